@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Headers: each compiles alone, and twice in one file, in every language we promise.
+
+usage: check_headers.py [ROOT] [--build BUILD]
+
+A public header must compile as C11 with -pedantic-errors and as C++17, without a warning, with gcc and
+with clang, as far as they are found. With --build, the build folder that holds gyre_config.h, the
+private headers of lib/ are compiled alone too, as gnu17 with one compiler. gyre/gyre.h, where it is,
+must include every other public header. Exits 77 when no compiler works.
+"""
+import argparse
+import concurrent.futures
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import csource
+
+WARNINGS = ["-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
+C11 = ["-x", "c", "-std=c11", "-pedantic-errors"]
+CXX17 = ["-x", "c++", "-std=c++17"]
+GNU17 = ["-x", "c", "-std=gnu17", "-D_GNU_SOURCE"]
+SKIPPED = 77
+
+
+class Compiler:
+    """A compiler with the flags of one language; @name is for messages."""
+
+    def __init__(self, name, command):
+        self.name = name
+        self.command = command
+
+    def complaint(self, text, flags):
+        """What it says about the C text @text, or an empty string when it is content."""
+        with tempfile.NamedTemporaryFile("w", suffix=".c") as file:
+            file.write(text)
+            file.flush()
+            ran = subprocess.run(self.command + flags + [file.name], capture_output=True,
+                                 text=True, check=False)
+        if ran.returncode == 0:
+            return ""
+        lines = [line for line in ran.stderr.splitlines() if "error:" in line]
+        return (lines or ran.stderr.splitlines() or ["fails"])[0].replace(file.name, "(alone)")
+
+
+def compilers(languages):
+    """Those of @languages, triples of program, name and flags, that compile a trivial file."""
+    found = []
+    for program, name, flags in languages:
+        path = shutil.which(program)
+        if path:
+            compiler = Compiler(f"{program} as {name}", [path] + flags + WARNINGS)
+            if not compiler.complaint("#include <stddef.h>\nint gy_nothing;\n", []):
+                found.append(compiler)
+    return found
+
+
+def alone(include):
+    return f"#include {include}\n#include {include}\nextern int gy_nothing;\n"
+
+
+def jobs_of(root, build):
+    """Tuples of path, compiler, text and flags, one for each thing to compile."""
+    public = compilers([("gcc", "C11", C11), ("clang", "C11", C11), ("g++", "C++17", CXX17),
+                        ("clang++", "C++17", CXX17)])
+    include = os.path.join(root, "include")
+    jobs = []
+    for path in csource.find(root, [os.path.join("include", "gyre")], (".h",)):
+        text = alone(f"<gyre/{os.path.basename(path)}>")
+        jobs += [(path, compiler, text, ["-I", include]) for compiler in public]
+    if build:
+        private = compilers([("gcc", "gnu17", GNU17), ("clang", "gnu17", GNU17)])[:1]
+        flags = ["-I", include, "-I", os.path.join(root, "lib"), "-I",
+                 os.path.join(build, "include")]
+        for path in csource.find(root, ["lib"], (".h",)):
+            text = alone('"' + os.path.relpath(path, "lib") + '"')
+            jobs += [(path, compiler, text, flags) for compiler in private]
+    return jobs, [compiler.name for compiler in public]
+
+
+def check_umbrella(root, problems):
+    whole = os.path.join("include", "gyre", "gyre.h")
+    if not os.path.exists(os.path.join(root, whole)):
+        return
+    included = {text for _, text in csource.load(root, whole).includes()}
+    for path in csource.find(root, [os.path.dirname(whole)], (".h",)):
+        if path != whole and f"<gyre/{os.path.basename(path)}>" not in included:
+            problems.append((path, 0, "is not included by gyre/gyre.h"))
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("root", nargs="?", default=csource.default_root())
+    parser.add_argument("--build")
+    options = parser.parse_args(arguments)
+    jobs, names = jobs_of(os.path.abspath(options.root), options.build)
+    if not names:
+        print("headers: no compiler works, skipped")
+        return SKIPPED
+    problems = []
+    check_umbrella(os.path.abspath(options.root), problems)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        complaints = pool.map(lambda job: job[1].complaint(job[2], job[3]), jobs)
+        for (path, compiler, _, _), text in zip(jobs, complaints):
+            if text:
+                problems.append((path, 0, f"{compiler.name}: {text}"))
+    return csource.report("headers", problems, f"{len(jobs)} compilations ({', '.join(names)})")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Floors: a file of lib/ includes only its own floor and those below it.
+
+usage: check_layers.py [ROOT]
+
+The floors, from low to high, are those of FLOORS. A file in lib/<floor>/ names what it includes of the
+library by floor ("loop/wheel.h"), and only from its own floor or a lower one; public headers are for
+all. Only lib/ring/ knows io_uring. Public headers include nothing but public and system headers, the
+programs in apps/ see what a user sees, and nothing in lib/ or include/ knows perf/, test/ or apps/.
+"""
+import os
+import re
+import sys
+
+import csource
+
+FLOORS = ["base", "ring", "loop", "actor", "channel", "net", "remote", "system"]
+IO_URING = re.compile(r"<(liburing(\.h|/.*)|linux/io_uring.*)>")
+CONFIG = "gyre_config.h"
+
+
+def library_include(floor, name):
+    """Why a file of @floor must not include "name", or None."""
+    if name == CONFIG or name.startswith("gyre/"):
+        return None
+    if ".." in name.split("/"):
+        return f'"{name}" climbs out of its folder: name the floor'
+    if "/" not in name:
+        return f'"{name}" does not name its floor: write "{floor}/{name}"'
+    other = name.split("/")[0]
+    if other not in FLOORS:
+        return f'"{name}" is not of the library'
+    if FLOORS.index(other) > FLOORS.index(floor):
+        return f'"{name}" is of floor {other}, which is above {floor}'
+    return None
+
+
+def check_library(root, problems):
+    files = csource.find(root, ["lib"])
+    for path in files:
+        parts = path.split(os.sep)
+        floor = parts[1]
+        if len(parts) < 3 or floor not in FLOORS:
+            problems.append((path, 0, "is in no floor; the floors are " + " ".join(FLOORS)))
+            continue
+        for line, text in csource.load(root, path).includes():
+            name = text[1:-1]
+            if IO_URING.match(text):
+                if floor != "ring":
+                    problems.append((path, line, f"{text} is for lib/ring/ alone"))
+            elif text.startswith('"'):
+                reason = library_include(floor, name)
+                if reason:
+                    problems.append((path, line, reason))
+            elif os.path.exists(os.path.join(root, "lib", name)):
+                problems.append((path, line, f'{text} is ours: write "{name}"'))
+    return len(files)
+
+
+def is_private(root, text):
+    """Whether an include (with its quotes) reaches what no user of the library has."""
+    name = text[1:-1]
+    first = name.lstrip("./").split("/")[0]
+    if name == CONFIG or os.path.exists(os.path.join(root, "lib", name)):
+        return True
+    return text.startswith('"') and first in FLOORS + ["lib", "perf", "test"]
+
+
+def check_outside(root, folder, problems):
+    """include/ and apps/: public headers only, and no io_uring."""
+    files = csource.find(root, [folder])
+    for path in files:
+        for line, text in csource.load(root, path).includes():
+            name = text[1:-1]
+            if IO_URING.match(text):
+                problems.append((path, line, f"{text} is for lib/ring/ alone"))
+            elif text.startswith('"') and folder == "include" and not name.startswith("gyre/"):
+                problems.append((path, line, f"{text} is not a public header"))
+            elif is_private(root, text):
+                problems.append((path, line, f"{text} is inside the library"))
+    return len(files)
+
+
+def main(arguments):
+    root = csource.root_of(arguments)
+    problems = []
+    count = check_library(root, problems)
+    count += check_outside(root, "include", problems)
+    count += check_outside(root, "apps", problems)
+    return csource.report("layers", problems, f"{count} files")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

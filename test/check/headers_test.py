@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Proves that scripts/check_headers.py catches what it is for."""
+import os
+import sys
+
+import planted
+
+GOOD = planted.IDEA + """#ifndef GYRE_GOOD_H
+#define GYRE_GOOD_H
+#include <stdint.h>
+struct gyre_good {
+	uint32_t slot;
+};
+static inline uint32_t gyre_slot(struct gyre_good good)
+{
+	return good.slot;
+}
+#endif
+"""
+
+
+class Headers(planted.PlantedTest):
+    check = "check_headers.py"
+    clean = {"include/gyre/good.h": GOOD}
+
+    def caught(self, code, *expected):
+        guarded = f"#ifndef GYRE_BAD_H\n#define GYRE_BAD_H\n{code}\n#endif\n"
+        self.plant("include/gyre/bad.h", planted.IDEA + guarded)
+        self.assert_caught("include/gyre/bad.h:", *expected)
+
+    def test_is_content_with_a_header_that_stands_alone(self):
+        self.assert_content()
+
+    def test_catches_a_header_that_needs_another(self):
+        self.caught("static inline uint64_t gyre_x(void) { return 1; }", "as C11", "as C++17")
+
+    def test_catches_what_is_not_pedantic_c11(self):
+        self.caught("struct gyre_x { int (*f)(void); int a[0]; };", "as C11")
+
+    def test_catches_what_is_not_cxx(self):
+        self.caught("static inline int *gyre_x(void *p) { int *class = p; return class; }",
+                    "as C++17")
+
+    def test_catches_a_warning(self):
+        self.caught("static inline int gyre_x(int a, unsigned b) { return a < b; }", "as C11")
+
+    def test_catches_a_header_that_cannot_be_included_twice(self):
+        self.plant("include/gyre/bad.h", planted.IDEA + "struct gyre_x { int a; };\n")
+        self.assert_caught("include/gyre/bad.h:", "redefinition")
+
+    def test_catches_a_header_that_the_umbrella_leaves_out(self):
+        self.plant("include/gyre/gyre.h", planted.IDEA + "typedef int gyre_nothing;\n")
+        self.assert_caught("include/gyre/good.h: is not included by gyre/gyre.h")
+
+    def test_catches_a_private_header_that_needs_another(self):
+        self.plant("build/include/gyre_config.h", "#pragma once\n#define GY_X 1\n")
+        self.plant("lib/base/good.h", "#pragma once\n#include \"gyre_config.h\"\n"
+                   "#include <gyre/good.h>\nenum { GY_Y = GY_X };\n")
+        build = ("--build", self.path("build"))
+        self.assert_content(*build)
+        self.plant("lib/base/bad.h", "#pragma once\nstatic inline size_t gy_x(void);\n")
+        self.assert_caught("lib/base/bad.h: gcc as gnu17", arguments=build)
+
+    def test_is_skipped_without_a_compiler(self):
+        script = os.path.join(planted.SCRIPTS, self.check)
+        status, output = self.run_command([sys.executable, script, self.root],
+                                          env={"PATH": self.root})
+        self.assertEqual(status, 77, output)
+
+
+if __name__ == "__main__":
+    planted.main()

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Shows what scripts/install-deps does as root, with sudo and with neither, on a feigned system."""
+import os
+import shutil
+
+import planted
+
+SCRIPT = os.path.join(planted.SCRIPTS, "install-deps")
+PRESENT = "gcc libc6-dev meson ninja-build pkg-config python3 liburing-dev liburcu-dev".split()
+MISSING = "libmimalloc-dev"
+
+
+class InstallDeps(planted.PlantedTest):
+    def setUp(self):
+        super().setUp()
+        for name in ("sh", "mktemp", "rm", "cat", "env"):
+            os.makedirs(self.path("bin"), exist_ok=True)
+            os.symlink(shutil.which(name), self.path("bin/" + name))
+        self.be(0)
+        self.have(PRESENT + [MISSING])
+        self.tool("apt-get", f'echo "apt-get $*" >> {self.path("log")}\nexit ${{APT_STATUS:-0}}\n')
+
+    def tool(self, name, text):
+        self.plant("bin/" + name, "#!/bin/sh\n" + text, 0o755)
+
+    def be(self, user):
+        self.tool("id", f"echo {user}\n")
+
+    def have(self, packages):
+        lines = "".join(f"{name}) echo installed ;;\n" for name in packages)
+        self.tool("dpkg-query", f'for name; do :; done\ncase "$name" in\n{lines}*) exit 1 ;;\nesac\n')
+
+    def install(self, *arguments, **variables):
+        environment = {"PATH": self.path("bin"), "TMPDIR": self.root, **variables}
+        status, output = self.run_command([SCRIPT, *arguments], env=environment)
+        if not os.path.exists(self.path("log")):
+            return status, output, ""
+        with open(self.path("log"), encoding="utf-8") as file:
+            return status, output, file.read()
+
+    def test_does_nothing_and_is_silent_when_nothing_is_missing(self):
+        self.assertEqual(self.install("build"), (0, "", ""))
+
+    def test_installs_only_what_is_missing(self):
+        self.have(PRESENT)
+        status, output, log = self.install("build")
+        self.assertEqual(status, 0, output)
+        self.assertEqual(output, f"installing: {MISSING}\n")
+        self.assertIn("update", log)
+        self.assertTrue(log.endswith(f" install {MISSING}\n"), log)
+
+    def test_wants_more_for_tests_than_for_a_build(self):
+        status, output, log = self.install()
+        self.assertEqual(status, 0, output)
+        self.assertIn("libcriterion-dev", log)
+        self.assertNotIn("liburing-dev", log)
+
+    def test_goes_through_sudo_when_not_root(self):
+        self.be(1000)
+        self.have(PRESENT)
+        self.tool("sudo", f'echo "sudo $*" >> {self.path("log")}\nexec "$@"\n')
+        status, output, log = self.install("build")
+        self.assertEqual(status, 0, output)
+        self.assertIn("sudo apt-get", log)
+
+    def test_needs_no_sudo_when_nothing_is_missing(self):
+        self.be(1000)
+        self.assertEqual(self.install("build"), (0, "", ""))
+
+    def test_says_in_one_line_what_to_do_with_neither_root_nor_sudo(self):
+        self.be(1000)
+        self.have(PRESENT)
+        status, output, log = self.install("build")
+        self.assertEqual((status, log), (1, ""))
+        self.assertEqual(output.count("\n"), 1, output)
+        self.assertIn(f"apt-get install {MISSING}", output)
+
+    def test_shows_why_apt_failed(self):
+        self.have(PRESENT)
+        self.tool("apt-get", "echo no network\nexit 100\n")
+        status, output, _ = self.install("build")
+        self.assertEqual(status, 1)
+        self.assertIn("no network", output)
+
+    def test_says_what_is_needed_where_there_is_no_apt(self):
+        os.remove(self.path("bin/apt-get"))
+        status, output, _ = self.install("build")
+        self.assertEqual(status, 0)
+        self.assertIn("liburing-dev", output)
+
+    def test_refuses_an_unknown_word(self):
+        self.assertEqual(self.install("everything")[0], 2)
+
+
+if __name__ == "__main__":
+    planted.main()

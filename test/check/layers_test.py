@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Proves that scripts/check_layers.py catches what it is for."""
+import planted
+
+WHEEL = planted.IDEA + '#include "loop/wheel.h"\n#include "base/list.h"\n#include <gyre/api.h>\n'
+
+
+class Layers(planted.PlantedTest):
+    check = "check_layers.py"
+    clean = {
+        "include/gyre/api.h": planted.IDEA + "#include <stdint.h>\n",
+        "include/gyre/address.h": planted.IDEA + "#include <gyre/api.h>\n",
+        "lib/base/list.h": planted.IDEA + '#include "gyre_config.h"\n',
+        "lib/ring/ring.c": planted.IDEA + '#include <liburing.h>\n#include "base/list.h"\n',
+        "lib/loop/wheel.h": planted.IDEA + "#include <net/if.h>\n",
+        "lib/loop/wheel.c": WHEEL,
+        "apps/echo.c": planted.IDEA + '#include <gyre/api.h>\n#include "options.h"\n',
+        "apps/options.h": planted.IDEA,
+    }
+
+    def test_is_content_with_includes_that_go_down(self):
+        self.assert_content()
+
+    def test_catches_an_include_that_goes_up(self):
+        self.plant("lib/base/list.h", planted.IDEA + '#include "loop/wheel.h"\n')
+        self.assert_caught("lib/base/list.h:4:", "floor loop, which is above base")
+
+    def test_catches_an_include_that_goes_up_behind_spaces_and_comments(self):
+        self.plant("lib/base/list.h", planted.IDEA + '  #  include /* */ "loop/wheel.h"\n'
+                   '#  include "actor/house.h"\n')
+        self.assert_caught("lib/base/list.h:5:")
+
+    def test_ignores_an_include_in_a_comment_and_in_a_string(self):
+        self.plant("lib/base/list.h", planted.IDEA + '/*\n#include "loop/wheel.h"\n*/\n'
+                   'static const char *text = "\\n#include \\"loop/wheel.h\\"";\n')
+        self.assert_content()
+
+    def test_catches_liburing_outside_ring(self):
+        self.plant("lib/loop/wheel.c", WHEEL + "#include <liburing.h>\n")
+        self.assert_caught("lib/loop/wheel.c:7:", "for lib/ring/ alone")
+
+    def test_catches_the_kernels_ring_header_outside_ring(self):
+        self.plant("lib/loop/wheel.c", WHEEL + "#include <linux/io_uring.h>\n")
+        self.assert_caught("for lib/ring/ alone")
+
+    def test_catches_liburing_in_a_public_header(self):
+        self.plant("include/gyre/api.h", planted.IDEA + "#include <liburing.h>\n")
+        self.assert_caught("include/gyre/api.h:4:")
+
+    def test_catches_a_private_header_in_a_public_one(self):
+        self.plant("include/gyre/api.h", planted.IDEA + '#include "base/list.h"\n')
+        self.assert_caught("not a public header")
+
+    def test_catches_a_header_without_its_floor(self):
+        self.plant("lib/loop/wheel.c", planted.IDEA + '#include "wheel.h"\n')
+        self.assert_caught('write "loop/wheel.h"')
+
+    def test_catches_a_path_that_climbs(self):
+        self.plant("lib/loop/wheel.c", planted.IDEA + '#include "../actor/house.h"\n')
+        self.assert_caught("climbs")
+
+    def test_catches_our_own_header_in_angle_brackets(self):
+        self.plant("lib/ring/ring.c", planted.IDEA + "#include <loop/wheel.h>\n")
+        self.assert_caught("is ours")
+
+    def test_catches_benchmarks_and_tests_inside_the_library(self):
+        self.plant("lib/loop/wheel.c", WHEEL + '#include "perf/common/report.h"\n')
+        self.assert_caught("not of the library")
+
+    def test_catches_a_file_in_no_floor(self):
+        self.plant("lib/util/misc.c", planted.IDEA)
+        self.assert_caught("lib/util/misc.c: is in no floor")
+
+    def test_catches_a_program_that_knows_the_library_inside(self):
+        self.plant("apps/echo.c", planted.IDEA + '#include "loop/wheel.h"\n')
+        self.assert_caught("apps/echo.c:4:", "inside the library")
+
+
+if __name__ == "__main__":
+    planted.main()

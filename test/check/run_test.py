@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Shows what scripts/run does, in a small tree and with feigned build tools."""
+import os
+import shutil
+
+import planted
+
+ECHO = '#!/bin/sh\\necho "echo:$*"\\nexit 5\\n'
+
+
+class Run(planted.PlantedTest):
+    def setUp(self):
+        super().setUp()
+        self.plant("scripts/install-deps", f'#!/bin/sh\necho "deps $*" >> {self.path("log")}\n', 0o755)
+        shutil.copy(os.path.join(planted.SCRIPTS, "run"), self.path("scripts/run"))
+        self.plant("bin/meson", f'#!/bin/sh\necho "meson $*" >> {self.path("log")}\n'
+                   'mkdir -p "$2/apps"\ntouch "$2/build.ninja"\n', 0o755)
+        self.plant("bin/ninja", f'#!/bin/sh\nprintf \'{ECHO}\' > "$2/apps/gyre-echo"\n'
+                   'chmod +x "$2/apps/gyre-echo"\nmkdir -p "$2/apps/gyre-echo.p"\n'
+                   'touch "$2/apps/gyre-notes"\n', 0o755)
+
+    def run_it(self, *arguments):
+        environment = dict(os.environ, PATH=self.path("bin") + ":" + os.environ["PATH"])
+        return self.run_command([self.path("scripts/run"), *arguments], env=environment, cwd="/")
+
+    def log(self):
+        with open(self.path("log"), encoding="utf-8") as file:
+            return file.read()
+
+    def test_builds_release_and_becomes_the_program(self):
+        status, output = self.run_it("echo", "--bind", "a b")
+        self.assertIn("echo:--bind a b\n", output)
+        self.assertEqual(status, 5)
+        self.assertIn("deps build", self.log())
+        self.assertIn("--buildtype=release", self.log())
+
+    def test_configures_once(self):
+        self.run_it("echo")
+        self.assertEqual(self.run_it("echo"), (5, "echo:\n"))
+        self.assertEqual(self.log().count("meson setup"), 1)
+
+    def test_lists_the_names_when_one_is_unknown(self):
+        status, output = self.run_it("nothing")
+        self.assertEqual(status, 2)
+        self.assertIn('no program "nothing"', output)
+        self.assertTrue(output.endswith("one of:\n  echo\n"), output)
+
+    def test_lists_the_names_without_one(self):
+        status, output = self.run_it()
+        self.assertEqual(status, 2)
+        self.assertTrue(output.endswith("one of:\n  echo\n"), output)
+
+    def test_shows_why_a_build_failed(self):
+        self.plant("bin/ninja", "#!/bin/sh\necho undefined reference\nexit 1\n", 0o755)
+        status, output = self.run_it("echo")
+        self.assertEqual(status, 1)
+        self.assertIn("undefined reference", output)
+
+
+if __name__ == "__main__":
+    planted.main()

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Shows what scripts/test does and counts, in a small tree and with feigned tools."""
+import json
+import os
+import shutil
+
+import planted
+
+MESON = """#!/bin/sh
+echo "meson $*" >> "$LOG"
+case "$1" in
+setup)
+	[ "$2" != "$ROOT/build-test/$BAD_BUILD" ] || { echo "ERROR: planted"; exit 1; }
+	mkdir -p "$2/meson-logs"
+	touch "$2/build.ninja"
+	;;
+test)
+	[ "$3" = "$ROOT/build-test/$NO_TESTS" ] || cp "$ROOT/testlog.json" "$3/meson-logs/"
+	exit 1
+	;;
+esac
+"""
+
+
+class Test(planted.PlantedTest):
+    def setUp(self):
+        super().setUp()
+        for name in ("test", "count_tests.py"):
+            os.makedirs(self.path("scripts"), exist_ok=True)
+            shutil.copy(os.path.join(planted.SCRIPTS, name), self.path("scripts"))
+        self.plant("scripts/install-deps", '#!/bin/sh\nexit "${DEPS_STATUS:-0}"\n', 0o755)
+        self.plant("bin/meson", MESON, 0o755)
+        self.plant("bin/ninja", "#!/bin/sh\n", 0o755)
+        self.compiler("clang", "exit 0")
+        self.compiler("gcc", "exit 0")
+        self.result("OK")
+
+    def compiler(self, name, program):
+        """A compiler whose programs are a line of shell."""
+        text = f'#!/bin/sh\nprintf "#!/bin/sh\\n{program}\\n" > "$3"\nchmod +x "$3"\n'
+        self.plant("bin/" + name, text, 0o755)
+
+    def result(self, result):
+        entry = {"name": "gyre:x / y", "stdout": "", "result": result, "returncode": 0}
+        self.plant("testlog.json", json.dumps(entry) + "\n")
+
+    def run_it(self, *arguments, **variables):
+        environment = dict(os.environ, PATH=self.path("bin") + ":" + os.environ["PATH"],
+                           LOG=self.path("log"), ROOT=self.root, BAD_BUILD="-", NO_TESTS="-")
+        environment.update(variables)
+        status, output = self.run_command([self.path("scripts/test"), *arguments], env=environment)
+        log = ""
+        if os.path.exists(self.path("log")):
+            with open(self.path("log"), encoding="utf-8") as file:
+                log = file.read()
+        return status, output.splitlines(), log
+
+    def test_runs_every_build_and_sums_up_in_the_last_line(self):
+        status, lines, log = self.run_it()
+        self.assertEqual((status, lines[-1]), (0, "3 passed, 0 failed, 0 skipped"))
+        for expected in ("--werror", "-Dassertions=full", "-Db_sanitize=address,undefined",
+                         "-Db_sanitize=thread", "--suite unit --suite system", "--suite stress"):
+            self.assertIn(expected, log)
+        self.assertEqual(log.count("meson setup"), 4)
+
+    def test_does_only_the_first_when_in_a_hurry(self):
+        status, lines, log = self.run_it("--quick")
+        self.assertEqual((status, lines[-1]), (0, "1 passed, 0 failed, 0 skipped"))
+        self.assertEqual(log.count("meson setup"), 1)
+
+    def test_fails_when_a_test_failed(self):
+        self.result("FAIL")
+        status, lines, _ = self.run_it("--quick")
+        self.assertEqual((status, lines[-1]), (1, "0 passed, 1 failed, 0 skipped"))
+
+    def test_counts_a_build_that_failed_and_goes_on(self):
+        for name, passed in (("debug", 2), ("asan", 2), ("tsan", 2), ("clang", 3)):
+            with self.subTest(name):
+                status, lines, _ = self.run_it(BAD_BUILD=name)
+                self.assertIn("ERROR: planted", lines)
+                self.assertEqual((status, lines[-1]), (1, f"{passed} passed, 1 failed, 0 skipped"))
+
+    def test_counts_a_run_that_left_no_log(self):
+        status, lines, _ = self.run_it(NO_TESTS="asan")
+        self.assertEqual((status, lines[-1]), (1, "2 passed, 1 failed, 0 skipped"))
+
+    def test_takes_the_compiler_whose_thread_sanitizer_starts(self):
+        self.compiler("clang", "exit 66")
+        status, lines, _ = self.run_it()
+        self.assertEqual(status, 0)
+        self.assertIn("== tsan: building with gcc", lines)
+
+    def test_fails_when_no_thread_sanitizer_starts(self):
+        self.compiler("clang", "exit 66")
+        self.compiler("gcc", "exit 66")
+        status, lines, _ = self.run_it()
+        self.assertEqual((status, lines[-1]), (1, "2 passed, 1 failed, 0 skipped"))
+
+    def test_stops_when_something_is_missing_and_cannot_be_installed(self):
+        status, _, log = self.run_it(DEPS_STATUS="1")
+        self.assertEqual((status, log), (1, ""))
+
+    def test_refuses_an_unknown_option(self):
+        self.assertEqual(self.run_it("--fast")[0], 2)
+
+
+if __name__ == "__main__":
+    planted.main()
