@@ -1,0 +1,52 @@
+/*
+ * The address of an actor: a value of 16 bytes that is passed by value, may be stored, sent and
+ * compared, and never dangles. An address whose actor has stopped is stale, which is harmless: mail
+ * to it becomes a dead letter and an ask to it fails at once.
+ */
+#ifndef GYRE_ADDRESS_H
+#define GYRE_ADDRESS_H
+
+#include <gyre/api.h>
+
+GYRE_BEGIN_DECLS
+
+/**
+ * struct gyre_address - names one actor, for as long as the address is kept
+ * @slot: the place of the actor in its loop's table
+ * @cookie: tells this actor from those that had the slot before it; 0 in the address of nobody
+ * @loop: the loop where the actor lives
+ * @node: the node of that loop; 0 is this one
+ * @reserved: 0
+ *
+ * The fields are for printing and for tables keyed by address; only the runtime makes addresses.
+ */
+struct gyre_address {
+	uint32_t slot;
+	uint32_t cookie;
+	uint16_t loop;
+	uint16_t node;
+	uint32_t reserved;
+};
+
+/** GYRE_NOBODY - the address of no actor, as a notice from a foreign thread has for its sender */
+#ifdef __cplusplus
+#define GYRE_NOBODY (gyre_address{})
+#else
+#define GYRE_NOBODY ((struct gyre_address){ 0 })
+#endif
+
+/** gyre_address_equal() - whether two addresses name the same actor */
+static inline bool gyre_address_equal(struct gyre_address a, struct gyre_address b)
+{
+	return a.slot == b.slot && a.cookie == b.cookie && a.loop == b.loop && a.node == b.node;
+}
+
+/** gyre_address_is_nobody() - whether an address names no actor at all */
+static inline bool gyre_address_is_nobody(struct gyre_address address)
+{
+	return address.cookie == 0;
+}
+
+GYRE_END_DECLS
+
+#endif

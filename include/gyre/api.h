@@ -1,0 +1,31 @@
+/*
+ * What every public header needs: visibility, C linkage, and the few macros for units of time.
+ */
+#ifndef GYRE_API_H
+#define GYRE_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** GYRE_API - marks a symbol that the library exports */
+#define GYRE_API __attribute__((visibility("default")))
+
+#ifdef __cplusplus
+#define GYRE_BEGIN_DECLS extern "C" {
+#define GYRE_END_DECLS	 }
+#else
+#define GYRE_BEGIN_DECLS
+#define GYRE_END_DECLS
+#endif
+
+/** GYRE_SECONDS() - a span of whole seconds in nanoseconds, the unit of every time in gyre */
+#define GYRE_SECONDS(n) ((uint64_t)(n)*UINT64_C(1000000000))
+/** GYRE_MILLISECONDS() - a span of whole milliseconds in nanoseconds */
+#define GYRE_MILLISECONDS(n) ((uint64_t)(n)*UINT64_C(1000000))
+/** GYRE_MICROSECONDS() - a span of whole microseconds in nanoseconds */
+#define GYRE_MICROSECONDS(n) ((uint64_t)(n)*UINT64_C(1000))
+/** GYRE_FOREVER - a time-out that never comes */
+#define GYRE_FOREVER UINT64_MAX
+
+#endif

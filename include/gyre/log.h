@@ -1,0 +1,34 @@
+/*
+ * One hook through which everything goes that gyre has to say. Without a hook, warnings and errors
+ * are written to standard error, a line each.
+ */
+#ifndef GYRE_LOG_H
+#define GYRE_LOG_H
+
+#include <gyre/api.h>
+
+GYRE_BEGIN_DECLS
+
+/** enum gyre_log_level - how grave a message is; nothing above warning is logged in normal life */
+enum gyre_log_level {
+	GYRE_LOG_DEBUG,
+	GYRE_LOG_INFO,
+	GYRE_LOG_WARNING,
+	GYRE_LOG_ERROR,
+};
+
+/**
+ * gyre_log_fn - receives each message of the library
+ * @level: how grave it is
+ * @message: one line without a newline; valid during the call only
+ * @arg: what was registered with the hook
+ *
+ * Runs in any phase and on any thread, also on several at once; it may be re-entered only from
+ * another thread, and must not call gyre. There is no last call: it may come until
+ * gyre_system_destroy() has returned.
+ */
+typedef void (*gyre_log_fn)(enum gyre_log_level level, const char *message, void *arg);
+
+GYRE_END_DECLS
+
+#endif

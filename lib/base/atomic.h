@@ -1,0 +1,31 @@
+/*
+ * The atomic operations that cross threads, by name. They work on plain objects, so that a field
+ * may be touched plainly by the only thread that has it; and they are all here, so that a model
+ * checker can put its own in their place.
+ */
+#ifndef GY_BASE_ATOMIC_H
+#define GY_BASE_ATOMIC_H
+
+#define gy_load_relaxed(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
+#define gy_load_acquire(p)     __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define gy_store_relaxed(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
+#define gy_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+#define gy_load_full(p)	       __atomic_load_n((p), __ATOMIC_SEQ_CST)
+#define gy_store_full(p, v)    __atomic_store_n((p), (v), __ATOMIC_SEQ_CST)
+#define gy_exchange(p, v)      __atomic_exchange_n((p), (v), __ATOMIC_ACQ_REL)
+#define gy_exchange_full(p, v) __atomic_exchange_n((p), (v), __ATOMIC_SEQ_CST)
+#define gy_fetch_add(p, v)     __atomic_fetch_add((p), (v), __ATOMIC_ACQ_REL)
+#define gy_add_relaxed(p, v)   __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
+
+/* A counter that one thread writes and others read: no locked instruction, and no torn read. */
+#define gy_count(p, v) gy_store_relaxed((p), gy_load_relaxed(p) + (v))
+
+#if defined(__x86_64__) || defined(__i386__)
+#define gy_pause() __builtin_ia32_pause()
+#elif defined(__aarch64__)
+#define gy_pause() __asm__ volatile("yield")
+#else
+#define gy_pause() ((void)0)
+#endif
+
+#endif

@@ -1,0 +1,72 @@
+/*
+ * Nodes and the chains they travel in.
+ *
+ * A node is the head of everything that crosses from one loop to another. A chain is built
+ * privately and handed over as a whole. Reading a chain that another core wrote costs a cache miss
+ * for each node, one after the other, because the address of the next stands in the one before. So
+ * while the chain is built, and its nodes are still in the builder's cache, each node is told where
+ * the node four places later is (@ahead, in cache lines from itself), and the reader fetches that
+ * far ahead.
+ */
+#ifndef GY_BASE_CHAIN_H
+#define GY_BASE_CHAIN_H
+
+#include <stdint.h>
+
+#include "base/macros.h"
+
+enum { GY_CHAIN_AHEAD = 4 };
+
+struct gy_node {
+	struct gy_node *next;
+	int32_t ahead;	    /* distance in cache lines of the node to fetch, 0 for none */
+	uint16_t owner;	    /* the loop whose pool it returns to, or GY_NODE_FROM_HEAP */
+	uint8_t size_class; /* of gy_sizes */
+	uint8_t kind;	    /* GY_NODE_RETURNED, or what the floor above knows */
+};
+
+enum { GY_NODE_FROM_HEAP = 0xffff };
+enum { GY_NODE_RETURNED = 0 };
+
+struct gy_chain {
+	struct gy_node *first;
+	struct gy_node *last;
+	uint32_t count;
+	struct gy_node *recent[GY_CHAIN_AHEAD];
+};
+
+static inline void gy_chain_append(struct gy_chain *chain, struct gy_node *node)
+{
+	uint32_t place = chain->count % GY_CHAIN_AHEAD;
+
+	node->next = NULL;
+	node->ahead = 0;
+	if (chain->count == 0) {
+		chain->first = node;
+	} else {
+		chain->last->next = node;
+	}
+	if (chain->count >= GY_CHAIN_AHEAD) {
+		struct gy_node *back = chain->recent[place];
+		intptr_t lines = ((intptr_t)node - (intptr_t)back) / GY_CACHE_LINE;
+
+		back->ahead = lines == (int32_t)lines ? (int32_t)lines : 0;
+	}
+	chain->recent[place] = node;
+	chain->last = node;
+	chain->count++;
+}
+
+static inline void gy_chain_clear(struct gy_chain *chain)
+{
+	chain->first = NULL;
+	chain->count = 0;
+}
+
+/* Starts to fetch what a reader of @node will want soon. */
+static inline void gy_node_fetch_ahead(const struct gy_node *node)
+{
+	gy_prefetch_write((const char *)node + (intptr_t)node->ahead * GY_CACHE_LINE);
+}
+
+#endif

@@ -1,0 +1,91 @@
+/*
+ * Intrusive lists for one thread. gy_list is a doubly linked ring with a head, for what is taken
+ * out of its middle. gy_fifo is singly linked with two ends, for queues.
+ */
+#ifndef GY_BASE_LIST_H
+#define GY_BASE_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct gy_list {
+	struct gy_list *next;
+	struct gy_list *previous;
+};
+
+static inline void gy_list_init(struct gy_list *list)
+{
+	list->next = list;
+	list->previous = list;
+}
+
+static inline bool gy_list_empty(const struct gy_list *list)
+{
+	return list->next == list;
+}
+
+static inline void gy_list_append(struct gy_list *list, struct gy_list *item)
+{
+	item->next = list;
+	item->previous = list->previous;
+	list->previous->next = item;
+	list->previous = item;
+}
+
+/* Leaves @item as a list of itself, so that removing it again is harmless. */
+static inline void gy_list_remove(struct gy_list *item)
+{
+	item->next->previous = item->previous;
+	item->previous->next = item->next;
+	gy_list_init(item);
+}
+
+/* Moves all of @from to the end of @to. */
+static inline void gy_list_splice(struct gy_list *to, struct gy_list *from)
+{
+	if (gy_list_empty(from)) {
+		return;
+	}
+	from->next->previous = to->previous;
+	to->previous->next = from->next;
+	from->previous->next = to;
+	to->previous = from->previous;
+	gy_list_init(from);
+}
+
+struct gy_link {
+	struct gy_link *next;
+};
+
+struct gy_fifo {
+	struct gy_link *first;
+	struct gy_link *last; /* undefined while @first is NULL */
+};
+
+static inline bool gy_fifo_empty(const struct gy_fifo *fifo)
+{
+	return fifo->first == NULL;
+}
+
+static inline void gy_fifo_push(struct gy_fifo *fifo, struct gy_link *item)
+{
+	item->next = NULL;
+	if (fifo->first == NULL) {
+		fifo->first = item;
+	} else {
+		fifo->last->next = item;
+	}
+	fifo->last = item;
+}
+
+static inline struct gy_link *gy_fifo_pop(struct gy_fifo *fifo)
+{
+	struct gy_link *item = fifo->first;
+
+	if (item != NULL) {
+		fifo->first = item->next;
+	}
+	return item;
+}
+
+#endif

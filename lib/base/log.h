@@ -1,0 +1,22 @@
+/*
+ * Where messages of the library go. A system has one log, set at its creation; what has no system
+ * yet uses the default, which is standard error from warnings up.
+ */
+#ifndef GY_BASE_LOG_H
+#define GY_BASE_LOG_H
+
+#include <gyre/log.h>
+
+#include "base/macros.h"
+
+struct gy_log {
+	gyre_log_fn write; /* NULL: standard error */
+	void *arg;
+	enum gyre_log_level level; /* the least that is written */
+};
+
+/* One line, printf-formatted; @log NULL is the default log. */
+GY_PRINTF(3, 4)
+GY_COLD void gy_log(const struct gy_log *log, enum gyre_log_level level, const char *format, ...);
+
+#endif

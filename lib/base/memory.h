@@ -1,0 +1,25 @@
+/*
+ * The one way to the heap. Every allocation is counted, so that a program can show that its steady
+ * state makes none; the counter is the process's, since the heap is.
+ */
+#ifndef GY_BASE_MEMORY_H
+#define GY_BASE_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/macros.h"
+
+/* Zeroed, aligned to a cache line; NULL when there is no memory. */
+void *gy_memory_get(size_t bytes);
+/* As gy_memory_get(), but the contents are undefined. */
+void *gy_memory_get_raw(size_t bytes);
+/* Moves to @bytes, keeping the first @old_bytes; NULL leaves @memory as it was. */
+void *gy_memory_resize(void *memory, size_t old_bytes, size_t bytes);
+/* From any thread; NULL is allowed. */
+void gy_memory_put(void *memory);
+
+/* How often the heap was asked since the process began. Any thread. */
+uint64_t gy_memory_allocations(void);
+
+#endif

@@ -1,0 +1,89 @@
+/*
+ * Growing and shrinking of pools. A pool grows by a quarter of what it has, from 8 to 64 objects at
+ * a time: each object is an allocation of its own, so that shrinking gives memory back one by one.
+ */
+#include "base/pool.h"
+
+#include <errno.h>
+
+#include "base/memory.h"
+
+enum { GROW_MIN = 8, GROW_MAX = 64 };
+
+void gy_pool_init(struct gy_pool *pool, const char *name, size_t object_bytes)
+{
+	*pool = (struct gy_pool){ .name = name, .object_bytes = (uint32_t)object_bytes };
+}
+
+uint32_t gy_pool_fini(struct gy_pool *pool)
+{
+	uint32_t out = pool->total - pool->free_count;
+
+	while (pool->free_count > 0) {
+		gy_memory_put(pool->free[--pool->free_count]);
+	}
+	gy_memory_put(pool->free);
+	pool->free = NULL;
+	pool->total = 0;
+	pool->capacity = 0;
+	return out;
+}
+
+static int reserve(struct gy_pool *pool, uint32_t objects)
+{
+	uint32_t capacity = pool->capacity == 0 ? GROW_MAX : pool->capacity;
+	void **moved;
+
+	while (capacity < objects) {
+		capacity *= 2;
+	}
+	if (capacity == pool->capacity) {
+		return 0;
+	}
+	moved = (void **)gy_memory_resize((void *)pool->free, pool->free_count * sizeof(void *),
+					  capacity * sizeof(void *));
+	if (moved == NULL) {
+		return -ENOMEM;
+	}
+	pool->free = moved;
+	pool->capacity = capacity;
+	return 0;
+}
+
+int gy_pool_grow(struct gy_pool *pool)
+{
+	uint32_t wanted = pool->total / 4;
+	uint32_t got = 0;
+
+	wanted = wanted < GROW_MIN ? GROW_MIN : wanted > GROW_MAX ? GROW_MAX : wanted;
+	if (reserve(pool, pool->total + wanted) < 0) {
+		return -ENOMEM;
+	}
+	while (got < wanted) {
+		void *object = gy_memory_get_raw(pool->object_bytes);
+
+		if (object == NULL) {
+			break;
+		}
+		pool->free[pool->free_count++] = object;
+		pool->total++;
+		got++;
+	}
+	pool->grown += got;
+	return got > 0 ? 0 : -ENOMEM;
+}
+
+bool gy_pool_trim(struct gy_pool *pool, uint32_t keep)
+{
+	bool used = pool->used;
+
+	pool->used = false;
+	if (used) {
+		return true;
+	}
+	while (pool->free_count > keep) {
+		gy_memory_put(pool->free[--pool->free_count]);
+		pool->total--;
+	}
+	return false;
+}

@@ -1,0 +1,31 @@
+/*
+ * The set of pools behind gy_sizes_get().
+ */
+#include "base/sizes.h"
+
+void gy_sizes_init(struct gy_sizes *sizes, const char *name)
+{
+	for (uint32_t i = 0; i < GY_SIZES_COUNT; i++) {
+		gy_pool_init(&sizes->pools[i], name, (size_t)1 << (i + GY_SIZES_SHIFT));
+	}
+}
+
+uint32_t gy_sizes_fini(struct gy_sizes *sizes)
+{
+	uint32_t out = 0;
+
+	for (uint32_t i = 0; i < GY_SIZES_COUNT; i++) {
+		out += gy_pool_fini(&sizes->pools[i]);
+	}
+	return out;
+}
+
+bool gy_sizes_trim(struct gy_sizes *sizes, uint32_t keep)
+{
+	bool again = false;
+
+	for (uint32_t i = 0; i < GY_SIZES_COUNT; i++) {
+		again = gy_pool_trim(&sizes->pools[i], keep) || again;
+	}
+	return again;
+}

@@ -1,0 +1,57 @@
+/*
+ * Pools for objects of any size: one pool for each power of two from 64 bytes to 16 KiB. What is
+ * larger comes from the heap each time, marked GY_SIZES_HEAP.
+ */
+#ifndef GY_BASE_SIZES_H
+#define GY_BASE_SIZES_H
+
+#include "base/memory.h"
+#include "base/pool.h"
+
+enum {
+	GY_SIZES_SHIFT = 6,
+	GY_SIZES_COUNT = 9,
+	GY_SIZES_BYTES_MAX = 64 << (GY_SIZES_COUNT - 1),
+	GY_SIZES_HEAP = 0xff,
+};
+
+struct gy_sizes {
+	struct gy_pool pools[GY_SIZES_COUNT];
+};
+
+void gy_sizes_init(struct gy_sizes *sizes, const char *name);
+/* Returns how many objects were still out. */
+uint32_t gy_sizes_fini(struct gy_sizes *sizes);
+/* gy_pool_trim() for each pool; whether any is to be looked at again. */
+bool gy_sizes_trim(struct gy_sizes *sizes, uint32_t keep);
+
+/* The pool that serves @bytes, or GY_SIZES_HEAP. */
+static inline uint8_t gy_sizes_class(size_t bytes)
+{
+	if (gy_unlikely(bytes > GY_SIZES_BYTES_MAX)) {
+		return GY_SIZES_HEAP;
+	}
+	return bytes <= (1U << GY_SIZES_SHIFT)
+		       ? 0
+		       : (uint8_t)(64 - __builtin_clzll(bytes - 1) - GY_SIZES_SHIFT);
+}
+
+/* NULL when there is no memory; the contents are undefined. */
+static inline void *gy_sizes_get(struct gy_sizes *sizes, size_t bytes, uint8_t size_class)
+{
+	if (gy_unlikely(size_class == GY_SIZES_HEAP)) {
+		return gy_memory_get_raw(bytes);
+	}
+	return gy_pool_get(&sizes->pools[size_class]);
+}
+
+static inline void gy_sizes_put(struct gy_sizes *sizes, void *object, uint8_t size_class)
+{
+	if (gy_unlikely(size_class == GY_SIZES_HEAP)) {
+		gy_memory_put(object);
+		return;
+	}
+	gy_pool_put(&sizes->pools[size_class], object);
+}
+
+#endif
