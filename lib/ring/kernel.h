@@ -1,0 +1,15 @@
+/*
+ * What the kernel has learnt since liburing 2.3. A constant is defined here under its own name, so
+ * that the definition goes away by itself where the installed header knows it.
+ */
+#ifndef GY_RING_KERNEL_H
+#define GY_RING_KERNEL_H
+
+#ifndef IORING_FEAT_RECVSEND_BUNDLE
+#define IORING_FEAT_RECVSEND_BUNDLE (1U << 14) /* 6.10 */
+#endif
+
+/* An enumerator in newer headers, which hides nothing here: the value is the kernel's. */
+#define GY_KERNEL_PBUF_RING_INC 2U /* IOU_PBUF_RING_INC, 6.12 */
+
+#endif

@@ -1,0 +1,366 @@
+/*
+ * The life of a ring, and its turning.
+ *
+ * A ring is made disabled, so that one thread can make the rings of all loops and report what fails
+ * before any loop runs; the thread that enables it is its only submitter. Completion work is
+ * deferred to that thread's own calls (DEFER_TASKRUN): it is never interrupted, and the kernel says
+ * by a flag in shared memory that there is work, which is what lets an iteration do without a
+ * system call.
+ *
+ * The system call is made from here rather than by liburing, whose calls do not tell how often they
+ * enter the kernel nor let one call submit, wait with a time-out and flush what overflowed.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "ring/ring_private.h"
+
+enum { COMPLETIONS_PER_ENTRY = 4 };
+
+static const uint64_t timeout_ns_max = INT64_MAX / 2; /* the kernel adds the time of day to it */
+
+/* ---- life ---- */
+
+static int setup(struct gy_ring *ring, uint32_t entries)
+{
+	const uint32_t base = IORING_SETUP_R_DISABLED | IORING_SETUP_CQSIZE |
+			      IORING_SETUP_SUBMIT_ALL | IORING_SETUP_CLAMP;
+	const uint32_t best_first[] = {
+		base | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
+			IORING_SETUP_TASKRUN_FLAG,
+		base | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_COOP_TASKRUN |
+			IORING_SETUP_TASKRUN_FLAG,
+		base,
+	};
+	int r = -EINVAL;
+
+	for (size_t i = 0; i < gy_countof(best_first) && r == -EINVAL; i++) {
+		struct io_uring_params params = {
+			.flags = best_first[i],
+			.cq_entries = entries * COMPLETIONS_PER_ENTRY,
+		};
+
+		r = io_uring_queue_init_params(entries, &ring->uring, &params);
+	}
+	return r;
+}
+
+/* Submissions are taken in order, so the indirection through the array is set up once and for all.
+ */
+static void order_submissions(struct gy_ring *ring)
+{
+	struct io_uring_sq *sq = &ring->uring.sq;
+
+	for (uint32_t i = 0; sq->array != NULL && i < sq->ring_entries; i++) {
+		sq->array[i] = i;
+	}
+}
+
+static int init(struct gy_ring *ring, const struct gy_ring_options *options)
+{
+	int r = gy_ring_waker_init(ring);
+
+	if (r < 0) {
+		return r;
+	}
+	r = setup(ring, options->entries);
+	if (r < 0) {
+		goto no_ring;
+	}
+	ring->enter_fd = ring->uring.ring_fd;
+	order_submissions(ring);
+	r = gy_ring_probe(ring);
+	if (r < 0) {
+		goto no_buffers;
+	}
+	r = gy_ring_buffers_init(ring, options->buffer_count, options->buffer_bytes);
+	if (r < 0) {
+		goto no_buffers;
+	}
+	return 0;
+no_buffers:
+	io_uring_queue_exit(&ring->uring);
+no_ring:
+	gy_ring_waker_fini(ring);
+	return r;
+}
+
+int gy_ring_create(const struct gy_ring_options *options, struct gy_ring **ret_ring)
+{
+	struct gy_ring *ring;
+	int r;
+
+	gy_assert(options->entries > 0 && (options->entries & (options->entries - 1)) == 0);
+	ring = gy_memory_get(sizeof(*ring));
+	if (ring == NULL) {
+		return gy_ring_refused(options->log, -ENOMEM);
+	}
+	ring->log = options->log;
+	r = init(ring, options);
+	if (r < 0) {
+		gy_memory_put(ring);
+		return gy_ring_refused(options->log, r);
+	}
+	*ret_ring = ring;
+	return 0;
+}
+
+/* The thread's table of registered rings holds this one open until the thread ends or this is done.
+ */
+static void unregister(struct gy_ring *ring)
+{
+	struct io_uring_rsrc_update update = { .offset = (uint32_t)ring->enter_fd };
+
+	if (ring->registered && ring->owner == gettid()) {
+		(void)io_uring_register((unsigned)ring->uring.ring_fd, IORING_UNREGISTER_RING_FDS,
+					&update, 1);
+	}
+}
+
+void gy_ring_destroy(struct gy_ring *ring)
+{
+	if (ring == NULL) {
+		return;
+	}
+	gy_assert(ring->armed == 0);
+	unregister(ring);
+	io_uring_queue_exit(&ring->uring);
+	gy_ring_buffers_fini(&ring->buffers);
+	gy_ring_waker_fini(ring);
+	gy_memory_put(ring);
+}
+
+/* Saves the kernel the counting of references in each enter; where it is refused nothing is lost.
+ */
+static void register_ring(struct gy_ring *ring)
+{
+	struct io_uring_rsrc_update update = {
+		.offset = UINT32_MAX,
+		.data = (uint32_t)ring->uring.ring_fd,
+	};
+
+	if (io_uring_register((unsigned)ring->uring.ring_fd, IORING_REGISTER_RING_FDS, &update,
+			      1) == 1) {
+		ring->enter_fd = (int)update.offset;
+		ring->enter_flags = IORING_ENTER_REGISTERED_RING;
+		ring->registered = true;
+	}
+}
+
+int gy_ring_enable(struct gy_ring *ring)
+{
+	int r;
+
+	gy_assert(!ring->enabled);
+	/* Debian's liburing 2.3 declares io_uring_enable_rings() and does not export it. */
+	r = io_uring_register((unsigned)ring->uring.ring_fd, IORING_REGISTER_ENABLE_RINGS, NULL, 0);
+	if (r < 0) {
+		return r;
+	}
+	ring->enabled = true;
+	ring->owner = gettid();
+	register_ring(ring);
+	gy_ring_waker_arm(ring);
+	r = gy_ring_submit(ring);
+	return r < 0 ? r : 0;
+}
+
+struct gy_ring_features gy_ring_features(const struct gy_ring *ring)
+{
+	return ring->features;
+}
+
+const struct gy_ring_counters *gy_ring_counters(const struct gy_ring *ring)
+{
+	return &ring->counters;
+}
+
+/* ---- submitting and waiting ---- */
+
+static int enter(struct gy_ring *ring, uint32_t wait_for, uint32_t flags,
+		 struct io_uring_getevents_arg *arg)
+{
+	struct io_uring_sq *sq = &ring->uring.sq;
+	int r;
+
+	gy_assert(ring->enabled);
+	gy_ring_buffers_publish(&ring->buffers);
+	sq->sqe_head = sq->sqe_tail;
+	gy_store_release(sq->ktail, sq->sqe_tail);
+	gy_count(&ring->counters.enters, 1);
+	r = io_uring_enter2((unsigned)ring->enter_fd, gy_ring_prepared(ring), wait_for,
+			    flags | ring->enter_flags, (sigset_t *)(void *)arg,
+			    arg != NULL ? sizeof(*arg) : 0);
+	if (r > 0) {
+		gy_count(&ring->counters.submitted, (uint32_t)r);
+	}
+	return r;
+}
+
+bool gy_ring_has_prepared(const struct gy_ring *ring)
+{
+	return gy_ring_prepared(ring) > 0;
+}
+
+int gy_ring_submit(struct gy_ring *ring)
+{
+	return gy_ring_prepared(ring) > 0 ? enter(ring, 0, 0, NULL) : 0;
+}
+
+struct io_uring_sqe *gy_ring_sqe_after_submit(struct gy_ring *ring)
+{
+	return ring->enabled && gy_ring_submit(ring) > 0 ? io_uring_get_sqe(&ring->uring) : NULL;
+}
+
+static bool completions_flagged(const struct gy_ring *ring)
+{
+	return (gy_load_relaxed(ring->uring.sq.kflags) &
+		(IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW)) != 0;
+}
+
+static bool completions_there(const struct gy_ring *ring)
+{
+	return gy_load_relaxed(ring->uring.cq.ktail) != *ring->uring.cq.khead;
+}
+
+bool gy_ring_ready(const struct gy_ring *ring)
+{
+	return completions_there(ring) || completions_flagged(ring);
+}
+
+static int submit_and_look(struct gy_ring *ring)
+{
+	if (gy_ring_prepared(ring) == 0 && !completions_flagged(ring)) {
+		gy_ring_buffers_publish(&ring->buffers);
+		return 0;
+	}
+	return enter(ring, 0, IORING_ENTER_GETEVENTS, NULL);
+}
+
+/* Waits in a call that valgrind knows, see sanitize.h. */
+static GY_COLD int submit_and_poll(struct gy_ring *ring, uint64_t timeout_ns)
+{
+	struct pollfd ready = { .fd = ring->uring.ring_fd, .events = POLLIN };
+	struct timespec timeout = {
+		.tv_sec = (time_t)(timeout_ns / UINT64_C(1000000000)),
+		.tv_nsec = (long)(timeout_ns % UINT64_C(1000000000)),
+	};
+	int r = submit_and_look(ring);
+
+	if (r < 0 || completions_there(ring)) {
+		return r;
+	}
+	(void)ppoll(&ready, 1, timeout_ns > timeout_ns_max ? NULL : &timeout, NULL);
+	return submit_and_look(ring);
+}
+
+static int submit_and_block(struct gy_ring *ring, uint64_t timeout_ns)
+{
+	struct __kernel_timespec timeout;
+	struct io_uring_getevents_arg arg = { .ts = (uint64_t)(uintptr_t)&timeout };
+
+	gy_count(&ring->counters.blocked, 1);
+	if (gy_unlikely(gy_sanitize_valgrind())) {
+		return submit_and_poll(ring, timeout_ns);
+	}
+	if (timeout_ns > timeout_ns_max) {
+		return enter(ring, 1, IORING_ENTER_GETEVENTS, NULL);
+	}
+	timeout.tv_sec = (int64_t)(timeout_ns / UINT64_C(1000000000));
+	timeout.tv_nsec = (long long)(timeout_ns % UINT64_C(1000000000));
+	return enter(ring, 1, IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG, &arg);
+}
+
+int gy_ring_submit_and_wait(struct gy_ring *ring, uint64_t timeout_ns)
+{
+	int r;
+
+	if (gy_unlikely(!ring->waker_armed)) {
+		gy_ring_waker_arm(ring);
+	}
+	if (timeout_ns == 0 || completions_there(ring)) {
+		r = submit_and_look(ring);
+	} else {
+		r = submit_and_block(ring, timeout_ns);
+	}
+	return gy_unlikely(r == -ETIME || r == -EINTR) ? 0 : r;
+}
+
+/* ---- reaping ---- */
+
+static struct gy_op *op_of(uint64_t user_data)
+{
+	return (struct gy_op *)(uintptr_t)(user_data & ((UINT64_C(1) << GY_USER_ADDRESS_BITS) - 1));
+}
+
+/* The operation is in use for something else: only the buffer must not be lost. */
+static GY_COLD void drop_stale(struct gy_ring *ring, const struct gy_completion *completion)
+{
+	gy_count(&ring->counters.stale, 1);
+	if (!completion->more) {
+		ring->armed--;
+	}
+	if (completion->has_buffer) {
+		gy_ring_buffer_return(ring, completion->buffer);
+	}
+}
+
+static inline void dispatch(struct gy_ring *ring, const struct io_uring_cqe *cqe)
+{
+	struct gy_op *op = op_of(cqe->user_data);
+	struct gy_completion completion = {
+		.result = cqe->res,
+		.more = (cqe->flags & IORING_CQE_F_MORE) != 0,
+		.has_buffer = (cqe->flags & IORING_CQE_F_BUFFER) != 0,
+		.buffer = (uint16_t)(cqe->flags >> IORING_CQE_BUFFER_SHIFT),
+	};
+
+	if (completion.has_buffer) {
+		gy_ring_buffers_taken(&ring->buffers, completion.buffer, completion.result);
+	} else if (gy_unlikely(completion.result == -ENOBUFS)) {
+		gy_count(&ring->counters.no_buffers, 1);
+	}
+	if (gy_unlikely(op->generation != (uint16_t)(cqe->user_data >> GY_USER_ADDRESS_BITS))) {
+		drop_stale(ring, &completion);
+		return;
+	}
+	gy_assert(op->armed);
+	if (!completion.more) {
+		op->armed = false;
+		ring->armed--;
+	}
+	op->complete(op, &completion);
+}
+
+uint32_t gy_ring_reap(struct gy_ring *ring)
+{
+	struct io_uring_cq *cq = &ring->uring.cq;
+	uint32_t head = *cq->khead;
+	uint32_t tail = gy_load_acquire(cq->ktail);
+	uint32_t own = 0;
+	uint32_t count = tail - head;
+
+	if (count == 0) {
+		return 0;
+	}
+	gy_assert(!ring->reaping);
+	ring->reaping = true;
+	for (; head != tail; head++) {
+		const struct io_uring_cqe *cqe = &cq->cqes[head & cq->ring_mask];
+
+		if (gy_unlikely((cqe->user_data & GY_USER_OWN) != 0)) {
+			gy_ring_reap_own(ring, cqe);
+			own++;
+			continue;
+		}
+		gy_prefetch_write(op_of(cq->cqes[(head + 1) & cq->ring_mask].user_data));
+		dispatch(ring, cqe);
+	}
+	gy_store_release(cq->khead, tail);
+	ring->reaping = false;
+	gy_count(&ring->counters.completions, count - own);
+	return count - own;
+}

@@ -1,0 +1,147 @@
+/*
+ * The seam to the kernel: one ring, its operations, and its provided buffers. Nothing above this
+ * floor knows io_uring, and a simulator can put a ring of its own behind these calls.
+ *
+ * An operation (struct gy_op) stands inside the object that asked for it. It owns its buffer and
+ * its descriptor until its final completion (`more` false); until then the object may not go away.
+ * An operation is cancelled by itself, never by its descriptor's number. Its generation is carried
+ * through the kernel, so that a completion of an earlier use is recognised and dropped.
+ *
+ * Threads: everything here belongs to the thread that called gy_ring_enable(), except what is said
+ * to be for any thread. Setup and destruction are the exception of the exception: any one thread.
+ */
+#ifndef GY_RING_RING_H
+#define GY_RING_RING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "base/log.h"
+
+struct gy_ring;
+struct gy_op;
+
+/* The result of an operation, or of one round of a multishot one. */
+struct gy_completion {
+	int32_t result;	 /* a count, a descriptor, or a negative errno */
+	bool more;	 /* the operation stays armed; false: this is its final completion */
+	bool has_buffer; /* @buffer was taken from the provided buffers and is now the receiver's */
+	uint16_t buffer;
+};
+
+/* Called by gy_ring_reap(), in phase 1: it may prepare operations, but may not run users' code. */
+typedef void (*gy_op_complete_fn)(struct gy_op *op, const struct gy_completion *completion);
+
+struct gy_op {
+	gy_op_complete_fn complete;
+	uint16_t generation;
+	bool armed; /* the kernel has it: from the call that prepared it to its final completion */
+};
+
+struct gy_ring_options {
+	uint32_t entries;      /* submissions that fit, a power of two */
+	uint32_t buffer_count; /* provided buffers, a power of two; 0 for none */
+	uint32_t buffer_bytes; /* of each */
+	const struct gy_log *log;
+};
+
+/* What the kernel was found to have. */
+struct gy_ring_features {
+	bool ring_messages;	  /* MSG_RING */
+	bool multishot_receive;	  /* always, above the floor of 6.1 */
+	bool incremental_buffers; /* IOU_PBUF_RING_INC, 6.12 */
+	bool bundles;		  /* IORING_RECVSEND_BUNDLE, 6.10 */
+};
+
+struct gy_ring_counters {
+	uint64_t enters;      /* io_uring_enter calls */
+	uint64_t submitted;   /* operations */
+	uint64_t completions; /* completions dispatched */
+	uint64_t blocked;     /* waits that could block */
+	uint64_t no_buffers;  /* -ENOBUFS seen */
+	uint64_t stale;	      /* completions of an earlier generation, dropped */
+};
+
+/*
+ * Makes a ring, not yet enabled, with its provided buffers and its waker. On failure one line that
+ * names cause and remedy goes to the log (io_uring missing or forbidden by sysctl or seccomp,
+ * locked memory, descriptors, an old kernel), and nothing is left over.
+ */
+int gy_ring_create(const struct gy_ring_options *options, struct gy_ring **ret_ring);
+/*
+ * All operations must have seen their final completion. NULL is allowed. Called by the thread that
+ * enabled the ring, or when that thread has ended; no other ring may have a wake under way to it.
+ */
+void gy_ring_destroy(struct gy_ring *ring);
+/* Binds the ring to the calling thread and arms the waker. Nothing may be submitted before. */
+int gy_ring_enable(struct gy_ring *ring);
+
+struct gy_ring_features gy_ring_features(const struct gy_ring *ring);
+const struct gy_ring_counters *gy_ring_counters(const struct gy_ring *ring);
+
+/* ---- turning ---- */
+
+/* Whether operations are prepared that the kernel has not seen. */
+bool gy_ring_has_prepared(const struct gy_ring *ring);
+/* Hands prepared operations to the kernel; no call if there are none. A count or a negative errno.
+ */
+int gy_ring_submit(struct gy_ring *ring);
+/* Whether a completion is there or flagged by the kernel, as far as can be seen without a call. */
+bool gy_ring_ready(const struct gy_ring *ring);
+/*
+ * One system call that submits what is prepared and waits for a completion: for @timeout_ns,
+ * without limit for UINT64_MAX, not at all for 0. With 0 it is left out when nothing is prepared
+ * and the kernel has flagged no pending completion work. A signal or a time-out is not an error.
+ */
+int gy_ring_submit_and_wait(struct gy_ring *ring, uint64_t timeout_ns);
+/* Calls the complete function of each completion that is there. Returns how many. */
+uint32_t gy_ring_reap(struct gy_ring *ring);
+
+/* ---- waking ---- */
+
+/* Any thread: makes a wait of this ring end, now or the next one. One write to an eventfd. */
+void gy_ring_wake(struct gy_ring *ring);
+/* The same from the owner of @from: prepares one operation on @from (MSG_RING, or a write to the
+ * target's eventfd where that is not to be had) and makes no system call. */
+void gy_ring_wake_from(struct gy_ring *from, struct gy_ring *target);
+
+/* ---- operations: each prepares; the kernel sees it at the next submit ---- */
+
+/*
+ * An op that is not armed; forgets earlier uses but keeps the generation going, so that its memory
+ * must have been cleared once before the first use.
+ */
+void gy_op_init(struct gy_op *op, gy_op_complete_fn complete);
+
+/* All return 0 or -EAGAIN when no submission entry can be had even after submitting. */
+int gy_ring_accept(struct gy_ring *ring, struct gy_op *op, int fd); /* multishot */
+int gy_ring_receive(struct gy_ring *ring, struct gy_op *op,
+		    int fd); /* multishot, provided buffers */
+int gy_ring_send(struct gy_ring *ring, struct gy_op *op, int fd, const void *bytes, size_t count);
+/* @message and what it points to stay in place until the completion. */
+int gy_ring_send_message(struct gy_ring *ring, struct gy_op *op, int fd,
+			 const struct msghdr *message);
+/* @address stays in place until the completion. */
+int gy_ring_connect(struct gy_ring *ring, struct gy_op *op, int fd, const struct sockaddr *address,
+		    socklen_t bytes);
+/* The kernel always does this one in a worker thread of its own, and starts it if need be. */
+int gy_ring_shutdown(struct gy_ring *ring, struct gy_op *op, int fd, int how);
+int gy_ring_poll(struct gy_ring *ring, struct gy_op *op, int fd, uint32_t events);
+int gy_ring_close(struct gy_ring *ring, struct gy_op *op, int fd);
+/* Asks for the end of @op, whose final completion then comes as -ECANCELED, or as what it had just
+ * become. Nothing happens if it is not armed. The cancel itself has no completion. */
+int gy_ring_cancel(struct gy_ring *ring, struct gy_op *op);
+
+/* ---- provided buffers ---- */
+
+/* Where the bytes of a received buffer are. */
+void *gy_ring_buffer(const struct gy_ring *ring, uint16_t buffer);
+uint32_t gy_ring_buffer_bytes(const struct gy_ring *ring);
+/* Gives a buffer back; the kernel sees all that were given back at the next submit or wait. */
+void gy_ring_buffer_return(struct gy_ring *ring, uint16_t buffer);
+/* How many of them the kernel has. */
+uint32_t gy_ring_buffers_available(const struct gy_ring *ring);
+
+#endif

@@ -1,0 +1,146 @@
+/*
+ * The operations. Each takes a submission entry, lets liburing fill it, and arms the operation:
+ * from then on its new generation travels with it, and completions of earlier uses no longer match.
+ *
+ * An entry is got before anything is changed, so a call that fails with -EAGAIN has done nothing.
+ */
+#include <errno.h>
+
+#include "ring/ring_private.h"
+
+enum { SEND_BYTES_MAX = 1 << 30 }; /* a result has 31 bits; a short count is legal anyway */
+
+void gy_op_init(struct gy_op *op, gy_op_complete_fn complete)
+{
+	op->complete = complete;
+	op->armed = false;
+}
+
+static uint64_t user_data_of(const struct gy_op *op)
+{
+	return (uint64_t)op->generation << GY_USER_ADDRESS_BITS | (uintptr_t)op;
+}
+
+/* The last thing to be done to an entry, since liburing's prepare functions clear its user data. */
+static inline int arm(struct gy_ring *ring, struct gy_op *op, struct io_uring_sqe *sqe)
+{
+	gy_assert(!op->armed && op->complete != NULL);
+	gy_assert(((uintptr_t)op & GY_USER_OWN) == 0 &&
+		  (uint64_t)(uintptr_t)op >> GY_USER_ADDRESS_BITS == 0);
+	op->armed = true;
+	op->generation++;
+	ring->armed++;
+	sqe->user_data = user_data_of(op);
+	return 0;
+}
+
+int gy_ring_accept(struct gy_ring *ring, struct gy_op *op, int fd)
+{
+	struct io_uring_sqe *sqe = gy_ring_sqe(ring);
+
+	if (gy_unlikely(sqe == NULL)) {
+		return -EAGAIN;
+	}
+	io_uring_prep_multishot_accept(sqe, fd, NULL, NULL, SOCK_CLOEXEC);
+	return arm(ring, op, sqe);
+}
+
+int gy_ring_receive(struct gy_ring *ring, struct gy_op *op, int fd)
+{
+	struct io_uring_sqe *sqe = gy_ring_sqe(ring);
+
+	gy_assert(ring->buffers.count > 0);
+	if (gy_unlikely(sqe == NULL)) {
+		return -EAGAIN;
+	}
+	io_uring_prep_recv_multishot(sqe, fd, NULL, 0, 0);
+	sqe->flags = IOSQE_BUFFER_SELECT;
+	sqe->buf_group = GY_RING_BUFFER_GROUP;
+	return arm(ring, op, sqe);
+}
+
+int gy_ring_send(struct gy_ring *ring, struct gy_op *op, int fd, const void *bytes, size_t count)
+{
+	struct io_uring_sqe *sqe = gy_ring_sqe(ring);
+
+	if (gy_unlikely(sqe == NULL)) {
+		return -EAGAIN;
+	}
+	io_uring_prep_send(sqe, fd, bytes, count < SEND_BYTES_MAX ? count : SEND_BYTES_MAX,
+			   MSG_NOSIGNAL);
+	return arm(ring, op, sqe);
+}
+
+int gy_ring_send_message(struct gy_ring *ring, struct gy_op *op, int fd,
+			 const struct msghdr *message)
+{
+	struct io_uring_sqe *sqe = gy_ring_sqe(ring);
+
+	if (gy_unlikely(sqe == NULL)) {
+		return -EAGAIN;
+	}
+	io_uring_prep_sendmsg(sqe, fd, message, MSG_NOSIGNAL);
+	return arm(ring, op, sqe);
+}
+
+int gy_ring_connect(struct gy_ring *ring, struct gy_op *op, int fd, const struct sockaddr *address,
+		    socklen_t bytes)
+{
+	struct io_uring_sqe *sqe = gy_ring_sqe(ring);
+
+	if (gy_unlikely(sqe == NULL)) {
+		return -EAGAIN;
+	}
+	io_uring_prep_connect(sqe, fd, address, bytes);
+	return arm(ring, op, sqe);
+}
+
+int gy_ring_shutdown(struct gy_ring *ring, struct gy_op *op, int fd, int how)
+{
+	struct io_uring_sqe *sqe = gy_ring_sqe(ring);
+
+	if (gy_unlikely(sqe == NULL)) {
+		return -EAGAIN;
+	}
+	io_uring_prep_shutdown(sqe, fd, how);
+	return arm(ring, op, sqe);
+}
+
+int gy_ring_poll(struct gy_ring *ring, struct gy_op *op, int fd, uint32_t events)
+{
+	struct io_uring_sqe *sqe = gy_ring_sqe(ring);
+
+	if (gy_unlikely(sqe == NULL)) {
+		return -EAGAIN;
+	}
+	io_uring_prep_poll_add(sqe, fd, events);
+	return arm(ring, op, sqe);
+}
+
+int gy_ring_close(struct gy_ring *ring, struct gy_op *op, int fd)
+{
+	struct io_uring_sqe *sqe = gy_ring_sqe(ring);
+
+	if (gy_unlikely(sqe == NULL)) {
+		return -EAGAIN;
+	}
+	io_uring_prep_close(sqe, fd);
+	return arm(ring, op, sqe);
+}
+
+int gy_ring_cancel(struct gy_ring *ring, struct gy_op *op)
+{
+	struct io_uring_sqe *sqe;
+
+	if (!op->armed) {
+		return 0;
+	}
+	sqe = gy_ring_sqe(ring);
+	if (gy_unlikely(sqe == NULL)) {
+		return -EAGAIN;
+	}
+	io_uring_prep_cancel64(sqe, user_data_of(op), 0);
+	sqe->flags = IOSQE_CQE_SKIP_SUCCESS;
+	sqe->user_data = GY_USER_IGNORED;
+	return 0;
+}

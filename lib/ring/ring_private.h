@@ -1,0 +1,142 @@
+/*
+ * What the files of the ring floor share; nobody else includes it, except tests that look inside.
+ *
+ * A completion is known by its 64 bits of user data: the address of the operation, and its
+ * generation in the sixteen bits above that no address of a process uses. Operations are aligned,
+ * so the lowest bits of their addresses are 0; the ring's own submissions set one of them.
+ */
+#ifndef GY_RING_RING_PRIVATE_H
+#define GY_RING_RING_PRIVATE_H
+
+#include <liburing.h>
+#include <sys/types.h>
+
+#include "base/assert.h"
+#include "base/atomic.h"
+#include "base/macros.h"
+#include "ring/kernel.h"
+#include "ring/ring.h"
+#include "ring/sanitize.h"
+
+enum {
+	GY_USER_ADDRESS_BITS = 48,
+	GY_USER_OWN = 7,     /* any of these bits: not a caller's operation */
+	GY_USER_IGNORED = 1, /* with nothing to be done */
+	GY_USER_WAKER = 2,   /* a round of the waker's poll */
+	GY_USER_MESSAGE = 4, /* a MSG_RING that failed; above these bits, the target ring */
+	GY_RING_BUFFER_GROUP = 0,
+};
+
+/* The provided buffers. Those of them that the program holds are counted, and marked in @held. */
+struct gy_ring_buffers {
+	struct io_uring_buf_ring *entries;
+	unsigned char *memory;
+	uint32_t bytes; /* of each */
+	uint32_t count;
+	uint32_t available;
+	uint16_t tail; /* of what was given back; published before each enter */
+	uint8_t *held; /* at assertion level full */
+};
+
+struct gy_ring {
+	struct io_uring uring;
+	int enter_fd; /* the ring's descriptor, or its index among the thread's registered rings */
+	uint32_t enter_flags;
+	uint32_t armed; /* operations that the kernel has, or will at the next submit */
+	bool enabled;
+	bool registered; /* @enter_fd is an index */
+	bool reaping;
+	bool waker_armed;
+	struct gy_ring_buffers buffers;
+	struct gy_ring_counters counters;
+	struct gy_ring_features features;
+	const struct gy_log *log;
+	int wake_fd;
+	pid_t owner; /* the thread that enabled the ring */
+};
+
+/* ---- ring.c ---- */
+
+/* A cleared entry, with room made by submitting if there is none; NULL if that does not help. */
+GY_COLD struct io_uring_sqe *gy_ring_sqe_after_submit(struct gy_ring *ring);
+
+static inline struct io_uring_sqe *gy_ring_sqe(struct gy_ring *ring)
+{
+	struct io_uring_sqe *sqe = io_uring_get_sqe(&ring->uring);
+
+	return gy_likely(sqe != NULL) ? sqe : gy_ring_sqe_after_submit(ring);
+}
+
+/* Submissions that the kernel has not consumed. */
+static inline uint32_t gy_ring_prepared(const struct gy_ring *ring)
+{
+	return ring->uring.sq.sqe_tail - gy_load_relaxed(ring->uring.sq.khead);
+}
+
+/* ---- ring_buffers.c ---- */
+
+int gy_ring_buffers_init(struct gy_ring *ring, uint32_t count, uint32_t bytes);
+/* After the ring is closed, since until then the kernel may look at them. */
+void gy_ring_buffers_fini(struct gy_ring_buffers *buffers);
+
+static inline void gy_ring_buffers_publish(struct gy_ring_buffers *buffers)
+{
+	if (gy_likely(buffers->entries != NULL)) {
+		gy_store_release(&buffers->entries->tail, buffers->tail);
+	}
+}
+
+/* Finds a buffer that is returned twice, or comes while it is still out. */
+static inline void gy_ring_buffers_mark(const struct gy_ring_buffers *buffers, uint16_t buffer,
+					uint8_t held)
+{
+#if GY_ASSERT_LEVEL >= 2
+	gy_assert(buffers->held[buffer] != held);
+	buffers->held[buffer] = held;
+#else
+	(void)buffers;
+	(void)buffer;
+	(void)held;
+#endif
+}
+
+/* A completion brought @buffer with @filled bytes in it. */
+static inline void gy_ring_buffers_taken(struct gy_ring_buffers *buffers, uint16_t buffer,
+					 int32_t filled)
+{
+	gy_assert(buffer < buffers->count && buffers->available > 0);
+	gy_ring_buffers_mark(buffers, buffer, 1);
+	buffers->available--;
+	if (filled > 0) {
+		gy_sanitize_give(buffers->memory + (size_t)buffer * buffers->bytes, (size_t)filled);
+	}
+}
+
+/* ---- ring_wake.c ---- */
+
+int gy_ring_waker_init(struct gy_ring *ring);
+void gy_ring_waker_fini(struct gy_ring *ring);
+/* Prepares the waker's poll unless it is armed. */
+void gy_ring_waker_arm(struct gy_ring *ring);
+/* Takes a completion of a submission of the ring's own. */
+GY_COLD void gy_ring_reap_own(struct gy_ring *ring, const struct io_uring_cqe *cqe);
+
+/* ---- ring_probe.c ---- */
+
+/* What stands around a refusal and tells its cause from others with the same errno. */
+struct gy_ring_surroundings {
+	int sysctl_disabled;	   /* kernel.io_uring_disabled, or -1 where there is none */
+	uint64_t locked_bytes_max; /* RLIMIT_MEMLOCK */
+	uint64_t descriptors_max;  /* RLIMIT_NOFILE */
+	const char *release;	   /* of the kernel */
+};
+
+/* Finds the ring's features; -ENOSYS if the kernel is below the floor. */
+int gy_ring_probe(struct gy_ring *ring);
+/* Puts into @line why @error (an errno, positive) came and what to do about it. */
+void gy_ring_refusal(char *line, size_t line_bytes, int error,
+		     const struct gy_ring_surroundings *around);
+/* Logs the line; returns @result, which is a negative errno. */
+GY_COLD int gy_ring_refused(const struct gy_log *log, int result);
+
+#endif

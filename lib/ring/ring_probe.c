@@ -1,0 +1,171 @@
+/*
+ * What the kernel has, and why it refuses.
+ *
+ * Features are asked for, never derived from a version: sandboxes and vendors' kernels differ from
+ * what their numbers say. A refusal becomes one line that names the cause and the remedy; several
+ * causes share an errno, so what stands around is looked at too.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "ring/ring_private.h"
+
+enum { LINE_BYTES = 384, PROBE_GROUP = GY_RING_BUFFER_GROUP + 1 };
+
+/* ---- features ---- */
+
+/* Flags of a buffer ring can only be found by trying one. */
+static bool has_incremental_buffers(struct gy_ring *ring)
+{
+	const size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+	void *memory =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct io_uring_buf_reg registration = {
+		.ring_addr = (uint64_t)(uintptr_t)memory,
+		.ring_entries = 1,
+		.bgid = PROBE_GROUP,
+		.pad = GY_KERNEL_PBUF_RING_INC,
+	};
+	bool has;
+
+	if (memory == MAP_FAILED) {
+		return false;
+	}
+	has = io_uring_register_buf_ring(&ring->uring, &registration, 0) == 0;
+	if (has) {
+		(void)io_uring_unregister_buf_ring(&ring->uring, PROBE_GROUP);
+	}
+	(void)munmap(memory, bytes);
+	return has;
+}
+
+int gy_ring_probe(struct gy_ring *ring)
+{
+	const uint32_t needed = IORING_FEAT_NODROP | IORING_FEAT_EXT_ARG | IORING_FEAT_CQE_SKIP;
+	struct io_uring_probe *probe;
+	bool new_enough;
+
+	if ((ring->uring.features & needed) != needed) {
+		return -ENOSYS;
+	}
+	probe = io_uring_get_probe_ring(&ring->uring);
+	if (probe == NULL) {
+		return -ENOSYS;
+	}
+	/* It came with 6.1; multishot receive, which cannot be asked for, with 6.0. */
+	new_enough = io_uring_opcode_supported(probe, IORING_OP_SENDMSG_ZC) != 0;
+	ring->features.ring_messages = io_uring_opcode_supported(probe, IORING_OP_MSG_RING) != 0;
+	io_uring_free_probe(probe);
+	if (!new_enough) {
+		return -ENOSYS;
+	}
+	ring->features.multishot_receive = true;
+	ring->features.bundles = (ring->uring.features & IORING_FEAT_RECVSEND_BUNDLE) != 0;
+	ring->features.incremental_buffers = has_incremental_buffers(ring);
+	return 0;
+}
+
+/* ---- refusals ---- */
+
+static void say_forbidden(char *line, size_t line_bytes, int sysctl_disabled)
+{
+	if (sysctl_disabled == 2) {
+		(void)snprintf(line, line_bytes,
+			       "io_uring is disabled by the sysctl kernel.io_uring_disabled = 2: "
+			       "set it to 0 (sysctl -w kernel.io_uring_disabled=0)");
+	} else if (sysctl_disabled == 1) {
+		(void)snprintf(line, line_bytes,
+			       "io_uring is kept from ordinary users by the sysctl "
+			       "kernel.io_uring_disabled = 1: set it to 0 (sysctl -w "
+			       "kernel.io_uring_disabled=0), or join the group "
+			       "kernel.io_uring_group");
+	} else {
+		(void)snprintf(line, line_bytes,
+			       "io_uring is forbidden by a seccomp filter or security module, "
+			       "as in many containers: allow io_uring_setup, io_uring_enter and "
+			       "io_uring_register there");
+	}
+}
+
+void gy_ring_refusal(char *line, size_t line_bytes, int error,
+		     const struct gy_ring_surroundings *around)
+{
+	switch (error) {
+	case EPERM:
+	case EACCES:
+		say_forbidden(line, line_bytes, around->sysctl_disabled);
+		break;
+	case ENOSYS:
+	case EINVAL:
+		(void)snprintf(
+			line, line_bytes,
+			"io_uring of Linux 6.1 or later is needed, and this kernel (%s) or a "
+			"sandbox on it does not have it: run a newer kernel with "
+			"CONFIG_IO_URING",
+			around->release);
+		break;
+	case ENOMEM:
+		(void)snprintf(line, line_bytes,
+			       "no memory could be locked for io_uring: raise the limit of locked "
+			       "memory, now %" PRIu64 " KiB (ulimit -l, RLIMIT_MEMLOCK), or ask "
+			       "for fewer ring entries and buffers",
+			       around->locked_bytes_max / 1024);
+		break;
+	case EMFILE:
+		(void)snprintf(line, line_bytes,
+			       "no descriptor is left for io_uring: raise the limit of open files, "
+			       "now %" PRIu64 " (ulimit -n, RLIMIT_NOFILE)",
+			       around->descriptors_max);
+		break;
+	case ENFILE:
+		(void)snprintf(line, line_bytes,
+			       "the system's table of open files is full: raise the sysctl "
+			       "fs.file-max");
+		break;
+	default:
+		(void)snprintf(line, line_bytes, "io_uring cannot be set up: %s (errno %d)",
+			       strerrordesc_np(error), error);
+		break;
+	}
+}
+
+static int read_sysctl_disabled(void)
+{
+	char digit;
+	ssize_t got;
+	int fd = open("/proc/sys/kernel/io_uring_disabled", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0) {
+		return -1;
+	}
+	got = read(fd, &digit, 1);
+	(void)close(fd);
+	return got == 1 && digit >= '0' && digit <= '9' ? digit - '0' : -1;
+}
+
+int gy_ring_refused(const struct gy_log *log, int result)
+{
+	char line[LINE_BYTES];
+	struct rlimit locked = { 0 };
+	struct rlimit descriptors = { 0 };
+	struct utsname system = { 0 };
+	struct gy_ring_surroundings around = { .sysctl_disabled = read_sysctl_disabled() };
+
+	(void)getrlimit(RLIMIT_MEMLOCK, &locked);
+	(void)getrlimit(RLIMIT_NOFILE, &descriptors);
+	(void)uname(&system);
+	around.locked_bytes_max = locked.rlim_cur;
+	around.descriptors_max = descriptors.rlim_cur;
+	around.release = system.release;
+	gy_ring_refusal(line, sizeof(line), -result, &around);
+	gy_log(log, GYRE_LOG_ERROR, "%s", line);
+	return result;
+}

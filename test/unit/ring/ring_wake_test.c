@@ -1,0 +1,191 @@
+/*
+ * Wakes end a wait, from any thread, and are never lost.
+ */
+#include <pthread.h>
+
+#include "ring/ring_private.h"
+#include "ring/ring_support.h"
+
+/* Waits without limit until something ended the wait; the kernel may end it for reasons of its own.
+ */
+static void wait_for_wake(struct gy_ring *ring)
+{
+	cr_assert_geq(gy_ring_submit_and_wait(ring, UINT64_MAX), 0);
+	cr_assert_eq(gy_ring_reap(ring), 0);
+}
+
+static void *wake_soon(void *arg)
+{
+	(void)usleep(20000);
+	gy_ring_wake(arg);
+	return NULL;
+}
+
+Test(ring, ends_an_unlimited_wait_when_another_thread_wakes_it)
+{
+	struct gy_ring *ring = ring_open(0, 0);
+	pthread_t thread;
+
+	for (int i = 0; i < 5; i++) {
+		uint64_t before_ns = gy_clock_machine_ns();
+
+		cr_assert_eq(pthread_create(&thread, NULL, wake_soon, ring), 0);
+		wait_for_wake(ring);
+		cr_assert_geq(gy_clock_machine_ns() - before_ns, 15000000);
+		cr_assert_eq(pthread_join(thread, NULL), 0);
+	}
+	gy_ring_destroy(ring);
+}
+
+Test(ring, keeps_a_wake_that_comes_before_the_wait)
+{
+	struct gy_ring *ring = ring_open(0, 0);
+
+	for (int i = 0; i < 100; i++) {
+		gy_ring_wake(ring);
+		wait_for_wake(ring);
+	}
+	gy_ring_destroy(ring);
+}
+
+Test(ring, keeps_a_wake_that_comes_before_it_is_enabled)
+{
+	struct gy_ring *ring = ring_make(0, 0);
+
+	gy_ring_wake(ring);
+	cr_assert_eq(gy_ring_enable(ring), 0);
+	wait_for_wake(ring);
+	gy_ring_destroy(ring);
+}
+
+/* The eventfd is never read: a wake that was taken must not count for the next wait too. */
+Test(ring, sleeps_again_after_a_wake_was_taken)
+{
+	struct gy_ring *ring = ring_open(0, 0);
+	uint64_t enters, before_ns;
+
+	gy_ring_wake(ring);
+	wait_for_wake(ring);
+	enters = gy_ring_counters(ring)->enters;
+	before_ns = gy_clock_machine_ns();
+	cr_assert_eq(gy_ring_submit_and_wait(ring, 30000000), 0);
+	cr_assert_geq(gy_clock_machine_ns() - before_ns, 30000000);
+	cr_assert_eq(gy_ring_counters(ring)->enters, enters + 1);
+	gy_ring_destroy(ring);
+}
+
+Test(ring, is_woken_though_its_waker_had_to_be_armed_anew)
+{
+	struct gy_ring *ring = ring_open(0, 0);
+	struct io_uring_sqe *sqe = gy_ring_sqe(ring);
+
+	/* As the kernel ends the poll when it is short of memory. */
+	io_uring_prep_cancel64(sqe, GY_USER_WAKER, 0);
+	sqe->flags = IOSQE_CQE_SKIP_SUCCESS;
+	sqe->user_data = GY_USER_IGNORED;
+	cr_assert_eq(gy_ring_submit_and_wait(ring, UINT64_MAX), 1);
+	cr_assert_eq(gy_ring_reap(ring), 0);
+	cr_assert(gy_ring_has_prepared(ring));
+	gy_ring_wake(ring);
+	wait_for_wake(ring);
+	gy_ring_destroy(ring);
+}
+
+enum { ROUNDS = 20000 };
+
+struct player {
+	struct gy_ring *own;
+	struct gy_ring *other;
+	uint64_t *mine;	  /* written by the other: the round that it has handed over */
+	uint64_t *theirs; /* likewise by this one */
+	uint64_t ahead;	  /* 1 for the one that hands over the next round */
+	bool messages;
+};
+
+/* Two players hand a counter to and fro and sleep without limit in between: a lost wake hangs. */
+static void *play(void *arg)
+{
+	const struct player *player = arg;
+
+	cr_assert_eq(gy_ring_enable(player->own), 0);
+	player->own->features.ring_messages &= player->messages;
+	for (uint64_t round = 1; round <= ROUNDS; round++) {
+		while (gy_load_acquire(player->mine) < round) {
+			cr_assert_geq(gy_ring_submit_and_wait(player->own, UINT64_MAX), 0);
+			(void)gy_ring_reap(player->own);
+		}
+		gy_store_release(player->theirs, round + player->ahead);
+		gy_ring_wake_from(player->own, player->other);
+		cr_assert_eq(gy_ring_submit(player->own), 1);
+	}
+	return NULL;
+}
+
+static void play_two(bool messages)
+{
+	struct gy_ring *rings[2] = { ring_make(0, 0), ring_make(0, 0) };
+	uint64_t rounds[2] = { 1, 0 };
+	struct player players[2];
+	pthread_t threads[2];
+
+	for (int i = 0; i < 2; i++) {
+		players[i] = (struct player){
+			.own = rings[i],
+			.other = rings[1 - i],
+			.mine = &rounds[i],
+			.theirs = &rounds[1 - i],
+			.ahead = (uint64_t)i,
+			.messages = messages,
+		};
+	}
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(pthread_create(&threads[i], NULL, play, &players[i]), 0);
+	}
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(pthread_join(threads[i], NULL), 0);
+	}
+	for (int i = 0; i < 2; i++) {
+		gy_ring_destroy(rings[i]);
+	}
+}
+
+Test(ring, is_woken_from_another_ring_by_a_message, .timeout = 60)
+{
+	play_two(true);
+}
+
+Test(ring, is_woken_from_another_ring_by_a_write_where_there_are_no_messages, .timeout = 60)
+{
+	play_two(false);
+}
+
+Test(ring, prepares_a_wake_without_a_call)
+{
+	struct gy_ring *from = ring_open(0, 0);
+	struct gy_ring *target = ring_open(0, 0);
+	uint64_t enters = gy_ring_counters(from)->enters;
+
+	gy_ring_wake_from(from, target);
+	cr_assert(gy_ring_has_prepared(from));
+	cr_assert_eq(gy_ring_counters(from)->enters, enters);
+	cr_assert_eq(gy_ring_submit(from), 1);
+	wait_for_wake(target);
+	cr_assert_not(gy_ring_ready(from));
+	gy_ring_destroy(from);
+	gy_ring_destroy(target);
+}
+
+/* The message is refused, which is noticed by its sender, who then writes to the eventfd. */
+Test(ring, is_woken_from_another_ring_though_it_is_not_enabled_yet)
+{
+	struct gy_ring *from = ring_open(0, 0);
+	struct gy_ring *target = ring_make(0, 0);
+
+	gy_ring_wake_from(from, target);
+	cr_assert_eq(gy_ring_submit_and_wait(from, 0), 1);
+	cr_assert_eq(gy_ring_reap(from), 0);
+	cr_assert_eq(gy_ring_enable(target), 0);
+	wait_for_wake(target);
+	gy_ring_destroy(from);
+	gy_ring_destroy(target);
+}
