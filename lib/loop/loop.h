@@ -1,0 +1,206 @@
+/*
+ * A loop: one thread that in each turn serves its ring, then its channels jobs, then its state jobs
+ * until a deadline. It schedules jobs and carries nodes between loops, and knows neither actors nor
+ * channels: what runs a job or receives a node stands in a table of functions that the floor above
+ * gives.
+ *
+ * Threads: a loop belongs to the thread that turns it. Others may touch only its inbox, its parked
+ * flag and its waker, through gy_loop_post() and what peers do to each other in outbox.c.
+ */
+#ifndef GY_LOOP_LOOP_H
+#define GY_LOOP_LOOP_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/chain.h"
+#include "base/clock.h"
+#include "base/inbox.h"
+#include "base/log.h"
+#include "base/sizes.h"
+#include "loop/queue.h"
+#include "loop/wheel.h"
+#include "ring/ring.h"
+
+struct gy_loop;
+struct gy_task;
+
+/* What the floor above does; all run on the loop's thread. */
+struct gy_loop_ops {
+	void (*run)(struct gy_loop *loop, struct gy_job *job);	     /* phases 2 and 3 */
+	void (*mount)(struct gy_loop *loop, struct gy_job *job);     /* phase 2 */
+	void (*deliver)(struct gy_loop *loop, struct gy_node *node); /* phase 2: from the inbox */
+	/* gy_pool_trim() for each pool of the floors above; whether any is to be looked at again.
+	 */
+	bool (*trim)(struct gy_loop *loop, uint32_t keep);
+};
+
+/* A function to be run on a loop, in phase 2, posted from any thread. */
+struct gy_task {
+	struct gy_node node;
+	void (*run)(struct gy_loop *loop, struct gy_task *task);
+};
+
+/* A function to be run at the end of the present job. */
+struct gy_later {
+	struct gy_link link;
+	void (*run)(struct gy_loop *loop, struct gy_later *later);
+};
+
+/* Kinds of nodes that the loop itself takes from its inbox; others go to ops->deliver. */
+enum { GY_NODE_TASK = GY_NODE_RETURNED + 1, GY_NODE_KINDS };
+
+struct gy_loop_options {
+	uint16_t index;
+	int cpu; /* to be pinned to; -1 for none */
+	uint32_t io_ratio;
+	uint32_t starvation_limit;
+	uint64_t min_budget_ns;
+	uint64_t timer_tick_ns;
+	int64_t spin_ns; /* GY_SPIN_AUTO, GY_SPIN_NEVER, or a time */
+	struct gy_ring_options ring;
+	struct gy_clock clock;
+	const struct gy_log *log;
+	const struct gy_loop_ops *ops;
+};
+
+enum { GY_SPIN_AUTO = -1, GY_SPIN_NEVER = -2 };
+
+/* All loops of a system, as a loop sees them: published whole, protected by RCU. */
+struct gy_loops {
+	uint32_t count;
+	struct gy_loop *loop[];
+};
+
+/* Written by the loop with gy_count(), read from any thread. */
+struct gy_loop_counters {
+	uint64_t turns;
+	uint64_t parks;		 /* waits that could block */
+	uint64_t wakes_sent;	 /* parked peers woken */
+	uint64_t nodes_sent;	 /* to other loops, returned nodes among them */
+	uint64_t chains_sent;	 /* exchanges that took */
+	uint64_t nodes_received; /* from the inbox */
+	uint64_t jobs_run;
+};
+
+/* The nodes on their way to one peer. */
+struct gy_outbox {
+	struct gy_chain chain;
+	bool waiting; /* in the list of outboxes to flush */
+	bool mail;    /* something in the chain is more than a returned node */
+};
+
+struct gy_loop {
+	/* The side that others touch. */
+	struct gy_inbox inbox;
+	uint32_t parked GY_ALIGNED_LINE;
+	struct gy_ring *ring;
+	uint16_t index;
+
+	/* The loop's own. */
+	const struct gy_loop_ops *ops GY_ALIGNED_LINE;
+	uint64_t now_ns; /* the clock, as read last */
+	struct gy_queue channels;
+	struct gy_queue state;
+	struct gy_fifo mounting;
+	struct gy_fifo later;
+	const struct gy_loops *peers;
+	struct gy_outbox *outboxes; /* one a peer */
+	uint16_t *flush_list;	    /* peers whose outbox waits to be flushed */
+	uint32_t flush_count;
+	uint32_t idle_count; /* turns in a row that executed nothing */
+	bool executed;	     /* this turn ran something */
+	bool stopping;
+	uint64_t wait_average_ns; /* of recent waits, for spinning */
+	uint64_t pools_looked_ns;
+	struct gy_timer pool_timer;
+	struct gy_sizes nodes;
+	struct gy_loop_counters counters;
+	struct gy_wheel wheel;
+	struct gy_clock clock;
+	struct gy_loop_options options;
+	void *upper[2]; /* data of the floors above channels, see there */
+};
+
+int gy_loop_init(struct gy_loop *loop, const struct gy_loop_options *options);
+/* Takes a half made one too. Whether nodes were lost is logged as an error. */
+void gy_loop_fini(struct gy_loop *loop);
+/* Tells the loop its peers, itself among them. Setup. */
+int gy_loop_join(struct gy_loop *loop, const struct gy_loops *peers);
+
+/* ---- turning ---- */
+
+/* What the loop's thread does first and last: pins itself, registers with RCU, enables the ring. */
+int gy_loop_enter(struct gy_loop *loop);
+void gy_loop_leave(struct gy_loop *loop);
+/* One turn: three phases and the idle step. Blocks only if nothing can run. */
+void gy_loop_turn(struct gy_loop *loop);
+
+/* ---- scheduling, on the loop's thread ---- */
+
+static inline void gy_loop_ready_state(struct gy_loop *loop, struct gy_job *job, bool high)
+{
+	gy_queue_push(&loop->state, job, high);
+}
+
+static inline void gy_loop_ready_channels(struct gy_loop *loop, struct gy_job *job, bool high)
+{
+	gy_queue_push(&loop->channels, job, high);
+}
+
+static inline void gy_loop_mount(struct gy_loop *loop, struct gy_job *job)
+{
+	gy_fifo_push(&loop->mounting, &job->link);
+}
+
+static inline void gy_loop_later(struct gy_loop *loop, struct gy_later *later)
+{
+	gy_fifo_push(&loop->later, &later->link);
+}
+
+/* ---- nodes ---- */
+
+/* A node from the heap, for threads without a loop; NULL when there is no memory. */
+struct gy_node *gy_node_get_from_heap(size_t bytes);
+
+/* At least @bytes, its header included, from the loop's pool; NULL when there is no memory. */
+static inline struct gy_node *gy_loop_node_get(struct gy_loop *loop, size_t bytes)
+{
+	uint8_t size_class = gy_sizes_class(bytes);
+	struct gy_node *node;
+
+	if (gy_unlikely(size_class == GY_SIZES_HEAP)) {
+		return gy_node_get_from_heap(bytes);
+	}
+	node = (struct gy_node *)gy_pool_get(&loop->nodes.pools[size_class]);
+	if (gy_likely(node != NULL)) {
+		node->owner = loop->index;
+		node->size_class = size_class;
+	}
+	return node;
+}
+
+/* Sends a node home that was got on any loop. */
+void gy_loop_return(struct gy_loop *loop, struct gy_node *node);
+
+static inline void gy_loop_node_put(struct gy_loop *loop, struct gy_node *node)
+{
+	if (gy_likely(node->owner == loop->index)) {
+		gy_pool_put(&loop->nodes.pools[node->size_class], node);
+	} else {
+		gy_loop_return(loop, node);
+	}
+}
+
+/* Appends a node to the outbox for @peer, an index of a loop other than this one. */
+void gy_loop_send(struct gy_loop *loop, uint16_t peer, struct gy_node *node);
+/* Hands over what waits in the outboxes and wakes parked receivers. */
+void gy_loop_flush(struct gy_loop *loop);
+/* Delivers all that the inbox holds now, outside of a turn; for the stages of a stop. */
+void gy_loop_drain_inbox(struct gy_loop *loop);
+/* Any thread but that of a loop in the middle of a turn may lose order against gy_loop_send(). */
+void gy_loop_post(struct gy_loop *loop, struct gy_node *node);
+void gy_loop_post_task(struct gy_loop *loop, struct gy_task *task);
+
+#endif

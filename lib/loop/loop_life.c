@@ -1,0 +1,100 @@
+/*
+ * The life of a loop: made and unmade by the thread that sets the system up, entered and left by
+ * the thread that turns it.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <urcu/urcu-qsbr.h>
+
+#include "base/memory.h"
+#include "loop/loop.h"
+#include "loop/park.h"
+
+static void pool_timer_fired(struct gy_timer *timer)
+{
+	(void)timer; /* the turn that it woke looks at the pools */
+}
+
+int gy_loop_init(struct gy_loop *loop, const struct gy_loop_options *options)
+{
+	*loop = (struct gy_loop){
+		.index = options->index,
+		.ops = options->ops,
+		.clock = options->clock,
+		.options = *options,
+		.channels.starvation_limit = options->starvation_limit,
+		.state.starvation_limit = options->starvation_limit,
+	};
+	gy_inbox_init(&loop->inbox);
+	gy_sizes_init(&loop->nodes, "mail");
+	loop->now_ns = gy_clock_ns(&loop->clock);
+	loop->pools_looked_ns = loop->now_ns;
+	gy_wheel_init(&loop->wheel, options->timer_tick_ns, loop->now_ns);
+	gy_timer_init(&loop->pool_timer, pool_timer_fired);
+	return gy_ring_create(&options->ring, &loop->ring);
+}
+
+int gy_loop_join(struct gy_loop *loop, const struct gy_loops *peers)
+{
+	loop->outboxes = (struct gy_outbox *)gy_memory_get(peers->count * sizeof(*loop->outboxes));
+	loop->flush_list = (uint16_t *)gy_memory_get(peers->count * sizeof(*loop->flush_list));
+	if (loop->outboxes == NULL || loop->flush_list == NULL) {
+		return -ENOMEM;
+	}
+	loop->peers = peers;
+	return 0;
+}
+
+void gy_loop_fini(struct gy_loop *loop)
+{
+	uint32_t lost = gy_sizes_fini(&loop->nodes);
+
+	if (lost > 0) {
+		gy_log(loop->options.log, GYRE_LOG_ERROR, "loop %u: %u nodes were never returned",
+		       (unsigned)loop->index, (unsigned)lost);
+	}
+	gy_ring_destroy(loop->ring);
+	gy_memory_put(loop->outboxes);
+	gy_memory_put(loop->flush_list);
+	loop->ring = NULL;
+	loop->outboxes = NULL;
+	loop->flush_list = NULL;
+}
+
+static void pin(struct gy_loop *loop)
+{
+	cpu_set_t cpus;
+	int r;
+
+	if (loop->options.cpu < 0) {
+		return;
+	}
+	CPU_ZERO(&cpus);
+	CPU_SET((size_t)loop->options.cpu, &cpus);
+	r = pthread_setaffinity_np(pthread_self(), sizeof(cpus), &cpus);
+	if (r != 0) {
+		gy_log(loop->options.log, GYRE_LOG_WARNING,
+		       "loop %u: cannot be pinned to CPU %d: %s", (unsigned)loop->index,
+		       loop->options.cpu, strerror(r));
+	}
+}
+
+int gy_loop_enter(struct gy_loop *loop)
+{
+	int r;
+
+	pin(loop);
+	r = gy_ring_enable(loop->ring);
+	if (r < 0) {
+		return r;
+	}
+	urcu_qsbr_register_thread();
+	return 0;
+}
+
+void gy_loop_leave(struct gy_loop *loop)
+{
+	(void)loop;
+	urcu_qsbr_unregister_thread();
+}

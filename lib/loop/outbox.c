@@ -1,0 +1,115 @@
+/*
+ * Nodes between loops. A node for a peer is appended to a private chain; a flush hands the whole
+ * chain over with one exchange. It is flushed when a phase ends, when it has 64 nodes, and at once
+ * when the peer is parked and the node is mail; nodes that only return home wake nobody.
+ */
+#include "base/memory.h"
+#include "loop/loop.h"
+
+enum { CHAIN_MAX = 64 };
+
+/*
+ * The sender's half of parking: the push before this and the load here are sequentially consistent,
+ * as are the parker's store and its last look at the inbox, so one of the two sees the other.
+ * Whoever takes the flag down wakes, so a sleeper is woken once.
+ */
+static bool must_wake(struct gy_loop *target)
+{
+	return gy_load_full(&target->parked) != 0 && gy_exchange_full(&target->parked, 0) != 0;
+}
+
+static void flush_one(struct gy_loop *loop, uint16_t peer)
+{
+	struct gy_outbox *outbox = &loop->outboxes[peer];
+	struct gy_loop *target = loop->peers->loop[peer];
+	bool mail = outbox->mail;
+
+	if (outbox->chain.count == 0) {
+		return;
+	}
+	gy_count(&loop->counters.nodes_sent, outbox->chain.count);
+	gy_count(&loop->counters.chains_sent, 1);
+	gy_inbox_push(&target->inbox, outbox->chain.first, outbox->chain.last);
+	gy_chain_clear(&outbox->chain);
+	outbox->mail = false;
+	if (mail && must_wake(target)) {
+		gy_count(&loop->counters.wakes_sent, 1);
+		gy_ring_wake_from(loop->ring, target->ring);
+	}
+}
+
+static struct gy_outbox *append(struct gy_loop *loop, uint16_t peer, struct gy_node *node)
+{
+	struct gy_outbox *outbox = &loop->outboxes[peer];
+
+	gy_chain_append(&outbox->chain, node);
+	if (!outbox->waiting) {
+		outbox->waiting = true;
+		loop->flush_list[loop->flush_count++] = peer;
+	}
+	return outbox;
+}
+
+void gy_loop_send(struct gy_loop *loop, uint16_t peer, struct gy_node *node)
+{
+	struct gy_outbox *outbox = append(loop, peer, node);
+
+	outbox->mail = true;
+	if (outbox->chain.count >= CHAIN_MAX || gy_load_relaxed(&loop->peers->loop[peer]->parked)) {
+		flush_one(loop, peer);
+	}
+}
+
+void gy_loop_return(struct gy_loop *loop, struct gy_node *node)
+{
+	if (node->owner == loop->index) {
+		gy_pool_put(&loop->nodes.pools[node->size_class], node);
+		return;
+	}
+	if (node->owner == GY_NODE_FROM_HEAP) {
+		gy_memory_put(node);
+		return;
+	}
+	node->kind = GY_NODE_RETURNED;
+	if (append(loop, node->owner, node)->chain.count >= CHAIN_MAX) {
+		flush_one(loop, node->owner);
+	}
+}
+
+void gy_loop_flush(struct gy_loop *loop)
+{
+	for (uint32_t i = 0; i < loop->flush_count; i++) {
+		uint16_t peer = loop->flush_list[i];
+
+		loop->outboxes[peer].waiting = false;
+		flush_one(loop, peer);
+	}
+	loop->flush_count = 0;
+}
+
+struct gy_node *gy_node_get_from_heap(size_t bytes)
+{
+	struct gy_node *node = (struct gy_node *)gy_memory_get_raw(bytes);
+
+	if (node != NULL) {
+		node->owner = GY_NODE_FROM_HEAP;
+		node->size_class = GY_SIZES_HEAP;
+	}
+	return node;
+}
+
+void gy_loop_post(struct gy_loop *loop, struct gy_node *node)
+{
+	node->next = NULL;
+	node->ahead = 0;
+	gy_inbox_push(&loop->inbox, node, node);
+	if (must_wake(loop)) {
+		gy_ring_wake(loop->ring);
+	}
+}
+
+void gy_loop_post_task(struct gy_loop *loop, struct gy_task *task)
+{
+	task->node.kind = GY_NODE_TASK;
+	gy_loop_post(loop, &task->node);
+}

@@ -1,0 +1,121 @@
+/*
+ * Parking. A loop sets its flag, looks at its inbox once more, and blocks in the ring. A sender
+ * puts its mail into the inbox and then looks at the flag. All four accesses are sequentially
+ * consistent, so that either the loop sees the mail or the sender sees the flag, and then wakes it.
+ *
+ * A thread that sleeps costs tens of microseconds to wake. So a loop may poll for a while first. In
+ * the automatic mode it does so while the average of recent waits is shorter than that while.
+ */
+#include "loop/park.h"
+
+#include <urcu/urcu-qsbr.h>
+
+enum { WAITS_AVERAGED = 8, POOL_KEEP = 10 };
+
+static const uint64_t spin_auto_ns = 50000;
+static const uint64_t waking_ns =
+	50000; /* what being woken adds to a wait that was slept through */
+static const uint64_t wait_counted_max_ns = 400000;
+static const uint64_t pools_idle_ns = UINT64_C(30000000000);
+
+void gy_loop_quiescent(void)
+{
+	urcu_qsbr_quiescent_state();
+}
+
+static bool awake(const struct gy_loop *loop)
+{
+	return !gy_inbox_empty(&loop->inbox) || gy_ring_ready(loop->ring);
+}
+
+static uint64_t spin_time_ns(const struct gy_loop *loop)
+{
+	if (loop->options.spin_ns == GY_SPIN_AUTO) {
+		return loop->wait_average_ns < spin_auto_ns ? spin_auto_ns : 0;
+	}
+	return loop->options.spin_ns > 0 ? (uint64_t)loop->options.spin_ns : 0;
+}
+
+/* Whether something came while polling. */
+static bool spin(struct gy_loop *loop, uint64_t until_ns)
+{
+	uint64_t end_ns = gy_time_add(loop->now_ns, spin_time_ns(loop));
+
+	if (end_ns == loop->now_ns) {
+		return false;
+	}
+	if (gy_ring_has_prepared(loop->ring)) {
+		(void)gy_ring_submit(loop->ring);
+	}
+	end_ns = end_ns < until_ns ? end_ns : until_ns;
+	do {
+		for (uint32_t i = 0; i < 16; i++) {
+			if (awake(loop)) {
+				return true;
+			}
+			gy_pause();
+		}
+		gy_loop_quiescent();
+		loop->now_ns = gy_clock_ns(&loop->clock);
+	} while (loop->now_ns < end_ns);
+	return false;
+}
+
+static void block(struct gy_loop *loop, uint64_t until_ns)
+{
+	uint64_t timeout_ns = until_ns == UINT64_MAX ? UINT64_MAX : until_ns - loop->now_ns;
+
+	gy_store_full(&loop->parked, 1);
+	if (!gy_inbox_empty(&loop->inbox)) {
+		gy_store_relaxed(&loop->parked, 0);
+		(void)gy_ring_submit_and_wait(loop->ring, 0);
+		return;
+	}
+	gy_count(&loop->counters.parks, 1);
+	urcu_qsbr_thread_offline();
+	(void)gy_ring_submit_and_wait(loop->ring, timeout_ns);
+	urcu_qsbr_thread_online();
+	gy_store_relaxed(&loop->parked, 0);
+}
+
+/* One long wait counts for no more than a few short ones can make up for. */
+static void average_wait(struct gy_loop *loop, uint64_t wait_ns)
+{
+	wait_ns = wait_ns < wait_counted_max_ns ? wait_ns : wait_counted_max_ns;
+	loop->wait_average_ns =
+		(loop->wait_average_ns * (WAITS_AVERAGED - 1) + wait_ns) / WAITS_AVERAGED;
+}
+
+void gy_loop_park(struct gy_loop *loop, uint64_t until_ns)
+{
+	uint64_t from_ns = loop->now_ns;
+	uint64_t saved_ns = 0;
+
+	if (spin(loop, until_ns)) {
+		(void)gy_ring_submit_and_wait(loop->ring, 0);
+	} else if (loop->now_ns < until_ns) {
+		block(loop, until_ns);
+		saved_ns = waking_ns;
+	}
+	loop->now_ns = gy_clock_ns(&loop->clock);
+	average_wait(loop,
+		     loop->now_ns - from_ns > saved_ns ? loop->now_ns - from_ns - saved_ns : 0);
+	gy_wheel_advance(&loop->wheel, loop->now_ns);
+}
+
+void gy_loop_look_at_pools(struct gy_loop *loop)
+{
+	bool again;
+
+	if (loop->now_ns - loop->pools_looked_ns < pools_idle_ns) {
+		return;
+	}
+	loop->pools_looked_ns = loop->now_ns;
+	again = gy_sizes_trim(&loop->nodes, POOL_KEEP);
+	again = loop->options.ops->trim(loop, POOL_KEEP) || again;
+	/* A loop that parks must wake once more to shrink what was in use until then. */
+	gy_timer_stop(&loop->wheel, &loop->pool_timer);
+	if (again) {
+		gy_timer_start(&loop->wheel, &loop->pool_timer, pools_idle_ns);
+	}
+}

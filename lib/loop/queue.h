@@ -1,0 +1,56 @@
+/*
+ * What a loop schedules, and the queue it waits in: two FIFOs, high first. The class of a job is
+ * fixed when it is queued; while the job waits it does not change. A normal job that was passed
+ * over by `starvation_limit` high ones goes next.
+ */
+#ifndef GY_LOOP_QUEUE_H
+#define GY_LOOP_QUEUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+
+struct gy_job {
+	struct gy_link link;
+};
+
+struct gy_queue {
+	struct gy_fifo high;
+	struct gy_fifo normal;
+	uint32_t passed; /* high ones taken while a normal one waited */
+	uint32_t starvation_limit;
+	uint32_t count;
+};
+
+static inline void gy_queue_push(struct gy_queue *queue, struct gy_job *job, bool high)
+{
+	gy_fifo_push(high ? &queue->high : &queue->normal, &job->link);
+	queue->count++;
+}
+
+static inline struct gy_job *gy_queue_pop(struct gy_queue *queue)
+{
+	struct gy_fifo *from = &queue->high;
+
+	if (queue->count == 0) {
+		return NULL;
+	}
+	queue->count--;
+	if (!gy_fifo_empty(&queue->normal)) {
+		if (gy_fifo_empty(&queue->high) || queue->passed >= queue->starvation_limit) {
+			from = &queue->normal;
+			queue->passed = 0;
+		} else {
+			queue->passed++;
+		}
+	}
+	return (struct gy_job *)gy_fifo_pop(from);
+}
+
+static inline bool gy_queue_empty(const struct gy_queue *queue)
+{
+	return queue->count == 0;
+}
+
+#endif

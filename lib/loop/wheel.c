@@ -1,0 +1,172 @@
+/*
+ * Placing and advancing. A timer stands at the level of the highest digit (base 64) in which its
+ * tick differs from the wheel's, in the slot of its own digit there. So whatever is at level 0 is
+ * due before all of level 1, and so on, and the first occupied slot of the lowest occupied level is
+ * the next to look at. When the wheel reaches a slot of a higher level, its timers move down.
+ */
+#include "loop/wheel.h"
+
+#include "base/assert.h"
+#include "base/clock.h"
+
+enum { TICK_BITS = GY_WHEEL_BITS * GY_WHEEL_LEVELS };
+
+static const uint64_t tick_max = (UINT64_C(1) << TICK_BITS) - 1;
+
+void gy_wheel_init(struct gy_wheel *wheel, uint64_t tick_ns, uint64_t now_ns)
+{
+	*wheel = (struct gy_wheel){ .tick_ns = tick_ns, .start_ns = now_ns };
+	wheel->reciprocal = UINT64_MAX / tick_ns;
+	gy_list_init(&wheel->fresh);
+	gy_list_init(&wheel->due);
+	for (uint32_t level = 0; level < GY_WHEEL_LEVELS; level++) {
+		for (uint32_t slot = 0; slot < GY_WHEEL_SLOTS; slot++) {
+			gy_list_init(&wheel->slots[level][slot]);
+		}
+	}
+}
+
+/* The number of whole ticks from the start to @now_ns. */
+static uint64_t tick_before(const struct gy_wheel *wheel, uint64_t now_ns)
+{
+	uint64_t span = now_ns > wheel->start_ns ? now_ns - wheel->start_ns : 0;
+	uint64_t tick = (uint64_t)(((unsigned __int128)span * wheel->reciprocal) >> 64);
+
+	/* The reciprocal is rounded down, so the product may lie below, never above. */
+	while (span - tick * wheel->tick_ns >= wheel->tick_ns) {
+		tick++;
+	}
+	return tick;
+}
+
+/* The first tick that does not lie before @deadline_ns. */
+static uint64_t tick_after(const struct gy_wheel *wheel, uint64_t deadline_ns)
+{
+	uint64_t tick = tick_before(wheel, deadline_ns);
+
+	if (deadline_ns > wheel->start_ns &&
+	    deadline_ns - wheel->start_ns > tick * wheel->tick_ns) {
+		tick++;
+	}
+	return tick < tick_max ? tick : tick_max;
+}
+
+static void place(struct gy_wheel *wheel, struct gy_timer *timer, uint64_t tick)
+{
+	uint32_t level;
+	uint32_t slot;
+
+	timer->deadline_tick = tick;
+	if (tick <= wheel->tick) {
+		timer->place = GY_TIMER_DUE;
+		gy_list_append(&wheel->due, &timer->item);
+		return;
+	}
+	level = (uint32_t)(63 - __builtin_clzll(tick ^ wheel->tick)) / GY_WHEEL_BITS;
+	slot = (uint32_t)(tick >> (level * GY_WHEEL_BITS)) % GY_WHEEL_SLOTS;
+	timer->place = (uint16_t)(level * GY_WHEEL_SLOTS + slot);
+	wheel->occupied[level] |= UINT64_C(1) << slot;
+	gy_list_append(&wheel->slots[level][slot], &timer->item);
+}
+
+void gy_timer_start_at(struct gy_wheel *wheel, struct gy_timer *timer, uint64_t deadline_ns)
+{
+	wheel->count++;
+	place(wheel, timer, tick_after(wheel, deadline_ns));
+}
+
+/* Moves all timers of @from to where they belong at the present tick. */
+static void settle(struct gy_wheel *wheel, struct gy_list *from, uint64_t now_ns)
+{
+	struct gy_list moving;
+
+	gy_list_init(&moving);
+	gy_list_splice(&moving, from);
+	while (!gy_list_empty(&moving)) {
+		struct gy_timer *timer = gy_container_of(moving.next, struct gy_timer, item);
+		uint64_t tick = timer->deadline_tick;
+
+		if (timer->place == GY_TIMER_FRESH) {
+			tick = tick_after(wheel, gy_time_add(now_ns, timer->delay_ns));
+		}
+		gy_list_remove(&timer->item);
+		place(wheel, timer, tick);
+	}
+}
+
+/* The tick of the first occupied slot, its level and number; UINT64_MAX when all are empty. */
+static uint64_t next_slot(const struct gy_wheel *wheel, uint32_t *ret_level, uint32_t *ret_slot)
+{
+	for (uint32_t level = 0; level < GY_WHEEL_LEVELS; level++) {
+		uint32_t shift = level * GY_WHEEL_BITS;
+		uint32_t slot;
+
+		if (wheel->occupied[level] == 0) {
+			continue;
+		}
+		slot = (uint32_t)__builtin_ctzll(wheel->occupied[level]);
+		*ret_level = level;
+		*ret_slot = slot;
+		return (((wheel->tick >> shift) & ~(uint64_t)(GY_WHEEL_SLOTS - 1)) | slot) << shift;
+	}
+	return UINT64_MAX;
+}
+
+void gy_wheel_advance(struct gy_wheel *wheel, uint64_t now_ns)
+{
+	uint64_t now_tick = tick_before(wheel, now_ns);
+	uint32_t level = 0;
+	uint32_t slot = 0;
+
+	if (now_tick > wheel->tick) {
+		for (;;) {
+			uint64_t tick = next_slot(wheel, &level, &slot);
+
+			if (tick > now_tick) {
+				break;
+			}
+			wheel->tick = tick;
+			wheel->occupied[level] &= ~(UINT64_C(1) << slot);
+			settle(wheel, &wheel->slots[level][slot], now_ns);
+		}
+		wheel->tick = now_tick;
+	}
+	if (!gy_list_empty(&wheel->fresh)) {
+		settle(wheel, &wheel->fresh, now_ns);
+	}
+}
+
+uint32_t gy_wheel_fire(struct gy_wheel *wheel)
+{
+	struct gy_list firing;
+	uint32_t fired = 0;
+
+	gy_list_init(&firing);
+	gy_list_splice(&firing, &wheel->due);
+	while (!gy_list_empty(&firing)) {
+		struct gy_timer *timer = gy_container_of(firing.next, struct gy_timer, item);
+
+		gy_list_remove(&timer->item);
+		timer->place = GY_TIMER_STOPPED;
+		wheel->count--;
+		fired++;
+		timer->fire(timer);
+	}
+	return fired;
+}
+
+uint64_t gy_wheel_next_ns(const struct gy_wheel *wheel)
+{
+	uint32_t level;
+	uint32_t slot;
+	uint64_t tick;
+
+	if (!gy_list_empty(&wheel->fresh) || !gy_list_empty(&wheel->due)) {
+		return 0;
+	}
+	tick = next_slot(wheel, &level, &slot);
+	if (tick == UINT64_MAX) {
+		return UINT64_MAX;
+	}
+	return gy_time_add(wheel->start_ns, tick * wheel->tick_ns);
+}

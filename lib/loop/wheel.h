@@ -1,0 +1,102 @@
+/*
+ * A hierarchical timing wheel: 8 levels of 64 slots, intrusive nodes, O(1) to start and to cancel.
+ *
+ * A timer that is started with a delay is first only appended to a list of fresh ones. It gets its
+ * place at the next clock reading, which is what its delay counts from: so starting needs no clock
+ * and no division, a stale clock makes no timer early, and an ask that is answered within the same
+ * turn never touches the wheel.
+ */
+#ifndef GY_LOOP_WHEEL_H
+#define GY_LOOP_WHEEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+
+enum { GY_WHEEL_BITS = 6, GY_WHEEL_SLOTS = 1 << GY_WHEEL_BITS, GY_WHEEL_LEVELS = 8 };
+
+struct gy_timer;
+
+/* Called in phase 2 with the timer already stopped, so that it may be started again or freed. */
+typedef void (*gy_timer_fire_fn)(struct gy_timer *timer);
+
+struct gy_timer {
+	struct gy_list item;
+	union {
+		uint64_t delay_ns;	/* while fresh */
+		uint64_t deadline_tick; /* once placed */
+	};
+	gy_timer_fire_fn fire;
+	uint16_t place; /* slot number over all levels, or one of the below */
+};
+
+enum { GY_TIMER_STOPPED = 0xffff, GY_TIMER_FRESH = 0xfffe, GY_TIMER_DUE = 0xfffd };
+
+struct gy_wheel {
+	uint64_t tick;	     /* all timers up to this one have been made due */
+	uint64_t tick_ns;    /* length of a tick */
+	uint64_t reciprocal; /* of @tick_ns, as a fraction of 2^64 */
+	uint64_t start_ns;   /* the clock at tick 0 */
+	uint64_t count;	     /* timers started and not yet fired or stopped */
+	uint64_t occupied[GY_WHEEL_LEVELS];
+	struct gy_list fresh;
+	struct gy_list due;
+	struct gy_list slots[GY_WHEEL_LEVELS][GY_WHEEL_SLOTS];
+};
+
+void gy_wheel_init(struct gy_wheel *wheel, uint64_t tick_ns, uint64_t now_ns);
+
+static inline void gy_timer_init(struct gy_timer *timer, gy_timer_fire_fn fire)
+{
+	gy_list_init(&timer->item);
+	timer->fire = fire;
+	timer->place = GY_TIMER_STOPPED;
+}
+
+static inline bool gy_timer_is_started(const struct gy_timer *timer)
+{
+	return timer->place != GY_TIMER_STOPPED;
+}
+
+/* Fires @delay_ns after the next clock reading, never earlier. The timer must be stopped. */
+static inline void gy_timer_start(struct gy_wheel *wheel, struct gy_timer *timer, uint64_t delay_ns)
+{
+	timer->delay_ns = delay_ns;
+	timer->place = GY_TIMER_FRESH;
+	wheel->count++;
+	gy_list_append(&wheel->fresh, &timer->item);
+}
+
+/* Fires when the clock has reached @deadline_ns. The timer must be stopped. */
+void gy_timer_start_at(struct gy_wheel *wheel, struct gy_timer *timer, uint64_t deadline_ns);
+
+/* A stopped timer may be stopped again. */
+static inline void gy_timer_stop(struct gy_wheel *wheel, struct gy_timer *timer)
+{
+	uint16_t place = timer->place;
+
+	if (place == GY_TIMER_STOPPED) {
+		return;
+	}
+	gy_list_remove(&timer->item);
+	timer->place = GY_TIMER_STOPPED;
+	wheel->count--;
+	if (place < GY_WHEEL_LEVELS * GY_WHEEL_SLOTS) {
+		uint32_t level = place / GY_WHEEL_SLOTS;
+		uint32_t slot = place % GY_WHEEL_SLOTS;
+
+		if (gy_list_empty(&wheel->slots[level][slot])) {
+			wheel->occupied[level] &= ~(UINT64_C(1) << slot);
+		}
+	}
+}
+
+/* Gives fresh timers their places and makes due all whose time has come; cheap when none has. */
+void gy_wheel_advance(struct gy_wheel *wheel, uint64_t now_ns);
+/* Fires the timers that are due, without those that are made due meanwhile. Returns how many. */
+uint32_t gy_wheel_fire(struct gy_wheel *wheel);
+/* The clock reading at which gy_wheel_advance() has something to do; UINT64_MAX for never. */
+uint64_t gy_wheel_next_ns(const struct gy_wheel *wheel);
+
+#endif
