@@ -1,0 +1,232 @@
+/*
+ * Actors: what a user writes (a class with its handlers), how one is spawned and how it ends.
+ *
+ * All of an actor's handlers and hooks have one form: they get a stack, through which they reach
+ * the message, the actor's state and the rest of gyre, and they return what gyre_return(),
+ * gyre_reply(), gyre_throw() or gyre_suspend() gave them. One handler of an actor runs at a time.
+ */
+#ifndef GYRE_ACTOR_H
+#define GYRE_ACTOR_H
+
+#include <gyre/address.h>
+#include <gyre/message.h>
+
+GYRE_BEGIN_DECLS
+
+/**
+ * gyre_handler_fn - handles one message of an actor
+ * @stack: the message, its sender, the actor's state, and the frame that outlives a suspension
+ *
+ * Runs in phase 3 for a state actor, in phase 2 for a channels actor and for every mount. It is
+ * re-entered only for another message while this one is suspended, never from within; the last call
+ * for a message is the one that does not return from gyre_suspend().
+ *
+ * Returns 0 when the message is done, what gyre_suspend() returned to wait for promises, or a
+ * negative errno: the message has failed, which an asker gets as the answer and a notice leaves in
+ * the log.
+ */
+typedef int (*gyre_handler_fn)(struct gyre_stack *stack);
+
+/**
+ * gyre_clean_fn - gets the state of an actor that has stopped
+ * @state: the actor's state, which is freed after the call
+ *
+ * Runs once, in phase 2 or 3, when nothing else of the actor will run; it is the last call and
+ * never re-entered.
+ */
+typedef void (*gyre_clean_fn)(void *state);
+
+/**
+ * struct gyre_behaviour - what an actor does with its messages; may be swapped by gyre_become()
+ * @notice: a fire-and-forget message; NULL makes it a dead letter
+ * @ask: a message that must be answered; NULL answers with -ENOSYS
+ * @event: a signal of the system, as struct gyre_timeout; NULL ignores it
+ */
+struct gyre_behaviour {
+	gyre_handler_fn notice;
+	gyre_handler_fn ask;
+	gyre_handler_fn event;
+};
+
+/**
+ * struct gyre_class - what all actors of one kind share; must outlive them
+ * @name: for logs
+ * @state_bytes: of each actor's state, zeroed at first, at most 16 MiB
+ * @frame_bytes: of each message's frame, zeroed at first, at most 8 KiB
+ * @behaviour: the first behaviour
+ * @mount: the first call, its message the argument of gyre_spawn(); a failure stops the actor
+ * @clean: the last call
+ */
+struct gyre_class {
+	const char *name;
+	size_t state_bytes;
+	size_t frame_bytes;
+	struct gyre_behaviour behaviour;
+	gyre_handler_fn mount;
+	gyre_clean_fn clean;
+};
+
+/**
+ * enum gyre_place - where a new actor goes to live
+ * @GYRE_PLACE_HERE: the loop of the spawning actor; outside of actors as GYRE_PLACE_ROUND_ROBIN
+ * @GYRE_PLACE_LOOP: the loop that the options name
+ * @GYRE_PLACE_ROUND_ROBIN: one loop after the other
+ */
+enum gyre_place {
+	GYRE_PLACE_HERE,
+	GYRE_PLACE_LOOP,
+	GYRE_PLACE_ROUND_ROBIN,
+};
+
+/**
+ * struct gyre_spawn_options - all zero is the default
+ * @place: how the loop is chosen
+ * @loop: the index of the loop for GYRE_PLACE_LOOP, below the number of loops
+ */
+struct gyre_spawn_options {
+	enum gyre_place place;
+	uint32_t loop;
+};
+
+/**
+ * gyre_spawn() - makes an actor
+ * @stack: the stack of the running handler
+ * @actor_class: what it is
+ * @argument: the message of its mount hook, or NULL
+ * @options: where it goes; NULL for the defaults
+ * @ret_address: its address, good for sending at once
+ *
+ * Mail may be sent to the address immediately, from anywhere; it waits until the actor is mounted.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL   @actor_class is NULL or too large, or the options name no loop
+ *   -ENOBUFS  the loop has as many actors as it can have (16 million)
+ *   -ENOMEM   there is no memory
+ * Ownership: @argument is taken, whatever is returned. @actor_class stays the caller's.
+ * Context: loop thread, phases 2 and 3, inside a handler; also one that is about to stop.
+ * Since: 0.1
+ */
+GYRE_API int gyre_spawn(struct gyre_stack *stack, const struct gyre_class *actor_class,
+			struct gyre_mail *argument, const struct gyre_spawn_options *options,
+			struct gyre_address *ret_address);
+
+/**
+ * gyre_system_spawn() - makes an actor from outside of any actor
+ * @system: where
+ * @actor_class: what it is
+ * @argument: the message of its mount hook, made by gyre_system_new(), or NULL
+ * @options: where it goes; NULL for the defaults
+ * @ret_address: its address, good for sending at once
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL   @system or @actor_class is NULL, the class is too large, or the options name no loop
+ *   -ENOBUFS  the loop has as many actors as it can have (16 million)
+ *   -ENOMEM   there is no memory
+ *   -ESHUTDOWN  the system is stopping
+ * Ownership: @argument is taken, whatever is returned. @actor_class stays the caller's.
+ * Context: any thread, in any phase, between create and destroy of the system.
+ * Since: 0.1
+ */
+GYRE_API int gyre_system_spawn(struct gyre_system *system, const struct gyre_class *actor_class,
+			       struct gyre_mail *argument, const struct gyre_spawn_options *options,
+			       struct gyre_address *ret_address);
+
+/**
+ * gyre_notify() - sends a notice and goes on
+ * @stack: the stack of the running handler
+ * @to: the receiver; a stale address is allowed
+ * @mail: the notice, made by gyre_new() or taken by gyre_take()
+ *
+ * Notices of one sender to one receiver are dispatched in the order of the calls; nothing is
+ * promised between senders. 0 means accepted for delivery, not handled.
+ *
+ * Return: 0, or a negative errno, and then @mail is with the dead letters.
+ * Errors:
+ *   -ENOMEM  @mail is NULL: gyre_new() had no memory
+ *   -ESRCH   the receiver has stopped (known at once only on the same loop)
+ * Ownership: @mail is taken, whatever is returned.
+ * Context: loop thread, phases 2 and 3, inside a handler. Never blocks on a loop.
+ * Since: 0.1
+ */
+GYRE_API int gyre_notify(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail *mail);
+
+/**
+ * gyre_system_notify() - sends a notice from outside of any actor
+ * @system: where
+ * @to: the receiver; a stale address is allowed
+ * @mail: the notice, made by gyre_system_new()
+ *
+ * Notices of one thread to one receiver are dispatched in the order of the calls. The receiver sees
+ * GYRE_NOBODY as the sender. 0 means accepted for delivery, not handled.
+ *
+ * Return: 0, or a negative errno, and then @mail is with the dead letters.
+ * Errors:
+ *   -EINVAL  @system is NULL, or @to names no loop of it
+ *   -ENOMEM  @mail is NULL: gyre_system_new() had no memory
+ * Ownership: @mail is taken, whatever is returned.
+ * Context: any thread, in any phase, between create and destroy of the system. Never blocks on a
+ *   loop; wakes the receiver's loop if it is parked.
+ * Since: 0.1
+ */
+GYRE_API int gyre_system_notify(struct gyre_system *system, struct gyre_address to,
+				struct gyre_mail *mail);
+
+/**
+ * gyre_become() - swaps the behaviour of the running actor
+ * @stack: the stack of the running handler
+ * @behaviour: the new one, which must outlive the actor; NULL for the one of the class
+ *
+ * In force from the next message on. Messages that are suspended go on with the handler they began
+ * with.
+ *
+ * Return: nothing.
+ * Errors:
+ *   none
+ * Ownership: @behaviour stays the caller's.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API void gyre_become(struct gyre_stack *stack, const struct gyre_behaviour *behaviour);
+
+/**
+ * gyre_stop() - stops an actor after the message it is handling
+ * @stack: the stack of the running handler
+ * @actor: the actor, also the running one itself; a stale address is allowed
+ *
+ * What waits in its mailboxes becomes dead letters, its asks fail with -ESHUTDOWN, its suspended
+ * messages end, and its timers stop. Channels it owns are closed first. The address is stale at the
+ * end.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -ENOMEM  there is no memory
+ *   -ESRCH   it has stopped already (known at once only on the same loop)
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_stop(struct gyre_stack *stack, struct gyre_address actor);
+
+/**
+ * gyre_poison() - stops an actor when it has handled the notices that wait for it now
+ * @stack: the stack of the running handler
+ * @actor: the actor; a stale address is allowed
+ *
+ * A poison notice keeps its place among the notices; where it is dispatched, the actor stops as by
+ * gyre_stop(). Asks that arrive before it is dispatched are still answered.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -ENOMEM  there is no memory
+ *   -ESRCH   it has stopped already (known at once only on the same loop)
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_poison(struct gyre_stack *stack, struct gyre_address actor);
+
+GYRE_END_DECLS
+
+#endif

@@ -1,0 +1,115 @@
+/*
+ * What a system counts: every message that was sent, and what became of it. At the end of a system
+ * sent = handled + the sum of dropped.
+ */
+#ifndef GYRE_COUNTERS_H
+#define GYRE_COUNTERS_H
+
+#include <gyre/api.h>
+
+GYRE_BEGIN_DECLS
+
+struct gyre_system;
+
+/**
+ * enum gyre_drop - why a message was not handled
+ * @GYRE_DROP_NO_ACTOR: its receiver had stopped, or never was
+ * @GYRE_DROP_STOPPED: it waited for an actor that then stopped
+ * @GYRE_DROP_SHUTDOWN: the system was stopping
+ * @GYRE_DROP_UNHANDLED: the behaviour has no handler for its kind
+ * @GYRE_DROP_EXPIRED: an ask that was past its deadline when its turn came
+ * @GYRE_DROP_LATE: an answer that nobody waited for any more
+ * @GYRE_DROP_SECOND: a second answer to one ask
+ * @GYRE_DROP_CANCELLED: the event of a timer that was stopped or restarted
+ * @GYRE_DROP_NO_MEMORY: it could not be handled for lack of memory
+ */
+enum gyre_drop {
+	GYRE_DROP_NO_ACTOR,
+	GYRE_DROP_STOPPED,
+	GYRE_DROP_SHUTDOWN,
+	GYRE_DROP_UNHANDLED,
+	GYRE_DROP_EXPIRED,
+	GYRE_DROP_LATE,
+	GYRE_DROP_SECOND,
+	GYRE_DROP_CANCELLED,
+	GYRE_DROP_NO_MEMORY,
+	GYRE_DROP_COUNT,
+};
+
+/**
+ * struct gyre_counters - the sums over all loops of a system, each since its creation
+ * @sent: messages of every kind: notices, asks, answers, events
+ * @handled: of these, given to a handler or to a promise
+ * @dropped: of these, lost, by reason
+ * @failed: handlers that returned an error
+ * @spawned: actors made
+ * @stopped: actors gone
+ * @turns: iterations of loops
+ * @parks: waits of loops that could block
+ * @wakes: parked loops woken by others
+ * @chains: exchanges between loops
+ * @enters: calls of io_uring_enter
+ * @accepted: connections accepted
+ * @closed: channels closed
+ * @bytes_received: by channels
+ * @bytes_sent: by channels
+ * @reads: receive completions with data
+ * @buffer_stalls: times a channel waited for receive buffers
+ * @accept_stalls: times an acceptor paused for lack of descriptors or memory
+ * @allocations: calls to the heap, of the whole process
+ */
+struct gyre_counters {
+	uint64_t sent;
+	uint64_t handled;
+	uint64_t dropped[GYRE_DROP_COUNT];
+	uint64_t failed;
+	uint64_t spawned;
+	uint64_t stopped;
+	uint64_t turns;
+	uint64_t parks;
+	uint64_t wakes;
+	uint64_t chains;
+	uint64_t enters;
+	uint64_t accepted;
+	uint64_t closed;
+	uint64_t bytes_received;
+	uint64_t bytes_sent;
+	uint64_t reads;
+	uint64_t buffer_stalls;
+	uint64_t accept_stalls;
+	uint64_t allocations;
+};
+
+/**
+ * gyre_system_counters() - reads the counters of a running system
+ * @system: the system
+ * @ret_counters: where they go
+ *
+ * The loops are not stopped: each number was true at some moment during the call, and only after
+ * gyre_system_wait() are they all of one moment.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL  an argument is NULL
+ * Ownership: nothing changes hands.
+ * Context: any thread, in any phase.
+ * Since: 0.1
+ */
+GYRE_API int gyre_system_counters(struct gyre_system *system, struct gyre_counters *ret_counters);
+
+/**
+ * gyre_drop_name() - the name of a reason, for logs
+ * @reason: the reason
+ *
+ * Return: a word in small letters; "unknown" for what is no reason.
+ * Errors:
+ *   none
+ * Ownership: static.
+ * Context: any thread, in any phase; signal handler.
+ * Since: 0.1
+ */
+GYRE_API const char *gyre_drop_name(enum gyre_drop reason);
+
+GYRE_END_DECLS
+
+#endif

@@ -1,0 +1,141 @@
+/*
+ * Messages: plain structs that a user declares once with GYRE_MESSAGE(), and the mail they travel
+ * in.
+ *
+ *	struct price_of { int item; };
+ *	GYRE_MESSAGE(price_of, 0x0101);
+ *
+ *	gyre_notify(stack, shop, gyre_new(stack, price_of, .item = 7));
+ *
+ * A mail is one allocation that holds header and payload. Whoever has a mail owns it, and gives it
+ * away with every call that takes one.
+ */
+#ifndef GYRE_MESSAGE_H
+#define GYRE_MESSAGE_H
+
+#include <gyre/api.h>
+
+GYRE_BEGIN_DECLS
+
+struct gyre_mail;
+struct gyre_stack;
+struct gyre_system;
+
+/**
+ * struct gyre_type - what the runtime knows of a message's type
+ * @name: for logs
+ * @id: unique in a program, and between nodes; ids below 0x100 belong to gyre
+ * @bytes: of the payload
+ */
+struct gyre_type {
+	const char *name;
+	uint32_t id;
+	uint32_t bytes;
+};
+
+/** GYRE_MAIL_HEADER_BYTES - where the payload stands in a mail; a small message fills one cache
+ * line */
+#define GYRE_MAIL_HEADER_BYTES 56
+/** GYRE_MESSAGE_BYTES_MAX - the largest payload; above 16 KiB each mail is an allocation of its own
+ */
+#define GYRE_MESSAGE_BYTES_MAX (UINT32_C(1) << 24)
+
+/**
+ * gyre_mail_new() - a mail for a message of some type, its payload undefined
+ * @stack: the stack of the handler that makes it
+ * @type: its type
+ *
+ * Mostly called through gyre_new().
+ *
+ * Return: the mail, or NULL, which every call that takes a mail answers with -ENOMEM.
+ * Errors:
+ *   NULL  there is no memory, or @type is larger than GYRE_MESSAGE_BYTES_MAX
+ * Ownership: the caller's, until it is given away or gyre_mail_free() takes it.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API struct gyre_mail *gyre_mail_new(struct gyre_stack *stack, const struct gyre_type *type);
+
+/**
+ * gyre_system_mail_new() - a mail made outside of any actor, its payload undefined
+ * @system: the system it will be sent in
+ * @type: its type
+ *
+ * Mostly called through gyre_system_new(). The mail comes from the heap.
+ *
+ * Return: the mail, or NULL, which every call that takes a mail answers with -ENOMEM.
+ * Errors:
+ *   NULL  there is no memory, or @type is larger than GYRE_MESSAGE_BYTES_MAX
+ * Ownership: the caller's, until it is given away or gyre_mail_free() takes it.
+ * Context: any thread, any phase.
+ * Since: 0.1
+ */
+GYRE_API struct gyre_mail *gyre_system_mail_new(struct gyre_system *system,
+						const struct gyre_type *type);
+
+/**
+ * gyre_mail_free() - throws away a mail that is not to be sent after all
+ * @stack: the stack of the running handler; NULL for a mail of gyre_system_mail_new()
+ * @mail: the mail, or NULL
+ *
+ * Return: nothing.
+ * Errors:
+ *   none
+ * Ownership: @mail is taken.
+ * Context: loop thread, phases 2 and 3, inside a handler; any thread with @stack NULL.
+ * Since: 0.1
+ */
+GYRE_API void gyre_mail_free(struct gyre_stack *stack, struct gyre_mail *mail);
+
+/** gyre_payload() - the payload of a mail that is not NULL */
+static inline void *gyre_payload(struct gyre_mail *mail)
+{
+	return (char *)(void *)mail + GYRE_MAIL_HEADER_BYTES;
+}
+
+/**
+ * GYRE_MESSAGE() - declares struct NAME as a message with a type id
+ * @NAME: the tag of a complete struct that needs no more than 8 bytes of alignment
+ * @ID: its type id, at least 0x100
+ *
+ * Gives gyre_new(), gyre_get() and the rest their typed versions for NAME.
+ */
+#define GYRE_MESSAGE(NAME, ID)                                                    \
+	enum { gyre_id_##NAME = (ID) };                                           \
+	static const struct gyre_type gyre_type_##NAME                            \
+		__attribute__((unused)) = { #NAME, (uint32_t)(ID),                \
+					    (uint32_t)sizeof(struct NAME) };      \
+	static inline __attribute__((unused)) struct gyre_mail *gyre_fill_##NAME( \
+		struct gyre_mail *mail, struct NAME value)                        \
+	{                                                                         \
+		if (mail != NULL) {                                               \
+			*(struct NAME *)gyre_payload(mail) = value;               \
+		}                                                                 \
+		return mail;                                                      \
+	}                                                                         \
+	struct gyre_needs_a_semicolon
+
+/** GYRE_VALUE() - a struct of type NAME with the given members, in C and in C++ */
+#ifdef __cplusplus
+#define GYRE_VALUE(NAME, ...) (NAME{ __VA_ARGS__ })
+#else
+/** GYRE_VALUE() - the same in C */
+#define GYRE_VALUE(NAME, ...) ((struct NAME){ __VA_ARGS__ })
+#endif
+
+/** GYRE_ID() - the type id of a message, a constant for switch */
+#define GYRE_ID(NAME) gyre_id_##NAME
+
+/** gyre_new() - a mail with a message in it: gyre_new(stack, price_of, .item = 7) */
+#define gyre_new(STACK, NAME, ...) \
+	gyre_fill_##NAME(gyre_mail_new((STACK), &gyre_type_##NAME), GYRE_VALUE(NAME, __VA_ARGS__))
+
+/** gyre_system_new() - the same outside of any actor: gyre_system_new(system, price_of, .item = 7)
+ */
+#define gyre_system_new(SYSTEM, NAME, ...)                                  \
+	gyre_fill_##NAME(gyre_system_mail_new((SYSTEM), &gyre_type_##NAME), \
+			 GYRE_VALUE(NAME, __VA_ARGS__))
+
+GYRE_END_DECLS
+
+#endif

@@ -1,0 +1,344 @@
+/*
+ * The stack of one message, from its dispatch to its end, across suspensions: reading the message,
+ * answering it, asking others and waiting for what they answer.
+ *
+ * A handler that waits is written either with states, as a function that is called again with
+ * gyre_stack_state(), or straight on, with GYRE_BEGIN(), GYRE_AWAIT() and GYRE_END(). In both, what
+ * must survive the wait stands in the frame: locals do not.
+ */
+#ifndef GYRE_STACK_H
+#define GYRE_STACK_H
+
+#include <errno.h>
+
+#include <gyre/actor.h>
+
+GYRE_BEGIN_DECLS
+
+struct gy_promise;
+
+/**
+ * struct gyre_stack - the part of a stack that the accessors below read; not to be touched directly
+ * @message: the payload
+ * @type: its type; NULL where there is no message, as in a mount without argument
+ * @actor: the state of the actor
+ * @frame: the frame of this message
+ * @state: where it was suspended; 0 at the start
+ */
+struct gyre_stack {
+	const void *message;
+	const struct gyre_type *type;
+	void *actor;
+	void *frame;
+	uint32_t state;
+};
+
+/**
+ * struct gyre_future - the answer to an ask, or the end of a sleep
+ * @promise: the runtime's
+ * @id: the runtime's
+ * @error: of an ask that could not be made
+ *
+ * Lives in the frame. What it shows may be read from the resumption on and until the next suspend.
+ */
+struct gyre_future {
+	struct gy_promise *promise;
+	uint64_t id;
+	int error;
+};
+
+/* ---- reading ---- */
+
+/** gyre_state() - the state of the actor, of the size that its class declares */
+static inline void *gyre_state(const struct gyre_stack *stack)
+{
+	return stack->actor;
+}
+
+/** gyre_frame() - the frame of this message, of the size that the class declares, zeroed at first
+ */
+static inline void *gyre_frame(const struct gyre_stack *stack)
+{
+	return stack->frame;
+}
+
+/** gyre_stack_state() - the state that gyre_suspend() was given; 0 at the start */
+static inline uint32_t gyre_stack_state(const struct gyre_stack *stack)
+{
+	return stack->state;
+}
+
+/** gyre_message_id() - the type id of the message, for switch and GYRE_ID(); 0: no message */
+static inline uint32_t gyre_message_id(const struct gyre_stack *stack)
+{
+	return stack->type == NULL ? 0 : stack->type->id;
+}
+
+/** gyre_message_as() - the message if it has the id of @type, else NULL; see gyre_message() */
+static inline const void *gyre_message_as(const struct gyre_stack *stack,
+					  const struct gyre_type *type)
+{
+	return gyre_message_id(stack) == type->id ? stack->message : NULL;
+}
+
+/** gyre_message() - the message as const struct NAME *, or NULL when it is of another type */
+#define gyre_message(STACK, NAME) ((const struct NAME *)gyre_message_as((STACK), &gyre_type_##NAME))
+
+/**
+ * gyre_self() - the address of the running actor
+ * @stack: the stack of the running handler
+ *
+ * Return: the address.
+ * Errors:
+ *   none
+ * Ownership: a value.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API struct gyre_address gyre_self(const struct gyre_stack *stack);
+
+/**
+ * gyre_sender() - the address of the actor that sent the message
+ * @stack: the stack of the running handler
+ *
+ * Return: the address; GYRE_NOBODY when no actor sent it, and after gyre_take().
+ * Errors:
+ *   none
+ * Ownership: a value.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API struct gyre_address gyre_sender(const struct gyre_stack *stack);
+
+/**
+ * gyre_system_of() - the system that the running actor lives in
+ * @stack: the stack of the running handler
+ *
+ * Return: the system.
+ * Errors:
+ *   none
+ * Ownership: stays the program's.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API struct gyre_system *gyre_system_of(const struct gyre_stack *stack);
+
+/**
+ * gyre_now() - the monotonic clock
+ * @stack: the stack of the running handler
+ *
+ * Return: the clock in nanoseconds, read anew.
+ * Errors:
+ *   none
+ * Ownership: a value.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API uint64_t gyre_now(const struct gyre_stack *stack);
+
+/**
+ * gyre_take() - takes the mail of a notice out of its stack, to pass it on as it is
+ * @stack: the stack of the running handler
+ *
+ * The payload may be changed through gyre_payload() before it is sent on.
+ *
+ * Return: the mail, or NULL when there is none to take: for asks, events, and if it was taken.
+ * Errors:
+ *   NULL  there is none
+ * Ownership: the caller's. The stack shows no message from then on.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API struct gyre_mail *gyre_take(struct gyre_stack *stack);
+
+/* ---- ending ---- */
+
+/** gyre_return() - the message is done, without an answer; an asker gets -ENOMSG */
+static inline int gyre_return(struct gyre_stack *stack)
+{
+	(void)stack;
+	return 0;
+}
+
+/** gyre_throw() - the message has failed with a negative errno */
+static inline int gyre_throw(struct gyre_stack *stack, int error)
+{
+	(void)stack;
+	return error < 0 ? error : -EINVAL;
+}
+
+/**
+ * gyre_reply() - answers an ask
+ * @stack: the stack of the ask
+ * @mail: the answer; NULL (no memory) answers with -ENOMEM
+ *
+ * An ask is answered once. The answer goes out at once, also when the handler then suspends.
+ *
+ * Return: 0, to be returned by the handler, or a negative errno.
+ * Errors:
+ *   -EINVAL    the message is not an ask
+ *   -EALREADY  it was answered before; this answer is dropped and counted
+ * Ownership: @mail is taken, whatever is returned.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_reply(struct gyre_stack *stack, struct gyre_mail *mail);
+
+/**
+ * gyre_suspend() - the handler waits until no promise of this stack is outstanding
+ * @stack: the running stack
+ * @state: not 0: what gyre_stack_state() shows when the handler is called again
+ *
+ * When the state changes, futures that were complete before this call may no longer be read.
+ *
+ * Return: what the handler must return at once.
+ * Errors:
+ *   -EDEADLK  no promise is outstanding: nothing would ever resume the stack
+ * Ownership: the frame and the message stay until the stack ends.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_suspend(struct gyre_stack *stack, uint32_t state);
+
+/**
+ * gyre_suspend_any() - the handler waits until any promise of this stack completes
+ * @stack: the running stack
+ * @state: not 0: what gyre_stack_state() shows when the handler is called again
+ *
+ * When the state changes, futures that were complete before this call may no longer be read.
+ *
+ * Return: what the handler must return at once.
+ * Errors:
+ *   -EDEADLK  no promise is outstanding: nothing would ever resume the stack
+ * Ownership: the frame and the message stay until the stack ends.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_suspend_any(struct gyre_stack *stack, uint32_t state);
+
+/* ---- asking ---- */
+
+/**
+ * gyre_ask() - sends a message that must be answered
+ * @stack: the running stack, which will own the promise
+ * @to: the receiver; a stale address is allowed
+ * @mail: the question
+ * @timeout_ns: how long the answer may take; 0 for the system's default, GYRE_FOREVER for no limit
+ * @ret_future: where the answer will be; in the frame of @stack
+ *
+ * The future always completes, with an answer or an error: -ETIMEDOUT, -ESRCH (no such actor),
+ * -ESHUTDOWN (it stopped), -ENOSYS (it takes no asks), -ENOMSG (it did not answer), or what its
+ * handler failed with. It never completes inside this call.
+ *
+ * Return: 0, or a negative errno, which the future then shows too.
+ * Errors:
+ *   -ENOMEM  there is no memory, or @mail is NULL
+ * Ownership: @mail is taken, whatever is returned.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail *mail,
+		      uint64_t timeout_ns, struct gyre_future *ret_future);
+
+/**
+ * gyre_sleep() - a future that completes after a time
+ * @stack: the running stack, which will own the promise
+ * @delay_ns: how long; never less, and on an idle loop at most a timer tick more
+ * @ret_future: completes without an error; in the frame of @stack
+ *
+ * Return: 0, or a negative errno, which the future then shows too.
+ * Errors:
+ *   -ENOMEM  there is no memory
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_sleep(struct gyre_stack *stack, uint64_t delay_ns,
+			struct gyre_future *ret_future);
+
+/**
+ * gyre_error() - how an ask ended
+ * @future: a future that gyre_ask() or gyre_sleep() has set
+ *
+ * Return: 0 when there is an answer, -EINPROGRESS while there is none, else the negative errno it
+ *   failed with.
+ * Errors:
+ *   -EINPROGRESS  the promise is outstanding
+ *   -ESTALE       the promise was recycled at a suspend
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phases 2 and 3, inside a handler of the stack that owns it.
+ * Since: 0.1
+ */
+GYRE_API int gyre_error(const struct gyre_future *future);
+
+/** gyre_failed() - whether an ask that has ended has no answer */
+static inline bool gyre_failed(const struct gyre_future *future)
+{
+	return gyre_error(future) < 0;
+}
+
+/**
+ * gyre_answer() - the answer to an ask
+ * @future: a future that gyre_ask() has set
+ * @type: the type it must have
+ *
+ * Mostly called through gyre_get().
+ *
+ * Return: the payload, or NULL when there is no answer or it has another type.
+ * Errors:
+ *   NULL  there is none of that type
+ * Ownership: stays with the promise, until the next suspend with another state or the stack's end.
+ * Context: loop thread, phases 2 and 3, inside a handler of the stack that owns it.
+ * Since: 0.1
+ */
+GYRE_API const void *gyre_answer(const struct gyre_future *future, const struct gyre_type *type);
+
+/** gyre_get() - the answer as const struct NAME *, or NULL: gyre_get(&frame->price, price)->cents
+ */
+#define gyre_get(FUTURE, NAME) ((const struct NAME *)gyre_answer((FUTURE), &gyre_type_##NAME))
+
+/* ---- straight on ---- */
+
+/**
+ * gyre_await() - gyre_suspend() for GYRE_AWAIT(): always counts as a change of state
+ * @stack: the running stack
+ * @point: where to resume, not 0
+ *
+ * Return: what the handler must return at once.
+ * Errors:
+ *   -EDEADLK  no promise is outstanding
+ * Ownership: the frame and the message stay until the stack ends.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_await(struct gyre_stack *stack, uint32_t point);
+
+/** GYRE_BEGIN() - the first statement of a handler that awaits */
+#define GYRE_BEGIN(STACK)                  \
+	switch (gyre_stack_state(STACK)) { \
+	case 0:
+
+/**
+ * GYRE_AWAIT() - makes promises, then waits until none of the stack's is outstanding
+ * @STACK: the running stack
+ * @CALL: gyre_ask(), gyre_sleep() or an expression of several; negative: go on without waiting
+ *
+ * At most one on a source line, and not inside a switch of its own.
+ */
+#define GYRE_AWAIT(STACK, CALL)                               \
+	do {                                                  \
+		if ((CALL) >= 0) {                            \
+			return gyre_await((STACK), __LINE__); \
+		}                                             \
+		__attribute__((fallthrough));                 \
+	case __LINE__:;                                       \
+	} while (0)
+
+/** GYRE_END() - the last statement of a handler that awaits; reaching it is gyre_return() */
+#define GYRE_END(STACK) \
+	}               \
+	return gyre_return(STACK)
+
+GYRE_END_DECLS
+
+#endif

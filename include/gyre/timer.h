@@ -1,0 +1,70 @@
+/*
+ * Timers of an actor. Each has a key that the actor chooses; starting a key that runs replaces its
+ * timer. A timer speaks through the actor's event handler, as struct gyre_timeout; what was stopped
+ * or replaced never speaks again, also when its event was already waiting.
+ */
+#ifndef GYRE_TIMER_H
+#define GYRE_TIMER_H
+
+#include <gyre/stack.h>
+
+GYRE_BEGIN_DECLS
+
+/**
+ * struct gyre_timeout - the event of a timer
+ * @key: which timer
+ * @expirations: periods passed since the last event; more than 1 when the actor was slow
+ */
+struct gyre_timeout {
+	uint64_t key;
+	uint64_t expirations;
+};
+GYRE_MESSAGE(gyre_timeout, 0x01);
+
+/**
+ * struct gyre_timer_options - when a timer fires; all zero fires once, at once
+ * @delay_ns: from now to the first time
+ * @date_ns: the first time as a date, in nanoseconds of the Unix epoch; 0 to use @delay_ns. It is
+ *   converted when the timer starts: later changes of the wall clock do not move it
+ * @period_ns: from each time to the next; 0 for once. Deadlines are absolute: there is no drift
+ */
+struct gyre_timer_options {
+	uint64_t delay_ns;
+	uint64_t date_ns;
+	uint64_t period_ns;
+};
+
+/**
+ * gyre_timer_start() - starts or restarts a timer of the running actor
+ * @stack: the stack of the running handler
+ * @key: names the timer within the actor
+ * @options: when it fires; never early, on an idle loop at most a timer tick late
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL  @options is NULL
+ *   -ENOMEM  there is no memory; a timer of that key is stopped then
+ * Ownership: @options stays the caller's.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_timer_start(struct gyre_stack *stack, uint64_t key,
+			      const struct gyre_timer_options *options);
+
+/**
+ * gyre_timer_stop() - stops a timer of the running actor
+ * @stack: the stack of the running handler
+ * @key: names the timer within the actor
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -ENOENT  no timer of that key runs
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_timer_stop(struct gyre_stack *stack, uint64_t key);
+
+GYRE_END_DECLS
+
+#endif

@@ -1,0 +1,271 @@
+/*
+ * One run of a house: a pass over its mailboxes in strict order (replies, exceptions, asks,
+ * notices, events, then channel completions). The pass works on a snapshot, so what arrives
+ * meanwhile waits for the next one; and it handles no more than the run budget, so that a house
+ * with a long queue goes to the back of the loop's.
+ */
+#include <errno.h>
+
+#include "actor/stack.h"
+
+struct pass {
+	struct gy_home *home;
+	struct gy_house *house;
+	uint32_t budget;
+	uint32_t handled;
+};
+
+static void handled(struct pass *pass)
+{
+	pass->handled++;
+	pass->budget--;
+}
+
+/* Ends a mail whose kind the present behaviour has no handler for. */
+static void unhandled(struct pass *pass, struct gyre_mail *mail)
+{
+	pass->budget--;
+	gy_drop(pass->home, mail, gy_house_address(pass->house), GYRE_DROP_UNHANDLED, -ENOSYS);
+}
+
+/* A stack with a message in it, or NULL and the mail is dropped. */
+static struct gy_stack *begin(struct pass *pass, struct gyre_mail *mail, gyre_handler_fn handler)
+{
+	struct gy_stack *stack = gy_stack_scratch(pass->home, pass->house);
+
+	if (gy_unlikely(stack == NULL)) {
+		pass->budget--;
+		gy_drop(pass->home, mail, gy_house_address(pass->house), GYRE_DROP_NO_MEMORY,
+			-ENOMEM);
+		return NULL;
+	}
+	stack->head.message = mail->payload;
+	stack->head.type = mail->type;
+	stack->mail = mail;
+	stack->handler = handler;
+	return stack;
+}
+
+static inline void run_notice(struct pass *pass, struct gyre_mail *mail)
+{
+	gyre_handler_fn handler = pass->house->behaviour->notice;
+	struct gy_stack *stack;
+
+	if (gy_unlikely(mail->type == &gy_type_poison)) {
+		pass->house->stop = true;
+		handled(pass);
+		gy_mail_put(pass->home, mail);
+		return;
+	}
+	if (gy_unlikely(handler == NULL)) {
+		unhandled(pass, mail);
+		return;
+	}
+	stack = begin(pass, mail, handler);
+	if (gy_likely(stack != NULL)) {
+		handled(pass);
+		gy_stack_call(stack);
+	}
+}
+
+static inline void run_ask(struct pass *pass, struct gyre_mail *mail)
+{
+	gyre_handler_fn handler = pass->house->behaviour->ask;
+	struct gy_stack *stack;
+
+	if (gy_unlikely(gy_deadline_passed(mail->deadline_ms, pass->home->loop.now_ns))) {
+		pass->budget--;
+		gy_drop(pass->home, mail, gy_house_address(pass->house), GYRE_DROP_EXPIRED,
+			-ETIMEDOUT);
+		return;
+	}
+	if (gy_unlikely(handler == NULL)) {
+		unhandled(pass, mail);
+		return;
+	}
+	stack = begin(pass, mail, handler);
+	if (gy_likely(stack != NULL)) {
+		stack->ask = true;
+		stack->dirty = true;
+		handled(pass);
+		gy_stack_call(stack);
+	}
+}
+
+static void run_event(struct pass *pass, struct gyre_mail *mail)
+{
+	gyre_handler_fn handler = pass->house->behaviour->event;
+	struct gy_stack *stack;
+
+	if (mail->type->id == GYRE_ID(gyre_timeout) && !gy_timer_claim(pass->house, mail)) {
+		pass->budget--;
+		gy_drop(pass->home, mail, gy_house_address(pass->house), GYRE_DROP_CANCELLED, 0);
+		return;
+	}
+	if (handler == NULL) {
+		unhandled(pass, mail);
+		return;
+	}
+	stack = begin(pass, mail, handler);
+	if (gy_likely(stack != NULL)) {
+		handled(pass);
+		gy_stack_call(stack);
+	}
+}
+
+static void run_answer(struct pass *pass, struct gyre_mail *mail)
+{
+	pass->budget--;
+	pass->handled += gy_promise_complete(pass->house, mail);
+}
+
+static inline __attribute__((always_inline)) void run_mail(struct pass *pass, enum gy_lane lane,
+							   struct gyre_mail *mail)
+{
+	switch (lane) {
+	case GY_LANE_NOTICE:
+		run_notice(pass, mail);
+		break;
+	case GY_LANE_ASK:
+		run_ask(pass, mail);
+		break;
+	case GY_LANE_EVENT:
+		run_event(pass, mail);
+		break;
+	case GY_LANE_REPLY:
+	case GY_LANE_EXCEPTION:
+	case GY_LANES:
+		run_answer(pass, mail);
+		break;
+	}
+}
+
+/* Runs what was taken from a lane; what the budget or a stop left over goes back. */
+static inline __attribute__((always_inline)) void
+run_lane_of(struct pass *pass, enum gy_lane lane, struct gy_node *first, struct gy_node *last)
+{
+	struct gy_house *house = pass->house;
+	struct gy_node *node = first;
+	uint32_t before = pass->budget;
+
+	while (node != NULL && pass->budget > 0 && !house->stop) {
+		struct gy_node *next = node->next;
+
+		if (next != NULL) {
+			gy_prefetch(next);
+		}
+		run_mail(pass, lane, gy_mail_of(node));
+		node = next;
+	}
+	if (lane <= GY_LANE_EXCEPTION) {
+		house->replies -= before - pass->budget;
+	} else if (lane == GY_LANE_EVENT) {
+		house->events -= before - pass->budget;
+	}
+	if (gy_unlikely(node != NULL)) {
+		gy_house_put_back(house, lane, node, last);
+	}
+}
+
+/* One loop a lane, so that nothing in it asks what kind of mail it has. */
+static inline __attribute__((always_inline)) void
+run_lane(struct pass *pass, enum gy_lane lane, struct gy_node *first, struct gy_node *last)
+{
+	switch (lane) {
+	case GY_LANE_NOTICE:
+		run_lane_of(pass, GY_LANE_NOTICE, first, last);
+		break;
+	case GY_LANE_ASK:
+		run_lane_of(pass, GY_LANE_ASK, first, last);
+		break;
+	case GY_LANE_REPLY:
+		run_lane_of(pass, GY_LANE_REPLY, first, last);
+		break;
+	case GY_LANE_EVENT:
+		run_lane_of(pass, GY_LANE_EVENT, first, last);
+		break;
+	case GY_LANE_EXCEPTION:
+	case GY_LANES:
+		run_lane_of(pass, GY_LANE_EXCEPTION, first, last);
+		break;
+	}
+}
+
+static __attribute__((noinline)) void run_many_lanes(struct pass *pass, uint32_t taken)
+{
+	struct gy_node *first[GY_LANES];
+	struct gy_node *last[GY_LANES];
+
+	for (uint32_t left = taken; left != 0; left &= left - 1) {
+		uint32_t lane = (uint32_t)__builtin_ctz(left);
+
+		first[lane] = gy_house_take_lane(pass->house, (enum gy_lane)lane, &last[lane]);
+	}
+	for (uint32_t left = taken; left != 0; left &= left - 1) {
+		uint32_t lane = (uint32_t)__builtin_ctz(left);
+
+		run_lane(pass, (enum gy_lane)lane, first[lane], last[lane]);
+	}
+}
+
+static inline void run_lanes(struct pass *pass)
+{
+	uint32_t taken = pass->house->pending & (GY_PENDING_CHANNELS - 1U);
+
+	if (gy_likely(taken != 0 && (taken & (taken - 1)) == 0)) {
+		enum gy_lane lane = (enum gy_lane)__builtin_ctz(taken);
+		struct gy_node *last;
+		struct gy_node *first = gy_house_take_lane(pass->house, lane, &last);
+
+		run_lane(pass, lane, first, last);
+	} else {
+		run_many_lanes(pass, taken);
+	}
+}
+
+static void run_channels(struct pass *pass)
+{
+	struct gy_house *house = pass->house;
+	struct gy_stack *stack = gy_stack_scratch(pass->home, house);
+
+	house->pending &= (uint8_t)~GY_PENDING_CHANNELS;
+	if (stack != NULL) {
+		stack->head.message = NULL;
+		stack->head.type = NULL;
+		stack->mail = NULL;
+		pass->home->channel_ops->run(house, stack);
+	} else {
+		gy_house_channels_ready(house);
+	}
+}
+
+void gy_house_run(struct gy_loop *loop, struct gy_job *job)
+{
+	struct gy_house *house = gy_container_of(job, struct gy_house, job);
+	struct gy_home *home = gy_home_of(loop);
+	struct pass pass = { home, house, home->options.run_budget, 0 };
+
+	if (gy_unlikely(house->status == GY_HOUSE_STOPPING)) {
+		run_channels(&pass);
+		return;
+	}
+	house->status = GY_HOUSE_SCHEDULED;
+	if (gy_likely(!house->stop)) {
+		house->status = GY_HOUSE_RUNNING;
+		run_lanes(&pass);
+		gy_count(&home->counters.handled, pass.handled);
+	}
+	if (gy_unlikely(house->pending & GY_PENDING_CHANNELS) && !house->stop) {
+		run_channels(&pass);
+	}
+	if (gy_unlikely(house->stop)) {
+		gy_house_stop(house);
+		return;
+	}
+	house->high = house->replies > home->options.high_replies ||
+		      house->events > home->options.high_events || house->promises.count == 0;
+	house->status = GY_HOUSE_WAITING;
+	if (house->pending != 0) {
+		gy_house_ready(house);
+	}
+}

@@ -1,0 +1,230 @@
+/*
+ * The life of a stack. Each loop has one scratch stack a size, that serves message after message;
+ * only when a handler suspends is it kept, and replaced from the pool at the next message.
+ */
+#include "actor/stack.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { SUSPENDED = 1 };
+
+struct gy_stack *gy_stack_make_scratch(struct gy_home *home, uint8_t size_class)
+{
+	struct gy_stack *stack = (struct gy_stack *)gy_pool_get(&home->stacks.pools[size_class]);
+
+	if (stack == NULL) {
+		return NULL;
+	}
+	*stack = (struct gy_stack){ .home = home, .size_class = size_class };
+	stack->head.frame = stack->frame;
+	gy_list_init(&stack->outstanding);
+	gy_list_init(&stack->completed);
+	gy_list_init(&stack->item);
+	home->scratch[size_class] = stack;
+	return stack;
+}
+
+/* The handler waits: the stack is kept until its promises complete. */
+static void keep(struct gy_stack *stack)
+{
+	struct gy_house *house = stack->house;
+
+	if (stack->suspended) {
+		return;
+	}
+	stack->suspended = true;
+	stack->home->scratch[stack->size_class] = NULL;
+	gy_list_append(&house->suspended, &stack->item);
+}
+
+/* Makes the stack as good as new, and scratch again or free. */
+static void clean(struct gy_stack *stack)
+{
+	gy_promises_clear(stack);
+	stack->head.state = 0;
+	stack->ask = false;
+	stack->mount = false;
+	stack->dirty = false;
+	stack->any = false;
+	stack->suspending = false;
+	if (!stack->suspended) {
+		return;
+	}
+	stack->suspended = false;
+	gy_list_remove(&stack->item);
+	if (stack->home->scratch[stack->size_class] == NULL) {
+		stack->home->scratch[stack->size_class] = stack;
+	} else {
+		gy_pool_put(&stack->home->stacks.pools[stack->size_class], stack);
+	}
+}
+
+static void failed(struct gy_stack *stack, int error)
+{
+	struct gy_house *house = stack->house;
+	struct gy_home *home = stack->home;
+
+	gy_count(&home->counters.failed, 1);
+	if (stack->mount) {
+		house->stop = true;
+	}
+	if (!stack->ask && home->loop.now_ns - home->failure_logged_ns > GYRE_SECONDS(1)) {
+		home->failure_logged_ns = home->loop.now_ns;
+		gy_log(home->loop.options.log, GYRE_LOG_WARNING, "actor %s: %s%s failed: %s",
+		       house->class->name, stack->head.type == NULL ? "" : stack->head.type->name,
+		       stack->mount ? " mount" : "", strerror(-error));
+	}
+}
+
+static GY_COLD void end_badly(struct gy_stack *stack, int result)
+{
+	if (result > 0) {
+		result = -EINVAL;
+	}
+	if (result < 0) {
+		failed(stack, result);
+	}
+	if (stack->ask && stack->mail != NULL) {
+		gy_send_exception(stack->home, stack->mail, result < 0 ? result : -ENOMSG);
+	}
+}
+
+void gy_stack_returned(struct gy_stack *stack, int result)
+{
+	if (stack->suspending) {
+		stack->suspending = false;
+		if (gy_likely(result == SUSPENDED)) {
+			keep(stack);
+			return;
+		}
+	}
+	if (gy_unlikely(result != 0 || stack->ask)) {
+		end_badly(stack, result);
+	}
+	if (gy_likely(stack->mail != NULL)) {
+		gy_mail_put(stack->home, stack->mail);
+		stack->mail = NULL;
+	}
+	if (stack->dirty) {
+		clean(stack);
+	}
+}
+
+void gy_stack_abort(struct gy_stack *stack, int error)
+{
+	if (stack->ask) {
+		gy_send_exception(stack->home, stack->mail, error);
+	}
+	if (stack->mail != NULL) {
+		gy_mail_put(stack->home, stack->mail);
+		stack->mail = NULL;
+	}
+	clean(stack);
+}
+
+static int suspend(struct gy_stack *stack, uint32_t state, bool any, bool change)
+{
+	if (state == 0) {
+		return -EINVAL;
+	}
+	if (gy_list_empty(&stack->outstanding)) {
+		return -EDEADLK;
+	}
+	if (change) {
+		gy_promises_recycle(stack);
+	}
+	stack->head.state = state;
+	stack->any = any;
+	stack->suspending = true;
+	return SUSPENDED;
+}
+
+int gyre_suspend(struct gyre_stack *stack, uint32_t state)
+{
+	return suspend(gy_stack_of(stack), state, false, stack->state != state);
+}
+
+int gyre_suspend_any(struct gyre_stack *stack, uint32_t state)
+{
+	return suspend(gy_stack_of(stack), state, true, stack->state != state);
+}
+
+int gyre_await(struct gyre_stack *stack, uint32_t point)
+{
+	return suspend(gy_stack_of(stack), point, false, true);
+}
+
+int gyre_reply(struct gyre_stack *stack, struct gyre_mail *mail)
+{
+	struct gy_stack *s = gy_stack_of(stack);
+	struct gy_home *home = s->home;
+
+	if (gy_likely(s->ask && mail != NULL)) {
+		s->ask = false;
+		mail->node.kind = GY_MAIL_REPLY;
+		mail->ask_id = s->mail->ask_id;
+		gy_mail_from(mail, s->house);
+		(void)gy_send(home, gy_mail_sender(s->mail), mail, GY_LANE_REPLY);
+		return 0;
+	}
+	if (mail == NULL) {
+		if (s->ask) {
+			s->ask = false;
+			gy_send_exception(home, s->mail, -ENOMEM);
+		}
+		return 0;
+	}
+	if (s->mail == NULL || s->mail->node.kind != GY_MAIL_ASK) {
+		gy_mail_put(home, mail);
+		return -EINVAL;
+	}
+	gy_count(&home->counters.sent, 1);
+	mail->node.kind = GY_MAIL_REPLY;
+	gy_mail_from(mail, s->house);
+	gy_drop(home, mail, gy_mail_sender(s->mail), GYRE_DROP_SECOND, 0);
+	return -EALREADY;
+}
+
+struct gyre_mail *gyre_take(struct gyre_stack *stack)
+{
+	struct gy_stack *s = gy_stack_of(stack);
+	struct gyre_mail *mail = s->mail;
+
+	if (mail == NULL || mail->node.kind != GY_MAIL_NOTICE) {
+		return NULL;
+	}
+	s->mail = NULL;
+	stack->message = NULL;
+	stack->type = NULL;
+	return mail;
+}
+
+struct gyre_address gyre_self(const struct gyre_stack *stack)
+{
+	return gy_house_address(gy_stack_of_const(stack)->house);
+}
+
+struct gyre_address gyre_sender(const struct gyre_stack *stack)
+{
+	const struct gyre_mail *mail = gy_stack_of_const(stack)->mail;
+
+	return mail == NULL || mail->from.cookie == 0 ? GYRE_NOBODY : gy_mail_sender(mail);
+}
+
+struct gyre_system *gyre_system_of(const struct gyre_stack *stack)
+{
+	return gy_stack_of_const(stack)->home->options.system;
+}
+
+uint64_t gyre_now(const struct gyre_stack *stack)
+{
+	return gy_clock_ns(&gy_stack_of_const(stack)->home->loop.clock);
+}
+
+void gyre_become(struct gyre_stack *stack, const struct gyre_behaviour *behaviour)
+{
+	struct gy_house *house = gy_stack_of(stack)->house;
+
+	house->behaviour = behaviour != NULL ? behaviour : &house->class->behaviour;
+}

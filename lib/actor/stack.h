@@ -1,0 +1,105 @@
+/*
+ * The runtime's side of a stack, and its promises.
+ *
+ * Promises stand in two chains of their stack: those outstanding, which are also in the house's
+ * hash table, and those completed, whose results wait to be read. A stack ends with both chains
+ * emptied.
+ */
+#ifndef GY_ACTOR_STACK_H
+#define GY_ACTOR_STACK_H
+
+#include <string.h>
+
+#include "actor/house.h"
+
+struct gy_stack {
+	struct gyre_stack head; /* what users' accessors read */
+	struct gy_home *home;
+	struct gy_house *house;
+	struct gyre_mail *mail; /* the message, owned; NULL when there is none */
+	gyre_handler_fn handler;
+	struct gy_list outstanding;
+	struct gy_list completed;
+	struct gy_list item; /* in house->suspended */
+	uint8_t size_class;
+	bool ask;	 /* an answer is owed */
+	bool mount;	 /* of the mount hook: a failure stops the actor; then also dirty */
+	bool dirty;	 /* has promises, or had: it must be cleaned at its end */
+	bool suspended;	 /* the handler waits, or did */
+	bool any;	 /* one completion is enough to resume */
+	bool suspending; /* gyre_suspend() was called in this run of the handler; then also dirty */
+	unsigned char frame[] __attribute__((aligned(16)));
+};
+
+struct gy_promise {
+	struct gy_table_item item; /* its key is the ask's id */
+	struct gy_list link;	   /* in the stack's outstanding or completed */
+	struct gy_stack *stack;
+	struct gyre_mail *answer; /* owned; NULL while outstanding, and for an error or a sleep */
+	uint64_t serial; /* tells this use of the memory from all others; 0 while in the pool */
+	int error;
+	bool completed;
+	bool sleeps;
+	struct gy_timer timer;
+};
+
+static inline struct gy_stack *gy_stack_of(struct gyre_stack *stack)
+{
+	return gy_container_of(stack, struct gy_stack, head);
+}
+
+static inline const struct gy_stack *gy_stack_of_const(const struct gyre_stack *stack)
+{
+	return gy_container_of(stack, const struct gy_stack, head);
+}
+
+/* A new scratch stack of a size; NULL without memory. */
+GY_COLD struct gy_stack *gy_stack_make_scratch(struct gy_home *home, uint8_t size_class);
+
+/* The scratch stack of @house's size, made ready for a message of it; NULL without memory. */
+static inline struct gy_stack *gy_stack_scratch(struct gy_home *home, struct gy_house *house)
+{
+	struct gy_stack *stack = home->scratch[house->stack_class];
+	size_t frame_bytes = house->class->frame_bytes;
+
+	if (gy_unlikely(stack == NULL)) {
+		stack = gy_stack_make_scratch(home, house->stack_class);
+		if (stack == NULL) {
+			return NULL;
+		}
+	}
+	stack->house = house;
+	stack->head.actor = house->state;
+	if (frame_bytes != 0) {
+		memset(stack->frame, 0, frame_bytes);
+	}
+	return stack;
+}
+
+/* What a handler returned, where that is more than 0 from a stack that is as good as new. */
+void gy_stack_returned(struct gy_stack *stack, int result);
+
+/* Runs the handler, from the start or after a suspension, and does what it returned. */
+static inline void gy_stack_call(struct gy_stack *stack)
+{
+	int result = stack->handler(&stack->head);
+
+	if (gy_likely(result == 0 && !stack->dirty && stack->mail != NULL)) {
+		gy_mail_put(stack->home, stack->mail);
+		stack->mail = NULL;
+		return;
+	}
+	gy_stack_returned(stack, result);
+}
+
+/* Ends a suspended stack of a house that stops. */
+void gy_stack_abort(struct gy_stack *stack, int error);
+
+/* Completes a promise with @mail, taken, and resumes its stack if that is due. False if nobody
+ * waits. */
+bool gy_promise_complete(struct gy_house *house, struct gyre_mail *mail);
+/* Empties both chains; results that were not read are freed. */
+void gy_promises_clear(struct gy_stack *stack);
+void gy_promises_recycle(struct gy_stack *stack);
+
+#endif

@@ -1,0 +1,208 @@
+/*
+ * The timers of an actor. Firing puts an event into the house; the event carries the timer's
+ * generation, and is dispatched only if a timer of that key and generation still stands in the
+ * table. Periodic deadlines are absolute. While an event waits, further periods only raise its
+ * count.
+ */
+#include <errno.h>
+#include <time.h>
+
+#include "actor/stack.h"
+
+struct actor_timer {
+	struct gy_table_item item; /* its key is the mixed key */
+	struct gy_timer timer;
+	struct gy_house *house;
+	uint64_t key;
+	uint64_t generation;
+	uint64_t deadline_ns;
+	uint64_t period_ns;
+	uint64_t expirations; /* not yet told */
+};
+
+static struct actor_timer *find(struct gy_house *house, uint64_t key)
+{
+	struct gy_table_item *item =
+		house->timers == NULL ? NULL : gy_table_find(house->timers, gy_table_mix(key));
+
+	return item == NULL ? NULL : gy_container_of(item, struct actor_timer, item);
+}
+
+static void remove_timer(struct gy_house *house, struct actor_timer *timer)
+{
+	struct gy_home *home = house->home;
+
+	gy_timer_stop(&home->loop.wheel, &timer->timer);
+	(void)gy_table_take(house->timers, &home->parts, timer->item.key);
+	gy_sizes_put(&home->parts, timer, gy_sizes_class(sizeof(*timer)));
+}
+
+static int tell(struct actor_timer *timer)
+{
+	struct gy_home *home = timer->house->home;
+	struct gyre_mail *mail = gy_mail_get(home, &gyre_type_gyre_timeout);
+
+	if (mail == NULL) {
+		return -ENOMEM;
+	}
+	mail->node.kind = GY_MAIL_EVENT;
+	mail->from.cookie = 0;
+	mail->ask_id = timer->generation;
+	*(struct gyre_timeout *)gyre_payload(mail) = (struct gyre_timeout){ .key = timer->key };
+	gy_count(&home->counters.sent, 1);
+	gy_house_put(timer->house, mail, GY_LANE_EVENT);
+	return 0;
+}
+
+static void fired(struct gy_timer *wheel_timer)
+{
+	struct actor_timer *timer = gy_container_of(wheel_timer, struct actor_timer, timer);
+	struct gy_loop *loop = &timer->house->home->loop;
+	uint64_t passed = 1;
+
+	if (timer->expirations == 0 && tell(timer) < 0) {
+		gy_timer_start(&loop->wheel, &timer->timer, GYRE_MILLISECONDS(1));
+		return;
+	}
+	if (timer->period_ns != 0) {
+		if (loop->now_ns > timer->deadline_ns) {
+			passed += (loop->now_ns - timer->deadline_ns) / timer->period_ns;
+		}
+		timer->deadline_ns = gy_time_add(timer->deadline_ns, passed * timer->period_ns);
+		gy_timer_start_at(&loop->wheel, &timer->timer, timer->deadline_ns);
+	}
+	timer->expirations += passed;
+}
+
+bool gy_timer_claim(struct gy_house *house, struct gyre_mail *mail)
+{
+	struct gyre_timeout *timeout = (struct gyre_timeout *)gyre_payload(mail);
+	struct actor_timer *timer = find(house, timeout->key);
+
+	if (timer == NULL || timer->generation != mail->ask_id) {
+		return false;
+	}
+	timeout->expirations = timer->expirations;
+	timer->expirations = 0;
+	if (timer->period_ns == 0) {
+		remove_timer(house, timer);
+	}
+	return true;
+}
+
+void gy_timers_stop(struct gy_house *house)
+{
+	if (house->timers == NULL) {
+		return;
+	}
+	for (uint32_t i = 0; i < house->timers->size; i++) {
+		while (house->timers->buckets[i] != NULL) {
+			remove_timer(house, gy_container_of(house->timers->buckets[i],
+							    struct actor_timer, item));
+			i = 0; /* the table may have shrunk */
+			if (house->timers->count == 0) {
+				break;
+			}
+		}
+	}
+	gy_table_fini(house->timers, &house->home->parts);
+	gy_sizes_put(&house->home->parts, house->timers, gy_sizes_class(sizeof(*house->timers)));
+	house->timers = NULL;
+}
+
+static int make_table(struct gy_house *house)
+{
+	uint8_t size_class = gy_sizes_class(sizeof(*house->timers));
+
+	if (house->timers != NULL) {
+		return 0;
+	}
+	house->timers = (struct gy_table *)gy_sizes_get(&house->home->parts, sizeof(*house->timers),
+							size_class);
+	if (house->timers == NULL) {
+		return -ENOMEM;
+	}
+	*house->timers = (struct gy_table){ 0 };
+	return 0;
+}
+
+static int add(struct gy_house *house, uint64_t key, struct actor_timer **ret_timer)
+{
+	struct gy_home *home = house->home;
+	struct actor_timer *timer;
+
+	if (make_table(house) < 0) {
+		return -ENOMEM;
+	}
+	timer = (struct actor_timer *)gy_sizes_get(&home->parts, sizeof(*timer),
+						   gy_sizes_class(sizeof(*timer)));
+	if (timer == NULL) {
+		return -ENOMEM;
+	}
+	*timer = (struct actor_timer){ .house = house, .key = key };
+	timer->item.key = gy_table_mix(key);
+	gy_timer_init(&timer->timer, fired);
+	if (gy_table_add(house->timers, &home->parts, &timer->item) < 0) {
+		gy_sizes_put(&home->parts, timer, gy_sizes_class(sizeof(*timer)));
+		return -ENOMEM;
+	}
+	*ret_timer = timer;
+	return 0;
+}
+
+/*
+ * The first deadline by the monotonic clock. That clock is read last: a thread that is held up
+ * between the two readings makes the timer late, not early.
+ */
+static uint64_t first_deadline_ns(const struct gy_clock *clock,
+				  const struct gyre_timer_options *options)
+{
+	uint64_t delay_ns = options->delay_ns;
+	struct timespec date;
+	uint64_t date_ns;
+
+	if (options->date_ns != 0) {
+		clock_gettime(CLOCK_REALTIME, &date);
+		date_ns = (uint64_t)date.tv_sec * GYRE_SECONDS(1) + (uint64_t)date.tv_nsec;
+		delay_ns = options->date_ns <= date_ns ? 0 : options->date_ns - date_ns;
+	}
+	return gy_time_add(gy_clock_ns(clock), delay_ns);
+}
+
+int gyre_timer_start(struct gyre_stack *stack, uint64_t key,
+		     const struct gyre_timer_options *options)
+{
+	struct gy_stack *s = gy_stack_of(stack);
+	struct gy_home *home = s->home;
+	struct actor_timer *timer = find(s->house, key);
+	int r;
+
+	if (options == NULL) {
+		return -EINVAL;
+	}
+	if (timer == NULL) {
+		r = add(s->house, key, &timer);
+		if (r < 0) {
+			return r;
+		}
+	}
+	gy_timer_stop(&home->loop.wheel, &timer->timer);
+	timer->generation = ++home->timer_generation;
+	timer->expirations = 0;
+	timer->period_ns = options->period_ns;
+	timer->deadline_ns = first_deadline_ns(&home->loop.clock, options);
+	gy_timer_start_at(&home->loop.wheel, &timer->timer, timer->deadline_ns);
+	return 0;
+}
+
+int gyre_timer_stop(struct gyre_stack *stack, uint64_t key)
+{
+	struct gy_house *house = gy_stack_of(stack)->house;
+	struct actor_timer *timer = find(house, key);
+
+	if (timer == NULL) {
+		return -ENOENT;
+	}
+	remove_timer(house, timer);
+	return 0;
+}
