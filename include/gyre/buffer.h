@@ -1,0 +1,189 @@
+/*
+ * Buffers: bytes on their way through a pipeline. A buffer is a chain of slices of shared pages, so
+ * that taking some off its front, splitting it and joining two copies nothing.
+ *
+ * A buffer belongs to the loop where it was made and does not leave it. Whoever has a buffer owns
+ * it, and gives it away with every call that takes one. Functions that only look take NULL for an
+ * empty one.
+ */
+#ifndef GYRE_BUFFER_H
+#define GYRE_BUFFER_H
+
+#include <gyre/api.h>
+
+GYRE_BEGIN_DECLS
+
+struct gyre_buffer;
+struct gyre_stack;
+
+/**
+ * gyre_buffer_create() - an empty buffer, to be appended to
+ * @stack: the stack of the running handler; in a pipeline, that of gyre_context_stack()
+ *
+ * Return: the buffer, or NULL.
+ * Errors:
+ *   NULL  there is no memory (the errno for it is -ENOMEM)
+ * Ownership: the caller's, until it is written or gyre_buffer_free() takes it.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API struct gyre_buffer *gyre_buffer_create(struct gyre_stack *stack);
+
+/**
+ * gyre_buffer_free() - throws a buffer away
+ * @buffer: the buffer, or NULL
+ *
+ * Return: nothing.
+ * Errors:
+ *   none
+ * Ownership: @buffer is taken.
+ * Context: loop thread, phases 2 and 3, on the loop where it was made.
+ * Since: 0.1
+ */
+GYRE_API void gyre_buffer_free(struct gyre_buffer *buffer);
+
+/**
+ * gyre_buffer_bytes() - how many bytes can be read from a buffer
+ * @buffer: the buffer, or NULL
+ *
+ * Return: the number of bytes.
+ * Errors:
+ *   none
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phases 2 and 3, on the loop where it was made.
+ * Since: 0.1
+ */
+GYRE_API size_t gyre_buffer_bytes(const struct gyre_buffer *buffer);
+
+/**
+ * gyre_buffer_append() - copies bytes to the end of a buffer
+ * @buffer: the buffer
+ * @bytes: what is copied; may be NULL when @count is 0
+ * @count: how many bytes
+ *
+ * Return: 0, or a negative errno, and then the buffer is as it was.
+ * Errors:
+ *   -EINVAL  @buffer is NULL, or @bytes is and @count is not 0
+ *   -ENOMEM  there is no memory
+ * Ownership: @bytes stays the caller's.
+ * Context: loop thread, phases 2 and 3, on the loop where it was made.
+ * Since: 0.1
+ */
+GYRE_API int gyre_buffer_append(struct gyre_buffer *buffer, const void *bytes, size_t count);
+
+/**
+ * gyre_buffer_join() - moves the bytes of one buffer to the end of another, without a copy
+ * @buffer: what grows
+ * @more: what is moved
+ *
+ * Return: 0, or a negative errno, and then @buffer is as it was.
+ * Errors:
+ *   -EINVAL  an argument is NULL, both are the same, or they are of different loops
+ *   -ENOMEM  there is no memory
+ * Ownership: @more is taken, whatever is returned, except when it is @buffer.
+ * Context: loop thread, phases 2 and 3, on the loop where both were made.
+ * Since: 0.1
+ */
+GYRE_API int gyre_buffer_join(struct gyre_buffer *buffer, struct gyre_buffer *more);
+
+/**
+ * gyre_buffer_split() - takes the first bytes of a buffer into a buffer of their own, without a
+ * copy
+ * @buffer: what keeps the rest
+ * @count: how many bytes, at most those there are
+ * @ret_front: the first @count bytes
+ *
+ * Return: 0, or a negative errno, and then @buffer is as it was.
+ * Errors:
+ *   -EINVAL  @buffer or @ret_front is NULL, or @count is more than there are
+ *   -ENOMEM  there is no memory
+ * Ownership: @ret_front is the caller's; @buffer stays so.
+ * Context: loop thread, phases 2 and 3, on the loop where it was made.
+ * Since: 0.1
+ */
+GYRE_API int gyre_buffer_split(struct gyre_buffer *buffer, size_t count,
+			       struct gyre_buffer **ret_front);
+
+/**
+ * gyre_buffer_peek() - shows bytes where they stand, as many as stand together
+ * @buffer: the buffer, or NULL
+ * @offset: from the front, in bytes
+ * @ret_bytes: where the byte at @offset is; valid until the buffer changes hands or loses that byte
+ *
+ * To visit all bytes, call it again with @offset advanced by what it returned.
+ *
+ * Return: how many bytes stand together there; 0 past the end.
+ * Errors:
+ *   none
+ * Ownership: the bytes stay the buffer's. They may be changed only if nobody else has them.
+ * Context: loop thread, phases 2 and 3, on the loop where it was made.
+ * Since: 0.1
+ */
+GYRE_API size_t gyre_buffer_peek(const struct gyre_buffer *buffer, size_t offset,
+				 const void **ret_bytes);
+
+/**
+ * gyre_buffer_copy() - copies bytes out of a buffer and leaves them there
+ * @buffer: the buffer, or NULL
+ * @offset: from the front, in bytes
+ * @to: room for @count bytes
+ * @count: how many bytes
+ *
+ * Return: how many were copied: fewer than @count when fewer are there.
+ * Errors:
+ *   none
+ * Ownership: @to stays the caller's.
+ * Context: loop thread, phases 2 and 3, on the loop where it was made.
+ * Since: 0.1
+ */
+GYRE_API size_t gyre_buffer_copy(const struct gyre_buffer *buffer, size_t offset, void *to,
+				 size_t count);
+
+/**
+ * gyre_buffer_read() - copies bytes out of a buffer and takes them off its front
+ * @buffer: the buffer, or NULL
+ * @to: room for @count bytes
+ * @count: how many bytes
+ *
+ * Return: how many were copied: fewer than @count when fewer are there.
+ * Errors:
+ *   none
+ * Ownership: @to stays the caller's.
+ * Context: loop thread, phases 2 and 3, on the loop where it was made.
+ * Since: 0.1
+ */
+GYRE_API size_t gyre_buffer_read(struct gyre_buffer *buffer, void *to, size_t count);
+
+/**
+ * gyre_buffer_skip() - takes bytes off the front of a buffer
+ * @buffer: the buffer, or NULL
+ * @count: how many bytes
+ *
+ * Return: how many were taken off: fewer than @count when fewer are there.
+ * Errors:
+ *   none
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phases 2 and 3, on the loop where it was made.
+ * Since: 0.1
+ */
+GYRE_API size_t gyre_buffer_skip(struct gyre_buffer *buffer, size_t count);
+
+/**
+ * gyre_buffer_find() - looks for a byte
+ * @buffer: the buffer, or NULL
+ * @offset: where to begin, from the front, in bytes
+ * @byte: what to look for
+ *
+ * Return: the offset of the first such byte from the front, or a negative errno.
+ * Errors:
+ *   -ENOENT  there is none
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phases 2 and 3, on the loop where it was made.
+ * Since: 0.1
+ */
+GYRE_API int64_t gyre_buffer_find(const struct gyre_buffer *buffer, size_t offset,
+				  unsigned char byte);
+
+GYRE_END_DECLS
+
+#endif

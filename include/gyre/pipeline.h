@@ -1,0 +1,482 @@
+/*
+ * The pipeline of a channel: handlers between head and tail. What comes from the socket begins at
+ * the head and is passed from handler to handler towards the tail (inbound); what goes to it begins
+ * where a handler calls gyre_channel_write() and its like, and is passed towards the head
+ * (outbound).
+ *
+ *	head  ->  codec  ->  logic  ->  tail        read, active, exception ...
+ *	head  <-  codec  <-  logic  <-  tail        write, flush, close ...
+ *
+ * A handler is a const table of functions, with NULL for what it passes on untouched. One that is
+ * given passes on what it does not keep, by gyre_fire_read() and its like. Handlers may be added,
+ * removed and replaced at any time, also from inside themselves.
+ */
+#ifndef GYRE_PIPELINE_H
+#define GYRE_PIPELINE_H
+
+#include <gyre/buffer.h>
+#include <gyre/message.h>
+
+GYRE_BEGIN_DECLS
+
+struct gyre_channel;
+
+/**
+ * struct gyre_handler_context - a handler's place in one pipeline; read with the accessors below
+ * @channel: the channel
+ * @arg: what the handler was added with
+ */
+struct gyre_handler_context {
+	struct gyre_channel *channel;
+	void *arg;
+};
+
+/**
+ * gyre_context_fn - an event of a channel that carries nothing
+ * @ctx: the handler's place
+ *
+ * Runs in phase 2, on the channel's loop. It is re-entered only by what the handler itself calls in
+ * the pipeline. The last call is @removed of struct gyre_handler, before it @unregistered.
+ */
+typedef void (*gyre_context_fn)(struct gyre_handler_context *ctx);
+
+/**
+ * gyre_added_fn - a handler comes into a pipeline
+ * @ctx: the handler's place
+ *
+ * Runs in phase 2, once, before anything else of this place; it is not re-entered. After it any
+ * other may come; the last call is
+ * @removed of struct gyre_handler. A negative errno refuses: the handler is out again, without a call of
+ * @removed, and whoever added it gets the errno.
+ */
+typedef int (*gyre_added_fn)(struct gyre_handler_context *ctx);
+
+/**
+ * gyre_read_fn - bytes have come
+ * @ctx: the handler's place
+ * @data: the bytes, not empty; the handler's own, to be written, passed on, kept or freed
+ *
+ * Runs in phase 2, on the channel's loop. It is re-entered only by what the handler itself calls in
+ * the pipeline. The last call comes before @inactive of struct gyre_handler.
+ */
+typedef void (*gyre_read_fn)(struct gyre_handler_context *ctx, struct gyre_buffer *data);
+
+/**
+ * gyre_event_fn - something that a handler tells those behind it, or that the channel tells all
+ * @ctx: the handler's place
+ * @type: what it is; gyre_input_closed is the channel's own
+ * @event: the struct that the type stands for; valid during the call
+ *
+ * Runs in phase 2, on the channel's loop. It is re-entered only by what the handler itself calls in
+ * the pipeline. The last call comes before @unregistered of struct gyre_handler.
+ */
+typedef void (*gyre_event_fn)(struct gyre_handler_context *ctx, const struct gyre_type *type,
+			      const void *event);
+
+/**
+ * gyre_writability_fn - queued output has crossed a water mark
+ * @ctx: the handler's place
+ * @writable: false above the high mark, true again below the low one
+ *
+ * Runs in phase 2, after the handler that crossed the mark has returned. It is re-entered only by
+ * what the handler itself calls in the pipeline. The last call comes before @inactive of struct
+ * gyre_handler.
+ */
+typedef void (*gyre_writability_fn)(struct gyre_handler_context *ctx, bool writable);
+
+/**
+ * gyre_exception_fn - a handler nearer to the head has failed
+ * @ctx: the handler's place
+ * @error: the negative errno
+ *
+ * Runs in phase 2, on the channel's loop. It is re-entered only by what the handler itself calls in
+ * the pipeline. The last call comes before @unregistered of struct gyre_handler. What no handler
+ * keeps closes the channel with @error as its reason.
+ */
+typedef void (*gyre_exception_fn)(struct gyre_handler_context *ctx, int error);
+
+/**
+ * gyre_write_fn - bytes are on their way out
+ * @ctx: the handler's place
+ * @data: the bytes; the handler's own, to be passed on with gyre_channel_write(), kept or freed
+ *
+ * Runs in phase 2, on the channel's loop, inside the call of gyre_channel_write() by another
+ * handler. It is re-entered only by what the handler itself calls in the pipeline. The last call
+ * may come after
+ * @inactive of struct gyre_handler, from another handler, and before @removed. What it returns is
+ * returned to the writer.
+ */
+typedef int (*gyre_write_fn)(struct gyre_handler_context *ctx, struct gyre_buffer *data);
+
+/**
+ * struct gyre_handler - what a handler does; any may be NULL; must outlive the pipelines it is in
+ * @name: by which it is found in a pipeline; may be NULL
+ * @added: it has come into a pipeline
+ * @removed: it has left it, or the channel is gone: the last call
+ * @registered: the channel belongs to its actor
+ * @active: the channel is open for reading and writing
+ * @read: bytes have come
+ * @read_complete: no more bytes are there for now
+ * @event: something that another handler or the channel tells
+ * @writability: queued output has crossed a water mark
+ * @exception: a handler has failed
+ * @inactive: the channel is closed for reading and writing; gyre_channel_reason() says why
+ * @unregistered: the channel no longer belongs to its actor
+ * @write: outbound: bytes are to be queued
+ * @flush: outbound: what is queued is to be sent now
+ * @read_request: outbound: one more read is wanted, for channels that do not read by themselves
+ * @shutdown: outbound: no more is to be written
+ * @close: outbound: the channel is to be closed when all is sent
+ */
+struct gyre_handler {
+	const char *name;
+	gyre_added_fn added;
+	gyre_context_fn removed;
+
+	gyre_context_fn registered;
+	gyre_context_fn active;
+	gyre_read_fn read;
+	gyre_context_fn read_complete;
+	gyre_event_fn event;
+	gyre_writability_fn writability;
+	gyre_exception_fn exception;
+	gyre_context_fn inactive;
+	gyre_context_fn unregistered;
+
+	gyre_write_fn write;
+	gyre_context_fn flush;
+	gyre_context_fn read_request;
+	gyre_context_fn shutdown;
+	gyre_context_fn close;
+};
+
+/* ---- a handler's place ---- */
+
+/** gyre_context_channel() - the channel that a handler is called for */
+static inline struct gyre_channel *gyre_context_channel(const struct gyre_handler_context *ctx)
+{
+	return ctx->channel;
+}
+
+/** gyre_context_arg() - what the handler was added with */
+static inline void *gyre_context_arg(const struct gyre_handler_context *ctx)
+{
+	return ctx->arg;
+}
+
+/**
+ * gyre_context_stack() - the stack that a pipeline runs with, to notify, to spawn and to make mail
+ * @ctx: the handler's place
+ *
+ * A handler of a pipeline cannot suspend: the answer to an ask made with this stack is dropped.
+ *
+ * Return: the stack.
+ * Errors:
+ *   none
+ * Ownership: stays the runtime's, and is valid until the handler returns.
+ * Context: loop thread, phase 2, inside a handler of a pipeline.
+ * Since: 0.1
+ */
+GYRE_API struct gyre_stack *gyre_context_stack(const struct gyre_handler_context *ctx);
+
+/**
+ * gyre_context_buffer() - an empty buffer: gyre_buffer_create() for a handler of a pipeline
+ * @ctx: the handler's place
+ *
+ * Return: the buffer, or NULL.
+ * Errors:
+ *   NULL  there is no memory (the errno for it is -ENOMEM)
+ * Ownership: the caller's, until it is written or gyre_buffer_free() takes it.
+ * Context: loop thread, phase 2, inside a handler of a pipeline.
+ * Since: 0.1
+ */
+GYRE_API struct gyre_buffer *gyre_context_buffer(const struct gyre_handler_context *ctx);
+
+/**
+ * gyre_context_remove() - takes a handler out of its pipeline
+ * @ctx: the handler's place; nothing happens when it is out already
+ *
+ * @removed of the handler is called at once. What it still passes on in the call that is running goes to
+ * those that were its neighbours.
+ *
+ * Return: nothing.
+ * Errors:
+ *   none
+ * Ownership: @ctx is not to be used any more when the running call of the handler has returned.
+ * Context: loop thread, phase 2.
+ * Since: 0.1
+ */
+GYRE_API void gyre_context_remove(struct gyre_handler_context *ctx);
+
+/* ---- the list of handlers ---- */
+
+/**
+ * gyre_pipeline_add_first() - puts a handler next to the head
+ * @channel: the channel
+ * @handler: what it does
+ * @arg: for gyre_context_arg()
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL  @channel or @handler is NULL
+ *   -EEXIST  a handler of that name is there
+ *   -ENOMEM  there is no memory
+ *   -EPIPE   the channel is closed
+ *   others   what @added of the handler refused with
+ * Ownership: @handler and @arg stay the caller's.
+ * Context: loop thread, phase 2.
+ * Since: 0.1
+ */
+GYRE_API int gyre_pipeline_add_first(struct gyre_channel *channel,
+				     const struct gyre_handler *handler, void *arg);
+
+/**
+ * gyre_pipeline_add_last() - puts a handler next to the tail
+ * @channel: the channel
+ * @handler: what it does
+ * @arg: for gyre_context_arg()
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL  @channel or @handler is NULL
+ *   -EEXIST  a handler of that name is there
+ *   -ENOMEM  there is no memory
+ *   -EPIPE   the channel is closed
+ *   others   what @added of the handler refused with
+ * Ownership: @handler and @arg stay the caller's.
+ * Context: loop thread, phase 2.
+ * Since: 0.1
+ */
+GYRE_API int gyre_pipeline_add_last(struct gyre_channel *channel,
+				    const struct gyre_handler *handler, void *arg);
+
+/**
+ * gyre_pipeline_add_before() - puts a handler next to another, on the head's side
+ * @channel: the channel
+ * @name: of the other one
+ * @handler: what it does
+ * @arg: for gyre_context_arg()
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL  @channel, @name or @handler is NULL
+ *   -ENOENT  no handler has @name
+ *   -EEXIST  a handler of the new name is there
+ *   -ENOMEM  there is no memory
+ *   -EPIPE   the channel is closed
+ *   others   what @added of the handler refused with
+ * Ownership: @handler and @arg stay the caller's.
+ * Context: loop thread, phase 2.
+ * Since: 0.1
+ */
+GYRE_API int gyre_pipeline_add_before(struct gyre_channel *channel, const char *name,
+				      const struct gyre_handler *handler, void *arg);
+
+/**
+ * gyre_pipeline_add_after() - puts a handler next to another, on the tail's side
+ * @channel: the channel
+ * @name: of the other one
+ * @handler: what it does
+ * @arg: for gyre_context_arg()
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL  @channel, @name or @handler is NULL
+ *   -ENOENT  no handler has @name
+ *   -EEXIST  a handler of the new name is there
+ *   -ENOMEM  there is no memory
+ *   -EPIPE   the channel is closed
+ *   others   what @added of the handler refused with
+ * Ownership: @handler and @arg stay the caller's.
+ * Context: loop thread, phase 2.
+ * Since: 0.1
+ */
+GYRE_API int gyre_pipeline_add_after(struct gyre_channel *channel, const char *name,
+				     const struct gyre_handler *handler, void *arg);
+
+/**
+ * gyre_pipeline_replace() - puts a handler in the place of another
+ * @channel: the channel
+ * @name: of the one that goes; the new one may have the same
+ * @handler: what the new one does
+ * @arg: for gyre_context_arg()
+ *
+ * The new one is added, then the old one is removed.
+ *
+ * Return: 0, or a negative errno, and then the old one is still there.
+ * Errors:
+ *   -EINVAL  @channel, @name or @handler is NULL
+ *   -ENOENT  no handler has @name
+ *   -EEXIST  a handler of the new name is there
+ *   -ENOMEM  there is no memory
+ *   -EPIPE   the channel is closed
+ *   others   what @added of the handler refused with
+ * Ownership: @handler and @arg stay the caller's.
+ * Context: loop thread, phase 2.
+ * Since: 0.1
+ */
+GYRE_API int gyre_pipeline_replace(struct gyre_channel *channel, const char *name,
+				   const struct gyre_handler *handler, void *arg);
+
+/**
+ * gyre_pipeline_remove() - takes a handler out of a pipeline
+ * @channel: the channel
+ * @name: of the handler
+ *
+ * As gyre_context_remove().
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL  an argument is NULL
+ *   -ENOENT  no handler has @name
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phase 2.
+ * Since: 0.1
+ */
+GYRE_API int gyre_pipeline_remove(struct gyre_channel *channel, const char *name);
+
+/**
+ * gyre_pipeline_get() - finds a handler's place by its name
+ * @channel: the channel
+ * @name: of the handler
+ *
+ * Return: the place, or NULL.
+ * Errors:
+ *   NULL  no handler has @name (the errno for it is -ENOENT)
+ * Ownership: stays the pipeline's; valid until the handler is removed.
+ * Context: loop thread, phase 2.
+ * Since: 0.1
+ */
+GYRE_API struct gyre_handler_context *gyre_pipeline_get(struct gyre_channel *channel,
+							const char *name);
+
+/* ---- passing on, towards the tail ---- */
+
+/**
+ * gyre_fire_registered() - passes the event on to the next handler
+ * @ctx: the handler's place
+ *
+ * Return: nothing.
+ * Errors:
+ *   none
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phase 2, inside a handler of the pipeline.
+ * Since: 0.1
+ */
+GYRE_API void gyre_fire_registered(struct gyre_handler_context *ctx);
+
+/**
+ * gyre_fire_active() - passes the event on to the next handler
+ * @ctx: the handler's place
+ *
+ * Return: nothing.
+ * Errors:
+ *   none
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phase 2, inside a handler of the pipeline.
+ * Since: 0.1
+ */
+GYRE_API void gyre_fire_active(struct gyre_handler_context *ctx);
+
+/**
+ * gyre_fire_read() - passes bytes on to the next handler; the tail frees them
+ * @ctx: the handler's place
+ * @data: the bytes; nothing happens when it is NULL
+ *
+ * Return: nothing.
+ * Errors:
+ *   none
+ * Ownership: @data is taken.
+ * Context: loop thread, phase 2, inside a handler of the pipeline.
+ * Since: 0.1
+ */
+GYRE_API void gyre_fire_read(struct gyre_handler_context *ctx, struct gyre_buffer *data);
+
+/**
+ * gyre_fire_read_complete() - passes the event on to the next handler
+ * @ctx: the handler's place
+ *
+ * Return: nothing.
+ * Errors:
+ *   none
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phase 2, inside a handler of the pipeline.
+ * Since: 0.1
+ */
+GYRE_API void gyre_fire_read_complete(struct gyre_handler_context *ctx);
+
+/**
+ * gyre_fire_event() - passes an event of any type to the next handler
+ * @ctx: the handler's place
+ * @type: what it is
+ * @event: the struct that the type stands for
+ *
+ * Return: nothing.
+ * Errors:
+ *   none
+ * Ownership: @event stays the caller's.
+ * Context: loop thread, phase 2, inside a handler of the pipeline.
+ * Since: 0.1
+ */
+GYRE_API void gyre_fire_event(struct gyre_handler_context *ctx, const struct gyre_type *type,
+			      const void *event);
+
+/**
+ * gyre_fire_writability() - passes the event on to the next handler
+ * @ctx: the handler's place
+ * @writable: whether output is welcome
+ *
+ * Return: nothing.
+ * Errors:
+ *   none
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phase 2, inside a handler of the pipeline.
+ * Since: 0.1
+ */
+GYRE_API void gyre_fire_writability(struct gyre_handler_context *ctx, bool writable);
+
+/**
+ * gyre_fire_exception() - tells the next handler that this one has failed
+ * @ctx: the handler's place
+ * @error: a negative errno
+ *
+ * When no handler keeps it, the tail closes the channel with @error as its reason.
+ *
+ * Return: nothing.
+ * Errors:
+ *   none
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phase 2, inside a handler of the pipeline.
+ * Since: 0.1
+ */
+GYRE_API void gyre_fire_exception(struct gyre_handler_context *ctx, int error);
+
+/**
+ * gyre_fire_inactive() - passes the event on to the next handler
+ * @ctx: the handler's place
+ *
+ * Return: nothing.
+ * Errors:
+ *   none
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phase 2, inside a handler of the pipeline.
+ * Since: 0.1
+ */
+GYRE_API void gyre_fire_inactive(struct gyre_handler_context *ctx);
+
+/**
+ * gyre_fire_unregistered() - passes the event on to the next handler
+ * @ctx: the handler's place
+ *
+ * Return: nothing.
+ * Errors:
+ *   none
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phase 2, inside a handler of the pipeline.
+ * Since: 0.1
+ */
+GYRE_API void gyre_fire_unregistered(struct gyre_handler_context *ctx);
+
+GYRE_END_DECLS
+
+#endif

@@ -1,0 +1,318 @@
+/*
+ * The life of a channel: opened by its worker, processed after completions and calls, and closed by
+ * the operation rule: cancel what is under way, wait for its final completions, tell the handlers,
+ * close.
+ */
+#include "channel/channel.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "channel/output.h"
+
+/* ---- what handlers hear besides bytes ---- */
+
+static void tell_new(struct gyre_channel *channel)
+{
+	channel->flags &= ~(uint32_t)GY_CHANNEL_NEW;
+	gyre_fire_registered(&channel->pipeline.head.head);
+	if ((channel->flags & GY_CHANNEL_ENDING) == 0) {
+		gyre_fire_active(&channel->pipeline.head.head);
+	}
+}
+
+static void tell_mark(struct gyre_channel *channel)
+{
+	channel->flags &= ~(uint32_t)GY_CHANNEL_MARK_CROSSED;
+	if ((channel->pipeline.mask & GY_ON_WRITABILITY) != 0) {
+		gyre_fire_writability(&channel->pipeline.head.head,
+				      (channel->flags & GY_CHANNEL_UNWRITABLE) == 0);
+	}
+}
+
+/* Nothing will come any more, and what came has been delivered. */
+static void tell_input_ended(struct gyre_channel *channel)
+{
+	const struct gyre_input_closed event = { 0 };
+	uint32_t flags = channel->flags;
+
+	channel->flags |= GY_CHANNEL_INPUT_TOLD;
+	if ((flags & GY_CHANNEL_INPUT_FAILED) != 0) {
+		channel->flags |= GY_CHANNEL_ABORTED;
+	} else if ((flags & GY_CHANNEL_HALF_CLOSE) == 0 || (flags & GY_CHANNEL_DRAINED) != 0) {
+		channel->flags |= GY_CHANNEL_CLOSING;
+	} else {
+		gyre_fire_event(&channel->pipeline.head.head, &gyre_type_gyre_input_closed, &event);
+	}
+}
+
+static void tell(struct gyre_channel *channel)
+{
+	if ((channel->flags & GY_CHANNEL_MARK_CROSSED) != 0 &&
+	    (channel->flags & GY_CHANNEL_ENDING) == 0) {
+		tell_mark(channel);
+	}
+	if ((channel->flags & (GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_INPUT_TOLD)) ==
+		    GY_CHANNEL_INPUT_ENDED &&
+	    channel->input.first == NULL && !channel->receive.armed) {
+		tell_input_ended(channel);
+	}
+}
+
+/* ---- closing ---- */
+
+static void closed(struct gy_op *op, const struct gy_completion *completion)
+{
+	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, control);
+	struct gy_channels *channels = channel->channels;
+
+	(void)completion; /* whatever it says, the descriptor is gone */
+	gy_count(&channels->counters.closed, 1);
+	gy_endpoint_closed(&channel->endpoint);
+	gy_pool_put(&channels->channels, channel);
+}
+
+static void close_socket(struct gyre_channel *channel)
+{
+	gy_op_init(&channel->control, closed);
+	if (gy_ring_close(channel->channels->ring, &channel->control, channel->endpoint.fd) < 0) {
+		gy_endpoint_ready(&channel->endpoint); /* to be tried again */
+	}
+}
+
+/* No operation is under way. Handlers hear of the end; then nobody can reach the channel any more.
+ */
+static void finish(struct gyre_channel *channel)
+{
+	struct gyre_handler_context *head = &channel->pipeline.head.head;
+	bool active = (channel->flags & GY_CHANNEL_DISMISSED) == 0;
+
+	channel->flags |= GY_CHANNEL_CLOSED;
+	gy_buffer_queue_clear(&channel->input);
+	gy_output_clear(channel);
+	if (active) {
+		gyre_fire_inactive(head);
+		gyre_fire_unregistered(head);
+	}
+	gy_pipeline_fini(&channel->pipeline);
+	close_socket(channel);
+}
+
+/* Whether no operation is under way; those that are will be told to end. */
+static bool stop_operations(struct gyre_channel *channel)
+{
+	bool stopped = gy_input_stop(channel);
+
+	if (channel->send.armed && (channel->flags & GY_CHANNEL_SEND_CANCELLED) == 0) {
+		if (gy_ring_cancel(channel->channels->ring, &channel->send) < 0) {
+			gy_endpoint_ready(&channel->endpoint);
+		} else {
+			channel->flags |= GY_CHANNEL_SEND_CANCELLED;
+		}
+	}
+	return stopped && !channel->send.armed && !channel->control.armed;
+}
+
+static void shut_down(struct gy_op *op, const struct gy_completion *completion)
+{
+	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, control);
+
+	if (completion->result < 0 && completion->result != -ENOTCONN) {
+		gy_channel_fail(channel, completion->result);
+	}
+	channel->flags |= GY_CHANNEL_SHUTDOWN_DONE;
+	gy_channel_ready(channel);
+}
+
+static void settle_shutdown(struct gyre_channel *channel)
+{
+	if ((channel->flags & GY_CHANNEL_SHUTDOWN_DONE) != 0) {
+		if ((channel->flags & GY_CHANNEL_INPUT_TOLD) != 0) {
+			gy_channel_set(channel, GY_CHANNEL_CLOSING, 0);
+		}
+		return;
+	}
+	if (channel->output.first != NULL || channel->control.armed) {
+		return;
+	}
+	gy_op_init(&channel->control, shut_down);
+	if (gy_ring_shutdown(channel->channels->ring, &channel->control, channel->endpoint.fd,
+			     SHUT_WR) < 0) {
+		gy_endpoint_ready(&channel->endpoint);
+	}
+}
+
+/* ---- processing ---- */
+
+/* Does to the operations what the flags call for. */
+static void settle_slowly(struct gyre_channel *channel)
+{
+	uint32_t flags = channel->flags;
+
+	if ((flags & GY_CHANNEL_ABORTED) != 0 ||
+	    ((flags & GY_CHANNEL_CLOSING) != 0 && channel->output.first == NULL)) {
+		if (stop_operations(channel)) {
+			finish(channel);
+		}
+		return;
+	}
+	if ((flags & GY_CHANNEL_CLOSING) != 0) {
+		(void)gy_input_stop(channel);
+		return;
+	}
+	if ((flags & GY_CHANNEL_SHUTDOWN) != 0) {
+		settle_shutdown(channel);
+	}
+	if ((flags & (GY_CHANNEL_DRAINED | GY_CHANNEL_INPUT_ENDED)) == GY_CHANNEL_DRAINED) {
+		if (gy_input_stop(channel)) {
+			gy_channel_set(channel, GY_CHANNEL_INPUT_ENDED, 0);
+		}
+		return;
+	}
+	if (gy_input_settle(channel) < 0 || (channel->flags & GY_CHANNEL_MARK_CROSSED) != 0) {
+		gy_endpoint_ready(&channel->endpoint);
+	}
+}
+
+static inline void settle(struct gyre_channel *channel)
+{
+	if (gy_unlikely(gy_output_start(channel) < 0)) {
+		gy_endpoint_ready(&channel->endpoint);
+	}
+	if (gy_unlikely((channel->flags & (GY_CHANNEL_SLOW | GY_CHANNEL_DRAINED)) != 0 ||
+			!channel->receive.armed)) {
+		settle_slowly(channel);
+	}
+}
+
+static void process(struct gy_endpoint *endpoint)
+{
+	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
+
+	if (gy_unlikely((channel->flags & (GY_CHANNEL_NEW | GY_CHANNEL_CLOSED)) != 0)) {
+		if ((channel->flags & GY_CHANNEL_CLOSED) != 0) {
+			endpoint->ready = false;
+			close_socket(channel);
+			return;
+		}
+		tell_new(channel);
+	}
+	gy_input_deliver(channel);
+	if (gy_unlikely((channel->flags & GY_CHANNEL_SLOW) != 0)) {
+		tell(channel);
+	}
+	if (gy_unlikely(channel->pipeline.removed != NULL)) {
+		gy_pipeline_sweep(&channel->pipeline);
+	}
+	endpoint->ready = false;
+	settle(channel);
+}
+
+static void drain(struct gy_endpoint *endpoint)
+{
+	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
+
+	gy_channel_set(channel, GY_CHANNEL_DRAINED, GY_CHANNEL_MANUAL | GY_CHANNEL_HELD);
+	if ((channel->flags & GY_CHANNEL_INPUT_TOLD) != 0) {
+		gy_channel_set(channel, GY_CHANNEL_CLOSING, 0);
+	}
+}
+
+static void abort_channel(struct gy_endpoint *endpoint, int reason)
+{
+	gy_channel_fail(gy_container_of(endpoint, struct gyre_channel, endpoint), reason);
+}
+
+static const struct gy_endpoint_ops channel_endpoint_ops = {
+	.process = process,
+	.drain = drain,
+	.abort = abort_channel,
+};
+
+/* ---- opening ---- */
+
+static uint32_t flags_of(const struct gyre_channel_options *options)
+{
+	uint32_t flags = GY_CHANNEL_NEW;
+
+	flags |= options->allow_half_close ? GY_CHANNEL_HALF_CLOSE : 0U;
+	flags |= options->keep_reading ? GY_CHANNEL_KEEP_READING : 0U;
+	flags |= options->manual_read ? GY_CHANNEL_MANUAL | GY_CHANNEL_HELD : 0U;
+	return flags;
+}
+
+int gy_channel_open(struct gy_house *house, struct gy_stack *stack,
+		    const struct gy_channel_opening *opening)
+{
+	struct gy_channels *channels = gy_channels_of(house->home);
+	struct gyre_channel *channel = (struct gyre_channel *)gy_pool_get(&channels->channels);
+	int r = channel == NULL ? -ENOMEM : 0;
+
+	if (r == 0) {
+		*channel = (struct gyre_channel){
+			.endpoint = { .ops = &channel_endpoint_ops, .fd = opening->fd },
+			.channels = channels,
+			.flags = flags_of(opening->options),
+		};
+		r = gy_endpoint_add(&channel->endpoint, house);
+	}
+	if (r < 0) {
+		if (channel != NULL) {
+			gy_pool_put(&channels->channels, channel);
+		}
+		gy_channels_close(channels, opening->fd);
+		return r;
+	}
+	gy_input_init(channel);
+	gy_output_init(channel);
+	gy_pipeline_init(&channel->pipeline, channel);
+	channels->stack = stack;
+	r = opening->init(channel, opening->init_arg);
+	channels->stack = NULL;
+	if (r < 0) {
+		gy_channel_set(channel, GY_CHANNEL_DISMISSED, GY_CHANNEL_NEW);
+		gy_channel_fail(channel, r);
+		return r;
+	}
+	gy_channel_ready(channel);
+	if (channels->draining) {
+		drain(&channel->endpoint);
+	}
+	return 0;
+}
+
+/* ---- the public calls that go past the handlers ---- */
+
+void gyre_channel_abort(struct gyre_channel *channel, int reason)
+{
+	gy_channel_fail(channel, reason);
+}
+
+struct gyre_handler_context *gyre_channel_tail(struct gyre_channel *channel)
+{
+	return &channel->pipeline.tail.head;
+}
+
+void gyre_channel_set_auto_read(struct gyre_channel *channel, bool auto_read)
+{
+	if (auto_read) {
+		gy_channel_set(channel, 0, GY_CHANNEL_MANUAL | GY_CHANNEL_HELD);
+	} else if ((channel->flags & GY_CHANNEL_DRAINED) == 0) {
+		gy_channel_set(channel, GY_CHANNEL_MANUAL | GY_CHANNEL_HELD, 0);
+	}
+}
+
+bool gyre_channel_is_writable(const struct gyre_channel *channel)
+{
+	return (channel->flags & (GY_CHANNEL_UNWRITABLE | GY_CHANNEL_NO_OUTPUT)) == 0;
+}
+
+size_t gyre_channel_queued_bytes(const struct gyre_channel *channel)
+{
+	return channel->output_bytes;
+}
+
+int gyre_channel_reason(const struct gyre_channel *channel)
+{
+	return channel->reason;
+}

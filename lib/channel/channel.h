@@ -1,0 +1,137 @@
+/*
+ * The channel: a connected socket, its two operations and what waits on either side of them.
+ *
+ * Completions, in phase 1, only append to the input and take off the output; all that handlers hear
+ * of happens in phase 2, when the channel is processed. A call of a user or a completion sets
+ * flags; what follows from them is worked out in one place, settle() in channel.c, after the
+ * handlers have returned.
+ */
+#ifndef GY_CHANNEL_CHANNEL_H
+#define GY_CHANNEL_CHANNEL_H
+
+#include <gyre/channel.h>
+
+#include "channel/buffer.h"
+#include "channel/endpoint.h"
+#include "channel/pipeline.h"
+
+enum {
+	GY_CHANNEL_NEW = 1 << 0,       /* handlers have not heard that it is active */
+	GY_CHANNEL_PAUSED = 1 << 1,    /* no reading: output stands over the high mark */
+	GY_CHANNEL_HELD = 1 << 2,      /* no reading: none was asked for */
+	GY_CHANNEL_PARKED = 1 << 3,    /* in channels->parked */
+	GY_CHANNEL_CANCELLED = 1 << 4, /* the receive was told to end */
+	GY_CHANNEL_SEND_CANCELLED = 1 << 5,
+	GY_CHANNEL_UNWRITABLE = 1 << 6,	   /* over the high mark, and not below the low one since */
+	GY_CHANNEL_MARK_CROSSED = 1 << 7,  /* handlers have not heard of it */
+	GY_CHANNEL_INPUT_ENDED = 1 << 8,   /* nothing will be received any more */
+	GY_CHANNEL_INPUT_TOLD = 1 << 9,	   /* and handlers know */
+	GY_CHANNEL_INPUT_FAILED = 1 << 10, /* it ended by an error */
+	GY_CHANNEL_SHUTDOWN = 1 << 11,	   /* no more output, and the peer is to know */
+	GY_CHANNEL_SHUTDOWN_DONE = 1 << 12,
+	GY_CHANNEL_CLOSING = 1 << 13, /* to be closed when the output is sent */
+	GY_CHANNEL_ABORTED = 1 << 14, /* to be closed now */
+	GY_CHANNEL_CLOSED = 1 << 15,  /* handlers are gone, the descriptor is being closed */
+	GY_CHANNEL_KEEP_READING = 1 << 16,
+	GY_CHANNEL_HALF_CLOSE = 1 << 17,
+	GY_CHANNEL_MANUAL = 1 << 18,	/* held again after each read */
+	GY_CHANNEL_DRAINED = 1 << 19,	/* to be closed when its input is dealt with */
+	GY_CHANNEL_DISMISSED = 1 << 20, /* never became active: handlers hear nothing */
+};
+
+enum {
+	/* There may be more to do than to deliver and to send. */
+	GY_CHANNEL_SLOW = GY_CHANNEL_NEW | GY_CHANNEL_UNWRITABLE | GY_CHANNEL_MARK_CROSSED |
+			  GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_SHUTDOWN | GY_CHANNEL_CLOSING |
+			  GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED | GY_CHANNEL_MANUAL,
+	GY_CHANNEL_NO_OUTPUT =
+		GY_CHANNEL_SHUTDOWN | GY_CHANNEL_CLOSING | GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED,
+	GY_CHANNEL_ENDING = GY_CHANNEL_CLOSING | GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED,
+	GY_CHANNEL_NO_DELIVERY = GY_CHANNEL_ENDING | GY_CHANNEL_PAUSED | GY_CHANNEL_HELD,
+	/* There is nothing to receive, or nowhere to put it. */
+	GY_CHANNEL_NO_RECEIVE = GY_CHANNEL_NO_DELIVERY | GY_CHANNEL_PARKED | GY_CHANNEL_INPUT_ENDED,
+};
+
+struct gyre_channel {
+	struct gy_endpoint endpoint;
+	struct gy_op receive;
+	struct gy_op send;
+	uint32_t flags;
+	uint32_t output_buffers;
+	struct gy_channels *channels;
+	struct gy_buffer_queue input;  /* received, and not delivered */
+	struct gy_buffer_queue output; /* written, and not sent; its front may be under way */
+	size_t output_bytes;
+	struct gy_pipeline pipeline;
+	struct gy_gather *gather; /* of a send under way of several slices */
+	struct gy_list parked;
+	struct gy_op control; /* shutdown, and at last close */
+	int reason;
+};
+
+/* Whether it can still have handlers. */
+static inline bool gy_channel_is_closed(const struct gyre_channel *channel)
+{
+	return (channel->flags & GY_CHANNEL_CLOSED) != 0;
+}
+
+static inline void gy_channel_ready(struct gyre_channel *channel)
+{
+	if (!gy_channel_is_closed(channel)) {
+		gy_endpoint_ready(&channel->endpoint);
+	}
+}
+
+/* Sets and clears flags, whose consequences follow after the handlers have returned. */
+static inline void gy_channel_set(struct gyre_channel *channel, uint32_t set, uint32_t clear)
+{
+	if (!gy_channel_is_closed(channel)) {
+		channel->flags = (channel->flags & ~clear) | set;
+		gy_endpoint_ready(&channel->endpoint);
+	}
+}
+
+/* The first reason stays. */
+static inline void gy_channel_set_reason(struct gyre_channel *channel, int reason)
+{
+	if (channel->reason == 0) {
+		channel->reason = reason;
+	}
+}
+
+/* Ends the channel at once, for a reason. Any phase. */
+static inline void gy_channel_fail(struct gyre_channel *channel, int reason)
+{
+	gy_channel_set_reason(channel, reason);
+	gy_channel_set(channel, GY_CHANNEL_ABORTED, 0);
+}
+
+/* What comes with a channel: its socket and how it is to be. */
+struct gy_channel_opening {
+	int fd; /* taken, whatever is returned */
+	const struct gyre_channel_options *options;
+	int (*init)(struct gyre_channel *channel, void *arg);
+	void *init_arg;
+};
+
+/*
+ * Makes a channel of @house, whose handlers @init adds; they hear of it in the next run. Phase 2,
+ * with
+ * @stack being the running one. A failure of @init closes the socket again.
+ */
+int gy_channel_open(struct gy_house *house, struct gy_stack *stack,
+		    const struct gy_channel_opening *opening);
+
+/* ---- input.c ---- */
+
+void gy_input_init(struct gyre_channel *channel);
+/* Gives the handlers what has been received, as far as they may have it now. */
+void gy_input_deliver(struct gyre_channel *channel);
+/* Arms, or disarms, the receive as the flags say; -EAGAIN when the ring has no room for it. */
+int gy_input_settle(struct gyre_channel *channel);
+/* Sees to it that nothing is received any more; whether that is so already. */
+bool gy_input_stop(struct gyre_channel *channel);
+/* A receive buffer has come back, and somebody waits for one. */
+void gy_channel_unpark_first(struct gy_channels *channels);
+
+#endif

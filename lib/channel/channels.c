@@ -1,0 +1,258 @@
+/*
+ * The life of a loop's channels as a whole, and what the system floor asks of them: to drain, to
+ * end at once, to give back unused memory.
+ */
+#include "channel/channels.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "channel/buffer.h"
+#include "channel/channel.h"
+#include "channel/endpoint.h"
+#include "channel/output.h"
+#include "channel/pipeline.h"
+
+enum { LENT_QUARTERS_MAX = 3, SHARES = 8 };
+
+static int make_ring_pages(struct gy_channels *channels)
+{
+	uint32_t count = channels->home->loop.options.ring.buffer_count;
+
+	channels->ring_pages = (struct gy_page *)gy_memory_get(count * sizeof(struct gy_page));
+	if (channels->ring_pages == NULL) {
+		return -ENOMEM;
+	}
+	channels->ring_pages_count = count;
+	channels->lent_max = count / 4 * LENT_QUARTERS_MAX;
+	channels->share = count / SHARES;
+	for (uint32_t i = 0; i < count; i++) {
+		channels->ring_pages[i] = (struct gy_page){
+			.bytes = gy_ring_buffer_bytes(channels->ring),
+			.number = (uint16_t)i,
+			.of_ring = true,
+			.memory = (unsigned char *)gy_ring_buffer(channels->ring, (uint16_t)i),
+		};
+	}
+	return 0;
+}
+
+int gy_channels_init(struct gy_home *home, const struct gy_channels_options *options)
+{
+	struct gy_channels *channels = (struct gy_channels *)gy_memory_get(sizeof(*channels));
+
+	if (channels == NULL) {
+		return -ENOMEM;
+	}
+	channels->home = home;
+	channels->ring = home->loop.ring;
+	channels->options = *options;
+	gy_pool_init(&channels->buffers, "buffer", sizeof(struct gyre_buffer));
+	gy_pool_init(&channels->slices, "slice", sizeof(struct gy_slice));
+	gy_pool_init(&channels->pages, "page", sizeof(struct gy_page) + GY_POOL_PAGE_BYTES);
+	gy_pool_init(&channels->channels, "channel", sizeof(struct gyre_channel));
+	gy_pool_init(&channels->contexts, "context", sizeof(struct gy_context));
+	gy_pool_init(&channels->gathers, "gather", sizeof(struct gy_gather));
+	gy_list_init(&channels->parked);
+	gy_list_init(&channels->owners);
+	gy_list_init(&channels->transits);
+	(void)pthread_mutex_init(&channels->mutex, NULL);
+	home->loop.upper[0] = channels;
+	home->channel_ops = &gy_channel_ops;
+	return make_ring_pages(channels);
+}
+
+static void report(const struct gy_channels *channels, const struct gy_pool *pool, uint32_t lost)
+{
+	if (lost > 0) {
+		gy_log(channels->home->loop.options.log, GYRE_LOG_ERROR,
+		       "loop %u: %u of its %ss were never returned",
+		       (unsigned)channels->home->loop.index, lost, pool->name);
+	}
+}
+
+enum { POOLS = 6 };
+
+static void pools_of(struct gy_channels *channels, struct gy_pool *pools[POOLS])
+{
+	pools[0] = &channels->buffers;
+	pools[1] = &channels->slices;
+	pools[2] = &channels->pages;
+	pools[3] = &channels->channels;
+	pools[4] = &channels->contexts;
+	pools[5] = &channels->gathers;
+}
+
+/* Those who wait for the descriptors will find none. */
+static void close_transits(struct gy_channels *channels)
+{
+	(void)pthread_mutex_lock(&channels->mutex);
+	for (struct gy_list *item = channels->transits.next; item != &channels->transits;
+	     item = item->next) {
+		struct gy_transit *transit = gy_container_of(item, struct gy_transit, item);
+
+		if (transit->fd >= 0) {
+			gy_channels_close(channels, transit->fd);
+			transit->fd = -1;
+		}
+	}
+	(void)pthread_mutex_unlock(&channels->mutex);
+	channels->handovers = 0;
+}
+
+void gy_channels_fini(struct gy_home *home)
+{
+	struct gy_channels *channels = gy_channels_of(home);
+	struct gy_pool *pools[POOLS];
+
+	if (channels == NULL) {
+		return;
+	}
+	pools_of(channels, pools);
+	for (size_t i = 0; i < gy_countof(pools); i++) {
+		report(channels, pools[i], gy_pool_fini(pools[i]));
+	}
+	if (channels->lent > 0) {
+		gy_log(home->loop.options.log, GYRE_LOG_ERROR,
+		       "loop %u: %u receive buffers were never returned",
+		       (unsigned)home->loop.index, channels->lent);
+	}
+	close_transits(channels);
+	while (!gy_list_empty(&channels->transits)) {
+		struct gy_transit *transit =
+			gy_container_of(channels->transits.next, struct gy_transit, item);
+
+		gy_list_remove(&transit->item);
+		transit->discard(channels, transit);
+	}
+	(void)pthread_mutex_destroy(&channels->mutex);
+	gy_memory_put(channels->ring_pages);
+	gy_memory_put(channels);
+	home->loop.upper[0] = NULL;
+}
+
+/* ---- pages ---- */
+
+struct gy_page *gy_page_get(struct gy_channels *channels)
+{
+	struct gy_page *page = (struct gy_page *)gy_pool_get(&channels->pages);
+
+	if (gy_likely(page != NULL)) {
+		*page = (struct gy_page){
+			.references = 1,
+			.bytes = GY_POOL_PAGE_BYTES,
+			.memory = (unsigned char *)(page + 1),
+		};
+	}
+	return page;
+}
+
+void gy_page_return(struct gy_channels *channels, struct gy_page *page)
+{
+	if (gy_unlikely(!page->of_ring)) {
+		gy_pool_put(&channels->pages, page);
+		return;
+	}
+	channels->lent--;
+	gy_ring_buffer_return(channels->ring, page->number);
+	if (gy_unlikely(!gy_list_empty(&channels->parked))) {
+		gy_channel_unpark_first(channels);
+	}
+}
+
+/* ---- transits ---- */
+
+void gy_channels_close(struct gy_channels *channels, int fd)
+{
+	if (fd >= 0 && close(fd) < 0) {
+		gy_log(channels->home->loop.options.log, GYRE_LOG_WARNING,
+		       "loop %u: closing a socket failed: %s", (unsigned)channels->home->loop.index,
+		       strerror(errno));
+	}
+}
+
+void gy_transit_begin(struct gy_channels *channels, struct gy_transit *transit)
+{
+	(void)pthread_mutex_lock(&channels->mutex);
+	gy_list_append(&channels->transits, &transit->item);
+	(void)pthread_mutex_unlock(&channels->mutex);
+}
+
+int gy_transit_end(struct gy_channels *channels, struct gy_transit *transit)
+{
+	(void)pthread_mutex_lock(&channels->mutex);
+	gy_list_remove(&transit->item);
+	(void)pthread_mutex_unlock(&channels->mutex);
+	return transit->fd;
+}
+
+/* ---- what the floors below and above call ---- */
+
+static bool trim(struct gy_loop *loop, uint32_t keep)
+{
+	struct gy_channels *channels = gy_channels_of(gy_home_of(loop));
+	struct gy_pool *pools[POOLS];
+	bool again = false;
+
+	pools_of(channels, pools);
+	for (size_t i = 0; i < gy_countof(pools); i++) {
+		again = gy_pool_trim(pools[i], keep) || again;
+	}
+	return again;
+}
+
+static void end_all(struct gy_channels *channels, bool at_once)
+{
+	for (struct gy_list *owner = channels->owners.next; owner != &channels->owners;
+	     owner = owner->next) {
+		struct gy_endpoints *endpoints = gy_container_of(owner, struct gy_endpoints, item);
+
+		for (struct gy_list *item = endpoints->open.next; item != &endpoints->open;
+		     item = item->next) {
+			struct gy_endpoint *endpoint =
+				gy_container_of(item, struct gy_endpoint, item);
+
+			if (at_once) {
+				endpoint->ops->abort(endpoint, -ESHUTDOWN);
+			} else {
+				endpoint->ops->drain(endpoint);
+			}
+		}
+	}
+}
+
+static void drain(struct gy_home *home)
+{
+	struct gy_channels *channels = gy_channels_of(home);
+
+	channels->draining = true;
+	end_all(channels, false);
+}
+
+static void abort_all(struct gy_home *home)
+{
+	struct gy_channels *channels = gy_channels_of(home);
+
+	channels->draining = true;
+	channels->aborted = true;
+	close_transits(channels);
+	end_all(channels, true);
+}
+
+static uint32_t open_count(const struct gy_home *home)
+{
+	const struct gy_channels *channels = gy_channels_of(home);
+
+	return channels->open + channels->handovers;
+}
+
+const struct gy_channel_ops gy_channel_ops = {
+	.run = gy_endpoints_run,
+	.stop = gy_endpoints_stop,
+	.fini = gy_endpoints_fini,
+	.trim = trim,
+	.drain = drain,
+	.abort = abort_all,
+	.open_count = open_count,
+};

@@ -1,0 +1,103 @@
+/*
+ * What the channels of one loop share: the pools their parts come from, the pages of the ring, the
+ * queue of those that wait for receive buffers, and what is counted. It hangs at the loop, as
+ * home->loop.upper[0].
+ *
+ * Ring pages are lent. Past three quarters of them what arrives is copied into pool pages and its
+ * ring pages are back before the next system call, so that those who keep their input long cannot
+ * stop the rest from receiving.
+ */
+#ifndef GY_CHANNEL_CHANNELS_H
+#define GY_CHANNEL_CHANNELS_H
+
+#include <pthread.h>
+
+#include "actor/house.h"
+#include "channel/page.h"
+
+struct gyre_buffer;
+struct gyre_channel;
+
+struct gy_channels_options {
+	uint32_t write_low_bytes;
+	uint32_t write_high_bytes;
+	uint32_t write_max_bytes;
+};
+
+/* Written by the loop with gy_count(), read from any thread. */
+struct gy_channels_counters {
+	uint64_t accepted;
+	uint64_t closed;
+	uint64_t bytes_received;
+	uint64_t bytes_sent;
+	uint64_t reads;
+	uint64_t buffer_stalls;
+	uint64_t accept_stalls;
+};
+
+/*
+ * A descriptor on its way to its owner inside a message. Should the message be lost the descriptor
+ * is still known, and closed at the end.
+ */
+struct gy_transit {
+	struct gy_list item;
+	void (*discard)(struct gy_channels *channels, struct gy_transit *transit); /* frees it */
+	int fd; /* -1 when it had to be closed on the way */
+};
+
+struct gy_channels {
+	struct gy_home *home;
+	struct gy_ring *ring;
+	struct gy_stack *stack; /* that handlers of pipelines run with; NULL outside of them */
+	struct gy_page *ring_pages;
+	uint32_t ring_pages_count;
+	uint32_t lent;	   /* ring pages that buffers have */
+	uint32_t lent_max; /* above it what arrives is copied */
+	uint32_t share;	   /* of one channel's output */
+	struct gy_channels_options options;
+
+	struct gy_pool buffers;
+	struct gy_pool slices;
+	struct gy_pool pages;
+	struct gy_pool channels;
+	struct gy_pool contexts;
+	struct gy_pool gathers;
+
+	struct gy_list parked; /* channels that wait for receive buffers */
+	struct gy_list owners; /* struct gy_endpoints */
+	uint32_t open;	       /* endpoints whose descriptor is open */
+	uint32_t handovers;    /* accepted descriptors that no worker has taken yet */
+	bool draining;
+	bool aborted;
+	struct gy_channels_counters counters;
+
+	pthread_mutex_t mutex;
+	struct gy_list transits; /* under the mutex */
+};
+
+int gy_channels_init(struct gy_home *home, const struct gy_channels_options *options);
+/* Takes a half made one too, or none. Objects that were never returned are logged as errors. */
+void gy_channels_fini(struct gy_home *home);
+
+static inline struct gy_channels *gy_channels_of(const struct gy_home *home)
+{
+	return (struct gy_channels *)home->loop.upper[0];
+}
+
+static inline const struct gy_channels_counters *gy_channels_counters(const struct gy_home *home)
+{
+	return &gy_channels_of(home)->counters;
+}
+
+extern const struct gy_channel_ops gy_channel_ops;
+
+/* Closes a descriptor that has become nothing, and is not known to the ring. */
+void gy_channels_close(struct gy_channels *channels, int fd);
+
+/* ---- transits, from any thread; @transit has its discard and its descriptor ---- */
+
+void gy_transit_begin(struct gy_channels *channels, struct gy_transit *transit);
+/* The descriptor, which is now the caller's. */
+int gy_transit_end(struct gy_channels *channels, struct gy_transit *transit);
+
+#endif

@@ -1,0 +1,154 @@
+/*
+ * The endpoints of a house: how they are served, and how they end with it.
+ */
+#include "channel/endpoint.h"
+
+#include <errno.h>
+
+#include "actor/stack.h"
+
+/* A run of the endpoints that are ready now; those that become ready meanwhile have the next one.
+ */
+static void process_ready(struct gy_endpoints *endpoints, struct gy_stack *stack)
+{
+	struct gy_channels *channels = endpoints->channels;
+	struct gy_fifo ready = endpoints->ready;
+	struct gy_link *link;
+
+	endpoints->ready.first = NULL;
+	channels->stack = stack;
+	while ((link = gy_fifo_pop(&ready)) != NULL) {
+		struct gy_endpoint *endpoint =
+			gy_container_of(link, struct gy_endpoint, ready_link);
+
+		if (!gy_fifo_empty(&ready)) {
+			gy_prefetch_write(ready.first);
+		}
+		endpoint->ops->process(endpoint);
+	}
+	channels->stack = NULL;
+	if (gy_unlikely(stack->dirty)) {
+		/* A handler of a pipeline cannot wait, so nobody would read these. */
+		gy_promises_clear(stack);
+		stack->dirty = false;
+	}
+}
+
+void gy_endpoints_run(struct gy_house *house, struct gy_stack *stack)
+{
+	process_ready((struct gy_endpoints *)house->channels, stack);
+}
+
+/* For a house that is stopping. Its last endpoint gone, the house is, and @endpoints with it. */
+static void run_later(struct gy_loop *loop, struct gy_later *later)
+{
+	struct gy_endpoints *endpoints = gy_container_of(later, struct gy_endpoints, later);
+	struct gy_stack *stack = gy_stack_scratch(gy_home_of(loop), endpoints->house);
+
+	endpoints->later_queued = false;
+	if (stack == NULL) {
+		gy_endpoints_schedule(endpoints);
+		return;
+	}
+	stack->head.message = NULL;
+	stack->head.type = NULL;
+	stack->mail = NULL;
+	process_ready(endpoints, stack);
+	if (endpoints->count == 0 && !endpoints->later_queued) {
+		gy_house_channels_closed(endpoints->house);
+	}
+}
+
+void gy_endpoints_schedule(struct gy_endpoints *endpoints)
+{
+	struct gy_house *house = endpoints->house;
+
+	if (gy_likely(house->status != GY_HOUSE_STOPPING)) {
+		gy_house_channels_ready(house);
+	} else if (!endpoints->later_queued) {
+		endpoints->later_queued = true;
+		gy_loop_later(&house->home->loop, &endpoints->later);
+	}
+}
+
+static struct gy_endpoints *make(struct gy_house *house)
+{
+	struct gy_channels *channels = gy_channels_of(house->home);
+	struct gy_endpoints *endpoints = (struct gy_endpoints *)gy_sizes_get(
+		&house->home->parts, sizeof(*endpoints), gy_sizes_class(sizeof(*endpoints)));
+
+	if (endpoints == NULL) {
+		return NULL;
+	}
+	*endpoints = (struct gy_endpoints){
+		.channels = channels,
+		.house = house,
+		.later.run = run_later,
+	};
+	gy_list_init(&endpoints->open);
+	gy_list_append(&channels->owners, &endpoints->item);
+	house->channels = endpoints;
+	return endpoints;
+}
+
+int gy_endpoint_add(struct gy_endpoint *endpoint, struct gy_house *house)
+{
+	struct gy_endpoints *owner = (struct gy_endpoints *)house->channels;
+
+	if (owner == NULL) {
+		owner = make(house);
+		if (owner == NULL) {
+			return -ENOMEM;
+		}
+	}
+	endpoint->owner = owner;
+	endpoint->ready = false;
+	gy_list_append(&owner->open, &endpoint->item);
+	owner->count++;
+	owner->channels->open++;
+	return 0;
+}
+
+void gy_endpoint_closed(struct gy_endpoint *endpoint)
+{
+	struct gy_endpoints *owner = endpoint->owner;
+
+	gy_assert(!endpoint->ready);
+	gy_list_remove(&endpoint->item);
+	owner->count--;
+	owner->channels->open--;
+	if (gy_unlikely(owner->count == 0 && owner->house->status == GY_HOUSE_STOPPING)) {
+		gy_endpoints_schedule(owner);
+	}
+}
+
+bool gy_endpoints_stop(struct gy_house *house)
+{
+	struct gy_endpoints *endpoints = (struct gy_endpoints *)house->channels;
+
+	for (struct gy_list *item = endpoints->open.next; item != &endpoints->open;
+	     item = item->next) {
+		struct gy_endpoint *endpoint = gy_container_of(item, struct gy_endpoint, item);
+
+		if (endpoints->channels->aborted) {
+			endpoint->ops->abort(endpoint, -ESHUTDOWN);
+		} else {
+			endpoint->ops->drain(endpoint);
+		}
+	}
+	if (endpoints->count > 0) {
+		/* What was ready already waits for a run that will not come. */
+		gy_endpoints_schedule(endpoints);
+	}
+	return endpoints->count == 0;
+}
+
+void gy_endpoints_fini(struct gy_house *house)
+{
+	struct gy_endpoints *endpoints = (struct gy_endpoints *)house->channels;
+
+	gy_assert(endpoints->count == 0 && !endpoints->later_queued);
+	gy_list_remove(&endpoints->item);
+	gy_sizes_put(&house->home->parts, endpoints, gy_sizes_class(sizeof(*endpoints)));
+	house->channels = NULL;
+}

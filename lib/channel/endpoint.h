@@ -1,0 +1,79 @@
+/*
+ * Endpoints: what has a descriptor and operations in the ring, a channel or a listener. A channels
+ * actor owns some; its house holds the list of them and the queue of those that completions, or
+ * calls of users, have given something to do.
+ *
+ * A completion makes its endpoint ready, in phase 1; the endpoint is processed in phase 2, in a run
+ * of its house. A house that is stopping does not run any more; its endpoints are then served by a
+ * later task of the loop, until the last is closed.
+ */
+#ifndef GY_CHANNEL_ENDPOINT_H
+#define GY_CHANNEL_ENDPOINT_H
+
+#include "channel/channels.h"
+
+struct gy_endpoint;
+
+struct gy_endpoint_ops {
+	/* Does what is to be done, in phase 2; clears @ready when a later cause must make it ready
+	 * anew. */
+	void (*process)(struct gy_endpoint *endpoint);
+	/* Ends in good order: no new input, what is queued is sent. Any phase; runs no user's code.
+	 */
+	void (*drain)(struct gy_endpoint *endpoint);
+	/* Ends at once. Any phase; runs no user's code. */
+	void (*abort)(struct gy_endpoint *endpoint, int reason);
+};
+
+/* The endpoints of one house: house->channels. */
+struct gy_endpoints {
+	struct gy_fifo ready;
+	struct gy_channels *channels;
+	struct gy_house *house;
+	struct gy_list open;
+	struct gy_list item; /* in channels->owners */
+	struct gy_later later;
+	bool later_queued;
+	uint32_t count;
+};
+
+struct gy_endpoint {
+	struct gy_link ready_link;
+	const struct gy_endpoint_ops *ops;
+	struct gy_endpoints *owner;
+	int fd;
+	bool ready;	     /* in the queue, or being processed */
+	struct gy_list item; /* in owner->open */
+};
+
+/* Makes @endpoint, which has its ops and descriptor, one of @house; -ENOMEM and nothing is changed.
+ */
+int gy_endpoint_add(struct gy_endpoint *endpoint, struct gy_house *house);
+/* Its descriptor is closed and its memory is about to go: the last call for it. Any phase. */
+void gy_endpoint_closed(struct gy_endpoint *endpoint);
+/* Sees to it that the ready ones are processed. */
+void gy_endpoints_schedule(struct gy_endpoints *endpoints);
+
+/* Any phase. */
+static inline void gy_endpoint_ready(struct gy_endpoint *endpoint)
+{
+	struct gy_endpoints *owner = endpoint->owner;
+
+	if (!endpoint->ready) {
+		bool first = gy_fifo_empty(&owner->ready);
+
+		endpoint->ready = true;
+		gy_fifo_push(&owner->ready, &endpoint->ready_link);
+		if (first) {
+			gy_endpoints_schedule(owner);
+		}
+	}
+}
+
+/* ---- the house's side; see gy_channel_ops ---- */
+
+void gy_endpoints_run(struct gy_house *house, struct gy_stack *stack);
+bool gy_endpoints_stop(struct gy_house *house);
+void gy_endpoints_fini(struct gy_house *house);
+
+#endif

@@ -1,0 +1,238 @@
+/*
+ * How events go through a pipeline: each call finds the next place that handles it and calls the
+ * handler there. At the ends stand the head, which does to the channel what is asked of it, and the
+ * tail, which does away with what nobody kept.
+ */
+#include <errno.h>
+
+#include "actor/stack.h"
+#include "channel/buffer.h"
+#include "channel/channel.h"
+#include "channel/output.h"
+#include "channel/pipeline.h"
+
+struct gyre_stack *gyre_context_stack(const struct gyre_handler_context *ctx)
+{
+	return &ctx->channel->channels->stack->head;
+}
+
+struct gyre_buffer *gyre_context_buffer(const struct gyre_handler_context *ctx)
+{
+	return gy_buffer_get(ctx->channel->channels);
+}
+
+/* ---- towards the tail ---- */
+
+void gyre_fire_registered(struct gyre_handler_context *ctx)
+{
+	struct gy_context *next = gy_context_next(gy_context_of(ctx), GY_ON_REGISTERED);
+
+	next->handler->registered(&next->head);
+}
+
+void gyre_fire_active(struct gyre_handler_context *ctx)
+{
+	struct gy_context *next = gy_context_next(gy_context_of(ctx), GY_ON_ACTIVE);
+
+	next->handler->active(&next->head);
+}
+
+void gyre_fire_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	struct gy_context *context = gy_context_of(ctx);
+	struct gy_context *next = gy_likely(!context->removed)
+					  ? context->next_read
+					  : gy_context_next(context, GY_ON_READ);
+
+	if (gy_likely(data != NULL)) {
+		next->handler->read(&next->head, data);
+	}
+}
+
+void gyre_fire_read_complete(struct gyre_handler_context *ctx)
+{
+	struct gy_context *next = gy_context_next(gy_context_of(ctx), GY_ON_READ_COMPLETE);
+
+	next->handler->read_complete(&next->head);
+}
+
+void gyre_fire_event(struct gyre_handler_context *ctx, const struct gyre_type *type,
+		     const void *event)
+{
+	struct gy_context *next = gy_context_next(gy_context_of(ctx), GY_ON_EVENT);
+
+	next->handler->event(&next->head, type, event);
+}
+
+void gyre_fire_writability(struct gyre_handler_context *ctx, bool writable)
+{
+	struct gy_context *next = gy_context_next(gy_context_of(ctx), GY_ON_WRITABILITY);
+
+	next->handler->writability(&next->head, writable);
+}
+
+void gyre_fire_exception(struct gyre_handler_context *ctx, int error)
+{
+	struct gy_context *next = gy_context_next(gy_context_of(ctx), GY_ON_EXCEPTION);
+
+	next->handler->exception(&next->head, error);
+}
+
+void gyre_fire_inactive(struct gyre_handler_context *ctx)
+{
+	struct gy_context *next = gy_context_next(gy_context_of(ctx), GY_ON_INACTIVE);
+
+	next->handler->inactive(&next->head);
+}
+
+void gyre_fire_unregistered(struct gyre_handler_context *ctx)
+{
+	struct gy_context *next = gy_context_next(gy_context_of(ctx), GY_ON_UNREGISTERED);
+
+	next->handler->unregistered(&next->head);
+}
+
+/* ---- towards the head ---- */
+
+int gyre_channel_write(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	struct gy_context *context = gy_context_of(ctx);
+	struct gy_context *to;
+
+	if (gy_unlikely(data == NULL)) {
+		return -ENOMEM;
+	}
+	if (gy_unlikely(ctx == NULL)) {
+		gy_buffer_put(data);
+		return -EINVAL;
+	}
+	to = gy_likely(!context->removed) ? context->previous_write
+					  : gy_context_previous(context, GY_ON_WRITE);
+	return to->handler->write(&to->head, data);
+}
+
+int gyre_channel_try_write(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	int r;
+
+	if (ctx == NULL || data == NULL) {
+		return ctx == NULL ? -EINVAL : -ENOMEM;
+	}
+	r = gy_output_takes(ctx->channel, data->bytes);
+	if (r < 0) {
+		return r;
+	}
+	/* It is taken now, and what a handler in between thinks of it can no longer be refused. */
+	(void)gyre_channel_write(ctx, data);
+	return 0;
+}
+
+void gyre_channel_flush(struct gyre_handler_context *ctx)
+{
+	struct gy_context *to = gy_context_previous(gy_context_of(ctx), GY_ON_FLUSH);
+
+	to->handler->flush(&to->head);
+}
+
+void gyre_channel_read(struct gyre_handler_context *ctx)
+{
+	struct gy_context *to = gy_context_previous(gy_context_of(ctx), GY_ON_READ_REQUEST);
+
+	to->handler->read_request(&to->head);
+}
+
+void gyre_channel_shutdown(struct gyre_handler_context *ctx)
+{
+	struct gy_context *to = gy_context_previous(gy_context_of(ctx), GY_ON_SHUTDOWN);
+
+	to->handler->shutdown(&to->head);
+}
+
+void gyre_channel_close(struct gyre_handler_context *ctx)
+{
+	struct gy_context *to = gy_context_previous(gy_context_of(ctx), GY_ON_CLOSE);
+
+	to->handler->close(&to->head);
+}
+
+/* ---- the ends ---- */
+
+static int head_write(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	return gy_output_add(ctx->channel, data);
+}
+
+static void head_flush(struct gyre_handler_context *ctx)
+{
+	if (gy_output_start(ctx->channel) < 0) {
+		gy_channel_ready(ctx->channel);
+	}
+}
+
+static void head_read_request(struct gyre_handler_context *ctx)
+{
+	gy_channel_set(ctx->channel, 0, GY_CHANNEL_HELD);
+}
+
+static void head_shutdown(struct gyre_handler_context *ctx)
+{
+	gy_channel_set(ctx->channel, GY_CHANNEL_SHUTDOWN, 0);
+}
+
+static void head_close(struct gyre_handler_context *ctx)
+{
+	gy_channel_set(ctx->channel, GY_CHANNEL_CLOSING, 0);
+}
+
+const struct gyre_handler gy_head_handler = {
+	.name = "head",
+	.write = head_write,
+	.flush = head_flush,
+	.read_request = head_read_request,
+	.shutdown = head_shutdown,
+	.close = head_close,
+};
+
+static void tail_ignore(struct gyre_handler_context *ctx)
+{
+	(void)ctx;
+}
+
+static void tail_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	(void)ctx;
+	gy_buffer_put(data);
+}
+
+static void tail_event(struct gyre_handler_context *ctx, const struct gyre_type *type,
+		       const void *event)
+{
+	(void)type;
+	(void)event;
+	tail_ignore(ctx);
+}
+
+static void tail_writability(struct gyre_handler_context *ctx, bool writable)
+{
+	(void)writable;
+	tail_ignore(ctx);
+}
+
+static void tail_exception(struct gyre_handler_context *ctx, int error)
+{
+	gy_channel_set_reason(ctx->channel, error);
+	gy_channel_set(ctx->channel, GY_CHANNEL_CLOSING, 0);
+}
+
+const struct gyre_handler gy_tail_handler = {
+	.name = "tail",
+	.registered = tail_ignore,
+	.active = tail_ignore,
+	.read = tail_read,
+	.read_complete = tail_ignore,
+	.event = tail_event,
+	.writability = tail_writability,
+	.exception = tail_exception,
+	.inactive = tail_ignore,
+	.unregistered = tail_ignore,
+};

@@ -1,0 +1,205 @@
+/*
+ * Receiving: one multishot receive a channel, which the kernel fills buffers of the ring for.
+ *
+ * Reading stops in two steps. First what comes is only kept, and not delivered; only if something
+ * does come is the receive cancelled. So a pause in which the peer is silent costs nothing, and
+ * otherwise what had been received meanwhile stands in the input, in order.
+ *
+ * A receive that finds no buffer ends. Its channel parks, and for each buffer that comes back the
+ * first in the queue tries again.
+ */
+#include <errno.h>
+
+#include "channel/channel.h"
+
+/* Whether the ring's pages are scarce, or this channel has its share of them queued. */
+static inline bool is_crowded(const struct gyre_channel *channel)
+{
+	const struct gy_channels *channels = channel->channels;
+
+	return channels->lent > channels->lent_max || channel->output_buffers > channels->share;
+}
+
+/* ---- completions, phase 1 ---- */
+
+static void park(struct gyre_channel *channel)
+{
+	struct gy_channels *channels = channel->channels;
+
+	gy_count(&channels->counters.buffer_stalls, 1);
+	if (channels->lent < channels->ring_pages_count ||
+	    (channel->flags & GY_CHANNEL_NO_RECEIVE) != 0) {
+		return; /* there are some again, or it does not want any */
+	}
+	channel->flags |= GY_CHANNEL_PARKED;
+	gy_list_append(&channels->parked, &channel->parked);
+}
+
+static void unpark(struct gyre_channel *channel)
+{
+	channel->flags &= ~(uint32_t)GY_CHANNEL_PARKED;
+	gy_list_remove(&channel->parked);
+}
+
+void gy_channel_unpark_first(struct gy_channels *channels)
+{
+	struct gyre_channel *channel =
+		gy_container_of(channels->parked.next, struct gyre_channel, parked);
+
+	unpark(channel);
+	gy_channel_ready(channel);
+}
+
+static GY_COLD void received_nothing(struct gyre_channel *channel, int32_t result)
+{
+	switch (result) {
+	case 0:
+		channel->flags |= GY_CHANNEL_INPUT_ENDED;
+		break;
+	case -ENOBUFS:
+		park(channel);
+		break;
+	case -EAGAIN:
+	case -EINTR:
+		break;
+	case -ECANCELED:
+		if ((channel->flags & GY_CHANNEL_CANCELLED) != 0) {
+			break;
+		}
+		/* fall through */
+	default:
+		/* What came before the error is still delivered. */
+		channel->flags |= GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_INPUT_FAILED;
+		gy_channel_set_reason(channel, result);
+		break;
+	}
+}
+
+static inline void received_bytes(struct gyre_channel *channel, uint16_t number, int32_t result)
+{
+	struct gy_channels *channels = channel->channels;
+	struct gy_page *page = &channels->ring_pages[number];
+	struct gyre_buffer *buffer;
+
+	page->references = 1;
+	page->used = result > 0 ? (uint32_t)result : 0;
+	channels->lent++;
+	buffer = result > 0 ? gy_buffer_of_page(channels, page, (uint32_t)result) : NULL;
+	if (gy_unlikely(buffer == NULL)) {
+		gy_page_unref(channels, page);
+		if (result > 0) {
+			gy_channel_fail(channel, -ENOMEM);
+		}
+		return;
+	}
+	gy_count(&channels->counters.reads, 1);
+	gy_count(&channels->counters.bytes_received, (uint32_t)result);
+	gy_buffer_queue_push(&channel->input, buffer);
+}
+
+static void received(struct gy_op *op, const struct gy_completion *completion)
+{
+	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, receive);
+
+	if (gy_likely(completion->has_buffer)) {
+		received_bytes(channel, completion->buffer, completion->result);
+	}
+	if (gy_unlikely(completion->result <= 0)) {
+		received_nothing(channel, completion->result);
+	}
+	if (gy_unlikely(!completion->more)) {
+		channel->flags &= ~(uint32_t)GY_CHANNEL_CANCELLED;
+	}
+	gy_endpoint_ready(&channel->endpoint);
+}
+
+void gy_input_init(struct gyre_channel *channel)
+{
+	gy_op_init(&channel->receive, received);
+	gy_list_init(&channel->parked);
+}
+
+/* ---- delivery, phase 2 ---- */
+
+/* Input that has to wait must not keep others from receiving. */
+static GY_COLD void keep(struct gyre_channel *channel)
+{
+	if ((channel->flags & GY_CHANNEL_ENDING) != 0) {
+		gy_buffer_queue_clear(&channel->input);
+		return;
+	}
+	for (struct gyre_buffer *buffer = channel->input.first;
+	     buffer != NULL && is_crowded(channel); buffer = buffer->next) {
+		if (buffer->first.page->of_ring) {
+			gy_buffer_leave_ring(buffer);
+		}
+	}
+}
+
+void gy_input_deliver(struct gyre_channel *channel)
+{
+	struct gy_context *head = &channel->pipeline.head;
+	bool any = false;
+
+	while (channel->input.first != NULL && (channel->flags & GY_CHANNEL_NO_DELIVERY) == 0) {
+		struct gyre_buffer *buffer = gy_buffer_queue_pop(&channel->input);
+
+		if (gy_unlikely(is_crowded(channel))) {
+			gy_buffer_leave_ring(buffer);
+		}
+		if (gy_unlikely((channel->flags & GY_CHANNEL_MANUAL) != 0)) {
+			channel->flags |= GY_CHANNEL_HELD;
+		}
+		head->next_read->handler->read(&head->next_read->head, buffer);
+		any = true;
+	}
+	if (any && (channel->pipeline.mask & GY_ON_READ_COMPLETE) != 0) {
+		gyre_fire_read_complete(&head->head);
+	}
+	if (gy_unlikely(channel->input.first != NULL)) {
+		keep(channel);
+	}
+}
+
+/* ---- arming, phase 2 ---- */
+
+static int cancel(struct gyre_channel *channel)
+{
+	int r = 0;
+
+	if (channel->receive.armed && (channel->flags & GY_CHANNEL_CANCELLED) == 0) {
+		r = gy_ring_cancel(channel->channels->ring, &channel->receive);
+		if (r == 0) {
+			channel->flags |= GY_CHANNEL_CANCELLED;
+		}
+	}
+	return r;
+}
+
+int gy_input_settle(struct gyre_channel *channel)
+{
+	struct gy_channels *channels = channel->channels;
+
+	if (channel->input.first != NULL) {
+		if ((channel->flags & GY_CHANNEL_NO_DELIVERY) != 0) {
+			return cancel(channel);
+		}
+		gy_endpoint_ready(&channel->endpoint); /* a handler let it go on meanwhile */
+		return 0;
+	}
+	if (channel->receive.armed || (channel->flags & GY_CHANNEL_NO_RECEIVE) != 0) {
+		return 0;
+	}
+	return gy_ring_receive(channels->ring, &channel->receive, channel->endpoint.fd);
+}
+
+bool gy_input_stop(struct gyre_channel *channel)
+{
+	if ((channel->flags & GY_CHANNEL_PARKED) != 0) {
+		unpark(channel);
+	}
+	if (cancel(channel) < 0) {
+		gy_endpoint_ready(&channel->endpoint);
+	}
+	return !channel->receive.armed;
+}

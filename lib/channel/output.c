@@ -1,0 +1,226 @@
+/*
+ * Sending. What is written queues up; a send takes all that is queued, up to a number of slices,
+ * and the next one starts when it is complete: in phase 1, if there is nothing for handlers to hear
+ * of.
+ *
+ * A small piece behind others is copied to the end of the last one, because a slice more in a send
+ * costs more than the copy, and because pages with a few bytes in each would fill the memory long
+ * before the marks are reached. What the send under way has been told does not change by that: it
+ * is the length that grows, and what is sent is taken off by its count.
+ */
+#include "channel/output.h"
+
+#include <errno.h>
+
+#include "channel/buffer.h"
+#include "channel/channel.h"
+
+enum {
+	COPY_BYTES_MAX = 256,			       /* of a piece that is always copied */
+	CROWD = 16,				       /* that many buffers are queued: then also */
+	COPY_CROWD_BYTES_MAX = GY_POOL_PAGE_BYTES / 2, /* pieces of this */
+};
+
+/* ---- queueing ---- */
+
+static int refusal(const struct gyre_channel *channel)
+{
+	return (channel->flags & GY_CHANNEL_NO_OUTPUT) != 0 ? -EPIPE : 0;
+}
+
+int gy_output_takes(const struct gyre_channel *channel, size_t bytes)
+{
+	size_t max = channel->channels->options.write_max_bytes;
+
+	if (refusal(channel) < 0) {
+		return -EPIPE;
+	}
+	if (bytes > max) {
+		return -EMSGSIZE;
+	}
+	if ((channel->flags & GY_CHANNEL_UNWRITABLE) != 0 || bytes > max - channel->output_bytes) {
+		return -EAGAIN;
+	}
+	return 0;
+}
+
+/* What cannot be queued: nothing at all, to a channel that ends, or over the cap. */
+static GY_COLD int add_nothing(struct gyre_channel *channel, struct gyre_buffer *data)
+{
+	int r = refusal(channel);
+
+	if (r == 0 && data->bytes > 0) {
+		gy_channel_fail(channel, -ENOBUFS);
+		r = -ENOBUFS;
+	}
+	gy_buffer_put(data);
+	return r;
+}
+
+/* Whether the bytes of @data went to the end of the last buffer, and @data is gone. */
+static bool merged(struct gyre_channel *channel, struct gyre_buffer *data)
+{
+	size_t max = channel->output_buffers < CROWD ? COPY_BYTES_MAX : COPY_CROWD_BYTES_MAX;
+
+	if (data->bytes > max || data->first.next != NULL ||
+	    gyre_buffer_append(channel->output.last, data->first.bytes, data->bytes) < 0) {
+		return false;
+	}
+	gy_buffer_put(data);
+	return true;
+}
+
+static GY_COLD void became_unwritable(struct gyre_channel *channel)
+{
+	channel->flags |= GY_CHANNEL_UNWRITABLE | GY_CHANNEL_MARK_CROSSED;
+	if ((channel->flags & GY_CHANNEL_KEEP_READING) == 0) {
+		channel->flags |= GY_CHANNEL_PAUSED;
+	}
+}
+
+int gy_output_add(struct gyre_channel *channel, struct gyre_buffer *data)
+{
+	const struct gy_channels_options *options = &channel->channels->options;
+	size_t bytes = channel->output_bytes + data->bytes;
+
+	if (gy_unlikely((channel->flags & GY_CHANNEL_NO_OUTPUT) != 0 || data->bytes == 0 ||
+			bytes > options->write_max_bytes)) {
+		return add_nothing(channel, data);
+	}
+	if (channel->output.first == NULL || !merged(channel, data)) {
+		gy_buffer_queue_push(&channel->output, data);
+		channel->output_buffers++;
+	}
+	channel->output_bytes = bytes;
+	if (gy_unlikely(bytes > options->write_high_bytes) &&
+	    (channel->flags & GY_CHANNEL_UNWRITABLE) == 0) {
+		became_unwritable(channel);
+	}
+	gy_endpoint_ready(&channel->endpoint);
+	return 0;
+}
+
+/* ---- sending ---- */
+
+/* Describes as much of the queue as fits. */
+static void describe(const struct gyre_channel *channel, struct gy_gather *gather)
+{
+	const struct gyre_buffer *buffer = channel->output.first;
+	const struct gy_slice *slice = &buffer->first;
+	size_t count = 0;
+
+	gather->message = (struct msghdr){ .msg_iov = gather->slices };
+	while (slice != NULL && count < GY_GATHER_SLICES) {
+		gather->slices[count].iov_base = slice->bytes;
+		gather->slices[count].iov_len = slice->count;
+		count++;
+		slice = slice->next;
+		if (slice == NULL && buffer->next != NULL) {
+			buffer = buffer->next;
+			slice = &buffer->first;
+		}
+	}
+	gather->message.msg_iovlen = count;
+}
+
+static int send_one(struct gyre_channel *channel, const struct gy_slice *slice)
+{
+	return gy_ring_send(channel->channels->ring, &channel->send, channel->endpoint.fd,
+			    slice->bytes, slice->count);
+}
+
+static int send_many(struct gyre_channel *channel)
+{
+	struct gy_gather *gather = (struct gy_gather *)gy_pool_get(&channel->channels->gathers);
+	int r;
+
+	if (gather == NULL) {
+		return send_one(channel, &channel->output.first->first);
+	}
+	describe(channel, gather);
+	r = gy_ring_send_message(channel->channels->ring, &channel->send, channel->endpoint.fd,
+				 &gather->message);
+	if (r < 0) {
+		gy_pool_put(&channel->channels->gathers, gather);
+		return r;
+	}
+	channel->gather = gather;
+	return 0;
+}
+
+int gy_output_start(struct gyre_channel *channel)
+{
+	const struct gyre_buffer *first = channel->output.first;
+
+	if (first == NULL || channel->send.armed || (channel->flags & GY_CHANNEL_ABORTED) != 0) {
+		return 0;
+	}
+	if (gy_likely(first->next == NULL && first->first.next == NULL)) {
+		return send_one(channel, &first->first);
+	}
+	return send_many(channel);
+}
+
+void gy_output_clear(struct gyre_channel *channel)
+{
+	gy_assert(!channel->send.armed);
+	gy_buffer_queue_clear(&channel->output);
+	channel->output_bytes = 0;
+	channel->output_buffers = 0;
+}
+
+/* Takes what was sent off the queue. */
+static void consume(struct gyre_channel *channel, size_t count)
+{
+	channel->output_bytes -= count;
+	while (count > 0) {
+		struct gyre_buffer *buffer = channel->output.first;
+
+		if (count < buffer->bytes) {
+			gy_buffer_consume(buffer, count);
+			return;
+		}
+		count -= buffer->bytes;
+		channel->output.first = buffer->next;
+		channel->output_buffers--;
+		gy_buffer_put(buffer);
+	}
+}
+
+static GY_COLD void became_writable(struct gyre_channel *channel)
+{
+	channel->flags &= ~(uint32_t)(GY_CHANNEL_UNWRITABLE | GY_CHANNEL_PAUSED);
+	channel->flags |= GY_CHANNEL_MARK_CROSSED;
+}
+
+/* Phase 1. */
+static void sent(struct gy_op *op, const struct gy_completion *completion)
+{
+	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, send);
+	struct gy_channels *channels = channel->channels;
+	int32_t result = completion->result;
+
+	if (gy_unlikely(channel->gather != NULL)) {
+		gy_pool_put(&channels->gathers, channel->gather);
+		channel->gather = NULL;
+	}
+	if (gy_likely(result > 0)) {
+		gy_count(&channels->counters.bytes_sent, (uint32_t)result);
+		consume(channel, (size_t)result);
+	} else if (result != -EAGAIN && result != -EINTR &&
+		   (channel->flags & GY_CHANNEL_ABORTED) == 0) {
+		gy_channel_fail(channel, result == 0 ? -EPIPE : result);
+	}
+	if (gy_unlikely((channel->flags & GY_CHANNEL_UNWRITABLE) != 0) &&
+	    channel->output_bytes <= channels->options.write_low_bytes) {
+		became_writable(channel);
+	}
+	if (gy_unlikely((channel->flags & GY_CHANNEL_SLOW) != 0 || gy_output_start(channel) < 0)) {
+		gy_endpoint_ready(&channel->endpoint);
+	}
+}
+
+void gy_output_init(struct gyre_channel *channel)
+{
+	gy_op_init(&channel->send, sent);
+}

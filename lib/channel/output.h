@@ -1,0 +1,31 @@
+/*
+ * The output of a channel: buffers that wait to be sent, of which one send at a time is under way.
+ */
+#ifndef GY_CHANNEL_OUTPUT_H
+#define GY_CHANNEL_OUTPUT_H
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "channel/channels.h"
+
+enum { GY_GATHER_SLICES = 64 };
+
+/* What a send of several slices points to until it is complete. */
+struct gy_gather {
+	struct msghdr message;
+	struct iovec slices[GY_GATHER_SLICES];
+};
+
+void gy_output_init(struct gyre_channel *channel);
+/* Whether a write of @bytes would be taken now: 0, -EAGAIN, -EMSGSIZE, -EPIPE. */
+int gy_output_takes(const struct gyre_channel *channel, size_t bytes);
+/* Queues @data, which is taken; see gyre_channel_write(). */
+int gy_output_add(struct gyre_channel *channel, struct gyre_buffer *data);
+/* Sends what is queued unless a send is under way; -EAGAIN when the ring has no room for it. Any
+ * phase. */
+int gy_output_start(struct gyre_channel *channel);
+/* Drops what is queued. No send may be under way. */
+void gy_output_clear(struct gyre_channel *channel);
+
+#endif

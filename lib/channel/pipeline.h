@@ -1,0 +1,92 @@
+/*
+ * The inside of a pipeline: a doubly linked list of places between head and tail.
+ *
+ * A place knows from its mask what its handler does. Looking for the next one that handles an event
+ * walks along the masks; for the two events that count, read and write, each place has the answer
+ * at hand. A place that was removed has an empty mask, so that walks pass it by, and lives on until
+ * no handler of the pipeline can be running.
+ */
+#ifndef GY_CHANNEL_PIPELINE_H
+#define GY_CHANNEL_PIPELINE_H
+
+#include <gyre/channel.h>
+
+#include "channel/channels.h"
+
+/* What a handler does, a bit each. */
+enum {
+	GY_ON_REGISTERED = 1 << 0,
+	GY_ON_ACTIVE = 1 << 1,
+	GY_ON_READ = 1 << 2,
+	GY_ON_READ_COMPLETE = 1 << 3,
+	GY_ON_EVENT = 1 << 4,
+	GY_ON_WRITABILITY = 1 << 5,
+	GY_ON_EXCEPTION = 1 << 6,
+	GY_ON_INACTIVE = 1 << 7,
+	GY_ON_UNREGISTERED = 1 << 8,
+	GY_ON_WRITE = 1 << 9,
+	GY_ON_FLUSH = 1 << 10,
+	GY_ON_READ_REQUEST = 1 << 11,
+	GY_ON_SHUTDOWN = 1 << 12,
+	GY_ON_CLOSE = 1 << 13,
+};
+
+struct gy_context {
+	struct gyre_handler_context head; /* what users' accessors read */
+	const struct gyre_handler *handler;
+	struct gy_context *next_read;	   /* the next that handles read; once removed, a link */
+	struct gy_context *previous_write; /* the one before that handles write */
+	struct gy_context *next;
+	struct gy_context *previous;
+	uint32_t mask;
+	bool removed;
+};
+
+_Static_assert(sizeof(struct gy_context) == 64, "a handler's place is one cache line");
+
+struct gy_pipeline {
+	struct gy_context head;
+	struct gy_context tail;
+	struct gy_context *removed; /* linked by @next_read; their neighbours still lead on */
+	uint32_t mask;		    /* of all handlers, without head and tail */
+};
+
+/* What head and tail do: towards the channel, and with what nobody kept. */
+extern const struct gyre_handler gy_head_handler;
+extern const struct gyre_handler gy_tail_handler;
+
+static inline struct gy_context *gy_context_of(struct gyre_handler_context *ctx)
+{
+	return gy_container_of(ctx, struct gy_context, head);
+}
+
+void gy_pipeline_init(struct gy_pipeline *pipeline, struct gyre_channel *channel);
+/* Removes all handlers, from first to last, and frees their places. */
+void gy_pipeline_fini(struct gy_pipeline *pipeline);
+/* Frees the places of removed handlers. No handler of this pipeline may be running. */
+void gy_pipeline_sweep(struct gy_pipeline *pipeline);
+
+/* The next place towards the tail that handles @event; the tail handles all. */
+static inline struct gy_context *gy_context_next(const struct gy_context *context, uint32_t event)
+{
+	struct gy_context *next = context->next;
+
+	while ((next->mask & event) == 0) {
+		next = next->next;
+	}
+	return next;
+}
+
+/* The same towards the head. */
+static inline struct gy_context *gy_context_previous(const struct gy_context *context,
+						     uint32_t event)
+{
+	struct gy_context *previous = context->previous;
+
+	while ((previous->mask & event) == 0) {
+		previous = previous->previous;
+	}
+	return previous;
+}
+
+#endif
