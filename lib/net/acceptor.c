@@ -1,0 +1,276 @@
+/*
+ * The acceptor: a channels actor with one listening socket and one multishot accept. Each
+ * connection that comes becomes a notice to itself, whose handler asks the worker to take it and
+ * waits for the answer; so whatever becomes of the ask, the descriptor has an owner.
+ *
+ * When the kernel has no descriptor or no memory for a connection it stays in the backlog. The
+ * acceptor pauses, 10 ms at first and twice as long each time up to a second, and tries again.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "actor/stack.h"
+#include "base/memory.h"
+#include "channel/endpoint.h"
+#include "net/net.h"
+
+static const uint64_t pause_min_ns = GYRE_MILLISECONDS(10);
+static const uint64_t pause_max_ns = GYRE_SECONDS(1);
+static const uint64_t log_pause_ns = GYRE_SECONDS(60);
+
+/* The state of an acceptor. */
+struct acceptor {
+	struct gy_endpoint endpoint;
+	struct gy_op accept;
+	struct gy_op close;
+	struct gy_timer timer; /* the end of a pause */
+	struct gy_channels *channels;
+	struct gy_fifo accepted;
+	struct gyre_address worker;
+	uint64_t pause_ns;  /* of the last one; 0 when accepting goes well */
+	uint64_t logged_ns; /* the clock when a pause was last logged */
+	int error;	    /* that ended the last accept, or 0 */
+	bool ending;
+	bool cancelled;
+};
+
+struct acceptor_frame {
+	struct gyre_future taken;
+	struct gy_accepted *accepted;
+};
+
+/* ---- connections on their way ---- */
+
+static void free_accepted(struct gy_channels *channels, struct gy_transit *transit)
+{
+	gy_sizes_put(&channels->home->parts, gy_container_of(transit, struct gy_accepted, transit),
+		     gy_sizes_class(sizeof(struct gy_accepted)));
+}
+
+/* NULL and the descriptor is closed. */
+static struct gy_accepted *begin_accepted(struct gy_channels *channels, int fd)
+{
+	struct gy_accepted *accepted = (struct gy_accepted *)gy_sizes_get(
+		&channels->home->parts, sizeof(*accepted), gy_sizes_class(sizeof(*accepted)));
+
+	if (accepted == NULL) {
+		gy_channels_close(channels, fd);
+		return NULL;
+	}
+	*accepted = (struct gy_accepted){ .transit = { .discard = free_accepted, .fd = fd } };
+	gy_transit_begin(channels, &accepted->transit);
+	channels->handovers++;
+	return accepted;
+}
+
+int gy_accepted_end(struct gy_channels *channels, struct gy_accepted *accepted)
+{
+	int fd = gy_transit_end(channels, &accepted->transit);
+
+	channels->handovers -= fd >= 0;
+	free_accepted(channels, &accepted->transit);
+	return fd;
+}
+
+/* ---- accepting ---- */
+
+/* Phase 1. */
+static void accept_completed(struct gy_op *op, const struct gy_completion *completion)
+{
+	struct acceptor *acceptor = gy_container_of(op, struct acceptor, accept);
+	struct gy_channels *channels = acceptor->channels;
+
+	if (gy_likely(completion->result >= 0)) {
+		struct gy_accepted *accepted = begin_accepted(channels, completion->result);
+
+		gy_count(&channels->counters.accepted, 1);
+		acceptor->pause_ns = 0;
+		if (accepted != NULL) {
+			gy_fifo_push(&acceptor->accepted, &accepted->link);
+		}
+	} else {
+		acceptor->error = completion->result;
+	}
+	gy_endpoint_ready(&acceptor->endpoint);
+}
+
+/* Whether the kernel lacks something, so that trying again at once would not help. */
+static bool is_lack(int error)
+{
+	return error != 0 && error != -ECONNABORTED && error != -EINTR && error != -EAGAIN &&
+	       error != -ECANCELED;
+}
+
+static void pause_accepting(struct acceptor *acceptor)
+{
+	struct gy_loop *loop = &acceptor->channels->home->loop;
+
+	acceptor->pause_ns = acceptor->pause_ns == 0 ? pause_min_ns : acceptor->pause_ns * 2;
+	if (acceptor->pause_ns > pause_max_ns) {
+		acceptor->pause_ns = pause_max_ns;
+	}
+	gy_count(&acceptor->channels->counters.accept_stalls, 1);
+	if (acceptor->logged_ns == 0 || loop->now_ns - acceptor->logged_ns > log_pause_ns) {
+		acceptor->logged_ns = loop->now_ns;
+		gy_log(loop->options.log, GYRE_LOG_WARNING,
+		       "loop %u: accepting pauses: %s; connections wait in the backlog (for "
+		       "descriptors see `ulimit -n`)",
+		       (unsigned)loop->index, strerror(-acceptor->error));
+	}
+	gy_timer_start(&loop->wheel, &acceptor->timer, acceptor->pause_ns);
+}
+
+static void pause_ended(struct gy_timer *timer)
+{
+	gy_endpoint_ready(&gy_container_of(timer, struct acceptor, timer)->endpoint);
+}
+
+static void close_completed(struct gy_op *op, const struct gy_completion *completion)
+{
+	(void)completion; /* whatever it says, the descriptor is gone */
+	gy_endpoint_closed(&gy_container_of(op, struct acceptor, close)->endpoint);
+}
+
+/* Cancel, wait, close. */
+static int end(struct acceptor *acceptor)
+{
+	struct gy_channels *channels = acceptor->channels;
+	int r = 0;
+
+	gy_timer_stop(&channels->home->loop.wheel, &acceptor->timer);
+	if (acceptor->accept.armed) {
+		if (!acceptor->cancelled) {
+			r = gy_ring_cancel(channels->ring, &acceptor->accept);
+			acceptor->cancelled = r == 0;
+		}
+		return r;
+	}
+	if (acceptor->close.armed) {
+		return 0;
+	}
+	return gy_ring_close(channels->ring, &acceptor->close, acceptor->endpoint.fd);
+}
+
+/* Does to the accept what is due; -EAGAIN when the ring has no room for it. */
+static int settle(struct acceptor *acceptor)
+{
+	int error = acceptor->error;
+
+	if (acceptor->ending) {
+		return end(acceptor);
+	}
+	if (acceptor->accept.armed || gy_timer_is_started(&acceptor->timer)) {
+		return 0;
+	}
+	acceptor->error = 0;
+	if (is_lack(error)) {
+		acceptor->error = error;
+		pause_accepting(acceptor);
+		acceptor->error = 0;
+		return 0;
+	}
+	return gy_ring_accept(acceptor->channels->ring, &acceptor->accept, acceptor->endpoint.fd);
+}
+
+static void process(struct gy_endpoint *endpoint)
+{
+	struct acceptor *acceptor = gy_container_of(endpoint, struct acceptor, endpoint);
+	struct gyre_stack *stack = &acceptor->channels->stack->head;
+	struct gy_link *link;
+
+	while ((link = gy_fifo_pop(&acceptor->accepted)) != NULL) {
+		struct gy_accepted *accepted = gy_container_of(link, struct gy_accepted, link);
+
+		if (gyre_notify(stack, gyre_self(stack), gyre_new(stack, gy_handover, accepted)) <
+		    0) {
+			gy_channels_close(acceptor->channels,
+					  gy_accepted_end(acceptor->channels, accepted));
+		}
+	}
+	endpoint->ready = false;
+	if (settle(acceptor) < 0) {
+		gy_endpoint_ready(endpoint);
+	}
+}
+
+static void drain(struct gy_endpoint *endpoint)
+{
+	struct acceptor *acceptor = gy_container_of(endpoint, struct acceptor, endpoint);
+
+	if (!acceptor->ending) {
+		acceptor->ending = true;
+		gy_endpoint_ready(endpoint);
+	}
+}
+
+static void abort_acceptor(struct gy_endpoint *endpoint, int reason)
+{
+	(void)reason;
+	drain(endpoint);
+}
+
+static const struct gy_endpoint_ops endpoint_ops = {
+	.process = process,
+	.drain = drain,
+	.abort = abort_acceptor,
+};
+
+/* ---- the actor ---- */
+
+static int mount(struct gyre_stack *stack)
+{
+	struct gy_stack *s = gy_stack_of(stack);
+	struct gy_channels *channels = gy_channels_of(s->home);
+	struct acceptor *acceptor = (struct acceptor *)gyre_state(stack);
+	struct gy_seed *seed = gyre_message(stack, gy_acceptor_argument)->seed;
+	int fd = gy_transit_end(channels, &seed->transit);
+	int r;
+
+	*acceptor = (struct acceptor){
+		.endpoint = { .ops = &endpoint_ops, .fd = fd },
+		.channels = channels,
+		.worker = seed->worker,
+	};
+	gy_memory_put(seed);
+	gy_op_init(&acceptor->accept, accept_completed);
+	gy_op_init(&acceptor->close, close_completed);
+	gy_timer_init(&acceptor->timer, pause_ended);
+	r = fd < 0 || channels->draining ? -ESHUTDOWN
+					 : gy_endpoint_add(&acceptor->endpoint, s->house);
+	if (r < 0) {
+		gy_channels_close(channels, fd);
+		return channels->draining ? gyre_stop(stack, gyre_self(stack)) : r;
+	}
+	gy_endpoint_ready(&acceptor->endpoint);
+	return gyre_return(stack);
+}
+
+/* One connection: the worker takes it, or it is closed. */
+static int notice(struct gyre_stack *stack)
+{
+	const struct acceptor *acceptor = (const struct acceptor *)gyre_state(stack);
+	struct acceptor_frame *frame = (struct acceptor_frame *)gyre_frame(stack);
+	const struct gy_handover *handover = gyre_message(stack, gy_handover);
+
+	GYRE_BEGIN(stack);
+	if (handover == NULL) {
+		return gyre_throw(stack, -EPROTO);
+	}
+	frame->accepted = handover->accepted;
+	GYRE_AWAIT(stack,
+		   gyre_ask(stack, acceptor->worker, gyre_new(stack, gy_handover, frame->accepted),
+			    GYRE_FOREVER, &frame->taken));
+	if (gyre_failed(&frame->taken)) {
+		gy_channels_close(acceptor->channels,
+				  gy_accepted_end(acceptor->channels, frame->accepted));
+	}
+	GYRE_END(stack);
+}
+
+const struct gyre_class gy_acceptor_class = {
+	.name = "acceptor",
+	.state_bytes = sizeof(struct acceptor),
+	.frame_bytes = sizeof(struct acceptor_frame),
+	.behaviour = { .notice = notice },
+	.mount = mount,
+};

@@ -1,0 +1,90 @@
+/*
+ * What the files of this floor share: the sockets that listen, and the two actors that each loop
+ * has for them. The acceptor accepts; it asks its worker to take each connection; the worker makes
+ * a channel of it and owns it from then on.
+ */
+#ifndef GY_NET_NET_H
+#define GY_NET_NET_H
+
+#include <sys/socket.h>
+
+#include <gyre/listen.h>
+
+#include "channel/channels.h"
+
+/* ---- bind.c ---- */
+
+struct gy_bind {
+	struct sockaddr_storage address;
+	socklen_t bytes;
+};
+
+/* An address to bind a stream socket to; on failure one line goes to the log. */
+int gy_bind_parse(const char *text, const struct gy_log *log, struct gy_bind *ret_bind);
+
+/* ---- sockets.c ---- */
+
+struct gy_listening {
+	const char *text; /* of the address, for the log */
+	const struct gy_log *log;
+	int backlog;
+	bool allow_delay;
+};
+
+/*
+ * Opens @count sockets that listen on the address, which nobody else may do; on failure none is
+ * left, and one line goes to the log. With port 0 it puts the port that was found into @bind.
+ */
+int gy_sockets_listen(struct gy_bind *bind, const struct gy_listening *listening, uint32_t count,
+		      int *ret_fds);
+uint16_t gy_bind_port(const struct gy_bind *bind);
+
+/* ---- worker.c ---- */
+
+/* The argument of a worker's mount. */
+struct gy_worker_argument {
+	gyre_init_channel_fn init_channel;
+	void *init_arg;
+	struct gyre_channel_options channel;
+};
+GYRE_MESSAGE(gy_worker_argument, 0x11);
+
+/* An accepted connection on its way from acceptor to worker; in the pool of parts. */
+struct gy_accepted {
+	struct gy_transit transit;
+	struct gy_link link;
+};
+
+/* The ask: take this. Who answers it, with whatever error, has taken the connection. */
+struct gy_handover {
+	struct gy_accepted *accepted;
+};
+GYRE_MESSAGE(gy_handover, 0x12);
+
+struct gy_taken {
+	int error;
+};
+GYRE_MESSAGE(gy_taken, 0x13);
+
+extern const struct gyre_class gy_worker_class;
+
+/* ---- acceptor.c ---- */
+
+/* A listening socket on its way to its acceptor, from the heap. */
+struct gy_seed {
+	struct gy_transit transit;
+	struct gyre_address worker;
+};
+
+/* The argument of an acceptor's mount. */
+struct gy_acceptor_argument {
+	struct gy_seed *seed;
+};
+GYRE_MESSAGE(gy_acceptor_argument, 0x14);
+
+extern const struct gyre_class gy_acceptor_class;
+
+/* Takes the descriptor out of @accepted, which is freed; -1 if it was closed on the way. */
+int gy_accepted_end(struct gy_channels *channels, struct gy_accepted *accepted);
+
+#endif
