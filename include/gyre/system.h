@@ -1,0 +1,203 @@
+/*
+ * A system: one running runtime of one or more loops. Create it, spawn into it, listen in it, run
+ * it, destroy it. Several may live in one process.
+ */
+#ifndef GYRE_SYSTEM_H
+#define GYRE_SYSTEM_H
+
+#include <gyre/actor.h>
+#include <gyre/counters.h>
+#include <gyre/log.h>
+
+GYRE_BEGIN_DECLS
+
+/** GYRE_SPIN_AUTO - poll before parking while recent waits were short */
+#define GYRE_SPIN_AUTO INT64_C(-1)
+/** GYRE_SPIN_NEVER - park at once */
+#define GYRE_SPIN_NEVER INT64_C(-2)
+/** GYRE_CPUS_MAX - how many CPUs @cpus of the options can name */
+#define GYRE_CPUS_MAX 1024
+
+/**
+ * gyre_dead_letter_fn - hears of each message that is lost
+ * @type: its type
+ * @from: its sender, or GYRE_NOBODY
+ * @to: its receiver
+ * @reason: why
+ * @arg: what was registered
+ *
+ * Runs on the loop that lost it, in phase 2 or 3, also inside a handler; it is not re-entered on
+ * one loop but runs on several at once, and must not call gyre except for the helpers of an
+ * address. There is no last call before gyre_system_destroy() has returned.
+ */
+typedef void (*gyre_dead_letter_fn)(const struct gyre_type *type, struct gyre_address from,
+				    struct gyre_address to, enum gyre_drop reason, void *arg);
+
+/**
+ * struct gyre_system_options - how a system runs; what is 0 has the default chosen at the build
+ * @loops: how many loops; by default one for each CPU the process may use; at most 1024
+ * @cpus: a list of CPUs for the loops, as "0-3,8"; NULL for those that the process may use
+ * @ring_entries: submissions a ring holds, a power of two, 64 to 32768
+ * @buffer_count: receive buffers a loop, a power of two, 16 to 32768
+ * @buffer_bytes: of each receive buffer, 512 to 65536
+ * @io_ratio: share of I/O in a loop's time in percent, 1 to 100; 100 sets phase 3 no deadline
+ * @min_budget_ns: of phase 3 in a turn without I/O events, 1000 to 1e9
+ * @run_budget: messages an actor handles before the next actor's turn, 1 to 1e6
+ * @starvation_limit: actors of high priority that may pass one of normal priority, 1 to 1e6
+ * @steal_floor: ready actors that a loop keeps for itself, 1 to 1e6
+ * @steal_aggression: idle turns times ready actors before a theft, 1 to 1e6
+ * @timer_tick_ns: the grain of timers, 1e5 to 1e9
+ * @high_replies: waiting replies above which an actor has high priority, 1 to 65535
+ * @high_events: the same for events
+ * @ask_timeout_ns: of an ask that names none, 1000 to 3.6e12
+ * @spin_ns: how long a loop polls before it parks: GYRE_SPIN_AUTO, GYRE_SPIN_NEVER, 1 to 1e9
+ * @write_low_bytes: queued output below which a channel is writable again, 1 to 2^30
+ * @write_high_bytes: queued output above which it is not, at least @write_low_bytes, up to 2^30
+ * @write_max_bytes: queued output at which it is closed, at least @write_high_bytes, up to 2^30
+ * @drain_timeout_ns: how long channels may take to send what is queued when the system stops; 5 s
+ * @log: where messages go; NULL for standard error
+ * @log_level: the least that is logged; by default warnings
+ * @log_arg: for @log
+ * @dead_letter: hears of each message that is lost; NULL for nobody
+ * @dead_letter_arg: for @dead_letter
+ */
+struct gyre_system_options {
+	uint32_t loops;
+	const char *cpus;
+	uint32_t ring_entries;
+	uint32_t buffer_count;
+	uint32_t buffer_bytes;
+	uint32_t io_ratio;
+	uint64_t min_budget_ns;
+	uint32_t run_budget;
+	uint32_t starvation_limit;
+	uint32_t steal_floor;
+	uint32_t steal_aggression;
+	uint64_t timer_tick_ns;
+	uint32_t high_replies;
+	uint32_t high_events;
+	uint64_t ask_timeout_ns;
+	int64_t spin_ns;
+	uint32_t write_low_bytes;
+	uint32_t write_high_bytes;
+	uint32_t write_max_bytes;
+	uint64_t drain_timeout_ns;
+	gyre_log_fn log;
+	enum gyre_log_level log_level;
+	void *log_arg;
+	gyre_dead_letter_fn dead_letter;
+	void *dead_letter_arg;
+};
+
+/**
+ * gyre_system_create() - makes a system whose loops do not run yet
+ * @options: how it runs; NULL for the defaults; not needed after the call
+ * @ret_system: the system
+ *
+ * A failure is explained by one line in the log, with its cause and remedy.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL  a field is out of its bounds
+ *   -ENOMEM  there is no memory, or too little of it may be locked
+ *   -ENOSYS  the kernel has no io_uring
+ *   -EPERM   io_uring is forbidden
+ *   others   what the kernel refused a ring or a thread with
+ * Ownership: @ret_system is the caller's, for gyre_system_destroy().
+ * Context: any thread, setup.
+ * Since: 0.1
+ */
+GYRE_API int gyre_system_create(const struct gyre_system_options *options,
+				struct gyre_system **ret_system);
+
+/**
+ * gyre_system_destroy() - stops a system if it runs, and frees it
+ * @system: the system, or NULL
+ *
+ * Return: nothing.
+ * Errors:
+ *   none
+ * Ownership: @system is taken; no other thread may use it any more.
+ * Context: any thread but a loop's, setup.
+ * Since: 0.1
+ */
+GYRE_API void gyre_system_destroy(struct gyre_system *system);
+
+/**
+ * gyre_system_start() - starts the loops, each on a thread of its own
+ * @system: a system that was never started
+ *
+ * Return: 0, or a negative errno, and then no loop runs.
+ * Errors:
+ *   -EINVAL  @system is NULL
+ *   -EALREADY  it was started before
+ *   -EAGAIN  no more threads can be had
+ *   others   what the kernel refused with
+ * Ownership: nothing changes hands.
+ * Context: any thread but a loop's, setup.
+ * Since: 0.1
+ */
+GYRE_API int gyre_system_start(struct gyre_system *system);
+
+/**
+ * gyre_system_stop() - asks a system to drain and stop
+ * @system: the system
+ *
+ * Listening ends, channels send what they have queued and close, then actors stop. Asking twice is
+ * harmless; so is asking before the start, which then stops at once.
+ *
+ * Return: nothing.
+ * Errors:
+ *   none
+ * Ownership: nothing changes hands.
+ * Context: any thread, in any phase; does not wait. Signal handler.
+ * Since: 0.1
+ */
+GYRE_API void gyre_system_stop(struct gyre_system *system);
+
+/**
+ * gyre_system_wait() - waits until a system has stopped
+ * @system: a started system
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL  @system is NULL or was never started
+ *   others   what the first loop that failed did so with
+ * Ownership: nothing changes hands.
+ * Context: any thread but a loop's, one at a time, setup; blocks.
+ * Since: 0.1
+ */
+GYRE_API int gyre_system_wait(struct gyre_system *system);
+
+/**
+ * gyre_system_run() - starts a system, and drains it on SIGINT, SIGTERM or gyre_system_stop()
+ * @system: a system that was never started
+ *
+ * The two signals are blocked in the calling thread while it runs. A second one does not wait for
+ * the drain to end: channels are closed at once.
+ *
+ * Return: 0 after a drain, or a negative errno.
+ * Errors:
+ *   as gyre_system_start() and gyre_system_wait()
+ * Ownership: nothing changes hands.
+ * Context: any thread but a loop's, setup; blocks.
+ * Since: 0.1
+ */
+GYRE_API int gyre_system_run(struct gyre_system *system);
+
+/**
+ * gyre_system_loops() - how many loops a system has
+ * @system: the system
+ *
+ * Return: the number, at least 1; 0 when @system is NULL.
+ * Errors:
+ *   none
+ * Ownership: nothing changes hands.
+ * Context: any thread, in any phase.
+ * Since: 0.1
+ */
+GYRE_API uint32_t gyre_system_loops(const struct gyre_system *system);
+
+GYRE_END_DECLS
+
+#endif

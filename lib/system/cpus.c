@@ -1,0 +1,87 @@
+/*
+ * Which CPUs the loops are pinned to: a list as the kernel writes them ("0-3,8"), or those that the
+ * process is allowed to use.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "system/system.h"
+
+/* A number at *@text, which is moved behind it; -EINVAL when there is none or it is too large. */
+static int parse_number(const char **text)
+{
+	char *end;
+	long number;
+
+	if (**text < '0' || **text > '9') {
+		return -EINVAL;
+	}
+	number = strtol(*text, &end, 10);
+	*text = end;
+	return number < GYRE_CPUS_MAX ? (int)number : -EINVAL;
+}
+
+static int parse_range(const char **text, cpu_set_t *cpus)
+{
+	int first = parse_number(text);
+	int last = first;
+
+	if (first >= 0 && **text == '-') {
+		++*text;
+		last = parse_number(text);
+	}
+	if (first < 0 || last < first) {
+		return -EINVAL;
+	}
+	for (int cpu = first; cpu <= last; cpu++) {
+		CPU_SET((size_t)cpu, cpus);
+	}
+	return 0;
+}
+
+static int parse_list(const char *list, cpu_set_t *cpus)
+{
+	const char *text = list;
+
+	CPU_ZERO(cpus);
+	for (;;) {
+		int r = parse_range(&text, cpus);
+
+		if (r < 0 || *text == '\0') {
+			return r;
+		}
+		if (*text++ != ',') {
+			return -EINVAL;
+		}
+	}
+}
+
+int gy_cpus_find(const char *list, const struct gy_log *log, int *ret_cpus, int cpus_max)
+{
+	cpu_set_t allowed;
+	cpu_set_t wanted;
+	int count = 0;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) < 0) {
+		return -errno;
+	}
+	wanted = allowed;
+	if (list != NULL && parse_list(list, &wanted) < 0) {
+		gy_log(log, GYRE_LOG_ERROR,
+		       "cpus is \"%s\": it must be a list of numbers and ranges, as 0-3,8", list);
+		return -EINVAL;
+	}
+	for (int cpu = 0; cpu < GYRE_CPUS_MAX && count < cpus_max; cpu++) {
+		if (!CPU_ISSET((size_t)cpu, &wanted)) {
+			continue;
+		}
+		if (!CPU_ISSET((size_t)cpu, &allowed)) {
+			gy_log(log, GYRE_LOG_ERROR,
+			       "cpus names CPU %d, which this process may not use", cpu);
+			return -EINVAL;
+		}
+		ret_cpus[count++] = cpu;
+	}
+	return count > 0 ? count : -EINVAL;
+}

@@ -1,0 +1,137 @@
+/*
+ * How a system stops: in stages that all loops go through together, so that nothing is lost
+ * uncounted.
+ *
+ *   1  acceptors stop, channels send what is queued and close; past the time-out they are closed at
+ * once 2  actors stop; what waits for them becomes dead letters 3  mail that was between loops
+ * arrives and becomes dead letters; its askers are told 4  those answers arrive 5  envelopes come
+ * home to the loop they belong to
+ *
+ * A loop that has done its part of a stage arrives; the last one to arrive opens the next stage and
+ * wakes all. What a loop sent before it arrived has been flushed, so it is in its receiver's inbox
+ * when the next stage begins.
+ */
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "system/system.h"
+
+void gy_system_wake_all(struct gyre_system *system)
+{
+	for (uint32_t i = 0; i < system->homes.count; i++) {
+		if (system->homes.homes[i].loop.ring != NULL) {
+			gy_ring_wake(system->homes.homes[i].loop.ring);
+		}
+	}
+}
+
+static void wake_for_deadline(struct gy_timer *timer)
+{
+	(void)timer; /* the turn that it woke looks at the clock */
+}
+
+static void begin(struct gy_worker *worker)
+{
+	struct gy_home *home = worker->home;
+
+	worker->draining = true;
+	worker->stage = GY_STAGE_RUNNING;
+	gy_timer_init(&worker->deadline, wake_for_deadline);
+	gy_timer_start(&home->loop.wheel, &worker->deadline,
+		       worker->system->options.drain_timeout_ns);
+	home->channel_ops->drain(home);
+}
+
+static bool channels_are_closed(struct gy_worker *worker)
+{
+	struct gy_home *home = worker->home;
+	bool now = gy_load_relaxed(&worker->system->stop) > 1 ||
+		   !gy_timer_is_started(&worker->deadline);
+
+	if (home->channel_ops->open_count(home) == 0) {
+		return true;
+	}
+	if (now && !worker->aborted) {
+		worker->aborted = true;
+		gy_log(home->loop.options.log, GYRE_LOG_WARNING,
+		       "loop %u: %u channels are closed with output unsent",
+		       (unsigned)home->loop.index, home->channel_ops->open_count(home));
+		home->channel_ops->abort(home);
+	}
+	return false;
+}
+
+static void stop_actors(struct gy_home *home)
+{
+	home->draining = true;
+	for (uint32_t slot = 0; slot < gy_load_relaxed(&home->slots.used); slot++) {
+		struct gy_house *house = gy_house_at(home, slot);
+
+		if (house->status < GY_HOUSE_MOUNTING || house->status == GY_HOUSE_STOPPING) {
+			continue;
+		}
+		house->stop = true;
+		gy_house_wake(house);
+	}
+}
+
+static bool stage_is_done(struct gy_worker *worker)
+{
+	struct gy_home *home = worker->home;
+
+	switch (worker->stage) {
+	case GY_STAGE_RUNNING:
+		return channels_are_closed(worker);
+	case GY_STAGE_NO_ACTORS:
+		if (!home->draining) {
+			gy_timer_stop(&home->loop.wheel, &worker->deadline);
+			stop_actors(home);
+		}
+		return home->houses == 0;
+	default:
+		return gy_inbox_empty(&home->loop.inbox) && home->houses == 0;
+	}
+}
+
+static void arrive(struct gy_worker *worker)
+{
+	struct gyre_system *system = worker->system;
+
+	worker->arrived = true;
+	gy_loop_flush(&worker->home->loop);
+	if (gy_fetch_add(&system->arrived, 1) + 1 < system->homes.count) {
+		return;
+	}
+	gy_store_relaxed(&system->arrived, 0);
+	gy_store_release(&system->stage, worker->stage + 1);
+	gy_system_wake_all(system);
+}
+
+bool gy_drain_step(struct gy_worker *worker)
+{
+	struct gyre_system *system = worker->system;
+	uint32_t stage = gy_load_acquire(&system->stage);
+	uint64_t one = 1;
+
+	if (stage == GY_STAGE_END) {
+		return false;
+	}
+	if (!worker->draining) {
+		begin(worker);
+	}
+	if (stage > worker->stage) {
+		worker->stage = stage;
+		worker->arrived = false;
+		if (stage > GY_STAGE_NO_ACTORS) {
+			gy_loop_drain_inbox(&worker->home->loop);
+		}
+	}
+	if (!worker->arrived && stage_is_done(worker)) {
+		arrive(worker);
+	}
+	if (gy_load_acquire(&system->stage) != GY_STAGE_END) {
+		return true;
+	}
+	(void)!write(system->ended_fd, &one, sizeof(one));
+	return false;
+}

@@ -1,0 +1,149 @@
+/*
+ * The options of a system: each tunable has bounds, and a default that was chosen when gyre was
+ * built. A bad one is refused before anything is made, by name and with its bounds.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+
+#include "base/log.h"
+#include "gyre_config.h"
+#include "system/system.h"
+
+struct tunable {
+	const char *name;
+	size_t offset;
+	size_t bytes;
+	int64_t min;
+	int64_t max;
+	int64_t preset;
+};
+
+#define OPTION(field, min, max)                                                            \
+	{                                                                                  \
+#field, offsetof(struct gyre_system_options, field),                       \
+			sizeof(((struct gyre_system_options *)NULL)->field), (min), (max), \
+			GY_DEFAULT_##field                                                 \
+	}
+
+/* The bounds are those of meson_options.txt. */
+static const struct tunable tunables[] = {
+	OPTION(ask_timeout_ns, 1000, 3600000000000),
+	OPTION(buffer_bytes, 512, 65536),
+	OPTION(buffer_count, 16, 32768),
+	OPTION(high_events, 1, 65535),
+	OPTION(high_replies, 1, 65535),
+	OPTION(io_ratio, 1, 100),
+	OPTION(loops, 0, 1024),
+	OPTION(min_budget_ns, 1000, 1000000000),
+	OPTION(ring_entries, 64, 32768),
+	OPTION(run_budget, 1, 1000000),
+	OPTION(spin_ns, -2, 1000000000),
+	OPTION(starvation_limit, 1, 1000000),
+	OPTION(steal_aggression, 1, 1000000),
+	OPTION(steal_floor, 1, 1000000),
+	OPTION(timer_tick_ns, 100000, 1000000000),
+	OPTION(write_high_bytes, 1024, 1073741824),
+	OPTION(write_low_bytes, 1, 1073741824),
+	OPTION(write_max_bytes, 1024, 1073741824),
+};
+
+static const uint64_t drain_timeout_ns = GYRE_SECONDS(5);
+
+static int64_t read_field(const struct gyre_system_options *options, const struct tunable *tunable)
+{
+	const char *field = (const char *)options + tunable->offset;
+
+	if (tunable->bytes == sizeof(uint32_t)) {
+		return *(const uint32_t *)(const void *)field;
+	}
+	return *(const int64_t *)(const void *)field;
+}
+
+static void write_field(struct gyre_system_options *options, const struct tunable *tunable,
+			int64_t value)
+{
+	char *field = (char *)options + tunable->offset;
+
+	if (tunable->bytes == sizeof(uint32_t)) {
+		*(uint32_t *)(void *)field = (uint32_t)value;
+	} else {
+		*(int64_t *)(void *)field = value;
+	}
+}
+
+static int resolve_one(const struct gy_log *log, const struct tunable *tunable,
+		       struct gyre_system_options *options)
+{
+	int64_t value = read_field(options, tunable);
+
+	if (value == 0) {
+		write_field(options, tunable, tunable->preset);
+		return 0;
+	}
+	if (value < tunable->min || value > tunable->max) {
+		gy_log(log, GYRE_LOG_ERROR,
+		       "%s is %" PRId64 ": it must be from %" PRId64 " to %" PRId64, tunable->name,
+		       value, tunable->min, tunable->max);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int check_power(const struct gy_log *log, const char *name, uint32_t value)
+{
+	if ((value & (value - 1)) != 0) {
+		gy_log(log, GYRE_LOG_ERROR, "%s is %u: it must be a power of two", name, value);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int check_marks(const struct gy_log *log, const struct gyre_system_options *options)
+{
+	if (options->write_low_bytes > options->write_high_bytes ||
+	    options->write_high_bytes > options->write_max_bytes) {
+		gy_log(log, GYRE_LOG_ERROR,
+		       "write_low_bytes, write_high_bytes and write_max_bytes are %u, %u and %u: "
+		       "each must be at least the one before",
+		       options->write_low_bytes, options->write_high_bytes,
+		       options->write_max_bytes);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int gy_options_resolve(const struct gyre_system_options *options,
+		       struct gyre_system_options *ret_options)
+{
+	struct gyre_system_options resolved = { 0 };
+	struct gy_log log = { 0 };
+	int r = 0;
+
+	if (options != NULL) {
+		resolved = *options;
+	}
+	if (resolved.log_level == 0) {
+		resolved.log_level = GYRE_LOG_WARNING;
+	}
+	if (resolved.drain_timeout_ns == 0) {
+		resolved.drain_timeout_ns = drain_timeout_ns;
+	}
+	log = (struct gy_log){ resolved.log, resolved.log_arg, resolved.log_level };
+	for (size_t i = 0; i < gy_countof(tunables) && r == 0; i++) {
+		r = resolve_one(&log, &tunables[i], &resolved);
+	}
+	if (r == 0) {
+		r = check_power(&log, "ring_entries", resolved.ring_entries);
+	}
+	if (r == 0) {
+		r = check_power(&log, "buffer_count", resolved.buffer_count);
+	}
+	if (r == 0) {
+		r = check_marks(&log, &resolved);
+	}
+	if (r == 0) {
+		*ret_options = resolved;
+	}
+	return r;
+}

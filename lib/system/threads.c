@@ -1,0 +1,205 @@
+/*
+ * The threads of a system, and waiting for signals. Loops run with every signal blocked; the thread
+ * in gyre_system_run() takes SIGINT and SIGTERM from a descriptor, so that an idle system wakes
+ * nobody.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "system/system.h"
+
+/* Tells the starter how entering went; the first error is kept. */
+static void entered(struct gyre_system *system, int r)
+{
+	(void)pthread_mutex_lock(&system->mutex);
+	system->entered++;
+	if (r < 0 && system->error == 0) {
+		system->error = r;
+	}
+	(void)pthread_cond_signal(&system->entered_condition);
+	(void)pthread_mutex_unlock(&system->mutex);
+}
+
+static void *run_loop(void *arg)
+{
+	struct gy_worker *worker = (struct gy_worker *)arg;
+	struct gyre_system *system = worker->system;
+	struct gy_loop *loop = &worker->home->loop;
+	int r = gy_loop_enter(loop);
+
+	entered(system, r);
+	if (r < 0) {
+		return NULL;
+	}
+	do {
+		gy_loop_turn(loop);
+	} while (gy_likely(gy_load_relaxed(&system->stop) == 0) || gy_drain_step(worker));
+	gy_loop_leave(loop);
+	return NULL;
+}
+
+static int start_threads(struct gyre_system *system)
+{
+	uint32_t started = 0;
+	int r = 0;
+
+	for (uint32_t i = 0; i < system->homes.count && r == 0; i++) {
+		struct gy_worker *worker = &system->workers[i];
+
+		worker->system = system;
+		worker->home = &system->homes.homes[i];
+		r = -pthread_create(&worker->thread, NULL, run_loop, worker);
+		worker->started = r == 0;
+		started += r == 0;
+	}
+	(void)pthread_mutex_lock(&system->mutex);
+	while (system->entered < started) {
+		(void)pthread_cond_wait(&system->entered_condition, &system->mutex);
+	}
+	r = r < 0 ? r : system->error;
+	(void)pthread_mutex_unlock(&system->mutex);
+	return r;
+}
+
+int gyre_system_start(struct gyre_system *system)
+{
+	sigset_t all;
+	sigset_t before;
+	int r;
+
+	if (system == NULL) {
+		return -EINVAL;
+	}
+	if (system->running) {
+		return -EALREADY;
+	}
+	system->running = true;
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = start_threads(system);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (r < 0) {
+		gy_log(&system->log, GYRE_LOG_ERROR, "the loops could not be started: %s",
+		       strerror(-r));
+		system->error = r;
+		gy_store_release(&system->stage, GY_STAGE_END);
+		gyre_system_stop(system);
+		gy_system_join(system);
+	}
+	return r;
+}
+
+void gyre_system_stop(struct gyre_system *system)
+{
+	uint32_t running = 0;
+
+	(void)__atomic_compare_exchange_n(&system->stop, &running, 1, false, __ATOMIC_ACQ_REL,
+					  __ATOMIC_RELAXED);
+	gy_system_wake_all(system);
+}
+
+/* What came in after the loops had ended: it can have come only from outside. */
+static void drop_late(struct gyre_system *system, struct gy_home *home)
+{
+	struct gy_node *node;
+
+	while ((node = gy_inbox_take(&home->loop.inbox)) != NULL) {
+		if (node->kind >= GY_NODE_KINDS) {
+			struct gyre_mail *mail = gy_mail_of(node);
+
+			if (node->kind == GY_MAIL_SPAWN) {
+				gy_spawn_arrived(home, mail);
+				continue;
+			}
+			system->outside_dropped++;
+		}
+		gy_loop_node_put(&home->loop, node);
+	}
+}
+
+void gy_system_join(struct gyre_system *system)
+{
+	if (!system->running || system->joined) {
+		return;
+	}
+	for (uint32_t i = 0; i < system->homes.count; i++) {
+		if (system->workers[i].started) {
+			(void)pthread_join(system->workers[i].thread, NULL);
+		}
+	}
+	system->joined = true;
+	for (uint32_t i = 0; i < system->homes.count; i++) {
+		system->homes.homes[i].draining = true;
+		drop_late(system, &system->homes.homes[i]);
+	}
+}
+
+int gyre_system_wait(struct gyre_system *system)
+{
+	if (system == NULL || !system->running) {
+		return -EINVAL;
+	}
+	gy_system_join(system);
+	return system->error;
+}
+
+/* Waits for the end of the system; the first signal drains it, the second closes at once. */
+static int wait_for_signals(struct gyre_system *system, int signal_fd)
+{
+	struct pollfd fds[2] = { { .fd = signal_fd, .events = POLLIN },
+				 { .fd = system->ended_fd, .events = POLLIN } };
+	struct signalfd_siginfo signal;
+
+	for (;;) {
+		if (poll(fds, 2, -1) < 0 && errno != EINTR) {
+			return -errno;
+		}
+		if ((fds[1].revents & POLLIN) != 0) {
+			return 0;
+		}
+		if ((fds[0].revents & POLLIN) != 0 &&
+		    read(signal_fd, &signal, sizeof(signal)) == (ssize_t)sizeof(signal)) {
+			bool again = gy_load_relaxed(&system->stop) != 0;
+
+			gyre_system_stop(system);
+			if (again) {
+				gy_store_release(&system->stop, 2);
+				gy_system_wake_all(system);
+			}
+		}
+	}
+}
+
+int gyre_system_run(struct gyre_system *system)
+{
+	sigset_t signals;
+	sigset_t before;
+	int signal_fd;
+	int r;
+
+	if (system == NULL) {
+		return -EINVAL;
+	}
+	(void)sigemptyset(&signals);
+	(void)sigaddset(&signals, SIGINT);
+	(void)sigaddset(&signals, SIGTERM);
+	(void)pthread_sigmask(SIG_BLOCK, &signals, &before);
+	signal_fd = signalfd(-1, &signals, SFD_CLOEXEC);
+	r = signal_fd < 0 ? -errno : gyre_system_start(system);
+	if (r == 0) {
+		r = wait_for_signals(system, signal_fd);
+		gyre_system_stop(system);
+		gy_system_join(system);
+		r = r < 0 ? r : system->error;
+	}
+	if (signal_fd >= 0) {
+		(void)close(signal_fd);
+	}
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return r;
+}
