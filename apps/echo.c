@@ -1,0 +1,288 @@
+/*
+ * A TCP echo server on every core: what comes in goes out again, without a copy.
+ *
+ * The server itself is echo_read() and init_channel(). The rest is options, a thread that prints a
+ * line a second if it is asked to, and a summary for those who measure.
+ */
+#include <getopt.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include <gyre/gyre.h>
+
+enum { LOOPS_MAX = 1024 };
+
+struct settings {
+	const char *bind;
+	const char *cpus;
+	uint32_t loops;
+	bool stats;
+	bool summary;
+};
+
+/* ---- the server ---- */
+
+static void echo_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	(void)gyre_channel_write(ctx, data);
+}
+
+static const struct gyre_handler echo = { .name = "echo", .read = echo_read };
+
+static int init_channel(struct gyre_channel *channel, void *arg)
+{
+	return gyre_pipeline_add_last(channel, &echo, arg);
+}
+
+/* ---- a line a second ---- */
+
+struct stats {
+	struct gyre_system *system;
+	pthread_t thread;
+	pthread_mutex_t mutex;
+	pthread_cond_t stopped;
+	bool stop;
+	bool started;
+};
+
+static void print_stats(const struct gyre_counters *before, const struct gyre_counters *now,
+			double seconds)
+{
+	uint64_t requests = now->reads - before->reads;
+	uint64_t bytes = now->bytes_received - before->bytes_received;
+
+	(void)printf("%" PRIu64 " connections, %.0f requests/s, %.0f bytes/s\n",
+		     now->accepted - now->closed, (double)requests / seconds,
+		     (double)bytes / seconds);
+	(void)fflush(stdout);
+}
+
+static double seconds_between(const struct timespec *from, const struct timespec *to)
+{
+	return (double)(to->tv_sec - from->tv_sec) + (double)(to->tv_nsec - from->tv_nsec) / 1e9;
+}
+
+/* Whether the thread was told to stop before @until. */
+static bool wait_for_stop(struct stats *stats, const struct timespec *until)
+{
+	bool stop;
+
+	(void)pthread_mutex_lock(&stats->mutex);
+	while (!stats->stop && pthread_cond_timedwait(&stats->stopped, &stats->mutex, until) == 0) {
+	}
+	stop = stats->stop;
+	(void)pthread_mutex_unlock(&stats->mutex);
+	return stop;
+}
+
+static void *run_stats(void *arg)
+{
+	struct stats *stats = (struct stats *)arg;
+	struct gyre_counters before = { 0 };
+	struct timespec last;
+	struct timespec next;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &last);
+	next = last;
+	next.tv_sec++;
+	while (!wait_for_stop(stats, &next)) {
+		struct gyre_counters now;
+		struct timespec time;
+
+		(void)gyre_system_counters(stats->system, &now);
+		(void)clock_gettime(CLOCK_MONOTONIC, &time);
+		print_stats(&before, &now, seconds_between(&last, &time));
+		before = now;
+		last = time;
+		next.tv_sec++;
+	}
+	return NULL;
+}
+
+/* The thread must not take the signals that gyre_system_run() waits for. */
+static int start_stats(struct stats *stats, struct gyre_system *system)
+{
+	pthread_condattr_t attributes;
+	sigset_t all;
+	sigset_t before;
+	int r;
+
+	stats->system = system;
+	(void)pthread_mutex_init(&stats->mutex, NULL);
+	(void)pthread_condattr_init(&attributes);
+	(void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&stats->stopped, &attributes);
+	(void)pthread_condattr_destroy(&attributes);
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = pthread_create(&stats->thread, NULL, run_stats, stats);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	stats->started = r == 0;
+	if (r != 0) {
+		(void)fprintf(stderr, "gyre-echo: no thread for --stats: %s\n", strerror(r));
+	}
+	return -r;
+}
+
+static void stop_stats(struct stats *stats)
+{
+	if (!stats->started) {
+		return;
+	}
+	(void)pthread_mutex_lock(&stats->mutex);
+	stats->stop = true;
+	(void)pthread_cond_signal(&stats->stopped);
+	(void)pthread_mutex_unlock(&stats->mutex);
+	(void)pthread_join(stats->thread, NULL);
+}
+
+/* ---- the summary ---- */
+
+static uint64_t nanoseconds(struct timeval time)
+{
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_usec * 1000;
+}
+
+static void print_summary(struct gyre_system *system)
+{
+	struct gyre_counters counters;
+	struct rusage usage;
+
+	(void)gyre_system_counters(system, &counters);
+	(void)getrusage(RUSAGE_SELF, &usage);
+	(void)printf("{\"requests\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"connections\": %" PRIu64
+		     ", \"io_uring_enters\": %" PRIu64 ", \"user_ns\": %" PRIu64
+		     ", \"system_ns\": %" PRIu64 ", \"allocations\": %" PRIu64 "}\n",
+		     counters.reads, counters.bytes_received, counters.accepted, counters.enters,
+		     nanoseconds(usage.ru_utime), nanoseconds(usage.ru_stime),
+		     counters.allocations);
+}
+
+/* ---- the program ---- */
+
+static void usage(void)
+{
+	(void)puts("usage: gyre-echo [options]\n"
+		   "\n"
+		   "Sends back what it receives over TCP, until SIGINT or SIGTERM.\n"
+		   "\n"
+		   "  --bind ADDRESS  where to listen (tcp://[::]:7000); port 0 is any free one\n"
+		   "  --loops N       loops, 1 to 1024 (one for each CPU)\n"
+		   "  --cpus LIST     CPUs for the loops, as 0-3,8 (those allowed)\n"
+		   "  --stats         a line a second: connections, requests/s, bytes/s\n"
+		   "  --summary       at the end one line of JSON: what was served, at what cost\n"
+		   "  --help");
+}
+
+/* 0 to go on, 1 for help, -1 for a mistake. */
+static int parse(int argc, char **argv, struct settings *settings)
+{
+	static const struct option options[] = {
+		{ "bind", required_argument, NULL, 'b' },
+		{ "cpus", required_argument, NULL, 'c' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "loops", required_argument, NULL, 'l' },
+		{ "stats", no_argument, NULL, 's' },
+		{ "summary", no_argument, NULL, 'y' },
+		{ NULL, 0, NULL, 0 },
+	};
+	unsigned long loops;
+	char *end;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (option) {
+		case 'b':
+			settings->bind = optarg;
+			break;
+		case 'c':
+			settings->cpus = optarg;
+			break;
+		case 'l':
+			loops = strtoul(optarg, &end, 10);
+			if (*end != '\0' || loops == 0 || loops > LOOPS_MAX) {
+				(void)fprintf(stderr, "gyre-echo: --loops is 1 to %d\n", LOOPS_MAX);
+				return -1;
+			}
+			settings->loops = (uint32_t)loops;
+			break;
+		case 's':
+			settings->stats = true;
+			break;
+		case 'y':
+			settings->summary = true;
+			break;
+		case 'h':
+			usage();
+			return 1;
+		default:
+			return -1;
+		}
+	}
+	if (optind < argc) {
+		(void)fprintf(stderr, "gyre-echo: \"%s\" is no option; see --help\n", argv[optind]);
+		return -1;
+	}
+	return 0;
+}
+
+/* The address with the port that was found for port 0. */
+static void print_listening(const char *bind, uint16_t port)
+{
+	const char *colon = strrchr(bind, ':');
+
+	(void)printf("listening on %.*s:%u\n", (int)(colon - bind), bind, (unsigned)port);
+	(void)fflush(stdout);
+}
+
+static int serve(struct gyre_system *system, const struct settings *settings)
+{
+	struct stats stats = { 0 };
+	uint16_t port = 0;
+	struct gyre_acceptor_options options = { .bind = settings->bind,
+						 .init_channel = init_channel,
+						 .ret_port = &port };
+	int r = gyre_listen(system, &options, NULL);
+
+	if (r < 0) {
+		return r;
+	}
+	print_listening(settings->bind, port);
+	if (settings->stats) {
+		r = start_stats(&stats, system);
+	}
+	if (r == 0) {
+		r = gyre_system_run(system);
+	}
+	stop_stats(&stats);
+	if (r == 0 && settings->summary) {
+		print_summary(system);
+	}
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	struct settings settings = { .bind = "tcp://[::]:7000" };
+	struct gyre_system *system = NULL;
+	struct gyre_system_options options = { 0 };
+	int r = parse(argc, argv, &settings);
+
+	if (r != 0) {
+		return r > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	}
+	options.loops = settings.loops;
+	options.cpus = settings.cpus;
+	r = gyre_system_create(&options, &system);
+	if (r == 0) {
+		r = serve(system, &settings);
+	}
+	gyre_system_destroy(system);
+	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
