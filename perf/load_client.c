@@ -1,0 +1,432 @@
+/*
+ * A load generator has to cost less a request than the server it measures. So this one is a closed
+ * loop on one ring: multishot receives, and a batch of sends with each io_uring_enter. It spins
+ * rather than sleeps, since to wake it would be work for the server. Replies are not copied out of
+ * the kernel at all (MSG_TRUNC), unless they are to be verified; requests are all sent from one
+ * pattern.
+ *
+ * The pattern repeats after a prime number of bytes, and a connection's stream is the pattern from
+ * a place of its own: so any part of any stream is found at one address, to be sent from or
+ * compared with.
+ *
+ * The time of a request is from the completion that made room for it to the completion of its last
+ * byte.
+ */
+#include "load_client.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/cpu.h"
+
+enum {
+	PATTERN_BYTES = 65521, /* a prime: no request size divides it */
+	BUFFER_COUNT = 1024,
+	BUFFER_BYTES = 16 * 1024,
+	SCRATCH_BYTES = 1024 * 1024,
+	SUBMISSIONS = 1024,
+	COMPLETIONS = 8192,
+	BLOCK_NS = 10 * 1000 * 1000,
+	OP_SEND = 1, /* in the low bit of user_data; 0 is a receive */
+};
+
+struct load_connection {
+	int fd;
+	uint32_t start; /* its place in the pattern */
+	uint64_t sent_bytes;
+	uint64_t received_bytes;
+	uint32_t unsent; /* requests that wait for the send under way */
+	uint32_t oldest; /* index into @started_ns */
+	bool sending;
+	bool broken;
+	uint64_t started_ns[]; /* of the requests under way, @depth of them */
+};
+
+static const char *pattern_at(const struct load_client *client,
+			      const struct load_connection *connection, uint64_t offset)
+{
+	return client->pattern + (connection->start + offset) % PATTERN_BYTES;
+}
+
+static struct io_uring_sqe *request(struct load_client *client)
+{
+	struct io_uring_sqe *sqe;
+
+	while ((sqe = io_uring_get_sqe(&client->ring)) == NULL) {
+		client->counts.system_calls++;
+		io_uring_submit(&client->ring);
+	}
+	return sqe;
+}
+
+static void arm_receive(struct load_client *client, struct load_connection *connection)
+{
+	struct io_uring_sqe *sqe = request(client);
+
+	io_uring_prep_recv_multishot(sqe, connection->fd, NULL, 0,
+				     client->settings.verify ? 0 : MSG_TRUNC);
+	sqe->flags |= IOSQE_BUFFER_SELECT;
+	sqe->buf_group = 0;
+	io_uring_sqe_set_data(sqe, connection);
+}
+
+static void send_requests(struct load_client *client, struct load_connection *connection)
+{
+	uint32_t bytes = connection->unsent * client->settings.size_bytes;
+	struct io_uring_sqe *sqe = request(client);
+
+	io_uring_prep_send(sqe, connection->fd,
+			   pattern_at(client, connection, connection->sent_bytes), bytes,
+			   MSG_WAITALL | MSG_NOSIGNAL);
+	io_uring_sqe_set_data64(sqe, (uint64_t)(uintptr_t)connection | OP_SEND);
+	if (client->settings.depth == 1) {
+		/* The reply proves that all was sent. */
+		sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
+	} else {
+		connection->sending = true;
+	}
+	connection->sent_bytes += bytes;
+	connection->unsent = 0;
+}
+
+static uint32_t under_way(const struct load_client *client,
+			  const struct load_connection *connection)
+{
+	uint32_t size_bytes = client->settings.size_bytes;
+	uint64_t bytes = connection->sent_bytes - connection->received_bytes;
+
+	return (uint32_t)((bytes + size_bytes - 1) / size_bytes) + connection->unsent;
+}
+
+static void fail(struct load_client *client, struct load_connection *connection)
+{
+	if (!connection->broken) {
+		connection->broken = true;
+		client->counts.errors++;
+		client->open--;
+		client->outstanding -= under_way(client, connection);
+		shutdown(connection->fd, SHUT_RDWR);
+	}
+}
+
+/* Adds @count requests to those under way. */
+static void begin(struct load_client *client, struct load_connection *connection, uint32_t count)
+{
+	connection->unsent += count;
+	client->outstanding += count;
+	if (!connection->sending) {
+		send_requests(client, connection);
+	}
+}
+
+/* The last byte of the oldest request's reply is here. */
+static void end_oldest(struct load_client *client, struct load_connection *connection)
+{
+	uint64_t *started_ns = &connection->started_ns[connection->oldest];
+
+	perf_histogram_record(&client->latency, client->now_ns - *started_ns);
+	*started_ns = client->now_ns; /* of the request that takes its place */
+	connection->oldest++;
+	if (connection->oldest == client->settings.depth) {
+		connection->oldest = 0;
+	}
+	client->counts.requests++;
+	client->outstanding--;
+}
+
+static void replied(struct load_client *client, struct load_connection *connection,
+		    const char *data, uint32_t bytes)
+{
+	uint32_t size_bytes = client->settings.size_bytes;
+	uint32_t partial = (uint32_t)(connection->received_bytes % size_bytes);
+	uint32_t whole = (partial + bytes) / size_bytes;
+
+	if (connection->received_bytes + bytes > connection->sent_bytes ||
+	    (client->settings.verify &&
+	     memcmp(data, pattern_at(client, connection, connection->received_bytes), bytes) !=
+		     0)) {
+		fail(client, connection);
+		return;
+	}
+	connection->received_bytes += bytes;
+	for (uint32_t i = 0; i < whole; i++) {
+		end_oldest(client, connection);
+	}
+	if (whole > 0 && !client->draining) {
+		begin(client, connection, whole);
+	}
+}
+
+static void give_buffer(struct load_client *client, uint16_t buffer)
+{
+	bool verify = client->settings.verify;
+
+	io_uring_buf_ring_add(client->buffers,
+			      client->memory + (verify ? (size_t)buffer * BUFFER_BYTES : 0),
+			      verify ? BUFFER_BYTES : SCRATCH_BYTES, buffer,
+			      io_uring_buf_ring_mask(BUFFER_COUNT), 0);
+	io_uring_buf_ring_advance(client->buffers, 1);
+}
+
+static void received(struct load_client *client, struct load_connection *connection,
+		     const struct io_uring_cqe *cqe)
+{
+	if (cqe->res > 0) {
+		uint16_t buffer = (uint16_t)(cqe->flags >> IORING_CQE_BUFFER_SHIFT);
+
+		if (!connection->broken) {
+			replied(client, connection, client->memory + (size_t)buffer * BUFFER_BYTES,
+				(uint32_t)cqe->res);
+		}
+		give_buffer(client, buffer);
+	} else if (cqe->res != -ENOBUFS) {
+		fail(client, connection);
+	}
+	if ((cqe->flags & IORING_CQE_F_MORE) == 0 && !connection->broken) {
+		arm_receive(client, connection);
+	}
+}
+
+static void sent(struct load_client *client, struct load_connection *connection, int result)
+{
+	connection->sending = false;
+	if (connection->broken) {
+		return;
+	}
+	if (result <= 0) {
+		fail(client, connection);
+	} else if (connection->unsent > 0) {
+		send_requests(client, connection);
+	}
+}
+
+static void enter(struct load_client *client)
+{
+	struct __kernel_timespec timeout = { .tv_nsec = BLOCK_NS };
+	struct io_uring_cqe *cqe;
+
+	if (client->settings.block) {
+		client->counts.system_calls++;
+		io_uring_submit_and_wait_timeout(&client->ring, &cqe, 1, &timeout, NULL);
+	} else if (io_uring_sq_ready(&client->ring) > 0 ||
+		   (__atomic_load_n(client->ring.sq.kflags, __ATOMIC_RELAXED) &
+		    (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW)) != 0) {
+		client->counts.system_calls++;
+		io_uring_submit_and_get_events(&client->ring);
+	} else {
+		perf_relax();
+	}
+}
+
+void load_client_turn(struct load_client *client)
+{
+	uint64_t before_ns = client->now_ns;
+	struct io_uring_cqe *cqe;
+	unsigned int count = 0;
+	unsigned int head;
+
+	enter(client);
+	client->now_ns = perf_now_ns();
+	io_uring_for_each_cqe(&client->ring, head, cqe)
+	{
+		uintptr_t address = (uintptr_t)cqe->user_data & ~(uintptr_t)OP_SEND;
+		struct load_connection *connection = (struct load_connection *)address;
+
+		if ((cqe->user_data & OP_SEND) != 0) {
+			sent(client, connection, cqe->res);
+		} else {
+			received(client, connection, cqe);
+		}
+		count++;
+	}
+	io_uring_cq_advance(&client->ring, count);
+	if (count == 0) {
+		client->counts.idle_ns += client->now_ns - before_ns;
+	}
+}
+
+void load_client_start(struct load_client *client)
+{
+	uint32_t depth = client->settings.depth;
+
+	client->now_ns = perf_now_ns();
+	for (uint32_t i = 0; i < client->settings.connections; i++) {
+		struct load_connection *connection = client->connections[i];
+
+		for (uint32_t j = 0; j < depth; j++) {
+			connection->started_ns[j] = client->now_ns;
+		}
+		arm_receive(client, connection);
+		begin(client, connection, depth);
+	}
+}
+
+void load_client_drain(struct load_client *client, uint64_t timeout_ns)
+{
+	uint64_t end_ns = client->now_ns + timeout_ns;
+
+	client->draining = true;
+	while (client->outstanding > 0 && client->open > 0 && client->now_ns < end_ns) {
+		load_client_turn(client);
+	}
+	client->counts.errors += client->outstanding;
+}
+
+void load_client_reset(struct load_client *client)
+{
+	client->counts = (struct load_counts){ 0 };
+	perf_histogram_init(&client->latency);
+}
+
+static int open_connection(struct load_client *client, uint32_t index)
+{
+	const struct load_settings *settings = &client->settings;
+	struct sockaddr_in address = {
+		.sin_family = AF_INET,
+		.sin_port = htons(settings->port),
+	};
+	struct load_connection *connection;
+	int on = 1;
+
+	if (inet_pton(AF_INET, settings->host, &address.sin_addr) != 1) {
+		return -EINVAL;
+	}
+	connection = calloc(1, sizeof(*connection) + settings->depth * sizeof(uint64_t));
+	if (connection == NULL) {
+		return -ENOMEM;
+	}
+	client->connections[index] = connection;
+	connection->start = (uint32_t)((uint64_t)index * 7919 % PATTERN_BYTES);
+	connection->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (connection->fd < 0 ||
+	    setsockopt(connection->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) < 0 ||
+	    connect(connection->fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
+		return -errno;
+	}
+	client->open++;
+	return 0;
+}
+
+static void *map(size_t bytes)
+{
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static int make_buffers(struct load_client *client)
+{
+	const struct load_settings *settings = &client->settings;
+	size_t bytes = (size_t)settings->size_bytes * settings->depth;
+	uint32_t random = 1;
+
+	bytes = PATTERN_BYTES + (bytes > BUFFER_BYTES ? bytes : BUFFER_BYTES);
+	client->connections = calloc(settings->connections, sizeof(client->connections[0]));
+	client->buffers = map(BUFFER_COUNT * sizeof(struct io_uring_buf));
+	client->memory = map((size_t)BUFFER_COUNT * BUFFER_BYTES);
+	client->pattern = malloc(bytes);
+	if (client->connections == NULL || client->buffers == NULL || client->memory == NULL ||
+	    client->pattern == NULL) {
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < bytes; i++) {
+		random = random * 1664525 + 1013904223;
+		client->pattern[i] = i < PATTERN_BYTES ? (char)(random >> 24)
+						       : client->pattern[i - PATTERN_BYTES];
+	}
+	return 0;
+}
+
+static int make_ring(struct load_client *client)
+{
+	struct io_uring_params params = {
+		.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
+			 IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_COOP_TASKRUN |
+			 IORING_SETUP_CQSIZE | IORING_SETUP_SUBMIT_ALL,
+		.cq_entries = COMPLETIONS,
+	};
+	struct io_uring_buf_reg registration = {
+		.ring_addr = (uint64_t)(uintptr_t)client->buffers,
+		.ring_entries = BUFFER_COUNT,
+	};
+	int r = io_uring_queue_init_params(SUBMISSIONS, &client->ring, &params);
+
+	if (r < 0) {
+		return r;
+	}
+	r = io_uring_register_ring_fd(&client->ring);
+	if (r >= 0) {
+		r = io_uring_register_buf_ring(&client->ring, &registration, 0);
+	}
+	if (r < 0) {
+		return r;
+	}
+	io_uring_buf_ring_init(client->buffers);
+	for (uint32_t buffer = 0; buffer < BUFFER_COUNT; buffer++) {
+		give_buffer(client, (uint16_t)buffer);
+	}
+	return 0;
+}
+
+int load_client_create(const struct load_settings *settings, struct load_client **ret_client)
+{
+	struct load_client *client = calloc(1, sizeof(*client));
+	int r;
+
+	if (client == NULL) {
+		return -ENOMEM;
+	}
+	client->settings = *settings;
+	client->ring.ring_fd = -1;
+	load_client_reset(client);
+	r = make_buffers(client);
+	if (r == 0) {
+		r = make_ring(client);
+	}
+	for (uint32_t i = 0; r == 0 && i < settings->connections; i++) {
+		r = open_connection(client, i);
+	}
+	if (r < 0) {
+		load_client_destroy(client);
+		return r;
+	}
+	*ret_client = client;
+	return 0;
+}
+
+void load_client_destroy(struct load_client *client)
+{
+	if (client == NULL) {
+		return;
+	}
+	for (uint32_t i = 0; client->connections != NULL && i < client->settings.connections; i++) {
+		struct load_connection *connection = client->connections[i];
+
+		if (connection != NULL) {
+			shutdown(connection->fd, SHUT_RDWR);
+			close(connection->fd);
+			free(connection);
+		}
+	}
+	if (client->ring.ring_fd >= 0) {
+		io_uring_queue_exit(&client->ring);
+	}
+	free(client->connections);
+	free(client->pattern);
+	if (client->buffers != NULL) {
+		munmap(client->buffers, BUFFER_COUNT * sizeof(struct io_uring_buf));
+	}
+	if (client->memory != NULL) {
+		munmap(client->memory, (size_t)BUFFER_COUNT * BUFFER_BYTES);
+	}
+	free(client);
+}
