@@ -165,6 +165,7 @@ GYRE_API int gyre_notify(struct gyre_stack *stack, struct gyre_address to, struc
  * Errors:
  *   -EINVAL  @system is NULL, or @to names no loop of it
  *   -ENOMEM  @mail is NULL: gyre_system_new() had no memory
+ *   -ESHUTDOWN  the system has stopped
  * Ownership: @mail is taken, whatever is returned.
  * Context: any thread, in any phase, between create and destroy of the system. Never blocks on a
  *   loop; wakes the receiver's loop if it is parked.

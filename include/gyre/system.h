@@ -26,8 +26,9 @@ GYRE_BEGIN_DECLS
  * @reason: why
  * @arg: what was registered
  *
- * Runs on the loop that lost it, in phase 2 or 3, also inside a handler; it is not re-entered on
- * one loop but runs on several at once, and must not call gyre except for the helpers of an
+ * Runs on the loop that lost it, in phase 2 or 3, also inside a handler, and for mail from outside
+ * that came after the end on the thread that sent it or waits for the end. It is not re-entered on
+ * one thread but runs on several at once, and must not call gyre except for the helpers of an
  * address. There is no last call before gyre_system_destroy() has returned.
  */
 typedef void (*gyre_dead_letter_fn)(const struct gyre_type *type, struct gyre_address from,

@@ -245,10 +245,6 @@ void gy_house_run(struct gy_loop *loop, struct gy_job *job)
 	struct gy_home *home = gy_home_of(loop);
 	struct pass pass = { home, house, home->options.run_budget, 0 };
 
-	if (gy_unlikely(house->status == GY_HOUSE_STOPPING)) {
-		run_channels(&pass);
-		return;
-	}
 	house->status = GY_HOUSE_SCHEDULED;
 	if (gy_likely(!house->stop)) {
 		house->status = GY_HOUSE_RUNNING;

@@ -200,7 +200,7 @@ static inline struct gyre_address gy_house_address(const struct gy_house *house)
 
 /* ---- mailbox.c ---- */
 
-/* The channel floor has work for this house; may be called in any phase. */
+/* The channel floor has work for this house, which is not stopping; any phase. */
 void gy_house_channels_ready(struct gy_house *house);
 
 /* Into the queue of its kind; its class there is fixed now. */

@@ -35,7 +35,7 @@ static void install(struct gy_home *home, struct gy_house *house, const struct s
 	gy_loop_mount(&home->loop, &house->job);
 }
 
-static void drop_lanes(struct gy_home *home, struct gy_house *house);
+static void drop_lanes(struct gy_home *home, struct gy_house *house, struct gyre_address address);
 
 /* A stopping system mounts nothing new. */
 static void refuse(struct gy_home *home, struct gy_house *house, struct gyre_mail *argument)
@@ -43,7 +43,7 @@ static void refuse(struct gy_home *home, struct gy_house *house, struct gyre_mai
 	if (argument != NULL) {
 		gy_mail_put(home, argument);
 	}
-	drop_lanes(home, house);
+	drop_lanes(home, house, gy_house_address(house));
 	gy_slots_release(home, house);
 }
 
@@ -215,7 +215,8 @@ void gy_house_mount(struct gy_loop *loop, struct gy_job *job)
 
 /* ---- stopping ---- */
 
-static void drop_lanes(struct gy_home *home, struct gy_house *house)
+/* @address is what the senders knew: that of a house that stops is stale already. */
+static void drop_lanes(struct gy_home *home, struct gy_house *house, struct gyre_address address)
 {
 	enum gyre_drop reason = home->draining ? GYRE_DROP_SHUTDOWN : GYRE_DROP_STOPPED;
 
@@ -230,11 +231,19 @@ static void drop_lanes(struct gy_home *home, struct gy_house *house)
 		while (node != NULL) {
 			struct gy_node *next = node->next;
 
-			gy_drop(home, gy_mail_of(node), gy_house_address(house), reason,
-				-ESHUTDOWN);
+			gy_drop(home, gy_mail_of(node), address, reason, -ESHUTDOWN);
 			node = next;
 		}
 	}
+}
+
+/* What a stopping house was known by until its cookie went on. */
+static struct gyre_address last_address(const struct gy_house *house)
+{
+	struct gyre_address address = gy_house_address(house);
+
+	address.cookie = address.cookie == 1 ? UINT32_MAX : address.cookie - 1;
+	return address;
 }
 
 static void finish(struct gy_home *home, struct gy_house *house)
@@ -244,7 +253,7 @@ static void finish(struct gy_home *home, struct gy_house *house)
 			       -ESHUTDOWN);
 	}
 	gy_timers_stop(house);
-	drop_lanes(home, house);
+	drop_lanes(home, house, last_address(house));
 	gy_table_fini(&house->promises, &home->parts);
 	if (house->class->clean != NULL) {
 		house->class->clean(house->state);
@@ -272,7 +281,7 @@ void gy_house_stop(struct gy_house *house)
 	 * release. */
 	gy_store_release(&house->self.cookie,
 			 house->self.cookie + 1 == 0 ? 1 : house->self.cookie + 1);
-	drop_lanes(home, house);
+	drop_lanes(home, house, last_address(house));
 	if (house->channels == NULL || home->channel_ops->stop(house)) {
 		finish(home, house);
 	}

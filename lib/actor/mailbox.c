@@ -6,14 +6,7 @@
 
 void gy_house_channels_ready(struct gy_house *house)
 {
-	bool first = (house->pending & GY_PENDING_CHANNELS) == 0;
-
 	house->pending |= GY_PENDING_CHANNELS;
-	if (gy_unlikely(house->status == GY_HOUSE_STOPPING) && first) {
-		/* It takes no messages any more, but its channels still have to be closed. */
-		gy_loop_ready_channels(&house->home->loop, &house->job, true);
-		return;
-	}
 	gy_house_wake(house);
 }
 

@@ -29,8 +29,10 @@ struct gy_table {
 GY_COLD int gy_table_resize(struct gy_table *table, struct gy_sizes *sizes, uint32_t size);
 void gy_table_fini(struct gy_table *table, struct gy_sizes *sizes);
 
+/* One to one, so that mixed keys differ where the keys do; every bit counts in the low ones. */
 static inline uint64_t gy_table_mix(uint64_t key)
 {
+	key ^= key >> 32;
 	key *= UINT64_C(0x9e3779b97f4a7c15);
 	return key ^ (key >> 32);
 }

@@ -24,6 +24,19 @@ struct gyre_mail *gyre_system_mail_new(struct gyre_system *system, const struct 
 	return mail;
 }
 
+void gy_outside_lost(struct gyre_system *system, uint16_t loop, struct gyre_mail *mail)
+{
+	const struct gyre_system_options *options = &system->options;
+	struct gyre_address to = { .slot = mail->to_slot, .cookie = mail->to_cookie, .loop = loop };
+
+	(void)gy_add_relaxed(&system->outside_dropped, 1);
+	if (options->dead_letter != NULL) {
+		options->dead_letter(mail->type, GYRE_NOBODY, to, GYRE_DROP_SHUTDOWN,
+				     options->dead_letter_arg);
+	}
+	gyre_mail_free(NULL, mail);
+}
+
 int gyre_system_notify(struct gyre_system *system, struct gyre_address to, struct gyre_mail *mail)
 {
 	if (mail == NULL) {
@@ -38,6 +51,10 @@ int gyre_system_notify(struct gyre_system *system, struct gyre_address to, struc
 	mail->to_cookie = to.cookie;
 	mail->from.cookie = 0;
 	(void)gy_add_relaxed(&system->outside_sent, 1);
+	if (gy_unlikely(gy_load_acquire(&system->stage) == GY_STAGE_END)) {
+		gy_outside_lost(system, to.loop, mail);
+		return -ESHUTDOWN;
+	}
 	gy_loop_post(&system->homes.homes[to.loop].loop, &mail->node);
 	return 0;
 }

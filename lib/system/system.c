@@ -188,6 +188,10 @@ void gyre_system_destroy(struct gyre_system *system)
 	}
 	gyre_system_stop(system);
 	gy_system_join(system);
+	if (system->joined) {
+		/* What still came in while the caller waited for the end, or after it. */
+		gy_system_drop_late(system);
+	}
 	for (uint32_t i = 0; i < system->homes.count; i++) {
 		gy_channels_fini(&system->homes.homes[i]);
 		gy_home_fini(&system->homes.homes[i]);

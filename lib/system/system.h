@@ -73,8 +73,15 @@ int gy_cpus_find(const char *list, const struct gy_log *log, int *ret_cpus, int 
 bool gy_drain_step(struct gy_worker *worker);
 void gy_system_wake_all(struct gyre_system *system);
 
+/* ---- outside.c ---- */
+
+/* Mail from outside that no loop will take any more: counted as lost in the shutdown, and freed. */
+void gy_outside_lost(struct gyre_system *system, uint16_t loop, struct gyre_mail *mail);
+
 /* ---- threads.c ---- */
 
 void gy_system_join(struct gyre_system *system);
+/* Takes what came in after the loops had ended: it can have come only from outside. */
+void gy_system_drop_late(struct gyre_system *system);
 
 #endif

@@ -103,22 +103,26 @@ void gyre_system_stop(struct gyre_system *system)
 	gy_system_wake_all(system);
 }
 
-/* What came in after the loops had ended: it can have come only from outside. */
 static void drop_late(struct gyre_system *system, struct gy_home *home)
 {
 	struct gy_node *node;
 
+	home->draining = true;
 	while ((node = gy_inbox_take(&home->loop.inbox)) != NULL) {
-		if (node->kind >= GY_NODE_KINDS) {
-			struct gyre_mail *mail = gy_mail_of(node);
-
-			if (node->kind == GY_MAIL_SPAWN) {
-				gy_spawn_arrived(home, mail);
-				continue;
-			}
-			system->outside_dropped++;
+		if (node->kind == GY_MAIL_SPAWN) {
+			gy_spawn_arrived(home, gy_mail_of(node));
+		} else if (node->kind == GY_MAIL_NOTICE) {
+			gy_outside_lost(system, home->loop.index, gy_mail_of(node));
+		} else {
+			gy_loop_node_put(&home->loop, node);
 		}
-		gy_loop_node_put(&home->loop, node);
+	}
+}
+
+void gy_system_drop_late(struct gyre_system *system)
+{
+	for (uint32_t i = 0; i < system->homes.count; i++) {
+		drop_late(system, &system->homes.homes[i]);
 	}
 }
 
@@ -133,10 +137,7 @@ void gy_system_join(struct gyre_system *system)
 		}
 	}
 	system->joined = true;
-	for (uint32_t i = 0; i < system->homes.count; i++) {
-		system->homes.homes[i].draining = true;
-		drop_late(system, &system->homes.homes[i]);
-	}
+	gy_system_drop_late(system);
 }
 
 int gyre_system_wait(struct gyre_system *system)
@@ -190,7 +191,14 @@ int gyre_system_run(struct gyre_system *system)
 	(void)sigaddset(&signals, SIGTERM);
 	(void)pthread_sigmask(SIG_BLOCK, &signals, &before);
 	signal_fd = signalfd(-1, &signals, SFD_CLOEXEC);
-	r = signal_fd < 0 ? -errno : gyre_system_start(system);
+	r = signal_fd < 0 ? -errno : 0;
+	if (r < 0) {
+		gy_log(&system->log, GYRE_LOG_ERROR,
+		       "SIGINT and SIGTERM cannot be waited for: %s%s", strerror(-r),
+		       r == -EMFILE ? "; raise the limit of open files (ulimit -n)" : "");
+	} else {
+		r = gyre_system_start(system);
+	}
 	if (r == 0) {
 		r = wait_for_signals(system, signal_fd);
 		gyre_system_stop(system);

@@ -1,0 +1,73 @@
+/*
+ * The log: its hook, its levels, its length; and what an assertion that fails says.
+ */
+#include <criterion/criterion.h>
+#include <criterion/redirect.h>
+
+#include <signal.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+
+static int lines;
+static enum gyre_log_level last_level;
+static char last_line[2048];
+
+static void hook(enum gyre_log_level level, const char *message, void *arg)
+{
+	cr_assert_eq(arg, &lines);
+	lines++;
+	last_level = level;
+	cr_assert_lt(strlen(message), sizeof(last_line));
+	strncpy(last_line, message, sizeof(last_line) - 1);
+}
+
+static const struct gy_log to_hook = { .write = hook, .arg = &lines, .level = GYRE_LOG_INFO };
+
+Test(log, formats_a_line_for_its_hook)
+{
+	gy_log(&to_hook, GYRE_LOG_ERROR, "%d %s", 42, "words");
+	cr_assert_eq(lines, 1);
+	cr_assert_eq(last_level, GYRE_LOG_ERROR);
+	cr_assert_str_eq(last_line, "42 words");
+}
+
+Test(log, leaves_out_what_is_below_its_level)
+{
+	gy_log(&to_hook, GYRE_LOG_DEBUG, "no");
+	cr_assert_eq(lines, 0);
+	gy_log(&to_hook, GYRE_LOG_INFO, "yes");
+	gy_log(&to_hook, GYRE_LOG_WARNING, "yes");
+	cr_assert_eq(lines, 2);
+}
+
+Test(log, cuts_off_a_line_that_is_too_long)
+{
+	char text[5000];
+
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	gy_log(&to_hook, GYRE_LOG_ERROR, "%s", text);
+	cr_assert_eq(strlen(last_line), 1023);
+}
+
+Test(log, without_a_hook_writes_warnings_and_errors_to_standard_error, .init = cr_redirect_stderr)
+{
+	gy_log(NULL, GYRE_LOG_INFO, "not this");
+	gy_log(NULL, GYRE_LOG_WARNING, "number %d", 1);
+	gy_log(NULL, GYRE_LOG_ERROR, "number %d", 2);
+	(void)fflush(stderr);
+	cr_assert_stderr_eq_str("gyre: warning: number 1\ngyre: error: number 2\n");
+}
+
+Test(assert, that_fails_ends_the_program, .signal = SIGABRT, .init = cr_redirect_stderr)
+{
+	gy_assert_failed("one == two", "file.c", 12);
+}
+
+Test(assert, that_holds_does_nothing)
+{
+	gy_assert(lines == 0);
+	gy_verify(lines == 0);
+}

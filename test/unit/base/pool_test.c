@@ -1,0 +1,191 @@
+/*
+ * Pools: growing, reuse, trimming what nobody uses, and telling what is still out at the end.
+ */
+#include <criterion/criterion.h>
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/sizes.h"
+
+enum { OBJECTS = 500, OBJECT_BYTES = 96 };
+
+static struct gy_pool pool;
+static void *objects[OBJECTS];
+
+static void setup(void)
+{
+	gy_pool_init(&pool, "test", OBJECT_BYTES);
+}
+
+static void get_all(uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		objects[i] = gy_pool_get(&pool);
+		cr_assert_not_null(objects[i]);
+		memset(objects[i], (int)i, OBJECT_BYTES);
+	}
+}
+
+static void put_all(uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		gy_pool_put(&pool, objects[i]);
+	}
+}
+
+TestSuite(pool, .init = setup);
+
+Test(pool, takes_nothing_from_the_heap_before_it_is_used)
+{
+	cr_assert_eq(pool.total, 0);
+	cr_assert_eq(gy_pool_fini(&pool), 0);
+}
+
+Test(pool, gives_each_object_once_aligned_to_a_cache_line_and_whole)
+{
+	get_all(OBJECTS);
+	for (uint32_t i = 0; i < OBJECTS; i++) {
+		const unsigned char *bytes = (const unsigned char *)objects[i];
+
+		cr_assert_eq((uintptr_t)bytes % GY_CACHE_LINE, 0);
+		for (uint32_t k = 0; k < OBJECT_BYTES; k++) {
+			cr_assert_eq(bytes[k], (unsigned char)i);
+		}
+	}
+	put_all(OBJECTS);
+	cr_assert_eq(gy_pool_fini(&pool), 0);
+}
+
+Test(pool, reuses_what_was_put_back_without_asking_the_heap)
+{
+	uint64_t allocations;
+
+	get_all(OBJECTS);
+	put_all(OBJECTS);
+	allocations = gy_memory_allocations();
+	for (uint32_t i = 0; i < 100; i++) {
+		get_all(OBJECTS);
+		put_all(OBJECTS);
+	}
+	cr_assert_eq(gy_memory_allocations(), allocations);
+	cr_assert_eq(gy_pool_fini(&pool), 0);
+}
+
+Test(pool, grows_by_a_quarter_from_8_to_64_at_a_time)
+{
+	uint32_t total = 0;
+
+	for (uint32_t i = 0; i < OBJECTS; i++) {
+		objects[i] = gy_pool_get(&pool);
+		if (i == total) {
+			uint32_t step = total / 4 < 8 ? 8 : total / 4 > 64 ? 64 : total / 4;
+
+			total += step;
+		}
+		cr_assert_eq(pool.total, total);
+	}
+	put_all(OBJECTS);
+	cr_assert_eq(gy_pool_fini(&pool), 0);
+}
+
+Test(pool, is_trimmed_to_ten_at_the_second_look_without_use)
+{
+	get_all(OBJECTS);
+	put_all(OBJECTS);
+	cr_assert(gy_pool_trim(&pool, 10), "it was used since the last look");
+	cr_assert_geq(pool.total, OBJECTS);
+	cr_assert_not(gy_pool_trim(&pool, 10));
+	cr_assert_eq(pool.total, 10);
+	cr_assert_eq(pool.free_count, 10);
+	get_all(20);
+	put_all(20);
+	cr_assert_eq(gy_pool_fini(&pool), 0);
+}
+
+Test(pool, trims_only_what_is_free)
+{
+	get_all(100);
+	(void)gy_pool_trim(&pool, 10);
+	(void)gy_pool_trim(&pool, 10);
+	cr_assert_leq(pool.total, 110);
+	put_all(100);
+	(void)gy_pool_trim(&pool, 10);
+	cr_assert_eq(pool.total, 10);
+	cr_assert_eq(gy_pool_fini(&pool), 0);
+}
+
+Test(pool, tells_how_many_were_never_put_back)
+{
+	get_all(7);
+	put_all(4);
+	cr_assert_eq(gy_pool_fini(&pool), 3);
+	for (uint32_t i = 4; i < 7; i++) {
+		gy_memory_put(objects[i]);
+	}
+}
+
+/* ---- pools of all sizes ---- */
+
+Test(sizes, choose_the_smallest_power_of_two_from_64_bytes_to_16_kib)
+{
+	cr_assert_eq(gy_sizes_class(0), 0);
+	cr_assert_eq(gy_sizes_class(1), 0);
+	cr_assert_eq(gy_sizes_class(64), 0);
+	cr_assert_eq(gy_sizes_class(65), 1);
+	cr_assert_eq(gy_sizes_class(128), 1);
+	cr_assert_eq(gy_sizes_class(129), 2);
+	cr_assert_eq(gy_sizes_class(8193), 8);
+	cr_assert_eq(gy_sizes_class(16384), 8);
+	cr_assert_eq(gy_sizes_class(16385), GY_SIZES_HEAP);
+	for (size_t bytes = 1; bytes <= GY_SIZES_BYTES_MAX; bytes++) {
+		size_t given = (size_t)64 << gy_sizes_class(bytes);
+
+		cr_assert_geq(given, bytes);
+		cr_assert(given == 64 || given / 2 < bytes);
+	}
+}
+
+Test(sizes, serve_every_size_and_take_large_ones_from_the_heap_each_time)
+{
+	struct gy_sizes sizes;
+
+	gy_sizes_init(&sizes, "test");
+	for (size_t bytes = 40; bytes < 100000; bytes *= 2) {
+		uint8_t size_class = gy_sizes_class(bytes);
+		uint64_t allocations = gy_memory_allocations();
+		void *object = gy_sizes_get(&sizes, bytes, size_class);
+
+		cr_assert_not_null(object);
+		memset(object, 1, bytes);
+		gy_sizes_put(&sizes, object, size_class);
+		cr_assert_gt(gy_memory_allocations(), allocations);
+		allocations = gy_memory_allocations();
+		gy_sizes_put(&sizes, gy_sizes_get(&sizes, bytes, size_class), size_class);
+		cr_assert_eq(gy_memory_allocations() > allocations, size_class == GY_SIZES_HEAP);
+	}
+	cr_assert_eq(gy_sizes_fini(&sizes), 0);
+}
+
+Test(sizes, are_trimmed_each_and_tell_whether_to_look_again)
+{
+	struct gy_sizes sizes;
+
+	gy_sizes_init(&sizes, "test");
+	for (uint8_t i = 0; i < GY_SIZES_COUNT; i++) {
+		for (uint32_t k = 0; k < 20; k++) {
+			objects[k] = gy_sizes_get(&sizes, (size_t)64 << i, i);
+		}
+		for (uint32_t k = 0; k < 20; k++) {
+			gy_sizes_put(&sizes, objects[k], i);
+		}
+	}
+	cr_assert(gy_sizes_trim(&sizes, 10));
+	gy_sizes_put(&sizes, gy_sizes_get(&sizes, 64, 0), 0);
+	cr_assert(gy_sizes_trim(&sizes, 10), "one of them was used");
+	cr_assert_gt(sizes.pools[0].total, 10);
+	cr_assert_eq(sizes.pools[1].total, 10);
+	cr_assert_not(gy_sizes_trim(&sizes, 10));
+	cr_assert_eq(sizes.pools[0].total, 10);
+	cr_assert_eq(gy_sizes_fini(&sizes), 0);
+}

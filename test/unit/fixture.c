@@ -1,0 +1,238 @@
+/*
+ * The system that a test plays its script on, and what is asserted of it in the end.
+ */
+#include "fixture.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+
+enum { HANG_SECONDS = 30 };
+
+struct fixture fixture;
+char traced[4096];
+
+static uint32_t traced_count;
+
+/* ---- hooks ---- */
+
+static void logged(enum gyre_log_level level, const char *message, void *arg)
+{
+	(void)arg;
+	if (level >= GYRE_LOG_ERROR) {
+		(void)gy_fetch_add(&fixture.errors, 1);
+	} else if (level == GYRE_LOG_WARNING) {
+		(void)gy_fetch_add(&fixture.warnings, 1);
+	}
+	(void)snprintf(fixture.line, sizeof(fixture.line), "%s", message);
+}
+
+static void lost(const struct gyre_type *type, struct gyre_address from, struct gyre_address to,
+		 enum gyre_drop reason, void *arg)
+{
+	uint32_t place = gy_fetch_add(&fixture.letters_count, 1);
+
+	expect(arg == &fixture);
+	(void)gy_fetch_add(&fixture.lost[reason], 1);
+	if (place < FIXTURE_LETTERS_MAX) {
+		fixture.letters[place] = (struct letter){ type->id, from, to, reason };
+	}
+}
+
+void fixture_failed(const char *what)
+{
+	const char *none = NULL;
+
+	if (__atomic_compare_exchange_n(&fixture.failure, &none, what, false, __ATOMIC_SEQ_CST,
+					__ATOMIC_SEQ_CST)) {
+		(void)fprintf(stderr, "expected: %s\n", what);
+	}
+}
+
+void trace(char what)
+{
+	uint32_t place = gy_fetch_add(&traced_count, 1);
+
+	if (place < sizeof(traced) - 1) {
+		traced[place] = what;
+	}
+}
+
+/* ---- life ---- */
+
+int descriptors_open(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	int count = -1; /* for the folder itself */
+
+	cr_assert_not_null(folder);
+	while (readdir(folder) != NULL) {
+		count++;
+	}
+	(void)closedir(folder);
+	return count;
+}
+
+void fixture_open_with(const struct gyre_system_options *options)
+{
+	struct gyre_system_options mine = *options;
+
+	fixture.descriptors = descriptors_open();
+	mine.log = logged;
+	mine.log_arg = &fixture;
+	mine.dead_letter = lost;
+	mine.dead_letter_arg = &fixture;
+	(void)alarm(HANG_SECONDS);
+	cr_assert_eq(gyre_system_create(&mine, &fixture.system), 0, "%s", fixture.line);
+}
+
+void fixture_open(uint32_t loops)
+{
+	const struct gyre_system_options options = { .loops = loops };
+
+	fixture_open_with(&options);
+}
+
+void fixture_run(void)
+{
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	cr_assert_eq(gyre_system_wait(fixture.system), 0);
+}
+
+static void assert_nothing_vanished(void)
+{
+	const struct gyre_counters *counters = &fixture.counters;
+	uint64_t ends = counters->handled;
+
+	for (uint32_t i = 0; i < GYRE_DROP_COUNT; i++) {
+		ends += counters->dropped[i];
+		cr_assert_eq(fixture.lost[i], counters->dropped[i],
+			     "%u letters were lost for reason %s, and %lu are counted",
+			     fixture.lost[i], gyre_drop_name((enum gyre_drop)i),
+			     counters->dropped[i]);
+	}
+	cr_assert_eq(counters->sent, ends, "%lu were sent, and %lu were handled or lost",
+		     counters->sent, ends);
+	cr_assert_eq(counters->spawned, counters->stopped);
+}
+
+void fixture_close(void)
+{
+	gyre_system_stop(fixture.system);
+	(void)gyre_system_start(fixture.system); /* to be taken down in good order also without a run */
+	cr_assert_eq(gyre_system_wait(fixture.system), 0);
+	(void)gyre_system_counters(fixture.system, &fixture.counters);
+	gyre_system_destroy(fixture.system);
+	fixture.system = NULL;
+	(void)alarm(0);
+	cr_assert_null(fixture.failure, "%s", fixture.failure);
+	cr_assert_eq(fixture.errors, 0, "%s", fixture.line);
+	assert_nothing_vanished();
+	cr_assert_eq(descriptors_open(), fixture.descriptors);
+}
+
+void play_with(const struct gyre_system_options *options, gyre_handler_fn script)
+{
+	struct gyre_class class = {
+		.name = "script",
+		.frame_bytes = FIXTURE_FRAME_BYTES,
+		.mount = script,
+	};
+
+	fixture_open_with(options);
+	(void)spawn_outside(&class, 0);
+	fixture_run();
+	fixture_close();
+}
+
+void play(uint32_t loops, gyre_handler_fn script)
+{
+	const struct gyre_system_options options = { .loops = loops };
+
+	play_with(&options, script);
+}
+
+int fixture_end(struct gyre_stack *stack)
+{
+	gyre_system_stop(gyre_system_of(stack));
+	return gyre_return(stack);
+}
+
+/* ---- spawning and sending ---- */
+
+struct gyre_address spawn_on(struct gyre_stack *stack, const struct gyre_class *class,
+			     uint32_t loop)
+{
+	const struct gyre_spawn_options options = { .place = GYRE_PLACE_LOOP, .loop = loop };
+	struct gyre_address address = { 0 };
+
+	expect(gyre_spawn(stack, class, NULL, &options, &address) == 0);
+	return address;
+}
+
+struct gyre_address spawn_here(struct gyre_stack *stack, const struct gyre_class *class)
+{
+	struct gyre_address address = { 0 };
+
+	expect(gyre_spawn(stack, class, NULL, NULL, &address) == 0);
+	return address;
+}
+
+struct gyre_address spawn_outside(const struct gyre_class *class, uint32_t loop)
+{
+	const struct gyre_spawn_options options = { .place = GYRE_PLACE_LOOP, .loop = loop };
+	struct gyre_address address = { 0 };
+
+	expect(gyre_system_spawn(fixture.system, class, NULL, &options, &address) == 0);
+	return address;
+}
+
+int notify_outside(struct gyre_address to, uint64_t value)
+{
+	return gyre_system_notify(fixture.system, to,
+				  gyre_system_new(fixture.system, number, value));
+}
+
+/* ---- classes ---- */
+
+static int add(struct gyre_stack *stack)
+{
+	const struct number *question = gyre_message(stack, number);
+
+	expect(question != NULL);
+	return gyre_reply(stack, gyre_new(stack, number, question->value + 1));
+}
+
+const struct gyre_class adder_class = { .name = "adder", .behaviour.ask = add };
+
+static int ignore(struct gyre_stack *stack)
+{
+	return gyre_return(stack);
+}
+
+const struct gyre_class sink_class = {
+	.name = "sink",
+	.behaviour = { .notice = ignore, .ask = ignore, .event = ignore },
+};
+
+struct mute_frame {
+	struct gyre_future never;
+};
+
+static int keep_waiting(struct gyre_stack *stack)
+{
+	struct mute_frame *frame = (struct mute_frame *)gyre_frame(stack);
+
+	expect(gyre_stack_state(stack) == 0);
+	expect(gyre_sleep(stack, GYRE_FOREVER, &frame->never) == 0);
+	return gyre_suspend(stack, 1);
+}
+
+const struct gyre_class mute_class = {
+	.name = "mute",
+	.frame_bytes = sizeof(struct mute_frame),
+	.behaviour.ask = keep_waiting,
+};
