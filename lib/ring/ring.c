@@ -12,6 +12,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -99,6 +100,7 @@ int gy_ring_create(const struct gy_ring_options *options, struct gy_ring **ret_r
 		return gy_ring_refused(options->log, -ENOMEM);
 	}
 	ring->log = options->log;
+	ring->flag_fd = -1;
 	r = init(ring, options);
 	if (r < 0) {
 		gy_memory_put(ring);
@@ -130,6 +132,9 @@ void gy_ring_destroy(struct gy_ring *ring)
 	io_uring_queue_exit(&ring->uring);
 	gy_ring_buffers_fini(&ring->buffers);
 	gy_ring_waker_fini(ring);
+	if (ring->flag_fd >= 0) {
+		(void)close(ring->flag_fd);
+	}
 	gy_memory_put(ring);
 }
 
@@ -150,6 +155,13 @@ static void register_ring(struct gy_ring *ring)
 	}
 }
 
+/* The kernel writes there when completions come or are flagged. */
+static int flag_by_descriptor(struct gy_ring *ring)
+{
+	ring->flag_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return ring->flag_fd < 0 ? -errno : io_uring_register_eventfd(&ring->uring, ring->flag_fd);
+}
+
 int gy_ring_enable(struct gy_ring *ring)
 {
 	int r;
@@ -163,6 +175,10 @@ int gy_ring_enable(struct gy_ring *ring)
 	ring->enabled = true;
 	ring->owner = gettid();
 	register_ring(ring);
+	r = gy_sanitize_valgrind() ? flag_by_descriptor(ring) : 0;
+	if (r < 0) {
+		return r;
+	}
 	gy_ring_waker_arm(ring);
 	r = gy_ring_submit(ring);
 	return r < 0 ? r : 0;
@@ -243,18 +259,23 @@ static int submit_and_look(struct gy_ring *ring)
 /* Waits in a call that valgrind knows, see sanitize.h. */
 static GY_COLD int submit_and_poll(struct gy_ring *ring, uint64_t timeout_ns)
 {
-	struct pollfd ready = { .fd = ring->uring.ring_fd, .events = POLLIN };
+	struct pollfd flagged = { .fd = ring->flag_fd, .events = POLLIN };
 	struct timespec timeout = {
 		.tv_sec = (time_t)(timeout_ns / UINT64_C(1000000000)),
 		.tv_nsec = (long)(timeout_ns % UINT64_C(1000000000)),
 	};
-	int r = submit_and_look(ring);
+	eventfd_t count;
+	int submitted;
+	int r;
 
-	if (r < 0 || completions_there(ring)) {
-		return r;
+	(void)eventfd_read(ring->flag_fd, &count);
+	submitted = submit_and_look(ring);
+	if (submitted < 0 || completions_there(ring)) {
+		return submitted;
 	}
-	(void)ppoll(&ready, 1, timeout_ns > timeout_ns_max ? NULL : &timeout, NULL);
-	return submit_and_look(ring);
+	(void)ppoll(&flagged, 1, timeout_ns > timeout_ns_max ? NULL : &timeout, NULL);
+	r = submit_and_look(ring);
+	return r < 0 ? r : submitted;
 }
 
 static int submit_and_block(struct gy_ring *ring, uint64_t timeout_ns)
@@ -263,7 +284,7 @@ static int submit_and_block(struct gy_ring *ring, uint64_t timeout_ns)
 	struct io_uring_getevents_arg arg = { .ts = (uint64_t)(uintptr_t)&timeout };
 
 	gy_count(&ring->counters.blocked, 1);
-	if (gy_unlikely(gy_sanitize_valgrind())) {
+	if (gy_unlikely(ring->flag_fd >= 0)) {
 		return submit_and_poll(ring, timeout_ns);
 	}
 	if (timeout_ns > timeout_ns_max) {

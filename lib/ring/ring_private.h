@@ -52,6 +52,7 @@ struct gy_ring {
 	struct gy_ring_features features;
 	const struct gy_log *log;
 	int wake_fd;
+	int flag_fd; /* under valgrind, an eventfd by which to wait; else -1 */
 	pid_t owner; /* the thread that enabled the ring */
 };
 
