@@ -13,7 +13,7 @@
 #include "load_client.h"
 
 enum {
-	SAMPLE_HZ = 2000,
+	SAMPLE_HZ = 5000,
 	DRAIN_NS = 2000000000,
 };
 

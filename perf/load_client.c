@@ -14,46 +14,21 @@
  */
 #include "load_client.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "common/cpu.h"
 
 enum {
-	PATTERN_BYTES = 65521, /* a prime: no request size divides it */
-	BUFFER_COUNT = 1024,
-	BUFFER_BYTES = 16 * 1024,
-	SCRATCH_BYTES = 1024 * 1024,
-	SUBMISSIONS = 1024,
-	COMPLETIONS = 8192,
 	BLOCK_NS = 10 * 1000 * 1000,
 	OP_SEND = 1, /* in the low bit of user_data; 0 is a receive */
-};
-
-struct load_connection {
-	int fd;
-	uint32_t start; /* its place in the pattern */
-	uint64_t sent_bytes;
-	uint64_t received_bytes;
-	uint32_t unsent; /* requests that wait for the send under way */
-	uint32_t oldest; /* index into @started_ns */
-	bool sending;
-	bool broken;
-	uint64_t started_ns[]; /* of the requests under way, @depth of them */
 };
 
 static const char *pattern_at(const struct load_client *client,
 			      const struct load_connection *connection, uint64_t offset)
 {
-	return client->pattern + (connection->start + offset) % PATTERN_BYTES;
+	return client->pattern + (connection->start + offset) % LOAD_PATTERN_BYTES;
 }
 
 static struct io_uring_sqe *request(struct load_client *client)
@@ -165,17 +140,6 @@ static void replied(struct load_client *client, struct load_connection *connecti
 	}
 }
 
-static void give_buffer(struct load_client *client, uint16_t buffer)
-{
-	bool verify = client->settings.verify;
-
-	io_uring_buf_ring_add(client->buffers,
-			      client->memory + (verify ? (size_t)buffer * BUFFER_BYTES : 0),
-			      verify ? BUFFER_BYTES : SCRATCH_BYTES, buffer,
-			      io_uring_buf_ring_mask(BUFFER_COUNT), 0);
-	io_uring_buf_ring_advance(client->buffers, 1);
-}
-
 static void received(struct load_client *client, struct load_connection *connection,
 		     const struct io_uring_cqe *cqe)
 {
@@ -183,10 +147,11 @@ static void received(struct load_client *client, struct load_connection *connect
 		uint16_t buffer = (uint16_t)(cqe->flags >> IORING_CQE_BUFFER_SHIFT);
 
 		if (!connection->broken) {
-			replied(client, connection, client->memory + (size_t)buffer * BUFFER_BYTES,
+			replied(client, connection,
+				client->memory + (size_t)buffer * LOAD_BUFFER_BYTES,
 				(uint32_t)cqe->res);
 		}
-		give_buffer(client, buffer);
+		load_client_give_buffer(client, buffer);
 	} else if (cqe->res != -ENOBUFS) {
 		fail(client, connection);
 	}
@@ -284,149 +249,4 @@ void load_client_reset(struct load_client *client)
 {
 	client->counts = (struct load_counts){ 0 };
 	perf_histogram_init(&client->latency);
-}
-
-static int open_connection(struct load_client *client, uint32_t index)
-{
-	const struct load_settings *settings = &client->settings;
-	struct sockaddr_in address = {
-		.sin_family = AF_INET,
-		.sin_port = htons(settings->port),
-	};
-	struct load_connection *connection;
-	int on = 1;
-
-	if (inet_pton(AF_INET, settings->host, &address.sin_addr) != 1) {
-		return -EINVAL;
-	}
-	connection = calloc(1, sizeof(*connection) + settings->depth * sizeof(uint64_t));
-	if (connection == NULL) {
-		return -ENOMEM;
-	}
-	client->connections[index] = connection;
-	connection->start = (uint32_t)((uint64_t)index * 7919 % PATTERN_BYTES);
-	connection->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (connection->fd < 0 ||
-	    setsockopt(connection->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) < 0 ||
-	    connect(connection->fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
-		return -errno;
-	}
-	client->open++;
-	return 0;
-}
-
-static void *map(size_t bytes)
-{
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-
-	return memory == MAP_FAILED ? NULL : memory;
-}
-
-static int make_buffers(struct load_client *client)
-{
-	const struct load_settings *settings = &client->settings;
-	size_t bytes = (size_t)settings->size_bytes * settings->depth;
-	uint32_t random = 1;
-
-	bytes = PATTERN_BYTES + (bytes > BUFFER_BYTES ? bytes : BUFFER_BYTES);
-	client->connections = calloc(settings->connections, sizeof(client->connections[0]));
-	client->buffers = map(BUFFER_COUNT * sizeof(struct io_uring_buf));
-	client->memory = map((size_t)BUFFER_COUNT * BUFFER_BYTES);
-	client->pattern = malloc(bytes);
-	if (client->connections == NULL || client->buffers == NULL || client->memory == NULL ||
-	    client->pattern == NULL) {
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < bytes; i++) {
-		random = random * 1664525 + 1013904223;
-		client->pattern[i] = i < PATTERN_BYTES ? (char)(random >> 24)
-						       : client->pattern[i - PATTERN_BYTES];
-	}
-	return 0;
-}
-
-static int make_ring(struct load_client *client)
-{
-	struct io_uring_params params = {
-		.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
-			 IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_COOP_TASKRUN |
-			 IORING_SETUP_CQSIZE | IORING_SETUP_SUBMIT_ALL,
-		.cq_entries = COMPLETIONS,
-	};
-	struct io_uring_buf_reg registration = {
-		.ring_addr = (uint64_t)(uintptr_t)client->buffers,
-		.ring_entries = BUFFER_COUNT,
-	};
-	int r = io_uring_queue_init_params(SUBMISSIONS, &client->ring, &params);
-
-	if (r < 0) {
-		return r;
-	}
-	r = io_uring_register_ring_fd(&client->ring);
-	if (r >= 0) {
-		r = io_uring_register_buf_ring(&client->ring, &registration, 0);
-	}
-	if (r < 0) {
-		return r;
-	}
-	io_uring_buf_ring_init(client->buffers);
-	for (uint32_t buffer = 0; buffer < BUFFER_COUNT; buffer++) {
-		give_buffer(client, (uint16_t)buffer);
-	}
-	return 0;
-}
-
-int load_client_create(const struct load_settings *settings, struct load_client **ret_client)
-{
-	struct load_client *client = calloc(1, sizeof(*client));
-	int r;
-
-	if (client == NULL) {
-		return -ENOMEM;
-	}
-	client->settings = *settings;
-	client->ring.ring_fd = -1;
-	load_client_reset(client);
-	r = make_buffers(client);
-	if (r == 0) {
-		r = make_ring(client);
-	}
-	for (uint32_t i = 0; r == 0 && i < settings->connections; i++) {
-		r = open_connection(client, i);
-	}
-	if (r < 0) {
-		load_client_destroy(client);
-		return r;
-	}
-	*ret_client = client;
-	return 0;
-}
-
-void load_client_destroy(struct load_client *client)
-{
-	if (client == NULL) {
-		return;
-	}
-	for (uint32_t i = 0; client->connections != NULL && i < client->settings.connections; i++) {
-		struct load_connection *connection = client->connections[i];
-
-		if (connection != NULL) {
-			shutdown(connection->fd, SHUT_RDWR);
-			close(connection->fd);
-			free(connection);
-		}
-	}
-	if (client->ring.ring_fd >= 0) {
-		io_uring_queue_exit(&client->ring);
-	}
-	free(client->connections);
-	free(client->pattern);
-	if (client->buffers != NULL) {
-		munmap(client->buffers, BUFFER_COUNT * sizeof(struct io_uring_buf));
-	}
-	if (client->memory != NULL) {
-		munmap(client->memory, (size_t)BUFFER_COUNT * BUFFER_BYTES);
-	}
-	free(client);
 }

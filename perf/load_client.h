@@ -11,7 +11,10 @@
 #include "common/histogram.h"
 #include "common/uring.h"
 
-struct load_connection;
+enum {
+	LOAD_PATTERN_BYTES = 65521, /* a prime: no request size divides it */
+	LOAD_BUFFER_BYTES = 16 * 1024,
+};
 
 struct load_settings {
 	const char *host; /* an IPv4 address */
@@ -28,6 +31,18 @@ struct load_counts {
 	uint64_t errors;       /* connections that broke, and bytes that were wrong */
 	uint64_t idle_ns;      /* time in turns that had nothing to do */
 	uint64_t system_calls; /* io_uring_enter */
+};
+
+struct load_connection {
+	int fd;
+	uint32_t start; /* its place in the pattern */
+	uint64_t sent_bytes;
+	uint64_t received_bytes;
+	uint32_t unsent; /* requests that wait for the send under way */
+	uint32_t oldest; /* index into @started_ns */
+	bool sending;
+	bool broken;
+	uint64_t started_ns[]; /* of the requests under way, @depth of them */
 };
 
 struct load_client {
@@ -48,6 +63,9 @@ struct load_client {
 /* Connects. 0 or a negative errno. */
 int load_client_create(const struct load_settings *settings, struct load_client **ret_client);
 void load_client_destroy(struct load_client *client);
+
+/* Puts a receive buffer into the ring, at first or again. */
+void load_client_give_buffer(struct load_client *client, uint16_t buffer);
 
 /* Sends the first requests of every connection. */
 void load_client_start(struct load_client *client);

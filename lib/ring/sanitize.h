@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "gyre_config.h"
+
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define GY_SANITIZE_ADDRESS 1
@@ -23,7 +25,8 @@
 #include <sanitizer/asan_interface.h>
 #define GY_SANITIZE_GIVE(p, n) ASAN_UNPOISON_MEMORY_REGION((p), (n))
 #define GY_SANITIZE_TAKE(p, n) ASAN_POISON_MEMORY_REGION((p), (n))
-#elif defined(__has_include)
+#elif defined(__has_include) && GY_ASSERT_LEVEL >= 2
+/* Even outside of valgrind its requests cost a few instructions for each receive. */
 #if __has_include(<valgrind/memcheck.h>)
 #include <valgrind/memcheck.h>
 #define GY_SANITIZE_GIVE(p, n) (void)VALGRIND_MAKE_MEM_DEFINED((p), (n))
