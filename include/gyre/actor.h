@@ -22,8 +22,8 @@ GYRE_BEGIN_DECLS
  * for a message is the one that does not return from gyre_suspend().
  *
  * Returns 0 when the message is done, what gyre_suspend() returned to wait for promises, or a
- * negative errno: the message has failed, which an asker gets as the answer and a notice leaves in
- * the log.
+ * negative errno: the message has failed, which an asker gets as the answer, and for a notice or an
+ * event the strategy of the class deals with.
  */
 typedef int (*gyre_handler_fn)(struct gyre_stack *stack);
 
@@ -49,6 +49,45 @@ struct gyre_behaviour {
 };
 
 /**
+ * gyre_filter_fn - chooses messages of an actor
+ * @type: of the message
+ * @message: its payload
+ *
+ * Runs just before the message's handler would, in the same phase; it is not re-entered, and there
+ * is no last call.
+ *
+ * Returns whether the message is of the kind that the class's field asks for.
+ */
+typedef bool (*gyre_filter_fn)(const struct gyre_type *type, const void *message);
+
+/**
+ * enum gyre_strategy - what becomes of an actor of which a notice or an event has failed
+ * @GYRE_STRATEGY_RESTART: its restart hooks run; address, state and mailboxes stay
+ * @GYRE_STRATEGY_IGNORE: it goes on with the next message
+ * @GYRE_STRATEGY_STOP: it stops, as by gyre_stop()
+ * @GYRE_STRATEGY_SHUT_DOWN: the system stops, as by gyre_system_stop()
+ *
+ * A failed ask is the asker's to deal with: the actor goes on. A failed mount stops the actor.
+ */
+enum gyre_strategy {
+	GYRE_STRATEGY_RESTART,
+	GYRE_STRATEGY_IGNORE,
+	GYRE_STRATEGY_STOP,
+	GYRE_STRATEGY_SHUT_DOWN,
+};
+
+/**
+ * struct gyre_mailbox_mark - the event that waiting mail has crossed a mark of its class
+ * @waiting: asks and notices that wait
+ * @high: true when there are now @mailbox_high of them, false when there are @mailbox_low again
+ */
+struct gyre_mailbox_mark {
+	uint32_t waiting;
+	bool high;
+};
+GYRE_MESSAGE(gyre_mailbox_mark, 0x07);
+
+/**
  * struct gyre_class - what all actors of one kind share; must outlive them
  * @name: for logs
  * @state_bytes: of each actor's state, zeroed at first, at most 16 MiB
@@ -56,6 +95,21 @@ struct gyre_behaviour {
  * @behaviour: the first behaviour
  * @mount: the first call, its message the argument of gyre_spawn(); a failure stops the actor
  * @clean: the last call
+ * @barrier: chooses asks and notices from whose dispatch until the end of their own stack no other
+ *   ask or notice of the actor is dispatched; NULL for none
+ * @mailbox_limit: asks and notices that may wait; one more is refused with -ENOBUFS. 0 for no limit
+ * @mailbox_high: waiting asks and notices at which the actor gets struct gyre_mailbox_mark, at most
+ *   @mailbox_limit; 0 for never
+ * @mailbox_low: at which it gets another, below @mailbox_high
+ * @strategy: what a failed notice or event leads to
+ * @before_restart: the first of a restart's three calls, after the timers have been stopped and the
+ *   behaviour is the class's again; each may be NULL, and if one fails the actor stops
+ * @restart: the second, to bring the state in order
+ * @after_restart: the third
+ * @restarts_max: restarts within @restart_window_ns; one more stops the actor. 0 for no limit
+ * @restart_window_ns: 0 for a minute
+ * @restart_delay_ns: from a failure to its restart, doubled by each restart within the window up to
+ *   64 times; mail waits meanwhile. 0 for at once
  */
 struct gyre_class {
 	const char *name;
@@ -64,6 +118,17 @@ struct gyre_class {
 	struct gyre_behaviour behaviour;
 	gyre_handler_fn mount;
 	gyre_clean_fn clean;
+	gyre_filter_fn barrier;
+	uint32_t mailbox_limit;
+	uint32_t mailbox_high;
+	uint32_t mailbox_low;
+	enum gyre_strategy strategy;
+	gyre_handler_fn before_restart;
+	gyre_handler_fn restart;
+	gyre_handler_fn after_restart;
+	uint32_t restarts_max;
+	uint64_t restart_window_ns;
+	uint64_t restart_delay_ns;
 };
 
 /**
@@ -144,6 +209,7 @@ GYRE_API int gyre_system_spawn(struct gyre_system *system, const struct gyre_cla
  *
  * Return: 0, or a negative errno, and then @mail is with the dead letters.
  * Errors:
+ *   -ENOBUFS  the receiver's mailbox holds its limit (known at once only on the same loop)
  *   -ENOMEM  @mail is NULL: gyre_new() had no memory
  *   -ESRCH   the receiver has stopped (known at once only on the same loop)
  * Ownership: @mail is taken, whatever is returned.
@@ -151,6 +217,23 @@ GYRE_API int gyre_system_spawn(struct gyre_system *system, const struct gyre_cla
  * Since: 0.1
  */
 GYRE_API int gyre_notify(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail *mail);
+
+/**
+ * gyre_notify_self_first() - puts a notice before all others that wait for the running actor
+ * @stack: the stack of the running handler
+ * @mail: the notice
+ *
+ * For what must come before any user's message, as an authentication after a connect. The limit of
+ * the mailbox does not apply.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -ENOMEM  @mail is NULL: gyre_new() had no memory
+ * Ownership: @mail is taken, whatever is returned.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_notify_self_first(struct gyre_stack *stack, struct gyre_mail *mail);
 
 /**
  * gyre_system_notify() - sends a notice from outside of any actor

@@ -14,6 +14,7 @@ struct gyre_system;
 /**
  * enum gyre_drop - why a message was not handled
  * @GYRE_DROP_NO_ACTOR: its receiver had stopped, or never was
+ * @GYRE_DROP_MAILBOX_FULL: its receiver had as many waiting as its class allows
  * @GYRE_DROP_STOPPED: it waited for an actor that then stopped
  * @GYRE_DROP_SHUTDOWN: the system was stopping
  * @GYRE_DROP_UNHANDLED: the behaviour has no handler for its kind
@@ -25,6 +26,7 @@ struct gyre_system;
  */
 enum gyre_drop {
 	GYRE_DROP_NO_ACTOR,
+	GYRE_DROP_MAILBOX_FULL,
 	GYRE_DROP_STOPPED,
 	GYRE_DROP_SHUTDOWN,
 	GYRE_DROP_UNHANDLED,
@@ -42,6 +44,7 @@ enum gyre_drop {
  * @handled: of these, given to a handler or to a promise
  * @dropped: of these, lost, by reason
  * @failed: handlers that returned an error
+ * @restarted: actors restarted after a failure
  * @spawned: actors made
  * @stopped: actors gone
  * @turns: iterations of loops
@@ -63,6 +66,7 @@ struct gyre_counters {
 	uint64_t handled;
 	uint64_t dropped[GYRE_DROP_COUNT];
 	uint64_t failed;
+	uint64_t restarted;
 	uint64_t spawned;
 	uint64_t stopped;
 	uint64_t turns;

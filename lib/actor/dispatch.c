@@ -21,6 +21,24 @@ static void handled(struct pass *pass)
 	pass->budget--;
 }
 
+/*
+ * Runs a message that may be a barrier. One that ends at once has been alone anyway; one that waits
+ * closes the lanes until its own stack ends.
+ */
+static inline void call(struct pass *pass, struct gy_stack *stack)
+{
+	gyre_filter_fn barrier = pass->house->class->barrier;
+	bool is_barrier =
+		gy_unlikely(barrier != NULL) && barrier(stack->head.type, stack->head.message);
+
+	handled(pass);
+	gy_stack_call(stack);
+	if (is_barrier && stack->suspended) {
+		pass->house->barrier = stack;
+		pass->house->closed |= GY_CLOSED_BY_BARRIER;
+	}
+}
+
 /* Ends a mail whose kind the present behaviour has no handler for. */
 static void unhandled(struct pass *pass, struct gyre_mail *mail)
 {
@@ -52,7 +70,7 @@ static inline void run_notice(struct pass *pass, struct gyre_mail *mail)
 	struct gy_stack *stack;
 
 	if (gy_unlikely(mail->type == &gy_type_poison)) {
-		pass->house->stop = true;
+		gy_house_close(pass->house);
 		handled(pass);
 		gy_mail_put(pass->home, mail);
 		return;
@@ -63,8 +81,7 @@ static inline void run_notice(struct pass *pass, struct gyre_mail *mail)
 	}
 	stack = begin(pass, mail, handler);
 	if (gy_likely(stack != NULL)) {
-		handled(pass);
-		gy_stack_call(stack);
+		call(pass, stack);
 	}
 }
 
@@ -87,8 +104,7 @@ static inline void run_ask(struct pass *pass, struct gyre_mail *mail)
 	if (gy_likely(stack != NULL)) {
 		stack->ask = true;
 		stack->dirty = true;
-		handled(pass);
-		gy_stack_call(stack);
+		call(pass, stack);
 	}
 }
 
@@ -148,7 +164,7 @@ run_lane_of(struct pass *pass, enum gy_lane lane, struct gy_node *first, struct 
 	struct gy_node *node = first;
 	uint32_t before = pass->budget;
 
-	while (node != NULL && pass->budget > 0 && !house->stop) {
+	while (node != NULL && pass->budget > 0 && (house->closed & (1U << lane)) == 0) {
 		struct gy_node *next = node->next;
 
 		if (next != NULL) {
@@ -161,6 +177,8 @@ run_lane_of(struct pass *pass, enum gy_lane lane, struct gy_node *first, struct 
 		house->replies -= before - pass->budget;
 	} else if (lane == GY_LANE_EVENT) {
 		house->events -= before - pass->budget;
+	} else if (gy_unlikely(house->limit != 0)) {
+		gy_house_count_down(house, before - pass->budget);
 	}
 	if (gy_unlikely(node != NULL)) {
 		gy_house_put_back(house, lane, node, last);
@@ -210,7 +228,8 @@ static __attribute__((noinline)) void run_many_lanes(struct pass *pass, uint32_t
 
 static inline void run_lanes(struct pass *pass)
 {
-	uint32_t taken = pass->house->pending & (GY_PENDING_CHANNELS - 1U);
+	const struct gy_house *house = pass->house;
+	uint32_t taken = house->pending & ~house->closed & (GY_PENDING_CHANNELS - 1U);
 
 	if (gy_likely(taken != 0 && (taken & (taken - 1)) == 0)) {
 		enum gy_lane lane = (enum gy_lane)__builtin_ctz(taken);
@@ -246,22 +265,25 @@ void gy_house_run(struct gy_loop *loop, struct gy_job *job)
 	struct pass pass = { home, house, home->options.run_budget, 0 };
 
 	house->status = GY_HOUSE_SCHEDULED;
-	if (gy_likely(!house->stop)) {
+	if (gy_likely(!gy_house_is_stopped(house))) {
 		house->status = GY_HOUSE_RUNNING;
 		run_lanes(&pass);
 		gy_count(&home->counters.handled, pass.handled);
 	}
-	if (gy_unlikely(house->pending & GY_PENDING_CHANNELS) && !house->stop) {
+	if (gy_unlikely((house->pending & ~house->closed & GY_PENDING_CHANNELS) != 0)) {
 		run_channels(&pass);
 	}
-	if (gy_unlikely(house->stop)) {
+	if (gy_unlikely(house->restart != NULL)) {
+		gy_house_restart(house);
+	}
+	if (gy_unlikely(gy_house_is_stopped(house))) {
 		gy_house_stop(house);
 		return;
 	}
 	house->high = house->replies > home->options.high_replies ||
 		      house->events > home->options.high_events || house->promises.count == 0;
 	house->status = GY_HOUSE_WAITING;
-	if (house->pending != 0) {
+	if (gy_house_can_run(house)) {
 		gy_house_ready(house);
 	}
 }

@@ -13,6 +13,8 @@
 #include <gyre/stack.h>
 #include <gyre/timer.h>
 
+#include <errno.h>
+
 #include "actor/mail.h"
 #include "base/table.h"
 
@@ -33,13 +35,20 @@ enum gy_house_status {
 /* What is waiting, a bit each: a lane, or work of the channel floor. */
 enum { GY_PENDING_CHANNELS = 1 << GY_LANES };
 
+/* Why lanes are closed. A stop closes all for ever and is checked after each message. */
+enum {
+	GY_CLOSED_BY_BARRIER = 1 << GY_LANE_ASK | 1 << GY_LANE_NOTICE,
+	GY_CLOSED_BY_RESTART = (GY_PENDING_CHANNELS << 1) - 1,
+	GY_CLOSED_BY_STOP = 0xff,
+};
+
 struct gy_house {
 	struct gy_job job;
 	struct gy_node *lanes[GY_LANES]; /* each the last of a ring, NULL when empty */
 	uint8_t pending;
 	uint8_t status; /* enum gy_house_status */
 	bool high;
-	bool stop; /* asked to stop: checked after each message */
+	uint8_t closed; /* what does not run at present, a bit each as in @pending; see below */
 	struct gy_origin self;
 
 	void *state;
@@ -51,12 +60,16 @@ struct gy_house {
 
 	uint32_t replies; /* waiting, exceptions included */
 	uint32_t events;
+	uint32_t limit;	     /* of @waiting; 0 for none, and then they are not counted */
+	uint32_t waiting;    /* asks and notices */
 	uint8_t stack_class; /* of gy_sizes, for its stacks */
 	bool channels_actor;
-	uint16_t reserved;
-	struct gy_list suspended; /* stacks */
-	struct gy_table *timers;  /* by key; NULL until the first */
-	void *channels;		  /* the channel floor's */
+	bool above_mark;	    /* told so by gyre_mailbox_mark */
+	struct gy_stack *barrier;   /* whose end opens the mailbox again */
+	struct gy_restart *restart; /* NULL until the first failure */
+	struct gy_list suspended;   /* stacks */
+	struct gy_table *timers;    /* by key; NULL until the first */
+	void *channels;		    /* the channel floor's */
 };
 
 _Static_assert(sizeof(struct gy_house) <= 192, "a million idle actors must stay under 300 MB");
@@ -80,6 +93,7 @@ struct gy_actor_counters {
 	uint64_t handled;
 	uint64_t dropped[GYRE_DROP_COUNT];
 	uint64_t failed;
+	uint64_t restarted;
 	uint64_t spawned;
 	uint64_t stopped;
 };
@@ -124,6 +138,7 @@ struct gy_home_options {
 	struct gyre_system *system;
 	gy_dead_letter_fn dead_letter;			   /* may be NULL */
 	uint16_t (*next_loop)(struct gyre_system *system); /* round robin */
+	void (*shut_down)(struct gyre_system *system);
 };
 
 struct gy_home {
@@ -216,10 +231,39 @@ static inline void gy_house_ready(struct gy_house *house)
 	}
 }
 
-static inline void gy_house_wake(struct gy_house *house)
+/* For a cause that is a bit of @pending. */
+static inline void gy_house_wake(struct gy_house *house, uint32_t cause)
 {
+	if (house->status == GY_HOUSE_WAITING && (house->closed & cause) == 0) {
+		gy_house_ready(house);
+	}
+}
+
+/* Whether something waits that may run. */
+static inline bool gy_house_can_run(const struct gy_house *house)
+{
+	return (house->pending & ~house->closed) != 0;
+}
+
+static inline bool gy_house_is_stopped(const struct gy_house *house)
+{
+	return house->closed == GY_CLOSED_BY_STOP;
+}
+
+/* It stops after the present message. */
+static inline void gy_house_close(struct gy_house *house)
+{
+	house->closed = GY_CLOSED_BY_STOP;
 	if (house->status == GY_HOUSE_WAITING) {
 		gy_house_ready(house);
+	}
+}
+
+/* Opens what nothing else keeps closed. */
+static inline void gy_house_open(struct gy_house *house)
+{
+	if (!gy_house_is_stopped(house)) {
+		house->closed = house->barrier == NULL ? 0 : GY_CLOSED_BY_BARRIER;
 	}
 }
 
@@ -241,7 +285,7 @@ static inline void gy_house_put(struct gy_house *house, struct gyre_mail *mail, 
 	} else if (lane == GY_LANE_EVENT) {
 		house->high = ++house->events > house->home->options.high_events || house->high;
 	}
-	gy_house_wake(house);
+	gy_house_wake(house, 1U << lane);
 }
 
 /* Takes a whole lane, as a list that ends in NULL; @ret_last is its end. */
@@ -289,6 +333,14 @@ static inline void gy_mail_from(struct gyre_mail *mail, const struct gy_house *h
 	mail->from = house->self;
 }
 
+/*
+ * For a house with a limit: counts an ask or a notice that is about to be put, or drops it. Other
+ * lanes are never refused.
+ */
+bool gy_house_admit(struct gy_house *house, struct gyre_mail *mail, enum gy_lane lane);
+/* What a bounded house has handled, so that there is room again. */
+GY_COLD void gy_house_count_down(struct gy_house *house, uint32_t handled);
+
 /* The way to another loop, and whatever is out of the ordinary. */
 int gy_send_away(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail);
 
@@ -304,6 +356,9 @@ static inline int gy_send(struct gy_home *home, struct gyre_address to, struct g
 
 		if (gy_likely(house != NULL)) {
 			gy_count(&home->counters.sent, 1);
+			if (gy_unlikely(house->limit != 0) && !gy_house_admit(house, mail, lane)) {
+				return -ENOBUFS;
+			}
 			gy_house_put(house, mail, lane);
 			return 0;
 		}
@@ -340,6 +395,15 @@ void gy_house_mount(struct gy_loop *loop, struct gy_job *job);
 void gy_house_stop(struct gy_house *house);
 /* The channel floor has closed the last channel of a stopping house. */
 void gy_house_channels_closed(struct gy_house *house);
+
+/* ---- restart.c ---- */
+
+/* A notice or an event has failed: does what the strategy says, or has it done after the message.
+ */
+void gy_house_failed(struct gy_house *house);
+/* Between two messages: restarts, if that is due. */
+void gy_house_restart(struct gy_house *house);
+void gy_restart_fini(struct gy_house *house);
 
 /* ---- timer.c ---- */
 

@@ -29,6 +29,7 @@ static void install(struct gy_home *home, struct gy_house *house, const struct s
 	house->channels_actor = order->channels_actor;
 	house->stack_class = gy_sizes_class(sizeof(struct gy_stack) + order->class->frame_bytes);
 	house->high = true;
+	house->limit = order->class->mailbox_limit;
 	house->status = GY_HOUSE_MOUNTING;
 	home->houses++;
 	gy_count(&home->counters.spawned, 1);
@@ -63,7 +64,10 @@ void gy_spawn_arrived(struct gy_home *home, struct gyre_mail *mail)
 static bool class_is_valid(const struct gyre_class *class)
 {
 	return class != NULL && class->name != NULL && class->state_bytes <= STATE_BYTES_MAX &&
-	       class->frame_bytes <= FRAME_BYTES_MAX;
+	       class->frame_bytes <= FRAME_BYTES_MAX &&
+	       class->mailbox_high <= class->mailbox_limit &&
+	       (class->mailbox_high == 0 || class->mailbox_low < class->mailbox_high) &&
+	       (unsigned)class->strategy <= GYRE_STRATEGY_SHUT_DOWN;
 }
 
 static void fill_order(struct gyre_mail *mail, struct gyre_address to,
@@ -187,7 +191,7 @@ void gy_house_mount(struct gy_loop *loop, struct gy_job *job)
 	if (make_state(home, house) == 0) {
 		stack = house->class->mount == NULL ? NULL : gy_stack_scratch(home, house);
 	} else {
-		house->stop = true;
+		gy_house_close(house);
 	}
 	if (stack != NULL) {
 		stack->head.message = argument == NULL ? NULL : argument->payload;
@@ -202,13 +206,15 @@ void gy_house_mount(struct gy_loop *loop, struct gy_job *job)
 		}
 		gy_stack_call(stack);
 	} else {
-		house->stop = house->stop || house->class->mount != NULL;
+		if (house->class->mount != NULL) {
+			gy_house_close(house); /* it could not be called */
+		}
 		if (argument != NULL) {
 			gy_mail_put(home, argument);
 		}
 	}
 	house->status = GY_HOUSE_WAITING;
-	if (house->stop || house->pending != 0) {
+	if (gy_house_is_stopped(house) || gy_house_can_run(house)) {
 		gy_house_ready(house);
 	}
 }
@@ -253,6 +259,7 @@ static void finish(struct gy_home *home, struct gy_house *house)
 			       -ESHUTDOWN);
 	}
 	gy_timers_stop(house);
+	gy_restart_fini(house);
 	drop_lanes(home, house, last_address(house));
 	gy_table_fini(&house->promises, &home->parts);
 	if (house->class->clean != NULL) {

@@ -12,10 +12,15 @@ const struct gyre_type gy_type_stop = { "stop", 0x03, 0 };
 const struct gyre_type gy_type_poison = { "poison", 0x04, 0 };
 
 static const char *const drop_names[] = {
-	[GYRE_DROP_NO_ACTOR] = "no actor",    [GYRE_DROP_STOPPED] = "stopped",
-	[GYRE_DROP_SHUTDOWN] = "shutdown",    [GYRE_DROP_UNHANDLED] = "unhandled",
-	[GYRE_DROP_EXPIRED] = "expired",      [GYRE_DROP_LATE] = "late",
-	[GYRE_DROP_SECOND] = "second answer", [GYRE_DROP_CANCELLED] = "cancelled",
+	[GYRE_DROP_MAILBOX_FULL] = "mailbox full",
+	[GYRE_DROP_NO_ACTOR] = "no actor",
+	[GYRE_DROP_STOPPED] = "stopped",
+	[GYRE_DROP_SHUTDOWN] = "shutdown",
+	[GYRE_DROP_UNHANDLED] = "unhandled",
+	[GYRE_DROP_EXPIRED] = "expired",
+	[GYRE_DROP_LATE] = "late",
+	[GYRE_DROP_SECOND] = "second answer",
+	[GYRE_DROP_CANCELLED] = "cancelled",
 	[GYRE_DROP_NO_MEMORY] = "no memory",
 };
 _Static_assert(gy_countof(drop_names) == GYRE_DROP_COUNT, "each reason has a name");
@@ -62,11 +67,13 @@ static int put_here(struct gy_home *home, uint32_t slot, uint32_t cookie, struct
 			      mail);
 	}
 	if (gy_unlikely(mail->type == &gy_type_stop)) {
-		house->stop = true;
 		gy_count(&home->counters.handled, 1);
 		gy_mail_put(home, mail);
-		gy_house_wake(house);
+		gy_house_close(house);
 		return 0;
+	}
+	if (house->limit != 0 && !gy_house_admit(house, mail, gy_mail_lane(mail))) {
+		return -ENOBUFS;
 	}
 	gy_house_put(house, mail, gy_mail_lane(mail));
 	return 0;
@@ -140,6 +147,22 @@ int gyre_notify(struct gyre_stack *stack, struct gyre_address to, struct gyre_ma
 	mail->node.kind = GY_MAIL_NOTICE;
 	gy_mail_from(mail, s->house);
 	return gy_send(s->home, to, mail, GY_LANE_NOTICE);
+}
+
+int gyre_notify_self_first(struct gyre_stack *stack, struct gyre_mail *mail)
+{
+	struct gy_house *house = gy_stack_of(stack)->house;
+
+	if (mail == NULL) {
+		return -ENOMEM;
+	}
+	mail->node.kind = GY_MAIL_NOTICE;
+	gy_mail_from(mail, house);
+	gy_count(&house->home->counters.sent, 1);
+	house->waiting += house->limit != 0;
+	gy_house_put_back(house, GY_LANE_NOTICE, &mail->node, &mail->node);
+	gy_house_wake(house, 1U << GY_LANE_NOTICE);
+	return 0;
 }
 
 struct gyre_mail *gyre_mail_new(struct gyre_stack *stack, const struct gyre_type *type)

@@ -105,7 +105,12 @@ void gy_slots_release(struct gy_home *home, struct gy_house *house)
 	house->pending = 0;
 	house->status = GY_HOUSE_FREE;
 	house->high = false;
-	house->stop = false;
+	house->closed = 0;
+	house->limit = 0;
+	house->waiting = 0;
+	house->above_mark = false;
+	house->barrier = NULL;
+	house->restart = NULL;
 	house->state = NULL;
 	house->behaviour = NULL;
 	house->class = NULL;

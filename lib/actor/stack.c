@@ -53,6 +53,12 @@ static void clean(struct gy_stack *stack)
 	}
 	stack->suspended = false;
 	gy_list_remove(&stack->item);
+	if (stack->house->barrier == stack) {
+		stack->house->barrier = NULL;
+		if (stack->house->closed == GY_CLOSED_BY_BARRIER) {
+			stack->house->closed = 0;
+		}
+	}
 	if (stack->home->scratch[stack->size_class] == NULL) {
 		stack->home->scratch[stack->size_class] = stack;
 	} else {
@@ -60,20 +66,26 @@ static void clean(struct gy_stack *stack)
 	}
 }
 
+/* A failed ask is told to its asker; all else is the actor's own affair. */
 static void failed(struct gy_stack *stack, int error)
 {
 	struct gy_house *house = stack->house;
 	struct gy_home *home = stack->home;
+	const char *message = stack->head.type == NULL ? "" : stack->head.type->name;
 
 	gy_count(&home->counters.failed, 1);
-	if (stack->mount) {
-		house->stop = true;
+	if (stack->mail != NULL && stack->mail->node.kind == GY_MAIL_ASK) {
+		return;
 	}
-	if (!stack->ask && home->loop.now_ns - home->failure_logged_ns > GYRE_SECONDS(1)) {
+	if (home->loop.now_ns - home->failure_logged_ns > GYRE_SECONDS(1)) {
 		home->failure_logged_ns = home->loop.now_ns;
 		gy_log(home->loop.options.log, GYRE_LOG_WARNING, "actor %s: %s%s failed: %s",
-		       house->class->name, stack->head.type == NULL ? "" : stack->head.type->name,
-		       stack->mount ? " mount" : "", strerror(-error));
+		       house->class->name, message, stack->mount ? " mount" : "", strerror(-error));
+	}
+	if (stack->mount) {
+		gy_house_close(house);
+	} else {
+		gy_house_failed(house);
 	}
 }
 

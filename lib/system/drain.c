@@ -70,8 +70,7 @@ static void stop_actors(struct gy_home *home)
 		if (house->status < GY_HOUSE_MOUNTING || house->status == GY_HOUSE_STOPPING) {
 			continue;
 		}
-		house->stop = true;
-		gy_house_wake(house);
+		gy_house_close(house);
 	}
 }
 

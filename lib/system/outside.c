@@ -91,6 +91,7 @@ static void add_home(const struct gy_home *home, struct gyre_counters *sum)
 	sum->sent += gy_load_relaxed(&actors->sent);
 	sum->handled += gy_load_relaxed(&actors->handled);
 	sum->failed += gy_load_relaxed(&actors->failed);
+	sum->restarted += gy_load_relaxed(&actors->restarted);
 	sum->spawned += gy_load_relaxed(&actors->spawned);
 	sum->stopped += gy_load_relaxed(&actors->stopped);
 	for (uint32_t i = 0; i < GYRE_DROP_COUNT; i++) {

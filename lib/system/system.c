@@ -53,6 +53,7 @@ static int make_home(struct gyre_system *system, uint32_t index, uint32_t cookie
 		.system = system,
 		.dead_letter = options->dead_letter == NULL ? NULL : dead_letter,
 		.next_loop = next_loop,
+		.shut_down = gyre_system_stop,
 	};
 	struct gy_channels_options channels = {
 		.write_low_bytes = options->write_low_bytes,
