@@ -36,6 +36,7 @@ enum {
 	GY_CHANNEL_HALF_CLOSE = 1 << 17,
 	GY_CHANNEL_MANUAL = 1 << 18,	/* held again after each read */
 	GY_CHANNEL_DRAINED = 1 << 19,	/* to be closed when its input is dealt with */
+	GY_CHANNEL_MARK_TOLD = 1 << 21, /* what handlers heard last is that it is unwritable */
 	GY_CHANNEL_DISMISSED = 1 << 20, /* never became active: handlers hear nothing */
 };
 
@@ -62,8 +63,8 @@ struct gyre_channel {
 	struct gy_buffer_queue input;  /* received, and not delivered */
 	struct gy_buffer_queue output; /* written, and not sent; its front may be under way */
 	size_t output_bytes;
-	struct gy_pipeline pipeline;
 	struct gy_gather *gather; /* of a send under way of several slices */
+	struct gy_pipeline pipeline;
 	struct gy_list parked;
 	struct gy_op control; /* shutdown, and at last close */
 	int reason;
