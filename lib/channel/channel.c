@@ -210,8 +210,6 @@ static void process(struct gy_endpoint *endpoint)
 	gy_input_deliver(channel);
 	if (gy_unlikely((channel->flags & GY_CHANNEL_SLOW) != 0)) {
 		tell(channel);
-	}
-	if (gy_unlikely(channel->pipeline.removed != NULL)) {
 		gy_pipeline_sweep(&channel->pipeline);
 	}
 	endpoint->ready = false;

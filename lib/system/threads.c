@@ -176,7 +176,8 @@ static int wait_for_signals(struct gyre_system *system, int signal_fd)
 	}
 }
 
-/* A signal that came just as the drain ended was meant for it: it may not end the process instead. */
+/* A signal that came just as the drain ended was meant for it: it may not end the process instead.
+ */
 static void take_late_signals(const sigset_t *signals)
 {
 	const struct timespec no_time = { 0 };

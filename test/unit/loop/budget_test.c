@@ -1,5 +1,6 @@
 /*
- * The deadline of phase 3, on virtual time: every job takes what it says, and the clock is read at every 16th.
+ * The deadline of phase 3, on virtual time: every job takes what it says, and the clock is read at
+ * every 16th.
  */
 #include "loop_support.h"
 
@@ -153,11 +154,11 @@ static uint32_t run_with_io(uint32_t io_ratio, uint64_t io_ns)
 
 Test(budget, with_io_gives_state_actors_their_share_of_the_time_that_io_took)
 {
-	cr_assert_eq(run_with_io(50, 300000), 32);  /* as long: 30 jobs */
-	cr_assert_eq(run_with_io(25, 300000), 96);  /* three times as long: 90 jobs */
-	cr_assert_eq(run_with_io(75, 900000), 32);  /* a third: 30 jobs */
-	cr_assert_eq(run_with_io(99, 900000), 16);  /* 9 us: no whole job */
-	cr_assert_eq(run_with_io(1, 100000), 992);  /* 99 times as long: 990 jobs */
+	cr_assert_eq(run_with_io(50, 300000), 32); /* as long: 30 jobs */
+	cr_assert_eq(run_with_io(25, 300000), 96); /* three times as long: 90 jobs */
+	cr_assert_eq(run_with_io(75, 900000), 32); /* a third: 30 jobs */
+	cr_assert_eq(run_with_io(99, 900000), 16); /* 9 us: no whole job */
+	cr_assert_eq(run_with_io(1, 100000), 992); /* 99 times as long: 990 jobs */
 	cr_assert_eq(run_with_io(100, 100000), JOBS);
 }
 

@@ -1,6 +1,6 @@
 /*
- * What the tests of the loop share: a loop that is turned by the test's own thread on virtual time, with
- * jobs and nodes that leave a trace instead of actors and mail.
+ * What the tests of the loop share: a loop that is turned by the test's own thread on virtual time,
+ * with jobs and nodes that leave a trace instead of actors and mail.
  *
  * Nothing here waits for the machine's clock: a turn that has nothing to run is woken beforehand.
  */

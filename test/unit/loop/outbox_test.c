@@ -1,6 +1,6 @@
 /*
- * Nodes between loops: when a chain is handed over, whom it wakes, and how nodes come home. Both loops are on
- * the test's thread; the second is only a receiver until it is turned.
+ * Nodes between loops: when a chain is handed over, whom it wakes, and how nodes come home. Both
+ * loops are on the test's thread; the second is only a receiver until it is turned.
  */
 #include "loop_support.h"
 

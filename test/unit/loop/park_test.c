@@ -1,5 +1,6 @@
 /*
- * Parking and waking: who wakes whom how often, polling before it, and that an idle loop does not turn.
+ * Parking and waking: who wakes whom how often, polling before it, and that an idle loop does not
+ * turn.
  */
 #include "loop_support.h"
 
@@ -152,7 +153,8 @@ static uint32_t polls_before_parking(struct gy_loop *loop)
 {
 	uint32_t before = virtual_readings;
 
-	gy_loop_turn(loop); /* the turn's own reading, those of polling, and the one after the wait */
+	gy_loop_turn(
+		loop); /* the turn's own reading, those of polling, and the one after the wait */
 	return virtual_readings - before - 2;
 }
 

@@ -1,6 +1,6 @@
 /*
- * Giving pool memory back: what nobody used for a while shrinks to ten objects, also in a loop that went idle at
- * once, and then the loop rests.
+ * Giving pool memory back: what nobody used for a while shrinks to ten objects, also in a loop that
+ * went idle at once, and then the loop rests.
  */
 #include "loop_support.h"
 

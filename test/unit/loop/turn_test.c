@@ -1,6 +1,6 @@
 /*
- * The turn: its phases in their order, work to completion in phase 2 with its guard, later tasks, and what is
- * counted.
+ * The turn: its phases in their order, work to completion in phase 2 with its guard, later tasks,
+ * and what is counted.
  */
 #include "loop_support.h"
 

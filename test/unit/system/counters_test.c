@@ -1,5 +1,6 @@
 /*
- * What a system counts, that an idle one does nothing, and that a busy one asks the heap for nothing.
+ * What a system counts, that an idle one does nothing, and that a busy one asks the heap for
+ * nothing.
  */
 #include "fixture.h"
 

@@ -70,16 +70,32 @@ Test(cpus, are_named_by_numbers_and_ranges_in_any_order_each_counted_once)
 
 Test(cpus, in_a_list_that_is_none_are_refused_with_one_line_that_shows_it)
 {
-	static const char *const bad[] = { "",	  ",",	 "0,",	",0",  "x",	"0x1",	 "-1",
-					   "1-0", "0-",	 "0--1", " 0", "0 ",	"0;1",	 "0-1-2",
-					   "0,,0", "1024", "0-1024", "+0", "99999999999999999999" };
+	static const char *const bad[] = { "",
+					   ",",
+					   "0,",
+					   ",0",
+					   "x",
+					   "0x1",
+					   "-1",
+					   "1-0",
+					   "0-",
+					   "0--1",
+					   " 0",
+					   "0 ",
+					   "0;1",
+					   "0-1-2",
+					   "0,,0",
+					   "1024",
+					   "0-1024",
+					   "+0",
+					   "99999999999999999999" };
 	int found[GYRE_CPUS_MAX];
 
 	for (size_t i = 0; i < gy_countof(bad); i++) {
 		found[0] = -7;
 		lines = 0;
-		cr_assert_eq(gy_cpus_find(bad[i], &to_hook, found, GYRE_CPUS_MAX), -EINVAL, "\"%s\"",
-			     bad[i]);
+		cr_assert_eq(gy_cpus_find(bad[i], &to_hook, found, GYRE_CPUS_MAX), -EINVAL,
+			     "\"%s\"", bad[i]);
 		cr_assert_eq(lines, 1, "\"%s\"", bad[i]);
 		cr_assert_not_null(strstr(last_line, bad[i]));
 		cr_assert_not_null(strstr(last_line, "cpus"));

@@ -67,8 +67,8 @@ Test(life, that_ends_before_it_began_still_takes_down_what_was_spawned)
 	struct gyre_address address;
 	int before = descriptors_open();
 
-	cr_assert_eq(gyre_system_spawn(system, &sink_class, gyre_system_new(system, number, 1), NULL,
-				       &address),
+	cr_assert_eq(gyre_system_spawn(system, &sink_class, gyre_system_new(system, number, 1),
+				       NULL, &address),
 		     0);
 	cr_assert_eq(gyre_system_notify(system, address, gyre_system_new(system, number, 1)), 0);
 	cr_assert_eq(descriptors_open(), before);

@@ -29,9 +29,9 @@ struct option {
 	int64_t max;
 };
 
-#define OPTION(field, min, max)                                            \
-	{                                                                  \
-		#field, offsetof(struct gyre_system_options, field),       \
+#define OPTION(field, min, max)                                                           \
+	{                                                                                 \
+#field, offsetof(struct gyre_system_options, field),                      \
 			sizeof(((struct gyre_system_options *)NULL)->field), (min), (max) \
 	}
 
@@ -164,7 +164,8 @@ Test(options, that_must_be_powers_of_two_are_refused_otherwise)
 	cr_assert_eq(gy_options_resolve(&options, &resolved), -EINVAL);
 	cr_assert_not_null(strstr(last_line, "ring_entries"));
 	cr_assert_not_null(strstr(last_line, "power of two"));
-	options = (struct gyre_system_options){ .log = hook, .log_arg = &lines, .buffer_count = 48 };
+	options =
+		(struct gyre_system_options){ .log = hook, .log_arg = &lines, .buffer_count = 48 };
 	cr_assert_eq(gy_options_resolve(&options, &resolved), -EINVAL);
 	cr_assert_not_null(strstr(last_line, "buffer_count"));
 }
