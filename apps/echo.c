@@ -16,12 +16,13 @@
 
 #include <gyre/gyre.h>
 
-enum { LOOPS_MAX = 1024 };
+enum { LOOPS_MAX = 1024, SPIN_NS_MAX = 1000000000 };
 
 struct settings {
 	const char *bind;
 	const char *cpus;
 	uint32_t loops;
+	int64_t spin_ns;
 	bool stats;
 	bool summary;
 };
@@ -175,28 +176,57 @@ static void usage(void)
 		   "  --bind ADDRESS  where to listen (tcp://[::]:7000); port 0 is any free one\n"
 		   "  --loops N       loops, 1 to 1024 (one for each CPU)\n"
 		   "  --cpus LIST     CPUs for the loops, as 0-3,8 (those allowed)\n"
+		   "  --spin HOW      how long a loop polls before it sleeps: auto, never, or ns\n"
 		   "  --stats         a line a second: connections, requests/s, bytes/s\n"
 		   "  --summary       at the end one line of JSON: what was served, at what cost\n"
 		   "  --help");
+}
+
+static int parse_loops(const char *text, uint32_t *ret_loops)
+{
+	char *end;
+	unsigned long loops = strtoul(text, &end, 10);
+
+	if (*end != '\0' || loops == 0 || loops > LOOPS_MAX) {
+		(void)fprintf(stderr, "gyre-echo: --loops is 1 to %d\n", LOOPS_MAX);
+		return -1;
+	}
+	*ret_loops = (uint32_t)loops;
+	return 0;
+}
+
+static int parse_spin(const char *text, int64_t *ret_spin_ns)
+{
+	char *end;
+	long spin_ns = strtol(text, &end, 10);
+
+	if (strcmp(text, "auto") == 0) {
+		*ret_spin_ns = GYRE_SPIN_AUTO;
+	} else if (strcmp(text, "never") == 0) {
+		*ret_spin_ns = GYRE_SPIN_NEVER;
+	} else if (*end == '\0' && spin_ns > 0 && spin_ns <= SPIN_NS_MAX) {
+		*ret_spin_ns = spin_ns;
+	} else {
+		(void)fprintf(stderr, "gyre-echo: --spin is auto, never, or 1 to %d ns\n",
+			      SPIN_NS_MAX);
+		return -1;
+	}
+	return 0;
 }
 
 /* 0 to go on, 1 for help, -1 for a mistake. */
 static int parse(int argc, char **argv, struct settings *settings)
 {
 	static const struct option options[] = {
-		{ "bind", required_argument, NULL, 'b' },
-		{ "cpus", required_argument, NULL, 'c' },
-		{ "help", no_argument, NULL, 'h' },
-		{ "loops", required_argument, NULL, 'l' },
-		{ "stats", no_argument, NULL, 's' },
-		{ "summary", no_argument, NULL, 'y' },
-		{ NULL, 0, NULL, 0 },
+		{ "bind", required_argument, NULL, 'b' }, { "cpus", required_argument, NULL, 'c' },
+		{ "help", no_argument, NULL, 'h' },	  { "loops", required_argument, NULL, 'l' },
+		{ "spin", required_argument, NULL, 'p' }, { "stats", no_argument, NULL, 's' },
+		{ "summary", no_argument, NULL, 'y' },	  { NULL, 0, NULL, 0 },
 	};
-	unsigned long loops;
-	char *end;
 	int option;
+	int r = 0;
 
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+	while (r == 0 && (option = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (option) {
 		case 'b':
 			settings->bind = optarg;
@@ -205,12 +235,10 @@ static int parse(int argc, char **argv, struct settings *settings)
 			settings->cpus = optarg;
 			break;
 		case 'l':
-			loops = strtoul(optarg, &end, 10);
-			if (*end != '\0' || loops == 0 || loops > LOOPS_MAX) {
-				(void)fprintf(stderr, "gyre-echo: --loops is 1 to %d\n", LOOPS_MAX);
-				return -1;
-			}
-			settings->loops = (uint32_t)loops;
+			r = parse_loops(optarg, &settings->loops);
+			break;
+		case 'p':
+			r = parse_spin(optarg, &settings->spin_ns);
 			break;
 		case 's':
 			settings->stats = true;
@@ -225,11 +253,11 @@ static int parse(int argc, char **argv, struct settings *settings)
 			return -1;
 		}
 	}
-	if (optind < argc) {
+	if (r == 0 && optind < argc) {
 		(void)fprintf(stderr, "gyre-echo: \"%s\" is no option; see --help\n", argv[optind]);
-		return -1;
+		r = -1;
 	}
-	return 0;
+	return r;
 }
 
 /* The address with the port that was found for port 0. */
@@ -279,6 +307,7 @@ int main(int argc, char **argv)
 	}
 	options.loops = settings.loops;
 	options.cpus = settings.cpus;
+	options.spin_ns = settings.spin_ns;
 	r = gyre_system_create(&options, &system);
 	if (r == 0) {
 		r = serve(system, &settings);

@@ -87,8 +87,7 @@ GYRE_API int gyre_buffer_append(struct gyre_buffer *buffer, const void *bytes, s
 GYRE_API int gyre_buffer_join(struct gyre_buffer *buffer, struct gyre_buffer *more);
 
 /**
- * gyre_buffer_split() - takes the first bytes of a buffer into a buffer of their own, without a
- * copy
+ * gyre_buffer_split() - takes the first bytes of a buffer into one of their own, without a copy
  * @buffer: what keeps the rest
  * @count: how many bytes, at most those there are
  * @ret_front: the first @count bytes

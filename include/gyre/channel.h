@@ -30,7 +30,7 @@ GYRE_MESSAGE(gyre_input_closed, 0x10);
  *   writing until gyre_channel_close(); by default the channel sends what is queued and closes
  * @keep_reading: read on while queued output is above the high mark; by default reading stops then
  * @manual_read: read only what gyre_channel_read() asks for
- * @allow_delay: let the kernel gather small writes (Nagle's algorithm); by default TCP_NODELAY is set
+ * @allow_delay: let the kernel gather small writes (Nagle's algorithm); by default it does not
  */
 struct gyre_channel_options {
 	bool allow_half_close;
@@ -159,8 +159,7 @@ GYRE_API void gyre_channel_close(struct gyre_handler_context *ctx);
 GYRE_API void gyre_channel_abort(struct gyre_channel *channel, int reason);
 
 /**
- * gyre_channel_tail() - the place behind the last handler, from which writes go through the
- * pipeline
+ * gyre_channel_tail() - the place behind the last handler
  * @channel: the channel
  *
  * Return: the place.
@@ -189,9 +188,10 @@ GYRE_API struct gyre_handler_context *gyre_channel_tail(struct gyre_channel *cha
 GYRE_API void gyre_channel_set_auto_read(struct gyre_channel *channel, bool auto_read);
 
 /**
- * gyre_channel_is_writable() - whether output is welcome: it was not over the high mark since the
- * low one
+ * gyre_channel_is_writable() - whether output is welcome
  * @channel: the channel
+ *
+ * It is not from when queued output crosses the high mark until it is below the low one.
  *
  * Return: true while it is; false on a channel that is closed or closing.
  * Errors:

@@ -23,8 +23,8 @@ typedef int (*gyre_init_channel_fn)(struct gyre_channel *channel, void *arg);
 
 /**
  * struct gyre_acceptor_options - where a system listens, and what it does with connections
- * @bind: "tcp://HOST:PORT"; HOST is a name or an address, in brackets for IPv6; port 0 for any free one.
- *   "tcp://[::]:7000" is every address of the machine, IPv4 and IPv6
+ * @bind: "tcp://HOST:PORT"; HOST is a name or an address, in brackets for IPv6; port 0 is any free
+ *   one; "tcp://[::]:7000" is every address of the machine, IPv4 and IPv6
  * @init_channel: gives each connection its handlers
  * @init_arg: for @init_channel
  * @channel: how each channel behaves

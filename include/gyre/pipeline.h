@@ -45,9 +45,8 @@ typedef void (*gyre_context_fn)(struct gyre_handler_context *ctx);
  * @ctx: the handler's place
  *
  * Runs in phase 2, once, before anything else of this place; it is not re-entered. After it any
- * other may come; the last call is
- * @removed of struct gyre_handler. A negative errno refuses: the handler is out again, without a call of
- * @removed, and whoever added it gets the errno.
+ * other may come; the last call is @removed of struct gyre_handler. A negative errno refuses: the
+ * handler is out again, without a call of @removed, and whoever added it gets the errno.
  */
 typedef int (*gyre_added_fn)(struct gyre_handler_context *ctx);
 
@@ -196,8 +195,8 @@ GYRE_API struct gyre_buffer *gyre_context_buffer(const struct gyre_handler_conte
  * gyre_context_remove() - takes a handler out of its pipeline
  * @ctx: the handler's place; nothing happens when it is out already
  *
- * @removed of the handler is called at once. What it still passes on in the call that is running goes to
- * those that were its neighbours.
+ * @removed of the handler is called at once. What it still passes on in the call that is running
+ * goes to those that were its neighbours.
  *
  * Return: nothing.
  * Errors:

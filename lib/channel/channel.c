@@ -23,10 +23,18 @@ static void tell_new(struct gyre_channel *channel)
 
 static void tell_mark(struct gyre_channel *channel)
 {
+	bool unwritable = (channel->flags & GY_CHANNEL_UNWRITABLE) != 0;
+
+	if ((channel->flags & GY_CHANNEL_ENDING) != 0) {
+		return;
+	}
 	channel->flags &= ~(uint32_t)GY_CHANNEL_MARK_CROSSED;
+	if (unwritable == ((channel->flags & GY_CHANNEL_MARK_TOLD) != 0)) {
+		return; /* there and back again */
+	}
+	channel->flags ^= GY_CHANNEL_MARK_TOLD;
 	if ((channel->pipeline.mask & GY_ON_WRITABILITY) != 0) {
-		gyre_fire_writability(&channel->pipeline.head.head,
-				      (channel->flags & GY_CHANNEL_UNWRITABLE) == 0);
+		gyre_fire_writability(&channel->pipeline.head.head, !unwritable);
 	}
 }
 
@@ -48,8 +56,7 @@ static void tell_input_ended(struct gyre_channel *channel)
 
 static void tell(struct gyre_channel *channel)
 {
-	if ((channel->flags & GY_CHANNEL_MARK_CROSSED) != 0 &&
-	    (channel->flags & GY_CHANNEL_ENDING) == 0) {
+	if ((channel->flags & GY_CHANNEL_MARK_CROSSED) != 0) {
 		tell_mark(channel);
 	}
 	if ((channel->flags & (GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_INPUT_TOLD)) ==
@@ -197,11 +204,12 @@ static void process(struct gy_endpoint *endpoint)
 		}
 		tell_new(channel);
 	}
+	if (gy_unlikely((channel->flags & GY_CHANNEL_MARK_CROSSED) != 0)) {
+		tell_mark(channel); /* before input makes it cross the mark again */
+	}
 	gy_input_deliver(channel);
 	if (gy_unlikely((channel->flags & GY_CHANNEL_SLOW) != 0)) {
 		tell(channel);
-	}
-	if (gy_unlikely(channel->pipeline.removed != NULL)) {
 		gy_pipeline_sweep(&channel->pipeline);
 	}
 	endpoint->ready = false;

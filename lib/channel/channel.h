@@ -36,6 +36,10 @@ enum {
 	GY_CHANNEL_HALF_CLOSE = 1 << 17,
 	GY_CHANNEL_MANUAL = 1 << 18,	/* held again after each read */
 	GY_CHANNEL_DRAINED = 1 << 19,	/* to be closed when its input is dealt with */
+	GY_CHANNEL_MARK_TOLD = 1 << 21, /* what handlers heard last is that it is unwritable */
+	GY_CHANNEL_GATHERED = 1 << 22,	/* the send under way has a gather */
+	GY_CHANNEL_SWEEP = 1 << 23,	/* places of removed handlers are to be freed */
+	GY_CHANNEL_COMPLETE = 1 << 24,	/* some handler wants to know when a read is complete */
 	GY_CHANNEL_DISMISSED = 1 << 20, /* never became active: handlers hear nothing */
 };
 
@@ -43,7 +47,8 @@ enum {
 	/* There may be more to do than to deliver and to send. */
 	GY_CHANNEL_SLOW = GY_CHANNEL_NEW | GY_CHANNEL_UNWRITABLE | GY_CHANNEL_MARK_CROSSED |
 			  GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_SHUTDOWN | GY_CHANNEL_CLOSING |
-			  GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED | GY_CHANNEL_MANUAL,
+			  GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED | GY_CHANNEL_MANUAL |
+			  GY_CHANNEL_SWEEP,
 	GY_CHANNEL_NO_OUTPUT =
 		GY_CHANNEL_SHUTDOWN | GY_CHANNEL_CLOSING | GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED,
 	GY_CHANNEL_ENDING = GY_CHANNEL_CLOSING | GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED,
@@ -52,7 +57,16 @@ enum {
 	GY_CHANNEL_NO_RECEIVE = GY_CHANNEL_NO_DELIVERY | GY_CHANNEL_PARKED | GY_CHANNEL_INPUT_ENDED,
 };
 
+/*
+ * In the order of use: what every request touches are the second and the third cache line, which is
+ * why the endpoint begins at the end of the first.
+ */
 struct gyre_channel {
+	struct gy_list parked;
+	struct gy_op control;	  /* shutdown, and at last close */
+	struct gy_gather *gather; /* of a send of several slices that is under way */
+	int reason;
+
 	struct gy_endpoint endpoint;
 	struct gy_op receive;
 	struct gy_op send;
@@ -62,12 +76,15 @@ struct gyre_channel {
 	struct gy_buffer_queue input;  /* received, and not delivered */
 	struct gy_buffer_queue output; /* written, and not sent; its front may be under way */
 	size_t output_bytes;
+	struct gy_context *reader; /* the first that handles read */
+
 	struct gy_pipeline pipeline;
-	struct gy_gather *gather; /* of a send under way of several slices */
-	struct gy_list parked;
-	struct gy_op control; /* shutdown, and at last close */
-	int reason;
 };
+
+_Static_assert(offsetof(struct gyre_channel, endpoint.ready_link) == GY_CACHE_LINE,
+	       "as said above");
+_Static_assert(offsetof(struct gyre_channel, pipeline) == 3 * (size_t)GY_CACHE_LINE,
+	       "as said above");
 
 /* Whether it can still have handlers. */
 static inline bool gy_channel_is_closed(const struct gyre_channel *channel)

@@ -38,12 +38,12 @@ struct gy_endpoints {
 };
 
 struct gy_endpoint {
+	struct gy_list item; /* in owner->open */
 	struct gy_link ready_link;
 	const struct gy_endpoint_ops *ops;
 	struct gy_endpoints *owner;
 	int fd;
-	bool ready;	     /* in the queue, or being processed */
-	struct gy_list item; /* in owner->open */
+	bool ready; /* in the queue, or being processed */
 };
 
 /* Makes @endpoint, which has its ops and descriptor, one of @house; -ENOMEM and nothing is changed.

@@ -108,6 +108,9 @@ int gyre_channel_write(struct gyre_handler_context *ctx, struct gyre_buffer *dat
 	}
 	to = gy_likely(!context->removed) ? context->previous_write
 					  : gy_context_previous(context, GY_ON_WRITE);
+	if (gy_likely(to == &ctx->channel->pipeline.head)) {
+		return gy_output_add(ctx->channel, data);
+	}
 	return to->handler->write(&to->head, data);
 }
 

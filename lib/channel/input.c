@@ -66,7 +66,7 @@ static GY_COLD void received_nothing(struct gyre_channel *channel, int32_t resul
 		if ((channel->flags & GY_CHANNEL_CANCELLED) != 0) {
 			break;
 		}
-		/* fall through */
+		__attribute__((fallthrough));
 	default:
 		/* What came before the error is still delivered. */
 		channel->flags |= GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_INPUT_FAILED;
@@ -138,7 +138,6 @@ static GY_COLD void keep(struct gyre_channel *channel)
 
 void gy_input_deliver(struct gyre_channel *channel)
 {
-	struct gy_context *head = &channel->pipeline.head;
 	bool any = false;
 
 	while (channel->input.first != NULL && (channel->flags & GY_CHANNEL_NO_DELIVERY) == 0) {
@@ -150,11 +149,11 @@ void gy_input_deliver(struct gyre_channel *channel)
 		if (gy_unlikely((channel->flags & GY_CHANNEL_MANUAL) != 0)) {
 			channel->flags |= GY_CHANNEL_HELD;
 		}
-		head->next_read->handler->read(&head->next_read->head, buffer);
+		channel->reader->handler->read(&channel->reader->head, buffer);
 		any = true;
 	}
-	if (any && (channel->pipeline.mask & GY_ON_READ_COMPLETE) != 0) {
-		gyre_fire_read_complete(&head->head);
+	if (gy_unlikely((channel->flags & GY_CHANNEL_COMPLETE) != 0) && any) {
+		gyre_fire_read_complete(&channel->pipeline.head.head);
 	}
 	if (gy_unlikely(channel->input.first != NULL)) {
 		keep(channel);

@@ -145,6 +145,7 @@ static int send_many(struct gyre_channel *channel)
 		return r;
 	}
 	channel->gather = gather;
+	channel->flags |= GY_CHANNEL_GATHERED;
 	return 0;
 }
 
@@ -200,9 +201,9 @@ static void sent(struct gy_op *op, const struct gy_completion *completion)
 	struct gy_channels *channels = channel->channels;
 	int32_t result = completion->result;
 
-	if (gy_unlikely(channel->gather != NULL)) {
+	if (gy_unlikely((channel->flags & GY_CHANNEL_GATHERED) != 0)) {
 		gy_pool_put(&channels->gathers, channel->gather);
-		channel->gather = NULL;
+		channel->flags &= ~(uint32_t)GY_CHANNEL_GATHERED;
 	}
 	if (gy_likely(result > 0)) {
 		gy_count(&channels->counters.bytes_sent, (uint32_t)result);

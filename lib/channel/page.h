@@ -20,13 +20,13 @@ struct gy_channels;
 enum { GY_POOL_PAGE_BYTES = 4096 };
 
 struct gy_page {
+	unsigned char *memory;
 	uint32_t references;
 	uint32_t bytes;
 	uint32_t used;	 /* of @bytes, what slices were given */
 	uint16_t number; /* of the ring's buffer */
 	bool of_ring;
-	unsigned char *memory;
-};
+} __attribute__((aligned(32))); /* so that none lies across cache lines */
 
 /* A page of the pool with one reference and nothing in it; NULL when there is no memory. */
 struct gy_page *gy_page_get(struct gy_channels *channels);

@@ -37,6 +37,7 @@ static uint32_t mask_of(const struct gyre_handler *handler)
 /* Works out what depends on the list. */
 static void refresh(struct gy_pipeline *pipeline)
 {
+	struct gyre_channel *channel = pipeline->head.head.channel;
 	struct gy_context *context;
 	struct gy_context *writer = &pipeline->head;
 
@@ -52,6 +53,11 @@ static void refresh(struct gy_pipeline *pipeline)
 	}
 	for (context = pipeline->tail.previous; context != NULL; context = context->previous) {
 		context->next_read = gy_context_next(context, GY_ON_READ);
+	}
+	channel->reader = pipeline->head.next_read;
+	channel->flags &= ~(uint32_t)GY_CHANNEL_COMPLETE;
+	if ((pipeline->mask & GY_ON_READ_COMPLETE) != 0) {
+		channel->flags |= GY_CHANNEL_COMPLETE;
 	}
 }
 
@@ -89,6 +95,7 @@ static void unlink_context(struct gy_pipeline *pipeline, struct gy_context *cont
 	context->removed = true;
 	context->next_read = pipeline->removed;
 	pipeline->removed = context;
+	context->head.channel->flags |= GY_CHANNEL_SWEEP;
 	refresh(pipeline);
 	gy_channel_ready(context->head.channel);
 }
@@ -140,14 +147,15 @@ static void remove_context(struct gy_pipeline *pipeline, struct gy_context *cont
 
 void gy_pipeline_sweep(struct gy_pipeline *pipeline)
 {
-	struct gy_pool *pool = &pipeline->head.head.channel->channels->contexts;
+	struct gyre_channel *channel = pipeline->head.head.channel;
 
 	while (pipeline->removed != NULL) {
 		struct gy_context *context = pipeline->removed;
 
 		pipeline->removed = context->next_read;
-		gy_pool_put(pool, context);
+		gy_pool_put(&channel->channels->contexts, context);
 	}
+	channel->flags &= ~(uint32_t)GY_CHANNEL_SWEEP;
 }
 
 void gy_pipeline_fini(struct gy_pipeline *pipeline)

@@ -195,6 +195,7 @@ static void phase_state(struct gy_loop *loop, uint64_t deadline_ns)
 
 void gy_loop_turn(struct gy_loop *loop)
 {
+	uint64_t parks = loop->counters.parks;
 	uint32_t completions;
 	uint64_t working_ns;
 
@@ -214,7 +215,10 @@ void gy_loop_turn(struct gy_loop *loop)
 		phase_state(loop, state_deadline(loop, loop->now_ns - working_ns, completions > 0));
 		loop->executed = true;
 	}
+	loop->pools_used = loop->pools_used || loop->executed;
 	loop->idle_count = loop->executed || completions > 0 ? 0 : loop->idle_count + 1;
 	gy_count(&loop->counters.turns, 1);
-	gy_loop_quiescent();
+	if (loop->counters.parks == parks) {
+		gy_loop_quiescent(); /* one that blocked has told so by going offline */
+	}
 }

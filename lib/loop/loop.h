@@ -115,6 +115,7 @@ struct gy_loop {
 	uint64_t wait_average_ns; /* of recent waits, for spinning */
 	uint64_t pools_looked_ns;
 	struct gy_timer pool_timer;
+	bool pools_used; /* something was executed since they were looked at */
 	struct gy_sizes nodes;
 	struct gy_loop_counters counters;
 	struct gy_wheel wheel;

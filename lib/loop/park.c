@@ -108,9 +108,13 @@ void gy_loop_look_at_pools(struct gy_loop *loop)
 	bool again;
 
 	if (loop->now_ns - loop->pools_looked_ns < pools_idle_ns) {
+		if (gy_unlikely(loop->pools_used && !gy_timer_is_started(&loop->pool_timer))) {
+			gy_timer_start(&loop->wheel, &loop->pool_timer, pools_idle_ns);
+		}
 		return;
 	}
 	loop->pools_looked_ns = loop->now_ns;
+	loop->pools_used = false;
 	again = gy_sizes_trim(&loop->nodes, POOL_KEEP);
 	again = loop->options.ops->trim(loop, POOL_KEEP) || again;
 	/* A loop that parks must wake once more to shrink what was in use until then. */

@@ -75,7 +75,6 @@ int gy_bind_parse(const char *text, const struct gy_log *log, struct gy_bind *re
 	}
 	r = getaddrinfo(host, port, &hints, &found);
 	if (r != 0) {
-		r = r < 0 && r != EAI_SYSTEM ? r : r;
 		gy_log(log, GYRE_LOG_ERROR,
 		       "cannot listen on %s: %s; use an address of this machine, or a name that it "
 		       "knows",

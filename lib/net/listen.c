@@ -70,26 +70,54 @@ static int spawn_acceptor(struct gy_home *home, int fd, struct gyre_address work
 	return r;
 }
 
-/* Takes the descriptors, whatever is returned. */
-static int spawn_all(struct gy_homes *homes, const struct gyre_acceptor_options *options,
-		     const int *fds, struct gyre_address *ret_acceptor)
+/* Takes back an acceptor that was spawned for a call that then failed. Its worker stays, idle. */
+static void stop_acceptor(struct gy_home *home, struct gyre_address acceptor)
+{
+	struct gyre_mail *mail = mail_from_heap(&gy_type_stop);
+
+	if (mail != NULL) {
+		mail->node.kind = GY_MAIL_EVENT;
+		mail->to_slot = acceptor.slot;
+		mail->to_cookie = acceptor.cookie;
+		mail->from.cookie = 0;
+		gy_loop_post(&home->loop, &mail->node);
+	}
+}
+
+/* Takes the descriptor, whatever is returned. */
+static int spawn_both(struct gy_home *home, const struct gyre_acceptor_options *options, int fd,
+		      struct gyre_address *ret_acceptor)
 {
 	struct gyre_address worker;
-	struct gyre_address acceptor;
+	int r = spawn_worker(home, options, &worker);
+
+	if (r < 0) {
+		(void)close(fd);
+		return r;
+	}
+	return spawn_acceptor(home, fd, worker, ret_acceptor);
+}
+
+/* Takes the descriptors, whatever is returned. */
+static int spawn_all(struct gy_homes *homes, const struct gyre_acceptor_options *options,
+		     const int *fds, struct gyre_address *ret_acceptors)
+{
+	uint32_t spawned = 0;
 	int r = 0;
 
-	for (uint32_t i = 0; i < homes->count; i++) {
-		if (r == 0) {
-			r = spawn_worker(&homes->homes[i], options, &worker);
-		}
-		if (r == 0) {
-			r = spawn_acceptor(&homes->homes[i], fds[i], worker, &acceptor);
-		} else {
-			(void)close(fds[i]);
-		}
-		if (r == 0 && i == 0 && ret_acceptor != NULL) {
-			*ret_acceptor = acceptor;
-		}
+	for (; spawned < homes->count && r == 0; spawned += r == 0) {
+		r = spawn_both(&homes->homes[spawned], options, fds[spawned],
+			       &ret_acceptors[spawned]);
+	}
+	if (r == 0) {
+		return 0;
+	}
+	for (uint32_t i = spawned + 1; i < homes->count; i++) {
+		(void)close(fds[i]);
+	}
+	while (spawned > 0) {
+		spawned--;
+		stop_acceptor(&homes->homes[spawned], ret_acceptors[spawned]);
 	}
 	return r;
 }
@@ -105,19 +133,28 @@ static int listen_on(struct gy_homes *homes, const struct gyre_acceptor_options 
 		.allow_delay = options->channel.allow_delay,
 	};
 	int *fds = (int *)gy_memory_get(homes->count * sizeof(*fds));
+	struct gyre_address *acceptors =
+		(struct gyre_address *)gy_memory_get(homes->count * sizeof(*acceptors));
 	struct gy_bind bind;
-	int r = fds == NULL ? -ENOMEM : gy_bind_parse(options->bind, homes->log, &bind);
+	int r = fds == NULL || acceptors == NULL ? -ENOMEM : 0;
 
+	if (r == 0) {
+		r = gy_bind_parse(options->bind, homes->log, &bind);
+	}
 	if (r == 0) {
 		r = gy_sockets_listen(&bind, &listening, homes->count, fds);
 	}
 	if (r == 0) {
-		r = spawn_all(homes, options, fds, ret_acceptor);
+		r = spawn_all(homes, options, fds, acceptors);
+	}
+	if (r == 0 && ret_acceptor != NULL) {
+		*ret_acceptor = acceptors[0];
 	}
 	if (r == 0 && options->ret_port != NULL) {
 		*options->ret_port = gy_bind_port(&bind);
 	}
 	gy_memory_put(fds);
+	gy_memory_put(acceptors);
 	return r;
 }
 

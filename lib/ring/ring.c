@@ -256,25 +256,34 @@ static int submit_and_look(struct gy_ring *ring)
 	return enter(ring, 0, IORING_ENTER_GETEVENTS, NULL);
 }
 
-/* Waits in a call that valgrind knows, see sanitize.h. */
+/*
+ * Waits in a call that valgrind knows, see sanitize.h. The waker is looked at by itself, since a
+ * kernel that is just writing to one eventfd may leave out the write to another; taking its count
+ * ends a wait.
+ */
 static GY_COLD int submit_and_poll(struct gy_ring *ring, uint64_t timeout_ns)
 {
-	struct pollfd flagged = { .fd = ring->flag_fd, .events = POLLIN };
+	struct pollfd signs[] = {
+		{ .fd = ring->flag_fd, .events = POLLIN },
+		{ .fd = ring->wake_fd, .events = POLLIN },
+	};
 	struct timespec timeout = {
 		.tv_sec = (time_t)(timeout_ns / UINT64_C(1000000000)),
 		.tv_nsec = (long)(timeout_ns % UINT64_C(1000000000)),
 	};
 	eventfd_t count;
+	bool woken = eventfd_read(ring->wake_fd, &count) == 0;
 	int submitted;
 	int r;
 
 	(void)eventfd_read(ring->flag_fd, &count);
 	submitted = submit_and_look(ring);
-	if (submitted < 0 || completions_there(ring)) {
+	if (submitted < 0 || woken || completions_there(ring)) {
 		return submitted;
 	}
-	(void)ppoll(&flagged, 1, timeout_ns > timeout_ns_max ? NULL : &timeout, NULL);
+	(void)ppoll(signs, gy_countof(signs), timeout_ns > timeout_ns_max ? NULL : &timeout, NULL);
 	r = submit_and_look(ring);
+	(void)eventfd_read(ring->wake_fd, &count);
 	return r < 0 ? r : submitted;
 }
 

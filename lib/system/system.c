@@ -125,7 +125,13 @@ static int make_parts(struct gyre_system *system)
 	system->loops->count = loops;
 	system->ended_fd = eventfd(0, EFD_CLOEXEC);
 	if (system->ended_fd < 0) {
-		return -errno;
+		int r = -errno;
+
+		gy_log(&system->log, GYRE_LOG_ERROR,
+		       "no descriptor can be had for a system: %s; raise the limit of open files "
+		       "(ulimit -n)",
+		       strerror(-r));
+		return r;
 	}
 	return make_homes(system);
 }

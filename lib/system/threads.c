@@ -176,6 +176,16 @@ static int wait_for_signals(struct gyre_system *system, int signal_fd)
 	}
 }
 
+/* A signal that came just as the drain ended was meant for it: it may not end the process instead.
+ */
+static void take_late_signals(const sigset_t *signals)
+{
+	const struct timespec no_time = { 0 };
+
+	while (sigtimedwait(signals, NULL, &no_time) > 0) {
+	}
+}
+
 int gyre_system_run(struct gyre_system *system)
 {
 	sigset_t signals;
@@ -203,6 +213,7 @@ int gyre_system_run(struct gyre_system *system)
 		r = wait_for_signals(system, signal_fd);
 		gyre_system_stop(system);
 		gy_system_join(system);
+		take_late_signals(&signals);
 		r = r < 0 ? r : system->error;
 	}
 	if (signal_fd >= 0) {

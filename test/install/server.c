@@ -1,6 +1,6 @@
 /*
- * A server of somebody's own, outside the tree: it answers with what it got, and needs nothing but the
- * installed library.
+ * A server of somebody's own, outside the tree: it answers with what it got, and needs nothing but
+ * the installed library.
  */
 #include <gyre/gyre.h>
 

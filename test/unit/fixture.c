@@ -122,7 +122,8 @@ static void assert_nothing_vanished(void)
 void fixture_close(void)
 {
 	gyre_system_stop(fixture.system);
-	(void)gyre_system_start(fixture.system); /* to be taken down in good order also without a run */
+	(void)gyre_system_start(
+		fixture.system); /* to be taken down in good order also without a run */
 	cr_assert_eq(gyre_system_wait(fixture.system), 0);
 	(void)gyre_system_counters(fixture.system, &fixture.counters);
 	gyre_system_destroy(fixture.system);

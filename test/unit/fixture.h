@@ -1,11 +1,12 @@
 /*
  * What the tests of actors and systems share.
  *
- * A test plays a script: the mount hook of an actor on loop 0 of a real system, which spawns others,
- * awaits what they answer, and calls fixture_end(). Handlers run on the threads of loops, where
- * Criterion's assertions may not be used: they say expect(), and what they saw is asserted when the
- * system has ended, together with what must hold of every system: each message that was sent was
- * handled or is counted as lost, nothing graver than a warning was logged, nothing was leaked.
+ * A test plays a script: the mount hook of an actor on loop 0 of a real system, which spawns
+ * others, awaits what they answer, and calls fixture_end(). Handlers run on the threads of loops,
+ * where Criterion's assertions may not be used: they say expect(), and what they saw is asserted
+ * when the system has ended, together with what must hold of every system: each message that was
+ * sent was handled or is counted as lost, nothing graver than a warning was logged, nothing was
+ * leaked.
  *
  * Each test of Criterion has a process of its own, so a test's records may be of file scope.
  */
@@ -51,11 +52,11 @@ struct fixture {
 	int descriptors; /* before */
 	uint32_t errors; /* logged */
 	uint32_t warnings;
-	char line[FIXTURE_LINE_BYTES]; /* the last that was logged */
+	char line[FIXTURE_LINE_BYTES];	/* the last that was logged */
 	uint32_t lost[GYRE_DROP_COUNT]; /* what the dead letter hook heard, by reason */
 	uint32_t letters_count;
 	struct letter letters[FIXTURE_LETTERS_MAX];
-	const char *failure; /* of expect(): the first */
+	const char *failure;	       /* of expect(): the first */
 	struct gyre_counters counters; /* at the end */
 };
 

@@ -1,6 +1,6 @@
 /*
- * Asks and their answers: between actors of one loop and of two, from every kind of handler, and each
- * error that an ask can end with.
+ * Asks and their answers: between actors of one loop and of two, from every kind of handler, and
+ * each error that an ask can end with.
  */
 #include "fixture.h"
 
@@ -310,7 +310,7 @@ static int time_out_apart(struct gyre_stack *stack)
 	expect(gyre_ask(stack, frame->to, gyre_new(stack, number, 3), GYRE_SECONDS(86400 * 365),
 			&frame->others[2]) == 0);
 	return gyre_suspend_any(stack, 1);
-	case 1:
+case 1:
 	expect(gyre_error(&frame->others[0]) == -EINPROGRESS);
 	expect(gyre_error(&frame->others[1]) == -ETIMEDOUT);
 	expect(gyre_error(&frame->others[2]) == -EINPROGRESS);

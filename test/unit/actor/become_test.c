@@ -70,8 +70,8 @@ static void send(struct gyre_stack *stack, const char *values)
 	struct gyre_address to = spawn_here(stack, &moody_class);
 
 	for (; *values != '\0'; values++) {
-		expect(gyre_notify(stack, to,
-				   gyre_new(stack, number, (uint64_t)(*values - '0'))) == 0);
+		expect(gyre_notify(stack, to, gyre_new(stack, number, (uint64_t)(*values - '0'))) ==
+		       0);
 	}
 }
 

@@ -119,5 +119,5 @@ Test(dead_letter, has_a_name_for_every_reason)
 		}
 	}
 	cr_assert_str_eq(gyre_drop_name(GYRE_DROP_COUNT), "unknown");
-	cr_assert_str_eq(gyre_drop_name((enum gyre_drop)-1), "unknown");
+	cr_assert_str_eq(gyre_drop_name((enum gyre_drop) - 1), "unknown");
 }

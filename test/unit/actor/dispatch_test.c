@@ -65,8 +65,8 @@ static void be_busy(struct gyre_stack *stack)
 }
 
 /*
- * Leaves mail in every lane of the actor before its next pass. Those it asked are queued before itself,
- * and phase 3 ends after the sixteenth of the others, so that its timer fires first too.
+ * Leaves mail in every lane of the actor before its next pass. Those it asked are queued before
+ * itself, and phase 3 ends after the sixteenth of the others, so that its timer fires first too.
  */
 static int fill_lanes(struct gyre_stack *stack)
 {
@@ -199,7 +199,8 @@ static int send_two(struct gyre_stack *stack)
 Test(dispatch, leaves_what_arrives_during_a_pass_to_the_next_one)
 {
 	play(1, send_two);
-	/* In the second pass the ask made in the first is run, then the notice; the third resumes. */
+	/* In the second pass the ask made in the first is run, then the notice; the third resumes.
+	 */
 	cr_assert_eq(strncmp(traced, "a1b2", 4), 0, "%s", traced);
 }
 
@@ -266,7 +267,8 @@ static int note_after_asking(struct gyre_stack *stack)
 	if (gyre_message(stack, number)->value != 'w') {
 		return note(stack);
 	}
-	GYRE_AWAIT(stack, ask(stack, spawn_here(stack, &mute_class), 'q', &frame_of(stack)->future));
+	GYRE_AWAIT(stack,
+		   ask(stack, spawn_here(stack, &mute_class), 'q', &frame_of(stack)->future));
 	GYRE_END(stack);
 }
 

@@ -1,6 +1,6 @@
 /*
- * What threads do that are not loops: they send and spawn before the start, while the system runs, when it
- * stops, and after it has.
+ * What threads do that are not loops: they send and spawn before the start, while the system runs,
+ * when it stops, and after it has.
  */
 #include "fixture.h"
 
@@ -127,9 +127,9 @@ Test(outside, misuse_is_refused_and_the_mail_is_not_lost)
 	cr_assert_eq(notify_outside(nowhere, 1), -EINVAL);
 	cr_assert_eq(notify_outside(far, 1), -EINVAL);
 	cr_assert_eq(gyre_system_notify(fixture.system, GYRE_NOBODY, NULL), -ENOMEM);
-	cr_assert_eq(gyre_system_notify(NULL, GYRE_NOBODY,
-					gyre_system_new(fixture.system, number, 1)),
-		     -EINVAL);
+	cr_assert_eq(
+		gyre_system_notify(NULL, GYRE_NOBODY, gyre_system_new(fixture.system, number, 1)),
+		-EINVAL);
 	cr_assert_null(gyre_system_mail_new(NULL, &gyre_type_number));
 	gyre_mail_free(NULL, gyre_system_new(fixture.system, number, 1));
 	fixture_close();

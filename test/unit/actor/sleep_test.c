@@ -18,7 +18,7 @@ static struct frame *frame_of(struct gyre_stack *stack)
 
 static int sleep_and_look(struct gyre_stack *stack)
 {
-	static const uint64_t delays_ns[] = { 0,	1,	 999999,   1000000, 1000001,
+	static const uint64_t delays_ns[] = { 0,       1,	999999,	  1000000, 1000001,
 					      3500000, 7000000, 20000000, 65000000 };
 	struct frame *frame = frame_of(stack);
 
@@ -118,7 +118,7 @@ static int sleep_long(struct gyre_stack *stack)
 	expect(gyre_sleep(stack, GYRE_SECONDS(86400) * 36525, &frame->others[2]) == 0);
 	expect(gyre_sleep(stack, GYRE_MILLISECONDS(2), &frame->others[3]) == 0);
 	return gyre_suspend_any(stack, 1);
-	case 1:
+case 1:
 	expect(gyre_error(&frame->others[0]) == -EINPROGRESS);
 	expect(gyre_error(&frame->others[1]) == -EINPROGRESS);
 	expect(gyre_error(&frame->others[2]) == -EINPROGRESS);

@@ -1,5 +1,6 @@
 /*
- * Spawning: where an actor goes, what it is given, what is refused; and that it may be done anywhere.
+ * Spawning: where an actor goes, what it is given, what is refused; and that it may be done
+ * anywhere.
  */
 #include "fixture.h"
 

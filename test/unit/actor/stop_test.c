@@ -1,6 +1,6 @@
 /*
- * How actors end: stopped by themselves and by others, poisoned, with mail left over, with stacks that
- * wait; and what their addresses are worth afterwards.
+ * How actors end: stopped by themselves and by others, poisoned, with mail left over, with stacks
+ * that wait; and what their addresses are worth afterwards.
  */
 #include "fixture.h"
 
@@ -329,7 +329,8 @@ static int stop_asker(struct gyre_stack *stack)
 	while (gy_load_acquire(&cleaned) == 0) {
 		GYRE_AWAIT(stack, nap(stack));
 	}
-	/* What its slot holds next is asked at the same time, and must not get the other's answer. */
+	/* What its slot holds next is asked at the same time, and must not get the other's answer.
+	 */
 	gy_store_release(&may_answer, 1);
 	GYRE_AWAIT(stack, ask_number(stack, late, 1));
 	expect(gyre_error(&frame->future) == 0);

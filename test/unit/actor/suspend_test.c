@@ -1,6 +1,6 @@
 /*
- * Suspending: until all promises have completed, until any has, in straight lines and in loops; and what
- * becomes of promises whose stack ends first.
+ * Suspending: until all promises have completed, until any has, in straight lines and in loops; and
+ * what becomes of promises whose stack ends first.
  */
 #include "fixture.h"
 
@@ -247,8 +247,8 @@ static void look_at_kept(void)
 }
 
 /*
- * Uses each promise's memory again, in an actor whose own count of promises is the same as the first's was.
- * The message tells which actor this is, and how many promises it makes beforehand. */
+ * Uses each promise's memory again, in an actor whose own count of promises is the same as the
+ * first's was. The message tells which actor this is, and how many promises it makes beforehand. */
 static int ask_in_turn(struct gyre_stack *stack)
 {
 	struct frame *frame = frame_of(stack);
@@ -348,7 +348,8 @@ static int leave_early(struct gyre_stack *stack)
 {
 	struct frame *frame = frame_of(stack);
 
-	/* The adder's answer finds nobody, the sleep must not fire, and the mute one is never heard. */
+	/* The adder's answer finds nobody, the sleep must not fire, and the mute one is never
+	 * heard. */
 	expect(ask_number(stack, answerer, 1) == 0);
 	expect(gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->others[0]) == 0);
 	return gyre_return(stack);

@@ -1,5 +1,6 @@
 /*
- * Chains, and the inbox that takes them: order, whole chains, and the break in the middle of a push.
+ * Chains, and the inbox that takes them: order, whole chains, and the break in the middle of a
+ * push.
  */
 #include <criterion/criterion.h>
 

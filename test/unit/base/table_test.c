@@ -128,7 +128,8 @@ Test(table, mix_spreads_keys_that_differ_in_high_bits_only)
 	for (uint32_t i = 0; i < table.size; i++) {
 		uint32_t length = 0;
 
-		for (struct gy_table_item *item = table.buckets[i]; item != NULL; item = item->next) {
+		for (struct gy_table_item *item = table.buckets[i]; item != NULL;
+		     item = item->next) {
 			length++;
 		}
 		longest = length > longest ? length : longest;
