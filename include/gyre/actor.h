@@ -41,11 +41,15 @@ typedef void (*gyre_clean_fn)(void *state);
  * @notice: a fire-and-forget message; NULL makes it a dead letter
  * @ask: a message that must be answered; NULL answers with -ENOSYS
  * @event: a signal of the system, as struct gyre_timeout; NULL ignores it
+ * @notice_batch: notices that @batch_notices of the class has chosen; see batch.h
+ * @ask_batch: asks that @batch_asks of the class has chosen
  */
 struct gyre_behaviour {
 	gyre_handler_fn notice;
 	gyre_handler_fn ask;
 	gyre_handler_fn event;
+	gyre_handler_fn notice_batch;
+	gyre_handler_fn ask_batch;
 };
 
 /**
@@ -97,6 +101,10 @@ GYRE_MESSAGE(gyre_mailbox_mark, 0x07);
  * @clean: the last call
  * @barrier: chooses asks and notices from whose dispatch until the end of their own stack no other
  *   ask or notice of the actor is dispatched; NULL for none
+ * @batch_notices: chooses notices that arrive together, if the behaviour has @notice_batch; NULL for
+ *   none. A message that @barrier chooses is never part of a batch
+ * @batch_asks: the same for asks and @ask_batch
+ * @batch_max: messages in one batch, up to 1024; 0 for 64
  * @mailbox_limit: asks and notices that may wait; one more is refused with -ENOBUFS. 0 for no limit
  * @mailbox_high: waiting asks and notices at which the actor gets struct gyre_mailbox_mark, at most
  *   @mailbox_limit; 0 for never
@@ -119,6 +127,9 @@ struct gyre_class {
 	gyre_handler_fn mount;
 	gyre_clean_fn clean;
 	gyre_filter_fn barrier;
+	gyre_filter_fn batch_notices;
+	gyre_filter_fn batch_asks;
+	uint32_t batch_max;
 	uint32_t mailbox_limit;
 	uint32_t mailbox_high;
 	uint32_t mailbox_low;

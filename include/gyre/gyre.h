@@ -7,6 +7,7 @@
 #include <gyre/actor.h>
 #include <gyre/address.h>
 #include <gyre/api.h>
+#include <gyre/batch.h>
 #include <gyre/buffer.h>
 #include <gyre/channel.h>
 #include <gyre/counters.h>

@@ -185,16 +185,100 @@ run_lane_of(struct pass *pass, enum gy_lane lane, struct gy_node *first, struct 
 	}
 }
 
+static bool is_batched(const struct gy_house *house, enum gy_lane lane, struct gyre_mail *mail)
+{
+	const struct gyre_class *class = house->class;
+	gyre_filter_fn filter = lane == GY_LANE_ASK ? class->batch_asks : class->batch_notices;
+	gyre_handler_fn handler =
+		lane == GY_LANE_ASK ? house->behaviour->ask_batch : house->behaviour->notice_batch;
+
+	return filter != NULL && handler != NULL && mail->type != &gy_type_poison &&
+	       (class->barrier == NULL || !class->barrier(mail->type, mail->payload)) &&
+	       filter(mail->type, mail->payload);
+}
+
+static void flush_batch(struct pass *pass, struct gy_batch **batch)
+{
+	struct gy_batch *full = *batch;
+
+	if (full != NULL) {
+		*batch = NULL;
+		pass->handled += gy_batch_run(pass->house, full);
+	}
+}
+
+/* Puts @mail into the batch, which is made if need be. False if it must be dispatched alone. */
+static bool add_to_batch(struct pass *pass, enum gy_lane lane, struct gy_batch **batch,
+			 struct gyre_mail *mail)
+{
+	if (lane == GY_LANE_ASK && gy_deadline_passed(mail->deadline_ms, pass->home->loop.now_ns)) {
+		return false; /* which answers it */
+	}
+	if (*batch == NULL) {
+		*batch = gy_batch_make(pass->house, lane == GY_LANE_ASK);
+		if (*batch == NULL) {
+			return false;
+		}
+	}
+	(*batch)->mails[(*batch)->count++] = mail;
+	pass->budget--;
+	if ((*batch)->count == (*batch)->max) {
+		flush_batch(pass, batch);
+	}
+	return true;
+}
+
+/* A lane of asks or notices of a class that has them in batches. */
+static void run_batched_lane(struct pass *pass, enum gy_lane lane, struct gy_node *first,
+			     struct gy_node *last)
+{
+	struct gy_house *house = pass->house;
+	struct gy_batch *batch = NULL;
+	struct gy_node *node = first;
+	uint32_t before = pass->budget;
+
+	while (node != NULL && pass->budget > 0 && (house->closed & (1U << lane)) == 0) {
+		struct gy_node *next = node->next;
+		struct gyre_mail *mail = gy_mail_of(node);
+
+		if (is_batched(house, lane, mail) && add_to_batch(pass, lane, &batch, mail)) {
+			node = next;
+		} else if (batch != NULL) {
+			flush_batch(
+				pass,
+				&batch); /* and then look again, for it may have closed the lane */
+		} else {
+			run_mail(pass, lane, mail);
+			node = next;
+		}
+	}
+	flush_batch(pass, &batch);
+	if (house->limit != 0) {
+		gy_house_count_down(house, before - pass->budget);
+	}
+	if (node != NULL) {
+		gy_house_put_back(house, lane, node, last);
+	}
+}
+
 /* One loop a lane, so that nothing in it asks what kind of mail it has. */
 static inline __attribute__((always_inline)) void
 run_lane(struct pass *pass, enum gy_lane lane, struct gy_node *first, struct gy_node *last)
 {
 	switch (lane) {
 	case GY_LANE_NOTICE:
-		run_lane_of(pass, GY_LANE_NOTICE, first, last);
+		if (gy_likely(pass->house->class->batch_notices == NULL)) {
+			run_lane_of(pass, GY_LANE_NOTICE, first, last);
+		} else {
+			run_batched_lane(pass, lane, first, last);
+		}
 		break;
 	case GY_LANE_ASK:
-		run_lane_of(pass, GY_LANE_ASK, first, last);
+		if (gy_likely(pass->house->class->batch_asks == NULL)) {
+			run_lane_of(pass, GY_LANE_ASK, first, last);
+		} else {
+			run_batched_lane(pass, lane, first, last);
+		}
 		break;
 	case GY_LANE_REPLY:
 		run_lane_of(pass, GY_LANE_REPLY, first, last);

@@ -9,7 +9,7 @@
 
 #include "actor/stack.h"
 
-enum { STATE_BYTES_MAX = 1 << 24, FRAME_BYTES_MAX = 8192 };
+enum { STATE_BYTES_MAX = 1 << 24, FRAME_BYTES_MAX = 8192, BATCH_MAX = 1024 };
 
 struct spawn_order {
 	const struct gyre_class *class;
@@ -67,6 +67,7 @@ static bool class_is_valid(const struct gyre_class *class)
 	       class->frame_bytes <= FRAME_BYTES_MAX &&
 	       class->mailbox_high <= class->mailbox_limit &&
 	       (class->mailbox_high == 0 || class->mailbox_low < class->mailbox_high) &&
+	       class->batch_max <= BATCH_MAX &&
 	       (unsigned)class->strategy <= GYRE_STRATEGY_SHUT_DOWN;
 }
 

@@ -74,7 +74,8 @@ static void failed(struct gy_stack *stack, int error)
 	const char *message = stack->head.type == NULL ? "" : stack->head.type->name;
 
 	gy_count(&home->counters.failed, 1);
-	if (stack->mail != NULL && stack->mail->node.kind == GY_MAIL_ASK) {
+	if (stack->mail != NULL ? stack->mail->node.kind == GY_MAIL_ASK
+				: stack->batch != NULL && stack->batch->asks) {
 		return;
 	}
 	if (home->loop.now_ns - home->failure_logged_ns > GYRE_SECONDS(1)) {
@@ -118,6 +119,9 @@ void gy_stack_returned(struct gy_stack *stack, int result)
 		gy_mail_put(stack->home, stack->mail);
 		stack->mail = NULL;
 	}
+	if (stack->batch != NULL) {
+		gy_batch_end(stack, result < 0 ? result : -ENOMSG);
+	}
 	if (stack->dirty) {
 		clean(stack);
 	}
@@ -125,6 +129,9 @@ void gy_stack_returned(struct gy_stack *stack, int result)
 
 void gy_stack_abort(struct gy_stack *stack, int error)
 {
+	if (stack->batch != NULL) {
+		gy_batch_end(stack, error);
+	}
 	if (stack->ask) {
 		gy_send_exception(stack->home, stack->mail, error);
 	}
@@ -167,35 +174,41 @@ int gyre_await(struct gyre_stack *stack, uint32_t point)
 	return suspend(gy_stack_of(stack), point, false, true);
 }
 
+int gy_answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *mail)
+{
+	struct gy_home *home = stack->home;
+
+	if (gy_unlikely(ask->ask_id == 0)) {
+		if (mail != NULL) {
+			gy_count(&home->counters.sent, 1);
+			mail->node.kind = GY_MAIL_REPLY;
+			gy_mail_from(mail, stack->house);
+			gy_drop(home, mail, gy_mail_sender(ask), GYRE_DROP_SECOND, 0);
+		}
+		return -EALREADY;
+	}
+	if (gy_likely(mail != NULL)) {
+		mail->node.kind = GY_MAIL_REPLY;
+		mail->ask_id = ask->ask_id;
+		gy_mail_from(mail, stack->house);
+		(void)gy_send(home, gy_mail_sender(ask), mail, GY_LANE_REPLY);
+	} else {
+		gy_send_exception(home, ask, -ENOMEM);
+	}
+	ask->ask_id = 0;
+	return 0;
+}
+
 int gyre_reply(struct gyre_stack *stack, struct gyre_mail *mail)
 {
 	struct gy_stack *s = gy_stack_of(stack);
-	struct gy_home *home = s->home;
 
-	if (gy_likely(s->ask && mail != NULL)) {
-		s->ask = false;
-		mail->node.kind = GY_MAIL_REPLY;
-		mail->ask_id = s->mail->ask_id;
-		gy_mail_from(mail, s->house);
-		(void)gy_send(home, gy_mail_sender(s->mail), mail, GY_LANE_REPLY);
-		return 0;
-	}
-	if (mail == NULL) {
-		if (s->ask) {
-			s->ask = false;
-			gy_send_exception(home, s->mail, -ENOMEM);
-		}
-		return 0;
-	}
-	if (s->mail == NULL || s->mail->node.kind != GY_MAIL_ASK) {
-		gy_mail_put(home, mail);
+	if (gy_unlikely(s->mail == NULL || s->mail->node.kind != GY_MAIL_ASK)) {
+		gyre_mail_free(stack, mail);
 		return -EINVAL;
 	}
-	gy_count(&home->counters.sent, 1);
-	mail->node.kind = GY_MAIL_REPLY;
-	gy_mail_from(mail, s->house);
-	gy_drop(home, mail, gy_mail_sender(s->mail), GYRE_DROP_SECOND, 0);
-	return -EALREADY;
+	s->ask = false;
+	return gy_answer(s, s->mail, mail);
 }
 
 struct gyre_mail *gyre_take(struct gyre_stack *stack)

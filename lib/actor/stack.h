@@ -12,11 +12,21 @@
 
 #include "actor/house.h"
 
+/* The messages of a batch stack, owned. An ask that was answered has lost its id. */
+struct gy_batch {
+	uint32_t count;
+	uint32_t max;
+	bool asks;
+	uint8_t size_class;
+	struct gyre_mail *mails[];
+};
+
 struct gy_stack {
 	struct gyre_stack head; /* what users' accessors read */
 	struct gy_home *home;
 	struct gy_house *house;
 	struct gyre_mail *mail; /* the message, owned; NULL when there is none */
+	struct gy_batch *batch; /* of a batch handler, else NULL; then also dirty */
 	gyre_handler_fn handler;
 	struct gy_list outstanding;
 	struct gy_list completed;
@@ -91,6 +101,20 @@ static inline void gy_stack_call(struct gy_stack *stack)
 	}
 	gy_stack_returned(stack, result);
 }
+
+/*
+ * Answers @ask with @mail, taken, or for NULL with -ENOMEM; the ask then has no id any more.
+ * -EALREADY when it had none.
+ */
+int gy_answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *mail);
+
+/* An empty batch for @house; NULL when there is no memory. */
+struct gy_batch *gy_batch_make(struct gy_house *house, bool asks);
+/* Runs the handler for a batch, which is taken. How many messages were handled: all or, for lack of
+ * memory, none. */
+uint32_t gy_batch_run(struct gy_house *house, struct gy_batch *batch);
+/* Answers what is unanswered with @error, and frees the messages. */
+void gy_batch_end(struct gy_stack *stack, int error);
 
 /* Ends a suspended stack of a house that stops. */
 void gy_stack_abort(struct gy_stack *stack, int error);

@@ -1,0 +1,97 @@
+/*
+ * Batches: consecutive messages that a class's filter has chosen reach the handler together, in one
+ * stack and in their order. One that the filter does not choose first sends off those before it.
+ * There is no waiting for a batch to fill: it holds what was there, and may hold one.
+ *
+ * Each ask of a batch is answered by itself, or all by one call; one that is unanswered when the
+ * stack ends gets -ENOMSG, and all that are unanswered when it fails get the error.
+ */
+#ifndef GYRE_BATCH_H
+#define GYRE_BATCH_H
+
+#include <gyre/stack.h>
+
+GYRE_BEGIN_DECLS
+
+/**
+ * gyre_batch_count() - how many messages the batch holds
+ * @stack: the stack of a batch handler
+ *
+ * Return: the number, at least 1; 0 for the stack of any other handler.
+ * Errors:
+ *   none
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API uint32_t gyre_batch_count(const struct gyre_stack *stack);
+
+/**
+ * gyre_batch_message() - one message of the batch
+ * @stack: the stack of a batch handler
+ * @index: which, below gyre_batch_count(); in the order of arrival
+ * @type: the type it must have
+ *
+ * Mostly called through gyre_batch_get().
+ *
+ * Return: the payload, or NULL when it is of another type or there is none.
+ * Errors:
+ *   NULL  there is none of that type
+ * Ownership: stays with the stack, until it ends.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API const void *gyre_batch_message(const struct gyre_stack *stack, uint32_t index,
+					const struct gyre_type *type);
+
+/** gyre_batch_get() - a message of a batch as const struct NAME *, or NULL */
+#define gyre_batch_get(STACK, INDEX, NAME) \
+	((const struct NAME *)gyre_batch_message((STACK), (INDEX), &gyre_type_##NAME))
+
+/**
+ * gyre_batch_sender() - who sent one message of the batch
+ * @stack: the stack of a batch handler
+ * @index: which, below gyre_batch_count()
+ *
+ * Return: the address; GYRE_NOBODY when no actor sent it, or there is no such message.
+ * Errors:
+ *   none
+ * Ownership: a value.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API struct gyre_address gyre_batch_sender(const struct gyre_stack *stack, uint32_t index);
+
+/**
+ * gyre_batch_reply() - answers one ask of the batch
+ * @stack: the stack of a batch of asks
+ * @index: which, below gyre_batch_count()
+ * @mail: the answer; NULL (no memory) answers with -ENOMEM
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL    there is no such ask
+ *   -EALREADY  it was answered before; this answer is dropped and counted
+ * Ownership: @mail is taken, whatever is returned.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_batch_reply(struct gyre_stack *stack, uint32_t index, struct gyre_mail *mail);
+
+/**
+ * gyre_batch_reply_all() - gives all asks of the batch that are unanswered the same answer
+ * @stack: the stack of a batch of asks
+ * @mail: the answer, whose payload is copied for each; NULL (no memory) answers with -ENOMEM
+ *
+ * Return: 0, to be returned by the handler, or a negative errno.
+ * Errors:
+ *   -EINVAL  the stack is not that of a batch of asks
+ * Ownership: @mail is taken, whatever is returned.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_batch_reply_all(struct gyre_stack *stack, struct gyre_mail *mail);
+
+GYRE_END_DECLS
+
+#endif

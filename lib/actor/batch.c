@@ -1,0 +1,136 @@
+/*
+ * The stack of a batch: many messages, one run of a handler. The messages stand in an array that
+ * comes from the pools; dispatch.c fills it.
+ */
+#include <gyre/batch.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "actor/stack.h"
+
+enum { COUNT_DEFAULT = 64 };
+
+struct gy_batch *gy_batch_make(struct gy_house *house, bool asks)
+{
+	uint32_t max = house->class->batch_max == 0 ? COUNT_DEFAULT : house->class->batch_max;
+	size_t bytes = sizeof(struct gy_batch) + max * sizeof(struct gyre_mail *);
+	uint8_t size_class = gy_sizes_class(bytes);
+	struct gy_batch *batch =
+		(struct gy_batch *)gy_sizes_get(&house->home->parts, bytes, size_class);
+
+	if (batch != NULL) {
+		*batch = (struct gy_batch){ .max = max, .asks = asks, .size_class = size_class };
+	}
+	return batch;
+}
+
+static void drop_all(struct gy_house *house, struct gy_batch *batch)
+{
+	for (uint32_t i = 0; i < batch->count; i++) {
+		gy_drop(house->home, batch->mails[i], gy_house_address(house), GYRE_DROP_NO_MEMORY,
+			-ENOMEM);
+	}
+	gy_sizes_put(&house->home->parts, batch, batch->size_class);
+}
+
+uint32_t gy_batch_run(struct gy_house *house, struct gy_batch *batch)
+{
+	uint32_t count = batch->count;
+	struct gy_stack *stack = gy_stack_scratch(house->home, house);
+
+	if (stack == NULL) {
+		drop_all(house, batch);
+		return 0;
+	}
+	stack->head.message = NULL;
+	stack->head.type = NULL;
+	stack->mail = NULL;
+	stack->batch = batch;
+	stack->dirty = true;
+	stack->handler = batch->asks ? house->behaviour->ask_batch : house->behaviour->notice_batch;
+	gy_stack_call(stack);
+	return count;
+}
+
+void gy_batch_end(struct gy_stack *stack, int error)
+{
+	struct gy_batch *batch = stack->batch;
+	struct gy_home *home = stack->home;
+
+	stack->batch = NULL;
+	for (uint32_t i = 0; i < batch->count; i++) {
+		if (batch->asks && batch->mails[i]->ask_id != 0) {
+			gy_send_exception(home, batch->mails[i], error);
+		}
+		gy_mail_put(home, batch->mails[i]);
+	}
+	gy_sizes_put(&home->parts, batch, batch->size_class);
+}
+
+/* ---- what handlers call ---- */
+
+static struct gyre_mail *mail_at(const struct gyre_stack *stack, uint32_t index)
+{
+	const struct gy_batch *batch = gy_stack_of_const(stack)->batch;
+
+	return batch == NULL || index >= batch->count ? NULL : batch->mails[index];
+}
+
+uint32_t gyre_batch_count(const struct gyre_stack *stack)
+{
+	const struct gy_batch *batch = gy_stack_of_const(stack)->batch;
+
+	return batch == NULL ? 0 : batch->count;
+}
+
+const void *gyre_batch_message(const struct gyre_stack *stack, uint32_t index,
+			       const struct gyre_type *type)
+{
+	struct gyre_mail *mail = mail_at(stack, index);
+
+	return mail == NULL || mail->type->id != type->id ? NULL : mail->payload;
+}
+
+struct gyre_address gyre_batch_sender(const struct gyre_stack *stack, uint32_t index)
+{
+	const struct gyre_mail *mail = mail_at(stack, index);
+
+	return mail == NULL || mail->from.cookie == 0 ? GYRE_NOBODY : gy_mail_sender(mail);
+}
+
+int gyre_batch_reply(struct gyre_stack *stack, uint32_t index, struct gyre_mail *mail)
+{
+	struct gy_stack *s = gy_stack_of(stack);
+	struct gyre_mail *ask = mail_at(stack, index);
+
+	if (ask == NULL || !s->batch->asks) {
+		gyre_mail_free(stack, mail);
+		return -EINVAL;
+	}
+	return gy_answer(s, ask, mail);
+}
+
+int gyre_batch_reply_all(struct gyre_stack *stack, struct gyre_mail *mail)
+{
+	struct gy_stack *s = gy_stack_of(stack);
+
+	if (s->batch == NULL || !s->batch->asks) {
+		gyre_mail_free(stack, mail);
+		return -EINVAL;
+	}
+	for (uint32_t i = 0; i < s->batch->count; i++) {
+		struct gyre_mail *copy;
+
+		if (s->batch->mails[i]->ask_id == 0) {
+			continue;
+		}
+		copy = mail == NULL ? NULL : gy_mail_get(s->home, mail->type);
+		if (copy != NULL) {
+			memcpy(copy->payload, mail->payload, mail->type->bytes);
+		}
+		(void)gy_answer(s, s->batch->mails[i], copy);
+	}
+	gyre_mail_free(stack, mail);
+	return 0;
+}
