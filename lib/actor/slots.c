@@ -84,14 +84,14 @@ int gy_slots_reserve(struct gy_home *home, struct gyre_address *ret_address)
 
 	(void)pthread_mutex_lock(&home->slots.mutex);
 	r = take_slot(home, &house);
-	(void)pthread_mutex_unlock(&home->slots.mutex);
-	if (r < 0) {
-		return r;
+	if (r == 0) {
+		/* Under the mutex, for a loop that stops looks at all its houses. */
+		house->status = GY_HOUSE_CREATED;
+		gy_list_init(&house->suspended);
+		*ret_address = gy_house_address(house);
 	}
-	house->status = GY_HOUSE_CREATED;
-	gy_list_init(&house->suspended);
-	*ret_address = gy_house_address(house);
-	return 0;
+	(void)pthread_mutex_unlock(&home->slots.mutex);
+	return r;
 }
 
 void gy_slots_release(struct gy_home *home, struct gy_house *house)

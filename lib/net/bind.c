@@ -56,8 +56,8 @@ static int errno_of(int r)
 
 int gy_bind_parse(const char *text, const struct gy_log *log, struct gy_bind *ret_bind)
 {
-	const struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICSERV,
-					.ai_socktype = SOCK_STREAM };
+	struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICSERV,
+				  .ai_socktype = SOCK_STREAM };
 	struct addrinfo *found;
 	char host[HOST_BYTES_MAX];
 	char port[PORT_BYTES_MAX];
@@ -72,6 +72,9 @@ int gy_bind_parse(const char *text, const struct gy_log *log, struct gy_bind *re
 		       "tcp://127.0.0.1:7000, with a port up to 65535",
 		       text);
 		return r;
+	}
+	if (text[sizeof(scheme) - 1] == '[') {
+		hints.ai_flags |= AI_NUMERICHOST; /* what stands in brackets is no name */
 	}
 	r = getaddrinfo(host, port, &hints, &found);
 	if (r != 0) {

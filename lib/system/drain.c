@@ -61,10 +61,12 @@ static bool channels_are_closed(struct gy_worker *worker)
 	return false;
 }
 
+/* Other threads may reserve slots meanwhile: those houses are left to the mail that mounts them. */
 static void stop_actors(struct gy_home *home)
 {
 	home->draining = true;
-	for (uint32_t slot = 0; slot < gy_load_relaxed(&home->slots.used); slot++) {
+	(void)pthread_mutex_lock(&home->slots.mutex);
+	for (uint32_t slot = 0; slot < home->slots.used; slot++) {
 		struct gy_house *house = gy_house_at(home, slot);
 
 		if (house->status < GY_HOUSE_MOUNTING || house->status == GY_HOUSE_STOPPING) {
@@ -72,6 +74,7 @@ static void stop_actors(struct gy_home *home)
 		}
 		gy_house_close(house);
 	}
+	(void)pthread_mutex_unlock(&home->slots.mutex);
 }
 
 static bool stage_is_done(struct gy_worker *worker)

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""What gyre-echo refuses, and what it is refused: one line on standard error that names the cause, and exit 1."""
+import ctypes
+import errno
+import platform
+import socket
+import struct
+
+from echo_support import Server, expect, expect_refusal, run_echo, skip
+
+PR_SET_NO_NEW_PRIVS = 38
+PR_SET_SECCOMP = 22
+SECCOMP_MODE_FILTER = 2
+SECCOMP_RET_ERRNO = 0x00050000
+SECCOMP_RET_ALLOW = 0x7FFF0000
+IO_URING_SETUP = 425  # on every architecture
+
+
+class FilterProgram(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
+
+
+def deny_io_uring(error):
+    """Makes io_uring_setup() of this process fail with @error, as the sandboxes of containers do."""
+    code = b"".join(struct.pack("HBBI", *instruction) for instruction in [
+        (0x20, 0, 0, 0),  # load the number of the system call
+        (0x15, 0, 1, IO_URING_SETUP),
+        (0x06, 0, 0, SECCOMP_RET_ERRNO | error),
+        (0x06, 0, 0, SECCOMP_RET_ALLOW),
+    ])
+    libc = ctypes.CDLL(None, use_errno=True)
+    memory = ctypes.create_string_buffer(code)
+    program = FilterProgram(len(code) // 8, ctypes.cast(memory, ctypes.c_void_p))
+    if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 or libc.prctl(
+            PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "seccomp")
+
+
+def test_io_uring_refused():
+    if platform.system() != "Linux":
+        skip("no seccomp")
+    for error in (errno.EPERM, errno.ENOSYS):
+        ran = run_echo("--bind", "tcp://127.0.0.1:0",
+                       preexec_fn=lambda error=error: deny_io_uring(error))
+        expect_refusal(ran, "io_uring")
+        expect(ran.stdout == "", "it says that it listens")
+
+
+def test_used_port():
+    """By a program that would not share the port, by one that would, and by another gyre-echo."""
+    for share in (False, True):
+        with socket.socket() as other:
+            if share:
+                other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            other.bind(("127.0.0.1", 0))
+            other.listen()
+            port = other.getsockname()[1]
+            expect_refusal(run_echo("--bind", f"tcp://127.0.0.1:{port}"), str(port), "in use")
+    server = Server("--loops", "2")
+    expect_refusal(run_echo("--bind", f"tcp://127.0.0.1:{server.port}"), "in use")
+    with server.connect() as connection:
+        connection.sendall(b"x")
+        expect(connection.recv(1) == b"x", "the first one suffered")
+    server.stop()
+
+
+def test_bad_addresses():
+    for address in ("7000", "tcp://127.0.0.1", "tcp://127.0.0.1:70000", "udp://127.0.0.1:7000"):
+        expect_refusal(run_echo("--bind", address), address, "tcp://[::]:7000")
+    expect_refusal(run_echo("--bind", "tcp://192.0.2.1:7000"), "192.0.2.1")
+    expect_refusal(run_echo("--bind", "tcp://[no-address]:7000"), "no-address")
+
+
+def test_bad_options():
+    for loops in ("0", "-1", "x", "1025"):
+        expect_refusal(run_echo("--loops", loops), "--loops")
+    expect_refusal(run_echo("surplus"), "surplus")
+    expect_refusal(run_echo("--cpus", "99999", "--bind", "tcp://127.0.0.1:0"), "99999")
+    expect(run_echo("--unknown").returncode == 1, "an unknown option is taken")
+    helped = run_echo("--help")
+    expect(helped.returncode == 0 and "--bind" in helped.stdout, "no help")
+
+
+def main():
+    test_bad_options()
+    test_bad_addresses()
+    test_used_port()
+    test_io_uring_refused()
+    print("ok")
+
+
+main()

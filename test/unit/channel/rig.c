@@ -1,0 +1,371 @@
+#include "rig.h"
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "actor/stack.h"
+#include "base/memory.h"
+
+enum { SETTLE_TURNS = 20 };
+
+static const uint64_t patience_ns = UINT64_C(10000000000);
+
+static void logged(enum gyre_log_level level, const char *message, void *arg)
+{
+	struct rig *rig = (struct rig *)arg;
+
+	(void)level;
+	rig->logged++;
+	(void)snprintf(rig->last_log, sizeof(rig->last_log), "%s", message);
+}
+
+static void moment_over(struct gy_timer *timer)
+{
+	(void)timer;
+}
+
+int rig_open_descriptors(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	int count = -1; /* its own */
+
+	cr_assert_not_null(folder);
+	while (readdir(folder) != NULL) {
+		count++;
+	}
+	(void)closedir(folder);
+	return count;
+}
+
+static uint32_t or_default(uint32_t value, uint32_t fallback)
+{
+	return value == 0 ? fallback : value;
+}
+
+static const struct gyre_class owner_class = { .name = "owner" };
+
+static void make_home(struct rig *rig, const struct rig_options *options)
+{
+	struct gy_loop_options loop = {
+		.cpu = -1,
+		.io_ratio = 50,
+		.starvation_limit = 64,
+		.min_budget_ns = 500000,
+		.timer_tick_ns = 1000000,
+		.spin_ns = GY_SPIN_NEVER,
+		.ring = { .entries = 256,
+			  .buffer_count = or_default(options->buffer_count, 64),
+			  .buffer_bytes = or_default(options->buffer_bytes, 4096),
+			  .log = &rig->log },
+		.log = &rig->log,
+	};
+	struct gy_home_options home = {
+		.run_budget = 256,
+		.high_replies = 2,
+		.high_events = 4,
+		.ask_timeout_ns = GYRE_SECONDS(5),
+		.cookie_seed = 1,
+		.system = (struct gyre_system *)(void *)&rig->homes,
+	};
+	struct gy_channels_options channels = {
+		.write_low_bytes = or_default(options->low_bytes, 65536),
+		.write_high_bytes = or_default(options->high_bytes, 262144),
+		.write_max_bytes = or_default(options->max_bytes, 1048576),
+	};
+
+	cr_assert_eq(gy_home_init(&rig->home, &loop, &home), 0);
+	cr_assert_eq(gy_channels_init(&rig->home, &channels), 0);
+}
+
+void rig_init(struct rig *rig, const struct rig_options *options)
+{
+	struct gyre_address owner;
+
+	*rig = (struct rig){ .log = { .write = logged, .level = GYRE_LOG_WARNING } };
+	rig->log.arg = rig;
+	rig->descriptors = rig_open_descriptors();
+	make_home(rig, options == NULL ? &(struct rig_options){ 0 } : options);
+	rig->homes = (struct gy_homes){ .count = 1, .homes = &rig->home, .log = &rig->log };
+	rig->loops = gy_memory_get(sizeof(*rig->loops) + sizeof(struct gy_loop *));
+	rig->loops->count = 1;
+	rig->loops->loop[0] = &rig->home.loop;
+	cr_assert_eq(gy_loop_join(&rig->home.loop, rig->loops), 0);
+	cr_assert_eq(gy_loop_enter(&rig->home.loop), 0);
+	gy_timer_init(&rig->moment, moment_over);
+	cr_assert_eq(gy_spawn(&rig->home, &owner_class, NULL, 0, true, &owner), 0);
+	rig_turn(rig);
+	rig->house = gy_house_find(&rig->home, owner.slot, owner.cookie);
+	cr_assert_not_null(rig->house);
+}
+
+void rig_turn(struct rig *rig)
+{
+	if (!gy_timer_is_started(&rig->moment)) {
+		gy_timer_start(&rig->home.loop.wheel, &rig->moment, 1000000);
+	}
+	gy_loop_turn(&rig->home.loop);
+}
+
+bool rig_until(struct rig *rig, rig_condition_fn condition, void *arg)
+{
+	uint64_t end_ns = gy_clock_machine_ns() + patience_ns;
+
+	while (!condition(rig, arg)) {
+		if (gy_clock_machine_ns() > end_ns) {
+			return false;
+		}
+		rig_turn(rig);
+	}
+	return true;
+}
+
+void rig_settle(struct rig *rig)
+{
+	for (int i = 0; i < SETTLE_TURNS; i++) {
+		rig_turn(rig);
+	}
+}
+
+struct gy_channels *rig_channels(struct rig *rig)
+{
+	return gy_channels_of(&rig->home);
+}
+
+struct gy_stack *rig_stack(struct rig *rig)
+{
+	struct gy_stack *stack = gy_stack_scratch(&rig->home, rig->house);
+
+	cr_assert_not_null(stack);
+	return stack;
+}
+
+/* ---- the end ---- */
+
+static bool all_closed(struct rig *rig, void *arg)
+{
+	(void)arg;
+	return rig->home.channel_ops->open_count(&rig->home) == 0;
+}
+
+static bool all_stopped(struct rig *rig, void *arg)
+{
+	(void)arg;
+	return rig->home.houses == 0;
+}
+
+static void stop_houses(struct rig *rig)
+{
+	rig->home.draining = true;
+	for (uint32_t slot = 0; slot < rig->home.slots.used; slot++) {
+		struct gy_house *house = gy_house_at(&rig->home, slot);
+
+		if (house->status >= GY_HOUSE_MOUNTING && house->status != GY_HOUSE_STOPPING) {
+			house->stop = true;
+			gy_house_wake(house);
+		}
+	}
+}
+
+static void expect_all_returned(const struct gy_pool *pool)
+{
+	cr_expect_eq(pool->free_count, pool->total, "%u of the pool of %ss are still out",
+		     pool->total - pool->free_count, pool->name);
+}
+
+void rig_fini(struct rig *rig)
+{
+	struct gy_channels *channels = rig_channels(rig);
+
+	rig->home.channel_ops->drain(&rig->home);
+	cr_expect(rig_until(rig, all_closed, NULL), "channels stay open");
+	stop_houses(rig);
+	cr_expect(rig_until(rig, all_stopped, NULL), "actors stay");
+	expect_all_returned(&channels->buffers);
+	expect_all_returned(&channels->slices);
+	expect_all_returned(&channels->pages);
+	expect_all_returned(&channels->channels);
+	expect_all_returned(&channels->contexts);
+	expect_all_returned(&channels->gathers);
+	cr_expect_eq(channels->lent, 0, "%u receive buffers are still out", channels->lent);
+	gy_timer_stop(&rig->home.loop.wheel, &rig->moment);
+	gy_loop_leave(&rig->home.loop);
+	gy_channels_fini(&rig->home);
+	gy_home_fini(&rig->home);
+	gy_memory_put(rig->loops);
+	cr_expect_eq(rig->logged, rig->warnings_expected, "logged last: %s", rig->last_log);
+	cr_expect_eq(rig_open_descriptors(), rig->descriptors);
+}
+
+/* ---- channels ---- */
+
+struct opening {
+	const struct gyre_handler *const *handlers;
+	void *arg;
+	struct gyre_channel *channel;
+};
+
+static int init_channel(struct gyre_channel *channel, void *arg)
+{
+	struct opening *opening = (struct opening *)arg;
+	int r = 0;
+
+	opening->channel = channel;
+	for (const struct gyre_handler *const *handler = opening->handlers;
+	     *handler != NULL && r == 0; handler++) {
+		r = gyre_pipeline_add_last(channel, *handler, opening->arg);
+	}
+	return r;
+}
+
+static void open_on(struct rig *rig, int fd, struct opening *with,
+		    const struct gyre_channel_options *options, struct gyre_channel **ret_channel)
+{
+	const struct gyre_channel_options defaults = { 0 };
+	struct gy_channel_opening opening = {
+		.fd = fd,
+		.options = options == NULL ? &defaults : options,
+		.init = init_channel,
+		.init_arg = with,
+	};
+
+	cr_assert_eq(gy_channel_open(rig->house, rig_stack(rig), &opening), 0);
+	if (ret_channel != NULL) {
+		*ret_channel = with->channel;
+	}
+}
+
+int rig_open(struct rig *rig, const struct gyre_handler *const *handlers, void *arg,
+	     const struct gyre_channel_options *options, struct gyre_channel **ret_channel)
+{
+	struct opening with = { .handlers = handlers, .arg = arg };
+	int fds[2];
+
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+	cr_assert_eq(fcntl(fds[1], F_SETFL, O_NONBLOCK), 0);
+	open_on(rig, fds[0], &with, options, ret_channel);
+	return fds[1];
+}
+
+static void connected_pair(int fds[2])
+{
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t bytes = sizeof(address);
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	cr_assert_eq(bind(listener, (struct sockaddr *)&address, bytes), 0);
+	cr_assert_eq(listen(listener, 1), 0);
+	cr_assert_eq(getsockname(listener, (struct sockaddr *)&address, &bytes), 0);
+	fds[1] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	cr_assert_eq(connect(fds[1], (struct sockaddr *)&address, bytes), 0);
+	fds[0] = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	cr_assert_geq(fds[0], 0);
+	(void)close(listener);
+}
+
+int rig_open_tcp(struct rig *rig, const struct gyre_handler *const *handlers, void *arg,
+		 const struct gyre_channel_options *options, struct gyre_channel **ret_channel)
+{
+	struct opening with = { .handlers = handlers, .arg = arg };
+	int fds[2];
+
+	connected_pair(fds);
+	cr_assert_eq(fcntl(fds[1], F_SETFL, O_NONBLOCK), 0);
+	open_on(rig, fds[0], &with, options, ret_channel);
+	return fds[1];
+}
+
+/* ---- bytes ---- */
+
+static unsigned char byte_at(uint64_t position)
+{
+	return (unsigned char)((position * UINT64_C(0x9e3779b97f4a7c15)) >> 56);
+}
+
+void rig_fill(unsigned char *bytes, size_t count, uint64_t position)
+{
+	for (size_t i = 0; i < count; i++) {
+		bytes[i] = byte_at(position + i);
+	}
+}
+
+bool rig_check(const unsigned char *bytes, size_t count, uint64_t position)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (bytes[i] != byte_at(position + i)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* ---- the far end ---- */
+
+static void echo_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	(void)gyre_channel_write(ctx, data);
+}
+
+const struct gyre_handler rig_echo = { .name = "echo", .read = echo_read };
+const struct gyre_handler *const rig_echo_only[] = { &rig_echo, NULL };
+
+void rig_stream_send(struct rig_stream *stream)
+{
+	unsigned char bytes[16384];
+	size_t piece = stream->piece != 0 ? stream->piece : sizeof(bytes);
+
+	while (stream->sent < stream->total) {
+		uint64_t left = stream->total - stream->sent;
+		size_t count = piece < left ? piece : (size_t)left;
+		ssize_t r;
+
+		rig_fill(bytes, count, stream->sent);
+		r = send(stream->fd, bytes, count, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (r <= 0) {
+			break;
+		}
+		stream->sent += (uint64_t)r;
+	}
+}
+
+void rig_stream_receive(struct rig_stream *stream)
+{
+	unsigned char bytes[65536];
+	ssize_t r;
+
+	while ((r = recv(stream->fd, bytes, sizeof(bytes), MSG_DONTWAIT)) > 0) {
+		stream->wrong = stream->wrong || !rig_check(bytes, (size_t)r, stream->received);
+		stream->received += (uint64_t)r;
+	}
+	if (r == 0) {
+		stream->ended = true;
+	} else if (errno != EAGAIN) {
+		stream->ended = true;
+		stream->error = errno;
+	}
+}
+
+bool rig_streamed(struct rig *rig, void *stream)
+{
+	struct rig_stream *s = (struct rig_stream *)stream;
+
+	(void)rig;
+	rig_stream_send(s);
+	rig_stream_receive(s);
+	return s->received >= s->total || s->wrong || s->ended;
+}
+
+bool rig_stream_ended(struct rig *rig, void *stream)
+{
+	struct rig_stream *s = (struct rig_stream *)stream;
+
+	(void)rig;
+	rig_stream_receive(s);
+	return s->ended;
+}

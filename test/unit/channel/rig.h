@@ -1,0 +1,86 @@
+/*
+ * A rig for tests of channels: one home that the test itself turns, a channels actor in it, and
+ * channels on socket pairs whose far ends the test holds. A turn never waits longer than a moment,
+ * so a test can say what is to become true and turn until it is.
+ */
+#ifndef TEST_UNIT_CHANNEL_RIG_H
+#define TEST_UNIT_CHANNEL_RIG_H
+
+#include "channel/channel.h"
+
+enum { RIG_TRACE_BYTES = 4096, RIG_LOG_BYTES = 1024 };
+
+struct rig_options {
+	uint32_t buffer_count; /* 64 */
+	uint32_t buffer_bytes; /* 4096 */
+	uint32_t low_bytes;    /* 64 KiB */
+	uint32_t high_bytes;   /* 256 KiB */
+	uint32_t max_bytes;    /* 1 MiB */
+};
+
+struct rig {
+	struct gy_homes homes; /* first, as in a system */
+	struct gy_home home;
+	struct gy_loops *loops;
+	struct gy_log log;
+	struct gy_house *house; /* of the actor that owns the channels */
+	struct gy_timer moment;
+	uint32_t logged;
+	char last_log[RIG_LOG_BYTES];
+	int descriptors; /* open before the rig was */
+	uint32_t warnings_expected;
+};
+
+typedef bool (*rig_condition_fn)(struct rig *rig, void *arg);
+
+void rig_init(struct rig *rig, const struct rig_options *options);
+/* Drains, stops the actors, and sees that no channel, page, buffer, or descriptor is left. */
+void rig_fini(struct rig *rig);
+void rig_turn(struct rig *rig);
+/* False when it has not become true in ten seconds. */
+bool rig_until(struct rig *rig, rig_condition_fn condition, void *arg);
+/* A few turns, for what must not happen. */
+void rig_settle(struct rig *rig);
+
+struct gy_channels *rig_channels(struct rig *rig);
+/* The stack that calls from a test may be made with. */
+struct gy_stack *rig_stack(struct rig *rig);
+int rig_open_descriptors(void);
+
+/* A channel with the handlers of a list that ends in NULL, all with @arg; the far end is returned.
+ */
+int rig_open(struct rig *rig, const struct gyre_handler *const *handlers, void *arg,
+	     const struct gyre_channel_options *options, struct gyre_channel **ret_channel);
+/* The same on a connected TCP socket. */
+int rig_open_tcp(struct rig *rig, const struct gyre_handler *const *handlers, void *arg,
+		 const struct gyre_channel_options *options, struct gyre_channel **ret_channel);
+
+/* ---- the far end ---- */
+
+/* A stream of bytes that is sent and expected back: what was sent, what came back. */
+struct rig_stream {
+	int fd;
+	uint64_t sent;
+	uint64_t received;
+	uint64_t total;
+	size_t piece; /* of a send, at most; 0 for 16 KiB */
+	bool wrong;
+	bool ended; /* the channel has closed */
+	int error;  /* or reset */
+};
+
+void rig_stream_send(struct rig_stream *stream);
+void rig_stream_receive(struct rig_stream *stream);
+/* Conditions: all came back; the end came. They send and receive. */
+bool rig_streamed(struct rig *rig, void *stream);
+bool rig_stream_ended(struct rig *rig, void *stream);
+
+/* Sends back what it gets. */
+extern const struct gyre_handler rig_echo;
+extern const struct gyre_handler *const rig_echo_only[];
+
+/* Bytes that tell where they stand in a stream. */
+void rig_fill(unsigned char *bytes, size_t count, uint64_t position);
+bool rig_check(const unsigned char *bytes, size_t count, uint64_t position);
+
+#endif
