@@ -22,20 +22,27 @@ static void handled(struct pass *pass)
 }
 
 /*
- * Runs a message that may be a barrier. One that ends at once has been alone anyway; one that waits
- * closes the lanes until its own stack ends.
+ * Runs a message of a class that has barriers. One that ends at once has been alone anyway; one
+ * that waits closes the lanes until its own stack ends.
  */
-static inline void call(struct pass *pass, struct gy_stack *stack)
+static __attribute__((noinline)) void call_barrier(struct pass *pass, struct gy_stack *stack)
 {
-	gyre_filter_fn barrier = pass->house->class->barrier;
-	bool is_barrier =
-		gy_unlikely(barrier != NULL) && barrier(stack->head.type, stack->head.message);
+	bool is_barrier = pass->house->class->barrier(stack->head.type, stack->head.message);
 
-	handled(pass);
 	gy_stack_call(stack);
 	if (is_barrier && stack->suspended) {
 		pass->house->barrier = stack;
 		pass->house->closed |= GY_CLOSED_BY_BARRIER;
+	}
+}
+
+static inline void call(struct pass *pass, struct gy_stack *stack)
+{
+	handled(pass);
+	if (gy_likely(pass->house->class->barrier == NULL)) {
+		gy_stack_call(stack);
+	} else {
+		call_barrier(pass, stack);
 	}
 }
 
@@ -229,8 +236,8 @@ static bool add_to_batch(struct pass *pass, enum gy_lane lane, struct gy_batch *
 }
 
 /* A lane of asks or notices of a class that has them in batches. */
-static void run_batched_lane(struct pass *pass, enum gy_lane lane, struct gy_node *first,
-			     struct gy_node *last)
+static __attribute__((noinline)) void run_batched_lane(struct pass *pass, enum gy_lane lane,
+						       struct gy_node *first, struct gy_node *last)
 {
 	struct gy_house *house = pass->house;
 	struct gy_batch *batch = NULL;
@@ -262,8 +269,8 @@ static void run_batched_lane(struct pass *pass, enum gy_lane lane, struct gy_nod
 }
 
 /* One loop a lane, so that nothing in it asks what kind of mail it has. */
-static inline __attribute__((always_inline)) void
-run_lane(struct pass *pass, enum gy_lane lane, struct gy_node *first, struct gy_node *last)
+static inline void run_lane(struct pass *pass, enum gy_lane lane, struct gy_node *first,
+			    struct gy_node *last)
 {
 	switch (lane) {
 	case GY_LANE_NOTICE:
@@ -310,18 +317,28 @@ static __attribute__((noinline)) void run_many_lanes(struct pass *pass, uint32_t
 	}
 }
 
+static __attribute__((noinline)) void run_one_lane(struct pass *pass, enum gy_lane lane)
+{
+	struct gy_node *last;
+	struct gy_node *first = gy_house_take_lane(pass->house, lane, &last);
+
+	run_lane(pass, lane, first, last);
+}
+
+/* Most often there is nothing but notices, in which case nothing else is asked for. */
 static inline void run_lanes(struct pass *pass)
 {
-	const struct gy_house *house = pass->house;
+	struct gy_house *house = pass->house;
 	uint32_t taken = house->pending & ~house->closed & (GY_PENDING_CHANNELS - 1U);
+	struct gy_node *first;
+	struct gy_node *last;
 
-	if (gy_likely(taken != 0 && (taken & (taken - 1)) == 0)) {
-		enum gy_lane lane = (enum gy_lane)__builtin_ctz(taken);
-		struct gy_node *last;
-		struct gy_node *first = gy_house_take_lane(pass->house, lane, &last);
-
-		run_lane(pass, lane, first, last);
-	} else {
+	if (taken == 1U << GY_LANE_NOTICE && house->class->batch_notices == NULL) {
+		first = gy_house_take_lane(house, GY_LANE_NOTICE, &last);
+		run_lane_of(pass, GY_LANE_NOTICE, first, last);
+	} else if (taken != 0 && (taken & (taken - 1)) == 0) {
+		run_one_lane(pass, (enum gy_lane)__builtin_ctz(taken));
+	} else if (taken != 0) {
 		run_many_lanes(pass, taken);
 	}
 }

@@ -166,8 +166,7 @@ static void stop_houses(struct rig *rig)
 		struct gy_house *house = gy_house_at(&rig->home, slot);
 
 		if (house->status >= GY_HOUSE_MOUNTING && house->status != GY_HOUSE_STOPPING) {
-			house->stop = true;
-			gy_house_wake(house);
+			gy_house_close(house);
 		}
 	}
 }
