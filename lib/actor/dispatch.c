@@ -163,6 +163,25 @@ static inline __attribute__((always_inline)) void run_mail(struct pass *pass, en
 	}
 }
 
+/* Asks or notices of a house with a limit: what is being handled waits no longer. */
+static __attribute__((noinline)) void run_bounded_lane(struct pass *pass, enum gy_lane lane,
+						       struct gy_node *first, struct gy_node *last)
+{
+	struct gy_house *house = pass->house;
+	struct gy_node *node = first;
+
+	while (node != NULL && pass->budget > 0 && (house->closed & (1U << lane)) == 0) {
+		struct gy_node *next = node->next;
+
+		gy_house_count_down(house);
+		run_mail(pass, lane, gy_mail_of(node));
+		node = next;
+	}
+	if (node != NULL) {
+		gy_house_put_back(house, lane, node, last);
+	}
+}
+
 /* Runs what was taken from a lane; what the budget or a stop left over goes back. */
 static inline __attribute__((always_inline)) void
 run_lane_of(struct pass *pass, enum gy_lane lane, struct gy_node *first, struct gy_node *last)
@@ -171,6 +190,10 @@ run_lane_of(struct pass *pass, enum gy_lane lane, struct gy_node *first, struct 
 	struct gy_node *node = first;
 	uint32_t before = pass->budget;
 
+	if ((lane == GY_LANE_ASK || lane == GY_LANE_NOTICE) && gy_unlikely(house->limit != 0)) {
+		run_bounded_lane(pass, lane, first, last);
+		return;
+	}
 	while (node != NULL && pass->budget > 0 && (house->closed & (1U << lane)) == 0) {
 		struct gy_node *next = node->next;
 
@@ -184,8 +207,6 @@ run_lane_of(struct pass *pass, enum gy_lane lane, struct gy_node *first, struct 
 		house->replies -= before - pass->budget;
 	} else if (lane == GY_LANE_EVENT) {
 		house->events -= before - pass->budget;
-	} else if (gy_unlikely(house->limit != 0)) {
-		gy_house_count_down(house, before - pass->budget);
 	}
 	if (gy_unlikely(node != NULL)) {
 		gy_house_put_back(house, lane, node, last);
@@ -376,6 +397,9 @@ void gy_house_run(struct gy_loop *loop, struct gy_job *job)
 	}
 	if (gy_unlikely(house->restart != NULL)) {
 		gy_house_restart(house);
+	}
+	if (gy_unlikely(home->put_first != NULL)) {
+		gy_house_open_front(house);
 	}
 	if (gy_unlikely(gy_house_is_stopped(house))) {
 		gy_house_stop(house);

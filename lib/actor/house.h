@@ -38,6 +38,7 @@ enum { GY_PENDING_CHANNELS = 1 << GY_LANES };
 /* Why lanes are closed. A stop closes all for ever and is checked after each message. */
 enum {
 	GY_CLOSED_BY_BARRIER = 1 << GY_LANE_ASK | 1 << GY_LANE_NOTICE,
+	GY_CLOSED_BY_PUT_FIRST = 1 << GY_LANE_NOTICE, /* until the end of the run */
 	GY_CLOSED_BY_RESTART = (GY_PENDING_CHANNELS << 1) - 1,
 	GY_CLOSED_BY_STOP = 0xff,
 };
@@ -155,7 +156,8 @@ struct gy_home {
 	uint64_t timer_generation;
 	uint64_t promise_serial;
 	uint64_t failure_logged_ns;
-	bool draining; /* nothing new is spawned here */
+	struct gy_node *put_first; /* a ring, for the front of the notices of the running house */
+	bool draining;		   /* nothing new is spawned here */
 };
 
 int gy_home_init(struct gy_home *home, const struct gy_loop_options *loop,
@@ -306,6 +308,11 @@ static inline struct gy_node *gy_house_take_lane(struct gy_house *house, enum gy
 void gy_house_put_back(struct gy_house *house, enum gy_lane lane, struct gy_node *first,
 		       struct gy_node *last);
 
+/* Puts a notice before all others that wait, whatever the limit; any phase. */
+void gy_house_put_first(struct gy_house *house, struct gyre_mail *mail);
+/* At the end of a run in which that was done. */
+GY_COLD void gy_house_open_front(struct gy_house *house);
+
 /* ---- send.c ---- */
 
 /* A mail from this loop's pool with @bytes of payload; NULL when there is no memory. */
@@ -338,8 +345,10 @@ static inline void gy_mail_from(struct gyre_mail *mail, const struct gy_house *h
  * lanes are never refused.
  */
 bool gy_house_admit(struct gy_house *house, struct gyre_mail *mail, enum gy_lane lane);
-/* What a bounded house has handled, so that there is room again. */
-GY_COLD void gy_house_count_down(struct gy_house *house, uint32_t handled);
+/* One of a bounded house waits no longer, so that there is room again. */
+void gy_house_count_down(struct gy_house *house);
+/* Sets the limit of a new house; mail that overtook the order to spawn it is counted now. */
+void gy_house_bound(struct gy_house *house, uint32_t limit);
 
 /* The way to another loop, and whatever is out of the ordinary. */
 int gy_send_away(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail);

@@ -29,8 +29,8 @@ static void install(struct gy_home *home, struct gy_house *house, const struct s
 	house->channels_actor = order->channels_actor;
 	house->stack_class = gy_sizes_class(sizeof(struct gy_stack) + order->class->frame_bytes);
 	house->high = true;
-	house->limit = order->class->mailbox_limit;
 	house->status = GY_HOUSE_MOUNTING;
+	gy_house_bound(house, order->class->mailbox_limit);
 	home->houses++;
 	gy_count(&home->counters.spawned, 1);
 	gy_loop_mount(&home->loop, &house->job);

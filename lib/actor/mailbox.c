@@ -10,19 +10,23 @@ void gy_house_channels_ready(struct gy_house *house)
 	gy_house_wake(house, GY_PENDING_CHANNELS);
 }
 
+/* Puts a list at the front of a ring, whose last is @*ring. */
+static void push_front(struct gy_node **ring, struct gy_node *first, struct gy_node *last)
+{
+	if (*ring == NULL) {
+		last->next = first;
+		*ring = last;
+	} else {
+		last->next = (*ring)->next;
+		(*ring)->next = first;
+	}
+}
+
 void gy_house_put_back(struct gy_house *house, enum gy_lane lane, struct gy_node *first,
 		       struct gy_node *last)
 {
-	struct gy_node *newest = house->lanes[lane];
-
-	if (newest == NULL) {
-		last->next = first;
-		house->lanes[lane] = last;
-		house->pending |= (uint8_t)(1U << lane);
-	} else {
-		last->next = newest->next;
-		newest->next = first;
-	}
+	push_front(&house->lanes[lane], first, last);
+	house->pending |= (uint8_t)(1U << lane);
 }
 
 /* ---- bounds ---- */
@@ -43,30 +47,80 @@ static void tell_mark(struct gy_house *house, bool high)
 	gy_house_put(house, mail, GY_LANE_EVENT);
 }
 
-bool gy_house_admit(struct gy_house *house, struct gyre_mail *mail, enum gy_lane lane)
+static void count_up(struct gy_house *house)
 {
 	const struct gyre_class *class = house->class;
 
-	if (lane != GY_LANE_ASK && lane != GY_LANE_NOTICE) {
-		return true;
-	}
-	if (house->waiting >= house->limit) {
-		gy_drop(house->home, mail, gy_house_address(house), GYRE_DROP_MAILBOX_FULL,
-			-ENOBUFS);
-		return false;
-	}
 	house->waiting++;
 	if (class->mailbox_high != 0 && house->waiting >= class->mailbox_high &&
 	    !house->above_mark) {
 		tell_mark(house, true);
 	}
+}
+
+void gy_house_bound(struct gy_house *house, uint32_t limit)
+{
+	house->limit = limit;
+	for (uint32_t lane = GY_LANE_ASK; limit != 0 && lane <= GY_LANE_NOTICE; lane++) {
+		const struct gy_node *last = house->lanes[lane];
+		const struct gy_node *node = last;
+
+		while (node != NULL) {
+			count_up(house);
+			node = node->next == last ? NULL : node->next;
+		}
+	}
+}
+
+bool gy_house_admit(struct gy_house *house, struct gyre_mail *mail, enum gy_lane lane)
+{
+	if (lane != GY_LANE_ASK && lane != GY_LANE_NOTICE) {
+		return true;
+	}
+	if (house->waiting >= house->limit && mail->type != &gy_type_poison) {
+		gy_drop(house->home, mail, gy_house_address(house), GYRE_DROP_MAILBOX_FULL,
+			-ENOBUFS);
+		return false;
+	}
+	count_up(house);
 	return true;
 }
 
-void gy_house_count_down(struct gy_house *house, uint32_t handled)
+void gy_house_count_down(struct gy_house *house)
 {
-	house->waiting -= handled < house->waiting ? handled : house->waiting;
+	gy_assert(house->waiting > 0);
+	house->waiting--;
 	if (house->above_mark && house->waiting <= house->class->mailbox_low) {
 		tell_mark(house, false);
+	}
+}
+
+/* ---- the front ---- */
+
+void gy_house_put_first(struct gy_house *house, struct gyre_mail *mail)
+{
+	struct gy_home *home = house->home;
+
+	if (house->limit != 0) {
+		count_up(house);
+	}
+	if (house->status != GY_HOUSE_RUNNING) {
+		gy_house_put_back(house, GY_LANE_NOTICE, &mail->node, &mail->node);
+		gy_house_wake(house, 1U << GY_LANE_NOTICE);
+		return;
+	}
+	/* What the pass has taken waits too: the pass puts it back first. */
+	push_front(&home->put_first, &mail->node, &mail->node);
+	house->closed |= GY_CLOSED_BY_PUT_FIRST;
+}
+
+void gy_house_open_front(struct gy_house *house)
+{
+	struct gy_node *last = house->home->put_first;
+
+	house->home->put_first = NULL;
+	gy_house_put_back(house, GY_LANE_NOTICE, last->next, last);
+	if (house->closed == GY_CLOSED_BY_PUT_FIRST) {
+		house->closed = 0;
 	}
 }

@@ -159,9 +159,7 @@ int gyre_notify_self_first(struct gyre_stack *stack, struct gyre_mail *mail)
 	mail->node.kind = GY_MAIL_NOTICE;
 	gy_mail_from(mail, house);
 	gy_count(&house->home->counters.sent, 1);
-	house->waiting += house->limit != 0;
-	gy_house_put_back(house, GY_LANE_NOTICE, &mail->node, &mail->node);
-	gy_house_wake(house, 1U << GY_LANE_NOTICE);
+	gy_house_put_first(house, mail);
 	return 0;
 }
 
