@@ -169,9 +169,9 @@ static inline void *gyre_context_arg(const struct gyre_handler_context *ctx)
  *
  * A handler of a pipeline cannot suspend: the answer to an ask made with this stack is dropped.
  *
- * Return: the stack.
+ * Return: the stack, or NULL.
  * Errors:
- *   none
+ *   NULL  no pipeline of this loop is running (misuse, elsewhere -EINVAL)
  * Ownership: stays the runtime's, and is valid until the handler returns.
  * Context: loop thread, phase 2, inside a handler of a pipeline.
  * Since: 0.1

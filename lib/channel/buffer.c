@@ -84,8 +84,10 @@ void gy_buffer_consume(struct gyre_buffer *buffer, size_t count)
 		count -= buffer->first.count;
 		drop_first(buffer);
 	}
-	buffer->first.bytes += count;
-	buffer->first.count -= (uint32_t)count;
+	if (count > 0) {
+		buffer->first.bytes += count;
+		buffer->first.count -= (uint32_t)count;
+	}
 }
 
 size_t gyre_buffer_skip(struct gyre_buffer *buffer, size_t count)

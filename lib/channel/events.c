@@ -13,7 +13,9 @@
 
 struct gyre_stack *gyre_context_stack(const struct gyre_handler_context *ctx)
 {
-	return &ctx->channel->channels->stack->head;
+	struct gy_stack *stack = ctx->channel->channels->stack;
+
+	return stack == NULL ? NULL : &stack->head;
 }
 
 struct gyre_buffer *gyre_context_buffer(const struct gyre_handler_context *ctx)

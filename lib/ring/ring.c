@@ -9,6 +9,8 @@
  *
  * The system call is made from here rather than by liburing, whose calls do not tell how often they
  * enter the kernel nor let one call submit, wait with a time-out and flush what overflowed.
+ * Completions are read up to the tail that was there at first, and the head is moved once behind
+ * them: whatever their functions set off waits for the next turn.
  */
 #include <errno.h>
 #include <poll.h>

@@ -70,11 +70,19 @@ class Server:
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
-    def until_descriptors(self, count):
-        """Waits until it has no more than @count open."""
+    def descriptors_without_connections(self):
+        """How many it has open when it serves nobody; asks it, so that it is known to run."""
+        with self.connect() as connection:
+            connection.sendall(b"x")
+            receive_all(connection, 1)
+            return self.descriptors() - 1
+
+    def until_descriptors(self, least, most):
+        """Waits until it has no fewer than @least and no more than @most open."""
         end = time.monotonic() + PATIENCE_S
-        while self.descriptors() > count:
-            expect(time.monotonic() < end, f"{self.descriptors()} descriptors, not {count}")
+        while not least <= self.descriptors() <= most:
+            expect(time.monotonic() < end,
+                   f"{self.descriptors()} descriptors, not {least} to {most}")
             select_nothing(0.02)
 
 

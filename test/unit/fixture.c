@@ -15,6 +15,8 @@ enum { HANG_SECONDS = 30 };
 struct fixture fixture;
 char traced[4096];
 
+uint32_t mute_waiting;
+
 static uint32_t traced_count;
 
 /* ---- hooks ---- */
@@ -229,6 +231,7 @@ static int keep_waiting(struct gyre_stack *stack)
 
 	expect(gyre_stack_state(stack) == 0);
 	expect(gyre_sleep(stack, GYRE_FOREVER, &frame->never) == 0);
+	(void)gy_fetch_add(&mute_waiting, 1);
 	return gyre_suspend(stack, 1);
 }
 

@@ -109,5 +109,7 @@ extern const struct gyre_class adder_class;
 extern const struct gyre_class sink_class;
 /* An actor that keeps its asker waiting without end. */
 extern const struct gyre_class mute_class;
+/* How many asks it has kept waiting. Atomic. */
+extern uint32_t mute_waiting;
 
 #endif

@@ -53,7 +53,7 @@ Test(chain, links_its_nodes_in_order_and_counts_them)
 	struct gy_chain chain = { 0 };
 	struct gy_node *node;
 
-	for (int i = 0; i < NODES; i++) {
+	for (uint32_t i = 0; i < NODES; i++) {
 		gy_chain_append(&chain, &nodes[i].node);
 		cr_assert_eq(chain.count, i + 1);
 		cr_assert_eq(chain.last, &nodes[i].node);
