@@ -227,8 +227,8 @@ GYRE_API int gyre_suspend_any(struct gyre_stack *stack, uint32_t state);
  * @ret_future: where the answer will be; in the frame of @stack
  *
  * The future always completes, with an answer or an error: -ETIMEDOUT, -ESRCH (no such actor),
- * -ESHUTDOWN (it stopped), -ENOBUFS (its mailbox is full), -ENOSYS (it takes no asks), -ENOMSG (it did not answer), or what its
- * handler failed with. It never completes inside this call.
+ * -ESHUTDOWN (it stopped), -ENOBUFS (its mailbox is full), -ENOSYS (it takes no asks), -ENOMSG (it
+ * did not answer), or what its handler failed with. It never completes inside this call.
  *
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:

@@ -235,6 +235,14 @@ static void flush_batch(struct pass *pass, struct gy_batch **batch)
 	}
 }
 
+/* What is about to be handled waits no longer. */
+static inline void leave_mailbox(struct gy_house *house)
+{
+	if (house->limit != 0) {
+		gy_house_count_down(house);
+	}
+}
+
 /* Puts @mail into the batch, which is made if need be. False if it must be dispatched alone. */
 static bool add_to_batch(struct pass *pass, enum gy_lane lane, struct gy_batch **batch,
 			 struct gyre_mail *mail)
@@ -248,6 +256,7 @@ static bool add_to_batch(struct pass *pass, enum gy_lane lane, struct gy_batch *
 			return false;
 		}
 	}
+	leave_mailbox(pass->house);
 	(*batch)->mails[(*batch)->count++] = mail;
 	pass->budget--;
 	if ((*batch)->count == (*batch)->max) {
@@ -263,7 +272,6 @@ static __attribute__((noinline)) void run_batched_lane(struct pass *pass, enum g
 	struct gy_house *house = pass->house;
 	struct gy_batch *batch = NULL;
 	struct gy_node *node = first;
-	uint32_t before = pass->budget;
 
 	while (node != NULL && pass->budget > 0 && (house->closed & (1U << lane)) == 0) {
 		struct gy_node *next = node->next;
@@ -276,14 +284,12 @@ static __attribute__((noinline)) void run_batched_lane(struct pass *pass, enum g
 				pass,
 				&batch); /* and then look again, for it may have closed the lane */
 		} else {
+			leave_mailbox(house);
 			run_mail(pass, lane, mail);
 			node = next;
 		}
 	}
 	flush_batch(pass, &batch);
-	if (house->limit != 0) {
-		gy_house_count_down(house, before - pass->budget);
-	}
 	if (node != NULL) {
 		gy_house_put_back(house, lane, node, last);
 	}

@@ -22,7 +22,7 @@ Test(queue, gives_high_before_normal_and_each_in_order)
 
 	cr_assert(gy_queue_empty(&queue));
 	cr_assert_null(gy_queue_pop(&queue));
-	for (int i = 0; i < 6; i++) {
+	for (uint32_t i = 0; i < 6; i++) {
 		gy_queue_push(&queue, &jobs[i], i % 2 == 1);
 		cr_assert_eq(queue.count, i + 1);
 	}
