@@ -173,9 +173,12 @@ static uint64_t state_deadline(const struct gy_loop *loop, uint64_t io_ns, bool 
 static void phase_state(struct gy_loop *loop, uint64_t deadline_ns)
 {
 	uint32_t run = 0;
+	/* Without a deadline, those that are ready now: more come, and would keep I/O out for ever.
+	 */
+	uint32_t run_max = deadline_ns == UINT64_MAX ? loop->state.count : UINT32_MAX;
 	struct gy_job *job;
 
-	while ((job = gy_queue_pop(&loop->state)) != NULL) {
+	while (run < run_max && (job = gy_queue_pop(&loop->state)) != NULL) {
 		run_job(loop, job);
 		if (++run % CLOCK_EVERY_JOBS == 0) {
 			loop->now_ns = gy_clock_ns(&loop->clock);

@@ -65,6 +65,10 @@ struct gy_loop_options {
 	const struct gy_loop_ops *ops;
 };
 
+/* A loop's parked flag: awake, asleep, or asleep and about to be woken by the loop of that index.
+ */
+enum { GY_AWAKE = 0, GY_PARKED = 1, GY_PARKED_WAKER = 2 };
+
 enum { GY_SPIN_AUTO = -1, GY_SPIN_NEVER = -2 };
 
 /* All loops of a system, as a loop sees them: published whole, protected by RCU. */

@@ -11,11 +11,15 @@ enum { CHAIN_MAX = 64 };
 /*
  * The sender's half of parking: the push before this and the load here are sequentially consistent,
  * as are the parker's store and its last look at the inbox, so one of the two sees the other.
- * Whoever takes the flag down wakes, so a sleeper is woken once.
+ *
+ * The wake of a loop is only prepared, and goes out with its next system call. Until the sleeper is
+ * awake its flag says by whom it will be woken: that one need not do it again, but nobody else may
+ * rely on it, for it may be in the middle of a long handler.
  */
-static bool must_wake(struct gy_loop *target)
+static bool take_flag(struct gy_loop *target, uint32_t parked, uint32_t next)
 {
-	return gy_load_full(&target->parked) != 0 && gy_exchange_full(&target->parked, 0) != 0;
+	return parked != next && __atomic_compare_exchange_n(&target->parked, &parked, next, false,
+							     __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
 static void flush_one(struct gy_loop *loop, uint16_t peer)
@@ -23,6 +27,7 @@ static void flush_one(struct gy_loop *loop, uint16_t peer)
 	struct gy_outbox *outbox = &loop->outboxes[peer];
 	struct gy_loop *target = loop->peers->loop[peer];
 	bool mail = outbox->mail;
+	uint32_t parked;
 
 	if (outbox->chain.count == 0) {
 		return;
@@ -32,7 +37,8 @@ static void flush_one(struct gy_loop *loop, uint16_t peer)
 	gy_inbox_push(&target->inbox, outbox->chain.first, outbox->chain.last);
 	gy_chain_clear(&outbox->chain);
 	outbox->mail = false;
-	if (mail && must_wake(target)) {
+	parked = mail ? gy_load_full(&target->parked) : 0;
+	if (parked != 0 && take_flag(target, parked, GY_PARKED_WAKER + loop->index)) {
 		gy_count(&loop->counters.wakes_sent, 1);
 		gy_ring_wake_from(loop->ring, target->ring);
 	}
@@ -55,7 +61,8 @@ void gy_loop_send(struct gy_loop *loop, uint16_t peer, struct gy_node *node)
 	struct gy_outbox *outbox = append(loop, peer, node);
 
 	outbox->mail = true;
-	if (outbox->chain.count >= CHAIN_MAX || gy_load_relaxed(&loop->peers->loop[peer]->parked)) {
+	if (outbox->chain.count >= CHAIN_MAX ||
+	    gy_load_relaxed(&loop->peers->loop[peer]->parked) == GY_PARKED) {
 		flush_one(loop, peer);
 	}
 }
@@ -100,10 +107,13 @@ struct gy_node *gy_node_get_from_heap(size_t bytes)
 
 void gy_loop_post(struct gy_loop *loop, struct gy_node *node)
 {
+	uint32_t parked;
+
 	node->next = NULL;
 	node->ahead = 0;
 	gy_inbox_push(&loop->inbox, node, node);
-	if (must_wake(loop)) {
+	parked = gy_load_full(&loop->parked);
+	if (parked != GY_AWAKE && take_flag(loop, parked, GY_AWAKE)) {
 		gy_ring_wake(loop->ring);
 	}
 }

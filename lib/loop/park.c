@@ -64,9 +64,9 @@ static void block(struct gy_loop *loop, uint64_t until_ns)
 {
 	uint64_t timeout_ns = until_ns == UINT64_MAX ? UINT64_MAX : until_ns - loop->now_ns;
 
-	gy_store_full(&loop->parked, 1);
+	gy_store_full(&loop->parked, GY_PARKED);
 	if (!gy_inbox_empty(&loop->inbox)) {
-		gy_store_relaxed(&loop->parked, 0);
+		gy_store_relaxed(&loop->parked, GY_AWAKE);
 		(void)gy_ring_submit_and_wait(loop->ring, 0);
 		return;
 	}
@@ -74,7 +74,7 @@ static void block(struct gy_loop *loop, uint64_t until_ns)
 	urcu_qsbr_thread_offline();
 	(void)gy_ring_submit_and_wait(loop->ring, timeout_ns);
 	urcu_qsbr_thread_online();
-	gy_store_relaxed(&loop->parked, 0);
+	gy_store_relaxed(&loop->parked, GY_AWAKE);
 }
 
 /* One long wait counts for no more than a few short ones can make up for. */

@@ -90,11 +90,11 @@ Test(outbox, is_flushed_at_the_end_of_phase_2_and_of_phase_3)
 
 Test(outbox, hands_over_at_once_to_a_parked_loop_and_wakes_it_once)
 {
-	receiver->parked = 1;
+	receiver->parked = GY_PARKED;
 	send_numbers(1, 1);
 	cr_assert_eq(sender->counters.chains_sent, 1);
 	cr_assert_eq(sender->counters.wakes_sent, 1);
-	cr_assert_eq(receiver->parked, 0, "whoever wakes takes the flag down");
+	cr_assert_eq(receiver->parked, GY_PARKED_WAKER + sender->index, "it says who wakes");
 	cr_assert(gy_ring_has_prepared(sender->ring));
 	send_numbers(2, 100);
 	gy_loop_flush(sender);
@@ -109,10 +109,35 @@ Test(outbox, hands_over_at_once_to_a_parked_loop_and_wakes_it_once)
 Test(outbox, wakes_a_loop_that_parks_before_the_flush)
 {
 	send_numbers(1, 10);
-	receiver->parked = 1;
+	receiver->parked = GY_PARKED;
 	gy_loop_flush(sender);
 	cr_assert_eq(sender->counters.wakes_sent, 1);
-	cr_assert_eq(receiver->parked, 0);
+	cr_assert_eq(receiver->parked, GY_PARKED_WAKER + sender->index);
+}
+
+static bool task_ran;
+
+static void note_task(struct gy_loop *loop, struct gy_task *task)
+{
+	(void)loop;
+	(void)task;
+	task_ran = true;
+}
+
+/* The sender has only prepared its wake, and may be in a handler for long. */
+Test(outbox, that_has_prepared_a_wake_is_not_relied_on_by_others)
+{
+	struct gy_task task = { .run = note_task };
+
+	receiver->parked = GY_PARKED;
+	send_numbers(1, 1);
+	cr_assert(gy_ring_has_prepared(sender->ring));
+	gy_loop_post_task(receiver, &task);
+	cr_assert_eq(receiver->parked, GY_AWAKE);
+	/* Nothing was submitted by the sender: it is the post that ends the wait. */
+	cr_assert_geq(gy_ring_submit_and_wait(receiver->ring, UINT64_MAX), 0);
+	turn(receiver);
+	cr_assert(task_ran);
 }
 
 Test(outbox, of_nodes_that_only_go_home_wakes_nobody)
