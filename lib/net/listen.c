@@ -70,17 +70,31 @@ static int spawn_acceptor(struct gy_home *home, int fd, struct gyre_address work
 	return r;
 }
 
+struct stop_order {
+	struct gy_task task;
+	struct gyre_address acceptor;
+};
+
+/* On the acceptor's own loop, where what is sent is counted. */
+static void carry_out_stop(struct gy_loop *loop, struct gy_task *task)
+{
+	struct stop_order *order = gy_container_of(task, struct stop_order, task);
+
+	(void)gy_send_signal(gy_home_of(loop), order->acceptor, &gy_type_stop, GY_MAIL_EVENT);
+	gy_loop_node_put(loop, &task->node);
+}
+
 /* Takes back an acceptor that was spawned for a call that then failed. Its worker stays, idle. */
 static void stop_acceptor(struct gy_home *home, struct gyre_address acceptor)
 {
-	struct gyre_mail *mail = mail_from_heap(&gy_type_stop);
+	struct gy_node *node = gy_node_get_from_heap(sizeof(struct stop_order));
 
-	if (mail != NULL) {
-		mail->node.kind = GY_MAIL_EVENT;
-		mail->to_slot = acceptor.slot;
-		mail->to_cookie = acceptor.cookie;
-		mail->from.cookie = 0;
-		gy_loop_post(&home->loop, &mail->node);
+	if (node != NULL) {
+		struct stop_order *order = gy_container_of(node, struct stop_order, task.node);
+
+		order->task.run = carry_out_stop;
+		order->acceptor = acceptor;
+		gy_loop_post_task(&home->loop, &order->task);
 	}
 }
 

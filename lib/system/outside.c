@@ -51,7 +51,8 @@ int gyre_system_notify(struct gyre_system *system, struct gyre_address to, struc
 	mail->to_cookie = to.cookie;
 	mail->from.cookie = 0;
 	(void)gy_add_relaxed(&system->outside_sent, 1);
-	if (gy_unlikely(gy_load_acquire(&system->stage) == GY_STAGE_END)) {
+	/* From then on what waits is only taken down; a flood must not keep that from ending. */
+	if (gy_unlikely(gy_load_acquire(&system->stage) >= GY_STAGE_NO_MAIL)) {
 		gy_outside_lost(system, to.loop, mail);
 		return -ESHUTDOWN;
 	}

@@ -167,6 +167,7 @@ int gyre_system_create(const struct gyre_system_options *options, struct gyre_sy
 	system->ended_fd = -1;
 	(void)pthread_mutex_init(&system->mutex, NULL);
 	(void)pthread_cond_init(&system->entered_condition, NULL);
+	(void)pthread_cond_init(&system->gate_condition, NULL);
 	r = place_loops(system);
 	if (r == 0) {
 		r = make_parts(system);
@@ -210,6 +211,7 @@ void gyre_system_destroy(struct gyre_system *system)
 	gy_memory_put(system->workers);
 	gy_memory_put(system->loops);
 	gy_memory_put(system->cpus);
+	(void)pthread_cond_destroy(&system->gate_condition);
 	(void)pthread_cond_destroy(&system->entered_condition);
 	(void)pthread_mutex_destroy(&system->mutex);
 	gy_memory_put(system);

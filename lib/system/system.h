@@ -51,7 +51,13 @@ struct gyre_system {
 
 	pthread_mutex_t mutex; /* guards the start */
 	pthread_cond_t entered_condition;
+	pthread_cond_t gate_condition;
 	uint32_t entered;
+	enum {
+		GY_GATE_CLOSED,
+		GY_GATE_OPEN,
+		GY_GATE_ABANDONED
+	} gate;	      /* no loop turns before all can */
 	int error;    /* the first that a loop met with */
 	int ended_fd; /* readable when all loops have ended */
 };

@@ -25,6 +25,20 @@ static void entered(struct gyre_system *system, int r)
 	(void)pthread_mutex_unlock(&system->mutex);
 }
 
+/* Waits until all loops have entered, or one could not. */
+static bool may_turn(struct gyre_system *system)
+{
+	bool may;
+
+	(void)pthread_mutex_lock(&system->mutex);
+	while (system->gate == GY_GATE_CLOSED) {
+		(void)pthread_cond_wait(&system->gate_condition, &system->mutex);
+	}
+	may = system->gate == GY_GATE_OPEN;
+	(void)pthread_mutex_unlock(&system->mutex);
+	return may;
+}
+
 static void *run_loop(void *arg)
 {
 	struct gy_worker *worker = (struct gy_worker *)arg;
@@ -34,6 +48,10 @@ static void *run_loop(void *arg)
 
 	entered(system, r);
 	if (r < 0) {
+		return NULL;
+	}
+	if (!may_turn(system)) {
+		gy_loop_leave(loop);
 		return NULL;
 	}
 	do {
@@ -62,6 +80,8 @@ static int start_threads(struct gyre_system *system)
 		(void)pthread_cond_wait(&system->entered_condition, &system->mutex);
 	}
 	r = r < 0 ? r : system->error;
+	system->gate = r < 0 ? GY_GATE_ABANDONED : GY_GATE_OPEN;
+	(void)pthread_cond_broadcast(&system->gate_condition);
 	(void)pthread_mutex_unlock(&system->mutex);
 	return r;
 }
@@ -155,6 +175,7 @@ static int wait_for_signals(struct gyre_system *system, int signal_fd)
 	struct pollfd fds[2] = { { .fd = signal_fd, .events = POLLIN },
 				 { .fd = system->ended_fd, .events = POLLIN } };
 	struct signalfd_siginfo signal;
+	uint32_t signals = 0;
 
 	for (;;) {
 		if (poll(fds, 2, -1) < 0 && errno != EINTR) {
@@ -165,10 +186,8 @@ static int wait_for_signals(struct gyre_system *system, int signal_fd)
 		}
 		if ((fds[0].revents & POLLIN) != 0 &&
 		    read(signal_fd, &signal, sizeof(signal)) == (ssize_t)sizeof(signal)) {
-			bool again = gy_load_relaxed(&system->stop) != 0;
-
 			gyre_system_stop(system);
-			if (again) {
+			if (++signals > 1) {
 				gy_store_release(&system->stop, 2);
 				gy_system_wake_all(system);
 			}
