@@ -29,8 +29,7 @@ static void process_ready(struct gy_endpoints *endpoints, struct gy_stack *stack
 	channels->stack = NULL;
 	if (gy_unlikely(stack->dirty)) {
 		/* A handler of a pipeline cannot wait, so nobody would read these. */
-		gy_promises_clear(stack);
-		stack->dirty = false;
+		gy_stack_clean(stack);
 	}
 }
 
