@@ -114,7 +114,8 @@ GYRE_MESSAGE(gyre_mailbox_mark, 0x07);
  *   behaviour is the class's again; each may be NULL, and if one fails the actor stops
  * @restart: the second, to bring the state in order
  * @after_restart: the third
- * @restarts_max: restarts within @restart_window_ns; one more stops the actor. 0 for no limit
+ * @restarts_max: restarts within @restart_window_ns of the first one; one more stops the actor, and
+ *   the first one after it begins a new window. 0 for no limit
  * @restart_window_ns: 0 for a minute
  * @restart_delay_ns: from a failure to its restart, doubled by each restart within the window up to
  *   64 times; mail waits meanwhile. 0 for at once
@@ -172,13 +173,16 @@ struct gyre_spawn_options {
  * @options: where it goes; NULL for the defaults
  * @ret_address: its address, good for sending at once
  *
- * Mail may be sent to the address immediately, from anywhere; it waits until the actor is mounted.
+ * Mail may be sent to the address immediately, from anywhere; it waits until the mount hook has
+ * returned for the first time.
  *
  * Return: 0, or a negative errno.
  * Errors:
- *   -EINVAL   @actor_class is NULL or too large, or the options name no loop
+ *   -EINVAL   @actor_class is NULL, has no name or a field out of its bounds, @ret_address is NULL, or
+ *             the options name no loop
  *   -ENOBUFS  the loop has as many actors as it can have (16 million)
  *   -ENOMEM   there is no memory
+ *   -ESHUTDOWN  the system is stopping
  * Ownership: @argument is taken, whatever is returned. @actor_class stays the caller's.
  * Context: loop thread, phases 2 and 3, inside a handler; also one that is about to stop.
  * Since: 0.1
@@ -197,7 +201,8 @@ GYRE_API int gyre_spawn(struct gyre_stack *stack, const struct gyre_class *actor
  *
  * Return: 0, or a negative errno.
  * Errors:
- *   -EINVAL   @system or @actor_class is NULL, the class is too large, or the options name no loop
+ *   -EINVAL   @actor_class is NULL, has no name or a field out of its bounds, @ret_address is NULL,
+ *             or the options name no loop
  *   -ENOBUFS  the loop has as many actors as it can have (16 million)
  *   -ENOMEM   there is no memory
  *   -ESHUTDOWN  the system is stopping
@@ -255,11 +260,11 @@ GYRE_API int gyre_notify_self_first(struct gyre_stack *stack, struct gyre_mail *
  * Notices of one thread to one receiver are dispatched in the order of the calls. The receiver sees
  * GYRE_NOBODY as the sender. 0 means accepted for delivery, not handled.
  *
- * Return: 0, or a negative errno, and then @mail is with the dead letters.
+ * Return: 0, or a negative errno; with -ESHUTDOWN @mail is with the dead letters.
  * Errors:
  *   -EINVAL  @system is NULL, or @to names no loop of it
  *   -ENOMEM  @mail is NULL: gyre_system_new() had no memory
- *   -ESHUTDOWN  the system has stopped
+ *   -ESHUTDOWN  the actors of the system have stopped
  * Ownership: @mail is taken, whatever is returned.
  * Context: any thread, in any phase, between create and destroy of the system. Never blocks on a
  *   loop; wakes the receiver's loop if it is parked.
@@ -310,7 +315,7 @@ GYRE_API int gyre_stop(struct gyre_stack *stack, struct gyre_address actor);
  * @actor: the actor; a stale address is allowed
  *
  * A poison notice keeps its place among the notices; where it is dispatched, the actor stops as by
- * gyre_stop(). Asks that arrive before it is dispatched are still answered.
+ * gyre_stop(): asks that wait or are suspended then fail with -ESHUTDOWN.
  *
  * Return: 0, or a negative errno.
  * Errors:

@@ -140,7 +140,8 @@ GYRE_API uint64_t gyre_now(const struct gyre_stack *stack);
  * gyre_take() - takes the mail of a notice out of its stack, to pass it on as it is
  * @stack: the stack of the running handler
  *
- * The payload may be changed through gyre_payload() before it is sent on.
+ * The payload may be changed through gyre_payload() before it is sent on. A mail that is kept must
+ * be given away or freed before the actor stops.
  *
  * Return: the mail, or NULL when there is none to take: for asks, events, and if it was taken.
  * Errors:
@@ -194,6 +195,7 @@ GYRE_API int gyre_reply(struct gyre_stack *stack, struct gyre_mail *mail);
  * Return: what the handler must return at once.
  * Errors:
  *   -EDEADLK  no promise is outstanding: nothing would ever resume the stack
+ *   -EINVAL   @state is 0
  * Ownership: the frame and the message stay until the stack ends.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
@@ -210,6 +212,7 @@ GYRE_API int gyre_suspend(struct gyre_stack *stack, uint32_t state);
  * Return: what the handler must return at once.
  * Errors:
  *   -EDEADLK  no promise is outstanding: nothing would ever resume the stack
+ *   -EINVAL   @state is 0
  * Ownership: the frame and the message stay until the stack ends.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1

@@ -61,9 +61,10 @@ void gy_batch_end(struct gy_stack *stack, int error)
 	stack->batch = NULL;
 	for (uint32_t i = 0; i < batch->count; i++) {
 		if (batch->asks && batch->mails[i]->ask_id != 0) {
-			gy_send_exception(home, batch->mails[i], error);
+			gy_fail_ask(home, batch->mails[i], error);
+		} else {
+			gy_mail_put(home, batch->mails[i]);
 		}
-		gy_mail_put(home, batch->mails[i]);
 	}
 	gy_sizes_put(&home->parts, batch, batch->size_class);
 }

@@ -2,7 +2,8 @@
  * One run of a house: a pass over its mailboxes in strict order (replies, exceptions, asks,
  * notices, events, then channel completions). The pass works on a snapshot, so what arrives
  * meanwhile waits for the next one; and it handles no more than the run budget, so that a house
- * with a long queue goes to the back of the loop's.
+ * with a long queue goes to the back of the loop's. Where the budget ends a pass, the next one goes
+ * on with the lanes behind, so that a flood of one kind does not shut out the others.
  */
 #include <errno.h>
 
@@ -340,8 +341,20 @@ static __attribute__((noinline)) void run_many_lanes(struct pass *pass, uint32_t
 	for (uint32_t left = taken; left != 0; left &= left - 1) {
 		uint32_t lane = (uint32_t)__builtin_ctz(left);
 
+		if (pass->budget == 0 && pass->house->passed_over == 0) {
+			pass->house->passed_over = (uint8_t)((1U << lane) - 1);
+		}
 		run_lane(pass, (enum gy_lane)lane, first[lane], last[lane]);
 	}
+}
+
+/* The lanes that the last pass did not come to have their turn before the others have another. */
+static __attribute__((noinline)) uint32_t resume_pass(struct gy_house *house, uint32_t taken)
+{
+	uint32_t left = taken & ~(uint32_t)house->passed_over;
+
+	house->passed_over = 0;
+	return left != 0 ? left : taken;
 }
 
 static __attribute__((noinline)) void run_one_lane(struct pass *pass, enum gy_lane lane)
@@ -360,6 +373,9 @@ static inline void run_lanes(struct pass *pass)
 	struct gy_node *first;
 	struct gy_node *last;
 
+	if (gy_unlikely(house->passed_over != 0)) {
+		taken = resume_pass(house, taken);
+	}
 	if (taken == 1U << GY_LANE_NOTICE && house->class->batch_notices == NULL) {
 		first = gy_house_take_lane(house, GY_LANE_NOTICE, &last);
 		run_lane_of(pass, GY_LANE_NOTICE, first, last);

@@ -5,13 +5,13 @@
 
 #include "actor/stack.h"
 
+/* Promises stay: a user may still look at a future whose promise was recycled, to learn -ESTALE. */
 static bool trim(struct gy_loop *loop, uint32_t keep)
 {
 	struct gy_home *home = gy_home_of(loop);
 	bool again = gy_sizes_trim(&home->stacks, keep);
 
 	again = gy_sizes_trim(&home->parts, keep) || again;
-	again = gy_pool_trim(&home->promises, keep) || again;
 	if (home->channel_ops != NULL) {
 		again = home->channel_ops->trim(loop, keep) || again;
 	}

@@ -65,6 +65,7 @@ struct gy_house {
 	uint32_t waiting;    /* asks and notices */
 	uint8_t stack_class; /* of gy_sizes, for its stacks */
 	bool channels_actor;
+	uint8_t passed_over;	    /* lanes that the next pass leaves out: see dispatch.c */
 	bool above_mark;	    /* told so by gyre_mailbox_mark */
 	struct gy_stack *barrier;   /* whose end opens the mailbox again */
 	struct gy_restart *restart; /* NULL until the first failure */
@@ -378,8 +379,8 @@ static inline int gy_send(struct gy_home *home, struct gyre_address to, struct g
 /* What has become of a mail that cannot be delivered: counted, its asker told @error, freed. */
 GY_COLD void gy_drop(struct gy_home *home, struct gyre_mail *mail, struct gyre_address to,
 		     enum gyre_drop reason, int error);
-/* Answers an ask with an error. */
-void gy_send_exception(struct gy_home *home, const struct gyre_mail *ask, int error);
+/* Answers an ask with an error. The ask's own mail becomes the answer, so this cannot fail. */
+void gy_fail_ask(struct gy_home *home, struct gyre_mail *ask, int error);
 /* Puts an event without payload into a house. */
 int gy_send_signal(struct gy_home *home, struct gyre_address to, const struct gyre_type *type,
 		   enum gy_mail_kind kind);

@@ -87,7 +87,9 @@ int gy_spawn(struct gy_home *home, const struct gyre_class *class, struct gyre_m
 	struct spawn_order order = { class, argument, channels_actor };
 	struct gyre_address address;
 	struct gyre_mail *mail = NULL;
-	int r = class_is_valid(class) && loop < home->loop.peers->count ? 0 : -EINVAL;
+	int r = class_is_valid(class) && ret_address != NULL && loop < home->loop.peers->count
+			? 0
+			: -EINVAL;
 
 	if (r == 0 && home->draining) {
 		r = -ESHUTDOWN;
@@ -192,6 +194,9 @@ void gy_house_mount(struct gy_loop *loop, struct gy_job *job)
 	if (make_state(home, house) == 0) {
 		stack = house->class->mount == NULL ? NULL : gy_stack_scratch(home, house);
 	} else {
+		gy_count(&home->counters.failed, 1);
+		gy_log(home->loop.options.log, GYRE_LOG_WARNING,
+		       "actor %s: no memory for its state", house->class->name);
 		gy_house_close(house);
 	}
 	if (stack != NULL) {
@@ -263,7 +268,8 @@ static void finish(struct gy_home *home, struct gy_house *house)
 	gy_restart_fini(house);
 	drop_lanes(home, house, last_address(house));
 	gy_table_fini(&house->promises, &home->parts);
-	if (house->class->clean != NULL) {
+	if (house->class->clean != NULL &&
+	    (house->state != NULL || house->class->state_bytes == 0)) {
 		house->class->clean(house->state);
 	}
 	if (house->state != NULL) {

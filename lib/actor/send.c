@@ -44,9 +44,10 @@ void gy_drop(struct gy_home *home, struct gyre_mail *mail, struct gyre_address t
 {
 	count_drop(home, mail, to, reason);
 	if (mail->node.kind == GY_MAIL_ASK) {
-		gy_send_exception(home, mail, error);
+		gy_fail_ask(home, mail, error);
+	} else {
+		gy_mail_put(home, mail);
 	}
-	gy_mail_put(home, mail);
 }
 
 static int nobody(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
@@ -94,21 +95,15 @@ int gy_send_away(struct gy_home *home, struct gyre_address to, struct gyre_mail 
 	return 0;
 }
 
-void gy_send_exception(struct gy_home *home, const struct gyre_mail *ask, int error)
+void gy_fail_ask(struct gy_home *home, struct gyre_mail *ask, int error)
 {
-	struct gyre_mail *mail = gy_mail_get(home, &gy_type_exception);
+	struct gyre_address asker = gy_mail_sender(ask);
 
-	if (mail == NULL) {
-		/* The asker's own timer is what is left to tell it. */
-		gy_log(home->loop.options.log, GYRE_LOG_ERROR,
-		       "loop %u: no memory to answer an ask", (unsigned)home->loop.index);
-		return;
-	}
-	mail->node.kind = GY_MAIL_EXCEPTION;
-	mail->ask_id = ask->ask_id;
-	mail->from.cookie = 0;
-	((struct gy_exception *)gyre_payload(mail))->error = error;
-	(void)gy_send(home, gy_mail_sender(ask), mail, GY_LANE_EXCEPTION);
+	ask->type = &gy_type_exception;
+	ask->node.kind = GY_MAIL_EXCEPTION;
+	ask->from.cookie = 0;
+	((struct gy_exception *)gyre_payload(ask))->error = error;
+	(void)gy_send(home, asker, ask, GY_LANE_EXCEPTION);
 }
 
 int gy_send_signal(struct gy_home *home, struct gyre_address to, const struct gyre_type *type,

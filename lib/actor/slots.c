@@ -46,6 +46,13 @@ static int add_chunk(struct gy_home *home, uint32_t number)
 	if (chunk == NULL) {
 		return -ENOMEM;
 	}
+	/* All before it is published: so no house ever has the cookie of nobody. */
+	for (uint32_t i = 0; i < GY_CHUNK_HOUSES; i++) {
+		chunk[i].home = home;
+		chunk[i].self = (struct gy_origin){ .slot = (number << GY_CHUNK_BITS) + i,
+						    .cookie = slots->cookie_seed,
+						    .loop = home->loop.index };
+	}
 	gy_store_release(&slots->chunks[number], chunk);
 	return 0;
 }
@@ -68,10 +75,6 @@ static int take_slot(struct gy_home *home, struct gy_house **ret_house)
 		}
 		slots->used++;
 		house = gy_house_at(home, slot);
-		house->self.slot = slot;
-		house->home = home;
-		house->self.loop = home->loop.index;
-		gy_store_release(&house->self.cookie, slots->cookie_seed);
 	}
 	*ret_house = house;
 	return 0;
@@ -109,6 +112,7 @@ void gy_slots_release(struct gy_home *home, struct gy_house *house)
 	house->limit = 0;
 	house->waiting = 0;
 	house->above_mark = false;
+	house->passed_over = 0;
 	house->barrier = NULL;
 	house->restart = NULL;
 	house->state = NULL;

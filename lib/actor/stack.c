@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { SUSPENDED = 1 };
+enum { SUSPENDED = 1, ERRNO_MAX = 4095 };
 
 struct gy_stack *gy_stack_make_scratch(struct gy_home *home, uint8_t size_class)
 {
@@ -38,8 +38,7 @@ static void keep(struct gy_stack *stack)
 	gy_list_append(&house->suspended, &stack->item);
 }
 
-/* Makes the stack as good as new, and scratch again or free. */
-static void clean(struct gy_stack *stack)
+void gy_stack_clean(struct gy_stack *stack)
 {
 	gy_promises_clear(stack);
 	stack->head.state = 0;
@@ -92,14 +91,15 @@ static void failed(struct gy_stack *stack, int error)
 
 static GY_COLD void end_badly(struct gy_stack *stack, int result)
 {
-	if (result > 0) {
+	if (result > 0 || result < -ERRNO_MAX) {
 		result = -EINVAL;
 	}
 	if (result < 0) {
 		failed(stack, result);
 	}
 	if (stack->ask && stack->mail != NULL) {
-		gy_send_exception(stack->home, stack->mail, result < 0 ? result : -ENOMSG);
+		gy_fail_ask(stack->home, stack->mail, result < 0 ? result : -ENOMSG);
+		stack->mail = NULL;
 	}
 }
 
@@ -123,7 +123,7 @@ void gy_stack_returned(struct gy_stack *stack, int result)
 		gy_batch_end(stack, result < 0 ? result : -ENOMSG);
 	}
 	if (stack->dirty) {
-		clean(stack);
+		gy_stack_clean(stack);
 	}
 }
 
@@ -133,13 +133,14 @@ void gy_stack_abort(struct gy_stack *stack, int error)
 		gy_batch_end(stack, error);
 	}
 	if (stack->ask) {
-		gy_send_exception(stack->home, stack->mail, error);
+		gy_fail_ask(stack->home, stack->mail, error);
+		stack->mail = NULL;
 	}
 	if (stack->mail != NULL) {
 		gy_mail_put(stack->home, stack->mail);
 		stack->mail = NULL;
 	}
-	clean(stack);
+	gy_stack_clean(stack);
 }
 
 static int suspend(struct gy_stack *stack, uint32_t state, bool any, bool change)
@@ -174,6 +175,25 @@ int gyre_await(struct gyre_stack *stack, uint32_t point)
 	return suspend(gy_stack_of(stack), point, false, true);
 }
 
+/* The handler may still read the question, so it gets a mail of its own; without one, its end
+ * tells. */
+static int answer_no_memory(struct gy_stack *stack, struct gyre_mail *ask)
+{
+	struct gyre_mail *mail = gy_mail_get(stack->home, &gy_type_exception);
+
+	if (mail == NULL) {
+		stack->ask = stack->batch == NULL;
+		return 0;
+	}
+	mail->node.kind = GY_MAIL_EXCEPTION;
+	mail->ask_id = ask->ask_id;
+	mail->from.cookie = 0;
+	((struct gy_exception *)gyre_payload(mail))->error = -ENOMEM;
+	(void)gy_send(stack->home, gy_mail_sender(ask), mail, GY_LANE_EXCEPTION);
+	ask->ask_id = 0;
+	return 0;
+}
+
 int gy_answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *mail)
 {
 	struct gy_home *home = stack->home;
@@ -193,7 +213,7 @@ int gy_answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *m
 		gy_mail_from(mail, stack->house);
 		(void)gy_send(home, gy_mail_sender(ask), mail, GY_LANE_REPLY);
 	} else {
-		gy_send_exception(home, ask, -ENOMEM);
+		return answer_no_memory(stack, ask);
 	}
 	ask->ask_id = 0;
 	return 0;

@@ -116,6 +116,8 @@ uint32_t gy_batch_run(struct gy_house *house, struct gy_batch *batch);
 /* Answers what is unanswered with @error, and frees the messages. */
 void gy_batch_end(struct gy_stack *stack, int error);
 
+/* Makes the stack as good as new, and scratch again or free. */
+void gy_stack_clean(struct gy_stack *stack);
 /* Ends a suspended stack of a house that stops. */
 void gy_stack_abort(struct gy_stack *stack, int error);
 

@@ -92,21 +92,26 @@ bool gy_timer_claim(struct gy_house *house, struct gyre_mail *mail)
 
 void gy_timers_stop(struct gy_house *house)
 {
-	if (house->timers == NULL) {
+	struct gy_table *timers = house->timers;
+	struct gy_home *home = house->home;
+
+	if (timers == NULL) {
 		return;
 	}
-	for (uint32_t i = 0; i < house->timers->size; i++) {
-		while (house->timers->buckets[i] != NULL) {
-			remove_timer(house, gy_container_of(house->timers->buckets[i],
-							    struct actor_timer, item));
-			i = 0; /* the table may have shrunk */
-			if (house->timers->count == 0) {
-				break;
-			}
+	for (uint32_t i = 0; i < timers->size; i++) {
+		struct gy_table_item *item = timers->buckets[i];
+
+		while (item != NULL) {
+			struct actor_timer *timer = gy_container_of(item, struct actor_timer, item);
+
+			item = item->next;
+			gy_timer_stop(&home->loop.wheel, &timer->timer);
+			gy_sizes_put(&home->parts, timer, gy_sizes_class(sizeof(*timer)));
 		}
 	}
-	gy_table_fini(house->timers, &house->home->parts);
-	gy_sizes_put(&house->home->parts, house->timers, gy_sizes_class(sizeof(*house->timers)));
+	timers->count = 0;
+	gy_table_fini(timers, &home->parts);
+	gy_sizes_put(&home->parts, timers, gy_sizes_class(sizeof(*timers)));
 	house->timers = NULL;
 }
 
