@@ -1,13 +1,15 @@
 /*
- * Parking: one token goes to and fro between two loops that never poll, so that each hop parks
- * both, while foreign threads post at random moments. A wake-up that is lost hangs the program; a
- * count that is wrong ends it.
+ * Parking, on loops that never poll. First a loop gets one post at a time, each about when it has
+ * done with the one before and goes to sleep, and nothing else would wake it. Then a token goes to
+ * and fro between two loops, so that each hop parks both, while foreign threads post at random
+ * moments. A wake-up that is lost hangs the program; a count that is wrong ends it.
  */
 #include <pthread.h>
 
 #include "stress.h"
 
-enum { HOPS = 15000, THREADS = 2, POSTS = 4000, TOKEN = 1 << 30 };
+enum { SINGLES = 20000, HOPS = 10000, THREADS = 2, POSTS = 4000 };
+enum { SINGLE = 1 << 29, TOKEN = 1 << 30 };
 
 struct peer {
 	struct gyre_address other;
@@ -28,6 +30,7 @@ struct poster {
 static struct gyre_system *parking;
 static struct gyre_address players[2];
 static uint32_t unfinished = 1 + 2 * THREADS;
+static uint32_t singles;
 
 static void finish_one(void)
 {
@@ -48,6 +51,10 @@ static int play(struct gyre_stack *stack)
 		return gyre_return(stack);
 	}
 	value = load_check(gyre_message(stack, load));
+	if (value == SINGLE) {
+		(void)gy_fetch_add(&singles, 1);
+		return gyre_return(stack);
+	}
 	if (value >= TOKEN) {
 		if (value == TOKEN + HOPS) {
 			finish_one();
@@ -67,6 +74,23 @@ static const struct gyre_class player_class = {
 	.state_bytes = sizeof(struct player),
 	.behaviour.notice = play,
 };
+
+/* The mail is made beforehand, so that its post can come as close to the handling as may be. */
+static void post_singles(uint64_t random)
+{
+	for (uint32_t i = 0; i < SINGLES; i++) {
+		struct gyre_mail *mail = load_new_outside(parking, SINGLE);
+
+		while (gy_load_acquire(&singles) < i) {
+			gy_pause();
+		}
+		for (uint32_t k = stress_random(&random, 1U << stress_random(&random, 12)); k > 0;
+		     k--) {
+			__asm__ volatile("");
+		}
+		check(gyre_system_notify(parking, players[0], mail) == 0);
+	}
+}
 
 static void *post(void *arg)
 {
@@ -95,8 +119,9 @@ int main(int argc, char **argv)
 		check(gyre_system_notify(parking, players[i],
 					 gyre_system_new(parking, peer, players[1 - i])) == 0);
 	}
-	check(gyre_system_notify(parking, players[0], load_new_outside(parking, TOKEN)) == 0);
 	check(gyre_system_start(parking) == 0);
+	post_singles(seed);
+	check(gyre_system_notify(parking, players[0], load_new_outside(parking, TOKEN)) == 0);
 	for (uint64_t i = 0; i < THREADS; i++) {
 		posters[i].random = seed + i;
 		posters[i].number = i;
@@ -108,7 +133,7 @@ int main(int argc, char **argv)
 	{
 		struct gyre_counters counters = stress_end(parking);
 
-		check(counters.handled == 2 + 1 + HOPS + 2 * THREADS * POSTS);
+		check(counters.handled == 2 + SINGLES + 1 + HOPS + 2 * THREADS * POSTS);
 		check(counters.parks > 0);
 	}
 	return 0;

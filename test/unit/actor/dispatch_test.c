@@ -286,6 +286,7 @@ static int prefer(struct gyre_stack *stack)
 	waiting = spawn_here(stack, &waiting_class);
 	target = spawn_here(stack, &noting_class);
 	tell(stack, waiting, 'w');
+	tell(stack, target, '0'); /* what an actor is worth is looked at after each run */
 	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame_of(stack)->future));
 	tell(stack, waiting, '1');
 	tell(stack, target, '2');
@@ -296,5 +297,101 @@ static int prefer(struct gyre_stack *stack)
 Test(dispatch, prefers_an_actor_that_waits_for_no_answer_to_one_that_does)
 {
 	play(1, prefer);
-	cr_assert_str_eq(traced, "21");
+	cr_assert_str_eq(traced, "021");
+}
+
+/* ---- a flood of one kind ---- */
+
+enum { FLOOD_NOTICES = 3, FLOOD_TIMER = 7 };
+
+static uint32_t flood_asked;
+static uint32_t flood_noticed;
+
+static int flooded_ask(struct gyre_stack *stack)
+{
+	flood_asked++;
+	return gyre_reply(stack, gyre_new(stack, number, 0));
+}
+
+static int flooded_notice(struct gyre_stack *stack)
+{
+	flood_noticed++;
+	return gyre_return(stack);
+}
+
+/* Reached only if neither asks nor notices shut the event out. */
+static int flooded_event(struct gyre_stack *stack)
+{
+	expect(flood_noticed == FLOOD_NOTICES);
+	return fixture_end(stack);
+}
+
+static int flooded_mount(struct gyre_stack *stack)
+{
+	const struct gyre_timer_options options = { .delay_ns = 0 };
+
+	for (uint32_t i = 0; i < FLOOD_NOTICES; i++) {
+		expect(gyre_notify(stack, gyre_self(stack), gyre_new(stack, number, i)) == 0);
+	}
+	expect(gyre_timer_start(stack, FLOOD_TIMER, &options) == 0);
+	return gyre_return(stack);
+}
+
+static const struct gyre_class flooded_class = {
+	.name = "flooded",
+	.mount = flooded_mount,
+	.behaviour = { .notice = flooded_notice, .ask = flooded_ask, .event = flooded_event },
+};
+
+struct flood_frame {
+	struct gyre_future futures[8];
+};
+
+/* Keeps eight asks outstanding for ever, twice what a run may handle. */
+static int flood(struct gyre_stack *stack)
+{
+	struct flood_frame *frame = (struct flood_frame *)gyre_frame(stack);
+	struct gyre_address to = *(struct gyre_address *)gyre_state(stack);
+
+	for (uint32_t i = 0; i < 8; i++) {
+		if (gyre_stack_state(stack) == 0 || gyre_error(&frame->futures[i]) == 0) {
+			expect(gyre_ask(stack, to, gyre_new(stack, number, i), 0,
+					&frame->futures[i]) == 0);
+		}
+	}
+	return gyre_suspend(stack, gyre_stack_state(stack) == 1 ? 2 : 1);
+}
+
+static int flood_mount(struct gyre_stack *stack)
+{
+	*(struct gyre_address *)gyre_state(stack) = gyre_message(stack, place)->address;
+	return flood(stack);
+}
+
+static const struct gyre_class flood_class = {
+	.name = "flood",
+	.state_bytes = sizeof(struct gyre_address),
+	.frame_bytes = sizeof(struct flood_frame),
+	.mount = flood_mount,
+};
+
+static int start_floods(struct gyre_stack *stack)
+{
+	struct gyre_address flooded = spawn_here(stack, &flooded_class);
+
+	for (uint32_t i = 0; i < 4; i++) {
+		struct gyre_address address;
+
+		expect(gyre_spawn(stack, &flood_class, gyre_new(stack, place, flooded), NULL,
+				  &address) == 0);
+	}
+	return gyre_return(stack);
+}
+
+Test(dispatch, lets_no_flood_of_one_kind_shut_out_those_behind_it)
+{
+	const struct gyre_system_options options = { .loops = 1, .run_budget = 4 };
+
+	play_with(&options, start_floods);
+	cr_assert_eq(flood_noticed, FLOOD_NOTICES);
 }

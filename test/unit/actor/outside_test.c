@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "base/atomic.h"
+#include "system/system.h"
 
 enum { THREADS = 4, EACH = 2000 };
 
@@ -92,6 +93,34 @@ Test(outside, notices_sent_after_the_end_are_counted_as_lost)
 	fixture_close();
 	cr_assert_eq(fixture.counters.dropped[GYRE_DROP_SHUTDOWN], 5);
 	cr_assert_eq(fixture.lost[GYRE_DROP_SHUTDOWN], 5);
+}
+
+/* As threads that looked at the system just before its end: what they post is found by the waiter.
+ */
+Test(outside, notices_and_spawns_that_fall_behind_the_loops_are_found_when_they_are_joined)
+{
+	struct gyre_address address;
+
+	fixture_open(1);
+	receiver = spawn_outside(&ending_class, 0);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	while (gy_load_acquire(&fixture.system->stage) != GY_STAGE_END) {
+	}
+	cr_assert_eq(pthread_join(fixture.system->workers[0].thread, NULL), 0);
+	fixture.system->workers[0].started = false;
+	fixture.system->stage = GY_STAGE_RUNNING;
+	fixture.system->stop = 0;
+	cr_assert_eq(gyre_system_spawn(fixture.system, &sink_class,
+				       gyre_system_new(fixture.system, number, 1), NULL, &address),
+		     0);
+	cr_assert_eq(notify_outside(address, 1), 0);
+	cr_assert_eq(notify_outside(receiver, 2), 0);
+	fixture.system->stop = 1;
+	fixture.system->stage = GY_STAGE_END;
+	fixture_close();
+	cr_assert_eq(fixture.lost[GYRE_DROP_SHUTDOWN], 2);
+	cr_assert(gyre_address_equal(fixture.letters[0].to, address));
+	cr_assert(gyre_address_equal(fixture.letters[1].to, receiver));
 }
 
 Test(outside, spawns_after_the_end_are_refused)

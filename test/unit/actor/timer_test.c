@@ -202,6 +202,42 @@ Test(timer, of_a_period_tells_every_expiration_and_none_early)
 	cr_assert_geq(told, 31);
 }
 
+/* A clock that only moves when it is read, by half a millisecond. */
+static uint64_t read_stepping(void *arg)
+{
+	*(uint64_t *)arg += GYRE_MICROSECONDS(500);
+	return *(uint64_t *)arg;
+}
+
+static int check_drift(struct gyre_stack *stack)
+{
+	uint64_t nominal_ns;
+
+	(void)timeout_of(stack);
+	nominal_ns = started_ns + GYRE_MILLISECONDS(4 + 2 * (told - 1));
+	/* At most the next period, a tick, and a few readings; and no more of that in the end. */
+	expect(gyre_now(stack) >= nominal_ns);
+	expect(gyre_now(stack) - nominal_ns < GYRE_MILLISECONDS(8));
+	return events == 100 ? fixture_end(stack) : gyre_return(stack);
+}
+
+Test(timer, of_a_period_does_not_drift)
+{
+	const struct gyre_system_options options = { .loops = 1, .spin_ns = GYRE_SPIN_NEVER };
+	const struct gyre_class class = { .name = "timed",
+					  .mount = start_period,
+					  .behaviour.event = check_drift };
+	uint64_t steps_ns = gy_clock_machine_ns();
+
+	fixture_open_with(&options);
+	fixture.system->homes.homes[0].loop.clock =
+		(struct gy_clock){ .read_ns = read_stepping, .arg = &steps_ns };
+	(void)spawn_outside(&class, 0);
+	fixture_run();
+	fixture_close();
+	cr_assert_geq(events, 100);
+}
+
 /* ---- stopped and replaced ---- */
 
 static int start_stopped(struct gyre_stack *stack)

@@ -74,6 +74,7 @@ Test(chain, tells_each_node_where_the_fourth_after_it_is)
 	struct gy_chain chain = { 0 };
 
 	for (int i = 0; i < NODES; i++) {
+		nodes[(i * 37) % NODES].node.ahead = -99; /* of an earlier use */
 		gy_chain_append(&chain, &nodes[(i * 37) % NODES].node);
 	}
 	for (int i = 0; i < NODES; i++) {

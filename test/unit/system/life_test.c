@@ -167,6 +167,10 @@ static int cpu_seen = -1;
 
 static int look_at_cpu(struct gyre_stack *stack)
 {
+	cpu_set_t set;
+
+	expect(sched_getaffinity(0, sizeof(set), &set) == 0);
+	expect(CPU_COUNT(&set) == 1);
 	cpu_seen = sched_getcpu();
 	return fixture_end(stack);
 }
