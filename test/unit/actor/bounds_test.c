@@ -229,6 +229,8 @@ static bool is_first(const struct gyre_type *type, const void *message)
 	return ((const struct number *)message)->value == '1';
 }
 
+static struct gyre_address deaf;
+
 /* A barrier, so that the mailbox is full all the while. */
 static int wait_when_full(struct gyre_stack *stack)
 {
@@ -240,7 +242,9 @@ static int wait_when_full(struct gyre_stack *stack)
 	}
 	tell_all(stack, gyre_self(stack), ".");
 	expect(gyre_timer_start(stack, 1, &at_once) == 0);
+	expect(ask(stack, deaf, 'q', &frame_of(stack)->others[0]) == 0);
 	GYRE_AWAIT(stack, ask(stack, target, 'q', &frame_of(stack)->future));
+	expect(gyre_error(&frame_of(stack)->others[0]) == -ENOSYS);
 	expect(gyre_error(&frame_of(stack)->future) == 0);
 	trace('r');
 	while (strchr(traced, 'e') == NULL) {
@@ -261,12 +265,15 @@ static const struct gyre_class full_class = {
 
 static int start_full(struct gyre_stack *stack)
 {
+	static const struct gyre_class deaf_class = { .name = "deaf" };
+
+	deaf = spawn_here(stack, &deaf_class);
 	target = spawn_here(stack, &adder_class);
 	tell_all(stack, spawn_here(stack, &full_class), "1");
 	return gyre_return(stack);
 }
 
-Test(bounds, refuse_no_reply_no_event_and_no_end_of_a_sleep)
+Test(bounds, refuse_no_reply_no_exception_no_event_and_no_end_of_a_sleep)
 {
 	play(1, start_full);
 	cr_assert_str_eq(traced, "res.");

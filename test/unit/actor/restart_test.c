@@ -314,11 +314,11 @@ Test(restart, counts_only_what_is_within_the_window)
 	class.restart_window_ns = 1;
 	play_told("ffff.", '.');
 	cr_assert_str_eq(traced, "f<>f<>f<>f<>.");
-	cr_assert_eq(fixture.counters.restarted, 4);
 }
 
 Test(restart, is_one_for_two_failures)
 {
+	class.restarts_max = 1;
 	play_told("d1.", '.');
 	cr_assert_str_eq(traced, "d<>1.");
 }
@@ -335,10 +335,10 @@ Test(restart, that_is_delayed_is_never_early_and_mail_waits_for_it)
 
 Test(restart, that_is_delayed_is_one_for_two_failures)
 {
+	class.restarts_max = 1;
 	delay_restarts(GYRE_MILLISECONDS(2));
 	play_told("d1.", '.');
 	cr_assert_str_eq(traced, "d<>1.");
-	cr_assert_eq(fixture.counters.restarted, 1);
 }
 
 static int ask_meanwhile(struct gyre_stack *stack)
