@@ -101,8 +101,8 @@ GYRE_MESSAGE(gyre_mailbox_mark, 0x07);
  * @clean: the last call
  * @barrier: chooses asks and notices from whose dispatch until the end of their own stack no other
  *   ask or notice of the actor is dispatched; NULL for none
- * @batch_notices: chooses notices that arrive together, if the behaviour has @notice_batch; NULL for
- *   none. A message that @barrier chooses is never part of a batch
+ * @batch_notices: chooses notices that arrive together, if the behaviour has @notice_batch; NULL
+ *   for none. A message that @barrier chooses is never part of a batch
  * @batch_asks: the same for asks and @ask_batch
  * @batch_max: messages in one batch, up to 1024; 0 for 64
  * @mailbox_limit: asks and notices that may wait; one more is refused with -ENOBUFS. 0 for no limit
@@ -178,8 +178,8 @@ struct gyre_spawn_options {
  *
  * Return: 0, or a negative errno.
  * Errors:
- *   -EINVAL   @actor_class is NULL, has no name or a field out of its bounds, @ret_address is NULL, or
- *             the options name no loop
+ *   -EINVAL   @actor_class is NULL, has no name or a field out of its bounds, @ret_address is
+ *             NULL, or the options name no loop
  *   -ENOBUFS  the loop has as many actors as it can have (16 million)
  *   -ENOMEM   there is no memory
  *   -ESHUTDOWN  the system is stopping
@@ -201,8 +201,8 @@ GYRE_API int gyre_spawn(struct gyre_stack *stack, const struct gyre_class *actor
  *
  * Return: 0, or a negative errno.
  * Errors:
- *   -EINVAL   @actor_class is NULL, has no name or a field out of its bounds, @ret_address is NULL,
- *             or the options name no loop
+ *   -EINVAL   @system, @actor_class or @ret_address is NULL, the class has no name or a field
+ *             out of its bounds, or the options name no loop
  *   -ENOBUFS  the loop has as many actors as it can have (16 million)
  *   -ENOMEM   there is no memory
  *   -ESHUTDOWN  the system is stopping

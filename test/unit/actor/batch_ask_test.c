@@ -1,7 +1,7 @@
 /*
  * The asks of a batch: each is answered once, by itself, with all others, or by how the batch ends.
  */
-#include "actor/batch_rig.h"
+#include "batch_rig.h"
 
 #include <string.h>
 

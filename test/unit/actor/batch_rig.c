@@ -1,7 +1,7 @@
 /*
  * The target that takes batches, and the script that a test plays on it.
  */
-#include "actor/batch_rig.h"
+#include "batch_rig.h"
 
 #include <ctype.h>
 #include <string.h>

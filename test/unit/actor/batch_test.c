@@ -1,7 +1,7 @@
 /*
  * Batches: what comes together, in which order, what ends one, and batches of notices.
  */
-#include "actor/batch_rig.h"
+#include "batch_rig.h"
 
 #include <string.h>
 
