@@ -89,7 +89,8 @@ static void failed(struct gy_stack *stack, int error)
 	}
 }
 
-static GY_COLD void end_badly(struct gy_stack *stack, int result)
+/* Returns what the handler is taken to have returned. */
+static GY_COLD int end_badly(struct gy_stack *stack, int result)
 {
 	if (result > 0 || result < -ERRNO_MAX) {
 		result = -EINVAL;
@@ -101,6 +102,7 @@ static GY_COLD void end_badly(struct gy_stack *stack, int result)
 		gy_fail_ask(stack->home, stack->mail, result < 0 ? result : -ENOMSG);
 		stack->mail = NULL;
 	}
+	return result;
 }
 
 void gy_stack_returned(struct gy_stack *stack, int result)
@@ -113,7 +115,7 @@ void gy_stack_returned(struct gy_stack *stack, int result)
 		}
 	}
 	if (gy_unlikely(result != 0 || stack->ask)) {
-		end_badly(stack, result);
+		result = end_badly(stack, result);
 	}
 	if (gy_likely(stack->mail != NULL)) {
 		gy_mail_put(stack->home, stack->mail);

@@ -8,7 +8,7 @@
 
 #include "stress.h"
 
-enum { SINGLES = 20000, HOPS = 10000, THREADS = 2, POSTS = 4000 };
+enum { SINGLES = 40000, HOPS = 10000, THREADS = 2, POSTS = 4000 };
 enum { SINGLE = 1 << 29, TOKEN = 1 << 30 };
 
 struct peer {

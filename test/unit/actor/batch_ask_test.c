@@ -9,6 +9,7 @@ static void play_answers(gyre_handler_fn ask_batch, const char *words)
 {
 	batching_class.behaviour.ask_batch = ask_batch;
 	play_script(0, words);
+	cr_assert_eq(fixture.counters.dropped[GYRE_DROP_LATE], 0, "one was answered again");
 }
 
 /* ---- answers ---- */
@@ -127,6 +128,19 @@ Test(batch_ask, that_is_not_answered_gets_the_error_of_the_handler)
 }
 
 /* ---- misuse ---- */
+
+static int return_nonsense(struct gyre_stack *stack)
+{
+	trace_batch(stack, "[]");
+	expect(answer_one(stack, 0) == 0);
+	return 7;
+}
+
+Test(batch_ask, fails_with_einval_when_the_handler_returns_what_means_nothing)
+{
+	play_answers(return_nonsense, "aab ? =[ab]A$");
+	cr_assert_eq(fixture.counters.failed, 1);
+}
 
 static int answer_twice(struct gyre_stack *stack)
 {

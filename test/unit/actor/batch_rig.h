@@ -55,7 +55,7 @@ int wait_for_gate(struct gyre_stack *stack);
  * aLETTERS asks it, dLETTERS asks with next to no time and bide that it has passed; p poisons it, s
  * stops it, n makes another; o opens the gate; / lets all run that can, ? waits for all answers and
  * traces them in the order of the asks, - for -ENOMSG, ! for -EIO, # for -ESHUTDOWN, ~ for
- * -ETIMEDOUT, % for -ENOMEM; =TRACE says what has then been traced.
+ * -ETIMEDOUT, % for -ENOMEM, $ for -EINVAL; =TRACE says what has then been traced.
  */
 void play_script(uint32_t run_budget, const char *words);
 

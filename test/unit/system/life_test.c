@@ -45,7 +45,7 @@ Test(life, with_no_options_at_all_has_a_loop_for_each_cpu)
 
 	cr_assert_eq(sched_getaffinity(0, sizeof(set), &set), 0);
 	cr_assert_eq(gyre_system_create(NULL, &system), 0);
-	cr_assert_eq(gyre_system_loops(system), CPU_COUNT(&set));
+	cr_assert_eq(gyre_system_loops(system), (uint32_t)CPU_COUNT(&set));
 	spawn_ending(system);
 	cr_assert_eq(gyre_system_run(system), 0);
 	gyre_system_destroy(system);
