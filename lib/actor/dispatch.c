@@ -72,7 +72,9 @@ static struct gy_stack *begin(struct pass *pass, struct gyre_mail *mail, gyre_ha
 	return stack;
 }
 
-static inline void run_notice(struct pass *pass, struct gyre_mail *mail)
+/* @barriers: whether the class has any; a constant. */
+static inline __attribute__((always_inline)) void
+run_notice_of(struct pass *pass, struct gyre_mail *mail, bool barriers)
 {
 	gyre_handler_fn handler = pass->house->behaviour->notice;
 	struct gy_stack *stack;
@@ -89,8 +91,23 @@ static inline void run_notice(struct pass *pass, struct gyre_mail *mail)
 	}
 	stack = begin(pass, mail, handler);
 	if (gy_likely(stack != NULL)) {
-		call(pass, stack);
+		if (barriers) {
+			call(pass, stack);
+		} else {
+			handled(pass);
+			gy_stack_call(stack);
+		}
 	}
+}
+
+static inline void run_notice(struct pass *pass, struct gyre_mail *mail)
+{
+	run_notice_of(pass, mail, true);
+}
+
+static inline void run_plain_notice(struct pass *pass, struct gyre_mail *mail)
+{
+	run_notice_of(pass, mail, false);
 }
 
 static inline void run_ask(struct pass *pass, struct gyre_mail *mail)
@@ -365,24 +382,39 @@ static __attribute__((noinline)) void run_one_lane(struct pass *pass, enum gy_la
 	run_lane(pass, lane, first, last);
 }
 
-/* Most often there is nothing but notices, in which case nothing else is asked for. */
-static inline void run_lanes(struct pass *pass)
+static void run_lanes(struct pass *pass)
 {
 	struct gy_house *house = pass->house;
 	uint32_t taken = house->pending & ~house->closed & (GY_PENDING_CHANNELS - 1U);
-	struct gy_node *first;
-	struct gy_node *last;
 
 	if (gy_unlikely(house->passed_over != 0)) {
 		taken = resume_pass(house, taken);
 	}
-	if (taken == 1U << GY_LANE_NOTICE && house->class->batch_notices == NULL) {
-		first = gy_house_take_lane(house, GY_LANE_NOTICE, &last);
-		run_lane_of(pass, GY_LANE_NOTICE, first, last);
-	} else if (taken != 0 && (taken & (taken - 1)) == 0) {
+	if (taken != 0 && (taken & (taken - 1)) == 0) {
 		run_one_lane(pass, (enum gy_lane)__builtin_ctz(taken));
 	} else if (taken != 0) {
 		run_many_lanes(pass, taken);
+	}
+}
+
+/* Most often there is nothing but notices, and nothing special about them. */
+static inline void run_plain_notices(struct pass *pass)
+{
+	struct gy_house *house = pass->house;
+	struct gy_node *last;
+	struct gy_node *node = gy_house_take_lane(house, GY_LANE_NOTICE, &last);
+
+	while (node != NULL && pass->budget > 0 && house->closed == 0) {
+		struct gy_node *next = node->next;
+
+		if (next != NULL) {
+			gy_prefetch(next);
+		}
+		run_plain_notice(pass, gy_mail_of(node));
+		node = next;
+	}
+	if (gy_unlikely(node != NULL)) {
+		gy_house_put_back(house, GY_LANE_NOTICE, node, last);
 	}
 }
 
@@ -402,29 +434,50 @@ static void run_channels(struct pass *pass)
 	}
 }
 
+static __attribute__((noinline)) void run_all(struct pass *pass)
+{
+	struct gy_house *house = pass->house;
+
+	if (!gy_house_is_stopped(house)) {
+		run_lanes(pass);
+	}
+	if ((house->pending & ~house->closed & GY_PENDING_CHANNELS) != 0) {
+		run_channels(pass);
+	}
+}
+
+/* Does at the end of a run what keeps lanes closed until then. False if the house has stopped. */
+static __attribute__((noinline)) bool end_closed(struct gy_home *home, struct gy_house *house)
+{
+	if (house->restart != NULL) {
+		gy_house_restart(house);
+	}
+	if (home->put_first != NULL) {
+		gy_house_open_front(house);
+	}
+	if (gy_house_is_stopped(house)) {
+		gy_house_stop(house);
+		return false;
+	}
+	return true;
+}
+
 void gy_house_run(struct gy_loop *loop, struct gy_job *job)
 {
 	struct gy_house *house = gy_container_of(job, struct gy_house, job);
 	struct gy_home *home = gy_home_of(loop);
 	struct pass pass = { home, house, home->options.run_budget, 0 };
 
-	house->status = GY_HOUSE_SCHEDULED;
-	if (gy_likely(!gy_house_is_stopped(house))) {
-		house->status = GY_HOUSE_RUNNING;
-		run_lanes(&pass);
-		gy_count(&home->counters.handled, pass.handled);
+	house->status = GY_HOUSE_RUNNING;
+	if (gy_likely(house->pending == 1U << GY_LANE_NOTICE && house->closed == 0 &&
+		      house->plain)) {
+		run_plain_notices(&pass);
+	} else {
+		run_all(&pass);
 	}
-	if (gy_unlikely((house->pending & ~house->closed & GY_PENDING_CHANNELS) != 0)) {
-		run_channels(&pass);
-	}
-	if (gy_unlikely(house->restart != NULL)) {
-		gy_house_restart(house);
-	}
-	if (gy_unlikely(home->put_first != NULL)) {
-		gy_house_open_front(house);
-	}
-	if (gy_unlikely(gy_house_is_stopped(house))) {
-		gy_house_stop(house);
+	gy_count(&home->counters.handled, pass.handled);
+	if (gy_unlikely(house->closed != 0 || home->put_first != NULL) &&
+	    !end_closed(home, house)) {
 		return;
 	}
 	house->high = house->replies > home->options.high_replies ||

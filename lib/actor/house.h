@@ -65,6 +65,7 @@ struct gy_house {
 	uint32_t waiting;    /* asks and notices */
 	uint8_t stack_class; /* of gy_sizes, for its stacks */
 	bool channels_actor;
+	bool plain;		    /* its class has no barriers, batches or limit */
 	uint8_t passed_over;	    /* lanes that the next pass leaves out: see dispatch.c */
 	bool above_mark;	    /* told so by gyre_mailbox_mark */
 	struct gy_stack *barrier;   /* whose end opens the mailbox again */

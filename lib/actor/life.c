@@ -29,6 +29,8 @@ static void install(struct gy_home *home, struct gy_house *house, const struct s
 	house->channels_actor = order->channels_actor;
 	house->stack_class = gy_sizes_class(sizeof(struct gy_stack) + order->class->frame_bytes);
 	house->high = true;
+	house->plain = order->class->barrier == NULL && order->class->batch_notices == NULL &&
+		       order->class->mailbox_limit == 0;
 	house->status = GY_HOUSE_MOUNTING;
 	gy_house_bound(house, order->class->mailbox_limit);
 	home->houses++;

@@ -113,6 +113,7 @@ void gy_slots_release(struct gy_home *home, struct gy_house *house)
 	house->waiting = 0;
 	house->above_mark = false;
 	house->passed_over = 0;
+	house->plain = false;
 	house->barrier = NULL;
 	house->restart = NULL;
 	house->state = NULL;

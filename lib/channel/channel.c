@@ -214,6 +214,10 @@ static void process(struct gy_endpoint *endpoint)
 	}
 	endpoint->ready = false;
 	settle(channel);
+	if (gy_unlikely(!gy_list_empty(&channel->channels->parked)) &&
+	    channel->channels->lent < channel->channels->ring_pages_count) {
+		gy_channel_unpark_first(channel->channels);
+	}
 }
 
 static void drain(struct gy_endpoint *endpoint)
@@ -283,7 +287,9 @@ int gy_channel_open(struct gy_house *house, struct gy_stack *stack,
 		return r;
 	}
 	gy_channel_ready(channel);
-	if (channels->draining) {
+	if (channels->aborted) {
+		gy_channel_fail(channel, -ESHUTDOWN);
+	} else if (channels->draining) {
 		drain(&channel->endpoint);
 	}
 	return 0;

@@ -28,7 +28,15 @@ static int refusal(const struct gyre_channel *channel)
 	return (channel->flags & GY_CHANNEL_NO_OUTPUT) != 0 ? -EPIPE : 0;
 }
 
-int gy_output_takes(const struct gyre_channel *channel, size_t bytes)
+static GY_COLD void became_unwritable(struct gyre_channel *channel)
+{
+	channel->flags |= GY_CHANNEL_UNWRITABLE | GY_CHANNEL_MARK_CROSSED;
+	if ((channel->flags & GY_CHANNEL_KEEP_READING) == 0) {
+		channel->flags |= GY_CHANNEL_PAUSED;
+	}
+}
+
+int gy_output_takes(struct gyre_channel *channel, size_t bytes)
 {
 	size_t max = channel->channels->options.write_max_bytes;
 
@@ -38,7 +46,12 @@ int gy_output_takes(const struct gyre_channel *channel, size_t bytes)
 	if (bytes > max) {
 		return -EMSGSIZE;
 	}
-	if ((channel->flags & GY_CHANNEL_UNWRITABLE) != 0 || bytes > max - channel->output_bytes) {
+	if ((channel->flags & GY_CHANNEL_UNWRITABLE) != 0) {
+		return -EAGAIN;
+	}
+	if (bytes > max - channel->output_bytes) {
+		became_unwritable(channel);
+		gy_channel_ready(channel);
 		return -EAGAIN;
 	}
 	return 0;
@@ -68,14 +81,6 @@ static bool merged(struct gyre_channel *channel, struct gyre_buffer *data)
 	}
 	gy_buffer_put(data);
 	return true;
-}
-
-static GY_COLD void became_unwritable(struct gyre_channel *channel)
-{
-	channel->flags |= GY_CHANNEL_UNWRITABLE | GY_CHANNEL_MARK_CROSSED;
-	if ((channel->flags & GY_CHANNEL_KEEP_READING) == 0) {
-		channel->flags |= GY_CHANNEL_PAUSED;
-	}
 }
 
 int gy_output_add(struct gyre_channel *channel, struct gyre_buffer *data)

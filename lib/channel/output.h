@@ -19,7 +19,7 @@ struct gy_gather {
 
 void gy_output_init(struct gyre_channel *channel);
 /* Whether a write of @bytes would be taken now: 0, -EAGAIN, -EMSGSIZE, -EPIPE. */
-int gy_output_takes(const struct gyre_channel *channel, size_t bytes);
+int gy_output_takes(struct gyre_channel *channel, size_t bytes);
 /* Queues @data, which is taken; see gyre_channel_write(). */
 int gy_output_add(struct gyre_channel *channel, struct gyre_buffer *data);
 /* Sends what is queued unless a send is under way; -EAGAIN when the ring has no room for it. Any

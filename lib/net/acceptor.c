@@ -26,6 +26,7 @@ struct acceptor {
 	struct gy_timer timer; /* the end of a pause */
 	struct gy_channels *channels;
 	struct gy_fifo accepted;
+	struct gy_list untaken; /* what no worker was asked to take yet */
 	struct gyre_address worker;
 	uint64_t pause_ns;  /* of the last one; 0 when accepting goes well */
 	uint64_t logged_ns; /* the clock when a pause was last logged */
@@ -58,6 +59,7 @@ static struct gy_accepted *begin_accepted(struct gy_channels *channels, int fd)
 		return NULL;
 	}
 	*accepted = (struct gy_accepted){ .transit = { .discard = free_accepted, .fd = fd } };
+	gy_list_init(&accepted->item);
 	gy_transit_begin(channels, &accepted->transit);
 	channels->handovers++;
 	return accepted;
@@ -67,6 +69,7 @@ int gy_accepted_end(struct gy_channels *channels, struct gy_accepted *accepted)
 {
 	int fd = gy_transit_end(channels, &accepted->transit);
 
+	gy_list_remove(&accepted->item);
 	channels->handovers -= fd >= 0;
 	free_accepted(channels, &accepted->transit);
 	return fd;
@@ -87,6 +90,7 @@ static void accept_completed(struct gy_op *op, const struct gy_completion *compl
 		acceptor->pause_ns = 0;
 		if (accepted != NULL) {
 			gy_fifo_push(&acceptor->accepted, &accepted->link);
+			gy_list_append(&acceptor->untaken, &accepted->item);
 		}
 	} else {
 		acceptor->error = completion->result;
@@ -232,6 +236,7 @@ static int mount(struct gyre_stack *stack)
 		.worker = seed->worker,
 	};
 	gy_memory_put(seed);
+	gy_list_init(&acceptor->untaken);
 	gy_op_init(&acceptor->accept, accept_completed);
 	gy_op_init(&acceptor->close, close_completed);
 	gy_timer_init(&acceptor->timer, pause_ended);
@@ -257,6 +262,8 @@ static int notice(struct gyre_stack *stack)
 		return gyre_throw(stack, -EPROTO);
 	}
 	frame->accepted = handover->accepted;
+	gy_list_remove(&frame->accepted->item);
+	gy_list_init(&frame->accepted->item);
 	GYRE_AWAIT(stack,
 		   gyre_ask(stack, acceptor->worker, gyre_new(stack, gy_handover, frame->accepted),
 			    GYRE_FOREVER, &frame->taken));
@@ -267,10 +274,24 @@ static int notice(struct gyre_stack *stack)
 	GYRE_END(stack);
 }
 
+/* Connections whose notices were lost with the actor. */
+static void clean(void *state)
+{
+	struct acceptor *acceptor = (struct acceptor *)state;
+
+	while (acceptor->untaken.next != NULL && !gy_list_empty(&acceptor->untaken)) {
+		gy_channels_close(acceptor->channels,
+				  gy_accepted_end(acceptor->channels,
+						  gy_container_of(acceptor->untaken.next,
+								  struct gy_accepted, item)));
+	}
+}
+
 const struct gyre_class gy_acceptor_class = {
 	.name = "acceptor",
 	.state_bytes = sizeof(struct acceptor),
 	.frame_bytes = sizeof(struct acceptor_frame),
 	.behaviour = { .notice = notice },
 	.mount = mount,
+	.clean = clean,
 };

@@ -53,6 +53,7 @@ GYRE_MESSAGE(gy_worker_argument, 0x11);
 struct gy_accepted {
 	struct gy_transit transit;
 	struct gy_link link;
+	struct gy_list item; /* in acceptor->untaken, until the worker is asked */
 };
 
 /* The ask: take this. Who answers it, with whatever error, has taken the connection. */

@@ -24,16 +24,22 @@ static int ask(struct gyre_stack *stack)
 	struct gy_channel_opening opening = { .options = &worker->channel,
 					      .init = worker->init_channel,
 					      .init_arg = worker->init_arg };
+	struct gyre_mail *answer;
 	int r = -ECANCELED;
 
 	if (handover == NULL) {
 		return gyre_throw(stack, -EPROTO);
 	}
+	answer = gyre_new(stack, gy_taken, 0);
+	if (answer == NULL) {
+		return gyre_throw(stack, -ENOMEM); /* the acceptor still has it */
+	}
 	opening.fd = gy_accepted_end(gy_channels_of(s->home), handover->accepted);
 	if (opening.fd >= 0) {
 		r = gy_channel_open(s->house, s, &opening);
 	}
-	return gyre_reply(stack, gyre_new(stack, gy_taken, r));
+	((struct gy_taken *)gyre_payload(answer))->error = r;
+	return gyre_reply(stack, answer);
 }
 
 const struct gyre_class gy_worker_class = {

@@ -89,6 +89,7 @@ void gy_ring_reap_own(struct gy_ring *ring, const struct io_uring_cqe *cqe)
 	switch (cqe->user_data & GY_USER_OWN) {
 	case GY_USER_WAKER:
 		if ((cqe->flags & IORING_CQE_F_MORE) == 0) {
+			ring->waker_armed = false;
 			gy_ring_waker_arm(ring);
 		}
 		break;

@@ -58,7 +58,7 @@ static bool channels_are_closed(struct gy_worker *worker)
 		       (unsigned)home->loop.index, home->channel_ops->open_count(home));
 		home->channel_ops->abort(home);
 	}
-	return false;
+	return home->channel_ops->open_count(home) == 0;
 }
 
 /* Other threads may reserve slots meanwhile: those houses are left to the mail that mounts them. */

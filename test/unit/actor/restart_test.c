@@ -355,7 +355,7 @@ static int ask_meanwhile(struct gyre_stack *stack)
 
 Test(restart, that_is_delayed_holds_back_asks_and_those_that_are_late_then_are_not_run)
 {
-	delay_restarts(GYRE_MILLISECONDS(30));
+	delay_restarts(GYRE_MILLISECONDS(300));
 	play(1, ask_meanwhile);
 	cr_assert_str_eq(traced, "f<>q");
 	cr_assert_eq(fixture.counters.dropped[GYRE_DROP_EXPIRED], 1);
