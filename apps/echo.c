@@ -1,10 +1,9 @@
 /*
  * A TCP echo server on every core: what comes in goes out again, without a copy.
  *
- * The server itself is echo_read() and init_channel(). The rest is options, a thread that prints a
- * line a second if it is asked to, and a summary for those who measure.
+ * The server itself is echo_read() and init_channel(). The rest is a thread that prints a line a
+ * second if it is asked to, and a summary for those who measure.
  */
-#include <getopt.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,12 +15,12 @@
 
 #include <gyre/gyre.h>
 
-enum { LOOPS_MAX = 1024, SPIN_NS_MAX = 1000000000 };
+#include "options.h"
 
 struct settings {
 	const char *bind;
 	const char *cpus;
-	uint32_t loops;
+	uint64_t loops;
 	int64_t spin_ns;
 	bool stats;
 	bool summary;
@@ -158,106 +157,42 @@ static void print_summary(struct gyre_system *system)
 	(void)gyre_system_counters(system, &counters);
 	(void)getrusage(RUSAGE_SELF, &usage);
 	(void)printf("{\"requests\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"connections\": %" PRIu64
-		     ", \"io_uring_enters\": %" PRIu64 ", \"user_ns\": %" PRIu64
-		     ", \"system_ns\": %" PRIu64 ", \"allocations\": %" PRIu64 "}\n",
-		     counters.reads, counters.bytes_received, counters.accepted, counters.enters,
-		     nanoseconds(usage.ru_utime), nanoseconds(usage.ru_stime),
+		     ", \"closed\": %" PRIu64 ", \"io_uring_enters\": %" PRIu64
+		     ", \"user_ns\": %" PRIu64 ", \"system_ns\": %" PRIu64
+		     ", \"allocations\": %" PRIu64 "}\n",
+		     counters.reads, counters.bytes_received, counters.accepted, counters.closed,
+		     counters.enters, nanoseconds(usage.ru_utime), nanoseconds(usage.ru_stime),
 		     counters.allocations);
 }
 
 /* ---- the program ---- */
 
-static void usage(void)
+static const char usage[] =
+	"usage: gyre-echo [options]\n"
+	"\n"
+	"Sends back what it receives over TCP, until SIGINT or SIGTERM.\n"
+	"\n"
+	"  --bind ADDRESS  where to listen (tcp://[::]:7000); port 0 is any free one\n"
+	"  --loops N       loops, 1 to 1024 (one for each CPU)\n"
+	"  --cpus LIST     CPUs for the loops, as 0-3,8 (those allowed)\n"
+	"  --spin HOW      how long a loop polls before it sleeps: auto, never, or ns\n"
+	"  --stats         a line a second: connections, requests/s, bytes/s\n"
+	"  --summary       at the end one line of JSON: what was served, at what cost\n"
+	"  --help";
+
+static enum app_parsed parse(int argc, char **argv, struct settings *settings)
 {
-	(void)puts("usage: gyre-echo [options]\n"
-		   "\n"
-		   "Sends back what it receives over TCP, until SIGINT or SIGTERM.\n"
-		   "\n"
-		   "  --bind ADDRESS  where to listen (tcp://[::]:7000); port 0 is any free one\n"
-		   "  --loops N       loops, 1 to 1024 (one for each CPU)\n"
-		   "  --cpus LIST     CPUs for the loops, as 0-3,8 (those allowed)\n"
-		   "  --spin HOW      how long a loop polls before it sleeps: auto, never, or ns\n"
-		   "  --stats         a line a second: connections, requests/s, bytes/s\n"
-		   "  --summary       at the end one line of JSON: what was served, at what cost\n"
-		   "  --help");
-}
-
-static int parse_loops(const char *text, uint32_t *ret_loops)
-{
-	char *end;
-	unsigned long loops = strtoul(text, &end, 10);
-
-	if (*end != '\0' || loops == 0 || loops > LOOPS_MAX) {
-		(void)fprintf(stderr, "gyre-echo: --loops is 1 to %d\n", LOOPS_MAX);
-		return -1;
-	}
-	*ret_loops = (uint32_t)loops;
-	return 0;
-}
-
-static int parse_spin(const char *text, int64_t *ret_spin_ns)
-{
-	char *end;
-	long spin_ns = strtol(text, &end, 10);
-
-	if (strcmp(text, "auto") == 0) {
-		*ret_spin_ns = GYRE_SPIN_AUTO;
-	} else if (strcmp(text, "never") == 0) {
-		*ret_spin_ns = GYRE_SPIN_NEVER;
-	} else if (*end == '\0' && spin_ns > 0 && spin_ns <= SPIN_NS_MAX) {
-		*ret_spin_ns = spin_ns;
-	} else {
-		(void)fprintf(stderr, "gyre-echo: --spin is auto, never, or 1 to %d ns\n",
-			      SPIN_NS_MAX);
-		return -1;
-	}
-	return 0;
-}
-
-/* 0 to go on, 1 for help, -1 for a mistake. */
-static int parse(int argc, char **argv, struct settings *settings)
-{
-	static const struct option options[] = {
-		{ "bind", required_argument, NULL, 'b' }, { "cpus", required_argument, NULL, 'c' },
-		{ "help", no_argument, NULL, 'h' },	  { "loops", required_argument, NULL, 'l' },
-		{ "spin", required_argument, NULL, 'p' }, { "stats", no_argument, NULL, 's' },
-		{ "summary", no_argument, NULL, 'y' },	  { NULL, 0, NULL, 0 },
+	const struct app_option options[] = {
+		{ "bind", APP_TEXT, &settings->bind, 0, 0 },
+		{ "cpus", APP_TEXT, &settings->cpus, 0, 0 },
+		{ "loops", APP_NUMBER, &settings->loops, 1, APP_LOOPS_MAX },
+		{ "spin", APP_SPIN, &settings->spin_ns, 0, 0 },
+		{ "stats", APP_FLAG, &settings->stats, 0, 0 },
+		{ "summary", APP_FLAG, &settings->summary, 0, 0 },
 	};
-	int option;
-	int r = 0;
+	const struct app app = { "gyre-echo", usage, options, sizeof(options) / sizeof(*options) };
 
-	while (r == 0 && (option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		switch (option) {
-		case 'b':
-			settings->bind = optarg;
-			break;
-		case 'c':
-			settings->cpus = optarg;
-			break;
-		case 'l':
-			r = parse_loops(optarg, &settings->loops);
-			break;
-		case 'p':
-			r = parse_spin(optarg, &settings->spin_ns);
-			break;
-		case 's':
-			settings->stats = true;
-			break;
-		case 'y':
-			settings->summary = true;
-			break;
-		case 'h':
-			usage();
-			return 1;
-		default:
-			return -1;
-		}
-	}
-	if (r == 0 && optind < argc) {
-		(void)fprintf(stderr, "gyre-echo: \"%s\" is no option; see --help\n", argv[optind]);
-		r = -1;
-	}
-	return r;
+	return app_parse(&app, argc, argv);
 }
 
 /* The address with the port that was found for port 0. */
@@ -300,12 +235,13 @@ int main(int argc, char **argv)
 	struct settings settings = { .bind = "tcp://[::]:7000" };
 	struct gyre_system *system = NULL;
 	struct gyre_system_options options = { 0 };
-	int r = parse(argc, argv, &settings);
+	enum app_parsed parsed = parse(argc, argv, &settings);
+	int r;
 
-	if (r != 0) {
-		return r > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	if (parsed != APP_RUN) {
+		return parsed == APP_HELPED ? EXIT_SUCCESS : EXIT_FAILURE;
 	}
-	options.loops = settings.loops;
+	options.loops = (uint32_t)settings.loops;
 	options.cpus = settings.cpus;
 	options.spin_ns = settings.spin_ns;
 	r = gyre_system_create(&options, &system);

@@ -3,16 +3,21 @@
  * actor that got one; with --forward it is the same mail passed on. A lap is one token once round.
  *
  * A conductor sends the tokens off, first for a short warm-up and then for the measured round, and
- * reports when the last one has come to its end.
+ * reports when the last one has come to its end. With --inspect a thread takes a snapshot every 10
+ * ms meanwhile, to show what looking costs, and prints the last one.
  */
-#include <getopt.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <gyre/gyre.h>
 
-enum { ACTORS_MAX = 1000000, WARM_UP_SHARE = 10 };
+#include "options.h"
+
+enum { ACTORS_MAX = 1000000, WARM_UP_SHARE = 10, INSPECT_EVERY_NS = 10000000 };
 
 struct token {
 	uint64_t hops; /* still to go */
@@ -38,6 +43,7 @@ struct settings {
 	uint64_t loops;
 	const char *cpus;
 	bool forward;
+	bool inspect;
 	bool json;
 };
 
@@ -167,6 +173,78 @@ static const struct gyre_class conductor_class = {
 	.behaviour.notice = conductor_notice,
 };
 
+/* ---- looking on ---- */
+
+struct inspector {
+	pthread_t thread;
+	struct gyre_system *system;
+	pthread_mutex_t mutex;
+	pthread_cond_t condition;
+	bool ending; /* guarded by the mutex */
+};
+
+/* Until the end of a pause. False when it is time to end. */
+static bool pause_for(struct inspector *inspector)
+{
+	struct timespec until;
+	bool ending;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += INSPECT_EVERY_NS;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&inspector->mutex);
+	if (!inspector->ending) {
+		pthread_cond_timedwait(&inspector->condition, &inspector->mutex, &until);
+	}
+	ending = inspector->ending;
+	pthread_mutex_unlock(&inspector->mutex);
+	return !ending;
+}
+
+static void *look_on(void *arg)
+{
+	struct inspector *inspector = arg;
+	struct gyre_snapshot *snapshot = NULL;
+
+	do {
+		gyre_snapshot_free(snapshot);
+		snapshot = NULL;
+		(void)gyre_inspect(inspector->system, &snapshot);
+	} while (pause_for(inspector));
+	(void)gyre_snapshot_print(snapshot, stderr);
+	gyre_snapshot_free(snapshot);
+	return NULL;
+}
+
+static int start_inspector(struct inspector *inspector, struct gyre_system *system)
+{
+	sigset_t signals;
+	sigset_t before;
+	int r;
+
+	/* They are for gyre_system_run(). */
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	pthread_sigmask(SIG_BLOCK, &signals, &before);
+	inspector->system = system;
+	pthread_mutex_init(&inspector->mutex, NULL);
+	pthread_cond_init(&inspector->condition, NULL);
+	r = -pthread_create(&inspector->thread, NULL, look_on, inspector);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return r;
+}
+
+static void stop_inspector(struct inspector *inspector)
+{
+	pthread_mutex_lock(&inspector->mutex);
+	inspector->ending = true;
+	pthread_cond_signal(&inspector->condition);
+	pthread_mutex_unlock(&inspector->mutex);
+	pthread_join(inspector->thread, NULL);
+}
+
 /* ---- setting up ---- */
 
 static int spawn_on(struct gyre_system *system, const struct gyre_class *class, uint64_t number,
@@ -202,82 +280,33 @@ static int build(struct gyre_system *system, const struct settings *settings,
 	return r;
 }
 
-static void usage(void)
-{
-	puts("usage: gyre-ring [options]\n"
-	     "  --actors N     actors in the ring (100)\n"
-	     "  --messages N   tokens that go round at once (1024)\n"
-	     "  --hops N       hops of all tokens together (100000000)\n"
-	     "  --loops N      loops; neighbours live on different ones (1)\n"
-	     "  --cpus LIST    CPUs for the loops, as 0-3,8 (those allowed)\n"
-	     "  --forward      pass the same mail on instead of making a fresh one\n"
-	     "  --json         one JSON object instead of a line of text\n"
-	     "  --help");
-}
+static const char usage[] =
+	"usage: gyre-ring [options]\n"
+	"  --actors N     actors in the ring, 1 to 1000000 (100)\n"
+	"  --messages N   tokens that go round at once, 1 to 1000000 (1024)\n"
+	"  --hops N       hops of all tokens together (100000000)\n"
+	"  --loops N      loops, 1 to 1024; neighbours live on different ones (1)\n"
+	"  --cpus LIST    CPUs for the loops, as 0-3,8 (those allowed)\n"
+	"  --forward      pass the same mail on instead of making a fresh one\n"
+	"  --inspect      take a snapshot every 10 ms, and print the last one\n"
+	"  --json         one JSON object instead of a line of text\n"
+	"  --help";
 
-/* A whole number above 0 and up to @max; 0 when @text is none. */
-static uint64_t number(const char *text, uint64_t max)
+static enum app_parsed parse(int argc, char **argv, struct settings *settings)
 {
-	char *end;
-	unsigned long long value = strtoull(text, &end, 10);
-
-	return *end != '\0' || *text == '-' || value > max ? 0 : value;
-}
-
-/* 0 to go on, 1 for help, -1 for a mistake. */
-static int parse(int argc, char **argv, struct settings *settings)
-{
-	static const struct option options[] = {
-		{ "actors", required_argument, NULL, 'a' },
-		{ "messages", required_argument, NULL, 'm' },
-		{ "hops", required_argument, NULL, 'n' },
-		{ "loops", required_argument, NULL, 'l' },
-		{ "cpus", required_argument, NULL, 'c' },
-		{ "forward", no_argument, NULL, 'f' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
+	const struct app_option options[] = {
+		{ "actors", APP_NUMBER, &settings->actors, 1, ACTORS_MAX },
+		{ "messages", APP_NUMBER, &settings->messages, 1, ACTORS_MAX },
+		{ "hops", APP_NUMBER, &settings->hops, 1, UINT64_MAX / 2 },
+		{ "loops", APP_NUMBER, &settings->loops, 1, APP_LOOPS_MAX },
+		{ "cpus", APP_TEXT, &settings->cpus, 0, 0 },
+		{ "forward", APP_FLAG, &settings->forward, 0, 0 },
+		{ "inspect", APP_FLAG, &settings->inspect, 0, 0 },
+		{ "json", APP_FLAG, &settings->json, 0, 0 },
 	};
-	int option;
+	const struct app app = { "gyre-ring", usage, options, sizeof(options) / sizeof(*options) };
 
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		switch (option) {
-		case 'a':
-			settings->actors = number(optarg, ACTORS_MAX);
-			break;
-		case 'm':
-			settings->messages = number(optarg, ACTORS_MAX);
-			break;
-		case 'n':
-			settings->hops = number(optarg, UINT64_MAX / 2);
-			break;
-		case 'l':
-			settings->loops = number(optarg, 1024);
-			break;
-		case 'c':
-			settings->cpus = optarg;
-			break;
-		case 'f':
-			settings->forward = true;
-			break;
-		case 'j':
-			settings->json = true;
-			break;
-		case 'h':
-			usage();
-			return 1;
-		default:
-			return -1;
-		}
-	}
-	if (optind < argc || settings->actors == 0 || settings->messages == 0 ||
-	    settings->hops == 0 || settings->loops == 0) {
-		fputs("gyre-ring: actors and messages are 1 to 1000000, loops 1 to 1024, hops at "
-		      "least 1; see --help\n",
-		      stderr);
-		return -1;
-	}
-	return 0;
+	return app_parse(&app, argc, argv);
 }
 
 static int run(const struct settings *settings)
@@ -286,13 +315,22 @@ static int run(const struct settings *settings)
 					       .cpus = settings->cpus };
 	struct gyre_address *ring = calloc(settings->actors, sizeof(*ring));
 	struct gyre_system *system = NULL;
+	struct inspector inspector = { .system = NULL };
+	bool inspected = false;
 	int r = ring == NULL ? -ENOMEM : gyre_system_create(&options, &system);
 
 	if (r == 0) {
 		r = build(system, settings, ring);
 	}
+	if (r == 0 && settings->inspect) {
+		r = start_inspector(&inspector, system);
+		inspected = r == 0;
+	}
 	if (r == 0) {
 		r = gyre_system_run(system);
+	}
+	if (inspected) {
+		stop_inspector(&inspector);
 	}
 	gyre_system_destroy(system);
 	free(ring);
@@ -304,10 +342,10 @@ int main(int argc, char **argv)
 	struct settings settings = {
 		.actors = 100, .messages = 1024, .hops = 100000000, .loops = 1
 	};
-	int r = parse(argc, argv, &settings);
+	enum app_parsed parsed = parse(argc, argv, &settings);
 
-	if (r != 0) {
-		return r > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	if (parsed != APP_RUN) {
+		return parsed == APP_HELPED ? EXIT_SUCCESS : EXIT_FAILURE;
 	}
 	return run(&settings);
 }

@@ -33,7 +33,7 @@ BANNED = [
     ("alloca", FOLDERS, [], "makes a frame of unknown size"),
     ("usleep sleep nanosleep", ["lib", "test"], [], "waits by sleeping: wait for the event"),
     ("printf fprintf vprintf vfprintf dprintf perror puts fputs putchar", ["lib"],
-     ["lib/base/log.c"], "goes round the log: use gy_log()"),
+     ["lib/base/log.c", "lib/system/snapshot_print.c"], "goes round the log: use gy_log()"),
     ("malloc calloc realloc reallocarray free aligned_alloc posix_memalign strdup strndup", ["lib"],
      ["lib/base/"], "goes round the one way to the heap: use base/memory.h or a pool"),
     ("exit", ["lib"], [], "is the program's decision: return an error"),

@@ -9,23 +9,10 @@
 #define GYRE_ACTOR_H
 
 #include <gyre/address.h>
+#include <gyre/behaviour.h>
 #include <gyre/message.h>
 
 GYRE_BEGIN_DECLS
-
-/**
- * gyre_handler_fn - handles one message of an actor
- * @stack: the message, its sender, the actor's state, and the frame that outlives a suspension
- *
- * Runs in phase 3 for a state actor, in phase 2 for a channels actor and for every mount. It is
- * re-entered only for another message while this one is suspended, never from within; the last call
- * for a message is the one that does not return from gyre_suspend().
- *
- * Returns 0 when the message is done, what gyre_suspend() returned to wait for promises, or a
- * negative errno: the message has failed, which an asker gets as the answer, and for a notice or an
- * event the strategy of the class deals with.
- */
-typedef int (*gyre_handler_fn)(struct gyre_stack *stack);
 
 /**
  * gyre_clean_fn - gets the state of an actor that has stopped
@@ -35,22 +22,6 @@ typedef int (*gyre_handler_fn)(struct gyre_stack *stack);
  * never re-entered.
  */
 typedef void (*gyre_clean_fn)(void *state);
-
-/**
- * struct gyre_behaviour - what an actor does with its messages; may be swapped by gyre_become()
- * @notice: a fire-and-forget message; NULL makes it a dead letter
- * @ask: a message that must be answered; NULL answers with -ENOSYS
- * @event: a signal of the system, as struct gyre_timeout; NULL ignores it
- * @notice_batch: notices that @batch_notices of the class has chosen; see batch.h
- * @ask_batch: asks that @batch_asks of the class has chosen
- */
-struct gyre_behaviour {
-	gyre_handler_fn notice;
-	gyre_handler_fn ask;
-	gyre_handler_fn event;
-	gyre_handler_fn notice_batch;
-	gyre_handler_fn ask_batch;
-};
 
 /**
  * gyre_filter_fn - chooses messages of an actor
@@ -104,6 +75,7 @@ GYRE_MESSAGE(gyre_mailbox_mark, 0x07);
  * @batch_notices: chooses notices that arrive together, if the behaviour has @notice_batch; NULL
  *   for none. A message that @barrier chooses is never part of a batch
  * @batch_asks: the same for asks and @ask_batch
+ * @stash_max: messages that may be stashed at once; one more is refused. 0 for 1024
  * @batch_max: messages in one batch, up to 1024; 0 for 64
  * @mailbox_limit: asks and notices that may wait; one more is refused with -ENOBUFS. 0 for no limit
  * @mailbox_high: waiting asks and notices at which the actor gets struct gyre_mailbox_mark, at most
@@ -111,7 +83,8 @@ GYRE_MESSAGE(gyre_mailbox_mark, 0x07);
  * @mailbox_low: at which it gets another, below @mailbox_high
  * @strategy: what a failed notice or event leads to
  * @before_restart: the first of a restart's three calls, after the timers have been stopped and the
- *   behaviour is the class's again; each may be NULL, and if one fails the actor stops
+ *   behaviour is the class's again; each may be NULL or wait for answers, and if one fails the
+ *   actor stops
  * @restart: the second, to bring the state in order
  * @after_restart: the third
  * @restarts_max: restarts within @restart_window_ns of the first one; one more stops the actor, and
@@ -130,6 +103,7 @@ struct gyre_class {
 	gyre_filter_fn barrier;
 	gyre_filter_fn batch_notices;
 	gyre_filter_fn batch_asks;
+	uint32_t stash_max;
 	uint32_t batch_max;
 	uint32_t mailbox_limit;
 	uint32_t mailbox_high;
@@ -159,10 +133,12 @@ enum gyre_place {
  * struct gyre_spawn_options - all zero is the default
  * @place: how the loop is chosen
  * @loop: the index of the loop for GYRE_PLACE_LOOP, below the number of loops
+ * @detached: not a child of the spawning actor, so that it may outlive it
  */
 struct gyre_spawn_options {
 	enum gyre_place place;
 	uint32_t loop;
+	bool detached;
 };
 
 /**
@@ -174,7 +150,10 @@ struct gyre_spawn_options {
  * @ret_address: its address, good for sending at once
  *
  * Mail may be sent to the address immediately, from anywhere; it waits until the mount hook has
- * returned for the first time.
+ * returned for the first time. The new actor is a child of the running one, unless the options say
+ * otherwise: when the parent stops, for whatever reason, all its children are stopped first, on
+ * whatever loop, and have been cleaned before the parent is. A parent that restarts keeps them; one
+ * that has stopped, and only closes its channels, gets no more of them.
  *
  * Return: 0, or a negative errno.
  * Errors:
@@ -182,7 +161,8 @@ struct gyre_spawn_options {
  *             NULL, or the options name no loop
  *   -ENOBUFS  the loop has as many actors as it can have (16 million)
  *   -ENOMEM   there is no memory
- *   -ESHUTDOWN  the system is stopping
+ *   -ESHUTDOWN  the system is stopping; or the running actor has stopped, what runs is the end of
+ *             one of its channels, and the options do not detach the new actor
  * Ownership: @argument is taken, whatever is returned. @actor_class stays the caller's.
  * Context: loop thread, phases 2 and 3, inside a handler; also one that is about to stop.
  * Since: 0.1
@@ -215,6 +195,19 @@ GYRE_API int gyre_system_spawn(struct gyre_system *system, const struct gyre_cla
 			       struct gyre_address *ret_address);
 
 /**
+ * gyre_parent() - the actor that spawned the running one as its child
+ * @stack: the stack of the running handler
+ *
+ * Return: the address; GYRE_NOBODY for an actor that is detached or was spawned from outside.
+ * Errors:
+ *   none
+ * Ownership: a value.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API struct gyre_address gyre_parent(const struct gyre_stack *stack);
+
+/**
  * gyre_notify() - sends a notice and goes on
  * @stack: the stack of the running handler
  * @to: the receiver; a stale address is allowed
@@ -225,9 +218,11 @@ GYRE_API int gyre_system_spawn(struct gyre_system *system, const struct gyre_cla
  *
  * Return: 0, or a negative errno, and then @mail is with the dead letters.
  * Errors:
+ *   -EINVAL  @to is a group to all of which @mail is to go though it owns something
  *   -ENOBUFS  the receiver's mailbox holds its limit (known at once only on the same loop)
- *   -ENOMEM  @mail is NULL: gyre_new() had no memory
- *   -ESRCH   the receiver has stopped (known at once only on the same loop)
+ *   -ENOMEM  @mail is NULL: gyre_new() had no memory; or there is none for its copies
+ *   -ESRCH   the receiver has stopped (known at once only on the same loop), or is a group without
+ *            members
  * Ownership: @mail is taken, whatever is returned.
  * Context: loop thread, phases 2 and 3, inside a handler. Never blocks on a loop.
  * Since: 0.1
@@ -260,35 +255,21 @@ GYRE_API int gyre_notify_self_first(struct gyre_stack *stack, struct gyre_mail *
  * Notices of one thread to one receiver are dispatched in the order of the calls. The receiver sees
  * GYRE_NOBODY as the sender. 0 means accepted for delivery, not handled.
  *
- * Return: 0, or a negative errno; with -ESHUTDOWN @mail is with the dead letters.
+ * Return: 0, or a negative errno; with -ESHUTDOWN and -ESRCH @mail is with the dead letters.
  * Errors:
- *   -EINVAL  @system is NULL, or @to names no loop of it
- *   -ENOMEM  @mail is NULL: gyre_system_new() had no memory
+ *   -EINVAL  @system is NULL, or @to names no loop of it, or is a group to all of which @mail is to
+ *            go though it owns something
+ *   -ENOMEM  @mail is NULL: gyre_system_new() had no memory; or there is none for its copies
  *   -ESHUTDOWN  the actors of the system have stopped
+ *   -ESRCH   @to is a group without members
  * Ownership: @mail is taken, whatever is returned.
  * Context: any thread, in any phase, between create and destroy of the system. Never blocks on a
- *   loop; wakes the receiver's loop if it is parked.
+ *   loop; wakes the receiver's loop if it is parked. On a thread that is no loop's it waits up to
+ *   40 ms while the system is short of memory; see gyre/overload.h.
  * Since: 0.1
  */
 GYRE_API int gyre_system_notify(struct gyre_system *system, struct gyre_address to,
 				struct gyre_mail *mail);
-
-/**
- * gyre_become() - swaps the behaviour of the running actor
- * @stack: the stack of the running handler
- * @behaviour: the new one, which must outlive the actor; NULL for the one of the class
- *
- * In force from the next message on. Messages that are suspended go on with the handler they began
- * with.
- *
- * Return: nothing.
- * Errors:
- *   none
- * Ownership: @behaviour stays the caller's.
- * Context: loop thread, phases 2 and 3, inside a handler.
- * Since: 0.1
- */
-GYRE_API void gyre_become(struct gyre_stack *stack, const struct gyre_behaviour *behaviour);
 
 /**
  * gyre_stop() - stops an actor after the message it is handling
@@ -296,8 +277,8 @@ GYRE_API void gyre_become(struct gyre_stack *stack, const struct gyre_behaviour 
  * @actor: the actor, also the running one itself; a stale address is allowed
  *
  * What waits in its mailboxes becomes dead letters, its asks fail with -ESHUTDOWN, its suspended
- * messages end, and its timers stop. Channels it owns are closed first. The address is stale at the
- * end.
+ * messages end, and its timers stop. Its address is stale from then on. Its children are stopped
+ * and the channels it owns are closed before its state is cleaned.
  *
  * Return: 0, or a negative errno.
  * Errors:

@@ -14,7 +14,7 @@ GYRE_BEGIN_DECLS
  * struct gyre_address - names one actor, for as long as the address is kept
  * @slot: the place of the actor in its loop's table
  * @cookie: tells this actor from those that had the slot before it; 0 in the address of nobody
- * @loop: the loop where the actor lives
+ * @loop: the loop where the actor lives; of a group, which lives nowhere, a number that no loop has
  * @node: the node of that loop; 0 is this one
  * @reserved: 0
  *

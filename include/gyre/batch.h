@@ -72,6 +72,7 @@ GYRE_API struct gyre_address gyre_batch_sender(const struct gyre_stack *stack, u
  * Errors:
  *   -EINVAL    there is no such ask
  *   -EALREADY  it was answered before; this answer is dropped and counted
+ *   -EPROTO    the question declares another type of answer; the asker gets -EPROTO too
  * Ownership: @mail is taken, whatever is returned.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
@@ -83,9 +84,13 @@ GYRE_API int gyre_batch_reply(struct gyre_stack *stack, uint32_t index, struct g
  * @stack: the stack of a batch of asks
  * @mail: the answer, whose payload is copied for each; NULL (no memory) answers with -ENOMEM
  *
+ * An answer that owns something cannot be copied: it is only for a batch with one ask unanswered.
+ *
  * Return: 0, to be returned by the handler, or a negative errno.
  * Errors:
- *   -EINVAL  the stack is not that of a batch of asks
+ *   -EINVAL  the stack is not that of a batch of asks, or @mail owns something and not just one is
+ *     unanswered
+ *   -EPROTO  a question declares another type of answer; its asker gets -EPROTO, the others theirs
  * Ownership: @mail is taken, whatever is returned.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1

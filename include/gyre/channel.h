@@ -30,12 +30,15 @@ GYRE_MESSAGE(gyre_input_closed, 0x10);
  *   writing until gyre_channel_close(); by default the channel sends what is queued and closes
  * @keep_reading: read on while queued output is above the high mark; by default reading stops then
  * @manual_read: read only what gyre_channel_read() asks for
+ * @no_linger: close as soon as the kernel has what was queued, though the peer may lose it when it
+ *   still sends; by default wait for the peer as gyre_channel_close() says
  * @allow_delay: let the kernel gather small writes (Nagle's algorithm); by default it does not
  */
 struct gyre_channel_options {
 	bool allow_half_close;
 	bool keep_reading;
 	bool manual_read;
+	bool no_linger;
 	bool allow_delay;
 };
 
@@ -129,7 +132,11 @@ GYRE_API void gyre_channel_shutdown(struct gyre_handler_context *ctx);
  * gyre_channel_close() - closes the channel when all that is queued has been sent
  * @ctx: where in the pipeline it begins
  *
- * Nothing more is read or may be written. @inactive comes when it is done.
+ * Nothing more is delivered or may be written. What the peer still sends is received and thrown
+ * away until it ends too, because a socket closed before would answer with a reset, which takes
+ * from the peer what it has not read. A peer that takes none of what is queued for linger_ns of the
+ * system ends the channel with -ETIMEDOUT; one that has it all and does not close is waited for as
+ * long. @inactive comes when the descriptor is about to be closed.
  *
  * Return: nothing.
  * Errors:
@@ -143,7 +150,7 @@ GYRE_API void gyre_channel_close(struct gyre_handler_context *ctx);
 /* ---- the channel itself ---- */
 
 /**
- * gyre_channel_abort() - closes a channel at once; what is queued is lost
+ * gyre_channel_abort() - closes a channel at once; what is queued or on its way may be lost
  * @channel: the channel
  * @reason: a negative errno for gyre_channel_reason(), or 0
  *
@@ -225,6 +232,7 @@ GYRE_API size_t gyre_channel_queued_bytes(const struct gyre_channel *channel);
  *   -ENOBUFS     queued output went over the hard cap
  *   -ENOMEM      there was no memory for what had come
  *   -ESHUTDOWN   the system would not wait any longer
+ *   -ETIMEDOUT   the peer took none of the output for linger_ns
  *   others       what the kernel, gyre_channel_abort() or gyre_fire_exception() said
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.

@@ -51,14 +51,21 @@ enum gyre_drop {
  * @parks: waits of loops that could block
  * @wakes: parked loops woken by others
  * @chains: exchanges between loops
+ * @published: ready actors that a loop let others take; most often it takes them back
+ * @stolen: of these, run by another loop
  * @enters: calls of io_uring_enter
  * @accepted: connections accepted
- * @closed: channels closed
+ * @closed: of these, closed again, also those that found no owner; never more than @accepted
  * @bytes_received: by channels
  * @bytes_sent: by channels
  * @reads: receive completions with data
  * @buffer_stalls: times a channel waited for receive buffers
  * @accept_stalls: times an acceptor paused for lack of descriptors or memory
+ * @linger_timeouts: channels closed because their peers took none of their output for linger_ns
+ * @busy_periods: times the system was short of memory; see gyre/overload.h
+ * @accepts_paused: times an acceptor paused because of that
+ * @reads_paused: times a channel stopped reading because of that
+ * @notices_delayed: notices from outside that waited because of that
  * @allocations: calls to the heap, of the whole process
  */
 struct gyre_counters {
@@ -73,6 +80,8 @@ struct gyre_counters {
 	uint64_t parks;
 	uint64_t wakes;
 	uint64_t chains;
+	uint64_t published;
+	uint64_t stolen;
 	uint64_t enters;
 	uint64_t accepted;
 	uint64_t closed;
@@ -81,6 +90,11 @@ struct gyre_counters {
 	uint64_t reads;
 	uint64_t buffer_stalls;
 	uint64_t accept_stalls;
+	uint64_t linger_timeouts;
+	uint64_t busy_periods;
+	uint64_t accepts_paused;
+	uint64_t reads_paused;
+	uint64_t notices_delayed;
 	uint64_t allocations;
 };
 

@@ -8,15 +8,27 @@
 #include <gyre/address.h>
 #include <gyre/api.h>
 #include <gyre/batch.h>
+#include <gyre/behaviour.h>
 #include <gyre/buffer.h>
 #include <gyre/channel.h>
 #include <gyre/counters.h>
+#include <gyre/declare.h>
+#include <gyre/group.h>
+#include <gyre/inspect.h>
 #include <gyre/listen.h>
 #include <gyre/log.h>
+#include <gyre/main.h>
 #include <gyre/message.h>
+#include <gyre/move.h>
+#include <gyre/name.h>
+#include <gyre/offload.h>
+#include <gyre/outside.h>
+#include <gyre/overload.h>
 #include <gyre/pipeline.h>
+#include <gyre/request.h>
 #include <gyre/stack.h>
 #include <gyre/system.h>
 #include <gyre/timer.h>
+#include <gyre/watch.h>
 
 #endif

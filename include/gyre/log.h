@@ -9,8 +9,16 @@
 
 GYRE_BEGIN_DECLS
 
-/** enum gyre_log_level - how grave a message is; nothing above warning is logged in normal life */
+/**
+ * enum gyre_log_level - how grave a message is; nothing above warning is logged in normal life
+ * @GYRE_LOG_DEFAULT: in options, for GYRE_LOG_WARNING; no message has it
+ * @GYRE_LOG_DEBUG: what only those who work on gyre want to know
+ * @GYRE_LOG_INFO: what happens
+ * @GYRE_LOG_WARNING: what should not happen, and what gyre goes on after
+ * @GYRE_LOG_ERROR: what failed
+ */
 enum gyre_log_level {
+	GYRE_LOG_DEFAULT,
 	GYRE_LOG_DEBUG,
 	GYRE_LOG_INFO,
 	GYRE_LOG_WARNING,

@@ -1,6 +1,5 @@
 /*
- * Messages: plain structs that a user declares once with GYRE_MESSAGE(), and the mail they travel
- * in.
+ * Messages: structs that a user declares once with GYRE_MESSAGE(), and the mail they travel in.
  *
  *	struct price_of { int item; };
  *	GYRE_MESSAGE(price_of, 0x0101);
@@ -8,12 +7,19 @@
  *	gyre_notify(stack, shop, gyre_new(stack, price_of, .item = 7));
  *
  * A mail is one allocation that holds header and payload. Whoever has a mail owns it, and gives it
- * away with every call that takes one.
+ * away with every call that takes one; from then on neither the mail nor its payload may be
+ * touched, and a library built with -Dassertions=full fills them with 0xdb at once.
+ *
+ * A message that owns something, as memory or a descriptor, is declared with GYRE_MESSAGE_OWNING()
+ * and a destructor, which runs exactly once wherever the mail ends, unless the receiver moves the
+ * payload out: see move.h. A question that has a certain answer is declared with GYRE_REQUEST():
+ * see request.h.
  */
 #ifndef GYRE_MESSAGE_H
 #define GYRE_MESSAGE_H
 
 #include <gyre/api.h>
+#include <gyre/declare.h>
 
 GYRE_BEGIN_DECLS
 
@@ -22,15 +28,36 @@ struct gyre_stack;
 struct gyre_system;
 
 /**
+ * gyre_destroy_fn - gives back what a payload owns
+ * @payload: the payload; the memory it stands in is not the destructor's
+ *
+ * Runs once for each payload, where its mail ends: on the loop that has handled, lost or recycled
+ * it, in phase 2 or 3, also inside a handler; on the thread that made it when there was no memory
+ * for its mail; and on the thread that sent it from outside or waits for the end when it came too
+ * late. It is the last call that sees the payload. It is not re-entered on one thread but runs on
+ * several at once, and may call only those of gyre's functions that any thread may call.
+ *
+ * A payload that was never filled is all zero, and must be taken too.
+ */
+typedef void (*gyre_destroy_fn)(void *payload);
+
+/**
  * struct gyre_type - what the runtime knows of a message's type
  * @name: for logs
  * @id: unique in a program, and between nodes; ids below 0x100 belong to gyre
  * @bytes: of the payload
+ * @destroy: gives back what the payload owns; NULL for plain messages
+ * @answer: the type of the answer to an ask of this type; NULL for any
+ *
+ * Types are compared by @id alone. The library asserts that those it takes for the same agree in
+ * @bytes, which finds most ids that were given twice.
  */
 struct gyre_type {
 	const char *name;
 	uint32_t id;
 	uint32_t bytes;
+	gyre_destroy_fn destroy;
+	const struct gyre_type *answer;
 };
 
 /** GYRE_MAIL_HEADER_BYTES - where the payload stands in a mail; a small message fills one cache
@@ -41,7 +68,7 @@ struct gyre_type {
 #define GYRE_MESSAGE_BYTES_MAX (UINT32_C(1) << 24)
 
 /**
- * gyre_mail_new() - a mail for a message of some type, its payload undefined
+ * gyre_mail_new() - a mail for a message of some type, its payload undefined, or zero if it owns
  * @stack: the stack of the handler that makes it
  * @type: its type
  *
@@ -57,7 +84,7 @@ struct gyre_type {
 GYRE_API struct gyre_mail *gyre_mail_new(struct gyre_stack *stack, const struct gyre_type *type);
 
 /**
- * gyre_system_mail_new() - a mail made outside of any actor, its payload undefined
+ * gyre_system_mail_new() - a mail made outside of any actor, its payload as by gyre_mail_new()
  * @system: the system it will be sent in
  * @type: its type
  *
@@ -77,6 +104,8 @@ GYRE_API struct gyre_mail *gyre_system_mail_new(struct gyre_system *system,
  * gyre_mail_free() - throws away a mail that is not to be sent after all
  * @stack: the stack of the running handler; NULL for a mail of gyre_system_mail_new()
  * @mail: the mail, or NULL
+ *
+ * What its payload owns is destroyed.
  *
  * Return: nothing.
  * Errors:
@@ -98,22 +127,23 @@ static inline void *gyre_payload(struct gyre_mail *mail)
  * @NAME: the tag of a complete struct that needs no more than 8 bytes of alignment
  * @ID: its type id, at least 0x100
  *
- * Gives gyre_new(), gyre_get() and the rest their typed versions for NAME.
+ * Gives gyre_new(), gyre_get() and the rest their typed versions for NAME. The struct is moved
+ * about as bytes; in C++ it must be trivially copyable.
  */
-#define GYRE_MESSAGE(NAME, ID)                                                    \
-	enum { gyre_id_##NAME = (ID) };                                           \
-	static const struct gyre_type gyre_type_##NAME                            \
-		__attribute__((unused)) = { #NAME, (uint32_t)(ID),                \
-					    (uint32_t)sizeof(struct NAME) };      \
-	static inline __attribute__((unused)) struct gyre_mail *gyre_fill_##NAME( \
-		struct gyre_mail *mail, struct NAME value)                        \
-	{                                                                         \
-		if (mail != NULL) {                                               \
-			*(struct NAME *)gyre_payload(mail) = value;               \
-		}                                                                 \
-		return mail;                                                      \
-	}                                                                         \
-	struct gyre_needs_a_semicolon
+#define GYRE_MESSAGE(NAME, ID) GYRE_TYPE_(NAME, ID, NULL, NULL)
+
+/**
+ * GYRE_MESSAGE_OWNING() - declares struct NAME as a message that owns something
+ * @NAME: as for GYRE_MESSAGE()
+ * @ID: its type id, at least 0x100
+ * @DESTROY: a function void (struct NAME *) with the contract of gyre_destroy_fn
+ *
+ * gyre_new() then takes what it is given: also when there is no memory for the mail, it is
+ * destroyed.
+ */
+#define GYRE_MESSAGE_OWNING(NAME, ID, DESTROY) \
+	GYRE_DESTROY_(NAME, DESTROY)           \
+	GYRE_TYPE_(NAME, ID, gyre_destroy_##NAME, NULL)
 
 /** GYRE_VALUE() - a struct of type NAME with the given members, in C and in C++ */
 #ifdef __cplusplus
@@ -127,14 +157,11 @@ static inline void *gyre_payload(struct gyre_mail *mail)
 #define GYRE_ID(NAME) gyre_id_##NAME
 
 /** gyre_new() - a mail with a message in it: gyre_new(stack, price_of, .item = 7) */
-#define gyre_new(STACK, NAME, ...) \
-	gyre_fill_##NAME(gyre_mail_new((STACK), &gyre_type_##NAME), GYRE_VALUE(NAME, __VA_ARGS__))
+#define gyre_new(STACK, ...) GYRE_NEW_(gyre_mail_new, STACK, __VA_ARGS__, )
 
 /** gyre_system_new() - the same outside of any actor: gyre_system_new(system, price_of, .item = 7)
  */
-#define gyre_system_new(SYSTEM, NAME, ...)                                  \
-	gyre_fill_##NAME(gyre_system_mail_new((SYSTEM), &gyre_type_##NAME), \
-			 GYRE_VALUE(NAME, __VA_ARGS__))
+#define gyre_system_new(SYSTEM, ...) GYRE_NEW_(gyre_system_mail_new, SYSTEM, __VA_ARGS__, )
 
 GYRE_END_DECLS
 

@@ -143,7 +143,8 @@ GYRE_API uint64_t gyre_now(const struct gyre_stack *stack);
  * The payload may be changed through gyre_payload() before it is sent on. A mail that is kept must
  * be given away or freed before the actor stops.
  *
- * Return: the mail, or NULL when there is none to take: for asks, events, and if it was taken.
+ * Return: the mail, or NULL when there is none to take: for asks, events, and if it was taken or
+ *   its payload was moved out.
  * Errors:
  *   NULL  there is none
  * Ownership: the caller's. The stack shows no message from then on.
@@ -179,6 +180,7 @@ static inline int gyre_throw(struct gyre_stack *stack, int error)
  * Errors:
  *   -EINVAL    the message is not an ask
  *   -EALREADY  it was answered before; this answer is dropped and counted
+ *   -EPROTO    the question declares another type of answer; the asker gets -EPROTO too
  * Ownership: @mail is taken, whatever is returned.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
@@ -232,9 +234,12 @@ GYRE_API int gyre_suspend_any(struct gyre_stack *stack, uint32_t state);
  * The future always completes, with an answer or an error: -ETIMEDOUT, -ESRCH (no such actor),
  * -ESHUTDOWN (it stopped), -ENOBUFS (its mailbox is full), -ENOSYS (it takes no asks), -ENOMSG (it
  * did not answer), or what its handler failed with. It never completes inside this call.
+ * When the ask of a barrier times out, the cycle of waits that it may be part of is looked for and
+ * logged; where that leads to other loops, the time-out may be up to 0.1 s late.
  *
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:
+ *   -EINVAL  @ret_future is NULL; nothing is sent
  *   -ENOMEM  there is no memory, or @mail is NULL
  * Ownership: @mail is taken, whatever is returned.
  * Context: loop thread, phases 2 and 3, inside a handler.
@@ -251,6 +256,7 @@ GYRE_API int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct g
  *
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:
+ *   -EINVAL  @ret_future is NULL
  *   -ENOMEM  there is no memory
  * Ownership: nothing changes hands.
  * Context: loop thread, phases 2 and 3, inside a handler.
@@ -258,6 +264,31 @@ GYRE_API int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct g
  */
 GYRE_API int gyre_sleep(struct gyre_stack *stack, uint64_t delay_ns,
 			struct gyre_future *ret_future);
+
+/**
+ * gyre_stop_gracefully() - stops an actor when it has finished its work, or when a time is over
+ * @stack: the running stack, which will own the promise
+ * @actor: the actor; a stale address is allowed
+ * @deadline_ns: from the arrival of this at the actor; then it stops as by gyre_stop()
+ * @ret_future: completes when the actor is gone, its children and channels too; in the frame of
+ *   @stack. NULL when that is of no interest
+ *
+ * The actor first handles the notices that wait for it now, and asks that come meanwhile; then it
+ * takes no more of either, but its suspended messages may end, and with the last of them it stops.
+ * The future shows -ESRCH if it was gone before.
+ *
+ * Return: 0, or a negative errno, which the future then shows too.
+ * Errors:
+ *   -EINVAL  @actor is the running one, which cannot wait for its own end; a group, which is known
+ *            at once only without @ret_future
+ *   -ENOMEM  there is no memory
+ *   -ESRCH   without @ret_future: it has stopped already (known at once only on the same loop)
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_stop_gracefully(struct gyre_stack *stack, struct gyre_address actor,
+				  uint64_t deadline_ns, struct gyre_future *ret_future);
 
 /**
  * gyre_error() - how an ask ended

@@ -27,17 +27,20 @@ GYRE_BEGIN_DECLS
  * @arg: what was registered
  *
  * Runs on the loop that lost it, in phase 2 or 3, also inside a handler, and for mail from outside
- * that came after the end on the thread that sent it or waits for the end. It is not re-entered on
- * one thread but runs on several at once, and must not call gyre except for the helpers of an
- * address. There is no last call before gyre_system_destroy() has returned.
+ * that came after the end on the thread that sent it or waits for the end; for work off the loops
+ * that was never begun, also on a thread of its pool. It is not re-entered on one thread but runs
+ * on several at once, and must not call gyre except for the helpers of an address. There is no last
+ * call before gyre_system_destroy() has returned.
  */
 typedef void (*gyre_dead_letter_fn)(const struct gyre_type *type, struct gyre_address from,
 				    struct gyre_address to, enum gyre_drop reason, void *arg);
 
 /**
  * struct gyre_system_options - how a system runs; what is 0 has the default chosen at the build
- * @loops: how many loops; by default one for each CPU the process may use; at most 1024
- * @cpus: a list of CPUs for the loops, as "0-3,8"; NULL for those that the process may use
+ * @loops: how many loops; by default one for each CPU the process may use, but not more than what
+ *   its cgroups (version 2) give it CPU time for; at most 1024
+ * @cpus: a list of CPUs for the loops, as "0-3,8"; NULL for those that the process may use. Loops
+ *   are pinned to one of each physical core first
  * @ring_entries: submissions a ring holds, a power of two, 64 to 32768
  * @buffer_count: receive buffers a loop, a power of two, 16 to 32768
  * @buffer_bytes: of each receive buffer, 512 to 65536
@@ -52,15 +55,32 @@ typedef void (*gyre_dead_letter_fn)(const struct gyre_type *type, struct gyre_ad
  * @high_events: the same for events
  * @ask_timeout_ns: of an ask that names none, 1000 to 3.6e12
  * @spin_ns: how long a loop polls before it parks: GYRE_SPIN_AUTO, GYRE_SPIN_NEVER, 1 to 1e9
+ * @stall_ms: a handler that runs for longer is logged, with its class, message and backtrace, at
+ *   most 5 a minute; -1 for never, 1 to 60000. Its thread is sent a signal for that, see below
+ * @offload_threads: threads for gyre_offload(), each started when it is first needed, 1 to 256
+ * @offload_queue_max: pieces of its work that may wait for one of them, 1 to 1e6
+ * @memory_limit_bytes: resident memory of the process near which the system takes in less, besides
+ *   what a cgroup allows; 0 for the machine's if no cgroup sets a limit, -1 for never, 1 to 2^50;
+ *   see gyre/overload.h
  * @write_low_bytes: queued output below which a channel is writable again, 1 to 2^30
  * @write_high_bytes: queued output above which it is not, at least @write_low_bytes, up to 2^30
  * @write_max_bytes: queued output at which it is closed, at least @write_high_bytes, up to 2^30
- * @drain_timeout_ns: how long channels may take to send what is queued when the system stops; 5 s
+ * @linger_ns: how long a closing channel waits for a peer that takes none of its output, or has
+ *   it all and does not close, 1e6 to 3.6e12; see gyre_channel_close()
+ * @drain_timeout_ns: how long channels may take to end when the system stops, 1e6 to 3.6e12; then
+ *   they are closed at once
  * @log: where messages go; NULL for standard error
- * @log_level: the least that is logged; by default warnings
+ * @log_level: the least that is logged, GYRE_LOG_DEBUG to GYRE_LOG_ERROR; by default warnings
  * @log_arg: for @log
  * @dead_letter: hears of each message that is lost; NULL for nobody
  * @dead_letter_arg: for @dead_letter
+ *
+ * A handler that has run for a quarter of @stall_ms or more is interrupted now and then by a
+ * signal, which gyre takes for itself while such a system runs: the first from SIGRTMIN + 5 on that
+ * the program has left at its default. Calls that a signal makes fail with EINTR although handlers
+ * of signals are installed with SA_RESTART, such as poll() and nanosleep(), may do so in such a
+ * handler. A program that wants none of this says -1. A loop's thread has every other signal
+ * blocked.
  */
 struct gyre_system_options {
 	uint32_t loops;
@@ -79,9 +99,14 @@ struct gyre_system_options {
 	uint32_t high_events;
 	uint64_t ask_timeout_ns;
 	int64_t spin_ns;
+	int64_t stall_ms;
+	uint32_t offload_threads;
+	uint32_t offload_queue_max;
+	int64_t memory_limit_bytes;
 	uint32_t write_low_bytes;
 	uint32_t write_high_bytes;
 	uint32_t write_max_bytes;
+	uint64_t linger_ns;
 	uint64_t drain_timeout_ns;
 	gyre_log_fn log;
 	enum gyre_log_level log_level;
@@ -144,8 +169,13 @@ GYRE_API int gyre_system_start(struct gyre_system *system);
  * gyre_system_stop() - asks a system to drain and stop
  * @system: the system
  *
- * Listening ends, channels send what they have queued and close, then actors stop. Asking twice is
- * harmless; so is asking before the start, which then stops at once.
+ * Listening ends. Channels deliver what they have received, send what is queued and close, as by
+ * gyre_channel_close(); but one whose peer has everything and sends nothing does not wait for it to
+ * close too. What is not closed after drain_timeout_ns is closed at once. Then actors stop,
+ * children before their parents, and what waits for them becomes dead letters. A handler that does
+ * not return holds this up: it cannot be taken off its loop. Threads that wait in gyre_system_ask()
+ * come back, and work of gyre_offload() that was not begun fails; both with -ESHUTDOWN. Asking
+ * twice is harmless; so is asking before the start, which then stops at once.
  *
  * Return: nothing.
  * Errors:
@@ -160,9 +190,12 @@ GYRE_API void gyre_system_stop(struct gyre_system *system);
  * gyre_system_wait() - waits until a system has stopped
  * @system: a started system
  *
+ * What gyre_offload() has begun is waited for too: it cannot be killed.
+ *
  * Return: 0, or a negative errno.
  * Errors:
  *   -EINVAL  @system is NULL or was never started
+ *   -ETIMEDOUT  channels had output left at the end of the drain's time, and were closed with it
  *   others   what the first loop that failed did so with
  * Ownership: nothing changes hands.
  * Context: any thread but a loop's, one at a time, setup; blocks.

@@ -65,6 +65,49 @@ GYRE_API int gyre_timer_start(struct gyre_stack *stack, uint64_t key,
  */
 GYRE_API int gyre_timer_stop(struct gyre_stack *stack, uint64_t key);
 
+/**
+ * struct gyre_receive_timeout - the event that nothing has come for a while
+ * @idle_ns: how long, at least what gyre_receive_timeout_start() was given
+ */
+struct gyre_receive_timeout {
+	uint64_t idle_ns;
+};
+GYRE_MESSAGE(gyre_receive_timeout, 0x0c);
+
+/**
+ * gyre_receive_timeout_start() - has the running actor told when it is idle
+ * @stack: the stack of the running handler
+ * @timeout_ns: how long neither an ask, a notice nor an answer must have been dispatched, at least
+ *   1; from this call on at first
+ *
+ * The event comes again after each such time. Events are no activity. A second call replaces the
+ * first; a restart ends it.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL  @timeout_ns is 0
+ *   -ENOMEM  there is no memory
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_receive_timeout_start(struct gyre_stack *stack, uint64_t timeout_ns);
+
+/**
+ * gyre_receive_timeout_stop() - ends that
+ * @stack: the stack of the running handler
+ *
+ * An event that waits already does not come any more.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -ENOENT  there is none
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_receive_timeout_stop(struct gyre_stack *stack);
+
 GYRE_END_DECLS
 
 #endif

@@ -13,7 +13,8 @@ enum { COUNT_DEFAULT = 64 };
 
 struct gy_batch *gy_batch_make(struct gy_house *house, bool asks)
 {
-	uint32_t max = house->class->batch_max == 0 ? COUNT_DEFAULT : house->class->batch_max;
+	uint32_t max =
+		house->kind->class->batch_max == 0 ? COUNT_DEFAULT : house->kind->class->batch_max;
 	size_t bytes = sizeof(struct gy_batch) + max * sizeof(struct gyre_mail *);
 	uint8_t size_class = gy_sizes_class(bytes);
 	struct gy_batch *batch =
@@ -43,6 +44,7 @@ uint32_t gy_batch_run(struct gy_house *house, struct gy_batch *batch)
 		drop_all(house, batch);
 		return 0;
 	}
+	house->home->steps++;
 	stack->head.message = NULL;
 	stack->head.type = NULL;
 	stack->mail = NULL;
@@ -90,7 +92,10 @@ const void *gyre_batch_message(const struct gyre_stack *stack, uint32_t index,
 {
 	struct gyre_mail *mail = mail_at(stack, index);
 
-	return mail == NULL || mail->type->id != type->id ? NULL : mail->payload;
+	if (mail == NULL || mail->node.kind == GY_MAIL_MOVED || !gy_type_equal(mail->type, type)) {
+		return NULL;
+	}
+	return mail->payload;
 }
 
 struct gyre_address gyre_batch_sender(const struct gyre_stack *stack, uint32_t index)
@@ -109,19 +114,52 @@ int gyre_batch_reply(struct gyre_stack *stack, uint32_t index, struct gyre_mail 
 		gyre_mail_free(stack, mail);
 		return -EINVAL;
 	}
-	return gy_answer(s, ask, mail);
+	return gy_answer(s, ask, gy_mail_given(s->home, mail));
+}
+
+/* The one ask that is unanswered, or NULL when there are none or several. */
+static struct gyre_mail *only_unanswered(const struct gy_batch *batch)
+{
+	struct gyre_mail *only = NULL;
+
+	for (uint32_t i = 0; i < batch->count; i++) {
+		if (batch->mails[i]->ask_id != 0) {
+			if (only != NULL) {
+				return NULL;
+			}
+			only = batch->mails[i];
+		}
+	}
+	return only;
+}
+
+/* What a payload owns can be given to one asker only. */
+static int reply_to_only(struct gy_stack *stack, struct gyre_mail *mail)
+{
+	struct gyre_mail *ask = only_unanswered(stack->batch);
+
+	if (ask == NULL) {
+		gy_mail_put(stack->home, mail);
+		return -EINVAL;
+	}
+	return gy_answer(stack, ask, gy_mail_given(stack->home, mail));
 }
 
 int gyre_batch_reply_all(struct gyre_stack *stack, struct gyre_mail *mail)
 {
 	struct gy_stack *s = gy_stack_of(stack);
+	int r = 0;
 
 	if (s->batch == NULL || !s->batch->asks) {
 		gyre_mail_free(stack, mail);
 		return -EINVAL;
 	}
+	if (mail != NULL && mail->type->destroy != NULL) {
+		return reply_to_only(s, mail);
+	}
 	for (uint32_t i = 0; i < s->batch->count; i++) {
 		struct gyre_mail *copy;
+		int one;
 
 		if (s->batch->mails[i]->ask_id == 0) {
 			continue;
@@ -130,8 +168,9 @@ int gyre_batch_reply_all(struct gyre_stack *stack, struct gyre_mail *mail)
 		if (copy != NULL) {
 			memcpy(copy->payload, mail->payload, mail->type->bytes);
 		}
-		(void)gy_answer(s, s->batch->mails[i], copy);
+		one = gy_answer(s, s->batch->mails[i], copy);
+		r = r == 0 ? one : r;
 	}
 	gyre_mail_free(stack, mail);
-	return 0;
+	return r;
 }

@@ -7,7 +7,14 @@
  */
 #include <errno.h>
 
+#include <gyre/watch.h>
+
+#include "actor/annex.h"
 #include "actor/stack.h"
+#include "actor/watch.h"
+
+/* What a receive time-out counts as activity. */
+enum { ACTIVITY = (1U << GY_LANE_EVENT) - 1 };
 
 struct pass {
 	struct gy_home *home;
@@ -28,11 +35,11 @@ static void handled(struct pass *pass)
  */
 static __attribute__((noinline)) void call_barrier(struct pass *pass, struct gy_stack *stack)
 {
-	bool is_barrier = pass->house->class->barrier(stack->head.type, stack->head.message);
+	bool is_barrier = pass->house->kind->class->barrier(stack->head.type, stack->head.message);
 
 	gy_stack_call(stack);
 	if (is_barrier && stack->suspended) {
-		pass->house->barrier = stack;
+		pass->house->annex->barrier = stack;
 		pass->house->closed |= GY_CLOSED_BY_BARRIER;
 	}
 }
@@ -40,7 +47,7 @@ static __attribute__((noinline)) void call_barrier(struct pass *pass, struct gy_
 static inline void call(struct pass *pass, struct gy_stack *stack)
 {
 	handled(pass);
-	if (gy_likely(pass->house->class->barrier == NULL)) {
+	if (gy_likely(pass->house->kind->class->barrier == NULL)) {
 		gy_stack_call(stack);
 	} else {
 		call_barrier(pass, stack);
@@ -80,14 +87,17 @@ run_notice_of(struct pass *pass, struct gyre_mail *mail, bool barriers)
 	struct gy_stack *stack;
 
 	if (gy_unlikely(mail->type == &gy_type_poison)) {
-		gy_house_close(pass->house);
+		gy_house_poisoned(pass->house, mail);
 		handled(pass);
 		gy_mail_put(pass->home, mail);
 		return;
 	}
 	if (gy_unlikely(handler == NULL)) {
-		unhandled(pass, mail);
-		return;
+		handler = gy_route_find(pass->house->behaviour->notice_routes, mail->type->id);
+		if (handler == NULL) {
+			unhandled(pass, mail);
+			return;
+		}
 	}
 	stack = begin(pass, mail, handler);
 	if (gy_likely(stack != NULL)) {
@@ -122,8 +132,11 @@ static inline void run_ask(struct pass *pass, struct gyre_mail *mail)
 		return;
 	}
 	if (gy_unlikely(handler == NULL)) {
-		unhandled(pass, mail);
-		return;
+		handler = gy_route_find(pass->house->behaviour->ask_routes, mail->type->id);
+		if (handler == NULL) {
+			unhandled(pass, mail);
+			return;
+		}
 	}
 	stack = begin(pass, mail, handler);
 	if (gy_likely(stack != NULL)) {
@@ -133,15 +146,33 @@ static inline void run_ask(struct pass *pass, struct gyre_mail *mail)
 	}
 }
 
+/* What was called off may have waited already. */
+static bool is_wanted(struct gy_house *house, struct gyre_mail *mail)
+{
+	switch (mail->type->id) {
+	case GYRE_ID(gyre_timeout):
+		return gy_timer_claim(house, mail);
+	case GYRE_ID(gyre_terminated):
+		return gy_watch_claim(house, mail);
+	case GYRE_ID(gyre_receive_timeout):
+		return gy_idle_claim(house, mail);
+	default:
+		return true;
+	}
+}
+
 static void run_event(struct pass *pass, struct gyre_mail *mail)
 {
 	gyre_handler_fn handler = pass->house->behaviour->event;
 	struct gy_stack *stack;
 
-	if (mail->type->id == GYRE_ID(gyre_timeout) && !gy_timer_claim(pass->house, mail)) {
+	if (!is_wanted(pass->house, mail)) {
 		pass->budget--;
 		gy_drop(pass->home, mail, gy_house_address(pass->house), GYRE_DROP_CANCELLED, 0);
 		return;
+	}
+	if (handler == NULL) {
+		handler = gy_route_find(pass->house->behaviour->event_routes, mail->type->id);
 	}
 	if (handler == NULL) {
 		unhandled(pass, mail);
@@ -233,7 +264,7 @@ run_lane_of(struct pass *pass, enum gy_lane lane, struct gy_node *first, struct 
 
 static bool is_batched(const struct gy_house *house, enum gy_lane lane, struct gyre_mail *mail)
 {
-	const struct gyre_class *class = house->class;
+	const struct gyre_class *class = house->kind->class;
 	gyre_filter_fn filter = lane == GY_LANE_ASK ? class->batch_asks : class->batch_notices;
 	gyre_handler_fn handler =
 		lane == GY_LANE_ASK ? house->behaviour->ask_batch : house->behaviour->notice_batch;
@@ -319,14 +350,14 @@ static inline void run_lane(struct pass *pass, enum gy_lane lane, struct gy_node
 {
 	switch (lane) {
 	case GY_LANE_NOTICE:
-		if (gy_likely(pass->house->class->batch_notices == NULL)) {
+		if (gy_likely(pass->house->kind->class->batch_notices == NULL)) {
 			run_lane_of(pass, GY_LANE_NOTICE, first, last);
 		} else {
 			run_batched_lane(pass, lane, first, last);
 		}
 		break;
 	case GY_LANE_ASK:
-		if (gy_likely(pass->house->class->batch_asks == NULL)) {
+		if (gy_likely(pass->house->kind->class->batch_asks == NULL)) {
 			run_lane_of(pass, GY_LANE_ASK, first, last);
 		} else {
 			run_batched_lane(pass, lane, first, last);
@@ -424,6 +455,7 @@ static void run_channels(struct pass *pass)
 	struct gy_stack *stack = gy_stack_scratch(pass->home, house);
 
 	house->pending &= (uint8_t)~GY_PENDING_CHANNELS;
+	pass->home->steps++;
 	if (stack != NULL) {
 		stack->head.message = NULL;
 		stack->head.type = NULL;
@@ -438,6 +470,10 @@ static __attribute__((noinline)) void run_all(struct pass *pass)
 {
 	struct gy_house *house = pass->house;
 
+	if (gy_unlikely(house->annex != NULL && house->annex->idle != NULL &&
+			(house->pending & ~house->closed & ACTIVITY) != 0)) {
+		gy_idle_active(house);
+	}
 	if (!gy_house_is_stopped(house)) {
 		run_lanes(pass);
 	}
@@ -449,10 +485,10 @@ static __attribute__((noinline)) void run_all(struct pass *pass)
 /* Does at the end of a run what keeps lanes closed until then. False if the house has stopped. */
 static __attribute__((noinline)) bool end_closed(struct gy_home *home, struct gy_house *house)
 {
-	if (house->restart != NULL) {
+	if (house->annex != NULL && house->annex->restart != NULL) {
 		gy_house_restart(house);
 	}
-	if (home->put_first != NULL) {
+	if (home->front_waits) {
 		gy_house_open_front(house);
 	}
 	if (gy_house_is_stopped(house)) {
@@ -462,28 +498,73 @@ static __attribute__((noinline)) bool end_closed(struct gy_home *home, struct gy
 	return true;
 }
 
+static inline void show_running(struct gy_home *home, const struct gy_house *house)
+{
+#if GY_INSPECT
+	gy_store_relaxed(&home->running, house);
+#else
+	(void)home;
+	(void)house;
+#endif
+}
+
+static inline __attribute__((always_inline)) void end_run(struct gy_home *home,
+							  struct gy_house *house)
+{
+	if (gy_unlikely(house->closed != 0 || home->front_waits) && !end_closed(home, house)) {
+		return;
+	}
+	house->high = house->replies > home->options.high_replies ||
+		      house->events > home->options.high_events || house->promises.count == 0;
+	gy_house_go(house, GY_HOUSE_WAITING);
+	if (gy_house_can_run(house)) {
+		gy_house_ready(house);
+	}
+}
+
 void gy_house_run(struct gy_loop *loop, struct gy_job *job)
 {
 	struct gy_house *house = gy_container_of(job, struct gy_house, job);
 	struct gy_home *home = gy_home_of(loop);
 	struct pass pass = { home, house, home->options.run_budget, 0 };
 
-	house->status = GY_HOUSE_RUNNING;
+	gy_house_go(house, GY_HOUSE_SCHEDULED);
+	gy_house_go(house, GY_HOUSE_RUNNING);
+	show_running(home, house);
 	if (gy_likely(house->pending == 1U << GY_LANE_NOTICE && house->closed == 0 &&
 		      house->plain)) {
 		run_plain_notices(&pass);
 	} else {
 		run_all(&pass);
 	}
-	gy_count(&home->counters.handled, pass.handled);
-	if (gy_unlikely(house->closed != 0 || home->put_first != NULL) &&
-	    !end_closed(home, house)) {
-		return;
+	gy_count(&house->kind->handled, pass.handled);
+	end_run(home, house);
+}
+
+void gy_house_end_run(struct gy_home *home, struct gy_house *house)
+{
+	end_run(home, house);
+}
+
+static void run_sealed_lane(struct pass *pass, enum gy_lane lane, struct gy_sealed_lane *sealed)
+{
+	pass->budget = pass->home->options.run_budget;
+	while (sealed->first != NULL && pass->budget > 0 &&
+	       (pass->house->closed & (1U << lane)) == 0) {
+		struct gy_node *node = sealed->first;
+
+		sealed->first = node->next;
+		run_mail(pass, lane, gy_mail_of(node));
 	}
-	house->high = house->replies > home->options.high_replies ||
-		      house->events > home->options.high_events || house->promises.count == 0;
-	house->status = GY_HOUSE_WAITING;
-	if (gy_house_can_run(house)) {
-		gy_house_ready(house);
-	}
+}
+
+uint32_t gy_house_run_sealed(struct gy_home *home, struct gy_house *house,
+			     struct gy_sealed_lane *asks, struct gy_sealed_lane *notices)
+{
+	struct pass pass = { home, house, 0, 0 };
+
+	show_running(home, house);
+	run_sealed_lane(&pass, GY_LANE_ASK, asks);
+	run_sealed_lane(&pass, GY_LANE_NOTICE, notices);
+	return pass.handled;
 }

@@ -18,11 +18,44 @@ static bool trim(struct gy_loop *loop, uint32_t keep)
 	return again;
 }
 
+static void show(struct gy_loop *loop)
+{
+	struct gy_home *home = gy_home_of(loop);
+
+	gy_sizes_show(&home->stacks);
+	gy_sizes_show(&home->parts);
+	gy_pool_show(&home->promises);
+}
+
+static uint64_t *busy(struct gy_loop *loop, struct gy_job *job)
+{
+	(void)loop;
+	return &gy_container_of(job, struct gy_house, job)->kind->busy_ticks;
+}
+
+static void release(struct gy_loop *loop, struct gy_node *node)
+{
+	(void)loop;
+	gy_mail_release(gy_mail_of(node));
+}
+
+static void ready(struct gy_loop *loop, struct gy_job *job)
+{
+	gy_loop_ready_state(loop, job, gy_container_of(job, struct gy_house, job)->high);
+}
+
 static const struct gy_loop_ops loop_ops = {
 	.run = gy_house_run,
+	.ready = ready,
+	.seal = gy_house_seal,
+	.unseal = gy_house_unseal,
+	.run_stolen = gy_house_run_stolen,
 	.mount = gy_house_mount,
 	.deliver = gy_home_deliver,
 	.trim = trim,
+	.release = release,
+	.show = show,
+	.busy = busy,
 };
 
 int gy_home_init(struct gy_home *home, const struct gy_loop_options *loop,
@@ -31,7 +64,7 @@ int gy_home_init(struct gy_home *home, const struct gy_loop_options *loop,
 	struct gy_loop_options with_ops = *loop;
 	int r;
 
-	*home = (struct gy_home){ .options = *options };
+	*home = (struct gy_home){ .options = *options, .here = loop->index };
 	with_ops.ops = &loop_ops;
 	gy_sizes_init(&home->stacks, "stack");
 	gy_sizes_init(&home->parts, "part");
@@ -40,25 +73,28 @@ int gy_home_init(struct gy_home *home, const struct gy_loop_options *loop,
 	return r < 0 ? r : gy_loop_init(&home->loop, &with_ops);
 }
 
-void gy_home_fini(struct gy_home *home)
+void gy_home_fini(struct gy_home *home, struct gy_leaks *leaks)
 {
-	uint32_t stacks;
-	uint32_t parts;
-	uint32_t promises;
-
 	for (uint32_t i = 0; i < GY_SIZES_COUNT; i++) {
 		if (home->scratch[i] != NULL) {
-			gy_pool_put(&home->stacks.pools[i], home->scratch[i]);
+			gy_pool_put_any(&home->stacks.pools[i], home->scratch[i]);
 		}
 	}
-	stacks = gy_sizes_fini(&home->stacks);
-	parts = gy_sizes_fini(&home->parts);
-	promises = gy_pool_fini(&home->promises);
-	if (stacks + parts + promises > 0) {
-		gy_log(home->loop.options.log, GYRE_LOG_ERROR,
-		       "loop %u: %u stacks, %u parts and %u promises were never returned",
-		       (unsigned)home->loop.index, stacks, parts, promises);
-	}
+	gy_kinds_fini(home);
+	gy_table_fini(&home->families, &home->parts);
+	leaks->stacks += gy_sizes_fini(&home->stacks);
+	leaks->parts += gy_sizes_fini(&home->parts);
+	leaks->promises += gy_pool_fini(&home->promises);
+	gy_promises_fini(home);
 	gy_slots_fini(&home->slots);
 	gy_loop_fini(&home->loop);
+}
+
+void gy_leaks_log(const struct gy_leaks *leaks, const struct gy_log *log)
+{
+	if (leaks->stacks != 0 || leaks->parts != 0 || leaks->promises != 0) {
+		gy_log(log, GYRE_LOG_ERROR,
+		       "%d stacks, %d parts and %d promises were never returned", leaks->stacks,
+		       leaks->parts, leaks->promises);
+	}
 }

@@ -15,11 +15,17 @@
 
 #include <errno.h>
 
+#include "actor/kind.h"
 #include "actor/mail.h"
 #include "base/table.h"
 
+struct gy_annex;
+struct gy_family;
 struct gy_home;
 struct gy_stack;
+
+/* While a loop runs the actor of another, for then all mail goes by way of inboxes. */
+enum { GY_NOWHERE = 0xfffd };
 
 enum gy_house_status {
 	GY_HOUSE_FREE,
@@ -27,19 +33,27 @@ enum gy_house_status {
 	GY_HOUSE_MOUNTING, /* in the mounting queue */
 	GY_HOUSE_WAITING,
 	GY_HOUSE_READY,	    /* in the channels or the state queue */
-	GY_HOUSE_SCHEDULED, /* taken from it */
+	GY_HOUSE_SCHEDULED, /* taken from it: about to run, or another loop may run it */
 	GY_HOUSE_RUNNING,
-	GY_HOUSE_STOPPING, /* its channels are being closed */
+	GY_HOUSE_STOPPING, /* its channels and children end */
+	GY_HOUSE_STATUSES,
 };
+
+/* Whether a house may go from one state to another; see mailbox.c. */
+bool gy_house_may_go(enum gy_house_status from, enum gy_house_status to);
 
 /* What is waiting, a bit each: a lane, or work of the channel floor. */
 enum { GY_PENDING_CHANNELS = 1 << GY_LANES };
 
-/* Why lanes are closed. A stop closes all for ever and is checked after each message. */
+/*
+ * Why lanes are closed. So is one into which something was put first, until the end of the run. A
+ * stop closes all for ever and is checked after each message.
+ */
 enum {
 	GY_CLOSED_BY_BARRIER = 1 << GY_LANE_ASK | 1 << GY_LANE_NOTICE,
-	GY_CLOSED_BY_PUT_FIRST = 1 << GY_LANE_NOTICE, /* until the end of the run */
 	GY_CLOSED_BY_RESTART = (GY_PENDING_CHANNELS << 1) - 1,
+	GY_CLOSED_BY_HOOK = /* of a restart, while it waits */
+	GY_CLOSED_BY_RESTART & ~(1 << GY_LANE_REPLY | 1 << GY_LANE_EXCEPTION),
 	GY_CLOSED_BY_STOP = 0xff,
 };
 
@@ -54,26 +68,27 @@ struct gy_house {
 
 	void *state;
 	const struct gyre_behaviour *behaviour;
-	const struct gyre_class *class;
+	struct gy_kind *kind; /* its class, and what goes with it */
 	struct gy_home *home;
 	struct gy_table promises; /* outstanding asks, by id */
 	uint64_t ask_id;	  /* of the last ask */
 
 	uint32_t replies; /* waiting, exceptions included */
 	uint32_t events;
-	uint32_t limit;	     /* of @waiting; 0 for none, and then they are not counted */
-	uint32_t waiting;    /* asks and notices */
-	uint8_t stack_class; /* of gy_sizes, for its stacks */
+	uint32_t limit;	  /* of @waiting; 0 for none, and then they are not counted */
+	uint32_t waiting; /* asks and notices; read from any thread */
 	bool channels_actor;
-	bool plain;		    /* its class has no barriers, batches or limit */
-	uint8_t passed_over;	    /* lanes that the next pass leaves out: see dispatch.c */
-	bool above_mark;	    /* told so by gyre_mailbox_mark */
-	struct gy_stack *barrier;   /* whose end opens the mailbox again */
-	struct gy_restart *restart; /* NULL until the first failure */
-	struct gy_list suspended;   /* stacks */
-	struct gy_table *timers;    /* by key; NULL until the first */
-	void *channels;		    /* the channel floor's */
-};
+	bool plain;	       /* as its kind, and nothing else is to be done in a run */
+	uint8_t passed_over;   /* lanes that the next pass leaves out: see dispatch.c */
+	bool above_mark;       /* told so by gyre_mailbox_mark */
+	bool close_at_home;    /* an order to stop has come while it was away */
+	uint32_t next_sibling; /* slots, in the ring of the family */
+	uint32_t previous_sibling;
+	struct gy_list suspended; /* stacks */
+	struct gy_annex *annex;	  /* NULL until something there is needed */
+	struct gyre_mail *sealed; /* what a thief is to run; see theft.c */
+	struct gy_family *family; /* that it is a child in; NULL for none */
+} GY_ALIGNED_LINE;		  /* what a sender touches is in the first line */
 
 _Static_assert(sizeof(struct gy_house) <= 192, "a million idle actors must stay under 300 MB");
 
@@ -81,7 +96,7 @@ _Static_assert(sizeof(struct gy_house) <= 192, "a million idle actors must stay 
 struct gy_channel_ops {
 	void (*run)(struct gy_house *house, struct gy_stack *stack); /* completed operations */
 	bool (*stop)(struct gy_house *house); /* closes what is open; whether all is closed */
-	void (*fini)(struct gy_house *house); /* frees house->channels */
+	void (*fini)(struct gy_house *house); /* frees what stands in the annex */
 	bool (*trim)(struct gy_loop *loop, uint32_t keep);
 	/* Ends the traffic of a loop in good order: no more accepts or reads; what is queued is
 	 * sent. */
@@ -89,6 +104,21 @@ struct gy_channel_ops {
 	/* Closes at once what is still open. */
 	void (*abort)(struct gy_home *home);
 	uint32_t (*open_count)(const struct gy_home *home);
+};
+
+/* The loop in the address of a group. */
+enum { GY_GROUP_LOOP = 0xfffe };
+
+/* What the system floor does for houses that have names or are in groups; on the loop's thread. */
+struct gy_directory_ops {
+	/* Takes mail for a group; as gy_send(). */
+	int (*route)(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail);
+	/* A house is spawned as a member of a group; -ENOMEM. */
+	int (*enlist)(struct gy_house *house, struct gyre_address group);
+	/* One that was to be a member is not spawned after all. */
+	void (*refuse)(struct gy_home *home, struct gyre_address member, struct gyre_address group);
+	/* A house stops that has a listing in its annex, and is still found. */
+	void (*withdraw)(struct gy_house *house);
 };
 
 struct gy_actor_counters {
@@ -121,6 +151,7 @@ struct gy_homes {
 	uint32_t count;
 	struct gy_home *homes; /* an array */
 	const struct gy_log *log;
+	struct gy_table_item *spare_promises; /* atomic; a list: see promise.c */
 };
 
 static inline struct gy_homes *gy_homes_of(struct gyre_system *system)
@@ -142,34 +173,70 @@ struct gy_home_options {
 	gy_dead_letter_fn dead_letter;			   /* may be NULL */
 	uint16_t (*next_loop)(struct gyre_system *system); /* round robin */
 	void (*shut_down)(struct gyre_system *system);
+	const struct gy_directory_ops *directory; /* NULL for none */
 };
 
 struct gy_home {
 	struct gy_loop loop;
+	uint16_t here; /* what mail may be put into houses directly for: this loop, or GY_NOWHERE */
 	struct gy_slots slots;
 	struct gy_home_options options;
 	struct gy_sizes stacks;
 	struct gy_sizes parts; /* states, hash buckets, timers, and other parts of houses */
 	struct gy_pool promises;
+	struct gy_table_item *spare_promises; /* taken from those of all homes */
+	struct gy_kinds kinds;
+	struct gy_table families; /* by parent */
+	struct gy_family *recent_family;
 	struct gy_stack *scratch[GY_SIZES_COUNT];
 	const struct gy_channel_ops *channel_ops;
 	struct gy_actor_counters counters;
 	uint32_t houses; /* mounted or about to be */
-	uint64_t timer_generation;
-	uint64_t promise_serial;
+	uint64_t number; /* the last that gy_home_number() gave */
 	uint64_t failure_logged_ns;
-	struct gy_node *put_first; /* a ring, for the front of the notices of the running house */
-	bool draining;		   /* nothing new is spawned here */
+	uint64_t cycle_logged_ns;
+	uint64_t probes_ns; /* since when @probes are counted; see cycle.c */
+	uint32_t probes;
+	/* For the front of lanes of the running house: rings, where any of them is not empty. */
+	struct gy_node *put_first[GY_LANES];
+	bool front_waits;
+	struct gy_node *deferred; /* orders to houses that are away: a ring, by its last */
+	bool draining;		  /* nothing new is spawned here */
+
+	/* What is running, for gy_home_look(). */
+	const struct gy_house *running; /* or the last that did: its status tells */
+	const struct gy_house *hook;	/* whose mount or clean hook runs */
+	const struct gy_stack *resumed; /* that a promise has resumed */
+	uint32_t steps;			/* counts calls of user code that are no messages */
 };
 
 int gy_home_init(struct gy_home *home, const struct gy_loop_options *loop,
 		 const struct gy_home_options *options);
-/* Takes a half made one too. Objects of actors that were never returned are logged as errors. */
-void gy_home_fini(struct gy_home *home);
+
+/*
+ * Objects of actors that were never returned: the sum over the homes of a system, since a stolen
+ * actor takes them here and gives them back there.
+ */
+struct gy_leaks {
+	int32_t stacks;
+	int32_t parts;
+	int32_t promises;
+};
+
+/* Takes a half made one too. Adds to @leaks. */
+void gy_home_fini(struct gy_home *home, struct gy_leaks *leaks);
+/* Logs leaks, if there are any, as an error. */
+void gy_leaks_log(const struct gy_leaks *leaks, const struct gy_log *log);
 
 static inline struct gy_home *gy_home_of(struct gy_loop *loop)
 {
 	return gy_container_of(loop, struct gy_home, loop);
+}
+
+/* A number that no home of the system gives twice. */
+static inline uint64_t gy_home_number(struct gy_home *home)
+{
+	return (uint64_t)home->loop.index << 48 | ++home->number;
 }
 
 static inline struct gy_home *gy_home_peer(const struct gy_home *home, uint16_t loop)
@@ -209,15 +276,24 @@ static inline struct gy_house *gy_house_find(const struct gy_home *home, uint32_
 	return house;
 }
 
+/* What a house that stops was known by, until its cookie went on: see gy_house_stop(). */
+static inline uint32_t gy_house_last_cookie(const struct gy_house *house)
+{
+	return house->self.cookie == 1 ? UINT32_MAX : house->self.cookie - 1;
+}
+
 static inline struct gyre_address gy_house_address(const struct gy_house *house)
 {
-	return (struct gyre_address){ .slot = house->self.slot,
-				      .cookie = house->self.cookie,
-				      .loop = house->self.loop,
-				      .node = house->self.node };
+	return gy_origin_address(house->self);
 }
 
 /* ---- mailbox.c ---- */
+
+static inline void gy_house_go(struct gy_house *house, enum gy_house_status to)
+{
+	gy_verify(gy_house_may_go((enum gy_house_status)house->status, to));
+	house->status = (uint8_t)to;
+}
 
 /* The channel floor has work for this house, which is not stopping; any phase. */
 void gy_house_channels_ready(struct gy_house *house);
@@ -227,7 +303,7 @@ static inline void gy_house_ready(struct gy_house *house)
 {
 	struct gy_loop *loop = &house->home->loop;
 
-	house->status = GY_HOUSE_READY;
+	gy_house_go(house, GY_HOUSE_READY);
 	if (gy_unlikely(house->channels_actor)) {
 		gy_loop_ready_channels(loop, &house->job, house->high);
 	} else {
@@ -254,25 +330,15 @@ static inline bool gy_house_is_stopped(const struct gy_house *house)
 	return house->closed == GY_CLOSED_BY_STOP;
 }
 
-/* It stops after the present message. */
-static inline void gy_house_close(struct gy_house *house)
-{
-	house->closed = GY_CLOSED_BY_STOP;
-	if (house->status == GY_HOUSE_WAITING) {
-		gy_house_ready(house);
-	}
-}
+/* It stops after the present message, for a reason: a negative errno, or 0. */
+GY_COLD void gy_house_close(struct gy_house *house, int reason);
 
 /* Opens what nothing else keeps closed. */
-static inline void gy_house_open(struct gy_house *house)
-{
-	if (!gy_house_is_stopped(house)) {
-		house->closed = house->barrier == NULL ? 0 : GY_CLOSED_BY_BARRIER;
-	}
-}
+void gy_house_open(struct gy_house *house);
 
 /* Puts mail into a lane, its own, and the house into its queue if it waited. */
-static inline void gy_house_put(struct gy_house *house, struct gyre_mail *mail, enum gy_lane lane)
+static inline void gy_house_put(struct gy_home *home, struct gy_house *house,
+				struct gyre_mail *mail, enum gy_lane lane)
 {
 	struct gy_node *last = house->lanes[lane];
 
@@ -285,9 +351,9 @@ static inline void gy_house_put(struct gy_house *house, struct gyre_mail *mail, 
 	}
 	house->lanes[lane] = &mail->node;
 	if (lane <= GY_LANE_EXCEPTION) {
-		house->high = ++house->replies > house->home->options.high_replies || house->high;
+		house->high = ++house->replies > home->options.high_replies || house->high;
 	} else if (lane == GY_LANE_EVENT) {
-		house->high = ++house->events > house->home->options.high_events || house->high;
+		house->high = ++house->events > home->options.high_events || house->high;
 	}
 	gy_house_wake(house, 1U << lane);
 }
@@ -310,28 +376,55 @@ static inline struct gy_node *gy_house_take_lane(struct gy_house *house, enum gy
 void gy_house_put_back(struct gy_house *house, enum gy_lane lane, struct gy_node *first,
 		       struct gy_node *last);
 
-/* Puts a notice before all others that wait, whatever the limit; any phase. */
-void gy_house_put_first(struct gy_house *house, struct gyre_mail *mail);
+/*
+ * Puts a list of asks or notices before all others of the kind that wait, whatever the limit; any
+ * phase.
+ */
+void gy_house_put_first(struct gy_house *house, enum gy_lane lane, struct gy_node *first,
+			struct gy_node *last);
 /* At the end of a run in which that was done. */
 GY_COLD void gy_house_open_front(struct gy_house *house);
 
 /* ---- send.c ---- */
 
-/* A mail from this loop's pool with @bytes of payload; NULL when there is no memory. */
+/* gy_mail_get() where the pool is empty, or the type is not a plain one. */
+GY_COLD struct gyre_mail *gy_mail_get_slowly(struct gy_home *home, const struct gyre_type *type);
+
+/*
+ * A mail from this loop's pool with room for a payload of @type; NULL when there is no memory. The
+ * slow way ends in a call of its own, so that the fast one saves no registers.
+ */
 static inline struct gyre_mail *gy_mail_get(struct gy_home *home, const struct gyre_type *type)
 {
-	struct gy_node *node =
-		gy_loop_node_get(&home->loop, GYRE_MAIL_HEADER_BYTES + (size_t)type->bytes);
-	struct gyre_mail *mail;
+	size_t bytes = GYRE_MAIL_HEADER_BYTES + (size_t)type->bytes;
+	uint8_t size_class = gy_sizes_class(bytes);
 
-	if (gy_unlikely(node == NULL)) {
-		return NULL;
+	if (gy_likely(size_class != GY_SIZES_HEAP && type->destroy == NULL)) {
+		void *memory = gy_pool_take(&home->loop.nodes.pools[size_class]);
+
+		if (gy_likely(memory != NULL)) {
+			struct gyre_mail *mail = gy_mail_of(
+				gy_loop_node_init(&home->loop, memory, bytes, size_class));
+
+			mail->type = type;
+			return mail;
+		}
 	}
-	mail = gy_mail_of(node);
-	mail->type = type;
-	return mail;
+	return gy_mail_get_slowly(home, type);
 }
 
+/*
+ * A mail that its sender gives away. In builds with all assertions it goes on in other memory, so
+ * that a sender who still uses it sees poison at once instead of, sometimes, what the receiver does
+ * with it. @home is NULL outside of actors; @mail may be NULL.
+ */
+#if GY_ASSERT_LEVEL >= 2
+struct gyre_mail *gy_mail_given(struct gy_home *home, struct gyre_mail *mail);
+#else
+#define gy_mail_given(home, mail) ((void)sizeof(home), (mail))
+#endif
+
+/* The end of a mail, wherever its memory is from; its payload is destroyed if that is due. */
 static inline void gy_mail_put(struct gy_home *home, struct gyre_mail *mail)
 {
 	gy_loop_node_put(&home->loop, &mail->node);
@@ -351,7 +444,12 @@ bool gy_house_admit(struct gy_house *house, struct gyre_mail *mail, enum gy_lane
 void gy_house_count_down(struct gy_house *house);
 /* Sets the limit of a new house; mail that overtook the order to spawn it is counted now. */
 void gy_house_bound(struct gy_house *house, uint32_t limit);
+/* Counts the mail of a house without a limit too, between two runs. */
+void gy_house_count(struct gy_house *house);
 
+/* Into a house with a limit, if there is room; what has been counted as sent. */
+int gy_send_bounded(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail,
+		    enum gy_lane lane);
 /* The way to another loop, and whatever is out of the ordinary. */
 int gy_send_away(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail);
 
@@ -362,15 +460,15 @@ int gy_send_away(struct gy_home *home, struct gyre_address to, struct gyre_mail 
 static inline int gy_send(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail,
 			  enum gy_lane lane)
 {
-	if (gy_likely(to.loop == home->loop.index && to.node == 0)) {
+	if (gy_likely(to.loop == home->here && to.node == 0)) {
 		struct gy_house *house = gy_house_find(home, to.slot, to.cookie);
 
 		if (gy_likely(house != NULL)) {
 			gy_count(&home->counters.sent, 1);
-			if (gy_unlikely(house->limit != 0) && !gy_house_admit(house, mail, lane)) {
-				return -ENOBUFS;
+			if (gy_unlikely(house->limit != 0)) {
+				return gy_send_bounded(home, house, mail, lane);
 			}
-			gy_house_put(house, mail, lane);
+			gy_house_put(home, house, mail, lane);
 			return 0;
 		}
 	}
@@ -390,15 +488,77 @@ void gy_home_deliver(struct gy_loop *loop, struct gy_node *node);
 /* ---- dispatch.c ---- */
 
 void gy_house_run(struct gy_loop *loop, struct gy_job *job);
+/* The end of a run: does what waited for it, and what is next for the house. */
+void gy_house_end_run(struct gy_home *home, struct gy_house *house);
+
+/* Asks or notices that were taken out of a lane: a list that ends in NULL. */
+struct gy_sealed_lane {
+	struct gy_node *first;
+	struct gy_node *last;
+};
+
+/*
+ * Runs them on whatever loop @home is, of each kind as many as in a run at home, and leaves what
+ * may not run now. How many were handled.
+ */
+uint32_t gy_house_run_sealed(struct gy_home *home, struct gy_house *house,
+			     struct gy_sealed_lane *asks, struct gy_sealed_lane *notices);
+
+/* ---- theft.c ---- */
+
+/* Whether it is where another loop may run it: only its lanes may be touched. On its own loop. */
+static inline bool gy_house_is_away(const struct gy_house *house)
+{
+	return house->status == GY_HOUSE_SCHEDULED;
+}
+
+/* gy_house_close() for an order from outside of the house's own run. */
+void gy_house_order_close(struct gy_house *house);
+/* Keeps an order to a house that is away until it is back. */
+void gy_house_defer(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail);
+bool gy_house_seal(struct gy_loop *loop, struct gy_job *job);
+void gy_house_unseal(struct gy_loop *loop, struct gy_job *job);
+void gy_house_run_stolen(struct gy_loop *loop, struct gy_job *job);
+/* A house has come home. */
+void gy_house_came_home(struct gy_home *home, struct gyre_mail *mail);
+
+/* ---- look.c ---- */
+
+/* What runs on a loop at a moment. */
+struct gy_look {
+	const struct gy_kind *kind;
+	const struct gyre_type *type; /* of the message; NULL when there is none */
+	/* No two calls of user code agree in all of these, if there are no more than a few jobs
+	 * between them. */
+	const void *message;
+	uint64_t handled;
+	uint32_t steps;
+	bool first; /* this call is the only one of its job */
+};
+
+/*
+ * False when nothing of a user's runs. For a signal handler on the loop's own thread: it may come
+ * in the middle of anything, so this reads only what is good at every moment.
+ */
+bool gy_home_look(const struct gy_home *home, struct gy_look *ret_look);
 
 /* ---- life.c ---- */
 
-/* For spawning from another floor. The address is reserved; the spawn mail goes to its loop. */
-int gy_spawn(struct gy_home *home, const struct gyre_class *class, struct gyre_mail *argument,
-	     uint16_t loop, bool channels_actor, struct gyre_address *ret_address);
-/* The same from any thread, with an argument from the heap. */
-int gy_spawn_from_outside(struct gy_home *home, const struct gyre_class *class,
-			  struct gyre_mail *argument, bool channels_actor,
+struct gy_spawn_order {
+	const struct gyre_class *class;
+	struct gyre_mail *argument;
+	struct gy_house *parent; /* for a spawn from its loop; NULL for none */
+	struct gy_origin child_of;
+	struct gyre_address group; /* that it is spawned for; nobody for none */
+	bool channels_actor;
+	bool counted; /* what waits for it is counted though the class has no limit */
+};
+
+/* The address is reserved at once, and an order goes to its loop. Takes the argument. */
+int gy_spawn(struct gy_home *home, const struct gy_spawn_order *order, uint16_t loop,
+	     struct gyre_address *ret_address);
+/* The same from any thread, for an orphan, with an argument from the heap. */
+int gy_spawn_from_outside(struct gy_home *home, const struct gy_spawn_order *order,
 			  struct gyre_address *ret_address);
 void gy_spawn_arrived(struct gy_home *home, struct gyre_mail *mail);
 void gy_house_mount(struct gy_loop *loop, struct gy_job *job);
@@ -406,20 +566,65 @@ void gy_house_mount(struct gy_loop *loop, struct gy_job *job);
 void gy_house_stop(struct gy_house *house);
 /* The channel floor has closed the last channel of a stopping house. */
 void gy_house_channels_closed(struct gy_house *house);
+/* The last of its children has ended. */
+void gy_house_children_gone(struct gy_house *house);
 
 /* ---- restart.c ---- */
 
 /* A notice or an event has failed: does what the strategy says, or has it done after the message.
  */
-void gy_house_failed(struct gy_house *house);
+void gy_house_failed(struct gy_house *house, int error);
 /* Between two messages: restarts, if that is due. */
 void gy_house_restart(struct gy_house *house);
+/* The stack has ended; if it was that of a hook, the restart goes on at the end of the run. */
+void gy_restart_hook_ended(struct gy_stack *stack);
+/* Whether no restart is under way. */
+bool gy_restart_is_quiet(const struct gy_house *house);
 void gy_restart_fini(struct gy_house *house);
+
+/* ---- behaviour.c ---- */
+
+/* The behaviour is the class's again, and nothing is underneath. */
+void gy_behaviour_reset(struct gy_house *house);
+/* NULL when the table has nothing for that id; @routes may be NULL. */
+gyre_handler_fn gy_route_find(const struct gyre_route *routes, uint32_t id);
+
+/* ---- retire.c ---- */
+
+/* The order to stop gracefully has come. Takes the mail. */
+void gy_retire_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail);
+/* A poison notice is dispatched. */
+GY_COLD void gy_house_poisoned(struct gy_house *house, const struct gyre_mail *poison);
+/* Whether the house takes no more asks and notices, and stops when nothing is suspended. */
+bool gy_retire_is_closing(const struct gy_house *house);
+/* The house has ended. */
+void gy_retire_end(struct gy_house *house);
+
+/* ---- stash.c ---- */
+
+/* Puts what is stashed back to the front of the mailbox; how many. */
+uint32_t gy_house_unstash(struct gy_house *house, uint32_t count_max);
+void gy_stash_drop(struct gy_house *house, struct gyre_address address, enum gyre_drop reason);
+
+/* ---- idle.c ---- */
+
+/* A message is dispatched by a house that has a receive time-out. */
+void gy_idle_active(struct gy_house *house);
+/* Whether nothing has come since the event was made. */
+bool gy_idle_claim(const struct gy_house *house, const struct gyre_mail *mail);
+void gy_idle_stop(struct gy_house *house);
 
 /* ---- timer.c ---- */
 
 /* Whether the event of a timer is still wanted; then its timeout is up to date. */
 bool gy_timer_claim(struct gy_house *house, struct gyre_mail *mail);
 void gy_timers_stop(struct gy_house *house);
+/* Takes the timers of a house with it to another loop's wheel: packed here, unpacked there. */
+void gy_timers_pack(struct gy_house *house, struct gy_wheel *wheel, uint64_t now_ns);
+void gy_timers_unpack(struct gy_house *house, struct gy_wheel *wheel);
+void gy_idle_pack(struct gy_house *house, struct gy_wheel *wheel, uint64_t now_ns);
+void gy_idle_unpack(struct gy_house *house, struct gy_wheel *wheel);
+void gy_restart_pack(struct gy_house *house, struct gy_wheel *wheel, uint64_t now_ns);
+void gy_restart_unpack(struct gy_house *house, struct gy_wheel *wheel);
 
 #endif

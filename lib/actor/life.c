@@ -2,63 +2,110 @@
  * How actors come and go. A spawn reserves the slot at once, on whatever loop; what is to be
  * mounted there is told the loop by mail, so the address is good before the actor is. A stop makes
  * the address stale first and then takes down what the house holds; a house with open channels
- * waits for them.
+ * or living children waits for them.
  */
 #include <errno.h>
 #include <string.h>
 
+#include "actor/annex.h"
+#include "actor/family.h"
 #include "actor/stack.h"
+#include "actor/watch.h"
 
 enum { STATE_BYTES_MAX = 1 << 24, FRAME_BYTES_MAX = 8192, BATCH_MAX = 1024 };
 
-struct spawn_order {
-	const struct gyre_class *class;
-	struct gyre_mail *argument;
-	bool channels_actor;
-};
-
-static const struct gyre_type type_spawn = { "spawn", 0x06, sizeof(struct spawn_order) };
+static const struct gyre_type type_spawn = { .name = "spawn",
+					     .id = 0x06,
+					     .bytes = sizeof(struct gy_spawn_order) };
 
 /* ---- spawning ---- */
 
-static void install(struct gy_home *home, struct gy_house *house, const struct spawn_order *order)
+static void drop_lanes(struct gy_home *home, struct gy_house *house, struct gyre_address address);
+static void leave_annex(struct gy_house *house);
+static void make_stale(struct gy_house *house);
+
+/*
+ * One that is not to be: the system stops, or there is no memory. Who knew its address may have
+ * begun to watch it, or to stop it.
+ */
+static void refuse(struct gy_home *home, struct gy_house *house, const struct gy_spawn_order *order,
+		   int error)
 {
-	house->class = order->class;
+	struct gyre_address address = gy_house_address(house);
+
+	make_stale(house);
+	if (order->argument != NULL) {
+		gy_mail_put(home, order->argument);
+	}
+	drop_lanes(home, house, address);
+	if (house->annex != NULL) {
+		house->annex->reason = error;
+		leave_annex(house);
+	}
+	gy_slots_release(home, house);
+}
+
+static int enlist(struct gy_house *house, const struct gy_spawn_order *order)
+{
+	return gyre_address_is_nobody(order->group)
+		       ? 0
+		       : house->home->options.directory->enlist(house, order->group);
+}
+
+/* It loses its names and leaves its groups. */
+static void withdraw(struct gy_house *house)
+{
+	if (house->annex != NULL && house->annex->listing != NULL) {
+		house->home->options.directory->withdraw(house);
+	}
+}
+
+static int install(struct gy_home *home, struct gy_house *house, const struct gy_spawn_order *order)
+{
+	struct gy_kind *kind = gy_kind_enter(home, order->class);
+	uint32_t limit = order->class->mailbox_limit;
+
+	if (kind == NULL) {
+		return -ENOMEM;
+	}
+	if ((order->class->barrier != NULL && gy_annex_get(house) == NULL) ||
+	    gy_family_join(house, order->child_of) < 0 || enlist(house, order) < 0) {
+		gy_family_leave(house);
+		withdraw(house);
+		gy_kind_leave(kind);
+		return -ENOMEM;
+	}
+	house->kind = kind;
 	house->behaviour = &order->class->behaviour;
 	house->state = order->argument; /* until it is mounted */
 	house->channels_actor = order->channels_actor;
-	house->stack_class = gy_sizes_class(sizeof(struct gy_stack) + order->class->frame_bytes);
 	house->high = true;
-	house->plain = order->class->barrier == NULL && order->class->batch_notices == NULL &&
-		       order->class->mailbox_limit == 0;
-	house->status = GY_HOUSE_MOUNTING;
-	gy_house_bound(house, order->class->mailbox_limit);
-	home->houses++;
+	house->plain = kind->plain && !order->counted;
+	gy_house_go(house, GY_HOUSE_MOUNTING);
+	gy_house_bound(house, limit == 0 && order->counted ? UINT32_MAX : limit);
+	gy_count(&home->houses, 1);
 	gy_count(&home->counters.spawned, 1);
 	gy_loop_mount(&home->loop, &house->job);
-}
-
-static void drop_lanes(struct gy_home *home, struct gy_house *house, struct gyre_address address);
-
-/* A stopping system mounts nothing new. */
-static void refuse(struct gy_home *home, struct gy_house *house, struct gyre_mail *argument)
-{
-	if (argument != NULL) {
-		gy_mail_put(home, argument);
-	}
-	drop_lanes(home, house, gy_house_address(house));
-	gy_slots_release(home, house);
+	return 0;
 }
 
 void gy_spawn_arrived(struct gy_home *home, struct gyre_mail *mail)
 {
-	struct spawn_order *order = (struct spawn_order *)gyre_payload(mail);
+	struct gy_spawn_order *order = (struct gy_spawn_order *)gyre_payload(mail);
 	struct gy_house *house = gy_house_at(home, mail->to_slot);
 
-	if (gy_likely(!home->draining)) {
-		install(home, house, order);
-	} else {
-		refuse(home, house, order->argument);
+	int r = home->draining ? -ESHUTDOWN : install(home, house, order);
+
+	if (gy_unlikely(r < 0)) {
+		if (r == -ENOMEM) {
+			gy_log(home->loop.options.log, GYRE_LOG_WARNING,
+			       "actor %s: no memory to make it", order->class->name);
+		}
+		if (!gyre_address_is_nobody(order->group)) {
+			home->options.directory->refuse(home, gy_house_address(house),
+							order->group);
+		}
+		refuse(home, house, order, r);
 	}
 	gy_mail_put(home, mail);
 }
@@ -74,7 +121,7 @@ static bool class_is_valid(const struct gyre_class *class)
 }
 
 static void fill_order(struct gyre_mail *mail, struct gyre_address to,
-		       const struct spawn_order *order)
+		       const struct gy_spawn_order *order)
 {
 	mail->type = &type_spawn;
 	mail->node.kind = GY_MAIL_SPAWN;
@@ -83,23 +130,35 @@ static void fill_order(struct gyre_mail *mail, struct gyre_address to,
 	memcpy(gyre_payload(mail), order, sizeof(*order));
 }
 
-int gy_spawn(struct gy_home *home, const struct gyre_class *class, struct gyre_mail *argument,
-	     uint16_t loop, bool channels_actor, struct gyre_address *ret_address)
+/* What is needed of memory before the slot; an order is needed for another loop only. */
+static int prepare(struct gy_home *home, const struct gy_spawn_order *order, uint16_t loop,
+		   struct gyre_mail **ret_mail)
 {
-	struct spawn_order order = { class, argument, channels_actor };
+	if (loop >= home->loop.peers->count || !class_is_valid(order->class)) {
+		return -EINVAL;
+	}
+	/* The children of one that stops have had their orders: another would outlive it. */
+	if (home->draining ||
+	    (order->parent != NULL && order->parent->status == GY_HOUSE_STOPPING)) {
+		return -ESHUTDOWN;
+	}
+	if (order->parent != NULL && gy_brood_add(order->parent, loop) < 0) {
+		return -ENOMEM;
+	}
+	if (loop != home->loop.index) {
+		*ret_mail = gy_mail_get(home, &type_spawn);
+		return *ret_mail == NULL ? -ENOMEM : 0;
+	}
+	return 0;
+}
+
+int gy_spawn(struct gy_home *home, const struct gy_spawn_order *order, uint16_t loop,
+	     struct gyre_address *ret_address)
+{
 	struct gyre_address address;
 	struct gyre_mail *mail = NULL;
-	int r = class_is_valid(class) && ret_address != NULL && loop < home->loop.peers->count
-			? 0
-			: -EINVAL;
+	int r = ret_address == NULL ? -EINVAL : prepare(home, order, loop, &mail);
 
-	if (r == 0 && home->draining) {
-		r = -ESHUTDOWN;
-	}
-	if (r == 0 && loop != home->loop.index) {
-		mail = gy_mail_get(home, &type_spawn);
-		r = mail == NULL ? -ENOMEM : 0;
-	}
 	if (r == 0) {
 		r = gy_slots_reserve(gy_home_peer(home, loop), &address);
 	}
@@ -107,32 +166,34 @@ int gy_spawn(struct gy_home *home, const struct gyre_class *class, struct gyre_m
 		if (mail != NULL) {
 			gy_mail_put(home, mail);
 		}
-		if (argument != NULL) {
-			gy_mail_put(home, argument);
+		if (order->argument != NULL) {
+			gy_mail_put(home, order->argument);
 		}
 		return r;
 	}
 	if (mail != NULL) {
-		fill_order(mail, address, &order);
+		fill_order(mail, address, order);
 		gy_loop_send(&home->loop, loop, &mail->node);
 	} else {
-		install(home, gy_house_at(home, address.slot), &order);
+		r = install(home, gy_house_at(home, address.slot), order);
+		if (r < 0) {
+			refuse(home, gy_house_at(home, address.slot), order, r);
+			return r;
+		}
 	}
 	*ret_address = address;
 	return 0;
 }
 
-int gy_spawn_from_outside(struct gy_home *home, const struct gyre_class *class,
-			  struct gyre_mail *argument, bool channels_actor,
+int gy_spawn_from_outside(struct gy_home *home, const struct gy_spawn_order *order,
 			  struct gyre_address *ret_address)
 {
-	struct spawn_order order = { class, argument, channels_actor };
 	struct gyre_address address;
 	struct gy_node *node = NULL;
-	int r = class_is_valid(class) ? 0 : -EINVAL;
+	int r = class_is_valid(order->class) ? 0 : -EINVAL;
 
 	if (r == 0) {
-		node = gy_node_get_from_heap(sizeof(struct gyre_mail) + sizeof(order));
+		node = gy_node_get_from_heap(sizeof(struct gyre_mail) + sizeof(*order));
 		r = node == NULL ? -ENOMEM : 0;
 	}
 	if (r == 0) {
@@ -140,10 +201,10 @@ int gy_spawn_from_outside(struct gy_home *home, const struct gyre_class *class,
 	}
 	if (r < 0) {
 		gy_memory_put(node);
-		gyre_mail_free(NULL, argument);
+		gyre_mail_free(NULL, order->argument);
 		return r;
 	}
-	fill_order(gy_mail_of(node), address, &order);
+	fill_order(gy_mail_of(node), address, order);
 	gy_loop_post(&home->loop, node);
 	*ret_address = address;
 	return 0;
@@ -153,32 +214,39 @@ int gyre_spawn(struct gyre_stack *stack, const struct gyre_class *actor_class,
 	       struct gyre_mail *argument, const struct gyre_spawn_options *options,
 	       struct gyre_address *ret_address)
 {
-	struct gy_home *home = gy_stack_of(stack)->home;
+	struct gy_house *house = gy_stack_of(stack)->house;
+	struct gy_home *home = house->home;
+	struct gy_spawn_order order = { .class = actor_class, .argument = argument };
 	enum gyre_place place = options == NULL ? GYRE_PLACE_HERE : options->place;
-	uint32_t loop = home->loop.index;
+	uint32_t loop = house->self.loop;
 
+	if (options == NULL || !options->detached) {
+		order.parent = house;
+		order.child_of = house->self;
+	}
 	if (place == GYRE_PLACE_LOOP) {
 		loop = options->loop;
 	} else if (place == GYRE_PLACE_ROUND_ROBIN) {
 		loop = home->options.next_loop(home->options.system);
-	}
-	if (loop > UINT16_MAX) {
+	} else if (place != GYRE_PLACE_HERE) {
 		loop = UINT16_MAX;
 	}
-	return gy_spawn(home, actor_class, argument, (uint16_t)loop, false, ret_address);
+	order.argument = gy_mail_given(home, order.argument);
+	return gy_spawn(home, &order, (uint16_t)(loop > UINT16_MAX ? UINT16_MAX : loop),
+			ret_address);
 }
 
 /* ---- mounting ---- */
 
 static int make_state(struct gy_home *home, struct gy_house *house)
 {
-	size_t bytes = house->class->state_bytes;
+	size_t bytes = house->kind->class->state_bytes;
 
 	house->state = NULL;
 	if (bytes == 0) {
 		return 0;
 	}
-	house->state = gy_sizes_get(&home->parts, bytes, gy_sizes_class(bytes));
+	house->state = gy_sizes_new(&home->parts, bytes);
 	if (house->state == NULL) {
 		return -ENOMEM;
 	}
@@ -194,34 +262,36 @@ void gy_house_mount(struct gy_loop *loop, struct gy_job *job)
 	struct gy_stack *stack = NULL;
 
 	if (make_state(home, house) == 0) {
-		stack = house->class->mount == NULL ? NULL : gy_stack_scratch(home, house);
+		stack = house->kind->class->mount == NULL ? NULL : gy_stack_scratch(home, house);
 	} else {
 		gy_count(&home->counters.failed, 1);
 		gy_log(home->loop.options.log, GYRE_LOG_WARNING,
-		       "actor %s: no memory for its state", house->class->name);
-		gy_house_close(house);
+		       "actor %s: no memory for its state", house->kind->class->name);
+		gy_house_close(house, -ENOMEM);
 	}
 	if (stack != NULL) {
 		stack->head.message = argument == NULL ? NULL : argument->payload;
 		stack->head.type = argument == NULL ? NULL : argument->type;
 		stack->mail = argument;
-		stack->handler = house->class->mount;
+		stack->handler = house->kind->class->mount;
 		stack->mount = true;
 		stack->dirty = true;
 		if (argument != NULL) {
 			argument->node.kind = GY_MAIL_EVENT;
 			argument->from.cookie = 0;
 		}
+		gy_store_relaxed(&home->hook, house);
 		gy_stack_call(stack);
+		gy_store_relaxed(&home->hook, NULL);
 	} else {
-		if (house->class->mount != NULL) {
-			gy_house_close(house); /* it could not be called */
+		if (house->kind->class->mount != NULL) {
+			gy_house_close(house, -ENOMEM); /* it could not be called */
 		}
 		if (argument != NULL) {
 			gy_mail_put(home, argument);
 		}
 	}
-	house->status = GY_HOUSE_WAITING;
+	gy_house_go(house, GY_HOUSE_WAITING);
 	if (gy_house_is_stopped(house) || gy_house_can_run(house)) {
 		gy_house_ready(house);
 	}
@@ -229,10 +299,15 @@ void gy_house_mount(struct gy_loop *loop, struct gy_job *job)
 
 /* ---- stopping ---- */
 
+static enum gyre_drop reason_to_drop(const struct gy_home *home)
+{
+	return home->draining ? GYRE_DROP_SHUTDOWN : GYRE_DROP_STOPPED;
+}
+
 /* @address is what the senders knew: that of a house that stops is stale already. */
 static void drop_lanes(struct gy_home *home, struct gy_house *house, struct gyre_address address)
 {
-	enum gyre_drop reason = home->draining ? GYRE_DROP_SHUTDOWN : GYRE_DROP_STOPPED;
+	enum gyre_drop reason = reason_to_drop(home);
 
 	for (uint32_t lane = 0; lane < GY_LANES; lane++) {
 		struct gy_node *last;
@@ -251,63 +326,150 @@ static void drop_lanes(struct gy_home *home, struct gy_house *house, struct gyre
 	}
 }
 
+/* From here on the address finds nobody; the last cookie before reuse is set at the release. */
+static void make_stale(struct gy_house *house)
+{
+	uint32_t cookie = house->self.cookie + 1;
+
+	gy_store_release(&house->self.cookie, cookie == 0 ? 1 : cookie);
+}
+
 /* What a stopping house was known by until its cookie went on. */
 static struct gyre_address last_address(const struct gy_house *house)
 {
 	struct gyre_address address = gy_house_address(house);
 
-	address.cookie = address.cookie == 1 ? UINT32_MAX : address.cookie - 1;
+	address.cookie = gy_house_last_cookie(house);
 	return address;
 }
 
-static void finish(struct gy_home *home, struct gy_house *house)
+static void drop_all(struct gy_home *home, struct gy_house *house)
+{
+	if ((house->pending & ~GY_PENDING_CHANNELS) != 0) {
+		drop_lanes(home, house, last_address(house));
+	}
+	if (house->annex != NULL) {
+		gy_stash_drop(house, last_address(house), reason_to_drop(home));
+	}
+}
+
+static void abort_stacks(struct gy_house *house)
 {
 	while (!gy_list_empty(&house->suspended)) {
 		gy_stack_abort(gy_container_of(house->suspended.next, struct gy_stack, item),
 			       -ESHUTDOWN);
 	}
+}
+
+/* For its watchers. */
+static int reason_of(const struct gy_house *house)
+{
+	return house->annex->reason != 0 ? house->annex->reason
+	       : house->home->draining	 ? -ESHUTDOWN
+					 : 0;
+}
+
+/* What may be in the annex of a house that ends, before its state is cleaned. */
+static GY_COLD void empty_annex(struct gy_house *house)
+{
 	gy_timers_stop(house);
+	gy_idle_stop(house);
 	gy_restart_fini(house);
-	drop_lanes(home, house, last_address(house));
-	gy_table_fini(&house->promises, &home->parts);
-	if (house->class->clean != NULL &&
-	    (house->state != NULL || house->class->state_bytes == 0)) {
-		house->class->clean(house->state);
+	gy_brood_fini(house);
+	gy_behaviour_reset(house);
+}
+
+/* And afterwards, when others may be told. */
+static GY_COLD void leave_annex(struct gy_house *house)
+{
+	if (house->annex->channels != NULL) {
+		house->home->channel_ops->fini(house);
+	}
+	gy_watch_end(house, reason_of(house));
+	gy_retire_end(house);
+	gy_annex_fini(house);
+}
+
+static void clean_state(struct gy_house *house)
+{
+	const struct gyre_class *class = house->kind->class;
+
+	if (class->clean != NULL && (house->state != NULL || class->state_bytes == 0)) {
+		house->home->steps++;
+		gy_store_relaxed(&house->home->hook, house);
+		class->clean(house->state);
+		gy_store_relaxed(&house->home->hook, NULL);
 	}
 	if (house->state != NULL) {
-		gy_sizes_put(&home->parts, house->state, gy_sizes_class(house->class->state_bytes));
+		gy_sizes_delete(&house->home->parts, house->state, class->state_bytes);
 	}
-	if (house->channels != NULL) {
-		home->channel_ops->fini(house);
+}
+
+static void finish(struct gy_home *home, struct gy_house *house)
+{
+	abort_stacks(house);
+	if (house->annex != NULL) {
+		empty_annex(house);
 	}
-	home->houses--;
+	drop_all(home, house);
+	gy_table_fini(&house->promises, &home->parts);
+	clean_state(house);
+	if (house->annex != NULL) {
+		leave_annex(house);
+	}
+	gy_kind_leave(house->kind);
+	gy_store_relaxed(&home->houses, home->houses - 1);
 	gy_count(&home->counters.stopped, 1);
+	gy_family_leave(house);
 	gy_slots_release(home, house);
+}
+
+static void finish_unless_it_awaits(struct gy_house *house)
+{
+	const struct gy_annex *annex = house->annex;
+
+	if (annex == NULL || (!annex->awaits_channels && !annex->awaits_children)) {
+		finish(house->home, house);
+	}
 }
 
 void gy_house_stop(struct gy_house *house)
 {
 	struct gy_home *home = house->home;
+	struct gy_annex *annex = house->annex;
 
 	if (house->status == GY_HOUSE_STOPPING) {
 		return;
 	}
-	house->status = GY_HOUSE_STOPPING;
-	/* From here on the address finds nobody; the last cookie before reuse is set at the
-	 * release. */
-	gy_store_release(&house->self.cookie,
-			 house->self.cookie + 1 == 0 ? 1 : house->self.cookie + 1);
-	drop_lanes(home, house, last_address(house));
-	if (house->channels == NULL || home->channel_ops->stop(house)) {
-		finish(home, house);
+	gy_house_go(house, GY_HOUSE_STOPPING);
+	withdraw(house);
+	make_stale(house);
+	drop_all(home, house);
+	if (annex != NULL) {
+		annex->awaits_channels = annex->channels != NULL && !home->channel_ops->stop(house);
+		annex->awaits_children = !gy_brood_stop(house);
 	}
+	if (annex != NULL && annex->channels == NULL) {
+		/* Nobody need wait for what the children still do. */
+		abort_stacks(house);
+		gy_timers_stop(house);
+		gy_idle_stop(house);
+	}
+	finish_unless_it_awaits(house);
 }
 
 void gy_house_channels_closed(struct gy_house *house)
 {
-	if (house->status == GY_HOUSE_STOPPING) {
-		finish(house->home, house);
+	if (house->status == GY_HOUSE_STOPPING && house->annex->awaits_channels) {
+		house->annex->awaits_channels = false;
+		finish_unless_it_awaits(house);
 	}
+}
+
+void gy_house_children_gone(struct gy_house *house)
+{
+	house->annex->awaits_children = false;
+	finish_unless_it_awaits(house);
 }
 
 static int ask_to_stop(struct gyre_stack *stack, struct gyre_address actor,
@@ -318,6 +480,13 @@ static int ask_to_stop(struct gyre_stack *stack, struct gyre_address actor,
 
 int gyre_stop(struct gyre_stack *stack, struct gyre_address actor)
 {
+	struct gy_house *house = gy_stack_of(stack)->house;
+
+	/* The order would find it at home, after all that it was stolen with. */
+	if (gy_house_is_away(house) && gyre_address_equal(actor, gy_house_address(house))) {
+		gy_house_close(house, 0);
+		return 0;
+	}
 	return ask_to_stop(stack, actor, &gy_type_stop, GY_MAIL_EVENT);
 }
 

@@ -8,7 +8,11 @@
 #include <gyre/address.h>
 #include <gyre/message.h>
 
+#include "base/assert.h"
+#include "base/table.h"
 #include "loop/loop.h"
+
+struct gy_home;
 
 /* The lane of a mailbox that mail stands in, in the order of dispatch. Its kind is the lane,
  * counted on. */
@@ -27,7 +31,13 @@ enum gy_mail_kind {
 	GY_MAIL_ASK,
 	GY_MAIL_NOTICE,
 	GY_MAIL_EVENT,
-	GY_MAIL_SPAWN, /* to a loop rather than a house: mount what was reserved */
+	GY_MAIL_MOVED, /* in a batch: its payload is the handler's */
+	/* To a home rather than a house: */
+	GY_MAIL_SPAWN,	       /* mount what was reserved */
+	GY_MAIL_STOP_CHILDREN, /* of the sender */
+	GY_MAIL_CHILDREN_GONE, /* the same mail, on its way back */
+	GY_MAIL_PROBE,	       /* see cycle.c */
+	GY_MAIL_HOME,	       /* a stolen house is back */
 };
 
 /* An address without its padding, as it stands in mail and in a house. */
@@ -37,6 +47,31 @@ struct gy_origin {
 	uint16_t loop;
 	uint16_t node;
 };
+
+static inline struct gyre_address gy_origin_address(struct gy_origin origin)
+{
+	return (struct gyre_address){ .slot = origin.slot,
+				      .cookie = origin.cookie,
+				      .loop = origin.loop,
+				      .node = origin.node };
+}
+
+static inline struct gy_origin gy_origin_of(struct gyre_address address)
+{
+	return (struct gy_origin){ address.slot, address.cookie, address.loop, address.node };
+}
+
+static inline bool gy_origin_equal(struct gy_origin a, struct gy_origin b)
+{
+	return a.slot == b.slot && a.cookie == b.cookie && a.loop == b.loop && a.node == b.node;
+}
+
+/* For tables; two may have the same. */
+static inline uint64_t gy_origin_key(struct gy_origin origin)
+{
+	return gy_table_mix(((uint64_t)origin.cookie << 32 | origin.slot) ^ (uint64_t)origin.loop
+										    << 48);
+}
 
 struct gyre_mail {
 	struct gy_node node; /* next, ahead, owner, size class, kind */
@@ -62,6 +97,49 @@ static inline enum gy_lane gy_mail_lane(const struct gyre_mail *mail)
 	return (enum gy_lane)(mail->node.kind - GY_MAIL_REPLY);
 }
 
+/* Ids of types below it are gyre's own. */
+enum { GY_IDS_OF_GYRE = 0x100 };
+
+_Static_assert(GY_NODE_BYTES_MAX == GYRE_MAIL_HEADER_BYTES + GYRE_MESSAGE_BYTES_MAX,
+	       "the largest message has a node");
+
+/* A mail from the heap, for threads without a loop; NULL when there is no memory. */
+struct gyre_mail *gy_mail_get_from_heap(const struct gyre_type *type);
+/* The same message in a mail from the heap, which any thread may free; NULL when there is no
+ * memory. Takes the mail in any case. */
+struct gyre_mail *gy_mail_carry_out(struct gy_home *home, struct gyre_mail *mail);
+/* For a mail that was just got and whose type has a destructor: it will be called. */
+GY_COLD void gy_mail_hold(struct gyre_mail *mail);
+/* Calls the destructor that is due. */
+GY_COLD void gy_mail_destroy(struct gyre_mail *mail);
+
+/* Whether the payload must be destroyed where the mail ends. */
+static inline bool gy_mail_holds(const struct gyre_mail *mail)
+{
+	return (mail->node.owner & GY_NODE_HOLDS) != 0;
+}
+
+/* Makes the payload plain memory, for something else to stand there. */
+static inline void gy_mail_release(struct gyre_mail *mail)
+{
+	if (gy_unlikely(gy_mail_holds(mail))) {
+		gy_mail_destroy(mail);
+	}
+}
+
+/* The payload becomes the caller's, and the mail plain. */
+void gy_mail_move_out(struct gyre_mail *mail, void *ret_payload);
+
+/*
+ * Whether two types are the same. Each file of a program has types of its own, so the id decides;
+ * that they agree in the rest can only be hoped for, and is asserted in part.
+ */
+static inline bool gy_type_equal(const struct gyre_type *a, const struct gyre_type *b)
+{
+	gy_assert(a->id != b->id || a->bytes == b->bytes);
+	return a->id == b->id;
+}
+
 /* What fails an ask: its payload. */
 struct gy_exception {
 	int error;
@@ -69,14 +147,12 @@ struct gy_exception {
 extern const struct gyre_type gy_type_exception;
 /* A sleep that is over; an event of a timer has gyre_timeout. */
 extern const struct gyre_type gy_type_stop;
-extern const struct gyre_type gy_type_poison;
+extern const struct gyre_type gy_type_poison; /* its ask id is 1 if it stops gracefully */
+extern const struct gyre_type gy_type_retire;
 
 static inline struct gyre_address gy_mail_sender(const struct gyre_mail *mail)
 {
-	return (struct gyre_address){ .slot = mail->from.slot,
-				      .cookie = mail->from.cookie,
-				      .loop = mail->from.loop,
-				      .node = mail->from.node };
+	return gy_origin_address(mail->from);
 }
 
 /*

@@ -2,12 +2,54 @@
  * The five lanes of a mailbox, and the house's way into the loop's queues. A lane is a ring of mail
  * with one pointer, to its last; so appending and taking all are both O(1) with eight bytes a lane.
  */
-#include "actor/house.h"
+#include "actor/annex.h"
 
 void gy_house_channels_ready(struct gy_house *house)
 {
 	house->pending |= GY_PENDING_CHANNELS;
 	gy_house_wake(house, GY_PENDING_CHANNELS);
+}
+
+/* ---- states ---- */
+
+#define TO(status) (1U << GY_HOUSE_##status)
+
+static const uint32_t may_go[GY_HOUSE_STATUSES] = {
+	[GY_HOUSE_FREE] = TO(CREATED),
+	[GY_HOUSE_CREATED] = TO(MOUNTING) | TO(FREE), /* refused after all */
+	[GY_HOUSE_MOUNTING] = TO(WAITING),
+	[GY_HOUSE_WAITING] = TO(READY),
+	[GY_HOUSE_READY] = TO(SCHEDULED),
+	[GY_HOUSE_SCHEDULED] = TO(RUNNING) | TO(READY), /* nobody has taken it */
+	[GY_HOUSE_RUNNING] = TO(WAITING) | TO(STOPPING),
+	[GY_HOUSE_STOPPING] = TO(FREE),
+};
+
+bool gy_house_may_go(enum gy_house_status from, enum gy_house_status to)
+{
+	return from < GY_HOUSE_STATUSES && (may_go[from] >> to & 1U) != 0;
+}
+
+void gy_house_close(struct gy_house *house, int reason)
+{
+	/* The first reason counts. Without memory for it watchers are told of none. */
+	if (reason != 0 && !gy_house_is_stopped(house) && gy_annex_get(house) != NULL) {
+		house->annex->reason = reason;
+	}
+	house->closed = GY_CLOSED_BY_STOP;
+	if (house->status == GY_HOUSE_WAITING) {
+		gy_house_ready(house);
+	}
+}
+
+void gy_house_open(struct gy_house *house)
+{
+	const struct gy_annex *annex = house->annex;
+	bool barrier = annex != NULL && annex->barrier != NULL;
+
+	if (!gy_house_is_stopped(house)) {
+		house->closed = barrier || gy_retire_is_closing(house) ? GY_CLOSED_BY_BARRIER : 0;
+	}
 }
 
 /* Puts a list at the front of a ring, whose last is @*ring. */
@@ -44,14 +86,14 @@ static void tell_mark(struct gy_house *house, bool high)
 	*(struct gyre_mailbox_mark *)gyre_payload(mail) =
 		(struct gyre_mailbox_mark){ .waiting = house->waiting, .high = high };
 	gy_count(&house->home->counters.sent, 1);
-	gy_house_put(house, mail, GY_LANE_EVENT);
+	gy_house_put(house->home, house, mail, GY_LANE_EVENT);
 }
 
 static void count_up(struct gy_house *house)
 {
-	const struct gyre_class *class = house->class;
+	const struct gyre_class *class = house->kind->class;
 
-	house->waiting++;
+	gy_store_relaxed(&house->waiting, house->waiting + 1);
 	if (class->mailbox_high != 0 && house->waiting >= class->mailbox_high &&
 	    !house->above_mark) {
 		tell_mark(house, true);
@@ -72,6 +114,14 @@ void gy_house_bound(struct gy_house *house, uint32_t limit)
 	}
 }
 
+void gy_house_count(struct gy_house *house)
+{
+	if (house->limit == 0) {
+		house->plain = false;
+		gy_house_bound(house, UINT32_MAX);
+	}
+}
+
 bool gy_house_admit(struct gy_house *house, struct gyre_mail *mail, enum gy_lane lane)
 {
 	if (lane != GY_LANE_ASK && lane != GY_LANE_NOTICE) {
@@ -89,38 +139,50 @@ bool gy_house_admit(struct gy_house *house, struct gyre_mail *mail, enum gy_lane
 void gy_house_count_down(struct gy_house *house)
 {
 	gy_assert(house->waiting > 0);
-	house->waiting--;
-	if (house->above_mark && house->waiting <= house->class->mailbox_low) {
+	gy_store_relaxed(&house->waiting, house->waiting - 1);
+	if (house->above_mark && house->waiting <= house->kind->class->mailbox_low) {
 		tell_mark(house, false);
 	}
 }
 
 /* ---- the front ---- */
 
-void gy_house_put_first(struct gy_house *house, struct gyre_mail *mail)
+void gy_house_put_first(struct gy_house *house, enum gy_lane lane, struct gy_node *first,
+			struct gy_node *last)
 {
 	struct gy_home *home = house->home;
 
 	if (house->limit != 0) {
+		for (struct gy_node *node = first; node != last; node = node->next) {
+			count_up(house);
+		}
 		count_up(house);
 	}
-	if (house->status != GY_HOUSE_RUNNING) {
-		gy_house_put_back(house, GY_LANE_NOTICE, &mail->node, &mail->node);
-		gy_house_wake(house, 1U << GY_LANE_NOTICE);
+	if (house->status != GY_HOUSE_RUNNING && !gy_house_is_away(house)) {
+		gy_house_put_back(house, lane, first, last);
+		gy_house_wake(house, 1U << lane);
 		return;
 	}
 	/* What the pass has taken waits too: the pass puts it back first. */
-	push_front(&home->put_first, &mail->node, &mail->node);
-	house->closed |= GY_CLOSED_BY_PUT_FIRST;
+	push_front(&home->put_first[lane], first, last);
+	home->front_waits = true;
+	house->closed |= (uint8_t)(1U << lane);
 }
 
 void gy_house_open_front(struct gy_house *house)
 {
-	struct gy_node *last = house->home->put_first;
+	struct gy_home *home = house->home;
 
-	house->home->put_first = NULL;
-	gy_house_put_back(house, GY_LANE_NOTICE, last->next, last);
-	if (house->closed == GY_CLOSED_BY_PUT_FIRST) {
-		house->closed = 0;
+	home->front_waits = false;
+	for (uint32_t lane = 0; lane < GY_LANES; lane++) {
+		struct gy_node *last = home->put_first[lane];
+
+		if (last != NULL) {
+			home->put_first[lane] = NULL;
+			gy_house_put_back(house, (enum gy_lane)lane, last->next, last);
+		}
+	}
+	if (house->closed != GY_CLOSED_BY_RESTART && house->closed != GY_CLOSED_BY_HOOK) {
+		gy_house_open(house);
 	}
 }

@@ -7,7 +7,97 @@
 
 #include "actor/stack.h"
 
-static const struct gyre_type type_slept = { "slept", 0x05, 0 };
+/*
+ * Actors that are stolen take promises from one loop to another. What a pool has no room for goes
+ * to a list that all loops share, and a loop that has none takes that list as a whole. So other
+ * than what else a pool holds, a promise stays memory as long as the system lives: an old future
+ * may still look at it.
+ */
+static struct gy_promise *take_spare(struct gy_home *home)
+{
+	struct gy_homes *homes = gy_homes_of(home->options.system);
+	struct gy_table_item *item = home->spare_promises;
+
+	if (item == NULL && gy_load_relaxed(&homes->spare_promises) != NULL) {
+		item = __atomic_exchange_n(&homes->spare_promises, NULL, __ATOMIC_ACQUIRE);
+	}
+	if (item == NULL) {
+		return NULL;
+	}
+	home->spare_promises = item->next;
+	gy_count(&home->promises.total, 1);
+	return gy_container_of(item, struct gy_promise, item);
+}
+
+static GY_COLD void put_spare(struct gy_home *home, struct gy_promise *promise)
+{
+	struct gy_homes *homes = gy_homes_of(home->options.system);
+
+	gy_store_relaxed(&home->promises.total, home->promises.total - 1);
+	promise->item.next = gy_load_relaxed(&homes->spare_promises);
+	while (!__atomic_compare_exchange_n(&homes->spare_promises, &promise->item.next,
+					    &promise->item, true, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED)) {
+	}
+}
+
+static struct gy_promise *get(struct gy_home *home)
+{
+	struct gy_promise *promise = (struct gy_promise *)gy_pool_take(&home->promises);
+
+	if (gy_likely(promise != NULL)) {
+		return promise;
+	}
+	promise = take_spare(home);
+	return promise != NULL ? promise : (struct gy_promise *)gy_pool_get(&home->promises);
+}
+
+static void put(struct gy_home *home, struct gy_promise *promise)
+{
+	gy_store_relaxed(&promise->serial, 0);
+	if (gy_likely(home->promises.free_count < home->promises.capacity)) {
+		gy_pool_put_any(&home->promises, promise);
+	} else {
+		put_spare(home, promise);
+	}
+}
+
+static void free_list(struct gy_table_item *item)
+{
+	while (item != NULL) {
+		struct gy_promise *promise = gy_container_of(item, struct gy_promise, item);
+
+		item = item->next;
+		gy_memory_put(promise);
+	}
+}
+
+void gy_promises_fini(struct gy_home *home)
+{
+	struct gy_homes *homes = gy_homes_of(home->options.system);
+
+	free_list(home->spare_promises);
+	home->spare_promises = NULL;
+	free_list(__atomic_exchange_n(&homes->spare_promises, NULL, __ATOMIC_ACQUIRE));
+}
+
+static const uint64_t look_ns = GYRE_MILLISECONDS(100);
+
+static const struct gyre_type type_slept = { .name = "slept", .id = 0x05 };
+
+/* Whether a cycle of waits is being looked for on other loops; then that has some time. */
+static bool look_for_cycle(struct gy_promise *promise)
+{
+	if (promise->sleeps || promise->looked) {
+		return false;
+	}
+	promise->looked = true;
+	if (!gy_cycle_look(promise)) {
+		return false;
+	}
+	gy_timer_start(&promise->stack->home->loop.wheel, &promise->timer, look_ns);
+	return true;
+}
 
 /* A time-out becomes mail of the house itself, in phase 2; without memory it is tried again. */
 static void timed_out(struct gy_timer *timer)
@@ -15,9 +105,12 @@ static void timed_out(struct gy_timer *timer)
 	struct gy_promise *promise = gy_container_of(timer, struct gy_promise, timer);
 	struct gy_house *house = promise->stack->house;
 	struct gy_home *home = house->home;
-	struct gyre_mail *mail =
-		gy_mail_get(home, promise->sleeps ? &type_slept : &gy_type_exception);
+	struct gyre_mail *mail;
 
+	if (look_for_cycle(promise)) {
+		return;
+	}
+	mail = gy_mail_get(home, promise->sleeps ? &type_slept : &gy_type_exception);
 	if (mail == NULL) {
 		gy_timer_start(&home->loop.wheel, timer, GYRE_MILLISECONDS(1));
 		return;
@@ -29,7 +122,19 @@ static void timed_out(struct gy_timer *timer)
 		((struct gy_exception *)gyre_payload(mail))->error = -ETIMEDOUT;
 	}
 	gy_count(&home->counters.sent, 1);
-	gy_house_put(house, mail, gy_mail_lane(mail));
+	gy_house_put(house->home, house, mail, gy_mail_lane(mail));
+}
+
+void gy_promise_looked_at(struct gy_house *house, uint64_t ask_id)
+{
+	struct gy_table_item *item = gy_table_find(&house->promises, ask_id);
+	struct gy_promise *promise =
+		item == NULL ? NULL : gy_container_of(item, struct gy_promise, item);
+
+	if (promise != NULL && promise->looked && gy_timer_is_started(&promise->timer)) {
+		gy_timer_stop(&house->home->loop.wheel, &promise->timer);
+		timed_out(&promise->timer);
+	}
 }
 
 /* A promise in the house's table and the stack's chain; NULL when there is no memory. */
@@ -37,22 +142,24 @@ static struct gy_promise *make(struct gy_stack *stack, uint64_t timeout_ns, bool
 {
 	struct gy_home *home = stack->home;
 	struct gy_house *house = stack->house;
-	struct gy_promise *promise = (struct gy_promise *)gy_pool_get(&home->promises);
+	struct gy_promise *promise = get(home);
 
 	if (gy_unlikely(promise == NULL)) {
 		return NULL;
 	}
 	promise->item.key = ++house->ask_id;
 	if (gy_unlikely(gy_table_add(&house->promises, &home->parts, &promise->item) < 0)) {
-		gy_pool_put(&home->promises, promise);
+		put(home, promise);
 		return NULL;
 	}
-	promise->serial = ++home->promise_serial;
+	gy_store_relaxed(&promise->serial, gy_home_number(home));
 	promise->stack = stack;
 	promise->answer = NULL;
 	promise->error = 0;
 	promise->completed = false;
 	promise->sleeps = sleeps;
+	promise->looked = false;
+	promise->to.cookie = 0;
 	gy_list_append(&stack->outstanding, &promise->link);
 	gy_timer_init(&promise->timer, timed_out);
 	if (gy_likely(timeout_ns != GYRE_FOREVER)) {
@@ -73,6 +180,11 @@ static void set_future(struct gyre_future *future, struct gy_promise *promise)
 	future->error = 0;
 }
 
+static inline void set_receiver(struct gy_promise *promise, struct gyre_address to)
+{
+	promise->to = gy_origin_of(to);
+}
+
 int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail *mail,
 	     uint64_t timeout_ns, struct gyre_future *ret_future)
 {
@@ -81,6 +193,10 @@ int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail 
 	struct gy_promise *promise;
 	uint64_t now_ns;
 
+	if (gy_unlikely(ret_future == NULL)) {
+		gyre_mail_free(stack, mail);
+		return -EINVAL;
+	}
 	if (timeout_ns == 0) {
 		timeout_ns = home->options.ask_timeout_ns;
 	}
@@ -90,19 +206,56 @@ int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail 
 		gyre_mail_free(stack, mail);
 		return -ENOMEM;
 	}
+	mail = gy_mail_given(home, mail);
 	mail->node.kind = GY_MAIL_ASK;
 	mail->ask_id = promise->item.key;
 	gy_mail_from(mail, s->house);
+	set_receiver(promise, to);
 	now_ns = gy_clock_coarse_ns(&home->loop.clock) + GY_CLOCK_COARSE_NS;
 	mail->deadline_ms = gy_deadline_ms(now_ns, timeout_ns);
 	(void)gy_send(home, to, mail, GY_LANE_ASK);
 	return 0;
 }
 
+int gy_ask_order(struct gy_stack *stack, struct gyre_address to, struct gyre_mail *mail,
+		 struct gyre_future *ret_future)
+{
+	struct gy_promise *promise = mail == NULL ? NULL : make(stack, GYRE_FOREVER, false);
+
+	set_future(ret_future, promise);
+	if (promise == NULL) {
+		gyre_mail_free(&stack->head, mail);
+		return -ENOMEM;
+	}
+	set_receiver(promise, to);
+	mail->node.kind = GY_MAIL_ASK;
+	mail->ask_id = promise->item.key;
+	gy_mail_from(mail, stack->house);
+	(void)gy_send_away(stack->home, to, mail);
+	return 0;
+}
+
+uint64_t gy_promise_open(struct gy_stack *stack, uint64_t timeout_ns,
+			 struct gyre_future *ret_future)
+{
+	struct gy_promise *promise = make(stack, timeout_ns, false);
+
+	set_future(ret_future, promise);
+	if (promise == NULL) {
+		return 0;
+	}
+	promise->looked = true; /* there is no actor to look at */
+	return promise->item.key;
+}
+
 int gyre_sleep(struct gyre_stack *stack, uint64_t delay_ns, struct gyre_future *ret_future)
 {
-	struct gy_promise *promise = make(gy_stack_of(stack), delay_ns, true);
+	struct gy_promise *promise;
 
+	if (ret_future == NULL) {
+		return -EINVAL;
+	}
+	promise = make(gy_stack_of(stack), delay_ns, true);
 	set_future(ret_future, promise);
 	return promise == NULL ? -ENOMEM : 0;
 }
@@ -131,7 +284,10 @@ bool gy_promise_complete(struct gy_house *house, struct gyre_mail *mail)
 		gy_mail_put(home, mail);
 	}
 	if (stack->any || gy_list_empty(&stack->outstanding)) {
+		home->steps++;
+		home->resumed = stack;
 		gy_stack_call(stack);
+		home->resumed = NULL;
 	}
 	return true;
 }
@@ -149,8 +305,7 @@ void gy_promises_recycle(struct gy_stack *stack)
 		if (promise->answer != NULL) {
 			gy_mail_put(home, promise->answer);
 		}
-		promise->serial = 0;
-		gy_pool_put(&home->promises, promise);
+		put(home, promise);
 	}
 }
 
@@ -165,10 +320,28 @@ void gy_promises_clear(struct gy_stack *stack)
 		gy_list_remove(&promise->link);
 		gy_timer_stop(&home->loop.wheel, &promise->timer);
 		(void)gy_table_take(&stack->house->promises, &home->parts, promise->item.key);
-		promise->serial = 0;
-		gy_pool_put(&home->promises, promise);
+		put(home, promise);
 	}
 	gy_promises_recycle(stack);
+}
+
+void gy_promises_pack(struct gy_stack *stack, struct gy_wheel *wheel, uint64_t now_ns)
+{
+	const struct gy_list *link = stack->outstanding.next;
+
+	for (; link != &stack->outstanding; link = link->next) {
+		gy_timer_pack(wheel, &gy_container_of(link, struct gy_promise, link)->timer,
+			      now_ns);
+	}
+}
+
+void gy_promises_unpack(struct gy_stack *stack, struct gy_wheel *wheel)
+{
+	const struct gy_list *link = stack->outstanding.next;
+
+	for (; link != &stack->outstanding; link = link->next) {
+		gy_timer_unpack(wheel, &gy_container_of(link, struct gy_promise, link)->timer);
+	}
 }
 
 int gyre_error(const struct gyre_future *future)
@@ -178,7 +351,7 @@ int gyre_error(const struct gyre_future *future)
 	if (promise == NULL) {
 		return future->error;
 	}
-	if (promise->serial != future->id) {
+	if (gy_load_relaxed(&promise->serial) != future->id) {
 		return -ESTALE;
 	}
 	return promise->completed ? promise->error : -EINPROGRESS;
@@ -192,5 +365,5 @@ const void *gyre_answer(const struct gyre_future *future, const struct gyre_type
 		return NULL;
 	}
 	answer = future->promise->answer;
-	return answer == NULL || answer->type->id != type->id ? NULL : gyre_payload(answer);
+	return answer == NULL || !gy_type_equal(answer->type, type) ? NULL : gyre_payload(answer);
 }

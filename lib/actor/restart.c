@@ -2,8 +2,9 @@
  * What a failure leads to, by the strategy of the class. A restart happens in the same house:
  * address, state memory and mailboxes stay, timers stop, the behaviour is the class's again, and
  * the three hooks run. It happens between two messages; if it is delayed, the mailbox is closed
- * until then.
+ * until then. A hook may wait for answers; only those come in until it has ended.
  */
+#include "actor/annex.h"
 #include "actor/stack.h"
 
 enum { DOUBLINGS_MAX = 6 };
@@ -14,7 +15,9 @@ struct gy_restart {
 	struct gy_timer timer; /* of a delayed restart */
 	struct gy_house *house;
 	uint64_t window_start_ns;
-	uint32_t count; /* in the window */
+	uint32_t count;		/* in the window */
+	uint32_t hook;		/* that is next */
+	struct gy_stack *stack; /* of the one that waits */
 	bool due;
 };
 
@@ -31,29 +34,29 @@ static void delay_is_over(struct gy_timer *timer)
 
 static struct gy_restart *restart_of(struct gy_house *house)
 {
-	struct gy_restart *restart = house->restart;
+	struct gy_annex *annex = gy_annex_get(house);
+	struct gy_restart *restart = annex == NULL ? NULL : annex->restart;
 
-	if (restart == NULL) {
-		restart = (struct gy_restart *)gy_sizes_get(&house->home->parts, sizeof(*restart),
-							    gy_sizes_class(sizeof(*restart)));
+	if (annex != NULL && restart == NULL) {
+		restart = (struct gy_restart *)gy_sizes_new(&house->home->parts, sizeof(*restart));
 		if (restart == NULL) {
 			return NULL;
 		}
 		*restart = (struct gy_restart){ .house = house };
 		gy_timer_init(&restart->timer, delay_is_over);
-		house->restart = restart;
+		annex->restart = restart;
 	}
 	return restart;
 }
 
 void gy_restart_fini(struct gy_house *house)
 {
-	struct gy_restart *restart = house->restart;
+	struct gy_restart *restart = house->annex == NULL ? NULL : house->annex->restart;
 
 	if (restart != NULL) {
 		gy_timer_stop(&house->home->loop.wheel, &restart->timer);
-		gy_sizes_put(&house->home->parts, restart, gy_sizes_class(sizeof(*restart)));
-		house->restart = NULL;
+		gy_sizes_delete(&house->home->parts, restart, sizeof(*restart));
+		house->annex->restart = NULL;
 	}
 }
 
@@ -71,25 +74,34 @@ static bool count(struct gy_restart *restart, const struct gyre_class *class, ui
 	return class->restarts_max == 0 || restart->count <= class->restarts_max;
 }
 
-static void order_restart(struct gy_house *house)
+/* Doubled by each restart in the window but the first. */
+static uint64_t delay_of(const struct gyre_class *class, uint32_t count)
 {
-	const struct gyre_class *class = house->class;
+	uint32_t doublings = count - 1 < DOUBLINGS_MAX ? count - 1 : DOUBLINGS_MAX;
+
+	return class->restart_delay_ns > UINT64_MAX >> doublings
+		       ? UINT64_MAX
+		       : class->restart_delay_ns << doublings;
+}
+
+static void order_restart(struct gy_house *house, int error)
+{
+	const struct gyre_class *class = house->kind->class;
 	struct gy_loop *loop = &house->home->loop;
 	struct gy_restart *restart = restart_of(house);
-	uint32_t doublings;
 
 	if (restart == NULL || gy_house_is_stopped(house)) {
-		gy_house_close(house);
+		gy_house_close(house, error);
 		return;
 	}
-	if (restart->due || gy_timer_is_started(&restart->timer)) {
+	if (restart->due || restart->stack != NULL || gy_timer_is_started(&restart->timer)) {
 		return; /* one restart mends all that failed before it */
 	}
 	if (!count(restart, class, gy_clock_ns(&loop->clock))) {
 		gy_log(loop->options.log, GYRE_LOG_WARNING,
 		       "actor %s: stopped, since it failed more than %u times", class->name,
 		       class->restarts_max);
-		gy_house_close(house);
+		gy_house_close(house, error);
 		return;
 	}
 	house->closed = GY_CLOSED_BY_RESTART;
@@ -97,20 +109,19 @@ static void order_restart(struct gy_house *house)
 		restart->due = true;
 		return;
 	}
-	doublings = restart->count - 1 < DOUBLINGS_MAX ? restart->count - 1 : DOUBLINGS_MAX;
-	gy_timer_start(&loop->wheel, &restart->timer, class->restart_delay_ns << doublings);
+	gy_timer_start(&loop->wheel, &restart->timer, delay_of(class, restart->count));
 }
 
-void gy_house_failed(struct gy_house *house)
+void gy_house_failed(struct gy_house *house, int error)
 {
-	switch (house->class->strategy) {
+	switch (house->kind->class->strategy) {
 	case GYRE_STRATEGY_RESTART:
-		order_restart(house);
+		order_restart(house, error);
 		break;
 	case GYRE_STRATEGY_IGNORE:
 		break;
 	case GYRE_STRATEGY_STOP:
-		gy_house_close(house);
+		gy_house_close(house, error);
 		break;
 	case GYRE_STRATEGY_SHUT_DOWN:
 		house->home->options.shut_down(house->home->options.system);
@@ -118,19 +129,20 @@ void gy_house_failed(struct gy_house *house)
 	}
 }
 
-/* A hook that fails stops the actor, as a mount that fails does. */
-static void call_hook(struct gy_house *house, gyre_handler_fn hook)
+/* A hook that fails stops the actor, as a mount that fails does. Its stack, if it waits. */
+static struct gy_stack *call_hook(struct gy_house *house, gyre_handler_fn hook)
 {
 	struct gy_stack *stack;
 
 	if (hook == NULL || gy_house_is_stopped(house)) {
-		return;
+		return NULL;
 	}
 	stack = gy_stack_scratch(house->home, house);
 	if (stack == NULL) {
-		gy_house_close(house);
-		return;
+		gy_house_close(house, -ENOMEM);
+		return NULL;
 	}
+	house->home->steps++;
 	stack->head.message = NULL;
 	stack->head.type = NULL;
 	stack->mail = NULL;
@@ -138,21 +150,74 @@ static void call_hook(struct gy_house *house, gyre_handler_fn hook)
 	stack->mount = true;
 	stack->dirty = true;
 	gy_stack_call(stack);
+	return stack->suspended ? stack : NULL;
+}
+
+static void begin(struct gy_house *house)
+{
+	gy_timers_stop(house);
+	gy_idle_stop(house);
+	gy_behaviour_reset(house);
+	(void)gy_house_unstash(house, UINT32_MAX);
+	gy_count(&house->home->counters.restarted, 1);
 }
 
 void gy_house_restart(struct gy_house *house)
 {
-	struct gy_restart *restart = house->restart;
+	const struct gyre_class *class = house->kind->class;
+	const gyre_handler_fn hooks[] = { class->before_restart, class->restart,
+					  class->after_restart };
+	struct gy_restart *restart = house->annex->restart;
 
 	if (!restart->due || gy_house_is_stopped(house)) {
 		return;
 	}
 	restart->due = false;
-	gy_timers_stop(house);
-	house->behaviour = &house->class->behaviour;
-	gy_count(&house->home->counters.restarted, 1);
-	call_hook(house, house->class->before_restart);
-	call_hook(house, house->class->restart);
-	call_hook(house, house->class->after_restart);
+	if (restart->hook == 0) {
+		begin(house);
+	}
+	while (restart->hook < gy_countof(hooks)) {
+		restart->stack = call_hook(house, hooks[restart->hook++]);
+		if (restart->stack != NULL) {
+			if (!gy_house_is_stopped(house)) {
+				house->closed = GY_CLOSED_BY_HOOK;
+			}
+			return;
+		}
+	}
+	restart->hook = 0;
 	gy_house_open(house);
+}
+
+void gy_restart_hook_ended(struct gy_stack *stack)
+{
+	struct gy_house *house = stack->house;
+	struct gy_restart *restart = house->annex == NULL ? NULL : house->annex->restart;
+
+	if (restart != NULL && restart->stack == stack) {
+		restart->stack = NULL;
+		restart->due = true;
+	}
+}
+
+bool gy_restart_is_quiet(const struct gy_house *house)
+{
+	const struct gy_restart *restart = house->annex->restart;
+
+	return restart == NULL ||
+	       (!restart->due && restart->stack == NULL && !gy_timer_is_started(&restart->timer));
+}
+
+void gy_restart_pack(struct gy_house *house, struct gy_wheel *wheel, uint64_t now_ns)
+{
+	if (house->annex->restart != NULL) {
+		gy_timer_pack(wheel, &house->annex->restart->timer, now_ns);
+	}
+}
+
+void gy_restart_unpack(struct gy_house *house, struct gy_wheel *wheel)
+{
+	if (house->annex->restart != NULL) {
+		gy_timer_unpack(wheel, &house->annex->restart->timer);
+	}
 }

@@ -5,11 +5,15 @@
  */
 #include <errno.h>
 
+#include "actor/family.h"
 #include "actor/stack.h"
+#include "actor/watch.h"
 
-const struct gyre_type gy_type_exception = { "exception", 0x02, sizeof(struct gy_exception) };
-const struct gyre_type gy_type_stop = { "stop", 0x03, 0 };
-const struct gyre_type gy_type_poison = { "poison", 0x04, 0 };
+const struct gyre_type gy_type_exception = { .name = "exception",
+					     .id = 0x02,
+					     .bytes = sizeof(struct gy_exception) };
+const struct gyre_type gy_type_stop = { .name = "stop", .id = 0x03 };
+const struct gyre_type gy_type_poison = { .name = "poison", .id = 0x04 };
 
 static const char *const drop_names[] = {
 	[GYRE_DROP_MAILBOX_FULL] = "mailbox full",
@@ -30,10 +34,30 @@ const char *gyre_drop_name(enum gyre_drop reason)
 	return (size_t)reason < gy_countof(drop_names) ? drop_names[reason] : "unknown";
 }
 
+/*
+ * Whether a house has had that address until now, and its class can be told. The cookie comes
+ * first: if it is another, other threads may be reserving the slot. A house that stops has the next
+ * one already; of one that is away a thief has the class.
+ */
+static bool has_kind(const struct gy_house *house, uint32_t cookie)
+{
+	uint32_t now = gy_load_acquire(&house->self.cookie);
+
+	if (now == cookie) {
+		return !gy_house_is_away(house) && house->kind != NULL;
+	}
+	return now == (cookie == UINT32_MAX ? 1 : cookie + 1) && house->status == GY_HOUSE_STOPPING;
+}
+
 static void count_drop(struct gy_home *home, const struct gyre_mail *mail, struct gyre_address to,
 		       enum gyre_drop reason)
 {
+	struct gy_house *house = to.loop == home->loop.index ? gy_house_at(home, to.slot) : NULL;
+
 	gy_count(&home->counters.dropped[reason], 1);
+	if (house != NULL && has_kind(house, to.cookie)) {
+		gy_count(&house->kind->dropped[reason], 1);
+	}
 	if (home->options.dead_letter != NULL) {
 		home->options.dead_letter(home, mail, to, reason);
 	}
@@ -56,37 +80,105 @@ static int nobody(struct gy_home *home, struct gyre_address to, struct gyre_mail
 	return -ESRCH;
 }
 
+static bool is_order(const struct gyre_mail *mail)
+{
+	return mail->type == &gy_type_watch || mail->type == &gy_type_unwatch ||
+	       mail->type == &gy_type_retire || mail->type == &gy_type_stop;
+}
+
+/* Whether it was an order to the house itself, rather than mail for its actor; then it is taken. */
+static bool order_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
+{
+	if (house != NULL && gy_house_is_away(house) && is_order(mail)) {
+		gy_house_defer(home, house, mail);
+		return true;
+	}
+	if (mail->type == &gy_type_watch) {
+		gy_watch_arrived(home, house, mail);
+		return true;
+	}
+	if (mail->type == &gy_type_unwatch) {
+		gy_unwatch_arrived(home, house, mail);
+		return true;
+	}
+	if (mail->type == &gy_type_retire && house != NULL) {
+		gy_retire_arrived(home, house, mail);
+		return true;
+	}
+	if (mail->type == &gy_type_stop && house != NULL) {
+		gy_count(&home->counters.handled, 1);
+		gy_mail_put(home, mail);
+		gy_house_close(house, 0);
+		return true;
+	}
+	return false;
+}
+
+/* The house that had this address until it began to stop, while its children or channels end. */
+static struct gy_house *find_ending(const struct gy_home *home, uint32_t slot, uint32_t cookie)
+{
+	struct gy_house *house = gy_house_find(home, slot, cookie == UINT32_MAX ? 1 : cookie + 1);
+
+	return house != NULL && cookie != 0 && house->status == GY_HOUSE_STOPPING ? house : NULL;
+}
+
+/* Whether an order is for one that has begun to stop as well: who waits for its end still may. */
+static bool is_for_ending(const struct gyre_mail *mail)
+{
+	return mail->type == &gy_type_watch || mail->type == &gy_type_unwatch ||
+	       (mail->type == &gy_type_retire && mail->node.kind == GY_MAIL_ASK);
+}
+
 /* Puts mail that has arrived at its loop into its house, or drops it. */
 static int put_here(struct gy_home *home, uint32_t slot, uint32_t cookie, struct gyre_mail *mail)
 {
 	struct gy_house *house = gy_house_find(home, slot, cookie);
 
+	if (gy_unlikely(mail->type->id < GY_IDS_OF_GYRE)) {
+		struct gy_house *receiver = house == NULL && is_for_ending(mail)
+						    ? find_ending(home, slot, cookie)
+						    : house;
+
+		if (order_arrived(home, receiver, mail)) {
+			return 0;
+		}
+	}
 	if (gy_unlikely(house == NULL)) {
 		return nobody(home,
 			      (struct gyre_address){
 				      .slot = slot, .cookie = cookie, .loop = home->loop.index },
 			      mail);
 	}
-	if (gy_unlikely(mail->type == &gy_type_stop)) {
-		gy_count(&home->counters.handled, 1);
-		gy_mail_put(home, mail);
-		gy_house_close(house);
-		return 0;
-	}
-	if (house->limit != 0 && !gy_house_admit(house, mail, gy_mail_lane(mail))) {
+	return gy_send_bounded(home, house, mail, gy_mail_lane(mail));
+}
+
+int gy_send_bounded(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail,
+		    enum gy_lane lane)
+{
+	if (house->limit != 0 && !gy_house_admit(house, mail, lane)) {
 		return -ENOBUFS;
 	}
-	gy_house_put(house, mail, gy_mail_lane(mail));
+	gy_house_put(home, house, mail, lane);
 	return 0;
+}
+
+/* To a group, or to what is no loop of this system. */
+static int send_elsewhere(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
+{
+	if (to.node == 0 && to.loop == GY_GROUP_LOOP && home->options.directory != NULL) {
+		return home->options.directory->route(home, to, mail);
+	}
+	gy_count(&home->counters.sent, 1);
+	return order_arrived(home, NULL, mail) ? 0 : nobody(home, to, mail);
 }
 
 int gy_send_away(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
 {
-	gy_count(&home->counters.sent, 1);
-	if (to.node != 0 || to.loop >= home->loop.peers->count) {
-		return nobody(home, to, mail);
+	if (gy_unlikely(to.node != 0 || to.loop >= home->loop.peers->count)) {
+		return send_elsewhere(home, to, mail);
 	}
-	if (to.loop == home->loop.index) {
+	gy_count(&home->counters.sent, 1);
+	if (to.loop == home->here) {
 		return put_here(home, to.slot, to.cookie, mail);
 	}
 	mail->to_slot = to.slot;
@@ -99,6 +191,7 @@ void gy_fail_ask(struct gy_home *home, struct gyre_mail *ask, int error)
 {
 	struct gyre_address asker = gy_mail_sender(ask);
 
+	gy_mail_release(ask);
 	ask->type = &gy_type_exception;
 	ask->node.kind = GY_MAIL_EXCEPTION;
 	ask->from.cookie = 0;
@@ -116,6 +209,7 @@ int gy_send_signal(struct gy_home *home, struct gyre_address to, const struct gy
 	}
 	mail->node.kind = (uint8_t)kind;
 	mail->from.cookie = 0;
+	mail->ask_id = 0;
 	return gy_send_away(home, to, mail);
 }
 
@@ -125,11 +219,26 @@ void gy_home_deliver(struct gy_loop *loop, struct gy_node *node)
 	struct gy_home *home = gy_home_of(loop);
 	struct gyre_mail *mail = gy_mail_of(node);
 
-	if (gy_unlikely(node->kind == GY_MAIL_SPAWN)) {
+	switch ((enum gy_mail_kind)node->kind) {
+	case GY_MAIL_SPAWN:
 		gy_spawn_arrived(home, mail);
-		return;
+		break;
+	case GY_MAIL_STOP_CHILDREN:
+		gy_family_order_arrived(home, mail);
+		break;
+	case GY_MAIL_CHILDREN_GONE:
+		gy_family_report_arrived(home, mail);
+		break;
+	case GY_MAIL_HOME:
+		gy_house_came_home(home, mail);
+		break;
+	case GY_MAIL_PROBE:
+		gy_probe_arrived(home, mail);
+		break;
+	default:
+		(void)put_here(home, mail->to_slot, mail->to_cookie, mail);
+		break;
 	}
-	(void)put_here(home, mail->to_slot, mail->to_cookie, mail);
 }
 
 int gyre_notify(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail *mail)
@@ -139,6 +248,7 @@ int gyre_notify(struct gyre_stack *stack, struct gyre_address to, struct gyre_ma
 	if (gy_unlikely(mail == NULL)) {
 		return -ENOMEM;
 	}
+	mail = gy_mail_given(s->home, mail);
 	mail->node.kind = GY_MAIL_NOTICE;
 	gy_mail_from(mail, s->house);
 	return gy_send(s->home, to, mail, GY_LANE_NOTICE);
@@ -151,30 +261,15 @@ int gyre_notify_self_first(struct gyre_stack *stack, struct gyre_mail *mail)
 	if (mail == NULL) {
 		return -ENOMEM;
 	}
+	mail = gy_mail_given(house->home, mail);
 	mail->node.kind = GY_MAIL_NOTICE;
 	gy_mail_from(mail, house);
 	gy_count(&house->home->counters.sent, 1);
-	gy_house_put_first(house, mail);
+	gy_house_put_first(house, GY_LANE_NOTICE, &mail->node, &mail->node);
 	return 0;
 }
 
 struct gyre_mail *gyre_mail_new(struct gyre_stack *stack, const struct gyre_type *type)
 {
-	if (gy_unlikely(type->bytes > GYRE_MESSAGE_BYTES_MAX)) {
-		return NULL;
-	}
 	return gy_mail_get(gy_stack_of(stack)->home, type);
-}
-
-void gyre_mail_free(struct gyre_stack *stack, struct gyre_mail *mail)
-{
-	if (mail == NULL) {
-		return;
-	}
-	if (stack != NULL) {
-		gy_mail_put(gy_stack_of(stack)->home, mail);
-	} else {
-		gy_assert(mail->node.owner == GY_NODE_FROM_HEAP);
-		gy_memory_put(mail);
-	}
 }

@@ -61,9 +61,12 @@ static int add_chunk(struct gy_home *home, uint32_t number)
 static int take_slot(struct gy_home *home, struct gy_house **ret_house)
 {
 	struct gy_slots *slots = &home->slots;
-	struct gy_house *house = (struct gy_house *)gy_fifo_pop(&slots->free);
+	struct gy_link *link = gy_fifo_pop(&slots->free);
+	struct gy_house *house;
 
-	if (house == NULL) {
+	if (link != NULL) {
+		house = gy_container_of(link, struct gy_house, job.link);
+	} else {
 		uint32_t slot = slots->used;
 
 		if (slot % GY_CHUNK_HOUSES == 0) {
@@ -89,7 +92,7 @@ int gy_slots_reserve(struct gy_home *home, struct gyre_address *ret_address)
 	r = take_slot(home, &house);
 	if (r == 0) {
 		/* Under the mutex, for a loop that stops looks at all its houses. */
-		house->status = GY_HOUSE_CREATED;
+		gy_house_go(house, GY_HOUSE_CREATED);
 		gy_list_init(&house->suspended);
 		*ret_address = gy_house_address(house);
 	}
@@ -106,24 +109,22 @@ void gy_slots_release(struct gy_home *home, struct gy_house *house)
 		gy_assert(house->lanes[lane] == NULL);
 	}
 	house->pending = 0;
-	house->status = GY_HOUSE_FREE;
+	gy_house_go(house, GY_HOUSE_FREE);
 	house->high = false;
 	house->closed = 0;
 	house->limit = 0;
-	house->waiting = 0;
+	gy_store_relaxed(&house->waiting, 0);
 	house->above_mark = false;
+	house->close_at_home = false;
 	house->passed_over = 0;
 	house->plain = false;
-	house->barrier = NULL;
-	house->restart = NULL;
 	house->state = NULL;
 	house->behaviour = NULL;
-	house->class = NULL;
+	house->kind = NULL;
 	house->replies = 0;
 	house->events = 0;
 	house->channels_actor = false;
-	house->timers = NULL;
-	house->channels = NULL;
+	gy_assert(house->annex == NULL && house->family == NULL);
 	(void)pthread_mutex_lock(&home->slots.mutex);
 	gy_fifo_push(&home->slots.free, &house->job.link);
 	(void)pthread_mutex_unlock(&home->slots.mutex);

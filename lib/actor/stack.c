@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "actor/annex.h"
+
 enum { SUSPENDED = 1, ERRNO_MAX = 4095 };
 
 struct gy_stack *gy_stack_make_scratch(struct gy_home *home, uint8_t size_class)
@@ -38,6 +40,19 @@ static void keep(struct gy_stack *stack)
 	gy_list_append(&house->suspended, &stack->item);
 }
 
+static void end_barrier(struct gy_stack *stack)
+{
+	struct gy_house *house = stack->house;
+
+	if (house->annex == NULL || house->annex->barrier != stack) {
+		return;
+	}
+	house->annex->barrier = NULL;
+	if (house->closed == GY_CLOSED_BY_BARRIER) {
+		gy_house_open(house);
+	}
+}
+
 void gy_stack_clean(struct gy_stack *stack)
 {
 	gy_promises_clear(stack);
@@ -52,17 +67,24 @@ void gy_stack_clean(struct gy_stack *stack)
 	}
 	stack->suspended = false;
 	gy_list_remove(&stack->item);
-	if (stack->house->barrier == stack) {
-		stack->house->barrier = NULL;
-		if (stack->house->closed == GY_CLOSED_BY_BARRIER) {
-			stack->house->closed = 0;
-		}
+	end_barrier(stack);
+	gy_restart_hook_ended(stack);
+	if (gy_list_empty(&stack->house->suspended) && gy_retire_is_closing(stack->house)) {
+		gy_house_close(stack->house, 0);
 	}
 	if (stack->home->scratch[stack->size_class] == NULL) {
 		stack->home->scratch[stack->size_class] = stack;
 	} else {
-		gy_pool_put(&stack->home->stacks.pools[stack->size_class], stack);
+		gy_pool_put_any(&stack->home->stacks.pools[stack->size_class], stack);
 	}
+}
+
+static const char *hook_name(const struct gy_stack *stack)
+{
+	if (!stack->mount) {
+		return "";
+	}
+	return stack->handler == stack->house->kind->class->mount ? " mount" : "restart hook";
 }
 
 /* A failed ask is told to its asker; all else is the actor's own affair. */
@@ -80,12 +102,12 @@ static void failed(struct gy_stack *stack, int error)
 	if (home->loop.now_ns - home->failure_logged_ns > GYRE_SECONDS(1)) {
 		home->failure_logged_ns = home->loop.now_ns;
 		gy_log(home->loop.options.log, GYRE_LOG_WARNING, "actor %s: %s%s failed: %s",
-		       house->class->name, message, stack->mount ? " mount" : "", strerror(-error));
+		       house->kind->class->name, message, hook_name(stack), strerror(-error));
 	}
 	if (stack->mount) {
-		gy_house_close(house);
+		gy_house_close(house, error);
 	} else {
-		gy_house_failed(house);
+		gy_house_failed(house, error);
 	}
 }
 
@@ -177,9 +199,7 @@ int gyre_await(struct gyre_stack *stack, uint32_t point)
 	return suspend(gy_stack_of(stack), point, false, true);
 }
 
-/* The handler may still read the question, so it gets a mail of its own; without one, its end
- * tells. */
-static int answer_no_memory(struct gy_stack *stack, struct gyre_mail *ask)
+int gy_answer_error(struct gy_stack *stack, struct gyre_mail *ask, int error)
 {
 	struct gyre_mail *mail = gy_mail_get(stack->home, &gy_type_exception);
 
@@ -190,7 +210,7 @@ static int answer_no_memory(struct gy_stack *stack, struct gyre_mail *ask)
 	mail->node.kind = GY_MAIL_EXCEPTION;
 	mail->ask_id = ask->ask_id;
 	mail->from.cookie = 0;
-	((struct gy_exception *)gyre_payload(mail))->error = -ENOMEM;
+	((struct gy_exception *)gyre_payload(mail))->error = error;
 	(void)gy_send(stack->home, gy_mail_sender(ask), mail, GY_LANE_EXCEPTION);
 	ask->ask_id = 0;
 	return 0;
@@ -209,14 +229,17 @@ int gy_answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *m
 		}
 		return -EALREADY;
 	}
-	if (gy_likely(mail != NULL)) {
-		mail->node.kind = GY_MAIL_REPLY;
-		mail->ask_id = ask->ask_id;
-		gy_mail_from(mail, stack->house);
-		(void)gy_send(home, gy_mail_sender(ask), mail, GY_LANE_REPLY);
-	} else {
-		return answer_no_memory(stack, ask);
+	if (gy_unlikely(mail == NULL)) {
+		return gy_answer_error(stack, ask, -ENOMEM);
 	}
+	if (ask->type->answer != NULL &&
+	    gy_unlikely(!gy_type_equal(ask->type->answer, mail->type))) {
+		return gy_answer_refuse(stack, ask, mail);
+	}
+	mail->node.kind = GY_MAIL_REPLY;
+	mail->ask_id = ask->ask_id;
+	gy_mail_from(mail, stack->house);
+	(void)gy_send(home, gy_mail_sender(ask), mail, GY_LANE_REPLY);
 	ask->ask_id = 0;
 	return 0;
 }
@@ -230,7 +253,7 @@ int gyre_reply(struct gyre_stack *stack, struct gyre_mail *mail)
 		return -EINVAL;
 	}
 	s->ask = false;
-	return gy_answer(s, s->mail, mail);
+	return gy_answer(s, s->mail, gy_mail_given(s->home, mail));
 }
 
 struct gyre_mail *gyre_take(struct gyre_stack *stack)
@@ -238,10 +261,11 @@ struct gyre_mail *gyre_take(struct gyre_stack *stack)
 	struct gy_stack *s = gy_stack_of(stack);
 	struct gyre_mail *mail = s->mail;
 
-	if (mail == NULL || mail->node.kind != GY_MAIL_NOTICE) {
+	if (stack->message == NULL || mail->node.kind != GY_MAIL_NOTICE) {
 		return NULL;
 	}
 	s->mail = NULL;
+	s->home->steps++; /* now that the message does not tell this call from others */
 	stack->message = NULL;
 	stack->type = NULL;
 	return mail;
@@ -267,11 +291,4 @@ struct gyre_system *gyre_system_of(const struct gyre_stack *stack)
 uint64_t gyre_now(const struct gyre_stack *stack)
 {
 	return gy_clock_ns(&gy_stack_of_const(stack)->home->loop.clock);
-}
-
-void gyre_become(struct gyre_stack *stack, const struct gyre_behaviour *behaviour)
-{
-	struct gy_house *house = gy_stack_of(stack)->house;
-
-	house->behaviour = behaviour != NULL ? behaviour : &house->class->behaviour;
 }

@@ -46,10 +46,14 @@ struct gy_promise {
 	struct gy_list link;	   /* in the stack's outstanding or completed */
 	struct gy_stack *stack;
 	struct gyre_mail *answer; /* owned; NULL while outstanding, and for an error or a sleep */
-	uint64_t serial; /* tells this use of the memory from all others; 0 while in the pool */
+	/* Tells this use of the memory from all others; 0 while in the pool. Atomic: who asks by an
+	 * old future may be on another loop by now than the promise. */
+	uint64_t serial;
 	int error;
 	bool completed;
 	bool sleeps;
+	bool looked;	     /* for a cycle of waits, at the time-out */
+	struct gy_origin to; /* who was asked; nobody for a sleep */
 	struct gy_timer timer;
 };
 
@@ -69,11 +73,11 @@ GY_COLD struct gy_stack *gy_stack_make_scratch(struct gy_home *home, uint8_t siz
 /* The scratch stack of @house's size, made ready for a message of it; NULL without memory. */
 static inline struct gy_stack *gy_stack_scratch(struct gy_home *home, struct gy_house *house)
 {
-	struct gy_stack *stack = home->scratch[house->stack_class];
-	size_t frame_bytes = house->class->frame_bytes;
+	struct gy_stack *stack = home->scratch[house->kind->stack_class];
+	size_t frame_bytes = house->kind->frame_bytes;
 
 	if (gy_unlikely(stack == NULL)) {
-		stack = gy_stack_make_scratch(home, house->stack_class);
+		stack = gy_stack_make_scratch(home, house->kind->stack_class);
 		if (stack == NULL) {
 			return NULL;
 		}
@@ -104,9 +108,16 @@ static inline void gy_stack_call(struct gy_stack *stack)
 
 /*
  * Answers @ask with @mail, taken, or for NULL with -ENOMEM; the ask then has no id any more.
- * -EALREADY when it had none.
+ * -EALREADY when it had none; -EPROTO when the type of @ask demands another answer.
  */
 int gy_answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *mail);
+/*
+ * Answers with an error. The handler may still read the question, so that takes a mail of its own;
+ * without one, the handler's end tells. Returns 0.
+ */
+int gy_answer_error(struct gy_stack *stack, struct gyre_mail *ask, int error);
+/* For an answer of the wrong type: frees it, tells the asker and the log. Returns -EPROTO. */
+GY_COLD int gy_answer_refuse(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *mail);
 
 /* An empty batch for @house; NULL when there is no memory. */
 struct gy_batch *gy_batch_make(struct gy_house *house, bool asks);
@@ -124,8 +135,33 @@ void gy_stack_abort(struct gy_stack *stack, int error);
 /* Completes a promise with @mail, taken, and resumes its stack if that is due. False if nobody
  * waits. */
 bool gy_promise_complete(struct gy_house *house, struct gyre_mail *mail);
+/* Sends an order to a house, which it answers in its time; NULL is no memory. */
+int gy_ask_order(struct gy_stack *stack, struct gyre_address to, struct gyre_mail *mail,
+		 struct gyre_future *ret_future);
+/* A promise that no actor was asked for, but somebody will answer by mail; its id, or 0 when there
+ * is no memory. */
+uint64_t gy_promise_open(struct gy_stack *stack, uint64_t timeout_ns,
+			 struct gyre_future *ret_future);
+/* Frees those that no pool has. */
+void gy_promises_fini(struct gy_home *home);
 /* Empties both chains; results that were not read are freed. */
 void gy_promises_clear(struct gy_stack *stack);
 void gy_promises_recycle(struct gy_stack *stack);
+/* Takes the time-outs of what is outstanding to another loop's wheel. */
+void gy_promises_pack(struct gy_stack *stack, struct gy_wheel *wheel, uint64_t now_ns);
+void gy_promises_unpack(struct gy_stack *stack, struct gy_wheel *wheel);
+
+/* The look for a cycle of waits, for which the time-out of that ask was held back, is over. */
+void gy_promise_looked_at(struct gy_house *house, uint64_t ask_id);
+
+/* ---- cycle.c ---- */
+
+/*
+ * An ask has timed out: logs the cycle of waits that it is part of, if it is. Whether that is still
+ * under way, on another loop, and needs the cycle to stand: gy_promise_looked_at() follows.
+ */
+GY_COLD bool gy_cycle_look(const struct gy_promise *promise);
+/* Takes the mail. */
+void gy_probe_arrived(struct gy_home *home, struct gyre_mail *mail);
 
 #endif

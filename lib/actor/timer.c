@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "actor/annex.h"
 #include "actor/stack.h"
 
 struct actor_timer {
@@ -23,7 +24,8 @@ struct actor_timer {
 static struct actor_timer *find(struct gy_house *house, uint64_t key)
 {
 	struct gy_table_item *item =
-		house->timers == NULL ? NULL : gy_table_find(house->timers, gy_table_mix(key));
+		house->annex == NULL ? NULL
+				     : gy_table_find(&house->annex->timers, gy_table_mix(key));
 
 	return item == NULL ? NULL : gy_container_of(item, struct actor_timer, item);
 }
@@ -33,8 +35,8 @@ static void remove_timer(struct gy_house *house, struct actor_timer *timer)
 	struct gy_home *home = house->home;
 
 	gy_timer_stop(&home->loop.wheel, &timer->timer);
-	(void)gy_table_take(house->timers, &home->parts, timer->item.key);
-	gy_sizes_put(&home->parts, timer, gy_sizes_class(sizeof(*timer)));
+	(void)gy_table_take(&house->annex->timers, &home->parts, timer->item.key);
+	gy_sizes_delete(&home->parts, timer, sizeof(*timer));
 }
 
 static int tell(struct actor_timer *timer)
@@ -50,7 +52,7 @@ static int tell(struct actor_timer *timer)
 	mail->ask_id = timer->generation;
 	*(struct gyre_timeout *)gyre_payload(mail) = (struct gyre_timeout){ .key = timer->key };
 	gy_count(&home->counters.sent, 1);
-	gy_house_put(timer->house, mail, GY_LANE_EVENT);
+	gy_house_put(timer->house->home, timer->house, mail, GY_LANE_EVENT);
 	return 0;
 }
 
@@ -92,12 +94,13 @@ bool gy_timer_claim(struct gy_house *house, struct gyre_mail *mail)
 
 void gy_timers_stop(struct gy_house *house)
 {
-	struct gy_table *timers = house->timers;
+	struct gy_table *timers;
 	struct gy_home *home = house->home;
 
-	if (timers == NULL) {
+	if (house->annex == NULL) {
 		return;
 	}
+	timers = &house->annex->timers;
 	for (uint32_t i = 0; i < timers->size; i++) {
 		struct gy_table_item *item = timers->buckets[i];
 
@@ -106,29 +109,39 @@ void gy_timers_stop(struct gy_house *house)
 
 			item = item->next;
 			gy_timer_stop(&home->loop.wheel, &timer->timer);
-			gy_sizes_put(&home->parts, timer, gy_sizes_class(sizeof(*timer)));
+			gy_sizes_delete(&home->parts, timer, sizeof(*timer));
 		}
 	}
 	timers->count = 0;
 	gy_table_fini(timers, &home->parts);
-	gy_sizes_put(&home->parts, timers, gy_sizes_class(sizeof(*timers)));
-	house->timers = NULL;
 }
 
-static int make_table(struct gy_house *house)
+static void for_each(struct gy_house *house, struct gy_wheel *wheel, uint64_t now_ns, bool pack)
 {
-	uint8_t size_class = gy_sizes_class(sizeof(*house->timers));
+	const struct gy_table *timers = &house->annex->timers;
 
-	if (house->timers != NULL) {
-		return 0;
+	for (uint32_t i = 0; i < timers->size; i++) {
+		for (struct gy_table_item *item = timers->buckets[i]; item != NULL;
+		     item = item->next) {
+			struct actor_timer *timer = gy_container_of(item, struct actor_timer, item);
+
+			if (pack) {
+				gy_timer_pack(wheel, &timer->timer, now_ns);
+			} else {
+				gy_timer_unpack(wheel, &timer->timer);
+			}
+		}
 	}
-	house->timers = (struct gy_table *)gy_sizes_get(&house->home->parts, sizeof(*house->timers),
-							size_class);
-	if (house->timers == NULL) {
-		return -ENOMEM;
-	}
-	*house->timers = (struct gy_table){ 0 };
-	return 0;
+}
+
+void gy_timers_pack(struct gy_house *house, struct gy_wheel *wheel, uint64_t now_ns)
+{
+	for_each(house, wheel, now_ns, true);
+}
+
+void gy_timers_unpack(struct gy_house *house, struct gy_wheel *wheel)
+{
+	for_each(house, wheel, 0, false);
 }
 
 static int add(struct gy_house *house, uint64_t key, struct actor_timer **ret_timer)
@@ -136,19 +149,18 @@ static int add(struct gy_house *house, uint64_t key, struct actor_timer **ret_ti
 	struct gy_home *home = house->home;
 	struct actor_timer *timer;
 
-	if (make_table(house) < 0) {
+	if (gy_annex_get(house) == NULL) {
 		return -ENOMEM;
 	}
-	timer = (struct actor_timer *)gy_sizes_get(&home->parts, sizeof(*timer),
-						   gy_sizes_class(sizeof(*timer)));
+	timer = (struct actor_timer *)gy_sizes_new(&home->parts, sizeof(*timer));
 	if (timer == NULL) {
 		return -ENOMEM;
 	}
 	*timer = (struct actor_timer){ .house = house, .key = key };
 	timer->item.key = gy_table_mix(key);
 	gy_timer_init(&timer->timer, fired);
-	if (gy_table_add(house->timers, &home->parts, &timer->item) < 0) {
-		gy_sizes_put(&home->parts, timer, gy_sizes_class(sizeof(*timer)));
+	if (gy_table_add(&house->annex->timers, &home->parts, &timer->item) < 0) {
+		gy_sizes_delete(&home->parts, timer, sizeof(*timer));
 		return -ENOMEM;
 	}
 	*ret_timer = timer;
@@ -192,7 +204,7 @@ int gyre_timer_start(struct gyre_stack *stack, uint64_t key,
 		}
 	}
 	gy_timer_stop(&home->loop.wheel, &timer->timer);
-	timer->generation = ++home->timer_generation;
+	timer->generation = gy_home_number(home);
 	timer->expirations = 0;
 	timer->period_ns = options->period_ns;
 	timer->deadline_ns = first_deadline_ns(&home->loop.clock, options);

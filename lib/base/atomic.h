@@ -15,6 +15,7 @@
 #define gy_exchange(p, v)      __atomic_exchange_n((p), (v), __ATOMIC_ACQ_REL)
 #define gy_exchange_full(p, v) __atomic_exchange_n((p), (v), __ATOMIC_SEQ_CST)
 #define gy_fetch_add(p, v)     __atomic_fetch_add((p), (v), __ATOMIC_ACQ_REL)
+#define gy_add_full(p, v)      __atomic_fetch_add((p), (v), __ATOMIC_SEQ_CST)
 #define gy_add_relaxed(p, v)   __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
 
 /* A counter that one thread writes and others read: no locked instruction, and no torn read. */

@@ -20,13 +20,20 @@ enum { GY_CHAIN_AHEAD = 4 };
 struct gy_node {
 	struct gy_node *next;
 	int32_t ahead;	    /* distance in cache lines of the node to fetch, 0 for none */
-	uint16_t owner;	    /* the loop whose pool it returns to, or GY_NODE_FROM_HEAP */
+	uint16_t owner;	    /* the loop whose pool it returns to, or as below */
 	uint8_t size_class; /* of gy_sizes */
 	uint8_t kind;	    /* GY_NODE_RETURNED, or what the floor above knows */
 };
 
-enum { GY_NODE_FROM_HEAP = 0xffff };
+/*
+ * Loops are few, so the bit above their indices is free to say that the node holds something that
+ * must be released before it goes back. Who returns nodes compares the owner anyway: those that
+ * hold nothing do not pay for it.
+ */
+enum { GY_NODE_FROM_HEAP = 0x7fff, GY_NODE_HOLDS = 0x8000 };
 enum { GY_NODE_RETURNED = 0 };
+/* No node is larger, its header included. */
+enum { GY_NODE_BYTES_MAX = (1 << 24) + 56 };
 
 struct gy_chain {
 	struct gy_node *first;

@@ -12,7 +12,8 @@
 #include "base/macros.h"
 
 struct gy_clock {
-	uint64_t (*read_ns)(void *arg); /* NULL: the machine's clock */
+	uint64_t (*read_ns)(void *arg);	   /* NULL: the machine's clock */
+	uint64_t (*read_ticks)(void *arg); /* NULL: as @read_ns; see ticks.h */
 	void *arg;
 };
 

@@ -88,4 +88,19 @@ static inline struct gy_link *gy_fifo_pop(struct gy_fifo *fifo)
 	return item;
 }
 
+/* Moves all of @from to the end of @to. */
+static inline void gy_fifo_splice(struct gy_fifo *to, struct gy_fifo *from)
+{
+	if (from->first == NULL) {
+		return;
+	}
+	if (to->first == NULL) {
+		to->first = from->first;
+	} else {
+		to->last->next = from->first;
+	}
+	to->last = from->last;
+	from->first = NULL;
+}
+
 #endif

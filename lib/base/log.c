@@ -13,7 +13,7 @@
 
 enum { LINE_BYTES_MAX = 1024 };
 
-static const char *const level_names[] = { "debug", "info", "warning", "error" };
+static const char *const level_names[] = { "", "debug", "info", "warning", "error" };
 
 void gy_log(const struct gy_log *log, enum gyre_log_level level, const char *format, ...)
 {

@@ -1,7 +1,7 @@
 /*
- * mimalloc or the C library behind one door, with a count of the calls. The count is the only
- * mutable object of file scope in gyre besides the current loop: the heap that it counts is just as
- * global.
+ * mimalloc or the C library behind one door, with a count of the calls. The count, and what keeps
+ * trims apart, are the only mutable objects of file scope in gyre besides those of system/stall.c
+ * and system/here.c: the heap that they belong to is just as global.
  */
 #include "base/memory.h"
 
@@ -13,10 +13,15 @@
 #if GY_ALLOCATOR_MIMALLOC
 #include <mimalloc.h>
 #else
+#include <malloc.h>
+#include <pthread.h>
 #include <stdlib.h>
 #endif
 
 static uint64_t allocations;
+#if !GY_ALLOCATOR_MIMALLOC && defined(__GLIBC__)
+static pthread_mutex_t trimming = PTHREAD_MUTEX_INITIALIZER;
+#endif
 
 void *gy_memory_get_raw(size_t bytes)
 {
@@ -65,6 +70,23 @@ void gy_memory_put(void *memory)
 	mi_free(memory);
 #else
 	free(memory);
+#endif
+}
+
+void gy_memory_trim(void)
+{
+#if GY_ALLOCATOR_MIMALLOC
+	mi_collect(true);
+#elif defined(__GLIBC__)
+	/*
+	 * One at a time, for where another allocator stands in for malloc() the first trim sets up
+	 * glibc's own heap, which glibc does not expect of two threads at once. It trims the arenas
+	 * of all threads, so there is nothing to wait for.
+	 */
+	if (pthread_mutex_trylock(&trimming) == 0) {
+		(void)malloc_trim(0);
+		(void)pthread_mutex_unlock(&trimming);
+	}
 #endif
 }
 

@@ -19,6 +19,10 @@ void *gy_memory_resize(void *memory, size_t old_bytes, size_t bytes);
 /* From any thread; NULL is allowed. */
 void gy_memory_put(void *memory);
 
+/* Gives what is free in the calling thread's heap back to the system, as far as that is possible.
+ */
+void gy_memory_trim(void);
+
 /* How often the heap was asked since the process began. Any thread. */
 uint64_t gy_memory_allocations(void);
 

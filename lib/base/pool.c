@@ -15,9 +15,21 @@ void gy_pool_init(struct gy_pool *pool, const char *name, size_t object_bytes)
 	*pool = (struct gy_pool){ .name = name, .object_bytes = (uint32_t)object_bytes };
 }
 
-uint32_t gy_pool_fini(struct gy_pool *pool)
+void gy_pool_use_add(const struct gy_pool *pool, struct gy_pool_use *sum)
 {
-	uint32_t out = pool->total - pool->free_count;
+	uint32_t total = gy_load_relaxed(&pool->total);
+	uint32_t free_count = gy_load_relaxed(&pool->shown_free);
+
+	/* The two are of two moments. */
+	total = total < free_count || (int32_t)total < 0 ? free_count : total;
+	sum->used += total - free_count;
+	sum->free += free_count;
+	sum->bytes += (uint64_t)total * pool->object_bytes;
+}
+
+int32_t gy_pool_fini(struct gy_pool *pool)
+{
+	int32_t out = (int32_t)(pool->total - pool->free_count);
 
 	while (pool->free_count > 0) {
 		gy_memory_put(pool->free[--pool->free_count]);
@@ -52,11 +64,13 @@ static int reserve(struct gy_pool *pool, uint32_t objects)
 
 int gy_pool_grow(struct gy_pool *pool)
 {
-	uint32_t wanted = pool->total / 4;
+	/* Fewer than none were made here, if those of others were freed. */
+	uint32_t total = (int32_t)pool->total < 0 ? 0 : pool->total;
+	uint32_t wanted = total / 4;
 	uint32_t got = 0;
 
 	wanted = wanted < GROW_MIN ? GROW_MIN : wanted > GROW_MAX ? GROW_MAX : wanted;
-	if (reserve(pool, pool->total + wanted) < 0) {
+	if (reserve(pool, total + wanted) < 0) {
 		return -ENOMEM;
 	}
 	while (got < wanted) {
@@ -65,12 +79,18 @@ int gy_pool_grow(struct gy_pool *pool)
 		if (object == NULL) {
 			break;
 		}
+		gy_count(&pool->total, 1);
 		pool->free[pool->free_count++] = object;
-		pool->total++;
 		got++;
 	}
 	pool->grown += got;
 	return got > 0 ? 0 : -ENOMEM;
+}
+
+void gy_pool_put_surplus(struct gy_pool *pool, void *object)
+{
+	gy_memory_put(object);
+	gy_store_relaxed(&pool->total, pool->total - 1);
 }
 
 bool gy_pool_trim(struct gy_pool *pool, uint32_t keep)
@@ -83,7 +103,7 @@ bool gy_pool_trim(struct gy_pool *pool, uint32_t keep)
 	}
 	while (pool->free_count > keep) {
 		gy_memory_put(pool->free[--pool->free_count]);
-		pool->total--;
+		gy_store_relaxed(&pool->total, pool->total - 1);
 	}
 	return false;
 }

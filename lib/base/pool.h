@@ -14,45 +14,86 @@
 #include <stdint.h>
 
 #include "base/assert.h"
+#include "base/atomic.h"
 #include "base/macros.h"
 
 struct gy_pool {
 	void **free;
 	uint32_t free_count;
-	uint32_t total;	   /* objects that exist, free or out */
+	uint32_t total;	   /* objects made here and not freed here; read from any thread */
 	uint32_t capacity; /* of @free, at least @total */
 	uint32_t object_bytes;
-	bool used; /* something was taken since the last trim */
+	bool used;	     /* something was taken since the last trim */
+	uint32_t shown_free; /* @free_count as others may see it */
 	uint64_t grown;
 	const char *name;
 } GY_ALIGNED_LINE;
 
+struct gy_pool_use {
+	uint64_t used; /* objects */
+	uint64_t free;
+	uint64_t bytes; /* of both */
+};
+
 void gy_pool_init(struct gy_pool *pool, const char *name, size_t object_bytes);
-/* Returns how many objects were still out, which is a leak of the caller's. */
-uint32_t gy_pool_fini(struct gy_pool *pool);
+/*
+ * Returns how many objects were still out, which is a leak of the caller's; it is the sum over
+ * pools of one kind that must be 0, where they exchange objects.
+ */
+int32_t gy_pool_fini(struct gy_pool *pool);
 /* Brings in a batch of objects from the heap; -ENOMEM if not even one could be had. */
 GY_COLD int gy_pool_grow(struct gy_pool *pool);
 /* For a pool that nobody used since the last call: frees all but @keep. Whether it is to be looked
  * at again. */
 bool gy_pool_trim(struct gy_pool *pool, uint32_t keep);
 
-/* NULL when there is no memory. The contents are undefined. */
-static inline void *gy_pool_get(struct gy_pool *pool)
+/* @free_count changes too often to be seen by others as it is: shows what it is now. */
+static inline void gy_pool_show(struct gy_pool *pool)
+{
+	gy_store_relaxed(&pool->shown_free, pool->free_count);
+}
+
+/* As shown last; from any thread. */
+void gy_pool_use_add(const struct gy_pool *pool, struct gy_pool_use *sum);
+
+/* What is free, or NULL: the pool does not grow. The contents are undefined. */
+static inline void *gy_pool_take(struct gy_pool *pool)
 {
 	uint32_t count = pool->free_count;
 
 	if (gy_unlikely(count == 0)) {
-		if (gy_pool_grow(pool) < 0) {
-			return NULL;
-		}
-		count = pool->free_count;
+		return NULL;
 	}
 	pool->used = true;
 	pool->free_count = --count;
-	gy_prefetch_write(pool->free[count == 0 ? 0 : count - 1]);
+	gy_prefetch_write(pool->free[count - (count != 0)]);
 	return pool->free[count];
 }
 
+/* NULL when there is no memory. The contents are undefined. */
+static inline void *gy_pool_get(struct gy_pool *pool)
+{
+	if (gy_unlikely(pool->free_count == 0) && gy_pool_grow(pool) < 0) {
+		return NULL;
+	}
+	return gy_pool_take(pool);
+}
+
+/* For what the array has no room for, as too much has come from elsewhere. */
+GY_COLD void gy_pool_put_surplus(struct gy_pool *pool, void *object);
+
+/* Puts back what was taken from this pool, or from one of the same kind that another thread owns.
+ */
+static inline void gy_pool_put_any(struct gy_pool *pool, void *object)
+{
+	if (gy_unlikely(pool->free_count >= pool->capacity)) {
+		gy_pool_put_surplus(pool, object);
+		return;
+	}
+	pool->free[pool->free_count++] = object;
+}
+
+/* Puts back what was taken from this pool. */
 static inline void gy_pool_put(struct gy_pool *pool, void *object)
 {
 	gy_assert(pool->free_count < pool->total);

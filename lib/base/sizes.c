@@ -10,14 +10,28 @@ void gy_sizes_init(struct gy_sizes *sizes, const char *name)
 	}
 }
 
-uint32_t gy_sizes_fini(struct gy_sizes *sizes)
+int32_t gy_sizes_fini(struct gy_sizes *sizes)
 {
-	uint32_t out = 0;
+	int32_t out = 0;
 
 	for (uint32_t i = 0; i < GY_SIZES_COUNT; i++) {
 		out += gy_pool_fini(&sizes->pools[i]);
 	}
 	return out;
+}
+
+void gy_sizes_show(struct gy_sizes *sizes)
+{
+	for (uint32_t i = 0; i < GY_SIZES_COUNT; i++) {
+		gy_pool_show(&sizes->pools[i]);
+	}
+}
+
+void gy_sizes_use_add(const struct gy_sizes *sizes, struct gy_pool_use *sum)
+{
+	for (uint32_t i = 0; i < GY_SIZES_COUNT; i++) {
+		gy_pool_use_add(&sizes->pools[i], sum);
+	}
 }
 
 bool gy_sizes_trim(struct gy_sizes *sizes, uint32_t keep)

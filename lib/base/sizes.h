@@ -20,10 +20,15 @@ struct gy_sizes {
 };
 
 void gy_sizes_init(struct gy_sizes *sizes, const char *name);
-/* Returns how many objects were still out. */
-uint32_t gy_sizes_fini(struct gy_sizes *sizes);
+/* Returns how many objects were still out: see gy_pool_fini(). */
+int32_t gy_sizes_fini(struct gy_sizes *sizes);
 /* gy_pool_trim() for each pool; whether any is to be looked at again. */
 bool gy_sizes_trim(struct gy_sizes *sizes, uint32_t keep);
+
+/* gy_pool_show() for each pool. */
+void gy_sizes_show(struct gy_sizes *sizes);
+/* As shown last; from any thread. */
+void gy_sizes_use_add(const struct gy_sizes *sizes, struct gy_pool_use *sum);
 
 /* The pool that serves @bytes, or GY_SIZES_HEAP. */
 static inline uint8_t gy_sizes_class(size_t bytes)
@@ -31,9 +36,15 @@ static inline uint8_t gy_sizes_class(size_t bytes)
 	if (gy_unlikely(bytes > GY_SIZES_BYTES_MAX)) {
 		return GY_SIZES_HEAP;
 	}
-	return bytes <= (1U << GY_SIZES_SHIFT)
-		       ? 0
-		       : (uint8_t)(64 - __builtin_clzll(bytes - 1) - GY_SIZES_SHIFT);
+	/* All up to the smallest size count as that. */
+	return (uint8_t)(64 - GY_SIZES_SHIFT -
+			 __builtin_clzll((bytes - (bytes != 0)) | ((1U << GY_SIZES_SHIFT) - 1)));
+}
+
+/* What an object of a pool has, whoever uses how much of it. */
+static inline size_t gy_sizes_bytes(uint8_t size_class)
+{
+	return (size_t)1 << (size_class + GY_SIZES_SHIFT);
 }
 
 /* NULL when there is no memory; the contents are undefined. */
@@ -51,7 +62,18 @@ static inline void gy_sizes_put(struct gy_sizes *sizes, void *object, uint8_t si
 		gy_memory_put(object);
 		return;
 	}
-	gy_pool_put(&sizes->pools[size_class], object);
+	gy_pool_put_any(&sizes->pools[size_class], object);
+}
+
+/* For objects that tell their size when they are put back. */
+static inline void *gy_sizes_new(struct gy_sizes *sizes, size_t bytes)
+{
+	return gy_sizes_get(sizes, bytes, gy_sizes_class(bytes));
+}
+
+static inline void gy_sizes_delete(struct gy_sizes *sizes, void *object, size_t bytes)
+{
+	gy_sizes_put(sizes, object, gy_sizes_class(bytes));
 }
 
 #endif

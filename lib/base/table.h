@@ -72,6 +72,17 @@ static inline struct gy_table_item *gy_table_find(const struct gy_table *table, 
 	return item;
 }
 
+/* Takes out what @link leads to. */
+static inline void gy_table_unlink(struct gy_table *table, struct gy_sizes *sizes,
+				   struct gy_table_item **link)
+{
+	*link = (*link)->next;
+	table->count--;
+	if (gy_unlikely(table->size >= GY_TABLE_SHRINK_FROM && table->count < table->size / 2)) {
+		(void)gy_table_resize(table, sizes, table->size / 2);
+	}
+}
+
 /* Takes out the item of @key and returns it; NULL when there is none. */
 static inline struct gy_table_item *gy_table_take(struct gy_table *table, struct gy_sizes *sizes,
 						  uint64_t key)
@@ -89,12 +100,20 @@ static inline struct gy_table_item *gy_table_take(struct gy_table *table, struct
 	if (item == NULL) {
 		return NULL;
 	}
-	*link = item->next;
-	table->count--;
-	if (gy_unlikely(table->size >= GY_TABLE_SHRINK_FROM && table->count < table->size / 2)) {
-		(void)gy_table_resize(table, sizes, table->size / 2);
-	}
+	gy_table_unlink(table, sizes, link);
 	return item;
+}
+
+/* Takes out an item that stands in the table, also where several have its key. */
+static inline void gy_table_remove(struct gy_table *table, struct gy_sizes *sizes,
+				   const struct gy_table_item *item)
+{
+	struct gy_table_item **link = &table->buckets[item->key & (table->size - 1)];
+
+	while (*link != item) {
+		link = &(*link)->next;
+	}
+	gy_table_unlink(table, sizes, link);
 }
 
 #endif

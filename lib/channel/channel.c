@@ -1,7 +1,7 @@
 /*
  * The life of a channel: opened by its worker, processed after completions and calls, and closed by
  * the operation rule: cancel what is under way, wait for its final completions, tell the handlers,
- * close.
+ * close. Before it comes what linger.c tells of.
  */
 #include "channel/channel.h"
 
@@ -59,9 +59,15 @@ static void tell(struct gyre_channel *channel)
 	if ((channel->flags & GY_CHANNEL_MARK_CROSSED) != 0) {
 		tell_mark(channel);
 	}
+	if ((channel->flags & GY_CHANNEL_ENDING) != 0) {
+		if ((channel->flags & GY_CHANNEL_INPUT_FAILED) != 0) {
+			channel->flags |= GY_CHANNEL_ABORTED;
+		}
+		return;
+	}
 	if ((channel->flags & (GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_INPUT_TOLD)) ==
 		    GY_CHANNEL_INPUT_ENDED &&
-	    channel->input.first == NULL && !channel->receive.armed) {
+	    channel->input.first == NULL) {
 		tell_input_ended(channel);
 	}
 }
@@ -74,7 +80,7 @@ static void closed(struct gy_op *op, const struct gy_completion *completion)
 	struct gy_channels *channels = channel->channels;
 
 	(void)completion; /* whatever it says, the descriptor is gone */
-	gy_count(&channels->counters.closed, 1);
+	gy_channels_count_closed(channels);
 	gy_endpoint_closed(&channel->endpoint);
 	gy_pool_put(&channels->channels, channel);
 }
@@ -95,6 +101,7 @@ static void finish(struct gyre_channel *channel)
 	bool active = (channel->flags & GY_CHANNEL_DISMISSED) == 0;
 
 	channel->flags |= GY_CHANNEL_CLOSED;
+	gy_linger_stop(channel);
 	gy_buffer_queue_clear(&channel->input);
 	gy_output_clear(channel);
 	if (active) {
@@ -131,20 +138,41 @@ static void shut_down(struct gy_op *op, const struct gy_completion *completion)
 	gy_channel_ready(channel);
 }
 
-static void settle_shutdown(struct gyre_channel *channel)
+/* Tells the peer that no more comes, once nothing is queued. */
+static void start_shutdown(struct gyre_channel *channel)
 {
-	if ((channel->flags & GY_CHANNEL_SHUTDOWN_DONE) != 0) {
-		if ((channel->flags & GY_CHANNEL_INPUT_TOLD) != 0) {
-			gy_channel_set(channel, GY_CHANNEL_CLOSING, 0);
-		}
-		return;
-	}
-	if (channel->output.first != NULL || channel->control.armed) {
+	if ((channel->flags & GY_CHANNEL_SHUTDOWN_DONE) != 0 || channel->output.first != NULL ||
+	    channel->control.armed) {
 		return;
 	}
 	gy_op_init(&channel->control, shut_down);
 	if (gy_ring_shutdown(channel->channels->ring, &channel->control, channel->endpoint.fd,
 			     SHUT_WR) < 0) {
+		gy_endpoint_ready(&channel->endpoint);
+	}
+}
+
+static void settle_shutdown(struct gyre_channel *channel)
+{
+	const uint32_t both = GY_CHANNEL_SHUTDOWN_DONE | GY_CHANNEL_INPUT_TOLD;
+
+	if ((channel->flags & both) == both) {
+		gy_channel_set(channel, GY_CHANNEL_CLOSING, 0);
+	} else {
+		start_shutdown(channel);
+	}
+}
+
+static void settle_closing(struct gyre_channel *channel)
+{
+	if ((channel->flags & GY_CHANNEL_ABORTED) != 0 || gy_linger_is_over(channel)) {
+		if (stop_operations(channel)) {
+			finish(channel);
+		}
+		return;
+	}
+	start_shutdown(channel);
+	if (gy_input_settle(channel) < 0) {
 		gy_endpoint_ready(&channel->endpoint);
 	}
 }
@@ -156,25 +184,16 @@ static void settle_slowly(struct gyre_channel *channel)
 {
 	uint32_t flags = channel->flags;
 
-	if ((flags & GY_CHANNEL_ABORTED) != 0 ||
-	    ((flags & GY_CHANNEL_CLOSING) != 0 && channel->output.first == NULL)) {
-		if (stop_operations(channel)) {
-			finish(channel);
-		}
+	if ((flags & (GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSING)) != 0) {
+		settle_closing(channel);
 		return;
 	}
-	if ((flags & GY_CHANNEL_CLOSING) != 0) {
-		(void)gy_input_stop(channel);
-		return;
+	if ((flags & GY_CHANNEL_DRAINED) != 0) {
+		gy_linger_watch(
+			channel); /* it may wait for its output to go, to deliver the rest */
 	}
 	if ((flags & GY_CHANNEL_SHUTDOWN) != 0) {
 		settle_shutdown(channel);
-	}
-	if ((flags & (GY_CHANNEL_DRAINED | GY_CHANNEL_INPUT_ENDED)) == GY_CHANNEL_DRAINED) {
-		if (gy_input_stop(channel)) {
-			gy_channel_set(channel, GY_CHANNEL_INPUT_ENDED, 0);
-		}
-		return;
 	}
 	if (gy_input_settle(channel) < 0 || (channel->flags & GY_CHANNEL_MARK_CROSSED) != 0) {
 		gy_endpoint_ready(&channel->endpoint);
@@ -224,7 +243,8 @@ static void drain(struct gy_endpoint *endpoint)
 {
 	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
 
-	gy_channel_set(channel, GY_CHANNEL_DRAINED, GY_CHANNEL_MANUAL | GY_CHANNEL_HELD);
+	gy_channel_set(channel, GY_CHANNEL_DRAINED | GY_CHANNEL_INPUT_ENDED,
+		       GY_CHANNEL_MANUAL | GY_CHANNEL_HELD);
 	if ((channel->flags & GY_CHANNEL_INPUT_TOLD) != 0) {
 		gy_channel_set(channel, GY_CHANNEL_CLOSING, 0);
 	}
@@ -235,10 +255,25 @@ static void abort_channel(struct gy_endpoint *endpoint, int reason)
 	gy_channel_fail(gy_container_of(endpoint, struct gyre_channel, endpoint), reason);
 }
 
+/* One that reads only on request may: somebody has thought of what it takes. */
+static void set_busy(struct gy_endpoint *endpoint, bool busy)
+{
+	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
+
+	if (!busy) {
+		gy_channel_set(channel, 0, GY_CHANNEL_STARVED);
+	} else if ((channel->flags &
+		    (GY_CHANNEL_MANUAL | GY_CHANNEL_STARVED | GY_CHANNEL_CLOSED)) == 0) {
+		gy_count(&channel->channels->counters.reads_paused, 1);
+		gy_channel_set(channel, GY_CHANNEL_STARVED, 0);
+	}
+}
+
 static const struct gy_endpoint_ops channel_endpoint_ops = {
 	.process = process,
 	.drain = drain,
 	.abort = abort_channel,
+	.set_busy = set_busy,
 };
 
 /* ---- opening ---- */
@@ -249,6 +284,7 @@ static uint32_t flags_of(const struct gyre_channel_options *options)
 
 	flags |= options->allow_half_close ? GY_CHANNEL_HALF_CLOSE : 0U;
 	flags |= options->keep_reading ? GY_CHANNEL_KEEP_READING : 0U;
+	flags |= options->no_linger ? GY_CHANNEL_NO_LINGER : 0U;
 	flags |= options->manual_read ? GY_CHANNEL_MANUAL | GY_CHANNEL_HELD : 0U;
 	return flags;
 }
@@ -272,11 +308,12 @@ int gy_channel_open(struct gy_house *house, struct gy_stack *stack,
 		if (channel != NULL) {
 			gy_pool_put(&channels->channels, channel);
 		}
-		gy_channels_close(channels, opening->fd);
+		gy_channels_drop(channels, opening->fd);
 		return r;
 	}
 	gy_input_init(channel);
 	gy_output_init(channel);
+	gy_linger_init(channel);
 	gy_pipeline_init(&channel->pipeline, channel);
 	channels->stack = stack;
 	r = opening->init(channel, opening->init_arg);
@@ -287,6 +324,7 @@ int gy_channel_open(struct gy_house *house, struct gy_stack *stack,
 		return r;
 	}
 	gy_channel_ready(channel);
+	set_busy(&channel->endpoint, channels->busy);
 	if (channels->aborted) {
 		gy_channel_fail(channel, -ESHUTDOWN);
 	} else if (channels->draining) {
@@ -311,8 +349,9 @@ void gyre_channel_set_auto_read(struct gyre_channel *channel, bool auto_read)
 {
 	if (auto_read) {
 		gy_channel_set(channel, 0, GY_CHANNEL_MANUAL | GY_CHANNEL_HELD);
+		set_busy(&channel->endpoint, channel->channels->busy);
 	} else if ((channel->flags & GY_CHANNEL_DRAINED) == 0) {
-		gy_channel_set(channel, GY_CHANNEL_MANUAL | GY_CHANNEL_HELD, 0);
+		gy_channel_set(channel, GY_CHANNEL_MANUAL | GY_CHANNEL_HELD, GY_CHANNEL_STARVED);
 	}
 }
 

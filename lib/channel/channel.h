@@ -29,18 +29,22 @@ enum {
 	GY_CHANNEL_INPUT_FAILED = 1 << 10, /* it ended by an error */
 	GY_CHANNEL_SHUTDOWN = 1 << 11,	   /* no more output, and the peer is to know */
 	GY_CHANNEL_SHUTDOWN_DONE = 1 << 12,
-	GY_CHANNEL_CLOSING = 1 << 13, /* to be closed when the output is sent */
+	GY_CHANNEL_CLOSING = 1 << 13, /* to be closed when the output has arrived */
 	GY_CHANNEL_ABORTED = 1 << 14, /* to be closed now */
 	GY_CHANNEL_CLOSED = 1 << 15,  /* handlers are gone, the descriptor is being closed */
 	GY_CHANNEL_KEEP_READING = 1 << 16,
 	GY_CHANNEL_HALF_CLOSE = 1 << 17,
-	GY_CHANNEL_MANUAL = 1 << 18,	/* held again after each read */
-	GY_CHANNEL_DRAINED = 1 << 19,	/* to be closed when its input is dealt with */
-	GY_CHANNEL_MARK_TOLD = 1 << 21, /* what handlers heard last is that it is unwritable */
-	GY_CHANNEL_GATHERED = 1 << 22,	/* the send under way has a gather */
-	GY_CHANNEL_SWEEP = 1 << 23,	/* places of removed handlers are to be freed */
-	GY_CHANNEL_COMPLETE = 1 << 24,	/* some handler wants to know when a read is complete */
-	GY_CHANNEL_DISMISSED = 1 << 20, /* never became active: handlers hear nothing */
+	GY_CHANNEL_MANUAL = 1 << 18,	 /* held again after each read */
+	GY_CHANNEL_DRAINED = 1 << 19,	 /* to be closed when its input is dealt with */
+	GY_CHANNEL_MARK_TOLD = 1 << 21,	 /* what handlers heard last is that it is unwritable */
+	GY_CHANNEL_GATHERED = 1 << 22,	 /* the send under way has a gather */
+	GY_CHANNEL_SWEEP = 1 << 23,	 /* places of removed handlers are to be freed */
+	GY_CHANNEL_COMPLETE = 1 << 24,	 /* some handler wants to know when a read is complete */
+	GY_CHANNEL_DISMISSED = 1 << 20,	 /* never became active: handlers hear nothing */
+	GY_CHANNEL_PEER_ENDED = 1 << 25, /* the peer has said that it sends no more */
+	GY_CHANNEL_NO_LINGER = 1 << 26,
+	GY_CHANNEL_NOISY = 1 << 27,   /* input was thrown away since the last look */
+	GY_CHANNEL_STARVED = 1 << 28, /* no reading: memory is short */
 };
 
 enum {
@@ -48,13 +52,19 @@ enum {
 	GY_CHANNEL_SLOW = GY_CHANNEL_NEW | GY_CHANNEL_UNWRITABLE | GY_CHANNEL_MARK_CROSSED |
 			  GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_SHUTDOWN | GY_CHANNEL_CLOSING |
 			  GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED | GY_CHANNEL_MANUAL |
-			  GY_CHANNEL_SWEEP,
+			  GY_CHANNEL_SWEEP | GY_CHANNEL_STARVED,
 	GY_CHANNEL_NO_OUTPUT =
 		GY_CHANNEL_SHUTDOWN | GY_CHANNEL_CLOSING | GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED,
 	GY_CHANNEL_ENDING = GY_CHANNEL_CLOSING | GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED,
 	GY_CHANNEL_NO_DELIVERY = GY_CHANNEL_ENDING | GY_CHANNEL_PAUSED | GY_CHANNEL_HELD,
 	/* There is nothing to receive, or nowhere to put it. */
-	GY_CHANNEL_NO_RECEIVE = GY_CHANNEL_NO_DELIVERY | GY_CHANNEL_PARKED | GY_CHANNEL_INPUT_ENDED,
+	GY_CHANNEL_NO_RECEIVE = GY_CHANNEL_NO_DELIVERY | GY_CHANNEL_PARKED |
+				GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_STARVED,
+	/* What is received now is thrown away; a drain still delivers what came before it. */
+	GY_CHANNEL_DISCARDING = GY_CHANNEL_ENDING | GY_CHANNEL_DRAINED,
+	/* And then this alone is a reason not to receive. */
+	GY_CHANNEL_NO_DISCARD = GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED | GY_CHANNEL_PARKED |
+				GY_CHANNEL_PEER_ENDED | GY_CHANNEL_INPUT_FAILED,
 };
 
 /*
@@ -79,6 +89,11 @@ struct gyre_channel {
 	struct gy_context *reader; /* the first that handles read */
 
 	struct gy_pipeline pipeline;
+
+	/* While it is closing or draining: */
+	struct gy_timer linger; /* the next look at the peer's progress */
+	uint64_t linger_end_ns; /* when it ends without any */
+	uint64_t untaken_bytes; /* as seen at the last look */
 };
 
 _Static_assert(offsetof(struct gyre_channel, endpoint.ready_link) == GY_CACHE_LINE,
@@ -138,6 +153,15 @@ struct gy_channel_opening {
  */
 int gy_channel_open(struct gy_house *house, struct gy_stack *stack,
 		    const struct gy_channel_opening *opening);
+
+/* ---- linger.c ---- */
+
+void gy_linger_init(struct gyre_channel *channel);
+void gy_linger_stop(struct gyre_channel *channel);
+/* Sees to it that a channel which is to end does so, also if its peer makes no progress. */
+void gy_linger_watch(struct gyre_channel *channel);
+/* Whether a channel that is closing may be closed now; else it is watched. */
+bool gy_linger_is_over(struct gyre_channel *channel);
 
 /* ---- input.c ---- */
 

@@ -92,10 +92,12 @@ static void close_transits(struct gy_channels *channels)
 	     item = item->next) {
 		struct gy_transit *transit = gy_container_of(item, struct gy_transit, item);
 
-		if (transit->fd >= 0) {
+		if (transit->connection) {
+			gy_channels_drop(channels, transit->fd);
+		} else {
 			gy_channels_close(channels, transit->fd);
-			transit->fd = -1;
 		}
+		transit->fd = -1;
 	}
 	(void)pthread_mutex_unlock(&channels->mutex);
 	channels->handovers = 0;
@@ -111,7 +113,7 @@ void gy_channels_fini(struct gy_home *home)
 	}
 	pools_of(channels, pools);
 	for (size_t i = 0; i < gy_countof(pools); i++) {
-		report(channels, pools[i], gy_pool_fini(pools[i]));
+		report(channels, pools[i], (uint32_t)gy_pool_fini(pools[i]));
 	}
 	if (channels->lent > 0) {
 		gy_log(home->loop.options.log, GYRE_LOG_ERROR,
@@ -172,6 +174,14 @@ void gy_channels_close(struct gy_channels *channels, int fd)
 	}
 }
 
+void gy_channels_drop(struct gy_channels *channels, int fd)
+{
+	if (fd >= 0) {
+		gy_channels_close(channels, fd);
+		gy_channels_count_closed(channels);
+	}
+}
+
 void gy_transit_begin(struct gy_channels *channels, struct gy_transit *transit)
 {
 	(void)pthread_mutex_lock(&channels->mutex);
@@ -202,7 +212,9 @@ static bool trim(struct gy_loop *loop, uint32_t keep)
 	return again;
 }
 
-static void end_all(struct gy_channels *channels, bool at_once)
+typedef void (*endpoint_fn)(struct gy_endpoint *endpoint);
+
+static void for_each(struct gy_channels *channels, endpoint_fn call)
 {
 	for (struct gy_list *owner = channels->owners.next; owner != &channels->owners;
 	     owner = owner->next) {
@@ -210,16 +222,32 @@ static void end_all(struct gy_channels *channels, bool at_once)
 
 		for (struct gy_list *item = endpoints->open.next; item != &endpoints->open;
 		     item = item->next) {
-			struct gy_endpoint *endpoint =
-				gy_container_of(item, struct gy_endpoint, item);
-
-			if (at_once) {
-				endpoint->ops->abort(endpoint, -ESHUTDOWN);
-			} else {
-				endpoint->ops->drain(endpoint);
-			}
+			call(gy_container_of(item, struct gy_endpoint, item));
 		}
 	}
+}
+
+static void drain_one(struct gy_endpoint *endpoint)
+{
+	endpoint->ops->drain(endpoint);
+}
+
+static void abort_one(struct gy_endpoint *endpoint)
+{
+	endpoint->ops->abort(endpoint, -ESHUTDOWN);
+}
+
+static void set_one_busy(struct gy_endpoint *endpoint)
+{
+	endpoint->ops->set_busy(endpoint, endpoint->owner->channels->busy);
+}
+
+void gy_channels_set_busy(struct gy_home *home, bool busy)
+{
+	struct gy_channels *channels = gy_channels_of(home);
+
+	channels->busy = busy;
+	for_each(channels, set_one_busy);
 }
 
 static void drain(struct gy_home *home)
@@ -227,7 +255,7 @@ static void drain(struct gy_home *home)
 	struct gy_channels *channels = gy_channels_of(home);
 
 	channels->draining = true;
-	end_all(channels, false);
+	for_each(channels, drain_one);
 }
 
 static void abort_all(struct gy_home *home)
@@ -237,7 +265,7 @@ static void abort_all(struct gy_home *home)
 	channels->draining = true;
 	channels->aborted = true;
 	close_transits(channels);
-	end_all(channels, true);
+	for_each(channels, abort_one);
 }
 
 static uint32_t open_count(const struct gy_home *home)

@@ -22,6 +22,7 @@ struct gy_channels_options {
 	uint32_t write_low_bytes;
 	uint32_t write_high_bytes;
 	uint32_t write_max_bytes;
+	uint64_t linger_ns;
 };
 
 /* Written by the loop with gy_count(), read from any thread. */
@@ -33,6 +34,9 @@ struct gy_channels_counters {
 	uint64_t reads;
 	uint64_t buffer_stalls;
 	uint64_t accept_stalls;
+	uint64_t linger_timeouts;
+	uint64_t accepts_paused;
+	uint64_t reads_paused;
 };
 
 /*
@@ -42,7 +46,8 @@ struct gy_channels_counters {
 struct gy_transit {
 	struct gy_list item;
 	void (*discard)(struct gy_channels *channels, struct gy_transit *transit); /* frees it */
-	int fd; /* -1 when it had to be closed on the way */
+	int fd;		 /* -1 when it had to be closed on the way */
+	bool connection; /* accepted, and not the socket of a listener */
 };
 
 struct gy_channels {
@@ -67,6 +72,7 @@ struct gy_channels {
 	struct gy_list owners; /* struct gy_endpoints */
 	uint32_t open;	       /* endpoints whose descriptor is open */
 	uint32_t handovers;    /* accepted descriptors that no worker has taken yet */
+	bool busy;	       /* memory is short: nothing new is taken in */
 	bool draining;
 	bool aborted;
 	struct gy_channels_counters counters;
@@ -78,6 +84,9 @@ struct gy_channels {
 int gy_channels_init(struct gy_home *home, const struct gy_channels_options *options);
 /* Takes a half made one too, or none. Objects that were never returned are logged as errors. */
 void gy_channels_fini(struct gy_home *home);
+
+/* Memory has become short, or is so no longer: all endpoints pause or go on. Any phase. */
+void gy_channels_set_busy(struct gy_home *home, bool busy);
 
 static inline struct gy_channels *gy_channels_of(const struct gy_home *home)
 {
@@ -91,8 +100,16 @@ static inline const struct gy_channels_counters *gy_channels_counters(const stru
 
 extern const struct gy_channel_ops gy_channel_ops;
 
-/* Closes a descriptor that has become nothing, and is not known to the ring. */
+/* Closes a descriptor that has become nothing, and is not known to the ring; -1 is none. */
 void gy_channels_close(struct gy_channels *channels, int fd);
+/* The same for a connection, which is counted as a channel that was closed. */
+void gy_channels_drop(struct gy_channels *channels, int fd);
+
+/* Whoever reads @closed first and @accepted then never sees more closed than accepted. */
+static inline void gy_channels_count_closed(struct gy_channels *channels)
+{
+	gy_store_release(&channels->counters.closed, channels->counters.closed + 1);
+}
 
 /* ---- transits, from any thread; @transit has its discard and its descriptor ---- */
 

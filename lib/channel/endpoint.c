@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+#include "actor/annex.h"
 #include "actor/stack.h"
 
 /* A run of the endpoints that are ready now; those that become ready meanwhile have the next one.
@@ -24,6 +25,7 @@ static void process_ready(struct gy_endpoints *endpoints, struct gy_stack *stack
 		if (!gy_fifo_empty(&ready)) {
 			gy_prefetch_write(ready.first);
 		}
+		channels->home->steps++;
 		endpoint->ops->process(endpoint);
 	}
 	channels->stack = NULL;
@@ -35,7 +37,7 @@ static void process_ready(struct gy_endpoints *endpoints, struct gy_stack *stack
 
 void gy_endpoints_run(struct gy_house *house, struct gy_stack *stack)
 {
-	process_ready((struct gy_endpoints *)house->channels, stack);
+	process_ready((struct gy_endpoints *)house->annex->channels, stack);
 }
 
 /* For a house that is stopping. Its last endpoint gone, the house is, and @endpoints with it. */
@@ -73,9 +75,13 @@ void gy_endpoints_schedule(struct gy_endpoints *endpoints)
 static struct gy_endpoints *make(struct gy_house *house)
 {
 	struct gy_channels *channels = gy_channels_of(house->home);
-	struct gy_endpoints *endpoints = (struct gy_endpoints *)gy_sizes_get(
-		&house->home->parts, sizeof(*endpoints), gy_sizes_class(sizeof(*endpoints)));
+	struct gy_annex *annex = gy_annex_get(house);
+	struct gy_endpoints *endpoints;
 
+	if (annex == NULL) {
+		return NULL;
+	}
+	endpoints = (struct gy_endpoints *)gy_sizes_new(&house->home->parts, sizeof(*endpoints));
 	if (endpoints == NULL) {
 		return NULL;
 	}
@@ -86,13 +92,14 @@ static struct gy_endpoints *make(struct gy_house *house)
 	};
 	gy_list_init(&endpoints->open);
 	gy_list_append(&channels->owners, &endpoints->item);
-	house->channels = endpoints;
+	annex->channels = endpoints;
 	return endpoints;
 }
 
 int gy_endpoint_add(struct gy_endpoint *endpoint, struct gy_house *house)
 {
-	struct gy_endpoints *owner = (struct gy_endpoints *)house->channels;
+	struct gy_endpoints *owner =
+		house->annex == NULL ? NULL : (struct gy_endpoints *)house->annex->channels;
 
 	if (owner == NULL) {
 		owner = make(house);
@@ -123,7 +130,7 @@ void gy_endpoint_closed(struct gy_endpoint *endpoint)
 
 bool gy_endpoints_stop(struct gy_house *house)
 {
-	struct gy_endpoints *endpoints = (struct gy_endpoints *)house->channels;
+	struct gy_endpoints *endpoints = (struct gy_endpoints *)house->annex->channels;
 
 	for (struct gy_list *item = endpoints->open.next; item != &endpoints->open;
 	     item = item->next) {
@@ -144,10 +151,10 @@ bool gy_endpoints_stop(struct gy_house *house)
 
 void gy_endpoints_fini(struct gy_house *house)
 {
-	struct gy_endpoints *endpoints = (struct gy_endpoints *)house->channels;
+	struct gy_endpoints *endpoints = (struct gy_endpoints *)house->annex->channels;
 
 	gy_assert(endpoints->count == 0 && !endpoints->later_queued);
 	gy_list_remove(&endpoints->item);
-	gy_sizes_put(&house->home->parts, endpoints, gy_sizes_class(sizeof(*endpoints)));
-	house->channels = NULL;
+	gy_sizes_delete(&house->home->parts, endpoints, sizeof(*endpoints));
+	house->annex->channels = NULL;
 }

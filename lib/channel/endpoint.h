@@ -23,9 +23,12 @@ struct gy_endpoint_ops {
 	void (*drain)(struct gy_endpoint *endpoint);
 	/* Ends at once. Any phase; runs no user's code. */
 	void (*abort)(struct gy_endpoint *endpoint, int reason);
+	/* Stops taking in anything new, for lack of memory, or goes on. Any phase; runs no user's
+	 * code. */
+	void (*set_busy)(struct gy_endpoint *endpoint, bool busy);
 };
 
-/* The endpoints of one house: house->channels. */
+/* The endpoints of one house, which hang at its annex. */
 struct gy_endpoints {
 	struct gy_fifo ready;
 	struct gy_channels *channels;

@@ -5,6 +5,11 @@
  * does come is the receive cancelled. So a pause in which the peer is silent costs nothing, and
  * otherwise what had been received meanwhile stands in the input, in order.
  *
+ * Where memory is short that would take more of it for each channel; so there the receive is
+ * cancelled at once, and what has come by then is delivered.
+ *
+ * What comes to a channel that is ending is thrown away at once; see linger.c.
+ *
  * A receive that finds no buffer ends. Its channel parks, and for each buffer that comes back the
  * first in the queue tries again.
  */
@@ -22,13 +27,21 @@ static inline bool is_crowded(const struct gyre_channel *channel)
 
 /* ---- completions, phase 1 ---- */
 
+/* Whether there is a use for input, be it only to throw it away. */
+static bool is_wanted(const struct gyre_channel *channel)
+{
+	uint32_t flags = channel->flags;
+
+	return (flags & ((flags & GY_CHANNEL_DISCARDING) != 0 ? GY_CHANNEL_NO_DISCARD
+							      : GY_CHANNEL_NO_RECEIVE)) == 0;
+}
+
 static void park(struct gyre_channel *channel)
 {
 	struct gy_channels *channels = channel->channels;
 
 	gy_count(&channels->counters.buffer_stalls, 1);
-	if (channels->lent < channels->ring_pages_count ||
-	    (channel->flags & GY_CHANNEL_NO_RECEIVE) != 0) {
+	if (channels->lent < channels->ring_pages_count || !is_wanted(channel)) {
 		return; /* there are some again, or it does not want any */
 	}
 	channel->flags |= GY_CHANNEL_PARKED;
@@ -54,7 +67,7 @@ static GY_COLD void received_nothing(struct gyre_channel *channel, int32_t resul
 {
 	switch (result) {
 	case 0:
-		channel->flags |= GY_CHANNEL_INPUT_ENDED;
+		channel->flags |= GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_PEER_ENDED;
 		break;
 	case -ENOBUFS:
 		park(channel);
@@ -79,16 +92,19 @@ static inline void received_bytes(struct gyre_channel *channel, uint16_t number,
 {
 	struct gy_channels *channels = channel->channels;
 	struct gy_page *page = &channels->ring_pages[number];
+	bool kept = result > 0 && (channel->flags & GY_CHANNEL_DISCARDING) == 0;
 	struct gyre_buffer *buffer;
 
 	page->references = 1;
 	page->used = result > 0 ? (uint32_t)result : 0;
 	channels->lent++;
-	buffer = result > 0 ? gy_buffer_of_page(channels, page, (uint32_t)result) : NULL;
+	buffer = kept ? gy_buffer_of_page(channels, page, (uint32_t)result) : NULL;
 	if (gy_unlikely(buffer == NULL)) {
 		gy_page_unref(channels, page);
-		if (result > 0) {
+		if (kept) {
 			gy_channel_fail(channel, -ENOMEM);
+		} else if (result > 0) {
+			channel->flags |= GY_CHANNEL_NOISY;
 		}
 		return;
 	}
@@ -179,14 +195,17 @@ int gy_input_settle(struct gyre_channel *channel)
 {
 	struct gy_channels *channels = channel->channels;
 
-	if (channel->input.first != NULL) {
-		if ((channel->flags & GY_CHANNEL_NO_DELIVERY) != 0) {
-			return cancel(channel);
-		}
+	if (channel->input.first != NULL && (channel->flags & GY_CHANNEL_NO_DELIVERY) == 0) {
 		gy_endpoint_ready(&channel->endpoint); /* a handler let it go on meanwhile */
 		return 0;
 	}
-	if (channel->receive.armed || (channel->flags & GY_CHANNEL_NO_RECEIVE) != 0) {
+	if (channel->input.first != NULL && (channel->flags & GY_CHANNEL_DISCARDING) == 0) {
+		return cancel(channel);
+	}
+	if ((channel->flags & GY_CHANNEL_STARVED) != 0 && !is_wanted(channel)) {
+		return cancel(channel);
+	}
+	if (channel->receive.armed || !is_wanted(channel)) {
 		return 0;
 	}
 	return gy_ring_receive(channels->ring, &channel->receive, channel->endpoint.fd);

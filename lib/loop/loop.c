@@ -8,11 +8,13 @@
 #include "loop/loop.h"
 
 #include "loop/park.h"
+#include "loop/steal.h"
 
 enum {
 	PHASE2_ROUNDS_MAX = 64, /* rounds of work that phase 2 makes for itself */
 	INBOX_TAKE_MAX = 8192,	/* nodes a round, so that a flood cannot hold phase 2 */
 	CLOCK_EVERY_JOBS = 16,
+	LONG_JOB_NS = 2000, /* from here on timing each costs less than one in a hundred */
 };
 
 static void run_later(struct gy_loop *loop)
@@ -29,12 +31,59 @@ static void run_later(struct gy_loop *loop)
 	}
 }
 
-static inline void run_job(struct gy_loop *loop, struct gy_job *job)
+typedef void (*run_fn)(struct gy_loop *loop, struct gy_job *job);
+
+static __attribute__((noinline)) void run_timed(struct gy_loop *loop, struct gy_job *job,
+						run_fn run)
 {
-	loop->ops->run(loop, job);
+	uint64_t nowhere = 0;
+	uint64_t *busy = loop->ops->busy == NULL ? &nowhere : loop->ops->busy(loop, job);
+
+	gy_meter_begin(&loop->meter, &loop->clock);
+	run(loop, job);
+	if (!gy_fifo_empty(&loop->later)) {
+		run_later(loop);
+	}
+	gy_meter_end(&loop->meter, &loop->clock, busy);
+}
+
+static inline void run_untimed(struct gy_loop *loop, struct gy_job *job, run_fn run)
+{
+	run(loop, job);
 	if (gy_unlikely(!gy_fifo_empty(&loop->later))) {
 		run_later(loop);
 	}
+}
+
+/*
+ * Runs up to @most jobs of a queue. How many: fewer when the queue is empty. Those that are not
+ * timed run in a loop that knows nothing of it.
+ */
+static inline uint32_t run_jobs(struct gy_loop *loop, struct gy_queue *queue, uint32_t most)
+{
+	uint32_t ran = 0;
+	struct gy_job *job = NULL;
+
+	do {
+		uint32_t untimed = gy_meter_untimed(&loop->meter, most - ran);
+		uint32_t left = untimed;
+
+		while (left > 0 && (job = gy_queue_pop(queue)) != NULL) {
+			run_untimed(loop, job, loop->ops->run);
+			left--;
+		}
+		ran += untimed - left;
+		gy_meter_skip(&loop->meter, untimed - left);
+		if (left > 0 || ran == most) {
+			break;
+		}
+		job = gy_queue_pop(queue);
+		if (job != NULL) {
+			run_timed(loop, job, loop->ops->run);
+			ran++;
+		}
+	} while (job != NULL && ran < most);
+	return ran;
 }
 
 /* ---- phase 1 ---- */
@@ -43,7 +92,7 @@ static bool can_run(const struct gy_loop *loop)
 {
 	return !gy_queue_empty(&loop->state) || !gy_queue_empty(&loop->channels) ||
 	       !gy_fifo_empty(&loop->mounting) || !gy_fifo_empty(&loop->later) ||
-	       !gy_inbox_empty(&loop->inbox) || loop->stopping;
+	       !gy_inbox_empty(&loop->inbox) || loop->stopping || gy_steal_is_possible(loop);
 }
 
 /* Returns how many completions came. */
@@ -68,9 +117,7 @@ static bool drain_channels(struct gy_loop *loop)
 	/* Jobs that become ready meanwhile belong to the next round. */
 	uint32_t count = loop->channels.count;
 
-	for (uint32_t i = 0; i < count; i++) {
-		run_job(loop, gy_queue_pop(&loop->channels));
-	}
+	(void)run_jobs(loop, &loop->channels, count);
 	gy_count(&loop->counters.jobs_run, count);
 	return count > 0;
 }
@@ -84,10 +131,15 @@ static bool drain_mounting(struct gy_loop *loop)
 		return false;
 	}
 	loop->mounting.first = NULL;
+	loop->mounting_count = 0;
 	while ((link = gy_fifo_pop(&mounting)) != NULL) {
-		loop->ops->mount(loop, (struct gy_job *)link);
-		if (gy_unlikely(!gy_fifo_empty(&loop->later))) {
-			run_later(loop);
+		struct gy_job *job = (struct gy_job *)link;
+
+		if (gy_meter_untimed(&loop->meter, 1) == 0) {
+			run_timed(loop, job, loop->ops->mount);
+		} else {
+			gy_meter_skip(&loop->meter, 1);
+			run_untimed(loop, job, loop->ops->mount);
 		}
 	}
 	return true;
@@ -137,9 +189,11 @@ static bool phase_channels(struct gy_loop *loop)
 {
 	bool executed = false;
 
+	gy_meter_time_exactly(&loop->meter, GY_METER_EXACT, 0);
 	for (uint32_t round = 0; round < PHASE2_ROUNDS_MAX; round++) {
 		bool worked = drain_inbox(loop);
 
+		loop->meter.last_ticks = 0; /* what is between jobs is not theirs */
 		worked = drain_channels(loop) || worked;
 		worked = drain_mounting(loop) || worked;
 		worked = gy_wheel_fire(&loop->wheel) > 0 || worked;
@@ -170,24 +224,41 @@ static uint64_t state_deadline(const struct gy_loop *loop, uint64_t io_ns, bool 
 	return gy_time_add(loop->now_ns, io_ns * (100 - ratio) / ratio);
 }
 
+/* At a reading of the clock; @before_ns is the one before. */
+static inline void after_some_jobs(struct gy_loop *loop, uint64_t before_ns)
+{
+	if (loop->now_ns - before_ns > CLOCK_EVERY_JOBS * LONG_JOB_NS) {
+		gy_meter_time_exactly(&loop->meter, CLOCK_EVERY_JOBS, 0);
+	}
+	if (gy_ring_has_prepared(loop->ring)) {
+		(void)gy_ring_submit(loop->ring);
+	}
+}
+
 static void phase_state(struct gy_loop *loop, uint64_t deadline_ns)
 {
 	uint32_t run = 0;
 	/* Without a deadline, those that are ready now: more come, and would keep I/O out for ever.
 	 */
 	uint32_t run_max = deadline_ns == UINT64_MAX ? loop->state.count : UINT32_MAX;
-	struct gy_job *job;
 
-	while (run < run_max && (job = gy_queue_pop(&loop->state)) != NULL) {
-		run_job(loop, job);
-		if (++run % CLOCK_EVERY_JOBS == 0) {
-			loop->now_ns = gy_clock_ns(&loop->clock);
-			if (gy_ring_has_prepared(loop->ring)) {
-				(void)gy_ring_submit(loop->ring);
-			}
-			if (loop->now_ns >= deadline_ns) {
-				break;
-			}
+	gy_meter_time_exactly(&loop->meter, GY_METER_EXACT, loop->meter.ticks);
+	gy_loop_publish(loop);
+	while (run < run_max) {
+		uint64_t before_ns = loop->now_ns;
+		uint32_t left = run_max - run;
+		uint32_t most = left < CLOCK_EVERY_JOBS ? left : CLOCK_EVERY_JOBS;
+		uint32_t ran = run_jobs(loop, &loop->state, most);
+
+		run += ran;
+		if (ran < CLOCK_EVERY_JOBS) {
+			break;
+		}
+		loop->now_ns = gy_clock_ns(&loop->clock);
+		after_some_jobs(loop, before_ns);
+		gy_loop_publish(loop);
+		if (loop->now_ns >= deadline_ns) {
+			break;
 		}
 	}
 	gy_count(&loop->counters.jobs_run, run);
@@ -195,6 +266,19 @@ static void phase_state(struct gy_loop *loop, uint64_t deadline_ns)
 }
 
 /* ---- the turn ---- */
+
+/* The idle step: after a turn without work, others may be robbed. */
+static void count_idle(struct gy_loop *loop, bool worked)
+{
+	if (!worked) {
+		gy_store_relaxed(&loop->idle_count, loop->idle_count + 1);
+		worked = gy_loop_steal(loop);
+		loop->pools_used = loop->pools_used || worked;
+	}
+	if (worked && loop->idle_count > 0) {
+		gy_store_relaxed(&loop->idle_count, 0);
+	}
+}
 
 void gy_loop_turn(struct gy_loop *loop)
 {
@@ -209,17 +293,28 @@ void gy_loop_turn(struct gy_loop *loop)
 	if (loop->now_ns != working_ns) {
 		working_ns = loop->now_ns; /* it has parked: only what follows is work */
 	}
+	gy_meter_charge(&loop->meter, &loop->clock, GY_PHASE_IO);
+	/* Queues change too often to be shown as they are. */
+	gy_store_relaxed(&loop->meter.ready_channels, loop->channels.count);
+	gy_store_relaxed(&loop->meter.mounting, loop->mounting_count);
 	loop->executed = phase_channels(loop);
+	gy_store_relaxed(&loop->meter.ready_state, loop->state.count);
+	gy_store_relaxed(&loop->meter.timers, loop->wheel.count);
+	gy_meter_charge(&loop->meter, &loop->clock, GY_PHASE_CHANNELS);
+	if (gy_unlikely(gy_theft_count(&loop->theft) > 0)) {
+		gy_loop_unpublish(loop);
+	}
 	if (!gy_queue_empty(&loop->state)) {
 		if (gy_ring_has_prepared(loop->ring)) {
 			(void)gy_ring_submit(loop->ring);
 		}
 		loop->now_ns = gy_clock_ns(&loop->clock);
 		phase_state(loop, state_deadline(loop, loop->now_ns - working_ns, completions > 0));
+		gy_meter_charge(&loop->meter, &loop->clock, GY_PHASE_STATE);
 		loop->executed = true;
 	}
 	loop->pools_used = loop->pools_used || loop->executed;
-	loop->idle_count = loop->executed || completions > 0 ? 0 : loop->idle_count + 1;
+	count_idle(loop, loop->executed || completions > 0);
 	gy_count(&loop->counters.turns, 1);
 	if (loop->counters.parks == parks) {
 		gy_loop_quiescent(); /* one that blocked has told so by going offline */

@@ -18,8 +18,11 @@
 #include "base/clock.h"
 #include "base/inbox.h"
 #include "base/log.h"
+#include "base/poison.h"
 #include "base/sizes.h"
+#include "loop/meter.h"
 #include "loop/queue.h"
+#include "loop/theft.h"
 #include "loop/wheel.h"
 #include "ring/ring.h"
 
@@ -34,6 +37,31 @@ struct gy_loop_ops {
 	/* gy_pool_trim() for each pool of the floors above; whether any is to be looked at again.
 	 */
 	bool (*trim)(struct gy_loop *loop, uint32_t keep);
+	/* Releases what a node holds that is GY_NODE_HOLDS, and clears that bit; any phase. */
+	void (*release)(struct gy_loop *loop, struct gy_node *node);
+	/* Puts a state job into its queue. */
+	void (*ready)(struct gy_loop *loop, struct gy_job *job);
+	/* Makes a ready job one that another loop may run; false if it may not. NULL: none may. */
+	bool (*seal)(struct gy_loop *loop, struct gy_job *job);
+	/* Makes it an ordinary ready job again. */
+	void (*unseal)(struct gy_loop *loop, struct gy_job *job);
+	/* Runs a job of another loop, and sends it home. */
+	void (*run_stolen)(struct gy_loop *loop, struct gy_job *job);
+	/* gy_pool_show() for each pool of the floors above; NULL for nothing. */
+	void (*show)(struct gy_loop *loop);
+	/* Where the ticks that a job takes are counted: what outlives the job. NULL for nowhere. */
+	uint64_t *(*busy)(struct gy_loop *loop, struct gy_job *job);
+};
+
+/*
+ * Whoever watches loops from another thread, and sleeps while all of them are parked. A loop that
+ * leaves its park sets its flag to awake and then looks at @asleep; the watcher sets @asleep and
+ * then looks at the flags. All four are sequentially consistent, so that either the loop sees that
+ * it has somebody to wake, or the watcher sees that it may not sleep.
+ */
+struct gy_loop_watch {
+	uint32_t asleep;			   /* atomic */
+	void (*wake)(struct gy_loop_watch *watch); /* on the loop's thread; clears @asleep */
 };
 
 /* A function to be run on a loop, in phase 2, posted from any thread. */
@@ -56,6 +84,8 @@ struct gy_loop_options {
 	int cpu; /* to be pinned to; -1 for none */
 	uint32_t io_ratio;
 	uint32_t starvation_limit;
+	uint32_t steal_floor;
+	uint32_t steal_aggression;
 	uint64_t min_budget_ns;
 	uint64_t timer_tick_ns;
 	int64_t spin_ns; /* GY_SPIN_AUTO, GY_SPIN_NEVER, or a time */
@@ -73,7 +103,8 @@ enum { GY_SPIN_AUTO = -1, GY_SPIN_NEVER = -2 };
 
 /* All loops of a system, as a loop sees them: published whole, protected by RCU. */
 struct gy_loops {
-	uint32_t count;
+	uint64_t published GY_ALIGNED_LINE; /* jobs that may be stolen; atomic, seldom changes */
+	uint32_t count GY_ALIGNED_LINE;
 	struct gy_loop *loop[];
 };
 
@@ -86,6 +117,8 @@ struct gy_loop_counters {
 	uint64_t chains_sent;	 /* exchanges that took */
 	uint64_t nodes_received; /* from the inbox */
 	uint64_t jobs_run;
+	uint64_t jobs_published;
+	uint64_t jobs_stolen; /* from others */
 };
 
 /* The nodes on their way to one peer. */
@@ -101,6 +134,7 @@ struct gy_loop {
 	uint32_t parked GY_ALIGNED_LINE;
 	struct gy_ring *ring;
 	uint16_t index;
+	struct gy_loop_watch *watch; /* NULL for none; fixed while the loop turns */
 
 	/* The loop's own. */
 	const struct gy_loop_ops *ops GY_ALIGNED_LINE;
@@ -109,17 +143,24 @@ struct gy_loop {
 	struct gy_queue state;
 	struct gy_fifo mounting;
 	struct gy_fifo later;
-	const struct gy_loops *peers;
+	struct gy_loops *peers;
 	struct gy_outbox *outboxes; /* one a peer */
 	uint16_t *flush_list;	    /* peers whose outbox waits to be flushed */
 	uint32_t flush_count;
-	uint32_t idle_count; /* turns in a row that executed nothing */
-	bool executed;	     /* this turn ran something */
+	uint32_t idle_count;   /* turns in a row that executed nothing; read from any thread */
+	uint32_t steal_cursor; /* the peer to be looked at next */
+	uint32_t steal_pause;  /* times not to publish, since nothing could be */
+	uint64_t steal_random;
+	struct gy_theft theft;
+	bool executed; /* this turn ran something */
 	bool stopping;
 	uint64_t wait_average_ns; /* of recent waits, for spinning */
 	uint64_t pools_looked_ns;
+	uint64_t pools_shown_ns;
 	struct gy_timer pool_timer;
 	bool pools_used; /* something was executed since they were looked at */
+	uint32_t mounting_count;
+	struct gy_meter meter;
 	struct gy_sizes nodes;
 	struct gy_loop_counters counters;
 	struct gy_wheel wheel;
@@ -132,7 +173,7 @@ int gy_loop_init(struct gy_loop *loop, const struct gy_loop_options *options);
 /* Takes a half made one too. Whether nodes were lost is logged as an error. */
 void gy_loop_fini(struct gy_loop *loop);
 /* Tells the loop its peers, itself among them. Setup. */
-int gy_loop_join(struct gy_loop *loop, const struct gy_loops *peers);
+int gy_loop_join(struct gy_loop *loop, struct gy_loops *peers);
 
 /* ---- turning ---- */
 
@@ -157,6 +198,7 @@ static inline void gy_loop_ready_channels(struct gy_loop *loop, struct gy_job *j
 static inline void gy_loop_mount(struct gy_loop *loop, struct gy_job *job)
 {
 	gy_fifo_push(&loop->mounting, &job->link);
+	loop->mounting_count++;
 }
 
 static inline void gy_loop_later(struct gy_loop *loop, struct gy_later *later)
@@ -166,32 +208,50 @@ static inline void gy_loop_later(struct gy_loop *loop, struct gy_later *later)
 
 /* ---- nodes ---- */
 
-/* A node from the heap, for threads without a loop; NULL when there is no memory. */
+/* A node from the heap, for threads without a loop; NULL when there is no memory, or it is too
+ * large. */
 struct gy_node *gy_node_get_from_heap(size_t bytes);
+
+/* Makes what comes from the pool a node; its head and the first @bytes may be used. */
+static inline struct gy_node *gy_loop_node_init(const struct gy_loop *loop, void *memory,
+						size_t bytes, uint8_t size_class)
+{
+	struct gy_node *node = (struct gy_node *)memory;
+
+	/* A small one is used whole: what fails an ask stands where the question was. */
+	gy_unpoison(node, size_class == 0 ? gy_sizes_bytes(0) : bytes);
+	node->owner = loop->index;
+	node->size_class = size_class;
+	return node;
+}
 
 /* At least @bytes, its header included, from the loop's pool; NULL when there is no memory. */
 static inline struct gy_node *gy_loop_node_get(struct gy_loop *loop, size_t bytes)
 {
 	uint8_t size_class = gy_sizes_class(bytes);
-	struct gy_node *node;
+	void *memory;
 
 	if (gy_unlikely(size_class == GY_SIZES_HEAP)) {
 		return gy_node_get_from_heap(bytes);
 	}
-	node = (struct gy_node *)gy_pool_get(&loop->nodes.pools[size_class]);
-	if (gy_likely(node != NULL)) {
-		node->owner = loop->index;
-		node->size_class = size_class;
-	}
-	return node;
+	memory = gy_pool_get(&loop->nodes.pools[size_class]);
+	return gy_unlikely(memory == NULL) ? NULL
+					   : gy_loop_node_init(loop, memory, bytes, size_class);
 }
 
-/* Sends a node home that was got on any loop. */
+/* What is free, or on its way home, shows nothing of what it was: only its head is needed. */
+static inline void gy_node_poison(struct gy_node *node)
+{
+	gy_poison(node + 1, gy_sizes_bytes(node->size_class) - sizeof(*node));
+}
+
+/* Sends a node home that was got on any loop, or holds something, or is from the heap. */
 void gy_loop_return(struct gy_loop *loop, struct gy_node *node);
 
 static inline void gy_loop_node_put(struct gy_loop *loop, struct gy_node *node)
 {
 	if (gy_likely(node->owner == loop->index)) {
+		gy_node_poison(node);
 		gy_pool_put(&loop->nodes.pools[node->size_class], node);
 	} else {
 		gy_loop_return(loop, node);
@@ -202,6 +262,8 @@ static inline void gy_loop_node_put(struct gy_loop *loop, struct gy_node *node)
 void gy_loop_send(struct gy_loop *loop, uint16_t peer, struct gy_node *node);
 /* Hands over what waits in the outboxes and wakes parked receivers. */
 void gy_loop_flush(struct gy_loop *loop);
+/* Wakes a peer if it is parked; goes out with the next submit. Whether it was. */
+bool gy_loop_wake_peer(struct gy_loop *loop, uint16_t peer);
 /* Delivers all that the inbox holds now, outside of a turn; for the stages of a stop. */
 void gy_loop_drain_inbox(struct gy_loop *loop);
 /* Any thread but that of a loop in the middle of a turn may lose order against gy_loop_send(). */

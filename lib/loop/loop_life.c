@@ -27,6 +27,7 @@ int gy_loop_init(struct gy_loop *loop, const struct gy_loop_options *options)
 		.state.starvation_limit = options->starvation_limit,
 	};
 	gy_inbox_init(&loop->inbox);
+	gy_meter_init(&loop->meter, &loop->clock, options->index);
 	gy_sizes_init(&loop->nodes, "mail");
 	loop->now_ns = gy_clock_ns(&loop->clock);
 	loop->pools_looked_ns = loop->now_ns;
@@ -35,7 +36,7 @@ int gy_loop_init(struct gy_loop *loop, const struct gy_loop_options *options)
 	return gy_ring_create(&options->ring, &loop->ring);
 }
 
-int gy_loop_join(struct gy_loop *loop, const struct gy_loops *peers)
+int gy_loop_join(struct gy_loop *loop, struct gy_loops *peers)
 {
 	loop->outboxes = (struct gy_outbox *)gy_memory_get(peers->count * sizeof(*loop->outboxes));
 	loop->flush_list = (uint16_t *)gy_memory_get(peers->count * sizeof(*loop->flush_list));
@@ -43,12 +44,14 @@ int gy_loop_join(struct gy_loop *loop, const struct gy_loops *peers)
 		return -ENOMEM;
 	}
 	loop->peers = peers;
+	loop->steal_random = loop->now_ns + loop->index;
+	loop->steal_cursor = (uint32_t)loop->index + 1;
 	return 0;
 }
 
 void gy_loop_fini(struct gy_loop *loop)
 {
-	uint32_t lost = gy_sizes_fini(&loop->nodes);
+	int32_t lost = gy_sizes_fini(&loop->nodes);
 
 	if (lost > 0) {
 		gy_log(loop->options.log, GYRE_LOG_ERROR, "loop %u: %u nodes were never returned",
@@ -90,11 +93,12 @@ int gy_loop_enter(struct gy_loop *loop)
 		return r;
 	}
 	urcu_qsbr_register_thread();
+	gy_store_relaxed(&loop->meter.ticks, gy_ticks(&loop->clock));
 	return 0;
 }
 
 void gy_loop_leave(struct gy_loop *loop)
 {
-	(void)loop;
+	gy_loop_show_pools(loop);
 	urcu_qsbr_unregister_thread();
 }

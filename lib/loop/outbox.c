@@ -22,12 +22,24 @@ static bool take_flag(struct gy_loop *target, uint32_t parked, uint32_t next)
 							     __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
+bool gy_loop_wake_peer(struct gy_loop *loop, uint16_t peer)
+{
+	struct gy_loop *target = loop->peers->loop[peer];
+	uint32_t parked = gy_load_full(&target->parked);
+
+	if (parked == GY_AWAKE || !take_flag(target, parked, GY_PARKED_WAKER + loop->index)) {
+		return false;
+	}
+	gy_count(&loop->counters.wakes_sent, 1);
+	gy_ring_wake_from(loop->ring, target->ring);
+	return true;
+}
+
 static void flush_one(struct gy_loop *loop, uint16_t peer)
 {
 	struct gy_outbox *outbox = &loop->outboxes[peer];
 	struct gy_loop *target = loop->peers->loop[peer];
 	bool mail = outbox->mail;
-	uint32_t parked;
 
 	if (outbox->chain.count == 0) {
 		return;
@@ -37,10 +49,8 @@ static void flush_one(struct gy_loop *loop, uint16_t peer)
 	gy_inbox_push(&target->inbox, outbox->chain.first, outbox->chain.last);
 	gy_chain_clear(&outbox->chain);
 	outbox->mail = false;
-	parked = mail ? gy_load_full(&target->parked) : 0;
-	if (parked != 0 && take_flag(target, parked, GY_PARKED_WAKER + loop->index)) {
-		gy_count(&loop->counters.wakes_sent, 1);
-		gy_ring_wake_from(loop->ring, target->ring);
+	if (mail) {
+		(void)gy_loop_wake_peer(loop, peer);
 	}
 }
 
@@ -67,16 +77,24 @@ void gy_loop_send(struct gy_loop *loop, uint16_t peer, struct gy_node *node)
 	}
 }
 
-void gy_loop_return(struct gy_loop *loop, struct gy_node *node)
+static void return_special(struct gy_loop *loop, struct gy_node *node)
 {
-	if (node->owner == loop->index) {
-		gy_pool_put(&loop->nodes.pools[node->size_class], node);
-		return;
-	}
-	if (node->owner == GY_NODE_FROM_HEAP) {
+	if ((node->owner & GY_NODE_HOLDS) == 0) {
 		gy_memory_put(node);
 		return;
 	}
+	loop->ops->release(loop, node);
+	gy_assert((node->owner & GY_NODE_HOLDS) == 0);
+	gy_loop_node_put(loop, node);
+}
+
+void gy_loop_return(struct gy_loop *loop, struct gy_node *node)
+{
+	if (gy_unlikely(node->owner >= GY_NODE_FROM_HEAP)) {
+		return_special(loop, node);
+		return;
+	}
+	gy_node_poison(node);
 	node->kind = GY_NODE_RETURNED;
 	if (append(loop, node->owner, node)->chain.count >= CHAIN_MAX) {
 		flush_one(loop, node->owner);
@@ -96,8 +114,11 @@ void gy_loop_flush(struct gy_loop *loop)
 
 struct gy_node *gy_node_get_from_heap(size_t bytes)
 {
-	struct gy_node *node = (struct gy_node *)gy_memory_get_raw(bytes);
+	struct gy_node *node = NULL;
 
+	if (bytes <= GY_NODE_BYTES_MAX) {
+		node = (struct gy_node *)gy_memory_get_raw(bytes);
+	}
 	if (node != NULL) {
 		node->owner = GY_NODE_FROM_HEAP;
 		node->size_class = GY_SIZES_HEAP;

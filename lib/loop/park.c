@@ -10,12 +10,15 @@
 
 #include <urcu/urcu-qsbr.h>
 
+#include "loop/steal.h"
+
 enum { WAITS_AVERAGED = 8, POOL_KEEP = 10 };
 
 static const uint64_t spin_auto_ns = 50000;
 static const uint64_t waking_ns =
 	50000; /* what being woken adds to a wait that was slept through */
 static const uint64_t wait_counted_max_ns = 400000;
+static const uint64_t pools_shown_every_ns = 1000000;
 static const uint64_t pools_idle_ns = UINT64_C(30000000000);
 
 void gy_loop_quiescent(void)
@@ -25,7 +28,8 @@ void gy_loop_quiescent(void)
 
 static bool awake(const struct gy_loop *loop)
 {
-	return !gy_inbox_empty(&loop->inbox) || gy_ring_ready(loop->ring);
+	return !gy_inbox_empty(&loop->inbox) || gy_ring_ready(loop->ring) ||
+	       gy_steal_is_possible(loop);
 }
 
 static uint64_t spin_time_ns(const struct gy_loop *loop)
@@ -46,6 +50,7 @@ static bool spin(struct gy_loop *loop, uint64_t until_ns)
 	}
 	/* One call that also brings what is there already: the sends it submits often do. */
 	(void)gy_ring_submit_and_wait(loop->ring, 0);
+	gy_meter_charge(&loop->meter, &loop->clock, GY_PHASE_IO);
 	end_ns = end_ns < until_ns ? end_ns : until_ns;
 	do {
 		for (uint32_t i = 0; i < 16; i++) {
@@ -60,21 +65,36 @@ static bool spin(struct gy_loop *loop, uint64_t until_ns)
 	return false;
 }
 
+static void leave_park(struct gy_loop *loop)
+{
+	struct gy_loop_watch *watch = loop->watch;
+
+	if (watch == NULL) {
+		gy_store_relaxed(&loop->parked, GY_AWAKE);
+		return;
+	}
+	gy_store_full(&loop->parked, GY_AWAKE);
+	if (gy_unlikely(gy_load_full(&watch->asleep) != 0)) {
+		watch->wake(watch);
+	}
+}
+
 static void block(struct gy_loop *loop, uint64_t until_ns)
 {
 	uint64_t timeout_ns = until_ns == UINT64_MAX ? UINT64_MAX : until_ns - loop->now_ns;
 
 	gy_store_full(&loop->parked, GY_PARKED);
-	if (!gy_inbox_empty(&loop->inbox)) {
-		gy_store_relaxed(&loop->parked, GY_AWAKE);
+	if (!gy_inbox_empty(&loop->inbox) || gy_steal_is_possible(loop)) {
+		leave_park(loop);
 		(void)gy_ring_submit_and_wait(loop->ring, 0);
 		return;
 	}
+	gy_loop_show_pools(loop);
 	gy_count(&loop->counters.parks, 1);
 	urcu_qsbr_thread_offline();
 	(void)gy_ring_submit_and_wait(loop->ring, timeout_ns);
 	urcu_qsbr_thread_online();
-	gy_store_relaxed(&loop->parked, GY_AWAKE);
+	leave_park(loop);
 }
 
 /* One long wait counts for no more than a few short ones can make up for. */
@@ -89,11 +109,16 @@ void gy_loop_park(struct gy_loop *loop, uint64_t until_ns)
 {
 	uint64_t from_ns = loop->now_ns;
 	uint64_t saved_ns = 0;
+	bool found = spin(loop, until_ns);
 
-	if (spin(loop, until_ns)) {
+	if (found || loop->now_ns != from_ns) {
+		gy_meter_charge(&loop->meter, &loop->clock, GY_PHASE_POLLED);
+	}
+	if (found) {
 		(void)gy_ring_submit_and_wait(loop->ring, 0);
 	} else if (loop->now_ns < until_ns) {
 		block(loop, until_ns);
+		gy_meter_charge(&loop->meter, &loop->clock, GY_PHASE_PARKED);
 		saved_ns = waking_ns;
 	}
 	loop->now_ns = gy_clock_ns(&loop->clock);
@@ -102,10 +127,22 @@ void gy_loop_park(struct gy_loop *loop, uint64_t until_ns)
 	gy_wheel_advance(&loop->wheel, loop->now_ns);
 }
 
+void gy_loop_show_pools(struct gy_loop *loop)
+{
+	loop->pools_shown_ns = loop->now_ns;
+	gy_sizes_show(&loop->nodes);
+	if (loop->ops->show != NULL) {
+		loop->ops->show(loop);
+	}
+}
+
 void gy_loop_look_at_pools(struct gy_loop *loop)
 {
 	bool again;
 
+	if (loop->now_ns - loop->pools_shown_ns >= pools_shown_every_ns) {
+		gy_loop_show_pools(loop);
+	}
 	if (loop->now_ns - loop->pools_looked_ns < pools_idle_ns) {
 		if (gy_unlikely(loop->pools_used && !gy_timer_is_started(&loop->pool_timer))) {
 			gy_timer_start(&loop->wheel, &loop->pool_timer, pools_idle_ns);

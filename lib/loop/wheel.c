@@ -170,3 +170,32 @@ uint64_t gy_wheel_next_ns(const struct gy_wheel *wheel)
 	}
 	return gy_time_add(wheel->start_ns, tick * wheel->tick_ns);
 }
+
+void gy_timer_pack(struct gy_wheel *wheel, struct gy_timer *timer, uint64_t now_ns)
+{
+	uint64_t deadline_ns;
+
+	if (!gy_timer_is_started(timer)) {
+		return;
+	}
+	if (timer->place == GY_TIMER_FRESH) {
+		deadline_ns = gy_time_add(now_ns, timer->delay_ns);
+	} else if (timer->deadline_tick > (UINT64_MAX - wheel->start_ns) / wheel->tick_ns) {
+		deadline_ns = UINT64_MAX;
+	} else {
+		deadline_ns = wheel->start_ns + timer->deadline_tick * wheel->tick_ns;
+	}
+	gy_timer_stop(wheel, timer);
+	timer->delay_ns = deadline_ns;
+	timer->place = GY_TIMER_PACKED;
+}
+
+void gy_timer_unpack(struct gy_wheel *wheel, struct gy_timer *timer)
+{
+	uint64_t deadline_ns = timer->delay_ns;
+
+	if (timer->place == GY_TIMER_PACKED) {
+		timer->place = GY_TIMER_STOPPED;
+		gy_timer_start_at(wheel, timer, deadline_ns);
+	}
+}

@@ -31,7 +31,12 @@ struct gy_timer {
 	uint16_t place; /* slot number over all levels, or one of the below */
 };
 
-enum { GY_TIMER_STOPPED = 0xffff, GY_TIMER_FRESH = 0xfffe, GY_TIMER_DUE = 0xfffd };
+enum {
+	GY_TIMER_STOPPED = 0xffff,
+	GY_TIMER_FRESH = 0xfffe,
+	GY_TIMER_DUE = 0xfffd,
+	GY_TIMER_PACKED = 0xfffc, /* between two wheels; delay_ns is the deadline */
+};
 
 struct gy_wheel {
 	uint64_t tick;	     /* all timers up to this one have been made due */
@@ -91,6 +96,10 @@ static inline void gy_timer_stop(struct gy_wheel *wheel, struct gy_timer *timer)
 		}
 	}
 }
+
+/* Takes a timer off its wheel, to go on on another one. One that is stopped stays so. */
+void gy_timer_pack(struct gy_wheel *wheel, struct gy_timer *timer, uint64_t now_ns);
+void gy_timer_unpack(struct gy_wheel *wheel, struct gy_timer *timer);
 
 /* Gives fresh timers their places and makes due all whose time has come; cheap when none has. */
 void gy_wheel_advance(struct gy_wheel *wheel, uint64_t now_ns);

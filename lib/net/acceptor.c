@@ -3,8 +3,11 @@
  * connection that comes becomes a notice to itself, whose handler asks the worker to take it and
  * waits for the answer; so whatever becomes of the ask, the descriptor has an owner.
  *
+ * The acceptor of the first loop is the one that users know: when it stops it stops the others.
+ *
  * When the kernel has no descriptor or no memory for a connection it stays in the backlog. The
- * acceptor pauses, 10 ms at first and twice as long each time up to a second, and tries again.
+ * acceptor pauses, 10 ms at first and twice as long each time up to a second, and tries again. When
+ * the system is short of memory it ends its accept and starts another when that is over.
  */
 #include <errno.h>
 #include <string.h>
@@ -27,11 +30,12 @@ struct acceptor {
 	struct gy_channels *channels;
 	struct gy_fifo accepted;
 	struct gy_list untaken; /* what no worker was asked to take yet */
-	struct gyre_address worker;
+	struct gy_seed *seed;
 	uint64_t pause_ns;  /* of the last one; 0 when accepting goes well */
 	uint64_t logged_ns; /* the clock when a pause was last logged */
 	int error;	    /* that ended the last accept, or 0 */
 	bool ending;
+	bool busy; /* accepting pauses: memory is short */
 	bool cancelled;
 };
 
@@ -44,21 +48,24 @@ struct acceptor_frame {
 
 static void free_accepted(struct gy_channels *channels, struct gy_transit *transit)
 {
-	gy_sizes_put(&channels->home->parts, gy_container_of(transit, struct gy_accepted, transit),
-		     gy_sizes_class(sizeof(struct gy_accepted)));
+	gy_sizes_delete(&channels->home->parts,
+			gy_container_of(transit, struct gy_accepted, transit),
+			sizeof(struct gy_accepted));
 }
 
 /* NULL and the descriptor is closed. */
 static struct gy_accepted *begin_accepted(struct gy_channels *channels, int fd)
 {
-	struct gy_accepted *accepted = (struct gy_accepted *)gy_sizes_get(
-		&channels->home->parts, sizeof(*accepted), gy_sizes_class(sizeof(*accepted)));
+	struct gy_accepted *accepted =
+		(struct gy_accepted *)gy_sizes_new(&channels->home->parts, sizeof(*accepted));
 
 	if (accepted == NULL) {
-		gy_channels_close(channels, fd);
+		gy_channels_drop(channels, fd);
 		return NULL;
 	}
-	*accepted = (struct gy_accepted){ .transit = { .discard = free_accepted, .fd = fd } };
+	*accepted = (struct gy_accepted){
+		.transit = { .discard = free_accepted, .fd = fd, .connection = true }
+	};
 	gy_list_init(&accepted->item);
 	gy_transit_begin(channels, &accepted->transit);
 	channels->handovers++;
@@ -84,9 +91,10 @@ static void accept_completed(struct gy_op *op, const struct gy_completion *compl
 	struct gy_channels *channels = acceptor->channels;
 
 	if (gy_likely(completion->result >= 0)) {
-		struct gy_accepted *accepted = begin_accepted(channels, completion->result);
+		struct gy_accepted *accepted;
 
 		gy_count(&channels->counters.accepted, 1);
+		accepted = begin_accepted(channels, completion->result);
 		acceptor->pause_ns = 0;
 		if (accepted != NULL) {
 			gy_fifo_push(&acceptor->accepted, &accepted->link);
@@ -95,6 +103,7 @@ static void accept_completed(struct gy_op *op, const struct gy_completion *compl
 	} else {
 		acceptor->error = completion->result;
 	}
+	acceptor->cancelled = acceptor->cancelled && completion->more;
 	gy_endpoint_ready(&acceptor->endpoint);
 }
 
@@ -135,19 +144,25 @@ static void close_completed(struct gy_op *op, const struct gy_completion *comple
 	gy_endpoint_closed(&gy_container_of(op, struct acceptor, close)->endpoint);
 }
 
+static int cancel(struct acceptor *acceptor)
+{
+	int r = 0;
+
+	if (acceptor->accept.armed && !acceptor->cancelled) {
+		r = gy_ring_cancel(acceptor->channels->ring, &acceptor->accept);
+		acceptor->cancelled = r == 0;
+	}
+	return r;
+}
+
 /* Cancel, wait, close. */
 static int end(struct acceptor *acceptor)
 {
 	struct gy_channels *channels = acceptor->channels;
-	int r = 0;
 
 	gy_timer_stop(&channels->home->loop.wheel, &acceptor->timer);
 	if (acceptor->accept.armed) {
-		if (!acceptor->cancelled) {
-			r = gy_ring_cancel(channels->ring, &acceptor->accept);
-			acceptor->cancelled = r == 0;
-		}
-		return r;
+		return cancel(acceptor);
 	}
 	if (acceptor->close.armed) {
 		return 0;
@@ -162,6 +177,9 @@ static int settle(struct acceptor *acceptor)
 
 	if (acceptor->ending) {
 		return end(acceptor);
+	}
+	if (acceptor->busy) {
+		return cancel(acceptor);
 	}
 	if (acceptor->accept.armed || gy_timer_is_started(&acceptor->timer)) {
 		return 0;
@@ -187,8 +205,8 @@ static void process(struct gy_endpoint *endpoint)
 
 		if (gyre_notify(stack, gyre_self(stack), gyre_new(stack, gy_handover, accepted)) <
 		    0) {
-			gy_channels_close(acceptor->channels,
-					  gy_accepted_end(acceptor->channels, accepted));
+			gy_channels_drop(acceptor->channels,
+					 gy_accepted_end(acceptor->channels, accepted));
 		}
 	}
 	endpoint->ready = false;
@@ -213,10 +231,22 @@ static void abort_acceptor(struct gy_endpoint *endpoint, int reason)
 	drain(endpoint);
 }
 
+static void set_busy(struct gy_endpoint *endpoint, bool busy)
+{
+	struct acceptor *acceptor = gy_container_of(endpoint, struct acceptor, endpoint);
+
+	if (busy != acceptor->busy && !acceptor->ending) {
+		acceptor->busy = busy;
+		gy_count(&acceptor->channels->counters.accepts_paused, busy);
+		gy_endpoint_ready(endpoint);
+	}
+}
+
 static const struct gy_endpoint_ops endpoint_ops = {
 	.process = process,
 	.drain = drain,
 	.abort = abort_acceptor,
+	.set_busy = set_busy,
 };
 
 /* ---- the actor ---- */
@@ -233,9 +263,8 @@ static int mount(struct gyre_stack *stack)
 	*acceptor = (struct acceptor){
 		.endpoint = { .ops = &endpoint_ops, .fd = fd },
 		.channels = channels,
-		.worker = seed->worker,
+		.seed = seed,
 	};
-	gy_memory_put(seed);
 	gy_list_init(&acceptor->untaken);
 	gy_op_init(&acceptor->accept, accept_completed);
 	gy_op_init(&acceptor->close, close_completed);
@@ -246,6 +275,7 @@ static int mount(struct gyre_stack *stack)
 		gy_channels_close(channels, fd);
 		return channels->draining ? gyre_stop(stack, gyre_self(stack)) : r;
 	}
+	set_busy(&acceptor->endpoint, channels->busy);
 	gy_endpoint_ready(&acceptor->endpoint);
 	return gyre_return(stack);
 }
@@ -264,26 +294,41 @@ static int notice(struct gyre_stack *stack)
 	frame->accepted = handover->accepted;
 	gy_list_remove(&frame->accepted->item);
 	gy_list_init(&frame->accepted->item);
-	GYRE_AWAIT(stack,
-		   gyre_ask(stack, acceptor->worker, gyre_new(stack, gy_handover, frame->accepted),
-			    GYRE_FOREVER, &frame->taken));
+	GYRE_AWAIT(stack, gyre_ask(stack, acceptor->seed->worker,
+				   gyre_new(stack, gy_handover, frame->accepted), GYRE_FOREVER,
+				   &frame->taken));
 	if (gyre_failed(&frame->taken)) {
-		gy_channels_close(acceptor->channels,
-				  gy_accepted_end(acceptor->channels, frame->accepted));
+		gy_channels_drop(acceptor->channels,
+				 gy_accepted_end(acceptor->channels, frame->accepted));
 	}
 	GYRE_END(stack);
 }
 
-/* Connections whose notices were lost with the actor. */
+/* A drain stops them without help. */
+static void stop_others(const struct acceptor *acceptor)
+{
+	for (uint32_t i = 0; i < acceptor->seed->others_count && !acceptor->channels->draining;
+	     i++) {
+		(void)gy_send_signal(acceptor->channels->home, acceptor->seed->others[i],
+				     &gy_type_stop, GY_MAIL_EVENT);
+	}
+}
+
+/* The other acceptors, and connections whose notices were lost with the actor. */
 static void clean(void *state)
 {
 	struct acceptor *acceptor = (struct acceptor *)state;
 
-	while (acceptor->untaken.next != NULL && !gy_list_empty(&acceptor->untaken)) {
-		gy_channels_close(acceptor->channels,
-				  gy_accepted_end(acceptor->channels,
-						  gy_container_of(acceptor->untaken.next,
-								  struct gy_accepted, item)));
+	if (acceptor->seed == NULL) {
+		return; /* it was never mounted */
+	}
+	stop_others(acceptor);
+	gy_memory_put(acceptor->seed);
+	while (!gy_list_empty(&acceptor->untaken)) {
+		gy_channels_drop(acceptor->channels,
+				 gy_accepted_end(acceptor->channels,
+						 gy_container_of(acceptor->untaken.next,
+								 struct gy_accepted, item)));
 	}
 }
 

@@ -17,21 +17,10 @@ static void free_seed(struct gy_channels *channels, struct gy_transit *transit)
 	gy_memory_put(gy_container_of(transit, struct gy_seed, transit));
 }
 
-static struct gyre_mail *mail_from_heap(const struct gyre_type *type)
-{
-	struct gy_node *node = gy_node_get_from_heap(GYRE_MAIL_HEADER_BYTES + (size_t)type->bytes);
-	struct gyre_mail *mail = node == NULL ? NULL : gy_mail_of(node);
-
-	if (mail != NULL) {
-		mail->type = type;
-	}
-	return mail;
-}
-
 static int spawn_worker(struct gy_home *home, const struct gyre_acceptor_options *options,
 			struct gyre_address *ret_worker)
 {
-	struct gyre_mail *mail = mail_from_heap(&gyre_type_gy_worker_argument);
+	struct gyre_mail *mail = gy_mail_get_from_heap(&gyre_type_gy_worker_argument);
 
 	if (mail == NULL) {
 		return -ENOMEM;
@@ -41,16 +30,42 @@ static int spawn_worker(struct gy_home *home, const struct gyre_acceptor_options
 		.init_arg = options->init_arg,
 		.channel = options->channel,
 	};
-	return gy_spawn_from_outside(home, &gy_worker_class, mail, true, ret_worker);
+	return gy_spawn_from_outside(home,
+				     &(struct gy_spawn_order){ .class = &gy_worker_class,
+							       .argument = mail,
+							       .channels_actor = true },
+				     ret_worker);
+}
+
+/* Acceptors of the same call. */
+struct siblings {
+	const struct gyre_address *acceptors;
+	uint32_t count;
+};
+
+static struct gy_seed *make_seed(int fd, struct gyre_address worker, const struct siblings *others)
+{
+	size_t bytes = sizeof(struct gy_seed) + others->count * sizeof(others->acceptors[0]);
+	struct gy_seed *seed = (struct gy_seed *)gy_memory_get(bytes);
+
+	if (seed != NULL) {
+		seed->transit = (struct gy_transit){ .discard = free_seed, .fd = fd };
+		seed->worker = worker;
+		seed->others_count = others->count;
+		for (uint32_t i = 0; i < others->count; i++) {
+			seed->others[i] = others->acceptors[i];
+		}
+	}
+	return seed;
 }
 
 /* Takes @fd, whatever is returned. */
 static int spawn_acceptor(struct gy_home *home, int fd, struct gyre_address worker,
-			  struct gyre_address *ret_acceptor)
+			  const struct siblings *others, struct gyre_address *ret_acceptor)
 {
 	struct gy_channels *channels = gy_channels_of(home);
-	struct gyre_mail *mail = mail_from_heap(&gyre_type_gy_acceptor_argument);
-	struct gy_seed *seed = (struct gy_seed *)gy_memory_get(sizeof(*seed));
+	struct gyre_mail *mail = gy_mail_get_from_heap(&gyre_type_gy_acceptor_argument);
+	struct gy_seed *seed = make_seed(fd, worker, others);
 	int r;
 
 	if (mail == NULL || seed == NULL) {
@@ -59,10 +74,13 @@ static int spawn_acceptor(struct gy_home *home, int fd, struct gyre_address work
 		(void)close(fd);
 		return -ENOMEM;
 	}
-	*seed = (struct gy_seed){ .transit = { .discard = free_seed, .fd = fd }, .worker = worker };
 	((struct gy_acceptor_argument *)gyre_payload(mail))->seed = seed;
 	gy_transit_begin(channels, &seed->transit);
-	r = gy_spawn_from_outside(home, &gy_acceptor_class, mail, true, ret_acceptor);
+	r = gy_spawn_from_outside(home,
+				  &(struct gy_spawn_order){ .class = &gy_acceptor_class,
+							    .argument = mail,
+							    .channels_actor = true },
+				  ret_acceptor);
 	if (r < 0) {
 		gy_channels_close(channels, gy_transit_end(channels, &seed->transit));
 		gy_memory_put(seed);
@@ -100,7 +118,7 @@ static void stop_acceptor(struct gy_home *home, struct gyre_address acceptor)
 
 /* Takes the descriptor, whatever is returned. */
 static int spawn_both(struct gy_home *home, const struct gyre_acceptor_options *options, int fd,
-		      struct gyre_address *ret_acceptor)
+		      const struct siblings *others, struct gyre_address *ret_acceptor)
 {
 	struct gyre_address worker;
 	int r = spawn_worker(home, options, &worker);
@@ -109,29 +127,34 @@ static int spawn_both(struct gy_home *home, const struct gyre_acceptor_options *
 		(void)close(fd);
 		return r;
 	}
-	return spawn_acceptor(home, fd, worker, ret_acceptor);
+	return spawn_acceptor(home, fd, worker, others, ret_acceptor);
 }
 
-/* Takes the descriptors, whatever is returned. */
+/*
+ * The first loop's acceptor comes last, for it is to know the others. Takes the descriptors,
+ * whatever is returned.
+ */
 static int spawn_all(struct gy_homes *homes, const struct gyre_acceptor_options *options,
 		     const int *fds, struct gyre_address *ret_acceptors)
 {
-	uint32_t spawned = 0;
+	const struct siblings none = { 0 };
+	const struct siblings others = { ret_acceptors + 1, homes->count - 1 };
+	uint32_t left = homes->count;
 	int r = 0;
 
-	for (; spawned < homes->count && r == 0; spawned += r == 0) {
-		r = spawn_both(&homes->homes[spawned], options, fds[spawned],
-			       &ret_acceptors[spawned]);
+	while (left > 0 && r == 0) {
+		left--;
+		r = spawn_both(&homes->homes[left], options, fds[left], left == 0 ? &others : &none,
+			       &ret_acceptors[left]);
 	}
 	if (r == 0) {
 		return 0;
 	}
-	for (uint32_t i = spawned + 1; i < homes->count; i++) {
-		(void)close(fds[i]);
+	for (uint32_t i = left + 1; i < homes->count; i++) {
+		stop_acceptor(&homes->homes[i], ret_acceptors[i]);
 	}
-	while (spawned > 0) {
-		spawned--;
-		stop_acceptor(&homes->homes[spawned], ret_acceptors[spawned]);
+	while (left > 0) {
+		(void)close(fds[--left]);
 	}
 	return r;
 }

@@ -71,10 +71,15 @@ extern const struct gyre_class gy_worker_class;
 
 /* ---- acceptor.c ---- */
 
-/* A listening socket on its way to its acceptor, from the heap. */
+/*
+ * A listening socket on its way to its acceptor, from the heap. The acceptor keeps it, for the
+ * acceptors of the other loops: the first one has them all, and they end with it.
+ */
 struct gy_seed {
 	struct gy_transit transit;
 	struct gyre_address worker;
+	uint32_t others_count;
+	struct gyre_address others[];
 };
 
 /* The argument of an acceptor's mount. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "system/system.h"
+#include "system/topology.h"
 
 /* A number at *@text, which is moved behind it; -EINVAL when there is none or it is too large. */
 static int parse_number(const char **text)
@@ -40,13 +41,13 @@ static int parse_range(const char **text, cpu_set_t *cpus)
 	return 0;
 }
 
-static int parse_list(const char *list, cpu_set_t *cpus)
+int gy_cpus_parse(const char *list, cpu_set_t *ret_cpus)
 {
 	const char *text = list;
 
-	CPU_ZERO(cpus);
+	CPU_ZERO(ret_cpus);
 	for (;;) {
-		int r = parse_range(&text, cpus);
+		int r = parse_range(&text, ret_cpus);
 
 		if (r < 0 || *text == '\0') {
 			return r;
@@ -67,7 +68,7 @@ int gy_cpus_find(const char *list, const struct gy_log *log, int *ret_cpus, int 
 		return -errno;
 	}
 	wanted = allowed;
-	if (list != NULL && parse_list(list, &wanted) < 0) {
+	if (list != NULL && gy_cpus_parse(list, &wanted) < 0) {
 		gy_log(log, GYRE_LOG_ERROR,
 		       "cpus is \"%s\": it must be a list of numbers and ranges, as 0-3,8", list);
 		return -EINVAL;

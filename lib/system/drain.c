@@ -11,6 +11,7 @@
  * wakes all. What a loop sent before it arrived has been flushed, so it is in its receiver's inbox
  * when the next stage begins.
  */
+#include <errno.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -39,7 +40,17 @@ static void begin(struct gy_worker *worker)
 	gy_timer_init(&worker->deadline, wake_for_deadline);
 	gy_timer_start(&home->loop.wheel, &worker->deadline,
 		       worker->system->options.drain_timeout_ns);
+	gy_guard_end(worker);
 	home->channel_ops->drain(home);
+	gy_offload_close(worker->system);
+}
+
+static void ran_out_of_time(struct gyre_system *system)
+{
+	int none = 0;
+
+	(void)__atomic_compare_exchange_n(&system->error, &none, -ETIMEDOUT, false,
+					  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 static bool channels_are_closed(struct gy_worker *worker)
@@ -53,8 +64,11 @@ static bool channels_are_closed(struct gy_worker *worker)
 	}
 	if (now && !worker->aborted) {
 		worker->aborted = true;
+		if (gy_load_relaxed(&worker->system->stop) == 1) {
+			ran_out_of_time(worker->system);
+		}
 		gy_log(home->loop.options.log, GYRE_LOG_WARNING,
-		       "loop %u: %u channels are closed with output unsent",
+		       "loop %u: %u channels did not end in time: they are closed at once",
 		       (unsigned)home->loop.index, home->channel_ops->open_count(home));
 		home->channel_ops->abort(home);
 	}
@@ -72,7 +86,7 @@ static void stop_actors(struct gy_home *home)
 		if (house->status < GY_HOUSE_MOUNTING || house->status == GY_HOUSE_STOPPING) {
 			continue;
 		}
-		gy_house_close(house);
+		gy_house_order_close(house);
 	}
 	(void)pthread_mutex_unlock(&home->slots.mutex);
 }
@@ -105,7 +119,7 @@ static void arrive(struct gy_worker *worker)
 		return;
 	}
 	gy_store_relaxed(&system->arrived, 0);
-	gy_store_release(&system->stage, worker->stage + 1);
+	gy_embassy_set_stage(system, worker->stage + 1);
 	gy_system_wake_all(system);
 }
 

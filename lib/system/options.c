@@ -31,14 +31,20 @@ static const struct tunable tunables[] = {
 	OPTION(ask_timeout_ns, 1000, 3600000000000),
 	OPTION(buffer_bytes, 512, 65536),
 	OPTION(buffer_count, 16, 32768),
+	OPTION(drain_timeout_ns, 1000000, 3600000000000),
 	OPTION(high_events, 1, 65535),
 	OPTION(high_replies, 1, 65535),
 	OPTION(io_ratio, 1, 100),
+	OPTION(linger_ns, 1000000, 3600000000000),
 	OPTION(loops, 0, 1024),
+	OPTION(memory_limit_bytes, -1, 1125899906842624),
 	OPTION(min_budget_ns, 1000, 1000000000),
+	OPTION(offload_queue_max, 1, 1000000),
+	OPTION(offload_threads, 1, 256),
 	OPTION(ring_entries, 64, 32768),
 	OPTION(run_budget, 1, 1000000),
 	OPTION(spin_ns, -2, 1000000000),
+	OPTION(stall_ms, -1, 60000),
 	OPTION(starvation_limit, 1, 1000000),
 	OPTION(steal_aggression, 1, 1000000),
 	OPTION(steal_floor, 1, 1000000),
@@ -47,8 +53,6 @@ static const struct tunable tunables[] = {
 	OPTION(write_low_bytes, 1, 1073741824),
 	OPTION(write_max_bytes, 1024, 1073741824),
 };
-
-static const uint64_t drain_timeout_ns = GYRE_SECONDS(5);
 
 static int64_t read_field(const struct gyre_system_options *options, const struct tunable *tunable)
 {
@@ -113,23 +117,32 @@ static int check_marks(const struct gy_log *log, const struct gyre_system_option
 	return 0;
 }
 
+static int resolve_level(const struct gy_log *log, struct gyre_system_options *options)
+{
+	unsigned level = (unsigned)options->log_level;
+
+	if (level == GYRE_LOG_DEFAULT) {
+		options->log_level = GYRE_LOG_WARNING;
+	} else if (level > GYRE_LOG_ERROR) {
+		gy_log(log, GYRE_LOG_ERROR, "log_level is %u: it must be from %d to %d", level,
+		       GYRE_LOG_DEBUG, GYRE_LOG_ERROR);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 int gy_options_resolve(const struct gyre_system_options *options,
 		       struct gyre_system_options *ret_options)
 {
 	struct gyre_system_options resolved = { 0 };
-	struct gy_log log = { 0 };
-	int r = 0;
+	struct gy_log log;
+	int r;
 
 	if (options != NULL) {
 		resolved = *options;
 	}
-	if (resolved.log_level == 0) {
-		resolved.log_level = GYRE_LOG_WARNING;
-	}
-	if (resolved.drain_timeout_ns == 0) {
-		resolved.drain_timeout_ns = drain_timeout_ns;
-	}
-	log = (struct gy_log){ resolved.log, resolved.log_arg, resolved.log_level };
+	log = (struct gy_log){ resolved.log, resolved.log_arg, GYRE_LOG_ERROR };
+	r = resolve_level(&log, &resolved);
 	for (size_t i = 0; i < gy_countof(tunables) && r == 0; i++) {
 		r = resolve_one(&log, &tunables[i], &resolved);
 	}

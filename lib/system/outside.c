@@ -5,35 +5,34 @@
 
 #include "base/memory.h"
 #include "channel/channels.h"
+#include "system/directory.h"
 #include "system/system.h"
 
 struct gyre_mail *gyre_system_mail_new(struct gyre_system *system, const struct gyre_type *type)
 {
-	struct gy_node *node;
-	struct gyre_mail *mail;
+	return system == NULL ? NULL : gy_mail_get_from_heap(type);
+}
 
-	if (system == NULL || type->bytes > GYRE_MESSAGE_BYTES_MAX) {
-		return NULL;
+void gy_outside_drop(struct gyre_system *system, const struct gyre_mail *mail,
+		     struct gyre_address to, enum gyre_drop reason)
+{
+	const struct gyre_system_options *options = &system->options;
+	const struct gyre_type *type = mail->type;
+
+	(void)gy_add_relaxed(&system->outside_dropped[reason], 1);
+	if (options->dead_letter != NULL) {
+		gy_errand_show(mail, &type, &to);
+		options->dead_letter(type,
+				     mail->from.cookie == 0 ? GYRE_NOBODY : gy_mail_sender(mail),
+				     to, reason, options->dead_letter_arg);
 	}
-	node = gy_node_get_from_heap(GYRE_MAIL_HEADER_BYTES + (size_t)type->bytes);
-	if (node == NULL) {
-		return NULL;
-	}
-	mail = gy_mail_of(node);
-	mail->type = type;
-	return mail;
 }
 
 void gy_outside_lost(struct gyre_system *system, uint16_t loop, struct gyre_mail *mail)
 {
-	const struct gyre_system_options *options = &system->options;
 	struct gyre_address to = { .slot = mail->to_slot, .cookie = mail->to_cookie, .loop = loop };
 
-	(void)gy_add_relaxed(&system->outside_dropped, 1);
-	if (options->dead_letter != NULL) {
-		options->dead_letter(mail->type, GYRE_NOBODY, to, GYRE_DROP_SHUTDOWN,
-				     options->dead_letter_arg);
-	}
+	gy_outside_drop(system, mail, to, GYRE_DROP_SHUTDOWN);
 	gyre_mail_free(NULL, mail);
 }
 
@@ -42,15 +41,19 @@ int gyre_system_notify(struct gyre_system *system, struct gyre_address to, struc
 	if (mail == NULL) {
 		return -ENOMEM;
 	}
+	if (system != NULL && to.node == 0 && to.loop == GY_GROUP_LOOP) {
+		return gy_group_notify(system, to, mail);
+	}
 	if (system == NULL || to.node != 0 || to.loop >= system->homes.count) {
 		gyre_mail_free(NULL, mail);
 		return -EINVAL;
 	}
+	mail = gy_mail_given(NULL, mail);
 	mail->node.kind = GY_MAIL_NOTICE;
 	mail->to_slot = to.slot;
 	mail->to_cookie = to.cookie;
 	mail->from.cookie = 0;
-	(void)gy_add_relaxed(&system->outside_sent, 1);
+	gy_guard_hold(system, gy_add_relaxed(&system->outside_sent, 1), mail->type->bytes);
 	/* From then on what waits is only taken down; a flood must not keep that from ending. */
 	if (gy_unlikely(gy_load_acquire(&system->stage) >= GY_STAGE_NO_MAIL)) {
 		gy_outside_lost(system, to.loop, mail);
@@ -64,9 +67,13 @@ int gyre_system_spawn(struct gyre_system *system, const struct gyre_class *actor
 		      struct gyre_mail *argument, const struct gyre_spawn_options *options,
 		      struct gyre_address *ret_address)
 {
+	struct gy_spawn_order order = { 0 };
 	uint32_t loop = 0;
 	int r = system == NULL || ret_address == NULL ? -EINVAL : 0;
 
+	if (r == 0 && options != NULL && (unsigned)options->place > GYRE_PLACE_ROUND_ROBIN) {
+		r = -EINVAL;
+	}
 	if (r == 0 && gy_load_relaxed(&system->stop) != 0) {
 		r = -ESHUTDOWN;
 	}
@@ -80,8 +87,9 @@ int gyre_system_spawn(struct gyre_system *system, const struct gyre_class *actor
 		gyre_mail_free(NULL, argument);
 		return r;
 	}
-	return gy_spawn_from_outside(&system->homes.homes[loop], actor_class, argument, false,
-				     ret_address);
+	order.class = actor_class;
+	order.argument = gy_mail_given(NULL, argument);
+	return gy_spawn_from_outside(&system->homes.homes[loop], &order, ret_address);
 }
 
 static void add_home(const struct gy_home *home, struct gyre_counters *sum)
@@ -89,6 +97,10 @@ static void add_home(const struct gy_home *home, struct gyre_counters *sum)
 	const struct gy_actor_counters *actors = &home->counters;
 	const struct gy_channels_counters *channels = gy_channels_counters(home);
 
+	for (const struct gy_kind *kind = gy_load_acquire(&home->kinds.first); kind != NULL;
+	     kind = kind->next) {
+		sum->handled += gy_load_relaxed(&kind->handled);
+	}
 	sum->sent += gy_load_relaxed(&actors->sent);
 	sum->handled += gy_load_relaxed(&actors->handled);
 	sum->failed += gy_load_relaxed(&actors->failed);
@@ -102,14 +114,20 @@ static void add_home(const struct gy_home *home, struct gyre_counters *sum)
 	sum->parks += gy_load_relaxed(&home->loop.counters.parks);
 	sum->wakes += gy_load_relaxed(&home->loop.counters.wakes_sent);
 	sum->chains += gy_load_relaxed(&home->loop.counters.chains_sent);
+	sum->published += gy_load_relaxed(&home->loop.counters.jobs_published);
+	sum->stolen += gy_load_relaxed(&home->loop.counters.jobs_stolen);
 	sum->enters += gy_load_relaxed(&gy_ring_counters(home->loop.ring)->enters);
+	/* In this order, so that no more are closed than were accepted. */
+	sum->closed += gy_load_acquire(&channels->closed);
 	sum->accepted += gy_load_relaxed(&channels->accepted);
-	sum->closed += gy_load_relaxed(&channels->closed);
 	sum->bytes_received += gy_load_relaxed(&channels->bytes_received);
 	sum->bytes_sent += gy_load_relaxed(&channels->bytes_sent);
 	sum->reads += gy_load_relaxed(&channels->reads);
 	sum->buffer_stalls += gy_load_relaxed(&channels->buffer_stalls);
 	sum->accept_stalls += gy_load_relaxed(&channels->accept_stalls);
+	sum->accepts_paused += gy_load_relaxed(&channels->accepts_paused);
+	sum->reads_paused += gy_load_relaxed(&channels->reads_paused);
+	sum->linger_timeouts += gy_load_relaxed(&channels->linger_timeouts);
 }
 
 int gyre_system_counters(struct gyre_system *system, struct gyre_counters *ret_counters)
@@ -123,7 +141,14 @@ int gyre_system_counters(struct gyre_system *system, struct gyre_counters *ret_c
 		add_home(&system->homes.homes[i], &sum);
 	}
 	sum.sent += gy_load_relaxed(&system->outside_sent);
-	sum.dropped[GYRE_DROP_SHUTDOWN] += gy_load_relaxed(&system->outside_dropped);
+	sum.handled += gy_load_relaxed(&system->outside_handled);
+	for (uint32_t i = 0; i < GYRE_DROP_COUNT; i++) {
+		sum.dropped[i] += gy_load_relaxed(&system->outside_dropped[i]);
+	}
+	sum.dropped[GYRE_DROP_NO_ACTOR] +=
+		gy_load_relaxed(&system->directory->groups.outside_dropped);
+	sum.busy_periods = gy_load_relaxed(&system->guard.periods);
+	sum.notices_delayed = gy_load_relaxed(&system->guard.delayed);
 	sum.allocations = gy_memory_allocations();
 	*ret_counters = sum;
 	return 0;

@@ -3,14 +3,18 @@
  * kernel refuses is an error of the creation; their threads come with the start.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "channel/channels.h"
+#include "system/directory.h"
 #include "system/system.h"
+#include "system/topology.h"
 
 static uint16_t next_loop(struct gyre_system *system)
 {
@@ -21,9 +25,10 @@ static void dead_letter(struct gy_home *home, const struct gyre_mail *mail, stru
 			enum gyre_drop reason)
 {
 	const struct gyre_system_options *options = &home->options.system->options;
+	const struct gyre_type *type = mail->type;
 
-	options->dead_letter(mail->type,
-			     mail->from.cookie == 0 ? GYRE_NOBODY : gy_mail_sender(mail), to,
+	gy_errand_show(mail, &type, &to);
+	options->dead_letter(type, mail->from.cookie == 0 ? GYRE_NOBODY : gy_mail_sender(mail), to,
 			     reason, options->dead_letter_arg);
 }
 
@@ -32,9 +37,11 @@ static int make_home(struct gyre_system *system, uint32_t index, uint32_t cookie
 	const struct gyre_system_options *options = &system->options;
 	struct gy_loop_options loop = {
 		.index = (uint16_t)index,
-		.cpu = system->cpus[index],
+		.cpu = system->seats[index].cpu,
 		.io_ratio = options->io_ratio,
 		.starvation_limit = options->starvation_limit,
+		.steal_floor = options->steal_floor,
+		.steal_aggression = options->steal_aggression,
 		.min_budget_ns = options->min_budget_ns,
 		.timer_tick_ns = options->timer_tick_ns,
 		.spin_ns = options->spin_ns,
@@ -53,17 +60,28 @@ static int make_home(struct gyre_system *system, uint32_t index, uint32_t cookie
 		.system = system,
 		.dead_letter = options->dead_letter == NULL ? NULL : dead_letter,
 		.next_loop = next_loop,
-		.shut_down = gyre_system_stop,
+		.shut_down = gy_system_fail,
+		.directory = &gy_directory_ops,
 	};
 	struct gy_channels_options channels = {
 		.write_low_bytes = options->write_low_bytes,
 		.write_high_bytes = options->write_high_bytes,
 		.write_max_bytes = options->write_max_bytes,
+		.linger_ns = options->linger_ns,
 	};
-	int r = gy_home_init(&system->homes.homes[index], &loop, &home);
+	struct gy_home *it = &system->homes.homes[index];
+	struct gy_numa_policy policy;
+	int r;
 
-	system->loops->loop[index] = &system->homes.homes[index].loop;
-	return r < 0 ? r : gy_channels_init(&system->homes.homes[index], &channels);
+	gy_numa_move(system->seats[index].node, it, sizeof(*it));
+	gy_numa_enter(system->seats[index].node, &policy);
+	r = gy_home_init(it, &loop, &home);
+	system->loops->loop[index] = &it->loop;
+	if (r == 0) {
+		r = gy_channels_init(it, &channels);
+	}
+	gy_numa_leave(&policy);
+	return r;
 }
 
 static int make_homes(struct gyre_system *system)
@@ -85,60 +103,113 @@ static int make_homes(struct gyre_system *system)
 	return r;
 }
 
+static void log_topology(const struct gyre_system *system, const struct gy_topology *topology)
+{
+	bool limited = topology->quota_milli != UINT64_MAX;
+	uint64_t milli = limited ? topology->quota_milli : topology->cpus * UINT64_C(1000);
+
+	gy_log(&system->log, GYRE_LOG_DEBUG,
+	       "%u loops on %u CPUs of %u cores and %u memory nodes; CPU time is %s %" PRIu64
+	       ".%03u CPUs",
+	       system->options.loops, topology->cpus, topology->cores, topology->nodes,
+	       limited ? "limited to" : "that of", milli / 1000, (unsigned)(milli % 1000));
+}
+
 /* Decides how many loops there are and where each of them runs. */
-static int place_loops(struct gyre_system *system)
+static int place_loops(struct gyre_system *system, const char *root)
 {
 	struct gyre_system_options *options = &system->options;
-	int found[GYRE_CPUS_MAX];
-	int count = gy_cpus_find(options->cpus, &system->log, found, GYRE_CPUS_MAX);
+	int cpus[GYRE_CPUS_MAX];
+	int nodes[GYRE_CPUS_MAX];
+	int count = gy_cpus_find(options->cpus, &system->log, cpus, GYRE_CPUS_MAX);
+	struct gy_topology topology;
 
 	if (count < 0) {
 		return count;
 	}
+	gy_topology_find(root, cpus, nodes, (uint32_t)count, &topology);
 	if (options->loops == 0) {
-		options->loops = (uint32_t)count;
+		options->loops = gy_topology_threads(&topology);
 	}
-	if (options->loops > (uint32_t)count && options->spin_ns == GYRE_SPIN_AUTO) {
+	if (options->loops > gy_topology_threads(&topology) && options->spin_ns == GYRE_SPIN_AUTO) {
 		options->spin_ns = GYRE_SPIN_NEVER;
 	}
-	system->cpus = (int *)gy_memory_get(options->loops * sizeof(*system->cpus));
-	if (system->cpus == NULL) {
+	system->seats = (struct gy_seat *)gy_memory_get(options->loops * sizeof(*system->seats));
+	if (system->seats == NULL) {
 		return -ENOMEM;
 	}
 	for (uint32_t i = 0; i < options->loops; i++) {
-		system->cpus[i] = found[i % (uint32_t)count];
+		uint32_t place = i % (uint32_t)count;
+
+		system->seats[i].cpu = cpus[place];
+		system->seats[i].node = topology.nodes > 1 ? nodes[place] : -1;
 	}
+	log_topology(system, &topology);
 	return 0;
+}
+
+static int open_descriptors(struct gyre_system *system)
+{
+	sigset_t signals;
+	int r;
+
+	gy_system_signals(&signals);
+	system->ended_fd = eventfd(0, EFD_CLOEXEC);
+	if (system->ended_fd >= 0) {
+		system->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC);
+	}
+	if (system->ended_fd >= 0 && system->signal_fd >= 0) {
+		return 0;
+	}
+	r = -errno;
+	gy_log(&system->log, GYRE_LOG_ERROR,
+	       "no descriptor can be had for a system: %s; raise the limit of open files "
+	       "(ulimit -n)",
+	       strerror(-r));
+	return r;
 }
 
 static int make_parts(struct gyre_system *system)
 {
+	int r;
+
 	uint32_t loops = system->options.loops;
 
 	system->homes.homes = (struct gy_home *)gy_memory_get(loops * sizeof(struct gy_home));
 	system->workers = (struct gy_worker *)gy_memory_get(loops * sizeof(struct gy_worker));
 	system->loops = (struct gy_loops *)gy_memory_get(sizeof(struct gy_loops) +
 							 loops * sizeof(struct gy_loop *));
-	if (system->homes.homes == NULL || system->workers == NULL || system->loops == NULL) {
+	system->directory = gy_directory_create(&system->homes);
+	if (system->homes.homes == NULL || system->workers == NULL || system->loops == NULL ||
+	    system->directory == NULL) {
 		return -ENOMEM;
 	}
 	system->loops->count = loops;
-	system->ended_fd = eventfd(0, EFD_CLOEXEC);
-	if (system->ended_fd < 0) {
-		int r = -errno;
-
-		gy_log(&system->log, GYRE_LOG_ERROR,
-		       "no descriptor can be had for a system: %s; raise the limit of open files "
-		       "(ulimit -n)",
-		       strerror(-r));
-		return r;
+	r = gy_embassy_init(system);
+	if (r == 0) {
+		r = gy_offload_init(system);
 	}
-	return make_homes(system);
+	if (r == 0) {
+		r = open_descriptors(system);
+	}
+	return r < 0 ? r : make_homes(system);
 }
 
+/* The log of a system that is being made: it takes note of what has been explained already. */
+static void log_creation(enum gyre_log_level level, const char *message, void *arg)
+{
+	struct gyre_system *system = (struct gyre_system *)arg;
+	const struct gy_log log = { system->options.log, system->options.log_arg,
+				    system->options.log_level };
+
+	system->explained = system->explained || level >= GYRE_LOG_ERROR;
+	gy_log(&log, level, "%s", message);
+}
+
+/* What a part lacked heap for; a ring, which may lack other memory, has said so itself. */
 static void log_failure(struct gyre_system *system, int r)
 {
-	if (r == -ENOMEM) {
+	if (r == -ENOMEM && !system->explained) {
 		gy_log(&system->log, GYRE_LOG_ERROR, "no memory for a system of %u loops",
 		       system->options.loops);
 	}
@@ -162,13 +233,15 @@ int gyre_system_create(const struct gyre_system_options *options, struct gyre_sy
 		return -ENOMEM;
 	}
 	system->options = resolved;
-	system->log = (struct gy_log){ resolved.log, resolved.log_arg, resolved.log_level };
+	system->log = (struct gy_log){ log_creation, system, resolved.log_level };
 	system->homes.log = &system->log;
 	system->ended_fd = -1;
+	system->signal_fd = -1;
 	(void)pthread_mutex_init(&system->mutex, NULL);
 	(void)pthread_cond_init(&system->entered_condition, NULL);
 	(void)pthread_cond_init(&system->gate_condition, NULL);
-	r = place_loops(system);
+	gy_guard_init(&system->guard, "", resolved.memory_limit_bytes);
+	r = place_loops(system, "");
 	if (r == 0) {
 		r = make_parts(system);
 	}
@@ -177,6 +250,7 @@ int gyre_system_create(const struct gyre_system_options *options, struct gyre_sy
 		gyre_system_destroy(system);
 		return r;
 	}
+	system->log = (struct gy_log){ resolved.log, resolved.log_arg, resolved.log_level };
 	system->complete = true;
 	*ret_system = system;
 	return 0;
@@ -184,6 +258,8 @@ int gyre_system_create(const struct gyre_system_options *options, struct gyre_sy
 
 void gyre_system_destroy(struct gyre_system *system)
 {
+	struct gy_leaks leaks = { 0 };
+
 	if (system == NULL) {
 		return;
 	}
@@ -202,15 +278,23 @@ void gyre_system_destroy(struct gyre_system *system)
 	}
 	for (uint32_t i = 0; i < system->homes.count; i++) {
 		gy_channels_fini(&system->homes.homes[i]);
-		gy_home_fini(&system->homes.homes[i]);
+		gy_home_fini(&system->homes.homes[i], &leaks);
 	}
+	gy_leaks_log(&leaks, &system->log);
+	gy_directory_destroy(system->directory);
 	if (system->ended_fd >= 0) {
 		(void)close(system->ended_fd);
 	}
+	if (system->signal_fd >= 0) {
+		(void)close(system->signal_fd);
+	}
+	gy_offload_fini(system);
+	gy_embassy_fini(system);
 	gy_memory_put(system->homes.homes);
 	gy_memory_put(system->workers);
 	gy_memory_put(system->loops);
-	gy_memory_put(system->cpus);
+	gy_memory_put(system->seats);
+	gy_guard_fini(&system->guard);
 	(void)pthread_cond_destroy(&system->gate_condition);
 	(void)pthread_cond_destroy(&system->entered_condition);
 	(void)pthread_mutex_destroy(&system->mutex);

@@ -4,9 +4,12 @@
 #ifndef GY_SYSTEM_SYSTEM_H
 #define GY_SYSTEM_SYSTEM_H
 
+#include <signal.h>
+
 #include <gyre/system.h>
 
 #include "actor/house.h"
+#include "system/guard.h"
 
 /* The stages of a stop. All loops go through each together; see drain.c. */
 enum gy_stage {
@@ -28,7 +31,19 @@ struct gy_worker {
 	bool arrived; /* at the end of the present stage */
 	uint32_t stage;
 	struct gy_timer deadline; /* of the drain */
+	struct gy_guarded guarded;
 };
+
+/* Where a loop runs. */
+struct gy_seat {
+	int cpu;
+	int node; /* of memory; -1 where it makes no difference */
+};
+
+struct gy_directory;
+struct gy_embassy;
+struct gy_offload;
+struct gy_watchdog;
 
 struct gyre_system {
 	struct gy_homes homes; /* first: lower floors find it there */
@@ -36,10 +51,17 @@ struct gyre_system {
 	struct gy_worker *workers;
 	struct gyre_system_options options; /* no field is left at its default */
 	struct gy_log log;
-	int *cpus;	    /* one a loop */
-	uint32_t next_loop; /* atomic: round robin */
-	uint64_t outside_sent;
-	uint64_t outside_dropped;
+	struct gy_seat *seats; /* one a loop */
+	uint32_t next_loop;    /* atomic: round robin */
+	uint64_t outside_sent; /* atomic, as the next two */
+	uint64_t outside_handled;
+	uint64_t outside_dropped[GYRE_DROP_COUNT];
+	struct gy_embassy *embassy;
+	struct gy_offload *offload;
+	struct gy_directory *directory;
+	struct gy_watchdog *watchdog; /* NULL for none, and when no loop runs */
+	uint64_t stalls;	      /* written by the watchdog with gy_count() */
+	struct gy_guard guard;
 
 	/* Atomic: */
 	uint32_t stop;	/* 1 asked to drain, 2 asked not to wait */
@@ -57,9 +79,13 @@ struct gyre_system {
 		GY_GATE_CLOSED,
 		GY_GATE_OPEN,
 		GY_GATE_ABANDONED
-	} gate;	      /* no loop turns before all can */
-	int error;    /* the first that a loop met with */
-	int ended_fd; /* readable when all loops have ended */
+	} gate;		 /* no loop turns before all can */
+	int error;	 /* atomic: the first that a loop met with */
+	int ended_fd;	 /* readable when all loops have ended */
+	int exit_status; /* atomic: of the program, if gyre_main() runs it */
+	int signal_fd;	/* of SIGINT and SIGTERM; opened early, so that their lack is an early error
+			 */
+	bool explained; /* an error of the creation has its line in the log */
 };
 
 /* ---- options.c ---- */
@@ -79,13 +105,86 @@ int gy_cpus_find(const char *list, const struct gy_log *log, int *ret_cpus, int 
 bool gy_drain_step(struct gy_worker *worker);
 void gy_system_wake_all(struct gyre_system *system);
 
+/* ---- main.c ---- */
+
+/* An actor's failure stops the system; the program of gyre_main() then ends with a status of 1. */
+void gy_system_fail(struct gyre_system *system);
+
 /* ---- outside.c ---- */
 
 /* Mail from outside that no loop will take any more: counted as lost in the shutdown, and freed. */
 void gy_outside_lost(struct gyre_system *system, uint16_t loop, struct gyre_mail *mail);
+/* Counts mail from the heap that is lost, and tells who listens; the mail stays. Any thread. */
+void gy_outside_drop(struct gyre_system *system, const struct gyre_mail *mail,
+		     struct gyre_address to, enum gyre_drop reason);
+
+/* ---- ambassador.c ---- */
+
+int gy_embassy_init(struct gyre_system *system);
+void gy_embassy_fini(struct gyre_system *system);
+/* Opens the next stage of a stop, so that no ask from outside falls between two. */
+void gy_embassy_set_stage(struct gyre_system *system, uint32_t stage);
+/* What a lost mail is to those who listen: for an errand, the question that it carries. */
+void gy_errand_show(const struct gyre_mail *mail, const struct gyre_type **type,
+		    struct gyre_address *to);
+
+/* ---- here.c ---- */
+
+/* The worker that this thread is, for its loop turns here; NULL for other threads. Signal safe. */
+const struct gy_worker *gy_here(void);
+void gy_here_set(const struct gy_worker *worker);
+
+/* ---- offload.c ---- */
+
+int gy_offload_init(struct gyre_system *system);
+/* After gy_offload_stop(), if any thread was started. */
+void gy_offload_fini(struct gyre_system *system);
+/* Takes no more work, and fails what was not begun. Does not wait; twice is harmless. */
+void gy_offload_close(struct gyre_system *system);
+/* When the loops have ended: waits for what runs. */
+void gy_offload_stop(struct gyre_system *system);
+
+/* ---- guard.c ---- */
+
+/* After a turn: looks at the memory if that is due, and does as the whole system does. */
+static inline void gy_guard_turn(struct gy_worker *worker)
+{
+	struct gy_guard *guard = &worker->system->guard;
+
+	if (gy_unlikely(worker->home->loop.now_ns >= gy_load_relaxed(&guard->due_ns))) {
+		gy_guard_look(worker->system, worker->home->loop.now_ns);
+	}
+	if (gy_unlikely((gy_load_relaxed(&guard->busy) | worker->guarded.busy) != 0)) {
+		gy_guard_follow(worker);
+	}
+}
+
+/*
+ * For a thread from outside that is about to add the @sent-th notice, of so many bytes: looks at
+ * the memory now and then, and waits while it is short. A clock reading for each notice would cost
+ * as much as the notice.
+ */
+enum { GY_GUARD_EVERY_NOTICES = 64, GY_GUARD_LARGE_BYTES = 4096 };
+
+static inline void gy_guard_hold(struct gyre_system *system, uint64_t sent, uint32_t bytes)
+{
+	if (gy_unlikely(sent % GY_GUARD_EVERY_NOTICES == 0 || bytes >= GY_GUARD_LARGE_BYTES)) {
+		const struct gy_clock machine = { 0 };
+		uint64_t now_ns = gy_clock_coarse_ns(&machine);
+
+		if (gy_unlikely(now_ns >= gy_load_relaxed(&system->guard.due_ns))) {
+			gy_guard_look(system, now_ns);
+		}
+	}
+	if (gy_unlikely(gy_load_relaxed(&system->guard.busy) != 0)) {
+		gy_guard_wait(system);
+	}
+}
 
 /* ---- threads.c ---- */
 
+/* The signals that stop a system. */
+void gy_system_signals(sigset_t *ret_signals);
 void gy_system_join(struct gyre_system *system);
 /* Takes what came in after the loops had ended: it can have come only from outside. */
 void gy_system_drop_late(struct gyre_system *system);

@@ -7,11 +7,11 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "system/system.h"
+#include "system/watchdog.h"
 
 /* Tells the starter how entering went; the first error is kept. */
 static void entered(struct gyre_system *system, int r)
@@ -54,9 +54,14 @@ static void *run_loop(void *arg)
 		gy_loop_leave(loop);
 		return NULL;
 	}
+	gy_here_set(worker);
+	gy_watchdog_enter(worker);
 	do {
 		gy_loop_turn(loop);
+		gy_guard_turn(worker);
 	} while (gy_likely(gy_load_relaxed(&system->stop) == 0) || gy_drain_step(worker));
+	gy_watchdog_leave(worker);
+	gy_here_set(NULL);
 	gy_loop_leave(loop);
 	return NULL;
 }
@@ -101,13 +106,14 @@ int gyre_system_start(struct gyre_system *system)
 	system->running = true;
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	gy_watchdog_start(system);
 	r = start_threads(system);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (r < 0) {
 		gy_log(&system->log, GYRE_LOG_ERROR, "the loops could not be started: %s",
 		       strerror(-r));
 		system->error = r;
-		gy_store_release(&system->stage, GY_STAGE_END);
+		gy_embassy_set_stage(system, GY_STAGE_END);
 		gyre_system_stop(system);
 		gy_system_join(system);
 	}
@@ -131,7 +137,7 @@ static void drop_late(struct gyre_system *system, struct gy_home *home)
 	while ((node = gy_inbox_take(&home->loop.inbox)) != NULL) {
 		if (node->kind == GY_MAIL_SPAWN) {
 			gy_spawn_arrived(home, gy_mail_of(node));
-		} else if (node->kind == GY_MAIL_NOTICE) {
+		} else if (node->kind >= GY_MAIL_REPLY && node->kind <= GY_MAIL_NOTICE) {
 			gy_outside_lost(system, home->loop.index, gy_mail_of(node));
 		} else {
 			gy_loop_node_put(&home->loop, node);
@@ -156,6 +162,8 @@ void gy_system_join(struct gyre_system *system)
 			(void)pthread_join(system->workers[i].thread, NULL);
 		}
 	}
+	gy_offload_stop(system);
+	gy_watchdog_stop(system);
 	system->joined = true;
 	gy_system_drop_late(system);
 }
@@ -169,10 +177,17 @@ int gyre_system_wait(struct gyre_system *system)
 	return system->error;
 }
 
-/* Waits for the end of the system; the first signal drains it, the second closes at once. */
-static int wait_for_signals(struct gyre_system *system, int signal_fd)
+void gy_system_signals(sigset_t *ret_signals)
 {
-	struct pollfd fds[2] = { { .fd = signal_fd, .events = POLLIN },
+	(void)sigemptyset(ret_signals);
+	(void)sigaddset(ret_signals, SIGINT);
+	(void)sigaddset(ret_signals, SIGTERM);
+}
+
+/* Waits for the end of the system; the first signal drains it, the second closes at once. */
+static int wait_for_signals(struct gyre_system *system)
+{
+	struct pollfd fds[2] = { { .fd = system->signal_fd, .events = POLLIN },
 				 { .fd = system->ended_fd, .events = POLLIN } };
 	struct signalfd_siginfo signal;
 	uint32_t signals = 0;
@@ -185,7 +200,7 @@ static int wait_for_signals(struct gyre_system *system, int signal_fd)
 			return 0;
 		}
 		if ((fds[0].revents & POLLIN) != 0 &&
-		    read(signal_fd, &signal, sizeof(signal)) == (ssize_t)sizeof(signal)) {
+		    read(system->signal_fd, &signal, sizeof(signal)) == (ssize_t)sizeof(signal)) {
 			gyre_system_stop(system);
 			if (++signals > 1) {
 				gy_store_release(&system->stop, 2);
@@ -209,34 +224,20 @@ int gyre_system_run(struct gyre_system *system)
 {
 	sigset_t signals;
 	sigset_t before;
-	int signal_fd;
 	int r;
 
 	if (system == NULL) {
 		return -EINVAL;
 	}
-	(void)sigemptyset(&signals);
-	(void)sigaddset(&signals, SIGINT);
-	(void)sigaddset(&signals, SIGTERM);
+	gy_system_signals(&signals);
 	(void)pthread_sigmask(SIG_BLOCK, &signals, &before);
-	signal_fd = signalfd(-1, &signals, SFD_CLOEXEC);
-	r = signal_fd < 0 ? -errno : 0;
-	if (r < 0) {
-		gy_log(&system->log, GYRE_LOG_ERROR,
-		       "SIGINT and SIGTERM cannot be waited for: %s%s", strerror(-r),
-		       r == -EMFILE ? "; raise the limit of open files (ulimit -n)" : "");
-	} else {
-		r = gyre_system_start(system);
-	}
+	r = gyre_system_start(system);
 	if (r == 0) {
-		r = wait_for_signals(system, signal_fd);
+		r = wait_for_signals(system);
 		gyre_system_stop(system);
 		gy_system_join(system);
 		take_late_signals(&signals);
 		r = r < 0 ? r : system->error;
-	}
-	if (signal_fd >= 0) {
-		(void)close(signal_fd);
 	}
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return r;

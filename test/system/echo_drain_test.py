@@ -3,9 +3,16 @@
 import json
 import os
 import signal
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
-from echo_support import PATIENCE_S, Server, expect, receive_all, select_nothing
+from echo_support import (PATIENCE_S, Server, expect, raise_descriptor_limit, receive_all,
+                          select_nothing)
+
+STREAMS = 8
+CROWD = 10000
+LINGER_S = 2
 
 
 def test_idle(number):
@@ -19,7 +26,7 @@ def test_idle(number):
         expect(connection.recv(1) == b"", "it does not close in good order")
         connection.close()
     summary = json.loads(out.splitlines()[-1])
-    expect(summary["requests"] >= 50 and summary["connections"] == 50, f"{summary}")
+    expect(summary["requests"] >= 50 and summary["connections"] == summary["closed"] == 50, f"{summary}")
     for name in ("io_uring_enters", "user_ns", "system_ns"):
         expect(name in summary, f"no {name} in the summary")
 
@@ -45,22 +52,75 @@ def fill(server):
 
 def test_queued():
     """What the server has read comes back, in order, although it was told to end."""
-    server = Server("--loops", "1")
+    server = Server("--loops", "1", "--summary")
     connection, data, sent = fill(server)
     server.process.send_signal(signal.SIGTERM)
     select_nothing(0.1)
     expect(server.process.poll() is None, "it did not wait for its output to be taken")
     received = 0
-    try:
-        while part := connection.recv(1 << 16):
-            start = received % len(data)
-            expect(part == (data + data)[start:start + len(part)], f"other bytes at {received}")
-            received += len(part)
-    except ConnectionResetError:
-        pass  # what it has not read makes the kernel say so
+    while part := connection.recv(1 << 16):
+        start = received % len(data)
+        expect(part == (data + data)[start:start + len(part)], f"other bytes at {received}")
+        received += len(part)
     expect(0 < received <= sent, f"{received} of {sent}")
     connection.close()
-    server.wait()
+    summary = json.loads(server.wait().splitlines()[-1])
+    expect(received == summary["bytes"], f"{received} of {summary}")
+
+
+def send_and_receive(connection, stop):
+    """Sends without end, until there is nobody to send to; returns what came back before the end."""
+    connection.setblocking(False)
+    piece = bytes(1 << 14)
+    received = 0
+    while not stop.is_set():
+        try:
+            connection.send(piece)
+        except BlockingIOError:
+            select_nothing(0.001)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # it has ended; what it sent is still to be read
+        try:
+            part = connection.recv(1 << 16)
+            if part == b"":
+                break
+            received += len(part)
+        except BlockingIOError:
+            pass
+    return received
+
+
+def test_traffic():
+    """In the middle of traffic: all that the server has read comes back, and then the end."""
+    server = Server("--loops", "2", "--summary")
+    stop = threading.Event()
+    with ThreadPoolExecutor(STREAMS) as threads:
+        streams = [threads.submit(send_and_receive, server.connect(), stop) for _ in range(STREAMS)]
+        try:
+            select_nothing(0.3)
+            summary = json.loads(server.stop().splitlines()[-1])
+            received = sum(stream.result(PATIENCE_S) for stream in streams)
+        finally:
+            stop.set()
+    expect(received == summary["bytes"], f"{received} of {summary}")
+    expect(summary["closed"] == STREAMS, f"{summary}")
+
+
+def test_crowd():
+    """Idle clients, who do not close, do not hold it up."""
+    count = min(CROWD, raise_descriptor_limit() - 200)
+    server = Server("--loops", "2")
+    before = server.descriptors_without_connections()
+    connections = [server.connect() for _ in range(count)]
+    server.until_descriptors(before + count, before + count)
+    began = time.monotonic()
+    server.stop()
+    took = time.monotonic() - began
+    expect(took < LINGER_S, f"it took {took:.1f} s")
+    for connection in connections:
+        expect(connection.recv(1) == b"", "it does not close in good order")
+        connection.close()
+    return f"{count} idle connections closed in {took:.2f} s"
 
 
 def test_second_signal():
@@ -91,7 +151,9 @@ def main():
     test_queued()
     test_second_signal()
     test_stats()
-    print("ok")
+    for _ in range(3):
+        test_traffic()
+    print("ok:", test_crowd())
 
 
 main()

@@ -2,12 +2,18 @@
 """What gyre-echo refuses, and what it is refused: one line on standard error that names the cause, and exit 1."""
 import ctypes
 import errno
+import os
 import platform
+import resource
+import signal
 import socket
 import struct
+import subprocess
 
-from echo_support import Server, expect, expect_refusal, run_echo, skip
+from echo_support import ECHO, PATIENCE_S, Server, expect, expect_refusal, run_echo, skip
 
+PR_CAPBSET_DROP = 24
+CAP_IPC_LOCK = 14
 PR_SET_NO_NEW_PRIVS = 38
 PR_SET_SECCOMP = 22
 SECCOMP_MODE_FILTER = 2
@@ -81,11 +87,60 @@ def test_bad_options():
     expect(helped.returncode == 0 and "--bind" in helped.stdout, "no help")
 
 
+def deny_locked_memory():
+    """No memory may be locked, not even by root: it comes out of exec without the capability."""
+    resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(PR_CAPBSET_DROP, CAP_IPC_LOCK, 0, 0, 0) != 0 and os.getuid() == 0:
+        raise OSError(ctypes.get_errno(), "capabilities")
+
+
+def test_no_locked_memory():
+    ran = run_echo("--bind", "tcp://127.0.0.1:0", preexec_fn=deny_locked_memory)
+    expect_refusal(ran, "ulimit -l")
+    expect(ran.stdout == "", "it says that it listens")
+
+
+def takes_signals(pid):
+    """Whether it has blocked SIGTERM, so as to take it from a descriptor."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        blocked = next(line for line in status if line.startswith("SigBlk:"))
+    return int(blocked.split()[1], 16) >> (signal.SIGTERM - 1) & 1 == 1
+
+
+def runs_with_descriptors(count):
+    """Whether it runs with so few; if not it says why in one line, and not that it listens."""
+    limit = (count, count)
+    process = subprocess.Popen(
+        [ECHO, "--bind", "tcp://127.0.0.1:0", "--loops", "1"], text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limit))
+    listening = process.stdout.readline()
+    while listening and process.poll() is None:
+        if takes_signals(process.pid):
+            process.terminate()
+            break
+    _, errors = process.communicate(timeout=PATIENCE_S)
+    if not listening:
+        expect(process.returncode == 1, f"{count} descriptors: exit {process.returncode}: {errors}")
+        expect(len(errors.splitlines()) == 1 and "ulimit -n" in errors, f"{count}: {errors}")
+        return False
+    expect(process.returncode == 0, f"{count} descriptors: it listens, and then: {errors}")
+    return True
+
+
+def test_few_descriptors():
+    runs = [runs_with_descriptors(count) for count in range(5, 12)]
+    expect(True in runs and False in runs and runs == sorted(runs), f"{runs}")
+
+
 def main():
     test_bad_options()
     test_bad_addresses()
     test_used_port()
     test_io_uring_refused()
+    test_no_locked_memory()
+    test_few_descriptors()
     print("ok")
 
 

@@ -10,7 +10,7 @@
 
 #include "base/atomic.h"
 
-enum { HANG_SECONDS = 30 };
+enum { HANG_SECONDS = 30, STALL_MS = 10000 };
 
 struct fixture fixture;
 char traced[4096];
@@ -83,6 +83,9 @@ void fixture_open_with(const struct gyre_system_options *options)
 	struct gyre_system_options mine = *options;
 
 	fixture.descriptors = descriptors_open();
+	if (mine.stall_ms == 0) {
+		mine.stall_ms = STALL_MS; /* a busy machine is no stall */
+	}
 	mine.log = logged;
 	mine.log_arg = &fixture;
 	mine.dead_letter = lost;
@@ -119,6 +122,7 @@ static void assert_nothing_vanished(void)
 	cr_assert_eq(counters->sent, ends, "%lu were sent, and %lu were handled or lost",
 		     counters->sent, ends);
 	cr_assert_eq(counters->spawned, counters->stopped);
+	cr_assert_eq(counters->accepted, counters->closed);
 }
 
 void fixture_close(void)

@@ -325,3 +325,17 @@ Test(ask, times_out_alone_while_others_go_on_waiting)
 {
 	play(1, time_out_apart);
 }
+
+static int ask_for_nobody(struct gyre_stack *stack)
+{
+	expect(gyre_ask(stack, gyre_self(stack), gyre_new(stack, number, 1), 0, NULL) == -EINVAL);
+	expect(gyre_ask(stack, gyre_self(stack), NULL, 0, NULL) == -EINVAL);
+	expect(gyre_sleep(stack, 1, NULL) == -EINVAL);
+	return fixture_end(stack);
+}
+
+Test(ask, without_a_future_is_refused_and_keeps_no_mail)
+{
+	play(1, ask_for_nobody);
+	cr_assert_eq(fixture.counters.sent, 0);
+}

@@ -49,7 +49,7 @@ static int note(struct gyre_stack *stack)
 	expect_no_batch(stack);
 	trace(what);
 	if (what == 'B') {
-		gyre_become(stack, &alone_behaviour);
+		expect(gyre_become(stack, &alone_behaviour) == 0);
 	} else if (what == 'W') {
 		GYRE_AWAIT(stack, wait_for_gate(stack));
 		expect_no_batch(stack);

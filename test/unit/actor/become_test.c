@@ -21,15 +21,15 @@ static int be_calm(struct gyre_stack *stack)
 	trace('c');
 	switch (value) {
 	case 1:
-		gyre_become(stack, &slow);
-		gyre_become(stack, &angry);
+		expect(gyre_become(stack, &slow) == 0);
+		expect(gyre_become(stack, &angry) == 0);
 		trace('-'); /* still this handler */
 		break;
 	case 2:
-		gyre_become(stack, &slow);
+		expect(gyre_become(stack, &slow) == 0);
 		break;
 	case 3:
-		gyre_become(stack, &deaf);
+		expect(gyre_become(stack, &deaf) == 0);
 		break;
 	case 9:
 		return fixture_end(stack);
@@ -42,7 +42,7 @@ static int be_calm(struct gyre_stack *stack)
 static int be_angry(struct gyre_stack *stack)
 {
 	trace('a');
-	gyre_become(stack, NULL);
+	gyre_unbecome(stack);
 	return gyre_return(stack);
 }
 
@@ -52,7 +52,7 @@ static int be_slow(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	trace('s');
-	gyre_become(stack, NULL);
+	gyre_unbecome(stack);
 	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->future));
 	trace('S');
 	expect(gyre_notify(stack, gyre_self(stack), gyre_new(stack, number, 9)) == 0);
@@ -81,7 +81,7 @@ static int change_and_back(struct gyre_stack *stack)
 	return gyre_return(stack);
 }
 
-Test(become, takes_effect_with_the_next_message_and_back_with_null)
+Test(become, takes_effect_with_the_next_message_and_back_with_unbecome)
 {
 	play(1, change_and_back);
 	cr_assert_str_eq(traced, "cc-acccc");

@@ -199,7 +199,9 @@ Test(notice, above_16_kib_arrives_whole_here_and_on_another_loop)
 
 static int make_too_large(struct gyre_stack *stack)
 {
-	const struct gyre_type type = { "huge", 0x1004, GYRE_MESSAGE_BYTES_MAX + 1 };
+	const struct gyre_type type = { .name = "huge",
+					.id = 0x1004,
+					.bytes = GYRE_MESSAGE_BYTES_MAX + 1 };
 
 	expect(gyre_mail_new(stack, &type) == NULL);
 	expect(gyre_system_mail_new(gyre_system_of(stack), &type) == NULL);

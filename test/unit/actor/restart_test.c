@@ -9,6 +9,11 @@
 
 #include "actor/stack.h"
 
+struct waiting_frame {
+	struct gyre_future future;
+	struct gyre_address to;
+};
+
 struct frame {
 	struct gyre_future future;
 };
@@ -64,10 +69,10 @@ static int act(struct gyre_stack *stack, char what)
 {
 	switch (what) {
 	case 'b':
-		gyre_become(stack, &starry);
+		expect(gyre_become(stack, &starry) == 0);
 		break;
 	case 'd': /* as if two things had failed in one message */
-		gy_house_failed(gy_stack_of(stack)->house);
+		gy_house_failed(gy_stack_of(stack)->house, -EIO);
 		return fail(stack);
 	case 'f':
 		return fail(stack);
@@ -397,4 +402,117 @@ Test(restart, that_is_delayed_comes_before_a_poison)
 	class.clean = trace_clean;
 	play_told("pf1", 'c');
 	cr_assert_str_eq(traced, "pf<>1c");
+}
+
+/* ---- hooks that wait ---- */
+
+static int wait_in_hook(struct gyre_stack *stack, char begin, char end)
+{
+	GYRE_BEGIN(stack);
+	trace(begin);
+	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1),
+				     &((struct waiting_frame *)gyre_frame(stack))->future));
+	trace(end);
+	GYRE_END(stack);
+}
+
+static int wait_before(struct gyre_stack *stack)
+{
+	return wait_in_hook(stack, '<', '(');
+}
+
+static int wait_within(struct gyre_stack *stack)
+{
+	return wait_in_hook(stack, '=', '-');
+}
+
+static int wait_after(struct gyre_stack *stack)
+{
+	return wait_in_hook(stack, '>', ')');
+}
+
+static int fail_or_note(struct gyre_stack *stack)
+{
+	char what = (char)gyre_message(stack, number)->value;
+
+	trace(what);
+	return what == 'f' ? gyre_throw(stack, -EIO) : gyre_return(stack);
+}
+
+static const struct gyre_class patient_class = {
+	.name = "patient",
+	.frame_bytes = sizeof(struct waiting_frame),
+	.behaviour.notice = fail_or_note,
+	.before_restart = wait_before,
+	.restart = wait_within,
+	.after_restart = wait_after,
+};
+
+static int fail_and_go_on(struct gyre_stack *stack)
+{
+	struct waiting_frame *frame = (struct waiting_frame *)gyre_frame(stack);
+	const char *letter = "afb";
+
+	GYRE_BEGIN(stack);
+	frame->to = spawn_here(stack, &patient_class);
+	for (letter = "afb"; *letter != 0; letter++) {
+		expect(gyre_notify(stack, frame->to, gyre_new(stack, number, (uint64_t)*letter)) ==
+		       0);
+	}
+	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(30), &frame->future));
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(restart, waits_for_each_hook_and_so_does_the_mail)
+{
+	play(1, fail_and_go_on);
+	cr_assert_str_eq(traced, "af<(=->)b");
+}
+
+static int fail_after_wait(struct gyre_stack *stack)
+{
+	int r = wait_in_hook(stack, '=', '-');
+
+	return r == 0 ? gyre_throw(stack, -EBADMSG) : r;
+}
+
+static int fail_in_hook(struct gyre_stack *stack)
+{
+	static struct gyre_class failing;
+	struct waiting_frame *frame = (struct waiting_frame *)gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	failing = patient_class;
+	failing.restart = fail_after_wait;
+	frame->to = spawn_here(stack, &failing);
+	expect(gyre_notify(stack, frame->to, gyre_new(stack, number, 'f')) == 0);
+	expect(gyre_notify(stack, frame->to, gyre_new(stack, number, 'b')) == 0);
+	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(30), &frame->future));
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(restart, whose_hook_fails_after_a_wait_stops_the_actor)
+{
+	play(1, fail_in_hook);
+	cr_assert_str_eq(traced, "f<(=-");
+	cr_assert_eq(fixture.lost[GYRE_DROP_STOPPED], 1);
+}
+
+static int end_in_hook(struct gyre_stack *stack)
+{
+	struct waiting_frame *frame = (struct waiting_frame *)gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	frame->to = spawn_here(stack, &patient_class);
+	expect(gyre_notify(stack, frame->to, gyre_new(stack, number, 'f')) == 0);
+	GYRE_AWAIT(stack, gyre_sleep(stack, 0, &frame->future));
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(restart, whose_hook_waits_does_not_hold_up_the_end_of_the_system)
+{
+	play(1, end_in_hook);
 }

@@ -191,6 +191,7 @@ static int spawn_badly(struct gyre_stack *stack)
 	const struct gyre_class *bad[] = { NULL, &nameless_class, &stateful_class, &framed_class };
 	const struct gyre_spawn_options nowhere = { .place = GYRE_PLACE_LOOP, .loop = 2 };
 	const struct gyre_spawn_options far = { .place = GYRE_PLACE_LOOP, .loop = 65536 };
+	const struct gyre_spawn_options odd = { .place = (enum gyre_place)77 };
 	struct gyre_address address = { .slot = 123 };
 
 	for (uint32_t i = 0; i < 4; i++) {
@@ -202,7 +203,9 @@ static int spawn_badly(struct gyre_stack *stack)
 	}
 	expect(gyre_spawn(stack, &sink_class, NULL, &nowhere, &address) == -EINVAL);
 	expect(gyre_spawn(stack, &sink_class, NULL, &far, &address) == -EINVAL);
+	expect(gyre_spawn(stack, &sink_class, NULL, &odd, &address) == -EINVAL);
 	expect(gyre_system_spawn(fixture.system, &sink_class, NULL, &nowhere, &address) == -EINVAL);
+	expect(gyre_system_spawn(fixture.system, &sink_class, NULL, &odd, &address) == -EINVAL);
 	expect(gyre_system_spawn(NULL, &sink_class, NULL, NULL, &address) == -EINVAL);
 	expect(gyre_system_spawn(fixture.system, &sink_class, NULL, NULL, NULL) == -EINVAL);
 	expect(address.slot == 123);
@@ -301,7 +304,11 @@ static void note_end(void *state)
 
 static int spawn_child(struct gyre_stack *stack)
 {
-	child = spawn_on(stack, &adder_class, 1);
+	const struct gyre_spawn_options options = { .place = GYRE_PLACE_LOOP,
+						    .loop = 1,
+						    .detached = true };
+
+	expect(gyre_spawn(stack, &adder_class, NULL, &options, &child) == 0);
 	return gyre_return(stack);
 }
 

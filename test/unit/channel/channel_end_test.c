@@ -379,7 +379,7 @@ Test(channel_end, of_all_sends_what_is_queued_when_the_system_drains)
 {
 	struct rig_stream stream = { .total = 600000 };
 
-	rig_init(&rig, NULL);
+	rig_init(&rig, &(struct rig_options){ .linger_ns = GYRE_SECONDS(60) });
 	stream.fd = rig_open(&rig, rig_echo_only, NULL, NULL, NULL);
 	for (int i = 0; i < 100; i++) {
 		rig_stream_send(&stream);
@@ -407,6 +407,20 @@ Test(channel_end, of_all_is_at_once_when_the_system_waits_no_longer)
 	}
 	rig.home.channel_ops->abort(&rig.home);
 	cr_assert(rig_until(&rig, is_closed, NULL));
+	(void)close(stream.fd);
+	rig_fini(&rig);
+}
+
+Test(channel_end, comes_at_once_to_a_channel_that_is_opened_after_that_of_all)
+{
+	struct rig_stream stream = { 0 };
+
+	begin();
+	rig.home.channel_ops->abort(&rig.home);
+	stream.fd = rig_open(&rig, actors, NULL, NULL, &channel);
+	cr_assert(rig_until(&rig, is_closed, NULL));
+	cr_assert(rig_until(&rig, rig_stream_ended, &stream));
+	expect_ended_once(-ESHUTDOWN);
 	(void)close(stream.fd);
 	rig_fini(&rig);
 }
@@ -455,10 +469,52 @@ Test(channel_end, is_the_answer_to_an_initialiser_that_fails_and_no_handler_hear
 	begin();
 	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
 	opening.fd = fds[0];
+	rig.opened++;
 	cr_expect_eq(gy_channel_open(rig.house, rig_stack(&rig), &opening), -EPERM);
 	cr_assert(rig_until(&rig, is_closed, NULL));
 	cr_expect_eq(recv(fds[1], &byte, 1, MSG_DONTWAIT), 0);
 	cr_expect_eq(plan.inactive, 0);
 	(void)close(fds[1]);
+	rig_fini(&rig);
+}
+
+/* ---- of an actor that has stopped ---- */
+
+static int child_error;
+static int orphan_error;
+
+static const struct gyre_class child_class = { .name = "child" };
+
+static void spawn_two(struct gyre_handler_context *ctx)
+{
+	const struct gyre_spawn_options detached = { .detached = true };
+	struct gyre_stack *stack = gyre_context_stack(ctx);
+	struct gyre_address address;
+
+	child_error = gyre_spawn(stack, &child_class, NULL, NULL, &address);
+	orphan_error = gyre_spawn(stack, &child_class, NULL, &detached, &address);
+}
+
+static bool is_one_left(struct rig *r, void *arg)
+{
+	(void)arg;
+	return r->home.houses == 1;
+}
+
+Test(channel_end, of_an_actor_that_has_stopped_lets_it_have_no_more_children)
+{
+	static const struct gyre_handler spawner = { .name = "spawner", .inactive = spawn_two };
+	static const struct gyre_handler *const spawners[] = { &spawner, NULL };
+	int fd;
+
+	rig_init(&rig, NULL);
+	fd = rig_open(&rig, spawners, NULL, NULL, &channel);
+	rig_settle(&rig);
+	gy_house_close(rig.house, 0);
+	rig_settle(&rig);
+	(void)close(fd);
+	cr_expect(rig_until(&rig, is_one_left, NULL), "%u are left", rig.home.houses);
+	cr_expect_eq(child_error, -ESHUTDOWN);
+	cr_expect_eq(orphan_error, 0);
 	rig_fini(&rig);
 }

@@ -168,6 +168,24 @@ Test(channel_mark, makes_try_write_refuse_and_leave_the_buffer, .init = begin, .
 	gyre_buffer_free(buffer);
 }
 
+Test(channel_mark, is_crossed_by_a_write_that_is_refused_so_that_its_writer_hears_when_to_try_again,
+     .init = begin, .fini = end)
+{
+	struct gyre_handler_context *tail = gyre_channel_tail(channel);
+	struct gyre_buffer *large = bytes_of(MAX - 1000);
+
+	cr_assert_eq(write_bytes(HIGH - 1000), 0);
+	rig_settle(&rig);
+	cr_assert(gyre_channel_is_writable(channel));
+	cr_expect_eq(gyre_channel_try_write(tail, large), -EAGAIN, "it would go over the cap");
+	rig_settle(&rig);
+	cr_expect_eq(heard.unwritable, 1);
+	cr_expect_eq(heard.writable, 0);
+	cr_assert(rig_until(&rig, is_empty, NULL));
+	cr_expect_eq(heard.writable, 1);
+	cr_expect_eq(gyre_channel_try_write(tail, large), 0);
+}
+
 Test(channel_mark, that_is_the_cap_closes_the_channel_with_a_reason, .init = begin, .fini = end)
 {
 	cr_expect_eq(write_bytes(MAX), 0);

@@ -328,6 +328,77 @@ Test(channel, waits_for_receive_buffers_when_there_are_none_and_goes_on_when_the
 	rig_fini(&rig);
 }
 
+enum { PARKED = 12, WITHOUT_NEED = 8, HOARD_PAGES = 16 };
+
+/* Keeps all that it gets, and with the first of it takes from the others their wish to read. */
+struct hoarder {
+	struct gyre_channel *others[WITHOUT_NEED];
+	struct gyre_buffer *hoard[2 * HOARD_PAGES];
+	size_t count;
+};
+
+static void hoard(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	struct hoarder *hoarder = (struct hoarder *)gyre_context_arg(ctx);
+
+	for (size_t i = 0; hoarder->count == 0 && i < WITHOUT_NEED; i++) {
+		gyre_channel_set_auto_read(hoarder->others[i], false);
+	}
+	cr_assert_lt(hoarder->count, gy_countof(hoarder->hoard));
+	hoarder->hoard[hoarder->count++] = data;
+}
+
+static const struct gyre_handler hoarding = { .name = "hoarding", .read = hoard };
+static const struct gyre_handler *const hoarding_only[] = { &hoarding, NULL };
+
+static bool those_in_need_have_read(struct rig *r, void *arg)
+{
+	const struct reader *readers = (const struct reader *)arg;
+	bool all = true;
+
+	(void)r;
+	for (size_t i = WITHOUT_NEED; i < PARKED; i++) {
+		all = all && readers[i].bytes == 1;
+	}
+	return all;
+}
+
+Test(channel, passes_on_the_wake_up_that_it_has_no_need_of_any_more)
+{
+	const struct rig_options options = { .buffer_count = HOARD_PAGES, .buffer_bytes = 512 };
+	static unsigned char bytes[HOARD_PAGES * 512];
+	struct reader readers[PARKED] = { 0 };
+	struct hoarder hoarder = { .count = 0 };
+	int fds[PARKED + 1];
+
+	rig_init(&rig, &options);
+	for (size_t i = 0; i < PARKED; i++) {
+		struct gyre_channel *channel;
+
+		fds[i] = rig_open(&rig, counting_only, &readers[i], NULL, &channel);
+		if (i < WITHOUT_NEED) {
+			hoarder.others[i] = channel;
+		}
+	}
+	fds[PARKED] = rig_open(&rig, hoarding_only, &hoarder, NULL, NULL);
+	rig_settle(&rig);
+	/* The first to send has all pages; the others find none, and park. */
+	cr_assert_eq(write(fds[PARKED], bytes, sizeof(bytes)), (ssize_t)sizeof(bytes));
+	for (size_t i = 0; i < PARKED; i++) {
+		cr_assert_eq(write(fds[i], bytes, 1), 1);
+	}
+	cr_assert(rig_until(&rig, those_in_need_have_read, readers));
+	cr_expect_geq(gy_channels_counters(&rig.home)->buffer_stalls, PARKED);
+	cr_expect_eq(readers[0].bytes, 0);
+	for (size_t i = 0; i < hoarder.count; i++) {
+		gyre_buffer_free(hoarder.hoard[i]);
+	}
+	for (size_t i = 0; i <= PARKED; i++) {
+		(void)close(fds[i]);
+	}
+	rig_fini(&rig);
+}
+
 Test(channel, is_not_shut_out_by_others_that_do_not_take_their_output)
 {
 	const struct rig_options options = { .buffer_count = 16, .buffer_bytes = 512 };

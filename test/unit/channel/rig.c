@@ -4,8 +4,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -77,6 +79,7 @@ static void make_home(struct rig *rig, const struct rig_options *options)
 		.write_low_bytes = or_default(options->low_bytes, 65536),
 		.write_high_bytes = or_default(options->high_bytes, 262144),
 		.write_max_bytes = or_default(options->max_bytes, 1048576),
+		.linger_ns = options->linger_ns == 0 ? GYRE_MILLISECONDS(100) : options->linger_ns,
 	};
 
 	cr_assert_eq(gy_home_init(&rig->home, &loop, &home), 0);
@@ -98,7 +101,11 @@ void rig_init(struct rig *rig, const struct rig_options *options)
 	cr_assert_eq(gy_loop_join(&rig->home.loop, rig->loops), 0);
 	cr_assert_eq(gy_loop_enter(&rig->home.loop), 0);
 	gy_timer_init(&rig->moment, moment_over);
-	cr_assert_eq(gy_spawn(&rig->home, &owner_class, NULL, 0, true, &owner), 0);
+	cr_assert_eq(
+		gy_spawn(&rig->home,
+			 &(struct gy_spawn_order){ .class = &owner_class, .channels_actor = true },
+			 0, &owner),
+		0);
 	rig_turn(rig);
 	rig->house = gy_house_find(&rig->home, owner.slot, owner.cookie);
 	cr_assert_not_null(rig->house);
@@ -166,39 +173,64 @@ static void stop_houses(struct rig *rig)
 		struct gy_house *house = gy_house_at(&rig->home, slot);
 
 		if (house->status >= GY_HOUSE_MOUNTING && house->status != GY_HOUSE_STOPPING) {
-			gy_house_close(house);
+			gy_house_close(house, 0);
 		}
 	}
 }
 
-static void expect_all_returned(const struct gy_pool *pool)
+/* Criterion forgets an expectation that fails after the test, but not a crash. */
+static void expect_at_end(bool holds, const char *what, int64_t is, int64_t wanted)
 {
-	cr_expect_eq(pool->free_count, pool->total, "%u of the pool of %ss are still out",
-		     pool->total - pool->free_count, pool->name);
+	if (!holds) {
+		(void)fprintf(stderr, "%s: %" PRId64 ", not %" PRId64 "\n", what, is, wanted);
+		abort();
+	}
 }
 
-void rig_fini(struct rig *rig)
+static void expect_equal(const char *what, uint64_t is, uint64_t wanted)
 {
-	struct gy_channels *channels = rig_channels(rig);
+	expect_at_end(is == wanted, what, (int64_t)is, (int64_t)wanted);
+}
 
-	rig->home.channel_ops->drain(&rig->home);
-	cr_expect(rig_until(rig, all_closed, NULL), "channels stay open");
-	stop_houses(rig);
-	cr_expect(rig_until(rig, all_stopped, NULL), "actors stay");
+static void expect_all_returned(const struct gy_pool *pool)
+{
+	expect_equal(pool->name, pool->free_count, pool->total);
+}
+
+static void expect_nothing_left(const struct rig *rig, const struct gy_channels *channels)
+{
 	expect_all_returned(&channels->buffers);
 	expect_all_returned(&channels->slices);
 	expect_all_returned(&channels->pages);
 	expect_all_returned(&channels->channels);
 	expect_all_returned(&channels->contexts);
 	expect_all_returned(&channels->gathers);
-	cr_expect_eq(channels->lent, 0, "%u receive buffers are still out", channels->lent);
+	expect_equal("receive buffers that are out", channels->lent, 0);
+	expect_equal("channels closed", channels->counters.closed,
+		     channels->counters.accepted + rig->opened);
+}
+
+void rig_fini(struct rig *rig)
+{
+	struct gy_leaks leaks = { 0 };
+	struct gy_channels *channels = rig_channels(rig);
+
+	rig->home.channel_ops->drain(&rig->home);
+	expect_at_end(rig_until(rig, all_closed, NULL), "open channels",
+		      rig->home.channel_ops->open_count(&rig->home), 0);
+	stop_houses(rig);
+	expect_at_end(rig_until(rig, all_stopped, NULL), "actors", rig->home.houses, 0);
+	expect_nothing_left(rig, channels);
 	gy_timer_stop(&rig->home.loop.wheel, &rig->moment);
 	gy_loop_leave(&rig->home.loop);
 	gy_channels_fini(&rig->home);
-	gy_home_fini(&rig->home);
+	gy_home_fini(&rig->home, &leaks);
+	gy_leaks_log(&leaks, &rig->log);
 	gy_memory_put(rig->loops);
-	cr_expect_eq(rig->logged, rig->warnings_expected, "logged last: %s", rig->last_log);
-	cr_expect_eq(rig_open_descriptors(), rig->descriptors);
+	expect_at_end(rig->logged == rig->warnings_expected, rig->last_log, rig->logged,
+		      rig->warnings_expected);
+	expect_equal("open descriptors", (uint64_t)rig_open_descriptors(),
+		     (uint64_t)rig->descriptors);
 }
 
 /* ---- channels ---- */
@@ -233,6 +265,7 @@ static void open_on(struct rig *rig, int fd, struct opening *with,
 		.init_arg = with,
 	};
 
+	rig->opened++;
 	cr_assert_eq(gy_channel_open(rig->house, rig_stack(rig), &opening), 0);
 	if (ret_channel != NULL) {
 		*ret_channel = with->channel;

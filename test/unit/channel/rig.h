@@ -16,6 +16,7 @@ struct rig_options {
 	uint32_t low_bytes;    /* 64 KiB */
 	uint32_t high_bytes;   /* 256 KiB */
 	uint32_t max_bytes;    /* 1 MiB */
+	uint64_t linger_ns;    /* 100 ms */
 };
 
 struct rig {
@@ -28,6 +29,7 @@ struct rig {
 	uint32_t logged;
 	char last_log[RIG_LOG_BYTES];
 	int descriptors; /* open before the rig was */
+	uint64_t opened; /* channels that were not accepted */
 	uint32_t warnings_expected;
 };
 

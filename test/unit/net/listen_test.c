@@ -243,6 +243,31 @@ Test(listening, closes_what_it_has_accepted_when_the_system_drains, .init = begi
 	}
 }
 
+Test(listening, leaves_no_connection_without_an_owner_when_its_acceptor_stops, .init = begin,
+     .fini = end)
+{
+	struct rig_stream streams[50] = { 0 };
+	struct gyre_address acceptor;
+	uint64_t open = 0;
+	uint16_t port = 0;
+
+	cr_assert_eq(listen_with("tcp://127.0.0.1:0", init_echo, &port, &acceptor), 0);
+	rig_settle(&rig);
+	for (size_t i = 0; i < gy_countof(streams); i++) {
+		streams[i] = (struct rig_stream){ .fd = connect_to(port), .total = 100 };
+	}
+	cr_assert_eq(gy_send_signal(&rig.home, acceptor, &gy_type_stop, GY_MAIL_EVENT), 0);
+	(void)gy_ring_submit_and_wait(rig.home.loop.ring, 0);
+	(void)gy_ring_reap(rig.home.loop.ring); /* accepted, and not handed over */
+	cr_assert_gt(counters()->accepted, 0);
+	for (size_t i = 0; i < gy_countof(streams); i++) {
+		cr_expect(rig_until(&rig, rig_streamed, &streams[i]), "a client waits");
+		open += !streams[i].ended;
+		(void)close(streams[i].fd);
+	}
+	cr_expect_lt(open, gy_countof(streams), "some were to lose their acceptor");
+}
+
 /* ---- refusals ---- */
 
 static void expect_refused(const char *address, int error, const char *says)

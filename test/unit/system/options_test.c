@@ -37,7 +37,9 @@ struct option {
 
 /* As the public header says. */
 static const struct option bounded[] = {
+	OPTION(linger_ns, 1000000, 3600000000000),
 	OPTION(loops, 1, 1024),
+	OPTION(memory_limit_bytes, -1, INT64_C(1) << 50),
 	OPTION(ring_entries, 64, 32768),
 	OPTION(buffer_count, 16, 32768),
 	OPTION(buffer_bytes, 512, 65536),
@@ -49,6 +51,7 @@ static const struct option bounded[] = {
 	OPTION(steal_aggression, 1, 1000000),
 	OPTION(timer_tick_ns, 100000, 1000000000),
 	OPTION(high_replies, 1, 65535),
+	OPTION(drain_timeout_ns, 1000000, 3600000000000),
 	OPTION(high_events, 1, 65535),
 	OPTION(ask_timeout_ns, 1000, 3600000000000),
 	OPTION(spin_ns, -2, 1000000000),
@@ -148,12 +151,30 @@ Test(options, that_are_not_given_have_defaults_within_their_bounds)
 		} else {
 			memcpy(&value, field, sizeof(value));
 		}
-		/* Loops stay 0 until the CPUs are counted. */
+		/* Loops stay 0 until the CPUs are counted, and the limit 0 is the machine's. */
 		cr_assert(value >= option->min || strcmp(option->name, "loops") == 0);
 		cr_assert_leq(value, option->max);
 	}
 	cr_assert_eq(resolved.log_level, GYRE_LOG_WARNING);
 	cr_assert_eq(resolved.drain_timeout_ns, GYRE_SECONDS(5));
+	cr_assert_eq(resolved.linger_ns, GYRE_SECONDS(2));
+}
+
+Test(options, of_the_log_name_any_level_and_no_other)
+{
+	struct gyre_system_options options = { .log = hook, .log_arg = &lines };
+	struct gyre_system_options resolved;
+
+	for (int level = GYRE_LOG_DEBUG; level <= GYRE_LOG_ERROR; level++) {
+		options.log_level = (enum gyre_log_level)level;
+		cr_assert_eq(gy_options_resolve(&options, &resolved), 0);
+		cr_assert_eq(resolved.log_level, options.log_level);
+	}
+	lines = 0;
+	options.log_level = (enum gyre_log_level)(GYRE_LOG_ERROR + 1);
+	cr_assert_eq(gy_options_resolve(&options, &resolved), -EINVAL);
+	cr_assert_eq(lines, 1);
+	cr_assert_not_null(strstr(last_line, "log_level"), "%s", last_line);
 }
 
 Test(options, that_must_be_powers_of_two_are_refused_otherwise)

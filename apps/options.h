@@ -1,0 +1,39 @@
+/*
+ * Options of a program, by a table: what each is called, what it takes, and where that goes. A
+ * mistake is one line on standard error that names the option and its bounds.
+ */
+#ifndef APPS_OPTIONS_H
+#define APPS_OPTIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { APP_LOOPS_MAX = 1024 };
+
+enum app_kind {
+	APP_FLAG,   /* takes nothing; @to is a bool */
+	APP_TEXT,   /* @to is a const char * */
+	APP_NUMBER, /* @to is a uint64_t */
+	APP_SPIN,   /* auto, never, or nanoseconds; @to is an int64_t as in gyre_system_options */
+};
+
+struct app_option {
+	const char *name;
+	enum app_kind kind;
+	void *to; /* untouched when the option is not given */
+	uint64_t min;
+	uint64_t max;
+};
+
+struct app {
+	const char *name;
+	const char *usage;		  /* what --help prints */
+	const struct app_option *options; /* without --help */
+	size_t options_count;
+};
+
+enum app_parsed { APP_MISTAKE = -1, APP_RUN = 0, APP_HELPED = 1 };
+
+enum app_parsed app_parse(const struct app *app, int argc, char **argv);
+
+#endif

@@ -1,0 +1,187 @@
+/*
+ * Groups: several actors behind one address. What is sent to the address of a group goes to one of
+ * its members, or to all, as the group's routing says; gyre_notify(), gyre_ask() and
+ * gyre_system_notify() take it like any other.
+ *
+ * A spawned group is made with its members, which are children of the spawning actor as others are.
+ * It ends, and its address is stale, when gyre_stop() is called for it or its last member has gone.
+ * A created group is made empty, actors join it, and only gyre_stop() or the end of the system ends
+ * it. gyre_stop() ends the group at once and stops the members that were spawned with it;
+ * gyre_poison() goes to those members, each of which handles first what waits for it. Members that
+ * joined are only members no longer. To be watched or stopped gracefully is for actors.
+ *
+ * A member leaves all its groups when it stops, before its watchers are told; a restart keeps it.
+ * Mail that was routed to it just before has its fate: it is a dead letter. What is sent to a group
+ * without members is a dead letter with GYRE_DROP_NO_ACTOR, and an ask fails with -ESRCH.
+ *
+ * Notices of one sender that reach the same member are dispatched in the order of the calls.
+ */
+#ifndef GYRE_GROUP_H
+#define GYRE_GROUP_H
+
+#include <gyre/actor.h>
+
+GYRE_BEGIN_DECLS
+
+/** GYRE_GROUP_MEMBERS_MAX - how many members a group can have */
+#define GYRE_GROUP_MEMBERS_MAX 1024
+
+/**
+ * gyre_key_fn - the key of a message for GYRE_ROUTE_BY_KEY
+ * @type: of the message
+ * @message: its payload
+ *
+ * Runs where the message is sent: on the sender's loop in phase 2 or 3, inside its handler, or on
+ * the thread that sends from outside; on several threads at once. It is not re-entered on one
+ * thread, there is no last call, and it must not call gyre.
+ *
+ * Returns the key: all messages of one key go to the same member.
+ */
+typedef uint64_t (*gyre_key_fn)(const struct gyre_type *type, const void *message);
+
+/**
+ * enum gyre_routing - which member gets a message
+ * @GYRE_ROUTE_ROUND_ROBIN: one after the other; each sending loop counts for itself
+ * @GYRE_ROUTE_NEAR: one on the sender's loop, in turn if there are several; if there is none, and
+ *   from outside, as GYRE_ROUTE_ROUND_ROBIN
+ * @GYRE_ROUTE_RANDOM: any
+ * @GYRE_ROUTE_ALL: each gets a copy of a notice, also the sender if it is a member; a message that
+ *   owns something cannot be copied, and an ask cannot have several answers: -EINVAL
+ * @GYRE_ROUTE_BY_KEY: the one that the key leads to; when a member goes only its keys move, and
+ *   when one comes it takes its share from the others. Takes time in proportion to the members
+ * @GYRE_ROUTE_LESS_LOADED: of two random members that with fewer asks and notices in its mailbox;
+ *   what is on its way there does not count yet
+ */
+enum gyre_routing {
+	GYRE_ROUTE_ROUND_ROBIN,
+	GYRE_ROUTE_NEAR,
+	GYRE_ROUTE_RANDOM,
+	GYRE_ROUTE_ALL,
+	GYRE_ROUTE_BY_KEY,
+	GYRE_ROUTE_LESS_LOADED,
+};
+
+/**
+ * struct gyre_group_options - all zero is the default
+ * @count: members to spawn, up to GYRE_GROUP_MEMBERS_MAX; 0 for one on each loop
+ * @routing: which member gets a message
+ * @key: for GYRE_ROUTE_BY_KEY
+ * @detached: the members are not children of the spawning actor, so that they may outlive it
+ */
+struct gyre_group_options {
+	uint32_t count;
+	enum gyre_routing routing;
+	gyre_key_fn key;
+	bool detached;
+};
+
+/**
+ * gyre_spawn_group() - makes several actors of a class behind one address
+ * @stack: the stack of the running handler
+ * @actor_class: what they are
+ * @argument: the message of their mount hooks, of which each gets a copy; or NULL
+ * @options: how many, and which of them gets a message; NULL for the defaults
+ * @ret_address: the address of the group, good for sending at once
+ *
+ * A count of 1 makes one actor on the loop of the running one and gives its own address: there is
+ * no group then. A count of 0 makes one on each loop, any other spreads them over the loops one
+ * after the other. If one cannot be made, those that were made before it are stopped.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL   as for gyre_spawn(); the options are out of their bounds or lack the key function; or
+ *             @argument owns something, and cannot be copied
+ *   -ENOBUFS  there are 65536 groups, or a loop has as many actors as it can have
+ *   -ENOMEM   there is no memory
+ *   -ESHUTDOWN  the system is stopping
+ * Ownership: @argument is taken, whatever is returned. @actor_class stays the caller's.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_spawn_group(struct gyre_stack *stack, const struct gyre_class *actor_class,
+			      struct gyre_mail *argument, const struct gyre_group_options *options,
+			      struct gyre_address *ret_address);
+
+/**
+ * gyre_system_spawn_group() - the same from outside of any actor
+ * @system: where
+ * @actor_class: what they are
+ * @argument: the message of their mount hooks, made by gyre_system_new(), or NULL
+ * @options: how many, and which of them gets a message; NULL for the defaults
+ * @ret_address: the address of the group, good for sending at once
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL   as for gyre_system_spawn(); the options are out of their bounds or lack the key
+ *             function; or @argument owns something, and cannot be copied
+ *   -ENOBUFS  there are 65536 groups, or a loop has as many actors as it can have
+ *   -ENOMEM   there is no memory
+ *   -ESHUTDOWN  the system is stopping
+ * Ownership: @argument is taken, whatever is returned. @actor_class stays the caller's.
+ * Context: any thread, in any phase, between create and destroy of the system.
+ * Since: 0.1
+ */
+GYRE_API int gyre_system_spawn_group(struct gyre_system *system,
+				     const struct gyre_class *actor_class,
+				     struct gyre_mail *argument,
+				     const struct gyre_group_options *options,
+				     struct gyre_address *ret_address);
+
+/**
+ * gyre_group_create() - makes a group without members
+ * @system: where
+ * @options: which member gets a message; the rest is not looked at. NULL for the defaults
+ * @ret_address: the address of the group
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL   @system or @ret_address is NULL, or the options are out of their bounds or lack the
+ *             key function
+ *   -ENOBUFS  there are 65536 groups
+ *   -ENOMEM   there is no memory
+ * Ownership: gyre_stop() for the address ends it, or the end of the system.
+ * Context: any thread, in any phase, between create and destroy of the system.
+ * Since: 0.1
+ */
+GYRE_API int gyre_group_create(struct gyre_system *system, const struct gyre_group_options *options,
+			       struct gyre_address *ret_address);
+
+/**
+ * gyre_group_join() - makes the running actor a member
+ * @stack: the stack of the running handler
+ * @group: the address of a group
+ *
+ * To join twice is to join once. What is sent to the group after this may come to the actor.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL   @group is not the address of a group
+ *   -ENOBUFS  it has GYRE_GROUP_MEMBERS_MAX members
+ *   -ENOMEM   there is no memory
+ *   -ESHUTDOWN  the running actor has stopped, and only closes its channels
+ *   -ESRCH    the group has ended
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_group_join(struct gyre_stack *stack, struct gyre_address group);
+
+/**
+ * gyre_group_leave() - ends the membership of the running actor
+ * @stack: the stack of the running handler
+ * @group: the address of a group
+ *
+ * What was routed to it before still comes.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -ENOENT  it is no member of such a group
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_group_leave(struct gyre_stack *stack, struct gyre_address group);
+
+GYRE_END_DECLS
+
+#endif

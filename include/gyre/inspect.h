@@ -1,0 +1,172 @@
+/*
+ * A snapshot of a running system: what its loops and its actors do, by class. It is taken from any
+ * thread, and no loop stops or waits for it.
+ */
+#ifndef GYRE_INSPECT_H
+#define GYRE_INSPECT_H
+
+#include <stdio.h>
+
+#include <gyre/counters.h>
+
+GYRE_BEGIN_DECLS
+
+/** GYRE_CLASS_NAME_BYTES - room for the name of a class; what is longer is cut off */
+#define GYRE_CLASS_NAME_BYTES 48
+
+/**
+ * struct gyre_pool_use - what a loop has in the pools of one kind of object, of all sizes
+ * @used: objects in use
+ * @free: objects that wait for their next use
+ * @bytes: of both
+ */
+struct gyre_pool_use {
+	uint64_t used;
+	uint64_t free;
+	uint64_t bytes;
+};
+
+/**
+ * struct gyre_loop_snapshot - one loop
+ * @index: its number
+ * @cpu: it is pinned to; -1 for none
+ * @parked: it sleeps, or has been woken and is not up yet
+ * @turns: iterations so far
+ * @parks: waits so far that could block
+ * @io_ns: time spent submitting and reaping
+ * @channels_ns: time spent in phase 2, with channels actors, mounts, mail from other loops, timers
+ * @state_ns: time spent in phase 3, with state actors
+ * @polled_ns: time spent looking for work before parking
+ * @parked_ns: time spent blocked, with what the kernel did for the loop just before and after; up
+ *   to now for one that is parked now
+ * @ready_channels: channels actors that were ready when the present turn's phase 2 began
+ * @ready_state: state actors that were ready when it had ended
+ * @mounting: actors that waited for their mount hook when it began
+ * @sent: messages and returning envelopes handed to other loops
+ * @received: those that came in from other loops and from outside
+ * @timers: that run, those of asks and of the loop itself among them
+ * @actors: that live here
+ * @mail: envelopes with their messages
+ * @stacks: of handlers
+ * @parts: states, tables and timers of actors
+ * @promises: of asks and sleeps
+ *
+ * Phases that a loop is in the middle of are counted when they end, but for parking. A state, part
+ * or message of more than 16 KiB comes from no pool.
+ */
+struct gyre_loop_snapshot {
+	uint32_t index;
+	int32_t cpu;
+	bool parked;
+	uint64_t turns;
+	uint64_t parks;
+	uint64_t io_ns;
+	uint64_t channels_ns;
+	uint64_t state_ns;
+	uint64_t polled_ns;
+	uint64_t parked_ns;
+	uint32_t ready_channels;
+	uint32_t ready_state;
+	uint32_t mounting;
+	uint64_t sent;
+	uint64_t received;
+	uint64_t timers;
+	uint32_t actors;
+	struct gyre_pool_use mail;
+	struct gyre_pool_use stacks;
+	struct gyre_pool_use parts;
+	struct gyre_pool_use promises;
+};
+
+/**
+ * struct gyre_class_snapshot - the actors of all classes of one name, on all loops
+ * @name: of the class, cut off if need be
+ * @actors: that live
+ * @handled: messages given to a handler or to a promise
+ * @dropped: messages lost that an actor of the class should have had, by reason; those for an actor
+ *   that has gone are counted for no class
+ * @busy_ns: time spent running them, mount hooks included: an estimate where there is much to do.
+ *   A loop that has little to do, or long handlers, times each run; else one in 256
+ */
+struct gyre_class_snapshot {
+	char name[GYRE_CLASS_NAME_BYTES];
+	uint64_t actors;
+	uint64_t handled;
+	uint64_t dropped[GYRE_DROP_COUNT];
+	uint64_t busy_ns;
+};
+
+/**
+ * struct gyre_snapshot - a system
+ * @time_ns: when it was taken, by the monotonic clock
+ * @stalls: handlers so far that ran for longer than stall_ms
+ * @loops_count: of @loops
+ * @classes_count: of @classes
+ * @loops: by index
+ * @classes: by name; those of which there has been an actor
+ *
+ * Times are since the start, counters since the creation of the system. All times but @time_ns are
+ * 0 in a build with -Dinspect=false.
+ */
+struct gyre_snapshot {
+	uint64_t time_ns;
+	uint64_t stalls;
+	uint32_t loops_count;
+	uint32_t classes_count;
+	const struct gyre_loop_snapshot *loops;
+	const struct gyre_class_snapshot *classes;
+};
+
+/**
+ * gyre_inspect() - takes a snapshot of a system
+ * @system: the system, also one that does not run yet or any more
+ * @ret_snapshot: the snapshot
+ *
+ * The loops are not stopped: each number was true at some moment during the call, and only after
+ * gyre_system_wait() are they all of one moment. Times come from a counter of the processor; what
+ * it counts in a nanosecond is found from what has passed since the system was created, so they are
+ * only rough in its first millisecond.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL  an argument is NULL
+ *   -ENOMEM  there is no memory
+ * Ownership: @ret_snapshot is the caller's, for gyre_snapshot_free(); it may outlive the system.
+ * Context: any thread, in any phase, between create and destroy of the system; does not wait.
+ * Since: 0.1
+ */
+GYRE_API int gyre_inspect(struct gyre_system *system, struct gyre_snapshot **ret_snapshot);
+
+/**
+ * gyre_snapshot_free() - frees a snapshot
+ * @snapshot: the snapshot, or NULL
+ *
+ * Return: nothing.
+ * Errors:
+ *   none
+ * Ownership: @snapshot is taken.
+ * Context: any thread, in any phase.
+ * Since: 0.1
+ */
+GYRE_API void gyre_snapshot_free(struct gyre_snapshot *snapshot);
+
+/**
+ * gyre_snapshot_print() - writes a snapshot as a table, for people
+ * @snapshot: the snapshot
+ * @file: where to
+ *
+ * What the columns are may change with every version.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL  an argument is NULL
+ *   -EIO     @file has met with an error
+ * Ownership: nothing changes hands.
+ * Context: any thread, in any phase; as slow as @file.
+ * Since: 0.1
+ */
+GYRE_API int gyre_snapshot_print(const struct gyre_snapshot *snapshot, FILE *file);
+
+GYRE_END_DECLS
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * A program that is one main actor: it gets the program's arguments, spawns what it needs, and when
+ * it stops, so does the system, and the program with its exit status.
+ *
+ *	int main(int argc, char **argv)
+ *	{
+ *		return gyre_main(&main_class, argc, argv, NULL);
+ *	}
+ */
+#ifndef GYRE_MAIN_H
+#define GYRE_MAIN_H
+
+#include <gyre/system.h>
+
+GYRE_BEGIN_DECLS
+
+/**
+ * struct gyre_arguments - the message of the main actor's mount hook
+ * @argc: as main() got it
+ * @argv: as main() got it; valid as long as the program
+ */
+struct gyre_arguments {
+	int argc;
+	char **argv;
+};
+GYRE_MESSAGE(gyre_arguments, 0x18);
+
+/**
+ * gyre_main() - runs a system for a main actor until that has stopped
+ * @main_class: of the main actor, which lives on loop 0 and has all else as its children, unless it
+ *   detaches them; the message of its mount is struct gyre_arguments
+ * @argc: of main()
+ * @argv: of main()
+ * @options: of the system; NULL for the defaults
+ *
+ * It ends when the main actor stops, at gyre_exit(), gyre_system_stop(), SIGINT or SIGTERM, each
+ * with the drain that gyre_system_run() describes.
+ *
+ * Return: the exit status for main(): what gyre_exit() was given first, else 0, or 1 when the
+ *   system could not be made or run, the main actor failed, an actor failed whose
+ *   strategy shuts the system down, or the drain ran out of time.
+ * Errors:
+ *   none; what went wrong is in the log
+ * Ownership: nothing changes hands.
+ * Context: any thread but a loop's, setup; blocks.
+ * Since: 0.1
+ */
+GYRE_API int gyre_main(const struct gyre_class *main_class, int argc, char **argv,
+		       const struct gyre_system_options *options);
+
+/**
+ * gyre_exit() - ends the program that gyre_main() runs, with an exit status
+ * @stack: the stack of the running handler, of any actor
+ * @status: 0 to 255; the first call counts
+ *
+ * The system drains and stops, as by gyre_system_stop(). A system that was not made by gyre_main()
+ * stops too, but its status is nobody's.
+ *
+ * Return: nothing.
+ * Errors:
+ *   none
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API void gyre_exit(struct gyre_stack *stack, int status);
+
+GYRE_END_DECLS
+
+#endif

@@ -1,0 +1,150 @@
+/*
+ * Work that blocks or takes long, done off the loops: reading a file, resolving a name, a long sum.
+ *
+ *	static int hash(struct gyre_work *work)
+ *	{
+ *		const struct path *path = gyre_work_get(work, path);
+ *
+ *		return gyre_work_reply(work, gyre_work_new(work, digest, .sum = sum_of(path)));
+ *	}
+ *
+ *	GYRE_AWAIT(stack, gyre_offload(stack, hash, gyre_new(stack, path, ...), GYRE_SECONDS(10),
+ *				       &frame->digest));
+ *
+ * The function runs on a thread of a pool that the system keeps for such work; what it replies
+ * completes a future of the stack that gave it, as the answer to an ask does. Threads are started
+ * when they are first needed, offload_threads of them at most; while there is no work they sleep.
+ */
+#ifndef GYRE_OFFLOAD_H
+#define GYRE_OFFLOAD_H
+
+#include <gyre/stack.h>
+
+GYRE_BEGIN_DECLS
+
+struct gyre_work;
+
+/**
+ * gyre_work_fn - does a piece of work off the loops
+ * @work: the piece: its message, and the way to answer
+ *
+ * Runs on a thread of the pool, in no phase of any loop, and may block. It runs at most once for
+ * each gyre_offload(), which is the last call; it is re-entered on other threads for other pieces.
+ * It may call those of gyre's functions that any thread may call. It cannot be killed: the end of
+ * the system waits for it.
+ *
+ * Returns what gyre_work_reply() returned, or a negative errno, with which the future then fails.
+ * To return 0 without a reply fails it with -ENOMSG.
+ */
+typedef int (*gyre_work_fn)(struct gyre_work *work);
+
+/**
+ * gyre_offload() - has a function run off the loops
+ * @stack: the running stack, which will own the promise
+ * @function: what to do
+ * @mail: what it is given, made by gyre_new()
+ * @timeout_ns: how long the answer may take; 0 for the system's default, GYRE_FOREVER for no limit
+ * @ret_future: where the answer will be; in the frame of @stack
+ *
+ * The pieces wait in one queue of offload_queue_max for all loops, first in first out. One that is
+ * past its time-out when its turn comes is not begun; one that runs goes on, and what it replies is
+ * dropped and counted. When the system stops, pieces that were not begun fail with -ESHUTDOWN.
+ *
+ * The future always completes, with an answer or an error: -ETIMEDOUT, -ESHUTDOWN, -ENOMSG, -EPROTO
+ * (the answer is not of the type that a GYRE_REQUEST() declares), -ENOMEM, or what @function failed
+ * with. It never completes inside this call, unless that fails.
+ *
+ * Return: 0, or a negative errno, which the future then shows too.
+ * Errors:
+ *   -EAGAIN  the pool has no thread, and none can be started
+ *   -EINVAL  @function is NULL
+ *   -ENOBUFS  as many pieces wait as may
+ *   -ENOMEM  there is no memory, or @mail is NULL
+ *   -ESHUTDOWN  the system is stopping
+ * Ownership: @mail is taken, whatever is returned. What its payload owns is destroyed on the thread
+ *   of the pool, if the function does not move it out.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_offload(struct gyre_stack *stack, gyre_work_fn function, struct gyre_mail *mail,
+			  uint64_t timeout_ns, struct gyre_future *ret_future);
+
+/**
+ * gyre_work_message() - what a piece of work was given
+ * @work: the running piece
+ * @type: the type it must have
+ *
+ * Mostly called through gyre_work_get().
+ *
+ * Return: the payload, or NULL when it is of another type or was moved out.
+ * Errors:
+ *   NULL  there is none of that type
+ * Ownership: stays with @work, until the function returns.
+ * Context: any thread that runs the piece.
+ * Since: 0.1
+ */
+GYRE_API const void *gyre_work_message(const struct gyre_work *work, const struct gyre_type *type);
+
+/** gyre_work_get() - what it was given as const struct NAME *, or NULL */
+#define gyre_work_get(WORK, NAME) \
+	((const struct NAME *)gyre_work_message((WORK), &gyre_type_##NAME))
+
+/**
+ * gyre_work_message_move() - moves the payload out of what a piece of work was given
+ * @work: the running piece
+ * @type: the type it must have
+ * @ret_payload: room for a payload of that type
+ *
+ * Mostly called through gyre_work_move().
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -ENOENT  there is no message of that type
+ * Ownership: what the payload owns is the caller's.
+ * Context: any thread that runs the piece.
+ * Since: 0.1
+ */
+GYRE_API int gyre_work_message_move(struct gyre_work *work, const struct gyre_type *type,
+				    void *ret_payload);
+
+/** gyre_work_move() - moves what it was given to where a struct NAME * points; 0 or -ENOENT */
+#define gyre_work_move(WORK, NAME, VALUE) \
+	gyre_work_message_move((WORK), &gyre_type_##NAME, GYRE_POINTER_(NAME, VALUE))
+
+/**
+ * gyre_work_system() - the system that a piece of work was given in
+ * @work: the running piece
+ *
+ * Return: the system.
+ * Errors:
+ *   none
+ * Ownership: stays the program's.
+ * Context: any thread that runs the piece.
+ * Since: 0.1
+ */
+GYRE_API struct gyre_system *gyre_work_system(const struct gyre_work *work);
+
+/** gyre_work_new() - a mail with the answer in it: gyre_work_new(work, digest, .sum = 7) */
+#define gyre_work_new(WORK, ...) gyre_system_new(gyre_work_system(WORK), __VA_ARGS__)
+
+/**
+ * gyre_work_reply() - answers with the result
+ * @work: the running piece
+ * @mail: the answer, made by gyre_work_new(); NULL (no memory) answers with -ENOMEM
+ *
+ * It goes out when the function returns, and only if that returns 0.
+ *
+ * Return: 0, to be returned by the function, or a negative errno.
+ * Errors:
+ *   -EALREADY  it was answered before; this answer is freed
+ *   -ENOMEM  @mail is NULL
+ *   -EPROTO  what was given declares another type of answer; this one is freed
+ * Ownership: @mail is taken, whatever is returned.
+ * Context: any thread that runs the piece.
+ * Since: 0.1
+ */
+GYRE_API int gyre_work_reply(struct gyre_work *work, struct gyre_mail *mail);
+
+GYRE_END_DECLS
+
+#endif

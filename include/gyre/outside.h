@@ -1,0 +1,141 @@
+/*
+ * Asks from threads that are no loop's: of a library, of another runtime, of main().
+ *
+ *	struct gyre_mail *answer;
+ *	int r = gyre_system_ask(system, shop, gyre_system_new(system, price_of, .item = 7),
+ *				GYRE_SECONDS(1), &answer);
+ *
+ *	if (r == 0) {
+ *		cents = gyre_mail_get(answer, price)->cents;
+ *		gyre_mail_free(NULL, answer);
+ *	}
+ *
+ * The ask is carried by an actor of gyre's own on the receiver's loop, which the receiver sees as
+ * the sender, so that all is as between actors: time-outs, the end of the receiver, counters. The
+ * asks of one thread to one receiver are dispatched in the order of the calls. A thread that asks
+ * leaves nothing behind: it may end whenever it likes. See actor.h for notices from such threads.
+ */
+#ifndef GYRE_OUTSIDE_H
+#define GYRE_OUTSIDE_H
+
+#include <gyre/actor.h>
+
+GYRE_BEGIN_DECLS
+
+/**
+ * gyre_answered_fn - hears how an ask from outside has ended
+ * @answer: the answer, to be read by gyre_mail_get() or moved by gyre_mail_move(); NULL for none
+ * @error: 0 when there is an answer, else a negative errno as of gyre_system_ask()
+ * @arg: what was given with the ask
+ *
+ * The answer is gone after the call. Runs on the loop of the asked actor, in phase 2, also while
+ * that loop stops; and where a system ends that never took the ask up, on the thread that waits for
+ * the end. It must not block: that loop waits for it. It runs exactly once for each ask, which is
+ * the last call for its @arg; it is not re-entered on one thread but runs on several at once. It
+ * may call those of gyre's functions that any thread may call, but for gyre_system_ask().
+ */
+typedef void (*gyre_answered_fn)(struct gyre_mail *answer, int error, void *arg);
+
+/**
+ * gyre_system_ask() - asks from outside of any actor, and waits for the answer
+ * @system: where
+ * @to: the receiver; a stale address is allowed
+ * @mail: the question, made by gyre_system_new()
+ * @timeout_ns: how long the answer may take; 0 for the system's default, GYRE_FOREVER for no limit
+ * @ret_answer: the answer, for gyre_mail_get(); NULL when it is of no interest
+ *
+ * A system that was not started yet answers when it is. An answer that comes after the time-out is
+ * dropped and counted.
+ *
+ * Return: 0, or a negative errno: of those below or what the receiver's handler failed with.
+ * Errors:
+ *   -EDEADLK  the calling thread is that of a loop, which must not wait: see gyre_ask()
+ *   -EINVAL  @system is NULL, or @to names no loop of it
+ *   -ENOBUFS  the receiver's mailbox holds its limit
+ *   -ENOMEM  there is no memory, or @mail is NULL
+ *   -ENOMSG  the receiver did not answer
+ *   -ENOSYS  the receiver takes no asks
+ *   -EPROTO  the receiver answered with another type than the question declares
+ *   -ESHUTDOWN  the receiver or the system stopped, or the system is stopping
+ *   -ESRCH   there is no such actor
+ *   -ETIMEDOUT  no answer came in time
+ * Ownership: @mail is taken, whatever is returned. @ret_answer is the caller's, to be freed with
+ *   gyre_mail_free() and NULL for the stack, also after the system is destroyed.
+ * Context: any thread but a loop's, between create and destroy of the system; blocks.
+ * Since: 0.1
+ */
+GYRE_API int gyre_system_ask(struct gyre_system *system, struct gyre_address to,
+			     struct gyre_mail *mail, uint64_t timeout_ns,
+			     struct gyre_mail **ret_answer);
+
+/**
+ * gyre_system_ask_callback() - asks from outside of any actor, and goes on
+ * @system: where
+ * @to: the receiver; a stale address is allowed
+ * @mail: the question, made by gyre_system_new()
+ * @timeout_ns: how long the answer may take; 0 for the system's default, GYRE_FOREVER for no limit
+ * @callback: hears of the answer or the error
+ * @arg: for @callback
+ *
+ * Nobody is told, of a time-out either, before the system has been started.
+ *
+ * Return: 0, and then @callback runs exactly once; or a negative errno, and then it never does.
+ * Errors:
+ *   -EINVAL  @system or @callback is NULL, or @to names no loop of the system
+ *   -ENOMEM  there is no memory, or @mail is NULL
+ *   -ESHUTDOWN  the system is stopping
+ * Ownership: @mail is taken, whatever is returned. @arg stays the caller's.
+ * Context: any thread, in any phase, between create and destroy of the system. Never blocks on a
+ *   loop; wakes the receiver's loop if it is parked.
+ * Since: 0.1
+ */
+GYRE_API int gyre_system_ask_callback(struct gyre_system *system, struct gyre_address to,
+				      struct gyre_mail *mail, uint64_t timeout_ns,
+				      gyre_answered_fn callback, void *arg);
+
+/**
+ * gyre_mail_message() - the message in an answer that came from gyre_system_ask() or to a callback
+ * @mail: the answer, or NULL
+ * @type: the type it must have
+ *
+ * Mostly called through gyre_mail_get().
+ *
+ * Return: the payload, or NULL when @mail is NULL, of another type, or its payload was moved out.
+ * Errors:
+ *   NULL  there is none of that type
+ * Ownership: stays with the mail.
+ * Context: any thread that owns the mail.
+ * Since: 0.1
+ */
+GYRE_API const void *gyre_mail_message(const struct gyre_mail *mail, const struct gyre_type *type);
+
+/** gyre_mail_get() - the answer as const struct NAME *, or NULL: gyre_mail_get(mail, price)->cents
+ */
+#define gyre_mail_get(MAIL, NAME) \
+	((const struct NAME *)gyre_mail_message((MAIL), &gyre_type_##NAME))
+
+/**
+ * gyre_mail_message_move() - moves the payload out of an answer, to keep it
+ * @mail: the answer, or NULL
+ * @type: the type it must have
+ * @ret_payload: room for a payload of that type
+ *
+ * Mostly called through gyre_mail_move().
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -ENOENT  there is no message of that type
+ * Ownership: what the payload owns is the caller's; the empty mail stays to be freed as before.
+ * Context: any thread that owns the mail.
+ * Since: 0.1
+ */
+GYRE_API int gyre_mail_message_move(struct gyre_mail *mail, const struct gyre_type *type,
+				    void *ret_payload);
+
+/** gyre_mail_move() - moves an answer to where a struct NAME * points; 0 or -ENOENT */
+#define gyre_mail_move(MAIL, NAME, VALUE) \
+	gyre_mail_message_move((MAIL), &gyre_type_##NAME, GYRE_POINTER_(NAME, VALUE))
+
+GYRE_END_DECLS
+
+#endif

@@ -1,0 +1,85 @@
+/*
+ * Requests: messages that are asked, and say of what type their answer is.
+ *
+ *	struct price { int cents; };
+ *	GYRE_MESSAGE(price, 0x0102);
+ *
+ *	struct price_of { int item; };
+ *	GYRE_REQUEST(price_of, 0x0101, price);
+ *
+ *	return gyre_reply_to(stack, price_of, .cents = 90);
+ *
+ *	cents = gyre_answer_of(&frame->price, price_of)->cents;
+ *
+ * Both ends so name the question, and the compiler knows the answer. Who answers with gyre_reply()
+ * and a mail of another type is stopped at run time: gyre_reply() returns -EPROTO, the asker gets
+ * -EPROTO, and the log says which actor it was. A library built with -Dassertions=full ends the
+ * program there.
+ */
+#ifndef GYRE_REQUEST_H
+#define GYRE_REQUEST_H
+
+#include <gyre/batch.h>
+#include <gyre/stack.h>
+
+GYRE_BEGIN_DECLS
+
+/**
+ * GYRE_REQUEST() - declares struct NAME as a message whose answer is a struct ANSWER
+ * @NAME: as for GYRE_MESSAGE()
+ * @ID: its type id, at least 0x100
+ * @ANSWER: the tag of a struct that was declared as a message before
+ */
+#define GYRE_REQUEST(NAME, ID, ANSWER)                   \
+	GYRE_TYPE_(NAME, ID, NULL, &gyre_type_##ANSWER); \
+	GYRE_ANSWER_(NAME, ANSWER)
+
+/**
+ * GYRE_REQUEST_OWNING() - the same for a question that owns something
+ * @NAME: as for GYRE_MESSAGE()
+ * @ID: its type id, at least 0x100
+ * @ANSWER: the tag of a struct that was declared as a message before
+ * @DESTROY: as for GYRE_MESSAGE_OWNING()
+ */
+#define GYRE_REQUEST_OWNING(NAME, ID, ANSWER, DESTROY)                  \
+	GYRE_DESTROY_(NAME, DESTROY)                                    \
+	GYRE_TYPE_(NAME, ID, gyre_destroy_##NAME, &gyre_type_##ANSWER); \
+	GYRE_ANSWER_(NAME, ANSWER)
+
+/* The answer stands in a struct that is named after the question. */
+#define GYRE_ANSWER_(NAME, ANSWER)                                                       \
+	struct gyre_answer_to_##NAME {                                                   \
+		struct ANSWER value;                                                     \
+	};                                                                               \
+	static inline __attribute__((unused)) struct gyre_mail *gyre_fill_answer_##NAME( \
+		struct gyre_mail *mail, struct gyre_answer_to_##NAME answer)             \
+	{                                                                                \
+		return gyre_fill_##ANSWER(mail, answer.value);                           \
+	}                                                                                \
+	static inline __attribute__((unused))                                            \
+	const struct ANSWER *gyre_answer_of_##NAME(const struct gyre_future *future)     \
+	{                                                                                \
+		return gyre_get(future, ANSWER);                                         \
+	}                                                                                \
+	struct gyre_needs_a_semicolon
+
+/** gyre_new_answer() - a mail with the answer to a NAME: (stack, price_of, .cents = 90) */
+#define gyre_new_answer(STACK, ...) GYRE_NEW_ANSWER_(STACK, __VA_ARGS__, )
+
+#define GYRE_NEW_ANSWER_(STACK, NAME, ...)                                       \
+	gyre_fill_answer_##NAME(gyre_mail_new((STACK), gyre_type_##NAME.answer), \
+				GYRE_VALUE(gyre_answer_to_##NAME, { __VA_ARGS__ }))
+
+/** gyre_reply_to() - answers the running ask, of a NAME: (stack, price_of, .cents = 90) */
+#define gyre_reply_to(STACK, ...) gyre_reply((STACK), gyre_new_answer(STACK, __VA_ARGS__))
+
+/** gyre_batch_reply_to() - answers one ask of a batch: (stack, index, price_of, .cents = 90) */
+#define gyre_batch_reply_to(STACK, INDEX, ...) \
+	gyre_batch_reply((STACK), (INDEX), gyre_new_answer(STACK, __VA_ARGS__))
+
+/** gyre_answer_of() - the answer to an ask of a NAME, typed, or NULL: see gyre_answer() */
+#define gyre_answer_of(FUTURE, NAME) gyre_answer_of_##NAME(FUTURE)
+
+GYRE_END_DECLS
+
+#endif

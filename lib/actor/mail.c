@@ -1,0 +1,129 @@
+/*
+ * What a mail holds. A payload whose type has a destructor is marked in the mail's head, and the
+ * mark says that the destructor is still due: it goes with the payload, wherever that is copied or
+ * moved to, and is taken off before the destructor runs. So it runs once, wherever the mail ends.
+ */
+#include <string.h>
+
+#include "actor/stack.h"
+#include "base/memory.h"
+
+void gy_mail_hold(struct gyre_mail *mail)
+{
+	/* It may end before it is filled. */
+	memset(mail->payload, 0, mail->type->bytes);
+	mail->node.owner |= GY_NODE_HOLDS;
+}
+
+static struct gyre_mail *make(struct gy_node *node, const struct gyre_type *type)
+{
+	struct gyre_mail *mail;
+
+	if (node == NULL) {
+		return NULL;
+	}
+	mail = gy_mail_of(node);
+	mail->type = type;
+	if (type->destroy != NULL) {
+		gy_mail_hold(mail);
+	}
+	return mail;
+}
+
+struct gyre_mail *gy_mail_get_slowly(struct gy_home *home, const struct gyre_type *type)
+{
+	return make(gy_loop_node_get(&home->loop, GYRE_MAIL_HEADER_BYTES + (size_t)type->bytes),
+		    type);
+}
+
+void gy_mail_destroy(struct gyre_mail *mail)
+{
+	mail->node.owner &= (uint16_t)~GY_NODE_HOLDS;
+	mail->type->destroy(mail->payload);
+}
+
+struct gyre_mail *gy_mail_get_from_heap(const struct gyre_type *type)
+{
+	return make(gy_node_get_from_heap(GYRE_MAIL_HEADER_BYTES + (size_t)type->bytes), type);
+}
+
+struct gyre_mail *gy_mail_carry_out(struct gy_home *home, struct gyre_mail *mail)
+{
+	struct gyre_mail *copy;
+	struct gy_node node;
+
+	if (mail->node.size_class == GY_SIZES_HEAP) {
+		return mail;
+	}
+	copy = gy_mail_get_from_heap(mail->type);
+	if (copy != NULL) {
+		node = copy->node;
+		memcpy(copy, mail, GYRE_MAIL_HEADER_BYTES + (size_t)mail->type->bytes);
+		copy->node.owner = GY_NODE_FROM_HEAP | (mail->node.owner & GY_NODE_HOLDS);
+		copy->node.size_class = node.size_class;
+		mail->node.owner &= (uint16_t)~GY_NODE_HOLDS;
+	}
+	gy_mail_put(home, mail);
+	return copy;
+}
+
+void gy_mail_move_out(struct gyre_mail *mail, void *ret_payload)
+{
+	memcpy(ret_payload, mail->payload, mail->type->bytes);
+	mail->node.owner &= (uint16_t)~GY_NODE_HOLDS;
+}
+
+void gyre_mail_free(struct gyre_stack *stack, struct gyre_mail *mail)
+{
+	if (mail == NULL) {
+		return;
+	}
+	if (stack != NULL) {
+		gy_mail_put(gy_stack_of(stack)->home, mail);
+		return;
+	}
+	gy_mail_release(mail);
+	gy_assert(mail->node.owner == GY_NODE_FROM_HEAP);
+	gy_memory_put(mail);
+}
+
+/* ---- poison ---- */
+
+#if GY_ASSERT_LEVEL >= 2
+
+static struct gyre_mail *get_like(struct gy_home *home, const struct gyre_mail *mail)
+{
+	size_t bytes = GYRE_MAIL_HEADER_BYTES + (size_t)mail->type->bytes;
+	struct gy_node *node = NULL;
+
+	if (home != NULL) {
+		node = gy_loop_node_get(&home->loop, bytes);
+	} else if (mail->node.size_class == GY_SIZES_HEAP) {
+		node = gy_node_get_from_heap(bytes);
+	}
+	return node == NULL ? NULL : gy_mail_of(node);
+}
+
+struct gyre_mail *gy_mail_given(struct gy_home *home, struct gyre_mail *mail)
+{
+	struct gyre_mail *moved = mail == NULL ? NULL : get_like(home, mail);
+	struct gy_node node;
+
+	if (moved == NULL) {
+		return mail; /* it is a check, not a service */
+	}
+	node = moved->node;
+	memcpy(moved, mail, GYRE_MAIL_HEADER_BYTES + (size_t)mail->type->bytes);
+	moved->node.owner = node.owner | (mail->node.owner & GY_NODE_HOLDS);
+	moved->node.size_class = node.size_class;
+	mail->node.owner &= (uint16_t)~GY_NODE_HOLDS;
+	if (mail->node.size_class == GY_SIZES_HEAP) {
+		memset(mail->payload, GY_POISON_BYTE, mail->type->bytes);
+		gy_memory_put(mail);
+	} else {
+		gy_mail_put(home, mail);
+	}
+	return moved;
+}
+
+#endif

@@ -1,0 +1,171 @@
+/*
+ * Stopping gracefully. The order arrives with its deadline running; a poison takes its place among
+ * the notices. From its dispatch on the actor takes no more asks and notices, but what is suspended
+ * may end. The last of it, or the deadline, stops the actor; then those who wait for that are told.
+ */
+#include <errno.h>
+
+#include "actor/annex.h"
+#include "actor/stack.h"
+
+struct gy_retire {
+	struct gy_timer timer;
+	struct gy_house *house;
+	uint64_t deadline_ns;
+	struct gy_node *asks; /* of those who wait, in a list */
+	bool poisoned;	      /* the first order has come; others may only be earlier */
+	bool closing;	      /* only what is suspended still runs */
+};
+
+struct order {
+	uint64_t deadline_ns; /* from its arrival */
+};
+
+const struct gyre_type gy_type_retire = { .name = "stop gracefully",
+					  .id = 0x0d,
+					  .bytes = sizeof(struct order) };
+static const struct gyre_type type_stopped = { .name = "stopped", .id = 0x0e };
+
+static void time_is_up(struct gy_timer *timer)
+{
+	gy_house_close(gy_container_of(timer, struct gy_retire, timer)->house, 0);
+}
+
+static struct gy_retire *retire_of(struct gy_house *house)
+{
+	struct gy_annex *annex = gy_annex_get(house);
+
+	if (annex != NULL && annex->retire == NULL) {
+		annex->retire = (struct gy_retire *)gy_sizes_new(&house->home->parts,
+								 sizeof(struct gy_retire));
+		if (annex->retire != NULL) {
+			*annex->retire =
+				(struct gy_retire){ .house = house, .deadline_ns = UINT64_MAX };
+			gy_timer_init(&annex->retire->timer, time_is_up);
+		}
+	}
+	return annex == NULL ? NULL : annex->retire;
+}
+
+/* The earliest deadline counts. */
+static void set_deadline(struct gy_retire *retire, uint64_t deadline_ns)
+{
+	struct gy_loop *loop = &retire->house->home->loop;
+	uint64_t at_ns = gy_time_add(gy_clock_ns(&loop->clock), deadline_ns);
+
+	if (at_ns < retire->deadline_ns) {
+		retire->deadline_ns = at_ns;
+		gy_timer_stop(&loop->wheel, &retire->timer);
+		gy_timer_start_at(&loop->wheel, &retire->timer, at_ns);
+	}
+}
+
+/* Without memory for the poison nothing more is waited for. */
+static void put_poison(struct gy_house *house)
+{
+	struct gyre_mail *poison = gy_mail_get(house->home, &gy_type_poison);
+
+	if (poison == NULL) {
+		gy_house_close(house, 0);
+		return;
+	}
+	poison->node.kind = GY_MAIL_NOTICE;
+	poison->from.cookie = 0;
+	poison->ask_id = 1;
+	gy_count(&house->home->counters.sent, 1);
+	if (house->limit != 0) {
+		(void)gy_house_admit(house, poison, GY_LANE_NOTICE);
+	}
+	gy_house_put(house->home, house, poison, GY_LANE_NOTICE);
+}
+
+void gy_retire_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
+{
+	struct gy_retire *retire = retire_of(house);
+	uint64_t deadline_ns = ((struct order *)gyre_payload(mail))->deadline_ns;
+
+	gy_count(&home->counters.handled, 1);
+	if (mail->node.kind != GY_MAIL_ASK) {
+		gy_mail_put(home, mail);
+	} else if (retire == NULL) {
+		gy_fail_ask(home, mail, -ENOMEM);
+	} else {
+		mail->node.next = retire->asks;
+		retire->asks = &mail->node;
+	}
+	if (house->status == GY_HOUSE_STOPPING) {
+		return; /* it ends already, and then tells */
+	}
+	if (retire == NULL) {
+		gy_house_close(house, 0);
+		return;
+	}
+	if (!retire->poisoned) {
+		retire->poisoned = true;
+		put_poison(house);
+	}
+	set_deadline(retire, deadline_ns);
+}
+
+void gy_house_poisoned(struct gy_house *house, const struct gyre_mail *poison)
+{
+	if (poison->ask_id != 0 && !gy_list_empty(&house->suspended)) {
+		house->annex->retire->closing = true;
+		house->closed |= GY_CLOSED_BY_BARRIER;
+	} else {
+		gy_house_close(house, 0);
+	}
+}
+
+bool gy_retire_is_closing(const struct gy_house *house)
+{
+	return house->annex != NULL && house->annex->retire != NULL &&
+	       house->annex->retire->closing;
+}
+
+void gy_retire_end(struct gy_house *house)
+{
+	struct gy_home *home = house->home;
+	struct gy_retire *retire = house->annex == NULL ? NULL : house->annex->retire;
+	struct gy_node *node;
+
+	if (retire == NULL) {
+		return;
+	}
+	node = retire->asks;
+	while (node != NULL) {
+		struct gyre_mail *ask = gy_mail_of(node);
+
+		node = node->next;
+		ask->type = &type_stopped;
+		ask->node.kind = GY_MAIL_REPLY;
+		(void)gy_send(home, gy_mail_sender(ask), ask, GY_LANE_REPLY);
+	}
+	gy_timer_stop(&home->loop.wheel, &retire->timer);
+	gy_sizes_delete(&home->parts, retire, sizeof(*retire));
+	house->annex->retire = NULL;
+}
+
+int gyre_stop_gracefully(struct gyre_stack *stack, struct gyre_address actor, uint64_t deadline_ns,
+			 struct gyre_future *ret_future)
+{
+	struct gy_stack *s = gy_stack_of(stack);
+	struct gyre_mail *mail;
+
+	if (ret_future != NULL && gyre_address_equal(actor, gy_house_address(s->house))) {
+		return -EINVAL;
+	}
+	mail = gy_mail_get(s->home, &gy_type_retire);
+	if (mail != NULL) {
+		((struct order *)gyre_payload(mail))->deadline_ns = deadline_ns;
+	}
+	if (ret_future != NULL) {
+		return gy_ask_order(s, actor, mail, ret_future);
+	}
+	if (mail == NULL) {
+		return -ENOMEM;
+	}
+	mail->node.kind = GY_MAIL_NOTICE;
+	gy_mail_from(mail, s->house);
+	return gy_send_away(s->home, actor, mail);
+}

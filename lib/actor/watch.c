@@ -1,0 +1,228 @@
+/*
+ * Beginning, ending and telling watches.
+ */
+#include <gyre/watch.h>
+
+#include "actor/annex.h"
+#include "actor/stack.h"
+#include "actor/watch.h"
+
+/* The payload of both records. */
+struct record {
+	struct gy_table_item item;
+	struct gyre_address actor; /* that is watched */
+};
+
+const struct gyre_type gy_type_watch = { .name = "watch",
+					 .id = 0x0a,
+					 .bytes = sizeof(struct record) };
+const struct gyre_type gy_type_unwatch = { .name = "unwatch",
+					   .id = 0x0b,
+					   .bytes = sizeof(struct record) };
+
+_Static_assert(sizeof(struct gyre_terminated) <= sizeof(struct record), "one becomes the other");
+
+static struct record *record_of(struct gyre_mail *mail)
+{
+	return (struct record *)gyre_payload(mail);
+}
+
+static struct gyre_mail *mail_of(struct gy_table_item *item)
+{
+	char *payload = (char *)(void *)gy_container_of(item, struct record, item);
+
+	return (struct gyre_mail *)(void *)(payload - GYRE_MAIL_HEADER_BYTES);
+}
+
+static struct gy_watch *watch_of(struct gy_house *house)
+{
+	struct gy_annex *annex = gy_annex_get(house);
+
+	if (annex != NULL && annex->watch == NULL) {
+		annex->watch =
+			(struct gy_watch *)gy_sizes_new(&house->home->parts, sizeof(*annex->watch));
+		if (annex->watch != NULL) {
+			*annex->watch = (struct gy_watch){ 0 };
+		}
+	}
+	return annex == NULL ? NULL : annex->watch;
+}
+
+static struct gyre_mail *find(struct gy_house *house, struct gyre_address actor)
+{
+	struct gy_table_item *item = house->annex == NULL || house->annex->watch == NULL
+					     ? NULL
+					     : gy_table_find(&house->annex->watch->watched,
+							     gy_origin_key(gy_origin_of(actor)));
+
+	for (; item != NULL; item = item->next) {
+		struct gyre_mail *mail = mail_of(item);
+
+		if (gyre_address_equal(record_of(mail)->actor, actor)) {
+			return mail;
+		}
+	}
+	return NULL;
+}
+
+static struct gyre_mail *make_record(struct gy_house *house, const struct gyre_type *type,
+				     struct gyre_address actor, uint64_t number)
+{
+	struct gyre_mail *mail = gy_mail_get(house->home, type);
+
+	if (mail != NULL) {
+		mail->node.kind = GY_MAIL_EVENT;
+		mail->ask_id = number;
+		gy_mail_from(mail, house);
+		record_of(mail)->actor = actor;
+	}
+	return mail;
+}
+
+int gyre_watch(struct gyre_stack *stack, struct gyre_address actor)
+{
+	struct gy_house *house = gy_stack_of(stack)->house;
+	struct gy_home *home = house->home;
+	struct gy_watch *watch = watch_of(house);
+	uint64_t number = gy_home_number(home);
+	struct gyre_mail *mine;
+	struct gyre_mail *theirs;
+
+	if (gyre_address_is_nobody(actor) || actor.loop == GY_GROUP_LOOP ||
+	    gyre_address_equal(actor, gy_house_address(house))) {
+		return -EINVAL;
+	}
+	if (find(house, actor) != NULL) {
+		return 0;
+	}
+	mine = make_record(house, &gy_type_unwatch, actor, number);
+	theirs = make_record(house, &gy_type_watch, actor, number);
+	if (mine != NULL) {
+		record_of(mine)->item.key = gy_origin_key(gy_origin_of(actor));
+	}
+	if (mine == NULL || theirs == NULL || watch == NULL ||
+	    gy_table_add(&watch->watched, &home->parts, &record_of(mine)->item) < 0) {
+		gyre_mail_free(stack, mine);
+		gyre_mail_free(stack, theirs);
+		return -ENOMEM;
+	}
+	(void)gy_send_away(home, actor, theirs);
+	return 0;
+}
+
+/* The watcher's own record becomes the order to forget. */
+static void forget(struct gy_home *home, struct gyre_mail *mine)
+{
+	struct gyre_address actor = record_of(mine)->actor;
+
+	(void)gy_send_away(home, actor, mine);
+}
+
+int gyre_unwatch(struct gyre_stack *stack, struct gyre_address actor)
+{
+	struct gy_house *house = gy_stack_of(stack)->house;
+	struct gyre_mail *mine = find(house, actor);
+
+	if (mine == NULL) {
+		return -ENOENT;
+	}
+	gy_table_remove(&house->annex->watch->watched, &house->home->parts, &record_of(mine)->item);
+	forget(house->home, mine);
+	return 0;
+}
+
+bool gy_watch_claim(struct gy_house *house, const struct gyre_mail *mail)
+{
+	const struct gyre_terminated *terminated =
+		(const struct gyre_terminated *)(const void *)mail->payload;
+	struct gyre_mail *mine = find(house, terminated->actor);
+
+	if (mine == NULL || mine->ask_id != mail->ask_id) {
+		return false;
+	}
+	gy_table_remove(&house->annex->watch->watched, &house->home->parts, &record_of(mine)->item);
+	gy_mail_put(house->home, mine);
+	return true;
+}
+
+/* The record becomes the event. */
+static void tell(struct gy_home *home, struct gyre_mail *theirs, int reason)
+{
+	struct gyre_address watcher = gy_mail_sender(theirs);
+	struct gyre_address actor = record_of(theirs)->actor;
+
+	theirs->type = &gyre_type_gyre_terminated;
+	theirs->from.cookie = 0;
+	*(struct gyre_terminated *)gyre_payload(theirs) =
+		(struct gyre_terminated){ .actor = actor, .reason = reason };
+	(void)gy_send(home, watcher, theirs, GY_LANE_EVENT);
+}
+
+void gy_watch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
+{
+	struct gy_watch *watch = house == NULL ? NULL : watch_of(house);
+
+	gy_count(&home->counters.handled, 1);
+	if (house == NULL) {
+		tell(home, mail, -ESRCH);
+		return;
+	}
+	record_of(mail)->item.key = mail->ask_id;
+	if (watch == NULL ||
+	    gy_table_add(&watch->watchers, &home->parts, &record_of(mail)->item) < 0) {
+		gy_log(home->loop.options.log, GYRE_LOG_WARNING,
+		       "actor %s: no memory to be watched, its watcher is told that it ended",
+		       house->kind == NULL ? "not made yet" : house->kind->name);
+		tell(home, mail, -ENOMEM);
+	}
+}
+
+void gy_unwatch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
+{
+	struct gy_table_item *item =
+		house == NULL || house->annex == NULL || house->annex->watch == NULL
+			? NULL
+			: gy_table_take(&house->annex->watch->watchers, &home->parts, mail->ask_id);
+
+	gy_count(&home->counters.handled, 1);
+	if (item != NULL) {
+		gy_mail_put(home, mail_of(item));
+	}
+	gy_mail_put(home, mail);
+}
+
+/* Any item of a table that is not empty, taken out. */
+static struct gyre_mail *take_any(struct gy_table *table, uint32_t *bucket)
+{
+	struct gy_table_item *item;
+
+	while (table->buckets[*bucket] == NULL) {
+		++*bucket;
+	}
+	item = table->buckets[*bucket];
+	table->buckets[*bucket] = item->next;
+	table->count--;
+	return mail_of(item);
+}
+
+void gy_watch_end(struct gy_house *house, int reason)
+{
+	struct gy_home *home = house->home;
+	struct gy_watch *watch = house->annex == NULL ? NULL : house->annex->watch;
+	uint32_t bucket = 0;
+
+	if (watch == NULL) {
+		return;
+	}
+	while (watch->watchers.count > 0) {
+		tell(home, take_any(&watch->watchers, &bucket), reason);
+	}
+	bucket = 0;
+	while (watch->watched.count > 0) {
+		forget(home, take_any(&watch->watched, &bucket));
+	}
+	gy_table_fini(&watch->watchers, &home->parts);
+	gy_table_fini(&watch->watched, &home->parts);
+	gy_sizes_delete(&home->parts, watch, sizeof(*watch));
+	house->annex->watch = NULL;
+}

@@ -1,0 +1,31 @@
+/*
+ * Watches. The watcher keeps a record, the watched house keeps another, and both are mail: the one
+ * becomes the order to forget, the other the event of the end. So once a watch stands, its end can
+ * be told without memory.
+ *
+ * A watch has a number that is unique in the system. The event carries it, and is dispatched only
+ * if the watcher still has a watch of that number.
+ */
+#ifndef GY_ACTOR_WATCH_H
+#define GY_ACTOR_WATCH_H
+
+#include "actor/house.h"
+
+/* What hangs at the annex of a house that watches, or is watched. */
+struct gy_watch {
+	struct gy_table watched;  /* by the house: records by the watched actor's address */
+	struct gy_table watchers; /* of the house: records by number */
+};
+
+extern const struct gyre_type gy_type_watch;
+extern const struct gyre_type gy_type_unwatch;
+
+/* Mail of these types has come to a house, or for NULL to nobody. Takes the mail. */
+void gy_watch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail);
+void gy_unwatch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail);
+/* Whether the event of an end is still wanted; then the watch is over. */
+bool gy_watch_claim(struct gy_house *house, const struct gyre_mail *mail);
+/* The house has ended: tells its watchers, and forgets whom it has watched. */
+void gy_watch_end(struct gy_house *house, int reason);
+
+#endif

@@ -1,0 +1,132 @@
+/*
+ * Lingering: how a channel that is to be closed sees its output arrive.
+ *
+ * A TCP socket that is closed while input stands unread in it, or comes later, answers with a
+ * reset, and a reset may overtake what the peer has not read yet. So a closing channel sends what
+ * is queued, then shuts its side down, and goes on receiving, to throw it away, until the peer's
+ * end or an error; only then is the descriptor closed. What is thrown away goes back to the ring in
+ * phase 1 and reaches no handler. A channel whose peer had ended before skips all that: nothing can
+ * come any more that would be answered with a reset.
+ *
+ * The linger time bounds it. It counts from the last progress, which is that the peer's kernel
+ * acknowledged some of the output, whether it was queued here or in our kernel; input is none. So a
+ * slow reader is waited for; one who takes nothing is not (-ETIMEDOUT), nor is one who has
+ * everything and does not close (in good order).
+ *
+ * With the system or the actor that ends (a drain) thousands of idle peers would each keep theirs
+ * open for that time. There a channel is closed as soon as its shutdown is done, the peer has
+ * acknowledged everything, our end included, there is no unread input, and none came since the last
+ * look. A peer whose next bytes cross with that close may be reset, but behind an end that it has:
+ * it reads all that we sent, and then the end.
+ */
+#include <errno.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+
+#include "channel/channel.h"
+
+enum { LOOKS = 8 }; /* at the peer's progress, in one linger time */
+
+static const uint64_t drain_look_ns = GYRE_MILLISECONDS(20);
+
+/* A count that the kernel knows of a socket; 0 where it knows none. */
+static uint64_t ask_kernel(const struct gyre_channel *channel, unsigned long what)
+{
+	int count = 0;
+
+	if (ioctl(channel->endpoint.fd, what, &count) < 0 || count < 0) {
+		return 0;
+	}
+	return (uint64_t)count;
+}
+
+/* Bytes that the peer's kernel has not acknowledged. Our end counts as one. */
+static uint64_t untaken_bytes(const struct gyre_channel *channel)
+{
+	return channel->output_bytes + ask_kernel(channel, SIOCOUTQ);
+}
+
+static void start_timer(struct gyre_channel *channel)
+{
+	struct gy_loop *loop = &channel->channels->home->loop;
+	uint64_t look_ns = channel->channels->options.linger_ns / LOOKS;
+	uint64_t left_ns = channel->linger_end_ns - loop->now_ns;
+
+	if ((channel->flags & GY_CHANNEL_DRAINED) != 0 && look_ns > drain_look_ns) {
+		look_ns = drain_look_ns;
+	}
+	gy_timer_start(&loop->wheel, &channel->linger, look_ns < left_ns ? look_ns : left_ns);
+}
+
+static void expire(struct gyre_channel *channel, uint64_t untaken)
+{
+	if (untaken > 0) {
+		gy_count(&channel->channels->counters.linger_timeouts, 1);
+	}
+	gy_channel_fail(channel, untaken > 0 ? -ETIMEDOUT : 0);
+}
+
+static void look(struct gy_timer *timer)
+{
+	struct gyre_channel *channel = gy_container_of(timer, struct gyre_channel, linger);
+	uint64_t now_ns = channel->channels->home->loop.now_ns;
+	uint64_t untaken = untaken_bytes(channel);
+
+	if ((channel->flags & GY_CHANNEL_ABORTED) != 0) {
+		return; /* it ends without */
+	}
+	/* Where it has grown, handlers were let write again: that is progress too. */
+	if (untaken != channel->untaken_bytes) {
+		channel->untaken_bytes = untaken;
+		channel->linger_end_ns = now_ns + channel->channels->options.linger_ns;
+	}
+	if (now_ns >= channel->linger_end_ns) {
+		expire(channel, untaken);
+		return;
+	}
+	if ((channel->flags & GY_CHANNEL_NOISY) == 0) {
+		gy_channel_ready(channel); /* it may be quiet by now */
+	}
+	channel->flags &= ~(uint32_t)GY_CHANNEL_NOISY;
+	start_timer(channel);
+}
+
+void gy_linger_init(struct gyre_channel *channel)
+{
+	gy_timer_init(&channel->linger, look);
+}
+
+void gy_linger_stop(struct gyre_channel *channel)
+{
+	gy_timer_stop(&channel->channels->home->loop.wheel, &channel->linger);
+}
+
+/* Whether the peer has all of a draining channel, and sends nothing. */
+static bool is_quiet(const struct gyre_channel *channel)
+{
+	const uint32_t wanted = GY_CHANNEL_DRAINED | GY_CHANNEL_SHUTDOWN_DONE;
+
+	return (channel->flags & (wanted | GY_CHANNEL_NOISY)) == wanted &&
+	       untaken_bytes(channel) == 0 && ask_kernel(channel, SIOCINQ) == 0;
+}
+
+void gy_linger_watch(struct gyre_channel *channel)
+{
+	if (!gy_timer_is_started(&channel->linger)) {
+		channel->untaken_bytes = untaken_bytes(channel);
+		channel->linger_end_ns =
+			channel->channels->home->loop.now_ns + channel->channels->options.linger_ns;
+		start_timer(channel);
+	}
+}
+
+bool gy_linger_is_over(struct gyre_channel *channel)
+{
+	if (channel->output.first == NULL &&
+	    ((channel->flags & (GY_CHANNEL_PEER_ENDED | GY_CHANNEL_NO_LINGER)) != 0 ||
+	     is_quiet(channel))) {
+		return true;
+	}
+	gy_linger_watch(channel);
+	return false;
+}

@@ -1,0 +1,129 @@
+/*
+ * The meter of a loop: what its time goes to, for whoever looks at it from another thread.
+ *
+ * Phases: a reading of the ticks where one phase ends and the next begins is charged to the one
+ * that ends. A turn takes two, or three when it has state jobs, and one more for each time it has
+ * polled or was parked.
+ *
+ * Jobs: the first four of a phase are timed one by one, for that costs little where a turn has
+ * little to do; of those that follow one in 256, which counts for 256. Gaps between samples are
+ * drawn at random, so that jobs that come round in a rhythm are all met alike; and where sampled
+ * jobs are left over at the end of a phase the count goes on in the next, or short phases would
+ * have too few. When jobs turn out to be long they are timed one by one too. A job that is not
+ * timed costs nothing, since they run in a loop of their own up to the next that is.
+ *
+ * The pulse: the turns, how many jobs have been timed, and what is left of the countdown. Together
+ * they change with each job that is long and with every 16 that are short, and never come back; by
+ * them a watchdog sees from outside whether a loop goes on.
+ */
+#ifndef GY_LOOP_METER_H
+#define GY_LOOP_METER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/atomic.h"
+#include "base/macros.h"
+#include "base/ticks.h"
+#include "gyre_config.h"
+
+enum gy_phase {
+	GY_PHASE_IO,
+	GY_PHASE_CHANNELS,
+	GY_PHASE_STATE,
+	GY_PHASE_POLLED, /* looking for work before parking */
+	GY_PHASE_PARKED,
+	GY_PHASES,
+};
+
+enum { GY_METER_EXACT = 4, GY_METER_WEIGHT = 256 };
+
+struct gy_pulse {
+	uint64_t turns;
+	uint64_t timed;
+	uint32_t countdown;
+};
+
+struct gy_meter {
+	/* Read from any thread: */
+	uint32_t countdown; /* jobs up to and with the one that is timed */
+	uint64_t timed;	    /* jobs */
+	uint64_t ticks;	    /* of the last charge */
+	uint64_t spent[GY_PHASES];
+	uint32_t ready_channels; /* when phase 2 of the last turn began */
+	uint32_t mounting;
+	uint32_t ready_state; /* when it had ended */
+	uint64_t timers;
+
+	/* The loop's own: */
+	uint32_t sampling;   /* the countdown to go on with when exact is done */
+	uint32_t exact;	     /* jobs that will be timed one by one */
+	uint64_t from;	     /* when the job being timed began */
+	uint64_t last_ticks; /* when the one before ended; 0 when it was long ago */
+	uint32_t weight;
+	uint64_t random;
+	struct gy_tick_pair start; /* when the meter was made; fixed */
+};
+
+void gy_meter_init(struct gy_meter *meter, const struct gy_clock *clock, uint64_t seed);
+
+/* What has passed since the last charge was spent in @phase. */
+static inline void gy_meter_charge(struct gy_meter *meter, const struct gy_clock *clock,
+				   enum gy_phase phase)
+{
+#if GY_INSPECT
+	uint64_t now = gy_ticks(clock);
+
+	gy_count(&meter->spent[phase], now > meter->ticks ? now - meter->ticks : 0);
+	gy_store_relaxed(&meter->ticks, now);
+#else
+	(void)meter;
+	(void)clock;
+	(void)phase;
+#endif
+}
+
+/* At least the next @jobs are timed one by one; the first begins at @from, 0 for unknown. */
+static inline void gy_meter_time_exactly(struct gy_meter *meter, uint32_t jobs, uint64_t from)
+{
+#if GY_INSPECT
+	if (meter->exact == 0) {
+		meter->sampling = meter->countdown;
+	}
+	meter->exact = jobs > meter->exact ? jobs : meter->exact;
+	meter->last_ticks = from;
+	gy_store_relaxed(&meter->countdown, 1);
+#else
+	(void)meter;
+	(void)jobs;
+	(void)from;
+#endif
+}
+
+/* How many of the next @most jobs need not be timed before one that must be. */
+static inline uint32_t gy_meter_untimed(const struct gy_meter *meter, uint32_t most)
+{
+#if GY_INSPECT
+	return meter->countdown - 1 < most ? meter->countdown - 1 : most;
+#else
+	(void)meter;
+	return most;
+#endif
+}
+
+/* So many have run untimed. */
+static inline void gy_meter_skip(struct gy_meter *meter, uint32_t jobs)
+{
+#if GY_INSPECT
+	gy_store_relaxed(&meter->countdown, meter->countdown - jobs);
+#else
+	(void)meter;
+	(void)jobs;
+#endif
+}
+
+/* Round a job that is timed. @busy is where its ticks are counted; it outlives the job. */
+void gy_meter_begin(struct gy_meter *meter, const struct gy_clock *clock);
+void gy_meter_end(struct gy_meter *meter, const struct gy_clock *clock, uint64_t *busy);
+
+#endif

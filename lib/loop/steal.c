@@ -1,0 +1,153 @@
+/*
+ * Publishing, taking back and stealing. What is published is out of the state queue, so a loop with
+ * little to do takes it back first.
+ */
+#include "loop/steal.h"
+
+#include "base/random.h"
+
+enum { PEERS_LOOKED_AT = 4, FRUITLESS_PAUSE = 16 };
+
+/* Whether one of the next few peers has nothing to do; in time all are looked at. */
+static bool somebody_is_idle(struct gy_loop *loop)
+{
+	const struct gy_loops *peers = loop->peers;
+
+	for (uint32_t i = 0; i < PEERS_LOOKED_AT && i < peers->count; i++) {
+		const struct gy_loop *peer = peers->loop[loop->steal_cursor++ % peers->count];
+
+		if (peer != loop && (gy_load_relaxed(&peer->parked) != GY_AWAKE ||
+				     gy_load_relaxed(&peer->idle_count) > 0)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void wake_one(struct gy_loop *loop)
+{
+	const struct gy_loops *peers = loop->peers;
+	uint32_t start = loop->steal_cursor;
+
+	for (uint32_t i = 0; i < peers->count; i++) {
+		uint32_t peer = (start + i) % peers->count;
+
+		if (peer != loop->index && gy_loop_wake_peer(loop, (uint16_t)peer)) {
+			(void)gy_ring_submit(loop->ring);
+			return;
+		}
+	}
+}
+
+/* Puts jobs back before all others that wait, so that none is passed over for ever. */
+static void put_back(struct gy_loop *loop, struct gy_fifo *kept)
+{
+	struct gy_fifo high = loop->state.high;
+	struct gy_fifo normal = loop->state.normal;
+	struct gy_link *link;
+
+	loop->state.high.first = NULL;
+	loop->state.normal.first = NULL;
+	while ((link = gy_fifo_pop(kept)) != NULL) {
+		loop->ops->ready(loop, (struct gy_job *)link);
+	}
+	gy_fifo_splice(&loop->state.high, &high);
+	gy_fifo_splice(&loop->state.normal, &normal);
+}
+
+/* Moves up to @excess jobs from the queue to the ring. How many were published. */
+static uint32_t publish(struct gy_loop *loop, uint32_t excess)
+{
+	struct gy_fifo kept = { 0 };
+	uint32_t passed = loop->state.passed;
+	uint32_t published = 0;
+
+	excess = excess < GY_THEFT_SLOTS ? excess : GY_THEFT_SLOTS;
+	for (uint32_t i = 0; i < excess && gy_theft_count(&loop->theft) < GY_THEFT_SLOTS; i++) {
+		struct gy_job *job = gy_queue_pop(&loop->state);
+
+		if (loop->ops->seal(loop, job)) {
+			(void)gy_theft_push(&loop->theft, job);
+			published++;
+		} else {
+			gy_fifo_push(&kept, &job->link);
+		}
+	}
+	put_back(loop, &kept);
+	loop->state.passed = passed;
+	return published;
+}
+
+void gy_loop_publish(struct gy_loop *loop)
+{
+	uint32_t floor = loop->options.steal_floor;
+	uint32_t published;
+
+	if (loop->state.count <= floor || loop->peers == NULL || loop->peers->count < 2 ||
+	    loop->ops->seal == NULL) {
+		return;
+	}
+	if (loop->steal_pause > 0) {
+		loop->steal_pause--;
+		return;
+	}
+	if (!somebody_is_idle(loop)) {
+		return;
+	}
+	/* What a stolen actor sends must come after what it has sent from here. */
+	gy_loop_flush(loop);
+	published = publish(loop, loop->state.count - floor);
+	if (published == 0) {
+		loop->steal_pause = FRUITLESS_PAUSE;
+		return;
+	}
+	gy_count(&loop->counters.jobs_published, published);
+	(void)gy_add_full(&loop->peers->published, published);
+	wake_one(loop);
+}
+
+void gy_loop_unpublish(struct gy_loop *loop)
+{
+	uint32_t taken = 0;
+
+	while (gy_theft_count(&loop->theft) > 0) {
+		struct gy_job *job = gy_theft_take(&loop->theft);
+
+		if (job != NULL) {
+			loop->ops->unseal(loop, job);
+			taken++;
+		}
+	}
+	if (taken > 0) {
+		(void)gy_add_full(&loop->peers->published, -(uint64_t)taken);
+	}
+}
+
+bool gy_loop_steal(struct gy_loop *loop)
+{
+	struct gy_loops *peers = loop->peers;
+	uint32_t start;
+
+	if (peers == NULL || peers->count < 2 || gy_load_relaxed(&peers->published) == 0) {
+		return false;
+	}
+	start = (uint32_t)(gy_random_next(&loop->steal_random) >> 32) % peers->count;
+	for (uint32_t i = 0; i < peers->count; i++) {
+		struct gy_loop *victim = peers->loop[(start + i) % peers->count];
+		uint32_t count = gy_theft_count(&victim->theft);
+		struct gy_job *job = NULL;
+
+		if (victim != loop && count > 0 &&
+		    (uint64_t)loop->idle_count * (loop->options.steal_floor + count) >=
+			    loop->options.steal_aggression) {
+			job = gy_theft_take(&victim->theft);
+		}
+		if (job != NULL) {
+			(void)gy_add_full(&peers->published, -(uint64_t)1);
+			gy_count(&loop->counters.jobs_stolen, 1);
+			loop->ops->run_stolen(loop, job);
+			return true;
+		}
+	}
+	return false;
+}

@@ -1,0 +1,18 @@
+/*
+ * Which loop the calling thread turns. This is the one thread-local object in gyre: who may not
+ * wait on a loop's thread asks it, and so does the watchdog's signal handler, which finds itself on
+ * some thread and must know what that does.
+ */
+#include "system/system.h"
+
+static _Thread_local const struct gy_worker *here;
+
+void gy_here_set(const struct gy_worker *worker)
+{
+	here = worker;
+}
+
+const struct gy_worker *gy_here(void)
+{
+	return here;
+}

@@ -1,0 +1,202 @@
+/*
+ * Snapshots. Everything here is read while the loops go on writing it: counters that each have one
+ * writer, and the list of kinds, which only grows. A snapshot is one piece of memory, with its
+ * arrays behind it.
+ */
+#include <gyre/inspect.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "system/system.h"
+
+_Static_assert(GYRE_CLASS_NAME_BYTES == (int)GY_KIND_NAME_BYTES, "a name is copied whole");
+
+struct view {
+	struct gyre_snapshot snapshot;
+	uint32_t classes_max;
+	struct gyre_class_snapshot *classes;
+	struct gyre_loop_snapshot loops[];
+};
+
+/* ---- loops ---- */
+
+static struct gyre_pool_use pool_use(const struct gy_pool *pools, uint32_t count)
+{
+	struct gy_pool_use sum = { 0 };
+
+	for (uint32_t i = 0; i < count; i++) {
+		gy_pool_use_add(&pools[i], &sum);
+	}
+	return (struct gyre_pool_use){ sum.used, sum.free, sum.bytes };
+}
+
+/*
+ * Ticks of a park that has not ended. They are charged when it does; so they count only if nothing
+ * was charged while we looked, or they might be counted twice.
+ */
+static uint64_t parking_ticks(const struct gy_loop *loop, uint64_t charged, uint64_t now)
+{
+	const uint64_t *spent = &loop->meter.spent[GY_PHASE_PARKED];
+	uint64_t from = gy_load_acquire(&loop->meter.ticks);
+
+	if (!GY_INSPECT || gy_load_full(&loop->parked) == GY_AWAKE || now < from ||
+	    gy_load_acquire(spent) != charged || gy_load_relaxed(&loop->meter.ticks) != from) {
+		return 0;
+	}
+	return now - from;
+}
+
+static void view_times(const struct gy_loop *loop, struct gyre_loop_snapshot *view)
+{
+	const struct gy_meter *meter = &loop->meter;
+	struct gy_tick_pair now = gy_tick_pair_read(&loop->clock);
+	uint64_t spent[GY_PHASES];
+
+	for (uint32_t i = 0; i < GY_PHASES; i++) {
+		spent[i] = gy_load_relaxed(&meter->spent[i]);
+	}
+	spent[GY_PHASE_PARKED] += parking_ticks(loop, spent[GY_PHASE_PARKED], now.ticks);
+	view->io_ns = gy_ticks_to_ns(spent[GY_PHASE_IO], &meter->start, &now);
+	view->channels_ns = gy_ticks_to_ns(spent[GY_PHASE_CHANNELS], &meter->start, &now);
+	view->state_ns = gy_ticks_to_ns(spent[GY_PHASE_STATE], &meter->start, &now);
+	view->polled_ns = gy_ticks_to_ns(spent[GY_PHASE_POLLED], &meter->start, &now);
+	view->parked_ns = gy_ticks_to_ns(spent[GY_PHASE_PARKED], &meter->start, &now);
+}
+
+static void view_loop(const struct gy_home *home, struct gyre_loop_snapshot *view)
+{
+	const struct gy_loop *loop = &home->loop;
+
+	view->index = loop->index;
+	view->cpu = loop->options.cpu;
+	view->turns = gy_load_relaxed(&loop->counters.turns);
+	view->parks = gy_load_relaxed(&loop->counters.parks);
+	view_times(loop, view);
+	view->parked = gy_load_relaxed(&loop->parked) != GY_AWAKE;
+	if (!view->parked) {
+		/* A loop parks only with nothing to do; what it last showed is from before. */
+		view->ready_channels = gy_load_relaxed(&loop->meter.ready_channels);
+		view->ready_state = gy_load_relaxed(&loop->meter.ready_state);
+		view->mounting = gy_load_relaxed(&loop->meter.mounting);
+	}
+	view->sent = gy_load_relaxed(&loop->counters.nodes_sent);
+	view->received = gy_load_relaxed(&loop->counters.nodes_received);
+	view->timers = gy_load_relaxed(&loop->meter.timers);
+	view->actors = gy_load_relaxed(&home->houses);
+	view->mail = pool_use(loop->nodes.pools, GY_SIZES_COUNT);
+	view->stacks = pool_use(home->stacks.pools, GY_SIZES_COUNT);
+	view->parts = pool_use(home->parts.pools, GY_SIZES_COUNT);
+	view->promises = pool_use(&home->promises, 1);
+}
+
+/* ---- classes ---- */
+
+static struct gyre_class_snapshot *class_of(struct view *view, const char *name)
+{
+	struct gyre_class_snapshot *class;
+
+	for (uint32_t i = 0; i < view->snapshot.classes_count; i++) {
+		if (strcmp(view->classes[i].name, name) == 0) {
+			return &view->classes[i];
+		}
+	}
+	if (view->snapshot.classes_count == view->classes_max) {
+		return NULL; /* it came while we counted */
+	}
+	class = &view->classes[view->snapshot.classes_count++];
+	memcpy(class->name, name, sizeof(class->name));
+	return class;
+}
+
+static void view_kinds(const struct gy_home *home, struct view *view)
+{
+	const struct gy_kind *kind = gy_load_acquire(&home->kinds.first);
+	struct gy_tick_pair now = gy_tick_pair_read(&home->loop.clock);
+
+	for (; kind != NULL; kind = kind->next) {
+		struct gyre_class_snapshot *class = class_of(view, kind->name);
+
+		if (class == NULL) {
+			continue;
+		}
+		class->actors += gy_load_relaxed(&kind->actors);
+		class->handled += gy_load_relaxed(&kind->handled);
+		for (uint32_t i = 0; i < GYRE_DROP_COUNT; i++) {
+			class->dropped[i] += gy_load_relaxed(&kind->dropped[i]);
+		}
+		class->busy_ns += gy_ticks_to_ns(gy_load_relaxed(&kind->busy_ticks),
+						 &home->loop.meter.start, &now);
+	}
+}
+
+static uint32_t count_kinds(const struct gy_homes *homes)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < homes->count; i++) {
+		const struct gy_kind *kind = gy_load_acquire(&homes->homes[i].kinds.first);
+
+		for (; kind != NULL; kind = kind->next) {
+			count++;
+		}
+	}
+	return count;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(((const struct gyre_class_snapshot *)a)->name,
+		      ((const struct gyre_class_snapshot *)b)->name);
+}
+
+/* ---- the snapshot ---- */
+
+static struct view *make(const struct gy_homes *homes)
+{
+	uint32_t classes = count_kinds(homes);
+	size_t loops_bytes = homes->count * sizeof(struct gyre_loop_snapshot);
+	struct view *view = (struct view *)gy_memory_get(
+		sizeof(*view) + loops_bytes + classes * sizeof(struct gyre_class_snapshot));
+
+	if (view == NULL) {
+		return NULL;
+	}
+	view->classes_max = classes;
+	view->classes = (struct gyre_class_snapshot *)(void *)(view->loops + homes->count);
+	view->snapshot.loops = view->loops;
+	view->snapshot.loops_count = homes->count;
+	view->snapshot.classes = view->classes;
+	return view;
+}
+
+int gyre_inspect(struct gyre_system *system, struct gyre_snapshot **ret_snapshot)
+{
+	struct view *view;
+
+	if (system == NULL || ret_snapshot == NULL) {
+		return -EINVAL;
+	}
+	view = make(&system->homes);
+	if (view == NULL) {
+		return -ENOMEM;
+	}
+	view->snapshot.time_ns = gy_clock_machine_ns();
+	view->snapshot.stalls = gy_load_relaxed(&system->stalls);
+	for (uint32_t i = 0; i < system->homes.count; i++) {
+		view_loop(&system->homes.homes[i], &view->loops[i]);
+		view_kinds(&system->homes.homes[i], view);
+	}
+	qsort(view->classes, view->snapshot.classes_count, sizeof(*view->classes), compare_names);
+	*ret_snapshot = &view->snapshot;
+	return 0;
+}
+
+void gyre_snapshot_free(struct gyre_snapshot *snapshot)
+{
+	if (snapshot != NULL) {
+		gy_memory_put(gy_container_of(snapshot, struct view, snapshot));
+	}
+}

@@ -1,0 +1,126 @@
+/*
+ * The guardian: the parent of a program's main actor. It watches it, and with its end stops the
+ * system.
+ */
+#include <gyre/main.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <gyre/watch.h>
+
+#include "actor/stack.h"
+#include "system/system.h"
+
+enum { STATUS_NONE = -1, STATUS_MAX = 255 };
+
+struct guardian_argument {
+	const struct gyre_class *main_class;
+	struct gyre_arguments arguments;
+};
+GYRE_MESSAGE(guardian_argument, 0x15);
+
+static void set_status(struct gyre_system *system, int status)
+{
+	int none = STATUS_NONE;
+
+	(void)__atomic_compare_exchange_n(&system->exit_status, &none, status, false,
+					  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+void gy_system_fail(struct gyre_system *system)
+{
+	set_status(system, EXIT_FAILURE);
+	gyre_system_stop(system);
+}
+
+void gyre_exit(struct gyre_stack *stack, int status)
+{
+	struct gyre_system *system = gyre_system_of(stack);
+
+	set_status(system, status & STATUS_MAX);
+	gyre_system_stop(system);
+}
+
+static int mount_guardian(struct gyre_stack *stack)
+{
+	const struct guardian_argument *argument = gyre_message(stack, guardian_argument);
+	struct gyre_mail *mail =
+		gyre_new(stack, gyre_arguments, argument->arguments.argc, argument->arguments.argv);
+	struct gyre_address main_actor;
+	int r = mail == NULL ? -ENOMEM
+			     : gyre_spawn(stack, argument->main_class, mail, NULL, &main_actor);
+
+	if (r == 0) {
+		r = gyre_watch(stack, main_actor);
+	}
+	if (r < 0) {
+		gy_log(gy_homes_of(gyre_system_of(stack))->log, GYRE_LOG_ERROR,
+		       "the main actor could not be made: %s", strerror(-r));
+		gyre_exit(stack, EXIT_FAILURE);
+	}
+	return gyre_return(stack);
+}
+
+/* A main actor may itself fail with -ESHUTDOWN, as when it hands on what an ask has failed with. */
+static bool has_failed(const struct gyre_system *system, int reason)
+{
+	return reason < 0 && (reason != -ESHUTDOWN || gy_load_relaxed(&system->stop) == 0);
+}
+
+static int hear_of_the_end(struct gyre_stack *stack)
+{
+	const struct gyre_terminated *terminated = gyre_message(stack, gyre_terminated);
+
+	if (has_failed(gyre_system_of(stack), terminated->reason)) {
+		gy_log(gy_homes_of(gyre_system_of(stack))->log, GYRE_LOG_ERROR,
+		       "the main actor has failed: %s", strerror(-terminated->reason));
+		set_status(gyre_system_of(stack), EXIT_FAILURE);
+	}
+	gyre_system_stop(gyre_system_of(stack));
+	return gyre_return(stack);
+}
+
+static const struct gyre_class guardian_class = {
+	.name = "guardian",
+	.mount = mount_guardian,
+	.behaviour.event = hear_of_the_end,
+	.strategy = GYRE_STRATEGY_SHUT_DOWN,
+};
+
+static int spawn_guardian(struct gyre_system *system, const struct gyre_class *main_class, int argc,
+			  char **argv)
+{
+	const struct gyre_spawn_options on_loop_0 = { .place = GYRE_PLACE_LOOP };
+	struct gyre_address guardian;
+	struct gyre_mail *mail =
+		gyre_system_new(system, guardian_argument, main_class, { argc, argv });
+
+	return mail == NULL
+		       ? -ENOMEM
+		       : gyre_system_spawn(system, &guardian_class, mail, &on_loop_0, &guardian);
+}
+
+int gyre_main(const struct gyre_class *main_class, int argc, char **argv,
+	      const struct gyre_system_options *options)
+{
+	struct gyre_system *system = NULL;
+	int status = EXIT_FAILURE;
+	int r = gyre_system_create(options, &system);
+
+	if (r == 0) {
+		system->exit_status = STATUS_NONE;
+		r = spawn_guardian(system, main_class, argc, argv);
+	}
+	if (r == 0) {
+		r = gyre_system_run(system);
+	}
+	if (system != NULL) {
+		status = system->exit_status;
+	}
+	gyre_system_destroy(system);
+	if (status == STATUS_NONE) {
+		status = r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+	}
+	return status;
+}

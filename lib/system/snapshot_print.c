@@ -1,0 +1,59 @@
+/*
+ * A snapshot as people read it: a line for each loop, then a line for each class. Times are in
+ * milliseconds, since that is what fits.
+ */
+#include <gyre/inspect.h>
+
+#include <errno.h>
+#include <inttypes.h>
+
+static const uint64_t ns_of_ms = 1000000;
+
+static void print_loop(const struct gyre_loop_snapshot *loop, FILE *file)
+{
+	(void)fprintf(
+		file,
+		"%4" PRIu32 " %4" PRId32 " %-6s %10" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64
+		" %9" PRIu64 " %9" PRIu64 " %8" PRIu32 " %6" PRIu32 " %7" PRIu64 " %8" PRIu32
+		" %8" PRIu64 "\n",
+		loop->index, loop->cpu, loop->parked ? "parked" : "runs", loop->turns,
+		loop->io_ns / ns_of_ms, loop->channels_ns / ns_of_ms, loop->state_ns / ns_of_ms,
+		loop->polled_ns / ns_of_ms, loop->parked_ns / ns_of_ms, loop->ready_channels,
+		loop->ready_state, loop->timers, loop->actors,
+		(loop->mail.bytes + loop->stacks.bytes + loop->parts.bytes + loop->promises.bytes) /
+			1024);
+}
+
+static void print_class(const struct gyre_class_snapshot *class, FILE *file)
+{
+	(void)fprintf(file, "%-24s %8" PRIu64 " %12" PRIu64 " %9" PRIu64, class->name,
+		      class->actors, class->handled, class->busy_ns / ns_of_ms);
+	for (uint32_t i = 0; i < GYRE_DROP_COUNT; i++) {
+		if (class->dropped[i] > 0) {
+			(void)fprintf(file, "  %s: %" PRIu64, gyre_drop_name((enum gyre_drop)i),
+				      class->dropped[i]);
+		}
+	}
+	(void)fputc('\n', file);
+}
+
+int gyre_snapshot_print(const struct gyre_snapshot *snapshot, FILE *file)
+{
+	if (snapshot == NULL || file == NULL) {
+		return -EINVAL;
+	}
+	(void)fprintf(file, "%4s %4s %-6s %10s %9s %9s %9s %9s %9s %8s %6s %7s %8s %8s\n", "loop",
+		      "cpu", "", "turns", "io ms", "chan. ms", "state ms", "polled ms", "parked ms",
+		      "channels", "ready", "timers", "actors", "pool KiB");
+	for (uint32_t i = 0; i < snapshot->loops_count; i++) {
+		print_loop(&snapshot->loops[i], file);
+	}
+	(void)fprintf(file, "%-24s %8s %12s %9s  lost\n", "class", "actors", "handled", "busy ms");
+	for (uint32_t i = 0; i < snapshot->classes_count; i++) {
+		print_class(&snapshot->classes[i], file);
+	}
+	if (snapshot->stalls > 0) {
+		(void)fprintf(file, "stalls: %" PRIu64 "\n", snapshot->stalls);
+	}
+	return ferror(file) != 0 ? -EIO : 0;
+}

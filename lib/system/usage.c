@@ -1,0 +1,223 @@
+/*
+ * Memory in use. A cgroup's memory.current holds the page cache too, which the kernel gives back
+ * before it lets anybody starve: so where that number is high the cache on the kernel's lists of
+ * files, in memory.stat, is taken off. Else a server that reads files would be busy for ever.
+ *
+ * Cgroups are looked for once. One that has no limit then is left out, also if it gets one later; a
+ * limit that is changed is followed.
+ *
+ * A limit is near when 90 % of it are used or less than 100 MiB are free. Of a limit under 800 MiB
+ * that would be much too much: there an eighth must be free. So what makes a system busy is always
+ * at least 7 % of the limit above what ends it.
+ */
+#include "system/usage.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/macros.h"
+
+enum { STAT_BYTES = 8192 };
+
+static const uint64_t free_min_bytes = UINT64_C(100) << 20;
+
+/* ---- opening ---- */
+
+static int open_in(const char *root, const char *folder, const char *name)
+{
+	char path[GY_PATH_BYTES];
+
+	return gy_path_join(path, folder, name) ? gy_kernfile_open(root, path) : -ENAMETOOLONG;
+}
+
+static bool reread_number(int fd, uint64_t *ret_number)
+{
+	char text[64];
+	const char *at = text;
+
+	return gy_kernfile_reread(fd, text, sizeof(text)) > 0 && gy_text_number(&at, ret_number);
+}
+
+static void close_cgroup(const struct gy_usage_cgroup *cgroup)
+{
+	gy_kernfile_close(cgroup->max_fd);
+	gy_kernfile_close(cgroup->current_fd);
+	gy_kernfile_close(cgroup->stat_fd);
+}
+
+static void add_cgroup(const char *root, const char *folder, void *arg)
+{
+	struct gy_usage *usage = (struct gy_usage *)arg;
+	struct gy_usage_cgroup cgroup;
+	uint64_t number;
+
+	if (usage->cgroups_count == GY_USAGE_CGROUPS_MAX) {
+		return;
+	}
+	cgroup.max_fd = open_in(root, folder, "/memory.max");
+	cgroup.current_fd = open_in(root, folder, "/memory.current");
+	cgroup.stat_fd = open_in(root, folder, "/memory.stat");
+	if (cgroup.max_fd >= 0 && cgroup.current_fd >= 0 && reread_number(cgroup.max_fd, &number) &&
+	    reread_number(cgroup.current_fd, &number)) {
+		usage->cgroups[usage->cgroups_count++] = cgroup;
+	} else {
+		close_cgroup(&cgroup);
+	}
+}
+
+/* "MemTotal:   24684084 kB"; 0 when it is not to be known. */
+static uint64_t machine_bytes(const char *root)
+{
+	char text[256];
+	const char *at;
+	uint64_t kilobytes;
+
+	if (gy_kernfile_read(root, "/proc/meminfo", text, sizeof(text)) < 0) {
+		return 0;
+	}
+	at = strstr(text, "MemTotal:");
+	if (at == NULL) {
+		return 0;
+	}
+	at += strlen("MemTotal:");
+	at += strspn(at, " ");
+	return gy_text_number(&at, &kilobytes) && kilobytes < UINT64_MAX / 1024 ? kilobytes * 1024
+										: 0;
+}
+
+void gy_usage_init(struct gy_usage *usage)
+{
+	*usage = (struct gy_usage){ .statm_fd = -1 };
+}
+
+void gy_usage_open(struct gy_usage *usage, const char *root, uint64_t limit_bytes)
+{
+	gy_usage_init(usage);
+	usage->limit_bytes = limit_bytes;
+	usage->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	gy_cgroup_walk(root, add_cgroup, usage);
+	if (limit_bytes == 0 && usage->cgroups_count == 0) {
+		usage->limit_bytes = machine_bytes(root);
+	}
+	if (usage->limit_bytes > 0) {
+		usage->statm_fd = gy_kernfile_open(root, "/proc/self/statm");
+	}
+}
+
+void gy_usage_close(struct gy_usage *usage)
+{
+	for (uint32_t i = 0; i < usage->cgroups_count; i++) {
+		close_cgroup(&usage->cgroups[i]);
+	}
+	gy_kernfile_close(usage->statm_fd);
+	usage->cgroups_count = 0;
+	usage->statm_fd = -1;
+}
+
+/* ---- reading ---- */
+
+static uint64_t share(uint64_t bytes, uint64_t percent)
+{
+	/* Without an overflow, and exactly where that matters. */
+	return bytes / 100 * percent + bytes % 100 * percent / 100;
+}
+
+enum gy_usage_level gy_usage_level_of(uint64_t used_bytes, uint64_t limit_bytes)
+{
+	uint64_t free_bytes = used_bytes < limit_bytes ? limit_bytes - used_bytes : 0;
+	uint64_t least = limit_bytes / 8 < free_min_bytes ? limit_bytes / 8 : free_min_bytes;
+
+	if (used_bytes > share(limit_bytes, 90) || free_bytes < least) {
+		return GY_USAGE_OVER;
+	}
+	if (used_bytes >= share(limit_bytes, 80)) {
+		return GY_USAGE_HIGH;
+	}
+	return used_bytes >= limit_bytes / 2 ? GY_USAGE_HALF : GY_USAGE_LOW;
+}
+
+/* The number in the line "NAME NUMBER"; 0 when there is none. */
+static uint64_t number_of(const char *text, const char *name)
+{
+	size_t length = strlen(name);
+	const char *line = text;
+	uint64_t number = 0;
+
+	while (strncmp(line, name, length) != 0 || line[length] != ' ') {
+		line = strchr(line, '\n');
+		if (line == NULL) {
+			return 0;
+		}
+		line++;
+	}
+	line += length + 1;
+	return gy_text_number(&line, &number) ? number : 0;
+}
+
+/* Page cache that the kernel can drop. Memory that is shared by name is not on these lists. */
+static uint64_t cache_bytes(const struct gy_usage_cgroup *cgroup)
+{
+	char text[STAT_BYTES];
+
+	if (cgroup->stat_fd < 0 || gy_kernfile_reread(cgroup->stat_fd, text, sizeof(text)) < 0) {
+		return 0;
+	}
+	return number_of(text, "inactive_file") + number_of(text, "active_file");
+}
+
+static void take_nearer(struct gy_usage_look *look, uint64_t used_bytes, uint64_t limit_bytes)
+{
+	enum gy_usage_level level = gy_usage_level_of(used_bytes, limit_bytes);
+
+	if (look->limit_bytes == 0 || level > look->level ||
+	    (level == look->level &&
+	     (double)used_bytes / (double)limit_bytes >
+		     (double)look->used_bytes / (double)look->limit_bytes)) {
+		*look = (struct gy_usage_look){ level, used_bytes, limit_bytes };
+	}
+}
+
+static void look_at_cgroup(const struct gy_usage_cgroup *cgroup, struct gy_usage_look *look)
+{
+	uint64_t limit;
+	uint64_t used;
+
+	if (!reread_number(cgroup->max_fd, &limit) || limit == 0 ||
+	    !reread_number(cgroup->current_fd, &used)) {
+		return; /* it has no limit any more */
+	}
+	if (gy_usage_level_of(used, limit) >= GY_USAGE_HIGH) {
+		uint64_t cache = cache_bytes(cgroup);
+
+		used -= cache < used ? cache : used;
+	}
+	take_nearer(look, used, limit);
+}
+
+/* The second number of "SIZE RESIDENT SHARED …", in pages. */
+static void look_at_resident(const struct gy_usage *usage, struct gy_usage_look *look)
+{
+	char text[128];
+	const char *at = text;
+	uint64_t pages;
+
+	if (gy_kernfile_reread(usage->statm_fd, text, sizeof(text)) > 0 &&
+	    gy_text_number(&at, &pages) && *at++ == ' ' && gy_text_number(&at, &pages) &&
+	    pages < UINT64_MAX / usage->page_bytes) {
+		take_nearer(look, pages * usage->page_bytes, usage->limit_bytes);
+	}
+}
+
+struct gy_usage_look gy_usage_read(const struct gy_usage *usage)
+{
+	struct gy_usage_look look = { 0 };
+
+	for (uint32_t i = 0; i < usage->cgroups_count; i++) {
+		look_at_cgroup(&usage->cgroups[i], &look);
+	}
+	if (usage->statm_fd >= 0) {
+		look_at_resident(usage, &look);
+	}
+	return look;
+}

@@ -1,0 +1,194 @@
+/*
+ * Mail from threads that are no loop's: each of a few threads sends notices as fast as it can to an
+ * actor on a loop that is awake, or asks it and waits for each answer. No more than a window of
+ * notices is under way at once, so that what is measured is what arrives.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include <gyre/gyre.h>
+
+#include "common/cpu.h"
+#include "common/options.h"
+#include "common/report.h"
+
+enum { THREADS_MAX = 64, SHOW_EVERY = 256 };
+
+struct parcel {
+	uint64_t number;
+};
+GYRE_MESSAGE(parcel, 0x100);
+
+struct settings {
+	int64_t threads;
+	int64_t notices;
+	int64_t asks;
+	int64_t window;
+	const char *cpus;
+	bool pin;
+	bool json;
+};
+
+/* Written by the actor, read by the threads. */
+static uint64_t arrived __attribute__((aligned(64)));
+
+static struct settings settings = { .threads = 1, .notices = 20000000, .window = 16384 };
+static struct gyre_system *current;
+static struct gyre_address receiver;
+
+/* ---- the actor ---- */
+
+static int take_notice(struct gyre_stack *stack)
+{
+	uint64_t *count = gyre_state(stack);
+
+	if (++*count % SHOW_EVERY == 0) {
+		__atomic_store_n(&arrived, *count, __ATOMIC_RELEASE);
+	}
+	return gyre_return(stack);
+}
+
+static int take_ask(struct gyre_stack *stack)
+{
+	const struct parcel *parcel = gyre_message(stack, parcel);
+
+	return gyre_reply(stack, gyre_new(stack, parcel, parcel->number + 1));
+}
+
+static const struct gyre_class receiver_class = {
+	.name = "receiver",
+	.state_bytes = sizeof(uint64_t),
+	.behaviour = { .notice = take_notice, .ask = take_ask },
+};
+
+/* ---- the threads ---- */
+
+static void send_notices(uint64_t count)
+{
+	uint64_t threads = (uint64_t)settings.threads;
+	uint64_t window = (uint64_t)settings.window / threads;
+
+	for (uint64_t i = 0; i < count; i++) {
+		if (i % SHOW_EVERY == 0) {
+			while (i > __atomic_load_n(&arrived, __ATOMIC_ACQUIRE) / threads + window) {
+				perf_relax();
+			}
+		}
+		(void)gyre_system_notify(current, receiver, gyre_system_new(current, parcel, i));
+	}
+}
+
+static void ask_in_turn(uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		struct gyre_mail *answer = NULL;
+
+		if (gyre_system_ask(current, receiver, gyre_system_new(current, parcel, i), 0,
+				    &answer) < 0) {
+			abort();
+		}
+		gyre_mail_free(NULL, answer);
+	}
+}
+
+static void *run_thread(void *arg)
+{
+	if (settings.pin) {
+		(void)perf_pin(1);
+	}
+	if (settings.asks > 0) {
+		ask_in_turn((uint64_t)(settings.asks / settings.threads));
+	} else {
+		send_notices(*(const uint64_t *)arg);
+	}
+	return NULL;
+}
+
+static int run_threads(uint64_t notices_each)
+{
+	pthread_t threads[THREADS_MAX];
+
+	for (int64_t i = 0; i < settings.threads; i++) {
+		int r = -pthread_create(&threads[i], NULL, run_thread, &notices_each);
+
+		if (r < 0) {
+			return r;
+		}
+	}
+	for (int64_t i = 0; i < settings.threads; i++) {
+		(void)pthread_join(threads[i], NULL);
+	}
+	return 0;
+}
+
+static uint64_t allocations(void)
+{
+	struct gyre_counters counters = { 0 };
+
+	(void)gyre_system_counters(current, &counters);
+	return counters.allocations;
+}
+
+static int measure(void)
+{
+	uint64_t each =
+		(uint64_t)settings.notices / (uint64_t)settings.threads / SHOW_EVERY * SHOW_EVERY;
+	uint64_t sent =
+		settings.asks > 0 ? (uint64_t)settings.asks : each * (uint64_t)settings.threads;
+	uint64_t allocated = allocations();
+	uint64_t start_ns = perf_now_ns();
+	int r = run_threads(each);
+	struct perf_report report;
+	double ns;
+
+	while (r == 0 && settings.asks == 0 && __atomic_load_n(&arrived, __ATOMIC_ACQUIRE) < sent) {
+		perf_relax();
+	}
+	ns = (double)(perf_now_ns() - start_ns);
+	perf_report_init(&report, "outside");
+	perf_report_number(&report, "threads", (double)settings.threads);
+	perf_report_number(&report, settings.asks > 0 ? "asks_per_s" : "notices_per_s",
+			   (double)sent * 1e9 / ns);
+	perf_report_number(&report, "ns_each", ns / (double)sent);
+	perf_report_number(&report, "allocations_each",
+			   (double)(allocations() - allocated) / (double)sent);
+	perf_report_print(&report, settings.json);
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	const struct perf_option options[] = {
+		{ "threads", PERF_OPTION_NUMBER, "that send", &settings.threads, 1, THREADS_MAX,
+		  NULL },
+		{ "notices", PERF_OPTION_NUMBER, "how many in all", &settings.notices, SHOW_EVERY,
+		  INT64_MAX / 2, NULL },
+		{ "asks", PERF_OPTION_NUMBER, "ask so often, and wait each time, instead",
+		  &settings.asks, 0, INT64_MAX / 2, NULL },
+		{ "window", PERF_OPTION_NUMBER, "notices under way at once", &settings.window,
+		  1 << 10, 1 << 24, NULL },
+		{ "cpus", PERF_OPTION_STRING, "CPU for the loop", &settings.cpus, 0, 0, NULL },
+		{ "pin", PERF_OPTION_FLAG, "bind the threads to CPU 1", &settings.pin, 0, 0, NULL },
+		{ "json", PERF_OPTION_FLAG, "one JSON object", &settings.json, 0, 0, NULL },
+	};
+	struct gyre_system_options system_options;
+	int r;
+
+	perf_options_parse(argc, argv, "mail from threads outside of a system", options,
+			   sizeof(options) / sizeof(options[0]));
+	system_options = (struct gyre_system_options){ .loops = 1, .cpus = settings.cpus };
+	r = gyre_system_create(&system_options, &current);
+	if (r == 0) {
+		r = gyre_system_spawn(current, &receiver_class, NULL, NULL, &receiver);
+	}
+	if (r == 0) {
+		r = gyre_system_start(current);
+	}
+	if (r == 0) {
+		r = measure();
+	}
+	gyre_system_destroy(current);
+	return r == 0 ? EXIT_SUCCESS : perf_fail("outside", r);
+}

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Proves what the compiler catches: that each wrong use of a typed message does not compile.
+
+Each test writes a program around one line and compiles it with the C compiler of the build, and with
+g++ where it is there. The same program with the right line must compile, without a warning. C leaves
+a pointer of the wrong type at a warning, which is made an error here as in any careful build.
+"""
+import os
+import shlex
+import shutil
+
+import planted
+
+CC = shlex.split(os.environ.get("GYRE_CC", "cc"))
+INCLUDE = os.path.join(planted.SCRIPTS, "..", "include")
+C = [*CC, "-x", "c", "-std=c11", "-Werror"]
+CXX = ["g++", "-x", "c++", "-std=c++17", "-Werror"]
+FLAGS = ["-Wall", "-Wextra", "-Wpedantic", "-fsyntax-only", "-I", INCLUDE]
+
+PROGRAM = planted.IDEA + """#include <gyre/gyre.h>
+
+struct price { int cents; };
+GYRE_MESSAGE(price, 0x101);
+
+struct price_of { int item; };
+GYRE_REQUEST(price_of, 0x102, price);
+
+struct text { char *chars; };
+static inline void text_destroy(struct text *text) { text->chars = 0; }
+GYRE_MESSAGE_OWNING(text, 0x103, text_destroy);
+
+@outside@
+
+int handle(struct gyre_stack *stack, struct gyre_address to, struct gyre_future *future);
+
+int handle(struct gyre_stack *stack, struct gyre_address to, struct gyre_future *future)
+{
+	struct price price;
+	struct text text;
+
+	(void)price;
+	(void)text;
+	(void)to;
+	(void)future;
+	@inside@
+	return gyre_return(stack);
+}
+"""
+
+
+class Typed(planted.PlantedTest):
+    def compilers(self):
+        return [C] + ([CXX] if shutil.which(CXX[0]) else [])
+
+    def outcomes(self, outside, inside):
+        """Pairs of the language and what its compiler says: nothing when it is content."""
+        path = self.plant("typed.c", PROGRAM.replace("@outside@", outside).replace("@inside@", inside))
+        for compiler in self.compilers():
+            status, output = self.run_command([*compiler, *FLAGS, path])
+            self.assertTrue(status == 0 or "error:" in output, output)
+            yield compiler[0], output if status != 0 else ""
+
+    def passes(self, inside="", outside=""):
+        for language, said in self.outcomes(outside, inside):
+            self.assertEqual(said, "", language)
+
+    def fails(self, inside="", outside="", because=""):
+        for language, said in self.outcomes(outside, inside):
+            self.assertNotEqual(said, "", f"{language} takes it")
+            self.assertIn(because, said)
+
+    def test_the_program_itself_is_right(self):
+        self.passes()
+
+    def test_a_payload_is_not_sent_for_a_mail(self):
+        self.passes("gyre_notify(stack, to, gyre_new(stack, price, 1));")
+        self.fails("gyre_notify(stack, to, &price);")
+
+    def test_a_message_has_only_the_fields_of_its_struct(self):
+        self.fails("gyre_notify(stack, to, gyre_new(stack, price, .item = 1));")
+        self.fails("gyre_notify(stack, to, gyre_new(stack, price, 1, 2));")
+
+    def test_a_struct_that_was_not_declared_is_no_message(self):
+        self.fails("gyre_notify(stack, to, gyre_new(stack, other, 1));",
+                   outside="struct other { int x; };")
+
+    def test_a_message_is_read_as_what_it_was_asked_for(self):
+        self.passes("const struct price *p = gyre_message(stack, price); (void)p;")
+        self.fails("const struct price *p = gyre_message(stack, price_of); (void)p;")
+        self.fails("struct price *p = gyre_message(stack, price); (void)p;")
+
+    def test_an_answer_is_built_of_the_declared_type(self):
+        self.passes("return gyre_reply_to(stack, price_of, 1);")
+        self.fails("return gyre_reply_to(stack, price_of, .item = 1);")
+        self.fails("return gyre_reply_to(stack, price_of, text);")
+        self.fails("return gyre_batch_reply_to(stack, 0, price_of, text);")
+
+    def test_an_answer_is_read_as_the_declared_type(self):
+        self.passes("const struct price *p = gyre_answer_of(future, price_of); (void)p;")
+        self.fails("const struct price_of *p = gyre_answer_of(future, price_of); (void)p;")
+        self.fails("return gyre_answer_of(future, price_of)->item;")
+
+    def test_what_declares_no_answer_has_none(self):
+        self.fails("return gyre_reply_to(stack, price, 1);")
+        self.fails("(void)gyre_answer_of(future, price);")
+
+    def test_a_question_declares_an_answer_that_is_a_message(self):
+        self.fails(outside="struct a { int x; };\nstruct b { int x; };\nGYRE_REQUEST(a, 0x104, b);")
+
+    def test_a_payload_is_moved_to_its_own_type(self):
+        self.passes("gyre_move(stack, text, &text);")
+        self.fails("gyre_move(stack, text, &price);")
+        self.fails("gyre_move_answer(future, text, &price);")
+        self.fails("gyre_batch_move(stack, 0, text, &price);")
+        self.passes("gyre_mail_move((struct gyre_mail *)0, text, &text);")
+        self.fails("gyre_mail_move((struct gyre_mail *)0, text, &price);")
+        self.fails("gyre_work_move((struct gyre_work *)0, text, &price);")
+
+    def test_a_destructor_takes_its_own_type(self):
+        message = "struct other { int x; };\nGYRE_MESSAGE_OWNING(other, 0x104, %s);"
+        self.fails(outside=message % "text_destroy")
+        self.fails(outside=message % "missing_destroy")
+
+    def test_a_message_is_not_larger_than_the_largest(self):
+        message = "struct big { char bytes[%d]; };\nGYRE_MESSAGE(big, 0x104);"
+        self.passes(outside=message % (1 << 24))
+        self.fails(outside=message % ((1 << 24) + 1), because="big is too large for mail")
+
+    def test_a_message_needs_no_more_alignment_than_mail_has(self):
+        message = "struct wide { int x __attribute__((aligned(%d))); };\nGYRE_MESSAGE(wide, 0x104);"
+        self.passes(outside=message % 8)
+        self.fails(outside=message % 16, because="wide is aligned to more than mail is")
+
+    def test_in_cxx_a_message_can_be_moved_as_bytes(self):
+        outside = ("#ifdef __cplusplus\nstruct own { int x; ~own() {} };\n#else\n"
+                   "#error \"own cannot be moved as bytes\"\nstruct own { int x; };\n#endif\n"
+                   "GYRE_MESSAGE(own, 0x104);")
+        self.fails(outside=outside, because="own cannot be moved as bytes")
+
+
+if __name__ == "__main__":
+    planted.main()

@@ -1,0 +1,241 @@
+/*
+ * gyre from C++: messages, requests and owning messages, classes, waiting, timers, and an orderly
+ * end. It is compiled with all warnings as errors against the public headers alone; exits with 0
+ * when everything came as it should.
+ */
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <gyre/gyre.h>
+
+namespace
+{
+
+/* ---- messages ---- */
+
+struct price {
+	int cents;
+	char currency[4];
+};
+GYRE_MESSAGE(price, 0x0201);
+
+struct price_of {
+	int item;
+	int quantities[2];
+};
+GYRE_REQUEST(price_of, 0x0202, price);
+
+struct nothing {
+};
+GYRE_MESSAGE(nothing, 0x0203);
+
+/* What a mail owns is a raw pointer: mail is moved as bytes. */
+struct text {
+	char *chars;
+};
+
+int texts;
+
+void text_destroy(struct text *text)
+{
+	if (text->chars != nullptr) {
+		texts--;
+	}
+	std::free(text->chars);
+}
+
+GYRE_MESSAGE_OWNING(text, 0x0204, text_destroy);
+
+struct translate {
+	char *chars;
+};
+
+void translate_destroy(struct translate *translate)
+{
+	text_destroy(reinterpret_cast<struct text *>(translate));
+}
+
+GYRE_REQUEST_OWNING(translate, 0x0205, text, translate_destroy);
+
+char *make_text(const char *chars)
+{
+	texts++;
+	return strdup(chars);
+}
+
+int failures;
+
+void check(bool holds, const char *what)
+{
+	if (!holds) {
+		(void)std::fprintf(stderr, "actors: not so: %s\n", what);
+		failures++;
+	}
+}
+
+#define CHECK(condition) check((condition), #condition)
+
+/* ---- the shop, which is asked ---- */
+
+struct shop_state {
+	uint64_t asked;
+};
+
+int shop_ask(struct gyre_stack *stack)
+{
+	shop_state *state = static_cast<shop_state *>(gyre_state(stack));
+
+	state->asked++;
+	switch (gyre_message_id(stack)) {
+	case GYRE_ID(price_of): {
+		const price_of *question = gyre_message(stack, price_of);
+
+		return gyre_reply_to(stack, price_of, question->item * question->quantities[1],
+				     { 'E', 'U', 'R' });
+	}
+	case GYRE_ID(translate): {
+		struct translate mine = {};
+
+		CHECK(gyre_move(stack, translate, &mine) == 0);
+		mine.chars[0] = 'J';
+		return gyre_reply(stack, gyre_new(stack, text, mine.chars));
+	}
+	default:
+		return gyre_throw(stack, -EPROTO);
+	}
+}
+
+int shop_notice(struct gyre_stack *stack)
+{
+	CHECK(gyre_message(stack, nothing) != nullptr || gyre_message(stack, text) != nullptr);
+	return gyre_return(stack);
+}
+
+struct gyre_class make_shop_class()
+{
+	struct gyre_class shop = {};
+
+	shop.name = "shop";
+	shop.state_bytes = sizeof(shop_state);
+	shop.behaviour.ask = shop_ask;
+	shop.behaviour.notice = shop_notice;
+	return shop;
+}
+
+const struct gyre_class shop_class = make_shop_class();
+
+/* ---- work off the loops, which asks the shop and waits ---- */
+
+struct errand {
+	struct gyre_address shop;
+};
+GYRE_REQUEST(errand, 0x0206, text);
+
+int run_errand(struct gyre_work *work)
+{
+	const errand *where = gyre_work_get(work, errand);
+	struct gyre_system *system = gyre_work_system(work);
+	struct gyre_mail *answer = nullptr;
+	struct text mine = {};
+
+	CHECK(gyre_system_ask(system, where->shop,
+			      gyre_work_new(work, translate, make_text("mellow")), 0,
+			      &answer) == 0);
+	CHECK(gyre_mail_get(answer, price) == nullptr);
+	CHECK(std::strcmp(gyre_mail_get(answer, text)->chars, "Jellow") == 0);
+	CHECK(gyre_mail_move(answer, text, &mine) == 0);
+	gyre_mail_free(nullptr, answer);
+	return gyre_work_reply(work, gyre_work_new(work, text, mine.chars));
+}
+
+/* ---- the customer, who asks and waits ---- */
+
+struct customer_frame {
+	struct gyre_address shop;
+	struct gyre_future price;
+	struct gyre_future text;
+	struct gyre_future refused;
+};
+
+int customer_mount(struct gyre_stack *stack)
+{
+	customer_frame *frame = static_cast<customer_frame *>(gyre_frame(stack));
+	struct gyre_timer_options in_a_moment = {};
+	struct gyre_spawn_options elsewhere = {};
+	struct text mine = {};
+
+	GYRE_BEGIN(stack);
+	elsewhere.place = GYRE_PLACE_LOOP;
+	elsewhere.loop = 1;
+	CHECK(gyre_spawn(stack, &shop_class, nullptr, &elsewhere, &frame->shop) == 0);
+	CHECK(gyre_notify(stack, frame->shop, gyre_new(stack, nothing)) == 0);
+	CHECK(gyre_notify(stack, frame->shop, gyre_new(stack, text, make_text("hello"))) == 0);
+	GYRE_AWAIT(stack, gyre_ask(stack, frame->shop, gyre_new(stack, price_of, 7, { 1, 3 }),
+				   GYRE_SECONDS(5), &frame->price));
+	CHECK(!gyre_failed(&frame->price));
+	CHECK(gyre_answer_of(&frame->price, price_of)->cents == 21);
+	CHECK(std::strcmp(gyre_get(&frame->price, price)->currency, "EUR") == 0);
+	CHECK(gyre_ask(stack, frame->shop, gyre_new(stack, translate, make_text("hello")), 0,
+		       &frame->text) == 0);
+	GYRE_AWAIT(stack,
+		   gyre_ask(stack, frame->shop, gyre_new(stack, nothing), 0, &frame->refused));
+	CHECK(gyre_error(&frame->refused) == -EPROTO);
+	CHECK(gyre_answer_of(&frame->text, translate) != nullptr);
+	CHECK(gyre_move_answer(&frame->text, text, &mine) == 0);
+	CHECK(std::strcmp(mine.chars, "Jello") == 0);
+	text_destroy(&mine);
+	GYRE_AWAIT(stack, gyre_offload(stack, run_errand, gyre_new(stack, errand, frame->shop),
+				       GYRE_SECONDS(5), &frame->text));
+	CHECK(std::strcmp(gyre_answer_of(&frame->text, errand)->chars, "Jellow") == 0);
+	in_a_moment.delay_ns = GYRE_MILLISECONDS(1);
+	CHECK(gyre_timer_start(stack, 5, &in_a_moment) == 0);
+	GYRE_END(stack);
+}
+
+int customer_event(struct gyre_stack *stack)
+{
+	const struct gyre_timeout *timeout = gyre_message(stack, gyre_timeout);
+
+	CHECK(timeout != nullptr && timeout->key == 5);
+	gyre_system_stop(gyre_system_of(stack));
+	return gyre_return(stack);
+}
+
+struct gyre_class make_customer_class()
+{
+	struct gyre_class customer = {};
+
+	customer.name = "customer";
+	customer.frame_bytes = sizeof(customer_frame);
+	customer.mount = customer_mount;
+	customer.behaviour.event = customer_event;
+	return customer;
+}
+
+const struct gyre_class customer_class = make_customer_class();
+
+} /* namespace */
+
+int main()
+{
+	struct gyre_system_options options = {};
+	struct gyre_system *system = nullptr;
+	struct gyre_address customer = GYRE_NOBODY;
+	struct gyre_counters counters = {};
+
+	options.loops = 2;
+	if (gyre_system_create(&options, &system) < 0) {
+		return 1;
+	}
+	CHECK(gyre_system_spawn(system, &customer_class, nullptr, nullptr, &customer) == 0);
+	CHECK(gyre_system_start(system) == 0);
+	CHECK(gyre_system_wait(system) == 0);
+	CHECK(gyre_system_notify(system, customer,
+				 gyre_system_new(system, text, make_text("late"))) == -ESHUTDOWN);
+	CHECK(gyre_system_counters(system, &counters) == 0);
+	CHECK(counters.failed == 1);
+	gyre_system_destroy(system);
+	CHECK(texts == 0);
+	return failures == 0 ? 0 : 1;
+}

@@ -1,0 +1,270 @@
+/*
+ * Threads that are no loop's beat on systems which are stopped at a random moment: eight of them
+ * send notices, ask and wait, ask with callbacks and with time-outs of every length, while actors
+ * give work to the pool. Each ask must end exactly once and with its own answer, each payload that
+ * owns something must be destroyed once, and nobody may hang.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+
+#include <gyre/offload.h>
+#include <gyre/outside.h>
+
+#include "stress.h"
+
+enum { SYSTEMS = 40, LOOPS = 3, ACTORS = 2 * LOOPS, THREADS = 8, DELAY_US_MAX = 30000 };
+
+/* A payload that owns a piece of the heap, which its maker wrote. */
+struct goods {
+	uint64_t *values;
+};
+
+static int64_t goods_alive; /* atomic */
+
+static void goods_destroy(struct goods *goods)
+{
+	if (goods->values != NULL) {
+		check(goods->values[1] == goods->values[0] * 3);
+		free(goods->values);
+		(void)gy_fetch_add(&goods_alive, -1);
+	}
+}
+GYRE_MESSAGE_OWNING(goods, 0x2101, goods_destroy);
+
+static struct goods goods_of(uint64_t value)
+{
+	struct goods goods = { .values = (uint64_t *)malloc(2 * sizeof(uint64_t)) };
+
+	check(goods.values != NULL);
+	goods.values[0] = value;
+	goods.values[1] = value * 3;
+	(void)gy_fetch_add(&goods_alive, 1);
+	return goods;
+}
+
+struct thread {
+	pthread_t id;
+	uint64_t random;
+	uint64_t asked; /* callbacks that must come */
+	uint64_t heard; /* atomic: that came */
+};
+
+static struct gyre_system *current;
+static struct gyre_address actors[ACTORS];
+static uint32_t may_run;
+
+static void wait_us(uint64_t us)
+{
+	uint64_t end_ns = gy_clock_machine_ns() + us * 1000;
+
+	while (gy_clock_machine_ns() < end_ns) {
+		(void)sched_yield(); /* the machine may have few cores for so many threads */
+	}
+}
+
+/* ---- the actors ---- */
+
+struct working_frame {
+	struct gyre_future future;
+	uint64_t value;
+};
+
+static int work(struct gyre_work *piece)
+{
+	struct goods goods;
+	uint64_t value;
+
+	check(gyre_work_move(piece, goods, &goods) == 0);
+	value = goods.values[0];
+	goods_destroy(&goods);
+	if (value % 5 == 0) {
+		wait_us(value % 4000); /* some are still at it when the loops end */
+	}
+	if (value % 7 == 0) {
+		return -EIO;
+	}
+	return gyre_work_reply(piece, gyre_fill_goods(gyre_system_mail_new(gyre_work_system(piece),
+									   &gyre_type_goods),
+						      goods_of(value + 1)));
+}
+
+/* Answers at once, or late, or has somebody off the loops do it. */
+static int answer(struct gyre_stack *stack)
+{
+	struct working_frame *frame = (struct working_frame *)gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	frame->value = gyre_message(stack, goods)->values[0];
+	if (frame->value % 3 == 1) {
+		GYRE_AWAIT(stack, gyre_sleep(stack, frame->value % 2000000, &frame->future));
+	} else if (frame->value % 3 == 2) {
+		GYRE_AWAIT(stack,
+			   gyre_offload(stack, work,
+					gyre_new(stack, goods, goods_of(frame->value).values),
+					frame->value % 3000000 + 1, &frame->future));
+		if (gyre_failed(&frame->future)) {
+			return gyre_throw(stack, gyre_error(&frame->future));
+		}
+		check(gyre_get(&frame->future, goods)->values[0] == frame->value + 1);
+	}
+	return gyre_reply(stack, gyre_new(stack, goods, goods_of(frame->value + 1).values));
+	GYRE_END(stack);
+}
+
+static int ignore(struct gyre_stack *stack)
+{
+	check(gyre_message(stack, goods) != NULL);
+	return gyre_return(stack);
+}
+
+static const struct gyre_class answering_class = {
+	.name = "answering",
+	.frame_bytes = sizeof(struct working_frame),
+	.behaviour = { .notice = ignore, .ask = answer },
+};
+
+/* ---- the threads ---- */
+
+static struct gyre_mail *new_goods(uint64_t value)
+{
+	return gyre_system_new(current, goods, goods_of(value).values);
+}
+
+static void check_end(const struct gyre_mail *end, int error)
+{
+	if (error == 0) {
+		check(gyre_mail_get(end, goods)->values[0] > 0);
+		return;
+	}
+	check(end == NULL);
+	check(error == -ETIMEDOUT || error == -ESHUTDOWN || error == -ESRCH || error == -EIO ||
+	      error == -ENOBUFS);
+}
+
+static void hear(struct gyre_mail *end, int error, void *arg)
+{
+	struct thread *thread = (struct thread *)arg;
+	struct goods kept;
+
+	check_end(end, error);
+	if (error == 0 && gyre_mail_move(end, goods, &kept) == 0) {
+		goods_destroy(&kept);
+	}
+	(void)gy_fetch_add(&thread->heard, 1);
+}
+
+static uint64_t any_timeout(uint64_t *random)
+{
+	return stress_random(random, 4) == 0 ? GYRE_FOREVER
+					     : GYRE_MICROSECONDS(stress_random(random, 5000) + 1);
+}
+
+static void ask_and_wait(struct thread *thread, struct gyre_address to)
+{
+	uint64_t value = stress_random(&thread->random, 1000000);
+	struct gyre_mail *end = NULL;
+	int r = gyre_system_ask(current, to, new_goods(value), any_timeout(&thread->random), &end);
+
+	check_end(end, r);
+	check(r != 0 || gyre_mail_get(end, goods)->values[0] == value + 1);
+	gyre_mail_free(NULL, end);
+}
+
+static void do_something(struct thread *thread)
+{
+	struct gyre_address to = actors[stress_random(&thread->random, ACTORS)];
+
+	if (stress_random(&thread->random, 16) == 0) {
+		to.cookie ^= 0x55; /* nobody */
+	}
+	switch (stress_random(&thread->random, 4)) {
+	case 0:
+		ask_and_wait(thread, to);
+		break;
+	case 1:
+		thread->asked +=
+			gyre_system_ask_callback(current, to,
+						 new_goods(gy_random_next(&thread->random) >> 8),
+						 any_timeout(&thread->random), hear, thread) == 0;
+		break;
+	default:
+		(void)gyre_system_notify(current, to, new_goods(1));
+		break;
+	}
+	stress_dawdle(&thread->random, 500);
+}
+
+static void *beat(void *arg)
+{
+	struct thread *thread = (struct thread *)arg;
+
+	while (gy_load_acquire(&may_run) != 0) {
+		do_something(thread);
+	}
+	return NULL;
+}
+
+/* ---- a system ---- */
+
+static struct gyre_system *create(uint64_t *random, uint32_t loops)
+{
+	const struct gyre_system_options options = {
+		.loops = loops,
+		.spin_ns = GYRE_SPIN_NEVER,
+		.buffer_count = 16,
+		.log = stress_log,
+		.offload_threads = 1 + stress_random(random, 4),
+		.offload_queue_max = 1 + stress_random(random, 20),
+	};
+	struct gyre_system *system = NULL;
+
+	check(gyre_system_create(&options, &system) == 0);
+	return system;
+}
+
+static void run_one(uint64_t *random)
+{
+	uint32_t loops = 1 + stress_random(random, LOOPS);
+	uint64_t delay_us = stress_random(random, DELAY_US_MAX);
+	struct thread threads[THREADS];
+
+	current = create(random, loops);
+	for (uint32_t i = 0; i < ACTORS; i++) {
+		actors[i] = stress_spawn(current, &answering_class, i % loops, NULL);
+	}
+	memset(threads, 0, sizeof(threads));
+	gy_store_release(&may_run, 1);
+	for (uint32_t i = 0; i < THREADS; i++) {
+		threads[i].random = gy_random_next(random);
+		check(pthread_create(&threads[i].id, NULL, beat, &threads[i]) == 0);
+	}
+	wait_us(stress_random(random, 500)); /* some ask before the start */
+	check(gyre_system_start(current) == 0);
+	wait_us(delay_us);
+	gyre_system_stop(current);
+	wait_us(delay_us % 2000);
+	if (stress_random(random, 2) == 0) {
+		check(gyre_system_wait(current) == 0);
+	}
+	/* Else those that wait must come back without anybody waiting for the system. */
+	gy_store_release(&may_run, 0);
+	for (uint32_t i = 0; i < THREADS; i++) {
+		check(pthread_join(threads[i].id, NULL) == 0);
+	}
+	(void)stress_end(current);
+	for (uint32_t i = 0; i < THREADS; i++) {
+		check(gy_load_acquire(&threads[i].heard) == threads[i].asked);
+	}
+	check(gy_load_acquire(&goods_alive) == 0);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t random = stress_begin(argc, argv);
+
+	for (uint32_t i = 0; i < SYSTEMS; i++) {
+		run_one(&random);
+	}
+	return 0;
+}

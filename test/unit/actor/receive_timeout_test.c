@@ -1,0 +1,208 @@
+/*
+ * The receive time-out: an event for having nothing to do.
+ */
+#include "fixture.h"
+
+enum { TIMEOUT_NS = 20000000 };
+
+struct frame {
+	struct gyre_future future;
+	struct gyre_address to;
+	uint64_t rounds;
+};
+
+static uint64_t last_ns;
+static uint32_t told;
+static uint32_t wanted = 1;
+static bool early;
+
+static struct frame *frame_of(struct gyre_stack *stack)
+{
+	return (struct frame *)gyre_frame(stack);
+}
+
+static int begin(struct gyre_stack *stack)
+{
+	last_ns = gyre_now(stack);
+	return gyre_receive_timeout_start(stack, TIMEOUT_NS);
+}
+
+static int be_active(struct gyre_stack *stack)
+{
+	last_ns = gyre_now(stack);
+	switch (gyre_message(stack, number)->value) {
+	case 's':
+		expect(gyre_receive_timeout_stop(stack) == 0);
+		expect(gyre_receive_timeout_stop(stack) == -ENOENT);
+		return gyre_return(stack);
+	case 'f':
+		return gyre_throw(stack, -EIO);
+	default:
+		return gyre_return(stack);
+	}
+}
+
+static int answer(struct gyre_stack *stack)
+{
+	last_ns = gyre_now(stack);
+	return gyre_reply(stack, gyre_new(stack, number, 0));
+}
+
+static int be_idle(struct gyre_stack *stack)
+{
+	const struct gyre_receive_timeout *idle = gyre_message(stack, gyre_receive_timeout);
+
+	if (idle == NULL) {
+		return gyre_return(stack); /* a timer, which is no activity */
+	}
+	early = early || gyre_now(stack) - last_ns < TIMEOUT_NS || idle->idle_ns < TIMEOUT_NS;
+	return ++told == wanted ? fixture_end(stack) : gyre_return(stack);
+}
+
+static const struct gyre_class idler_class = {
+	.name = "idler",
+	.mount = begin,
+	.behaviour = { .notice = be_active, .ask = answer, .event = be_idle },
+};
+
+static int tell(struct gyre_stack *stack, char what)
+{
+	return gyre_notify(stack, frame_of(stack)->to, gyre_new(stack, number, (uint64_t)what));
+}
+
+static int leave_alone(struct gyre_stack *stack)
+{
+	(void)spawn_here(stack, &idler_class);
+	return gyre_return(stack);
+}
+
+Test(receive_timeout, tells_an_actor_that_nothing_comes)
+{
+	play(1, leave_alone);
+	cr_assert_eq(told, 1);
+	cr_assert_not(early);
+}
+
+Test(receive_timeout, tells_it_again_each_time)
+{
+	wanted = 3;
+	play(1, leave_alone);
+	cr_assert_not(early);
+}
+
+static int keep_busy(struct gyre_stack *stack)
+{
+	struct frame *frame = frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	frame->to = spawn_here(stack, &idler_class);
+	for (frame->rounds = 0; frame->rounds < 50; frame->rounds++) {
+		expect(tell(stack, 'x') == 0);
+		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->future));
+		GYRE_AWAIT(stack, gyre_ask(stack, frame->to, gyre_new(stack, number, 0), 0,
+					   &frame->future));
+	}
+	GYRE_END(stack);
+}
+
+Test(receive_timeout, is_never_early_while_messages_come)
+{
+	play(1, keep_busy);
+	cr_assert_not(early);
+}
+
+static int begin_with_timer(struct gyre_stack *stack)
+{
+	expect(gyre_timer_start(stack, 1,
+				&(struct gyre_timer_options){ .period_ns = TIMEOUT_NS / 8 }) == 0);
+	return begin(stack);
+}
+
+static const struct gyre_class ticking_class = {
+	.name = "ticking",
+	.mount = begin_with_timer,
+	.behaviour.event = be_idle,
+};
+
+static int leave_ticking(struct gyre_stack *stack)
+{
+	(void)spawn_here(stack, &ticking_class);
+	return gyre_return(stack);
+}
+
+Test(receive_timeout, does_not_count_events)
+{
+	play(1, leave_ticking);
+	cr_assert_eq(told, 1);
+	cr_assert_not(early);
+}
+
+static int end_it(struct gyre_stack *stack, char by)
+{
+	struct frame *frame = frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	frame->to = spawn_here(stack, &idler_class);
+	expect(tell(stack, by) == 0);
+	GYRE_AWAIT(stack, gyre_sleep(stack, UINT64_C(3) * TIMEOUT_NS, &frame->future));
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+static int stop_it(struct gyre_stack *stack)
+{
+	return end_it(stack, 's');
+}
+
+static int restart_it(struct gyre_stack *stack)
+{
+	return end_it(stack, 'f');
+}
+
+Test(receive_timeout, that_is_stopped_tells_nothing)
+{
+	play(1, stop_it);
+	cr_assert_eq(told, 0);
+}
+
+Test(receive_timeout, ends_with_a_restart)
+{
+	play(1, restart_it);
+	cr_assert_eq(told, 0);
+}
+
+static int restart_it_late(struct gyre_stack *stack)
+{
+	static struct gyre_class class;
+	struct frame *frame = frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	class = idler_class;
+	class.restart_delay_ns = UINT64_C(8) * TIMEOUT_NS;
+	frame->to = spawn_here(stack, &class);
+	expect(tell(stack, 'f') == 0);
+	GYRE_AWAIT(stack, gyre_sleep(stack, UINT64_C(10) * TIMEOUT_NS, &frame->future));
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(receive_timeout, of_an_actor_that_takes_no_events_for_a_while_waits_but_once)
+{
+	play(1, restart_it_late);
+	cr_assert_eq(told, 0);
+	cr_assert_eq(fixture.counters.restarted, 1);
+	cr_assert_eq(fixture.lost[GYRE_DROP_CANCELLED], 1);
+}
+
+static int refuse_zero(struct gyre_stack *stack)
+{
+	expect(gyre_receive_timeout_start(stack, 0) == -EINVAL);
+	expect(gyre_receive_timeout_stop(stack) == -ENOENT);
+	expect(gyre_receive_timeout_start(stack, GYRE_FOREVER) == 0);
+	return fixture_end(stack);
+}
+
+Test(receive_timeout, of_no_time_is_refused_and_one_without_end_is_not)
+{
+	play(1, refuse_zero);
+}

@@ -1,0 +1,104 @@
+/*
+ * What the last call of a pipeline may do when the actor that owns the channel has begun to stop.
+ * It may spawn no children: one could not be ended before its parent any more.
+ */
+#include "rig.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <unistd.h>
+
+#include <gyre/watch.h>
+
+#include "actor/stack.h"
+
+static const struct gyre_class child_class = { .name = "child" };
+
+static int spawned = 1;
+static int spawned_detached = 1;
+static struct gyre_address child;
+static struct gyre_address detached;
+
+static void spawn_at_the_end(struct gyre_handler_context *ctx)
+{
+	const struct gyre_spawn_options options = { .detached = true };
+	struct gyre_stack *stack = gyre_context_stack(ctx);
+
+	spawned = gyre_spawn(stack, &child_class, NULL, NULL, &child);
+	spawned_detached = gyre_spawn(stack, &child_class, NULL, &options, &detached);
+	gyre_fire_unregistered(ctx);
+}
+
+static const struct gyre_handler spawning = { .name = "spawning",
+					      .unregistered = spawn_at_the_end };
+static const struct gyre_handler *const spawning_only[] = { &spawning, NULL };
+
+static bool has_ended(struct rig *rig, void *arg)
+{
+	(void)rig;
+	return ((const struct gy_house *)arg)->status == GY_HOUSE_FREE;
+}
+
+Test(channel_end, of_an_actor_that_stops_spawns_no_children)
+{
+	struct rig rig;
+	int fd;
+
+	rig_init(&rig, NULL);
+	fd = rig_open(&rig, spawning_only, NULL, NULL, NULL);
+	rig_settle(&rig);
+	gy_house_close(rig.house, 0);
+	cr_assert(rig_until(&rig, has_ended, rig.house));
+	cr_assert_eq(spawned, -ESHUTDOWN, "%d", spawned);
+	cr_assert_eq(spawned_detached, 0, "%d", spawned_detached);
+	cr_assert_not_null(gy_house_find(&rig.home, detached.slot, detached.cookie));
+	(void)close(fd);
+	rig_fini(&rig);
+}
+
+struct word {
+	uint64_t value;
+};
+GYRE_MESSAGE(word, 0x1021);
+
+static bool used;
+
+static void use_all_at_the_end(struct gyre_handler_context *ctx)
+{
+	static struct gyre_future future;
+	const struct gyre_timer_options options = { .period_ns = 1 };
+	struct gyre_stack *stack = gyre_context_stack(ctx);
+
+	(void)gyre_timer_start(stack, 1, &options);
+	(void)gyre_receive_timeout_start(stack, 1);
+	(void)gyre_watch(stack, child);
+	(void)gyre_stop(stack, gyre_self(stack));
+	(void)gyre_notify(stack, gyre_self(stack), gyre_new(stack, word, 1));
+	(void)gyre_notify_self_first(stack, gyre_new(stack, word, 1));
+	(void)gyre_ask(stack, child, gyre_new(stack, word, 1), 0, &future);
+	(void)gyre_sleep(stack, 1, &future);
+	used = true;
+	gyre_fire_unregistered(ctx);
+}
+
+static const struct gyre_handler using_all = { .name = "using",
+					       .unregistered = use_all_at_the_end };
+static const struct gyre_handler *const using_only[] = { &using_all, NULL };
+
+Test(channel_end, of_an_actor_that_stops_may_call_everything_else)
+{
+	const struct gy_spawn_order order = { .class = &child_class };
+	struct rig rig;
+	int fd;
+
+	rig_init(&rig, NULL);
+	cr_assert_eq(gy_spawn(&rig.home, &order, 0, &child), 0);
+	fd = rig_open(&rig, using_only, NULL, NULL, NULL);
+	rig_settle(&rig);
+	gy_house_close(rig.house, 0);
+	cr_assert(rig_until(&rig, has_ended, rig.house));
+	cr_assert(used);
+	rig_settle(&rig);
+	(void)close(fd);
+	rig_fini(&rig);
+}
