@@ -10,10 +10,13 @@
 #include <gyre/batch.h>
 #include <gyre/behaviour.h>
 #include <gyre/buffer.h>
+#include <gyre/bytes.h>
 #include <gyre/channel.h>
+#include <gyre/codec.h>
 #include <gyre/counters.h>
 #include <gyre/declare.h>
 #include <gyre/group.h>
+#include <gyre/idle.h>
 #include <gyre/inspect.h>
 #include <gyre/listen.h>
 #include <gyre/log.h>
@@ -21,6 +24,7 @@
 #include <gyre/message.h>
 #include <gyre/move.h>
 #include <gyre/name.h>
+#include <gyre/number.h>
 #include <gyre/offload.h>
 #include <gyre/outside.h>
 #include <gyre/overload.h>

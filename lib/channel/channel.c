@@ -67,7 +67,7 @@ static void tell(struct gyre_channel *channel)
 	}
 	if ((channel->flags & (GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_INPUT_TOLD)) ==
 		    GY_CHANNEL_INPUT_ENDED &&
-	    channel->input.first == NULL) {
+	    channel->input.first == NULL && (channel->flags & GY_CHANNEL_CHORES) == 0) {
 		tell_input_ended(channel);
 	}
 }
@@ -109,6 +109,8 @@ static void finish(struct gyre_channel *channel)
 		gyre_fire_unregistered(head);
 	}
 	gy_pipeline_fini(&channel->pipeline);
+	gy_chores_run(channel); /* of handlers that were removed before */
+	gy_assert(gy_list_empty(&channel->chores));
 	close_socket(channel);
 }
 
@@ -195,7 +197,8 @@ static void settle_slowly(struct gyre_channel *channel)
 	if ((flags & GY_CHANNEL_SHUTDOWN) != 0) {
 		settle_shutdown(channel);
 	}
-	if (gy_input_settle(channel) < 0 || (channel->flags & GY_CHANNEL_MARK_CROSSED) != 0) {
+	if (gy_input_settle(channel) < 0 || (channel->flags & GY_CHANNEL_MARK_CROSSED) != 0 ||
+	    (channel->flags & (GY_CHANNEL_CHORES | GY_CHANNEL_NO_DELIVERY)) == GY_CHANNEL_CHORES) {
 		gy_endpoint_ready(&channel->endpoint);
 	}
 }
@@ -211,17 +214,31 @@ static inline void settle(struct gyre_channel *channel)
 	}
 }
 
+/* What comes before all else, and seldom. Whether there is anything else. */
+static GY_COLD bool begin(struct gyre_channel *channel)
+{
+	if ((channel->flags & GY_CHANNEL_CLOSED) != 0) {
+		channel->endpoint.ready = false;
+		close_socket(channel);
+		return false;
+	}
+	if ((channel->flags & GY_CHANNEL_NEW) != 0) {
+		tell_new(channel);
+	}
+	if ((channel->flags & GY_CHANNEL_CHORES) != 0) {
+		gy_chores_run(channel); /* before input that came later than what they keep */
+	}
+	return true;
+}
+
 static void process(struct gy_endpoint *endpoint)
 {
 	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
 
-	if (gy_unlikely((channel->flags & (GY_CHANNEL_NEW | GY_CHANNEL_CLOSED)) != 0)) {
-		if ((channel->flags & GY_CHANNEL_CLOSED) != 0) {
-			endpoint->ready = false;
-			close_socket(channel);
-			return;
-		}
-		tell_new(channel);
+	if (gy_unlikely((channel->flags &
+			 (GY_CHANNEL_NEW | GY_CHANNEL_CLOSED | GY_CHANNEL_CHORES)) != 0) &&
+	    !begin(channel)) {
+		return;
 	}
 	if (gy_unlikely((channel->flags & GY_CHANNEL_MARK_CROSSED) != 0)) {
 		tell_mark(channel); /* before input makes it cross the mark again */
@@ -314,6 +331,7 @@ int gy_channel_open(struct gy_house *house, struct gy_stack *stack,
 	gy_input_init(channel);
 	gy_output_init(channel);
 	gy_linger_init(channel);
+	gy_list_init(&channel->chores);
 	gy_pipeline_init(&channel->pipeline, channel);
 	channels->stack = stack;
 	r = opening->init(channel, opening->init_arg);

@@ -12,6 +12,7 @@
 #include <gyre/channel.h>
 
 #include "channel/buffer.h"
+#include "channel/chore.h"
 #include "channel/endpoint.h"
 #include "channel/pipeline.h"
 
@@ -45,6 +46,7 @@ enum {
 	GY_CHANNEL_NO_LINGER = 1 << 26,
 	GY_CHANNEL_NOISY = 1 << 27,   /* input was thrown away since the last look */
 	GY_CHANNEL_STARVED = 1 << 28, /* no reading: memory is short */
+	GY_CHANNEL_CHORES = 1 << 29,  /* there are some in the list, or were */
 };
 
 enum {
@@ -52,7 +54,7 @@ enum {
 	GY_CHANNEL_SLOW = GY_CHANNEL_NEW | GY_CHANNEL_UNWRITABLE | GY_CHANNEL_MARK_CROSSED |
 			  GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_SHUTDOWN | GY_CHANNEL_CLOSING |
 			  GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED | GY_CHANNEL_MANUAL |
-			  GY_CHANNEL_SWEEP | GY_CHANNEL_STARVED,
+			  GY_CHANNEL_SWEEP | GY_CHANNEL_STARVED | GY_CHANNEL_CHORES,
 	GY_CHANNEL_NO_OUTPUT =
 		GY_CHANNEL_SHUTDOWN | GY_CHANNEL_CLOSING | GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED,
 	GY_CHANNEL_ENDING = GY_CHANNEL_CLOSING | GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED,
@@ -89,6 +91,7 @@ struct gyre_channel {
 	struct gy_context *reader; /* the first that handles read */
 
 	struct gy_pipeline pipeline;
+	struct gy_list chores;
 
 	/* While it is closing or draining: */
 	struct gy_timer linger; /* the next look at the peer's progress */
@@ -158,6 +161,8 @@ int gy_channel_open(struct gy_house *house, struct gy_stack *stack,
 
 void gy_linger_init(struct gyre_channel *channel);
 void gy_linger_stop(struct gyre_channel *channel);
+/* Bytes that the peer's kernel has not acknowledged. Our end counts as one. */
+uint64_t gy_channel_untaken_bytes(const struct gyre_channel *channel);
 /* Sees to it that a channel which is to end does so, also if its peer makes no progress. */
 void gy_linger_watch(struct gyre_channel *channel);
 /* Whether a channel that is closing may be closed now; else it is watched. */

@@ -1,23 +1,26 @@
 /*
- * Pages: the memory that buffers are slices of. A page is one of the ring's provided buffers, or
- * comes from the loop's pool. It is counted by its slices, with plain numbers, because a loop's
- * pages never leave the loop; with the last slice it goes back to where it came from.
+ * Pages: the memory that buffers are slices of. A page is one of the ring's provided buffers, comes
+ * from the loop's pool, or describes memory of somebody else's. It is counted by its slices, with
+ * plain numbers, because a loop's pages never leave the loop; with the last slice it goes back to
+ * where it came from.
  *
  * A page knows how much of it was ever given to slices. What lies beyond belongs to nobody, so the
  * one slice that ends there may grow into it, also when other slices of the page are shared or on
- * their way to the kernel.
+ * their way to the kernel. What lies before a slice that is alone on its page belongs to nobody
+ * either, and pages of the pool have a little room before their begin: a header goes there.
  */
 #ifndef GY_CHANNEL_PAGE_H
 #define GY_CHANNEL_PAGE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/assert.h"
 
 struct gy_channels;
 
-enum { GY_POOL_PAGE_BYTES = 4096 };
+enum { GY_POOL_PAGE_BYTES = 4096, GY_POOL_HEAD_BYTES = 32 };
 
 struct gy_page {
 	unsigned char *memory;
@@ -26,10 +29,28 @@ struct gy_page {
 	uint32_t used;	 /* of @bytes, what slices were given */
 	uint16_t number; /* of the ring's buffer */
 	bool of_ring;
+	bool is_foreign;	/* struct gy_foreign: nothing may be written there */
 } __attribute__((aligned(32))); /* so that none lies across cache lines */
+
+typedef void (*gy_release_fn)(void *arg);
+
+/* Somebody else's memory, who hears when the last slice of it has gone. */
+struct gy_foreign {
+	struct gy_page page;
+	gy_release_fn release;
+	void *arg;
+};
 
 /* A page of the pool with one reference and nothing in it; NULL when there is no memory. */
 struct gy_page *gy_page_get(struct gy_channels *channels);
+/* The same with room for @bytes, from the heap if need be. */
+struct gy_page *gy_page_get_large(struct gy_channels *channels, size_t bytes);
+/*
+ * A page with one reference that is @count bytes of @memory; @release is called on this loop, with
+ * the last reference. NULL when there is no memory, and then it is not called.
+ */
+struct gy_page *gy_page_of_memory(struct gy_channels *channels, const void *memory, size_t count,
+				  gy_release_fn release, void *arg);
 /* The last slice is gone. */
 void gy_page_return(struct gy_channels *channels, struct gy_page *page);
 

@@ -6,11 +6,17 @@
  * written into it at once but published together, just before the next system call: nobody looks
  * earlier. The buffers have a mapping of their own, so that a page can be protected without harm to
  * what would stand beside it in a heap.
+ *
+ * In builds with all assertions a buffer that is the kernel's is filled with poison. Who reads it
+ * all the same sees that, and who writes to it is found when the kernel has filled less than all of
+ * it and the rest is no longer poison.
  */
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "base/memory.h"
+#include "base/poison.h"
 #include "ring/ring_private.h"
 
 enum { BUFFERS_MAX = 1 << 15 };
@@ -37,6 +43,31 @@ static int map_all(struct gy_ring_buffers *buffers)
 	return buffers->entries != NULL && buffers->memory != NULL ? 0 : -ENOMEM;
 }
 
+#if GY_ASSERT_LEVEL >= 2
+static void poison(unsigned char *memory, uint32_t bytes)
+{
+	gy_sanitize_give(memory, bytes);
+	memset(memory, GY_POISON_BYTE, bytes);
+}
+
+void gy_ring_buffers_check(const struct gy_ring_buffers *buffers, uint16_t buffer, uint32_t filled)
+{
+	unsigned char *memory = buffers->memory + (size_t)buffer * buffers->bytes;
+
+	gy_sanitize_give(memory, buffers->bytes);
+	for (uint32_t i = filled; i < buffers->bytes; i++) {
+		gy_assert(memory[i] == GY_POISON_BYTE);
+	}
+	gy_sanitize_take(memory + filled, buffers->bytes - filled);
+}
+#else
+static void poison(unsigned char *memory, uint32_t bytes)
+{
+	(void)memory;
+	(void)bytes;
+}
+#endif
+
 static void add(struct gy_ring_buffers *buffers, uint16_t buffer)
 {
 	unsigned char *memory = buffers->memory + (size_t)buffer * buffers->bytes;
@@ -48,6 +79,7 @@ static void add(struct gy_ring_buffers *buffers, uint16_t buffer)
 	entry->bid = buffer;
 	buffers->tail++;
 	buffers->available++;
+	poison(memory, buffers->bytes);
 	gy_sanitize_take(memory, buffers->bytes);
 }
 
