@@ -71,8 +71,8 @@ struct gyre_line_options {
 
 /**
  * struct gyre_delimiter_options - frames that end in one of several sequences of bytes
- * @delimiters: the sequences, 1 to GYRE_DELIMITER_BYTES_MAX bytes each; their bytes must outlive the
- *   codec
+ * @delimiters: the sequences, 1 to GYRE_DELIMITER_BYTES_MAX bytes each, whose bytes must outlive
+ *   the codec
  * @delimiters_count: how many, 1 to GYRE_DELIMITERS_MAX
  * @frame_bytes_max: the longest frame without its delimiter, at most GYRE_FRAME_BYTES_MAX; 0 for
  *   8 KiB
@@ -136,8 +136,7 @@ struct gyre_prepender_options {
 };
 
 /**
- * struct gyre_varint_options - frames with their length before them, as protobuf's; all zero is the
- *   default
+ * struct gyre_varint_options - frames with a length as protobuf has; all zero is the default
  * @frame_bytes_max: the longest frame without the length, at most GYRE_FRAME_BYTES_MAX; 0 for 1 MiB
  * @fail_late: raise -EMSGSIZE when the end of the long frame has come
  *

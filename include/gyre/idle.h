@@ -53,8 +53,8 @@ GYRE_MESSAGE(gyre_idle, 0x20);
 
 /**
  * struct gyre_idle_options - what is measured; what is 0 is not, and something has to be
- * @read_ns: the time without progress of input after which GYRE_IDLE_READ is raised, and again after
- *   as long
+ * @read_ns: the time without progress of input after which GYRE_IDLE_READ is raised, and again
+ *   after as long
  * @write_ns: the same for output, also when there was none
  * @all_ns: the same for both together
  * @read_bytes_min: how many bytes are progress of input; 0 for 1
