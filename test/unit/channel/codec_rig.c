@@ -6,6 +6,8 @@
 
 #include "actor/stack.h"
 
+enum { TICK_NS = 1000000 };
+
 static void require(bool holds, const char *what)
 {
 	if (!holds) {
@@ -107,7 +109,7 @@ void codec_rig_init(struct codec_rig *rig)
 
 	memset(rig, 0, sizeof(*rig));
 	gy_sizes_init(&rig->home.parts, "part");
-	gy_wheel_init(&rig->home.loop.wheel, 1000000, 0);
+	gy_wheel_init(&rig->home.loop.wheel, TICK_NS, 0);
 	rig->home.loop.upper[0] = channels;
 	channels->home = &rig->home;
 	channels->share = CODEC_RIG_RING_PAGES;
@@ -124,6 +126,7 @@ void codec_rig_init(struct codec_rig *rig)
 	gy_pool_init(&channels->contexts, "context", sizeof(struct gy_context));
 	/* As if it were being processed: nobody else does that. */
 	rig->channel.endpoint.ready = true;
+	rig->channel.endpoint.fd = -1;
 	rig->channel.channels = channels;
 	gy_list_init(&rig->channel.chores);
 	gy_pipeline_init(&rig->channel.pipeline, &rig->channel);
@@ -190,6 +193,18 @@ void codec_rig_feed(struct codec_rig *rig, const void *bytes, size_t count, size
 	gyre_fire_read(&rig->channel.pipeline.head.head, data);
 	rig->channels.stack = NULL;
 	gy_pipeline_sweep(&rig->channel.pipeline);
+}
+
+void codec_rig_wait(struct codec_rig *rig, uint64_t time_ns)
+{
+	struct gy_loop *loop = &rig->home.loop;
+
+	for (uint64_t end_ns = loop->now_ns + time_ns; loop->now_ns < end_ns;) {
+		loop->now_ns += TICK_NS;
+		gy_wheel_advance(&loop->wheel, loop->now_ns);
+		(void)gy_wheel_fire(&loop->wheel);
+		codec_rig_run(rig);
+	}
 }
 
 void codec_rig_flags(struct codec_rig *rig, uint32_t set, uint32_t clear)

@@ -57,6 +57,8 @@ void codec_rig_feed(struct codec_rig *rig, const void *bytes, size_t count, size
 void codec_rig_run(struct codec_rig *rig);
 /* Sets and clears flags of the channel. */
 void codec_rig_flags(struct codec_rig *rig, uint32_t set, uint32_t clear);
+/* Lets time go by, millisecond by millisecond, with a run of the channel in each. */
+void codec_rig_wait(struct codec_rig *rig, uint64_t time_ns);
 /* Takes what is queued for output into @to. */
 size_t codec_rig_output(struct codec_rig *rig, void *to, size_t bytes_max);
 
