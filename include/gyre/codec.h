@@ -118,7 +118,7 @@ struct gyre_length_options {
 };
 
 /**
- * struct gyre_prepender_options - the length that is put before each buffer; all zero is the
+ * struct gyre_prepender_options - the length before a buffer; all zero is the default
  * default
  * @length_field_bytes: 1, 2, 3, 4 or 8; 0 for 4
  * @length_adjustment: added to the number of bytes

@@ -96,7 +96,7 @@ static int write_line(struct gyre_handler_context *ctx, struct gyre_buffer *data
 	if (append != GYRE_APPEND_NOTHING) {
 		size_t bytes = append == GYRE_APPEND_CRLF ? 2 : 1;
 
-		r = gyre_buffer_append(data, "\r\n" + 2 - bytes, bytes);
+		r = gyre_buffer_append(data, &"\r\n"[2 - bytes], bytes);
 	}
 	if (r < 0) {
 		gy_buffer_put(data);

@@ -168,6 +168,23 @@ Test(buffer_matrix, makes_the_first_bytes_stand_together, .init = begin, .fini =
 	cr_expect_eq(gyre_buffer_linear(NULL, 1, NULL), -EINVAL);
 }
 
+/* Visits all bytes, at most @max spans at a time. */
+static size_t visit(const struct gyre_buffer *buffer, size_t max)
+{
+	struct gyre_span spans[3];
+	size_t at = 0;
+	size_t n;
+
+	while ((n = gyre_buffer_spans(buffer, at, spans, max)) > 0) {
+		for (size_t i = 0; i < n; i++) {
+			cr_assert_arr_eq((const unsigned char *)spans[i].bytes, bytes + at,
+					 spans[i].count);
+			at += spans[i].count;
+		}
+	}
+	return at;
+}
+
 Test(buffer_matrix, shows_all_spans, .init = begin, .fini = end)
 {
 	FOR_ALL(count, slice)
@@ -175,18 +192,7 @@ Test(buffer_matrix, shows_all_spans, .init = begin, .fini = end)
 		struct gyre_buffer *buffer = make(count, slice);
 
 		for (size_t max = 1; max <= 3; max++) {
-			size_t at = 0;
-			struct gyre_span spans[3];
-			size_t n;
-
-			while ((n = gyre_buffer_spans(buffer, at, spans, max)) > 0) {
-				for (size_t i = 0; i < n; i++) {
-					cr_assert_arr_eq((const unsigned char *)spans[i].bytes,
-							 bytes + at, spans[i].count);
-					at += spans[i].count;
-				}
-			}
-			cr_assert_eq(at, count);
+			cr_assert_eq(visit(buffer, max), count);
 		}
 		gyre_buffer_free(buffer);
 	}
@@ -234,6 +240,23 @@ Test(buffer_matrix, finds_bytes_and_sequences, .init = begin, .fini = end)
 
 /* ---- numbers ---- */
 
+static void expect_number(const struct gyre_buffer *buffer, size_t at, size_t width)
+{
+	uint64_t big = 0;
+	uint64_t little = 0;
+	uint64_t found = 99;
+	int wanted = at + width <= gyre_buffer_bytes(buffer) ? 0 : -EAGAIN;
+
+	for (size_t i = 0; wanted == 0 && i < width; i++) {
+		big = big << 8 | bytes[at + i];
+		little |= (uint64_t)bytes[at + i] << 8 * i;
+	}
+	cr_assert_eq(gyre_buffer_get_number(buffer, at, width, GYRE_BIG_ENDIAN, &found), wanted);
+	cr_assert_eq(found, wanted == 0 ? big : 99);
+	cr_assert_eq(gyre_buffer_get_number(buffer, at, width, GYRE_LITTLE_ENDIAN, &found), wanted);
+	cr_assert_eq(found, wanted == 0 ? little : 99);
+}
+
 Test(buffer_matrix, gets_numbers_in_both_orders_at_every_offset, .init = begin, .fini = end)
 {
 	FOR_ALL(count, slice)
@@ -242,27 +265,27 @@ Test(buffer_matrix, gets_numbers_in_both_orders_at_every_offset, .init = begin, 
 
 		for (size_t at = 0; at <= count; at++) {
 			for (size_t width = 1; width <= 8; width++) {
-				uint64_t big = 0;
-				uint64_t little = 0;
-				uint64_t found = 99;
-				int wanted = at + width <= count ? 0 : -EAGAIN;
-
-				for (size_t i = 0; wanted == 0 && i < width; i++) {
-					big = big << 8 | bytes[at + i];
-					little |= (uint64_t)bytes[at + i] << 8 * i;
-				}
-				cr_assert_eq(gyre_buffer_get_number(buffer, at, width,
-								    GYRE_BIG_ENDIAN, &found),
-					     wanted);
-				cr_assert_eq(found, wanted == 0 ? big : 99);
-				cr_assert_eq(gyre_buffer_get_number(buffer, at, width,
-								    GYRE_LITTLE_ENDIAN, &found),
-					     wanted);
-				cr_assert_eq(found, wanted == 0 ? little : 99);
+				expect_number(buffer, at, width);
 			}
 		}
 		gyre_buffer_free(buffer);
 	}
+}
+
+Test(buffer_matrix, refuses_numbers_of_no_or_too_many_bytes, .init = begin, .fini = end)
+{
+	struct gyre_buffer *buffer = make(LENGTH, 3);
+	uint64_t found = 5;
+
+	cr_expect_eq(gyre_buffer_get_number(buffer, 0, 0, GYRE_BIG_ENDIAN, &found), -EINVAL);
+	cr_expect_eq(gyre_buffer_get_number(buffer, 0, 9, GYRE_BIG_ENDIAN, &found), -EINVAL);
+	cr_expect_eq(gyre_buffer_read_number(buffer, 1, GYRE_BIG_ENDIAN, NULL), -EINVAL);
+	cr_expect_eq(gyre_buffer_append_number(buffer, 9, GYRE_BIG_ENDIAN, 1), -EINVAL);
+	cr_expect_eq(gyre_buffer_append_number(NULL, 1, GYRE_BIG_ENDIAN, 1), -EINVAL);
+	cr_expect_eq(gyre_buffer_get_number(NULL, 0, 1, GYRE_BIG_ENDIAN, &found), -EAGAIN);
+	cr_expect_eq(found, 5);
+	cr_expect(holds(buffer, bytes, LENGTH));
+	gyre_buffer_free(buffer);
 }
 
 Test(buffer_matrix, reads_the_typed_numbers_that_were_appended, .init = begin, .fini = end)
@@ -460,3 +483,33 @@ Test(buffer_matrix, takes_no_shared_bytes_that_are_none, .init = begin, .fini = 
 	gyre_bytes_unref(empty);
 	gyre_buffer_free(buffer);
 }
+
+/* ---- use after free ---- */
+
+#if GY_ASSERT_LEVEL >= 2
+/* Past the sanitizer, which would find it first. */
+__attribute__((no_sanitize_address)) static bool is_poison(const volatile unsigned char *memory,
+							   size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (memory[i] != GY_POISON_BYTE) {
+			return false;
+		}
+	}
+	return true;
+}
+
+Test(buffer_matrix, is_poison_when_it_was_freed_and_so_are_its_pages, .init = begin, .fini = end)
+{
+	struct gyre_buffer *buffer = make(LENGTH, LENGTH);
+	const unsigned char *first = buffer->first.bytes;
+	struct gyre_buffer *same;
+
+	cr_assert_eq(gyre_buffer_duplicate(buffer, &same), 0);
+	gyre_buffer_free(buffer);
+	cr_expect(is_poison((const unsigned char *)buffer, sizeof(*buffer)));
+	cr_expect(holds(same, bytes, LENGTH), "another one has the page");
+	gyre_buffer_free(same);
+	cr_expect(is_poison(first - GY_POOL_HEAD_BYTES, GY_POOL_HEAD_BYTES + GY_POOL_PAGE_BYTES));
+}
+#endif

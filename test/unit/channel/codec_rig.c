@@ -107,7 +107,9 @@ void codec_rig_init(struct codec_rig *rig)
 {
 	struct gy_channels *channels = &rig->channels;
 
-	memset(rig, 0, sizeof(*rig));
+	memset(rig, 0, offsetof(struct codec_rig, log));
+	rig->log.events_count = 0;
+	rig->log.bytes_count = 0;
 	gy_sizes_init(&rig->home.parts, "part");
 	gy_wheel_init(&rig->home.loop.wheel, TICK_NS, 0);
 	rig->home.loop.upper[0] = channels;
@@ -148,6 +150,29 @@ void codec_rig_fini(struct codec_rig *rig)
 		require(gy_pool_fini(pools[i]) == 0, pools[i]->name);
 	}
 	require(gy_sizes_fini(&rig->home.parts) == 0, "a handler's state is left");
+}
+
+void codec_rig_reset(struct codec_rig *rig)
+{
+	struct gyre_channel *channel = &rig->channel;
+	struct gy_pool *pools[5];
+
+	codec_rig_flags(rig, GY_CHANNEL_ABORTED, 0);
+	while (channel->pipeline.head.next != channel->pipeline.tail.previous) {
+		gyre_context_remove(&channel->pipeline.head.next->head);
+	}
+	codec_rig_run(rig);
+	channel->flags = 0;
+	channel->reason = 0;
+	rig->log.events_count = 0;
+	rig->log.bytes_count = 0;
+	gy_buffer_queue_clear(&channel->output);
+	channel->output_bytes = 0;
+	channel->output_buffers = 0;
+	pools_of(rig, pools);
+	for (size_t i = 0; i < 4; i++) {
+		require(pools[i]->free_count == pools[i]->total, pools[i]->name);
+	}
 }
 
 int codec_rig_add(struct codec_rig *rig, const struct gyre_handler *handler, const void *options)

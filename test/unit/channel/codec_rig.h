@@ -31,12 +31,12 @@ struct codec_rig {
 	struct gy_home home;
 	struct gy_channels channels;
 	struct gyre_channel channel;
-	struct codec_log log;
 	uint32_t completes; /* read_complete */
 	/* Called for each frame after it was written down, if it is not NULL. */
 	void (*on_frame)(struct codec_rig *rig, struct gyre_handler_context *ctx);
 	bool pass_errors; /* to the tail */
 	void *arg;
+	struct codec_log log; /* last, for it is large */
 };
 
 void codec_log_frame(struct codec_log *log, const void *bytes, size_t count);
@@ -46,6 +46,8 @@ bool codec_log_equal(const struct codec_log *a, const struct codec_log *b);
 void codec_rig_init(struct codec_rig *rig);
 /* Empties the pipeline, as a channel that ends does, and aborts if anything is still out. */
 void codec_rig_fini(struct codec_rig *rig);
+/* Takes all handlers out but the one that writes down, and aborts if anything is still out. */
+void codec_rig_reset(struct codec_rig *rig);
 /* Adds a handler before the one that writes down, which is "last". */
 int codec_rig_add(struct codec_rig *rig, const struct gyre_handler *handler, const void *options);
 /* A buffer of so many bytes in slices of @slice_bytes. */

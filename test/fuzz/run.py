@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Runs a fuzzer for a bounded number of inputs, beginning with seeds that are made here.
+
+usage: run.py PROGRAM [RUNS]
+
+The seeds are streams as a peer would send them, behind option bytes of every kind, so that the fuzzer
+need not find out by itself what a frame looks like. What it finds is left in its folder, which is
+named, and can be given to PROGRAM again.
+"""
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+RUNS = 20000
+INPUT_BYTES_MAX = 600
+
+
+def varint(number):
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes(out) + bytes([number])
+
+
+def streams(name):
+    """What a peer might send to the codec @name."""
+    bodies = [b"", b"a", b"hello", b"x" * 15, b"y" * 64, b"z" * 200]
+    if name == "line":
+        return [b"".join(b + end for b in bodies for end in (b"\n", b"\r\n"))]
+    if name == "delimiter":
+        return [b"abcabcaabbccab" * 6, b"aaaabcbcbabacab" * 6]
+    if name == "varint":
+        return [b"".join(varint(len(b)) + b for b in bodies), b"\xff" * 12, b"\x80\x80\x80\x80\x10a"]
+    if name == "length":
+        forms = ["B", ">H", ">I", "<I", ">Q", "<H"]
+        return [b"".join(struct.pack(f, len(b)) + b for b in bodies) for f in forms] + [b"\xff" * 20]
+    if name == "buffer":
+        return [bytes((i * step) % 256 for i in range(200)) for step in (1, 7, 31, 97)]
+    return [b"".join(bodies)]
+
+
+def write_seeds(name, folder):
+    count = 0
+    for stream in streams(name):
+        for options in range(0, 256, 5):
+            head = bytes((options * factor) % 256 for factor in (1, 1, 3, 0, 0, 7))
+            with open(os.path.join(folder, f"seed{count}"), "wb") as file:
+                file.write((head + stream)[:INPUT_BYTES_MAX])
+            count += 1
+
+
+def main(arguments):
+    if not arguments:
+        print(__doc__, file=sys.stderr)
+        return 2
+    program = os.path.abspath(arguments[0])
+    name = os.path.basename(program).removeprefix("fuzz-")
+    folder = tempfile.mkdtemp(prefix=f"gyre-fuzz-{name}.")
+    corpus = os.path.join(folder, "corpus")
+    os.mkdir(corpus)
+    write_seeds(name, corpus)
+    ran = subprocess.run([program, f"-runs={arguments[1] if len(arguments) > 1 else RUNS}", "-seed=1",
+                          f"-max_len={INPUT_BYTES_MAX}", "-timeout=20", "-print_final_stats=1", corpus],
+                         cwd=folder, check=False, stdin=subprocess.DEVNULL)
+    if ran.returncode != 0:
+        print(f"{name}: exit status {ran.returncode}; what it found is in {folder}", file=sys.stderr)
+        return 1
+    shutil.rmtree(folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
