@@ -119,7 +119,6 @@ struct gyre_length_options {
 
 /**
  * struct gyre_prepender_options - the length before a buffer; all zero is the default
- * default
  * @length_field_bytes: 1, 2, 3, 4 or 8; 0 for 4
  * @length_adjustment: added to the number of bytes
  * @length_includes_field: count the field too
