@@ -11,6 +11,7 @@
 #include <gyre/behaviour.h>
 #include <gyre/buffer.h>
 #include <gyre/channel.h>
+#include <gyre/connect.h>
 #include <gyre/counters.h>
 #include <gyre/declare.h>
 #include <gyre/group.h>
