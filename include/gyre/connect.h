@@ -129,8 +129,8 @@ struct gyre_connect_options {
  *
  * Return: 0, or a negative errno.
  * Errors:
- *   -EINVAL  an argument, @to or @init_channel is NULL, an address cannot be understood, or a number
- *            is out of bounds
+ *   -EINVAL  an argument, @to or @init_channel is NULL, an address cannot be understood, or a
+ *            number is out of bounds
  *   -ENAMETOOLONG  a path or a name is too long
  *   -ENODEV  the machine has no interface with a scope's name
  *   -ENOENT  @local is a name

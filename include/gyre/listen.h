@@ -30,9 +30,9 @@ typedef int (*gyre_init_channel_fn)(struct gyre_channel *channel, void *arg);
  * @init_arg: for @init_channel
  * @channel: how each channel behaves
  * @backlog: connections that may wait to be accepted, by loop, 1 to 2^20; 0 for 4096
- * @listeners: how many loops listen; 0 for all where the kernel lets sockets share an address, which
- *   it does for TCP, and else one; more than can be are as many as can. Connections stay on the
- * loop that has accepted them if all listen, and else go to all loops in turn
+ * @listeners: how many loops listen; 0 for all where the kernel lets sockets share an address,
+ *   which it does for TCP, and else one; more than can be are as many as can. Connections stay on
+ *   the loop that has accepted them if all listen, and else go to all loops in turn
  * @mode: the permissions of the file of a Unix socket, as for chmod(2), up to 0777; 0 for what the
  *   process's mask leaves
  * @ret_port: where the bound port goes, for port 0; may be NULL
