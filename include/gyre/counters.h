@@ -63,6 +63,10 @@ enum gyre_drop {
  * @buffer_stalls: times a channel waited for receive buffers
  * @accept_stalls: times an acceptor paused for lack of descriptors or memory
  * @linger_timeouts: channels closed because their peers took none of their output for linger_ns
+ * @accepts_held: times an acceptor found a connection that had to wait for a limit
+ * @refused_full: connections closed because there were as many as there may be
+ * @refused_rate: connections closed because they came too fast
+ * @refused_report: connections closed because the report about them said so
  * @busy_periods: times the system was short of memory; see gyre/overload.h
  * @accepts_paused: times an acceptor paused because of that
  * @reads_paused: times a channel stopped reading because of that
@@ -93,6 +97,10 @@ struct gyre_counters {
 	uint64_t buffer_stalls;
 	uint64_t accept_stalls;
 	uint64_t linger_timeouts;
+	uint64_t accepts_held;
+	uint64_t refused_full;
+	uint64_t refused_rate;
+	uint64_t refused_report;
 	uint64_t busy_periods;
 	uint64_t accepts_paused;
 	uint64_t reads_paused;

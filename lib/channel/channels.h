@@ -37,6 +37,10 @@ struct gy_channels_counters {
 	uint64_t accept_stalls;
 	uint64_t linger_timeouts;
 	uint64_t accepts_paused;
+	uint64_t accepts_held;
+	uint64_t refused_full;
+	uint64_t refused_rate;
+	uint64_t refused_report;
 	uint64_t reads_paused;
 };
 

@@ -9,7 +9,16 @@
 #include "base/memory.h"
 #include "net/net.h"
 
-enum { BACKLOG_DEFAULT = 4096, BACKLOG_MAX = 1 << 20, MODE_MAX = 0777 };
+enum { BACKLOG_DEFAULT = 4096, BACKLOG_MAX = 1 << 20, MODE_MAX = 0777, RATE_MAX = 1000000000 };
+
+/* The file stays: it may be another's by now. */
+static void drop_seed(struct gy_seed *seed)
+{
+	if (seed != NULL) {
+		gy_admission_unref(seed->admission);
+		gy_memory_put(seed);
+	}
+}
 
 static void free_seed(struct gy_channels *channels, struct gy_transit *transit)
 {
@@ -17,7 +26,7 @@ static void free_seed(struct gy_channels *channels, struct gy_transit *transit)
 
 	(void)channels;
 	gy_socket_file_remove(&seed->file);
-	gy_memory_put(seed);
+	drop_seed(seed);
 }
 
 /* What is being set up. */
@@ -26,15 +35,16 @@ struct setup {
 	const struct gyre_acceptor_options *options;
 	struct gyre_socket_address address;
 	struct gy_socket_file file;
+	struct gy_admission *admission;
 	uint32_t listeners;
 	int *fds;			/* of listeners */
 	struct gyre_address *acceptors; /* as many */
 	struct gyre_address *workers;	/* of all loops */
 };
 
-static int spawn_worker(struct gy_home *home, const struct gyre_acceptor_options *options,
-			struct gyre_address *ret_worker)
+static int spawn_worker(const struct setup *setup, uint32_t index)
 {
+	const struct gyre_acceptor_options *options = setup->options;
 	struct gyre_mail *mail = gy_mail_get_from_heap(&gyre_type_gy_worker_argument);
 
 	if (mail == NULL) {
@@ -44,12 +54,13 @@ static int spawn_worker(struct gy_home *home, const struct gyre_acceptor_options
 		.init_channel = options->init_channel,
 		.init_arg = options->init_arg,
 		.channel = options->channel,
+		.admission = gy_admission_ref(setup->admission),
 	};
-	return gy_spawn_from_outside(home,
+	return gy_spawn_from_outside(&setup->homes->homes[index],
 				     &(struct gy_spawn_order){ .class = &gy_worker_class,
 							       .argument = mail,
 							       .channels_actor = true },
-				     ret_worker);
+				     &setup->workers[index]);
 }
 
 /*
@@ -69,6 +80,7 @@ static struct gy_seed *make_seed(const struct setup *setup, uint32_t index)
 	}
 	*seed = (struct gy_seed){
 		.transit = { .discard = free_seed, .fd = setup->fds[index] },
+		.admission = gy_admission_ref(setup->admission),
 		.others_count = others,
 		.workers_count = workers,
 		.next_worker = index % workers,
@@ -98,7 +110,7 @@ static int spawn_acceptor(struct setup *setup, uint32_t index)
 
 	if (mail == NULL || seed == NULL) {
 		gyre_mail_free(NULL, mail);
-		gy_memory_put(seed);
+		drop_seed(seed);
 		(void)close(setup->fds[index]);
 		return -ENOMEM;
 	}
@@ -111,7 +123,7 @@ static int spawn_acceptor(struct setup *setup, uint32_t index)
 				  &setup->acceptors[index]);
 	if (r < 0) {
 		gy_channels_close(channels, gy_transit_end(channels, &seed->transit));
-		gy_memory_put(seed);
+		drop_seed(seed);
 	}
 	return r;
 }
@@ -154,7 +166,7 @@ static int spawn_all(struct setup *setup)
 	int r = 0;
 
 	for (uint32_t i = 0; i < setup->homes->count && r == 0; i++) {
-		r = spawn_worker(&setup->homes->homes[i], setup->options, &setup->workers[i]);
+		r = spawn_worker(setup, i);
 	}
 	while (left > 0 && r == 0) {
 		left--;
@@ -205,7 +217,15 @@ static int set_up(struct setup *setup, struct gyre_address *ret_acceptor)
 	if (r < 0) {
 		return r;
 	}
-	r = spawn_all(setup);
+	r = gy_admission_create(options, setup->homes->count, &setup->admission);
+	if (r < 0) {
+		for (uint32_t i = 0; i < setup->listeners; i++) {
+			(void)close(setup->fds[i]);
+		}
+	} else {
+		r = spawn_all(setup);
+	}
+	gy_admission_unref(setup->admission);
 	if (r < 0) {
 		gy_socket_file_remove(&setup->file);
 		return r;
@@ -231,7 +251,7 @@ int gyre_listen(struct gyre_system *system, const struct gyre_acceptor_options *
 
 	if (system == NULL || options == NULL || options->bind == NULL ||
 	    options->init_channel == NULL || options->backlog > BACKLOG_MAX ||
-	    options->mode > MODE_MAX) {
+	    options->mode > MODE_MAX || options->accept_rate > RATE_MAX) {
 		return -EINVAL;
 	}
 	setup.homes = gy_homes_of(system);

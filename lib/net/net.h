@@ -13,6 +13,7 @@
 #include <gyre/socket_address.h>
 
 #include "channel/channels.h"
+#include "net/admission.h"
 
 /* ---- bind.c ---- */
 
@@ -64,14 +65,18 @@ struct gy_worker_argument {
 	gyre_init_channel_fn init_channel;
 	void *init_arg;
 	struct gyre_channel_options channel;
+	struct gy_admission *admission; /* a reference; NULL for none */
 };
-GYRE_MESSAGE(gy_worker_argument, 0x11);
+void gy_worker_argument_destroy(struct gy_worker_argument *argument);
+GYRE_MESSAGE_OWNING(gy_worker_argument, 0x11, gy_worker_argument_destroy);
 
 /* An accepted connection on its way from acceptor to worker; in the acceptor's pool of parts. */
 struct gy_accepted {
 	struct gy_transit transit;
 	struct gy_task freed;	      /* by a worker of another loop */
 	struct gy_channels *channels; /* of the acceptor */
+	struct gyre_address worker;
+	struct gy_admission *admission; /* that has counted it in, for the worker's loop */
 	struct gy_link link;
 	struct gy_list item; /* in acceptor->untaken, until the worker is asked */
 };
@@ -97,7 +102,8 @@ extern const struct gyre_class gy_worker_class;
  */
 struct gy_seed {
 	struct gy_transit transit;
-	struct gy_socket_file file; /* of the socket */
+	struct gy_socket_file file;	/* of the socket */
+	struct gy_admission *admission; /* a reference; NULL for none */
 	uint32_t others_count;
 	uint32_t workers_count;
 	uint32_t next_worker; /* the one that takes the next connection */

@@ -125,6 +125,10 @@ static void add_home(const struct gy_home *home, struct gyre_counters *sum)
 	sum->buffer_stalls += gy_load_relaxed(&channels->buffer_stalls);
 	sum->accept_stalls += gy_load_relaxed(&channels->accept_stalls);
 	sum->accepts_paused += gy_load_relaxed(&channels->accepts_paused);
+	sum->accepts_held += gy_load_relaxed(&channels->accepts_held);
+	sum->refused_full += gy_load_relaxed(&channels->refused_full);
+	sum->refused_rate += gy_load_relaxed(&channels->refused_rate);
+	sum->refused_report += gy_load_relaxed(&channels->refused_report);
 	sum->reads_paused += gy_load_relaxed(&channels->reads_paused);
 	sum->linger_timeouts += gy_load_relaxed(&channels->linger_timeouts);
 }
