@@ -73,6 +73,9 @@ typedef int (*gyre_listen_fn)(struct gyre_stack *stack, const struct gyre_listen
  * struct gyre_acceptor_options - where a system listens, and what it does with connections
  * @bind: "tcp://HOST:PORT" or "unix:PATH", see gyre/socket_address.h; HOST may be a name; port 0 is
  *   any free one; "tcp://[::]:7000" is every address of the machine, IPv4 and IPv6
+ *   Or "fd:NAME" or "fd:NUMBER": sockets that listen already, by the name that a supervisor such as
+ *   systemd has given them, at most one a loop, or by their number; they stay open in the process,
+ *   and what is said here of sockets does not change them
  * @init_channel: gives each connection its handlers
  * @init_arg: for @init_channel
  * @channel: how each channel behaves
@@ -134,7 +137,10 @@ struct gyre_acceptor_options {
  *   -EACCES      the port is for privileged processes, or the folder of a path may not be written
  *   -EMFILE      too many descriptors are open
  *   -ENAMETOOLONG  the path or the host's name is too long
- *   -ENOENT      the folder of a path is not there
+ *   -EBADF       the number of a socket is none
+ *   -ENOBUFS     more sockets were given than there are loops
+ *   -ENOENT      the folder of a path is not there, or no socket of that name was given
+ *   -ENOTSOCK    the number is not that of a socket
  *   -ENOMEM      there is no memory
  *   -ENXIO       the host's name is not known
  *   others       what the kernel refused a socket with

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "channel/socket_address.h"
 #include "net/net.h"
 
 enum { BACKLOG_DEFAULT = 4096, BACKLOG_MAX = 1 << 20, MODE_MAX = 0777, RATE_MAX = 1000000000 };
@@ -184,29 +185,48 @@ static int spawn_all(struct setup *setup)
 	return r;
 }
 
+static int open_new(struct setup *setup, const struct gy_listening *listening)
+{
+	uint32_t wanted = setup->options->listeners;
+	int r = gy_bind_parse(listening->text, listening->log, &setup->address);
+
+	if (r == 0) {
+		wanted = wanted == 0 || wanted > setup->homes->count ? setup->homes->count : wanted;
+		setup->listeners = gy_sockets_count(&setup->address, wanted);
+		r = gy_sockets_listen(&setup->address, listening, setup->listeners, setup->fds);
+	}
+	if (r == 0) {
+		gy_socket_file_set(&setup->file, &setup->address);
+	}
+	return r;
+}
+
+/* Their address is known only by asking; that cannot fail for sockets that listen. */
+static int open_inherited(struct setup *setup, const struct gy_listening *listening)
+{
+	int r = gy_inherit(listening, setup->homes->count, setup->fds);
+
+	if (r < 0) {
+		return r;
+	}
+	setup->listeners = (uint32_t)r;
+	(void)gy_socket_address_of(setup->fds[0], &setup->address);
+	return 0;
+}
+
 static int open_sockets(struct setup *setup)
 {
 	const struct gyre_acceptor_options *options = setup->options;
-	uint32_t loops = setup->homes->count;
-	uint32_t wanted = options->listeners == 0 ? loops : options->listeners;
-	struct gy_listening listening = {
+	const struct gy_listening listening = {
 		.text = options->bind,
 		.log = setup->homes->log,
 		.backlog = (int)(options->backlog == 0 ? BACKLOG_DEFAULT : options->backlog),
 		.mode = options->mode,
 		.allow_delay = options->channel.allow_delay,
 	};
-	int r = gy_bind_parse(options->bind, setup->homes->log, &setup->address);
 
-	if (r == 0) {
-		setup->listeners =
-			gy_sockets_count(&setup->address, wanted < loops ? wanted : loops);
-		r = gy_sockets_listen(&setup->address, &listening, setup->listeners, setup->fds);
-	}
-	if (r == 0) {
-		gy_socket_file_set(&setup->file, &setup->address);
-	}
-	return r;
+	return gy_inherit_is_meant(options->bind) ? open_inherited(setup, &listening)
+						  : open_new(setup, &listening);
 }
 
 static int set_up(struct setup *setup, struct gyre_address *ret_acceptor)

@@ -58,6 +58,13 @@ uint32_t gy_sockets_count(const struct gyre_socket_address *address, uint32_t co
 int gy_sockets_listen(struct gyre_socket_address *address, const struct gy_listening *listening,
 		      uint32_t count, int *ret_fds);
 
+/* ---- inherit.c ---- */
+
+/* Whether it is the text of a socket that somebody else has opened: "fd:NAME" or "fd:NUMBER". */
+bool gy_inherit_is_meant(const char *text);
+/* Such sockets, at most @max: how many; on failure none, and one line goes to the log. */
+int gy_inherit(const struct gy_listening *listening, uint32_t max, int *ret_fds);
+
 /* ---- worker.c ---- */
 
 /* The argument of a worker's mount. */
