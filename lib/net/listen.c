@@ -172,14 +172,14 @@ static int listen_on(struct gy_homes *homes, const struct gyre_acceptor_options 
 	int *fds = (int *)gy_memory_get(homes->count * sizeof(*fds));
 	struct gyre_address *acceptors =
 		(struct gyre_address *)gy_memory_get(homes->count * sizeof(*acceptors));
-	struct gy_bind bind;
+	struct gyre_socket_address address;
 	int r = fds == NULL || acceptors == NULL ? -ENOMEM : 0;
 
 	if (r == 0) {
-		r = gy_bind_parse(options->bind, homes->log, &bind);
+		r = gy_bind_parse(options->bind, homes->log, &address);
 	}
 	if (r == 0) {
-		r = gy_sockets_listen(&bind, &listening, homes->count, fds);
+		r = gy_sockets_listen(&address, &listening, homes->count, fds);
 	}
 	if (r == 0) {
 		r = spawn_all(homes, options, fds, acceptors);
@@ -188,7 +188,7 @@ static int listen_on(struct gy_homes *homes, const struct gyre_acceptor_options 
 		*ret_acceptor = acceptors[0];
 	}
 	if (r == 0 && options->ret_port != NULL) {
-		*options->ret_port = gy_bind_port(&bind);
+		*options->ret_port = gyre_socket_address_port(&address);
 	}
 	gy_memory_put(fds);
 	gy_memory_put(acceptors);

@@ -6,21 +6,16 @@
 #ifndef GY_NET_NET_H
 #define GY_NET_NET_H
 
-#include <sys/socket.h>
-
 #include <gyre/listen.h>
+#include <gyre/socket_address.h>
 
 #include "channel/channels.h"
 
 /* ---- bind.c ---- */
 
-struct gy_bind {
-	struct sockaddr_storage address;
-	socklen_t bytes;
-};
-
 /* An address to bind a stream socket to; on failure one line goes to the log. */
-int gy_bind_parse(const char *text, const struct gy_log *log, struct gy_bind *ret_bind);
+int gy_bind_parse(const char *text, const struct gy_log *log,
+		  struct gyre_socket_address *ret_address);
 
 /* ---- sockets.c ---- */
 
@@ -33,11 +28,10 @@ struct gy_listening {
 
 /*
  * Opens @count sockets that listen on the address, which nobody else may do; on failure none is
- * left, and one line goes to the log. With port 0 it puts the port that was found into @bind.
+ * left, and one line goes to the log. With port 0 it puts the port that was found into @address.
  */
-int gy_sockets_listen(struct gy_bind *bind, const struct gy_listening *listening, uint32_t count,
-		      int *ret_fds);
-uint16_t gy_bind_port(const struct gy_bind *bind);
+int gy_sockets_listen(struct gyre_socket_address *address, const struct gy_listening *listening,
+		      uint32_t count, int *ret_fds);
 
 /* ---- worker.c ---- */
 
