@@ -15,11 +15,12 @@
 
 GYRE_BEGIN_DECLS
 
-enum {
-	GYRE_SOCKET_ADDRESS_BYTES_MAX = 128, /* as struct sockaddr_storage */
-	/* What gyre_socket_address_format() needs at most, with the final 0. */
-	GYRE_SOCKET_ADDRESS_TEXT_MAX = 160,
-};
+/** GYRE_SOCKET_ADDRESS_BYTES_MAX - the longest address, in bytes: a struct sockaddr_storage */
+#define GYRE_SOCKET_ADDRESS_BYTES_MAX 128
+
+/** GYRE_SOCKET_ADDRESS_TEXT_MAX - what gyre_socket_address_format() needs at most, with the final 0
+ */
+#define GYRE_SOCKET_ADDRESS_TEXT_MAX 160
 
 /**
  * struct gyre_socket_address - an address of a socket
