@@ -22,8 +22,8 @@ static int set(int fd, int level, int name, int value)
 	return setsockopt(fd, level, name, &value, sizeof(value)) < 0 ? -errno : 0;
 }
 
-static int prepare(int fd, const struct gyre_socket_address *address,
-		   const struct gy_listening *listening, bool first)
+static int prepare_ip(int fd, const struct gyre_socket_address *address,
+		      const struct gy_listening *listening, bool first)
 {
 	int r = set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
 
@@ -43,15 +43,19 @@ static int prepare(int fd, const struct gyre_socket_address *address,
 static int start(int fd, const struct gyre_socket_address *address,
 		 const struct gy_listening *listening, bool first)
 {
-	int r = prepare(fd, address, listening, first);
+	bool ip = address->storage.ss_family != AF_UNIX;
+	int r = ip ? prepare_ip(fd, address, listening, first) : 0;
 
-	if (r == 0 && bind(fd, (const struct sockaddr *)&address->storage, address->bytes) < 0) {
+	if (r == 0 && gy_socket_file_is_one(address)) {
+		r = gy_socket_file_bind(fd, address, listening->mode);
+	} else if (r == 0 &&
+		   bind(fd, (const struct sockaddr *)&address->storage, address->bytes) < 0) {
 		r = -errno;
 	}
 	if (r == 0 && listen(fd, listening->backlog) < 0) {
 		r = -errno;
 	}
-	if (r == 0 && first) {
+	if (r == 0 && first && ip) {
 		r = set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
 	}
 	return r;
@@ -73,15 +77,24 @@ static int open_one(const struct gyre_socket_address *address, const struct gy_l
 	return 0;
 }
 
+uint32_t gy_sockets_count(const struct gyre_socket_address *address, uint32_t count)
+{
+	return address->storage.ss_family == AF_UNIX ? 1 : count;
+}
+
 static const char *remedy(int error)
 {
 	switch (error) {
 	case -EADDRINUSE:
-		return "another program listens there: stop it, or choose another port";
+		return "another program listens there: stop it, or choose another address";
 	case -EADDRNOTAVAIL:
 		return "use an address of this machine, as `ip address` shows them";
 	case -EACCES:
-		return "ports below 1024 need CAP_NET_BIND_SERVICE: choose a higher one";
+		return "ports below 1024 need CAP_NET_BIND_SERVICE, and paths a folder that may be "
+		       "written";
+	case -ENOENT:
+	case -ENOTDIR:
+		return "the folder of a socket must be there";
 	case -EAFNOSUPPORT:
 		return "there is no IPv6 here: use tcp://0.0.0.0:PORT";
 	case -EMFILE:
