@@ -12,6 +12,7 @@
 #include <gyre/buffer.h>
 #include <gyre/channel.h>
 #include <gyre/counters.h>
+#include <gyre/datagram.h>
 #include <gyre/declare.h>
 #include <gyre/group.h>
 #include <gyre/inspect.h>

@@ -15,10 +15,9 @@ static void settle_end(struct gy_datagram *datagram)
 {
 	struct gyre_channel *channel = &datagram->channel;
 	bool stopped = gy_input_stop(channel);
-	bool sent = channel->output.first == NULL && gy_list_empty(&datagram->sends);
 
 	if ((channel->flags & GY_CHANNEL_ABORTED) != 0 ||
-	    ((channel->flags & GY_CHANNEL_CLOSING) != 0 && sent)) {
+	    ((channel->flags & GY_CHANNEL_CLOSING) != 0 && gy_datagram_has_sent_all(datagram))) {
 		if (gy_datagram_cancel(datagram) && stopped) {
 			gy_datagram_tell_failures(datagram);
 			gy_channel_finish(channel);
@@ -103,12 +102,11 @@ static void init(struct gy_datagram *datagram, struct gy_channels *channels,
 			     .kind = &kind },
 		.ended = opening->ended,
 		.ended_arg = opening->ended_arg,
-		.sends_max = opening->ordered ? 1 : GY_DATAGRAM_SENDS_MAX,
 		.segment_bytes_max = opening->batched ? SEGMENT_BYTES_MAX : 0,
 		.connected = opening->connected,
 	};
-	gy_list_init(&datagram->sends);
 	gy_datagram_input_init(datagram);
+	gy_datagram_output_init(datagram, opening->is_unix);
 }
 
 int gy_datagram_open(struct gy_house *house, struct gy_stack *stack,

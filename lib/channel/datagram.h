@@ -31,16 +31,22 @@ struct gy_datagrams {
 
 struct gy_datagram {
 	struct gyre_channel channel;
-	struct gy_list sends;	  /* in flight */
-	struct gy_fifo failed;	  /* sends that handlers have not heard of */
-	void (*ended)(void *arg); /* in phase 1, when the descriptor is closed; may be NULL */
+	struct gy_list sends;	      /* in flight */
+	struct gy_buffer_queue again; /* refused for now, to be sent before all else */
+	struct gy_op room;	      /* the wait for some in the socket's send buffer */
+	struct gy_timer retry;	      /* or, where the kernel cannot tell, for a while */
+	uint64_t retry_ns;	      /* the last while, or 0 */
+	struct gy_fifo failed;	      /* sends that handlers have not heard of */
+	void (*ended)(void *arg);     /* in phase 1, when the descriptor is closed; may be NULL */
 	void *ended_arg;
-	uint32_t sends_count; /* in both */
-	uint32_t sends_max;
+	uint32_t sends_count;	    /* in both */
+	uint32_t sends_max;	    /* 1 where the kernel would not keep the order of more */
 	uint32_t peer;		    /* of the last that came, with a reference; or 0 */
 	uint32_t segment_bytes_max; /* of datagrams that leave several at once; 0 for never */
 	int receive_error;	    /* that handlers have not heard of, or 0 */
 	bool connected;
+	bool can_wait; /* the kernel can tell when there is room */
+	bool room_cancelled;
 };
 
 /* A send under way, and what it points to. */
@@ -62,7 +68,7 @@ struct gy_datagram_opening {
 	void (*ended)(void *arg);
 	void *ended_arg;
 	bool connected; /* it has a peer, to which all goes */
-	bool ordered;	/* one send at a time: the kernel would not keep the order */
+	bool is_unix;	/* to a peer that has no room nothing gets lost */
 	bool batched;	/* alike ones may leave together (GSO) */
 };
 
@@ -93,6 +99,9 @@ int gy_datagram_receive(struct gyre_channel *channel);
 
 /* ---- datagram_output.c ---- */
 
+void gy_datagram_output_init(struct gy_datagram *datagram, bool is_unix);
+/* Whether nothing is queued or under way. */
+bool gy_datagram_has_sent_all(const struct gy_datagram *datagram);
 int gy_datagram_refusal(const struct gyre_channel *channel, const struct gyre_buffer *data);
 int gy_datagram_add(struct gyre_channel *channel, struct gyre_buffer *data);
 int gy_datagram_start(struct gyre_channel *channel);

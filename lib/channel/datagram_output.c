@@ -9,10 +9,15 @@
  * channel: they are queued again, and those of that size go singly from then on. A device that
  * cannot do it at all ends the attempts.
  *
+ * A send that finds no room waits here and not in the kernel: nothing more is sent until those
+ * under way are done, and then it goes first. Over UDP the kernel tells when there is room, of a
+ * Unix socket only to one that is connected; else it is tried again after a while.
+ *
  * A send that fails costs the channel these datagrams only. Handlers hear of it as an exception.
  */
 #include <errno.h>
 #include <netinet/udp.h>
+#include <poll.h>
 #include <string.h>
 
 #include "channel/datagram.h"
@@ -21,6 +26,9 @@ enum {
 	OVERHEAD_BYTES = sizeof(struct gyre_buffer),
 	BATCH_MAX = GY_GATHER_SLICES, /* datagrams of one send, as many as the kernel cuts */
 };
+
+static const uint64_t retry_min_ns = GYRE_MILLISECONDS(1);
+static const uint64_t retry_max_ns = GYRE_MILLISECONDS(16);
 
 /* ---- queueing ---- */
 
@@ -194,17 +202,83 @@ static void describe(struct gy_datagram *datagram, struct gy_datagram_send *send
 	}
 }
 
-/* Puts what a send has back to the front of the queue. */
-static void requeue(struct gy_datagram *datagram, struct gy_datagram_send *send)
+/* Puts buffers, of which there are some, before the first of the queue. */
+static void put_back(struct gy_datagram *datagram, struct gy_buffer_queue *buffers)
 {
 	struct gy_buffer_queue *output = &datagram->channel.output;
 
-	send->buffers.last->next = output->first;
+	buffers->last->next = output->first;
 	if (output->first == NULL) {
-		output->last = send->buffers.last;
+		output->last = buffers->last;
 	}
-	output->first = send->buffers.first;
+	output->first = buffers->first;
+	buffers->first = NULL;
+}
+
+/* Puts what a send has behind what has to be sent again too. */
+static void keep(struct gy_datagram *datagram, struct gy_datagram_send *send)
+{
+	struct gy_buffer_queue *again = &datagram->again;
+
+	if (again->first == NULL) {
+		again->first = send->buffers.first;
+	} else {
+		again->last->next = send->buffers.first;
+	}
+	again->last = send->buffers.last;
 	send->buffers.first = NULL;
+}
+
+/* Whether the queue is in order: what is to be sent again first. */
+static bool is_in_order(struct gy_datagram *datagram)
+{
+	if (gy_likely(datagram->again.first == NULL)) {
+		return true;
+	}
+	if (!gy_list_empty(&datagram->sends)) {
+		return false;
+	}
+	put_back(datagram, &datagram->again);
+	return true;
+}
+
+/* ---- waiting for room ---- */
+
+static bool is_waiting(const struct gy_datagram *datagram)
+{
+	return datagram->room.armed || gy_timer_is_started(&datagram->retry);
+}
+
+/* Should it not be possible now the next attempt comes at once. */
+static void wait_for_room(struct gy_datagram *datagram)
+{
+	struct gy_channels *channels = datagram->channel.channels;
+
+	if (is_waiting(datagram)) {
+		return;
+	}
+	if (datagram->can_wait) {
+		datagram->room_cancelled = false;
+		(void)gy_ring_poll(channels->ring, &datagram->room, datagram->channel.endpoint.fd,
+				   POLLOUT);
+		return;
+	}
+	datagram->retry_ns = datagram->retry_ns == 0 ? retry_min_ns : datagram->retry_ns * 2;
+	if (datagram->retry_ns > retry_max_ns) {
+		datagram->retry_ns = retry_max_ns;
+	}
+	gy_timer_start(&channels->home->loop.wheel, &datagram->retry, datagram->retry_ns);
+}
+
+static void has_room(struct gy_op *op, const struct gy_completion *completion)
+{
+	(void)completion; /* whatever it says, the next send will say it too */
+	gy_channel_ready(&gy_container_of(op, struct gy_datagram, room)->channel);
+}
+
+static void waited(struct gy_timer *timer)
+{
+	gy_channel_ready(&gy_container_of(timer, struct gy_datagram, retry)->channel);
 }
 
 static void put_send(struct gy_datagram *datagram, struct gy_datagram_send *send)
@@ -264,14 +338,19 @@ static void sent(struct gy_op *op, const struct gy_completion *completion)
 
 	gy_list_remove(&send->item);
 	if (gy_likely(result >= 0)) {
+		datagram->retry_ns = 0;
 		gy_count(&channels->counters.bytes_sent, (uint32_t)result);
 		gy_count(&channels->counters.datagrams_sent, send->count);
 		gy_count(&channels->counters.datagram_sends, 1);
 		free_buffers(datagram, send);
 		put_send(datagram, send);
+	} else if (result == -EAGAIN) {
+		keep(datagram, send);
+		put_send(datagram, send);
+		wait_for_room(datagram);
 	} else if (result == -EINTR || was_batch_refused(datagram, send, result) ||
 		   (result == -ECANCELED && send->cancelled)) {
-		requeue(datagram, send);
+		keep(datagram, send);
 		put_send(datagram, send);
 	} else {
 		fail(datagram, send, result);
@@ -281,7 +360,8 @@ static void sent(struct gy_op *op, const struct gy_completion *completion)
 		gy_output_became_writable(channel);
 	}
 	if (gy_unlikely((channel->flags & (GY_CHANNEL_SLOW | GY_CHANNEL_DRAINED)) != 0) ||
-	    channel->output.first != NULL || !gy_fifo_empty(&datagram->failed)) {
+	    channel->output.first != NULL || datagram->again.first != NULL ||
+	    !gy_fifo_empty(&datagram->failed)) {
 		gy_endpoint_ready(&channel->endpoint);
 	}
 }
@@ -305,10 +385,10 @@ static int send_next(struct gy_datagram *datagram)
 	send->count = 0;
 	send->cancelled = false;
 	describe(datagram, send);
-	r = gy_ring_send_message(channels->ring, &send->op, channel->endpoint.fd,
-				 &send->gather.message);
+	r = gy_ring_send_datagram(channels->ring, &send->op, channel->endpoint.fd,
+				  &send->gather.message);
 	if (r < 0) {
-		requeue(datagram, send);
+		put_back(datagram, &send->buffers);
 		put_send(datagram, send);
 		return r;
 	}
@@ -321,6 +401,9 @@ int gy_datagram_start(struct gyre_channel *channel)
 	struct gy_datagram *datagram = gy_datagram_of(channel);
 	int r = 0;
 
+	if (is_waiting(datagram) || !is_in_order(datagram)) {
+		return 0;
+	}
 	while (r == 0 && channel->output.first != NULL &&
 	       datagram->sends_count < datagram->sends_max &&
 	       (channel->flags & GY_CHANNEL_ABORTED) == 0) {
@@ -357,6 +440,36 @@ void gy_datagram_tell_failures(struct gy_datagram *datagram)
 	}
 }
 
+bool gy_datagram_has_sent_all(const struct gy_datagram *datagram)
+{
+	return datagram->channel.output.first == NULL && datagram->again.first == NULL &&
+	       gy_list_empty(&datagram->sends);
+}
+
+void gy_datagram_output_init(struct gy_datagram *datagram, bool is_unix)
+{
+	gy_list_init(&datagram->sends);
+	gy_op_init(&datagram->room, has_room);
+	gy_timer_init(&datagram->retry, waited);
+	datagram->sends_max = is_unix ? 1 : GY_DATAGRAM_SENDS_MAX;
+	datagram->can_wait = datagram->connected || !is_unix;
+}
+
+/* Whether nobody waits for room any more. */
+static bool stop_waiting(struct gy_datagram *datagram)
+{
+	struct gy_channels *channels = datagram->channel.channels;
+
+	gy_timer_stop(&channels->home->loop.wheel, &datagram->retry);
+	if (datagram->room.armed && !datagram->room_cancelled) {
+		datagram->room_cancelled = gy_ring_cancel(channels->ring, &datagram->room) == 0;
+		if (!datagram->room_cancelled) {
+			gy_endpoint_ready(&datagram->channel.endpoint);
+		}
+	}
+	return !datagram->room.armed;
+}
+
 bool gy_datagram_cancel(struct gy_datagram *datagram)
 {
 	struct gy_list *sends = &datagram->sends;
@@ -373,5 +486,6 @@ bool gy_datagram_cancel(struct gy_datagram *datagram)
 			gy_endpoint_ready(&datagram->channel.endpoint);
 		}
 	}
-	return gy_list_empty(sends);
+	/* What is to be sent again is thrown away with the rest. */
+	return stop_waiting(datagram) && is_in_order(datagram);
 }

@@ -118,20 +118,19 @@ static int spawn_acceptor(struct setup *setup, uint32_t index)
 
 struct stop_order {
 	struct gy_task task;
-	struct gyre_address acceptor;
+	struct gyre_address actor;
 };
 
-/* On the acceptor's own loop, where what is sent is counted. */
+/* On the actor's own loop, where what is sent is counted. */
 static void carry_out_stop(struct gy_loop *loop, struct gy_task *task)
 {
 	struct stop_order *order = gy_container_of(task, struct stop_order, task);
 
-	(void)gy_send_signal(gy_home_of(loop), order->acceptor, &gy_type_stop, GY_MAIL_EVENT);
+	(void)gy_send_signal(gy_home_of(loop), order->actor, &gy_type_stop, GY_MAIL_EVENT);
 	gy_loop_node_put(loop, &task->node);
 }
 
-/* Takes back an acceptor that was spawned for a call that then failed. Its worker stays, idle. */
-static void stop_acceptor(struct gy_home *home, struct gyre_address acceptor)
+void gy_stop_from_outside(struct gy_home *home, struct gyre_address actor)
 {
 	struct gy_node *node = gy_node_get_from_heap(sizeof(struct stop_order));
 
@@ -139,7 +138,7 @@ static void stop_acceptor(struct gy_home *home, struct gyre_address acceptor)
 		struct stop_order *order = gy_container_of(node, struct stop_order, task.node);
 
 		order->task.run = carry_out_stop;
-		order->acceptor = acceptor;
+		order->actor = actor;
 		gy_loop_post_task(&home->loop, &order->task);
 	}
 }
@@ -164,7 +163,7 @@ static int spawn_all(struct setup *setup)
 		return 0;
 	}
 	for (uint32_t i = left + 1; i < setup->listeners; i++) {
-		stop_acceptor(&setup->homes->homes[i], setup->acceptors[i]);
+		gy_stop_from_outside(&setup->homes->homes[i], setup->acceptors[i]);
 	}
 	while (left > 0) {
 		(void)close(setup->fds[--left]);
@@ -184,7 +183,7 @@ static int open_sockets(struct setup *setup)
 		.mode = options->mode,
 		.allow_delay = options->channel.allow_delay,
 	};
-	int r = gy_bind_parse(options->bind, setup->homes->log, &setup->address);
+	int r = gy_bind_parse(options->bind, SOCK_STREAM, setup->homes->log, &setup->address);
 
 	if (r == 0) {
 		setup->listeners =

@@ -131,6 +131,9 @@ int gy_ring_send(struct gy_ring *ring, struct gy_op *op, int fd, const void *byt
 /* @message and what it points to stay in place until the completion. */
 int gy_ring_send_message(struct gy_ring *ring, struct gy_op *op, int fd,
 			 const struct msghdr *message);
+/* The same, but -EAGAIN when there is no room for it. */
+int gy_ring_send_datagram(struct gy_ring *ring, struct gy_op *op, int fd,
+			  const struct msghdr *message);
 /* @address stays in place until the completion. */
 int gy_ring_connect(struct gy_ring *ring, struct gy_op *op, int fd, const struct sockaddr *address,
 		    socklen_t bytes);

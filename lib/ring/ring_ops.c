@@ -97,6 +97,22 @@ int gy_ring_send_message(struct gy_ring *ring, struct gy_op *op, int fd,
 	return arm(ring, op, sqe);
 }
 
+/*
+ * Kernels up to 6.18 at least, when they wait for room, begin anew with what is left of a message
+ * of which they have copied some before: a datagram would arrive empty, or in part.
+ */
+int gy_ring_send_datagram(struct gy_ring *ring, struct gy_op *op, int fd,
+			  const struct msghdr *message)
+{
+	struct io_uring_sqe *sqe = gy_ring_sqe(ring);
+
+	if (gy_unlikely(sqe == NULL)) {
+		return -EAGAIN;
+	}
+	io_uring_prep_sendmsg(sqe, fd, message, MSG_NOSIGNAL | MSG_DONTWAIT);
+	return arm(ring, op, sqe);
+}
+
 int gy_ring_connect(struct gy_ring *ring, struct gy_op *op, int fd, const struct sockaddr *address,
 		    socklen_t bytes)
 {

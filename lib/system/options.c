@@ -155,6 +155,9 @@ int gy_options_resolve(const struct gyre_system_options *options,
 		r = check_power(&log, "buffer_count", resolved.buffer_count);
 	}
 	if (r == 0) {
+		r = check_power(&log, "datagram_buffer_count", resolved.datagram_buffer_count);
+	}
+	if (r == 0) {
 		r = check_marks(&log, &resolved);
 	}
 	if (r == 0) {
