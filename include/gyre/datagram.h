@@ -153,7 +153,7 @@ GYRE_API int gyre_datagram_join(struct gyre_channel *channel,
  *
  * Return: 0, or a negative errno.
  * Errors:
- *   -EINVAL         an argument is NULL, @channel is none of UDP, or @group is no address of a group
+ *   -EINVAL         an argument is NULL, @channel is none of UDP, or @group is no group's address
  *   -EADDRNOTAVAIL  it has not joined that group
  *   -ENODEV         there is no such interface
  *   others          what the kernel refused it with

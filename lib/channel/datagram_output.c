@@ -107,7 +107,14 @@ int gy_datagram_add(struct gyre_channel *channel, struct gyre_buffer *data)
 static bool add_slices(struct gy_gather *gather, const struct gyre_buffer *buffer)
 {
 	size_t count = gather->message.msg_iovlen;
+	struct iovec *last = count == 0 ? NULL : &gather->slices[count - 1];
 
+	/* What was received as one stands behind each other. */
+	if (last != NULL && buffer->first.next == NULL &&
+	    (unsigned char *)last->iov_base + last->iov_len == buffer->first.bytes) {
+		last->iov_len += buffer->first.count;
+		return true;
+	}
 	for (const struct gy_slice *slice = &buffer->first; slice != NULL && slice->page != NULL;
 	     slice = slice->next) {
 		if (count == GY_GATHER_SLICES) {
