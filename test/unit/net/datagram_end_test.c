@@ -353,3 +353,19 @@ Test(datagram_end, of_reading_lasts_while_output_stands_over_the_mark)
 	(void)close(from);
 	(void)close(fd);
 }
+
+Test(datagram_end, of_reading_lasts_while_memory_is_short)
+{
+	struct gyre_socket_address at = datagram_open_at("udp://127.0.0.1:0");
+	int fd = datagram_client(&at, NULL);
+
+	gy_channels_set_busy(&datagram_rig.home, true);
+	rig_settle(&datagram_rig);
+	datagram_send(fd, "x", 1);
+	rig_settle(&datagram_rig);
+	cr_expect_eq(datagrams.reads, 0);
+	cr_expect(!datagrams.channel->receive.armed);
+	gy_channels_set_busy(&datagram_rig.home, false);
+	datagram_until_reads(1);
+	(void)close(fd);
+}
