@@ -60,6 +60,7 @@ struct gyre_channel_options {
  *   -ENOBUFS  the hard cap: the channel is being closed
  *   -ENOMEM   @data is NULL: there was no memory to make it
  *   -EPIPE    the channel is closed, or shut down for writing
+ *   -EDESTADDRREQ, -EMSGSIZE  see gyre/datagram.h
  *   others    what a handler in between refused with
  * Ownership: @data is taken, whatever is returned.
  * Context: loop thread, phase 2, on the channel's loop.

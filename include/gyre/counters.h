@@ -59,7 +59,7 @@ enum gyre_drop {
  * @closed: of both, closed again, also those that found no owner; never more than there were
  * @bytes_received: by channels
  * @bytes_sent: by channels
- * @reads: receive completions with data
+ * @reads: receive completions with data, and datagrams
  * @buffer_stalls: times a channel waited for receive buffers
  * @accept_stalls: times an acceptor paused for lack of descriptors or memory
  * @linger_timeouts: channels closed because their peers took none of their output for linger_ns
@@ -71,6 +71,12 @@ enum gyre_drop {
  * @accepts_paused: times an acceptor paused because of that
  * @reads_paused: times a channel stopped reading because of that
  * @notices_delayed: notices from outside that waited because of that
+ * @datagrams_sent: datagrams that the kernel took
+ * @datagrams_failed: written, and not sent: refused by the channel or by the kernel
+ * @datagrams_truncated: thrown away, since they were longer than datagram_buffer_bytes
+ * @datagrams_dropped: received, and thrown away for lack of memory
+ * @datagram_receives: receive completions of datagrams, each with one or several of one sender
+ * @datagram_sends: send completions of datagrams, each with one or several to one peer
  * @allocations: calls to the heap, of the whole process
  */
 struct gyre_counters {
@@ -105,6 +111,12 @@ struct gyre_counters {
 	uint64_t accepts_paused;
 	uint64_t reads_paused;
 	uint64_t notices_delayed;
+	uint64_t datagrams_sent;
+	uint64_t datagrams_failed;
+	uint64_t datagrams_truncated;
+	uint64_t datagrams_dropped;
+	uint64_t datagram_receives;
+	uint64_t datagram_sends;
 	uint64_t allocations;
 };
 

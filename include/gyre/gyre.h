@@ -13,6 +13,7 @@
 #include <gyre/channel.h>
 #include <gyre/connect.h>
 #include <gyre/counters.h>
+#include <gyre/datagram.h>
 #include <gyre/declare.h>
 #include <gyre/group.h>
 #include <gyre/inspect.h>

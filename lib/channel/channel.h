@@ -43,8 +43,9 @@ enum {
 	GY_CHANNEL_DISMISSED = 1 << 20,	 /* never became active: handlers hear nothing */
 	GY_CHANNEL_PEER_ENDED = 1 << 25, /* the peer has said that it sends no more */
 	GY_CHANNEL_NO_LINGER = 1 << 26,
-	GY_CHANNEL_NOISY = 1 << 27,   /* input was thrown away since the last look */
-	GY_CHANNEL_STARVED = 1 << 28, /* no reading: memory is short */
+	GY_CHANNEL_NOISY = 1 << 27,    /* input was thrown away since the last look */
+	GY_CHANNEL_STARVED = 1 << 28,  /* no reading: memory is short */
+	GY_CHANNEL_DATAGRAM = 1 << 29, /* not a stream: see datagram.h */
 };
 
 enum {
@@ -65,6 +66,23 @@ enum {
 	/* And then this alone is a reason not to receive. */
 	GY_CHANNEL_NO_DISCARD = GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED | GY_CHANNEL_PARKED |
 				GY_CHANNEL_PEER_ENDED | GY_CHANNEL_INPUT_FAILED,
+};
+
+/*
+ * What differs between channels of streams and of datagrams, besides the operations of their
+ * endpoints. The ways of a request over a stream do not go through it.
+ */
+struct gy_channel_kind {
+	/* Queues a buffer, which is taken; see gyre_channel_write(). */
+	int (*add)(struct gyre_channel *channel, struct gyre_buffer *data);
+	/* What of @data itself keeps it from being queued; 0 for nothing. */
+	int (*refusal)(const struct gyre_channel *channel, const struct gyre_buffer *data);
+	/* Begins to send what is queued; -EAGAIN when the ring has no room for it. */
+	int (*start)(struct gyre_channel *channel);
+	/* Arms the receive; likewise. */
+	int (*receive)(struct gyre_channel *channel);
+	/* Its descriptor is closed. Counts that, and gives the memory back. */
+	void (*free)(struct gyre_channel *channel);
 };
 
 /*
@@ -94,6 +112,7 @@ struct gyre_channel {
 	struct gy_timer linger; /* the next look at the peer's progress */
 	uint64_t linger_end_ns; /* when it ends without any */
 	uint64_t untaken_bytes; /* as seen at the last look */
+	const struct gy_channel_kind *kind;
 };
 
 _Static_assert(offsetof(struct gyre_channel, endpoint.ready_link) == GY_CACHE_LINE,
@@ -153,6 +172,28 @@ struct gy_channel_opening {
  */
 int gy_channel_open(struct gy_house *house, struct gy_stack *stack,
 		    const struct gy_channel_opening *opening);
+
+/* ---- what all kinds share ---- */
+
+/*
+ * Gives a new channel, whose parts and endpoint are made, its handlers. Afterwards it lives until
+ * it is closed, also if that fails.
+ */
+int gy_channel_begin(struct gyre_channel *channel, struct gy_stack *stack,
+		     const struct gy_channel_opening *opening);
+/*
+ * Tells the handlers what there is to tell, and gives them input; afterwards their wishes are to be
+ * settled, unless it returns false.
+ */
+bool gy_channel_tell(struct gyre_channel *channel);
+/* No operation is under way: tells the handlers of the end and closes the descriptor. */
+void gy_channel_finish(struct gyre_channel *channel);
+/* Of the endpoint. */
+void gy_channel_drain(struct gy_endpoint *endpoint);
+void gy_channel_abort(struct gy_endpoint *endpoint, int reason);
+void gy_channel_set_busy(struct gy_endpoint *endpoint, bool busy);
+/* The flags of a channel that begins. */
+uint32_t gy_channel_flags_of(const struct gyre_channel_options *options);
 
 /* ---- linger.c ---- */
 

@@ -10,6 +10,7 @@
 
 #include "channel/buffer.h"
 #include "channel/channel.h"
+#include "channel/datagram.h"
 #include "channel/endpoint.h"
 #include "channel/output.h"
 #include "channel/pipeline.h"
@@ -115,6 +116,7 @@ void gy_channels_fini(struct gy_home *home)
 	for (size_t i = 0; i < gy_countof(pools); i++) {
 		report(channels, pools[i], (uint32_t)gy_pool_fini(pools[i]));
 	}
+	gy_datagrams_fini(channels);
 	if (channels->lent > 0) {
 		gy_log(home->loop.options.log, GYRE_LOG_ERROR,
 		       "loop %u: %u receive buffers were never returned",
@@ -153,7 +155,11 @@ struct gy_page *gy_page_get(struct gy_channels *channels)
 void gy_page_return(struct gy_channels *channels, struct gy_page *page)
 {
 	if (gy_unlikely(!page->of_ring)) {
-		gy_pool_put(&channels->pages, page);
+		if (page->of_datagrams) {
+			gy_datagrams_page_return(channels, page);
+		} else {
+			gy_pool_put(&channels->pages, page);
+		}
 		return;
 	}
 	channels->lent--;
@@ -212,7 +218,7 @@ static bool trim(struct gy_loop *loop, uint32_t keep)
 	for (size_t i = 0; i < gy_countof(pools); i++) {
 		again = gy_pool_trim(pools[i], keep) || again;
 	}
-	return again;
+	return gy_datagrams_trim(channels, keep) || again;
 }
 
 typedef void (*endpoint_fn)(struct gy_endpoint *endpoint);

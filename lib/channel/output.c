@@ -28,7 +28,7 @@ static int refusal(const struct gyre_channel *channel)
 	return (channel->flags & GY_CHANNEL_NO_OUTPUT) != 0 ? -EPIPE : 0;
 }
 
-static GY_COLD void became_unwritable(struct gyre_channel *channel)
+GY_COLD void gy_output_became_unwritable(struct gyre_channel *channel)
 {
 	channel->flags |= GY_CHANNEL_UNWRITABLE | GY_CHANNEL_MARK_CROSSED;
 	if ((channel->flags & GY_CHANNEL_KEEP_READING) == 0) {
@@ -50,18 +50,22 @@ int gy_output_takes(struct gyre_channel *channel, size_t bytes)
 		return -EAGAIN;
 	}
 	if (bytes > max - channel->output_bytes) {
-		became_unwritable(channel);
+		gy_output_became_unwritable(channel);
 		gy_channel_ready(channel);
 		return -EAGAIN;
 	}
 	return 0;
 }
 
-/* What cannot be queued: nothing at all, to a channel that ends, or over the cap. */
-static GY_COLD int add_nothing(struct gyre_channel *channel, struct gyre_buffer *data)
+/* What is no stream's, or cannot be queued: nothing at all, to a channel that ends, or over the
+ * cap. */
+static int add_otherwise(struct gyre_channel *channel, struct gyre_buffer *data)
 {
 	int r = refusal(channel);
 
+	if ((channel->flags & GY_CHANNEL_DATAGRAM) != 0) {
+		return channel->kind->add(channel, data);
+	}
 	if (r == 0 && data->bytes > 0) {
 		gy_channel_fail(channel, -ENOBUFS);
 		r = -ENOBUFS;
@@ -88,9 +92,9 @@ int gy_output_add(struct gyre_channel *channel, struct gyre_buffer *data)
 	const struct gy_channels_options *options = &channel->channels->options;
 	size_t bytes = channel->output_bytes + data->bytes;
 
-	if (gy_unlikely((channel->flags & GY_CHANNEL_NO_OUTPUT) != 0 || data->bytes == 0 ||
-			bytes > options->write_max_bytes)) {
-		return add_nothing(channel, data);
+	if (gy_unlikely((channel->flags & (GY_CHANNEL_NO_OUTPUT | GY_CHANNEL_DATAGRAM)) != 0 ||
+			data->bytes == 0 || bytes > options->write_max_bytes)) {
+		return add_otherwise(channel, data);
 	}
 	if (channel->output.first == NULL || !merged(channel, data)) {
 		gy_buffer_queue_push(&channel->output, data);
@@ -99,7 +103,7 @@ int gy_output_add(struct gyre_channel *channel, struct gyre_buffer *data)
 	channel->output_bytes = bytes;
 	if (gy_unlikely(bytes > options->write_high_bytes) &&
 	    (channel->flags & GY_CHANNEL_UNWRITABLE) == 0) {
-		became_unwritable(channel);
+		gy_output_became_unwritable(channel);
 	}
 	gy_endpoint_ready(&channel->endpoint);
 	return 0;
@@ -193,7 +197,7 @@ static void consume(struct gyre_channel *channel, size_t count)
 	}
 }
 
-static GY_COLD void became_writable(struct gyre_channel *channel)
+GY_COLD void gy_output_became_writable(struct gyre_channel *channel)
 {
 	channel->flags &= ~(uint32_t)(GY_CHANNEL_UNWRITABLE | GY_CHANNEL_PAUSED);
 	channel->flags |= GY_CHANNEL_MARK_CROSSED;
@@ -219,7 +223,7 @@ static void sent(struct gy_op *op, const struct gy_completion *completion)
 	}
 	if (gy_unlikely((channel->flags & GY_CHANNEL_UNWRITABLE) != 0) &&
 	    channel->output_bytes <= channels->options.write_low_bytes) {
-		became_writable(channel);
+		gy_output_became_writable(channel);
 	}
 	if (gy_unlikely((channel->flags & GY_CHANNEL_SLOW) != 0 || gy_output_start(channel) < 0)) {
 		gy_endpoint_ready(&channel->endpoint);

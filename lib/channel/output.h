@@ -28,4 +28,8 @@ int gy_output_start(struct gyre_channel *channel);
 /* Drops what is queued. No send may be under way. */
 void gy_output_clear(struct gyre_channel *channel);
 
+/* The marks were crossed; handlers hear of it later. */
+void gy_output_became_unwritable(struct gyre_channel *channel);
+void gy_output_became_writable(struct gyre_channel *channel);
+
 #endif

@@ -26,6 +26,7 @@ struct gy_page {
 	uint32_t used;	 /* of @bytes, what slices were given */
 	uint16_t number; /* of the ring's buffer */
 	bool of_ring;
+	bool of_datagrams;	/* of the ring's buffers for datagrams, and then not @of_ring */
 } __attribute__((aligned(32))); /* so that none lies across cache lines */
 
 /* A page of the pool with one reference and nothing in it; NULL when there is no memory. */

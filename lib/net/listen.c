@@ -131,20 +131,19 @@ static int spawn_acceptor(struct setup *setup, uint32_t index)
 
 struct stop_order {
 	struct gy_task task;
-	struct gyre_address acceptor;
+	struct gyre_address actor;
 };
 
-/* On the acceptor's own loop, where what is sent is counted. */
+/* On the actor's own loop, where what is sent is counted. */
 static void carry_out_stop(struct gy_loop *loop, struct gy_task *task)
 {
 	struct stop_order *order = gy_container_of(task, struct stop_order, task);
 
-	(void)gy_send_signal(gy_home_of(loop), order->acceptor, &gy_type_stop, GY_MAIL_EVENT);
+	(void)gy_send_signal(gy_home_of(loop), order->actor, &gy_type_stop, GY_MAIL_EVENT);
 	gy_loop_node_put(loop, &task->node);
 }
 
-/* Takes back an acceptor that was spawned for a call that then failed. Its worker stays, idle. */
-static void stop_acceptor(struct gy_home *home, struct gyre_address acceptor)
+void gy_stop_from_outside(struct gy_home *home, struct gyre_address actor)
 {
 	struct gy_node *node = gy_node_get_from_heap(sizeof(struct stop_order));
 
@@ -152,7 +151,7 @@ static void stop_acceptor(struct gy_home *home, struct gyre_address acceptor)
 		struct stop_order *order = gy_container_of(node, struct stop_order, task.node);
 
 		order->task.run = carry_out_stop;
-		order->acceptor = acceptor;
+		order->actor = actor;
 		gy_loop_post_task(&home->loop, &order->task);
 	}
 }
@@ -177,7 +176,7 @@ static int spawn_all(struct setup *setup)
 		return 0;
 	}
 	for (uint32_t i = left + 1; i < setup->listeners; i++) {
-		stop_acceptor(&setup->homes->homes[i], setup->acceptors[i]);
+		gy_stop_from_outside(&setup->homes->homes[i], setup->acceptors[i]);
 	}
 	while (left > 0) {
 		(void)close(setup->fds[--left]);
@@ -188,7 +187,7 @@ static int spawn_all(struct setup *setup)
 static int open_new(struct setup *setup, const struct gy_listening *listening)
 {
 	uint32_t wanted = setup->options->listeners;
-	int r = gy_bind_parse(listening->text, listening->log, &setup->address);
+	int r = gy_bind_parse(listening->text, SOCK_STREAM, listening->log, &setup->address);
 
 	if (r == 0) {
 		wanted = wanted == 0 || wanted > setup->homes->count ? setup->homes->count : wanted;

@@ -17,8 +17,8 @@
 
 /* ---- bind.c ---- */
 
-/* An address to bind a stream socket to; on failure one line goes to the log. */
-int gy_bind_parse(const char *text, const struct gy_log *log,
+/* An address of a socket of @type; on failure one line goes to the log. */
+int gy_bind_parse(const char *text, int type, const struct gy_log *log,
 		  struct gyre_socket_address *ret_address);
 
 /* ---- socket_file.c ---- */
@@ -64,6 +64,9 @@ int gy_sockets_listen(struct gyre_socket_address *address, const struct gy_liste
 bool gy_inherit_is_meant(const char *text);
 /* Such sockets, at most @max: how many; on failure none, and one line goes to the log. */
 int gy_inherit(const struct gy_listening *listening, uint32_t max, int *ret_fds);
+/* ---- listen.c ---- */
+/* Takes back an actor that was spawned for a call that then failed. */
+void gy_stop_from_outside(struct gy_home *home, struct gyre_address actor);
 
 /* ---- worker.c ---- */
 

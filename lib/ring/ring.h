@@ -40,6 +40,12 @@ struct gy_op {
 	bool armed; /* the kernel has it: from the call that prepared it to its final completion */
 };
 
+/*
+ * Buffers come in two groups, which their numbers tell apart: those of the options, for what comes
+ * in streams, and those for datagrams, which a ring has only when it is asked for them.
+ */
+enum { GY_RING_DATAGRAM_BUFFERS = 1 << 15 }; /* the number of their first */
+
 struct gy_ring_options {
 	uint32_t entries;      /* submissions that fit, a power of two */
 	uint32_t buffer_count; /* provided buffers, a power of two; 0 for none */
@@ -119,10 +125,15 @@ void gy_op_init(struct gy_op *op, gy_op_complete_fn complete);
 int gy_ring_accept(struct gy_ring *ring, struct gy_op *op, int fd); /* multishot */
 int gy_ring_receive(struct gy_ring *ring, struct gy_op *op,
 		    int fd); /* multishot, provided buffers */
+/* The same for datagrams, each with its sender; their own group of buffers. */
+int gy_ring_receive_datagrams(struct gy_ring *ring, struct gy_op *op, int fd);
 int gy_ring_send(struct gy_ring *ring, struct gy_op *op, int fd, const void *bytes, size_t count);
 /* @message and what it points to stay in place until the completion. */
 int gy_ring_send_message(struct gy_ring *ring, struct gy_op *op, int fd,
 			 const struct msghdr *message);
+/* The same, but -EAGAIN when there is no room for it. */
+int gy_ring_send_datagram(struct gy_ring *ring, struct gy_op *op, int fd,
+			  const struct msghdr *message);
 /* @address stays in place until the completion. */
 int gy_ring_connect(struct gy_ring *ring, struct gy_op *op, int fd, const struct sockaddr *address,
 		    socklen_t bytes);
@@ -143,5 +154,27 @@ uint32_t gy_ring_buffer_bytes(const struct gy_ring *ring);
 void gy_ring_buffer_return(struct gy_ring *ring, uint16_t buffer);
 /* How many of them the kernel has. */
 uint32_t gy_ring_buffers_available(const struct gy_ring *ring);
+
+/* ---- datagrams ---- */
+
+/*
+ * Gives the ring @count buffers, a power of two, that datagrams of @bytes fit in. By the thread
+ * that enabled it, once.
+ */
+int gy_ring_add_datagram_buffers(struct gy_ring *ring, uint32_t count, uint32_t bytes);
+
+/* What a completion of gy_ring_receive_datagrams() brought, in place. */
+struct gy_ring_datagram {
+	unsigned char *bytes;
+	uint32_t count;
+	uint32_t segment_bytes; /* of each that @bytes is made of, the last may be shorter; or 0 */
+	bool truncated;		/* it was longer than what is here */
+	const void *sender;	/* a struct sockaddr, not aligned to anything */
+	uint32_t sender_bytes;	/* 0: it has no name */
+};
+
+/* Takes apart what came in @buffer with @result; false: the kernel wrote something else there. */
+bool gy_ring_datagram(const struct gy_ring *ring, uint16_t buffer, int32_t result,
+		      struct gy_ring_datagram *ret_datagram);
 
 #endif

@@ -49,13 +49,27 @@ int gy_ring_receive(struct gy_ring *ring, struct gy_op *op, int fd)
 {
 	struct io_uring_sqe *sqe = gy_ring_sqe(ring);
 
-	gy_assert(ring->buffers.count > 0);
+	gy_assert(ring->buffers[GY_RING_STREAM_GROUP].count > 0);
 	if (gy_unlikely(sqe == NULL)) {
 		return -EAGAIN;
 	}
 	io_uring_prep_recv_multishot(sqe, fd, NULL, 0, 0);
 	sqe->flags = IOSQE_BUFFER_SELECT;
-	sqe->buf_group = GY_RING_BUFFER_GROUP;
+	sqe->buf_group = GY_RING_STREAM_GROUP;
+	return arm(ring, op, sqe);
+}
+
+int gy_ring_receive_datagrams(struct gy_ring *ring, struct gy_op *op, int fd)
+{
+	struct io_uring_sqe *sqe = gy_ring_sqe(ring);
+
+	gy_assert(ring->buffers[GY_RING_DATAGRAM_GROUP].count > 0);
+	if (gy_unlikely(sqe == NULL)) {
+		return -EAGAIN;
+	}
+	io_uring_prep_recvmsg_multishot(sqe, fd, gy_ring_datagram_shape(), 0);
+	sqe->flags = IOSQE_BUFFER_SELECT;
+	sqe->buf_group = GY_RING_DATAGRAM_GROUP;
 	return arm(ring, op, sqe);
 }
 
@@ -80,6 +94,22 @@ int gy_ring_send_message(struct gy_ring *ring, struct gy_op *op, int fd,
 		return -EAGAIN;
 	}
 	io_uring_prep_sendmsg(sqe, fd, message, MSG_NOSIGNAL);
+	return arm(ring, op, sqe);
+}
+
+/*
+ * Kernels up to 6.18 at least, when they wait for room, begin anew with what is left of a message
+ * of which they have copied some before: a datagram would arrive empty, or in part.
+ */
+int gy_ring_send_datagram(struct gy_ring *ring, struct gy_op *op, int fd,
+			  const struct msghdr *message)
+{
+	struct io_uring_sqe *sqe = gy_ring_sqe(ring);
+
+	if (gy_unlikely(sqe == NULL)) {
+		return -EAGAIN;
+	}
+	io_uring_prep_sendmsg(sqe, fd, message, MSG_NOSIGNAL | MSG_DONTWAIT);
 	return arm(ring, op, sqe);
 }
 

@@ -18,7 +18,7 @@
 
 #include "ring/ring_private.h"
 
-enum { LINE_BYTES = 384, PROBE_GROUP = GY_RING_BUFFER_GROUP + 1 };
+enum { LINE_BYTES = 384, PROBE_GROUP = GY_RING_GROUPS };
 
 /* ---- features ---- */
 
