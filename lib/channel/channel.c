@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 
 #include "channel/output.h"
+#include "channel/pipe.h"
+#include "channel/region.h"
 
 /* ---- what handlers hear besides bytes ---- */
 
@@ -56,6 +58,9 @@ static void tell_input_ended(struct gyre_channel *channel)
 
 static void tell(struct gyre_channel *channel)
 {
+	if ((channel->flags & GY_CHANNEL_SENT) != 0) {
+		gy_regions_tell(channel);
+	}
 	if ((channel->flags & GY_CHANNEL_MARK_CROSSED) != 0) {
 		tell_mark(channel);
 	}
@@ -82,6 +87,9 @@ static void closed(struct gy_op *op, const struct gy_completion *completion)
 	(void)completion; /* whatever it says, the descriptor is gone */
 	gy_channels_count_closed(channels);
 	gy_endpoint_closed(&channel->endpoint);
+	if ((channel->flags & GY_CHANNEL_PIPE) != 0) {
+		gy_pipe_detach(channel);
+	}
 	gy_pool_put(&channels->channels, channel);
 }
 
@@ -91,6 +99,24 @@ static void close_socket(struct gyre_channel *channel)
 	if (gy_ring_close(channel->channels->ring, &channel->control, channel->endpoint.fd) < 0) {
 		gy_endpoint_ready(&channel->endpoint); /* to be tried again */
 	}
+}
+
+static void closed_output(struct gy_op *op, const struct gy_completion *completion)
+{
+	(void)completion;
+	close_socket(gy_container_of(op, struct gyre_channel, control));
+}
+
+static void close_all(struct gyre_channel *channel)
+{
+	if (gy_unlikely((channel->flags & GY_CHANNEL_PIPE) != 0) && gy_pipe_has_output(channel)) {
+		gy_op_init(&channel->control, closed_output);
+		if (gy_pipe_close_output(channel) < 0) {
+			gy_endpoint_ready(&channel->endpoint);
+		}
+		return;
+	}
+	close_socket(channel);
 }
 
 /* No operation is under way. Handlers hear of the end; then nobody can reach the channel any more.
@@ -109,7 +135,7 @@ static void finish(struct gyre_channel *channel)
 		gyre_fire_unregistered(head);
 	}
 	gy_pipeline_fini(&channel->pipeline);
-	close_socket(channel);
+	close_all(channel);
 }
 
 /* Whether no operation is under way; those that are will be told to end. */
@@ -141,13 +167,20 @@ static void shut_down(struct gy_op *op, const struct gy_completion *completion)
 /* Tells the peer that no more comes, once nothing is queued. */
 static void start_shutdown(struct gyre_channel *channel)
 {
+	int r;
+
 	if ((channel->flags & GY_CHANNEL_SHUTDOWN_DONE) != 0 || channel->output.first != NULL ||
 	    channel->control.armed) {
 		return;
 	}
 	gy_op_init(&channel->control, shut_down);
-	if (gy_ring_shutdown(channel->channels->ring, &channel->control, channel->endpoint.fd,
-			     SHUT_WR) < 0) {
+	if (gy_unlikely((channel->flags & GY_CHANNEL_PIPE) != 0)) {
+		r = gy_pipe_shutdown(channel);
+	} else {
+		r = gy_ring_shutdown(channel->channels->ring, &channel->control,
+				     channel->endpoint.fd, SHUT_WR);
+	}
+	if (r < 0) {
 		gy_endpoint_ready(&channel->endpoint);
 	}
 }
@@ -218,7 +251,7 @@ static void process(struct gy_endpoint *endpoint)
 	if (gy_unlikely((channel->flags & (GY_CHANNEL_NEW | GY_CHANNEL_CLOSED)) != 0)) {
 		if ((channel->flags & GY_CHANNEL_CLOSED) != 0) {
 			endpoint->ready = false;
-			close_socket(channel);
+			close_all(channel);
 			return;
 		}
 		tell_new(channel);

@@ -45,6 +45,8 @@ enum {
 	GY_CHANNEL_NO_LINGER = 1 << 26,
 	GY_CHANNEL_NOISY = 1 << 27,   /* input was thrown away since the last look */
 	GY_CHANNEL_STARVED = 1 << 28, /* no reading: memory is short */
+	GY_CHANNEL_PIPE = 1 << 29,    /* no socket: see pipe.c */
+	GY_CHANNEL_SENT = 1 << 30,    /* regions of files have been sent that nobody has heard of */
 };
 
 enum {
@@ -52,7 +54,7 @@ enum {
 	GY_CHANNEL_SLOW = GY_CHANNEL_NEW | GY_CHANNEL_UNWRITABLE | GY_CHANNEL_MARK_CROSSED |
 			  GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_SHUTDOWN | GY_CHANNEL_CLOSING |
 			  GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED | GY_CHANNEL_MANUAL |
-			  GY_CHANNEL_SWEEP | GY_CHANNEL_STARVED,
+			  GY_CHANNEL_SWEEP | GY_CHANNEL_STARVED | GY_CHANNEL_SENT,
 	GY_CHANNEL_NO_OUTPUT =
 		GY_CHANNEL_SHUTDOWN | GY_CHANNEL_CLOSING | GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED,
 	GY_CHANNEL_ENDING = GY_CHANNEL_CLOSING | GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED,
@@ -94,6 +96,10 @@ struct gyre_channel {
 	struct gy_timer linger; /* the next look at the peer's progress */
 	uint64_t linger_end_ns; /* when it ends without any */
 	uint64_t untaken_bytes; /* as seen at the last look */
+
+	struct gy_pipe *pipe;		   /* with GY_CHANNEL_PIPE */
+	struct gy_buffer_queue sent;	   /* regions; with GY_CHANNEL_SENT */
+	uint64_t region_bytes;		   /* of regions in the output, not sent */
 };
 
 _Static_assert(offsetof(struct gyre_channel, endpoint.ready_link) == GY_CACHE_LINE,
@@ -165,6 +171,8 @@ bool gy_linger_is_over(struct gyre_channel *channel);
 
 /* ---- input.c ---- */
 
+/* A completion of a receive. */
+void gy_input_received(struct gy_op *op, const struct gy_completion *completion);
 void gy_input_init(struct gyre_channel *channel);
 /* Gives the handlers what has been received, as far as they may have it now. */
 void gy_input_deliver(struct gyre_channel *channel);
