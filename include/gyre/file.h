@@ -143,8 +143,8 @@ GYRE_MESSAGE(gyre_file_status, 0x43);
  * @ret_future: where the answer will be, a gyre_file_opened; in the frame of @stack
  *
  * Besides what the kernel refuses it with (-ENOENT, -EACCES, -EMFILE and so on) the future may fail
- * with -ETIMEDOUT, and with -ECANCELED when the actor stops. A FIFO is not waited for: without a
- * writer it reads as ended, and without a reader it cannot be opened for writing (-ENXIO).
+ * with -ETIMEDOUT, and with -ECANCELED when the actor stops. A FIFO is not waited for: it is
+ * opened for reading at once, and without a reader it cannot be opened for writing (-ENXIO).
  *
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:

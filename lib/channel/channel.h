@@ -97,9 +97,9 @@ struct gyre_channel {
 	uint64_t linger_end_ns; /* when it ends without any */
 	uint64_t untaken_bytes; /* as seen at the last look */
 
-	struct gy_pipe *pipe;		   /* with GY_CHANNEL_PIPE */
-	struct gy_buffer_queue sent;	   /* regions; with GY_CHANNEL_SENT */
-	uint64_t region_bytes;		   /* of regions in the output, not sent */
+	struct gy_pipe *pipe;	     /* with GY_CHANNEL_PIPE */
+	struct gy_buffer_queue sent; /* regions; with GY_CHANNEL_SENT */
+	uint64_t region_bytes;	     /* of regions in the output, not sent */
 };
 
 _Static_assert(offsetof(struct gyre_channel, endpoint.ready_link) == GY_CACHE_LINE,

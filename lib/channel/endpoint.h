@@ -30,7 +30,8 @@ struct gy_endpoint_ops {
 	void (*came_home)(struct gy_endpoint *endpoint);
 	/* Frees what was left of it until the end of its actor; NULL if nothing is. */
 	void (*bury)(struct gy_endpoint *endpoint);
-	/* It is no traffic, and ends with its actor: a drain neither touches it nor waits for it. */
+	/* It is no traffic, and ends with its actor: a drain neither touches it nor waits for it.
+	 */
 	bool of_actor;
 };
 

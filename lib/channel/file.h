@@ -47,14 +47,14 @@ struct gy_file_operation {
 	int flags; /* of an open */
 	uint32_t mode;
 
-	uint64_t offset;	    /* or a new length */
-	uint64_t done;		    /* bytes */
-	uint64_t left;		    /* bytes to be written */
-	struct gyre_buffer *buffer; /* owned: what is written */
-	struct gy_page *page;	    /* owned: what is read into */
-	struct gy_gather *gather;   /* owned */
-	struct iovec memory;	    /* what is read into or written */
-	size_t total_bytes;	    /* of this object */
+	uint64_t offset;				  /* or a new length */
+	uint64_t done;					  /* bytes */
+	uint64_t left;					  /* bytes to be written */
+	struct gyre_buffer *buffer;			  /* owned: what is written */
+	struct gy_page *page;				  /* owned: what is read into */
+	struct gy_gather *gather;			  /* owned */
+	struct iovec memory;				  /* what is read into or written */
+	size_t total_bytes;				  /* of this object */
 	unsigned char tail[] __attribute__((aligned(8))); /* a path, or a struct statx */
 };
 

@@ -1,5 +1,6 @@
 /*
- * Channels on pipes, terminals, FIFOs and files: what is different when the descriptor is no socket.
+ * Channels on pipes, terminals, FIFOs and files: what is different when the descriptor is no
+ * socket.
  *
  * Reading is multishot for pipes, where the kernel has that, and else one read after the other into
  * the ring's buffers. A descriptor that others have set to O_NONBLOCK answers -EAGAIN, and to clear

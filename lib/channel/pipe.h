@@ -21,8 +21,8 @@ enum {
 
 /*
  * Makes a new channel one on a pipe, in its initialiser and before its handlers are added. @ends
- * tells what the descriptor of its endpoint is used for, and @output_fd, if it is not -1, is another
- * one for output. Takes @output_fd, whatever is returned.
+ * tells what the descriptor of its endpoint is used for, and @output_fd, if it is not -1, is
+ * another one for output. Takes @output_fd, whatever is returned.
  */
 int gy_pipe_attach(struct gyre_channel *channel, uint32_t ends, int output_fd);
 void gy_pipe_detach(struct gyre_channel *channel);

@@ -139,10 +139,12 @@ int gy_ring_cancel(struct gy_ring *ring, struct gy_op *op);
 
 /* ---- operations on files and pipes, see ring_files.c ---- */
 
-#define GY_RING_AT_POSITION UINT64_MAX /* as an offset: where the descriptor stands, which moves on */
+#define GY_RING_AT_POSITION \
+	UINT64_MAX /* as an offset: where the descriptor stands, which moves on */
 
 /* @path stays in place until the completion. The descriptor is closed on exec. */
-int gy_ring_open(struct gy_ring *ring, struct gy_op *op, const char *path, int flags, uint32_t mode);
+int gy_ring_open(struct gy_ring *ring, struct gy_op *op, const char *path, int flags,
+		 uint32_t mode);
 int gy_ring_read(struct gy_ring *ring, struct gy_op *op, int fd, void *memory, uint32_t bytes,
 		 uint64_t offset);
 int gy_ring_write_bytes(struct gy_ring *ring, struct gy_op *op, int fd, const void *bytes,

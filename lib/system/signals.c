@@ -257,8 +257,7 @@ static int make_room(struct state *state)
 	if (state->count < state->room) {
 		return 0;
 	}
-	records = (struct record *)gy_memory_resize(state->records,
-						    state->room * sizeof(*records),
+	records = (struct record *)gy_memory_resize(state->records, state->room * sizeof(*records),
 						    room * sizeof(*records));
 	if (records == NULL) {
 		return -ENOMEM;

@@ -83,14 +83,14 @@ struct gyre_system {
 	int error;	 /* atomic: the first that a loop met with */
 	int ended_fd;	 /* readable when all loops have ended */
 	int exit_status; /* atomic: of the program, if gyre_main() runs it */
-	int signal_fd;	/* of SIGINT and SIGTERM; opened early, so that their lack is an early error
-			 */
-	int watch_fd;	/* tells the thread in gyre_system_run() that @watched has changed */
+	int signal_fd; /* of SIGINT and SIGTERM; opened early, so that their lack is an early error
+			*/
+	int watch_fd;  /* tells the thread in gyre_system_run() that @watched has changed */
 	struct gyre_address signals; /* the actor that catches them; guarded by @mutex */
 	uint64_t watched;	     /* atomic: signals that actors watch, a bit each */
 	uint64_t blocked;	     /* atomic: of those, what that thread blocks */
 	bool has_runner;	     /* atomic: there is such a thread */
-	bool explained; /* an error of the creation has its line in the log */
+	bool explained;		     /* an error of the creation has its line in the log */
 };
 
 /* ---- options.c ---- */
