@@ -50,8 +50,9 @@ struct gyre_channel_options {
  * @result: 0 when the kernel has taken all of it, else why not: a negative errno, -ECANCELED when
  *   the channel was closed before for no other reason
  *
- * Runs once for each gyre_channel_send_file() that returned 0, in phase 2, before @inactive of the
- * channel's handlers, and is not re-entered. It may use the channel as a handler may.
+ * Runs once for each gyre_channel_send_file() that returned 0, which is the last call for that
+ * part, in phase 2, before @inactive of the channel's handlers, and is not re-entered. It may use
+ * the channel as a handler may.
  */
 typedef void (*gyre_file_sent_fn)(struct gyre_channel *channel, void *arg, int result);
 

@@ -20,8 +20,7 @@
 GYRE_BEGIN_DECLS
 
 /**
- * struct gyre_pipe_options - what a pipe is between; with all zero but @init_channel it is standard
- *   input and standard output
+ * struct gyre_pipe_options - what a pipe is between; by default standard input and output
  * @init_channel: gives the channel its handlers
  * @init_arg: for @init_channel
  * @channel: how the channel behaves; lingering and delay are nothing to it

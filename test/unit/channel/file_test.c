@@ -45,7 +45,7 @@ static void make_path(void)
 {
 	int fd;
 
-	strcpy(path, "/tmp/gyre-file-XXXXXX");
+	(void)snprintf(path, sizeof(path), "/tmp/gyre-file-XXXXXX");
 	fd = mkstemp(path);
 	cr_assert_geq(fd, 0);
 	(void)close(fd);

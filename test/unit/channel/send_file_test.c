@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -49,7 +50,7 @@ static int file_of(size_t count)
 {
 	int fd;
 
-	strcpy(path, "/tmp/gyre-send-XXXXXX");
+	(void)snprintf(path, sizeof(path), "/tmp/gyre-send-XXXXXX");
 	fd = mkostemp(path, O_CLOEXEC);
 	cr_assert_geq(fd, 0);
 	cr_assert_eq(write(fd, bytes, count), (ssize_t)count);

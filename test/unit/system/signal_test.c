@@ -1,5 +1,6 @@
 /* Signals as events: who hears of them, what becomes of those that nobody watches any more. */
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -248,8 +249,8 @@ static void ignore(int signo)
 
 static int watch_in_vain(struct gyre_stack *stack)
 {
-	static const int never[] = { 0,	     -1,      65,      SIGKILL, SIGSTOP, SIGSEGV,
-				     SIGBUS, SIGFPE,  SIGILL,  SIGTRAP, SIGSYS,	 32 };
+	static const int never[] = { 0,	     -1,     65,     SIGKILL, SIGSTOP, SIGSEGV,
+				     SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS,  32 };
 	struct frame *frame = frame_of(stack);
 
 	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++) {
@@ -381,7 +382,7 @@ Test(signals, that_nobody_watches_any_more_do_what_they_did)
 	await('t');
 	while (waitpid(child, &status, WNOHANG) == 0) {
 		cr_assert_eq(kill(child, SIGTERM), 0);
-		(void)usleep(1000);
+		(void)sched_yield();
 	}
 	cr_assert_eq(status, 0); /* drained */
 }
@@ -396,7 +397,7 @@ Test(signals, that_would_end_a_program_do_so_again_when_they_are_unwatched)
 	await('t');
 	while (waitpid(child, &status, WNOHANG) == 0) {
 		cr_assert_eq(kill(child, SIGHUP), 0);
-		(void)usleep(1000);
+		(void)sched_yield();
 	}
 	cr_assert(WIFSIGNALED(status));
 	cr_assert_eq(WTERMSIG(status), SIGHUP);
