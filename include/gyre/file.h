@@ -11,9 +11,9 @@
  *					 &frame->future));
  *
  * A file belongs to the actor that opened it and is closed with it: what is under way then is
- * cancelled and waited for first. An actor that has opened a file is not stolen by other loops any
- * more. Operations on one file run side by side, in no order; an actor that wants one waits for
- * the operation before.
+ * cancelled and waited for first. A restart leaves it open. An actor that has opened a file is not
+ * stolen by other loops any more. Operations on one file run side by side, in no order; an actor
+ *that wants one waits for the operation before.
  *
  * A time-out cancels an operation. Its future completes when the kernel has let go of it, so that
  * from then on no memory of the operation is used: for all that waits (pipes, terminals, FIFOs) at

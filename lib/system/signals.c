@@ -26,8 +26,12 @@
 
 enum { SIGNALS = 64, READ_AT_ONCE = 8, RECORDS_FIRST = 8 };
 
-/* What watchers ask for, and the answer. */
+/*
+ * What watchers ask for, and the answer. An ask may overtake a notice, and waits aside for the
+ * signal to be blocked; so @number tells which of an actor's orders is the later one.
+ */
 struct gy_signal_order {
+	uint64_t number;
 	int signo;
 };
 GYRE_MESSAGE(gy_signal_order, 0x45);
@@ -40,7 +44,9 @@ GYRE_MESSAGE(gy_signals_blocked, 0x46);
 
 struct record {
 	struct gyre_address watcher;
+	uint64_t number; /* of the last order */
 	int signo;
+	bool watches; /* false: kept because an earlier order may still wait */
 };
 
 struct catcher {
@@ -79,7 +85,7 @@ static void tell(struct state *state, struct gy_home *home, const struct gyre_si
 	for (uint32_t i = 0; i < state->count; i++) {
 		struct gyre_mail *mail;
 
-		if (state->records[i].signo != signal->signo) {
+		if (state->records[i].signo != signal->signo || !state->records[i].watches) {
 			continue;
 		}
 		mail = gy_mail_get(home, &gyre_type_gyre_signal);
@@ -233,7 +239,7 @@ static void update(const struct state *state)
 	uint64_t signals = 0;
 
 	for (uint32_t i = 0; i < state->count; i++) {
-		signals |= bit_of(state->records[i].signo);
+		signals |= state->records[i].watches ? bit_of(state->records[i].signo) : 0;
 	}
 	set_watched(state->catcher, signals);
 }
@@ -267,21 +273,24 @@ static int make_room(struct state *state)
 	return 0;
 }
 
-static int add(struct gyre_stack *stack, struct state *state, int signo)
+static int add(struct gyre_stack *stack, struct state *state, const struct gy_signal_order *order)
 {
 	struct gyre_address watcher = gyre_sender(stack);
-	int r = 0;
+	uint32_t i = find(state, watcher, order->signo);
+	int r = i < state->count ? 0 : make_room(state);
 
-	if (find(state, watcher, signo) < state->count) {
-		return 0;
+	if (r < 0) {
+		return r;
 	}
-	r = make_room(state);
-	if (r == 0) {
-		r = gyre_watch(stack, watcher);
-	}
-	if (r == 0) {
-		state->records[state->count++] =
-			(struct record){ .watcher = watcher, .signo = signo };
+	r = gyre_watch(stack, watcher);
+	if (r == 0 && (i == state->count || order->number > state->records[i].number)) {
+		state->count += i == state->count;
+		state->records[i] = (struct record){
+			.watcher = watcher,
+			.number = order->number,
+			.signo = order->signo,
+			.watches = true,
+		};
 		update(state);
 	}
 	return r;
@@ -290,6 +299,20 @@ static int add(struct gyre_stack *stack, struct state *state, int signo)
 static void remove_at(struct state *state, uint32_t i)
 {
 	state->records[i] = state->records[--state->count];
+}
+
+/* When no order waits, nobody need remember those that were given up. */
+static void forget_unwatched(struct gyre_stack *stack, struct state *state)
+{
+	uint32_t i = 0;
+
+	while (gyre_stashed(stack) == 0 && i < state->count) {
+		if (state->records[i].watches) {
+			i++;
+		} else {
+			remove_at(state, i);
+		}
+	}
 }
 
 /* Whether a signal of @signo can go nowhere else. */
@@ -310,20 +333,23 @@ static int ask(struct gyre_stack *stack)
 {
 	const struct gy_signal_order *order = gyre_message(stack, gy_signal_order);
 	struct state *state = state_of(stack);
-	int signo;
+	uint32_t i;
 	int r;
 
 	if (order == NULL) {
 		return gyre_throw(stack, -EPROTO);
 	}
-	signo = order->signo;
-	r = add(stack, state, signo);
-	if (r == 0 && !is_blocked(state->catcher->system, signo)) {
+	r = add(stack, state, order);
+	if (r < 0) {
+		return gyre_throw(stack, r);
+	}
+	i = find(state, gyre_sender(stack), order->signo);
+	if (state->records[i].watches && !is_blocked(state->catcher->system, order->signo)) {
 		r = gyre_stash(stack);
 		return r < 0 ? gyre_throw(stack, r) : gyre_return(stack);
 	}
-	return r < 0 ? gyre_throw(stack, r)
-		     : gyre_reply(stack, gyre_new(stack, gy_signal_order, signo));
+	forget_unwatched(stack, state);
+	return gyre_reply(stack, gyre_new(stack, gy_signal_order, .number = 0));
 }
 
 static int notice(struct gyre_stack *stack)
@@ -337,8 +363,10 @@ static int notice(struct gyre_stack *stack)
 		return gyre_return(stack);
 	}
 	i = find(state, gyre_sender(stack), order->signo);
-	if (i < state->count) {
-		remove_at(state, i);
+	if (i < state->count && state->records[i].number <= order->number) {
+		state->records[i].number = order->number;
+		state->records[i].watches = false;
+		forget_unwatched(stack, state);
 		update(state);
 	}
 	return gyre_return(stack);
@@ -485,7 +513,10 @@ int gyre_signal_watch(struct gyre_stack *stack, int signo, struct gyre_future *r
 		*ret_future = (struct gyre_future){ .error = r };
 		return r;
 	}
-	return gyre_ask(stack, actor, gyre_new(stack, gy_signal_order, signo), 0, ret_future);
+	return gyre_ask(
+		stack, actor,
+		gyre_new(stack, gy_signal_order, gy_stack_of(stack)->house->ask_id + 1, signo), 0,
+		ret_future);
 }
 
 int gyre_signal_unwatch(struct gyre_stack *stack, int signo)
@@ -504,7 +535,7 @@ int gyre_signal_unwatch(struct gyre_stack *stack, int signo)
 	if (gyre_address_is_nobody(actor)) {
 		return 0;
 	}
-	mail = gyre_new(stack, gy_signal_order, signo);
+	mail = gyre_new(stack, gy_signal_order, gy_stack_of(stack)->house->ask_id, signo);
 	r = mail == NULL ? -ENOMEM : gyre_notify(stack, actor, mail);
 	return r == -ENOMEM ? r : 0;
 }

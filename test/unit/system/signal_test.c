@@ -176,6 +176,26 @@ static int unwatch_one(struct gyre_stack *stack)
 	GYRE_END(stack);
 }
 
+/* Without a wait in between: the last call counts. */
+static int change_its_mind(struct gyre_stack *stack)
+{
+	struct frame *frame = frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	expect(gyre_signal_watch(stack, SIGUSR1, &frame->other) == 0);
+	expect(gyre_signal_unwatch(stack, SIGUSR1) == 0);
+	expect(gyre_signal_watch(stack, SIGUSR2, &frame->other) == 0);
+	expect(gyre_signal_unwatch(stack, SIGUSR2) == 0);
+	GYRE_AWAIT(stack, gyre_signal_watch(stack, SIGUSR2, &frame->future));
+	expect(gyre_error(&frame->future) == 0);
+	/* What was given up has been by now: notices of one sender come in order. */
+	expect(gyre_signal_unwatch(stack, SIGHUP) == 0);
+	GYRE_AWAIT(stack, gyre_signal_watch(stack, SIGHUP, &frame->future));
+	expect(kill(getpid(), SIGUSR1) == 0);
+	expect(kill(getpid(), SIGUSR2) == 0);
+	GYRE_END(stack);
+}
+
 static int hear_usr2(struct gyre_stack *stack)
 {
 	expect(gyre_message(stack, gyre_signal)->signo == SIGUSR2);
@@ -189,6 +209,19 @@ Test(signals, that_are_unwatched_come_no_more)
 	block(SIGUSR1);
 	block(SIGUSR2);
 	play_event(unwatch_one, hear_usr2);
+	(void)sigpending(&pending);
+	cr_assert(sigismember(&pending, SIGUSR1));
+	cr_assert_not(sigismember(&pending, SIGUSR2));
+}
+
+Test(signals, are_watched_or_not_as_the_last_call_says)
+{
+	sigset_t pending;
+
+	block(SIGHUP);
+	block(SIGUSR1);
+	block(SIGUSR2);
+	play_event(change_its_mind, hear_usr2);
 	(void)sigpending(&pending);
 	cr_assert(sigismember(&pending, SIGUSR1));
 	cr_assert_not(sigismember(&pending, SIGUSR2));
