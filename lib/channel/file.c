@@ -18,6 +18,7 @@
 #include "actor/stack.h"
 #include "channel/buffer.h"
 #include "channel/output.h"
+#include "ring/sanitize.h"
 
 static const uint64_t retry_ns = GYRE_MILLISECONDS(1);
 
@@ -164,6 +165,7 @@ static int answer_read(struct gy_file_operation *operation, size_t count)
 {
 	struct gyre_file_data *data = (struct gyre_file_data *)gyre_payload(operation->mail);
 
+	gy_sanitize_give(operation->memory.iov_base, count);
 	if (operation->page != NULL && count > 0) {
 		data->buffer = gy_buffer_of_page(gy_channels_of(operation->file->house->home),
 						 operation->page, (uint32_t)count);
@@ -181,6 +183,7 @@ static void answer_status(struct gy_file_operation *operation)
 {
 	const struct statx *status = (const struct statx *)(const void *)operation->tail;
 
+	gy_sanitize_give(operation->tail, sizeof(*status));
 	*(struct gyre_file_status *)gyre_payload(operation->mail) = (struct gyre_file_status){
 		.bytes = status->stx_size,
 		.mode = status->stx_mode,

@@ -108,19 +108,20 @@ static void read_pipe(bool multishot)
 	const struct gy_completion *last;
 
 	cr_assert_eq(pipe2(fds, O_CLOEXEC), 0);
-	for (uint32_t round = 1; round <= 3; round++) {
+	for (int round = 1; round <= 3; round++) {
 		if (round == 1 || !multishot) {
 			cr_assert_eq(multishot ? gy_ring_read_buffers(ring, &record.op, fds[0])
 					       : gy_ring_read_buffer(ring, &record.op, fds[0]),
 				     0);
 		}
-		cr_assert_eq(write(fds[1], bytes, 10 * round), 10 * round);
-		turn_until(ring, &record, round);
+		cr_assert_eq(write(fds[1], bytes, (size_t)(10 * round)), 10 * round);
+		turn_until(ring, &record, (uint32_t)round);
 		last = record_last(&record);
 		cr_assert_eq(last->result, 10 * round);
 		cr_assert(last->has_buffer);
 		cr_assert_eq(last->more, multishot);
-		cr_assert_eq(memcmp(gy_ring_buffer(ring, last->buffer), bytes, 10 * round), 0);
+		cr_assert_eq(
+			memcmp(gy_ring_buffer(ring, last->buffer), bytes, (size_t)(10 * round)), 0);
 		gy_ring_buffer_return(ring, last->buffer);
 	}
 	if (multishot) {
