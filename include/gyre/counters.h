@@ -54,7 +54,7 @@ enum gyre_drop {
  * @published: ready actors that a loop let others take; most often it takes them back
  * @stolen: of these, run by another loop
  * @enters: calls of io_uring_enter
- * @accepted: connections accepted
+ * @accepted: connections accepted, and pipes opened
  * @connected: connections made to others
  * @closed: of both, closed again, also those that found no owner; never more than there were
  * @bytes_received: by channels

@@ -15,6 +15,7 @@
 #include <gyre/counters.h>
 #include <gyre/datagram.h>
 #include <gyre/declare.h>
+#include <gyre/file.h>
 #include <gyre/group.h>
 #include <gyre/inspect.h>
 #include <gyre/listen.h>
@@ -26,8 +27,10 @@
 #include <gyre/offload.h>
 #include <gyre/outside.h>
 #include <gyre/overload.h>
+#include <gyre/pipe.h>
 #include <gyre/pipeline.h>
 #include <gyre/request.h>
+#include <gyre/signal.h>
 #include <gyre/socket_address.h>
 #include <gyre/stack.h>
 #include <gyre/system.h>

@@ -97,6 +97,8 @@ struct gy_channel_ops {
 	void (*run)(struct gy_house *house, struct gy_stack *stack); /* completed operations */
 	bool (*stop)(struct gy_house *house); /* closes what is open; whether all is closed */
 	void (*fini)(struct gy_house *house); /* frees what stands in the annex */
+	/* A house is back from another loop, and has opened something there. */
+	void (*came_home)(struct gy_house *house);
 	bool (*trim)(struct gy_loop *loop, uint32_t keep);
 	/* Ends the traffic of a loop in good order: no more accepts or reads; what is queued is
 	 * sent. */

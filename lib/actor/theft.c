@@ -9,8 +9,9 @@
  * the thief and of the home, and is flushed before the house goes home: so nothing overtakes what
  * it sent earlier or will send later. Timers that it has started are taken home with it.
  *
- * What would need its own loop meanwhile keeps an actor at home: outstanding promises, timers, a
- * restart or a graceful stop under way; and a limit or batches, which belong to its mailbox.
+ * What would need its own loop meanwhile keeps an actor at home: outstanding promises, timers,
+ * files, a restart or a graceful stop under way; and a limit or batches, which belong to its
+ * mailbox. Files that it opens while it is away are opened when it is back.
  */
 #include "actor/annex.h"
 #include "actor/stack.h"
@@ -272,6 +273,9 @@ void gy_house_came_home(struct gy_home *home, struct gyre_mail *mail)
 	if (house->annex != NULL && house->annex->count_at_home) {
 		house->annex->count_at_home = false;
 		gy_house_count(house);
+	}
+	if (house->annex != NULL && house->annex->channels != NULL) {
+		home->channel_ops->came_home(house);
 	}
 	if (house->closed != 0 && house->closed != GY_CLOSED_BY_RESTART) {
 		gy_house_open(house); /* lanes that were closed for what was put first */

@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 
 #include "channel/output.h"
+#include "channel/pipe.h"
+#include "channel/region.h"
 
 /* ---- what handlers hear besides bytes ---- */
 
@@ -47,7 +49,7 @@ static void tell_input_ended(struct gyre_channel *channel)
 	channel->flags |= GY_CHANNEL_INPUT_TOLD;
 	if ((flags & GY_CHANNEL_INPUT_FAILED) != 0) {
 		channel->flags |= GY_CHANNEL_ABORTED;
-	} else if ((flags & GY_CHANNEL_HALF_CLOSE) == 0 || (flags & GY_CHANNEL_DRAINED) != 0) {
+	} else if (!channel->half_close || (flags & GY_CHANNEL_DRAINED) != 0) {
 		channel->flags |= GY_CHANNEL_CLOSING;
 	} else {
 		gyre_fire_event(&channel->pipeline.head.head, &gyre_type_gyre_input_closed, &event);
@@ -56,6 +58,9 @@ static void tell_input_ended(struct gyre_channel *channel)
 
 static void tell(struct gyre_channel *channel)
 {
+	if ((channel->flags & GY_CHANNEL_SENT) != 0) {
+		gy_regions_tell(channel);
+	}
 	if ((channel->flags & GY_CHANNEL_MARK_CROSSED) != 0) {
 		tell_mark(channel);
 	}
@@ -91,6 +96,24 @@ static void close_socket(struct gyre_channel *channel)
 	}
 }
 
+static void closed_output(struct gy_op *op, const struct gy_completion *completion)
+{
+	(void)completion;
+	close_socket(gy_container_of(op, struct gyre_channel, control));
+}
+
+static void close_all(struct gyre_channel *channel)
+{
+	if (gy_unlikely((channel->flags & GY_CHANNEL_PIPE) != 0) && gy_pipe_has_output(channel)) {
+		gy_op_init(&channel->control, closed_output);
+		if (gy_pipe_close_output(channel) < 0) {
+			gy_endpoint_ready(&channel->endpoint);
+		}
+		return;
+	}
+	close_socket(channel);
+}
+
 /* Then nobody can reach the channel any more. */
 void gy_channel_finish(struct gyre_channel *channel)
 {
@@ -106,7 +129,7 @@ void gy_channel_finish(struct gyre_channel *channel)
 		gyre_fire_unregistered(head);
 	}
 	gy_pipeline_fini(&channel->pipeline);
-	close_socket(channel);
+	close_all(channel);
 }
 
 /* Whether no operation is under way; those that are will be told to end. */
@@ -138,13 +161,20 @@ static void shut_down(struct gy_op *op, const struct gy_completion *completion)
 /* Tells the peer that no more comes, once nothing is queued. */
 static void start_shutdown(struct gyre_channel *channel)
 {
+	int r;
+
 	if ((channel->flags & GY_CHANNEL_SHUTDOWN_DONE) != 0 || channel->output.first != NULL ||
 	    channel->control.armed) {
 		return;
 	}
 	gy_op_init(&channel->control, shut_down);
-	if (gy_ring_shutdown(channel->channels->ring, &channel->control, channel->endpoint.fd,
-			     SHUT_WR) < 0) {
+	if (gy_unlikely((channel->flags & GY_CHANNEL_PIPE) != 0)) {
+		r = gy_pipe_shutdown(channel);
+	} else {
+		r = gy_ring_shutdown(channel->channels->ring, &channel->control,
+				     channel->endpoint.fd, SHUT_WR);
+	}
+	if (r < 0) {
 		gy_endpoint_ready(&channel->endpoint);
 	}
 }
@@ -215,7 +245,7 @@ bool gy_channel_tell(struct gyre_channel *channel)
 	if (gy_unlikely((channel->flags & (GY_CHANNEL_NEW | GY_CHANNEL_CLOSED)) != 0)) {
 		if ((channel->flags & GY_CHANNEL_CLOSED) != 0) {
 			endpoint->ready = false;
-			close_socket(channel);
+			close_all(channel);
 			return false;
 		}
 		tell_new(channel);
@@ -288,13 +318,13 @@ static int receive(struct gyre_channel *channel)
 	return gy_ring_receive(channel->channels->ring, &channel->receive, channel->endpoint.fd);
 }
 
-static void free_stream(struct gyre_channel *channel)
+void gy_stream_free(struct gyre_channel *channel)
 {
 	gy_channels_count_closed(channel->channels);
 	gy_pool_put(&channel->channels->channels, channel);
 }
 
-static int refuse_nothing(const struct gyre_channel *channel, const struct gyre_buffer *data)
+int gy_stream_refusal(const struct gyre_channel *channel, const struct gyre_buffer *data)
 {
 	(void)channel;
 	(void)data;
@@ -303,10 +333,10 @@ static int refuse_nothing(const struct gyre_channel *channel, const struct gyre_
 
 static const struct gy_channel_kind stream_kind = {
 	.add = gy_output_add,
-	.refusal = refuse_nothing,
+	.refusal = gy_stream_refusal,
 	.start = gy_output_start,
 	.receive = receive,
-	.free = free_stream,
+	.free = gy_stream_free,
 };
 
 /* ---- opening ---- */
@@ -315,8 +345,6 @@ uint32_t gy_channel_flags_of(const struct gyre_channel_options *options)
 {
 	uint32_t flags = GY_CHANNEL_NEW;
 
-	flags |= options->allow_half_close ? GY_CHANNEL_HALF_CLOSE : 0U;
-	flags |= options->keep_reading ? GY_CHANNEL_KEEP_READING : 0U;
 	flags |= options->no_linger ? GY_CHANNEL_NO_LINGER : 0U;
 	flags |= options->manual_read ? GY_CHANNEL_MANUAL | GY_CHANNEL_HELD : 0U;
 	return flags;
@@ -330,6 +358,8 @@ int gy_channel_begin(struct gyre_channel *channel, struct gy_stack *stack,
 	int r;
 
 	gy_list_init(&channel->parked);
+	channel->half_close = opening->options->allow_half_close;
+	channel->keep_reading = opening->options->keep_reading;
 	gy_linger_init(channel);
 	gy_pipeline_init(&channel->pipeline, channel);
 	channels->stack = stack;

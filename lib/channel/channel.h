@@ -29,11 +29,9 @@ enum {
 	GY_CHANNEL_INPUT_FAILED = 1 << 10, /* it ended by an error */
 	GY_CHANNEL_SHUTDOWN = 1 << 11,	   /* no more output, and the peer is to know */
 	GY_CHANNEL_SHUTDOWN_DONE = 1 << 12,
-	GY_CHANNEL_CLOSING = 1 << 13, /* to be closed when the output has arrived */
-	GY_CHANNEL_ABORTED = 1 << 14, /* to be closed now */
-	GY_CHANNEL_CLOSED = 1 << 15,  /* handlers are gone, the descriptor is being closed */
-	GY_CHANNEL_KEEP_READING = 1 << 16,
-	GY_CHANNEL_HALF_CLOSE = 1 << 17,
+	GY_CHANNEL_CLOSING = 1 << 13,	 /* to be closed when the output has arrived */
+	GY_CHANNEL_ABORTED = 1 << 14,	 /* to be closed now */
+	GY_CHANNEL_CLOSED = 1 << 15,	 /* handlers are gone, the descriptor is being closed */
 	GY_CHANNEL_MANUAL = 1 << 18,	 /* held again after each read */
 	GY_CHANNEL_DRAINED = 1 << 19,	 /* to be closed when its input is dealt with */
 	GY_CHANNEL_MARK_TOLD = 1 << 21,	 /* what handlers heard last is that it is unwritable */
@@ -46,6 +44,8 @@ enum {
 	GY_CHANNEL_NOISY = 1 << 27,    /* input was thrown away since the last look */
 	GY_CHANNEL_STARVED = 1 << 28,  /* no reading: memory is short */
 	GY_CHANNEL_DATAGRAM = 1 << 29, /* not a stream: see datagram.h */
+	GY_CHANNEL_PIPE = 1 << 30,     /* no socket: see pipe.c */
+	GY_CHANNEL_SENT = 1 << 16, /* regions of files have been sent that nobody has heard of */
 };
 
 enum {
@@ -53,7 +53,7 @@ enum {
 	GY_CHANNEL_SLOW = GY_CHANNEL_NEW | GY_CHANNEL_UNWRITABLE | GY_CHANNEL_MARK_CROSSED |
 			  GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_SHUTDOWN | GY_CHANNEL_CLOSING |
 			  GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED | GY_CHANNEL_MANUAL |
-			  GY_CHANNEL_SWEEP | GY_CHANNEL_STARVED,
+			  GY_CHANNEL_SWEEP | GY_CHANNEL_STARVED | GY_CHANNEL_SENT,
 	GY_CHANNEL_NO_OUTPUT =
 		GY_CHANNEL_SHUTDOWN | GY_CHANNEL_CLOSING | GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED,
 	GY_CHANNEL_ENDING = GY_CHANNEL_CLOSING | GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED,
@@ -85,6 +85,10 @@ struct gy_channel_kind {
 	void (*free)(struct gyre_channel *channel);
 };
 
+/* Of the kind that most are, for those that differ from it in part. */
+int gy_stream_refusal(const struct gyre_channel *channel, const struct gyre_buffer *data);
+void gy_stream_free(struct gyre_channel *channel);
+
 /*
  * In the order of use: what every request touches are the second and the third cache line, which is
  * why the endpoint begins at the end of the first.
@@ -113,6 +117,12 @@ struct gyre_channel {
 	uint64_t linger_end_ns; /* when it ends without any */
 	uint64_t untaken_bytes; /* as seen at the last look */
 	const struct gy_channel_kind *kind;
+	bool keep_reading; /* as the options say */
+	bool half_close;
+
+	struct gy_pipe *pipe;	     /* with GY_CHANNEL_PIPE */
+	struct gy_buffer_queue sent; /* regions; with GY_CHANNEL_SENT */
+	uint64_t region_bytes;	     /* of regions in the output, not sent */
 };
 
 _Static_assert(offsetof(struct gyre_channel, endpoint.ready_link) == GY_CACHE_LINE,
@@ -206,6 +216,8 @@ bool gy_linger_is_over(struct gyre_channel *channel);
 
 /* ---- input.c ---- */
 
+/* A completion of a receive. */
+void gy_input_received(struct gy_op *op, const struct gy_completion *completion);
 void gy_input_init(struct gyre_channel *channel);
 /* Gives the handlers what has been received, as far as they may have it now. */
 void gy_input_deliver(struct gyre_channel *channel);

@@ -152,8 +152,31 @@ struct gy_page *gy_page_get(struct gy_channels *channels)
 	return page;
 }
 
+struct gy_page *gy_page_get_of(struct gy_channels *channels, uint32_t bytes)
+{
+	struct gy_page *page;
+
+	if (bytes <= GY_POOL_PAGE_BYTES) {
+		return gy_page_get(channels);
+	}
+	page = (struct gy_page *)gy_memory_get_raw(sizeof(*page) + bytes);
+	if (page != NULL) {
+		*page = (struct gy_page){
+			.references = 1,
+			.bytes = bytes,
+			.of_heap = true,
+			.memory = (unsigned char *)(page + 1),
+		};
+	}
+	return page;
+}
+
 void gy_page_return(struct gy_channels *channels, struct gy_page *page)
 {
+	if (gy_unlikely(page->of_heap)) {
+		gy_memory_put(page);
+		return;
+	}
 	if (gy_unlikely(!page->of_ring)) {
 		if (page->of_datagrams) {
 			gy_datagrams_page_return(channels, page);
@@ -231,7 +254,12 @@ static void for_each(struct gy_channels *channels, endpoint_fn call)
 
 		for (struct gy_list *item = endpoints->open.next; item != &endpoints->open;
 		     item = item->next) {
-			call(gy_container_of(item, struct gy_endpoint, item));
+			struct gy_endpoint *endpoint =
+				gy_container_of(item, struct gy_endpoint, item);
+
+			if (!endpoint->ops->of_actor) {
+				call(endpoint);
+			}
 		}
 	}
 }
@@ -288,6 +316,7 @@ const struct gy_channel_ops gy_channel_ops = {
 	.run = gy_endpoints_run,
 	.stop = gy_endpoints_stop,
 	.fini = gy_endpoints_fini,
+	.came_home = gy_endpoints_came_home,
 	.trim = trim,
 	.drain = drain,
 	.abort = abort_all,

@@ -16,6 +16,7 @@
 #include <errno.h>
 
 #include "channel/channel.h"
+#include "channel/pipe.h"
 
 /* Whether the ring's pages are scarce, or this channel has its share of them queued. */
 static inline bool is_crowded(const struct gyre_channel *channel)
@@ -113,7 +114,7 @@ static inline void received_bytes(struct gyre_channel *channel, uint16_t number,
 	gy_buffer_queue_push(&channel->input, buffer);
 }
 
-static void received(struct gy_op *op, const struct gy_completion *completion)
+void gy_input_received(struct gy_op *op, const struct gy_completion *completion)
 {
 	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, receive);
 
@@ -131,7 +132,7 @@ static void received(struct gy_op *op, const struct gy_completion *completion)
 
 void gy_input_init(struct gyre_channel *channel)
 {
-	gy_op_init(&channel->receive, received);
+	gy_op_init(&channel->receive, gy_input_received);
 }
 
 /* ---- delivery, phase 2 ---- */

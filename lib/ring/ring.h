@@ -22,6 +22,7 @@
 
 struct gy_ring;
 struct gy_op;
+struct statx;
 
 /* The result of an operation, or of one round of a multishot one. */
 struct gy_completion {
@@ -59,6 +60,8 @@ struct gy_ring_features {
 	bool multishot_receive;	  /* always, above the floor of 6.1 */
 	bool incremental_buffers; /* IOU_PBUF_RING_INC, 6.12 */
 	bool bundles;		  /* IORING_RECVSEND_BUNDLE, 6.10 */
+	bool multishot_read;	  /* IORING_OP_READ_MULTISHOT, 6.7 */
+	bool truncate;		  /* IORING_OP_FTRUNCATE, 6.9 */
 };
 
 struct gy_ring_counters {
@@ -144,6 +147,36 @@ int gy_ring_close(struct gy_ring *ring, struct gy_op *op, int fd);
 /* Asks for the end of @op, whose final completion then comes as -ECANCELED, or as what it had just
  * become. Nothing happens if it is not armed. The cancel itself has no completion. */
 int gy_ring_cancel(struct gy_ring *ring, struct gy_op *op);
+
+/* ---- operations on files and pipes, see ring_files.c ---- */
+
+#define GY_RING_AT_POSITION \
+	UINT64_MAX /* as an offset: where the descriptor stands, which moves on */
+
+/* @path stays in place until the completion. The descriptor is closed on exec. */
+int gy_ring_open(struct gy_ring *ring, struct gy_op *op, const char *path, int flags,
+		 uint32_t mode);
+int gy_ring_read(struct gy_ring *ring, struct gy_op *op, int fd, void *memory, uint32_t bytes,
+		 uint64_t offset);
+int gy_ring_write_bytes(struct gy_ring *ring, struct gy_op *op, int fd, const void *bytes,
+			uint32_t count); /* at the descriptor's position */
+/* @slices and what they point to stay in place until the completion. */
+int gy_ring_write(struct gy_ring *ring, struct gy_op *op, int fd, const struct iovec *slices,
+		  uint32_t count, uint64_t offset);
+/* Reads at the descriptor's position into a provided buffer. */
+int gy_ring_read_buffer(struct gy_ring *ring, struct gy_op *op, int fd);
+/* The same again and again: multishot, and only where features.multishot_read is, for what can be
+ * polled. */
+int gy_ring_read_buffers(struct gy_ring *ring, struct gy_op *op, int fd);
+int gy_ring_sync(struct gy_ring *ring, struct gy_op *op, int fd, bool data_only);
+/* @ret_status stays in place until the completion, which fills it. */
+int gy_ring_stat(struct gy_ring *ring, struct gy_op *op, int fd, struct statx *ret_status);
+/* Only where features.truncate is. */
+int gy_ring_truncate(struct gy_ring *ring, struct gy_op *op, int fd, uint64_t bytes);
+/* Moves bytes without a copy; one of the two is a pipe. The kernel does it in a worker thread of
+ * its own, which waits for as long as it takes. */
+int gy_ring_splice(struct gy_ring *ring, struct gy_op *op, int from, uint64_t offset, int to,
+		   uint32_t bytes);
 
 /* ---- provided buffers ---- */
 

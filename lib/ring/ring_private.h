@@ -78,6 +78,24 @@ static inline uint32_t gy_ring_prepared(const struct gy_ring *ring)
 	return ring->uring.sq.sqe_tail - gy_load_relaxed(ring->uring.sq.khead);
 }
 
+static inline uint64_t gy_user_data_of(const struct gy_op *op)
+{
+	return (uint64_t)op->generation << GY_USER_ADDRESS_BITS | (uintptr_t)op;
+}
+
+/* The last thing to be done to an entry, since liburing's prepare functions clear its user data. */
+static inline int gy_ring_arm(struct gy_ring *ring, struct gy_op *op, struct io_uring_sqe *sqe)
+{
+	gy_assert(!op->armed && op->complete != NULL);
+	gy_assert(((uintptr_t)op & GY_USER_OWN) == 0 &&
+		  (uint64_t)(uintptr_t)op >> GY_USER_ADDRESS_BITS == 0);
+	op->armed = true;
+	op->generation++;
+	ring->armed++;
+	sqe->user_data = gy_user_data_of(op);
+	return 0;
+}
+
 /* ---- ring_buffers.c ---- */
 
 int gy_ring_buffers_init(struct gy_ring *ring, uint32_t group, uint32_t count, uint32_t bytes);
