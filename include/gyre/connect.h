@@ -124,8 +124,9 @@ struct gyre_connect_options {
  * Nothing has been tried when the call returns: what becomes of the connections is reported. The
  * actor is a child of the running one, unless @place says that it is detached. The reasons of
  * failures are -ECONNREFUSED, -ETIMEDOUT, -ENETUNREACH, -ENOENT (a Unix path), -ENXIO (the name is
- * not known), -EAGAIN (no name server answers usefully), -EMFILE, and what else a connect may fail
- * with; a round's is the one that explains most.
+ * not known), -EAGAIN (no name server answers usefully), -EINVAL (@name_servers cannot be
+ * understood), -EMFILE, and what else a connect may fail with; a round's is the one that explains
+ * most.
  *
  * Return: 0, or a negative errno.
  * Errors:

@@ -258,10 +258,9 @@ static bool enter(struct acceptor *acceptor, struct gy_accepted *accepted)
 /* Until somebody leaves; and for a while, should there be no memory to tell. */
 static bool wait_for_room(struct acceptor *acceptor, struct gy_accepted *accepted)
 {
-	struct gyre_stack *stack = &acceptor->channels->stack->head;
 	struct gy_home *home = acceptor->channels->home;
 
-	gy_admission_wait(acceptor->seed->admission, home->loop.index, gyre_self(stack));
+	gy_admission_wait(acceptor->seed->admission, home->loop.index);
 	if (enter(acceptor, accepted)) {
 		return true;
 	}
@@ -428,13 +427,15 @@ static const struct gy_endpoint_ops endpoint_ops = {
 
 /* ---- the actor ---- */
 
-static void report_bound(struct gyre_stack *stack, const struct acceptor *acceptor)
+static void join_admission(struct gyre_stack *stack, const struct acceptor *acceptor)
 {
 	struct gyre_listen_event bound = { .step = GYRE_LISTEN_BOUND };
+	struct gy_admission *admission = acceptor->seed->admission;
 
-	if (acceptor->seed->admission != NULL &&
-	    gy_socket_address_of(acceptor->endpoint.fd, &bound.address) == 0) {
-		(void)gy_admission_report(acceptor->seed->admission, stack, &bound, NULL);
+	if (admission != NULL) {
+		gy_admission_join(admission, gyre_self(stack));
+		(void)gy_socket_address_of(acceptor->endpoint.fd, &bound.address);
+		(void)gy_admission_report(admission, stack, &bound, NULL);
 	}
 }
 
@@ -464,7 +465,7 @@ static int mount(struct gyre_stack *stack)
 	}
 	set_busy(&acceptor->endpoint, channels->busy);
 	gy_endpoint_ready(&acceptor->endpoint);
-	report_bound(stack, acceptor);
+	join_admission(stack, acceptor);
 	return gyre_return(stack);
 }
 

@@ -124,9 +124,13 @@ void gy_admission_leave(struct gy_admission *admission, uint16_t loop, struct gy
 	}
 }
 
-void gy_admission_wait(struct gy_admission *admission, uint16_t loop, struct gyre_address acceptor)
+void gy_admission_join(struct gy_admission *admission, struct gyre_address acceptor)
 {
-	admission->loops[loop].acceptor = acceptor;
+	admission->loops[acceptor.loop].acceptor = acceptor;
+}
+
+void gy_admission_wait(struct gy_admission *admission, uint16_t loop)
+{
 	__atomic_store_n(&admission->loops[loop].waiting, 1, __ATOMIC_SEQ_CST);
 }
 

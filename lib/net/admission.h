@@ -45,8 +45,10 @@ uint64_t gy_admission_delay_ns(const struct gy_admission *admission, uint64_t no
 bool gy_admission_enter(struct gy_admission *admission, uint16_t loop, uint64_t now_ns);
 /* One that was counted in has gone; who waits is told. On a loop. */
 void gy_admission_leave(struct gy_admission *admission, uint16_t loop, struct gy_home *home);
+/* The acceptor of a loop, before it waits for the first time. */
+void gy_admission_join(struct gy_admission *admission, struct gyre_address acceptor);
 /* The acceptor of @loop wants to be told when there is room; it has to try once more after that. */
-void gy_admission_wait(struct gy_admission *admission, uint16_t loop, struct gyre_address acceptor);
+void gy_admission_wait(struct gy_admission *admission, uint16_t loop);
 
 int gy_admission_report(const struct gy_admission *admission, struct gyre_stack *stack,
 			const struct gyre_listen_event *event, struct gyre_channel *channel);
