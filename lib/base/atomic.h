@@ -18,6 +18,15 @@
 #define gy_add_full(p, v)      __atomic_fetch_add((p), (v), __ATOMIC_SEQ_CST)
 #define gy_add_relaxed(p, v)   __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
 
+/* Puts @v in the place of what @expected points to. Whether it did; else @expected gets what is
+ * there. */
+#define gy_compare_exchange(p, expected, v) \
+	__atomic_compare_exchange_n((p), (expected), (v), 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)
+#define gy_compare_exchange_full(p, expected, v) \
+	__atomic_compare_exchange_n((p), (expected), (v), 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)
+#define gy_compare_exchange_relaxed(p, expected, v) \
+	__atomic_compare_exchange_n((p), (expected), (v), 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
+
 /* A counter that one thread writes and others read: no locked instruction, and no torn read. */
 #define gy_count(p, v) gy_store_relaxed((p), gy_load_relaxed(p) + (v))
 
