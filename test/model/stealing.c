@@ -166,16 +166,14 @@ int main(void)
 {
 	static const struct model_protocol protocols[] = {
 		{
-			.title =
-				"one of two actors may be stolen, runs once at a time and comes home",
+			.title = "one of two actors may be stolen: it runs once and comes home",
 			.setup = setup_two,
 			.check = check,
 			.threads = { { "home", rig_turn_0 }, { "thief", rig_turn_1 } },
 			.preemptions_max = 2,
 		},
 		{
-			.title =
-				"two of three actors may be stolen, run once at a time and come home",
+			.title = "two of three actors may be stolen: they run once and come home",
 			.setup = setup_three,
 			.check = check,
 			.threads = { { "home", rig_turn_0 }, { "thief", rig_turn_1 } },
