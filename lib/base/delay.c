@@ -11,7 +11,7 @@
 #include "base/macros.h"
 #include "base/random.h"
 
-enum { GAP_MAX = 128, SHIFT_MAX = 12, YIELDS_MAX = 4 };
+enum { GAP_MAX = 128, SHIFT_MAX = 12, YIELDS_EVERY = 16 };
 
 static uint64_t process_seed = 1;
 static uint64_t threads;
@@ -38,10 +38,8 @@ static void begin(void)
 
 static void spend_time(void)
 {
-	if (draw(4) == 0) {
-		for (uint32_t i = draw(YIELDS_MAX) + 1; i > 0; i--) {
-			(void)sched_yield();
-		}
+	if (draw(YIELDS_EVERY) == 0) {
+		(void)sched_yield();
 		return;
 	}
 	for (uint32_t i = draw(1U << draw(SHIFT_MAX)) + 1; i > 0; i--) {
