@@ -235,6 +235,15 @@ static inline struct gy_home *gy_home_of(struct gy_loop *loop)
 	return gy_container_of(loop, struct gy_home, loop);
 }
 
+/* For gy_home_look(), which is not to look at a house that another thread may have. */
+static inline void gy_home_forget_running(struct gy_home *home, const struct gy_house *house)
+{
+	if (home->running == house) {
+		gy_store_relaxed(&home->running, NULL);
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	}
+}
+
 /* A number that no home of the system gives twice. */
 static inline uint64_t gy_home_number(struct gy_home *home)
 {

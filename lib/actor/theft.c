@@ -35,15 +35,6 @@ static struct record *record_of(struct gyre_mail *mail)
 	return (struct record *)gyre_payload(mail);
 }
 
-/* For gy_home_look(), which is not to look at a house that another loop has. */
-static void forget_running(struct gy_home *home, const struct gy_house *house)
-{
-	if (home->running == house) {
-		gy_store_relaxed(&home->running, NULL);
-		__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	}
-}
-
 /* ---- at home ---- */
 
 static bool annex_may_leave(const struct gy_house *house)
@@ -97,7 +88,7 @@ bool gy_house_seal(struct gy_loop *loop, struct gy_job *job)
 	seal_lane(house, GY_LANE_NOTICE, &record_of(mail)->notices);
 	house->sealed = mail;
 	gy_house_go(house, GY_HOUSE_SCHEDULED);
-	forget_running(gy_home_of(loop), house);
+	gy_home_forget_running(gy_home_of(loop), house);
 	return true;
 }
 
@@ -227,7 +218,7 @@ void gy_house_run_stolen(struct gy_loop *loop, struct gy_job *job)
 		house->home = thief;
 		run_here(thief, house, record_of(mail));
 		gy_count(&house->kind->busy_ticks, gy_ticks(&loop->clock) - from);
-		forget_running(thief, house);
+		gy_home_forget_running(thief, house);
 		house->home = home;
 	}
 	house->kind = kind;

@@ -125,8 +125,7 @@ void gyre_system_stop(struct gyre_system *system)
 {
 	uint32_t running = 0;
 
-	(void)__atomic_compare_exchange_n(&system->stop, &running, 1, false, __ATOMIC_ACQ_REL,
-					  __ATOMIC_RELAXED);
+	(void)gy_compare_exchange(&system->stop, &running, 1);
 	gy_system_wake_all(system);
 }
 
