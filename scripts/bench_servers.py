@@ -35,13 +35,12 @@ def stop(server):
     return finish(server)
 
 
-def load_options(settings, connections, size, depth):
-    return ["--connections", connections, "--size", size, "--depth", depth, "--cpu", 1,
-            "--duration", 1 if settings.quick else 4, "--warmup", 0.3 if settings.quick else 1]
+def seconds(settings):
+    return ["--duration", 1 if settings.quick else 4, "--warmup", 0.3 if settings.quick else 1]
 
 
-def measure_echo(program, server_options, connections, size, depth):
-    """A way to measure: the server on CPU 0, the load on CPU 1, and what both say."""
+def measure_server(program, server_options, client, *client_options):
+    """A way to measure: the server on CPU 0, its client on CPU 1, and what both say."""
 
     def measure(settings):
         port = free_port()
@@ -49,14 +48,15 @@ def measure_echo(program, server_options, connections, size, depth):
         try:
             wait_until_served(server, port)
             values = last_object(finish(start(settings, [
-                settings.path("perf/load"), "--port", port, "--server-pid", server.pid, "--json",
-                *load_options(settings, connections, size, depth)])))
+                settings.path(client), "--port", port, "--server-pid", server.pid, "--cpu", 1,
+                "--json", *seconds(settings), *client_options])))
             summary = last_object(stop(server))
         finally:
             server.kill()
             server.wait()
+        # Other libraries do not count theirs, and say 0.
         calls = summary.get("system_calls", summary.get("io_uring_enters"))
-        if calls is not None and values.get("requests_total"):
+        if calls and values.get("requests_total"):
             values["system_calls_per_request"] = calls / values["requests_total"]
         return values
 
@@ -79,6 +79,19 @@ ECHO_SERVERS = [
     ("epoll", "perf/limit/echo_epoll", limit_echo_options),
 ]
 
+PEER_SERVERS = [
+    ("libuv", "perf/peers/echo_uv", limit_echo_options),
+    ("libevent", "perf/peers/echo_event", limit_echo_options),
+]
+
+
+def variants(settings, client, *client_options):
+    """Each server, with the same client."""
+    servers = ECHO_SERVERS + (PEER_SERVERS if settings.peers else [])
+    return [Variant(name, program, measure_server(program, options, client, *client_options))
+            for name, program, options in servers]
+
+
 ECHO_METRICS = [
     Metric("requests_per_s", "requests/s"),
     Metric("p50_ns", "p50, µs", 1e-3),
@@ -92,7 +105,7 @@ ECHO_METRICS = [
 ]
 
 
-def echo_case(connections, size, depth):
+def echo_case(settings, connections, size, depth):
     targets = [
         Target("requests_per_s", ">=", 0.95, "io_uring"),
         Target("requests_per_s", ">=", 1, "epoll"),
@@ -100,15 +113,41 @@ def echo_case(connections, size, depth):
     ]
     if connections >= 500:
         targets.append(Target("system_calls_per_request", "<=", 0.1))
-    variants = [
-        Variant(name, program, measure_echo(program, options, connections, size, depth))
-        for name, program, options in ECHO_SERVERS
-    ]
-    return Case("echo", f"{connections} connections, {size} bytes, depth {depth}", variants,
+    return Case("echo", f"{connections} connections, {size} bytes, depth {depth}",
+                variants(settings, "perf/load", "--connections", connections, "--size", size,
+                         "--depth", depth),
                 ECHO_METRICS, targets)
 
 
 def echo_cases(settings):
-    sizes = [64, 1024, 16384] if settings.full else [64]
-    return [echo_case(connections, size, depth)
-            for size in sizes for connections in (50, 500) for depth in (1, 16)]
+    """A few cases that tell most; with peers, unless something else is asked for, all of them."""
+    every = settings.peers
+    all_sizes = [64, 1024, 16384]
+    sizes = settings.sizes or (all_sizes if every or settings.full else [64])
+    counts = settings.connections or ([1, 50, 500, 5000] if every else [50, 500])
+    return [echo_case(settings, connections, size, depth)
+            for size in sizes for connections in counts for depth in settings.depths or [1, 16]]
+
+
+def accept_cases(settings):
+    """What it costs to take a connection, serve one request on it, and see it end."""
+    return [
+        Case("accept", "64 connections at once, one request on each",
+             variants(settings, "perf/connect"),
+             [Metric("connections_per_s", "connections/s"),
+              Metric("server_cpu_ns_per_connection", "ns server CPU/connection"),
+              Metric("server_busy_share", "server's share of its CPU")]),
+    ]
+
+
+def stream_cases(settings):
+    """Large requests that follow each other at once: what a byte costs."""
+    metrics = [Metric("bytes_per_s", "GB/s echoed", 1e-9),
+               Metric("server_cpu_ns_per_byte", "ns server CPU/byte"),
+               Metric("server_busy_share", "server's share of its CPU")]
+    return [
+        Case("stream", f"{connections} connections, {size // 1024} KiB, depth 4",
+             variants(settings, "perf/load", "--connections", connections, "--size", size,
+                      "--depth", 4), metrics)
+        for size in (16 * 1024, 256 * 1024) for connections in (1, 8)
+    ]

@@ -4,6 +4,7 @@ a case is measured and printed.
 
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -75,6 +76,10 @@ class Settings:
     quick: bool
     full: bool
     priority: bool
+    peers: bool = False
+    connections: Optional[list] = None  # of echo cases; None: a few that tell most
+    sizes: Optional[list] = None
+    depths: Optional[list] = None
 
     def count(self, full_count):
         return full_count // 10 if self.quick else full_count
@@ -90,8 +95,12 @@ class Settings:
 # Running programs
 
 
-def raise_priority():
-    """So that other work on this machine disturbs less."""
+def prepare(priority):
+    """In a new process: as many descriptors as it may have, and before others if that is wanted."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    if not priority:
+        return
     os.setsid()  # a session of its own is a scheduling group of its own
     try:
         os.nice(-19)
@@ -106,7 +115,7 @@ def start(settings, argv):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=raise_priority if settings.priority else None,
+        preexec_fn=lambda: prepare(settings.priority),
     )
 
 
