@@ -171,7 +171,7 @@ static int consumer_notice(struct gyre_stack *stack)
 	if (++self->taken == self->look_at) {
 		look(stack, self);
 	}
-	if ((parcel->number + 1) % (uint32_t)settings.batch == 0 && !self->done) {
+	if (((parcel->number + 1) & ((uint32_t)settings.batch - 1)) == 0 && !self->done) {
 		return gyre_notify(stack, gyre_sender(stack), gyre_new(stack, credit, 0));
 	}
 	return gyre_return(stack);

@@ -99,7 +99,7 @@ static inline void consume(struct bare_loop *loop, struct bare_mail *mail, bool 
 		abort();
 	}
 	consumer.taken++;
-	if ((number + 1) % (uint32_t)options.batch == 0) {
+	if (((number + 1) & ((uint32_t)options.batch - 1)) == 0) {
 		struct bare_mail *credit = get(side, chains);
 
 		credit->to = mail->from;
