@@ -13,8 +13,11 @@
 #include <gyre/bytes.h>
 #include <gyre/channel.h>
 #include <gyre/codec.h>
+#include <gyre/connect.h>
 #include <gyre/counters.h>
+#include <gyre/datagram.h>
 #include <gyre/declare.h>
+#include <gyre/file.h>
 #include <gyre/group.h>
 #include <gyre/idle.h>
 #include <gyre/inspect.h>
@@ -28,8 +31,11 @@
 #include <gyre/offload.h>
 #include <gyre/outside.h>
 #include <gyre/overload.h>
+#include <gyre/pipe.h>
 #include <gyre/pipeline.h>
 #include <gyre/request.h>
+#include <gyre/signal.h>
+#include <gyre/socket_address.h>
 #include <gyre/stack.h>
 #include <gyre/system.h>
 #include <gyre/timer.h>

@@ -35,13 +35,13 @@ static void drop_first(struct gyre_buffer *buffer)
 
 	gy_page_unref(channels, buffer->first.page);
 	if (next == NULL) {
-		buffer->first = (struct gy_slice){ 0 };
+		gy_buffer_set_first(buffer, &(struct gy_slice){ 0 });
 		return;
 	}
 	if (buffer->last == next) {
 		buffer->last = &buffer->first;
 	}
-	buffer->first = *next;
+	gy_buffer_set_first(buffer, next);
 	gy_pool_put(&channels->slices, next);
 }
 

@@ -20,6 +20,7 @@ struct gy_slice {
 	struct gy_page *page; /* NULL in the first slice of an empty buffer */
 	struct gy_slice *next;
 	uint32_t count; /* not 0, except there */
+	uint32_t peer;	/* in the first slice, of the whole buffer: see peers.h; else 0 */
 };
 
 struct gyre_buffer {
@@ -71,6 +72,7 @@ static inline struct gyre_buffer *gy_buffer_of_page(struct gy_channels *channels
 		buffer->first.page = page;
 		buffer->first.next = NULL;
 		buffer->first.count = count;
+		buffer->first.peer = 0;
 		buffer->last = &buffer->first;
 		buffer->channels = channels;
 		buffer->bytes = count;
@@ -92,8 +94,20 @@ static inline void gy_buffer_put(struct gyre_buffer *buffer)
 	} else {
 		gy_buffer_put_slices(buffer);
 	}
+	if (gy_unlikely(buffer->first.peer != 0)) {
+		gy_peer_unref(&channels->peers, buffer->first.peer);
+	}
 	gy_poison(buffer, sizeof(*buffer));
 	gy_pool_put(&channels->buffers, buffer);
+}
+
+/* Puts @slice in the place of the first; whose buffer it is, and its peer, stay. */
+static inline void gy_buffer_set_first(struct gyre_buffer *buffer, const struct gy_slice *slice)
+{
+	uint32_t peer = buffer->first.peer;
+
+	buffer->first = *slice;
+	buffer->first.peer = peer;
 }
 
 /* The slice with the byte at @offset, which there is; its own place there in @ret_at. */
@@ -112,6 +126,14 @@ void gy_number_put(unsigned char *to, size_t bytes, enum gyre_byte_order order, 
 size_t gy_varint_put(unsigned char *to, uint64_t value);
 /* Takes @count bytes, no more than there are, off the front. */
 void gy_buffer_consume(struct gyre_buffer *buffer, size_t count);
+/* Gives @buffer, which has none, the peer of @from, if that has one. */
+static inline void gy_buffer_share_peer(struct gyre_buffer *buffer, const struct gyre_buffer *from)
+{
+	if (from->first.peer != 0) {
+		buffer->first.peer = gy_peer_ref(&buffer->channels->peers, from->first.peer);
+	}
+}
+
 /* Frees all buffers of a queue. */
 void gy_buffer_queue_clear(struct gy_buffer_queue *queue);
 /* Moves the bytes out of ring pages, so that those go home now; without memory it changes nothing.

@@ -51,14 +51,17 @@ int gy_buffer_add_slice(struct gyre_buffer *buffer, const struct gy_slice *slice
 {
 	struct gy_slice *added = &buffer->first;
 
-	if (buffer->first.page != NULL) {
+	if (buffer->first.page == NULL) {
+		gy_buffer_set_first(buffer, slice);
+	} else {
 		added = (struct gy_slice *)gy_pool_get(&buffer->channels->slices);
 		if (added == NULL) {
 			return -ENOMEM;
 		}
+		*added = *slice;
+		added->peer = 0;
 		buffer->last->next = added;
 	}
-	*added = *slice;
 	added->next = NULL;
 	buffer->last = added;
 	buffer->bytes += slice->count;
@@ -180,8 +183,7 @@ static size_t room_before(const struct gyre_buffer *buffer)
 	if (page == NULL || page->references != 1 || page->is_foreign) {
 		return 0;
 	}
-	return (size_t)(buffer->first.bytes - page->memory) +
-	       (page->of_ring ? 0 : GY_POOL_HEAD_BYTES);
+	return (size_t)(buffer->first.bytes - page->memory) + gy_page_head_bytes(page);
 }
 
 /*
@@ -193,18 +195,17 @@ static void add_first(struct gyre_buffer *buffer, struct gy_page *page, size_t c
 {
 	if (spare != NULL) {
 		*spare = buffer->first;
+		spare->peer = 0;
 		if (buffer->last == &buffer->first) {
 			buffer->last = spare;
 		}
 	} else {
 		buffer->last = &buffer->first;
 	}
-	buffer->first = (struct gy_slice){
-		.bytes = page->memory,
-		.page = page,
-		.next = spare,
-		.count = (uint32_t)count,
-	};
+	gy_buffer_set_first(buffer, &(struct gy_slice){ .bytes = page->memory,
+							.page = page,
+							.next = spare,
+							.count = (uint32_t)count });
 	buffer->bytes += count;
 }
 
@@ -223,7 +224,7 @@ static int gather_first(struct gyre_buffer *buffer, const void *front, size_t fr
 			return -ENOMEM;
 		}
 	}
-	page = gy_page_get_large(channels, count);
+	page = gy_page_get_of(channels, (uint32_t)count);
 	if (page == NULL) {
 		if (spare != NULL) {
 			gy_pool_put(&channels->slices, spare);

@@ -18,7 +18,7 @@ static int take_slices(struct gyre_buffer *buffer, struct gyre_buffer *from)
 		buffer->last = from->last;
 		buffer->bytes += from->bytes - from->first.count;
 	}
-	from->first = (struct gy_slice){ 0 };
+	gy_buffer_set_first(from, &(struct gy_slice){ 0 });
 	from->last = &from->first;
 	from->bytes = 0;
 	return 0;
@@ -78,6 +78,7 @@ int gyre_buffer_split(struct gyre_buffer *buffer, size_t count, struct gyre_buff
 		gy_buffer_put(front);
 		return -ENOMEM;
 	}
+	gy_buffer_share_peer(front, buffer);
 	*ret_front = front;
 	return 0;
 }
@@ -102,6 +103,7 @@ int gyre_buffer_duplicate(const struct gyre_buffer *buffer, struct gyre_buffer *
 		}
 		gy_page_ref(slice->page);
 	}
+	gy_buffer_share_peer(same, buffer);
 	*ret_same = same;
 	return 0;
 }

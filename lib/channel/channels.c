@@ -10,6 +10,7 @@
 
 #include "channel/buffer.h"
 #include "channel/channel.h"
+#include "channel/datagram.h"
 #include "channel/endpoint.h"
 #include "channel/output.h"
 #include "channel/pipeline.h"
@@ -96,6 +97,7 @@ static void close_transits(struct gy_channels *channels)
 		struct gy_transit *transit = gy_container_of(item, struct gy_transit, item);
 
 		if (transit->connection) {
+			channels->handovers -= transit->fd >= 0;
 			gy_channels_drop(channels, transit->fd);
 		} else {
 			gy_channels_close(channels, transit->fd);
@@ -103,7 +105,6 @@ static void close_transits(struct gy_channels *channels)
 		transit->fd = -1;
 	}
 	(void)pthread_mutex_unlock(&channels->mutex);
-	channels->handovers = 0;
 }
 
 void gy_channels_fini(struct gy_home *home)
@@ -118,6 +119,7 @@ void gy_channels_fini(struct gy_home *home)
 	for (size_t i = 0; i < gy_countof(pools); i++) {
 		report(channels, pools[i], (uint32_t)gy_pool_fini(pools[i]));
 	}
+	gy_datagrams_fini(channels);
 	if (channels->lent > 0) {
 		gy_log(home->loop.options.log, GYRE_LOG_ERROR,
 		       "loop %u: %u receive buffers were never returned",
@@ -165,10 +167,13 @@ void gy_transit_begin(struct gy_channels *channels, struct gy_transit *transit)
 
 int gy_transit_end(struct gy_channels *channels, struct gy_transit *transit)
 {
+	int fd;
+
 	(void)pthread_mutex_lock(&channels->mutex);
 	gy_list_remove(&transit->item);
+	fd = transit->fd;
 	(void)pthread_mutex_unlock(&channels->mutex);
-	return transit->fd;
+	return fd;
 }
 
 /* ---- what the floors below and above call ---- */
@@ -183,7 +188,7 @@ static bool trim(struct gy_loop *loop, uint32_t keep)
 	for (size_t i = 0; i < gy_countof(pools); i++) {
 		again = gy_pool_trim(pools[i], keep) || again;
 	}
-	return again;
+	return gy_datagrams_trim(channels, keep) || again;
 }
 
 typedef void (*endpoint_fn)(struct gy_endpoint *endpoint);
@@ -196,7 +201,12 @@ static void for_each(struct gy_channels *channels, endpoint_fn call)
 
 		for (struct gy_list *item = endpoints->open.next; item != &endpoints->open;
 		     item = item->next) {
-			call(gy_container_of(item, struct gy_endpoint, item));
+			struct gy_endpoint *endpoint =
+				gy_container_of(item, struct gy_endpoint, item);
+
+			if (!endpoint->ops->of_actor) {
+				call(endpoint);
+			}
 		}
 	}
 }
@@ -253,6 +263,7 @@ const struct gy_channel_ops gy_channel_ops = {
 	.run = gy_endpoints_run,
 	.stop = gy_endpoints_stop,
 	.fini = gy_endpoints_fini,
+	.came_home = gy_endpoints_came_home,
 	.trim = trim,
 	.drain = drain,
 	.abort = abort_all,

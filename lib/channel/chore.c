@@ -11,7 +11,7 @@ void gy_chore_queue(struct gyre_channel *channel, struct gy_chore *chore)
 	if (!chore->queued) {
 		chore->queued = true;
 		gy_list_append(&channel->chores, &chore->item);
-		channel->flags |= GY_CHANNEL_CHORES;
+		channel->flags |= GY_CHANNEL_SWEEP;
 		gy_channel_ready(channel);
 	}
 }
@@ -30,7 +30,6 @@ void gy_chores_run(struct gyre_channel *channel)
 
 	gy_list_init(&now);
 	gy_list_splice(&now, &channel->chores);
-	channel->flags &= ~(uint32_t)GY_CHANNEL_CHORES;
 	while (!gy_list_empty(&now)) {
 		struct gy_chore *chore = gy_container_of(now.next, struct gy_chore, item);
 

@@ -246,7 +246,7 @@ static void decode(struct gy_codec *codec)
 		return;
 	}
 	if (codec->kept != NULL && codec->kept->bytes <= COPY_BYTES_MAX &&
-	    codec->kept->first.page->of_ring) {
+	    gy_page_is_lent(codec->kept->first.page)) {
 		gy_buffer_leave_ring(codec->kept);
 	}
 	if (codec->permitted && !codec->waiting && !codec->failed &&

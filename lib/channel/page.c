@@ -11,8 +11,9 @@
 #include "base/poison.h"
 #include "channel/channel.h"
 #include "channel/channels.h"
+#include "channel/datagram.h"
 
-/* What stands behind the head of a page of the pool. */
+/* What stands behind the head of a page of the pool or of the heap. */
 static inline unsigned char *room_of_page(struct gy_page *page)
 {
 	return (unsigned char *)(page + 1);
@@ -29,6 +30,25 @@ struct gy_page *gy_page_get(struct gy_channels *channels)
 			.memory = room_of_page(page) + GY_POOL_HEAD_BYTES,
 		};
 		gy_unpoison(room_of_page(page), GY_POOL_HEAD_BYTES + GY_POOL_PAGE_BYTES);
+	}
+	return page;
+}
+
+struct gy_page *gy_page_get_of(struct gy_channels *channels, uint32_t bytes)
+{
+	struct gy_page *page;
+
+	if (bytes <= GY_POOL_PAGE_BYTES) {
+		return gy_page_get(channels);
+	}
+	page = (struct gy_page *)gy_memory_get_raw(sizeof(*page) + GY_POOL_HEAD_BYTES + bytes);
+	if (page != NULL) {
+		*page = (struct gy_page){
+			.references = 1,
+			.bytes = bytes,
+			.of_heap = true,
+			.memory = room_of_page(page) + GY_POOL_HEAD_BYTES,
+		};
 	}
 	return page;
 }
@@ -55,25 +75,6 @@ struct gy_page *gy_page_of_memory(struct gy_channels *channels, const void *memo
 	return &foreign->page;
 }
 
-struct gy_page *gy_page_get_large(struct gy_channels *channels, size_t bytes)
-{
-	struct gy_page *page;
-	void *memory;
-
-	if (bytes <= GY_POOL_PAGE_BYTES) {
-		return gy_page_get(channels);
-	}
-	memory = gy_memory_get_raw(bytes);
-	if (memory == NULL) {
-		return NULL;
-	}
-	page = gy_page_of_memory(channels, memory, bytes, gy_memory_put, memory);
-	if (page == NULL) {
-		gy_memory_put(memory);
-	}
-	return page;
-}
-
 static GY_COLD void return_foreign(struct gy_channels *channels, struct gy_page *page)
 {
 	struct gy_foreign *foreign = gy_container_of(page, struct gy_foreign, page);
@@ -96,8 +97,16 @@ void gy_page_return(struct gy_channels *channels, struct gy_page *page)
 		}
 		return;
 	}
+	if (page->of_datagrams) {
+		gy_datagrams_page_return(channels, page);
+		return;
+	}
 	if (gy_unlikely(page->is_foreign)) {
 		return_foreign(channels, page);
+		return;
+	}
+	if (gy_unlikely(page->of_heap)) {
+		gy_memory_put(page);
 		return;
 	}
 	gy_poison(room_of_page(page), GY_POOL_HEAD_BYTES + GY_POOL_PAGE_BYTES);

@@ -1,13 +1,14 @@
 /*
  * Pages: the memory that buffers are slices of. A page is one of the ring's provided buffers, comes
- * from the loop's pool, or describes memory of somebody else's. It is counted by its slices, with
- * plain numbers, because a loop's pages never leave the loop; with the last slice it goes back to
- * where it came from.
+ * from the loop's pool, is a large one from the heap, or describes memory of somebody else's. It is
+ * counted by its slices, with plain numbers, because a loop's pages never leave the loop; with the
+ * last slice it goes back to where it came from.
  *
  * A page knows how much of it was ever given to slices. What lies beyond belongs to nobody, so the
  * one slice that ends there may grow into it, also when other slices of the page are shared or on
  * their way to the kernel. What lies before a slice that is alone on its page belongs to nobody
- * either, and pages of the pool have a little room before their begin: a header goes there.
+ * either, and pages of the pool and of the heap have a little room before their begin: a header
+ * goes there.
  */
 #ifndef GY_CHANNEL_PAGE_H
 #define GY_CHANNEL_PAGE_H
@@ -29,6 +30,8 @@ struct gy_page {
 	uint32_t used;	 /* of @bytes, what slices were given */
 	uint16_t number; /* of the ring's buffer */
 	bool of_ring;
+	bool of_datagrams;	/* of the ring's buffers for datagrams, and then not @of_ring */
+	bool of_heap;		/* larger than those of the pool */
 	bool is_foreign;	/* struct gy_foreign: nothing may be written there */
 } __attribute__((aligned(32))); /* so that none lies across cache lines */
 
@@ -43,8 +46,8 @@ struct gy_foreign {
 
 /* A page of the pool with one reference and nothing in it; NULL when there is no memory. */
 struct gy_page *gy_page_get(struct gy_channels *channels);
-/* The same with room for @bytes, from the heap if need be. */
-struct gy_page *gy_page_get_large(struct gy_channels *channels, size_t bytes);
+/* The same with room for at least @bytes. */
+struct gy_page *gy_page_get_of(struct gy_channels *channels, uint32_t bytes);
 /*
  * A page with one reference that is @count bytes of @memory; @release is called on this loop, with
  * the last reference. NULL when there is no memory, and then it is not called.
@@ -53,6 +56,18 @@ struct gy_page *gy_page_of_memory(struct gy_channels *channels, const void *memo
 				  gy_release_fn release, void *arg);
 /* The last slice is gone. */
 void gy_page_return(struct gy_channels *channels, struct gy_page *page);
+
+/* Whether the kernel receives into it, so that who keeps it keeps it from others. */
+static inline bool gy_page_is_lent(const struct gy_page *page)
+{
+	return page->of_ring || page->of_datagrams;
+}
+
+/* The room before its begin; @page is not foreign. */
+static inline size_t gy_page_head_bytes(const struct gy_page *page)
+{
+	return gy_page_is_lent(page) ? 0 : GY_POOL_HEAD_BYTES;
+}
 
 static inline void gy_page_ref(struct gy_page *page)
 {

@@ -3,18 +3,20 @@
 
 usage: run.py PROGRAM [RUNS]
 
-The seeds are streams as a peer would send them, behind option bytes of every kind, so that the fuzzer
-need not find out by itself what a frame looks like. What it finds is left in its folder, which is
+The seeds are streams as a peer would send them, behind option bytes of every kind, or texts as a user
+would write them, so that the fuzzer need not find out by itself what those look like. What it finds is left in its folder, which is
 named, and can be given to PROGRAM again.
 """
 import os
 import shutil
+import socket
 import struct
 import subprocess
 import sys
 import tempfile
 
 RUNS = 20000
+RUNS_OF = {"socket_address": 300000}
 INPUT_BYTES_MAX = 600
 
 
@@ -43,14 +45,36 @@ def streams(name):
     return [b"".join(bodies)]
 
 
-def write_seeds(name, folder):
-    count = 0
+def socket_addresses():
+    """Addresses as text, and as the kernel has them behind a byte for the kind of socket."""
+    path = b"/run/" + b"p" * 110
+    hosts = [b"127.0.0.1", b"*", b"[::1]", b"[fe80::1%lo]", b"[::ffff:1.2.3.4]", b"localhost"]
+    texts = [kind + host + b":" + port for kind in (b"tcp://", b"udp://") for host in hosts
+             for port in (b"0", b"65535", b"70000")]
+    texts += [kind + where for kind in (b"unix:", b"unix+dgram:")
+              for where in (b"/tmp/a", b"@name", path[:107], path)]
+    names = [struct.pack("=H", family) + rest for family, rest in (
+        (socket.AF_INET, struct.pack(">HI8x", 80, 0x7F000001)),
+        (socket.AF_INET6, struct.pack(">HI16sI", 80, 0, b"\xfe\x80" + b"\1" * 14, 1)),
+        (socket.AF_UNIX, b""), (socket.AF_UNIX, b"/tmp/a\0"), (socket.AF_UNIX, b"\0name"))]
+    return texts + [bytes([kind]) + name for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM)
+                    for name in names]
+
+
+def seeds(name):
+    """What the fuzzer of @name begins with."""
+    if name == "socket_address":
+        yield from socket_addresses()
+        return
     for stream in streams(name):
         for options in range(0, 256, 5):
-            head = bytes((options * factor) % 256 for factor in (1, 1, 3, 0, 0, 7))
-            with open(os.path.join(folder, f"seed{count}"), "wb") as file:
-                file.write((head + stream)[:INPUT_BYTES_MAX])
-            count += 1
+            yield bytes((options * factor) % 256 for factor in (1, 1, 3, 0, 0, 7)) + stream
+
+
+def write_seeds(name, folder):
+    for count, seed in enumerate(seeds(name)):
+        with open(os.path.join(folder, f"seed{count}"), "wb") as file:
+            file.write(seed[:INPUT_BYTES_MAX])
 
 
 def main(arguments):
@@ -63,7 +87,8 @@ def main(arguments):
     corpus = os.path.join(folder, "corpus")
     os.mkdir(corpus)
     write_seeds(name, corpus)
-    ran = subprocess.run([program, f"-runs={arguments[1] if len(arguments) > 1 else RUNS}", "-seed=1",
+    runs = arguments[1] if len(arguments) > 1 else RUNS_OF.get(name, RUNS)
+    ran = subprocess.run([program, f"-runs={runs}", "-seed=1",
                           f"-max_len={INPUT_BYTES_MAX}", "-timeout=20", "-print_final_stats=1", corpus],
                          cwd=folder, check=False, stdin=subprocess.DEVNULL)
     if ran.returncode != 0:

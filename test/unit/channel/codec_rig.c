@@ -200,9 +200,7 @@ struct gyre_buffer *codec_rig_buffer(struct codec_rig *rig, const void *bytes, s
 
 void codec_rig_run(struct codec_rig *rig)
 {
-	if ((rig->channel.flags & GY_CHANNEL_CHORES) != 0) {
-		gy_chores_run(&rig->channel);
-	}
+	gy_chores_run(&rig->channel);
 	gy_pipeline_sweep(&rig->channel.pipeline);
 }
 
