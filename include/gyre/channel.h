@@ -7,10 +7,13 @@
  * are for the channel itself.
  *
  * A channel pointer is valid from the initialiser until @unregistered of its handlers has returned.
+ * Everybody else, on whatever loop or thread, has the channel's address: see
+ * gyre_channel_address().
  */
 #ifndef GYRE_CHANNEL_H
 #define GYRE_CHANNEL_H
 
+#include <gyre/address.h>
 #include <gyre/pipeline.h>
 
 GYRE_BEGIN_DECLS
@@ -148,6 +151,36 @@ GYRE_API void gyre_channel_shutdown(struct gyre_handler_context *ctx);
 GYRE_API void gyre_channel_close(struct gyre_handler_context *ctx);
 
 /* ---- the channel itself ---- */
+
+/**
+ * gyre_channel_address() - by which actors, other channels and foreign threads reach a channel
+ * @channel: the channel
+ *
+ * It is used like an actor's, and like that is stale when the channel has begun to close:
+ *
+ * gyre_notify(), gyre_system_notify()
+ *	bring the message to the pipeline as an event, from the head, in the order in which one
+ *	sender sends them. During that event gyre_sender() and gyre_move() with
+ *	gyre_context_stack() tell who sent it, and take its payload out. Where no handler has
+ *	@event the message is a dead letter (GYRE_DROP_UNHANDLED).
+ * gyre_stop()
+ *	closes the channel as gyre_channel_close() does; messages that wait are dead letters.
+ * gyre_poison()
+ *	does so after the messages that wait.
+ * gyre_ask(), gyre_system_ask()
+ *	fail with -ENOSYS.
+ *
+ * A channel that nobody has asked for its address costs nothing for that.
+ *
+ * Return: the address, always the same; GYRE_NOBODY when there is no memory for it.
+ * Errors:
+ *   GYRE_NOBODY  there is no memory (the errno for it is -ENOMEM)
+ * Ownership: a value.
+ * Context: loop thread, phase 2, on the channel's loop; from the initialiser until @removed of its
+ *   handlers has returned.
+ * Since: 0.1
+ */
+GYRE_API struct gyre_address gyre_channel_address(struct gyre_channel *channel);
 
 /**
  * gyre_channel_abort() - closes a channel at once; what is queued or on its way may be lost

@@ -104,11 +104,13 @@ static void finish(struct gyre_channel *channel)
 	gy_linger_stop(channel);
 	gy_buffer_queue_clear(&channel->input);
 	gy_output_clear(channel);
+	gy_post_end(channel);
 	if (active) {
 		gyre_fire_inactive(head);
 		gyre_fire_unregistered(head);
 	}
 	gy_pipeline_fini(&channel->pipeline);
+	gy_post_fini(channel);
 	close_socket(channel);
 }
 
@@ -195,7 +197,8 @@ static void settle_slowly(struct gyre_channel *channel)
 	if ((flags & GY_CHANNEL_SHUTDOWN) != 0) {
 		settle_shutdown(channel);
 	}
-	if (gy_input_settle(channel) < 0 || (channel->flags & GY_CHANNEL_MARK_CROSSED) != 0) {
+	if (gy_input_settle(channel) < 0 || (channel->flags & GY_CHANNEL_MARK_CROSSED) != 0 ||
+	    (channel->post != NULL && gy_post_is_due(channel->post))) {
 		gy_endpoint_ready(&channel->endpoint);
 	}
 }
@@ -228,7 +231,13 @@ static void process(struct gy_endpoint *endpoint)
 	}
 	gy_input_deliver(channel);
 	if (gy_unlikely((channel->flags & GY_CHANNEL_SLOW) != 0)) {
+		if (channel->post != NULL) {
+			gy_post_run(channel);
+		}
 		tell(channel);
+		if ((channel->flags & GY_CHANNEL_ENDING) != 0) {
+			gy_post_end(channel);
+		}
 		gy_pipeline_sweep(&channel->pipeline);
 	}
 	endpoint->ready = false;
