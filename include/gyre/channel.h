@@ -15,6 +15,7 @@
 
 #include <gyre/address.h>
 #include <gyre/pipeline.h>
+#include <gyre/stack.h>
 
 GYRE_BEGIN_DECLS
 
@@ -44,6 +45,15 @@ struct gyre_channel_options {
 	bool no_linger;
 	bool allow_delay;
 };
+
+/**
+ * struct gyre_sent - what gyre_channel_send() is answered with
+ * @bytes: how many the kernel has taken: all
+ */
+struct gyre_sent {
+	uint64_t bytes;
+};
+GYRE_MESSAGE(gyre_sent, 0x39);
 
 /* ---- through the pipeline ---- */
 
@@ -87,6 +97,41 @@ GYRE_API int gyre_channel_write(struct gyre_handler_context *ctx, struct gyre_bu
  * Since: 0.1
  */
 GYRE_API int gyre_channel_try_write(struct gyre_handler_context *ctx, struct gyre_buffer *data);
+
+/**
+ * gyre_written_fn - a write has ended
+ * @channel: the channel
+ * @error: 0 when the kernel has taken all of the bytes; else a negative errno: the channel closed
+ *   before, with that as its reason, or -EPIPE for none
+ * @arg: what was given with the write
+ *
+ * Runs in phase 2, on the channel's loop, in the order of the writes, before @inactive of the
+ * handlers. It is not re-entered, and is the last call for its @arg.
+ */
+typedef void (*gyre_written_fn)(struct gyre_channel *channel, int error, void *arg);
+
+/**
+ * gyre_channel_write_then() - gyre_channel_write(), and hears when the bytes have gone
+ * @ctx: where in the pipeline it begins
+ * @data: the bytes
+ * @callback: hears of it
+ * @arg: for @callback
+ *
+ * What a handler on the way to the head keeps for later is not waited for. Writes without a
+ * callback do not pay for those with one.
+ *
+ * Return: 0, and then @callback runs exactly once, after this call; or a negative errno, and then
+ *   it never does.
+ * Errors:
+ *   -EINVAL   @ctx or @callback is NULL
+ *   -ENOMEM   @data is NULL, or there is no memory
+ *   others    as gyre_channel_write()
+ * Ownership: @data is taken, whatever is returned. @arg stays the caller's.
+ * Context: loop thread, phase 2, on the channel's loop.
+ * Since: 0.1
+ */
+GYRE_API int gyre_channel_write_then(struct gyre_handler_context *ctx, struct gyre_buffer *data,
+				     gyre_written_fn callback, void *arg);
 
 /**
  * gyre_channel_flush() - begins at once to send what is queued
@@ -181,6 +226,38 @@ GYRE_API void gyre_channel_close(struct gyre_handler_context *ctx);
  * Since: 0.1
  */
 GYRE_API struct gyre_address gyre_channel_address(struct gyre_channel *channel);
+
+/**
+ * gyre_channel_send() - writes to a channel from any actor, and hears when the bytes have gone
+ * @stack: the stack of the running handler
+ * @channel: the address of the channel, on whatever loop; a stale one is allowed
+ * @bytes: what is written; may be NULL when @count is 0
+ * @count: how many bytes
+ * @timeout_ns: how long it may take; 0 for the system's default, GYRE_FOREVER for no limit
+ * @ret_future: the end of it: struct gyre_sent, or what failed
+ *
+ * An ask like any other: the stack resumes when the kernel has taken all of the bytes. They go
+ * through the whole pipeline, from the tail. While the channel is not writable they wait, in the
+ * order of the calls, so that an actor which awaits each send cannot flood it. After a time-out
+ * they may have been written or not, or in part.
+ *
+ * Return: 0, or a negative errno, and then nothing was sent.
+ * Errors:
+ *   -EINVAL  @bytes is NULL and @count is not 0, or @ret_future is NULL
+ *   -ENOMEM  there is no memory
+ * Later, by gyre_error():
+ *   -EMSGSIZE  @count is over the hard cap
+ *   -EPIPE   the channel was closed or shut down for writing before
+ *   -ESRCH   the address is stale
+ *   -ETIMEDOUT  it took longer
+ *   others   the reason for which the channel was closed
+ * Ownership: @bytes stays the caller's: they are copied.
+ * Context: loop thread, phases 2 and 3, inside a handler of an actor.
+ * Since: 0.1
+ */
+GYRE_API int gyre_channel_send(struct gyre_stack *stack, struct gyre_address channel,
+			       const void *bytes, size_t count, uint64_t timeout_ns,
+			       struct gyre_future *ret_future);
 
 /**
  * gyre_channel_abort() - closes a channel at once; what is queued or on its way may be lost

@@ -105,6 +105,7 @@ static void finish(struct gyre_channel *channel)
 	gy_buffer_queue_clear(&channel->input);
 	gy_output_clear(channel);
 	gy_post_end(channel);
+	gy_written_end(channel);
 	if (active) {
 		gyre_fire_inactive(head);
 		gyre_fire_unregistered(head);

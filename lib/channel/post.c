@@ -143,6 +143,7 @@ void gy_post_end(struct gyre_channel *channel)
 	if (post != NULL) {
 		drop_all(post, &post->mails);
 		drop_all(post, &post->answers);
+		drop_all(post, &post->sends);
 	}
 }
 
@@ -222,6 +223,9 @@ static void deliver(struct gy_post *post, struct gyre_mail *mail)
 	struct gy_home *home = channel->channels->home;
 
 	if (mail->node.kind == GY_MAIL_ASK) {
+		if (gy_send_arrived(post, mail)) {
+			return;
+		}
 		gy_drop(home, mail, gy_post_address(post), GYRE_DROP_UNHANDLED, -ENOSYS);
 	} else if (mail->type == &gy_type_poison) {
 		gy_count(&home->counters.handled, 1);
@@ -255,5 +259,10 @@ void gy_post_run(struct gyre_channel *channel)
 		post->stopped = false;
 		gyre_channel_close(gyre_channel_tail(channel));
 	}
+	gy_written_run(post);
 	deliver_all(post);
+	gy_sends_run(post);
+	if (!gy_fifo_empty(&post->written)) {
+		channel->flags |= GY_CHANNEL_POSTED;
+	}
 }

@@ -10,11 +10,10 @@
 #define GY_CHANNEL_POST_H
 
 #include "actor/house.h"
+#include "base/list.h"
 
 struct gyre_channel;
 struct gy_channels;
-struct gy_exchange;
-struct gy_written;
 
 /* Mail in the order of its coming. */
 struct gy_mails {
@@ -51,7 +50,9 @@ struct gy_post {
 	bool stopped;		 /* by an order that overtakes the mail */
 	struct gy_mails mails;	 /* notices and asks */
 	struct gy_mails answers; /* of the owner's stacks, to requests of the peer */
-	struct gy_exchange *exchange;
+	struct gy_fifo written;	 /* what tells when it has been sent */
+	uint64_t taken_bytes;	 /* that were sent since there is anything of that */
+	struct gy_mails sends;	 /* asks that are to be written */
 };
 
 /* A free one has no post, and is in the list. */
@@ -81,10 +82,26 @@ int gy_post_put(struct gy_home *home, uint32_t slot, uint32_t cookie, struct gyr
 /* There is something to be done for it in the next run. Any phase. */
 void gy_post_ready(struct gyre_channel *channel);
 
+/* ---- written.c ---- */
+
+/* Whether a write has ended that somebody is to hear of. */
+bool gy_written_is_due(const struct gy_post *post);
+/* Tells of those that have. */
+void gy_written_run(struct gy_post *post);
+/* The channel, which may have no post, is closed: tells of all. */
+void gy_written_end(struct gyre_channel *channel);
+/* Whether an ask was one to write bytes; then it is taken. */
+bool gy_send_arrived(struct gy_post *post, struct gyre_mail *ask);
+/* Writes what may be written now. */
+void gy_sends_run(struct gy_post *post);
+
+/* ---- the whole ---- */
+
 /* Whether something came after the last run. */
 static inline bool gy_post_is_due(const struct gy_post *post)
 {
-	return post->stopped || post->mails.first != NULL || post->answers.first != NULL;
+	return post->stopped || post->mails.first != NULL || post->answers.first != NULL ||
+	       gy_written_is_due(post);
 }
 
 /* Does what waits. Phase 2, while the channel, which has a post, is processed. */
