@@ -212,8 +212,11 @@ GYRE_API void gyre_channel_close(struct gyre_handler_context *ctx);
  *	closes the channel as gyre_channel_close() does; messages that wait are dead letters.
  * gyre_poison()
  *	does so after the messages that wait.
+ * gyre_watch()
+ *	says at once that it has terminated: it is for actors.
  * gyre_ask(), gyre_system_ask()
- *	fail with -ENOSYS.
+ *	ask the peer, where the channel has an exchange that takes asks (see exchange.h); elsewhere
+ *	they fail with -ENOSYS.
  *
  * A channel that nobody has asked for its address costs nothing for that.
  *

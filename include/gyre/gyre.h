@@ -13,6 +13,7 @@
 #include <gyre/channel.h>
 #include <gyre/counters.h>
 #include <gyre/declare.h>
+#include <gyre/exchange.h>
 #include <gyre/group.h>
 #include <gyre/inspect.h>
 #include <gyre/listen.h>

@@ -54,6 +54,14 @@ static void tell_input_ended(struct gyre_channel *channel)
 	}
 }
 
+/* Whether requests of the peer are to be answered before the end of its input is dealt with. */
+static bool owes_answers(const struct gyre_channel *channel)
+{
+	return channel->post != NULL && channel->post->exchange != NULL &&
+	       (channel->flags & GY_CHANNEL_INPUT_FAILED) == 0 &&
+	       gy_exchange_owes(channel->post->exchange);
+}
+
 static void tell(struct gyre_channel *channel)
 {
 	if ((channel->flags & GY_CHANNEL_MARK_CROSSED) != 0) {
@@ -67,7 +75,7 @@ static void tell(struct gyre_channel *channel)
 	}
 	if ((channel->flags & (GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_INPUT_TOLD)) ==
 		    GY_CHANNEL_INPUT_ENDED &&
-	    channel->input.first == NULL) {
+	    channel->input.first == NULL && !owes_answers(channel)) {
 		tell_input_ended(channel);
 	}
 }

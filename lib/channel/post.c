@@ -71,11 +71,22 @@ void gy_posts_fini(struct gy_posts *posts)
 	gy_memory_put(posts->slots);
 }
 
-static struct gy_post *find(const struct gy_posts *posts, uint32_t slot, uint32_t cookie)
+/* @slot counts from 0. */
+static struct gy_post *find(const struct gy_home *home, uint32_t slot, uint32_t cookie)
 {
+	const struct gy_posts *posts = &gy_channels_of(home)->posts;
+
 	return slot < posts->used && posts->slots[slot].generation == cookie
 		       ? posts->slots[slot].post
 		       : NULL;
+}
+
+struct gy_post *gy_post_find(const struct gy_home *home, struct gyre_address address)
+{
+	return address.node != 0 || address.loop != home->loop.index ||
+			       address.slot < GY_CHANNEL_SLOTS
+		       ? NULL
+		       : find(home, address.slot - GY_CHANNEL_SLOTS, address.cookie);
 }
 
 /* ---- the post of one channel ---- */
@@ -144,6 +155,7 @@ void gy_post_end(struct gyre_channel *channel)
 		drop_all(post, &post->mails);
 		drop_all(post, &post->answers);
 		drop_all(post, &post->sends);
+		gy_exchange_end(post);
 	}
 }
 
@@ -172,7 +184,7 @@ static int refuse(struct gy_home *home, uint32_t slot, uint32_t cookie, struct g
 
 int gy_post_put(struct gy_home *home, uint32_t slot, uint32_t cookie, struct gyre_mail *mail)
 {
-	struct gy_post *post = find(&gy_channels_of(home)->posts, slot - GY_CHANNEL_SLOTS, cookie);
+	struct gy_post *post = find(home, slot - GY_CHANNEL_SLOTS, cookie);
 
 	if (post == NULL || (post->channel->flags & GY_CHANNEL_ENDING) != 0) {
 		return refuse(home, slot - GY_CHANNEL_SLOTS, cookie, mail);
@@ -223,7 +235,7 @@ static void deliver(struct gy_post *post, struct gyre_mail *mail)
 	struct gy_home *home = channel->channels->home;
 
 	if (mail->node.kind == GY_MAIL_ASK) {
-		if (gy_send_arrived(post, mail)) {
+		if (gy_send_arrived(post, mail) || gy_exchange_takes(post->exchange, mail)) {
 			return;
 		}
 		gy_drop(home, mail, gy_post_address(post), GYRE_DROP_UNHANDLED, -ENOSYS);
@@ -250,6 +262,17 @@ static void deliver_all(struct gy_post *post)
 	drop_all(post, &mails);
 }
 
+/* What stacks answer to requests of an exchange that is no more. */
+static void drop_answers(struct gy_post *post)
+{
+	struct gyre_mail *mail;
+
+	while ((mail = gy_mails_pop(&post->answers)) != NULL) {
+		gy_drop(post->channel->channels->home, mail, gy_post_address(post), GYRE_DROP_LATE,
+			0);
+	}
+}
+
 void gy_post_run(struct gyre_channel *channel)
 {
 	struct gy_post *post = channel->post;
@@ -262,7 +285,12 @@ void gy_post_run(struct gyre_channel *channel)
 	gy_written_run(post);
 	deliver_all(post);
 	gy_sends_run(post);
-	if (!gy_fifo_empty(&post->written)) {
+	if (post->exchange != NULL) {
+		gy_exchange_run(post->exchange);
+	} else {
+		drop_answers(post);
+	}
+	if (!gy_fifo_empty(&post->written) || gy_post_is_due(post)) {
 		channel->flags |= GY_CHANNEL_POSTED;
 	}
 }

@@ -13,7 +13,9 @@
 #include "base/list.h"
 
 struct gyre_channel;
+struct gyre_handler_context;
 struct gy_channels;
+struct gy_exchange;
 
 /* Mail in the order of its coming. */
 struct gy_mails {
@@ -53,6 +55,7 @@ struct gy_post {
 	struct gy_fifo written;	 /* what tells when it has been sent */
 	uint64_t taken_bytes;	 /* that were sent since there is anything of that */
 	struct gy_mails sends;	 /* asks that are to be written */
+	struct gy_exchange *exchange;
 };
 
 /* A free one has no post, and is in the list. */
@@ -77,6 +80,8 @@ void gy_posts_fini(struct gy_posts *posts);
 /* The post of a channel, which is made if need be; NULL when there is no memory. */
 struct gy_post *gy_post_of(struct gyre_channel *channel);
 struct gyre_address gy_post_address(const struct gy_post *post);
+/* The post that an address names; NULL when it is stale, or of another loop. */
+struct gy_post *gy_post_find(const struct gy_home *home, struct gyre_address address);
 /* Mail has come to a slot of this loop; see gy_channel_ops. */
 int gy_post_put(struct gy_home *home, uint32_t slot, uint32_t cookie, struct gyre_mail *mail);
 /* There is something to be done for it in the next run. Any phase. */
@@ -95,13 +100,29 @@ bool gy_send_arrived(struct gy_post *post, struct gyre_mail *ask);
 /* Writes what may be written now. */
 void gy_sends_run(struct gy_post *post);
 
+/* ---- exchange.c ---- */
+
+/* Whether an ask goes to the peer; then it is taken. @exchange may be NULL. */
+bool gy_exchange_takes(struct gy_exchange *exchange, struct gyre_mail *ask);
+/* Does what can be done; @exchange may be gone after that. */
+void gy_exchange_run(struct gy_exchange *exchange);
+/* Whether the last run could have done more. */
+bool gy_exchange_is_due(const struct gy_exchange *exchange);
+/* Whether the peer has requests that will be answered. */
+bool gy_exchange_owes(const struct gy_exchange *exchange);
+/* The channel ends: fails what is pending and in flight, if there is an exchange. */
+void gy_exchange_end(struct gy_post *post);
+/* A handler leaves the pipeline; if it was the protocol's the exchange goes. */
+void gy_exchange_left(struct gy_post *post, const struct gyre_handler_context *ctx);
+
 /* ---- the whole ---- */
 
 /* Whether something came after the last run. */
 static inline bool gy_post_is_due(const struct gy_post *post)
 {
 	return post->stopped || post->mails.first != NULL || post->answers.first != NULL ||
-	       gy_written_is_due(post);
+	       gy_written_is_due(post) ||
+	       (post->exchange != NULL && gy_exchange_is_due(post->exchange));
 }
 
 /* Does what waits. Phase 2, while the channel, which has a post, is processed. */
