@@ -164,6 +164,10 @@ void gy_post_fini(struct gyre_channel *channel)
 	struct gy_post *post = channel->post;
 
 	if (post != NULL) {
+		if (post->exchange != NULL) {
+			/* It was opened at the tail, which does not leave. */
+			gy_exchange_left(post, gyre_channel_tail(channel));
+		}
 		release(&channel->channels->posts, post->slot);
 		channel->post = NULL;
 		gy_sizes_delete(&channel->channels->home->parts, post, sizeof(*post));

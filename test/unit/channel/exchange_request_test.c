@@ -434,6 +434,27 @@ Test(exchange_request, is_left_to_itself_when_the_protocol_leaves_the_pipeline)
 	x_end();
 }
 
+static int open_at_the_tail(struct gyre_handler_context *ctx)
+{
+	return gyre_exchange_open(gyre_channel_tail(gyre_context_channel(ctx)),
+				  (const struct gyre_exchange_options *)gyre_context_arg(ctx));
+}
+
+static const struct gyre_handler at_the_tail = { .name = "opening", .added = open_at_the_tail };
+static const struct gyre_handler *const at_the_tail_only[] = { &at_the_tail, NULL };
+
+Test(exchange_request, may_be_of_an_exchange_at_the_tail)
+{
+	struct gyre_exchange_options options = { 0 };
+	int fd;
+
+	x_serve(&options);
+	fd = rig_open(&x.rig, at_the_tail_only, &options, NULL, NULL);
+	rig_settle(&x.rig);
+	(void)close(fd);
+	x_end(); /* which sees that nothing is left */
+}
+
 /* ---- misuse ---- */
 
 static int wrong_request(struct gyre_stack *stack)
