@@ -2,8 +2,8 @@
  * Actors on every loop, and a foreign thread, send to channels of all loops while these open and
  * close: messages that own something, asks to the peer, and bytes; and they close channels. The
  * addresses they know are mostly stale. Each message must be destroyed once, and those of one
- * sender must come in order; each ask must end; and the peers answer the asks by sending back what
- * they get.
+ * sender must come in order; each ask must end. The peers send back what they get: that answers
+ * asks, and all else comes as requests, of which some wait and some fail.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -47,9 +47,11 @@ struct lane {
 };
 GYRE_MESSAGE(lane, 0x2123);
 
+#define ANSWERED UINT64_MAX
+
 /* What goes over the wire. */
 struct frame {
-	uint64_t id; /* of an ask; 0 for what is no ask */
+	uint64_t id; /* of an ask; 0 for a request of the peer, ANSWERED for the answer to one */
 	uint64_t value;
 };
 
@@ -95,9 +97,11 @@ struct peer {
 	uint64_t last[SENDERS]; /* number of the latest message of each */
 	struct frame frame;
 	size_t frame_bytes;
+	uint64_t requests;
 };
 
 static uint64_t came;	  /* atomic: messages that reached a handler */
+static uint64_t handled;  /* atomic: requests */
 static uint64_t answered; /* atomic: asks that a peer has answered */
 
 static struct peer *peer_of(const struct gyre_handler_context *ctx)
@@ -116,9 +120,56 @@ static int write_ask(struct gyre_handler_context *ctx, uint64_t id, const struct
 	return gyre_channel_write(ctx, buffer);
 }
 
-static const struct gyre_exchange_options exchange = { .ask = write_ask,
-						       .asks_max = 16,
-						       .ids = true };
+struct request_frame {
+	struct gyre_future future;
+};
+
+/* Answers at once, later, or not at all. */
+static int handle(struct gyre_stack *stack)
+{
+	struct request_frame *frame = (struct request_frame *)gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	if (gyre_message(stack, echoed)->value % 4 == 0) {
+		GYRE_AWAIT(stack, gyre_sleep(stack, 1000000, &frame->future));
+		if (gyre_exchange_context(stack) == NULL) {
+			return gyre_throw(stack, -EPIPE);
+		}
+	}
+	(void)gy_fetch_add(&handled, 1);
+	if (gyre_message(stack, echoed)->value % 7 == 0) {
+		return gyre_throw(stack, -EIO);
+	}
+	return gyre_reply(stack, gyre_new(stack, echoed, .value = 1));
+	GYRE_END(stack);
+}
+
+static int write_answer(struct gyre_handler_context *ctx, uint64_t id, const struct gyre_type *type,
+			const void *message)
+{
+	(void)id;
+	return write_ask(ctx, ANSWERED, type, message);
+}
+
+static void write_failure(struct gyre_handler_context *ctx, uint64_t id, int error)
+{
+	const struct echoed nothing = { 0 };
+
+	check(error == -EIO || error == -EPIPE);
+	(void)write_answer(ctx, id, &gyre_type_echoed, &nothing);
+}
+
+static const struct gyre_exchange_options exchange = {
+	.request = handle,
+	.frame_bytes = sizeof(struct request_frame),
+	.reply = write_answer,
+	.fail = write_failure,
+	.requests_max = 4,
+	.any_order = true,
+	.ask = write_ask,
+	.asks_max = 16,
+	.ids = true,
+};
 
 static int begin(struct gyre_handler_context *ctx)
 {
@@ -161,6 +212,21 @@ static void on_event(struct gyre_handler_context *ctx, const struct gyre_type *t
 	(void)gyre_channel_write(ctx, buffer);
 }
 
+static void on_frame(struct gyre_handler_context *ctx, struct peer *peer)
+{
+	struct gyre_stack *stack = gyre_context_stack(ctx);
+	int r = 0;
+
+	if (peer->frame.id == 0) {
+		r = gyre_exchange_receive(ctx, 0,
+					  gyre_new(stack, echoed, .value = ++peer->requests));
+	} else if (peer->frame.id != ANSWERED) {
+		r = gyre_exchange_answer_id(ctx, peer->frame.id,
+					    gyre_new(stack, echoed, .value = peer->frame.value));
+	}
+	check(r == 0);
+}
+
 static void on_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	struct peer *peer = peer_of(ctx);
@@ -172,12 +238,7 @@ static void on_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 		peer->frame_bytes += count;
 		if (peer->frame_bytes == sizeof(peer->frame)) {
 			peer->frame_bytes = 0;
-			if (peer->frame.id != 0) {
-				check(gyre_exchange_answer_id(ctx, peer->frame.id,
-							      gyre_new(gyre_context_stack(ctx),
-								       echoed,
-								       peer->frame.value)) == 0);
-			}
+			on_frame(ctx, peer);
 		}
 	} while (count > 0);
 	gyre_buffer_free(data);
@@ -386,8 +447,9 @@ int main(int argc, char **argv)
 	}
 	(void)stress_end(system);
 	check(goods_alive == 0);
-	check(came > 0 && answered > 0);
-	(void)printf("%llu messages came, %llu asks were answered\n", (unsigned long long)came,
-		     (unsigned long long)answered);
+	check(came > 0 && answered > 0 && handled > 0);
+	(void)printf("%llu messages came, %llu asks were answered, %llu requests were handled\n",
+		     (unsigned long long)came, (unsigned long long)answered,
+		     (unsigned long long)handled);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <gyre/watch.h>
 
 #include "actor/stack.h"
+#include "channel/exchange.h"
 #include "rig.h"
 
 TestSuite(channel_address, .timeout = 60);
@@ -137,6 +138,33 @@ static void close_peer_and_wait(void)
 	(void)shutdown(fd, SHUT_RDWR);
 	cr_assert(rig_until(&rig, is_closed, NULL));
 	rig_settle(&rig);
+}
+
+/* ---- what it costs ---- */
+
+/* Pools give powers of two. */
+static size_t in_pool(size_t bytes)
+{
+	return gy_sizes_bytes(gy_sizes_class(bytes));
+}
+
+Test(channel_address, and_an_exchange_cost_an_idle_channel_less_than_a_kibibyte)
+{
+	size_t bytes = sizeof(struct gyre_channel) + sizeof(struct gy_context) +
+		       in_pool(sizeof(struct gy_post)) + 2 * sizeof(struct gy_post_slot) +
+		       in_pool(sizeof(struct gy_exchange));
+
+	cr_expect_lt(bytes, 1024, "%zu", bytes);
+}
+
+Test(channel_address, is_not_paid_for_by_channels_that_nobody_addresses)
+{
+	rig_init(&rig, NULL);
+	fd = rig_open(&rig, nobody_listens, NULL, NULL, &channel);
+	rig_settle(&rig);
+	cr_expect_null(channel->post);
+	cr_expect_eq(rig_channels(&rig)->posts.used, 0);
+	end();
 }
 
 /* ---- delivery ---- */
