@@ -265,9 +265,7 @@ static int lose(struct gy_exchange *exchange, struct asked *asked, struct gyre_m
 static int answer_to(struct gy_exchange *exchange, struct asked *asked, struct gyre_mail *answer,
 		     int error)
 {
-	struct gy_stack *stack = exchange->post->channel->channels->stack;
 	struct gyre_mail *ask;
-	int r = 0;
 
 	if (asked == NULL) {
 		return unasked(exchange, answer);
@@ -279,12 +277,10 @@ static int answer_to(struct gy_exchange *exchange, struct asked *asked, struct g
 	end(exchange, asked);
 	gy_exchange_ready(exchange);
 	if (error < 0) {
-		gy_fail_ask(stack->home, ask, error);
+		gy_fail_ask(gy_exchange_home(exchange), ask, error);
 		return 0;
 	}
-	r = gy_answer(stack, ask, gy_mail_given(stack->home, answer));
-	gy_mail_put(stack->home, ask);
-	return r;
+	return gy_post_answer(exchange->post->channel, ask, answer);
 }
 
 static struct asked *oldest(struct gy_exchange *exchange)

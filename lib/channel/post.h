@@ -87,6 +87,12 @@ int gy_post_put(struct gy_home *home, uint32_t slot, uint32_t cookie, struct gyr
 /* There is something to be done for it in the next run. Any phase. */
 void gy_post_ready(struct gyre_channel *channel);
 
+/*
+ * Answers an ask that the channel was sent, with @answer or for NULL with -ENOMEM. Takes both.
+ * -EPROTO when the ask demands another type, of which the asker is told.
+ */
+int gy_post_answer(struct gyre_channel *channel, struct gyre_mail *ask, struct gyre_mail *answer);
+
 /* ---- written.c ---- */
 
 /* Whether a write has ended that somebody is to hear of. */

@@ -174,8 +174,7 @@ static void answer(struct gyre_channel *channel, int error, void *arg)
 		gy_fail_ask(stack->home, ask, error);
 		return;
 	}
-	(void)gy_answer(stack, ask, gyre_new(&stack->head, gyre_sent, .bytes = count));
-	gy_mail_put(stack->home, ask);
+	(void)gy_post_answer(channel, ask, gyre_new(&stack->head, gyre_sent, .bytes = count));
 }
 
 /* The copy is not needed any more then, but the ask is. */

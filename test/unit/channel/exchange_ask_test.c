@@ -307,6 +307,39 @@ Test(exchange_ask, fails_with_an_error_of_the_peer)
 	x_end();
 }
 
+Test(exchange_ask, for_whose_answer_there_was_no_memory_fails)
+{
+	struct gyre_exchange_options options = { 0 };
+	struct asked *next;
+	struct asked *one;
+
+	begin(&options);
+	one = ask_for(1, 0);
+	(void)x_expect();
+	x_send(0, NO_MEMORY);
+	expect_error(one, -ENOMEM);
+	next = ask_for(2, 0);
+	(void)x_expect();
+	x_send(0, 3);
+	expect_answer(next, 3);
+	x_end();
+}
+
+Test(exchange_ask, whose_answer_is_of_another_type_than_it_demands_fails)
+{
+	struct gyre_exchange_options options = { 0 };
+	struct asked *one;
+
+	begin(&options);
+	one = ask_for(1, 0);
+	(void)x_expect();
+	x_send(0, WRONG_TYPE);
+	expect_error(one, -EPROTO);
+	cr_expect_eq(x.received, -EPROTO);
+	cr_expect_eq(x.exception, 0, "the channel stays");
+	x_end();
+}
+
 Test(exchange_ask, with_an_id_fails_with_an_error_of_the_peer)
 {
 	struct gyre_exchange_options options = { .asks_max = 2, .ids = true };

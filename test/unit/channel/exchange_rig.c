@@ -168,6 +168,12 @@ static int take_answer(struct gyre_handler_context *ctx, const struct frame *fra
 		return x.by_id ? gyre_exchange_refuse_id(ctx, frame->id, (int)frame->value)
 			       : gyre_exchange_refuse(ctx, (int)frame->value);
 	}
+	if (frame->value == NO_MEMORY) {
+		return gyre_exchange_answer(ctx, NULL);
+	}
+	if (frame->value == WRONG_TYPE) {
+		return gyre_exchange_answer(ctx, gyre_new(stack, question, .value = 1));
+	}
 	if (x.by_id) {
 		return gyre_exchange_answer_id(ctx, frame->id,
 					       gyre_new(stack, answer, .value = frame->value));

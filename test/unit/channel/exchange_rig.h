@@ -6,6 +6,7 @@
 #define TEST_UNIT_CHANNEL_EXCHANGE_RIG_H
 
 #include <gyre/exchange.h>
+#include <gyre/request.h>
 
 #include "actor/stack.h"
 #include "rig.h"
@@ -17,27 +18,32 @@ struct frame {
 	int64_t value;
 };
 
-struct question {
-	int64_t value;
-};
-GYRE_MESSAGE(question, 0x1061);
-
 struct answer {
 	int64_t value;
 };
 GYRE_MESSAGE(answer, 0x1062);
 
-/* What a request of the peer has its handler do: */
+struct question {
+	int64_t value;
+};
+GYRE_REQUEST(question, 0x1061, answer);
+
+/* What a request of the peer has its handler do; a negative value is what it fails with. */
 enum {
-	AT_ONCE = 0,	       /* and up: answer with one more */
-	WAIT = 100,	       /* and up: at a gate, then answer */
-	ALONE = 200,	       /* and up: a barrier that answers at once */
-	ALONE_WAIT = 300,      /* and up: a barrier that waits at a gate */
-	SILENT = 1000,	       /* return without an answer */
-	UNWRITABLE = 1001,     /* an answer that the protocol cannot write */
-	TO_THE_CHANNEL = 1002, /* send the channel a message, then answer */
-	STASH = 1003,	       /* the result of gyre_stash() */
-			       /* negative: fail with it */
+	AT_ONCE = 0,	  /* and up: answer with one more */
+	WAIT = 100,	  /* and up: at a gate, then answer */
+	ALONE = 200,	  /* and up: a barrier that answers at once */
+	ALONE_WAIT = 300, /* and up: a barrier that waits at a gate */
+	SILENT = 1000,	  /* return without an answer */
+	UNWRITABLE,	  /* an answer that the protocol cannot write */
+	TO_THE_CHANNEL,	  /* send the channel a message, then answer */
+	STASH,		  /* answer with the result of gyre_stash() and one more */
+};
+
+/* What an answer of the peer is taken for; a negative value is its error. */
+enum {
+	NO_MEMORY = 2000, /* none that there was memory for */
+	WRONG_TYPE,	  /* one of another type */
 };
 
 struct exchange_rig {
