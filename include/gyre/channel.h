@@ -208,15 +208,18 @@ GYRE_API void gyre_channel_close(struct gyre_handler_context *ctx);
  *	sender sends them. During that event gyre_sender() and gyre_move() with
  *	gyre_context_stack() tell who sent it, and take its payload out. Where no handler has
  *	@event the message is a dead letter (GYRE_DROP_UNHANDLED).
+ * gyre_ask(), gyre_system_ask()
+ *	ask the peer, where the channel has an exchange that takes asks (see exchange.h); elsewhere
+ *	they fail with -ENOSYS.
  * gyre_stop()
  *	closes the channel as gyre_channel_close() does; messages that wait are dead letters.
  * gyre_poison()
  *	does so after the messages that wait.
+ * gyre_stop_gracefully()
+ *	does the same; it can tell nobody when the channel is gone: with a future it fails with
+ *	-ENOSYS, and nothing happens.
  * gyre_watch()
- *	says at once that it has terminated: it is for actors.
- * gyre_ask(), gyre_system_ask()
- *	ask the peer, where the channel has an exchange that takes asks (see exchange.h); elsewhere
- *	they fail with -ENOSYS.
+ *	is for actors: it says at once that the channel has terminated.
  *
  * A channel that nobody has asked for its address costs nothing for that.
  *

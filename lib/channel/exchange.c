@@ -91,7 +91,7 @@ bool gy_exchange_owes(const struct gy_exchange *exchange)
 
 bool gy_exchange_takes(struct gy_exchange *exchange, struct gyre_mail *ask)
 {
-	if (exchange == NULL || exchange->options->ask == NULL) {
+	if (exchange == NULL || exchange->options->ask == NULL || ask->type->id < GY_IDS_OF_GYRE) {
 		return false;
 	}
 	gy_asks_add(exchange, ask);

@@ -199,8 +199,11 @@ int gy_post_put(struct gy_home *home, uint32_t slot, uint32_t cookie, struct gyr
 		post->stopped = true;
 	} else if (mail->node.kind == GY_MAIL_NOTICE || mail->node.kind == GY_MAIL_ASK) {
 		gy_mails_push(&post->mails, mail);
-	} else {
+	} else if (mail->node.kind == GY_MAIL_REPLY || mail->node.kind == GY_MAIL_EXCEPTION) {
 		gy_mails_push(&post->answers, mail);
+	} else {
+		gy_drop(home, mail, gy_post_address(post), GYRE_DROP_UNHANDLED, 0);
+		return 0;
 	}
 	gy_post_ready(post->channel);
 	return 0;
@@ -261,7 +264,7 @@ static void deliver(struct gy_post *post, struct gyre_mail *mail)
 			return;
 		}
 		gy_drop(home, mail, gy_post_address(post), GYRE_DROP_UNHANDLED, -ENOSYS);
-	} else if (mail->type == &gy_type_poison) {
+	} else if (mail->type == &gy_type_poison || mail->type == &gy_type_retire) {
 		gy_count(&home->counters.handled, 1);
 		gy_mail_put(home, mail);
 		gyre_channel_close(gyre_channel_tail(channel));

@@ -415,6 +415,75 @@ Test(channel_address, answers_asks_that_nobody_takes, .init = begin, .fini = end
 	cr_expect_eq(dropped(GYRE_DROP_UNHANDLED), 1);
 }
 
+static int stop_channel_gracefully(struct gyre_stack *stack)
+{
+	static struct gyre_future future;
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_stop_gracefully(stack, address, GYRE_SECONDS(1), &future));
+	outcome = gyre_error(&future);
+	(void)gyre_watch(stack, address);
+	GYRE_END(stack);
+}
+
+static uint32_t terminated;
+
+static int count_terminated(struct gyre_stack *stack)
+{
+	terminated += gyre_message(stack, gyre_terminated) != NULL;
+	return gyre_return(stack);
+}
+
+static const struct gyre_class watching_class = { .name = "watching",
+						  .mount = stop_channel_gracefully,
+						  .behaviour = { .event = count_terminated } };
+
+static int write_nothing(struct gyre_handler_context *ctx, uint64_t id,
+			 const struct gyre_type *type, const void *message)
+{
+	(void)ctx;
+	(void)id;
+	(void)type;
+	(void)message;
+	outcome = 2;
+	return 0;
+}
+
+static const struct gyre_exchange_options asking_options = { .ask = write_nothing };
+
+static int open_exchange(struct gyre_handler_context *ctx)
+{
+	return gyre_exchange_open(ctx, &asking_options);
+}
+
+static const struct gyre_handler exchanging = { .name = "exchanging", .added = open_exchange };
+static const struct gyre_handler *const exchanging_only[] = { &exchanging, NULL };
+
+Test(channel_address, closes_the_channel_by_a_graceful_stop_that_nobody_waits_for, .init = begin,
+     .fini = end)
+{
+	cr_assert_eq(send_word(address, 1), 0);
+	cr_assert_eq(gyre_stop_gracefully(&rig_stack(&rig)->head, address, GYRE_SECONDS(1), NULL),
+		     0);
+	cr_assert(rig_until(&rig, is_closed, NULL));
+	cr_expect_eq(heard.count, 1);
+}
+
+Test(channel_address, is_not_one_to_watch_or_to_stop_gracefully)
+{
+	struct gyre_address watching;
+
+	begin_with(exchanging_only);
+	cr_assert_eq(gy_spawn(&rig.home, &(struct gy_spawn_order){ .class = &watching_class }, 0,
+			      &watching),
+		     0);
+	rig_settle(&rig);
+	cr_expect_eq(outcome, -ENOSYS, "%d", outcome);
+	cr_expect_eq(terminated, 1);
+	cr_expect(!gy_channel_is_closed(channel));
+	end();
+}
+
 Test(channel_address, fails_asks_at_once_when_it_is_stale, .init = begin, .fini = end)
 {
 	close_peer_and_wait();
