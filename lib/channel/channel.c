@@ -206,8 +206,7 @@ static void settle_slowly(struct gyre_channel *channel)
 	if ((flags & GY_CHANNEL_SHUTDOWN) != 0) {
 		settle_shutdown(channel);
 	}
-	if (gy_input_settle(channel) < 0 || (channel->flags & GY_CHANNEL_MARK_CROSSED) != 0 ||
-	    (channel->post != NULL && gy_post_is_due(channel->post))) {
+	if (gy_input_settle(channel) < 0 || (channel->flags & GY_CHANNEL_MARK_CROSSED) != 0) {
 		gy_endpoint_ready(&channel->endpoint);
 	}
 }
@@ -220,6 +219,20 @@ static inline void settle(struct gyre_channel *channel)
 	if (gy_unlikely((channel->flags & (GY_CHANNEL_SLOW | GY_CHANNEL_DRAINED)) != 0 ||
 			!channel->receive.armed)) {
 		settle_slowly(channel);
+	}
+}
+
+/* What there may be to tell besides input; no more of it comes in this run. */
+static void tell_slowly(struct gyre_channel *channel)
+{
+	if (channel->post != NULL) {
+		gy_post_run(channel);
+	}
+	tell(channel);
+	gy_pipeline_sweep(&channel->pipeline);
+	channel->endpoint.ready = false;
+	if (channel->post != NULL) {
+		gy_post_settle(channel);
 	}
 }
 
@@ -240,16 +253,10 @@ static void process(struct gy_endpoint *endpoint)
 	}
 	gy_input_deliver(channel);
 	if (gy_unlikely((channel->flags & GY_CHANNEL_SLOW) != 0)) {
-		if (channel->post != NULL) {
-			gy_post_run(channel);
-		}
-		tell(channel);
-		if ((channel->flags & GY_CHANNEL_ENDING) != 0) {
-			gy_post_end(channel);
-		}
-		gy_pipeline_sweep(&channel->pipeline);
+		tell_slowly(channel);
+	} else {
+		endpoint->ready = false;
 	}
-	endpoint->ready = false;
 	settle(channel);
 	if (gy_unlikely(!gy_list_empty(&channel->channels->parked)) &&
 	    channel->channels->lent < channel->channels->ring_pages_count) {

@@ -298,6 +298,23 @@ static void drop_answers(struct gy_post *post)
 	}
 }
 
+/* Whether something came after the last run, or was left by it. */
+static bool is_due(const struct gy_post *post)
+{
+	return post->stopped || post->mails.first != NULL || post->answers.first != NULL ||
+	       gy_written_is_due(post) ||
+	       (post->exchange != NULL && gy_exchange_is_due(post->exchange));
+}
+
+void gy_post_settle(struct gyre_channel *channel)
+{
+	if ((channel->flags & GY_CHANNEL_ENDING) != 0) {
+		gy_post_end(channel);
+	} else if (is_due(channel->post)) {
+		gy_endpoint_ready(&channel->endpoint);
+	}
+}
+
 void gy_post_run(struct gyre_channel *channel)
 {
 	struct gy_post *post = channel->post;
@@ -315,7 +332,7 @@ void gy_post_run(struct gyre_channel *channel)
 	} else {
 		drop_answers(post);
 	}
-	if (!gy_fifo_empty(&post->written) || gy_post_is_due(post)) {
+	if (!gy_fifo_empty(&post->written) || is_due(post)) {
 		channel->flags |= GY_CHANNEL_POSTED;
 	}
 }

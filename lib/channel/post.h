@@ -123,17 +123,11 @@ void gy_exchange_left(struct gy_post *post, const struct gyre_handler_context *c
 
 /* ---- the whole ---- */
 
-/* Whether something came after the last run. */
-static inline bool gy_post_is_due(const struct gy_post *post)
-{
-	return post->stopped || post->mails.first != NULL || post->answers.first != NULL ||
-	       gy_written_is_due(post) ||
-	       (post->exchange != NULL && gy_exchange_is_due(post->exchange));
-}
-
 /* Does what waits. Phase 2, while the channel, which has a post, is processed. */
 void gy_post_run(struct gyre_channel *channel);
-/* The channel is closed: fails what still waits. Handlers may still ask for the address. */
+/* After the handlers have returned: what they have left is for another run, or for none. */
+void gy_post_settle(struct gyre_channel *channel);
+/* The channel ends: fails what still waits. Handlers may still ask for the address. */
 void gy_post_end(struct gyre_channel *channel);
 /* Gives the post back, if there is one; from then on the address finds nobody. */
 void gy_post_fini(struct gyre_channel *channel);
