@@ -175,6 +175,9 @@ struct gy_home_options {
 	gy_dead_letter_fn dead_letter;			   /* may be NULL */
 	uint16_t (*next_loop)(struct gyre_system *system); /* round robin */
 	void (*shut_down)(struct gyre_system *system);
+	/* Takes what was posted after the loops had ended; on any thread, and on several at once.
+	 */
+	void (*take_late)(struct gy_home *home);
 	const struct gy_directory_ops *directory; /* NULL for none */
 };
 
