@@ -610,6 +610,8 @@ gyre_handler_fn gy_route_find(const struct gyre_route *routes, uint32_t id);
 
 /* The order to stop gracefully has come. Takes the mail. */
 void gy_retire_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail);
+/* It has come while the house is away, and will be delivered again. */
+void gy_retire_waits(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail);
 /* A poison notice is dispatched. */
 GY_COLD void gy_house_poisoned(struct gy_house *house, const struct gyre_mail *poison);
 /* Whether the house takes no more asks and notices, and stops when nothing is suspended. */

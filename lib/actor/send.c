@@ -90,6 +90,9 @@ static bool is_order(const struct gyre_mail *mail)
 static bool order_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
 {
 	if (house != NULL && gy_house_is_away(house) && is_order(mail)) {
+		if (mail->type == &gy_type_retire) {
+			gy_retire_waits(home, house, mail);
+		}
 		gy_house_defer(home, house, mail);
 		return true;
 	}
