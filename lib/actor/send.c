@@ -274,5 +274,5 @@ int gyre_notify_self_first(struct gyre_stack *stack, struct gyre_mail *mail)
 
 struct gyre_mail *gyre_mail_new(struct gyre_stack *stack, const struct gyre_type *type)
 {
-	return gy_mail_get(gy_stack_of(stack)->home, type);
+	return gy_unlikely(type == NULL) ? NULL : gy_mail_get(gy_stack_of(stack)->home, type);
 }

@@ -125,6 +125,9 @@ void gyre_system_stop(struct gyre_system *system)
 {
 	uint32_t running = 0;
 
+	if (system == NULL) {
+		return;
+	}
 	(void)gy_compare_exchange(&system->stop, &running, 1);
 	gy_system_wake_all(system);
 }
