@@ -20,8 +20,6 @@
  * it reads all that we sent, and then the end.
  */
 #include <errno.h>
-#include <linux/sockios.h>
-#include <sys/ioctl.h>
 
 #include "channel/channel.h"
 
@@ -29,20 +27,10 @@ enum { LOOKS = 8 }; /* at the peer's progress, in one linger time */
 
 static const uint64_t drain_look_ns = GYRE_MILLISECONDS(20);
 
-/* A count that the kernel knows of a socket; 0 where it knows none. */
-static uint64_t ask_kernel(const struct gyre_channel *channel, unsigned long what)
-{
-	int count = 0;
-
-	if (ioctl(channel->endpoint.fd, what, &count) < 0 || count < 0) {
-		return 0;
-	}
-	return (uint64_t)count;
-}
-
 uint64_t gy_channel_untaken_bytes(const struct gyre_channel *channel)
 {
-	return channel->output_bytes + channel->region_bytes + ask_kernel(channel, SIOCOUTQ);
+	return channel->output_bytes + channel->region_bytes +
+	       gy_ring_unsent_bytes(channel->endpoint.fd);
 }
 
 static void start_timer(struct gyre_channel *channel)
@@ -106,7 +94,8 @@ static bool is_quiet(const struct gyre_channel *channel)
 	const uint32_t wanted = GY_CHANNEL_DRAINED | GY_CHANNEL_SHUTDOWN_DONE;
 
 	return (channel->flags & (wanted | GY_CHANNEL_NOISY)) == wanted &&
-	       gy_channel_untaken_bytes(channel) == 0 && ask_kernel(channel, SIOCINQ) == 0;
+	       gy_channel_untaken_bytes(channel) == 0 &&
+	       gy_ring_unread_bytes(channel->endpoint.fd) == 0;
 }
 
 void gy_linger_watch(struct gyre_channel *channel)

@@ -71,7 +71,8 @@ struct gyre_system {
 	bool running;  /* started at some time */
 	bool joined;
 
-	pthread_mutex_t mutex; /* guards the start */
+	pthread_mutex_t late_mutex; /* of who takes what was posted after the end */
+	pthread_mutex_t mutex;	    /* guards the start */
 	pthread_cond_t entered_condition;
 	pthread_cond_t gate_condition;
 	uint32_t entered;
@@ -199,7 +200,7 @@ void gy_signals_block(struct gyre_system *system, const sigset_t *before, sigset
 /* The signals that stop a system. */
 void gy_system_signals(sigset_t *ret_signals);
 void gy_system_join(struct gyre_system *system);
-/* Takes what came in after the loops had ended: it can have come only from outside. */
-void gy_system_drop_late(struct gyre_system *system);
+/* Takes what came in after the loops had ended: it can have come only from outside. Any thread. */
+void gy_system_take_late(struct gy_home *home);
 
 #endif
