@@ -40,8 +40,7 @@ static uint64_t ask_kernel(const struct gyre_channel *channel, unsigned long wha
 	return (uint64_t)count;
 }
 
-/* Bytes that the peer's kernel has not acknowledged. Our end counts as one. */
-static uint64_t untaken_bytes(const struct gyre_channel *channel)
+uint64_t gy_channel_untaken_bytes(const struct gyre_channel *channel)
 {
 	return channel->output_bytes + channel->region_bytes + ask_kernel(channel, SIOCOUTQ);
 }
@@ -70,7 +69,7 @@ static void look(struct gy_timer *timer)
 {
 	struct gyre_channel *channel = gy_container_of(timer, struct gyre_channel, linger);
 	uint64_t now_ns = channel->channels->home->loop.now_ns;
-	uint64_t untaken = untaken_bytes(channel);
+	uint64_t untaken = gy_channel_untaken_bytes(channel);
 
 	if ((channel->flags & GY_CHANNEL_ABORTED) != 0) {
 		return; /* it ends without */
@@ -107,13 +106,13 @@ static bool is_quiet(const struct gyre_channel *channel)
 	const uint32_t wanted = GY_CHANNEL_DRAINED | GY_CHANNEL_SHUTDOWN_DONE;
 
 	return (channel->flags & (wanted | GY_CHANNEL_NOISY)) == wanted &&
-	       untaken_bytes(channel) == 0 && ask_kernel(channel, SIOCINQ) == 0;
+	       gy_channel_untaken_bytes(channel) == 0 && ask_kernel(channel, SIOCINQ) == 0;
 }
 
 void gy_linger_watch(struct gyre_channel *channel)
 {
 	if (!gy_timer_is_started(&channel->linger)) {
-		channel->untaken_bytes = untaken_bytes(channel);
+		channel->untaken_bytes = gy_channel_untaken_bytes(channel);
 		channel->linger_end_ns =
 			channel->channels->home->loop.now_ns + channel->channels->options.linger_ns;
 		start_timer(channel);
