@@ -340,6 +340,17 @@ static int take_slices(struct gyre_buffer *buffer, struct gyre_buffer *from)
 	return 0;
 }
 
+/*
+ * Whether a small piece went into the page of the last. One that comes a few bytes at a time would
+ * take a page for each time.
+ */
+static bool absorbed(struct gyre_buffer *buffer, const struct gyre_buffer *more)
+{
+	return more->bytes <= GY_BUFFER_COPY_BYTES_MAX && more->first.next == NULL &&
+	       room_of(buffer->last) >= more->bytes &&
+	       grow_last(buffer, more->first.bytes, more->bytes) == more->bytes;
+}
+
 int gyre_buffer_join(struct gyre_buffer *buffer, struct gyre_buffer *more)
 {
 	int r = 0;
@@ -349,7 +360,7 @@ int gyre_buffer_join(struct gyre_buffer *buffer, struct gyre_buffer *more)
 	}
 	if (buffer == NULL || buffer == more || buffer->channels != more->channels) {
 		r = -EINVAL;
-	} else if (more->bytes > 0) {
+	} else if (more->bytes > 0 && !absorbed(buffer, more)) {
 		r = take_slices(buffer, more);
 	}
 	if (buffer != more) {

@@ -13,6 +13,10 @@
 #include "channel/channels.h"
 #include "channel/page.h"
 
+/* A piece of so few bytes is copied where there is room behind others: one slice more, and its page
+ * with little in it, would cost more. */
+enum { GY_BUFFER_COPY_BYTES_MAX = 256 };
+
 struct gy_slice {
 	unsigned char *bytes;
 	struct gy_page *page; /* NULL in the first slice of an empty buffer */
