@@ -12,6 +12,8 @@
 #include "channel/pipe.h"
 #include "channel/region.h"
 
+enum { GENERATIONS = 251 }; /* from one channel's operations to the next one's; odd */
+
 /* ---- what handlers hear besides bytes ---- */
 
 static void tell_new(struct gyre_channel *channel)
@@ -380,6 +382,20 @@ int gy_channel_begin(struct gyre_channel *channel, struct gy_stack *stack,
 	return 0;
 }
 
+/*
+ * The memory of a channel that has gone serves for the next one. Its operations go on elsewhere, so
+ * that nothing meant for those before them is taken for theirs.
+ */
+static void begin_generations(struct gyre_channel *channel)
+{
+	uint16_t generation = channel->channels->generation;
+
+	channel->receive.generation = generation;
+	channel->send.generation = generation;
+	channel->control.generation = generation;
+	channel->channels->generation = (uint16_t)(generation + GENERATIONS);
+}
+
 int gy_channel_open(struct gy_house *house, struct gy_stack *stack,
 		    const struct gy_channel_opening *opening)
 {
@@ -394,6 +410,7 @@ int gy_channel_open(struct gy_house *house, struct gy_stack *stack,
 			.flags = gy_channel_flags_of(opening->options),
 			.kind = &stream_kind,
 		};
+		begin_generations(channel);
 		r = gy_endpoint_add(&channel->endpoint, house);
 	}
 	if (r < 0) {
