@@ -352,6 +352,20 @@ uint32_t gy_channel_flags_of(const struct gyre_channel_options *options)
 	return flags;
 }
 
+/*
+ * The memory of a channel that has gone serves for the next one. Its operations go on elsewhere, so
+ * that nothing meant for those before them is taken for theirs.
+ */
+static void begin_generations(struct gyre_channel *channel)
+{
+	uint16_t generation = channel->channels->generation;
+
+	channel->receive.generation = generation;
+	channel->send.generation = generation;
+	channel->control.generation = generation;
+	channel->channels->generation = (uint16_t)(generation + GENERATIONS);
+}
+
 int gy_channel_begin(struct gyre_channel *channel, struct gy_stack *stack,
 		     const struct gy_channel_opening *opening)
 {
@@ -359,6 +373,7 @@ int gy_channel_begin(struct gyre_channel *channel, struct gy_stack *stack,
 	struct gy_stack *before = channels->stack;
 	int r;
 
+	begin_generations(channel);
 	gy_list_init(&channel->parked);
 	channel->half_close = opening->options->allow_half_close;
 	channel->keep_reading = opening->options->keep_reading;
@@ -382,20 +397,6 @@ int gy_channel_begin(struct gyre_channel *channel, struct gy_stack *stack,
 	return 0;
 }
 
-/*
- * The memory of a channel that has gone serves for the next one. Its operations go on elsewhere, so
- * that nothing meant for those before them is taken for theirs.
- */
-static void begin_generations(struct gyre_channel *channel)
-{
-	uint16_t generation = channel->channels->generation;
-
-	channel->receive.generation = generation;
-	channel->send.generation = generation;
-	channel->control.generation = generation;
-	channel->channels->generation = (uint16_t)(generation + GENERATIONS);
-}
-
 int gy_channel_open(struct gy_house *house, struct gy_stack *stack,
 		    const struct gy_channel_opening *opening)
 {
@@ -410,7 +411,6 @@ int gy_channel_open(struct gy_house *house, struct gy_stack *stack,
 			.flags = gy_channel_flags_of(opening->options),
 			.kind = &stream_kind,
 		};
-		begin_generations(channel);
 		r = gy_endpoint_add(&channel->endpoint, house);
 	}
 	if (r < 0) {
