@@ -68,6 +68,7 @@ Test(slow_peer, that_reads_nothing_is_held_no_more_for_than_the_marks_say)
 		streams[i] = open_small(rig_echo_only, NULL);
 	}
 	flood(streams, CROWD);
+	cr_expect_eq(fault.rig.home.channel_ops->open_count(&fault.rig.home), CROWD);
 	for (size_t i = 0; i < CROWD; i++) {
 		cr_expect_lt(streams[i].sent, streams[i].total);
 	}
