@@ -20,6 +20,7 @@ enum { MUCH = 900000 };
 enum deed { NOTHING, SHUT_DOWN, CLOSE, WRITE_MUCH, WRITE_MUCH_AND_CLOSE, WRITE_AND_SHUT_DOWN };
 
 static int descriptors;
+static enum deed the_deed; /* it is looked at until the system has ended */
 
 static void begin(void)
 {
@@ -91,12 +92,13 @@ static int init(struct gyre_channel *channel, void *arg)
 	return gyre_pipeline_add_last(channel, &handler, arg);
 }
 
-static struct gyre_connect_options options_of(uint16_t port, enum deed *deed)
+static struct gyre_connect_options options_of(uint16_t port, enum deed deed)
 {
 	struct gyre_connect_options options = client_options(port);
 
 	options.init_channel = init;
-	options.init_arg = deed;
+	options.init_arg = &the_deed;
+	the_deed = deed;
 	return options;
 }
 
@@ -147,8 +149,7 @@ Test(client_fault, reset_before_the_server_has_accepted_is_a_reason, .init = beg
 {
 	uint16_t port;
 	int listener = client_listen(&port);
-	enum deed deed = NOTHING;
-	struct gyre_connect_options options = options_of(port, &deed);
+	struct gyre_connect_options options = options_of(port, NOTHING);
 
 	(void)client_connect(&options);
 	(void)client_next(GYRE_CONNECTION_OPEN);
@@ -161,7 +162,7 @@ static void expect_reset(enum deed deed, uint64_t until)
 {
 	uint16_t port;
 	int listener = client_listen(&port);
-	struct gyre_connect_options options = options_of(port, &deed);
+	struct gyre_connect_options options = options_of(port, deed);
 	int fd;
 
 	(void)client_connect(&options);
@@ -201,8 +202,7 @@ Test(client_fault, reset_in_the_middle_of_a_request_is_a_reason, .init = begin, 
 {
 	uint16_t port;
 	int listener = client_listen(&port);
-	enum deed deed = NOTHING;
-	struct gyre_connect_options options = options_of(port, &deed);
+	struct gyre_connect_options options = options_of(port, NOTHING);
 	int fd;
 
 	(void)client_connect(&options);
@@ -217,8 +217,7 @@ Test(client_fault, reset_while_its_actor_stops_is_a_reason, .init = begin, .fini
 {
 	uint16_t port;
 	int listener = client_listen(&port);
-	enum deed deed = WRITE_MUCH;
-	struct gyre_connect_options options = options_of(port, &deed);
+	struct gyre_connect_options options = options_of(port, WRITE_MUCH);
 	struct gyre_address actor;
 	const int small = 4096;
 	int fd;
@@ -240,8 +239,7 @@ Test(client_fault, end_of_the_server_first_lets_it_read_on, .init = begin, .fini
 {
 	uint16_t port;
 	int listener = client_listen(&port);
-	enum deed deed = NOTHING;
-	struct gyre_connect_options options = options_of(port, &deed);
+	struct gyre_connect_options options = options_of(port, NOTHING);
 	int fd;
 
 	options.channel.allow_half_close = true;
@@ -258,8 +256,7 @@ Test(client_fault, end_of_the_client_first_lets_it_read_on, .init = begin, .fini
 {
 	uint16_t port;
 	int listener = client_listen(&port);
-	enum deed deed = WRITE_AND_SHUT_DOWN;
-	struct gyre_connect_options options = options_of(port, &deed);
+	struct gyre_connect_options options = options_of(port, WRITE_AND_SHUT_DOWN);
 	int fd;
 
 	(void)client_connect(&options);
@@ -307,8 +304,7 @@ Test(client_fault, stop_at_any_moment_of_connecting_loses_nothing, .init = begin
 	enum { TIMES = 100 };
 	uint16_t port;
 	int listener = client_listen(&port);
-	enum deed deed = WRITE_MUCH;
-	struct gyre_connect_options options = options_of(port, &deed);
+	struct gyre_connect_options options = options_of(port, WRITE_MUCH);
 	uint32_t open = 0;
 
 	options.report = NULL;
