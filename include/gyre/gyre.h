@@ -26,6 +26,7 @@
 #include <gyre/overload.h>
 #include <gyre/pipeline.h>
 #include <gyre/request.h>
+#include <gyre/resize.h>
 #include <gyre/stack.h>
 #include <gyre/system.h>
 #include <gyre/timer.h>

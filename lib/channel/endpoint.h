@@ -26,6 +26,9 @@ struct gy_endpoint_ops {
 	/* Stops taking in anything new, for lack of memory, or goes on. Any phase; runs no user's
 	 * code. */
 	void (*set_busy)(struct gy_endpoint *endpoint, bool busy);
+	/* The loop retires: goes to another one. NULL for what is served here to its end. Any
+	 * phase; runs no user's code. */
+	void (*leave)(struct gy_endpoint *endpoint);
 };
 
 /* The endpoints of one house, which hang at its annex. */

@@ -5,6 +5,9 @@
  *
  * The acceptor of the first loop is the one that users know: when it stops it stops the others.
  *
+ * A socket goes to another loop with a new acceptor there. The old one ends its accept first, gives
+ * the socket away without closing it, and stops when what it has accepted is with its worker.
+ *
  * When the kernel has no descriptor or no memory for a connection it stays in the backlog. The
  * acceptor pauses, 10 ms at first and twice as long each time up to a second, and tries again. When
  * the system is short of memory it ends its accept and starts another when that is over.
@@ -31,10 +34,13 @@ struct acceptor {
 	struct gy_fifo accepted;
 	struct gy_list untaken; /* what no worker was asked to take yet */
 	struct gy_seed *seed;
+	struct gyre_address self;
 	uint64_t pause_ns;  /* of the last one; 0 when accepting goes well */
 	uint64_t logged_ns; /* the clock when a pause was last logged */
 	int error;	    /* that ended the last accept, or 0 */
 	bool ending;
+	bool leaving; /* the socket is to go to another loop */
+	bool left;    /* it has */
 	bool busy; /* accepting pauses: memory is short */
 	bool cancelled;
 };
@@ -170,13 +176,46 @@ static int end(struct acceptor *acceptor)
 	return gy_ring_close(channels->ring, &acceptor->close, acceptor->endpoint.fd);
 }
 
+/* What there is no memory for is tried again: until then connections wait in the backlog. */
+static int leave(struct acceptor *acceptor)
+{
+	struct gy_house *house = acceptor->endpoint.owner->house;
+	struct gy_loop *loop = &house->home->loop;
+	int r;
+
+	gy_timer_stop(&loop->wheel, &acceptor->timer);
+	if (acceptor->accept.armed) {
+		return cancel(acceptor);
+	}
+	r = gy_listener_move(acceptor->seed->listener, acceptor->seed->number,
+			     acceptor->endpoint.fd);
+	if (r == -ESHUTDOWN) {
+		acceptor->ending = true;
+		return end(acceptor);
+	}
+	if (r < 0) {
+		gy_timer_start(&loop->wheel, &acceptor->timer, pause_min_ns);
+		return 0;
+	}
+	acceptor->left = true;
+	gy_endpoint_closed(&acceptor->endpoint);
+	gy_house_order_retire(house, GYRE_FOREVER);
+	return 0;
+}
+
 /* Does to the accept what is due; -EAGAIN when the ring has no room for it. */
 static int settle(struct acceptor *acceptor)
 {
 	int error = acceptor->error;
 
+	if (acceptor->left) {
+		return 0;
+	}
 	if (acceptor->ending) {
 		return end(acceptor);
+	}
+	if (acceptor->leaving) {
+		return leave(acceptor);
 	}
 	if (acceptor->busy) {
 		return cancel(acceptor);
@@ -242,11 +281,27 @@ static void set_busy(struct gy_endpoint *endpoint, bool busy)
 	}
 }
 
+static void leave_loop(struct gy_endpoint *endpoint)
+{
+	struct acceptor *acceptor = gy_container_of(endpoint, struct acceptor, endpoint);
+
+	if (!acceptor->leaving && !acceptor->ending) {
+		acceptor->leaving = true;
+		gy_endpoint_ready(endpoint);
+	}
+}
+
+void gy_acceptor_leave(struct gy_house *house)
+{
+	leave_loop(&((struct acceptor *)house->state)->endpoint);
+}
+
 static const struct gy_endpoint_ops endpoint_ops = {
 	.process = process,
 	.drain = drain,
 	.abort = abort_acceptor,
 	.set_busy = set_busy,
+	.leave = leave_loop,
 };
 
 /* ---- the actor ---- */
@@ -264,6 +319,7 @@ static int mount(struct gyre_stack *stack)
 		.endpoint = { .ops = &endpoint_ops, .fd = fd },
 		.channels = channels,
 		.seed = seed,
+		.self = gyre_self(stack),
 	};
 	gy_list_init(&acceptor->untaken);
 	gy_op_init(&acceptor->accept, accept_completed);
@@ -276,6 +332,7 @@ static int mount(struct gyre_stack *stack)
 		return channels->draining ? gyre_stop(stack, gyre_self(stack)) : r;
 	}
 	set_busy(&acceptor->endpoint, channels->busy);
+	acceptor->leaving = channels->leaving;
 	gy_endpoint_ready(&acceptor->endpoint);
 	return gyre_return(stack);
 }
@@ -304,14 +361,16 @@ static int notice(struct gyre_stack *stack)
 	GYRE_END(stack);
 }
 
-/* A drain stops them without help. */
-static void stop_others(const struct acceptor *acceptor)
+/* The others end with the first; a drain stops them without help. */
+static void leave_listener(const struct acceptor *acceptor)
 {
-	for (uint32_t i = 0; i < acceptor->seed->others_count && !acceptor->channels->draining;
-	     i++) {
-		(void)gy_send_signal(acceptor->channels->home, acceptor->seed->others[i],
-				     &gy_type_stop, GY_MAIL_EVENT);
+	struct gy_seed *seed = acceptor->seed;
+
+	gy_listener_left(seed->listener, seed->number, acceptor->self);
+	if (seed->number == 0 && !acceptor->channels->draining) {
+		gy_listener_end(seed->listener, acceptor->channels->home);
 	}
+	gy_seed_free(seed);
 }
 
 /* The other acceptors, and connections whose notices were lost with the actor. */
@@ -322,8 +381,7 @@ static void clean(void *state)
 	if (acceptor->seed == NULL) {
 		return; /* it was never mounted */
 	}
-	stop_others(acceptor);
-	gy_memory_put(acceptor->seed);
+	leave_listener(acceptor);
 	while (!gy_list_empty(&acceptor->untaken)) {
 		gy_channels_drop(acceptor->channels,
 				 gy_accepted_end(acceptor->channels,

@@ -11,83 +11,6 @@
 
 enum { BACKLOG_DEFAULT = 4096, BACKLOG_MAX = 1 << 20 };
 
-static void free_seed(struct gy_channels *channels, struct gy_transit *transit)
-{
-	(void)channels;
-	gy_memory_put(gy_container_of(transit, struct gy_seed, transit));
-}
-
-static int spawn_worker(struct gy_home *home, const struct gyre_acceptor_options *options,
-			struct gyre_address *ret_worker)
-{
-	struct gyre_mail *mail = gy_mail_get_from_heap(&gyre_type_gy_worker_argument);
-
-	if (mail == NULL) {
-		return -ENOMEM;
-	}
-	*(struct gy_worker_argument *)gyre_payload(mail) = (struct gy_worker_argument){
-		.init_channel = options->init_channel,
-		.init_arg = options->init_arg,
-		.channel = options->channel,
-	};
-	return gy_spawn_from_outside(home,
-				     &(struct gy_spawn_order){ .class = &gy_worker_class,
-							       .argument = mail,
-							       .channels_actor = true },
-				     ret_worker);
-}
-
-/* Acceptors of the same call. */
-struct siblings {
-	const struct gyre_address *acceptors;
-	uint32_t count;
-};
-
-static struct gy_seed *make_seed(int fd, struct gyre_address worker, const struct siblings *others)
-{
-	size_t bytes = sizeof(struct gy_seed) + others->count * sizeof(others->acceptors[0]);
-	struct gy_seed *seed = (struct gy_seed *)gy_memory_get(bytes);
-
-	if (seed != NULL) {
-		seed->transit = (struct gy_transit){ .discard = free_seed, .fd = fd };
-		seed->worker = worker;
-		seed->others_count = others->count;
-		for (uint32_t i = 0; i < others->count; i++) {
-			seed->others[i] = others->acceptors[i];
-		}
-	}
-	return seed;
-}
-
-/* Takes @fd, whatever is returned. */
-static int spawn_acceptor(struct gy_home *home, int fd, struct gyre_address worker,
-			  const struct siblings *others, struct gyre_address *ret_acceptor)
-{
-	struct gy_channels *channels = gy_channels_of(home);
-	struct gyre_mail *mail = gy_mail_get_from_heap(&gyre_type_gy_acceptor_argument);
-	struct gy_seed *seed = make_seed(fd, worker, others);
-	int r;
-
-	if (mail == NULL || seed == NULL) {
-		gyre_mail_free(NULL, mail);
-		gy_memory_put(seed);
-		(void)close(fd);
-		return -ENOMEM;
-	}
-	((struct gy_acceptor_argument *)gyre_payload(mail))->seed = seed;
-	gy_transit_begin(channels, &seed->transit);
-	r = gy_spawn_from_outside(home,
-				  &(struct gy_spawn_order){ .class = &gy_acceptor_class,
-							    .argument = mail,
-							    .channels_actor = true },
-				  ret_acceptor);
-	if (r < 0) {
-		gy_channels_close(channels, gy_transit_end(channels, &seed->transit));
-		gy_memory_put(seed);
-	}
-	return r;
-}
-
 struct stop_order {
 	struct gy_task task;
 	struct gyre_address acceptor;
@@ -116,42 +39,25 @@ static void stop_acceptor(struct gy_home *home, struct gyre_address acceptor)
 	}
 }
 
-/* Takes the descriptor, whatever is returned. */
-static int spawn_both(struct gy_home *home, const struct gyre_acceptor_options *options, int fd,
-		      const struct siblings *others, struct gyre_address *ret_acceptor)
-{
-	struct gyre_address worker;
-	int r = spawn_worker(home, options, &worker);
-
-	if (r < 0) {
-		(void)close(fd);
-		return r;
-	}
-	return spawn_acceptor(home, fd, worker, others, ret_acceptor);
-}
-
 /*
- * The first loop's acceptor comes last, for it is to know the others. Takes the descriptors,
- * whatever is returned.
+ * From the last loop to the first, whose acceptor is the one that users know. Takes the
+ * descriptors, whatever is returned.
  */
-static int spawn_all(struct gy_homes *homes, const struct gyre_acceptor_options *options,
-		     const int *fds, struct gyre_address *ret_acceptors)
+static int place_all(struct gy_listener *listener, const int *fds, uint32_t count)
 {
-	const struct siblings none = { 0 };
-	const struct siblings others = { ret_acceptors + 1, homes->count - 1 };
-	uint32_t left = homes->count;
+	uint32_t left = count;
 	int r = 0;
 
 	while (left > 0 && r == 0) {
-		left--;
-		r = spawn_both(&homes->homes[left], options, fds[left], left == 0 ? &others : &none,
-			       &ret_acceptors[left]);
+		r = gy_listener_place(listener, left - 1, fds[left - 1]);
+		left -= r == 0;
 	}
 	if (r == 0) {
 		return 0;
 	}
-	for (uint32_t i = left + 1; i < homes->count; i++) {
-		stop_acceptor(&homes->homes[i], ret_acceptors[i]);
+	listener->ended = true;
+	for (uint32_t i = left; i < count; i++) {
+		stop_acceptor(&listener->homes->homes[i], listener->stands[i].acceptor);
 	}
 	while (left > 0) {
 		(void)close(fds[--left]);
@@ -159,39 +65,61 @@ static int spawn_all(struct gy_homes *homes, const struct gyre_acceptor_options 
 	return r;
 }
 
+/* With the mutex held that guards the number of loops. */
+static int open_all(struct gy_homes *homes, const struct gyre_acceptor_options *options,
+		    struct gy_bind *bind, struct gy_listener **ret_listener)
+{
+	const struct gy_listening listening = {
+		.text = options->bind,
+		.log = homes->log,
+		.backlog = (int)options->backlog,
+		.allow_delay = options->channel.allow_delay,
+	};
+	uint32_t count = gy_loops_count(homes->loops);
+	struct gy_listener *listener;
+	int *fds = (int *)gy_memory_get(count * sizeof(*fds));
+	int r = fds == NULL ? -ENOMEM : gy_sockets_listen(bind, &listening, count, fds);
+
+	if (r == 0) {
+		listener = gy_listener_make(homes, options, bind);
+		if (listener == NULL) {
+			r = -ENOMEM;
+			while (count > 0) {
+				(void)close(fds[--count]);
+			}
+		} else {
+			*ret_listener = listener;
+			r = place_all(listener, fds, count);
+		}
+	}
+	gy_memory_put(fds);
+	return r;
+}
+
 static int listen_on(struct gy_homes *homes, const struct gyre_acceptor_options *options,
 		     struct gyre_address *ret_acceptor)
 {
-	uint32_t backlog = options->backlog == 0 ? BACKLOG_DEFAULT : options->backlog;
-	struct gy_listening listening = {
-		.text = options->bind,
-		.log = homes->log,
-		.backlog = (int)backlog,
-		.allow_delay = options->channel.allow_delay,
-	};
-	int *fds = (int *)gy_memory_get(homes->count * sizeof(*fds));
-	struct gyre_address *acceptors =
-		(struct gyre_address *)gy_memory_get(homes->count * sizeof(*acceptors));
+	struct gyre_acceptor_options resolved = *options;
+	struct gy_listener *listener = NULL;
 	struct gy_bind bind;
-	int r = fds == NULL || acceptors == NULL ? -ENOMEM : 0;
+	int r = gy_bind_parse(options->bind, homes->log, &bind);
 
-	if (r == 0) {
-		r = gy_bind_parse(options->bind, homes->log, &bind);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		r = gy_sockets_listen(&bind, &listening, homes->count, fds);
-	}
-	if (r == 0) {
-		r = spawn_all(homes, options, fds, acceptors);
-	}
+	resolved.backlog = options->backlog == 0 ? BACKLOG_DEFAULT : options->backlog;
+	(void)pthread_mutex_lock(&homes->placing);
+	r = open_all(homes, &resolved, &bind, &listener);
 	if (r == 0 && ret_acceptor != NULL) {
-		*ret_acceptor = acceptors[0];
+		*ret_acceptor = listener->stands[0].acceptor;
 	}
 	if (r == 0 && options->ret_port != NULL) {
 		*options->ret_port = gy_bind_port(&bind);
 	}
-	gy_memory_put(fds);
-	gy_memory_put(acceptors);
+	(void)pthread_mutex_unlock(&homes->placing);
+	if (listener != NULL) {
+		gy_listener_unref(listener);
+	}
 	return r;
 }
 

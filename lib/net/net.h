@@ -11,6 +11,7 @@
 #include <gyre/listen.h>
 
 #include "channel/channels.h"
+#include "net/listeners.h"
 
 /* ---- bind.c ---- */
 
@@ -37,6 +38,8 @@ struct gy_listening {
  */
 int gy_sockets_listen(struct gy_bind *bind, const struct gy_listening *listening, uint32_t count,
 		      int *ret_fds);
+/* One more socket beside those; on failure nothing is logged. */
+int gy_sockets_join(const struct gy_bind *bind, uint32_t backlog, bool allow_delay, int *ret_fd);
 uint16_t gy_bind_port(const struct gy_bind *bind);
 
 /* ---- worker.c ---- */
@@ -71,16 +74,49 @@ extern const struct gyre_class gy_worker_class;
 
 /* ---- acceptor.c ---- */
 
+/* ---- listener.c: under homes->placing, if nothing else is said ---- */
+
+struct gy_listener {
+	struct gy_list item; /* in homes->listeners */
+	struct gy_homes *homes;
+	struct gyre_acceptor_options options;
+	struct gy_bind bind;
+	uint32_t references;
+	bool ended; /* its acceptors have been told to stop */
+	struct {
+		struct gyre_address acceptor; /* of this loop's socket, wherever that stands */
+		struct gyre_address worker;   /* on this loop */
+	} stands[]; /* one for each loop that there may be; nobody for none */
+};
+
 /*
- * A listening socket on its way to its acceptor, from the heap. The acceptor keeps it, for the
- * acceptors of the other loops: the first one has them all, and they end with it.
+ * A listening socket on its way to its acceptor, from the heap. The acceptor keeps it.
  */
 struct gy_seed {
 	struct gy_transit transit;
 	struct gyre_address worker;
-	uint32_t others_count;
-	struct gyre_address others[];
+	struct gy_listener *listener; /* a reference */
+	uint32_t number;	      /* of the socket */
 };
+
+/* Without acceptors, with a reference; NULL when there is no memory. */
+struct gy_listener *gy_listener_make(struct gy_homes *homes,
+				     const struct gyre_acceptor_options *options,
+				     const struct gy_bind *bind);
+/* Without the mutex. */
+void gy_listener_unref(struct gy_listener *listener);
+/* Without the mutex: gives up its reference too. */
+void gy_seed_free(struct gy_seed *seed);
+/* Spawns an acceptor for a socket where it is to stand now. Takes @fd if that works. */
+int gy_listener_place(struct gy_listener *listener, uint32_t number, int fd);
+/* The same without the mutex; -ESHUTDOWN when the listener has ended. */
+int gy_listener_move(struct gy_listener *listener, uint32_t number, int fd);
+/* Without the mutex: an acceptor has ended. */
+void gy_listener_left(struct gy_listener *listener, uint32_t number, struct gyre_address acceptor);
+/* Without the mutex: all other acceptors are to stop too. */
+void gy_listener_end(struct gy_listener *listener, struct gy_home *home);
+/* An acceptor that is mounted goes where its socket is to stand now. On its loop. */
+void gy_acceptor_leave(struct gy_house *house);
 
 /* The argument of an acceptor's mount. */
 struct gy_acceptor_argument {

@@ -71,6 +71,14 @@ static int open_one(const struct gy_bind *bind, const struct gy_listening *liste
 	return 0;
 }
 
+int gy_sockets_join(const struct gy_bind *bind, uint32_t backlog, bool allow_delay, int *ret_fd)
+{
+	const struct gy_listening listening = { .backlog = (int)backlog,
+						.allow_delay = allow_delay };
+
+	return open_one(bind, &listening, false, ret_fd);
+}
+
 uint16_t gy_bind_port(const struct gy_bind *bind)
 {
 	struct sockaddr_in6 six;
