@@ -161,7 +161,7 @@ struct gy_homes {
 	struct gy_home *homes; /* an array */
 	struct gy_loops *loops;
 	const struct gy_log *log;
-	pthread_mutex_t placing; /* held while loops come or go, and to place things on each */
+	pthread_mutex_t placing;  /* held while loops come or go, and to place things on each */
 	struct gy_list listeners; /* the net floor's, under @placing */
 	struct gy_table_item *spare_promises; /* atomic; a list: see promise.c */
 };

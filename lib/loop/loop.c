@@ -184,6 +184,12 @@ void gy_loop_drain_inbox(struct gy_loop *loop)
 	gy_loop_flush(loop);
 }
 
+void gy_loop_drain_some(struct gy_loop *loop)
+{
+	(void)drain_inbox(loop);
+	gy_loop_flush(loop);
+}
+
 /* Whether anything was executed. */
 static bool phase_channels(struct gy_loop *loop)
 {

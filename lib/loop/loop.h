@@ -174,7 +174,7 @@ struct gy_loop {
 	struct gy_theft theft;
 	bool executed; /* this turn ran something */
 	bool stopping;
-	bool retired; /* its deputy's: it serves this one's inbox */
+	bool retired;		  /* its deputy's: it serves this one's inbox */
 	uint64_t wait_average_ns; /* of recent waits, for spinning */
 	uint64_t pools_looked_ns;
 	uint64_t pools_shown_ns;
@@ -287,6 +287,8 @@ void gy_loop_flush(struct gy_loop *loop);
 bool gy_loop_wake_peer(struct gy_loop *loop, uint16_t peer);
 /* Delivers all that the inbox holds now, outside of a turn; for the stages of a stop. */
 void gy_loop_drain_inbox(struct gy_loop *loop);
+/* The same for as much as fits into a turn. */
+void gy_loop_drain_some(struct gy_loop *loop);
 /* Hands over what waits and submits it, as the last that a loop does before its thread ends. */
 void gy_loop_finish(struct gy_loop *loop);
 /* Any thread but that of a loop in the middle of a turn may lose order against gy_loop_send(). */

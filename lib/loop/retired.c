@@ -1,13 +1,13 @@
 /*
- * Loops that have retired. The thread of such a loop has ended, but mail may still come for it: from
- * senders who had its address, and mail of its pools that others return. So the loop itself stays,
- * with its inbox, its pools and its counters, until it is used again or the system is destroyed. No
- * sender need know, and nothing has to be waited for before the memory may go.
+ * Loops that have retired. The thread of such a loop has ended, but mail may still come for it:
+ * from senders who had its address, and mail of its pools that others return. So the loop itself
+ * stays, with its inbox, its pools and its counters, until it is used again or the system is
+ * destroyed. No sender need know, and nothing has to be waited for before the memory may go.
  *
- * Its inbox is served by a deputy, the loop with index 0, which never retires. The flag of a retired
- * loop says so. Whoever puts mail in and finds it changes it to awake, and has the deputy look; the
- * deputy delivers what is there in the retired loop's name, sets the flag again, and looks once
- * more, as a loop does that parks.
+ * Its inbox is served by a deputy, the loop with index 0, which never retires. The flag of a
+ * retired loop says so. Whoever puts mail in and finds it changes it to awake, and has the deputy
+ * look; the deputy delivers what is there in the retired loop's name, sets the flag again, and
+ * looks once more, as a loop does that parks.
  */
 #include "loop/loop.h"
 
@@ -17,12 +17,12 @@ void gy_loops_call(struct gy_loops *loops)
 	gy_ring_wake(loops->loop[0]->ring);
 }
 
-/* What a producer has not linked yet is looked at in a later turn: it is not waited for. */
+/* The rest of a flood, and what a producer has not linked yet, is left for a later turn. */
 static void serve(struct gy_loop *loop)
 {
 	uint32_t retired = GY_PARKED_RETIRED;
 
-	gy_loop_drain_inbox(loop);
+	gy_loop_drain_some(loop);
 	gy_sizes_show(&loop->nodes);
 	gy_store_full(&loop->parked, GY_PARKED_RETIRED);
 	if (!gy_inbox_empty(&loop->inbox) &&

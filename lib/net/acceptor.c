@@ -41,7 +41,7 @@ struct acceptor {
 	bool ending;
 	bool leaving; /* the socket is to go to another loop */
 	bool left;    /* it has */
-	bool busy; /* accepting pauses: memory is short */
+	bool busy;    /* accepting pauses: memory is short */
 	bool cancelled;
 };
 

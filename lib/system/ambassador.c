@@ -137,8 +137,7 @@ static void destroy_errand(void *payload)
 	}
 	if (!inquiry->done && gy_load_relaxed(&inquiry->system->stop) != 0) {
 		fail(inquiry, -ESHUTDOWN);
-	} else if (!inquiry->done &&
-		   inquiry->via >= gy_loops_count(inquiry->system->homes.loops)) {
+	} else if (!inquiry->done && inquiry->via >= gy_loops_count(inquiry->system->homes.loops)) {
 		fail(inquiry, -ESRCH);
 	} else if (!inquiry->done) {
 		forget_ambassador(inquiry);
@@ -257,8 +256,9 @@ static const struct gyre_class ambassador_class = {
 
 int gy_embassy_init(struct gyre_system *system)
 {
-	system->embassy = (struct gy_embassy *)gy_memory_get(
-		sizeof(struct gy_embassy) + system->options.loops_max * sizeof(struct gyre_address));
+	system->embassy = (struct gy_embassy *)gy_memory_get(sizeof(struct gy_embassy) +
+							     system->options.loops_max *
+								     sizeof(struct gyre_address));
 	if (system->embassy == NULL) {
 		return -ENOMEM;
 	}
@@ -405,7 +405,7 @@ static int check(const struct gyre_system *system, struct gyre_address to,
 		return -ENOMEM;
 	}
 	return system == NULL || to.node != 0 || to.loop >= gy_homes_made(&system->homes) ? -EINVAL
-											   : 0;
+											  : 0;
 }
 
 /* Fills an inquiry in, or frees the question. */

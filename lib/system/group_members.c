@@ -16,7 +16,8 @@ static struct gy_members *make_table(const struct gy_groups *groups, uint32_t co
 {
 	size_t members_bytes = count * sizeof(struct gy_member);
 	struct gy_members *table = (struct gy_members *)gy_memory_get(
-		sizeof(*table) + members_bytes + (groups->homes->loops->max + 1) * sizeof(uint16_t));
+		sizeof(*table) + members_bytes +
+		(groups->homes->loops->max + 1) * sizeof(uint16_t));
 
 	if (table != NULL) {
 		table->first = (uint16_t *)(void *)&table->member[count];

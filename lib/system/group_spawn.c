@@ -54,10 +54,9 @@ static int make_one(struct making *making)
 	struct gyre_system *system = making->system;
 	struct gyre_address *address = &making->addresses[making->made];
 	struct gy_spawn_order order = making->order;
-	uint32_t loop = making->options->count == 0
-				? making->made
-				: gy_add_relaxed(&system->next_loop, 1) %
-					  gy_loops_count(system->homes.loops);
+	uint32_t loop = making->options->count == 0 ? making->made
+						    : gy_add_relaxed(&system->next_loop, 1) %
+							      gy_loops_count(system->homes.loops);
 	int r = copy_argument(making, &order.argument);
 
 	if (r == 0) {

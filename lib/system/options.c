@@ -121,8 +121,9 @@ static int check_marks(const struct gy_log *log, const struct gyre_system_option
 static int check_loops(const struct gy_log *log, const struct gyre_system_options *options)
 {
 	if (options->loops_max != 0 && options->loops > options->loops_max) {
-		gy_log(log, GYRE_LOG_ERROR, "loops is %u: it must be at most loops_max, which is %u",
-		       options->loops, options->loops_max);
+		gy_log(log, GYRE_LOG_ERROR,
+		       "loops is %u: it must be at most loops_max, which is %u", options->loops,
+		       options->loops_max);
 		return -EINVAL;
 	}
 	return 0;

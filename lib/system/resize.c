@@ -133,9 +133,13 @@ static void tune(struct gy_worker *worker)
 	}
 }
 
+/* No visit, for that would wait behind a flood that is left to the deputy. */
 static void end_thread(struct gy_worker *worker)
 {
-	worker->retiring.stage = GY_RETIRE_END;
+	gy_store_release(&worker->retiring.end, 1);
+	gy_ring_wake(worker->home->loop.ring);
+	(void)pthread_join(worker->thread, NULL);
+	worker->started = false;
 }
 
 /* It goes on, and stops with the system. */
@@ -242,9 +246,7 @@ static int retire_last(struct gyre_system *system)
 	if (r < 0) {
 		return r;
 	}
-	visit(worker, end_thread);
-	(void)pthread_join(worker->thread, NULL);
-	worker->started = false;
+	end_thread(worker);
 	system->resizing.living = index;
 	put_to_rest(system, index);
 	return 0;
@@ -300,9 +302,8 @@ static int prepare(struct gyre_system *system, uint32_t index)
 					    : gy_system_make_home(system, index);
 
 	if (r == 0) {
-		system->workers[index] = (struct gy_worker){
-			.system = system, .home = &system->homes.homes[index]
-		};
+		system->workers[index] =
+			(struct gy_worker){ .system = system, .home = &system->homes.homes[index] };
 		system->homes.homes[index].loop.watch =
 			system->watchdog == NULL ? NULL : &system->watchdog->watch;
 	}

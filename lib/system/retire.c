@@ -153,15 +153,16 @@ bool gy_retire_step(struct gy_worker *worker)
 		}
 		return true;
 	case GY_RETIRE_ACTORS:
+		if (gy_load_acquire(&worker->retiring.end) != 0) {
+			gy_timer_stop(&home->loop.wheel, &worker->deadline);
+			gy_loop_finish(&home->loop);
+			return false;
+		}
 		end_actors(worker);
 		if (home->houses == 0) {
 			done(worker);
 		}
 		return true;
-	case GY_RETIRE_END:
-		gy_timer_stop(&home->loop.wheel, &worker->deadline);
-		gy_loop_finish(&home->loop);
-		return false;
 	default:
 		return true;
 	}

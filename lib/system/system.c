@@ -220,7 +220,7 @@ static int make_parts(struct gyre_system *system)
 	system->homes.homes = (struct gy_home *)gy_memory_get(loops * sizeof(struct gy_home));
 	system->workers = (struct gy_worker *)gy_memory_get(loops * sizeof(struct gy_worker));
 	system->homes.loops = (struct gy_loops *)gy_memory_get(sizeof(struct gy_loops) +
-							 loops * sizeof(struct gy_loop *));
+							       loops * sizeof(struct gy_loop *));
 	system->directory = gy_directory_create(&system->homes);
 	if (system->homes.homes == NULL || system->workers == NULL || system->homes.loops == NULL ||
 	    system->directory == NULL) {

@@ -29,7 +29,6 @@ enum gy_retire_stage {
 	GY_RETIRE_NOT,
 	GY_RETIRE_CHANNELS, /* the sockets that listen go, connections end */
 	GY_RETIRE_ACTORS,   /* actors end */
-	GY_RETIRE_END,	    /* so does the thread */
 };
 
 /* A part of the worker, for its own thread. */
@@ -40,8 +39,9 @@ struct gy_retiring {
 	uint32_t ordered;  /* actors that were told to stop last */
 	uint64_t stopped;  /* how many had stopped before that */
 	bool drained;
-	bool hard;	/* those that are left have been ended at once */
-	uint32_t done;	/* atomic: the stage that is done; enum gy_retire_stage */
+	bool hard;     /* those that are left have been ended at once */
+	uint32_t done; /* atomic: the stage that is done; enum gy_retire_stage */
+	uint32_t end;  /* atomic: the thread is to end */
 };
 
 /* A function that the one who resizes has run on a loop. */

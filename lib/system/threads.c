@@ -75,7 +75,7 @@ static void *run_loop(void *arg)
 	gy_watchdog_leave(worker);
 	gy_here_set(NULL);
 	gy_loop_leave(loop);
-	if (worker->retiring.stage == GY_RETIRE_END) {
+	if (worker->retiring.end != 0) {
 		gy_ring_disown(loop->ring);
 	}
 	return NULL;
