@@ -4,11 +4,9 @@
  */
 #include "fixture.h"
 
-#include <gyre/group.h>
 #include <gyre/inspect.h>
 #include <gyre/name.h>
 #include <gyre/outside.h>
-#include <gyre/resize.h>
 #include <gyre/watch.h>
 
 #include <dirent.h>
@@ -19,37 +17,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/atomic.h"
+#include "resize_rig.h"
 #include "system/system.h"
 
 TestSuite(resize, .timeout = 60);
-
-enum { LOOPS_MAX = 4 };
-
-static void open_with(uint32_t loops)
-{
-	const struct gyre_system_options options = { .loops = loops, .loops_max = LOOPS_MAX };
-
-	fixture_open_with(&options);
-}
-
-static void begin(uint32_t loops)
-{
-	open_with(loops);
-	cr_assert_eq(gyre_system_start(fixture.system), 0);
-}
-
-static int resize(uint32_t loops)
-{
-	return gyre_system_resize(fixture.system, loops);
-}
-
-static void wait_for(const uint32_t *value, uint32_t least)
-{
-	while (gy_load_acquire(value) < least) {
-		(void)sched_yield();
-	}
-}
 
 static int threads_of_the_process(void)
 {
@@ -319,8 +290,6 @@ Test(resize, has_an_actor_handle_all_that_was_accepted_before_from_other_loops)
 
 static uint32_t stop_sending;
 static uint32_t sent_there; /* atomic */
-
-enum { UNDER_WAY_MAX = 5000 };
 
 /* Not more than a loop can work off while it retires. */
 static bool may_send(void)
@@ -702,121 +671,6 @@ Test(resize, waits_for_one_that_is_under_way)
 	cr_expect_eq(result, 0);
 	cr_expect_eq(gyre_system_loops(fixture.system), 3);
 	fixture_close();
-}
-
-/* ---- groups ---- */
-
-static struct gyre_address group;
-static uint32_t members_of[LOOPS_MAX];
-static uint32_t handled_on[LOOPS_MAX];
-
-static int mount_member(struct gyre_stack *stack)
-{
-	const struct number *argument = gyre_message(stack, number);
-
-	expect(argument != NULL && argument->value == 42);
-	(void)gy_fetch_add(&members_of[gyre_self(stack).loop], 1);
-	return gyre_return(stack);
-}
-
-static int handle_as_member(struct gyre_stack *stack)
-{
-	(void)gy_fetch_add(&handled_on[gyre_self(stack).loop], 1);
-	(void)gy_fetch_add(&counted, 1);
-	return gyre_return(stack);
-}
-
-static const struct gyre_class member_class = { .name = "member",
-						.mount = mount_member,
-						.behaviour.notice = handle_as_member };
-
-static void flood_group(void)
-{
-	for (uint32_t i = 0; i < 1000; i++) {
-		cr_assert_eq(notify_outside(group, i), 0);
-	}
-}
-
-static void grow_and_shrink_group(void)
-{
-	flood_group();
-	cr_assert_eq(resize(4), 0);
-	flood_group();
-	wait_for(&handled_on[3], 1);
-	wait_for(&handled_on[2], 1);
-	cr_assert_eq(resize(1), 0);
-	flood_group();
-	cr_assert_eq(resize(3), 0);
-	flood_group();
-	wait_for(&counted, 4000);
-	wait_for(&members_of[1], 2);
-	cr_expect_eq(members_of[0], 1);
-	cr_expect_eq(members_of[3], 1);
-	fixture_close();
-	cr_expect_eq(fixture.letters_count, 0, "each was routed to one that could handle it");
-}
-
-Test(resize, gives_a_group_with_one_member_a_loop_another_one_and_takes_it_again)
-{
-	begin(2);
-	cr_assert_eq(gyre_system_spawn_group(fixture.system, &member_class,
-					     gyre_system_new(fixture.system, number, 42), NULL,
-					     &group),
-		     0);
-	grow_and_shrink_group();
-}
-
-static int spawn_children_as_group(struct gyre_stack *stack)
-{
-	expect(gyre_spawn_group(stack, &member_class, gyre_new(stack, number, 42), NULL, &group) ==
-	       0);
-	gy_store_release(&burst_sent, 1);
-	return gyre_return(stack);
-}
-
-static const struct gyre_class group_parent_class = { .name = "group parent",
-						      .mount = spawn_children_as_group };
-
-Test(resize, gives_members_that_are_children_the_same_parent)
-{
-	begin(2);
-	(void)spawn_outside(&group_parent_class, 0);
-	wait_for(&burst_sent, 1);
-	grow_and_shrink_group();
-}
-
-static uint32_t routed_flood;
-
-static void *flood_on(void *arg)
-{
-	(void)arg;
-	while (gy_load_acquire(&stop_sending) == 0) {
-		if (routed_flood - gy_load_acquire(&counted) < UNDER_WAY_MAX) {
-			routed_flood += notify_outside(group, 1) == 0;
-		}
-	}
-	return NULL;
-}
-
-Test(resize, loses_nothing_that_is_routed_to_a_group_meanwhile)
-{
-	pthread_t thread;
-
-	begin(2);
-	cr_assert_eq(gyre_system_spawn_group(fixture.system, &member_class,
-					     gyre_system_new(fixture.system, number, 42), NULL,
-					     &group),
-		     0);
-	cr_assert_eq(pthread_create(&thread, NULL, flood_on, NULL), 0);
-	for (int i = 0; i < 5; i++) {
-		cr_assert_eq(resize(4), 0);
-		cr_assert_eq(resize(1), 0);
-	}
-	gy_store_release(&stop_sending, 1);
-	cr_assert_eq(pthread_join(thread, NULL), 0);
-	wait_for(&counted, routed_flood);
-	fixture_close();
-	cr_expect_eq(fixture.letters_count, 0);
 }
 
 /* ---- often ---- */
