@@ -139,7 +139,9 @@ void gy_ring_disown(struct gy_ring *ring)
 void gy_ring_shut(struct gy_ring *ring)
 {
 	gy_assert(ring->armed == 0 && !ring->shut);
-	unregister(ring);
+	if (ring->enabled) {
+		gy_ring_disown(ring); /* else others may be looking at it */
+	}
 	io_uring_queue_exit(&ring->uring);
 	gy_ring_buffers_fini(&ring->buffers);
 	if (ring->flag_fd >= 0) {
@@ -147,8 +149,6 @@ void gy_ring_shut(struct gy_ring *ring)
 		ring->flag_fd = -1;
 	}
 	ring->shut = true;
-	ring->enabled = false;
-	ring->registered = false;
 	ring->waker_armed = false;
 	ring->enter_flags = 0;
 }
