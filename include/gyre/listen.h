@@ -47,9 +47,9 @@ struct gyre_acceptor_options {
  * @ret_acceptor: the acceptor of the first loop, whose stop ends listening on all; may be NULL
  *
  * All loops listen, by sockets of their own, when the call returns; connections are served as soon
- * as the system runs. When @ret_acceptor has been stopped, as by gyre_stop(), no loop listens any
- * more; connections that are open stay. A failure is explained by one line in the log, with its
- * cause and remedy, and no loop listens then.
+ * as the system runs. Loops that are added later listen too. When @ret_acceptor has been stopped,
+ * as by gyre_stop(), no loop listens any more; connections that are open stay. A failure is
+ * explained by one line in the log, with its cause and remedy, and no loop listens then.
  *
  * Return: 0, or a negative errno.
  * Errors:

@@ -83,28 +83,27 @@ typedef void (*house_fn)(struct gy_worker *worker, struct gy_house *house);
 static void for_each(struct gy_worker *worker, house_fn call)
 {
 	struct gy_home *home = worker->home;
-	uint32_t used;
 
 	(void)pthread_mutex_lock(&home->slots.mutex);
-	used = home->slots.used;
-	(void)pthread_mutex_unlock(&home->slots.mutex);
-	for (uint32_t slot = 0; slot < used; slot++) {
+	for (uint32_t slot = 0; slot < home->slots.used; slot++) {
 		struct gy_house *house = gy_house_at(home, slot);
 
-		/* It is this loop that makes them more than reserved. */
-		if (house->kind != NULL && house->status >= GY_HOUSE_MOUNTING &&
-		    house->status != GY_HOUSE_STOPPING) {
+		if (house->status >= GY_HOUSE_MOUNTING && house->status != GY_HOUSE_STOPPING) {
 			call(worker, house);
 		}
 	}
+	(void)pthread_mutex_unlock(&home->slots.mutex);
 }
 
+/* One that another loop runs is told when it is back. */
 static void order_one(struct gy_worker *worker, struct gy_house *house)
 {
 	uint64_t now_ns = worker->home->loop.now_ns;
 	uint64_t end_ns = worker->retiring.end_ns;
 
-	if (!gy_family_is_here(house)) {
+	if (gy_house_is_away(house)) {
+		worker->retiring.again = true;
+	} else if (!gy_family_is_here(house)) {
 		worker->retiring.ordered++;
 		gy_house_order_retire(house, end_ns > now_ns ? end_ns - now_ns : 1);
 	}
@@ -128,8 +127,10 @@ static void end_actors(struct gy_worker *worker)
 		       (unsigned)home->loop.index, home->houses);
 		for_each(worker, end_one);
 	} else if (!retiring->hard &&
-		   home->counters.stopped - retiring->stopped >= retiring->ordered) {
+		   (retiring->again ||
+		    home->counters.stopped - retiring->stopped >= retiring->ordered)) {
 		/* Those that were told have ended: now their parents. */
+		retiring->again = false;
 		retiring->stopped = home->counters.stopped;
 		retiring->ordered = 0;
 		for_each(worker, order_one);
@@ -147,9 +148,10 @@ bool gy_retire_step(struct gy_worker *worker)
 	}
 	switch (worker->retiring.stage) {
 	case GY_RETIRE_CHANNELS:
-		end_channels(worker);
 		if (home->channel_ops->open_count(home) == 0) {
 			done(worker);
+		} else {
+			end_channels(worker);
 		}
 		return true;
 	case GY_RETIRE_ACTORS:
@@ -158,9 +160,10 @@ bool gy_retire_step(struct gy_worker *worker)
 			gy_loop_finish(&home->loop);
 			return false;
 		}
-		end_actors(worker);
 		if (home->houses == 0) {
 			done(worker);
+		} else {
+			end_actors(worker);
 		}
 		return true;
 	default:

@@ -38,6 +38,7 @@ struct gy_retiring {
 	uint64_t end_ns;   /* when what is left of the stage is ended at once */
 	uint32_t ordered;  /* actors that were told to stop last */
 	uint64_t stopped;  /* how many had stopped before that */
+	bool again;	   /* some could not be told yet */
 	bool drained;
 	bool hard;     /* those that are left have been ended at once */
 	uint32_t done; /* atomic: the stage that is done; enum gy_retire_stage */

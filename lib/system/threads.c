@@ -56,11 +56,11 @@ static void *run_loop(void *arg)
 	int r = gy_loop_enter(loop);
 
 	entered(worker, r);
-	if (r < 0) {
-		return NULL;
-	}
-	if (!may_turn(system)) {
-		gy_loop_leave(loop);
+	if (r < 0 || !may_turn(system)) {
+		if (r == 0) {
+			gy_loop_leave(loop);
+		}
+		gy_ring_disown(loop->ring);
 		return NULL;
 	}
 	gy_here_set(worker);

@@ -6,6 +6,7 @@
 
 #include <gyre/inspect.h>
 #include <gyre/name.h>
+#include <gyre/offload.h>
 #include <gyre/outside.h>
 #include <gyre/watch.h>
 
@@ -66,6 +67,19 @@ Test(resize, has_room_for_as_many_loops_as_there_are_cpus_by_default)
 	cr_expect_geq(fixture.system->options.loops_max, 1);
 	cr_expect_eq(resize(fixture.system->options.loops_max), 0);
 	cr_expect_eq(resize(fixture.system->options.loops_max + 1), -ENOBUFS);
+	fixture_close();
+}
+
+Test(resize, has_no_room_for_more_loops_than_it_begins_with_if_that_is_said)
+{
+	const struct gyre_system_options none = { .loops = 3, .loops_max = 2 };
+	const struct gyre_system_options small = { .loops_max = 1 };
+	struct gyre_system *system = NULL;
+
+	cr_expect_eq(gyre_system_create(&none, &system), -EINVAL);
+	cr_expect_null(system);
+	fixture_open_with(&small);
+	cr_expect_eq(gyre_system_loops(fixture.system), 1, "whatever the CPUs");
 	fixture_close();
 }
 
@@ -540,6 +554,60 @@ Test(resize, tells_those_who_begin_to_watch_too_late)
 	(void)spawn_outside(&class, 0);
 	wait_for(&told, 1);
 	fixture_close();
+}
+
+/* ---- work that outlives its asker's loop ---- */
+
+static uint32_t may_work;
+static uint32_t works;
+
+static int work(struct gyre_work *piece)
+{
+	gy_store_release(&works, 1);
+	wait_for(&may_work, 1);
+	return gyre_work_reply(piece, gyre_system_new(gyre_work_system(piece), number, 1));
+}
+
+static int have_it_done(struct gyre_stack *stack)
+{
+	struct ask_frame *frame = (struct ask_frame *)gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_offload(stack, work, gyre_new(stack, number, 1), GYRE_FOREVER,
+				       &frame->future));
+	GYRE_END(stack);
+}
+
+static int sleep_long(struct gyre_stack *stack)
+{
+	struct ask_frame *frame = (struct ask_frame *)gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_SECONDS(3600), &frame->future));
+	GYRE_END(stack);
+}
+
+Test(resize, ends_what_sleeps_or_awaits_work_at_the_end_of_its_time)
+{
+	const struct gyre_system_options options = { .loops = 2,
+						     .loops_max = 2,
+						     .drain_timeout_ns = GYRE_MILLISECONDS(50) };
+	const struct gyre_class giver = { .name = "giver",
+					  .frame_bytes = sizeof(struct ask_frame),
+					  .behaviour.notice = have_it_done };
+	const struct gyre_class sleeper = { .name = "sleeper",
+					    .frame_bytes = sizeof(struct ask_frame),
+					    .behaviour.notice = sleep_long };
+
+	fixture_open_with(&options);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	cr_assert_eq(notify_outside(spawn_outside(&giver, 1), 1), 0);
+	cr_assert_eq(notify_outside(spawn_outside(&sleeper, 1), 1), 0);
+	wait_for(&works, 1);
+	cr_assert_eq(resize(1), 0);
+	gy_store_release(&may_work, 1);
+	fixture_close();
+	cr_expect_eq(fixture.lost[GYRE_DROP_NO_ACTOR], 1, "the answer comes too late");
 }
 
 /* ---- families ---- */
