@@ -56,7 +56,6 @@ Test(resize, to_the_same_number_changes_nothing)
 	begin(2);
 	threads = threads_of_the_process();
 	cr_expect_eq(resize(2), 0);
-	cr_expect_eq(gyre_system_loops(fixture.system), 2);
 	cr_expect_eq(threads_of_the_process(), threads);
 	fixture_close();
 }
