@@ -119,7 +119,7 @@ struct gy_loops {
 
 static inline uint32_t gy_loops_count(const struct gy_loops *loops)
 {
-	return gy_load_relaxed(&loops->count);
+	return gy_load_acquire(&loops->count);
 }
 
 /* Who has seen a loop to be made finds it made. */

@@ -217,7 +217,7 @@ static void wait_for_grace(struct gyre_system *system)
 static void unpublish(struct gyre_system *system, uint32_t to)
 {
 	(void)pthread_mutex_lock(&system->homes.placing);
-	gy_store_relaxed(&system->homes.loops->count, to);
+	gy_store_release(&system->homes.loops->count, to);
 	gy_listeners_shrink(&system->homes, to);
 	(void)pthread_mutex_unlock(&system->homes.placing);
 	gy_embassy_shrink(system, to);
@@ -351,7 +351,7 @@ static int add(struct gyre_system *system, uint32_t from, uint32_t to)
 static void publish(struct gyre_system *system, uint32_t from, uint32_t to)
 {
 	(void)pthread_mutex_lock(&system->homes.placing);
-	gy_store_relaxed(&system->homes.loops->count, to);
+	gy_store_release(&system->homes.loops->count, to);
 	gy_listeners_grow(&system->homes, from, to);
 	(void)pthread_mutex_unlock(&system->homes.placing);
 	gy_groups_grow(system, from, to);
