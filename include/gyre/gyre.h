@@ -11,8 +11,11 @@
 #include <gyre/behaviour.h>
 #include <gyre/buffer.h>
 #include <gyre/channel.h>
+#include <gyre/connect.h>
 #include <gyre/counters.h>
+#include <gyre/datagram.h>
 #include <gyre/declare.h>
+#include <gyre/file.h>
 #include <gyre/group.h>
 #include <gyre/inspect.h>
 #include <gyre/listen.h>
@@ -24,9 +27,12 @@
 #include <gyre/offload.h>
 #include <gyre/outside.h>
 #include <gyre/overload.h>
+#include <gyre/pipe.h>
 #include <gyre/pipeline.h>
 #include <gyre/request.h>
 #include <gyre/resize.h>
+#include <gyre/signal.h>
+#include <gyre/socket_address.h>
 #include <gyre/stack.h>
 #include <gyre/system.h>
 #include <gyre/timer.h>

@@ -97,6 +97,8 @@ struct gy_channel_ops {
 	void (*run)(struct gy_house *house, struct gy_stack *stack); /* completed operations */
 	bool (*stop)(struct gy_house *house); /* closes what is open; whether all is closed */
 	void (*fini)(struct gy_house *house); /* frees what stands in the annex */
+	/* A house is back from another loop, and has opened something there. */
+	void (*came_home)(struct gy_house *house);
 	bool (*trim)(struct gy_loop *loop, uint32_t keep);
 	/* Ends the traffic of a loop in good order: no more accepts or reads; what is queued is
 	 * sent. */
@@ -249,6 +251,15 @@ void gy_leaks_log(const struct gy_leaks *leaks, const struct gy_log *log);
 static inline struct gy_home *gy_home_of(struct gy_loop *loop)
 {
 	return gy_container_of(loop, struct gy_home, loop);
+}
+
+/* For gy_home_look(), which is not to look at a house that another thread may have. */
+static inline void gy_home_forget_running(struct gy_home *home, const struct gy_house *house)
+{
+	if (home->running == house) {
+		gy_store_relaxed(&home->running, NULL);
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	}
 }
 
 /* A number that no home of the system gives twice. */
@@ -575,6 +586,9 @@ struct gy_spawn_order {
 /* The address is reserved at once, and an order goes to its loop. Takes the argument. */
 int gy_spawn(struct gy_home *home, const struct gy_spawn_order *order, uint16_t loop,
 	     struct gyre_address *ret_address);
+/* The same by a handler, where and as whose child @options say; @order has no parent yet. */
+int gy_spawn_by(struct gyre_stack *stack, struct gy_spawn_order *order,
+		const struct gyre_spawn_options *options, struct gyre_address *ret_address);
 /* The same from any thread, for an orphan, with an argument from the heap. */
 int gy_spawn_from_outside(struct gy_home *home, const struct gy_spawn_order *order,
 			  struct gyre_address *ret_address);

@@ -10,6 +10,7 @@
 
 #include "channel/buffer.h"
 #include "channel/channel.h"
+#include "channel/datagram.h"
 #include "channel/endpoint.h"
 #include "channel/output.h"
 #include "channel/pipeline.h"
@@ -109,6 +110,7 @@ static void close_transits(struct gy_channels *channels)
 		struct gy_transit *transit = gy_container_of(item, struct gy_transit, item);
 
 		if (transit->connection) {
+			channels->handovers -= transit->fd >= 0;
 			gy_channels_drop(channels, transit->fd);
 		} else {
 			gy_channels_close(channels, transit->fd);
@@ -116,7 +118,6 @@ static void close_transits(struct gy_channels *channels)
 		transit->fd = -1;
 	}
 	(void)pthread_mutex_unlock(&channels->mutex);
-	channels->handovers = 0;
 }
 
 void gy_channels_fini(struct gy_home *home)
@@ -131,6 +132,7 @@ void gy_channels_fini(struct gy_home *home)
 	for (size_t i = 0; i < gy_countof(pools); i++) {
 		report(channels, pools[i], (uint32_t)gy_pool_fini(pools[i]));
 	}
+	gy_datagrams_fini(channels);
 	report_lent(channels);
 	close_transits(channels);
 	while (!gy_list_empty(&channels->transits)) {
@@ -162,10 +164,37 @@ struct gy_page *gy_page_get(struct gy_channels *channels)
 	return page;
 }
 
+struct gy_page *gy_page_get_of(struct gy_channels *channels, uint32_t bytes)
+{
+	struct gy_page *page;
+
+	if (bytes <= GY_POOL_PAGE_BYTES) {
+		return gy_page_get(channels);
+	}
+	page = (struct gy_page *)gy_memory_get_raw(sizeof(*page) + bytes);
+	if (page != NULL) {
+		*page = (struct gy_page){
+			.references = 1,
+			.bytes = bytes,
+			.of_heap = true,
+			.memory = (unsigned char *)(page + 1),
+		};
+	}
+	return page;
+}
+
 void gy_page_return(struct gy_channels *channels, struct gy_page *page)
 {
+	if (gy_unlikely(page->of_heap)) {
+		gy_memory_put(page);
+		return;
+	}
 	if (gy_unlikely(!page->of_ring)) {
-		gy_pool_put(&channels->pages, page);
+		if (page->of_datagrams) {
+			gy_datagrams_page_return(channels, page);
+		} else {
+			gy_pool_put(&channels->pages, page);
+		}
 		return;
 	}
 	channels->lent--;
@@ -203,10 +232,13 @@ void gy_transit_begin(struct gy_channels *channels, struct gy_transit *transit)
 
 int gy_transit_end(struct gy_channels *channels, struct gy_transit *transit)
 {
+	int fd;
+
 	(void)pthread_mutex_lock(&channels->mutex);
 	gy_list_remove(&transit->item);
+	fd = transit->fd;
 	(void)pthread_mutex_unlock(&channels->mutex);
-	return transit->fd;
+	return fd;
 }
 
 /* ---- what the floors below and above call ---- */
@@ -221,7 +253,7 @@ static bool trim(struct gy_loop *loop, uint32_t keep)
 	for (size_t i = 0; i < gy_countof(pools); i++) {
 		again = gy_pool_trim(pools[i], keep) || again;
 	}
-	return again;
+	return gy_datagrams_trim(channels, keep) || again;
 }
 
 typedef void (*endpoint_fn)(struct gy_endpoint *endpoint);
@@ -234,7 +266,12 @@ static void for_each(struct gy_channels *channels, endpoint_fn call)
 
 		for (struct gy_list *item = endpoints->open.next; item != &endpoints->open;
 		     item = item->next) {
-			call(gy_container_of(item, struct gy_endpoint, item));
+			struct gy_endpoint *endpoint =
+				gy_container_of(item, struct gy_endpoint, item);
+
+			if (!endpoint->ops->of_actor) {
+				call(endpoint);
+			}
 		}
 	}
 }
@@ -299,6 +336,7 @@ static void rest(struct gy_home *home)
 {
 	struct gy_channels *channels = gy_channels_of(home);
 
+	gy_datagrams_fini(channels); /* its buffers are the ring's */
 	report_lent(channels);
 	gy_ring_shut(channels->ring);
 }
@@ -324,6 +362,7 @@ const struct gy_channel_ops gy_channel_ops = {
 	.run = gy_endpoints_run,
 	.stop = gy_endpoints_stop,
 	.fini = gy_endpoints_fini,
+	.came_home = gy_endpoints_came_home,
 	.trim = trim,
 	.drain = drain,
 	.abort = abort_all,

@@ -26,8 +26,7 @@ static void serve(struct gy_loop *loop)
 	gy_sizes_show(&loop->nodes);
 	gy_store_full(&loop->parked, GY_PARKED_RETIRED);
 	if (!gy_inbox_empty(&loop->inbox) &&
-	    __atomic_compare_exchange_n(&loop->parked, &retired, GY_AWAKE, false, __ATOMIC_SEQ_CST,
-					__ATOMIC_RELAXED)) {
+	    gy_compare_exchange_full(&loop->parked, &retired, GY_AWAKE)) {
 		gy_loops_call(loop->peers);
 	}
 }

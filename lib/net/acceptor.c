@@ -1,7 +1,8 @@
 /*
  * The acceptor: a channels actor with one listening socket and one multishot accept. Each
- * connection that comes becomes a notice to itself, whose handler asks the worker to take it and
- * waits for the answer; so whatever becomes of the ask, the descriptor has an owner.
+ * connection that comes becomes a notice to itself, whose handler asks a worker to take it and
+ * waits for the answer; so whatever becomes of the ask, the descriptor has an owner. The record of
+ * a connection on its way to the worker of another loop is this loop's: it comes back to be freed.
  *
  * The acceptor of the first loop is the one that users know: when it stops it stops the others.
  *
@@ -18,6 +19,7 @@
 #include "actor/stack.h"
 #include "base/memory.h"
 #include "channel/endpoint.h"
+#include "channel/socket_address.h"
 #include "net/net.h"
 
 static const uint64_t pause_min_ns = GYRE_MILLISECONDS(10);
@@ -42,6 +44,7 @@ struct acceptor {
 	bool leaving; /* the socket is to go to another loop */
 	bool left;    /* it has */
 	bool busy;    /* accepting pauses: memory is short */
+	bool full;    /* and the first that was accepted waits: a limit is reached */
 	bool cancelled;
 };
 
@@ -70,7 +73,8 @@ static struct gy_accepted *begin_accepted(struct gy_channels *channels, int fd)
 		return NULL;
 	}
 	*accepted = (struct gy_accepted){
-		.transit = { .discard = free_accepted, .fd = fd, .connection = true }
+		.transit = { .discard = free_accepted, .fd = fd, .connection = true },
+		.channels = channels,
 	};
 	gy_list_init(&accepted->item);
 	gy_transit_begin(channels, &accepted->transit);
@@ -78,34 +82,67 @@ static struct gy_accepted *begin_accepted(struct gy_channels *channels, int fd)
 	return accepted;
 }
 
-int gy_accepted_end(struct gy_channels *channels, struct gy_accepted *accepted)
+int gy_accepted_take(struct gy_accepted *accepted)
 {
-	int fd = gy_transit_end(channels, &accepted->transit);
+	return gy_transit_end(accepted->channels, &accepted->transit);
+}
 
+static void end_accepted(struct gy_accepted *accepted)
+{
 	gy_list_remove(&accepted->item);
-	channels->handovers -= fd >= 0;
-	free_accepted(channels, &accepted->transit);
-	return fd;
+	accepted->channels->handovers -= accepted->transit.fd >= 0;
+	free_accepted(accepted->channels, &accepted->transit);
+}
+
+static void freed_elsewhere(struct gy_loop *loop, struct gy_task *task)
+{
+	(void)loop;
+	end_accepted(gy_container_of(task, struct gy_accepted, freed));
+}
+
+void gy_accepted_free(struct gy_channels *channels, struct gy_accepted *accepted)
+{
+	if (channels == accepted->channels) {
+		end_accepted(accepted);
+		return;
+	}
+	accepted->freed.run = freed_elsewhere;
+	gy_loop_post_task(&accepted->channels->home->loop, &accepted->freed);
+}
+
+/* One that no worker takes. */
+static void drop_accepted(struct gy_accepted *accepted)
+{
+	struct gy_channels *channels = accepted->channels;
+
+	if (accepted->admission != NULL) {
+		gy_admission_leave(accepted->admission, accepted->worker.loop, channels->home);
+	}
+	gy_channels_drop(channels, gy_accepted_take(accepted));
+	end_accepted(accepted);
 }
 
 /* ---- accepting ---- */
+
+static void queue_accepted(struct acceptor *acceptor, int fd)
+{
+	struct gy_accepted *accepted = begin_accepted(acceptor->channels, fd);
+
+	if (accepted != NULL) {
+		gy_fifo_push(&acceptor->accepted, &accepted->link);
+		gy_list_append(&acceptor->untaken, &accepted->item);
+	}
+}
 
 /* Phase 1. */
 static void accept_completed(struct gy_op *op, const struct gy_completion *completion)
 {
 	struct acceptor *acceptor = gy_container_of(op, struct acceptor, accept);
-	struct gy_channels *channels = acceptor->channels;
 
 	if (gy_likely(completion->result >= 0)) {
-		struct gy_accepted *accepted;
-
-		gy_count(&channels->counters.accepted, 1);
-		accepted = begin_accepted(channels, completion->result);
+		gy_count(&acceptor->channels->counters.accepted, 1);
 		acceptor->pause_ns = 0;
-		if (accepted != NULL) {
-			gy_fifo_push(&acceptor->accepted, &accepted->link);
-			gy_list_append(&acceptor->untaken, &accepted->item);
-		}
+		queue_accepted(acceptor, completion->result);
 	} else {
 		acceptor->error = completion->result;
 	}
@@ -176,6 +213,36 @@ static int end(struct acceptor *acceptor)
 	return gy_ring_close(channels->ring, &acceptor->close, acceptor->endpoint.fd);
 }
 
+/* With the connections that wait for room. On failure nothing has changed. */
+static int send_away(struct acceptor *acceptor)
+{
+	struct gy_seed *own = acceptor->seed;
+	uint32_t held = gy_fifo_count(&acceptor->accepted);
+	struct gy_seed *seed =
+		gy_seed_make(own->listener, own->number, acceptor->endpoint.fd, held);
+	struct gy_link *link = acceptor->accepted.first;
+	int r;
+
+	if (seed == NULL) {
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < held; i++, link = link->next) {
+		seed->held[i] = gy_container_of(link, struct gy_accepted, link)->transit.fd;
+	}
+	r = gy_listener_move(seed);
+	if (r < 0) {
+		gy_memory_put(seed);
+		return r;
+	}
+	while ((link = gy_fifo_pop(&acceptor->accepted)) != NULL) {
+		struct gy_accepted *accepted = gy_container_of(link, struct gy_accepted, link);
+
+		(void)gy_accepted_take(accepted);
+		end_accepted(accepted);
+	}
+	return 0;
+}
+
 /* What there is no memory for is tried again: until then connections wait in the backlog. */
 static int leave(struct acceptor *acceptor)
 {
@@ -187,8 +254,7 @@ static int leave(struct acceptor *acceptor)
 	if (acceptor->accept.armed) {
 		return cancel(acceptor);
 	}
-	r = gy_listener_move(acceptor->seed->listener, acceptor->seed->number,
-			     acceptor->endpoint.fd);
+	r = send_away(acceptor);
 	if (r == -ESHUTDOWN) {
 		acceptor->ending = true;
 		return end(acceptor);
@@ -217,7 +283,7 @@ static int settle(struct acceptor *acceptor)
 	if (acceptor->leaving) {
 		return leave(acceptor);
 	}
-	if (acceptor->busy) {
+	if (acceptor->busy || acceptor->full) {
 		return cancel(acceptor);
 	}
 	if (acceptor->accept.armed || gy_timer_is_started(&acceptor->timer)) {
@@ -233,19 +299,154 @@ static int settle(struct acceptor *acceptor)
 	return gy_ring_accept(acceptor->channels->ring, &acceptor->accept, acceptor->endpoint.fd);
 }
 
+/* ---- limits ---- */
+
+/* Counts it in for a worker whose loop has room; false when none has. */
+static bool enter(struct acceptor *acceptor, struct gy_accepted *accepted)
+{
+	struct gy_seed *seed = acceptor->seed;
+	struct gy_admission *admission = seed->listener->admission;
+	uint32_t asked = 0;
+
+	do {
+		accepted->worker = gy_listener_next_worker(seed);
+		if (gy_admission_enter(admission, accepted->worker.loop,
+				       acceptor->channels->home->loop.now_ns)) {
+			accepted->admission = admission;
+			return true;
+		}
+	} while (++asked < seed->workers_count);
+	return false;
+}
+
+/* Until somebody leaves; and for a while, should there be no memory to tell. */
+static bool wait_for_room(struct acceptor *acceptor, struct gy_accepted *accepted)
+{
+	struct gy_home *home = acceptor->channels->home;
+
+	gy_admission_wait(acceptor->seed->listener->admission, acceptor->seed->number);
+	if (enter(acceptor, accepted)) {
+		return true;
+	}
+	if (!gy_timer_is_started(&acceptor->timer)) {
+		gy_timer_start(&home->loop.wheel, &acceptor->timer, pause_max_ns);
+	}
+	return false;
+}
+
+static int report(const struct acceptor *acceptor, const struct gy_accepted *accepted,
+		  enum gyre_listen_step step, int reason)
+{
+	struct gyre_listen_event event = { .step = step, .reason = reason };
+
+	if (acceptor->seed->listener->admission->report == NULL) {
+		return 0;
+	}
+	/* A peer that has gone has no address. */
+	(void)gy_socket_address_of_peer(accepted->transit.fd, &event.address);
+	return gy_admission_report(acceptor->seed->listener->admission,
+				   &acceptor->channels->stack->head, &event, NULL);
+}
+
+static void refuse(struct acceptor *acceptor, struct gy_accepted *accepted, int reason)
+{
+	struct gy_channels_counters *counters = &acceptor->channels->counters;
+
+	gy_count(reason == -EAGAIN ? &counters->refused_rate : &counters->refused_full, 1);
+	(void)report(acceptor, accepted, GYRE_LISTEN_REFUSED, reason);
+	drop_accepted(accepted);
+}
+
+/* 0 when it is let in, else why not; then @acceptor->timer runs if it is to wait. */
+static int admit(struct acceptor *acceptor, struct gy_accepted *accepted)
+{
+	struct gy_admission *admission = acceptor->seed->listener->admission;
+	struct gy_loop *loop = &acceptor->channels->home->loop;
+	uint64_t delay_ns = gy_admission_delay_ns(admission, loop->now_ns);
+
+	if (delay_ns > 0) {
+		if (!admission->refuse && !gy_timer_is_started(&acceptor->timer)) {
+			gy_timer_start(&loop->wheel, &acceptor->timer, delay_ns);
+		}
+		return -EAGAIN;
+	}
+	if (!enter(acceptor, accepted) &&
+	    (admission->refuse || !wait_for_room(acceptor, accepted))) {
+		return -ENOBUFS;
+	}
+	return 0;
+}
+
+/* The first connection that is to be handed over; NULL when there is none, or it has to wait. */
+static struct gy_accepted *next_admitted(struct acceptor *acceptor)
+{
+	acceptor->full = false;
+	while (!gy_fifo_empty(&acceptor->accepted)) {
+		struct gy_accepted *accepted =
+			gy_container_of(acceptor->accepted.first, struct gy_accepted, link);
+		int r = acceptor->ending ? 0 : admit(acceptor, accepted);
+
+		if (r < 0 && !acceptor->seed->listener->admission->refuse) {
+			acceptor->full = true;
+			gy_count(&acceptor->channels->counters.accepts_held, 1);
+			return NULL;
+		}
+		(void)gy_fifo_pop(&acceptor->accepted);
+		if (r < 0) {
+			refuse(acceptor, accepted, r);
+		} else if (acceptor->ending) {
+			drop_accepted(accepted);
+		} else if (report(acceptor, accepted, GYRE_LISTEN_ACCEPTED, 0) < 0) {
+			gy_count(&acceptor->channels->counters.refused_report, 1);
+			drop_accepted(accepted);
+		} else {
+			return accepted;
+		}
+	}
+	return NULL;
+}
+
+static struct gy_accepted *next_accepted(struct acceptor *acceptor)
+{
+	struct gy_link *link;
+	struct gy_accepted *accepted;
+
+	if (gy_unlikely(acceptor->seed->listener->admission != NULL)) {
+		return next_admitted(acceptor);
+	}
+	link = gy_fifo_pop(&acceptor->accepted);
+	if (link == NULL) {
+		return NULL;
+	}
+	accepted = gy_container_of(link, struct gy_accepted, link);
+	accepted->worker = gy_listener_next_worker(acceptor->seed);
+	return accepted;
+}
+
+static int event(struct gyre_stack *stack)
+{
+	struct acceptor *acceptor = (struct acceptor *)gyre_state(stack);
+
+	if (!gy_type_equal(gy_stack_of(stack)->head.type, &gy_type_room)) {
+		return gyre_throw(stack, -EPROTO);
+	}
+	gy_timer_stop(&acceptor->channels->home->loop.wheel, &acceptor->timer);
+	gy_endpoint_ready(&acceptor->endpoint);
+	return gyre_return(stack);
+}
+
+/* ---- the endpoint ---- */
+
 static void process(struct gy_endpoint *endpoint)
 {
 	struct acceptor *acceptor = gy_container_of(endpoint, struct acceptor, endpoint);
 	struct gyre_stack *stack = &acceptor->channels->stack->head;
-	struct gy_link *link;
+	struct gy_accepted *accepted;
 
-	while ((link = gy_fifo_pop(&acceptor->accepted)) != NULL) {
-		struct gy_accepted *accepted = gy_container_of(link, struct gy_accepted, link);
-
+	while ((accepted = next_accepted(acceptor)) != NULL) {
 		if (gyre_notify(stack, gyre_self(stack), gyre_new(stack, gy_handover, accepted)) <
 		    0) {
-			gy_channels_drop(acceptor->channels,
-					 gy_accepted_end(acceptor->channels, accepted));
+			drop_accepted(accepted);
 		}
 	}
 	endpoint->ready = false;
@@ -260,6 +461,9 @@ static void drain(struct gy_endpoint *endpoint)
 
 	if (!acceptor->ending) {
 		acceptor->ending = true;
+		if (acceptor->seed->number == 0) { /* who comes now shall find nobody */
+			gy_listener_remove_file(acceptor->seed->listener);
+		}
 		gy_endpoint_ready(endpoint);
 	}
 }
@@ -306,6 +510,29 @@ static const struct gy_endpoint_ops endpoint_ops = {
 
 /* ---- the actor ---- */
 
+static void join_admission(struct gyre_stack *stack, const struct acceptor *acceptor)
+{
+	struct gyre_listen_event bound = { .step = GYRE_LISTEN_BOUND };
+	struct gy_admission *admission = acceptor->seed->listener->admission;
+
+	if (admission != NULL) {
+		gy_admission_join(admission, acceptor->seed->number, gyre_self(stack));
+		(void)gy_socket_address_of(acceptor->endpoint.fd, &bound.address);
+		(void)gy_admission_report(admission, stack, &bound, NULL);
+	}
+}
+
+/* What came along, from a loop where it has been counted as accepted. */
+static void take_held(struct acceptor *acceptor)
+{
+	struct gy_seed *seed = acceptor->seed;
+
+	for (uint32_t i = 0; i < seed->held_count; i++) {
+		queue_accepted(acceptor, seed->held[i]);
+	}
+	seed->held_count = 0;
+}
+
 static int mount(struct gyre_stack *stack)
 {
 	struct gy_stack *s = gy_stack_of(stack);
@@ -334,13 +561,30 @@ static int mount(struct gyre_stack *stack)
 	set_busy(&acceptor->endpoint, channels->busy);
 	acceptor->leaving = channels->leaving;
 	gy_endpoint_ready(&acceptor->endpoint);
+	take_held(acceptor);
+	join_admission(stack, acceptor);
 	return gyre_return(stack);
 }
 
-/* One connection: the worker takes it, or it is closed. */
-static int notice(struct gyre_stack *stack)
+/* Whether there is another worker for what one on a loop that retires has not taken. */
+static bool redirect(struct gyre_stack *stack, struct gy_accepted *accepted)
 {
 	const struct acceptor *acceptor = (const struct acceptor *)gyre_state(stack);
+	struct gyre_address worker = gy_listener_next_worker(acceptor->seed);
+
+	if (acceptor->ending || gyre_address_equal(worker, accepted->worker)) {
+		return false;
+	}
+	if (accepted->admission != NULL) {
+		gy_admission_move(accepted->admission, accepted->worker.loop, worker.loop);
+	}
+	accepted->worker = worker;
+	return true;
+}
+
+/* One connection: a worker takes it, or it is closed. */
+static int notice(struct gyre_stack *stack)
+{
 	struct acceptor_frame *frame = (struct acceptor_frame *)gyre_frame(stack);
 	const struct gy_handover *handover = gyre_message(stack, gy_handover);
 
@@ -351,12 +595,16 @@ static int notice(struct gyre_stack *stack)
 	frame->accepted = handover->accepted;
 	gy_list_remove(&frame->accepted->item);
 	gy_list_init(&frame->accepted->item);
-	GYRE_AWAIT(stack, gyre_ask(stack, acceptor->seed->worker,
+	GYRE_AWAIT(stack, gyre_ask(stack, frame->accepted->worker,
 				   gyre_new(stack, gy_handover, frame->accepted), GYRE_FOREVER,
 				   &frame->taken));
+	if (gyre_failed(&frame->taken) && redirect(stack, frame->accepted)) {
+		GYRE_AWAIT(stack, gyre_ask(stack, frame->accepted->worker,
+					   gyre_new(stack, gy_handover, frame->accepted),
+					   GYRE_FOREVER, &frame->taken));
+	}
 	if (gyre_failed(&frame->taken)) {
-		gy_channels_drop(acceptor->channels,
-				 gy_accepted_end(acceptor->channels, frame->accepted));
+		drop_accepted(frame->accepted);
 	}
 	GYRE_END(stack);
 }
@@ -364,13 +612,12 @@ static int notice(struct gyre_stack *stack)
 /* The others end with the first; a drain stops them without help. */
 static void leave_listener(const struct acceptor *acceptor)
 {
-	struct gy_seed *seed = acceptor->seed;
+	const struct gy_seed *seed = acceptor->seed;
 
 	gy_listener_left(seed->listener, seed->number, acceptor->self);
 	if (seed->number == 0 && !acceptor->channels->draining) {
 		gy_listener_end(seed->listener, acceptor->channels->home);
 	}
-	gy_seed_free(seed);
 }
 
 /* The other acceptors, and connections whose notices were lost with the actor. */
@@ -383,18 +630,16 @@ static void clean(void *state)
 	}
 	leave_listener(acceptor);
 	while (!gy_list_empty(&acceptor->untaken)) {
-		gy_channels_drop(acceptor->channels,
-				 gy_accepted_end(acceptor->channels,
-						 gy_container_of(acceptor->untaken.next,
-								 struct gy_accepted, item)));
+		drop_accepted(gy_container_of(acceptor->untaken.next, struct gy_accepted, item));
 	}
+	acceptor->seed->transit.discard(acceptor->channels, &acceptor->seed->transit);
 }
 
 const struct gyre_class gy_acceptor_class = {
 	.name = "acceptor",
 	.state_bytes = sizeof(struct acceptor),
 	.frame_bytes = sizeof(struct acceptor_frame),
-	.behaviour = { .notice = notice },
+	.behaviour = { .notice = notice, .event = event },
 	.mount = mount,
 	.clean = clean,
 };

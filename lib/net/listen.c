@@ -7,26 +7,26 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "channel/socket_address.h"
 #include "net/net.h"
 
-enum { BACKLOG_DEFAULT = 4096, BACKLOG_MAX = 1 << 20 };
+enum { BACKLOG_DEFAULT = 4096, BACKLOG_MAX = 1 << 20, MODE_MAX = 0777, RATE_MAX = 1000000000 };
 
 struct stop_order {
 	struct gy_task task;
-	struct gyre_address acceptor;
+	struct gyre_address actor;
 };
 
-/* On the acceptor's own loop, where what is sent is counted. */
+/* On the actor's own loop, where what is sent is counted. */
 static void carry_out_stop(struct gy_loop *loop, struct gy_task *task)
 {
 	struct stop_order *order = gy_container_of(task, struct stop_order, task);
 
-	(void)gy_send_signal(gy_home_of(loop), order->acceptor, &gy_type_stop, GY_MAIL_EVENT);
+	(void)gy_send_signal(gy_home_of(loop), order->actor, &gy_type_stop, GY_MAIL_EVENT);
 	gy_loop_node_put(loop, &task->node);
 }
 
-/* Takes back an acceptor that was spawned for a call that then failed. Its worker stays, idle. */
-static void stop_acceptor(struct gy_home *home, struct gyre_address acceptor)
+void gy_stop_from_outside(struct gy_home *home, struct gyre_address actor)
 {
 	struct gy_node *node = gy_node_get_from_heap(sizeof(struct stop_order));
 
@@ -34,101 +34,170 @@ static void stop_acceptor(struct gy_home *home, struct gyre_address acceptor)
 		struct stop_order *order = gy_container_of(node, struct stop_order, task.node);
 
 		order->task.run = carry_out_stop;
-		order->acceptor = acceptor;
+		order->actor = actor;
 		gy_loop_post_task(&home->loop, &order->task);
 	}
 }
 
+/* What is being set up. */
+struct setup {
+	struct gy_homes *homes;
+	struct gyre_acceptor_options options;
+	struct gy_listener_plan plan;
+	struct gy_listening listening;
+	struct gy_listener *listener; /* NULL until it is made */
+	uint32_t sockets;
+	int *fds; /* of sockets */
+};
+
 /*
- * From the last loop to the first, whose acceptor is the one that users know. Takes the
- * descriptors, whatever is returned.
+ * From the last socket to the first, whose acceptor is the one that users know. Takes the
+ * descriptors, whatever is returned. Workers of a call that fails stay, idle.
  */
-static int place_all(struct gy_listener *listener, const int *fds, uint32_t count)
+static int place_all(const struct setup *setup)
 {
-	uint32_t left = count;
-	int r = 0;
+	struct gy_listener *listener = setup->listener;
+	uint32_t left = setup->sockets;
+	int r = gy_listener_place_workers(listener);
 
 	while (left > 0 && r == 0) {
-		r = gy_listener_place(listener, left - 1, fds[left - 1]);
+		struct gy_seed *seed = gy_seed_make(listener, left - 1, setup->fds[left - 1], 0);
+
+		r = seed == NULL ? -ENOMEM : gy_listener_place(seed);
+		if (r < 0) {
+			gy_memory_put(seed);
+		}
 		left -= r == 0;
 	}
 	if (r == 0) {
 		return 0;
 	}
 	listener->ended = true;
-	for (uint32_t i = left; i < count; i++) {
-		stop_acceptor(&listener->homes->homes[i], listener->stands[i].acceptor);
+	for (uint32_t i = left; i < setup->sockets; i++) {
+		struct gyre_address acceptor = listener->stands[i].acceptor;
+
+		gy_stop_from_outside(&setup->homes->homes[acceptor.loop], acceptor);
 	}
 	while (left > 0) {
-		(void)close(fds[--left]);
+		(void)close(setup->fds[--left]);
 	}
 	return r;
 }
 
-/* With the mutex held that guards the number of loops. */
-static int open_all(struct gy_homes *homes, const struct gyre_acceptor_options *options,
-		    struct gy_bind *bind, struct gy_listener **ret_listener)
+static int open_new(struct setup *setup, uint32_t loops)
 {
-	const struct gy_listening listening = {
-		.text = options->bind,
-		.log = homes->log,
-		.backlog = (int)options->backlog,
-		.allow_delay = options->channel.allow_delay,
-	};
-	uint32_t count = gy_loops_count(homes->loops);
-	struct gy_listener *listener;
-	int *fds = (int *)gy_memory_get(count * sizeof(*fds));
-	int r = fds == NULL ? -ENOMEM : gy_sockets_listen(bind, &listening, count, fds);
+	uint32_t max = setup->homes->loops->max;
+	uint32_t wanted = setup->options.listeners;
 
-	if (r == 0) {
-		listener = gy_listener_make(homes, options, bind);
-		if (listener == NULL) {
-			r = -ENOMEM;
-			while (count > 0) {
-				(void)close(fds[--count]);
-			}
-		} else {
-			*ret_listener = listener;
-			r = place_all(listener, fds, count);
-		}
-	}
-	gy_memory_put(fds);
-	return r;
+	wanted = wanted == 0 || wanted > max ? max : wanted;
+	setup->plan.sockets_max = gy_sockets_count(&setup->plan.address, wanted);
+	setup->sockets = setup->plan.sockets_max < loops ? setup->plan.sockets_max : loops;
+	return gy_sockets_listen(&setup->plan.address, &setup->listening, setup->sockets,
+				 setup->fds);
 }
 
-static int listen_on(struct gy_homes *homes, const struct gyre_acceptor_options *options,
-		     struct gyre_address *ret_acceptor)
+/* Their address is known only by asking; that cannot fail for sockets that listen. */
+static int open_inherited(struct setup *setup, uint32_t loops)
 {
-	struct gyre_acceptor_options resolved = *options;
-	struct gy_listener *listener = NULL;
-	struct gy_bind bind;
-	int r = gy_bind_parse(options->bind, homes->log, &bind);
+	int r = gy_inherit(&setup->listening, loops, setup->fds);
 
 	if (r < 0) {
 		return r;
 	}
-	resolved.backlog = options->backlog == 0 ? BACKLOG_DEFAULT : options->backlog;
-	(void)pthread_mutex_lock(&homes->placing);
-	r = open_all(homes, &resolved, &bind, &listener);
-	if (r == 0 && ret_acceptor != NULL) {
-		*ret_acceptor = listener->stands[0].acceptor;
+	setup->sockets = (uint32_t)r;
+	setup->plan.sockets_max = setup->sockets;
+	(void)gy_socket_address_of(setup->fds[0], &setup->plan.address);
+	return 0;
+}
+
+/* With the mutex held that guards the number of loops. */
+static int set_up(struct setup *setup)
+{
+	uint32_t loops = gy_loops_count(setup->homes->loops);
+	int r = setup->plan.inherited ? open_inherited(setup, loops) : open_new(setup, loops);
+
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0 && options->ret_port != NULL) {
-		*options->ret_port = gy_bind_port(&bind);
+	r = gy_listener_make(setup->homes, &setup->plan, &setup->listener);
+	if (r == 0) {
+		return place_all(setup);
 	}
-	(void)pthread_mutex_unlock(&homes->placing);
-	if (listener != NULL) {
-		gy_listener_unref(listener);
+	for (uint32_t i = 0; i < setup->sockets; i++) {
+		(void)close(setup->fds[i]);
+	}
+	if (!setup->plan.inherited) {
+		struct gy_socket_file file = { 0 };
+
+		gy_socket_file_set(&file, &setup->plan.address);
+		gy_socket_file_remove(&file);
 	}
 	return r;
+}
+
+static int listen_on(struct setup *setup, struct gyre_address *ret_acceptor)
+{
+	const struct gyre_acceptor_options *options = &setup->options;
+	int r;
+
+	(void)pthread_mutex_lock(&setup->homes->placing);
+	r = set_up(setup);
+	if (r == 0 && ret_acceptor != NULL) {
+		*ret_acceptor = setup->listener->stands[0].acceptor;
+	}
+	(void)pthread_mutex_unlock(&setup->homes->placing);
+	if (setup->listener != NULL) {
+		gy_listener_unref(setup->listener);
+	}
+	if (r == 0 && options->ret_port != NULL) {
+		*options->ret_port = gyre_socket_address_port(&setup->plan.address);
+	}
+	if (r == 0 && options->ret_address != NULL) {
+		*options->ret_address = setup->plan.address;
+	}
+	return r;
+}
+
+static int prepare(struct setup *setup)
+{
+	const struct gyre_acceptor_options *options = &setup->options;
+
+	setup->plan.options = options;
+	setup->plan.inherited = gy_inherit_is_meant(options->bind);
+	setup->listening = (struct gy_listening){
+		.text = options->bind,
+		.log = setup->homes->log,
+		.backlog = (int)options->backlog,
+		.mode = options->mode,
+		.allow_delay = options->channel.allow_delay,
+	};
+	setup->fds = (int *)gy_memory_get(setup->homes->loops->max * sizeof(*setup->fds));
+	if (setup->fds == NULL) {
+		return -ENOMEM;
+	}
+	return setup->plan.inherited ? 0
+				     : gy_bind_parse(options->bind, SOCK_STREAM, setup->homes->log,
+						     &setup->plan.address);
 }
 
 int gyre_listen(struct gyre_system *system, const struct gyre_acceptor_options *options,
 		struct gyre_address *ret_acceptor)
 {
+	struct setup setup = { 0 };
+	int r;
+
 	if (system == NULL || options == NULL || options->bind == NULL ||
-	    options->init_channel == NULL || options->backlog > BACKLOG_MAX) {
+	    options->init_channel == NULL || options->backlog > BACKLOG_MAX ||
+	    options->mode > MODE_MAX || options->accept_rate > RATE_MAX) {
 		return -EINVAL;
 	}
-	return listen_on(gy_homes_of(system), options, ret_acceptor);
+	setup.homes = gy_homes_of(system);
+	setup.options = *options;
+	setup.options.backlog = options->backlog == 0 ? BACKLOG_DEFAULT : options->backlog;
+	r = prepare(&setup);
+	if (r == 0) {
+		r = listen_on(&setup, ret_acceptor);
+	}
+	gy_memory_put(setup.fds);
+	return r;
 }

@@ -1,27 +1,43 @@
 /*
  * What the files of this floor share: the sockets that listen, and the two actors that each loop
- * has for them. The acceptor accepts; it asks its worker to take each connection; the worker makes
- * a channel of it and owns it from then on.
+ * has for them. The acceptor accepts; it asks its worker to take each connection, or where fewer
+ * listen than there are loops the workers of all in turn; the worker makes a channel of it and owns
+ * it from then on.
  */
 #ifndef GY_NET_NET_H
 #define GY_NET_NET_H
 
-#include <sys/socket.h>
+#include <sys/types.h>
 
 #include <gyre/listen.h>
+#include <gyre/socket_address.h>
 
 #include "channel/channels.h"
+#include "net/admission.h"
 #include "net/listeners.h"
 
 /* ---- bind.c ---- */
 
-struct gy_bind {
-	struct sockaddr_storage address;
-	socklen_t bytes;
+/* An address of a socket of @type; on failure one line goes to the log. */
+int gy_bind_parse(const char *text, int type, const struct gy_log *log,
+		  struct gyre_socket_address *ret_address);
+
+/* ---- socket_file.c ---- */
+
+struct gy_socket_file {
+	char path[GYRE_SOCKET_ADDRESS_BYTES_MAX]; /* "" for none */
+	dev_t device;
+	ino_t inode;
 };
 
-/* An address to bind a stream socket to; on failure one line goes to the log. */
-int gy_bind_parse(const char *text, const struct gy_log *log, struct gy_bind *ret_bind);
+/* Whether a socket bound to @address has a file. */
+bool gy_socket_file_is_one(const struct gyre_socket_address *address);
+/* Binds a Unix socket to its path, where an abandoned file may stand. @mode 0 is as usual. */
+int gy_socket_file_bind(int fd, const struct gyre_socket_address *address, uint32_t mode);
+/* The file that was made there, or none if @address has none. */
+void gy_socket_file_set(struct gy_socket_file *file, const struct gyre_socket_address *address);
+/* Removes the file if it is still the same; then there is none. */
+void gy_socket_file_remove(struct gy_socket_file *file);
 
 /* ---- sockets.c ---- */
 
@@ -29,18 +45,34 @@ struct gy_listening {
 	const char *text; /* of the address, for the log */
 	const struct gy_log *log;
 	int backlog;
+	uint32_t mode; /* of a Unix socket's file; 0 for that of the process */
 	bool allow_delay;
 };
 
+/* How many sockets can listen on the address side by side, if @count are wanted. */
+uint32_t gy_sockets_count(const struct gyre_socket_address *address, uint32_t count);
+
 /*
  * Opens @count sockets that listen on the address, which nobody else may do; on failure none is
- * left, and one line goes to the log. With port 0 it puts the port that was found into @bind.
+ * left, and one line goes to the log. With port 0 it puts the port that was found into @address.
  */
-int gy_sockets_listen(struct gy_bind *bind, const struct gy_listening *listening, uint32_t count,
-		      int *ret_fds);
+int gy_sockets_listen(struct gyre_socket_address *address, const struct gy_listening *listening,
+		      uint32_t count, int *ret_fds);
 /* One more socket beside those; on failure nothing is logged. */
-int gy_sockets_join(const struct gy_bind *bind, uint32_t backlog, bool allow_delay, int *ret_fd);
-uint16_t gy_bind_port(const struct gy_bind *bind);
+int gy_sockets_join(const struct gyre_socket_address *address, const struct gy_listening *listening,
+		    int *ret_fd);
+
+/* ---- inherit.c ---- */
+
+/* Whether it is the text of a socket that somebody else has opened: "fd:NAME" or "fd:NUMBER". */
+bool gy_inherit_is_meant(const char *text);
+/* Such sockets, at most @max: how many; on failure none, and one line goes to the log. */
+int gy_inherit(const struct gy_listening *listening, uint32_t max, int *ret_fds);
+
+/* ---- listen.c ---- */
+
+/* Takes back an actor that was spawned for a call that then failed. */
+void gy_stop_from_outside(struct gy_home *home, struct gyre_address actor);
 
 /* ---- worker.c ---- */
 
@@ -49,12 +81,18 @@ struct gy_worker_argument {
 	gyre_init_channel_fn init_channel;
 	void *init_arg;
 	struct gyre_channel_options channel;
+	struct gy_admission *admission; /* a reference; NULL for none */
 };
-GYRE_MESSAGE(gy_worker_argument, 0x11);
+void gy_worker_argument_destroy(struct gy_worker_argument *argument);
+GYRE_MESSAGE_OWNING(gy_worker_argument, 0x11, gy_worker_argument_destroy);
 
-/* An accepted connection on its way from acceptor to worker; in the pool of parts. */
+/* An accepted connection on its way from acceptor to worker; in the acceptor's pool of parts. */
 struct gy_accepted {
 	struct gy_transit transit;
+	struct gy_task freed;	      /* by a worker of another loop */
+	struct gy_channels *channels; /* of the acceptor */
+	struct gyre_address worker;
+	struct gy_admission *admission; /* that has counted it in, for the worker's loop */
 	struct gy_link link;
 	struct gy_list item; /* in acceptor->untaken, until the worker is asked */
 };
@@ -72,17 +110,20 @@ GYRE_MESSAGE(gy_taken, 0x13);
 
 extern const struct gyre_class gy_worker_class;
 
-/* ---- acceptor.c ---- */
-
 /* ---- listener.c: under homes->placing, if nothing else is said ---- */
 
 struct gy_listener {
 	struct gy_list item; /* in homes->listeners */
 	struct gy_homes *homes;
 	struct gyre_acceptor_options options;
-	struct gy_bind bind;
+	struct gyre_socket_address address;
+	struct gy_socket_file file;
+	struct gy_admission *admission; /* a reference; NULL for none; read by anybody */
 	uint32_t references;
-	bool ended; /* its acceptors have been told to stop */
+	uint32_t sockets_max; /* there are no more, however many loops come */
+	uint32_t version;     /* atomic: grows when workers come or go */
+	bool inherited;	      /* the sockets are not ours: none is opened beside them */
+	bool ended;	      /* its acceptors have been told to stop */
 	struct {
 		struct gyre_address acceptor; /* of this loop's socket, wherever that stands */
 		struct gyre_address worker;   /* on this loop */
@@ -90,31 +131,57 @@ struct gy_listener {
 };
 
 /*
- * A listening socket on its way to its acceptor, from the heap. The acceptor keeps it.
+ * A listening socket on its way to its acceptor, from the heap. The acceptor keeps it, with what it
+ * knows of its listener.
  */
 struct gy_seed {
 	struct gy_transit transit;
-	struct gyre_address worker;
 	struct gy_listener *listener; /* a reference */
 	uint32_t number;	      /* of the socket */
+	struct gyre_address worker;   /* of the loop */
+	uint32_t version;	      /* of the listener's workers, as known here */
+	uint32_t next_worker;	      /* the one that takes the next connection */
+	uint32_t workers_count;
+	uint32_t held_count;
+	int *held;		       /* connections that come along */
+	struct gyre_address workers[]; /* room for one a loop */
 };
 
-/* Without acceptors, with a reference; NULL when there is no memory. */
-struct gy_listener *gy_listener_make(struct gy_homes *homes,
-				     const struct gyre_acceptor_options *options,
-				     const struct gy_bind *bind);
+/* What gyre_listen() has found out. */
+struct gy_listener_plan {
+	const struct gyre_acceptor_options *options;
+	struct gyre_socket_address address;
+	uint32_t sockets_max;
+	bool inherited;
+};
+
+/* Without acceptors, with a reference; when there is no memory, none. */
+int gy_listener_make(struct gy_homes *homes, const struct gy_listener_plan *plan,
+		     struct gy_listener **ret_listener);
 /* Without the mutex. */
 void gy_listener_unref(struct gy_listener *listener);
-/* Without the mutex: gives up its reference too. */
-void gy_seed_free(struct gy_seed *seed);
-/* Spawns an acceptor for a socket where it is to stand now. Takes @fd if that works. */
-int gy_listener_place(struct gy_listener *listener, uint32_t number, int fd);
+/* Without the mutex: for a socket, and room for connections; NULL when there is no memory. */
+struct gy_seed *gy_seed_make(struct gy_listener *listener, uint32_t number, int fd,
+			     uint32_t held_count);
+/* Without the mutex: of one that was placed, with its connections but not with its socket. */
+void gy_seed_free(struct gy_channels *channels, struct gy_seed *seed);
+/* Workers on all loops, if connections go to all. */
+int gy_listener_place_workers(struct gy_listener *listener);
+/* Spawns an acceptor where the socket is to stand now. Takes @seed if that works. */
+int gy_listener_place(struct gy_seed *seed);
 /* The same without the mutex; -ESHUTDOWN when the listener has ended. */
-int gy_listener_move(struct gy_listener *listener, uint32_t number, int fd);
+int gy_listener_move(struct gy_seed *seed);
+/* Without the mutex: the one that is to take the next connection of this acceptor. */
+struct gyre_address gy_listener_next_worker(struct gy_seed *seed);
 /* Without the mutex: an acceptor has ended. */
 void gy_listener_left(struct gy_listener *listener, uint32_t number, struct gyre_address acceptor);
 /* Without the mutex: all other acceptors are to stop too. */
 void gy_listener_end(struct gy_listener *listener, struct gy_home *home);
+/* Without the mutex: nobody is to find the file of the socket any more. */
+void gy_listener_remove_file(struct gy_listener *listener);
+
+/* ---- acceptor.c ---- */
+
 /* An acceptor that is mounted goes where its socket is to stand now. On its loop. */
 void gy_acceptor_leave(struct gy_house *house);
 
@@ -126,7 +193,10 @@ GYRE_MESSAGE(gy_acceptor_argument, 0x14);
 
 extern const struct gyre_class gy_acceptor_class;
 
-/* Takes the descriptor out of @accepted, which is freed; -1 if it was closed on the way. */
-int gy_accepted_end(struct gy_channels *channels, struct gy_accepted *accepted);
+/* The descriptor of @accepted, from now on the caller's; -1 if it was closed on the way. Any loop.
+ */
+int gy_accepted_take(struct gy_accepted *accepted);
+/* When there is an owner for what was taken: frees @accepted. On the loop of @channels, any one. */
+void gy_accepted_free(struct gy_channels *channels, struct gy_accepted *accepted);
 
 #endif

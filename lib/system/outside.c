@@ -118,16 +118,25 @@ static void add_home(const struct gy_home *home, struct gyre_counters *sum)
 	sum->published += gy_load_relaxed(&home->loop.counters.jobs_published);
 	sum->stolen += gy_load_relaxed(&home->loop.counters.jobs_stolen);
 	sum->enters += gy_load_relaxed(&gy_ring_counters(home->loop.ring)->enters);
-	/* In this order, so that no more are closed than were accepted. */
-	sum->closed += gy_load_acquire(&channels->closed);
 	sum->accepted += gy_load_relaxed(&channels->accepted);
+	sum->connected += gy_load_relaxed(&channels->connected);
 	sum->bytes_received += gy_load_relaxed(&channels->bytes_received);
 	sum->bytes_sent += gy_load_relaxed(&channels->bytes_sent);
 	sum->reads += gy_load_relaxed(&channels->reads);
 	sum->buffer_stalls += gy_load_relaxed(&channels->buffer_stalls);
 	sum->accept_stalls += gy_load_relaxed(&channels->accept_stalls);
 	sum->accepts_paused += gy_load_relaxed(&channels->accepts_paused);
+	sum->accepts_held += gy_load_relaxed(&channels->accepts_held);
+	sum->refused_full += gy_load_relaxed(&channels->refused_full);
+	sum->refused_rate += gy_load_relaxed(&channels->refused_rate);
+	sum->refused_report += gy_load_relaxed(&channels->refused_report);
 	sum->reads_paused += gy_load_relaxed(&channels->reads_paused);
+	sum->datagrams_sent += gy_load_relaxed(&channels->datagrams_sent);
+	sum->datagrams_failed += gy_load_relaxed(&channels->datagrams_failed);
+	sum->datagrams_truncated += gy_load_relaxed(&channels->datagrams_truncated);
+	sum->datagrams_dropped += gy_load_relaxed(&channels->datagrams_dropped);
+	sum->datagram_receives += gy_load_relaxed(&channels->datagram_receives);
+	sum->datagram_sends += gy_load_relaxed(&channels->datagram_sends);
 	sum->linger_timeouts += gy_load_relaxed(&channels->linger_timeouts);
 }
 
@@ -140,6 +149,11 @@ int gyre_system_counters(struct gyre_system *system, struct gyre_counters *ret_c
 		return -EINVAL;
 	}
 	made = gy_homes_made(&system->homes);
+	/* First of all loops, so that no more are closed than were made, be it by another. */
+	for (uint32_t i = 0; i < made; i++) {
+		sum.closed +=
+			gy_load_acquire(&gy_channels_counters(&system->homes.homes[i])->closed);
+	}
 	for (uint32_t i = 0; i < made; i++) {
 		add_home(&system->homes.homes[i], &sum);
 	}

@@ -72,7 +72,7 @@ Test(ring_reopen, has_only_its_waker_left_while_it_is_shut)
 
 	use_by_a_thread(ring);
 	gy_ring_shut(ring);
-	cr_assert_null(ring->buffers.memory);
+	cr_assert_null(ring->buffers[GY_RING_STREAM_GROUP].memory);
 	cr_assert_geq(ring->wake_fd, 0);
 	gy_ring_destroy(ring);
 }
