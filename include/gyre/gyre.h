@@ -15,6 +15,7 @@
 #include <gyre/counters.h>
 #include <gyre/datagram.h>
 #include <gyre/declare.h>
+#include <gyre/exchange.h>
 #include <gyre/file.h>
 #include <gyre/group.h>
 #include <gyre/inspect.h>

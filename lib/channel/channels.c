@@ -143,6 +143,7 @@ void gy_channels_fini(struct gy_home *home)
 		transit->discard(channels, transit);
 	}
 	(void)pthread_mutex_destroy(&channels->mutex);
+	gy_posts_fini(&channels->posts);
 	gy_memory_put(channels->ring_pages);
 	gy_memory_put(channels);
 	home->loop.upper[0] = NULL;
@@ -370,4 +371,5 @@ const struct gy_channel_ops gy_channel_ops = {
 	.leave = leave,
 	.rest = rest,
 	.resume = resume,
+	.put = gy_post_put,
 };
