@@ -17,6 +17,31 @@ struct gyre_buffer;
 struct gyre_socket_address;
 struct gyre_stack;
 
+/** GYRE_SPAN_BYTES_MAX - the most that a buffer takes in, or shows, as one piece of memory: 1 GiB
+ */
+#define GYRE_SPAN_BYTES_MAX (UINT32_C(1) << 30)
+
+/**
+ * struct gyre_span - bytes that stand together
+ * @bytes: the first of them
+ * @count: how many
+ */
+struct gyre_span {
+	const void *bytes;
+	size_t count;
+};
+
+/**
+ * gyre_release_fn - memory that a buffer was given is needed no more
+ * @arg: what it was given with
+ *
+ * Runs once for each piece of memory, on the loop of the buffer, in phase 1, 2 or 3: where the last
+ * buffer with a byte of it loses that, or inside the call that was to take it and failed. It is the
+ * last call for that memory. It is not re-entered for the same memory, and may call only those of
+ * gyre's functions that any thread may call.
+ */
+typedef void (*gyre_release_fn)(void *arg);
+
 /**
  * gyre_buffer_create() - an empty buffer, to be appended to
  * @stack: the stack of the running handler; in a pipeline, that of gyre_context_stack()
@@ -73,6 +98,45 @@ GYRE_API size_t gyre_buffer_bytes(const struct gyre_buffer *buffer);
 GYRE_API int gyre_buffer_append(struct gyre_buffer *buffer, const void *bytes, size_t count);
 
 /**
+ * gyre_buffer_append_memory() - puts memory at the end of a buffer as it is, without a copy
+ * @buffer: the buffer
+ * @memory: what is put there; may not change any more; may be NULL when @count is 0
+ * @count: how many bytes, at most GYRE_SPAN_BYTES_MAX
+ * @release: called when no buffer has any of it, nor the kernel; NULL for what stays for ever
+ * @arg: for @release
+ *
+ * Return: 0, or a negative errno, and then the buffer is as it was.
+ * Errors:
+ *   -EINVAL    @buffer is NULL, or @memory is and @count is not 0
+ *   -EMSGSIZE  @count is more than GYRE_SPAN_BYTES_MAX
+ *   -ENOMEM    there is no memory
+ * Ownership: @memory is taken, whatever is returned, until @release is called.
+ * Context: loop thread, phases 2 and 3, on the loop where it was made.
+ * Since: 0.1
+ */
+GYRE_API int gyre_buffer_append_memory(struct gyre_buffer *buffer, const void *memory, size_t count,
+				       gyre_release_fn release, void *arg);
+
+/**
+ * gyre_buffer_prepend() - copies bytes to the front of a buffer
+ * @buffer: the buffer
+ * @bytes: what is copied; may be NULL when @count is 0
+ * @count: how many bytes, at most GYRE_SPAN_BYTES_MAX
+ *
+ * Made for headers: up to 32 bytes before what a handler has appended cost no memory.
+ *
+ * Return: 0, or a negative errno, and then the buffer is as it was.
+ * Errors:
+ *   -EINVAL    @buffer is NULL, or @bytes is and @count is not 0
+ *   -EMSGSIZE  @count is more than GYRE_SPAN_BYTES_MAX
+ *   -ENOMEM    there is no memory
+ * Ownership: @bytes stays the caller's.
+ * Context: loop thread, phases 2 and 3, on the loop where it was made.
+ * Since: 0.1
+ */
+GYRE_API int gyre_buffer_prepend(struct gyre_buffer *buffer, const void *bytes, size_t count);
+
+/**
  * gyre_buffer_join() - moves the bytes of one buffer to the end of another, without a copy
  * @buffer: what grows
  * @more: what is moved
@@ -105,6 +169,23 @@ GYRE_API int gyre_buffer_split(struct gyre_buffer *buffer, size_t count,
 			       struct gyre_buffer **ret_front);
 
 /**
+ * gyre_buffer_duplicate() - another buffer with the same bytes, without a copy
+ * @buffer: the buffer
+ * @ret_same: the other one
+ *
+ * For the same bytes to several channels of one loop; struct gyre_bytes is for those of many loops.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL  an argument is NULL
+ *   -ENOMEM  there is no memory
+ * Ownership: @ret_same is the caller's; @buffer stays so.
+ * Context: loop thread, phases 2 and 3, on the loop where it was made.
+ * Since: 0.1
+ */
+GYRE_API int gyre_buffer_duplicate(const struct gyre_buffer *buffer, struct gyre_buffer **ret_same);
+
+/**
  * gyre_buffer_peek() - shows bytes where they stand, as many as stand together
  * @buffer: the buffer, or NULL
  * @offset: from the front, in bytes
@@ -121,6 +202,45 @@ GYRE_API int gyre_buffer_split(struct gyre_buffer *buffer, size_t count,
  */
 GYRE_API size_t gyre_buffer_peek(const struct gyre_buffer *buffer, size_t offset,
 				 const void **ret_bytes);
+
+/**
+ * gyre_buffer_spans() - shows bytes where they stand, several spans of them at once
+ * @buffer: the buffer, or NULL
+ * @offset: from the front, in bytes
+ * @spans: room for @spans_max spans, which are valid as long as what gyre_buffer_peek() shows
+ * @spans_max: how many spans at most
+ *
+ * To visit more, call it again with @offset advanced by what the spans have.
+ *
+ * Return: how many spans there are; 0 past the end.
+ * Errors:
+ *   none
+ * Ownership: @spans stays the caller's, the bytes stay the buffer's.
+ * Context: loop thread, phases 2 and 3, on the loop where it was made.
+ * Since: 0.1
+ */
+GYRE_API size_t gyre_buffer_spans(const struct gyre_buffer *buffer, size_t offset,
+				  struct gyre_span *spans, size_t spans_max);
+
+/**
+ * gyre_buffer_linear() - sees to it that the first bytes of a buffer stand together
+ * @buffer: the buffer
+ * @count: how many bytes, 1 to GYRE_SPAN_BYTES_MAX
+ * @ret_bytes: where they are; valid until the buffer changes hands or loses the first of them
+ *
+ * They are copied only if they do not stand together already.
+ *
+ * Return: 0, or a negative errno, and then the buffer is as it was.
+ * Errors:
+ *   -EAGAIN    fewer bytes are there
+ *   -EINVAL    an argument is NULL, or @count is 0
+ *   -EMSGSIZE  @count is more than GYRE_SPAN_BYTES_MAX, and they do not stand together
+ *   -ENOMEM    there is no memory
+ * Ownership: the bytes stay the buffer's. They may be changed only if nobody else has them.
+ * Context: loop thread, phases 2 and 3, on the loop where it was made.
+ * Since: 0.1
+ */
+GYRE_API int gyre_buffer_linear(struct gyre_buffer *buffer, size_t count, const void **ret_bytes);
 
 /**
  * gyre_buffer_copy() - copies bytes out of a buffer and leaves them there
@@ -183,6 +303,24 @@ GYRE_API size_t gyre_buffer_skip(struct gyre_buffer *buffer, size_t count);
  */
 GYRE_API int64_t gyre_buffer_find(const struct gyre_buffer *buffer, size_t offset,
 				  unsigned char byte);
+
+/**
+ * gyre_buffer_find_bytes() - looks for a sequence of bytes, also where it lies across pages
+ * @buffer: the buffer, or NULL
+ * @offset: where to begin, from the front, in bytes
+ * @bytes: what to look for
+ * @count: how many bytes that is, at least 1. The time taken grows with it
+ *
+ * Return: the offset from the front where it begins first, or a negative errno.
+ * Errors:
+ *   -EINVAL  @bytes is NULL, or @count is 0
+ *   -ENOENT  it is not there
+ * Ownership: @bytes stays the caller's.
+ * Context: loop thread, phases 2 and 3, on the loop where it was made.
+ * Since: 0.1
+ */
+GYRE_API int64_t gyre_buffer_find_bytes(const struct gyre_buffer *buffer, size_t offset,
+					const void *bytes, size_t count);
 
 /* ---- datagrams ---- */
 

@@ -10,7 +10,9 @@
 #include <gyre/batch.h>
 #include <gyre/behaviour.h>
 #include <gyre/buffer.h>
+#include <gyre/bytes.h>
 #include <gyre/channel.h>
+#include <gyre/codec.h>
 #include <gyre/connect.h>
 #include <gyre/counters.h>
 #include <gyre/datagram.h>
@@ -18,6 +20,7 @@
 #include <gyre/exchange.h>
 #include <gyre/file.h>
 #include <gyre/group.h>
+#include <gyre/idle.h>
 #include <gyre/inspect.h>
 #include <gyre/listen.h>
 #include <gyre/log.h>
@@ -25,6 +28,7 @@
 #include <gyre/message.h>
 #include <gyre/move.h>
 #include <gyre/name.h>
+#include <gyre/number.h>
 #include <gyre/offload.h>
 #include <gyre/outside.h>
 #include <gyre/overload.h>

@@ -76,7 +76,7 @@ struct gyre_type {
  *
  * Return: the mail, or NULL, which every call that takes a mail answers with -ENOMEM.
  * Errors:
- *   NULL  there is no memory, or @type is larger than GYRE_MESSAGE_BYTES_MAX
+ *   NULL  there is no memory, or @type is NULL or larger than GYRE_MESSAGE_BYTES_MAX
  * Ownership: the caller's, until it is given away or gyre_mail_free() takes it.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
@@ -92,7 +92,8 @@ GYRE_API struct gyre_mail *gyre_mail_new(struct gyre_stack *stack, const struct 
  *
  * Return: the mail, or NULL, which every call that takes a mail answers with -ENOMEM.
  * Errors:
- *   NULL  there is no memory, or @type is larger than GYRE_MESSAGE_BYTES_MAX
+ *   NULL  there is no memory, @system or @type is NULL, or @type is larger than
+ *         GYRE_MESSAGE_BYTES_MAX
  * Ownership: the caller's, until it is given away or gyre_mail_free() takes it.
  * Context: any thread, any phase.
  * Since: 0.1

@@ -53,8 +53,8 @@ typedef int (*gyre_added_fn)(struct gyre_handler_context *ctx);
 /**
  * gyre_read_fn - bytes have come
  * @ctx: the handler's place
- * @data: the bytes, not empty unless they are an empty datagram; the handler's own, to be written,
- *   passed on, kept or freed
+ * @data: the bytes; the handler's own, to be written, passed on, kept or freed. They are empty only
+ *   as a datagram, or as a frame of a codec
  *
  * Runs in phase 2, on the channel's loop. It is re-entered only by what the handler itself calls in
  * the pipeline. The last call comes before @inactive of struct gyre_handler.

@@ -176,7 +176,7 @@ GYRE_API int gyre_system_start(struct gyre_system *system);
 
 /**
  * gyre_system_stop() - asks a system to drain and stop
- * @system: the system
+ * @system: the system, or NULL
  *
  * Listening ends. Channels deliver what they have received, send what is queued and close, as by
  * gyre_channel_close(); but one whose peer has everything and sends nothing does not wait for it to

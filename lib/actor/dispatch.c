@@ -543,6 +543,7 @@ void gy_house_run(struct gy_loop *loop, struct gy_job *job)
 
 void gy_house_end_run(struct gy_home *home, struct gy_house *house)
 {
+	show_running(home, house);
 	end_run(home, house);
 }
 

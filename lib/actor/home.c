@@ -44,6 +44,13 @@ static void ready(struct gy_loop *loop, struct gy_job *job)
 	gy_loop_ready_state(loop, job, gy_container_of(job, struct gy_house, job)->high);
 }
 
+static void posted_late(struct gy_loop *loop)
+{
+	struct gy_home *home = gy_home_of(loop);
+
+	home->options.take_late(home);
+}
+
 static const struct gy_loop_ops loop_ops = {
 	.run = gy_house_run,
 	.ready = ready,
@@ -56,6 +63,7 @@ static const struct gy_loop_ops loop_ops = {
 	.release = release,
 	.show = show,
 	.busy = busy,
+	.posted_late = posted_late,
 };
 
 int gy_home_init(struct gy_home *home, const struct gy_loop_options *loop,

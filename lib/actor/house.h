@@ -195,6 +195,9 @@ struct gy_home_options {
 	gy_dead_letter_fn dead_letter;			   /* may be NULL */
 	uint16_t (*next_loop)(struct gyre_system *system); /* round robin */
 	void (*shut_down)(struct gyre_system *system);
+	/* Takes what was posted after the loops had ended; on any thread, and on several at once.
+	 */
+	void (*take_late)(struct gy_home *home);
 	const struct gy_directory_ops *directory; /* NULL for none */
 };
 
@@ -630,6 +633,8 @@ gyre_handler_fn gy_route_find(const struct gyre_route *routes, uint32_t id);
 void gy_house_order_retire(struct gy_house *house, uint64_t deadline_ns);
 /* The order to stop gracefully has come. Takes the mail. */
 void gy_retire_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail);
+/* It has come while the house is away, and will be delivered again. */
+void gy_retire_waits(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail);
 /* A poison notice is dispatched. */
 GY_COLD void gy_house_poisoned(struct gy_house *house, const struct gyre_mail *poison);
 /* Whether the house takes no more asks and notices, and stops when nothing is suspended. */

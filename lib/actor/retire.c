@@ -2,6 +2,9 @@
  * Stopping gracefully. The order arrives with its deadline running; a poison takes its place among
  * the notices. From its dispatch on the actor takes no more asks and notices, but what is suspended
  * may end. The last of it, or the deadline, stops the actor; then those who wait for that are told.
+ *
+ * While the actor is away only its lanes may be touched: so the poison takes its place at once, the
+ * order is told when its deadline is, and the rest waits until it is delivered again.
  */
 #include <errno.h>
 
@@ -19,6 +22,7 @@ struct gy_retire {
 
 struct order {
 	uint64_t deadline_ns; /* from its arrival */
+	uint64_t until_ns;    /* the same by the clock, once it has found its actor away; else 0 */
 };
 
 const struct gyre_type gy_type_retire = { .name = "stop gracefully",
@@ -47,11 +51,22 @@ static struct gy_retire *retire_of(struct gy_house *house)
 	return annex == NULL ? NULL : annex->retire;
 }
 
+static struct order *order_of(struct gyre_mail *mail)
+{
+	return (struct order *)gyre_payload(mail);
+}
+
+static uint64_t end_of(const struct gy_home *home, const struct order *order)
+{
+	return order->until_ns != 0
+		       ? order->until_ns
+		       : gy_time_add(gy_clock_ns(&home->loop.clock), order->deadline_ns);
+}
+
 /* The earliest deadline counts. */
-static void set_deadline(struct gy_retire *retire, uint64_t deadline_ns)
+static void set_deadline(struct gy_retire *retire, uint64_t at_ns)
 {
 	struct gy_loop *loop = &retire->house->home->loop;
-	uint64_t at_ns = gy_time_add(gy_clock_ns(&loop->clock), deadline_ns);
 
 	if (at_ns < retire->deadline_ns) {
 		retire->deadline_ns = at_ns;
@@ -61,28 +76,59 @@ static void set_deadline(struct gy_retire *retire, uint64_t deadline_ns)
 }
 
 /* Without memory for the poison nothing more is waited for. */
-static void put_poison(struct gy_house *house)
+static void put_poison(struct gy_home *home, struct gy_house *house)
 {
-	struct gyre_mail *poison = gy_mail_get(house->home, &gy_type_poison);
+	struct gyre_mail *poison = gy_mail_get(home, &gy_type_poison);
 
 	if (poison == NULL) {
-		gy_house_close(house, 0);
+		gy_house_order_close(house);
 		return;
 	}
 	poison->node.kind = GY_MAIL_NOTICE;
 	poison->from.cookie = 0;
 	poison->ask_id = 1;
-	gy_count(&house->home->counters.sent, 1);
+	gy_count(&home->counters.sent, 1);
 	if (house->limit != 0) {
 		(void)gy_house_admit(house, poison, GY_LANE_NOTICE);
 	}
-	gy_house_put(house->home, house, poison, GY_LANE_NOTICE);
+	gy_house_put(home, house, poison, GY_LANE_NOTICE);
+}
+
+/* Whether such an order waits for the house already, and has put its poison. */
+static bool is_expected(const struct gy_home *home, const struct gy_house *house)
+{
+	const struct gy_node *last = home->deferred;
+	struct gy_node *node = home->deferred;
+
+	while (node != NULL) {
+		const struct gyre_mail *mail = gy_mail_of(node);
+
+		if (mail->type == &gy_type_retire && mail->to_slot == house->self.slot) {
+			return true;
+		}
+		node = node->next == last ? NULL : node->next;
+	}
+	return false;
+}
+
+void gy_retire_waits(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
+{
+	struct order *order = order_of(mail);
+
+	if (order->until_ns != 0) {
+		return; /* not for the first time */
+	}
+	order->until_ns = end_of(home, order);
+	if (!is_expected(home, house)) {
+		put_poison(home, house);
+	}
 }
 
 void gy_retire_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
 {
 	struct gy_retire *retire = retire_of(house);
-	uint64_t deadline_ns = ((struct order *)gyre_payload(mail))->deadline_ns;
+	uint64_t end_ns = end_of(home, order_of(mail));
+	bool waited = order_of(mail)->until_ns != 0;
 
 	gy_count(&home->counters.handled, 1);
 	if (mail->node.kind != GY_MAIL_ASK) {
@@ -102,9 +148,11 @@ void gy_retire_arrived(struct gy_home *home, struct gy_house *house, struct gyre
 	}
 	if (!retire->poisoned) {
 		retire->poisoned = true;
-		put_poison(house);
+		if (!waited) {
+			put_poison(home, house);
+		}
 	}
-	set_deadline(retire, deadline_ns);
+	set_deadline(retire, end_ns);
 }
 
 void gy_house_order_retire(struct gy_house *house, uint64_t deadline_ns)
@@ -116,7 +164,7 @@ void gy_house_order_retire(struct gy_house *house, uint64_t deadline_ns)
 		gy_house_order_close(house);
 		return;
 	}
-	((struct order *)gyre_payload(mail))->deadline_ns = deadline_ns;
+	*order_of(mail) = (struct order){ .deadline_ns = deadline_ns };
 	mail->node.kind = GY_MAIL_NOTICE;
 	mail->from.cookie = 0;
 	(void)gy_send_away(home, gy_house_address(house), mail);
@@ -172,7 +220,7 @@ int gyre_stop_gracefully(struct gyre_stack *stack, struct gyre_address actor, ui
 	}
 	mail = gy_mail_get(s->home, &gy_type_retire);
 	if (mail != NULL) {
-		((struct order *)gyre_payload(mail))->deadline_ns = deadline_ns;
+		*order_of(mail) = (struct order){ .deadline_ns = deadline_ns };
 	}
 	if (ret_future != NULL) {
 		return gy_ask_order(s, actor, mail, ret_future);

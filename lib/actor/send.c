@@ -90,6 +90,9 @@ static bool is_order(const struct gyre_mail *mail)
 static bool order_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
 {
 	if (house != NULL && gy_house_is_away(house) && is_order(mail)) {
+		if (mail->type == &gy_type_retire) {
+			gy_retire_waits(home, house, mail);
+		}
 		gy_house_defer(home, house, mail);
 		return true;
 	}
@@ -280,5 +283,5 @@ int gyre_notify_self_first(struct gyre_stack *stack, struct gyre_mail *mail)
 
 struct gyre_mail *gyre_mail_new(struct gyre_stack *stack, const struct gyre_type *type)
 {
-	return gy_mail_get(gy_stack_of(stack)->home, type);
+	return gy_unlikely(type == NULL) ? NULL : gy_mail_get(gy_stack_of(stack)->home, type);
 }

@@ -1,14 +1,12 @@
 /*
- * Buffers, as users see them: reading at the front, appending at the end, and what moves bytes
- * between buffers without copying them.
+ * Buffers, as users see them: their life, and how they are looked at and read from the front. How
+ * they grow is in buffer_grow.c, and what moves bytes between them in buffer_move.c.
  */
 #include "channel/buffer.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "actor/stack.h"
-#include "ring/sanitize.h"
 
 /* ---- life ---- */
 
@@ -17,6 +15,7 @@ struct gyre_buffer *gy_buffer_get(struct gy_channels *channels)
 	struct gyre_buffer *buffer = (struct gyre_buffer *)gy_pool_get(&channels->buffers);
 
 	if (buffer != NULL) {
+		gy_unpoison(buffer, sizeof(*buffer));
 		*buffer = (struct gyre_buffer){ .channels = channels };
 		buffer->last = &buffer->first;
 	}
@@ -28,15 +27,6 @@ struct gyre_buffer *gyre_buffer_create(struct gyre_stack *stack)
 	return gy_buffer_get(gy_channels_of(gy_stack_of(stack)->home));
 }
 
-/* Puts @slice in the place of the first; whose buffer it is, and its peer, stay. */
-static void set_first(struct gyre_buffer *buffer, const struct gy_slice *slice)
-{
-	uint32_t peer = buffer->first.peer;
-
-	buffer->first = *slice;
-	buffer->first.peer = peer;
-}
-
 /* Takes the first slice off. What follows moves into its place. */
 static void drop_first(struct gyre_buffer *buffer)
 {
@@ -45,13 +35,13 @@ static void drop_first(struct gyre_buffer *buffer)
 
 	gy_page_unref(channels, buffer->first.page);
 	if (next == NULL) {
-		set_first(buffer, &(struct gy_slice){ 0 });
+		gy_buffer_set_first(buffer, &(struct gy_slice){ 0 });
 		return;
 	}
 	if (buffer->last == next) {
 		buffer->last = &buffer->first;
 	}
-	set_first(buffer, next);
+	gy_buffer_set_first(buffer, next);
 	gy_pool_put(&channels->slices, next);
 }
 
@@ -109,9 +99,8 @@ size_t gyre_buffer_skip(struct gyre_buffer *buffer, size_t count)
 	return count;
 }
 
-/* The slice with the byte at @offset, which there is; its own place there in @ret_at. */
-static const struct gy_slice *slice_at(const struct gyre_buffer *buffer, size_t offset,
-				       size_t *ret_at)
+const struct gy_slice *gy_buffer_slice_at(const struct gyre_buffer *buffer, size_t offset,
+					  size_t *ret_at)
 {
 	const struct gy_slice *slice = &buffer->first;
 
@@ -131,7 +120,7 @@ size_t gyre_buffer_peek(const struct gyre_buffer *buffer, size_t offset, const v
 	if (buffer == NULL || ret_bytes == NULL || offset >= buffer->bytes) {
 		return 0;
 	}
-	slice = slice_at(buffer, offset, &at);
+	slice = gy_buffer_slice_at(buffer, offset, &at);
 	*ret_bytes = slice->bytes + at;
 	return slice->count - at;
 }
@@ -147,7 +136,7 @@ size_t gyre_buffer_copy(const struct gyre_buffer *buffer, size_t offset, void *t
 		return 0;
 	}
 	count = count < buffer->bytes - offset ? count : buffer->bytes - offset;
-	slice = slice_at(buffer, offset, &at);
+	slice = gy_buffer_slice_at(buffer, offset, &at);
 	for (left = count; left > 0; slice = slice->next) {
 		size_t part = slice->count - at < left ? slice->count - at : left;
 
@@ -165,255 +154,23 @@ size_t gyre_buffer_read(struct gyre_buffer *buffer, void *to, size_t count)
 	return gyre_buffer_skip(buffer, count);
 }
 
-int64_t gyre_buffer_find(const struct gyre_buffer *buffer, size_t offset, unsigned char byte)
+size_t gyre_buffer_spans(const struct gyre_buffer *buffer, size_t offset, struct gyre_span *spans,
+			 size_t spans_max)
 {
 	const struct gy_slice *slice;
+	size_t count = 0;
 	size_t at;
 
-	if (buffer == NULL || offset >= buffer->bytes) {
-		return -ENOENT;
-	}
-	slice = slice_at(buffer, offset, &at);
-	for (offset -= at; slice != NULL; slice = slice->next) {
-		const unsigned char *found =
-			(const unsigned char *)memchr(slice->bytes + at, byte, slice->count - at);
-
-		if (found != NULL) {
-			return (int64_t)(offset + (size_t)(found - slice->bytes));
-		}
-		offset += slice->count;
-		at = 0;
-	}
-	return -ENOENT;
-}
-
-/* ---- appending ---- */
-
-/* How many bytes the last slice can grow by. */
-static uint32_t room_of(const struct gy_slice *slice)
-{
-	const struct gy_page *page = slice->page;
-
-	if (page == NULL || slice->bytes + slice->count != page->memory + page->used) {
+	if (buffer == NULL || spans == NULL || offset >= buffer->bytes) {
 		return 0;
 	}
-	return page->bytes - page->used;
-}
-
-static uint32_t grow_last(struct gyre_buffer *buffer, const unsigned char *bytes, size_t count)
-{
-	struct gy_slice *last = buffer->last;
-	uint32_t room = room_of(last);
-	uint32_t part = count < room ? (uint32_t)count : room;
-
-	if (part > 0) {
-		unsigned char *to = last->bytes + last->count;
-
-		if (last->page->of_ring) {
-			gy_sanitize_give(to, part);
-		}
-		memcpy(to, bytes, part);
-		last->count += part;
-		last->page->used += part;
-		buffer->bytes += part;
-	}
-	return part;
-}
-
-/* Adds @slice, whose reference to its page it takes, at the end. */
-static int add_slice(struct gyre_buffer *buffer, const struct gy_slice *slice)
-{
-	struct gy_slice *added = &buffer->first;
-
-	if (buffer->first.page == NULL) {
-		set_first(buffer, slice);
-	} else {
-		added = (struct gy_slice *)gy_pool_get(&buffer->channels->slices);
-		if (added == NULL) {
-			return -ENOMEM;
-		}
-		*added = *slice;
-		added->peer = 0;
-		buffer->last->next = added;
-	}
-	added->next = NULL;
-	buffer->last = added;
-	buffer->bytes += slice->count;
-	return 0;
-}
-
-/* A fresh page with the first of @count bytes in it. How many went in, or -ENOMEM. */
-static int64_t add_page(struct gyre_buffer *buffer, const unsigned char *bytes, size_t count)
-{
-	struct gy_page *page = gy_page_get(buffer->channels);
-	struct gy_slice slice;
-	int r;
-
-	if (page == NULL) {
-		return -ENOMEM;
-	}
-	slice = (struct gy_slice){
-		.bytes = page->memory,
-		.page = page,
-		.count = count < page->bytes ? (uint32_t)count : page->bytes,
-	};
-	memcpy(page->memory, bytes, slice.count);
-	page->used = slice.count;
-	r = add_slice(buffer, &slice);
-	if (r < 0) {
-		gy_page_unref(buffer->channels, page);
-		return r;
-	}
-	return slice.count;
-}
-
-/* Takes off the end what lies beyond the first @bytes. */
-static void truncate_to(struct gyre_buffer *buffer, size_t bytes)
-{
-	struct gy_slice *last = &buffer->first;
-	size_t left = bytes;
-
-	if (bytes == 0) {
-		gy_buffer_put_slices(buffer);
-		buffer->last = &buffer->first;
-		buffer->bytes = 0;
-		return;
-	}
-	while (left > last->count) {
-		left -= last->count;
-		last = last->next;
-	}
-	for (struct gy_slice *slice = last->next; slice != NULL;) {
-		struct gy_slice *next = slice->next;
-
-		gy_page_unref(buffer->channels, slice->page);
-		gy_pool_put(&buffer->channels->slices, slice);
-		slice = next;
-	}
-	last->count = (uint32_t)left;
-	last->next = NULL;
-	buffer->last = last;
-	buffer->bytes = bytes;
-}
-
-int gyre_buffer_append(struct gyre_buffer *buffer, const void *bytes, size_t count)
-{
-	const unsigned char *from = (const unsigned char *)bytes;
-	size_t before;
-	size_t done;
-
-	if (buffer == NULL || (bytes == NULL && count > 0)) {
-		return -EINVAL;
-	}
-	before = buffer->bytes;
-	done = grow_last(buffer, from, count);
-	while (done < count) {
-		int64_t part = add_page(buffer, from + done, count - done);
-
-		if (part < 0) {
-			truncate_to(buffer, before);
-			return (int)part;
-		}
-		done += (size_t)part;
-	}
-	return 0;
-}
-
-/* ---- moving between buffers ---- */
-
-/* Appends the slices of @from without their references being counted anew; @from is left empty. */
-static int take_slices(struct gyre_buffer *buffer, struct gyre_buffer *from)
-{
-	int r = add_slice(buffer, &from->first);
-
-	if (r < 0) {
-		return r;
-	}
-	if (from->first.next != NULL) {
-		buffer->last->next = from->first.next;
-		buffer->last = from->last;
-		buffer->bytes += from->bytes - from->first.count;
-	}
-	set_first(from, &(struct gy_slice){ 0 });
-	from->last = &from->first;
-	from->bytes = 0;
-	return 0;
-}
-
-int gyre_buffer_join(struct gyre_buffer *buffer, struct gyre_buffer *more)
-{
-	int r = 0;
-
-	if (more == NULL) {
-		return -EINVAL;
-	}
-	if (buffer == NULL || buffer == more || buffer->channels != more->channels) {
-		r = -EINVAL;
-	} else if (more->bytes > 0) {
-		r = take_slices(buffer, more);
-	}
-	if (buffer != more) {
-		gy_buffer_put(more);
-	}
-	return r;
-}
-
-/* Moves the first @count bytes, which there are, to the end of @front. */
-static int move_front(struct gyre_buffer *buffer, size_t count, struct gyre_buffer *front)
-{
-	const struct gy_slice *slice = &buffer->first;
-	size_t left = count;
-
-	while (left > 0) {
-		struct gy_slice part = *slice;
-
-		part.count = left < part.count ? (uint32_t)left : part.count;
-		if (add_slice(front, &part) < 0) {
-			return -ENOMEM;
-		}
-		gy_page_ref(part.page);
-		left -= part.count;
+	slice = gy_buffer_slice_at(buffer, offset, &at);
+	while (slice != NULL && count < spans_max) {
+		spans[count].bytes = slice->bytes + at;
+		spans[count].count = slice->count - at;
+		count++;
 		slice = slice->next;
+		at = 0;
 	}
-	gy_buffer_consume(buffer, count);
-	return 0;
-}
-
-int gyre_buffer_split(struct gyre_buffer *buffer, size_t count, struct gyre_buffer **ret_front)
-{
-	struct gyre_buffer *front;
-
-	if (buffer == NULL || ret_front == NULL || count > buffer->bytes) {
-		return -EINVAL;
-	}
-	front = gy_buffer_get(buffer->channels);
-	if (front == NULL) {
-		return -ENOMEM;
-	}
-	if (move_front(buffer, count, front) < 0) {
-		gy_buffer_put(front);
-		return -ENOMEM;
-	}
-	gy_buffer_share_peer(front, buffer);
-	*ret_front = front;
-	return 0;
-}
-
-void gy_buffer_leave_ring(struct gyre_buffer *buffer)
-{
-	struct gyre_buffer *copy = gy_buffer_get(buffer->channels);
-	const struct gy_slice *slice = &buffer->first;
-	int r = copy == NULL ? -ENOMEM : 0;
-
-	while (r == 0 && slice != NULL && slice->page != NULL) {
-		r = gyre_buffer_append(copy, slice->bytes, slice->count);
-		slice = slice->next;
-	}
-	if (r == 0) {
-		gy_buffer_put_slices(buffer);
-		buffer->bytes = 0;
-		(void)gyre_buffer_join(buffer, copy); /* into the slice that stands in the buffer */
-	} else if (copy != NULL) {
-		gy_buffer_put(copy);
-	}
+	return count;
 }

@@ -9,7 +9,9 @@
 #define GY_CHANNEL_BUFFER_H
 
 #include <gyre/buffer.h>
+#include <gyre/number.h>
 
+#include "base/poison.h"
 #include "channel/channels.h"
 #include "channel/page.h"
 
@@ -65,6 +67,7 @@ static inline struct gyre_buffer *gy_buffer_of_page(struct gy_channels *channels
 	struct gyre_buffer *buffer = (struct gyre_buffer *)gy_pool_get(&channels->buffers);
 
 	if (gy_likely(buffer != NULL)) {
+		gy_unpoison(buffer, sizeof(*buffer));
 		buffer->first.bytes = page->memory;
 		buffer->first.page = page;
 		buffer->first.next = NULL;
@@ -94,9 +97,33 @@ static inline void gy_buffer_put(struct gyre_buffer *buffer)
 	if (gy_unlikely(buffer->first.peer != 0)) {
 		gy_peer_unref(&channels->peers, buffer->first.peer);
 	}
+	gy_poison(buffer, sizeof(*buffer));
 	gy_pool_put(&channels->buffers, buffer);
 }
 
+/* Puts @slice in the place of the first; whose buffer it is, and its peer, stay. */
+static inline void gy_buffer_set_first(struct gyre_buffer *buffer, const struct gy_slice *slice)
+{
+	uint32_t peer = buffer->first.peer;
+
+	buffer->first = *slice;
+	buffer->first.peer = peer;
+}
+
+/* The slice with the byte at @offset, which there is; its own place there in @ret_at. */
+const struct gy_slice *gy_buffer_slice_at(const struct gyre_buffer *buffer, size_t offset,
+					  size_t *ret_at);
+/* Where @what, not empty, stands first between the offsets @from and @to; or -ENOENT. */
+int64_t gy_buffer_find_within(const struct gyre_buffer *buffer, size_t from, size_t to,
+			      const struct gyre_span *what);
+/* Adds @slice, whose reference to its page it takes unless there is no memory, at the end. */
+int gy_buffer_add_slice(struct gyre_buffer *buffer, const struct gy_slice *slice);
+/* Takes off the end what lies beyond the first @bytes, no more than there are. */
+void gy_buffer_truncate(struct gyre_buffer *buffer, size_t bytes);
+/* The bytes of a number, as they stand in a buffer. */
+void gy_number_put(unsigned char *to, size_t bytes, enum gyre_byte_order order, uint64_t value);
+/* The same of one of variable length; returns how many. */
+size_t gy_varint_put(unsigned char *to, uint64_t value);
 /* Takes @count bytes, no more than there are, off the front. */
 void gy_buffer_consume(struct gyre_buffer *buffer, size_t count);
 /* Gives @buffer, which has none, the peer of @from, if that has one. */

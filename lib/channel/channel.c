@@ -80,7 +80,8 @@ static void tell(struct gyre_channel *channel)
 	}
 	if ((channel->flags & (GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_INPUT_TOLD)) ==
 		    GY_CHANNEL_INPUT_ENDED &&
-	    channel->input.first == NULL && !owes_answers(channel)) {
+	    channel->input.first == NULL && gy_list_empty(&channel->chores) &&
+	    !owes_answers(channel)) {
 		tell_input_ended(channel);
 	}
 }
@@ -139,6 +140,8 @@ void gy_channel_finish(struct gyre_channel *channel)
 		gyre_fire_unregistered(head);
 	}
 	gy_pipeline_fini(&channel->pipeline);
+	gy_chores_run(channel); /* of handlers that were removed before */
+	gy_assert(gy_list_empty(&channel->chores));
 	gy_post_fini(channel);
 	close_all(channel);
 }
@@ -233,7 +236,8 @@ static void settle_slowly(struct gyre_channel *channel)
 	if ((flags & GY_CHANNEL_SHUTDOWN) != 0) {
 		settle_shutdown(channel);
 	}
-	if (gy_input_settle(channel) < 0 || (channel->flags & GY_CHANNEL_MARK_CROSSED) != 0) {
+	if (gy_input_settle(channel) < 0 || (channel->flags & GY_CHANNEL_MARK_CROSSED) != 0 ||
+	    gy_channel_has_chores(channel)) {
 		gy_endpoint_ready(&channel->endpoint);
 	}
 }
@@ -247,6 +251,21 @@ static inline void settle(struct gyre_channel *channel)
 			!channel->receive.armed)) {
 		settle_slowly(channel);
 	}
+}
+
+/* What comes before all else, and seldom. Whether there is anything else. */
+static GY_COLD bool begin(struct gyre_channel *channel)
+{
+	if ((channel->flags & GY_CHANNEL_CLOSED) != 0) {
+		channel->endpoint.ready = false;
+		close_all(channel);
+		return false;
+	}
+	if ((channel->flags & GY_CHANNEL_NEW) != 0) {
+		tell_new(channel);
+	}
+	gy_chores_run(channel); /* before input that came later than what they keep */
+	return true;
 }
 
 /* What there may be to tell besides input; no more of it comes in this run. */
@@ -267,13 +286,10 @@ bool gy_channel_tell(struct gyre_channel *channel)
 {
 	struct gy_endpoint *endpoint = &channel->endpoint;
 
-	if (gy_unlikely((channel->flags & (GY_CHANNEL_NEW | GY_CHANNEL_CLOSED)) != 0)) {
-		if ((channel->flags & GY_CHANNEL_CLOSED) != 0) {
-			endpoint->ready = false;
-			close_all(channel);
-			return false;
-		}
-		tell_new(channel);
+	if (gy_unlikely((channel->flags &
+			 (GY_CHANNEL_NEW | GY_CHANNEL_CLOSED | GY_CHANNEL_SWEEP)) != 0) &&
+	    !begin(channel)) {
+		return false;
 	}
 	if (gy_unlikely((channel->flags & GY_CHANNEL_MARK_CROSSED) != 0)) {
 		tell_mark(channel); /* before input makes it cross the mark again */
@@ -383,6 +399,7 @@ int gy_channel_begin(struct gyre_channel *channel, struct gy_stack *stack,
 	int r;
 
 	gy_list_init(&channel->parked);
+	gy_list_init(&channel->chores);
 	channel->half_close = opening->options->allow_half_close;
 	channel->keep_reading = opening->options->keep_reading;
 	gy_linger_init(channel);

@@ -14,6 +14,7 @@
 #include <errno.h>
 
 #include "channel/buffer.h"
+#include "channel/chore.h"
 #include "channel/endpoint.h"
 #include "channel/pipeline.h"
 #include "channel/post.h"
@@ -39,7 +40,7 @@ enum {
 	GY_CHANNEL_DRAINED = 1 << 19,	 /* to be closed when its input is dealt with */
 	GY_CHANNEL_MARK_TOLD = 1 << 21,	 /* what handlers heard last is that it is unwritable */
 	GY_CHANNEL_GATHERED = 1 << 22,	 /* the send under way has a gather */
-	GY_CHANNEL_SWEEP = 1 << 23,	 /* places of removed handlers are to be freed */
+	GY_CHANNEL_SWEEP = 1 << 23,	 /* chores, or places of removed handlers to be freed */
 	GY_CHANNEL_COMPLETE = 1 << 24,	 /* some handler wants to know when a read is complete */
 	GY_CHANNEL_DISMISSED = 1 << 20,	 /* never became active: handlers hear nothing */
 	GY_CHANNEL_PEER_ENDED = 1 << 25, /* the peer has said that it sends no more */
@@ -119,6 +120,7 @@ struct gyre_channel {
 
 	struct gy_pipeline pipeline;
 	struct gy_post *post; /* NULL until somebody wants to know its address */
+	struct gy_list chores;
 
 	/* While it is closing or draining: */
 	struct gy_timer linger; /* the next look at the peer's progress */
@@ -149,6 +151,13 @@ static inline void gy_channel_ready(struct gyre_channel *channel)
 	if (!gy_channel_is_closed(channel)) {
 		gy_endpoint_ready(&channel->endpoint);
 	}
+}
+
+/* Whether there are chores, and they may deliver. */
+static inline bool gy_channel_has_chores(const struct gyre_channel *channel)
+{
+	return (channel->flags & (GY_CHANNEL_SWEEP | GY_CHANNEL_NO_DELIVERY)) == GY_CHANNEL_SWEEP &&
+	       !gy_list_empty(&channel->chores);
 }
 
 /* Sets and clears flags, whose consequences follow after the handlers have returned. */
@@ -223,6 +232,8 @@ uint32_t gy_channel_flags_of(const struct gyre_channel_options *options);
 
 void gy_linger_init(struct gyre_channel *channel);
 void gy_linger_stop(struct gyre_channel *channel);
+/* Bytes that the peer's kernel has not acknowledged. Our end counts as one. */
+uint64_t gy_channel_untaken_bytes(const struct gyre_channel *channel);
 /* Sees to it that a channel which is to end does so, also if its peer makes no progress. */
 void gy_linger_watch(struct gyre_channel *channel);
 /* Whether a channel that is closing may be closed now; else it is watched. */

@@ -57,7 +57,9 @@ int gy_channels_init(struct gy_home *home, const struct gy_channels_options *opt
 	channels->options = *options;
 	gy_pool_init(&channels->buffers, "buffer", sizeof(struct gyre_buffer));
 	gy_pool_init(&channels->slices, "slice", sizeof(struct gy_slice));
-	gy_pool_init(&channels->pages, "page", sizeof(struct gy_page) + GY_POOL_PAGE_BYTES);
+	gy_pool_init(&channels->pages, "page",
+		     sizeof(struct gy_page) + GY_POOL_HEAD_BYTES + GY_POOL_PAGE_BYTES);
+	gy_pool_init(&channels->foreigns, "foreign page", sizeof(struct gy_foreign));
 	gy_pool_init(&channels->channels, "channel", sizeof(struct gyre_channel));
 	gy_pool_init(&channels->contexts, "context", sizeof(struct gy_context));
 	gy_pool_init(&channels->gathers, "gather", sizeof(struct gy_gather));
@@ -89,7 +91,7 @@ static void report_lent(struct gy_channels *channels)
 	channels->lent = 0;
 }
 
-enum { POOLS = 6 };
+enum { POOLS = 7 };
 
 static void pools_of(struct gy_channels *channels, struct gy_pool *pools[POOLS])
 {
@@ -99,6 +101,7 @@ static void pools_of(struct gy_channels *channels, struct gy_pool *pools[POOLS])
 	pools[3] = &channels->channels;
 	pools[4] = &channels->contexts;
 	pools[5] = &channels->gathers;
+	pools[6] = &channels->foreigns;
 }
 
 /* Those who wait for the descriptors will find none. */
@@ -147,62 +150,6 @@ void gy_channels_fini(struct gy_home *home)
 	gy_memory_put(channels->ring_pages);
 	gy_memory_put(channels);
 	home->loop.upper[0] = NULL;
-}
-
-/* ---- pages ---- */
-
-struct gy_page *gy_page_get(struct gy_channels *channels)
-{
-	struct gy_page *page = (struct gy_page *)gy_pool_get(&channels->pages);
-
-	if (gy_likely(page != NULL)) {
-		*page = (struct gy_page){
-			.references = 1,
-			.bytes = GY_POOL_PAGE_BYTES,
-			.memory = (unsigned char *)(page + 1),
-		};
-	}
-	return page;
-}
-
-struct gy_page *gy_page_get_of(struct gy_channels *channels, uint32_t bytes)
-{
-	struct gy_page *page;
-
-	if (bytes <= GY_POOL_PAGE_BYTES) {
-		return gy_page_get(channels);
-	}
-	page = (struct gy_page *)gy_memory_get_raw(sizeof(*page) + bytes);
-	if (page != NULL) {
-		*page = (struct gy_page){
-			.references = 1,
-			.bytes = bytes,
-			.of_heap = true,
-			.memory = (unsigned char *)(page + 1),
-		};
-	}
-	return page;
-}
-
-void gy_page_return(struct gy_channels *channels, struct gy_page *page)
-{
-	if (gy_unlikely(page->of_heap)) {
-		gy_memory_put(page);
-		return;
-	}
-	if (gy_unlikely(!page->of_ring)) {
-		if (page->of_datagrams) {
-			gy_datagrams_page_return(channels, page);
-		} else {
-			gy_pool_put(&channels->pages, page);
-		}
-		return;
-	}
-	channels->lent--;
-	gy_ring_buffer_return(channels->ring, page->number);
-	if (gy_unlikely(!gy_list_empty(&channels->parked))) {
-		gy_channel_unpark_first(channels);
-	}
 }
 
 /* ---- transits ---- */

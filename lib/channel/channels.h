@@ -80,6 +80,7 @@ struct gy_channels {
 	struct gy_pool buffers;
 	struct gy_pool slices;
 	struct gy_pool pages;
+	struct gy_pool foreigns;
 	struct gy_pool channels;
 	struct gy_pool contexts;
 	struct gy_pool gathers;

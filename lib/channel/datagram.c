@@ -25,7 +25,7 @@ static void settle_end(struct gy_datagram *datagram)
 		return;
 	}
 	gy_linger_watch(channel);
-	if ((channel->flags & GY_CHANNEL_MARK_CROSSED) != 0 ||
+	if ((channel->flags & GY_CHANNEL_MARK_CROSSED) != 0 || gy_channel_has_chores(channel) ||
 	    (channel->input.first != NULL && (channel->flags & GY_CHANNEL_NO_DELIVERY) == 0)) {
 		gy_endpoint_ready(&channel->endpoint);
 	}
@@ -46,7 +46,8 @@ static void settle(struct gy_datagram *datagram)
 	if (gy_unlikely(datagram->leaving)) {
 		channel->flags |= GY_CHANNEL_STARVED; /* a handler may have asked for more */
 	}
-	if (gy_input_settle(channel) < 0 || (channel->flags & GY_CHANNEL_MARK_CROSSED) != 0) {
+	if (gy_input_settle(channel) < 0 || (channel->flags & GY_CHANNEL_MARK_CROSSED) != 0 ||
+	    gy_channel_has_chores(channel)) {
 		gy_endpoint_ready(&channel->endpoint);
 	} else if (gy_unlikely(datagram->leaving) && !channel->receive.armed &&
 		   channel->input.first == NULL) {

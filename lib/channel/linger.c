@@ -20,8 +20,6 @@
  * it reads all that we sent, and then the end.
  */
 #include <errno.h>
-#include <linux/sockios.h>
-#include <sys/ioctl.h>
 
 #include "channel/channel.h"
 
@@ -29,21 +27,10 @@ enum { LOOKS = 8 }; /* at the peer's progress, in one linger time */
 
 static const uint64_t drain_look_ns = GYRE_MILLISECONDS(20);
 
-/* A count that the kernel knows of a socket; 0 where it knows none. */
-static uint64_t ask_kernel(const struct gyre_channel *channel, unsigned long what)
+uint64_t gy_channel_untaken_bytes(const struct gyre_channel *channel)
 {
-	int count = 0;
-
-	if (ioctl(channel->endpoint.fd, what, &count) < 0 || count < 0) {
-		return 0;
-	}
-	return (uint64_t)count;
-}
-
-/* Bytes that the peer's kernel has not acknowledged. Our end counts as one. */
-static uint64_t untaken_bytes(const struct gyre_channel *channel)
-{
-	return channel->output_bytes + channel->region_bytes + ask_kernel(channel, SIOCOUTQ);
+	return channel->output_bytes + channel->region_bytes +
+	       gy_ring_unsent_bytes(channel->endpoint.fd);
 }
 
 static void start_timer(struct gyre_channel *channel)
@@ -70,7 +57,7 @@ static void look(struct gy_timer *timer)
 {
 	struct gyre_channel *channel = gy_container_of(timer, struct gyre_channel, linger);
 	uint64_t now_ns = channel->channels->home->loop.now_ns;
-	uint64_t untaken = untaken_bytes(channel);
+	uint64_t untaken = gy_channel_untaken_bytes(channel);
 
 	if ((channel->flags & GY_CHANNEL_ABORTED) != 0) {
 		return; /* it ends without */
@@ -107,13 +94,14 @@ static bool is_quiet(const struct gyre_channel *channel)
 	const uint32_t wanted = GY_CHANNEL_DRAINED | GY_CHANNEL_SHUTDOWN_DONE;
 
 	return (channel->flags & (wanted | GY_CHANNEL_NOISY)) == wanted &&
-	       untaken_bytes(channel) == 0 && ask_kernel(channel, SIOCINQ) == 0;
+	       gy_channel_untaken_bytes(channel) == 0 &&
+	       gy_ring_unread_bytes(channel->endpoint.fd) == 0;
 }
 
 void gy_linger_watch(struct gyre_channel *channel)
 {
 	if (!gy_timer_is_started(&channel->linger)) {
-		channel->untaken_bytes = untaken_bytes(channel);
+		channel->untaken_bytes = gy_channel_untaken_bytes(channel);
 		channel->linger_end_ns =
 			channel->channels->home->loop.now_ns + channel->channels->options.linger_ns;
 		start_timer(channel);

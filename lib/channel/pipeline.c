@@ -158,7 +158,9 @@ void gy_pipeline_sweep(struct gy_pipeline *pipeline)
 		pipeline->removed = context->next_read;
 		gy_pool_put(&channel->channels->contexts, context);
 	}
-	channel->flags &= ~(uint32_t)GY_CHANNEL_SWEEP;
+	if (gy_list_empty(&channel->chores)) {
+		channel->flags &= ~(uint32_t)GY_CHANNEL_SWEEP;
+	}
 }
 
 void gy_pipeline_fini(struct gy_pipeline *pipeline)

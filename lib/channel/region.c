@@ -67,7 +67,8 @@ static void end(struct gyre_channel *channel, struct gyre_buffer *buffer, int re
 		region->sent(channel, region->arg, result);
 	}
 	gy_sizes_delete(&channels->home->parts, region, sizeof(*region));
-	gy_pool_put(&channels->buffers, buffer);
+	buffer->first.bytes = NULL; /* an empty one again */
+	gy_buffer_put(buffer);
 }
 
 void gy_region_drop(struct gyre_channel *channel, struct gyre_buffer *buffer)

@@ -51,6 +51,8 @@ struct gy_loop_ops {
 	void (*show)(struct gy_loop *loop);
 	/* Where the ticks that a job takes are counted: what outlives the job. NULL for nowhere. */
 	uint64_t *(*busy)(struct gy_loop *loop, struct gy_job *job);
+	/* Something was posted after gy_loop_end(). On any thread, and on several at once. */
+	void (*posted_late)(struct gy_loop *loop);
 };
 
 /*
@@ -97,9 +99,15 @@ struct gy_loop_options {
 
 /*
  * A loop's parked flag: awake, asleep, or asleep and about to be woken by the loop of that index.
- * Or retired, and its deputy does not look at its inbox: see retired.c.
+ * Or retired, and its deputy does not look at its inbox: see retired.c. Or it has ended.
  */
-enum { GY_AWAKE = 0, GY_PARKED = 1, GY_PARKED_WAKER = 2, GY_PARKED_RETIRED = 0x7fffffff };
+enum {
+	GY_AWAKE = 0,
+	GY_PARKED = 1,
+	GY_PARKED_WAKER = 2,
+	GY_ENDED = 0x40000000,
+	GY_PARKED_RETIRED = 0x7fffffff,
+};
 
 enum { GY_SPIN_AUTO = -1, GY_SPIN_NEVER = -2 };
 
@@ -294,6 +302,12 @@ void gy_loop_finish(struct gy_loop *loop);
 /* Any thread but that of a loop in the middle of a turn may lose order against gy_loop_send(). */
 void gy_loop_post(struct gy_loop *loop, struct gy_node *node);
 void gy_loop_post_task(struct gy_loop *loop, struct gy_task *task);
+/*
+ * It will not turn again; no thread turns it or its peers any more. What was posted until now is
+ * left to the caller, and of whatever is posted from now on ops->posted_late hears. What is posted
+ * at this moment may be both.
+ */
+void gy_loop_end(struct gy_loop *loop);
 
 /* ---- retired.c: on the thread of the deputy, which is the loop with index 0 ---- */
 

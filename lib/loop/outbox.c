@@ -154,9 +154,16 @@ void gy_loop_post(struct gy_loop *loop, struct gy_node *node)
 	parked = gy_load_full(&loop->parked);
 	if (gy_unlikely(parked == GY_PARKED_RETIRED)) {
 		call_deputy(loop);
+	} else if (gy_unlikely(parked == GY_ENDED)) {
+		loop->ops->posted_late(loop);
 	} else if (parked != GY_AWAKE && take_flag(loop, parked, GY_AWAKE)) {
 		gy_ring_wake(loop->ring);
 	}
+}
+
+void gy_loop_end(struct gy_loop *loop)
+{
+	gy_store_full(&loop->parked, GY_ENDED);
 }
 
 void gy_loop_post_task(struct gy_loop *loop, struct gy_task *task)

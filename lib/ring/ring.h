@@ -221,4 +221,12 @@ struct gy_ring_datagram {
 bool gy_ring_datagram(const struct gy_ring *ring, uint16_t buffer, int32_t result,
 		      struct gy_ring_datagram *ret_datagram);
 
+/* ---- ring_sockets.c: what the kernel knows now, without an operation; 0 where it knows none ----
+ */
+
+/* Bytes that the peer's kernel has not acknowledged. Our end counts as one. */
+uint64_t gy_ring_unsent_bytes(int fd);
+/* Bytes that have come and were not received. */
+uint64_t gy_ring_unread_bytes(int fd);
+
 #endif

@@ -6,11 +6,17 @@
  * written into it at once but published together, just before the next system call: nobody looks
  * earlier. The buffers have a mapping of their own, so that a page can be protected without harm to
  * what would stand beside it in a heap.
+ *
+ * In builds with all assertions a buffer that is the kernel's is filled with poison. Who reads it
+ * all the same sees that, and who writes to it is found when the kernel has filled less than all of
+ * it and the rest is no longer poison.
  */
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "base/memory.h"
+#include "base/poison.h"
 #include "ring/ring_private.h"
 
 enum { BUFFERS_MAX = GY_RING_DATAGRAM_BUFFERS };
@@ -37,6 +43,32 @@ static int map_all(struct gy_ring_buffers *buffers)
 	return buffers->entries != NULL && buffers->memory != NULL ? 0 : -ENOMEM;
 }
 
+#if GY_ASSERT_LEVEL >= 2
+static void poison(unsigned char *memory, uint32_t bytes)
+{
+	gy_sanitize_give(memory, bytes);
+	memset(memory, GY_POISON_BYTE, bytes);
+}
+
+void gy_ring_buffers_check(const struct gy_ring_buffers *buffers, uint16_t buffer, uint32_t filled)
+{
+	unsigned char *rest = gy_ring_buffers_at(buffers, buffer) + filled;
+	uint32_t count = buffers->bytes - filled;
+
+	if (count > 0) {
+		gy_sanitize_give(rest, count);
+		gy_assert(rest[0] == GY_POISON_BYTE && memcmp(rest, rest + 1, count - 1) == 0);
+		gy_sanitize_take(rest, count);
+	}
+}
+#else
+static void poison(unsigned char *memory, uint32_t bytes)
+{
+	(void)memory;
+	(void)bytes;
+}
+#endif
+
 static void add(struct gy_ring_buffers *buffers, uint16_t buffer)
 {
 	unsigned char *memory = gy_ring_buffers_at(buffers, buffer);
@@ -48,6 +80,7 @@ static void add(struct gy_ring_buffers *buffers, uint16_t buffer)
 	entry->bid = buffer;
 	buffers->tail++;
 	buffers->available++;
+	poison(memory, buffers->bytes);
 	gy_sanitize_take(memory, buffers->bytes);
 }
 

@@ -140,6 +140,12 @@ static inline void gy_ring_buffers_mark(const struct gy_ring_buffers *buffers, u
 #endif
 }
 
+#if GY_ASSERT_LEVEL >= 2
+/* Asserts that nobody but the kernel wrote to @buffer, which has @filled bytes, while it was out.
+ */
+void gy_ring_buffers_check(const struct gy_ring_buffers *buffers, uint16_t buffer, uint32_t filled);
+#endif
+
 /* A completion brought @buffer with @filled bytes in it. */
 static inline void gy_ring_buffers_taken(struct gy_ring *ring, uint16_t buffer, int32_t filled)
 {
@@ -148,6 +154,9 @@ static inline void gy_ring_buffers_taken(struct gy_ring *ring, uint16_t buffer, 
 	gy_assert((uint32_t)(buffer - buffers->first) < buffers->count && buffers->available > 0);
 	gy_ring_buffers_mark(buffers, buffer, 1);
 	buffers->available--;
+#if GY_ASSERT_LEVEL >= 2
+	gy_ring_buffers_check(buffers, buffer, filled > 0 ? (uint32_t)filled : 0);
+#endif
 	if (filled > 0) {
 		gy_sanitize_give(gy_ring_buffers_at(buffers, buffer), (size_t)filled);
 	}

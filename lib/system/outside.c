@@ -10,7 +10,7 @@
 
 struct gyre_mail *gyre_system_mail_new(struct gyre_system *system, const struct gyre_type *type)
 {
-	return system == NULL ? NULL : gy_mail_get_from_heap(type);
+	return system == NULL || type == NULL ? NULL : gy_mail_get_from_heap(type);
 }
 
 void gy_outside_drop(struct gyre_system *system, const struct gyre_mail *mail,

@@ -62,6 +62,7 @@ static int make_home(struct gyre_system *system, uint32_t index, uint32_t cookie
 		.dead_letter = options->dead_letter == NULL ? NULL : dead_letter,
 		.next_loop = next_loop,
 		.shut_down = gy_system_fail,
+		.take_late = gy_system_take_late,
 		.directory = &gy_directory_ops,
 	};
 	struct gy_channels_options channels = {
@@ -289,6 +290,7 @@ int gyre_system_create(const struct gyre_system_options *options, struct gyre_sy
 	system->signal_fd = -1;
 	system->watch_fd = -1;
 	(void)pthread_mutex_init(&system->mutex, NULL);
+	(void)pthread_mutex_init(&system->late_mutex, NULL);
 	(void)pthread_cond_init(&system->entered_condition, NULL);
 	(void)pthread_cond_init(&system->gate_condition, NULL);
 	gy_guard_init(&system->guard, "", resolved.memory_limit_bytes);
@@ -323,10 +325,6 @@ void gyre_system_destroy(struct gyre_system *system)
 	}
 	gyre_system_stop(system);
 	gy_system_join(system);
-	if (system->joined) {
-		/* What still came in while the caller waited for the end, or after it. */
-		gy_system_drop_late(system);
-	}
 	for (uint32_t i = 0; i < system->homes.count; i++) {
 		gy_channels_fini(&system->homes.homes[i]);
 		gy_home_fini(&system->homes.homes[i], &leaks);
@@ -351,6 +349,7 @@ void gyre_system_destroy(struct gyre_system *system)
 	gy_guard_fini(&system->guard);
 	(void)pthread_cond_destroy(&system->gate_condition);
 	(void)pthread_cond_destroy(&system->entered_condition);
+	(void)pthread_mutex_destroy(&system->late_mutex);
 	(void)pthread_mutex_destroy(&system->mutex);
 	(void)pthread_mutex_destroy(&system->homes.placing);
 	gy_resizing_fini(system);

@@ -118,7 +118,8 @@ struct gyre_system {
 	bool running;  /* started at some time */
 	bool joined;
 
-	pthread_mutex_t mutex; /* guards the start */
+	pthread_mutex_t late_mutex; /* of who takes what was posted after the end */
+	pthread_mutex_t mutex;	    /* guards the start */
 	pthread_cond_t entered_condition;
 	pthread_cond_t gate_condition;
 	uint32_t entered;
@@ -273,7 +274,7 @@ void gy_system_signals(sigset_t *ret_signals);
 void gy_system_join(struct gyre_system *system);
 /* Starts the threads of some loops, and waits until they can turn; on failure they may not. */
 int gy_threads_start(struct gyre_system *system, uint32_t from, uint32_t to);
-/* Takes what came in after the loops had ended: it can have come only from outside. */
-void gy_system_drop_late(struct gyre_system *system);
+/* Takes what came in after the loops had ended: it can have come only from outside. Any thread. */
+void gy_system_take_late(struct gy_home *home);
 
 #endif

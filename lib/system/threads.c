@@ -176,31 +176,40 @@ void gyre_system_stop(struct gyre_system *system)
 {
 	uint32_t running = 0;
 
+	if (system == NULL) {
+		return;
+	}
 	(void)gy_compare_exchange(&system->stop, &running, 1);
 	gy_system_wake_all(system);
 }
 
-static void drop_late(struct gyre_system *system, struct gy_home *home)
+static void drop_late(struct gyre_system *system, struct gy_home *home, struct gy_node *node)
 {
-	struct gy_node *node;
-
-	home->draining = true;
-	while ((node = gy_inbox_take(&home->loop.inbox)) != NULL) {
-		if (node->kind == GY_MAIL_SPAWN) {
-			gy_spawn_arrived(home, gy_mail_of(node));
-		} else if (node->kind >= GY_MAIL_REPLY && node->kind <= GY_MAIL_NOTICE) {
-			gy_outside_lost(system, home->loop.index, gy_mail_of(node));
-		} else {
-			gy_loop_node_put(&home->loop, node);
-		}
+	if (node->kind == GY_MAIL_SPAWN) {
+		gy_spawn_arrived(home, gy_mail_of(node));
+	} else if (node->kind >= GY_MAIL_REPLY && node->kind <= GY_MAIL_EVENT) {
+		gy_outside_lost(system, home->loop.index, gy_mail_of(node));
+	} else {
+		gy_loop_node_put(&home->loop, node);
 	}
 }
 
-void gy_system_drop_late(struct gyre_system *system)
+/*
+ * A thread that looked at the stage just before the end may post after it. Whoever does so comes
+ * here then, so that also the last of them leaves nothing behind: what stands behind a place that
+ * is not linked yet is left to who links it.
+ */
+void gy_system_take_late(struct gy_home *home)
 {
-	for (uint32_t i = 0; i < system->homes.count; i++) {
-		drop_late(system, &system->homes.homes[i]);
+	struct gyre_system *system = home->options.system;
+	struct gy_node *node;
+
+	(void)pthread_mutex_lock(&system->late_mutex);
+	home->draining = true;
+	while ((node = gy_inbox_take(&home->loop.inbox)) != NULL) {
+		drop_late(system, home, node);
 	}
+	(void)pthread_mutex_unlock(&system->late_mutex);
 }
 
 void gy_system_join(struct gyre_system *system)
@@ -216,7 +225,10 @@ void gy_system_join(struct gyre_system *system)
 	gy_offload_stop(system);
 	gy_watchdog_stop(system);
 	system->joined = true;
-	gy_system_drop_late(system);
+	for (uint32_t i = 0; i < system->homes.count; i++) {
+		gy_loop_end(&system->homes.homes[i].loop);
+		gy_system_take_late(&system->homes.homes[i]);
+	}
 }
 
 int gyre_system_wait(struct gyre_system *system)

@@ -59,7 +59,7 @@ class Test(planted.PlantedTest):
         status, lines, log = self.run_it()
         self.assertEqual((status, lines[-1]), (0, "3 passed, 0 failed, 0 skipped"))
         for expected in ("--werror", "-Dassertions=full", "-Db_sanitize=address,undefined",
-                         "-Db_sanitize=thread", "--suite unit --suite system", "--suite stress"):
+                         "-Db_sanitize=thread", "--suite unit --suite system --suite fuzz", "--suite stress"):
             self.assertIn(expected, log)
         self.assertEqual(log.count("meson setup"), 4)
 

@@ -92,6 +92,19 @@ static void change_name(struct gyre_stack *stack, struct worker *self)
 	}
 }
 
+static const struct gyre_class brief_class;
+
+static void be_parent(struct gyre_stack *stack)
+{
+	const struct gyre_spawn_options anywhere = { .place = GYRE_PLACE_ROUND_ROBIN };
+	struct gyre_address brief;
+
+	if (gyre_spawn(stack, &brief_class, load_new(stack, 1), &anywhere, &brief) == 0) {
+		(void)gyre_notify(stack, brief, load_new(stack, 2));
+		(void)gyre_poison(stack, brief);
+	}
+}
+
 static struct gyre_address anybody(struct worker *self)
 {
 	uint32_t i = stress_random(&self->random, WORKERS + GROUPS);
@@ -102,7 +115,7 @@ static struct gyre_address anybody(struct worker *self)
 /* What needs no answer. */
 static void do_something(struct gyre_stack *stack, struct worker *self)
 {
-	switch (stress_random(&self->random, 5)) {
+	switch (stress_random(&self->random, 6)) {
 	case 0:
 		change_group(stack, self);
 		break;
@@ -110,6 +123,9 @@ static void do_something(struct gyre_stack *stack, struct worker *self)
 		change_name(stack, self);
 		break;
 	case 2:
+		be_parent(stack);
+		break;
+	case 3:
 		if (stress_random(&self->random, 64) == 0 && gy_load_acquire(&stops_itself) != 0) {
 			gyre_system_stop(gyre_system_of(stack));
 		}
@@ -179,6 +195,13 @@ static int begin_life(struct gyre_stack *stack)
 						    : gyre_return(stack);
 }
 
+static int ignore(struct gyre_stack *stack)
+{
+	(void)load_check(gyre_message(stack, load));
+	return gyre_return(stack);
+}
+
+static const struct gyre_class brief_class = { .name = "brief", .behaviour.notice = ignore };
 static const struct gyre_class worker_class = {
 	.name = "worker",
 	.state_bytes = sizeof(struct worker),

@@ -226,6 +226,7 @@ static int send_to_nobody(struct gyre_stack *stack)
 	expect(gyre_notify(stack, far, gyre_new(stack, number, 1)) == -ESRCH);
 	expect(gyre_notify(stack, empty, gyre_new(stack, number, 1)) == -ESRCH);
 	expect(gyre_notify(stack, gyre_self(stack), NULL) == -ENOMEM);
+	expect(gyre_mail_new(stack, NULL) == NULL);
 	return fixture_end(stack);
 }
 

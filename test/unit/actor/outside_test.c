@@ -124,6 +124,37 @@ Test(outside, notices_and_spawns_that_fall_behind_the_loops_are_found_when_they_
 	cr_assert(gyre_address_equal(fixture.letters[1].to, receiver));
 }
 
+/* The same, but nobody waits for the system afterwards. */
+Test(outside, what_falls_behind_the_waiter_too_is_counted_by_who_posts_it)
+{
+	struct gyre_counters counters;
+	struct gyre_address address;
+	struct gyre_mail *stop = gy_mail_get_from_heap(&gy_type_stop);
+
+	fixture_open(2);
+	receiver = spawn_outside(&ending_class, 1);
+	fixture_run();
+	fixture.system->stage = GY_STAGE_RUNNING;
+	fixture.system->stop = 0;
+	cr_assert_eq(notify_outside(receiver, 1), 0);
+	cr_assert_eq(gyre_system_spawn(fixture.system, &sink_class,
+				       gyre_system_new(fixture.system, number, 1), NULL, &address),
+		     0);
+	cr_assert_eq(notify_outside(address, 2), 0);
+	/* As a group does whose creation fails. */
+	stop->node.kind = GY_MAIL_EVENT;
+	stop->from.cookie = 0;
+	fixture.system->outside_sent++;
+	gy_loop_post(&fixture.system->homes.homes[0].loop, &stop->node);
+	fixture.system->stop = 1;
+	fixture.system->stage = GY_STAGE_END;
+	cr_assert_eq(gyre_system_counters(fixture.system, &counters), 0);
+	cr_assert_eq(counters.sent, 3);
+	cr_assert_eq(counters.dropped[GYRE_DROP_SHUTDOWN], 3);
+	fixture_close();
+	cr_assert_eq(fixture.lost[GYRE_DROP_SHUTDOWN], 3);
+}
+
 Test(outside, spawns_after_the_end_are_refused)
 {
 	struct gyre_address address;
@@ -161,6 +192,7 @@ Test(outside, misuse_is_refused_and_the_mail_is_not_lost)
 		gyre_system_notify(NULL, GYRE_NOBODY, gyre_system_new(fixture.system, number, 1)),
 		-EINVAL);
 	cr_assert_null(gyre_system_mail_new(NULL, &gyre_type_number));
+	cr_assert_null(gyre_system_mail_new(fixture.system, NULL));
 	gyre_mail_free(NULL, gyre_system_new(fixture.system, number, 1));
 	fixture_close();
 	cr_assert_eq(fixture.counters.sent, 0);

@@ -195,6 +195,12 @@ static void note_clean(void *state)
 static int note_restart(struct gyre_stack *stack)
 {
 	expect(!is_away(stack));
+#if GY_INSPECT
+	struct gy_look look = { 0 };
+
+	expect(gy_home_look(gy_stack_of(stack)->home, &look));
+	expect(look.kind == gy_stack_of(stack)->house->kind);
+#endif
 	return finish(stack);
 }
 
@@ -367,4 +373,47 @@ Test(theft, does_not_happen_under_moderate_load)
 	cr_assert_eq(fixture.counters.stolen, 0);
 	cr_assert_eq(fixture.counters.published, 0);
 	cr_assert_eq(away, 0);
+}
+
+/* ---- orders to one that is away ---- */
+
+static uint64_t taken;
+
+static int take_number(struct gyre_stack *stack)
+{
+	taken = taken * 10 + gyre_message(stack, number)->value;
+	return gyre_return(stack);
+}
+
+/* As if the only ready actor of this loop were published, and nobody took it. */
+static int order_while_away(struct gyre_stack *stack)
+{
+	struct gy_loop *loop = &gy_stack_of(stack)->home->loop;
+	struct frame *frame = frame_of(stack);
+	struct gy_job *job;
+
+	GYRE_BEGIN(stack);
+	actors[0] = spawn_here(stack, &class);
+	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(2), &frame->future));
+	expect(gyre_notify(stack, actors[0], gyre_new(stack, number, 1)) == 0);
+	job = gy_queue_pop(&loop->state);
+	expect(gy_house_seal(loop, job));
+	expect(gyre_notify(stack, actors[0], gyre_new(stack, number, 2)) == 0);
+	expect(gyre_stop_gracefully(stack, actors[0], GYRE_SECONDS(60), NULL) == 0);
+	expect(gyre_notify(stack, actors[0], gyre_new(stack, number, 3)) == 0);
+	expect(gyre_stop_gracefully(stack, actors[0], GYRE_SECONDS(60), &frame->future) == 0);
+	expect(gyre_notify(stack, actors[0], gyre_new(stack, number, 4)) == 0);
+	gy_house_unseal(loop, job);
+	GYRE_AWAIT(stack, 0);
+	expect(gyre_error(&frame->future) == 0);
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(theft, leaves_an_order_to_stop_gracefully_its_place_among_the_notices)
+{
+	class.behaviour.notice = take_number;
+	play(1, order_while_away);
+	cr_assert_eq(taken, 12);
+	cr_assert_eq(fixture.lost[GYRE_DROP_STOPPED], 2);
 }

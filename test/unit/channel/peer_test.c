@@ -119,6 +119,39 @@ Test(peer, of_what_grows_is_kept_when_buffers_are_joined)
 	gyre_buffer_free(empty);
 }
 
+Test(peer, is_had_by_a_duplicate_too)
+{
+	struct gyre_buffer *buffer = buffer_for(7, 10000);
+	struct gyre_buffer *same;
+
+	cr_assert_eq(gyre_buffer_duplicate(buffer, &same), 0);
+	gyre_buffer_free(buffer);
+	cr_expect_eq(port_of(same), 7);
+	cr_expect_eq(used(), 1);
+	gyre_buffer_free(same);
+	cr_expect_eq(used(), 0);
+}
+
+Test(peer, stays_when_something_comes_before_the_bytes)
+{
+	static const char header[5000];
+	struct gyre_buffer *buffer = buffer_for(7, 10000);
+	struct gyre_buffer *empty = buffer_for(8, 0);
+	const void *bytes;
+
+	cr_expect_eq(gyre_buffer_prepend(buffer, "short", 5), 0);
+	cr_expect_eq(gyre_buffer_prepend(buffer, header, sizeof(header)), 0);
+	cr_expect_eq(port_of(buffer), 7);
+	cr_expect_eq(gyre_buffer_linear(buffer, 12000, &bytes), 0);
+	cr_expect_eq(port_of(buffer), 7);
+	cr_expect_eq(gyre_buffer_prepend(empty, "first", 5), 0);
+	cr_expect_eq(port_of(empty), 8);
+	gyre_buffer_free(empty);
+	(void)gyre_buffer_skip(buffer, 1000);
+	gyre_buffer_free(buffer);
+	cr_expect_eq(used(), 0);
+}
+
 Test(peer, takes_memory_only_while_some_buffer_has_one)
 {
 	struct gy_peers *peers = &rig_channels(&rig)->peers;

@@ -209,6 +209,7 @@ static void expect_nothing_left(const struct rig *rig, const struct gy_channels 
 	expect_all_returned(&channels->buffers);
 	expect_all_returned(&channels->slices);
 	expect_all_returned(&channels->pages);
+	expect_all_returned(&channels->foreigns);
 	expect_all_returned(&channels->channels);
 	expect_all_returned(&channels->contexts);
 	expect_all_returned(&channels->gathers);

@@ -66,6 +66,34 @@ Test(park, is_ended_by_the_first_of_many_posts_and_only_by_that)
 	loop_close(loop);
 }
 
+static uint32_t late;
+
+static void count_late(struct gy_loop *loop)
+{
+	cr_assert_not_null(gy_inbox_take(&loop->inbox));
+	late++;
+}
+
+Test(park, is_over_for_ever_once_the_loop_has_ended_and_each_post_is_told_above)
+{
+	struct gy_loop_options options = test_options(0);
+	struct gy_loop_ops ops = test_ops;
+	struct gy_loop *loop;
+	uint64_t before;
+
+	ops.posted_late = count_late;
+	options.ops = &ops;
+	loop = loop_open_with(&options);
+	before = wakes_of(loop);
+	gy_loop_end(loop);
+	post(loop, 0);
+	post(loop, 1);
+	cr_assert_eq(late, 2);
+	cr_assert_eq(loop->parked, GY_ENDED);
+	cr_assert_eq(wakes_of(loop), before);
+	loop_close(loop);
+}
+
 Test(park, needs_no_wake_for_a_loop_that_is_awake)
 {
 	struct gy_loop *loop = loop_open();

@@ -5,17 +5,24 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <gyre/codec.h>
+
 #include "datagram_rig.h"
 
 TestSuite(datagram, .timeout = 60, .init = datagram_begin, .fini = datagram_end);
 
-static void expect_echo(int fd, const char *text)
+static void expect_text(int fd, const char *text)
 {
 	char bytes[64] = { 0 };
 
-	datagram_send(fd, text, strlen(text));
 	cr_expect_eq(datagram_receive(fd, bytes, sizeof(bytes)), (ssize_t)strlen(text));
 	cr_expect_str_eq(bytes, text);
+}
+
+static void expect_echo(int fd, const char *text)
+{
+	datagram_send(fd, text, strlen(text));
+	expect_text(fd, text);
 }
 
 /* ---- whom it hears ---- */
@@ -283,6 +290,67 @@ Test(datagram, is_read_on_request)
 		rig_settle(&datagram_rig);
 		cr_expect_eq(datagrams.reads, i);
 	}
+	(void)close(fd);
+}
+
+/* ---- with other handlers ---- */
+
+static void ask_again(struct gyre_handler_context *ctx)
+{
+	gyre_channel_read(ctx);
+	gyre_fire_read_complete(ctx);
+}
+
+Test(datagram, may_hold_several_frames_which_have_its_sender)
+{
+	static const struct gyre_handler asking = { .read_complete = ask_again };
+	struct gyre_socket_address at = datagram_open_at("udp://127.0.0.1:0");
+	int fd = datagram_client(&at, NULL);
+
+	datagrams.silent = true; /* nothing else brings the channel into another run */
+	cr_assert_eq(gyre_pipeline_add_first(datagrams.channel, &asking, NULL), 0);
+	cr_assert_eq(gyre_pipeline_add_first(datagrams.channel, gyre_line_codec(), NULL), 0);
+	gyre_channel_set_auto_read(datagrams.channel, false);
+	gyre_channel_read(gyre_channel_tail(datagrams.channel));
+	datagram_send(fd, "one\ntwo\nthree\n", 14);
+	datagram_until_reads(3);
+	cr_expect_eq(datagrams.bytes[2], strlen("three"));
+	expect_sender(fd);
+	(void)close(fd);
+}
+
+static uint32_t pages_used(void)
+{
+	const struct gy_pool *pages = &rig_channels(&datagram_rig)->pages;
+
+	return pages->total - pages->free_count;
+}
+
+static void read_prefixed(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	uint32_t before = pages_used();
+
+	cr_assert_eq(gyre_buffer_prepend(data, "to ", 3), 0);
+	*(uint32_t *)ctx->arg += pages_used() - before;
+	gyre_fire_read(ctx, data);
+}
+
+Test(datagram, has_room_for_a_header_where_it_came)
+{
+	static const struct gyre_handler prefixing = { .read = read_prefixed };
+	struct gyre_socket_address at = datagram_open_at("udp://127.0.0.1:0");
+	int fd = datagram_client(&at, NULL);
+	uint32_t pages = 0;
+
+	cr_assert_eq(gyre_pipeline_add_first(datagrams.channel, &prefixing, &pages), 0);
+	datagram_send(fd, "you", 3);
+	expect_text(fd, "to you");
+	cr_expect_eq(pages, 0);
+	datagram_send(fd, "", 0);
+	expect_text(fd, "to ");
+	cr_expect_eq(pages, 1);
+	datagram_send(fd, "him", 3);
+	expect_text(fd, "to him");
 	(void)close(fd);
 }
 

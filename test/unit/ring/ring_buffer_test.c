@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <signal.h>
 
+#include "base/poison.h"
 #include "gyre_config.h"
 #include "ring/ring_support.h"
 
@@ -131,5 +132,64 @@ Test(ring, aborts_when_a_buffer_is_returned_twice)
 	turn_until_final(ring, &record);
 	pair_close(fds);
 	gy_ring_destroy(ring);
+}
+
+/* Past the sanitizer, which would find it first. */
+__attribute__((no_sanitize_address)) static void write_there(volatile unsigned char *bytes)
+{
+	*bytes = 'x';
+}
+
+__attribute__((no_sanitize_address)) static bool is_poison(const volatile unsigned char *bytes,
+							   size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (bytes[i] != GY_POISON_BYTE) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Receives a byte into each buffer, and gives all back. */
+static void go_round(struct gy_ring *ring, int fds[2])
+{
+	static struct record record;
+
+	record_init(&record);
+	cr_assert_eq(gy_ring_receive(ring, &record.op, fds[0]), 0);
+	for (uint32_t i = 0; i < BUFFERS; i++) {
+		cr_assert_eq(write(fds[1], "a", 1), 1);
+		turn_until(ring, &record, i + 1);
+		gy_ring_buffer_return(ring, record.completions[i].buffer);
+	}
+	cr_assert_eq(gy_ring_cancel(ring, &record.op), 0);
+	turn_until_final(ring, &record);
+}
+
+Test(ring, poisons_a_buffer_that_is_given_back)
+{
+	struct gy_ring *ring = ring_open(BUFFERS, BYTES);
+	int fds[2];
+
+	pair_open(fds);
+	cr_expect(is_poison((unsigned char *)gy_ring_buffer(ring, 0), BYTES));
+	go_round(ring, fds);
+	for (uint16_t i = 0; i < BUFFERS; i++) {
+		cr_expect(is_poison((unsigned char *)gy_ring_buffer(ring, i), BYTES));
+	}
+	pair_close(fds);
+	gy_ring_destroy(ring);
+}
+
+Test(ring, aborts_when_a_buffer_that_was_given_back_is_written_to, .signal = SIGABRT)
+{
+	struct gy_ring *ring = ring_open(BUFFERS, BYTES);
+	int fds[2];
+
+	pair_open(fds);
+	go_round(ring, fds);
+	write_there((unsigned char *)gy_ring_buffer(ring, 2) + BYTES - 1);
+	go_round(ring, fds);
 }
 #endif

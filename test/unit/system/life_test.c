@@ -56,6 +56,8 @@ Test(life, may_end_before_it_began)
 {
 	int before = descriptors_open();
 
+	gyre_system_stop(NULL);
+
 	gyre_system_destroy(create(2));
 	gyre_system_destroy(NULL);
 	cr_assert_eq(descriptors_open(), before);

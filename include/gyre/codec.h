@@ -1,0 +1,238 @@
+/*
+ * Codecs: handlers that cut a stream of bytes into frames. Each complete frame is one read of the
+ * next handler; what is not complete is kept until more comes, and dropped when the channel ends.
+ *
+ *	const struct gyre_line_options options = { .append = GYRE_APPEND_LF };
+ *
+ *	r = gyre_pipeline_add_last(channel, gyre_line_codec(), &options);
+ *
+ * A codec is added with its options as the argument: they are copied, and NULL stands for all zero.
+ * Options out of their bounds refuse with -EINVAL. Of one codec a pipeline has one, as of any name;
+ * for another of the same kind copy its table and give that another name.
+ *
+ * Frames wait, like reads of the socket, while the channel reads nothing: paused over the high
+ *mark, or with reading turned off. On a channel that reads on request each request gives one frame.
+ *After the peer's end all complete frames are delivered before the channel closes. Read_complete is
+ *passed on as it comes.
+ *
+ * A frame over the limit raises the exception -EMSGSIZE, once, and is thrown away; with @fail_late
+ * not before its end has come. What cannot be understood raises -EPROTO, and then all input is
+ * thrown away. An exception that no handler keeps closes the channel with that reason; one that
+ * keeps -EMSGSIZE sees the frames behind the long one.
+ *
+ * A codec that is removed or replaced, also by the next handler in the midst of frames of one read,
+ * gives what it has not cut yet to what comes to stand in its place.
+ */
+#ifndef GYRE_CODEC_H
+#define GYRE_CODEC_H
+
+#include <gyre/number.h>
+#include <gyre/pipeline.h>
+
+GYRE_BEGIN_DECLS
+
+/** GYRE_FRAME_BYTES_MAX - the highest limit that a codec takes: 1 GiB */
+#define GYRE_FRAME_BYTES_MAX (UINT32_C(1) << 30)
+/** GYRE_DELIMITERS_MAX - how many delimiters a stream may have */
+#define GYRE_DELIMITERS_MAX 16
+/** GYRE_DELIMITER_BYTES_MAX - the length of the longest delimiter, in bytes */
+#define GYRE_DELIMITER_BYTES_MAX 64
+
+/**
+ * struct gyre_fixed_options - frames of one length
+ * @frame_bytes: their length, 1 to GYRE_FRAME_BYTES_MAX
+ */
+struct gyre_fixed_options {
+	size_t frame_bytes;
+};
+
+/**
+ * enum gyre_append - what a line that is written ends in
+ */
+enum gyre_append {
+	GYRE_APPEND_NOTHING = 0, /* the writer sees to it */
+	GYRE_APPEND_LF = 1,
+	GYRE_APPEND_CRLF = 2,
+};
+
+/**
+ * struct gyre_line_options - lines, which end in LF or CRLF; all zero is the default
+ * @frame_bytes_max: the longest line without its end, at most GYRE_FRAME_BYTES_MAX; 0 for 8 KiB
+ * @append: what is put at the end of each buffer that is written
+ * @keep_end: leave the end on the lines; by default it is taken off, and a line may be empty
+ * @fail_late: raise -EMSGSIZE when the end of the long line has come
+ */
+struct gyre_line_options {
+	size_t frame_bytes_max;
+	enum gyre_append append;
+	bool keep_end;
+	bool fail_late;
+};
+
+/**
+ * struct gyre_delimiter_options - frames that end in one of several sequences of bytes
+ * @delimiters: the sequences, 1 to GYRE_DELIMITER_BYTES_MAX bytes each, whose bytes must outlive
+ *   the codec
+ * @delimiters_count: how many, 1 to GYRE_DELIMITERS_MAX
+ * @frame_bytes_max: the longest frame without its delimiter, at most GYRE_FRAME_BYTES_MAX; 0 for
+ *   8 KiB
+ * @append: put the first of the delimiters at the end of each buffer that is written
+ * @keep_delimiter: leave it on the frames; by default it is taken off, and a frame may be empty
+ * @fail_late: raise -EMSGSIZE when the end of the long frame has come
+ *
+ * The delimiter that is complete first ends the frame; of those that are so together the longest.
+ */
+struct gyre_delimiter_options {
+	const struct gyre_span *delimiters;
+	size_t delimiters_count;
+	size_t frame_bytes_max;
+	bool append;
+	bool keep_delimiter;
+	bool fail_late;
+};
+
+/**
+ * struct gyre_length_options - frames that tell their length; all zero is the default
+ * @frame_bytes_max: the longest frame with all its headers, at most GYRE_FRAME_BYTES_MAX; 0 for
+ *   1 MiB
+ * @length_field_offset: where the field begins, in bytes from the begin of the frame; the field
+ *   must end within @frame_bytes_max
+ * @length_field_bytes: 1, 2, 3, 4 or 8; 0 for 4
+ * @length_adjustment: added to the field for the number of bytes that follow it
+ * @initial_bytes_to_strip: how many bytes are taken off the begin of each frame; by default none
+ * @order: which byte of the field comes first
+ * @fail_late: raise -EMSGSIZE when the end of the long frame has come
+ *
+ * A frame ends where its field ends, plus the field's value, plus @length_adjustment. One that
+ * would end before its field does, that is shorter than what is stripped, or whose field has the
+ * top bit of 8 bytes, is -EPROTO.
+ */
+struct gyre_length_options {
+	size_t frame_bytes_max;
+	size_t length_field_offset;
+	size_t length_field_bytes;
+	int32_t length_adjustment;
+	size_t initial_bytes_to_strip;
+	enum gyre_byte_order order;
+	bool fail_late;
+};
+
+/**
+ * struct gyre_prepender_options - the length before a buffer; all zero is the default
+ * @length_field_bytes: 1, 2, 3, 4 or 8; 0 for 4
+ * @length_adjustment: added to the number of bytes
+ * @length_includes_field: count the field too
+ * @order: which byte of the field comes first
+ *
+ * A write whose length does not fit into the field is refused with -EMSGSIZE, one below 0 with
+ * -EINVAL.
+ */
+struct gyre_prepender_options {
+	size_t length_field_bytes;
+	int32_t length_adjustment;
+	bool length_includes_field;
+	enum gyre_byte_order order;
+};
+
+/**
+ * struct gyre_varint_options - frames with a length as protobuf has; all zero is the default
+ * @frame_bytes_max: the longest frame without the length, at most GYRE_FRAME_BYTES_MAX; 0 for 1 MiB
+ * @fail_late: raise -EMSGSIZE when the end of the long frame has come
+ *
+ * The length has at most 5 bytes and 32 bits; else it is -EPROTO. It is taken off what is read and
+ * put before what is written.
+ */
+struct gyre_varint_options {
+	size_t frame_bytes_max;
+	bool fail_late;
+};
+
+/**
+ * gyre_fixed_codec() - frames of one length
+ *
+ * Its argument is a struct gyre_fixed_options, its name "fixed". What is written passes unchanged.
+ *
+ * Return: the handler.
+ * Errors:
+ *   none
+ * Ownership: stays the library's, and lives for ever.
+ * Context: any thread, any phase.
+ * Since: 0.1
+ */
+GYRE_API const struct gyre_handler *gyre_fixed_codec(void);
+
+/**
+ * gyre_line_codec() - lines
+ *
+ * Its argument is a struct gyre_line_options or NULL, its name "line".
+ *
+ * Return: the handler.
+ * Errors:
+ *   none
+ * Ownership: stays the library's, and lives for ever.
+ * Context: any thread, any phase.
+ * Since: 0.1
+ */
+GYRE_API const struct gyre_handler *gyre_line_codec(void);
+
+/**
+ * gyre_delimiter_codec() - frames that end in a delimiter
+ *
+ * Its argument is a struct gyre_delimiter_options, its name "delimiter".
+ *
+ * Return: the handler.
+ * Errors:
+ *   none
+ * Ownership: stays the library's, and lives for ever.
+ * Context: any thread, any phase.
+ * Since: 0.1
+ */
+GYRE_API const struct gyre_handler *gyre_delimiter_codec(void);
+
+/**
+ * gyre_length_codec() - frames that tell their length
+ *
+ * Its argument is a struct gyre_length_options or NULL, its name "length". What is written passes
+ * unchanged: gyre_length_prepender() is for that.
+ *
+ * Return: the handler.
+ * Errors:
+ *   none
+ * Ownership: stays the library's, and lives for ever.
+ * Context: any thread, any phase.
+ * Since: 0.1
+ */
+GYRE_API const struct gyre_handler *gyre_length_codec(void);
+
+/**
+ * gyre_length_prepender() - puts the length before what is written
+ *
+ * Its argument is a struct gyre_prepender_options or NULL, its name "length_prepender". What is
+ * read passes unchanged.
+ *
+ * Return: the handler.
+ * Errors:
+ *   none
+ * Ownership: stays the library's, and lives for ever.
+ * Context: any thread, any phase.
+ * Since: 0.1
+ */
+GYRE_API const struct gyre_handler *gyre_length_prepender(void);
+
+/**
+ * gyre_varint_codec() - frames with a length of variable length
+ *
+ * Its argument is a struct gyre_varint_options or NULL, its name "varint".
+ *
+ * Return: the handler.
+ * Errors:
+ *   none
+ * Ownership: stays the library's, and lives for ever.
+ * Context: any thread, any phase.
+ * Since: 0.1
+ */
+GYRE_API const struct gyre_handler *gyre_varint_codec(void);
+
+GYRE_END_DECLS
+
+#endif

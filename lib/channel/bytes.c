@@ -1,0 +1,102 @@
+/*
+ * Shared bytes: a count and the bytes behind it, in one allocation. Whoever has a reference may
+ * take another one without any order; the last to let go must see all that others did before they
+ * did.
+ */
+#include <gyre/bytes.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/atomic.h"
+#include "base/memory.h"
+
+struct gyre_bytes {
+	uint64_t references;
+	size_t count;
+	unsigned char data[];
+};
+
+static struct gyre_bytes *make(size_t count)
+{
+	struct gyre_bytes *made;
+
+	if (count > GYRE_SPAN_BYTES_MAX) {
+		return NULL;
+	}
+	made = (struct gyre_bytes *)gy_memory_get_raw(sizeof(*made) + count);
+	if (made != NULL) {
+		made->references = 1;
+		made->count = count;
+	}
+	return made;
+}
+
+struct gyre_bytes *gyre_bytes_create(const void *bytes, size_t count)
+{
+	struct gyre_bytes *made = bytes == NULL && count > 0 ? NULL : make(count);
+
+	if (made != NULL && count > 0) {
+		memcpy(made->data, bytes, count);
+	}
+	return made;
+}
+
+struct gyre_bytes *gyre_bytes_of_buffer(const struct gyre_buffer *buffer)
+{
+	struct gyre_bytes *made = make(gyre_buffer_bytes(buffer));
+
+	if (made != NULL) {
+		(void)gyre_buffer_copy(buffer, 0, made->data, made->count);
+	}
+	return made;
+}
+
+struct gyre_bytes *gyre_bytes_ref(struct gyre_bytes *bytes)
+{
+	if (bytes != NULL) {
+		uint64_t before = gy_add_relaxed(&bytes->references, 1);
+
+		gy_assert(before > 0);
+	}
+	return bytes;
+}
+
+void gyre_bytes_unref(struct gyre_bytes *bytes)
+{
+	uint64_t before;
+
+	if (bytes == NULL) {
+		return;
+	}
+	before = gy_fetch_add(&bytes->references, (uint64_t)-1);
+	gy_assert(before > 0);
+	if (before == 1) {
+		gy_memory_put(bytes);
+	}
+}
+
+size_t gyre_bytes_count(const struct gyre_bytes *bytes)
+{
+	return bytes == NULL ? 0 : bytes->count;
+}
+
+const void *gyre_bytes_data(const struct gyre_bytes *bytes)
+{
+	return bytes->data;
+}
+
+static void let_go(void *arg)
+{
+	gyre_bytes_unref((struct gyre_bytes *)arg);
+}
+
+int gyre_buffer_append_shared(struct gyre_buffer *buffer, struct gyre_bytes *bytes)
+{
+	if (buffer == NULL || bytes == NULL) {
+		return -EINVAL;
+	}
+	return gyre_buffer_append_memory(buffer, bytes->data, bytes->count, let_go,
+					 gyre_bytes_ref(bytes));
+}

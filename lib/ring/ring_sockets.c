@@ -1,0 +1,29 @@
+/*
+ * What the kernel knows of a socket at this moment, for which there is no operation in the ring:
+ * short calls that never wait.
+ */
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+
+#include "ring/ring.h"
+
+/* A count; 0 where the kernel knows none. */
+static uint64_t ask(int fd, unsigned long what)
+{
+	int count = 0;
+
+	if (ioctl(fd, what, &count) < 0 || count < 0) {
+		return 0;
+	}
+	return (uint64_t)count;
+}
+
+uint64_t gy_ring_unsent_bytes(int fd)
+{
+	return ask(fd, SIOCOUTQ);
+}
+
+uint64_t gy_ring_unread_bytes(int fd)
+{
+	return ask(fd, SIOCINQ);
+}

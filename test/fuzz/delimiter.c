@@ -1,0 +1,81 @@
+/* Frames that end in one of some delimiters, which are short and of few letters, to be met often.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "fuzz.h"
+
+enum { DELIMITERS = 3, LETTERS = 4 };
+
+static struct codec_log expected;
+static uint8_t letters[DELIMITERS][LETTERS];
+static struct gyre_span delimiters[DELIMITERS];
+
+/* The longest delimiter that ends at @end and begins in the frame; 0 for none. */
+static size_t ends_at(size_t count, const uint8_t *bytes, size_t end)
+{
+	size_t longest = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t length = delimiters[i].count;
+
+		if (length <= end && length > longest &&
+		    memcmp(bytes + end - length, delimiters[i].bytes, length) == 0) {
+			longest = length;
+		}
+	}
+	return longest;
+}
+
+static void expect(const struct gyre_delimiter_options *options, const uint8_t *bytes, size_t count)
+{
+	size_t longest = 0;
+	size_t from = 0;
+
+	for (size_t end = 1; end <= count; end++) {
+		size_t length = ends_at(options->delimiters_count, bytes + from, end - from);
+		size_t frame = end - from - length;
+
+		if (length == 0) {
+			continue;
+		}
+		if (frame > options->frame_bytes_max) {
+			codec_log_error(&expected, -EMSGSIZE);
+		} else {
+			codec_log_frame(&expected, bytes + from,
+					options->keep_delimiter ? end - from : frame);
+		}
+		from = end;
+	}
+	for (size_t i = 0; i < options->delimiters_count; i++) {
+		longest = delimiters[i].count > longest ? delimiters[i].count : longest;
+	}
+	if (!options->fail_late && count - from >= options->frame_bytes_max + longest) {
+		codec_log_error(&expected, -EMSGSIZE);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz fuzz = fuzz_begin(data, size);
+	uint8_t flags = fuzz_byte(&fuzz);
+	const struct gyre_delimiter_options options = {
+		.delimiters = delimiters,
+		.delimiters_count = 1 + (flags >> 2) % DELIMITERS,
+		.frame_bytes_max = 1 + fuzz_byte(&fuzz) % 32U,
+		.keep_delimiter = (flags & 1) != 0,
+		.fail_late = (flags & 2) != 0,
+	};
+
+	for (size_t i = 0; i < DELIMITERS; i++) {
+		for (size_t k = 0; k < LETTERS; k++) {
+			letters[i][k] = (uint8_t)('a' + fuzz_byte(&fuzz) % 3);
+		}
+		delimiters[i] = (struct gyre_span){ letters[i], 1 + fuzz_byte(&fuzz) % LETTERS };
+	}
+	expected.events_count = 0;
+	expected.bytes_count = 0;
+	expect(&options, fuzz.bytes, fuzz.count);
+	fuzz_codec(&fuzz, gyre_delimiter_codec(), &options, &expected);
+	return 0;
+}

@@ -1,0 +1,33 @@
+/*
+ * What the fuzzers share. The first bytes of an input choose options and how the rest is cut up;
+ * the rest is the stream. A codec is to make of it what a model says that looks at the whole stream
+ * at once, in whatever pieces it comes and however often reading stops in between.
+ */
+#ifndef TEST_FUZZ_FUZZ_H
+#define TEST_FUZZ_FUZZ_H
+
+#include "../unit/channel/codec_rig.h"
+
+struct fuzz {
+	const uint8_t *bytes; /* of the input, not used yet */
+	size_t count;
+	uint64_t random;
+};
+
+/* libFuzzer's entry. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct fuzz fuzz_begin(const uint8_t *data, size_t size);
+/* The next byte of the input, 0 behind its end. */
+uint8_t fuzz_byte(struct fuzz *fuzz);
+/* A number below @limit, which follows from the input. */
+size_t fuzz_below(struct fuzz *fuzz, size_t limit);
+void fuzz_require(bool holds, const char *what);
+
+/* The rig, of which there is one, with nothing in it. */
+struct codec_rig *fuzz_rig(void);
+/* Sends the rest of the input through a codec, and compares what comes out with @expected. */
+void fuzz_codec(struct fuzz *fuzz, const struct gyre_handler *handler, const void *options,
+		const struct codec_log *expected);
+
+#endif

@@ -1,0 +1,58 @@
+/* Lines. */
+#include <errno.h>
+#include <string.h>
+
+#include "fuzz.h"
+
+static struct codec_log expected;
+
+static void expect_end(const struct gyre_line_options *options, const uint8_t *bytes, size_t count)
+{
+	size_t max = options->frame_bytes_max;
+
+	if (!options->fail_late && (count > max + 1 || (count == max + 1 && bytes[max] != '\r'))) {
+		codec_log_error(&expected, -EMSGSIZE);
+	}
+}
+
+static void expect(const struct gyre_line_options *options, const uint8_t *bytes, size_t count)
+{
+	const uint8_t *end;
+
+	while ((end = (const uint8_t *)memchr(bytes, '\n', count)) != NULL) {
+		size_t all = (size_t)(end - bytes) + 1;
+		size_t line = all - 1;
+
+		line -= line > 0 && bytes[line - 1] == '\r' ? 1 : 0;
+		if (line > options->frame_bytes_max) {
+			codec_log_error(&expected, -EMSGSIZE);
+		} else {
+			codec_log_frame(&expected, bytes, options->keep_end ? all : line);
+		}
+		bytes += all;
+		count -= all;
+		if (count == 0) {
+			return;
+		}
+	}
+	expect_end(options, bytes, count);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz fuzz = fuzz_begin(data, size);
+	uint8_t flags = fuzz_byte(&fuzz);
+	const struct gyre_line_options options = {
+		.frame_bytes_max = 1 + fuzz_byte(&fuzz) % 64U,
+		.keep_end = (flags & 1) != 0,
+		.fail_late = (flags & 2) != 0,
+	};
+
+	expected.events_count = 0;
+	expected.bytes_count = 0;
+	if (fuzz.count > 0) {
+		expect(&options, fuzz.bytes, fuzz.count);
+	}
+	fuzz_codec(&fuzz, gyre_line_codec(), &options, &expected);
+	return 0;
+}

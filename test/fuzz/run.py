@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Runs a fuzzer for a bounded number of inputs, beginning with seeds that are made here.
+
+usage: run.py PROGRAM [RUNS]
+
+The seeds are streams as a peer would send them, behind option bytes of every kind, or texts as a user
+would write them, so that the fuzzer need not find out by itself what those look like. What it finds is left in its folder, which is
+named, and can be given to PROGRAM again.
+"""
+import os
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+
+RUNS = 20000
+RUNS_OF = {"socket_address": 300000}
+INPUT_BYTES_MAX = 600
+
+
+def varint(number):
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes(out) + bytes([number])
+
+
+def streams(name):
+    """What a peer might send to the codec @name."""
+    bodies = [b"", b"a", b"hello", b"x" * 15, b"y" * 64, b"z" * 200]
+    if name == "line":
+        return [b"".join(b + end for b in bodies for end in (b"\n", b"\r\n"))]
+    if name == "delimiter":
+        return [b"abcabcaabbccab" * 6, b"aaaabcbcbabacab" * 6]
+    if name == "varint":
+        return [b"".join(varint(len(b)) + b for b in bodies), b"\xff" * 12, b"\x80\x80\x80\x80\x10a"]
+    if name == "length":
+        forms = ["B", ">H", ">I", "<I", ">Q", "<H"]
+        return [b"".join(struct.pack(f, len(b)) + b for b in bodies) for f in forms] + [b"\xff" * 20]
+    if name == "buffer":
+        return [bytes((i * step) % 256 for i in range(200)) for step in (1, 7, 31, 97)]
+    return [b"".join(bodies)]
+
+
+def socket_addresses():
+    """Addresses as text, and as the kernel has them behind a byte for the kind of socket."""
+    path = b"/run/" + b"p" * 110
+    hosts = [b"127.0.0.1", b"*", b"[::1]", b"[fe80::1%lo]", b"[::ffff:1.2.3.4]", b"localhost"]
+    texts = [kind + host + b":" + port for kind in (b"tcp://", b"udp://") for host in hosts
+             for port in (b"0", b"65535", b"70000")]
+    texts += [kind + where for kind in (b"unix:", b"unix+dgram:")
+              for where in (b"/tmp/a", b"@name", path[:107], path)]
+    names = [struct.pack("=H", family) + rest for family, rest in (
+        (socket.AF_INET, struct.pack(">HI8x", 80, 0x7F000001)),
+        (socket.AF_INET6, struct.pack(">HI16sI", 80, 0, b"\xfe\x80" + b"\1" * 14, 1)),
+        (socket.AF_UNIX, b""), (socket.AF_UNIX, b"/tmp/a\0"), (socket.AF_UNIX, b"\0name"))]
+    return texts + [bytes([kind]) + name for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM)
+                    for name in names]
+
+
+def seeds(name):
+    """What the fuzzer of @name begins with."""
+    if name == "socket_address":
+        yield from socket_addresses()
+        return
+    for stream in streams(name):
+        for options in range(0, 256, 5):
+            yield bytes((options * factor) % 256 for factor in (1, 1, 3, 0, 0, 7)) + stream
+
+
+def write_seeds(name, folder):
+    for count, seed in enumerate(seeds(name)):
+        with open(os.path.join(folder, f"seed{count}"), "wb") as file:
+            file.write(seed[:INPUT_BYTES_MAX])
+
+
+def main(arguments):
+    if not arguments:
+        print(__doc__, file=sys.stderr)
+        return 2
+    program = os.path.abspath(arguments[0])
+    name = os.path.basename(program).removeprefix("fuzz-")
+    folder = tempfile.mkdtemp(prefix=f"gyre-fuzz-{name}.")
+    corpus = os.path.join(folder, "corpus")
+    os.mkdir(corpus)
+    write_seeds(name, corpus)
+    runs = arguments[1] if len(arguments) > 1 else RUNS_OF.get(name, RUNS)
+    ran = subprocess.run([program, f"-runs={runs}", "-seed=1",
+                          f"-max_len={INPUT_BYTES_MAX}", "-timeout=20", "-print_final_stats=1", corpus],
+                         cwd=folder, check=False, stdin=subprocess.DEVNULL)
+    if ran.returncode != 0:
+        print(f"{name}: exit status {ran.returncode}; what it found is in {folder}", file=sys.stderr)
+        return 1
+    shutil.rmtree(folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,64 @@
+/* Frames with a length of variable length. */
+#include <errno.h>
+
+#include "fuzz.h"
+
+enum { LENGTH_BYTES = 5 };
+
+static struct codec_log expected;
+
+/* How many bytes the length has; 0 when it is not complete, -1 when it is none. */
+static int length_of(const uint8_t *bytes, size_t count, uint64_t *ret_length)
+{
+	uint64_t length = 0;
+
+	for (size_t i = 0; i < count && i < LENGTH_BYTES; i++) {
+		length |= (uint64_t)(bytes[i] & 0x7f) << 7 * i;
+		if (bytes[i] < 0x80) {
+			*ret_length = length;
+			return length > UINT32_MAX ? -1 : (int)i + 1;
+		}
+	}
+	return count >= LENGTH_BYTES ? -1 : 0;
+}
+
+static void expect(const struct gyre_varint_options *options, const uint8_t *bytes, size_t count)
+{
+	uint64_t length = 0;
+	int header;
+
+	while ((header = length_of(bytes, count, &length)) > 0) {
+		uint64_t all = (uint64_t)header + length;
+		bool is_long = length > options->frame_bytes_max;
+
+		if (is_long && (!options->fail_late || all <= count)) {
+			codec_log_error(&expected, -EMSGSIZE);
+		}
+		if (all > count) {
+			return;
+		}
+		if (!is_long) {
+			codec_log_frame(&expected, bytes + header, (size_t)length);
+		}
+		bytes += (size_t)all;
+		count -= (size_t)all;
+	}
+	if (header < 0) {
+		codec_log_error(&expected, -EPROTO);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz fuzz = fuzz_begin(data, size);
+	const struct gyre_varint_options options = {
+		.frame_bytes_max = 1 + fuzz_byte(&fuzz) % 200U,
+		.fail_late = fuzz_byte(&fuzz) % 2 != 0,
+	};
+
+	expected.events_count = 0;
+	expected.bytes_count = 0;
+	expect(&options, fuzz.bytes, fuzz.count);
+	fuzz_codec(&fuzz, gyre_varint_codec(), &options, &expected);
+	return 0;
+}
