@@ -197,7 +197,8 @@ static enum app_parsed parse(int argc, char **argv, struct settings *settings)
 		{ "summary", APP_FLAG, &settings->summary, 0, 0 },
 		{ "udp", APP_FLAG, &settings->udp, 0, 0 },
 	};
-	const struct app app = { "gyre-echo", usage, options, sizeof(options) / sizeof(*options) };
+	const struct app app = { "gyre-echo", usage, options, sizeof(options) / sizeof(*options),
+				 NULL };
 
 	return app_parse(&app, argc, argv);
 }

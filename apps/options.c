@@ -12,7 +12,7 @@
 
 #include <gyre/gyre.h>
 
-enum { OPTIONS_MAX = 16, SPIN_NS_MAX = 1000000000, HELP = OPTIONS_MAX, UNKNOWN = '?' };
+enum { OPTIONS_MAX = 24, SPIN_NS_MAX = 1000000000, HELP = OPTIONS_MAX, UNKNOWN = '?' };
 
 static int parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_number)
 {
@@ -36,6 +36,21 @@ static int set_number(const struct app *app, const struct app_option *option, co
 			      option->name, option->min, option->max);
 	}
 	return r;
+}
+
+static int set_seconds(const struct app *app, const struct app_option *option, const char *text)
+{
+	char *end;
+	double ns = strtod(text, &end) * 1e9;
+
+	if (end == text || *end != '\0' || !(ns >= (double)option->min) ||
+	    !(ns <= (double)option->max)) {
+		(void)fprintf(stderr, "%s: --%s is %g to %g seconds\n", app->name, option->name,
+			      (double)option->min / 1e9, (double)option->max / 1e9);
+		return -1;
+	}
+	*(uint64_t *)option->to = (uint64_t)ns;
+	return 0;
 }
 
 static int set_spin(const struct app *app, const struct app_option *option, const char *text)
@@ -62,6 +77,8 @@ static int set(const struct app *app, const struct app_option *option, const cha
 	switch (option->kind) {
 	case APP_NUMBER:
 		return set_number(app, option, text);
+	case APP_SECONDS:
+		return set_seconds(app, option, text);
 	case APP_SPIN:
 		return set_spin(app, option, text);
 	case APP_TEXT:
@@ -105,6 +122,9 @@ enum app_parsed app_parse(const struct app *app, int argc, char **argv)
 		if (found == UNKNOWN || set(app, &app->options[found], optarg) < 0) {
 			return APP_MISTAKE;
 		}
+	}
+	if (optind < argc && app->operand != NULL) {
+		*app->operand = argv[optind++];
 	}
 	if (optind < argc) {
 		(void)fprintf(stderr, "%s: \"%s\" is no option; see --help\n", app->name,

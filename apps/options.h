@@ -11,10 +11,11 @@
 enum { APP_LOOPS_MAX = 1024 };
 
 enum app_kind {
-	APP_FLAG,   /* takes nothing; @to is a bool */
-	APP_TEXT,   /* @to is a const char * */
-	APP_NUMBER, /* @to is a uint64_t */
-	APP_SPIN,   /* auto, never, or nanoseconds; @to is an int64_t as in gyre_system_options */
+	APP_FLAG,    /* takes nothing; @to is a bool */
+	APP_TEXT,    /* @to is a const char * */
+	APP_NUMBER,  /* @to is a uint64_t */
+	APP_SECONDS, /* as 10 or 0.5; @to is a uint64_t of nanoseconds, as are @min and @max */
+	APP_SPIN,    /* auto, never, or nanoseconds; @to is an int64_t as in gyre_system_options */
 };
 
 struct app_option {
@@ -30,6 +31,7 @@ struct app {
 	const char *usage;		  /* what --help prints */
 	const struct app_option *options; /* without --help */
 	size_t options_count;
+	const char **operand; /* where the one argument goes that is no option; NULL for none */
 };
 
 enum app_parsed { APP_MISTAKE = -1, APP_RUN = 0, APP_HELPED = 1 };

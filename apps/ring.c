@@ -304,7 +304,8 @@ static enum app_parsed parse(int argc, char **argv, struct settings *settings)
 		{ "inspect", APP_FLAG, &settings->inspect, 0, 0 },
 		{ "json", APP_FLAG, &settings->json, 0, 0 },
 	};
-	const struct app app = { "gyre-ring", usage, options, sizeof(options) / sizeof(*options) };
+	const struct app app = { "gyre-ring", usage, options, sizeof(options) / sizeof(*options),
+				 NULL };
 
 	return app_parse(&app, argc, argv);
 }

@@ -131,11 +131,11 @@ static void report(const struct load_options *options, const struct load_client 
 	perf_report_number(&report, "bytes_per_s",
 			   (double)counts->requests * (double)options->size_bytes / elapsed_s);
 	perf_report_number(&report, "p50_ns",
-			   (double)perf_histogram_percentile(&client->latency, 50));
+			   (double)histogram_percentile(&client->latency, 50));
 	perf_report_number(&report, "p99_ns",
-			   (double)perf_histogram_percentile(&client->latency, 99));
+			   (double)histogram_percentile(&client->latency, 99));
 	perf_report_number(&report, "p999_ns",
-			   (double)perf_histogram_percentile(&client->latency, 99.9));
+			   (double)histogram_percentile(&client->latency, 99.9));
 	perf_report_number(&report, "max_ns", (double)client->latency.max_ns);
 	perf_report_number(&report, "errors", (double)client->counts.errors);
 	if (options->server_pid != 0) {

@@ -107,7 +107,7 @@ static void end_oldest(struct load_client *client, struct load_connection *conne
 {
 	uint64_t *started_ns = &connection->started_ns[connection->oldest];
 
-	perf_histogram_record(&client->latency, client->now_ns - *started_ns);
+	histogram_record(&client->latency, client->now_ns - *started_ns);
 	*started_ns = client->now_ns; /* of the request that takes its place */
 	connection->oldest++;
 	if (connection->oldest == client->settings.depth) {
@@ -248,5 +248,5 @@ void load_client_drain(struct load_client *client, uint64_t timeout_ns)
 void load_client_reset(struct load_client *client)
 {
 	client->counts = (struct load_counts){ 0 };
-	perf_histogram_init(&client->latency);
+	histogram_init(&client->latency);
 }

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/histogram.h"
+#include "histogram.h"
 #include "common/uring.h"
 
 enum {
@@ -57,7 +57,7 @@ struct load_client {
 	uint64_t now_ns;
 	bool draining; /* no more requests are to be sent */
 	struct load_counts counts;
-	struct perf_histogram latency;
+	struct histogram latency;
 };
 
 /* Connects. 0 or a negative errno. */

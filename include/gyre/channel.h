@@ -21,11 +21,12 @@
 GYRE_BEGIN_DECLS
 
 /**
- * struct gyre_input_closed - the event of a channel with @allow_half_close: the peer sends no more
- * @reserved: 0
+ * struct gyre_input_closed - the event of a channel with @allow_half_close: no more will be read
+ * @draining: 0 when the peer sends no more; 1 when the channel closes after the event, with what is
+ *   written during it, because its actor or the system stops
  */
 struct gyre_input_closed {
-	uint32_t reserved;
+	uint32_t draining;
 };
 GYRE_MESSAGE(gyre_input_closed, 0x10);
 

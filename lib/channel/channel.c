@@ -43,16 +43,19 @@ static void tell_mark(struct gyre_channel *channel)
 /* Nothing will come any more, and what came has been delivered. */
 static void tell_input_ended(struct gyre_channel *channel)
 {
-	const struct gyre_input_closed event = { 0 };
 	uint32_t flags = channel->flags;
+	const struct gyre_input_closed event = { .draining = (flags & GY_CHANNEL_DRAINED) != 0 };
 
 	channel->flags |= GY_CHANNEL_INPUT_TOLD;
 	if ((flags & GY_CHANNEL_INPUT_FAILED) != 0) {
 		channel->flags |= GY_CHANNEL_ABORTED;
-	} else if (!channel->half_close || (flags & GY_CHANNEL_DRAINED) != 0) {
-		channel->flags |= GY_CHANNEL_CLOSING;
-	} else {
+		return;
+	}
+	if (channel->half_close) {
 		gyre_fire_event(&channel->pipeline.head.head, &gyre_type_gyre_input_closed, &event);
+	}
+	if (!channel->half_close || event.draining != 0) {
+		channel->flags |= GY_CHANNEL_CLOSING;
 	}
 }
 

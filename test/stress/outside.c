@@ -4,6 +4,7 @@
  * give work to the pool. Each ask must end exactly once and with its own answer, each payload that
  * owns something must be destroyed once, and nobody may hang.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
@@ -13,7 +14,14 @@
 
 #include "stress.h"
 
-enum { SYSTEMS = 40, LOOPS = 3, ACTORS = 2 * LOOPS, THREADS = 8, DELAY_US_MAX = 30000 };
+enum {
+	SYSTEMS = 40,
+	LOOPS = 3,
+	ACTORS = 2 * LOOPS,
+	THREADS = 8,
+	DELAY_US_MAX = 30000,
+	UNANSWERED_MAX = 300,
+};
 
 /* A payload that owns a piece of the heap, which its maker wrote. */
 struct goods {
@@ -48,6 +56,7 @@ struct thread {
 	uint64_t random;
 	uint64_t asked; /* callbacks that must come */
 	uint64_t heard; /* atomic: that came */
+	uint32_t unanswered;
 };
 
 static struct gyre_system *current;
@@ -167,6 +176,7 @@ static void ask_and_wait(struct thread *thread, struct gyre_address to)
 	int r = gyre_system_ask(current, to, new_goods(value), any_timeout(&thread->random), &end);
 
 	check_end(end, r);
+	thread->unanswered = r == -ETIMEDOUT ? thread->unanswered : 0;
 	check(r != 0 || gyre_mail_get(end, goods)->values[0] == value + 1);
 	gyre_mail_free(NULL, end);
 }
@@ -178,7 +188,8 @@ static void do_something(struct thread *thread)
 	if (stress_random(&thread->random, 16) == 0) {
 		to.cookie ^= 0x55; /* nobody */
 	}
-	switch (stress_random(&thread->random, 4)) {
+	/* Who waits for answers now and then does not send faster than a loop can take. */
+	switch (thread->unanswered++ < UNANSWERED_MAX ? stress_random(&thread->random, 4) : 0) {
 	case 0:
 		ask_and_wait(thread, to);
 		break;

@@ -21,6 +21,7 @@ struct plan {
 	uint32_t unregistered;
 	uint32_t removed;
 	uint32_t input_closed;
+	uint32_t draining; /* of those */
 	int reason;
 };
 
@@ -89,9 +90,9 @@ static void on_read_complete(struct gyre_handler_context *ctx)
 static void on_event(struct gyre_handler_context *ctx, const struct gyre_type *type,
 		     const void *event)
 {
-	(void)event;
 	if (type->id == GYRE_ID(gyre_input_closed)) {
 		plan.input_closed++;
+		plan.draining += ((const struct gyre_input_closed *)event)->draining;
 		if (plan.reply != NULL) {
 			write_text(ctx, plan.reply);
 			gyre_channel_close(ctx);
@@ -199,6 +200,29 @@ Test(channel_end, comes_when_the_handler_says_so_if_half_closing_is_allowed)
 	cr_assert_eq(shutdown(fd, SHUT_WR), 0);
 	cr_assert(rig_until(&rig, is_closed, NULL));
 	cr_expect_eq(plan.input_closed, 1);
+	cr_expect_eq(plan.draining, 0);
+	cr_expect_eq(recv(fd, text, sizeof(text), 0), 10);
+	cr_expect_str_eq(text, "last words");
+	cr_expect_eq(recv(fd, text, sizeof(text), 0), 0);
+	expect_ended_once(0);
+	(void)close(fd);
+	rig_fini(&rig);
+}
+
+Test(channel_end, has_last_words_in_a_drain_if_half_closing_is_allowed)
+{
+	const struct gyre_channel_options options = { .allow_half_close = true };
+	char text[16] = { 0 };
+	int fd;
+
+	begin();
+	plan.reply = "last words";
+	fd = rig_open_tcp(&rig, actors, NULL, &options, &channel);
+	rig_settle(&rig);
+	rig.home.channel_ops->drain(&rig.home);
+	cr_assert(rig_until(&rig, is_closed, NULL));
+	cr_expect_eq(plan.input_closed, 1);
+	cr_expect_eq(plan.draining, 1);
 	cr_expect_eq(recv(fd, text, sizeof(text), 0), 10);
 	cr_expect_str_eq(text, "last words");
 	cr_expect_eq(recv(fd, text, sizeof(text), 0), 0);

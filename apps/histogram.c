@@ -1,19 +1,19 @@
 /*
  * What a histogram does after the measurement: merging and reading percentiles, both by a walk over
  * all cells. Cell 0 to 2,047 hold one value each; after that a cell of the n-th doubling holds 2^n
- * values, and its index is found by the same shift that perf_histogram_record() uses.
+ * values, and its index is found by the same shift that histogram_record() uses.
  */
-#include "common/histogram.h"
+#include "histogram.h"
 
 #include <string.h>
 
-void perf_histogram_init(struct perf_histogram *histogram)
+void histogram_init(struct histogram *histogram)
 {
 	memset(histogram, 0, sizeof(*histogram));
 	histogram->min_ns = UINT64_MAX;
 }
 
-void perf_histogram_merge(struct perf_histogram *histogram, const struct perf_histogram *from)
+void histogram_merge(struct histogram *histogram, const struct histogram *from)
 {
 	histogram->count += from->count;
 	histogram->clipped += from->clipped;
@@ -23,7 +23,7 @@ void perf_histogram_merge(struct perf_histogram *histogram, const struct perf_hi
 	if (from->max_ns > histogram->max_ns) {
 		histogram->max_ns = from->max_ns;
 	}
-	for (uint32_t cell = 0; cell < PERF_HISTOGRAM_CELLS; cell++) {
+	for (uint32_t cell = 0; cell < HISTOGRAM_CELLS; cell++) {
 		histogram->cells[cell] += from->cells[cell];
 	}
 }
@@ -31,17 +31,17 @@ void perf_histogram_merge(struct perf_histogram *histogram, const struct perf_hi
 /* The largest value that is counted in @cell. */
 static uint64_t cell_upper_ns(uint32_t cell)
 {
-	uint32_t half = 1U << PERF_HISTOGRAM_HALF_BITS;
+	uint32_t half = 1U << HISTOGRAM_HALF_BITS;
 	uint32_t doubling;
 
 	if (cell < 2 * half) {
 		return cell;
 	}
-	doubling = (cell >> PERF_HISTOGRAM_HALF_BITS) - 1;
+	doubling = (cell >> HISTOGRAM_HALF_BITS) - 1;
 	return ((uint64_t)(half + (cell & (half - 1)) + 1) << doubling) - 1;
 }
 
-uint64_t perf_histogram_percentile(const struct perf_histogram *histogram, double percent)
+uint64_t histogram_percentile(const struct histogram *histogram, double percent)
 {
 	double exact = percent / 100.0 * (double)histogram->count;
 	uint64_t wanted = (uint64_t)exact;
@@ -56,7 +56,7 @@ uint64_t perf_histogram_percentile(const struct perf_histogram *histogram, doubl
 	if (wanted == 0) {
 		return histogram->min_ns;
 	}
-	for (uint32_t cell = 0; cell < PERF_HISTOGRAM_CELLS; cell++) {
+	for (uint32_t cell = 0; cell < HISTOGRAM_CELLS; cell++) {
 		seen += histogram->cells[cell];
 		if (seen >= wanted) {
 			uint64_t upper_ns = cell_upper_ns(cell);
