@@ -102,6 +102,10 @@ struct gyre_datagram_options {
  * An actor stops when its channel is closed. A failure is explained by one line in the log, with
  * its cause and remedy, and nothing is left open then.
  *
+ * Loops that are added later get no channel. When a loop retires its socket goes to another, with
+ * all datagrams that wait in it: a new channel is made for it there, with @init_channel, and that
+ * of the old loop closes when its handlers have had what was taken out before, and all is sent.
+ *
  * A loop's first datagram channel takes datagram_buffer_count buffers of datagram_buffer_bytes of
  * the system, of which what no datagram ever filled costs no memory.
  *

@@ -85,7 +85,9 @@ struct gyre_group_options {
  *
  * A count of 1 makes one actor on the loop of the running one and gives its own address: there is
  * no group then. A count of 0 makes one on each loop, any other spreads them over the loops one
- * after the other. If one cannot be made, those that were made before it are stopped.
+ * after the other. Where there is one on each loop, loops that are added later get one too, and
+ * @actor_class must stay good for as long as the group. If one cannot be made, those that were made
+ * before it are stopped.
  *
  * Return: 0, or a negative errno.
  * Errors:

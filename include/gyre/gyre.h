@@ -35,6 +35,7 @@
 #include <gyre/pipe.h>
 #include <gyre/pipeline.h>
 #include <gyre/request.h>
+#include <gyre/resize.h>
 #include <gyre/signal.h>
 #include <gyre/socket_address.h>
 #include <gyre/stack.h>

@@ -24,7 +24,8 @@ typedef int (*gyre_init_channel_fn)(struct gyre_channel *channel, void *arg);
 
 /**
  * enum gyre_listen_step - what has happened where a system listens
- * @GYRE_LISTEN_BOUND: a loop begins to accept; once for each socket
+ * @GYRE_LISTEN_BOUND: a loop begins to accept; once for each socket, and when one goes to another
+ *   loop because loops were added or retire
  * @GYRE_LISTEN_ACCEPTED: a connection has come, and may still be refused
  * @GYRE_LISTEN_REFUSED: a connection is closed because of a limit
  * @GYRE_LISTEN_REGISTERED: its channel belongs to an actor, and has its handlers
@@ -81,12 +82,14 @@ typedef int (*gyre_listen_fn)(struct gyre_stack *stack, const struct gyre_listen
  * @channel: how each channel behaves
  * @backlog: connections that may wait to be accepted, by loop, 1 to 2^20; 0 for 4096
  * @listeners: how many loops listen; 0 for all where the kernel lets sockets share an address,
- *   which it does for TCP, and else one; more than can be are as many as can. Connections stay on
- *   the loop that has accepted them if all listen, and else go to all loops in turn
+ *   which it does for TCP, and else one; more than can be are as many as can, and more when loops
+ *   are added. Connections stay on the loop that has accepted them if all listen, and else go to
+ *   all loops in turn
  * @mode: the permissions of the file of a Unix socket, as for chmod(2), up to 0777; 0 for what the
  *   process's mask leaves
  * @connections_max: how many connections there may be at a time; 0 for no limit
- * @loop_connections_max: how many a loop may have of them; 0 for no limit
+ * @loop_connections_max: how many a loop may have of them; 0 for no limit; the connection that was
+ *   on its way to a loop that retires may be one too many for another
  * @accept_rate: how many may come in a second, spread evenly but for a tenth of them; 0 for no
  *   limit, else at most 10^9
  * @refuse: close connections that are over a limit; by default they wait until there is room
@@ -123,10 +126,14 @@ struct gyre_acceptor_options {
  *   @report_arg
  * @ret_acceptor: the acceptor of the first loop, whose stop ends all listening; may be NULL
  *
- * The sockets listen when the call returns; connections are served as soon
- * as the system runs. When @ret_acceptor has been stopped, as by gyre_stop(), no loop listens any
- * more; connections that are open stay. A failure is explained by one line in the log, with its
- * cause and remedy, and no loop listens then.
+ * The sockets listen when the call returns; connections are served as soon as the system runs. When
+ * @ret_acceptor has been stopped, as by gyre_stop(), no loop listens any more; connections that are
+ * open stay. A failure is explained by one line in the log, with its cause and remedy, and no loop
+ * listens then.
+ *
+ * Loops that are added later get connections like the others: they listen too, as far as @listeners
+ * allows, and else connections go to them too. The sockets of a loop that retires go to other loops
+ * with all that waits there.
  *
  * Return: 0, or a negative errno.
  * Errors:

@@ -39,6 +39,8 @@ typedef void (*gyre_dead_letter_fn)(const struct gyre_type *type, struct gyre_ad
  * struct gyre_system_options - how a system runs; what is 0 has the default chosen at the build
  * @loops: how many loops; by default one for each CPU the process may use, but not more than what
  *   its cgroups (version 2) give it CPU time for; at most 1024
+ * @loops_max: how many gyre_system_resize() may make of them, which sizes some tables; by default
+ *   one for each CPU the process may use, and no less than @loops; at most 1024
  * @cpus: a list of CPUs for the loops, as "0-3,8"; NULL for those that the process may use. Loops
  *   are pinned to one of each physical core first
  * @ring_entries: submissions a ring holds, a power of two, 64 to 32768
@@ -88,6 +90,7 @@ typedef void (*gyre_dead_letter_fn)(const struct gyre_type *type, struct gyre_ad
  */
 struct gyre_system_options {
 	uint32_t loops;
+	uint32_t loops_max;
 	const char *cpus;
 	uint32_t ring_entries;
 	uint32_t buffer_count;
@@ -228,6 +231,8 @@ GYRE_API int gyre_system_run(struct gyre_system *system);
 /**
  * gyre_system_loops() - how many loops a system has
  * @system: the system
+ *
+ * Those that retire do not count any more.
  *
  * Return: the number, at least 1; 0 when @system is NULL.
  * Errors:

@@ -95,7 +95,7 @@ static bool closes_cycle(struct gy_home *home, const struct probe *probe,
 static bool can_be_followed(const struct gy_home *home, const struct gy_promise *promise)
 {
 	return promise->to.cookie != 0 && promise->to.node == 0 &&
-	       promise->to.loop < home->loop.peers->count;
+	       promise->to.loop < gy_loops_made(home->loop.peers);
 }
 
 /* The ask to follow from a stack: the first, unless one closes a cycle; NULL when that is told. */

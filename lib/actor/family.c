@@ -26,6 +26,12 @@ static struct gy_family *find(const struct gy_home *home, struct gy_origin paren
 	return NULL;
 }
 
+bool gy_family_is_here(const struct gy_house *parent)
+{
+	return parent->annex != NULL && parent->annex->brood != NULL &&
+	       find(parent->home, parent->self) != NULL;
+}
+
 static struct gy_family *make(struct gy_home *home, struct gy_origin parent)
 {
 	struct gy_family *family = (struct gy_family *)gy_sizes_new(&home->parts, sizeof(*family));
@@ -148,7 +154,7 @@ static bool stop_family(struct gy_home *home, struct gy_origin parent, struct gy
 static size_t brood_bytes(const struct gy_home *home)
 {
 	return sizeof(struct gy_brood) +
-	       (home->loop.peers->count + BITS - 1) / BITS * sizeof(uint64_t);
+	       (home->loop.peers->max + BITS - 1) / BITS * sizeof(uint64_t);
 }
 
 static bool order_all(struct gy_brood *brood);
@@ -247,7 +253,7 @@ static bool order_all(struct gy_brood *brood)
 	struct gy_loop *loop = &brood->parent->home->loop;
 	uint64_t left = 0;
 
-	for (uint32_t i = 0; i < (loop->peers->count + BITS - 1) / BITS; i++) {
+	for (uint32_t i = 0; i < (loop->peers->max + BITS - 1) / BITS; i++) {
 		for (uint64_t bits = brood->loops[i]; bits != 0; bits &= bits - 1) {
 			order_one(brood, (uint16_t)(i * BITS + (uint32_t)__builtin_ctzll(bits)));
 		}

@@ -40,6 +40,9 @@ void gy_family_leave(struct gy_house *house);
 bool gy_brood_stop(struct gy_house *house);
 void gy_brood_fini(struct gy_house *house);
 
+/* Whether a house has children that live on its own loop. */
+bool gy_family_is_here(const struct gy_house *parent);
+
 /* Mail between homes. */
 void gy_family_order_arrived(struct gy_home *home, struct gyre_mail *mail);
 void gy_family_report_arrived(struct gy_home *home, struct gyre_mail *mail);

@@ -106,6 +106,12 @@ struct gy_channel_ops {
 	/* Closes at once what is still open. */
 	void (*abort)(struct gy_home *home);
 	uint32_t (*open_count)(const struct gy_home *home);
+	/* The loop retires: what listens goes to other loops. The rest is served on. */
+	void (*leave)(struct gy_home *home);
+	/* The loop has retired: all is closed, and its ring goes. */
+	void (*rest)(struct gy_home *home);
+	/* It comes back, with another ring. */
+	void (*resume)(struct gy_home *home);
 	/* Takes mail to a slot of this loop that is a channel's; as gy_send(). Any phase. */
 	int (*put)(struct gy_home *home, uint32_t slot, uint32_t cookie, struct gyre_mail *mail);
 };
@@ -151,13 +157,24 @@ struct gy_slots {
 	struct gy_house **chunks;
 };
 
-/* The homes of a system: its first member, so that lower floors find them. Fixed after setup. */
+/*
+ * The homes of a system: its first member, so that lower floors find them. A home that was made
+ * stays; which of them take part @loops tells.
+ */
 struct gy_homes {
-	uint32_t count;
+	uint32_t count;	       /* atomic; of those that were made, which is never less */
 	struct gy_home *homes; /* an array */
+	struct gy_loops *loops;
 	const struct gy_log *log;
+	pthread_mutex_t placing;  /* held while loops come or go, and to place things on each */
+	struct gy_list listeners; /* the net floor's, under @placing */
 	struct gy_table_item *spare_promises; /* atomic; a list: see promise.c */
 };
+
+static inline uint32_t gy_homes_made(const struct gy_homes *homes)
+{
+	return gy_load_acquire(&homes->count);
+}
 
 static inline struct gy_homes *gy_homes_of(struct gyre_system *system)
 {
@@ -209,7 +226,8 @@ struct gy_home {
 	struct gy_node *put_first[GY_LANES];
 	bool front_waits;
 	struct gy_node *deferred; /* orders to houses that are away: a ring, by its last */
-	bool draining;		  /* nothing new is spawned here */
+	bool draining;		  /* nothing new is spawned here: the system stops */
+	bool leaving;		  /* nothing new is spawned here: the loop retires */
 
 	/* What is running, for gy_home_look(). */
 	const struct gy_house *running; /* or the last that did: its status tells */
@@ -611,6 +629,8 @@ gyre_handler_fn gy_route_find(const struct gyre_route *routes, uint32_t id);
 
 /* ---- retire.c ---- */
 
+/* Orders a house of this loop to stop gracefully, within a time; without memory it stops now. */
+void gy_house_order_retire(struct gy_house *house, uint64_t deadline_ns);
 /* The order to stop gracefully has come. Takes the mail. */
 void gy_retire_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail);
 /* It has come while the house is away, and will be delivered again. */

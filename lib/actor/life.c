@@ -94,7 +94,7 @@ void gy_spawn_arrived(struct gy_home *home, struct gyre_mail *mail)
 	struct gy_spawn_order *order = (struct gy_spawn_order *)gyre_payload(mail);
 	struct gy_house *house = gy_house_at(home, mail->to_slot);
 
-	int r = home->draining ? -ESHUTDOWN : install(home, house, order);
+	int r = home->draining || home->leaving ? -ESHUTDOWN : install(home, house, order);
 
 	if (gy_unlikely(r < 0)) {
 		if (r == -ENOMEM) {
@@ -134,11 +134,11 @@ static void fill_order(struct gyre_mail *mail, struct gyre_address to,
 static int prepare(struct gy_home *home, const struct gy_spawn_order *order, uint16_t loop,
 		   struct gyre_mail **ret_mail)
 {
-	if (loop >= home->loop.peers->count || !class_is_valid(order->class)) {
+	if (loop >= gy_loops_made(home->loop.peers) || !class_is_valid(order->class)) {
 		return -EINVAL;
 	}
 	/* The children of one that stops have had their orders: another would outlive it. */
-	if (home->draining ||
+	if (home->draining || home->leaving ||
 	    (order->parent != NULL && order->parent->status == GY_HOUSE_STOPPING)) {
 		return -ESHUTDOWN;
 	}
@@ -223,7 +223,8 @@ int gy_spawn_by(struct gyre_stack *stack, struct gy_spawn_order *order,
 		order->child_of = house->self;
 	}
 	if (place == GYRE_PLACE_LOOP) {
-		loop = options->loop;
+		loop = options->loop < gy_loops_count(home->loop.peers) ? options->loop
+									: UINT16_MAX;
 	} else if (place == GYRE_PLACE_ROUND_ROBIN) {
 		loop = home->options.next_loop(home->options.system);
 	} else if (place != GYRE_PLACE_HERE) {

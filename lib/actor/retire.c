@@ -155,6 +155,21 @@ void gy_retire_arrived(struct gy_home *home, struct gy_house *house, struct gyre
 	set_deadline(retire, end_ns);
 }
 
+void gy_house_order_retire(struct gy_house *house, uint64_t deadline_ns)
+{
+	struct gy_home *home = house->home;
+	struct gyre_mail *mail = gy_mail_get(home, &gy_type_retire);
+
+	if (mail == NULL) {
+		gy_house_order_close(house);
+		return;
+	}
+	*order_of(mail) = (struct order){ .deadline_ns = deadline_ns };
+	mail->node.kind = GY_MAIL_NOTICE;
+	mail->from.cookie = 0;
+	(void)gy_send_away(home, gy_house_address(house), mail);
+}
+
 void gy_house_poisoned(struct gy_house *house, const struct gyre_mail *poison)
 {
 	if (poison->ask_id != 0 && !gy_list_empty(&house->suspended)) {

@@ -186,7 +186,7 @@ static int send_elsewhere(struct gy_home *home, struct gyre_address to, struct g
 
 int gy_send_away(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
 {
-	if (gy_unlikely(to.node != 0 || to.loop >= home->loop.peers->count)) {
+	if (gy_unlikely(to.node != 0 || to.loop >= gy_loops_made(home->loop.peers))) {
 		return send_elsewhere(home, to, mail);
 	}
 	gy_count(&home->counters.sent, 1);

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct gy_list {
 	struct gy_list *next;
@@ -65,6 +66,16 @@ struct gy_fifo {
 static inline bool gy_fifo_empty(const struct gy_fifo *fifo)
 {
 	return fifo->first == NULL;
+}
+
+static inline uint32_t gy_fifo_count(const struct gy_fifo *fifo)
+{
+	uint32_t count = 0;
+
+	for (const struct gy_link *item = fifo->first; item != NULL; item = item->next) {
+		count++;
+	}
+	return count;
 }
 
 static inline void gy_fifo_push(struct gy_fifo *fifo, struct gy_link *item)

@@ -17,6 +17,19 @@
 
 enum { LENT_QUARTERS_MAX = 3, SHARES = 8 };
 
+/* Where the pages of a ring are. */
+static void find_ring_pages(struct gy_channels *channels)
+{
+	for (uint32_t i = 0; i < channels->ring_pages_count; i++) {
+		channels->ring_pages[i] = (struct gy_page){
+			.bytes = gy_ring_buffer_bytes(channels->ring),
+			.number = (uint16_t)i,
+			.of_ring = true,
+			.memory = (unsigned char *)gy_ring_buffer(channels->ring, (uint16_t)i),
+		};
+	}
+}
+
 static int make_ring_pages(struct gy_channels *channels)
 {
 	uint32_t count = channels->home->loop.options.ring.buffer_count;
@@ -28,14 +41,7 @@ static int make_ring_pages(struct gy_channels *channels)
 	channels->ring_pages_count = count;
 	channels->lent_max = count / 4 * LENT_QUARTERS_MAX;
 	channels->share = count / SHARES;
-	for (uint32_t i = 0; i < count; i++) {
-		channels->ring_pages[i] = (struct gy_page){
-			.bytes = gy_ring_buffer_bytes(channels->ring),
-			.number = (uint16_t)i,
-			.of_ring = true,
-			.memory = (unsigned char *)gy_ring_buffer(channels->ring, (uint16_t)i),
-		};
-	}
+	find_ring_pages(channels);
 	return 0;
 }
 
@@ -73,6 +79,16 @@ static void report(const struct gy_channels *channels, const struct gy_pool *poo
 		       "loop %u: %u of its %ss were never returned",
 		       (unsigned)channels->home->loop.index, lost, pool->name);
 	}
+}
+
+static void report_lent(struct gy_channels *channels)
+{
+	if (channels->lent > 0) {
+		gy_log(channels->home->loop.options.log, GYRE_LOG_ERROR,
+		       "loop %u: %u receive buffers were never returned",
+		       (unsigned)channels->home->loop.index, channels->lent);
+	}
+	channels->lent = 0;
 }
 
 enum { POOLS = 7 };
@@ -120,11 +136,7 @@ void gy_channels_fini(struct gy_home *home)
 		report(channels, pools[i], (uint32_t)gy_pool_fini(pools[i]));
 	}
 	gy_datagrams_fini(channels);
-	if (channels->lent > 0) {
-		gy_log(home->loop.options.log, GYRE_LOG_ERROR,
-		       "loop %u: %u receive buffers were never returned",
-		       (unsigned)home->loop.index, channels->lent);
-	}
+	report_lent(channels);
 	close_transits(channels);
 	while (!gy_list_empty(&channels->transits)) {
 		struct gy_transit *transit =
@@ -253,6 +265,40 @@ static void abort_all(struct gy_home *home)
 	for_each(channels, abort_one);
 }
 
+static void leave_one(struct gy_endpoint *endpoint)
+{
+	if (endpoint->ops->leave != NULL) {
+		endpoint->ops->leave(endpoint);
+	}
+}
+
+static void leave(struct gy_home *home)
+{
+	struct gy_channels *channels = gy_channels_of(home);
+
+	channels->leaving = true;
+	for_each(channels, leave_one);
+}
+
+static void rest(struct gy_home *home)
+{
+	struct gy_channels *channels = gy_channels_of(home);
+
+	gy_datagrams_fini(channels); /* its buffers are the ring's */
+	report_lent(channels);
+	gy_ring_shut(channels->ring);
+}
+
+static void resume(struct gy_home *home)
+{
+	struct gy_channels *channels = gy_channels_of(home);
+
+	channels->draining = false;
+	channels->aborted = false;
+	channels->leaving = false;
+	find_ring_pages(channels);
+}
+
 static uint32_t open_count(const struct gy_home *home)
 {
 	const struct gy_channels *channels = gy_channels_of(home);
@@ -269,5 +315,8 @@ const struct gy_channel_ops gy_channel_ops = {
 	.drain = drain,
 	.abort = abort_all,
 	.open_count = open_count,
+	.leave = leave,
+	.rest = rest,
+	.resume = resume,
 	.put = gy_post_put,
 };

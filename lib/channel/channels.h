@@ -96,6 +96,7 @@ struct gy_channels {
 	bool busy;	     /* memory is short: nothing new is taken in */
 	bool draining;
 	bool aborted;
+	bool leaving; /* the loop retires: nothing new listens here */
 	struct gy_channels_counters counters;
 
 	pthread_mutex_t mutex;

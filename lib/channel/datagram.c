@@ -41,10 +41,17 @@ static void settle(struct gy_datagram *datagram)
 	if (gy_unlikely((channel->flags &
 			 (GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSING | GY_CHANNEL_DRAINED)) != 0)) {
 		settle_end(datagram);
-	} else if (gy_input_settle(channel) < 0 ||
-		   (channel->flags & GY_CHANNEL_MARK_CROSSED) != 0 ||
-		   gy_channel_has_chores(channel)) {
+		return;
+	}
+	if (gy_unlikely(datagram->leaving)) {
+		channel->flags |= GY_CHANNEL_STARVED; /* a handler may have asked for more */
+	}
+	if (gy_input_settle(channel) < 0 || (channel->flags & GY_CHANNEL_MARK_CROSSED) != 0 ||
+	    gy_channel_has_chores(channel)) {
 		gy_endpoint_ready(&channel->endpoint);
+	} else if (gy_unlikely(datagram->leaving) && !channel->receive.armed &&
+		   channel->input.first == NULL) {
+		gy_channel_drain(&channel->endpoint);
 	}
 }
 
@@ -62,11 +69,35 @@ static void process(struct gy_endpoint *endpoint)
 	}
 }
 
+static void set_busy(struct gy_endpoint *endpoint, bool busy)
+{
+	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
+
+	if (!gy_datagram_of(channel)->leaving) {
+		gy_channel_set_busy(endpoint, busy);
+	}
+}
+
+/* What is in the socket from now on is for whoever gets it. */
+static void leave(struct gy_endpoint *endpoint)
+{
+	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
+	struct gy_datagram *datagram = gy_datagram_of(channel);
+
+	if (datagram->leave != NULL && !datagram->leaving &&
+	    (channel->flags & GY_CHANNEL_ENDING) == 0) {
+		datagram->leave(datagram->ended_arg, endpoint->fd);
+		datagram->leaving = true;
+		gy_channel_set(channel, GY_CHANNEL_STARVED, 0);
+	}
+}
+
 static const struct gy_endpoint_ops endpoint_ops = {
 	.process = process,
 	.drain = gy_channel_drain,
 	.abort = gy_channel_abort,
-	.set_busy = gy_channel_set_busy,
+	.set_busy = set_busy,
+	.leave = leave,
 };
 
 static void free_datagram(struct gyre_channel *channel)
@@ -103,6 +134,7 @@ static void init(struct gy_datagram *datagram, struct gy_channels *channels,
 			     .kind = &kind },
 		.ended = opening->ended,
 		.ended_arg = opening->ended_arg,
+		.leave = opening->leave,
 		.segment_bytes_max = opening->batched ? SEGMENT_BYTES_MAX : 0,
 		.connected = opening->connected,
 	};
@@ -132,5 +164,9 @@ int gy_datagram_open(struct gy_house *house, struct gy_stack *stack,
 		gy_channels_close(channels, opening->channel.fd);
 		return r;
 	}
-	return gy_channel_begin(&datagram->channel, stack, &opening->channel);
+	r = gy_channel_begin(&datagram->channel, stack, &opening->channel);
+	if (r == 0 && channels->leaving) {
+		leave(&datagram->channel.endpoint);
+	}
+	return r;
 }

@@ -39,11 +39,13 @@ struct gy_datagram {
 	struct gy_fifo failed;	      /* sends that handlers have not heard of */
 	void (*ended)(void *arg);     /* in phase 1, when the descriptor is closed; may be NULL */
 	void *ended_arg;
-	uint32_t sends_count;	    /* in both */
-	uint32_t sends_max;	    /* 1 where the kernel would not keep the order of more */
-	uint32_t peer;		    /* of the last that came, with a reference; or 0 */
-	uint32_t segment_bytes_max; /* of datagrams that leave several at once; 0 for never */
-	int receive_error;	    /* that handlers have not heard of, or 0 */
+	uint32_t sends_count;		  /* in both */
+	uint32_t sends_max;		  /* 1 where the kernel would not keep the order of more */
+	uint32_t peer;			  /* of the last that came, with a reference; or 0 */
+	uint32_t segment_bytes_max;	  /* of datagrams that leave several at once; 0 for never */
+	int receive_error;		  /* that handlers have not heard of, or 0 */
+	void (*leave)(void *arg, int fd); /* gives the socket to another loop; may be NULL */
+	bool leaving;			  /* it has: what has come is delivered, then it ends */
 	bool connected;
 	bool can_wait; /* the kernel can tell when there is room */
 	bool room_cancelled;
@@ -66,10 +68,11 @@ struct gy_datagram_send {
 struct gy_datagram_opening {
 	struct gy_channel_opening channel;
 	void (*ended)(void *arg);
-	void *ended_arg;
-	bool connected; /* it has a peer, to which all goes */
-	bool is_unix;	/* to a peer that has no room nothing gets lost */
-	bool batched;	/* alike ones may leave together (GSO) */
+	void *ended_arg;		  /* of both */
+	void (*leave)(void *arg, int fd); /* the loop retires; any phase; may be NULL */
+	bool connected;			  /* it has a peer, to which all goes */
+	bool is_unix;			  /* to a peer that has no room nothing gets lost */
+	bool batched;			  /* alike ones may leave together (GSO) */
 };
 
 static inline struct gy_datagram *gy_datagram_of(struct gyre_channel *channel)

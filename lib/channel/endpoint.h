@@ -26,6 +26,9 @@ struct gy_endpoint_ops {
 	/* Stops taking in anything new, for lack of memory, or goes on. Any phase; runs no user's
 	 * code. */
 	void (*set_busy)(struct gy_endpoint *endpoint, bool busy);
+	/* The loop retires: goes to another one. NULL for what is served here to its end. Any
+	 * phase; runs no user's code. */
+	void (*leave)(struct gy_endpoint *endpoint);
 	/* Its actor, which made it while another loop ran it, is back. NULL if that cannot be. */
 	void (*came_home)(struct gy_endpoint *endpoint);
 	/* Frees what was left of it until the end of its actor; NULL if nothing is. */

@@ -185,6 +185,12 @@ void gy_loop_drain_inbox(struct gy_loop *loop)
 	gy_loop_flush(loop);
 }
 
+void gy_loop_drain_some(struct gy_loop *loop)
+{
+	(void)drain_inbox(loop);
+	gy_loop_flush(loop);
+}
+
 /* What ends a phase of jobs. */
 static void flush(struct gy_loop *loop)
 {

@@ -98,19 +98,43 @@ struct gy_loop_options {
 };
 
 /*
- * A loop's parked flag: awake, asleep, or asleep and about to be woken by the loop of that index;
- * or it has ended.
+ * A loop's parked flag: awake, asleep, or asleep and about to be woken by the loop of that index.
+ * Or retired, and its deputy does not look at its inbox: see retired.c. Or it has ended.
  */
-enum { GY_AWAKE = 0, GY_PARKED = 1, GY_PARKED_WAKER = 2, GY_ENDED = 0x40000000 };
+enum {
+	GY_AWAKE = 0,
+	GY_PARKED = 1,
+	GY_PARKED_WAKER = 2,
+	GY_ENDED = 0x40000000,
+	GY_PARKED_RETIRED = 0x7fffffff,
+};
 
 enum { GY_SPIN_AUTO = -1, GY_SPIN_NEVER = -2 };
 
-/* All loops of a system, as a loop sees them: published whole, protected by RCU. */
+/*
+ * All loops of a system, as a loop sees them. A loop that was made once stays, so whoever finds one
+ * here may use it for as long as the system lives. The first @count are those that take part; from
+ * there to @made are some that retire, or have done so.
+ */
 struct gy_loops {
 	uint64_t published GY_ALIGNED_LINE; /* jobs that may be stolen; atomic, seldom changes */
-	uint32_t count GY_ALIGNED_LINE;
+	uint32_t calls;			    /* atomic: mail has come for a retired loop */
+	uint32_t count GY_ALIGNED_LINE;	    /* atomic */
+	uint32_t made;			    /* atomic; never less */
+	uint32_t max;			    /* for how many there is room */
 	struct gy_loop *loop[];
 };
+
+static inline uint32_t gy_loops_count(const struct gy_loops *loops)
+{
+	return gy_load_acquire(&loops->count);
+}
+
+/* Who has seen a loop to be made finds it made. */
+static inline uint32_t gy_loops_made(const struct gy_loops *loops)
+{
+	return gy_load_acquire(&loops->made);
+}
 
 /* Written by the loop with gy_count(), read from any thread. */
 struct gy_loop_counters {
@@ -158,6 +182,7 @@ struct gy_loop {
 	struct gy_theft theft;
 	bool executed; /* this turn ran something */
 	bool stopping;
+	bool retired;		  /* its deputy's: it serves this one's inbox */
 	uint64_t wait_average_ns; /* of recent waits, for spinning */
 	uint64_t pools_looked_ns;
 	uint64_t pools_shown_ns;
@@ -270,6 +295,10 @@ void gy_loop_flush(struct gy_loop *loop);
 bool gy_loop_wake_peer(struct gy_loop *loop, uint16_t peer);
 /* Delivers all that the inbox holds now, outside of a turn; for the stages of a stop. */
 void gy_loop_drain_inbox(struct gy_loop *loop);
+/* The same for as much as fits into a turn. */
+void gy_loop_drain_some(struct gy_loop *loop);
+/* Hands over what waits and submits it, as the last that a loop does before its thread ends. */
+void gy_loop_finish(struct gy_loop *loop);
 /* Any thread but that of a loop in the middle of a turn may lose order against gy_loop_send(). */
 void gy_loop_post(struct gy_loop *loop, struct gy_node *node);
 void gy_loop_post_task(struct gy_loop *loop, struct gy_task *task);
@@ -279,5 +308,25 @@ void gy_loop_post_task(struct gy_loop *loop, struct gy_task *task);
  * at this moment may be both.
  */
 void gy_loop_end(struct gy_loop *loop);
+
+/* ---- retired.c: on the thread of the deputy, which is the loop with index 0 ---- */
+
+/* Takes on a loop whose thread has ended, and that has nothing more to run. */
+void gy_loop_adopt(struct gy_loop *loop);
+/* Leaves it to another thread. */
+void gy_loop_release(struct gy_loop *loop);
+/* Delivers what has come for retired loops. */
+void gy_loops_serve(struct gy_loops *loops);
+/* The same for those whose mail only returns, which calls nobody. */
+void gy_loops_serve_all(struct gy_loops *loops);
+/* Whether nothing has. */
+bool gy_loops_are_served(const struct gy_loops *loops);
+/* Any thread: has the deputy serve. */
+GY_COLD void gy_loops_call(struct gy_loops *loops);
+
+static inline bool gy_loops_want_service(const struct gy_loops *loops)
+{
+	return gy_unlikely(gy_load_relaxed(&loops->calls) != 0);
+}
 
 #endif

@@ -38,8 +38,8 @@ int gy_loop_init(struct gy_loop *loop, const struct gy_loop_options *options)
 
 int gy_loop_join(struct gy_loop *loop, struct gy_loops *peers)
 {
-	loop->outboxes = (struct gy_outbox *)gy_memory_get(peers->count * sizeof(*loop->outboxes));
-	loop->flush_list = (uint16_t *)gy_memory_get(peers->count * sizeof(*loop->flush_list));
+	loop->outboxes = (struct gy_outbox *)gy_memory_get(peers->max * sizeof(*loop->outboxes));
+	loop->flush_list = (uint16_t *)gy_memory_get(peers->max * sizeof(*loop->flush_list));
 	if (loop->outboxes == NULL || loop->flush_list == NULL) {
 		return -ENOMEM;
 	}

@@ -21,11 +21,23 @@ static bool take_flag(struct gy_loop *target, uint32_t parked, uint32_t next)
 	return parked != next && gy_compare_exchange_full(&target->parked, &parked, next);
 }
 
+/* Whoever takes the flag of a retired loop has its deputy look at it. */
+static GY_COLD void call_deputy(struct gy_loop *target)
+{
+	if (take_flag(target, GY_PARKED_RETIRED, GY_AWAKE)) {
+		gy_loops_call(target->peers);
+	}
+}
+
 bool gy_loop_wake_peer(struct gy_loop *loop, uint16_t peer)
 {
 	struct gy_loop *target = loop->peers->loop[peer];
 	uint32_t parked = gy_load_full(&target->parked);
 
+	if (gy_unlikely(parked == GY_PARKED_RETIRED)) {
+		call_deputy(target);
+		return false;
+	}
 	if (parked == GY_AWAKE || !take_flag(target, parked, GY_PARKED_WAKER + loop->index)) {
 		return false;
 	}
@@ -111,6 +123,13 @@ void gy_loop_flush(struct gy_loop *loop)
 	loop->flush_count = 0;
 }
 
+void gy_loop_finish(struct gy_loop *loop)
+{
+	gy_loop_flush(loop);
+	while (gy_ring_has_prepared(loop->ring) && gy_ring_submit(loop->ring) >= 0) {
+	}
+}
+
 struct gy_node *gy_node_get_from_heap(size_t bytes)
 {
 	struct gy_node *node = NULL;
@@ -133,7 +152,9 @@ void gy_loop_post(struct gy_loop *loop, struct gy_node *node)
 	node->ahead = 0;
 	gy_inbox_push(&loop->inbox, node, node);
 	parked = gy_load_full(&loop->parked);
-	if (gy_unlikely(parked == GY_ENDED)) {
+	if (gy_unlikely(parked == GY_PARKED_RETIRED)) {
+		call_deputy(loop);
+	} else if (gy_unlikely(parked == GY_ENDED)) {
 		loop->ops->posted_late(loop);
 	} else if (parked != GY_AWAKE && take_flag(loop, parked, GY_AWAKE)) {
 		gy_ring_wake(loop->ring);

@@ -8,13 +8,22 @@
 
 enum { PEERS_LOOKED_AT = 4, FRUITLESS_PAUSE = 16 };
 
+/* One that retires neither robs nor is robbed. */
+static bool has_peers(const struct gy_loop *loop)
+{
+	uint32_t count = loop->peers == NULL ? 0 : gy_loops_count(loop->peers);
+
+	return count > 1 && loop->index < count;
+}
+
 /* Whether one of the next few peers has nothing to do; in time all are looked at. */
 static bool somebody_is_idle(struct gy_loop *loop)
 {
 	const struct gy_loops *peers = loop->peers;
+	uint32_t count = gy_loops_count(peers);
 
-	for (uint32_t i = 0; i < PEERS_LOOKED_AT && i < peers->count; i++) {
-		const struct gy_loop *peer = peers->loop[loop->steal_cursor++ % peers->count];
+	for (uint32_t i = 0; i < PEERS_LOOKED_AT && i < count; i++) {
+		const struct gy_loop *peer = peers->loop[loop->steal_cursor++ % count];
 
 		if (peer != loop && (gy_load_relaxed(&peer->parked) != GY_AWAKE ||
 				     gy_load_relaxed(&peer->idle_count) > 0)) {
@@ -26,11 +35,11 @@ static bool somebody_is_idle(struct gy_loop *loop)
 
 static void wake_one(struct gy_loop *loop)
 {
-	const struct gy_loops *peers = loop->peers;
+	uint32_t count = gy_loops_count(loop->peers);
 	uint32_t start = loop->steal_cursor;
 
-	for (uint32_t i = 0; i < peers->count; i++) {
-		uint32_t peer = (start + i) % peers->count;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t peer = (start + i) % count;
 
 		if (peer != loop->index && gy_loop_wake_peer(loop, (uint16_t)peer)) {
 			(void)gy_ring_submit(loop->ring);
@@ -83,8 +92,7 @@ void gy_loop_publish(struct gy_loop *loop)
 	uint32_t floor = loop->options.steal_floor;
 	uint32_t published;
 
-	if (loop->state.count <= floor || loop->peers == NULL || loop->peers->count < 2 ||
-	    loop->ops->seal == NULL) {
+	if (loop->state.count <= floor || !has_peers(loop) || loop->ops->seal == NULL) {
 		return;
 	}
 	if (loop->steal_pause > 0) {
@@ -126,14 +134,16 @@ void gy_loop_unpublish(struct gy_loop *loop)
 bool gy_loop_steal(struct gy_loop *loop)
 {
 	struct gy_loops *peers = loop->peers;
+	uint32_t loops;
 	uint32_t start;
 
-	if (peers == NULL || peers->count < 2 || gy_load_relaxed(&peers->published) == 0) {
+	if (!has_peers(loop) || gy_load_relaxed(&peers->published) == 0) {
 		return false;
 	}
-	start = (uint32_t)(gy_random_next(&loop->steal_random) >> 32) % peers->count;
-	for (uint32_t i = 0; i < peers->count; i++) {
-		struct gy_loop *victim = peers->loop[(start + i) % peers->count];
+	loops = gy_loops_count(peers);
+	start = (uint32_t)(gy_random_next(&loop->steal_random) >> 32) % loops;
+	for (uint32_t i = 0; i < loops; i++) {
+		struct gy_loop *victim = peers->loop[(start + i) % loops];
 		uint32_t count = gy_theft_count(&victim->theft);
 		struct gy_job *job = NULL;
 

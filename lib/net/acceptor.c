@@ -6,6 +6,9 @@
  *
  * The acceptor of the first loop is the one that users know: when it stops it stops the others.
  *
+ * A socket goes to another loop with a new acceptor there. The old one ends its accept first, gives
+ * the socket away without closing it, and stops when what it has accepted is with its worker.
+ *
  * When the kernel has no descriptor or no memory for a connection it stays in the backlog. The
  * acceptor pauses, 10 ms at first and twice as long each time up to a second, and tries again. When
  * the system is short of memory it ends its accept and starts another when that is over.
@@ -33,12 +36,15 @@ struct acceptor {
 	struct gy_fifo accepted;
 	struct gy_list untaken; /* what no worker was asked to take yet */
 	struct gy_seed *seed;
+	struct gyre_address self;
 	uint64_t pause_ns;  /* of the last one; 0 when accepting goes well */
 	uint64_t logged_ns; /* the clock when a pause was last logged */
 	int error;	    /* that ended the last accept, or 0 */
 	bool ending;
-	bool busy; /* accepting pauses: memory is short */
-	bool full; /* and the first that was accepted waits: a limit is reached */
+	bool leaving; /* the socket is to go to another loop */
+	bool left;    /* it has */
+	bool busy;    /* accepting pauses: memory is short */
+	bool full;    /* and the first that was accepted waits: a limit is reached */
 	bool cancelled;
 };
 
@@ -118,22 +124,25 @@ static void drop_accepted(struct gy_accepted *accepted)
 
 /* ---- accepting ---- */
 
+static void queue_accepted(struct acceptor *acceptor, int fd)
+{
+	struct gy_accepted *accepted = begin_accepted(acceptor->channels, fd);
+
+	if (accepted != NULL) {
+		gy_fifo_push(&acceptor->accepted, &accepted->link);
+		gy_list_append(&acceptor->untaken, &accepted->item);
+	}
+}
+
 /* Phase 1. */
 static void accept_completed(struct gy_op *op, const struct gy_completion *completion)
 {
 	struct acceptor *acceptor = gy_container_of(op, struct acceptor, accept);
-	struct gy_channels *channels = acceptor->channels;
 
 	if (gy_likely(completion->result >= 0)) {
-		struct gy_accepted *accepted;
-
-		gy_count(&channels->counters.accepted, 1);
-		accepted = begin_accepted(channels, completion->result);
+		gy_count(&acceptor->channels->counters.accepted, 1);
 		acceptor->pause_ns = 0;
-		if (accepted != NULL) {
-			gy_fifo_push(&acceptor->accepted, &accepted->link);
-			gy_list_append(&acceptor->untaken, &accepted->item);
-		}
+		queue_accepted(acceptor, completion->result);
 	} else {
 		acceptor->error = completion->result;
 	}
@@ -195,7 +204,6 @@ static int end(struct acceptor *acceptor)
 	struct gy_channels *channels = acceptor->channels;
 
 	gy_timer_stop(&channels->home->loop.wheel, &acceptor->timer);
-	gy_socket_file_remove(&acceptor->seed->file); /* who comes now shall find nobody */
 	if (acceptor->accept.armed) {
 		return cancel(acceptor);
 	}
@@ -205,13 +213,75 @@ static int end(struct acceptor *acceptor)
 	return gy_ring_close(channels->ring, &acceptor->close, acceptor->endpoint.fd);
 }
 
+/* With the connections that wait for room. On failure nothing has changed. */
+static int send_away(struct acceptor *acceptor)
+{
+	struct gy_seed *own = acceptor->seed;
+	uint32_t held = gy_fifo_count(&acceptor->accepted);
+	struct gy_seed *seed =
+		gy_seed_make(own->listener, own->number, acceptor->endpoint.fd, held);
+	struct gy_link *link = acceptor->accepted.first;
+	int r;
+
+	if (seed == NULL) {
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < held; i++, link = link->next) {
+		seed->held[i] = gy_container_of(link, struct gy_accepted, link)->transit.fd;
+	}
+	r = gy_listener_move(seed);
+	if (r < 0) {
+		gy_memory_put(seed);
+		return r;
+	}
+	while ((link = gy_fifo_pop(&acceptor->accepted)) != NULL) {
+		struct gy_accepted *accepted = gy_container_of(link, struct gy_accepted, link);
+
+		(void)gy_accepted_take(accepted);
+		end_accepted(accepted);
+	}
+	return 0;
+}
+
+/* What there is no memory for is tried again: until then connections wait in the backlog. */
+static int leave(struct acceptor *acceptor)
+{
+	struct gy_house *house = acceptor->endpoint.owner->house;
+	struct gy_loop *loop = &house->home->loop;
+	int r;
+
+	gy_timer_stop(&loop->wheel, &acceptor->timer);
+	if (acceptor->accept.armed) {
+		return cancel(acceptor);
+	}
+	r = send_away(acceptor);
+	if (r == -ESHUTDOWN) {
+		acceptor->ending = true;
+		return end(acceptor);
+	}
+	if (r < 0) {
+		gy_timer_start(&loop->wheel, &acceptor->timer, pause_min_ns);
+		return 0;
+	}
+	acceptor->left = true;
+	gy_endpoint_closed(&acceptor->endpoint);
+	gy_house_order_retire(house, GYRE_FOREVER);
+	return 0;
+}
+
 /* Does to the accept what is due; -EAGAIN when the ring has no room for it. */
 static int settle(struct acceptor *acceptor)
 {
 	int error = acceptor->error;
 
+	if (acceptor->left) {
+		return 0;
+	}
 	if (acceptor->ending) {
 		return end(acceptor);
+	}
+	if (acceptor->leaving) {
+		return leave(acceptor);
 	}
 	if (acceptor->busy || acceptor->full) {
 		return cancel(acceptor);
@@ -231,27 +301,21 @@ static int settle(struct acceptor *acceptor)
 
 /* ---- limits ---- */
 
-static struct gyre_address next_worker(struct gy_seed *seed)
-{
-	uint32_t worker = seed->next_worker;
-
-	seed->next_worker = (worker + 1) % seed->workers_count;
-	return seed->workers[worker];
-}
-
 /* Counts it in for a worker whose loop has room; false when none has. */
 static bool enter(struct acceptor *acceptor, struct gy_accepted *accepted)
 {
 	struct gy_seed *seed = acceptor->seed;
+	struct gy_admission *admission = seed->listener->admission;
+	uint32_t asked = 0;
 
-	for (uint32_t i = 0; i < seed->workers_count; i++) {
-		accepted->worker = next_worker(seed);
-		if (gy_admission_enter(seed->admission, accepted->worker.loop,
+	do {
+		accepted->worker = gy_listener_next_worker(seed);
+		if (gy_admission_enter(admission, accepted->worker.loop,
 				       acceptor->channels->home->loop.now_ns)) {
-			accepted->admission = seed->admission;
+			accepted->admission = admission;
 			return true;
 		}
-	}
+	} while (++asked < seed->workers_count);
 	return false;
 }
 
@@ -260,7 +324,7 @@ static bool wait_for_room(struct acceptor *acceptor, struct gy_accepted *accepte
 {
 	struct gy_home *home = acceptor->channels->home;
 
-	gy_admission_wait(acceptor->seed->admission, home->loop.index);
+	gy_admission_wait(acceptor->seed->listener->admission, acceptor->seed->number);
 	if (enter(acceptor, accepted)) {
 		return true;
 	}
@@ -275,13 +339,13 @@ static int report(const struct acceptor *acceptor, const struct gy_accepted *acc
 {
 	struct gyre_listen_event event = { .step = step, .reason = reason };
 
-	if (acceptor->seed->admission->report == NULL) {
+	if (acceptor->seed->listener->admission->report == NULL) {
 		return 0;
 	}
 	/* A peer that has gone has no address. */
 	(void)gy_socket_address_of_peer(accepted->transit.fd, &event.address);
-	return gy_admission_report(acceptor->seed->admission, &acceptor->channels->stack->head,
-				   &event, NULL);
+	return gy_admission_report(acceptor->seed->listener->admission,
+				   &acceptor->channels->stack->head, &event, NULL);
 }
 
 static void refuse(struct acceptor *acceptor, struct gy_accepted *accepted, int reason)
@@ -296,7 +360,7 @@ static void refuse(struct acceptor *acceptor, struct gy_accepted *accepted, int 
 /* 0 when it is let in, else why not; then @acceptor->timer runs if it is to wait. */
 static int admit(struct acceptor *acceptor, struct gy_accepted *accepted)
 {
-	struct gy_admission *admission = acceptor->seed->admission;
+	struct gy_admission *admission = acceptor->seed->listener->admission;
 	struct gy_loop *loop = &acceptor->channels->home->loop;
 	uint64_t delay_ns = gy_admission_delay_ns(admission, loop->now_ns);
 
@@ -322,7 +386,7 @@ static struct gy_accepted *next_admitted(struct acceptor *acceptor)
 			gy_container_of(acceptor->accepted.first, struct gy_accepted, link);
 		int r = acceptor->ending ? 0 : admit(acceptor, accepted);
 
-		if (r < 0 && !acceptor->seed->admission->refuse) {
+		if (r < 0 && !acceptor->seed->listener->admission->refuse) {
 			acceptor->full = true;
 			gy_count(&acceptor->channels->counters.accepts_held, 1);
 			return NULL;
@@ -347,7 +411,7 @@ static struct gy_accepted *next_accepted(struct acceptor *acceptor)
 	struct gy_link *link;
 	struct gy_accepted *accepted;
 
-	if (gy_unlikely(acceptor->seed->admission != NULL)) {
+	if (gy_unlikely(acceptor->seed->listener->admission != NULL)) {
 		return next_admitted(acceptor);
 	}
 	link = gy_fifo_pop(&acceptor->accepted);
@@ -355,7 +419,7 @@ static struct gy_accepted *next_accepted(struct acceptor *acceptor)
 		return NULL;
 	}
 	accepted = gy_container_of(link, struct gy_accepted, link);
-	accepted->worker = next_worker(acceptor->seed);
+	accepted->worker = gy_listener_next_worker(acceptor->seed);
 	return accepted;
 }
 
@@ -397,6 +461,9 @@ static void drain(struct gy_endpoint *endpoint)
 
 	if (!acceptor->ending) {
 		acceptor->ending = true;
+		if (acceptor->seed->number == 0) { /* who comes now shall find nobody */
+			gy_listener_remove_file(acceptor->seed->listener);
+		}
 		gy_endpoint_ready(endpoint);
 	}
 }
@@ -418,11 +485,27 @@ static void set_busy(struct gy_endpoint *endpoint, bool busy)
 	}
 }
 
+static void leave_loop(struct gy_endpoint *endpoint)
+{
+	struct acceptor *acceptor = gy_container_of(endpoint, struct acceptor, endpoint);
+
+	if (!acceptor->leaving && !acceptor->ending) {
+		acceptor->leaving = true;
+		gy_endpoint_ready(endpoint);
+	}
+}
+
+void gy_acceptor_leave(struct gy_house *house)
+{
+	leave_loop(&((struct acceptor *)house->state)->endpoint);
+}
+
 static const struct gy_endpoint_ops endpoint_ops = {
 	.process = process,
 	.drain = drain,
 	.abort = abort_acceptor,
 	.set_busy = set_busy,
+	.leave = leave_loop,
 };
 
 /* ---- the actor ---- */
@@ -430,13 +513,24 @@ static const struct gy_endpoint_ops endpoint_ops = {
 static void join_admission(struct gyre_stack *stack, const struct acceptor *acceptor)
 {
 	struct gyre_listen_event bound = { .step = GYRE_LISTEN_BOUND };
-	struct gy_admission *admission = acceptor->seed->admission;
+	struct gy_admission *admission = acceptor->seed->listener->admission;
 
 	if (admission != NULL) {
-		gy_admission_join(admission, gyre_self(stack));
+		gy_admission_join(admission, acceptor->seed->number, gyre_self(stack));
 		(void)gy_socket_address_of(acceptor->endpoint.fd, &bound.address);
 		(void)gy_admission_report(admission, stack, &bound, NULL);
 	}
+}
+
+/* What came along, from a loop where it has been counted as accepted. */
+static void take_held(struct acceptor *acceptor)
+{
+	struct gy_seed *seed = acceptor->seed;
+
+	for (uint32_t i = 0; i < seed->held_count; i++) {
+		queue_accepted(acceptor, seed->held[i]);
+	}
+	seed->held_count = 0;
 }
 
 static int mount(struct gyre_stack *stack)
@@ -452,6 +546,7 @@ static int mount(struct gyre_stack *stack)
 		.endpoint = { .ops = &endpoint_ops, .fd = fd },
 		.channels = channels,
 		.seed = seed,
+		.self = gyre_self(stack),
 	};
 	gy_list_init(&acceptor->untaken);
 	gy_op_init(&acceptor->accept, accept_completed);
@@ -464,9 +559,27 @@ static int mount(struct gyre_stack *stack)
 		return channels->draining ? gyre_stop(stack, gyre_self(stack)) : r;
 	}
 	set_busy(&acceptor->endpoint, channels->busy);
+	acceptor->leaving = channels->leaving;
 	gy_endpoint_ready(&acceptor->endpoint);
+	take_held(acceptor);
 	join_admission(stack, acceptor);
 	return gyre_return(stack);
+}
+
+/* Whether there is another worker for what one on a loop that retires has not taken. */
+static bool redirect(struct gyre_stack *stack, struct gy_accepted *accepted)
+{
+	const struct acceptor *acceptor = (const struct acceptor *)gyre_state(stack);
+	struct gyre_address worker = gy_listener_next_worker(acceptor->seed);
+
+	if (acceptor->ending || gyre_address_equal(worker, accepted->worker)) {
+		return false;
+	}
+	if (accepted->admission != NULL) {
+		gy_admission_move(accepted->admission, accepted->worker.loop, worker.loop);
+	}
+	accepted->worker = worker;
+	return true;
 }
 
 /* One connection: a worker takes it, or it is closed. */
@@ -485,19 +598,25 @@ static int notice(struct gyre_stack *stack)
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->accepted->worker,
 				   gyre_new(stack, gy_handover, frame->accepted), GYRE_FOREVER,
 				   &frame->taken));
+	if (gyre_failed(&frame->taken) && redirect(stack, frame->accepted)) {
+		GYRE_AWAIT(stack, gyre_ask(stack, frame->accepted->worker,
+					   gyre_new(stack, gy_handover, frame->accepted),
+					   GYRE_FOREVER, &frame->taken));
+	}
 	if (gyre_failed(&frame->taken)) {
 		drop_accepted(frame->accepted);
 	}
 	GYRE_END(stack);
 }
 
-/* A drain stops them without help. */
-static void stop_others(const struct acceptor *acceptor)
+/* The others end with the first; a drain stops them without help. */
+static void leave_listener(const struct acceptor *acceptor)
 {
-	for (uint32_t i = 0; i < acceptor->seed->others_count && !acceptor->channels->draining;
-	     i++) {
-		(void)gy_send_signal(acceptor->channels->home, acceptor->seed->others[i],
-				     &gy_type_stop, GY_MAIL_EVENT);
+	const struct gy_seed *seed = acceptor->seed;
+
+	gy_listener_left(seed->listener, seed->number, acceptor->self);
+	if (seed->number == 0 && !acceptor->channels->draining) {
+		gy_listener_end(seed->listener, acceptor->channels->home);
 	}
 }
 
@@ -509,7 +628,7 @@ static void clean(void *state)
 	if (acceptor->seed == NULL) {
 		return; /* it was never mounted */
 	}
-	stop_others(acceptor);
+	leave_listener(acceptor);
 	while (!gy_list_empty(&acceptor->untaken)) {
 		drop_accepted(gy_container_of(acceptor->untaken.next, struct gy_accepted, item));
 	}

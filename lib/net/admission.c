@@ -33,6 +33,7 @@ int gy_admission_create(const struct gyre_acceptor_options *options, uint32_t lo
 	if (admission == NULL) {
 		return -ENOMEM;
 	}
+	(void)pthread_mutex_init(&admission->mutex, NULL);
 	admission->references = 1;
 	admission->connections_max =
 		options->connections_max == 0 ? UINT32_MAX : options->connections_max;
@@ -59,6 +60,7 @@ struct gy_admission *gy_admission_ref(struct gy_admission *admission)
 void gy_admission_unref(struct gy_admission *admission)
 {
 	if (admission != NULL && gy_fetch_add(&admission->references, -1U) == 1) {
+		(void)pthread_mutex_destroy(&admission->mutex);
 		gy_memory_put(admission);
 	}
 }
@@ -79,8 +81,7 @@ static void come(struct gy_admission *admission, uint64_t now_ns)
 
 	do {
 		after_ns = (before_ns > now_ns ? before_ns : now_ns) + admission->interval_ns;
-	} while (!__atomic_compare_exchange_n(&admission->next_ns, &before_ns, after_ns, true,
-					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	} while (!gy_compare_exchange_relaxed(&admission->next_ns, &before_ns, after_ns));
 }
 
 static bool count_in(uint32_t *count, uint32_t max)
@@ -91,8 +92,7 @@ static bool count_in(uint32_t *count, uint32_t max)
 		if (before >= max) {
 			return false;
 		}
-	} while (!__atomic_compare_exchange_n(count, &before, before + 1, true, __ATOMIC_SEQ_CST,
-					      __ATOMIC_SEQ_CST));
+	} while (!gy_compare_exchange_full(count, &before, before + 1));
 	return true;
 }
 
@@ -117,21 +117,34 @@ void gy_admission_leave(struct gy_admission *admission, uint16_t loop, struct gy
 	(void)gy_add_full(&admission->connections, -1U);
 	for (uint32_t i = 0; i < admission->loops_count && !gy_channels_of(home)->draining; i++) {
 		if (gy_load_full(&admission->loops[i].waiting) != 0 &&
-		    __atomic_exchange_n(&admission->loops[i].waiting, 0, __ATOMIC_SEQ_CST) != 0) {
-			(void)gy_send_signal(home, admission->loops[i].acceptor, &gy_type_room,
-					     GY_MAIL_EVENT);
+		    gy_exchange_full(&admission->loops[i].waiting, 0) != 0) {
+			struct gyre_address acceptor;
+
+			(void)pthread_mutex_lock(&admission->mutex);
+			acceptor = admission->loops[i].acceptor;
+			(void)pthread_mutex_unlock(&admission->mutex);
+			(void)gy_send_signal(home, acceptor, &gy_type_room, GY_MAIL_EVENT);
 		}
 	}
 }
 
-void gy_admission_join(struct gy_admission *admission, struct gyre_address acceptor)
+void gy_admission_join(struct gy_admission *admission, uint32_t number,
+		       struct gyre_address acceptor)
 {
-	admission->loops[acceptor.loop].acceptor = acceptor;
+	(void)pthread_mutex_lock(&admission->mutex);
+	admission->loops[number].acceptor = acceptor;
+	(void)pthread_mutex_unlock(&admission->mutex);
 }
 
-void gy_admission_wait(struct gy_admission *admission, uint16_t loop)
+void gy_admission_wait(struct gy_admission *admission, uint32_t number)
 {
-	__atomic_store_n(&admission->loops[loop].waiting, 1, __ATOMIC_SEQ_CST);
+	gy_store_full(&admission->loops[number].waiting, 1);
+}
+
+void gy_admission_move(struct gy_admission *admission, uint16_t from, uint16_t to)
+{
+	(void)gy_add_full(&admission->loops[to].connections, 1);
+	(void)gy_add_full(&admission->loops[from].connections, -1U);
 }
 
 /* ---- the report ---- */

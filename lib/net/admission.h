@@ -6,6 +6,8 @@
 #ifndef GY_NET_ADMISSION_H
 #define GY_NET_ADMISSION_H
 
+#include <pthread.h>
+
 #include <gyre/listen.h>
 
 #include "channel/channel.h"
@@ -13,7 +15,7 @@
 /* What an acceptor that waits for room is told. */
 extern const struct gyre_type gy_type_room;
 
-/* On heap, counted. All fields but the options are atomic. */
+/* On heap, counted. All fields but the options and @acceptor are atomic. */
 struct gy_admission {
 	uint32_t references;
 	uint32_t connections;
@@ -24,12 +26,13 @@ struct gy_admission {
 	bool refuse;
 	gyre_listen_fn report;
 	void *report_arg;
+	pthread_mutex_t mutex; /* of where acceptors are */
 	uint32_t loops_count;
 	struct {
-		uint32_t connections;
-		uint32_t waiting; /* its acceptor, for room */
-		struct gyre_address acceptor;
-	} loops[];
+		uint32_t connections; /* of a loop */
+		uint32_t waiting;     /* the acceptor of the socket of this number, for room */
+		struct gyre_address acceptor; /* under the mutex */
+	} loops[];			      /* as many as there may be */
 };
 
 /* NULL with 0 when none is needed; else with one reference; -ENOMEM. */
@@ -45,10 +48,13 @@ uint64_t gy_admission_delay_ns(const struct gy_admission *admission, uint64_t no
 bool gy_admission_enter(struct gy_admission *admission, uint16_t loop, uint64_t now_ns);
 /* One that was counted in has gone; who waits is told. On a loop. */
 void gy_admission_leave(struct gy_admission *admission, uint16_t loop, struct gy_home *home);
-/* The acceptor of a loop, before it waits for the first time. */
-void gy_admission_join(struct gy_admission *admission, struct gyre_address acceptor);
-/* The acceptor of @loop wants to be told when there is room; it has to try once more after that. */
-void gy_admission_wait(struct gy_admission *admission, uint16_t loop);
+/* The acceptor of a socket, before it waits for the first time, wherever that one was before. */
+void gy_admission_join(struct gy_admission *admission, uint32_t number,
+		       struct gyre_address acceptor);
+/* It wants to be told when there is room; it has to try once more after that. */
+void gy_admission_wait(struct gy_admission *admission, uint32_t number);
+/* One that was counted in for a loop goes to another, which may have one too many then. */
+void gy_admission_move(struct gy_admission *admission, uint16_t from, uint16_t to);
 
 int gy_admission_report(const struct gy_admission *admission, struct gyre_stack *stack,
 			const struct gyre_listen_event *event, struct gyre_channel *channel);

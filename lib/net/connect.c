@@ -130,7 +130,7 @@ static int loop_of(const struct gy_homes *homes, const struct gyre_spawn_options
 	const struct gy_home_options *options = &homes->homes[0].options;
 
 	if ((unsigned)place->place > GYRE_PLACE_ROUND_ROBIN ||
-	    (place->place == GYRE_PLACE_LOOP && place->loop >= homes->count)) {
+	    (place->place == GYRE_PLACE_LOOP && place->loop >= gy_loops_count(homes->loops))) {
 		return -EINVAL;
 	}
 	*ret_loop =

@@ -3,9 +3,14 @@
  * with its channel, and the channel with it. As with acceptors the one of the first loop is the one
  * that users know: when it stops it stops the others.
  *
+ * A loop that retires gives a copy of its descriptor, and so the socket with all that is in it, to
+ * an actor of another loop; its own channel delivers what it has taken out, and ends.
+ *
  * All that can be refused is done by the calling thread, before any actor is spawned.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "actor/stack.h"
@@ -13,21 +18,124 @@
 #include "channel/datagram.h"
 #include "net/datagram.h"
 
+static const struct gy_log *log_of(const struct gy_channels *channels)
+{
+	return channels->home->loop.options.log;
+}
+
+/* ---- groups ---- */
+
+static void unref_group(struct gy_datagram_group *group)
+{
+	if (group != NULL && gy_fetch_add(&group->references, -1U) == 1) {
+		gy_memory_put(group);
+	}
+}
+
+static void drop_seed(struct gy_datagram_seed *seed)
+{
+	if (seed != NULL) {
+		unref_group(seed->group);
+		gy_memory_put(seed);
+	}
+}
+
+static void free_seed(struct gy_channels *channels, struct gy_transit *transit)
+{
+	struct gy_datagram_seed *seed = gy_container_of(transit, struct gy_datagram_seed, transit);
+
+	(void)channels;
+	gy_socket_file_remove(&seed->file);
+	drop_seed(seed);
+}
+
+/*
+ * Spawns the actor of a socket, with the mutex held that guards the number of loops. Takes the seed
+ * with its descriptor, whatever is returned.
+ */
+static int place(struct gy_datagram_seed *seed)
+{
+	struct gy_datagram_group *group = seed->group;
+	uint32_t loop = seed->number % gy_loops_count(group->homes->loops);
+	struct gy_home *home = &group->homes->homes[loop];
+	struct gy_channels *channels = gy_channels_of(home);
+	struct gyre_mail *mail = gy_mail_get_from_heap(&gyre_type_gy_datagram_argument);
+	int r = mail == NULL ? -ENOMEM : 0;
+
+	gy_transit_begin(channels, &seed->transit);
+	if (r == 0) {
+		((struct gy_datagram_argument *)gyre_payload(mail))->seed = seed;
+		r = gy_spawn_from_outside(home,
+					  &(struct gy_spawn_order){ .class = &gy_datagram_class,
+								    .argument = mail,
+								    .channels_actor = true },
+					  &group->actors[seed->number]);
+	}
+	if (r < 0) {
+		gy_channels_close(channels, gy_transit_end(channels, &seed->transit));
+		drop_seed(seed);
+	}
+	return r;
+}
+
 /* ---- the actor ---- */
 
 struct state {
 	struct gy_channels *channels;
 	struct gy_datagram_seed *seed;
+	struct gy_house *house;
 };
 
 /* Phase 1. */
 static void channel_ended(void *arg)
 {
-	struct gy_house *house = (struct gy_house *)arg;
+	struct gy_house *house = ((struct state *)arg)->house;
 
 	if (house->status != GY_HOUSE_STOPPING) {
 		(void)gy_send_signal(house->home, gy_house_address(house), &gy_type_stop,
 				     GY_MAIL_EVENT);
+	}
+}
+
+/* A socket like this one, with all that is in it, for an actor of another loop. */
+static int send_away(const struct gy_datagram_seed *own, int fd)
+{
+	struct gy_datagram_seed *seed = (struct gy_datagram_seed *)gy_memory_get(sizeof(*seed));
+	struct gy_homes *homes = own->group->homes;
+	int r = 0;
+
+	if (seed == NULL) {
+		return -ENOMEM;
+	}
+	*seed = *own;
+	seed->transit =
+		(struct gy_transit){ .discard = free_seed, .fd = fcntl(fd, F_DUPFD_CLOEXEC, 0) };
+	if (seed->transit.fd < 0) {
+		r = -errno;
+		gy_memory_put(seed);
+		return r;
+	}
+	(void)gy_fetch_add(&seed->group->references, 1);
+	(void)pthread_mutex_lock(&homes->placing);
+	if (seed->group->ended) {
+		(void)close(seed->transit.fd);
+		drop_seed(seed);
+	} else {
+		r = place(seed);
+	}
+	(void)pthread_mutex_unlock(&homes->placing);
+	return r;
+}
+
+static void leave(void *arg, int fd)
+{
+	const struct state *state = (const struct state *)arg;
+	int r = send_away(state->seed, fd);
+
+	if (r < 0) {
+		gy_log(log_of(state->channels), GYRE_LOG_WARNING,
+		       "loop %u: it retires, and its datagrams cannot go to another: %s",
+		       (unsigned)state->channels->home->loop.index, strerrordesc_np(-r));
 	}
 }
 
@@ -43,14 +151,15 @@ static int mount(struct gyre_stack *stack)
 			     .init = seed->init_channel,
 			     .init_arg = seed->init_arg },
 		.ended = channel_ended,
-		.ended_arg = s->house,
+		.ended_arg = state,
+		.leave = leave,
 		.connected = seed->connected,
 		.is_unix = seed->is_unix,
 		.batched = seed->batched,
 	};
 	int r;
 
-	*state = (struct state){ .channels = channels, .seed = seed };
+	*state = (struct state){ .channels = channels, .seed = seed, .house = s->house };
 	if (opening.channel.fd < 0 || channels->draining) {
 		gy_channels_close(channels, opening.channel.fd);
 		return gyre_stop(stack, gyre_self(stack));
@@ -59,13 +168,21 @@ static int mount(struct gyre_stack *stack)
 	return r < 0 ? r : gyre_return(stack);
 }
 
-/* A drain stops them without help. */
+/* The others end with the first; a drain stops them without help. */
 static void stop_others(const struct state *state)
 {
-	for (uint32_t i = 0; i < state->seed->others_count && !state->channels->draining; i++) {
-		(void)gy_send_signal(state->channels->home, state->seed->others[i], &gy_type_stop,
+	struct gy_datagram_group *group = state->seed->group;
+
+	if (state->seed->number > 0 || state->channels->draining) {
+		return;
+	}
+	(void)pthread_mutex_lock(&group->homes->placing);
+	group->ended = true;
+	for (uint32_t i = 1; i < group->count; i++) {
+		(void)gy_send_signal(state->channels->home, group->actors[i], &gy_type_stop,
 				     GY_MAIL_EVENT);
 	}
+	(void)pthread_mutex_unlock(&group->homes->placing);
 }
 
 static void clean(void *arg)
@@ -74,8 +191,7 @@ static void clean(void *arg)
 
 	if (state->seed != NULL) {
 		stop_others(state);
-		gy_socket_file_remove(&state->seed->file);
-		gy_memory_put(state->seed);
+		free_seed(state->channels, &state->seed->transit);
 	}
 }
 
@@ -93,30 +209,20 @@ struct setup {
 	struct gy_homes *homes;
 	struct gy_datagram_sockets sockets;
 	struct gy_socket_file file;
+	struct gy_datagram_group *group;
 	int *fds;
-	struct gyre_address *actors;
 };
-
-static void free_seed(struct gy_channels *channels, struct gy_transit *transit)
-{
-	struct gy_datagram_seed *seed = gy_container_of(transit, struct gy_datagram_seed, transit);
-
-	(void)channels;
-	gy_socket_file_remove(&seed->file);
-	gy_memory_put(seed);
-}
 
 static struct gy_datagram_seed *make_seed(const struct setup *setup, uint32_t index)
 {
 	const struct gyre_datagram_options *options = setup->options;
-	uint32_t others = index == 0 ? setup->sockets.count - 1 : 0;
-	struct gy_datagram_seed *seed = (struct gy_datagram_seed *)gy_memory_get(
-		sizeof(*seed) + others * sizeof(seed->others[0]));
+	struct gy_datagram_seed *seed = (struct gy_datagram_seed *)gy_memory_get(sizeof(*seed));
 	bool is_unix = setup->sockets.address.storage.ss_family == AF_UNIX;
 
 	if (seed == NULL) {
 		return NULL;
 	}
+	(void)gy_fetch_add(&setup->group->references, 1);
 	*seed = (struct gy_datagram_seed){
 		.transit = { .discard = free_seed, .fd = setup->fds[index] },
 		.init_channel = options->init_channel,
@@ -125,11 +231,9 @@ static struct gy_datagram_seed *make_seed(const struct setup *setup, uint32_t in
 		.connected = setup->sockets.peer.bytes > 0,
 		.is_unix = is_unix,
 		.batched = setup->sockets.batched && !is_unix,
-		.others_count = others,
+		.group = setup->group,
+		.number = index,
 	};
-	for (uint32_t i = 0; i < others; i++) {
-		seed->others[i] = setup->actors[1 + i];
-	}
 	if (index == 0) {
 		seed->file = setup->file;
 	}
@@ -137,40 +241,33 @@ static struct gy_datagram_seed *make_seed(const struct setup *setup, uint32_t in
 }
 
 /* Takes the descriptor, whatever is returned. */
-static int spawn(struct setup *setup, uint32_t index)
+static int spawn(const struct setup *setup, uint32_t index)
 {
-	struct gy_home *home = &setup->homes->homes[index];
-	struct gy_channels *channels = gy_channels_of(home);
-	struct gyre_mail *mail = gy_mail_get_from_heap(&gyre_type_gy_datagram_argument);
 	struct gy_datagram_seed *seed = make_seed(setup, index);
-	int r;
 
-	if (mail == NULL || seed == NULL) {
-		gyre_mail_free(NULL, mail);
-		gy_memory_put(seed);
+	if (seed == NULL) {
 		(void)close(setup->fds[index]);
 		return -ENOMEM;
 	}
-	((struct gy_datagram_argument *)gyre_payload(mail))->seed = seed;
-	gy_transit_begin(channels, &seed->transit);
-	r = gy_spawn_from_outside(home,
-				  &(struct gy_spawn_order){ .class = &gy_datagram_class,
-							    .argument = mail,
-							    .channels_actor = true },
-				  &setup->actors[index]);
-	if (r < 0) {
-		gy_channels_close(channels, gy_transit_end(channels, &seed->transit));
-		gy_memory_put(seed);
-	}
-	return r;
+	return place(seed);
 }
 
-/* The first loop's actor comes last, for it is to know the others. Takes the descriptors. */
+/* The first loop's actor comes last, for it ends the others. Takes the descriptors. */
 static int spawn_all(struct setup *setup)
 {
-	uint32_t left = setup->sockets.count;
+	uint32_t count = setup->sockets.count;
+	uint32_t left = count;
 	int r = 0;
 
+	setup->group = (struct gy_datagram_group *)gy_memory_get(
+		sizeof(*setup->group) + count * sizeof(setup->group->actors[0]));
+	if (setup->group != NULL) {
+		setup->group->references = 1;
+		setup->group->homes = setup->homes;
+		setup->group->count = count;
+	} else {
+		r = -ENOMEM;
+	}
 	while (left > 0 && r == 0) {
 		left--;
 		r = spawn(setup, left);
@@ -178,8 +275,10 @@ static int spawn_all(struct setup *setup)
 	if (r == 0) {
 		return 0;
 	}
-	for (uint32_t i = left + 1; i < setup->sockets.count; i++) {
-		gy_stop_from_outside(&setup->homes->homes[i], setup->actors[i]);
+	for (uint32_t i = left + 1; i < count && setup->group != NULL; i++) {
+		struct gyre_address actor = setup->group->actors[i];
+
+		gy_stop_from_outside(&setup->homes->homes[actor.loop], actor);
 	}
 	while (left > 0) {
 		(void)close(setup->fds[--left]);
@@ -187,14 +286,15 @@ static int spawn_all(struct setup *setup)
 	return r;
 }
 
-static int set_up(struct setup *setup)
+/* With the mutex held that guards the number of loops. */
+static int open_all(struct setup *setup, uint32_t loops)
 {
-	const struct gyre_datagram_options *options = setup->options;
-	int r = gy_datagram_sockets_plan(&setup->sockets, setup->homes->count);
+	int r;
 
-	if (r == 0) {
-		r = gy_datagram_sockets_open(&setup->sockets, setup->fds);
+	if (setup->sockets.count > loops) {
+		setup->sockets.count = loops;
 	}
+	r = gy_datagram_sockets_open(&setup->sockets, setup->fds);
 	if (r < 0) {
 		return r;
 	}
@@ -202,6 +302,26 @@ static int set_up(struct setup *setup)
 	r = spawn_all(setup);
 	if (r < 0) {
 		gy_socket_file_remove(&setup->file);
+	}
+	return r;
+}
+
+static int set_up(struct setup *setup, struct gyre_address *ret_actor)
+{
+	const struct gyre_datagram_options *options = setup->options;
+	int r = gy_datagram_sockets_plan(&setup->sockets, setup->homes->loops->max);
+
+	if (r < 0) {
+		return r;
+	}
+	(void)pthread_mutex_lock(&setup->homes->placing);
+	r = open_all(setup, gy_loops_count(setup->homes->loops));
+	if (r == 0 && ret_actor != NULL) {
+		*ret_actor = setup->group->actors[0];
+	}
+	(void)pthread_mutex_unlock(&setup->homes->placing);
+	unref_group(setup->group);
+	if (r < 0) {
 		return r;
 	}
 	if (options->ret_port != NULL) {
@@ -217,7 +337,6 @@ int gyre_datagram_open(struct gyre_system *system, const struct gyre_datagram_op
 		       struct gyre_address *ret_actor)
 {
 	struct setup setup = { .options = options };
-	uint32_t loops;
 	int r = -ENOMEM;
 
 	if (system == NULL || options == NULL || options->init_channel == NULL ||
@@ -228,16 +347,10 @@ int gyre_datagram_open(struct gyre_system *system, const struct gyre_datagram_op
 	setup.homes = gy_homes_of(system);
 	setup.sockets.options = options;
 	setup.sockets.log = setup.homes->log;
-	loops = setup.homes->count;
-	setup.fds = (int *)gy_memory_get(loops * sizeof(*setup.fds));
-	setup.actors = (struct gyre_address *)gy_memory_get(loops * sizeof(*setup.actors));
-	if (setup.fds != NULL && setup.actors != NULL) {
-		r = set_up(&setup);
-	}
-	if (r == 0 && ret_actor != NULL) {
-		*ret_actor = setup.actors[0];
+	setup.fds = (int *)gy_memory_get(setup.homes->loops->max * sizeof(*setup.fds));
+	if (setup.fds != NULL) {
+		r = set_up(&setup, ret_actor);
 	}
 	gy_memory_put(setup.fds);
-	gy_memory_put(setup.actors);
 	return r;
 }

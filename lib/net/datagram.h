@@ -31,6 +31,15 @@ int gy_multicast_prepare(int fd, int family, const struct gyre_datagram_options 
 
 /* ---- datagram.c ---- */
 
+/* What the sockets of one call share. All but @references under homes->placing. */
+struct gy_datagram_group {
+	uint32_t references; /* atomic */
+	struct gy_homes *homes;
+	bool ended; /* its actors have been told to stop */
+	uint32_t count;
+	struct gyre_address actors[]; /* of each socket, wherever that is */
+};
+
 /* A socket on its way to its actor, from the heap; the actor keeps it. */
 struct gy_datagram_seed {
 	struct gy_transit transit;
@@ -40,9 +49,9 @@ struct gy_datagram_seed {
 	bool connected;
 	bool is_unix;
 	bool batched;
-	struct gy_socket_file file; /* the first actor's */
-	uint32_t others_count;	    /* likewise: actors that end with it */
-	struct gyre_address others[];
+	struct gy_socket_file file;	 /* the first actor's */
+	struct gy_datagram_group *group; /* a reference */
+	uint32_t number;		 /* of the socket */
 };
 
 /* The argument of its mount. */

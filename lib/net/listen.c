@@ -12,123 +12,6 @@
 
 enum { BACKLOG_DEFAULT = 4096, BACKLOG_MAX = 1 << 20, MODE_MAX = 0777, RATE_MAX = 1000000000 };
 
-/* The file stays: it may be another's by now. */
-static void drop_seed(struct gy_seed *seed)
-{
-	if (seed != NULL) {
-		gy_admission_unref(seed->admission);
-		gy_memory_put(seed);
-	}
-}
-
-static void free_seed(struct gy_channels *channels, struct gy_transit *transit)
-{
-	struct gy_seed *seed = gy_container_of(transit, struct gy_seed, transit);
-
-	(void)channels;
-	gy_socket_file_remove(&seed->file);
-	drop_seed(seed);
-}
-
-/* What is being set up. */
-struct setup {
-	struct gy_homes *homes;
-	const struct gyre_acceptor_options *options;
-	struct gyre_socket_address address;
-	struct gy_socket_file file;
-	struct gy_admission *admission;
-	uint32_t listeners;
-	int *fds;			/* of listeners */
-	struct gyre_address *acceptors; /* as many */
-	struct gyre_address *workers;	/* of all loops */
-};
-
-static int spawn_worker(const struct setup *setup, uint32_t index)
-{
-	const struct gyre_acceptor_options *options = setup->options;
-	struct gyre_mail *mail = gy_mail_get_from_heap(&gyre_type_gy_worker_argument);
-
-	if (mail == NULL) {
-		return -ENOMEM;
-	}
-	*(struct gy_worker_argument *)gyre_payload(mail) = (struct gy_worker_argument){
-		.init_channel = options->init_channel,
-		.init_arg = options->init_arg,
-		.channel = options->channel,
-		.admission = gy_admission_ref(setup->admission),
-	};
-	return gy_spawn_from_outside(&setup->homes->homes[index],
-				     &(struct gy_spawn_order){ .class = &gy_worker_class,
-							       .argument = mail,
-							       .channels_actor = true },
-				     &setup->workers[index]);
-}
-
-/*
- * The first acceptor knows the others. Where each loop has one it has the worker of its loop, else
- * those of all, and they begin at different ones.
- */
-static struct gy_seed *make_seed(const struct setup *setup, uint32_t index)
-{
-	uint32_t loops = setup->homes->count;
-	uint32_t others = index == 0 ? setup->listeners - 1 : 0;
-	uint32_t workers = setup->listeners == loops ? 1 : loops;
-	struct gy_seed *seed = (struct gy_seed *)gy_memory_get(
-		sizeof(*seed) + (others + workers) * sizeof(seed->addresses[0]));
-
-	if (seed == NULL) {
-		return NULL;
-	}
-	*seed = (struct gy_seed){
-		.transit = { .discard = free_seed, .fd = setup->fds[index] },
-		.admission = gy_admission_ref(setup->admission),
-		.others_count = others,
-		.workers_count = workers,
-		.next_worker = index % workers,
-		.others = seed->addresses,
-		.workers = seed->addresses + others,
-	};
-	for (uint32_t i = 0; i < others; i++) {
-		seed->addresses[i] = setup->acceptors[1 + i];
-	}
-	for (uint32_t i = 0; i < workers; i++) {
-		seed->addresses[others + i] = setup->workers[workers == 1 ? index : i];
-	}
-	if (index == 0) {
-		seed->file = setup->file;
-	}
-	return seed;
-}
-
-/* Takes the descriptor, whatever is returned. */
-static int spawn_acceptor(struct setup *setup, uint32_t index)
-{
-	struct gy_home *home = &setup->homes->homes[index];
-	struct gy_channels *channels = gy_channels_of(home);
-	struct gyre_mail *mail = gy_mail_get_from_heap(&gyre_type_gy_acceptor_argument);
-	struct gy_seed *seed = make_seed(setup, index);
-	int r;
-
-	if (mail == NULL || seed == NULL) {
-		gyre_mail_free(NULL, mail);
-		drop_seed(seed);
-		(void)close(setup->fds[index]);
-		return -ENOMEM;
-	}
-	((struct gy_acceptor_argument *)gyre_payload(mail))->seed = seed;
-	gy_transit_begin(channels, &seed->transit);
-	r = gy_spawn_from_outside(home,
-				  &(struct gy_spawn_order){ .class = &gy_acceptor_class,
-							    .argument = mail,
-							    .channels_actor = true },
-				  &setup->acceptors[index]);
-	if (r < 0) {
-		gy_channels_close(channels, gy_transit_end(channels, &seed->transit));
-		drop_seed(seed);
-	}
-	return r;
-}
-
 struct stop_order {
 	struct gy_task task;
 	struct gyre_address actor;
@@ -156,27 +39,44 @@ void gy_stop_from_outside(struct gy_home *home, struct gyre_address actor)
 	}
 }
 
-/*
- * The first loop's acceptor comes last, for it is to know the others. Takes the descriptors,
- * whatever is returned. Workers of a call that fails stay, idle.
- */
-static int spawn_all(struct setup *setup)
-{
-	uint32_t left = setup->listeners;
-	int r = 0;
+/* What is being set up. */
+struct setup {
+	struct gy_homes *homes;
+	struct gyre_acceptor_options options;
+	struct gy_listener_plan plan;
+	struct gy_listening listening;
+	struct gy_listener *listener; /* NULL until it is made */
+	uint32_t sockets;
+	int *fds; /* of sockets */
+};
 
-	for (uint32_t i = 0; i < setup->homes->count && r == 0; i++) {
-		r = spawn_worker(setup, i);
-	}
+/*
+ * From the last socket to the first, whose acceptor is the one that users know. Takes the
+ * descriptors, whatever is returned. Workers of a call that fails stay, idle.
+ */
+static int place_all(const struct setup *setup)
+{
+	struct gy_listener *listener = setup->listener;
+	uint32_t left = setup->sockets;
+	int r = gy_listener_place_workers(listener);
+
 	while (left > 0 && r == 0) {
-		left--;
-		r = spawn_acceptor(setup, left);
+		struct gy_seed *seed = gy_seed_make(listener, left - 1, setup->fds[left - 1], 0);
+
+		r = seed == NULL ? -ENOMEM : gy_listener_place(seed);
+		if (r < 0) {
+			gy_memory_put(seed);
+		}
+		left -= r == 0;
 	}
 	if (r == 0) {
 		return 0;
 	}
-	for (uint32_t i = left + 1; i < setup->listeners; i++) {
-		gy_stop_from_outside(&setup->homes->homes[i], setup->acceptors[i]);
+	listener->ended = true;
+	for (uint32_t i = left; i < setup->sockets; i++) {
+		struct gyre_address acceptor = listener->stands[i].acceptor;
+
+		gy_stop_from_outside(&setup->homes->homes[acceptor.loop], acceptor);
 	}
 	while (left > 0) {
 		(void)close(setup->fds[--left]);
@@ -184,89 +84,107 @@ static int spawn_all(struct setup *setup)
 	return r;
 }
 
-static int open_new(struct setup *setup, const struct gy_listening *listening)
+static int open_new(struct setup *setup, uint32_t loops)
 {
-	uint32_t wanted = setup->options->listeners;
-	int r = gy_bind_parse(listening->text, SOCK_STREAM, listening->log, &setup->address);
+	uint32_t max = setup->homes->loops->max;
+	uint32_t wanted = setup->options.listeners;
 
-	if (r == 0) {
-		wanted = wanted == 0 || wanted > setup->homes->count ? setup->homes->count : wanted;
-		setup->listeners = gy_sockets_count(&setup->address, wanted);
-		r = gy_sockets_listen(&setup->address, listening, setup->listeners, setup->fds);
+	wanted = wanted == 0 || wanted > max ? max : wanted;
+	setup->plan.sockets_max = gy_sockets_count(&setup->plan.address, wanted);
+	setup->sockets = setup->plan.sockets_max < loops ? setup->plan.sockets_max : loops;
+	return gy_sockets_listen(&setup->plan.address, &setup->listening, setup->sockets,
+				 setup->fds);
+}
+
+/* Their address is known only by asking; that cannot fail for sockets that listen. */
+static int open_inherited(struct setup *setup, uint32_t loops)
+{
+	int r = gy_inherit(&setup->listening, loops, setup->fds);
+
+	if (r < 0) {
+		return r;
 	}
+	setup->sockets = (uint32_t)r;
+	setup->plan.sockets_max = setup->sockets;
+	(void)gy_socket_address_of(setup->fds[0], &setup->plan.address);
+	return 0;
+}
+
+/* With the mutex held that guards the number of loops. */
+static int set_up(struct setup *setup)
+{
+	uint32_t loops = gy_loops_count(setup->homes->loops);
+	int r = setup->plan.inherited ? open_inherited(setup, loops) : open_new(setup, loops);
+
+	if (r < 0) {
+		return r;
+	}
+	r = gy_listener_make(setup->homes, &setup->plan, &setup->listener);
 	if (r == 0) {
-		gy_socket_file_set(&setup->file, &setup->address);
+		return place_all(setup);
+	}
+	for (uint32_t i = 0; i < setup->sockets; i++) {
+		(void)close(setup->fds[i]);
+	}
+	if (!setup->plan.inherited) {
+		struct gy_socket_file file = { 0 };
+
+		gy_socket_file_set(&file, &setup->plan.address);
+		gy_socket_file_remove(&file);
 	}
 	return r;
 }
 
-/* Their address is known only by asking; that cannot fail for sockets that listen. */
-static int open_inherited(struct setup *setup, const struct gy_listening *listening)
+static int listen_on(struct setup *setup, struct gyre_address *ret_acceptor)
 {
-	int r = gy_inherit(listening, setup->homes->count, setup->fds);
+	const struct gyre_acceptor_options *options = &setup->options;
+	int r;
 
-	if (r < 0) {
-		return r;
+	(void)pthread_mutex_lock(&setup->homes->placing);
+	r = set_up(setup);
+	if (r == 0 && ret_acceptor != NULL) {
+		*ret_acceptor = setup->listener->stands[0].acceptor;
 	}
-	setup->listeners = (uint32_t)r;
-	(void)gy_socket_address_of(setup->fds[0], &setup->address);
-	return 0;
+	(void)pthread_mutex_unlock(&setup->homes->placing);
+	if (setup->listener != NULL) {
+		gy_listener_unref(setup->listener);
+	}
+	if (r == 0 && options->ret_port != NULL) {
+		*options->ret_port = gyre_socket_address_port(&setup->plan.address);
+	}
+	if (r == 0 && options->ret_address != NULL) {
+		*options->ret_address = setup->plan.address;
+	}
+	return r;
 }
 
-static int open_sockets(struct setup *setup)
+static int prepare(struct setup *setup)
 {
-	const struct gyre_acceptor_options *options = setup->options;
-	const struct gy_listening listening = {
+	const struct gyre_acceptor_options *options = &setup->options;
+
+	setup->plan.options = options;
+	setup->plan.inherited = gy_inherit_is_meant(options->bind);
+	setup->listening = (struct gy_listening){
 		.text = options->bind,
 		.log = setup->homes->log,
-		.backlog = (int)(options->backlog == 0 ? BACKLOG_DEFAULT : options->backlog),
+		.backlog = (int)options->backlog,
 		.mode = options->mode,
 		.allow_delay = options->channel.allow_delay,
 	};
-
-	return gy_inherit_is_meant(options->bind) ? open_inherited(setup, &listening)
-						  : open_new(setup, &listening);
-}
-
-static int set_up(struct setup *setup, struct gyre_address *ret_acceptor)
-{
-	const struct gyre_acceptor_options *options = setup->options;
-	int r = open_sockets(setup);
-
-	if (r < 0) {
-		return r;
+	setup->fds = (int *)gy_memory_get(setup->homes->loops->max * sizeof(*setup->fds));
+	if (setup->fds == NULL) {
+		return -ENOMEM;
 	}
-	r = gy_admission_create(options, setup->homes->count, &setup->admission);
-	if (r < 0) {
-		for (uint32_t i = 0; i < setup->listeners; i++) {
-			(void)close(setup->fds[i]);
-		}
-	} else {
-		r = spawn_all(setup);
-	}
-	gy_admission_unref(setup->admission);
-	if (r < 0) {
-		gy_socket_file_remove(&setup->file);
-		return r;
-	}
-	if (ret_acceptor != NULL) {
-		*ret_acceptor = setup->acceptors[0];
-	}
-	if (options->ret_port != NULL) {
-		*options->ret_port = gyre_socket_address_port(&setup->address);
-	}
-	if (options->ret_address != NULL) {
-		*options->ret_address = setup->address;
-	}
-	return 0;
+	return setup->plan.inherited ? 0
+				     : gy_bind_parse(options->bind, SOCK_STREAM, setup->homes->log,
+						     &setup->plan.address);
 }
 
 int gyre_listen(struct gyre_system *system, const struct gyre_acceptor_options *options,
 		struct gyre_address *ret_acceptor)
 {
-	struct setup setup = { .options = options };
-	uint32_t loops;
-	int r = -ENOMEM;
+	struct setup setup = { 0 };
+	int r;
 
 	if (system == NULL || options == NULL || options->bind == NULL ||
 	    options->init_channel == NULL || options->backlog > BACKLOG_MAX ||
@@ -274,15 +192,12 @@ int gyre_listen(struct gyre_system *system, const struct gyre_acceptor_options *
 		return -EINVAL;
 	}
 	setup.homes = gy_homes_of(system);
-	loops = setup.homes->count;
-	setup.fds = (int *)gy_memory_get(loops * sizeof(*setup.fds));
-	setup.acceptors = (struct gyre_address *)gy_memory_get(loops * sizeof(*setup.acceptors));
-	setup.workers = (struct gyre_address *)gy_memory_get(loops * sizeof(*setup.workers));
-	if (setup.fds != NULL && setup.acceptors != NULL && setup.workers != NULL) {
-		r = set_up(&setup, ret_acceptor);
+	setup.options = *options;
+	setup.options.backlog = options->backlog == 0 ? BACKLOG_DEFAULT : options->backlog;
+	r = prepare(&setup);
+	if (r == 0) {
+		r = listen_on(&setup, ret_acceptor);
 	}
 	gy_memory_put(setup.fds);
-	gy_memory_put(setup.acceptors);
-	gy_memory_put(setup.workers);
 	return r;
 }

@@ -14,6 +14,7 @@
 
 #include "channel/channels.h"
 #include "net/admission.h"
+#include "net/listeners.h"
 
 /* ---- bind.c ---- */
 
@@ -57,6 +58,9 @@ uint32_t gy_sockets_count(const struct gyre_socket_address *address, uint32_t co
  */
 int gy_sockets_listen(struct gyre_socket_address *address, const struct gy_listening *listening,
 		      uint32_t count, int *ret_fds);
+/* One more socket beside those; on failure nothing is logged. */
+int gy_sockets_join(const struct gyre_socket_address *address, const struct gy_listening *listening,
+		    int *ret_fd);
 
 /* ---- inherit.c ---- */
 
@@ -64,7 +68,9 @@ int gy_sockets_listen(struct gyre_socket_address *address, const struct gy_liste
 bool gy_inherit_is_meant(const char *text);
 /* Such sockets, at most @max: how many; on failure none, and one line goes to the log. */
 int gy_inherit(const struct gy_listening *listening, uint32_t max, int *ret_fds);
+
 /* ---- listen.c ---- */
+
 /* Takes back an actor that was spawned for a call that then failed. */
 void gy_stop_from_outside(struct gy_home *home, struct gyre_address actor);
 
@@ -104,23 +110,80 @@ GYRE_MESSAGE(gy_taken, 0x13);
 
 extern const struct gyre_class gy_worker_class;
 
-/* ---- acceptor.c ---- */
+/* ---- listener.c: under homes->placing, if nothing else is said ---- */
+
+struct gy_listener {
+	struct gy_list item; /* in homes->listeners */
+	struct gy_homes *homes;
+	struct gyre_acceptor_options options;
+	struct gyre_socket_address address;
+	struct gy_socket_file file;
+	struct gy_admission *admission; /* a reference; NULL for none; read by anybody */
+	uint32_t references;
+	uint32_t sockets_max; /* there are no more, however many loops come */
+	uint32_t version;     /* atomic: grows when workers come or go */
+	bool inherited;	      /* the sockets are not ours: none is opened beside them */
+	bool ended;	      /* its acceptors have been told to stop */
+	struct {
+		struct gyre_address acceptor; /* of this loop's socket, wherever that stands */
+		struct gyre_address worker;   /* on this loop */
+	} stands[]; /* one for each loop that there may be; nobody for none */
+};
 
 /*
- * A listening socket on its way to its acceptor, from the heap. The acceptor keeps it, for the
- * acceptors of the other loops: the first one has them all, and they end with it.
+ * A listening socket on its way to its acceptor, from the heap. The acceptor keeps it, with what it
+ * knows of its listener.
  */
 struct gy_seed {
 	struct gy_transit transit;
-	struct gy_socket_file file;	/* of the socket */
-	struct gy_admission *admission; /* a reference; NULL for none */
-	uint32_t others_count;
+	struct gy_listener *listener; /* a reference */
+	uint32_t number;	      /* of the socket */
+	struct gyre_address worker;   /* of the loop */
+	uint32_t version;	      /* of the listener's workers, as known here */
+	uint32_t next_worker;	      /* the one that takes the next connection */
 	uint32_t workers_count;
-	uint32_t next_worker; /* the one that takes the next connection */
-	const struct gyre_address *others;
-	const struct gyre_address *workers;
-	struct gyre_address addresses[]; /* of both */
+	uint32_t held_count;
+	int *held;		       /* connections that come along */
+	struct gyre_address workers[]; /* room for one a loop */
 };
+
+/* What gyre_listen() has found out. */
+struct gy_listener_plan {
+	const struct gyre_acceptor_options *options;
+	struct gyre_socket_address address;
+	uint32_t sockets_max;
+	bool inherited;
+};
+
+/* Without acceptors, with a reference; when there is no memory, none. */
+int gy_listener_make(struct gy_homes *homes, const struct gy_listener_plan *plan,
+		     struct gy_listener **ret_listener);
+/* Without the mutex. */
+void gy_listener_unref(struct gy_listener *listener);
+/* Without the mutex: for a socket, and room for connections; NULL when there is no memory. */
+struct gy_seed *gy_seed_make(struct gy_listener *listener, uint32_t number, int fd,
+			     uint32_t held_count);
+/* Without the mutex: of one that was placed, with its connections but not with its socket. */
+void gy_seed_free(struct gy_channels *channels, struct gy_seed *seed);
+/* Workers on all loops, if connections go to all. */
+int gy_listener_place_workers(struct gy_listener *listener);
+/* Spawns an acceptor where the socket is to stand now. Takes @seed if that works. */
+int gy_listener_place(struct gy_seed *seed);
+/* The same without the mutex; -ESHUTDOWN when the listener has ended. */
+int gy_listener_move(struct gy_seed *seed);
+/* Without the mutex: the one that is to take the next connection of this acceptor. */
+struct gyre_address gy_listener_next_worker(struct gy_seed *seed);
+/* Without the mutex: an acceptor has ended. */
+void gy_listener_left(struct gy_listener *listener, uint32_t number, struct gyre_address acceptor);
+/* Without the mutex: all other acceptors are to stop too. */
+void gy_listener_end(struct gy_listener *listener, struct gy_home *home);
+/* Without the mutex: nobody is to find the file of the socket any more. */
+void gy_listener_remove_file(struct gy_listener *listener);
+
+/* ---- acceptor.c ---- */
+
+/* An acceptor that is mounted goes where its socket is to stand now. On its loop. */
+void gy_acceptor_leave(struct gy_house *house);
 
 /* The argument of an acceptor's mount. */
 struct gy_acceptor_argument {

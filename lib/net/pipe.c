@@ -179,7 +179,7 @@ int gyre_pipe_open(struct gyre_system *system, const struct gyre_pipe_options *o
 		return -EINVAL;
 	}
 	homes = gy_homes_of(system);
-	if (options->init_channel == NULL || options->loop >= homes->count ||
+	if (options->init_channel == NULL || options->loop >= gy_loops_count(homes->loops) ||
 	    (options->no_input && options->no_output) ||
 	    (!options->no_input && options->input_fd < 0) ||
 	    (!options->no_output && options->output_fd < 0)) {

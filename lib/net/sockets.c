@@ -77,6 +77,12 @@ static int open_one(const struct gyre_socket_address *address, const struct gy_l
 	return 0;
 }
 
+int gy_sockets_join(const struct gyre_socket_address *address, const struct gy_listening *listening,
+		    int *ret_fd)
+{
+	return open_one(address, listening, false, ret_fd);
+}
+
 uint32_t gy_sockets_count(const struct gyre_socket_address *address, uint32_t count)
 {
 	return address->storage.ss_family == AF_UNIX ? 1 : count;

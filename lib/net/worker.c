@@ -84,6 +84,10 @@ static int ask(struct gyre_stack *stack)
 	if (handover == NULL) {
 		return gyre_throw(stack, -EPROTO);
 	}
+	if (gy_channels_of(s->home)->leaving &&
+	    handover->accepted->channels != gy_channels_of(s->home)) {
+		return gyre_throw(stack, -ESRCH); /* the acceptor finds another loop for it */
+	}
 	answer = gyre_new(stack, gy_taken, 0);
 	if (answer == NULL) {
 		return gyre_throw(stack, -ENOMEM); /* the acceptor still has it */

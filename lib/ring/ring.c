@@ -62,6 +62,27 @@ static void order_submissions(struct gy_ring *ring)
 	}
 }
 
+/* All but the waker. */
+static int open_ring(struct gy_ring *ring, const struct gy_ring_options *options)
+{
+	int r = setup(ring, options->entries);
+
+	if (r < 0) {
+		return r;
+	}
+	ring->enter_fd = ring->uring.ring_fd;
+	order_submissions(ring);
+	r = gy_ring_probe(ring);
+	if (r == 0) {
+		r = gy_ring_buffers_init(ring, GY_RING_STREAM_GROUP, options->buffer_count,
+					 options->buffer_bytes);
+	}
+	if (r < 0) {
+		io_uring_queue_exit(&ring->uring);
+	}
+	return r;
+}
+
 static int init(struct gy_ring *ring, const struct gy_ring_options *options)
 {
 	int r = gy_ring_waker_init(ring);
@@ -69,26 +90,10 @@ static int init(struct gy_ring *ring, const struct gy_ring_options *options)
 	if (r < 0) {
 		return r;
 	}
-	r = setup(ring, options->entries);
+	r = open_ring(ring, options);
 	if (r < 0) {
-		goto no_ring;
+		gy_ring_waker_fini(ring);
 	}
-	ring->enter_fd = ring->uring.ring_fd;
-	order_submissions(ring);
-	r = gy_ring_probe(ring);
-	if (r < 0) {
-		goto no_buffers;
-	}
-	r = gy_ring_buffers_init(ring, GY_RING_STREAM_GROUP, options->buffer_count,
-				 options->buffer_bytes);
-	if (r < 0) {
-		goto no_buffers;
-	}
-	return 0;
-no_buffers:
-	io_uring_queue_exit(&ring->uring);
-no_ring:
-	gy_ring_waker_fini(ring);
 	return r;
 }
 
@@ -125,21 +130,54 @@ static void unregister(struct gy_ring *ring)
 	}
 }
 
+void gy_ring_disown(struct gy_ring *ring)
+{
+	unregister(ring);
+	ring->registered = false;
+	ring->enabled = false;
+}
+
+void gy_ring_shut(struct gy_ring *ring)
+{
+	gy_assert(ring->armed == 0 && !ring->shut);
+	if (ring->enabled) {
+		gy_ring_disown(ring); /* else others may be looking at it */
+	}
+	io_uring_queue_exit(&ring->uring);
+	for (uint32_t i = 0; i < GY_RING_GROUPS; i++) {
+		gy_ring_buffers_fini(&ring->buffers[i]);
+	}
+	if (ring->flag_fd >= 0) {
+		(void)close(ring->flag_fd);
+		ring->flag_fd = -1;
+	}
+	ring->shut = true;
+	ring->waker_armed = false;
+	ring->enter_flags = 0;
+}
+
+int gy_ring_reopen(struct gy_ring *ring, const struct gy_ring_options *options)
+{
+	int r;
+
+	gy_assert(ring->shut);
+	r = open_ring(ring, options);
+	if (r < 0) {
+		return gy_ring_refused(options->log, r);
+	}
+	ring->shut = false;
+	return 0;
+}
+
 void gy_ring_destroy(struct gy_ring *ring)
 {
 	if (ring == NULL) {
 		return;
 	}
-	gy_assert(ring->armed == 0);
-	unregister(ring);
-	io_uring_queue_exit(&ring->uring);
-	for (uint32_t i = 0; i < GY_RING_GROUPS; i++) {
-		gy_ring_buffers_fini(&ring->buffers[i]);
+	if (!ring->shut) {
+		gy_ring_shut(ring);
 	}
 	gy_ring_waker_fini(ring);
-	if (ring->flag_fd >= 0) {
-		(void)close(ring->flag_fd);
-	}
 	gy_memory_put(ring);
 }
 

@@ -84,6 +84,17 @@ int gy_ring_create(const struct gy_ring_options *options, struct gy_ring **ret_r
  * enabled the ring, or when that thread has ended; no other ring may have a wake under way to it.
  */
 void gy_ring_destroy(struct gy_ring *ring);
+/* The last that the thread does which enabled the ring. Others may still have it send wakes. */
+void gy_ring_disown(struct gy_ring *ring);
+/*
+ * Gives back all that a ring has of the kernel, when its thread has ended; its operations have seen
+ * their final completion, its buffers are back, and no message is under way to it. What other
+ * threads touch stays good: the waker, by its eventfd, and the counters.
+ */
+void gy_ring_shut(struct gy_ring *ring);
+/* Makes a shut ring as good as new, for another thread to enable. On failure, as in creation, it
+ * stays shut. */
+int gy_ring_reopen(struct gy_ring *ring, const struct gy_ring_options *options);
 /* Binds the ring to the calling thread and arms the waker. Nothing may be submitted before. */
 int gy_ring_enable(struct gy_ring *ring);
 

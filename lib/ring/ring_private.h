@@ -48,6 +48,7 @@ struct gy_ring {
 	uint32_t enter_flags;
 	uint32_t armed; /* operations that the kernel has, or will at the next submit */
 	bool enabled;
+	bool shut;	 /* only the waker and the counters are left */
 	bool registered; /* @enter_fd is an index */
 	bool reaping;
 	bool waker_armed;

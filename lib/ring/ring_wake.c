@@ -58,7 +58,7 @@ void gy_ring_wake(struct gy_ring *ring)
 
 void gy_ring_wake_from(struct gy_ring *from, struct gy_ring *target)
 {
-	struct io_uring_sqe *sqe = gy_ring_sqe(from);
+	struct io_uring_sqe *sqe = gy_likely(from->enabled) ? gy_ring_sqe(from) : NULL;
 
 	if (gy_unlikely(sqe == NULL)) {
 		gy_ring_wake(target);

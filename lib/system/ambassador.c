@@ -31,6 +31,7 @@ struct inquiry {
 	uint32_t references; /* atomic */
 	struct gyre_system *system;
 	struct gyre_address to;
+	uint16_t via; /* the loop of the ambassador: that of @to, unless it has retired */
 	struct gyre_mail *question; /* owned until it is asked */
 	uint64_t deadline_ns;	    /* UINT64_MAX for none */
 	gyre_answered_fn callback;  /* NULL when a thread waits */
@@ -123,7 +124,7 @@ static void forget_ambassador(struct inquiry *inquiry)
 	struct gy_embassy *embassy = inquiry->system->embassy;
 
 	(void)pthread_mutex_lock(&embassy->mutex);
-	embassy->ambassadors[inquiry->to.loop] = GYRE_NOBODY;
+	embassy->ambassadors[inquiry->via] = GYRE_NOBODY;
 	(void)pthread_mutex_unlock(&embassy->mutex);
 }
 
@@ -136,6 +137,8 @@ static void destroy_errand(void *payload)
 	}
 	if (!inquiry->done && gy_load_relaxed(&inquiry->system->stop) != 0) {
 		fail(inquiry, -ESHUTDOWN);
+	} else if (!inquiry->done && inquiry->via >= gy_loops_count(inquiry->system->homes.loops)) {
+		fail(inquiry, -ESRCH);
 	} else if (!inquiry->done) {
 		forget_ambassador(inquiry);
 		fail(inquiry, -ENOMEM);
@@ -253,13 +256,25 @@ static const struct gyre_class ambassador_class = {
 
 int gy_embassy_init(struct gyre_system *system)
 {
-	system->embassy = (struct gy_embassy *)gy_memory_get(
-		sizeof(struct gy_embassy) + system->options.loops * sizeof(struct gyre_address));
+	system->embassy = (struct gy_embassy *)gy_memory_get(sizeof(struct gy_embassy) +
+							     system->options.loops_max *
+								     sizeof(struct gyre_address));
 	if (system->embassy == NULL) {
 		return -ENOMEM;
 	}
 	(void)pthread_mutex_init(&system->embassy->mutex, NULL);
 	return 0;
+}
+
+void gy_embassy_shrink(struct gyre_system *system, uint32_t from)
+{
+	struct gy_embassy *embassy = system->embassy;
+
+	(void)pthread_mutex_lock(&embassy->mutex);
+	for (uint32_t i = from; i < system->options.loops_max; i++) {
+		embassy->ambassadors[i] = GYRE_NOBODY;
+	}
+	(void)pthread_mutex_unlock(&embassy->mutex);
 }
 
 void gy_embassy_fini(struct gyre_system *system)
@@ -295,12 +310,16 @@ static int find_ambassador(struct gyre_system *system, uint16_t loop,
 	return r;
 }
 
-static int post(struct gyre_system *system, struct gyre_mail *mail, uint16_t loop)
+static int post(struct inquiry *inquiry, struct gyre_mail *mail)
 {
+	struct gyre_system *system = inquiry->system;
 	struct gyre_address to;
+	uint16_t loop = inquiry->to.loop;
 	int r = -ESHUTDOWN;
 
 	(void)pthread_mutex_lock(&system->embassy->mutex);
+	loop = loop < gy_loops_count(system->homes.loops) ? loop : 0;
+	inquiry->via = loop;
 	if (gy_load_relaxed(&system->stop) == 0 &&
 	    gy_load_acquire(&system->stage) < GY_STAGE_NO_MAIL) {
 		r = find_ambassador(system, loop, &to);
@@ -350,7 +369,7 @@ static int send_errand(struct inquiry *inquiry)
 		return refuse(inquiry, NULL, -ENOMEM);
 	}
 	((struct errand *)gyre_payload(mail))->inquiry = inquiry;
-	r = post(inquiry->system, mail, inquiry->to.loop);
+	r = post(inquiry, mail);
 	return r < 0 ? refuse(inquiry, mail, r) : 0;
 }
 
@@ -385,7 +404,8 @@ static int check(const struct gyre_system *system, struct gyre_address to,
 	if (mail == NULL) {
 		return -ENOMEM;
 	}
-	return system == NULL || to.node != 0 || to.loop >= system->homes.count ? -EINVAL : 0;
+	return system == NULL || to.node != 0 || to.loop >= gy_homes_made(&system->homes) ? -EINVAL
+											  : 0;
 }
 
 /* Fills an inquiry in, or frees the question. */

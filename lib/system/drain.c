@@ -19,7 +19,9 @@
 
 void gy_system_wake_all(struct gyre_system *system)
 {
-	for (uint32_t i = 0; i < system->homes.count; i++) {
+	uint32_t made = gy_homes_made(&system->homes);
+
+	for (uint32_t i = 0; i < made; i++) {
 		if (system->homes.homes[i].loop.ring != NULL) {
 			gy_ring_wake(system->homes.homes[i].loop.ring);
 		}
@@ -98,13 +100,15 @@ static bool stage_is_done(struct gy_worker *worker)
 	case GY_STAGE_RUNNING:
 		return channels_are_closed(worker);
 	case GY_STAGE_NO_ACTORS:
-		if (!home->draining) {
+		if (!worker->stopped) {
+			worker->stopped = true;
 			gy_timer_stop(&home->loop.wheel, &worker->deadline);
 			stop_actors(home);
 		}
 		return home->houses == 0;
 	default:
-		return gy_inbox_empty(&home->loop.inbox) && home->houses == 0;
+		return gy_inbox_empty(&home->loop.inbox) && home->houses == 0 &&
+		       (home->loop.index != 0 || gy_loops_are_served(home->loop.peers));
 	}
 }
 
@@ -114,12 +118,23 @@ static void arrive(struct gy_worker *worker)
 
 	worker->arrived = true;
 	gy_loop_flush(&worker->home->loop);
-	if (gy_fetch_add(&system->arrived, 1) + 1 < system->homes.count) {
+	if (gy_fetch_add(&system->arrived, 1) + 1 < system->resizing.living) {
 		return;
 	}
 	gy_store_relaxed(&system->arrived, 0);
 	gy_embassy_set_stage(system, worker->stage + 1);
 	gy_system_wake_all(system);
+}
+
+/* Of the loop, and for the first one those of the retired loops too, of which it is the deputy. */
+static void drain_inboxes(struct gy_worker *worker)
+{
+	struct gy_loop *loop = &worker->home->loop;
+
+	gy_loop_drain_inbox(loop);
+	if (loop->index == 0) {
+		gy_loops_serve_all(loop->peers);
+	}
 }
 
 bool gy_drain_step(struct gy_worker *worker)
@@ -132,13 +147,19 @@ bool gy_drain_step(struct gy_worker *worker)
 		return false;
 	}
 	if (!worker->draining) {
+		/* In this order: whoever begins to resize sets the one, and then looks at the
+		 * stop. */
+		if (gy_load_full(&system->resizing.under_way) != 0) {
+			gy_resizing_tell(system);
+			return true;
+		}
 		begin(worker);
 	}
 	if (stage > worker->stage) {
 		worker->stage = stage;
 		worker->arrived = false;
 		if (stage > GY_STAGE_NO_ACTORS) {
-			gy_loop_drain_inbox(&worker->home->loop);
+			drain_inboxes(worker);
 		}
 	}
 	if (!worker->arrived && stage_is_done(worker)) {

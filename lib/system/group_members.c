@@ -16,7 +16,8 @@ static struct gy_members *make_table(const struct gy_groups *groups, uint32_t co
 {
 	size_t members_bytes = count * sizeof(struct gy_member);
 	struct gy_members *table = (struct gy_members *)gy_memory_get(
-		sizeof(*table) + members_bytes + (groups->homes->count + 1) * sizeof(uint16_t));
+		sizeof(*table) + members_bytes +
+		(groups->homes->loops->max + 1) * sizeof(uint16_t));
 
 	if (table != NULL) {
 		table->first = (uint16_t *)(void *)&table->member[count];
@@ -98,7 +99,7 @@ static void replace(struct gy_groups *groups, struct gy_group *group, struct gy_
 	struct gy_members *old = group->members;
 
 	if (table != NULL) {
-		finish(table, groups->homes->count);
+		finish(table, groups->homes->loops->max);
 	}
 	gy_store_release(&group->members, table);
 	if (old != NULL) {
@@ -140,16 +141,12 @@ static bool mark(struct gy_members *table, struct gyre_address member)
 	return false;
 }
 
-static void remove_from(struct gy_groups *groups, struct gy_group *group,
-			struct gyre_address member)
+/* Without those that are marked. */
+static void make_anew(struct gy_groups *groups, struct gy_group *group)
 {
+	uint32_t left = count_of(group->members);
 	struct gy_members *table;
-	uint32_t left;
 
-	if (!mark(group->members, member)) {
-		return;
-	}
-	left = count_of(group->members);
 	if (left == 0 && group->spawned) {
 		gy_group_end(groups, group);
 		return;
@@ -162,6 +159,30 @@ static void remove_from(struct gy_groups *groups, struct gy_group *group,
 		replace(groups, group, table);
 	}
 	/* Else the mark must do until the next change. */
+}
+
+static void remove_from(struct gy_groups *groups, struct gy_group *group,
+			struct gyre_address member)
+{
+	if (mark(group->members, member)) {
+		make_anew(groups, group);
+	}
+}
+
+void gy_group_remove_from(struct gy_groups *groups, struct gy_group *group, uint32_t from)
+{
+	struct gy_members *table = group->members;
+	bool any = false;
+
+	for (uint32_t i = 0; table != NULL && i < table->count; i++) {
+		if (table->member[i].address.loop >= from) {
+			gy_store_relaxed(&table->member[i].gone, 1);
+			any = true;
+		}
+	}
+	if (any) {
+		make_anew(groups, group);
+	}
 }
 
 void gy_group_remove(struct gy_groups *groups, struct gyre_address group,

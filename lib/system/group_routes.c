@@ -127,7 +127,7 @@ static bool begin(struct route *route, struct gy_groups *groups, struct gyre_add
 		  uint32_t loop)
 {
 	*route = (struct route){ .group = gy_group_find(groups, to), .loop = loop };
-	route->outside = loop == groups->homes->count;
+	route->outside = loop == groups->homes->loops->max;
 	if (route->group != NULL) {
 		route->members = gy_load_acquire(&route->group->members);
 	}
@@ -369,7 +369,7 @@ int gy_group_notify(struct gyre_system *system, struct gyre_address to, struct g
 	struct route route;
 	int r;
 
-	if (!begin(&route, gy_groups_of(system), to, system->homes.count)) {
+	if (!begin(&route, gy_groups_of(system), to, system->homes.loops->max)) {
 		r = lose_outside(system, to, mail);
 	} else if (route.group->routing == GYRE_ROUTE_ALL) {
 		r = notify_all(system, &route, mail);

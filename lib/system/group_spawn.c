@@ -54,9 +54,9 @@ static int make_one(struct making *making)
 	struct gyre_system *system = making->system;
 	struct gyre_address *address = &making->addresses[making->made];
 	struct gy_spawn_order order = making->order;
-	uint32_t loop = making->options->count == 0
-				? making->made
-				: gy_add_relaxed(&system->next_loop, 1) % system->homes.count;
+	uint32_t loop = making->options->count == 0 ? making->made
+						    : gy_add_relaxed(&system->next_loop, 1) %
+							      gy_loops_count(system->homes.loops);
 	int r = copy_argument(making, &order.argument);
 
 	if (r == 0) {
@@ -97,6 +97,10 @@ static int make_members(struct making *making, struct gy_group *group)
 
 	making->order.group = group->address;
 	making->order.counted = group->routing == GYRE_ROUTE_LESS_LOADED;
+	if (making->options->count == 0) {
+		making->count = gy_loops_count(making->system->homes.loops);
+		r = gy_group_set_breed(group, &making->order);
+	}
 	while (r == 0 && making->made < making->count) {
 		r = make_one(making);
 	}
@@ -139,8 +143,8 @@ static int make(struct making *making, struct gyre_address *ret_address)
 			? -EINVAL
 			: 0;
 
-	making->count =
-		making->options->count == 0 ? making->system->homes.count : making->options->count;
+	making->count = making->options->count == 0 ? making->system->options.loops_max
+						    : making->options->count;
 	if (r == 0) {
 		making->addresses = (struct gyre_address *)gy_memory_get(
 			making->count * sizeof(*making->addresses));

@@ -40,6 +40,7 @@ void gy_groups_fini(struct gy_groups *groups)
 			struct gy_group *group = groups->chunks[i]->groups[j];
 
 			if (group != NULL) {
+				gy_group_free_breed(group);
 				gy_memory_put(group->members);
 				gy_memory_put(group);
 			}
@@ -83,7 +84,7 @@ static int find_number(struct gy_groups *groups, uint32_t *ret_number)
 int gy_group_make(struct gy_groups *groups, const struct gyre_group_options *options, bool spawned,
 		  struct gy_group **ret_group)
 {
-	size_t cursors = groups->homes->count + 1;
+	size_t cursors = groups->homes->loops->max + 1;
 	struct gy_group *group;
 	uint32_t number;
 	int r = find_number(groups, &number);
@@ -134,6 +135,7 @@ void gy_group_end(struct gy_groups *groups, struct gy_group *group)
 		gy_store_release(place_of(groups, number), NULL);
 	}
 	groups->hint = number < groups->hint ? number : groups->hint;
+	gy_group_free_breed(group);
 	if (group->members != NULL) {
 		gy_rcu_retire(groups->rcu, &group->members->item);
 	}

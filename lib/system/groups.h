@@ -31,6 +31,14 @@ struct gy_members {
 	struct gy_member member[];
 };
 
+/* How another member is made, for a group that has one on each loop. */
+struct gy_breed {
+	const struct gyre_class *class;
+	struct gyre_mail *argument; /* from the heap, to be copied; NULL for none */
+	struct gy_origin parent;    /* nobody for none */
+	bool counted;
+};
+
 /* Counts what one loop has sent; the last one, of all other threads, is atomic. */
 struct gy_cursor {
 	uint64_t count GY_ALIGNED_LINE;
@@ -42,6 +50,7 @@ struct gy_group {
 	enum gyre_routing routing;
 	gyre_key_fn key;
 	bool spawned;
+	struct gy_breed *breed;	    /* with one member a loop; else NULL. Under the mutex */
 	struct gy_members *members; /* atomic; NULL for none */
 	struct gy_cursor cursors[];
 };
@@ -100,6 +109,20 @@ void gy_group_refuse(struct gy_home *home, struct gyre_address member, struct gy
 /* A house stops: it leaves all its groups. */
 void gy_groups_withdraw(struct gy_groups *groups, struct gy_house *house,
 			struct gy_membership *first);
+
+/* Under the mutex: those on the loops from @from on leave. */
+void gy_group_remove_from(struct gy_groups *groups, struct gy_group *group, uint32_t from);
+
+/* ---- group_loops.c ---- */
+
+/* Remembers how members are made; -ENOMEM. Under the mutex. */
+int gy_group_set_breed(struct gy_group *group, const struct gy_spawn_order *order);
+void gy_group_free_breed(struct gy_group *group);
+/* Loops have come: groups with one member a loop get one there. Those whose members have a parent
+ * get it when its loop has done what is posted to it here. */
+void gy_groups_grow(struct gyre_system *system, uint32_t from, uint32_t to);
+/* The loops from @from on retire: their members leave. */
+void gy_groups_shrink(struct gyre_system *system, uint32_t from);
 
 /* ---- group_routes.c ---- */
 

@@ -136,7 +136,9 @@ static uint32_t count_kinds(const struct gy_homes *homes)
 {
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < homes->count; i++) {
+	uint32_t made = gy_homes_made(homes);
+
+	for (uint32_t i = 0; i < made; i++) {
 		const struct gy_kind *kind = gy_load_acquire(&homes->homes[i].kinds.first);
 
 		for (; kind != NULL; kind = kind->next) {
@@ -157,7 +159,8 @@ static int compare_names(const void *a, const void *b)
 static struct view *make(const struct gy_homes *homes)
 {
 	uint32_t classes = count_kinds(homes);
-	size_t loops_bytes = homes->count * sizeof(struct gyre_loop_snapshot);
+	uint32_t loops = gy_loops_count(homes->loops);
+	size_t loops_bytes = loops * sizeof(struct gyre_loop_snapshot);
 	struct view *view = (struct view *)gy_memory_get(
 		sizeof(*view) + loops_bytes + classes * sizeof(struct gyre_class_snapshot));
 
@@ -165,9 +168,9 @@ static struct view *make(const struct gy_homes *homes)
 		return NULL;
 	}
 	view->classes_max = classes;
-	view->classes = (struct gyre_class_snapshot *)(void *)(view->loops + homes->count);
+	view->classes = (struct gyre_class_snapshot *)(void *)(view->loops + loops);
 	view->snapshot.loops = view->loops;
-	view->snapshot.loops_count = homes->count;
+	view->snapshot.loops_count = loops;
 	view->snapshot.classes = view->classes;
 	return view;
 }
@@ -175,6 +178,7 @@ static struct view *make(const struct gy_homes *homes)
 int gyre_inspect(struct gyre_system *system, struct gyre_snapshot **ret_snapshot)
 {
 	struct view *view;
+	uint32_t made;
 
 	if (system == NULL || ret_snapshot == NULL) {
 		return -EINVAL;
@@ -185,8 +189,11 @@ int gyre_inspect(struct gyre_system *system, struct gyre_snapshot **ret_snapshot
 	}
 	view->snapshot.time_ns = gy_clock_machine_ns();
 	view->snapshot.stalls = gy_load_relaxed(&system->stalls);
-	for (uint32_t i = 0; i < system->homes.count; i++) {
+	for (uint32_t i = 0; i < view->snapshot.loops_count; i++) {
 		view_loop(&system->homes.homes[i], &view->loops[i]);
+	}
+	made = gy_homes_made(&system->homes);
+	for (uint32_t i = 0; i < made; i++) {
 		view_kinds(&system->homes.homes[i], view);
 	}
 	qsort(view->classes, view->snapshot.classes_count, sizeof(*view->classes), compare_names);

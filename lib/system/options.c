@@ -39,6 +39,7 @@ static const struct tunable tunables[] = {
 	OPTION(io_ratio, 1, 100),
 	OPTION(linger_ns, 1000000, 3600000000000),
 	OPTION(loops, 0, 1024),
+	OPTION(loops_max, 0, 1024),
 	OPTION(memory_limit_bytes, -1, 1125899906842624),
 	OPTION(min_budget_ns, 1000, 1000000000),
 	OPTION(offload_queue_max, 1, 1000000),
@@ -119,6 +120,17 @@ static int check_marks(const struct gy_log *log, const struct gyre_system_option
 	return 0;
 }
 
+static int check_loops(const struct gy_log *log, const struct gyre_system_options *options)
+{
+	if (options->loops_max != 0 && options->loops > options->loops_max) {
+		gy_log(log, GYRE_LOG_ERROR,
+		       "loops is %u: it must be at most loops_max, which is %u", options->loops,
+		       options->loops_max);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int resolve_level(const struct gy_log *log, struct gyre_system_options *options)
 {
 	unsigned level = (unsigned)options->log_level;
@@ -153,6 +165,9 @@ int gy_options_resolve(const struct gyre_system_options *options,
 	}
 	if (r == 0) {
 		r = check_power(&log, "buffer_count", resolved.buffer_count);
+	}
+	if (r == 0) {
+		r = check_loops(&log, &resolved);
 	}
 	if (r == 0) {
 		r = check_power(&log, "datagram_buffer_count", resolved.datagram_buffer_count);

@@ -44,7 +44,7 @@ int gyre_system_notify(struct gyre_system *system, struct gyre_address to, struc
 	if (system != NULL && to.node == 0 && to.loop == GY_GROUP_LOOP) {
 		return gy_group_notify(system, to, mail);
 	}
-	if (system == NULL || to.node != 0 || to.loop >= system->homes.count) {
+	if (system == NULL || to.node != 0 || to.loop >= gy_homes_made(&system->homes)) {
 		gyre_mail_free(NULL, mail);
 		return -EINVAL;
 	}
@@ -68,6 +68,7 @@ int gyre_system_spawn(struct gyre_system *system, const struct gyre_class *actor
 		      struct gyre_address *ret_address)
 {
 	struct gy_spawn_order order = { 0 };
+	uint32_t count = gyre_system_loops(system);
 	uint32_t loop = 0;
 	int r = system == NULL || ret_address == NULL ? -EINVAL : 0;
 
@@ -80,8 +81,8 @@ int gyre_system_spawn(struct gyre_system *system, const struct gyre_class *actor
 	if (r == 0) {
 		loop = options != NULL && options->place == GYRE_PLACE_LOOP
 			       ? options->loop
-			       : gy_add_relaxed(&system->next_loop, 1) % system->homes.count;
-		r = loop < system->homes.count ? 0 : -EINVAL;
+			       : gy_add_relaxed(&system->next_loop, 1) % count;
+		r = loop < count ? 0 : -EINVAL;
 	}
 	if (r < 0) {
 		gyre_mail_free(NULL, argument);
@@ -142,16 +143,18 @@ static void add_home(const struct gy_home *home, struct gyre_counters *sum)
 int gyre_system_counters(struct gyre_system *system, struct gyre_counters *ret_counters)
 {
 	struct gyre_counters sum = { 0 };
+	uint32_t made;
 
 	if (system == NULL || ret_counters == NULL) {
 		return -EINVAL;
 	}
+	made = gy_homes_made(&system->homes);
 	/* First of all loops, so that no more are closed than were made, be it by another. */
-	for (uint32_t i = 0; i < system->homes.count; i++) {
+	for (uint32_t i = 0; i < made; i++) {
 		sum.closed +=
 			gy_load_acquire(&gy_channels_counters(&system->homes.homes[i])->closed);
 	}
-	for (uint32_t i = 0; i < system->homes.count; i++) {
+	for (uint32_t i = 0; i < made; i++) {
 		add_home(&system->homes.homes[i], &sum);
 	}
 	sum.sent += gy_load_relaxed(&system->outside_sent);

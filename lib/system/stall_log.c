@@ -112,7 +112,9 @@ static void log_stall(struct gy_watchdog *dog, uint32_t loop, const struct gy_st
 
 void gy_stalls_log(struct gy_watchdog *dog)
 {
-	for (uint32_t i = 0; i < dog->system->homes.count; i++) {
+	uint32_t made = gy_homes_made(&dog->system->homes);
+
+	for (uint32_t i = 0; i < made; i++) {
 		struct gy_watched *watched = &dog->watched[i];
 
 		if (gy_load_acquire(&watched->full) == 0) {

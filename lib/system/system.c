@@ -18,7 +18,8 @@
 
 static uint16_t next_loop(struct gyre_system *system)
 {
-	return (uint16_t)(gy_add_relaxed(&system->next_loop, 1) % system->homes.count);
+	return (uint16_t)(gy_add_relaxed(&system->next_loop, 1) %
+			  gy_loops_count(system->homes.loops));
 }
 
 static void dead_letter(struct gy_home *home, const struct gyre_mail *mail, struct gyre_address to,
@@ -79,7 +80,7 @@ static int make_home(struct gyre_system *system, uint32_t index, uint32_t cookie
 	gy_numa_move(system->seats[index].node, it, sizeof(*it));
 	gy_numa_enter(system->seats[index].node, &policy);
 	r = gy_home_init(it, &loop, &home);
-	system->loops->loop[index] = &it->loop;
+	system->homes.loops->loop[index] = &it->loop;
 	if (r == 0) {
 		r = gy_channels_init(it, &channels);
 	}
@@ -87,22 +88,44 @@ static int make_home(struct gyre_system *system, uint32_t index, uint32_t cookie
 	return r;
 }
 
+static void unmake_home(struct gy_home *home)
+{
+	struct gy_leaks leaks = { 0 };
+
+	gy_channels_fini(home);
+	gy_home_fini(home, &leaks);
+	*home = (struct gy_home){ 0 };
+}
+
+int gy_system_make_home(struct gyre_system *system, uint32_t index)
+{
+	struct gy_home *home = &system->homes.homes[index];
+	int r = make_home(system, index, system->cookie_seed);
+
+	if (r == 0) {
+		r = gy_loop_join(&home->loop, system->homes.loops);
+	}
+	if (r < 0) {
+		unmake_home(home);
+		return r;
+	}
+	gy_store_release(&system->homes.loops->made, index + 1);
+	gy_store_release(&system->homes.count, index + 1);
+	return 0;
+}
+
 static int make_homes(struct gyre_system *system)
 {
-	uint32_t seed = 0;
 	int r = 0;
 
 	/* A seed that differs from run to run makes addresses of an earlier run stale. */
-	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0) {
-		seed = (uint32_t)gy_clock_machine_ns();
+	if (getrandom(&system->cookie_seed, sizeof(system->cookie_seed), GRND_NONBLOCK) < 0) {
+		system->cookie_seed = (uint32_t)gy_clock_machine_ns();
 	}
 	for (uint32_t i = 0; i < system->options.loops && r == 0; i++) {
-		system->homes.count = i + 1;
-		r = make_home(system, i, seed);
+		r = gy_system_make_home(system, i);
 	}
-	for (uint32_t i = 0; i < system->homes.count && r == 0; i++) {
-		r = gy_loop_join(&system->homes.homes[i].loop, system->loops);
-	}
+	gy_store_release(&system->homes.loops->count, system->homes.count);
 	return r;
 }
 
@@ -118,6 +141,29 @@ static void log_topology(const struct gyre_system *system, const struct gy_topol
 	       limited ? "limited to" : "that of", milli / 1000, (unsigned)(milli % 1000));
 }
 
+/* How many there are, and may be. With more of them than can run at once, none polls. */
+static void count_loops(struct gyre_system *system, const struct gy_topology *topology)
+{
+	struct gyre_system_options *options = &system->options;
+	uint32_t threads = gy_topology_threads(topology);
+
+	if (options->loops == 0) {
+		options->loops = threads;
+		if (options->loops_max != 0 && threads > options->loops_max) {
+			options->loops = options->loops_max;
+		}
+	}
+	if (options->loops_max == 0) {
+		options->loops_max =
+			options->loops > topology->cpus ? options->loops : topology->cpus;
+	}
+	system->resizing.threads_max = threads;
+	system->resizing.spin_auto = options->spin_ns == GYRE_SPIN_AUTO;
+	if (options->loops > threads && system->resizing.spin_auto) {
+		options->spin_ns = GYRE_SPIN_NEVER;
+	}
+}
+
 /* Decides how many loops there are and where each of them runs. */
 static int place_loops(struct gyre_system *system, const char *root)
 {
@@ -131,17 +177,13 @@ static int place_loops(struct gyre_system *system, const char *root)
 		return count;
 	}
 	gy_topology_find(root, cpus, nodes, (uint32_t)count, &topology);
-	if (options->loops == 0) {
-		options->loops = gy_topology_threads(&topology);
-	}
-	if (options->loops > gy_topology_threads(&topology) && options->spin_ns == GYRE_SPIN_AUTO) {
-		options->spin_ns = GYRE_SPIN_NEVER;
-	}
-	system->seats = (struct gy_seat *)gy_memory_get(options->loops * sizeof(*system->seats));
+	count_loops(system, &topology);
+	system->seats =
+		(struct gy_seat *)gy_memory_get(options->loops_max * sizeof(*system->seats));
 	if (system->seats == NULL) {
 		return -ENOMEM;
 	}
-	for (uint32_t i = 0; i < options->loops; i++) {
+	for (uint32_t i = 0; i < options->loops_max; i++) {
 		uint32_t place = i % (uint32_t)count;
 
 		system->seats[i].cpu = cpus[place];
@@ -179,18 +221,18 @@ static int make_parts(struct gyre_system *system)
 {
 	int r;
 
-	uint32_t loops = system->options.loops;
+	uint32_t loops = system->options.loops_max;
 
 	system->homes.homes = (struct gy_home *)gy_memory_get(loops * sizeof(struct gy_home));
 	system->workers = (struct gy_worker *)gy_memory_get(loops * sizeof(struct gy_worker));
-	system->loops = (struct gy_loops *)gy_memory_get(sizeof(struct gy_loops) +
-							 loops * sizeof(struct gy_loop *));
+	system->homes.loops = (struct gy_loops *)gy_memory_get(sizeof(struct gy_loops) +
+							       loops * sizeof(struct gy_loop *));
 	system->directory = gy_directory_create(&system->homes);
-	if (system->homes.homes == NULL || system->workers == NULL || system->loops == NULL ||
+	if (system->homes.homes == NULL || system->workers == NULL || system->homes.loops == NULL ||
 	    system->directory == NULL) {
 		return -ENOMEM;
 	}
-	system->loops->count = loops;
+	system->homes.loops->max = loops;
 	r = gy_embassy_init(system);
 	if (r == 0) {
 		r = gy_offload_init(system);
@@ -241,6 +283,9 @@ int gyre_system_create(const struct gyre_system_options *options, struct gyre_sy
 	system->options = resolved;
 	system->log = (struct gy_log){ log_creation, system, resolved.log_level };
 	system->homes.log = &system->log;
+	gy_list_init(&system->homes.listeners);
+	(void)pthread_mutex_init(&system->homes.placing, NULL);
+	gy_resizing_init(system);
 	system->ended_fd = -1;
 	system->signal_fd = -1;
 	system->watch_fd = -1;
@@ -299,17 +344,19 @@ void gyre_system_destroy(struct gyre_system *system)
 	gy_embassy_fini(system);
 	gy_memory_put(system->homes.homes);
 	gy_memory_put(system->workers);
-	gy_memory_put(system->loops);
+	gy_memory_put(system->homes.loops);
 	gy_memory_put(system->seats);
 	gy_guard_fini(&system->guard);
 	(void)pthread_cond_destroy(&system->gate_condition);
 	(void)pthread_cond_destroy(&system->entered_condition);
 	(void)pthread_mutex_destroy(&system->late_mutex);
 	(void)pthread_mutex_destroy(&system->mutex);
+	(void)pthread_mutex_destroy(&system->homes.placing);
+	gy_resizing_fini(system);
 	gy_memory_put(system);
 }
 
 uint32_t gyre_system_loops(const struct gyre_system *system)
 {
-	return system == NULL ? 0 : system->homes.count;
+	return system == NULL ? 0 : gy_loops_count(system->homes.loops);
 }

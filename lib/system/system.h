@@ -21,6 +21,38 @@ enum gy_stage {
 	GY_STAGE_END,
 };
 
+struct gy_worker;
+struct gyre_system;
+
+/* The stages of a loop that retires; see retire.c. */
+enum gy_retire_stage {
+	GY_RETIRE_NOT,
+	GY_RETIRE_CHANNELS, /* the sockets that listen go, connections end */
+	GY_RETIRE_ACTORS,   /* actors end */
+};
+
+/* A part of the worker, for its own thread. */
+struct gy_retiring {
+	enum gy_retire_stage stage;
+	uint64_t drain_ns; /* when the connections that are left are drained */
+	uint64_t end_ns;   /* when what is left of the stage is ended at once */
+	uint32_t ordered;  /* actors that were told to stop last */
+	uint64_t stopped;  /* how many had stopped before that */
+	bool again;	   /* some could not be told yet */
+	bool drained;
+	bool hard;     /* those that are left have been ended at once */
+	uint32_t done; /* atomic: the stage that is done; enum gy_retire_stage */
+	uint32_t end;  /* atomic: the thread is to end */
+};
+
+/* A function that the one who resizes has run on a loop. */
+struct gy_visit {
+	struct gy_task task;
+	struct gy_worker *worker;
+	void (*run)(struct gy_worker *worker);
+	bool done; /* under the mutex of the resizing */
+};
+
 struct gy_worker {
 	struct gyre_system *system;
 	struct gy_home *home;
@@ -29,9 +61,23 @@ struct gy_worker {
 	bool draining;
 	bool aborted;
 	bool arrived; /* at the end of the present stage */
+	bool stopped; /* its actors have been told to stop */
 	uint32_t stage;
-	struct gy_timer deadline; /* of the drain */
+	struct gy_retiring retiring;
+	struct gy_timer deadline; /* of the drain, or of the present stage of retiring */
+	struct gy_visit visit;
+	int error; /* of its start */
 	struct gy_guarded guarded;
+};
+
+struct gy_resizing {
+	pthread_mutex_t turns; /* held by the one who resizes, or starts */
+	pthread_mutex_t mutex;
+	pthread_cond_t condition; /* a visit is over, a stage done, or the system stops */
+	uint32_t under_way;	  /* atomic: no stop begins yet */
+	uint32_t living;	  /* loops with a thread, from the first one on; under @turns */
+	uint32_t threads_max;	  /* more loops than that do not poll */
+	bool spin_auto;
 };
 
 /* Where a loop runs. */
@@ -47,11 +93,11 @@ struct gy_watchdog;
 
 struct gyre_system {
 	struct gy_homes homes; /* first: lower floors find it there */
-	struct gy_loops *loops;
 	struct gy_worker *workers;
 	struct gyre_system_options options; /* no field is left at its default */
 	struct gy_log log;
-	struct gy_seat *seats; /* one a loop */
+	struct gy_seat *seats; /* one for each loop that there may be */
+	uint32_t cookie_seed;
 	uint32_t next_loop;    /* atomic: round robin */
 	uint64_t outside_sent; /* atomic, as the next two */
 	uint64_t outside_handled;
@@ -62,6 +108,7 @@ struct gyre_system {
 	struct gy_watchdog *watchdog; /* NULL for none, and when no loop runs */
 	uint64_t stalls;	      /* written by the watchdog with gy_count() */
 	struct gy_guard guard;
+	struct gy_resizing resizing;
 
 	/* Atomic: */
 	uint32_t stop;	/* 1 asked to drain, 2 asked not to wait */
@@ -111,6 +158,29 @@ int gy_cpus_find(const char *list, const struct gy_log *log, int *ret_cpus, int 
 bool gy_drain_step(struct gy_worker *worker);
 void gy_system_wake_all(struct gyre_system *system);
 
+/* ---- retire.c: on the worker's thread ---- */
+
+/* The connections and actors of the loop are to end. */
+void gy_retire_begin(struct gy_worker *worker);
+/* No more is to come of what was sent before: its actors stop when they have handled that. */
+void gy_retire_actors(struct gy_worker *worker);
+/* After each turn. False when the thread is to end. */
+bool gy_retire_step(struct gy_worker *worker);
+
+/* ---- resize.c ---- */
+
+void gy_resizing_init(struct gyre_system *system);
+void gy_resizing_fini(struct gyre_system *system);
+/* A stage is done, or the system stops: whoever resizes looks again. */
+void gy_resizing_tell(struct gyre_system *system);
+/* When the loops have been started: retires those that are too many. */
+void gy_resize_after_start(struct gyre_system *system);
+
+/* ---- system.c ---- */
+
+/* Makes the home of the next loop, which does not take part yet. */
+int gy_system_make_home(struct gyre_system *system, uint32_t index);
+
 /* ---- main.c ---- */
 
 /* An actor's failure stops the system; the program of gyre_main() then ends with a status of 1. */
@@ -126,6 +196,8 @@ void gy_outside_drop(struct gyre_system *system, const struct gyre_mail *mail,
 
 /* ---- ambassador.c ---- */
 
+/* Those of the loops from @from on are called no more. */
+void gy_embassy_shrink(struct gyre_system *system, uint32_t from);
 int gy_embassy_init(struct gyre_system *system);
 void gy_embassy_fini(struct gyre_system *system);
 /* Opens the next stage of a stop, so that no ask from outside falls between two. */
@@ -200,6 +272,8 @@ void gy_signals_block(struct gyre_system *system, const sigset_t *before, sigset
 /* The signals that stop a system. */
 void gy_system_signals(sigset_t *ret_signals);
 void gy_system_join(struct gyre_system *system);
+/* Starts the threads of some loops, and waits until they can turn; on failure they may not. */
+int gy_threads_start(struct gyre_system *system, uint32_t from, uint32_t to);
 /* Takes what came in after the loops had ended: it can have come only from outside. Any thread. */
 void gy_system_take_late(struct gy_home *home);
 

@@ -14,14 +14,14 @@
 #include "system/system.h"
 #include "system/watchdog.h"
 
-/* Tells the starter how entering went; the first error is kept. */
-static void entered(struct gyre_system *system, int r)
+/* Tells the starter how entering went. */
+static void entered(struct gy_worker *worker, int r)
 {
+	struct gyre_system *system = worker->system;
+
 	(void)pthread_mutex_lock(&system->mutex);
 	system->entered++;
-	if (r < 0 && system->error == 0) {
-		system->error = r;
-	}
+	worker->error = r;
 	(void)pthread_cond_signal(&system->entered_condition);
 	(void)pthread_mutex_unlock(&system->mutex);
 }
@@ -40,6 +40,15 @@ static bool may_turn(struct gyre_system *system)
 	return may;
 }
 
+/* After a turn: whether there is another one. */
+static inline bool goes_on(struct gy_worker *worker)
+{
+	if (gy_unlikely(worker->retiring.stage != GY_RETIRE_NOT)) {
+		return gy_retire_step(worker);
+	}
+	return gy_likely(gy_load_relaxed(&worker->system->stop) == 0) || gy_drain_step(worker);
+}
+
 static void *run_loop(void *arg)
 {
 	struct gy_worker *worker = (struct gy_worker *)arg;
@@ -47,12 +56,12 @@ static void *run_loop(void *arg)
 	struct gy_loop *loop = &worker->home->loop;
 	int r = gy_loop_enter(loop);
 
-	entered(system, r);
-	if (r < 0) {
-		return NULL;
-	}
-	if (!may_turn(system)) {
-		gy_loop_leave(loop);
+	entered(worker, r);
+	if (r < 0 || !may_turn(system)) {
+		if (r == 0) {
+			gy_loop_leave(loop);
+		}
+		gy_ring_disown(loop->ring);
 		return NULL;
 	}
 	gy_here_set(worker);
@@ -60,23 +69,47 @@ static void *run_loop(void *arg)
 	do {
 		gy_loop_turn(loop);
 		gy_guard_turn(worker);
-	} while (gy_likely(gy_load_relaxed(&system->stop) == 0) || gy_drain_step(worker));
+		if (loop->index == 0 && gy_loops_want_service(system->homes.loops)) {
+			gy_loops_serve(system->homes.loops);
+		}
+	} while (goes_on(worker));
 	gy_watchdog_leave(worker);
 	gy_here_set(NULL);
 	gy_loop_leave(loop);
+	if (worker->retiring.end != 0) {
+		gy_ring_disown(loop->ring);
+	}
 	return NULL;
 }
 
-static int start_threads(struct gyre_system *system)
+static void init_worker(struct gyre_system *system, uint32_t index)
 {
-	uint32_t started = 0;
+	struct gy_worker *worker = &system->workers[index];
+
+	*worker = (struct gy_worker){ .system = system, .home = &system->homes.homes[index] };
+}
+
+static void open_gate(struct gyre_system *system, bool open)
+{
+	(void)pthread_mutex_lock(&system->mutex);
+	system->gate = open ? GY_GATE_OPEN : GY_GATE_ABANDONED;
+	(void)pthread_cond_broadcast(&system->gate_condition);
+	(void)pthread_mutex_unlock(&system->mutex);
+}
+
+int gy_threads_start(struct gyre_system *system, uint32_t from, uint32_t to)
+{
+	uint32_t started = from;
 	int r = 0;
 
-	for (uint32_t i = 0; i < system->homes.count && r == 0; i++) {
-		struct gy_worker *worker = &system->workers[i];
+	(void)pthread_mutex_lock(&system->mutex);
+	system->entered = from;
+	system->gate = GY_GATE_CLOSED;
+	(void)pthread_mutex_unlock(&system->mutex);
+	while (started < to && r == 0) {
+		struct gy_worker *worker = &system->workers[started];
 
-		worker->system = system;
-		worker->home = &system->homes.homes[i];
+		init_worker(system, started);
 		r = -pthread_create(&worker->thread, NULL, run_loop, worker);
 		worker->started = r == 0;
 		started += r == 0;
@@ -85,22 +118,24 @@ static int start_threads(struct gyre_system *system)
 	while (system->entered < started) {
 		(void)pthread_cond_wait(&system->entered_condition, &system->mutex);
 	}
-	r = r < 0 ? r : system->error;
-	system->gate = r < 0 ? GY_GATE_ABANDONED : GY_GATE_OPEN;
-	(void)pthread_cond_broadcast(&system->gate_condition);
 	(void)pthread_mutex_unlock(&system->mutex);
+	for (uint32_t i = from; i < started && r == 0; i++) {
+		r = system->workers[i].error;
+	}
+	open_gate(system, r == 0);
+	for (uint32_t i = from; i < started && r < 0; i++) {
+		(void)pthread_join(system->workers[i].thread, NULL);
+		system->workers[i].started = false;
+	}
 	return r;
 }
 
-int gyre_system_start(struct gyre_system *system)
+static int start(struct gyre_system *system)
 {
 	sigset_t all;
 	sigset_t before;
 	int r;
 
-	if (system == NULL) {
-		return -EINVAL;
-	}
 	if (system->running) {
 		return -EALREADY;
 	}
@@ -108,7 +143,8 @@ int gyre_system_start(struct gyre_system *system)
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
 	gy_watchdog_start(system);
-	r = start_threads(system);
+	system->resizing.living = system->homes.count;
+	r = gy_threads_start(system, 0, system->homes.count);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (r < 0) {
 		gy_log(&system->log, GYRE_LOG_ERROR, "the loops could not be started: %s",
@@ -117,7 +153,22 @@ int gyre_system_start(struct gyre_system *system)
 		gy_embassy_set_stage(system, GY_STAGE_END);
 		gyre_system_stop(system);
 		gy_system_join(system);
+	} else {
+		gy_resize_after_start(system);
 	}
+	return r;
+}
+
+int gyre_system_start(struct gyre_system *system)
+{
+	int r;
+
+	if (system == NULL) {
+		return -EINVAL;
+	}
+	(void)pthread_mutex_lock(&system->resizing.turns);
+	r = start(system);
+	(void)pthread_mutex_unlock(&system->resizing.turns);
 	return r;
 }
 

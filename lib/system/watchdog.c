@@ -34,7 +34,9 @@ static void wake(struct gy_loop_watch *watch)
 
 static bool all_parked(const struct gy_watchdog *dog)
 {
-	for (uint32_t i = 0; i < dog->system->homes.count; i++) {
+	uint32_t made = gy_homes_made(&dog->system->homes);
+
+	for (uint32_t i = 0; i < made; i++) {
 		const struct gy_watched *watched = &dog->watched[i];
 
 		if (watched->here && gy_load_full(&watched->home->loop.parked) == GY_AWAKE) {
@@ -123,9 +125,10 @@ static void look_at(struct gy_watchdog *dog, struct gy_watched *watched)
 
 static void look_at_all(struct gy_watchdog *dog)
 {
+	uint32_t made = gy_homes_made(&dog->system->homes);
 	bool quiet = true;
 
-	for (uint32_t i = 0; i < dog->system->homes.count; i++) {
+	for (uint32_t i = 0; i < made; i++) {
 		look_at(dog, &dog->watched[i]);
 		quiet = quiet && dog->watched[i].quiet;
 	}
@@ -169,7 +172,7 @@ static void init_condition(pthread_cond_t *condition)
 
 static struct gy_watchdog *make(struct gyre_system *system)
 {
-	uint32_t loops = system->homes.count;
+	uint32_t loops = system->options.loops_max;
 	uint64_t stall_ms = (uint64_t)system->options.stall_ms;
 	struct gy_watchdog *dog = (struct gy_watchdog *)gy_memory_get(
 		sizeof(*dog) + loops * sizeof(struct gy_watched));

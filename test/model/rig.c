@@ -51,6 +51,8 @@ void rig_begin(uint32_t loops, const struct gy_loop_ops *ops)
 	rig.peers = (struct gy_loops *)gy_memory_get(sizeof(struct gy_loops) +
 						     loops * sizeof(struct gy_loop *));
 	rig.peers->count = loops;
+	rig.peers->made = loops;
+	rig.peers->max = loops;
 	for (uint32_t i = 0; i < loops; i++) {
 		const struct gy_loop_options options = rig_options(i, ops);
 

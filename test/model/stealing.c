@@ -82,6 +82,9 @@ static void make_homes(void)
 	rig.peers = (struct gy_loops *)gy_memory_get(sizeof(struct gy_loops) +
 						     LOOPS * sizeof(struct gy_loop *));
 	rig.peers->count = LOOPS;
+	rig.peers->made = LOOPS;
+	rig.peers->max = LOOPS;
+	homes->loops = rig.peers;
 	for (uint32_t i = 0; i < LOOPS; i++) {
 		const struct gy_loop_options loop = rig_options(i, NULL);
 		const struct gy_home_options home = {

@@ -95,6 +95,9 @@ void model_open(uint32_t loops)
 	model.homes = (struct gy_homes){ .count = loops, .homes = model.home, .log = &model.log };
 	model.loops = gy_memory_get(sizeof(*model.loops) + loops * sizeof(struct gy_loop *));
 	model.loops->count = loops;
+	model.loops->made = loops;
+	model.loops->max = loops;
+	model.homes.loops = model.loops;
 	for (uint16_t i = 0; i < loops; i++) {
 		make_home(i);
 		model.loops->loop[i] = &model.home[i].loop;

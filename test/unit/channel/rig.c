@@ -100,6 +100,10 @@ void rig_init(struct rig *rig, const struct rig_options *options)
 	rig->homes = (struct gy_homes){ .count = 1, .homes = &rig->home, .log = &rig->log };
 	rig->loops = gy_memory_get(sizeof(*rig->loops) + sizeof(struct gy_loop *));
 	rig->loops->count = 1;
+	rig->loops->made = 1;
+	rig->loops->max = 1;
+	rig->homes.loops = rig->loops;
+	gy_list_init(&rig->homes.listeners);
 	rig->loops->loop[0] = &rig->home.loop;
 	cr_assert_eq(gy_loop_join(&rig->home.loop, rig->loops), 0);
 	cr_assert_eq(gy_loop_enter(&rig->home.loop), 0);

@@ -143,6 +143,8 @@ static inline void loops_open(uint32_t count, const struct gy_loop_options *opti
 	test_peers = (struct gy_loops *)gy_memory_get(sizeof(*test_peers) +
 						      LOOPS_MAX * sizeof(struct gy_loop *));
 	test_peers->count = count;
+	test_peers->made = count;
+	test_peers->max = LOOPS_MAX;
 	for (uint32_t i = 0; i < count; i++) {
 		struct gy_loop_options mine = *options;
 

@@ -39,6 +39,7 @@ struct option {
 static const struct option bounded[] = {
 	OPTION(linger_ns, 1000000, 3600000000000),
 	OPTION(loops, 1, 1024),
+	OPTION(loops_max, 0, 1024),
 	OPTION(memory_limit_bytes, -1, INT64_C(1) << 50),
 	OPTION(ring_entries, 64, 32768),
 	OPTION(buffer_count, 16, 32768),

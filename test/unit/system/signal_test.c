@@ -349,9 +349,13 @@ static int run_program(gyre_handler_fn event)
 	};
 	struct gyre_system *system;
 	struct gyre_address address;
+	sigset_t term;
 	int r;
 
 	(void)alarm(20);
+	(void)sigemptyset(&term);
+	(void)sigaddset(&term, SIGTERM);
+	(void)sigprocmask(SIG_BLOCK, &term, NULL); /* what comes after the run has no meaning */
 	if (gyre_system_create(&options, &system) != 0 ||
 	    gyre_system_spawn(system, &class, NULL, NULL, &address) != 0) {
 		return 2;

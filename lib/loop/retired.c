@@ -1,0 +1,80 @@
+/*
+ * Loops that have retired. The thread of such a loop has ended, but mail may still come for it:
+ * from senders who had its address, and mail of its pools that others return. So the loop itself
+ * stays, with its inbox, its pools and its counters, until it is used again or the system is
+ * destroyed. No sender need know, and nothing has to be waited for before the memory may go.
+ *
+ * Its inbox is served by a deputy, the loop with index 0, which never retires. The flag of a
+ * retired loop says so. Whoever puts mail in and finds it changes it to awake, and has the deputy
+ * look; the deputy delivers what is there in the retired loop's name, sets the flag again, and
+ * looks once more, as a loop does that parks.
+ */
+#include "loop/loop.h"
+
+void gy_loops_call(struct gy_loops *loops)
+{
+	gy_store_full(&loops->calls, 1);
+	gy_ring_wake(loops->loop[0]->ring);
+}
+
+/* The rest of a flood, and what a producer has not linked yet, is left for a later turn. */
+static void serve(struct gy_loop *loop)
+{
+	uint32_t retired = GY_PARKED_RETIRED;
+
+	gy_loop_drain_some(loop);
+	gy_sizes_show(&loop->nodes);
+	gy_store_full(&loop->parked, GY_PARKED_RETIRED);
+	if (!gy_inbox_empty(&loop->inbox) &&
+	    gy_compare_exchange_full(&loop->parked, &retired, GY_AWAKE)) {
+		gy_loops_call(loop->peers);
+	}
+}
+
+void gy_loop_adopt(struct gy_loop *loop)
+{
+	loop->retired = true;
+	serve(loop);
+}
+
+void gy_loop_release(struct gy_loop *loop)
+{
+	loop->retired = false;
+	gy_store_full(&loop->parked, GY_AWAKE);
+}
+
+static void serve_those(struct gy_loops *loops, bool all)
+{
+	uint32_t made = gy_loops_made(loops);
+
+	gy_store_full(&loops->calls, 0);
+	for (uint32_t i = 1; i < made; i++) {
+		struct gy_loop *loop = loops->loop[i];
+
+		if (loop->retired && (all || gy_load_full(&loop->parked) == GY_AWAKE)) {
+			serve(loop);
+		}
+	}
+}
+
+void gy_loops_serve(struct gy_loops *loops)
+{
+	serve_those(loops, false);
+}
+
+void gy_loops_serve_all(struct gy_loops *loops)
+{
+	serve_those(loops, true);
+}
+
+bool gy_loops_are_served(const struct gy_loops *loops)
+{
+	uint32_t made = gy_loops_made(loops);
+
+	for (uint32_t i = 1; i < made; i++) {
+		if (loops->loop[i]->retired && !gy_inbox_empty(&loops->loop[i]->inbox)) {
+			return false;
+		}
+	}
+	return true;
+}

@@ -1,0 +1,401 @@
+/*
+ * A listener: what all sockets of one gyre_listen() share, and where each of them stands. Socket i
+ * is that of loop i. While there are fewer loops than that it is a guest on another: a socket that
+ * listens is never closed for a loop that retires, since with it the kernel would reset what waits
+ * in its backlog. It goes to the loop that is to have it, with all that waits, and comes back when
+ * its own loop does.
+ *
+ * Where fewer sockets listen than there are loops, as with those of Unix, connections go to the
+ * workers of all loops in turn. Each acceptor has a copy of who they are, and a version by which it
+ * sees that it is old.
+ *
+ * All this changes with the mutex held that also guards the number of loops, so that a socket is
+ * never sent to a loop that has begun to retire. The acceptors hold references.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "actor/stack.h"
+#include "base/memory.h"
+#include "net/net.h"
+
+static void lock(struct gy_homes *homes)
+{
+	(void)pthread_mutex_lock(&homes->placing);
+}
+
+static void unlock(struct gy_homes *homes)
+{
+	(void)pthread_mutex_unlock(&homes->placing);
+}
+
+/* ---- life ---- */
+
+int gy_listener_make(struct gy_homes *homes, const struct gy_listener_plan *plan,
+		     struct gy_listener **ret_listener)
+{
+	uint32_t max = homes->loops->max;
+	struct gy_listener *listener = (struct gy_listener *)gy_memory_get(
+		sizeof(*listener) + max * sizeof(listener->stands[0]));
+	int r = listener == NULL ? -ENOMEM
+				 : gy_admission_create(plan->options, max, &listener->admission);
+
+	if (r < 0) {
+		gy_memory_put(listener);
+		return r;
+	}
+	listener->homes = homes;
+	listener->options = *plan->options;
+	listener->options.bind = NULL; /* the caller's */
+	listener->address = plan->address;
+	listener->sockets_max = plan->sockets_max;
+	listener->inherited = plan->inherited;
+	listener->references = 1;
+	if (!plan->inherited) {
+		gy_socket_file_set(&listener->file, &plan->address);
+	}
+	gy_list_append(&homes->listeners, &listener->item);
+	*ret_listener = listener;
+	return 0;
+}
+
+void gy_listener_unref(struct gy_listener *listener)
+{
+	struct gy_homes *homes = listener->homes;
+	bool last;
+
+	lock(homes);
+	last = --listener->references == 0;
+	if (last) {
+		gy_list_remove(&listener->item);
+	}
+	unlock(homes);
+	if (last) {
+		gy_socket_file_remove(&listener->file);
+		gy_admission_unref(listener->admission);
+		gy_memory_put(listener);
+	}
+}
+
+/* ---- seeds ---- */
+
+static void free_seed(struct gy_channels *channels, struct gy_transit *transit)
+{
+	gy_seed_free(channels, gy_container_of(transit, struct gy_seed, transit));
+}
+
+struct gy_seed *gy_seed_make(struct gy_listener *listener, uint32_t number, int fd,
+			     uint32_t held_count)
+{
+	uint32_t max = listener->homes->loops->max;
+	struct gy_seed *seed = (struct gy_seed *)gy_memory_get(
+		sizeof(*seed) + max * sizeof(seed->workers[0]) + held_count * sizeof(int));
+
+	if (seed != NULL) {
+		seed->transit = (struct gy_transit){ .discard = free_seed, .fd = fd };
+		seed->listener = listener;
+		seed->number = number;
+		seed->next_worker = number;
+		seed->held_count = held_count;
+		seed->held = (int *)(void *)&seed->workers[max];
+	}
+	return seed;
+}
+
+void gy_seed_free(struct gy_channels *channels, struct gy_seed *seed)
+{
+	while (seed->held_count > 0) {
+		gy_channels_drop(channels, seed->held[--seed->held_count]);
+	}
+	gy_listener_unref(seed->listener);
+	gy_memory_put(seed);
+}
+
+/* ---- workers ---- */
+
+/* One for a loop that has none. */
+static int place_worker(struct gy_listener *listener, uint32_t loop)
+{
+	const struct gyre_acceptor_options *options = &listener->options;
+	struct gyre_address *worker = &listener->stands[loop].worker;
+	struct gyre_mail *mail;
+	int r;
+
+	if (!gyre_address_is_nobody(*worker)) {
+		return 0;
+	}
+	mail = gy_mail_get_from_heap(&gyre_type_gy_worker_argument);
+	if (mail == NULL) {
+		return -ENOMEM;
+	}
+	*(struct gy_worker_argument *)gyre_payload(mail) = (struct gy_worker_argument){
+		.init_channel = options->init_channel,
+		.init_arg = options->init_arg,
+		.channel = options->channel,
+		.admission = gy_admission_ref(listener->admission),
+	};
+	r = gy_spawn_from_outside(&listener->homes->homes[loop],
+				  &(struct gy_spawn_order){ .class = &gy_worker_class,
+							    .argument = mail,
+							    .channels_actor = true },
+				  worker);
+	gy_store_release(&listener->version, listener->version + (r == 0));
+	return r;
+}
+
+/* Whether fewer listen than there are loops. */
+static bool is_spread(const struct gy_listener *listener)
+{
+	return listener->sockets_max < gy_loops_count(listener->homes->loops);
+}
+
+int gy_listener_place_workers(struct gy_listener *listener)
+{
+	uint32_t count = is_spread(listener) ? gy_loops_count(listener->homes->loops) : 0;
+	int r = 0;
+
+	for (uint32_t i = 0; i < count && r == 0; i++) {
+		r = place_worker(listener, i);
+	}
+	return r;
+}
+
+/* Where each loop listens it is that of the acceptor's own, else those of all in turn. */
+static void refresh(struct gy_seed *seed)
+{
+	struct gy_listener *listener = seed->listener;
+	uint32_t count;
+
+	seed->workers_count = 0;
+	lock(listener->homes);
+	seed->version = listener->version;
+	count = is_spread(listener) ? gy_loops_count(listener->homes->loops) : 0;
+	for (uint32_t i = 0; i < count; i++) {
+		if (!gyre_address_is_nobody(listener->stands[i].worker)) {
+			seed->workers[seed->workers_count++] = listener->stands[i].worker;
+		}
+	}
+	unlock(listener->homes);
+	if (seed->workers_count == 0) {
+		seed->workers[seed->workers_count++] = seed->worker;
+	}
+}
+
+struct gyre_address gy_listener_next_worker(struct gy_seed *seed)
+{
+	if (gy_unlikely(gy_load_acquire(&seed->listener->version) != seed->version)) {
+		refresh(seed);
+	}
+	return seed->workers[seed->next_worker++ % seed->workers_count];
+}
+
+/* ---- placing ---- */
+
+static int spawn_acceptor(struct gy_home *home, struct gy_seed *seed,
+			  struct gyre_address *ret_acceptor)
+{
+	struct gy_channels *channels = gy_channels_of(home);
+	struct gyre_mail *mail = gy_mail_get_from_heap(&gyre_type_gy_acceptor_argument);
+	int r;
+
+	if (mail == NULL) {
+		return -ENOMEM;
+	}
+	((struct gy_acceptor_argument *)gyre_payload(mail))->seed = seed;
+	gy_transit_begin(channels, &seed->transit);
+	r = gy_spawn_from_outside(home,
+				  &(struct gy_spawn_order){ .class = &gy_acceptor_class,
+							    .argument = mail,
+							    .channels_actor = true },
+				  ret_acceptor);
+	if (r < 0) {
+		(void)gy_transit_end(channels, &seed->transit);
+	}
+	return r;
+}
+
+int gy_listener_place(struct gy_seed *seed)
+{
+	struct gy_listener *listener = seed->listener;
+	uint32_t count = gy_loops_count(listener->homes->loops);
+	uint32_t loop = seed->number < count ? seed->number : seed->number % count;
+	int r = place_worker(listener, loop);
+
+	if (r == 0) {
+		seed->worker = listener->stands[loop].worker;
+		/* Which is that of none, so that it looks. */
+		seed->version = listener->version - 1;
+		listener->references++;
+		r = spawn_acceptor(&listener->homes->homes[loop], seed,
+				   &listener->stands[seed->number].acceptor);
+		listener->references -= r < 0;
+	}
+	return r;
+}
+
+int gy_listener_move(struct gy_seed *seed)
+{
+	struct gy_homes *homes = seed->listener->homes;
+	int r = -ESHUTDOWN;
+
+	lock(homes);
+	if (!seed->listener->ended) {
+		r = gy_listener_place(seed);
+	}
+	unlock(homes);
+	return r;
+}
+
+/* ---- its end ---- */
+
+void gy_listener_left(struct gy_listener *listener, uint32_t number, struct gyre_address acceptor)
+{
+	struct gyre_address *stands = &listener->stands[number].acceptor;
+
+	lock(listener->homes);
+	if (gyre_address_equal(*stands, acceptor)) {
+		*stands = GYRE_NOBODY;
+	}
+	unlock(listener->homes);
+}
+
+void gy_listener_end(struct gy_listener *listener, struct gy_home *home)
+{
+	lock(listener->homes);
+	listener->ended = true;
+	for (uint32_t i = 1; i < listener->homes->loops->max; i++) {
+		if (!gyre_address_is_nobody(listener->stands[i].acceptor)) {
+			(void)gy_send_signal(home, listener->stands[i].acceptor, &gy_type_stop,
+					     GY_MAIL_EVENT);
+		}
+	}
+	unlock(listener->homes);
+}
+
+void gy_listener_remove_file(struct gy_listener *listener)
+{
+	lock(listener->homes);
+	gy_socket_file_remove(&listener->file);
+	unlock(listener->homes);
+}
+
+/* ---- loops come and go ---- */
+
+struct order {
+	struct gy_task task;
+	struct gyre_address acceptor;
+};
+
+/* On the loop where a guest is, which may have to be mounted first. */
+static void send_home(struct gy_loop *loop, struct gy_task *task)
+{
+	struct order *order = gy_container_of(task, struct order, task);
+	struct gy_house *house =
+		gy_house_find(gy_home_of(loop), order->acceptor.slot, order->acceptor.cookie);
+
+	if (house != NULL && house->status <= GY_HOUSE_MOUNTING) {
+		gy_loop_post_task(loop, task);
+		return;
+	}
+	if (house != NULL) {
+		gy_acceptor_leave(house);
+	}
+	gy_loop_node_put(loop, &task->node);
+}
+
+static int order_home(const struct gy_homes *homes, struct gyre_address acceptor)
+{
+	struct gy_node *node = gy_node_get_from_heap(sizeof(struct order));
+	struct order *order;
+
+	if (node == NULL) {
+		return -ENOMEM;
+	}
+	order = gy_container_of(node, struct order, task.node);
+	order->task.run = send_home;
+	order->acceptor = acceptor;
+	gy_loop_post_task(&homes->homes[acceptor.loop].loop, &order->task);
+	return 0;
+}
+
+static int open_another(struct gy_listener *listener, uint32_t number)
+{
+	const struct gy_listening listening = {
+		.backlog = (int)listener->options.backlog,
+		.allow_delay = listener->options.channel.allow_delay,
+	};
+	struct gy_seed *seed;
+	int fd;
+	int r = gy_sockets_join(&listener->address, &listening, &fd);
+
+	if (r < 0) {
+		return r;
+	}
+	seed = gy_seed_make(listener, number, fd, 0);
+	r = seed == NULL ? -ENOMEM : gy_listener_place(seed);
+	if (r < 0) {
+		gy_memory_put(seed);
+		(void)close(fd);
+	}
+	return r;
+}
+
+/* Has the socket of a loop that has come, or come back, if it is to have one. */
+static int grow_by(struct gy_listener *listener, uint32_t number)
+{
+	struct gyre_address acceptor = listener->stands[number].acceptor;
+
+	if (!gyre_address_is_nobody(acceptor)) {
+		return order_home(listener->homes, acceptor);
+	}
+	return number < listener->sockets_max && !listener->inherited
+		       ? open_another(listener, number)
+		       : 0;
+}
+
+static void grow(struct gy_listener *listener, uint32_t from, uint32_t to)
+{
+	const struct gy_log *log = listener->homes->log;
+	int r = gy_listener_place_workers(listener);
+
+	if (r < 0) {
+		gy_log(log, GYRE_LOG_WARNING,
+		       "loops %u to %u: they get no connections of a listener of fewer loops: %s",
+		       (unsigned)from, (unsigned)to - 1, strerrordesc_np(-r));
+	}
+	for (uint32_t i = from; i < to; i++) {
+		r = grow_by(listener, i);
+		if (r < 0) {
+			gy_log(log, GYRE_LOG_WARNING,
+			       "loop %u: it cannot listen on port %u as others do: %s", (unsigned)i,
+			       (unsigned)gyre_socket_address_port(&listener->address),
+			       strerrordesc_np(-r));
+		}
+	}
+	gy_store_release(&listener->version, listener->version + 1);
+}
+
+void gy_listeners_grow(struct gy_homes *homes, uint32_t from, uint32_t to)
+{
+	for (struct gy_list *item = homes->listeners.next; item != &homes->listeners;
+	     item = item->next) {
+		struct gy_listener *listener = gy_container_of(item, struct gy_listener, item);
+
+		if (!listener->ended) {
+			grow(listener, from, to);
+		}
+	}
+}
+
+void gy_listeners_shrink(struct gy_homes *homes, uint32_t to)
+{
+	for (struct gy_list *item = homes->listeners.next; item != &homes->listeners;
+	     item = item->next) {
+		struct gy_listener *listener = gy_container_of(item, struct gy_listener, item);
+
+		for (uint32_t i = to; i < homes->loops->max; i++) {
+			listener->stands[i].worker = GYRE_NOBODY;
+		}
+		gy_store_release(&listener->version, listener->version + 1);
+	}
+}

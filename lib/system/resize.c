@@ -1,0 +1,430 @@
+/*
+ * Adding loops to a running system, and retiring them; on the thread that asks for it. What is to
+ * be done on a loop is done there, by visits: functions that are posted to it and waited for. So
+ * nothing here needs a lock that a loop would take, other than those by which things are placed.
+ *
+ * A loop is added when its thread can turn, and only then shown to others. One that retires is no
+ * longer chosen from the first moment on. Then a grace period passes: every loop has handed over
+ * what it was about to send there, so that what is posted after that comes behind all mail that was
+ * accepted before. The home stays when the thread has ended, for mail of its pools may be anywhere
+ * and senders may have its address; see loop/retired.c.
+ *
+ * A stop of the system begins when nobody resizes. So how many loops take part in a stop does not
+ * change, and all visits take place.
+ */
+#include <gyre/resize.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "net/listeners.h"
+#include "system/directory.h"
+#include "system/system.h"
+#include "system/topology.h"
+#include "system/watchdog.h"
+
+/* ---- life ---- */
+
+void gy_resizing_init(struct gyre_system *system)
+{
+	(void)pthread_mutex_init(&system->resizing.turns, NULL);
+	(void)pthread_mutex_init(&system->resizing.mutex, NULL);
+	(void)pthread_cond_init(&system->resizing.condition, NULL);
+}
+
+void gy_resizing_fini(struct gyre_system *system)
+{
+	(void)pthread_cond_destroy(&system->resizing.condition);
+	(void)pthread_mutex_destroy(&system->resizing.mutex);
+	(void)pthread_mutex_destroy(&system->resizing.turns);
+}
+
+void gy_resizing_tell(struct gyre_system *system)
+{
+	(void)pthread_mutex_lock(&system->resizing.mutex);
+	(void)pthread_cond_broadcast(&system->resizing.condition);
+	(void)pthread_mutex_unlock(&system->resizing.mutex);
+}
+
+/* ---- visits ---- */
+
+static void carry_out(struct gy_loop *loop, struct gy_task *task)
+{
+	struct gy_visit *visit = gy_container_of(task, struct gy_visit, task);
+	struct gy_resizing *resizing = &visit->worker->system->resizing;
+
+	(void)loop;
+	visit->run(visit->worker);
+	(void)pthread_mutex_lock(&resizing->mutex);
+	visit->done = true;
+	(void)pthread_cond_broadcast(&resizing->condition);
+	(void)pthread_mutex_unlock(&resizing->mutex);
+}
+
+typedef void (*visit_fn)(struct gy_worker *worker);
+
+static void begin_visit(struct gy_loop *loop, struct gy_worker *worker, visit_fn run)
+{
+	worker->visit = (struct gy_visit){ .task.run = carry_out, .worker = worker, .run = run };
+	gy_loop_post_task(loop, &worker->visit.task);
+}
+
+static void end_visit(struct gy_worker *worker)
+{
+	struct gy_resizing *resizing = &worker->system->resizing;
+
+	(void)pthread_mutex_lock(&resizing->mutex);
+	while (!worker->visit.done) {
+		(void)pthread_cond_wait(&resizing->condition, &resizing->mutex);
+	}
+	(void)pthread_mutex_unlock(&resizing->mutex);
+}
+
+static void visit(struct gy_worker *worker, visit_fn run)
+{
+	begin_visit(&worker->home->loop, worker, run);
+	end_visit(worker);
+}
+
+/* On the thread of the deputy. */
+static void visit_deputy(struct gy_worker *worker, visit_fn run)
+{
+	begin_visit(&worker->system->homes.homes[0].loop, worker, run);
+	end_visit(worker);
+}
+
+static void visit_all(struct gyre_system *system, uint32_t from, uint32_t to, visit_fn run)
+{
+	for (uint32_t i = from; i < to; i++) {
+		begin_visit(&system->homes.homes[i].loop, &system->workers[i], run);
+	}
+	for (uint32_t i = from; i < to; i++) {
+		end_visit(&system->workers[i]);
+	}
+}
+
+static void adopt(struct gy_worker *worker)
+{
+	gy_loop_adopt(&worker->home->loop);
+}
+
+static void release(struct gy_worker *worker)
+{
+	gy_loop_release(&worker->home->loop);
+}
+
+/* What was prepared before is with the kernel: wakes to other rings among it. */
+static void submit(struct gy_worker *worker)
+{
+	gy_loop_finish(&worker->home->loop);
+}
+
+/* As many loops as can run at once poll before they park, if that was left to us. */
+static void tune(struct gy_worker *worker)
+{
+	const struct gyre_system *system = worker->system;
+
+	if (system->resizing.spin_auto) {
+		worker->home->loop.options.spin_ns =
+			gy_loops_count(system->homes.loops) > system->resizing.threads_max
+				? GYRE_SPIN_NEVER
+				: GYRE_SPIN_AUTO;
+	}
+}
+
+/* No visit, for that would wait behind a flood that is left to the deputy. */
+static void end_thread(struct gy_worker *worker)
+{
+	gy_store_release(&worker->retiring.end, 1);
+	gy_ring_wake(worker->home->loop.ring);
+	(void)pthread_join(worker->thread, NULL);
+	worker->started = false;
+}
+
+/* It goes on, and stops with the system. */
+static void stay(struct gy_worker *worker)
+{
+	gy_timer_stop(&worker->home->loop.wheel, &worker->deadline);
+	worker->retiring.stage = GY_RETIRE_NOT;
+}
+
+/* ---- waiting ---- */
+
+static bool all_done(const struct gyre_system *system, uint32_t from, uint32_t to,
+		     enum gy_retire_stage stage)
+{
+	for (uint32_t i = from; i < to; i++) {
+		if (gy_load_acquire(&system->workers[i].retiring.done) < (uint32_t)stage) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* -ESHUTDOWN when the system stops before the loops are done. */
+static int wait_until_done(struct gyre_system *system, uint32_t from, uint32_t to,
+			   enum gy_retire_stage stage)
+{
+	struct gy_resizing *resizing = &system->resizing;
+	int r = 0;
+
+	(void)pthread_mutex_lock(&resizing->mutex);
+	while (!all_done(system, from, to, stage) && r == 0) {
+		if (gy_load_relaxed(&system->stop) != 0) {
+			r = -ESHUTDOWN;
+		} else {
+			(void)pthread_cond_wait(&resizing->condition, &resizing->mutex);
+		}
+	}
+	(void)pthread_mutex_unlock(&resizing->mutex);
+	return r;
+}
+
+struct grace {
+	struct gy_rcu_item item;
+	struct gy_resizing *resizing;
+	bool over;
+};
+
+static void grace_is_over(struct gy_rcu_item *item)
+{
+	struct grace *grace = gy_container_of(item, struct grace, item);
+	struct gy_resizing *resizing = grace->resizing;
+
+	(void)pthread_mutex_lock(&resizing->mutex);
+	grace->over = true;
+	(void)pthread_cond_broadcast(&resizing->condition);
+	(void)pthread_mutex_unlock(&resizing->mutex);
+}
+
+/* Each loop has ended the turn it was in, and each thread that routed to a group has done so. */
+static void wait_for_grace(struct gyre_system *system)
+{
+	struct grace grace = { .resizing = &system->resizing };
+
+	gy_rcu_call(&system->directory->rcu, &grace.item, grace_is_over);
+	(void)pthread_mutex_lock(&system->resizing.mutex);
+	while (!grace.over) {
+		(void)pthread_cond_wait(&system->resizing.condition, &system->resizing.mutex);
+	}
+	(void)pthread_mutex_unlock(&system->resizing.mutex);
+}
+
+/* ---- retiring ---- */
+
+/* From here on nothing is placed on the loops from @to on. */
+static void unpublish(struct gyre_system *system, uint32_t to)
+{
+	(void)pthread_mutex_lock(&system->homes.placing);
+	gy_store_release(&system->homes.loops->count, to);
+	gy_listeners_shrink(&system->homes, to);
+	(void)pthread_mutex_unlock(&system->homes.placing);
+	gy_embassy_shrink(system, to);
+	gy_groups_shrink(system, to);
+}
+
+/* Of a loop whose thread has ended, or never turned: its deputy takes over, and its ring goes. */
+static void put_to_rest(struct gyre_system *system, uint32_t index)
+{
+	struct gy_worker *worker = &system->workers[index];
+
+	worker->home->leaving = true;
+	visit_deputy(worker, adopt);
+	visit_all(system, 0, index, submit);
+	worker->home->channel_ops->rest(worker->home);
+}
+
+static int retire_last(struct gyre_system *system)
+{
+	uint32_t index = system->resizing.living - 1;
+	struct gy_worker *worker = &system->workers[index];
+	int r;
+
+	visit(worker, gy_retire_actors);
+	r = wait_until_done(system, index, index + 1, GY_RETIRE_ACTORS);
+	if (r < 0) {
+		return r;
+	}
+	end_thread(worker);
+	system->resizing.living = index;
+	put_to_rest(system, index);
+	return 0;
+}
+
+/* Ends the threads of all loops that do not take part any more. */
+static int retire_all(struct gyre_system *system)
+{
+	uint32_t to = gy_loops_count(system->homes.loops);
+	int r;
+
+	wait_for_grace(system);
+	visit_all(system, to, system->resizing.living, gy_retire_begin);
+	r = wait_until_done(system, to, system->resizing.living, GY_RETIRE_CHANNELS);
+	while (r == 0 && system->resizing.living > to) {
+		r = retire_last(system);
+	}
+	visit_all(system, to, system->resizing.living, stay);
+	visit_all(system, 0, to, tune);
+	return r;
+}
+
+static int shrink(struct gyre_system *system, uint32_t to)
+{
+	unpublish(system, to);
+	return system->running ? retire_all(system) : 0;
+}
+
+/* ---- adding ---- */
+
+static int revive(struct gyre_system *system, uint32_t index)
+{
+	struct gy_worker *worker = &system->workers[index];
+	struct gy_home *home = worker->home;
+	struct gy_numa_policy policy;
+	int r;
+
+	gy_numa_enter(system->seats[index].node, &policy);
+	r = gy_ring_reopen(home->loop.ring, &home->loop.options.ring);
+	gy_numa_leave(&policy);
+	if (r < 0) {
+		return r;
+	}
+	visit_deputy(worker, release);
+	home->leaving = false;
+	home->channel_ops->resume(home);
+	return 0;
+}
+
+static int prepare(struct gyre_system *system, uint32_t index)
+{
+	int r = index < system->homes.count ? revive(system, index)
+					    : gy_system_make_home(system, index);
+
+	if (r == 0) {
+		system->workers[index] =
+			(struct gy_worker){ .system = system, .home = &system->homes.homes[index] };
+		system->homes.homes[index].loop.watch =
+			system->watchdog == NULL ? NULL : &system->watchdog->watch;
+	}
+	return r;
+}
+
+static int start_threads(struct gyre_system *system, uint32_t from, uint32_t to)
+{
+	sigset_t all;
+	sigset_t before;
+	int r;
+
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = gy_threads_start(system, from, to);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return r;
+}
+
+/* Makes loops run that nobody knows yet; on failure none of them does. */
+static int add(struct gyre_system *system, uint32_t from, uint32_t to)
+{
+	uint32_t made = from;
+	int r = 0;
+
+	while (made < to && r == 0) {
+		r = prepare(system, made);
+		made += r == 0;
+	}
+	if (r == 0 && system->running) {
+		r = start_threads(system, from, to);
+	}
+	if (r == 0) {
+		system->resizing.living = system->running ? to : 0;
+		return 0;
+	}
+	gy_log(&system->log, GYRE_LOG_ERROR, "loop %u cannot be added, there are %u as before: %s",
+	       (unsigned)made, (unsigned)gy_loops_count(system->homes.loops), strerrordesc_np(-r));
+	while (made > from && system->running) {
+		put_to_rest(system, --made);
+	}
+	return r;
+}
+
+static void publish(struct gyre_system *system, uint32_t from, uint32_t to)
+{
+	(void)pthread_mutex_lock(&system->homes.placing);
+	gy_store_release(&system->homes.loops->count, to);
+	gy_listeners_grow(&system->homes, from, to);
+	(void)pthread_mutex_unlock(&system->homes.placing);
+	gy_groups_grow(system, from, to);
+	if (system->running) {
+		visit_all(system, 0, to, tune);
+	}
+}
+
+static int grow(struct gyre_system *system, uint32_t from, uint32_t to)
+{
+	uint32_t there = system->running ? system->resizing.living : system->homes.count;
+	int r = to > there ? add(system, there, to) : 0;
+
+	if (r == 0) {
+		publish(system, from, to);
+	}
+	return r;
+}
+
+/* ---- one at a time ---- */
+
+/* In this order: a loop that looks whether to stop sees the one, or we see the other. */
+static int begin(struct gyre_system *system)
+{
+	gy_store_full(&system->resizing.under_way, 1);
+	return gy_load_full(&system->stop) != 0 ? -ESHUTDOWN : 0;
+}
+
+static void end(struct gyre_system *system)
+{
+	gy_store_full(&system->resizing.under_way, 0);
+	if (gy_load_full(&system->stop) != 0) {
+		gy_system_wake_all(system);
+	}
+}
+
+static int resize(struct gyre_system *system, uint32_t to)
+{
+	uint32_t from = gy_loops_count(system->homes.loops);
+	int r = begin(system);
+
+	if (r == 0 && to > from) {
+		r = grow(system, from, to);
+	} else if (r == 0 && to < from) {
+		r = shrink(system, to);
+	}
+	end(system);
+	return r;
+}
+
+void gy_resize_after_start(struct gyre_system *system)
+{
+	if (system->resizing.living > gy_loops_count(system->homes.loops) && begin(system) == 0) {
+		(void)retire_all(system);
+	}
+	end(system);
+}
+
+int gyre_system_resize(struct gyre_system *system, uint32_t loops)
+{
+	int r;
+
+	if (system == NULL || loops == 0) {
+		return -EINVAL;
+	}
+	if (gy_here() != NULL) {
+		return -EDEADLK;
+	}
+	if (loops > system->options.loops_max) {
+		return -ENOBUFS;
+	}
+	(void)pthread_mutex_lock(&system->resizing.turns);
+	r = resize(system, loops);
+	(void)pthread_mutex_unlock(&system->resizing.turns);
+	return r;
+}
