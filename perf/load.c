@@ -130,10 +130,8 @@ static void report(const struct load_options *options, const struct load_client 
 	perf_report_number(&report, "requests_per_s", (double)counts->requests / elapsed_s);
 	perf_report_number(&report, "bytes_per_s",
 			   (double)counts->requests * (double)options->size_bytes / elapsed_s);
-	perf_report_number(&report, "p50_ns",
-			   (double)histogram_percentile(&client->latency, 50));
-	perf_report_number(&report, "p99_ns",
-			   (double)histogram_percentile(&client->latency, 99));
+	perf_report_number(&report, "p50_ns", (double)histogram_percentile(&client->latency, 50));
+	perf_report_number(&report, "p99_ns", (double)histogram_percentile(&client->latency, 99));
 	perf_report_number(&report, "p999_ns",
 			   (double)histogram_percentile(&client->latency, 99.9));
 	perf_report_number(&report, "max_ns", (double)client->latency.max_ns);
