@@ -133,13 +133,19 @@ Test(reset, while_memory_is_short_is_heard_of_when_it_is_not, .init = begin_sett
 
 /* ---- of a half-closed channel ---- */
 
+static bool is_half_closed(struct rig *rig, void *arg)
+{
+	(void)rig;
+	(void)arg;
+	return fault.input_closed == 1;
+}
+
 static void begin_half_closed(void)
 {
 	fault_begin(&patient);
 	fault_open(&half_close);
 	cr_assert_eq(shutdown(fault.fd, SHUT_WR), 0);
-	rig_settle(&fault.rig);
-	cr_assert_eq(fault.input_closed, 1);
+	cr_assert(rig_until(&fault.rig, is_half_closed, NULL));
 }
 
 Test(reset, after_the_peers_end_is_heard_of_by_the_next_write, .init = begin_half_closed)
@@ -167,11 +173,17 @@ Test(reset, at_the_moment_of_a_shutdown, .init = begin_settled)
 	fault_end(-ECONNRESET);
 }
 
+static bool is_shut_down(struct rig *rig, void *arg)
+{
+	(void)rig;
+	(void)arg;
+	return (fault.channel->flags & GY_CHANNEL_SHUTDOWN_DONE) != 0;
+}
+
 Test(reset, after_a_shutdown, .init = begin_settled)
 {
 	gyre_channel_shutdown(tail());
-	rig_settle(&fault.rig);
-	cr_assert(fault.channel->flags & GY_CHANNEL_SHUTDOWN_DONE);
+	cr_assert(rig_until(&fault.rig, is_shut_down, NULL));
 	fault_send(100);
 	fault_reset();
 	cr_assert(rig_until(&fault.rig, fault_is_closed, NULL));
