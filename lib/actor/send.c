@@ -52,7 +52,9 @@ static bool has_kind(const struct gy_house *house, uint32_t cookie)
 static void count_drop(struct gy_home *home, const struct gyre_mail *mail, struct gyre_address to,
 		       enum gyre_drop reason)
 {
-	struct gy_house *house = to.loop == home->loop.index ? gy_house_at(home, to.slot) : NULL;
+	struct gy_house *house = to.loop == home->loop.index && gy_is_of_node(home->node, to)
+					 ? gy_house_at(home, to.slot)
+					 : NULL;
 
 	gy_count(&home->counters.dropped[reason], 1);
 	if (house != NULL && has_kind(house, to.cookie)) {
@@ -145,8 +147,10 @@ static int put_here(struct gy_home *home, uint32_t slot, uint32_t cookie, struct
 	}
 	if (gy_unlikely(house == NULL)) {
 		return nobody(home,
-			      (struct gyre_address){
-				      .slot = slot, .cookie = cookie, .loop = home->loop.index },
+			      (struct gyre_address){ .slot = slot,
+						     .cookie = cookie,
+						     .loop = home->loop.index,
+						     .node = home->node },
 			      mail);
 	}
 	return gy_send_bounded(home, house, mail, gy_mail_lane(mail));
@@ -165,7 +169,11 @@ int gy_send_bounded(struct gy_home *home, struct gy_house *house, struct gyre_ma
 /* To a group, or to what is no loop of this system. */
 static int send_elsewhere(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
 {
-	if (to.node == 0 && to.loop == GY_GROUP_LOOP && home->options.directory != NULL) {
+	if (!gy_is_of_node(home->node, to)) {
+		if (home->options.remote != NULL) {
+			return home->options.remote->route(home, to, mail);
+		}
+	} else if (to.loop == GY_GROUP_LOOP && home->options.directory != NULL) {
 		return home->options.directory->route(home, to, mail);
 	}
 	gy_count(&home->counters.sent, 1);
@@ -174,7 +182,7 @@ static int send_elsewhere(struct gy_home *home, struct gyre_address to, struct g
 
 int gy_send_away(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
 {
-	if (gy_unlikely(to.node != 0 || to.loop >= home->loop.peers->count)) {
+	if (gy_unlikely(!gy_is_of_node(home->node, to) || to.loop >= home->loop.peers->count)) {
 		return send_elsewhere(home, to, mail);
 	}
 	gy_count(&home->counters.sent, 1);
@@ -231,6 +239,9 @@ void gy_home_deliver(struct gy_loop *loop, struct gy_node *node)
 		break;
 	case GY_MAIL_HOME:
 		gy_house_came_home(home, mail);
+		break;
+	case GY_MAIL_REMOTE:
+		home->options.remote->arrived(home, mail);
 		break;
 	case GY_MAIL_PROBE:
 		gy_probe_arrived(home, mail);

@@ -385,7 +385,10 @@ static int check(const struct gyre_system *system, struct gyre_address to,
 	if (mail == NULL) {
 		return -ENOMEM;
 	}
-	return system == NULL || to.node != 0 || to.loop >= system->homes.count ? -EINVAL : 0;
+	return system == NULL || !gy_is_of_node(system->homes.node, to) ||
+			       to.loop >= system->homes.count
+		       ? -EINVAL
+		       : 0;
 }
 
 /* Fills an inquiry in, or frees the question. */

@@ -30,7 +30,10 @@ void gy_outside_drop(struct gyre_system *system, const struct gyre_mail *mail,
 
 void gy_outside_lost(struct gyre_system *system, uint16_t loop, struct gyre_mail *mail)
 {
-	struct gyre_address to = { .slot = mail->to_slot, .cookie = mail->to_cookie, .loop = loop };
+	struct gyre_address to = { .slot = mail->to_slot,
+				   .cookie = mail->to_cookie,
+				   .loop = loop,
+				   .node = system->homes.node };
 
 	gy_outside_drop(system, mail, to, GYRE_DROP_SHUTDOWN);
 	gyre_mail_free(NULL, mail);
@@ -41,10 +44,11 @@ int gyre_system_notify(struct gyre_system *system, struct gyre_address to, struc
 	if (mail == NULL) {
 		return -ENOMEM;
 	}
-	if (system != NULL && to.node == 0 && to.loop == GY_GROUP_LOOP) {
+	if (system != NULL && to.loop == GY_GROUP_LOOP && gy_is_of_node(system->homes.node, to)) {
 		return gy_group_notify(system, to, mail);
 	}
-	if (system == NULL || to.node != 0 || to.loop >= system->homes.count) {
+	if (system == NULL || !gy_is_of_node(system->homes.node, to) ||
+	    to.loop >= system->homes.count) {
 		gyre_mail_free(NULL, mail);
 		return -EINVAL;
 	}
