@@ -128,12 +128,15 @@ struct gy_remote_ops {
 	int (*route)(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail);
 	/* A mail of the kind GY_MAIL_REMOTE has come from another thread of this node. */
 	void (*arrived)(struct gy_home *home, struct gyre_mail *mail);
+	/* The system stops: no more mail leaves. */
+	void (*drain)(struct gy_home *home);
 };
 
 struct gy_actor_counters {
 	uint64_t sent;
 	uint64_t handled;
 	uint64_t dropped[GYRE_DROP_COUNT];
+	uint64_t to_nodes;
 	uint64_t failed;
 	uint64_t restarted;
 	uint64_t spawned;
@@ -159,6 +162,7 @@ struct gy_slots {
 struct gy_homes {
 	uint32_t count;
 	uint16_t node;	       /* 0 in a system that is none */
+	struct gy_nodes *nodes; /* the remote floor's; NULL in a system that is none */
 	struct gy_home *homes; /* an array */
 	const struct gy_log *log;
 	struct gy_table_item *spare_promises; /* atomic; a list: see promise.c */
@@ -167,6 +171,11 @@ struct gy_homes {
 static inline struct gy_homes *gy_homes_of(struct gyre_system *system)
 {
 	return (struct gy_homes *)(void *)system;
+}
+
+static inline const struct gy_homes *gy_homes_of_const(const struct gyre_system *system)
+{
+	return (const struct gy_homes *)(const void *)system;
 }
 
 /* What the system says to a home about each message that is lost. */

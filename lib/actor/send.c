@@ -26,6 +26,9 @@ static const char *const drop_names[] = {
 	[GYRE_DROP_SECOND] = "second answer",
 	[GYRE_DROP_CANCELLED] = "cancelled",
 	[GYRE_DROP_NO_MEMORY] = "no memory",
+	[GYRE_DROP_NODE_DOWN] = "node down",
+	[GYRE_DROP_LINK_FULL] = "link full",
+	[GYRE_DROP_NOT_UNDERSTOOD] = "not understood",
 };
 _Static_assert(gy_countof(drop_names) == GYRE_DROP_COUNT, "each reason has a name");
 

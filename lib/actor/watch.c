@@ -27,6 +27,11 @@ static struct record *record_of(struct gyre_mail *mail)
 	return (struct record *)gyre_payload(mail);
 }
 
+static const struct record *record_of_const(const struct gyre_mail *mail)
+{
+	return (const struct record *)(const void *)mail->payload;
+}
+
 static struct gyre_mail *mail_of(struct gy_table_item *item)
 {
 	char *payload = (char *)(void *)gy_container_of(item, struct record, item);
@@ -174,6 +179,55 @@ void gy_watch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_
 		       "actor %s: no memory to be watched, its watcher is told that it ended",
 		       house->kind == NULL ? "not made yet" : house->kind->name);
 		tell(home, mail, -ENOMEM);
+	}
+}
+
+struct gyre_mail *gy_watch_make(struct gy_home *home, const struct gyre_type *type,
+				struct gyre_address actor)
+{
+	struct gyre_mail *mail = gy_mail_get(home, type);
+
+	if (mail != NULL) {
+		record_of(mail)->actor = actor;
+	}
+	return mail;
+}
+
+void gy_watch_refused(struct gy_home *home, struct gyre_mail *mail, int reason)
+{
+	gy_count(&home->counters.handled, 1);
+	tell(home, mail, reason);
+}
+
+/* The event needs mail of its own: the record stays until it is claimed. Without memory the watcher
+ * is told at the next loss of the node. */
+static void tell_lost(struct gy_house *house, const struct gyre_mail *mine, int reason)
+{
+	struct gy_home *home = house->home;
+	struct gyre_mail *mail = gy_watch_make(home, &gy_type_watch, record_of_const(mine)->actor);
+
+	if (mail != NULL) {
+		mail->node.kind = GY_MAIL_EVENT;
+		mail->ask_id = mine->ask_id;
+		gy_mail_from(mail, house);
+		tell(home, mail, reason);
+	}
+}
+
+void gy_watch_lost_node(struct gy_house *house, uint16_t node, int reason)
+{
+	const struct gy_watch *watch = house->annex == NULL ? NULL : house->annex->watch;
+
+	for (uint32_t i = 0; watch != NULL && i < watch->watched.size; i++) {
+		struct gy_table_item *item = watch->watched.buckets[i];
+
+		for (; item != NULL; item = item->next) {
+			const struct gyre_mail *mine = mail_of(item);
+
+			if (record_of_const(mine)->actor.node == node) {
+				tell_lost(house, mine, reason);
+			}
+		}
 	}
 }
 

@@ -106,6 +106,7 @@ static void add_home(const struct gy_home *home, struct gyre_counters *sum)
 		sum->handled += gy_load_relaxed(&kind->handled);
 	}
 	sum->sent += gy_load_relaxed(&actors->sent);
+	sum->to_nodes += gy_load_relaxed(&actors->to_nodes);
 	sum->handled += gy_load_relaxed(&actors->handled);
 	sum->failed += gy_load_relaxed(&actors->failed);
 	sum->restarted += gy_load_relaxed(&actors->restarted);

@@ -1,0 +1,258 @@
+/*
+ * Whether other nodes are alive. Every loop that has a link to a peer judges it, by when any loop
+ * of this node has heard of it last; who finds that it has changed announces it, once.
+ *
+ * A node that is down has lost all: asks to it fail and watches end, on each loop by a task. Links
+ * to a life that is over are ended with it; those to the next life say so by their incarnation.
+ */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "actor/afar.h"
+#include "actor/stack.h"
+#include "base/memory.h"
+#include "remote/remote.h"
+
+/* The order to a loop. */
+struct loss {
+	struct gy_task task; /* first: its node is what was allocated */
+	struct gy_links *links;
+	struct gy_peer *peer;
+};
+
+static const char *const state_names[] = {
+	[GYRE_NODE_UNKNOWN] = "unknown",
+	[GYRE_NODE_UP] = "up",
+	[GYRE_NODE_SUSPECT] = "suspect",
+	[GYRE_NODE_DOWN] = "down",
+};
+
+/* ---- losses ---- */
+
+static void carry_out(struct gy_loop *loop, struct gy_task *task)
+{
+	struct loss *loss = gy_container_of(task, struct loss, task);
+
+	gy_links_forget(loss->links, loss->peer);
+	if (gy_home_lost_node(loss->links->home, loss->peer->id, -EHOSTDOWN)) {
+		gy_loop_node_put(loop, &task->node);
+	} else {
+		gy_loop_post_task(loop, task); /* until those that are away are back */
+	}
+}
+
+static void lose_everywhere(struct gy_nodes *nodes, struct gy_peer *peer)
+{
+	for (uint32_t i = 0; i < nodes->homes->count; i++) {
+		struct gy_node *node = gy_node_get_from_heap(sizeof(struct loss));
+		struct loss *loss;
+
+		if (node == NULL) {
+			gy_log(nodes->log, GYRE_LOG_ERROR,
+			       "no memory to tell loop %u that node %u is down: asks end by their "
+			       "time-outs, watches at its next loss",
+			       i, peer->id);
+			continue;
+		}
+		loss = gy_container_of(node, struct loss, task.node);
+		loss->task.run = carry_out;
+		loss->links = &nodes->links[i];
+		loss->peer = peer;
+		gy_loop_post_task(&nodes->homes->homes[i].loop, &loss->task);
+	}
+}
+
+/* ---- announcing ---- */
+
+static void tell(struct gy_links *links, struct gyre_address watcher,
+		 const struct gyre_node_event *event)
+{
+	struct gyre_mail *mail = gy_mail_get(links->home, &gyre_type_gyre_node_event);
+
+	if (mail != NULL) {
+		mail->node.kind = GY_MAIL_EVENT;
+		mail->from.cookie = 0;
+		mail->ask_id = 0;
+		*(struct gyre_node_event *)gyre_payload(mail) = *event;
+		(void)gy_send_away(links->home, watcher, mail);
+	}
+}
+
+/* Under the mutex. */
+static void tell_all(struct gy_links *links, const struct gyre_node_event *event)
+{
+	const struct gy_nodes *nodes = links->nodes;
+
+	for (uint32_t i = 0; i < nodes->watchers_count; i++) {
+		tell(links, nodes->watchers[i], event);
+	}
+}
+
+/* Under the mutex. */
+static void set_state(struct gy_links *links, struct gy_peer *peer, enum gyre_node_state state)
+{
+	const struct gyre_node_event event = { .incarnation = peer->incarnation,
+					       .node = peer->id,
+					       .state = (uint16_t)state };
+
+	gy_store_relaxed(&peer->state, state);
+	gy_log(links->nodes->log, state == GYRE_NODE_UP ? GYRE_LOG_INFO : GYRE_LOG_WARNING,
+	       "node %u: node %u is %s", links->nodes->options.id, peer->id, state_names[state]);
+	tell_all(links, &event);
+	if (state == GYRE_NODE_DOWN) {
+		lose_everywhere(links->nodes, peer);
+	}
+}
+
+bool gy_peer_is_down(const struct gy_peer *peer)
+{
+	return gy_load_relaxed(&peer->state) == GYRE_NODE_DOWN;
+}
+
+/* ---- judging ---- */
+
+bool gy_peer_came(struct gy_links *links, struct gy_peer *peer, uint64_t incarnation)
+{
+	struct gy_nodes *nodes = links->nodes;
+	bool may;
+
+	(void)pthread_mutex_lock(&nodes->mutex);
+	may = incarnation >= peer->incarnation || peer->state == GYRE_NODE_DOWN;
+	if (may) {
+		gy_store_relaxed(&peer->heard_ns, links->home->loop.now_ns);
+		if (incarnation != peer->incarnation) {
+			bool lived = peer->state == GYRE_NODE_UP ||
+				     peer->state == GYRE_NODE_SUSPECT;
+
+			if (lived) {
+				set_state(links, peer, GYRE_NODE_DOWN);
+			}
+			gy_store_relaxed(&peer->incarnation, incarnation);
+		}
+		if (peer->state != GYRE_NODE_UP) {
+			set_state(links, peer, GYRE_NODE_UP);
+		}
+	}
+	(void)pthread_mutex_unlock(&nodes->mutex);
+	return may;
+}
+
+static void change(struct gy_links *links, struct gy_peer *peer, enum gyre_node_state from,
+		   enum gyre_node_state to)
+{
+	struct gy_nodes *nodes = links->nodes;
+
+	(void)pthread_mutex_lock(&nodes->mutex);
+	if (peer->state == from) {
+		set_state(links, peer, to);
+	}
+	(void)pthread_mutex_unlock(&nodes->mutex);
+}
+
+void gy_peer_heard(struct gy_links *links, struct gy_peer *peer)
+{
+	uint64_t now_ns = links->home->loop.now_ns;
+	uint64_t heard_ns = gy_load_relaxed(&peer->heard_ns);
+
+	/* Not each time: the line is shared by all loops. */
+	if (now_ns > heard_ns && now_ns - heard_ns > links->nodes->options.heartbeat_ns / 8) {
+		gy_store_relaxed(&peer->heard_ns, now_ns);
+	}
+	if (gy_unlikely(gy_load_relaxed(&peer->state) == GYRE_NODE_SUSPECT)) {
+		change(links, peer, GYRE_NODE_SUSPECT, GYRE_NODE_UP);
+	}
+}
+
+void gy_peer_look(struct gy_links *links, struct gy_peer *peer)
+{
+	const struct gyre_node_options *options = &links->nodes->options;
+	uint64_t now_ns = links->home->loop.now_ns;
+	uint64_t heard_ns = gy_load_relaxed(&peer->heard_ns);
+	uint64_t silence_ns = now_ns > heard_ns ? now_ns - heard_ns : 0;
+
+	if (gy_load_relaxed(&peer->state) == GYRE_NODE_UP && silence_ns > options->suspect_ns) {
+		change(links, peer, GYRE_NODE_UP, GYRE_NODE_SUSPECT);
+	}
+	if (gy_load_relaxed(&peer->state) == GYRE_NODE_SUSPECT && silence_ns > options->down_ns) {
+		change(links, peer, GYRE_NODE_SUSPECT, GYRE_NODE_DOWN);
+	}
+}
+
+/* ---- what users see ---- */
+
+/* Forgets those that have ended. Under the mutex. */
+static void forget_ended(struct gy_nodes *nodes)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < nodes->watchers_count; i++) {
+		struct gyre_address watcher = nodes->watchers[i];
+
+		if (gy_house_find(&nodes->homes->homes[watcher.loop], watcher.slot,
+				  watcher.cookie) != NULL) {
+			nodes->watchers[kept++] = watcher;
+		}
+	}
+	nodes->watchers_count = kept;
+}
+
+/* Under the mutex. 1 if it is one already. */
+static int add_watcher(struct gy_nodes *nodes, struct gyre_address watcher)
+{
+	uint32_t count;
+	struct gyre_address *grown;
+
+	forget_ended(nodes);
+	count = nodes->watchers_count;
+	for (uint32_t i = 0; i < count; i++) {
+		if (gyre_address_equal(nodes->watchers[i], watcher)) {
+			return 1;
+		}
+	}
+	grown = (struct gyre_address *)gy_memory_resize(nodes->watchers, count * sizeof(*grown),
+							(count + 1) * sizeof(*grown));
+	if (grown == NULL) {
+		return -ENOMEM;
+	}
+	grown[count] = watcher;
+	nodes->watchers = grown;
+	nodes->watchers_count++;
+	return 0;
+}
+
+static void tell_present(struct gy_links *links, struct gyre_address watcher)
+{
+	for (uint32_t id = 1; id <= UINT16_MAX; id++) {
+		const struct gy_peer *peer = gy_peer_find(links->nodes, (uint16_t)id);
+
+		if (peer == NULL) {
+			id |= links->nodes->peers.pages[id / GY_PEER_PAGE] == NULL
+				      ? GY_PEER_PAGE - 1
+				      : 0; /* to the next page */
+		} else if (peer->state != GYRE_NODE_UNKNOWN) {
+			tell(links, watcher,
+			     &(struct gyre_node_event){ .incarnation = peer->incarnation,
+							.node = peer->id,
+							.state = (uint16_t)peer->state });
+		}
+	}
+}
+
+int gyre_node_watch(struct gyre_stack *stack)
+{
+	struct gy_stack *s = gy_stack_of(stack);
+	struct gy_links *links = gy_links_of(s->house->home);
+	struct gyre_address self = gy_house_address(s->house);
+	int r;
+
+	if (links == NULL) {
+		return -EINVAL;
+	}
+	(void)pthread_mutex_lock(&links->nodes->mutex);
+	r = add_watcher(links->nodes, self);
+	if (r == 0) {
+		tell_present(gy_links_of(s->home), self);
+	}
+	(void)pthread_mutex_unlock(&links->nodes->mutex);
+	return r < 0 ? r : 0;
+}

@@ -1,0 +1,145 @@
+/*
+ * What nodes say to each other: frames, one after the other on a TCP connection that one loop of
+ * one node has dialled to another node. Messages go from the dialler; both sides send the rest.
+ *
+ * All numbers are little-endian. A frame begins with a word, its kind in the upper 8 bits and the
+ * bytes of its body in the lower 24; then come the head that its kind has, and the body.
+ *
+ *	kind                        head       body
+ *	HELLO                       -          see struct gy_hello
+ *	PROOF                       -          32 bytes: see secret.c
+ *	REFUSE                      -          1 byte: enum gy_refusal
+ *	PING                        -          -
+ *	CREDIT                      -          8 bytes: of frames consumed; 8 bytes: frames
+ *	NOTICE EVENT                28 bytes   the message
+ *	ASK REPLY EXCEPTION LOOKUP  36 bytes   the message, an errno, a name
+ *	FRAGMENT                    8 bytes    a piece of a larger frame
+ *
+ * The head of a message: 16 bits each for the receiver's loop and the sender's; 32 bits each for
+ * the receiver's slot and cookie, the sender's, and the type's id; 16 bits each for the type's
+ * layout and the time an ask has left; and for those kinds that have it the ask's id. A fragment's
+ * head is the number of its stream and the bytes that are still to come with it.
+ */
+#ifndef GY_REMOTE_WIRE_H
+#define GY_REMOTE_WIRE_H
+
+#include <gyre/encode.h>
+#include <gyre/node.h>
+
+#include "actor/mail.h"
+
+enum gy_wire_kind {
+	GY_WIRE_HELLO = 1,
+	GY_WIRE_PROOF,
+	GY_WIRE_REFUSE,
+	GY_WIRE_PING,
+	GY_WIRE_CREDIT,
+	GY_WIRE_NOTICE,
+	GY_WIRE_EVENT,
+	GY_WIRE_ASK,
+	GY_WIRE_REPLY,
+	GY_WIRE_EXCEPTION,
+	GY_WIRE_LOOKUP,
+	GY_WIRE_FRAGMENT,
+	GY_WIRE_KINDS,
+};
+
+enum {
+	GY_WIRE_WORD_BYTES = 4,
+	GY_WIRE_HEAD_BYTES_MAX = 40, /* the word included */
+	GY_WIRE_BODY_BYTES_MAX = 1 << 16,
+	GY_WIRE_VERSION = 1,
+	GY_NONCE_BYTES = 32,
+	GY_PROOF_BYTES = 32,
+	GY_HELLO_BYTES_MAX = 256,
+	/* A word that is more than a length: the body of a fragmented frame is longer than 24 bits
+	 * say, and ends with its stream. */
+	GY_WIRE_BODY_OF_STREAM = (1 << 24) - 1,
+};
+
+enum gy_refusal {
+	GY_REFUSED_MALFORMED = 1,
+	GY_REFUSED_VERSION,
+	GY_REFUSED_CLUSTER,
+	GY_REFUSED_ID,	  /* not the one that was dialled, or the listener's own */
+	GY_REFUSED_OLDER, /* a process that came up later has that id */
+	GY_REFUSED_SECRET,
+	GY_REFUSED_BUSY,
+	GY_REFUSALS,
+};
+
+/* A frame as it is sent or was received; the body stays where it is. */
+struct gy_frame {
+	enum gy_wire_kind kind;
+	uint32_t bytes; /* of the body */
+	const unsigned char *body;
+	uint16_t to_loop;
+	uint16_t from_loop;
+	uint32_t to_slot;
+	uint32_t to_cookie;
+	uint32_t from_slot;
+	uint32_t from_cookie;
+	uint32_t type;
+	uint16_t layout;
+	uint16_t left; /* gy_wire_left_encode() */
+	uint64_t ask_id;
+};
+
+/* The bytes before the body, the word included; 0 for what is no kind. */
+uint32_t gy_wire_head_bytes(enum gy_wire_kind kind);
+
+/* Whether a frame that begins there carries a message. */
+bool gy_wire_is_message(const unsigned char *bytes);
+
+/* Writes word and head, of at most GY_WIRE_HEAD_BYTES_MAX bytes. How many. */
+uint32_t gy_wire_put(const struct gy_frame *frame, unsigned char *out);
+
+/*
+ * How long the frame is that begins at @bytes, which has @count of them: 0 if that cannot be told
+ * yet; -EPROTO for what is no frame.
+ */
+int64_t gy_wire_bytes(const unsigned char *bytes, size_t count);
+/* Takes apart a frame that is there as a whole. */
+void gy_wire_get(const unsigned char *bytes, struct gy_frame *ret_frame);
+
+/* ---- fragments: the head of one, beside its word ---- */
+
+struct gy_fragment {
+	uint32_t stream;
+	uint32_t left; /* bytes of the whole frame from this body on */
+};
+
+void gy_wire_put_fragment(const struct gy_fragment *fragment, uint32_t bytes, unsigned char *out);
+struct gy_fragment gy_wire_get_fragment(const struct gy_frame *frame);
+
+/* ---- times: units of 2^20 ns in 16 bits, with 11 significant ones, rounded up; 0 is none ---- */
+
+uint16_t gy_wire_left_encode(uint64_t units);
+uint64_t gy_wire_left_decode(uint16_t left);
+
+/* ---- the hello ---- */
+
+struct gy_hello {
+	uint16_t version_min;
+	uint16_t version_max;
+	uint16_t node;
+	uint16_t expected; /* the id of the node that was dialled; of the dialler in the answer */
+	uint64_t incarnation;
+	uint16_t loop;
+	bool has_secret;
+	uint32_t message_bytes_max;
+	uint32_t window_bytes;
+	unsigned char nonce[GY_NONCE_BYTES];
+	char cluster[GYRE_NODE_NAME_BYTES_MAX + 1];
+};
+
+/* A whole frame, of at most GY_HELLO_BYTES_MAX bytes. How many. */
+uint32_t gy_hello_put(const struct gy_hello *hello, unsigned char *out);
+/* 0, or -EPROTO. What a later version appends is not looked at. */
+int gy_hello_get(const unsigned char *body, size_t count, struct gy_hello *ret_hello);
+
+/* ---- encode.c ---- */
+
+void gy_encoder_fini(struct gyre_encoder *out);
+
+#endif
