@@ -62,7 +62,8 @@ enum gyre_drop {
  * @stolen: of these, run by another loop
  * @enters: calls of io_uring_enter
  * @accepted: connections accepted
- * @closed: of these, closed again, also those that found no owner; never more than @accepted
+ * @connected: connections made to others
+ * @closed: of both, closed again, also those that found no owner; never more than there were
  * @bytes_received: by channels
  * @bytes_sent: by channels
  * @reads: receive completions with data
@@ -92,6 +93,7 @@ struct gyre_counters {
 	uint64_t stolen;
 	uint64_t enters;
 	uint64_t accepted;
+	uint64_t connected;
 	uint64_t closed;
 	uint64_t bytes_received;
 	uint64_t bytes_sent;

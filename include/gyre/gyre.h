@@ -11,8 +11,10 @@
 #include <gyre/behaviour.h>
 #include <gyre/buffer.h>
 #include <gyre/channel.h>
+#include <gyre/connect.h>
 #include <gyre/counters.h>
 #include <gyre/declare.h>
+#include <gyre/encode.h>
 #include <gyre/group.h>
 #include <gyre/inspect.h>
 #include <gyre/listen.h>
@@ -21,11 +23,13 @@
 #include <gyre/message.h>
 #include <gyre/move.h>
 #include <gyre/name.h>
+#include <gyre/node.h>
 #include <gyre/offload.h>
 #include <gyre/outside.h>
 #include <gyre/overload.h>
 #include <gyre/pipeline.h>
 #include <gyre/request.h>
+#include <gyre/socket_address.h>
 #include <gyre/stack.h>
 #include <gyre/system.h>
 #include <gyre/timer.h>

@@ -1,12 +1,13 @@
 /*
  * Listening: a system accepts connections on every one of its loops, and each connection stays
- * where it was accepted.
+ * where it was accepted; of Unix sockets on one loop, from where the connections go to all.
  */
 #ifndef GYRE_LISTEN_H
 #define GYRE_LISTEN_H
 
 #include <gyre/actor.h>
 #include <gyre/channel.h>
+#include <gyre/socket_address.h>
 
 GYRE_BEGIN_DECLS
 
@@ -23,13 +24,22 @@ typedef int (*gyre_init_channel_fn)(struct gyre_channel *channel, void *arg);
 
 /**
  * struct gyre_acceptor_options - where a system listens, and what it does with connections
- * @bind: "tcp://HOST:PORT"; HOST is a name or an address, in brackets for IPv6; port 0 is any free
- *   one; "tcp://[::]:7000" is every address of the machine, IPv4 and IPv6
+ * @bind: "tcp://HOST:PORT" or "unix:PATH", see gyre/socket_address.h; HOST may be a name; port 0 is
+ *   any free one; "tcp://[::]:7000" is every address of the machine, IPv4 and IPv6
  * @init_channel: gives each connection its handlers
  * @init_arg: for @init_channel
  * @channel: how each channel behaves
  * @backlog: connections that may wait to be accepted, by loop, 1 to 2^20; 0 for 4096
+ * @listeners: how many loops listen; 0 for all where the kernel lets sockets share an address, which
+ *   it does for TCP, and else one; more than can be are as many as can. Connections stay on the
+ * loop that has accepted them if all listen, and else go to all loops in turn
+ * @mode: the permissions of the file of a Unix socket, as for chmod(2), up to 0777; 0 for what the
+ *   process's mask leaves
  * @ret_port: where the bound port goes, for port 0; may be NULL
+ * @ret_address: where the bound address goes; may be NULL
+ *
+ * The file of a Unix socket is removed when the listening ends. One that is found in its place is
+ * replaced if it is a socket's and nobody listens there.
  */
 struct gyre_acceptor_options {
 	const char *bind;
@@ -37,27 +47,33 @@ struct gyre_acceptor_options {
 	void *init_arg;
 	struct gyre_channel_options channel;
 	uint32_t backlog;
+	uint32_t listeners;
+	uint32_t mode;
 	uint16_t *ret_port;
+	struct gyre_socket_address *ret_address;
 };
 
 /**
- * gyre_listen() - accepts connections on every loop of a system
+ * gyre_listen() - accepts connections for all loops of a system
  * @system: the system, started or not
  * @options: where, and what for; not needed after the call, except for @init_arg
- * @ret_acceptor: the acceptor of the first loop, whose stop ends listening on all; may be NULL
+ * @ret_acceptor: the acceptor of the first loop, whose stop ends all listening; may be NULL
  *
- * All loops listen, by sockets of their own, when the call returns; connections are served as soon
+ * The sockets listen when the call returns; connections are served as soon
  * as the system runs. When @ret_acceptor has been stopped, as by gyre_stop(), no loop listens any
  * more; connections that are open stay. A failure is explained by one line in the log, with its
  * cause and remedy, and no loop listens then.
  *
  * Return: 0, or a negative errno.
  * Errors:
- *   -EINVAL      an argument or @bind or @init_channel is NULL, or @bind cannot be understood
+ *   -EINVAL      an argument or @bind or @init_channel is NULL, or @bind cannot be understood, or
+ *                @backlog or @mode is out of bounds
  *   -EADDRINUSE  somebody listens there
  *   -EADDRNOTAVAIL  the machine has no such address
- *   -EACCES      the port is for privileged processes
+ *   -EACCES      the port is for privileged processes, or the folder of a path may not be written
  *   -EMFILE      too many descriptors are open
+ *   -ENAMETOOLONG  the path or the host's name is too long
+ *   -ENOENT      the folder of a path is not there
  *   -ENOMEM      there is no memory
  *   -ENXIO       the host's name is not known
  *   others       what the kernel refused a socket with

@@ -604,6 +604,9 @@ struct gy_spawn_order {
 /* The address is reserved at once, and an order goes to its loop. Takes the argument. */
 int gy_spawn(struct gy_home *home, const struct gy_spawn_order *order, uint16_t loop,
 	     struct gyre_address *ret_address);
+/* The same by a handler, where and as whose child @options say; @order has no parent yet. */
+int gy_spawn_by(struct gyre_stack *stack, struct gy_spawn_order *order,
+		const struct gyre_spawn_options *options, struct gyre_address *ret_address);
 /* The same from any thread, for an orphan, with an argument from the heap. */
 int gy_spawn_from_outside(struct gy_home *home, const struct gy_spawn_order *order,
 			  struct gyre_address *ret_address);

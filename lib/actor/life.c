@@ -210,19 +210,17 @@ int gy_spawn_from_outside(struct gy_home *home, const struct gy_spawn_order *ord
 	return 0;
 }
 
-int gyre_spawn(struct gyre_stack *stack, const struct gyre_class *actor_class,
-	       struct gyre_mail *argument, const struct gyre_spawn_options *options,
-	       struct gyre_address *ret_address)
+int gy_spawn_by(struct gyre_stack *stack, struct gy_spawn_order *order,
+		const struct gyre_spawn_options *options, struct gyre_address *ret_address)
 {
 	struct gy_house *house = gy_stack_of(stack)->house;
 	struct gy_home *home = house->home;
-	struct gy_spawn_order order = { .class = actor_class, .argument = argument };
 	enum gyre_place place = options == NULL ? GYRE_PLACE_HERE : options->place;
 	uint32_t loop = house->self.loop;
 
 	if (options == NULL || !options->detached) {
-		order.parent = house;
-		order.child_of = house->self;
+		order->parent = house;
+		order->child_of = house->self;
 	}
 	if (place == GYRE_PLACE_LOOP) {
 		loop = options->loop;
@@ -231,9 +229,18 @@ int gyre_spawn(struct gyre_stack *stack, const struct gyre_class *actor_class,
 	} else if (place != GYRE_PLACE_HERE) {
 		loop = UINT16_MAX;
 	}
-	order.argument = gy_mail_given(home, order.argument);
-	return gy_spawn(home, &order, (uint16_t)(loop > UINT16_MAX ? UINT16_MAX : loop),
+	order->argument = gy_mail_given(home, order->argument);
+	return gy_spawn(home, order, (uint16_t)(loop > UINT16_MAX ? UINT16_MAX : loop),
 			ret_address);
+}
+
+int gyre_spawn(struct gyre_stack *stack, const struct gyre_class *actor_class,
+	       struct gyre_mail *argument, const struct gyre_spawn_options *options,
+	       struct gyre_address *ret_address)
+{
+	struct gy_spawn_order order = { .class = actor_class, .argument = argument };
+
+	return gy_spawn_by(stack, &order, options, ret_address);
 }
 
 /* ---- mounting ---- */

@@ -294,6 +294,7 @@ int gy_channel_open(struct gy_house *house, struct gy_stack *stack,
 {
 	struct gy_channels *channels = gy_channels_of(house->home);
 	struct gyre_channel *channel = (struct gyre_channel *)gy_pool_get(&channels->channels);
+	struct gy_stack *before = channels->stack;
 	int r = channel == NULL ? -ENOMEM : 0;
 
 	if (r == 0) {
@@ -317,7 +318,7 @@ int gy_channel_open(struct gy_house *house, struct gy_stack *stack,
 	gy_pipeline_init(&channel->pipeline, channel);
 	channels->stack = stack;
 	r = opening->init(channel, opening->init_arg);
-	channels->stack = NULL;
+	channels->stack = before;
 	if (r < 0) {
 		gy_channel_set(channel, GY_CHANNEL_DISMISSED, GY_CHANNEL_NEW);
 		gy_channel_fail(channel, r);

@@ -93,6 +93,7 @@ static void close_transits(struct gy_channels *channels)
 		struct gy_transit *transit = gy_container_of(item, struct gy_transit, item);
 
 		if (transit->connection) {
+			channels->handovers -= transit->fd >= 0;
 			gy_channels_drop(channels, transit->fd);
 		} else {
 			gy_channels_close(channels, transit->fd);
@@ -100,7 +101,6 @@ static void close_transits(struct gy_channels *channels)
 		transit->fd = -1;
 	}
 	(void)pthread_mutex_unlock(&channels->mutex);
-	channels->handovers = 0;
 }
 
 void gy_channels_fini(struct gy_home *home)
@@ -191,10 +191,13 @@ void gy_transit_begin(struct gy_channels *channels, struct gy_transit *transit)
 
 int gy_transit_end(struct gy_channels *channels, struct gy_transit *transit)
 {
+	int fd;
+
 	(void)pthread_mutex_lock(&channels->mutex);
 	gy_list_remove(&transit->item);
+	fd = transit->fd;
 	(void)pthread_mutex_unlock(&channels->mutex);
-	return transit->fd;
+	return fd;
 }
 
 /* ---- what the floors below and above call ---- */

@@ -28,6 +28,7 @@ struct gy_channels_options {
 /* Written by the loop with gy_count(), read from any thread. */
 struct gy_channels_counters {
 	uint64_t accepted;
+	uint64_t connected;
 	uint64_t closed;
 	uint64_t bytes_received;
 	uint64_t bytes_sent;
@@ -105,7 +106,7 @@ void gy_channels_close(struct gy_channels *channels, int fd);
 /* The same for a connection, which is counted as a channel that was closed. */
 void gy_channels_drop(struct gy_channels *channels, int fd);
 
-/* Whoever reads @closed first and @accepted then never sees more closed than accepted. */
+/* Whoever reads @closed first, then @accepted and @connected, never sees more closed than made. */
 static inline void gy_channels_count_closed(struct gy_channels *channels)
 {
 	gy_store_release(&channels->counters.closed, channels->counters.closed + 1);

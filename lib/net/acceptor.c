@@ -1,7 +1,8 @@
 /*
  * The acceptor: a channels actor with one listening socket and one multishot accept. Each
- * connection that comes becomes a notice to itself, whose handler asks the worker to take it and
- * waits for the answer; so whatever becomes of the ask, the descriptor has an owner.
+ * connection that comes becomes a notice to itself, whose handler asks a worker to take it and
+ * waits for the answer; so whatever becomes of the ask, the descriptor has an owner. The record of
+ * a connection on its way to the worker of another loop is this loop's: it comes back to be freed.
  *
  * The acceptor of the first loop is the one that users know: when it stops it stops the others.
  *
@@ -64,7 +65,8 @@ static struct gy_accepted *begin_accepted(struct gy_channels *channels, int fd)
 		return NULL;
 	}
 	*accepted = (struct gy_accepted){
-		.transit = { .discard = free_accepted, .fd = fd, .connection = true }
+		.transit = { .discard = free_accepted, .fd = fd, .connection = true },
+		.channels = channels,
 	};
 	gy_list_init(&accepted->item);
 	gy_transit_begin(channels, &accepted->transit);
@@ -72,14 +74,41 @@ static struct gy_accepted *begin_accepted(struct gy_channels *channels, int fd)
 	return accepted;
 }
 
-int gy_accepted_end(struct gy_channels *channels, struct gy_accepted *accepted)
+int gy_accepted_take(struct gy_accepted *accepted)
 {
-	int fd = gy_transit_end(channels, &accepted->transit);
+	return gy_transit_end(accepted->channels, &accepted->transit);
+}
 
+static void end_accepted(struct gy_accepted *accepted)
+{
 	gy_list_remove(&accepted->item);
-	channels->handovers -= fd >= 0;
-	free_accepted(channels, &accepted->transit);
-	return fd;
+	accepted->channels->handovers -= accepted->transit.fd >= 0;
+	free_accepted(accepted->channels, &accepted->transit);
+}
+
+static void freed_elsewhere(struct gy_loop *loop, struct gy_task *task)
+{
+	(void)loop;
+	end_accepted(gy_container_of(task, struct gy_accepted, freed));
+}
+
+void gy_accepted_free(struct gy_channels *channels, struct gy_accepted *accepted)
+{
+	if (channels == accepted->channels) {
+		end_accepted(accepted);
+		return;
+	}
+	accepted->freed.run = freed_elsewhere;
+	gy_loop_post_task(&accepted->channels->home->loop, &accepted->freed);
+}
+
+/* One that no worker takes. */
+static void drop_accepted(struct gy_accepted *accepted)
+{
+	struct gy_channels *channels = accepted->channels;
+
+	gy_channels_drop(channels, gy_accepted_take(accepted));
+	end_accepted(accepted);
 }
 
 /* ---- accepting ---- */
@@ -161,6 +190,7 @@ static int end(struct acceptor *acceptor)
 	struct gy_channels *channels = acceptor->channels;
 
 	gy_timer_stop(&channels->home->loop.wheel, &acceptor->timer);
+	gy_socket_file_remove(&acceptor->seed->file); /* who comes now shall find nobody */
 	if (acceptor->accept.armed) {
 		return cancel(acceptor);
 	}
@@ -205,8 +235,7 @@ static void process(struct gy_endpoint *endpoint)
 
 		if (gyre_notify(stack, gyre_self(stack), gyre_new(stack, gy_handover, accepted)) <
 		    0) {
-			gy_channels_drop(acceptor->channels,
-					 gy_accepted_end(acceptor->channels, accepted));
+			drop_accepted(accepted);
 		}
 	}
 	endpoint->ready = false;
@@ -280,7 +309,15 @@ static int mount(struct gyre_stack *stack)
 	return gyre_return(stack);
 }
 
-/* One connection: the worker takes it, or it is closed. */
+static struct gyre_address next_worker(struct gy_seed *seed)
+{
+	uint32_t worker = seed->next_worker;
+
+	seed->next_worker = (worker + 1) % seed->workers_count;
+	return seed->workers[worker];
+}
+
+/* One connection: a worker takes it, or it is closed. */
 static int notice(struct gyre_stack *stack)
 {
 	const struct acceptor *acceptor = (const struct acceptor *)gyre_state(stack);
@@ -294,12 +331,11 @@ static int notice(struct gyre_stack *stack)
 	frame->accepted = handover->accepted;
 	gy_list_remove(&frame->accepted->item);
 	gy_list_init(&frame->accepted->item);
-	GYRE_AWAIT(stack, gyre_ask(stack, acceptor->seed->worker,
+	GYRE_AWAIT(stack, gyre_ask(stack, next_worker(acceptor->seed),
 				   gyre_new(stack, gy_handover, frame->accepted), GYRE_FOREVER,
 				   &frame->taken));
 	if (gyre_failed(&frame->taken)) {
-		gy_channels_drop(acceptor->channels,
-				 gy_accepted_end(acceptor->channels, frame->accepted));
+		drop_accepted(frame->accepted);
 	}
 	GYRE_END(stack);
 }
@@ -323,12 +359,9 @@ static void clean(void *state)
 		return; /* it was never mounted */
 	}
 	stop_others(acceptor);
-	gy_memory_put(acceptor->seed);
+	acceptor->seed->transit.discard(acceptor->channels, &acceptor->seed->transit);
 	while (!gy_list_empty(&acceptor->untaken)) {
-		gy_channels_drop(acceptor->channels,
-				 gy_accepted_end(acceptor->channels,
-						 gy_container_of(acceptor->untaken.next,
-								 struct gy_accepted, item)));
+		drop_accepted(gy_container_of(acceptor->untaken.next, struct gy_accepted, item));
 	}
 }
 

@@ -1,44 +1,13 @@
 /*
- * Addresses to bind to, as users write them: "tcp://HOST:PORT". What cannot be understood is
- * explained with an example of what can.
+ * Addresses to bind to, as users write them. A host's name is looked up here, by the calling
+ * thread. What cannot be understood is explained with an example of what can.
  */
 #include <errno.h>
 #include <netdb.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "channel/socket_address.h"
 #include "net/net.h"
-
-enum { HOST_BYTES_MAX = 256, PORT_BYTES_MAX = 6 };
-
-static const char scheme[] = "tcp://";
-
-/* Takes "HOST:PORT" or "[HOST]:PORT" apart. */
-static int split(const char *text, char host[HOST_BYTES_MAX], char port[PORT_BYTES_MAX])
-{
-	const char *colon = strrchr(text, ':');
-	size_t host_bytes = colon == NULL ? 0 : (size_t)(colon - text);
-	size_t port_bytes = colon == NULL ? 0 : strlen(colon + 1);
-
-	if (host_bytes > 1 && text[0] == '[') {
-		if (text[host_bytes - 1] != ']') {
-			return -EINVAL;
-		}
-		text++;
-		host_bytes -= 2;
-	} else if (memchr(text, ':', host_bytes) != NULL) {
-		return -EINVAL; /* an IPv6 address without brackets */
-	}
-	if (host_bytes == 0 || host_bytes >= HOST_BYTES_MAX || port_bytes == 0 ||
-	    port_bytes >= PORT_BYTES_MAX || strspn(colon + 1, "0123456789") != port_bytes ||
-	    strtoul(colon + 1, NULL, 10) > UINT16_MAX) {
-		return -EINVAL;
-	}
-	memcpy(host, text, host_bytes);
-	host[host_bytes] = '\0';
-	memcpy(port, colon + 1, port_bytes + 1);
-	return 0;
-}
 
 static int errno_of(int r)
 {
@@ -54,29 +23,13 @@ static int errno_of(int r)
 	}
 }
 
-int gy_bind_parse(const char *text, const struct gy_log *log, struct gy_bind *ret_bind)
+static int look_up(const char *text, const struct gy_socket_text *parts, const struct gy_log *log,
+		   struct gyre_socket_address *ret_address)
 {
-	struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICSERV,
-				  .ai_socktype = SOCK_STREAM };
+	const struct addrinfo hints = { .ai_flags = AI_PASSIVE, .ai_socktype = parts->type };
 	struct addrinfo *found;
-	char host[HOST_BYTES_MAX];
-	char port[PORT_BYTES_MAX];
-	int r = -EINVAL;
+	int r = getaddrinfo(parts->host, NULL, &hints, &found);
 
-	if (strncmp(text, scheme, sizeof(scheme) - 1) == 0) {
-		r = split(text + sizeof(scheme) - 1, host, port);
-	}
-	if (r < 0) {
-		gy_log(log, GYRE_LOG_ERROR,
-		       "cannot listen on \"%s\": an address looks like tcp://[::]:7000 or "
-		       "tcp://127.0.0.1:7000, with a port up to 65535",
-		       text);
-		return r;
-	}
-	if (text[sizeof(scheme) - 1] == '[') {
-		hints.ai_flags |= AI_NUMERICHOST; /* what stands in brackets is no name */
-	}
-	r = getaddrinfo(host, port, &hints, &found);
 	if (r != 0) {
 		gy_log(log, GYRE_LOG_ERROR,
 		       "cannot listen on %s: %s; use an address of this machine, or a name that it "
@@ -84,8 +37,31 @@ int gy_bind_parse(const char *text, const struct gy_log *log, struct gy_bind *re
 		       text, gai_strerror(r));
 		return errno_of(r);
 	}
-	*ret_bind = (struct gy_bind){ .bytes = found->ai_addrlen };
-	memcpy(&ret_bind->address, found->ai_addr, found->ai_addrlen);
+	gy_socket_address_set(ret_address, parts->type, found->ai_addr, found->ai_addrlen);
+	gy_socket_address_set_port(ret_address, parts->port);
 	freeaddrinfo(found);
+	return 0;
+}
+
+int gy_bind_parse(const char *text, const struct gy_log *log,
+		  struct gyre_socket_address *ret_address)
+{
+	struct gy_socket_text parts;
+	int r = gy_socket_text_parse(text, &parts);
+
+	if (r == 0 && parts.type != SOCK_STREAM) {
+		r = -EINVAL;
+	}
+	if (r < 0) {
+		gy_log(log, GYRE_LOG_ERROR,
+		       "cannot listen on \"%s\": %s; an address looks like tcp://[::]:7000, "
+		       "tcp://127.0.0.1:7000 or unix:/run/server.socket, with a port up to 65535",
+		       text, strerror(-r));
+		return r;
+	}
+	if (parts.address.bytes == 0) {
+		return look_up(text, &parts, log, ret_address);
+	}
+	*ret_address = parts.address;
 	return 0;
 }

@@ -9,13 +9,28 @@
 #include "base/memory.h"
 #include "net/net.h"
 
-enum { BACKLOG_DEFAULT = 4096, BACKLOG_MAX = 1 << 20 };
+enum { BACKLOG_DEFAULT = 4096, BACKLOG_MAX = 1 << 20, MODE_MAX = 0777 };
 
 static void free_seed(struct gy_channels *channels, struct gy_transit *transit)
 {
+	struct gy_seed *seed = gy_container_of(transit, struct gy_seed, transit);
+
 	(void)channels;
-	gy_memory_put(gy_container_of(transit, struct gy_seed, transit));
+	gy_socket_file_remove(&seed->file);
+	gy_memory_put(seed);
 }
+
+/* What is being set up. */
+struct setup {
+	struct gy_homes *homes;
+	const struct gyre_acceptor_options *options;
+	struct gyre_socket_address address;
+	struct gy_socket_file file;
+	uint32_t listeners;
+	int *fds;			/* of listeners */
+	struct gyre_address *acceptors; /* as many */
+	struct gyre_address *workers;	/* of all loops */
+};
 
 static int spawn_worker(struct gy_home *home, const struct gyre_acceptor_options *options,
 			struct gyre_address *ret_worker)
@@ -37,41 +52,54 @@ static int spawn_worker(struct gy_home *home, const struct gyre_acceptor_options
 				     ret_worker);
 }
 
-/* Acceptors of the same call. */
-struct siblings {
-	const struct gyre_address *acceptors;
-	uint32_t count;
-};
-
-static struct gy_seed *make_seed(int fd, struct gyre_address worker, const struct siblings *others)
+/*
+ * The first acceptor knows the others. Where each loop has one it has the worker of its loop, else
+ * those of all, and they begin at different ones.
+ */
+static struct gy_seed *make_seed(const struct setup *setup, uint32_t index)
 {
-	size_t bytes = sizeof(struct gy_seed) + others->count * sizeof(others->acceptors[0]);
-	struct gy_seed *seed = (struct gy_seed *)gy_memory_get(bytes);
+	uint32_t loops = setup->homes->count;
+	uint32_t others = index == 0 ? setup->listeners - 1 : 0;
+	uint32_t workers = setup->listeners == loops ? 1 : loops;
+	struct gy_seed *seed = (struct gy_seed *)gy_memory_get(
+		sizeof(*seed) + (others + workers) * sizeof(seed->addresses[0]));
 
-	if (seed != NULL) {
-		seed->transit = (struct gy_transit){ .discard = free_seed, .fd = fd };
-		seed->worker = worker;
-		seed->others_count = others->count;
-		for (uint32_t i = 0; i < others->count; i++) {
-			seed->others[i] = others->acceptors[i];
-		}
+	if (seed == NULL) {
+		return NULL;
+	}
+	*seed = (struct gy_seed){
+		.transit = { .discard = free_seed, .fd = setup->fds[index] },
+		.others_count = others,
+		.workers_count = workers,
+		.next_worker = index % workers,
+		.others = seed->addresses,
+		.workers = seed->addresses + others,
+	};
+	for (uint32_t i = 0; i < others; i++) {
+		seed->addresses[i] = setup->acceptors[1 + i];
+	}
+	for (uint32_t i = 0; i < workers; i++) {
+		seed->addresses[others + i] = setup->workers[workers == 1 ? index : i];
+	}
+	if (index == 0) {
+		seed->file = setup->file;
 	}
 	return seed;
 }
 
-/* Takes @fd, whatever is returned. */
-static int spawn_acceptor(struct gy_home *home, int fd, struct gyre_address worker,
-			  const struct siblings *others, struct gyre_address *ret_acceptor)
+/* Takes the descriptor, whatever is returned. */
+static int spawn_acceptor(struct setup *setup, uint32_t index)
 {
+	struct gy_home *home = &setup->homes->homes[index];
 	struct gy_channels *channels = gy_channels_of(home);
 	struct gyre_mail *mail = gy_mail_get_from_heap(&gyre_type_gy_acceptor_argument);
-	struct gy_seed *seed = make_seed(fd, worker, others);
+	struct gy_seed *seed = make_seed(setup, index);
 	int r;
 
 	if (mail == NULL || seed == NULL) {
 		gyre_mail_free(NULL, mail);
 		gy_memory_put(seed);
-		(void)close(fd);
+		(void)close(setup->fds[index]);
 		return -ENOMEM;
 	}
 	((struct gy_acceptor_argument *)gyre_payload(mail))->seed = seed;
@@ -80,7 +108,7 @@ static int spawn_acceptor(struct gy_home *home, int fd, struct gyre_address work
 				  &(struct gy_spawn_order){ .class = &gy_acceptor_class,
 							    .argument = mail,
 							    .channels_actor = true },
-				  ret_acceptor);
+				  &setup->acceptors[index]);
 	if (r < 0) {
 		gy_channels_close(channels, gy_transit_end(channels, &seed->transit));
 		gy_memory_put(seed);
@@ -116,91 +144,106 @@ static void stop_acceptor(struct gy_home *home, struct gyre_address acceptor)
 	}
 }
 
-/* Takes the descriptor, whatever is returned. */
-static int spawn_both(struct gy_home *home, const struct gyre_acceptor_options *options, int fd,
-		      const struct siblings *others, struct gyre_address *ret_acceptor)
-{
-	struct gyre_address worker;
-	int r = spawn_worker(home, options, &worker);
-
-	if (r < 0) {
-		(void)close(fd);
-		return r;
-	}
-	return spawn_acceptor(home, fd, worker, others, ret_acceptor);
-}
-
 /*
  * The first loop's acceptor comes last, for it is to know the others. Takes the descriptors,
- * whatever is returned.
+ * whatever is returned. Workers of a call that fails stay, idle.
  */
-static int spawn_all(struct gy_homes *homes, const struct gyre_acceptor_options *options,
-		     const int *fds, struct gyre_address *ret_acceptors)
+static int spawn_all(struct setup *setup)
 {
-	const struct siblings none = { 0 };
-	const struct siblings others = { ret_acceptors + 1, homes->count - 1 };
-	uint32_t left = homes->count;
+	uint32_t left = setup->listeners;
 	int r = 0;
 
+	for (uint32_t i = 0; i < setup->homes->count && r == 0; i++) {
+		r = spawn_worker(&setup->homes->homes[i], setup->options, &setup->workers[i]);
+	}
 	while (left > 0 && r == 0) {
 		left--;
-		r = spawn_both(&homes->homes[left], options, fds[left], left == 0 ? &others : &none,
-			       &ret_acceptors[left]);
+		r = spawn_acceptor(setup, left);
 	}
 	if (r == 0) {
 		return 0;
 	}
-	for (uint32_t i = left + 1; i < homes->count; i++) {
-		stop_acceptor(&homes->homes[i], ret_acceptors[i]);
+	for (uint32_t i = left + 1; i < setup->listeners; i++) {
+		stop_acceptor(&setup->homes->homes[i], setup->acceptors[i]);
 	}
 	while (left > 0) {
-		(void)close(fds[--left]);
+		(void)close(setup->fds[--left]);
 	}
 	return r;
 }
 
-static int listen_on(struct gy_homes *homes, const struct gyre_acceptor_options *options,
-		     struct gyre_address *ret_acceptor)
+static int open_sockets(struct setup *setup)
 {
-	uint32_t backlog = options->backlog == 0 ? BACKLOG_DEFAULT : options->backlog;
+	const struct gyre_acceptor_options *options = setup->options;
+	uint32_t loops = setup->homes->count;
+	uint32_t wanted = options->listeners == 0 ? loops : options->listeners;
 	struct gy_listening listening = {
 		.text = options->bind,
-		.log = homes->log,
-		.backlog = (int)backlog,
+		.log = setup->homes->log,
+		.backlog = (int)(options->backlog == 0 ? BACKLOG_DEFAULT : options->backlog),
+		.mode = options->mode,
 		.allow_delay = options->channel.allow_delay,
 	};
-	int *fds = (int *)gy_memory_get(homes->count * sizeof(*fds));
-	struct gyre_address *acceptors =
-		(struct gyre_address *)gy_memory_get(homes->count * sizeof(*acceptors));
-	struct gy_bind bind;
-	int r = fds == NULL || acceptors == NULL ? -ENOMEM : 0;
+	int r = gy_bind_parse(options->bind, setup->homes->log, &setup->address);
 
 	if (r == 0) {
-		r = gy_bind_parse(options->bind, homes->log, &bind);
+		setup->listeners =
+			gy_sockets_count(&setup->address, wanted < loops ? wanted : loops);
+		r = gy_sockets_listen(&setup->address, &listening, setup->listeners, setup->fds);
 	}
 	if (r == 0) {
-		r = gy_sockets_listen(&bind, &listening, homes->count, fds);
+		gy_socket_file_set(&setup->file, &setup->address);
 	}
-	if (r == 0) {
-		r = spawn_all(homes, options, fds, acceptors);
-	}
-	if (r == 0 && ret_acceptor != NULL) {
-		*ret_acceptor = acceptors[0];
-	}
-	if (r == 0 && options->ret_port != NULL) {
-		*options->ret_port = gy_bind_port(&bind);
-	}
-	gy_memory_put(fds);
-	gy_memory_put(acceptors);
 	return r;
+}
+
+static int set_up(struct setup *setup, struct gyre_address *ret_acceptor)
+{
+	const struct gyre_acceptor_options *options = setup->options;
+	int r = open_sockets(setup);
+
+	if (r < 0) {
+		return r;
+	}
+	r = spawn_all(setup);
+	if (r < 0) {
+		gy_socket_file_remove(&setup->file);
+		return r;
+	}
+	if (ret_acceptor != NULL) {
+		*ret_acceptor = setup->acceptors[0];
+	}
+	if (options->ret_port != NULL) {
+		*options->ret_port = gyre_socket_address_port(&setup->address);
+	}
+	if (options->ret_address != NULL) {
+		*options->ret_address = setup->address;
+	}
+	return 0;
 }
 
 int gyre_listen(struct gyre_system *system, const struct gyre_acceptor_options *options,
 		struct gyre_address *ret_acceptor)
 {
+	struct setup setup = { .options = options };
+	uint32_t loops;
+	int r = -ENOMEM;
+
 	if (system == NULL || options == NULL || options->bind == NULL ||
-	    options->init_channel == NULL || options->backlog > BACKLOG_MAX) {
+	    options->init_channel == NULL || options->backlog > BACKLOG_MAX ||
+	    options->mode > MODE_MAX) {
 		return -EINVAL;
 	}
-	return listen_on(gy_homes_of(system), options, ret_acceptor);
+	setup.homes = gy_homes_of(system);
+	loops = setup.homes->count;
+	setup.fds = (int *)gy_memory_get(loops * sizeof(*setup.fds));
+	setup.acceptors = (struct gyre_address *)gy_memory_get(loops * sizeof(*setup.acceptors));
+	setup.workers = (struct gyre_address *)gy_memory_get(loops * sizeof(*setup.workers));
+	if (setup.fds != NULL && setup.acceptors != NULL && setup.workers != NULL) {
+		r = set_up(&setup, ret_acceptor);
+	}
+	gy_memory_put(setup.fds);
+	gy_memory_put(setup.acceptors);
+	gy_memory_put(setup.workers);
+	return r;
 }

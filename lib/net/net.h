@@ -1,26 +1,41 @@
 /*
  * What the files of this floor share: the sockets that listen, and the two actors that each loop
- * has for them. The acceptor accepts; it asks its worker to take each connection; the worker makes
- * a channel of it and owns it from then on.
+ * has for them. The acceptor accepts; it asks its worker to take each connection, or where fewer
+ * listen than there are loops the workers of all in turn; the worker makes a channel of it and owns
+ * it from then on.
  */
 #ifndef GY_NET_NET_H
 #define GY_NET_NET_H
 
-#include <sys/socket.h>
+#include <sys/types.h>
 
 #include <gyre/listen.h>
+#include <gyre/socket_address.h>
 
 #include "channel/channels.h"
 
 /* ---- bind.c ---- */
 
-struct gy_bind {
-	struct sockaddr_storage address;
-	socklen_t bytes;
+/* An address to bind a stream socket to; on failure one line goes to the log. */
+int gy_bind_parse(const char *text, const struct gy_log *log,
+		  struct gyre_socket_address *ret_address);
+
+/* ---- socket_file.c ---- */
+
+struct gy_socket_file {
+	char path[GYRE_SOCKET_ADDRESS_BYTES_MAX]; /* "" for none */
+	dev_t device;
+	ino_t inode;
 };
 
-/* An address to bind a stream socket to; on failure one line goes to the log. */
-int gy_bind_parse(const char *text, const struct gy_log *log, struct gy_bind *ret_bind);
+/* Whether a socket bound to @address has a file. */
+bool gy_socket_file_is_one(const struct gyre_socket_address *address);
+/* Binds a Unix socket to its path, where an abandoned file may stand. @mode 0 is as usual. */
+int gy_socket_file_bind(int fd, const struct gyre_socket_address *address, uint32_t mode);
+/* The file that was made there, or none if @address has none. */
+void gy_socket_file_set(struct gy_socket_file *file, const struct gyre_socket_address *address);
+/* Removes the file if it is still the same; then there is none. */
+void gy_socket_file_remove(struct gy_socket_file *file);
 
 /* ---- sockets.c ---- */
 
@@ -28,16 +43,19 @@ struct gy_listening {
 	const char *text; /* of the address, for the log */
 	const struct gy_log *log;
 	int backlog;
+	uint32_t mode; /* of a Unix socket's file; 0 for that of the process */
 	bool allow_delay;
 };
 
+/* How many sockets can listen on the address side by side, if @count are wanted. */
+uint32_t gy_sockets_count(const struct gyre_socket_address *address, uint32_t count);
+
 /*
  * Opens @count sockets that listen on the address, which nobody else may do; on failure none is
- * left, and one line goes to the log. With port 0 it puts the port that was found into @bind.
+ * left, and one line goes to the log. With port 0 it puts the port that was found into @address.
  */
-int gy_sockets_listen(struct gy_bind *bind, const struct gy_listening *listening, uint32_t count,
-		      int *ret_fds);
-uint16_t gy_bind_port(const struct gy_bind *bind);
+int gy_sockets_listen(struct gyre_socket_address *address, const struct gy_listening *listening,
+		      uint32_t count, int *ret_fds);
 
 /* ---- worker.c ---- */
 
@@ -49,9 +67,11 @@ struct gy_worker_argument {
 };
 GYRE_MESSAGE(gy_worker_argument, 0x11);
 
-/* An accepted connection on its way from acceptor to worker; in the pool of parts. */
+/* An accepted connection on its way from acceptor to worker; in the acceptor's pool of parts. */
 struct gy_accepted {
 	struct gy_transit transit;
+	struct gy_task freed;	      /* by a worker of another loop */
+	struct gy_channels *channels; /* of the acceptor */
 	struct gy_link link;
 	struct gy_list item; /* in acceptor->untaken, until the worker is asked */
 };
@@ -77,9 +97,13 @@ extern const struct gyre_class gy_worker_class;
  */
 struct gy_seed {
 	struct gy_transit transit;
-	struct gyre_address worker;
+	struct gy_socket_file file; /* of the socket */
 	uint32_t others_count;
-	struct gyre_address others[];
+	uint32_t workers_count;
+	uint32_t next_worker; /* the one that takes the next connection */
+	const struct gyre_address *others;
+	const struct gyre_address *workers;
+	struct gyre_address addresses[]; /* of both */
 };
 
 /* The argument of an acceptor's mount. */
@@ -90,7 +114,10 @@ GYRE_MESSAGE(gy_acceptor_argument, 0x14);
 
 extern const struct gyre_class gy_acceptor_class;
 
-/* Takes the descriptor out of @accepted, which is freed; -1 if it was closed on the way. */
-int gy_accepted_end(struct gy_channels *channels, struct gy_accepted *accepted);
+/* The descriptor of @accepted, from now on the caller's; -1 if it was closed on the way. Any loop.
+ */
+int gy_accepted_take(struct gy_accepted *accepted);
+/* When there is an owner for what was taken: frees @accepted. On the loop of @channels, any one. */
+void gy_accepted_free(struct gy_channels *channels, struct gy_accepted *accepted);
 
 #endif

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "channel/socket_address.h"
 #include "net/net.h"
 
 static int set(int fd, int level, int name, int value)
@@ -21,15 +22,15 @@ static int set(int fd, int level, int name, int value)
 	return setsockopt(fd, level, name, &value, sizeof(value)) < 0 ? -errno : 0;
 }
 
-static int prepare(int fd, const struct gy_bind *bind, const struct gy_listening *listening,
-		   bool first)
+static int prepare_ip(int fd, const struct gyre_socket_address *address,
+		      const struct gy_listening *listening, bool first)
 {
 	int r = set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
 
 	if (r == 0 && !first) {
 		r = set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
 	}
-	if (r == 0 && bind->address.ss_family == AF_INET6) {
+	if (r == 0 && address->storage.ss_family == AF_INET6) {
 		r = set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
 	}
 	if (r == 0 && !listening->allow_delay) {
@@ -39,27 +40,32 @@ static int prepare(int fd, const struct gy_bind *bind, const struct gy_listening
 	return r;
 }
 
-static int start(int fd, const struct gy_bind *to, const struct gy_listening *listening, bool first)
+static int start(int fd, const struct gyre_socket_address *address,
+		 const struct gy_listening *listening, bool first)
 {
-	int r = prepare(fd, to, listening, first);
+	bool ip = address->storage.ss_family != AF_UNIX;
+	int r = ip ? prepare_ip(fd, address, listening, first) : 0;
 
-	if (r == 0 && bind(fd, (const struct sockaddr *)&to->address, to->bytes) < 0) {
+	if (r == 0 && gy_socket_file_is_one(address)) {
+		r = gy_socket_file_bind(fd, address, listening->mode);
+	} else if (r == 0 &&
+		   bind(fd, (const struct sockaddr *)&address->storage, address->bytes) < 0) {
 		r = -errno;
 	}
 	if (r == 0 && listen(fd, listening->backlog) < 0) {
 		r = -errno;
 	}
-	if (r == 0 && first) {
+	if (r == 0 && first && ip) {
 		r = set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
 	}
 	return r;
 }
 
-static int open_one(const struct gy_bind *bind, const struct gy_listening *listening, bool first,
-		    int *ret_fd)
+static int open_one(const struct gyre_socket_address *address, const struct gy_listening *listening,
+		    bool first, int *ret_fd)
 {
-	int fd = socket(bind->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	int r = fd < 0 ? -errno : start(fd, bind, listening, first);
+	int fd = socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int r = fd < 0 ? -errno : start(fd, address, listening, first);
 
 	if (r < 0) {
 		if (fd >= 0) {
@@ -71,28 +77,24 @@ static int open_one(const struct gy_bind *bind, const struct gy_listening *liste
 	return 0;
 }
 
-uint16_t gy_bind_port(const struct gy_bind *bind)
+uint32_t gy_sockets_count(const struct gyre_socket_address *address, uint32_t count)
 {
-	struct sockaddr_in6 six;
-	struct sockaddr_in four;
-
-	if (bind->address.ss_family == AF_INET6) {
-		memcpy(&six, &bind->address, sizeof(six));
-		return ntohs(six.sin6_port);
-	}
-	memcpy(&four, &bind->address, sizeof(four));
-	return ntohs(four.sin_port);
+	return address->storage.ss_family == AF_UNIX ? 1 : count;
 }
 
 static const char *remedy(int error)
 {
 	switch (error) {
 	case -EADDRINUSE:
-		return "another program listens there: stop it, or choose another port";
+		return "another program listens there: stop it, or choose another address";
 	case -EADDRNOTAVAIL:
 		return "use an address of this machine, as `ip address` shows them";
 	case -EACCES:
-		return "ports below 1024 need CAP_NET_BIND_SERVICE: choose a higher one";
+		return "ports below 1024 need CAP_NET_BIND_SERVICE, and paths a folder that may be "
+		       "written";
+	case -ENOENT:
+	case -ENOTDIR:
+		return "the folder of a socket must be there";
 	case -EAFNOSUPPORT:
 		return "there is no IPv6 here: use tcp://0.0.0.0:PORT";
 	case -EMFILE:
@@ -103,20 +105,16 @@ static const char *remedy(int error)
 	}
 }
 
-int gy_sockets_listen(struct gy_bind *bind, const struct gy_listening *listening, uint32_t count,
-		      int *ret_fds)
+int gy_sockets_listen(struct gyre_socket_address *address, const struct gy_listening *listening,
+		      uint32_t count, int *ret_fds)
 {
 	uint32_t opened = 0;
 	int r = 0;
 
 	while (opened < count && r == 0) {
-		r = open_one(bind, listening, opened == 0, &ret_fds[opened]);
+		r = open_one(address, listening, opened == 0, &ret_fds[opened]);
 		if (r == 0 && opened++ == 0) {
-			bind->bytes = sizeof(bind->address);
-			r = getsockname(ret_fds[0], (struct sockaddr *)&bind->address,
-					&bind->bytes) < 0
-				    ? -errno
-				    : 0;
+			r = gy_socket_address_of(ret_fds[0], address);
 		}
 	}
 	if (r < 0) {

@@ -34,10 +34,11 @@ static int ask(struct gyre_stack *stack)
 	if (answer == NULL) {
 		return gyre_throw(stack, -ENOMEM); /* the acceptor still has it */
 	}
-	opening.fd = gy_accepted_end(gy_channels_of(s->home), handover->accepted);
+	opening.fd = gy_accepted_take(handover->accepted);
 	if (opening.fd >= 0) {
 		r = gy_channel_open(s->house, s, &opening);
 	}
+	gy_accepted_free(gy_channels_of(s->home), handover->accepted);
 	((struct gy_taken *)gyre_payload(answer))->error = r;
 	return gyre_reply(stack, answer);
 }

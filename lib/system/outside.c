@@ -122,9 +122,8 @@ static void add_home(const struct gy_home *home, struct gyre_counters *sum)
 	sum->published += gy_load_relaxed(&home->loop.counters.jobs_published);
 	sum->stolen += gy_load_relaxed(&home->loop.counters.jobs_stolen);
 	sum->enters += gy_load_relaxed(&gy_ring_counters(home->loop.ring)->enters);
-	/* In this order, so that no more are closed than were accepted. */
-	sum->closed += gy_load_acquire(&channels->closed);
 	sum->accepted += gy_load_relaxed(&channels->accepted);
+	sum->connected += gy_load_relaxed(&channels->connected);
 	sum->bytes_received += gy_load_relaxed(&channels->bytes_received);
 	sum->bytes_sent += gy_load_relaxed(&channels->bytes_sent);
 	sum->reads += gy_load_relaxed(&channels->reads);
@@ -141,6 +140,11 @@ int gyre_system_counters(struct gyre_system *system, struct gyre_counters *ret_c
 
 	if (system == NULL || ret_counters == NULL) {
 		return -EINVAL;
+	}
+	/* First of all loops, so that no more are closed than were made, be it by another. */
+	for (uint32_t i = 0; i < system->homes.count; i++) {
+		sum.closed +=
+			gy_load_acquire(&gy_channels_counters(&system->homes.homes[i])->closed);
 	}
 	for (uint32_t i = 0; i < system->homes.count; i++) {
 		add_home(&system->homes.homes[i], &sum);

@@ -6,7 +6,7 @@ import shutil
 import planted
 
 SCRIPT = os.path.join(planted.SCRIPTS, "install-deps")
-PRESENT = "gcc libc6-dev meson ninja-build pkg-config python3 liburing-dev liburcu-dev".split()
+PRESENT = "gcc libc6-dev meson ninja-build pkg-config python3 liburing-dev liburcu-dev libc-ares-dev".split()
 MISSING = "libmimalloc-dev"
 
 

@@ -298,6 +298,9 @@ Test(listening, refuses_what_is_no_address_and_shows_one, .init = begin, .fini =
 		"tcp://::1:7000",
 		"tcp://[::1:7000",
 		"tcp://[]:7000",
+		"tcp://[no-address]:7000",
+		"unix:",
+		"unix+dgram:/tmp/socket",
 		"tcp://[::1]",
 	};
 
@@ -306,10 +309,13 @@ Test(listening, refuses_what_is_no_address_and_shows_one, .init = begin, .fini =
 	}
 }
 
+/* Which is found to be no name without asking anybody. */
+#define TOO_LONG_A_LABEL "nobody-has-so-long-a-label-that-it-would-not-fit-into-the-63-bytes-of-one"
+
 Test(listening, refuses_addresses_that_are_not_of_this_machine, .init = begin, .fini = end)
 {
 	expect_refused("tcp://192.0.2.1:0", -EADDRNOTAVAIL, "ip address");
-	expect_refused("tcp://[no-address]:0", -ENXIO, "no-address");
+	expect_refused("tcp://" TOO_LONG_A_LABEL ":0", -ENXIO, TOO_LONG_A_LABEL);
 }
 
 static int somebody_listens(bool reuse_port, uint16_t *ret_port)
@@ -359,7 +365,7 @@ Test(listening, refuses_a_port_that_is_used_by_an_earlier_call, .init = begin, .
 
 Test(listening, keeps_out_all_who_come_later, .init = begin, .fini = end)
 {
-	struct gy_bind address;
+	struct gyre_socket_address address;
 	struct gy_listening listening = { .text = "here", .log = &rig.log, .backlog = 10 };
 	int fds[4];
 	int late[4];
@@ -379,7 +385,7 @@ Test(listening, keeps_out_all_who_come_later, .init = begin, .fini = end)
 
 Test(listening, shares_connections_among_the_sockets_of_one_call, .init = begin, .fini = end)
 {
-	struct gy_bind address;
+	struct gyre_socket_address address;
 	struct gy_listening listening = { .text = "here", .log = &rig.log, .backlog = 1000 };
 	int fds[2];
 	int clients[200];
@@ -388,7 +394,7 @@ Test(listening, shares_connections_among_the_sockets_of_one_call, .init = begin,
 	cr_assert_eq(gy_bind_parse("tcp://127.0.0.1:0", &rig.log, &address), 0);
 	cr_assert_eq(gy_sockets_listen(&address, &listening, gy_countof(fds), fds), 0);
 	for (size_t i = 0; i < gy_countof(clients); i++) {
-		clients[i] = connect_to(gy_bind_port(&address));
+		clients[i] = connect_to(gyre_socket_address_port(&address));
 		cr_assert_geq(clients[i], 0);
 	}
 	for (size_t i = 0; i < gy_countof(fds); i++) {

@@ -1,0 +1,167 @@
+/*
+ * Connecting: an actor that makes connections and keeps them. It looks up the host's name, tries
+ * its addresses, IPv6 and IPv4 by turns and each a little after the one before, takes the first
+ * that answers, and makes a channel of it. A connection that could not be made, or was lost, is
+ * tried again after a pause, if that is wanted.
+ *
+ * The actor is stopped by gyre_stop(), at whatever stage it is; its channels then send what is
+ * queued and close. It stops by itself when none of its connections is left and none will be made;
+ * those who watch it are told the reason.
+ */
+#ifndef GYRE_CONNECT_H
+#define GYRE_CONNECT_H
+
+#include <gyre/actor.h>
+#include <gyre/channel.h>
+#include <gyre/listen.h>
+#include <gyre/socket_address.h>
+
+GYRE_BEGIN_DECLS
+
+/** GYRE_CONNECTIONS_MAX - how many connections one actor can have */
+#define GYRE_CONNECTIONS_MAX 4096
+
+/**
+ * enum gyre_connection_step - what has happened to a connection
+ * @GYRE_CONNECTION_OPEN: it is made, and its channel is about to be active
+ * @GYRE_CONNECTION_FAILED: an attempt has failed: of one address, or to find any; others may follow
+ * @GYRE_CONNECTION_CLOSED: it was open, and its channel is gone
+ * @GYRE_CONNECTION_PAUSE: it will be tried again after a pause
+ * @GYRE_CONNECTION_GIVEN_UP: it will not be tried again: the last of this connection
+ */
+enum gyre_connection_step {
+	GYRE_CONNECTION_OPEN,
+	GYRE_CONNECTION_FAILED,
+	GYRE_CONNECTION_CLOSED,
+	GYRE_CONNECTION_PAUSE,
+	GYRE_CONNECTION_GIVEN_UP,
+};
+
+/**
+ * struct gyre_connection - the notice and the report about a connection
+ * @step: what has happened
+ * @reason: a negative errno, or 0: why the attempt failed, the channel was closed, or there is a
+ *   pause or an end
+ * @connection: which one of the actor's, from 0
+ * @failures: how many rounds of attempts have failed since it was last open
+ * @pause_ns: of GYRE_CONNECTION_PAUSE
+ * @address: that was tried, or is connected with; of 0 bytes when there is none
+ */
+struct gyre_connection {
+	enum gyre_connection_step step;
+	int reason;
+	uint32_t connection;
+	uint32_t failures;
+	uint64_t pause_ns;
+	struct gyre_socket_address address;
+};
+GYRE_MESSAGE(gyre_connection, 0x28);
+
+/**
+ * gyre_connection_fn - hears what becomes of connections
+ * @stack: to notify, to spawn and to make mail; nothing can be awaited
+ * @connection: what has happened; valid during the call
+ * @channel: the channel, for GYRE_CONNECTION_OPEN and GYRE_CONNECTION_CLOSED; else NULL
+ * @arg: @report_arg of struct gyre_connect_options
+ *
+ * Runs in phase 2, on the actor's loop; it is not re-entered. The last call for a connection is
+ * that with GYRE_CONNECTION_GIVEN_UP, or GYRE_CONNECTION_CLOSED when the actor stops, or none if
+ * the actor stops before the connection was open.
+ */
+typedef void (*gyre_connection_fn)(struct gyre_stack *stack,
+				   const struct gyre_connection *connection,
+				   struct gyre_channel *channel, void *arg);
+
+/**
+ * struct gyre_connect_options - where to connect to, and how; all zero is the default
+ * @to: "tcp://HOST:PORT" or "unix:PATH", see gyre/socket_address.h; HOST may be a name
+ * @local: the address to connect from, without a name; NULL for any. Addresses of another family
+ *   than it are not tried
+ * @init_channel: gives each connection its handlers
+ * @init_arg: for @init_channel
+ * @channel: how each channel behaves
+ * @connections: how many to keep, at most GYRE_CONNECTIONS_MAX; 0 for one
+ * @connect_timeout_ns: for one round: the lookup and all attempts; 0 for 10 s
+ * @retries_max: how many rounds in a row may follow one that has failed, or the loss of an open
+ *   connection; 0 for none, UINT32_MAX for no limit. A connection that was open begins anew
+ * @retry_min_ns: the pause before the first of them; 0 for 100 ms
+ * @retry_max_ns: the longest pause; 0 for 10 s
+ * @retry_percent: how long a pause is, of the one before, at least 100; 0 for 200
+ * @retry_jitter_percent: how much of a pause may be taken off by chance, so that many do not come
+ *   back at once; at most 100, and 0 for 20
+ * @name_servers: "ADDRESS:PORT,..." to ask; NULL for those of the machine
+ * @report: hears of each step; may be NULL
+ * @report_arg: for @report
+ * @owner: an actor that gets each step as a notice; nobody for none
+ * @place: the loop of the actor; as for gyre_spawn()
+ */
+struct gyre_connect_options {
+	const char *to;
+	const char *local;
+	gyre_init_channel_fn init_channel;
+	void *init_arg;
+	struct gyre_channel_options channel;
+	uint32_t connections;
+	uint64_t connect_timeout_ns;
+	uint32_t retries_max;
+	uint64_t retry_min_ns;
+	uint64_t retry_max_ns;
+	uint32_t retry_percent;
+	uint32_t retry_jitter_percent;
+	const char *name_servers;
+	gyre_connection_fn report;
+	void *report_arg;
+	struct gyre_address owner;
+	struct gyre_spawn_options place;
+};
+
+/**
+ * gyre_connect() - makes an actor that connects
+ * @stack: the stack of the running handler
+ * @options: where to, and how; not needed after the call, except for @init_arg and @report_arg
+ * @ret_socket: the actor
+ *
+ * Nothing has been tried when the call returns: what becomes of the connections is reported. The
+ * actor is a child of the running one, unless @place says that it is detached. The reasons of
+ * failures are -ECONNREFUSED, -ETIMEDOUT, -ENETUNREACH, -ENOENT (a Unix path), -ENXIO (the name is
+ * not known), -EAGAIN (no name server answers usefully), -EMFILE, and what else a connect may fail
+ * with; a round's is the one that explains most.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL  an argument, @to or @init_channel is NULL, an address cannot be understood, or a number
+ *            is out of bounds
+ *   -ENAMETOOLONG  a path or a name is too long
+ *   -ENODEV  the machine has no interface with a scope's name
+ *   -ENOENT  @local is a name
+ *   -ENOMEM  there is no memory
+ *   -ENOBUFS  the loop has as many actors as it can have
+ *   -ESHUTDOWN  the system or the running actor is stopping
+ * Ownership: @options stays the caller's; so does what @init_arg and @report_arg point to, for as
+ *   long as the actor lives.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_connect(struct gyre_stack *stack, const struct gyre_connect_options *options,
+			  struct gyre_address *ret_socket);
+
+/**
+ * gyre_system_connect() - makes an actor that connects, from outside
+ * @system: where
+ * @options: as for gyre_connect(); without a loop in @place they go to all in turn
+ * @ret_socket: the actor
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   as gyre_connect()
+ * Ownership: as for gyre_connect().
+ * Context: any thread, setup or later.
+ * Since: 0.1
+ */
+GYRE_API int gyre_system_connect(struct gyre_system *system,
+				 const struct gyre_connect_options *options,
+				 struct gyre_address *ret_socket);
+
+GYRE_END_DECLS
+
+#endif

@@ -1,0 +1,107 @@
+/*
+ * Socket addresses: where a socket is, or is to be, as a value. Of the families IPv4, IPv6 and
+ * Unix; with the kind of socket that the text of it asked for.
+ *
+ *   tcp://HOST:PORT   udp://HOST:PORT   a stream or datagrams; HOST is a name, an IPv4 address, or
+ * an IPv6 address in brackets, with a scope as in [fe80::1%eth0] unix:PATH         unix+dgram:PATH
+ * a stream or datagrams; "@NAME" as PATH is an abstract name
+ */
+#ifndef GYRE_SOCKET_ADDRESS_H
+#define GYRE_SOCKET_ADDRESS_H
+
+#include <sys/socket.h>
+
+#include <gyre/api.h>
+
+GYRE_BEGIN_DECLS
+
+/** GYRE_SOCKET_ADDRESS_BYTES_MAX - the longest address, in bytes: a struct sockaddr_storage */
+#define GYRE_SOCKET_ADDRESS_BYTES_MAX 128
+
+/** GYRE_SOCKET_ADDRESS_TEXT_MAX - what gyre_socket_address_format() needs at most, with the final 0
+ */
+#define GYRE_SOCKET_ADDRESS_TEXT_MAX 160
+
+/**
+ * struct gyre_socket_address - an address of a socket
+ * @bytes: how many bytes of @storage are used; 0 is no address
+ * @type: SOCK_STREAM or SOCK_DGRAM
+ * @storage: as the kernel knows it, of the family in its ss_family
+ */
+struct gyre_socket_address {
+	socklen_t bytes;
+	int type;
+	struct sockaddr_storage storage;
+};
+
+/**
+ * gyre_socket_address_parse() - reads an address from text that names no host
+ * @text: as described at the head of this file; "*" as HOST is every address of the machine, as
+ *   [::] is, which takes in IPv4 where it is bound by gyre
+ * @ret_address: the address
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL        an argument is NULL, or @text cannot be understood
+ *   -ENAMETOOLONG  a Unix path of more than 107 bytes, or a host of more than 255
+ *   -ENODEV        the machine has no interface with the scope's name
+ *   -ENOENT        HOST is a name, which has to be looked up
+ *   others         the kernel would not say what the scope's name stands for
+ * Ownership: @text stays the caller's.
+ * Context: any thread.
+ * Since: 0.1
+ */
+GYRE_API int gyre_socket_address_parse(const char *text, struct gyre_socket_address *ret_address);
+
+/**
+ * gyre_socket_address_format() - writes an address as text that can be parsed again
+ * @address: the address
+ * @bytes: how many bytes @ret_text has, at least GYRE_SOCKET_ADDRESS_TEXT_MAX for any address
+ * @ret_text: the text, with its final 0
+ *
+ * A Unix socket without a name, as those that connect have it, is "unix:", which names nobody and
+ * cannot be parsed again.
+ *
+ * Return: the number of bytes written, without the final 0, or a negative errno.
+ * Errors:
+ *   -EINVAL    an argument is NULL, @address is of no known family or kind, or there is a 0 in its
+ *              abstract name
+ *   -EMSGSIZE  @bytes is too small
+ * Ownership: nothing changes hands.
+ * Context: any thread.
+ * Since: 0.1
+ */
+GYRE_API int gyre_socket_address_format(const struct gyre_socket_address *address, size_t bytes,
+					char *ret_text);
+
+/**
+ * gyre_socket_address_port() - the port of an address
+ * @address: the address; NULL is no address
+ *
+ * Return: the port in the byte order of the machine, or 0 when there is none.
+ * Errors:
+ *   none
+ * Ownership: nothing changes hands.
+ * Context: any thread.
+ * Since: 0.1
+ */
+GYRE_API uint16_t gyre_socket_address_port(const struct gyre_socket_address *address);
+
+/**
+ * gyre_socket_address_equal() - whether two are the same address and kind of socket
+ * @a: one; NULL is no address
+ * @b: the other; NULL is no address
+ *
+ * Return: true if they are.
+ * Errors:
+ *   none
+ * Ownership: nothing changes hands.
+ * Context: any thread.
+ * Since: 0.1
+ */
+GYRE_API bool gyre_socket_address_equal(const struct gyre_socket_address *a,
+					const struct gyre_socket_address *b);
+
+GYRE_END_DECLS
+
+#endif

@@ -1,0 +1,163 @@
+/*
+ * Orders to connect. All that can be said to be wrong is found here, by the caller; the actor then
+ * finds its options complete, with copies of what the caller's texts said.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "actor/stack.h"
+#include "net/dial.h"
+
+static const uint64_t pause_max_ns = GYRE_SECONDS(24 * 60 * 60);
+
+enum { PERCENT_MAX = 1000, SERVERS_BYTES_MAX = 1024 };
+
+void gy_connect_argument_destroy(struct gy_connect_argument *argument)
+{
+	gy_memory_put(argument->order);
+	argument->order = NULL;
+}
+
+static void fill_in(struct gyre_connect_options *options)
+{
+	options->connections = options->connections == 0 ? 1 : options->connections;
+	if (options->connect_timeout_ns == 0) {
+		options->connect_timeout_ns = GYRE_SECONDS(10);
+	}
+	if (options->retry_min_ns == 0) {
+		options->retry_min_ns = GYRE_MILLISECONDS(100);
+	}
+	if (options->retry_max_ns == 0) {
+		options->retry_max_ns = GYRE_SECONDS(10);
+	}
+	if (options->retry_max_ns < options->retry_min_ns) {
+		options->retry_max_ns = options->retry_min_ns;
+	}
+	options->retry_percent = options->retry_percent == 0 ? 200 : options->retry_percent;
+	if (options->retry_jitter_percent == 0) {
+		options->retry_jitter_percent = 20;
+	}
+}
+
+static bool are_valid(const struct gyre_connect_options *options)
+{
+	return options != NULL && options->to != NULL && options->init_channel != NULL &&
+	       options->connections <= GYRE_CONNECTIONS_MAX &&
+	       options->retry_min_ns <= pause_max_ns && options->retry_max_ns <= pause_max_ns &&
+	       (options->retry_percent == 0 ||
+		(options->retry_percent >= 100 && options->retry_percent <= PERCENT_MAX)) &&
+	       options->retry_jitter_percent <= 100;
+}
+
+static int read_texts(const struct gyre_connect_options *options, struct gy_connect_order *order)
+{
+	int r = gy_socket_text_parse(options->to, &order->to);
+
+	if (r == 0 && order->to.type != SOCK_STREAM) {
+		r = -EINVAL;
+	}
+	if (r == 0 && options->local != NULL) {
+		r = gyre_socket_address_parse(options->local, &order->race.local);
+	}
+	if (r == 0 && options->local != NULL && order->race.local.type != SOCK_STREAM) {
+		r = -EINVAL;
+	}
+	return r;
+}
+
+static int make_order(const struct gyre_connect_options *options,
+		      struct gy_connect_order **ret_order)
+{
+	size_t bytes = 0;
+	struct gy_connect_order *order;
+	int r;
+
+	if (!are_valid(options)) {
+		return -EINVAL;
+	}
+	if (options->name_servers != NULL) {
+		bytes = strlen(options->name_servers) + 1;
+		if (bytes > SERVERS_BYTES_MAX) {
+			return -ENAMETOOLONG;
+		}
+	}
+	order = (struct gy_connect_order *)gy_memory_get(sizeof(*order) + bytes);
+	if (order == NULL) {
+		return -ENOMEM;
+	}
+	order->options = *options;
+	order->race.allow_delay = options->channel.allow_delay;
+	fill_in(&order->options);
+	if (bytes > 0) {
+		memcpy(order->name_servers, options->name_servers, bytes);
+		order->options.name_servers = order->name_servers;
+	}
+	r = read_texts(options, order);
+	if (r < 0) {
+		gy_memory_put(order);
+		return r;
+	}
+	*ret_order = order;
+	return 0;
+}
+
+/* The mail takes the order, whatever is returned. */
+static struct gyre_mail *fill(struct gyre_mail *mail, struct gy_connect_order *order)
+{
+	return gyre_fill_gy_connect_argument(mail, (struct gy_connect_argument){ .order = order });
+}
+
+int gyre_connect(struct gyre_stack *stack, const struct gyre_connect_options *options,
+		 struct gyre_address *ret_socket)
+{
+	struct gy_spawn_order order = { .class = &gy_socket_class, .channels_actor = true };
+	struct gy_connect_order *connect_order;
+	int r = ret_socket == NULL ? -EINVAL : make_order(options, &connect_order);
+
+	if (r < 0) {
+		return r;
+	}
+	order.argument = fill(gyre_mail_new(stack, &gyre_type_gy_connect_argument), connect_order);
+	if (order.argument == NULL) {
+		return -ENOMEM;
+	}
+	return gy_spawn_by(stack, &order, &options->place, ret_socket);
+}
+
+static int loop_of(const struct gy_homes *homes, const struct gyre_spawn_options *place,
+		   uint32_t *ret_loop)
+{
+	const struct gy_home_options *options = &homes->homes[0].options;
+
+	if ((unsigned)place->place > GYRE_PLACE_ROUND_ROBIN ||
+	    (place->place == GYRE_PLACE_LOOP && place->loop >= homes->count)) {
+		return -EINVAL;
+	}
+	*ret_loop =
+		place->place == GYRE_PLACE_LOOP ? place->loop : options->next_loop(options->system);
+	return 0;
+}
+
+int gyre_system_connect(struct gyre_system *system, const struct gyre_connect_options *options,
+			struct gyre_address *ret_socket)
+{
+	struct gy_spawn_order order = { .class = &gy_socket_class, .channels_actor = true };
+	struct gy_connect_order *connect_order;
+	uint32_t loop = 0;
+	int r = system == NULL || ret_socket == NULL ? -EINVAL
+						     : make_order(options, &connect_order);
+
+	if (r < 0) {
+		return r;
+	}
+	r = loop_of(gy_homes_of(system), &options->place, &loop);
+	if (r < 0) {
+		gy_memory_put(connect_order);
+		return r;
+	}
+	order.argument = fill(gy_mail_get_from_heap(&gyre_type_gy_connect_argument), connect_order);
+	if (order.argument == NULL) {
+		return -ENOMEM;
+	}
+	return gy_spawn_from_outside(&gy_homes_of(system)->homes[loop], &order, ret_socket);
+}

@@ -1,0 +1,393 @@
+/*
+ * One connection of a socket actor, in rounds: look up the name, race to the addresses, make a
+ * channel of the winner. A failed round, or the end of the channel, is followed by a pause and the
+ * next round, as long as the options allow.
+ *
+ * Completions and timers only make the endpoint ready; what follows from them is worked out in
+ * process(), by the stage. A dial that is to end cancels what is under way, waits for it, and only
+ * then lets its endpoint go. A handler of its own in the pipeline of the channel tells it of the
+ * channel's life.
+ */
+#include "net/dial.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "actor/stack.h"
+#include "base/random.h"
+
+enum { DOUBLINGS_MAX = 1000 }; /* no pause grows for longer */
+
+static void start_timer(struct gy_dial *dial, uint64_t delay_ns)
+{
+	struct gy_wheel *wheel = &dial->socket->channels->home->loop.wheel;
+
+	gy_timer_stop(wheel, &dial->timer);
+	dial->expired = false;
+	gy_timer_start(wheel, &dial->timer, delay_ns);
+}
+
+static void stop_timer(struct gy_dial *dial)
+{
+	gy_timer_stop(&dial->socket->channels->home->loop.wheel, &dial->timer);
+	dial->expired = false;
+}
+
+static void expired(struct gy_timer *timer)
+{
+	struct gy_dial *dial = gy_container_of(timer, struct gy_dial, timer);
+
+	dial->expired = true;
+	gy_endpoint_ready(&dial->endpoint);
+}
+
+/* ---- telling ---- */
+
+static void tell(const struct gy_dial *dial, const struct gyre_connection *news)
+{
+	const struct gyre_connect_options *options = &dial->socket->order->options;
+	struct gyre_stack *stack = &dial->socket->channels->stack->head;
+	struct gyre_connection whole = *news;
+
+	whole.connection = dial->index;
+	whole.failures = dial->failures;
+	if (options->report != NULL) {
+		options->report(stack, &whole, dial->channel, options->report_arg);
+	}
+	if (!gyre_address_is_nobody(options->owner)) {
+		struct gyre_mail *mail = gyre_new(stack, gyre_connection, 0);
+
+		if (mail != NULL) {
+			*(struct gyre_connection *)gyre_payload(mail) = whole;
+			(void)gyre_notify(stack, options->owner, mail);
+		}
+	}
+}
+
+static void tell_failed(const struct gy_dial *dial, const struct gyre_socket_address *address,
+			int error)
+{
+	struct gyre_connection news = { .step = GYRE_CONNECTION_FAILED, .reason = error };
+
+	if (address != NULL) {
+		news.address = *address;
+	}
+	tell(dial, &news);
+}
+
+static void attempt_failed(struct gy_race *race, const struct gyre_socket_address *address,
+			   int error)
+{
+	tell_failed(gy_container_of(race, struct gy_dial, race), address, error);
+}
+
+/* ---- pauses ---- */
+
+static uint64_t pause_of(struct gy_dial *dial)
+{
+	const struct gyre_connect_options *options = &dial->socket->order->options;
+	uint64_t pause_ns = options->retry_min_ns;
+	uint64_t jitter_ns;
+
+	for (uint32_t i = 1; i < dial->failures && i < DOUBLINGS_MAX; i++) {
+		if (pause_ns >= options->retry_max_ns) {
+			break;
+		}
+		pause_ns = pause_ns / 100 * options->retry_percent;
+	}
+	pause_ns = pause_ns < options->retry_max_ns ? pause_ns : options->retry_max_ns;
+	jitter_ns = pause_ns / 100 * options->retry_jitter_percent;
+	return pause_ns - gy_random_next(&dial->socket->random) % (jitter_ns + 1);
+}
+
+static void give_up(struct gy_dial *dial, int reason)
+{
+	struct gy_socket *socket = dial->socket;
+
+	dial->stage = GY_DIAL_GIVEN_UP;
+	tell(dial, &(struct gyre_connection){ .step = GYRE_CONNECTION_GIVEN_UP, .reason = reason });
+	if (++socket->given_up == socket->count) {
+		gy_house_close(dial->endpoint.owner->house, reason);
+	}
+}
+
+/* A round has failed, or a connection that was open is lost. */
+static void try_again_or_give_up(struct gy_dial *dial, int reason)
+{
+	uint32_t retries_max = dial->socket->order->options.retries_max;
+	uint64_t pause_ns;
+
+	stop_timer(dial);
+	if (retries_max == 0 || (retries_max != UINT32_MAX && dial->failures > retries_max)) {
+		give_up(dial, reason);
+		return;
+	}
+	pause_ns = pause_of(dial);
+	dial->stage = GY_DIAL_PAUSED;
+	start_timer(dial, pause_ns);
+	tell(dial, &(struct gyre_connection){
+			   .step = GYRE_CONNECTION_PAUSE, .reason = reason, .pause_ns = pause_ns });
+}
+
+static void round_failed(struct gy_dial *dial, int reason)
+{
+	dial->failures += dial->failures < UINT32_MAX;
+	try_again_or_give_up(dial, reason);
+}
+
+/* ---- the channel ---- */
+
+static void channel_active(struct gyre_handler_context *ctx)
+{
+	struct gy_dial *dial = (struct gy_dial *)gyre_context_arg(ctx);
+
+	dial->was_active = true;
+	dial->failures = 0;
+	tell(dial,
+	     &(struct gyre_connection){ .step = GYRE_CONNECTION_OPEN, .address = dial->peer });
+	gyre_fire_active(ctx);
+}
+
+static void channel_removed(struct gyre_handler_context *ctx)
+{
+	struct gy_dial *dial = (struct gy_dial *)gyre_context_arg(ctx);
+
+	dial->reason = gyre_channel_reason(gyre_context_channel(ctx));
+	if (dial->was_active) {
+		tell(dial, &(struct gyre_connection){ .step = GYRE_CONNECTION_CLOSED,
+						      .reason = dial->reason,
+						      .address = dial->peer });
+	}
+	dial->channel = NULL;
+	if (!dial->ended) {
+		gy_endpoint_ready(&dial->endpoint);
+	}
+}
+
+static const struct gyre_handler channel_handler = { .active = channel_active,
+						     .removed = channel_removed };
+
+static int init_channel(struct gyre_channel *channel, void *arg)
+{
+	struct gy_dial *dial = (struct gy_dial *)arg;
+	const struct gyre_connect_options *options = &dial->socket->order->options;
+	int r = gyre_pipeline_add_first(channel, &channel_handler, dial);
+
+	if (r < 0) {
+		return r;
+	}
+	dial->channel = channel;
+	return options->init_channel(channel, options->init_arg);
+}
+
+/* Takes the descriptor. */
+static void open_channel(struct gy_dial *dial, int fd)
+{
+	struct gy_channels *channels = dial->socket->channels;
+	const struct gy_channel_opening opening = {
+		.fd = fd,
+		.options = &dial->socket->order->options.channel,
+		.init = init_channel,
+		.init_arg = dial,
+	};
+	int r;
+
+	stop_timer(dial);
+	dial->stage = GY_DIAL_OPEN;
+	dial->was_active = false;
+	dial->peer.bytes = 0;
+	(void)gy_socket_address_of_peer(fd, &dial->peer);
+	gy_count(&channels->counters.connected, 1);
+	r = gy_channel_open(dial->endpoint.owner->house, channels->stack, &opening);
+	if (r < 0 && dial->channel == NULL) {
+		tell_failed(dial, &dial->peer, r);
+		round_failed(dial, r);
+	}
+}
+
+static void channel_is_gone(struct gy_dial *dial)
+{
+	if (dial->was_active) {
+		try_again_or_give_up(dial, dial->reason);
+	} else {
+		tell_failed(dial, &dial->peer, dial->reason);
+		round_failed(dial, dial->reason);
+	}
+}
+
+/* ---- rounds ---- */
+
+static void race_goes_on(struct gy_dial *dial)
+{
+	int r = gy_race_process(&dial->race);
+
+	if (r == -EINPROGRESS && dial->expired) {
+		gy_race_abandon(&dial->race, -ETIMEDOUT);
+		(void)gy_race_end(&dial->race);
+		r = -ETIMEDOUT;
+	}
+	if (r >= 0) {
+		(void)gy_race_end(&dial->race);
+		open_channel(dial, r);
+	} else if (r != -EINPROGRESS) {
+		round_failed(dial, r);
+	}
+}
+
+static void start_race(struct gy_dial *dial, const struct gyre_socket_address *addresses,
+		       uint32_t count)
+{
+	dial->stage = GY_DIAL_CONNECTING;
+	gy_race_start(&dial->race, addresses, count);
+	race_goes_on(dial);
+}
+
+static void lookup_goes_on(struct gy_dial *dial)
+{
+	struct gy_resolve *resolve = &dial->resolve;
+	int error;
+
+	gy_resolve_process(resolve);
+	if (!resolve->done && !dial->expired) {
+		return;
+	}
+	error = resolve->done ? resolve->error : -ETIMEDOUT;
+	(void)gy_resolve_end(resolve);
+	if (error < 0) {
+		tell_failed(dial, NULL, error);
+		round_failed(dial, error);
+	} else {
+		start_race(dial, resolve->addresses, resolve->count);
+	}
+}
+
+/* When nothing of the last round is left. */
+static void start_round(struct gy_dial *dial)
+{
+	const struct gy_connect_order *order = dial->socket->order;
+	bool looked_up = gy_resolve_end(&dial->resolve);
+
+	if (!gy_race_end(&dial->race) || !looked_up) {
+		dial->stage = GY_DIAL_START;
+		return;
+	}
+	start_timer(dial, order->options.connect_timeout_ns);
+	if (order->to.address.bytes != 0) {
+		start_race(dial, &order->to.address, 1);
+		return;
+	}
+	dial->stage = GY_DIAL_RESOLVING;
+	gy_resolve_start(&dial->resolve, order->to.host, order->to.port, order->to.type,
+			 order->options.name_servers);
+	lookup_goes_on(dial);
+}
+
+/* ---- the endpoint ---- */
+
+static void end(struct gy_dial *dial)
+{
+	bool looked_up = gy_resolve_end(&dial->resolve);
+
+	stop_timer(dial);
+	if (gy_race_end(&dial->race) && looked_up) {
+		dial->ended = true;
+		gy_endpoint_closed(&dial->endpoint);
+	}
+}
+
+static void process_stage(struct gy_dial *dial)
+{
+	switch (dial->stage) {
+	case GY_DIAL_START:
+		start_round(dial);
+		break;
+	case GY_DIAL_RESOLVING:
+		lookup_goes_on(dial);
+		break;
+	case GY_DIAL_CONNECTING:
+		race_goes_on(dial);
+		break;
+	case GY_DIAL_OPEN:
+		if (dial->channel == NULL) {
+			channel_is_gone(dial);
+		}
+		break;
+	case GY_DIAL_PAUSED:
+		if (dial->expired) {
+			start_round(dial);
+		}
+		break;
+	case GY_DIAL_GIVEN_UP:
+		break;
+	}
+	if (dial->stage >= GY_DIAL_OPEN) { /* what lost the race, and what the lookup used */
+		(void)gy_race_end(&dial->race);
+		(void)gy_resolve_end(&dial->resolve);
+	} else if (dial->stage == GY_DIAL_CONNECTING) {
+		(void)gy_resolve_end(&dial->resolve);
+	}
+}
+
+static void process(struct gy_endpoint *endpoint)
+{
+	struct gy_dial *dial = gy_container_of(endpoint, struct gy_dial, endpoint);
+
+	endpoint->ready = false;
+	if (dial->ending) {
+		end(dial);
+	} else {
+		process_stage(dial);
+	}
+}
+
+static void drain(struct gy_endpoint *endpoint)
+{
+	struct gy_dial *dial = gy_container_of(endpoint, struct gy_dial, endpoint);
+
+	if (!dial->ending) {
+		dial->ending = true;
+		gy_race_forget(&dial->race);
+		gy_endpoint_ready(endpoint);
+	}
+}
+
+static void abort_dial(struct gy_endpoint *endpoint, int reason)
+{
+	(void)reason;
+	drain(endpoint);
+}
+
+/* What connects was asked for; its channels pause by themselves. */
+static void set_busy(struct gy_endpoint *endpoint, bool busy)
+{
+	(void)endpoint;
+	(void)busy;
+}
+
+static const struct gy_endpoint_ops endpoint_ops = {
+	.process = process,
+	.drain = drain,
+	.abort = abort_dial,
+	.set_busy = set_busy,
+};
+
+int gy_dial_init(struct gy_dial *dial, struct gy_socket *socket, struct gy_house *house,
+		 uint32_t index)
+{
+	int r;
+
+	*dial = (struct gy_dial){
+		.endpoint = { .ops = &endpoint_ops, .fd = -1 },
+		.socket = socket,
+		.index = index,
+	};
+	gy_timer_init(&dial->timer, expired);
+	socket->order->race.failed = attempt_failed;
+	gy_resolve_init(&dial->resolve, &dial->endpoint, socket->channels);
+	gy_race_init(&dial->race, &dial->endpoint, socket->channels, &socket->order->race);
+	r = gy_endpoint_add(&dial->endpoint, house);
+	if (r == 0) {
+		gy_endpoint_ready(&dial->endpoint);
+	}
+	return r;
+}

@@ -1,0 +1,82 @@
+/*
+ * What the files of connecting share: the order that an actor got, and each of its connections,
+ * which is an endpoint from its first attempt to its last.
+ */
+#ifndef GY_NET_DIAL_H
+#define GY_NET_DIAL_H
+
+#include <gyre/connect.h>
+#include <gyre/move.h>
+
+#include "channel/channel.h"
+#include "channel/socket_address.h"
+#include "net/race.h"
+#include "net/resolve.h"
+
+/* ---- connect.c ---- */
+
+/* What is to be done, from the heap; @options has its defaults filled in, and text of its own. */
+struct gy_connect_order {
+	struct gyre_connect_options options;
+	struct gy_socket_text to;
+	struct gy_race_options race;
+	char name_servers[];
+};
+
+/* The argument of the mount. */
+struct gy_connect_argument {
+	struct gy_connect_order *order;
+};
+void gy_connect_argument_destroy(struct gy_connect_argument *argument);
+GYRE_MESSAGE_OWNING(gy_connect_argument, 0x29, gy_connect_argument_destroy);
+
+/* ---- socket.c ---- */
+
+struct gy_dial;
+
+/* The state of the actor. */
+struct gy_socket {
+	struct gy_connect_order *order;
+	struct gy_channels *channels;
+	struct gy_dial *dials;
+	uint32_t count;
+	uint32_t given_up;
+	uint64_t random;
+};
+
+extern const struct gyre_class gy_socket_class;
+
+/* ---- dial.c ---- */
+
+enum gy_dial_stage {
+	GY_DIAL_START,
+	GY_DIAL_RESOLVING,
+	GY_DIAL_CONNECTING,
+	GY_DIAL_OPEN,
+	GY_DIAL_PAUSED,
+	GY_DIAL_GIVEN_UP,
+};
+
+struct gy_dial {
+	struct gy_endpoint endpoint;
+	struct gy_socket *socket;
+	struct gyre_channel *channel; /* NULL when there is none */
+	enum gy_dial_stage stage;
+	uint32_t index;
+	uint32_t failures;
+	int reason;	 /* why the channel is gone */
+	bool was_active; /* the channel */
+	bool expired;	 /* the timer has fired */
+	bool ending;
+	bool ended;
+	struct gyre_socket_address peer;
+	struct gy_timer timer; /* the end of the round, or of the pause */
+	struct gy_resolve resolve;
+	struct gy_race race;
+};
+
+/* Begins, in phase 2; -ENOMEM. */
+int gy_dial_init(struct gy_dial *dial, struct gy_socket *socket, struct gy_house *house,
+		 uint32_t index);
+
+#endif

@@ -1,0 +1,335 @@
+/*
+ * A lookup by c-ares, which knows /etc/hosts and /etc/resolv.conf, asks for both families and sorts
+ * what it finds as RFC 6724 says. It has no threads: it is told when its sockets can be read or
+ * written and when time has passed, and answers by a callback, maybe at once.
+ *
+ * Its sockets are made and closed by functions of ours, because the ring may have a poll under way
+ * on one that it closes: then the poll is cancelled, and the descriptor closed when that is over.
+ */
+#include "net/resolve.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "channel/socket_address.h"
+
+/* ---- sockets ---- */
+
+static struct gy_resolve_socket *find(struct gy_resolve *resolve, int fd)
+{
+	for (size_t i = 0; i < GY_RESOLVE_SOCKETS; i++) {
+		if (resolve->sockets[i].fd == fd && !resolve->sockets[i].closing) {
+			return &resolve->sockets[i];
+		}
+	}
+	return NULL;
+}
+
+static void polled(struct gy_op *op, const struct gy_completion *completion)
+{
+	struct gy_resolve_socket *s = gy_container_of(op, struct gy_resolve_socket, poll);
+
+	if (completion->result > 0) {
+		s->fired |= (uint32_t)completion->result;
+	} else if (completion->result != -ECANCELED) {
+		s->fired |= POLLERR;
+	}
+	s->cancelled = false;
+	gy_endpoint_ready(s->resolve->endpoint);
+}
+
+static void closed(struct gy_op *op, const struct gy_completion *completion)
+{
+	struct gy_resolve_socket *s = gy_container_of(op, struct gy_resolve_socket, close);
+
+	(void)completion; /* whatever it says, the descriptor is gone */
+	s->fd = -1;
+	s->closing = false;
+	gy_endpoint_ready(s->resolve->endpoint);
+}
+
+static ares_socket_t make_socket(int family, int type, int protocol, void *arg)
+{
+	struct gy_resolve *resolve = (struct gy_resolve *)arg;
+
+	for (size_t i = 0; i < GY_RESOLVE_SOCKETS; i++) {
+		struct gy_resolve_socket *s = &resolve->sockets[i];
+
+		if (s->fd < 0) {
+			s->fd = socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
+			s->wanted = 0;
+			s->fired = 0;
+			return s->fd;
+		}
+	}
+	errno = EMFILE;
+	return ARES_SOCKET_BAD;
+}
+
+static int close_socket(ares_socket_t fd, void *arg)
+{
+	struct gy_resolve_socket *s = find((struct gy_resolve *)arg, fd);
+
+	if (s == NULL) {
+		return 0;
+	}
+	if (!s->poll.armed) {
+		s->fd = -1;
+		return close(fd);
+	}
+	s->closing = true; /* see settle() */
+	gy_endpoint_ready(s->resolve->endpoint);
+	return 0;
+}
+
+static int connect_socket(ares_socket_t fd, const struct sockaddr *address, ares_socklen_t bytes,
+			  void *arg)
+{
+	(void)arg;
+	return connect(fd, address, bytes);
+}
+
+static ares_ssize_t receive(ares_socket_t fd, void *bytes, size_t count, int flags,
+			    struct sockaddr *from, ares_socklen_t *from_bytes, void *arg)
+{
+	(void)arg;
+	return recvfrom(fd, bytes, count, flags, from, from_bytes);
+}
+
+static ares_ssize_t send_all(ares_socket_t fd, const struct iovec *pieces, int count, void *arg)
+{
+	const struct msghdr message = {
+		.msg_iov = (struct iovec *)(uintptr_t)pieces,
+		.msg_iovlen = (size_t)count,
+	};
+
+	(void)arg;
+	return sendmsg(fd, &message, MSG_NOSIGNAL);
+}
+
+static const struct ares_socket_functions functions = {
+	.asocket = make_socket,
+	.aclose = close_socket,
+	.aconnect = connect_socket,
+	.arecvfrom = receive,
+	.asendv = send_all,
+};
+
+static void wants(void *arg, ares_socket_t fd, int readable, int writable)
+{
+	struct gy_resolve_socket *s = find((struct gy_resolve *)arg, fd);
+
+	if (s != NULL) {
+		s->wanted = (readable != 0 ? POLLIN : 0U) | (writable != 0 ? POLLOUT : 0U);
+	}
+}
+
+/* Arms, cancels or closes, as is due; -EAGAIN when the ring has no room for it. */
+static int settle(struct gy_resolve *resolve, struct gy_resolve_socket *s)
+{
+	struct gy_ring *ring = resolve->channels->ring;
+	int r = 0;
+
+	if (s->poll.armed) {
+		if ((s->closing || s->wanted != s->armed) && !s->cancelled) {
+			r = gy_ring_cancel(ring, &s->poll);
+			s->cancelled = r == 0;
+		}
+	} else if (s->closing) {
+		r = s->close.armed ? 0 : gy_ring_close(ring, &s->close, s->fd);
+	} else if (s->fd >= 0 && s->wanted != 0) {
+		s->armed = s->wanted;
+		r = gy_ring_poll(ring, &s->poll, s->fd, s->wanted);
+	}
+	return r;
+}
+
+/* ---- the answer ---- */
+
+static int errno_of(int status)
+{
+	switch (status) {
+	case ARES_SUCCESS:
+		return 0;
+	case ARES_ENOMEM:
+		return -ENOMEM;
+	case ARES_ETIMEOUT:
+		return -ETIMEDOUT;
+	case ARES_ECONNREFUSED:
+	case ARES_ESERVFAIL:
+	case ARES_EREFUSED:
+		return -EAGAIN;
+	default:
+		return -ENXIO;
+	}
+}
+
+/* Families by turns, beginning with that of the best address, as RFC 8305 says. */
+static void interleave(struct gy_resolve *resolve, const struct ares_addrinfo *found)
+{
+	const struct ares_addrinfo_node *next[2] = { found->nodes, found->nodes };
+	int families[2];
+
+	if (found->nodes == NULL) {
+		return;
+	}
+	families[0] = found->nodes->ai_family;
+	families[1] = families[0] == AF_INET ? AF_INET6 : AF_INET;
+	for (size_t turn = 0;
+	     (next[0] != NULL || next[1] != NULL) && resolve->count < GY_RESOLVE_ADDRESSES_MAX;
+	     turn = 1 - turn) {
+		while (next[turn] != NULL && next[turn]->ai_family != families[turn]) {
+			next[turn] = next[turn]->ai_next;
+		}
+		if (next[turn] != NULL) {
+			struct gyre_socket_address *to = &resolve->addresses[resolve->count++];
+
+			gy_socket_address_set(to, resolve->type, next[turn]->ai_addr,
+					      next[turn]->ai_addrlen);
+			gy_socket_address_set_port(to, resolve->port);
+			next[turn] = next[turn]->ai_next;
+		}
+	}
+}
+
+static void answered(void *arg, int status, int timeouts, struct ares_addrinfo *found)
+{
+	struct gy_resolve *resolve = (struct gy_resolve *)arg;
+
+	(void)timeouts;
+	resolve->done = true;
+	resolve->error = errno_of(status);
+	if (found != NULL) {
+		interleave(resolve, found);
+		ares_freeaddrinfo(found);
+	}
+	if (resolve->error == 0 && resolve->count == 0) {
+		resolve->error = -ENXIO;
+	}
+}
+
+/* ---- the whole ---- */
+
+static void time_has_passed(struct gy_timer *timer)
+{
+	struct gy_resolve *resolve = gy_container_of(timer, struct gy_resolve, timer);
+
+	resolve->timed_out = true;
+	gy_endpoint_ready(resolve->endpoint);
+}
+
+void gy_resolve_init(struct gy_resolve *resolve, struct gy_endpoint *endpoint,
+		     struct gy_channels *channels)
+{
+	*resolve = (struct gy_resolve){ .endpoint = endpoint, .channels = channels };
+	gy_timer_init(&resolve->timer, time_has_passed);
+	for (size_t i = 0; i < GY_RESOLVE_SOCKETS; i++) {
+		resolve->sockets[i].fd = -1;
+		resolve->sockets[i].resolve = resolve;
+		gy_op_init(&resolve->sockets[i].poll, polled);
+		gy_op_init(&resolve->sockets[i].close, closed);
+	}
+}
+
+static int open_ares(struct gy_resolve *resolve, const char *servers)
+{
+	struct ares_options options = {
+		.sock_state_cb = wants,
+		.sock_state_cb_data = resolve,
+	};
+	int r = ares_init_options(&resolve->ares, &options, ARES_OPT_SOCK_STATE_CB);
+
+	if (r != ARES_SUCCESS) {
+		resolve->ares = NULL;
+		return r;
+	}
+	ares_set_socket_functions(resolve->ares, &functions, resolve);
+	return servers == NULL ? ARES_SUCCESS : ares_set_servers_ports_csv(resolve->ares, servers);
+}
+
+static void settle_all(struct gy_resolve *resolve)
+{
+	for (size_t i = 0; i < GY_RESOLVE_SOCKETS; i++) {
+		if (settle(resolve, &resolve->sockets[i]) < 0) {
+			gy_endpoint_ready(resolve->endpoint);
+		}
+	}
+}
+
+static void start_timer(struct gy_resolve *resolve)
+{
+	struct gy_wheel *wheel = &resolve->channels->home->loop.wheel;
+	struct timeval left;
+
+	gy_timer_stop(wheel, &resolve->timer);
+	if (!resolve->done && ares_timeout(resolve->ares, NULL, &left) != NULL) {
+		gy_timer_start(wheel, &resolve->timer,
+			       GYRE_SECONDS(left.tv_sec) + GYRE_MICROSECONDS(left.tv_usec));
+	}
+}
+
+void gy_resolve_start(struct gy_resolve *resolve, const char *host, uint16_t port, int type,
+		      const char *servers)
+{
+	const struct ares_addrinfo_hints hints = { .ai_family = AF_UNSPEC, .ai_socktype = type };
+	int r;
+
+	resolve->done = false;
+	resolve->count = 0;
+	resolve->port = port;
+	resolve->type = type;
+	r = open_ares(resolve, servers);
+	if (r != ARES_SUCCESS) {
+		answered(resolve, r, 0, NULL);
+		return;
+	}
+	ares_getaddrinfo(resolve->ares, host, NULL, &hints, answered, resolve);
+	settle_all(resolve);
+	start_timer(resolve);
+}
+
+void gy_resolve_process(struct gy_resolve *resolve)
+{
+	const uint32_t failed = POLLERR | POLLHUP;
+
+	for (size_t i = 0; i < GY_RESOLVE_SOCKETS && resolve->ares != NULL; i++) {
+		struct gy_resolve_socket *s = &resolve->sockets[i];
+		uint32_t fired = s->fired;
+
+		s->fired = 0;
+		if (fired != 0 && s->fd >= 0 && !s->closing) {
+			ares_process_fd(resolve->ares,
+					(fired & (POLLIN | failed)) != 0 ? s->fd : ARES_SOCKET_BAD,
+					(fired & (POLLOUT | failed)) != 0 ? s->fd
+									  : ARES_SOCKET_BAD);
+		}
+	}
+	if (resolve->timed_out && resolve->ares != NULL) {
+		ares_process_fd(resolve->ares, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+	}
+	resolve->timed_out = false;
+	settle_all(resolve);
+	if (resolve->ares != NULL) {
+		start_timer(resolve);
+	}
+}
+
+bool gy_resolve_end(struct gy_resolve *resolve)
+{
+	bool quiet = true;
+
+	gy_timer_stop(&resolve->channels->home->loop.wheel, &resolve->timer);
+	if (resolve->ares != NULL) {
+		ares_destroy(resolve->ares); /* and its callback is called, if it was not */
+		resolve->ares = NULL;
+	}
+	settle_all(resolve);
+	for (size_t i = 0; i < GY_RESOLVE_SOCKETS; i++) {
+		quiet = quiet && resolve->sockets[i].fd < 0;
+	}
+	return quiet;
+}

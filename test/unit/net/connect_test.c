@@ -1,0 +1,451 @@
+/* Connecting to addresses: what succeeds, how it fails, when it is tried again, and how it ends. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <gyre/watch.h>
+
+#include "base/macros.h"
+#include "channel/socket_address.h"
+#include "net/client_rig.h"
+
+TestSuite(connecting, .timeout = 60);
+
+static int descriptors; /* of the test: sockets that it closes before the fixture counts */
+
+static void begin(void)
+{
+	descriptors = descriptors_open();
+	fixture_open(2);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+}
+
+static void end(void)
+{
+	fixture_close();
+	cr_expect_eq(descriptors_open(), descriptors);
+}
+
+/* A port where nobody listens; @ret_fd keeps it from others. */
+static uint16_t closed_port(int *ret_fd)
+{
+	uint16_t port;
+
+	*ret_fd = client_bind("tcp://127.0.0.1:0", &port);
+	return port;
+}
+
+/* ---- success ---- */
+
+Test(connecting, makes_a_channel_that_is_served, .init = begin, .fini = end)
+{
+	uint16_t port;
+	int fd = client_listen(&port);
+	struct gyre_connect_options options = client_options(port);
+	struct gyre_connection report;
+	int connection;
+
+	(void)client_connect(&options);
+	connection = client_accept(fd);
+	report = client_next(GYRE_CONNECTION_OPEN);
+	cr_expect_eq(gyre_socket_address_port(&report.address), port);
+	cr_expect_eq(report.failures, 0);
+	(void)close(connection);
+	cr_expect_eq(client_next(GYRE_CONNECTION_CLOSED).reason, 0);
+	cr_expect_eq(client_next(GYRE_CONNECTION_GIVEN_UP).reason, 0);
+	(void)close(fd);
+}
+
+Test(connecting, makes_as_many_as_are_wanted, .init = begin, .fini = end)
+{
+	enum { COUNT = 20 };
+	uint16_t port;
+	int fd = client_listen(&port);
+	struct gyre_connect_options options = client_options(port);
+	int connections[COUNT];
+	bool seen[COUNT] = { false };
+
+	options.connections = COUNT;
+	(void)client_connect(&options);
+	for (size_t i = 0; i < COUNT; i++) {
+		connections[i] = client_accept(fd);
+		seen[client_next(GYRE_CONNECTION_OPEN).connection] = true;
+	}
+	for (size_t i = 0; i < COUNT; i++) {
+		cr_expect(seen[i]);
+		(void)close(connections[i]);
+	}
+	(void)close(fd);
+}
+
+Test(connecting, works_over_unix_sockets, .init = begin, .fini = end)
+{
+	char text[64];
+	struct gyre_connect_options options = client_options(0);
+	struct gyre_socket_address address;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)snprintf(text, sizeof(text), "unix:@gyre-connect-%d", (int)getpid());
+	cr_assert_eq(gyre_socket_address_parse(text, &address), 0);
+	cr_assert_eq(bind(fd, (struct sockaddr *)&address.storage, address.bytes), 0);
+	cr_assert_eq(listen(fd, 1), 0);
+	options.to = text;
+	(void)client_connect(&options);
+	(void)close(client_accept(fd));
+	(void)close(fd);
+}
+
+Test(connecting, comes_from_the_address_that_was_given, .init = begin, .fini = end)
+{
+	uint16_t port;
+	int fd = client_listen(&port);
+	struct gyre_connect_options options = client_options(port);
+	struct gyre_socket_address from;
+	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX];
+	int connection;
+
+	options.local = "tcp://127.0.0.2:0";
+	(void)client_connect(&options);
+	connection = client_accept(fd);
+	cr_assert_eq(gy_socket_address_of_peer(connection, &from), 0);
+	cr_assert_gt(gyre_socket_address_format(&from, sizeof(text), text), 0);
+	cr_expect_eq(strncmp(text, "tcp://127.0.0.2:", 16), 0, "%s", text);
+	(void)close(connection);
+	(void)close(fd);
+}
+
+/* ---- failure ---- */
+
+static void expect_failure(const struct gyre_connect_options *options, int reason)
+{
+	(void)client_connect(options);
+	cr_expect_eq(client_next(GYRE_CONNECTION_FAILED).reason, reason);
+	cr_expect_eq(client_next(GYRE_CONNECTION_GIVEN_UP).reason, reason);
+}
+
+Test(connecting, tells_that_it_was_refused, .init = begin, .fini = end)
+{
+	int fd;
+	struct gyre_connect_options options = client_options(closed_port(&fd));
+
+	expect_failure(&options, -ECONNREFUSED);
+	(void)close(fd);
+}
+
+Test(connecting, tells_that_a_path_is_not_there, .init = begin, .fini = end)
+{
+	struct gyre_connect_options options = client_options(0);
+
+	options.to = "unix:/no-such-folder/socket";
+	expect_failure(&options, -ENOENT);
+}
+
+Test(connecting, tells_that_nobody_has_answered_in_time, .init = begin, .fini = end)
+{
+	uint16_t port;
+	struct client_hole hole;
+	struct gyre_connect_options options;
+
+	client_hole_open(&hole, client_bind("tcp://127.0.0.1:0", &port));
+	options = client_options(port);
+	options.connect_timeout_ns = GYRE_MILLISECONDS(100);
+	expect_failure(&options, -ETIMEDOUT);
+	client_hole_close(&hole);
+}
+
+Test(connecting, tells_that_a_unix_socket_has_not_answered_in_time, .init = begin, .fini = end)
+{
+	char text[64];
+	struct client_hole hole;
+	struct gyre_connect_options options = client_options(0);
+	struct gyre_socket_address address;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)snprintf(text, sizeof(text), "unix:@gyre-hole-%d", (int)getpid());
+	cr_assert_eq(gyre_socket_address_parse(text, &address), 0);
+	cr_assert_eq(bind(fd, (struct sockaddr *)&address.storage, address.bytes), 0);
+	client_hole_open(&hole, fd);
+	options.to = text;
+	options.connect_timeout_ns = GYRE_MILLISECONDS(100);
+	expect_failure(&options, -ETIMEDOUT);
+	client_hole_close(&hole);
+}
+
+Test(connecting, tells_that_there_is_no_descriptor, .init = begin, .fini = end)
+{
+	struct gyre_connect_options options = client_options(1);
+	struct rlimit before;
+	struct rlimit none;
+
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+	expect_failure(&options, -EMFILE);
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+Test(connecting, does_not_try_addresses_of_another_family_than_its_own, .init = begin, .fini = end)
+{
+	struct gyre_connect_options options = client_options(1);
+
+	options.local = "tcp://[::1]:0";
+	expect_failure(&options, -EAFNOSUPPORT);
+}
+
+static int refuse(struct gyre_channel *channel, void *arg)
+{
+	(void)channel;
+	(void)arg;
+	return -EPERM;
+}
+
+Test(connecting, counts_a_channel_that_is_refused_as_a_failure, .init = begin, .fini = end)
+{
+	uint16_t port;
+	int fd = client_listen(&port);
+	struct gyre_connect_options options = client_options(port);
+
+	options.init_channel = refuse;
+	expect_failure(&options, -EPERM);
+	(void)close(fd);
+}
+
+/* ---- trying again ---- */
+
+Test(connecting, finds_a_listener_that_comes_later, .init = begin, .fini = end)
+{
+	int fd;
+	struct gyre_connect_options options = client_options(closed_port(&fd));
+
+	options.retries_max = UINT32_MAX;
+	options.retry_min_ns = GYRE_MILLISECONDS(1);
+	options.retry_max_ns = GYRE_MILLISECONDS(5);
+	(void)client_connect(&options);
+	cr_expect_eq(client_next(GYRE_CONNECTION_FAILED).reason, -ECONNREFUSED);
+	cr_expect_eq(client_next(GYRE_CONNECTION_PAUSE).reason, -ECONNREFUSED);
+	cr_assert_eq(listen(fd, 10), 0);
+	(void)client_until(GYRE_CONNECTION_OPEN);
+	(void)close(client_accept(fd));
+	(void)close(fd);
+}
+
+Test(connecting, pauses_longer_each_time_and_gives_up_in_the_end, .init = begin, .fini = end)
+{
+	int fd;
+	struct gyre_connect_options options = client_options(closed_port(&fd));
+	const uint64_t longest_ns[] = { 1000000, 3000000, 4000000, 4000000 };
+
+	options.retries_max = gy_countof(longest_ns);
+	options.retry_min_ns = GYRE_MILLISECONDS(1);
+	options.retry_max_ns = GYRE_MILLISECONDS(4);
+	options.retry_percent = 300;
+	options.retry_jitter_percent = 10;
+	(void)client_connect(&options);
+	for (uint32_t i = 0; i < gy_countof(longest_ns); i++) {
+		struct gyre_connection report;
+
+		(void)client_next(GYRE_CONNECTION_FAILED);
+		report = client_next(GYRE_CONNECTION_PAUSE);
+		cr_expect_eq(report.failures, i + 1);
+		cr_expect_leq(report.pause_ns, longest_ns[i]);
+		cr_expect_geq(report.pause_ns, longest_ns[i] / 10 * 9);
+	}
+	(void)client_next(GYRE_CONNECTION_FAILED);
+	cr_expect_eq(client_next(GYRE_CONNECTION_GIVEN_UP).reason, -ECONNREFUSED);
+	(void)close(fd);
+}
+
+Test(connecting, comes_back_to_a_server_that_resets_it, .init = begin, .fini = end)
+{
+	const struct linger none = { .l_onoff = 1 };
+	uint16_t port;
+	int fd = client_listen(&port);
+	struct gyre_connect_options options = client_options(port);
+
+	options.retries_max = 1;
+	options.retry_min_ns = GYRE_MILLISECONDS(1);
+	(void)client_connect(&options);
+	for (int i = 0; i < 5; i++) {
+		int connection = client_accept(fd);
+
+		(void)client_next(GYRE_CONNECTION_OPEN);
+		cr_assert_eq(setsockopt(connection, SOL_SOCKET, SO_LINGER, &none, sizeof(none)), 0);
+		(void)close(connection);
+		cr_expect_eq(client_next(GYRE_CONNECTION_CLOSED).reason, -ECONNRESET);
+		cr_expect_eq(client_next(GYRE_CONNECTION_PAUSE).reason, -ECONNRESET);
+	}
+	(void)close(fd);
+}
+
+/* ---- stopping ---- */
+
+Test(connecting, can_be_stopped_while_it_connects, .init = begin, .fini = end)
+{
+	uint16_t port;
+	struct client_hole hole;
+	struct gyre_connect_options options;
+
+	client_hole_open(&hole, client_bind("tcp://127.0.0.1:0", &port));
+	options = client_options(port);
+	options.connections = 3;
+	options.connect_timeout_ns = GYRE_FOREVER;
+	client_stop(client_connect(&options));
+	(void)client_connect(&options); /* the end of the system stops this one */
+	client_hole_close(&hole);
+}
+
+Test(connecting, can_be_stopped_while_it_pauses, .init = begin, .fini = end)
+{
+	int fd;
+	struct gyre_connect_options options = client_options(closed_port(&fd));
+
+	options.retries_max = UINT32_MAX;
+	options.retry_min_ns = GYRE_SECONDS(1000);
+	for (int i = 0; i < 2; i++) {
+		struct gyre_address actor = client_connect(&options);
+
+		(void)client_until(GYRE_CONNECTION_PAUSE);
+		if (i == 0) {
+			client_stop(actor);
+		}
+	}
+	(void)close(fd);
+}
+
+Test(connecting, closes_its_channels_when_it_is_stopped, .init = begin, .fini = end)
+{
+	uint16_t port;
+	int fd = client_listen(&port);
+	struct gyre_connect_options options = client_options(port);
+	struct gyre_address actor;
+	int connection;
+	char byte;
+
+	options.retries_max = UINT32_MAX;
+	actor = client_connect(&options);
+	connection = client_accept(fd);
+	(void)client_next(GYRE_CONNECTION_OPEN);
+	client_stop(actor);
+	cr_expect_eq(recv(connection, &byte, 1, 0), 0, "closed in good order");
+	(void)close(connection);
+	cr_expect_eq(client_next(GYRE_CONNECTION_CLOSED).reason, 0);
+	(void)close(fd);
+}
+
+Test(connecting, ends_at_once_in_a_system_that_never_ran)
+{
+	struct gyre_connect_options options = client_options(1);
+
+	fixture_open(1);
+	(void)client_connect(&options);
+	gyre_system_destroy(fixture.system);
+	cr_expect_eq(fixture.errors, 0, "%s", fixture.line);
+	cr_expect_eq(descriptors_open(), fixture.descriptors);
+}
+
+/* ---- actors ---- */
+
+static struct gyre_connect_options the_options;
+
+static int parent_notice(struct gyre_stack *stack)
+{
+	const struct gyre_connection *connection = gyre_message(stack, gyre_connection);
+
+	expect(connection != NULL);
+	if (connection != NULL && connection->step == GYRE_CONNECTION_GIVEN_UP) {
+		expect(connection->reason == -ECONNREFUSED);
+		trace('g');
+	}
+	return gyre_return(stack);
+}
+
+static int parent_event(struct gyre_stack *stack)
+{
+	const struct gyre_terminated *ended = gyre_message(stack, gyre_terminated);
+
+	if (ended != NULL) {
+		expect(ended->reason == -ECONNREFUSED);
+		trace('e');
+		return fixture_end(stack);
+	}
+	return gyre_return(stack);
+}
+
+static int parent_mount(struct gyre_stack *stack)
+{
+	struct gyre_connect_options options = the_options;
+	struct gyre_address socket;
+
+	options.owner = gyre_self(stack);
+	options.report = NULL;
+	expect(gyre_connect(stack, &options, &socket) == 0);
+	expect(socket.loop == gyre_self(stack).loop);
+	expect(gyre_watch(stack, socket) == 0);
+	return gyre_return(stack);
+}
+
+Test(connecting, tells_its_owner_by_notices_and_watchers_why_it_ended)
+{
+	static const struct gyre_class parent = {
+		.name = "parent",
+		.mount = parent_mount,
+		.behaviour = { .notice = parent_notice, .event = parent_event },
+	};
+	int fd;
+
+	the_options = client_options(closed_port(&fd));
+	fixture_open(2);
+	(void)spawn_outside(&parent, 1);
+	fixture_run();
+	fixture_close();
+	cr_expect_str_eq(traced, "ge");
+	(void)close(fd);
+}
+
+/* ---- misuse ---- */
+
+static void expect_refused(const struct gyre_connect_options *options, int error)
+{
+	struct gyre_address actor = { .slot = 77 };
+
+	cr_expect_eq(gyre_system_connect(fixture.system, options, &actor), error);
+	cr_expect_eq(actor.slot, 77, "untouched");
+}
+
+Test(connecting, answers_misuse_with_an_error, .init = begin, .fini = end)
+{
+	const struct gyre_connect_options good = client_options(1);
+	struct gyre_connect_options bad;
+	struct gyre_address actor;
+
+	cr_expect_eq(gyre_system_connect(NULL, &good, &actor), -EINVAL);
+	cr_expect_eq(gyre_system_connect(fixture.system, &good, NULL), -EINVAL);
+	expect_refused(NULL, -EINVAL);
+#define EXPECT_REFUSED(FIELD, VALUE, ERROR) \
+	bad = good;                         \
+	bad.FIELD = (VALUE);                \
+	expect_refused(&bad, (ERROR))
+	EXPECT_REFUSED(to, NULL, -EINVAL);
+	EXPECT_REFUSED(to, "udp://127.0.0.1:1", -EINVAL);
+	EXPECT_REFUSED(to, "127.0.0.1:1", -EINVAL);
+	EXPECT_REFUSED(local, "tcp://localhost:1", -ENOENT);
+	EXPECT_REFUSED(local, "udp://127.0.0.1:1", -EINVAL);
+	EXPECT_REFUSED(init_channel, NULL, -EINVAL);
+	EXPECT_REFUSED(connections, GYRE_CONNECTIONS_MAX + 1, -EINVAL);
+	EXPECT_REFUSED(retry_percent, 99, -EINVAL);
+	EXPECT_REFUSED(retry_percent, 1001, -EINVAL);
+	EXPECT_REFUSED(retry_jitter_percent, 101, -EINVAL);
+	EXPECT_REFUSED(retry_min_ns, GYRE_SECONDS(86401), -EINVAL);
+	EXPECT_REFUSED(retry_max_ns, GYRE_SECONDS(86401), -EINVAL);
+	EXPECT_REFUSED(place.place, (enum gyre_place)7, -EINVAL);
+	bad = good;
+	bad.place = (struct gyre_spawn_options){ .place = GYRE_PLACE_LOOP, .loop = 2 };
+	expect_refused(&bad, -EINVAL);
+}

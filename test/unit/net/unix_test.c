@@ -1,0 +1,309 @@
+/* Listening on Unix sockets, and wherever fewer listen than there are loops. */
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <gyre/listen.h>
+
+#include "base/atomic.h"
+#include "base/macros.h"
+#include "fixture.h"
+
+TestSuite(unix_sockets, .timeout = 60);
+
+enum { LOOPS = 3, CONNECTIONS = 60 };
+
+static char folder[64];
+static char path[96];
+static char text[128];
+static uint32_t served[LOOPS]; /* atomic: connections, by loop */
+
+static void echo_active(struct gyre_handler_context *ctx)
+{
+	(void)gy_fetch_add(&served[gyre_self(gyre_context_stack(ctx)).loop], 1);
+}
+
+static void echo_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	(void)gyre_channel_write(ctx, data);
+}
+
+static const struct gyre_handler echo = { .active = echo_active, .read = echo_read };
+
+static int init_echo(struct gyre_channel *channel, void *arg)
+{
+	return gyre_pipeline_add_last(channel, &echo, arg);
+}
+
+static void begin(void)
+{
+	(void)snprintf(folder, sizeof(folder), "/tmp/gyre-unix-XXXXXX");
+	cr_assert_not_null(mkdtemp(folder));
+	(void)snprintf(path, sizeof(path), "%s/socket", folder);
+	(void)snprintf(text, sizeof(text), "unix:%s", path);
+	fixture_open(LOOPS);
+}
+
+static void end(void)
+{
+	if (fixture.system != NULL) {
+		fixture_close();
+	}
+	cr_expect_eq(rmdir(folder), 0, "a file was left");
+}
+
+static int listen_on(const char *address)
+{
+	const struct gyre_acceptor_options options = { .bind = address, .init_channel = init_echo };
+
+	return gyre_listen(fixture.system, &options, NULL);
+}
+
+/* A connection, or a negative errno. */
+static int connect_to(const struct gyre_socket_address *address)
+{
+	int fd = socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int r = connect(fd, (const struct sockaddr *)&address->storage, address->bytes) < 0 ? -errno
+											    : fd;
+
+	if (r < 0) {
+		(void)close(fd);
+	}
+	return r;
+}
+
+static int connect_text(const char *to)
+{
+	struct gyre_socket_address address;
+
+	cr_assert_eq(gyre_socket_address_parse(to, &address), 0);
+	return connect_to(&address);
+}
+
+static bool echoes(int fd)
+{
+	char byte = 'x';
+
+	return send(fd, &byte, 1, MSG_NOSIGNAL) == 1 && recv(fd, &byte, 1, 0) == 1;
+}
+
+static bool exists(void)
+{
+	struct stat status;
+
+	return lstat(path, &status) == 0;
+}
+
+/* The file of a socket whose process has ended without removing it. */
+static int bind_there(bool listens)
+{
+	struct gyre_socket_address address;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	cr_assert_eq(gyre_socket_address_parse(text, &address), 0);
+	cr_assert_eq(bind(fd, (struct sockaddr *)&address.storage, address.bytes), 0);
+	if (listens) {
+		cr_assert_eq(listen(fd, 1), 0);
+	}
+	return fd;
+}
+
+/* ---- serving ---- */
+
+static void expect_shares(const struct gyre_socket_address *address)
+{
+	int fds[CONNECTIONS];
+
+	for (size_t i = 0; i < CONNECTIONS; i++) {
+		fds[i] = connect_to(address);
+		cr_assert(fds[i] >= 0 && echoes(fds[i]));
+	}
+	for (size_t i = 0; i < LOOPS; i++) {
+		cr_expect_eq(gy_load_relaxed(&served[i]), CONNECTIONS / LOOPS);
+	}
+	for (size_t i = 0; i < CONNECTIONS; i++) {
+		(void)close(fds[i]);
+	}
+}
+
+Test(unix_sockets, serve_connections_of_a_path_on_all_loops_in_turn, .init = begin, .fini = end)
+{
+	struct gyre_socket_address address;
+
+	cr_assert_eq(gyre_socket_address_parse(text, &address), 0);
+	cr_assert_eq(listen_on(text), 0);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	expect_shares(&address);
+}
+
+Test(unix_sockets, serve_connections_of_an_abstract_name, .init = begin, .fini = end)
+{
+	char name[64];
+	int fd;
+
+	(void)snprintf(name, sizeof(name), "unix:@gyre-test-%d", (int)getpid());
+	cr_assert_eq(listen_on(name), 0);
+	cr_assert_eq(listen_on(name), -EADDRINUSE);
+	fixture.errors--; /* that was expected */
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	fd = connect_text(name);
+	cr_assert_geq(fd, 0);
+	cr_expect(echoes(fd));
+	(void)close(fd);
+}
+
+Test(unix_sockets, are_not_needed_for_one_listener_to_serve_all_loops, .init = begin, .fini = end)
+{
+	struct gyre_socket_address address = { 0 };
+	const struct gyre_acceptor_options options = { .bind = "tcp://127.0.0.1:0",
+						       .init_channel = init_echo,
+						       .listeners = 1,
+						       .ret_address = &address };
+
+	cr_assert_eq(gyre_listen(fixture.system, &options, NULL), 0);
+	cr_assert_neq(gyre_socket_address_port(&address), 0);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	expect_shares(&address);
+}
+
+/* ---- the file ---- */
+
+Test(unix_sockets, remove_their_file_at_the_end_of_the_system, .init = begin, .fini = end)
+{
+	cr_assert_eq(listen_on(text), 0);
+	cr_expect(exists());
+	fixture_close();
+	cr_expect_not(exists());
+}
+
+Test(unix_sockets, remove_their_file_when_the_system_never_ran, .init = begin, .fini = end)
+{
+	cr_assert_eq(listen_on(text), 0);
+	gyre_system_destroy(fixture.system);
+	fixture.system = NULL;
+	cr_expect_not(exists());
+}
+
+static struct gyre_address acceptor;
+
+static int stop_acceptor(struct gyre_stack *stack)
+{
+	return gyre_stop(stack, acceptor);
+}
+
+Test(unix_sockets, remove_their_file_when_their_acceptor_stops, .init = begin, .fini = end)
+{
+	static const struct gyre_class stopper = { .name = "stopper", .mount = stop_acceptor };
+	const struct gyre_acceptor_options options = { .bind = text, .init_channel = init_echo };
+	int other;
+	int fd;
+
+	cr_assert_eq(gyre_listen(fixture.system, &options, &acceptor), 0);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	fd = connect_text(text);
+	cr_assert(fd >= 0 && echoes(fd));
+	(void)spawn_outside(&stopper, 0);
+	while ((other = connect_text(text)) >= 0) {
+		(void)close(other);
+	}
+	cr_expect_not(exists());
+	cr_expect(echoes(fd), "connections stay");
+	(void)close(fd);
+}
+
+Test(unix_sockets, replace_an_old_file_that_nobody_listens_on, .init = begin, .fini = end)
+{
+	(void)close(bind_there(true));
+	cr_assert(exists());
+	cr_expect_eq(listen_on(text), 0);
+}
+
+Test(unix_sockets, leave_the_file_of_one_who_listens, .init = begin, .fini = end)
+{
+	int fd = bind_there(true);
+
+	cr_expect_eq(listen_on(text), -EADDRINUSE);
+	fixture.errors--;
+	cr_expect(exists());
+	(void)close(fd);
+	(void)unlink(path);
+}
+
+Test(unix_sockets, leave_the_file_of_one_whose_backlog_is_full, .init = begin, .fini = end)
+{
+	struct gyre_socket_address address;
+	int fd = bind_there(true);
+	int clients[2];
+
+	cr_assert_eq(gyre_socket_address_parse(text, &address), 0);
+	for (size_t i = 0; i < gy_countof(clients); i++) {
+		clients[i] = connect_to(&address);
+		cr_assert_geq(clients[i], 0);
+	}
+	cr_expect_eq(listen_on(text), -EADDRINUSE);
+	fixture.errors--;
+	cr_expect(exists());
+	for (size_t i = 0; i < gy_countof(clients); i++) {
+		(void)close(clients[i]);
+	}
+	(void)close(fd);
+	(void)unlink(path);
+}
+
+Test(unix_sockets, leave_a_file_that_is_no_socket, .init = begin, .fini = end)
+{
+	FILE *file = fopen(path, "w");
+
+	cr_assert_not_null(file);
+	(void)fclose(file);
+	cr_expect_eq(listen_on(text), -EADDRINUSE);
+	fixture.errors--;
+	cr_expect(exists());
+	(void)unlink(path);
+}
+
+Test(unix_sockets, leave_the_file_that_a_later_server_has_put_there, .init = begin, .fini = end)
+{
+	char old[128];
+
+	cr_assert_eq(listen_on(text), 0);
+	/* Both files are there for a while, so that they have different numbers. */
+	(void)snprintf(old, sizeof(old), "%s.old", path);
+	cr_assert_eq(rename(path, old), 0);
+	(void)close(bind_there(true));
+	fixture_close();
+	cr_expect(exists());
+	(void)unlink(path);
+	(void)unlink(old);
+}
+
+Test(unix_sockets, have_the_permissions_that_were_asked_for, .init = begin, .fini = end)
+{
+	const struct gyre_acceptor_options options = { .bind = text,
+						       .init_channel = init_echo,
+						       .mode = 0666 };
+	struct stat status;
+
+	(void)umask(077);
+	cr_assert_eq(gyre_listen(fixture.system, &options, NULL), 0);
+	cr_assert_eq(lstat(path, &status), 0);
+	cr_expect_eq(status.st_mode & 0777, 0666);
+}
+
+Test(unix_sockets, are_refused_where_they_cannot_be, .init = begin, .fini = end)
+{
+	const struct gyre_acceptor_options options = { .bind = text,
+						       .init_channel = init_echo,
+						       .mode = 01000 };
+
+	cr_expect_eq(listen_on("unix:/no-such-folder/socket"), -ENOENT);
+	cr_expect_eq(listen_on("unix+dgram:/tmp/socket"), -EINVAL);
+	fixture.errors -= 2;
+	cr_expect_eq(gyre_listen(fixture.system, &options, NULL), -EINVAL);
+}
