@@ -161,9 +161,9 @@ struct gy_slots {
 /* The homes of a system: its first member, so that lower floors find them. Fixed after setup. */
 struct gy_homes {
 	uint32_t count;
-	uint16_t node;	       /* 0 in a system that is none */
+	uint16_t node;		/* 0 in a system that is none */
 	struct gy_nodes *nodes; /* the remote floor's; NULL in a system that is none */
-	struct gy_home *homes; /* an array */
+	struct gy_home *homes;	/* an array */
 	const struct gy_log *log;
 	struct gy_table_item *spare_promises; /* atomic; a list: see promise.c */
 };

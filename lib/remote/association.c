@@ -223,8 +223,7 @@ static void hang_up(struct gy_association *link)
 
 struct gy_association *gy_association_get(struct gy_links *links, uint16_t node, int *ret_error)
 {
-	struct gy_association *link =
-		(struct gy_association *)gy_peers_find(&links->dialled, node);
+	struct gy_association *link = (struct gy_association *)gy_peers_find(&links->dialled, node);
 	struct gy_peer *peer;
 
 	if (gy_likely(link != NULL && link->stage == GY_LINK_OPEN)) {
@@ -269,7 +268,8 @@ static void look_at_connection(struct gy_association *link, uint64_t now_ns, boo
 	}
 	if (now_ns - link->heard_ns > options->down_ns) {
 		gy_association_abort(link, -ETIMEDOUT);
-	} else if (now_ns - link->said_ns >= options->heartbeat_ns - options->heartbeat_ns / BEATS) {
+	} else if (now_ns - link->said_ns >=
+		   options->heartbeat_ns - options->heartbeat_ns / BEATS) {
 		gy_outgoing_say(link, GY_WIRE_PING, "", 0);
 	}
 }
@@ -356,8 +356,7 @@ void gy_links_drain(struct gy_links *links)
 	links->draining = true;
 	gy_timer_stop(&links->home->loop.wheel, &links->beat);
 	for (; item != &links->all; item = item->next) {
-		gy_outgoing_give_up(gy_container_of(item, struct gy_association, item),
-				    -ESHUTDOWN);
+		gy_outgoing_give_up(gy_container_of(item, struct gy_association, item), -ESHUTDOWN);
 	}
 }
 

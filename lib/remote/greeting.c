@@ -11,7 +11,8 @@
 
 static const char *const refusals[GY_REFUSALS] = {
 	[GY_REFUSED_MALFORMED] = "it was not understood; is there a gyre node at that address?",
-	[GY_REFUSED_VERSION] = "no common version of the protocol; use builds of gyre that share one",
+	[GY_REFUSED_VERSION] =
+		"no common version of the protocol; use builds of gyre that share one",
 	[GY_REFUSED_CLUSTER] = "it belongs to another cluster; give both the same name",
 	[GY_REFUSED_ID] = "the id is not the expected one; check ids and addresses of the peers",
 	[GY_REFUSED_OLDER] = "a process that came up later has this id; give each node its own",
@@ -28,9 +29,9 @@ static void refuse(struct gy_association *link, enum gy_refusal refusal)
 {
 	uint8_t code = (uint8_t)refusal;
 
-	gy_log(link->links->nodes->log, GYRE_LOG_WARNING, "node %u: a link %s node %u is refused: %s",
-	       link->links->nodes->options.id, link->dialled ? "to" : "from", link->theirs.node,
-	       refusal_text(refusal));
+	gy_log(link->links->nodes->log, GYRE_LOG_WARNING,
+	       "node %u: a link %s node %u is refused: %s", link->links->nodes->options.id,
+	       link->dialled ? "to" : "from", link->theirs.node, refusal_text(refusal));
 	gy_outgoing_say(link, GY_WIRE_REFUSE, &code, sizeof(code));
 	link->stage = GY_LINK_ENDED;
 	gyre_channel_close(link->ctx);
@@ -87,8 +88,7 @@ static enum gy_refusal judge(const struct gy_association *link)
 		return GY_REFUSED_CLUSTER;
 	}
 	if (hello->expected != nodes->options.id || hello->node == 0 ||
-	    hello->node == nodes->options.id ||
-	    (link->dialled && hello->node != link->peer->id)) {
+	    hello->node == nodes->options.id || (link->dialled && hello->node != link->peer->id)) {
 		return GY_REFUSED_ID;
 	}
 	if (hello->has_secret != (nodes->secret[0] != '\0')) {

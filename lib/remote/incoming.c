@@ -7,6 +7,8 @@
  */
 #include <errno.h>
 
+#include <gyre/name.h>
+
 #include "actor/stack.h"
 #include "base/memory.h"
 #include "channel/buffer.h"
@@ -277,8 +279,7 @@ static int take_fragment(struct gy_association *link, const struct gy_frame *fra
 	int r = 0;
 
 	if (arrival == NULL) {
-		r = arrivals >= ARRIVALS_MAX ? -EPROTO
-					     : begin_arrival(link, &fragment, &arrival);
+		r = arrivals >= ARRIVALS_MAX ? -EPROTO : begin_arrival(link, &fragment, &arrival);
 	}
 	if (r < 0) {
 		return r;

@@ -7,6 +7,8 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -262,9 +264,9 @@ static bool is_loopback(const struct gyre_socket_address *address)
 	const struct sockaddr_in *ipv4 = (const struct sockaddr_in *)(const void *)any;
 	const struct sockaddr_in6 *ipv6 = (const struct sockaddr_in6 *)(const void *)any;
 
-	return any->sa_family == AF_INET ? ntohl(ipv4->sin_addr.s_addr) >> 24 == LOOPBACK_IPV4
-					 : any->sa_family == AF_INET6 &&
-						   IN6_IS_ADDR_LOOPBACK(&ipv6->sin6_addr);
+	return any->sa_family == AF_INET
+		       ? ntohl(ipv4->sin_addr.s_addr) >> 24 == LOOPBACK_IPV4
+		       : any->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&ipv6->sin6_addr);
 }
 
 static int listen_on(struct gy_nodes *nodes, struct gyre_system *system)

@@ -97,6 +97,7 @@ static bool give_fragment(struct gy_association *link)
 	gy_list_remove(&stream->item);
 	if (stream->at == stream->bytes) {
 		link->sent_frames++;
+		(void)gy_add_relaxed(&link->peer->sent, 1);
 		gy_memory_put(stream);
 	} else {
 		gy_list_append(&link->streams, &stream->item);
@@ -118,6 +119,7 @@ void gy_outgoing_pump(struct gy_association *link)
 
 		link->out = NULL;
 		link->sent_frames += link->out_frames;
+		(void)gy_add_relaxed(&link->peer->sent, link->out_frames);
 		link->out_frames = 0;
 		give(link, out);
 	}
@@ -360,6 +362,7 @@ static int send_now(struct gy_association *link, struct gyre_address to, struct 
 		return lose(home, to, mail, r);
 	}
 	gy_count(&home->counters.to_nodes, 1);
+	link->pinned = link->pinned || mail->type == &gy_type_watch;
 	gy_mail_put(home, mail);
 	link->used_ns = home->loop.now_ns;
 	flush_later(link);

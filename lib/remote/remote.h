@@ -28,12 +28,12 @@ enum { GY_SECRET_BYTES_MAX = 255, GY_PEER_PAGE = 256 };
 struct gy_peer {
 	struct gy_nodes *nodes;
 	uint16_t id;
-	char *address;		/* NULL: it has come, and cannot be dialled */
-	uint64_t incarnation;	/* atomic; written under the mutex */
-	uint32_t state;		/* atomic: enum gyre_node_state; written under the mutex */
-	uint64_t heard_ns;	/* atomic */
-	uint32_t links;		/* atomic: open */
-	uint64_t sent;		/* atomic, as the next two */
+	char *address;	      /* NULL: it has come, and cannot be dialled */
+	uint64_t incarnation; /* atomic; written under the mutex */
+	uint32_t state;	      /* atomic: enum gyre_node_state; written under the mutex */
+	uint64_t heard_ns;    /* atomic */
+	uint32_t links;	      /* atomic: open */
+	uint64_t sent;	      /* atomic, as the next two */
 	uint64_t received;
 	uint64_t lost;
 };
@@ -75,7 +75,7 @@ struct gy_links {
 };
 
 enum gy_link_stage {
-	GY_LINK_PAUSED,	  /* there is nothing to say, or the next dial waits for its time */
+	GY_LINK_PAUSED, /* there is nothing to say, or the next dial waits for its time */
 	GY_LINK_DIALLING,
 	GY_LINK_GREETING, /* the peer's hello is awaited */
 	GY_LINK_PROVING,  /* its proof is */
@@ -106,7 +106,7 @@ struct gy_arrival {
 struct gy_association {
 	struct gy_list item; /* in links->all */
 	struct gy_links *links;
-	struct gy_peer *peer; /* NULL for an accepted one before its hello */
+	struct gy_peer *peer;		  /* NULL for an accepted one before its hello */
 	struct gyre_handler_context *ctx; /* NULL without a channel */
 	enum gy_link_stage stage;
 	bool dialled;
@@ -129,7 +129,7 @@ struct gy_association {
 	uint64_t window_bytes;
 	uint32_t message_bytes_max;
 	uint64_t queued_frames;
-	uint64_t out_frames; /* in @out */
+	uint64_t out_frames;	 /* in @out */
 	struct gy_node *waiting; /* mail until the link is open; NULL for none */
 	struct gy_node *waiting_last;
 	uint64_t waiting_bytes;
@@ -202,7 +202,8 @@ bool gy_peer_is_down(const struct gy_peer *peer);
 
 /* ---- association.c ---- */
 
-/* The link that mail for a peer goes over, which dials if need be; NULL with -errno in @ret_error. */
+/* The link that mail for a peer goes over, which dials if need be; NULL with -errno in @ret_error.
+ */
 struct gy_association *gy_association_get(struct gy_links *links, uint16_t node, int *ret_error);
 /* Its connection has ended, or could not be made. */
 void gy_association_lost(struct gy_association *link, int reason);
@@ -225,9 +226,9 @@ int gy_association_accept(struct gyre_channel *channel, void *arg);
 extern const struct gyre_type gy_type_lookup;
 
 /* The body of mail of gyre's own types; -EOPNOTSUPP for what does not leave the node. */
-int gy_order_encode(const struct gyre_mail *mail, struct gy_frame *frame,
-		    struct gyre_encoder *out);
-/* The mail of an event of such a type, to that receiver; NULL without memory or for what is none. */
+int gy_order_encode(const struct gyre_mail *mail, struct gy_frame *frame, struct gyre_encoder *out);
+/* The mail of an event of such a type, to that receiver; NULL without memory or for what is none.
+ */
 struct gyre_mail *gy_order_decode(struct gy_home *home, const struct gy_frame *frame,
 				  uint16_t from_node);
 

@@ -121,8 +121,8 @@ bool gy_peer_came(struct gy_links *links, struct gy_peer *peer, uint64_t incarna
 	if (may) {
 		gy_store_relaxed(&peer->heard_ns, links->home->loop.now_ns);
 		if (incarnation != peer->incarnation) {
-			bool lived = peer->state == GYRE_NODE_UP ||
-				     peer->state == GYRE_NODE_SUSPECT;
+			bool lived =
+				peer->state == GYRE_NODE_UP || peer->state == GYRE_NODE_SUSPECT;
 
 			if (lived) {
 				set_state(links, peer, GYRE_NODE_DOWN);

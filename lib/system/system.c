@@ -10,6 +10,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <gyre/name.h>
+
 #include "base/memory.h"
 #include "channel/channels.h"
 #include "remote/remote.h"
@@ -218,7 +220,8 @@ static int make_parts(struct gyre_system *system)
 	if (r == 0) {
 		r = make_homes(system);
 	}
-	return r < 0 || system->homes.nodes == NULL ? r : gy_nodes_start(system->homes.nodes, system);
+	return r < 0 || system->homes.nodes == NULL ? r
+						    : gy_nodes_start(system->homes.nodes, system);
 }
 
 /* The log of a system that is being made: it takes note of what has been explained already. */
