@@ -5,8 +5,12 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <netinet/in.h>
 #include <openssl/crypto.h>
 
+#include <gyre/socket_address.h>
+
+#include "channel/channel.h"
 #include "remote/remote.h"
 
 static const char *const refusals[GY_REFUSALS] = {
@@ -49,6 +53,7 @@ static int make_hello(struct gy_association *link, uint16_t expected)
 		.expected = expected,
 		.incarnation = nodes->incarnation,
 		.loop = link->links->home->loop.index,
+		.port = nodes->port,
 		.has_secret = nodes->secret[0] != '\0',
 		.message_bytes_max = nodes->options.message_bytes_max,
 		.window_bytes = nodes->options.link_bytes_max,
@@ -109,6 +114,27 @@ static void say_proof(struct gy_association *link)
 	gy_outgoing_say(link, GY_WIRE_PROOF, proof, sizeof(proof));
 }
 
+/* A peer that nobody told of is dialled where it came from, at the port it listens on. */
+static void learn_address(const struct gy_association *link)
+{
+	struct gyre_socket_address from = { .bytes = sizeof(from.storage), .type = SOCK_STREAM };
+	struct sockaddr *any = (struct sockaddr *)&from.storage;
+	int fd = gyre_context_channel(link->ctx)->endpoint.fd;
+	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX];
+
+	if (link->peer == NULL || link->theirs.port == 0 || getpeername(fd, any, &from.bytes) < 0) {
+		return;
+	}
+	if (any->sa_family == AF_INET) {
+		((struct sockaddr_in *)(void *)any)->sin_port = htons(link->theirs.port);
+	} else if (any->sa_family == AF_INET6) {
+		((struct sockaddr_in6 *)(void *)any)->sin6_port = htons(link->theirs.port);
+	}
+	if (gyre_socket_address_format(&from, sizeof(text), text) > 0) {
+		gy_peer_learn(link->peer, text);
+	}
+}
+
 /* Only now the peer is believed to be what it says. */
 static void accept_peer(struct gy_association *link)
 {
@@ -116,6 +142,7 @@ static void accept_peer(struct gy_association *link)
 
 	if (link->peer == NULL) {
 		link->peer = gy_peer_get(links->nodes, link->theirs.node);
+		learn_address(link);
 	}
 	if (link->peer == NULL) {
 		refuse(link, GY_REFUSED_BUSY);

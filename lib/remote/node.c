@@ -140,6 +140,15 @@ char *gy_peer_address(struct gy_peer *peer)
 	return copy;
 }
 
+void gy_peer_learn(struct gy_peer *peer, const char *address)
+{
+	(void)pthread_mutex_lock(&peer->nodes->mutex);
+	if (peer->address == NULL) {
+		peer->address = copy_text(address); /* without memory it is learnt the next time */
+	}
+	(void)pthread_mutex_unlock(&peer->nodes->mutex);
+}
+
 static int add_peer(struct gy_nodes *nodes, const struct gyre_node_peer *told)
 {
 	char *address;

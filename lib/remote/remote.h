@@ -181,6 +181,8 @@ struct gy_peer *gy_peer_find(const struct gy_nodes *nodes, uint16_t id);
 struct gy_peer *gy_peer_get(struct gy_nodes *nodes, uint16_t id);
 /* A copy of its address from the heap; NULL when it has none. */
 char *gy_peer_address(struct gy_peer *peer);
+/* Gives it an address if it has none. */
+void gy_peer_learn(struct gy_peer *peer, const char *address);
 
 static inline struct gy_links *gy_links_of(const struct gy_home *home)
 {

@@ -126,6 +126,7 @@ struct gy_hello {
 	uint16_t expected; /* the id of the node that was dialled; of the dialler in the answer */
 	uint64_t incarnation;
 	uint16_t loop;
+	uint16_t port; /* where it listens; 0 for nowhere */
 	bool has_secret;
 	uint32_t message_bytes_max;
 	uint32_t window_bytes;

@@ -53,7 +53,6 @@ void pair_play(const struct pair *pair)
 				     .mount = pair->script };
 	int descriptors = descriptors_open();
 	char to_other[64];
-	char to_first[64];
 
 	open_other(pair);
 	(void)snprintf(to_other, sizeof(to_other), "tcp://127.0.0.1:%u",
@@ -63,9 +62,6 @@ void pair_play(const struct pair *pair)
 	node.peers = (const struct gyre_node_peer[]){ { 2, to_other }, { 0, NULL } };
 	node.types = node.types == NULL ? types : node.types;
 	fixture_open_with(&options);
-	(void)snprintf(to_first, sizeof(to_first), "tcp://127.0.0.1:%u",
-		       gyre_node_port(fixture.system));
-	cr_assert_eq(gyre_node_add_peer(pair_other, &(struct gyre_node_peer){ 1, to_first }), 0);
 	(void)spawn_outside(&script, 0);
 	fixture_run();
 	fixture_close();
