@@ -265,7 +265,7 @@ int ring_node_run(const struct ring_node *settings)
 						.redial_max_ns = find_again_ns };
 	const struct gyre_system_options options = { .loops = 1,
 						     .cpus = settings->cpus,
-						     .node = &node, .log_level = getenv("RL") ? GYRE_LOG_INFO : 0 };
+						     .node = &node };
 	struct gyre_system *system = NULL;
 	int r;
 

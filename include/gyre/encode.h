@@ -203,19 +203,16 @@ static inline uint64_t gyre_decode_u64(struct gyre_decoder *in)
 	return low | (uint64_t)gyre_decode_u32(in) << 32;
 }
 
-/**
- * gyre_decode_text() - the next string, in memory of its own with a final 0
- * @in: the decoder
- *
- * Return: the string, for free(), or NULL.
- * Errors:
- *   NULL  there are too few bytes, or one of them is 0; or there is no memory. The decoder has
- *         failed
- * Ownership: the caller's.
- * Context: any thread, inside a decode function.
- * Since: 0.1
- */
-GYRE_API char *gyre_decode_text(struct gyre_decoder *in);
+/** gyre_decode_text() - the next string where it stands, without a final 0: valid during the call;
+ * NULL when there are too few bytes */
+static inline const char *gyre_decode_text(struct gyre_decoder *in, size_t *ret_count)
+{
+	uint32_t count = gyre_decode_u32(in);
+	const char *text = (const char *)gyre_decode_view(in, count);
+
+	*ret_count = text == NULL ? 0 : count;
+	return text;
+}
 
 GYRE_END_DECLS
 

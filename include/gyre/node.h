@@ -36,12 +36,46 @@ struct gyre_node_peer {
 };
 
 /**
+ * gyre_node_told_fn - a membership engine tells of another node
+ * @system: the node that is told
+ * @peer: the other one; its address is copied. NULL for an address: it has left, and is not dialled
+ *   any more until it is told of anew
+ *
+ * May be called from any thread, also inside of @watch of struct gyre_membership; on several
+ * threads at once; not after @stop has returned.
+ *
+ * Returns 0, or a negative errno as gyre_node_add_peer().
+ */
+typedef int (*gyre_node_told_fn)(struct gyre_system *system, const struct gyre_node_peer *peer);
+
+/**
+ * struct gyre_membership - an engine outside of gyre that knows which nodes there are
+ * @start: begins; what it puts into @ret_engine is given to the others. A negative errno fails
+ *   gyre_system_create()
+ * @publish: makes known where this node can be reached; not called for a node that does not listen
+ * @watch: from now on tells of each other node, of those that are known at once
+ * @stop: the last call; takes back what was published
+ *
+ * All are called by the thread that creates or destroys the system, once each and in that order,
+ * and are not re-entered; @stop after the loops have ended. A static list is the engine of nodes
+ * that name no other.
+ */
+struct gyre_membership {
+	int (*start)(const void *arg, void **ret_engine);
+	int (*publish)(void *engine, const struct gyre_node_peer *self);
+	int (*watch)(void *engine, gyre_node_told_fn tell, struct gyre_system *system);
+	void (*stop)(void *engine);
+};
+
+/**
  * struct gyre_node_options - a system as a node; all but @id may be 0 for the default
  * @id: of the node, unique in its cluster, not 0
  * @cluster: a name that nodes must agree in, up to GYRE_NODE_NAME_BYTES_MAX bytes; "gyre"
  * @listen: "tcp://HOST:PORT" where other nodes reach this one; NULL for a node that only dials
  * @peers: those known from the start, ended by an entry with id 0; NULL for none. More are told by
  *   gyre_node_add_peer()
+ * @membership: an engine that tells of more peers as they come and go; NULL for none
+ * @membership_arg: for its @start
  * @types: the types of messages that may come from other nodes, ended by NULL; others are dead
  *   letters, and asks of them are answered with -EPROTO
  * @secret: what nodes must share: each proves to the other that it knows it, without sending it; up
@@ -66,6 +100,8 @@ struct gyre_node_options {
 	const char *cluster;
 	const char *listen;
 	const struct gyre_node_peer *peers;
+	const struct gyre_membership *membership;
+	const void *membership_arg;
 	const struct gyre_type *const *types;
 	const char *secret;
 	bool allow_public;

@@ -1,9 +1,7 @@
 /*
- * The encoder's memory, which doubles, and what a decoder allocates. What a peer says about lengths
- * is held against the bytes that are there before anything is allocated.
+ * The encoder's memory, which doubles up to the largest message.
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include <gyre/encode.h>
 
@@ -49,24 +47,4 @@ void gy_encoder_fini(struct gyre_encoder *out)
 {
 	gy_memory_put(out->bytes);
 	*out = (struct gyre_encoder){ 0 };
-}
-
-char *gyre_decode_text(struct gyre_decoder *in)
-{
-	uint32_t count = gyre_decode_u32(in);
-	const char *from = (const char *)gyre_decode_view(in, count);
-	char *text;
-
-	if (from == NULL || memchr(from, '\0', count) != NULL) {
-		in->error = -EPROTO;
-		return NULL;
-	}
-	text = (char *)malloc((size_t)count + 1);
-	if (text == NULL) {
-		in->error = -ENOMEM;
-		return NULL;
-	}
-	memcpy(text, from, count);
-	text[count] = '\0';
-	return text;
 }

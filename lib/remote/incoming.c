@@ -15,6 +15,8 @@
 #include "remote/remote.h"
 
 enum { ARRIVALS_MAX = 64, FRAME_ON_STACK_BYTES = 512, CREDIT_BYTES = 16 };
+/* The part of the window that the peer is told of at once. */
+enum { CREDIT_SHARE = 16 };
 
 /* ---- mail ---- */
 
@@ -300,7 +302,7 @@ static int take_credit(struct gy_association *link, const struct gy_frame *frame
 	uint64_t frames = gyre_decode_u64(&in);
 
 	if (in.error != 0 || bytes > link->sent_bytes || bytes < link->credited_bytes ||
-	    frames > link->sent_frames || frames < link->credited_frames) {
+	    frames > link->queued_frames || frames < link->credited_frames) {
 		return -EPROTO;
 	}
 	link->credited_bytes = bytes;
@@ -418,7 +420,7 @@ static void tell_credit(struct gy_association *link)
 	struct gyre_encoder out = { .bytes = body, .room = sizeof(body), .max = sizeof(body) };
 
 	if (link->stage != GY_LINK_OPEN || link->dialled ||
-	    link->consumed_bytes - link->told_bytes < window / 4) {
+	    link->consumed_bytes - link->told_bytes < window / CREDIT_SHARE) {
 		return;
 	}
 	link->told_bytes = link->consumed_bytes;

@@ -84,6 +84,11 @@ static struct gyre_node_options resolve(const struct gyre_node_options *options)
 
 /* ---- peers ---- */
 
+static struct gy_nodes *nodes_of(const struct gyre_system *system)
+{
+	return system == NULL ? NULL : gy_homes_of_const(system)->nodes;
+}
+
 struct gy_peer *gy_peer_find(const struct gy_nodes *nodes, uint16_t id)
 {
 	return (struct gy_peer *)gy_peers_find(&nodes->peers, id);
@@ -149,18 +154,28 @@ void gy_peer_learn(struct gy_peer *peer, const char *address)
 	(void)pthread_mutex_unlock(&peer->nodes->mutex);
 }
 
-static int add_peer(struct gy_nodes *nodes, const struct gyre_node_peer *told)
+static bool is_address(const char *text)
 {
-	char *address;
+	return text == NULL || strncmp(text, "tcp://", strlen("tcp://")) == 0;
+}
+
+int gy_node_told(struct gyre_system *system, const struct gyre_node_peer *told)
+{
+	struct gy_nodes *nodes = nodes_of(system);
+	char *address = NULL;
 	struct gy_peer *peer;
 
-	if (told->id == 0 || told->id == nodes->options.id || told->address == NULL ||
-	    strncmp(told->address, "tcp://", strlen("tcp://")) != 0) {
+	if (told->id == 0 || told->id == nodes->options.id || !is_address(told->address)) {
 		return -EINVAL;
 	}
-	address = copy_text(told->address);
+	if (told->address != NULL) {
+		address = copy_text(told->address);
+		if (address == NULL) {
+			return -ENOMEM;
+		}
+	}
 	(void)pthread_mutex_lock(&nodes->mutex);
-	peer = address == NULL ? NULL : get_peer(nodes, told->id);
+	peer = get_peer(nodes, told->id);
 	if (peer != NULL) {
 		char *before = peer->address;
 
@@ -170,27 +185,6 @@ static int add_peer(struct gy_nodes *nodes, const struct gyre_node_peer *told)
 	(void)pthread_mutex_unlock(&nodes->mutex);
 	gy_memory_put(address);
 	return peer == NULL ? -ENOMEM : 0;
-}
-
-static int add_peers(struct gy_nodes *nodes)
-{
-	const struct gyre_node_peer *peer = nodes->options.peers;
-
-	for (; peer != NULL && peer->id != 0; peer++) {
-		int r = add_peer(nodes, peer);
-
-		if (r == -EINVAL) {
-			gy_log(nodes->log, GYRE_LOG_ERROR,
-			       "peer %u at \"%s\": the id must not be the node's own, and an "
-			       "address looks like tcp://10.0.0.2:9000",
-			       peer->id, peer->address == NULL ? "" : peer->address);
-		}
-		if (r < 0) {
-			return r;
-		}
-	}
-	nodes->options.peers = NULL; /* the caller's, who may free them now */
-	return 0;
 }
 
 /* ---- life ---- */
@@ -237,9 +231,6 @@ static int init(struct gy_nodes *nodes)
 		nodes->options.cluster = nodes->cluster;
 		nodes->options.secret = NULL;
 		r = init_types(nodes);
-	}
-	if (r == 0) {
-		r = add_peers(nodes);
 	}
 	return r;
 }
@@ -310,7 +301,14 @@ int gy_nodes_start(struct gy_nodes *nodes, struct gyre_system *system)
 	for (uint32_t i = 0; i < count; i++) {
 		gy_links_init(&nodes->links[i], nodes, &nodes->homes->homes[i]);
 	}
-	return nodes->options.listen == NULL ? 0 : listen_on(nodes, system);
+	if (nodes->options.listen != NULL) {
+		int r = listen_on(nodes, system);
+
+		if (r < 0) {
+			return r;
+		}
+	}
+	return gy_membership_start(nodes, system);
 }
 
 static void free_peers(struct gy_nodes *nodes)
@@ -331,6 +329,7 @@ void gy_nodes_destroy(struct gy_nodes *nodes)
 	if (nodes == NULL) {
 		return;
 	}
+	gy_membership_stop(nodes);
 	for (uint32_t i = 0; nodes->links != NULL && i < nodes->homes->count; i++) {
 		gy_links_fini(&nodes->links[i]);
 	}
@@ -344,11 +343,6 @@ void gy_nodes_destroy(struct gy_nodes *nodes)
 }
 
 /* ---- what users see ---- */
-
-static struct gy_nodes *nodes_of(const struct gyre_system *system)
-{
-	return system == NULL ? NULL : gy_homes_of_const(system)->nodes;
-}
 
 uint16_t gyre_node_id(const struct gyre_system *system)
 {
@@ -366,9 +360,10 @@ uint16_t gyre_node_port(const struct gyre_system *system)
 
 int gyre_node_add_peer(struct gyre_system *system, const struct gyre_node_peer *peer)
 {
-	struct gy_nodes *nodes = nodes_of(system);
+	const struct gy_nodes *nodes = nodes_of(system);
 
-	return nodes == NULL || peer == NULL ? -EINVAL : add_peer(nodes, peer);
+	return nodes == NULL || peer == NULL || peer->address == NULL ? -EINVAL
+								      : gy_node_told(system, peer);
 }
 
 int gyre_node_status(const struct gyre_system *system, uint16_t id,

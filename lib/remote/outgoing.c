@@ -74,6 +74,22 @@ static void give(struct gy_association *link, struct gyre_buffer *data)
 	(void)gyre_channel_write(link->ctx, data); /* handlers hear of a failure */
 }
 
+/* No more than makes the channel unwritable: its cap is not for links. */
+static bool give_some(struct gy_association *link)
+{
+	size_t max = gy_channels_of(link->links->home)->options.write_high_bytes;
+	struct gyre_buffer *front = link->out;
+
+	if (gyre_buffer_bytes(link->out) <= max) {
+		link->out = NULL;
+	} else if (gyre_buffer_split(link->out, max, &front) < 0) {
+		gy_association_abort(link, -ENOMEM);
+		return false;
+	}
+	give(link, front);
+	return true;
+}
+
 /* One fragment of the first stream, which then goes behind the others. */
 static bool give_fragment(struct gy_association *link)
 {
@@ -96,8 +112,6 @@ static bool give_fragment(struct gy_association *link)
 	stream->at += bytes;
 	gy_list_remove(&stream->item);
 	if (stream->at == stream->bytes) {
-		link->sent_frames++;
-		(void)gy_add_relaxed(&link->peer->sent, 1);
 		gy_memory_put(stream);
 	} else {
 		gy_list_append(&link->streams, &stream->item);
@@ -114,14 +128,11 @@ void gy_outgoing_pump(struct gy_association *link)
 		return;
 	}
 	channel = gyre_context_channel(link->ctx);
-	if (link->out != NULL && has_credit(link) && gyre_channel_is_writable(channel)) {
-		struct gyre_buffer *out = link->out;
-
-		link->out = NULL;
-		link->sent_frames += link->out_frames;
-		(void)gy_add_relaxed(&link->peer->sent, link->out_frames);
-		link->out_frames = 0;
-		give(link, out);
+	while (link->out != NULL && link->stage == GY_LINK_OPEN && has_credit(link) &&
+	       gyre_channel_is_writable(channel)) {
+		if (!give_some(link)) {
+			return;
+		}
 	}
 	while (!gy_list_empty(&link->streams) && link->stage == GY_LINK_OPEN && has_credit(link) &&
 	       gyre_channel_is_writable(channel)) {
@@ -137,6 +148,8 @@ static void flush(struct gy_loop *loop, struct gy_later *later)
 
 	(void)loop;
 	link->flushing = false;
+	(void)gy_add_relaxed(&link->peer->sent, link->queued_frames - link->told_frames);
+	link->told_frames = link->queued_frames;
 	gy_outgoing_pump(link);
 }
 
@@ -257,7 +270,6 @@ static int add_frame(struct gy_association *link, const struct gy_frame *frame)
 	}
 	link->queued_bytes += head_bytes + frame->bytes;
 	link->queued_frames++;
-	link->out_frames++;
 	return 0;
 }
 
@@ -451,8 +463,7 @@ void gy_outgoing_reset(struct gy_association *link)
 	link->sent_bytes = 0;
 	link->credited_bytes = 0;
 	link->queued_frames = 0;
-	link->out_frames = 0;
-	link->sent_frames = 0;
+	link->told_frames = 0;
 	link->credited_frames = 0;
 }
 

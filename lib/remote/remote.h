@@ -43,8 +43,15 @@ struct gy_peers {
 	void **pages[GY_PEER_PAGE];
 };
 
+/* An engine that tells of nodes. */
+struct gy_node_engine {
+	const struct gyre_membership *membership; /* NULL for none */
+	void *engine;
+};
+
 /* This node, and all that it knows of. */
 struct gy_nodes {
+	struct gyre_system *system;
 	struct gy_homes *homes;
 	const struct gy_log *log;
 	struct gyre_node_options options; /* no field is left at its default */
@@ -52,6 +59,7 @@ struct gy_nodes {
 	char secret[GY_SECRET_BYTES_MAX + 1]; /* empty for none */
 	uint64_t incarnation;
 	uint16_t port;
+	struct gy_node_engine engines[2]; /* the static list, and perhaps another */
 	struct gy_types types;
 	struct gy_links *links; /* one a loop */
 	pthread_mutex_t mutex;
@@ -124,12 +132,11 @@ struct gy_association {
 	uint64_t queued_bytes; /* of frames, from the send on until the peer credits them */
 	uint64_t sent_bytes;   /* of messages, given to the channel since it opened */
 	uint64_t credited_bytes;
-	uint64_t sent_frames;
 	uint64_t credited_frames;
 	uint64_t window_bytes;
 	uint32_t message_bytes_max;
 	uint64_t queued_frames;
-	uint64_t out_frames;	 /* in @out */
+	uint64_t told_frames;	 /* of these, counted with the peer */
 	struct gy_node *waiting; /* mail until the link is open; NULL for none */
 	struct gy_node *waiting_last;
 	uint64_t waiting_bytes;
@@ -188,6 +195,14 @@ static inline struct gy_links *gy_links_of(const struct gy_home *home)
 {
 	return (struct gy_links *)home->loop.upper[1];
 }
+
+/* Told by an engine, or a user. */
+int gy_node_told(struct gyre_system *system, const struct gyre_node_peer *peer);
+
+/* ---- membership.c ---- */
+
+int gy_membership_start(struct gy_nodes *nodes, struct gyre_system *system);
+void gy_membership_stop(struct gy_nodes *nodes);
 
 /* ---- states.c ---- */
 
