@@ -41,8 +41,9 @@ struct gyre_node_peer {
  * @peer: the other one; its address is copied. NULL for an address: it has left, and is not dialled
  *   any more until it is told of anew
  *
- * May be called from any thread, also inside of @watch of struct gyre_membership; on several
- * threads at once; not after @stop has returned.
+ * The engine may call it from any thread, in any phase, also inside of @watch of struct
+ * gyre_membership, but not from a handler of the system; it may be re-entered, on several threads
+ * at once. The last call is before @stop has returned.
  *
  * Returns 0, or a negative errno as gyre_node_add_peer().
  */

@@ -1,5 +1,5 @@
 /*
- * Actors on other nodes.
+ * Actors on other nodes: what a loop has to do for its own actors when such a node is lost.
  */
 #ifndef GY_ACTOR_AFAR_H
 #define GY_ACTOR_AFAR_H
