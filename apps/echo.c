@@ -1,8 +1,9 @@
 /*
- * A TCP echo server on every core: what comes in goes out again, without a copy.
+ * An echo server on every core: what comes in goes out again, without a copy; over TCP and Unix
+ * sockets, or each datagram over UDP.
  *
- * The server itself is echo_read() and init_channel(). The rest is a thread that prints a line a
- * second if it is asked to, and a summary for those who measure.
+ * The server itself is echo_read() and init_channel(), for streams and datagrams alike. The rest is
+ * a thread that prints a line a second if it is asked to, and a summary for those who measure.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -24,6 +25,7 @@ struct settings {
 	int64_t spin_ns;
 	bool stats;
 	bool summary;
+	bool udp;
 };
 
 /* ---- the server ---- */
@@ -158,11 +160,13 @@ static void print_summary(struct gyre_system *system)
 	(void)getrusage(RUSAGE_SELF, &usage);
 	(void)printf("{\"requests\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"connections\": %" PRIu64
 		     ", \"closed\": %" PRIu64 ", \"io_uring_enters\": %" PRIu64
-		     ", \"user_ns\": %" PRIu64 ", \"system_ns\": %" PRIu64
-		     ", \"allocations\": %" PRIu64 "}\n",
+		     ", \"datagrams_sent\": %" PRIu64 ", \"datagram_sends\": %" PRIu64
+		     ", \"datagram_receives\": %" PRIu64 ", \"user_ns\": %" PRIu64
+		     ", \"system_ns\": %" PRIu64 ", \"allocations\": %" PRIu64 "}\n",
 		     counters.reads, counters.bytes_received, counters.accepted, counters.closed,
-		     counters.enters, nanoseconds(usage.ru_utime), nanoseconds(usage.ru_stime),
-		     counters.allocations);
+		     counters.enters, counters.datagrams_sent, counters.datagram_sends,
+		     counters.datagram_receives, nanoseconds(usage.ru_utime),
+		     nanoseconds(usage.ru_stime), counters.allocations);
 }
 
 /* ---- the program ---- */
@@ -170,9 +174,11 @@ static void print_summary(struct gyre_system *system)
 static const char usage[] =
 	"usage: gyre-echo [options]\n"
 	"\n"
-	"Sends back what it receives over TCP, until SIGINT or SIGTERM.\n"
+	"Sends back what it receives, over TCP or UDP, until SIGINT or SIGTERM.\n"
 	"\n"
-	"  --bind ADDRESS  where to listen (tcp://[::]:7000); port 0 is any free one\n"
+	"  --bind ADDRESS  where to listen (tcp://[::]:7000); port 0 is any free one;\n"
+	"                  also unix:PATH, and for datagrams udp://HOST:PORT, unix+dgram:PATH\n"
+	"  --udp           datagrams, at udp://[::]:7000 unless --bind says where\n"
 	"  --loops N       loops, 1 to 1024 (one for each CPU)\n"
 	"  --cpus LIST     CPUs for the loops, as 0-3,8 (those allowed)\n"
 	"  --spin HOW      how long a loop polls before it sleeps: auto, never, or ns\n"
@@ -189,29 +195,49 @@ static enum app_parsed parse(int argc, char **argv, struct settings *settings)
 		{ "spin", APP_SPIN, &settings->spin_ns, 0, 0 },
 		{ "stats", APP_FLAG, &settings->stats, 0, 0 },
 		{ "summary", APP_FLAG, &settings->summary, 0, 0 },
+		{ "udp", APP_FLAG, &settings->udp, 0, 0 },
 	};
 	const struct app app = { "gyre-echo", usage, options, sizeof(options) / sizeof(*options) };
 
 	return app_parse(&app, argc, argv);
 }
 
-/* The address with the port that was found for port 0. */
+/* The address, with the port that was found for port 0. */
 static void print_listening(const char *bind, uint16_t port)
 {
 	const char *colon = strrchr(bind, ':');
 
-	(void)printf("listening on %.*s:%u\n", (int)(colon - bind), bind, (unsigned)port);
+	if (strncmp(bind, "unix", 4) == 0) {
+		(void)printf("listening on %s\n", bind);
+	} else {
+		(void)printf("listening on %.*s:%u\n", (int)(colon - bind), bind, (unsigned)port);
+	}
 	(void)fflush(stdout);
+}
+
+static bool is_of_datagrams(const char *bind)
+{
+	return strncmp(bind, "udp:", 4) == 0 || strncmp(bind, "unix+dgram:", 11) == 0;
+}
+
+static int listen_there(struct gyre_system *system, const char *bind, uint16_t *ret_port)
+{
+	const struct gyre_acceptor_options streams = { .bind = bind,
+						       .init_channel = init_channel,
+						       .ret_port = ret_port };
+	const struct gyre_datagram_options datagrams = { .bind = bind,
+							 .init_channel = init_channel,
+							 .ret_port = ret_port };
+
+	return is_of_datagrams(bind) ? gyre_datagram_open(system, &datagrams, NULL)
+				     : gyre_listen(system, &streams, NULL);
 }
 
 static int serve(struct gyre_system *system, const struct settings *settings)
 {
 	struct stats stats = { 0 };
 	uint16_t port = 0;
-	struct gyre_acceptor_options options = { .bind = settings->bind,
-						 .init_channel = init_channel,
-						 .ret_port = &port };
-	int r = gyre_listen(system, &options, NULL);
+	int r = listen_there(system, settings->bind, &port);
 
 	if (r < 0) {
 		return r;
@@ -232,7 +258,7 @@ static int serve(struct gyre_system *system, const struct settings *settings)
 
 int main(int argc, char **argv)
 {
-	struct settings settings = { .bind = "tcp://[::]:7000" };
+	struct settings settings = { 0 };
 	struct gyre_system *system = NULL;
 	struct gyre_system_options options = { 0 };
 	enum app_parsed parsed = parse(argc, argv, &settings);
@@ -240,6 +266,13 @@ int main(int argc, char **argv)
 
 	if (parsed != APP_RUN) {
 		return parsed == APP_HELPED ? EXIT_SUCCESS : EXIT_FAILURE;
+	}
+	if (settings.bind == NULL) {
+		settings.bind = settings.udp ? "udp://[::]:7000" : "tcp://[::]:7000";
+	}
+	if (settings.udp && !is_of_datagrams(settings.bind)) {
+		(void)fprintf(stderr, "gyre-echo: --udp needs an address as udp://[::]:7000\n");
+		return EXIT_FAILURE;
 	}
 	options.loops = (uint32_t)settings.loops;
 	options.cpus = settings.cpus;

@@ -1,5 +1,5 @@
 /*
- * Measures a TCP echo server from the outside: requests a second and their times, and with
+ * Measures an echo server of streams from the outside: requests a second and their times, and with
  * --server-pid what processor time a request costs the server, all over exactly the same stretch of
  * time.
  */
@@ -102,15 +102,18 @@ static int measure(struct load_client *client, const struct load_options *option
 	return 0;
 }
 
-static void report_server(struct perf_report *report, const struct measurement *measurement)
+static void report_server(struct perf_report *report, const struct measurement *measurement,
+			  int64_t size_bytes)
 {
 	double requests = (double)measurement->counts.requests;
 	double cpu_ns = (double)measurement->server.total_ns;
 	double user_ns = cpu_ns * measurement->server_user_share;
+	double bytes = requests * (double)size_bytes;
 
 	perf_report_number(report, "server_cpu_ns_per_request", cpu_ns / requests);
 	perf_report_number(report, "server_user_ns_per_request", user_ns / requests);
 	perf_report_number(report, "server_system_ns_per_request", (cpu_ns - user_ns) / requests);
+	perf_report_number(report, "server_cpu_ns_per_byte", cpu_ns / bytes);
 	perf_report_number(report, "server_busy_share", cpu_ns / (double)measurement->elapsed_ns);
 	perf_report_string(report, "server_user_by",
 			   measurement->server_sampled ? "samples" : "ticks");
@@ -125,6 +128,8 @@ static void report(const struct load_options *options, const struct load_client 
 
 	perf_report_init(&report, "load");
 	perf_report_number(&report, "requests_per_s", (double)counts->requests / elapsed_s);
+	perf_report_number(&report, "bytes_per_s",
+			   (double)counts->requests * (double)options->size_bytes / elapsed_s);
 	perf_report_number(&report, "p50_ns",
 			   (double)perf_histogram_percentile(&client->latency, 50));
 	perf_report_number(&report, "p99_ns",
@@ -134,7 +139,7 @@ static void report(const struct load_options *options, const struct load_client 
 	perf_report_number(&report, "max_ns", (double)client->latency.max_ns);
 	perf_report_number(&report, "errors", (double)client->counts.errors);
 	if (options->server_pid != 0) {
-		report_server(&report, measurement);
+		report_server(&report, measurement, options->size_bytes);
 	}
 	perf_report_number(&report, "connections", (double)options->connections);
 	perf_report_number(&report, "size_bytes", (double)options->size_bytes);
@@ -153,8 +158,8 @@ static void report(const struct load_options *options, const struct load_client 
 static void parse(struct load_options *options, int argc, char **argv)
 {
 	const struct perf_option table[] = {
-		{ "host", PERF_OPTION_STRING, "IPv4 address of the server", &options->host, 0, 0,
-		  NULL },
+		{ "host", PERF_OPTION_STRING, "IPv4 address of the server, or unix:PATH",
+		  &options->host, 0, 0, NULL },
 		{ "port", PERF_OPTION_NUMBER, "its TCP port", &options->port, 1, 65535, NULL },
 		{ "connections", PERF_OPTION_NUMBER, "how many", &options->connections, 1, 60000,
 		  NULL },
@@ -176,7 +181,7 @@ static void parse(struct load_options *options, int argc, char **argv)
 		{ "json", PERF_OPTION_FLAG, "print one JSON object", &options->json, 0, 0, NULL },
 	};
 
-	perf_options_parse(argc, argv, "A closed-loop load generator for TCP echo servers.", table,
+	perf_options_parse(argc, argv, "A closed-loop load generator for echo servers.", table,
 			   sizeof(table) / sizeof(table[0]));
 }
 

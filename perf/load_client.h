@@ -17,7 +17,7 @@ enum {
 };
 
 struct load_settings {
-	const char *host; /* an IPv4 address */
+	const char *host; /* an IPv4 address, or unix:PATH */
 	uint16_t port;
 	uint32_t connections;
 	uint32_t size_bytes; /* of a request and its reply */

@@ -4,14 +4,13 @@
  */
 #include "load_client.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "common/endpoint.h"
 
 enum {
 	BUFFER_COUNT = 1024,
@@ -34,15 +33,12 @@ void load_client_give_buffer(struct load_client *client, uint16_t buffer)
 static int open_connection(struct load_client *client, uint32_t index)
 {
 	const struct load_settings *settings = &client->settings;
-	struct sockaddr_in address = {
-		.sin_family = AF_INET,
-		.sin_port = htons(settings->port),
-	};
+	struct perf_endpoint endpoint;
 	struct load_connection *connection;
-	int on = 1;
+	int r = perf_endpoint_parse(settings->host, settings->port, &endpoint);
 
-	if (inet_pton(AF_INET, settings->host, &address.sin_addr) != 1) {
-		return -EINVAL;
+	if (r < 0) {
+		return r;
 	}
 	connection = calloc(1, sizeof(*connection) + settings->depth * sizeof(uint64_t));
 	if (connection == NULL) {
@@ -50,11 +46,9 @@ static int open_connection(struct load_client *client, uint32_t index)
 	}
 	client->connections[index] = connection;
 	connection->start = (uint32_t)((uint64_t)index * 7919 % LOAD_PATTERN_BYTES);
-	connection->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (connection->fd < 0 ||
-	    setsockopt(connection->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) < 0 ||
-	    connect(connection->fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
-		return -errno;
+	connection->fd = perf_endpoint_connect(&endpoint);
+	if (connection->fd < 0) {
+		return connection->fd;
 	}
 	client->open++;
 	return 0;

@@ -28,6 +28,7 @@ LISTED = [
     ("include/gyre", ".h"),
     ("lib", ".c"),
     ("test/unit", ".c"),
+    ("test/model", ".c"),
     ("test/stress", ".c"),
     ("test/fuzz", ".c"),
     ("test/system", "_test.py"),

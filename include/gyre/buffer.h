@@ -14,6 +14,7 @@
 GYRE_BEGIN_DECLS
 
 struct gyre_buffer;
+struct gyre_socket_address;
 struct gyre_stack;
 
 /**
@@ -96,7 +97,7 @@ GYRE_API int gyre_buffer_join(struct gyre_buffer *buffer, struct gyre_buffer *mo
  * Errors:
  *   -EINVAL  @buffer or @ret_front is NULL, or @count is more than there are
  *   -ENOMEM  there is no memory
- * Ownership: @ret_front is the caller's; @buffer stays so.
+ * Ownership: @ret_front is the caller's; @buffer stays so, and both have its peer.
  * Context: loop thread, phases 2 and 3, on the loop where it was made.
  * Since: 0.1
  */
@@ -182,6 +183,39 @@ GYRE_API size_t gyre_buffer_skip(struct gyre_buffer *buffer, size_t count);
  */
 GYRE_API int64_t gyre_buffer_find(const struct gyre_buffer *buffer, size_t offset,
 				  unsigned char byte);
+
+/* ---- datagrams ---- */
+
+/**
+ * gyre_buffer_peer() - who sent a datagram, or whom it is for
+ * @buffer: the buffer, or NULL
+ *
+ * What a datagram channel received has its sender, unless that is a Unix socket without a name.
+ *
+ * Return: the address, or NULL when it has none.
+ * Errors:
+ *   NULL  there is none
+ * Ownership: stays the buffer's; valid until the buffer changes hands or gets another peer.
+ * Context: loop thread, phases 2 and 3, on the loop where it was made.
+ * Since: 0.1
+ */
+GYRE_API const struct gyre_socket_address *gyre_buffer_peer(const struct gyre_buffer *buffer);
+
+/**
+ * gyre_buffer_set_peer() - says whom a datagram is for
+ * @buffer: the buffer
+ * @peer: the address, which is copied; NULL for none
+ *
+ * Return: 0, or a negative errno, and then the buffer is as it was.
+ * Errors:
+ *   -EINVAL  @buffer is NULL, or @peer is not the address of anybody
+ *   -ENOMEM  there is no memory
+ * Ownership: @peer stays the caller's.
+ * Context: loop thread, phases 2 and 3, on the loop where it was made.
+ * Since: 0.1
+ */
+GYRE_API int gyre_buffer_set_peer(struct gyre_buffer *buffer,
+				  const struct gyre_socket_address *peer);
 
 GYRE_END_DECLS
 

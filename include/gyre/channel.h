@@ -11,6 +11,7 @@
 #ifndef GYRE_CHANNEL_H
 #define GYRE_CHANNEL_H
 
+#include <gyre/file.h>
 #include <gyre/pipeline.h>
 
 GYRE_BEGIN_DECLS
@@ -42,6 +43,33 @@ struct gyre_channel_options {
 	bool allow_delay;
 };
 
+/**
+ * gyre_file_sent_fn - hears what has become of a part of a file
+ * @channel: the channel
+ * @arg: the one of struct gyre_file_region
+ * @result: 0 when the kernel has taken all of it, else why not: a negative errno, -ECANCELED when
+ *   the channel was closed before for no other reason
+ *
+ * Runs once for each gyre_channel_send_file() that returned 0, which is the last call for that
+ * part, in phase 2, before @inactive of the channel's handlers, and is not re-entered. It may use
+ * the channel as a handler may.
+ */
+typedef void (*gyre_file_sent_fn)(struct gyre_channel *channel, void *arg, int result);
+
+/**
+ * struct gyre_file_region - a part of a file that is to be sent
+ * @offset: where it begins, in bytes
+ * @bytes: its length, not 0
+ * @sent: hears the result; NULL for nobody
+ * @arg: for @sent
+ */
+struct gyre_file_region {
+	uint64_t offset;
+	uint64_t bytes;
+	gyre_file_sent_fn sent;
+	void *arg;
+};
+
 /* ---- through the pipeline ---- */
 
 /**
@@ -60,6 +88,7 @@ struct gyre_channel_options {
  *   -ENOBUFS  the hard cap: the channel is being closed
  *   -ENOMEM   @data is NULL: there was no memory to make it
  *   -EPIPE    the channel is closed, or shut down for writing
+ *   -EDESTADDRREQ, -EMSGSIZE  see gyre/datagram.h
  *   others    what a handler in between refused with
  * Ownership: @data is taken, whatever is returned.
  * Context: loop thread, phase 2, on the channel's loop.
@@ -84,6 +113,32 @@ GYRE_API int gyre_channel_write(struct gyre_handler_context *ctx, struct gyre_bu
  * Since: 0.1
  */
 GYRE_API int gyre_channel_try_write(struct gyre_handler_context *ctx, struct gyre_buffer *data);
+
+/**
+ * gyre_channel_send_file() - queues a part of a file to be sent, without copying it
+ * @ctx: where in the pipeline it begins; no handler from there to the head may have a @write
+ * @file: the file, of the same actor
+ * @what: which part
+ *
+ * It is sent behind what is queued, and what is written afterwards comes behind it. It counts
+ * neither for the marks nor for the hard cap, for it takes no memory; it goes as fast as the peer
+ * reads. What the file holds when it is sent is sent. A file that ends before the part does, or
+ * cannot be read, aborts the channel with -ENODATA or the kernel's error. @file may be closed at
+ * once: its descriptor stays until the part has been sent.
+ *
+ * Return: 0, or a negative errno, and then nothing has happened.
+ * Errors:
+ *   -EBADF  @file has been closed
+ *   -EINVAL  an argument is NULL, @file is another actor's, or there is no such part
+ *   -ENOMEM  there is no memory
+ *   -EOPNOTSUPP  a handler on the way has a @write, and would have to see the bytes
+ *   -EPIPE  the channel is closed, or shut down for writing
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phase 2, on the channel's loop.
+ * Since: 0.1
+ */
+GYRE_API int gyre_channel_send_file(struct gyre_handler_context *ctx, struct gyre_file *file,
+				    const struct gyre_file_region *what);
 
 /**
  * gyre_channel_flush() - begins at once to send what is queued

@@ -124,13 +124,14 @@ struct gyre_connect_options {
  * Nothing has been tried when the call returns: what becomes of the connections is reported. The
  * actor is a child of the running one, unless @place says that it is detached. The reasons of
  * failures are -ECONNREFUSED, -ETIMEDOUT, -ENETUNREACH, -ENOENT (a Unix path), -ENXIO (the name is
- * not known), -EAGAIN (no name server answers usefully), -EMFILE, and what else a connect may fail
- * with; a round's is the one that explains most.
+ * not known), -EAGAIN (no name server answers usefully), -EINVAL (@name_servers cannot be
+ * understood), -EMFILE, and what else a connect may fail with; a round's is the one that explains
+ * most.
  *
  * Return: 0, or a negative errno.
  * Errors:
- *   -EINVAL  an argument, @to or @init_channel is NULL, an address cannot be understood, or a number
- *            is out of bounds
+ *   -EINVAL  an argument, @to or @init_channel is NULL, an address cannot be understood, or a
+ *            number is out of bounds
  *   -ENAMETOOLONG  a path or a name is too long
  *   -ENODEV  the machine has no interface with a scope's name
  *   -ENOENT  @local is a name

@@ -13,8 +13,10 @@
 #include <gyre/channel.h>
 #include <gyre/connect.h>
 #include <gyre/counters.h>
+#include <gyre/datagram.h>
 #include <gyre/declare.h>
 #include <gyre/encode.h>
+#include <gyre/file.h>
 #include <gyre/group.h>
 #include <gyre/inspect.h>
 #include <gyre/listen.h>
@@ -27,8 +29,10 @@
 #include <gyre/offload.h>
 #include <gyre/outside.h>
 #include <gyre/overload.h>
+#include <gyre/pipe.h>
 #include <gyre/pipeline.h>
 #include <gyre/request.h>
+#include <gyre/signal.h>
 #include <gyre/socket_address.h>
 #include <gyre/stack.h>
 #include <gyre/system.h>

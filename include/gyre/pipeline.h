@@ -53,7 +53,8 @@ typedef int (*gyre_added_fn)(struct gyre_handler_context *ctx);
 /**
  * gyre_read_fn - bytes have come
  * @ctx: the handler's place
- * @data: the bytes, not empty; the handler's own, to be written, passed on, kept or freed
+ * @data: the bytes, not empty unless they are an empty datagram; the handler's own, to be written,
+ *   passed on, kept or freed
  *
  * Runs in phase 2, on the channel's loop. It is re-entered only by what the handler itself calls in
  * the pipeline. The last call comes before @inactive of struct gyre_handler.
@@ -90,7 +91,7 @@ typedef void (*gyre_writability_fn)(struct gyre_handler_context *ctx, bool writa
  *
  * Runs in phase 2, on the channel's loop. It is re-entered only by what the handler itself calls in
  * the pipeline. The last call comes before @unregistered of struct gyre_handler. What no handler
- * keeps closes the channel with @error as its reason.
+ * keeps closes the channel with @error as its reason, unless it is one of datagrams.
  */
 typedef void (*gyre_exception_fn)(struct gyre_handler_context *ctx, int error);
 

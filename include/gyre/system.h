@@ -45,6 +45,10 @@ typedef void (*gyre_dead_letter_fn)(const struct gyre_type *type, struct gyre_ad
  * @ring_entries: submissions a ring holds, a power of two, 64 to 32768
  * @buffer_count: receive buffers a loop, a power of two, 16 to 32768
  * @buffer_bytes: of each receive buffer, 512 to 65536
+ * @datagram_buffer_count: receive buffers for datagrams of a loop that has a datagram channel, a
+ *   power of two, 16 to 32768
+ * @datagram_buffer_bytes: of the longest datagram that is received, 512 to 65536; also of what the
+ *   kernel gathers of one sender
  * @io_ratio: share of I/O in a loop's time in percent, 1 to 100; 100 sets phase 3 no deadline
  * @min_budget_ns: of phase 3 in a turn without I/O events, 1000 to 1e9
  * @run_budget: messages an actor handles before the next actor's turn, 1 to 1e6
@@ -90,6 +94,8 @@ struct gyre_system_options {
 	uint32_t ring_entries;
 	uint32_t buffer_count;
 	uint32_t buffer_bytes;
+	uint32_t datagram_buffer_count;
+	uint32_t datagram_buffer_bytes;
 	uint32_t io_ratio;
 	uint64_t min_budget_ns;
 	uint32_t run_budget;

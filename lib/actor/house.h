@@ -98,6 +98,8 @@ struct gy_channel_ops {
 	void (*run)(struct gy_house *house, struct gy_stack *stack); /* completed operations */
 	bool (*stop)(struct gy_house *house); /* closes what is open; whether all is closed */
 	void (*fini)(struct gy_house *house); /* frees what stands in the annex */
+	/* A house is back from another loop, and has opened something there. */
+	void (*came_home)(struct gy_house *house);
 	bool (*trim)(struct gy_loop *loop, uint32_t keep);
 	/* Ends the traffic of a loop in good order: no more accepts or reads; what is queued is
 	 * sent. */
@@ -278,6 +280,15 @@ _Static_assert(offsetof(struct gyre_address, node) ==
 static inline bool gy_is_of_node(uint16_t node, struct gyre_address to)
 {
 	return to.node == node || to.node == 0;
+}
+
+/* For gy_home_look(), which is not to look at a house that another thread may have. */
+static inline void gy_home_forget_running(struct gy_home *home, const struct gy_house *house)
+{
+	if (home->running == house) {
+		gy_store_relaxed(&home->running, NULL);
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	}
 }
 
 /* A number that no home of the system gives twice. */

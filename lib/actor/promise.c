@@ -19,7 +19,7 @@ static struct gy_promise *take_spare(struct gy_home *home)
 	struct gy_table_item *item = home->spare_promises;
 
 	if (item == NULL && gy_load_relaxed(&homes->spare_promises) != NULL) {
-		item = __atomic_exchange_n(&homes->spare_promises, NULL, __ATOMIC_ACQUIRE);
+		item = gy_exchange(&homes->spare_promises, NULL);
 	}
 	if (item == NULL) {
 		return NULL;
@@ -35,9 +35,7 @@ static GY_COLD void put_spare(struct gy_home *home, struct gy_promise *promise)
 
 	gy_store_relaxed(&home->promises.total, home->promises.total - 1);
 	promise->item.next = gy_load_relaxed(&homes->spare_promises);
-	while (!__atomic_compare_exchange_n(&homes->spare_promises, &promise->item.next,
-					    &promise->item, true, __ATOMIC_RELEASE,
-					    __ATOMIC_RELAXED)) {
+	while (!gy_compare_exchange(&homes->spare_promises, &promise->item.next, &promise->item)) {
 	}
 }
 
@@ -78,7 +76,7 @@ void gy_promises_fini(struct gy_home *home)
 
 	free_list(home->spare_promises);
 	home->spare_promises = NULL;
-	free_list(__atomic_exchange_n(&homes->spare_promises, NULL, __ATOMIC_ACQUIRE));
+	free_list(gy_exchange(&homes->spare_promises, NULL));
 }
 
 static const uint64_t look_ns = GYRE_MILLISECONDS(100);

@@ -126,6 +126,7 @@ void gy_slots_release(struct gy_home *home, struct gy_house *house)
 	house->events = 0;
 	house->channels_actor = false;
 	gy_assert(house->annex == NULL && house->family == NULL);
+	gy_home_forget_running(home, house);
 	(void)pthread_mutex_lock(&home->slots.mutex);
 	gy_fifo_push(&home->slots.free, &house->job.link);
 	(void)pthread_mutex_unlock(&home->slots.mutex);

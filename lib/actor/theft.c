@@ -9,8 +9,9 @@
  * the thief and of the home, and is flushed before the house goes home: so nothing overtakes what
  * it sent earlier or will send later. Timers that it has started are taken home with it.
  *
- * What would need its own loop meanwhile keeps an actor at home: outstanding promises, timers, a
- * restart or a graceful stop under way; and a limit or batches, which belong to its mailbox.
+ * What would need its own loop meanwhile keeps an actor at home: outstanding promises, timers,
+ * files, a restart or a graceful stop under way; and a limit or batches, which belong to its
+ * mailbox. Files that it opens while it is away are opened when it is back.
  */
 #include "actor/annex.h"
 #include "actor/stack.h"
@@ -32,15 +33,6 @@ static const struct gyre_type type_theft = { .name = "theft",
 static struct record *record_of(struct gyre_mail *mail)
 {
 	return (struct record *)gyre_payload(mail);
-}
-
-/* For gy_home_look(), which is not to look at a house that another loop has. */
-static void forget_running(struct gy_home *home, const struct gy_house *house)
-{
-	if (home->running == house) {
-		gy_store_relaxed(&home->running, NULL);
-		__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	}
 }
 
 /* ---- at home ---- */
@@ -96,7 +88,7 @@ bool gy_house_seal(struct gy_loop *loop, struct gy_job *job)
 	seal_lane(house, GY_LANE_NOTICE, &record_of(mail)->notices);
 	house->sealed = mail;
 	gy_house_go(house, GY_HOUSE_SCHEDULED);
-	forget_running(gy_home_of(loop), house);
+	gy_home_forget_running(gy_home_of(loop), house);
 	return true;
 }
 
@@ -226,7 +218,7 @@ void gy_house_run_stolen(struct gy_loop *loop, struct gy_job *job)
 		house->home = thief;
 		run_here(thief, house, record_of(mail));
 		gy_count(&house->kind->busy_ticks, gy_ticks(&loop->clock) - from);
-		forget_running(thief, house);
+		gy_home_forget_running(thief, house);
 		house->home = home;
 	}
 	house->kind = kind;
@@ -272,6 +264,9 @@ void gy_house_came_home(struct gy_home *home, struct gyre_mail *mail)
 	if (house->annex != NULL && house->annex->count_at_home) {
 		house->annex->count_at_home = false;
 		gy_house_count(house);
+	}
+	if (house->annex != NULL && house->annex->channels != NULL) {
+		home->channel_ops->came_home(house);
 	}
 	if (house->closed != 0 && house->closed != GY_CLOSED_BY_RESTART) {
 		gy_house_open(house); /* lanes that were closed for what was put first */

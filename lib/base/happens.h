@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "base/delay.h"
+
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define GY_SANITIZE_THREAD 1
@@ -29,11 +31,13 @@
 /* What this thread has done so far is before what others do after gy_happens_after(@object). */
 static inline void gy_happens_before(const void *object)
 {
+	gy_delay();
 	GY_HAPPENS_BEFORE((uintptr_t)object);
 }
 
 static inline void gy_happens_after(const void *object)
 {
+	gy_delay();
 	GY_HAPPENS_AFTER((uintptr_t)object);
 }
 

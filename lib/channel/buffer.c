@@ -28,6 +28,15 @@ struct gyre_buffer *gyre_buffer_create(struct gyre_stack *stack)
 	return gy_buffer_get(gy_channels_of(gy_stack_of(stack)->home));
 }
 
+/* Puts @slice in the place of the first; whose buffer it is, and its peer, stay. */
+static void set_first(struct gyre_buffer *buffer, const struct gy_slice *slice)
+{
+	uint32_t peer = buffer->first.peer;
+
+	buffer->first = *slice;
+	buffer->first.peer = peer;
+}
+
 /* Takes the first slice off. What follows moves into its place. */
 static void drop_first(struct gyre_buffer *buffer)
 {
@@ -36,13 +45,13 @@ static void drop_first(struct gyre_buffer *buffer)
 
 	gy_page_unref(channels, buffer->first.page);
 	if (next == NULL) {
-		buffer->first = (struct gy_slice){ 0 };
+		set_first(buffer, &(struct gy_slice){ 0 });
 		return;
 	}
 	if (buffer->last == next) {
 		buffer->last = &buffer->first;
 	}
-	buffer->first = *next;
+	set_first(buffer, next);
 	gy_pool_put(&channels->slices, next);
 }
 
@@ -216,14 +225,17 @@ static int add_slice(struct gyre_buffer *buffer, const struct gy_slice *slice)
 {
 	struct gy_slice *added = &buffer->first;
 
-	if (buffer->first.page != NULL) {
+	if (buffer->first.page == NULL) {
+		set_first(buffer, slice);
+	} else {
 		added = (struct gy_slice *)gy_pool_get(&buffer->channels->slices);
 		if (added == NULL) {
 			return -ENOMEM;
 		}
+		*added = *slice;
+		added->peer = 0;
 		buffer->last->next = added;
 	}
-	*added = *slice;
 	added->next = NULL;
 	buffer->last = added;
 	buffer->bytes += slice->count;
@@ -322,7 +334,7 @@ static int take_slices(struct gyre_buffer *buffer, struct gyre_buffer *from)
 		buffer->last = from->last;
 		buffer->bytes += from->bytes - from->first.count;
 	}
-	from->first = (struct gy_slice){ 0 };
+	set_first(from, &(struct gy_slice){ 0 });
 	from->last = &from->first;
 	from->bytes = 0;
 	return 0;
@@ -382,6 +394,7 @@ int gyre_buffer_split(struct gyre_buffer *buffer, size_t count, struct gyre_buff
 		gy_buffer_put(front);
 		return -ENOMEM;
 	}
+	gy_buffer_share_peer(front, buffer);
 	*ret_front = front;
 	return 0;
 }

@@ -18,6 +18,7 @@ struct gy_slice {
 	struct gy_page *page; /* NULL in the first slice of an empty buffer */
 	struct gy_slice *next;
 	uint32_t count; /* not 0, except there */
+	uint32_t peer;	/* in the first slice, of the whole buffer: see peers.h; else 0 */
 };
 
 struct gyre_buffer {
@@ -68,6 +69,7 @@ static inline struct gyre_buffer *gy_buffer_of_page(struct gy_channels *channels
 		buffer->first.page = page;
 		buffer->first.next = NULL;
 		buffer->first.count = count;
+		buffer->first.peer = 0;
 		buffer->last = &buffer->first;
 		buffer->channels = channels;
 		buffer->bytes = count;
@@ -89,11 +91,22 @@ static inline void gy_buffer_put(struct gyre_buffer *buffer)
 	} else {
 		gy_buffer_put_slices(buffer);
 	}
+	if (gy_unlikely(buffer->first.peer != 0)) {
+		gy_peer_unref(&channels->peers, buffer->first.peer);
+	}
 	gy_pool_put(&channels->buffers, buffer);
 }
 
 /* Takes @count bytes, no more than there are, off the front. */
 void gy_buffer_consume(struct gyre_buffer *buffer, size_t count);
+/* Gives @buffer, which has none, the peer of @from, if that has one. */
+static inline void gy_buffer_share_peer(struct gyre_buffer *buffer, const struct gyre_buffer *from)
+{
+	if (from->first.peer != 0) {
+		buffer->first.peer = gy_peer_ref(&buffer->channels->peers, from->first.peer);
+	}
+}
+
 /* Frees all buffers of a queue. */
 void gy_buffer_queue_clear(struct gy_buffer_queue *queue);
 /* Moves the bytes out of ring pages, so that those go home now; without memory it changes nothing.

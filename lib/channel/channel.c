@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 
 #include "channel/output.h"
+#include "channel/pipe.h"
+#include "channel/region.h"
 
 /* ---- what handlers hear besides bytes ---- */
 
@@ -47,7 +49,7 @@ static void tell_input_ended(struct gyre_channel *channel)
 	channel->flags |= GY_CHANNEL_INPUT_TOLD;
 	if ((flags & GY_CHANNEL_INPUT_FAILED) != 0) {
 		channel->flags |= GY_CHANNEL_ABORTED;
-	} else if ((flags & GY_CHANNEL_HALF_CLOSE) == 0 || (flags & GY_CHANNEL_DRAINED) != 0) {
+	} else if (!channel->half_close || (flags & GY_CHANNEL_DRAINED) != 0) {
 		channel->flags |= GY_CHANNEL_CLOSING;
 	} else {
 		gyre_fire_event(&channel->pipeline.head.head, &gyre_type_gyre_input_closed, &event);
@@ -56,6 +58,9 @@ static void tell_input_ended(struct gyre_channel *channel)
 
 static void tell(struct gyre_channel *channel)
 {
+	if ((channel->flags & GY_CHANNEL_SENT) != 0) {
+		gy_regions_tell(channel);
+	}
 	if ((channel->flags & GY_CHANNEL_MARK_CROSSED) != 0) {
 		tell_mark(channel);
 	}
@@ -77,12 +82,10 @@ static void tell(struct gyre_channel *channel)
 static void closed(struct gy_op *op, const struct gy_completion *completion)
 {
 	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, control);
-	struct gy_channels *channels = channel->channels;
 
 	(void)completion; /* whatever it says, the descriptor is gone */
-	gy_channels_count_closed(channels);
 	gy_endpoint_closed(&channel->endpoint);
-	gy_pool_put(&channels->channels, channel);
+	channel->kind->free(channel);
 }
 
 static void close_socket(struct gyre_channel *channel)
@@ -93,9 +96,26 @@ static void close_socket(struct gyre_channel *channel)
 	}
 }
 
-/* No operation is under way. Handlers hear of the end; then nobody can reach the channel any more.
- */
-static void finish(struct gyre_channel *channel)
+static void closed_output(struct gy_op *op, const struct gy_completion *completion)
+{
+	(void)completion;
+	close_socket(gy_container_of(op, struct gyre_channel, control));
+}
+
+static void close_all(struct gyre_channel *channel)
+{
+	if (gy_unlikely((channel->flags & GY_CHANNEL_PIPE) != 0) && gy_pipe_has_output(channel)) {
+		gy_op_init(&channel->control, closed_output);
+		if (gy_pipe_close_output(channel) < 0) {
+			gy_endpoint_ready(&channel->endpoint);
+		}
+		return;
+	}
+	close_socket(channel);
+}
+
+/* Then nobody can reach the channel any more. */
+void gy_channel_finish(struct gyre_channel *channel)
 {
 	struct gyre_handler_context *head = &channel->pipeline.head.head;
 	bool active = (channel->flags & GY_CHANNEL_DISMISSED) == 0;
@@ -109,7 +129,7 @@ static void finish(struct gyre_channel *channel)
 		gyre_fire_unregistered(head);
 	}
 	gy_pipeline_fini(&channel->pipeline);
-	close_socket(channel);
+	close_all(channel);
 }
 
 /* Whether no operation is under way; those that are will be told to end. */
@@ -141,13 +161,20 @@ static void shut_down(struct gy_op *op, const struct gy_completion *completion)
 /* Tells the peer that no more comes, once nothing is queued. */
 static void start_shutdown(struct gyre_channel *channel)
 {
+	int r;
+
 	if ((channel->flags & GY_CHANNEL_SHUTDOWN_DONE) != 0 || channel->output.first != NULL ||
 	    channel->control.armed) {
 		return;
 	}
 	gy_op_init(&channel->control, shut_down);
-	if (gy_ring_shutdown(channel->channels->ring, &channel->control, channel->endpoint.fd,
-			     SHUT_WR) < 0) {
+	if (gy_unlikely((channel->flags & GY_CHANNEL_PIPE) != 0)) {
+		r = gy_pipe_shutdown(channel);
+	} else {
+		r = gy_ring_shutdown(channel->channels->ring, &channel->control,
+				     channel->endpoint.fd, SHUT_WR);
+	}
+	if (r < 0) {
 		gy_endpoint_ready(&channel->endpoint);
 	}
 }
@@ -167,7 +194,7 @@ static void settle_closing(struct gyre_channel *channel)
 {
 	if ((channel->flags & GY_CHANNEL_ABORTED) != 0 || gy_linger_is_over(channel)) {
 		if (stop_operations(channel)) {
-			finish(channel);
+			gy_channel_finish(channel);
 		}
 		return;
 	}
@@ -211,15 +238,15 @@ static inline void settle(struct gyre_channel *channel)
 	}
 }
 
-static void process(struct gy_endpoint *endpoint)
+bool gy_channel_tell(struct gyre_channel *channel)
 {
-	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
+	struct gy_endpoint *endpoint = &channel->endpoint;
 
 	if (gy_unlikely((channel->flags & (GY_CHANNEL_NEW | GY_CHANNEL_CLOSED)) != 0)) {
 		if ((channel->flags & GY_CHANNEL_CLOSED) != 0) {
 			endpoint->ready = false;
-			close_socket(channel);
-			return;
+			close_all(channel);
+			return false;
 		}
 		tell_new(channel);
 	}
@@ -232,6 +259,16 @@ static void process(struct gy_endpoint *endpoint)
 		gy_pipeline_sweep(&channel->pipeline);
 	}
 	endpoint->ready = false;
+	return true;
+}
+
+static void process(struct gy_endpoint *endpoint)
+{
+	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
+
+	if (gy_unlikely(!gy_channel_tell(channel))) {
+		return;
+	}
 	settle(channel);
 	if (gy_unlikely(!gy_list_empty(&channel->channels->parked)) &&
 	    channel->channels->lent < channel->channels->ring_pages_count) {
@@ -239,7 +276,7 @@ static void process(struct gy_endpoint *endpoint)
 	}
 }
 
-static void drain(struct gy_endpoint *endpoint)
+void gy_channel_drain(struct gy_endpoint *endpoint)
 {
 	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
 
@@ -250,13 +287,13 @@ static void drain(struct gy_endpoint *endpoint)
 	}
 }
 
-static void abort_channel(struct gy_endpoint *endpoint, int reason)
+void gy_channel_abort(struct gy_endpoint *endpoint, int reason)
 {
 	gy_channel_fail(gy_container_of(endpoint, struct gyre_channel, endpoint), reason);
 }
 
 /* One that reads only on request may: somebody has thought of what it takes. */
-static void set_busy(struct gy_endpoint *endpoint, bool busy)
+void gy_channel_set_busy(struct gy_endpoint *endpoint, bool busy)
 {
 	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
 
@@ -271,22 +308,76 @@ static void set_busy(struct gy_endpoint *endpoint, bool busy)
 
 static const struct gy_endpoint_ops channel_endpoint_ops = {
 	.process = process,
-	.drain = drain,
-	.abort = abort_channel,
-	.set_busy = set_busy,
+	.drain = gy_channel_drain,
+	.abort = gy_channel_abort,
+	.set_busy = gy_channel_set_busy,
+};
+
+static int receive(struct gyre_channel *channel)
+{
+	return gy_ring_receive(channel->channels->ring, &channel->receive, channel->endpoint.fd);
+}
+
+void gy_stream_free(struct gyre_channel *channel)
+{
+	gy_channels_count_closed(channel->channels);
+	gy_pool_put(&channel->channels->channels, channel);
+}
+
+int gy_stream_refusal(const struct gyre_channel *channel, const struct gyre_buffer *data)
+{
+	(void)channel;
+	(void)data;
+	return 0;
+}
+
+static const struct gy_channel_kind stream_kind = {
+	.add = gy_output_add,
+	.refusal = gy_stream_refusal,
+	.start = gy_output_start,
+	.receive = receive,
+	.free = gy_stream_free,
 };
 
 /* ---- opening ---- */
 
-static uint32_t flags_of(const struct gyre_channel_options *options)
+uint32_t gy_channel_flags_of(const struct gyre_channel_options *options)
 {
 	uint32_t flags = GY_CHANNEL_NEW;
 
-	flags |= options->allow_half_close ? GY_CHANNEL_HALF_CLOSE : 0U;
-	flags |= options->keep_reading ? GY_CHANNEL_KEEP_READING : 0U;
 	flags |= options->no_linger ? GY_CHANNEL_NO_LINGER : 0U;
 	flags |= options->manual_read ? GY_CHANNEL_MANUAL | GY_CHANNEL_HELD : 0U;
 	return flags;
+}
+
+int gy_channel_begin(struct gyre_channel *channel, struct gy_stack *stack,
+		     const struct gy_channel_opening *opening)
+{
+	struct gy_channels *channels = channel->channels;
+	struct gy_stack *before = channels->stack;
+	int r;
+
+	gy_list_init(&channel->parked);
+	channel->half_close = opening->options->allow_half_close;
+	channel->keep_reading = opening->options->keep_reading;
+	gy_linger_init(channel);
+	gy_pipeline_init(&channel->pipeline, channel);
+	channels->stack = stack;
+	r = opening->init(channel, opening->init_arg);
+	channels->stack = before;
+	if (r < 0) {
+		gy_channel_set(channel, GY_CHANNEL_DISMISSED, GY_CHANNEL_NEW);
+		gy_channel_fail(channel, r);
+		return r;
+	}
+	gy_channel_ready(channel);
+	gy_channel_set_busy(&channel->endpoint, channels->busy);
+	if (channels->aborted) {
+		gy_channel_fail(channel, -ESHUTDOWN);
+	} else if (channels->draining) {
+		gy_channel_drain(&channel->endpoint);
+	}
+	return 0;
 }
 
 int gy_channel_open(struct gy_house *house, struct gy_stack *stack,
@@ -294,14 +385,14 @@ int gy_channel_open(struct gy_house *house, struct gy_stack *stack,
 {
 	struct gy_channels *channels = gy_channels_of(house->home);
 	struct gyre_channel *channel = (struct gyre_channel *)gy_pool_get(&channels->channels);
-	struct gy_stack *before = channels->stack;
 	int r = channel == NULL ? -ENOMEM : 0;
 
 	if (r == 0) {
 		*channel = (struct gyre_channel){
 			.endpoint = { .ops = &channel_endpoint_ops, .fd = opening->fd },
 			.channels = channels,
-			.flags = flags_of(opening->options),
+			.flags = gy_channel_flags_of(opening->options),
+			.kind = &stream_kind,
 		};
 		r = gy_endpoint_add(&channel->endpoint, house);
 	}
@@ -314,24 +405,7 @@ int gy_channel_open(struct gy_house *house, struct gy_stack *stack,
 	}
 	gy_input_init(channel);
 	gy_output_init(channel);
-	gy_linger_init(channel);
-	gy_pipeline_init(&channel->pipeline, channel);
-	channels->stack = stack;
-	r = opening->init(channel, opening->init_arg);
-	channels->stack = before;
-	if (r < 0) {
-		gy_channel_set(channel, GY_CHANNEL_DISMISSED, GY_CHANNEL_NEW);
-		gy_channel_fail(channel, r);
-		return r;
-	}
-	gy_channel_ready(channel);
-	set_busy(&channel->endpoint, channels->busy);
-	if (channels->aborted) {
-		gy_channel_fail(channel, -ESHUTDOWN);
-	} else if (channels->draining) {
-		drain(&channel->endpoint);
-	}
-	return 0;
+	return gy_channel_begin(channel, stack, opening);
 }
 
 /* ---- the public calls that go past the handlers ---- */
@@ -350,7 +424,7 @@ void gyre_channel_set_auto_read(struct gyre_channel *channel, bool auto_read)
 {
 	if (auto_read) {
 		gy_channel_set(channel, 0, GY_CHANNEL_MANUAL | GY_CHANNEL_HELD);
-		set_busy(&channel->endpoint, channel->channels->busy);
+		gy_channel_set_busy(&channel->endpoint, channel->channels->busy);
 	} else if ((channel->flags & GY_CHANNEL_DRAINED) == 0) {
 		gy_channel_set(channel, GY_CHANNEL_MANUAL | GY_CHANNEL_HELD, GY_CHANNEL_STARVED);
 	}

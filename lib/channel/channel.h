@@ -29,11 +29,9 @@ enum {
 	GY_CHANNEL_INPUT_FAILED = 1 << 10, /* it ended by an error */
 	GY_CHANNEL_SHUTDOWN = 1 << 11,	   /* no more output, and the peer is to know */
 	GY_CHANNEL_SHUTDOWN_DONE = 1 << 12,
-	GY_CHANNEL_CLOSING = 1 << 13, /* to be closed when the output has arrived */
-	GY_CHANNEL_ABORTED = 1 << 14, /* to be closed now */
-	GY_CHANNEL_CLOSED = 1 << 15,  /* handlers are gone, the descriptor is being closed */
-	GY_CHANNEL_KEEP_READING = 1 << 16,
-	GY_CHANNEL_HALF_CLOSE = 1 << 17,
+	GY_CHANNEL_CLOSING = 1 << 13,	 /* to be closed when the output has arrived */
+	GY_CHANNEL_ABORTED = 1 << 14,	 /* to be closed now */
+	GY_CHANNEL_CLOSED = 1 << 15,	 /* handlers are gone, the descriptor is being closed */
 	GY_CHANNEL_MANUAL = 1 << 18,	 /* held again after each read */
 	GY_CHANNEL_DRAINED = 1 << 19,	 /* to be closed when its input is dealt with */
 	GY_CHANNEL_MARK_TOLD = 1 << 21,	 /* what handlers heard last is that it is unwritable */
@@ -43,8 +41,11 @@ enum {
 	GY_CHANNEL_DISMISSED = 1 << 20,	 /* never became active: handlers hear nothing */
 	GY_CHANNEL_PEER_ENDED = 1 << 25, /* the peer has said that it sends no more */
 	GY_CHANNEL_NO_LINGER = 1 << 26,
-	GY_CHANNEL_NOISY = 1 << 27,   /* input was thrown away since the last look */
-	GY_CHANNEL_STARVED = 1 << 28, /* no reading: memory is short */
+	GY_CHANNEL_NOISY = 1 << 27,    /* input was thrown away since the last look */
+	GY_CHANNEL_STARVED = 1 << 28,  /* no reading: memory is short */
+	GY_CHANNEL_DATAGRAM = 1 << 29, /* not a stream: see datagram.h */
+	GY_CHANNEL_PIPE = 1 << 30,     /* no socket: see pipe.c */
+	GY_CHANNEL_SENT = 1 << 16, /* regions of files have been sent that nobody has heard of */
 };
 
 enum {
@@ -52,7 +53,7 @@ enum {
 	GY_CHANNEL_SLOW = GY_CHANNEL_NEW | GY_CHANNEL_UNWRITABLE | GY_CHANNEL_MARK_CROSSED |
 			  GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_SHUTDOWN | GY_CHANNEL_CLOSING |
 			  GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED | GY_CHANNEL_MANUAL |
-			  GY_CHANNEL_SWEEP | GY_CHANNEL_STARVED,
+			  GY_CHANNEL_SWEEP | GY_CHANNEL_STARVED | GY_CHANNEL_SENT,
 	GY_CHANNEL_NO_OUTPUT =
 		GY_CHANNEL_SHUTDOWN | GY_CHANNEL_CLOSING | GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED,
 	GY_CHANNEL_ENDING = GY_CHANNEL_CLOSING | GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED,
@@ -66,6 +67,27 @@ enum {
 	GY_CHANNEL_NO_DISCARD = GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED | GY_CHANNEL_PARKED |
 				GY_CHANNEL_PEER_ENDED | GY_CHANNEL_INPUT_FAILED,
 };
+
+/*
+ * What differs between channels of streams and of datagrams, besides the operations of their
+ * endpoints. The ways of a request over a stream do not go through it.
+ */
+struct gy_channel_kind {
+	/* Queues a buffer, which is taken; see gyre_channel_write(). */
+	int (*add)(struct gyre_channel *channel, struct gyre_buffer *data);
+	/* What of @data itself keeps it from being queued; 0 for nothing. */
+	int (*refusal)(const struct gyre_channel *channel, const struct gyre_buffer *data);
+	/* Begins to send what is queued; -EAGAIN when the ring has no room for it. */
+	int (*start)(struct gyre_channel *channel);
+	/* Arms the receive; likewise. */
+	int (*receive)(struct gyre_channel *channel);
+	/* Its descriptor is closed. Counts that, and gives the memory back. */
+	void (*free)(struct gyre_channel *channel);
+};
+
+/* Of the kind that most are, for those that differ from it in part. */
+int gy_stream_refusal(const struct gyre_channel *channel, const struct gyre_buffer *data);
+void gy_stream_free(struct gyre_channel *channel);
 
 /*
  * In the order of use: what every request touches are the second and the third cache line, which is
@@ -94,6 +116,13 @@ struct gyre_channel {
 	struct gy_timer linger; /* the next look at the peer's progress */
 	uint64_t linger_end_ns; /* when it ends without any */
 	uint64_t untaken_bytes; /* as seen at the last look */
+	const struct gy_channel_kind *kind;
+	bool keep_reading; /* as the options say */
+	bool half_close;
+
+	struct gy_pipe *pipe;	     /* with GY_CHANNEL_PIPE */
+	struct gy_buffer_queue sent; /* regions; with GY_CHANNEL_SENT */
+	uint64_t region_bytes;	     /* of regions in the output, not sent */
 };
 
 _Static_assert(offsetof(struct gyre_channel, endpoint.ready_link) == GY_CACHE_LINE,
@@ -154,6 +183,28 @@ struct gy_channel_opening {
 int gy_channel_open(struct gy_house *house, struct gy_stack *stack,
 		    const struct gy_channel_opening *opening);
 
+/* ---- what all kinds share ---- */
+
+/*
+ * Gives a new channel, whose parts and endpoint are made, its handlers. Afterwards it lives until
+ * it is closed, also if that fails.
+ */
+int gy_channel_begin(struct gyre_channel *channel, struct gy_stack *stack,
+		     const struct gy_channel_opening *opening);
+/*
+ * Tells the handlers what there is to tell, and gives them input; afterwards their wishes are to be
+ * settled, unless it returns false.
+ */
+bool gy_channel_tell(struct gyre_channel *channel);
+/* No operation is under way: tells the handlers of the end and closes the descriptor. */
+void gy_channel_finish(struct gyre_channel *channel);
+/* Of the endpoint. */
+void gy_channel_drain(struct gy_endpoint *endpoint);
+void gy_channel_abort(struct gy_endpoint *endpoint, int reason);
+void gy_channel_set_busy(struct gy_endpoint *endpoint, bool busy);
+/* The flags of a channel that begins. */
+uint32_t gy_channel_flags_of(const struct gyre_channel_options *options);
+
 /* ---- linger.c ---- */
 
 void gy_linger_init(struct gyre_channel *channel);
@@ -165,6 +216,8 @@ bool gy_linger_is_over(struct gyre_channel *channel);
 
 /* ---- input.c ---- */
 
+/* A completion of a receive. */
+void gy_input_received(struct gy_op *op, const struct gy_completion *completion);
 void gy_input_init(struct gyre_channel *channel);
 /* Gives the handlers what has been received, as far as they may have it now. */
 void gy_input_deliver(struct gyre_channel *channel);

@@ -10,6 +10,7 @@
 
 #include "channel/buffer.h"
 #include "channel/channel.h"
+#include "channel/datagram.h"
 #include "channel/endpoint.h"
 #include "channel/output.h"
 #include "channel/pipeline.h"
@@ -115,6 +116,7 @@ void gy_channels_fini(struct gy_home *home)
 	for (size_t i = 0; i < gy_countof(pools); i++) {
 		report(channels, pools[i], (uint32_t)gy_pool_fini(pools[i]));
 	}
+	gy_datagrams_fini(channels);
 	if (channels->lent > 0) {
 		gy_log(home->loop.options.log, GYRE_LOG_ERROR,
 		       "loop %u: %u receive buffers were never returned",
@@ -150,10 +152,37 @@ struct gy_page *gy_page_get(struct gy_channels *channels)
 	return page;
 }
 
+struct gy_page *gy_page_get_of(struct gy_channels *channels, uint32_t bytes)
+{
+	struct gy_page *page;
+
+	if (bytes <= GY_POOL_PAGE_BYTES) {
+		return gy_page_get(channels);
+	}
+	page = (struct gy_page *)gy_memory_get_raw(sizeof(*page) + bytes);
+	if (page != NULL) {
+		*page = (struct gy_page){
+			.references = 1,
+			.bytes = bytes,
+			.of_heap = true,
+			.memory = (unsigned char *)(page + 1),
+		};
+	}
+	return page;
+}
+
 void gy_page_return(struct gy_channels *channels, struct gy_page *page)
 {
+	if (gy_unlikely(page->of_heap)) {
+		gy_memory_put(page);
+		return;
+	}
 	if (gy_unlikely(!page->of_ring)) {
-		gy_pool_put(&channels->pages, page);
+		if (page->of_datagrams) {
+			gy_datagrams_page_return(channels, page);
+		} else {
+			gy_pool_put(&channels->pages, page);
+		}
 		return;
 	}
 	channels->lent--;
@@ -212,7 +241,7 @@ static bool trim(struct gy_loop *loop, uint32_t keep)
 	for (size_t i = 0; i < gy_countof(pools); i++) {
 		again = gy_pool_trim(pools[i], keep) || again;
 	}
-	return again;
+	return gy_datagrams_trim(channels, keep) || again;
 }
 
 typedef void (*endpoint_fn)(struct gy_endpoint *endpoint);
@@ -225,7 +254,12 @@ static void for_each(struct gy_channels *channels, endpoint_fn call)
 
 		for (struct gy_list *item = endpoints->open.next; item != &endpoints->open;
 		     item = item->next) {
-			call(gy_container_of(item, struct gy_endpoint, item));
+			struct gy_endpoint *endpoint =
+				gy_container_of(item, struct gy_endpoint, item);
+
+			if (!endpoint->ops->of_actor) {
+				call(endpoint);
+			}
 		}
 	}
 }
@@ -282,6 +316,7 @@ const struct gy_channel_ops gy_channel_ops = {
 	.run = gy_endpoints_run,
 	.stop = gy_endpoints_stop,
 	.fini = gy_endpoints_fini,
+	.came_home = gy_endpoints_came_home,
 	.trim = trim,
 	.drain = drain,
 	.abort = abort_all,

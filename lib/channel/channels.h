@@ -14,15 +14,19 @@
 
 #include "actor/house.h"
 #include "channel/page.h"
+#include "channel/peers.h"
 
 struct gyre_buffer;
 struct gyre_channel;
+struct gy_datagrams;
 
 struct gy_channels_options {
 	uint32_t write_low_bytes;
 	uint32_t write_high_bytes;
 	uint32_t write_max_bytes;
 	uint64_t linger_ns;
+	uint32_t datagram_buffer_count;
+	uint32_t datagram_buffer_bytes;
 };
 
 /* Written by the loop with gy_count(), read from any thread. */
@@ -37,7 +41,17 @@ struct gy_channels_counters {
 	uint64_t accept_stalls;
 	uint64_t linger_timeouts;
 	uint64_t accepts_paused;
+	uint64_t accepts_held;
+	uint64_t refused_full;
+	uint64_t refused_rate;
+	uint64_t refused_report;
 	uint64_t reads_paused;
+	uint64_t datagrams_sent;
+	uint64_t datagrams_failed;
+	uint64_t datagrams_truncated;
+	uint64_t datagrams_dropped;
+	uint64_t datagram_receives;
+	uint64_t datagram_sends;
 };
 
 /*
@@ -68,6 +82,8 @@ struct gy_channels {
 	struct gy_pool channels;
 	struct gy_pool contexts;
 	struct gy_pool gathers;
+	struct gy_peers peers;
+	struct gy_datagrams *datagrams; /* NULL until the first datagram channel is opened */
 
 	struct gy_list parked; /* channels that wait for receive buffers */
 	struct gy_list owners; /* struct gy_endpoints */

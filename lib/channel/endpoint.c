@@ -72,9 +72,15 @@ void gy_endpoints_schedule(struct gy_endpoints *endpoints)
 	}
 }
 
+/* From here on it is known to its loop. */
+static void settle_in(struct gy_endpoints *endpoints)
+{
+	endpoints->channels = gy_channels_of(endpoints->house->home);
+	gy_list_append(&endpoints->channels->owners, &endpoints->item);
+}
+
 static struct gy_endpoints *make(struct gy_house *house)
 {
-	struct gy_channels *channels = gy_channels_of(house->home);
 	struct gy_annex *annex = gy_annex_get(house);
 	struct gy_endpoints *endpoints;
 
@@ -86,12 +92,14 @@ static struct gy_endpoints *make(struct gy_house *house)
 		return NULL;
 	}
 	*endpoints = (struct gy_endpoints){
-		.channels = channels,
 		.house = house,
 		.later.run = run_later,
 	};
 	gy_list_init(&endpoints->open);
-	gy_list_append(&channels->owners, &endpoints->item);
+	gy_list_init(&endpoints->remains);
+	if (!gy_house_is_away(house)) {
+		settle_in(endpoints);
+	}
 	annex->channels = endpoints;
 	return endpoints;
 }
@@ -109,9 +117,13 @@ int gy_endpoint_add(struct gy_endpoint *endpoint, struct gy_house *house)
 	}
 	endpoint->owner = owner;
 	endpoint->ready = false;
+	endpoint->away = gy_house_is_away(house);
 	gy_list_append(&owner->open, &endpoint->item);
 	owner->count++;
-	owner->channels->open++;
+	gy_assert(endpoint->ops->of_actor || !endpoint->away);
+	if (!endpoint->ops->of_actor) {
+		owner->channels->open++;
+	}
 	return 0;
 }
 
@@ -122,7 +134,9 @@ void gy_endpoint_closed(struct gy_endpoint *endpoint)
 	gy_assert(!endpoint->ready);
 	gy_list_remove(&endpoint->item);
 	owner->count--;
-	owner->channels->open--;
+	if (!endpoint->ops->of_actor) {
+		owner->channels->open--;
+	}
 	if (gy_unlikely(owner->count == 0 && owner->house->status == GY_HOUSE_STOPPING)) {
 		gy_endpoints_schedule(owner);
 	}
@@ -132,10 +146,12 @@ bool gy_endpoints_stop(struct gy_house *house)
 {
 	struct gy_endpoints *endpoints = (struct gy_endpoints *)house->annex->channels;
 
-	for (struct gy_list *item = endpoints->open.next; item != &endpoints->open;
-	     item = item->next) {
+	struct gy_list *item = endpoints->open.next;
+
+	while (item != &endpoints->open) {
 		struct gy_endpoint *endpoint = gy_container_of(item, struct gy_endpoint, item);
 
+		item = item->next;
 		if (endpoints->channels->aborted) {
 			endpoint->ops->abort(endpoint, -ESHUTDOWN);
 		} else {
@@ -154,7 +170,29 @@ void gy_endpoints_fini(struct gy_house *house)
 	struct gy_endpoints *endpoints = (struct gy_endpoints *)house->annex->channels;
 
 	gy_assert(endpoints->count == 0 && !endpoints->later_queued);
+	while (!gy_list_empty(&endpoints->remains)) {
+		struct gy_endpoint *endpoint =
+			gy_container_of(endpoints->remains.next, struct gy_endpoint, item);
+
+		gy_list_remove(&endpoint->item);
+		endpoint->ops->bury(endpoint);
+	}
 	gy_list_remove(&endpoints->item);
 	gy_sizes_delete(&house->home->parts, endpoints, sizeof(*endpoints));
 	house->annex->channels = NULL;
+}
+
+void gy_endpoints_came_home(struct gy_house *house)
+{
+	struct gy_endpoints *endpoints = (struct gy_endpoints *)house->annex->channels;
+	struct gy_list *item = endpoints->open.next;
+
+	settle_in(endpoints);
+	while (item != &endpoints->open) {
+		struct gy_endpoint *endpoint = gy_container_of(item, struct gy_endpoint, item);
+
+		item = item->next;
+		endpoint->away = false;
+		endpoint->ops->came_home(endpoint);
+	}
 }

@@ -26,6 +26,13 @@ struct gy_endpoint_ops {
 	/* Stops taking in anything new, for lack of memory, or goes on. Any phase; runs no user's
 	 * code. */
 	void (*set_busy)(struct gy_endpoint *endpoint, bool busy);
+	/* Its actor, which made it while another loop ran it, is back. NULL if that cannot be. */
+	void (*came_home)(struct gy_endpoint *endpoint);
+	/* Frees what was left of it until the end of its actor; NULL if nothing is. */
+	void (*bury)(struct gy_endpoint *endpoint);
+	/* It is no traffic, and ends with its actor: a drain neither touches it nor waits for it.
+	 */
+	bool of_actor;
 };
 
 /* The endpoints of one house, which hang at its annex. */
@@ -34,7 +41,8 @@ struct gy_endpoints {
 	struct gy_channels *channels;
 	struct gy_house *house;
 	struct gy_list open;
-	struct gy_list item; /* in channels->owners */
+	struct gy_list remains; /* closed, to be freed with the house */
+	struct gy_list item;	/* in channels->owners */
 	struct gy_later later;
 	bool later_queued;
 	uint32_t count;
@@ -47,6 +55,7 @@ struct gy_endpoint {
 	struct gy_endpoints *owner;
 	int fd;
 	bool ready; /* in the queue, or being processed */
+	bool away;  /* made by an actor that another loop runs: it has no ring yet */
 };
 
 /* Makes @endpoint, which has its ops and descriptor, one of @house; -ENOMEM and nothing is changed.
@@ -78,5 +87,7 @@ static inline void gy_endpoint_ready(struct gy_endpoint *endpoint)
 void gy_endpoints_run(struct gy_house *house, struct gy_stack *stack);
 bool gy_endpoints_stop(struct gy_house *house);
 void gy_endpoints_fini(struct gy_house *house);
+/* It has made endpoints while another loop ran it. */
+void gy_endpoints_came_home(struct gy_house *house);
 
 #endif

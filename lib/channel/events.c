@@ -124,6 +124,9 @@ int gyre_channel_try_write(struct gyre_handler_context *ctx, struct gyre_buffer 
 		return ctx == NULL ? -EINVAL : -ENOMEM;
 	}
 	r = gy_output_takes(ctx->channel, data->bytes);
+	if (r == 0) {
+		r = ctx->channel->kind->refusal(ctx->channel, data);
+	}
 	if (r < 0) {
 		return r;
 	}
@@ -169,7 +172,7 @@ static int head_write(struct gyre_handler_context *ctx, struct gyre_buffer *data
 
 static void head_flush(struct gyre_handler_context *ctx)
 {
-	if (gy_output_start(ctx->channel) < 0) {
+	if (ctx->channel->kind->start(ctx->channel) < 0) {
 		gy_channel_ready(ctx->channel);
 	}
 }
@@ -225,6 +228,9 @@ static void tail_writability(struct gyre_handler_context *ctx, bool writable)
 
 static void tail_exception(struct gyre_handler_context *ctx, int error)
 {
+	if ((ctx->channel->flags & GY_CHANNEL_DATAGRAM) != 0) {
+		return; /* one datagram is not the others' fault */
+	}
 	gy_channel_set_reason(ctx->channel, error);
 	gy_channel_set(ctx->channel, GY_CHANNEL_CLOSING, 0);
 }

@@ -16,6 +16,7 @@
 #include <errno.h>
 
 #include "channel/channel.h"
+#include "channel/pipe.h"
 
 /* Whether the ring's pages are scarce, or this channel has its share of them queued. */
 static inline bool is_crowded(const struct gyre_channel *channel)
@@ -113,7 +114,7 @@ static inline void received_bytes(struct gyre_channel *channel, uint16_t number,
 	gy_buffer_queue_push(&channel->input, buffer);
 }
 
-static void received(struct gy_op *op, const struct gy_completion *completion)
+void gy_input_received(struct gy_op *op, const struct gy_completion *completion)
 {
 	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, receive);
 
@@ -131,11 +132,16 @@ static void received(struct gy_op *op, const struct gy_completion *completion)
 
 void gy_input_init(struct gyre_channel *channel)
 {
-	gy_op_init(&channel->receive, received);
-	gy_list_init(&channel->parked);
+	gy_op_init(&channel->receive, gy_input_received);
 }
 
 /* ---- delivery, phase 2 ---- */
+
+/* Whether it keeps others from receiving. */
+static bool has_ring_page(const struct gyre_buffer *buffer)
+{
+	return buffer->first.page != NULL && buffer->first.page->of_ring;
+}
 
 /* Input that has to wait must not keep others from receiving. */
 static GY_COLD void keep(struct gyre_channel *channel)
@@ -146,7 +152,7 @@ static GY_COLD void keep(struct gyre_channel *channel)
 	}
 	for (struct gyre_buffer *buffer = channel->input.first;
 	     buffer != NULL && is_crowded(channel); buffer = buffer->next) {
-		if (buffer->first.page->of_ring) {
+		if (has_ring_page(buffer)) {
 			gy_buffer_leave_ring(buffer);
 		}
 	}
@@ -159,7 +165,7 @@ void gy_input_deliver(struct gyre_channel *channel)
 	while (channel->input.first != NULL && (channel->flags & GY_CHANNEL_NO_DELIVERY) == 0) {
 		struct gyre_buffer *buffer = gy_buffer_queue_pop(&channel->input);
 
-		if (gy_unlikely(is_crowded(channel))) {
+		if (gy_unlikely(is_crowded(channel)) && has_ring_page(buffer)) {
 			gy_buffer_leave_ring(buffer);
 		}
 		if (gy_unlikely((channel->flags & GY_CHANNEL_MANUAL) != 0)) {
@@ -193,8 +199,6 @@ static int cancel(struct gyre_channel *channel)
 
 int gy_input_settle(struct gyre_channel *channel)
 {
-	struct gy_channels *channels = channel->channels;
-
 	if (channel->input.first != NULL && (channel->flags & GY_CHANNEL_NO_DELIVERY) == 0) {
 		gy_endpoint_ready(&channel->endpoint); /* a handler let it go on meanwhile */
 		return 0;
@@ -208,7 +212,7 @@ int gy_input_settle(struct gyre_channel *channel)
 	if (channel->receive.armed || !is_wanted(channel)) {
 		return 0;
 	}
-	return gy_ring_receive(channels->ring, &channel->receive, channel->endpoint.fd);
+	return channel->kind->receive(channel);
 }
 
 bool gy_input_stop(struct gyre_channel *channel)

@@ -43,7 +43,7 @@ static uint64_t ask_kernel(const struct gyre_channel *channel, unsigned long wha
 /* Bytes that the peer's kernel has not acknowledged. Our end counts as one. */
 static uint64_t untaken_bytes(const struct gyre_channel *channel)
 {
-	return channel->output_bytes + ask_kernel(channel, SIOCOUTQ);
+	return channel->output_bytes + channel->region_bytes + ask_kernel(channel, SIOCOUTQ);
 }
 
 static void start_timer(struct gyre_channel *channel)

@@ -14,6 +14,8 @@
 
 #include "channel/buffer.h"
 #include "channel/channel.h"
+#include "channel/pipe.h"
+#include "channel/region.h"
 
 enum {
 	COPY_BYTES_MAX = 256,			       /* of a piece that is always copied */
@@ -28,10 +30,10 @@ static int refusal(const struct gyre_channel *channel)
 	return (channel->flags & GY_CHANNEL_NO_OUTPUT) != 0 ? -EPIPE : 0;
 }
 
-static GY_COLD void became_unwritable(struct gyre_channel *channel)
+GY_COLD void gy_output_became_unwritable(struct gyre_channel *channel)
 {
 	channel->flags |= GY_CHANNEL_UNWRITABLE | GY_CHANNEL_MARK_CROSSED;
-	if ((channel->flags & GY_CHANNEL_KEEP_READING) == 0) {
+	if (!channel->keep_reading) {
 		channel->flags |= GY_CHANNEL_PAUSED;
 	}
 }
@@ -50,18 +52,22 @@ int gy_output_takes(struct gyre_channel *channel, size_t bytes)
 		return -EAGAIN;
 	}
 	if (bytes > max - channel->output_bytes) {
-		became_unwritable(channel);
+		gy_output_became_unwritable(channel);
 		gy_channel_ready(channel);
 		return -EAGAIN;
 	}
 	return 0;
 }
 
-/* What cannot be queued: nothing at all, to a channel that ends, or over the cap. */
-static GY_COLD int add_nothing(struct gyre_channel *channel, struct gyre_buffer *data)
+/* What is no stream's, or cannot be queued: nothing at all, to a channel that ends, or over the
+ * cap. */
+static int add_otherwise(struct gyre_channel *channel, struct gyre_buffer *data)
 {
 	int r = refusal(channel);
 
+	if ((channel->flags & GY_CHANNEL_DATAGRAM) != 0) {
+		return channel->kind->add(channel, data);
+	}
 	if (r == 0 && data->bytes > 0) {
 		gy_channel_fail(channel, -ENOBUFS);
 		r = -ENOBUFS;
@@ -75,7 +81,7 @@ static bool merged(struct gyre_channel *channel, struct gyre_buffer *data)
 {
 	size_t max = channel->output_buffers < CROWD ? COPY_BYTES_MAX : COPY_CROWD_BYTES_MAX;
 
-	if (data->bytes > max || data->first.next != NULL ||
+	if (data->bytes > max || data->first.next != NULL || gy_region_is(channel->output.last) ||
 	    gyre_buffer_append(channel->output.last, data->first.bytes, data->bytes) < 0) {
 		return false;
 	}
@@ -88,9 +94,9 @@ int gy_output_add(struct gyre_channel *channel, struct gyre_buffer *data)
 	const struct gy_channels_options *options = &channel->channels->options;
 	size_t bytes = channel->output_bytes + data->bytes;
 
-	if (gy_unlikely((channel->flags & GY_CHANNEL_NO_OUTPUT) != 0 || data->bytes == 0 ||
-			bytes > options->write_max_bytes)) {
-		return add_nothing(channel, data);
+	if (gy_unlikely((channel->flags & (GY_CHANNEL_NO_OUTPUT | GY_CHANNEL_DATAGRAM)) != 0 ||
+			data->bytes == 0 || bytes > options->write_max_bytes)) {
+		return add_otherwise(channel, data);
 	}
 	if (channel->output.first == NULL || !merged(channel, data)) {
 		gy_buffer_queue_push(&channel->output, data);
@@ -99,7 +105,7 @@ int gy_output_add(struct gyre_channel *channel, struct gyre_buffer *data)
 	channel->output_bytes = bytes;
 	if (gy_unlikely(bytes > options->write_high_bytes) &&
 	    (channel->flags & GY_CHANNEL_UNWRITABLE) == 0) {
-		became_unwritable(channel);
+		gy_output_became_unwritable(channel);
 	}
 	gy_endpoint_ready(&channel->endpoint);
 	return 0;
@@ -107,10 +113,10 @@ int gy_output_add(struct gyre_channel *channel, struct gyre_buffer *data)
 
 /* ---- sending ---- */
 
-/* Describes as much of the queue as fits. */
-static void describe(const struct gyre_channel *channel, struct gy_gather *gather)
+/* A region of a file is sent by itself, and ends what is described. */
+void gy_gather_buffers(struct gy_gather *gather, const struct gyre_buffer *first)
 {
-	const struct gyre_buffer *buffer = channel->output.first;
+	const struct gyre_buffer *buffer = first;
 	const struct gy_slice *slice = &buffer->first;
 	size_t count = 0;
 
@@ -120,7 +126,7 @@ static void describe(const struct gyre_channel *channel, struct gy_gather *gathe
 		gather->slices[count].iov_len = slice->count;
 		count++;
 		slice = slice->next;
-		if (slice == NULL && buffer->next != NULL) {
+		if (slice == NULL && buffer->next != NULL && !gy_region_is(buffer->next)) {
 			buffer = buffer->next;
 			slice = &buffer->first;
 		}
@@ -130,6 +136,9 @@ static void describe(const struct gyre_channel *channel, struct gy_gather *gathe
 
 static int send_one(struct gyre_channel *channel, const struct gy_slice *slice)
 {
+	if (gy_unlikely((channel->flags & GY_CHANNEL_PIPE) != 0)) {
+		return gy_pipe_send_one(channel, slice);
+	}
 	return gy_ring_send(channel->channels->ring, &channel->send, channel->endpoint.fd,
 			    slice->bytes, slice->count);
 }
@@ -142,9 +151,13 @@ static int send_many(struct gyre_channel *channel)
 	if (gather == NULL) {
 		return send_one(channel, &channel->output.first->first);
 	}
-	describe(channel, gather);
-	r = gy_ring_send_message(channel->channels->ring, &channel->send, channel->endpoint.fd,
-				 &gather->message);
+	gy_gather_buffers(gather, channel->output.first);
+	if (gy_unlikely((channel->flags & GY_CHANNEL_PIPE) != 0)) {
+		r = gy_pipe_send(channel, gather->slices, (uint32_t)gather->message.msg_iovlen);
+	} else {
+		r = gy_ring_send_message(channel->channels->ring, &channel->send,
+					 channel->endpoint.fd, &gather->message);
+	}
 	if (r < 0) {
 		gy_pool_put(&channel->channels->gathers, gather);
 		return r;
@@ -161,6 +174,9 @@ int gy_output_start(struct gyre_channel *channel)
 	if (first == NULL || channel->send.armed || (channel->flags & GY_CHANNEL_ABORTED) != 0) {
 		return 0;
 	}
+	if (gy_unlikely(gy_region_is(first))) {
+		return gy_region_send(channel);
+	}
 	if (gy_likely(first->next == NULL && first->first.next == NULL)) {
 		return send_one(channel, &first->first);
 	}
@@ -169,8 +185,16 @@ int gy_output_start(struct gyre_channel *channel)
 
 void gy_output_clear(struct gyre_channel *channel)
 {
+	struct gyre_buffer *buffer;
+
 	gy_assert(!channel->send.armed);
-	gy_buffer_queue_clear(&channel->output);
+	while ((buffer = gy_buffer_queue_pop(&channel->output)) != NULL) {
+		if (gy_region_is(buffer)) {
+			gy_region_drop(channel, buffer);
+		} else {
+			gy_buffer_put(buffer);
+		}
+	}
 	channel->output_bytes = 0;
 	channel->output_buffers = 0;
 }
@@ -193,14 +217,14 @@ static void consume(struct gyre_channel *channel, size_t count)
 	}
 }
 
-static GY_COLD void became_writable(struct gyre_channel *channel)
+GY_COLD void gy_output_became_writable(struct gyre_channel *channel)
 {
 	channel->flags &= ~(uint32_t)(GY_CHANNEL_UNWRITABLE | GY_CHANNEL_PAUSED);
 	channel->flags |= GY_CHANNEL_MARK_CROSSED;
 }
 
 /* Phase 1. */
-static void sent(struct gy_op *op, const struct gy_completion *completion)
+void gy_output_sent(struct gy_op *op, const struct gy_completion *completion)
 {
 	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, send);
 	struct gy_channels *channels = channel->channels;
@@ -219,7 +243,7 @@ static void sent(struct gy_op *op, const struct gy_completion *completion)
 	}
 	if (gy_unlikely((channel->flags & GY_CHANNEL_UNWRITABLE) != 0) &&
 	    channel->output_bytes <= channels->options.write_low_bytes) {
-		became_writable(channel);
+		gy_output_became_writable(channel);
 	}
 	if (gy_unlikely((channel->flags & GY_CHANNEL_SLOW) != 0 || gy_output_start(channel) < 0)) {
 		gy_endpoint_ready(&channel->endpoint);
@@ -228,5 +252,5 @@ static void sent(struct gy_op *op, const struct gy_completion *completion)
 
 void gy_output_init(struct gyre_channel *channel)
 {
-	gy_op_init(&channel->send, sent);
+	gy_op_init(&channel->send, gy_output_sent);
 }

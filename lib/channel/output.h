@@ -17,6 +17,9 @@ struct gy_gather {
 	struct iovec slices[GY_GATHER_SLICES];
 };
 
+/* Describes as much of @first and those behind it in its queue as fits. */
+void gy_gather_buffers(struct gy_gather *gather, const struct gyre_buffer *first);
+
 void gy_output_init(struct gyre_channel *channel);
 /* Whether a write of @bytes would be taken now: 0, -EAGAIN, -EMSGSIZE, -EPIPE. */
 int gy_output_takes(struct gyre_channel *channel, size_t bytes);
@@ -25,7 +28,13 @@ int gy_output_add(struct gyre_channel *channel, struct gyre_buffer *data);
 /* Sends what is queued unless a send is under way; -EAGAIN when the ring has no room for it. Any
  * phase. */
 int gy_output_start(struct gyre_channel *channel);
+/* The completion of a send. */
+void gy_output_sent(struct gy_op *op, const struct gy_completion *completion);
 /* Drops what is queued. No send may be under way. */
 void gy_output_clear(struct gyre_channel *channel);
+
+/* The marks were crossed; handlers hear of it later. */
+void gy_output_became_unwritable(struct gyre_channel *channel);
+void gy_output_became_writable(struct gyre_channel *channel);
 
 #endif

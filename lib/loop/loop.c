@@ -172,6 +172,7 @@ static bool drain_inbox(struct gy_loop *loop)
 		take_node(loop, node);
 	}
 	if (taken > 0) {
+		gy_meter_interrupt(&loop->meter);
 		gy_count(&loop->counters.nodes_received, taken);
 	}
 	return taken > 0;
@@ -184,20 +185,32 @@ void gy_loop_drain_inbox(struct gy_loop *loop)
 	gy_loop_flush(loop);
 }
 
+/* What ends a phase of jobs. */
+static void flush(struct gy_loop *loop)
+{
+	if (loop->flush_count > 0) {
+		gy_meter_interrupt(&loop->meter);
+		gy_loop_flush(loop);
+	}
+}
+
 /* Whether anything was executed. */
 static bool phase_channels(struct gy_loop *loop)
 {
 	bool executed = false;
 
-	gy_meter_time_exactly(&loop->meter, GY_METER_EXACT, 0);
+	gy_meter_time_exactly(&loop->meter, GY_METER_EXACT, loop->meter.ticks);
 	for (uint32_t round = 0; round < PHASE2_ROUNDS_MAX; round++) {
 		bool worked = drain_inbox(loop);
 
-		loop->meter.last_ticks = 0; /* what is between jobs is not theirs */
 		worked = drain_channels(loop) || worked;
 		worked = drain_mounting(loop) || worked;
-		worked = gy_wheel_fire(&loop->wheel) > 0 || worked;
+		if (gy_wheel_fire(&loop->wheel) > 0) {
+			gy_meter_interrupt(&loop->meter);
+			worked = true;
+		}
 		if (!gy_fifo_empty(&loop->later)) {
+			gy_meter_interrupt(&loop->meter);
 			run_later(loop);
 		}
 		if (!worked) {
@@ -205,7 +218,7 @@ static bool phase_channels(struct gy_loop *loop)
 		}
 		executed = true;
 	}
-	gy_loop_flush(loop);
+	flush(loop);
 	return executed;
 }
 
@@ -262,7 +275,7 @@ static void phase_state(struct gy_loop *loop, uint64_t deadline_ns)
 		}
 	}
 	gy_count(&loop->counters.jobs_run, run);
-	gy_loop_flush(loop);
+	flush(loop);
 }
 
 /* ---- the turn ---- */
@@ -300,7 +313,7 @@ void gy_loop_turn(struct gy_loop *loop)
 	loop->executed = phase_channels(loop);
 	gy_store_relaxed(&loop->meter.ready_state, loop->state.count);
 	gy_store_relaxed(&loop->meter.timers, loop->wheel.count);
-	gy_meter_charge(&loop->meter, &loop->clock, GY_PHASE_CHANNELS);
+	gy_meter_charge_jobs(&loop->meter, &loop->clock, GY_PHASE_CHANNELS);
 	if (gy_unlikely(gy_theft_count(&loop->theft) > 0)) {
 		gy_loop_unpublish(loop);
 	}
@@ -310,7 +323,7 @@ void gy_loop_turn(struct gy_loop *loop)
 		}
 		loop->now_ns = gy_clock_ns(&loop->clock);
 		phase_state(loop, state_deadline(loop, loop->now_ns - working_ns, completions > 0));
-		gy_meter_charge(&loop->meter, &loop->clock, GY_PHASE_STATE);
+		gy_meter_charge_jobs(&loop->meter, &loop->clock, GY_PHASE_STATE);
 		loop->executed = true;
 	}
 	loop->pools_used = loop->pools_used || loop->executed;

@@ -2,8 +2,9 @@
  * The meter of a loop: what its time goes to, for whoever looks at it from another thread.
  *
  * Phases: a reading of the ticks where one phase ends and the next begins is charged to the one
- * that ends. A turn takes two, or three when it has state jobs, and one more for each time it has
- * polled or was parked.
+ * that ends, and one more for each time the loop has polled or was parked. Phases and jobs share
+ * readings: a job begins where the phase or the job before it ended, and a phase ends where its
+ * last timed job did, unless something else has run in between. So a turn with one job takes two.
  *
  * Jobs: the first four of a phase are timed one by one, for that costs little where a turn has
  * little to do; of those that follow one in 256, which counts for 256. Gaps between samples are
@@ -67,15 +68,43 @@ struct gy_meter {
 
 void gy_meter_init(struct gy_meter *meter, const struct gy_clock *clock, uint64_t seed);
 
+static inline void gy_meter_charge_until(struct gy_meter *meter, uint64_t now, enum gy_phase phase)
+{
+	gy_count(&meter->spent[phase], now > meter->ticks ? now - meter->ticks : 0);
+	gy_store_relaxed(&meter->ticks, now);
+}
+
 /* What has passed since the last charge was spent in @phase. */
 static inline void gy_meter_charge(struct gy_meter *meter, const struct gy_clock *clock,
 				   enum gy_phase phase)
 {
 #if GY_INSPECT
-	uint64_t now = gy_ticks(clock);
+	gy_meter_charge_until(meter, gy_ticks(clock), phase);
+#else
+	(void)meter;
+	(void)clock;
+	(void)phase;
+#endif
+}
 
-	gy_count(&meter->spent[phase], now > meter->ticks ? now - meter->ticks : 0);
-	gy_store_relaxed(&meter->ticks, now);
+/* Something that is no job's has run: neither a job nor a phase of jobs may count it as its own. */
+static inline void gy_meter_interrupt(struct gy_meter *meter)
+{
+#if GY_INSPECT
+	meter->last_ticks = 0;
+#else
+	(void)meter;
+#endif
+}
+
+/* The charge at the end of a phase of jobs; where nothing has followed a timed one, its end is it.
+ */
+static inline void gy_meter_charge_jobs(struct gy_meter *meter, const struct gy_clock *clock,
+					enum gy_phase phase)
+{
+#if GY_INSPECT
+	gy_meter_charge_until(meter, meter->last_ticks != 0 ? meter->last_ticks : gy_ticks(clock),
+			      phase);
 #else
 	(void)meter;
 	(void)clock;

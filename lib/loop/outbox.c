@@ -18,8 +18,7 @@ enum { CHAIN_MAX = 64 };
  */
 static bool take_flag(struct gy_loop *target, uint32_t parked, uint32_t next)
 {
-	return parked != next && __atomic_compare_exchange_n(&target->parked, &parked, next, false,
-							     __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+	return parked != next && gy_compare_exchange_full(&target->parked, &parked, next);
 }
 
 bool gy_loop_wake_peer(struct gy_loop *loop, uint16_t peer)

@@ -58,11 +58,7 @@ static inline struct gy_job *gy_theft_take(struct gy_theft *theft)
 		return NULL;
 	}
 	job = gy_load_relaxed(&theft->slots[head % GY_THEFT_SLOTS]);
-	if (!__atomic_compare_exchange_n(&theft->head, &head, head + 1, false, __ATOMIC_ACQ_REL,
-					 __ATOMIC_RELAXED)) {
-		return NULL;
-	}
-	return job;
+	return gy_compare_exchange(&theft->head, &head, head + 1) ? job : NULL;
 }
 
 #endif

@@ -16,6 +16,7 @@
 #include "actor/stack.h"
 #include "base/memory.h"
 #include "channel/endpoint.h"
+#include "channel/socket_address.h"
 #include "net/net.h"
 
 static const uint64_t pause_min_ns = GYRE_MILLISECONDS(10);
@@ -37,6 +38,7 @@ struct acceptor {
 	int error;	    /* that ended the last accept, or 0 */
 	bool ending;
 	bool busy; /* accepting pauses: memory is short */
+	bool full; /* and the first that was accepted waits: a limit is reached */
 	bool cancelled;
 };
 
@@ -107,6 +109,9 @@ static void drop_accepted(struct gy_accepted *accepted)
 {
 	struct gy_channels *channels = accepted->channels;
 
+	if (accepted->admission != NULL) {
+		gy_admission_leave(accepted->admission, accepted->worker.loop, channels->home);
+	}
 	gy_channels_drop(channels, gy_accepted_take(accepted));
 	end_accepted(accepted);
 }
@@ -208,7 +213,7 @@ static int settle(struct acceptor *acceptor)
 	if (acceptor->ending) {
 		return end(acceptor);
 	}
-	if (acceptor->busy) {
+	if (acceptor->busy || acceptor->full) {
 		return cancel(acceptor);
 	}
 	if (acceptor->accept.armed || gy_timer_is_started(&acceptor->timer)) {
@@ -224,15 +229,157 @@ static int settle(struct acceptor *acceptor)
 	return gy_ring_accept(acceptor->channels->ring, &acceptor->accept, acceptor->endpoint.fd);
 }
 
+/* ---- limits ---- */
+
+static struct gyre_address next_worker(struct gy_seed *seed)
+{
+	uint32_t worker = seed->next_worker;
+
+	seed->next_worker = (worker + 1) % seed->workers_count;
+	return seed->workers[worker];
+}
+
+/* Counts it in for a worker whose loop has room; false when none has. */
+static bool enter(struct acceptor *acceptor, struct gy_accepted *accepted)
+{
+	struct gy_seed *seed = acceptor->seed;
+
+	for (uint32_t i = 0; i < seed->workers_count; i++) {
+		accepted->worker = next_worker(seed);
+		if (gy_admission_enter(seed->admission, accepted->worker.loop,
+				       acceptor->channels->home->loop.now_ns)) {
+			accepted->admission = seed->admission;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Until somebody leaves; and for a while, should there be no memory to tell. */
+static bool wait_for_room(struct acceptor *acceptor, struct gy_accepted *accepted)
+{
+	struct gy_home *home = acceptor->channels->home;
+
+	gy_admission_wait(acceptor->seed->admission, home->loop.index);
+	if (enter(acceptor, accepted)) {
+		return true;
+	}
+	if (!gy_timer_is_started(&acceptor->timer)) {
+		gy_timer_start(&home->loop.wheel, &acceptor->timer, pause_max_ns);
+	}
+	return false;
+}
+
+static int report(const struct acceptor *acceptor, const struct gy_accepted *accepted,
+		  enum gyre_listen_step step, int reason)
+{
+	struct gyre_listen_event event = { .step = step, .reason = reason };
+
+	if (acceptor->seed->admission->report == NULL) {
+		return 0;
+	}
+	/* A peer that has gone has no address. */
+	(void)gy_socket_address_of_peer(accepted->transit.fd, &event.address);
+	return gy_admission_report(acceptor->seed->admission, &acceptor->channels->stack->head,
+				   &event, NULL);
+}
+
+static void refuse(struct acceptor *acceptor, struct gy_accepted *accepted, int reason)
+{
+	struct gy_channels_counters *counters = &acceptor->channels->counters;
+
+	gy_count(reason == -EAGAIN ? &counters->refused_rate : &counters->refused_full, 1);
+	(void)report(acceptor, accepted, GYRE_LISTEN_REFUSED, reason);
+	drop_accepted(accepted);
+}
+
+/* 0 when it is let in, else why not; then @acceptor->timer runs if it is to wait. */
+static int admit(struct acceptor *acceptor, struct gy_accepted *accepted)
+{
+	struct gy_admission *admission = acceptor->seed->admission;
+	struct gy_loop *loop = &acceptor->channels->home->loop;
+	uint64_t delay_ns = gy_admission_delay_ns(admission, loop->now_ns);
+
+	if (delay_ns > 0) {
+		if (!admission->refuse && !gy_timer_is_started(&acceptor->timer)) {
+			gy_timer_start(&loop->wheel, &acceptor->timer, delay_ns);
+		}
+		return -EAGAIN;
+	}
+	if (!enter(acceptor, accepted) &&
+	    (admission->refuse || !wait_for_room(acceptor, accepted))) {
+		return -ENOBUFS;
+	}
+	return 0;
+}
+
+/* The first connection that is to be handed over; NULL when there is none, or it has to wait. */
+static struct gy_accepted *next_admitted(struct acceptor *acceptor)
+{
+	acceptor->full = false;
+	while (!gy_fifo_empty(&acceptor->accepted)) {
+		struct gy_accepted *accepted =
+			gy_container_of(acceptor->accepted.first, struct gy_accepted, link);
+		int r = acceptor->ending ? 0 : admit(acceptor, accepted);
+
+		if (r < 0 && !acceptor->seed->admission->refuse) {
+			acceptor->full = true;
+			gy_count(&acceptor->channels->counters.accepts_held, 1);
+			return NULL;
+		}
+		(void)gy_fifo_pop(&acceptor->accepted);
+		if (r < 0) {
+			refuse(acceptor, accepted, r);
+		} else if (acceptor->ending) {
+			drop_accepted(accepted);
+		} else if (report(acceptor, accepted, GYRE_LISTEN_ACCEPTED, 0) < 0) {
+			gy_count(&acceptor->channels->counters.refused_report, 1);
+			drop_accepted(accepted);
+		} else {
+			return accepted;
+		}
+	}
+	return NULL;
+}
+
+static struct gy_accepted *next_accepted(struct acceptor *acceptor)
+{
+	struct gy_link *link;
+	struct gy_accepted *accepted;
+
+	if (gy_unlikely(acceptor->seed->admission != NULL)) {
+		return next_admitted(acceptor);
+	}
+	link = gy_fifo_pop(&acceptor->accepted);
+	if (link == NULL) {
+		return NULL;
+	}
+	accepted = gy_container_of(link, struct gy_accepted, link);
+	accepted->worker = next_worker(acceptor->seed);
+	return accepted;
+}
+
+static int event(struct gyre_stack *stack)
+{
+	struct acceptor *acceptor = (struct acceptor *)gyre_state(stack);
+
+	if (!gy_type_equal(gy_stack_of(stack)->head.type, &gy_type_room)) {
+		return gyre_throw(stack, -EPROTO);
+	}
+	gy_timer_stop(&acceptor->channels->home->loop.wheel, &acceptor->timer);
+	gy_endpoint_ready(&acceptor->endpoint);
+	return gyre_return(stack);
+}
+
+/* ---- the endpoint ---- */
+
 static void process(struct gy_endpoint *endpoint)
 {
 	struct acceptor *acceptor = gy_container_of(endpoint, struct acceptor, endpoint);
 	struct gyre_stack *stack = &acceptor->channels->stack->head;
-	struct gy_link *link;
+	struct gy_accepted *accepted;
 
-	while ((link = gy_fifo_pop(&acceptor->accepted)) != NULL) {
-		struct gy_accepted *accepted = gy_container_of(link, struct gy_accepted, link);
-
+	while ((accepted = next_accepted(acceptor)) != NULL) {
 		if (gyre_notify(stack, gyre_self(stack), gyre_new(stack, gy_handover, accepted)) <
 		    0) {
 			drop_accepted(accepted);
@@ -280,6 +427,18 @@ static const struct gy_endpoint_ops endpoint_ops = {
 
 /* ---- the actor ---- */
 
+static void join_admission(struct gyre_stack *stack, const struct acceptor *acceptor)
+{
+	struct gyre_listen_event bound = { .step = GYRE_LISTEN_BOUND };
+	struct gy_admission *admission = acceptor->seed->admission;
+
+	if (admission != NULL) {
+		gy_admission_join(admission, gyre_self(stack));
+		(void)gy_socket_address_of(acceptor->endpoint.fd, &bound.address);
+		(void)gy_admission_report(admission, stack, &bound, NULL);
+	}
+}
+
 static int mount(struct gyre_stack *stack)
 {
 	struct gy_stack *s = gy_stack_of(stack);
@@ -306,21 +465,13 @@ static int mount(struct gyre_stack *stack)
 	}
 	set_busy(&acceptor->endpoint, channels->busy);
 	gy_endpoint_ready(&acceptor->endpoint);
+	join_admission(stack, acceptor);
 	return gyre_return(stack);
-}
-
-static struct gyre_address next_worker(struct gy_seed *seed)
-{
-	uint32_t worker = seed->next_worker;
-
-	seed->next_worker = (worker + 1) % seed->workers_count;
-	return seed->workers[worker];
 }
 
 /* One connection: a worker takes it, or it is closed. */
 static int notice(struct gyre_stack *stack)
 {
-	const struct acceptor *acceptor = (const struct acceptor *)gyre_state(stack);
 	struct acceptor_frame *frame = (struct acceptor_frame *)gyre_frame(stack);
 	const struct gy_handover *handover = gyre_message(stack, gy_handover);
 
@@ -331,7 +482,7 @@ static int notice(struct gyre_stack *stack)
 	frame->accepted = handover->accepted;
 	gy_list_remove(&frame->accepted->item);
 	gy_list_init(&frame->accepted->item);
-	GYRE_AWAIT(stack, gyre_ask(stack, next_worker(acceptor->seed),
+	GYRE_AWAIT(stack, gyre_ask(stack, frame->accepted->worker,
 				   gyre_new(stack, gy_handover, frame->accepted), GYRE_FOREVER,
 				   &frame->taken));
 	if (gyre_failed(&frame->taken)) {
@@ -359,17 +510,17 @@ static void clean(void *state)
 		return; /* it was never mounted */
 	}
 	stop_others(acceptor);
-	acceptor->seed->transit.discard(acceptor->channels, &acceptor->seed->transit);
 	while (!gy_list_empty(&acceptor->untaken)) {
 		drop_accepted(gy_container_of(acceptor->untaken.next, struct gy_accepted, item));
 	}
+	acceptor->seed->transit.discard(acceptor->channels, &acceptor->seed->transit);
 }
 
 const struct gyre_class gy_acceptor_class = {
 	.name = "acceptor",
 	.state_bytes = sizeof(struct acceptor),
 	.frame_bytes = sizeof(struct acceptor_frame),
-	.behaviour = { .notice = notice },
+	.behaviour = { .notice = notice, .event = event },
 	.mount = mount,
 	.clean = clean,
 };

@@ -32,7 +32,7 @@ static int look_up(const char *text, const struct gy_socket_text *parts, const s
 
 	if (r != 0) {
 		gy_log(log, GYRE_LOG_ERROR,
-		       "cannot listen on %s: %s; use an address of this machine, or a name that it "
+		       "cannot use %s: %s; use an address of this machine, or a name that it "
 		       "knows",
 		       text, gai_strerror(r));
 		return errno_of(r);
@@ -43,20 +43,26 @@ static int look_up(const char *text, const struct gy_socket_text *parts, const s
 	return 0;
 }
 
-int gy_bind_parse(const char *text, const struct gy_log *log,
+static const char *example_of(int type)
+{
+	return type == SOCK_STREAM
+		       ? "tcp://[::]:7000, tcp://127.0.0.1:7000 or unix:/run/server.socket"
+		       : "udp://[::]:7000, udp://127.0.0.1:7000 or unix+dgram:/run/server.socket";
+}
+
+int gy_bind_parse(const char *text, int type, const struct gy_log *log,
 		  struct gyre_socket_address *ret_address)
 {
 	struct gy_socket_text parts;
 	int r = gy_socket_text_parse(text, &parts);
 
-	if (r == 0 && parts.type != SOCK_STREAM) {
+	if (r == 0 && parts.type != type) {
 		r = -EINVAL;
 	}
 	if (r < 0) {
 		gy_log(log, GYRE_LOG_ERROR,
-		       "cannot listen on \"%s\": %s; an address looks like tcp://[::]:7000, "
-		       "tcp://127.0.0.1:7000 or unix:/run/server.socket, with a port up to 65535",
-		       text, strerror(-r));
+		       "cannot use \"%s\": %s; an address looks like %s, with a port up to 65535",
+		       text, strerror(-r), example_of(type));
 		return r;
 	}
 	if (parts.address.bytes == 0) {

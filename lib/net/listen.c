@@ -7,9 +7,19 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "channel/socket_address.h"
 #include "net/net.h"
 
-enum { BACKLOG_DEFAULT = 4096, BACKLOG_MAX = 1 << 20, MODE_MAX = 0777 };
+enum { BACKLOG_DEFAULT = 4096, BACKLOG_MAX = 1 << 20, MODE_MAX = 0777, RATE_MAX = 1000000000 };
+
+/* The file stays: it may be another's by now. */
+static void drop_seed(struct gy_seed *seed)
+{
+	if (seed != NULL) {
+		gy_admission_unref(seed->admission);
+		gy_memory_put(seed);
+	}
+}
 
 static void free_seed(struct gy_channels *channels, struct gy_transit *transit)
 {
@@ -17,7 +27,7 @@ static void free_seed(struct gy_channels *channels, struct gy_transit *transit)
 
 	(void)channels;
 	gy_socket_file_remove(&seed->file);
-	gy_memory_put(seed);
+	drop_seed(seed);
 }
 
 /* What is being set up. */
@@ -26,15 +36,16 @@ struct setup {
 	const struct gyre_acceptor_options *options;
 	struct gyre_socket_address address;
 	struct gy_socket_file file;
+	struct gy_admission *admission;
 	uint32_t listeners;
 	int *fds;			/* of listeners */
 	struct gyre_address *acceptors; /* as many */
 	struct gyre_address *workers;	/* of all loops */
 };
 
-static int spawn_worker(struct gy_home *home, const struct gyre_acceptor_options *options,
-			struct gyre_address *ret_worker)
+static int spawn_worker(const struct setup *setup, uint32_t index)
 {
+	const struct gyre_acceptor_options *options = setup->options;
 	struct gyre_mail *mail = gy_mail_get_from_heap(&gyre_type_gy_worker_argument);
 
 	if (mail == NULL) {
@@ -44,12 +55,13 @@ static int spawn_worker(struct gy_home *home, const struct gyre_acceptor_options
 		.init_channel = options->init_channel,
 		.init_arg = options->init_arg,
 		.channel = options->channel,
+		.admission = gy_admission_ref(setup->admission),
 	};
-	return gy_spawn_from_outside(home,
+	return gy_spawn_from_outside(&setup->homes->homes[index],
 				     &(struct gy_spawn_order){ .class = &gy_worker_class,
 							       .argument = mail,
 							       .channels_actor = true },
-				     ret_worker);
+				     &setup->workers[index]);
 }
 
 /*
@@ -69,6 +81,7 @@ static struct gy_seed *make_seed(const struct setup *setup, uint32_t index)
 	}
 	*seed = (struct gy_seed){
 		.transit = { .discard = free_seed, .fd = setup->fds[index] },
+		.admission = gy_admission_ref(setup->admission),
 		.others_count = others,
 		.workers_count = workers,
 		.next_worker = index % workers,
@@ -98,7 +111,7 @@ static int spawn_acceptor(struct setup *setup, uint32_t index)
 
 	if (mail == NULL || seed == NULL) {
 		gyre_mail_free(NULL, mail);
-		gy_memory_put(seed);
+		drop_seed(seed);
 		(void)close(setup->fds[index]);
 		return -ENOMEM;
 	}
@@ -111,27 +124,26 @@ static int spawn_acceptor(struct setup *setup, uint32_t index)
 				  &setup->acceptors[index]);
 	if (r < 0) {
 		gy_channels_close(channels, gy_transit_end(channels, &seed->transit));
-		gy_memory_put(seed);
+		drop_seed(seed);
 	}
 	return r;
 }
 
 struct stop_order {
 	struct gy_task task;
-	struct gyre_address acceptor;
+	struct gyre_address actor;
 };
 
-/* On the acceptor's own loop, where what is sent is counted. */
+/* On the actor's own loop, where what is sent is counted. */
 static void carry_out_stop(struct gy_loop *loop, struct gy_task *task)
 {
 	struct stop_order *order = gy_container_of(task, struct stop_order, task);
 
-	(void)gy_send_signal(gy_home_of(loop), order->acceptor, &gy_type_stop, GY_MAIL_EVENT);
+	(void)gy_send_signal(gy_home_of(loop), order->actor, &gy_type_stop, GY_MAIL_EVENT);
 	gy_loop_node_put(loop, &task->node);
 }
 
-/* Takes back an acceptor that was spawned for a call that then failed. Its worker stays, idle. */
-static void stop_acceptor(struct gy_home *home, struct gyre_address acceptor)
+void gy_stop_from_outside(struct gy_home *home, struct gyre_address actor)
 {
 	struct gy_node *node = gy_node_get_from_heap(sizeof(struct stop_order));
 
@@ -139,7 +151,7 @@ static void stop_acceptor(struct gy_home *home, struct gyre_address acceptor)
 		struct stop_order *order = gy_container_of(node, struct stop_order, task.node);
 
 		order->task.run = carry_out_stop;
-		order->acceptor = acceptor;
+		order->actor = actor;
 		gy_loop_post_task(&home->loop, &order->task);
 	}
 }
@@ -154,7 +166,7 @@ static int spawn_all(struct setup *setup)
 	int r = 0;
 
 	for (uint32_t i = 0; i < setup->homes->count && r == 0; i++) {
-		r = spawn_worker(&setup->homes->homes[i], setup->options, &setup->workers[i]);
+		r = spawn_worker(setup, i);
 	}
 	while (left > 0 && r == 0) {
 		left--;
@@ -164,7 +176,7 @@ static int spawn_all(struct setup *setup)
 		return 0;
 	}
 	for (uint32_t i = left + 1; i < setup->listeners; i++) {
-		stop_acceptor(&setup->homes->homes[i], setup->acceptors[i]);
+		gy_stop_from_outside(&setup->homes->homes[i], setup->acceptors[i]);
 	}
 	while (left > 0) {
 		(void)close(setup->fds[--left]);
@@ -172,29 +184,48 @@ static int spawn_all(struct setup *setup)
 	return r;
 }
 
+static int open_new(struct setup *setup, const struct gy_listening *listening)
+{
+	uint32_t wanted = setup->options->listeners;
+	int r = gy_bind_parse(listening->text, SOCK_STREAM, listening->log, &setup->address);
+
+	if (r == 0) {
+		wanted = wanted == 0 || wanted > setup->homes->count ? setup->homes->count : wanted;
+		setup->listeners = gy_sockets_count(&setup->address, wanted);
+		r = gy_sockets_listen(&setup->address, listening, setup->listeners, setup->fds);
+	}
+	if (r == 0) {
+		gy_socket_file_set(&setup->file, &setup->address);
+	}
+	return r;
+}
+
+/* Their address is known only by asking; that cannot fail for sockets that listen. */
+static int open_inherited(struct setup *setup, const struct gy_listening *listening)
+{
+	int r = gy_inherit(listening, setup->homes->count, setup->fds);
+
+	if (r < 0) {
+		return r;
+	}
+	setup->listeners = (uint32_t)r;
+	(void)gy_socket_address_of(setup->fds[0], &setup->address);
+	return 0;
+}
+
 static int open_sockets(struct setup *setup)
 {
 	const struct gyre_acceptor_options *options = setup->options;
-	uint32_t loops = setup->homes->count;
-	uint32_t wanted = options->listeners == 0 ? loops : options->listeners;
-	struct gy_listening listening = {
+	const struct gy_listening listening = {
 		.text = options->bind,
 		.log = setup->homes->log,
 		.backlog = (int)(options->backlog == 0 ? BACKLOG_DEFAULT : options->backlog),
 		.mode = options->mode,
 		.allow_delay = options->channel.allow_delay,
 	};
-	int r = gy_bind_parse(options->bind, setup->homes->log, &setup->address);
 
-	if (r == 0) {
-		setup->listeners =
-			gy_sockets_count(&setup->address, wanted < loops ? wanted : loops);
-		r = gy_sockets_listen(&setup->address, &listening, setup->listeners, setup->fds);
-	}
-	if (r == 0) {
-		gy_socket_file_set(&setup->file, &setup->address);
-	}
-	return r;
+	return gy_inherit_is_meant(options->bind) ? open_inherited(setup, &listening)
+						  : open_new(setup, &listening);
 }
 
 static int set_up(struct setup *setup, struct gyre_address *ret_acceptor)
@@ -205,7 +236,15 @@ static int set_up(struct setup *setup, struct gyre_address *ret_acceptor)
 	if (r < 0) {
 		return r;
 	}
-	r = spawn_all(setup);
+	r = gy_admission_create(options, setup->homes->count, &setup->admission);
+	if (r < 0) {
+		for (uint32_t i = 0; i < setup->listeners; i++) {
+			(void)close(setup->fds[i]);
+		}
+	} else {
+		r = spawn_all(setup);
+	}
+	gy_admission_unref(setup->admission);
 	if (r < 0) {
 		gy_socket_file_remove(&setup->file);
 		return r;
@@ -231,7 +270,7 @@ int gyre_listen(struct gyre_system *system, const struct gyre_acceptor_options *
 
 	if (system == NULL || options == NULL || options->bind == NULL ||
 	    options->init_channel == NULL || options->backlog > BACKLOG_MAX ||
-	    options->mode > MODE_MAX) {
+	    options->mode > MODE_MAX || options->accept_rate > RATE_MAX) {
 		return -EINVAL;
 	}
 	setup.homes = gy_homes_of(system);

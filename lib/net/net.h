@@ -13,11 +13,12 @@
 #include <gyre/socket_address.h>
 
 #include "channel/channels.h"
+#include "net/admission.h"
 
 /* ---- bind.c ---- */
 
-/* An address to bind a stream socket to; on failure one line goes to the log. */
-int gy_bind_parse(const char *text, const struct gy_log *log,
+/* An address of a socket of @type; on failure one line goes to the log. */
+int gy_bind_parse(const char *text, int type, const struct gy_log *log,
 		  struct gyre_socket_address *ret_address);
 
 /* ---- socket_file.c ---- */
@@ -57,6 +58,16 @@ uint32_t gy_sockets_count(const struct gyre_socket_address *address, uint32_t co
 int gy_sockets_listen(struct gyre_socket_address *address, const struct gy_listening *listening,
 		      uint32_t count, int *ret_fds);
 
+/* ---- inherit.c ---- */
+
+/* Whether it is the text of a socket that somebody else has opened: "fd:NAME" or "fd:NUMBER". */
+bool gy_inherit_is_meant(const char *text);
+/* Such sockets, at most @max: how many; on failure none, and one line goes to the log. */
+int gy_inherit(const struct gy_listening *listening, uint32_t max, int *ret_fds);
+/* ---- listen.c ---- */
+/* Takes back an actor that was spawned for a call that then failed. */
+void gy_stop_from_outside(struct gy_home *home, struct gyre_address actor);
+
 /* ---- worker.c ---- */
 
 /* The argument of a worker's mount. */
@@ -64,14 +75,18 @@ struct gy_worker_argument {
 	gyre_init_channel_fn init_channel;
 	void *init_arg;
 	struct gyre_channel_options channel;
+	struct gy_admission *admission; /* a reference; NULL for none */
 };
-GYRE_MESSAGE(gy_worker_argument, 0x11);
+void gy_worker_argument_destroy(struct gy_worker_argument *argument);
+GYRE_MESSAGE_OWNING(gy_worker_argument, 0x11, gy_worker_argument_destroy);
 
 /* An accepted connection on its way from acceptor to worker; in the acceptor's pool of parts. */
 struct gy_accepted {
 	struct gy_transit transit;
 	struct gy_task freed;	      /* by a worker of another loop */
 	struct gy_channels *channels; /* of the acceptor */
+	struct gyre_address worker;
+	struct gy_admission *admission; /* that has counted it in, for the worker's loop */
 	struct gy_link link;
 	struct gy_list item; /* in acceptor->untaken, until the worker is asked */
 };
@@ -97,7 +112,8 @@ extern const struct gyre_class gy_worker_class;
  */
 struct gy_seed {
 	struct gy_transit transit;
-	struct gy_socket_file file; /* of the socket */
+	struct gy_socket_file file;	/* of the socket */
+	struct gy_admission *admission; /* a reference; NULL for none */
 	uint32_t others_count;
 	uint32_t workers_count;
 	uint32_t next_worker; /* the one that takes the next connection */

@@ -3,31 +3,21 @@
  * what it finds as RFC 6724 says. It has no threads: it is told when its sockets can be read or
  * written and when time has passed, and answers by a callback, maybe at once.
  *
- * Its sockets are made and closed by functions of ours, because the ring may have a poll under way
- * on one that it closes: then the poll is cancelled, and the descriptor closed when that is over.
+ * It closes its sockets when it likes, and the ring may have a poll under way on one. So what is
+ * polled is a duplicate of the descriptor, which is closed when the poll is over.
  */
 #include "net/resolve.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "channel/socket_address.h"
 
 /* ---- sockets ---- */
-
-static struct gy_resolve_socket *find(struct gy_resolve *resolve, int fd)
-{
-	for (size_t i = 0; i < GY_RESOLVE_SOCKETS; i++) {
-		if (resolve->sockets[i].fd == fd && !resolve->sockets[i].closing) {
-			return &resolve->sockets[i];
-		}
-	}
-	return NULL;
-}
 
 static void polled(struct gy_op *op, const struct gy_completion *completion)
 {
@@ -52,79 +42,55 @@ static void closed(struct gy_op *op, const struct gy_completion *completion)
 	gy_endpoint_ready(s->resolve->endpoint);
 }
 
-static ares_socket_t make_socket(int family, int type, int protocol, void *arg)
+/* The one for a socket of c-ares, or a free one for -1; NULL when there is none. */
+static struct gy_resolve_socket *find(struct gy_resolve *resolve, int theirs)
 {
-	struct gy_resolve *resolve = (struct gy_resolve *)arg;
-
 	for (size_t i = 0; i < GY_RESOLVE_SOCKETS; i++) {
 		struct gy_resolve_socket *s = &resolve->sockets[i];
 
-		if (s->fd < 0) {
-			s->fd = socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
-			s->wanted = 0;
-			s->fired = 0;
-			return s->fd;
+		if (theirs < 0 ? s->fd < 0 : s->fd >= 0 && !s->closing && s->theirs == theirs) {
+			return s;
 		}
 	}
-	errno = EMFILE;
-	return ARES_SOCKET_BAD;
+	return NULL;
 }
 
-static int close_socket(ares_socket_t fd, void *arg)
+/* Nobody would hear of the answer. */
+static void fail(struct gy_resolve *resolve, int error)
 {
-	struct gy_resolve_socket *s = find((struct gy_resolve *)arg, fd);
+	resolve->done = true;
+	resolve->error = error;
+	gy_endpoint_ready(resolve->endpoint);
+}
 
-	if (s == NULL) {
-		return 0;
+static void add(struct gy_resolve *resolve, int theirs, uint32_t events)
+{
+	struct gy_resolve_socket *s = find(resolve, -1);
+	int fd = s == NULL ? -1 : fcntl(theirs, F_DUPFD_CLOEXEC, 0);
+
+	if (fd < 0) {
+		fail(resolve, s == NULL ? -ENOBUFS : -errno);
+		return;
 	}
-	if (!s->poll.armed) {
-		s->fd = -1;
-		return close(fd);
-	}
-	s->closing = true; /* see settle() */
-	gy_endpoint_ready(s->resolve->endpoint);
-	return 0;
+	s->fd = fd;
+	s->theirs = theirs;
+	s->wanted = events;
+	s->fired = 0;
 }
 
-static int connect_socket(ares_socket_t fd, const struct sockaddr *address, ares_socklen_t bytes,
-			  void *arg)
+/* What c-ares waits for on a socket of its own, when that changes; nothing when it is to be closed.
+ */
+static void wants(void *arg, ares_socket_t theirs, int readable, int writable)
 {
-	(void)arg;
-	return connect(fd, address, bytes);
-}
+	struct gy_resolve *resolve = (struct gy_resolve *)arg;
+	struct gy_resolve_socket *s = find(resolve, theirs);
+	uint32_t events = (readable != 0 ? POLLIN : 0U) | (writable != 0 ? POLLOUT : 0U);
 
-static ares_ssize_t receive(ares_socket_t fd, void *bytes, size_t count, int flags,
-			    struct sockaddr *from, ares_socklen_t *from_bytes, void *arg)
-{
-	(void)arg;
-	return recvfrom(fd, bytes, count, flags, from, from_bytes);
-}
-
-static ares_ssize_t send_all(ares_socket_t fd, const struct iovec *pieces, int count, void *arg)
-{
-	const struct msghdr message = {
-		.msg_iov = (struct iovec *)(uintptr_t)pieces,
-		.msg_iovlen = (size_t)count,
-	};
-
-	(void)arg;
-	return sendmsg(fd, &message, MSG_NOSIGNAL);
-}
-
-static const struct ares_socket_functions functions = {
-	.asocket = make_socket,
-	.aclose = close_socket,
-	.aconnect = connect_socket,
-	.arecvfrom = receive,
-	.asendv = send_all,
-};
-
-static void wants(void *arg, ares_socket_t fd, int readable, int writable)
-{
-	struct gy_resolve_socket *s = find((struct gy_resolve *)arg, fd);
-
-	if (s != NULL) {
-		s->wanted = (readable != 0 ? POLLIN : 0U) | (writable != 0 ? POLLOUT : 0U);
+	if (s == NULL && events != 0) {
+		add(resolve, theirs, events);
+	} else if (s != NULL) {
+		s->wanted = events;
+		s->closing = events == 0;
 	}
 }
 
@@ -159,6 +125,8 @@ static int errno_of(int status)
 		return -ENOMEM;
 	case ARES_ETIMEOUT:
 		return -ETIMEDOUT;
+	case ARES_EBADSTR:
+		return -EINVAL; /* the servers */
 	case ARES_ECONNREFUSED:
 	case ARES_ESERVFAIL:
 	case ARES_EREFUSED:
@@ -201,14 +169,18 @@ static void answered(void *arg, int status, int timeouts, struct ares_addrinfo *
 	struct gy_resolve *resolve = (struct gy_resolve *)arg;
 
 	(void)timeouts;
-	resolve->done = true;
-	resolve->error = errno_of(status);
-	if (found != NULL) {
-		interleave(resolve, found);
-		ares_freeaddrinfo(found);
+	if (!resolve->done) {
+		resolve->done = true;
+		resolve->error = errno_of(status);
+		if (found != NULL) {
+			interleave(resolve, found);
+		}
+		if (resolve->error == 0 && resolve->count == 0) {
+			resolve->error = -ENXIO;
+		}
 	}
-	if (resolve->error == 0 && resolve->count == 0) {
-		resolve->error = -ENXIO;
+	if (found != NULL) {
+		ares_freeaddrinfo(found);
 	}
 }
 
@@ -247,7 +219,6 @@ static int open_ares(struct gy_resolve *resolve, const char *servers)
 		resolve->ares = NULL;
 		return r;
 	}
-	ares_set_socket_functions(resolve->ares, &functions, resolve);
 	return servers == NULL ? ARES_SUCCESS : ares_set_servers_ports_csv(resolve->ares, servers);
 }
 
@@ -302,10 +273,11 @@ void gy_resolve_process(struct gy_resolve *resolve)
 
 		s->fired = 0;
 		if (fired != 0 && s->fd >= 0 && !s->closing) {
-			ares_process_fd(resolve->ares,
-					(fired & (POLLIN | failed)) != 0 ? s->fd : ARES_SOCKET_BAD,
-					(fired & (POLLOUT | failed)) != 0 ? s->fd
-									  : ARES_SOCKET_BAD);
+			bool reads = (fired & (POLLIN | failed)) != 0;
+			bool writes = (fired & (POLLOUT | failed)) != 0;
+
+			ares_process_fd(resolve->ares, reads ? s->theirs : ARES_SOCKET_BAD,
+					writes ? s->theirs : ARES_SOCKET_BAD);
 		}
 	}
 	if (resolve->timed_out && resolve->ares != NULL) {

@@ -19,7 +19,8 @@ struct gy_resolve_socket {
 	struct gy_op poll;
 	struct gy_op close;
 	struct gy_resolve *resolve;
-	int fd;		 /* -1 for none */
+	int fd;		 /* a duplicate of @theirs; -1 for none */
+	int theirs;	 /* as c-ares knows it */
 	uint32_t wanted; /* poll events that c-ares waits for */
 	uint32_t armed;	 /* of the poll under way */
 	uint32_t fired;	 /* that have come, and c-ares has not heard of */

@@ -5,14 +5,70 @@
  */
 #include <errno.h>
 
+#include <gyre/move.h>
+
 #include "actor/stack.h"
 #include "channel/channel.h"
 #include "net/net.h"
 
+void gy_worker_argument_destroy(struct gy_worker_argument *argument)
+{
+	gy_admission_unref(argument->admission);
+	argument->admission = NULL;
+}
+
 static int mount(struct gyre_stack *stack)
 {
-	*(struct gy_worker_argument *)gyre_state(stack) = *gyre_message(stack, gy_worker_argument);
-	return gyre_return(stack);
+	return gyre_message_move(stack, &gyre_type_gy_worker_argument, gyre_state(stack));
+}
+
+static void clean(void *state)
+{
+	gy_worker_argument_destroy((struct gy_worker_argument *)state);
+}
+
+/* A channel that is counted, or reported. */
+struct counted {
+	const struct gy_worker_argument *worker;
+	bool followed; /* its pipeline counts it out */
+};
+
+static int init_counted(struct gyre_channel *channel, void *arg)
+{
+	struct counted *counted = (struct counted *)arg;
+	int r = gy_admission_follow(counted->worker->admission, channel);
+
+	if (r < 0) {
+		return r;
+	}
+	counted->followed = true;
+	return counted->worker->init_channel(channel, counted->worker->init_arg);
+}
+
+/* Takes the descriptor; -1 is one that was closed on the way. */
+static int open_counted(struct gy_stack *stack, const struct gy_worker_argument *worker, int fd)
+{
+	struct counted counted = { .worker = worker };
+	const struct gy_channel_opening opening = {
+		.fd = fd, .options = &worker->channel, .init = init_counted, .init_arg = &counted
+	};
+	int r = fd < 0 ? -ECANCELED : gy_channel_open(stack->house, stack, &opening);
+
+	if (!counted.followed) {
+		gy_admission_leave(worker->admission, stack->home->loop.index, stack->home);
+	}
+	return r;
+}
+
+/* The same. */
+static int open_plain(struct gy_stack *stack, const struct gy_worker_argument *worker, int fd)
+{
+	const struct gy_channel_opening opening = { .fd = fd,
+						    .options = &worker->channel,
+						    .init = worker->init_channel,
+						    .init_arg = worker->init_arg };
+
+	return fd < 0 ? -ECANCELED : gy_channel_open(stack->house, stack, &opening);
 }
 
 static int ask(struct gyre_stack *stack)
@@ -21,11 +77,9 @@ static int ask(struct gyre_stack *stack)
 		(const struct gy_worker_argument *)gyre_state(stack);
 	const struct gy_handover *handover = gyre_message(stack, gy_handover);
 	struct gy_stack *s = gy_stack_of(stack);
-	struct gy_channel_opening opening = { .options = &worker->channel,
-					      .init = worker->init_channel,
-					      .init_arg = worker->init_arg };
 	struct gyre_mail *answer;
-	int r = -ECANCELED;
+	int fd;
+	int r;
 
 	if (handover == NULL) {
 		return gyre_throw(stack, -EPROTO);
@@ -34,10 +88,8 @@ static int ask(struct gyre_stack *stack)
 	if (answer == NULL) {
 		return gyre_throw(stack, -ENOMEM); /* the acceptor still has it */
 	}
-	opening.fd = gy_accepted_take(handover->accepted);
-	if (opening.fd >= 0) {
-		r = gy_channel_open(s->house, s, &opening);
-	}
+	fd = gy_accepted_take(handover->accepted);
+	r = worker->admission == NULL ? open_plain(s, worker, fd) : open_counted(s, worker, fd);
 	gy_accepted_free(gy_channels_of(s->home), handover->accepted);
 	((struct gy_taken *)gyre_payload(answer))->error = r;
 	return gyre_reply(stack, answer);
@@ -48,4 +100,5 @@ const struct gyre_class gy_worker_class = {
 	.state_bytes = sizeof(struct gy_worker_argument),
 	.behaviour = { .ask = ask },
 	.mount = mount,
+	.clean = clean,
 };

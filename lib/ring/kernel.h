@@ -9,7 +9,9 @@
 #define IORING_FEAT_RECVSEND_BUNDLE (1U << 14) /* 6.10 */
 #endif
 
-/* An enumerator in newer headers, which hides nothing here: the value is the kernel's. */
-#define GY_KERNEL_PBUF_RING_INC 2U /* IOU_PBUF_RING_INC, 6.12 */
+/* Enumerators in newer headers, which hide nothing here: the values are the kernel's. */
+#define GY_KERNEL_PBUF_RING_INC	    2U /* IOU_PBUF_RING_INC, 6.12 */
+#define GY_KERNEL_OP_READ_MULTISHOT 49 /* IORING_OP_READ_MULTISHOT, 6.7 */
+#define GY_KERNEL_OP_FTRUNCATE	    55 /* IORING_OP_FTRUNCATE, 6.9 */
 
 #endif

@@ -79,7 +79,8 @@ static int init(struct gy_ring *ring, const struct gy_ring_options *options)
 	if (r < 0) {
 		goto no_buffers;
 	}
-	r = gy_ring_buffers_init(ring, options->buffer_count, options->buffer_bytes);
+	r = gy_ring_buffers_init(ring, GY_RING_STREAM_GROUP, options->buffer_count,
+				 options->buffer_bytes);
 	if (r < 0) {
 		goto no_buffers;
 	}
@@ -132,7 +133,9 @@ void gy_ring_destroy(struct gy_ring *ring)
 	gy_assert(ring->armed == 0);
 	unregister(ring);
 	io_uring_queue_exit(&ring->uring);
-	gy_ring_buffers_fini(&ring->buffers);
+	for (uint32_t i = 0; i < GY_RING_GROUPS; i++) {
+		gy_ring_buffers_fini(&ring->buffers[i]);
+	}
 	gy_ring_waker_fini(ring);
 	if (ring->flag_fd >= 0) {
 		(void)close(ring->flag_fd);
@@ -205,7 +208,7 @@ static int enter(struct gy_ring *ring, uint32_t wait_for, uint32_t flags,
 	int r;
 
 	gy_assert(ring->enabled);
-	gy_ring_buffers_publish(&ring->buffers);
+	gy_ring_buffers_publish(ring);
 	sq->sqe_head = sq->sqe_tail;
 	gy_store_release(sq->ktail, sq->sqe_tail);
 	gy_count(&ring->counters.enters, 1);
@@ -252,7 +255,7 @@ bool gy_ring_ready(const struct gy_ring *ring)
 static int submit_and_look(struct gy_ring *ring)
 {
 	if (gy_ring_prepared(ring) == 0 && !completions_flagged(ring)) {
-		gy_ring_buffers_publish(&ring->buffers);
+		gy_ring_buffers_publish(ring);
 		return 0;
 	}
 	return enter(ring, 0, IORING_ENTER_GETEVENTS, NULL);
@@ -351,7 +354,7 @@ static inline void dispatch(struct gy_ring *ring, const struct io_uring_cqe *cqe
 	};
 
 	if (completion.has_buffer) {
-		gy_ring_buffers_taken(&ring->buffers, completion.buffer, completion.result);
+		gy_ring_buffers_taken(ring, completion.buffer, completion.result);
 	} else if (gy_unlikely(completion.result == -ENOBUFS)) {
 		gy_count(&ring->counters.no_buffers, 1);
 	}

@@ -22,6 +22,7 @@
 
 struct gy_ring;
 struct gy_op;
+struct statx;
 
 /* The result of an operation, or of one round of a multishot one. */
 struct gy_completion {
@@ -40,6 +41,12 @@ struct gy_op {
 	bool armed; /* the kernel has it: from the call that prepared it to its final completion */
 };
 
+/*
+ * Buffers come in two groups, which their numbers tell apart: those of the options, for what comes
+ * in streams, and those for datagrams, which a ring has only when it is asked for them.
+ */
+enum { GY_RING_DATAGRAM_BUFFERS = 1 << 15 }; /* the number of their first */
+
 struct gy_ring_options {
 	uint32_t entries;      /* submissions that fit, a power of two */
 	uint32_t buffer_count; /* provided buffers, a power of two; 0 for none */
@@ -53,6 +60,8 @@ struct gy_ring_features {
 	bool multishot_receive;	  /* always, above the floor of 6.1 */
 	bool incremental_buffers; /* IOU_PBUF_RING_INC, 6.12 */
 	bool bundles;		  /* IORING_RECVSEND_BUNDLE, 6.10 */
+	bool multishot_read;	  /* IORING_OP_READ_MULTISHOT, 6.7 */
+	bool truncate;		  /* IORING_OP_FTRUNCATE, 6.9 */
 };
 
 struct gy_ring_counters {
@@ -119,10 +128,15 @@ void gy_op_init(struct gy_op *op, gy_op_complete_fn complete);
 int gy_ring_accept(struct gy_ring *ring, struct gy_op *op, int fd); /* multishot */
 int gy_ring_receive(struct gy_ring *ring, struct gy_op *op,
 		    int fd); /* multishot, provided buffers */
+/* The same for datagrams, each with its sender; their own group of buffers. */
+int gy_ring_receive_datagrams(struct gy_ring *ring, struct gy_op *op, int fd);
 int gy_ring_send(struct gy_ring *ring, struct gy_op *op, int fd, const void *bytes, size_t count);
 /* @message and what it points to stay in place until the completion. */
 int gy_ring_send_message(struct gy_ring *ring, struct gy_op *op, int fd,
 			 const struct msghdr *message);
+/* The same, but -EAGAIN when there is no room for it. */
+int gy_ring_send_datagram(struct gy_ring *ring, struct gy_op *op, int fd,
+			  const struct msghdr *message);
 /* @address stays in place until the completion. */
 int gy_ring_connect(struct gy_ring *ring, struct gy_op *op, int fd, const struct sockaddr *address,
 		    socklen_t bytes);
@@ -134,6 +148,36 @@ int gy_ring_close(struct gy_ring *ring, struct gy_op *op, int fd);
  * become. Nothing happens if it is not armed. The cancel itself has no completion. */
 int gy_ring_cancel(struct gy_ring *ring, struct gy_op *op);
 
+/* ---- operations on files and pipes, see ring_files.c ---- */
+
+#define GY_RING_AT_POSITION \
+	UINT64_MAX /* as an offset: where the descriptor stands, which moves on */
+
+/* @path stays in place until the completion. The descriptor is closed on exec. */
+int gy_ring_open(struct gy_ring *ring, struct gy_op *op, const char *path, int flags,
+		 uint32_t mode);
+int gy_ring_read(struct gy_ring *ring, struct gy_op *op, int fd, void *memory, uint32_t bytes,
+		 uint64_t offset);
+int gy_ring_write_bytes(struct gy_ring *ring, struct gy_op *op, int fd, const void *bytes,
+			uint32_t count); /* at the descriptor's position */
+/* @slices and what they point to stay in place until the completion. */
+int gy_ring_write(struct gy_ring *ring, struct gy_op *op, int fd, const struct iovec *slices,
+		  uint32_t count, uint64_t offset);
+/* Reads at the descriptor's position into a provided buffer. */
+int gy_ring_read_buffer(struct gy_ring *ring, struct gy_op *op, int fd);
+/* The same again and again: multishot, and only where features.multishot_read is, for what can be
+ * polled. */
+int gy_ring_read_buffers(struct gy_ring *ring, struct gy_op *op, int fd);
+int gy_ring_sync(struct gy_ring *ring, struct gy_op *op, int fd, bool data_only);
+/* @ret_status stays in place until the completion, which fills it. */
+int gy_ring_stat(struct gy_ring *ring, struct gy_op *op, int fd, struct statx *ret_status);
+/* Only where features.truncate is. */
+int gy_ring_truncate(struct gy_ring *ring, struct gy_op *op, int fd, uint64_t bytes);
+/* Moves bytes without a copy; one of the two is a pipe. The kernel does it in a worker thread of
+ * its own, which waits for as long as it takes. */
+int gy_ring_splice(struct gy_ring *ring, struct gy_op *op, int from, uint64_t offset, int to,
+		   uint32_t bytes);
+
 /* ---- provided buffers ---- */
 
 /* Where the bytes of a received buffer are. */
@@ -143,5 +187,27 @@ uint32_t gy_ring_buffer_bytes(const struct gy_ring *ring);
 void gy_ring_buffer_return(struct gy_ring *ring, uint16_t buffer);
 /* How many of them the kernel has. */
 uint32_t gy_ring_buffers_available(const struct gy_ring *ring);
+
+/* ---- datagrams ---- */
+
+/*
+ * Gives the ring @count buffers, a power of two, that datagrams of @bytes fit in. By the thread
+ * that enabled it, once.
+ */
+int gy_ring_add_datagram_buffers(struct gy_ring *ring, uint32_t count, uint32_t bytes);
+
+/* What a completion of gy_ring_receive_datagrams() brought, in place. */
+struct gy_ring_datagram {
+	unsigned char *bytes;
+	uint32_t count;
+	uint32_t segment_bytes; /* of each that @bytes is made of, the last may be shorter; or 0 */
+	bool truncated;		/* it was longer than what is here */
+	const void *sender;	/* a struct sockaddr, not aligned to anything */
+	uint32_t sender_bytes;	/* 0: it has no name */
+};
+
+/* Takes apart what came in @buffer with @result; false: the kernel wrote something else there. */
+bool gy_ring_datagram(const struct gy_ring *ring, uint16_t buffer, int32_t result,
+		      struct gy_ring_datagram *ret_datagram);
 
 #endif

@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "ring/ring_private.h"
 
-enum { BUFFERS_MAX = 1 << 15 };
+enum { BUFFERS_MAX = GY_RING_DATAGRAM_BUFFERS };
 
 /* NULL when there is no memory. */
 static void *map(size_t bytes)
@@ -39,7 +39,7 @@ static int map_all(struct gy_ring_buffers *buffers)
 
 static void add(struct gy_ring_buffers *buffers, uint16_t buffer)
 {
-	unsigned char *memory = buffers->memory + (size_t)buffer * buffers->bytes;
+	unsigned char *memory = gy_ring_buffers_at(buffers, buffer);
 	/* The tail stands in the first entry's reserved field, so entries are written by member. */
 	struct io_uring_buf *entry = &buffers->entries->bufs[buffers->tail & (buffers->count - 1)];
 
@@ -51,21 +51,21 @@ static void add(struct gy_ring_buffers *buffers, uint16_t buffer)
 	gy_sanitize_take(memory, buffers->bytes);
 }
 
-int gy_ring_buffers_init(struct gy_ring *ring, uint32_t count, uint32_t bytes)
+int gy_ring_buffers_init(struct gy_ring *ring, uint32_t group, uint32_t count, uint32_t bytes)
 {
-	struct gy_ring_buffers *buffers = &ring->buffers;
-	struct io_uring_buf_reg registration = {
-		.ring_entries = count,
-		.bgid = GY_RING_BUFFER_GROUP,
-	};
+	struct gy_ring_buffers *buffers = &ring->buffers[group];
+	struct io_uring_buf_reg registration = { .ring_entries = count, .bgid = (uint16_t)group };
 	int r;
 
 	if (count == 0) {
 		return 0;
 	}
 	gy_assert((count & (count - 1)) == 0 && count <= BUFFERS_MAX && bytes > 0);
-	buffers->count = count;
-	buffers->bytes = bytes;
+	*buffers = (struct gy_ring_buffers){
+		.bytes = bytes,
+		.count = count,
+		.first = (uint16_t)(group * GY_RING_DATAGRAM_BUFFERS),
+	};
 	r = map_all(buffers);
 	if (r == 0) {
 		registration.ring_addr = (uint64_t)(uintptr_t)buffers->entries;
@@ -76,9 +76,9 @@ int gy_ring_buffers_init(struct gy_ring *ring, uint32_t count, uint32_t bytes)
 		return r;
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		add(buffers, (uint16_t)i);
+		add(buffers, (uint16_t)(buffers->first + i));
 	}
-	gy_ring_buffers_publish(buffers);
+	gy_ring_buffers_publish(ring);
 	return 0;
 }
 
@@ -97,23 +97,28 @@ void gy_ring_buffers_fini(struct gy_ring_buffers *buffers)
 
 void *gy_ring_buffer(const struct gy_ring *ring, uint16_t buffer)
 {
-	gy_assert(buffer < ring->buffers.count);
-	return ring->buffers.memory + (size_t)buffer * ring->buffers.bytes;
+	const struct gy_ring_buffers *buffers = &ring->buffers[gy_ring_group_of(buffer)];
+
+	gy_assert((uint32_t)(buffer - buffers->first) < buffers->count);
+	return gy_ring_buffers_at(buffers, buffer);
 }
 
 uint32_t gy_ring_buffer_bytes(const struct gy_ring *ring)
 {
-	return ring->buffers.bytes;
+	return ring->buffers[GY_RING_STREAM_GROUP].bytes;
 }
 
 void gy_ring_buffer_return(struct gy_ring *ring, uint16_t buffer)
 {
-	gy_assert(buffer < ring->buffers.count && ring->buffers.available < ring->buffers.count);
-	gy_ring_buffers_mark(&ring->buffers, buffer, 0);
-	add(&ring->buffers, buffer);
+	struct gy_ring_buffers *buffers = &ring->buffers[gy_ring_group_of(buffer)];
+
+	gy_assert((uint32_t)(buffer - buffers->first) < buffers->count &&
+		  buffers->available < buffers->count);
+	gy_ring_buffers_mark(buffers, buffer, 0);
+	add(buffers, buffer);
 }
 
 uint32_t gy_ring_buffers_available(const struct gy_ring *ring)
 {
-	return ring->buffers.available;
+	return ring->buffers[GY_RING_STREAM_GROUP].available;
 }

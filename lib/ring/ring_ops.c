@@ -16,24 +16,6 @@ void gy_op_init(struct gy_op *op, gy_op_complete_fn complete)
 	op->armed = false;
 }
 
-static uint64_t user_data_of(const struct gy_op *op)
-{
-	return (uint64_t)op->generation << GY_USER_ADDRESS_BITS | (uintptr_t)op;
-}
-
-/* The last thing to be done to an entry, since liburing's prepare functions clear its user data. */
-static inline int arm(struct gy_ring *ring, struct gy_op *op, struct io_uring_sqe *sqe)
-{
-	gy_assert(!op->armed && op->complete != NULL);
-	gy_assert(((uintptr_t)op & GY_USER_OWN) == 0 &&
-		  (uint64_t)(uintptr_t)op >> GY_USER_ADDRESS_BITS == 0);
-	op->armed = true;
-	op->generation++;
-	ring->armed++;
-	sqe->user_data = user_data_of(op);
-	return 0;
-}
-
 int gy_ring_accept(struct gy_ring *ring, struct gy_op *op, int fd)
 {
 	struct io_uring_sqe *sqe = gy_ring_sqe(ring);
@@ -42,21 +24,35 @@ int gy_ring_accept(struct gy_ring *ring, struct gy_op *op, int fd)
 		return -EAGAIN;
 	}
 	io_uring_prep_multishot_accept(sqe, fd, NULL, NULL, SOCK_CLOEXEC);
-	return arm(ring, op, sqe);
+	return gy_ring_arm(ring, op, sqe);
 }
 
 int gy_ring_receive(struct gy_ring *ring, struct gy_op *op, int fd)
 {
 	struct io_uring_sqe *sqe = gy_ring_sqe(ring);
 
-	gy_assert(ring->buffers.count > 0);
+	gy_assert(ring->buffers[GY_RING_STREAM_GROUP].count > 0);
 	if (gy_unlikely(sqe == NULL)) {
 		return -EAGAIN;
 	}
 	io_uring_prep_recv_multishot(sqe, fd, NULL, 0, 0);
 	sqe->flags = IOSQE_BUFFER_SELECT;
-	sqe->buf_group = GY_RING_BUFFER_GROUP;
-	return arm(ring, op, sqe);
+	sqe->buf_group = GY_RING_STREAM_GROUP;
+	return gy_ring_arm(ring, op, sqe);
+}
+
+int gy_ring_receive_datagrams(struct gy_ring *ring, struct gy_op *op, int fd)
+{
+	struct io_uring_sqe *sqe = gy_ring_sqe(ring);
+
+	gy_assert(ring->buffers[GY_RING_DATAGRAM_GROUP].count > 0);
+	if (gy_unlikely(sqe == NULL)) {
+		return -EAGAIN;
+	}
+	io_uring_prep_recvmsg_multishot(sqe, fd, gy_ring_datagram_shape(), 0);
+	sqe->flags = IOSQE_BUFFER_SELECT;
+	sqe->buf_group = GY_RING_DATAGRAM_GROUP;
+	return gy_ring_arm(ring, op, sqe);
 }
 
 int gy_ring_send(struct gy_ring *ring, struct gy_op *op, int fd, const void *bytes, size_t count)
@@ -68,7 +64,7 @@ int gy_ring_send(struct gy_ring *ring, struct gy_op *op, int fd, const void *byt
 	}
 	io_uring_prep_send(sqe, fd, bytes, count < SEND_BYTES_MAX ? count : SEND_BYTES_MAX,
 			   MSG_NOSIGNAL);
-	return arm(ring, op, sqe);
+	return gy_ring_arm(ring, op, sqe);
 }
 
 int gy_ring_send_message(struct gy_ring *ring, struct gy_op *op, int fd,
@@ -80,7 +76,23 @@ int gy_ring_send_message(struct gy_ring *ring, struct gy_op *op, int fd,
 		return -EAGAIN;
 	}
 	io_uring_prep_sendmsg(sqe, fd, message, MSG_NOSIGNAL);
-	return arm(ring, op, sqe);
+	return gy_ring_arm(ring, op, sqe);
+}
+
+/*
+ * Kernels up to 6.18 at least, when they wait for room, begin anew with what is left of a message
+ * of which they have copied some before: a datagram would arrive empty, or in part.
+ */
+int gy_ring_send_datagram(struct gy_ring *ring, struct gy_op *op, int fd,
+			  const struct msghdr *message)
+{
+	struct io_uring_sqe *sqe = gy_ring_sqe(ring);
+
+	if (gy_unlikely(sqe == NULL)) {
+		return -EAGAIN;
+	}
+	io_uring_prep_sendmsg(sqe, fd, message, MSG_NOSIGNAL | MSG_DONTWAIT);
+	return gy_ring_arm(ring, op, sqe);
 }
 
 int gy_ring_connect(struct gy_ring *ring, struct gy_op *op, int fd, const struct sockaddr *address,
@@ -92,7 +104,7 @@ int gy_ring_connect(struct gy_ring *ring, struct gy_op *op, int fd, const struct
 		return -EAGAIN;
 	}
 	io_uring_prep_connect(sqe, fd, address, bytes);
-	return arm(ring, op, sqe);
+	return gy_ring_arm(ring, op, sqe);
 }
 
 int gy_ring_shutdown(struct gy_ring *ring, struct gy_op *op, int fd, int how)
@@ -103,7 +115,7 @@ int gy_ring_shutdown(struct gy_ring *ring, struct gy_op *op, int fd, int how)
 		return -EAGAIN;
 	}
 	io_uring_prep_shutdown(sqe, fd, how);
-	return arm(ring, op, sqe);
+	return gy_ring_arm(ring, op, sqe);
 }
 
 int gy_ring_poll(struct gy_ring *ring, struct gy_op *op, int fd, uint32_t events)
@@ -114,7 +126,7 @@ int gy_ring_poll(struct gy_ring *ring, struct gy_op *op, int fd, uint32_t events
 		return -EAGAIN;
 	}
 	io_uring_prep_poll_add(sqe, fd, events);
-	return arm(ring, op, sqe);
+	return gy_ring_arm(ring, op, sqe);
 }
 
 int gy_ring_close(struct gy_ring *ring, struct gy_op *op, int fd)
@@ -125,7 +137,7 @@ int gy_ring_close(struct gy_ring *ring, struct gy_op *op, int fd)
 		return -EAGAIN;
 	}
 	io_uring_prep_close(sqe, fd);
-	return arm(ring, op, sqe);
+	return gy_ring_arm(ring, op, sqe);
 }
 
 int gy_ring_cancel(struct gy_ring *ring, struct gy_op *op)
@@ -139,7 +151,7 @@ int gy_ring_cancel(struct gy_ring *ring, struct gy_op *op)
 	if (gy_unlikely(sqe == NULL)) {
 		return -EAGAIN;
 	}
-	io_uring_prep_cancel64(sqe, user_data_of(op), 0);
+	io_uring_prep_cancel64(sqe, gy_user_data_of(op), 0);
 	sqe->flags = IOSQE_CQE_SKIP_SUCCESS;
 	sqe->user_data = GY_USER_IGNORED;
 	return 0;

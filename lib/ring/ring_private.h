@@ -24,18 +24,22 @@ enum {
 	GY_USER_IGNORED = 1, /* with nothing to be done */
 	GY_USER_WAKER = 2,   /* a round of the waker's poll */
 	GY_USER_MESSAGE = 4, /* a MSG_RING that failed; above these bits, the target ring */
-	GY_RING_BUFFER_GROUP = 0,
+	GY_RING_STREAM_GROUP = 0,
+	GY_RING_DATAGRAM_GROUP = 1,
+	GY_RING_GROUPS,
 };
 
-/* The provided buffers. Those of them that the program holds are counted, and marked in @held. */
+/* A group of provided buffers. Those of them that the program holds are counted, and marked in
+ * @held. */
 struct gy_ring_buffers {
 	struct io_uring_buf_ring *entries;
 	unsigned char *memory;
 	uint32_t bytes; /* of each */
 	uint32_t count;
 	uint32_t available;
-	uint16_t tail; /* of what was given back; published before each enter */
-	uint8_t *held; /* at assertion level full */
+	uint16_t first; /* the number of the first one */
+	uint16_t tail;	/* of what was given back; published before each enter */
+	uint8_t *held;	/* at assertion level full */
 };
 
 struct gy_ring {
@@ -47,7 +51,7 @@ struct gy_ring {
 	bool registered; /* @enter_fd is an index */
 	bool reaping;
 	bool waker_armed;
-	struct gy_ring_buffers buffers;
+	struct gy_ring_buffers buffers[GY_RING_GROUPS];
 	struct gy_ring_counters counters;
 	struct gy_ring_features features;
 	const struct gy_log *log;
@@ -74,17 +78,51 @@ static inline uint32_t gy_ring_prepared(const struct gy_ring *ring)
 	return ring->uring.sq.sqe_tail - gy_load_relaxed(ring->uring.sq.khead);
 }
 
+static inline uint64_t gy_user_data_of(const struct gy_op *op)
+{
+	return (uint64_t)op->generation << GY_USER_ADDRESS_BITS | (uintptr_t)op;
+}
+
+/* The last thing to be done to an entry, since liburing's prepare functions clear its user data. */
+static inline int gy_ring_arm(struct gy_ring *ring, struct gy_op *op, struct io_uring_sqe *sqe)
+{
+	gy_assert(!op->armed && op->complete != NULL);
+	gy_assert(((uintptr_t)op & GY_USER_OWN) == 0 &&
+		  (uint64_t)(uintptr_t)op >> GY_USER_ADDRESS_BITS == 0);
+	op->armed = true;
+	op->generation++;
+	ring->armed++;
+	sqe->user_data = gy_user_data_of(op);
+	return 0;
+}
+
 /* ---- ring_buffers.c ---- */
 
-int gy_ring_buffers_init(struct gy_ring *ring, uint32_t count, uint32_t bytes);
+int gy_ring_buffers_init(struct gy_ring *ring, uint32_t group, uint32_t count, uint32_t bytes);
 /* After the ring is closed, since until then the kernel may look at them. */
 void gy_ring_buffers_fini(struct gy_ring_buffers *buffers);
 
-static inline void gy_ring_buffers_publish(struct gy_ring_buffers *buffers)
+/* The group of a buffer. */
+static inline uint32_t gy_ring_group_of(uint16_t buffer)
 {
-	if (gy_likely(buffers->entries != NULL)) {
-		gy_store_release(&buffers->entries->tail, buffers->tail);
+	return buffer / GY_RING_DATAGRAM_BUFFERS;
+}
+
+static inline void gy_ring_buffers_publish(struct gy_ring *ring)
+{
+	for (uint32_t i = 0; i < GY_RING_GROUPS; i++) {
+		struct gy_ring_buffers *buffers = &ring->buffers[i];
+
+		if (buffers->entries != NULL) {
+			gy_store_release(&buffers->entries->tail, buffers->tail);
+		}
 	}
+}
+
+static inline unsigned char *gy_ring_buffers_at(const struct gy_ring_buffers *buffers,
+						uint16_t buffer)
+{
+	return buffers->memory + (size_t)(buffer - buffers->first) * buffers->bytes;
 }
 
 /* Finds a buffer that is returned twice, or comes while it is still out. */
@@ -92,8 +130,8 @@ static inline void gy_ring_buffers_mark(const struct gy_ring_buffers *buffers, u
 					uint8_t held)
 {
 #if GY_ASSERT_LEVEL >= 2
-	gy_assert(buffers->held[buffer] != held);
-	buffers->held[buffer] = held;
+	gy_assert(buffers->held[buffer - buffers->first] != held);
+	buffers->held[buffer - buffers->first] = held;
 #else
 	(void)buffers;
 	(void)buffer;
@@ -102,16 +140,22 @@ static inline void gy_ring_buffers_mark(const struct gy_ring_buffers *buffers, u
 }
 
 /* A completion brought @buffer with @filled bytes in it. */
-static inline void gy_ring_buffers_taken(struct gy_ring_buffers *buffers, uint16_t buffer,
-					 int32_t filled)
+static inline void gy_ring_buffers_taken(struct gy_ring *ring, uint16_t buffer, int32_t filled)
 {
-	gy_assert(buffer < buffers->count && buffers->available > 0);
+	struct gy_ring_buffers *buffers = &ring->buffers[gy_ring_group_of(buffer)];
+
+	gy_assert((uint32_t)(buffer - buffers->first) < buffers->count && buffers->available > 0);
 	gy_ring_buffers_mark(buffers, buffer, 1);
 	buffers->available--;
 	if (filled > 0) {
-		gy_sanitize_give(buffers->memory + (size_t)buffer * buffers->bytes, (size_t)filled);
+		gy_sanitize_give(gy_ring_buffers_at(buffers, buffer), (size_t)filled);
 	}
 }
+
+/* ---- ring_datagram.c ---- */
+
+/* What stands before the bytes of a datagram in its buffer. */
+struct msghdr *gy_ring_datagram_shape(void);
 
 /* ---- ring_wake.c ---- */
 

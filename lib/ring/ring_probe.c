@@ -18,7 +18,7 @@
 
 #include "ring/ring_private.h"
 
-enum { LINE_BYTES = 384, PROBE_GROUP = GY_RING_BUFFER_GROUP + 1 };
+enum { LINE_BYTES = 384, PROBE_GROUP = GY_RING_GROUPS };
 
 /* ---- features ---- */
 
@@ -63,6 +63,9 @@ int gy_ring_probe(struct gy_ring *ring)
 	/* It came with 6.1; multishot receive, which cannot be asked for, with 6.0. */
 	new_enough = io_uring_opcode_supported(probe, IORING_OP_SENDMSG_ZC) != 0;
 	ring->features.ring_messages = io_uring_opcode_supported(probe, IORING_OP_MSG_RING) != 0;
+	ring->features.multishot_read =
+		io_uring_opcode_supported(probe, GY_KERNEL_OP_READ_MULTISHOT) != 0;
+	ring->features.truncate = io_uring_opcode_supported(probe, GY_KERNEL_OP_FTRUNCATE) != 0;
 	io_uring_free_probe(probe);
 	if (!new_enough) {
 		return -ENOSYS;

@@ -52,8 +52,7 @@ static void ran_out_of_time(struct gyre_system *system)
 {
 	int none = 0;
 
-	(void)__atomic_compare_exchange_n(&system->error, &none, -ETIMEDOUT, false,
-					  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	(void)gy_compare_exchange_relaxed(&system->error, &none, -ETIMEDOUT);
 }
 
 static bool channels_are_closed(struct gy_worker *worker)

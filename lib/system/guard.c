@@ -135,9 +135,7 @@ void gy_guard_look(struct gyre_system *system, uint64_t now_ns)
 	struct gy_guard *guard = &system->guard;
 	uint64_t due_ns = gy_load_relaxed(&guard->due_ns);
 
-	if (now_ns < due_ns ||
-	    !__atomic_compare_exchange_n(&guard->due_ns, &due_ns, UINT64_MAX, false,
-					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+	if (now_ns < due_ns || !gy_compare_exchange(&guard->due_ns, &due_ns, UINT64_MAX)) {
 		return;
 	}
 	look(system, now_ns);

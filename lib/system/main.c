@@ -24,8 +24,7 @@ static void set_status(struct gyre_system *system, int status)
 {
 	int none = STATUS_NONE;
 
-	(void)__atomic_compare_exchange_n(&system->exit_status, &none, status, false,
-					  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	(void)gy_compare_exchange_relaxed(&system->exit_status, &none, status);
 }
 
 void gy_system_fail(struct gyre_system *system)

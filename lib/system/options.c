@@ -31,6 +31,8 @@ static const struct tunable tunables[] = {
 	OPTION(ask_timeout_ns, 1000, 3600000000000),
 	OPTION(buffer_bytes, 512, 65536),
 	OPTION(buffer_count, 16, 32768),
+	OPTION(datagram_buffer_bytes, 512, 65536),
+	OPTION(datagram_buffer_count, 16, 32768),
 	OPTION(drain_timeout_ns, 1000000, 3600000000000),
 	OPTION(high_events, 1, 65535),
 	OPTION(high_replies, 1, 65535),
@@ -151,6 +153,9 @@ int gy_options_resolve(const struct gyre_system_options *options,
 	}
 	if (r == 0) {
 		r = check_power(&log, "buffer_count", resolved.buffer_count);
+	}
+	if (r == 0) {
+		r = check_power(&log, "datagram_buffer_count", resolved.datagram_buffer_count);
 	}
 	if (r == 0) {
 		r = check_marks(&log, &resolved);

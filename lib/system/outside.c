@@ -130,7 +130,17 @@ static void add_home(const struct gy_home *home, struct gyre_counters *sum)
 	sum->buffer_stalls += gy_load_relaxed(&channels->buffer_stalls);
 	sum->accept_stalls += gy_load_relaxed(&channels->accept_stalls);
 	sum->accepts_paused += gy_load_relaxed(&channels->accepts_paused);
+	sum->accepts_held += gy_load_relaxed(&channels->accepts_held);
+	sum->refused_full += gy_load_relaxed(&channels->refused_full);
+	sum->refused_rate += gy_load_relaxed(&channels->refused_rate);
+	sum->refused_report += gy_load_relaxed(&channels->refused_report);
 	sum->reads_paused += gy_load_relaxed(&channels->reads_paused);
+	sum->datagrams_sent += gy_load_relaxed(&channels->datagrams_sent);
+	sum->datagrams_failed += gy_load_relaxed(&channels->datagrams_failed);
+	sum->datagrams_truncated += gy_load_relaxed(&channels->datagrams_truncated);
+	sum->datagrams_dropped += gy_load_relaxed(&channels->datagrams_dropped);
+	sum->datagram_receives += gy_load_relaxed(&channels->datagram_receives);
+	sum->datagram_sends += gy_load_relaxed(&channels->datagram_sends);
 	sum->linger_timeouts += gy_load_relaxed(&channels->linger_timeouts);
 }
 

@@ -73,6 +73,8 @@ static int make_home(struct gyre_system *system, uint32_t index, uint32_t cookie
 		.write_high_bytes = options->write_high_bytes,
 		.write_max_bytes = options->write_max_bytes,
 		.linger_ns = options->linger_ns,
+		.datagram_buffer_count = options->datagram_buffer_count,
+		.datagram_buffer_bytes = options->datagram_buffer_bytes,
 	};
 	struct gy_home *it = &system->homes.homes[index];
 	struct gy_numa_policy policy;
@@ -162,9 +164,12 @@ static int open_descriptors(struct gyre_system *system)
 	gy_system_signals(&signals);
 	system->ended_fd = eventfd(0, EFD_CLOEXEC);
 	if (system->ended_fd >= 0) {
-		system->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC);
+		system->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	}
-	if (system->ended_fd >= 0 && system->signal_fd >= 0) {
+	if (system->signal_fd >= 0) {
+		system->watch_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	}
+	if (system->watch_fd >= 0) {
 		return 0;
 	}
 	r = -errno;
@@ -266,6 +271,7 @@ int gyre_system_create(const struct gyre_system_options *options, struct gyre_sy
 	system->homes.log = &system->log;
 	system->ended_fd = -1;
 	system->signal_fd = -1;
+	system->watch_fd = -1;
 	(void)pthread_mutex_init(&system->mutex, NULL);
 	(void)pthread_cond_init(&system->entered_condition, NULL);
 	(void)pthread_cond_init(&system->gate_condition, NULL);
@@ -317,6 +323,9 @@ void gyre_system_destroy(struct gyre_system *system)
 	}
 	if (system->signal_fd >= 0) {
 		(void)close(system->signal_fd);
+	}
+	if (system->watch_fd >= 0) {
+		(void)close(system->watch_fd);
 	}
 	gy_offload_fini(system);
 	gy_embassy_fini(system);

@@ -83,9 +83,14 @@ struct gyre_system {
 	int error;	 /* atomic: the first that a loop met with */
 	int ended_fd;	 /* readable when all loops have ended */
 	int exit_status; /* atomic: of the program, if gyre_main() runs it */
-	int signal_fd;	/* of SIGINT and SIGTERM; opened early, so that their lack is an early error
-			 */
-	bool explained; /* an error of the creation has its line in the log */
+	int signal_fd; /* of SIGINT and SIGTERM; opened early, so that their lack is an early error
+			*/
+	int watch_fd;  /* tells the thread in gyre_system_run() that @watched has changed */
+	struct gyre_address signals; /* the actor that catches them; guarded by @mutex */
+	uint64_t watched;	     /* atomic: signals that actors watch, a bit each */
+	uint64_t blocked;	     /* atomic: of those, what that thread blocks */
+	bool has_runner;	     /* atomic: there is such a thread */
+	bool explained;		     /* an error of the creation has its line in the log */
 };
 
 /* ---- options.c ---- */
@@ -180,6 +185,14 @@ static inline void gy_guard_hold(struct gyre_system *system, uint64_t sent, uint
 		gy_guard_wait(system);
 	}
 }
+
+/* ---- signals.c ---- */
+
+/*
+ * In the thread of gyre_system_run(), which blocked @before at first: blocks what is watched now,
+ * adds it to @ret_late, and tells.
+ */
+void gy_signals_block(struct gyre_system *system, const sigset_t *before, sigset_t *ret_late);
 
 /* ---- threads.c ---- */
 

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -124,8 +125,7 @@ void gyre_system_stop(struct gyre_system *system)
 {
 	uint32_t running = 0;
 
-	(void)__atomic_compare_exchange_n(&system->stop, &running, 1, false, __ATOMIC_ACQ_REL,
-					  __ATOMIC_RELAXED);
+	(void)gy_compare_exchange(&system->stop, &running, 1);
 	gy_system_wake_all(system);
 }
 
@@ -185,16 +185,24 @@ void gy_system_signals(sigset_t *ret_signals)
 }
 
 /* Waits for the end of the system; the first signal drains it, the second closes at once. */
-static int wait_for_signals(struct gyre_system *system)
+static int wait_for_signals(struct gyre_system *system, const sigset_t *before, sigset_t *ret_late)
 {
-	struct pollfd fds[2] = { { .fd = system->signal_fd, .events = POLLIN },
-				 { .fd = system->ended_fd, .events = POLLIN } };
+	struct pollfd fds[3] = { { .fd = system->signal_fd, .events = POLLIN },
+				 { .fd = system->ended_fd, .events = POLLIN },
+				 { .fd = system->watch_fd, .events = POLLIN } };
 	struct signalfd_siginfo signal;
 	uint32_t signals = 0;
+	eventfd_t count;
 
 	for (;;) {
-		if (poll(fds, 2, -1) < 0 && errno != EINTR) {
-			return -errno;
+		if (poll(fds, gy_countof(fds), -1) < 0) {
+			if (errno != EINTR) {
+				return -errno;
+			}
+			continue;
+		}
+		if ((fds[2].revents & POLLIN) != 0 && eventfd_read(system->watch_fd, &count) == 0) {
+			gy_signals_block(system, before, ret_late);
 		}
 		if ((fds[1].revents & POLLIN) != 0) {
 			return 0;
@@ -231,9 +239,10 @@ int gyre_system_run(struct gyre_system *system)
 	}
 	gy_system_signals(&signals);
 	(void)pthread_sigmask(SIG_BLOCK, &signals, &before);
+	gy_store_relaxed(&system->has_runner, true);
 	r = gyre_system_start(system);
 	if (r == 0) {
-		r = wait_for_signals(system);
+		r = wait_for_signals(system, &before, &signals);
 		gyre_system_stop(system);
 		gy_system_join(system);
 		take_late_signals(&signals);

@@ -4,15 +4,13 @@
 #include "limit/echo.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/cpu.h"
+#include "common/endpoint.h"
 #include "common/options.h"
 #include "common/report.h"
 
@@ -20,53 +18,29 @@ void echo_options_parse(struct echo_options *options, int argc, char **argv, con
 			const char *modes)
 {
 	const struct perf_option table[] = {
-		{ "port", PERF_OPTION_NUMBER, "TCP port on 127.0.0.1", &options->port, 1, 65535,
-		  NULL },
+		{ "port", PERF_OPTION_NUMBER, "TCP port", &options->port, 1, 65535, NULL },
 		{ "cpu", PERF_OPTION_NUMBER, "CPU to run on, -1 for any", &options->cpu, -1, 1023,
 		  NULL },
+		{ "host", PERF_OPTION_STRING, "IPv4 address to listen on, or unix:PATH",
+		  &options->host, 0, 0, NULL },
 		{ "mode", PERF_OPTION_CHOICE, "how to receive", &options->mode, 0, 0, modes },
 	};
+	size_t count = options->host == NULL ? 2 : modes == NULL ? 3 : 4;
 	int r;
 
-	perf_options_parse(argc, argv, purpose, table, modes == NULL ? 2 : 3);
+	perf_options_parse(argc, argv, purpose, table, count);
 	r = perf_pin((int)options->cpu);
 	if (r < 0) {
 		exit(perf_fail("cannot run on that CPU", r));
 	}
 }
 
-static int bind_and_listen(int fd, uint16_t port)
+int echo_listen(const struct echo_options *options, int flags)
 {
-	struct sockaddr_in address = {
-		.sin_family = AF_INET,
-		.sin_port = htons(port),
-		.sin_addr = { .s_addr = htonl(INADDR_LOOPBACK) },
-	};
-	int on = 1;
+	struct perf_endpoint endpoint;
+	int r = perf_endpoint_parse(options->host, (uint16_t)options->port, &endpoint);
 
-	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
-	    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) < 0 ||
-	    bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
-	    listen(fd, 4096) < 0) {
-		return -errno;
-	}
-	return 0;
-}
-
-int echo_listen(uint16_t port, int flags)
-{
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
-	int r;
-
-	if (fd < 0) {
-		return -errno;
-	}
-	r = bind_and_listen(fd, port);
-	if (r < 0) {
-		close(fd);
-		return r;
-	}
-	return fd;
+	return r < 0 ? r : perf_endpoint_listen(&endpoint, flags);
 }
 
 int echo_signals(void)

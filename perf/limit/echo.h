@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 struct echo_options {
+	const char *host; /* an IPv4 address or unix:PATH; NULL: the server takes no such option */
 	int64_t port;
 	int64_t cpu;
 	const char *mode;
@@ -29,11 +30,9 @@ struct echo_counts {
 void echo_options_parse(struct echo_options *options, int argc, char **argv, const char *purpose,
 			const char *modes);
 
-/*
- * A socket that listens on @port of the IPv4 loopback; accepted sockets inherit TCP_NODELAY from
- * it. Returns the descriptor or a negative errno. @flags goes to socket().
- */
-int echo_listen(uint16_t port, int flags);
+/* A socket that listens where the options say; @flags goes to socket(). The descriptor or a
+ * negative errno. */
+int echo_listen(const struct echo_options *options, int flags);
 
 /* A descriptor that becomes readable when the server is to end, or a negative errno. */
 int echo_signals(void);

@@ -178,7 +178,7 @@ static void run(struct server *server, int *signals)
 int main(int argc, char **argv)
 {
 	static struct server server;
-	struct echo_options options = { .port = 7000, .cpu = -1 };
+	struct echo_options options = { .host = "127.0.0.1", .port = 7000, .cpu = -1 };
 	int signals;
 
 	echo_options_parse(&options, argc, argv, "A TCP echo server on epoll.", NULL);
@@ -186,7 +186,7 @@ int main(int argc, char **argv)
 	if (signals < 0) {
 		return perf_fail("signals", signals);
 	}
-	server.listener = echo_listen((uint16_t)options.port, SOCK_NONBLOCK);
+	server.listener = echo_listen(&options, SOCK_NONBLOCK);
 	if (server.listener < 0) {
 		return perf_fail("cannot listen", server.listener);
 	}

@@ -211,7 +211,9 @@ static const struct echo_mode *find_mode(const char *name)
 int main(int argc, char **argv)
 {
 	static struct echo_server server;
-	struct echo_options options = { .port = 7000, .cpu = -1, .mode = "incremental" };
+	struct echo_options options = {
+		.host = "127.0.0.1", .port = 7000, .cpu = -1, .mode = "incremental"
+	};
 	int r;
 
 	echo_options_parse(&options, argc, argv, "A TCP echo server on io_uring.",
@@ -221,7 +223,7 @@ int main(int argc, char **argv)
 	if (server.signals < 0) {
 		return perf_fail("signals", server.signals);
 	}
-	server.listener = echo_listen((uint16_t)options.port, 0);
+	server.listener = echo_listen(&options, 0);
 	if (server.listener < 0) {
 		return perf_fail("cannot listen", server.listener);
 	}

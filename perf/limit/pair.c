@@ -1,7 +1,7 @@
 /*
- * A side's thread takes what the other side sent, runs its actors until none is ready, shows what
- * is left of its own batches, and begins again; it never sleeps. Side 0 counts and tells side 1
- * when to stop.
+ * A side's thread takes what the other side sent, runs its actors until none is ready, or as many
+ * as a turn may, shows what is left of its own batches, and begins again; it never sleeps. Side 0
+ * counts and tells side 1 when to stop.
  *
  * A pool must never run dry. Of a side's mails, at most @in_flight are on their way or in
  * mailboxes; as many again the other side may have freed and not shown yet, since in one turn it
@@ -15,6 +15,12 @@
 
 #include "common/cpu.h"
 
+static void run_actors(struct pair_side *side)
+{
+	for (uint32_t left = side->runs_max; left > 0 && bare_run_next(&side->loop); left--) {
+	}
+}
+
 static void turn_chains(struct pair_side *side)
 {
 	struct bare_mail *mail;
@@ -22,8 +28,7 @@ static void turn_chains(struct pair_side *side)
 	while ((mail = chain_take(&side->inbox)) != NULL) {
 		bare_push(&side->loop, mail->to, mail);
 	}
-	while (bare_run_next(&side->loop)) {
-	}
+	run_actors(side);
 	chain_flush(&side->out, &side->other->inbox);
 	chain_return(&side->back, &side->other->home);
 }
@@ -41,8 +46,7 @@ static void turn_rings(struct pair_side *side)
 
 		bare_push(&side->loop, mail->to, mail);
 	}
-	while (bare_run_next(&side->loop)) {
-	}
+	run_actors(side);
 	spsc_show(&side->sent);
 	spsc_show(&side->returned);
 }
@@ -88,6 +92,7 @@ void pair_init(struct pair *pair, size_t in_flight, bool chains)
 		side->loop.user = side;
 		side->other = &pair->sides[1 - i];
 		side->chains = chains;
+		side->runs_max = UINT32_MAX;
 		chain_inbox_init(&side->inbox);
 		spsc_init(&side->sent, (uint32_t)pool_count);
 		spsc_init(&side->returned, (uint32_t)pool_count);

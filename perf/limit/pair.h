@@ -24,6 +24,7 @@ struct pair_side {
 	_Alignas(BARE_LINE_BYTES) bool stop;
 	bool chains;
 	int cpu;
+	uint32_t runs_max; /* of actors in a turn; to be lowered where they keep each other busy */
 	uint64_t handled_max;
 };
 

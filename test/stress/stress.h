@@ -31,7 +31,8 @@ static inline void stress_failed(const char *file, int line, const char *what)
 	_exit(1);
 }
 
-/* A seed from the command line repeats the choices of a run, though not its timing. */
+/* A seed from the command line repeats the choices of a run and its planted delays, though not its
+ * timing. */
 static inline uint64_t stress_begin(int argc, char **argv)
 {
 	uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : gy_clock_machine_ns();
@@ -39,6 +40,9 @@ static inline uint64_t stress_begin(int argc, char **argv)
 	(void)alarm(STRESS_HANG_SECONDS);
 	(void)printf("seed %llu\n", (unsigned long long)seed);
 	(void)fflush(stdout);
+#if GY_PLANTED_DELAYS
+	gy_delay_seed(seed);
+#endif
 	return seed;
 }
 

@@ -71,8 +71,9 @@ def test_used_port():
 
 
 def test_bad_addresses():
-    for address in ("7000", "tcp://127.0.0.1", "tcp://127.0.0.1:70000", "udp://127.0.0.1:7000"):
+    for address in ("7000", "tcp://127.0.0.1", "tcp://127.0.0.1:70000", "sctp://127.0.0.1:7000"):
         expect_refusal(run_echo("--bind", address), address, "tcp://[::]:7000")
+    expect_refusal(run_echo("--bind", "udp://127.0.0.1"), "udp://127.0.0.1", "udp://[::]:7000")
     expect_refusal(run_echo("--bind", "tcp://192.0.2.1:7000"), "192.0.2.1")
     expect_refusal(run_echo("--bind", "tcp://[no-address]:7000"), "no-address")
 

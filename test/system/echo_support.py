@@ -37,11 +37,11 @@ class Server:
             [ECHO, "--bind", bind, *options],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.listening = self.process.stdout.readline().strip()
-        match = re.fullmatch(r"listening on (tcp://.*):(\d+)", self.listening)
+        match = re.fullmatch(r"listening on ((?:tcp|udp)://.*|unix.*):(\d+|.*)", self.listening)
         if not match:
             self.process.kill()
             fail(f"no listening line: {self.listening!r} {self.process.stderr.read()}")
-        self.port = int(match.group(2))
+        self.port = int(match.group(2)) if match.group(2).isdigit() else 0
 
     @property
     def pid(self):

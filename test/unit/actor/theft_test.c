@@ -2,6 +2,10 @@
  * Actors that are run by another loop than their own: that a stuck loop is robbed, and that what an
  * actor does while it is away is as if it had stayed.
  */
+#include <unistd.h>
+
+#include <gyre/file.h>
+#include <gyre/move.h>
 #include <gyre/watch.h>
 
 #include "fixture.h"
@@ -86,6 +90,35 @@ static int start_timer(struct gyre_stack *stack)
 	(void)gy_fetch_add(&away, is_away(stack));
 	return gyre_timer_start(stack, 1,
 				&(struct gyre_timer_options){ .delay_ns = GYRE_MILLISECONDS(2) });
+}
+
+static int open_file(struct gyre_stack *stack)
+{
+	struct frame *frame = frame_of(stack);
+	struct gyre_file_opened opened = { 0 };
+	struct gyre_file *none;
+
+	GYRE_BEGIN(stack);
+	(void)gy_fetch_add(&away, is_away(stack));
+	if (is_away(stack)) {
+		expect(gyre_file_adopt(stack, dup(0), &none) == -EAGAIN);
+	}
+	GYRE_AWAIT(stack, gyre_file_open(stack, "/dev/zero", NULL, 0, &frame->future));
+	expect(!is_away(stack));
+	expect(gyre_move_answer(&frame->future, gyre_file_opened, &opened) == 0);
+	GYRE_AWAIT(stack,
+		   gyre_file_read(stack, opened.file, &GYRE_VALUE(gyre_file_part, .bytes = 100), 0,
+				  &frame->future));
+	expect(gyre_get(&frame->future, gyre_file_data)->count == 100);
+	return finish(stack); /* which leaves the file to the end of the actor */
+	GYRE_END(stack);
+}
+
+static int open_and_forget(struct gyre_stack *stack)
+{
+	(void)gy_fetch_add(&away, is_away(stack));
+	expect(gyre_file_open(stack, "/dev/zero", NULL, 0, &frame_of(stack)->future) == 0);
+	return finish(stack);
 }
 
 static int spawn_and_watch(struct gyre_stack *stack)
@@ -260,6 +293,16 @@ Test(theft, of_an_actor_that_starts_a_timer_has_it_fire_at_home)
 {
 	class.behaviour.event = note_restart;
 	steal_while(start_timer, NULL);
+}
+
+Test(theft, of_an_actor_that_opens_a_file_has_it_opened_at_home)
+{
+	steal_while(open_file, NULL);
+}
+
+Test(theft, of_an_actor_that_opens_a_file_and_does_not_wait_has_it_closed_again)
+{
+	steal_while(open_and_forget, NULL);
 }
 
 Test(theft, of_an_actor_that_spawns_and_watches_leaves_both_at_home)

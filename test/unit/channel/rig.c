@@ -13,6 +13,7 @@
 
 #include "actor/stack.h"
 #include "base/memory.h"
+#include "channel/datagram.h"
 
 enum { SETTLE_TURNS = 20 };
 
@@ -79,6 +80,8 @@ static void make_home(struct rig *rig, const struct rig_options *options)
 		.write_low_bytes = or_default(options->low_bytes, 65536),
 		.write_high_bytes = or_default(options->high_bytes, 262144),
 		.write_max_bytes = or_default(options->max_bytes, 1048576),
+		.datagram_buffer_count = or_default(options->datagram_buffer_count, 16),
+		.datagram_buffer_bytes = or_default(options->datagram_buffer_bytes, 65536),
 		.linger_ns = options->linger_ns == 0 ? GYRE_MILLISECONDS(100) : options->linger_ns,
 	};
 
@@ -205,6 +208,12 @@ static void expect_nothing_left(const struct rig *rig, const struct gy_channels 
 	expect_all_returned(&channels->channels);
 	expect_all_returned(&channels->contexts);
 	expect_all_returned(&channels->gathers);
+	expect_equal("peers", channels->peers.used, 0);
+	if (channels->datagrams != NULL) {
+		expect_all_returned(&channels->datagrams->channels);
+		expect_all_returned(&channels->datagrams->sends);
+		expect_equal("datagram buffers that are out", channels->datagrams->lent, 0);
+	}
 	expect_equal("receive buffers that are out", channels->lent, 0);
 	expect_equal("channels closed", channels->counters.closed,
 		     channels->counters.accepted + rig->opened);

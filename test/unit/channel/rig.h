@@ -11,12 +11,14 @@
 enum { RIG_TRACE_BYTES = 4096, RIG_LOG_BYTES = 1024 };
 
 struct rig_options {
-	uint32_t buffer_count; /* 64 */
-	uint32_t buffer_bytes; /* 4096 */
-	uint32_t low_bytes;    /* 64 KiB */
-	uint32_t high_bytes;   /* 256 KiB */
-	uint32_t max_bytes;    /* 1 MiB */
-	uint64_t linger_ns;    /* 100 ms */
+	uint32_t buffer_count;		/* 64 */
+	uint32_t buffer_bytes;		/* 4096 */
+	uint32_t datagram_buffer_count; /* 16 */
+	uint32_t datagram_buffer_bytes; /* 65536 */
+	uint32_t low_bytes;		/* 64 KiB */
+	uint32_t high_bytes;		/* 256 KiB */
+	uint32_t max_bytes;		/* 1 MiB */
+	uint64_t linger_ns;		/* 100 ms */
 };
 
 struct rig {

@@ -16,6 +16,15 @@ static uint64_t *busy(struct gy_loop *loop, struct gy_job *job)
 	return &busy_ticks;
 }
 
+static uint64_t readings;
+
+static uint64_t count_readings(void *arg)
+{
+	(void)arg;
+	readings++;
+	return virtual_ns;
+}
+
 static struct gy_loop *open_metered(void)
 {
 	static struct gy_loop_ops ops;
@@ -25,6 +34,7 @@ static struct gy_loop *open_metered(void)
 	ops.busy = busy;
 	options.ops = &ops;
 	options.io_ratio = 100;
+	options.clock.read_ticks = count_readings;
 	return loop_open_with(&options);
 }
 
@@ -81,6 +91,59 @@ Test(meter, times_each_of_a_few_jobs)
 	ready(loop, &jobs[3], false, 100000);
 	gy_loop_turn(loop);
 	cr_assert_eq(busy_ticks, 111111);
+	loop_close(loop);
+}
+
+Test(meter, reads_the_ticks_twice_in_a_turn_with_one_job)
+{
+	struct gy_loop *loop = open_metered();
+
+	ready(loop, &jobs[0], true, 10);
+	readings = 0;
+	gy_loop_turn(loop);
+	cr_assert_eq(readings, 2, "where I/O ends, and where the job does");
+	cr_assert_eq(busy_ticks, 10);
+	cr_assert_eq(loop->meter.spent[GY_PHASE_CHANNELS], 10);
+	loop_close(loop);
+}
+
+static void take_500(struct gy_loop *loop, struct gy_task *task)
+{
+	(void)loop;
+	(void)task;
+	virtual_ns += 500;
+}
+
+Test(meter, does_not_take_what_is_between_jobs_for_theirs)
+{
+	struct gy_loop *loop = open_metered();
+	static struct gy_task task = { .run = take_500 };
+
+	ready(loop, &jobs[0], true, 10);
+	gy_loop_post_task(loop, &task);
+	gy_loop_turn(loop);
+	cr_assert_eq(busy_ticks, 10);
+	cr_assert_eq(loop->meter.spent[GY_PHASE_CHANNELS], 510);
+	loop_close(loop);
+}
+
+static void fire_500(struct gy_timer *timer)
+{
+	(void)timer;
+	virtual_ns += 500;
+}
+
+Test(meter, charges_the_phase_with_what_follows_its_last_job)
+{
+	struct gy_loop *loop = open_metered();
+	struct gy_timer timer;
+
+	gy_timer_init(&timer, fire_500);
+	gy_timer_start_at(&loop->wheel, &timer, 0);
+	ready(loop, &jobs[0], true, 10);
+	gy_loop_turn(loop);
+	cr_assert_eq(busy_ticks, 10);
+	cr_assert_eq(loop->meter.spent[GY_PHASE_CHANNELS], 510);
 	loop_close(loop);
 }
 

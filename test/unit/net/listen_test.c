@@ -370,7 +370,7 @@ Test(listening, keeps_out_all_who_come_later, .init = begin, .fini = end)
 	int fds[4];
 	int late[4];
 
-	cr_assert_eq(gy_bind_parse("tcp://127.0.0.1:0", &rig.log, &address), 0);
+	cr_assert_eq(gy_bind_parse("tcp://127.0.0.1:0", SOCK_STREAM, &rig.log, &address), 0);
 	cr_assert_eq(gy_sockets_listen(&address, &listening, gy_countof(fds), fds), 0);
 	rig.warnings_expected++;
 	cr_expect_eq(gy_sockets_listen(&address, &listening, gy_countof(late), late), -EADDRINUSE);
@@ -391,7 +391,7 @@ Test(listening, shares_connections_among_the_sockets_of_one_call, .init = begin,
 	int clients[200];
 	int shares[2] = { 0 };
 
-	cr_assert_eq(gy_bind_parse("tcp://127.0.0.1:0", &rig.log, &address), 0);
+	cr_assert_eq(gy_bind_parse("tcp://127.0.0.1:0", SOCK_STREAM, &rig.log, &address), 0);
 	cr_assert_eq(gy_sockets_listen(&address, &listening, gy_countof(fds), fds), 0);
 	for (size_t i = 0; i < gy_countof(clients); i++) {
 		clients[i] = connect_to(gyre_socket_address_port(&address));

@@ -307,3 +307,29 @@ Test(unix_sockets, are_refused_where_they_cannot_be, .init = begin, .fini = end)
 	fixture.errors -= 2;
 	cr_expect_eq(gyre_listen(fixture.system, &options, NULL), -EINVAL);
 }
+
+Test(unix_sockets, leave_no_connection_without_an_owner_when_their_acceptor_stops, .init = begin,
+     .fini = end)
+{
+	static const struct gyre_class stopper = { .name = "stopper", .mount = stop_acceptor };
+	const struct gyre_acceptor_options options = { .bind = text, .init_channel = init_echo };
+	int fds[200];
+	size_t count = 0;
+
+	cr_assert_eq(gyre_listen(fixture.system, &options, &acceptor), 0);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	while (count < gy_countof(fds)) {
+		fds[count] = connect_text(text);
+		if (fds[count] < 0) {
+			break;
+		}
+		if (++count == 50) {
+			(void)spawn_outside(&stopper, LOOPS - 1);
+		}
+	}
+	cr_assert_geq(count, 50);
+	for (size_t i = 0; i < count; i++) {
+		(void)echoes(fds[i]); /* it is served or closed: no client waits without end */
+		(void)close(fds[i]);
+	}
+}

@@ -43,6 +43,8 @@ static const struct option bounded[] = {
 	OPTION(ring_entries, 64, 32768),
 	OPTION(buffer_count, 16, 32768),
 	OPTION(buffer_bytes, 512, 65536),
+	OPTION(datagram_buffer_bytes, 512, 65536),
+	OPTION(datagram_buffer_count, 16, 32768),
 	OPTION(io_ratio, 1, 100),
 	OPTION(min_budget_ns, 1000, 1000000000),
 	OPTION(run_budget, 1, 1000000),
@@ -189,6 +191,11 @@ Test(options, that_must_be_powers_of_two_are_refused_otherwise)
 		(struct gyre_system_options){ .log = hook, .log_arg = &lines, .buffer_count = 48 };
 	cr_assert_eq(gy_options_resolve(&options, &resolved), -EINVAL);
 	cr_assert_not_null(strstr(last_line, "buffer_count"));
+	options = (struct gyre_system_options){ .log = hook,
+						.log_arg = &lines,
+						.datagram_buffer_count = 48 };
+	cr_assert_eq(gy_options_resolve(&options, &resolved), -EINVAL);
+	cr_assert_not_null(strstr(last_line, "datagram_buffer_count"));
 }
 
 Test(options, of_water_marks_must_rise)

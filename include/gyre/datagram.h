@@ -1,0 +1,169 @@
+/*
+ * Datagrams: UDP, and Unix sockets of datagrams. A datagram channel has a pipeline as any other,
+ * and each @read is one datagram, whose buffer has its sender as its peer; gyre_channel_write()
+ * sends a buffer as one datagram to its peer. So a handler that writes what it read answers the
+ * sender.
+ *
+ * What differs from a stream:
+ *
+ *   Empty buffers are delivered and sent: they are empty datagrams.
+ *   gyre_channel_write() can also fail with -EDESTADDRREQ, when a channel that is not connected is
+ *   given a buffer without a peer; with -EMSGSIZE, over GYRE_DATAGRAM_BYTES_MAX; and over the hard
+ *   cap with -ENOBUFS, which costs that datagram only: the channel stays open. Towards the marks
+ * and the cap each datagram counts with 64 bytes more than it has. What cannot be sent, or the net
+ * reports as lost, is an exception (-ECONNREFUSED, -EMSGSIZE,
+ *   -ENETUNREACH, -EPERM and the like). Neither that nor any other exception closes the channel.
+ *   There is no half-close: gyre_channel_shutdown() ends writing and tells nobody, and
+ *   @allow_half_close, @no_linger and @allow_delay mean nothing.
+ *   gyre_channel_close() sends what is queued and closes, without waiting for anybody.
+ *
+ * Datagrams that are written behind each other for one peer and are of one size leave by one call
+ * (GSO), and such that the kernel has received as one (GRO) are delivered one by one, without a
+ * copy. The order of writes is kept, except that over UDP a datagram which finds the socket's send
+ * buffer full, or a batch that a path refuses, may be passed by later ones.
+ */
+#ifndef GYRE_DATAGRAM_H
+#define GYRE_DATAGRAM_H
+
+#include <gyre/listen.h>
+#include <gyre/socket_address.h>
+
+GYRE_BEGIN_DECLS
+
+/** GYRE_DATAGRAM_BYTES_MAX - the longest datagram that can be written */
+#define GYRE_DATAGRAM_BYTES_MAX 65507
+
+/**
+ * struct gyre_multicast - a group of receivers
+ * @group: its address, as "224.0.0.251" or "ff02::fb"
+ * @interface: where it is joined, as "eth0"; NULL for where the machine's routes lead
+ */
+struct gyre_multicast {
+	const char *group;
+	const char *interface;
+};
+
+/**
+ * struct gyre_datagram_options - where datagrams come and go, and what for
+ * @bind: "udp://HOST:PORT" or "unix+dgram:PATH"; port 0 is any free one; NULL for any free port, or
+ *   for what the kernel chooses when @connect is given; "udp://[::]:7000" is every address, and
+ * IPv4 senders then have mapped addresses, as [::ffff:127.0.0.1]
+ * @connect: the only peer, written likewise; NULL for a channel that is open to all
+ * @init_channel: gives each channel its handlers
+ * @init_arg: for @init_channel
+ * @channel: how each channel behaves
+ * @one_loop: open one channel, on the first loop; by default there is one on each loop, and the
+ *   kernel gives each sender to one of them. One it is in any case for a Unix socket, with
+ * @connect, without @bind, and with @groups, whose datagrams would come to each
+ * @reuse_port: let other sockets have the address too, as programs do that join one group
+ * @broadcast: allow sending to broadcast addresses
+ * @no_gro: have the kernel deliver each datagram singly
+ * @no_gso: send each datagram singly
+ * @receive_buffer_bytes: what the kernel keeps of what was not received, at most, as far as
+ *   net.core.rmem_max lets it; 0 for the system's default
+ * @send_buffer_bytes: the same for what has not left, and net.core.wmem_max
+ * @groups: joined from the beginning
+ * @groups_count: how many of them; 0 for none
+ * @multicast_interface: by which datagrams to groups leave; NULL for where the routes lead
+ * @multicast_hops: how many routers these may pass, 1 to 255; 0 for 1, the own net
+ * @no_multicast_loop: do not deliver these on this machine
+ * @ret_port: where the bound port goes, for port 0; may be NULL
+ * @ret_address: where the bound address goes; may be NULL
+ */
+struct gyre_datagram_options {
+	const char *bind;
+	const char *connect;
+	gyre_init_channel_fn init_channel;
+	void *init_arg;
+	struct gyre_channel_options channel;
+	bool one_loop;
+	bool reuse_port;
+	bool broadcast;
+	bool no_gro;
+	bool no_gso;
+	uint32_t receive_buffer_bytes;
+	uint32_t send_buffer_bytes;
+	const struct gyre_multicast *groups;
+	uint32_t groups_count;
+	const char *multicast_interface;
+	uint32_t multicast_hops;
+	bool no_multicast_loop;
+	uint16_t *ret_port;
+	struct gyre_socket_address *ret_address;
+};
+
+/**
+ * gyre_datagram_open() - opens a socket for datagrams on each loop of a system, or on one
+ * @system: the system, started or not
+ * @options: where, and what for; not needed after the call, except for @init_arg
+ * @ret_actor: the actor of the first loop's channel, whose stop closes all of them; may be NULL
+ *
+ * The sockets are bound when the call returns; channels become active as soon as the system runs.
+ * An actor stops when its channel is closed. A failure is explained by one line in the log, with
+ * its cause and remedy, and nothing is left open then.
+ *
+ * A loop's first datagram channel takes datagram_buffer_count buffers of datagram_buffer_bytes of
+ * the system, of which what no datagram ever filled costs no memory.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL      an argument or @init_channel is NULL, an address cannot be understood or is not of
+ *                datagrams, or a number is out of its bounds
+ *   -EADDRINUSE  the address is taken
+ *   -EADDRNOTAVAIL  the machine has no such address
+ *   -EACCES      the port is for privileged processes
+ *   -EMFILE      too many descriptors are open
+ *   -ENODEV      there is no such interface
+ *   -ENOMEM      there is no memory
+ *   -ENXIO       the host's name is not known
+ *   others       what the kernel refused a socket with
+ * Ownership: @options stays the caller's; so does what @init_arg points to, as long as the system.
+ * Context: any thread, setup or later, but not one of the loops: it may block to look up a name.
+ * Since: 0.1
+ */
+GYRE_API int gyre_datagram_open(struct gyre_system *system,
+				const struct gyre_datagram_options *options,
+				struct gyre_address *ret_actor);
+
+/**
+ * gyre_datagram_join() - lets a channel receive what is sent to a group
+ * @channel: a channel of gyre_datagram_open(), of UDP
+ * @multicast: the group
+ *
+ * A channel gets what is sent to the port it is bound to, and to groups it has joined.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL      an argument is NULL, @channel is none of UDP, or @group is no address of a group
+ *   -EADDRINUSE  it has joined that group already
+ *   -ENOBUFS     it has joined as many as net.ipv4.igmp_max_memberships lets it
+ *   -ENODEV      there is no such interface, or no route that leads to one
+ *   others       what the kernel refused it with
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phase 2, on the channel's loop.
+ * Since: 0.1
+ */
+GYRE_API int gyre_datagram_join(struct gyre_channel *channel,
+				const struct gyre_multicast *multicast);
+
+/**
+ * gyre_datagram_leave() - the opposite
+ * @channel: a channel of gyre_datagram_open(), of UDP
+ * @multicast: the group, as it was joined
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL         an argument is NULL, @channel is none of UDP, or @group is no group's address
+ *   -EADDRNOTAVAIL  it has not joined that group
+ *   -ENODEV         there is no such interface
+ *   others          what the kernel refused it with
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phase 2, on the channel's loop.
+ * Since: 0.1
+ */
+GYRE_API int gyre_datagram_leave(struct gyre_channel *channel,
+				 const struct gyre_multicast *multicast);
+
+GYRE_END_DECLS
+
+#endif

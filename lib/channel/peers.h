@@ -1,0 +1,66 @@
+/*
+ * Peers: who sent a datagram, or whom it is for. A buffer that has one knows it by a small number,
+ * which fits where a pointer would not and finds the address in a table of the loop. An address is
+ * counted by those who have its number, so the datagrams that came together share one.
+ *
+ * The table grows by chunks, which do not move, and is given back as a whole when nobody has a
+ * number of it; so it is never larger than what the buffers that lived at one time took.
+ */
+#ifndef GY_CHANNEL_PEERS_H
+#define GY_CHANNEL_PEERS_H
+
+#include <gyre/socket_address.h>
+
+#include "base/assert.h"
+#include "base/macros.h"
+
+enum { GY_PEERS_CHUNK = 64 };
+
+struct gy_peer {
+	struct gyre_socket_address address;
+	uint32_t references;
+	uint32_t next_free; /* a number, or 0 */
+};
+
+/* Cleared memory is an empty one. */
+struct gy_peers {
+	struct gy_peer **chunks;
+	uint32_t chunks_count;
+	uint32_t free; /* a number, or 0 */
+	uint32_t used;
+};
+
+/* The number, with one reference, of what a struct sockaddr of @bytes holds; 0 without memory. */
+uint32_t gy_peer_get(struct gy_peers *peers, const void *name, socklen_t bytes);
+/* Gives the memory back if none is used; whether there is none any more. */
+bool gy_peers_trim(struct gy_peers *peers);
+/* Whether @peer is at this address. */
+bool gy_peer_is(const struct gy_peers *peers, uint32_t peer, const void *name, socklen_t bytes);
+
+/* @peer is not 0. */
+static inline struct gy_peer *gy_peer_at(const struct gy_peers *peers, uint32_t peer)
+{
+	gy_assert(peer != 0 && (peer - 1) / GY_PEERS_CHUNK < peers->chunks_count);
+	return &peers->chunks[(peer - 1) / GY_PEERS_CHUNK][(peer - 1) % GY_PEERS_CHUNK];
+}
+
+static inline uint32_t gy_peer_ref(struct gy_peers *peers, uint32_t peer)
+{
+	gy_assert(gy_peer_at(peers, peer)->references > 0);
+	gy_peer_at(peers, peer)->references++;
+	return peer;
+}
+
+static inline void gy_peer_unref(struct gy_peers *peers, uint32_t peer)
+{
+	struct gy_peer *at = gy_peer_at(peers, peer);
+
+	gy_assert(at->references > 0);
+	if (--at->references == 0) {
+		at->next_free = peers->free;
+		peers->free = peer;
+		peers->used--;
+	}
+}
+
+#endif

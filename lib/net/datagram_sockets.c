@@ -1,0 +1,225 @@
+/*
+ * Sockets for datagrams, one a loop on one address, or one alone.
+ *
+ * As with listeners the first one binds without SO_REUSEPORT, so that the kernel refuses it if
+ * anybody has the address, and only then lets the others of this call join it; unless the user
+ * wants to share the address with other programs.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "channel/socket_address.h"
+#include "net/datagram.h"
+
+static int set(int fd, int level, int name, int value)
+{
+	return setsockopt(fd, level, name, &value, sizeof(value)) < 0 ? -errno : 0;
+}
+
+/* ---- what there is to open ---- */
+
+static const struct gyre_socket_address any_six = {
+	.bytes = sizeof(struct sockaddr_in6),
+	.type = SOCK_DGRAM,
+	.storage = { .ss_family = AF_INET6 },
+};
+
+static const struct gyre_socket_address any_four = {
+	.bytes = sizeof(struct sockaddr_in),
+	.type = SOCK_DGRAM,
+	.storage = { .ss_family = AF_INET },
+};
+
+static bool has_six(void)
+{
+	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0) {
+		(void)close(fd);
+	}
+	return fd >= 0;
+}
+
+int gy_datagram_sockets_plan(struct gy_datagram_sockets *sockets, uint32_t loops)
+{
+	const struct gyre_datagram_options *options = sockets->options;
+	bool one = options->one_loop || options->bind == NULL || options->connect != NULL ||
+		   options->groups_count > 0;
+	int r = 0;
+
+	if (options->bind != NULL) {
+		r = gy_bind_parse(options->bind, SOCK_DGRAM, sockets->log, &sockets->address);
+	} else if (options->connect == NULL) {
+		sockets->address = has_six() ? any_six : any_four;
+	}
+	if (r == 0 && options->connect != NULL) {
+		r = gy_bind_parse(options->connect, SOCK_DGRAM, sockets->log, &sockets->peer);
+	}
+	sockets->count = one || sockets->address.storage.ss_family == AF_UNIX ? 1 : loops;
+	return r;
+}
+
+/* ---- one socket ---- */
+
+static int prepare_any(int fd, const struct gyre_datagram_options *options)
+{
+	int r = 0;
+
+	if (options->receive_buffer_bytes > 0) {
+		r = set(fd, SOL_SOCKET, SO_RCVBUF, (int)options->receive_buffer_bytes);
+	}
+	if (r == 0 && options->send_buffer_bytes > 0) {
+		r = set(fd, SOL_SOCKET, SO_SNDBUF, (int)options->send_buffer_bytes);
+	}
+	return r;
+}
+
+/* What a kernel or sandbox without batches refuses is done without. */
+static void prepare_batches(struct gy_datagram_sockets *sockets, int fd)
+{
+	if (!sockets->options->no_gro) {
+		(void)set(fd, SOL_UDP, UDP_GRO, 1);
+	}
+	sockets->batched = !sockets->options->no_gso && set(fd, SOL_UDP, UDP_SEGMENT, 0) == 0;
+}
+
+static int prepare(struct gy_datagram_sockets *sockets, int fd, int family, bool first)
+{
+	const struct gyre_datagram_options *options = sockets->options;
+	int r = prepare_any(fd, options);
+
+	if (r < 0 || family == AF_UNIX) {
+		return r;
+	}
+	prepare_batches(sockets, fd);
+	if (family == AF_INET6) {
+		r = set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+	}
+	if (r == 0 && options->reuse_port) {
+		r = set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	}
+	if (r == 0 && (options->reuse_port || !first)) {
+		r = set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+	}
+	if (r == 0 && options->broadcast) {
+		r = set(fd, SOL_SOCKET, SO_BROADCAST, 1);
+	}
+	return r == 0 ? gy_multicast_prepare(fd, family, options) : r;
+}
+
+static int bind_one(int fd, const struct gyre_socket_address *address)
+{
+	if (gy_socket_file_is_one(address)) {
+		return gy_socket_file_bind(fd, address, 0);
+	}
+	return bind(fd, (const struct sockaddr *)&address->storage, address->bytes) < 0 ? -errno
+											: 0;
+}
+
+/* One that is connected has a name, so that a Unix peer can answer. */
+static int connect_one(int fd, const struct gy_datagram_sockets *sockets)
+{
+	const struct gyre_socket_address *peer = &sockets->peer;
+	const sa_family_t unnamed = AF_UNIX;
+	int r = 0;
+
+	if (peer->storage.ss_family == AF_UNIX && sockets->address.bytes == 0) {
+		r = bind(fd, (const struct sockaddr *)&unnamed, sizeof(unnamed)) < 0 ? -errno : 0;
+	}
+	if (r == 0 && connect(fd, (const struct sockaddr *)&peer->storage, peer->bytes) < 0) {
+		r = -errno;
+	}
+	return r;
+}
+
+static int start(struct gy_datagram_sockets *sockets, int fd, int family, bool first)
+{
+	int r = prepare(sockets, fd, family, first);
+
+	if (r == 0 && sockets->address.bytes > 0) {
+		r = bind_one(fd, &sockets->address);
+	}
+	if (r == 0 && sockets->peer.bytes > 0) {
+		r = connect_one(fd, sockets);
+	}
+	if (r == 0 && first && sockets->count > 1) {
+		r = set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+	}
+	return r;
+}
+
+static int open_one(struct gy_datagram_sockets *sockets, bool first, int *ret_fd)
+{
+	int family = sockets->peer.bytes > 0 ? sockets->peer.storage.ss_family
+					     : sockets->address.storage.ss_family;
+	int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int r = fd < 0 ? -errno : start(sockets, fd, family, first);
+
+	if (r < 0) {
+		if (fd >= 0) {
+			(void)close(fd);
+		}
+		return r;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+/* ---- all ---- */
+
+static const char *remedy(int error)
+{
+	switch (error) {
+	case -EADDRINUSE:
+		return "another program has that address: stop it, or choose another";
+	case -EADDRNOTAVAIL:
+		return "use an address of this machine, as `ip address` shows them";
+	case -EACCES:
+		return "ports below 1024 need CAP_NET_BIND_SERVICE: choose a higher one";
+	case -EAFNOSUPPORT:
+		return "there is no IPv6 here: use udp://0.0.0.0:PORT";
+	case -ECONNREFUSED:
+	case -ENOENT:
+		return "the peer has to be there first";
+	case -EMFILE:
+	case -ENFILE:
+		return "too few descriptors are allowed: see `ulimit -n`";
+	case -ENODEV:
+		return "`ip link` shows which interfaces there are, and groups without one need a "
+		       "route";
+	default:
+		return "each loop needs a socket there";
+	}
+}
+
+static void report(const struct gy_datagram_sockets *sockets, int error)
+{
+	const struct gyre_datagram_options *options = sockets->options;
+	const char *where = options->bind != NULL ? options->bind : options->connect;
+
+	gy_log(sockets->log, GYRE_LOG_ERROR, "cannot open a socket for datagrams at %s: %s; %s",
+	       where != NULL ? where : "any port", strerror(-error), remedy(error));
+}
+
+int gy_datagram_sockets_open(struct gy_datagram_sockets *sockets, int *ret_fds)
+{
+	uint32_t opened = 0;
+	int r = 0;
+
+	while (opened < sockets->count && r == 0) {
+		r = open_one(sockets, opened == 0, &ret_fds[opened]);
+		if (r == 0 && opened++ == 0) {
+			r = gy_socket_address_of(ret_fds[0], &sockets->address);
+		}
+	}
+	if (r < 0) {
+		report(sockets, r);
+		while (opened > 0) {
+			(void)close(ret_fds[--opened]);
+		}
+	}
+	return r;
+}

@@ -1,0 +1,204 @@
+/*
+ * Pipes: for each an actor whose only channel it is. The actor's argument brings the descriptors,
+ * and closes them should it be lost on the way. Descriptors that are to stay open are duplicated,
+ * so that what the channel has is always its own.
+ */
+#include <gyre/move.h>
+#include <gyre/pipe.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "actor/stack.h"
+#include "channel/channel.h"
+#include "channel/pipe.h"
+
+struct gy_pipe_argument {
+	gyre_init_channel_fn init_channel;
+	void *init_arg;
+	struct gyre_channel_options channel;
+	uint32_t ends; /* what @fds[0] is used for */
+	bool open;     /* the descriptors are its own */
+	int fds[2];    /* the second is for output, or -1 */
+};
+
+static void close_pair(const int fds[2])
+{
+	for (int i = 0; i < 2; i++) {
+		if (fds[i] >= 0) {
+			(void)close(fds[i]);
+		}
+	}
+}
+
+static void close_argument(struct gy_pipe_argument *argument)
+{
+	if (argument->open) {
+		close_pair(argument->fds);
+	}
+}
+GYRE_MESSAGE_OWNING(gy_pipe_argument, 0x47, close_argument);
+
+/* ---- the actor ---- */
+
+/* The actor ends with its channel. */
+static void unregistered(struct gyre_handler_context *ctx)
+{
+	gy_house_close((struct gy_house *)ctx->arg, gyre_channel_reason(ctx->channel));
+}
+
+static const struct gyre_handler end_handler = { .unregistered = unregistered };
+
+struct init {
+	struct gy_house *house;
+	struct gy_pipe_argument *argument;
+	bool attached; /* the second descriptor is taken */
+};
+
+static int init_channel(struct gyre_channel *channel, void *arg)
+{
+	struct init *init = (struct init *)arg;
+	const struct gy_pipe_argument *argument = init->argument;
+	int r = gy_pipe_attach(channel, argument->ends, argument->fds[1]);
+
+	init->attached = true;
+	if (r == 0) {
+		r = argument->init_channel(channel, argument->init_arg);
+	}
+	return r < 0 ? r : gyre_pipeline_add_last(channel, &end_handler, init->house);
+}
+
+static int mount(struct gyre_stack *stack)
+{
+	struct gy_stack *s = gy_stack_of(stack);
+	struct gy_channels *channels = gy_channels_of(s->home);
+	struct gy_pipe_argument argument;
+	struct init init = { .house = s->house, .argument = &argument };
+	struct gy_channel_opening opening = {
+		.options = &argument.channel,
+		.init = init_channel,
+		.init_arg = &init,
+	};
+	int r = gyre_move(stack, gy_pipe_argument, &argument);
+
+	if (r < 0) {
+		return gyre_throw(stack, r);
+	}
+	gy_count(&channels->counters.accepted, 1);
+	opening.fd = argument.fds[0];
+	r = gy_channel_open(s->house, s, &opening);
+	if (!init.attached) {
+		gy_channels_close(channels, argument.fds[1]);
+	}
+	return r < 0 ? gyre_throw(stack, r) : gyre_return(stack);
+}
+
+static const struct gyre_class pipe_class = { .name = "pipe", .mount = mount };
+
+/* ---- opening ---- */
+
+static bool is_kept(const struct gyre_pipe_options *options, int fd)
+{
+	return options->keep || fd <= STDERR_FILENO;
+}
+
+/* A descriptor for the channel's own use, taken from the caller or duplicated; or the errno. */
+static int own(const struct gyre_pipe_options *options, int fd)
+{
+	int flags = fcntl(fd, F_GETFD);
+
+	if (flags >= 0 && !is_kept(options, fd)) {
+		(void)fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
+		return fd;
+	}
+	fd = flags < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	return fd < 0 ? -errno : fd;
+}
+
+static int output_fd(const struct gyre_pipe_options *options)
+{
+	return options->output_fd == 0 ? STDOUT_FILENO : options->output_fd;
+}
+
+/* Fills in what the actor is to have of the descriptors; on failure it has none. */
+static int own_all(const struct gyre_pipe_options *options, struct gy_pipe_argument *argument)
+{
+	bool both = !options->no_input && !options->no_output;
+	bool one = both && options->input_fd == output_fd(options);
+	int first = own(options, options->no_input ? output_fd(options) : options->input_fd);
+	int second = both && !one ? own(options, output_fd(options)) : -1;
+
+	argument->fds[0] = first;
+	argument->fds[1] = second;
+	argument->open = true;
+	argument->ends |= options->no_input ? 0U : (uint32_t)GY_PIPE_INPUT;
+	argument->ends |= options->no_input || one ? (uint32_t)GY_PIPE_OUTPUT : 0U;
+	return first < 0 ? first : both && !one && second < 0 ? second : 0;
+}
+
+static int spawn(struct gy_home *home, struct gyre_mail *mail, struct gyre_address *ret_pipe)
+{
+	const struct gy_spawn_order order = {
+		.class = &pipe_class,
+		.argument = mail,
+		.channels_actor = true,
+	};
+	struct gyre_address pipe;
+	int r = gy_spawn_from_outside(home, &order, &pipe);
+
+	if (r == 0 && ret_pipe != NULL) {
+		*ret_pipe = pipe;
+	}
+	return r;
+}
+
+/* Those that would have been taken. */
+static void close_given(const struct gyre_pipe_options *options)
+{
+	int output = output_fd(options);
+
+	if (!options->no_input && options->input_fd >= 0 && !is_kept(options, options->input_fd)) {
+		(void)close(options->input_fd);
+	}
+	if (!options->no_output && output >= 0 && !is_kept(options, output) &&
+	    (options->no_input || output != options->input_fd)) {
+		(void)close(output);
+	}
+}
+
+int gyre_pipe_open(struct gyre_system *system, const struct gyre_pipe_options *options,
+		   struct gyre_address *ret_pipe)
+{
+	struct gy_homes *homes;
+	struct gyre_mail *mail;
+	struct gy_pipe_argument *argument;
+	int r;
+
+	if (system == NULL || options == NULL) {
+		return -EINVAL;
+	}
+	homes = gy_homes_of(system);
+	if (options->init_channel == NULL || options->loop >= homes->count ||
+	    (options->no_input && options->no_output) ||
+	    (!options->no_input && options->input_fd < 0) ||
+	    (!options->no_output && options->output_fd < 0)) {
+		close_given(options);
+		return -EINVAL;
+	}
+	mail = gy_mail_get_from_heap(&gyre_type_gy_pipe_argument);
+	if (mail == NULL) {
+		close_given(options);
+		return -ENOMEM;
+	}
+	argument = (struct gy_pipe_argument *)gyre_payload(mail);
+	argument->init_channel = options->init_channel;
+	argument->init_arg = options->init_arg;
+	argument->channel = options->channel;
+	r = own_all(options, argument);
+	if (r < 0) {
+		gyre_mail_free(NULL, mail);
+		return r;
+	}
+	return spawn(&homes->homes[options->loop], mail, ret_pipe);
+}

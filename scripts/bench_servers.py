@@ -1,0 +1,153 @@
+"""The questions of scripts/bench about servers: echo, beside limit programs and other libraries."""
+
+import signal
+import socket
+import time
+
+from benchlib import GYRE, BenchError, Case, Metric, Target, Variant, finish, last_object, start
+
+START_SECONDS_MAX = 10
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_until_served(server, port):
+    end = time.monotonic() + START_SECONDS_MAX
+    while time.monotonic() < end:
+        if server.poll() is not None:
+            finish(server)
+            raise BenchError("the server ended before it served")
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.02)
+    raise BenchError(f"the server did not listen within {START_SECONDS_MAX} s")
+
+
+def stop(server):
+    if server.poll() is None:
+        server.send_signal(signal.SIGTERM)
+    return finish(server)
+
+
+def seconds(settings):
+    return ["--duration", 1 if settings.quick else 4, "--warmup", 0.3 if settings.quick else 1]
+
+
+def measure_server(program, server_options, client, *client_options):
+    """A way to measure: the server on CPU 0, its client on CPU 1, and what both say."""
+
+    def measure(settings):
+        port = free_port()
+        server = start(settings, [settings.path(program), *server_options(port)])
+        try:
+            wait_until_served(server, port)
+            values = last_object(finish(start(settings, [
+                settings.path(client), "--port", port, "--server-pid", server.pid, "--cpu", 1,
+                "--json", *seconds(settings), *client_options])))
+            summary = last_object(stop(server))
+        finally:
+            server.kill()
+            server.wait()
+        # Other libraries do not count theirs, and say 0.
+        calls = summary.get("system_calls", summary.get("io_uring_enters"))
+        if calls and values.get("requests_total"):
+            values["system_calls_per_request"] = calls / values["requests_total"]
+        return values
+
+    return measure
+
+
+def gyre_echo_options(port):
+    # The others sleep when they have nothing to do; what polling costs and gains is another question.
+    return ["--bind", f"tcp://127.0.0.1:{port}", "--loops", 1, "--cpus", 0, "--summary",
+            "--spin", "never"]
+
+
+def limit_echo_options(port):
+    return ["--port", port, "--cpu", 0]
+
+
+ECHO_SERVERS = [
+    (GYRE, "apps/gyre-echo", gyre_echo_options),
+    ("io_uring", "perf/limit/echo_uring", limit_echo_options),
+    ("epoll", "perf/limit/echo_epoll", limit_echo_options),
+]
+
+PEER_SERVERS = [
+    ("libuv", "perf/peers/echo_uv", limit_echo_options),
+    ("libevent", "perf/peers/echo_event", limit_echo_options),
+]
+
+
+def variants(settings, client, *client_options):
+    """Each server, with the same client."""
+    servers = ECHO_SERVERS + (PEER_SERVERS if settings.peers else [])
+    return [Variant(name, program, measure_server(program, options, client, *client_options))
+            for name, program, options in servers]
+
+
+ECHO_METRICS = [
+    Metric("requests_per_s", "requests/s"),
+    Metric("p50_ns", "p50, µs", 1e-3),
+    Metric("p99_ns", "p99, µs", 1e-3),
+    Metric("p999_ns", "p99.9, µs", 1e-3),
+    Metric("max_ns", "max, µs", 1e-3),
+    Metric("server_cpu_ns_per_request", "ns server CPU/request"),
+    Metric("server_user_ns_per_request", "ns user CPU/request"),
+    Metric("system_calls_per_request", "system calls/request"),
+    Metric("server_busy_share", "server's share of its CPU"),
+]
+
+
+def echo_case(settings, connections, size, depth):
+    targets = [
+        Target("requests_per_s", ">=", 0.95, "io_uring"),
+        Target("requests_per_s", ">=", 1, "epoll"),
+        Target("server_user_ns_per_request", "<=", 1.5, "io_uring"),
+    ]
+    if connections >= 500:
+        targets.append(Target("system_calls_per_request", "<=", 0.1))
+    return Case("echo", f"{connections} connections, {size} bytes, depth {depth}",
+                variants(settings, "perf/load", "--connections", connections, "--size", size,
+                         "--depth", depth),
+                ECHO_METRICS, targets)
+
+
+def echo_cases(settings):
+    """A few cases that tell most; with peers, unless something else is asked for, all of them."""
+    every = settings.peers
+    all_sizes = [64, 1024, 16384]
+    sizes = settings.sizes or (all_sizes if every or settings.full else [64])
+    counts = settings.connections or ([1, 50, 500, 5000] if every else [50, 500])
+    return [echo_case(settings, connections, size, depth)
+            for size in sizes for connections in counts for depth in settings.depths or [1, 16]]
+
+
+def accept_cases(settings):
+    """What it costs to take a connection, serve one request on it, and see it end."""
+    return [
+        Case("accept", "64 connections at once, one request on each",
+             variants(settings, "perf/connect"),
+             [Metric("connections_per_s", "connections/s"),
+              Metric("server_cpu_ns_per_connection", "ns server CPU/connection"),
+              Metric("server_busy_share", "server's share of its CPU")]),
+    ]
+
+
+def stream_cases(settings):
+    """Large requests that follow each other at once: what a byte costs."""
+    metrics = [Metric("bytes_per_s", "GB/s echoed", 1e-9),
+               Metric("server_cpu_ns_per_byte", "ns server CPU/byte"),
+               Metric("server_busy_share", "server's share of its CPU")]
+    return [
+        Case("stream", f"{connections} connections, {size // 1024} KiB, depth 4",
+             variants(settings, "perf/load", "--connections", connections, "--size", size,
+                      "--depth", 4), metrics)
+        for size in (16 * 1024, 256 * 1024) for connections in (1, 8)
+    ]

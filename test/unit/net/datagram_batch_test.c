@@ -1,0 +1,244 @@
+/* Datagrams that travel together: what the kernel received as one, and what leaves by one call. */
+#include <errno.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "datagram_rig.h"
+
+TestSuite(datagram_batch, .timeout = 60, .init = datagram_begin, .fini = datagram_end);
+
+/* Sends @count bytes, which the kernel cuts into datagrams of @each. */
+static void send_cut(int fd, const void *bytes, size_t count, uint16_t each)
+{
+	int value = each;
+
+	cr_assert_eq(setsockopt(fd, SOL_UDP, UDP_SEGMENT, &value, sizeof(value)), 0);
+	datagram_send(fd, bytes, count);
+	value = 0;
+	cr_assert_eq(setsockopt(fd, SOL_UDP, UDP_SEGMENT, &value, sizeof(value)), 0);
+}
+
+Test(datagram_batch, of_one_sender_is_cut_into_reads_without_a_copy)
+{
+	static unsigned char bytes[40 * 1000 + 300];
+	struct gyre_socket_address at = datagram_open_at("udp://127.0.0.1:0");
+	int fd = datagram_client(&at, NULL);
+
+	rig_fill(bytes, sizeof(bytes), 0);
+	datagrams.keep = true;
+	send_cut(fd, bytes, sizeof(bytes), 1000);
+	datagram_until_reads(41);
+	cr_expect_eq(datagram_counters()->datagram_receives, 1);
+	cr_expect_eq(datagram_counters()->bytes_received, sizeof(bytes));
+	cr_expect_eq(rig_channels(&datagram_rig)->datagrams->lent, 1);
+	for (uint32_t i = 0; i < 41; i++) {
+		const struct gyre_socket_address *peer = gyre_buffer_peer(datagrams.kept[i]);
+		unsigned char part[1000];
+
+		cr_assert_eq(datagrams.bytes[i], i < 40 ? 1000 : 300);
+		(void)gyre_buffer_copy(datagrams.kept[i], 0, part, sizeof(part));
+		cr_assert(rig_check(part, datagrams.bytes[i], i * 1000));
+		cr_assert(gyre_socket_address_equal(peer, &datagrams.peer));
+	}
+	cr_expect_eq(rig_channels(&datagram_rig)->peers.used, 1, "they share it");
+	(void)close(fd);
+}
+
+Test(datagram_batch, as_long_as_a_packet_is_received_whole)
+{
+	static unsigned char bytes[GYRE_DATAGRAM_BYTES_MAX];
+	struct gyre_socket_address at = datagram_open_at("udp://127.0.0.1:0");
+	int fd = datagram_client(&at, NULL);
+
+	datagrams.silent = true;
+	send_cut(fd, bytes, sizeof(bytes), 1400);
+	datagram_until_reads(47);
+	cr_expect_eq(datagrams.bytes[46], GYRE_DATAGRAM_BYTES_MAX - 46 * 1400);
+	cr_expect_eq(datagram_counters()->datagrams_truncated, 0);
+	(void)close(fd);
+}
+
+Test(datagram_batch, is_received_singly_where_that_was_asked_for)
+{
+	static unsigned char bytes[10 * 1000];
+	struct gyre_socket_address at = datagram_open_with(
+		&(struct gyre_datagram_options){ .bind = "udp://127.0.0.1:0", .no_gro = true },
+		NULL);
+	int fd = datagram_client(&at, NULL);
+
+	datagrams.silent = true;
+	send_cut(fd, bytes, sizeof(bytes), 1000);
+	datagram_until_reads(10);
+	cr_expect_eq(datagram_counters()->datagram_receives, 10);
+	(void)close(fd);
+}
+
+/* Writes @count datagrams of @bytes to @fd's socket, and receives them in order. */
+static void write_to(int fd, uint32_t count, size_t bytes)
+{
+	struct gyre_socket_address own;
+	static unsigned char got[1 << 16];
+
+	cr_assert_eq(gy_socket_address_of(fd, &own), 0);
+	for (uint32_t i = 0; i < count; i++) {
+		struct gyre_buffer *buffer = gy_buffer_get(rig_channels(&datagram_rig));
+
+		rig_fill(got, bytes, i * bytes);
+		cr_assert_eq(gyre_buffer_append(buffer, got, bytes), 0);
+		cr_assert_eq(datagram_write(buffer, &own), 0);
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		cr_assert_eq(datagram_receive(fd, got, sizeof(got)), (ssize_t)bytes);
+		cr_assert(rig_check(got, bytes, i * bytes));
+	}
+}
+
+Test(datagram_batch, of_one_size_to_one_peer_leaves_by_one_send)
+{
+	struct gyre_socket_address at = datagram_open_at("udp://127.0.0.1:0");
+	int fd = datagram_client(&at, NULL);
+
+	write_to(fd, 64, 100);
+	cr_expect_eq(datagram_counters()->datagram_sends, 1);
+	cr_expect_eq(datagram_counters()->datagrams_sent, 64);
+	cr_expect_eq(datagram_counters()->bytes_sent, 6400);
+	write_to(fd, 65, 100);
+	cr_expect_eq(datagram_counters()->datagram_sends, 3);
+	write_to(fd, 47, 1452);
+	cr_expect_eq(datagram_counters()->datagram_sends, 5, "64 KiB are too much for one");
+	(void)close(fd);
+}
+
+Test(datagram_batch, ends_with_a_shorter_one_and_at_another_peer)
+{
+	static const size_t bytes[] = { 100, 100, 50, 100, 200, 0, 0, 100 };
+	struct gyre_socket_address at = datagram_open_at("udp://127.0.0.1:0");
+	struct gyre_socket_address own[2];
+	unsigned char got[256];
+	int fds[2];
+
+	for (size_t i = 0; i < 2; i++) {
+		fds[i] = datagram_client(&at, NULL);
+		cr_assert_eq(gy_socket_address_of(fds[i], &own[i]), 0);
+	}
+	for (size_t i = 0; i < gy_countof(bytes); i++) {
+		cr_assert_eq(datagram_write(datagram_buffer(bytes[i]), &own[0]), 0);
+	}
+	cr_assert_eq(datagram_write(datagram_buffer(100), &own[1]), 0);
+	for (size_t i = 0; i < gy_countof(bytes); i++) {
+		cr_assert_eq(datagram_receive(fds[0], got, sizeof(got)), (ssize_t)bytes[i]);
+	}
+	cr_assert_eq(datagram_receive(fds[1], got, sizeof(got)), 100);
+	/* 100 100 50 | 100 | 200 | 0 | 0 | 100 | the other's */
+	cr_expect_eq(datagram_counters()->datagram_sends, 7);
+	(void)close(fds[0]);
+	(void)close(fds[1]);
+}
+
+Test(datagram_batch, leaves_singly_where_that_was_asked_for)
+{
+	struct gyre_socket_address at = datagram_open_with(
+		&(struct gyre_datagram_options){ .bind = "udp://127.0.0.1:0", .no_gso = true },
+		NULL);
+	int fd = datagram_client(&at, NULL);
+
+	write_to(fd, 100, 100);
+	cr_expect_eq(datagram_counters()->datagram_sends, 100);
+	(void)close(fd);
+}
+
+Test(datagram_batch, that_the_kernel_will_not_cut_leaves_singly_and_teaches)
+{
+	struct gyre_socket_address at = datagram_open_at("udp://127.0.0.1:0");
+	int fd = datagram_client(&at, NULL);
+	const int on = 1;
+
+	/* Without checksums it refuses. */
+	cr_assert_eq(setsockopt(datagrams.channel->endpoint.fd, SOL_SOCKET, SO_NO_CHECK, &on,
+				sizeof(on)),
+		     0);
+	write_to(fd, 10, 100);
+	cr_expect_eq(datagram_counters()->datagram_sends, 10);
+	cr_expect_eq(datagram_counters()->datagrams_failed, 0);
+	cr_expect_eq(datagrams.exceptions, 0);
+	cr_expect_eq(gy_datagram_of(datagrams.channel)->segment_bytes_max, 99);
+	(void)close(fd);
+}
+
+Test(datagram_batch, to_a_port_that_nobody_can_have_teaches_nothing)
+{
+	struct gyre_socket_address at = datagram_open_at("udp://127.0.0.1:0");
+	uint32_t before = gy_datagram_of(datagrams.channel)->segment_bytes_max;
+
+	gy_socket_address_set_port(&at, 0);
+	cr_expect_eq(datagram_write(datagram_buffer(100), &at), 0);
+	cr_expect_eq(datagram_write(datagram_buffer(100), &at), 0);
+	datagram_until_exceptions(2);
+	cr_expect_eq(datagrams.error, -EINVAL);
+	cr_expect_eq(gy_datagram_of(datagrams.channel)->segment_bytes_max, before);
+}
+
+/* A net of its own, whose packets are shorter than any Ethernet's; false without the right. */
+static bool enter_narrow_net(int mtu)
+{
+	struct ifreq request = { .ifr_name = "lo" };
+	int fd;
+	bool done;
+
+	if (unshare(CLONE_NEWNET) < 0) {
+		return false;
+	}
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	request.ifr_mtu = mtu;
+	done = ioctl(fd, SIOCSIFMTU, &request) == 0;
+	request.ifr_flags = IFF_UP | IFF_RUNNING | IFF_LOOPBACK;
+	done = ioctl(fd, SIOCSIFFLAGS, &request) == 0 && done;
+	(void)close(fd);
+	return done;
+}
+
+Test(datagram_batch, over_a_narrow_path_leaves_singly)
+{
+	struct gyre_socket_address at;
+	int fd;
+
+	if (!enter_narrow_net(700)) {
+		cr_skip_test("a net of its own needs rights");
+	}
+	at = datagram_open_at("udp://127.0.0.1:0");
+	fd = datagram_client(&at, NULL);
+	write_to(fd, 10, 1400);
+	cr_expect_eq(datagram_counters()->datagrams_failed, 0);
+	cr_expect_lt(gy_datagram_of(datagrams.channel)->segment_bytes_max, 1400);
+	write_to(fd, 10, 600);
+	cr_expect_eq(datagram_counters()->datagram_sends, 11);
+	(void)close(fd);
+}
+
+Test(datagram_batch, of_which_there_are_no_buffers_left_is_copied)
+{
+	static unsigned char bytes[20 * 1000];
+	struct gyre_socket_address at = datagram_open_at("udp://127.0.0.1:0");
+	int fd = datagram_client(&at, NULL);
+
+	rig_fill(bytes, sizeof(bytes), 0);
+	datagrams.keep = true;
+	for (uint32_t i = 1; i <= 30; i++) {
+		send_cut(fd, bytes, sizeof(bytes), 1000);
+		datagram_until_reads(i * 20);
+	}
+	cr_expect_leq(rig_channels(&datagram_rig)->datagrams->lent, 13);
+	for (uint32_t i = 0; i < 600; i++) {
+		unsigned char part[1000];
+
+		cr_assert_eq(gyre_buffer_copy(datagrams.kept[i], 0, part, sizeof(part)), 1000);
+		cr_assert(rig_check(part, sizeof(part), i % 20 * 1000));
+	}
+	(void)close(fd);
+}

@@ -1,0 +1,196 @@
+/* Listening on sockets that somebody else has opened. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <gyre/listen.h>
+
+#include "fixture.h"
+
+TestSuite(inherited, .timeout = 60);
+
+enum { FIRST_FD = 3, LOOPS = 2 };
+
+static struct gyre_socket_address address;
+
+static void echo_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	(void)gyre_channel_write(ctx, data);
+}
+
+static int init_echo(struct gyre_channel *channel, void *arg)
+{
+	static const struct gyre_handler echo = { .name = "echo", .read = echo_read };
+
+	return gyre_pipeline_add_last(channel, &echo, arg);
+}
+
+/* What stood at the first descriptors is kept elsewhere: it is Criterion's. */
+static int kept[3];
+
+static void give(int number, int type, bool listens)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET,
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, type, 0);
+
+	cr_assert_eq(bind(fd, (struct sockaddr *)&any, sizeof(any)), 0);
+	if (listens) {
+		cr_assert_eq(listen(fd, 10), 0);
+	}
+	kept[number] = fcntl(FIRST_FD + number, F_DUPFD_CLOEXEC, 100);
+	cr_assert_eq(dup2(fd, FIRST_FD + number), FIRST_FD + number);
+	if (fd != FIRST_FD + number) {
+		(void)close(fd);
+	}
+}
+
+static void take_back(int number)
+{
+	(void)close(FIRST_FD + number);
+	if (kept[number] >= 0) {
+		cr_assert_eq(dup2(kept[number], FIRST_FD + number), FIRST_FD + number);
+		(void)close(kept[number]);
+	}
+}
+
+static void tell(const char *count, const char *names)
+{
+	char pid[16];
+
+	(void)snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	cr_assert_eq(setenv("LISTEN_PID", pid, 1), 0);
+	cr_assert_eq(setenv("LISTEN_FDS", count, 1), 0);
+	cr_assert_eq(setenv("LISTEN_FDNAMES", names, 1), 0);
+}
+
+static int listen_on(const char *text)
+{
+	const struct gyre_acceptor_options options = { .bind = text,
+						       .init_channel = init_echo,
+						       .ret_address = &address };
+
+	return gyre_listen(fixture.system, &options, NULL);
+}
+
+static void expect_refused(const char *text, int error)
+{
+	cr_expect_eq(listen_on(text), error, "%s", text);
+	cr_expect_eq(fixture.errors, 1, "explained");
+	fixture.errors = 0;
+}
+
+static void expect_served(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	char byte = 'x';
+
+	cr_assert_eq(connect(fd, (struct sockaddr *)&address.storage, address.bytes), 0);
+	cr_expect_eq(send(fd, &byte, 1, MSG_NOSIGNAL), 1);
+	cr_expect_eq(recv(fd, &byte, 1, 0), 1);
+	(void)close(fd);
+}
+
+Test(inherited, sockets_are_found_by_their_names)
+{
+	give(0, SOCK_STREAM, false);
+	give(1, SOCK_STREAM, true);
+	give(2, SOCK_STREAM, true);
+	tell("3", "other:web:web");
+	fixture_open(LOOPS);
+	cr_expect_eq(listen_on("fd:web"), 0);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	expect_served();
+	fixture_close();
+	cr_expect_neq(fcntl(FIRST_FD + 1, F_GETFD), -1, "they stay open");
+	for (int i = 0; i < 3; i++) {
+		take_back(i);
+	}
+}
+
+Test(inherited, sockets_are_found_by_their_numbers)
+{
+	give(0, SOCK_STREAM, true);
+	fixture_open(LOOPS);
+	cr_expect_eq(listen_on("fd:3"), 0);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	for (int i = 0; i < LOOPS; i++) {
+		expect_served();
+	}
+	fixture_close();
+	take_back(0);
+}
+
+Test(inherited, sockets_go_on_collecting_connections_for_the_next)
+{
+	give(0, SOCK_STREAM, true);
+	for (int i = 0; i < 2; i++) {
+		fixture_open(1);
+		cr_expect_eq(listen_on("fd:3"), 0);
+		cr_assert_eq(gyre_system_start(fixture.system), 0);
+		expect_served();
+		fixture_close();
+	}
+	take_back(0);
+}
+
+Test(inherited, sockets_must_be_given_to_this_process)
+{
+	give(0, SOCK_STREAM, true);
+	tell("1", "web");
+	fixture_open(LOOPS);
+	expect_refused("fd:we", -ENOENT);
+	expect_refused("fd:webs", -ENOENT);
+	expect_refused("fd:", -ENOENT);
+	tell("0", "web");
+	expect_refused("fd:web", -ENOENT);
+	tell("-1", "web");
+	expect_refused("fd:web", -ENOENT);
+	tell("2", "other");
+	expect_refused("fd:web", -ENOENT);
+	tell("1", "web");
+	cr_assert_eq(setenv("LISTEN_PID", "1", 1), 0);
+	expect_refused("fd:web", -ENOENT);
+	cr_assert_eq(unsetenv("LISTEN_PID"), 0);
+	expect_refused("fd:web", -ENOENT);
+	fixture_close();
+	take_back(0);
+}
+
+Test(inherited, sockets_must_be_streams_that_listen)
+{
+	char file_text[16];
+	int file;
+
+	give(0, SOCK_STREAM, false);
+	give(1, SOCK_DGRAM, false);
+	file = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	fixture_open(LOOPS);
+	expect_refused("fd:3", -EINVAL);
+	expect_refused("fd:4", -EINVAL);
+	(void)snprintf(file_text, sizeof(file_text), "fd:%d", file);
+	expect_refused(file_text, -ENOTSOCK);
+	expect_refused("fd:999999", -EBADF);
+	fixture_close();
+	(void)close(file);
+	take_back(0);
+	take_back(1);
+}
+
+Test(inherited, sockets_may_not_be_more_than_loops)
+{
+	give(0, SOCK_STREAM, true);
+	give(1, SOCK_STREAM, true);
+	tell("2", "web:web");
+	fixture_open(1);
+	expect_refused("fd:web", -ENOBUFS);
+	fixture_close();
+	take_back(0);
+	take_back(1);
+}

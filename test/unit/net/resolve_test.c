@@ -1,0 +1,355 @@
+/* Connecting to names: a name server of the test's own, and whom the client then takes. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "base/macros.h"
+#include "channel/socket_address.h"
+#include "net/client_rig.h"
+
+TestSuite(resolving, .timeout = 60);
+
+enum { QUERY_HEADER = 12, TYPE_A = 1, TYPE_AAAA = 28, NAME_ERROR = 3, SERVER_FAILURE = 2 };
+
+/* The name server: it answers by the first letter of the name. */
+static struct {
+	int fd;
+	pthread_t thread;
+	char text[64];
+	uint32_t asked; /* atomic */
+} server;
+
+static int descriptors;
+
+/* ---- the name server ---- */
+
+static size_t answer_with(unsigned char *packet, size_t bytes, const void *address, size_t count)
+{
+	const unsigned char head[] = {
+		0xc0, QUERY_HEADER,	   0, count == 4 ? TYPE_A : TYPE_AAAA, 0, 1, 0, 0, 0, 1,
+		0,    (unsigned char)count
+	};
+
+	memcpy(packet + bytes, head, sizeof(head));
+	memcpy(packet + bytes + sizeof(head), address, count);
+	packet[7]++;
+	return bytes + sizeof(head) + count;
+}
+
+/*
+ * "both", "six" and "four" have such addresses, "many" has ten; "nobody" is not known; "broken"
+ * fails; and "silent" gets no answer at all.
+ */
+static size_t answer(unsigned char *packet, size_t bytes)
+{
+	const unsigned char four[] = { 127, 0, 0, 1 };
+	struct in6_addr six = IN6ADDR_LOOPBACK_INIT;
+	char first = (char)packet[QUERY_HEADER + 1];
+	unsigned char type = packet[bytes - 3];
+
+	packet[2] = 0x84;
+	packet[3] = first == 'n'				      ? NAME_ERROR
+		    : first == 'b' && packet[QUERY_HEADER + 2] == 'r' ? SERVER_FAILURE
+								      : 0;
+	memset(packet + 6, 0, 6);
+	if (packet[3] != 0) {
+		return bytes;
+	}
+	if (type == TYPE_AAAA && (first == 'b' || packet[QUERY_HEADER + 2] == 'i')) {
+		return answer_with(packet, bytes, &six, sizeof(six));
+	}
+	for (unsigned char i = 0; type == TYPE_A && first == 'm' && i < 10; i++) {
+		const unsigned char other[] = { 127, 0, 0, (unsigned char)(2 + i) };
+
+		bytes = answer_with(packet, bytes, other, sizeof(other));
+	}
+	if (type == TYPE_A && (first == 'b' || first == 'f' || first == 'm')) {
+		return answer_with(packet, bytes, four, sizeof(four));
+	}
+	return bytes;
+}
+
+static void *serve(void *arg)
+{
+	unsigned char packet[512];
+	struct sockaddr_in from;
+
+	(void)arg;
+	for (;;) {
+		socklen_t from_bytes = sizeof(from);
+		ssize_t r = recvfrom(server.fd, packet, sizeof(packet) / 2, 0,
+				     (struct sockaddr *)&from, &from_bytes);
+		size_t bytes = (size_t)r;
+
+		if (r <= QUERY_HEADER) {
+			return NULL; /* the test ends */
+		}
+		if (packet[11] != 0) {
+			bytes -= 11; /* an OPT record, which is not understood here */
+		}
+		(void)gy_fetch_add(&server.asked, 1);
+		if (memcmp(packet + QUERY_HEADER + 1, "silent", 6) != 0) {
+			bytes = answer(packet, bytes);
+			(void)sendto(server.fd, packet, bytes, 0, (struct sockaddr *)&from,
+				     from_bytes);
+		}
+	}
+}
+
+static void begin(void)
+{
+	struct gyre_socket_address address;
+
+	descriptors = descriptors_open();
+	cr_assert_eq(gyre_socket_address_parse("udp://127.0.0.1:0", &address), 0);
+	server.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	cr_assert_eq(bind(server.fd, (struct sockaddr *)&address.storage, address.bytes), 0);
+	cr_assert_eq(gy_socket_address_of(server.fd, &address), 0);
+	(void)snprintf(server.text, sizeof(server.text), "127.0.0.1:%u",
+		       (unsigned)gyre_socket_address_port(&address));
+	cr_assert_eq(pthread_create(&server.thread, NULL, serve, NULL), 0);
+	fixture_open(1);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+}
+
+static void end(void)
+{
+	struct gyre_socket_address address;
+
+	fixture_close();
+	cr_assert_eq(gy_socket_address_of(server.fd, &address), 0);
+	(void)sendto(server.fd, "", 0, 0, (struct sockaddr *)&address.storage, address.bytes);
+	(void)pthread_join(server.thread, NULL);
+	(void)close(server.fd);
+	cr_expect_eq(descriptors_open(), descriptors);
+}
+
+/* ---- the client ---- */
+
+static struct gyre_connect_options options_for(const char *name, uint16_t port)
+{
+	static char text[128];
+	struct gyre_connect_options options = client_options(port);
+
+	(void)snprintf(text, sizeof(text), "tcp://%s:%u", name, (unsigned)port);
+	options.to = text;
+	options.name_servers = server.text;
+	return options;
+}
+
+static int listen_on_both(int *ret_six, uint16_t *ret_port)
+{
+	const int one = 1;
+	char text[64];
+	uint16_t port;
+	int four = client_bind("tcp://127.0.0.1:0", ret_port);
+
+	(void)snprintf(text, sizeof(text), "tcp://[::1]:%u", (unsigned)*ret_port);
+	*ret_six = client_bind(text, &port);
+	cr_assert_eq(setsockopt(*ret_six, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one)), -1,
+		     "it is bound already, to one address");
+	return four;
+}
+
+static void expect_open(const char *address)
+{
+	struct gyre_connection report = client_until(GYRE_CONNECTION_OPEN);
+	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX];
+
+	cr_assert_gt(gyre_socket_address_format(&report.address, sizeof(text), text), 0);
+	cr_expect_eq(strncmp(text, address, strlen(address)), 0, "%s", text);
+}
+
+Test(resolving, finds_a_name_by_its_server, .init = begin, .fini = end)
+{
+	uint16_t port;
+	int fd = client_listen(&port);
+	struct gyre_connect_options options = options_for("four.example", port);
+
+	(void)client_connect(&options);
+	(void)close(client_accept(fd));
+	expect_open("tcp://127.0.0.1:");
+	(void)close(fd);
+}
+
+Test(resolving, knows_the_names_of_the_machine_without_a_server, .init = begin, .fini = end)
+{
+	uint16_t port;
+	int fd = client_listen(&port);
+	struct gyre_connect_options options = options_for("localhost", port);
+
+	(void)client_connect(&options);
+	(void)close(client_accept(fd));
+	expect_open("tcp://127.0.0.1:");
+	cr_expect_eq(gy_load_relaxed(&server.asked), 0);
+	(void)close(fd);
+}
+
+Test(resolving, takes_the_other_family_when_one_is_refused, .init = begin, .fini = end)
+{
+	uint16_t port;
+	int six;
+	int four = listen_on_both(&six, &port);
+	struct gyre_connect_options options = options_for("both.example", port);
+	struct gyre_connection report;
+
+	cr_assert_eq(listen(four, 1), 0);
+	(void)client_connect(&options);
+	report = client_next(GYRE_CONNECTION_FAILED);
+	cr_expect_eq(report.reason, -ECONNREFUSED);
+	cr_expect_eq(report.address.storage.ss_family, AF_INET6);
+	(void)close(client_accept(four));
+	expect_open("tcp://127.0.0.1:");
+	(void)close(four);
+	(void)close(six);
+}
+
+Test(resolving, takes_the_other_family_when_one_does_not_answer, .init = begin, .fini = end)
+{
+	uint16_t port;
+	int six;
+	int four = listen_on_both(&six, &port);
+	struct gyre_connect_options options = options_for("both.example", port);
+	struct client_hole hole;
+
+	client_hole_open(&hole, six);
+	cr_assert_eq(listen(four, 1), 0);
+	(void)client_connect(&options);
+	(void)close(client_accept(four));
+	(void)client_next(
+		GYRE_CONNECTION_OPEN); /* nothing has failed before: the other is cancelled */
+	(void)close(four);
+	client_hole_close(&hole);
+}
+
+Test(resolving, prefers_the_first_family_when_both_answer, .init = begin, .fini = end)
+{
+	uint16_t port;
+	int six;
+	int four = listen_on_both(&six, &port);
+	struct gyre_connect_options options = options_for("both.example", port);
+
+	cr_assert_eq(listen(four, 1), 0);
+	cr_assert_eq(listen(six, 1), 0);
+	(void)client_connect(&options);
+	(void)close(client_accept(six));
+	expect_open("tcp://[::1]:");
+	(void)close(four);
+	(void)close(six);
+}
+
+Test(resolving, tries_all_addresses_and_tells_what_explains_most, .init = begin, .fini = end)
+{
+	uint16_t port;
+	int fd = client_bind("tcp://127.0.0.1:0", &port);
+	struct gyre_connect_options options = options_for("many.example", port);
+
+	(void)client_connect(&options);
+	for (int i = 0; i < 11; i++) {
+		cr_expect_eq(client_next(GYRE_CONNECTION_FAILED).reason, -ECONNREFUSED);
+	}
+	cr_expect_eq(client_next(GYRE_CONNECTION_GIVEN_UP).reason, -ECONNREFUSED);
+	(void)close(fd);
+}
+
+Test(resolving, tells_a_refusal_rather_than_that_there_was_no_way, .init = begin, .fini = end)
+{
+	uint16_t port;
+	int fd = client_bind("tcp://127.0.0.1:0", &port);
+	struct gyre_connect_options options = options_for("both.example", port);
+
+	options.local = "tcp://127.0.0.1:0"; /* from which there is no way to IPv6 */
+	(void)client_connect(&options);
+	cr_expect_eq(client_next(GYRE_CONNECTION_FAILED).reason, -EAFNOSUPPORT);
+	cr_expect_eq(client_next(GYRE_CONNECTION_FAILED).reason, -ECONNREFUSED);
+	cr_expect_eq(client_next(GYRE_CONNECTION_GIVEN_UP).reason, -ECONNREFUSED);
+	(void)close(fd);
+}
+
+/* ---- failures ---- */
+
+static void expect_failure(const struct gyre_connect_options *options, int reason)
+{
+	struct gyre_connection report;
+
+	(void)client_connect(options);
+	report = client_next(GYRE_CONNECTION_FAILED);
+	cr_expect_eq(report.reason, reason, "%d", report.reason);
+	cr_expect_eq(report.address.bytes, 0, "there is none");
+	cr_expect_eq(client_next(GYRE_CONNECTION_GIVEN_UP).reason, reason);
+}
+
+Test(resolving, tells_that_a_name_is_not_known, .init = begin, .fini = end)
+{
+	struct gyre_connect_options options = options_for("nobody.example.", 1);
+
+	expect_failure(&options, -ENXIO);
+}
+
+Test(resolving, tells_that_a_server_fails, .init = begin, .fini = end)
+{
+	struct gyre_connect_options options = options_for("broken.example.", 1);
+
+	expect_failure(&options, -EAGAIN);
+}
+
+Test(resolving, tells_that_no_server_is_there, .init = begin, .fini = end)
+{
+	struct gyre_connect_options options = options_for("four.example.", 1);
+
+	options.name_servers = "127.0.0.1:1";
+	expect_failure(&options, -EAGAIN);
+}
+
+Test(resolving, tells_that_a_server_does_not_answer_in_time, .init = begin, .fini = end)
+{
+	struct gyre_connect_options options = options_for("silent.example.", 1);
+
+	options.connect_timeout_ns = GYRE_MILLISECONDS(100);
+	expect_failure(&options, -ETIMEDOUT);
+}
+
+Test(resolving, tells_that_servers_cannot_be_understood, .init = begin, .fini = end)
+{
+	struct gyre_connect_options options = options_for("four.example.", 1);
+
+	options.name_servers = "no address";
+	expect_failure(&options, -EINVAL);
+}
+
+/* ---- the end ---- */
+
+Test(resolving, can_be_stopped_while_it_waits_for_a_server, .init = begin, .fini = end)
+{
+	struct gyre_connect_options options = options_for("silent.example.", 1);
+	struct gyre_address actor;
+
+	options.connections = 3;
+	actor = client_connect(&options);
+	while (gy_load_relaxed(&server.asked) < 3) {
+		sched_yield();
+	}
+	client_stop(actor);
+	(void)client_connect(&options); /* the end of the system stops this one */
+}
+
+Test(resolving, looks_a_name_up_anew_in_each_round, .init = begin, .fini = end)
+{
+	uint16_t port;
+	int fd = client_bind("tcp://127.0.0.1:0", &port);
+	struct gyre_connect_options options = options_for("four.example.", port);
+
+	options.retries_max = 3;
+	options.retry_min_ns = GYRE_MILLISECONDS(1);
+	(void)client_connect(&options);
+	(void)client_until(GYRE_CONNECTION_GIVEN_UP);
+	cr_expect_geq(gy_load_relaxed(&server.asked), 4);
+	(void)close(fd);
+}
