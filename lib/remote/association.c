@@ -89,7 +89,7 @@ static void start_beat(struct gy_links *links)
 		       period_ns - gy_random_next(&links->random) % jitter_ns);
 }
 
-static struct gy_association *make(struct gy_links *links, struct gy_peer *peer, bool dialled)
+static struct gy_association *make(struct gy_links *links, struct gy_neighbour *peer, bool dialled)
 {
 	struct gy_association *link = (struct gy_association *)gy_memory_get(sizeof(*link));
 
@@ -202,7 +202,7 @@ static int dial(struct gy_association *link)
 		.report_arg = link,
 		.place = { .place = GYRE_PLACE_LOOP, .loop = links->home->loop.index },
 	};
-	char *address = gy_peer_address(link->peer);
+	char *address = gy_neighbour_address(link->peer);
 	int r = address == NULL ? -EHOSTUNREACH : 0;
 
 	if (r == 0) {
@@ -223,22 +223,22 @@ static void hang_up(struct gy_association *link)
 
 struct gy_association *gy_association_get(struct gy_links *links, uint16_t node, int *ret_error)
 {
-	struct gy_association *link = (struct gy_association *)gy_peers_find(&links->dialled, node);
-	struct gy_peer *peer;
+	struct gy_association *link = (struct gy_association *)gy_by_id_find(&links->dialled, node);
+	struct gy_neighbour *peer;
 
 	if (gy_likely(link != NULL && link->stage == GY_LINK_OPEN)) {
 		return link;
 	}
-	peer = link != NULL ? link->peer : gy_peer_find(links->nodes, node);
+	peer = link != NULL ? link->peer : gy_neighbour_find(links->nodes, node);
 	*ret_error = peer == NULL ? -EHOSTUNREACH : links->draining ? -ESHUTDOWN : 0;
 	if (*ret_error == 0 && link == NULL) {
 		link = make(links, peer, true);
-		*ret_error = link == NULL ? -ENOMEM : gy_peers_set(&links->dialled, node, link);
+		*ret_error = link == NULL ? -ENOMEM : gy_by_id_set(&links->dialled, node, link);
 	}
 	if (*ret_error == 0 && !link->dialling) {
 		*ret_error = dial(link);
 	}
-	if (*ret_error == 0 && gy_peer_is_down(peer)) {
+	if (*ret_error == 0 && gy_neighbour_is_down(peer)) {
 		*ret_error = -EHOSTDOWN; /* the dial that is under way may find it up again */
 	}
 	return *ret_error == 0 ? link : NULL;
@@ -289,7 +289,7 @@ static void look(struct gy_association *link, bool stalled)
 		if (stalled) {
 			gy_store_relaxed(&link->peer->heard_ns, now_ns);
 		}
-		gy_peer_look(link->links, link->peer);
+		gy_neighbour_look(link->links, link->peer);
 	}
 	if (link->dialling && is_idle(link, now_ns)) {
 		hang_up(link);
@@ -317,7 +317,7 @@ static void beat(struct gy_timer *timer)
 	}
 }
 
-void gy_links_forget(struct gy_links *links, const struct gy_peer *peer)
+void gy_links_forget(struct gy_links *links, const struct gy_neighbour *peer)
 {
 	struct gy_list *item = links->all.next;
 
@@ -332,7 +332,7 @@ void gy_links_forget(struct gy_links *links, const struct gy_peer *peer)
 		    link->theirs.incarnation != gy_load_relaxed(&peer->incarnation)) {
 			gy_association_abort(link, -EHOSTDOWN);
 		}
-		if (gy_peer_is_down(peer)) {
+		if (gy_neighbour_is_down(peer)) {
 			gy_outgoing_give_up(link, -EHOSTDOWN);
 		}
 	}
@@ -369,5 +369,5 @@ void gy_links_fini(struct gy_links *links)
 		gy_list_remove(&link->item);
 		gy_memory_put(link);
 	}
-	gy_peers_fini(&links->dialled);
+	gy_by_id_fini(&links->dialled);
 }

@@ -131,7 +131,7 @@ static void learn_address(const struct gy_association *link)
 		((struct sockaddr_in6 *)(void *)any)->sin6_port = htons(link->theirs.port);
 	}
 	if (gyre_socket_address_format(&from, sizeof(text), text) > 0) {
-		gy_peer_learn(link->peer, text);
+		gy_neighbour_learn(link->peer, text);
 	}
 }
 
@@ -141,12 +141,12 @@ static void accept_peer(struct gy_association *link)
 	struct gy_links *links = link->links;
 
 	if (link->peer == NULL) {
-		link->peer = gy_peer_get(links->nodes, link->theirs.node);
+		link->peer = gy_neighbour_get(links->nodes, link->theirs.node);
 		learn_address(link);
 	}
 	if (link->peer == NULL) {
 		refuse(link, GY_REFUSED_BUSY);
-	} else if (!gy_peer_came(links, link->peer, link->theirs.incarnation)) {
+	} else if (!gy_neighbour_came(links, link->peer, link->theirs.incarnation)) {
 		refuse(link, GY_REFUSED_OLDER);
 	} else {
 		gy_association_open(link);

@@ -453,7 +453,7 @@ void gy_incoming_read(struct gy_association *link, struct gyre_buffer *data)
 		gyre_buffer_free(data);
 	}
 	if (link->peer != NULL && link->stage == GY_LINK_OPEN) {
-		gy_peer_heard(link->links, link->peer);
+		gy_neighbour_heard(link->links, link->peer);
 		(void)gy_add_relaxed(&link->peer->received, link->consumed_frames - before);
 		tell_credit(link);
 	}

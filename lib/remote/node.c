@@ -89,24 +89,24 @@ static struct gy_nodes *nodes_of(const struct gyre_system *system)
 	return system == NULL ? NULL : gy_homes_of_const(system)->nodes;
 }
 
-struct gy_peer *gy_peer_find(const struct gy_nodes *nodes, uint16_t id)
+struct gy_neighbour *gy_neighbour_find(const struct gy_nodes *nodes, uint16_t id)
 {
-	return (struct gy_peer *)gy_peers_find(&nodes->peers, id);
+	return (struct gy_neighbour *)gy_by_id_find(&nodes->peers, id);
 }
 
 /* Under the mutex. */
-static struct gy_peer *get_peer(struct gy_nodes *nodes, uint16_t id)
+static struct gy_neighbour *get_peer(struct gy_nodes *nodes, uint16_t id)
 {
-	struct gy_peer *peer = gy_peer_find(nodes, id);
+	struct gy_neighbour *peer = gy_neighbour_find(nodes, id);
 
 	if (peer != NULL) {
 		return peer;
 	}
-	peer = (struct gy_peer *)gy_memory_get(sizeof(*peer));
+	peer = (struct gy_neighbour *)gy_memory_get(sizeof(*peer));
 	if (peer != NULL) {
 		peer->nodes = nodes;
 		peer->id = id;
-		if (gy_peers_set(&nodes->peers, id, peer) < 0) {
+		if (gy_by_id_set(&nodes->peers, id, peer) < 0) {
 			gy_memory_put(peer);
 			peer = NULL;
 		}
@@ -114,9 +114,9 @@ static struct gy_peer *get_peer(struct gy_nodes *nodes, uint16_t id)
 	return peer;
 }
 
-struct gy_peer *gy_peer_get(struct gy_nodes *nodes, uint16_t id)
+struct gy_neighbour *gy_neighbour_get(struct gy_nodes *nodes, uint16_t id)
 {
-	struct gy_peer *peer;
+	struct gy_neighbour *peer;
 
 	(void)pthread_mutex_lock(&nodes->mutex);
 	peer = get_peer(nodes, id);
@@ -135,7 +135,7 @@ static char *copy_text(const char *text)
 	return copy;
 }
 
-char *gy_peer_address(struct gy_peer *peer)
+char *gy_neighbour_address(struct gy_neighbour *peer)
 {
 	char *copy;
 
@@ -145,7 +145,7 @@ char *gy_peer_address(struct gy_peer *peer)
 	return copy;
 }
 
-void gy_peer_learn(struct gy_peer *peer, const char *address)
+void gy_neighbour_learn(struct gy_neighbour *peer, const char *address)
 {
 	(void)pthread_mutex_lock(&peer->nodes->mutex);
 	if (peer->address == NULL) {
@@ -163,7 +163,7 @@ int gy_node_told(struct gyre_system *system, const struct gyre_node_peer *told)
 {
 	struct gy_nodes *nodes = nodes_of(system);
 	char *address = NULL;
-	struct gy_peer *peer;
+	struct gy_neighbour *peer;
 
 	if (told->id == 0 || told->id == nodes->options.id || !is_address(told->address)) {
 		return -EINVAL;
@@ -314,14 +314,14 @@ int gy_nodes_start(struct gy_nodes *nodes, struct gyre_system *system)
 static void free_peers(struct gy_nodes *nodes)
 {
 	for (uint32_t id = 0; id <= UINT16_MAX; id++) {
-		struct gy_peer *peer = gy_peer_find(nodes, (uint16_t)id);
+		struct gy_neighbour *peer = gy_neighbour_find(nodes, (uint16_t)id);
 
 		if (peer != NULL) {
 			gy_memory_put(peer->address);
 			gy_memory_put(peer);
 		}
 	}
-	gy_peers_fini(&nodes->peers);
+	gy_by_id_fini(&nodes->peers);
 }
 
 void gy_nodes_destroy(struct gy_nodes *nodes)
@@ -370,12 +370,12 @@ int gyre_node_status(const struct gyre_system *system, uint16_t id,
 		     struct gyre_node_status *ret_status)
 {
 	const struct gy_nodes *nodes = nodes_of(system);
-	const struct gy_peer *peer;
+	const struct gy_neighbour *peer;
 
 	if (nodes == NULL || ret_status == NULL) {
 		return -EINVAL;
 	}
-	peer = gy_peer_find(nodes, id);
+	peer = gy_neighbour_find(nodes, id);
 	if (peer == NULL) {
 		return -ENOENT;
 	}

@@ -25,7 +25,7 @@ struct gy_nodes;
 
 enum { GY_SECRET_BYTES_MAX = 255, GY_PEER_PAGE = 256 };
 
-struct gy_peer {
+struct gy_neighbour {
 	struct gy_nodes *nodes;
 	uint16_t id;
 	char *address;	      /* NULL: it has come, and cannot be dialled */
@@ -39,7 +39,7 @@ struct gy_peer {
 };
 
 /* Finds things by 16 bits; pages are never freed before the whole. */
-struct gy_peers {
+struct gy_by_id {
 	void **pages[GY_PEER_PAGE];
 };
 
@@ -63,7 +63,7 @@ struct gy_nodes {
 	struct gy_types types;
 	struct gy_links *links; /* one a loop */
 	pthread_mutex_t mutex;
-	struct gy_peers peers; /* read without the mutex */
+	struct gy_by_id peers; /* read without the mutex */
 	struct gyre_address *watchers;
 	uint32_t watchers_count;
 	/* The name directory stands on a higher floor. */
@@ -74,7 +74,7 @@ struct gy_nodes {
 struct gy_links {
 	struct gy_nodes *nodes;
 	struct gy_home *home;
-	struct gy_peers dialled; /* struct gy_association, by peer */
+	struct gy_by_id dialled; /* struct gy_association, by peer */
 	struct gy_list all;
 	struct gy_timer beat;
 	uint64_t random;
@@ -114,7 +114,7 @@ struct gy_arrival {
 struct gy_association {
 	struct gy_list item; /* in links->all */
 	struct gy_links *links;
-	struct gy_peer *peer;		  /* NULL for an accepted one before its hello */
+	struct gy_neighbour *peer;	  /* NULL for an accepted one before its hello */
 	struct gyre_handler_context *ctx; /* NULL without a channel */
 	enum gy_link_stage stage;
 	bool dialled;
@@ -161,10 +161,10 @@ struct gy_association {
 
 /* ---- peers.c ---- */
 
-void *gy_peers_find(const struct gy_peers *peers, uint16_t id);
+void *gy_by_id_find(const struct gy_by_id *peers, uint16_t id);
 /* Sets a place that is empty; -ENOMEM. By one thread at a time. */
-int gy_peers_set(struct gy_peers *peers, uint16_t id, void *thing);
-void gy_peers_fini(struct gy_peers *peers);
+int gy_by_id_set(struct gy_by_id *peers, uint16_t id, void *thing);
+void gy_by_id_fini(struct gy_by_id *peers);
 
 /* ---- node.c ---- */
 
@@ -183,13 +183,13 @@ int gy_nodes_start(struct gy_nodes *nodes, struct gyre_system *system);
 /* All loops have ended. NULL is allowed. */
 void gy_nodes_destroy(struct gy_nodes *nodes);
 
-struct gy_peer *gy_peer_find(const struct gy_nodes *nodes, uint16_t id);
+struct gy_neighbour *gy_neighbour_find(const struct gy_nodes *nodes, uint16_t id);
 /* The peer, made if need be; NULL without memory. Any thread. */
-struct gy_peer *gy_peer_get(struct gy_nodes *nodes, uint16_t id);
+struct gy_neighbour *gy_neighbour_get(struct gy_nodes *nodes, uint16_t id);
 /* A copy of its address from the heap; NULL when it has none. */
-char *gy_peer_address(struct gy_peer *peer);
+char *gy_neighbour_address(struct gy_neighbour *peer);
 /* Gives it an address if it has none. */
-void gy_peer_learn(struct gy_peer *peer, const char *address);
+void gy_neighbour_learn(struct gy_neighbour *peer, const char *address);
 
 static inline struct gy_links *gy_links_of(const struct gy_home *home)
 {
@@ -210,12 +210,12 @@ void gy_membership_stop(struct gy_nodes *nodes);
  * A process with that id has said hello. Whether it may: not when one that came up later is alive.
  * A new one ends the life of the one before.
  */
-bool gy_peer_came(struct gy_links *links, struct gy_peer *peer, uint64_t incarnation);
+bool gy_neighbour_came(struct gy_links *links, struct gy_neighbour *peer, uint64_t incarnation);
 /* It has shown life. */
-void gy_peer_heard(struct gy_links *links, struct gy_peer *peer);
+void gy_neighbour_heard(struct gy_links *links, struct gy_neighbour *peer);
 /* What its silence means by now; all its links broke if @broken. */
-void gy_peer_look(struct gy_links *links, struct gy_peer *peer);
-bool gy_peer_is_down(const struct gy_peer *peer);
+void gy_neighbour_look(struct gy_links *links, struct gy_neighbour *peer);
+bool gy_neighbour_is_down(const struct gy_neighbour *peer);
 
 /* ---- association.c ---- */
 
@@ -229,7 +229,7 @@ void gy_association_open(struct gy_association *link);
 /* Ends its connection for a reason. */
 void gy_association_abort(struct gy_association *link, int reason);
 /* Ends all links to a peer, on this loop, whose life is over. */
-void gy_links_forget(struct gy_links *links, const struct gy_peer *peer);
+void gy_links_forget(struct gy_links *links, const struct gy_neighbour *peer);
 
 void gy_links_drain(struct gy_links *links);
 /* The look at all links, now and then. */

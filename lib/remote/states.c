@@ -17,7 +17,7 @@
 struct loss {
 	struct gy_task task; /* first: its node is what was allocated */
 	struct gy_links *links;
-	struct gy_peer *peer;
+	struct gy_neighbour *peer;
 };
 
 static const char *const state_names[] = {
@@ -41,7 +41,7 @@ static void carry_out(struct gy_loop *loop, struct gy_task *task)
 	}
 }
 
-static void lose_everywhere(struct gy_nodes *nodes, struct gy_peer *peer)
+static void lose_everywhere(struct gy_nodes *nodes, struct gy_neighbour *peer)
 {
 	for (uint32_t i = 0; i < nodes->homes->count; i++) {
 		struct gy_node *node = gy_node_get_from_heap(sizeof(struct loss));
@@ -89,7 +89,7 @@ static void tell_all(struct gy_links *links, const struct gyre_node_event *event
 }
 
 /* Under the mutex. */
-static void set_state(struct gy_links *links, struct gy_peer *peer, enum gyre_node_state state)
+static void set_state(struct gy_links *links, struct gy_neighbour *peer, enum gyre_node_state state)
 {
 	const struct gyre_node_event event = { .incarnation = peer->incarnation,
 					       .node = peer->id,
@@ -104,14 +104,14 @@ static void set_state(struct gy_links *links, struct gy_peer *peer, enum gyre_no
 	}
 }
 
-bool gy_peer_is_down(const struct gy_peer *peer)
+bool gy_neighbour_is_down(const struct gy_neighbour *peer)
 {
 	return gy_load_relaxed(&peer->state) == GYRE_NODE_DOWN;
 }
 
 /* ---- judging ---- */
 
-bool gy_peer_came(struct gy_links *links, struct gy_peer *peer, uint64_t incarnation)
+bool gy_neighbour_came(struct gy_links *links, struct gy_neighbour *peer, uint64_t incarnation)
 {
 	struct gy_nodes *nodes = links->nodes;
 	bool may;
@@ -137,7 +137,7 @@ bool gy_peer_came(struct gy_links *links, struct gy_peer *peer, uint64_t incarna
 	return may;
 }
 
-static void change(struct gy_links *links, struct gy_peer *peer, enum gyre_node_state from,
+static void change(struct gy_links *links, struct gy_neighbour *peer, enum gyre_node_state from,
 		   enum gyre_node_state to)
 {
 	struct gy_nodes *nodes = links->nodes;
@@ -149,7 +149,7 @@ static void change(struct gy_links *links, struct gy_peer *peer, enum gyre_node_
 	(void)pthread_mutex_unlock(&nodes->mutex);
 }
 
-void gy_peer_heard(struct gy_links *links, struct gy_peer *peer)
+void gy_neighbour_heard(struct gy_links *links, struct gy_neighbour *peer)
 {
 	uint64_t now_ns = links->home->loop.now_ns;
 	uint64_t heard_ns = gy_load_relaxed(&peer->heard_ns);
@@ -163,7 +163,7 @@ void gy_peer_heard(struct gy_links *links, struct gy_peer *peer)
 	}
 }
 
-void gy_peer_look(struct gy_links *links, struct gy_peer *peer)
+void gy_neighbour_look(struct gy_links *links, struct gy_neighbour *peer)
 {
 	const struct gyre_node_options *options = &links->nodes->options;
 	uint64_t now_ns = links->home->loop.now_ns;
@@ -223,7 +223,7 @@ static int add_watcher(struct gy_nodes *nodes, struct gyre_address watcher)
 static void tell_present(struct gy_links *links, struct gyre_address watcher)
 {
 	for (uint32_t id = 1; id <= UINT16_MAX; id++) {
-		const struct gy_peer *peer = gy_peer_find(links->nodes, (uint16_t)id);
+		const struct gy_neighbour *peer = gy_neighbour_find(links->nodes, (uint16_t)id);
 
 		if (peer == NULL) {
 			id |= links->nodes->peers.pages[id / GY_PEER_PAGE] == NULL

@@ -8,14 +8,14 @@
 #include "base/memory.h"
 #include "remote/remote.h"
 
-void *gy_peers_find(const struct gy_peers *peers, uint16_t id)
+void *gy_by_id_find(const struct gy_by_id *peers, uint16_t id)
 {
 	void **page = gy_load_acquire(&peers->pages[id / GY_PEER_PAGE]);
 
 	return page == NULL ? NULL : gy_load_acquire(&page[id % GY_PEER_PAGE]);
 }
 
-int gy_peers_set(struct gy_peers *peers, uint16_t id, void *thing)
+int gy_by_id_set(struct gy_by_id *peers, uint16_t id, void *thing)
 {
 	void **page = peers->pages[id / GY_PEER_PAGE];
 
@@ -30,7 +30,7 @@ int gy_peers_set(struct gy_peers *peers, uint16_t id, void *thing)
 	return 0;
 }
 
-void gy_peers_fini(struct gy_peers *peers)
+void gy_by_id_fini(struct gy_by_id *peers)
 {
 	for (uint32_t i = 0; i < GY_PEER_PAGE; i++) {
 		gy_memory_put((void *)peers->pages[i]);
