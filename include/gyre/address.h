@@ -1,7 +1,8 @@
 /*
- * The address of an actor: a value of 16 bytes that is passed by value, may be stored, sent and
- * compared, and never dangles. An address whose actor has stopped is stale, which is harmless: mail
- * to it becomes a dead letter and an ask to it fails at once.
+ * The address of an actor, or of a channel (see gyre_channel_address()): a value of 16 bytes that
+ * is passed by value, may be stored, sent and compared, and never dangles. An address whose actor
+ * has stopped is stale, which is harmless: mail to it becomes a dead letter and an ask to it fails
+ * at once.
  */
 #ifndef GYRE_ADDRESS_H
 #define GYRE_ADDRESS_H
@@ -11,7 +12,7 @@
 GYRE_BEGIN_DECLS
 
 /**
- * struct gyre_address - names one actor, for as long as the address is kept
+ * struct gyre_address - names one actor or channel, for as long as the address is kept
  * @slot: the place of the actor in its loop's table
  * @cookie: tells this actor from those that had the slot before it; 0 in the address of nobody
  * @loop: the loop where the actor lives; of a group, which lives nowhere, a number that no loop has

@@ -7,12 +7,16 @@
  * are for the channel itself.
  *
  * A channel pointer is valid from the initialiser until @unregistered of its handlers has returned.
+ * Everybody else, on whatever loop or thread, has the channel's address: see
+ * gyre_channel_address().
  */
 #ifndef GYRE_CHANNEL_H
 #define GYRE_CHANNEL_H
 
+#include <gyre/address.h>
 #include <gyre/file.h>
 #include <gyre/pipeline.h>
+#include <gyre/stack.h>
 
 GYRE_BEGIN_DECLS
 
@@ -69,6 +73,15 @@ struct gyre_file_region {
 	gyre_file_sent_fn sent;
 	void *arg;
 };
+
+/**
+ * struct gyre_sent - what gyre_channel_send() is answered with
+ * @bytes: how many the kernel has taken: all
+ */
+struct gyre_sent {
+	uint64_t bytes;
+};
+GYRE_MESSAGE(gyre_sent, 0x39);
 
 /* ---- through the pipeline ---- */
 
@@ -141,6 +154,41 @@ GYRE_API int gyre_channel_send_file(struct gyre_handler_context *ctx, struct gyr
 				    const struct gyre_file_region *what);
 
 /**
+ * gyre_written_fn - a write has ended
+ * @channel: the channel
+ * @error: 0 when the kernel has taken all of the bytes; else a negative errno: the channel closed
+ *   before, with that as its reason, or -EPIPE for none
+ * @arg: what was given with the write
+ *
+ * Runs in phase 2, on the channel's loop, in the order of the writes, before @inactive of the
+ * handlers. It is not re-entered, and is the last call for its @arg.
+ */
+typedef void (*gyre_written_fn)(struct gyre_channel *channel, int error, void *arg);
+
+/**
+ * gyre_channel_write_then() - gyre_channel_write(), and hears when the bytes have gone
+ * @ctx: where in the pipeline it begins
+ * @data: the bytes
+ * @callback: hears of it
+ * @arg: for @callback
+ *
+ * What a handler on the way to the head keeps for later is not waited for. Writes without a
+ * callback do not pay for those with one.
+ *
+ * Return: 0, and then @callback runs exactly once, after this call; or a negative errno, and then
+ *   it never does.
+ * Errors:
+ *   -EINVAL   @ctx or @callback is NULL
+ *   -ENOMEM   @data is NULL, or there is no memory
+ *   others    as gyre_channel_write()
+ * Ownership: @data is taken, whatever is returned. @arg stays the caller's.
+ * Context: loop thread, phase 2, on the channel's loop.
+ * Since: 0.1
+ */
+GYRE_API int gyre_channel_write_then(struct gyre_handler_context *ctx, struct gyre_buffer *data,
+				     gyre_written_fn callback, void *arg);
+
+/**
  * gyre_channel_flush() - begins at once to send what is queued
  * @ctx: where in the pipeline it begins
  *
@@ -203,6 +251,74 @@ GYRE_API void gyre_channel_shutdown(struct gyre_handler_context *ctx);
 GYRE_API void gyre_channel_close(struct gyre_handler_context *ctx);
 
 /* ---- the channel itself ---- */
+
+/**
+ * gyre_channel_address() - by which actors, other channels and foreign threads reach a channel
+ * @channel: the channel
+ *
+ * It is used like an actor's, and like that is stale when the channel has begun to close:
+ *
+ * gyre_notify(), gyre_system_notify()
+ *	bring the message to the pipeline as an event, from the head, in the order in which one
+ *	sender sends them. During that event gyre_sender() and gyre_move() with
+ *	gyre_context_stack() tell who sent it, and take its payload out. Where no handler has
+ *	@event the message is a dead letter (GYRE_DROP_UNHANDLED).
+ * gyre_ask(), gyre_system_ask()
+ *	ask the peer, where the channel has an exchange that takes asks (see exchange.h); elsewhere
+ *	they fail with -ENOSYS.
+ * gyre_stop()
+ *	closes the channel as gyre_channel_close() does; messages that wait are dead letters.
+ * gyre_poison()
+ *	does so after the messages that wait.
+ * gyre_stop_gracefully()
+ *	does the same; it can tell nobody when the channel is gone: with a future it fails with
+ *	-ENOSYS, and nothing happens.
+ * gyre_watch()
+ *	is for actors: it says at once that the channel has terminated.
+ *
+ * A channel that nobody has asked for its address costs nothing for that.
+ *
+ * Return: the address, always the same; GYRE_NOBODY when there is no memory for it.
+ * Errors:
+ *   GYRE_NOBODY  there is no memory (the errno for it is -ENOMEM)
+ * Ownership: a value.
+ * Context: loop thread, phase 2, on the channel's loop; from the initialiser until @removed of its
+ *   handlers has returned.
+ * Since: 0.1
+ */
+GYRE_API struct gyre_address gyre_channel_address(struct gyre_channel *channel);
+
+/**
+ * gyre_channel_send() - writes to a channel from any actor, and hears when the bytes have gone
+ * @stack: the stack of the running handler
+ * @channel: the address of the channel, on whatever loop; a stale one is allowed
+ * @bytes: what is written; may be NULL when @count is 0
+ * @count: how many bytes
+ * @timeout_ns: how long it may take; 0 for the system's default, GYRE_FOREVER for no limit
+ * @ret_future: the end of it: struct gyre_sent, or what failed
+ *
+ * An ask like any other: the stack resumes when the kernel has taken all of the bytes. They go
+ * through the whole pipeline, from the tail. While the channel is not writable they wait, in the
+ * order of the calls, so that an actor which awaits each send cannot flood it. After a time-out
+ * they may have been written or not, or in part.
+ *
+ * Return: 0, or a negative errno, and then nothing was sent.
+ * Errors:
+ *   -EINVAL  @bytes is NULL and @count is not 0, or @ret_future is NULL
+ *   -ENOMEM  there is no memory
+ * Later, by gyre_error():
+ *   -EMSGSIZE  @count is over the hard cap
+ *   -EPIPE   the channel was closed or shut down for writing before
+ *   -ESRCH   the address is stale
+ *   -ETIMEDOUT  it took longer
+ *   others   the reason for which the channel was closed
+ * Ownership: @bytes stays the caller's: they are copied.
+ * Context: loop thread, phases 2 and 3, inside a handler of an actor.
+ * Since: 0.1
+ */
+GYRE_API int gyre_channel_send(struct gyre_stack *stack, struct gyre_address channel,
+			       const void *bytes, size_t count, uint64_t timeout_ns,
+			       struct gyre_future *ret_future);
 
 /**
  * gyre_channel_abort() - closes a channel at once; what is queued or on its way may be lost

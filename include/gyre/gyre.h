@@ -16,6 +16,7 @@
 #include <gyre/datagram.h>
 #include <gyre/declare.h>
 #include <gyre/encode.h>
+#include <gyre/exchange.h>
 #include <gyre/file.h>
 #include <gyre/group.h>
 #include <gyre/inspect.h>

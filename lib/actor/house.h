@@ -107,6 +107,8 @@ struct gy_channel_ops {
 	/* Closes at once what is still open. */
 	void (*abort)(struct gy_home *home);
 	uint32_t (*open_count)(const struct gy_home *home);
+	/* Takes mail to a slot of this loop that is a channel's; as gy_send(). Any phase. */
+	int (*put)(struct gy_home *home, uint32_t slot, uint32_t cookie, struct gyre_mail *mail);
 };
 
 /* The loop in the address of a group. */
@@ -149,6 +151,7 @@ enum {
 	GY_CHUNK_BITS = 10,
 	GY_CHUNK_HOUSES = 1 << GY_CHUNK_BITS,
 	GY_CHUNKS_MAX = 1 << 14,
+	GY_CHANNEL_SLOTS = GY_CHUNKS_MAX << GY_CHUNK_BITS, /* from there on they are of channels */
 };
 
 /* The table of slots: grown by any thread under the mutex, read by the loop without it. */

@@ -134,6 +134,20 @@ static bool is_for_ending(const struct gyre_mail *mail)
 	       (mail->type == &gy_type_retire && mail->node.kind == GY_MAIL_ASK);
 }
 
+/* To a channel, or to nobody. */
+static int put_beside(struct gy_home *home, uint32_t slot, uint32_t cookie, struct gyre_mail *mail)
+{
+	if (slot >= GY_CHANNEL_SLOTS && home->channel_ops != NULL) {
+		return home->channel_ops->put(home, slot, cookie, mail);
+	}
+	return nobody(home,
+		      (struct gyre_address){ .slot = slot,
+					     .cookie = cookie,
+					     .loop = home->loop.index,
+					     .node = home->node },
+		      mail);
+}
+
 /* Puts mail that has arrived at its loop into its house, or drops it. */
 static int put_here(struct gy_home *home, uint32_t slot, uint32_t cookie, struct gyre_mail *mail)
 {
@@ -149,12 +163,7 @@ static int put_here(struct gy_home *home, uint32_t slot, uint32_t cookie, struct
 		}
 	}
 	if (gy_unlikely(house == NULL)) {
-		return nobody(home,
-			      (struct gyre_address){ .slot = slot,
-						     .cookie = cookie,
-						     .loop = home->loop.index,
-						     .node = home->node },
-			      mail);
+		return put_beside(home, slot, cookie, mail);
 	}
 	return gy_send_bounded(home, house, mail, gy_mail_lane(mail));
 }

@@ -11,7 +11,7 @@
 
 enum { SUSPENDED = 1, ERRNO_MAX = 4095 };
 
-struct gy_stack *gy_stack_make_scratch(struct gy_home *home, uint8_t size_class)
+static struct gy_stack *make(struct gy_home *home, uint8_t size_class)
 {
 	struct gy_stack *stack = (struct gy_stack *)gy_pool_get(&home->stacks.pools[size_class]);
 
@@ -23,7 +23,30 @@ struct gy_stack *gy_stack_make_scratch(struct gy_home *home, uint8_t size_class)
 	gy_list_init(&stack->outstanding);
 	gy_list_init(&stack->completed);
 	gy_list_init(&stack->item);
+	return stack;
+}
+
+struct gy_stack *gy_stack_make_scratch(struct gy_home *home, uint8_t size_class)
+{
+	struct gy_stack *stack = make(home, size_class);
+
 	home->scratch[size_class] = stack;
+	return stack;
+}
+
+struct gy_stack *gy_stack_make_kept(struct gy_home *home, struct gy_house *house,
+				    size_t frame_bytes)
+{
+	struct gy_stack *stack = make(home, gy_sizes_class(sizeof(*stack) + frame_bytes));
+
+	if (stack != NULL) {
+		memset(stack->frame, 0, frame_bytes);
+		stack->house = house;
+		stack->head.actor = house->state;
+		stack->dirty = true;
+		stack->suspended = true;
+		gy_list_append(&house->suspended, &stack->item);
+	}
 	return stack;
 }
 

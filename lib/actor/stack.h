@@ -90,6 +90,11 @@ static inline struct gy_stack *gy_stack_scratch(struct gy_home *home, struct gy_
 	return stack;
 }
 
+/* A stack that is kept until its end, as if it had been suspended already: for a message that
+ * begins while the scratch stack may be in use. NULL without memory. */
+struct gy_stack *gy_stack_make_kept(struct gy_home *home, struct gy_house *house,
+				    size_t frame_bytes);
+
 /* What a handler returned, where that is more than 0 from a stack that is as good as new. */
 void gy_stack_returned(struct gy_stack *stack, int result);
 

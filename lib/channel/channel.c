@@ -56,6 +56,14 @@ static void tell_input_ended(struct gyre_channel *channel)
 	}
 }
 
+/* Whether requests of the peer are to be answered before the end of its input is dealt with. */
+static bool owes_answers(const struct gyre_channel *channel)
+{
+	return channel->post != NULL && channel->post->exchange != NULL &&
+	       (channel->flags & GY_CHANNEL_INPUT_FAILED) == 0 &&
+	       gy_exchange_owes(channel->post->exchange);
+}
+
 static void tell(struct gyre_channel *channel)
 {
 	if ((channel->flags & GY_CHANNEL_SENT) != 0) {
@@ -72,7 +80,7 @@ static void tell(struct gyre_channel *channel)
 	}
 	if ((channel->flags & (GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_INPUT_TOLD)) ==
 		    GY_CHANNEL_INPUT_ENDED &&
-	    channel->input.first == NULL) {
+	    channel->input.first == NULL && !owes_answers(channel)) {
 		tell_input_ended(channel);
 	}
 }
@@ -124,11 +132,14 @@ void gy_channel_finish(struct gyre_channel *channel)
 	gy_linger_stop(channel);
 	gy_buffer_queue_clear(&channel->input);
 	gy_output_clear(channel);
+	gy_post_end(channel);
+	gy_written_end(channel);
 	if (active) {
 		gyre_fire_inactive(head);
 		gyre_fire_unregistered(head);
 	}
 	gy_pipeline_fini(&channel->pipeline);
+	gy_post_fini(channel);
 	close_all(channel);
 }
 
@@ -238,6 +249,20 @@ static inline void settle(struct gyre_channel *channel)
 	}
 }
 
+/* What there may be to tell besides input; no more of it comes in this run. */
+static void tell_slowly(struct gyre_channel *channel)
+{
+	if (channel->post != NULL) {
+		gy_post_run(channel);
+	}
+	tell(channel);
+	gy_pipeline_sweep(&channel->pipeline);
+	channel->endpoint.ready = false;
+	if (channel->post != NULL) {
+		gy_post_settle(channel);
+	}
+}
+
 bool gy_channel_tell(struct gyre_channel *channel)
 {
 	struct gy_endpoint *endpoint = &channel->endpoint;
@@ -255,10 +280,10 @@ bool gy_channel_tell(struct gyre_channel *channel)
 	}
 	gy_input_deliver(channel);
 	if (gy_unlikely((channel->flags & GY_CHANNEL_SLOW) != 0)) {
-		tell(channel);
-		gy_pipeline_sweep(&channel->pipeline);
+		tell_slowly(channel);
+	} else {
+		endpoint->ready = false;
 	}
-	endpoint->ready = false;
 	return true;
 }
 

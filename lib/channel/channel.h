@@ -11,9 +11,12 @@
 
 #include <gyre/channel.h>
 
+#include <errno.h>
+
 #include "channel/buffer.h"
 #include "channel/endpoint.h"
 #include "channel/pipeline.h"
+#include "channel/post.h"
 
 enum {
 	GY_CHANNEL_NEW = 1 << 0,       /* handlers have not heard that it is active */
@@ -45,6 +48,8 @@ enum {
 	GY_CHANNEL_STARVED = 1 << 28,  /* no reading: memory is short */
 	GY_CHANNEL_DATAGRAM = 1 << 29, /* not a stream: see datagram.h */
 	GY_CHANNEL_PIPE = 1 << 30,     /* no socket: see pipe.c */
+	GY_CHANNEL_POSTED = 1 << 17,   /* its post has something to do, or awaits a send */
+	GY_CHANNEL_FULL = 1U << 31,    /* no reading: too many requests are pending */
 	GY_CHANNEL_SENT = 1 << 16, /* regions of files have been sent that nobody has heard of */
 };
 
@@ -53,11 +58,13 @@ enum {
 	GY_CHANNEL_SLOW = GY_CHANNEL_NEW | GY_CHANNEL_UNWRITABLE | GY_CHANNEL_MARK_CROSSED |
 			  GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_SHUTDOWN | GY_CHANNEL_CLOSING |
 			  GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED | GY_CHANNEL_MANUAL |
-			  GY_CHANNEL_SWEEP | GY_CHANNEL_STARVED | GY_CHANNEL_SENT,
+			  GY_CHANNEL_SWEEP | GY_CHANNEL_STARVED | GY_CHANNEL_SENT |
+			  GY_CHANNEL_POSTED | GY_CHANNEL_FULL,
 	GY_CHANNEL_NO_OUTPUT =
 		GY_CHANNEL_SHUTDOWN | GY_CHANNEL_CLOSING | GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED,
 	GY_CHANNEL_ENDING = GY_CHANNEL_CLOSING | GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED,
-	GY_CHANNEL_NO_DELIVERY = GY_CHANNEL_ENDING | GY_CHANNEL_PAUSED | GY_CHANNEL_HELD,
+	GY_CHANNEL_NO_DELIVERY =
+		GY_CHANNEL_ENDING | GY_CHANNEL_PAUSED | GY_CHANNEL_HELD | GY_CHANNEL_FULL,
 	/* There is nothing to receive, or nowhere to put it. */
 	GY_CHANNEL_NO_RECEIVE = GY_CHANNEL_NO_DELIVERY | GY_CHANNEL_PARKED |
 				GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_STARVED,
@@ -111,6 +118,7 @@ struct gyre_channel {
 	struct gy_context *reader; /* the first that handles read */
 
 	struct gy_pipeline pipeline;
+	struct gy_post *post; /* NULL until somebody wants to know its address */
 
 	/* While it is closing or draining: */
 	struct gy_timer linger; /* the next look at the peer's progress */
@@ -158,6 +166,12 @@ static inline void gy_channel_set_reason(struct gyre_channel *channel, int reaso
 	if (channel->reason == 0) {
 		channel->reason = reason;
 	}
+}
+
+/* What those who wait for a channel that ends are told. */
+static inline int gy_channel_failure(const struct gyre_channel *channel)
+{
+	return channel->reason != 0 ? channel->reason : -EPIPE;
 }
 
 /* Ends the channel at once, for a reason. Any phase. */

@@ -131,6 +131,7 @@ void gy_channels_fini(struct gy_home *home)
 		transit->discard(channels, transit);
 	}
 	(void)pthread_mutex_destroy(&channels->mutex);
+	gy_posts_fini(&channels->posts);
 	gy_memory_put(channels->ring_pages);
 	gy_memory_put(channels);
 	home->loop.upper[0] = NULL;
@@ -321,4 +322,5 @@ const struct gy_channel_ops gy_channel_ops = {
 	.drain = drain,
 	.abort = abort_all,
 	.open_count = open_count,
+	.put = gy_post_put,
 };

@@ -15,6 +15,7 @@
 #include "actor/house.h"
 #include "channel/page.h"
 #include "channel/peers.h"
+#include "channel/post.h"
 
 struct gyre_buffer;
 struct gyre_channel;
@@ -87,9 +88,10 @@ struct gy_channels {
 
 	struct gy_list parked; /* channels that wait for receive buffers */
 	struct gy_list owners; /* struct gy_endpoints */
-	uint32_t open;	       /* endpoints whose descriptor is open */
-	uint32_t handovers;    /* accepted descriptors that no worker has taken yet */
-	bool busy;	       /* memory is short: nothing new is taken in */
+	struct gy_posts posts;
+	uint32_t open;	    /* endpoints whose descriptor is open */
+	uint32_t handovers; /* accepted descriptors that no worker has taken yet */
+	bool busy;	    /* memory is short: nothing new is taken in */
 	bool draining;
 	bool aborted;
 	struct gy_channels_counters counters;

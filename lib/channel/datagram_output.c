@@ -296,10 +296,14 @@ static void put_send(struct gy_datagram *datagram, struct gy_datagram_send *send
 
 static void free_buffers(struct gy_datagram *datagram, struct gy_datagram_send *send)
 {
+	struct gyre_channel *channel = &datagram->channel;
 	struct gyre_buffer *buffer;
 
 	while ((buffer = gy_buffer_queue_pop(&send->buffers)) != NULL) {
-		datagram->channel.output_bytes -= cost_of(buffer);
+		channel->output_bytes -= cost_of(buffer);
+		if (gy_unlikely((channel->flags & GY_CHANNEL_POSTED) != 0)) {
+			channel->post->taken_bytes += cost_of(buffer);
+		}
 		gy_buffer_put(buffer);
 	}
 }

@@ -223,6 +223,18 @@ GY_COLD void gy_output_became_writable(struct gyre_channel *channel)
 	channel->flags |= GY_CHANNEL_MARK_CROSSED;
 }
 
+/* A send has ended that had a gather, or that somebody counts. */
+static GY_COLD void leave_send(struct gyre_channel *channel, int32_t result)
+{
+	if ((channel->flags & GY_CHANNEL_GATHERED) != 0) {
+		gy_pool_put(&channel->channels->gathers, channel->gather);
+		channel->flags &= ~(uint32_t)GY_CHANNEL_GATHERED;
+	}
+	if ((channel->flags & GY_CHANNEL_POSTED) != 0 && result > 0) {
+		channel->post->taken_bytes += (uint32_t)result;
+	}
+}
+
 /* Phase 1. */
 void gy_output_sent(struct gy_op *op, const struct gy_completion *completion)
 {
@@ -230,9 +242,8 @@ void gy_output_sent(struct gy_op *op, const struct gy_completion *completion)
 	struct gy_channels *channels = channel->channels;
 	int32_t result = completion->result;
 
-	if (gy_unlikely((channel->flags & GY_CHANNEL_GATHERED) != 0)) {
-		gy_pool_put(&channels->gathers, channel->gather);
-		channel->flags &= ~(uint32_t)GY_CHANNEL_GATHERED;
+	if (gy_unlikely((channel->flags & (GY_CHANNEL_GATHERED | GY_CHANNEL_POSTED)) != 0)) {
+		leave_send(channel, result);
 	}
 	if (gy_likely(result > 0)) {
 		gy_count(&channels->counters.bytes_sent, (uint32_t)result);

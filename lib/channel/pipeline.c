@@ -96,6 +96,9 @@ static void unlink_context(struct gy_pipeline *pipeline, struct gy_context *cont
 	context->next_read = pipeline->removed;
 	pipeline->removed = context;
 	context->head.channel->flags |= GY_CHANNEL_SWEEP;
+	if (context->head.channel->post != NULL) {
+		gy_exchange_left(context->head.channel->post, &context->head);
+	}
 	refresh(pipeline);
 	gy_channel_ready(context->head.channel);
 }

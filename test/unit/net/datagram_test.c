@@ -437,3 +437,45 @@ Test(datagram, has_any_port_when_none_is_named)
 
 	cr_expect_neq(gyre_socket_address_port(&at), 0);
 }
+
+/* ---- writes that are waited for ---- */
+
+static uint32_t gone;
+
+static void hear_of_it(struct gyre_channel *channel, int error, void *arg)
+{
+	(void)channel;
+	cr_expect_eq(error, 0);
+	cr_expect_eq(arg, &gone);
+	gone++;
+}
+
+static void answer_and_hear(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	cr_expect_eq(gyre_channel_write_then(ctx, data, hear_of_it, &gone), 0);
+}
+
+static const struct gyre_handler hearing = { .read = answer_and_hear };
+
+static int init_hearing(struct gyre_channel *channel, void *arg)
+{
+	return gyre_pipeline_add_last(channel, &hearing, arg);
+}
+
+Test(datagram, that_was_written_to_be_heard_of_is_heard_of_when_it_has_left)
+{
+	const struct gyre_datagram_options options = { .bind = "udp://127.0.0.1:0",
+						       .init_channel = init_hearing };
+	struct gyre_socket_address at = datagram_open_with(&options, NULL);
+	int fd = datagram_client(&at, NULL);
+	char text[8];
+
+	for (uint32_t i = 1; i <= 3; i++) {
+		datagram_send(fd, "datagram", i - 1);
+		cr_expect_eq(datagram_receive(fd, text, sizeof(text)), (ssize_t)i - 1);
+		while (gone < i) {
+			rig_turn(&datagram_rig);
+		}
+	}
+	(void)close(fd);
+}

@@ -1,0 +1,87 @@
+/*
+ * The exchange of a channel: two pairs of queues, pending and in flight, one for the requests of
+ * the peer and one for the asks of actors.
+ *
+ * Both rest on what there is for actors. A request is an ask that the channel's address has sent to
+ * a stack of the owner; so its answer, its failure and its abandonment come back to the channel as
+ * mail. An ask of an actor is mail that the channel keeps until it can be answered.
+ *
+ * Users' functions are called with no record in hand that they could make invalid: what they may do
+ * to the channel shows in its flags, and the exchange itself lives until its run is over.
+ */
+#ifndef GY_CHANNEL_EXCHANGE_H
+#define GY_CHANNEL_EXCHANGE_H
+
+#include <gyre/exchange.h>
+
+#include "channel/channel.h"
+
+struct gy_requests {
+	struct gy_list pending;
+	struct gy_list in_flight;   /* in the order of their coming */
+	struct gy_table unanswered; /* of those in flight, by number */
+	uint64_t number;	    /* of the latest */
+	uint32_t pending_count;
+	uint32_t count; /* in flight */
+	bool barrier;	/* the one in flight is alone */
+};
+
+struct gy_asks {
+	struct gy_mails pending;
+	struct gy_list in_flight; /* in the order of their writing */
+	struct gy_list late;	  /* given up, but the answer may come */
+	struct gy_table by_id;	  /* of both, where there are ids */
+	uint64_t id;		  /* the latest */
+	uint32_t pending_count;
+	uint32_t count; /* in flight */
+	uint32_t late_count;
+	bool barrier;	      /* the one in flight is alone */
+	struct gy_timer look; /* for those that have become late, while others wait */
+};
+
+struct gy_exchange {
+	struct gy_post *post;
+	struct gyre_handler_context *ctx;
+	const struct gyre_exchange_options *options;
+	bool running;
+	bool more;   /* the last run has left something that can be done */
+	bool closed; /* to be freed when the run is over */
+	struct gy_requests requests;
+	struct gy_asks asks;
+};
+
+/* Whether it may call users' functions. */
+static inline bool gy_exchange_is_open(const struct gy_exchange *exchange)
+{
+	return !exchange->closed && (exchange->post->channel->flags & GY_CHANNEL_ENDING) == 0;
+}
+
+static inline struct gy_home *gy_exchange_home(const struct gy_exchange *exchange)
+{
+	return exchange->post->channel->channels->home;
+}
+
+/* There is something for the next run. */
+static inline void gy_exchange_ready(struct gy_exchange *exchange)
+{
+	exchange->more = true;
+	gy_post_ready(exchange->post->channel);
+}
+
+/* ---- requests.c ---- */
+
+void gy_requests_init(struct gy_exchange *exchange);
+/* Answers what can be, and starts what may be. */
+void gy_requests_run(struct gy_exchange *exchange);
+void gy_requests_end(struct gy_exchange *exchange);
+
+/* ---- asks.c ---- */
+
+void gy_asks_init(struct gy_exchange *exchange);
+/* Takes an ask of an actor. */
+void gy_asks_add(struct gy_exchange *exchange, struct gyre_mail *ask);
+/* Writes what may be written. */
+void gy_asks_run(struct gy_exchange *exchange);
+void gy_asks_end(struct gy_exchange *exchange);
+
+#endif

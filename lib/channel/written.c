@@ -1,0 +1,233 @@
+/*
+ * Writes whose end somebody wants to hear of.
+ *
+ * The output is a stream, and what is sent is taken off it by its count; so a write has ended when
+ * as many bytes have gone as stood before its end. That number is noted behind the write, and only
+ * while there are such notes does a completion of a send count for them. Handlers hear of it in
+ * phase 2, when the channel is processed.
+ *
+ * Actors write by an ask to the channel's address. These wait while the channel is unwritable, so
+ * that who awaits each cannot flood it.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "actor/stack.h"
+#include "base/memory.h"
+#include "channel/channel.h"
+#include "channel/output.h"
+
+struct gy_written {
+	struct gy_link link;
+	uint64_t mark; /* of post->taken_bytes */
+	gyre_written_fn callback;
+	void *arg;
+};
+
+/* ---- noting ---- */
+
+static struct gy_written *make(struct gyre_channel *channel)
+{
+	return gy_post_of(channel) == NULL
+		       ? NULL
+		       : (struct gy_written *)gy_sizes_new(&channel->channels->home->parts,
+							   sizeof(struct gy_written));
+}
+
+static void discard(struct gyre_channel *channel, struct gy_written *written)
+{
+	gy_sizes_delete(&channel->channels->home->parts, written, sizeof(*written));
+}
+
+static void add(struct gyre_channel *channel, struct gy_written *written)
+{
+	struct gy_post *post = channel->post;
+
+	if (gy_fifo_empty(&post->written)) {
+		post->taken_bytes = 0;
+	}
+	written->mark = post->taken_bytes + channel->output_bytes;
+	gy_fifo_push(&post->written, &written->link);
+	gy_post_ready(channel);
+}
+
+int gyre_channel_write_then(struct gyre_handler_context *ctx, struct gyre_buffer *data,
+			    gyre_written_fn callback, void *arg)
+{
+	struct gyre_channel *channel = ctx == NULL ? NULL : ctx->channel;
+	struct gy_written *written;
+	int r;
+
+	if (ctx == NULL || callback == NULL || data == NULL) {
+		gyre_buffer_free(data);
+		return ctx == NULL || callback == NULL ? -EINVAL : -ENOMEM;
+	}
+	written = make(channel);
+	if (written == NULL) {
+		gyre_buffer_free(data);
+		return -ENOMEM;
+	}
+	r = gyre_channel_write(ctx, data);
+	if (r < 0) {
+		discard(channel, written);
+		return r;
+	}
+	written->callback = callback;
+	written->arg = arg;
+	add(channel, written);
+	return 0;
+}
+
+/* ---- telling ---- */
+
+bool gy_written_is_due(const struct gy_post *post)
+{
+	struct gy_link *first = post->written.first;
+
+	return first != NULL &&
+	       gy_container_of(first, struct gy_written, link)->mark <= post->taken_bytes;
+}
+
+static void tell_first(struct gy_post *post, int error)
+{
+	struct gy_written *written =
+		gy_container_of(gy_fifo_pop(&post->written), struct gy_written, link);
+	gyre_written_fn callback = written->callback;
+	void *arg = written->arg;
+
+	discard(post->channel, written);
+	post->channel->channels->home->steps++;
+	callback(post->channel, error, arg);
+}
+
+/* Those that are noted meanwhile have the next run: they may have ended already. */
+void gy_written_run(struct gy_post *post)
+{
+	const struct gy_link *last = post->written.last;
+	bool more = gy_written_is_due(post);
+
+	while (more) {
+		more = post->written.first != last;
+		tell_first(post, 0);
+		more = more && gy_written_is_due(post);
+	}
+}
+
+void gy_written_end(struct gyre_channel *channel)
+{
+	struct gy_post *post = channel->post;
+
+	while (post != NULL && !gy_fifo_empty(&post->written)) {
+		tell_first(post, gy_written_is_due(post) ? 0 : gy_channel_failure(channel));
+	}
+}
+
+/* ---- what actors send ---- */
+
+/* The ask; its bytes are of the heap. */
+struct gy_send {
+	unsigned char *bytes;
+	size_t count;
+};
+
+static void send_destroy(struct gy_send *send)
+{
+	gy_memory_put(send->bytes);
+}
+GYRE_MESSAGE_OWNING(gy_send, 0x38, send_destroy);
+
+int gyre_channel_send(struct gyre_stack *stack, struct gyre_address channel, const void *bytes,
+		      size_t count, uint64_t timeout_ns, struct gyre_future *ret_future)
+{
+	struct gyre_mail *mail = NULL;
+	struct gy_send send = { .count = count };
+
+	if ((bytes == NULL && count > 0) || ret_future == NULL) {
+		return -EINVAL;
+	}
+	send.bytes = (unsigned char *)gy_memory_get_raw(count == 0 ? 1 : count);
+	if (send.bytes != NULL) {
+		if (count > 0) {
+			memcpy(send.bytes, bytes, count);
+		}
+		mail = gyre_fill_gy_send(gyre_mail_new(stack, &gyre_type_gy_send), send);
+	}
+	return gyre_ask(stack, channel, mail, timeout_ns, ret_future);
+}
+
+bool gy_send_arrived(struct gy_post *post, struct gyre_mail *mail)
+{
+	if (mail->type->id != GYRE_ID(gy_send)) {
+		return false;
+	}
+	gy_mails_push(&post->sends, mail);
+	return true;
+}
+
+static void answer(struct gyre_channel *channel, int error, void *arg)
+{
+	struct gyre_mail *ask = (struct gyre_mail *)arg;
+	struct gy_stack *stack = channel->channels->stack;
+	uint64_t count = ((const struct gy_send *)gyre_payload(ask))->count;
+
+	if (error < 0) {
+		gy_fail_ask(stack->home, ask, error);
+		return;
+	}
+	(void)gy_post_answer(channel, ask, gyre_new(&stack->head, gyre_sent, .bytes = count));
+}
+
+/* The copy is not needed any more then, but the ask is. */
+static struct gyre_buffer *take_bytes(struct gyre_channel *channel, struct gy_send *send)
+{
+	struct gyre_buffer *buffer = gy_buffer_get(channel->channels);
+
+	if (buffer != NULL && gyre_buffer_append(buffer, send->bytes, send->count) < 0) {
+		gyre_buffer_free(buffer);
+		buffer = NULL;
+	}
+	send_destroy(send);
+	send->bytes = NULL;
+	return buffer;
+}
+
+/* False if it has to wait. */
+static bool write_one(struct gy_post *post, struct gyre_mail *ask)
+{
+	struct gyre_channel *channel = post->channel;
+	struct gy_send *send = (struct gy_send *)gyre_payload(ask);
+	struct gy_home *home = channel->channels->home;
+	int r = gy_output_takes(channel, send->count);
+
+	if (gy_deadline_passed(ask->deadline_ms, home->loop.now_ns)) {
+		gy_drop(home, ask, gy_post_address(post), GYRE_DROP_EXPIRED, -ETIMEDOUT);
+		return true;
+	}
+	if (r == -EAGAIN) {
+		return false;
+	}
+	gy_count(&home->counters.handled, 1);
+	if (r == 0) {
+		r = gyre_channel_write_then(gyre_channel_tail(channel), take_bytes(channel, send),
+					    answer, ask);
+	}
+	if (r < 0) {
+		gy_fail_ask(home, ask, r);
+	}
+	return true;
+}
+
+void gy_sends_run(struct gy_post *post)
+{
+	const uint32_t stop = GY_CHANNEL_UNWRITABLE | GY_CHANNEL_ENDING;
+
+	while (post->sends.first != NULL && (post->channel->flags & stop) == 0) {
+		struct gyre_mail *ask = gy_mail_of(post->sends.first);
+		struct gy_node *next = ask->node.next;
+
+		if (!write_one(post, ask)) {
+			return;
+		}
+		post->sends.first = next;
+	}
+}
