@@ -205,7 +205,7 @@ GYRE_API uint16_t gyre_node_port(const struct gyre_system *system);
 GYRE_API int gyre_node_add_peer(struct gyre_system *system, const struct gyre_node_peer *peer);
 
 /**
- * gyre_node_status() - what is known of another node
+ * gyre_node_status_of() - what is known of another node
  * @system: the node
  * @id: of the other one
  * @ret_status: where it goes
@@ -218,8 +218,8 @@ GYRE_API int gyre_node_add_peer(struct gyre_system *system, const struct gyre_no
  * Context: any thread, in any phase.
  * Since: 0.1
  */
-GYRE_API int gyre_node_status(const struct gyre_system *system, uint16_t id,
-			      struct gyre_node_status *ret_status);
+GYRE_API int gyre_node_status_of(const struct gyre_system *system, uint16_t id,
+				 struct gyre_node_status *ret_status);
 
 /**
  * gyre_node_watch() - has the running actor told of the states of other nodes

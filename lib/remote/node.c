@@ -366,8 +366,8 @@ int gyre_node_add_peer(struct gyre_system *system, const struct gyre_node_peer *
 								      : gy_node_told(system, peer);
 }
 
-int gyre_node_status(const struct gyre_system *system, uint16_t id,
-		     struct gyre_node_status *ret_status)
+int gyre_node_status_of(const struct gyre_system *system, uint16_t id,
+			struct gyre_node_status *ret_status)
 {
 	const struct gy_nodes *nodes = nodes_of(system);
 	const struct gy_neighbour *peer;
