@@ -97,6 +97,11 @@ static inline void gy_buffer_put(struct gyre_buffer *buffer)
 	gy_pool_put(&channels->buffers, buffer);
 }
 
+/*
+ * Room for @count bytes, no more than a page of the pool has, that lie together: they are the end
+ * of the buffer from now on. NULL without memory.
+ */
+unsigned char *gy_buffer_extend(struct gyre_buffer *buffer, uint32_t count);
 /* Takes @count bytes, no more than there are, off the front. */
 void gy_buffer_consume(struct gyre_buffer *buffer, size_t count);
 /* Gives @buffer, which has none, the peer of @from, if that has one. */
