@@ -226,9 +226,6 @@ struct gy_association *gy_association_get(struct gy_links *links, uint16_t node,
 	struct gy_association *link = (struct gy_association *)gy_by_id_find(&links->dialled, node);
 	struct gy_neighbour *peer;
 
-	if (gy_likely(link != NULL && link->stage == GY_LINK_OPEN)) {
-		return link;
-	}
 	peer = link != NULL ? link->peer : gy_neighbour_find(links->nodes, node);
 	*ret_error = peer == NULL ? -EHOSTUNREACH : links->draining ? -ESHUTDOWN : 0;
 	if (*ret_error == 0 && link == NULL) {

@@ -8,13 +8,6 @@
 #include "base/memory.h"
 #include "remote/remote.h"
 
-void *gy_by_id_find(const struct gy_by_id *peers, uint16_t id)
-{
-	void **page = gy_load_acquire(&peers->pages[id / GY_PEER_PAGE]);
-
-	return page == NULL ? NULL : gy_load_acquire(&page[id % GY_PEER_PAGE]);
-}
-
 int gy_by_id_set(struct gy_by_id *peers, uint16_t id, void *thing)
 {
 	void **page = peers->pages[id / GY_PEER_PAGE];

@@ -1,6 +1,7 @@
 /*
  * What comes over a link: frames taken out of the bytes, and mail made of messages, with pools of
- * the loop that serves the link. A frame that lies in one slice is read where it stands.
+ * the loop that serves the link. A frame that lies in one slice is read where it stands; of any
+ * other the parts are copied together, each once, so that no slice waits for what comes later.
  *
  * A peer is not trusted to be right: a frame that is none, or that the stage of the link does not
  * allow, ends the link. A message that is not understood is lost alone, and its asker told.
@@ -11,10 +12,9 @@
 
 #include "actor/stack.h"
 #include "base/memory.h"
-#include "channel/buffer.h"
 #include "remote/remote.h"
 
-enum { ARRIVALS_MAX = 64, FRAME_ON_STACK_BYTES = 512, CREDIT_BYTES = 16 };
+enum { ARRIVALS_MAX = 64, CREDIT_BYTES = 16 };
 /* The part of the window that the peer is told of at once. */
 enum { CREDIT_SHARE = 16 };
 
@@ -37,11 +37,12 @@ static struct gyre_mail *make(struct gy_association *link, const struct gyre_typ
 	return mail;
 }
 
-static struct gyre_address receiver_of(const struct gy_frame *frame)
+static struct gyre_address receiver_of(const struct gy_home *home, const struct gy_frame *frame)
 {
 	return (struct gyre_address){ .slot = frame->to_slot,
 				      .cookie = frame->to_cookie,
-				      .loop = frame->to_loop };
+				      .loop = frame->to_loop,
+				      .node = home->node };
 }
 
 /* Tells the asker that its ask has failed; without memory its time-out does. */
@@ -72,18 +73,23 @@ static void lose(struct gy_association *link, const struct gy_frame *frame, enum
 	}
 }
 
-static int fill(const struct gyre_type *type, const struct gy_frame *frame, void *payload)
+static int decode(const struct gyre_type *type, const struct gy_frame *frame, void *payload)
 {
 	struct gyre_decoder in = { .at = frame->body, .left = frame->bytes };
 	int r;
 
-	if (!gy_type_is_encoded(type)) {
-		memcpy(payload, frame->body, type->bytes);
-		return 0;
-	}
 	memset(payload, 0, type->bytes);
 	r = type->encoding->decode(payload, &in);
 	return r < 0 || in.error != 0 || in.left != 0 ? -EPROTO : 0;
+}
+
+static int fill(const struct gyre_type *type, const struct gy_frame *frame, void *payload)
+{
+	if (gy_unlikely(gy_type_is_encoded(type))) {
+		return decode(type, frame, payload);
+	}
+	memcpy(payload, frame->body, type->bytes);
+	return 0;
 }
 
 static uint32_t deadline_of(const struct gy_home *home, const struct gy_frame *frame)
@@ -123,7 +129,7 @@ static void take_message(struct gy_association *link, const struct gy_frame *fra
 	if (kind == GY_MAIL_ASK) {
 		mail->deadline_ms = deadline_of(home, frame);
 	}
-	(void)gy_send(home, receiver_of(frame), mail, gy_mail_lane(mail));
+	(void)gy_send(home, receiver_of(home, frame), mail, gy_mail_lane(mail));
 }
 
 static void take_exception(struct gy_association *link, const struct gy_frame *frame)
@@ -137,7 +143,7 @@ static void take_exception(struct gy_association *link, const struct gy_frame *f
 		return;
 	}
 	((struct gy_exception *)gyre_payload(mail))->error = error < 0 ? error : -EPROTO;
-	(void)gy_send_away(link->links->home, receiver_of(frame), mail);
+	(void)gy_send_away(link->links->home, receiver_of(link->links->home, frame), mail);
 }
 
 /* Orders to an actor, and the end of one that is watched. */
@@ -158,7 +164,7 @@ static void take_order(struct gy_association *link, const struct gy_frame *frame
 					 .node = link->peer->id };
 	mail->ask_id = frame->ask_id;
 	mail->deadline_ms = 0;
-	(void)gy_send_away(home, receiver_of(frame), mail);
+	(void)gy_send_away(home, receiver_of(home, frame), mail);
 }
 
 static void take_lookup(struct gy_association *link, const struct gy_frame *frame)
@@ -347,7 +353,7 @@ static void take(struct gy_association *link, const unsigned char *bytes, uint32
 
 /* ---- bytes ---- */
 
-/* The frames that lie in the first slice as a whole. How many bytes, or -EPROTO. */
+/* The frames that lie in the slice as a whole. How many bytes, or -EPROTO. */
 static int64_t take_slice(struct gy_association *link, const unsigned char *bytes, size_t count_of)
 {
 	size_t at = 0;
@@ -367,45 +373,75 @@ static int64_t take_slice(struct gy_association *link, const unsigned char *byte
 	return (int64_t)at;
 }
 
-/* A frame across slices, if it is there as a whole. How many bytes, or -EPROTO or -ENOMEM. */
-static int64_t take_across(struct gy_association *link, const struct gyre_buffer *data)
+static size_t gather(struct gy_partial *partial, unsigned char *to, uint32_t whole,
+		     const unsigned char *bytes, size_t count_of)
 {
-	unsigned char on_stack[FRAME_ON_STACK_BYTES];
-	unsigned char *frame = on_stack;
-	int64_t length;
+	size_t part = whole - partial->at < count_of ? whole - partial->at : count_of;
 
-	length = gy_wire_bytes(on_stack, gyre_buffer_copy(data, 0, on_stack, GY_WIRE_WORD_BYTES));
-	if (length <= 0 || (size_t)length > gyre_buffer_bytes(data)) {
-		return length < 0 ? length : 0;
+	memcpy(to + partial->at, bytes, part);
+	partial->at += (uint32_t)part;
+	return part;
+}
+
+/* The length is known: memory for the whole. */
+static int begin_frame(struct gy_partial *partial)
+{
+	int64_t length = gy_wire_bytes(partial->word, sizeof(partial->word));
+
+	if (length < 0) {
+		return (int)length;
 	}
-	if (length > FRAME_ON_STACK_BYTES) {
-		frame = (unsigned char *)gy_memory_get_raw((size_t)length);
-		if (frame == NULL) {
-			return -ENOMEM;
+	partial->frame = (unsigned char *)gy_memory_get_raw((size_t)length);
+	if (partial->frame == NULL) {
+		return -ENOMEM;
+	}
+	memcpy(partial->frame, partial->word, sizeof(partial->word));
+	partial->bytes = (uint32_t)length;
+	return 0;
+}
+
+/* Of a frame that begins in one slice and ends in another. How many bytes, or a negative errno. */
+static int64_t take_part(struct gy_association *link, const unsigned char *bytes, size_t count_of)
+{
+	struct gy_partial *partial = &link->partial;
+	size_t taken = 0;
+
+	if (partial->frame == NULL) {
+		int r;
+
+		taken = gather(partial, partial->word, sizeof(partial->word), bytes, count_of);
+		if (partial->at < sizeof(partial->word)) {
+			return (int64_t)taken;
+		}
+		r = begin_frame(partial);
+		if (r < 0) {
+			return r;
 		}
 	}
-	(void)gyre_buffer_copy(data, 0, frame, (size_t)length);
-	take(link, frame, (uint32_t)length);
-	if (frame != on_stack) {
-		gy_memory_put(frame);
+	taken += gather(partial, partial->frame, partial->bytes, bytes + taken, count_of - taken);
+	if (partial->at == partial->bytes) {
+		struct gy_partial whole = *partial;
+
+		*partial = (struct gy_partial){ 0 };
+		take(link, whole.frame, whole.bytes);
+		gy_memory_put(whole.frame);
 	}
-	return length;
+	return (int64_t)taken;
 }
 
 static void take_all(struct gy_association *link, struct gyre_buffer *data)
 {
 	while (link->stage != GY_LINK_ENDED && gyre_buffer_bytes(data) > 0) {
-		const void *bytes = NULL;
-		size_t count_of = gyre_buffer_peek(data, 0, &bytes);
-		int64_t taken = take_slice(link, (const unsigned char *)bytes, count_of);
+		const void *at = NULL;
+		size_t count_of = gyre_buffer_peek(data, 0, &at);
+		const unsigned char *bytes = (const unsigned char *)at;
+		int64_t taken = link->partial.at > 0 ? 0 : take_slice(link, bytes, count_of);
 
 		if (taken == 0) {
-			taken = take_across(link, data);
+			taken = take_part(link, bytes, count_of);
 		}
 		if (taken < 0) {
 			gy_association_abort(link, (int)taken);
-		}
-		if (taken <= 0) {
 			return;
 		}
 		(void)gyre_buffer_skip(data, (size_t)taken);
@@ -434,24 +470,8 @@ void gy_incoming_read(struct gy_association *link, struct gyre_buffer *data)
 	uint64_t before = link->consumed_frames;
 
 	link->heard_ns = link->links->home->loop.now_ns;
-	if (gy_unlikely(link->partial != NULL)) {
-		struct gyre_buffer *more = data;
-
-		data = link->partial;
-		link->partial = NULL;
-		if (gyre_buffer_join(data, more) < 0) {
-			gyre_buffer_free(data);
-			gy_association_abort(link, -ENOMEM);
-			return;
-		}
-	}
 	take_all(link, data);
-	if (link->stage != GY_LINK_ENDED && gyre_buffer_bytes(data) > 0) {
-		gy_buffer_leave_ring(data); /* the rest of a frame may take its time */
-		link->partial = data;
-	} else {
-		gyre_buffer_free(data);
-	}
+	gyre_buffer_free(data);
 	if (link->peer != NULL && link->stage == GY_LINK_OPEN) {
 		gy_neighbour_heard(link->links, link->peer);
 		(void)gy_add_relaxed(&link->peer->received, link->consumed_frames - before);
@@ -461,8 +481,8 @@ void gy_incoming_read(struct gy_association *link, struct gyre_buffer *data)
 
 void gy_incoming_reset(struct gy_association *link)
 {
-	gyre_buffer_free(link->partial);
-	link->partial = NULL;
+	gy_memory_put(link->partial.frame);
+	link->partial = (struct gy_partial){ 0 };
 	while (!gy_list_empty(&link->arrivals)) {
 		struct gy_arrival *arrival =
 			gy_container_of(link->arrivals.next, struct gy_arrival, item);

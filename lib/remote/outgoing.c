@@ -14,10 +14,11 @@
 #include "actor/stack.h"
 #include "actor/watch.h"
 #include "base/memory.h"
+#include "channel/buffer.h"
 #include "channel/channel.h"
 #include "remote/remote.h"
 
-enum { OVERHEAD_BYTES = GY_WIRE_HEAD_BYTES_MAX };
+enum { OVERHEAD_BYTES = GY_WIRE_HEAD_BYTES_MAX, SMALL_BODY_BYTES = 256 };
 
 /* Mail for another node that is on its way to the loop that is to send it. */
 struct errand {
@@ -182,11 +183,12 @@ static enum gy_wire_kind kind_of(const struct gyre_mail *mail)
 
 static uint16_t left_of(const struct gy_home *home, const struct gyre_mail *mail)
 {
-	int32_t left = (int32_t)(mail->deadline_ms - (uint32_t)(home->loop.now_ns >> 20));
+	int32_t left;
 
 	if (mail->node.kind != GY_MAIL_ASK || mail->deadline_ms == 0) {
 		return 0;
 	}
+	left = (int32_t)(mail->deadline_ms - (uint32_t)(home->loop.now_ns >> 20));
 	return gy_wire_left_encode(left < 1 ? 1 : (uint64_t)left);
 }
 
@@ -255,16 +257,23 @@ static int add_stream(struct gy_association *link, const struct gy_frame *frame,
 
 static int add_frame(struct gy_association *link, const struct gy_frame *frame)
 {
-	unsigned char head[GY_WIRE_HEAD_BYTES_MAX];
-	uint32_t head_bytes = gy_wire_put(frame, head);
+	uint32_t head_bytes = gy_wire_head_bytes(frame->kind);
+	bool small = frame->bytes <= SMALL_BODY_BYTES; /* then it is not cut */
+	unsigned char *to;
 
 	if (link->out == NULL) {
 		link->out = gy_buffer_get(gy_channels_of(link->links->home));
 	}
-	if (link->out == NULL || gyre_buffer_append(link->out, head, head_bytes) < 0) {
+	to = link->out == NULL
+		     ? NULL
+		     : gy_buffer_extend(link->out, head_bytes + (small ? frame->bytes : 0));
+	if (gy_unlikely(to == NULL)) {
 		return -ENOMEM;
 	}
-	if (gyre_buffer_append(link->out, frame->body, frame->bytes) < 0) {
+	(void)gy_wire_put(frame, to);
+	if (small) {
+		memcpy(to + head_bytes, frame->body, frame->bytes);
+	} else if (gyre_buffer_append(link->out, frame->body, frame->bytes) < 0) {
 		gy_association_abort(link, -ENOMEM); /* half a frame */
 		return -ENOMEM;
 	}
@@ -290,8 +299,8 @@ static int check(const struct gy_association *link, const struct gy_frame *frame
 	return 0;
 }
 
-static int add(struct gy_association *link, const struct gy_frame *frame, struct gyre_address from,
-	       struct gyre_address to)
+static int add(struct gy_association *link, const struct gy_frame *frame, struct gyre_address to,
+	       const struct gyre_mail *mail)
 {
 	int r = check(link, frame);
 
@@ -299,42 +308,50 @@ static int add(struct gy_association *link, const struct gy_frame *frame, struct
 		return r;
 	}
 	if (gy_unlikely(frame->bytes > GY_WIRE_BODY_BYTES_MAX) ||
-	    (gy_unlikely(!gy_list_empty(&link->streams)) && is_behind_stream(link, from, to))) {
-		return add_stream(link, frame, from, to);
+	    (gy_unlikely(!gy_list_empty(&link->streams)) &&
+	     is_behind_stream(link, gy_mail_sender(mail), to))) {
+		return add_stream(link, frame, gy_mail_sender(mail), to);
 	}
 	return add_frame(link, frame);
 }
 
-static int encode(struct gy_association *link, struct gyre_address to, const struct gyre_mail *mail)
+/* What does not travel as the bytes it has here. */
+static int encode_body(struct gy_association *link, struct gy_frame *frame, struct gyre_address to,
+		       const struct gyre_mail *mail)
 {
 	struct gyre_encoder out = { .max = link->message_bytes_max };
-	struct gy_frame frame;
 	int r = 0;
 
-	fill_head(link, to, mail, &frame);
-	if (gy_unlikely(mail->type->id < GY_IDS_OF_GYRE)) {
-		r = gy_order_encode(mail, &frame, &out);
-		if (r < 0) {
-			return r;
-		}
-	} else if (gy_unlikely(mail->type->encoding != NULL || mail->type->destroy != NULL)) {
-		if (!gy_type_travels(mail->type)) {
-			return -EPROTO;
-		}
-		if (gy_type_is_encoded(mail->type)) {
-			r = mail->type->encoding->encode(mail->payload, &out);
-		}
+	if (mail->type->id < GY_IDS_OF_GYRE) {
+		r = gy_order_encode(mail, frame, &out);
+	} else if (!gy_type_travels(mail->type)) {
+		r = -EPROTO;
+	} else if (gy_type_is_encoded(mail->type)) {
+		r = mail->type->encoding->encode(mail->payload, &out);
 	}
 	r = r < 0 ? r : out.error;
 	if (out.bytes != NULL) {
-		frame.body = out.bytes;
-		frame.bytes = (uint32_t)out.count;
+		frame->body = out.bytes;
+		frame->bytes = (uint32_t)out.count;
 	}
 	if (r == 0) {
-		r = add(link, &frame, gy_mail_sender(mail), to);
+		r = add(link, frame, to, mail);
 	}
 	gy_encoder_fini(&out);
 	return r;
+}
+
+static int encode(struct gy_association *link, struct gyre_address to, const struct gyre_mail *mail)
+{
+	const struct gyre_type *type = mail->type;
+	struct gy_frame frame;
+
+	fill_head(link, to, mail, &frame);
+	if (gy_unlikely(type->id < GY_IDS_OF_GYRE || type->encoding != NULL ||
+			type->destroy != NULL)) {
+		return encode_body(link, &frame, to, mail);
+	}
+	return add(link, &frame, to, mail);
 }
 
 /* ---- sending ---- */
@@ -469,15 +486,15 @@ void gy_outgoing_reset(struct gy_association *link)
 
 static int send_on(struct gy_links *links, struct gyre_address to, struct gyre_mail *mail)
 {
-	struct gy_association *link;
+	struct gy_association *link =
+		(struct gy_association *)gy_by_id_find(&links->dialled, to.node);
 	int error;
 
-	link = gy_association_get(links, to.node, &error);
-	if (gy_unlikely(link == NULL)) {
-		return lose(links->home, to, mail, error);
+	if (gy_likely(link != NULL && link->stage == GY_LINK_OPEN)) {
+		return send_now(link, to, mail);
 	}
-	return gy_likely(link->stage == GY_LINK_OPEN) ? send_now(link, to, mail)
-						      : wait(link, to, mail);
+	link = gy_association_get(links, to.node, &error);
+	return link == NULL ? lose(links->home, to, mail, error) : wait(link, to, mail);
 }
 
 /* The actor that sends is on another loop than its own: its mail leaves by that one. */

@@ -18,6 +18,7 @@
 #include <gyre/node.h>
 
 #include "actor/house.h"
+#include "base/atomic.h"
 #include "remote/types.h"
 #include "remote/wire.h"
 
@@ -111,6 +112,14 @@ struct gy_arrival {
 	unsigned char frame[];
 };
 
+/* The beginning of a frame whose end is not there yet. */
+struct gy_partial {
+	unsigned char *frame; /* NULL while its length is not known */
+	uint32_t at;	      /* bytes there */
+	uint32_t bytes;
+	unsigned char word[GY_WIRE_WORD_BYTES];
+};
+
 struct gy_association {
 	struct gy_list item; /* in links->all */
 	struct gy_links *links;
@@ -143,7 +152,7 @@ struct gy_association {
 	uint64_t away_ns; /* since when nothing could be sent */
 
 	/* In: */
-	struct gyre_buffer *partial; /* the beginning of a frame; NULL for none */
+	struct gy_partial partial;
 	struct gy_list arrivals;
 	uint64_t consumed_bytes;
 	uint64_t consumed_frames;
@@ -159,9 +168,14 @@ struct gy_association {
 	uint32_t failures; /* to connect, in a row */
 };
 
-/* ---- peers.c ---- */
+/* ---- by_id.c ---- */
 
-void *gy_by_id_find(const struct gy_by_id *peers, uint16_t id);
+static inline void *gy_by_id_find(const struct gy_by_id *peers, uint16_t id)
+{
+	void **page = gy_load_acquire(&peers->pages[id / GY_PEER_PAGE]);
+
+	return page == NULL ? NULL : gy_load_acquire(&page[id % GY_PEER_PAGE]);
+}
 /* Sets a place that is empty; -ENOMEM. By one thread at a time. */
 int gy_by_id_set(struct gy_by_id *peers, uint16_t id, void *thing);
 void gy_by_id_fini(struct gy_by_id *peers);
@@ -219,7 +233,9 @@ bool gy_neighbour_is_down(const struct gy_neighbour *peer);
 
 /* ---- association.c ---- */
 
-/* The link that mail for a peer goes over, which dials if need be; NULL with -errno in @ret_error.
+/*
+ * The link that mail for a peer goes over where none is open: it dials if need be; NULL with -errno
+ * in @ret_error.
  */
 struct gy_association *gy_association_get(struct gy_links *links, uint16_t node, int *ret_error);
 /* Its connection has ended, or could not be made. */

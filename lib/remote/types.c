@@ -8,23 +8,12 @@
 #include <gyre/node.h>
 
 #include "base/memory.h"
-#include "base/table.h"
 
 enum { IDS_OF_USERS = 0x100 };
 
-static uint32_t slot_of(const struct gy_types *types, uint32_t id)
-{
-	uint32_t slot = (uint32_t)gy_table_mix(id) & types->mask;
-
-	while (types->slots[slot] != NULL && types->slots[slot]->id != id) {
-		slot = (slot + 1) & types->mask;
-	}
-	return slot;
-}
-
 static int add(struct gy_types *types, const struct gyre_type *type)
 {
-	uint32_t slot = slot_of(types, type->id);
+	uint32_t slot = gy_types_slot(types, type->id);
 
 	if (types->slots[slot] != NULL) {
 		return -EEXIST;
@@ -68,19 +57,6 @@ void gy_types_fini(struct gy_types *types)
 {
 	gy_memory_put((void *)types->slots);
 	types->slots = NULL;
-}
-
-const struct gyre_type *gy_types_find(const struct gy_types *types, uint32_t id)
-{
-	return types->slots[slot_of(types, id)];
-}
-
-uint16_t gy_type_layout(const struct gyre_type *type)
-{
-	uint64_t version = type->encoding == NULL ? 0 : type->encoding->version;
-	uint64_t bytes = gy_type_is_encoded(type) ? UINT32_MAX : type->bytes;
-
-	return (uint16_t)(gy_table_mix(version << 32 | bytes) >> 48);
 }
 
 bool gy_type_travels(const struct gyre_type *type)

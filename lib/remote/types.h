@@ -7,6 +7,8 @@
 
 #include <gyre/encode.h>
 
+#include "base/table.h"
+
 struct gy_types {
 	const struct gyre_type **slots; /* open addressing; NULL is empty */
 	uint32_t mask;
@@ -17,16 +19,39 @@ struct gy_types {
 int gy_types_init(struct gy_types *types, const struct gyre_type *const *list,
 		  const struct gyre_type **ret_bad);
 void gy_types_fini(struct gy_types *types);
-/* NULL for an unknown one. */
-const struct gyre_type *gy_types_find(const struct gy_types *types, uint32_t id);
-/* Of the size and the version; what is encoded has no size of its own. */
-uint16_t gy_type_layout(const struct gyre_type *type);
 /* Whether its messages may leave the process: not when they own something that is not encoded. */
 bool gy_type_travels(const struct gyre_type *type);
+
+/* Where the type with that id stands, or would. */
+static inline uint32_t gy_types_slot(const struct gy_types *types, uint32_t id)
+{
+	uint32_t slot = (uint32_t)gy_table_mix(id) & types->mask;
+
+	while (types->slots[slot] != NULL && types->slots[slot]->id != id) {
+		slot = (slot + 1) & types->mask;
+	}
+	return slot;
+}
+
+/* NULL for an unknown one. */
+static inline const struct gyre_type *gy_types_find(const struct gy_types *types, uint32_t id)
+{
+	return types->slots[gy_types_slot(types, id)];
+}
 
 static inline bool gy_type_is_encoded(const struct gyre_type *type)
 {
 	return type->encoding != NULL && type->encoding->encode != NULL;
+}
+
+/* Of the size and the version; what is encoded has no size of its own. One multiplication, since
+ * each message asks for it. */
+static inline uint16_t gy_type_layout(const struct gyre_type *type)
+{
+	uint64_t version = type->encoding == NULL ? 0 : type->encoding->version;
+	uint64_t bytes = gy_type_is_encoded(type) ? UINT32_MAX : type->bytes;
+
+	return (uint16_t)((version << 32 | bytes) * UINT64_C(0x9e3779b97f4a7c15) >> 48);
 }
 
 #endif

@@ -23,6 +23,9 @@
 #ifndef GY_REMOTE_WIRE_H
 #define GY_REMOTE_WIRE_H
 
+#include <endian.h>
+#include <errno.h>
+
 #include <gyre/encode.h>
 #include <gyre/node.h>
 
@@ -46,7 +49,10 @@ enum gy_wire_kind {
 
 enum {
 	GY_WIRE_WORD_BYTES = 4,
-	GY_WIRE_HEAD_BYTES_MAX = 40, /* the word included */
+	GY_WIRE_KIND_SHIFT = 24,
+	GY_WIRE_BODY_MASK = (1 << GY_WIRE_KIND_SHIFT) - 1,
+	GY_WIRE_HEAD_BYTES = 32,     /* of a message, the word included */
+	GY_WIRE_HEAD_BYTES_MAX = 40, /* with the id of an ask */
 	GY_WIRE_BODY_BYTES_MAX = 1 << 16,
 	GY_WIRE_VERSION = 1,
 	GY_NONCE_BYTES = 32,
@@ -85,22 +91,125 @@ struct gy_frame {
 	uint64_t ask_id;
 };
 
+/* The head of a message as it stands on the wire; what has no ask id ends before it. */
+struct gy_wire_head {
+	uint32_t word;
+	uint16_t to_loop;
+	uint16_t from_loop;
+	uint32_t to_slot;
+	uint32_t to_cookie;
+	uint32_t from_slot;
+	uint32_t from_cookie;
+	uint32_t type;
+	uint16_t layout;
+	uint16_t left;
+	uint64_t ask_id;
+};
+
+_Static_assert(sizeof(struct gy_wire_head) == GY_WIRE_HEAD_BYTES_MAX, "no padding");
+_Static_assert(offsetof(struct gy_wire_head, ask_id) == GY_WIRE_HEAD_BYTES, "the shorter head");
+
+/* By kind, of the 8 bits that stand on the wire; 0 for what is none. */
+extern const uint8_t gy_wire_heads[256];
+
 /* The bytes before the body, the word included; 0 for what is no kind. */
-uint32_t gy_wire_head_bytes(enum gy_wire_kind kind);
+static inline uint32_t gy_wire_head_bytes(enum gy_wire_kind kind)
+{
+	return gy_wire_heads[(uint8_t)kind];
+}
+
+/* The word that every frame begins with. */
+static inline uint32_t gy_wire_word(const unsigned char *bytes)
+{
+	uint32_t word;
+
+	memcpy(&word, bytes, sizeof(word));
+	return le32toh(word);
+}
 
 /* Whether a frame that begins there carries a message. */
-bool gy_wire_is_message(const unsigned char *bytes);
+static inline bool gy_wire_is_message(const unsigned char *bytes)
+{
+	return gy_wire_heads[gy_wire_word(bytes) >> GY_WIRE_KIND_SHIFT] >= GY_WIRE_HEAD_BYTES;
+}
 
-/* Writes word and head, of at most GY_WIRE_HEAD_BYTES_MAX bytes. How many. */
-uint32_t gy_wire_put(const struct gy_frame *frame, unsigned char *out);
+/* Writes word and head, of as many bytes as its kind has. How many. */
+static inline uint32_t gy_wire_put(const struct gy_frame *frame, unsigned char *out)
+{
+	const struct gy_wire_head head = {
+		.word = htole32((uint32_t)frame->kind << GY_WIRE_KIND_SHIFT | frame->bytes),
+		.to_loop = htole16(frame->to_loop),
+		.from_loop = htole16(frame->from_loop),
+		.to_slot = htole32(frame->to_slot),
+		.to_cookie = htole32(frame->to_cookie),
+		.from_slot = htole32(frame->from_slot),
+		.from_cookie = htole32(frame->from_cookie),
+		.type = htole32(frame->type),
+		.layout = htole16(frame->layout),
+		.left = htole16(frame->left),
+		.ask_id = htole64(frame->ask_id),
+	};
+	uint32_t count = gy_wire_head_bytes(frame->kind);
+
+	if (gy_unlikely(count < GY_WIRE_HEAD_BYTES)) {
+		memcpy(out, &head, GY_WIRE_WORD_BYTES);
+		return count;
+	}
+	memcpy(out, &head, GY_WIRE_HEAD_BYTES);
+	if (count == GY_WIRE_HEAD_BYTES_MAX) {
+		memcpy(out + GY_WIRE_HEAD_BYTES, &head.ask_id, sizeof(head.ask_id));
+	}
+	return count;
+}
 
 /*
  * How long the frame is that begins at @bytes, which has @count of them: 0 if that cannot be told
  * yet; -EPROTO for what is no frame.
  */
-int64_t gy_wire_bytes(const unsigned char *bytes, size_t count);
+static inline int64_t gy_wire_bytes(const unsigned char *bytes, size_t count)
+{
+	uint32_t word;
+	uint32_t head;
+	uint32_t body;
+
+	if (gy_unlikely(count < GY_WIRE_WORD_BYTES)) {
+		return 0;
+	}
+	word = gy_wire_word(bytes);
+	head = gy_wire_heads[word >> GY_WIRE_KIND_SHIFT];
+	body = word & GY_WIRE_BODY_MASK;
+	return head == 0 || body > GY_WIRE_BODY_BYTES_MAX ? -EPROTO : (int64_t)head + body;
+}
+
 /* Takes apart a frame that is there as a whole. */
-void gy_wire_get(const unsigned char *bytes, struct gy_frame *ret_frame);
+static inline void gy_wire_get(const unsigned char *bytes, struct gy_frame *ret_frame)
+{
+	uint32_t word = gy_wire_word(bytes);
+	uint32_t count = gy_wire_heads[word >> GY_WIRE_KIND_SHIFT];
+	struct gy_wire_head head = { 0 };
+
+	if (gy_likely(count >= GY_WIRE_HEAD_BYTES)) {
+		memcpy(&head, bytes, GY_WIRE_HEAD_BYTES);
+	}
+	if (count == GY_WIRE_HEAD_BYTES_MAX) {
+		memcpy(&head.ask_id, bytes + GY_WIRE_HEAD_BYTES, sizeof(head.ask_id));
+	}
+	*ret_frame = (struct gy_frame){
+		.kind = (enum gy_wire_kind)(word >> GY_WIRE_KIND_SHIFT),
+		.bytes = word & GY_WIRE_BODY_MASK,
+		.body = bytes + count,
+		.to_loop = le16toh(head.to_loop),
+		.from_loop = le16toh(head.from_loop),
+		.to_slot = le32toh(head.to_slot),
+		.to_cookie = le32toh(head.to_cookie),
+		.from_slot = le32toh(head.from_slot),
+		.from_cookie = le32toh(head.from_cookie),
+		.type = le32toh(head.type),
+		.layout = le16toh(head.layout),
+		.left = le16toh(head.left),
+		.ask_id = le64toh(head.ask_id),
+	};
+}
 
 /* ---- fragments: the head of one, beside its word ---- */
 
