@@ -299,6 +299,7 @@ static const char usage[] =
 	"  --base-port N  the port of node 1; the others have the next ones (9000)\n"
 	"  --payload N    bytes of a token, 0 to 1000000 (0)\n"
 	"  --seconds N    how long laps are counted, 1 to 3600 (5)\n"
+	"  --spin HOW     how long a loop polls before it sleeps: auto, never, or ns\n"
 	"  --help";
 
 static enum app_parsed parse(int argc, char **argv, struct settings *settings)
@@ -317,6 +318,7 @@ static enum app_parsed parse(int argc, char **argv, struct settings *settings)
 		{ "base-port", APP_NUMBER, &settings->node.base_port, 1, PORT_MAX },
 		{ "payload", APP_NUMBER, &settings->node.payload, 0, PAYLOAD_MAX },
 		{ "seconds", APP_NUMBER, &settings->node.seconds, 1, SECONDS_MAX },
+		{ "spin", APP_SPIN, &settings->node.spin_ns, 0, 0 },
 	};
 	const struct app app = { "gyre-ring", usage, options, sizeof(options) / sizeof(*options) };
 

@@ -263,9 +263,9 @@ int ring_node_run(const struct ring_node *settings)
 						.types = types,
 						.redial_min_ns = find_again_ns,
 						.redial_max_ns = find_again_ns };
-	const struct gyre_system_options options = { .loops = 1,
-						     .cpus = settings->cpus,
-						     .node = &node };
+	const struct gyre_system_options options = {
+		.loops = 1, .cpus = settings->cpus, .spin_ns = settings->spin_ns, .node = &node
+	};
 	struct gyre_system *system = NULL;
 	int r;
 

@@ -14,6 +14,7 @@ struct ring_node {
 	uint64_t messages;  /* tokens that go round at once */
 	uint64_t payload;   /* bytes of each */
 	uint64_t seconds;   /* measured */
+	int64_t spin_ns;    /* as in gyre_system_options */
 	const char *cpus;
 	bool json;
 };
