@@ -357,6 +357,7 @@ static inline void dispatch(struct gy_ring *ring, const struct io_uring_cqe *cqe
 		gy_ring_buffers_taken(ring, completion.buffer, completion.result);
 	} else if (gy_unlikely(completion.result == -ENOBUFS)) {
 		gy_count(&ring->counters.no_buffers, 1);
+		gy_ring_buffers_ran_out(ring);
 	}
 	if (gy_unlikely(op->generation != (uint16_t)(cqe->user_data >> GY_USER_ADDRESS_BITS))) {
 		drop_stale(ring, &completion);

@@ -36,10 +36,16 @@ struct gy_ring_buffers {
 	unsigned char *memory;
 	uint32_t bytes; /* of each */
 	uint32_t count;
-	uint32_t available;
-	uint16_t first; /* the number of the first one */
-	uint16_t tail;	/* of what was given back; published before each enter */
-	uint8_t *held;	/* at assertion level full */
+	uint32_t available; /* not out: with the kernel, or idle */
+	uint32_t offered;   /* with the kernel, as far as we know */
+	uint32_t warm;	    /* how many it is offered: see ring_buffers.c */
+	uint32_t warm_min;
+	uint32_t refills; /* since @unused began */
+	uint32_t unused;  /* the fewest that it had left when there was a refill */
+	uint16_t *idle;	  /* the others, the last one that came back on top */
+	uint16_t first;	  /* the number of the first one */
+	uint16_t tail;	  /* of what was given back; published before each enter */
+	uint8_t *held;	  /* at assertion level full */
 };
 
 struct gy_ring {
@@ -108,12 +114,20 @@ static inline uint32_t gy_ring_group_of(uint16_t buffer)
 	return buffer / GY_RING_DATAGRAM_BUFFERS;
 }
 
+/* Offers idle buffers up to what is warm. */
+void gy_ring_buffers_refill(struct gy_ring_buffers *buffers);
+/* The kernel found none: it is offered more, unless all are out. */
+GY_COLD void gy_ring_buffers_ran_out(struct gy_ring *ring);
+
 static inline void gy_ring_buffers_publish(struct gy_ring *ring)
 {
 	for (uint32_t i = 0; i < GY_RING_GROUPS; i++) {
 		struct gy_ring_buffers *buffers = &ring->buffers[i];
 
 		if (buffers->entries != NULL) {
+			if (gy_unlikely(buffers->offered < buffers->warm)) {
+				gy_ring_buffers_refill(buffers);
+			}
 			gy_store_release(&buffers->entries->tail, buffers->tail);
 		}
 	}
@@ -147,6 +161,7 @@ static inline void gy_ring_buffers_taken(struct gy_ring *ring, uint16_t buffer, 
 	gy_assert((uint32_t)(buffer - buffers->first) < buffers->count && buffers->available > 0);
 	gy_ring_buffers_mark(buffers, buffer, 1);
 	buffers->available--;
+	buffers->offered--;
 	if (filled > 0) {
 		gy_sanitize_give(gy_ring_buffers_at(buffers, buffer), (size_t)filled);
 	}
