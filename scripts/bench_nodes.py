@@ -79,7 +79,7 @@ def ask_case(settings, outstanding):
                                  "--pin")(settings)
         return {"asks_per_s": values["laps_per_s"], "cpu_ns_per_ask": 2 * values["cpu_ns_per_hop"]}
 
-    return Case("nodes", f"2 processes, {outstanding:,} asks outstanding",
+    return Case("nodes", f"2 processes, asks outstanding: {outstanding:,}",
                 [Variant(GYRE, "perf/nodes", measure),
                  Variant("sockets", "perf/limit/nodes", measure_limit)],
                 [Metric("asks_per_s", "asks/s"), Metric("cpu_ns_per_ask", "ns of CPU/ask")])
