@@ -23,6 +23,7 @@ static const uint8_t head_bytes[GY_WIRE_KINDS] = {
 	[GY_WIRE_EVENT] = HEAD_WITH_ID_BYTES,  [GY_WIRE_ASK] = HEAD_WITH_ID_BYTES,
 	[GY_WIRE_REPLY] = HEAD_WITH_ID_BYTES,  [GY_WIRE_EXCEPTION] = HEAD_WITH_ID_BYTES,
 	[GY_WIRE_LOOKUP] = HEAD_WITH_ID_BYTES, [GY_WIRE_FRAGMENT] = FRAGMENT_HEAD_BYTES,
+	[GY_WIRE_BYE] = GY_WIRE_WORD_BYTES,
 };
 
 /* The head as it stands on the wire. */
@@ -154,7 +155,7 @@ uint16_t gy_wire_left_encode(uint64_t units)
 	uint64_t exponent = 0;
 
 	while (units > mantissa_max && exponent < EXPONENT_MAX) {
-		units = (units + 1) / 2;
+		units = units / 2 + units % 2;
 		exponent++;
 	}
 	units = units < mantissa_max ? units : mantissa_max;
