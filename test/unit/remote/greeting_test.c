@@ -141,9 +141,8 @@ Test(greeting, proves_the_secret_to_who_has_proved_it)
 	begin_proof(&stranger);
 	say_proof(&stranger, "known to few", true);
 	stranger_expect(&stranger, GY_WIRE_PROOF);
-	cr_assert_eq(gy_secret_prove("known to few", &stranger.theirs, &stranger.mine, false,
-				     proof),
-		     0);
+	cr_assert_eq(
+		gy_secret_prove("known to few", &stranger.theirs, &stranger.mine, false, proof), 0);
 	cr_assert_eq(stranger.frame.bytes, GY_PROOF_BYTES);
 	cr_assert_arr_eq(stranger.frame.body, proof, sizeof(proof));
 	stranger_close(&stranger);
