@@ -73,9 +73,15 @@ static void lose(struct gy_association *link, const struct gy_frame *frame, enum
 		 int error)
 {
 	struct gy_home *home = link->links->home;
+	const struct gyre_type type = { .name = "message of another node", .id = frame->type };
+	const struct gyre_mail mail = { .type = &type,
+					.from = gy_origin_of(sender_of(link, frame)) };
 
 	gy_count(&home->counters.sent, 1);
 	gy_count(&home->counters.dropped[reason], 1);
+	if (home->options.dead_letter != NULL) {
+		home->options.dead_letter(home, &mail, receiver_of(link, frame), reason);
+	}
 	if (frame->kind == GY_WIRE_ASK || frame->kind == GY_WIRE_LOOKUP) {
 		tell_error(link, frame, sender_of(link, frame), error);
 	} else if (frame->kind == GY_WIRE_REPLY) {

@@ -13,16 +13,6 @@
 
 static const struct gyre_address afar = { .slot = 5, .cookie = 6, .loop = 3, .node = STRANGER_ID };
 
-/* Short ones, so that a test sees them run out. */
-static const struct gyre_node_options quick = {
-	.heartbeat_ns = GYRE_MILLISECONDS(10),
-	.suspect_ns = GYRE_MILLISECONDS(30),
-	.down_ns = GYRE_MILLISECONDS(60),
-	.redial_min_ns = GYRE_MILLISECONDS(1),
-	.redial_max_ns = GYRE_MILLISECONDS(1),
-	.away_ns = GYRE_MILLISECONDS(20),
-};
-
 static int tell(uint64_t value)
 {
 	return gyre_system_notify(fixture.system, afar,
@@ -59,17 +49,6 @@ static struct gyre_node_status status(void)
 	return status;
 }
 
-/* The next connection that the node makes, up to where it may send. */
-static void welcome(struct stranger *stranger)
-{
-	struct gy_hello hello = stranger_hello();
-
-	stranger_accept(stranger);
-	stranger_expect(stranger, GY_WIRE_HELLO);
-	cr_assert_eq(stranger->theirs.expected, STRANGER_ID);
-	stranger_say_hello(stranger, &hello);
-}
-
 static void expect_number(struct stranger *stranger, uint64_t value)
 {
 	stranger_expect(stranger, GY_WIRE_NOTICE);
@@ -99,7 +78,7 @@ Test(link, takes_a_notice_from_another_thread_to_another_node_in_order)
 	for (uint64_t i = 0; i < 10; i++) {
 		cr_assert_eq(tell(i), 0);
 	}
-	welcome(&stranger);
+	stranger_welcome(&stranger);
 	for (uint64_t i = 0; i < 10; i++) {
 		expect_number(&stranger, i);
 		cr_assert_eq(stranger.frame.to_slot, afar.slot);
@@ -124,7 +103,7 @@ Test(link, fails_asks_that_wait_for_a_peer_that_cannot_be_reached)
 {
 	struct stranger stranger;
 
-	stranger_open(&quick);
+	stranger_open(&stranger_quick);
 	stranger_listen(&stranger);
 	stranger_close(&stranger); /* nobody listens there any more */
 	cr_assert_eq(ask_for(afar, GYRE_FOREVER), -EHOSTUNREACH);
@@ -140,7 +119,7 @@ Test(link, loses_what_is_over_its_bound_and_takes_more_once_the_peer_has_taken_s
 
 	stranger_listen(&stranger);
 	cr_assert_eq(tell(1), 0);
-	welcome(&stranger);
+	stranger_welcome(&stranger);
 	expect_number(&stranger, 1);
 	cr_assert_eq(tell_large(), 0);
 	cr_assert_eq(tell_large(), 0);
@@ -237,7 +216,7 @@ static void play_bad_credit(uint64_t bytes, uint64_t frames)
 	stranger_open(&(struct gyre_node_options){ 0 });
 	stranger_listen(&stranger);
 	cr_assert_eq(tell(1), 0);
-	welcome(&stranger);
+	stranger_welcome(&stranger);
 	expect_number(&stranger, 1);
 	credit(&stranger, bytes, frames);
 	stranger_expect_end(&stranger);
@@ -261,13 +240,13 @@ Test(link, fails_asks_when_its_peer_falls_silent_and_then_at_once)
 {
 	struct gyre_node_status now;
 	struct stranger stranger;
-	struct gyre_node_options options = quick;
+	struct gyre_node_options options = stranger_quick;
 
 	options.away_ns = GYRE_SECONDS(20);
 	stranger_open(&options);
 	stranger_listen(&stranger);
 	cr_assert_eq(tell(1), 0);
-	welcome(&stranger);
+	stranger_welcome(&stranger);
 	expect_number(&stranger, 1);
 	cr_assert_eq(ask_for(afar, GYRE_FOREVER), -EHOSTDOWN);
 	now = status();
@@ -300,7 +279,7 @@ Test(link, fails_lookups_when_its_peer_falls_silent)
 	static const struct gyre_class looker = { .name = "looker",
 						  .frame_bytes = sizeof(struct lookup_frame),
 						  .behaviour.ask = look_up };
-	struct gyre_node_options options = quick;
+	struct gyre_node_options options = stranger_quick;
 	struct stranger stranger;
 	struct gyre_address local;
 
@@ -308,7 +287,7 @@ Test(link, fails_lookups_when_its_peer_falls_silent)
 	local = stranger_open_with(&options, &looker);
 	stranger_listen(&stranger);
 	cr_assert_eq(tell(1), 0);
-	welcome(&stranger);
+	stranger_welcome(&stranger);
 	expect_number(&stranger, 1);
 	cr_assert_eq(ask_for(local, GYRE_FOREVER), 0);
 	cr_assert_str_eq(traced, "d");
@@ -346,7 +325,7 @@ Test(link, that_another_node_made_is_missed_when_it_breaks)
 						   .behaviour.event = node_changed };
 	struct stranger stranger;
 
-	(void)stranger_open_with(&quick, &watcher);
+	(void)stranger_open_with(&stranger_quick, &watcher);
 	stranger_meet(&stranger);
 	stranger_close(&stranger);
 	cr_assert_eq(gyre_system_wait(fixture.system), 0);
@@ -356,7 +335,7 @@ Test(link, that_another_node_made_is_missed_when_it_breaks)
 
 Test(link, closes_with_a_word_when_idle_and_is_made_again)
 {
-	struct gyre_node_options options = quick;
+	struct gyre_node_options options = stranger_quick;
 	struct stranger stranger;
 
 	options.idle_ns = GYRE_SECONDS(1);
@@ -366,7 +345,7 @@ Test(link, closes_with_a_word_when_idle_and_is_made_again)
 	stranger_open(&options);
 	stranger_listen(&stranger);
 	cr_assert_eq(tell(1), 0);
-	welcome(&stranger);
+	stranger_welcome(&stranger);
 	expect_number(&stranger, 1);
 	credit(&stranger, 32 + sizeof(struct number), 1);
 	stranger_expect(&stranger, GY_WIRE_BYE);
@@ -374,7 +353,7 @@ Test(link, closes_with_a_word_when_idle_and_is_made_again)
 	cr_assert_eq(close(stranger.fd), 0);
 	cr_assert_eq(status().state, GYRE_NODE_UP, "it is not suspect for that");
 	cr_assert_eq(tell(2), 0);
-	welcome(&stranger);
+	stranger_welcome(&stranger);
 	expect_number(&stranger, 2);
 	stranger_close(&stranger);
 	fixture_close();
@@ -387,7 +366,7 @@ Test(link, waits_longer_and_longer_for_a_peer_that_refuses_it)
 	enum { REFUSALS = 5 };
 	const uint64_t pause_ns = GYRE_MILLISECONDS(10);
 	const uint8_t code = GY_REFUSED_CLUSTER;
-	struct gyre_node_options options = quick;
+	struct gyre_node_options options = stranger_quick;
 	struct stranger stranger;
 	uint64_t from_ns;
 
@@ -405,7 +384,7 @@ Test(link, waits_longer_and_longer_for_a_peer_that_refuses_it)
 		stranger_expect_end(&stranger);
 		cr_assert_eq(close(stranger.fd), 0);
 	}
-	welcome(&stranger);
+	stranger_welcome(&stranger);
 	/* 1 + 2 + 4 + 8 + 16 pauses, each up to a tenth shorter. */
 	cr_assert_geq(gy_clock_machine_ns() - from_ns, pause_ns * 31 / 10 * 9);
 	expect_number(&stranger, 1);
@@ -415,7 +394,7 @@ Test(link, waits_longer_and_longer_for_a_peer_that_refuses_it)
 
 Test(link, goes_to_where_its_peer_is_now)
 {
-	struct gyre_node_options options = quick;
+	struct gyre_node_options options = stranger_quick;
 	struct stranger before;
 	struct stranger now;
 
@@ -425,7 +404,7 @@ Test(link, goes_to_where_its_peer_is_now)
 	stranger_close(&before);
 	cr_assert_eq(tell(1), 0);
 	stranger_listen(&now);
-	welcome(&now);
+	stranger_welcome(&now);
 	expect_number(&now, 1);
 	stranger_close(&now);
 	fixture_close();
@@ -434,7 +413,7 @@ Test(link, goes_to_where_its_peer_is_now)
 Test(link, is_refused_by_the_node_that_dialled_when_another_one_answers)
 {
 	struct gy_hello hello = stranger_hello();
-	struct gyre_node_options options = quick;
+	struct gyre_node_options options = stranger_quick;
 	struct stranger stranger;
 
 	options.away_ns = GYRE_SECONDS(20);
@@ -447,7 +426,7 @@ Test(link, is_refused_by_the_node_that_dialled_when_another_one_answers)
 	stranger_say_hello(&stranger, &hello);
 	stranger_expect_refusal(&stranger, GY_REFUSED_ID);
 	cr_assert_eq(close(stranger.fd), 0);
-	welcome(&stranger);
+	stranger_welcome(&stranger);
 	expect_number(&stranger, 1);
 	stranger_close(&stranger);
 	fixture_close();
@@ -456,7 +435,7 @@ Test(link, is_refused_by_the_node_that_dialled_when_another_one_answers)
 /* The peer resets it in each stage: before, in and after the greeting. */
 Test(link, comes_back_after_a_reset_in_each_stage)
 {
-	struct gyre_node_options options = quick;
+	struct gyre_node_options options = stranger_quick;
 	struct stranger stranger;
 	struct gy_hello hello = stranger_hello();
 
@@ -479,7 +458,7 @@ Test(link, comes_back_after_a_reset_in_each_stage)
 		(void)sched_yield();
 	}
 	cr_assert_eq(tell(2), 0);
-	welcome(&stranger);
+	stranger_welcome(&stranger);
 	expect_number(&stranger, 2);
 	stranger_close(&stranger);
 	fixture_close();
@@ -488,7 +467,7 @@ Test(link, comes_back_after_a_reset_in_each_stage)
 Test(link, that_is_made_a_thousand_times_leaves_nothing_behind)
 {
 	enum { FLAPS = 1000 };
-	struct gyre_node_options options = quick;
+	struct gyre_node_options options = stranger_quick;
 	struct stranger stranger;
 
 	options.suspect_ns = GYRE_SECONDS(10);

@@ -216,3 +216,22 @@ void stranger_meet(struct stranger *stranger)
 	stranger_say_hello(stranger, &hello);
 	stranger_expect(stranger, GY_WIRE_HELLO);
 }
+
+void stranger_welcome(struct stranger *stranger)
+{
+	struct gy_hello hello = stranger_hello();
+
+	stranger_accept(stranger);
+	stranger_expect(stranger, GY_WIRE_HELLO);
+	cr_assert_eq(stranger->theirs.expected, STRANGER_ID);
+	stranger_say_hello(stranger, &hello);
+}
+
+const struct gyre_node_options stranger_quick = {
+	.heartbeat_ns = GYRE_MILLISECONDS(10),
+	.suspect_ns = GYRE_MILLISECONDS(30),
+	.down_ns = GYRE_MILLISECONDS(60),
+	.redial_min_ns = GYRE_MILLISECONDS(1),
+	.redial_max_ns = GYRE_MILLISECONDS(1),
+	.away_ns = GYRE_MILLISECONDS(20),
+};

@@ -50,5 +50,10 @@ void stranger_expect_refusal(struct stranger *stranger, enum gy_refusal refusal)
 void stranger_expect_end(struct stranger *stranger);
 /* Dials and greets. */
 void stranger_meet(struct stranger *stranger);
+/* Accepts the next connection that the node makes, and greets. */
+void stranger_welcome(struct stranger *stranger);
+
+/* Short times, so that a test sees them run out. */
+extern const struct gyre_node_options stranger_quick;
 
 #endif
