@@ -72,7 +72,8 @@ struct gyre_membership {
  * struct gyre_node_options - a system as a node; all but @id may be 0 for the default
  * @id: of the node, unique in its cluster, not 0
  * @cluster: a name that nodes must agree in, up to GYRE_NODE_NAME_BYTES_MAX bytes; "gyre"
- * @listen: "tcp://HOST:PORT" where other nodes reach this one; NULL for a node that only dials
+ * @listen: "tcp://HOST:PORT" where other nodes reach this one; NULL for a node that only dials,
+ *   and can say what needs no answer: messages go over links that their sender has dialled
  * @peers: those known from the start, ended by an entry with id 0; NULL for none. More are told by
  *   gyre_node_add_peer()
  * @membership: an engine that tells of more peers as they come and go; NULL for none
@@ -86,7 +87,7 @@ struct gyre_membership {
  *   65536 to 2^30; past it a send fails with -EAGAIN; 4 MiB
  * @message_bytes_max: the largest encoded message, 64 to 2^24; 2^24
  * @heartbeat_ns: how often a link that has nothing else to say shows life, 1e7 to 6e10; 1e9. All
- *   times are with a jitter of a tenth
+ *   times are with a jitter of a tenth. It has to be well below the suspect_ns of other nodes
  * @suspect_ns: silence after which a peer is suspect, more than @heartbeat_ns, up to 3.6e12; 3e9
  * @down_ns: silence after which it is down, more than @suspect_ns, up to 3.6e12; 1e10
  * @idle_ns: a link over which no message went for this long is closed, 1e9 to 3.6e12; 3e11

@@ -1,12 +1,23 @@
 /*
- * What the loss of another node means for the actors of a loop: their asks to it fail, and what
- * they watch there has ended. That is rare, so nothing is kept for it: all houses are looked at.
+ * What becomes of another node means something to actors: when it is lost, their asks to it fail,
+ * and what they watch there has ended; when only mail from it may be lost, they watch it anew. That
+ * is rare, so nothing is kept for it: all houses are looked at. One that is away has an order that
+ * waits for it.
  */
 #include "actor/afar.h"
 
 #include "actor/annex.h"
 #include "actor/stack.h"
 #include "actor/watch.h"
+
+struct news {
+	uint16_t node;
+	int error; /* 0: it is not lost */
+};
+
+const struct gyre_type gy_type_afar = { .name = "news of a node",
+					.id = 0x4c,
+					.bytes = sizeof(struct news) };
 
 /* Through the house's own lane, as every answer. Without memory the time-out ends it. */
 static void fail_ask(struct gy_house *house, const struct gy_promise *promise, int error)
@@ -41,9 +52,33 @@ static void fail_asks(struct gy_house *house, uint16_t node, int error)
 	}
 }
 
-bool gy_home_lost_node(struct gy_home *home, uint16_t node, int error)
+static void tell(struct gy_house *house, const struct news *news)
 {
-	bool all = true;
+	if (news->error == 0) {
+		gy_watch_renew(house, news->node);
+		return;
+	}
+	fail_asks(house, news->node, news->error);
+	gy_watch_lost_node(house, news->node, news->error);
+}
+
+/* Without memory its asks end by their time-outs, and its watches at the next loss. */
+static void tell_later(struct gy_house *house, const struct news *news)
+{
+	struct gyre_mail *mail = gy_mail_get(house->home, &gy_type_afar);
+
+	if (mail != NULL) {
+		mail->node.kind = GY_MAIL_EVENT;
+		mail->from.cookie = 0;
+		mail->ask_id = 0;
+		*(struct news *)gyre_payload(mail) = *news;
+		gy_house_defer(house->home, house, mail);
+	}
+}
+
+void gy_home_tell_afar(struct gy_home *home, uint16_t node, int error)
+{
+	const struct news news = { .node = node, .error = error };
 
 	for (uint32_t slot = 0; slot < gy_load_relaxed(&home->slots.used); slot++) {
 		struct gy_house *house = gy_house_at(home, slot);
@@ -52,11 +87,17 @@ bool gy_home_lost_node(struct gy_home *home, uint16_t node, int error)
 			continue;
 		}
 		if (gy_house_is_away(house)) {
-			all = false;
-			continue;
+			tell_later(house, &news);
+		} else {
+			tell(house, &news);
 		}
-		fail_asks(house, node, error);
-		gy_watch_lost_node(house, node, error);
 	}
-	return all;
+}
+
+void gy_afar_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
+{
+	if (house != NULL) {
+		tell(house, (const struct news *)gyre_payload(mail));
+	}
+	gy_mail_put(home, mail);
 }

@@ -7,10 +7,14 @@
 #include "actor/house.h"
 
 /*
- * All actors of a node have ended: asks to them fail with @error, and watches are over with it.
- * False if some actors are with another loop at present, and have to be looked at again. Takes
- * time in proportion to the actors of the loop.
+ * All actors of a node have ended: asks to them fail with @error, and watches are over with it. Or,
+ * for 0, only mail from there may be lost: watches are renewed. Takes time in proportion to the
+ * actors of the loop.
  */
-bool gy_home_lost_node(struct gy_home *home, uint16_t node, int error);
+void gy_home_tell_afar(struct gy_home *home, uint16_t node, int error);
+
+/* The same for one that was away. Takes the mail. */
+extern const struct gyre_type gy_type_afar;
+void gy_afar_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail);
 
 #endif

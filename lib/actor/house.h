@@ -130,9 +130,10 @@ struct gy_directory_ops {
 struct gy_remote_ops {
 	/* Takes mail whose sender lives on this loop; as gy_send(), and counts it as sent. */
 	int (*route)(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail);
-	/* A mail of the kind GY_MAIL_REMOTE has come from another thread of this node. */
+	/* A mail of the kind GY_MAIL_REMOTE has come from another thread of this node. After
+	 * @drain, also by a thread that takes down a loop that has ended. */
 	void (*arrived)(struct gy_home *home, struct gyre_mail *mail);
-	/* The system stops: no more mail leaves. */
+	/* The system stops: no more mail leaves. Twice is harmless. */
 	void (*drain)(struct gy_home *home);
 };
 

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "actor/afar.h"
 #include "actor/family.h"
 #include "actor/stack.h"
 #include "actor/watch.h"
@@ -88,7 +89,8 @@ static int nobody(struct gy_home *home, struct gyre_address to, struct gyre_mail
 static bool is_order(const struct gyre_mail *mail)
 {
 	return mail->type == &gy_type_watch || mail->type == &gy_type_unwatch ||
-	       mail->type == &gy_type_retire || mail->type == &gy_type_stop;
+	       mail->type == &gy_type_retire || mail->type == &gy_type_stop ||
+	       mail->type == &gy_type_afar;
 }
 
 /* Whether it was an order to the house itself, rather than mail for its actor; then it is taken. */
@@ -104,6 +106,10 @@ static bool order_arrived(struct gy_home *home, struct gy_house *house, struct g
 	}
 	if (mail->type == &gy_type_unwatch) {
 		gy_unwatch_arrived(home, house, mail);
+		return true;
+	}
+	if (mail->type == &gy_type_afar) {
+		gy_afar_arrived(home, house, mail);
 		return true;
 	}
 	if (mail->type == &gy_type_retire && house != NULL) {

@@ -163,6 +163,24 @@ static void tell(struct gy_home *home, struct gyre_mail *theirs, int reason)
 	(void)gy_send(home, watcher, theirs, GY_LANE_EVENT);
 }
 
+/* The record of the watch that an order is about. Numbers are given by each node for itself. */
+static struct gyre_mail *find_watcher(struct gy_house *house, const struct gyre_mail *order)
+{
+	struct gy_table_item *item =
+		house->annex == NULL || house->annex->watch == NULL
+			? NULL
+			: gy_table_find(&house->annex->watch->watchers, order->ask_id);
+
+	for (; item != NULL; item = item->next) {
+		struct gyre_mail *mail = mail_of(item);
+
+		if (item->key == order->ask_id && gy_origin_equal(mail->from, order->from)) {
+			return mail;
+		}
+	}
+	return NULL;
+}
+
 void gy_watch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
 {
 	struct gy_watch *watch = house == NULL ? NULL : watch_of(house);
@@ -170,6 +188,10 @@ void gy_watch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_
 	gy_count(&home->counters.handled, 1);
 	if (house == NULL) {
 		tell(home, mail, -ESRCH);
+		return;
+	}
+	if (find_watcher(house, mail) != NULL) {
+		gy_mail_put(home, mail); /* it was renewed */
 		return;
 	}
 	record_of(mail)->item.key = mail->ask_id;
@@ -231,16 +253,38 @@ void gy_watch_lost_node(struct gy_house *house, uint16_t node, int reason)
 	}
 }
 
+/* The order is sent again, and means nothing where it has arrived. Without memory it is not. */
+void gy_watch_renew(struct gy_house *house, uint16_t node)
+{
+	const struct gy_watch *watch = house->annex == NULL ? NULL : house->annex->watch;
+
+	for (uint32_t i = 0; watch != NULL && i < watch->watched.size; i++) {
+		struct gy_table_item *item = watch->watched.buckets[i];
+
+		for (; item != NULL; item = item->next) {
+			const struct gyre_mail *mine = mail_of(item);
+			struct gyre_address actor = record_of_const(mine)->actor;
+			struct gyre_mail *theirs =
+				actor.node != node
+					? NULL
+					: make_record(house, &gy_type_watch, actor, mine->ask_id);
+
+			if (theirs != NULL) {
+				(void)gy_send_away(house->home, actor, theirs);
+			}
+		}
+	}
+}
+
 void gy_unwatch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
 {
-	struct gy_table_item *item =
-		house == NULL || house->annex == NULL || house->annex->watch == NULL
-			? NULL
-			: gy_table_take(&house->annex->watch->watchers, &home->parts, mail->ask_id);
+	struct gyre_mail *theirs = house == NULL ? NULL : find_watcher(house, mail);
 
 	gy_count(&home->counters.handled, 1);
-	if (item != NULL) {
-		gy_mail_put(home, mail_of(item));
+	if (theirs != NULL) {
+		gy_table_remove(&house->annex->watch->watchers, &home->parts,
+				&record_of(theirs)->item);
+		gy_mail_put(home, theirs);
 	}
 	gy_mail_put(home, mail);
 }

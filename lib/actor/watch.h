@@ -33,6 +33,9 @@ struct gyre_mail *gy_watch_make(struct gy_home *home, const struct gyre_type *ty
 void gy_watch_refused(struct gy_home *home, struct gyre_mail *mail, int reason);
 /* All that the house watches on a node have ended. */
 void gy_watch_lost_node(struct gy_house *house, uint16_t node, int reason);
+/* Mail from a node may be lost: what is watched there is watched again, which changes nothing where
+ * the watch still stands. */
+void gy_watch_renew(struct gy_house *house, uint16_t node);
 /* The house has ended: tells its watchers, and forgets whom it has watched. */
 void gy_watch_end(struct gy_house *house, int reason);
 

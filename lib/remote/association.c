@@ -1,13 +1,10 @@
 /*
- * A link over its life: it dials when there is something to say, outlives its connection, and is
- * looked at now and then by a beat of its loop, as long as the loop has any link. Dialling anew,
- * with its pauses, is the client's of the net floor; here is what follows from its reports.
+ * A link over its life: it outlives its connection, and is looked at now and then by a beat of its
+ * loop, as long as the loop has any link.
  *
  * Links of a loop are kept until the system ends; accepted ones end with their connections.
  */
 #include <errno.h>
-
-#include <gyre/connect.h>
 
 #include "base/memory.h"
 #include "base/random.h"
@@ -29,7 +26,7 @@ static void active(struct gyre_handler_context *ctx)
 	link->opened_ns = now_ns;
 	link->heard_ns = now_ns;
 	link->said_ns = now_ns;
-	link->used_ns = now_ns;
+	gy_links_start_beat(link->links);
 	gy_greeting_begin(link);
 }
 
@@ -74,9 +71,7 @@ static const struct gyre_handler link_handler = {
 
 /* ---- life ---- */
 
-static void beat(struct gy_timer *timer);
-
-static void start_beat(struct gy_links *links)
+void gy_links_start_beat(struct gy_links *links)
 {
 	uint64_t period_ns = links->nodes->options.heartbeat_ns / BEATS;
 	uint64_t jitter_ns = period_ns / JITTER_PERCENT;
@@ -102,8 +97,9 @@ static struct gy_association *make(struct gy_links *links, struct gy_neighbour *
 	link->stage = GY_LINK_PAUSED;
 	gy_list_init(&link->streams);
 	gy_list_init(&link->arrivals);
+	gy_association_init_redial(link);
 	gy_list_append(&links->all, &link->item);
-	start_beat(links);
+	gy_links_start_beat(links);
 	return link;
 }
 
@@ -127,6 +123,8 @@ void gy_association_open(struct gy_association *link)
 
 	link->stage = GY_LINK_OPEN;
 	link->opened = true;
+	link->greeted = true;
+	link->life = gy_load_relaxed(&link->peer->life);
 	link->window_bytes = link->theirs.window_bytes;
 	link->message_bytes_max = links->nodes->options.message_bytes_max;
 	if (link->theirs.message_bytes_max < link->message_bytes_max) {
@@ -139,22 +137,68 @@ void gy_association_open(struct gy_association *link)
 	}
 }
 
+static struct gy_association *get_dialled(struct gy_links *links, struct gy_neighbour *peer)
+{
+	struct gy_association *link =
+		(struct gy_association *)gy_by_id_find(&links->dialled, peer->id);
+
+	if (link == NULL) {
+		link = make(links, peer, true);
+		if (link != NULL && gy_by_id_set(&links->dialled, peer->id, link) < 0) {
+			gy_list_remove(&link->item);
+			gy_memory_put(link);
+			link = NULL;
+		}
+	}
+	return link;
+}
+
+/* A link has broken, or nodes are watched: what has become of a peer that has none left? Without
+ * memory that is not asked. */
+static void worry(struct gy_links *links, struct gy_neighbour *peer)
+{
+	struct gy_association *link = get_dialled(links, peer);
+
+	if (link != NULL) {
+		link->worried = true;
+		link->used_ns = links->home->loop.now_ns;
+		(void)gy_association_dial(link); /* which may have no address */
+		gy_links_start_beat(links);
+	}
+}
+
+static void was_open(struct gy_association *link)
+{
+	struct gy_links *links = link->links;
+	bool last = gy_fetch_add(&link->peer->links, UINT32_MAX) == 1;
+
+	link->opened = false;
+	if (links->draining) {
+		return;
+	}
+	if (!link->bye) {
+		gy_neighbour_broke(links, link->peer);
+	}
+	if (last && (!link->bye || gy_load_relaxed(&links->nodes->watchers_count) > 0)) {
+		worry(links, link->peer);
+	}
+}
+
 void gy_association_lost(struct gy_association *link, int reason)
 {
-	if (link->opened) {
-		(void)gy_add_relaxed(&link->peer->links, UINT32_MAX);
-	}
-	link->opened = false;
 	if (link->peer != NULL) {
 		gy_log(link->links->nodes->log, GYRE_LOG_INFO,
 		       "node %u: a link %s node %u has ended: %s", link->links->nodes->options.id,
 		       link->dialled ? "to" : "from", link->peer->id,
 		       reason == 0 ? "in good order" : strerror(-reason));
+		gy_outgoing_reset(link);
 	}
-	gy_outgoing_reset(link);
 	gy_incoming_reset(link);
 	link->stage = link->dialled ? GY_LINK_PAUSED : GY_LINK_ENDED;
 	link->ctx = NULL;
+	if (link->opened) {
+		was_open(link);
+	}
 }
 
 void gy_association_abort(struct gy_association *link, int reason)
@@ -167,87 +211,51 @@ void gy_association_abort(struct gy_association *link, int reason)
 
 /* ---- dialling ---- */
 
-static int init_dialled(struct gyre_channel *channel, void *arg)
+int gy_association_init_channel(struct gyre_channel *channel, void *arg)
 {
 	return gyre_pipeline_add_last(channel, &link_handler, arg);
-}
-
-static void report(struct gyre_stack *stack, const struct gyre_connection *connection,
-		   struct gyre_channel *channel, void *arg)
-{
-	struct gy_association *link = (struct gy_association *)arg;
-
-	(void)stack;
-	(void)channel;
-	if (connection->step == GYRE_CONNECTION_FAILED) {
-		link->failures++;
-	} else if (connection->step == GYRE_CONNECTION_OPEN) {
-		link->failures = 0;
-	} else if (connection->step == GYRE_CONNECTION_GIVEN_UP) {
-		link->dialling = false;
-	}
-}
-
-static int dial(struct gy_association *link)
-{
-	struct gy_links *links = link->links;
-	const struct gyre_node_options *options = &links->nodes->options;
-	struct gyre_connect_options connect = {
-		.init_channel = init_dialled,
-		.init_arg = link,
-		.retries_max = UINT32_MAX,
-		.retry_min_ns = options->redial_min_ns,
-		.retry_max_ns = options->redial_max_ns,
-		.report = report,
-		.report_arg = link,
-		.place = { .place = GYRE_PLACE_LOOP, .loop = links->home->loop.index },
-	};
-	char *address = gy_neighbour_address(link->peer);
-	int r = address == NULL ? -EHOSTUNREACH : 0;
-
-	if (r == 0) {
-		connect.to = address;
-		r = gyre_system_connect(links->home->options.system, &connect, &link->socket);
-		link->dialling = r == 0;
-		start_beat(links);
-	}
-	gy_memory_put(address);
-	return r;
-}
-
-static void hang_up(struct gy_association *link)
-{
-	link->dialling = false;
-	(void)gy_send_signal(link->links->home, link->socket, &gy_type_stop, GY_MAIL_EVENT);
 }
 
 struct gy_association *gy_association_get(struct gy_links *links, uint16_t node, int *ret_error)
 {
 	struct gy_association *link = (struct gy_association *)gy_by_id_find(&links->dialled, node);
 	struct gy_neighbour *peer;
+	int r = 0;
 
 	peer = link != NULL ? link->peer : gy_neighbour_find(links->nodes, node);
-	*ret_error = peer == NULL ? -EHOSTUNREACH : links->draining ? -ESHUTDOWN : 0;
-	if (*ret_error == 0 && link == NULL) {
-		link = make(links, peer, true);
-		*ret_error = link == NULL ? -ENOMEM : gy_by_id_set(&links->dialled, node, link);
+	if (links->draining || peer == NULL) {
+		*ret_error = links->draining ? -ESHUTDOWN : -EHOSTUNREACH;
+		return NULL;
 	}
-	if (*ret_error == 0 && !link->dialling) {
-		*ret_error = dial(link);
+	link = get_dialled(links, peer);
+	r = link == NULL ? -ENOMEM : gy_association_dial(link);
+	if (r == 0 && gy_neighbour_is_down(peer)) {
+		r = -EHOSTDOWN; /* the dial that is under way may find it up again */
 	}
-	if (*ret_error == 0 && gy_neighbour_is_down(peer)) {
-		*ret_error = -EHOSTDOWN; /* the dial that is under way may find it up again */
-	}
-	return *ret_error == 0 ? link : NULL;
+	*ret_error = r;
+	return r == 0 ? link : NULL;
 }
 
 /* ---- the beat ---- */
 
 static bool is_idle(const struct gy_association *link, uint64_t now_ns)
 {
-	return link->dialled && !link->pinned &&
-	       now_ns - link->used_ns > link->links->nodes->options.idle_ns &&
-	       link->queued_bytes == link->credited_bytes && link->waiting == NULL;
+	const struct gy_nodes *nodes = link->links->nodes;
+
+	return link->dialled && link->stage == GY_LINK_OPEN && !link->pinned &&
+	       now_ns - link->used_ns > nodes->options.idle_ns &&
+	       link->queued_bytes == link->credited_bytes &&
+	       gy_load_relaxed(&nodes->watchers_count) == 0;
+}
+
+/* It has said nothing for nearly a heartbeat. */
+static void show_life(struct gy_association *link)
+{
+	if (link->consumed_bytes > link->told_bytes) {
+		gy_incoming_credit(link);
+	} else {
+		gy_outgoing_say(link, GY_WIRE_PING, "", 0);
+	}
 }
 
 static void look_at_connection(struct gy_association *link, uint64_t now_ns, bool stalled)
@@ -267,8 +275,15 @@ static void look_at_connection(struct gy_association *link, uint64_t now_ns, boo
 		gy_association_abort(link, -ETIMEDOUT);
 	} else if (now_ns - link->said_ns >=
 		   options->heartbeat_ns - options->heartbeat_ns / BEATS) {
-		gy_outgoing_say(link, GY_WIRE_PING, "", 0);
+		show_life(link);
 	}
+}
+
+/* Its connection, or the attempts to have one, say how the peer is. */
+static bool is_judge(const struct gy_association *link)
+{
+	return link->peer != NULL && (link->ctx != NULL || link->dialling || link->worried ||
+				      gy_timer_is_started(&link->redial));
 }
 
 static void look(struct gy_association *link, bool stalled)
@@ -280,16 +295,18 @@ static void look(struct gy_association *link, bool stalled)
 		look_at_connection(link, now_ns, stalled);
 	}
 	if (link->waiting != NULL && now_ns - link->away_ns > options->away_ns) {
-		gy_outgoing_give_up(link, -EHOSTUNREACH);
+		gy_outgoing_give_up(link, -EHOSTUNREACH, !gy_neighbour_is_alive(link->peer));
 	}
-	if (link->peer != NULL && (link->ctx != NULL || link->dialling)) {
+	if (is_judge(link)) {
 		if (stalled) {
 			gy_store_relaxed(&link->peer->heard_ns, now_ns);
 		}
 		gy_neighbour_look(link->links, link->peer);
+		link->worried = link->worried && gy_load_relaxed(&link->peer->links) == 0 &&
+				gy_neighbour_is_alive(link->peer);
 	}
-	if (link->dialling && is_idle(link, now_ns)) {
-		hang_up(link);
+	if (is_idle(link, now_ns)) {
+		gy_association_hang_up(link);
 	}
 }
 
@@ -306,11 +323,11 @@ static void beat(struct gy_timer *timer)
 		struct gy_association *link = gy_container_of(item, struct gy_association, item);
 
 		item = item->next;
-		any = any || link->ctx != NULL || link->dialling || link->waiting != NULL;
+		any = any || link->ctx != NULL || is_judge(link) || link->waiting != NULL;
 		look(link, stalled);
 	}
 	if (any) {
-		start_beat(links);
+		gy_links_start_beat(links);
 	}
 }
 
@@ -325,12 +342,12 @@ void gy_links_forget(struct gy_links *links, const struct gy_neighbour *peer)
 		if (link->peer != peer) {
 			continue;
 		}
-		if (link->ctx != NULL && link->stage == GY_LINK_OPEN &&
-		    link->theirs.incarnation != gy_load_relaxed(&peer->incarnation)) {
+		if (link->stage == GY_LINK_OPEN && link->life != gy_load_relaxed(&peer->life)) {
 			gy_association_abort(link, -EHOSTDOWN);
 		}
+		link->pinned = false; /* what was watched there has ended */
 		if (gy_neighbour_is_down(peer)) {
-			gy_outgoing_give_up(link, -EHOSTDOWN);
+			gy_outgoing_give_up(link, -EHOSTDOWN, true);
 		}
 	}
 }
@@ -353,7 +370,10 @@ void gy_links_drain(struct gy_links *links)
 	links->draining = true;
 	gy_timer_stop(&links->home->loop.wheel, &links->beat);
 	for (; item != &links->all; item = item->next) {
-		gy_outgoing_give_up(gy_container_of(item, struct gy_association, item), -ESHUTDOWN);
+		struct gy_association *link = gy_container_of(item, struct gy_association, item);
+
+		gy_timer_stop(&links->home->loop.wheel, &link->redial);
+		gy_outgoing_give_up(link, -ESHUTDOWN, true);
 	}
 }
 

@@ -122,7 +122,7 @@ static void learn_address(const struct gy_association *link)
 	int fd = gyre_context_channel(link->ctx)->endpoint.fd;
 	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX];
 
-	if (link->peer == NULL || link->theirs.port == 0 || getpeername(fd, any, &from.bytes) < 0) {
+	if (link->theirs.port == 0 || getpeername(fd, any, &from.bytes) < 0) {
 		return;
 	}
 	if (any->sa_family == AF_INET) {
@@ -142,13 +142,15 @@ static void accept_peer(struct gy_association *link)
 
 	if (link->peer == NULL) {
 		link->peer = gy_neighbour_get(links->nodes, link->theirs.node);
-		learn_address(link);
 	}
 	if (link->peer == NULL) {
 		refuse(link, GY_REFUSED_BUSY);
 	} else if (!gy_neighbour_came(links, link->peer, link->theirs.incarnation)) {
 		refuse(link, GY_REFUSED_OLDER);
 	} else {
+		if (!link->dialled) {
+			learn_address(link);
+		}
 		gy_association_open(link);
 	}
 }
@@ -198,8 +200,8 @@ static void refused(struct gy_association *link, const struct gy_frame *frame)
 {
 	unsigned code = frame->bytes == 0 ? 0 : frame->body[0];
 
-	gy_log(link->links->nodes->log, GYRE_LOG_WARNING, "node %u: %s %u refuses a link: %s",
-	       link->links->nodes->options.id, "node",
+	gy_log(link->links->nodes->log, GYRE_LOG_WARNING, "node %u: node %u refuses a link: %s",
+	       link->links->nodes->options.id,
 	       link->peer == NULL ? link->theirs.node : link->peer->id, refusal_text(code));
 	gy_association_abort(link, -ECONNREFUSED);
 }

@@ -14,7 +14,7 @@
 #include "base/memory.h"
 #include "remote/remote.h"
 
-enum { ARRIVALS_MAX = 64, CREDIT_BYTES = 16 };
+enum { CREDIT_BYTES = 16 };
 /* The part of the window that the peer is told of at once. */
 enum { CREDIT_SHARE = 16 };
 
@@ -37,26 +37,34 @@ static struct gyre_mail *make(struct gy_association *link, const struct gyre_typ
 	return mail;
 }
 
-static struct gyre_address receiver_of(const struct gy_home *home, const struct gy_frame *frame)
+static struct gyre_address receiver_of(const struct gy_association *link,
+				       const struct gy_frame *frame)
 {
 	return (struct gyre_address){ .slot = frame->to_slot,
 				      .cookie = frame->to_cookie,
 				      .loop = frame->to_loop,
-				      .node = home->node };
+				      .node = link->links->home->node };
 }
 
-/* Tells the asker that its ask has failed; without memory its time-out does. */
-static void answer_error(struct gy_association *link, const struct gy_frame *frame, int error)
+static struct gyre_address sender_of(const struct gy_association *link,
+				     const struct gy_frame *frame)
 {
-	struct gy_home *home = link->links->home;
+	return (struct gyre_address){ .slot = frame->from_slot,
+				      .cookie = frame->from_cookie,
+				      .loop = frame->from_loop,
+				      .node = link->peer->id };
+}
+
+/* Tells an asker, here or there, that its ask has failed; without memory its time-out does. */
+static void tell_error(struct gy_association *link, const struct gy_frame *frame,
+		       struct gyre_address asker, int error)
+{
 	struct gyre_mail *mail = make(link, &gy_type_exception, frame, GY_MAIL_EXCEPTION);
 
 	if (mail != NULL) {
-		struct gyre_address asker = gy_mail_sender(mail);
-
 		((struct gy_exception *)gyre_payload(mail))->error = error;
 		mail->from.cookie = 0;
-		(void)gy_send_away(home, asker, mail);
+		(void)gy_send_away(link->links->home, asker, mail);
 	}
 }
 
@@ -65,11 +73,19 @@ static void lose(struct gy_association *link, const struct gy_frame *frame, enum
 		 int error)
 {
 	struct gy_home *home = link->links->home;
+	const struct gyre_type type = { .name = "message of another node", .id = frame->type };
+	const struct gyre_mail mail = { .type = &type,
+					.from = gy_origin_of(sender_of(link, frame)) };
 
 	gy_count(&home->counters.sent, 1);
 	gy_count(&home->counters.dropped[reason], 1);
+	if (home->options.dead_letter != NULL) {
+		home->options.dead_letter(home, &mail, receiver_of(link, frame), reason);
+	}
 	if (frame->kind == GY_WIRE_ASK || frame->kind == GY_WIRE_LOOKUP) {
-		answer_error(link, frame, error);
+		tell_error(link, frame, sender_of(link, frame), error);
+	} else if (frame->kind == GY_WIRE_REPLY) {
+		tell_error(link, frame, receiver_of(link, frame), error);
 	}
 }
 
@@ -129,7 +145,7 @@ static void take_message(struct gy_association *link, const struct gy_frame *fra
 	if (kind == GY_MAIL_ASK) {
 		mail->deadline_ms = deadline_of(home, frame);
 	}
-	(void)gy_send(home, receiver_of(home, frame), mail, gy_mail_lane(mail));
+	(void)gy_send(home, receiver_of(link, frame), mail, gy_mail_lane(mail));
 }
 
 static void take_exception(struct gy_association *link, const struct gy_frame *frame)
@@ -143,7 +159,7 @@ static void take_exception(struct gy_association *link, const struct gy_frame *f
 		return;
 	}
 	((struct gy_exception *)gyre_payload(mail))->error = error < 0 ? error : -EPROTO;
-	(void)gy_send_away(link->links->home, receiver_of(link->links->home, frame), mail);
+	(void)gy_send_away(link->links->home, receiver_of(link, frame), mail);
 }
 
 /* Orders to an actor, and the end of one that is watched. */
@@ -164,7 +180,7 @@ static void take_order(struct gy_association *link, const struct gy_frame *frame
 					 .node = link->peer->id };
 	mail->ask_id = frame->ask_id;
 	mail->deadline_ms = 0;
-	(void)gy_send_away(home, receiver_of(home, frame), mail);
+	(void)gy_send_away(home, receiver_of(link, frame), mail);
 }
 
 static void take_lookup(struct gy_association *link, const struct gy_frame *frame)
@@ -181,7 +197,7 @@ static void take_lookup(struct gy_association *link, const struct gy_frame *fram
 	}
 	mail = r < 0 ? NULL : make(link, &gyre_type_gyre_node_found, frame, GY_MAIL_REPLY);
 	if (mail == NULL) {
-		answer_error(link, frame, r < 0 ? r : -ENOMEM);
+		tell_error(link, frame, sender_of(link, frame), r < 0 ? r : -ENOMEM);
 		return;
 	}
 	*(struct gyre_node_found *)gyre_payload(mail) = (struct gyre_node_found){ found };
@@ -287,7 +303,8 @@ static int take_fragment(struct gy_association *link, const struct gy_frame *fra
 	int r = 0;
 
 	if (arrival == NULL) {
-		r = arrivals >= ARRIVALS_MAX ? -EPROTO : begin_arrival(link, &fragment, &arrival);
+		r = arrivals >= GY_ARRIVALS_MAX ? -EPROTO
+						: begin_arrival(link, &fragment, &arrival);
 	}
 	if (r < 0) {
 		return r;
@@ -320,6 +337,10 @@ static int take_credit(struct gy_association *link, const struct gy_frame *frame
 static int take_open(struct gy_association *link, const struct gy_frame *frame, uint32_t bytes)
 {
 	if (frame->kind == GY_WIRE_PING) {
+		return 0;
+	}
+	if (frame->kind == GY_WIRE_BYE) {
+		link->bye = true;
 		return 0;
 	}
 	if (link->dialled) {
@@ -448,21 +469,30 @@ static void take_all(struct gy_association *link, struct gyre_buffer *data)
 	}
 }
 
-/* The peer may send as much again. */
-static void tell_credit(struct gy_association *link)
+void gy_incoming_credit(struct gy_association *link)
 {
-	uint64_t window = link->links->nodes->options.link_bytes_max;
 	unsigned char body[CREDIT_BYTES];
 	struct gyre_encoder out = { .bytes = body, .room = sizeof(body), .max = sizeof(body) };
 
-	if (link->stage != GY_LINK_OPEN || link->dialled ||
-	    link->consumed_bytes - link->told_bytes < window / CREDIT_SHARE) {
-		return;
-	}
 	link->told_bytes = link->consumed_bytes;
 	gyre_encode_u64(&out, link->consumed_bytes);
 	gyre_encode_u64(&out, link->consumed_frames);
 	gy_outgoing_say(link, GY_WIRE_CREDIT, body, sizeof(body));
+}
+
+/* The peer may send as much again. It waits for that at its own bound too, if that is lower. */
+static void credit_if_due(struct gy_association *link)
+{
+	uint64_t window = link->links->nodes->options.link_bytes_max;
+
+	if (link->theirs.window_bytes < window) {
+		window = link->theirs.window_bytes;
+	}
+	if (link->stage == GY_LINK_OPEN && !link->dialled &&
+	    link->consumed_bytes - link->told_bytes >= window / CREDIT_SHARE &&
+	    link->consumed_bytes > link->told_bytes) {
+		gy_incoming_credit(link);
+	}
 }
 
 void gy_incoming_read(struct gy_association *link, struct gyre_buffer *data)
@@ -475,7 +505,7 @@ void gy_incoming_read(struct gy_association *link, struct gyre_buffer *data)
 	if (link->peer != NULL && link->stage == GY_LINK_OPEN) {
 		gy_neighbour_heard(link->links, link->peer);
 		(void)gy_add_relaxed(&link->peer->received, link->consumed_frames - before);
-		tell_credit(link);
+		credit_if_due(link);
 	}
 }
 

@@ -74,6 +74,7 @@ int gyre_node_lookup(struct gyre_stack *stack, uint16_t node, const char *name, 
 		gyre_mail_free(stack, mail);
 		answer_here(s, links->nodes, name, ask_id);
 	} else {
+		gy_promise_of_node(ret_future, node);
 		ask_there(s, node, mail, ask_id);
 	}
 	return 0;

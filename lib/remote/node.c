@@ -148,8 +148,10 @@ char *gy_neighbour_address(struct gy_neighbour *peer)
 void gy_neighbour_learn(struct gy_neighbour *peer, const char *address)
 {
 	(void)pthread_mutex_lock(&peer->nodes->mutex);
-	if (peer->address == NULL) {
+	if (peer->address == NULL || peer->learnt) {
+		gy_memory_put(peer->address);
 		peer->address = copy_text(address); /* without memory it is learnt the next time */
+		peer->learnt = true;
 	}
 	(void)pthread_mutex_unlock(&peer->nodes->mutex);
 }
@@ -180,6 +182,7 @@ int gy_node_told(struct gyre_system *system, const struct gyre_node_peer *told)
 		char *before = peer->address;
 
 		peer->address = address;
+		peer->learnt = false;
 		address = before;
 	}
 	(void)pthread_mutex_unlock(&nodes->mutex);

@@ -5,9 +5,6 @@
  * What a link holds is bounded, from the send until the peer has taken it out of its connection and
  * said so (its credit): past the bound a send fails, and nothing grows. Answers have a quarter more
  * room than questions, or two nodes that fill each other's links with asks would lose the answers.
- *
- * A message too large for a frame is a stream, cut into fragments between which others go. What the
- * same sender sends the same receiver meanwhile becomes a stream too, behind it, for their order.
  */
 #include <errno.h>
 
@@ -20,7 +17,8 @@
 
 enum { OVERHEAD_BYTES = GY_WIRE_HEAD_BYTES_MAX, SMALL_BODY_BYTES = 256 };
 
-/* Mail for another node that is on its way to the loop that is to send it. */
+/* Mail for another node that is on its way to the loop that is to send it. It is counted as sent
+ * already. */
 struct errand {
 	struct gyre_address to;
 	struct gyre_mail *mail;
@@ -91,31 +89,13 @@ static bool give_some(struct gy_association *link)
 	return true;
 }
 
-/* One fragment of the first stream, which then goes behind the others. */
 static bool give_fragment(struct gy_association *link)
 {
-	struct gy_stream *stream = gy_container_of(link->streams.next, struct gy_stream, item);
-	uint32_t left = stream->bytes - stream->at;
-	uint32_t bytes = left < GY_WIRE_BODY_BYTES_MAX ? left : GY_WIRE_BODY_BYTES_MAX;
-	const struct gy_fragment fragment = { .stream = stream->number, .left = left };
-	struct gyre_buffer *buffer = gy_buffer_get(gy_channels_of(link->links->home));
-	unsigned char head[GY_WIRE_HEAD_BYTES_MAX];
+	struct gyre_buffer *buffer = gy_streams_take(link);
 
-	gy_wire_put_fragment(&fragment, bytes, head);
-	if (buffer == NULL ||
-	    gyre_buffer_append(buffer, head, gy_wire_head_bytes(GY_WIRE_FRAGMENT)) < 0 ||
-	    gyre_buffer_append(buffer, stream->frame + stream->at, bytes) < 0) {
-		gyre_buffer_free(buffer);
+	if (buffer == NULL) {
 		gy_association_abort(link, -ENOMEM);
 		return false;
-	}
-	link->queued_bytes += gy_wire_head_bytes(GY_WIRE_FRAGMENT);
-	stream->at += bytes;
-	gy_list_remove(&stream->item);
-	if (stream->at == stream->bytes) {
-		gy_memory_put(stream);
-	} else {
-		gy_list_append(&link->streams, &stream->item);
 	}
 	give(link, buffer);
 	return true;
@@ -135,7 +115,7 @@ void gy_outgoing_pump(struct gy_association *link)
 			return;
 		}
 	}
-	while (!gy_list_empty(&link->streams) && link->stage == GY_LINK_OPEN && has_credit(link) &&
+	while (link->streams_count > 0 && link->stage == GY_LINK_OPEN && has_credit(link) &&
 	       gyre_channel_is_writable(channel)) {
 		if (!give_fragment(link)) {
 			return;
@@ -212,49 +192,6 @@ static void fill_head(const struct gy_association *link, struct gyre_address to,
 	};
 }
 
-/* Whether something of that pair is on its way in pieces. */
-static bool is_behind_stream(const struct gy_association *link, struct gyre_address from,
-			     struct gyre_address to)
-{
-	const struct gy_list *item = link->streams.next;
-
-	for (; item != &link->streams; item = item->next) {
-		const struct gy_stream *stream =
-			gy_container_of(item, const struct gy_stream, item);
-
-		if (gyre_address_equal(stream->from, from) && gyre_address_equal(stream->to, to)) {
-			return true;
-		}
-	}
-	return false;
-}
-
-static int add_stream(struct gy_association *link, const struct gy_frame *frame,
-		      struct gyre_address from, struct gyre_address to)
-{
-	struct gy_frame head = *frame;
-	unsigned char bytes[GY_WIRE_HEAD_BYTES_MAX];
-	uint32_t head_bytes;
-	struct gy_stream *stream;
-
-	head.bytes = GY_WIRE_BODY_OF_STREAM;
-	head_bytes = gy_wire_put(&head, bytes);
-	stream = (struct gy_stream *)gy_memory_get_raw(sizeof(*stream) + head_bytes + frame->bytes);
-	if (stream == NULL) {
-		return -ENOMEM;
-	}
-	*stream = (struct gy_stream){ .from = from,
-				      .to = to,
-				      .number = ++link->stream_number,
-				      .bytes = head_bytes + frame->bytes };
-	memcpy(stream->frame, bytes, head_bytes);
-	memcpy(stream->frame + head_bytes, frame->body, frame->bytes);
-	gy_list_append(&link->streams, &stream->item);
-	link->queued_bytes += stream->bytes;
-	link->queued_frames++;
-	return 0;
-}
-
 static int add_frame(struct gy_association *link, const struct gy_frame *frame)
 {
 	uint32_t head_bytes = gy_wire_head_bytes(frame->kind);
@@ -290,6 +227,9 @@ static int check(const struct gy_association *link, const struct gy_frame *frame
 	if (frame->bytes > link->message_bytes_max) {
 		return -EMSGSIZE;
 	}
+	if (frame->kind == GY_WIRE_EVENT) {
+		return 0; /* the end of a watch must not be lost; there are no more than watches */
+	}
 	/* One message larger than the bound may go alone. */
 	if (link->queued_bytes - link->credited_bytes > 0 &&
 	    link->queued_bytes - link->credited_bytes + frame->bytes + OVERHEAD_BYTES >
@@ -308,9 +248,9 @@ static int add(struct gy_association *link, const struct gy_frame *frame, struct
 		return r;
 	}
 	if (gy_unlikely(frame->bytes > GY_WIRE_BODY_BYTES_MAX) ||
-	    (gy_unlikely(!gy_list_empty(&link->streams)) &&
-	     is_behind_stream(link, gy_mail_sender(mail), to))) {
-		return add_stream(link, frame, gy_mail_sender(mail), to);
+	    (gy_unlikely(link->streams_count > 0) &&
+	     gy_streams_have(link, gy_mail_sender(mail), to))) {
+		return gy_streams_add(link, frame, gy_mail_sender(mail), to);
 	}
 	return add_frame(link, frame);
 }
@@ -363,8 +303,11 @@ static enum gyre_drop reason_of(int error)
 		return GYRE_DROP_LINK_FULL;
 	case -ENOMEM:
 		return GYRE_DROP_NO_MEMORY;
+	case -ESHUTDOWN:
+		return GYRE_DROP_SHUTDOWN;
 	case -EPROTO:
 	case -EMSGSIZE:
+	case -EOPNOTSUPP:
 		return GYRE_DROP_NOT_UNDERSTOOD;
 	default:
 		return GYRE_DROP_NODE_DOWN;
@@ -403,7 +346,7 @@ static int wait(struct gy_association *link, struct gyre_address to, struct gyre
 {
 	uint64_t bytes = mail->type->bytes + OVERHEAD_BYTES;
 
-	if (link->waiting_bytes > 0 &&
+	if (link->waiting_bytes > 0 && mail->node.kind != GY_MAIL_EVENT &&
 	    link->waiting_bytes + bytes > link->links->nodes->options.link_bytes_max) {
 		return lose(link->links->home, to, mail, -EAGAIN);
 	}
@@ -448,15 +391,22 @@ void gy_outgoing_resume(struct gy_association *link)
 	}
 }
 
-void gy_outgoing_give_up(struct gy_association *link, int error)
+void gy_outgoing_give_up(struct gy_association *link, int error, bool all)
 {
+	struct gy_node *last = link->waiting == NULL ? NULL : link->waiting_last;
 	struct gyre_address to;
+	bool more = last != NULL;
 
 	link->waiting_bytes = 0;
-	while (link->waiting != NULL) {
+	while (more) {
 		struct gyre_mail *mail = take_waiting(link, &to);
 
-		(void)lose(link->links->home, to, mail, error);
+		more = &mail->node != last;
+		if (!all && mail->node.kind == GY_MAIL_EVENT) {
+			(void)wait(link, to, mail);
+		} else {
+			(void)lose(link->links->home, to, mail, error);
+		}
 	}
 }
 
@@ -465,17 +415,12 @@ void gy_outgoing_reset(struct gy_association *link)
 	uint64_t lost = link->queued_frames - link->credited_frames;
 
 	if (lost > 0) {
+		(void)gy_add_relaxed(&link->peer->sent, link->queued_frames - link->told_frames);
 		(void)gy_add_relaxed(&link->peer->lost, lost);
 	}
 	gyre_buffer_free(link->out);
 	link->out = NULL;
-	while (!gy_list_empty(&link->streams)) {
-		struct gy_stream *stream =
-			gy_container_of(link->streams.next, struct gy_stream, item);
-
-		gy_list_remove(&stream->item);
-		gy_memory_put(stream);
-	}
+	gy_streams_reset(link);
 	link->queued_bytes = 0;
 	link->sent_bytes = 0;
 	link->credited_bytes = 0;
@@ -519,6 +464,17 @@ static int route(struct gy_home *home, struct gyre_address to, struct gyre_mail 
 		return carry(home, to, mail);
 	}
 	return send_on(gy_links_of(home), to, mail);
+}
+
+struct gyre_mail *gy_errand_to_node(struct gyre_address to, struct gyre_mail *mail)
+{
+	struct gyre_mail *errand = gy_mail_get_from_heap(&type_errand);
+
+	if (errand != NULL) {
+		*(struct errand *)gyre_payload(errand) = (struct errand){ .to = to, .mail = mail };
+		errand->node.kind = GY_MAIL_REMOTE;
+	}
+	return errand;
 }
 
 static void arrived(struct gy_home *home, struct gyre_mail *mail)

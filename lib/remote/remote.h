@@ -30,6 +30,8 @@ struct gy_neighbour {
 	struct gy_nodes *nodes;
 	uint16_t id;
 	char *address;	      /* NULL: it has come, and cannot be dialled */
+	bool learnt;	      /* the address is where it came from, and nobody told of it */
+	uint64_t life;	      /* atomic: counts its ends; written under the mutex */
 	uint64_t incarnation; /* atomic; written under the mutex */
 	uint32_t state;	      /* atomic: enum gyre_node_state; written under the mutex */
 	uint64_t heard_ns;    /* atomic */
@@ -66,7 +68,7 @@ struct gy_nodes {
 	pthread_mutex_t mutex;
 	struct gy_by_id peers; /* read without the mutex */
 	struct gyre_address *watchers;
-	uint32_t watchers_count;
+	uint32_t watchers_count; /* atomic; written under the mutex */
 	/* The name directory stands on a higher floor. */
 	int (*look_up)(struct gyre_system *system, const char *name, struct gyre_address *ret);
 };
@@ -90,17 +92,6 @@ enum gy_link_stage {
 	GY_LINK_PROVING,  /* its proof is */
 	GY_LINK_OPEN,
 	GY_LINK_ENDED,
-};
-
-/* A large message on its way out. */
-struct gy_stream {
-	struct gy_list item;
-	struct gyre_address from;
-	struct gyre_address to;
-	uint32_t number;
-	uint32_t at;
-	uint32_t bytes;
-	unsigned char frame[];
 };
 
 /* A large message on its way in. */
@@ -127,16 +118,22 @@ struct gy_association {
 	struct gyre_handler_context *ctx; /* NULL without a channel */
 	enum gy_link_stage stage;
 	bool dialled;
-	bool dialling; /* @socket keeps a connection, or tries to */
-	bool opened;   /* it is counted as open */
-	bool pinned;   /* somebody watches an actor there: it stays open though idle */
-	struct gyre_address socket;
+	bool dialling;	   /* there is a client for it */
+	bool greeted;	   /* the last connection came to be open */
+	bool opened;	   /* it is counted as open */
+	bool pinned;	   /* somebody watches an actor there: it stays open though idle */
+	bool worried;	   /* the peer's links broke, and it is not known yet how it is */
+	bool bye;	   /* one side has closed the connection because it was idle */
+	uint32_t failures; /* to have an open connection, in a row */
+	uint64_t life;	   /* of the peer, when it was opened */
+	struct gy_timer redial;
 
 	/* Out: */
 	struct gy_later later; /* flushes at the end of the job that said something */
 	bool flushing;
 	struct gyre_buffer *out; /* frames not given to the channel; NULL for none */
-	struct gy_list streams;
+	struct gy_list streams;	 /* see streams.c */
+	uint32_t streams_count;
 	uint32_t stream_number;
 	uint64_t queued_bytes; /* of frames, from the send on until the peer credits them */
 	uint64_t sent_bytes;   /* of messages, given to the channel since it opened */
@@ -165,7 +162,6 @@ struct gy_association {
 	uint64_t heard_ns;
 	uint64_t said_ns;
 	uint64_t used_ns;
-	uint32_t failures; /* to connect, in a row */
 };
 
 /* ---- by_id.c ---- */
@@ -202,7 +198,7 @@ struct gy_neighbour *gy_neighbour_find(const struct gy_nodes *nodes, uint16_t id
 struct gy_neighbour *gy_neighbour_get(struct gy_nodes *nodes, uint16_t id);
 /* A copy of its address from the heap; NULL when it has none. */
 char *gy_neighbour_address(struct gy_neighbour *peer);
-/* Gives it an address if it has none. */
+/* Gives it the address that it came from, unless somebody has told of one. */
 void gy_neighbour_learn(struct gy_neighbour *peer, const char *address);
 
 static inline struct gy_links *gy_links_of(const struct gy_home *home)
@@ -227,9 +223,15 @@ void gy_membership_stop(struct gy_nodes *nodes);
 bool gy_neighbour_came(struct gy_links *links, struct gy_neighbour *peer, uint64_t incarnation);
 /* It has shown life. */
 void gy_neighbour_heard(struct gy_links *links, struct gy_neighbour *peer);
-/* What its silence means by now; all its links broke if @broken. */
+/* What its silence means by now. */
 void gy_neighbour_look(struct gy_links *links, struct gy_neighbour *peer);
 bool gy_neighbour_is_down(const struct gy_neighbour *peer);
+/* Up or suspect. */
+bool gy_neighbour_is_alive(const struct gy_neighbour *peer);
+/* A dial of it has failed. */
+void gy_neighbour_missed(struct gy_links *links, struct gy_neighbour *peer);
+/* A link to it broke, and what was on its way with it. */
+void gy_neighbour_broke(struct gy_links *links, struct gy_neighbour *peer);
 
 /* ---- association.c ---- */
 
@@ -253,6 +255,17 @@ void gy_links_init(struct gy_links *links, struct gy_nodes *nodes, struct gy_hom
 void gy_links_fini(struct gy_links *links);
 /* Makes a link of a connection that another node has made. */
 int gy_association_accept(struct gyre_channel *channel, void *arg);
+/* Gives a connection that a link has dialled its handler. */
+int gy_association_init_channel(struct gyre_channel *channel, void *arg);
+void gy_links_start_beat(struct gy_links *links);
+
+/* ---- dialling.c ---- */
+
+void gy_association_init_redial(struct gy_association *link);
+/* Dials, unless it does already or is in a pause; -EHOSTUNREACH without an address. */
+int gy_association_dial(struct gy_association *link);
+/* Closes an open connection in good order, until there is something to say. */
+void gy_association_hang_up(struct gy_association *link);
 
 /* ---- orders.c ---- */
 
@@ -283,22 +296,41 @@ int gy_secret_random(void *bytes, size_t count);
 
 extern const struct gy_remote_ops gy_remote_ops;
 
+/* A mail from the heap that takes another one, from the heap too, to the loop that is to send it;
+ * NULL without memory, and then @mail stays the caller's. */
+struct gyre_mail *gy_errand_to_node(struct gyre_address to, struct gyre_mail *mail);
+
 /* Gives the channel a frame that is no message. */
 void gy_outgoing_say(struct gy_association *link, enum gy_wire_kind kind, const void *body,
 		     uint32_t bytes);
 void gy_outgoing_say_bytes(struct gy_association *link, const void *frame, uint32_t bytes);
 /* Gives the channel what it and the peer take now. */
 void gy_outgoing_pump(struct gy_association *link);
-/* Mail that has waited for the link is sent, or lost for that reason. */
+/* Mail that has waited for the link is sent, or lost for that reason; the ends of watches only with
+ * @all. */
 void gy_outgoing_resume(struct gy_association *link);
-void gy_outgoing_give_up(struct gy_association *link, int error);
+void gy_outgoing_give_up(struct gy_association *link, int error, bool all);
 /* Forgets what was on its way; counted as lost. */
 void gy_outgoing_reset(struct gy_association *link);
+
+/* ---- streams.c ---- */
+
+/* Whether something of that pair is on its way in pieces. */
+bool gy_streams_have(const struct gy_association *link, struct gyre_address from,
+		     struct gyre_address to);
+/* Copies a message that is to leave in pieces; -ENOMEM. */
+int gy_streams_add(struct gy_association *link, const struct gy_frame *frame,
+		   struct gyre_address from, struct gyre_address to);
+/* The next fragment of those that are there; NULL without memory. */
+struct gyre_buffer *gy_streams_take(struct gy_association *link);
+void gy_streams_reset(struct gy_association *link);
 
 /* ---- incoming.c ---- */
 
 /* Bytes have come. */
 void gy_incoming_read(struct gy_association *link, struct gyre_buffer *data);
 void gy_incoming_reset(struct gy_association *link);
+/* Tells the peer what has been taken. */
+void gy_incoming_credit(struct gy_association *link);
 
 #endif

@@ -3,7 +3,8 @@
  * of this node has heard of it last; who finds that it has changed announces it, once.
  *
  * A node that is down has lost all: asks to it fail and watches end, on each loop by a task. Links
- * to a life that is over are ended with it; those to the next life say so by their incarnation.
+ * to a life that is over are ended with it; those to the next one have its number. When no more
+ * than a link breaks, the ends of watched actors may have been lost with it: watches are renewed.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,10 +15,11 @@
 #include "remote/remote.h"
 
 /* The order to a loop. */
-struct loss {
+struct order {
 	struct gy_task task; /* first: its node is what was allocated */
 	struct gy_links *links;
 	struct gy_neighbour *peer;
+	int error; /* 0: it is not lost, but mail from it may be */
 };
 
 static const char *const state_names[] = {
@@ -31,34 +33,41 @@ static const char *const state_names[] = {
 
 static void carry_out(struct gy_loop *loop, struct gy_task *task)
 {
-	struct loss *loss = gy_container_of(task, struct loss, task);
+	const struct order *order = gy_container_of(task, struct order, task);
 
-	gy_links_forget(loss->links, loss->peer);
-	if (gy_home_lost_node(loss->links->home, loss->peer->id, -EHOSTDOWN)) {
-		gy_loop_node_put(loop, &task->node);
-	} else {
-		gy_loop_post_task(loop, task); /* until those that are away are back */
+	if (order->error != 0) {
+		gy_links_forget(order->links, order->peer);
 	}
+	gy_home_tell_afar(order->links->home, order->peer->id, order->error);
+	gy_loop_node_put(loop, &task->node);
 }
 
-static void lose_everywhere(struct gy_nodes *nodes, struct gy_neighbour *peer)
+static void order_everywhere(struct gy_nodes *nodes, struct gy_neighbour *peer, int error)
 {
 	for (uint32_t i = 0; i < nodes->homes->count; i++) {
-		struct gy_node *node = gy_node_get_from_heap(sizeof(struct loss));
-		struct loss *loss;
+		struct gy_node *node = gy_node_get_from_heap(sizeof(struct order));
+		struct order *order;
 
 		if (node == NULL) {
 			gy_log(nodes->log, GYRE_LOG_ERROR,
-			       "no memory to tell loop %u that node %u is down: asks end by their "
+			       "no memory to tell loop %u that node %u is lost: asks end by their "
 			       "time-outs, watches at its next loss",
 			       i, peer->id);
 			continue;
 		}
-		loss = gy_container_of(node, struct loss, task.node);
-		loss->task.run = carry_out;
-		loss->links = &nodes->links[i];
-		loss->peer = peer;
-		gy_loop_post_task(&nodes->homes->homes[i].loop, &loss->task);
+		order = gy_container_of(node, struct order, task.node);
+		order->task.run = carry_out;
+		order->links = &nodes->links[i];
+		order->peer = peer;
+		order->error = error;
+		gy_loop_post_task(&nodes->homes->homes[i].loop, &order->task);
+	}
+}
+
+void gy_neighbour_broke(struct gy_links *links, struct gy_neighbour *peer)
+{
+	if (gy_neighbour_is_alive(peer)) {
+		order_everywhere(links->nodes, peer, 0);
 	}
 }
 
@@ -78,11 +87,28 @@ static void tell(struct gy_links *links, struct gyre_address watcher,
 	}
 }
 
+/* Forgets those that have ended. Under the mutex. */
+static void forget_ended(struct gy_nodes *nodes)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < nodes->watchers_count; i++) {
+		struct gyre_address watcher = nodes->watchers[i];
+
+		if (gy_house_find(&nodes->homes->homes[watcher.loop], watcher.slot,
+				  watcher.cookie) != NULL) {
+			nodes->watchers[kept++] = watcher;
+		}
+	}
+	gy_store_relaxed(&nodes->watchers_count, kept);
+}
+
 /* Under the mutex. */
 static void tell_all(struct gy_links *links, const struct gyre_node_event *event)
 {
-	const struct gy_nodes *nodes = links->nodes;
+	struct gy_nodes *nodes = links->nodes;
 
+	forget_ended(nodes);
 	for (uint32_t i = 0; i < nodes->watchers_count; i++) {
 		tell(links, nodes->watchers[i], event);
 	}
@@ -100,13 +126,21 @@ static void set_state(struct gy_links *links, struct gy_neighbour *peer, enum gy
 	       "node %u: node %u is %s", links->nodes->options.id, peer->id, state_names[state]);
 	tell_all(links, &event);
 	if (state == GYRE_NODE_DOWN) {
-		lose_everywhere(links->nodes, peer);
+		gy_store_relaxed(&peer->life, peer->life + 1);
+		order_everywhere(links->nodes, peer, -EHOSTDOWN);
 	}
 }
 
 bool gy_neighbour_is_down(const struct gy_neighbour *peer)
 {
 	return gy_load_relaxed(&peer->state) == GYRE_NODE_DOWN;
+}
+
+bool gy_neighbour_is_alive(const struct gy_neighbour *peer)
+{
+	uint32_t state = gy_load_relaxed(&peer->state);
+
+	return state == GYRE_NODE_UP || state == GYRE_NODE_SUSPECT;
 }
 
 /* ---- judging ---- */
@@ -121,10 +155,7 @@ bool gy_neighbour_came(struct gy_links *links, struct gy_neighbour *peer, uint64
 	if (may) {
 		gy_store_relaxed(&peer->heard_ns, links->home->loop.now_ns);
 		if (incarnation != peer->incarnation) {
-			bool lived =
-				peer->state == GYRE_NODE_UP || peer->state == GYRE_NODE_SUSPECT;
-
-			if (lived) {
+			if (gy_neighbour_is_alive(peer)) {
 				set_state(links, peer, GYRE_NODE_DOWN);
 			}
 			gy_store_relaxed(&peer->incarnation, incarnation);
@@ -147,6 +178,14 @@ static void change(struct gy_links *links, struct gy_neighbour *peer, enum gyre_
 		set_state(links, peer, to);
 	}
 	(void)pthread_mutex_unlock(&nodes->mutex);
+}
+
+/* A refusal is suspicion, and no more: it may be about to start again. */
+void gy_neighbour_missed(struct gy_links *links, struct gy_neighbour *peer)
+{
+	if (gy_load_relaxed(&peer->links) == 0 && gy_load_relaxed(&peer->state) == GYRE_NODE_UP) {
+		change(links, peer, GYRE_NODE_UP, GYRE_NODE_SUSPECT);
+	}
 }
 
 void gy_neighbour_heard(struct gy_links *links, struct gy_neighbour *peer)
@@ -180,22 +219,6 @@ void gy_neighbour_look(struct gy_links *links, struct gy_neighbour *peer)
 
 /* ---- what users see ---- */
 
-/* Forgets those that have ended. Under the mutex. */
-static void forget_ended(struct gy_nodes *nodes)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < nodes->watchers_count; i++) {
-		struct gyre_address watcher = nodes->watchers[i];
-
-		if (gy_house_find(&nodes->homes->homes[watcher.loop], watcher.slot,
-				  watcher.cookie) != NULL) {
-			nodes->watchers[kept++] = watcher;
-		}
-	}
-	nodes->watchers_count = kept;
-}
-
 /* Under the mutex. 1 if it is one already. */
 static int add_watcher(struct gy_nodes *nodes, struct gyre_address watcher)
 {
@@ -216,7 +239,7 @@ static int add_watcher(struct gy_nodes *nodes, struct gyre_address watcher)
 	}
 	grown[count] = watcher;
 	nodes->watchers = grown;
-	nodes->watchers_count++;
+	gy_store_relaxed(&nodes->watchers_count, count + 1);
 	return 0;
 }
 

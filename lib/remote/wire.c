@@ -17,6 +17,7 @@ const uint8_t gy_wire_heads[256] = {
 	[GY_WIRE_EVENT] = GY_WIRE_HEAD_BYTES_MAX,  [GY_WIRE_ASK] = GY_WIRE_HEAD_BYTES_MAX,
 	[GY_WIRE_REPLY] = GY_WIRE_HEAD_BYTES_MAX,  [GY_WIRE_EXCEPTION] = GY_WIRE_HEAD_BYTES_MAX,
 	[GY_WIRE_LOOKUP] = GY_WIRE_HEAD_BYTES_MAX, [GY_WIRE_FRAGMENT] = FRAGMENT_HEAD_BYTES,
+	[GY_WIRE_BYE] = GY_WIRE_WORD_BYTES,
 };
 
 /* ---- fragments ---- */
@@ -50,7 +51,7 @@ uint16_t gy_wire_left_encode(uint64_t units)
 	uint64_t exponent = 0;
 
 	while (units > mantissa_max && exponent < EXPONENT_MAX) {
-		units = (units + 1) / 2;
+		units = units / 2 + units % 2;
 		exponent++;
 	}
 	units = units < mantissa_max ? units : mantissa_max;

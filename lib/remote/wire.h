@@ -14,6 +14,7 @@
  *	NOTICE EVENT                28 bytes   the message
  *	ASK REPLY EXCEPTION LOOKUP  36 bytes   the message, an errno, a name
  *	FRAGMENT                    8 bytes    a piece of a larger frame
+ *	BYE                         -          -; the link is closed for it was idle
  *
  * The head of a message: 16 bits each for the receiver's loop and the sender's; 32 bits each for
  * the receiver's slot and cookie, the sender's, and the type's id; 16 bits each for the type's
@@ -44,6 +45,7 @@ enum gy_wire_kind {
 	GY_WIRE_EXCEPTION,
 	GY_WIRE_LOOKUP,
 	GY_WIRE_FRAGMENT,
+	GY_WIRE_BYE,
 	GY_WIRE_KINDS,
 };
 
@@ -58,9 +60,7 @@ enum {
 	GY_NONCE_BYTES = 32,
 	GY_PROOF_BYTES = 32,
 	GY_HELLO_BYTES_MAX = 256,
-	/* A word that is more than a length: the body of a fragmented frame is longer than 24 bits
-	 * say, and ends with its stream. */
-	GY_WIRE_BODY_OF_STREAM = (1 << 24) - 1,
+	GY_ARRIVALS_MAX = 64, /* messages in fragments that a receiver keeps */
 };
 
 enum gy_refusal {

@@ -31,6 +31,7 @@ struct inquiry {
 	uint32_t references; /* atomic */
 	struct gyre_system *system;
 	struct gyre_address to;
+	uint16_t loop;		    /* of its ambassador */
 	struct gyre_mail *question; /* owned until it is asked */
 	uint64_t deadline_ns;	    /* UINT64_MAX for none */
 	gyre_answered_fn callback;  /* NULL when a thread waits */
@@ -123,7 +124,7 @@ static void forget_ambassador(struct inquiry *inquiry)
 	struct gy_embassy *embassy = inquiry->system->embassy;
 
 	(void)pthread_mutex_lock(&embassy->mutex);
-	embassy->ambassadors[inquiry->to.loop] = GYRE_NOBODY;
+	embassy->ambassadors[inquiry->loop] = GYRE_NOBODY;
 	(void)pthread_mutex_unlock(&embassy->mutex);
 }
 
@@ -325,11 +326,9 @@ static int refuse(struct inquiry *inquiry, struct gyre_mail *errand, int error)
 	inquiry->question = NULL;
 	inquiry->done = true;
 	if (error == -ESHUTDOWN) {
-		question->to_slot = inquiry->to.slot;
-		question->to_cookie = inquiry->to.cookie;
 		question->from.cookie = 0;
 		(void)gy_add_relaxed(&inquiry->system->outside_sent, 1);
-		gy_outside_lost(inquiry->system, inquiry->to.loop, question);
+		gy_outside_lost(inquiry->system, inquiry->to, question);
 	} else {
 		gyre_mail_free(NULL, question);
 	}
@@ -350,7 +349,7 @@ static int send_errand(struct inquiry *inquiry)
 		return refuse(inquiry, NULL, -ENOMEM);
 	}
 	((struct errand *)gyre_payload(mail))->inquiry = inquiry;
-	r = post(inquiry->system, mail, inquiry->to.loop);
+	r = post(inquiry->system, mail, inquiry->loop);
 	return r < 0 ? refuse(inquiry, mail, r) : 0;
 }
 
@@ -385,10 +384,7 @@ static int check(const struct gyre_system *system, struct gyre_address to,
 	if (mail == NULL) {
 		return -ENOMEM;
 	}
-	return system == NULL || !gy_is_of_node(system->homes.node, to) ||
-			       to.loop >= system->homes.count
-		       ? -EINVAL
-		       : 0;
+	return gy_outside_loop(system, to) < 0 ? -EINVAL : 0;
 }
 
 /* Fills an inquiry in, or frees the question. */
@@ -405,6 +401,7 @@ static struct inquiry *inquire(struct gyre_system *system, struct gyre_address t
 	}
 	inquiry->system = system;
 	inquiry->to = to;
+	inquiry->loop = (uint16_t)gy_outside_loop(system, to);
 	inquiry->question = gy_mail_given(NULL, question);
 	inquiry->deadline_ns = timeout_ns == GYRE_FOREVER
 				       ? UINT64_MAX

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "channel/channels.h"
+#include "remote/remote.h"
 #include "system/directory.h"
 #include "system/system.h"
 
@@ -28,42 +29,69 @@ void gy_outside_drop(struct gyre_system *system, const struct gyre_mail *mail,
 	}
 }
 
-void gy_outside_lost(struct gyre_system *system, uint16_t loop, struct gyre_mail *mail)
+void gy_outside_lost(struct gyre_system *system, struct gyre_address to, struct gyre_mail *mail)
 {
-	struct gyre_address to = { .slot = mail->to_slot,
-				   .cookie = mail->to_cookie,
-				   .loop = loop,
-				   .node = system->homes.node };
-
 	gy_outside_drop(system, mail, to, GYRE_DROP_SHUTDOWN);
 	gyre_mail_free(NULL, mail);
 }
 
+int gy_outside_loop(const struct gyre_system *system, struct gyre_address to)
+{
+	if (system == NULL) {
+		return -EINVAL;
+	}
+	if (gy_is_of_node(system->homes.node, to)) {
+		return to.loop < system->homes.count ? to.loop : -EINVAL;
+	}
+	return system->homes.nodes == NULL
+		       ? -EINVAL
+		       : (int)(gy_origin_key(gy_origin_of(to)) % system->homes.count);
+}
+
+/* What stands in the inbox of the loop: the mail, or for another node an errand with it. */
+static struct gyre_mail *address_to(const struct gyre_system *system, struct gyre_address to,
+				    struct gyre_mail *mail)
+{
+	mail->node.kind = GY_MAIL_NOTICE;
+	mail->to_slot = to.slot;
+	mail->to_cookie = to.cookie;
+	mail->from.cookie = 0;
+	mail->ask_id = 0;
+	return gy_is_of_node(system->homes.node, to) ? mail : gy_errand_to_node(to, mail);
+}
+
 int gyre_system_notify(struct gyre_system *system, struct gyre_address to, struct gyre_mail *mail)
 {
+	struct gyre_mail *posted;
+	int loop;
+
 	if (mail == NULL) {
 		return -ENOMEM;
 	}
 	if (system != NULL && to.loop == GY_GROUP_LOOP && gy_is_of_node(system->homes.node, to)) {
 		return gy_group_notify(system, to, mail);
 	}
-	if (system == NULL || !gy_is_of_node(system->homes.node, to) ||
-	    to.loop >= system->homes.count) {
+	loop = gy_outside_loop(system, to);
+	if (loop < 0) {
 		gyre_mail_free(NULL, mail);
-		return -EINVAL;
+		return loop;
 	}
 	mail = gy_mail_given(NULL, mail);
-	mail->node.kind = GY_MAIL_NOTICE;
-	mail->to_slot = to.slot;
-	mail->to_cookie = to.cookie;
-	mail->from.cookie = 0;
+	posted = address_to(system, to, mail);
+	if (posted == NULL) {
+		gyre_mail_free(NULL, mail);
+		return -ENOMEM;
+	}
 	gy_guard_hold(system, gy_add_relaxed(&system->outside_sent, 1), mail->type->bytes);
 	/* From then on what waits is only taken down; a flood must not keep that from ending. */
 	if (gy_unlikely(gy_load_acquire(&system->stage) >= GY_STAGE_NO_MAIL)) {
-		gy_outside_lost(system, to.loop, mail);
+		if (posted != mail) {
+			gyre_mail_free(NULL, posted);
+		}
+		gy_outside_lost(system, to, mail);
 		return -ESHUTDOWN;
 	}
-	gy_loop_post(&system->homes.homes[to.loop].loop, &mail->node);
+	gy_loop_post(&system->homes.homes[loop].loop, &posted->node);
 	return 0;
 }
 
