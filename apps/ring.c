@@ -16,8 +16,10 @@
 #include <gyre/gyre.h>
 
 #include "options.h"
+#include "ring_node.h"
 
 enum { ACTORS_MAX = 1000000, WARM_UP_SHARE = 10, INSPECT_EVERY_NS = 10000000 };
+enum { NODES_MAX = 1000, PORT_MAX = 64000, PAYLOAD_MAX = 1000000, SECONDS_MAX = 3600 };
 
 struct token {
 	uint64_t hops; /* still to go */
@@ -45,6 +47,7 @@ struct settings {
 	bool forward;
 	bool inspect;
 	bool json;
+	struct ring_node node; /* if its node is not 0 */
 };
 
 struct go {
@@ -290,6 +293,13 @@ static const char usage[] =
 	"  --forward      pass the same mail on instead of making a fresh one\n"
 	"  --inspect      take a snapshot every 10 ms, and print the last one\n"
 	"  --json         one JSON object instead of a line of text\n"
+	"Over processes, each a node with one actor; see scripts/ring-nodes:\n"
+	"  --node N       which of the nodes this one is, 1 to 1000\n"
+	"  --nodes N      how many there are, 2 to 1000 (10)\n"
+	"  --base-port N  the port of node 1; the others have the next ones (9000)\n"
+	"  --payload N    bytes of a token, 0 to 1000000 (0)\n"
+	"  --seconds N    how long laps are counted, 1 to 3600 (5)\n"
+	"  --spin HOW     how long a loop polls before it sleeps: auto, never, or ns\n"
 	"  --help";
 
 static enum app_parsed parse(int argc, char **argv, struct settings *settings)
@@ -303,6 +313,12 @@ static enum app_parsed parse(int argc, char **argv, struct settings *settings)
 		{ "forward", APP_FLAG, &settings->forward, 0, 0 },
 		{ "inspect", APP_FLAG, &settings->inspect, 0, 0 },
 		{ "json", APP_FLAG, &settings->json, 0, 0 },
+		{ "node", APP_NUMBER, &settings->node.node, 1, NODES_MAX },
+		{ "nodes", APP_NUMBER, &settings->node.nodes, 2, NODES_MAX },
+		{ "base-port", APP_NUMBER, &settings->node.base_port, 1, PORT_MAX },
+		{ "payload", APP_NUMBER, &settings->node.payload, 0, PAYLOAD_MAX },
+		{ "seconds", APP_NUMBER, &settings->node.seconds, 1, SECONDS_MAX },
+		{ "spin", APP_SPIN, &settings->node.spin_ns, 0, 0 },
 	};
 	const struct app app = { "gyre-ring", usage, options, sizeof(options) / sizeof(*options),
 				 NULL };
@@ -340,13 +356,21 @@ static int run(const struct settings *settings)
 
 int main(int argc, char **argv)
 {
-	struct settings settings = {
-		.actors = 100, .messages = 1024, .hops = 100000000, .loops = 1
-	};
+	struct settings settings = { .actors = 100,
+				     .messages = 1024,
+				     .hops = 100000000,
+				     .loops = 1,
+				     .node = { .nodes = 10, .base_port = 9000, .seconds = 5 } };
 	enum app_parsed parsed = parse(argc, argv, &settings);
 
 	if (parsed != APP_RUN) {
 		return parsed == APP_HELPED ? EXIT_SUCCESS : EXIT_FAILURE;
+	}
+	if (settings.node.node > 0) {
+		settings.node.messages = settings.messages;
+		settings.node.cpus = settings.cpus;
+		settings.node.json = settings.json;
+		return ring_node_run(&settings.node);
 	}
 	return run(&settings);
 }

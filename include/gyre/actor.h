@@ -257,8 +257,9 @@ GYRE_API int gyre_notify_self_first(struct gyre_stack *stack, struct gyre_mail *
  *
  * Return: 0, or a negative errno; with -ESHUTDOWN and -ESRCH @mail is with the dead letters.
  * Errors:
- *   -EINVAL  @system is NULL, or @to names no loop of it, or is a group to all of which @mail is to
- *            go though it owns something
+ *   -EINVAL  @system is NULL, or @to names no loop of it, nor of another node while the system is
+ *            one itself, or is a group to all of which
+ *            @mail is to go though it owns something
  *   -ENOMEM  @mail is NULL: gyre_system_new() had no memory; or there is none for its copies
  *   -ESHUTDOWN  the actors of the system have stopped
  *   -ESRCH   @to is a group without members

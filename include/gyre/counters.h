@@ -1,6 +1,6 @@
 /*
  * What a system counts: every message that was sent, and what became of it. At the end of a system
- * sent = handled + the sum of dropped.
+ * sent = handled + the sum of dropped + to_nodes. What comes from other nodes is sent here anew.
  */
 #ifndef GYRE_COUNTERS_H
 #define GYRE_COUNTERS_H
@@ -23,6 +23,9 @@ struct gyre_system;
  * @GYRE_DROP_SECOND: a second answer to one ask
  * @GYRE_DROP_CANCELLED: the event of a timer that was stopped or restarted
  * @GYRE_DROP_NO_MEMORY: it could not be handled for lack of memory
+ * @GYRE_DROP_NODE_DOWN: the node of its receiver is down, unknown or out of reach
+ * @GYRE_DROP_LINK_FULL: too much waits for the node of its receiver already
+ * @GYRE_DROP_NOT_UNDERSTOOD: its type cannot travel, or is not known in the same form on both nodes
  */
 enum gyre_drop {
 	GYRE_DROP_NO_ACTOR,
@@ -35,6 +38,9 @@ enum gyre_drop {
 	GYRE_DROP_SECOND,
 	GYRE_DROP_CANCELLED,
 	GYRE_DROP_NO_MEMORY,
+	GYRE_DROP_NODE_DOWN,
+	GYRE_DROP_LINK_FULL,
+	GYRE_DROP_NOT_UNDERSTOOD,
 	GYRE_DROP_COUNT,
 };
 
@@ -43,6 +49,7 @@ enum gyre_drop {
  * @sent: messages of every kind: notices, asks, answers, events
  * @handled: of these, given to a handler or to a promise
  * @dropped: of these, lost, by reason
+ * @to_nodes: of these, gone to other nodes
  * @failed: handlers that returned an error
  * @restarted: actors restarted after a failure
  * @spawned: actors made
@@ -83,6 +90,7 @@ struct gyre_counters {
 	uint64_t sent;
 	uint64_t handled;
 	uint64_t dropped[GYRE_DROP_COUNT];
+	uint64_t to_nodes;
 	uint64_t failed;
 	uint64_t restarted;
 	uint64_t spawned;

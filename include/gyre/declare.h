@@ -40,26 +40,26 @@
 		DESTROY((struct NAME *)payload);                                      \
 	}
 
-#define GYRE_TYPE_(NAME, ID, DESTROY, ANSWER)                                                     \
-	GYRE_ASSERT_(sizeof(struct NAME) <= GYRE_MESSAGE_BYTES_MAX,                               \
-		     #NAME " is too large for mail");                                             \
-	GYRE_ASSERT_(GYRE_ALIGNMENT_(NAME) <= 8, #NAME " is aligned to more than mail is");       \
-	GYRE_ASSERT_(GYRE_IS_BYTES_(NAME), #NAME " cannot be moved as bytes");                    \
-	GYRE_ALIAS_(NAME)                                                                         \
-	enum { gyre_id_##NAME = (ID) };                                                           \
-	static const struct gyre_type gyre_type_##NAME                                            \
-		__attribute__((unused)) = { #NAME, (uint32_t)(ID), (uint32_t)sizeof(struct NAME), \
-					    (DESTROY), (ANSWER) };                                \
-	static inline __attribute__((unused)) struct gyre_mail *gyre_fill_##NAME(                 \
-		struct gyre_mail *mail, struct NAME value)                                        \
-	{                                                                                         \
-		if (mail != NULL) {                                                               \
-			*(struct NAME *)gyre_payload(mail) = value;                               \
-		} else if (gyre_type_##NAME.destroy != NULL) {                                    \
-			gyre_type_##NAME.destroy(&value);                                         \
-		}                                                                                 \
-		return mail;                                                                      \
-	}                                                                                         \
+#define GYRE_TYPE_(NAME, ID, DESTROY, ANSWER, ENCODING)                                     \
+	GYRE_ASSERT_(sizeof(struct NAME) <= GYRE_MESSAGE_BYTES_MAX,                         \
+		     #NAME " is too large for mail");                                       \
+	GYRE_ASSERT_(GYRE_ALIGNMENT_(NAME) <= 8, #NAME " is aligned to more than mail is"); \
+	GYRE_ASSERT_(GYRE_IS_BYTES_(NAME), #NAME " cannot be moved as bytes");              \
+	GYRE_ALIAS_(NAME)                                                                   \
+	enum { gyre_id_##NAME = (ID) };                                                     \
+	static const struct gyre_type gyre_type_##NAME __attribute__((                      \
+		unused)) = { #NAME,	(uint32_t)(ID), (uint32_t)sizeof(struct NAME),      \
+			     (DESTROY), (ANSWER),	(ENCODING) };                       \
+	static inline __attribute__((unused)) struct gyre_mail *gyre_fill_##NAME(           \
+		struct gyre_mail *mail, struct NAME value)                                  \
+	{                                                                                   \
+		if (mail != NULL) {                                                         \
+			*(struct NAME *)gyre_payload(mail) = value;                         \
+		} else if (gyre_type_##NAME.destroy != NULL) {                              \
+			gyre_type_##NAME.destroy(&value);                                   \
+		}                                                                           \
+		return mail;                                                                \
+	}                                                                                   \
 	struct gyre_needs_a_semicolon
 
 /* The members, if any, end in a comma: a macro may not have no arguments for its dots. */

@@ -17,6 +17,7 @@
 #include <gyre/counters.h>
 #include <gyre/datagram.h>
 #include <gyre/declare.h>
+#include <gyre/encode.h>
 #include <gyre/exchange.h>
 #include <gyre/file.h>
 #include <gyre/group.h>
@@ -28,6 +29,7 @@
 #include <gyre/message.h>
 #include <gyre/move.h>
 #include <gyre/name.h>
+#include <gyre/node.h>
 #include <gyre/number.h>
 #include <gyre/offload.h>
 #include <gyre/outside.h>

@@ -23,6 +23,7 @@
 
 GYRE_BEGIN_DECLS
 
+struct gyre_encoding;
 struct gyre_mail;
 struct gyre_stack;
 struct gyre_system;
@@ -48,6 +49,7 @@ typedef void (*gyre_destroy_fn)(void *payload);
  * @bytes: of the payload
  * @destroy: gives back what the payload owns; NULL for plain messages
  * @answer: the type of the answer to an ask of this type; NULL for any
+ * @encoding: how it travels between nodes, see encode.h; NULL: as its bytes
  *
  * Types are compared by @id alone. The library asserts that those it takes for the same agree in
  * @bytes, which finds most ids that were given twice.
@@ -58,6 +60,7 @@ struct gyre_type {
 	uint32_t bytes;
 	gyre_destroy_fn destroy;
 	const struct gyre_type *answer;
+	const struct gyre_encoding *encoding;
 };
 
 /** GYRE_MAIL_HEADER_BYTES - where the payload stands in a mail; a small message fills one cache
@@ -131,7 +134,7 @@ static inline void *gyre_payload(struct gyre_mail *mail)
  * Gives gyre_new(), gyre_get() and the rest their typed versions for NAME. The struct is moved
  * about as bytes; in C++ it must be trivially copyable.
  */
-#define GYRE_MESSAGE(NAME, ID) GYRE_TYPE_(NAME, ID, NULL, NULL)
+#define GYRE_MESSAGE(NAME, ID) GYRE_TYPE_(NAME, ID, NULL, NULL, NULL)
 
 /**
  * GYRE_MESSAGE_OWNING() - declares struct NAME as a message that owns something
@@ -144,7 +147,7 @@ static inline void *gyre_payload(struct gyre_mail *mail)
  */
 #define GYRE_MESSAGE_OWNING(NAME, ID, DESTROY) \
 	GYRE_DESTROY_(NAME, DESTROY)           \
-	GYRE_TYPE_(NAME, ID, gyre_destroy_##NAME, NULL)
+	GYRE_TYPE_(NAME, ID, gyre_destroy_##NAME, NULL, NULL)
 
 /** GYRE_VALUE() - a struct of type NAME with the given members, in C and in C++ */
 #ifdef __cplusplus

@@ -50,7 +50,7 @@ typedef void (*gyre_answered_fn)(struct gyre_mail *answer, int error, void *arg)
  * Return: 0, or a negative errno: of those below or what the receiver's handler failed with.
  * Errors:
  *   -EDEADLK  the calling thread is that of a loop, which must not wait: see gyre_ask()
- *   -EINVAL  @system is NULL, or @to names no loop of it
+ *   -EINVAL  @system is NULL, or @to names no loop of it, nor of another node
  *   -ENOBUFS  the receiver's mailbox holds its limit
  *   -ENOMEM  there is no memory, or @mail is NULL
  *   -ENOMSG  the receiver did not answer
@@ -81,7 +81,7 @@ GYRE_API int gyre_system_ask(struct gyre_system *system, struct gyre_address to,
  *
  * Return: 0, and then @callback runs exactly once; or a negative errno, and then it never does.
  * Errors:
- *   -EINVAL  @system or @callback is NULL, or @to names no loop of the system
+ *   -EINVAL  @system or @callback is NULL, or @to names no loop of the system, nor of another node
  *   -ENOMEM  there is no memory, or @mail is NULL
  *   -ESHUTDOWN  the system is stopping
  * Ownership: @mail is taken, whatever is returned. @arg stays the caller's.

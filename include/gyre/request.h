@@ -30,8 +30,8 @@ GYRE_BEGIN_DECLS
  * @ID: its type id, at least 0x100
  * @ANSWER: the tag of a struct that was declared as a message before
  */
-#define GYRE_REQUEST(NAME, ID, ANSWER)                   \
-	GYRE_TYPE_(NAME, ID, NULL, &gyre_type_##ANSWER); \
+#define GYRE_REQUEST(NAME, ID, ANSWER)                         \
+	GYRE_TYPE_(NAME, ID, NULL, &gyre_type_##ANSWER, NULL); \
 	GYRE_ANSWER_(NAME, ANSWER)
 
 /**
@@ -41,9 +41,9 @@ GYRE_BEGIN_DECLS
  * @ANSWER: the tag of a struct that was declared as a message before
  * @DESTROY: as for GYRE_MESSAGE_OWNING()
  */
-#define GYRE_REQUEST_OWNING(NAME, ID, ANSWER, DESTROY)                  \
-	GYRE_DESTROY_(NAME, DESTROY)                                    \
-	GYRE_TYPE_(NAME, ID, gyre_destroy_##NAME, &gyre_type_##ANSWER); \
+#define GYRE_REQUEST_OWNING(NAME, ID, ANSWER, DESTROY)                        \
+	GYRE_DESTROY_(NAME, DESTROY)                                          \
+	GYRE_TYPE_(NAME, ID, gyre_destroy_##NAME, &gyre_type_##ANSWER, NULL); \
 	GYRE_ANSWER_(NAME, ANSWER)
 
 /* The answer stands in a struct that is named after the question. */

@@ -8,6 +8,7 @@
 #include <gyre/actor.h>
 #include <gyre/counters.h>
 #include <gyre/log.h>
+#include <gyre/node.h>
 
 GYRE_BEGIN_DECLS
 
@@ -80,6 +81,7 @@ typedef void (*gyre_dead_letter_fn)(const struct gyre_type *type, struct gyre_ad
  * @log_arg: for @log
  * @dead_letter: hears of each message that is lost; NULL for nobody
  * @dead_letter_arg: for @dead_letter
+ * @node: makes the system a node that exchanges messages with others, see node.h; NULL for none
  *
  * A handler that has run for a quarter of @stall_ms or more is interrupted now and then by a
  * signal, which gyre takes for itself while such a system runs: the first from SIGRTMIN + 5 on that
@@ -122,6 +124,7 @@ struct gyre_system_options {
 	void *log_arg;
 	gyre_dead_letter_fn dead_letter;
 	void *dead_letter_arg;
+	const struct gyre_node_options *node;
 };
 
 /**

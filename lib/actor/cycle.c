@@ -94,7 +94,7 @@ static bool closes_cycle(struct gy_home *home, const struct probe *probe,
 
 static bool can_be_followed(const struct gy_home *home, const struct gy_promise *promise)
 {
-	return promise->to.cookie != 0 && promise->to.node == 0 &&
+	return promise->to.cookie != 0 && promise->to.node == home->node &&
 	       promise->to.loop < gy_loops_made(home->loop.peers);
 }
 

@@ -72,7 +72,7 @@ int gy_home_init(struct gy_home *home, const struct gy_loop_options *loop,
 	struct gy_loop_options with_ops = *loop;
 	int r;
 
-	*home = (struct gy_home){ .options = *options, .here = loop->index };
+	*home = (struct gy_home){ .options = *options, .here = loop->index, .node = options->node };
 	with_ops.ops = &loop_ops;
 	gy_sizes_init(&home->stacks, "stack");
 	gy_sizes_init(&home->parts, "part");

@@ -14,6 +14,7 @@
 #include <gyre/timer.h>
 
 #include <errno.h>
+#include <string.h>
 
 #include "actor/kind.h"
 #include "actor/mail.h"
@@ -131,10 +132,24 @@ struct gy_directory_ops {
 	void (*withdraw)(struct gy_house *house);
 };
 
+/* What the remote floor does with mail for other nodes; on the loop's thread. */
+struct gy_remote_ops {
+	/* Takes mail whose sender lives on this loop; as gy_send(), and counts it as sent. */
+	int (*route)(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail);
+	/* A mail of the kind GY_MAIL_REMOTE has come from another thread of this node. After
+	 * @drain, also by a thread that takes down a loop that has ended. */
+	void (*arrived)(struct gy_home *home, struct gyre_mail *mail);
+	/* The loop stops: no more mail leaves. Twice is harmless. */
+	void (*drain)(struct gy_home *home);
+	/* One that had stopped will turn again. */
+	void (*resume)(struct gy_home *home);
+};
+
 struct gy_actor_counters {
 	uint64_t sent;
 	uint64_t handled;
 	uint64_t dropped[GYRE_DROP_COUNT];
+	uint64_t to_nodes;
 	uint64_t failed;
 	uint64_t restarted;
 	uint64_t spawned;
@@ -162,8 +177,10 @@ struct gy_slots {
  * stays; which of them take part @loops tells.
  */
 struct gy_homes {
-	uint32_t count;	       /* atomic; of those that were made, which is never less */
-	struct gy_home *homes; /* an array */
+	uint32_t count;		/* atomic; of those that were made, which is never less */
+	uint16_t node;		/* 0 in a system that is none */
+	struct gy_nodes *nodes; /* the remote floor's; NULL in a system that is none */
+	struct gy_home *homes;	/* an array */
 	struct gy_loops *loops;
 	const struct gy_log *log;
 	pthread_mutex_t placing;  /* held while loops come or go, and to place things on each */
@@ -181,6 +198,11 @@ static inline struct gy_homes *gy_homes_of(struct gyre_system *system)
 	return (struct gy_homes *)(void *)system;
 }
 
+static inline const struct gy_homes *gy_homes_of_const(const struct gyre_system *system)
+{
+	return (const struct gy_homes *)(const void *)system;
+}
+
 /* What the system says to a home about each message that is lost. */
 typedef void (*gy_dead_letter_fn)(struct gy_home *home, const struct gyre_mail *mail,
 				  struct gyre_address to, enum gyre_drop reason);
@@ -191,6 +213,7 @@ struct gy_home_options {
 	uint32_t high_events;
 	uint64_t ask_timeout_ns;
 	uint32_t cookie_seed;
+	uint16_t node;
 	struct gyre_system *system;
 	gy_dead_letter_fn dead_letter;			   /* may be NULL */
 	uint16_t (*next_loop)(struct gyre_system *system); /* round robin */
@@ -199,11 +222,15 @@ struct gy_home_options {
 	 */
 	void (*take_late)(struct gy_home *home);
 	const struct gy_directory_ops *directory; /* NULL for none */
+	const struct gy_remote_ops *remote;	  /* NULL in a system that is no node */
 };
 
 struct gy_home {
 	struct gy_loop loop;
-	uint16_t here; /* what mail may be put into houses directly for: this loop, or GY_NOWHERE */
+	/* What mail may be put into houses directly for, as it stands in an address: this loop, or
+	 * GY_NOWHERE; and the node, 0 in a system that is none. */
+	uint16_t here;
+	uint16_t node;
 	struct gy_slots slots;
 	struct gy_home_options options;
 	struct gy_sizes stacks;
@@ -257,6 +284,29 @@ void gy_leaks_log(const struct gy_leaks *leaks, const struct gy_log *log);
 static inline struct gy_home *gy_home_of(struct gy_loop *loop)
 {
 	return gy_container_of(loop, struct gy_home, loop);
+}
+
+/* Whether mail to that address may be put into its house directly: one comparison of both. */
+static inline bool gy_is_here(const struct gy_home *home, struct gyre_address to)
+{
+	uint32_t here;
+	uint32_t there;
+
+	memcpy(&here, &home->here, sizeof(here));
+	memcpy(&there, &to.loop, sizeof(there));
+	return here == there;
+}
+
+_Static_assert(offsetof(struct gyre_address, node) ==
+			       offsetof(struct gyre_address, loop) + sizeof(uint16_t) &&
+		       offsetof(struct gy_home, node) ==
+			       offsetof(struct gy_home, here) + sizeof(uint16_t),
+	       "compared as one");
+
+/* Whether an address is of this node; a system that is none has no other. */
+static inline bool gy_is_of_node(uint16_t node, struct gyre_address to)
+{
+	return to.node == node || to.node == 0;
 }
 
 /* For gy_home_look(), which is not to look at a house that another thread may have. */
@@ -495,7 +545,7 @@ int gy_send_away(struct gy_home *home, struct gyre_address to, struct gyre_mail 
 static inline int gy_send(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail,
 			  enum gy_lane lane)
 {
-	if (gy_likely(to.loop == home->here && to.node == 0)) {
+	if (gy_likely(gy_is_here(home, to))) {
 		struct gy_house *house = gy_house_find(home, to.slot, to.cookie);
 
 		if (gy_likely(house != NULL)) {

@@ -38,6 +38,7 @@ enum gy_mail_kind {
 	GY_MAIL_CHILDREN_GONE, /* the same mail, on its way back */
 	GY_MAIL_PROBE,	       /* see cycle.c */
 	GY_MAIL_HOME,	       /* a stolen house is back */
+	GY_MAIL_REMOTE,	       /* its payload is for another node */
 };
 
 /* An address without its padding, as it stands in mail and in a house. */

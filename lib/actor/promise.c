@@ -246,6 +246,11 @@ uint64_t gy_promise_open(struct gy_stack *stack, uint64_t timeout_ns,
 	return promise->item.key;
 }
 
+void gy_promise_of_node(const struct gyre_future *future, uint16_t node)
+{
+	set_receiver(future->promise, (struct gyre_address){ .cookie = UINT32_MAX, .node = node });
+}
+
 int gyre_sleep(struct gyre_stack *stack, uint64_t delay_ns, struct gyre_future *ret_future)
 {
 	struct gy_promise *promise;

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "actor/afar.h"
 #include "actor/family.h"
 #include "actor/stack.h"
 #include "actor/watch.h"
@@ -26,6 +27,9 @@ static const char *const drop_names[] = {
 	[GYRE_DROP_SECOND] = "second answer",
 	[GYRE_DROP_CANCELLED] = "cancelled",
 	[GYRE_DROP_NO_MEMORY] = "no memory",
+	[GYRE_DROP_NODE_DOWN] = "node down",
+	[GYRE_DROP_LINK_FULL] = "link full",
+	[GYRE_DROP_NOT_UNDERSTOOD] = "not understood",
 };
 _Static_assert(gy_countof(drop_names) == GYRE_DROP_COUNT, "each reason has a name");
 
@@ -52,7 +56,9 @@ static bool has_kind(const struct gy_house *house, uint32_t cookie)
 static void count_drop(struct gy_home *home, const struct gyre_mail *mail, struct gyre_address to,
 		       enum gyre_drop reason)
 {
-	struct gy_house *house = to.loop == home->loop.index ? gy_house_at(home, to.slot) : NULL;
+	struct gy_house *house = to.loop == home->loop.index && gy_is_of_node(home->node, to)
+					 ? gy_house_at(home, to.slot)
+					 : NULL;
 
 	gy_count(&home->counters.dropped[reason], 1);
 	if (house != NULL && has_kind(house, to.cookie)) {
@@ -83,7 +89,8 @@ static int nobody(struct gy_home *home, struct gyre_address to, struct gyre_mail
 static bool is_order(const struct gyre_mail *mail)
 {
 	return mail->type == &gy_type_watch || mail->type == &gy_type_unwatch ||
-	       mail->type == &gy_type_retire || mail->type == &gy_type_stop;
+	       mail->type == &gy_type_retire || mail->type == &gy_type_stop ||
+	       mail->type == &gy_type_afar;
 }
 
 /* Whether it was an order to the house itself, rather than mail for its actor; then it is taken. */
@@ -102,6 +109,10 @@ static bool order_arrived(struct gy_home *home, struct gy_house *house, struct g
 	}
 	if (mail->type == &gy_type_unwatch) {
 		gy_unwatch_arrived(home, house, mail);
+		return true;
+	}
+	if (mail->type == &gy_type_afar) {
+		gy_afar_arrived(home, house, mail);
 		return true;
 	}
 	if (mail->type == &gy_type_retire && house != NULL) {
@@ -138,10 +149,12 @@ static int put_beside(struct gy_home *home, uint32_t slot, uint32_t cookie, stru
 	if (slot >= GY_CHANNEL_SLOTS && home->channel_ops != NULL) {
 		return home->channel_ops->put(home, slot, cookie, mail);
 	}
-	return nobody(
-		home,
-		(struct gyre_address){ .slot = slot, .cookie = cookie, .loop = home->loop.index },
-		mail);
+	return nobody(home,
+		      (struct gyre_address){ .slot = slot,
+					     .cookie = cookie,
+					     .loop = home->loop.index,
+					     .node = home->node },
+		      mail);
 }
 
 /* Puts mail that has arrived at its loop into its house, or drops it. */
@@ -177,7 +190,11 @@ int gy_send_bounded(struct gy_home *home, struct gy_house *house, struct gyre_ma
 /* To a group, or to what is no loop of this system. */
 static int send_elsewhere(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
 {
-	if (to.node == 0 && to.loop == GY_GROUP_LOOP && home->options.directory != NULL) {
+	if (!gy_is_of_node(home->node, to)) {
+		if (home->options.remote != NULL) {
+			return home->options.remote->route(home, to, mail);
+		}
+	} else if (to.loop == GY_GROUP_LOOP && home->options.directory != NULL) {
 		return home->options.directory->route(home, to, mail);
 	}
 	gy_count(&home->counters.sent, 1);
@@ -186,7 +203,8 @@ static int send_elsewhere(struct gy_home *home, struct gyre_address to, struct g
 
 int gy_send_away(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
 {
-	if (gy_unlikely(to.node != 0 || to.loop >= gy_loops_made(home->loop.peers))) {
+	if (gy_unlikely(!gy_is_of_node(home->node, to) ||
+			to.loop >= gy_loops_made(home->loop.peers))) {
 		return send_elsewhere(home, to, mail);
 	}
 	gy_count(&home->counters.sent, 1);
@@ -243,6 +261,9 @@ void gy_home_deliver(struct gy_loop *loop, struct gy_node *node)
 		break;
 	case GY_MAIL_HOME:
 		gy_house_came_home(home, mail);
+		break;
+	case GY_MAIL_REMOTE:
+		home->options.remote->arrived(home, mail);
 		break;
 	case GY_MAIL_PROBE:
 		gy_probe_arrived(home, mail);

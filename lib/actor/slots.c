@@ -51,7 +51,8 @@ static int add_chunk(struct gy_home *home, uint32_t number)
 		chunk[i].home = home;
 		chunk[i].self = (struct gy_origin){ .slot = (number << GY_CHUNK_BITS) + i,
 						    .cookie = slots->cookie_seed,
-						    .loop = home->loop.index };
+						    .loop = home->loop.index,
+						    .node = home->node };
 	}
 	gy_store_release(&slots->chunks[number], chunk);
 	return 0;

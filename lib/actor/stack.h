@@ -147,6 +147,8 @@ int gy_ask_order(struct gy_stack *stack, struct gyre_address to, struct gyre_mai
  * is no memory. */
 uint64_t gy_promise_open(struct gy_stack *stack, uint64_t timeout_ns,
 			 struct gyre_future *ret_future);
+/* What was just opened is an ask to another node itself, and ends with it. */
+void gy_promise_of_node(const struct gyre_future *future, uint16_t node);
 /* Frees those that no pool has. */
 void gy_promises_fini(struct gy_home *home);
 /* Empties both chains; results that were not read are freed. */

@@ -27,6 +27,11 @@ static struct record *record_of(struct gyre_mail *mail)
 	return (struct record *)gyre_payload(mail);
 }
 
+static const struct record *record_of_const(const struct gyre_mail *mail)
+{
+	return (const struct record *)(const void *)mail->payload;
+}
+
 static struct gyre_mail *mail_of(struct gy_table_item *item)
 {
 	char *payload = (char *)(void *)gy_container_of(item, struct record, item);
@@ -158,6 +163,24 @@ static void tell(struct gy_home *home, struct gyre_mail *theirs, int reason)
 	(void)gy_send(home, watcher, theirs, GY_LANE_EVENT);
 }
 
+/* The record of the watch that an order is about. Numbers are given by each node for itself. */
+static struct gyre_mail *find_watcher(struct gy_house *house, const struct gyre_mail *order)
+{
+	struct gy_table_item *item =
+		house->annex == NULL || house->annex->watch == NULL
+			? NULL
+			: gy_table_find(&house->annex->watch->watchers, order->ask_id);
+
+	for (; item != NULL; item = item->next) {
+		struct gyre_mail *mail = mail_of(item);
+
+		if (item->key == order->ask_id && gy_origin_equal(mail->from, order->from)) {
+			return mail;
+		}
+	}
+	return NULL;
+}
+
 void gy_watch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
 {
 	struct gy_watch *watch = house == NULL ? NULL : watch_of(house);
@@ -165,6 +188,10 @@ void gy_watch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_
 	gy_count(&home->counters.handled, 1);
 	if (house == NULL) {
 		tell(home, mail, -ESRCH);
+		return;
+	}
+	if (find_watcher(house, mail) != NULL) {
+		gy_mail_put(home, mail); /* it was renewed */
 		return;
 	}
 	record_of(mail)->item.key = mail->ask_id;
@@ -177,16 +204,87 @@ void gy_watch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_
 	}
 }
 
+struct gyre_mail *gy_watch_make(struct gy_home *home, const struct gyre_type *type,
+				struct gyre_address actor)
+{
+	struct gyre_mail *mail = gy_mail_get(home, type);
+
+	if (mail != NULL) {
+		record_of(mail)->actor = actor;
+	}
+	return mail;
+}
+
+void gy_watch_refused(struct gy_home *home, struct gyre_mail *mail, int reason)
+{
+	gy_count(&home->counters.handled, 1);
+	tell(home, mail, reason);
+}
+
+/* The event needs mail of its own: the record stays until it is claimed. Without memory the watcher
+ * is told at the next loss of the node. */
+static void tell_lost(struct gy_house *house, const struct gyre_mail *mine, int reason)
+{
+	struct gy_home *home = house->home;
+	struct gyre_mail *mail = gy_watch_make(home, &gy_type_watch, record_of_const(mine)->actor);
+
+	if (mail != NULL) {
+		mail->node.kind = GY_MAIL_EVENT;
+		mail->ask_id = mine->ask_id;
+		gy_mail_from(mail, house);
+		tell(home, mail, reason);
+	}
+}
+
+void gy_watch_lost_node(struct gy_house *house, uint16_t node, int reason)
+{
+	const struct gy_watch *watch = house->annex == NULL ? NULL : house->annex->watch;
+
+	for (uint32_t i = 0; watch != NULL && i < watch->watched.size; i++) {
+		struct gy_table_item *item = watch->watched.buckets[i];
+
+		for (; item != NULL; item = item->next) {
+			const struct gyre_mail *mine = mail_of(item);
+
+			if (record_of_const(mine)->actor.node == node) {
+				tell_lost(house, mine, reason);
+			}
+		}
+	}
+}
+
+/* The order is sent again, and means nothing where it has arrived. Without memory it is not. */
+void gy_watch_renew(struct gy_house *house, uint16_t node)
+{
+	const struct gy_watch *watch = house->annex == NULL ? NULL : house->annex->watch;
+
+	for (uint32_t i = 0; watch != NULL && i < watch->watched.size; i++) {
+		struct gy_table_item *item = watch->watched.buckets[i];
+
+		for (; item != NULL; item = item->next) {
+			const struct gyre_mail *mine = mail_of(item);
+			struct gyre_address actor = record_of_const(mine)->actor;
+			struct gyre_mail *theirs =
+				actor.node != node
+					? NULL
+					: make_record(house, &gy_type_watch, actor, mine->ask_id);
+
+			if (theirs != NULL) {
+				(void)gy_send_away(house->home, actor, theirs);
+			}
+		}
+	}
+}
+
 void gy_unwatch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
 {
-	struct gy_table_item *item =
-		house == NULL || house->annex == NULL || house->annex->watch == NULL
-			? NULL
-			: gy_table_take(&house->annex->watch->watchers, &home->parts, mail->ask_id);
+	struct gyre_mail *theirs = house == NULL ? NULL : find_watcher(house, mail);
 
 	gy_count(&home->counters.handled, 1);
-	if (item != NULL) {
-		gy_mail_put(home, mail_of(item));
+	if (theirs != NULL) {
+		gy_table_remove(&house->annex->watch->watchers, &home->parts,
+				&record_of(theirs)->item);
+		gy_mail_put(home, theirs);
 	}
 	gy_mail_put(home, mail);
 }

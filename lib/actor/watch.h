@@ -25,6 +25,17 @@ void gy_watch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_
 void gy_unwatch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail);
 /* Whether the event of an end is still wanted; then the watch is over. */
 bool gy_watch_claim(struct gy_house *house, const struct gyre_mail *mail);
+/* A watch or the end of one, of an actor here by one elsewhere; its sender and number are not set
+ * yet. NULL without memory. */
+struct gyre_mail *gy_watch_make(struct gy_home *home, const struct gyre_type *type,
+				struct gyre_address actor);
+/* A watch cannot be sent where it should go: the watcher is told that the other has ended. */
+void gy_watch_refused(struct gy_home *home, struct gyre_mail *mail, int reason);
+/* All that the house watches on a node have ended. */
+void gy_watch_lost_node(struct gy_house *house, uint16_t node, int reason);
+/* Mail from a node may be lost: what is watched there is watched again, which changes nothing where
+ * the watch still stands. */
+void gy_watch_renew(struct gy_house *house, uint16_t node);
 /* The house has ended: tells its watchers, and forgets whom it has watched. */
 void gy_watch_end(struct gy_house *house, int reason);
 

@@ -133,6 +133,11 @@ void gy_buffer_truncate(struct gyre_buffer *buffer, size_t bytes);
 void gy_number_put(unsigned char *to, size_t bytes, enum gyre_byte_order order, uint64_t value);
 /* The same of one of variable length; returns how many. */
 size_t gy_varint_put(unsigned char *to, uint64_t value);
+/*
+ * Room for @count bytes, no more than a page of the pool has, that lie together: they are the end
+ * of the buffer from now on. NULL without memory.
+ */
+unsigned char *gy_buffer_extend(struct gyre_buffer *buffer, uint32_t count);
 /* Takes @count bytes, no more than there are, off the front. */
 void gy_buffer_consume(struct gyre_buffer *buffer, size_t count);
 /* Gives @buffer, which has none, the peer of @from, if that has one. */

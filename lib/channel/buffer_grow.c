@@ -27,22 +27,28 @@ static uint32_t room_of(const struct gy_slice *slice)
 	return page->bytes - page->used;
 }
 
-static uint32_t grow_last(struct gyre_buffer *buffer, const unsigned char *bytes, size_t count)
+/* The next @count bytes of the last slice, which has room for them. */
+static unsigned char *extend_last(struct gyre_buffer *buffer, uint32_t count)
 {
 	struct gy_slice *last = buffer->last;
-	uint32_t room = room_of(last);
+	unsigned char *to = last->bytes + last->count;
+
+	if (last->page->of_ring) {
+		gy_sanitize_give(to, count);
+	}
+	last->count += count;
+	last->page->used += count;
+	buffer->bytes += count;
+	return to;
+}
+
+static uint32_t grow_last(struct gyre_buffer *buffer, const unsigned char *bytes, size_t count)
+{
+	uint32_t room = room_of(buffer->last);
 	uint32_t part = count < room ? (uint32_t)count : room;
 
 	if (part > 0) {
-		unsigned char *to = last->bytes + last->count;
-
-		if (last->page->of_ring) {
-			gy_sanitize_give(to, part);
-		}
-		memcpy(to, bytes, part);
-		last->count += part;
-		last->page->used += part;
-		buffer->bytes += part;
+		memcpy(extend_last(buffer, part), bytes, part);
 	}
 	return part;
 }
@@ -75,29 +81,33 @@ int gy_buffer_add_slice(struct gyre_buffer *buffer, const struct gy_slice *slice
 	return 0;
 }
 
-/* A fresh page with the first of @count bytes in it. How many went in, or -ENOMEM. */
-static int64_t add_page(struct gyre_buffer *buffer, const unsigned char *bytes, size_t count)
+/* The first bytes of a fresh page, @count of them if it has so many; NULL without memory. */
+static unsigned char *add_page(struct gyre_buffer *buffer, size_t count)
 {
 	struct gy_page *page = gy_page_get(buffer->channels);
 	struct gy_slice slice;
-	int r;
 
 	if (page == NULL) {
-		return -ENOMEM;
+		return NULL;
 	}
 	slice = (struct gy_slice){
 		.bytes = page->memory,
 		.page = page,
 		.count = count < page->bytes ? (uint32_t)count : page->bytes,
 	};
-	memcpy(page->memory, bytes, slice.count);
 	page->used = slice.count;
-	r = gy_buffer_add_slice(buffer, &slice);
-	if (r < 0) {
+	if (gy_buffer_add_slice(buffer, &slice) < 0) {
 		gy_page_unref(buffer->channels, page);
-		return r;
+		return NULL;
 	}
-	return slice.count;
+	return page->memory;
+}
+
+unsigned char *gy_buffer_extend(struct gyre_buffer *buffer, uint32_t count)
+{
+	gy_assert(count > 0 && count <= GY_POOL_PAGE_BYTES);
+	return room_of(buffer->last) >= count ? extend_last(buffer, count)
+					      : add_page(buffer, count);
 }
 
 void gy_buffer_truncate(struct gyre_buffer *buffer, size_t bytes)
@@ -140,13 +150,14 @@ int gyre_buffer_append(struct gyre_buffer *buffer, const void *bytes, size_t cou
 	before = buffer->bytes;
 	done = grow_last(buffer, from, count);
 	while (done < count) {
-		int64_t part = add_page(buffer, from + done, count - done);
+		unsigned char *to = add_page(buffer, count - done);
 
-		if (part < 0) {
+		if (to == NULL) {
 			gy_buffer_truncate(buffer, before);
-			return (int)part;
+			return -ENOMEM;
 		}
-		done += (size_t)part;
+		memcpy(to, from + done, buffer->last->count);
+		done += buffer->last->count;
 	}
 	return 0;
 }

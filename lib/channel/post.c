@@ -121,7 +121,8 @@ struct gyre_address gy_post_address(const struct gy_post *post)
 
 	return (struct gyre_address){ .slot = GY_CHANNEL_SLOTS + post->slot,
 				      .cookie = channels->posts.slots[post->slot].generation,
-				      .loop = channels->home->loop.index };
+				      .loop = channels->home->loop.index,
+				      .node = channels->home->node };
 }
 
 struct gyre_address gyre_channel_address(struct gyre_channel *channel)

@@ -314,7 +314,7 @@ static int post(struct inquiry *inquiry, struct gyre_mail *mail)
 {
 	struct gyre_system *system = inquiry->system;
 	struct gyre_address to;
-	uint16_t loop = inquiry->to.loop;
+	uint16_t loop = (uint16_t)gy_outside_loop(system, inquiry->to);
 	int r = -ESHUTDOWN;
 
 	(void)pthread_mutex_lock(&system->embassy->mutex);
@@ -344,11 +344,9 @@ static int refuse(struct inquiry *inquiry, struct gyre_mail *errand, int error)
 	inquiry->question = NULL;
 	inquiry->done = true;
 	if (error == -ESHUTDOWN) {
-		question->to_slot = inquiry->to.slot;
-		question->to_cookie = inquiry->to.cookie;
 		question->from.cookie = 0;
 		(void)gy_add_relaxed(&inquiry->system->outside_sent, 1);
-		gy_outside_lost(inquiry->system, inquiry->to.loop, question);
+		gy_outside_lost(inquiry->system, inquiry->to, question);
 	} else {
 		gyre_mail_free(NULL, question);
 	}
@@ -404,8 +402,7 @@ static int check(const struct gyre_system *system, struct gyre_address to,
 	if (mail == NULL) {
 		return -ENOMEM;
 	}
-	return system == NULL || to.node != 0 || to.loop >= gy_homes_made(&system->homes) ? -EINVAL
-											  : 0;
+	return gy_outside_loop(system, to) < 0 ? -EINVAL : 0;
 }
 
 /* Fills an inquiry in, or frees the question. */

@@ -43,6 +43,9 @@ static void begin(struct gy_worker *worker)
 	gy_timer_start(&home->loop.wheel, &worker->deadline,
 		       worker->system->options.drain_timeout_ns);
 	gy_guard_end(worker);
+	if (home->options.remote != NULL) {
+		home->options.remote->drain(home);
+	}
 	home->channel_ops->drain(home);
 	gy_offload_close(worker->system);
 }

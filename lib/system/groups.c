@@ -101,7 +101,8 @@ int gy_group_make(struct gy_groups *groups, const struct gyre_group_options *opt
 	groups->cookie += groups->cookie == UINT32_MAX ? 2 : 1;
 	group->address = (struct gyre_address){ .slot = number,
 						.cookie = groups->cookie,
-						.loop = GY_GROUP_LOOP };
+						.loop = GY_GROUP_LOOP,
+						.node = groups->homes->node };
 	group->routing = options->routing;
 	group->key = options->key;
 	group->spawned = spawned;
@@ -119,9 +120,10 @@ void gy_group_publish(struct gy_groups *groups, struct gy_group *group)
 
 struct gy_group *gy_group_find(const struct gy_groups *groups, struct gyre_address address)
 {
-	struct gy_group **place = address.loop == GY_GROUP_LOOP && address.node == 0
-					  ? place_of(groups, address.slot)
-					  : NULL;
+	struct gy_group **place =
+		address.loop == GY_GROUP_LOOP && gy_is_of_node(groups->homes->node, address)
+			? place_of(groups, address.slot)
+			: NULL;
 	struct gy_group *group = place == NULL ? NULL : gy_load_acquire(place);
 
 	return group != NULL && group->address.cookie == address.cookie ? group : NULL;

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "channel/channels.h"
+#include "remote/remote.h"
 #include "system/directory.h"
 #include "system/system.h"
 
@@ -28,38 +29,67 @@ void gy_outside_drop(struct gyre_system *system, const struct gyre_mail *mail,
 	}
 }
 
-void gy_outside_lost(struct gyre_system *system, uint16_t loop, struct gyre_mail *mail)
+void gy_outside_lost(struct gyre_system *system, struct gyre_address to, struct gyre_mail *mail)
 {
-	struct gyre_address to = { .slot = mail->to_slot, .cookie = mail->to_cookie, .loop = loop };
-
 	gy_outside_drop(system, mail, to, GYRE_DROP_SHUTDOWN);
 	gyre_mail_free(NULL, mail);
 }
 
-int gyre_system_notify(struct gyre_system *system, struct gyre_address to, struct gyre_mail *mail)
+int gy_outside_loop(const struct gyre_system *system, struct gyre_address to)
 {
-	if (mail == NULL) {
-		return -ENOMEM;
-	}
-	if (system != NULL && to.node == 0 && to.loop == GY_GROUP_LOOP) {
-		return gy_group_notify(system, to, mail);
-	}
-	if (system == NULL || to.node != 0 || to.loop >= gy_homes_made(&system->homes)) {
-		gyre_mail_free(NULL, mail);
+	if (system == NULL) {
 		return -EINVAL;
 	}
-	mail = gy_mail_given(NULL, mail);
+	if (gy_is_of_node(system->homes.node, to)) {
+		return to.loop < gy_homes_made(&system->homes) ? to.loop : -EINVAL;
+	}
+	return system->homes.nodes == NULL ? -EINVAL : 0;
+}
+
+/* What stands in the inbox of the loop: the mail, or for another node an errand with it. */
+static struct gyre_mail *address_to(const struct gyre_system *system, struct gyre_address to,
+				    struct gyre_mail *mail)
+{
 	mail->node.kind = GY_MAIL_NOTICE;
 	mail->to_slot = to.slot;
 	mail->to_cookie = to.cookie;
 	mail->from.cookie = 0;
+	mail->ask_id = 0;
+	return gy_is_of_node(system->homes.node, to) ? mail : gy_errand_to_node(to, mail);
+}
+
+int gyre_system_notify(struct gyre_system *system, struct gyre_address to, struct gyre_mail *mail)
+{
+	struct gyre_mail *posted;
+	int loop;
+
+	if (mail == NULL) {
+		return -ENOMEM;
+	}
+	if (system != NULL && to.loop == GY_GROUP_LOOP && gy_is_of_node(system->homes.node, to)) {
+		return gy_group_notify(system, to, mail);
+	}
+	loop = gy_outside_loop(system, to);
+	if (loop < 0) {
+		gyre_mail_free(NULL, mail);
+		return loop;
+	}
+	mail = gy_mail_given(NULL, mail);
+	posted = address_to(system, to, mail);
+	if (posted == NULL) {
+		gyre_mail_free(NULL, mail);
+		return -ENOMEM;
+	}
 	gy_guard_hold(system, gy_add_relaxed(&system->outside_sent, 1), mail->type->bytes);
 	/* From then on what waits is only taken down; a flood must not keep that from ending. */
 	if (gy_unlikely(gy_load_acquire(&system->stage) >= GY_STAGE_NO_MAIL)) {
-		gy_outside_lost(system, to.loop, mail);
+		if (posted != mail) {
+			gyre_mail_free(NULL, posted);
+		}
+		gy_outside_lost(system, to, mail);
 		return -ESHUTDOWN;
 	}
-	gy_loop_post(&system->homes.homes[to.loop].loop, &mail->node);
+	gy_loop_post(&system->homes.homes[loop].loop, &posted->node);
 	return 0;
 }
 
@@ -103,6 +133,7 @@ static void add_home(const struct gy_home *home, struct gyre_counters *sum)
 		sum->handled += gy_load_relaxed(&kind->handled);
 	}
 	sum->sent += gy_load_relaxed(&actors->sent);
+	sum->to_nodes += gy_load_relaxed(&actors->to_nodes);
 	sum->handled += gy_load_relaxed(&actors->handled);
 	sum->failed += gy_load_relaxed(&actors->failed);
 	sum->restarted += gy_load_relaxed(&actors->restarted);

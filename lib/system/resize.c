@@ -293,6 +293,9 @@ static int revive(struct gyre_system *system, uint32_t index)
 	visit_deputy(worker, release);
 	home->leaving = false;
 	home->channel_ops->resume(home);
+	if (home->options.remote != NULL) {
+		home->options.remote->resume(home);
+	}
 	return 0;
 }
 

@@ -149,6 +149,9 @@ bool gy_retire_step(struct gy_worker *worker)
 	switch (worker->retiring.stage) {
 	case GY_RETIRE_CHANNELS:
 		if (home->channel_ops->open_count(home) == 0) {
+			if (home->options.remote != NULL) {
+				home->options.remote->drain(home);
+			}
 			done(worker);
 		} else {
 			end_channels(worker);

@@ -10,8 +10,11 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <gyre/name.h>
+
 #include "base/memory.h"
 #include "channel/channels.h"
+#include "remote/remote.h"
 #include "system/directory.h"
 #include "system/system.h"
 #include "system/topology.h"
@@ -58,12 +61,14 @@ static int make_home(struct gyre_system *system, uint32_t index, uint32_t cookie
 		.high_events = options->high_events,
 		.ask_timeout_ns = options->ask_timeout_ns,
 		.cookie_seed = cookie_seed,
+		.node = system->homes.node,
 		.system = system,
 		.dead_letter = options->dead_letter == NULL ? NULL : dead_letter,
 		.next_loop = next_loop,
 		.shut_down = gy_system_fail,
 		.take_late = gy_system_take_late,
 		.directory = &gy_directory_ops,
+		.remote = system->homes.nodes == NULL ? NULL : &gy_remote_ops,
 	};
 	struct gy_channels_options channels = {
 		.write_low_bytes = options->write_low_bytes,
@@ -109,6 +114,9 @@ int gy_system_make_home(struct gyre_system *system, uint32_t index)
 		unmake_home(home);
 		return r;
 	}
+	if (system->homes.nodes != NULL) {
+		gy_nodes_add_home(system->homes.nodes, home);
+	}
 	gy_store_release(&system->homes.loops->made, index + 1);
 	gy_store_release(&system->homes.count, index + 1);
 	return 0;
@@ -118,7 +126,8 @@ static int make_homes(struct gyre_system *system)
 {
 	int r = 0;
 
-	/* A seed that differs from run to run makes addresses of an earlier run stale. */
+	/* A seed that differs from run to run makes addresses of an earlier run stale, on other
+	 * nodes too. */
 	if (getrandom(&system->cookie_seed, sizeof(system->cookie_seed), GRND_NONBLOCK) < 0) {
 		system->cookie_seed = (uint32_t)gy_clock_machine_ns();
 	}
@@ -217,6 +226,23 @@ static int open_descriptors(struct gyre_system *system)
 	return r;
 }
 
+/* Before the homes, whose addresses have its id. */
+static int make_node(struct gyre_system *system)
+{
+	const struct gyre_node_options *options = system->options.node;
+	const struct gy_nodes_life life = { .loops_max = system->options.loops_max,
+					    .homes = &system->homes,
+					    .log = &system->log,
+					    .look_up = gyre_system_lookup };
+	int r = options == NULL ? 0 : gy_nodes_create(options, &life, &system->homes.nodes);
+
+	if (r == 0 && options != NULL) {
+		system->homes.node = options->id;
+		system->options.node = NULL; /* the caller's */
+	}
+	return r;
+}
+
 static int make_parts(struct gyre_system *system)
 {
 	int r;
@@ -240,7 +266,14 @@ static int make_parts(struct gyre_system *system)
 	if (r == 0) {
 		r = open_descriptors(system);
 	}
-	return r < 0 ? r : make_homes(system);
+	if (r == 0) {
+		r = make_node(system);
+	}
+	if (r == 0) {
+		r = make_homes(system);
+	}
+	return r < 0 || system->homes.nodes == NULL ? r
+						    : gy_nodes_start(system->homes.nodes, system);
 }
 
 /* The log of a system that is being made: it takes note of what has been explained already. */
@@ -330,6 +363,7 @@ void gyre_system_destroy(struct gyre_system *system)
 		gy_home_fini(&system->homes.homes[i], &leaks);
 	}
 	gy_leaks_log(&leaks, &system->log);
+	gy_nodes_destroy(system->homes.nodes);
 	gy_directory_destroy(system->directory);
 	if (system->ended_fd >= 0) {
 		(void)close(system->ended_fd);

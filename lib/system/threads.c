@@ -183,12 +183,22 @@ void gyre_system_stop(struct gyre_system *system)
 	gy_system_wake_all(system);
 }
 
+static struct gyre_address address_of(const struct gy_home *home, const struct gyre_mail *mail)
+{
+	return (struct gyre_address){ .slot = mail->to_slot,
+				      .cookie = mail->to_cookie,
+				      .loop = home->loop.index,
+				      .node = home->node };
+}
+
 static void drop_late(struct gyre_system *system, struct gy_home *home, struct gy_node *node)
 {
 	if (node->kind == GY_MAIL_SPAWN) {
 		gy_spawn_arrived(home, gy_mail_of(node));
 	} else if (node->kind >= GY_MAIL_REPLY && node->kind <= GY_MAIL_EVENT) {
-		gy_outside_lost(system, home->loop.index, gy_mail_of(node));
+		gy_outside_lost(system, address_of(home, gy_mail_of(node)), gy_mail_of(node));
+	} else if (node->kind == GY_MAIL_REMOTE) {
+		home->options.remote->arrived(home, gy_mail_of(node));
 	} else {
 		gy_loop_node_put(&home->loop, node);
 	}

@@ -143,7 +143,7 @@ static inline struct gyre_counters stress_end(struct gyre_system *system)
 
 	check(gyre_system_wait(system) == 0);
 	check(gyre_system_counters(system, &counters) == 0);
-	ends = counters.handled;
+	ends = counters.handled + counters.to_nodes;
 	for (uint32_t i = 0; i < GYRE_DROP_COUNT; i++) {
 		ends += counters.dropped[i];
 	}

@@ -261,6 +261,28 @@ Test(buffer, finds_the_first_of_a_byte_from_an_offset_on, .init = begin, .fini =
 	gyre_buffer_free(buffer);
 }
 
+Test(buffer, is_extended_by_room_that_lies_together, .init = begin, .fini = end)
+{
+	for (size_t i = 0; i < gy_countof(lengths); i++) {
+		struct gyre_buffer *buffer = filled(0, lengths[i], PAGE + 1);
+
+		for (uint32_t count = 1; count <= PAGE; count = count * 2 + 1) {
+			size_t before = gyre_buffer_bytes(buffer);
+			unsigned char *room = gy_buffer_extend(buffer, count);
+			const void *end = NULL;
+
+			cr_assert_not_null(room);
+			memset(room, 'r', count);
+			cr_expect_eq(gyre_buffer_bytes(buffer), before + count);
+			cr_expect_eq(gyre_buffer_peek(buffer, before, &end), count);
+			cr_expect_eq(end, room);
+		}
+		cr_expect_eq(gyre_buffer_copy(buffer, 0, found, lengths[i]), lengths[i]);
+		cr_expect_arr_eq(found, expected, lengths[i]);
+		gyre_buffer_free(buffer);
+	}
+}
+
 Test(buffer, that_is_missing_is_an_empty_one_to_those_who_look, .init = begin, .fini = end)
 {
 	const void *bytes;

@@ -1,0 +1,296 @@
+/*
+ * Two programs that talk over a network. One serves a counter, which has a name; the other finds
+ * it, watches it, and asks it again and again. Kill one of them and start it anew, and see what the
+ * other is told.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gyre/gyre.h>
+
+#include "options.h"
+
+enum { HEARTBEATS_PER_DOWN = 10, SUSPECT_AFTER = 3 };
+
+static const char counter_name[] = "counter";
+
+static const char usage[] =
+	"usage: gyre-nodes --node ID --listen ADDRESS [OPTION]...\n"
+	"Serves a counter to other nodes; with --peer, asks that of another node instead.\n"
+	"\n"
+	"In one terminal:   gyre-nodes --node 1 --listen tcp://127.0.0.1:9001\n"
+	"In another:        gyre-nodes --node 2 --listen tcp://127.0.0.1:9002 \\\n"
+	"                       --peer tcp://127.0.0.1:9001\n"
+	"\n"
+	"  --node ID           the id of this node, unique in its cluster\n"
+	"  --listen ADDRESS    where other nodes reach this one, as tcp://127.0.0.1:9001\n"
+	"  --peer ADDRESS      where the node is that has the counter\n"
+	"  --peer-node ID      the id of that node; 1\n"
+	"  --cluster NAME      which nodes must agree in; gyre\n"
+	"  --secret TEXT       which nodes must share; a listener on an address that is not the\n"
+	"                      loopback one has to have it\n"
+	"  --interval-ms N     between two asks; 1000\n"
+	"  --down-ms N         silence after which a node is down, at least 100; 10000\n"
+	"  --answers N         stop after so many; 0, the default, for no end\n"
+	"  --help              this text\n";
+
+struct settings {
+	uint64_t node;
+	uint64_t peer_node;
+	uint64_t interval_ms;
+	uint64_t down_ms;
+	uint64_t answers;
+	const char *listen;
+	const char *peer;
+	const char *cluster;
+	const char *secret;
+};
+
+/* ---- messages ---- */
+
+struct count_one {
+	char nothing;
+};
+GYRE_MESSAGE(count_one, 0x300);
+
+struct counted {
+	uint64_t value;
+};
+GYRE_MESSAGE(counted, 0x301);
+
+struct client_argument {
+	const struct settings *settings;
+};
+GYRE_MESSAGE(client_argument, 0x302);
+
+/* Its own word to begin, and to begin again. */
+struct find_it {
+	char nothing;
+};
+GYRE_MESSAGE(find_it, 0x303);
+
+static const struct gyre_type *const types[] = { &gyre_type_count_one, &gyre_type_counted, NULL };
+
+static void say(const char *text)
+{
+	(void)puts(text);
+	(void)fflush(stdout);
+}
+
+/* ---- the counter ---- */
+
+struct counter {
+	uint64_t value;
+};
+
+static int counter_ask(struct gyre_stack *stack)
+{
+	struct counter *self = (struct counter *)gyre_state(stack);
+
+	return gyre_reply(stack, gyre_new(stack, counted, ++self->value));
+}
+
+static int counter_mount(struct gyre_stack *stack)
+{
+	int r = gyre_name_register(stack, counter_name);
+
+	if (r < 0) {
+		return gyre_throw(stack, r);
+	}
+	say("the counter is ready");
+	return gyre_return(stack);
+}
+
+static const struct gyre_class counter_class = { .name = "counter",
+						 .state_bytes = sizeof(struct counter),
+						 .behaviour.ask = counter_ask,
+						 .mount = counter_mount };
+
+/* ---- the client ---- */
+
+struct client {
+	const struct settings *settings;
+	struct gyre_address counter;
+	uint64_t answers;
+};
+
+struct client_frame {
+	struct gyre_future future;
+};
+
+static void say_state(const struct gyre_node_event *event)
+{
+	static const char *const states[] = {
+		[GYRE_NODE_UNKNOWN] = "unknown",
+		[GYRE_NODE_UP] = "up",
+		[GYRE_NODE_SUSPECT] = "suspect",
+		[GYRE_NODE_DOWN] = "down",
+	};
+
+	printf("node %u is %s\n", event->node, states[event->state]);
+	(void)fflush(stdout);
+}
+
+static void say_error(const char *what, int error)
+{
+	printf("%s: %s\n", what, error == 0 ? "it has stopped" : strerror(-error));
+	(void)fflush(stdout);
+}
+
+static int client_event(struct gyre_stack *stack)
+{
+	const struct gyre_node_event *state = gyre_message(stack, gyre_node_event);
+	const struct gyre_terminated *end = gyre_message(stack, gyre_terminated);
+
+	if (state != NULL) {
+		say_state(state);
+	} else if (end != NULL) {
+		say_error("the counter has ended", end->reason);
+	}
+	return gyre_return(stack);
+}
+
+/* What has come of an ask; whether there are to be more. */
+static bool take_answer(struct client *self, const struct gyre_future *future)
+{
+	printf("the counter is %" PRIu64 "\n", gyre_get(future, counted)->value);
+	(void)fflush(stdout);
+	return ++self->answers != self->settings->answers;
+}
+
+static uint64_t pause_ns(const struct client *self)
+{
+	return GYRE_MILLISECONDS(self->settings->interval_ms);
+}
+
+/* Asks until that fails, and then begins again. */
+static int client_notice(struct gyre_stack *stack)
+{
+	struct client *self = (struct client *)gyre_state(stack);
+	struct client_frame *frame = (struct client_frame *)gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_node_lookup(stack, (uint16_t)self->settings->peer_node, counter_name,
+					   0, &frame->future));
+	if (gyre_error(&frame->future) == 0) {
+		self->counter = gyre_get(&frame->future, gyre_node_found)->address;
+		say("found the counter");
+		(void)gyre_watch(stack, self->counter);
+	} else {
+		say_error("cannot find the counter", gyre_error(&frame->future));
+	}
+	while (gyre_error(&frame->future) == 0) {
+		GYRE_AWAIT(stack, gyre_ask(stack, self->counter, gyre_new(stack, count_one, 0), 0,
+					   &frame->future));
+		if (gyre_error(&frame->future) < 0) {
+			say_error("the counter does not answer", gyre_error(&frame->future));
+			break;
+		}
+		if (!take_answer(self, &frame->future)) {
+			gyre_system_stop(gyre_system_of(stack));
+			return gyre_return(stack);
+		}
+		GYRE_AWAIT(stack, gyre_sleep(stack, pause_ns(self), &frame->future));
+	}
+	GYRE_AWAIT(stack, gyre_sleep(stack, pause_ns(self), &frame->future));
+	return gyre_notify(stack, gyre_self(stack), gyre_new(stack, find_it, 0));
+	GYRE_END(stack);
+}
+
+static int client_mount(struct gyre_stack *stack)
+{
+	struct client *self = (struct client *)gyre_state(stack);
+	int r = gyre_node_watch(stack);
+
+	self->settings = gyre_message(stack, client_argument)->settings;
+	if (r == 0) {
+		r = gyre_notify(stack, gyre_self(stack), gyre_new(stack, find_it, 0));
+	}
+	return r < 0 ? gyre_throw(stack, r) : gyre_return(stack);
+}
+
+static const struct gyre_class client_class = {
+	.name = "client",
+	.state_bytes = sizeof(struct client),
+	.frame_bytes = sizeof(struct client_frame),
+	.behaviour = { .notice = client_notice, .event = client_event },
+	.mount = client_mount,
+	.strategy = GYRE_STRATEGY_SHUT_DOWN,
+};
+
+/* ---- the process ---- */
+
+static int run(struct gyre_system *system, const struct settings *settings)
+{
+	struct gyre_address actor;
+	int r;
+
+	if (settings->peer == NULL) {
+		r = gyre_system_spawn(system, &counter_class, NULL, NULL, &actor);
+	} else {
+		r = gyre_system_spawn(system, &client_class,
+				      gyre_system_new(system, client_argument, settings), NULL,
+				      &actor);
+	}
+	return r < 0 ? r : gyre_system_run(system);
+}
+
+static int run_node(const struct settings *settings)
+{
+	const uint64_t down_ns = GYRE_MILLISECONDS(settings->down_ms);
+	const struct gyre_node_peer peers[] = { { (uint16_t)settings->peer_node, settings->peer },
+						{ 0, NULL } };
+	const struct gyre_node_options node = {
+		.id = (uint16_t)settings->node,
+		.cluster = settings->cluster,
+		.listen = settings->listen,
+		.peers = settings->peer == NULL ? NULL : peers,
+		.types = types,
+		.secret = settings->secret,
+		.heartbeat_ns = down_ns / HEARTBEATS_PER_DOWN,
+		.suspect_ns = down_ns / HEARTBEATS_PER_DOWN * SUSPECT_AFTER,
+		.down_ns = down_ns,
+	};
+	const struct gyre_system_options options = { .loops = 1, .node = &node };
+	struct gyre_system *system = NULL;
+	int r = gyre_system_create(&options, &system);
+
+	if (r == 0) {
+		r = run(system, settings);
+	}
+	gyre_system_destroy(system);
+	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(int argc, char **argv)
+{
+	struct settings settings = { .peer_node = 1, .interval_ms = 1000, .down_ms = 10000 };
+	const struct app_option options[] = {
+		{ "node", APP_NUMBER, &settings.node, 1, UINT16_MAX },
+		{ "listen", APP_TEXT, (void *)&settings.listen, 0, 0 },
+		{ "peer", APP_TEXT, (void *)&settings.peer, 0, 0 },
+		{ "peer-node", APP_NUMBER, &settings.peer_node, 1, UINT16_MAX },
+		{ "cluster", APP_TEXT, (void *)&settings.cluster, 0, 0 },
+		{ "secret", APP_TEXT, (void *)&settings.secret, 0, 0 },
+		{ "interval-ms", APP_NUMBER, &settings.interval_ms, 1, 3600000 },
+		{ "down-ms", APP_NUMBER, &settings.down_ms, 100, 600000 },
+		{ "answers", APP_NUMBER, &settings.answers, 0, UINT64_MAX },
+	};
+	const struct app app = { .name = "gyre-nodes",
+				 .usage = usage,
+				 .options = options,
+				 .options_count = sizeof(options) / sizeof(options[0]) };
+	enum app_parsed parsed = app_parse(&app, argc, argv);
+
+	if (parsed != APP_RUN) {
+		return parsed == APP_HELPED ? EXIT_SUCCESS : EXIT_FAILURE;
+	}
+	if (settings.node == 0 || settings.listen == NULL) {
+		(void)fputs("gyre-nodes: --node and --listen are needed; see --help\n", stderr);
+		return EXIT_FAILURE;
+	}
+	return run_node(&settings);
+}

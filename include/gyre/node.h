@@ -1,0 +1,272 @@
+/*
+ * Nodes: systems that exchange messages over a network. A system becomes a node by @node of its
+ * options. Addresses then carry the id of their node, may travel inside of messages, and
+ * gyre_notify(), gyre_ask() and gyre_watch() take those of other nodes as they take local ones.
+ *
+ *	static const struct gyre_node_peer peers[] = { { 2, "tcp://10.0.0.2:9000" }, { 0 } };
+ *	struct gyre_node_options node = { .id = 1, .listen = "tcp://10.0.0.1:9000", .peers = peers,
+ *					  .types = types, .secret = secret };
+ *
+ * Delivery is at most once, and in the order of the calls for each sender, receiver and kind, as
+ * long as a link lives; after it broke nothing older arrives. A loop has one link, which is a TCP
+ * connection, to each node that its actors send to.
+ *
+ * A peer that is silent for suspect_ns is suspect, and after down_ns it is down; it is down at once
+ * when another process comes up with its id. Asks to a node that is down fail with -EHOSTDOWN at
+ * once, and its watched actors are reported as ended with that reason.
+ */
+#ifndef GYRE_NODE_H
+#define GYRE_NODE_H
+
+#include <gyre/stack.h>
+
+GYRE_BEGIN_DECLS
+
+/** GYRE_NODE_NAME_BYTES_MAX - the longest name of a cluster, without its final 0 */
+#define GYRE_NODE_NAME_BYTES_MAX 63
+
+/**
+ * struct gyre_node_peer - where another node can be reached
+ * @id: of the node, not 0; a list ends with an entry whose id is 0
+ * @address: "tcp://HOST:PORT"
+ */
+struct gyre_node_peer {
+	uint16_t id;
+	const char *address;
+};
+
+/**
+ * gyre_node_told_fn - a membership engine tells of another node
+ * @system: the node that is told
+ * @peer: the other one; its address is copied. NULL for an address: it has left, and is not dialled
+ *   any more until it is told of anew
+ *
+ * The engine may call it from any thread, in any phase, also inside of @watch of struct
+ * gyre_membership, but not from a handler of the system; it may be re-entered, on several threads
+ * at once. The last call is before @stop has returned.
+ *
+ * Returns 0, or a negative errno as gyre_node_add_peer().
+ */
+typedef int (*gyre_node_told_fn)(struct gyre_system *system, const struct gyre_node_peer *peer);
+
+/**
+ * struct gyre_membership - an engine outside of gyre that knows which nodes there are
+ * @start: begins; what it puts into @ret_engine is given to the others. A negative errno fails
+ *   gyre_system_create()
+ * @publish: makes known where this node can be reached; not called for a node that does not listen
+ * @watch: from now on tells of each other node, of those that are known at once
+ * @stop: the last call; takes back what was published
+ *
+ * All are called by the thread that creates or destroys the system, once each and in that order,
+ * and are not re-entered; @stop after the loops have ended. A static list is the engine of nodes
+ * that name no other.
+ */
+struct gyre_membership {
+	int (*start)(const void *arg, void **ret_engine);
+	int (*publish)(void *engine, const struct gyre_node_peer *self);
+	int (*watch)(void *engine, gyre_node_told_fn tell, struct gyre_system *system);
+	void (*stop)(void *engine);
+};
+
+/**
+ * struct gyre_node_options - a system as a node; all but @id may be 0 for the default
+ * @id: of the node, unique in its cluster, not 0
+ * @cluster: a name that nodes must agree in, up to GYRE_NODE_NAME_BYTES_MAX bytes; "gyre"
+ * @listen: "tcp://HOST:PORT" where other nodes reach this one; NULL for a node that only dials,
+ *   and can say what needs no answer: messages go over links that their sender has dialled
+ * @peers: those known from the start, ended by an entry with id 0; NULL for none. More are told by
+ *   gyre_node_add_peer()
+ * @membership: an engine that tells of more peers as they come and go; NULL for none
+ * @membership_arg: for its @start
+ * @types: the types of messages that may come from other nodes, ended by NULL; others are dead
+ *   letters, and asks of them are answered with -EPROTO
+ * @secret: what nodes must share: each proves to the other that it knows it, without sending it; up
+ *   to 255 bytes, NULL for none
+ * @allow_public: listen also on an address that is not the loopback one without a secret
+ * @link_bytes_max: bytes of messages that may wait for, or be on their way to, a peer on one link,
+ *   65536 to 2^30; past it a send fails with -EAGAIN; 4 MiB
+ * @message_bytes_max: the largest encoded message, 64 to 2^24; 2^24
+ * @heartbeat_ns: how often a link that has nothing else to say shows life, 1e7 to 6e10; 1e9. All
+ *   times are with a jitter of a tenth. It has to be well below the suspect_ns of other nodes
+ * @suspect_ns: silence after which a peer is suspect, more than @heartbeat_ns, up to 3.6e12; 3e9
+ * @down_ns: silence after which it is down, more than @suspect_ns, up to 3.6e12; 1e10
+ * @idle_ns: a link over which no message went for this long is closed, 1e9 to 3.6e12; 3e11
+ * @redial_min_ns: the pause after the first failure to reach a peer, 1e6 to 6e10; 1e8. It doubles
+ *   with each further one
+ * @redial_max_ns: the longest pause, at least @redial_min_ns, up to 3.6e12; 1e10
+ * @away_ns: how long messages wait for a peer that cannot be reached, 1e6 to 3.6e12; 5e9; then they
+ *   are dead letters
+ */
+struct gyre_node_options {
+	uint16_t id;
+	const char *cluster;
+	const char *listen;
+	const struct gyre_node_peer *peers;
+	const struct gyre_membership *membership;
+	const void *membership_arg;
+	const struct gyre_type *const *types;
+	const char *secret;
+	bool allow_public;
+	uint32_t link_bytes_max;
+	uint32_t message_bytes_max;
+	uint64_t heartbeat_ns;
+	uint64_t suspect_ns;
+	uint64_t down_ns;
+	uint64_t idle_ns;
+	uint64_t redial_min_ns;
+	uint64_t redial_max_ns;
+	uint64_t away_ns;
+};
+
+/**
+ * enum gyre_node_state - what is known of another node
+ * @GYRE_NODE_UNKNOWN: nothing was heard of it yet
+ * @GYRE_NODE_UP: it was heard of lately
+ * @GYRE_NODE_SUSPECT: it was silent for suspect_ns, or its links broke
+ * @GYRE_NODE_DOWN: it was silent for down_ns, or another process has taken its id since
+ */
+enum gyre_node_state {
+	GYRE_NODE_UNKNOWN,
+	GYRE_NODE_UP,
+	GYRE_NODE_SUSPECT,
+	GYRE_NODE_DOWN,
+};
+
+/**
+ * struct gyre_node_event - the event of a node whose state has changed
+ * @incarnation: which life of the node it is about; 0 while unknown
+ * @node: its id
+ * @state: enum gyre_node_state
+ */
+struct gyre_node_event {
+	uint64_t incarnation;
+	uint16_t node;
+	uint16_t state;
+};
+GYRE_MESSAGE(gyre_node_event, 0x48);
+
+/**
+ * struct gyre_node_status - what is known of another node, with counts of this one's links to it
+ * @incarnation: of its present or last life
+ * @state: enum gyre_node_state
+ * @links: that are open to it
+ * @sent: messages that went to it
+ * @received: messages that came from it
+ * @lost: messages that were on their way when a link broke, and may have arrived or not
+ */
+struct gyre_node_status {
+	uint64_t incarnation;
+	enum gyre_node_state state;
+	uint32_t links;
+	uint64_t sent;
+	uint64_t received;
+	uint64_t lost;
+};
+
+/**
+ * gyre_node_id() - the id of the node that a system is
+ * @system: the system, or NULL
+ *
+ * Return: the id, 0 when the system is no node.
+ * Errors:
+ *   none
+ * Ownership: a value.
+ * Context: any thread, in any phase.
+ * Since: 0.1
+ */
+GYRE_API uint16_t gyre_node_id(const struct gyre_system *system);
+
+/**
+ * gyre_node_port() - the port that a node listens on, for those who asked for port 0
+ * @system: the system
+ *
+ * Return: the port; 0 when it does not listen.
+ * Errors:
+ *   none
+ * Ownership: a value.
+ * Context: any thread, in any phase.
+ * Since: 0.1
+ */
+GYRE_API uint16_t gyre_node_port(const struct gyre_system *system);
+
+/**
+ * gyre_node_add_peer() - tells a node where another one can be reached
+ * @system: the node
+ * @peer: id and address, which is copied; the address of a known one is changed for the next dial
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL  an argument is NULL, the id is 0 or the node's own, the system is no node, or the
+ *            address cannot be understood
+ *   -ENOMEM  there is no memory
+ * Ownership: @peer stays the caller's.
+ * Context: any thread, in any phase.
+ * Since: 0.1
+ */
+GYRE_API int gyre_node_add_peer(struct gyre_system *system, const struct gyre_node_peer *peer);
+
+/**
+ * gyre_node_status_of() - what is known of another node
+ * @system: the node
+ * @id: of the other one
+ * @ret_status: where it goes
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL  an argument is NULL, or the system is no node
+ *   -ENOENT  no such node was told of or has come
+ * Ownership: nothing changes hands.
+ * Context: any thread, in any phase.
+ * Since: 0.1
+ */
+GYRE_API int gyre_node_status_of(const struct gyre_system *system, uint16_t id,
+				 struct gyre_node_status *ret_status);
+
+/**
+ * gyre_node_watch() - has the running actor told of the states of other nodes
+ * @stack: the stack of the running handler
+ *
+ * It gets a gyre_node_event for each node that is not unknown now, and for each change from then
+ * on, until it stops. To watch twice is to watch once.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL  the system is no node
+ *   -ENOMEM  there is no memory
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_node_watch(struct gyre_stack *stack);
+
+/**
+ * struct gyre_node_found - the answer to gyre_node_lookup()
+ * @address: of the actor that has the name
+ */
+struct gyre_node_found {
+	struct gyre_address address;
+};
+GYRE_MESSAGE(gyre_node_found, 0x49);
+
+/**
+ * gyre_node_lookup() - asks a node for the actor that has a name there
+ * @stack: the stack of the running handler
+ * @node: the id of the node, which may be this one
+ * @name: as for gyre_name_lookup()
+ * @timeout_ns: as for gyre_ask()
+ * @ret_future: the answer, a gyre_node_found; fails with -ENOENT when no actor has that name
+ *
+ * Return: 0, or a negative errno, which the future has too.
+ * Errors:
+ *   -EINVAL  @ret_future or @name is NULL, @name is too long, or the system is no node
+ *   -ENOMEM  there is no memory
+ * Ownership: @name stays the caller's.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_node_lookup(struct gyre_stack *stack, uint16_t node, const char *name,
+			      uint64_t timeout_ns, struct gyre_future *ret_future);
+
+GYRE_END_DECLS
+
+#endif

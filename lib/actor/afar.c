@@ -1,0 +1,103 @@
+/*
+ * What becomes of another node means something to actors: when it is lost, their asks to it fail,
+ * and what they watch there has ended; when only mail from it may be lost, they watch it anew. That
+ * is rare, so nothing is kept for it: all houses are looked at. One that is away has an order that
+ * waits for it.
+ */
+#include "actor/afar.h"
+
+#include "actor/annex.h"
+#include "actor/stack.h"
+#include "actor/watch.h"
+
+struct news {
+	uint16_t node;
+	int error; /* 0: it is not lost */
+};
+
+const struct gyre_type gy_type_afar = { .name = "news of a node",
+					.id = 0x4c,
+					.bytes = sizeof(struct news) };
+
+/* Through the house's own lane, as every answer. Without memory the time-out ends it. */
+static void fail_ask(struct gy_house *house, const struct gy_promise *promise, int error)
+{
+	struct gy_home *home = house->home;
+	struct gyre_mail *mail = gy_mail_get(home, &gy_type_exception);
+
+	if (mail != NULL) {
+		mail->node.kind = GY_MAIL_EXCEPTION;
+		mail->from.cookie = 0;
+		mail->ask_id = promise->item.key;
+		((struct gy_exception *)gyre_payload(mail))->error = error;
+		(void)gy_send(home, gy_house_address(house), mail, GY_LANE_EXCEPTION);
+	}
+}
+
+static void fail_asks(struct gy_house *house, uint16_t node, int error)
+{
+	const struct gy_table *promises = &house->promises;
+
+	for (uint32_t i = 0; promises->count > 0 && i < promises->size; i++) {
+		struct gy_table_item *item = promises->buckets[i];
+
+		for (; item != NULL; item = item->next) {
+			const struct gy_promise *promise =
+				gy_container_of(item, const struct gy_promise, item);
+
+			if (promise->to.cookie != 0 && promise->to.node == node) {
+				fail_ask(house, promise, error);
+			}
+		}
+	}
+}
+
+static void tell(struct gy_house *house, const struct news *news)
+{
+	if (news->error == 0) {
+		gy_watch_renew(house, news->node);
+		return;
+	}
+	fail_asks(house, news->node, news->error);
+	gy_watch_lost_node(house, news->node, news->error);
+}
+
+/* Without memory its asks end by their time-outs, and its watches at the next loss. */
+static void tell_later(struct gy_house *house, const struct news *news)
+{
+	struct gyre_mail *mail = gy_mail_get(house->home, &gy_type_afar);
+
+	if (mail != NULL) {
+		mail->node.kind = GY_MAIL_EVENT;
+		mail->from.cookie = 0;
+		mail->ask_id = 0;
+		*(struct news *)gyre_payload(mail) = *news;
+		gy_house_defer(house->home, house, mail);
+	}
+}
+
+void gy_home_tell_afar(struct gy_home *home, uint16_t node, int error)
+{
+	const struct news news = { .node = node, .error = error };
+
+	for (uint32_t slot = 0; slot < gy_load_relaxed(&home->slots.used); slot++) {
+		struct gy_house *house = gy_house_at(home, slot);
+
+		if (house->status < GY_HOUSE_MOUNTING) {
+			continue;
+		}
+		if (gy_house_is_away(house)) {
+			tell_later(house, &news);
+		} else {
+			tell(house, &news);
+		}
+	}
+}
+
+void gy_afar_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
+{
+	if (house != NULL) {
+		tell(house, (const struct news *)gyre_payload(mail));
+	}
+	gy_mail_put(home, mail);
+}

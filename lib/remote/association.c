@@ -1,0 +1,390 @@
+/*
+ * A link over its life: it outlives its connection, and is looked at now and then by a beat of its
+ * loop, as long as the loop has any link.
+ *
+ * Links of a loop are kept until the system ends; accepted ones end with their connections.
+ */
+#include <errno.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "channel/channel.h"
+#include "remote/remote.h"
+
+enum { BEATS = 4, /* in a heartbeat */ JITTER_PERCENT = 10 };
+
+static const uint64_t greeting_max_ns = GYRE_SECONDS(5);
+
+/* ---- the pipeline ---- */
+
+static void active(struct gyre_handler_context *ctx)
+{
+	struct gy_association *link = (struct gy_association *)gyre_context_arg(ctx);
+	uint64_t now_ns = link->links->home->loop.now_ns;
+
+	link->ctx = ctx;
+	link->opened_ns = now_ns;
+	link->heard_ns = now_ns;
+	link->said_ns = now_ns;
+	gy_links_start_beat(link->links);
+	gy_greeting_begin(link);
+}
+
+static void read_bytes(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	gy_incoming_read((struct gy_association *)gyre_context_arg(ctx), data);
+}
+
+static void writability(struct gyre_handler_context *ctx, bool writable)
+{
+	if (writable) {
+		gy_outgoing_pump((struct gy_association *)gyre_context_arg(ctx));
+	}
+}
+
+static void inactive(struct gyre_handler_context *ctx)
+{
+	gy_association_lost((struct gy_association *)gyre_context_arg(ctx),
+			    gyre_channel_reason(gyre_context_channel(ctx)));
+}
+
+/* The last call: an accepted link ends with its connection. */
+static void removed(struct gyre_handler_context *ctx)
+{
+	struct gy_association *link = (struct gy_association *)gyre_context_arg(ctx);
+
+	link->ctx = NULL;
+	if (!link->dialled) {
+		gy_list_remove(&link->item);
+		gy_memory_put(link);
+	}
+}
+
+static const struct gyre_handler link_handler = {
+	.name = "gyre-link",
+	.removed = removed,
+	.active = active,
+	.read = read_bytes,
+	.writability = writability,
+	.inactive = inactive,
+};
+
+/* ---- life ---- */
+
+void gy_links_start_beat(struct gy_links *links)
+{
+	uint64_t period_ns = links->nodes->options.heartbeat_ns / BEATS;
+	uint64_t jitter_ns = period_ns / JITTER_PERCENT;
+
+	if (gy_timer_is_started(&links->beat) || links->draining) {
+		return;
+	}
+	links->expected_ns = links->home->loop.now_ns + period_ns;
+	gy_timer_start(&links->home->loop.wheel, &links->beat,
+		       period_ns - gy_random_next(&links->random) % jitter_ns);
+}
+
+static struct gy_association *make(struct gy_links *links, struct gy_neighbour *peer, bool dialled)
+{
+	struct gy_association *link = (struct gy_association *)gy_memory_get(sizeof(*link));
+
+	if (link == NULL) {
+		return NULL;
+	}
+	link->links = links;
+	link->peer = peer;
+	link->dialled = dialled;
+	link->stage = GY_LINK_PAUSED;
+	gy_list_init(&link->streams);
+	gy_list_init(&link->arrivals);
+	gy_association_init_redial(link);
+	gy_list_append(&links->all, &link->item);
+	gy_links_start_beat(links);
+	return link;
+}
+
+int gy_association_accept(struct gyre_channel *channel, void *arg)
+{
+	struct gy_links *links = gy_links_of(channel->channels->home);
+	struct gy_association *link = links == NULL ? NULL : make(links, NULL, false);
+	int r = link == NULL ? -ENOMEM : gyre_pipeline_add_last(channel, &link_handler, link);
+
+	(void)arg;
+	if (r < 0 && link != NULL) {
+		gy_list_remove(&link->item);
+		gy_memory_put(link);
+	}
+	return r;
+}
+
+void gy_association_open(struct gy_association *link)
+{
+	struct gy_links *links = link->links;
+
+	link->stage = GY_LINK_OPEN;
+	link->opened = true;
+	link->greeted = true;
+	link->life = gy_load_relaxed(&link->peer->life);
+	link->window_bytes = link->theirs.window_bytes;
+	link->message_bytes_max = links->nodes->options.message_bytes_max;
+	if (link->theirs.message_bytes_max < link->message_bytes_max) {
+		link->message_bytes_max = link->theirs.message_bytes_max;
+	}
+	link->used_ns = links->home->loop.now_ns;
+	(void)gy_add_relaxed(&link->peer->links, 1);
+	if (link->dialled) {
+		gy_outgoing_resume(link);
+	}
+}
+
+static struct gy_association *get_dialled(struct gy_links *links, struct gy_neighbour *peer)
+{
+	struct gy_association *link =
+		(struct gy_association *)gy_by_id_find(&links->dialled, peer->id);
+
+	if (link == NULL) {
+		link = make(links, peer, true);
+		if (link != NULL && gy_by_id_set(&links->dialled, peer->id, link) < 0) {
+			gy_list_remove(&link->item);
+			gy_memory_put(link);
+			link = NULL;
+		}
+	}
+	return link;
+}
+
+/* A link has broken, or nodes are watched: what has become of a peer that has none left? Without
+ * memory that is not asked. */
+static void worry(struct gy_links *links, struct gy_neighbour *peer)
+{
+	struct gy_association *link = get_dialled(links, peer);
+
+	if (link != NULL) {
+		link->worried = true;
+		link->used_ns = links->home->loop.now_ns;
+		(void)gy_association_dial(link); /* which may have no address */
+		gy_links_start_beat(links);
+	}
+}
+
+static void was_open(struct gy_association *link)
+{
+	struct gy_links *links = link->links;
+	bool last = gy_fetch_add(&link->peer->links, UINT32_MAX) == 1;
+
+	link->opened = false;
+	if (links->draining) {
+		return;
+	}
+	if (!link->bye) {
+		gy_neighbour_broke(links, link->peer);
+	}
+	if (last && (!link->bye || gy_load_relaxed(&links->nodes->watchers_count) > 0)) {
+		worry(links, link->peer);
+	}
+}
+
+void gy_association_lost(struct gy_association *link, int reason)
+{
+	if (link->peer != NULL) {
+		gy_log(link->links->nodes->log, GYRE_LOG_INFO,
+		       "node %u: a link %s node %u has ended: %s", link->links->nodes->options.id,
+		       link->dialled ? "to" : "from", link->peer->id,
+		       reason == 0 ? "in good order" : strerror(-reason));
+		gy_outgoing_reset(link);
+	}
+	gy_incoming_reset(link);
+	link->stage = link->dialled ? GY_LINK_PAUSED : GY_LINK_ENDED;
+	link->ctx = NULL;
+	if (link->opened) {
+		was_open(link);
+	}
+}
+
+void gy_association_abort(struct gy_association *link, int reason)
+{
+	if (link->ctx != NULL) {
+		link->stage = GY_LINK_ENDED;
+		gyre_channel_abort(gyre_context_channel(link->ctx), reason);
+	}
+}
+
+/* ---- dialling ---- */
+
+int gy_association_init_channel(struct gyre_channel *channel, void *arg)
+{
+	return gyre_pipeline_add_last(channel, &link_handler, arg);
+}
+
+struct gy_association *gy_association_get(struct gy_links *links, uint16_t node, int *ret_error)
+{
+	struct gy_association *link = (struct gy_association *)gy_by_id_find(&links->dialled, node);
+	struct gy_neighbour *peer;
+	int r = 0;
+
+	peer = link != NULL ? link->peer : gy_neighbour_find(links->nodes, node);
+	if (links->draining || peer == NULL) {
+		*ret_error = links->draining ? -ESHUTDOWN : -EHOSTUNREACH;
+		return NULL;
+	}
+	link = get_dialled(links, peer);
+	r = link == NULL ? -ENOMEM : gy_association_dial(link);
+	if (r == 0 && gy_neighbour_is_down(peer)) {
+		r = -EHOSTDOWN; /* the dial that is under way may find it up again */
+	}
+	*ret_error = r;
+	return r == 0 ? link : NULL;
+}
+
+/* ---- the beat ---- */
+
+static bool is_idle(const struct gy_association *link, uint64_t now_ns)
+{
+	const struct gy_nodes *nodes = link->links->nodes;
+
+	return link->dialled && link->stage == GY_LINK_OPEN && !link->pinned &&
+	       now_ns - link->used_ns > nodes->options.idle_ns &&
+	       link->queued_bytes == link->credited_bytes &&
+	       gy_load_relaxed(&nodes->watchers_count) == 0;
+}
+
+/* It has said nothing for nearly a heartbeat. */
+static void show_life(struct gy_association *link)
+{
+	if (link->consumed_bytes > link->told_bytes) {
+		gy_incoming_credit(link);
+	} else {
+		gy_outgoing_say(link, GY_WIRE_PING, "", 0);
+	}
+}
+
+static void look_at_connection(struct gy_association *link, uint64_t now_ns, bool stalled)
+{
+	const struct gyre_node_options *options = &link->links->nodes->options;
+
+	if (stalled) {
+		link->heard_ns = now_ns; /* it may have spoken: this loop did not listen */
+	}
+	if (link->stage != GY_LINK_OPEN) {
+		if (now_ns - link->opened_ns > greeting_max_ns) {
+			gy_association_abort(link, -ETIMEDOUT);
+		}
+		return;
+	}
+	if (now_ns - link->heard_ns > options->down_ns) {
+		gy_association_abort(link, -ETIMEDOUT);
+	} else if (now_ns - link->said_ns >=
+		   options->heartbeat_ns - options->heartbeat_ns / BEATS) {
+		show_life(link);
+	}
+}
+
+/* Its connection, or the attempts to have one, say how the peer is. */
+static bool is_judge(const struct gy_association *link)
+{
+	return link->peer != NULL && (link->ctx != NULL || link->dialling || link->worried ||
+				      gy_timer_is_started(&link->redial));
+}
+
+static void look(struct gy_association *link, bool stalled)
+{
+	const struct gyre_node_options *options = &link->links->nodes->options;
+	uint64_t now_ns = link->links->home->loop.now_ns;
+
+	if (link->ctx != NULL) {
+		look_at_connection(link, now_ns, stalled);
+	}
+	if (link->waiting != NULL && now_ns - link->away_ns > options->away_ns) {
+		gy_outgoing_give_up(link, -EHOSTUNREACH, !gy_neighbour_is_alive(link->peer));
+	}
+	if (is_judge(link)) {
+		if (stalled) {
+			gy_store_relaxed(&link->peer->heard_ns, now_ns);
+		}
+		gy_neighbour_look(link->links, link->peer);
+		link->worried = link->worried && gy_load_relaxed(&link->peer->links) == 0 &&
+				gy_neighbour_is_alive(link->peer);
+	}
+	if (is_idle(link, now_ns)) {
+		gy_association_hang_up(link);
+	}
+}
+
+static void beat(struct gy_timer *timer)
+{
+	struct gy_links *links = gy_container_of(timer, struct gy_links, beat);
+	uint64_t now_ns = links->home->loop.now_ns;
+	bool stalled = now_ns > links->expected_ns &&
+		       now_ns - links->expected_ns > links->nodes->options.heartbeat_ns;
+	struct gy_list *item = links->all.next;
+	bool any = false;
+
+	while (item != &links->all) {
+		struct gy_association *link = gy_container_of(item, struct gy_association, item);
+
+		item = item->next;
+		any = any || link->ctx != NULL || is_judge(link) || link->waiting != NULL;
+		look(link, stalled);
+	}
+	if (any) {
+		gy_links_start_beat(links);
+	}
+}
+
+void gy_links_forget(struct gy_links *links, const struct gy_neighbour *peer)
+{
+	struct gy_list *item = links->all.next;
+
+	while (item != &links->all) {
+		struct gy_association *link = gy_container_of(item, struct gy_association, item);
+
+		item = item->next;
+		if (link->peer != peer) {
+			continue;
+		}
+		if (link->stage == GY_LINK_OPEN && link->life != gy_load_relaxed(&peer->life)) {
+			gy_association_abort(link, -EHOSTDOWN);
+		}
+		link->pinned = false; /* what was watched there has ended */
+		if (gy_neighbour_is_down(peer)) {
+			gy_outgoing_give_up(link, -EHOSTDOWN, true);
+		}
+	}
+}
+
+/* ---- of a loop ---- */
+
+void gy_links_init(struct gy_links *links, struct gy_nodes *nodes, struct gy_home *home)
+{
+	*links = (struct gy_links){ .nodes = nodes, .home = home };
+	links->random = nodes->incarnation + home->loop.index;
+	gy_list_init(&links->all);
+	gy_timer_init(&links->beat, beat);
+	home->loop.upper[1] = links;
+}
+
+void gy_links_drain(struct gy_links *links)
+{
+	struct gy_list *item = links->all.next;
+
+	links->draining = true;
+	gy_timer_stop(&links->home->loop.wheel, &links->beat);
+	for (; item != &links->all; item = item->next) {
+		struct gy_association *link = gy_container_of(item, struct gy_association, item);
+
+		gy_timer_stop(&links->home->loop.wheel, &link->redial);
+		gy_outgoing_give_up(link, -ESHUTDOWN, true);
+	}
+}
+
+void gy_links_fini(struct gy_links *links)
+{
+	while (!gy_list_empty(&links->all)) {
+		struct gy_association *link =
+			gy_container_of(links->all.next, struct gy_association, item);
+
+		gy_list_remove(&link->item);
+		gy_memory_put(link);
+	}
+	gy_by_id_fini(&links->dialled);
+}

@@ -1,0 +1,220 @@
+/*
+ * How two nodes begin: hello both ways, the dialler first, and where there is a secret a proof both
+ * ways, the dialler first again. A side that does not like what it hears says why and closes; both
+ * log it, with what can be done.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <openssl/crypto.h>
+
+#include <gyre/socket_address.h>
+
+#include "channel/channel.h"
+#include "remote/remote.h"
+
+static const char *const refusals[GY_REFUSALS] = {
+	[GY_REFUSED_MALFORMED] = "it was not understood; is there a gyre node at that address?",
+	[GY_REFUSED_VERSION] =
+		"no common version of the protocol; use builds of gyre that share one",
+	[GY_REFUSED_CLUSTER] = "it belongs to another cluster; give both the same name",
+	[GY_REFUSED_ID] = "the id is not the expected one; check ids and addresses of the peers",
+	[GY_REFUSED_OLDER] = "a process that came up later has this id; give each node its own",
+	[GY_REFUSED_SECRET] = "the secrets differ; give both nodes the same one",
+	[GY_REFUSED_BUSY] = "it takes no more links now",
+};
+
+static const char *refusal_text(unsigned refusal)
+{
+	return refusal > 0 && refusal < GY_REFUSALS ? refusals[refusal] : "for an unknown reason";
+}
+
+static void refuse(struct gy_association *link, enum gy_refusal refusal)
+{
+	uint8_t code = (uint8_t)refusal;
+
+	gy_log(link->links->nodes->log, GYRE_LOG_WARNING,
+	       "node %u: a link %s node %u is refused: %s", link->links->nodes->options.id,
+	       link->dialled ? "to" : "from", link->theirs.node, refusal_text(refusal));
+	gy_outgoing_say(link, GY_WIRE_REFUSE, &code, sizeof(code));
+	link->stage = GY_LINK_ENDED;
+	gyre_channel_close(link->ctx);
+}
+
+static int make_hello(struct gy_association *link, uint16_t expected)
+{
+	const struct gy_nodes *nodes = link->links->nodes;
+	struct gy_hello *hello = &link->mine;
+
+	*hello = (struct gy_hello){
+		.version_min = GY_WIRE_VERSION,
+		.version_max = GY_WIRE_VERSION,
+		.node = nodes->options.id,
+		.expected = expected,
+		.incarnation = nodes->incarnation,
+		.loop = link->links->home->loop.index,
+		.port = nodes->port,
+		.has_secret = nodes->secret[0] != '\0',
+		.message_bytes_max = nodes->options.message_bytes_max,
+		.window_bytes = nodes->options.link_bytes_max,
+	};
+	memcpy(hello->cluster, nodes->cluster, sizeof(hello->cluster));
+	return gy_secret_random(hello->nonce, sizeof(hello->nonce));
+}
+
+static void say_hello(struct gy_association *link, uint16_t expected)
+{
+	unsigned char frame[GY_HELLO_BYTES_MAX];
+
+	if (make_hello(link, expected) < 0) {
+		gy_association_abort(link, -EIO);
+		return;
+	}
+	gy_outgoing_say_bytes(link, frame, gy_hello_put(&link->mine, frame));
+}
+
+void gy_greeting_begin(struct gy_association *link)
+{
+	link->stage = GY_LINK_GREETING;
+	if (link->dialled) {
+		say_hello(link, link->peer->id);
+	}
+}
+
+static enum gy_refusal judge(const struct gy_association *link)
+{
+	const struct gy_nodes *nodes = link->links->nodes;
+	const struct gy_hello *hello = &link->theirs;
+
+	if (hello->version_max < GY_WIRE_VERSION || hello->version_min > GY_WIRE_VERSION) {
+		return GY_REFUSED_VERSION;
+	}
+	if (strcmp(hello->cluster, nodes->cluster) != 0) {
+		return GY_REFUSED_CLUSTER;
+	}
+	if (hello->expected != nodes->options.id || hello->node == 0 ||
+	    hello->node == nodes->options.id || (link->dialled && hello->node != link->peer->id)) {
+		return GY_REFUSED_ID;
+	}
+	if (hello->has_secret != (nodes->secret[0] != '\0')) {
+		return GY_REFUSED_SECRET;
+	}
+	return 0;
+}
+
+static void say_proof(struct gy_association *link)
+{
+	unsigned char proof[GY_PROOF_BYTES];
+
+	if (gy_secret_prove(link->links->nodes->secret, &link->mine, &link->theirs, link->dialled,
+			    proof) < 0) {
+		gy_association_abort(link, -EIO);
+		return;
+	}
+	gy_outgoing_say(link, GY_WIRE_PROOF, proof, sizeof(proof));
+}
+
+/* A peer that nobody told of is dialled where it came from, at the port it listens on. */
+static void learn_address(const struct gy_association *link)
+{
+	struct gyre_socket_address from = { .bytes = sizeof(from.storage), .type = SOCK_STREAM };
+	struct sockaddr *any = (struct sockaddr *)&from.storage;
+	int fd = gyre_context_channel(link->ctx)->endpoint.fd;
+	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX];
+
+	if (link->theirs.port == 0 || getpeername(fd, any, &from.bytes) < 0) {
+		return;
+	}
+	if (any->sa_family == AF_INET) {
+		((struct sockaddr_in *)(void *)any)->sin_port = htons(link->theirs.port);
+	} else if (any->sa_family == AF_INET6) {
+		((struct sockaddr_in6 *)(void *)any)->sin6_port = htons(link->theirs.port);
+	}
+	if (gyre_socket_address_format(&from, sizeof(text), text) > 0) {
+		gy_neighbour_learn(link->peer, text);
+	}
+}
+
+/* Only now the peer is believed to be what it says. */
+static void accept_peer(struct gy_association *link)
+{
+	struct gy_links *links = link->links;
+
+	if (link->peer == NULL) {
+		link->peer = gy_neighbour_get(links->nodes, link->theirs.node);
+	}
+	if (link->peer == NULL) {
+		refuse(link, GY_REFUSED_BUSY);
+	} else if (!gy_neighbour_came(links, link->peer, link->theirs.incarnation)) {
+		refuse(link, GY_REFUSED_OLDER);
+	} else {
+		if (!link->dialled) {
+			learn_address(link);
+		}
+		gy_association_open(link);
+	}
+}
+
+static void take_hello(struct gy_association *link, const struct gy_frame *frame)
+{
+	enum gy_refusal refusal = GY_REFUSED_MALFORMED;
+
+	if (gy_hello_get(frame->body, frame->bytes, &link->theirs) == 0) {
+		refusal = judge(link);
+	}
+	if (refusal != 0) {
+		refuse(link, refusal);
+		return;
+	}
+	if (!link->dialled) {
+		say_hello(link, link->theirs.node);
+	}
+	if (!link->theirs.has_secret) {
+		accept_peer(link);
+		return;
+	}
+	link->stage = GY_LINK_PROVING;
+	if (link->dialled) {
+		say_proof(link);
+	}
+}
+
+static void take_proof(struct gy_association *link, const struct gy_frame *frame)
+{
+	unsigned char proof[GY_PROOF_BYTES];
+
+	if (frame->bytes != sizeof(proof) ||
+	    gy_secret_prove(link->links->nodes->secret, &link->theirs, &link->mine, !link->dialled,
+			    proof) < 0 ||
+	    CRYPTO_memcmp(proof, frame->body, sizeof(proof)) != 0) {
+		refuse(link, GY_REFUSED_SECRET);
+		return;
+	}
+	if (!link->dialled) {
+		say_proof(link);
+	}
+	accept_peer(link);
+}
+
+static void refused(struct gy_association *link, const struct gy_frame *frame)
+{
+	unsigned code = frame->bytes == 0 ? 0 : frame->body[0];
+
+	gy_log(link->links->nodes->log, GYRE_LOG_WARNING, "node %u: node %u refuses a link: %s",
+	       link->links->nodes->options.id,
+	       link->peer == NULL ? link->theirs.node : link->peer->id, refusal_text(code));
+	gy_association_abort(link, -ECONNREFUSED);
+}
+
+void gy_greeting_take(struct gy_association *link, const struct gy_frame *frame)
+{
+	if (frame->kind == GY_WIRE_REFUSE) {
+		refused(link, frame);
+	} else if (frame->kind == GY_WIRE_HELLO && link->stage == GY_LINK_GREETING) {
+		take_hello(link, frame);
+	} else if (frame->kind == GY_WIRE_PROOF && link->stage == GY_LINK_PROVING) {
+		take_proof(link, frame);
+	} else {
+		refuse(link, GY_REFUSED_MALFORMED);
+	}
+}

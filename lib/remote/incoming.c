@@ -1,0 +1,526 @@
+/*
+ * What comes over a link: frames taken out of the bytes, and mail made of messages, with pools of
+ * the loop that serves the link. A frame that lies in one slice is read where it stands; of any
+ * other the parts are copied together, each once, so that no slice waits for what comes later.
+ *
+ * A peer is not trusted to be right: a frame that is none, or that the stage of the link does not
+ * allow, ends the link. A message that is not understood is lost alone, and its asker told.
+ */
+#include <errno.h>
+
+#include <gyre/name.h>
+
+#include "actor/stack.h"
+#include "base/memory.h"
+#include "remote/remote.h"
+
+enum { CREDIT_BYTES = 16 };
+/* The part of the window that the peer is told of at once. */
+enum { CREDIT_SHARE = 16 };
+
+/* ---- mail ---- */
+
+static struct gyre_mail *make(struct gy_association *link, const struct gyre_type *type,
+			      const struct gy_frame *frame, enum gy_mail_kind kind)
+{
+	struct gyre_mail *mail = gy_mail_get(link->links->home, type);
+
+	if (gy_likely(mail != NULL)) {
+		mail->node.kind = (uint8_t)kind;
+		mail->from = (struct gy_origin){ .slot = frame->from_slot,
+						 .cookie = frame->from_cookie,
+						 .loop = frame->from_loop,
+						 .node = link->peer->id };
+		mail->ask_id = frame->ask_id;
+		mail->deadline_ms = 0;
+	}
+	return mail;
+}
+
+static struct gyre_address receiver_of(const struct gy_association *link,
+				       const struct gy_frame *frame)
+{
+	return (struct gyre_address){ .slot = frame->to_slot,
+				      .cookie = frame->to_cookie,
+				      .loop = frame->to_loop,
+				      .node = link->links->home->node };
+}
+
+static struct gyre_address sender_of(const struct gy_association *link,
+				     const struct gy_frame *frame)
+{
+	return (struct gyre_address){ .slot = frame->from_slot,
+				      .cookie = frame->from_cookie,
+				      .loop = frame->from_loop,
+				      .node = link->peer->id };
+}
+
+/* Tells an asker, here or there, that its ask has failed; without memory its time-out does. */
+static void tell_error(struct gy_association *link, const struct gy_frame *frame,
+		       struct gyre_address asker, int error)
+{
+	struct gyre_mail *mail = make(link, &gy_type_exception, frame, GY_MAIL_EXCEPTION);
+
+	if (mail != NULL) {
+		((struct gy_exception *)gyre_payload(mail))->error = error;
+		mail->from.cookie = 0;
+		(void)gy_send_away(link->links->home, asker, mail);
+	}
+}
+
+/* A message that cannot become mail: it was sent to this system, and is lost here. */
+static void lose(struct gy_association *link, const struct gy_frame *frame, enum gyre_drop reason,
+		 int error)
+{
+	struct gy_home *home = link->links->home;
+	const struct gyre_type type = { .name = "message of another node", .id = frame->type };
+	const struct gyre_mail mail = { .type = &type,
+					.from = gy_origin_of(sender_of(link, frame)) };
+
+	gy_count(&home->counters.sent, 1);
+	gy_count(&home->counters.dropped[reason], 1);
+	if (home->options.dead_letter != NULL) {
+		home->options.dead_letter(home, &mail, receiver_of(link, frame), reason);
+	}
+	if (frame->kind == GY_WIRE_ASK || frame->kind == GY_WIRE_LOOKUP) {
+		tell_error(link, frame, sender_of(link, frame), error);
+	} else if (frame->kind == GY_WIRE_REPLY) {
+		tell_error(link, frame, receiver_of(link, frame), error);
+	}
+}
+
+static int decode(const struct gyre_type *type, const struct gy_frame *frame, void *payload)
+{
+	struct gyre_decoder in = { .at = frame->body, .left = frame->bytes };
+	int r;
+
+	memset(payload, 0, type->bytes);
+	r = type->encoding->decode(payload, &in);
+	return r < 0 || in.error != 0 || in.left != 0 ? -EPROTO : 0;
+}
+
+static int fill(const struct gyre_type *type, const struct gy_frame *frame, void *payload)
+{
+	if (gy_unlikely(gy_type_is_encoded(type))) {
+		return decode(type, frame, payload);
+	}
+	memcpy(payload, frame->body, type->bytes);
+	return 0;
+}
+
+static uint32_t deadline_of(const struct gy_home *home, const struct gy_frame *frame)
+{
+	uint64_t left = gy_wire_left_decode(frame->left);
+	uint32_t deadline;
+
+	if (left == 0 || left > GY_DEADLINE_SPAN_NS >> 20) {
+		return 0;
+	}
+	deadline = (uint32_t)((home->loop.now_ns >> 20) + left);
+	return deadline == 0 ? 1 : deadline;
+}
+
+static void take_message(struct gy_association *link, const struct gy_frame *frame,
+			 enum gy_mail_kind kind)
+{
+	struct gy_home *home = link->links->home;
+	const struct gyre_type *type = gy_types_find(&link->links->nodes->types, frame->type);
+	struct gyre_mail *mail;
+
+	if (gy_unlikely(type == NULL || gy_type_layout(type) != frame->layout ||
+			(!gy_type_is_encoded(type) && frame->bytes != type->bytes))) {
+		lose(link, frame, GYRE_DROP_NOT_UNDERSTOOD, -EPROTO);
+		return;
+	}
+	mail = make(link, type, frame, kind);
+	if (gy_unlikely(mail == NULL)) {
+		lose(link, frame, GYRE_DROP_NO_MEMORY, -ENOMEM);
+		return;
+	}
+	if (gy_unlikely(fill(type, frame, gyre_payload(mail)) < 0)) {
+		gy_mail_put(home, mail);
+		lose(link, frame, GYRE_DROP_NOT_UNDERSTOOD, -EPROTO);
+		return;
+	}
+	if (kind == GY_MAIL_ASK) {
+		mail->deadline_ms = deadline_of(home, frame);
+	}
+	(void)gy_send(home, receiver_of(link, frame), mail, gy_mail_lane(mail));
+}
+
+static void take_exception(struct gy_association *link, const struct gy_frame *frame)
+{
+	struct gyre_mail *mail = make(link, &gy_type_exception, frame, GY_MAIL_EXCEPTION);
+	struct gyre_decoder in = { .at = frame->body, .left = frame->bytes };
+	int32_t error = (int32_t)gyre_decode_u32(&in);
+
+	if (mail == NULL) {
+		lose(link, frame, GYRE_DROP_NO_MEMORY, -ENOMEM);
+		return;
+	}
+	((struct gy_exception *)gyre_payload(mail))->error = error < 0 ? error : -EPROTO;
+	(void)gy_send_away(link->links->home, receiver_of(link, frame), mail);
+}
+
+/* Orders to an actor, and the end of one that is watched. */
+static void take_order(struct gy_association *link, const struct gy_frame *frame,
+		       enum gy_mail_kind kind)
+{
+	struct gy_home *home = link->links->home;
+	struct gyre_mail *mail = gy_order_decode(home, frame, link->peer->id);
+
+	if (mail == NULL) {
+		lose(link, frame, GYRE_DROP_NOT_UNDERSTOOD, -EPROTO);
+		return;
+	}
+	mail->node.kind = (uint8_t)kind;
+	mail->from = (struct gy_origin){ .slot = frame->from_slot,
+					 .cookie = frame->from_cookie,
+					 .loop = frame->from_loop,
+					 .node = link->peer->id };
+	mail->ask_id = frame->ask_id;
+	mail->deadline_ms = 0;
+	(void)gy_send_away(home, receiver_of(link, frame), mail);
+}
+
+static void take_lookup(struct gy_association *link, const struct gy_frame *frame)
+{
+	struct gy_home *home = link->links->home;
+	char name[GYRE_NAME_BYTES_MAX + 1] = { 0 };
+	struct gyre_address found;
+	struct gyre_mail *mail;
+	int r = -EPROTO;
+
+	if (frame->bytes > 0 && frame->bytes < sizeof(name)) {
+		memcpy(name, frame->body, frame->bytes);
+		r = link->links->nodes->look_up(home->options.system, name, &found);
+	}
+	mail = r < 0 ? NULL : make(link, &gyre_type_gyre_node_found, frame, GY_MAIL_REPLY);
+	if (mail == NULL) {
+		tell_error(link, frame, sender_of(link, frame), r < 0 ? r : -ENOMEM);
+		return;
+	}
+	*(struct gyre_node_found *)gyre_payload(mail) = (struct gyre_node_found){ found };
+	(void)gy_send_away(home, gy_mail_sender(mail), mail);
+}
+
+/* ---- frames ---- */
+
+static void count(struct gy_association *link, size_t bytes)
+{
+	link->consumed_bytes += bytes;
+	link->consumed_frames++;
+}
+
+static int take_whole(struct gy_association *link, const struct gy_frame *frame)
+{
+	switch (frame->kind) {
+	case GY_WIRE_NOTICE:
+		if (gy_unlikely(frame->type < GY_IDS_OF_GYRE)) {
+			take_order(link, frame, GY_MAIL_NOTICE);
+		} else {
+			take_message(link, frame, GY_MAIL_NOTICE);
+		}
+		return 0;
+	case GY_WIRE_ASK:
+		take_message(link, frame, GY_MAIL_ASK);
+		return 0;
+	case GY_WIRE_REPLY:
+		take_message(link, frame, GY_MAIL_REPLY);
+		return 0;
+	case GY_WIRE_EXCEPTION:
+		take_exception(link, frame);
+		return 0;
+	case GY_WIRE_EVENT:
+		take_order(link, frame, GY_MAIL_EVENT);
+		return 0;
+	case GY_WIRE_LOOKUP:
+		take_lookup(link, frame);
+		return 0;
+	default:
+		return -EPROTO;
+	}
+}
+
+static struct gy_arrival *find_arrival(const struct gy_association *link, uint32_t number,
+				       uint32_t *ret_count)
+{
+	struct gy_list *item = link->arrivals.next;
+	struct gy_arrival *found = NULL;
+
+	*ret_count = 0;
+	for (; item != &link->arrivals; item = item->next) {
+		struct gy_arrival *arrival = gy_container_of(item, struct gy_arrival, item);
+
+		++*ret_count;
+		found = arrival->number == number ? arrival : found;
+	}
+	return found;
+}
+
+static int begin_arrival(struct gy_association *link, const struct gy_fragment *fragment,
+			 struct gy_arrival **ret_arrival)
+{
+	uint64_t max = link->links->nodes->options.message_bytes_max;
+	struct gy_arrival *arrival;
+
+	if (fragment->left < GY_WIRE_HEAD_BYTES_MAX ||
+	    fragment->left > max + GY_WIRE_HEAD_BYTES_MAX) {
+		return -EMSGSIZE;
+	}
+	arrival = (struct gy_arrival *)gy_memory_get_raw(sizeof(*arrival) + fragment->left);
+	if (arrival == NULL) {
+		return -ENOMEM;
+	}
+	*arrival = (struct gy_arrival){ .number = fragment->stream, .bytes = fragment->left };
+	gy_list_append(&link->arrivals, &arrival->item);
+	*ret_arrival = arrival;
+	return 0;
+}
+
+static int end_arrival(struct gy_association *link, struct gy_arrival *arrival)
+{
+	struct gy_frame frame;
+	int r = -EPROTO;
+
+	/* The kind is looked at as that of any frame, the length is that of the stream. */
+	if (gy_wire_is_message(arrival->frame)) {
+		gy_wire_get(arrival->frame, &frame);
+		frame.bytes = arrival->bytes - (uint32_t)(frame.body - arrival->frame);
+		count(link, 0);
+		r = take_whole(link, &frame);
+	}
+	gy_list_remove(&arrival->item);
+	gy_memory_put(arrival);
+	return r;
+}
+
+static int take_fragment(struct gy_association *link, const struct gy_frame *frame)
+{
+	struct gy_fragment fragment = gy_wire_get_fragment(frame);
+	uint32_t arrivals;
+	struct gy_arrival *arrival = find_arrival(link, fragment.stream, &arrivals);
+	int r = 0;
+
+	if (arrival == NULL) {
+		r = arrivals >= GY_ARRIVALS_MAX ? -EPROTO
+						: begin_arrival(link, &fragment, &arrival);
+	}
+	if (r < 0) {
+		return r;
+	}
+	if (fragment.left != arrival->bytes - arrival->at || frame->bytes > fragment.left ||
+	    frame->bytes == 0) {
+		return -EPROTO;
+	}
+	memcpy(arrival->frame + arrival->at, frame->body, frame->bytes);
+	arrival->at += frame->bytes;
+	return arrival->at == arrival->bytes ? end_arrival(link, arrival) : 0;
+}
+
+static int take_credit(struct gy_association *link, const struct gy_frame *frame)
+{
+	struct gyre_decoder in = { .at = frame->body, .left = frame->bytes };
+	uint64_t bytes = gyre_decode_u64(&in);
+	uint64_t frames = gyre_decode_u64(&in);
+
+	if (in.error != 0 || bytes > link->sent_bytes || bytes < link->credited_bytes ||
+	    frames > link->queued_frames || frames < link->credited_frames) {
+		return -EPROTO;
+	}
+	link->credited_bytes = bytes;
+	link->credited_frames = frames;
+	gy_outgoing_pump(link);
+	return 0;
+}
+
+static int take_open(struct gy_association *link, const struct gy_frame *frame, uint32_t bytes)
+{
+	if (frame->kind == GY_WIRE_PING) {
+		return 0;
+	}
+	if (frame->kind == GY_WIRE_BYE) {
+		link->bye = true;
+		return 0;
+	}
+	if (link->dialled) {
+		return frame->kind == GY_WIRE_CREDIT ? take_credit(link, frame) : -EPROTO;
+	}
+	link->used_ns = link->links->home->loop.now_ns;
+	if (frame->kind == GY_WIRE_FRAGMENT) {
+		link->consumed_bytes += bytes;
+		return take_fragment(link, frame);
+	}
+	count(link, bytes);
+	return take_whole(link, frame);
+}
+
+static void take(struct gy_association *link, const unsigned char *bytes, uint32_t count_of)
+{
+	struct gy_frame frame;
+	int r = 0;
+
+	gy_wire_get(bytes, &frame);
+	if (gy_likely(link->stage == GY_LINK_OPEN)) {
+		r = frame.kind == GY_WIRE_REFUSE ? -ECONNREFUSED
+						 : take_open(link, &frame, count_of);
+	} else {
+		gy_greeting_take(link, &frame);
+	}
+	if (gy_unlikely(r < 0)) {
+		gy_association_abort(link, r);
+	}
+}
+
+/* ---- bytes ---- */
+
+/* The frames that lie in the slice as a whole. How many bytes, or -EPROTO. */
+static int64_t take_slice(struct gy_association *link, const unsigned char *bytes, size_t count_of)
+{
+	size_t at = 0;
+
+	while (link->stage != GY_LINK_ENDED) {
+		int64_t length = gy_wire_bytes(bytes + at, count_of - at);
+
+		if (length < 0) {
+			return length;
+		}
+		if (length == 0 || (size_t)length > count_of - at) {
+			break;
+		}
+		take(link, bytes + at, (uint32_t)length);
+		at += (size_t)length;
+	}
+	return (int64_t)at;
+}
+
+static size_t gather(struct gy_partial *partial, unsigned char *to, uint32_t whole,
+		     const unsigned char *bytes, size_t count_of)
+{
+	size_t part = whole - partial->at < count_of ? whole - partial->at : count_of;
+
+	memcpy(to + partial->at, bytes, part);
+	partial->at += (uint32_t)part;
+	return part;
+}
+
+/* The length is known: memory for the whole. */
+static int begin_frame(struct gy_partial *partial)
+{
+	int64_t length = gy_wire_bytes(partial->word, sizeof(partial->word));
+
+	if (length < 0) {
+		return (int)length;
+	}
+	partial->frame = (unsigned char *)gy_memory_get_raw((size_t)length);
+	if (partial->frame == NULL) {
+		return -ENOMEM;
+	}
+	memcpy(partial->frame, partial->word, sizeof(partial->word));
+	partial->bytes = (uint32_t)length;
+	return 0;
+}
+
+/* Of a frame that begins in one slice and ends in another. How many bytes, or a negative errno. */
+static int64_t take_part(struct gy_association *link, const unsigned char *bytes, size_t count_of)
+{
+	struct gy_partial *partial = &link->partial;
+	size_t taken = 0;
+
+	if (partial->frame == NULL) {
+		int r;
+
+		taken = gather(partial, partial->word, sizeof(partial->word), bytes, count_of);
+		if (partial->at < sizeof(partial->word)) {
+			return (int64_t)taken;
+		}
+		r = begin_frame(partial);
+		if (r < 0) {
+			return r;
+		}
+	}
+	taken += gather(partial, partial->frame, partial->bytes, bytes + taken, count_of - taken);
+	if (partial->at == partial->bytes) {
+		struct gy_partial whole = *partial;
+
+		*partial = (struct gy_partial){ 0 };
+		take(link, whole.frame, whole.bytes);
+		gy_memory_put(whole.frame);
+	}
+	return (int64_t)taken;
+}
+
+static void take_all(struct gy_association *link, struct gyre_buffer *data)
+{
+	while (link->stage != GY_LINK_ENDED && gyre_buffer_bytes(data) > 0) {
+		const void *at = NULL;
+		size_t count_of = gyre_buffer_peek(data, 0, &at);
+		const unsigned char *bytes = (const unsigned char *)at;
+		int64_t taken = link->partial.at > 0 ? 0 : take_slice(link, bytes, count_of);
+
+		if (taken == 0) {
+			taken = take_part(link, bytes, count_of);
+		}
+		if (taken < 0) {
+			gy_association_abort(link, (int)taken);
+			return;
+		}
+		(void)gyre_buffer_skip(data, (size_t)taken);
+	}
+}
+
+void gy_incoming_credit(struct gy_association *link)
+{
+	unsigned char body[CREDIT_BYTES];
+	struct gyre_encoder out = { .bytes = body, .room = sizeof(body), .max = sizeof(body) };
+
+	link->told_bytes = link->consumed_bytes;
+	gyre_encode_u64(&out, link->consumed_bytes);
+	gyre_encode_u64(&out, link->consumed_frames);
+	gy_outgoing_say(link, GY_WIRE_CREDIT, body, sizeof(body));
+}
+
+/* The peer may send as much again. It waits for that at its own bound too, if that is lower. */
+static void credit_if_due(struct gy_association *link)
+{
+	uint64_t window = link->links->nodes->options.link_bytes_max;
+
+	if (link->theirs.window_bytes < window) {
+		window = link->theirs.window_bytes;
+	}
+	if (link->stage == GY_LINK_OPEN && !link->dialled &&
+	    link->consumed_bytes - link->told_bytes >= window / CREDIT_SHARE &&
+	    link->consumed_bytes > link->told_bytes) {
+		gy_incoming_credit(link);
+	}
+}
+
+void gy_incoming_read(struct gy_association *link, struct gyre_buffer *data)
+{
+	uint64_t before = link->consumed_frames;
+
+	link->heard_ns = link->links->home->loop.now_ns;
+	take_all(link, data);
+	gyre_buffer_free(data);
+	if (link->peer != NULL && link->stage == GY_LINK_OPEN) {
+		gy_neighbour_heard(link->links, link->peer);
+		(void)gy_add_relaxed(&link->peer->received, link->consumed_frames - before);
+		credit_if_due(link);
+	}
+}
+
+void gy_incoming_reset(struct gy_association *link)
+{
+	gy_memory_put(link->partial.frame);
+	link->partial = (struct gy_partial){ 0 };
+	while (!gy_list_empty(&link->arrivals)) {
+		struct gy_arrival *arrival =
+			gy_container_of(link->arrivals.next, struct gy_arrival, item);
+
+		gy_list_remove(&arrival->item);
+		gy_memory_put(arrival);
+	}
+	link->consumed_bytes = 0;
+	link->consumed_frames = 0;
+	link->told_bytes = 0;
+}

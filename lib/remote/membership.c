@@ -1,0 +1,99 @@
+/*
+ * Where a node learns of others. Engines tell it, through a table of functions; the list in its
+ * options is the engine that every node has, so that another one has nothing to do that this has
+ * not.
+ */
+#include <errno.h>
+
+#include "base/memory.h"
+#include "remote/remote.h"
+
+/* ---- the static list ---- */
+
+/* The list itself is the engine. */
+static int start_list(const void *arg, void **ret_engine)
+{
+	*ret_engine = (void *)(uintptr_t)arg;
+	return 0;
+}
+
+static int publish_nothing(void *engine, const struct gyre_node_peer *self)
+{
+	(void)engine;
+	(void)self;
+	return 0;
+}
+
+static int watch_list(void *engine, gyre_node_told_fn tell, struct gyre_system *system)
+{
+	const struct gyre_node_peer *peer = (const struct gyre_node_peer *)engine;
+	int r = 0;
+
+	for (; peer != NULL && peer->id != 0 && r == 0; peer++) {
+		r = peer->address == NULL ? -EINVAL : tell(system, peer);
+	}
+	return r;
+}
+
+static void stop_list(void *engine)
+{
+	(void)engine;
+}
+
+static const struct gyre_membership static_list = {
+	.start = start_list,
+	.publish = publish_nothing,
+	.watch = watch_list,
+	.stop = stop_list,
+};
+
+/* ---- engines ---- */
+
+static int start(struct gy_nodes *nodes, struct gy_node_engine *it,
+		 const struct gyre_membership *membership, const void *arg)
+{
+	const struct gyre_node_peer self = { nodes->options.id, nodes->options.listen };
+	struct gyre_system *system = nodes->system;
+	int r = membership->start(arg, &it->engine);
+
+	if (r < 0) {
+		return r;
+	}
+	it->membership = membership;
+	if (nodes->options.listen != NULL) {
+		r = membership->publish(it->engine, &self);
+	}
+	return r < 0 ? r : membership->watch(it->engine, gy_node_told, system);
+}
+
+int gy_membership_start(struct gy_nodes *nodes, struct gyre_system *system)
+{
+	const struct gyre_node_options *options = &nodes->options;
+	int r;
+
+	nodes->system = system;
+	r = start(nodes, &nodes->engines[0], &static_list, options->peers);
+	if (r == -EINVAL) {
+		gy_log(nodes->log, GYRE_LOG_ERROR,
+		       "a peer of node %u is not understood: its id must not be 0 or the node's "
+		       "own, and an address looks like tcp://10.0.0.2:9000",
+		       options->id);
+	}
+	if (r == 0 && options->membership != NULL) {
+		r = start(nodes, &nodes->engines[1], options->membership, options->membership_arg);
+	}
+	nodes->options.peers = NULL; /* the caller's, who may free them now */
+	return r;
+}
+
+void gy_membership_stop(struct gy_nodes *nodes)
+{
+	for (size_t i = gy_countof(nodes->engines); i-- > 0;) {
+		struct gy_node_engine *it = &nodes->engines[i];
+
+		if (it->membership != NULL) {
+			it->membership->stop(it->engine);
+			it->membership = NULL;
+		}
+	}
+}

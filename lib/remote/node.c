@@ -1,0 +1,391 @@
+/*
+ * The node itself: its options, the peers it has been told of, and its beginning and end.
+ *
+ * An incarnation tells lives of a node apart, and which came later: it is the time of its start
+ * with random bits below. Two processes that were given the same id by mistake thus do not take
+ * turns: the older one is refused.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <gyre/listen.h>
+#include <gyre/name.h>
+
+#include "actor/stack.h"
+#include "base/memory.h"
+#include "remote/remote.h"
+
+enum { RANDOM_BITS = 20, LOOPBACK_IPV4 = 127 };
+
+/* ---- options ---- */
+
+struct bounded {
+	const char *name;
+	uint64_t value;
+	uint64_t min;
+	uint64_t max;
+};
+
+static int check_all(const struct gyre_node_options *o, const struct gy_log *log)
+{
+	const struct bounded all[] = {
+		{ "link_bytes_max", o->link_bytes_max, 1 << 16, 1 << 30 },
+		{ "message_bytes_max", o->message_bytes_max, 64, 1 << 24 },
+		{ "heartbeat_ns", o->heartbeat_ns, GYRE_MILLISECONDS(10), GYRE_SECONDS(60) },
+		{ "suspect_ns", o->suspect_ns, o->heartbeat_ns + 1, GYRE_SECONDS(3600) },
+		{ "down_ns", o->down_ns, o->suspect_ns + 1, GYRE_SECONDS(3600) },
+		{ "idle_ns", o->idle_ns, GYRE_SECONDS(1), GYRE_SECONDS(3600) },
+		{ "redial_min_ns", o->redial_min_ns, GYRE_MILLISECONDS(1), GYRE_SECONDS(60) },
+		{ "redial_max_ns", o->redial_max_ns, o->redial_min_ns, GYRE_SECONDS(3600) },
+		{ "away_ns", o->away_ns, GYRE_MILLISECONDS(1), GYRE_SECONDS(3600) },
+		{ "bytes of cluster", strlen(o->cluster), 1, GYRE_NODE_NAME_BYTES_MAX },
+		{ "bytes of secret", o->secret == NULL ? 1 : strlen(o->secret), 1,
+		  GY_SECRET_BYTES_MAX },
+		{ "id", o->id, 1, UINT16_MAX },
+	};
+
+	for (size_t i = 0; i < gy_countof(all); i++) {
+		if (all[i].value < all[i].min || all[i].value > all[i].max) {
+			gy_log(log, GYRE_LOG_ERROR,
+			       "%s of the node is %" PRIu64 ": it must be from %" PRIu64
+			       " to %" PRIu64,
+			       all[i].name, all[i].value, all[i].min, all[i].max);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+static uint64_t or_else(uint64_t value, uint64_t preset)
+{
+	return value == 0 ? preset : value;
+}
+
+static struct gyre_node_options resolve(const struct gyre_node_options *options)
+{
+	struct gyre_node_options o = *options;
+
+	o.cluster = o.cluster == NULL ? "gyre" : o.cluster;
+	o.link_bytes_max = (uint32_t)or_else(o.link_bytes_max, 1 << 22);
+	o.message_bytes_max = (uint32_t)or_else(o.message_bytes_max, 1 << 24);
+	o.heartbeat_ns = or_else(o.heartbeat_ns, GYRE_SECONDS(1));
+	o.suspect_ns = or_else(o.suspect_ns, GYRE_SECONDS(3));
+	o.down_ns = or_else(o.down_ns, GYRE_SECONDS(10));
+	o.idle_ns = or_else(o.idle_ns, GYRE_SECONDS(300));
+	o.redial_min_ns = or_else(o.redial_min_ns, GYRE_MILLISECONDS(100));
+	o.redial_max_ns = or_else(o.redial_max_ns, GYRE_SECONDS(10));
+	o.away_ns = or_else(o.away_ns, GYRE_SECONDS(5));
+	return o;
+}
+
+/* ---- peers ---- */
+
+static struct gy_nodes *nodes_of(const struct gyre_system *system)
+{
+	return system == NULL ? NULL : gy_homes_of_const(system)->nodes;
+}
+
+struct gy_neighbour *gy_neighbour_find(const struct gy_nodes *nodes, uint16_t id)
+{
+	return (struct gy_neighbour *)gy_by_id_find(&nodes->peers, id);
+}
+
+/* Under the mutex. */
+static struct gy_neighbour *get_peer(struct gy_nodes *nodes, uint16_t id)
+{
+	struct gy_neighbour *peer = gy_neighbour_find(nodes, id);
+
+	if (peer != NULL) {
+		return peer;
+	}
+	peer = (struct gy_neighbour *)gy_memory_get(sizeof(*peer));
+	if (peer != NULL) {
+		peer->nodes = nodes;
+		peer->id = id;
+		if (gy_by_id_set(&nodes->peers, id, peer) < 0) {
+			gy_memory_put(peer);
+			peer = NULL;
+		}
+	}
+	return peer;
+}
+
+struct gy_neighbour *gy_neighbour_get(struct gy_nodes *nodes, uint16_t id)
+{
+	struct gy_neighbour *peer;
+
+	(void)pthread_mutex_lock(&nodes->mutex);
+	peer = get_peer(nodes, id);
+	(void)pthread_mutex_unlock(&nodes->mutex);
+	return peer;
+}
+
+static char *copy_text(const char *text)
+{
+	size_t bytes = strlen(text) + 1;
+	char *copy = (char *)gy_memory_get_raw(bytes);
+
+	if (copy != NULL) {
+		memcpy(copy, text, bytes);
+	}
+	return copy;
+}
+
+char *gy_neighbour_address(struct gy_neighbour *peer)
+{
+	char *copy;
+
+	(void)pthread_mutex_lock(&peer->nodes->mutex);
+	copy = peer->address == NULL ? NULL : copy_text(peer->address);
+	(void)pthread_mutex_unlock(&peer->nodes->mutex);
+	return copy;
+}
+
+void gy_neighbour_learn(struct gy_neighbour *peer, const char *address)
+{
+	(void)pthread_mutex_lock(&peer->nodes->mutex);
+	if (peer->address == NULL || peer->learnt) {
+		gy_memory_put(peer->address);
+		peer->address = copy_text(address); /* without memory it is learnt the next time */
+		peer->learnt = true;
+	}
+	(void)pthread_mutex_unlock(&peer->nodes->mutex);
+}
+
+static bool is_address(const char *text)
+{
+	return text == NULL || strncmp(text, "tcp://", strlen("tcp://")) == 0;
+}
+
+int gy_node_told(struct gyre_system *system, const struct gyre_node_peer *told)
+{
+	struct gy_nodes *nodes = nodes_of(system);
+	char *address = NULL;
+	struct gy_neighbour *peer;
+
+	if (told->id == 0 || told->id == nodes->options.id || !is_address(told->address)) {
+		return -EINVAL;
+	}
+	if (told->address != NULL) {
+		address = copy_text(told->address);
+		if (address == NULL) {
+			return -ENOMEM;
+		}
+	}
+	(void)pthread_mutex_lock(&nodes->mutex);
+	peer = get_peer(nodes, told->id);
+	if (peer != NULL) {
+		char *before = peer->address;
+
+		peer->address = address;
+		peer->learnt = false;
+		address = before;
+	}
+	(void)pthread_mutex_unlock(&nodes->mutex);
+	gy_memory_put(address);
+	return peer == NULL ? -ENOMEM : 0;
+}
+
+/* ---- life ---- */
+
+static int make_incarnation(uint64_t *ret_incarnation)
+{
+	struct timespec now = { 0 };
+	uint64_t random;
+	int r = gy_secret_random(&random, sizeof(random));
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	*ret_incarnation = ((uint64_t)now.tv_sec << 10 | (uint64_t)now.tv_nsec >> 20)
+				   << RANDOM_BITS |
+			   random >> (64 - RANDOM_BITS);
+	return r;
+}
+
+static int init_types(struct gy_nodes *nodes)
+{
+	const struct gyre_type *bad = NULL;
+	int r = gy_types_init(&nodes->types, nodes->options.types, &bad);
+
+	if (bad != NULL) {
+		gy_log(nodes->log, GYRE_LOG_ERROR, "message type %s (0x%x): %s", bad->name, bad->id,
+		       r == -EEXIST ? "another type of the node has that id"
+				    : "it owns something and has no encoding, or its id is "
+				      "gyre's own");
+	}
+	return r < 0 ? -EINVAL : 0;
+}
+
+static int init(struct gy_nodes *nodes)
+{
+	int r = check_all(&nodes->options, nodes->log);
+
+	if (r == 0) {
+		r = make_incarnation(&nodes->incarnation);
+	}
+	if (r == 0) {
+		(void)snprintf(nodes->cluster, sizeof(nodes->cluster), "%s",
+			       nodes->options.cluster);
+		(void)snprintf(nodes->secret, sizeof(nodes->secret), "%s",
+			       nodes->options.secret == NULL ? "" : nodes->options.secret);
+		nodes->options.cluster = nodes->cluster;
+		nodes->options.secret = NULL;
+		r = init_types(nodes);
+	}
+	return r;
+}
+
+int gy_nodes_create(const struct gyre_node_options *options, const struct gy_nodes_life *life,
+		    struct gy_nodes **ret_nodes)
+{
+	struct gy_nodes *nodes = (struct gy_nodes *)gy_memory_get(sizeof(*nodes));
+	int r;
+
+	if (nodes == NULL) {
+		return -ENOMEM;
+	}
+	nodes->options = resolve(options);
+	nodes->homes = life->homes;
+	nodes->log = life->log;
+	nodes->look_up = life->look_up;
+	(void)pthread_mutex_init(&nodes->mutex, NULL);
+	nodes->links = (struct gy_links *)gy_memory_get(life->loops_max * sizeof(*nodes->links));
+	r = nodes->links == NULL ? -ENOMEM : init(nodes);
+	if (r < 0) {
+		gy_nodes_destroy(nodes);
+		return r;
+	}
+	*ret_nodes = nodes;
+	return 0;
+}
+
+static bool is_loopback(const struct gyre_socket_address *address)
+{
+	const struct sockaddr *any = (const struct sockaddr *)&address->storage;
+	const struct sockaddr_in *ipv4 = (const struct sockaddr_in *)(const void *)any;
+	const struct sockaddr_in6 *ipv6 = (const struct sockaddr_in6 *)(const void *)any;
+
+	return any->sa_family == AF_INET
+		       ? ntohl(ipv4->sin_addr.s_addr) >> 24 == LOOPBACK_IPV4
+		       : any->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&ipv6->sin6_addr);
+}
+
+static int listen_on(struct gy_nodes *nodes, struct gyre_system *system)
+{
+	struct gyre_socket_address bound = { 0 };
+	const struct gyre_acceptor_options acceptor = { .bind = nodes->options.listen,
+							.init_channel = gy_association_accept,
+							.ret_port = &nodes->port,
+							.ret_address = &bound };
+	struct gyre_address address;
+	int r = gyre_listen(system, &acceptor, &address);
+
+	if (r == 0 && nodes->secret[0] == '\0' && !nodes->options.allow_public &&
+	    !is_loopback(&bound)) {
+		gy_log(nodes->log, GYRE_LOG_ERROR,
+		       "node %u is not to listen on %s without a secret: give it one, or allow it "
+		       "by allow_public",
+		       nodes->options.id, nodes->options.listen);
+		r = -EPERM;
+	}
+	return r;
+}
+
+void gy_nodes_add_home(struct gy_nodes *nodes, struct gy_home *home)
+{
+	gy_links_init(&nodes->links[home->loop.index], nodes, home);
+}
+
+int gy_nodes_start(struct gy_nodes *nodes, struct gyre_system *system)
+{
+	if (nodes->options.listen != NULL) {
+		int r = listen_on(nodes, system);
+
+		if (r < 0) {
+			return r;
+		}
+	}
+	return gy_membership_start(nodes, system);
+}
+
+static void free_peers(struct gy_nodes *nodes)
+{
+	for (uint32_t id = 0; id <= UINT16_MAX; id++) {
+		struct gy_neighbour *peer = gy_neighbour_find(nodes, (uint16_t)id);
+
+		if (peer != NULL) {
+			gy_memory_put(peer->address);
+			gy_memory_put(peer);
+		}
+	}
+	gy_by_id_fini(&nodes->peers);
+}
+
+void gy_nodes_destroy(struct gy_nodes *nodes)
+{
+	if (nodes == NULL) {
+		return;
+	}
+	gy_membership_stop(nodes);
+	for (uint32_t i = 0; nodes->links != NULL && i < gy_homes_made(nodes->homes); i++) {
+		gy_links_fini(&nodes->links[i]);
+	}
+	gy_memory_put(nodes->links);
+	gy_types_fini(&nodes->types);
+	free_peers(nodes);
+	gy_memory_put(nodes->watchers);
+	(void)pthread_mutex_destroy(&nodes->mutex);
+	memset(nodes->secret, 0, sizeof(nodes->secret));
+	gy_memory_put(nodes);
+}
+
+/* ---- what users see ---- */
+
+uint16_t gyre_node_id(const struct gyre_system *system)
+{
+	const struct gy_nodes *nodes = nodes_of(system);
+
+	return nodes == NULL ? 0 : nodes->options.id;
+}
+
+uint16_t gyre_node_port(const struct gyre_system *system)
+{
+	const struct gy_nodes *nodes = nodes_of(system);
+
+	return nodes == NULL ? 0 : nodes->port;
+}
+
+int gyre_node_add_peer(struct gyre_system *system, const struct gyre_node_peer *peer)
+{
+	const struct gy_nodes *nodes = nodes_of(system);
+
+	return nodes == NULL || peer == NULL || peer->address == NULL ? -EINVAL
+								      : gy_node_told(system, peer);
+}
+
+int gyre_node_status_of(const struct gyre_system *system, uint16_t id,
+			struct gyre_node_status *ret_status)
+{
+	const struct gy_nodes *nodes = nodes_of(system);
+	const struct gy_neighbour *peer;
+
+	if (nodes == NULL || ret_status == NULL) {
+		return -EINVAL;
+	}
+	peer = gy_neighbour_find(nodes, id);
+	if (peer == NULL) {
+		return -ENOENT;
+	}
+	*ret_status = (struct gyre_node_status){
+		.incarnation = gy_load_relaxed(&peer->incarnation),
+		.state = (enum gyre_node_state)gy_load_relaxed(&peer->state),
+		.links = gy_load_relaxed(&peer->links),
+		.sent = gy_load_relaxed(&peer->sent),
+		.received = gy_load_relaxed(&peer->received),
+		.lost = gy_load_relaxed(&peer->lost),
+	};
+	return 0;
+}

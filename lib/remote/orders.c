@@ -1,0 +1,103 @@
+/*
+ * gyre's own mail between nodes: watches and their ends, orders to stop, and questions for a name.
+ * Their bodies are written field by field; all else of gyre's own stays within its node.
+ */
+#include <errno.h>
+
+#include <gyre/name.h>
+#include <gyre/watch.h>
+
+#include "actor/stack.h"
+#include "actor/watch.h"
+#include "remote/remote.h"
+
+const struct gyre_type gy_type_lookup = { .name = "lookup",
+					  .id = 0x4b,
+					  .bytes = GYRE_NAME_BYTES_MAX + 1 };
+
+/* ---- out ---- */
+
+static void encode_terminated(const struct gyre_mail *mail, struct gyre_encoder *out)
+{
+	const struct gyre_terminated *terminated =
+		(const struct gyre_terminated *)(const void *)mail->payload;
+
+	gyre_encode_u32(out, terminated->actor.slot);
+	gyre_encode_u32(out, terminated->actor.cookie);
+	gyre_encode_u32(out, terminated->actor.loop);
+	gyre_encode_u32(out, (uint32_t)terminated->reason);
+}
+
+int gy_order_encode(const struct gyre_mail *mail, struct gy_frame *frame, struct gyre_encoder *out)
+{
+	const struct gyre_type *type = mail->type;
+
+	if (type == &gy_type_exception) {
+		const struct gy_exception *exception =
+			(const struct gy_exception *)(const void *)mail->payload;
+
+		gyre_encode_u32(out, (uint32_t)exception->error);
+		return 0;
+	}
+	if (type->id == GYRE_ID(gyre_terminated) && mail->node.kind == GY_MAIL_EVENT) {
+		encode_terminated(mail, out);
+		return 0;
+	}
+	if (type == &gy_type_lookup) {
+		frame->bytes = (uint32_t)strlen((const char *)mail->payload);
+		return 0;
+	}
+	if (type->id == GYRE_ID(gyre_node_found)) {
+		return 0;
+	}
+	frame->bytes = 0;
+	return type == &gy_type_watch || type == &gy_type_unwatch || type == &gy_type_stop ||
+			       type == &gy_type_poison
+		       ? 0
+		       : -EOPNOTSUPP;
+}
+
+/* ---- in ---- */
+
+static struct gyre_mail *decode_terminated(struct gy_home *home, const struct gy_frame *frame,
+					   uint16_t from_node)
+{
+	struct gyre_decoder in = { .at = frame->body, .left = frame->bytes };
+	struct gyre_terminated terminated = { .actor.node = from_node };
+	struct gyre_mail *mail;
+
+	terminated.actor.slot = gyre_decode_u32(&in);
+	terminated.actor.cookie = gyre_decode_u32(&in);
+	terminated.actor.loop = (uint16_t)gyre_decode_u32(&in);
+	terminated.reason = (int)gyre_decode_u32(&in);
+	/* As large as what it becomes a watch of: see tell() in actor/watch.c. */
+	mail = in.error != 0 ? NULL : gy_mail_get(home, &gyre_type_gyre_terminated);
+	if (mail != NULL) {
+		*(struct gyre_terminated *)gyre_payload(mail) = terminated;
+	}
+	return mail;
+}
+
+struct gyre_mail *gy_order_decode(struct gy_home *home, const struct gy_frame *frame,
+				  uint16_t from_node)
+{
+	const struct gyre_address here = { .slot = frame->to_slot,
+					   .cookie = frame->to_cookie,
+					   .loop = frame->to_loop,
+					   .node = home->node };
+
+	if (frame->type == gy_type_watch.id) {
+		return gy_watch_make(home, &gy_type_watch, here);
+	}
+	if (frame->type == gy_type_unwatch.id) {
+		return gy_watch_make(home, &gy_type_unwatch, here);
+	}
+	if (frame->type == gy_type_stop.id) {
+		return gy_mail_get(home, &gy_type_stop);
+	}
+	if (frame->type == gy_type_poison.id) {
+		return gy_mail_get(home, &gy_type_poison);
+	}
+	return frame->type == GYRE_ID(gyre_terminated) ? decode_terminated(home, frame, from_node)
+						       : NULL;
+}

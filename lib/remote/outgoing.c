@@ -1,0 +1,504 @@
+/*
+ * Mail for other nodes: encoded where it is sent, into the link's buffer, and given to the channel
+ * at the end of the job. So all that a loop says to a peer in a turn is one send.
+ *
+ * What a link holds is bounded, from the send until the peer has taken it out of its connection and
+ * said so (its credit): past the bound a send fails, and nothing grows. Answers have a quarter more
+ * room than questions, or two nodes that fill each other's links with asks would lose the answers.
+ */
+#include <errno.h>
+
+#include "actor/stack.h"
+#include "actor/watch.h"
+#include "base/memory.h"
+#include "channel/buffer.h"
+#include "channel/channel.h"
+#include "remote/remote.h"
+
+enum { OVERHEAD_BYTES = GY_WIRE_HEAD_BYTES_MAX, SMALL_BODY_BYTES = 256 };
+
+/* Mail for another node that is on its way to the loop that is to send it. It is counted as sent
+ * already. */
+struct errand {
+	struct gyre_address to;
+	struct gyre_mail *mail;
+};
+static const struct gyre_type type_errand = { .name = "errand to a node",
+					      .id = 0x4a,
+					      .bytes = sizeof(struct errand) };
+
+/* ---- saying ---- */
+
+/* In front of messages that are not with the channel yet. */
+void gy_outgoing_say_bytes(struct gy_association *link, const void *frame, uint32_t bytes)
+{
+	struct gyre_buffer *buffer;
+
+	if (link->ctx == NULL) {
+		return;
+	}
+	buffer = gy_buffer_get(gy_channels_of(link->links->home));
+	if (buffer != NULL && gyre_buffer_append(buffer, frame, bytes) < 0) {
+		gyre_buffer_free(buffer);
+		buffer = NULL;
+	}
+	link->said_ns = link->links->home->loop.now_ns;
+	if (gyre_channel_write(link->ctx, buffer) == -ENOMEM) {
+		gy_association_abort(link, -ENOMEM);
+	}
+}
+
+void gy_outgoing_say(struct gy_association *link, enum gy_wire_kind kind, const void *body,
+		     uint32_t bytes)
+{
+	unsigned char frame[GY_WIRE_HEAD_BYTES_MAX + GY_PROOF_BYTES];
+	const struct gy_frame head = { .kind = kind, .bytes = bytes };
+	uint32_t head_bytes = gy_wire_put(&head, frame);
+
+	memcpy(frame + head_bytes, body, bytes);
+	gy_outgoing_say_bytes(link, frame, head_bytes + bytes);
+}
+
+/* ---- giving to the channel ---- */
+
+static bool has_credit(const struct gy_association *link)
+{
+	return link->sent_bytes - link->credited_bytes < link->window_bytes;
+}
+
+static void give(struct gy_association *link, struct gyre_buffer *data)
+{
+	link->sent_bytes += gyre_buffer_bytes(data);
+	link->said_ns = link->links->home->loop.now_ns;
+	(void)gyre_channel_write(link->ctx, data); /* handlers hear of a failure */
+}
+
+/* No more than makes the channel unwritable: its cap is not for links. */
+static bool give_some(struct gy_association *link)
+{
+	size_t max = gy_channels_of(link->links->home)->options.write_high_bytes;
+	struct gyre_buffer *front = link->out;
+
+	if (gyre_buffer_bytes(link->out) <= max) {
+		link->out = NULL;
+	} else if (gyre_buffer_split(link->out, max, &front) < 0) {
+		gy_association_abort(link, -ENOMEM);
+		return false;
+	}
+	give(link, front);
+	return true;
+}
+
+static bool give_fragment(struct gy_association *link)
+{
+	struct gyre_buffer *buffer = gy_streams_take(link);
+
+	if (buffer == NULL) {
+		gy_association_abort(link, -ENOMEM);
+		return false;
+	}
+	give(link, buffer);
+	return true;
+}
+
+void gy_outgoing_pump(struct gy_association *link)
+{
+	const struct gyre_channel *channel;
+
+	if (link->stage != GY_LINK_OPEN) {
+		return;
+	}
+	channel = gyre_context_channel(link->ctx);
+	while (link->out != NULL && link->stage == GY_LINK_OPEN && has_credit(link) &&
+	       gyre_channel_is_writable(channel)) {
+		if (!give_some(link)) {
+			return;
+		}
+	}
+	while (link->streams_count > 0 && link->stage == GY_LINK_OPEN && has_credit(link) &&
+	       gyre_channel_is_writable(channel)) {
+		if (!give_fragment(link)) {
+			return;
+		}
+	}
+}
+
+static void flush(struct gy_loop *loop, struct gy_later *later)
+{
+	struct gy_association *link = gy_container_of(later, struct gy_association, later);
+
+	(void)loop;
+	link->flushing = false;
+	(void)gy_add_relaxed(&link->peer->sent, link->queued_frames - link->told_frames);
+	link->told_frames = link->queued_frames;
+	gy_outgoing_pump(link);
+}
+
+static void flush_later(struct gy_association *link)
+{
+	if (!link->flushing) {
+		link->flushing = true;
+		link->later.run = flush;
+		gy_loop_later(&link->links->home->loop, &link->later);
+	}
+}
+
+/* ---- encoding ---- */
+
+static enum gy_wire_kind kind_of(const struct gyre_mail *mail)
+{
+	switch ((enum gy_mail_kind)mail->node.kind) {
+	case GY_MAIL_NOTICE:
+		return GY_WIRE_NOTICE;
+	case GY_MAIL_ASK:
+		return mail->type == &gy_type_lookup ? GY_WIRE_LOOKUP : GY_WIRE_ASK;
+	case GY_MAIL_REPLY:
+		return GY_WIRE_REPLY;
+	case GY_MAIL_EXCEPTION:
+		return GY_WIRE_EXCEPTION;
+	default:
+		return GY_WIRE_EVENT;
+	}
+}
+
+static uint16_t left_of(const struct gy_home *home, const struct gyre_mail *mail)
+{
+	int32_t left;
+
+	if (mail->node.kind != GY_MAIL_ASK || mail->deadline_ms == 0) {
+		return 0;
+	}
+	left = (int32_t)(mail->deadline_ms - (uint32_t)(home->loop.now_ns >> 20));
+	return gy_wire_left_encode(left < 1 ? 1 : (uint64_t)left);
+}
+
+static void fill_head(const struct gy_association *link, struct gyre_address to,
+		      const struct gyre_mail *mail, struct gy_frame *ret_frame)
+{
+	*ret_frame = (struct gy_frame){
+		.kind = kind_of(mail),
+		.bytes = mail->type->bytes,
+		.body = mail->payload,
+		.to_loop = to.loop,
+		.from_loop = mail->from.loop,
+		.to_slot = to.slot,
+		.to_cookie = to.cookie,
+		.from_slot = mail->from.slot,
+		.from_cookie = mail->from.cookie,
+		.type = mail->type->id,
+		.layout = gy_type_layout(mail->type),
+		.left = left_of(link->links->home, mail),
+		.ask_id = mail->ask_id,
+	};
+}
+
+static int add_frame(struct gy_association *link, const struct gy_frame *frame)
+{
+	uint32_t head_bytes = gy_wire_head_bytes(frame->kind);
+	bool small = frame->bytes <= SMALL_BODY_BYTES; /* then it is not cut */
+	unsigned char *to;
+
+	if (link->out == NULL) {
+		link->out = gy_buffer_get(gy_channels_of(link->links->home));
+	}
+	to = link->out == NULL
+		     ? NULL
+		     : gy_buffer_extend(link->out, head_bytes + (small ? frame->bytes : 0));
+	if (gy_unlikely(to == NULL)) {
+		return -ENOMEM;
+	}
+	(void)gy_wire_put(frame, to);
+	if (small) {
+		memcpy(to + head_bytes, frame->body, frame->bytes);
+	} else if (gyre_buffer_append(link->out, frame->body, frame->bytes) < 0) {
+		gy_association_abort(link, -ENOMEM); /* half a frame */
+		return -ENOMEM;
+	}
+	link->queued_bytes += head_bytes + frame->bytes;
+	link->queued_frames++;
+	return 0;
+}
+
+static int check(const struct gy_association *link, const struct gy_frame *frame)
+{
+	uint64_t max = link->links->nodes->options.link_bytes_max;
+	bool is_answer = frame->kind == GY_WIRE_REPLY || frame->kind == GY_WIRE_EXCEPTION;
+
+	if (frame->bytes > link->message_bytes_max) {
+		return -EMSGSIZE;
+	}
+	if (frame->kind == GY_WIRE_EVENT) {
+		return 0; /* the end of a watch must not be lost; there are no more than watches */
+	}
+	/* One message larger than the bound may go alone. */
+	if (link->queued_bytes - link->credited_bytes > 0 &&
+	    link->queued_bytes - link->credited_bytes + frame->bytes + OVERHEAD_BYTES >
+		    (is_answer ? max + max / 4 : max)) {
+		return -EAGAIN;
+	}
+	return 0;
+}
+
+static int add(struct gy_association *link, const struct gy_frame *frame, struct gyre_address to,
+	       const struct gyre_mail *mail)
+{
+	int r = check(link, frame);
+
+	if (r < 0) {
+		return r;
+	}
+	if (gy_unlikely(frame->bytes > GY_WIRE_BODY_BYTES_MAX) ||
+	    (gy_unlikely(link->streams_count > 0) &&
+	     gy_streams_have(link, gy_mail_sender(mail), to))) {
+		return gy_streams_add(link, frame, gy_mail_sender(mail), to);
+	}
+	return add_frame(link, frame);
+}
+
+/* What does not travel as the bytes it has here. */
+static int encode_body(struct gy_association *link, struct gy_frame *frame, struct gyre_address to,
+		       const struct gyre_mail *mail)
+{
+	struct gyre_encoder out = { .max = link->message_bytes_max };
+	int r = 0;
+
+	if (mail->type->id < GY_IDS_OF_GYRE) {
+		r = gy_order_encode(mail, frame, &out);
+	} else if (!gy_type_travels(mail->type)) {
+		r = -EPROTO;
+	} else if (gy_type_is_encoded(mail->type)) {
+		r = mail->type->encoding->encode(mail->payload, &out);
+	}
+	r = r < 0 ? r : out.error;
+	if (out.bytes != NULL) {
+		frame->body = out.bytes;
+		frame->bytes = (uint32_t)out.count;
+	}
+	if (r == 0) {
+		r = add(link, frame, to, mail);
+	}
+	gy_encoder_fini(&out);
+	return r;
+}
+
+static int encode(struct gy_association *link, struct gyre_address to, const struct gyre_mail *mail)
+{
+	const struct gyre_type *type = mail->type;
+	struct gy_frame frame;
+
+	fill_head(link, to, mail, &frame);
+	if (gy_unlikely(type->id < GY_IDS_OF_GYRE || type->encoding != NULL ||
+			type->destroy != NULL)) {
+		return encode_body(link, &frame, to, mail);
+	}
+	return add(link, &frame, to, mail);
+}
+
+/* ---- sending ---- */
+
+static enum gyre_drop reason_of(int error)
+{
+	switch (error) {
+	case -EAGAIN:
+		return GYRE_DROP_LINK_FULL;
+	case -ENOMEM:
+		return GYRE_DROP_NO_MEMORY;
+	case -ESHUTDOWN:
+		return GYRE_DROP_SHUTDOWN;
+	case -EPROTO:
+	case -EMSGSIZE:
+	case -EOPNOTSUPP:
+		return GYRE_DROP_NOT_UNDERSTOOD;
+	default:
+		return GYRE_DROP_NODE_DOWN;
+	}
+}
+
+/* A watch that cannot be asked for is over at once; other mail is lost. */
+static int lose(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail, int error)
+{
+	if (mail->type == &gy_type_watch) {
+		gy_watch_refused(home, mail, error);
+		return 0;
+	}
+	gy_drop(home, mail, to, reason_of(error), error);
+	return error;
+}
+
+static int send_now(struct gy_association *link, struct gyre_address to, struct gyre_mail *mail)
+{
+	struct gy_home *home = link->links->home;
+	int r = encode(link, to, mail);
+
+	if (gy_unlikely(r < 0)) {
+		return lose(home, to, mail, r);
+	}
+	gy_count(&home->counters.to_nodes, 1);
+	link->pinned = link->pinned || mail->type == &gy_type_watch;
+	gy_mail_put(home, mail);
+	link->used_ns = home->loop.now_ns;
+	flush_later(link);
+	return 0;
+}
+
+/* Until the link is open. The loop of the receiver stands where nothing reads ahead now. */
+static int wait(struct gy_association *link, struct gyre_address to, struct gyre_mail *mail)
+{
+	uint64_t bytes = mail->type->bytes + OVERHEAD_BYTES;
+
+	if (link->waiting_bytes > 0 && mail->node.kind != GY_MAIL_EVENT &&
+	    link->waiting_bytes + bytes > link->links->nodes->options.link_bytes_max) {
+		return lose(link->links->home, to, mail, -EAGAIN);
+	}
+	if (link->waiting_bytes == 0) {
+		link->away_ns = link->links->home->loop.now_ns;
+	}
+	link->waiting_bytes += bytes;
+	mail->to_slot = to.slot;
+	mail->to_cookie = to.cookie;
+	mail->node.ahead = to.loop;
+	mail->node.next = NULL;
+	if (link->waiting == NULL) {
+		link->waiting = &mail->node;
+	} else {
+		link->waiting_last->next = &mail->node;
+	}
+	link->waiting_last = &mail->node;
+	return 0;
+}
+
+static struct gyre_mail *take_waiting(struct gy_association *link, struct gyre_address *ret_to)
+{
+	struct gyre_mail *mail = gy_mail_of(link->waiting);
+
+	link->waiting = mail->node.next;
+	*ret_to = (struct gyre_address){ .slot = mail->to_slot,
+					 .cookie = mail->to_cookie,
+					 .loop = (uint16_t)mail->node.ahead,
+					 .node = link->peer->id };
+	return mail;
+}
+
+void gy_outgoing_resume(struct gy_association *link)
+{
+	struct gyre_address to;
+
+	link->waiting_bytes = 0;
+	while (link->waiting != NULL) {
+		struct gyre_mail *mail = take_waiting(link, &to);
+
+		(void)send_now(link, to, mail);
+	}
+}
+
+void gy_outgoing_give_up(struct gy_association *link, int error, bool all)
+{
+	struct gy_node *last = link->waiting == NULL ? NULL : link->waiting_last;
+	struct gyre_address to;
+	bool more = last != NULL;
+
+	link->waiting_bytes = 0;
+	while (more) {
+		struct gyre_mail *mail = take_waiting(link, &to);
+
+		more = &mail->node != last;
+		if (!all && mail->node.kind == GY_MAIL_EVENT) {
+			(void)wait(link, to, mail);
+		} else {
+			(void)lose(link->links->home, to, mail, error);
+		}
+	}
+}
+
+void gy_outgoing_reset(struct gy_association *link)
+{
+	uint64_t lost = link->queued_frames - link->credited_frames;
+
+	if (lost > 0) {
+		(void)gy_add_relaxed(&link->peer->sent, link->queued_frames - link->told_frames);
+		(void)gy_add_relaxed(&link->peer->lost, lost);
+	}
+	gyre_buffer_free(link->out);
+	link->out = NULL;
+	gy_streams_reset(link);
+	link->queued_bytes = 0;
+	link->sent_bytes = 0;
+	link->credited_bytes = 0;
+	link->queued_frames = 0;
+	link->told_frames = 0;
+	link->credited_frames = 0;
+}
+
+static int send_on(struct gy_links *links, struct gyre_address to, struct gyre_mail *mail)
+{
+	struct gy_association *link =
+		(struct gy_association *)gy_by_id_find(&links->dialled, to.node);
+	int error;
+
+	if (gy_likely(link != NULL && link->stage == GY_LINK_OPEN)) {
+		return send_now(link, to, mail);
+	}
+	link = gy_association_get(links, to.node, &error);
+	return link == NULL ? lose(links->home, to, mail, error) : wait(link, to, mail);
+}
+
+/* The actor that sends is on another loop than its own: its mail leaves by that one. */
+static int carry(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
+{
+	struct gyre_mail *errand = gy_mail_get(home, &type_errand);
+
+	if (errand == NULL) {
+		return lose(home, to, mail, -ENOMEM);
+	}
+	*(struct errand *)gyre_payload(errand) = (struct errand){ .to = to, .mail = mail };
+	errand->node.kind = GY_MAIL_REMOTE;
+	gy_loop_send(&home->loop, mail->from.loop, &errand->node);
+	return 0;
+}
+
+static int route(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
+{
+	gy_count(&home->counters.sent, 1);
+	if (gy_unlikely(home->here == GY_NOWHERE && mail->from.cookie != 0 &&
+			mail->from.loop != home->loop.index)) {
+		return carry(home, to, mail);
+	}
+	return send_on(gy_links_of(home), to, mail);
+}
+
+struct gyre_mail *gy_errand_to_node(struct gyre_address to, struct gyre_mail *mail)
+{
+	struct gyre_mail *errand = gy_mail_get_from_heap(&type_errand);
+
+	if (errand != NULL) {
+		*(struct errand *)gyre_payload(errand) = (struct errand){ .to = to, .mail = mail };
+		errand->node.kind = GY_MAIL_REMOTE;
+	}
+	return errand;
+}
+
+static void arrived(struct gy_home *home, struct gyre_mail *mail)
+{
+	struct errand errand = *(const struct errand *)gyre_payload(mail);
+
+	gy_mail_put(home, mail);
+	(void)send_on(gy_links_of(home), errand.to, errand.mail);
+}
+
+/* Links are channels, which end by themselves; nothing is to wait for them any more. */
+static void drain(struct gy_home *home)
+{
+	gy_links_drain(gy_links_of(home));
+}
+
+static void resume(struct gy_home *home)
+{
+	gy_links_of(home)->draining = false;
+}
+
+const struct gy_remote_ops gy_remote_ops = {
+	.route = route,
+	.arrived = arrived,
+	.drain = drain,
+	.resume = resume,
+};

@@ -1,0 +1,339 @@
+/*
+ * What the files of this floor share: the node, what it knows of its peers, and its links.
+ *
+ * A link is one TCP connection between a loop of this node and some loop of a peer. The side that
+ * dialled sends messages over it; both send the rest. So a loop has up to one dialled link to a
+ * peer, which all that its actors send there goes over, in order; and any number of accepted ones.
+ * In code a link is a gy_association: it outlives its connection, and dials again.
+ *
+ * Threads: a link and struct gy_links belong to their loop. A peer is shared by all loops: what is
+ * not said to be atomic stands under the mutex of the node.
+ */
+#ifndef GY_REMOTE_REMOTE_H
+#define GY_REMOTE_REMOTE_H
+
+#include <pthread.h>
+
+#include <gyre/channel.h>
+#include <gyre/node.h>
+
+#include "actor/house.h"
+#include "base/atomic.h"
+#include "remote/types.h"
+#include "remote/wire.h"
+
+struct gy_nodes;
+
+enum { GY_SECRET_BYTES_MAX = 255, GY_PEER_PAGE = 256 };
+
+struct gy_neighbour {
+	struct gy_nodes *nodes;
+	uint16_t id;
+	char *address;	      /* NULL: it has come, and cannot be dialled */
+	bool learnt;	      /* the address is where it came from, and nobody told of it */
+	uint64_t life;	      /* atomic: counts its ends; written under the mutex */
+	uint64_t incarnation; /* atomic; written under the mutex */
+	uint32_t state;	      /* atomic: enum gyre_node_state; written under the mutex */
+	uint64_t heard_ns;    /* atomic */
+	uint32_t links;	      /* atomic: open */
+	uint64_t sent;	      /* atomic, as the next two */
+	uint64_t received;
+	uint64_t lost;
+};
+
+/* Finds things by 16 bits; pages are never freed before the whole. */
+struct gy_by_id {
+	void **pages[GY_PEER_PAGE];
+};
+
+/* An engine that tells of nodes. */
+struct gy_node_engine {
+	const struct gyre_membership *membership; /* NULL for none */
+	void *engine;
+};
+
+/* This node, and all that it knows of. */
+struct gy_nodes {
+	struct gyre_system *system;
+	struct gy_homes *homes;
+	const struct gy_log *log;
+	struct gyre_node_options options; /* no field is left at its default */
+	char cluster[GYRE_NODE_NAME_BYTES_MAX + 1];
+	char secret[GY_SECRET_BYTES_MAX + 1]; /* empty for none */
+	uint64_t incarnation;
+	uint16_t port;
+	struct gy_node_engine engines[2]; /* the static list, and perhaps another */
+	struct gy_types types;
+	struct gy_links *links; /* one a loop */
+	pthread_mutex_t mutex;
+	struct gy_by_id peers; /* read without the mutex */
+	struct gyre_address *watchers;
+	uint32_t watchers_count; /* atomic; written under the mutex */
+	/* The name directory stands on a higher floor. */
+	int (*look_up)(struct gyre_system *system, const char *name, struct gyre_address *ret);
+};
+
+/* The links of one loop; it hangs there as home->loop.upper[1]. */
+struct gy_links {
+	struct gy_nodes *nodes;
+	struct gy_home *home;
+	struct gy_by_id dialled; /* struct gy_association, by peer */
+	struct gy_list all;
+	struct gy_timer beat;
+	uint64_t random;
+	uint64_t expected_ns; /* when the next beat should be */
+	bool draining;
+};
+
+enum gy_link_stage {
+	GY_LINK_PAUSED, /* there is nothing to say, or the next dial waits for its time */
+	GY_LINK_DIALLING,
+	GY_LINK_GREETING, /* the peer's hello is awaited */
+	GY_LINK_PROVING,  /* its proof is */
+	GY_LINK_OPEN,
+	GY_LINK_ENDED,
+};
+
+/* A large message on its way in. */
+struct gy_arrival {
+	struct gy_list item;
+	uint32_t number;
+	uint32_t at;
+	uint32_t bytes;
+	unsigned char frame[];
+};
+
+/* The beginning of a frame whose end is not there yet. */
+struct gy_partial {
+	unsigned char *frame; /* NULL while its length is not known */
+	uint32_t at;	      /* bytes there */
+	uint32_t bytes;
+	unsigned char word[GY_WIRE_WORD_BYTES];
+};
+
+struct gy_association {
+	struct gy_list item; /* in links->all */
+	struct gy_links *links;
+	struct gy_neighbour *peer;	  /* NULL for an accepted one before its hello */
+	struct gyre_handler_context *ctx; /* NULL without a channel */
+	enum gy_link_stage stage;
+	bool dialled;
+	bool dialling;	   /* there is a client for it */
+	bool greeted;	   /* the last connection came to be open */
+	bool opened;	   /* it is counted as open */
+	bool pinned;	   /* somebody watches an actor there: it stays open though idle */
+	bool worried;	   /* the peer's links broke, and it is not known yet how it is */
+	bool bye;	   /* one side has closed the connection because it was idle */
+	uint32_t failures; /* to have an open connection, in a row */
+	uint64_t life;	   /* of the peer, when it was opened */
+	struct gy_timer redial;
+
+	/* Out: */
+	struct gy_later later; /* flushes at the end of the job that said something */
+	bool flushing;
+	struct gyre_buffer *out; /* frames not given to the channel; NULL for none */
+	struct gy_list streams;	 /* see streams.c */
+	uint32_t streams_count;
+	uint32_t stream_number;
+	uint64_t queued_bytes; /* of frames, from the send on until the peer credits them */
+	uint64_t sent_bytes;   /* of messages, given to the channel since it opened */
+	uint64_t credited_bytes;
+	uint64_t credited_frames;
+	uint64_t window_bytes;
+	uint32_t message_bytes_max;
+	uint64_t queued_frames;
+	uint64_t told_frames;	 /* of these, counted with the peer */
+	struct gy_node *waiting; /* mail until the link is open; NULL for none */
+	struct gy_node *waiting_last;
+	uint64_t waiting_bytes;
+	uint64_t away_ns; /* since when nothing could be sent */
+
+	/* In: */
+	struct gy_partial partial;
+	struct gy_list arrivals;
+	uint64_t consumed_bytes;
+	uint64_t consumed_frames;
+	uint64_t told_bytes; /* of @consumed_bytes */
+
+	/* Life: */
+	struct gy_hello mine;
+	struct gy_hello theirs;
+	uint64_t opened_ns; /* the channel */
+	uint64_t heard_ns;
+	uint64_t said_ns;
+	uint64_t used_ns;
+};
+
+/* ---- by_id.c ---- */
+
+static inline void *gy_by_id_find(const struct gy_by_id *peers, uint16_t id)
+{
+	void **page = gy_load_acquire(&peers->pages[id / GY_PEER_PAGE]);
+
+	return page == NULL ? NULL : gy_load_acquire(&page[id % GY_PEER_PAGE]);
+}
+/* Sets a place that is empty; -ENOMEM. By one thread at a time. */
+int gy_by_id_set(struct gy_by_id *peers, uint16_t id, void *thing);
+void gy_by_id_fini(struct gy_by_id *peers);
+
+/* ---- node.c ---- */
+
+/* What a node is given by the floor above. */
+struct gy_nodes_life {
+	uint32_t loops_max;
+	struct gy_homes *homes;
+	const struct gy_log *log;
+	int (*look_up)(struct gyre_system *system, const char *name, struct gyre_address *ret);
+};
+
+/* A node of those options, without links; a bad option is named in the log. */
+int gy_nodes_create(const struct gyre_node_options *options, const struct gy_nodes_life *life,
+		    struct gy_nodes **ret_nodes);
+/* A home has been made: it can have links. Its index is below loops_max. */
+void gy_nodes_add_home(struct gy_nodes *nodes, struct gy_home *home);
+/* All homes are made: listens, and looks for others. */
+int gy_nodes_start(struct gy_nodes *nodes, struct gyre_system *system);
+/* All loops have ended. NULL is allowed. */
+void gy_nodes_destroy(struct gy_nodes *nodes);
+
+struct gy_neighbour *gy_neighbour_find(const struct gy_nodes *nodes, uint16_t id);
+/* The peer, made if need be; NULL without memory. Any thread. */
+struct gy_neighbour *gy_neighbour_get(struct gy_nodes *nodes, uint16_t id);
+/* A copy of its address from the heap; NULL when it has none. */
+char *gy_neighbour_address(struct gy_neighbour *peer);
+/* Gives it the address that it came from, unless somebody has told of one. */
+void gy_neighbour_learn(struct gy_neighbour *peer, const char *address);
+
+static inline struct gy_links *gy_links_of(const struct gy_home *home)
+{
+	return (struct gy_links *)home->loop.upper[1];
+}
+
+/* Told by an engine, or a user. */
+int gy_node_told(struct gyre_system *system, const struct gyre_node_peer *peer);
+
+/* ---- membership.c ---- */
+
+int gy_membership_start(struct gy_nodes *nodes, struct gyre_system *system);
+void gy_membership_stop(struct gy_nodes *nodes);
+
+/* ---- states.c ---- */
+
+/*
+ * A process with that id has said hello. Whether it may: not when one that came up later is alive.
+ * A new one ends the life of the one before.
+ */
+bool gy_neighbour_came(struct gy_links *links, struct gy_neighbour *peer, uint64_t incarnation);
+/* It has shown life. */
+void gy_neighbour_heard(struct gy_links *links, struct gy_neighbour *peer);
+/* What its silence means by now. */
+void gy_neighbour_look(struct gy_links *links, struct gy_neighbour *peer);
+bool gy_neighbour_is_down(const struct gy_neighbour *peer);
+/* Up or suspect. */
+bool gy_neighbour_is_alive(const struct gy_neighbour *peer);
+/* A dial of it has failed. */
+void gy_neighbour_missed(struct gy_links *links, struct gy_neighbour *peer);
+/* A link to it broke, and what was on its way with it. */
+void gy_neighbour_broke(struct gy_links *links, struct gy_neighbour *peer);
+
+/* ---- association.c ---- */
+
+/*
+ * The link that mail for a peer goes over where none is open: it dials if need be; NULL with -errno
+ * in @ret_error.
+ */
+struct gy_association *gy_association_get(struct gy_links *links, uint16_t node, int *ret_error);
+/* Its connection has ended, or could not be made. */
+void gy_association_lost(struct gy_association *link, int reason);
+/* The peer has proved what it is: what waits may go. */
+void gy_association_open(struct gy_association *link);
+/* Ends its connection for a reason. */
+void gy_association_abort(struct gy_association *link, int reason);
+/* Ends all links to a peer, on this loop, whose life is over. */
+void gy_links_forget(struct gy_links *links, const struct gy_neighbour *peer);
+
+void gy_links_drain(struct gy_links *links);
+/* The look at all links, now and then. */
+void gy_links_init(struct gy_links *links, struct gy_nodes *nodes, struct gy_home *home);
+void gy_links_fini(struct gy_links *links);
+/* Makes a link of a connection that another node has made. */
+int gy_association_accept(struct gyre_channel *channel, void *arg);
+/* Gives a connection that a link has dialled its handler. */
+int gy_association_init_channel(struct gyre_channel *channel, void *arg);
+void gy_links_start_beat(struct gy_links *links);
+
+/* ---- dialling.c ---- */
+
+void gy_association_init_redial(struct gy_association *link);
+/* Dials, unless it does already or is in a pause; -EHOSTUNREACH without an address. */
+int gy_association_dial(struct gy_association *link);
+/* Closes an open connection in good order, until there is something to say. */
+void gy_association_hang_up(struct gy_association *link);
+
+/* ---- orders.c ---- */
+
+extern const struct gyre_type gy_type_lookup;
+
+/* The body of mail of gyre's own types; -EOPNOTSUPP for what does not leave the node. */
+int gy_order_encode(const struct gyre_mail *mail, struct gy_frame *frame, struct gyre_encoder *out);
+/* The mail of an event of such a type, to that receiver; NULL without memory or for what is none.
+ */
+struct gyre_mail *gy_order_decode(struct gy_home *home, const struct gy_frame *frame,
+				  uint16_t from_node);
+
+/* ---- greeting.c ---- */
+
+/* A connection is there: the side that dialled says hello. */
+void gy_greeting_begin(struct gy_association *link);
+/* HELLO, PROOF and REFUSE. */
+void gy_greeting_take(struct gy_association *link, const struct gy_frame *frame);
+
+/* ---- secret.c ---- */
+
+/* What one side proves to the other: HMAC-SHA256 over both hellos and its role. -EIO. */
+int gy_secret_prove(const char *secret, const struct gy_hello *mine, const struct gy_hello *theirs,
+		    bool dialled, unsigned char ret_proof[GY_PROOF_BYTES]);
+int gy_secret_random(void *bytes, size_t count);
+
+/* ---- outgoing.c ---- */
+
+extern const struct gy_remote_ops gy_remote_ops;
+
+/* A mail from the heap that takes another one, from the heap too, to the loop that is to send it;
+ * NULL without memory, and then @mail stays the caller's. */
+struct gyre_mail *gy_errand_to_node(struct gyre_address to, struct gyre_mail *mail);
+
+/* Gives the channel a frame that is no message. */
+void gy_outgoing_say(struct gy_association *link, enum gy_wire_kind kind, const void *body,
+		     uint32_t bytes);
+void gy_outgoing_say_bytes(struct gy_association *link, const void *frame, uint32_t bytes);
+/* Gives the channel what it and the peer take now. */
+void gy_outgoing_pump(struct gy_association *link);
+/* Mail that has waited for the link is sent, or lost for that reason; the ends of watches only with
+ * @all. */
+void gy_outgoing_resume(struct gy_association *link);
+void gy_outgoing_give_up(struct gy_association *link, int error, bool all);
+/* Forgets what was on its way; counted as lost. */
+void gy_outgoing_reset(struct gy_association *link);
+
+/* ---- streams.c ---- */
+
+/* Whether something of that pair is on its way in pieces. */
+bool gy_streams_have(const struct gy_association *link, struct gyre_address from,
+		     struct gyre_address to);
+/* Copies a message that is to leave in pieces; -ENOMEM. */
+int gy_streams_add(struct gy_association *link, const struct gy_frame *frame,
+		   struct gyre_address from, struct gyre_address to);
+/* The next fragment of those that are there; NULL without memory. */
+struct gyre_buffer *gy_streams_take(struct gy_association *link);
+void gy_streams_reset(struct gy_association *link);
+
+/* ---- incoming.c ---- */
+
+/* Bytes have come. */
+void gy_incoming_read(struct gy_association *link, struct gyre_buffer *data);
+void gy_incoming_reset(struct gy_association *link);
+/* Tells the peer what has been taken. */
+void gy_incoming_credit(struct gy_association *link);
+
+#endif

@@ -1,0 +1,281 @@
+/*
+ * Whether other nodes are alive. Every loop that has a link to a peer judges it, by when any loop
+ * of this node has heard of it last; who finds that it has changed announces it, once.
+ *
+ * A node that is down has lost all: asks to it fail and watches end, on each loop by a task. Links
+ * to a life that is over are ended with it; those to the next one have its number. When no more
+ * than a link breaks, the ends of watched actors may have been lost with it: watches are renewed.
+ */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "actor/afar.h"
+#include "actor/stack.h"
+#include "base/memory.h"
+#include "remote/remote.h"
+
+/* The order to a loop. */
+struct order {
+	struct gy_task task; /* first: its node is what was allocated */
+	struct gy_links *links;
+	struct gy_neighbour *peer;
+	int error; /* 0: it is not lost, but mail from it may be */
+};
+
+static const char *const state_names[] = {
+	[GYRE_NODE_UNKNOWN] = "unknown",
+	[GYRE_NODE_UP] = "up",
+	[GYRE_NODE_SUSPECT] = "suspect",
+	[GYRE_NODE_DOWN] = "down",
+};
+
+/* ---- losses ---- */
+
+static void carry_out(struct gy_loop *loop, struct gy_task *task)
+{
+	const struct order *order = gy_container_of(task, struct order, task);
+
+	if (order->error != 0) {
+		gy_links_forget(order->links, order->peer);
+	}
+	gy_home_tell_afar(order->links->home, order->peer->id, order->error);
+	gy_loop_node_put(loop, &task->node);
+}
+
+static void order_everywhere(struct gy_nodes *nodes, struct gy_neighbour *peer, int error)
+{
+	for (uint32_t i = 0; i < gy_homes_made(nodes->homes); i++) {
+		struct gy_node *node = gy_node_get_from_heap(sizeof(struct order));
+		struct order *order;
+
+		if (node == NULL) {
+			gy_log(nodes->log, GYRE_LOG_ERROR,
+			       "no memory to tell loop %u that node %u is lost: asks end by their "
+			       "time-outs, watches at its next loss",
+			       i, peer->id);
+			continue;
+		}
+		order = gy_container_of(node, struct order, task.node);
+		order->task.run = carry_out;
+		order->links = &nodes->links[i];
+		order->peer = peer;
+		order->error = error;
+		gy_loop_post_task(&nodes->homes->homes[i].loop, &order->task);
+	}
+}
+
+void gy_neighbour_broke(struct gy_links *links, struct gy_neighbour *peer)
+{
+	if (gy_neighbour_is_alive(peer)) {
+		order_everywhere(links->nodes, peer, 0);
+	}
+}
+
+/* ---- announcing ---- */
+
+static void tell(struct gy_links *links, struct gyre_address watcher,
+		 const struct gyre_node_event *event)
+{
+	struct gyre_mail *mail = gy_mail_get(links->home, &gyre_type_gyre_node_event);
+
+	if (mail != NULL) {
+		mail->node.kind = GY_MAIL_EVENT;
+		mail->from.cookie = 0;
+		mail->ask_id = 0;
+		*(struct gyre_node_event *)gyre_payload(mail) = *event;
+		(void)gy_send_away(links->home, watcher, mail);
+	}
+}
+
+/* Forgets those that have ended. Under the mutex. */
+static void forget_ended(struct gy_nodes *nodes)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < nodes->watchers_count; i++) {
+		struct gyre_address watcher = nodes->watchers[i];
+
+		if (gy_house_find(&nodes->homes->homes[watcher.loop], watcher.slot,
+				  watcher.cookie) != NULL) {
+			nodes->watchers[kept++] = watcher;
+		}
+	}
+	gy_store_relaxed(&nodes->watchers_count, kept);
+}
+
+/* Under the mutex. */
+static void tell_all(struct gy_links *links, const struct gyre_node_event *event)
+{
+	struct gy_nodes *nodes = links->nodes;
+
+	forget_ended(nodes);
+	for (uint32_t i = 0; i < nodes->watchers_count; i++) {
+		tell(links, nodes->watchers[i], event);
+	}
+}
+
+/* Under the mutex. */
+static void set_state(struct gy_links *links, struct gy_neighbour *peer, enum gyre_node_state state)
+{
+	const struct gyre_node_event event = { .incarnation = peer->incarnation,
+					       .node = peer->id,
+					       .state = (uint16_t)state };
+
+	gy_store_relaxed(&peer->state, state);
+	gy_log(links->nodes->log, state == GYRE_NODE_UP ? GYRE_LOG_INFO : GYRE_LOG_WARNING,
+	       "node %u: node %u is %s", links->nodes->options.id, peer->id, state_names[state]);
+	tell_all(links, &event);
+	if (state == GYRE_NODE_DOWN) {
+		gy_store_relaxed(&peer->life, peer->life + 1);
+		order_everywhere(links->nodes, peer, -EHOSTDOWN);
+	}
+}
+
+bool gy_neighbour_is_down(const struct gy_neighbour *peer)
+{
+	return gy_load_relaxed(&peer->state) == GYRE_NODE_DOWN;
+}
+
+bool gy_neighbour_is_alive(const struct gy_neighbour *peer)
+{
+	uint32_t state = gy_load_relaxed(&peer->state);
+
+	return state == GYRE_NODE_UP || state == GYRE_NODE_SUSPECT;
+}
+
+/* ---- judging ---- */
+
+bool gy_neighbour_came(struct gy_links *links, struct gy_neighbour *peer, uint64_t incarnation)
+{
+	struct gy_nodes *nodes = links->nodes;
+	bool may;
+
+	(void)pthread_mutex_lock(&nodes->mutex);
+	may = incarnation >= peer->incarnation || peer->state == GYRE_NODE_DOWN;
+	if (may) {
+		gy_store_relaxed(&peer->heard_ns, links->home->loop.now_ns);
+		if (incarnation != peer->incarnation) {
+			if (gy_neighbour_is_alive(peer)) {
+				set_state(links, peer, GYRE_NODE_DOWN);
+			}
+			gy_store_relaxed(&peer->incarnation, incarnation);
+		}
+		if (peer->state != GYRE_NODE_UP) {
+			set_state(links, peer, GYRE_NODE_UP);
+		}
+	}
+	(void)pthread_mutex_unlock(&nodes->mutex);
+	return may;
+}
+
+static void change(struct gy_links *links, struct gy_neighbour *peer, enum gyre_node_state from,
+		   enum gyre_node_state to)
+{
+	struct gy_nodes *nodes = links->nodes;
+
+	(void)pthread_mutex_lock(&nodes->mutex);
+	if (peer->state == from) {
+		set_state(links, peer, to);
+	}
+	(void)pthread_mutex_unlock(&nodes->mutex);
+}
+
+/* A refusal is suspicion, and no more: it may be about to start again. */
+void gy_neighbour_missed(struct gy_links *links, struct gy_neighbour *peer)
+{
+	if (gy_load_relaxed(&peer->links) == 0 && gy_load_relaxed(&peer->state) == GYRE_NODE_UP) {
+		change(links, peer, GYRE_NODE_UP, GYRE_NODE_SUSPECT);
+	}
+}
+
+void gy_neighbour_heard(struct gy_links *links, struct gy_neighbour *peer)
+{
+	uint64_t now_ns = links->home->loop.now_ns;
+	uint64_t heard_ns = gy_load_relaxed(&peer->heard_ns);
+
+	/* Not each time: the line is shared by all loops. */
+	if (now_ns > heard_ns && now_ns - heard_ns > links->nodes->options.heartbeat_ns / 8) {
+		gy_store_relaxed(&peer->heard_ns, now_ns);
+	}
+	if (gy_unlikely(gy_load_relaxed(&peer->state) == GYRE_NODE_SUSPECT)) {
+		change(links, peer, GYRE_NODE_SUSPECT, GYRE_NODE_UP);
+	}
+}
+
+void gy_neighbour_look(struct gy_links *links, struct gy_neighbour *peer)
+{
+	const struct gyre_node_options *options = &links->nodes->options;
+	uint64_t now_ns = links->home->loop.now_ns;
+	uint64_t heard_ns = gy_load_relaxed(&peer->heard_ns);
+	uint64_t silence_ns = now_ns > heard_ns ? now_ns - heard_ns : 0;
+
+	if (gy_load_relaxed(&peer->state) == GYRE_NODE_UP && silence_ns > options->suspect_ns) {
+		change(links, peer, GYRE_NODE_UP, GYRE_NODE_SUSPECT);
+	}
+	if (gy_load_relaxed(&peer->state) == GYRE_NODE_SUSPECT && silence_ns > options->down_ns) {
+		change(links, peer, GYRE_NODE_SUSPECT, GYRE_NODE_DOWN);
+	}
+}
+
+/* ---- what users see ---- */
+
+/* Under the mutex. 1 if it is one already. */
+static int add_watcher(struct gy_nodes *nodes, struct gyre_address watcher)
+{
+	uint32_t count;
+	struct gyre_address *grown;
+
+	forget_ended(nodes);
+	count = nodes->watchers_count;
+	for (uint32_t i = 0; i < count; i++) {
+		if (gyre_address_equal(nodes->watchers[i], watcher)) {
+			return 1;
+		}
+	}
+	grown = (struct gyre_address *)gy_memory_resize(nodes->watchers, count * sizeof(*grown),
+							(count + 1) * sizeof(*grown));
+	if (grown == NULL) {
+		return -ENOMEM;
+	}
+	grown[count] = watcher;
+	nodes->watchers = grown;
+	gy_store_relaxed(&nodes->watchers_count, count + 1);
+	return 0;
+}
+
+static void tell_present(struct gy_links *links, struct gyre_address watcher)
+{
+	for (uint32_t id = 1; id <= UINT16_MAX; id++) {
+		const struct gy_neighbour *peer = gy_neighbour_find(links->nodes, (uint16_t)id);
+
+		if (peer == NULL) {
+			id |= links->nodes->peers.pages[id / GY_PEER_PAGE] == NULL
+				      ? GY_PEER_PAGE - 1
+				      : 0; /* to the next page */
+		} else if (peer->state != GYRE_NODE_UNKNOWN) {
+			tell(links, watcher,
+			     &(struct gyre_node_event){ .incarnation = peer->incarnation,
+							.node = peer->id,
+							.state = (uint16_t)peer->state });
+		}
+	}
+}
+
+int gyre_node_watch(struct gyre_stack *stack)
+{
+	struct gy_stack *s = gy_stack_of(stack);
+	struct gy_links *links = gy_links_of(s->house->home);
+	struct gyre_address self = gy_house_address(s->house);
+	int r;
+
+	if (links == NULL) {
+		return -EINVAL;
+	}
+	(void)pthread_mutex_lock(&links->nodes->mutex);
+	r = add_watcher(links->nodes, self);
+	if (r == 0) {
+		tell_present(gy_links_of(s->home), self);
+	}
+	(void)pthread_mutex_unlock(&links->nodes->mutex);
+	return r < 0 ? r : 0;
+}

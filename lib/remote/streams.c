@@ -1,0 +1,187 @@
+/*
+ * Messages that are too large for a frame. They leave in fragments, between which others go: the
+ * pairs of a sender and a receiver that have such take turns. What a pair says meanwhile stands
+ * behind its large message, for their order, and leaves in fragments too.
+ *
+ * Only so many pairs take turns as the peer keeps unfinished messages; the others wait.
+ */
+#include <errno.h>
+
+#include "base/memory.h"
+#include "channel/channel.h"
+#include "remote/remote.h"
+
+/* A pair. */
+struct stream {
+	struct gy_list item; /* in link->streams */
+	struct gyre_address from;
+	struct gyre_address to;
+	struct gy_list parcels;
+};
+
+/* One of its messages, as the frame that it would be. */
+struct parcel {
+	struct gy_list item;
+	uint32_t number;
+	uint32_t at;
+	uint32_t bytes;
+	unsigned char frame[];
+};
+
+static struct stream *first_of(const struct gy_association *link)
+{
+	return gy_container_of(link->streams.next, struct stream, item);
+}
+
+static struct stream *find(const struct gy_association *link, struct gyre_address from,
+			   struct gyre_address to)
+{
+	struct gy_list *item = link->streams.next;
+
+	for (; item != &link->streams; item = item->next) {
+		struct stream *stream = gy_container_of(item, struct stream, item);
+
+		if (gyre_address_equal(stream->from, from) && gyre_address_equal(stream->to, to)) {
+			return stream;
+		}
+	}
+	return NULL;
+}
+
+bool gy_streams_have(const struct gy_association *link, struct gyre_address from,
+		     struct gyre_address to)
+{
+	return find(link, from, to) != NULL;
+}
+
+static struct stream *make(struct gy_association *link, struct gyre_address from,
+			   struct gyre_address to)
+{
+	struct stream *stream = (struct stream *)gy_memory_get(sizeof(*stream));
+
+	if (stream != NULL) {
+		stream->from = from;
+		stream->to = to;
+		gy_list_init(&stream->parcels);
+		gy_list_append(&link->streams, &stream->item);
+		link->streams_count++;
+	}
+	return stream;
+}
+
+static void end(struct gy_association *link, struct stream *stream)
+{
+	gy_list_remove(&stream->item);
+	link->streams_count--;
+	gy_memory_put(stream);
+}
+
+static struct parcel *make_parcel(struct gy_association *link, const struct gy_frame *frame)
+{
+	struct gy_frame head = *frame;
+	unsigned char bytes[GY_WIRE_HEAD_BYTES_MAX];
+	uint32_t head_bytes;
+	struct parcel *parcel;
+
+	head.bytes = 0; /* it ends where its fragments do */
+	head_bytes = gy_wire_put(&head, bytes);
+	parcel = (struct parcel *)gy_memory_get_raw(sizeof(*parcel) + head_bytes + frame->bytes);
+	if (parcel != NULL) {
+		*parcel = (struct parcel){ .number = ++link->stream_number,
+					   .bytes = head_bytes + frame->bytes };
+		memcpy(parcel->frame, bytes, head_bytes);
+		memcpy(parcel->frame + head_bytes, frame->body, frame->bytes);
+	}
+	return parcel;
+}
+
+int gy_streams_add(struct gy_association *link, const struct gy_frame *frame,
+		   struct gyre_address from, struct gyre_address to)
+{
+	struct parcel *parcel = make_parcel(link, frame);
+	struct stream *stream = parcel == NULL ? NULL : find(link, from, to);
+
+	if (parcel != NULL && stream == NULL) {
+		stream = make(link, from, to);
+	}
+	if (stream == NULL) {
+		gy_memory_put(parcel);
+		return -ENOMEM;
+	}
+	gy_list_append(&stream->parcels, &parcel->item);
+	link->queued_bytes += parcel->bytes;
+	link->queued_frames++;
+	return 0;
+}
+
+/* Behind the others that take turns, and before those that wait for theirs. */
+static void rotate(struct gy_association *link, struct stream *stream)
+{
+	struct gy_list *place = &link->streams;
+
+	gy_list_remove(&stream->item);
+	if (link->streams_count > GY_ARRIVALS_MAX) {
+		place = link->streams.next;
+		for (uint32_t i = 1; i < GY_ARRIVALS_MAX; i++) {
+			place = place->next;
+		}
+	}
+	gy_list_append(place, &stream->item);
+}
+
+static struct gyre_buffer *take_fragment(struct gy_association *link, struct parcel *parcel)
+{
+	uint32_t left = parcel->bytes - parcel->at;
+	uint32_t bytes = left < GY_WIRE_BODY_BYTES_MAX ? left : GY_WIRE_BODY_BYTES_MAX;
+	const struct gy_fragment fragment = { .stream = parcel->number, .left = left };
+	uint32_t head_bytes = gy_wire_head_bytes(GY_WIRE_FRAGMENT);
+	struct gyre_buffer *buffer = gy_buffer_get(gy_channels_of(link->links->home));
+	unsigned char head[GY_WIRE_HEAD_BYTES_MAX];
+
+	gy_wire_put_fragment(&fragment, bytes, head);
+	if (buffer == NULL || gyre_buffer_append(buffer, head, head_bytes) < 0 ||
+	    gyre_buffer_append(buffer, parcel->frame + parcel->at, bytes) < 0) {
+		gyre_buffer_free(buffer);
+		return NULL;
+	}
+	link->queued_bytes += head_bytes;
+	parcel->at += bytes;
+	return buffer;
+}
+
+struct gyre_buffer *gy_streams_take(struct gy_association *link)
+{
+	struct stream *stream = first_of(link);
+	struct parcel *parcel = gy_container_of(stream->parcels.next, struct parcel, item);
+	struct gyre_buffer *buffer = take_fragment(link, parcel);
+
+	if (buffer == NULL) {
+		return NULL;
+	}
+	if (parcel->at == parcel->bytes) {
+		gy_list_remove(&parcel->item);
+		gy_memory_put(parcel);
+	}
+	if (gy_list_empty(&stream->parcels)) {
+		end(link, stream);
+	} else {
+		rotate(link, stream);
+	}
+	return buffer;
+}
+
+void gy_streams_reset(struct gy_association *link)
+{
+	while (!gy_list_empty(&link->streams)) {
+		struct stream *stream = first_of(link);
+
+		while (!gy_list_empty(&stream->parcels)) {
+			struct parcel *parcel =
+				gy_container_of(stream->parcels.next, struct parcel, item);
+
+			gy_list_remove(&parcel->item);
+			gy_memory_put(parcel);
+		}
+		end(link, stream);
+	}
+}

@@ -1,0 +1,57 @@
+/*
+ * The types of messages that a node takes from others, by id, and how to see whether two nodes mean
+ * the same by one.
+ */
+#ifndef GY_REMOTE_TYPES_H
+#define GY_REMOTE_TYPES_H
+
+#include <gyre/encode.h>
+
+#include "base/table.h"
+
+struct gy_types {
+	const struct gyre_type **slots; /* open addressing; NULL is empty */
+	uint32_t mask;
+};
+
+/* Copies a list that ends with NULL, which may itself be NULL. -EEXIST for two of one id, -EINVAL
+ * for one that cannot travel; the type is then in @ret_bad. */
+int gy_types_init(struct gy_types *types, const struct gyre_type *const *list,
+		  const struct gyre_type **ret_bad);
+void gy_types_fini(struct gy_types *types);
+/* Whether its messages may leave the process: not when they own something that is not encoded. */
+bool gy_type_travels(const struct gyre_type *type);
+
+/* Where the type with that id stands, or would. */
+static inline uint32_t gy_types_slot(const struct gy_types *types, uint32_t id)
+{
+	uint32_t slot = (uint32_t)gy_table_mix(id) & types->mask;
+
+	while (types->slots[slot] != NULL && types->slots[slot]->id != id) {
+		slot = (slot + 1) & types->mask;
+	}
+	return slot;
+}
+
+/* NULL for an unknown one. */
+static inline const struct gyre_type *gy_types_find(const struct gy_types *types, uint32_t id)
+{
+	return types->slots[gy_types_slot(types, id)];
+}
+
+static inline bool gy_type_is_encoded(const struct gyre_type *type)
+{
+	return type->encoding != NULL && type->encoding->encode != NULL;
+}
+
+/* Of the size and the version; what is encoded has no size of its own. One multiplication, since
+ * each message asks for it. */
+static inline uint16_t gy_type_layout(const struct gyre_type *type)
+{
+	uint64_t version = type->encoding == NULL ? 0 : type->encoding->version;
+	uint64_t bytes = gy_type_is_encoded(type) ? UINT32_MAX : type->bytes;
+
+	return (uint16_t)((version << 32 | bytes) * UINT64_C(0x9e3779b97f4a7c15) >> 48);
+}
+
+#endif

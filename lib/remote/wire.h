@@ -1,0 +1,255 @@
+/*
+ * What nodes say to each other: frames, one after the other on a TCP connection that one loop of
+ * one node has dialled to another node. Messages go from the dialler; both sides send the rest.
+ *
+ * All numbers are little-endian. A frame begins with a word, its kind in the upper 8 bits and the
+ * bytes of its body in the lower 24; then come the head that its kind has, and the body.
+ *
+ *	kind                        head       body
+ *	HELLO                       -          see struct gy_hello
+ *	PROOF                       -          32 bytes: see secret.c
+ *	REFUSE                      -          1 byte: enum gy_refusal
+ *	PING                        -          -
+ *	CREDIT                      -          8 bytes: of frames consumed; 8 bytes: frames
+ *	NOTICE EVENT                28 bytes   the message
+ *	ASK REPLY EXCEPTION LOOKUP  36 bytes   the message, an errno, a name
+ *	FRAGMENT                    8 bytes    a piece of a larger frame
+ *	BYE                         -          -; the link is closed for it was idle
+ *
+ * The head of a message: 16 bits each for the receiver's loop and the sender's; 32 bits each for
+ * the receiver's slot and cookie, the sender's, and the type's id; 16 bits each for the type's
+ * layout and the time an ask has left; and for those kinds that have it the ask's id. A fragment's
+ * head is the number of its stream and the bytes that are still to come with it.
+ */
+#ifndef GY_REMOTE_WIRE_H
+#define GY_REMOTE_WIRE_H
+
+#include <endian.h>
+#include <errno.h>
+
+#include <gyre/encode.h>
+#include <gyre/node.h>
+
+#include "actor/mail.h"
+
+enum gy_wire_kind {
+	GY_WIRE_HELLO = 1,
+	GY_WIRE_PROOF,
+	GY_WIRE_REFUSE,
+	GY_WIRE_PING,
+	GY_WIRE_CREDIT,
+	GY_WIRE_NOTICE,
+	GY_WIRE_EVENT,
+	GY_WIRE_ASK,
+	GY_WIRE_REPLY,
+	GY_WIRE_EXCEPTION,
+	GY_WIRE_LOOKUP,
+	GY_WIRE_FRAGMENT,
+	GY_WIRE_BYE,
+	GY_WIRE_KINDS,
+};
+
+enum {
+	GY_WIRE_WORD_BYTES = 4,
+	GY_WIRE_KIND_SHIFT = 24,
+	GY_WIRE_BODY_MASK = (1 << GY_WIRE_KIND_SHIFT) - 1,
+	GY_WIRE_HEAD_BYTES = 32,     /* of a message, the word included */
+	GY_WIRE_HEAD_BYTES_MAX = 40, /* with the id of an ask */
+	GY_WIRE_BODY_BYTES_MAX = 1 << 16,
+	GY_WIRE_VERSION = 1,
+	GY_NONCE_BYTES = 32,
+	GY_PROOF_BYTES = 32,
+	GY_HELLO_BYTES_MAX = 256,
+	GY_ARRIVALS_MAX = 64, /* messages in fragments that a receiver keeps */
+};
+
+enum gy_refusal {
+	GY_REFUSED_MALFORMED = 1,
+	GY_REFUSED_VERSION,
+	GY_REFUSED_CLUSTER,
+	GY_REFUSED_ID,	  /* not the one that was dialled, or the listener's own */
+	GY_REFUSED_OLDER, /* a process that came up later has that id */
+	GY_REFUSED_SECRET,
+	GY_REFUSED_BUSY,
+	GY_REFUSALS,
+};
+
+/* A frame as it is sent or was received; the body stays where it is. */
+struct gy_frame {
+	enum gy_wire_kind kind;
+	uint32_t bytes; /* of the body */
+	const unsigned char *body;
+	uint16_t to_loop;
+	uint16_t from_loop;
+	uint32_t to_slot;
+	uint32_t to_cookie;
+	uint32_t from_slot;
+	uint32_t from_cookie;
+	uint32_t type;
+	uint16_t layout;
+	uint16_t left; /* gy_wire_left_encode() */
+	uint64_t ask_id;
+};
+
+/* The head of a message as it stands on the wire; what has no ask id ends before it. */
+struct gy_wire_head {
+	uint32_t word;
+	uint16_t to_loop;
+	uint16_t from_loop;
+	uint32_t to_slot;
+	uint32_t to_cookie;
+	uint32_t from_slot;
+	uint32_t from_cookie;
+	uint32_t type;
+	uint16_t layout;
+	uint16_t left;
+	uint64_t ask_id;
+};
+
+_Static_assert(sizeof(struct gy_wire_head) == GY_WIRE_HEAD_BYTES_MAX, "no padding");
+_Static_assert(offsetof(struct gy_wire_head, ask_id) == GY_WIRE_HEAD_BYTES, "the shorter head");
+
+/* By kind, of the 8 bits that stand on the wire; 0 for what is none. */
+extern const uint8_t gy_wire_heads[256];
+
+/* The bytes before the body, the word included; 0 for what is no kind. */
+static inline uint32_t gy_wire_head_bytes(enum gy_wire_kind kind)
+{
+	return gy_wire_heads[(uint8_t)kind];
+}
+
+/* The word that every frame begins with. */
+static inline uint32_t gy_wire_word(const unsigned char *bytes)
+{
+	uint32_t word;
+
+	memcpy(&word, bytes, sizeof(word));
+	return le32toh(word);
+}
+
+/* Whether a frame that begins there carries a message. */
+static inline bool gy_wire_is_message(const unsigned char *bytes)
+{
+	return gy_wire_heads[gy_wire_word(bytes) >> GY_WIRE_KIND_SHIFT] >= GY_WIRE_HEAD_BYTES;
+}
+
+/* Writes word and head, of as many bytes as its kind has. How many. */
+static inline uint32_t gy_wire_put(const struct gy_frame *frame, unsigned char *out)
+{
+	const struct gy_wire_head head = {
+		.word = htole32((uint32_t)frame->kind << GY_WIRE_KIND_SHIFT | frame->bytes),
+		.to_loop = htole16(frame->to_loop),
+		.from_loop = htole16(frame->from_loop),
+		.to_slot = htole32(frame->to_slot),
+		.to_cookie = htole32(frame->to_cookie),
+		.from_slot = htole32(frame->from_slot),
+		.from_cookie = htole32(frame->from_cookie),
+		.type = htole32(frame->type),
+		.layout = htole16(frame->layout),
+		.left = htole16(frame->left),
+		.ask_id = htole64(frame->ask_id),
+	};
+	uint32_t count = gy_wire_head_bytes(frame->kind);
+
+	if (gy_unlikely(count < GY_WIRE_HEAD_BYTES)) {
+		memcpy(out, &head, GY_WIRE_WORD_BYTES);
+		return count;
+	}
+	memcpy(out, &head, GY_WIRE_HEAD_BYTES);
+	if (count == GY_WIRE_HEAD_BYTES_MAX) {
+		memcpy(out + GY_WIRE_HEAD_BYTES, &head.ask_id, sizeof(head.ask_id));
+	}
+	return count;
+}
+
+/*
+ * How long the frame is that begins at @bytes, which has @count of them: 0 if that cannot be told
+ * yet; -EPROTO for what is no frame.
+ */
+static inline int64_t gy_wire_bytes(const unsigned char *bytes, size_t count)
+{
+	uint32_t word;
+	uint32_t head;
+	uint32_t body;
+
+	if (gy_unlikely(count < GY_WIRE_WORD_BYTES)) {
+		return 0;
+	}
+	word = gy_wire_word(bytes);
+	head = gy_wire_heads[word >> GY_WIRE_KIND_SHIFT];
+	body = word & GY_WIRE_BODY_MASK;
+	return head == 0 || body > GY_WIRE_BODY_BYTES_MAX ? -EPROTO : (int64_t)head + body;
+}
+
+/* Takes apart a frame that is there as a whole. */
+static inline void gy_wire_get(const unsigned char *bytes, struct gy_frame *ret_frame)
+{
+	uint32_t word = gy_wire_word(bytes);
+	uint32_t count = gy_wire_heads[word >> GY_WIRE_KIND_SHIFT];
+	struct gy_wire_head head = { 0 };
+
+	if (gy_likely(count >= GY_WIRE_HEAD_BYTES)) {
+		memcpy(&head, bytes, GY_WIRE_HEAD_BYTES);
+	}
+	if (count == GY_WIRE_HEAD_BYTES_MAX) {
+		memcpy(&head.ask_id, bytes + GY_WIRE_HEAD_BYTES, sizeof(head.ask_id));
+	}
+	*ret_frame = (struct gy_frame){
+		.kind = (enum gy_wire_kind)(word >> GY_WIRE_KIND_SHIFT),
+		.bytes = word & GY_WIRE_BODY_MASK,
+		.body = bytes + count,
+		.to_loop = le16toh(head.to_loop),
+		.from_loop = le16toh(head.from_loop),
+		.to_slot = le32toh(head.to_slot),
+		.to_cookie = le32toh(head.to_cookie),
+		.from_slot = le32toh(head.from_slot),
+		.from_cookie = le32toh(head.from_cookie),
+		.type = le32toh(head.type),
+		.layout = le16toh(head.layout),
+		.left = le16toh(head.left),
+		.ask_id = le64toh(head.ask_id),
+	};
+}
+
+/* ---- fragments: the head of one, beside its word ---- */
+
+struct gy_fragment {
+	uint32_t stream;
+	uint32_t left; /* bytes of the whole frame from this body on */
+};
+
+void gy_wire_put_fragment(const struct gy_fragment *fragment, uint32_t bytes, unsigned char *out);
+struct gy_fragment gy_wire_get_fragment(const struct gy_frame *frame);
+
+/* ---- times: units of 2^20 ns in 16 bits, with 11 significant ones, rounded up; 0 is none ---- */
+
+uint16_t gy_wire_left_encode(uint64_t units);
+uint64_t gy_wire_left_decode(uint16_t left);
+
+/* ---- the hello ---- */
+
+struct gy_hello {
+	uint16_t version_min;
+	uint16_t version_max;
+	uint16_t node;
+	uint16_t expected; /* the id of the node that was dialled; of the dialler in the answer */
+	uint64_t incarnation;
+	uint16_t loop;
+	uint16_t port; /* where it listens; 0 for nowhere */
+	bool has_secret;
+	uint32_t message_bytes_max;
+	uint32_t window_bytes;
+	unsigned char nonce[GY_NONCE_BYTES];
+	char cluster[GYRE_NODE_NAME_BYTES_MAX + 1];
+};
+
+/* A whole frame, of at most GY_HELLO_BYTES_MAX bytes. How many. */
+uint32_t gy_hello_put(const struct gy_hello *hello, unsigned char *out);
+/* 0, or -EPROTO. What a later version appends is not looked at. */
+int gy_hello_get(const unsigned char *body, size_t count, struct gy_hello *ret_hello);
+
+/* ---- encode.c ---- */
+
+void gy_encoder_fini(struct gyre_encoder *out);
+
+#endif

@@ -1,0 +1,104 @@
+"""The questions of scripts/bench about nodes: a ring of processes, asks between two, large messages;
+beside programs that move the same bytes over plain sockets.
+"""
+
+import socket
+from pathlib import Path
+
+from benchlib import (GYRE, BenchError, Case, Metric, Target, Variant, finish, last_object,
+                      measure_program, start)
+
+RING_NODES = Path(__file__).resolve().parent / "ring-nodes"
+PORTS_FROM = 20000  # below those that the kernel gives away
+PORTS_TO = 32000
+LARGE_BYTES = 65536
+
+
+def is_free(port):
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
+
+
+def free_ports(count):
+    """The first of @count ports in a row."""
+    for base in range(PORTS_FROM, PORTS_TO, count):
+        if all(is_free(base + i) for i in range(count)):
+            return base
+    raise BenchError(f"no {count} free ports in a row")
+
+
+def seconds(settings):
+    return 1 if settings.quick else 4
+
+
+def measure_ring(nodes, *options):
+    def measure(settings):
+        values = last_object(finish(start(settings, [
+            "env", f"GYRE_RING={settings.path('apps/gyre-ring')}", RING_NODES, nodes,
+            "--base-port", free_ports(nodes), "--seconds", seconds(settings), "--json",
+            *options])))
+        if not values:
+            raise BenchError("the first node printed no JSON object")
+        return values
+
+    return measure
+
+
+def ring_case(settings, name, nodes, options, targets=()):
+    limit = measure_program("perf/limit/nodes", "--nodes", nodes, "--seconds", seconds(settings),
+                            "--pin", *options)
+    return Case("nodes", name,
+                [Variant(GYRE, "apps/gyre-ring", measure_ring(nodes, *options)),
+                 Variant("sockets", "perf/limit/nodes", limit)],
+                [Metric("laps_per_s", "laps/s"), Metric("hops_per_s", "hops/s"),
+                 Metric("cpu_ns_per_hop", "ns of CPU/hop"),
+                 Metric("resident_kib_max", "KiB resident, the most")], list(targets))
+
+
+def large_case(settings):
+    case = ring_case(settings, "2 processes, 16 messages of 64 KiB", 2,
+                     ["--messages", 16, "--payload", LARGE_BYTES])
+    case.metrics[1] = Metric("hops_per_s", "MB/s", LARGE_BYTES / 1e6)
+    return case
+
+
+def ask_case(settings, outstanding):
+    """Sockets send the bytes of an ask there and of its reply back."""
+
+    def measure(settings):
+        return measure_program("perf/nodes", "--outstanding", outstanding, "--port",
+                               free_ports(2), "--seconds", seconds(settings), "--pin")(settings)
+
+    def measure_limit(settings):
+        values = measure_program("perf/limit/nodes", "--nodes", 2, "--messages", outstanding,
+                                 "--payload", 16, "--seconds", seconds(settings),
+                                 "--pin")(settings)
+        return {"asks_per_s": values["laps_per_s"], "cpu_ns_per_ask": 2 * values["cpu_ns_per_hop"]}
+
+    return Case("nodes", f"2 processes, asks outstanding: {outstanding:,}",
+                [Variant(GYRE, "perf/nodes", measure),
+                 Variant("sockets", "perf/limit/nodes", measure_limit)],
+                [Metric("asks_per_s", "asks/s"), Metric("cpu_ns_per_ask", "ns of CPU/ask")])
+
+
+def node_cases(settings):
+    def targets(*bounds):
+        return [*(Target(*bound) for bound in bounds), Target("resident_kib_max", "<=", 20 * 1024)]
+
+    return [
+        ring_case(settings, "10 processes, 1,024 tokens of 0 bytes", 10, ["--payload", 0],
+                  targets(("laps_per_s", ">=", 1.8e6), ("cpu_ns_per_hop", "<=", 80))),
+        ring_case(settings, "10 processes, 1,024 tokens of 1,024 bytes", 10, ["--payload", 1024],
+                  targets(("laps_per_s", ">=", 0.29e6), ("cpu_ns_per_hop", "<=", 700))),
+        ring_case(settings, "10 processes, 1 token", 10, ["--messages", 1],
+                  targets(("hops_per_s", ">=", 50e3))),
+        ring_case(settings, "2 processes, 1,024 tokens of 0 bytes", 2, ["--payload", 0]),
+        ring_case(settings, "2 processes, 1,024 tokens of 1,024 bytes", 2, ["--payload", 1024]),
+        ask_case(settings, 1),
+        ask_case(settings, 1000),
+        large_case(settings),
+    ]

@@ -1,0 +1,83 @@
+"""What the tests of gyre-nodes share: its processes, and what they say, line by line."""
+import os
+import re
+import signal
+import socket
+import subprocess
+
+from echo_support import BUILD, PATIENCE_S, expect, fail
+
+NODES = os.path.join(BUILD, "apps", "gyre-nodes")
+DOWN_MS = 2000
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Node:
+    """A running gyre-nodes. What it logs and what it says come as one stream."""
+
+    def __init__(self, node, listen, *options, prefix=()):
+        self.said = []
+        self.process = subprocess.Popen(
+            [*prefix, NODES, "--node", str(node), "--listen", listen, "--down-ms", str(DOWN_MS),
+             "--interval-ms", "50", *options],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def until(self, pattern):
+        """Reads lines until one matches; the match."""
+        signal.alarm(PATIENCE_S)
+        for line in self.process.stdout:
+            self.said.append(line.rstrip("\n"))
+            match = re.search(pattern, line)
+            if match:
+                signal.alarm(0)
+                return match
+        fail(f"it ended without {pattern!r}: {self.said[-20:]}")
+        return None
+
+    def send(self, number):
+        self.process.send_signal(number)
+
+    def kill(self):
+        self.send(signal.SIGKILL)
+        self.process.wait(PATIENCE_S)
+        self.process.stdout.close()
+
+    def stop(self):
+        self.send(signal.SIGTERM)
+        out, _ = self.process.communicate(timeout=PATIENCE_S)
+        self.said += out.splitlines()
+        expect(self.process.returncode == 0, f"exit {self.process.returncode}: {self.said[-20:]}")
+
+
+def too_long(*_):
+    fail("it waits in vain for a line")
+
+
+signal.signal(signal.SIGALRM, too_long)
+
+
+class Pair:
+    """A node with a counter, and one that asks it."""
+
+    def __init__(self, *options, client_options=None):
+        self.ports = (free_port(), free_port())
+        self.options = options
+        self.server = self.start_server()
+        self.server.until("the counter is ready")
+        self.client = Node(2, self.address(1), "--peer", self.address(0),
+                           *(options if client_options is None else client_options))
+
+    def address(self, index):
+        return f"tcp://127.0.0.1:{self.ports[index]}"
+
+    def start_server(self):
+        return Node(1, self.address(0), *self.options)
+
+    def stop(self):
+        self.client.stop()
+        self.server.stop()

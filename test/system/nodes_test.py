@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Nodes as processes: killed, halted, started again, and told different things."""
+import signal
+import subprocess
+
+from echo_support import PATIENCE_S, expect
+from nodes_support import NODES, Node, Pair, free_port
+
+
+def answers():
+    pair = Pair("--secret", "known to both")
+    pair.client.until("node 1 is up")
+    pair.client.until("found the counter")
+    pair.client.until("the counter is 5$")
+    pair.stop()
+
+
+def killed_and_started_again():
+    pair = Pair()
+    pair.client.until("the counter is 3$")
+    pair.server.kill()
+    pair.client.until("node 1 is suspect")
+    pair.client.until("node 1 is down$")
+    pair.server = pair.start_server()
+    pair.client.until("node 1 is up")
+    pair.client.until("the counter is 1$")
+    ends = [line for line in pair.client.said if line.startswith("the counter has ended")]
+    expect(len(ends) == 1, f"the end of the counter was told once, not {ends}")
+    pair.stop()
+
+
+def started_again_before_it_is_missed():
+    """The new process says so, and nobody waits for the silence."""
+    pair = Pair()
+    pair.client.until("the counter is 3$")
+    pair.server.kill()
+    pair.server = pair.start_server()
+    pair.client.until("the counter is 1$")
+    ends = [line for line in pair.client.said if line.startswith("the counter has ended")]
+    expect(len(ends) == 1, f"the end of the counter was told once, not {ends}")
+    pair.stop()
+
+
+def halted():
+    """It does not blame the other for its own halt, and has lost nothing."""
+    pair = Pair()
+    before = int(pair.client.until(r"the counter is (\d+)")[1])
+    pair.server.send(signal.SIGSTOP)
+    pair.client.until("node 1 is down$")
+    pair.server.send(signal.SIGCONT)
+    pair.client.until("node 1 is up$")
+    after = int(pair.client.until(r"the counter is (\d+)")[1])
+    expect(after > before, f"it is the same counter: {before}, then {after}")
+    pair.client.send(signal.SIGSTOP)
+    pair.server.until("node 2 is down$")
+    pair.client.send(signal.SIGCONT)
+    last = int(pair.client.until(r"the counter is (\d+)")[1])
+    expect(last > after, f"it is the same counter: {after}, then {last}")
+    pair.stop()
+
+
+def same_id_twice():
+    """The later process is believed, and the older one told why it is not."""
+    pair = Pair()
+    pair.client.until("the counter is 2$")
+    port = free_port()
+    twin = Node(2, f"tcp://127.0.0.1:{port}", "--peer", pair.address(0))
+    twin.until("the counter is")
+    pair.client.until("a process that came up later has this id")
+    twin.stop()
+    pair.client.stop()
+    pair.server.stop()
+
+
+def refused(says, options, client_options):
+    pair = Pair(*options, client_options=client_options)
+    pair.client.until(says)
+    pair.client.until("cannot find the counter")
+    pair.stop()
+    expect(not any("found the counter" == line for line in pair.client.said), "it was refused")
+
+
+def public_without_secret():
+    ran = subprocess.run([NODES, "--node", "1", "--listen", f"tcp://0.0.0.0:{free_port()}"],
+                         capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    expect(ran.returncode == 1, f"exit {ran.returncode}")
+    expect("without a secret" in ran.stderr, f"it said: {ran.stderr}")
+
+
+answers()
+killed_and_started_again()
+started_again_before_it_is_missed()
+halted()
+same_id_twice()
+refused("the secrets differ", ("--secret", "one"), ("--secret", "other"))
+refused("the secrets differ", ("--secret", "one"), ())
+refused("another cluster", ("--cluster", "one"), ("--cluster", "other"))
+public_without_secret()

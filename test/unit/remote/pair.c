@@ -1,0 +1,181 @@
+/*
+ * The second node, and how the two come to know each other.
+ */
+#include "pair.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gyre/name.h>
+
+#include "base/atomic.h"
+
+struct gyre_system *pair_other;
+
+static const struct gyre_type *const types[] = { &gyre_type_number, &gyre_type_place,
+						 &gyre_type_large, &gyre_type_order, NULL };
+static struct gyre_counters other_counters;
+
+static int mount_named(struct gyre_stack *stack)
+{
+	expect(gyre_name_register(stack, "adder") == 0);
+	return gyre_return(stack);
+}
+
+static int mount_other(struct gyre_stack *stack)
+{
+	expect(gyre_name_register(stack, "other") == 0);
+	return gyre_return(stack);
+}
+
+static struct gyre_class named_adder;
+static struct gyre_class named_other;
+
+static void open_other(const struct pair *pair)
+{
+	struct gyre_node_options node = pair->second;
+	struct gyre_system_options options = { .loops = pair->loops == 0 ? 1 : pair->loops,
+					       .node = &node };
+	struct gyre_address address;
+
+	node.id = 2;
+	node.listen = "tcp://127.0.0.1:0";
+	node.types = node.types == NULL ? types : node.types;
+	cr_assert_eq(gyre_system_create(&options, &pair_other), 0);
+	named_adder = adder_class;
+	named_adder.mount = mount_named;
+	cr_assert_eq(gyre_system_spawn(pair_other, &named_adder, NULL, NULL, &address), 0);
+	if (pair->class != NULL) {
+		named_other = *pair->class;
+		named_other.mount = mount_other;
+		cr_assert_eq(gyre_system_spawn(pair_other, &named_other, NULL, NULL, &address), 0);
+	}
+	cr_assert_eq(gyre_system_start(pair_other), 0);
+}
+
+static void close_other(void)
+{
+	uint64_t ends;
+
+	gyre_system_stop(pair_other);
+	cr_assert_eq(gyre_system_wait(pair_other), 0);
+	cr_assert_eq(gyre_system_counters(pair_other, &other_counters), 0);
+	ends = other_counters.handled + other_counters.to_nodes;
+	for (uint32_t i = 0; i < GYRE_DROP_COUNT; i++) {
+		ends += other_counters.dropped[i];
+	}
+	cr_assert_eq(other_counters.sent, ends, "of the other, %lu were sent and %lu ended",
+		     other_counters.sent, ends);
+	gyre_system_destroy(pair_other);
+}
+
+void pair_play(const struct pair *pair)
+{
+	struct gyre_node_options node = pair->first;
+	struct gyre_system_options options = { .loops = pair->loops == 0 ? 1 : pair->loops,
+					       .node = &node };
+	struct gyre_class script = { .name = "script",
+				     .frame_bytes = FIXTURE_FRAME_BYTES,
+				     .mount = pair->script };
+	int descriptors = descriptors_open();
+	char to_other[64];
+
+	open_other(pair);
+	(void)snprintf(to_other, sizeof(to_other), "tcp://127.0.0.1:%u",
+		       gyre_node_port(pair_other));
+	node.id = 1;
+	node.listen = "tcp://127.0.0.1:0";
+	node.peers = (const struct gyre_node_peer[]){ { 2, to_other }, { 0, NULL } };
+	node.types = node.types == NULL ? types : node.types;
+	fixture_open_with(&options);
+	(void)spawn_outside(&script, 0);
+	fixture_run();
+	fixture_close();
+	close_other();
+	cr_assert_eq(descriptors_open(), descriptors);
+	cr_assert_eq(pair_orders, 0, "%u orders are left", pair_orders);
+}
+
+uint64_t pair_other_lost(enum gyre_drop reason)
+{
+	return other_counters.dropped[reason];
+}
+
+/* ---- orders ---- */
+
+uint32_t pair_orders;
+
+void pair_order_destroy(struct order *order)
+{
+	(void)gy_fetch_add(&pair_orders, -1U);
+	free(order->customer);
+	free(order->items);
+}
+
+static int encode_order(const void *payload, struct gyre_encoder *out)
+{
+	const struct order *order = (const struct order *)payload;
+
+	gyre_encode_text(out, order->customer);
+	gyre_encode_u32(out, order->count);
+	for (uint32_t i = 0; i < order->count; i++) {
+		gyre_encode_u32(out, order->items[i]);
+	}
+	return 0;
+}
+
+static int decode_items(struct order *order, struct gyre_decoder *in)
+{
+	order->count = gyre_decode_u32(in);
+	if (order->count > in->left / sizeof(*order->items)) {
+		return -EPROTO; /* so no more is allocated than has come */
+	}
+	order->items = (uint32_t *)calloc(order->count + 1, sizeof(*order->items));
+	for (uint32_t i = 0; order->items != NULL && i < order->count; i++) {
+		order->items[i] = gyre_decode_u32(in);
+	}
+	return order->items == NULL ? -ENOMEM : 0;
+}
+
+static int decode_order(void *payload, struct gyre_decoder *in)
+{
+	struct order *order = (struct order *)payload;
+	size_t letters;
+	const char *customer = gyre_decode_text(in, &letters);
+
+	(void)gy_fetch_add(&pair_orders, 1);
+	order->customer = customer == NULL ? NULL : strndup(customer, letters);
+	return order->customer == NULL ? -EPROTO : decode_items(order, in);
+}
+
+const struct gyre_encoding pair_order_encoding = { .version = 1,
+						   .encode = encode_order,
+						   .decode = decode_order };
+
+struct gyre_mail *pair_order(struct gyre_stack *stack, uint32_t letters, uint32_t count)
+{
+	struct gyre_mail *mail = gyre_mail_new(stack, &gyre_type_order);
+	struct order *order = (struct order *)gyre_payload(mail);
+
+	(void)gy_fetch_add(&pair_orders, 1);
+	order->count = count;
+	order->customer = (char *)calloc(letters + 1, 1);
+	memset(order->customer, 'c', letters);
+	order->items = (uint32_t *)calloc(count + 1, sizeof(*order->items));
+	for (uint32_t i = 0; i < count; i++) {
+		order->items[i] = i * 3;
+	}
+	return mail;
+}
+
+bool pair_order_is_whole(const struct order *order, uint32_t letters, uint32_t count)
+{
+	bool whole = strlen(order->customer) == letters && order->count == count;
+
+	for (uint32_t i = 0; whole && i < count; i++) {
+		whole = order->items[i] == i * 3;
+	}
+	return whole;
+}

@@ -1,0 +1,59 @@
+/*
+ * A peer made of a plain socket, which says whatever a test wants it to, to the node of the
+ * fixture.
+ */
+#ifndef GY_TEST_STRANGER_H
+#define GY_TEST_STRANGER_H
+
+#include <gyre/node.h>
+
+#include "fixture.h"
+#include "remote/remote.h"
+
+enum { STRANGER_ID = 7, STRANGER_NODE = 1, STRANGER_FRAME_BYTES = 1 << 17 };
+
+struct stranger {
+	int fd;
+	int listener; /* -1 for none */
+	struct gy_hello mine;
+	struct gy_hello theirs;
+	unsigned char bytes[STRANGER_FRAME_BYTES]; /* the last frame */
+	struct gy_frame frame;
+};
+
+/* Makes the fixture a node with those options, and id STRANGER_NODE, that listens and runs. */
+void stranger_open(const struct gyre_node_options *options);
+/* The same with a sink on loop 0. */
+struct gyre_address stranger_open_with(const struct gyre_node_options *options,
+				       const struct gyre_class *class);
+
+/* A connection to the node. */
+void stranger_dial(struct stranger *stranger);
+/* A socket that the node may dial, and what it is told of it. */
+void stranger_listen(struct stranger *stranger);
+void stranger_accept(struct stranger *stranger);
+void stranger_close(struct stranger *stranger);
+
+/* A hello that the node takes. */
+struct gy_hello stranger_hello(void);
+void stranger_say_hello(struct stranger *stranger, const struct gy_hello *hello);
+void stranger_say(struct stranger *stranger, enum gy_wire_kind kind, const void *body,
+		  uint32_t bytes);
+void stranger_say_frame(struct stranger *stranger, const struct gy_frame *frame);
+void stranger_say_bytes(struct stranger *stranger, const void *bytes, size_t count);
+/* The next frame that is no PING; false at the end of the connection. */
+bool stranger_hear(struct stranger *stranger);
+/* Expects that the next one is of that kind. */
+void stranger_expect(struct stranger *stranger, enum gy_wire_kind kind);
+/* Expects a refusal for that reason, and the end. */
+void stranger_expect_refusal(struct stranger *stranger, enum gy_refusal refusal);
+void stranger_expect_end(struct stranger *stranger);
+/* Dials and greets. */
+void stranger_meet(struct stranger *stranger);
+/* Accepts the next connection that the node makes, and greets. */
+void stranger_welcome(struct stranger *stranger);
+
+/* Short times, so that a test sees them run out. */
+extern const struct gyre_node_options stranger_quick;
+
+#endif

@@ -1,0 +1,297 @@
+/*
+ * Watches of actors on another node: one event each, whatever becomes of actor, link and node. With
+ * two nodes, and with a stranger where what goes over the link matters.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include <gyre/outside.h>
+#include <gyre/watch.h>
+
+#include "actor/watch.h"
+#include "base/atomic.h"
+#include "pair.h"
+#include "remote/stranger.h"
+
+static struct gyre_address watched = { .slot = 5, .cookie = 6, .loop = 0, .node = STRANGER_ID };
+static int reason_told;
+static uint32_t times_told;
+
+static int hear(struct gyre_stack *stack)
+{
+	const struct gyre_terminated *terminated = gyre_message(stack, gyre_terminated);
+
+	expect(terminated != NULL && gyre_address_equal(terminated->actor, watched));
+	reason_told = terminated->reason;
+	(void)gy_fetch_add(&times_told, 1);
+	return gyre_return(stack);
+}
+
+/* Watches at once, and answers how often it was told. */
+static int watch_it(struct gyre_stack *stack)
+{
+	expect(gyre_watch(stack, watched) == 0);
+	return gyre_return(stack);
+}
+
+static int how_often(struct gyre_stack *stack)
+{
+	return gyre_reply(stack, gyre_new(stack, number, times_told));
+}
+
+static const struct gyre_class watcher_class = { .name = "watcher",
+						 .mount = watch_it,
+						 .behaviour = { .ask = how_often, .event = hear } };
+
+/* ---- of two nodes ---- */
+
+#define UNTIL_TOLD(stack, frame)                                                              \
+	do {                                                                                  \
+		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &(frame)->future)); \
+	} while (gy_load_relaxed(&times_told) == 0)
+
+static struct pair_frame *frame_of(struct gyre_stack *stack)
+{
+	return (struct pair_frame *)gyre_frame(stack);
+}
+
+#define FIND(stack, frame, name)                                                    \
+	GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, (name), 0, &(frame)->future)); \
+	expect(gyre_error(&(frame)->future) == 0);                                  \
+	watched = gyre_get(&(frame)->future, gyre_node_found)->address
+
+static int watches_one_that_stops(struct gyre_stack *stack)
+{
+	struct pair_frame *frame = frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	FIND(stack, frame, "adder");
+	(void)spawn_here(stack, &watcher_class);
+	/* An ask, so that the watch has arrived when it stops. */
+	GYRE_AWAIT(stack, gyre_ask(stack, watched, gyre_new(stack, number, 1), 0, &frame->future));
+	expect(times_told == 0);
+	expect(gyre_stop(stack, watched) == 0);
+	UNTIL_TOLD(stack, frame);
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(remote_watch, tells_of_the_end_of_an_actor_once)
+{
+	pair_play(&(struct pair){ .script = watches_one_that_stops });
+	cr_assert_eq(times_told, 1);
+	cr_assert_eq(reason_told, 0);
+}
+
+static int watches_one_that_is_gone(struct gyre_stack *stack)
+{
+	struct pair_frame *frame = frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	FIND(stack, frame, "adder");
+	watched.cookie += 3;
+	(void)spawn_here(stack, &watcher_class);
+	UNTIL_TOLD(stack, frame);
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(remote_watch, tells_at_once_of_an_actor_that_is_gone)
+{
+	pair_play(&(struct pair){ .script = watches_one_that_is_gone });
+	cr_assert_eq(times_told, 1);
+	cr_assert_eq(reason_told, -ESRCH);
+}
+
+static int watches_no_more(struct gyre_stack *stack)
+{
+	struct pair_frame *frame = frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	FIND(stack, frame, "adder");
+	expect(gyre_watch(stack, watched) == 0);
+	expect(gyre_unwatch(stack, watched) == 0);
+	expect(gyre_unwatch(stack, watched) == -ENOENT);
+	expect(gyre_stop(stack, watched) == 0);
+	/* What it has told comes before the answer of the next, over the same link. */
+	GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, "adder", 0, &frame->future));
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(remote_watch, tells_nothing_when_it_was_given_up)
+{
+	pair_play(&(struct pair){ .script = watches_no_more });
+	cr_assert_eq(fixture.lost[GYRE_DROP_UNHANDLED], 0);
+	cr_assert_eq(times_told, 0);
+}
+
+/* ---- with a stranger ---- */
+
+static void expect_watch(struct stranger *stranger, const struct gyre_type *type)
+{
+	stranger_expect(stranger, GY_WIRE_EVENT);
+	cr_assert_eq(stranger->frame.type, type->id);
+	cr_assert_eq(stranger->frame.to_slot, watched.slot);
+	cr_assert_eq(stranger->frame.to_cookie, watched.cookie);
+}
+
+/* The actor that was watched has ended: says so to who watched it. */
+static void say_terminated(struct stranger *stranger, const struct gy_frame *watch)
+{
+	unsigned char body[16];
+	struct gyre_encoder out = { .bytes = body, .room = sizeof(body), .max = sizeof(body) };
+	struct gy_frame frame = { .kind = GY_WIRE_EVENT,
+				  .to_loop = watch->from_loop,
+				  .to_slot = watch->from_slot,
+				  .to_cookie = watch->from_cookie,
+				  .type = GYRE_ID(gyre_terminated),
+				  .ask_id = watch->ask_id,
+				  .bytes = sizeof(body),
+				  .body = body };
+
+	gyre_encode_u32(&out, watched.slot);
+	gyre_encode_u32(&out, watched.cookie);
+	gyre_encode_u32(&out, watched.loop);
+	gyre_encode_u32(&out, 0);
+	stranger_say_frame(stranger, &frame);
+}
+
+/* An answer to an ask has come after all that was said before. */
+static void expect_settled(struct stranger *stranger, struct gyre_address local)
+{
+	const struct number one = { 1 };
+	struct gy_frame frame = { .kind = GY_WIRE_ASK,
+				  .to_loop = local.loop,
+				  .to_slot = local.slot,
+				  .to_cookie = local.cookie,
+				  .type = gyre_type_number.id,
+				  .layout = gy_type_layout(&gyre_type_number),
+				  .ask_id = 1,
+				  .bytes = sizeof(one),
+				  .body = (const unsigned char *)&one };
+
+	stranger_say_frame(stranger, &frame);
+}
+
+Test(remote_watch, is_renewed_after_its_link_broke_and_tells_once)
+{
+	struct gyre_node_options options = stranger_quick;
+	struct gyre_address local;
+	struct stranger out;
+	struct stranger in;
+	uint64_t number;
+
+	options.suspect_ns = GYRE_SECONDS(10);
+	options.down_ns = GYRE_SECONDS(20);
+	options.away_ns = GYRE_SECONDS(20);
+	local = stranger_open_with(&options, &watcher_class);
+	stranger_listen(&out);
+	stranger_welcome(&out);
+	expect_watch(&out, &gy_type_watch);
+	number = out.frame.ask_id;
+	cr_assert_eq(close(out.fd), 0);
+	stranger_welcome(&out);
+	expect_watch(&out, &gy_type_watch);
+	cr_assert_eq(out.frame.ask_id, number, "it is the same watch");
+	stranger_meet(&in);
+	say_terminated(&in, &out.frame);
+	say_terminated(&in, &out.frame);
+	expect_settled(&in, local);
+	stranger_expect(&out, GY_WIRE_REPLY);
+	cr_assert_eq(times_told, 1);
+	stranger_close(&in);
+	stranger_close(&out);
+	fixture_close();
+}
+
+static uint64_t ask_how_often(struct gyre_address local)
+{
+	struct gyre_mail *answer = NULL;
+	uint64_t times;
+
+	cr_assert_eq(gyre_system_ask(fixture.system, local,
+				     gyre_system_new(fixture.system, number, 1), GYRE_FOREVER,
+				     &answer),
+		     0);
+	times = ((const struct number *)gyre_payload(answer))->value;
+	gyre_mail_free(NULL, answer);
+	return times;
+}
+
+Test(remote_watch, tells_of_the_end_of_a_node_once)
+{
+	struct stranger stranger;
+	struct gyre_address local;
+	struct gyre_node_options options = stranger_quick;
+
+	options.away_ns = GYRE_SECONDS(20);
+	local = stranger_open_with(&options, &watcher_class);
+	stranger_listen(&stranger);
+	stranger_welcome(&stranger);
+	expect_watch(&stranger, &gy_type_watch);
+	while (ask_how_often(local) == 0) {
+	} /* it says nothing for long enough */
+	stranger_close(&stranger);
+	fixture_close();
+	cr_assert_eq(times_told, 1);
+	cr_assert_eq(reason_told, -EHOSTDOWN);
+}
+
+Test(remote_watch, of_a_node_that_cannot_be_reached_is_over)
+{
+	struct gyre_address local;
+
+	watched.node = STRANGER_ID + 1; /* nobody has told of it */
+	local = stranger_open_with(&stranger_quick, &watcher_class);
+	(void)ask_how_often(local);
+	fixture_close();
+	cr_assert_eq(times_told, 1);
+	cr_assert_eq(reason_told, -EHOSTUNREACH);
+}
+
+/* What the stranger says of a local actor, as one of its own would. */
+static void say_order(struct stranger *stranger, const struct gyre_type *type,
+		      struct gyre_address local, uint32_t from_slot)
+{
+	const struct gy_frame frame = { .kind = GY_WIRE_EVENT,
+					.to_loop = local.loop,
+					.to_slot = local.slot,
+					.to_cookie = local.cookie,
+					.from_slot = from_slot,
+					.from_cookie = 9,
+					.type = type->id,
+					.ask_id = 1 };
+
+	stranger_say_frame(stranger, &frame);
+}
+
+Test(remote_watch, that_is_asked_for_twice_is_told_of_once_and_given_up_by_who_has_it)
+{
+	struct stranger out;
+	struct stranger in;
+	uint32_t sum;
+	struct gyre_address local =
+		stranger_open_with(&(struct gyre_node_options){ 0 }, &sink_class);
+
+	stranger_listen(&out);
+	stranger_meet(&in);
+	say_order(&in, &gy_type_watch, local, 1);
+	say_order(&in, &gy_type_watch, local, 1);
+	say_order(&in, &gy_type_watch, local, 2); /* another, with the same number */
+	say_order(&in, &gy_type_watch, local, 3);
+	say_order(&in, &gy_type_unwatch, local, 2);
+	say_order(&in, &gy_type_stop, local, 4);
+	stranger_welcome(&out);
+	stranger_expect(&out, GY_WIRE_EVENT);
+	cr_assert_eq(out.frame.type, GYRE_ID(gyre_terminated));
+	sum = out.frame.to_slot;
+	stranger_expect(&out, GY_WIRE_EVENT);
+	cr_assert_eq(sum + out.frame.to_slot, 1 + 3);
+	/* Nothing else comes before the answer to what is asked now. */
+	expect_settled(&in, local);
+	stranger_expect(&out, GY_WIRE_EXCEPTION);
+	stranger_close(&in);
+	stranger_close(&out);
+	fixture_close();
+}
