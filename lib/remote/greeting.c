@@ -135,8 +135,8 @@ static void learn_address(const struct gy_association *link)
 	}
 }
 
-/* Only now the peer is believed to be what it says. Who dialled hears of it after this: what it takes
- * for open is. */
+/* Only now the peer is believed to be what it says. Who dialled hears of it after this: what it
+ * takes for open is. */
 static void accept_peer(struct gy_association *link)
 {
 	struct gy_links *links = link->links;
