@@ -203,7 +203,7 @@ static inline uint64_t gyre_decode_u64(struct gyre_decoder *in)
 	return low | (uint64_t)gyre_decode_u32(in) << 32;
 }
 
-/** gyre_decode_text() - the next string where it stands, without a final 0; NULL when there is none */
+/** gyre_decode_text() - the next string where it stands, without a final 0; NULL for none */
 static inline const char *gyre_decode_text(struct gyre_decoder *in, size_t *ret_count)
 {
 	uint32_t count = gyre_decode_u32(in);

@@ -135,7 +135,8 @@ static void learn_address(const struct gy_association *link)
 	}
 }
 
-/* Only now the peer is believed to be what it says. */
+/* Only now the peer is believed to be what it says. Who dialled hears of it after this: what it
+ * takes for open is. */
 static void accept_peer(struct gy_association *link)
 {
 	struct gy_links *links = link->links;
@@ -166,12 +167,15 @@ static void take_hello(struct gy_association *link, const struct gy_frame *frame
 		refuse(link, refusal);
 		return;
 	}
-	if (!link->dialled) {
-		say_hello(link, link->theirs.node);
-	}
 	if (!link->theirs.has_secret) {
 		accept_peer(link);
+		if (!link->dialled && link->stage == GY_LINK_OPEN) {
+			say_hello(link, link->theirs.node);
+		}
 		return;
+	}
+	if (!link->dialled) {
+		say_hello(link, link->theirs.node);
 	}
 	link->stage = GY_LINK_PROVING;
 	if (link->dialled) {
@@ -190,10 +194,10 @@ static void take_proof(struct gy_association *link, const struct gy_frame *frame
 		refuse(link, GY_REFUSED_SECRET);
 		return;
 	}
-	if (!link->dialled) {
+	accept_peer(link);
+	if (!link->dialled && link->stage == GY_LINK_OPEN) {
 		say_proof(link);
 	}
-	accept_peer(link);
 }
 
 static void refused(struct gy_association *link, const struct gy_frame *frame)

@@ -29,6 +29,10 @@ class Node:
 
     def until(self, pattern):
         """Reads lines until one matches; the match."""
+        def too_long(*_):
+            fail(f"it does not say {pattern!r}: {self.said[-20:]}")
+
+        signal.signal(signal.SIGALRM, too_long)
         signal.alarm(PATIENCE_S)
         for line in self.process.stdout:
             self.said.append(line.rstrip("\n"))
@@ -54,13 +58,6 @@ class Node:
         expect(self.process.returncode == 0, f"exit {self.process.returncode}: {self.said[-20:]}")
 
 
-def too_long(*_):
-    fail("it waits in vain for a line")
-
-
-signal.signal(signal.SIGALRM, too_long)
-
-
 class Pair:
     """A node with a counter, and one that asks it."""
 
@@ -68,7 +65,6 @@ class Pair:
         self.ports = (free_port(), free_port())
         self.options = options
         self.server = self.start_server()
-        self.server.until("the counter is ready")
         self.client = Node(2, self.address(1), "--peer", self.address(0),
                            *(options if client_options is None else client_options))
 
@@ -76,7 +72,12 @@ class Pair:
         return f"tcp://127.0.0.1:{self.ports[index]}"
 
     def start_server(self):
-        return Node(1, self.address(0), *self.options)
+        """The kernel takes down the ring of a killed process, and its listener, after its end."""
+        while True:
+            server = Node(1, self.address(0), *self.options)
+            if server.until("the counter is ready|Address already in use")[0].startswith("the"):
+                return server
+            server.kill()
 
     def stop(self):
         self.client.stop()

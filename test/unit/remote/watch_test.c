@@ -27,7 +27,7 @@ static int hear(struct gyre_stack *stack)
 	return gyre_return(stack);
 }
 
-/* Watches at once, and answers how often it was told. */
+/* Watches when it is told to, and answers how often it was told of an end. */
 static int watch_it(struct gyre_stack *stack)
 {
 	expect(gyre_watch(stack, watched) == 0);
@@ -66,7 +66,8 @@ static int watches_one_that_stops(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	FIND(stack, frame, "adder");
-	(void)spawn_here(stack, &watcher_class);
+	expect(gyre_notify(stack, spawn_here(stack, &watcher_class), gyre_new(stack, number, 0)) ==
+	       0);
 	/* An ask, so that the watch has arrived when it stops. */
 	GYRE_AWAIT(stack, gyre_ask(stack, watched, gyre_new(stack, number, 1), 0, &frame->future));
 	expect(times_told == 0);
@@ -90,7 +91,8 @@ static int watches_one_that_is_gone(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	FIND(stack, frame, "adder");
 	watched.cookie += 3;
-	(void)spawn_here(stack, &watcher_class);
+	expect(gyre_notify(stack, spawn_here(stack, &watcher_class), gyre_new(stack, number, 0)) ==
+	       0);
 	UNTIL_TOLD(stack, frame);
 	return fixture_end(stack);
 	GYRE_END(stack);
@@ -187,6 +189,7 @@ Test(remote_watch, is_renewed_after_its_link_broke_and_tells_once)
 	options.away_ns = GYRE_SECONDS(20);
 	local = stranger_open_with(&options, &watcher_class);
 	stranger_listen(&out);
+	cr_assert_eq(notify_outside(local, 0), 0);
 	stranger_welcome(&out);
 	expect_watch(&out, &gy_type_watch);
 	number = out.frame.ask_id;
@@ -228,6 +231,7 @@ Test(remote_watch, tells_of_the_end_of_a_node_once)
 	options.away_ns = GYRE_SECONDS(20);
 	local = stranger_open_with(&options, &watcher_class);
 	stranger_listen(&stranger);
+	cr_assert_eq(notify_outside(local, 0), 0);
 	stranger_welcome(&stranger);
 	expect_watch(&stranger, &gy_type_watch);
 	while (ask_how_often(local) == 0) {
@@ -244,7 +248,9 @@ Test(remote_watch, of_a_node_that_cannot_be_reached_is_over)
 
 	watched.node = STRANGER_ID + 1; /* nobody has told of it */
 	local = stranger_open_with(&stranger_quick, &watcher_class);
-	(void)ask_how_often(local);
+	cr_assert_eq(notify_outside(local, 0), 0);
+	while (ask_how_often(local) == 0) {
+	} /* its event comes in another run */
 	fixture_close();
 	cr_assert_eq(times_told, 1);
 	cr_assert_eq(reason_told, -EHOSTUNREACH);
