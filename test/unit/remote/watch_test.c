@@ -39,9 +39,9 @@ static int how_often(struct gyre_stack *stack)
 	return gyre_reply(stack, gyre_new(stack, number, times_told));
 }
 
-static const struct gyre_class watcher_class = { .name = "watcher",
-						 .mount = watch_it,
-						 .behaviour = { .ask = how_often, .event = hear } };
+static const struct gyre_class watcher_class = {
+	.name = "watcher", .behaviour = { .notice = watch_it, .ask = how_often, .event = hear }
+};
 
 /* ---- of two nodes ---- */
 
