@@ -215,8 +215,9 @@ struct gy_home_options {
 	uint32_t cookie_seed;
 	uint16_t node;
 	struct gyre_system *system;
-	gy_dead_letter_fn dead_letter;			   /* may be NULL */
-	uint16_t (*next_loop)(struct gyre_system *system); /* round robin */
+	gy_dead_letter_fn dead_letter; /* may be NULL */
+	/* Round robin; channels actors have a turn of their own. */
+	uint16_t (*next_loop)(struct gyre_system *system, bool channels_actor);
 	void (*shut_down)(struct gyre_system *system);
 	/* Takes what was posted after the loops had ended; on any thread, and on several at once.
 	 */

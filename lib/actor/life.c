@@ -226,7 +226,7 @@ int gy_spawn_by(struct gyre_stack *stack, struct gy_spawn_order *order,
 		loop = options->loop < gy_loops_count(home->loop.peers) ? options->loop
 									: UINT16_MAX;
 	} else if (place == GYRE_PLACE_ROUND_ROBIN) {
-		loop = home->options.next_loop(home->options.system);
+		loop = home->options.next_loop(home->options.system, order->channels_actor);
 	} else if (place != GYRE_PLACE_HERE) {
 		loop = UINT16_MAX;
 	}

@@ -134,7 +134,7 @@ static int loop_of(const struct gy_homes *homes, const struct gyre_spawn_options
 		return -EINVAL;
 	}
 	*ret_loop =
-		place->place == GYRE_PLACE_LOOP ? place->loop : options->next_loop(options->system);
+		place->place == GYRE_PLACE_LOOP ? place->loop : options->next_loop(options->system, true);
 	return 0;
 }
 

@@ -55,7 +55,7 @@ static int make_one(struct making *making)
 	struct gyre_address *address = &making->addresses[making->made];
 	struct gy_spawn_order order = making->order;
 	uint32_t loop = making->options->count == 0 ? making->made
-						    : gy_add_relaxed(&system->next_loop, 1) %
+						    : gy_add_relaxed(&system->next_loop[false], 1) %
 							      gy_loops_count(system->homes.loops);
 	int r = copy_argument(making, &order.argument);
 

@@ -111,7 +111,7 @@ int gyre_system_spawn(struct gyre_system *system, const struct gyre_class *actor
 	if (r == 0) {
 		loop = options != NULL && options->place == GYRE_PLACE_LOOP
 			       ? options->loop
-			       : gy_add_relaxed(&system->next_loop, 1) % count;
+			       : gy_add_relaxed(&system->next_loop[false], 1) % count;
 		r = loop < count ? 0 : -EINVAL;
 	}
 	if (r < 0) {

@@ -19,9 +19,9 @@
 #include "system/system.h"
 #include "system/topology.h"
 
-static uint16_t next_loop(struct gyre_system *system)
+static uint16_t next_loop(struct gyre_system *system, bool channels_actor)
 {
-	return (uint16_t)(gy_add_relaxed(&system->next_loop, 1) %
+	return (uint16_t)(gy_add_relaxed(&system->next_loop[channels_actor], 1) %
 			  gy_loops_count(system->homes.loops));
 }
 

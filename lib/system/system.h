@@ -98,7 +98,7 @@ struct gyre_system {
 	struct gy_log log;
 	struct gy_seat *seats; /* one for each loop that there may be */
 	uint32_t cookie_seed;
-	uint32_t next_loop;    /* atomic: round robin */
+	uint32_t next_loop[2]; /* atomic: round robin, of state actors and of channels actors */
 	uint64_t outside_sent; /* atomic, as the next two */
 	uint64_t outside_handled;
 	uint64_t outside_dropped[GYRE_DROP_COUNT];

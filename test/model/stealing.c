@@ -68,8 +68,9 @@ static const struct gyre_class worker_class = {
 
 /* ---- the homes ---- */
 
-static uint16_t next_loop(struct gyre_system *system)
+static uint16_t next_loop(struct gyre_system *system, bool channels_actor)
 {
+	(void)channels_actor;
 	(void)system;
 	return 0;
 }

@@ -33,8 +33,9 @@ static void lost(struct gy_home *home, const struct gyre_mail *mail, struct gyre
 	model.last_lost = (struct letter){ mail->type->id, gy_mail_sender(mail), to, reason };
 }
 
-static uint16_t next_loop(struct gyre_system *system)
+static uint16_t next_loop(struct gyre_system *system, bool channels_actor)
 {
+	(void)channels_actor;
 	(void)system;
 	return 0;
 }

@@ -84,6 +84,35 @@ Test(connecting, makes_as_many_as_are_wanted, .init = begin, .fini = end)
 	(void)close(fd);
 }
 
+static struct gyre_address spawn_in_turn(void)
+{
+	const struct gyre_spawn_options options = { .place = GYRE_PLACE_ROUND_ROBIN };
+	struct gyre_address address = { 0 };
+
+	cr_assert_eq(gyre_system_spawn(fixture.system, &sink_class, NULL, &options, &address), 0);
+	return address;
+}
+
+Test(connecting, does_not_take_the_turn_of_state_actors, .init = begin, .fini = end)
+{
+	uint16_t port;
+	int fd = client_listen(&port);
+	struct gyre_connect_options options = client_options(port);
+	struct gyre_address first = spawn_in_turn();
+	struct gyre_address client;
+	struct gyre_address other;
+
+	options.place.place = GYRE_PLACE_ROUND_ROBIN;
+	client = client_connect(&options);
+	cr_expect_neq(spawn_in_turn().loop, first.loop, "clients count for themselves");
+	other = client_connect(&options);
+	cr_expect_neq(other.loop, client.loop);
+	cr_expect_eq(spawn_in_turn().loop, first.loop);
+	client_stop(client);
+	client_stop(other);
+	(void)close(fd);
+}
+
 Test(connecting, works_over_unix_sockets, .init = begin, .fini = end)
 {
 	char text[64];
