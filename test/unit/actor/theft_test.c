@@ -231,6 +231,13 @@ static int hold_up(struct gyre_stack *stack)
 
 static const struct gyre_class holder_class = { .name = "holder", .behaviour.notice = hold_up };
 
+static bool other_sleeps(const struct gyre_stack *stack)
+{
+	const struct gy_loops *loops = gy_stack_of_const(stack)->home->loop.peers;
+
+	return gy_load_full(&loops->loop[1]->parked) == GY_PARKED;
+}
+
 static int have_them_stolen(struct gyre_stack *stack)
 {
 	static struct gyre_address holder;
@@ -242,7 +249,9 @@ static int have_them_stolen(struct gyre_stack *stack)
 	}
 	holder = spawn_here(stack, &holder_class);
 	/* The other loop must be idle when this one has too much. */
-	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(20), &frame->future));
+	do {
+		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->future));
+	} while (!other_sleeps(stack));
 	for (uint32_t i = 0; i < ACTORS; i++) {
 		for (uint64_t k = 1; k <= messages; k++) {
 			expect(gyre_notify(stack, actors[i], gyre_new(stack, number, k)) == 0);
