@@ -6,7 +6,8 @@ import shutil
 import planted
 
 SCRIPT = os.path.join(planted.SCRIPTS, "install-deps")
-PRESENT = "gcc libc6-dev meson ninja-build pkg-config python3 liburing-dev liburcu-dev libc-ares-dev".split()
+PRESENT = ("gcc libc6-dev meson ninja-build pkg-config python3 liburing-dev liburcu-dev libc-ares-dev "
+           "libssl-dev").split()
 MISSING = "libmimalloc-dev"
 
 
