@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "histogram.h"
 #include "common/uring.h"
+#include "histogram.h"
 
 enum {
 	LOAD_PATTERN_BYTES = 65521, /* a prime: no request size divides it */

@@ -20,7 +20,7 @@ static const char usage[] =
 	"\n"
 	"A chat server: clients such as nc send lines, and see those of all in their room.\n"
 	"\n"
-	"  --bind ADDRESS   where to listen (tcp://[::]:7001), or unix:PATH; port 0 is any free one\n"
+	"  --bind ADDRESS   where to listen (tcp://[::]:7001), or unix:PATH; port 0 is any\n"
 	"  --members-max N  of a room, 1 to 1000000 (1000)\n"
 	"  --loops N        loops, 1 to 1024 (one for each CPU)\n"
 	"  --cpus LIST      CPUs for the loops, as 0-3,8 (those allowed)\n"

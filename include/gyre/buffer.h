@@ -141,6 +141,9 @@ GYRE_API int gyre_buffer_prepend(struct gyre_buffer *buffer, const void *bytes, 
  * @buffer: what grows
  * @more: what is moved
  *
+ * A piece of at most 256 bytes is copied where there is room for it, so that what comes a few bytes
+ * at a time does not keep a page for each time.
+ *
  * Return: 0, or a negative errno, and then @buffer is as it was.
  * Errors:
  *   -EINVAL  an argument is NULL, both are the same, or they are of different loops

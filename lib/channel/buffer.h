@@ -15,6 +15,10 @@
 #include "channel/channels.h"
 #include "channel/page.h"
 
+/* A piece of so few bytes is copied where there is room behind others: one slice more, and its page
+ * with little in it, would cost more. */
+enum { GY_BUFFER_COPY_BYTES_MAX = 256 };
+
 struct gy_slice {
 	unsigned char *bytes;
 	struct gy_page *page; /* NULL in the first slice of an empty buffer */
@@ -116,6 +120,11 @@ const struct gy_slice *gy_buffer_slice_at(const struct gyre_buffer *buffer, size
 /* Where @what, not empty, stands first between the offsets @from and @to; or -ENOENT. */
 int64_t gy_buffer_find_within(const struct gyre_buffer *buffer, size_t from, size_t to,
 			      const struct gyre_span *what);
+/*
+ * Whether a small piece went into the page of the last: one that comes a few bytes at a time would
+ * take a page for each time.
+ */
+bool gy_buffer_absorb(struct gyre_buffer *buffer, const struct gyre_buffer *more);
 /* Adds @slice, whose reference to its page it takes unless there is no memory, at the end. */
 int gy_buffer_add_slice(struct gyre_buffer *buffer, const struct gy_slice *slice);
 /* Takes off the end what lies beyond the first @bytes, no more than there are. */

@@ -47,6 +47,13 @@ static uint32_t grow_last(struct gyre_buffer *buffer, const unsigned char *bytes
 	return part;
 }
 
+bool gy_buffer_absorb(struct gyre_buffer *buffer, const struct gyre_buffer *more)
+{
+	return more->bytes <= GY_BUFFER_COPY_BYTES_MAX && more->first.next == NULL &&
+	       room_of(buffer->last) >= more->bytes &&
+	       grow_last(buffer, more->first.bytes, more->bytes) == more->bytes;
+}
+
 int gy_buffer_add_slice(struct gyre_buffer *buffer, const struct gy_slice *slice)
 {
 	struct gy_slice *added = &buffer->first;

@@ -33,7 +33,7 @@ int gyre_buffer_join(struct gyre_buffer *buffer, struct gyre_buffer *more)
 	}
 	if (buffer == NULL || buffer == more || buffer->channels != more->channels) {
 		r = -EINVAL;
-	} else if (more->bytes > 0) {
+	} else if (more->bytes > 0 && !gy_buffer_absorb(buffer, more)) {
 		r = take_slices(buffer, more);
 	}
 	if (buffer != more) {

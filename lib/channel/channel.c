@@ -12,6 +12,8 @@
 #include "channel/pipe.h"
 #include "channel/region.h"
 
+enum { GENERATIONS = 251 }; /* from one channel's operations to the next one's; odd */
+
 /* ---- what handlers hear besides bytes ---- */
 
 static void tell_new(struct gyre_channel *channel)
@@ -394,6 +396,20 @@ uint32_t gy_channel_flags_of(const struct gyre_channel_options *options)
 	return flags;
 }
 
+/*
+ * The memory of a channel that has gone serves for the next one. Its operations go on elsewhere, so
+ * that nothing meant for those before them is taken for theirs.
+ */
+static void begin_generations(struct gyre_channel *channel)
+{
+	uint16_t generation = channel->channels->generation;
+
+	channel->receive.generation = generation;
+	channel->send.generation = generation;
+	channel->control.generation = generation;
+	channel->channels->generation = (uint16_t)(generation + GENERATIONS);
+}
+
 int gy_channel_begin(struct gyre_channel *channel, struct gy_stack *stack,
 		     const struct gy_channel_opening *opening)
 {
@@ -401,6 +417,7 @@ int gy_channel_begin(struct gyre_channel *channel, struct gy_stack *stack,
 	struct gy_stack *before = channels->stack;
 	int r;
 
+	begin_generations(channel);
 	gy_list_init(&channel->parked);
 	gy_list_init(&channel->chores);
 	channel->half_close = opening->options->allow_half_close;

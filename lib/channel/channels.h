@@ -90,9 +90,10 @@ struct gy_channels {
 	struct gy_list parked; /* channels that wait for receive buffers */
 	struct gy_list owners; /* struct gy_endpoints */
 	struct gy_posts posts;
-	uint32_t open;	    /* endpoints whose descriptor is open */
-	uint32_t handovers; /* accepted descriptors that no worker has taken yet */
-	bool busy;	    /* memory is short: nothing new is taken in */
+	uint32_t open;	     /* endpoints whose descriptor is open */
+	uint32_t handovers;  /* accepted descriptors that no worker has taken yet */
+	uint16_t generation; /* where those of the next channel's operations begin */
+	bool busy;	     /* memory is short: nothing new is taken in */
 	bool draining;
 	bool aborted;
 	bool leaving; /* the loop retires: nothing new listens here */

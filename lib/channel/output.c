@@ -18,7 +18,6 @@
 #include "channel/region.h"
 
 enum {
-	COPY_BYTES_MAX = 256,			       /* of a piece that is always copied */
 	CROWD = 16,				       /* that many buffers are queued: then also */
 	COPY_CROWD_BYTES_MAX = GY_POOL_PAGE_BYTES / 2, /* pieces of this */
 };
@@ -79,7 +78,8 @@ static int add_otherwise(struct gyre_channel *channel, struct gyre_buffer *data)
 /* Whether the bytes of @data went to the end of the last buffer, and @data is gone. */
 static bool merged(struct gyre_channel *channel, struct gyre_buffer *data)
 {
-	size_t max = channel->output_buffers < CROWD ? COPY_BYTES_MAX : COPY_CROWD_BYTES_MAX;
+	size_t max =
+		channel->output_buffers < CROWD ? GY_BUFFER_COPY_BYTES_MAX : COPY_CROWD_BYTES_MAX;
 
 	if (data->bytes > max || data->first.next != NULL || gy_region_is(channel->output.last) ||
 	    gyre_buffer_append(channel->output.last, data->first.bytes, data->bytes) < 0) {

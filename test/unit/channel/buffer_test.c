@@ -190,7 +190,7 @@ Test(buffer, may_be_appended_to_after_a_split_without_harm_to_the_front, .init =
 	gyre_buffer_free(buffer);
 }
 
-Test(buffer, is_joined_without_a_byte_being_copied, .init = begin, .fini = end)
+Test(buffer, is_joined_without_new_pages, .init = begin, .fini = end)
 {
 	for (size_t a = 0; a < gy_countof(lengths); a++) {
 		for (size_t b = 0; b < gy_countof(lengths); b++) {
@@ -203,9 +203,32 @@ Test(buffer, is_joined_without_a_byte_being_copied, .init = begin, .fini = end)
 
 			cr_assert_eq(gyre_buffer_join(buffer, more), 0);
 			cr_assert(holds(buffer, 0, lengths[a] + second));
-			cr_assert_eq(rig_channels(&rig)->pages.free_count, free_pages);
+			cr_assert_geq(rig_channels(&rig)->pages.free_count, free_pages);
 			gyre_buffer_free(buffer);
 		}
+	}
+}
+
+Test(buffer, is_joined_with_few_bytes_in_the_page_that_has_room_for_them, .init = begin,
+     .fini = end)
+{
+	static const size_t counts[] = { 1, 256, 257 };
+
+	for (size_t i = 0; i < gy_countof(counts); i++) {
+		struct gyre_buffer *buffer = filled(0, 1, 1);
+		uint32_t free_pages = rig_channels(&rig)->pages.free_count;
+
+		for (size_t at = 1; at + counts[i] < PAGE; at += counts[i]) {
+			cr_assert_eq(gyre_buffer_join(buffer, filled(at, counts[i], PAGE)), 0);
+		}
+		if (counts[i] <= 256) {
+			cr_expect_geq(rig_channels(&rig)->pages.free_count, free_pages);
+			cr_expect_null(buffer->first.next);
+		} else {
+			cr_expect_not_null(buffer->first.next, "the others are not copied");
+		}
+		cr_expect(holds(buffer, 0, gyre_buffer_bytes(buffer)));
+		gyre_buffer_free(buffer);
 	}
 }
 

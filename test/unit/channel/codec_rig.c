@@ -181,19 +181,31 @@ int codec_rig_add(struct codec_rig *rig, const struct gyre_handler *handler, con
 	return gyre_pipeline_add_before(&rig->channel, "last", handler, (void *)(uintptr_t)options);
 }
 
+/* Bytes in a page of their own, which none can be added to any more. */
+static struct gyre_buffer *make_slice(struct codec_rig *rig, const void *bytes, size_t count)
+{
+	struct gyre_buffer *page = gy_buffer_get(&rig->channels);
+	struct gyre_buffer *slice = NULL;
+
+	require(page != NULL && gyre_buffer_append(page, bytes, count) == 0 &&
+			gyre_buffer_append(page, "", 1) == 0 &&
+			gyre_buffer_split(page, count, &slice) == 0,
+		"no memory");
+	gyre_buffer_free(page);
+	return slice;
+}
+
 struct gyre_buffer *codec_rig_buffer(struct codec_rig *rig, const void *bytes, size_t count,
 				     size_t slice_bytes)
 {
 	struct gyre_buffer *buffer = gy_buffer_get(&rig->channels);
 
 	for (size_t at = 0; at < count; at += slice_bytes) {
-		struct gyre_buffer *slice = gy_buffer_get(&rig->channels);
 		size_t part = slice_bytes < count - at ? slice_bytes : count - at;
+		struct gyre_buffer *slice =
+			make_slice(rig, (const unsigned char *)bytes + at, part);
 
-		require(slice != NULL, "no memory");
-		require(gyre_buffer_append(slice, (const unsigned char *)bytes + at, part) == 0 &&
-				gyre_buffer_join(buffer, slice) == 0,
-			"no memory");
+		require(gyre_buffer_join(buffer, slice) == 0, "no memory");
 	}
 	return buffer;
 }

@@ -373,9 +373,9 @@ Test(file, fails_with_what_the_kernel_refuses_a_read_with)
 
 /* ---- time-outs, cancellation and ends ---- */
 
-static void play_on_pipe(gyre_handler_fn script)
+/* On the first of two descriptors, which the system closes. */
+static void play_on_ends(gyre_handler_fn script)
 {
-	cr_assert_eq(pipe2(fds, O_CLOEXEC), 0);
 	fixture_open(1);
 	fixture.descriptors--;
 	(void)spawn_outside(&(const struct gyre_class){ .name = "script",
@@ -385,6 +385,26 @@ static void play_on_pipe(gyre_handler_fn script)
 	fixture_run();
 	fixture_close();
 	(void)close(fds[1]);
+}
+
+static void play_on_pipe(gyre_handler_fn script)
+{
+	cr_assert_eq(pipe2(fds, O_CLOEXEC), 0);
+	play_on_ends(script);
+}
+
+/* The first descriptor is the end that is written to, and has no room. */
+static void play_on_full_pipe(gyre_handler_fn script)
+{
+	int ends[2];
+
+	cr_assert_eq(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+	while (write(ends[1], bytes, sizeof(bytes)) > 0) {
+	}
+	cr_assert_eq(fcntl(ends[1], F_SETFL, 0), 0);
+	fds[0] = ends[1];
+	fds[1] = ends[0];
+	play_on_ends(script);
 }
 
 static int begin_read(struct gyre_stack *stack, uint64_t timeout_ns, struct gyre_future *future)
@@ -433,6 +453,35 @@ static int close_meanwhile(struct gyre_stack *stack)
 Test(file, that_is_closed_cancels_what_is_under_way)
 {
 	play_on_pipe(close_meanwhile);
+}
+
+static int begin_write(struct gyre_stack *stack, uint64_t timeout_ns, struct gyre_future *future)
+{
+	return gyre_file_write(stack, frame_of(stack)->file, GYRE_FILE_AT_POSITION,
+			       buffer_of(stack, 0, 5000), timeout_ns, future);
+}
+
+static int write_until_timeout_and_close(struct gyre_stack *stack)
+{
+	struct frame *frame = frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	expect(gyre_file_adopt(stack, fds[0], &frame->file) == 0);
+	GYRE_AWAIT(stack, begin_write(stack, GYRE_MILLISECONDS(20), &frame->future));
+	expect(gyre_error(&frame->future) == -ETIMEDOUT);
+	expect(begin_write(stack, GYRE_FOREVER, &frame->other) == 0);
+	expect(begin_write(stack, GYRE_MILLISECONDS(20), &frame->future) == 0);
+	gyre_file_close(frame->file);
+	GYRE_AWAIT(stack, 0);
+	expect(gyre_error(&frame->future) == -ECANCELED);
+	expect(gyre_error(&frame->other) == -ECANCELED);
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(file, that_is_closed_or_times_out_cancels_writes_for_which_there_is_no_room)
+{
+	play_on_full_pipe(write_until_timeout_and_close);
 }
 
 static int leave_read(struct gyre_stack *stack)

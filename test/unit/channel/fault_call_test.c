@@ -1,0 +1,342 @@
+/*
+ * A channel is closed, aborted, shut down, or loses its handler, from inside every call of a
+ * handler: it ends once, in order, and nothing is left of it.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "rig.h"
+
+TestSuite(inside, .timeout = 110);
+
+enum call {
+	IN_ADDED,
+	IN_REGISTERED,
+	IN_ACTIVE,
+	IN_READ,
+	IN_READ_COMPLETE,
+	IN_EVENT,
+	IN_WRITABILITY,
+	IN_EXCEPTION,
+	IN_INACTIVE,
+	IN_UNREGISTERED,
+	IN_REMOVED,
+	IN_WRITE,
+	IN_FLUSH,
+	IN_READ_REQUEST,
+	IN_SHUTDOWN,
+	IN_CLOSE,
+	CALLS
+};
+
+static const char *const names[CALLS] = {
+	"added",       "registered",   "active",   "read",	   "read_complete", "event",
+	"writability", "exception",    "inactive", "unregistered", "removed",	    "write",
+	"flush",       "read_request", "shutdown", "close",
+};
+
+enum deed { CLOSE, ABORT, SHUT_DOWN, REMOVE, REMOVE_AND_ABORT, DEEDS };
+
+static struct rig rig;
+static struct gyre_channel *channel;
+static enum call where;
+static enum deed what;
+static uint32_t called[CALLS];
+static bool busy; /* doing it: it may lead to the same call again */
+
+static void act(struct gyre_handler_context *ctx, enum call here)
+{
+	called[here]++;
+	if (here != where || busy) {
+		return;
+	}
+	busy = true;
+	if (what == REMOVE || what == REMOVE_AND_ABORT) {
+		gyre_context_remove(ctx);
+	}
+	if (what == CLOSE) {
+		gyre_channel_close(ctx);
+	} else if (what == ABORT || what == REMOVE_AND_ABORT) {
+		gyre_channel_abort(gyre_context_channel(ctx), -ECANCELED);
+	} else if (what == SHUT_DOWN) {
+		gyre_channel_shutdown(ctx);
+	}
+	busy = false;
+}
+
+static int on_added(struct gyre_handler_context *ctx)
+{
+	act(ctx, IN_ADDED);
+	return 0;
+}
+
+static void on_removed(struct gyre_handler_context *ctx)
+{
+	act(ctx, IN_REMOVED);
+}
+
+static void on_registered(struct gyre_handler_context *ctx)
+{
+	act(ctx, IN_REGISTERED);
+	gyre_fire_registered(ctx);
+}
+
+static void on_active(struct gyre_handler_context *ctx)
+{
+	act(ctx, IN_ACTIVE);
+	gyre_fire_active(ctx);
+}
+
+static void on_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	act(ctx, IN_READ);
+	gyre_fire_read(ctx, data);
+}
+
+static void on_read_complete(struct gyre_handler_context *ctx)
+{
+	act(ctx, IN_READ_COMPLETE);
+	gyre_fire_read_complete(ctx);
+}
+
+static void on_event(struct gyre_handler_context *ctx, const struct gyre_type *type,
+		     const void *event)
+{
+	act(ctx, IN_EVENT);
+	gyre_fire_event(ctx, type, event);
+}
+
+static void on_writability(struct gyre_handler_context *ctx, bool writable)
+{
+	act(ctx, IN_WRITABILITY);
+	gyre_fire_writability(ctx, writable);
+}
+
+static void on_exception(struct gyre_handler_context *ctx, int error)
+{
+	act(ctx, IN_EXCEPTION);
+	gyre_fire_exception(ctx, error);
+}
+
+static void on_inactive(struct gyre_handler_context *ctx)
+{
+	act(ctx, IN_INACTIVE);
+	gyre_fire_inactive(ctx);
+}
+
+static void on_unregistered(struct gyre_handler_context *ctx)
+{
+	act(ctx, IN_UNREGISTERED);
+	gyre_fire_unregistered(ctx);
+}
+
+static int on_write(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	act(ctx, IN_WRITE);
+	return gyre_channel_write(ctx, data);
+}
+
+static void on_flush(struct gyre_handler_context *ctx)
+{
+	act(ctx, IN_FLUSH);
+	gyre_channel_flush(ctx);
+}
+
+static void on_read_request(struct gyre_handler_context *ctx)
+{
+	act(ctx, IN_READ_REQUEST);
+	gyre_channel_read(ctx);
+}
+
+static void on_shutdown(struct gyre_handler_context *ctx)
+{
+	act(ctx, IN_SHUTDOWN);
+	gyre_channel_shutdown(ctx);
+}
+
+static void on_close(struct gyre_handler_context *ctx)
+{
+	act(ctx, IN_CLOSE);
+	gyre_channel_close(ctx);
+}
+
+static const struct gyre_handler doer = {
+	.name = "doer",
+	.added = on_added,
+	.removed = on_removed,
+	.registered = on_registered,
+	.active = on_active,
+	.read = on_read,
+	.read_complete = on_read_complete,
+	.event = on_event,
+	.writability = on_writability,
+	.exception = on_exception,
+	.inactive = on_inactive,
+	.unregistered = on_unregistered,
+	.write = on_write,
+	.flush = on_flush,
+	.read_request = on_read_request,
+	.shutdown = on_shutdown,
+	.close = on_close,
+};
+
+/* The one behind it brings all those calls about, and hears how it ends. */
+static uint32_t inactive;
+static uint32_t unregistered;
+
+static void drive_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	(void)gyre_channel_write(ctx, data);
+	gyre_channel_flush(ctx);
+	gyre_channel_read(ctx);
+}
+
+static void drive_exception(struct gyre_handler_context *ctx, int error)
+{
+	(void)error;
+	gyre_channel_shutdown(ctx);
+	gyre_channel_close(ctx);
+}
+
+static void drive_inactive(struct gyre_handler_context *ctx)
+{
+	(void)ctx;
+	inactive++;
+}
+
+static void drive_unregistered(struct gyre_handler_context *ctx)
+{
+	(void)ctx;
+	unregistered++;
+}
+
+static const struct gyre_handler driver = {
+	.name = "driver",
+	.read = drive_read,
+	.exception = drive_exception,
+	.inactive = drive_inactive,
+	.unregistered = drive_unregistered,
+};
+
+/* In front of it, whom removals must not disturb. */
+static int front_write(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	return gyre_channel_write(ctx, data);
+}
+
+static void front_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	gyre_fire_read(ctx, data);
+}
+
+static const struct gyre_handler front = { .name = "front",
+					   .read = front_read,
+					   .write = front_write };
+static const struct gyre_handler *const handlers[] = { &front, &doer, &driver, NULL };
+
+static bool is_closed(struct rig *r, void *arg)
+{
+	(void)arg;
+	return r->home.channel_ops->open_count(&r->home) == 0;
+}
+
+static void turn(void)
+{
+	for (int i = 0; i < 8; i++) {
+		rig_turn(&rig);
+	}
+}
+
+/* Whatever has happened to it: a request, an exception, the peer's end, and a close. */
+static void live_through(int fd)
+{
+	(void)send(fd, "hello", 5, MSG_NOSIGNAL);
+	turn();
+	(void)shutdown(fd, SHUT_WR);
+	turn();
+	if (inactive == 0) {
+		gyre_fire_exception(&channel->pipeline.head.head, -EBADMSG);
+		turn();
+	}
+	if (inactive == 0) {
+		gyre_channel_close(gyre_channel_tail(channel));
+	}
+}
+
+static void expect_one_life(bool over_tcp, bool half_close)
+{
+	const struct gyre_channel_options options = { .allow_half_close = half_close };
+	int fd;
+
+	memset(called, 0, sizeof(called));
+	inactive = 0;
+	unregistered = 0;
+	fd = over_tcp ? rig_open_tcp(&rig, handlers, NULL, &options, &channel)
+		      : rig_open(&rig, handlers, NULL, &options, &channel);
+	live_through(fd);
+	cr_assert(rig_until(&rig, is_closed, NULL), "%s, %d", names[where], (int)what);
+	cr_expect_eq(inactive, 1, "%s, %d", names[where], (int)what);
+	cr_expect_eq(unregistered, 1, "%s, %d", names[where], (int)what);
+	cr_expect_eq(called[IN_REMOVED], 1, "%s, %d", names[where], (int)what);
+	cr_expect_leq(called[IN_INACTIVE], 1, "%s, %d", names[where], (int)what);
+	(void)close(fd);
+}
+
+static void begin(void)
+{
+	rig_init(&rig, &(struct rig_options){ .low_bytes = 1, .high_bytes = 2 });
+}
+
+static void end(void)
+{
+	rig_fini(&rig);
+}
+
+static void expect_all(enum deed deed)
+{
+	what = deed;
+	for (int call = 0; call < CALLS; call++) {
+		where = (enum call)call;
+		expect_one_life(false, true);
+		expect_one_life(true, true);
+		expect_one_life(true, false);
+	}
+}
+
+Test(inside, every_call_a_channel_may_be_closed, .init = begin, .fini = end)
+{
+	expect_all(CLOSE);
+}
+
+Test(inside, every_call_a_channel_may_be_aborted, .init = begin, .fini = end)
+{
+	expect_all(ABORT);
+}
+
+Test(inside, every_call_a_channel_may_be_shut_down, .init = begin, .fini = end)
+{
+	expect_all(SHUT_DOWN);
+}
+
+Test(inside, every_call_a_handler_may_remove_itself, .init = begin, .fini = end)
+{
+	expect_all(REMOVE);
+}
+
+Test(inside, every_call_a_handler_may_remove_itself_and_abort, .init = begin, .fini = end)
+{
+	expect_all(REMOVE_AND_ABORT);
+}
+
+Test(inside, an_ordinary_life_each_call_comes, .init = begin, .fini = end)
+{
+	what = DEEDS;
+	where = CALLS;
+	expect_one_life(true, true);
+	for (int call = 0; call < CALLS; call++) {
+		cr_expect_gt(called[call], 0, "%s", names[call]);
+	}
+}
