@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "channel/channels.h"
 #include "system/directory.h"
+#include "system/succession.h"
 #include "system/system.h"
 #include "system/topology.h"
 
@@ -240,7 +241,10 @@ static int make_parts(struct gyre_system *system)
 	if (r == 0) {
 		r = open_descriptors(system);
 	}
-	return r < 0 ? r : make_homes(system);
+	if (r == 0) {
+		r = make_homes(system);
+	}
+	return r < 0 ? r : gy_succession_begin(system);
 }
 
 /* The log of a system that is being made: it takes note of what has been explained already. */
@@ -284,6 +288,7 @@ int gyre_system_create(const struct gyre_system_options *options, struct gyre_sy
 	system->log = (struct gy_log){ log_creation, system, resolved.log_level };
 	system->homes.log = &system->log;
 	gy_list_init(&system->homes.listeners);
+	gy_list_init(&system->homes.passed);
 	(void)pthread_mutex_init(&system->homes.placing, NULL);
 	gy_resizing_init(system);
 	system->ended_fd = -1;
@@ -329,6 +334,7 @@ void gyre_system_destroy(struct gyre_system *system)
 		gy_channels_fini(&system->homes.homes[i]);
 		gy_home_fini(&system->homes.homes[i], &leaks);
 	}
+	gy_succession_end(system);
 	gy_leaks_log(&leaks, &system->log);
 	gy_directory_destroy(system->directory);
 	if (system->ended_fd >= 0) {
