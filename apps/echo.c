@@ -21,6 +21,7 @@
 struct settings {
 	const char *bind;
 	const char *cpus;
+	const char *handover;
 	uint64_t loops;
 	int64_t spin_ns;
 	bool stats;
@@ -181,6 +182,8 @@ static const char usage[] =
 	"  --udp           datagrams, at udp://[::]:7000 unless --bind says where\n"
 	"  --loops N       loops, 1 to 1024 (one for each CPU)\n"
 	"  --cpus LIST     CPUs for the loops, as 0-3,8 (those allowed)\n"
+	"  --handover AT   takes over from the process with the same unix:PATH, without a\n"
+	"                  connection lost, and hands over to the next\n"
 	"  --spin HOW      how long a loop polls before it sleeps: auto, never, or ns\n"
 	"  --stats         a line a second: connections, requests/s, bytes/s\n"
 	"  --summary       at the end one line of JSON: what was served, at what cost\n"
@@ -191,6 +194,7 @@ static enum app_parsed parse(int argc, char **argv, struct settings *settings)
 	const struct app_option options[] = {
 		{ "bind", APP_TEXT, &settings->bind, 0, 0 },
 		{ "cpus", APP_TEXT, &settings->cpus, 0, 0 },
+		{ "handover", APP_TEXT, &settings->handover, 0, 0 },
 		{ "loops", APP_NUMBER, &settings->loops, 1, APP_LOOPS_MAX },
 		{ "spin", APP_SPIN, &settings->spin_ns, 0, 0 },
 		{ "stats", APP_FLAG, &settings->stats, 0, 0 },
@@ -277,6 +281,7 @@ int main(int argc, char **argv)
 	}
 	options.loops = (uint32_t)settings.loops;
 	options.cpus = settings.cpus;
+	options.handover = settings.handover;
 	options.spin_ns = settings.spin_ns;
 	r = gyre_system_create(&options, &system);
 	if (r == 0) {

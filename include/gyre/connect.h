@@ -93,7 +93,8 @@ typedef void (*gyre_connection_fn)(struct gyre_stack *stack,
  * @report: hears of each step; may be NULL
  * @report_arg: for @report
  * @owner: an actor that gets each step as a notice; nobody for none
- * @place: the loop of the actor; as for gyre_spawn()
+ * @place: the loop of the actor; as for gyre_spawn(); it ends with its loop when that retires, see
+ *   gyre_system_resize(): its connections are drained then
  */
 struct gyre_connect_options {
 	const char *to;

@@ -21,6 +21,7 @@
 #include <gyre/exchange.h>
 #include <gyre/file.h>
 #include <gyre/group.h>
+#include <gyre/handover.h>
 #include <gyre/idle.h>
 #include <gyre/inspect.h>
 #include <gyre/listen.h>

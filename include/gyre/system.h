@@ -76,6 +76,7 @@ typedef void (*gyre_dead_letter_fn)(const struct gyre_type *type, struct gyre_ad
  *   it all and does not close, 1e6 to 3.6e12; see gyre_channel_close()
  * @drain_timeout_ns: how long channels may take to end when the system stops, 1e6 to 3.6e12; then
  *   they are closed at once
+ * @handover: "unix:PATH", see gyre/handover.h; NULL for none
  * @log: where messages go; NULL for standard error
  * @log_level: the least that is logged, GYRE_LOG_DEBUG to GYRE_LOG_ERROR; by default warnings
  * @log_arg: for @log
@@ -119,6 +120,7 @@ struct gyre_system_options {
 	uint32_t write_max_bytes;
 	uint64_t linger_ns;
 	uint64_t drain_timeout_ns;
+	const char *handover;
 	gyre_log_fn log;
 	enum gyre_log_level log_level;
 	void *log_arg;
@@ -139,6 +141,7 @@ struct gyre_system_options {
  *   -EINVAL  a field is out of its bounds
  *   -ENOMEM  there is no memory, or too little of it may be locked
  *   -ENOSYS  the kernel has no io_uring
+ *   -EPROTO, -ETIMEDOUT, -EACCES  nobody could be succeeded at @handover, though somebody is there
  *   -EPERM   io_uring is forbidden
  *   others   what the kernel refused a ring or a thread with
  * Ownership: @ret_system is the caller's, for gyre_system_destroy().

@@ -41,6 +41,7 @@ struct acceptor {
 	uint64_t logged_ns; /* the clock when a pause was last logged */
 	int error;	    /* that ended the last accept, or 0 */
 	bool ending;
+	bool look;    /* an accept is to be ended, and begun again */
 	bool leaving; /* the socket is to go to another loop */
 	bool left;    /* it has */
 	bool busy;    /* accepting pauses: memory is short */
@@ -183,8 +184,13 @@ static void pause_ended(struct gy_timer *timer)
 
 static void close_completed(struct gy_op *op, const struct gy_completion *completion)
 {
+	struct acceptor *acceptor = gy_container_of(op, struct acceptor, close);
+
 	(void)completion; /* whatever it says, the descriptor is gone */
-	gy_endpoint_closed(&gy_container_of(op, struct acceptor, close)->endpoint);
+	gy_endpoint_closed(&acceptor->endpoint);
+	if (acceptor->left) {
+		gy_house_order_retire(acceptor->endpoint.owner->house, GYRE_FOREVER);
+	}
 }
 
 static int cancel(struct acceptor *acceptor)
@@ -243,6 +249,25 @@ static int send_away(struct acceptor *acceptor)
 	return 0;
 }
 
+/* To another process, which has the socket. Who waits for room is served here. */
+static int leave_system(struct acceptor *acceptor)
+{
+	struct gy_channels *channels = acceptor->channels;
+	int r;
+
+	if (acceptor->accept.armed) {
+		return cancel(acceptor);
+	}
+	if (!gy_fifo_empty(&acceptor->accepted)) {
+		return 0;
+	}
+	gy_timer_stop(&channels->home->loop.wheel, &acceptor->timer);
+	gy_listener_closes(acceptor->seed->listener, acceptor->seed->number);
+	r = gy_ring_close(channels->ring, &acceptor->close, acceptor->endpoint.fd);
+	acceptor->left = r == 0;
+	return r;
+}
+
 /* What there is no memory for is tried again: until then connections wait in the backlog. */
 static int leave(struct acceptor *acceptor)
 {
@@ -255,8 +280,12 @@ static int leave(struct acceptor *acceptor)
 		return cancel(acceptor);
 	}
 	r = send_away(acceptor);
+	if (r == -ESHUTDOWN && gy_load_acquire(&acceptor->seed->listener->handed_over)) {
+		return leave_system(acceptor);
+	}
 	if (r == -ESHUTDOWN) {
 		acceptor->ending = true;
+		gy_listener_closes(acceptor->seed->listener, acceptor->seed->number);
 		return end(acceptor);
 	}
 	if (r < 0) {
@@ -281,10 +310,17 @@ static int settle(struct acceptor *acceptor)
 		return end(acceptor);
 	}
 	if (acceptor->leaving) {
-		return leave(acceptor);
+		return gy_load_acquire(&acceptor->seed->listener->handed_over)
+			       ? leave_system(acceptor)
+			       : leave(acceptor);
 	}
-	if (acceptor->busy || acceptor->full) {
-		return cancel(acceptor);
+	if (acceptor->busy || acceptor->full || acceptor->look) {
+		int r = cancel(acceptor);
+
+		acceptor->look = acceptor->look && r < 0;
+		if (acceptor->busy || acceptor->full || r < 0) {
+			return r;
+		}
 	}
 	if (acceptor->accept.armed || gy_timer_is_started(&acceptor->timer)) {
 		return 0;
@@ -430,8 +466,10 @@ static int event(struct gyre_stack *stack)
 	if (!gy_type_equal(gy_stack_of(stack)->head.type, &gy_type_room)) {
 		return gyre_throw(stack, -EPROTO);
 	}
-	gy_timer_stop(&acceptor->channels->home->loop.wheel, &acceptor->timer);
-	gy_endpoint_ready(&acceptor->endpoint);
+	if (!acceptor->left) {
+		gy_timer_stop(&acceptor->channels->home->loop.wheel, &acceptor->timer);
+		gy_endpoint_ready(&acceptor->endpoint);
+	}
 	return gyre_return(stack);
 }
 
@@ -461,9 +499,7 @@ static void drain(struct gy_endpoint *endpoint)
 
 	if (!acceptor->ending) {
 		acceptor->ending = true;
-		if (acceptor->seed->number == 0) { /* who comes now shall find nobody */
-			gy_listener_remove_file(acceptor->seed->listener);
-		}
+		gy_listener_closes(acceptor->seed->listener, acceptor->seed->number);
 		gy_endpoint_ready(endpoint);
 	}
 }
@@ -498,6 +534,17 @@ static void leave_loop(struct gy_endpoint *endpoint)
 void gy_acceptor_leave(struct gy_house *house)
 {
 	leave_loop(&((struct acceptor *)house->state)->endpoint);
+}
+
+/* An accept that begins looks; one that is under way may have missed its call. */
+void gy_acceptor_look(struct gy_house *house)
+{
+	struct acceptor *acceptor = (struct acceptor *)house->state;
+
+	if (!acceptor->ending && !acceptor->leaving && cancel(acceptor) < 0) {
+		acceptor->look = true;
+		gy_endpoint_ready(&acceptor->endpoint);
+	}
 }
 
 static const struct gy_endpoint_ops endpoint_ops = {
@@ -555,6 +602,7 @@ static int mount(struct gyre_stack *stack)
 	r = fd < 0 || channels->draining ? -ESHUTDOWN
 					 : gy_endpoint_add(&acceptor->endpoint, s->house);
 	if (r < 0) {
+		gy_listener_closes(seed->listener, seed->number);
 		gy_channels_close(channels, fd);
 		return channels->draining ? gyre_stop(stack, gyre_self(stack)) : r;
 	}
@@ -615,7 +663,7 @@ static void leave_listener(const struct acceptor *acceptor)
 	const struct gy_seed *seed = acceptor->seed;
 
 	gy_listener_left(seed->listener, seed->number, acceptor->self);
-	if (seed->number == 0 && !acceptor->channels->draining) {
+	if (seed->number == 0 && !acceptor->channels->draining && !acceptor->left) {
 		gy_listener_end(seed->listener, acceptor->channels->home);
 	}
 }

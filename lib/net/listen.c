@@ -4,6 +4,7 @@
  * leaves nothing behind.
  */
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -46,8 +47,8 @@ struct setup {
 	struct gy_listener_plan plan;
 	struct gy_listening listening;
 	struct gy_listener *listener; /* NULL until it is made */
-	uint32_t sockets;
-	int *fds; /* of sockets */
+	struct gy_passed *passed;     /* sockets of a predecessor; NULL for none */
+	int *fds;		      /* of sockets */
 };
 
 /*
@@ -57,7 +58,7 @@ struct setup {
 static int place_all(const struct setup *setup)
 {
 	struct gy_listener *listener = setup->listener;
-	uint32_t left = setup->sockets;
+	uint32_t left = setup->plan.sockets;
 	int r = gy_listener_place_workers(listener);
 
 	while (left > 0 && r == 0) {
@@ -73,7 +74,7 @@ static int place_all(const struct setup *setup)
 		return 0;
 	}
 	listener->ended = true;
-	for (uint32_t i = left; i < setup->sockets; i++) {
+	for (uint32_t i = left; i < setup->plan.sockets; i++) {
 		struct gyre_address acceptor = listener->stands[i].acceptor;
 
 		gy_stop_from_outside(&setup->homes->homes[acceptor.loop], acceptor);
@@ -84,6 +85,33 @@ static int place_all(const struct setup *setup)
 	return r;
 }
 
+/*
+ * All that were passed, for none may be closed, and as many more as there are to be. Loops that get
+ * none for lack of something are like those that come later.
+ */
+static int open_beside(struct setup *setup)
+{
+	struct gy_listener_plan *plan = &setup->plan;
+	uint32_t count = setup->passed->count;
+	uint32_t wanted = plan->sockets > count ? plan->sockets : count;
+	int *fds = (int *)gy_memory_get(wanted * sizeof(int));
+
+	if (fds == NULL) {
+		return -ENOMEM;
+	}
+	memcpy(fds, setup->passed->fds, count * sizeof(int));
+	(void)gy_socket_address_of(fds[0], &plan->address);
+	while (count < wanted &&
+	       gy_sockets_join(&plan->address, &setup->listening, &fds[count]) == 0) {
+		count++;
+	}
+	plan->sockets = count;
+	plan->sockets_max = plan->sockets_max > count ? plan->sockets_max : count;
+	setup->fds = fds;
+	setup->passed->count = 0;
+	return 0;
+}
+
 static int open_new(struct setup *setup, uint32_t loops)
 {
 	uint32_t max = setup->homes->loops->max;
@@ -91,21 +119,33 @@ static int open_new(struct setup *setup, uint32_t loops)
 
 	wanted = wanted == 0 || wanted > max ? max : wanted;
 	setup->plan.sockets_max = gy_sockets_count(&setup->plan.address, wanted);
-	setup->sockets = setup->plan.sockets_max < loops ? setup->plan.sockets_max : loops;
-	return gy_sockets_listen(&setup->plan.address, &setup->listening, setup->sockets,
-				 setup->fds);
+	setup->plan.sockets = setup->plan.sockets_max < loops ? setup->plan.sockets_max : loops;
+	if (setup->passed != NULL) {
+		return open_beside(setup);
+	}
+	setup->fds = (int *)gy_memory_get(setup->plan.sockets * sizeof(int));
+	return setup->fds == NULL ? -ENOMEM
+				  : gy_sockets_listen(&setup->plan.address, &setup->listening,
+						      setup->plan.sockets, setup->fds);
 }
 
 /* Their address is known only by asking; that cannot fail for sockets that listen. */
 static int open_inherited(struct setup *setup, uint32_t loops)
 {
-	int r = gy_inherit(&setup->listening, loops, setup->fds);
+	int r = 0;
 
+	setup->plan.sockets_max = 0;
+	setup->plan.sockets = 0;
+	if (setup->passed != NULL) {
+		return open_beside(setup);
+	}
+	setup->fds = (int *)gy_memory_get(loops * sizeof(int));
+	r = setup->fds == NULL ? -ENOMEM : gy_inherit(&setup->listening, loops, setup->fds);
 	if (r < 0) {
 		return r;
 	}
-	setup->sockets = (uint32_t)r;
-	setup->plan.sockets_max = setup->sockets;
+	setup->plan.sockets = (uint32_t)r;
+	setup->plan.sockets_max = setup->plan.sockets;
 	(void)gy_socket_address_of(setup->fds[0], &setup->plan.address);
 	return 0;
 }
@@ -114,7 +154,10 @@ static int open_inherited(struct setup *setup, uint32_t loops)
 static int set_up(struct setup *setup)
 {
 	uint32_t loops = gy_loops_count(setup->homes->loops);
-	int r = setup->plan.inherited ? open_inherited(setup, loops) : open_new(setup, loops);
+	int r;
+
+	setup->passed = gy_passed_take(setup->homes, setup->options.bind);
+	r = setup->plan.inherited ? open_inherited(setup, loops) : open_new(setup, loops);
 
 	if (r < 0) {
 		return r;
@@ -123,10 +166,10 @@ static int set_up(struct setup *setup)
 	if (r == 0) {
 		return place_all(setup);
 	}
-	for (uint32_t i = 0; i < setup->sockets; i++) {
+	for (uint32_t i = 0; i < setup->plan.sockets; i++) {
 		(void)close(setup->fds[i]);
 	}
-	if (!setup->plan.inherited) {
+	if (!setup->plan.inherited && setup->passed == NULL) {
 		struct gy_socket_file file = { 0 };
 
 		gy_socket_file_set(&file, &setup->plan.address);
@@ -171,10 +214,6 @@ static int prepare(struct setup *setup)
 		.mode = options->mode,
 		.allow_delay = options->channel.allow_delay,
 	};
-	setup->fds = (int *)gy_memory_get(setup->homes->loops->max * sizeof(*setup->fds));
-	if (setup->fds == NULL) {
-		return -ENOMEM;
-	}
 	return setup->plan.inherited ? 0
 				     : gy_bind_parse(options->bind, SOCK_STREAM, setup->homes->log,
 						     &setup->plan.address);
@@ -198,6 +237,10 @@ int gyre_listen(struct gyre_system *system, const struct gyre_acceptor_options *
 	if (r == 0) {
 		r = listen_on(&setup, ret_acceptor);
 	}
+	for (uint32_t i = 0; setup.passed != NULL && i < setup.passed->count; i++) {
+		(void)close(setup.passed->fds[i]);
+	}
+	gy_passed_free(setup.passed);
 	gy_memory_put(setup.fds);
 	return r;
 }

@@ -13,6 +13,7 @@
  * never sent to a loop that has begun to retire. The acceptors hold references.
  */
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "actor/stack.h"
@@ -34,9 +35,10 @@ static void unlock(struct gy_homes *homes)
 int gy_listener_make(struct gy_homes *homes, const struct gy_listener_plan *plan,
 		     struct gy_listener **ret_listener)
 {
-	uint32_t max = homes->loops->max;
+	uint32_t max = homes->loops->max > plan->sockets ? homes->loops->max : plan->sockets;
+	size_t text_bytes = strlen(plan->options->bind) + 1;
 	struct gy_listener *listener = (struct gy_listener *)gy_memory_get(
-		sizeof(*listener) + max * sizeof(listener->stands[0]));
+		sizeof(*listener) + max * sizeof(listener->stands[0]) + text_bytes);
 	int r = listener == NULL ? -ENOMEM
 				 : gy_admission_create(plan->options, max, &listener->admission);
 
@@ -47,6 +49,13 @@ int gy_listener_make(struct gy_homes *homes, const struct gy_listener_plan *plan
 	listener->homes = homes;
 	listener->options = *plan->options;
 	listener->options.bind = NULL; /* the caller's */
+	listener->text = (char *)&listener->stands[max];
+	memcpy(listener->text, plan->options->bind, text_bytes);
+	listener->stands_max = max;
+	for (uint32_t i = 0; i < max; i++) {
+		listener->stands[i].fd = -1;
+	}
+	listener->serial = ++homes->listeners_made;
 	listener->address = plan->address;
 	listener->sockets_max = plan->sockets_max;
 	listener->inherited = plan->inherited;
@@ -229,6 +238,7 @@ int gy_listener_place(struct gy_seed *seed)
 		r = spawn_acceptor(&listener->homes->homes[loop], seed,
 				   &listener->stands[seed->number].acceptor);
 		listener->references -= r < 0;
+		listener->stands[seed->number].fd = r < 0 ? -1 : seed->transit.fd;
 	}
 	return r;
 }
@@ -263,7 +273,7 @@ void gy_listener_end(struct gy_listener *listener, struct gy_home *home)
 {
 	lock(listener->homes);
 	listener->ended = true;
-	for (uint32_t i = 1; i < listener->homes->loops->max; i++) {
+	for (uint32_t i = 1; i < listener->stands_max; i++) {
 		if (!gyre_address_is_nobody(listener->stands[i].acceptor)) {
 			(void)gy_send_signal(home, listener->stands[i].acceptor, &gy_type_stop,
 					     GY_MAIL_EVENT);
@@ -272,10 +282,13 @@ void gy_listener_end(struct gy_listener *listener, struct gy_home *home)
 	unlock(listener->homes);
 }
 
-void gy_listener_remove_file(struct gy_listener *listener)
+void gy_listener_closes(struct gy_listener *listener, uint32_t number)
 {
 	lock(listener->homes);
-	gy_socket_file_remove(&listener->file);
+	listener->stands[number].fd = -1;
+	if (number == 0) { /* who comes now shall find nobody */
+		gy_socket_file_remove(&listener->file);
+	}
 	unlock(listener->homes);
 }
 
@@ -284,10 +297,11 @@ void gy_listener_remove_file(struct gy_listener *listener)
 struct order {
 	struct gy_task task;
 	struct gyre_address acceptor;
+	void (*carry_out)(struct gy_house *house);
 };
 
-/* On the loop where a guest is, which may have to be mounted first. */
-static void send_home(struct gy_loop *loop, struct gy_task *task)
+/* On the loop of an acceptor, which may have to be mounted first. */
+static void carry_out(struct gy_loop *loop, struct gy_task *task)
 {
 	struct order *order = gy_container_of(task, struct order, task);
 	struct gy_house *house =
@@ -298,12 +312,13 @@ static void send_home(struct gy_loop *loop, struct gy_task *task)
 		return;
 	}
 	if (house != NULL) {
-		gy_acceptor_leave(house);
+		order->carry_out(house);
 	}
 	gy_loop_node_put(loop, &task->node);
 }
 
-static int order_home(const struct gy_homes *homes, struct gyre_address acceptor)
+static int post_order(const struct gy_homes *homes, struct gyre_address acceptor,
+		      void (*what)(struct gy_house *house))
 {
 	struct gy_node *node = gy_node_get_from_heap(sizeof(struct order));
 	struct order *order;
@@ -312,7 +327,8 @@ static int order_home(const struct gy_homes *homes, struct gyre_address acceptor
 		return -ENOMEM;
 	}
 	order = gy_container_of(node, struct order, task.node);
-	order->task.run = send_home;
+	order->task.run = carry_out;
+	order->carry_out = what;
 	order->acceptor = acceptor;
 	gy_loop_post_task(&homes->homes[acceptor.loop].loop, &order->task);
 	return 0;
@@ -346,7 +362,7 @@ static int grow_by(struct gy_listener *listener, uint32_t number)
 	struct gyre_address acceptor = listener->stands[number].acceptor;
 
 	if (!gyre_address_is_nobody(acceptor)) {
-		return order_home(listener->homes, acceptor);
+		return post_order(listener->homes, acceptor, gy_acceptor_leave);
 	}
 	return number < listener->sockets_max && !listener->inherited
 		       ? open_another(listener, number)
@@ -398,4 +414,132 @@ void gy_listeners_shrink(struct gy_homes *homes, uint32_t to)
 		}
 		gy_store_release(&listener->version, listener->version + 1);
 	}
+}
+
+/* ---- handing over ---- */
+
+static struct gy_listener *listener_after(const struct gy_homes *homes, uint32_t serial)
+{
+	for (struct gy_list *item = homes->listeners.next; item != &homes->listeners;
+	     item = item->next) {
+		struct gy_listener *listener = gy_container_of(item, struct gy_listener, item);
+
+		if (listener->serial > serial && !listener->ended) {
+			return listener;
+		}
+	}
+	return NULL;
+}
+
+/* What the message has room for, from @place on. */
+static void collect(const struct gy_listener *listener, struct gy_listeners_place *place,
+		    struct gy_passing *passing)
+{
+	if (place->begun != listener->serial) {
+		place->begun = listener->serial;
+		place->number = 0;
+	}
+	*passing = (struct gy_passing){ .kind = GY_PASSING_LISTENER, .serial = listener->serial };
+	(void)strncpy(passing->text, listener->text, GY_PASSING_TEXT_MAX);
+	while (place->number < listener->stands_max && passing->count < GY_PASSING_FDS_MAX) {
+		int fd = listener->stands[place->number++].fd;
+
+		if (fd >= 0) {
+			passing->fds[passing->count++] = fd;
+		}
+	}
+	if (place->number == listener->stands_max) {
+		*place = (struct gy_listeners_place){ .serial = listener->serial };
+	}
+}
+
+int gy_listeners_pass(struct gy_homes *homes, struct gy_listeners_place *place, int fd)
+{
+	struct gy_listeners_place next = *place;
+	struct gy_passing passing = { .kind = GY_PASSING_END };
+	const struct gy_listener *listener;
+	int r;
+
+	lock(homes); /* so that no socket is closed meanwhile */
+	do {
+		listener = listener_after(homes, next.serial);
+		if (listener != NULL) {
+			collect(listener, &next, &passing);
+		}
+	} while (listener != NULL && passing.count == 0);
+	if (listener == NULL) {
+		passing = (struct gy_passing){ .kind = GY_PASSING_END };
+	}
+	r = gy_passing_send(fd, &passing);
+	unlock(homes);
+	if (r == 0) {
+		*place = next;
+	}
+	return r;
+}
+
+void gy_listeners_hand_over(struct gy_homes *homes)
+{
+	lock(homes);
+	for (struct gy_list *item = homes->listeners.next; item != &homes->listeners;
+	     item = item->next) {
+		struct gy_listener *listener = gy_container_of(item, struct gy_listener, item);
+
+		if (listener->ended) {
+			continue;
+		}
+		listener->ended = true;
+		listener->file.path[0] = '\0'; /* the successor's */
+		gy_store_release(&listener->handed_over, true);
+		for (uint32_t i = 0; i < listener->stands_max; i++) {
+			struct gyre_address acceptor = listener->stands[i].acceptor;
+
+			if (!gyre_address_is_nobody(acceptor) &&
+			    post_order(homes, acceptor, gy_acceptor_leave) < 0) {
+				gy_stop_from_outside(&homes->homes[acceptor.loop], acceptor);
+			}
+		}
+	}
+	unlock(homes);
+}
+
+bool gy_listeners_have_left(struct gy_homes *homes)
+{
+	uint32_t left = 0;
+
+	lock(homes);
+	for (struct gy_list *item = homes->listeners.next; item != &homes->listeners;
+	     item = item->next) {
+		const struct gy_listener *listener =
+			gy_container_of(item, struct gy_listener, item);
+
+		for (uint32_t i = 0; i < listener->stands_max; i++) {
+			left += !gyre_address_is_nobody(listener->stands[i].acceptor);
+		}
+	}
+	unlock(homes);
+	return left == 0;
+}
+
+void gy_listeners_look(struct gy_homes *homes)
+{
+	lock(homes);
+	for (struct gy_list *item = homes->listeners.next; item != &homes->listeners;
+	     item = item->next) {
+		const struct gy_listener *listener =
+			gy_container_of(item, struct gy_listener, item);
+
+		for (uint32_t i = 0; i < listener->stands_max; i++) {
+			struct gyre_address acceptor = listener->stands[i].acceptor;
+
+			if (!gyre_address_is_nobody(acceptor) &&
+			    post_order(homes, acceptor, gy_acceptor_look) < 0) {
+				gy_log(homes->log, GYRE_LOG_WARNING,
+				       "loop %u: no memory to look for connections that wait; the "
+				       "next that comes will",
+				       (unsigned)acceptor.loop);
+			}
+		}
+	}
+	unlock(homes);
 }

@@ -120,14 +120,19 @@ struct gy_listener {
 	struct gy_socket_file file;
 	struct gy_admission *admission; /* a reference; NULL for none; read by anybody */
 	uint32_t references;
+	uint32_t serial;      /* tells it from all others of the system */
 	uint32_t sockets_max; /* there are no more, however many loops come */
-	uint32_t version;     /* atomic: grows when workers come or go */
-	bool inherited;	      /* the sockets are not ours: none is opened beside them */
-	bool ended;	      /* its acceptors have been told to stop */
+	uint32_t stands_max;
+	uint32_t version; /* atomic: grows when workers come or go */
+	bool inherited;	  /* the sockets are not ours: none is opened beside them */
+	bool ended;	  /* its acceptors have been told to stop */
+	bool handed_over; /* atomic: by leaving their sockets to another process */
+	char *text;	  /* that it was opened by */
 	struct {
 		struct gyre_address acceptor; /* of this loop's socket, wherever that stands */
 		struct gyre_address worker;   /* on this loop */
-	} stands[]; /* one for each loop that there may be; nobody for none */
+		int fd;			      /* the socket, while it may be passed on; or -1 */
+	} stands[]; /* one for each loop that there may be, and each socket; nobody for none */
 };
 
 /*
@@ -151,6 +156,7 @@ struct gy_seed {
 struct gy_listener_plan {
 	const struct gyre_acceptor_options *options;
 	struct gyre_socket_address address;
+	uint32_t sockets;
 	uint32_t sockets_max;
 	bool inherited;
 };
@@ -177,13 +183,15 @@ struct gyre_address gy_listener_next_worker(struct gy_seed *seed);
 void gy_listener_left(struct gy_listener *listener, uint32_t number, struct gyre_address acceptor);
 /* Without the mutex: all other acceptors are to stop too. */
 void gy_listener_end(struct gy_listener *listener, struct gy_home *home);
-/* Without the mutex: nobody is to find the file of the socket any more. */
-void gy_listener_remove_file(struct gy_listener *listener);
+/* Without the mutex: the socket is about to be closed here, and with the first its file goes. */
+void gy_listener_closes(struct gy_listener *listener, uint32_t number);
 
 /* ---- acceptor.c ---- */
 
 /* An acceptor that is mounted goes where its socket is to stand now. On its loop. */
 void gy_acceptor_leave(struct gy_house *house);
+/* One looks into its backlog anew. */
+void gy_acceptor_look(struct gy_house *house);
 
 /* The argument of an acceptor's mount. */
 struct gy_acceptor_argument {

@@ -16,6 +16,7 @@
 #include "channel/channels.h"
 #include "remote/remote.h"
 #include "system/directory.h"
+#include "system/succession.h"
 #include "system/system.h"
 #include "system/topology.h"
 
@@ -272,6 +273,9 @@ static int make_parts(struct gyre_system *system)
 	if (r == 0) {
 		r = make_homes(system);
 	}
+	if (r == 0) {
+		r = gy_succession_begin(system);
+	}
 	return r < 0 || system->homes.nodes == NULL ? r
 						    : gy_nodes_start(system->homes.nodes, system);
 }
@@ -317,6 +321,7 @@ int gyre_system_create(const struct gyre_system_options *options, struct gyre_sy
 	system->log = (struct gy_log){ log_creation, system, resolved.log_level };
 	system->homes.log = &system->log;
 	gy_list_init(&system->homes.listeners);
+	gy_list_init(&system->homes.passed);
 	(void)pthread_mutex_init(&system->homes.placing, NULL);
 	gy_resizing_init(system);
 	system->ended_fd = -1;
@@ -362,6 +367,7 @@ void gyre_system_destroy(struct gyre_system *system)
 		gy_channels_fini(&system->homes.homes[i]);
 		gy_home_fini(&system->homes.homes[i], &leaks);
 	}
+	gy_succession_end(system);
 	gy_leaks_log(&leaks, &system->log);
 	gy_nodes_destroy(system->homes.nodes);
 	gy_directory_destroy(system->directory);

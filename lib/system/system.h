@@ -134,11 +134,12 @@ struct gyre_system {
 	int signal_fd; /* of SIGINT and SIGTERM; opened early, so that their lack is an early error
 			*/
 	int watch_fd;  /* tells the thread in gyre_system_run() that @watched has changed */
-	struct gyre_address signals; /* the actor that catches them; guarded by @mutex */
-	uint64_t watched;	     /* atomic: signals that actors watch, a bit each */
-	uint64_t blocked;	     /* atomic: of those, what that thread blocks */
-	bool has_runner;	     /* atomic: there is such a thread */
-	bool explained;		     /* an error of the creation has its line in the log */
+	struct gyre_address signals;	  /* the actor that catches them; guarded by @mutex */
+	uint64_t watched;		  /* atomic: signals that actors watch, a bit each */
+	uint64_t blocked;		  /* atomic: of those, what that thread blocks */
+	bool has_runner;		  /* atomic: there is such a thread */
+	struct gy_succession *succession; /* NULL without @handover */
+	bool explained;			  /* an error of the creation has its line in the log */
 };
 
 /* ---- options.c ---- */

@@ -10,6 +10,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
@@ -44,18 +45,24 @@ static int init_echo(struct gyre_channel *channel, void *arg)
 	return gyre_pipeline_add_last(channel, &echo, arg);
 }
 
-static void begin(uint32_t loops, uint64_t drain_timeout_ns)
+static void begin_with(uint32_t loops, uint64_t drain_timeout_ns,
+		       struct gyre_acceptor_options listening)
 {
 	const struct gyre_system_options options = { .loops = loops,
 						     .loops_max = 4,
 						     .drain_timeout_ns = drain_timeout_ns };
-	const struct gyre_acceptor_options listening = { .bind = "tcp://127.0.0.1:0",
-							 .init_channel = init_echo,
-							 .ret_port = &port };
 
+	listening.bind = "tcp://127.0.0.1:0";
+	listening.init_channel = init_echo;
+	listening.ret_port = &port;
 	fixture_open_with(&options);
 	cr_assert_eq(gyre_listen(fixture.system, &listening, &acceptor), 0);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
+}
+
+static void begin(uint32_t loops, uint64_t drain_timeout_ns)
+{
+	begin_with(loops, drain_timeout_ns, (struct gyre_acceptor_options){ 0 });
 }
 
 static int connect_there(void)
@@ -117,12 +124,11 @@ static void wait_for_rounds(void)
 	}
 }
 
-Test(resize_listen, refuses_no_connection_and_loses_no_byte)
+/* Up and down eight times, with clients that come and go. */
+static void resize_under_load(void)
 {
 	pthread_t clients[CLIENTS];
-	int descriptors = 0;
 
-	begin(2, GYRE_SECONDS(20));
 	for (uint32_t i = 0; i < CLIENTS; i++) {
 		cr_assert_eq(pthread_create(&clients[i], NULL, visit_on, NULL), 0);
 	}
@@ -136,6 +142,14 @@ Test(resize_listen, refuses_no_connection_and_loses_no_byte)
 	for (uint32_t i = 0; i < CLIENTS; i++) {
 		cr_assert_eq(pthread_join(clients[i], NULL), 0);
 	}
+}
+
+Test(resize_listen, refuses_no_connection_and_loses_no_byte)
+{
+	int descriptors = 0;
+
+	begin(2, GYRE_SECONDS(20));
+	resize_under_load();
 	cr_assert_eq(gyre_system_resize(fixture.system, 1), 0);
 	descriptors = descriptors_open();
 	cr_assert_eq(gyre_system_resize(fixture.system, 4), 0);
@@ -143,6 +157,110 @@ Test(resize_listen, refuses_no_connection_and_loses_no_byte)
 	cr_expect_eq(descriptors_open(), descriptors, "sockets go to and fro");
 	fixture_close();
 	cr_expect_eq(failed, 0);
+}
+
+Test(resize_listen, hands_no_connection_of_one_listener_to_a_loop_that_retires)
+{
+	begin_with(2, GYRE_SECONDS(20), (struct gyre_acceptor_options){ .listeners = 1 });
+	resize_under_load();
+	fixture_close();
+	cr_expect_eq(failed, 0);
+}
+
+Test(resize_listen, hands_no_connection_of_two_listeners_to_a_loop_that_retires)
+{
+	begin_with(2, GYRE_SECONDS(20),
+		   (struct gyre_acceptor_options){ .listeners = 2, .loop_connections_max = 2 });
+	resize_under_load();
+	fixture_close();
+	cr_expect_eq(failed, 0);
+}
+
+Test(resize_listen, gives_loops_that_come_their_turn_with_one_listener)
+{
+	begin_with(1, 0, (struct gyre_acceptor_options){ .listeners = 1 });
+	cr_assert_eq(gyre_system_resize(fixture.system, 4), 0);
+	while (gy_load_acquire(&served_on[1]) == 0 || gy_load_acquire(&served_on[2]) == 0 ||
+	       gy_load_acquire(&served_on[3]) == 0) {
+		cr_assert(visit());
+	}
+	fixture_close();
+}
+
+Test(resize_listen, limits_the_loops_that_come_too)
+{
+	int fds[4];
+
+	begin_with(1, 0,
+		   (struct gyre_acceptor_options){ .listeners = 1, .loop_connections_max = 1 });
+	cr_assert_eq(gyre_system_resize(fixture.system, 4), 0);
+	for (size_t i = 0; i < 4; i++) {
+		fds[i] = connect_there();
+		cr_assert(fds[i] >= 0 && echoes(fds[i]));
+	}
+	for (size_t i = 0; i < 4; i++) {
+		cr_expect_eq(gy_load_acquire(&served_on[i]), 1, "one each");
+		(void)close(fds[i]);
+	}
+	fixture_close();
+}
+
+static uint64_t held(void)
+{
+	struct gyre_counters counters;
+
+	cr_assert_eq(gyre_system_counters(fixture.system, &counters), 0);
+	return counters.accepts_held;
+}
+
+enum { WAITERS = 40 };
+
+/* Whichever is let in gets its answer, and makes room. */
+static void serve_one_by_one(struct pollfd *waiters)
+{
+	char byte = 'x';
+
+	for (size_t i = 0; i < WAITERS; i++) {
+		cr_assert_eq(send(waiters[i].fd, &byte, 1, MSG_NOSIGNAL), 1);
+	}
+	for (size_t left = WAITERS; left > 0;) {
+		cr_assert_gt(poll(waiters, WAITERS, -1), 0);
+		for (size_t i = 0; i < WAITERS; i++) {
+			if (waiters[i].fd >= 0 && waiters[i].revents != 0) {
+				cr_expect_eq(recv(waiters[i].fd, &byte, 1, 0), 1);
+				(void)close(waiters[i].fd);
+				waiters[i].fd = -1;
+				left--;
+			}
+		}
+	}
+}
+
+/* Connections that wait for room stand with all acceptors. */
+Test(resize_listen, takes_connections_along_that_wait_for_room)
+{
+	struct pollfd waiters[WAITERS];
+	uint64_t before = 0;
+	int first = -1;
+
+	begin_with(4, GYRE_SECONDS(20), (struct gyre_acceptor_options){ .connections_max = 1 });
+	while (gy_load_acquire(&served_on[0]) == 0) { /* one that stays on the loop that stays */
+		(void)close(first);
+		first = connect_there();
+		cr_assert(first >= 0 && echoes(first));
+	}
+	before = held();
+	for (size_t i = 0; i < WAITERS; i++) {
+		waiters[i] = (struct pollfd){ .fd = connect_there(), .events = POLLIN };
+		cr_assert_geq(waiters[i].fd, 0);
+	}
+	while (held() < before + 4) { /* they have been accepted by then, in part */
+		(void)sched_yield();
+	}
+	cr_assert_eq(gyre_system_resize(fixture.system, 1), 0);
+	(void)close(first);
+	serve_one_by_one(waiters);
+	fixture_close();
 }
 
 Test(resize_listen, serves_connections_on_the_loops_that_come)

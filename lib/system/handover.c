@@ -1,0 +1,428 @@
+/*
+ * Handing over: an actor of the first loop that waits where successors come. It answers what one
+ * asks, a message at a time, so that nothing need be queued; when the successor says that it runs,
+ * it has all acceptors leave, and looks now and then whether they have, and what is open has ended,
+ * since nobody tells it. Then, or when time is up, it stops the system.
+ *
+ * For a connection that comes the kernel calls one of those who wait to accept it: in the meantime
+ * perhaps one of the old process, which then is told to end and does not take it. So the successor
+ * keeps its connection until the old process, whose acceptors have ended, closes that, and looks
+ * into all backlogs then.
+ *
+ * A successor that goes away before it runs has changed nothing.
+ */
+#include <gyre/handover.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "actor/stack.h"
+#include "channel/endpoint.h"
+#include "net/listeners.h"
+#include "system/succession.h"
+
+static const uint64_t start_ns = GYRE_SECONDS(10 * GYRE_HANDOVER_SECONDS);
+static const uint64_t look_ns = GYRE_MILLISECONDS(10);
+
+enum stage { STAGE_ALONE, STAGE_ASKED, STAGE_LEAVING, STAGE_ENDING };
+
+/* From the heap, for it outlives its actor's state. */
+struct giver {
+	struct gy_endpoint endpoint; /* its descriptor is where successors come */
+	struct gy_op door;	     /* a poll of that, and at last the close */
+	struct gy_op talk;	     /* a poll of the successor's */
+	struct gy_op old;	     /* one of the predecessor's, for its end */
+	struct gy_timer timer;
+	struct gyre_system *system;
+	struct gy_listeners_place place;
+	uint64_t end_ns; /* the clock when what is open may not go on for longer */
+	int fd;		 /* the successor's, or -1 */
+	enum stage stage;
+	bool knows_self; /* the successor has got our socket */
+	bool expired;
+	bool succeeds; /* the predecessor has been told, and has not left */
+};
+
+static const struct gy_log *log_of(const struct giver *giver)
+{
+	return &giver->system->log;
+}
+
+static struct gy_loop *loop_of(const struct giver *giver)
+{
+	return &giver->system->homes.homes[0].loop;
+}
+
+static void start_timer(struct giver *giver, uint64_t delay_ns)
+{
+	struct gy_wheel *wheel = &loop_of(giver)->wheel;
+
+	gy_timer_stop(wheel, &giver->timer);
+	giver->expired = false;
+	gy_timer_start(wheel, &giver->timer, delay_ns);
+}
+
+static void expired(struct gy_timer *timer)
+{
+	struct giver *giver = gy_container_of(timer, struct giver, timer);
+
+	giver->expired = true;
+	gy_endpoint_ready(&giver->endpoint);
+}
+
+/* ---- the successor ---- */
+
+static int drop_successor(struct giver *giver, const char *why)
+{
+	gy_log(log_of(giver), GYRE_LOG_WARNING,
+	       "handover: the successor %s; this process goes on: see the other's log, and start "
+	       "it again",
+	       why);
+	gy_timer_stop(&loop_of(giver)->wheel, &giver->timer);
+	(void)close(giver->fd);
+	giver->fd = -1;
+	giver->stage = STAGE_ALONE;
+	gy_endpoint_ready(&giver->endpoint);
+	return 0;
+}
+
+static int answer(struct giver *giver)
+{
+	struct gy_passing self = { .kind = GY_PASSING_SELF,
+				   .count = 1,
+				   .fds = { giver->endpoint.fd } };
+	int r;
+
+	if (giver->knows_self) {
+		r = gy_listeners_pass(&giver->system->homes, &giver->place, giver->fd);
+	} else {
+		r = gy_passing_send(giver->fd, &self);
+		giver->knows_self = r == 0;
+	}
+	if (r < 0) {
+		return drop_successor(giver, strerrordesc_np(-r));
+	}
+	gy_endpoint_ready(&giver->endpoint);
+	return 0;
+}
+
+/* It has the sockets, and this process only what is open. */
+static int begin_to_leave(struct giver *giver)
+{
+	struct gyre_system *system = giver->system;
+	uint64_t half_ns = system->options.drain_timeout_ns / 2;
+
+	gy_log(log_of(giver), GYRE_LOG_INFO, "handover: a successor runs; this process ends");
+	system->succession->file.path[0] = '\0';
+	giver->stage = STAGE_LEAVING;
+	giver->end_ns = gy_time_add(loop_of(giver)->now_ns, half_ns);
+	gy_listeners_hand_over(&system->homes);
+	start_timer(giver, look_ns);
+	return 0;
+}
+
+/* What it has said, if anything. */
+static int listen_to(struct giver *giver)
+{
+	char said;
+	ssize_t got;
+
+	if (giver->talk.armed) {
+		if (giver->expired) {
+			giver->expired = false;
+			(void)shutdown(giver->fd, SHUT_RDWR); /* which the poll tells of */
+		}
+		return 0;
+	}
+	got = recv(giver->fd, &said, 1, MSG_DONTWAIT);
+	if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+		return gy_ring_poll(giver->endpoint.owner->channels->ring, &giver->talk, giver->fd,
+				    POLLIN);
+	}
+	if (got == 1 && said == GY_SUCCESSOR_ASKS) {
+		return answer(giver);
+	}
+	return got == 1 && said == GY_SUCCESSOR_RUNS
+		       ? begin_to_leave(giver)
+		       : drop_successor(giver, "has gone before it ran, or took too long");
+}
+
+static int let_in(struct giver *giver)
+{
+	int fd;
+	int r;
+
+	if (giver->door.armed || giver->succeeds) { /* one after the other */
+		return 0;
+	}
+	fd = accept4(giver->endpoint.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd < 0) {
+		return gy_ring_poll(giver->endpoint.owner->channels->ring, &giver->door,
+				    giver->endpoint.fd, POLLIN);
+	}
+	r = gy_passing_check_peer(fd);
+	giver->fd = fd;
+	if (r < 0) {
+		return drop_successor(giver, "is of another user");
+	}
+	if (gy_load_relaxed(&giver->system->stop) != 0) {
+		return drop_successor(giver, "has come too late: this process ends");
+	}
+	giver->stage = STAGE_ASKED;
+	giver->place = (struct gy_listeners_place){ 0 };
+	giver->knows_self = false;
+	start_timer(giver, start_ns);
+	gy_endpoint_ready(&giver->endpoint);
+	return 0;
+}
+
+/* ---- leaving ---- */
+
+/* Those that were closed are read first, so that there are never more of them than were made. */
+static bool all_is_closed(const struct gyre_system *system)
+{
+	uint32_t made = gy_homes_made(&system->homes);
+	uint64_t closed = 0;
+	uint64_t opened = 0;
+
+	for (uint32_t i = 0; i < made; i++) {
+		closed += gy_load_acquire(&gy_channels_counters(&system->homes.homes[i])->closed);
+	}
+	for (uint32_t i = 0; i < made; i++) {
+		const struct gy_channels_counters *counters =
+			gy_channels_counters(&system->homes.homes[i]);
+
+		opened += gy_load_relaxed(&counters->accepted) +
+			  gy_load_relaxed(&counters->connected);
+	}
+	return closed == opened;
+}
+
+static void close_successor(struct giver *giver)
+{
+	if (giver->fd >= 0) {
+		(void)close(giver->fd);
+		giver->fd = -1;
+	}
+}
+
+static int leave(struct giver *giver)
+{
+	bool late = loop_of(giver)->now_ns >= giver->end_ns;
+	bool left;
+
+	if (!giver->expired) {
+		return 0;
+	}
+	left = gy_listeners_have_left(&giver->system->homes);
+	if (left) {
+		close_successor(giver);
+	}
+	if (late || (left && all_is_closed(giver->system))) {
+		gyre_system_stop(giver->system);
+	} else {
+		start_timer(giver, look_ns);
+	}
+	return 0;
+}
+
+/* ---- the endpoint ---- */
+
+static void closed(struct gy_op *op, const struct gy_completion *completion)
+{
+	struct giver *giver = gy_container_of(op, struct giver, door);
+
+	(void)completion;
+	gy_endpoint_closed(&giver->endpoint);
+	gy_memory_put(giver);
+}
+
+static void polled_door(struct gy_op *op, const struct gy_completion *completion)
+{
+	(void)completion; /* what it brings, the accept tells */
+	gy_endpoint_ready(&gy_container_of(op, struct giver, door)->endpoint);
+}
+
+static void polled_talk(struct gy_op *op, const struct gy_completion *completion)
+{
+	(void)completion; /* likewise */
+	gy_endpoint_ready(&gy_container_of(op, struct giver, talk)->endpoint);
+}
+
+static void polled_old(struct gy_op *op, const struct gy_completion *completion)
+{
+	(void)completion; /* likewise */
+	gy_endpoint_ready(&gy_container_of(op, struct giver, old)->endpoint);
+}
+
+static int end(struct giver *giver)
+{
+	struct gy_ring *ring = giver->endpoint.owner->channels->ring;
+
+	gy_timer_stop(&loop_of(giver)->wheel, &giver->timer);
+	if (giver->talk.armed) {
+		return gy_ring_cancel(ring, &giver->talk);
+	}
+	if (giver->door.armed) {
+		return gy_ring_cancel(ring, &giver->door);
+	}
+	if (giver->old.armed) {
+		return gy_ring_cancel(ring, &giver->old);
+	}
+	close_successor(giver);
+	gy_socket_file_remove(&giver->system->succession->file);
+	gy_op_init(&giver->door, closed);
+	return gy_ring_close(ring, &giver->door, giver->endpoint.fd);
+}
+
+/* It has, when there is no other end. */
+static int await_predecessor(struct giver *giver)
+{
+	struct gy_succession *succession = giver->system->succession;
+	char byte;
+
+	if (giver->old.armed) {
+		return 0;
+	}
+	if (recv(succession->predecessor_fd, &byte, 1, MSG_DONTWAIT) != 0 && errno == EAGAIN) {
+		return gy_ring_poll(giver->endpoint.owner->channels->ring, &giver->old,
+				    succession->predecessor_fd, POLLIN);
+	}
+	(void)close(succession->predecessor_fd);
+	succession->predecessor_fd = -1;
+	giver->succeeds = false;
+	gy_listeners_look(&giver->system->homes);
+	return 0;
+}
+
+static int go_on(struct giver *giver)
+{
+	if (giver->succeeds && giver->stage != STAGE_ENDING) {
+		int r = await_predecessor(giver);
+
+		if (r < 0) {
+			return r;
+		}
+	}
+	switch (giver->stage) {
+	case STAGE_ALONE:
+		return let_in(giver);
+	case STAGE_ASKED:
+		return listen_to(giver);
+	case STAGE_LEAVING:
+		return leave(giver);
+	default:
+		return end(giver);
+	}
+}
+
+static void process(struct gy_endpoint *endpoint)
+{
+	endpoint->ready = false;
+	if (go_on(gy_container_of(endpoint, struct giver, endpoint)) < 0) {
+		gy_endpoint_ready(endpoint);
+	}
+}
+
+static void drain(struct gy_endpoint *endpoint)
+{
+	gy_container_of(endpoint, struct giver, endpoint)->stage = STAGE_ENDING;
+	gy_endpoint_ready(endpoint);
+}
+
+static void abort_giver(struct gy_endpoint *endpoint, int reason)
+{
+	(void)reason;
+	drain(endpoint);
+}
+
+static void set_busy(struct gy_endpoint *endpoint, bool busy)
+{
+	(void)endpoint;
+	(void)busy;
+}
+
+static const struct gy_endpoint_ops giver_ops = {
+	.process = process,
+	.drain = drain,
+	.abort = abort_giver,
+	.set_busy = set_busy,
+	.of_actor = true,
+};
+
+/* ---- the actor ---- */
+
+/* The loops turn: the predecessor may leave. What was not listened on is nobody's. */
+static void tell_predecessor(struct gyre_system *system)
+{
+	struct gy_succession *succession = system->succession;
+	const char runs = GY_SUCCESSOR_RUNS;
+	uint32_t unused;
+
+	if (succession->predecessor_fd < 0) {
+		return;
+	}
+	unused = gy_passed_drop(&system->homes);
+	if (unused > 0) {
+		gy_log(&system->log, GYRE_LOG_INFO,
+		       "handover: %u listeners of the predecessor are closed, for nobody listens "
+		       "there any more",
+		       (unsigned)unused);
+	}
+	if (send(succession->predecessor_fd, &runs, 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+		gy_log(&system->log, GYRE_LOG_WARNING,
+		       "handover: the predecessor cannot be told to leave: %s; end it by hand",
+		       strerrordesc_np(errno));
+	}
+}
+
+static int mount(struct gyre_stack *stack)
+{
+	struct gy_stack *s = gy_stack_of(stack);
+	struct gyre_system *system = gyre_system_of(stack);
+	struct giver *giver;
+	int r;
+
+	if (gy_load_relaxed(&system->stop) != 0) {
+		return gyre_stop(stack, gyre_self(stack));
+	}
+	giver = (struct giver *)gy_memory_get(sizeof(*giver));
+	if (giver == NULL) {
+		return gyre_throw(stack, -ENOMEM);
+	}
+	giver->endpoint.ops = &giver_ops;
+	giver->endpoint.fd = system->succession->listen_fd;
+	giver->system = system;
+	giver->fd = -1;
+	gy_op_init(&giver->door, polled_door);
+	gy_op_init(&giver->talk, polled_talk);
+	gy_op_init(&giver->old, polled_old);
+	gy_timer_init(&giver->timer, expired);
+	r = gy_endpoint_add(&giver->endpoint, s->house);
+	if (r < 0) {
+		gy_memory_put(giver);
+		return gyre_throw(stack, r);
+	}
+	system->succession->listen_fd = -1;
+	giver->succeeds = system->succession->predecessor_fd >= 0;
+	system->succession->told = true;
+	tell_predecessor(system);
+	gy_endpoint_ready(&giver->endpoint);
+	return gyre_return(stack);
+}
+
+static const struct gyre_class handover_class = {
+	.name = "handover",
+	.mount = mount,
+};
+
+int gy_handover_spawn(struct gyre_system *system)
+{
+	const struct gy_spawn_order order = { .class = &handover_class, .channels_actor = true };
+	struct gyre_address address;
+
+	return gy_spawn_from_outside(&system->homes.homes[0], &order, &address);
+}

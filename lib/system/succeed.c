@@ -1,0 +1,208 @@
+/*
+ * Succeeding: the new process asks the old one for its sockets, message by message, before its
+ * loops turn; so it may wait, with a limit for each. The first message has the very socket by which
+ * it came, on which it will wait for its own successor: so the path always leads to somebody.
+ */
+#include <gyre/handover.h>
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "system/succession.h"
+
+enum { MESSAGES_MAX = 65536, BACKLOG = 4, MODE = 0600 };
+
+static const char *remedy(int error)
+{
+	switch (error) {
+	case -EACCES:
+		return "it is of another user, or its path may not be used: one user has to run "
+		       "both processes";
+	case -ETIMEDOUT:
+		return "the old process does not answer: end it, and start this one again";
+	case -EMFILE:
+		return "too few descriptors are allowed: see `ulimit -n`";
+	case -EPROTO:
+		return "what answers there is no system that hands over now: it may be ending, or "
+		       "of another version; end it, and start this one again";
+	default:
+		return "it must be unix:PATH, where PATH can be a socket of this user's";
+	}
+}
+
+static int explain(const struct gyre_system *system, int error)
+{
+	gy_log(&system->log, GYRE_LOG_ERROR, "cannot succeed anybody at handover %s: %s; %s",
+	       system->options.handover, strerrordesc_np(-error), remedy(error));
+	return error;
+}
+
+/* ---- the messages ---- */
+
+static int take(struct gyre_system *system, const struct gy_passing *passing)
+{
+	struct gy_succession *succession = system->succession;
+
+	if (passing->kind == GY_PASSING_LISTENER && succession->listen_fd >= 0) {
+		return gy_passed_add(&system->homes, passing);
+	}
+	if (passing->kind == GY_PASSING_SELF && succession->listen_fd < 0 && passing->count == 1) {
+		succession->listen_fd = passing->fds[0];
+		return 0;
+	}
+	for (uint32_t i = 0; i < passing->count; i++) {
+		(void)close(passing->fds[i]);
+	}
+	return -EPROTO;
+}
+
+static int ask(int fd, struct gy_passing *ret_passing)
+{
+	const char asks = GY_SUCCESSOR_ASKS;
+	int r = send(fd, &asks, 1, MSG_NOSIGNAL) == 1 ? gy_passing_receive(fd, ret_passing)
+						      : -errno;
+
+	if (r == -EPIPE || r == -ENODATA || r == -ECONNRESET) {
+		return -EPROTO; /* it has gone */
+	}
+	return r == -EAGAIN ? -ETIMEDOUT : r;
+}
+
+static int ask_for_all(struct gyre_system *system)
+{
+	struct gy_succession *succession = system->succession;
+	struct gy_passing passing;
+	int r = gy_passing_check_peer(succession->predecessor_fd);
+
+	if (r == -EPERM) {
+		return -EACCES;
+	}
+	for (uint32_t i = 0; i < MESSAGES_MAX && r == 0; i++) {
+		r = ask(succession->predecessor_fd, &passing);
+		if (r == 0 && passing.kind == GY_PASSING_END) {
+			return succession->listen_fd >= 0 ? 0 : -EPROTO;
+		}
+		if (r == 0) {
+			r = take(system, &passing);
+		}
+	}
+	return r == 0 ? -EPROTO : r;
+}
+
+/* ---- finding each other ---- */
+
+/* Nobody is there: this is the first. */
+static int open_point(struct gy_succession *succession, const struct gyre_socket_address *address)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int r = fd < 0 ? -errno : 0;
+
+	if (r == 0 && gy_socket_file_is_one(address)) {
+		r = gy_socket_file_bind(fd, address, MODE);
+	} else if (r == 0 &&
+		   bind(fd, (const struct sockaddr *)&address->storage, address->bytes) < 0) {
+		r = -errno;
+	}
+	if (r == 0 && listen(fd, BACKLOG) < 0) {
+		r = -errno;
+	}
+	if (r < 0 && fd >= 0) {
+		(void)close(fd);
+		return r;
+	}
+	succession->listen_fd = fd;
+	return r;
+}
+
+/* -ENOENT or -ECONNREFUSED when nobody is there. */
+static int find_predecessor(struct gy_succession *succession,
+			    const struct gyre_socket_address *address)
+{
+	const struct timeval patience = { .tv_sec = GYRE_HANDOVER_SECONDS };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	if (fd < 0) {
+		return -errno;
+	}
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) < 0 ||
+	    connect(fd, (const struct sockaddr *)&address->storage, address->bytes) < 0) {
+		int r = errno == EAGAIN ? -ETIMEDOUT : -errno;
+
+		(void)close(fd);
+		return r;
+	}
+	succession->predecessor_fd = fd;
+	return 0;
+}
+
+static int begin(struct gyre_system *system, struct gyre_socket_address *address)
+{
+	struct gy_succession *succession = system->succession;
+	int r = gyre_socket_address_parse(system->options.handover, address);
+
+	if (r == 0 && (address->storage.ss_family != AF_UNIX || address->type != SOCK_STREAM)) {
+		r = -EINVAL;
+	}
+	if (r < 0) {
+		return r;
+	}
+	address->type = SOCK_SEQPACKET;
+	r = find_predecessor(succession, address);
+	if (r == 0) {
+		return ask_for_all(system);
+	}
+	return r == -ENOENT || r == -ECONNREFUSED ? open_point(succession, address) : r;
+}
+
+int gy_succession_begin(struct gyre_system *system)
+{
+	struct gyre_socket_address address;
+	int r;
+
+	if (system->options.handover == NULL) {
+		return 0;
+	}
+	system->succession = (struct gy_succession *)gy_memory_get(sizeof(*system->succession));
+	if (system->succession == NULL) {
+		return -ENOMEM;
+	}
+	system->succession->listen_fd = -1;
+	system->succession->predecessor_fd = -1;
+	r = begin(system, &address);
+	if (r < 0) {
+		return explain(system, r);
+	}
+	gy_log(&system->log, GYRE_LOG_INFO, "handover at %s: %s", system->options.handover,
+	       system->succession->predecessor_fd >= 0 ? "succeeds a running process"
+						       : "is the first");
+	gy_socket_file_set(&system->succession->file, &address);
+	return gy_handover_spawn(system);
+}
+
+static void close_one(int fd)
+{
+	if (fd >= 0) {
+		(void)close(fd);
+	}
+}
+
+/* Without a start all is the predecessor's as before. */
+void gy_succession_end(struct gyre_system *system)
+{
+	struct gy_succession *succession = system->succession;
+
+	(void)gy_passed_drop(&system->homes);
+	if (succession != NULL) {
+		close_one(succession->listen_fd);
+		if (succession->predecessor_fd < 0 || succession->told) {
+			gy_socket_file_remove(&succession->file);
+		}
+		close_one(succession->predecessor_fd);
+		gy_memory_put(succession);
+		system->succession = NULL;
+	}
+}

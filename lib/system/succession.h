@@ -1,0 +1,32 @@
+/*
+ * What a process has of its predecessor, and for its successor.
+ */
+#ifndef GY_SYSTEM_SUCCESSION_H
+#define GY_SYSTEM_SUCCESSION_H
+
+#include "net/net.h"
+#include "system/system.h"
+
+/* What a successor says: a byte each. */
+enum { GY_SUCCESSOR_ASKS = 'n', GY_SUCCESSOR_RUNS = 'r' };
+
+/* From the heap; of the thread that creates and destroys, and while loops turn of the actor. */
+struct gy_succession {
+	int listen_fd;	    /* where the successor comes; -1 for closed, or the actor's */
+	int predecessor_fd; /* that is to be told when we run, and then to leave; or -1 */
+	bool told;
+	struct gy_socket_file file;
+};
+
+/* ---- succeed.c ---- */
+
+/* Takes what a predecessor has, if there is one. Setup; waits for it. */
+int gy_succession_begin(struct gyre_system *system);
+void gy_succession_end(struct gyre_system *system);
+
+/* ---- handover.c ---- */
+
+/* Spawns the actor that tells the predecessor and waits for the successor. */
+int gy_handover_spawn(struct gyre_system *system);
+
+#endif
