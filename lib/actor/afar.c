@@ -80,7 +80,7 @@ void gy_home_tell_afar(struct gy_home *home, uint16_t node, int error)
 {
 	const struct news news = { .node = node, .error = error };
 
-	for (uint32_t slot = 0; slot < gy_load_relaxed(&home->slots.used); slot++) {
+	for (uint32_t slot = 0; slot < gy_load_acquire(&home->slots.used); slot++) {
 		struct gy_house *house = gy_house_at(home, slot);
 
 		if (house->status < GY_HOUSE_MOUNTING) {

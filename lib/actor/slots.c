@@ -77,7 +77,7 @@ static int take_slot(struct gy_home *home, struct gy_house **ret_house)
 				return r;
 			}
 		}
-		slots->used++;
+		gy_store_release(&slots->used, slot + 1);
 		house = gy_house_at(home, slot);
 	}
 	*ret_house = house;

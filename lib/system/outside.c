@@ -53,7 +53,7 @@ static struct gyre_mail *address_to(const struct gyre_system *system, struct gyr
 	mail->node.kind = GY_MAIL_NOTICE;
 	mail->to_slot = to.slot;
 	mail->to_cookie = to.cookie;
-	mail->from.cookie = 0;
+	mail->from = (struct gy_origin){ 0 }; /* all of it travels */
 	mail->ask_id = 0;
 	return gy_is_of_node(system->homes.node, to) ? mail : gy_errand_to_node(to, mail);
 }

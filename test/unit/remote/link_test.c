@@ -84,7 +84,9 @@ Test(link, takes_a_notice_from_another_thread_to_another_node_in_order)
 		cr_assert_eq(stranger.frame.to_slot, afar.slot);
 		cr_assert_eq(stranger.frame.to_cookie, afar.cookie);
 		cr_assert_eq(stranger.frame.to_loop, afar.loop);
+		cr_assert_eq(stranger.frame.from_slot, 0);
 		cr_assert_eq(stranger.frame.from_cookie, 0);
+		cr_assert_eq(stranger.frame.from_loop, 0);
 	}
 	stranger_close(&stranger);
 	fixture_close();
