@@ -8,8 +8,9 @@
  *					  .types = types, .secret = secret };
  *
  * Delivery is at most once, and in the order of the calls for each sender, receiver and kind, as
- * long as a link lives; after it broke nothing older arrives. A loop has one link, which is a TCP
- * connection, to each node that its actors send to.
+ * long as a link lives. A loop has one link, which is a TCP connection, to each node that its
+ * actors send to. When a link breaks what was on its way is lost, or arrives yet; an ask whose
+ * message or answer is lost with it, while the other node lives on, ends by its time-out.
  *
  * A peer that is silent for suspect_ns is suspect, and after down_ns it is down; it is down at once
  * when another process comes up with its id. Asks to a node that is down fail with -EHOSTDOWN at

@@ -76,6 +76,17 @@ static void tell_later(struct gy_house *house, const struct news *news)
 	}
 }
 
+/* Other threads may be reserving the slot. */
+static bool is_made(struct gy_home *home, const struct gy_house *house)
+{
+	bool made;
+
+	(void)pthread_mutex_lock(&home->slots.mutex);
+	made = house->status >= GY_HOUSE_MOUNTING;
+	(void)pthread_mutex_unlock(&home->slots.mutex);
+	return made;
+}
+
 void gy_home_tell_afar(struct gy_home *home, uint16_t node, int error)
 {
 	const struct news news = { .node = node, .error = error };
@@ -83,7 +94,7 @@ void gy_home_tell_afar(struct gy_home *home, uint16_t node, int error)
 	for (uint32_t slot = 0; slot < gy_load_acquire(&home->slots.used); slot++) {
 		struct gy_house *house = gy_house_at(home, slot);
 
-		if (house->status < GY_HOUSE_MOUNTING) {
+		if (!is_made(home, house)) {
 			continue;
 		}
 		if (gy_house_is_away(house)) {
