@@ -133,8 +133,8 @@ static int loop_of(const struct gy_homes *homes, const struct gyre_spawn_options
 	    (place->place == GYRE_PLACE_LOOP && place->loop >= gy_loops_count(homes->loops))) {
 		return -EINVAL;
 	}
-	*ret_loop =
-		place->place == GYRE_PLACE_LOOP ? place->loop : options->next_loop(options->system, true);
+	*ret_loop = place->place == GYRE_PLACE_LOOP ? place->loop
+						    : options->next_loop(options->system, true);
 	return 0;
 }
 
