@@ -2,7 +2,7 @@
  * What becomes of another node means something to actors: when it is lost, their asks to it fail,
  * and what they watch there has ended; when only mail from it may be lost, they watch it anew. That
  * is rare, so nothing is kept for it: all houses are looked at. One that is away has an order that
- * waits for it.
+ * waits for it. When it is known which asks are lost, these alone fail, each by an order.
  */
 #include "actor/afar.h"
 
@@ -18,6 +18,10 @@ struct news {
 const struct gyre_type gy_type_afar = { .name = "news of a node",
 					.id = 0x4c,
 					.bytes = sizeof(struct news) };
+
+const struct gyre_type gy_type_unanswered = { .name = "unanswered",
+					      .id = 0x4d,
+					      .bytes = sizeof(struct gy_exception) };
 
 /* Through the house's own lane, as every answer. Without memory the time-out ends it. */
 static void fail_ask(struct gy_house *house, const struct gy_promise *promise, int error)
@@ -109,6 +113,38 @@ void gy_afar_arrived(struct gy_home *home, struct gy_house *house, struct gyre_m
 {
 	if (house != NULL) {
 		tell(house, (const struct news *)gyre_payload(mail));
+	}
+	gy_mail_put(home, mail);
+}
+
+struct gyre_mail *gy_unanswered_make(struct gy_home *home, uint64_t ask_id, int error)
+{
+	struct gyre_mail *mail = gy_mail_get(home, &gy_type_unanswered);
+
+	if (mail != NULL) {
+		mail->node.kind = GY_MAIL_EVENT;
+		mail->from = (struct gy_origin){ 0 };
+		mail->ask_id = ask_id;
+		((struct gy_exception *)gyre_payload(mail))->error = error;
+	}
+	return mail;
+}
+
+int gy_unanswered_error(const struct gyre_mail *mail)
+{
+	return ((const struct gy_exception *)(const void *)mail->payload)->error;
+}
+
+void gy_unanswered_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
+{
+	struct gy_table_item *item =
+		house == NULL ? NULL : gy_table_find(&house->promises, mail->ask_id);
+	const struct gy_promise *promise =
+		item == NULL ? NULL : gy_container_of(item, const struct gy_promise, item);
+
+	gy_count(&home->counters.handled, 1);
+	if (promise != NULL && promise->to.cookie != 0 && promise->to.node == mail->from.node) {
+		fail_ask(house, promise, gy_unanswered_error(mail));
 	}
 	gy_mail_put(home, mail);
 }

@@ -90,7 +90,7 @@ static bool is_order(const struct gyre_mail *mail)
 {
 	return mail->type == &gy_type_watch || mail->type == &gy_type_unwatch ||
 	       mail->type == &gy_type_retire || mail->type == &gy_type_stop ||
-	       mail->type == &gy_type_afar;
+	       mail->type == &gy_type_afar || mail->type == &gy_type_unanswered;
 }
 
 /* Whether it was an order to the house itself, rather than mail for its actor; then it is taken. */
@@ -113,6 +113,10 @@ static bool order_arrived(struct gy_home *home, struct gy_house *house, struct g
 	}
 	if (mail->type == &gy_type_afar) {
 		gy_afar_arrived(home, house, mail);
+		return true;
+	}
+	if (mail->type == &gy_type_unanswered) {
+		gy_unanswered_arrived(home, house, mail);
 		return true;
 	}
 	if (mail->type == &gy_type_retire && house != NULL) {

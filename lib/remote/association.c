@@ -134,6 +134,8 @@ void gy_association_open(struct gy_association *link)
 	(void)gy_add_relaxed(&link->peer->links, 1);
 	if (link->dialled) {
 		gy_outgoing_resume(link);
+	} else if (link->again) {
+		gy_neighbour_returned(links, link->peer);
 	}
 }
 
@@ -176,7 +178,7 @@ static void was_open(struct gy_association *link)
 	if (links->draining) {
 		return;
 	}
-	if (!link->bye) {
+	if (link->dialled && !link->bye) {
 		gy_neighbour_broke(links, link->peer);
 	}
 	if (last && (!link->bye || gy_load_relaxed(&links->nodes->watchers_count) > 0)) {
@@ -186,6 +188,7 @@ static void was_open(struct gy_association *link)
 
 void gy_association_lost(struct gy_association *link, int reason)
 {
+	link->stage = link->dialled ? GY_LINK_PAUSED : GY_LINK_ENDED;
 	if (link->peer != NULL) {
 		gy_log(link->links->nodes->log, GYRE_LOG_INFO,
 		       "node %u: a link %s node %u has ended: %s", link->links->nodes->options.id,
@@ -194,7 +197,6 @@ void gy_association_lost(struct gy_association *link, int reason)
 		gy_outgoing_reset(link);
 	}
 	gy_incoming_reset(link);
-	link->stage = link->dialled ? GY_LINK_PAUSED : GY_LINK_ENDED;
 	link->ctx = NULL;
 	if (link->opened) {
 		was_open(link);
@@ -384,6 +386,7 @@ void gy_links_fini(struct gy_links *links)
 			gy_container_of(links->all.next, struct gy_association, item);
 
 		gy_list_remove(&link->item);
+		gy_memory_put(link->unsettled.items);
 		gy_memory_put(link);
 	}
 	gy_by_id_fini(&links->dialled);

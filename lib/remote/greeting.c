@@ -46,6 +46,7 @@ static int make_hello(struct gy_association *link, uint16_t expected)
 	const struct gy_nodes *nodes = link->links->nodes;
 	struct gy_hello *hello = &link->mine;
 
+	link->dials += link->dialled;
 	*hello = (struct gy_hello){
 		.version_min = GY_WIRE_VERSION,
 		.version_max = GY_WIRE_VERSION,
@@ -54,6 +55,7 @@ static int make_hello(struct gy_association *link, uint16_t expected)
 		.incarnation = nodes->incarnation,
 		.loop = link->links->home->loop.index,
 		.port = nodes->port,
+		.dial = link->dials,
 		.has_secret = nodes->secret[0] != '\0',
 		.message_bytes_max = nodes->options.message_bytes_max,
 		.window_bytes = nodes->options.link_bytes_max,
@@ -96,6 +98,9 @@ static enum gy_refusal judge(const struct gy_association *link)
 	    hello->node == nodes->options.id || (link->dialled && hello->node != link->peer->id)) {
 		return GY_REFUSED_ID;
 	}
+	if (hello->loop >= GY_GATES_MAX) {
+		return GY_REFUSED_MALFORMED;
+	}
 	if (hello->has_secret != (nodes->secret[0] != '\0')) {
 		return GY_REFUSED_SECRET;
 	}
@@ -135,8 +140,18 @@ static void learn_address(const struct gy_association *link)
 	}
 }
 
-/* Only now the peer is believed to be what it says. Who dialled hears of it after this: what it
- * takes for open is. */
+void gy_greeting_let_in(struct gy_association *link)
+{
+	gy_association_open(link);
+	if (link->theirs.has_secret) {
+		say_proof(link);
+	} else {
+		say_hello(link, link->theirs.node);
+	}
+}
+
+/* Only now the peer is believed to be what it says. Who dialled hears of it when it is let in: what
+ * it takes for open is. */
 static void accept_peer(struct gy_association *link)
 {
 	struct gy_links *links = link->links;
@@ -148,11 +163,11 @@ static void accept_peer(struct gy_association *link)
 		refuse(link, GY_REFUSED_BUSY);
 	} else if (!gy_neighbour_came(links, link->peer, link->theirs.incarnation)) {
 		refuse(link, GY_REFUSED_OLDER);
-	} else {
-		if (!link->dialled) {
-			learn_address(link);
-		}
+	} else if (link->dialled) {
 		gy_association_open(link);
+	} else {
+		learn_address(link);
+		gy_gate_enter(link);
 	}
 }
 
@@ -169,9 +184,6 @@ static void take_hello(struct gy_association *link, const struct gy_frame *frame
 	}
 	if (!link->theirs.has_secret) {
 		accept_peer(link);
-		if (!link->dialled && link->stage == GY_LINK_OPEN) {
-			say_hello(link, link->theirs.node);
-		}
 		return;
 	}
 	if (!link->dialled) {
@@ -195,9 +207,6 @@ static void take_proof(struct gy_association *link, const struct gy_frame *frame
 		return;
 	}
 	accept_peer(link);
-	if (!link->dialled && link->stage == GY_LINK_OPEN) {
-		say_proof(link);
-	}
 }
 
 static void refused(struct gy_association *link, const struct gy_frame *frame)

@@ -330,6 +330,7 @@ static int take_credit(struct gy_association *link, const struct gy_frame *frame
 	}
 	link->credited_bytes = bytes;
 	link->credited_frames = frames;
+	gy_unsettled_settle(link);
 	gy_outgoing_pump(link);
 	return 0;
 }

@@ -317,6 +317,7 @@ static void free_peers(struct gy_nodes *nodes)
 		struct gy_neighbour *peer = gy_neighbour_find(nodes, (uint16_t)id);
 
 		if (peer != NULL) {
+			gy_memory_put(peer->gates);
 			gy_memory_put(peer->address);
 			gy_memory_put(peer);
 		}

@@ -7,6 +7,7 @@
 #include <gyre/name.h>
 #include <gyre/watch.h>
 
+#include "actor/afar.h"
 #include "actor/stack.h"
 #include "actor/watch.h"
 #include "remote/remote.h"
@@ -41,6 +42,10 @@ int gy_order_encode(const struct gyre_mail *mail, struct gy_frame *frame, struct
 	}
 	if (type->id == GYRE_ID(gyre_terminated) && mail->node.kind == GY_MAIL_EVENT) {
 		encode_terminated(mail, out);
+		return 0;
+	}
+	if (type == &gy_type_unanswered) {
+		gyre_encode_u32(out, (uint32_t)gy_unanswered_error(mail));
 		return 0;
 	}
 	if (type == &gy_type_lookup) {
@@ -78,6 +83,15 @@ static struct gyre_mail *decode_terminated(struct gy_home *home, const struct gy
 	return mail;
 }
 
+static struct gyre_mail *decode_unanswered(struct gy_home *home, const struct gy_frame *frame)
+{
+	struct gyre_decoder in = { .at = frame->body, .left = frame->bytes };
+	int error = (int)gyre_decode_u32(&in);
+
+	return in.error != 0 ? NULL
+			     : gy_unanswered_make(home, frame->ask_id, error < 0 ? error : -EPROTO);
+}
+
 struct gyre_mail *gy_order_decode(struct gy_home *home, const struct gy_frame *frame,
 				  uint16_t from_node)
 {
@@ -97,6 +111,9 @@ struct gyre_mail *gy_order_decode(struct gy_home *home, const struct gy_frame *f
 	}
 	if (frame->type == gy_type_poison.id) {
 		return gy_mail_get(home, &gy_type_poison);
+	}
+	if (frame->type == gy_type_unanswered.id) {
+		return decode_unanswered(home, frame);
 	}
 	return frame->type == GYRE_ID(gyre_terminated) ? decode_terminated(home, frame, from_node)
 						       : NULL;

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 
+#include "actor/afar.h"
 #include "actor/stack.h"
 #include "actor/watch.h"
 #include "base/memory.h"
@@ -215,8 +216,20 @@ static int add_frame(struct gy_association *link, const struct gy_frame *frame)
 		return -ENOMEM;
 	}
 	link->queued_bytes += head_bytes + frame->bytes;
+	link->plain_bytes += head_bytes + frame->bytes;
 	link->queued_frames++;
 	return 0;
+}
+
+static int add_unsettled(struct gy_association *link, const struct gy_frame *frame)
+{
+	int r = gy_unsettled_reserve(link);
+
+	r = r < 0 ? r : add_frame(link, frame);
+	if (r == 0) {
+		gy_unsettled_add(link, frame);
+	}
+	return r;
 }
 
 static int check(const struct gy_association *link, const struct gy_frame *frame)
@@ -252,7 +265,7 @@ static int add(struct gy_association *link, const struct gy_frame *frame, struct
 	     gy_streams_have(link, gy_mail_sender(mail), to))) {
 		return gy_streams_add(link, frame, gy_mail_sender(mail), to);
 	}
-	return add_frame(link, frame);
+	return gy_unsettled_is(frame) ? add_unsettled(link, frame) : add_frame(link, frame);
 }
 
 /* What does not travel as the bytes it has here. */
@@ -314,12 +327,28 @@ static enum gyre_drop reason_of(int error)
 	}
 }
 
+/* An answer is lost: who waits for it is told, unless all has ended. */
+static void owe_answer(struct gy_home *home, struct gyre_address asker,
+		       const struct gyre_mail *mail, int error)
+{
+	struct gy_links *links = gy_links_of(home);
+	struct gy_association *link =
+		(struct gy_association *)gy_by_id_find(&links->dialled, asker.node);
+
+	if (link != NULL && !links->draining && gy_neighbour_is_alive(link->peer)) {
+		gy_outgoing_owe(link, asker, mail->ask_id, error);
+	}
+}
+
 /* A watch that cannot be asked for is over at once; other mail is lost. */
 static int lose(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail, int error)
 {
 	if (mail->type == &gy_type_watch) {
 		gy_watch_refused(home, mail, error);
 		return 0;
+	}
+	if (mail->node.kind == GY_MAIL_REPLY || mail->node.kind == GY_MAIL_EXCEPTION) {
+		owe_answer(home, to, mail, error);
 	}
 	gy_drop(home, mail, to, reason_of(error), error);
 	return error;
@@ -365,6 +394,27 @@ static int wait(struct gy_association *link, struct gyre_address to, struct gyre
 	}
 	link->waiting_last = &mail->node;
 	return 0;
+}
+
+/* So many may be owed beyond the bound as there is room within it: the rest ends by time-outs. */
+void gy_outgoing_owe(struct gy_association *link, struct gyre_address asker, uint64_t ask_id,
+		     int error)
+{
+	struct gy_home *home = link->links->home;
+	uint64_t held = link->queued_bytes - link->credited_bytes + link->waiting_bytes;
+	struct gyre_mail *mail = held > 2 * (uint64_t)link->links->nodes->options.link_bytes_max
+					 ? NULL
+					 : gy_unanswered_make(home, ask_id, error);
+
+	if (mail == NULL) {
+		return;
+	}
+	gy_count(&home->counters.sent, 1);
+	if (link->stage == GY_LINK_OPEN) {
+		(void)send_now(link, asker, mail);
+	} else {
+		(void)wait(link, asker, mail);
+	}
 }
 
 static struct gyre_mail *take_waiting(struct gy_association *link, struct gyre_address *ret_to)
@@ -420,10 +470,13 @@ void gy_outgoing_reset(struct gy_association *link)
 	}
 	gyre_buffer_free(link->out);
 	link->out = NULL;
-	gy_streams_reset(link);
 	link->queued_bytes = 0;
-	link->sent_bytes = 0;
 	link->credited_bytes = 0;
+	gy_unsettled_reset(link);
+	gy_streams_reset(link);
+	link->plain_bytes = 0;
+	link->fragment_bytes = 0;
+	link->sent_bytes = 0;
 	link->queued_frames = 0;
 	link->told_frames = 0;
 	link->credited_frames = 0;

@@ -17,6 +17,7 @@
 #include <gyre/channel.h>
 #include <gyre/node.h>
 
+#include "actor/afar.h"
 #include "actor/house.h"
 #include "base/atomic.h"
 #include "remote/types.h"
@@ -24,7 +25,15 @@
 
 struct gy_nodes;
 
-enum { GY_SECRET_BYTES_MAX = 255, GY_PEER_PAGE = 256 };
+enum { GY_SECRET_BYTES_MAX = 255, GY_PEER_PAGE = 256, GY_GATES_MAX = 4096 };
+
+/* By which connections of one loop of a peer come in, one at a time; see gates.c. */
+struct gy_gate {
+	uint64_t incarnation; /* of the peer */
+	uint64_t dial;	      /* the newest that has come */
+	uint64_t claim;	      /* of it; they count up */
+	uint32_t host;	      /* the loop that serves the one that was let in, + 1; 0 for none */
+};
 
 struct gy_neighbour {
 	struct gy_nodes *nodes;
@@ -39,6 +48,8 @@ struct gy_neighbour {
 	uint64_t sent;	      /* atomic, as the next two */
 	uint64_t received;
 	uint64_t lost;
+	struct gy_gate *gates; /* by loop of the peer */
+	uint32_t gates_count;
 };
 
 /* Finds things by 16 bits; pages are never freed before the whole. */
@@ -90,6 +101,7 @@ enum gy_link_stage {
 	GY_LINK_DIALLING,
 	GY_LINK_GREETING, /* the peer's hello is awaited */
 	GY_LINK_PROVING,  /* its proof is */
+	GY_LINK_ENTERING, /* nothing older is to be read any more; see gates.c */
 	GY_LINK_OPEN,
 	GY_LINK_ENDED,
 };
@@ -111,6 +123,24 @@ struct gy_partial {
 	unsigned char word[GY_WIRE_WORD_BYTES];
 };
 
+/* An ask or an answer that is on its way. */
+struct gy_unsettled_item {
+	uint64_t end; /* where it does, in the bytes of frames that are no fragments */
+	uint64_t ask_id;
+	uint32_t slot; /* of who asks, here or there */
+	uint32_t cookie;
+	uint16_t loop;
+	bool ask;
+};
+
+/* A ring of them. */
+struct gy_unsettled {
+	struct gy_unsettled_item *items;
+	uint32_t size; /* a power of two, or 0 */
+	uint32_t first;
+	uint32_t count;
+};
+
 struct gy_association {
 	struct gy_list item; /* in links->all */
 	struct gy_links *links;
@@ -124,8 +154,11 @@ struct gy_association {
 	bool pinned;	   /* somebody watches an actor there: it stays open though idle */
 	bool worried;	   /* the peer's links broke, and it is not known yet how it is */
 	bool bye;	   /* one side has closed the connection because it was idle */
+	bool again;	   /* it was let in after another one of that loop */
 	uint32_t failures; /* to have an open connection, in a row */
 	uint64_t life;	   /* of the peer, when it was opened */
+	uint64_t dials;	   /* that came to a hello */
+	uint64_t claim;	   /* see gates.c; 0 before it has one */
 	struct gy_timer redial;
 
 	/* Out: */
@@ -139,6 +172,9 @@ struct gy_association {
 	uint64_t sent_bytes;   /* of messages, given to the channel since it opened */
 	uint64_t credited_bytes;
 	uint64_t credited_frames;
+	uint64_t plain_bytes;	 /* of frames that are no fragments, as they were queued */
+	uint64_t fragment_bytes; /* given to the channel */
+	struct gy_unsettled unsettled;
 	uint64_t window_bytes;
 	uint32_t message_bytes_max;
 	uint64_t queued_frames;
@@ -233,8 +269,10 @@ bool gy_neighbour_is_down(const struct gy_neighbour *peer);
 bool gy_neighbour_is_alive(const struct gy_neighbour *peer);
 /* A dial of it has failed. */
 void gy_neighbour_missed(struct gy_links *links, struct gy_neighbour *peer);
-/* A link to it broke, and what was on its way with it. */
+/* A link to it broke: what this loop watches there is watched anew. */
 void gy_neighbour_broke(struct gy_links *links, struct gy_neighbour *peer);
+/* A link from it broke, and there is the next one: likewise, on all loops. */
+void gy_neighbour_returned(struct gy_links *links, struct gy_neighbour *peer);
 
 /* ---- association.c ---- */
 
@@ -287,6 +325,13 @@ struct gyre_mail *gy_order_decode(struct gy_home *home, const struct gy_frame *f
 void gy_greeting_begin(struct gy_association *link);
 /* HELLO, PROOF and REFUSE. */
 void gy_greeting_take(struct gy_association *link, const struct gy_frame *frame);
+/* A link of another node may be used. */
+void gy_greeting_let_in(struct gy_association *link);
+
+/* ---- gates.c ---- */
+
+/* An accepted link wants to open: gy_greeting_let_in() follows, now or later, or its end. */
+void gy_gate_enter(struct gy_association *link);
 
 /* ---- secret.c ---- */
 
@@ -315,6 +360,28 @@ void gy_outgoing_resume(struct gy_association *link);
 void gy_outgoing_give_up(struct gy_association *link, int error, bool all);
 /* Forgets what was on its way; counted as lost. */
 void gy_outgoing_reset(struct gy_association *link);
+/* Tells an actor of the peer that its ask is not answered, when the link is open. */
+void gy_outgoing_owe(struct gy_association *link, struct gyre_address asker, uint64_t ask_id,
+		     int error);
+
+/* ---- unsettled.c ---- */
+
+/* Whether somebody waits for it or for what answers it. */
+static inline bool gy_unsettled_is(const struct gy_frame *frame)
+{
+	return frame->kind != GY_WIRE_NOTICE &&
+	       (frame->kind != GY_WIRE_EVENT || frame->type == gy_type_unanswered.id);
+}
+/* Room for one more; -ENOMEM. */
+int gy_unsettled_reserve(struct gy_association *link);
+/* An ask or an answer is on its way. There is room. */
+void gy_unsettled_add(struct gy_association *link, const struct gy_frame *frame);
+/* The peer has taken more. */
+void gy_unsettled_settle(struct gy_association *link);
+/* The connection has ended, and with it what is on its way. */
+void gy_unsettled_reset(struct gy_association *link);
+/* That frame does not arrive. */
+void gy_unsettled_lose(struct gy_association *link, const struct gy_frame *frame);
 
 /* ---- streams.c ---- */
 

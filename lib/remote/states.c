@@ -4,7 +4,9 @@
  *
  * A node that is down has lost all: asks to it fail and watches end, on each loop by a task. Links
  * to a life that is over are ended with it; those to the next one have its number. When no more
- * than a link breaks, the ends of watched actors may have been lost with it: watches are renewed.
+ * than a link breaks watches are renewed: if it was one to the peer at once, since what the loop
+ * has asked for may have been lost; if it was one of the peer when the next one opens, since by
+ * then nothing can be lost with the old one any more.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -42,33 +44,43 @@ static void carry_out(struct gy_loop *loop, struct gy_task *task)
 	gy_loop_node_put(loop, &task->node);
 }
 
+static void order_of(struct gy_links *links, struct gy_neighbour *peer, int error)
+{
+	struct gy_node *node = gy_node_get_from_heap(sizeof(struct order));
+	struct order *order;
+
+	if (node == NULL) {
+		gy_log(links->nodes->log, GYRE_LOG_ERROR,
+		       "no memory to tell loop %u that node %u is lost: asks end by their "
+		       "time-outs, watches at its next loss",
+		       (unsigned)links->home->loop.index, peer->id);
+		return;
+	}
+	order = gy_container_of(node, struct order, task.node);
+	order->task.run = carry_out;
+	order->links = links;
+	order->peer = peer;
+	order->error = error;
+	gy_loop_post_task(&links->home->loop, &order->task);
+}
+
 static void order_everywhere(struct gy_nodes *nodes, struct gy_neighbour *peer, int error)
 {
 	for (uint32_t i = 0; i < gy_homes_made(nodes->homes); i++) {
-		struct gy_node *node = gy_node_get_from_heap(sizeof(struct order));
-		struct order *order;
-
-		if (node == NULL) {
-			gy_log(nodes->log, GYRE_LOG_ERROR,
-			       "no memory to tell loop %u that node %u is lost: asks end by their "
-			       "time-outs, watches at its next loss",
-			       i, peer->id);
-			continue;
-		}
-		order = gy_container_of(node, struct order, task.node);
-		order->task.run = carry_out;
-		order->links = &nodes->links[i];
-		order->peer = peer;
-		order->error = error;
-		gy_loop_post_task(&nodes->homes->homes[i].loop, &order->task);
+		order_of(&nodes->links[i], peer, error);
 	}
 }
 
 void gy_neighbour_broke(struct gy_links *links, struct gy_neighbour *peer)
 {
 	if (gy_neighbour_is_alive(peer)) {
-		order_everywhere(links->nodes, peer, 0);
+		order_of(links, peer, 0);
 	}
+}
+
+void gy_neighbour_returned(struct gy_links *links, struct gy_neighbour *peer)
+{
+	order_everywhere(links->nodes, peer, 0);
 }
 
 /* ---- announcing ---- */

@@ -95,6 +95,14 @@ static struct parcel *make_parcel(struct gy_association *link, const struct gy_f
 	return parcel;
 }
 
+static struct gy_frame frame_of(const struct parcel *parcel)
+{
+	struct gy_frame frame;
+
+	gy_wire_get(parcel->frame, &frame);
+	return frame;
+}
+
 int gy_streams_add(struct gy_association *link, const struct gy_frame *frame,
 		   struct gyre_address from, struct gyre_address to)
 {
@@ -145,6 +153,7 @@ static struct gyre_buffer *take_fragment(struct gy_association *link, struct par
 		return NULL;
 	}
 	link->queued_bytes += head_bytes;
+	link->fragment_bytes += head_bytes + bytes;
 	parcel->at += bytes;
 	return buffer;
 }
@@ -153,12 +162,18 @@ struct gyre_buffer *gy_streams_take(struct gy_association *link)
 {
 	struct stream *stream = first_of(link);
 	struct parcel *parcel = gy_container_of(stream->parcels.next, struct parcel, item);
-	struct gyre_buffer *buffer = take_fragment(link, parcel);
+	struct gyre_buffer *buffer =
+		gy_unsettled_reserve(link) < 0 ? NULL : take_fragment(link, parcel);
 
 	if (buffer == NULL) {
 		return NULL;
 	}
 	if (parcel->at == parcel->bytes) {
+		struct gy_frame frame = frame_of(parcel);
+
+		if (gy_unsettled_is(&frame)) {
+			gy_unsettled_add(link, &frame);
+		}
 		gy_list_remove(&parcel->item);
 		gy_memory_put(parcel);
 	}
@@ -178,7 +193,9 @@ void gy_streams_reset(struct gy_association *link)
 		while (!gy_list_empty(&stream->parcels)) {
 			struct parcel *parcel =
 				gy_container_of(stream->parcels.next, struct parcel, item);
+			struct gy_frame frame = frame_of(parcel);
 
+			gy_unsettled_lose(link, &frame);
 			gy_list_remove(&parcel->item);
 			gy_memory_put(parcel);
 		}

@@ -100,6 +100,7 @@ uint32_t gy_hello_put(const struct gy_hello *hello, unsigned char *out)
 	gyre_encode_bytes(&body, hello->nonce, sizeof(hello->nonce));
 	gyre_encode_u8(&body, name_bytes);
 	gyre_encode_bytes(&body, hello->cluster, name_bytes);
+	gyre_encode_u64(&body, hello->dial);
 	gy_assert(body.error == 0);
 	word = htole32((uint32_t)GY_WIRE_HELLO << GY_WIRE_KIND_SHIFT | (uint32_t)body.count);
 	memcpy(out, &word, sizeof(word));
@@ -127,6 +128,10 @@ int gy_hello_get(const unsigned char *body, size_t count, struct gy_hello *ret_h
 	name_bytes = gyre_decode_u8(&in);
 	if (name_bytes > GYRE_NODE_NAME_BYTES_MAX ||
 	    !gyre_decode_bytes(&in, hello.cluster, name_bytes) || magic != MAGIC) {
+		return -EPROTO;
+	}
+	hello.dial = gyre_decode_u64(&in);
+	if (in.error != 0) {
 		return -EPROTO;
 	}
 	*ret_hello = hello;
