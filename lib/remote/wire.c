@@ -97,10 +97,10 @@ uint32_t gy_hello_put(const struct gy_hello *hello, unsigned char *out)
 	encode_u16(&body, hello->has_secret ? HAS_SECRET : 0);
 	gyre_encode_u32(&body, hello->message_bytes_max);
 	gyre_encode_u32(&body, hello->window_bytes);
+	gyre_encode_u64(&body, hello->dial);
 	gyre_encode_bytes(&body, hello->nonce, sizeof(hello->nonce));
 	gyre_encode_u8(&body, name_bytes);
 	gyre_encode_bytes(&body, hello->cluster, name_bytes);
-	gyre_encode_u64(&body, hello->dial);
 	gy_assert(body.error == 0);
 	word = htole32((uint32_t)GY_WIRE_HELLO << GY_WIRE_KIND_SHIFT | (uint32_t)body.count);
 	memcpy(out, &word, sizeof(word));
@@ -124,14 +124,11 @@ int gy_hello_get(const unsigned char *body, size_t count, struct gy_hello *ret_h
 	hello.has_secret = (decode_u16(&in) & HAS_SECRET) != 0;
 	hello.message_bytes_max = gyre_decode_u32(&in);
 	hello.window_bytes = gyre_decode_u32(&in);
+	hello.dial = gyre_decode_u64(&in);
 	(void)gyre_decode_bytes(&in, hello.nonce, sizeof(hello.nonce));
 	name_bytes = gyre_decode_u8(&in);
 	if (name_bytes > GYRE_NODE_NAME_BYTES_MAX ||
 	    !gyre_decode_bytes(&in, hello.cluster, name_bytes) || magic != MAGIC) {
-		return -EPROTO;
-	}
-	hello.dial = gyre_decode_u64(&in);
-	if (in.error != 0) {
 		return -EPROTO;
 	}
 	*ret_hello = hello;

@@ -236,10 +236,10 @@ struct gy_hello {
 	uint64_t incarnation;
 	uint16_t loop;
 	uint16_t port; /* where it listens; 0 for nowhere */
-	uint64_t dial; /* counts those of that loop to that node; 0 in the answer */
 	bool has_secret;
 	uint32_t message_bytes_max;
 	uint32_t window_bytes;
+	uint64_t dial; /* counts those of that loop to that node; 0 in the answer */
 	unsigned char nonce[GY_NONCE_BYTES];
 	char cluster[GYRE_NODE_NAME_BYTES_MAX + 1];
 };

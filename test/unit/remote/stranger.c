@@ -12,11 +12,11 @@
 static const struct gyre_type *const types[] = { &gyre_type_number, &gyre_type_place,
 						 &gyre_type_large, NULL };
 
-struct gyre_address stranger_open_with(const struct gyre_node_options *options,
-				       const struct gyre_class *class)
+struct gyre_address stranger_open_on(uint32_t loops, const struct gyre_node_options *options,
+				     const struct gyre_class *class)
 {
 	struct gyre_node_options node = *options;
-	const struct gyre_system_options system = { .loops = 1, .node = &node };
+	const struct gyre_system_options system = { .loops = loops, .node = &node };
 	struct gyre_address address;
 
 	node.id = STRANGER_NODE;
@@ -26,6 +26,12 @@ struct gyre_address stranger_open_with(const struct gyre_node_options *options,
 	address = spawn_outside(class, 0);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 	return address;
+}
+
+struct gyre_address stranger_open_with(const struct gyre_node_options *options,
+				       const struct gyre_class *class)
+{
+	return stranger_open_on(1, options, class);
 }
 
 void stranger_open(const struct gyre_node_options *options)

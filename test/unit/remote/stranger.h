@@ -23,9 +23,12 @@ struct stranger {
 
 /* Makes the fixture a node with those options, and id STRANGER_NODE, that listens and runs. */
 void stranger_open(const struct gyre_node_options *options);
-/* The same with a sink on loop 0. */
+/* The same with an actor on loop 0. */
 struct gyre_address stranger_open_with(const struct gyre_node_options *options,
 				       const struct gyre_class *class);
+/* The same with that many loops. */
+struct gyre_address stranger_open_on(uint32_t loops, const struct gyre_node_options *options,
+				     const struct gyre_class *class);
 
 /* A connection to the node. */
 void stranger_dial(struct stranger *stranger);

@@ -180,6 +180,7 @@ static struct gy_hello hello(void)
 			       .has_secret = true,
 			       .message_bytes_max = 1 << 20,
 			       .window_bytes = 1 << 22,
+			       .dial = UINT64_C(0x1122334455667788),
 			       .cluster = "a cluster" };
 
 	for (int i = 0; i < GY_NONCE_BYTES; i++) {
@@ -208,6 +209,7 @@ Test(wire, gives_back_a_hello)
 	cr_assert(again.has_secret);
 	cr_assert_eq(again.message_bytes_max, it.message_bytes_max);
 	cr_assert_eq(again.window_bytes, it.window_bytes);
+	cr_assert_eq(again.dial, it.dial);
 	cr_assert_arr_eq(again.nonce, it.nonce, sizeof(it.nonce));
 	cr_assert_str_eq(again.cluster, it.cluster);
 }
