@@ -503,9 +503,11 @@ void gy_incoming_read(struct gy_association *link, struct gyre_buffer *data)
 	link->heard_ns = link->links->home->loop.now_ns;
 	take_all(link, data);
 	gyre_buffer_free(data);
+	if (link->peer != NULL && link->consumed_frames != before) {
+		(void)gy_add_relaxed(&link->peer->received, link->consumed_frames - before);
+	}
 	if (link->peer != NULL && link->stage == GY_LINK_OPEN) {
 		gy_neighbour_heard(link->links, link->peer);
-		(void)gy_add_relaxed(&link->peer->received, link->consumed_frames - before);
 		credit_if_due(link);
 	}
 }
