@@ -7,14 +7,21 @@
  *	struct gyre_node_options node = { .id = 1, .listen = "tcp://10.0.0.1:9000", .peers = peers,
  *					  .types = types, .secret = secret };
  *
- * Delivery is at most once, and in the order of the calls for each sender, receiver and kind, as
- * long as a link lives. A loop has one link, which is a TCP connection, to each node that its
- * actors send to. When a link breaks what was on its way is lost, or arrives yet; an ask whose
- * message or answer is lost with it, while the other node lives on, ends by its time-out.
+ * Delivery is at most once, and in the order of the calls for each sender, receiver and kind. A
+ * loop has one link, which is a TCP connection, to each node that its actors send to. When a link
+ * breaks what was on its way is lost or has arrived, and after it broke nothing older arrives: the
+ * other node takes nothing from the next link before it is done with the last.
+ *
+ * An ask that may be lost with its link fails with -ECONNRESET at once; one whose answer may be
+ * lost does so when the other node has a link again. It may have been handled or not, and is not
+ * sent again. What the other node has said to have taken, at the latest with its heartbeat, is not
+ * lost: those asks go on. An answer that does not fit into its link, or is too large for the node
+ * that asked, fails the ask with -EAGAIN or -EMSGSIZE there.
  *
  * A peer that is silent for suspect_ns is suspect, and after down_ns it is down; it is down at once
  * when another process comes up with its id. Asks to a node that is down fail with -EHOSTDOWN at
- * once, and its watched actors are reported as ended with that reason.
+ * once, and its watched actors are reported as ended with that reason. Asks that wait for a node
+ * that cannot be reached fail with -EHOSTUNREACH after away_ns.
  */
 #ifndef GYRE_NODE_H
 #define GYRE_NODE_H
