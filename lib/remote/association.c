@@ -379,6 +379,21 @@ void gy_links_drain(struct gy_links *links)
 	}
 }
 
+/* Clients that were to dial, and actors that watched, have ended with the loop. */
+void gy_links_resume(struct gy_links *links)
+{
+	struct gy_list *item = links->all.next;
+
+	links->draining = false;
+	for (; item != &links->all; item = item->next) {
+		struct gy_association *link = gy_container_of(item, struct gy_association, item);
+
+		link->dialling = false;
+		link->pinned = false;
+		link->worried = false;
+	}
+}
+
 void gy_links_fini(struct gy_links *links)
 {
 	while (!gy_list_empty(&links->all)) {

@@ -327,27 +327,55 @@ static enum gyre_drop reason_of(int error)
 	}
 }
 
-/* An answer is lost: who waits for it is told, unless all has ended. */
+static int lose(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail, int error);
+
+/* Mail that another loop of this node has to send: it goes there in an errand. */
+static int carry(struct gy_home *home, uint16_t loop, struct gyre_address to,
+		 struct gyre_mail *mail)
+{
+	struct gyre_mail *errand = gy_mail_get(home, &type_errand);
+
+	if (errand == NULL) {
+		return lose(home, to, mail, -ENOMEM);
+	}
+	*(struct errand *)gyre_payload(errand) = (struct errand){ .to = to, .mail = mail };
+	errand->node.kind = GY_MAIL_REMOTE;
+	gy_loop_send(&home->loop, loop, &errand->node);
+	return 0;
+}
+
+static bool is_answer(const struct gyre_mail *mail)
+{
+	return mail->node.kind == GY_MAIL_REPLY || mail->node.kind == GY_MAIL_EXCEPTION;
+}
+
+/* An answer is lost: who waits for it is told, unless the peer has ended. */
 static void owe_answer(struct gy_home *home, struct gyre_address asker,
 		       const struct gyre_mail *mail, int error)
 {
-	struct gy_links *links = gy_links_of(home);
 	struct gy_association *link =
-		(struct gy_association *)gy_by_id_find(&links->dialled, asker.node);
+		(struct gy_association *)gy_by_id_find(&gy_links_of(home)->dialled, asker.node);
 
-	if (link != NULL && !links->draining && gy_neighbour_is_alive(link->peer)) {
+	if (link != NULL && gy_neighbour_is_alive(link->peer)) {
 		gy_outgoing_owe(link, asker, mail->ask_id, error);
 	}
 }
 
-/* A watch that cannot be asked for is over at once; other mail is lost. */
+/*
+ * A watch that cannot be asked for is over at once. Answers of a loop that retires, or has, leave
+ * by the first loop, unless that stops as well. Other mail is lost.
+ */
 static int lose(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail, int error)
 {
 	if (mail->type == &gy_type_watch) {
 		gy_watch_refused(home, mail, error);
 		return 0;
 	}
-	if (mail->node.kind == GY_MAIL_REPLY || mail->node.kind == GY_MAIL_EXCEPTION) {
+	if (error == -ESHUTDOWN && home->loop.index != 0 &&
+	    (is_answer(mail) || mail->type == &gy_type_unanswered)) {
+		return carry(home, 0, to, mail);
+	}
+	if (error != -ESHUTDOWN && is_answer(mail)) {
 		owe_answer(home, to, mail, error);
 	}
 	gy_drop(home, mail, to, reason_of(error), error);
@@ -412,6 +440,8 @@ void gy_outgoing_owe(struct gy_association *link, struct gyre_address asker, uin
 	gy_count(&home->counters.sent, 1);
 	if (link->stage == GY_LINK_OPEN) {
 		(void)send_now(link, asker, mail);
+	} else if (link->links->draining) {
+		(void)lose(home, asker, mail, -ESHUTDOWN);
 	} else {
 		(void)wait(link, asker, mail);
 	}
@@ -495,26 +525,12 @@ static int send_on(struct gy_links *links, struct gyre_address to, struct gyre_m
 	return link == NULL ? lose(links->home, to, mail, error) : wait(link, to, mail);
 }
 
-/* The actor that sends is on another loop than its own: its mail leaves by that one. */
-static int carry(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
-{
-	struct gyre_mail *errand = gy_mail_get(home, &type_errand);
-
-	if (errand == NULL) {
-		return lose(home, to, mail, -ENOMEM);
-	}
-	*(struct errand *)gyre_payload(errand) = (struct errand){ .to = to, .mail = mail };
-	errand->node.kind = GY_MAIL_REMOTE;
-	gy_loop_send(&home->loop, mail->from.loop, &errand->node);
-	return 0;
-}
-
 static int route(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
 {
 	gy_count(&home->counters.sent, 1);
 	if (gy_unlikely(home->here == GY_NOWHERE && mail->from.cookie != 0 &&
 			mail->from.loop != home->loop.index)) {
-		return carry(home, to, mail);
+		return carry(home, mail->from.loop, to, mail); /* it leaves by its own loop */
 	}
 	return send_on(gy_links_of(home), to, mail);
 }
@@ -546,7 +562,7 @@ static void drain(struct gy_home *home)
 
 static void resume(struct gy_home *home)
 {
-	gy_links_of(home)->draining = false;
+	gy_links_resume(gy_links_of(home));
 }
 
 const struct gy_remote_ops gy_remote_ops = {

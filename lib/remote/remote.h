@@ -291,6 +291,8 @@ void gy_association_abort(struct gy_association *link, int reason);
 void gy_links_forget(struct gy_links *links, const struct gy_neighbour *peer);
 
 void gy_links_drain(struct gy_links *links);
+/* The loop had retired, and comes back. */
+void gy_links_resume(struct gy_links *links);
 /* The look at all links, now and then. */
 void gy_links_init(struct gy_links *links, struct gy_nodes *nodes, struct gy_home *home);
 void gy_links_fini(struct gy_links *links);

@@ -103,9 +103,6 @@ static void lose(struct gy_association *link, const struct gy_unsettled_item *it
 				      .loop = item->loop,
 				      .node = link->peer->id };
 
-	if (link->links->draining) {
-		return; /* who asked ends as well, and no answer leaves any more */
-	}
 	if (item->ask) {
 		fail_ask(link, asker, item->ask_id);
 	} else if (gy_neighbour_is_alive(link->peer)) {
