@@ -68,7 +68,19 @@ struct turn {
 };
 GYRE_MESSAGE(turn, 0x2405);
 
+struct rest_of {
+	struct gyre_address worker;
+};
+GYRE_MESSAGE(rest_of, 0x2407);
+
+/* Gives the workers of a node their turns. */
+struct bell {
+	struct gyre_address resting[WORKERS];
+	uint32_t count;
+};
+
 struct origin {
+	struct gyre_address bell;
 	uint64_t random;
 	uint64_t life;
 	uint32_t node;
@@ -122,6 +134,7 @@ static uint64_t open_asks[NODES];
 static uint64_t open_watches[NODES];
 static uint64_t resets; /* asks that failed with their link */
 static struct ledger ledger;
+static uint64_t stolen;
 
 /* Something has not come about, which must have a reason. */
 static void check_failure(int error)
@@ -340,15 +353,46 @@ static void end_turn(struct gyre_stack *stack, struct worker *self, const struct
 	}
 }
 
+/* Not by a timer of its own, with which it could not be stolen. */
 static int rest(struct gyre_stack *stack, struct worker *self)
 {
-	const struct gyre_timer_options soon = {
-		.delay_ns = GYRE_MICROSECONDS(stress_random(&self->origin.random, 300)),
-	};
-
 	(void)gy_fetch_add(&turns, 1);
-	return gyre_timer_start(stack, 1, &soon);
+	(void)gyre_notify(stack, self->origin.bell, gyre_new(stack, rest_of, gyre_self(stack)));
+	return gyre_return(stack);
 }
+
+static int hear_rest(struct gyre_stack *stack)
+{
+	struct bell *bell = (struct bell *)gyre_state(stack);
+
+	check(bell->count < WORKERS);
+	bell->resting[bell->count++] = gyre_message(stack, rest_of)->worker;
+	return gyre_return(stack);
+}
+
+/* So they are ready all at once. */
+static int ring(struct gyre_stack *stack)
+{
+	struct bell *bell = (struct bell *)gyre_state(stack);
+
+	while (bell->count > 0 && gy_load_acquire(&may_run) != 0) {
+		(void)gyre_notify(stack, bell->resting[--bell->count], gyre_new(stack, turn, 0));
+	}
+	return gyre_return(stack);
+}
+
+static int hang_bell(struct gyre_stack *stack)
+{
+	return gyre_timer_start(stack, 1,
+				&(struct gyre_timer_options){ .period_ns = GYRE_MILLISECONDS(1) });
+}
+
+static const struct gyre_class bell_class = {
+	.name = "bell",
+	.state_bytes = sizeof(struct bell),
+	.mount = hang_bell,
+	.behaviour = { .notice = hear_rest, .event = ring },
+};
 
 static int live(struct gyre_stack *stack)
 {
@@ -364,7 +408,9 @@ static int live(struct gyre_stack *stack)
 		take_bulk(self, gyre_message(stack, bulk));
 		return gyre_return(stack);
 	}
-	stress_dawdle(&self->origin.random, 1000);
+	/* Now and then for as long as a thief needs to wake. */
+	stress_dawdle(&self->origin.random,
+		      stress_random(&self->origin.random, 6) == 0 ? 50000 : 1000);
 	if (begin_turn(stack, self, frame)) {
 		(void)gy_fetch_add(&open_asks[self->origin.node], 1);
 		GYRE_AWAIT(stack, 0);
@@ -386,14 +432,9 @@ static int hear(struct gyre_stack *stack)
 {
 	struct worker *self = (struct worker *)gyre_state(stack);
 
-	if (gyre_message(stack, gyre_terminated) != NULL) {
-		hear_end(self, gyre_message(stack, gyre_terminated));
-		return gyre_return(stack);
-	}
-	check(gyre_message(stack, gyre_timeout) != NULL);
-	return gy_load_acquire(&may_run) == 0
-		       ? gyre_return(stack)
-		       : gyre_notify(stack, gyre_self(stack), gyre_new(stack, turn, 0));
+	check(gyre_message(stack, gyre_terminated) != NULL);
+	hear_end(self, gyre_message(stack, gyre_terminated));
+	return gyre_return(stack);
 }
 
 static int begin_life(struct gyre_stack *stack)
@@ -510,9 +551,11 @@ static void tell_others(uint32_t node)
 
 static void spawn_workers(uint32_t node, uint64_t life, uint64_t *random)
 {
+	struct gyre_address bell = stress_spawn(systems[node], &bell_class, 0, NULL);
+
 	check(pthread_mutex_lock(&book) == 0);
 	for (uint32_t i = 0; i < WORKERS; i++) {
-		struct gyre_mail *mail = gyre_system_new(systems[node], origin,
+		struct gyre_mail *mail = gyre_system_new(systems[node], origin, bell,
 							 gy_random_next(random), life, node, i);
 
 		workers[node][i] =
@@ -555,9 +598,13 @@ static void open_node(uint32_t node, uint64_t life, uint64_t *random)
 
 static void end_node(uint32_t node)
 {
+	struct gyre_counters counters;
+
 	check(gyre_system_wait(systems[node]) == 0);
 	ledger_enter(&ledger, systems[node], node);
-	ledger_enter_sum(&ledger, node, stress_end(systems[node]).to_nodes);
+	counters = stress_end(systems[node]);
+	ledger_enter_sum(&ledger, node, counters.to_nodes);
+	stolen += counters.stolen;
 	systems[node] = NULL;
 }
 
@@ -692,10 +739,11 @@ int main(int argc, char **argv)
 		play_round(&random);
 		check_memory(i);
 	}
-	(void)printf("%llu turns, %llu shots, %llu bulks, %llu ends told of, %llu asks reset\n",
+	(void)printf("%llu turns, %llu shots, %llu bulks, %llu ends told of, %llu asks reset, "
+		     "%llu actors robbed\n",
 		     (unsigned long long)turns, (unsigned long long)heard[0],
 		     (unsigned long long)heard[1], (unsigned long long)told,
-		     (unsigned long long)resets);
+		     (unsigned long long)resets, (unsigned long long)stolen);
 	check(heard[0] > 0 && heard[1] > 0 && told > 0);
 	return 0;
 }
