@@ -241,7 +241,9 @@ static int check(const struct gy_association *link, const struct gy_frame *frame
 		return -EMSGSIZE;
 	}
 	if (frame->kind == GY_WIRE_EVENT) {
-		return 0; /* the end of a watch must not be lost; there are no more than watches */
+		/* The end of a watch must not be lost, and there are no more than watches; what is
+		 * owed has a bound of its own. */
+		return 0;
 	}
 	/* One message larger than the bound may go alone. */
 	if (link->queued_bytes - link->credited_bytes > 0 &&

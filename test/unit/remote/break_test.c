@@ -97,6 +97,26 @@ Test(gate, takes_no_connection_that_was_dialled_before_the_newest)
 	fixture_close();
 }
 
+Test(gate, is_not_there_for_a_loop_beyond_all_bounds)
+{
+	struct gyre_node_options options = patient();
+	struct gy_hello hello = stranger_hello();
+	struct stranger stranger;
+
+	stranger_open(&options);
+	hello.loop = GY_GATES_MAX;
+	stranger_dial(&stranger);
+	stranger_say_hello(&stranger, &hello);
+	stranger_expect_refusal(&stranger, GY_REFUSED_MALFORMED);
+	stranger_close(&stranger);
+	hello.loop = GY_GATES_MAX - 1;
+	stranger_dial(&stranger);
+	stranger_say_hello(&stranger, &hello);
+	stranger_expect(&stranger, GY_WIRE_HELLO);
+	stranger_close(&stranger);
+	fixture_close();
+}
+
 static uint32_t blocked;
 static uint32_t released;
 
