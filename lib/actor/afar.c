@@ -67,16 +67,16 @@ static void tell(struct gy_house *house, const struct news *news)
 }
 
 /* Without memory its asks end by their time-outs, and its watches at the next loss. */
-static void tell_later(struct gy_house *house, const struct news *news)
+static void tell_later(struct gy_home *home, struct gy_house *house, const struct news *news)
 {
-	struct gyre_mail *mail = gy_mail_get(house->home, &gy_type_afar);
+	struct gyre_mail *mail = gy_mail_get(home, &gy_type_afar);
 
 	if (mail != NULL) {
 		mail->node.kind = GY_MAIL_EVENT;
 		mail->from.cookie = 0;
 		mail->ask_id = 0;
 		*(struct news *)gyre_payload(mail) = *news;
-		gy_house_defer(house->home, house, mail);
+		gy_house_defer(home, house, mail);
 	}
 }
 
@@ -102,7 +102,7 @@ void gy_home_tell_afar(struct gy_home *home, uint16_t node, int error)
 			continue;
 		}
 		if (gy_house_is_away(house)) {
-			tell_later(house, &news);
+			tell_later(home, house, &news);
 		} else {
 			tell(house, &news);
 		}
