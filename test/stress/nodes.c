@@ -20,14 +20,14 @@
 #include "stress.h"
 
 enum {
-	ROUNDS = 6,
+	ROUNDS = 4,
 	LOOPS = 2,
 	WORKERS = 6, /* a node, most on its first loop, so that the other robs it */
 	THREADS = 2,
 	SENDERS = WORKERS + THREADS,
 	WATCHES = 4,
 	STEPS = 6,
-	STEP_TURNS = 600,
+	STEP_TURNS = 400,
 	DESCRIPTORS = 256,
 	BULK_BYTES = 100000,
 	SLACK_BYTES = 1 << 12,
@@ -635,7 +635,7 @@ static void await_turns(uint64_t count)
 	uint64_t end = gy_load_acquire(&turns) + count;
 
 	while (gy_load_acquire(&turns) < end) {
-		(void)sched_yield();
+		links_look_again();
 	}
 }
 
@@ -645,12 +645,12 @@ static void await_quiet(void)
 	for (uint32_t node = 0; node < NODES; node++) {
 		while (gy_load_acquire(&open_asks[node]) != 0 ||
 		       gy_load_acquire(&open_watches[node]) != 0) {
-			(void)sched_yield();
+			links_look_again();
 		}
 	}
 	for (uint32_t node = 0; node < NODES; node++) {
 		while (!links_are_settled(systems[node])) {
-			(void)sched_yield();
+			links_look_again();
 		}
 	}
 }

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 
 #include <gyre/outside.h>
 #include <gyre/resize.h>
@@ -13,7 +12,7 @@
 #include "links.h"
 #include "stress.h"
 
-enum { ROUNDS = 3, PAIR = 2, LOOPS_MAX = 3, THREADS = 2, STEPS = 6, STEP_ASKS = 150 };
+enum { ROUNDS = 2, PAIR = 2, LOOPS_MAX = 3, THREADS = 2, STEPS = 5, STEP_ASKS = 100 };
 
 struct visitor {
 	pthread_t id;
@@ -187,7 +186,7 @@ static void await_asks(uint64_t count)
 	uint64_t end = gy_load_acquire(&asks) + count;
 
 	while (gy_load_acquire(&asks) < end) {
-		(void)sched_yield();
+		links_look_again();
 	}
 }
 
@@ -216,12 +215,12 @@ static void play_round(uint64_t *random)
 	for (uint32_t i = 0; i < THREADS; i++) {
 		check(pthread_join(visitors[i].id, NULL) == 0);
 		while (gy_load_acquire(&visitors[i].heard) < visitors[i].asked) {
-			(void)sched_yield();
+			links_look_again();
 		}
 	}
 	for (uint32_t i = 0; i < PAIR; i++) {
 		while (!links_are_settled(systems[i])) {
-			(void)sched_yield();
+			links_look_again();
 		}
 	}
 	end(0);
