@@ -5,6 +5,8 @@
 #ifndef GY_TEST_STRESS_LINKS_H
 #define GY_TEST_STRESS_LINKS_H
 
+#include <sched.h>
+
 #include <gyre/node.h>
 
 #include "remote/remote.h"
@@ -15,7 +17,7 @@ enum { NODES = 3 };
 /* Who waits for others to get on leaves them the CPU. */
 static inline void links_look_again(void)
 {
-	(void)usleep(200);
+	(void)sched_yield();
 }
 
 /* ---- links that hold something ---- */
