@@ -46,7 +46,9 @@ typedef void (*gyre_dead_letter_fn)(const struct gyre_type *type, struct gyre_ad
  *   are pinned to one of each physical core first
  * @ring_entries: submissions a ring holds, a power of two, 64 to 32768
  * @buffer_count: receive buffers a loop, a power of two, 16 to 32768
- * @buffer_bytes: of each receive buffer, 512 to 65536
+ * @buffer_bytes: of each receive buffer, 512 to 65536. From Linux 6.12 on several receives share a
+ *   buffer; then the same memory is made up of fewer and larger ones
+ * @whole_buffers: 1 for buffers that are never shared, as on older kernels
  * @datagram_buffer_count: receive buffers for datagrams of a loop that has a datagram channel, a
  *   power of two, 16 to 32768
  * @datagram_buffer_bytes: of the longest datagram that is received, 512 to 65536; also of what the
@@ -98,6 +100,7 @@ struct gyre_system_options {
 	uint32_t ring_entries;
 	uint32_t buffer_count;
 	uint32_t buffer_bytes;
+	uint32_t whole_buffers;
 	uint32_t datagram_buffer_count;
 	uint32_t datagram_buffer_bytes;
 	uint32_t io_ratio;

@@ -64,15 +64,16 @@ static inline struct gyre_buffer *gy_buffer_queue_pop(struct gy_buffer_queue *qu
 	return buffer;
 }
 
-/* A buffer of the first @count bytes of @page, whose reference it takes; NULL without memory. */
+/* A buffer of @count bytes of @page, one reference to which it takes; NULL without memory. */
 static inline struct gyre_buffer *gy_buffer_of_page(struct gy_channels *channels,
-						    struct gy_page *page, uint32_t count)
+						    struct gy_page *page, unsigned char *bytes,
+						    uint32_t count)
 {
 	struct gyre_buffer *buffer = (struct gyre_buffer *)gy_pool_get(&channels->buffers);
 
 	if (gy_likely(buffer != NULL)) {
 		gy_unpoison(buffer, sizeof(*buffer));
-		buffer->first.bytes = page->memory;
+		buffer->first.bytes = bytes;
 		buffer->first.page = page;
 		buffer->first.next = NULL;
 		buffer->first.count = count;

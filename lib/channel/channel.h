@@ -243,6 +243,8 @@ bool gy_linger_is_over(struct gyre_channel *channel);
 
 /* A completion of a receive. */
 void gy_input_received(struct gy_op *op, const struct gy_completion *completion);
+/* The same, before it, where @page, which is taken, was received into, and none of the ring's. */
+void gy_input_received_page(struct gyre_channel *channel, struct gy_page *page, int32_t result);
 void gy_input_init(struct gyre_channel *channel);
 /* Gives the handlers what has been received, as far as they may have it now. */
 void gy_input_deliver(struct gyre_channel *channel);

@@ -72,9 +72,10 @@ struct gy_channels {
 	struct gy_stack *stack; /* that handlers of pipelines run with; NULL outside of them */
 	struct gy_page *ring_pages;
 	uint32_t ring_pages_count;
-	uint32_t lent;	   /* ring pages that buffers have */
+	uint32_t lent;	   /* ring pages that only buffers have, and the kernel not any more */
 	uint32_t lent_max; /* above it what arrives is copied */
 	uint32_t share;	   /* of one channel's output */
+	bool pages_are_shared;
 	struct gy_channels_options options;
 
 	struct gy_pool buffers;

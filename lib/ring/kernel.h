@@ -9,6 +9,10 @@
 #define IORING_FEAT_RECVSEND_BUNDLE (1U << 14) /* 6.10 */
 #endif
 
+#ifndef IORING_CQE_F_BUF_MORE
+#define IORING_CQE_F_BUF_MORE (1U << 4) /* 6.12 */
+#endif
+
 /* Enumerators in newer headers, which hide nothing here: the values are the kernel's. */
 #define GY_KERNEL_PBUF_RING_INC	    2U /* IOU_PBUF_RING_INC, 6.12 */
 #define GY_KERNEL_OP_READ_MULTISHOT 49 /* IORING_OP_READ_MULTISHOT, 6.7 */

@@ -53,6 +53,7 @@ static int make_home(struct gyre_system *system, uint32_t index, uint32_t cookie
 		.ring = { .entries = options->ring_entries,
 			  .buffer_count = options->buffer_count,
 			  .buffer_bytes = options->buffer_bytes,
+			  .whole_buffers = options->whole_buffers != 0,
 			  .log = &system->log },
 		.log = &system->log,
 	};

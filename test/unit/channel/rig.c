@@ -65,6 +65,7 @@ static void make_home(struct rig *rig, const struct rig_options *options)
 		.ring = { .entries = 256,
 			  .buffer_count = or_default(options->buffer_count, 64),
 			  .buffer_bytes = or_default(options->buffer_bytes, 4096),
+			  .whole_buffers = options->whole_buffers || GY_DEFAULT_whole_buffers != 0,
 			  .log = &rig->log },
 		.log = &rig->log,
 	};
