@@ -106,7 +106,8 @@ int gy_ring_enable(struct gy_ring *ring);
  * out now; they are lost. Called by gy_ring_reap().
  */
 typedef void (*gy_ring_stale_fn)(void *arg, uint16_t buffer);
-/* Whom to tell, who uses what was received into such a buffer before; else it is returned. Setup. */
+/* Whom to tell, who uses what was received into such a buffer before; else it is returned. Setup.
+ */
 void gy_ring_on_stale(struct gy_ring *ring, gy_ring_stale_fn stale, void *arg);
 
 struct gy_ring_features gy_ring_features(const struct gy_ring *ring);

@@ -42,7 +42,7 @@ struct gy_ring_buffers {
 	uint32_t count;
 	uint32_t offered; /* as far as we know */
 	uint32_t idles;
-	uint32_t warm;	   /* how many are to be offered: see ring_buffers.c */
+	uint32_t warm; /* how many are to be offered: see ring_buffers.c */
 	uint32_t warm_min;
 	uint32_t refills; /* since @unused began */
 	uint32_t unused;  /* the fewest that were left of @offered at a refill */

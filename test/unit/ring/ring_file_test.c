@@ -120,11 +120,10 @@ Test(ring_file, reads_a_pipe_again_and_again_where_the_kernel_can, .init = begin
 		cr_assert(last->has_buffer);
 		cr_assert(last->more);
 		cr_assert_eq(memcmp(last->bytes, bytes, (size_t)(10 * round)), 0);
-		give_back(ring, last);
+		gy_ring_buffer_return(ring, last->buffer);
 	}
 	cr_assert_eq(gy_ring_cancel(ring, &record.op), 0);
 	cr_assert_eq(result(0), -ECANCELED);
 	(void)close(fds[0]);
 	(void)close(fds[1]);
 }
-
