@@ -147,6 +147,7 @@ void gy_input_received(struct gy_op *op, const struct gy_completion *completion)
 		keep_bytes(channel, take_page(channel->channels, completion), completion->bytes,
 			   completion->result);
 	}
+	gy_prefetch_write(channel->reader);
 	if (gy_unlikely(completion->result <= 0)) {
 		received_nothing(channel, completion->result);
 	}

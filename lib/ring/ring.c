@@ -21,7 +21,10 @@
 #include "base/memory.h"
 #include "ring/ring_private.h"
 
-enum { COMPLETIONS_PER_ENTRY = 4 };
+enum {
+	COMPLETIONS_PER_ENTRY = 4,
+	FETCH_AHEAD = 3, /* completions; a line takes as long as a few of them */
+};
 
 static const uint64_t timeout_ns_max = INT64_MAX / 2; /* the kernel adds the time of day to it */
 
@@ -402,15 +405,14 @@ static GY_COLD void drop_stale(struct gy_ring *ring, const struct gy_completion 
 static inline void dispatch(struct gy_ring *ring, const struct io_uring_cqe *cqe)
 {
 	struct gy_op *op = op_of(cqe->user_data);
-	struct gy_completion completion = {
-		.result = cqe->res,
-		.more = (cqe->flags & IORING_CQE_F_MORE) != 0,
-		.has_buffer = (cqe->flags & IORING_CQE_F_BUFFER) != 0,
-		.filling = (cqe->flags & IORING_CQE_F_BUF_MORE) != 0,
-		.buffer = (uint16_t)(cqe->flags >> IORING_CQE_BUFFER_SHIFT),
-	};
+	struct gy_completion completion; /* without a buffer the rest is undefined */
 
+	completion.result = cqe->res;
+	completion.more = (cqe->flags & IORING_CQE_F_MORE) != 0;
+	completion.has_buffer = (cqe->flags & IORING_CQE_F_BUFFER) != 0;
 	if (completion.has_buffer) {
+		completion.filling = (cqe->flags & IORING_CQE_F_BUF_MORE) != 0;
+		completion.buffer = (uint16_t)(cqe->flags >> IORING_CQE_BUFFER_SHIFT);
 		completion.bytes = gy_ring_buffers_taken(ring, completion.buffer, completion.result,
 							 completion.filling);
 	} else if (gy_unlikely(completion.result == -ENOBUFS)) {
@@ -427,6 +429,14 @@ static inline void dispatch(struct gy_ring *ring, const struct io_uring_cqe *cqe
 		ring->armed--;
 	}
 	op->complete(op, &completion);
+}
+
+/* What an operation stands in is used with it: its line and the next one. Beyond the completions
+ * that are there this fetches what has nothing to do with them, which does no harm. */
+static inline void fetch(const struct gy_op *op)
+{
+	gy_prefetch_write((const char *)op);
+	gy_prefetch_write((const char *)op + GY_CACHE_LINE);
 }
 
 uint32_t gy_ring_reap(struct gy_ring *ring)
@@ -450,7 +460,7 @@ uint32_t gy_ring_reap(struct gy_ring *ring)
 			own++;
 			continue;
 		}
-		gy_prefetch_write(op_of(cq->cqes[(head + 1) & cq->ring_mask].user_data));
+		fetch(op_of(cq->cqes[(head + FETCH_AHEAD) & cq->ring_mask].user_data));
 		dispatch(ring, cqe);
 	}
 	gy_store_release(cq->khead, tail);

@@ -122,9 +122,7 @@ static void offer(struct gy_ring_buffers *buffers, uint16_t buffer)
 	/* The tail stands in the first entry's reserved field, so entries are written by member. */
 	struct io_uring_buf *entry = &buffers->entries->bufs[buffers->tail & (buffers->count - 1)];
 
-#if GY_ASSERT_LEVEL >= 2
 	gy_ring_buffers_check(buffers, buffer, 0);
-#endif
 	entry->addr = (uint64_t)(uintptr_t)gy_ring_buffers_at(buffers, buffer);
 	entry->len = buffers->bytes;
 	entry->bid = buffer;

@@ -79,11 +79,17 @@ struct gy_ring {
 /* A cleared entry, with room made by submitting if there is none; NULL if that does not help. */
 GY_COLD struct io_uring_sqe *gy_ring_sqe_after_submit(struct gy_ring *ring);
 
+/* The kernel takes submissions only in our calls, so there is nothing to be ordered. */
 static inline struct io_uring_sqe *gy_ring_sqe(struct gy_ring *ring)
 {
-	struct io_uring_sqe *sqe = io_uring_get_sqe(&ring->uring);
+	struct io_uring_sq *sq = &ring->uring.sq;
+	uint32_t tail = sq->sqe_tail;
 
-	return gy_likely(sqe != NULL) ? sqe : gy_ring_sqe_after_submit(ring);
+	if (gy_unlikely(tail - gy_load_relaxed(sq->khead) >= sq->ring_entries)) {
+		return gy_ring_sqe_after_submit(ring);
+	}
+	sq->sqe_tail = tail + 1;
+	return &sq->sqes[tail & sq->ring_mask];
 }
 
 /* Submissions that the kernel has not consumed. */
@@ -173,6 +179,14 @@ static inline void gy_ring_buffers_mark(const struct gy_ring_buffers *buffers, u
 void gy_ring_buffers_check(const struct gy_ring_buffers *buffers, uint16_t buffer, uint32_t filled);
 /* The same of buffers that the kernel is filling; all completions have been seen. */
 void gy_ring_buffers_check_all(const struct gy_ring *ring);
+#else
+static inline void gy_ring_buffers_check(const struct gy_ring_buffers *buffers, uint16_t buffer,
+					 uint32_t filled)
+{
+	(void)buffers;
+	(void)buffer;
+	(void)filled;
+}
 #endif
 
 /* A completion brought @count bytes in @buffer, behind which the kernel is @filling it; where they
@@ -180,25 +194,22 @@ void gy_ring_buffers_check_all(const struct gy_ring *ring);
 static inline unsigned char *gy_ring_buffers_taken(struct gy_ring *ring, uint16_t buffer,
 						   int32_t count, bool filling)
 {
-	struct gy_ring_buffers *buffers = &ring->buffers[gy_ring_group_of(buffer)];
-	uint32_t *filled = &buffers->filled[buffer - buffers->first];
-	unsigned char *bytes = gy_ring_buffers_at(buffers, buffer) + *filled;
+	struct gy_ring_buffers *buffers = gy_likely(buffer < GY_RING_DATAGRAM_BUFFERS)
+						  ? &ring->buffers[GY_RING_STREAM_GROUP]
+						  : &ring->buffers[GY_RING_DATAGRAM_GROUP];
+	uint32_t index = (uint32_t)(buffer % GY_RING_DATAGRAM_BUFFERS);
+	uint32_t before = buffers->filled[index];
+	uint32_t after = before + (count > 0 ? (uint32_t)count : 0);
 
-	gy_assert((uint32_t)(buffer - buffers->first) < buffers->count && buffers->offered > 0);
-	*filled += count > 0 ? (uint32_t)count : 0;
-	gy_assert(*filled <= buffers->bytes);
+	gy_assert(index < buffers->count && after <= buffers->bytes);
 	if (!filling) {
 		gy_ring_buffers_mark(buffers, buffer, 1);
 		buffers->offered--;
-#if GY_ASSERT_LEVEL >= 2
-		gy_ring_buffers_check(buffers, buffer, *filled);
-#endif
-		*filled = 0;
+		gy_ring_buffers_check(buffers, buffer, after);
 	}
-	if (count > 0) {
-		gy_sanitize_give(bytes, (size_t)count);
-	}
-	return bytes;
+	buffers->filled[index] = filling ? after : 0;
+	gy_sanitize_give(gy_ring_buffers_at(buffers, buffer) + before, after - before);
+	return buffers->memory + (size_t)index * buffers->bytes + before;
 }
 
 /* ---- ring_datagram.c ---- */
