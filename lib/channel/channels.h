@@ -3,9 +3,10 @@
  * queue of those that wait for receive buffers, and what is counted. It hangs at the loop, as
  * home->loop.upper[0].
  *
- * Ring pages are lent. Past three quarters of them what arrives is copied into pool pages and its
- * ring pages are back before the next system call, so that those who keep their input long cannot
- * stop the rest from receiving.
+ * Ring pages are lent. Past three quarters of them what arrives is copied into pool pages, so that
+ * those who keep their input long cannot stop the rest from receiving; past half of that so is what
+ * arrives for a channel that has much of it queued. Where several receives share a page it is lent
+ * when it is full, and back when the last of its slices is gone.
  */
 #ifndef GY_CHANNEL_CHANNELS_H
 #define GY_CHANNEL_CHANNELS_H

@@ -19,12 +19,13 @@
 #include "channel/pipe.h"
 #include "ring/sanitize.h"
 
-/* Whether the ring's pages are scarce, or this channel has its share of them queued. */
+/* Whether the ring's pages are scarce, or become so while this channel has its share queued. */
 static inline bool is_crowded(const struct gyre_channel *channel)
 {
 	const struct gy_channels *channels = channel->channels;
 
-	return channels->lent > channels->lent_max || channel->output_buffers > channels->share;
+	return channels->lent > channels->lent_max || (channel->output_buffers > channels->share &&
+						       channels->lent > channels->lent_max / 2);
 }
 
 /* ---- completions, phase 1 ---- */
