@@ -334,7 +334,7 @@ static int take_credit(struct gy_association *link, const struct gy_frame *frame
 	return 0;
 }
 
-static int take_open(struct gy_association *link, const struct gy_frame *frame, uint32_t bytes)
+static int take_open(struct gy_association *link, struct gy_frame *frame, uint32_t bytes)
 {
 	if (frame->kind == GY_WIRE_PING) {
 		return 0;
@@ -352,6 +352,14 @@ static int take_open(struct gy_association *link, const struct gy_frame *frame, 
 		return take_fragment(link, frame);
 	}
 	count(link, bytes);
+	if (frame->kind == GY_WIRE_AGAIN) {
+		int r = gy_again_expand(link, frame);
+
+		return r < 0 ? r : take_whole(link, frame);
+	}
+	if (frame->kind == GY_WIRE_NOTICE) {
+		gy_again_heard(link, frame);
+	}
 	return take_whole(link, frame);
 }
 
@@ -380,8 +388,10 @@ static int64_t take_slice(struct gy_association *link, const unsigned char *byte
 	size_t at = 0;
 
 	while (link->stage != GY_LINK_ENDED) {
-		int64_t length = gy_wire_bytes(bytes + at, count_of - at);
+		int64_t length;
 
+		at += gy_again_take(link, bytes + at, count_of - at);
+		length = gy_wire_bytes(bytes + at, count_of - at);
 		if (length < 0) {
 			return length;
 		}
@@ -520,6 +530,7 @@ void gy_incoming_reset(struct gy_association *link)
 		gy_list_remove(&arrival->item);
 		gy_memory_put(arrival);
 	}
+	link->heard = (struct gy_heard){ 0 };
 	link->consumed_bytes = 0;
 	link->consumed_frames = 0;
 	link->told_bytes = 0;
