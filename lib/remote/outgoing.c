@@ -317,42 +317,6 @@ static int encode(struct gy_association *link, struct gyre_address to, const str
 					       : encode_body(link, &frame, to, mail);
 }
 
-/* Whether it is a notice whose head would be that of the one before, and has room. */
-static inline bool is_again(const struct gy_association *link, struct gyre_address to,
-			    const struct gyre_mail *mail)
-{
-	const struct gy_said *said = &link->said;
-	const struct gyre_type *type = mail->type;
-	struct gy_origin receiver = gy_origin_of(to);
-
-	return mail->node.kind == GY_MAIL_NOTICE && said->type == type &&
-	       memcmp(&said->to, &receiver, sizeof(receiver)) == 0 &&
-	       memcmp(&said->from, &mail->from, sizeof(mail->from)) == 0 &&
-	       said->type_id == type->id && said->bytes == type->bytes &&
-	       link->streams_count == 0 &&
-	       link->queued_bytes - link->credited_bytes + said->bytes + OVERHEAD_BYTES <=
-		       link->queued_bytes_max;
-}
-
-static inline int say_again(struct gy_association *link, const struct gyre_mail *mail)
-{
-	uint32_t bytes = link->said.bytes;
-	uint32_t word = htole32((uint32_t)GY_WIRE_AGAIN << GY_WIRE_KIND_SHIFT | bytes);
-	unsigned char *at = gy_sheet_reserve(link, &link->sheet, sizeof(word) + bytes);
-
-	if (gy_unlikely(at == NULL)) {
-		return -ENOMEM;
-	}
-	memcpy(at, &word, sizeof(word));
-	if (bytes > 0) {
-		memcpy(at + sizeof(word), mail->payload, bytes);
-	}
-	link->sheet.at = at + sizeof(word) + bytes;
-	link->queued_bytes += sizeof(word) + bytes;
-	link->queued_frames++;
-	return 0;
-}
-
 /* ---- sending ---- */
 
 static enum gyre_drop reason_of(int error)
@@ -384,23 +348,72 @@ static int lose(struct gy_home *home, struct gyre_address to, struct gyre_mail *
 	return error;
 }
 
+/* ---- what is like the one before ---- */
+
+/* Whether the head of a mail would be that of the last notice, and it has room as it is. */
+static inline bool is_again(const struct gy_association *link, struct gyre_address to,
+			    const struct gyre_mail *mail)
+{
+	const struct gy_said *said = &link->said;
+	const struct gyre_type *type = mail->type;
+	struct gy_origin receiver = gy_origin_of(to);
+
+	return said->type == type && mail->node.kind == GY_MAIL_NOTICE &&
+	       memcmp(&said->to, &receiver, sizeof(receiver)) == 0 &&
+	       memcmp(&said->from, &mail->from, sizeof(mail->from)) == 0 &&
+	       said->type_id == type->id && said->bytes == type->bytes &&
+	       link->stage == GY_LINK_OPEN && link->flushing && link->streams_count == 0 &&
+	       (size_t)(link->sheet.end - link->sheet.at) >= GY_WIRE_WORD_BYTES + said->bytes &&
+	       link->queued_bytes - link->credited_bytes + said->bytes + OVERHEAD_BYTES <=
+		       link->queued_bytes_max;
+}
+
+static inline int end_again(struct gy_association *link, struct gyre_mail *mail, uint32_t bytes)
+{
+	link->sheet.at += bytes;
+	link->queued_bytes += bytes;
+	link->queued_frames++;
+	gy_mail_put(link->links->home, mail);
+	return 0;
+}
+
+/* A call of its own, so that what has no body saves no registers. */
+static __attribute__((noinline)) int say_body_again(struct gy_association *link,
+						    struct gyre_mail *mail)
+{
+	uint32_t bytes = link->said.bytes;
+
+	memcpy(link->sheet.at + GY_WIRE_WORD_BYTES, mail->payload, bytes);
+	return end_again(link, mail, GY_WIRE_WORD_BYTES + bytes);
+}
+
+static inline int say_again(struct gy_association *link, struct gyre_mail *mail)
+{
+	uint32_t word = htole32((uint32_t)GY_WIRE_AGAIN << GY_WIRE_KIND_SHIFT | link->said.bytes);
+
+	memcpy(link->sheet.at, &word, sizeof(word));
+	return link->said.bytes > 0 ? say_body_again(link, mail)
+				    : end_again(link, mail, GY_WIRE_WORD_BYTES);
+}
+
+/* ---- any ---- */
+
 static int send_now(struct gy_association *link, struct gyre_address to, struct gyre_mail *mail)
 {
 	struct gy_home *home = link->links->home;
 	int r;
 
-	if (gy_unlikely(!link->flushing)) {
+	if (!link->flushing) {
 		begin(link);
 	}
-	if (gy_likely(is_again(link, to, mail))) {
-		r = say_again(link, mail);
-	} else {
-		r = encode(link, to, mail);
-		link->pinned = link->pinned || (mail->type == &gy_type_watch && r == 0);
+	if (is_again(link, to, mail)) {
+		return say_again(link, mail);
 	}
-	if (gy_unlikely(r < 0)) {
+	r = encode(link, to, mail);
+	if (r < 0) {
 		return lose(home, to, mail, r);
 	}
+	link->pinned = link->pinned || mail->type == &gy_type_watch;
 	gy_mail_put(home, mail);
 	return 0;
 }
@@ -497,14 +510,12 @@ void gy_outgoing_reset(struct gy_association *link)
 
 static int send_on(struct gy_links *links, struct gyre_address to, struct gyre_mail *mail)
 {
-	struct gy_association *link = links->recent;
+	struct gy_association *link =
+		(struct gy_association *)gy_by_id_find(&links->dialled, to.node);
 	int error;
 
-	if (gy_unlikely(link == NULL || link->peer->id != to.node)) {
-		link = (struct gy_association *)gy_by_id_find(&links->dialled, to.node);
-		links->recent = link;
-	}
 	if (gy_likely(link != NULL && link->stage == GY_LINK_OPEN)) {
+		links->recent = link;
 		return send_now(link, to, mail);
 	}
 	link = gy_association_get(links, to.node, &error);
@@ -525,14 +536,25 @@ static int carry(struct gy_home *home, struct gyre_address to, struct gyre_mail 
 	return 0;
 }
 
-static int route(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
+static __attribute__((noinline)) int route_any(struct gy_home *home, struct gyre_address to,
+					       struct gyre_mail *mail)
 {
-	gy_count(&home->counters.sent, 1);
 	if (gy_unlikely(home->here == GY_NOWHERE && mail->from.cookie != 0 &&
 			mail->from.loop != home->loop.index)) {
 		return carry(home, to, mail);
 	}
 	return send_on(gy_links_of(home), to, mail);
+}
+
+static int route(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
+{
+	struct gy_association *link = gy_links_of(home)->recent;
+
+	gy_count(&home->counters.sent, 1);
+	if (gy_likely(link != NULL && is_again(link, to, mail) && home->here != GY_NOWHERE)) {
+		return say_again(link, mail);
+	}
+	return route_any(home, to, mail);
 }
 
 struct gyre_mail *gy_errand_to_node(struct gyre_address to, struct gyre_mail *mail)

@@ -79,7 +79,7 @@ struct gy_links {
 	struct gy_nodes *nodes;
 	struct gy_home *home;
 	struct gy_by_id dialled;       /* struct gy_association, by peer */
-	struct gy_association *recent; /* of these, that something was sent over; or NULL */
+	struct gy_association *recent; /* of these, that mail went over last; or NULL */
 	struct gy_sheets sheets;
 	struct gy_list all;
 	struct gy_timer beat;
@@ -114,7 +114,7 @@ struct gy_partial {
 	unsigned char word[GY_WIRE_WORD_BYTES];
 };
 
-/* The last notice that was said in full; see again.h. */
+/* The last notice that was said in full. */
 struct gy_said {
 	const struct gyre_type *type; /* NULL: the next one is said in full */
 	uint32_t type_id;
