@@ -12,6 +12,7 @@
 
 #include "actor/stack.h"
 #include "base/memory.h"
+#include "channel/bulk.h"
 #include "remote/remote.h"
 
 enum { CREDIT_BYTES = 16 };
@@ -510,6 +511,7 @@ void gy_incoming_read(struct gy_association *link, struct gyre_buffer *data)
 	uint64_t before = link->consumed_frames;
 
 	link->heard_ns = link->links->home->loop.now_ns;
+	gy_bulk_watch(gyre_context_channel(link->ctx), gyre_buffer_bytes(data));
 	take_all(link, data);
 	gyre_buffer_free(data);
 	if (link->peer != NULL && link->stage == GY_LINK_OPEN) {
