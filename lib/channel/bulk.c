@@ -13,7 +13,7 @@
 #include "channel/output.h"
 
 enum {
-	PAGE_BYTES = 64 * 1024,
+	PAGE_BYTES = 128 * 1024,
 	FULL_PAGES = 8, /* in a row: much */
 	LITTLE_BYTES = 2048,
 	LITTLE_TIMES = 8,

@@ -10,7 +10,7 @@
 #include "remote/remote.h"
 
 enum {
-	SHEET_BYTES = 32 * 1024,
+	SHEET_BYTES = 16 * 1024,
 	COPY_BYTES_MAX = 1024, /* of what is not worth a page */
 };
 
