@@ -1,5 +1,6 @@
 /*
- * Receiving much at a time; see bulk.c.
+ * Receiving much at a time: when a channel does so into a page of its own rather than into those of
+ * the ring. How, and why not always, stands in bulk.c.
  */
 #ifndef GY_CHANNEL_BULK_H
 #define GY_CHANNEL_BULK_H
