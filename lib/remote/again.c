@@ -9,36 +9,23 @@
 
 #include "remote/remote.h"
 
-/* The type, if each message of it is nothing but bytes for an actor of this loop; else NULL. */
-static const struct gyre_type *type_of(const struct gy_association *link)
-{
-	const struct gy_frame *frame = &link->heard.frame;
-	const struct gyre_type *type = gy_types_find(&link->links->nodes->types, frame->type);
-
-	if (frame->to_loop != link->links->home->here || frame->type < GY_IDS_OF_GYRE ||
-	    type == NULL || gy_type_is_encoded(type) || gy_type_layout(type) != frame->layout) {
-		return NULL;
-	}
-	return type;
-}
-
-void gy_again_heard(struct gy_association *link, const struct gy_frame *frame)
-{
-	link->heard.frame = *frame;
-	link->heard.type = NULL;
-}
-
 int gy_again_expand(struct gy_association *link, struct gy_frame *frame)
 {
-	struct gy_frame again = link->heard.frame;
+	struct gy_heard *heard = &link->heard;
+	uint32_t bytes = frame->bytes;
+	const unsigned char *body = frame->body;
 
-	if (again.kind != GY_WIRE_NOTICE) {
+	if (!heard->any) {
 		return -EPROTO;
 	}
-	link->heard.type = type_of(link); /* from the second on they are taken in one go */
-	again.bytes = frame->bytes;
-	again.body = frame->body;
-	*frame = again;
+	gy_wire_get(heard->head, &heard->frame);
+	/* From the second on they are taken in one go, if they are for an actor of this loop. */
+	heard->type = heard->frame.to_loop == link->links->home->here
+			      ? gy_quick_type(link->links, heard->head)
+			      : NULL;
+	*frame = heard->frame;
+	frame->bytes = bytes;
+	frame->body = body;
 	return 0;
 }
 

@@ -109,9 +109,9 @@ static int fill(const struct gyre_type *type, const struct gy_frame *frame, void
 	return 0;
 }
 
-static uint32_t deadline_of(const struct gy_home *home, const struct gy_frame *frame)
+uint32_t gy_incoming_deadline(const struct gy_home *home, uint16_t encoded)
 {
-	uint64_t left = gy_wire_left_decode(frame->left);
+	uint64_t left = gy_wire_left_decode(encoded);
 	uint32_t deadline;
 
 	if (left == 0 || left > GY_DEADLINE_SPAN_NS >> 20) {
@@ -144,7 +144,7 @@ static void take_message(struct gy_association *link, const struct gy_frame *fra
 		return;
 	}
 	if (kind == GY_MAIL_ASK) {
-		mail->deadline_ms = deadline_of(home, frame);
+		mail->deadline_ms = gy_incoming_deadline(home, frame->left);
 	}
 	(void)gy_send(home, receiver_of(link, frame), mail, gy_mail_lane(mail));
 }
@@ -359,7 +359,7 @@ static int take_open(struct gy_association *link, struct gy_frame *frame, uint32
 		return r < 0 ? r : take_whole(link, frame);
 	}
 	if (frame->kind == GY_WIRE_NOTICE) {
-		gy_again_heard(link, frame);
+		gy_again_heard(link, frame->body - GY_WIRE_HEAD_BYTES);
 	}
 	return take_whole(link, frame);
 }
@@ -369,6 +369,12 @@ static void take(struct gy_association *link, const unsigned char *bytes, uint32
 	struct gy_frame frame;
 	int r = 0;
 
+	if (gy_likely(link->stage == GY_LINK_OPEN && !link->dialled) &&
+	    gy_likely(gy_quick_take(link, bytes))) {
+		count(link, count_of);
+		link->used_ns = link->links->home->loop.now_ns;
+		return;
+	}
 	gy_wire_get(bytes, &frame);
 	if (gy_likely(link->stage == GY_LINK_OPEN)) {
 		r = frame.kind == GY_WIRE_REFUSE ? -ECONNREFUSED

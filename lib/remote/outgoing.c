@@ -157,7 +157,7 @@ static void begin(struct gy_association *link)
 
 /* ---- encoding ---- */
 
-static enum gy_wire_kind kind_of(const struct gyre_mail *mail)
+static inline enum gy_wire_kind kind_of(const struct gyre_mail *mail)
 {
 	switch ((enum gy_mail_kind)mail->node.kind) {
 	case GY_MAIL_NOTICE:
@@ -184,8 +184,8 @@ static uint16_t left_of(const struct gy_home *home, const struct gyre_mail *mail
 	return gy_wire_left_encode(left < 1 ? 1 : (uint64_t)left);
 }
 
-static void fill_head(const struct gy_association *link, struct gyre_address to,
-		      const struct gyre_mail *mail, struct gy_frame *ret_frame)
+static inline void fill_head(const struct gy_association *link, struct gyre_address to,
+			     const struct gyre_mail *mail, struct gy_frame *ret_frame)
 {
 	*ret_frame = (struct gy_frame){
 		.kind = kind_of(mail),
@@ -210,8 +210,8 @@ static bool is_plain(const struct gyre_type *type)
 	return type->id >= GY_IDS_OF_GYRE && type->encoding == NULL && type->destroy == NULL;
 }
 
-static void remember(struct gy_association *link, struct gyre_address to,
-		     const struct gyre_mail *mail)
+static inline void remember(struct gy_association *link, struct gyre_address to,
+			    const struct gyre_mail *mail)
 {
 	link->said = (struct gy_said){
 		.type = is_plain(mail->type) && link->theirs.version_max >= GY_WIRE_VERSION_AGAIN
@@ -224,8 +224,10 @@ static void remember(struct gy_association *link, struct gyre_address to,
 	};
 }
 
-static int add_frame(struct gy_association *link, const struct gy_frame *frame,
-		     struct gyre_address to, const struct gyre_mail *mail)
+static inline __attribute__((always_inline)) int add_frame(struct gy_association *link,
+							   const struct gy_frame *frame,
+							   struct gyre_address to,
+							   const struct gyre_mail *mail)
 {
 	uint32_t head_bytes = gy_wire_head_bytes(frame->kind);
 	unsigned char *at = gy_sheet_reserve(link, &link->sheet, head_bytes + frame->bytes);
@@ -244,6 +246,13 @@ static int add_frame(struct gy_association *link, const struct gy_frame *frame,
 		remember(link, to, mail);
 	}
 	return 0;
+}
+
+/* Whether a body of so many bytes stays within the bound, whatever the kind of its message. */
+static inline bool has_room(const struct gy_association *link, uint32_t bytes)
+{
+	return link->queued_bytes - link->credited_bytes + bytes + OVERHEAD_BYTES <=
+	       link->queued_bytes_max;
 }
 
 static int check(const struct gy_association *link, const struct gy_frame *frame)
@@ -308,13 +317,30 @@ static int encode_body(struct gy_association *link, struct gy_frame *frame, stru
 	return r;
 }
 
-static int encode(struct gy_association *link, struct gyre_address to, const struct gyre_mail *mail)
+static __attribute__((noinline)) int encode_any(struct gy_association *link, struct gyre_address to,
+						const struct gyre_mail *mail)
 {
 	struct gy_frame frame;
 
 	fill_head(link, to, mail, &frame);
-	return gy_likely(is_plain(mail->type)) ? add(link, &frame, to, mail)
-					       : encode_body(link, &frame, to, mail);
+	return is_plain(mail->type) ? add(link, &frame, to, mail)
+				    : encode_body(link, &frame, to, mail);
+}
+
+/* Most mail: then the head is made where it is to stand. */
+static inline int encode(struct gy_association *link, struct gyre_address to,
+			 const struct gyre_mail *mail)
+{
+	uint32_t bytes = mail->type->bytes;
+	struct gy_frame frame;
+
+	if (gy_unlikely(!is_plain(mail->type) || bytes > GY_WIRE_BODY_BYTES_MAX ||
+			bytes > link->message_bytes_max || link->streams_count > 0 ||
+			!has_room(link, bytes))) {
+		return encode_any(link, to, mail);
+	}
+	fill_head(link, to, mail, &frame);
+	return add_frame(link, &frame, to, mail);
 }
 
 /* ---- sending ---- */
@@ -364,8 +390,7 @@ static inline bool is_again(const struct gy_association *link, struct gyre_addre
 	       said->type_id == type->id && said->bytes == type->bytes &&
 	       link->stage == GY_LINK_OPEN && link->flushing && link->streams_count == 0 &&
 	       (size_t)(link->sheet.end - link->sheet.at) >= GY_WIRE_WORD_BYTES + said->bytes &&
-	       link->queued_bytes - link->credited_bytes + said->bytes + OVERHEAD_BYTES <=
-		       link->queued_bytes_max;
+	       has_room(link, said->bytes);
 }
 
 static inline int end_again(struct gy_association *link, struct gyre_mail *mail, uint32_t bytes)

@@ -80,6 +80,8 @@ struct gy_links {
 	struct gy_home *home;
 	struct gy_by_id dialled;       /* struct gy_association, by peer */
 	struct gy_association *recent; /* of these, that mail went over last; or NULL */
+	uint64_t type_key;	       /* of @type, which came last: see quick.c */
+	const struct gyre_type *type;
 	struct gy_sheets sheets;
 	struct gy_list all;
 	struct gy_timer beat;
@@ -125,7 +127,9 @@ struct gy_said {
 
 /* The last notice that was heard in full. */
 struct gy_heard {
-	struct gy_frame frame;	      /* its kind is 0 before the first */
+	bool any;
+	unsigned char head[GY_WIRE_HEAD_BYTES];
+	struct gy_frame frame;	      /* made of @head by the first AGAIN, as the type */
 	const struct gyre_type *type; /* NULL: those like it are taken one by one */
 };
 
@@ -354,14 +358,30 @@ void gy_streams_reset(struct gy_association *link);
 /* ---- again.c ---- */
 
 /* A notice has come in full. */
-void gy_again_heard(struct gy_association *link, const struct gy_frame *frame);
+static inline void gy_again_heard(struct gy_association *link, const unsigned char *head)
+{
+	link->heard.any = true;
+	link->heard.type = NULL;
+	memcpy(link->heard.head, head, sizeof(link->heard.head));
+}
+
 /* The frame that an AGAIN stands for; -EPROTO when there was no notice before it. */
 int gy_again_expand(struct gy_association *link, struct gy_frame *frame);
 /* Takes whole frames at @bytes that are all such notices, for an actor of this loop. How many
  * bytes: 0 for what is none, or is to be taken one by one. */
 size_t gy_again_take(struct gy_association *link, const unsigned char *bytes, size_t count);
 
+/* ---- quick.c ---- */
+
+/* The type that the head of a message names, if it is nothing but bytes and the same here. */
+const struct gyre_type *gy_quick_type(struct gy_links *links, const unsigned char *head);
+/* Takes a whole frame that is a usual message; false for any other. */
+bool gy_quick_take(struct gy_association *link, const unsigned char *bytes);
+
 /* ---- incoming.c ---- */
+
+/* When an ask that has that time left is due here; 0 for never. */
+uint32_t gy_incoming_deadline(const struct gy_home *home, uint16_t left);
 
 /* Bytes have come. */
 void gy_incoming_read(struct gy_association *link, struct gyre_buffer *data);
