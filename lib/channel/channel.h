@@ -100,9 +100,8 @@ void gy_stream_free(struct gyre_channel *channel);
 
 /* How a channel is with input that is much; see bulk.c. */
 struct gy_bulk {
-	struct gy_page
-		*page;	/* that it receives into; NULL while it does so into those of the ring */
-	uint32_t times; /* in a row, that there was reason to change that */
+	struct gy_page *page; /* to receive into; NULL: those of the ring */
+	uint32_t times;	      /* in a row, that there was reason to change that */
 };
 
 /*
@@ -142,6 +141,10 @@ struct gyre_channel {
 	struct gy_buffer_queue sent; /* regions; with GY_CHANNEL_SENT */
 	uint64_t region_bytes;	     /* of regions in the output, not sent */
 	struct gy_bulk bulk;
+
+	struct gy_zero_copy *zero_copy; /* is the send under way, if not NULL; see zero_copy.c */
+	struct gy_list zero_copies;	/* that and those whose pages the kernel still has */
+	bool no_zero_copy;		/* it does not gain, or cannot be */
 };
 
 _Static_assert(offsetof(struct gyre_channel, endpoint.ready_link) == GY_CACHE_LINE,
