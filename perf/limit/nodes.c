@@ -1,8 +1,8 @@
 /*
  * The ring over processes with nothing round it: frames as nodes of gyre send them when one is like
- * the one before, a head of 4 bytes and a payload, over TCP on loopback. A process takes with one read what has come, copies
- * the frames that are whole, and passes them on with one write; both block. With two processes and
- * the size of an ask it is asks and replies too.
+ * the one before, a head of 4 bytes and a payload, over TCP on loopback. A process takes with one
+ * read what has come, copies the frames that are whole, and passes them on with one write; both
+ * block. With two processes and the size of an ask it is asks and replies too.
  *
  * The parent makes all connections, then watches: what it counts are the laps that the first
  * process writes down, and the processor time of all.
