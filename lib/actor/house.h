@@ -480,13 +480,13 @@ GY_COLD struct gyre_mail *gy_mail_get_slowly(struct gy_home *home, const struct 
 
 /*
  * A mail from this loop's pool with room for a payload of @type; NULL when there is no memory. The
- * slow way ends in a call of its own, so that the fast one saves no registers.
+ * slow way ends in a call of its own, so that the fast one saves no registers. @bytes is what it
+ * takes with its header, and @size_class the pool that has those.
  */
-static inline struct gyre_mail *gy_mail_get(struct gy_home *home, const struct gyre_type *type)
+static inline struct gyre_mail *gy_mail_get_of_class(struct gy_home *home,
+						     const struct gyre_type *type, size_t bytes,
+						     uint8_t size_class)
 {
-	size_t bytes = GYRE_MAIL_HEADER_BYTES + (size_t)type->bytes;
-	uint8_t size_class = gy_sizes_class(bytes);
-
 	if (gy_likely(size_class != GY_SIZES_HEAP && type->destroy == NULL)) {
 		void *memory = gy_pool_take(&home->loop.nodes.pools[size_class]);
 
@@ -499,6 +499,13 @@ static inline struct gyre_mail *gy_mail_get(struct gy_home *home, const struct g
 		}
 	}
 	return gy_mail_get_slowly(home, type);
+}
+
+static inline struct gyre_mail *gy_mail_get(struct gy_home *home, const struct gyre_type *type)
+{
+	size_t bytes = GYRE_MAIL_HEADER_BYTES + (size_t)type->bytes;
+
+	return gy_mail_get_of_class(home, type, bytes, gy_sizes_class(bytes));
 }
 
 /*

@@ -225,6 +225,12 @@ static int cancel(struct gyre_channel *channel)
 	return r;
 }
 
+void gy_input_renew(struct gyre_channel *channel)
+{
+	/* Else it goes on as it was until it ends by itself. */
+	(void)cancel(channel);
+}
+
 int gy_input_settle(struct gyre_channel *channel)
 {
 	if (channel->input.first != NULL && (channel->flags & GY_CHANNEL_NO_DELIVERY) == 0) {

@@ -126,6 +126,7 @@ void gy_association_open(struct gy_association *link)
 	link->greeted = true;
 	link->life = gy_load_relaxed(&link->peer->life);
 	link->window_bytes = link->theirs.window_bytes;
+	link->queued_bytes_max = links->nodes->options.link_bytes_max;
 	link->message_bytes_max = links->nodes->options.message_bytes_max;
 	if (link->theirs.message_bytes_max < link->message_bytes_max) {
 		link->message_bytes_max = link->theirs.message_bytes_max;
@@ -305,6 +306,9 @@ static void look(struct gy_association *link, bool stalled)
 		link->worried = link->worried && gy_load_relaxed(&link->peer->links) == 0 &&
 				gy_neighbour_is_alive(link->peer);
 	}
+	if (gy_sheet_is_idle(&link->sheet)) {
+		gy_sheet_drop(link, &link->sheet);
+	}
 	if (is_idle(link, now_ns)) {
 		gy_association_hang_up(link);
 	}
@@ -387,4 +391,5 @@ void gy_links_fini(struct gy_links *links)
 		gy_memory_put(link);
 	}
 	gy_by_id_fini(&links->dialled);
+	gy_sheets_fini(&links->sheets);
 }

@@ -47,7 +47,7 @@ static int make_hello(struct gy_association *link, uint16_t expected)
 	struct gy_hello *hello = &link->mine;
 
 	*hello = (struct gy_hello){
-		.version_min = GY_WIRE_VERSION,
+		.version_min = GY_WIRE_VERSION_MIN,
 		.version_max = GY_WIRE_VERSION,
 		.node = nodes->options.id,
 		.expected = expected,
@@ -86,7 +86,7 @@ static enum gy_refusal judge(const struct gy_association *link)
 	const struct gy_nodes *nodes = link->links->nodes;
 	const struct gy_hello *hello = &link->theirs;
 
-	if (hello->version_max < GY_WIRE_VERSION || hello->version_min > GY_WIRE_VERSION) {
+	if (hello->version_max < GY_WIRE_VERSION_MIN || hello->version_min > GY_WIRE_VERSION) {
 		return GY_REFUSED_VERSION;
 	}
 	if (strcmp(hello->cluster, nodes->cluster) != 0) {

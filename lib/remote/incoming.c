@@ -12,6 +12,7 @@
 
 #include "actor/stack.h"
 #include "base/memory.h"
+#include "channel/bulk.h"
 #include "remote/remote.h"
 
 enum { CREDIT_BYTES = 16 };
@@ -108,9 +109,9 @@ static int fill(const struct gyre_type *type, const struct gy_frame *frame, void
 	return 0;
 }
 
-static uint32_t deadline_of(const struct gy_home *home, const struct gy_frame *frame)
+uint32_t gy_incoming_deadline(const struct gy_home *home, uint16_t encoded)
 {
-	uint64_t left = gy_wire_left_decode(frame->left);
+	uint64_t left = gy_wire_left_decode(encoded);
 	uint32_t deadline;
 
 	if (left == 0 || left > GY_DEADLINE_SPAN_NS >> 20) {
@@ -143,7 +144,7 @@ static void take_message(struct gy_association *link, const struct gy_frame *fra
 		return;
 	}
 	if (kind == GY_MAIL_ASK) {
-		mail->deadline_ms = deadline_of(home, frame);
+		mail->deadline_ms = gy_incoming_deadline(home, frame->left);
 	}
 	(void)gy_send(home, receiver_of(link, frame), mail, gy_mail_lane(mail));
 }
@@ -334,7 +335,7 @@ static int take_credit(struct gy_association *link, const struct gy_frame *frame
 	return 0;
 }
 
-static int take_open(struct gy_association *link, const struct gy_frame *frame, uint32_t bytes)
+static int take_open(struct gy_association *link, struct gy_frame *frame, uint32_t bytes)
 {
 	if (frame->kind == GY_WIRE_PING) {
 		return 0;
@@ -352,6 +353,14 @@ static int take_open(struct gy_association *link, const struct gy_frame *frame, 
 		return take_fragment(link, frame);
 	}
 	count(link, bytes);
+	if (frame->kind == GY_WIRE_AGAIN) {
+		int r = gy_again_expand(link, frame);
+
+		return r < 0 ? r : take_whole(link, frame);
+	}
+	if (frame->kind == GY_WIRE_NOTICE) {
+		gy_again_heard(link, frame->body - GY_WIRE_HEAD_BYTES);
+	}
 	return take_whole(link, frame);
 }
 
@@ -360,6 +369,12 @@ static void take(struct gy_association *link, const unsigned char *bytes, uint32
 	struct gy_frame frame;
 	int r = 0;
 
+	if (gy_likely(link->stage == GY_LINK_OPEN && !link->dialled) &&
+	    gy_likely(gy_quick_take(link, bytes))) {
+		count(link, count_of);
+		link->used_ns = link->links->home->loop.now_ns;
+		return;
+	}
 	gy_wire_get(bytes, &frame);
 	if (gy_likely(link->stage == GY_LINK_OPEN)) {
 		r = frame.kind == GY_WIRE_REFUSE ? -ECONNREFUSED
@@ -380,8 +395,10 @@ static int64_t take_slice(struct gy_association *link, const unsigned char *byte
 	size_t at = 0;
 
 	while (link->stage != GY_LINK_ENDED) {
-		int64_t length = gy_wire_bytes(bytes + at, count_of - at);
+		int64_t length;
 
+		at += gy_again_take(link, bytes + at, count_of - at);
+		length = gy_wire_bytes(bytes + at, count_of - at);
 		if (length < 0) {
 			return length;
 		}
@@ -500,6 +517,7 @@ void gy_incoming_read(struct gy_association *link, struct gyre_buffer *data)
 	uint64_t before = link->consumed_frames;
 
 	link->heard_ns = link->links->home->loop.now_ns;
+	gy_bulk_watch(gyre_context_channel(link->ctx), gyre_buffer_bytes(data));
 	take_all(link, data);
 	gyre_buffer_free(data);
 	if (link->peer != NULL && link->stage == GY_LINK_OPEN) {
@@ -520,6 +538,7 @@ void gy_incoming_reset(struct gy_association *link)
 		gy_list_remove(&arrival->item);
 		gy_memory_put(arrival);
 	}
+	link->heard = (struct gy_heard){ 0 };
 	link->consumed_bytes = 0;
 	link->consumed_frames = 0;
 	link->told_bytes = 0;

@@ -155,6 +155,9 @@ int gy_ring_receive(struct gy_ring *ring, struct gy_op *op,
 int gy_ring_receive_once(struct gy_ring *ring, struct gy_op *op, int fd);
 /* The same for datagrams, each with its sender; their own group of buffers. */
 int gy_ring_receive_datagrams(struct gy_ring *ring, struct gy_op *op, int fd);
+/* Once, into memory that stays in place until the completion. */
+int gy_ring_receive_into(struct gy_ring *ring, struct gy_op *op, int fd, void *memory,
+			 size_t bytes);
 int gy_ring_send(struct gy_ring *ring, struct gy_op *op, int fd, const void *bytes, size_t count);
 /* @message and what it points to stay in place until the completion. */
 int gy_ring_send_message(struct gy_ring *ring, struct gy_op *op, int fd,

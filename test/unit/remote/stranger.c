@@ -88,8 +88,9 @@ void stranger_close(struct stranger *stranger)
 
 struct gy_hello stranger_hello(void)
 {
-	return (struct gy_hello){ .version_min = GY_WIRE_VERSION,
-				  .version_max = GY_WIRE_VERSION,
+	/* So that it hears each notice in full. */
+	return (struct gy_hello){ .version_min = GY_WIRE_VERSION_MIN,
+				  .version_max = GY_WIRE_VERSION_MIN,
 				  .node = STRANGER_ID,
 				  .expected = STRANGER_NODE,
 				  .incarnation = 1000,
