@@ -1,0 +1,177 @@
+/* Messages with sockets: what is sent comes, and what is no such message is refused without a
+ * descriptor left. */
+#include "net/passing.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "fixture.h"
+
+static int ends[2];
+static int descriptors;
+static struct gy_homes homes;
+
+static void begin(void)
+{
+	descriptors = descriptors_open();
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+	(void)pthread_mutex_init(&homes.placing, NULL);
+	gy_list_init(&homes.passed);
+}
+
+static void end(void)
+{
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+	(void)pthread_mutex_destroy(&homes.placing);
+	cr_expect_eq(descriptors_open(), descriptors);
+}
+
+TestSuite(passing, .init = begin, .fini = end, .timeout = 30);
+
+static struct gy_passing sent;
+static struct gy_passing got;
+
+static void send_it(uint32_t count)
+{
+	sent = (struct gy_passing){ .kind = GY_PASSING_LISTENER, .serial = 7, .count = count };
+	(void)strncpy(sent.text, "tcp://[::]:7000", GY_PASSING_TEXT_MAX);
+	for (uint32_t i = 0; i < count; i++) {
+		sent.fds[i] = ends[0];
+	}
+	cr_assert_eq(gy_passing_send(ends[0], &sent), 0);
+}
+
+static void close_got(void)
+{
+	for (uint32_t i = 0; i < got.count; i++) {
+		(void)close(got.fds[i]);
+	}
+}
+
+Test(passing, brings_as_many_sockets_as_a_message_may_have)
+{
+	send_it(GY_PASSING_FDS_MAX);
+	cr_assert_eq(gy_passing_receive(ends[1], &got), 0);
+	cr_expect_eq(got.kind, GY_PASSING_LISTENER);
+	cr_expect_eq(got.serial, 7);
+	cr_expect_eq(got.count, GY_PASSING_FDS_MAX);
+	cr_expect_str_eq(got.text, "tcp://[::]:7000");
+	close_got();
+}
+
+Test(passing, tells_that_there_is_no_sender_any_more)
+{
+	(void)shutdown(ends[0], SHUT_WR);
+	cr_expect_eq(gy_passing_receive(ends[1], &got), -ENODATA);
+}
+
+Test(passing, refuses_what_is_too_short)
+{
+	cr_assert_eq(send(ends[0], "?", 1, 0), 1);
+	cr_expect_eq(gy_passing_receive(ends[1], &got), -EPROTO);
+}
+
+Test(passing, refuses_another_version)
+{
+	char bytes[2048];
+	ssize_t count;
+
+	send_it(0);
+	count = recv(ends[1], bytes, sizeof(bytes), 0);
+	bytes[0] ^= 2;
+	cr_assert_eq(send(ends[0], bytes, (size_t)count, 0), count);
+	cr_expect_eq(gy_passing_receive(ends[1], &got), -EPROTO);
+}
+
+Test(passing, refuses_a_message_without_its_sockets)
+{
+	char bytes[2048];
+	ssize_t count;
+
+	send_it(2);
+	count = recv(ends[1], bytes, sizeof(bytes), 0); /* which drops them */
+	cr_assert_eq(send(ends[0], bytes, (size_t)count, 0), count);
+	cr_expect_eq(gy_passing_receive(ends[1], &got), -EPROTO);
+}
+
+Test(passing, refuses_a_kind_that_there_is_not)
+{
+	sent = (struct gy_passing){ .kind = GY_PASSING_END + 1, .count = 1, .fds = { ends[0] } };
+	cr_assert_eq(gy_passing_send(ends[0], &sent), 0);
+	cr_expect_eq(gy_passing_receive(ends[1], &got), -EPROTO);
+}
+
+Test(passing, refuses_a_text_without_end)
+{
+	sent = (struct gy_passing){ .kind = GY_PASSING_LISTENER };
+	memset(sent.text, 'x', sizeof(sent.text));
+	cr_assert_eq(gy_passing_send(ends[0], &sent), 0);
+	cr_expect_eq(gy_passing_receive(ends[1], &got), -EPROTO);
+}
+
+Test(passing, does_not_wait_for_a_receiver)
+{
+	int r = 0;
+
+	sent = (struct gy_passing){ .kind = GY_PASSING_END };
+	for (uint32_t i = 0; i < 100000 && r == 0; i++) {
+		r = gy_passing_send(ends[0], &sent);
+	}
+	cr_expect_eq(r, -EAGAIN);
+}
+
+/* ---- the store ---- */
+
+static void add(uint32_t serial, const char *text, uint32_t count)
+{
+	struct gy_passing passing = { .kind = GY_PASSING_LISTENER, .serial = serial };
+
+	(void)strncpy(passing.text, text, GY_PASSING_TEXT_MAX);
+	for (; passing.count < count; passing.count++) {
+		passing.fds[passing.count] = dup(ends[0]);
+	}
+	cr_assert_eq(gy_passed_add(&homes, &passing), 0);
+}
+
+static void expect_taken(const char *text, uint32_t count)
+{
+	struct gy_passed *passed = gy_passed_take(&homes, text);
+
+	cr_assert_not_null(passed);
+	cr_expect_eq(passed->count, count);
+	for (uint32_t i = 0; i < passed->count; i++) {
+		cr_expect_eq(close(passed->fds[i]), 0);
+	}
+	gy_passed_free(passed);
+}
+
+Test(passing, keeps_the_listeners_of_one_text_apart_and_in_order)
+{
+	add(1, "a", 2);
+	add(2, "a", 1);
+	add(3, "b", 1);
+	cr_expect_null(gy_passed_take(&homes, "c"));
+	expect_taken("a", 2);
+	expect_taken("a", 1);
+	cr_expect_null(gy_passed_take(&homes, "a"));
+	cr_expect_eq(gy_passed_drop(&homes), 1);
+	cr_expect_eq(gy_passed_drop(&homes), 0);
+}
+
+Test(passing, joins_the_messages_of_one_listener)
+{
+	add(1, "a", GY_PASSING_FDS_MAX);
+	add(1, "a", 3);
+	expect_taken("a", GY_PASSING_FDS_MAX + 3);
+}
+
+Test(passing, takes_no_listener_without_sockets)
+{
+	const struct gy_passing passing = { .kind = GY_PASSING_LISTENER, .serial = 1 };
+
+	cr_expect_eq(gy_passed_add(&homes, &passing), -EPROTO);
+}
