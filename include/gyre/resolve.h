@@ -14,6 +14,9 @@ GYRE_BEGIN_DECLS
 /** GYRE_RESOLVED_MAX - how many addresses a lookup brings at most */
 #define GYRE_RESOLVED_MAX 16
 
+/** GYRE_RESOLVES_MAX - how many lookups of one loop may be under way */
+#define GYRE_RESOLVES_MAX 256
+
 /**
  * struct gyre_resolved - the answer to gyre_resolve()
  * @count: of @addresses, 1 to GYRE_RESOLVED_MAX
@@ -28,10 +31,12 @@ GYRE_MESSAGE(gyre_resolved, 0x50);
 
 /**
  * struct gyre_resolve_options - whom to ask for names
- * @name_servers: "ADDRESS:PORT,..." to ask; NULL for those of the machine; up to 1023 bytes
+ * @name_servers: "ADDRESS:PORT,..." to ask; NULL for those of the machine; 1 to 1023 bytes
+ * @family: of the addresses that are wanted: AF_INET or AF_INET6; 0 for both
  */
 struct gyre_resolve_options {
 	const char *name_servers;
+	int family;
 };
 
 /**
@@ -46,14 +51,20 @@ struct gyre_resolve_options {
  *
  * The machine's own names, as of /etc/hosts, are known without a name server. Nothing is kept for
  * the next lookup. The future always completes, with an answer or an error: -ENXIO (the name is not
- * known), -EAGAIN (no name server answers usefully), -EINVAL (@name_servers cannot be understood),
+ * known, or has no address of that family), -EAGAIN (no name server answers usefully), -EINVAL
+ * (@name_servers cannot be understood), -ENOBUFS (GYRE_RESOLVES_MAX are under way on this loop),
  * -ETIMEDOUT, -ESHUTDOWN, -ENOMEM or -EMFILE. It never completes inside this call, unless that
  * fails.
  *
+ * When the asking actor ends, its lookups are given up. When only @stack ends they go on to their
+ * ends, and what they bring is dropped.
+ *
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:
- *   -EINVAL  an argument is NULL, or @text cannot be understood
+ *   -EINVAL  @text or @ret_future is NULL, @text cannot be understood or is an address of another
+ *            family than @family, @family is none, or @name_servers is empty
  *   -ENAMETOOLONG  the path or the host's name is too long, or @name_servers is
+ *   -ENODEV  the machine has no interface with the scope's name in @text
  *   -ENOMEM  there is no memory
  *   -ESHUTDOWN  the system is stopping
  * Ownership: nothing changes hands.

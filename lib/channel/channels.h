@@ -92,6 +92,7 @@ struct gy_channels {
 	struct gy_posts posts;
 	uint32_t open;	     /* endpoints whose descriptor is open */
 	uint32_t handovers;  /* accepted descriptors that no worker has taken yet */
+	uint32_t lookups;    /* of gyre_resolve(), under way */
 	uint16_t generation; /* where those of the next channel's operations begin */
 	bool busy;	     /* memory is short: nothing new is taken in */
 	bool draining;

@@ -1,6 +1,7 @@
 /*
  * Lookups for users: each has an actor of its own, on the loop of who asks, that lives until it has
- * answered. The ask waits in its stash until the lookup is done, or its time is up.
+ * answered. The ask waits in its stash until the lookup is done, or its time is up. It watches who
+ * asks: when that has ended nobody waits any more.
  */
 #include <gyre/resolve.h>
 
@@ -8,6 +9,7 @@
 #include <string.h>
 
 #include <gyre/move.h>
+#include <gyre/watch.h>
 
 #include "actor/stack.h"
 #include "base/memory.h"
@@ -22,7 +24,9 @@ _Static_assert(GYRE_RESOLVED_MAX == (int)GY_RESOLVE_ADDRESSES_MAX, "what is foun
 /* What is to be done, from the heap. */
 struct gy_lookup_order {
 	struct gy_socket_text to;
+	struct gyre_address asker;
 	uint64_t timeout_ns;
+	int family;
 	bool has_servers;
 	char name_servers[];
 };
@@ -56,21 +60,26 @@ struct lookup {
 	struct gy_channels *channels;
 	struct gy_resolve resolve;
 	struct gy_timer timer;
+	bool counted; /* among those of the loop */
 	bool done;
+	bool told; /* the actor, that it is done */
 	bool ending;
 	bool ended;
 	int error;
 };
 
-static void expired(struct gy_timer *timer)
+static void finish(struct lookup *lookup, int error)
 {
-	struct lookup *lookup = gy_container_of(timer, struct lookup, timer);
-
 	if (!lookup->done) {
 		lookup->done = true;
-		lookup->error = -ETIMEDOUT;
+		lookup->error = error;
 		gy_endpoint_ready(&lookup->endpoint);
 	}
+}
+
+static void expired(struct gy_timer *timer)
+{
+	finish(gy_container_of(timer, struct lookup, timer), -ETIMEDOUT);
 }
 
 /* ---- the endpoint ---- */
@@ -80,6 +89,7 @@ static void end(struct lookup *lookup)
 	gy_timer_stop(&lookup->channels->home->loop.wheel, &lookup->timer);
 	if (gy_resolve_end(&lookup->resolve) && !lookup->ended) {
 		lookup->ended = true;
+		lookup->channels->lookups -= lookup->counted;
 		gy_endpoint_closed(&lookup->endpoint);
 	}
 }
@@ -89,6 +99,7 @@ static void tell_self(struct lookup *lookup)
 	struct gyre_stack *stack = &lookup->channels->stack->head;
 	struct gyre_mail *mail = gyre_new(stack, gy_lookup_done, 0);
 
+	lookup->told = true;
 	if (mail == NULL || gyre_notify(stack, gyre_self(stack), mail) < 0) {
 		/* The ask fails then, as nobody is there to answer it. */
 		(void)gyre_stop(stack, gyre_self(stack));
@@ -98,21 +109,19 @@ static void tell_self(struct lookup *lookup)
 static void process(struct gy_endpoint *endpoint)
 {
 	struct lookup *lookup = gy_container_of(endpoint, struct lookup, endpoint);
-	bool was_done = lookup->resolve.done;
 
 	endpoint->ready = false;
 	if (lookup->ending) {
 		end(lookup);
 		return;
 	}
-	if (lookup->done) { /* its time is up */
-		tell_self(lookup);
-		return;
+	if (!lookup->done) {
+		gy_resolve_process(&lookup->resolve);
 	}
-	gy_resolve_process(&lookup->resolve);
-	if (lookup->resolve.done || was_done) {
-		lookup->done = true;
-		lookup->error = lookup->resolve.error;
+	if (lookup->resolve.done) {
+		finish(lookup, lookup->resolve.error);
+	}
+	if (lookup->done && !lookup->told) {
 		tell_self(lookup);
 	}
 }
@@ -145,6 +154,27 @@ static const struct gy_endpoint_ops endpoint_ops = {
 
 /* ---- the actor ---- */
 
+static void start(struct lookup *lookup)
+{
+	const struct gy_lookup_order *order = lookup->order;
+	struct gy_resolve *resolve = &lookup->resolve;
+
+	if (order->to.address.bytes > 0) {
+		resolve->count = 1;
+		resolve->addresses[0] = order->to.address;
+		finish(lookup, 0);
+	} else if (lookup->channels->lookups >= GYRE_RESOLVES_MAX) {
+		finish(lookup, -ENOBUFS);
+	} else {
+		lookup->channels->lookups++;
+		lookup->counted = true;
+		resolve->family = order->family;
+		gy_resolve_start(resolve, order->to.host, order->to.port, order->to.type,
+				 order->has_servers ? order->name_servers : NULL);
+		gy_endpoint_ready(&lookup->endpoint);
+	}
+}
+
 static int mount(struct gyre_stack *stack)
 {
 	struct gy_stack *s = gy_stack_of(stack);
@@ -164,22 +194,17 @@ static int mount(struct gyre_stack *stack)
 	};
 	gy_timer_init(&lookup->timer, expired);
 	gy_resolve_init(&lookup->resolve, &lookup->endpoint, lookup->channels);
-	r = gy_endpoint_add(&lookup->endpoint, s->house);
+	r = gyre_watch(stack, order->asker);
+	if (r == 0) {
+		r = gy_endpoint_add(&lookup->endpoint, s->house);
+	}
 	if (r < 0) {
 		return r;
 	}
 	if (order->timeout_ns != GYRE_FOREVER) {
 		gy_timer_start(&s->home->loop.wheel, &lookup->timer, order->timeout_ns);
 	}
-	if (order->to.address.bytes > 0) {
-		lookup->resolve.done = true;
-		lookup->resolve.count = 1;
-		lookup->resolve.addresses[0] = order->to.address;
-	} else {
-		gy_resolve_start(&lookup->resolve, order->to.host, order->to.port, order->to.type,
-				 order->has_servers ? order->name_servers : NULL);
-	}
-	gy_endpoint_ready(&lookup->endpoint);
+	start(lookup);
 	return gyre_return(stack);
 }
 
@@ -214,6 +239,13 @@ static int notice(struct gyre_stack *stack)
 	return gyre_return(stack);
 }
 
+/* Who has asked is gone. */
+static int event(struct gyre_stack *stack)
+{
+	(void)gyre_stop(stack, gyre_self(stack));
+	return gyre_return(stack);
+}
+
 static void clean(void *state)
 {
 	gy_memory_put(((struct lookup *)state)->order);
@@ -222,7 +254,7 @@ static void clean(void *state)
 static const struct gyre_class lookup_class = {
 	.name = "lookup",
 	.state_bytes = sizeof(struct lookup),
-	.behaviour = { .ask = ask, .notice = notice },
+	.behaviour = { .ask = ask, .notice = notice, .event = event },
 	.mount = mount,
 	.clean = clean,
 };
@@ -234,10 +266,12 @@ static int make_order(const char *text, const struct gyre_resolve_options *optio
 {
 	const char *servers = options == NULL ? NULL : options->name_servers;
 	size_t bytes = servers == NULL ? 0 : strlen(servers) + 1;
+	int family = options == NULL ? AF_UNSPEC : options->family;
 	struct gy_lookup_order *order;
 	int r;
 
-	if (text == NULL) {
+	if (text == NULL || bytes == 1 ||
+	    (family != AF_UNSPEC && family != AF_INET && family != AF_INET6)) {
 		return -EINVAL;
 	}
 	if (bytes > SERVERS_BYTES_MAX) {
@@ -248,10 +282,15 @@ static int make_order(const char *text, const struct gyre_resolve_options *optio
 		return -ENOMEM;
 	}
 	r = gy_socket_text_parse(text, &order->to);
+	if (r == 0 && family != AF_UNSPEC && order->to.address.bytes > 0 &&
+	    order->to.address.storage.ss_family != family) {
+		r = -EINVAL;
+	}
 	if (r < 0) {
 		gy_memory_put(order);
 		return r;
 	}
+	order->family = family;
 	if (bytes > 0) {
 		memcpy(order->name_servers, servers, bytes);
 		order->has_servers = true;
@@ -288,6 +327,7 @@ int gyre_resolve(struct gyre_stack *stack, const char *text,
 	if (r == 0) {
 		uint64_t default_ns = gy_stack_of(stack)->home->options.ask_timeout_ns;
 
+		order->asker = gyre_self(stack);
 		order->timeout_ns = timeout_ns == 0 ? default_ns : timeout_ns;
 		r = spawn(stack, order, &actor);
 	}

@@ -13,6 +13,7 @@
 
 #include "base/atomic.h"
 #include "base/macros.h"
+#include "channel/channels.h"
 #include "channel/socket_address.h"
 #include "net/client_rig.h"
 
@@ -422,6 +423,70 @@ Test(resolving, tells_an_actor_why_there_is_no_answer, .init = begin, .fini = en
 	cr_expect_eq(question.error, -EINVAL);
 }
 
+Test(resolving, brings_addresses_of_one_family_if_that_is_wanted, .init = begin, .fini = end)
+{
+	question.options.family = AF_INET;
+	look_up("udp://both.example:53", 0);
+	cr_assert_eq(question.found.count, 1);
+	expect_found(0, "udp://127.0.0.1:53");
+	question.options.family = AF_INET6;
+	look_up("udp://both.example:53", 0);
+	cr_assert_eq(question.found.count, 1);
+	expect_found(0, "udp://[::1]:53");
+	look_up("tcp://four.example.:1", 0);
+	cr_expect_eq(question.error, -ENXIO);
+}
+
+Test(resolving, refuses_an_address_of_another_family_and_families_there_are_not, .init = begin,
+     .fini = end)
+{
+	question.options.family = AF_INET6;
+	look_up("tcp://127.0.0.1:1", 0);
+	cr_expect_eq(question.error, -EINVAL);
+	question.options.family = AF_UNIX;
+	look_up("tcp://four.example.:1", 0);
+	cr_expect_eq(question.error, -EINVAL);
+}
+
+static uint32_t *lookups(void)
+{
+	return &gy_channels_of(&gy_homes_of(fixture.system)->homes[0])->lookups;
+}
+
+Test(resolving, has_so_many_lookups_under_way_and_no_more, .init = begin, .fini = end)
+{
+	gy_store_relaxed(lookups(), GYRE_RESOLVES_MAX - 1);
+	look_up("tcp://four.example.:1", 0);
+	expect_found(0, "tcp://127.0.0.1:1");
+	while (gy_load_relaxed(lookups()) == GYRE_RESOLVES_MAX) {
+		(void)sched_yield(); /* the one that has answered ends */
+	}
+	gy_store_relaxed(lookups(), GYRE_RESOLVES_MAX);
+	look_up("tcp://four.example.:1", 0);
+	cr_expect_eq(question.error, -ENOBUFS);
+	look_up("tcp://127.0.0.1:1", 0);
+	expect_found(0, "tcp://127.0.0.1:1");
+	cr_expect_eq(gy_load_relaxed(lookups()), GYRE_RESOLVES_MAX);
+}
+
+Test(resolving, gives_up_what_an_actor_has_asked_for_that_ends, .init = begin, .fini = end)
+{
+	struct gyre_address asker = spawn_outside(&asker_class, 0);
+
+	question.text = "tcp://silent.example.:1";
+	question.options.name_servers = server.text;
+	question.timeout_ns = GYRE_FOREVER;
+	cr_assert_eq(notify_outside(asker, 1), 0);
+	while (gy_load_relaxed(&server.asked) == 0) {
+		(void)sched_yield();
+	}
+	cr_expect_eq(gy_load_relaxed(lookups()), 1);
+	client_stop(asker);
+	while (gy_load_relaxed(lookups()) != 0) {
+		(void)sched_yield(); /* by itself it would wait for longer than this test may */
+	}
+}
+
 Test(resolving, takes_no_list_of_servers_without_end, .init = begin, .fini = end)
 {
 	static char servers[1025];
@@ -430,6 +495,9 @@ Test(resolving, takes_no_list_of_servers_without_end, .init = begin, .fini = end
 	question.options.name_servers = servers;
 	look_up("tcp://four.example.:1", 0);
 	cr_expect_eq(question.error, -ENAMETOOLONG);
+	question.options.name_servers = "";
+	look_up("tcp://four.example.:1", 0);
+	cr_expect_eq(question.error, -EINVAL);
 }
 
 Test(resolving, ends_with_the_system_while_it_waits_for_a_server, .init = begin, .fini = end)
