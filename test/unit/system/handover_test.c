@@ -5,12 +5,14 @@
 #include <gyre/channel.h>
 #include <gyre/handover.h>
 #include <gyre/listen.h>
+#include <gyre/resize.h>
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -20,6 +22,7 @@
 #include "base/atomic.h"
 #include "net/passing.h"
 #include "system/succession.h"
+#include "system/system.h"
 
 enum { LOOPS = 2, EARLY = 20 };
 
@@ -244,6 +247,287 @@ Test(handover, talks_to_processes_of_its_own_user_only)
 	expect_goes_on();
 	fixture_close();
 	cr_expect_geq(fixture.warnings, 2);
+}
+
+Test(handover, tells_nothing_to_a_successor_that_runs_before_it_has_asked)
+{
+	char byte;
+	int fd;
+
+	open_first();
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	fd = come();
+	cr_expect_eq(send(fd, "r", 1, MSG_NOSIGNAL), 1);
+	cr_expect_eq(recv(fd, &byte, 1, 0), 0);
+	(void)close(fd);
+	expect_goes_on();
+	fixture_close();
+}
+
+/* Asks for everything; the number of messages with sockets. */
+static uint32_t ask_for_all(int fd)
+{
+	struct gy_passing passing = { .kind = GY_PASSING_SELF };
+	uint32_t messages = 0;
+
+	while (passing.kind != GY_PASSING_END) {
+		cr_assert_eq(send(fd, "n", 1, MSG_NOSIGNAL), 1);
+		cr_assert_eq(gy_passing_receive(fd, &passing), 0);
+		for (uint32_t i = 0; i < passing.count; i++) {
+			(void)close(passing.fds[i]);
+		}
+		messages += passing.kind != GY_PASSING_END;
+	}
+	return messages;
+}
+
+Test(handover, tells_everything_once)
+{
+	char byte;
+	int fd;
+
+	open_first();
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	fd = come();
+	cr_expect_eq(ask_for_all(fd), 2);
+	cr_expect_eq(send(fd, "n", 1, MSG_NOSIGNAL), 1);
+	cr_expect_eq(recv(fd, &byte, 1, 0), 0);
+	(void)close(fd);
+	expect_goes_on();
+	fixture_close();
+}
+
+/* The machine's clock, and what has been added to it. */
+static uint64_t read_moved(void *arg)
+{
+	return gy_clock_machine_ns() + gy_load_relaxed((uint64_t *)arg);
+}
+
+static void until_one_is_let_in(void)
+{
+	while (gy_load_acquire(&fixture.system->resizing.refused) == 0) {
+		(void)sched_yield();
+	}
+}
+
+Test(handover, waits_for_a_successor_that_says_nothing_for_so_long_and_no_longer)
+{
+	static uint64_t moved_ns;
+	char byte;
+	int silent;
+	int next;
+
+	open_first();
+	fixture.system->homes.homes[0].loop.clock =
+		(struct gy_clock){ .read_ns = read_moved, .arg = &moved_ns };
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	silent = come();
+	until_one_is_let_in();
+	next = come();
+	cr_expect_eq(send(next, "n", 1, MSG_NOSIGNAL), 1);
+	gy_store_relaxed(&moved_ns, GYRE_SECONDS(GYRE_HANDOVER_SECONDS + 1));
+	gy_system_wake_all(fixture.system);
+	cr_expect_eq(recv(silent, &byte, 1, 0), 0, "it is sent away");
+	cr_expect_gt(recv(next, &byte, 1, 0), 0, "and the next is answered");
+	(void)close(silent);
+	(void)close(next);
+	expect_goes_on();
+	fixture_close();
+	cr_expect_geq(fixture.warnings, 2);
+}
+
+Test(handover, lets_few_successors_wait)
+{
+	enum { MANY = 16 };
+
+	int fds[MANY];
+	int waiting = 0;
+
+	open_first();
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	fds[waiting++] = come();
+	until_one_is_let_in();
+	while (waiting < MANY) {
+		int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+		fds[waiting] = fd;
+		if (connect(fd, (struct sockaddr *)&point, point_bytes) < 0) {
+			cr_expect_eq(errno, EAGAIN);
+			(void)close(fd);
+			break;
+		}
+		waiting++;
+	}
+	cr_expect_lt(waiting, MANY, "there is no end of them");
+	while (waiting > 0) {
+		(void)close(fds[--waiting]);
+	}
+	expect_goes_on();
+	fixture_close();
+}
+
+/* ---- loops that come and go meanwhile ---- */
+
+Test(handover, lets_no_loop_come_or_go_while_a_successor_starts)
+{
+	int fd;
+	int r;
+
+	open_first();
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	fd = come();
+	cr_expect_eq(ask_for_all(fd), 2);
+	cr_expect_eq(gyre_system_resize(fixture.system, 1), -EBUSY);
+	cr_expect_eq(gyre_system_loops(fixture.system), LOOPS);
+	(void)close(fd);
+	do {
+		r = gyre_system_resize(fixture.system, 1);
+	} while (r == -EBUSY); /* it has to see that there is none any more */
+	cr_expect_eq(r, 0);
+	expect_goes_on();
+	fixture_close();
+}
+
+Test(handover, lets_a_successor_wait_while_loops_come_or_go)
+{
+	struct gy_passing passing;
+	int fd;
+
+	open_first();
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	gy_store_full(&fixture.system->resizing.under_way, 1);
+	fd = come();
+	cr_expect_eq(send(fd, "n", 1, MSG_NOSIGNAL), 1);
+	until_one_is_let_in();
+	cr_expect_eq(recv(fd, &passing, 1, MSG_DONTWAIT), -1);
+	cr_expect_eq(errno, EAGAIN);
+	gy_store_full(&fixture.system->resizing.under_way, 0);
+	cr_expect_eq(gy_passing_receive(fd, &passing), 0);
+	(void)close(passing.fds[0]);
+	(void)close(fd);
+	expect_goes_on();
+	fixture_close();
+}
+
+/* ---- files ---- */
+
+static struct {
+	char folder[32];
+	char handover[64];
+	char listener[64];
+} files;
+
+static void open_first_with_files(void)
+{
+	struct gyre_system_options options;
+
+	(void)snprintf(files.folder, sizeof(files.folder), "/tmp/gyre-handover-XXXXXX");
+	cr_assert_not_null(mkdtemp(files.folder));
+	(void)snprintf(files.handover, sizeof(files.handover), "unix:%s/handover", files.folder);
+	(void)snprintf(files.listener, sizeof(files.listener), "unix:%s/echo", files.folder);
+	options = options_of(files.handover);
+	fixture_open_with(&options);
+	cr_assert_eq(listen_in(fixture.system, files.listener), 0);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+}
+
+static struct gyre_system *create_successor(void)
+{
+	const struct gyre_system_options options = options_of(files.handover);
+	struct gyre_system *successor = NULL;
+
+	cr_assert_eq(gyre_system_create(&options, &successor), 0);
+	cr_assert_eq(listen_in(successor, files.listener), 0);
+	return successor;
+}
+
+static void stop_first(void)
+{
+	gyre_system_stop(fixture.system);
+	cr_expect_eq(gyre_system_wait(fixture.system), 0);
+}
+
+static bool is_there(const char *text)
+{
+	return access(text + strlen("unix:"), F_OK) == 0;
+}
+
+static void expect_echo_at_file(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)strncpy(address.sun_path, files.listener + strlen("unix:"),
+		      sizeof(address.sun_path) - 1);
+	cr_assert_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	expect_echo(fd);
+}
+
+static void expect_no_files(void)
+{
+	cr_expect_not(is_there(files.handover));
+	cr_expect_not(is_there(files.listener));
+	cr_expect_eq(rmdir(files.folder), 0);
+}
+
+Test(handover, leaves_the_files_to_a_successor_that_starts_while_it_is_stopped)
+{
+	struct gyre_system *successor;
+	struct gyre_system *third;
+
+	open_first_with_files();
+	successor = create_successor();
+	stop_first();
+	cr_assert(is_there(files.handover));
+	cr_assert(is_there(files.listener));
+	cr_assert_eq(gyre_system_start(successor), 0);
+	expect_echo_at_file();
+	third = create_successor();
+	cr_assert_eq(gyre_system_start(third), 0);
+	cr_expect_eq(gyre_system_wait(successor), 0);
+	gyre_system_destroy(successor);
+	expect_echo_at_file();
+	gyre_system_destroy(third);
+	fixture_close();
+	expect_no_files();
+}
+
+Test(handover, keeps_its_files_when_a_successor_fails)
+{
+	open_first_with_files();
+	for (int i = 0; i < 3; i++) {
+		gyre_system_destroy(create_successor());
+		cr_assert(is_there(files.handover));
+		expect_echo_at_file();
+	}
+	fixture_close();
+	expect_no_files();
+}
+
+Test(handover, leaves_no_files_when_it_is_stopped_and_the_successor_fails_then)
+{
+	struct gyre_system *successor;
+
+	open_first_with_files();
+	successor = create_successor();
+	stop_first();
+	gyre_system_destroy(successor);
+	fixture_close();
+	expect_no_files();
+}
+
+Test(handover, removes_its_files_when_the_successor_has_failed_before_it_is_stopped)
+{
+	struct gyre_system *successor;
+
+	open_first_with_files();
+	successor = create_successor();
+	gyre_system_destroy(successor);
+	while (gy_load_acquire(&fixture.system->resizing.refused) != 0) {
+		(void)sched_yield(); /* it has to see that there is none any more */
+	}
+	fixture_close();
+	expect_no_files();
 }
 
 /* ---- a predecessor that only pretends ---- */
