@@ -191,6 +191,38 @@ Test(passing, tells_when_there_is_no_room_for_descriptors_and_keeps_none)
 	(void)close(highest);
 }
 
+/* ---- who is at the other end ---- */
+
+static int check_peer_as(uid_t owner, uid_t self)
+{
+	int pair[2];
+	int r;
+
+	cr_assert_eq(seteuid(owner), 0); /* the kernel notes it when they are made */
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	cr_assert_eq(seteuid(0), 0);
+	cr_assert_eq(seteuid(self), 0);
+	r = gy_passing_check_peer(pair[0]);
+	cr_assert_eq(seteuid(0), 0);
+	(void)close(pair[0]);
+	(void)close(pair[1]);
+	return r;
+}
+
+Test(passing, is_for_processes_of_the_same_user_and_of_the_superuser)
+{
+	enum { OTHER = 65534 };
+
+	cr_expect_eq(gy_passing_check_peer(ends[0]), 0);
+	if (geteuid() != 0) {
+		cr_skip_test("only root can be another user");
+	}
+	cr_expect_eq(check_peer_as(OTHER, OTHER), 0);
+	cr_expect_eq(check_peer_as(0, OTHER), 0);
+	cr_expect_eq(check_peer_as(OTHER, 0), -EPERM);
+	cr_expect_eq(check_peer_as(OTHER, OTHER - 1), -EPERM);
+}
+
 /* ---- what a successor says ---- */
 
 static void expect_heard(const char *bytes, size_t count, int heard)
