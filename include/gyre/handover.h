@@ -17,11 +17,11 @@
  * nobody is found the new process is the first, and waits there for its own successor.
  *
  * If the new process fails before it has started, nothing has changed for the old one. If the old
- * one is stopped when the new one has its sockets, that goes on alone, and the files of Unix sockets
- * stay for it. Only processes of the same effective user, or of the superuser, are talked to, either
- * way. Successors are let in one after the other; few may wait. Each side waits for the other for no
- * longer than GYRE_HANDOVER_SECONDS, and the old one for the start of the new one for ten times
- * that; what went wrong is in the log of both, with its cause and remedy.
+ * one is stopped when the new one has its sockets, that goes on alone, and the files of Unix
+ * sockets stay for it. Only processes of the same effective user, or of the superuser, are talked
+ * to, either way. Successors are let in one after the other; few may wait. Each side waits for the
+ * other for no longer than GYRE_HANDOVER_SECONDS, and the old one for the start of the new one for
+ * ten times that; what went wrong is in the log of both, with its cause and remedy.
  *
  * Connections are not handed over, nor what is opened while a successor starts. Options of sockets,
  * as the length of the backlog, stay as they were. No loop comes or goes meanwhile:

@@ -157,6 +157,9 @@ static int listen_to(struct giver *giver)
 		return 0;
 	}
 	said = gy_passing_hear(giver->fd);
+	if (said == -EAGAIN && giver->expired) {
+		said = -ENODATA;
+	}
 	if (said == -EAGAIN) {
 		return gy_ring_poll(giver->endpoint.owner->channels->ring, &giver->talk, giver->fd,
 				    POLLIN);
