@@ -24,7 +24,7 @@ class Load:
         self.stop = threading.Event()
         self.failures = []
         self.done = [0] * CLIENTS
-        self.threads = [threading.Thread(target=self.run, args=(number,)) for number in range(CLIENTS)]
+        self.threads = [threading.Thread(target=self.run, args=(number,), daemon=True) for number in range(CLIENTS)]
         for thread in self.threads:
             thread.start()
 
