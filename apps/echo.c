@@ -179,12 +179,13 @@ static const char usage[] =
 	"Sends back what it receives, over TCP or UDP, until SIGINT or SIGTERM.\n"
 	"\n"
 	"  --bind ADDRESS  where to listen (tcp://[::]:7000); port 0 is any free one;\n"
-	"                  also unix:PATH, and for datagrams udp://HOST:PORT, unix+dgram:PATH\n"
+	"                  also unix:PATH, and for datagrams udp://HOST:PORT, unix+dgram:PATH;\n"
+	"                  or fd:NAME, what a supervisor has opened: see sd_listen_fds(3)\n"
 	"  --udp           datagrams, at udp://[::]:7000 unless --bind says where\n"
 	"  --loops N       loops, 1 to 1024 (one for each CPU)\n"
 	"  --cpus LIST     CPUs for the loops, as 0-3,8 (those allowed)\n"
 	"  --handover AT   takes over from the process with the same unix:PATH, without a\n"
-	"                  connection lost, and hands over to the next\n"
+	"                  connection or datagram lost, and hands over to the next\n"
 	"  --no-offload    datagrams one by one: no GRO, no GSO\n"
 	"  --spin HOW      how long a loop polls before it sleeps: auto, never, or ns\n"
 	"  --stats         a line a second: connections, requests/s, bytes/s\n"
@@ -228,6 +229,12 @@ static bool is_of_datagrams(const char *bind)
 	return strncmp(bind, "udp:", 4) == 0 || strncmp(bind, "unix+dgram:", 11) == 0;
 }
 
+/* Whether it is a socket that a supervisor has opened, of whatever kind. */
+static bool is_inherited(const char *bind)
+{
+	return strncmp(bind, "fd:", 3) == 0;
+}
+
 static int listen_there(struct gyre_system *system, const struct settings *settings,
 			uint16_t *ret_port)
 {
@@ -241,8 +248,8 @@ static int listen_there(struct gyre_system *system, const struct settings *setti
 							 .init_channel = init_channel,
 							 .ret_port = ret_port };
 
-	return is_of_datagrams(bind) ? gyre_datagram_open(system, &datagrams, NULL)
-				     : gyre_listen(system, &streams, NULL);
+	return settings->udp ? gyre_datagram_open(system, &datagrams, NULL)
+			     : gyre_listen(system, &streams, NULL);
 }
 
 static int serve(struct gyre_system *system, const struct settings *settings)
@@ -282,13 +289,15 @@ int main(int argc, char **argv)
 	if (settings.bind == NULL) {
 		settings.bind = settings.udp ? "udp://[::]:7000" : "tcp://[::]:7000";
 	}
-	if (settings.udp && !is_of_datagrams(settings.bind)) {
+	if (settings.udp && !is_of_datagrams(settings.bind) && !is_inherited(settings.bind)) {
 		(void)fprintf(stderr, "gyre-echo: --udp needs an address as udp://[::]:7000\n");
 		return EXIT_FAILURE;
 	}
+	settings.udp = settings.udp || is_of_datagrams(settings.bind);
 	options.loops = (uint32_t)settings.loops;
 	options.cpus = settings.cpus;
 	options.handover = settings.handover;
+	options.notify_supervisor = true;
 	options.spin_ns = settings.spin_ns;
 	r = gyre_system_create(&options, &system);
 	if (r == 0) {

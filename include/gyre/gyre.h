@@ -39,6 +39,7 @@
 #include <gyre/pipeline.h>
 #include <gyre/request.h>
 #include <gyre/resize.h>
+#include <gyre/resolve.h>
 #include <gyre/signal.h>
 #include <gyre/socket_address.h>
 #include <gyre/stack.h>

@@ -82,6 +82,9 @@ typedef void (*gyre_dead_letter_fn)(const struct gyre_type *type, struct gyre_ad
  * @drain_timeout_ns: how long channels may take to end when the system stops, 1e6 to 3.6e12; then
  *   they are closed at once
  * @handover: "unix:PATH", see gyre/handover.h; NULL for none
+ * @notify_supervisor: tell the supervisor, if there is one at the Unix socket of NOTIFY_SOCKET as
+ *   systemd's, READY=1 when the loops run, with MAINPID= of this process if it succeeds another at
+ *   @handover, and STOPPING=1 when the system stops other than for a successor
  * @log: where messages go; NULL for standard error
  * @log_level: the least that is logged, GYRE_LOG_DEBUG to GYRE_LOG_ERROR; by default warnings
  * @log_arg: for @log
@@ -128,6 +131,7 @@ struct gyre_system_options {
 	uint64_t linger_ns;
 	uint64_t drain_timeout_ns;
 	const char *handover;
+	bool notify_supervisor;
 	gyre_log_fn log;
 	enum gyre_log_level log_level;
 	void *log_arg;
@@ -145,7 +149,7 @@ struct gyre_system_options {
  *
  * Return: 0, or a negative errno.
  * Errors:
- *   -EINVAL  a field is out of its bounds
+ *   -EINVAL  a field is out of its bounds, or NOTIFY_SOCKET is nothing that can be notified
  *   -ENOMEM  there is no memory, or too little of it may be locked
  *   -ENOSYS  the kernel has no io_uring
  *   -EPROTO, -ETIMEDOUT, -EACCES  nobody could be succeeded at @handover, though somebody is there

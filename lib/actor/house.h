@@ -183,10 +183,10 @@ struct gy_homes {
 	struct gy_home *homes;	/* an array */
 	struct gy_loops *loops;
 	const struct gy_log *log;
-	pthread_mutex_t placing;  /* held while loops come or go, and to place things on each */
-	struct gy_list listeners; /* the net floor's, under @placing */
-	uint32_t listeners_made;  /* likewise */
-	struct gy_list passed;	  /* likewise: sockets of a process that this one succeeds */
+	pthread_mutex_t placing; /* held while loops come or go, and to place things on each */
+	struct gy_list holdings; /* the net floor's, under @placing: sockets of each */
+	uint32_t holdings_made;	 /* likewise */
+	struct gy_list passed;	 /* likewise: sockets of a process that this one succeeds */
 	struct gy_table_item *spare_promises; /* atomic; a list: see promise.c */
 };
 

@@ -98,6 +98,7 @@ struct gy_channels {
 	struct gy_posts posts;
 	uint32_t open;		    /* endpoints whose descriptor is open */
 	uint32_t handovers;	    /* accepted descriptors that no worker has taken yet */
+	uint32_t lookups;	    /* of gyre_resolve(), under way */
 	uint32_t zero_copies_count; /* whose pages the kernel has */
 	bool zero_copy_reports;	    /* the kernel can tell whether it copied */
 	uint16_t generation;	    /* where those of the next channel's operations begin */

@@ -73,7 +73,7 @@ static int place_all(const struct setup *setup)
 	if (r == 0) {
 		return 0;
 	}
-	listener->ended = true;
+	listener->holding.ended = true;
 	for (uint32_t i = left; i < setup->plan.sockets; i++) {
 		struct gyre_address acceptor = listener->stands[i].acceptor;
 
@@ -156,12 +156,13 @@ static int set_up(struct setup *setup)
 	uint32_t loops = gy_loops_count(setup->homes->loops);
 	int r;
 
-	setup->passed = gy_passed_take(setup->homes, setup->options.bind);
+	setup->passed = gy_passed_take(setup->homes, GY_PASSING_LISTENER, setup->options.bind);
 	r = setup->plan.inherited ? open_inherited(setup, loops) : open_new(setup, loops);
 
 	if (r < 0) {
 		return r;
 	}
+	setup->plan.passed = setup->passed != NULL;
 	r = gy_listener_make(setup->homes, &setup->plan, &setup->listener);
 	if (r == 0) {
 		return place_all(setup);

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/happens.h"
 #include "base/memory.h"
 #include "ring/ring_private.h"
 
@@ -65,6 +66,16 @@ static void order_submissions(struct gy_ring *ring)
 	}
 }
 
+/* The kernel maps a ring where that of another system may have been before, which was unmapped by
+ * another thread. */
+static const char mappings;
+
+static void unmap(struct gy_ring *ring)
+{
+	gy_happens_before(&mappings);
+	io_uring_queue_exit(&ring->uring);
+}
+
 /* All but the waker. */
 static int open_ring(struct gy_ring *ring, const struct gy_ring_options *options)
 {
@@ -74,6 +85,7 @@ static int open_ring(struct gy_ring *ring, const struct gy_ring_options *options
 	if (r < 0) {
 		return r;
 	}
+	gy_happens_after(&mappings);
 	ring->enter_fd = ring->uring.ring_fd;
 	order_submissions(ring);
 	r = gy_ring_probe(ring);
@@ -82,7 +94,7 @@ static int open_ring(struct gy_ring *ring, const struct gy_ring_options *options
 		r = gy_ring_buffers_init(ring, GY_RING_STREAM_GROUP, &shape);
 	}
 	if (r < 0) {
-		io_uring_queue_exit(&ring->uring);
+		unmap(ring);
 	}
 	return r;
 }
@@ -147,7 +159,7 @@ void gy_ring_shut(struct gy_ring *ring)
 	if (ring->enabled) {
 		gy_ring_disown(ring); /* else others may be looking at it */
 	}
-	io_uring_queue_exit(&ring->uring);
+	unmap(ring);
 	for (uint32_t i = 0; i < GY_RING_GROUPS; i++) {
 		gy_ring_buffers_fini(&ring->buffers[i]);
 	}

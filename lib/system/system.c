@@ -17,6 +17,7 @@
 #include "remote/remote.h"
 #include "system/directory.h"
 #include "system/succession.h"
+#include "system/supervisor.h"
 #include "system/system.h"
 #include "system/topology.h"
 
@@ -277,6 +278,9 @@ static int make_parts(struct gyre_system *system)
 		r = make_homes(system);
 	}
 	if (r == 0) {
+		r = gy_supervisor_find(system);
+	}
+	if (r == 0) {
 		r = gy_succession_begin(system);
 	}
 	return r < 0 || system->homes.nodes == NULL ? r
@@ -323,13 +327,14 @@ int gyre_system_create(const struct gyre_system_options *options, struct gyre_sy
 	system->options = resolved;
 	system->log = (struct gy_log){ log_creation, system, resolved.log_level };
 	system->homes.log = &system->log;
-	gy_list_init(&system->homes.listeners);
+	gy_list_init(&system->homes.holdings);
 	gy_list_init(&system->homes.passed);
 	(void)pthread_mutex_init(&system->homes.placing, NULL);
 	gy_resizing_init(system);
 	system->ended_fd = -1;
 	system->signal_fd = -1;
 	system->watch_fd = -1;
+	system->supervisor_fd = -1;
 	(void)pthread_mutex_init(&system->mutex, NULL);
 	(void)pthread_mutex_init(&system->late_mutex, NULL);
 	(void)pthread_cond_init(&system->entered_condition, NULL);
@@ -357,6 +362,7 @@ void gyre_system_destroy(struct gyre_system *system)
 	if (system == NULL) {
 		return;
 	}
+	gy_succession_give_up(system);
 	if (system->complete && !system->running) {
 		/* What was spawned and sent without a start is taken down in good order too. */
 		gyre_system_stop(system);
@@ -371,6 +377,7 @@ void gyre_system_destroy(struct gyre_system *system)
 		gy_home_fini(&system->homes.homes[i], &leaks);
 	}
 	gy_succession_end(system);
+	gy_supervisor_forget(system);
 	gy_leaks_log(&leaks, &system->log);
 	gy_nodes_destroy(system->homes.nodes);
 	gy_directory_destroy(system->directory);

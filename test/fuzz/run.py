@@ -61,8 +61,19 @@ def socket_addresses():
                     for name in names]
 
 
+def passings():
+    """How messages with descriptors are made: right ones of each kind, and such of which a part is wrong."""
+    for how in (1, 2, 4, 9, 0):
+        for what in (0, 1, 2, 3, 4, 0x20, 0x40, 0x80, 0xE3):
+            yield bytes([how] + [how, what, 1, 0] + [how, what, 2, 0] + [how, what, 3, 0] + [how, what, 4, 0])
+            yield bytes([how, how, what, 2, 3] + [0, 0, 0xFF, 0, 12, 7, 0, 4, 9] * 4)
+
+
 def seeds(name):
     """What the fuzzer of @name begins with."""
+    if name == "passing":
+        yield from passings()
+        return
     if name == "socket_address":
         yield from socket_addresses()
         return

@@ -29,6 +29,11 @@ def skip(why):
     sys.exit(SKIPPED)
 
 
+def is_silent(errors):
+    """Whether nothing is said but that the machine is slow."""
+    return all(": stall: " in line or ": backtrace: " in line for line in errors.splitlines())
+
+
 class Server:
     """A running gyre-echo on a port of its own choice."""
 
@@ -64,7 +69,7 @@ class Server:
             self.process.kill()
             fail("the server does not end")
         expect(self.process.returncode == 0, f"exit {self.process.returncode}: {errors}")
-        expect(not silent or errors == "", f"it said: {errors}")
+        expect(not silent or is_silent(errors), f"it said: {errors}")
         return out
 
     def descriptors(self):

@@ -115,7 +115,7 @@ void rig_init(struct rig *rig, const struct rig_options *options)
 	rig->loops->made = 1;
 	rig->loops->max = 1;
 	rig->homes.loops = rig->loops;
-	gy_list_init(&rig->homes.listeners);
+	gy_list_init(&rig->homes.holdings);
 	gy_list_init(&rig->homes.passed);
 	rig->loops->loop[0] = &rig->home.loop;
 	cr_assert_eq(gy_loop_join(&rig->home.loop, rig->loops), 0);
