@@ -11,6 +11,7 @@
 #include "channel/bulk.h"
 
 #include "channel/output.h"
+#include "ring/sanitize.h"
 
 enum {
 	PAGE_BYTES = 128 * 1024,
@@ -36,7 +37,8 @@ static void keep(struct gyre_channel *channel, uint32_t count)
 		channel->flags |= GY_CHANNEL_NOISY;
 		return;
 	}
-	buffer = gy_buffer_of_page(channels, channel->bulk.page, count);
+	gy_sanitize_give(channel->bulk.page->memory, count);
+	buffer = gy_buffer_of_page(channels, channel->bulk.page, channel->bulk.page->memory, count);
 	if (buffer == NULL) {
 		gy_channel_fail(channel, -ENOMEM);
 		return;
