@@ -46,7 +46,7 @@ typedef void (*gyre_dead_letter_fn)(const struct gyre_type *type, struct gyre_ad
  *   are pinned to one of each physical core first
  * @ring_entries: submissions a ring holds, a power of two, 64 to 32768
  * @buffer_count: receive buffers a loop, a power of two, 16 to 32768
- * @buffer_bytes: of each receive buffer, 512 to 65536. From Linux 6.12 on several receives share a
+ * @buffer_bytes: of each receive buffer, 512 to 65536. From Linux 6.15 on several receives share a
  *   buffer; then the same memory is made up of fewer and larger ones
  * @whole_buffers: 1 for buffers that are never shared, as on older kernels
  * @datagram_buffer_count: receive buffers for datagrams of a loop that has a datagram channel, a

@@ -3,8 +3,8 @@
  * socket.
  *
  * Reading is multishot for pipes, where the kernel has that, and else one read after the other into
- * pages of the pool. The ring's buffers are not for these: where several receives share one it must
- * be known in which order they were, and completions only tell that of multishot ones. A descriptor
+ * pages of the pool. The ring's buffers are not for these: of one that receives share the kernel
+ * would take all the rest for a read in a thread of its own. A descriptor
  * that others have set to O_NONBLOCK answers -EAGAIN, and to clear that flag would change it for
  * them; so then the next operation is a poll. What has two descriptors ends its output by closing
  * one of them; of one that is used for both directions nothing tells the other side of such an end,

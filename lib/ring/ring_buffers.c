@@ -2,7 +2,7 @@
  * The provided buffers: memory that the kernel takes receive buffers from, so that a connection
  * that has nothing to read holds none.
  *
- * Since 6.12 the kernel can fill a buffer bit by bit: a receive takes as much of it as it needs,
+ * Newer kernels can fill a buffer bit by bit: a receive takes as much of it as it needs,
  * and the next one begins behind that. So buffers are large, what is long arrives in one piece, and
  * what is short wastes nothing. Where the kernel cannot, each receive takes a whole buffer, and
  * buffers are many and small.

@@ -427,6 +427,25 @@ Test(channel, is_not_shut_out_by_others_that_do_not_take_their_output)
 	rig_fini(&rig);
 }
 
+/* Their receives are of different kinds, and share buffers. */
+Test(channel, does_not_mix_up_what_comes_over_sockets_of_both_kinds)
+{
+	static struct rig_stream streams[CROWD];
+
+	rig_init(&rig, NULL);
+	for (int i = 0; i < CROWD; i++) {
+		streams[i] = (struct rig_stream){ .total = 1 << 17, .piece = 1 + 37 * (size_t)i };
+		streams[i].fd = i % 2 == 0 ? rig_open(&rig, rig_echo_only, NULL, NULL, NULL)
+					   : rig_open_tcp(&rig, rig_echo_only, NULL, NULL, NULL);
+	}
+	cr_assert(rig_until(&rig, all_streamed, streams));
+	for (int i = 0; i < CROWD; i++) {
+		cr_expect(!streams[i].wrong);
+		(void)close(streams[i].fd);
+	}
+	rig_fini(&rig);
+}
+
 static void keep(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	*(struct gyre_buffer **)gyre_context_arg(ctx) = data;
