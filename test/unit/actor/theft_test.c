@@ -215,7 +215,7 @@ static struct gyre_class class = {
 static uint64_t messages = 1;
 /* Of @away, for the one who holds up its loop: a few run before the loop looks for idle peers. */
 static uint32_t enough = EXCESS - 16;
-static uint64_t patience_ns = GYRE_SECONDS(10);
+static uint64_t patience_ns = GYRE_SECONDS(60);
 
 /* The loop is held up until others have done what they could. */
 static int hold_up(struct gyre_stack *stack)
