@@ -88,6 +88,7 @@ static void make_home(struct rig *rig, const struct rig_options *options)
 		.write_low_bytes = or_default(options->low_bytes, 65536),
 		.write_high_bytes = or_default(options->high_bytes, 262144),
 		.write_max_bytes = or_default(options->max_bytes, 1048576),
+		.zero_copy_bytes = options->zero_copy_bytes,
 		.datagram_buffer_count = or_default(options->datagram_buffer_count, 16),
 		.datagram_buffer_bytes = or_default(options->datagram_buffer_bytes, 65536),
 		.linger_ns =
