@@ -11,7 +11,7 @@ import time
 
 BUILD = os.environ["GYRE_BUILD"]
 ECHO = os.path.join(BUILD, "apps", "gyre-echo")
-PATIENCE_S = 30
+PATIENCE_S = 120
 SKIPPED = 77
 
 

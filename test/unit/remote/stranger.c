@@ -230,8 +230,8 @@ void stranger_welcome(struct stranger *stranger)
 
 const struct gyre_node_options stranger_quick = {
 	.heartbeat_ns = GYRE_MILLISECONDS(10),
-	.suspect_ns = GYRE_MILLISECONDS(30),
-	.down_ns = GYRE_MILLISECONDS(60),
+	.suspect_ns = GYRE_MILLISECONDS(500),
+	.down_ns = GYRE_SECONDS(1),
 	.redial_min_ns = GYRE_MILLISECONDS(1),
 	.redial_max_ns = GYRE_MILLISECONDS(1),
 	.away_ns = GYRE_MILLISECONDS(20),
