@@ -133,6 +133,8 @@ struct gyre_channel {
 	struct gy_pipe *pipe;	     /* with GY_CHANNEL_PIPE */
 	struct gy_buffer_queue sent; /* regions; with GY_CHANNEL_SENT */
 	uint64_t region_bytes;	     /* of regions in the output, not sent */
+	size_t held_bytes;	     /* written, and with a handler that cannot pass them on yet */
+	bool expands;		     /* a handler makes a little more of what is written */
 };
 
 _Static_assert(offsetof(struct gyre_channel, endpoint.ready_link) == GY_CACHE_LINE,
