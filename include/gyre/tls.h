@@ -24,7 +24,7 @@
  * A handshake that fails raises an exception, closes the channel with that reason and is one line
  * in the log, at most 20 a minute for a context: -EKEYREJECTED when this side refuses the peer's
  * certificate, -ECONNREFUSED when the peer refuses, -EPROTO when the two do not understand each
- * other. One who goes away in the midst of it is -ECONNABORTED too, and not logged. After
+ * other. One who goes away in the midst of it is -ECONNABORTED too, which a server does not log. After
  * @handshake_ns the channel is aborted with
  * -ETIMEDOUT.
  *

@@ -16,10 +16,13 @@
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "channel/output.h"
 #include "channel/tls.h"
+
+enum { LINE_BYTES_MAX = 256 };
 
 static const uint64_t handshake_default_ns = GYRE_SECONDS(10);
 static const uint64_t handshake_min_ns = GYRE_MILLISECONDS(1);
@@ -115,6 +118,7 @@ static void too_late(struct gy_timer *timer)
 	struct gy_tls *tls = gy_container_of(timer, struct gy_tls, timer);
 
 	gy_tls_complain(tls, "the handshake takes too long");
+	tls->failed = true;
 	gy_channel_fail(tls->channel, -ETIMEDOUT);
 }
 
@@ -350,6 +354,19 @@ static void close_channel(struct gyre_handler_context *ctx)
 	}
 }
 
+/* Who listens is often only looked at; but who connects wanted something. */
+static void complain_of_end(struct gy_tls *tls, int reason)
+{
+	char text[LINE_BYTES_MAX];
+
+	if (tls->client && tls->started && !tls->established && !tls->failed) {
+		(void)snprintf(text, sizeof(text),
+			       "it ended the connection in the handshake (%s); does it speak TLS?",
+			       strerror(-reason));
+		gy_tls_complain(tls, text);
+	}
+}
+
 static void take_end(struct gy_tls *tls, const struct gyre_input_closed *event)
 {
 	if (event->draining != 0) {
@@ -358,6 +375,7 @@ static void take_end(struct gy_tls *tls, const struct gyre_input_closed *event)
 		}
 		say_bye(tls);
 	} else if (!tls->heard_bye) {
+		complain_of_end(tls, -ECONNABORTED);
 		fail(tls, -ECONNABORTED);
 	} else if (tls->half_close) {
 		gyre_fire_event(tls->place, &gyre_type_gyre_input_closed, event);
@@ -587,7 +605,13 @@ static void active(struct gyre_handler_context *ctx)
 
 static void inactive(struct gyre_handler_context *ctx)
 {
-	stop(tls_of(ctx));
+	struct gy_tls *tls = tls_of(ctx);
+	int reason = ctx->channel->reason;
+
+	if (reason < 0 && reason != -ESHUTDOWN) {
+		complain_of_end(tls, reason);
+	}
+	stop(tls);
 	gyre_fire_inactive(ctx);
 }
 
