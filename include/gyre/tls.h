@@ -24,9 +24,8 @@
  * A handshake that fails raises an exception, closes the channel with that reason and is one line
  * in the log, at most 20 a minute for a context: -EKEYREJECTED when this side refuses the peer's
  * certificate, -ECONNREFUSED when the peer refuses, -EPROTO when the two do not understand each
- * other. One who goes away in the midst of it is -ECONNABORTED too, which a server does not log. After
- * @handshake_ns the channel is aborted with
- * -ETIMEDOUT.
+ * other. One who goes away in the midst of it is -ECONNABORTED too, which a server does not log.
+ * After @handshake_ns the channel is aborted with -ETIMEDOUT.
  *
  * TLS 1.2 and 1.3 are spoken, with forward secrecy only; renegotiation, compression and early data
  * are off. A part of a file cannot be sent without a copy: gyre_channel_send_file() refuses.
