@@ -135,6 +135,10 @@ struct gyre_channel {
 	uint64_t region_bytes;	     /* of regions in the output, not sent */
 	size_t held_bytes;	     /* written, and with a handler that cannot pass them on yet */
 	bool expands;		     /* a handler makes a little more of what is written */
+
+	struct gy_zero_copy *zero_copy; /* is the send under way, if not NULL; see zero_copy.c */
+	struct gy_list zero_copies;	/* that and those whose pages the kernel still has */
+	bool no_zero_copy;		/* it does not gain, or cannot be */
 };
 
 _Static_assert(offsetof(struct gyre_channel, endpoint.ready_link) == GY_CACHE_LINE,
