@@ -45,6 +45,7 @@
 #include <gyre/stack.h>
 #include <gyre/system.h>
 #include <gyre/timer.h>
+#include <gyre/tls.h>
 #include <gyre/watch.h>
 
 #endif

@@ -23,6 +23,8 @@
 
 GYRE_BEGIN_DECLS
 
+struct gyre_tls_context;
+
 /** GYRE_NODE_NAME_BYTES_MAX - the longest name of a cluster, without its final 0 */
 #define GYRE_NODE_NAME_BYTES_MAX 63
 
@@ -83,7 +85,10 @@ struct gyre_membership {
  *   letters, and asks of them are answered with -EPROTO
  * @secret: what nodes must share: each proves to the other that it knows it, without sending it; up
  *   to 255 bytes, NULL for none
- * @allow_public: listen also on an address that is not the loopback one without a secret
+ * @tls: the certificates of the node, with the CA of its cluster, see tls.h: links are encrypted,
+ *   and no node has one whose certificate that CA has not signed, whatever its name; @secret may be
+ *   asked for besides. The node takes a reference. NULL for none
+ * @allow_public: listen also on an address that is not the loopback one without @secret or @tls
  * @link_bytes_max: bytes of messages that may wait for, or be on their way to, a peer on one link,
  *   65536 to 2^30; past it a send fails with -EAGAIN; 4 MiB
  * @message_bytes_max: the largest encoded message, 64 to 2^24; 2^24
@@ -107,6 +112,7 @@ struct gyre_node_options {
 	const void *membership_arg;
 	const struct gyre_type *const *types;
 	const char *secret;
+	struct gyre_tls_context *tls;
 	bool allow_public;
 	uint32_t link_bytes_max;
 	uint32_t message_bytes_max;

@@ -139,6 +139,13 @@ size_t gy_varint_put(unsigned char *to, uint64_t value);
  * of the buffer from now on. NULL without memory.
  */
 unsigned char *gy_buffer_extend(struct gyre_buffer *buffer, uint32_t count);
+/*
+ * The same with as much room as there is behind the last byte, if that is not little, or as a page
+ * of the pool has; how much in @ret_count.
+ */
+unsigned char *gy_buffer_extend_most(struct gyre_buffer *buffer, uint32_t *ret_count);
+/* Takes back what of the room that was had last is not needed, so that it may be had again. */
+void gy_buffer_give_back(struct gyre_buffer *buffer, uint32_t count);
 /* Takes @count bytes, no more than there are, off the front. */
 void gy_buffer_consume(struct gyre_buffer *buffer, size_t count);
 /* Gives @buffer, which has none, the peer of @from, if that has one. */

@@ -520,7 +520,7 @@ bool gyre_channel_is_writable(const struct gyre_channel *channel)
 
 size_t gyre_channel_queued_bytes(const struct gyre_channel *channel)
 {
-	return channel->output_bytes;
+	return channel->output_bytes + channel->held_bytes;
 }
 
 int gyre_channel_reason(const struct gyre_channel *channel)

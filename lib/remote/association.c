@@ -6,6 +6,8 @@
  */
 #include <errno.h>
 
+#include <gyre/tls.h>
+
 #include "base/memory.h"
 #include "base/random.h"
 #include "channel/channel.h"
@@ -103,11 +105,26 @@ static struct gy_association *make(struct gy_links *links, struct gy_neighbour *
 	return link;
 }
 
+/* Encrypts the connection first, where the node has certificates: the link need not know. */
+static int add_handlers(struct gyre_channel *channel, struct gy_association *link)
+{
+	struct gyre_tls_options tls = { .context = link->links->nodes->options.tls,
+					.mutual = true,
+					.any_name = true };
+	int r = 0;
+
+	if (tls.context != NULL) {
+		r = gyre_pipeline_add_last(
+			channel, link->dialled ? gyre_tls_client() : gyre_tls_server(), &tls);
+	}
+	return r < 0 ? r : gyre_pipeline_add_last(channel, &link_handler, link);
+}
+
 int gy_association_accept(struct gyre_channel *channel, void *arg)
 {
 	struct gy_links *links = gy_links_of(channel->channels->home);
 	struct gy_association *link = links == NULL ? NULL : make(links, NULL, false);
-	int r = link == NULL ? -ENOMEM : gyre_pipeline_add_last(channel, &link_handler, link);
+	int r = link == NULL ? -ENOMEM : add_handlers(channel, link);
 
 	(void)arg;
 	if (r < 0 && link != NULL) {
@@ -192,6 +209,7 @@ void gy_association_lost(struct gy_association *link, int reason)
 		       "node %u: a link %s node %u has ended: %s", link->links->nodes->options.id,
 		       link->dialled ? "to" : "from", link->peer->id,
 		       reason == 0 ? "in good order" : strerror(-reason));
+		gy_greeting_failed(link);
 		gy_outgoing_reset(link);
 	}
 	gy_incoming_reset(link);
@@ -214,7 +232,7 @@ void gy_association_abort(struct gy_association *link, int reason)
 
 int gy_association_init_channel(struct gyre_channel *channel, void *arg)
 {
-	return gyre_pipeline_add_last(channel, &link_handler, arg);
+	return add_handlers(channel, (struct gy_association *)arg);
 }
 
 struct gy_association *gy_association_get(struct gy_links *links, uint16_t node, int *ret_error)

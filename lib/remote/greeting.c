@@ -14,7 +14,8 @@
 #include "remote/remote.h"
 
 static const char *const refusals[GY_REFUSALS] = {
-	[GY_REFUSED_MALFORMED] = "it was not understood; is there a gyre node at that address?",
+	[GY_REFUSED_MALFORMED] = "it was not understood; is there a gyre node at that address, and "
+				 "do both use TLS or neither?",
 	[GY_REFUSED_VERSION] =
 		"no common version of the protocol; use builds of gyre that share one",
 	[GY_REFUSED_CLUSTER] = "it belongs to another cluster; give both the same name",
@@ -220,5 +221,16 @@ void gy_greeting_take(struct gy_association *link, const struct gy_frame *frame)
 		take_proof(link, frame);
 	} else {
 		refuse(link, GY_REFUSED_MALFORMED);
+	}
+}
+
+/* TLS has its own lines. */
+void gy_greeting_failed(const struct gy_association *link)
+{
+	if (link->dialled && link->stage == GY_LINK_GREETING && !link->links->draining &&
+	    link->links->nodes->options.tls == NULL) {
+		gy_log(link->links->nodes->log, GYRE_LOG_WARNING,
+		       "node %u: a link to node %u has failed: %s", link->links->nodes->options.id,
+		       link->peer->id, refusal_text(GY_REFUSED_MALFORMED));
 	}
 }

@@ -17,6 +17,7 @@
 
 #include "actor/stack.h"
 #include "base/memory.h"
+#include "channel/tls.h"
 #include "remote/remote.h"
 
 enum { RANDOM_BITS = 20, LOOPBACK_IPV4 = 127 };
@@ -219,10 +220,23 @@ static int init_types(struct gy_nodes *nodes)
 	return r < 0 ? -EINVAL : 0;
 }
 
+static int check_tls(const struct gy_nodes *nodes)
+{
+	if (nodes->options.tls != NULL && !gy_tls_context_serves(nodes->options.tls, true)) {
+		gy_log(nodes->log, GYRE_LOG_ERROR,
+		       "tls of the node has no certificate or no CA: links need both");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int init(struct gy_nodes *nodes)
 {
 	int r = check_all(&nodes->options, nodes->log);
 
+	if (r == 0) {
+		r = check_tls(nodes);
+	}
 	if (r == 0) {
 		r = make_incarnation(&nodes->incarnation);
 	}
@@ -248,6 +262,7 @@ int gy_nodes_create(const struct gyre_node_options *options, const struct gy_nod
 		return -ENOMEM;
 	}
 	nodes->options = resolve(options);
+	(void)gyre_tls_context_ref(nodes->options.tls);
 	nodes->homes = life->homes;
 	nodes->log = life->log;
 	nodes->look_up = life->look_up;
@@ -283,11 +298,11 @@ static int listen_on(struct gy_nodes *nodes, struct gyre_system *system)
 	struct gyre_address address;
 	int r = gyre_listen(system, &acceptor, &address);
 
-	if (r == 0 && nodes->secret[0] == '\0' && !nodes->options.allow_public &&
-	    !is_loopback(&bound)) {
+	if (r == 0 && nodes->secret[0] == '\0' && nodes->options.tls == NULL &&
+	    !nodes->options.allow_public && !is_loopback(&bound)) {
 		gy_log(nodes->log, GYRE_LOG_ERROR,
-		       "node %u is not to listen on %s without a secret: give it one, or allow it "
-		       "by allow_public",
+		       "node %u is not to listen on %s without a secret or TLS: give it one, or "
+		       "allow it by allow_public",
 		       nodes->options.id, nodes->options.listen);
 		r = -EPERM;
 	}
@@ -339,6 +354,7 @@ void gy_nodes_destroy(struct gy_nodes *nodes)
 	gy_memory_put(nodes->watchers);
 	(void)pthread_mutex_destroy(&nodes->mutex);
 	memset(nodes->secret, 0, sizeof(nodes->secret));
+	gyre_tls_context_unref(nodes->options.tls);
 	gy_memory_put(nodes);
 }
 

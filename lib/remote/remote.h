@@ -314,6 +314,8 @@ struct gyre_mail *gy_order_decode(struct gy_home *home, const struct gy_frame *f
 void gy_greeting_begin(struct gy_association *link);
 /* HELLO, PROOF and REFUSE. */
 void gy_greeting_take(struct gy_association *link, const struct gy_frame *frame);
+/* Nothing came that is a greeting: says so, if there was to be one from who was dialled. */
+void gy_greeting_failed(const struct gy_association *link);
 
 /* ---- secret.c ---- */
 

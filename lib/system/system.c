@@ -280,11 +280,15 @@ static int make_parts(struct gyre_system *system)
 	if (r == 0) {
 		r = gy_supervisor_find(system);
 	}
-	if (r == 0) {
-		r = gy_succession_begin(system);
-	}
-	return r < 0 || system->homes.nodes == NULL ? r
-						    : gy_nodes_start(system->homes.nodes, system);
+	return r == 0 ? gy_succession_begin(system) : r;
+}
+
+/* A node may listen by now, and have actors for that, when it turns out that it must not: from here
+ * on the system is taken down in good order. */
+static int start_node(struct gyre_system *system)
+{
+	system->complete = true;
+	return system->homes.nodes == NULL ? 0 : gy_nodes_start(system->homes.nodes, system);
 }
 
 /* The log of a system that is being made: it takes note of what has been explained already. */
@@ -344,13 +348,15 @@ int gyre_system_create(const struct gyre_system_options *options, struct gyre_sy
 	if (r == 0) {
 		r = make_parts(system);
 	}
+	if (r == 0) {
+		r = start_node(system);
+	}
 	if (r < 0) {
 		log_failure(system, r);
 		gyre_system_destroy(system);
 		return r;
 	}
 	system->log = (struct gy_log){ resolved.log, resolved.log_arg, resolved.log_level };
-	system->complete = true;
 	*ret_system = system;
 	return 0;
 }

@@ -10,13 +10,14 @@ named, and can be given to PROGRAM again.
 import os
 import shutil
 import socket
+import ssl
 import struct
 import subprocess
 import sys
 import tempfile
 
 RUNS = 20000
-RUNS_OF = {"socket_address": 300000}
+RUNS_OF = {"socket_address": 300000, "tls": 3000}
 INPUT_BYTES_MAX = 600
 
 
@@ -26,6 +27,18 @@ def varint(number):
         out.append(number & 0x7F | 0x80)
         number >>= 7
     return bytes(out) + bytes([number])
+
+
+def client_hello():
+    """What a client begins with."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = context.wrap_bio(incoming, outgoing, server_hostname="localhost")
+    try:
+        client.do_handshake()
+    except ssl.SSLWantReadError:
+        pass
+    return outgoing.read()
 
 
 def streams(name):
@@ -40,6 +53,8 @@ def streams(name):
     if name == "length":
         forms = ["B", ">H", ">I", "<I", ">Q", "<H"]
         return [b"".join(struct.pack(f, len(b)) + b for b in bodies) for f in forms] + [b"\xff" * 20]
+    if name == "tls":
+        return [client_hello(), client_hello()[:50], b"\x17\x03\x03\x00\x05hello", b"\x15\x03\x03\x00\x02\x01\x00"]
     if name == "buffer":
         return [bytes((i * step) % 256 for i in range(200)) for step in (1, 7, 31, 97)]
     return [b"".join(bodies)]
