@@ -405,12 +405,15 @@ static size_t gather(struct gy_partial *partial, unsigned char *to, uint32_t who
 }
 
 /* The length is known: memory for the whole. */
-static int begin_frame(struct gy_partial *partial)
+static int begin_frame(const struct gy_association *link, struct gy_partial *partial)
 {
 	int64_t length = gy_wire_bytes(partial->word, sizeof(partial->word));
 
 	if (length < 0) {
 		return (int)length;
+	}
+	if (length > GY_GREETING_BYTES_MAX && link->stage != GY_LINK_OPEN) {
+		return -EMSGSIZE; /* nobody has proved yet that it may make us keep as much */
 	}
 	partial->frame = (unsigned char *)gy_memory_get_raw((size_t)length);
 	if (partial->frame == NULL) {
@@ -434,7 +437,7 @@ static int64_t take_part(struct gy_association *link, const unsigned char *bytes
 		if (partial->at < sizeof(partial->word)) {
 			return (int64_t)taken;
 		}
-		r = begin_frame(partial);
+		r = begin_frame(link, partial);
 		if (r < 0) {
 			return r;
 		}

@@ -82,6 +82,9 @@ struct gy_links {
 	struct gy_timer beat;
 	uint64_t random;
 	uint64_t expected_ns; /* when the next beat should be */
+	uint32_t strangers;   /* connections that others have made, and are no links yet */
+	uint64_t refused;     /* atomic: of those, that have ended */
+	uint64_t full_logged_ns;
 	bool draining;
 };
 
@@ -118,6 +121,7 @@ struct gy_association {
 	struct gyre_handler_context *ctx; /* NULL without a channel */
 	enum gy_link_stage stage;
 	bool dialled;
+	bool stranger;	   /* it is counted as one */
 	bool dialling;	   /* there is a client for it */
 	bool greeted;	   /* the last connection came to be open */
 	bool opened;	   /* it is counted as open */
