@@ -207,6 +207,7 @@ static int listen_on(struct setup *setup, struct gyre_address *ret_acceptor)
 	return r;
 }
 
+/* Nothing tells when a port becomes free. */
 static void sleep_for(uint64_t pause_ns)
 {
 	struct timespec pause = { .tv_nsec = (long)pause_ns };
