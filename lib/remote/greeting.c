@@ -212,7 +212,7 @@ static void refused(struct gy_association *link, const struct gy_frame *frame)
 
 void gy_greeting_take(struct gy_association *link, const struct gy_frame *frame)
 {
-	if (frame->bytes > GY_GREETING_BYTES_MAX - GY_WIRE_WORD_BYTES) {
+	if (gy_wire_head_bytes(frame->kind) + frame->bytes > GY_GREETING_BYTES_MAX) {
 		gy_association_abort(link, -EMSGSIZE); /* as one that comes in parts */
 	} else if (frame->kind == GY_WIRE_REFUSE) {
 		refused(link, frame);

@@ -120,6 +120,20 @@ static uint32_t deadline_of(const struct gy_home *home, const struct gy_frame *f
 	return deadline == 0 ? 1 : deadline;
 }
 
+/* As gy_send(), for an address that need not be anybody's. */
+static void deliver(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
+{
+	struct gy_house *house =
+		gy_is_here(home, to) ? gy_house_find(home, to.slot, to.cookie) : NULL;
+
+	if (gy_likely(house != NULL && gy_house_is_let(house) && house->limit == 0)) {
+		gy_count(&home->counters.sent, 1);
+		gy_house_put(home, house, mail, gy_mail_lane(mail));
+	} else {
+		(void)gy_send_away(home, to, mail);
+	}
+}
+
 static void take_message(struct gy_association *link, const struct gy_frame *frame,
 			 enum gy_mail_kind kind)
 {
@@ -145,7 +159,7 @@ static void take_message(struct gy_association *link, const struct gy_frame *fra
 	if (kind == GY_MAIL_ASK) {
 		mail->deadline_ms = deadline_of(home, frame);
 	}
-	(void)gy_send(home, receiver_of(link, frame), mail, gy_mail_lane(mail));
+	deliver(home, receiver_of(link, frame), mail);
 }
 
 static void take_exception(struct gy_association *link, const struct gy_frame *frame)
