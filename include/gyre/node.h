@@ -54,7 +54,8 @@ typedef int (*gyre_node_told_fn)(struct gyre_system *system, const struct gyre_n
  * struct gyre_membership - an engine outside of gyre that knows which nodes there are
  * @start: begins; what it puts into @ret_engine is given to the others. A negative errno fails
  *   gyre_system_create()
- * @publish: makes known where this node can be reached; not called for a node that does not listen
+ * @publish: makes known where this node can be reached: @listen of struct gyre_node_options, with
+ *   the port that was found for 0; not called for a node that does not listen
  * @watch: from now on tells of each other node, of those that are known at once
  * @stop: the last call; takes back what was published
  *

@@ -279,6 +279,16 @@ static bool is_loopback(const struct gyre_socket_address *address)
 		       : any->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&ipv6->sin6_addr);
 }
 
+/* Others cannot dial port 0. */
+static int note_found(struct gy_nodes *nodes, const struct gyre_socket_address *bound)
+{
+	const char *port = strrchr(nodes->options.listen, ':');
+
+	return port == NULL || strcmp(port, ":0") != 0
+		       ? 0
+		       : gyre_socket_address_format(bound, sizeof(nodes->found), nodes->found);
+}
+
 static int listen_on(struct gy_nodes *nodes, struct gyre_system *system)
 {
 	struct gyre_socket_address bound = { 0 };
@@ -297,6 +307,9 @@ static int listen_on(struct gy_nodes *nodes, struct gyre_system *system)
 		       "by allow_public",
 		       nodes->options.id, nodes->options.listen);
 		r = -EPERM;
+	}
+	if (r == 0) {
+		r = note_found(nodes, &bound);
 	}
 	return r;
 }

@@ -16,6 +16,7 @@
 
 #include <gyre/channel.h>
 #include <gyre/node.h>
+#include <gyre/socket_address.h>
 
 #include "actor/house.h"
 #include "base/atomic.h"
@@ -62,6 +63,8 @@ struct gy_nodes {
 	char secret[GY_SECRET_BYTES_MAX + 1]; /* empty for none */
 	uint64_t incarnation;
 	uint16_t port;
+	/* Where it listens if it was to find a port itself; else "". */
+	char found[GYRE_SOCKET_ADDRESS_TEXT_MAX];
 	struct gy_node_engine engines[2]; /* the static list, and perhaps another */
 	struct gy_types types;
 	struct gy_links *links; /* one a loop */
