@@ -1,4 +1,5 @@
 """What the tests of gyre-echo share: starting it, talking to it, ending it, and looking at it from outside."""
+import json
 import os
 import re
 import resource
@@ -27,6 +28,14 @@ def expect(condition, what):
 def skip(why):
     print(f"skipped: {why}")
     sys.exit(SKIPPED)
+
+
+def sanitizer():
+    """The one that it was built with: what that needs is counted as memory too."""
+    with open(os.path.join(BUILD, "meson-info", "intro-buildoptions.json"),
+              encoding="utf-8") as options:
+        return next(option["value"] for option in json.load(options)
+                    if option["name"] == "b_sanitize")
 
 
 class Server:
