@@ -72,6 +72,9 @@ typedef void (*gyre_dead_letter_fn)(const struct gyre_type *type, struct gyre_ad
  * @write_low_bytes: queued output below which a channel is writable again, 1 to 2^30
  * @write_high_bytes: queued output above which it is not, at least @write_low_bytes, up to 2^30
  * @write_max_bytes: queued output at which it is closed, at least @write_high_bytes, up to 2^30
+ * @zero_copy_bytes: queued output from which a channel of TCP has the kernel send from the pages
+ *   themselves, 1 to 2^30; -1 for never. A channel whose bytes are copied after all, as those for
+ *   the same machine, goes back to plain sends; the memory counts as locked (RLIMIT_MEMLOCK)
  * @linger_ns: how long a closing channel waits for a peer that takes none of its output, or has
  *   it all and does not close, 1e6 to 3.6e12; see gyre_channel_close()
  * @drain_timeout_ns: how long channels may take to end when the system stops, 1e6 to 3.6e12; then
@@ -118,6 +121,7 @@ struct gyre_system_options {
 	uint32_t write_low_bytes;
 	uint32_t write_high_bytes;
 	uint32_t write_max_bytes;
+	int64_t zero_copy_bytes;
 	uint64_t linger_ns;
 	uint64_t drain_timeout_ns;
 	const char *handover;

@@ -133,6 +133,10 @@ struct gyre_channel {
 	struct gy_pipe *pipe;	     /* with GY_CHANNEL_PIPE */
 	struct gy_buffer_queue sent; /* regions; with GY_CHANNEL_SENT */
 	uint64_t region_bytes;	     /* of regions in the output, not sent */
+
+	struct gy_zero_copy *zero_copy; /* is the send under way, if not NULL; see zero_copy.c */
+	struct gy_list zero_copies;	/* that and those whose pages the kernel still has */
+	bool no_zero_copy;		/* it does not gain, or cannot be */
 };
 
 _Static_assert(offsetof(struct gyre_channel, endpoint.ready_link) == GY_CACHE_LINE,

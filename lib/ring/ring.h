@@ -139,13 +139,24 @@ void gy_op_init(struct gy_op *op, gy_op_complete_fn complete);
 int gy_ring_accept(struct gy_ring *ring, struct gy_op *op, int fd); /* multishot */
 int gy_ring_receive(struct gy_ring *ring, struct gy_op *op,
 		    int fd); /* multishot, provided buffers */
+/* The same, but its first completion is its final one. */
+int gy_ring_receive_once(struct gy_ring *ring, struct gy_op *op, int fd);
 /* The same for datagrams, each with its sender; their own group of buffers. */
 int gy_ring_receive_datagrams(struct gy_ring *ring, struct gy_op *op, int fd);
 int gy_ring_send(struct gy_ring *ring, struct gy_op *op, int fd, const void *bytes, size_t count);
 /* @message and what it points to stay in place until the completion. */
 int gy_ring_send_message(struct gy_ring *ring, struct gy_op *op, int fd,
 			 const struct msghdr *message);
-/* The same, but -EAGAIN when there is no room for it. */
+/*
+ * The same, but the kernel sends from the memory itself, and has it until the final completion: the
+ * result comes first, with more to come unless nothing was taken. With @report the second tells
+ * what gy_ring_was_copied() asks for; kernels before 6.2 refuse that with -EINVAL.
+ */
+int gy_ring_send_zero_copy(struct gy_ring *ring, struct gy_op *op, int fd,
+			   const struct msghdr *message, bool report);
+/* Whether the kernel copied after all; of a second completion. */
+bool gy_ring_was_copied(const struct gy_completion *completion);
+/* The same as gy_ring_send_message(), but -EAGAIN when there is no room for it. */
 int gy_ring_send_datagram(struct gy_ring *ring, struct gy_op *op, int fd,
 			  const struct msghdr *message);
 /* @address stays in place until the completion. */
@@ -228,5 +239,9 @@ bool gy_ring_datagram(const struct gy_ring *ring, uint16_t buffer, int32_t resul
 uint64_t gy_ring_unsent_bytes(int fd);
 /* Bytes that have come and were not received. */
 uint64_t gy_ring_unread_bytes(int fd);
+/* Whether it is a Unix socket. */
+bool gy_ring_is_local(int fd);
+/* Makes the close of a socket cut off what has not been sent. */
+void gy_ring_reset_on_close(int fd);
 
 #endif

@@ -15,9 +15,9 @@
 #include "base/memory.h"
 #include "channel/datagram.h"
 
-enum { SETTLE_TURNS = 20 };
+enum { SETTLE_TURNS = 20, MOMENT_NS = 100000 };
 
-static const uint64_t patience_ns = UINT64_C(10000000000);
+static const uint64_t patience_ns = UINT64_C(30000000000);
 
 static void logged(enum gyre_log_level level, const char *message, void *arg)
 {
@@ -26,6 +26,13 @@ static void logged(enum gyre_log_level level, const char *message, void *arg)
 	(void)level;
 	rig->logged++;
 	(void)snprintf(rig->last_log, sizeof(rig->last_log), "%s", message);
+}
+
+static uint64_t read_ns(void *arg)
+{
+	const struct rig *rig = (const struct rig *)arg;
+
+	return rig->clock_free ? gy_clock_machine_ns() + rig->ahead_ns : rig->now_ns;
 }
 
 static void moment_over(struct gy_timer *timer)
@@ -60,12 +67,13 @@ static void make_home(struct rig *rig, const struct rig_options *options)
 		.io_ratio = 50,
 		.starvation_limit = 64,
 		.min_budget_ns = 500000,
-		.timer_tick_ns = 1000000,
+		.timer_tick_ns = MOMENT_NS,
 		.spin_ns = GY_SPIN_NEVER,
 		.ring = { .entries = 256,
 			  .buffer_count = or_default(options->buffer_count, 64),
 			  .buffer_bytes = or_default(options->buffer_bytes, 4096),
 			  .log = &rig->log },
+		.clock = { .read_ns = read_ns, .arg = rig },
 		.log = &rig->log,
 	};
 	struct gy_home_options home = {
@@ -80,9 +88,11 @@ static void make_home(struct rig *rig, const struct rig_options *options)
 		.write_low_bytes = or_default(options->low_bytes, 65536),
 		.write_high_bytes = or_default(options->high_bytes, 262144),
 		.write_max_bytes = or_default(options->max_bytes, 1048576),
+		.zero_copy_bytes = options->zero_copy_bytes,
 		.datagram_buffer_count = or_default(options->datagram_buffer_count, 16),
 		.datagram_buffer_bytes = or_default(options->datagram_buffer_bytes, 65536),
-		.linger_ns = options->linger_ns == 0 ? GYRE_MILLISECONDS(100) : options->linger_ns,
+		.linger_ns =
+			options->linger_ns == 0 ? RIG_LINGER_WITHOUT_END_NS : options->linger_ns,
 	};
 
 	cr_assert_eq(gy_home_init(&rig->home, &loop, &home), 0);
@@ -95,6 +105,7 @@ void rig_init(struct rig *rig, const struct rig_options *options)
 
 	*rig = (struct rig){ .log = { .write = logged, .level = GYRE_LOG_WARNING } };
 	rig->log.arg = rig;
+	rig->now_ns = gy_clock_machine_ns();
 	rig->descriptors = rig_open_descriptors();
 	make_home(rig, options == NULL ? &(struct rig_options){ 0 } : options);
 	rig->homes = (struct gy_homes){ .count = 1, .homes = &rig->home, .log = &rig->log };
@@ -122,12 +133,33 @@ void rig_init(struct rig *rig, const struct rig_options *options)
 void rig_turn(struct rig *rig)
 {
 	if (!gy_timer_is_started(&rig->moment)) {
-		gy_timer_start(&rig->home.loop.wheel, &rig->moment, 1000000);
+		gy_timer_start(&rig->home.loop.wheel, &rig->moment, MOMENT_NS);
 	}
 	gy_loop_turn(&rig->home.loop);
 }
 
-bool rig_until(struct rig *rig, rig_condition_fn condition, void *arg)
+static void move_on(struct rig *rig, uint64_t ns)
+{
+	rig->now_ns += ns;
+	rig->ahead_ns += ns;
+}
+
+void rig_free_clock(struct rig *rig)
+{
+	uint64_t machine_ns = gy_clock_machine_ns();
+
+	rig->ahead_ns = rig->now_ns > machine_ns ? rig->now_ns - machine_ns : 0;
+	rig->clock_free = true;
+}
+
+void rig_pass(struct rig *rig, uint64_t ns)
+{
+	rig_settle(rig);
+	move_on(rig, ns);
+	rig_settle(rig);
+}
+
+static bool until(struct rig *rig, rig_condition_fn condition, void *arg, uint64_t turn_ns)
 {
 	uint64_t end_ns = gy_clock_machine_ns() + patience_ns;
 
@@ -136,8 +168,19 @@ bool rig_until(struct rig *rig, rig_condition_fn condition, void *arg)
 			return false;
 		}
 		rig_turn(rig);
+		move_on(rig, turn_ns);
 	}
 	return true;
+}
+
+bool rig_until(struct rig *rig, rig_condition_fn condition, void *arg)
+{
+	return until(rig, condition, arg, 0);
+}
+
+bool rig_until_later(struct rig *rig, rig_condition_fn condition, void *arg)
+{
+	return until(rig, condition, arg, GYRE_MILLISECONDS(1));
 }
 
 void rig_settle(struct rig *rig)
@@ -229,9 +272,10 @@ void rig_fini(struct rig *rig)
 {
 	struct gy_leaks leaks = { 0 };
 	struct gy_channels *channels = rig_channels(rig);
+	uint64_t linger_ns = channels->options.linger_ns;
 
 	rig->home.channel_ops->drain(&rig->home);
-	expect_at_end(rig_until(rig, all_closed, NULL), "open channels",
+	expect_at_end(until(rig, all_closed, NULL, linger_ns / 4), "open channels",
 		      rig->home.channel_ops->open_count(&rig->home), 0);
 	stop_houses(rig);
 	expect_at_end(rig_until(rig, all_stopped, NULL), "actors", rig->home.houses, 0);

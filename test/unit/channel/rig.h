@@ -2,11 +2,17 @@
  * A rig for tests of channels: one home that the test itself turns, a channels actor in it, and
  * channels on socket pairs whose far ends the test holds. A turn never waits longer than a moment,
  * so a test can say what is to become true and turn until it is.
+ *
+ * The home's clock stands still, and moves on when the test says so: nothing times out before that,
+ * however slow the machine is.
  */
 #ifndef TEST_UNIT_CHANNEL_RIG_H
 #define TEST_UNIT_CHANNEL_RIG_H
 
 #include "channel/channel.h"
+
+/* It does not run out, however fast time goes by. */
+#define RIG_LINGER_WITHOUT_END_NS GYRE_SECONDS(3600000)
 
 enum { RIG_TRACE_BYTES = 4096, RIG_LOG_BYTES = 1024 };
 
@@ -18,7 +24,8 @@ struct rig_options {
 	uint32_t low_bytes;		/* 64 KiB */
 	uint32_t high_bytes;		/* 256 KiB */
 	uint32_t max_bytes;		/* 1 MiB */
-	uint64_t linger_ns;		/* 100 ms */
+	uint64_t linger_ns;		/* without end */
+	uint64_t zero_copy_bytes;	/* never */
 };
 
 struct rig {
@@ -33,6 +40,9 @@ struct rig {
 	int descriptors; /* open before the rig was */
 	uint64_t opened; /* channels that were not accepted */
 	uint32_t warnings_expected;
+	bool clock_free;
+	uint64_t now_ns;   /* of a clock that stands still */
+	uint64_t ahead_ns; /* of the machine's clock, when it is free */
 };
 
 typedef bool (*rig_condition_fn)(struct rig *rig, void *arg);
@@ -41,8 +51,14 @@ void rig_init(struct rig *rig, const struct rig_options *options);
 /* Drains, stops the actors, and sees that no channel, page, buffer, or descriptor is left. */
 void rig_fini(struct rig *rig);
 void rig_turn(struct rig *rig);
-/* False when it has not become true in ten seconds. */
+/* Moves the home's clock on, and fires what is due then. */
+void rig_pass(struct rig *rig, uint64_t ns);
+/* Makes the home's clock go with the machine's. */
+void rig_free_clock(struct rig *rig);
+/* False when it has not become true in thirty seconds of the machine's clock. */
 bool rig_until(struct rig *rig, rig_condition_fn condition, void *arg);
+/* The same, while the home's clock goes on by a millisecond with each turn. */
+bool rig_until_later(struct rig *rig, rig_condition_fn condition, void *arg);
 /* A few turns, for what must not happen. */
 void rig_settle(struct rig *rig);
 
