@@ -278,6 +278,8 @@ static int make_parts(struct gyre_system *system)
 	if (r == 0) {
 		r = gy_succession_begin(system);
 	}
+	/* A node that cannot start may have spawned what listens, which is to be taken down. */
+	system->complete = r == 0;
 	return r < 0 || system->homes.nodes == NULL ? r
 						    : gy_nodes_start(system->homes.nodes, system);
 }
@@ -344,7 +346,6 @@ int gyre_system_create(const struct gyre_system_options *options, struct gyre_sy
 		return r;
 	}
 	system->log = (struct gy_log){ resolved.log, resolved.log_arg, resolved.log_level };
-	system->complete = true;
 	*ret_system = system;
 	return 0;
 }
