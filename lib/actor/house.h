@@ -364,6 +364,13 @@ static inline struct gy_house *gy_house_find(const struct gy_home *home, uint32_
 	return house;
 }
 
+/* Whether somebody has a house that was found, or will: what another node makes up may be the
+ * address that it has next. */
+static inline bool gy_house_is_let(const struct gy_house *house)
+{
+	return house->status != GY_HOUSE_FREE && house->status != GY_HOUSE_STOPPING;
+}
+
 /* What a house that stops was known by, until its cookie went on: see gy_house_stop(). */
 static inline uint32_t gy_house_last_cookie(const struct gy_house *house)
 {

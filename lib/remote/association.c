@@ -15,7 +15,7 @@
 
 enum { BEATS = 4, /* in a heartbeat */ JITTER_PERCENT = 10 };
 
-static const uint64_t greeting_max_ns = GYRE_SECONDS(5);
+static const uint64_t full_log_pause_ns = GYRE_SECONDS(60);
 
 /* ---- the pipeline ---- */
 
@@ -57,6 +57,10 @@ static void removed(struct gyre_handler_context *ctx)
 
 	link->ctx = NULL;
 	if (!link->dialled) {
+		if (link->stranger) {
+			link->links->strangers--;
+			gy_count(&link->links->refused, 1);
+		}
 		gy_list_remove(&link->item);
 		gy_memory_put(link);
 	}
@@ -75,7 +79,9 @@ static const struct gyre_handler link_handler = {
 
 void gy_links_start_beat(struct gy_links *links)
 {
-	uint64_t period_ns = links->nodes->options.heartbeat_ns / BEATS;
+	const struct gyre_node_options *options = &links->nodes->options;
+	uint64_t heart_ns = options->heartbeat_ns / BEATS;
+	uint64_t period_ns = heart_ns < options->greeting_ns ? heart_ns : options->greeting_ns;
 	uint64_t jitter_ns = period_ns / JITTER_PERCENT;
 
 	if (gy_timer_is_started(&links->beat) || links->draining) {
@@ -120,14 +126,38 @@ static int add_handlers(struct gyre_channel *channel, struct gy_association *lin
 	return r < 0 ? r : gyre_pipeline_add_last(channel, &link_handler, link);
 }
 
+/* Not each time, lest who connects again and again fills the log. */
+static void log_full(struct gy_links *links)
+{
+	uint64_t now_ns = links->home->loop.now_ns;
+
+	if (links->full_logged_ns == 0 || now_ns - links->full_logged_ns > full_log_pause_ns) {
+		links->full_logged_ns = now_ns;
+		gy_log(links->nodes->log, GYRE_LOG_WARNING,
+		       "node %u: connections are closed at once, since %u have not proved yet what "
+		       "they are (greetings_max)",
+		       links->nodes->options.id, links->strangers);
+	}
+}
+
 int gy_association_accept(struct gyre_channel *channel, void *arg)
 {
 	struct gy_links *links = gy_links_of(channel->channels->home);
-	struct gy_association *link = links == NULL ? NULL : make(links, NULL, false);
-	int r = link == NULL ? -ENOMEM : add_handlers(channel, link);
+	struct gy_association *link;
+	int r;
 
 	(void)arg;
-	if (r < 0 && link != NULL) {
+	if (links->strangers >= links->nodes->options.greetings_max) {
+		gy_count(&links->refused, 1);
+		log_full(links);
+		return -ENOBUFS;
+	}
+	link = make(links, NULL, false);
+	r = link == NULL ? -ENOMEM : add_handlers(channel, link);
+	if (r == 0) {
+		link->stranger = true;
+		links->strangers++;
+	} else if (link != NULL) {
 		gy_list_remove(&link->item);
 		gy_memory_put(link);
 	}
@@ -150,6 +180,8 @@ void gy_association_open(struct gy_association *link)
 	}
 	link->used_ns = links->home->loop.now_ns;
 	(void)gy_add_relaxed(&link->peer->links, 1);
+	links->strangers -= link->stranger;
+	link->stranger = false;
 	if (link->dialled) {
 		gy_outgoing_resume(link);
 	}
@@ -285,7 +317,7 @@ static void look_at_connection(struct gy_association *link, uint64_t now_ns, boo
 		link->heard_ns = now_ns; /* it may have spoken: this loop did not listen */
 	}
 	if (link->stage != GY_LINK_OPEN) {
-		if (now_ns - link->opened_ns > greeting_max_ns) {
+		if (now_ns - link->opened_ns > options->greeting_ns) {
 			gy_association_abort(link, -ETIMEDOUT);
 		}
 		return;

@@ -213,7 +213,9 @@ static void refused(struct gy_association *link, const struct gy_frame *frame)
 
 void gy_greeting_take(struct gy_association *link, const struct gy_frame *frame)
 {
-	if (frame->kind == GY_WIRE_REFUSE) {
+	if (gy_wire_head_bytes(frame->kind) + frame->bytes > GY_GREETING_BYTES_MAX) {
+		gy_association_abort(link, -EMSGSIZE); /* as one that comes in parts */
+	} else if (frame->kind == GY_WIRE_REFUSE) {
 		refused(link, frame);
 	} else if (frame->kind == GY_WIRE_HELLO && link->stage == GY_LINK_GREETING) {
 		take_hello(link, frame);

@@ -121,6 +121,20 @@ uint32_t gy_incoming_deadline(const struct gy_home *home, uint16_t encoded)
 	return deadline == 0 ? 1 : deadline;
 }
 
+/* As gy_send(), for an address that need not be anybody's. */
+static void deliver(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
+{
+	struct gy_house *house =
+		gy_is_here(home, to) ? gy_house_find(home, to.slot, to.cookie) : NULL;
+
+	if (gy_likely(house != NULL && gy_house_is_let(house) && house->limit == 0)) {
+		gy_count(&home->counters.sent, 1);
+		gy_house_put(home, house, mail, gy_mail_lane(mail));
+	} else {
+		(void)gy_send_away(home, to, mail);
+	}
+}
+
 static void take_message(struct gy_association *link, const struct gy_frame *frame,
 			 enum gy_mail_kind kind)
 {
@@ -146,7 +160,7 @@ static void take_message(struct gy_association *link, const struct gy_frame *fra
 	if (kind == GY_MAIL_ASK) {
 		mail->deadline_ms = gy_incoming_deadline(home, frame->left);
 	}
-	(void)gy_send(home, receiver_of(link, frame), mail, gy_mail_lane(mail));
+	deliver(home, receiver_of(link, frame), mail);
 }
 
 static void take_exception(struct gy_association *link, const struct gy_frame *frame)
@@ -422,12 +436,15 @@ static size_t gather(struct gy_partial *partial, unsigned char *to, uint32_t who
 }
 
 /* The length is known: memory for the whole. */
-static int begin_frame(struct gy_partial *partial)
+static int begin_frame(const struct gy_association *link, struct gy_partial *partial)
 {
 	int64_t length = gy_wire_bytes(partial->word, sizeof(partial->word));
 
 	if (length < 0) {
 		return (int)length;
+	}
+	if (length > GY_GREETING_BYTES_MAX && link->stage != GY_LINK_OPEN) {
+		return -EMSGSIZE; /* nobody has proved yet that it may make us keep as much */
 	}
 	partial->frame = (unsigned char *)gy_memory_get_raw((size_t)length);
 	if (partial->frame == NULL) {
@@ -451,7 +468,7 @@ static int64_t take_part(struct gy_association *link, const unsigned char *bytes
 		if (partial->at < sizeof(partial->word)) {
 			return (int64_t)taken;
 		}
-		r = begin_frame(partial);
+		r = begin_frame(link, partial);
 		if (r < 0) {
 			return r;
 		}

@@ -36,6 +36,9 @@ static int check_all(const struct gyre_node_options *o, const struct gy_log *log
 	const struct bounded all[] = {
 		{ "link_bytes_max", o->link_bytes_max, 1 << 16, 1 << 30 },
 		{ "message_bytes_max", o->message_bytes_max, 64, 1 << 24 },
+		{ "listen_wait_ns", o->listen_wait_ns, GYRE_MILLISECONDS(1), GYRE_SECONDS(60) },
+		{ "greetings_max", o->greetings_max, 1, 1 << 16 },
+		{ "greeting_ns", o->greeting_ns, GYRE_MILLISECONDS(10), GYRE_SECONDS(60) },
 		{ "heartbeat_ns", o->heartbeat_ns, GYRE_MILLISECONDS(10), GYRE_SECONDS(60) },
 		{ "suspect_ns", o->suspect_ns, o->heartbeat_ns + 1, GYRE_SECONDS(3600) },
 		{ "down_ns", o->down_ns, o->suspect_ns + 1, GYRE_SECONDS(3600) },
@@ -73,6 +76,9 @@ static struct gyre_node_options resolve(const struct gyre_node_options *options)
 	o.cluster = o.cluster == NULL ? "gyre" : o.cluster;
 	o.link_bytes_max = (uint32_t)or_else(o.link_bytes_max, 1 << 22);
 	o.message_bytes_max = (uint32_t)or_else(o.message_bytes_max, 1 << 24);
+	o.listen_wait_ns = or_else(o.listen_wait_ns, GYRE_SECONDS(5));
+	o.greetings_max = (uint32_t)or_else(o.greetings_max, 1024);
+	o.greeting_ns = or_else(o.greeting_ns, GYRE_SECONDS(5));
 	o.heartbeat_ns = or_else(o.heartbeat_ns, GYRE_SECONDS(1));
 	o.suspect_ns = or_else(o.suspect_ns, GYRE_SECONDS(3));
 	o.down_ns = or_else(o.down_ns, GYRE_SECONDS(10));
@@ -288,11 +294,22 @@ static bool is_loopback(const struct gyre_socket_address *address)
 		       : any->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&ipv6->sin6_addr);
 }
 
+/* Others cannot dial port 0. */
+static int note_found(struct gy_nodes *nodes, const struct gyre_socket_address *bound)
+{
+	const char *port = strrchr(nodes->options.listen, ':');
+
+	return port == NULL || strcmp(port, ":0") != 0
+		       ? 0
+		       : gyre_socket_address_format(bound, sizeof(nodes->found), nodes->found);
+}
+
 static int listen_on(struct gy_nodes *nodes, struct gyre_system *system)
 {
 	struct gyre_socket_address bound = { 0 };
 	const struct gyre_acceptor_options acceptor = { .bind = nodes->options.listen,
 							.init_channel = gy_association_accept,
+							.wait_ns = nodes->options.listen_wait_ns,
 							.ret_port = &nodes->port,
 							.ret_address = &bound };
 	struct gyre_address address;
@@ -305,6 +322,9 @@ static int listen_on(struct gy_nodes *nodes, struct gyre_system *system)
 		       "allow it by allow_public",
 		       nodes->options.id, nodes->options.listen);
 		r = -EPERM;
+	}
+	if (r == 0) {
+		r = note_found(nodes, &bound);
 	}
 	return r;
 }

@@ -16,6 +16,7 @@
 
 #include <gyre/channel.h>
 #include <gyre/node.h>
+#include <gyre/socket_address.h>
 
 #include "actor/house.h"
 #include "base/atomic.h"
@@ -63,6 +64,8 @@ struct gy_nodes {
 	char secret[GY_SECRET_BYTES_MAX + 1]; /* empty for none */
 	uint64_t incarnation;
 	uint16_t port;
+	/* Where it listens if it was to find a port itself; else "". */
+	char found[GYRE_SOCKET_ADDRESS_TEXT_MAX];
 	struct gy_node_engine engines[2]; /* the static list, and perhaps another */
 	struct gy_types types;
 	struct gy_links *links; /* one a loop */
@@ -87,6 +90,9 @@ struct gy_links {
 	struct gy_timer beat;
 	uint64_t random;
 	uint64_t expected_ns; /* when the next beat should be */
+	uint32_t strangers;   /* connections that others have made, and are no links yet */
+	uint64_t refused;     /* atomic: of those, that have ended */
+	uint64_t full_logged_ns;
 	bool draining;
 };
 
@@ -140,6 +146,7 @@ struct gy_association {
 	struct gyre_handler_context *ctx; /* NULL without a channel */
 	enum gy_link_stage stage;
 	bool dialled;
+	bool stranger;	   /* it is counted as one */
 	bool dialling;	   /* there is a client for it */
 	bool greeted;	   /* the last connection came to be open */
 	bool opened;	   /* it is counted as open */

@@ -68,7 +68,8 @@ enum {
 	GY_NONCE_BYTES = 32,
 	GY_PROOF_BYTES = 32,
 	GY_HELLO_BYTES_MAX = 256,
-	GY_ARRIVALS_MAX = 64, /* messages in fragments that a receiver keeps */
+	GY_GREETING_BYTES_MAX = 1024, /* of a frame before the link is open; more than there are */
+	GY_ARRIVALS_MAX = 64,	      /* messages in fragments that a receiver keeps */
 };
 
 enum gy_refusal {

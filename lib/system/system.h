@@ -116,7 +116,7 @@ struct gyre_system {
 	uint32_t stop;	/* 1 asked to drain, 2 asked not to wait */
 	uint32_t stage; /* enum gy_stage */
 	uint32_t arrived;
-	bool complete; /* made to the end */
+	bool complete; /* all its parts are made */
 	bool running;  /* started at some time */
 	bool joined;
 

@@ -1,4 +1,5 @@
 """What the tests of gyre-echo share: starting it, talking to it, ending it, and looking at it from outside."""
+import json
 import os
 import re
 import resource
@@ -32,6 +33,14 @@ def skip(why):
 def is_silent(errors):
     """Whether nothing is said but that the machine is slow."""
     return all(": stall: " in line or ": backtrace: " in line for line in errors.splitlines())
+
+
+def sanitizer():
+    """The one that it was built with: what that needs is counted as memory too."""
+    with open(os.path.join(BUILD, "meson-info", "intro-buildoptions.json"),
+              encoding="utf-8") as options:
+        return next(option["value"] for option in json.load(options)
+                    if option["name"] == "b_sanitize")
 
 
 class Server:

@@ -27,15 +27,18 @@ def free_port():
     return None
 
 
-class Node:
-    """A running gyre-nodes. What it logs and what it says come as one stream."""
+def resident_bytes(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        return next(int(line.split()[1]) << 10 for line in status if line.startswith("VmRSS:"))
 
-    def __init__(self, node, listen, *options, prefix=()):
+
+class Process:
+    """A running program. What it logs and what it says come as one stream."""
+
+    def __init__(self, *words):
         self.said = []
-        self.process = subprocess.Popen(
-            [*prefix, NODES, "--node", str(node), "--listen", listen, "--down-ms", str(DOWN_MS),
-             "--interval-ms", "50", *options],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                        text=True)
 
     def until(self, pattern):
         """Reads lines until one matches; the match."""
@@ -68,6 +71,14 @@ class Node:
         expect(self.process.returncode == 0, f"exit {self.process.returncode}: {self.said[-20:]}")
 
 
+class Node(Process):
+    """A running gyre-nodes."""
+
+    def __init__(self, node, listen, *options, prefix=()):
+        super().__init__(*prefix, NODES, "--node", str(node), "--listen", listen,
+                         "--down-ms", str(DOWN_MS), "--interval-ms", "50", *options)
+
+
 class Pair:
     """A node with a counter, and one that asks it."""
 
@@ -82,12 +93,10 @@ class Pair:
         return f"tcp://127.0.0.1:{self.ports[index]}"
 
     def start_server(self):
-        """The kernel takes down the ring of a killed process, and its listener, after its end."""
-        while True:
-            server = Node(1, self.address(0), *self.options)
-            if server.until("the counter is ready|Address already in use")[0].startswith("the"):
-                return server
-            server.kill()
+        """At once: it waits itself for the listener of one that was killed."""
+        server = Node(1, self.address(0), *self.options)
+        server.until("the counter is ready")
+        return server
 
     def stop(self):
         self.client.stop()

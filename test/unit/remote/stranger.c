@@ -50,19 +50,25 @@ void stranger_dial(struct stranger *stranger)
 	cr_assert_eq(connect(stranger->fd, (const struct sockaddr *)&to, sizeof(to)), 0);
 }
 
-void stranger_listen(struct stranger *stranger)
+void stranger_listen_unheard(struct stranger *stranger, char text[STRANGER_TEXT_BYTES])
 {
 	struct sockaddr_in at = loopback(0);
 	socklen_t bytes = sizeof(at);
-	char text[64];
-	const struct gyre_node_peer peer = { STRANGER_ID, text };
 
 	stranger->fd = -1;
 	stranger->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	cr_assert_eq(bind(stranger->listener, (const struct sockaddr *)&at, sizeof(at)), 0);
 	cr_assert_eq(listen(stranger->listener, 16), 0);
 	cr_assert_eq(getsockname(stranger->listener, (struct sockaddr *)&at, &bytes), 0);
-	(void)snprintf(text, sizeof(text), "tcp://127.0.0.1:%u", ntohs(at.sin_port));
+	(void)snprintf(text, STRANGER_TEXT_BYTES, "tcp://127.0.0.1:%u", ntohs(at.sin_port));
+}
+
+void stranger_listen(struct stranger *stranger)
+{
+	char text[STRANGER_TEXT_BYTES];
+	const struct gyre_node_peer peer = { STRANGER_ID, text };
+
+	stranger_listen_unheard(stranger, text);
 	cr_assert_eq(gyre_node_add_peer(fixture.system, &peer), 0);
 }
 

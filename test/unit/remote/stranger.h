@@ -10,7 +10,12 @@
 #include "fixture.h"
 #include "remote/remote.h"
 
-enum { STRANGER_ID = 7, STRANGER_NODE = 1, STRANGER_FRAME_BYTES = 1 << 17 };
+enum {
+	STRANGER_ID = 7,
+	STRANGER_NODE = 1,
+	STRANGER_FRAME_BYTES = 1 << 17,
+	STRANGER_TEXT_BYTES = 64
+};
 
 struct stranger {
 	int fd;
@@ -31,6 +36,8 @@ struct gyre_address stranger_open_with(const struct gyre_node_options *options,
 void stranger_dial(struct stranger *stranger);
 /* A socket that the node may dial, and what it is told of it. */
 void stranger_listen(struct stranger *stranger);
+/* The same, but the node is told nothing; where it is. */
+void stranger_listen_unheard(struct stranger *stranger, char text[STRANGER_TEXT_BYTES]);
 void stranger_accept(struct stranger *stranger);
 void stranger_close(struct stranger *stranger);
 
