@@ -22,6 +22,9 @@ struct settings {
 	const char *bind;
 	const char *cpus;
 	const char *handover;
+	const char *tls_ca;
+	const char *tls_cert;
+	const char *tls_key;
 	uint64_t loops;
 	int64_t spin_ns;
 	bool no_offload;
@@ -41,7 +44,12 @@ static const struct gyre_handler echo = { .name = "echo", .read = echo_read };
 
 static int init_channel(struct gyre_channel *channel, void *arg)
 {
-	return gyre_pipeline_add_last(channel, &echo, arg);
+	int r = 0;
+
+	if (arg != NULL) {
+		r = gyre_pipeline_add_first(channel, gyre_tls_server(), arg);
+	}
+	return r < 0 ? r : gyre_pipeline_add_last(channel, &echo, NULL);
 }
 
 /* ---- a line a second ---- */
@@ -179,16 +187,20 @@ static const char usage[] =
 	"Sends back what it receives, over TCP or UDP, until SIGINT or SIGTERM.\n"
 	"\n"
 	"  --bind ADDRESS  where to listen (tcp://[::]:7000); port 0 is any free one;\n"
-	"                  also unix:PATH, and for datagrams udp://HOST:PORT, unix+dgram:PATH\n"
+	"                  also unix:PATH, and for datagrams udp://HOST:PORT, unix+dgram:PATH;\n"
+	"                  or fd:NAME, what a supervisor has opened: see sd_listen_fds(3)\n"
 	"  --udp           datagrams, at udp://[::]:7000 unless --bind says where\n"
 	"  --loops N       loops, 1 to 1024 (one for each CPU)\n"
 	"  --cpus LIST     CPUs for the loops, as 0-3,8 (those allowed)\n"
 	"  --handover AT   takes over from the process with the same unix:PATH, without a\n"
-	"                  connection lost, and hands over to the next\n"
+	"                  connection or datagram lost, and hands over to the next\n"
 	"  --no-offload    datagrams one by one: no GRO, no GSO\n"
 	"  --spin HOW      how long a loop polls before it sleeps: auto, never, or ns\n"
 	"  --stats         a line a second: connections, requests/s, bytes/s\n"
 	"  --summary       at the end one line of JSON: what was served, at what cost\n"
+	"  --tls-cert FILE TLS with this certificate and those between it and its CA, in PEM\n"
+	"  --tls-key FILE  its key\n"
+	"  --tls-ca FILE   clients must have a certificate that one of these CAs has signed\n"
 	"  --help";
 
 static enum app_parsed parse(int argc, char **argv, struct settings *settings)
@@ -202,6 +214,9 @@ static enum app_parsed parse(int argc, char **argv, struct settings *settings)
 		{ "spin", APP_SPIN, &settings->spin_ns, 0, 0 },
 		{ "stats", APP_FLAG, &settings->stats, 0, 0 },
 		{ "summary", APP_FLAG, &settings->summary, 0, 0 },
+		{ "tls-ca", APP_TEXT, &settings->tls_ca, 0, 0 },
+		{ "tls-cert", APP_TEXT, &settings->tls_cert, 0, 0 },
+		{ "tls-key", APP_TEXT, &settings->tls_key, 0, 0 },
 		{ "udp", APP_FLAG, &settings->udp, 0, 0 },
 	};
 	const struct app app = { "gyre-echo", usage, options, sizeof(options) / sizeof(*options),
@@ -228,12 +243,20 @@ static bool is_of_datagrams(const char *bind)
 	return strncmp(bind, "udp:", 4) == 0 || strncmp(bind, "unix+dgram:", 11) == 0;
 }
 
+/* Whether it is a socket that a supervisor has opened, of whatever kind. */
+static bool is_inherited(const char *bind)
+{
+	return strncmp(bind, "fd:", 3) == 0;
+}
+
 static int listen_there(struct gyre_system *system, const struct settings *settings,
-			uint16_t *ret_port)
+			struct gyre_tls_options *tls, uint16_t *ret_port)
 {
 	const char *bind = settings->bind;
 	const struct gyre_acceptor_options streams = { .bind = bind,
 						       .init_channel = init_channel,
+						       .init_arg =
+							       tls->context == NULL ? NULL : tls,
 						       .ret_port = ret_port };
 	const struct gyre_datagram_options datagrams = { .bind = bind,
 							 .no_gro = settings->no_offload,
@@ -241,15 +264,29 @@ static int listen_there(struct gyre_system *system, const struct settings *setti
 							 .init_channel = init_channel,
 							 .ret_port = ret_port };
 
-	return is_of_datagrams(bind) ? gyre_datagram_open(system, &datagrams, NULL)
-				     : gyre_listen(system, &streams, NULL);
+	return settings->udp ? gyre_datagram_open(system, &datagrams, NULL)
+			     : gyre_listen(system, &streams, NULL);
 }
 
-static int serve(struct gyre_system *system, const struct settings *settings)
+static int make_tls(struct gyre_system *system, const struct settings *settings,
+		    struct gyre_tls_options *tls)
+{
+	const struct gyre_tls_context_options options = { .certificate = settings->tls_cert,
+							  .key = settings->tls_key,
+							  .ca = settings->tls_ca };
+
+	tls->mutual = settings->tls_ca != NULL;
+	return settings->tls_cert == NULL
+		       ? 0
+		       : gyre_tls_context_create(system, &options, &tls->context);
+}
+
+static int serve(struct gyre_system *system, const struct settings *settings,
+		 struct gyre_tls_options *tls)
 {
 	struct stats stats = { 0 };
 	uint16_t port = 0;
-	int r = listen_there(system, settings, &port);
+	int r = listen_there(system, settings, tls, &port);
 
 	if (r < 0) {
 		return r;
@@ -268,8 +305,29 @@ static int serve(struct gyre_system *system, const struct settings *settings)
 	return r;
 }
 
+static bool is_sound(const struct settings *settings)
+{
+	bool tls = settings->tls_cert != NULL || settings->tls_key != NULL;
+
+	if (settings->udp && !is_of_datagrams(settings->bind) && !is_inherited(settings->bind)) {
+		(void)fprintf(stderr, "gyre-echo: --udp needs an address as udp://[::]:7000\n");
+		return false;
+	}
+	if ((tls || settings->tls_ca != NULL) &&
+	    (settings->tls_cert == NULL || settings->tls_key == NULL)) {
+		(void)fprintf(stderr, "gyre-echo: TLS needs --tls-cert and --tls-key\n");
+		return false;
+	}
+	if (tls && is_of_datagrams(settings->bind)) {
+		(void)fprintf(stderr, "gyre-echo: TLS is for streams, not for datagrams\n");
+		return false;
+	}
+	return true;
+}
+
 int main(int argc, char **argv)
 {
+	struct gyre_tls_options tls = { 0 };
 	struct settings settings = { 0 };
 	struct gyre_system *system = NULL;
 	struct gyre_system_options options = { 0 };
@@ -282,18 +340,23 @@ int main(int argc, char **argv)
 	if (settings.bind == NULL) {
 		settings.bind = settings.udp ? "udp://[::]:7000" : "tcp://[::]:7000";
 	}
-	if (settings.udp && !is_of_datagrams(settings.bind)) {
-		(void)fprintf(stderr, "gyre-echo: --udp needs an address as udp://[::]:7000\n");
+	if (!is_sound(&settings)) {
 		return EXIT_FAILURE;
 	}
+	settings.udp = settings.udp || is_of_datagrams(settings.bind);
 	options.loops = (uint32_t)settings.loops;
 	options.cpus = settings.cpus;
 	options.handover = settings.handover;
+	options.notify_supervisor = true;
 	options.spin_ns = settings.spin_ns;
 	r = gyre_system_create(&options, &system);
 	if (r == 0) {
-		r = serve(system, &settings);
+		r = make_tls(system, &settings, &tls);
+	}
+	if (r == 0) {
+		r = serve(system, &settings, &tls);
 	}
 	gyre_system_destroy(system);
+	gyre_tls_context_unref(tls.context);
 	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -31,7 +31,10 @@ static const char usage[] =
 	"  --peer-node ID      the id of that node; 1\n"
 	"  --cluster NAME      which nodes must agree in; gyre\n"
 	"  --secret TEXT       which nodes must share; a listener on an address that is not the\n"
-	"                      loopback one has to have it\n"
+	"                      loopback one has to have it, or TLS\n"
+	"  --tls-cert FILE     encrypts links, by this certificate in PEM\n"
+	"  --tls-key FILE      its key\n"
+	"  --tls-ca FILE       the CA that has to have signed the certificates of all nodes\n"
 	"  --interval-ms N     between two asks; 1000\n"
 	"  --down-ms N         silence after which a node is down, at least 100; 10000\n"
 	"  --answers N         stop after so many; 0, the default, for no end\n"
@@ -47,6 +50,9 @@ struct settings {
 	const char *peer;
 	const char *cluster;
 	const char *secret;
+	const char *tls_ca;
+	const char *tls_cert;
+	const char *tls_key;
 };
 
 /* ---- messages ---- */
@@ -238,7 +244,16 @@ static int run(struct gyre_system *system, const struct settings *settings)
 	return r < 0 ? r : gyre_system_run(system);
 }
 
-static int run_node(const struct settings *settings)
+static int make_tls(const struct settings *settings, struct gyre_tls_context **ret_tls)
+{
+	const struct gyre_tls_context_options options = { .certificate = settings->tls_cert,
+							  .key = settings->tls_key,
+							  .ca = settings->tls_ca };
+
+	return settings->tls_cert == NULL ? 0 : gyre_tls_context_create(NULL, &options, ret_tls);
+}
+
+static int run_node(const struct settings *settings, struct gyre_tls_context *tls)
 {
 	const uint64_t down_ns = GYRE_MILLISECONDS(settings->down_ms);
 	const struct gyre_node_peer peers[] = { { (uint16_t)settings->peer_node, settings->peer },
@@ -250,6 +265,7 @@ static int run_node(const struct settings *settings)
 		.peers = settings->peer == NULL ? NULL : peers,
 		.types = types,
 		.secret = settings->secret,
+		.tls = tls,
 		.heartbeat_ns = down_ns / HEARTBEATS_PER_DOWN,
 		.suspect_ns = down_ns / HEARTBEATS_PER_DOWN * SUSPECT_AFTER,
 		.down_ns = down_ns,
@@ -275,6 +291,9 @@ int main(int argc, char **argv)
 		{ "peer-node", APP_NUMBER, &settings.peer_node, 1, UINT16_MAX },
 		{ "cluster", APP_TEXT, (void *)&settings.cluster, 0, 0 },
 		{ "secret", APP_TEXT, (void *)&settings.secret, 0, 0 },
+		{ "tls-ca", APP_TEXT, (void *)&settings.tls_ca, 0, 0 },
+		{ "tls-cert", APP_TEXT, (void *)&settings.tls_cert, 0, 0 },
+		{ "tls-key", APP_TEXT, (void *)&settings.tls_key, 0, 0 },
 		{ "interval-ms", APP_NUMBER, &settings.interval_ms, 1, 3600000 },
 		{ "down-ms", APP_NUMBER, &settings.down_ms, 100, 600000 },
 		{ "answers", APP_NUMBER, &settings.answers, 0, UINT64_MAX },
@@ -284,6 +303,8 @@ int main(int argc, char **argv)
 				 .options = options,
 				 .options_count = sizeof(options) / sizeof(options[0]) };
 	enum app_parsed parsed = app_parse(&app, argc, argv);
+	struct gyre_tls_context *tls = NULL;
+	int r;
 
 	if (parsed != APP_RUN) {
 		return parsed == APP_HELPED ? EXIT_SUCCESS : EXIT_FAILURE;
@@ -292,5 +313,10 @@ int main(int argc, char **argv)
 		(void)fputs("gyre-nodes: --node and --listen are needed; see --help\n", stderr);
 		return EXIT_FAILURE;
 	}
-	return run_node(&settings);
+	if (make_tls(&settings, &tls) < 0) {
+		return EXIT_FAILURE;
+	}
+	r = run_node(&settings, tls);
+	gyre_tls_context_unref(tls);
+	return r;
 }

@@ -76,6 +76,8 @@ enum gyre_drop {
  * @refused_full: connections closed because there were as many as there may be
  * @refused_rate: connections closed because they came too fast
  * @refused_report: connections closed because the report about them said so
+ * @links_refused: connections from other nodes, or from what said to be one, that ended before they
+ *   were links: refused, too slow, or too many; see gyre/node.h
  * @busy_periods: times the system was short of memory; see gyre/overload.h
  * @accepts_paused: times an acceptor paused because of that
  * @reads_paused: times a channel stopped reading because of that
@@ -119,6 +121,7 @@ struct gyre_counters {
 	uint64_t refused_full;
 	uint64_t refused_rate;
 	uint64_t refused_report;
+	uint64_t links_refused;
 	uint64_t busy_periods;
 	uint64_t accepts_paused;
 	uint64_t reads_paused;

@@ -48,6 +48,9 @@ struct gyre_multicast {
  * @bind: "udp://HOST:PORT" or "unix+dgram:PATH"; port 0 is any free one; NULL for any free port, or
  *   for what the kernel chooses when @connect is given; "udp://[::]:7000" is every address, and
  * IPv4 senders then have mapped addresses, as [::ffff:127.0.0.1]
+ *   Or "fd:NAME" or "fd:NUMBER": sockets that are bound already, as in struct
+ *   gyre_acceptor_options; without @connect and @groups, and what else is said here of sockets
+ *   does not change them
  * @connect: the only peer, written likewise; NULL for a channel that is open to all
  * @init_channel: gives each channel its handlers
  * @init_arg: for @init_channel
@@ -102,6 +105,9 @@ struct gyre_datagram_options {
  * An actor stops when its channel is closed. A failure is explained by one line in the log, with
  * its cause and remedy, and nothing is left open then.
  *
+ * Sockets of a process that this one succeeds are taken with all datagrams that wait in them, see
+ * gyre/handover.h.
+ *
  * Loops that are added later get no channel. When a loop retires its socket goes to another, with
  * all datagrams that wait in it: a new channel is made for it there, with @init_channel, and that
  * of the old loop closes when its handlers have had what was taken out before, and all is sent.
@@ -118,6 +124,8 @@ struct gyre_datagram_options {
  *   -EACCES      the port is for privileged processes
  *   -EMFILE      too many descriptors are open
  *   -ENODEV      there is no such interface
+ *   -ENOBUFS     more sockets of the name in @bind were given than there are loops
+ *   -ENOENT      no socket of the name in @bind was given to this process
  *   -ENOMEM      there is no memory
  *   -ENXIO       the host's name is not known
  *   others       what the kernel refused a socket with

@@ -39,11 +39,13 @@
 #include <gyre/pipeline.h>
 #include <gyre/request.h>
 #include <gyre/resize.h>
+#include <gyre/resolve.h>
 #include <gyre/signal.h>
 #include <gyre/socket_address.h>
 #include <gyre/stack.h>
 #include <gyre/system.h>
 #include <gyre/timer.h>
+#include <gyre/tls.h>
 #include <gyre/watch.h>
 
 #endif

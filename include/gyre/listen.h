@@ -92,6 +92,8 @@ typedef int (*gyre_listen_fn)(struct gyre_stack *stack, const struct gyre_listen
  *   on its way to a loop that retires may be one too many for another
  * @accept_rate: how many may come in a second, spread evenly but for a tenth of them; 0 for no
  *   limit, else at most 10^9
+ * @wait_ns: how long to try, up to 6e10, while somebody else listens there, as a process that was
+ *   killed does until the kernel has taken it down; 0 for once
  * @refuse: close connections that are over a limit; by default they wait until there is room
  * @report: hears of each step, and may refuse connections; may be NULL
  * @report_arg: for @report
@@ -112,6 +114,7 @@ struct gyre_acceptor_options {
 	uint32_t connections_max;
 	uint32_t loop_connections_max;
 	uint32_t accept_rate;
+	uint64_t wait_ns;
 	bool refuse;
 	gyre_listen_fn report;
 	void *report_arg;
@@ -138,8 +141,8 @@ struct gyre_acceptor_options {
  * Return: 0, or a negative errno.
  * Errors:
  *   -EINVAL      an argument or @bind or @init_channel is NULL, or @bind cannot be understood, or
- *                @backlog, @mode or @accept_rate is out of bounds
- *   -EADDRINUSE  somebody listens there
+ *                @backlog, @mode, @accept_rate or @wait_ns is out of bounds
+ *   -EADDRINUSE  somebody listens there, still after @wait_ns
  *   -EADDRNOTAVAIL  the machine has no such address
  *   -EACCES      the port is for privileged processes, or the folder of a path may not be written
  *   -EMFILE      too many descriptors are open
@@ -153,7 +156,8 @@ struct gyre_acceptor_options {
  *   others       what the kernel refused a socket with
  * Ownership: @options stays the caller's; so does what @init_arg and @report_arg point to, as long
  *   as the system.
- * Context: any thread, setup or later, but not one of the loops: it may block to look up a name.
+ * Context: any thread, setup or later, but not one of the loops: it may block to look up a name,
+ *   and for @wait_ns.
  * Since: 0.1
  */
 GYRE_API int gyre_listen(struct gyre_system *system, const struct gyre_acceptor_options *options,

@@ -30,6 +30,8 @@
 
 GYRE_BEGIN_DECLS
 
+struct gyre_tls_context;
+
 /** GYRE_NODE_NAME_BYTES_MAX - the longest name of a cluster, without its final 0 */
 #define GYRE_NODE_NAME_BYTES_MAX 63
 
@@ -61,7 +63,8 @@ typedef int (*gyre_node_told_fn)(struct gyre_system *system, const struct gyre_n
  * struct gyre_membership - an engine outside of gyre that knows which nodes there are
  * @start: begins; what it puts into @ret_engine is given to the others. A negative errno fails
  *   gyre_system_create()
- * @publish: makes known where this node can be reached; not called for a node that does not listen
+ * @publish: makes known where this node can be reached: @listen of struct gyre_node_options, with
+ *   the port that was found for 0; not called for a node that does not listen
  * @watch: from now on tells of each other node, of those that are known at once
  * @stop: the last call; takes back what was published
  *
@@ -82,6 +85,8 @@ struct gyre_membership {
  * @cluster: a name that nodes must agree in, up to GYRE_NODE_NAME_BYTES_MAX bytes; "gyre"
  * @listen: "tcp://HOST:PORT" where other nodes reach this one; NULL for a node that only dials,
  *   and can say what needs no answer: messages go over links that their sender has dialled
+ * @listen_wait_ns: how long to try, 1e6 to 6e10, while somebody else listens there, as a process
+ *   that was killed does until the kernel has taken it down; 5e9
  * @peers: those known from the start, ended by an entry with id 0; NULL for none. More are told by
  *   gyre_node_add_peer()
  * @membership: an engine that tells of more peers as they come and go; NULL for none
@@ -90,10 +95,16 @@ struct gyre_membership {
  *   letters, and asks of them are answered with -EPROTO
  * @secret: what nodes must share: each proves to the other that it knows it, without sending it; up
  *   to 255 bytes, NULL for none
- * @allow_public: listen also on an address that is not the loopback one without a secret
+ * @tls: the certificates of the node, with the CA of its cluster, see tls.h: links are encrypted,
+ *   and no node has one whose certificate that CA has not signed, whatever its name; @secret may be
+ *   asked for besides. The node takes a reference. NULL for none
+ * @allow_public: listen also on an address that is not the loopback one without @secret or @tls
  * @link_bytes_max: bytes of messages that may wait for, or be on their way to, a peer on one link,
  *   65536 to 2^30; past it a send fails with -EAGAIN; 4 MiB
  * @message_bytes_max: the largest encoded message, 64 to 2^24; 2^24
+ * @greetings_max: connections of others, on each loop, that may be open before their peers have
+ *   proved what they are, 1 to 65536; more are closed at once; 1024
+ * @greeting_ns: how long that may take, 1e7 to 6e10; 5e9
  * @heartbeat_ns: how often a link that has nothing else to say shows life, 1e7 to 6e10; 1e9. All
  *   times are with a jitter of a tenth. It has to be well below the suspect_ns of other nodes
  * @suspect_ns: silence after which a peer is suspect, more than @heartbeat_ns, up to 3.6e12; 3e9
@@ -109,14 +120,18 @@ struct gyre_node_options {
 	uint16_t id;
 	const char *cluster;
 	const char *listen;
+	uint64_t listen_wait_ns;
 	const struct gyre_node_peer *peers;
 	const struct gyre_membership *membership;
 	const void *membership_arg;
 	const struct gyre_type *const *types;
 	const char *secret;
+	struct gyre_tls_context *tls;
 	bool allow_public;
 	uint32_t link_bytes_max;
 	uint32_t message_bytes_max;
+	uint32_t greetings_max;
+	uint64_t greeting_ns;
 	uint64_t heartbeat_ns;
 	uint64_t suspect_ns;
 	uint64_t down_ns;

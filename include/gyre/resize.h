@@ -42,6 +42,7 @@ GYRE_BEGIN_DECLS
  * Errors:
  *   -EINVAL    @system is NULL or @loops is 0
  *   -EDEADLK   this is a loop's thread
+ *   -EBUSY     a successor is starting, or has taken over; see gyre/handover.h
  *   -ENOBUFS   @loops is above @loops_max of the options
  *   -ESHUTDOWN  the system is stopping
  *   -ENOMEM    there is no memory, or too little of it may be locked

@@ -46,7 +46,9 @@ typedef void (*gyre_dead_letter_fn)(const struct gyre_type *type, struct gyre_ad
  *   are pinned to one of each physical core first
  * @ring_entries: submissions a ring holds, a power of two, 64 to 32768
  * @buffer_count: receive buffers a loop, a power of two, 16 to 32768
- * @buffer_bytes: of each receive buffer, 512 to 65536
+ * @buffer_bytes: of each receive buffer, 512 to 65536. From Linux 6.15 on several receives share a
+ *   buffer; then the same memory is made up of fewer and larger ones
+ * @whole_buffers: 1 for buffers that are never shared, as on older kernels
  * @datagram_buffer_count: receive buffers for datagrams of a loop that has a datagram channel, a
  *   power of two, 16 to 32768
  * @datagram_buffer_bytes: of the longest datagram that is received, 512 to 65536; also of what the
@@ -80,6 +82,9 @@ typedef void (*gyre_dead_letter_fn)(const struct gyre_type *type, struct gyre_ad
  * @drain_timeout_ns: how long channels may take to end when the system stops, 1e6 to 3.6e12; then
  *   they are closed at once
  * @handover: "unix:PATH", see gyre/handover.h; NULL for none
+ * @notify_supervisor: tell the supervisor, if there is one at the Unix socket of NOTIFY_SOCKET as
+ *   systemd's, READY=1 when the loops run, with MAINPID= of this process if it succeeds another at
+ *   @handover, and STOPPING=1 when the system stops other than for a successor
  * @log: where messages go; NULL for standard error
  * @log_level: the least that is logged, GYRE_LOG_DEBUG to GYRE_LOG_ERROR; by default warnings
  * @log_arg: for @log
@@ -101,6 +106,7 @@ struct gyre_system_options {
 	uint32_t ring_entries;
 	uint32_t buffer_count;
 	uint32_t buffer_bytes;
+	uint32_t whole_buffers;
 	uint32_t datagram_buffer_count;
 	uint32_t datagram_buffer_bytes;
 	uint32_t io_ratio;
@@ -125,6 +131,7 @@ struct gyre_system_options {
 	uint64_t linger_ns;
 	uint64_t drain_timeout_ns;
 	const char *handover;
+	bool notify_supervisor;
 	gyre_log_fn log;
 	enum gyre_log_level log_level;
 	void *log_arg;
@@ -142,7 +149,7 @@ struct gyre_system_options {
  *
  * Return: 0, or a negative errno.
  * Errors:
- *   -EINVAL  a field is out of its bounds
+ *   -EINVAL  a field is out of its bounds, or NOTIFY_SOCKET is nothing that can be notified
  *   -ENOMEM  there is no memory, or too little of it may be locked
  *   -ENOSYS  the kernel has no io_uring
  *   -EPROTO, -ETIMEDOUT, -EACCES  nobody could be succeeded at @handover, though somebody is there

@@ -183,10 +183,10 @@ struct gy_homes {
 	struct gy_home *homes;	/* an array */
 	struct gy_loops *loops;
 	const struct gy_log *log;
-	pthread_mutex_t placing;  /* held while loops come or go, and to place things on each */
-	struct gy_list listeners; /* the net floor's, under @placing */
-	uint32_t listeners_made;  /* likewise */
-	struct gy_list passed;	  /* likewise: sockets of a process that this one succeeds */
+	pthread_mutex_t placing; /* held while loops come or go, and to place things on each */
+	struct gy_list holdings; /* the net floor's, under @placing: sockets of each */
+	uint32_t holdings_made;	 /* likewise */
+	struct gy_list passed;	 /* likewise: sockets of a process that this one succeeds */
 	struct gy_table_item *spare_promises; /* atomic; a list: see promise.c */
 };
 
@@ -364,6 +364,13 @@ static inline struct gy_house *gy_house_find(const struct gy_home *home, uint32_
 	return house;
 }
 
+/* Whether somebody has a house that was found, or will: what another node makes up may be the
+ * address that it has next. */
+static inline bool gy_house_is_let(const struct gy_house *house)
+{
+	return house->status != GY_HOUSE_FREE && house->status != GY_HOUSE_STOPPING;
+}
+
 /* What a house that stops was known by, until its cookie went on: see gy_house_stop(). */
 static inline uint32_t gy_house_last_cookie(const struct gy_house *house)
 {
@@ -480,13 +487,13 @@ GY_COLD struct gyre_mail *gy_mail_get_slowly(struct gy_home *home, const struct 
 
 /*
  * A mail from this loop's pool with room for a payload of @type; NULL when there is no memory. The
- * slow way ends in a call of its own, so that the fast one saves no registers.
+ * slow way ends in a call of its own, so that the fast one saves no registers. @bytes is what it
+ * takes with its header, and @size_class the pool that has those.
  */
-static inline struct gyre_mail *gy_mail_get(struct gy_home *home, const struct gyre_type *type)
+static inline struct gyre_mail *gy_mail_get_of_class(struct gy_home *home,
+						     const struct gyre_type *type, size_t bytes,
+						     uint8_t size_class)
 {
-	size_t bytes = GYRE_MAIL_HEADER_BYTES + (size_t)type->bytes;
-	uint8_t size_class = gy_sizes_class(bytes);
-
 	if (gy_likely(size_class != GY_SIZES_HEAP && type->destroy == NULL)) {
 		void *memory = gy_pool_take(&home->loop.nodes.pools[size_class]);
 
@@ -499,6 +506,13 @@ static inline struct gyre_mail *gy_mail_get(struct gy_home *home, const struct g
 		}
 	}
 	return gy_mail_get_slowly(home, type);
+}
+
+static inline struct gyre_mail *gy_mail_get(struct gy_home *home, const struct gyre_type *type)
+{
+	size_t bytes = GYRE_MAIL_HEADER_BYTES + (size_t)type->bytes;
+
+	return gy_mail_get_of_class(home, type, bytes, gy_sizes_class(bytes));
 }
 
 /*

@@ -166,6 +166,9 @@ static int put_here(struct gy_home *home, uint32_t slot, uint32_t cookie, struct
 {
 	struct gy_house *house = gy_house_find(home, slot, cookie);
 
+	if (gy_unlikely(house != NULL && !gy_house_is_let(house))) {
+		house = NULL;
+	}
 	if (gy_unlikely(mail->type->id < GY_IDS_OF_GYRE)) {
 		struct gy_house *receiver = house == NULL && is_for_ending(mail)
 						    ? find_ending(home, slot, cookie)

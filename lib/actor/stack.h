@@ -21,6 +21,8 @@ struct gy_batch {
 	struct gyre_mail *mails[];
 };
 
+enum { GY_FRAME_ALIGN = 16 };
+
 struct gy_stack {
 	struct gyre_stack head; /* what users' accessors read */
 	struct gy_home *home;
@@ -38,7 +40,7 @@ struct gy_stack {
 	bool suspended;	 /* the handler waits, or did */
 	bool any;	 /* one completion is enough to resume */
 	bool suspending; /* gyre_suspend() was called in this run of the handler; then also dirty */
-	unsigned char frame[] __attribute__((aligned(16)));
+	unsigned char frame[] __attribute__((aligned(GY_FRAME_ALIGN)));
 };
 
 struct gy_promise {
@@ -70,6 +72,18 @@ static inline const struct gy_stack *gy_stack_of_const(const struct gyre_stack *
 /* A new scratch stack of a size; NULL without memory. */
 GY_COLD struct gy_stack *gy_stack_make_scratch(struct gy_home *home, uint8_t size_class);
 
+/* A small one as a whole number of what it is aligned to, for which it has room: without a call. */
+static inline void gy_stack_clear_frame(struct gy_stack *stack, size_t bytes)
+{
+	if (bytes > 2 * GY_FRAME_ALIGN) {
+		memset(stack->frame, 0, bytes);
+	} else if (bytes > GY_FRAME_ALIGN) {
+		memset(stack->frame, 0, 2 * GY_FRAME_ALIGN);
+	} else {
+		memset(stack->frame, 0, GY_FRAME_ALIGN);
+	}
+}
+
 /* The scratch stack of @house's size, made ready for a message of it; NULL without memory. */
 static inline struct gy_stack *gy_stack_scratch(struct gy_home *home, struct gy_house *house)
 {
@@ -85,7 +99,7 @@ static inline struct gy_stack *gy_stack_scratch(struct gy_home *home, struct gy_
 	stack->house = house;
 	stack->head.actor = house->state;
 	if (frame_bytes != 0) {
-		memset(stack->frame, 0, frame_bytes);
+		gy_stack_clear_frame(stack, frame_bytes);
 	}
 	return stack;
 }

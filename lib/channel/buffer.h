@@ -64,15 +64,16 @@ static inline struct gyre_buffer *gy_buffer_queue_pop(struct gy_buffer_queue *qu
 	return buffer;
 }
 
-/* A buffer of the first @count bytes of @page, whose reference it takes; NULL without memory. */
+/* A buffer of @count bytes of @page, one reference to which it takes; NULL without memory. */
 static inline struct gyre_buffer *gy_buffer_of_page(struct gy_channels *channels,
-						    struct gy_page *page, uint32_t count)
+						    struct gy_page *page, unsigned char *bytes,
+						    uint32_t count)
 {
 	struct gyre_buffer *buffer = (struct gyre_buffer *)gy_pool_get(&channels->buffers);
 
 	if (gy_likely(buffer != NULL)) {
 		gy_unpoison(buffer, sizeof(*buffer));
-		buffer->first.bytes = page->memory;
+		buffer->first.bytes = bytes;
 		buffer->first.page = page;
 		buffer->first.next = NULL;
 		buffer->first.count = count;
@@ -138,6 +139,13 @@ size_t gy_varint_put(unsigned char *to, uint64_t value);
  * of the buffer from now on. NULL without memory.
  */
 unsigned char *gy_buffer_extend(struct gyre_buffer *buffer, uint32_t count);
+/*
+ * The same with as much room as there is behind the last byte, if that is not little, or as a page
+ * of the pool has; how much in @ret_count.
+ */
+unsigned char *gy_buffer_extend_most(struct gyre_buffer *buffer, uint32_t *ret_count);
+/* Takes back what of the room that was had last is not needed, so that it may be had again. */
+void gy_buffer_give_back(struct gyre_buffer *buffer, uint32_t count);
 /* Takes @count bytes, no more than there are, off the front. */
 void gy_buffer_consume(struct gyre_buffer *buffer, size_t count);
 /* Gives @buffer, which has none, the peer of @from, if that has one. */

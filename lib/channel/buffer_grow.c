@@ -12,7 +12,10 @@
 #include "channel/buffer.h"
 #include "ring/sanitize.h"
 
-enum { COPY_BYTES_MAX = 256 }; /* of what follows a header into its page */
+enum {
+	COPY_BYTES_MAX = 256, /* of what follows a header into its page */
+	ROOM_BYTES_MIN = 512, /* worth a call of its own */
+};
 
 /* ---- appending ---- */
 
@@ -108,6 +111,32 @@ unsigned char *gy_buffer_extend(struct gyre_buffer *buffer, uint32_t count)
 	gy_assert(count > 0 && count <= GY_POOL_PAGE_BYTES);
 	return room_of(buffer->last) >= count ? extend_last(buffer, count)
 					      : add_page(buffer, count);
+}
+
+unsigned char *gy_buffer_extend_most(struct gyre_buffer *buffer, uint32_t *ret_count)
+{
+	uint32_t room = room_of(buffer->last);
+	uint32_t count = room >= ROOM_BYTES_MIN && room <= GY_POOL_PAGE_BYTES
+				 ? room
+				 : (uint32_t)GY_POOL_PAGE_BYTES;
+
+	*ret_count = count;
+	return gy_buffer_extend(buffer, count);
+}
+
+void gy_buffer_give_back(struct gyre_buffer *buffer, uint32_t count)
+{
+	struct gy_slice *last = buffer->last;
+
+	gy_assert(count <= last->count &&
+		  last->bytes + last->count == last->page->memory + last->page->used);
+	last->page->used -= count;
+	if (count == last->count) {
+		gy_buffer_truncate(buffer, buffer->bytes - count);
+		return;
+	}
+	last->count -= count;
+	buffer->bytes -= count;
 }
 
 void gy_buffer_truncate(struct gyre_buffer *buffer, size_t bytes)

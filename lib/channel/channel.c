@@ -379,7 +379,7 @@ int gy_stream_refusal(const struct gyre_channel *channel, const struct gyre_buff
 	return 0;
 }
 
-static const struct gy_channel_kind stream_kind = {
+const struct gy_channel_kind gy_stream_kind = {
 	.add = gy_output_add,
 	.refusal = gy_stream_refusal,
 	.start = gy_output_start,
@@ -475,7 +475,7 @@ int gy_channel_open(struct gy_house *house, struct gy_stack *stack,
 			.endpoint = { .ops = &channel_endpoint_ops, .fd = opening->fd },
 			.channels = channels,
 			.flags = gy_channel_flags_of(opening->options),
-			.kind = gy_ring_is_local(opening->fd) ? &local_kind : &stream_kind,
+			.kind = gy_ring_is_local(opening->fd) ? &local_kind : &gy_stream_kind,
 		};
 		r = gy_endpoint_add(&channel->endpoint, house);
 	}
@@ -520,7 +520,7 @@ bool gyre_channel_is_writable(const struct gyre_channel *channel)
 
 size_t gyre_channel_queued_bytes(const struct gyre_channel *channel)
 {
-	return channel->output_bytes;
+	return channel->output_bytes + channel->held_bytes;
 }
 
 int gyre_channel_reason(const struct gyre_channel *channel)

@@ -94,8 +94,15 @@ struct gy_channel_kind {
 };
 
 /* Of the kind that most are, for those that differ from it in part. */
+extern const struct gy_channel_kind gy_stream_kind;
 int gy_stream_refusal(const struct gyre_channel *channel, const struct gyre_buffer *data);
 void gy_stream_free(struct gyre_channel *channel);
+
+/* How a channel is with input that is much; see bulk.c. */
+struct gy_bulk {
+	struct gy_page *page; /* to receive into; NULL: those of the ring */
+	uint32_t times;	      /* in a row, that there was reason to change that */
+};
 
 /*
  * In the order of use: what every request touches are the second and the third cache line, which is
@@ -133,6 +140,9 @@ struct gyre_channel {
 	struct gy_pipe *pipe;	     /* with GY_CHANNEL_PIPE */
 	struct gy_buffer_queue sent; /* regions; with GY_CHANNEL_SENT */
 	uint64_t region_bytes;	     /* of regions in the output, not sent */
+	struct gy_bulk bulk;
+	size_t held_bytes;	     /* written, and with a handler that cannot pass them on yet */
+	bool expands;		     /* a handler makes a little more of what is written */
 
 	struct gy_zero_copy *zero_copy; /* is the send under way, if not NULL; see zero_copy.c */
 	struct gy_list zero_copies;	/* that and those whose pages the kernel still has */
@@ -247,11 +257,15 @@ bool gy_linger_is_over(struct gyre_channel *channel);
 
 /* A completion of a receive. */
 void gy_input_received(struct gy_op *op, const struct gy_completion *completion);
+/* The same, before it, where @page, which is taken, was received into, and none of the ring's. */
+void gy_input_received_page(struct gyre_channel *channel, struct gy_page *page, int32_t result);
 void gy_input_init(struct gyre_channel *channel);
 /* Gives the handlers what has been received, as far as they may have it now. */
 void gy_input_deliver(struct gyre_channel *channel);
 /* Arms, or disarms, the receive as the flags say; -EAGAIN when the ring has no room for it. */
 int gy_input_settle(struct gyre_channel *channel);
+/* What is armed ends, and is armed anew in the way that the kind says by then. */
+void gy_input_renew(struct gyre_channel *channel);
 /* Sees to it that nothing is received any more; whether that is so already. */
 bool gy_input_stop(struct gyre_channel *channel);
 /* A receive buffer has come back, and somebody waits for one. */

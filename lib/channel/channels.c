@@ -18,23 +18,41 @@
 
 enum { LENT_QUARTERS_MAX = 3, SHARES = 8 };
 
-/* Where the pages of a ring are. */
+/* A completion was for nobody, and there comes no other for that page. */
+static void lose_ring_page(void *arg, uint16_t number)
+{
+	struct gy_channels *channels = (struct gy_channels *)arg;
+
+	channels->lent++;
+	gy_page_unref(channels, &channels->ring_pages[number]);
+}
+
+/*
+ * Where the pages of a ring are. Who shares one cannot grow: behind a slice stands what was
+ * received after it.
+ */
 static void find_ring_pages(struct gy_channels *channels)
 {
+	uint32_t bytes = gy_ring_buffer_bytes(channels->ring);
+
 	for (uint32_t i = 0; i < channels->ring_pages_count; i++) {
 		channels->ring_pages[i] = (struct gy_page){
-			.bytes = gy_ring_buffer_bytes(channels->ring),
+			.references = 1,
+			.bytes = bytes,
+			.used = channels->pages_are_shared ? bytes : 0,
 			.number = (uint16_t)i,
 			.of_ring = true,
 			.memory = (unsigned char *)gy_ring_buffer(channels->ring, (uint16_t)i),
 		};
 	}
+	gy_ring_on_stale(channels->ring, lose_ring_page, channels);
 }
 
 static int make_ring_pages(struct gy_channels *channels)
 {
-	uint32_t count = channels->home->loop.options.ring.buffer_count;
+	uint32_t count = gy_ring_buffer_count(channels->ring);
 
+	channels->pages_are_shared = gy_ring_buffers_are_shared(channels->ring);
 	channels->ring_pages = (struct gy_page *)gy_memory_get(count * sizeof(struct gy_page));
 	if (channels->ring_pages == NULL) {
 		return -ENOMEM;

@@ -3,9 +3,10 @@
  * queue of those that wait for receive buffers, and what is counted. It hangs at the loop, as
  * home->loop.upper[0].
  *
- * Ring pages are lent. Past three quarters of them what arrives is copied into pool pages and its
- * ring pages are back before the next system call, so that those who keep their input long cannot
- * stop the rest from receiving.
+ * Ring pages are lent. Past three quarters of them what arrives is copied into pool pages, so that
+ * those who keep their input long cannot stop the rest from receiving; past half of that so is what
+ * arrives for a channel that has much of it queued. Where several receives share a page it is lent
+ * when it is full, and back when the last of its slices is gone.
  */
 #ifndef GY_CHANNEL_CHANNELS_H
 #define GY_CHANNEL_CHANNELS_H
@@ -75,9 +76,10 @@ struct gy_channels {
 	struct gy_stack *stack; /* that handlers of pipelines run with; NULL outside of them */
 	struct gy_page *ring_pages;
 	uint32_t ring_pages_count;
-	uint32_t lent;	   /* ring pages that buffers have */
+	uint32_t lent;	   /* ring pages that only buffers have, and the kernel not any more */
 	uint32_t lent_max; /* above it what arrives is copied */
 	uint32_t share;	   /* of one channel's output */
+	bool pages_are_shared;
 	struct gy_channels_options options;
 
 	struct gy_pool buffers;
@@ -96,6 +98,7 @@ struct gy_channels {
 	struct gy_posts posts;
 	uint32_t open;		    /* endpoints whose descriptor is open */
 	uint32_t handovers;	    /* accepted descriptors that no worker has taken yet */
+	uint32_t lookups;	    /* of gyre_resolve(), under way */
 	uint32_t zero_copies_count; /* whose pages the kernel has */
 	bool zero_copy_reports;	    /* the kernel can tell whether it copied */
 	uint16_t generation;	    /* where those of the next channel's operations begin */

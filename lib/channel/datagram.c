@@ -20,6 +20,9 @@ static void settle_end(struct gy_datagram *datagram)
 	    ((channel->flags & GY_CHANNEL_CLOSING) != 0 && gy_datagram_has_sent_all(datagram))) {
 		if (gy_datagram_cancel(datagram) && stopped) {
 			gy_datagram_tell_failures(datagram);
+			if (datagram->closes != NULL) {
+				datagram->closes(datagram->ended_arg, channel->endpoint.fd);
+			}
 			gy_channel_finish(channel);
 		}
 		return;
@@ -132,6 +135,7 @@ static void init(struct gy_datagram *datagram, struct gy_channels *channels,
 			     .flags = gy_channel_flags_of(opening->channel.options) |
 				      GY_CHANNEL_DATAGRAM,
 			     .kind = &kind },
+		.closes = opening->closes,
 		.ended = opening->ended,
 		.ended_arg = opening->ended_arg,
 		.leave = opening->leave,
@@ -160,6 +164,9 @@ int gy_datagram_open(struct gy_house *house, struct gy_stack *stack,
 	if (r < 0) {
 		if (datagram != NULL) {
 			gy_pool_put(&datagrams->channels, datagram);
+		}
+		if (opening->closes != NULL) {
+			opening->closes(opening->ended_arg, opening->channel.fd);
 		}
 		gy_channels_close(channels, opening->channel.fd);
 		return r;

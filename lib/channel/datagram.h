@@ -31,17 +31,18 @@ struct gy_datagrams {
 
 struct gy_datagram {
 	struct gyre_channel channel;
-	struct gy_list sends;	      /* in flight */
-	struct gy_buffer_queue again; /* refused for now, to be sent before all else */
-	struct gy_op room;	      /* the wait for some in the socket's send buffer */
-	struct gy_timer retry;	      /* or, where the kernel cannot tell, for a while */
-	uint64_t retry_ns;	      /* the last while, or 0 */
-	struct gy_fifo failed;	      /* sends that handlers have not heard of */
-	void (*ended)(void *arg);     /* in phase 1, when the descriptor is closed; may be NULL */
-	void *ended_arg;
-	uint32_t sends_count;		  /* in both */
-	uint32_t sends_max;		  /* 1 where the kernel would not keep the order of more */
-	uint32_t peer;			  /* of the last that came, with a reference; or 0 */
+	struct gy_list sends;		   /* in flight */
+	struct gy_buffer_queue again;	   /* refused for now, to be sent before all else */
+	struct gy_op room;		   /* the wait for some in the socket's send buffer */
+	struct gy_timer retry;		   /* or, where the kernel cannot tell, for a while */
+	uint64_t retry_ns;		   /* the last while, or 0 */
+	struct gy_fifo failed;		   /* sends that handlers have not heard of */
+	void (*closes)(void *arg, int fd); /* any phase; before it is closed; may be NULL */
+	void (*ended)(void *arg);	   /* in phase 1, when it is; may be NULL */
+	void *ended_arg;		   /* of all three */
+	uint32_t sends_count;		   /* in both */
+	uint32_t sends_max;		   /* 1 where the kernel would not keep the order of more */
+	uint32_t peer;			   /* of the last that came, with a reference; or 0 */
 	uint32_t segment_bytes_max;	  /* of datagrams that leave several at once; 0 for never */
 	int receive_error;		  /* that handlers have not heard of, or 0 */
 	void (*leave)(void *arg, int fd); /* gives the socket to another loop; may be NULL */
@@ -67,8 +68,9 @@ struct gy_datagram_send {
 
 struct gy_datagram_opening {
 	struct gy_channel_opening channel;
+	void (*closes)(void *arg, int fd); /* as above, also when the opening fails */
 	void (*ended)(void *arg);
-	void *ended_arg;		  /* of both */
+	void *ended_arg;
 	void (*leave)(void *arg, int fd); /* the loop retires; any phase; may be NULL */
 	bool connected;			  /* it has a peer, to which all goes */
 	bool is_unix;			  /* to a peer that has no room nothing gets lost */

@@ -43,7 +43,7 @@ static struct gyre_buffer *make_buffer(struct gy_channels *channels, struct gy_p
 		}
 		return buffer;
 	}
-	buffer = gy_buffer_of_page(channels, page, count);
+	buffer = gy_buffer_of_page(channels, page, page->memory, count);
 	if (gy_likely(buffer != NULL)) {
 		gy_page_ref(page);
 		buffer->first.bytes = bytes;

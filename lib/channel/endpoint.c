@@ -142,6 +142,22 @@ void gy_endpoint_closed(struct gy_endpoint *endpoint)
 	}
 }
 
+void gy_endpoints_leave(struct gy_house *house)
+{
+	struct gy_endpoints *endpoints =
+		house->annex == NULL ? NULL : (struct gy_endpoints *)house->annex->channels;
+	struct gy_list *item = endpoints == NULL ? NULL : endpoints->open.next;
+
+	while (item != NULL && item != &endpoints->open) {
+		struct gy_endpoint *endpoint = gy_container_of(item, struct gy_endpoint, item);
+
+		item = item->next;
+		if (endpoint->ops->leave != NULL) {
+			endpoint->ops->leave(endpoint);
+		}
+	}
+}
+
 bool gy_endpoints_stop(struct gy_house *house)
 {
 	struct gy_endpoints *endpoints = (struct gy_endpoints *)house->annex->channels;

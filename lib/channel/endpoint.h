@@ -85,6 +85,9 @@ static inline void gy_endpoint_ready(struct gy_endpoint *endpoint)
 	}
 }
 
+/* Those of the house that can go to another loop do, as when theirs retires. On its loop. */
+void gy_endpoints_leave(struct gy_house *house);
+
 /* ---- the house's side; see gy_channel_ops ---- */
 
 void gy_endpoints_run(struct gy_house *house, struct gy_stack *stack);

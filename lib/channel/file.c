@@ -168,7 +168,8 @@ static int answer_read(struct gy_file_operation *operation, size_t count)
 	gy_sanitize_give(operation->memory.iov_base, count);
 	if (operation->page != NULL && count > 0) {
 		data->buffer = gy_buffer_of_page(gy_channels_of(operation->file->house->home),
-						 operation->page, (uint32_t)count);
+						 operation->page, operation->page->memory,
+						 (uint32_t)count);
 		if (data->buffer == NULL) {
 			return -ENOMEM;
 		}

@@ -17,13 +17,15 @@
 
 #include "channel/channel.h"
 #include "channel/pipe.h"
+#include "ring/sanitize.h"
 
-/* Whether the ring's pages are scarce, or this channel has its share of them queued. */
+/* Whether the ring's pages are scarce, or become so while this channel has its share queued. */
 static inline bool is_crowded(const struct gyre_channel *channel)
 {
 	const struct gy_channels *channels = channel->channels;
 
-	return channels->lent > channels->lent_max || channel->output_buffers > channels->share;
+	return channels->lent > channels->lent_max || (channel->output_buffers > channels->share &&
+						       channels->lent > channels->lent_max / 2);
 }
 
 /* ---- completions, phase 1 ---- */
@@ -89,29 +91,53 @@ static GY_COLD void received_nothing(struct gyre_channel *channel, int32_t resul
 	}
 }
 
-static inline void received_bytes(struct gyre_channel *channel, uint16_t number, int32_t result)
+/*
+ * The reference that the kernel had becomes that of the last slice it received; those before it get
+ * one of their own.
+ */
+static inline struct gy_page *take_page(struct gy_channels *channels,
+					const struct gy_completion *completion)
+{
+	struct gy_page *page = &channels->ring_pages[completion->buffer];
+
+	if (completion->filling) {
+		gy_page_ref(page);
+	} else {
+		channels->lent++;
+	}
+	if (!channels->pages_are_shared) {
+		page->used = completion->result > 0 ? (uint32_t)completion->result : 0;
+	}
+	return page;
+}
+
+static inline void keep_bytes(struct gyre_channel *channel, struct gy_page *page,
+			      unsigned char *bytes, int32_t count)
 {
 	struct gy_channels *channels = channel->channels;
-	struct gy_page *page = &channels->ring_pages[number];
-	bool kept = result > 0 && (channel->flags & GY_CHANNEL_DISCARDING) == 0;
-	struct gyre_buffer *buffer;
+	bool kept = count > 0 && (channel->flags & GY_CHANNEL_DISCARDING) == 0;
+	struct gyre_buffer *buffer =
+		kept ? gy_buffer_of_page(channels, page, bytes, (uint32_t)count) : NULL;
 
-	page->references = 1;
-	page->used = result > 0 ? (uint32_t)result : 0;
-	channels->lent++;
-	buffer = kept ? gy_buffer_of_page(channels, page, (uint32_t)result) : NULL;
 	if (gy_unlikely(buffer == NULL)) {
 		gy_page_unref(channels, page);
 		if (kept) {
 			gy_channel_fail(channel, -ENOMEM);
-		} else if (result > 0) {
+		} else if (count > 0) {
 			channel->flags |= GY_CHANNEL_NOISY;
 		}
 		return;
 	}
 	gy_count(&channels->counters.reads, 1);
-	gy_count(&channels->counters.bytes_received, (uint32_t)result);
+	gy_count(&channels->counters.bytes_received, (uint32_t)count);
 	gy_buffer_queue_push(&channel->input, buffer);
+}
+
+void gy_input_received_page(struct gyre_channel *channel, struct gy_page *page, int32_t result)
+{
+	page->used = result > 0 ? (uint32_t)result : 0;
+	gy_sanitize_give(page->memory, page->used);
+	keep_bytes(channel, page, page->memory, result);
 }
 
 void gy_input_received(struct gy_op *op, const struct gy_completion *completion)
@@ -119,8 +145,10 @@ void gy_input_received(struct gy_op *op, const struct gy_completion *completion)
 	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, receive);
 
 	if (gy_likely(completion->has_buffer)) {
-		received_bytes(channel, completion->buffer, completion->result);
+		keep_bytes(channel, take_page(channel->channels, completion), completion->bytes,
+			   completion->result);
 	}
+	gy_prefetch_write(channel->reader);
 	if (gy_unlikely(completion->result <= 0)) {
 		received_nothing(channel, completion->result);
 	}
@@ -195,6 +223,12 @@ static int cancel(struct gyre_channel *channel)
 		}
 	}
 	return r;
+}
+
+void gy_input_renew(struct gyre_channel *channel)
+{
+	/* Else it goes on as it was until it ends by itself. */
+	(void)cancel(channel);
 }
 
 int gy_input_settle(struct gyre_channel *channel)

@@ -21,6 +21,10 @@
 enum {
 	CROWD = 16,				       /* that many buffers are queued: then also */
 	COPY_CROWD_BYTES_MAX = GY_POOL_PAGE_BYTES / 2, /* pieces of this */
+	/* What encryption adds: a part, and something for the last record. */
+	EXPANSION_SHARE = 128,
+	EXPANSION_BYTES = 64,
+	HELD_SHARE = 16,
 };
 
 /* ---- queueing ---- */
@@ -38,9 +42,50 @@ GY_COLD void gy_output_became_unwritable(struct gyre_channel *channel)
 	}
 }
 
-int gy_output_takes(struct gyre_channel *channel, size_t bytes)
+size_t gy_output_expanded(const struct gyre_channel *channel, size_t bytes)
+{
+	return channel->expands ? bytes + bytes / EXPANSION_SHARE + EXPANSION_BYTES : bytes;
+}
+
+int gy_output_hold(struct gyre_channel *channel, size_t bytes)
+{
+	const struct gy_channels_options *options = &channel->channels->options;
+	/* A part is for what goes before it, as the rest of a handshake. */
+	size_t max = options->write_max_bytes - options->write_max_bytes / HELD_SHARE;
+	size_t all = channel->output_bytes + channel->held_bytes + bytes;
+
+	if (refusal(channel) < 0) {
+		return -EPIPE;
+	}
+	if (all > max) {
+		gy_channel_fail(channel, -ENOBUFS);
+		return -ENOBUFS;
+	}
+	channel->held_bytes += bytes;
+	if (all > options->write_high_bytes && (channel->flags & GY_CHANNEL_UNWRITABLE) == 0) {
+		gy_channel_set(channel, GY_CHANNEL_UNWRITABLE | GY_CHANNEL_MARK_CROSSED, 0);
+	}
+	return 0;
+}
+
+void gy_output_let_go(struct gyre_channel *channel)
+{
+	channel->held_bytes = 0;
+	if ((channel->flags & GY_CHANNEL_UNWRITABLE) == 0) {
+		return;
+	}
+	if (channel->output_bytes <= channel->channels->options.write_low_bytes) {
+		gy_output_became_writable(channel);
+	} else {
+		gy_output_became_unwritable(channel);
+	}
+	gy_channel_ready(channel);
+}
+
+int gy_output_takes(struct gyre_channel *channel, size_t count)
 {
 	size_t max = channel->channels->options.write_max_bytes;
+	size_t bytes = gy_output_expanded(channel, count);
 
 	if (refusal(channel) < 0) {
 		return -EPIPE;
@@ -51,7 +96,7 @@ int gy_output_takes(struct gyre_channel *channel, size_t bytes)
 	if ((channel->flags & GY_CHANNEL_UNWRITABLE) != 0) {
 		return -EAGAIN;
 	}
-	if (bytes > max - channel->output_bytes) {
+	if (bytes + channel->held_bytes + channel->output_bytes > max) {
 		gy_output_became_unwritable(channel);
 		gy_channel_ready(channel);
 		return -EAGAIN;
@@ -268,7 +313,7 @@ void gy_output_sent(struct gy_op *op, const struct gy_completion *completion)
 		gy_channel_fail(channel, result == 0 ? -EPIPE : result);
 	}
 	if (gy_unlikely((channel->flags & GY_CHANNEL_UNWRITABLE) != 0) &&
-	    channel->output_bytes <= channels->options.write_low_bytes) {
+	    channel->output_bytes + channel->held_bytes <= channels->options.write_low_bytes) {
 		gy_output_became_writable(channel);
 	}
 	if (gy_unlikely((channel->flags & GY_CHANNEL_SLOW) != 0 || gy_output_start(channel) < 0)) {

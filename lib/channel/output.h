@@ -35,6 +35,17 @@ void gy_output_sent(struct gy_op *op, const struct gy_completion *completion);
 /* Drops what is queued. No send may be under way. */
 void gy_output_clear(struct gyre_channel *channel);
 
+/*
+ * A handler keeps @bytes that were written, which count for the marks and the cap like those that
+ * are queued, only that reading goes on: they may wait for something to be read. -ENOBUFS over the
+ * cap, and then the channel is being closed.
+ */
+int gy_output_hold(struct gyre_channel *channel, size_t bytes);
+/* What was held is queued by now, or dropped. */
+void gy_output_let_go(struct gyre_channel *channel);
+/* What @bytes become in a channel that expands them, at most. */
+size_t gy_output_expanded(const struct gyre_channel *channel, size_t bytes);
+
 /* The marks were crossed; handlers hear of it later. */
 void gy_output_became_unwritable(struct gyre_channel *channel);
 void gy_output_became_writable(struct gyre_channel *channel);

@@ -90,6 +90,7 @@ static GY_COLD void return_foreign(struct gy_channels *channels, struct gy_page 
 void gy_page_return(struct gy_channels *channels, struct gy_page *page)
 {
 	if (gy_likely(page->of_ring)) {
+		page->references = 1;
 		channels->lent--;
 		gy_ring_buffer_return(channels->ring, page->number);
 		if (gy_unlikely(!gy_list_empty(&channels->parked))) {

@@ -25,7 +25,7 @@ enum { GY_POOL_PAGE_BYTES = 4096, GY_POOL_HEAD_BYTES = 32 };
 
 struct gy_page {
 	unsigned char *memory;
-	uint32_t references;
+	uint32_t references; /* one of the ring's is the kernel's until it has done with it */
 	uint32_t bytes;
 	uint32_t used;	 /* of @bytes, what slices were given */
 	uint16_t number; /* of the ring's buffer */

@@ -3,10 +3,12 @@
  * socket.
  *
  * Reading is multishot for pipes, where the kernel has that, and else one read after the other into
- * the ring's buffers. A descriptor that others have set to O_NONBLOCK answers -EAGAIN, and to clear
- * that flag would change it for them; so then the next operation is a poll. What has two
- * descriptors ends its output by closing one of them; of one that is used for both directions
- * nothing tells the other side of such an end, and nothing is done.
+ * pages of the pool. The ring's buffers are not for these: of one that receives share the kernel
+ * would take all the rest for a read in a thread of its own. A descriptor
+ * that others have set to O_NONBLOCK answers -EAGAIN, and to clear that flag would change it for
+ * them; so then the next operation is a poll. What has two descriptors ends its output by closing
+ * one of them; of one that is used for both directions nothing tells the other side of such an end,
+ * and nothing is done.
  */
 #include "channel/pipe.h"
 
@@ -45,6 +47,36 @@ static void input_polled(struct gy_op *op, const struct gy_completion *completio
 	gy_input_received(op, &nothing);
 }
 
+static void read_page(struct gy_op *op, const struct gy_completion *completion)
+{
+	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, receive);
+	struct gy_page *page = channel->pipe->page;
+
+	channel->pipe->page = NULL;
+	gy_input_received_page(channel, page, completion->result);
+	received(op, completion);
+}
+
+static int receive_page(struct gyre_channel *channel)
+{
+	struct gy_page *page = gy_page_get(channel->channels);
+	int r;
+
+	if (page == NULL) {
+		gy_channel_fail(channel, -ENOMEM);
+		return 0;
+	}
+	gy_op_init(&channel->receive, read_page);
+	r = gy_ring_read(channel->channels->ring, &channel->receive, channel->endpoint.fd,
+			 page->memory, page->bytes, GY_RING_AT_POSITION);
+	if (r < 0) {
+		gy_page_unref(channel->channels, page);
+		return r;
+	}
+	channel->pipe->page = page;
+	return 0;
+}
+
 static int receive(struct gyre_channel *channel)
 {
 	struct gy_ring *ring = channel->channels->ring;
@@ -54,9 +86,11 @@ static int receive(struct gyre_channel *channel)
 		gy_op_init(&channel->receive, input_polled);
 		return gy_ring_poll(ring, &channel->receive, fd, POLLIN);
 	}
+	if (!channel->pipe->multishot) {
+		return receive_page(channel);
+	}
 	gy_op_init(&channel->receive, received);
-	return channel->pipe->multishot ? gy_ring_read_buffers(ring, &channel->receive, fd)
-					: gy_ring_read_buffer(ring, &channel->receive, fd);
+	return gy_ring_read_buffers(ring, &channel->receive, fd);
 }
 
 /* ---- output ---- */

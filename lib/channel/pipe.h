@@ -8,10 +8,11 @@
 
 /* The descriptor of the channel's endpoint is the one it reads from, or the only one. */
 struct gy_pipe {
-	int output_fd;	   /* if it is another one; else -1 */
-	bool multishot;	   /* reads may be */
-	bool input_waits;  /* nothing was there: to be polled for before the next read */
-	bool output_waits; /* the same for room */
+	int output_fd;	      /* if it is another one; else -1 */
+	struct gy_page *page; /* that a read is under way into, if they are not multishot */
+	bool multishot;	      /* reads may be */
+	bool input_waits;     /* nothing was there: to be polled for before the next read */
+	bool output_waits;    /* the same for room */
 };
 
 enum {

@@ -280,7 +280,7 @@ static int leave(struct acceptor *acceptor)
 		return cancel(acceptor);
 	}
 	r = send_away(acceptor);
-	if (r == -ESHUTDOWN && gy_load_acquire(&acceptor->seed->listener->handed_over)) {
+	if (r == -ESHUTDOWN && gy_load_acquire(&acceptor->seed->listener->holding.handed_over)) {
 		return leave_system(acceptor);
 	}
 	if (r == -ESHUTDOWN) {
@@ -310,7 +310,7 @@ static int settle(struct acceptor *acceptor)
 		return end(acceptor);
 	}
 	if (acceptor->leaving) {
-		return gy_load_acquire(&acceptor->seed->listener->handed_over)
+		return gy_load_acquire(&acceptor->seed->listener->holding.handed_over)
 			       ? leave_system(acceptor)
 			       : leave(acceptor);
 	}

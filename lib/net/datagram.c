@@ -16,6 +16,7 @@
 #include "actor/stack.h"
 #include "base/memory.h"
 #include "channel/datagram.h"
+#include "channel/endpoint.h"
 #include "net/datagram.h"
 
 static const struct gy_log *log_of(const struct gy_channels *channels)
@@ -25,9 +26,16 @@ static const struct gy_log *log_of(const struct gy_channels *channels)
 
 /* ---- groups ---- */
 
+/* Without the mutex, unless another reference is known to be left. */
 static void unref_group(struct gy_datagram_group *group)
 {
 	if (group != NULL && gy_fetch_add(&group->references, -1U) == 1) {
+		struct gy_homes *homes = group->homes;
+
+		(void)pthread_mutex_lock(&homes->placing);
+		gy_holding_remove(&group->holding);
+		gy_holding_remove_file(&group->holding);
+		(void)pthread_mutex_unlock(&homes->placing);
 		gy_memory_put(group);
 	}
 }
@@ -45,7 +53,6 @@ static void free_seed(struct gy_channels *channels, struct gy_transit *transit)
 	struct gy_datagram_seed *seed = gy_container_of(transit, struct gy_datagram_seed, transit);
 
 	(void)channels;
-	gy_socket_file_remove(&seed->file);
 	drop_seed(seed);
 }
 
@@ -62,6 +69,7 @@ static int place(struct gy_datagram_seed *seed)
 	struct gyre_mail *mail = gy_mail_get_from_heap(&gyre_type_gy_datagram_argument);
 	int r = mail == NULL ? -ENOMEM : 0;
 
+	group->holding.fds[seed->number] = seed->transit.fd;
 	gy_transit_begin(channels, &seed->transit);
 	if (r == 0) {
 		((struct gy_datagram_argument *)gyre_payload(mail))->seed = seed;
@@ -72,6 +80,7 @@ static int place(struct gy_datagram_seed *seed)
 					  &group->actors[seed->number]);
 	}
 	if (r < 0) {
+		group->holding.fds[seed->number] = -1;
 		gy_channels_close(channels, gy_transit_end(channels, &seed->transit));
 		drop_seed(seed);
 	}
@@ -84,6 +93,7 @@ struct state {
 	struct gy_channels *channels;
 	struct gy_datagram_seed *seed;
 	struct gy_house *house;
+	struct gyre_address self;
 };
 
 /* Phase 1. */
@@ -95,6 +105,23 @@ static void channel_ended(void *arg)
 		(void)gy_send_signal(house->home, gy_house_address(house), &gy_type_stop,
 				     GY_MAIL_EVENT);
 	}
+}
+
+/* It is not passed on any more, unless it is another's by now; its file goes with it. -1 for one
+ * that was closed on the way. */
+static void closes(void *arg, int fd)
+{
+	const struct gy_datagram_seed *seed = ((const struct state *)arg)->seed;
+	struct gy_holding *holding = &seed->group->holding;
+
+	(void)pthread_mutex_lock(&seed->group->homes->placing);
+	if (fd < 0 || holding->fds[seed->number] == fd) {
+		holding->fds[seed->number] = -1;
+		if (seed->number == 0) {
+			gy_holding_remove_file(holding);
+		}
+	}
+	(void)pthread_mutex_unlock(&seed->group->homes->placing);
 }
 
 /* A socket like this one, with all that is in it, for an actor of another loop. */
@@ -117,7 +144,7 @@ static int send_away(const struct gy_datagram_seed *own, int fd)
 	}
 	(void)gy_fetch_add(&seed->group->references, 1);
 	(void)pthread_mutex_lock(&homes->placing);
-	if (seed->group->ended) {
+	if (seed->group->holding.ended) {
 		(void)close(seed->transit.fd);
 		drop_seed(seed);
 	} else {
@@ -130,8 +157,11 @@ static int send_away(const struct gy_datagram_seed *own, int fd)
 static void leave(void *arg, int fd)
 {
 	const struct state *state = (const struct state *)arg;
-	int r = send_away(state->seed, fd);
+	int r = 0;
 
+	if (!gy_load_acquire(&state->seed->group->holding.handed_over)) { /* else it is elsewhere */
+		r = send_away(state->seed, fd);
+	}
 	if (r < 0) {
 		gy_log(log_of(state->channels), GYRE_LOG_WARNING,
 		       "loop %u: it retires, and its datagrams cannot go to another: %s",
@@ -150,6 +180,7 @@ static int mount(struct gyre_stack *stack)
 			     .options = &seed->channel,
 			     .init = seed->init_channel,
 			     .init_arg = seed->init_arg },
+		.closes = closes,
 		.ended = channel_ended,
 		.ended_arg = state,
 		.leave = leave,
@@ -159,8 +190,11 @@ static int mount(struct gyre_stack *stack)
 	};
 	int r;
 
-	*state = (struct state){ .channels = channels, .seed = seed, .house = s->house };
+	*state = (struct state){
+		.channels = channels, .seed = seed, .house = s->house, .self = gyre_self(stack)
+	};
 	if (opening.channel.fd < 0 || channels->draining) {
+		closes(state, opening.channel.fd);
 		gy_channels_close(channels, opening.channel.fd);
 		return gyre_stop(stack, gyre_self(stack));
 	}
@@ -168,19 +202,31 @@ static int mount(struct gyre_stack *stack)
 	return r < 0 ? r : gyre_return(stack);
 }
 
-/* The others end with the first; a drain stops them without help. */
 static void stop_others(const struct state *state)
 {
 	struct gy_datagram_group *group = state->seed->group;
 
-	if (state->seed->number > 0 || state->channels->draining) {
-		return;
-	}
-	(void)pthread_mutex_lock(&group->homes->placing);
-	group->ended = true;
+	group->holding.ended = true;
 	for (uint32_t i = 1; i < group->count; i++) {
-		(void)gy_send_signal(state->channels->home, group->actors[i], &gy_type_stop,
-				     GY_MAIL_EVENT);
+		if (!gyre_address_is_nobody(group->actors[i])) {
+			(void)gy_send_signal(state->channels->home, group->actors[i], &gy_type_stop,
+					     GY_MAIL_EVENT);
+		}
+	}
+}
+
+/* The others end with the first; a drain or another process stops them without help. */
+static void leave_group(const struct state *state)
+{
+	struct gy_datagram_group *group = state->seed->group;
+	struct gyre_address *actor = &group->actors[state->seed->number];
+
+	(void)pthread_mutex_lock(&group->homes->placing);
+	if (gyre_address_equal(*actor, state->self)) {
+		*actor = GYRE_NOBODY;
+	}
+	if (state->seed->number == 0 && !state->channels->draining && !group->holding.handed_over) {
+		stop_others(state);
 	}
 	(void)pthread_mutex_unlock(&group->homes->placing);
 }
@@ -190,7 +236,7 @@ static void clean(void *arg)
 	struct state *state = (struct state *)arg;
 
 	if (state->seed != NULL) {
-		stop_others(state);
+		leave_group(state);
 		free_seed(state->channels, &state->seed->transit);
 	}
 }
@@ -202,14 +248,46 @@ const struct gyre_class gy_datagram_class = {
 	.clean = clean,
 };
 
+/* ---- handing over ---- */
+
+static void leave_all(struct gy_holding *holding)
+{
+	const struct gy_datagram_group *group =
+		gy_container_of(holding, struct gy_datagram_group, holding);
+
+	for (uint32_t i = 0; i < group->count; i++) {
+		struct gyre_address actor = group->actors[i];
+
+		if (!gyre_address_is_nobody(actor) &&
+		    gy_holding_order(group->homes, actor, gy_endpoints_leave) < 0) {
+			gy_stop_from_outside(&group->homes->homes[actor.loop], actor);
+		}
+	}
+}
+
+static bool have_left(const struct gy_holding *holding)
+{
+	const struct gy_datagram_group *group =
+		gy_container_of(holding, struct gy_datagram_group, holding);
+
+	for (uint32_t i = 0; i < group->count; i++) {
+		if (!gyre_address_is_nobody(group->actors[i])) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static const struct gy_holding_ops holding_ops = { .leave = leave_all, .has_left = have_left };
+
 /* ---- opening ---- */
 
 struct setup {
 	const struct gyre_datagram_options *options;
 	struct gy_homes *homes;
 	struct gy_datagram_sockets sockets;
-	struct gy_socket_file file;
 	struct gy_datagram_group *group;
+	struct gy_passed *passed; /* sockets of a predecessor; NULL for none */
 	int *fds;
 };
 
@@ -234,9 +312,6 @@ static struct gy_datagram_seed *make_seed(const struct setup *setup, uint32_t in
 		.group = setup->group,
 		.number = index,
 	};
-	if (index == 0) {
-		seed->file = setup->file;
-	}
 	return seed;
 }
 
@@ -252,21 +327,71 @@ static int spawn(const struct setup *setup, uint32_t index)
 	return place(seed);
 }
 
+/* Whether another process can take the sockets: nobody else is connected with one. */
+static bool is_holding(const struct gyre_datagram_options *options)
+{
+	return options->bind != NULL && options->connect == NULL;
+}
+
+static int make_group(struct setup *setup)
+{
+	const struct gyre_datagram_options *options = setup->options;
+	const char *text = is_holding(options) ? options->bind : "";
+	uint32_t count = setup->sockets.count;
+	size_t text_bytes = strlen(text) + 1;
+	struct gy_datagram_group *group = (struct gy_datagram_group *)gy_memory_get(
+		sizeof(*group) + count * (sizeof(group->actors[0]) + sizeof(int)) + text_bytes);
+	int *fds;
+
+	if (group == NULL) {
+		return -ENOMEM;
+	}
+	fds = (int *)(void *)&group->actors[count];
+	group->references = 1;
+	group->homes = setup->homes;
+	group->count = count;
+	group->holding = (struct gy_holding){
+		.ops = &holding_ops,
+		.kind = GY_PASSING_DATAGRAMS,
+		.max = count,
+		.fds = fds,
+		.text = (char *)memcpy(&fds[count], text, text_bytes),
+		.shared = setup->passed != NULL,
+	};
+	for (uint32_t i = 0; i < count; i++) {
+		fds[i] = -1;
+	}
+	gy_list_init(&group->holding.item);
+	if (is_holding(options)) {
+		gy_holding_add(setup->homes, &group->holding);
+	}
+	if (!setup->sockets.inherited) {
+		gy_socket_file_set(&group->holding.file, &setup->sockets.address);
+	}
+	setup->group = group;
+	return 0;
+}
+
+/* What gyre_datagram_open() has bound, and there is no group for. */
+static void remove_file(const struct setup *setup)
+{
+	struct gy_socket_file file = { 0 };
+
+	if (!setup->sockets.inherited && setup->passed == NULL) {
+		gy_socket_file_set(&file, &setup->sockets.address);
+		gy_socket_file_remove(&file);
+	}
+}
+
 /* The first loop's actor comes last, for it ends the others. Takes the descriptors. */
 static int spawn_all(struct setup *setup)
 {
 	uint32_t count = setup->sockets.count;
 	uint32_t left = count;
-	int r = 0;
+	int r = make_group(setup);
 
-	setup->group = (struct gy_datagram_group *)gy_memory_get(
-		sizeof(*setup->group) + count * sizeof(setup->group->actors[0]));
-	if (setup->group != NULL) {
-		setup->group->references = 1;
-		setup->group->homes = setup->homes;
-		setup->group->count = count;
-	} else {
-		r = -ENOMEM;
+	if (r < 0) {
+		remove_file(setup);
 	}
 	while (left > 0 && r == 0) {
 		left--;
@@ -286,24 +411,54 @@ static int spawn_all(struct setup *setup)
 	return r;
 }
 
+static int inherit(struct setup *setup, uint32_t loops)
+{
+	const struct gy_listening listening = { .text = setup->options->bind,
+						.log = setup->homes->log,
+						.datagrams = true };
+	int r = gy_inherit(&listening, loops, setup->fds);
+
+	if (r > 0) {
+		gy_datagram_sockets_adopt(&setup->sockets, (uint32_t)r, (uint32_t)r, setup->fds);
+	}
+	return r < 0 ? r : 0;
+}
+
+/* All that were passed, for with one that is closed all that waits in it would be lost. */
+static void take_passed(struct setup *setup, uint32_t wanted)
+{
+	uint32_t count = setup->passed->count;
+
+	memcpy(setup->fds, setup->passed->fds, count * sizeof(int));
+	setup->passed->count = 0;
+	gy_datagram_sockets_adopt(&setup->sockets, count, wanted, setup->fds);
+}
+
 /* With the mutex held that guards the number of loops. */
 static int open_all(struct setup *setup, uint32_t loops)
 {
-	int r;
+	uint32_t wanted = setup->sockets.count < loops ? setup->sockets.count : loops;
+	uint32_t passed;
+	int r = 0;
 
-	if (setup->sockets.count > loops) {
-		setup->sockets.count = loops;
+	setup->passed =
+		is_holding(setup->options)
+			? gy_passed_take(setup->homes, GY_PASSING_DATAGRAMS, setup->options->bind)
+			: NULL;
+	passed = setup->passed == NULL ? 0 : setup->passed->count;
+	setup->fds = (int *)gy_memory_get((loops + passed) * sizeof(*setup->fds));
+	if (setup->fds == NULL) {
+		return -ENOMEM;
 	}
-	r = gy_datagram_sockets_open(&setup->sockets, setup->fds);
-	if (r < 0) {
-		return r;
+	setup->sockets.count = wanted;
+	if (setup->passed != NULL) {
+		take_passed(setup, setup->sockets.inherited ? passed : wanted);
+	} else if (setup->sockets.inherited) {
+		r = inherit(setup, loops);
+	} else {
+		r = gy_datagram_sockets_open(&setup->sockets, setup->fds);
 	}
-	gy_socket_file_set(&setup->file, &setup->sockets.address);
-	r = spawn_all(setup);
-	if (r < 0) {
-		gy_socket_file_remove(&setup->file);
-	}
-	return r;
+	return r < 0 ? r : spawn_all(setup);
 }
 
 static int set_up(struct setup *setup, struct gyre_address *ret_actor)
@@ -337,7 +492,7 @@ int gyre_datagram_open(struct gyre_system *system, const struct gyre_datagram_op
 		       struct gyre_address *ret_actor)
 {
 	struct setup setup = { .options = options };
-	int r = -ENOMEM;
+	int r;
 
 	if (system == NULL || options == NULL || options->init_channel == NULL ||
 	    options->receive_buffer_bytes > INT32_MAX || options->send_buffer_bytes > INT32_MAX ||
@@ -347,10 +502,11 @@ int gyre_datagram_open(struct gyre_system *system, const struct gyre_datagram_op
 	setup.homes = gy_homes_of(system);
 	setup.sockets.options = options;
 	setup.sockets.log = setup.homes->log;
-	setup.fds = (int *)gy_memory_get(setup.homes->loops->max * sizeof(*setup.fds));
-	if (setup.fds != NULL) {
-		r = set_up(&setup, ret_actor);
+	r = set_up(&setup, ret_actor);
+	for (uint32_t i = 0; setup.passed != NULL && i < setup.passed->count; i++) {
+		(void)close(setup.passed->fds[i]);
 	}
+	gy_passed_free(setup.passed);
 	gy_memory_put(setup.fds);
 	return r;
 }

@@ -16,13 +16,20 @@ struct gy_datagram_sockets {
 	struct gyre_socket_address address; /* bound to; of 0 bytes before, for any */
 	struct gyre_socket_address peer;    /* of 0 bytes when it is not connected */
 	uint32_t count;
-	bool batched; /* the kernel can cut what is sent (GSO) */
+	bool batched;	/* the kernel can cut what is sent (GSO) */
+	bool inherited; /* somebody else has opened them */
 };
 
 /* Finds out what the options' addresses are, and how many sockets there are to be of @loops. */
 int gy_datagram_sockets_plan(struct gy_datagram_sockets *sockets, uint32_t loops);
 /* Opens them; on failure none is left, and one line goes to the log. */
 int gy_datagram_sockets_open(struct gy_datagram_sockets *sockets, int *ret_fds);
+/*
+ * Instead of that: @count of them are there already. Opens more beside those, up to @wanted; what
+ * there can be is in sockets->count, which is never less than @count.
+ */
+void gy_datagram_sockets_adopt(struct gy_datagram_sockets *sockets, uint32_t count, uint32_t wanted,
+			       int *fds);
 
 /* ---- multicast.c ---- */
 
@@ -33,11 +40,11 @@ int gy_multicast_prepare(int fd, int family, const struct gyre_datagram_options 
 
 /* What the sockets of one call share. All but @references under homes->placing. */
 struct gy_datagram_group {
+	struct gy_holding holding;
 	uint32_t references; /* atomic */
 	struct gy_homes *homes;
-	bool ended; /* its actors have been told to stop */
 	uint32_t count;
-	struct gyre_address actors[]; /* of each socket, wherever that is */
+	struct gyre_address actors[]; /* of each socket, wherever that is; nobody for none */
 };
 
 /* A socket on its way to its actor, from the heap; the actor keeps it. */
@@ -49,7 +56,6 @@ struct gy_datagram_seed {
 	bool connected;
 	bool is_unix;
 	bool batched;
-	struct gy_socket_file file;	 /* the first actor's */
 	struct gy_datagram_group *group; /* a reference */
 	uint32_t number;		 /* of the socket */
 };

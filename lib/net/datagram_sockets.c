@@ -50,7 +50,10 @@ int gy_datagram_sockets_plan(struct gy_datagram_sockets *sockets, uint32_t loops
 		   options->groups_count > 0;
 	int r = 0;
 
-	if (options->bind != NULL) {
+	sockets->inherited = options->bind != NULL && gy_inherit_is_meant(options->bind);
+	if (sockets->inherited) {
+		r = options->connect != NULL || options->groups_count > 0 ? -EINVAL : 0;
+	} else if (options->bind != NULL) {
 		r = gy_bind_parse(options->bind, SOCK_DGRAM, sockets->log, &sockets->address);
 	} else if (options->connect == NULL) {
 		sockets->address = has_six() ? any_six : any_four;
@@ -77,13 +80,18 @@ static int prepare_any(int fd, const struct gyre_datagram_options *options)
 	return r;
 }
 
+static bool can_cut(const struct gy_datagram_sockets *sockets, int fd)
+{
+	return !sockets->options->no_gso && set(fd, SOL_UDP, UDP_SEGMENT, 0) == 0;
+}
+
 /* What a kernel or sandbox without batches refuses is done without. */
 static void prepare_batches(struct gy_datagram_sockets *sockets, int fd)
 {
 	if (!sockets->options->no_gro) {
 		(void)set(fd, SOL_UDP, UDP_GRO, 1);
 	}
-	sockets->batched = !sockets->options->no_gso && set(fd, SOL_UDP, UDP_SEGMENT, 0) == 0;
+	sockets->batched = can_cut(sockets, fd);
 }
 
 static int prepare(struct gy_datagram_sockets *sockets, int fd, int family, bool first)
@@ -222,4 +230,28 @@ int gy_datagram_sockets_open(struct gy_datagram_sockets *sockets, int *ret_fds)
 		}
 	}
 	return r;
+}
+
+/* Others may join an address only if those that have it allow that. */
+static bool may_be_joined(const int *fds, uint32_t count)
+{
+	bool may = true;
+
+	for (uint32_t i = 0; i < count && may; i++) {
+		may = set(fds[i], SOL_SOCKET, SO_REUSEPORT, 1) == 0;
+	}
+	return may;
+}
+
+void gy_datagram_sockets_adopt(struct gy_datagram_sockets *sockets, uint32_t count, uint32_t wanted,
+			       int *fds)
+{
+	(void)gy_socket_address_of(fds[0], &sockets->address); /* which any socket can tell */
+	sockets->batched = can_cut(sockets, fds[0]);
+	if (wanted > count && may_be_joined(fds, count)) {
+		while (count < wanted && open_one(sockets, false, &fds[count]) == 0) {
+			count++;
+		}
+	}
+	sockets->count = count;
 }

@@ -1,7 +1,8 @@
 /*
- * Sockets that listen already when the program starts: given by a supervisor, as systemd does. They
- * are the descriptors from 3 on, LISTEN_FDS of them, with the names in LISTEN_FDNAMES, and meant
- * for the process of LISTEN_PID alone. Any other descriptor can be given by its number.
+ * Sockets that listen already when the program starts, or are bound for datagrams: given by a
+ * supervisor, as systemd does. They are the descriptors from 3 on, LISTEN_FDS of them, with the
+ * names in LISTEN_FDNAMES, and meant for the process of LISTEN_PID alone. Any other descriptor can
+ * be given by its number.
  *
  * What is used is a duplicate: the socket itself stays open, and goes on collecting connections for
  * whoever listens on it next.
@@ -52,22 +53,29 @@ static bool is_called(const char *names, int skipped, const char *name)
 	return names != NULL && strcspn(names, ":") == bytes && memcmp(names, name, bytes) == 0;
 }
 
+static bool listens(int fd)
+{
+	int listens = 0;
+	socklen_t bytes = sizeof(listens);
+
+	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) == 0 && listens != 0;
+}
+
 static int take(int fd, const struct gy_listening *listening, int *ret_fd)
 {
 	struct gyre_socket_address address;
 	const int one = 1;
-	int listens = 0;
-	socklen_t bytes = sizeof(listens);
 	int r = gy_socket_address_of(fd, &address);
 
 	if (r < 0) {
 		return r;
 	}
-	if (address.type != SOCK_STREAM ||
-	    getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) < 0 || listens == 0) {
+	if (listening->datagrams ? address.type != SOCK_DGRAM
+				 : address.type != SOCK_STREAM || !listens(fd)) {
 		return -EINVAL;
 	}
-	if (address.storage.ss_family != AF_UNIX && !listening->allow_delay &&
+	if (address.type == SOCK_STREAM && address.storage.ss_family != AF_UNIX &&
+	    !listening->allow_delay &&
 	    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) < 0) {
 		return -errno;
 	}
@@ -101,7 +109,7 @@ static int take_named(const char *name, const struct gy_listening *listening, ui
 	return r < 0 ? r : (int)taken;
 }
 
-static const char *remedy(int error)
+static const char *remedy(const struct gy_listening *listening, int error)
 {
 	switch (error) {
 	case -ENOENT:
@@ -110,7 +118,8 @@ static const char *remedy(int error)
 	case -ENOBUFS:
 		return "there are more sockets of that name than loops";
 	default:
-		return "it must be a stream socket that listens";
+		return listening->datagrams ? "it must be a socket of datagrams"
+					    : "it must be a stream socket that listens";
 	}
 }
 
@@ -128,7 +137,7 @@ int gy_inherit(const struct gy_listening *listening, uint32_t max, int *ret_fds)
 	}
 	if (r < 0) {
 		gy_log(listening->log, GYRE_LOG_ERROR, "cannot listen on %s: %s; %s",
-		       listening->text, strerror(-r), remedy(r));
+		       listening->text, strerror(-r), remedy(listening, r));
 	}
 	return r;
 }

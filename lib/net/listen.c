@@ -4,12 +4,18 @@
  * leaves nothing behind.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "channel/socket_address.h"
 #include "net/net.h"
+
+static const uint64_t wait_max_ns = GYRE_SECONDS(60);
+static const uint64_t attempt_min_ns = GYRE_MILLISECONDS(5);
+static const uint64_t attempt_max_ns = GYRE_MILLISECONDS(250);
 
 enum { BACKLOG_DEFAULT = 4096, BACKLOG_MAX = 1 << 20, MODE_MAX = 0777, RATE_MAX = 1000000000 };
 
@@ -73,7 +79,7 @@ static int place_all(const struct setup *setup)
 	if (r == 0) {
 		return 0;
 	}
-	listener->ended = true;
+	listener->holding.ended = true;
 	for (uint32_t i = left; i < setup->plan.sockets; i++) {
 		struct gyre_address acceptor = listener->stands[i].acceptor;
 
@@ -156,12 +162,13 @@ static int set_up(struct setup *setup)
 	uint32_t loops = gy_loops_count(setup->homes->loops);
 	int r;
 
-	setup->passed = gy_passed_take(setup->homes, setup->options.bind);
+	setup->passed = gy_passed_take(setup->homes, GY_PASSING_LISTENER, setup->options.bind);
 	r = setup->plan.inherited ? open_inherited(setup, loops) : open_new(setup, loops);
 
 	if (r < 0) {
 		return r;
 	}
+	setup->plan.passed = setup->passed != NULL;
 	r = gy_listener_make(setup->homes, &setup->plan, &setup->listener);
 	if (r == 0) {
 		return place_all(setup);
@@ -201,6 +208,42 @@ static int listen_on(struct setup *setup, struct gyre_address *ret_acceptor)
 	return r;
 }
 
+/* Nothing tells when a port becomes free. */
+static void sleep_for(uint64_t pause_ns)
+{
+	struct timespec pause = { .tv_nsec = (long)pause_ns };
+
+	while (nanosleep(&pause, &pause) < 0 && errno == EINTR) {
+	}
+}
+
+/* The last attempt says why it failed, all others together that they go on. */
+static int listen_patiently(struct setup *setup, struct gyre_address *ret_acceptor)
+{
+	uint64_t wait_ns = setup->options.wait_ns;
+	uint64_t pause_ns = attempt_min_ns;
+	uint64_t waited_ns = 0;
+	int r;
+
+	setup->listening.patient = wait_ns > 0;
+	while ((r = listen_on(setup, ret_acceptor)) == -EADDRINUSE && waited_ns < wait_ns) {
+		if (waited_ns == 0) {
+			gy_log(setup->homes->log, GYRE_LOG_WARNING,
+			       "somebody still listens on %s: trying again for up to %" PRIu64
+			       " ms",
+			       setup->options.bind, wait_ns / 1000000);
+		}
+		pause_ns = pause_ns < wait_ns - waited_ns ? pause_ns : wait_ns - waited_ns;
+		sleep_for(pause_ns);
+		waited_ns += pause_ns;
+		pause_ns = pause_ns < attempt_max_ns / 2 ? 2 * pause_ns : attempt_max_ns;
+		setup->listening.patient = waited_ns < wait_ns;
+		gy_memory_put(setup->fds);
+		setup->fds = NULL;
+	}
+	return r;
+}
+
 static int prepare(struct setup *setup)
 {
 	const struct gyre_acceptor_options *options = &setup->options;
@@ -227,7 +270,8 @@ int gyre_listen(struct gyre_system *system, const struct gyre_acceptor_options *
 
 	if (system == NULL || options == NULL || options->bind == NULL ||
 	    options->init_channel == NULL || options->backlog > BACKLOG_MAX ||
-	    options->mode > MODE_MAX || options->accept_rate > RATE_MAX) {
+	    options->mode > MODE_MAX || options->accept_rate > RATE_MAX ||
+	    options->wait_ns > wait_max_ns) {
 		return -EINVAL;
 	}
 	setup.homes = gy_homes_of(system);
@@ -235,7 +279,7 @@ int gyre_listen(struct gyre_system *system, const struct gyre_acceptor_options *
 	setup.options.backlog = options->backlog == 0 ? BACKLOG_DEFAULT : options->backlog;
 	r = prepare(&setup);
 	if (r == 0) {
-		r = listen_on(&setup, ret_acceptor);
+		r = listen_patiently(&setup, ret_acceptor);
 	}
 	for (uint32_t i = 0; setup.passed != NULL && i < setup.passed->count; i++) {
 		(void)close(setup.passed->fds[i]);

@@ -32,13 +32,42 @@ static void unlock(struct gy_homes *homes)
 
 /* ---- life ---- */
 
+static void leave_all(struct gy_holding *holding)
+{
+	const struct gy_listener *listener = gy_container_of(holding, struct gy_listener, holding);
+
+	for (uint32_t i = 0; i < listener->stands_max; i++) {
+		struct gyre_address acceptor = listener->stands[i].acceptor;
+
+		if (!gyre_address_is_nobody(acceptor) &&
+		    gy_holding_order(listener->homes, acceptor, gy_acceptor_leave) < 0) {
+			gy_stop_from_outside(&listener->homes->homes[acceptor.loop], acceptor);
+		}
+	}
+}
+
+static bool have_left(const struct gy_holding *holding)
+{
+	const struct gy_listener *listener = gy_container_of(holding, struct gy_listener, holding);
+
+	for (uint32_t i = 0; i < listener->stands_max; i++) {
+		if (!gyre_address_is_nobody(listener->stands[i].acceptor)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static const struct gy_holding_ops holding_ops = { .leave = leave_all, .has_left = have_left };
+
 int gy_listener_make(struct gy_homes *homes, const struct gy_listener_plan *plan,
 		     struct gy_listener **ret_listener)
 {
 	uint32_t max = homes->loops->max > plan->sockets ? homes->loops->max : plan->sockets;
 	size_t text_bytes = strlen(plan->options->bind) + 1;
 	struct gy_listener *listener = (struct gy_listener *)gy_memory_get(
-		sizeof(*listener) + max * sizeof(listener->stands[0]) + text_bytes);
+		sizeof(*listener) + max * (sizeof(listener->stands[0]) + sizeof(int)) + text_bytes);
+	int *fds;
 	int r = listener == NULL ? -ENOMEM
 				 : gy_admission_create(plan->options, max, &listener->admission);
 
@@ -49,21 +78,27 @@ int gy_listener_make(struct gy_homes *homes, const struct gy_listener_plan *plan
 	listener->homes = homes;
 	listener->options = *plan->options;
 	listener->options.bind = NULL; /* the caller's */
-	listener->text = (char *)&listener->stands[max];
-	memcpy(listener->text, plan->options->bind, text_bytes);
+	fds = (int *)(void *)&listener->stands[max];
 	listener->stands_max = max;
 	for (uint32_t i = 0; i < max; i++) {
-		listener->stands[i].fd = -1;
+		fds[i] = -1;
 	}
-	listener->serial = ++homes->listeners_made;
+	listener->holding = (struct gy_holding){
+		.ops = &holding_ops,
+		.kind = GY_PASSING_LISTENER,
+		.max = max,
+		.fds = fds,
+		.text = (char *)memcpy(&fds[max], plan->options->bind, text_bytes),
+		.shared = plan->passed,
+	};
 	listener->address = plan->address;
 	listener->sockets_max = plan->sockets_max;
 	listener->inherited = plan->inherited;
 	listener->references = 1;
 	if (!plan->inherited) {
-		gy_socket_file_set(&listener->file, &plan->address);
+		gy_socket_file_set(&listener->holding.file, &plan->address);
 	}
-	gy_list_append(&homes->listeners, &listener->item);
+	gy_holding_add(homes, &listener->holding);
 	*ret_listener = listener;
 	return 0;
 }
@@ -76,11 +111,11 @@ void gy_listener_unref(struct gy_listener *listener)
 	lock(homes);
 	last = --listener->references == 0;
 	if (last) {
-		gy_list_remove(&listener->item);
+		gy_holding_remove(&listener->holding);
+		gy_holding_remove_file(&listener->holding);
 	}
 	unlock(homes);
 	if (last) {
-		gy_socket_file_remove(&listener->file);
 		gy_admission_unref(listener->admission);
 		gy_memory_put(listener);
 	}
@@ -238,7 +273,7 @@ int gy_listener_place(struct gy_seed *seed)
 		r = spawn_acceptor(&listener->homes->homes[loop], seed,
 				   &listener->stands[seed->number].acceptor);
 		listener->references -= r < 0;
-		listener->stands[seed->number].fd = r < 0 ? -1 : seed->transit.fd;
+		listener->holding.fds[seed->number] = r < 0 ? -1 : seed->transit.fd;
 	}
 	return r;
 }
@@ -249,7 +284,7 @@ int gy_listener_move(struct gy_seed *seed)
 	int r = -ESHUTDOWN;
 
 	lock(homes);
-	if (!seed->listener->ended) {
+	if (!seed->listener->holding.ended) {
 		r = gy_listener_place(seed);
 	}
 	unlock(homes);
@@ -272,7 +307,7 @@ void gy_listener_left(struct gy_listener *listener, uint32_t number, struct gyre
 void gy_listener_end(struct gy_listener *listener, struct gy_home *home)
 {
 	lock(listener->homes);
-	listener->ended = true;
+	listener->holding.ended = true;
 	for (uint32_t i = 1; i < listener->stands_max; i++) {
 		if (!gyre_address_is_nobody(listener->stands[i].acceptor)) {
 			(void)gy_send_signal(home, listener->stands[i].acceptor, &gy_type_stop,
@@ -285,54 +320,14 @@ void gy_listener_end(struct gy_listener *listener, struct gy_home *home)
 void gy_listener_closes(struct gy_listener *listener, uint32_t number)
 {
 	lock(listener->homes);
-	listener->stands[number].fd = -1;
+	listener->holding.fds[number] = -1;
 	if (number == 0) { /* who comes now shall find nobody */
-		gy_socket_file_remove(&listener->file);
+		gy_holding_remove_file(&listener->holding);
 	}
 	unlock(listener->homes);
 }
 
 /* ---- loops come and go ---- */
-
-struct order {
-	struct gy_task task;
-	struct gyre_address acceptor;
-	void (*carry_out)(struct gy_house *house);
-};
-
-/* On the loop of an acceptor, which may have to be mounted first. */
-static void carry_out(struct gy_loop *loop, struct gy_task *task)
-{
-	struct order *order = gy_container_of(task, struct order, task);
-	struct gy_house *house =
-		gy_house_find(gy_home_of(loop), order->acceptor.slot, order->acceptor.cookie);
-
-	if (house != NULL && house->status <= GY_HOUSE_MOUNTING) {
-		gy_loop_post_task(loop, task);
-		return;
-	}
-	if (house != NULL) {
-		order->carry_out(house);
-	}
-	gy_loop_node_put(loop, &task->node);
-}
-
-static int post_order(const struct gy_homes *homes, struct gyre_address acceptor,
-		      void (*what)(struct gy_house *house))
-{
-	struct gy_node *node = gy_node_get_from_heap(sizeof(struct order));
-	struct order *order;
-
-	if (node == NULL) {
-		return -ENOMEM;
-	}
-	order = gy_container_of(node, struct order, task.node);
-	order->task.run = carry_out;
-	order->carry_out = what;
-	order->acceptor = acceptor;
-	gy_loop_post_task(&homes->homes[acceptor.loop].loop, &order->task);
-	return 0;
-}
 
 static int open_another(struct gy_listener *listener, uint32_t number)
 {
@@ -362,7 +357,7 @@ static int grow_by(struct gy_listener *listener, uint32_t number)
 	struct gyre_address acceptor = listener->stands[number].acceptor;
 
 	if (!gyre_address_is_nobody(acceptor)) {
-		return post_order(listener->homes, acceptor, gy_acceptor_leave);
+		return gy_holding_order(listener->homes, acceptor, gy_acceptor_leave);
 	}
 	return number < listener->sockets_max && !listener->inherited
 		       ? open_another(listener, number)
@@ -391,13 +386,27 @@ static void grow(struct gy_listener *listener, uint32_t from, uint32_t to)
 	gy_store_release(&listener->version, listener->version + 1);
 }
 
+/* The one behind @before, or the first for NULL; NULL for none. */
+static struct gy_listener *next_listener(const struct gy_homes *homes,
+					 const struct gy_listener *before)
+{
+	const struct gy_list *item = before == NULL ? &homes->holdings : &before->holding.item;
+
+	for (item = item->next; item != &homes->holdings; item = item->next) {
+		struct gy_holding *holding = gy_container_of(item, struct gy_holding, item);
+
+		if (holding->kind == GY_PASSING_LISTENER) {
+			return gy_container_of(holding, struct gy_listener, holding);
+		}
+	}
+	return NULL;
+}
+
 void gy_listeners_grow(struct gy_homes *homes, uint32_t from, uint32_t to)
 {
-	for (struct gy_list *item = homes->listeners.next; item != &homes->listeners;
-	     item = item->next) {
-		struct gy_listener *listener = gy_container_of(item, struct gy_listener, item);
-
-		if (!listener->ended) {
+	for (struct gy_listener *listener = next_listener(homes, NULL); listener != NULL;
+	     listener = next_listener(homes, listener)) {
+		if (!listener->holding.ended) {
 			grow(listener, from, to);
 		}
 	}
@@ -405,10 +414,8 @@ void gy_listeners_grow(struct gy_homes *homes, uint32_t from, uint32_t to)
 
 void gy_listeners_shrink(struct gy_homes *homes, uint32_t to)
 {
-	for (struct gy_list *item = homes->listeners.next; item != &homes->listeners;
-	     item = item->next) {
-		struct gy_listener *listener = gy_container_of(item, struct gy_listener, item);
-
+	for (struct gy_listener *listener = next_listener(homes, NULL); listener != NULL;
+	     listener = next_listener(homes, listener)) {
 		for (uint32_t i = to; i < homes->loops->max; i++) {
 			listener->stands[i].worker = GYRE_NOBODY;
 		}
@@ -418,122 +425,16 @@ void gy_listeners_shrink(struct gy_homes *homes, uint32_t to)
 
 /* ---- handing over ---- */
 
-static struct gy_listener *listener_after(const struct gy_homes *homes, uint32_t serial)
-{
-	for (struct gy_list *item = homes->listeners.next; item != &homes->listeners;
-	     item = item->next) {
-		struct gy_listener *listener = gy_container_of(item, struct gy_listener, item);
-
-		if (listener->serial > serial && !listener->ended) {
-			return listener;
-		}
-	}
-	return NULL;
-}
-
-/* What the message has room for, from @place on. */
-static void collect(const struct gy_listener *listener, struct gy_listeners_place *place,
-		    struct gy_passing *passing)
-{
-	if (place->begun != listener->serial) {
-		place->begun = listener->serial;
-		place->number = 0;
-	}
-	*passing = (struct gy_passing){ .kind = GY_PASSING_LISTENER, .serial = listener->serial };
-	(void)strncpy(passing->text, listener->text, GY_PASSING_TEXT_MAX);
-	while (place->number < listener->stands_max && passing->count < GY_PASSING_FDS_MAX) {
-		int fd = listener->stands[place->number++].fd;
-
-		if (fd >= 0) {
-			passing->fds[passing->count++] = fd;
-		}
-	}
-	if (place->number == listener->stands_max) {
-		*place = (struct gy_listeners_place){ .serial = listener->serial };
-	}
-}
-
-int gy_listeners_pass(struct gy_homes *homes, struct gy_listeners_place *place, int fd)
-{
-	struct gy_listeners_place next = *place;
-	struct gy_passing passing = { .kind = GY_PASSING_END };
-	const struct gy_listener *listener;
-	int r;
-
-	lock(homes); /* so that no socket is closed meanwhile */
-	do {
-		listener = listener_after(homes, next.serial);
-		if (listener != NULL) {
-			collect(listener, &next, &passing);
-		}
-	} while (listener != NULL && passing.count == 0);
-	if (listener == NULL) {
-		passing = (struct gy_passing){ .kind = GY_PASSING_END };
-	}
-	r = gy_passing_send(fd, &passing);
-	unlock(homes);
-	if (r == 0) {
-		*place = next;
-	}
-	return r;
-}
-
-void gy_listeners_hand_over(struct gy_homes *homes)
-{
-	lock(homes);
-	for (struct gy_list *item = homes->listeners.next; item != &homes->listeners;
-	     item = item->next) {
-		struct gy_listener *listener = gy_container_of(item, struct gy_listener, item);
-
-		if (listener->ended) {
-			continue;
-		}
-		listener->ended = true;
-		listener->file.path[0] = '\0'; /* the successor's */
-		gy_store_release(&listener->handed_over, true);
-		for (uint32_t i = 0; i < listener->stands_max; i++) {
-			struct gyre_address acceptor = listener->stands[i].acceptor;
-
-			if (!gyre_address_is_nobody(acceptor) &&
-			    post_order(homes, acceptor, gy_acceptor_leave) < 0) {
-				gy_stop_from_outside(&homes->homes[acceptor.loop], acceptor);
-			}
-		}
-	}
-	unlock(homes);
-}
-
-bool gy_listeners_have_left(struct gy_homes *homes)
-{
-	uint32_t left = 0;
-
-	lock(homes);
-	for (struct gy_list *item = homes->listeners.next; item != &homes->listeners;
-	     item = item->next) {
-		const struct gy_listener *listener =
-			gy_container_of(item, struct gy_listener, item);
-
-		for (uint32_t i = 0; i < listener->stands_max; i++) {
-			left += !gyre_address_is_nobody(listener->stands[i].acceptor);
-		}
-	}
-	unlock(homes);
-	return left == 0;
-}
-
 void gy_listeners_look(struct gy_homes *homes)
 {
 	lock(homes);
-	for (struct gy_list *item = homes->listeners.next; item != &homes->listeners;
-	     item = item->next) {
-		const struct gy_listener *listener =
-			gy_container_of(item, struct gy_listener, item);
-
+	for (const struct gy_listener *listener = next_listener(homes, NULL); listener != NULL;
+	     listener = next_listener(homes, listener)) {
 		for (uint32_t i = 0; i < listener->stands_max; i++) {
 			struct gyre_address acceptor = listener->stands[i].acceptor;
 
 			if (!gyre_address_is_nobody(acceptor) &&
-			    post_order(homes, acceptor, gy_acceptor_look) < 0) {
+			    gy_holding_order(homes, acceptor, gy_acceptor_look) < 0) {
 				gy_log(homes->log, GYRE_LOG_WARNING,
 				       "loop %u: no memory to look for connections that wait; the "
 				       "next that comes will",

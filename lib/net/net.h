@@ -7,13 +7,12 @@
 #ifndef GY_NET_NET_H
 #define GY_NET_NET_H
 
-#include <sys/types.h>
-
 #include <gyre/listen.h>
 #include <gyre/socket_address.h>
 
 #include "channel/channels.h"
 #include "net/admission.h"
+#include "net/holdings.h"
 #include "net/listeners.h"
 
 /* ---- bind.c ---- */
@@ -21,23 +20,6 @@
 /* An address of a socket of @type; on failure one line goes to the log. */
 int gy_bind_parse(const char *text, int type, const struct gy_log *log,
 		  struct gyre_socket_address *ret_address);
-
-/* ---- socket_file.c ---- */
-
-struct gy_socket_file {
-	char path[GYRE_SOCKET_ADDRESS_BYTES_MAX]; /* "" for none */
-	dev_t device;
-	ino_t inode;
-};
-
-/* Whether a socket bound to @address has a file. */
-bool gy_socket_file_is_one(const struct gyre_socket_address *address);
-/* Binds a Unix socket to its path, where an abandoned file may stand. @mode 0 is as usual. */
-int gy_socket_file_bind(int fd, const struct gyre_socket_address *address, uint32_t mode);
-/* The file that was made there, or none if @address has none. */
-void gy_socket_file_set(struct gy_socket_file *file, const struct gyre_socket_address *address);
-/* Removes the file if it is still the same; then there is none. */
-void gy_socket_file_remove(struct gy_socket_file *file);
 
 /* ---- sockets.c ---- */
 
@@ -47,6 +29,8 @@ struct gy_listening {
 	int backlog;
 	uint32_t mode; /* of a Unix socket's file; 0 for that of the process */
 	bool allow_delay;
+	bool datagrams; /* not listening, in truth */
+	bool patient; /* -EADDRINUSE is not logged: there is another attempt */
 };
 
 /* How many sockets can listen on the address side by side, if @count are wanted. */
@@ -113,25 +97,19 @@ extern const struct gyre_class gy_worker_class;
 /* ---- listener.c: under homes->placing, if nothing else is said ---- */
 
 struct gy_listener {
-	struct gy_list item; /* in homes->listeners */
+	struct gy_holding holding;
 	struct gy_homes *homes;
 	struct gyre_acceptor_options options;
 	struct gyre_socket_address address;
-	struct gy_socket_file file;
 	struct gy_admission *admission; /* a reference; NULL for none; read by anybody */
 	uint32_t references;
-	uint32_t serial;      /* tells it from all others of the system */
 	uint32_t sockets_max; /* there are no more, however many loops come */
 	uint32_t stands_max;
 	uint32_t version; /* atomic: grows when workers come or go */
 	bool inherited;	  /* the sockets are not ours: none is opened beside them */
-	bool ended;	  /* its acceptors have been told to stop */
-	bool handed_over; /* atomic: by leaving their sockets to another process */
-	char *text;	  /* that it was opened by */
 	struct {
 		struct gyre_address acceptor; /* of this loop's socket, wherever that stands */
 		struct gyre_address worker;   /* on this loop */
-		int fd;			      /* the socket, while it may be passed on; or -1 */
 	} stands[]; /* one for each loop that there may be, and each socket; nobody for none */
 };
 
@@ -159,6 +137,7 @@ struct gy_listener_plan {
 	uint32_t sockets;
 	uint32_t sockets_max;
 	bool inherited;
+	bool passed; /* they are another process's too */
 };
 
 /* Without acceptors, with a reference; when there is no memory, none. */
@@ -183,7 +162,7 @@ struct gyre_address gy_listener_next_worker(struct gy_seed *seed);
 void gy_listener_left(struct gy_listener *listener, uint32_t number, struct gyre_address acceptor);
 /* Without the mutex: all other acceptors are to stop too. */
 void gy_listener_end(struct gy_listener *listener, struct gy_home *home);
-/* Without the mutex: the socket is about to be closed here, and with the first its file goes. */
+/* Without the mutex: the socket is about to be closed here, and with the first its file. */
 void gy_listener_closes(struct gy_listener *listener, uint32_t number);
 
 /* ---- acceptor.c ---- */

@@ -53,14 +53,42 @@ int gy_passing_send(int fd, const struct gy_passing *passing)
 	return sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
+/* The kernel puts all of a message together. */
 static void take_descriptors(struct msghdr *message, struct gy_passing *passing)
 {
-	struct cmsghdr *rights = CMSG_FIRSTHDR(message);
+	const struct cmsghdr *rights = CMSG_FIRSTHDR(message);
 
 	if (rights != NULL && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS) {
 		passing->count = (uint32_t)((rights->cmsg_len - CMSG_LEN(0)) / sizeof(int));
 		memcpy(passing->fds, CMSG_DATA(rights), passing->count * sizeof(int));
 	}
+}
+
+static bool is_of(int fd, int name, int value)
+{
+	int is = -1;
+	socklen_t bytes = sizeof(is);
+
+	return getsockopt(fd, SOL_SOCKET, name, &is, &bytes) == 0 && is == value;
+}
+
+/* Whether the descriptors are what messages of their kind have. */
+static bool are_as_said(const struct gy_passing *passing)
+{
+	int type = passing->kind == GY_PASSING_SELF	  ? SOCK_SEQPACKET
+		   : passing->kind == GY_PASSING_LISTENER ? SOCK_STREAM
+							  : SOCK_DGRAM;
+
+	if (passing->kind == GY_PASSING_END) {
+		return passing->count == 0;
+	}
+	for (uint32_t i = 0; i < passing->count; i++) {
+		if (!is_of(passing->fds[i], SO_TYPE, type) ||
+		    (type != SOCK_DGRAM && !is_of(passing->fds[i], SO_ACCEPTCONN, 1))) {
+			return false;
+		}
+	}
+	return passing->kind == GY_PASSING_SELF ? passing->count == 1 : passing->count > 0;
 }
 
 static int check(const struct head *head, ssize_t bytes, const struct msghdr *message,
@@ -74,7 +102,7 @@ static int check(const struct head *head, ssize_t bytes, const struct msghdr *me
 	}
 	return bytes != (ssize_t)sizeof(*head) || (message->msg_flags & MSG_TRUNC) != 0 ||
 			       head->magic != magic || head->count != count ||
-			       head->kind < GY_PASSING_SELF || head->kind > GY_PASSING_END ||
+			       head->kind < GY_PASSING_SELF || head->kind > GY_PASSING_DATAGRAMS ||
 			       memchr(head->text, '\0', sizeof(head->text)) == NULL
 		       ? -EPROTO
 		       : 0;
@@ -101,17 +129,35 @@ int gy_passing_receive(int fd, struct gy_passing *ret_passing)
 	}
 	take_descriptors(&message, &passing);
 	r = check(&head, got, &message, passing.count);
+	passing.kind = head.kind;
+	if (r == 0 && !are_as_said(&passing)) {
+		r = -EPROTO;
+	}
 	if (r < 0) {
 		while (passing.count > 0) {
 			(void)close(passing.fds[--passing.count]);
 		}
 		return r;
 	}
-	passing.kind = head.kind;
 	passing.serial = head.serial;
 	memcpy(passing.text, head.text, sizeof(passing.text));
 	*ret_passing = passing;
 	return 0;
+}
+
+int gy_passing_hear(int fd)
+{
+	unsigned char said[2] = { 0 };
+	ssize_t got = recv(fd, said, sizeof(said), MSG_DONTWAIT);
+
+	if (got < 0) {
+		return errno == EINTR ? -EAGAIN : errno == ECONNRESET ? -ENODATA : -errno;
+	}
+	if (got == 0) {
+		return -ENODATA;
+	}
+	return got == 1 && (said[0] == GY_SUCCESSOR_ASKS || said[0] == GY_SUCCESSOR_RUNS) ? said[0]
+											  : -EPROTO;
 }
 
 int gy_passing_check_peer(int fd)
@@ -122,22 +168,25 @@ int gy_passing_check_peer(int fd)
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) < 0) {
 		return -errno;
 	}
-	return peer.uid == geteuid() ? 0 : -EPERM;
+	return peer.uid == geteuid() || peer.uid == 0 ? 0 : -EPERM;
 }
 
 /* ---- what was received ---- */
 
-/* That of the message before, if it has more sockets of the same listener. */
-static struct gy_passed *find_last(const struct gy_homes *homes, uint32_t serial)
+/* That of the message before, if it has more sockets of the same. */
+static struct gy_passed *find_last(const struct gy_homes *homes, const struct gy_passing *passing)
 {
 	struct gy_passed *last = gy_container_of(homes->passed.previous, struct gy_passed, item);
 
-	return gy_list_empty(&homes->passed) || last->serial != serial ? NULL : last;
+	return gy_list_empty(&homes->passed) || last->serial != passing->serial ||
+			       last->kind != passing->kind
+		       ? NULL
+		       : last;
 }
 
 static int append(struct gy_homes *homes, const struct gy_passing *passing)
 {
-	struct gy_passed *passed = find_last(homes, passing->serial);
+	struct gy_passed *passed = find_last(homes, passing);
 	bool is_new = passed == NULL;
 	int *fds;
 
@@ -146,6 +195,7 @@ static int append(struct gy_homes *homes, const struct gy_passing *passing)
 		if (passed == NULL) {
 			return -ENOMEM;
 		}
+		passed->kind = passing->kind;
 		passed->serial = passing->serial;
 		memcpy(passed->text, passing->text, sizeof(passed->text));
 	}
@@ -179,12 +229,13 @@ int gy_passed_add(struct gy_homes *homes, const struct gy_passing *passing)
 	return r;
 }
 
-struct gy_passed *gy_passed_take(struct gy_homes *homes, const char *text)
+struct gy_passed *gy_passed_take(struct gy_homes *homes, enum gy_passing_kind kind,
+				 const char *text)
 {
 	for (struct gy_list *item = homes->passed.next; item != &homes->passed; item = item->next) {
 		struct gy_passed *passed = gy_container_of(item, struct gy_passed, item);
 
-		if (strcmp(passed->text, text) == 0) {
+		if (passed->kind == kind && strcmp(passed->text, text) == 0) {
 			gy_list_remove(item);
 			return passed;
 		}

@@ -130,6 +130,9 @@ static int errno_of(int status)
 	case ARES_ECONNREFUSED:
 	case ARES_ESERVFAIL:
 	case ARES_EREFUSED:
+	case ARES_EFORMERR:
+	case ARES_ENOTIMP:
+	case ARES_EBADRESP:
 		return -EAGAIN;
 	default:
 		return -ENXIO;
@@ -246,7 +249,8 @@ static void start_timer(struct gy_resolve *resolve)
 void gy_resolve_start(struct gy_resolve *resolve, const char *host, uint16_t port, int type,
 		      const char *servers)
 {
-	const struct ares_addrinfo_hints hints = { .ai_family = AF_UNSPEC, .ai_socktype = type };
+	const struct ares_addrinfo_hints hints = { .ai_family = resolve->family,
+						   .ai_socktype = type };
 	int r;
 
 	resolve->done = false;

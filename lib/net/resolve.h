@@ -36,6 +36,7 @@ struct gy_resolve {
 	bool timed_out;
 	bool done;
 	int type;
+	int family; /* AF_UNSPEC for both; set before the start */
 	uint16_t port;
 	int error; /* when it is done: 0 or a negative errno */
 	uint32_t count;

@@ -123,12 +123,12 @@ int gy_sockets_listen(struct gyre_socket_address *address, const struct gy_liste
 			r = gy_socket_address_of(ret_fds[0], address);
 		}
 	}
-	if (r < 0) {
+	if (r < 0 && !(listening->patient && r == -EADDRINUSE)) {
 		gy_log(listening->log, GYRE_LOG_ERROR, "cannot listen on %s: %s; %s",
 		       listening->text, strerror(-r), remedy(r));
-		while (opened > 0) {
-			(void)close(ret_fds[--opened]);
-		}
+	}
+	while (r < 0 && opened > 0) {
+		(void)close(ret_fds[--opened]);
 	}
 	return r;
 }

@@ -6,6 +6,8 @@
  */
 #include <errno.h>
 
+#include <gyre/tls.h>
+
 #include "base/memory.h"
 #include "base/random.h"
 #include "channel/channel.h"
@@ -13,7 +15,7 @@
 
 enum { BEATS = 4, /* in a heartbeat */ JITTER_PERCENT = 10 };
 
-static const uint64_t greeting_max_ns = GYRE_SECONDS(5);
+static const uint64_t full_log_pause_ns = GYRE_SECONDS(60);
 
 /* ---- the pipeline ---- */
 
@@ -55,6 +57,10 @@ static void removed(struct gyre_handler_context *ctx)
 
 	link->ctx = NULL;
 	if (!link->dialled) {
+		if (link->stranger) {
+			link->links->strangers--;
+			gy_count(&link->links->refused, 1);
+		}
 		gy_list_remove(&link->item);
 		gy_memory_put(link);
 	}
@@ -73,7 +79,9 @@ static const struct gyre_handler link_handler = {
 
 void gy_links_start_beat(struct gy_links *links)
 {
-	uint64_t period_ns = links->nodes->options.heartbeat_ns / BEATS;
+	const struct gyre_node_options *options = &links->nodes->options;
+	uint64_t heart_ns = options->heartbeat_ns / BEATS;
+	uint64_t period_ns = heart_ns < options->greeting_ns ? heart_ns : options->greeting_ns;
 	uint64_t jitter_ns = period_ns / JITTER_PERCENT;
 
 	if (gy_timer_is_started(&links->beat) || links->draining) {
@@ -103,14 +111,53 @@ static struct gy_association *make(struct gy_links *links, struct gy_neighbour *
 	return link;
 }
 
+/* Encrypts the connection first, where the node has certificates: the link need not know. */
+static int add_handlers(struct gyre_channel *channel, struct gy_association *link)
+{
+	struct gyre_tls_options tls = { .context = link->links->nodes->options.tls,
+					.mutual = true,
+					.any_name = true };
+	int r = 0;
+
+	if (tls.context != NULL) {
+		r = gyre_pipeline_add_last(
+			channel, link->dialled ? gyre_tls_client() : gyre_tls_server(), &tls);
+	}
+	return r < 0 ? r : gyre_pipeline_add_last(channel, &link_handler, link);
+}
+
+/* Not each time, lest who connects again and again fills the log. */
+static void log_full(struct gy_links *links)
+{
+	uint64_t now_ns = links->home->loop.now_ns;
+
+	if (links->full_logged_ns == 0 || now_ns - links->full_logged_ns > full_log_pause_ns) {
+		links->full_logged_ns = now_ns;
+		gy_log(links->nodes->log, GYRE_LOG_WARNING,
+		       "node %u: connections are closed at once, since %u have not proved yet what "
+		       "they are (greetings_max)",
+		       links->nodes->options.id, links->strangers);
+	}
+}
+
 int gy_association_accept(struct gyre_channel *channel, void *arg)
 {
 	struct gy_links *links = gy_links_of(channel->channels->home);
-	struct gy_association *link = links == NULL ? NULL : make(links, NULL, false);
-	int r = link == NULL ? -ENOMEM : gyre_pipeline_add_last(channel, &link_handler, link);
+	struct gy_association *link;
+	int r;
 
 	(void)arg;
-	if (r < 0 && link != NULL) {
+	if (links->strangers >= links->nodes->options.greetings_max) {
+		gy_count(&links->refused, 1);
+		log_full(links);
+		return -ENOBUFS;
+	}
+	link = make(links, NULL, false);
+	r = link == NULL ? -ENOMEM : add_handlers(channel, link);
+	if (r == 0) {
+		link->stranger = true;
+		links->strangers++;
+	} else if (link != NULL) {
 		gy_list_remove(&link->item);
 		gy_memory_put(link);
 	}
@@ -126,12 +173,15 @@ void gy_association_open(struct gy_association *link)
 	link->greeted = true;
 	link->life = gy_load_relaxed(&link->peer->life);
 	link->window_bytes = link->theirs.window_bytes;
+	link->queued_bytes_max = links->nodes->options.link_bytes_max;
 	link->message_bytes_max = links->nodes->options.message_bytes_max;
 	if (link->theirs.message_bytes_max < link->message_bytes_max) {
 		link->message_bytes_max = link->theirs.message_bytes_max;
 	}
 	link->used_ns = links->home->loop.now_ns;
 	(void)gy_add_relaxed(&link->peer->links, 1);
+	links->strangers -= link->stranger;
+	link->stranger = false;
 	if (link->dialled) {
 		gy_outgoing_resume(link);
 	} else if (link->again) {
@@ -188,6 +238,7 @@ static void was_open(struct gy_association *link)
 
 void gy_association_lost(struct gy_association *link, int reason)
 {
+	gy_greeting_failed(link);
 	link->stage = link->dialled ? GY_LINK_PAUSED : GY_LINK_ENDED;
 	if (link->peer != NULL) {
 		gy_log(link->links->nodes->log, GYRE_LOG_INFO,
@@ -215,7 +266,7 @@ void gy_association_abort(struct gy_association *link, int reason)
 
 int gy_association_init_channel(struct gyre_channel *channel, void *arg)
 {
-	return gyre_pipeline_add_last(channel, &link_handler, arg);
+	return add_handlers(channel, (struct gy_association *)arg);
 }
 
 struct gy_association *gy_association_get(struct gy_links *links, uint16_t node, int *ret_error)
@@ -268,7 +319,7 @@ static void look_at_connection(struct gy_association *link, uint64_t now_ns, boo
 		link->heard_ns = now_ns; /* it may have spoken: this loop did not listen */
 	}
 	if (link->stage != GY_LINK_OPEN) {
-		if (now_ns - link->opened_ns > greeting_max_ns) {
+		if (now_ns - link->opened_ns > options->greeting_ns) {
 			gy_association_abort(link, -ETIMEDOUT);
 		}
 		return;
@@ -306,6 +357,9 @@ static void look(struct gy_association *link, bool stalled)
 		gy_neighbour_look(link->links, link->peer);
 		link->worried = link->worried && gy_load_relaxed(&link->peer->links) == 0 &&
 				gy_neighbour_is_alive(link->peer);
+	}
+	if (gy_sheet_is_idle(&link->sheet)) {
+		gy_sheet_drop(link, &link->sheet);
 	}
 	if (is_idle(link, now_ns)) {
 		gy_association_hang_up(link);
@@ -405,4 +459,5 @@ void gy_links_fini(struct gy_links *links)
 		gy_memory_put(link);
 	}
 	gy_by_id_fini(&links->dialled);
+	gy_sheets_fini(&links->sheets);
 }

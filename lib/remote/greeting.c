@@ -14,7 +14,8 @@
 #include "remote/remote.h"
 
 static const char *const refusals[GY_REFUSALS] = {
-	[GY_REFUSED_MALFORMED] = "it was not understood; is there a gyre node at that address?",
+	[GY_REFUSED_MALFORMED] = "it was not understood; is there a gyre node at that address, and "
+				 "do both use TLS or neither?",
 	[GY_REFUSED_VERSION] =
 		"no common version of the protocol; use builds of gyre that share one",
 	[GY_REFUSED_CLUSTER] = "it belongs to another cluster; give both the same name",
@@ -48,7 +49,7 @@ static int make_hello(struct gy_association *link, uint16_t expected)
 
 	link->dials += link->dialled;
 	*hello = (struct gy_hello){
-		.version_min = GY_WIRE_VERSION,
+		.version_min = GY_WIRE_VERSION_MIN,
 		.version_max = GY_WIRE_VERSION,
 		.node = nodes->options.id,
 		.expected = expected,
@@ -88,7 +89,7 @@ static enum gy_refusal judge(const struct gy_association *link)
 	const struct gy_nodes *nodes = link->links->nodes;
 	const struct gy_hello *hello = &link->theirs;
 
-	if (hello->version_max < GY_WIRE_VERSION || hello->version_min > GY_WIRE_VERSION) {
+	if (hello->version_max < GY_WIRE_VERSION_MIN || hello->version_min > GY_WIRE_VERSION) {
 		return GY_REFUSED_VERSION;
 	}
 	if (strcmp(hello->cluster, nodes->cluster) != 0) {
@@ -221,7 +222,9 @@ static void refused(struct gy_association *link, const struct gy_frame *frame)
 
 void gy_greeting_take(struct gy_association *link, const struct gy_frame *frame)
 {
-	if (frame->kind == GY_WIRE_REFUSE) {
+	if (gy_wire_head_bytes(frame->kind) + frame->bytes > GY_GREETING_BYTES_MAX) {
+		gy_association_abort(link, -EMSGSIZE); /* as one that comes in parts */
+	} else if (frame->kind == GY_WIRE_REFUSE) {
 		refused(link, frame);
 	} else if (frame->kind == GY_WIRE_HELLO && link->stage == GY_LINK_GREETING) {
 		take_hello(link, frame);
@@ -229,5 +232,16 @@ void gy_greeting_take(struct gy_association *link, const struct gy_frame *frame)
 		take_proof(link, frame);
 	} else {
 		refuse(link, GY_REFUSED_MALFORMED);
+	}
+}
+
+/* TLS has its own lines. */
+void gy_greeting_failed(const struct gy_association *link)
+{
+	if (link->dialled && link->stage == GY_LINK_GREETING && !link->links->draining &&
+	    link->links->nodes->options.tls == NULL) {
+		gy_log(link->links->nodes->log, GYRE_LOG_WARNING,
+		       "node %u: a link to node %u has failed: %s", link->links->nodes->options.id,
+		       link->peer->id, refusal_text(GY_REFUSED_MALFORMED));
 	}
 }

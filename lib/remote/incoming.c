@@ -12,6 +12,7 @@
 
 #include "actor/stack.h"
 #include "base/memory.h"
+#include "channel/bulk.h"
 #include "remote/remote.h"
 
 enum { CREDIT_BYTES = 16 };
@@ -108,9 +109,9 @@ static int fill(const struct gyre_type *type, const struct gy_frame *frame, void
 	return 0;
 }
 
-static uint32_t deadline_of(const struct gy_home *home, const struct gy_frame *frame)
+uint32_t gy_incoming_deadline(const struct gy_home *home, uint16_t encoded)
 {
-	uint64_t left = gy_wire_left_decode(frame->left);
+	uint64_t left = gy_wire_left_decode(encoded);
 	uint32_t deadline;
 
 	if (left == 0 || left > GY_DEADLINE_SPAN_NS >> 20) {
@@ -143,9 +144,9 @@ static void take_message(struct gy_association *link, const struct gy_frame *fra
 		return;
 	}
 	if (kind == GY_MAIL_ASK) {
-		mail->deadline_ms = deadline_of(home, frame);
+		mail->deadline_ms = gy_incoming_deadline(home, frame->left);
 	}
-	(void)gy_send(home, receiver_of(link, frame), mail, gy_mail_lane(mail));
+	gy_incoming_deliver(home, receiver_of(link, frame), mail, gy_mail_lane(mail));
 }
 
 static void take_exception(struct gy_association *link, const struct gy_frame *frame)
@@ -335,7 +336,7 @@ static int take_credit(struct gy_association *link, const struct gy_frame *frame
 	return 0;
 }
 
-static int take_open(struct gy_association *link, const struct gy_frame *frame, uint32_t bytes)
+static int take_open(struct gy_association *link, struct gy_frame *frame, uint32_t bytes)
 {
 	if (frame->kind == GY_WIRE_PING) {
 		return 0;
@@ -353,6 +354,14 @@ static int take_open(struct gy_association *link, const struct gy_frame *frame, 
 		return take_fragment(link, frame);
 	}
 	count(link, bytes);
+	if (frame->kind == GY_WIRE_AGAIN) {
+		int r = gy_again_expand(link, frame);
+
+		return r < 0 ? r : take_whole(link, frame);
+	}
+	if (frame->kind == GY_WIRE_NOTICE) {
+		gy_again_heard(link, frame->body - GY_WIRE_HEAD_BYTES);
+	}
 	return take_whole(link, frame);
 }
 
@@ -361,6 +370,12 @@ static void take(struct gy_association *link, const unsigned char *bytes, uint32
 	struct gy_frame frame;
 	int r = 0;
 
+	if (gy_likely(link->stage == GY_LINK_OPEN && !link->dialled) &&
+	    gy_likely(gy_quick_take(link, bytes))) {
+		count(link, count_of);
+		link->used_ns = link->links->home->loop.now_ns;
+		return;
+	}
 	gy_wire_get(bytes, &frame);
 	if (gy_likely(link->stage == GY_LINK_OPEN)) {
 		r = frame.kind == GY_WIRE_REFUSE ? -ECONNREFUSED
@@ -381,8 +396,10 @@ static int64_t take_slice(struct gy_association *link, const unsigned char *byte
 	size_t at = 0;
 
 	while (link->stage != GY_LINK_ENDED) {
-		int64_t length = gy_wire_bytes(bytes + at, count_of - at);
+		int64_t length;
 
+		at += gy_again_take(link, bytes + at, count_of - at);
+		length = gy_wire_bytes(bytes + at, count_of - at);
 		if (length < 0) {
 			return length;
 		}
@@ -406,12 +423,15 @@ static size_t gather(struct gy_partial *partial, unsigned char *to, uint32_t who
 }
 
 /* The length is known: memory for the whole. */
-static int begin_frame(struct gy_partial *partial)
+static int begin_frame(const struct gy_association *link, struct gy_partial *partial)
 {
 	int64_t length = gy_wire_bytes(partial->word, sizeof(partial->word));
 
 	if (length < 0) {
 		return (int)length;
+	}
+	if (length > GY_GREETING_BYTES_MAX && link->stage != GY_LINK_OPEN) {
+		return -EMSGSIZE; /* nobody has proved yet that it may make us keep as much */
 	}
 	partial->frame = (unsigned char *)gy_memory_get_raw((size_t)length);
 	if (partial->frame == NULL) {
@@ -435,7 +455,7 @@ static int64_t take_part(struct gy_association *link, const unsigned char *bytes
 		if (partial->at < sizeof(partial->word)) {
 			return (int64_t)taken;
 		}
-		r = begin_frame(partial);
+		r = begin_frame(link, partial);
 		if (r < 0) {
 			return r;
 		}
@@ -463,6 +483,7 @@ static void take_all(struct gy_association *link, struct gyre_buffer *data)
 			taken = take_part(link, bytes, count_of);
 		}
 		if (taken < 0) {
+			gy_greeting_failed(link);
 			gy_association_abort(link, (int)taken);
 			return;
 		}
@@ -501,6 +522,7 @@ void gy_incoming_read(struct gy_association *link, struct gyre_buffer *data)
 	uint64_t before = link->consumed_frames;
 
 	link->heard_ns = link->links->home->loop.now_ns;
+	gy_bulk_watch(gyre_context_channel(link->ctx), gyre_buffer_bytes(data));
 	take_all(link, data);
 	gyre_buffer_free(data);
 	if (link->peer != NULL && link->consumed_frames != before) {
@@ -523,6 +545,7 @@ void gy_incoming_reset(struct gy_association *link)
 		gy_list_remove(&arrival->item);
 		gy_memory_put(arrival);
 	}
+	link->heard = (struct gy_heard){ 0 };
 	link->consumed_bytes = 0;
 	link->consumed_frames = 0;
 	link->told_bytes = 0;

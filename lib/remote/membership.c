@@ -52,7 +52,9 @@ static const struct gyre_membership static_list = {
 static int start(struct gy_nodes *nodes, struct gy_node_engine *it,
 		 const struct gyre_membership *membership, const void *arg)
 {
-	const struct gyre_node_peer self = { nodes->options.id, nodes->options.listen };
+	const struct gyre_node_peer self = { nodes->options.id, nodes->found[0] == '\0'
+									? nodes->options.listen
+									: nodes->found };
 	struct gyre_system *system = nodes->system;
 	int r = membership->start(arg, &it->engine);
 
@@ -60,7 +62,7 @@ static int start(struct gy_nodes *nodes, struct gy_node_engine *it,
 		return r;
 	}
 	it->membership = membership;
-	if (nodes->options.listen != NULL) {
+	if (self.address != NULL) {
 		r = membership->publish(it->engine, &self);
 	}
 	return r < 0 ? r : membership->watch(it->engine, gy_node_told, system);

@@ -17,6 +17,7 @@
 
 #include "actor/stack.h"
 #include "base/memory.h"
+#include "channel/tls.h"
 #include "remote/remote.h"
 
 enum { RANDOM_BITS = 20, LOOPBACK_IPV4 = 127 };
@@ -35,6 +36,9 @@ static int check_all(const struct gyre_node_options *o, const struct gy_log *log
 	const struct bounded all[] = {
 		{ "link_bytes_max", o->link_bytes_max, 1 << 16, 1 << 30 },
 		{ "message_bytes_max", o->message_bytes_max, 64, 1 << 24 },
+		{ "listen_wait_ns", o->listen_wait_ns, GYRE_MILLISECONDS(1), GYRE_SECONDS(60) },
+		{ "greetings_max", o->greetings_max, 1, 1 << 16 },
+		{ "greeting_ns", o->greeting_ns, GYRE_MILLISECONDS(10), GYRE_SECONDS(60) },
 		{ "heartbeat_ns", o->heartbeat_ns, GYRE_MILLISECONDS(10), GYRE_SECONDS(60) },
 		{ "suspect_ns", o->suspect_ns, o->heartbeat_ns + 1, GYRE_SECONDS(3600) },
 		{ "down_ns", o->down_ns, o->suspect_ns + 1, GYRE_SECONDS(3600) },
@@ -72,6 +76,9 @@ static struct gyre_node_options resolve(const struct gyre_node_options *options)
 	o.cluster = o.cluster == NULL ? "gyre" : o.cluster;
 	o.link_bytes_max = (uint32_t)or_else(o.link_bytes_max, 1 << 22);
 	o.message_bytes_max = (uint32_t)or_else(o.message_bytes_max, 1 << 24);
+	o.listen_wait_ns = or_else(o.listen_wait_ns, GYRE_SECONDS(5));
+	o.greetings_max = (uint32_t)or_else(o.greetings_max, 1024);
+	o.greeting_ns = or_else(o.greeting_ns, GYRE_SECONDS(5));
 	o.heartbeat_ns = or_else(o.heartbeat_ns, GYRE_SECONDS(1));
 	o.suspect_ns = or_else(o.suspect_ns, GYRE_SECONDS(3));
 	o.down_ns = or_else(o.down_ns, GYRE_SECONDS(10));
@@ -219,10 +226,23 @@ static int init_types(struct gy_nodes *nodes)
 	return r < 0 ? -EINVAL : 0;
 }
 
+static int check_tls(const struct gy_nodes *nodes)
+{
+	if (nodes->options.tls != NULL && !gy_tls_context_serves(nodes->options.tls, true)) {
+		gy_log(nodes->log, GYRE_LOG_ERROR,
+		       "tls of the node has no certificate or no CA: links need both");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int init(struct gy_nodes *nodes)
 {
 	int r = check_all(&nodes->options, nodes->log);
 
+	if (r == 0) {
+		r = check_tls(nodes);
+	}
 	if (r == 0) {
 		r = make_incarnation(&nodes->incarnation);
 	}
@@ -248,6 +268,7 @@ int gy_nodes_create(const struct gyre_node_options *options, const struct gy_nod
 		return -ENOMEM;
 	}
 	nodes->options = resolve(options);
+	(void)gyre_tls_context_ref(nodes->options.tls);
 	nodes->homes = life->homes;
 	nodes->log = life->log;
 	nodes->look_up = life->look_up;
@@ -273,23 +294,37 @@ static bool is_loopback(const struct gyre_socket_address *address)
 		       : any->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&ipv6->sin6_addr);
 }
 
+/* Others cannot dial port 0. */
+static int note_found(struct gy_nodes *nodes, const struct gyre_socket_address *bound)
+{
+	const char *port = strrchr(nodes->options.listen, ':');
+
+	return port == NULL || strcmp(port, ":0") != 0
+		       ? 0
+		       : gyre_socket_address_format(bound, sizeof(nodes->found), nodes->found);
+}
+
 static int listen_on(struct gy_nodes *nodes, struct gyre_system *system)
 {
 	struct gyre_socket_address bound = { 0 };
 	const struct gyre_acceptor_options acceptor = { .bind = nodes->options.listen,
 							.init_channel = gy_association_accept,
+							.wait_ns = nodes->options.listen_wait_ns,
 							.ret_port = &nodes->port,
 							.ret_address = &bound };
 	struct gyre_address address;
 	int r = gyre_listen(system, &acceptor, &address);
 
-	if (r == 0 && nodes->secret[0] == '\0' && !nodes->options.allow_public &&
-	    !is_loopback(&bound)) {
+	if (r == 0 && nodes->secret[0] == '\0' && nodes->options.tls == NULL &&
+	    !nodes->options.allow_public && !is_loopback(&bound)) {
 		gy_log(nodes->log, GYRE_LOG_ERROR,
-		       "node %u is not to listen on %s without a secret: give it one, or allow it "
-		       "by allow_public",
+		       "node %u is not to listen on %s without a secret or TLS: give it one, or "
+		       "allow it by allow_public",
 		       nodes->options.id, nodes->options.listen);
 		r = -EPERM;
+	}
+	if (r == 0) {
+		r = note_found(nodes, &bound);
 	}
 	return r;
 }
@@ -340,6 +375,7 @@ void gy_nodes_destroy(struct gy_nodes *nodes)
 	gy_memory_put(nodes->watchers);
 	(void)pthread_mutex_destroy(&nodes->mutex);
 	memset(nodes->secret, 0, sizeof(nodes->secret));
+	gyre_tls_context_unref(nodes->options.tls);
 	gy_memory_put(nodes);
 }
 

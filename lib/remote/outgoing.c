@@ -16,7 +16,7 @@
 #include "channel/channel.h"
 #include "remote/remote.h"
 
-enum { OVERHEAD_BYTES = GY_WIRE_HEAD_BYTES_MAX, SMALL_BODY_BYTES = 256 };
+enum { OVERHEAD_BYTES = GY_WIRE_HEAD_BYTES_MAX };
 
 /* Mail for another node that is on its way to the loop that is to send it. It is counted as sent
  * already. */
@@ -109,6 +109,10 @@ void gy_outgoing_pump(struct gy_association *link)
 	if (link->stage != GY_LINK_OPEN) {
 		return;
 	}
+	if (gy_sheet_commit(link, &link->sheet) < 0) {
+		gy_association_abort(link, -ENOMEM);
+		return;
+	}
 	channel = gyre_context_channel(link->ctx);
 	while (link->out != NULL && link->stage == GY_LINK_OPEN && has_credit(link) &&
 	       gyre_channel_is_writable(channel)) {
@@ -124,29 +128,37 @@ void gy_outgoing_pump(struct gy_association *link)
 	}
 }
 
+static void tell_frames(struct gy_association *link)
+{
+	uint64_t frames = link->queued_frames - link->told_frames;
+
+	(void)gy_add_relaxed(&link->peer->sent, frames);
+	gy_count(&link->links->home->counters.to_nodes, frames);
+	link->told_frames = link->queued_frames;
+}
+
 static void flush(struct gy_loop *loop, struct gy_later *later)
 {
 	struct gy_association *link = gy_container_of(later, struct gy_association, later);
 
-	(void)loop;
 	link->flushing = false;
-	(void)gy_add_relaxed(&link->peer->sent, link->queued_frames - link->told_frames);
-	link->told_frames = link->queued_frames;
+	link->used_ns = loop->now_ns;
+	tell_frames(link);
 	gy_outgoing_pump(link);
 }
 
-static void flush_later(struct gy_association *link)
+/* Before the first that is said in a job. */
+static void begin(struct gy_association *link)
 {
-	if (!link->flushing) {
-		link->flushing = true;
-		link->later.run = flush;
-		gy_loop_later(&link->links->home->loop, &link->later);
-	}
+	gy_sheet_rewind(&link->sheet);
+	link->flushing = true;
+	link->later.run = flush;
+	gy_loop_later(&link->links->home->loop, &link->later);
 }
 
 /* ---- encoding ---- */
 
-static enum gy_wire_kind kind_of(const struct gyre_mail *mail)
+static inline enum gy_wire_kind kind_of(const struct gyre_mail *mail)
 {
 	switch ((enum gy_mail_kind)mail->node.kind) {
 	case GY_MAIL_NOTICE:
@@ -173,8 +185,8 @@ static uint16_t left_of(const struct gy_home *home, const struct gyre_mail *mail
 	return gy_wire_left_encode(left < 1 ? 1 : (uint64_t)left);
 }
 
-static void fill_head(const struct gy_association *link, struct gyre_address to,
-		      const struct gyre_mail *mail, struct gy_frame *ret_frame)
+static inline void fill_head(const struct gy_association *link, struct gyre_address to,
+			     const struct gyre_mail *mail, struct gy_frame *ret_frame)
 {
 	*ret_frame = (struct gy_frame){
 		.kind = kind_of(mail),
@@ -193,48 +205,81 @@ static void fill_head(const struct gy_association *link, struct gyre_address to,
 	};
 }
 
-static int add_frame(struct gy_association *link, const struct gy_frame *frame)
+/* Whether its messages travel as the bytes that they have here. */
+static bool is_plain(const struct gyre_type *type)
+{
+	return type->id >= GY_IDS_OF_GYRE && type->encoding == NULL && type->destroy == NULL;
+}
+
+static inline void remember(struct gy_association *link, struct gyre_address to,
+			    const struct gyre_mail *mail)
+{
+	link->said = (struct gy_said){
+		.type = is_plain(mail->type) && link->theirs.version_max >= GY_WIRE_VERSION_AGAIN
+				? mail->type
+				: NULL,
+		.type_id = mail->type->id,
+		.bytes = mail->type->bytes,
+		.to = gy_origin_of(to),
+		.from = mail->from,
+	};
+}
+
+static inline __attribute__((always_inline)) int add_frame(struct gy_association *link,
+							   const struct gy_frame *frame,
+							   struct gyre_address to,
+							   const struct gyre_mail *mail)
 {
 	uint32_t head_bytes = gy_wire_head_bytes(frame->kind);
-	bool small = frame->bytes <= SMALL_BODY_BYTES; /* then it is not cut */
-	unsigned char *to;
+	unsigned char *at = gy_sheet_reserve(link, &link->sheet, head_bytes + frame->bytes);
 
-	if (link->out == NULL) {
-		link->out = gy_buffer_get(gy_channels_of(link->links->home));
-	}
-	to = link->out == NULL
-		     ? NULL
-		     : gy_buffer_extend(link->out, head_bytes + (small ? frame->bytes : 0));
-	if (gy_unlikely(to == NULL)) {
+	if (gy_unlikely(at == NULL)) {
 		return -ENOMEM;
 	}
-	(void)gy_wire_put(frame, to);
-	if (small) {
-		memcpy(to + head_bytes, frame->body, frame->bytes);
-	} else if (gyre_buffer_append(link->out, frame->body, frame->bytes) < 0) {
-		gy_association_abort(link, -ENOMEM); /* half a frame */
-		return -ENOMEM;
+	(void)gy_wire_put(frame, at);
+	if (frame->bytes > 0) {
+		memcpy(at + head_bytes, frame->body, frame->bytes);
 	}
+	link->sheet.at = at + head_bytes + frame->bytes;
 	link->queued_bytes += head_bytes + frame->bytes;
-	link->plain_bytes += head_bytes + frame->bytes;
 	link->queued_frames++;
+	if (frame->kind == GY_WIRE_NOTICE) {
+		remember(link, to, mail);
+	}
 	return 0;
 }
 
-static int add_unsettled(struct gy_association *link, const struct gy_frame *frame)
+static __attribute__((noinline)) int add_unsettled(struct gy_association *link,
+						   const struct gy_frame *frame,
+						   struct gyre_address to,
+						   const struct gyre_mail *mail)
 {
 	int r = gy_unsettled_reserve(link);
 
-	r = r < 0 ? r : add_frame(link, frame);
+	r = r < 0 ? r : add_frame(link, frame, to, mail);
 	if (r == 0) {
 		gy_unsettled_add(link, frame);
 	}
 	return r;
 }
 
+static inline int add_whole(struct gy_association *link, const struct gy_frame *frame,
+			    struct gyre_address to, const struct gyre_mail *mail)
+{
+	return gy_unlikely(gy_unsettled_is(frame)) ? add_unsettled(link, frame, to, mail)
+						   : add_frame(link, frame, to, mail);
+}
+
+/* Whether a body of so many bytes stays within the bound, whatever the kind of its message. */
+static inline bool has_room(const struct gy_association *link, uint32_t bytes)
+{
+	return link->queued_bytes - link->credited_bytes + bytes + OVERHEAD_BYTES <=
+	       link->queued_bytes_max;
+}
+
 static int check(const struct gy_association *link, const struct gy_frame *frame)
 {
-	uint64_t max = link->links->nodes->options.link_bytes_max;
+	uint64_t max = link->queued_bytes_max;
 	bool is_answer = frame->kind == GY_WIRE_REPLY || frame->kind == GY_WIRE_EXCEPTION;
 
 	if (frame->bytes > link->message_bytes_max) {
@@ -267,7 +312,7 @@ static int add(struct gy_association *link, const struct gy_frame *frame, struct
 	     gy_streams_have(link, gy_mail_sender(mail), to))) {
 		return gy_streams_add(link, frame, gy_mail_sender(mail), to);
 	}
-	return gy_unsettled_is(frame) ? add_unsettled(link, frame) : add_frame(link, frame);
+	return add_whole(link, frame, to, mail);
 }
 
 /* What does not travel as the bytes it has here. */
@@ -296,17 +341,30 @@ static int encode_body(struct gy_association *link, struct gy_frame *frame, stru
 	return r;
 }
 
-static int encode(struct gy_association *link, struct gyre_address to, const struct gyre_mail *mail)
+static __attribute__((noinline)) int encode_any(struct gy_association *link, struct gyre_address to,
+						const struct gyre_mail *mail)
 {
-	const struct gyre_type *type = mail->type;
 	struct gy_frame frame;
 
 	fill_head(link, to, mail, &frame);
-	if (gy_unlikely(type->id < GY_IDS_OF_GYRE || type->encoding != NULL ||
-			type->destroy != NULL)) {
-		return encode_body(link, &frame, to, mail);
+	return is_plain(mail->type) ? add(link, &frame, to, mail)
+				    : encode_body(link, &frame, to, mail);
+}
+
+/* Most mail: then the head is made where it is to stand. */
+static inline int encode(struct gy_association *link, struct gyre_address to,
+			 const struct gyre_mail *mail)
+{
+	uint32_t bytes = mail->type->bytes;
+	struct gy_frame frame;
+
+	if (gy_unlikely(!is_plain(mail->type) || bytes > GY_WIRE_BODY_BYTES_MAX ||
+			bytes > link->message_bytes_max || link->streams_count > 0 ||
+			!has_room(link, bytes))) {
+		return encode_any(link, to, mail);
 	}
-	return add(link, &frame, to, mail);
+	fill_head(link, to, mail, &frame);
+	return add_whole(link, &frame, to, mail);
 }
 
 /* ---- sending ---- */
@@ -384,19 +442,72 @@ static int lose(struct gy_home *home, struct gyre_address to, struct gyre_mail *
 	return error;
 }
 
+/* ---- what is like the one before ---- */
+
+/* Whether the head of a mail would be that of the last notice, and it has room as it is. */
+static inline bool is_again(const struct gy_association *link, struct gyre_address to,
+			    const struct gyre_mail *mail)
+{
+	const struct gy_said *said = &link->said;
+	const struct gyre_type *type = mail->type;
+	struct gy_origin receiver = gy_origin_of(to);
+
+	return said->type == type && mail->node.kind == GY_MAIL_NOTICE &&
+	       memcmp(&said->to, &receiver, sizeof(receiver)) == 0 &&
+	       memcmp(&said->from, &mail->from, sizeof(mail->from)) == 0 &&
+	       said->type_id == type->id && said->bytes == type->bytes &&
+	       link->stage == GY_LINK_OPEN && link->flushing && link->streams_count == 0 &&
+	       (size_t)(link->sheet.end - link->sheet.at) >= GY_WIRE_WORD_BYTES + said->bytes &&
+	       has_room(link, said->bytes);
+}
+
+static inline int end_again(struct gy_association *link, struct gyre_mail *mail, uint32_t bytes)
+{
+	link->sheet.at += bytes;
+	link->queued_bytes += bytes;
+	link->queued_frames++;
+	gy_mail_put(link->links->home, mail);
+	return 0;
+}
+
+/* A call of its own, so that what has no body saves no registers. */
+static __attribute__((noinline)) int say_body_again(struct gy_association *link,
+						    struct gyre_mail *mail)
+{
+	uint32_t bytes = link->said.bytes;
+
+	memcpy(link->sheet.at + GY_WIRE_WORD_BYTES, mail->payload, bytes);
+	return end_again(link, mail, GY_WIRE_WORD_BYTES + bytes);
+}
+
+static inline int say_again(struct gy_association *link, struct gyre_mail *mail)
+{
+	uint32_t word = htole32((uint32_t)GY_WIRE_AGAIN << GY_WIRE_KIND_SHIFT | link->said.bytes);
+
+	memcpy(link->sheet.at, &word, sizeof(word));
+	return link->said.bytes > 0 ? say_body_again(link, mail)
+				    : end_again(link, mail, GY_WIRE_WORD_BYTES);
+}
+
+/* ---- any ---- */
+
 static int send_now(struct gy_association *link, struct gyre_address to, struct gyre_mail *mail)
 {
 	struct gy_home *home = link->links->home;
-	int r = encode(link, to, mail);
+	int r;
 
-	if (gy_unlikely(r < 0)) {
+	if (!link->flushing) {
+		begin(link);
+	}
+	if (is_again(link, to, mail)) {
+		return say_again(link, mail);
+	}
+	r = encode(link, to, mail);
+	if (r < 0) {
 		return lose(home, to, mail, r);
 	}
-	gy_count(&home->counters.to_nodes, 1);
 	link->pinned = link->pinned || mail->type == &gy_type_watch;
 	gy_mail_put(home, mail);
-	link->used_ns = home->loop.now_ns;
-	flush_later(link);
 	return 0;
 }
 
@@ -496,17 +607,19 @@ void gy_outgoing_reset(struct gy_association *link)
 {
 	uint64_t lost = link->queued_frames - link->credited_frames;
 
+	tell_frames(link);
 	if (lost > 0) {
-		(void)gy_add_relaxed(&link->peer->sent, link->queued_frames - link->told_frames);
 		(void)gy_add_relaxed(&link->peer->lost, lost);
 	}
+	gy_sheet_drop(link, &link->sheet);
+	link->said.type = NULL;
 	gyre_buffer_free(link->out);
 	link->out = NULL;
 	link->queued_bytes = 0;
 	link->credited_bytes = 0;
 	gy_unsettled_reset(link);
 	gy_streams_reset(link);
-	link->plain_bytes = 0;
+	link->parcel_bytes = 0;
 	link->fragment_bytes = 0;
 	link->sent_bytes = 0;
 	link->queued_frames = 0;
@@ -521,20 +634,32 @@ static int send_on(struct gy_links *links, struct gyre_address to, struct gyre_m
 	int error;
 
 	if (gy_likely(link != NULL && link->stage == GY_LINK_OPEN)) {
+		links->recent = link;
 		return send_now(link, to, mail);
 	}
 	link = gy_association_get(links, to.node, &error);
 	return link == NULL ? lose(links->home, to, mail, error) : wait(link, to, mail);
 }
 
-static int route(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
+static __attribute__((noinline)) int route_any(struct gy_home *home, struct gyre_address to,
+					       struct gyre_mail *mail)
 {
-	gy_count(&home->counters.sent, 1);
 	if (gy_unlikely(home->here == GY_NOWHERE && mail->from.cookie != 0 &&
 			mail->from.loop != home->loop.index)) {
 		return carry(home, mail->from.loop, to, mail); /* it leaves by its own loop */
 	}
 	return send_on(gy_links_of(home), to, mail);
+}
+
+static int route(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
+{
+	struct gy_association *link = gy_links_of(home)->recent;
+
+	gy_count(&home->counters.sent, 1);
+	if (gy_likely(link != NULL && is_again(link, to, mail) && home->here != GY_NOWHERE)) {
+		return say_again(link, mail);
+	}
+	return route_any(home, to, mail);
 }
 
 struct gyre_mail *gy_errand_to_node(struct gyre_address to, struct gyre_mail *mail)

@@ -16,10 +16,12 @@
 
 #include <gyre/channel.h>
 #include <gyre/node.h>
+#include <gyre/socket_address.h>
 
 #include "actor/afar.h"
 #include "actor/house.h"
 #include "base/atomic.h"
+#include "remote/sheet.h"
 #include "remote/types.h"
 #include "remote/wire.h"
 
@@ -73,6 +75,8 @@ struct gy_nodes {
 	char secret[GY_SECRET_BYTES_MAX + 1]; /* empty for none */
 	uint64_t incarnation;
 	uint16_t port;
+	/* Where it listens if it was to find a port itself; else "". */
+	char found[GYRE_SOCKET_ADDRESS_TEXT_MAX];
 	struct gy_node_engine engines[2]; /* the static list, and perhaps another */
 	struct gy_types types;
 	struct gy_links *links; /* one a loop */
@@ -88,11 +92,18 @@ struct gy_nodes {
 struct gy_links {
 	struct gy_nodes *nodes;
 	struct gy_home *home;
-	struct gy_by_id dialled; /* struct gy_association, by peer */
+	struct gy_by_id dialled;       /* struct gy_association, by peer */
+	struct gy_association *recent; /* of these, that mail went over last; or NULL */
+	uint64_t type_key;	       /* of @type, which came last: see quick.c */
+	const struct gyre_type *type;
+	struct gy_sheets sheets;
 	struct gy_list all;
 	struct gy_timer beat;
 	uint64_t random;
 	uint64_t expected_ns; /* when the next beat should be */
+	uint32_t strangers;   /* connections that others have made, and are no links yet */
+	uint64_t refused;     /* atomic: of those, that have ended */
+	uint64_t full_logged_ns;
 	bool draining;
 };
 
@@ -141,6 +152,23 @@ struct gy_unsettled {
 	uint32_t count;
 };
 
+/* The last notice that was said in full. */
+struct gy_said {
+	const struct gyre_type *type; /* NULL: the next one is said in full */
+	uint32_t type_id;
+	uint32_t bytes;
+	struct gy_origin to;
+	struct gy_origin from;
+};
+
+/* The last notice that was heard in full. */
+struct gy_heard {
+	bool any;
+	unsigned char head[GY_WIRE_HEAD_BYTES];
+	struct gy_frame frame;	      /* made of @head by the first AGAIN, as the type */
+	const struct gyre_type *type; /* NULL: those like it are taken one by one */
+};
+
 struct gy_association {
 	struct gy_list item; /* in links->all */
 	struct gy_links *links;
@@ -148,6 +176,7 @@ struct gy_association {
 	struct gyre_handler_context *ctx; /* NULL without a channel */
 	enum gy_link_stage stage;
 	bool dialled;
+	bool stranger;	   /* it is counted as one */
 	bool dialling;	   /* there is a client for it */
 	bool greeted;	   /* the last connection came to be open */
 	bool opened;	   /* it is counted as open */
@@ -164,7 +193,10 @@ struct gy_association {
 	/* Out: */
 	struct gy_later later; /* flushes at the end of the job that said something */
 	bool flushing;
-	struct gyre_buffer *out; /* frames not given to the channel; NULL for none */
+	struct gy_sheet sheet; /* where frames are written */
+	struct gy_said said;
+	struct gyre_buffer *out; /* those of them that are not on it, nor given to the channel;
+				    NULL for none */
 	struct gy_list streams;	 /* see streams.c */
 	uint32_t streams_count;
 	uint32_t stream_number;
@@ -172,10 +204,11 @@ struct gy_association {
 	uint64_t sent_bytes;   /* of messages, given to the channel since it opened */
 	uint64_t credited_bytes;
 	uint64_t credited_frames;
-	uint64_t plain_bytes;	 /* of frames that are no fragments, as they were queued */
+	uint64_t parcel_bytes;	 /* of the queued ones, those of what goes in fragments */
 	uint64_t fragment_bytes; /* given to the channel */
 	struct gy_unsettled unsettled;
 	uint64_t window_bytes;
+	uint64_t queued_bytes_max; /* not credited */
 	uint32_t message_bytes_max;
 	uint64_t queued_frames;
 	uint64_t told_frames;	 /* of these, counted with the peer */
@@ -186,6 +219,7 @@ struct gy_association {
 
 	/* In: */
 	struct gy_partial partial;
+	struct gy_heard heard;
 	struct gy_list arrivals;
 	uint64_t consumed_bytes;
 	uint64_t consumed_frames;
@@ -327,6 +361,8 @@ struct gyre_mail *gy_order_decode(struct gy_home *home, const struct gy_frame *f
 void gy_greeting_begin(struct gy_association *link);
 /* HELLO, PROOF and REFUSE. */
 void gy_greeting_take(struct gy_association *link, const struct gy_frame *frame);
+/* Nothing came that is a greeting: says so, if there was to be one from who was dialled. */
+void gy_greeting_failed(const struct gy_association *link);
 /* A link of another node may be used. */
 void gy_greeting_let_in(struct gy_association *link);
 
@@ -397,7 +433,47 @@ int gy_streams_add(struct gy_association *link, const struct gy_frame *frame,
 struct gyre_buffer *gy_streams_take(struct gy_association *link);
 void gy_streams_reset(struct gy_association *link);
 
+/* ---- again.c ---- */
+
+/* A notice has come in full. */
+static inline void gy_again_heard(struct gy_association *link, const unsigned char *head)
+{
+	link->heard.any = true;
+	link->heard.type = NULL;
+	memcpy(link->heard.head, head, sizeof(link->heard.head));
+}
+
+/* The frame that an AGAIN stands for; -EPROTO when there was no notice before it. */
+int gy_again_expand(struct gy_association *link, struct gy_frame *frame);
+/* Takes whole frames at @bytes that are all such notices, for an actor of this loop. How many
+ * bytes: 0 for what is none, or is to be taken one by one. */
+size_t gy_again_take(struct gy_association *link, const unsigned char *bytes, size_t count);
+
+/* ---- quick.c ---- */
+
+/* The type that the head of a message names, if it is nothing but bytes and the same here. */
+const struct gyre_type *gy_quick_type(struct gy_links *links, const unsigned char *head);
+/* Takes a whole frame that is a usual message; false for any other. */
+bool gy_quick_take(struct gy_association *link, const unsigned char *bytes);
+
 /* ---- incoming.c ---- */
+
+/* When an ask that has that time left is due here; 0 for never. */
+uint32_t gy_incoming_deadline(const struct gy_home *home, uint16_t left);
+/* As gy_send(), for an address that need not be anybody's. */
+static inline void gy_incoming_deliver(struct gy_home *home, struct gyre_address to,
+				       struct gyre_mail *mail, enum gy_lane lane)
+{
+	struct gy_house *house =
+		gy_likely(gy_is_here(home, to)) ? gy_house_find(home, to.slot, to.cookie) : NULL;
+
+	if (gy_likely(house != NULL && gy_house_is_let(house) && house->limit == 0)) {
+		gy_count(&home->counters.sent, 1);
+		gy_house_put(home, house, mail, lane);
+	} else {
+		(void)gy_send_away(home, to, mail);
+	}
+}
 
 /* Bytes have come. */
 void gy_incoming_read(struct gy_association *link, struct gyre_buffer *data);

@@ -118,6 +118,7 @@ int gy_streams_add(struct gy_association *link, const struct gy_frame *frame,
 	}
 	gy_list_append(&stream->parcels, &parcel->item);
 	link->queued_bytes += parcel->bytes;
+	link->parcel_bytes += parcel->bytes;
 	link->queued_frames++;
 	return 0;
 }
@@ -153,6 +154,7 @@ static struct gyre_buffer *take_fragment(struct gy_association *link, struct par
 		return NULL;
 	}
 	link->queued_bytes += head_bytes;
+	link->parcel_bytes += head_bytes;
 	link->fragment_bytes += head_bytes + bytes;
 	parcel->at += bytes;
 	return buffer;

@@ -66,7 +66,7 @@ void gy_unsettled_add(struct gy_association *link, const struct gy_frame *frame)
 	struct gy_unsettled_item *item = at(unsettled, unsettled->count++);
 
 	*item = item_of(frame);
-	item->end = link->plain_bytes;
+	item->end = link->queued_bytes - link->parcel_bytes;
 }
 
 void gy_unsettled_settle(struct gy_association *link)

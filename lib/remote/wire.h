@@ -15,11 +15,16 @@
  *	ASK REPLY EXCEPTION LOOKUP  36 bytes   the message, an errno, a name
  *	FRAGMENT                    8 bytes    a piece of a larger frame
  *	BYE                         -          -; the link is closed for it was idle
+ *	AGAIN                       -          the message of a notice (version 2)
  *
  * The head of a message: 16 bits each for the receiver's loop and the sender's; 32 bits each for
  * the receiver's slot and cookie, the sender's, and the type's id; 16 bits each for the type's
  * layout and the time an ask has left; and for those kinds that have it the ask's id. A fragment's
  * head is the number of its stream and the bytes that are still to come with it.
+ *
+ * AGAIN is a notice whose head is that of the last NOTICE before it on this connection, but for the
+ * length: what one actor says to another takes a head only once. NOTICE in fragments does not
+ *count.
  */
 #ifndef GY_REMOTE_WIRE_H
 #define GY_REMOTE_WIRE_H
@@ -46,6 +51,7 @@ enum gy_wire_kind {
 	GY_WIRE_LOOKUP,
 	GY_WIRE_FRAGMENT,
 	GY_WIRE_BYE,
+	GY_WIRE_AGAIN,
 	GY_WIRE_KINDS,
 };
 
@@ -56,11 +62,14 @@ enum {
 	GY_WIRE_HEAD_BYTES = 32,     /* of a message, the word included */
 	GY_WIRE_HEAD_BYTES_MAX = 40, /* with the id of an ask */
 	GY_WIRE_BODY_BYTES_MAX = 1 << 16,
-	GY_WIRE_VERSION = 1,
+	GY_WIRE_VERSION_MIN = 1,
+	GY_WIRE_VERSION_AGAIN = 2, /* from there on a peer takes AGAIN */
+	GY_WIRE_VERSION = 2,
 	GY_NONCE_BYTES = 32,
 	GY_PROOF_BYTES = 32,
 	GY_HELLO_BYTES_MAX = 256,
-	GY_ARRIVALS_MAX = 64, /* messages in fragments that a receiver keeps */
+	GY_GREETING_BYTES_MAX = 1024, /* of a frame before the link is open; more than there are */
+	GY_ARRIVALS_MAX = 64,	      /* messages in fragments that a receiver keeps */
 };
 
 enum gy_refusal {

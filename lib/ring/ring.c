@@ -18,10 +18,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/happens.h"
 #include "base/memory.h"
 #include "ring/ring_private.h"
 
-enum { COMPLETIONS_PER_ENTRY = 4 };
+enum {
+	COMPLETIONS_PER_ENTRY = 4,
+	FETCH_AHEAD = 3, /* completions; a line takes as long as a few of them */
+};
 
 static const uint64_t timeout_ns_max = INT64_MAX / 2; /* the kernel adds the time of day to it */
 
@@ -62,23 +66,35 @@ static void order_submissions(struct gy_ring *ring)
 	}
 }
 
+/* The kernel maps a ring where that of another system may have been before, which was unmapped by
+ * another thread. */
+static const char mappings;
+
+static void unmap(struct gy_ring *ring)
+{
+	gy_happens_before(&mappings);
+	io_uring_queue_exit(&ring->uring);
+}
+
 /* All but the waker. */
 static int open_ring(struct gy_ring *ring, const struct gy_ring_options *options)
 {
+	struct gy_ring_buffers_shape shape;
 	int r = setup(ring, options->entries);
 
 	if (r < 0) {
 		return r;
 	}
+	gy_happens_after(&mappings);
 	ring->enter_fd = ring->uring.ring_fd;
 	order_submissions(ring);
 	r = gy_ring_probe(ring);
 	if (r == 0) {
-		r = gy_ring_buffers_init(ring, GY_RING_STREAM_GROUP, options->buffer_count,
-					 options->buffer_bytes);
+		shape = gy_ring_stream_shape(ring, options);
+		r = gy_ring_buffers_init(ring, GY_RING_STREAM_GROUP, &shape);
 	}
 	if (r < 0) {
-		io_uring_queue_exit(&ring->uring);
+		unmap(ring);
 	}
 	return r;
 }
@@ -143,7 +159,7 @@ void gy_ring_shut(struct gy_ring *ring)
 	if (ring->enabled) {
 		gy_ring_disown(ring); /* else others may be looking at it */
 	}
-	io_uring_queue_exit(&ring->uring);
+	unmap(ring);
 	for (uint32_t i = 0; i < GY_RING_GROUPS; i++) {
 		gy_ring_buffers_fini(&ring->buffers[i]);
 	}
@@ -227,6 +243,12 @@ int gy_ring_enable(struct gy_ring *ring)
 	return r < 0 ? r : 0;
 }
 
+void gy_ring_on_stale(struct gy_ring *ring, gy_ring_stale_fn stale, void *arg)
+{
+	ring->stale = stale;
+	ring->stale_arg = arg;
+}
+
 struct gy_ring_features gy_ring_features(const struct gy_ring *ring)
 {
 	return ring->features;
@@ -239,6 +261,17 @@ const struct gy_ring_counters *gy_ring_counters(const struct gy_ring *ring)
 
 /* ---- submitting and waiting ---- */
 
+static bool completions_flagged(const struct gy_ring *ring)
+{
+	return (gy_load_relaxed(ring->uring.sq.kflags) &
+		(IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW)) != 0;
+}
+
+static bool completions_there(const struct gy_ring *ring)
+{
+	return gy_load_relaxed(ring->uring.cq.ktail) != *ring->uring.cq.khead;
+}
+
 static int enter(struct gy_ring *ring, uint32_t wait_for, uint32_t flags,
 		 struct io_uring_getevents_arg *arg)
 {
@@ -246,6 +279,12 @@ static int enter(struct gy_ring *ring, uint32_t wait_for, uint32_t flags,
 	int r;
 
 	gy_assert(ring->enabled);
+#if GY_ASSERT_LEVEL >= 2
+	if (!completions_there(ring) &&
+	    (gy_load_relaxed(sq->kflags) & IORING_SQ_CQ_OVERFLOW) == 0) {
+		gy_ring_buffers_check_all(ring);
+	}
+#endif
 	gy_ring_buffers_publish(ring);
 	sq->sqe_head = sq->sqe_tail;
 	gy_store_release(sq->ktail, sq->sqe_tail);
@@ -272,17 +311,6 @@ int gy_ring_submit(struct gy_ring *ring)
 struct io_uring_sqe *gy_ring_sqe_after_submit(struct gy_ring *ring)
 {
 	return ring->enabled && gy_ring_submit(ring) > 0 ? io_uring_get_sqe(&ring->uring) : NULL;
-}
-
-static bool completions_flagged(const struct gy_ring *ring)
-{
-	return (gy_load_relaxed(ring->uring.sq.kflags) &
-		(IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW)) != 0;
-}
-
-static bool completions_there(const struct gy_ring *ring)
-{
-	return gy_load_relaxed(ring->uring.cq.ktail) != *ring->uring.cq.khead;
 }
 
 bool gy_ring_ready(const struct gy_ring *ring)
@@ -376,7 +404,12 @@ static GY_COLD void drop_stale(struct gy_ring *ring, const struct gy_completion 
 	if (!completion->more) {
 		ring->armed--;
 	}
-	if (completion->has_buffer) {
+	if (!completion->has_buffer || completion->filling) {
+		return;
+	}
+	if (gy_ring_group_of(completion->buffer) == GY_RING_STREAM_GROUP && ring->stale != NULL) {
+		ring->stale(ring->stale_arg, completion->buffer);
+	} else {
 		gy_ring_buffer_return(ring, completion->buffer);
 	}
 }
@@ -384,17 +417,19 @@ static GY_COLD void drop_stale(struct gy_ring *ring, const struct gy_completion 
 static inline void dispatch(struct gy_ring *ring, const struct io_uring_cqe *cqe)
 {
 	struct gy_op *op = op_of(cqe->user_data);
-	struct gy_completion completion = {
-		.result = cqe->res,
-		.more = (cqe->flags & IORING_CQE_F_MORE) != 0,
-		.has_buffer = (cqe->flags & IORING_CQE_F_BUFFER) != 0,
-		.buffer = (uint16_t)(cqe->flags >> IORING_CQE_BUFFER_SHIFT),
-	};
+	struct gy_completion completion; /* without a buffer the rest is undefined */
 
+	completion.result = cqe->res;
+	completion.more = (cqe->flags & IORING_CQE_F_MORE) != 0;
+	completion.has_buffer = (cqe->flags & IORING_CQE_F_BUFFER) != 0;
 	if (completion.has_buffer) {
-		gy_ring_buffers_taken(ring, completion.buffer, completion.result);
+		completion.filling = (cqe->flags & IORING_CQE_F_BUF_MORE) != 0;
+		completion.buffer = (uint16_t)(cqe->flags >> IORING_CQE_BUFFER_SHIFT);
+		completion.bytes = gy_ring_buffers_taken(ring, completion.buffer, completion.result,
+							 completion.filling);
 	} else if (gy_unlikely(completion.result == -ENOBUFS)) {
 		gy_count(&ring->counters.no_buffers, 1);
+		gy_ring_buffers_ran_out(ring);
 	}
 	if (gy_unlikely(op->generation != (uint16_t)(cqe->user_data >> GY_USER_ADDRESS_BITS))) {
 		drop_stale(ring, &completion);
@@ -406,6 +441,14 @@ static inline void dispatch(struct gy_ring *ring, const struct io_uring_cqe *cqe
 		ring->armed--;
 	}
 	op->complete(op, &completion);
+}
+
+/* What an operation stands in is used with it: its line and the next one. Beyond the completions
+ * that are there this fetches what has nothing to do with them, which does no harm. */
+static inline void fetch(const struct gy_op *op)
+{
+	gy_prefetch_write((const char *)op);
+	gy_prefetch_write((const char *)op + GY_CACHE_LINE);
 }
 
 uint32_t gy_ring_reap(struct gy_ring *ring)
@@ -429,7 +472,7 @@ uint32_t gy_ring_reap(struct gy_ring *ring)
 			own++;
 			continue;
 		}
-		gy_prefetch_write(op_of(cq->cqes[(head + 1) & cq->ring_mask].user_data));
+		fetch(op_of(cq->cqes[(head + FETCH_AHEAD) & cq->ring_mask].user_data));
 		dispatch(ring, cqe);
 	}
 	gy_store_release(cq->khead, tail);

@@ -28,8 +28,10 @@ struct statx;
 struct gy_completion {
 	int32_t result;	 /* a count, a descriptor, or a negative errno */
 	bool more;	 /* the operation stays armed; false: this is its final completion */
-	bool has_buffer; /* @buffer was taken from the provided buffers and is now the receiver's */
+	bool has_buffer; /* @bytes were received into @buffer, and are now the receiver's */
+	bool filling;	 /* the kernel goes on filling @buffer behind them, so it is not out yet */
 	uint16_t buffer;
+	unsigned char *bytes;
 };
 
 /* Called by gy_ring_reap(), in phase 1: it may prepare operations, but may not run users' code. */
@@ -51,6 +53,7 @@ struct gy_ring_options {
 	uint32_t entries;      /* submissions that fit, a power of two */
 	uint32_t buffer_count; /* provided buffers, a power of two; 0 for none */
 	uint32_t buffer_bytes; /* of each */
+	bool whole_buffers;    /* what is received never shares one, though the kernel could */
 	const struct gy_log *log;
 };
 
@@ -58,7 +61,7 @@ struct gy_ring_options {
 struct gy_ring_features {
 	bool ring_messages;	  /* MSG_RING */
 	bool multishot_receive;	  /* always, above the floor of 6.1 */
-	bool incremental_buffers; /* IOU_PBUF_RING_INC, 6.12 */
+	bool incremental_buffers; /* IOU_PBUF_RING_INC, 6.12, and completions in order, 6.15 */
 	bool bundles;		  /* IORING_RECVSEND_BUNDLE, 6.10 */
 	bool multishot_read;	  /* IORING_OP_READ_MULTISHOT, 6.7 */
 	bool truncate;		  /* IORING_OP_FTRUNCATE, 6.9 */
@@ -97,6 +100,15 @@ void gy_ring_shut(struct gy_ring *ring);
 int gy_ring_reopen(struct gy_ring *ring, const struct gy_ring_options *options);
 /* Binds the ring to the calling thread and arms the waker. Nothing may be submitted before. */
 int gy_ring_enable(struct gy_ring *ring);
+
+/*
+ * A completion for nobody has brought the last bytes of @buffer, one of those for streams, which is
+ * out now; they are lost. Called by gy_ring_reap().
+ */
+typedef void (*gy_ring_stale_fn)(void *arg, uint16_t buffer);
+/* Whom to tell, who uses what was received into such a buffer before; else it is returned. Setup.
+ */
+void gy_ring_on_stale(struct gy_ring *ring, gy_ring_stale_fn stale, void *arg);
 
 struct gy_ring_features gy_ring_features(const struct gy_ring *ring);
 const struct gy_ring_counters *gy_ring_counters(const struct gy_ring *ring);
@@ -143,6 +155,9 @@ int gy_ring_receive(struct gy_ring *ring, struct gy_op *op,
 int gy_ring_receive_once(struct gy_ring *ring, struct gy_op *op, int fd);
 /* The same for datagrams, each with its sender; their own group of buffers. */
 int gy_ring_receive_datagrams(struct gy_ring *ring, struct gy_op *op, int fd);
+/* Once, into memory that stays in place until the completion. */
+int gy_ring_receive_into(struct gy_ring *ring, struct gy_op *op, int fd, void *memory,
+			 size_t bytes);
 int gy_ring_send(struct gy_ring *ring, struct gy_op *op, int fd, const void *bytes, size_t count);
 /* @message and what it points to stay in place until the completion. */
 int gy_ring_send_message(struct gy_ring *ring, struct gy_op *op, int fd,
@@ -185,10 +200,8 @@ int gy_ring_write_bytes(struct gy_ring *ring, struct gy_op *op, int fd, const vo
 /* @slices and what they point to stay in place until the completion. */
 int gy_ring_write(struct gy_ring *ring, struct gy_op *op, int fd, const struct iovec *slices,
 		  uint32_t count, uint64_t offset);
-/* Reads at the descriptor's position into a provided buffer. */
-int gy_ring_read_buffer(struct gy_ring *ring, struct gy_op *op, int fd);
-/* The same again and again: multishot, and only where features.multishot_read is, for what can be
- * polled. */
+/* Reads at the descriptor's position into provided buffers, again and again: multishot, and only
+ * where features.multishot_read is, for what can be polled. */
 int gy_ring_read_buffers(struct gy_ring *ring, struct gy_op *op, int fd);
 int gy_ring_sync(struct gy_ring *ring, struct gy_op *op, int fd, bool data_only);
 /* @ret_status stays in place until the completion, which fills it. */
@@ -202,12 +215,21 @@ int gy_ring_splice(struct gy_ring *ring, struct gy_op *op, int from, uint64_t of
 
 /* ---- provided buffers ---- */
 
-/* Where the bytes of a received buffer are. */
+/*
+ * Those for streams have the memory that was asked for. Where the kernel fills a buffer bit by bit,
+ * so that several receives share one, they are fewer and larger.
+ */
+uint32_t gy_ring_buffer_count(const struct gy_ring *ring);
+uint32_t gy_ring_buffer_bytes(const struct gy_ring *ring); /* of each */
+bool gy_ring_buffers_are_shared(const struct gy_ring *ring);
+/* Where a buffer begins. */
 void *gy_ring_buffer(const struct gy_ring *ring, uint16_t buffer);
-uint32_t gy_ring_buffer_bytes(const struct gy_ring *ring);
-/* Gives a buffer back; the kernel sees all that were given back at the next submit or wait. */
+/*
+ * Gives back a buffer that is out: the kernel does not go on filling it, and nobody uses what it
+ * has received there. The kernel sees all that were given back at the next submit or wait.
+ */
 void gy_ring_buffer_return(struct gy_ring *ring, uint16_t buffer);
-/* How many of them the kernel has. */
+/* How many of them are not out. */
 uint32_t gy_ring_buffers_available(const struct gy_ring *ring);
 
 /* ---- datagrams ---- */

@@ -2,14 +2,25 @@
  * The provided buffers: memory that the kernel takes receive buffers from, so that a connection
  * that has nothing to read holds none.
  *
- * The kernel's queue of free buffers is shared memory with one producer, which is us. Returns are
- * written into it at once but published together, just before the next system call: nobody looks
- * earlier. The buffers have a mapping of their own, so that a page can be protected without harm to
- * what would stand beside it in a heap.
+ * Newer kernels can fill a buffer bit by bit: a receive takes as much of it as it needs,
+ * and the next one begins behind that. So buffers are large, what is long arrives in one piece, and
+ * what is short wastes nothing. Where the kernel cannot, each receive takes a whole buffer, and
+ * buffers are many and small.
  *
- * In builds with all assertions a buffer that is the kernel's is filled with poison. Who reads it
- * all the same sees that, and who writes to it is found when the kernel has filled less than all of
- * it and the rest is no longer poison.
+ * The kernel takes buffers in the order in which they were offered. If it were offered all of them
+ * it would write to the one that was used longest ago, which has left the processor's caches, and
+ * we would read it from memory again. So it is offered a few, and what comes back goes on top of
+ * the idle ones. When it runs out it is offered twice as many, and half when that many were left
+ * for a while.
+ *
+ * The kernel's queue of buffers is shared memory with one producer, which is us. It is written just
+ * before a system call: nobody looks earlier. The buffers have a mapping of their own, so that a
+ * page can be protected without harm to what would stand beside it in a heap.
+ *
+ * In builds with all assertions a buffer that is offered or idle is filled with poison. Who reads
+ * it all the same sees that, and who writes to it is found: when a whole buffer comes with less
+ * than all of it filled, and for a shared one, in which the kernel may be ahead of the completions
+ * we have seen, before the next system call.
  */
 #include <errno.h>
 #include <string.h>
@@ -19,7 +30,14 @@
 #include "base/poison.h"
 #include "ring/ring_private.h"
 
-enum { BUFFERS_MAX = GY_RING_DATAGRAM_BUFFERS };
+enum {
+	BUFFERS_MAX = GY_RING_DATAGRAM_BUFFERS,
+	SHARED_BYTES_MAX = 1 << 16, /* what a socket gives at once is seldom more */
+	SHARED_COUNT_MIN = 16,
+	WARM_BYTES = 1 << 18, /* a part of the second cache */
+	WARM_MIN = 4,
+	LOOK_REFILLS = 1024,
+};
 
 /* NULL when there is no memory. */
 static void *map(size_t bytes)
@@ -34,13 +52,18 @@ static int map_all(struct gy_ring_buffers *buffers)
 {
 	buffers->entries = map(buffers->count * sizeof(struct io_uring_buf));
 	buffers->memory = map((size_t)buffers->count * buffers->bytes);
+	buffers->filled = gy_memory_get(buffers->count * sizeof(*buffers->filled));
+	buffers->idle = gy_memory_get(buffers->count * sizeof(*buffers->idle));
 #if GY_ASSERT_LEVEL >= 2
 	buffers->held = gy_memory_get(buffers->count);
 	if (buffers->held == NULL) {
 		return -ENOMEM;
 	}
 #endif
-	return buffers->entries != NULL && buffers->memory != NULL ? 0 : -ENOMEM;
+	return buffers->entries != NULL && buffers->memory != NULL && buffers->filled != NULL &&
+			       buffers->idle != NULL
+		       ? 0
+		       : -ENOMEM;
 }
 
 #if GY_ASSERT_LEVEL >= 2
@@ -61,6 +84,22 @@ void gy_ring_buffers_check(const struct gy_ring_buffers *buffers, uint16_t buffe
 		gy_sanitize_take(rest, count);
 	}
 }
+
+/* Where it works outside of our calls too, the kernel may be ahead of all completions. */
+void gy_ring_buffers_check_all(const struct gy_ring *ring)
+{
+	const struct gy_ring_buffers *buffers = &ring->buffers[GY_RING_STREAM_GROUP];
+
+	if (!buffers->shared || (ring->uring.flags & IORING_SETUP_DEFER_TASKRUN) == 0) {
+		return;
+	}
+	for (uint32_t i = 0; i < buffers->count; i++) {
+		if (buffers->filled[i] > 0) {
+			gy_ring_buffers_check(buffers, (uint16_t)(buffers->first + i),
+					      buffers->filled[i]);
+		}
+	}
+}
 #else
 static void poison(unsigned char *memory, uint32_t bytes)
 {
@@ -72,31 +111,115 @@ static void poison(unsigned char *memory, uint32_t bytes)
 static void add(struct gy_ring_buffers *buffers, uint16_t buffer)
 {
 	unsigned char *memory = gy_ring_buffers_at(buffers, buffer);
-	/* The tail stands in the first entry's reserved field, so entries are written by member. */
-	struct io_uring_buf *entry = &buffers->entries->bufs[buffers->tail & (buffers->count - 1)];
 
-	entry->addr = (uint64_t)(uintptr_t)memory;
-	entry->len = buffers->bytes;
-	entry->bid = buffer;
-	buffers->tail++;
-	buffers->available++;
+	buffers->idle[buffers->idles++] = buffer;
 	poison(memory, buffers->bytes);
 	gy_sanitize_take(memory, buffers->bytes);
 }
 
-int gy_ring_buffers_init(struct gy_ring *ring, uint32_t group, uint32_t count, uint32_t bytes)
+static void offer(struct gy_ring_buffers *buffers, uint16_t buffer)
+{
+	/* The tail stands in the first entry's reserved field, so entries are written by member. */
+	struct io_uring_buf *entry = &buffers->entries->bufs[buffers->tail & (buffers->count - 1)];
+
+	gy_ring_buffers_check(buffers, buffer, 0);
+	entry->addr = (uint64_t)(uintptr_t)gy_ring_buffers_at(buffers, buffer);
+	entry->len = buffers->bytes;
+	entry->bid = buffer;
+	buffers->tail++;
+	buffers->offered++;
+}
+
+/* Whether more or fewer of them are to be offered from now on. */
+static void look(struct gy_ring_buffers *buffers)
+{
+	if (buffers->ran_out && buffers->warm < buffers->count) {
+		buffers->warm *= 2;
+		buffers->refills = 0;
+		buffers->unused = buffers->warm;
+	}
+	buffers->ran_out = false;
+	buffers->unused = buffers->offered < buffers->unused ? buffers->offered : buffers->unused;
+	if (++buffers->refills < LOOK_REFILLS) {
+		return;
+	}
+	if (buffers->unused >= buffers->warm / 2 && buffers->warm > buffers->warm_min) {
+		buffers->warm /= 2;
+	}
+	buffers->refills = 0;
+	buffers->unused = buffers->warm;
+}
+
+void gy_ring_buffers_refill(struct gy_ring_buffers *buffers)
+{
+	if (buffers->idles == 0) {
+		return;
+	}
+	look(buffers);
+	while (buffers->offered < buffers->warm && buffers->idles > 0) {
+		offer(buffers, buffers->idle[--buffers->idles]);
+	}
+	gy_store_release(&buffers->entries->tail, buffers->tail);
+}
+
+void gy_ring_buffers_ran_out(struct gy_ring *ring)
+{
+	for (uint32_t i = 0; i < GY_RING_GROUPS; i++) {
+		struct gy_ring_buffers *buffers = &ring->buffers[i];
+
+		buffers->ran_out |= buffers->offered == 0 && buffers->idles > 0;
+	}
+}
+
+struct gy_ring_buffers_shape gy_ring_stream_shape(const struct gy_ring *ring,
+						  const struct gy_ring_options *options)
+{
+	struct gy_ring_buffers_shape shape = {
+		.count = options->buffer_count,
+		.bytes = options->buffer_bytes,
+		.shared = ring->features.incremental_buffers && !options->whole_buffers,
+	};
+
+	while (shape.shared && shape.count > SHARED_COUNT_MIN &&
+	       shape.bytes * 2 <= SHARED_BYTES_MAX) {
+		shape.count /= 2;
+		shape.bytes *= 2;
+	}
+	return shape;
+}
+
+static uint32_t warm_min(uint32_t count, uint32_t bytes)
+{
+	uint32_t warm = WARM_MIN;
+
+	while (warm < count && warm * bytes < WARM_BYTES) {
+		warm *= 2;
+	}
+	return warm < count ? warm : count;
+}
+
+int gy_ring_buffers_init(struct gy_ring *ring, uint32_t group,
+			 const struct gy_ring_buffers_shape *shape)
 {
 	struct gy_ring_buffers *buffers = &ring->buffers[group];
-	struct io_uring_buf_reg registration = { .ring_entries = count, .bgid = (uint16_t)group };
+	struct io_uring_buf_reg registration = {
+		.ring_entries = shape->count,
+		.bgid = (uint16_t)group,
+		.pad = shape->shared ? GY_KERNEL_PBUF_RING_INC : 0,
+	};
 	int r;
 
-	if (count == 0) {
+	if (shape->count == 0) {
 		return 0;
 	}
-	gy_assert((count & (count - 1)) == 0 && count <= BUFFERS_MAX && bytes > 0);
+	gy_assert((shape->count & (shape->count - 1)) == 0 && shape->count <= BUFFERS_MAX &&
+		  shape->bytes > 0);
 	*buffers = (struct gy_ring_buffers){
-		.bytes = bytes,
-		.count = count,
+		.bytes = shape->bytes,
+		.count = shape->count,
+		.shared = shape->shared,
+		.warm = warm_min(shape->count, shape->bytes),
+		.warm_min = warm_min(shape->count, shape->bytes),
 		.first = (uint16_t)(group * GY_RING_DATAGRAM_BUFFERS),
 	};
 	r = map_all(buffers);
@@ -108,10 +231,9 @@ int gy_ring_buffers_init(struct gy_ring *ring, uint32_t group, uint32_t count, u
 		gy_ring_buffers_fini(buffers);
 		return r;
 	}
-	for (uint32_t i = 0; i < count; i++) {
-		add(buffers, (uint16_t)(buffers->first + i));
+	for (uint32_t i = shape->count; i > 0; i--) {
+		add(buffers, (uint16_t)(buffers->first + i - 1));
 	}
-	gy_ring_buffers_publish(ring);
 	return 0;
 }
 
@@ -124,6 +246,8 @@ void gy_ring_buffers_fini(struct gy_ring_buffers *buffers)
 	if (buffers->entries != NULL) {
 		(void)munmap(buffers->entries, buffers->count * sizeof(struct io_uring_buf));
 	}
+	gy_memory_put(buffers->filled);
+	gy_memory_put(buffers->idle);
 	gy_memory_put(buffers->held);
 	*buffers = (struct gy_ring_buffers){ 0 };
 }
@@ -136,9 +260,19 @@ void *gy_ring_buffer(const struct gy_ring *ring, uint16_t buffer)
 	return gy_ring_buffers_at(buffers, buffer);
 }
 
+uint32_t gy_ring_buffer_count(const struct gy_ring *ring)
+{
+	return ring->buffers[GY_RING_STREAM_GROUP].count;
+}
+
 uint32_t gy_ring_buffer_bytes(const struct gy_ring *ring)
 {
 	return ring->buffers[GY_RING_STREAM_GROUP].bytes;
+}
+
+bool gy_ring_buffers_are_shared(const struct gy_ring *ring)
+{
+	return ring->buffers[GY_RING_STREAM_GROUP].shared;
 }
 
 void gy_ring_buffer_return(struct gy_ring *ring, uint16_t buffer)
@@ -146,12 +280,14 @@ void gy_ring_buffer_return(struct gy_ring *ring, uint16_t buffer)
 	struct gy_ring_buffers *buffers = &ring->buffers[gy_ring_group_of(buffer)];
 
 	gy_assert((uint32_t)(buffer - buffers->first) < buffers->count &&
-		  buffers->available < buffers->count);
+		  buffers->idles + buffers->offered < buffers->count);
 	gy_ring_buffers_mark(buffers, buffer, 0);
 	add(buffers, buffer);
 }
 
 uint32_t gy_ring_buffers_available(const struct gy_ring *ring)
 {
-	return ring->buffers[GY_RING_STREAM_GROUP].available;
+	const struct gy_ring_buffers *buffers = &ring->buffers[GY_RING_STREAM_GROUP];
+
+	return buffers->offered + buffers->idles;
 }

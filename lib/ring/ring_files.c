@@ -71,11 +71,6 @@ static int read_provided(struct gy_ring *ring, struct gy_op *op, int fd, uint8_t
 	return gy_ring_arm(ring, op, sqe);
 }
 
-int gy_ring_read_buffer(struct gy_ring *ring, struct gy_op *op, int fd)
-{
-	return read_provided(ring, op, fd, IORING_OP_READ);
-}
-
 int gy_ring_read_buffers(struct gy_ring *ring, struct gy_op *op, int fd)
 {
 	gy_assert(ring->features.multishot_read);

@@ -66,6 +66,17 @@ int gy_ring_receive_datagrams(struct gy_ring *ring, struct gy_op *op, int fd)
 	return gy_ring_arm(ring, op, sqe);
 }
 
+int gy_ring_receive_into(struct gy_ring *ring, struct gy_op *op, int fd, void *memory, size_t bytes)
+{
+	struct io_uring_sqe *sqe = gy_ring_sqe(ring);
+
+	if (gy_unlikely(sqe == NULL)) {
+		return -EAGAIN;
+	}
+	io_uring_prep_recv(sqe, fd, memory, bytes, 0);
+	return gy_ring_arm(ring, op, sqe);
+}
+
 int gy_ring_send(struct gy_ring *ring, struct gy_op *op, int fd, const void *bytes, size_t count)
 {
 	struct io_uring_sqe *sqe = gy_ring_sqe(ring);

@@ -29,17 +29,28 @@ enum {
 	GY_RING_GROUPS,
 };
 
-/* A group of provided buffers. Those of them that the program holds are counted, and marked in
- * @held. */
+/*
+ * A group of provided buffers. Each is offered to the kernel, or out, which is the program's, or
+ * idle. Those that are out are marked in @held.
+ */
 struct gy_ring_buffers {
 	struct io_uring_buf_ring *entries;
 	unsigned char *memory;
-	uint32_t bytes; /* of each */
+	uint32_t *filled; /* of each, bytes that are known while the kernel goes on filling it */
+	uint16_t *idle;	  /* the one that came back last on top */
+	uint32_t bytes;	  /* of each */
 	uint32_t count;
-	uint32_t available;
-	uint16_t first; /* the number of the first one */
-	uint16_t tail;	/* of what was given back; published before each enter */
-	uint8_t *held;	/* at assertion level full */
+	uint32_t offered; /* as far as we know */
+	uint32_t idles;
+	uint32_t warm; /* how many are to be offered: see ring_buffers.c */
+	uint32_t warm_min;
+	uint32_t refills; /* since @unused began */
+	uint32_t unused;  /* the fewest that were left of @offered at a refill */
+	uint16_t first;	  /* the number of the first one */
+	uint16_t tail;	  /* of what was offered */
+	bool shared;	  /* by several receives */
+	bool ran_out;	  /* the kernel found none, since the last refill */
+	uint8_t *held;	  /* at assertion level full */
 };
 
 struct gy_ring {
@@ -57,6 +68,8 @@ struct gy_ring {
 	struct gy_ring_features features;
 	const struct gy_log *log;
 	int wake_fd;
+	gy_ring_stale_fn stale;
+	void *stale_arg;
 	int flag_fd; /* under valgrind, an eventfd by which to wait; else -1 */
 	pid_t owner; /* the thread that enabled the ring */
 };
@@ -66,11 +79,17 @@ struct gy_ring {
 /* A cleared entry, with room made by submitting if there is none; NULL if that does not help. */
 GY_COLD struct io_uring_sqe *gy_ring_sqe_after_submit(struct gy_ring *ring);
 
+/* The kernel takes submissions only in our calls, so there is nothing to be ordered. */
 static inline struct io_uring_sqe *gy_ring_sqe(struct gy_ring *ring)
 {
-	struct io_uring_sqe *sqe = io_uring_get_sqe(&ring->uring);
+	struct io_uring_sq *sq = &ring->uring.sq;
+	uint32_t tail = sq->sqe_tail;
 
-	return gy_likely(sqe != NULL) ? sqe : gy_ring_sqe_after_submit(ring);
+	if (gy_unlikely(tail - gy_load_relaxed(sq->khead) >= sq->ring_entries)) {
+		return gy_ring_sqe_after_submit(ring);
+	}
+	sq->sqe_tail = tail + 1;
+	return &sq->sqes[tail & sq->ring_mask];
 }
 
 /* Submissions that the kernel has not consumed. */
@@ -99,7 +118,18 @@ static inline int gy_ring_arm(struct gy_ring *ring, struct gy_op *op, struct io_
 
 /* ---- ring_buffers.c ---- */
 
-int gy_ring_buffers_init(struct gy_ring *ring, uint32_t group, uint32_t count, uint32_t bytes);
+/* What a group is to be like. */
+struct gy_ring_buffers_shape {
+	uint32_t count; /* a power of two; 0 for none */
+	uint32_t bytes;
+	bool shared;
+};
+
+/* For streams, by the options and by what the kernel has. */
+struct gy_ring_buffers_shape gy_ring_stream_shape(const struct gy_ring *ring,
+						  const struct gy_ring_options *options);
+int gy_ring_buffers_init(struct gy_ring *ring, uint32_t group,
+			 const struct gy_ring_buffers_shape *shape);
 /* After the ring is closed, since until then the kernel may look at them. */
 void gy_ring_buffers_fini(struct gy_ring_buffers *buffers);
 
@@ -109,13 +139,17 @@ static inline uint32_t gy_ring_group_of(uint16_t buffer)
 	return buffer / GY_RING_DATAGRAM_BUFFERS;
 }
 
+/* Offers idle buffers up to what is warm. */
+void gy_ring_buffers_refill(struct gy_ring_buffers *buffers);
+/* The kernel found none: it is to be offered more. */
+GY_COLD void gy_ring_buffers_ran_out(struct gy_ring *ring);
+
+/* Before each system call: nobody looks earlier. */
 static inline void gy_ring_buffers_publish(struct gy_ring *ring)
 {
 	for (uint32_t i = 0; i < GY_RING_GROUPS; i++) {
-		struct gy_ring_buffers *buffers = &ring->buffers[i];
-
-		if (buffers->entries != NULL) {
-			gy_store_release(&buffers->entries->tail, buffers->tail);
+		if (ring->buffers[i].offered < ring->buffers[i].warm) {
+			gy_ring_buffers_refill(&ring->buffers[i]);
 		}
 	}
 }
@@ -141,25 +175,41 @@ static inline void gy_ring_buffers_mark(const struct gy_ring_buffers *buffers, u
 }
 
 #if GY_ASSERT_LEVEL >= 2
-/* Asserts that nobody but the kernel wrote to @buffer, which has @filled bytes, while it was out.
- */
+/* Asserts that nobody wrote to @buffer behind its first @filled bytes, which the kernel did. */
 void gy_ring_buffers_check(const struct gy_ring_buffers *buffers, uint16_t buffer, uint32_t filled);
-#endif
-
-/* A completion brought @buffer with @filled bytes in it. */
-static inline void gy_ring_buffers_taken(struct gy_ring *ring, uint16_t buffer, int32_t filled)
+/* The same of buffers that the kernel is filling; all completions have been seen. */
+void gy_ring_buffers_check_all(const struct gy_ring *ring);
+#else
+static inline void gy_ring_buffers_check(const struct gy_ring_buffers *buffers, uint16_t buffer,
+					 uint32_t filled)
 {
-	struct gy_ring_buffers *buffers = &ring->buffers[gy_ring_group_of(buffer)];
-
-	gy_assert((uint32_t)(buffer - buffers->first) < buffers->count && buffers->available > 0);
-	gy_ring_buffers_mark(buffers, buffer, 1);
-	buffers->available--;
-#if GY_ASSERT_LEVEL >= 2
-	gy_ring_buffers_check(buffers, buffer, filled > 0 ? (uint32_t)filled : 0);
+	(void)buffers;
+	(void)buffer;
+	(void)filled;
+}
 #endif
-	if (filled > 0) {
-		gy_sanitize_give(gy_ring_buffers_at(buffers, buffer), (size_t)filled);
+
+/* A completion brought @count bytes in @buffer, behind which the kernel is @filling it; where they
+ * are. */
+static inline unsigned char *gy_ring_buffers_taken(struct gy_ring *ring, uint16_t buffer,
+						   int32_t count, bool filling)
+{
+	struct gy_ring_buffers *buffers = gy_likely(buffer < GY_RING_DATAGRAM_BUFFERS)
+						  ? &ring->buffers[GY_RING_STREAM_GROUP]
+						  : &ring->buffers[GY_RING_DATAGRAM_GROUP];
+	uint32_t index = (uint32_t)(buffer % GY_RING_DATAGRAM_BUFFERS);
+	uint32_t before = buffers->filled[index];
+	uint32_t after = before + (count > 0 ? (uint32_t)count : 0);
+
+	gy_assert(index < buffers->count && after <= buffers->bytes);
+	if (!filling) {
+		gy_ring_buffers_mark(buffers, buffer, 1);
+		buffers->offered--;
+		gy_ring_buffers_check(buffers, buffer, after);
 	}
+	buffers->filled[index] = filling ? after : 0;
+	gy_sanitize_give(gy_ring_buffers_at(buffers, buffer) + before, after - before);
+	return buffers->memory + (size_t)index * buffers->bytes + before;
 }
 
 /* ---- ring_datagram.c ---- */

@@ -47,11 +47,22 @@ static bool has_incremental_buffers(struct gy_ring *ring)
 	return has;
 }
 
+/*
+ * Where the bytes of a receive are in a shared buffer follows from the order of completions. Before
+ * 6.15 those of a multishot operation could overtake one that had received before them and was not
+ * multishot. That cannot be asked for; an operation of the same version can.
+ */
+static bool completes_in_order(const struct io_uring_probe *probe)
+{
+	return io_uring_opcode_supported(probe, GY_KERNEL_OP_READV_FIXED) != 0;
+}
+
 int gy_ring_probe(struct gy_ring *ring)
 {
 	const uint32_t needed = IORING_FEAT_NODROP | IORING_FEAT_EXT_ARG | IORING_FEAT_CQE_SKIP;
 	struct io_uring_probe *probe;
 	bool new_enough;
+	bool in_order;
 
 	if ((ring->uring.features & needed) != needed) {
 		return -ENOSYS;
@@ -66,13 +77,14 @@ int gy_ring_probe(struct gy_ring *ring)
 	ring->features.multishot_read =
 		io_uring_opcode_supported(probe, GY_KERNEL_OP_READ_MULTISHOT) != 0;
 	ring->features.truncate = io_uring_opcode_supported(probe, GY_KERNEL_OP_FTRUNCATE) != 0;
+	in_order = completes_in_order(probe);
 	io_uring_free_probe(probe);
 	if (!new_enough) {
 		return -ENOSYS;
 	}
 	ring->features.multishot_receive = true;
 	ring->features.bundles = (ring->uring.features & IORING_FEAT_RECVSEND_BUNDLE) != 0;
-	ring->features.incremental_buffers = has_incremental_buffers(ring);
+	ring->features.incremental_buffers = in_order && has_incremental_buffers(ring);
 	return 0;
 }
 

@@ -15,7 +15,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "system/system.h"
+#include "system/succession.h"
+#include "system/supervisor.h"
 
 void gy_system_wake_all(struct gyre_system *system)
 {
@@ -43,6 +44,9 @@ static void begin(struct gy_worker *worker)
 	gy_timer_start(&home->loop.wheel, &worker->deadline,
 		       worker->system->options.drain_timeout_ns);
 	gy_guard_end(worker);
+	if (home->loop.index == 0 && !gy_succession_is_over(worker->system)) {
+		gy_supervisor_stopping(worker->system);
+	}
 	if (home->options.remote != NULL) {
 		home->options.remote->drain(home);
 	}

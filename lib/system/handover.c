@@ -9,7 +9,9 @@
  * keeps its connection until the old process, whose acceptors have ended, closes that, and looks
  * into all backlogs then.
  *
- * A successor that goes away before it runs has changed nothing.
+ * A successor that goes away before it runs has changed nothing. But from the moment on at which it
+ * has all sockets the files of those are left to it, should this process be stopped meanwhile; and
+ * no loop may come or go, for whose socket it does not have.
  */
 #include <gyre/handover.h>
 
@@ -23,11 +25,13 @@
 #include "channel/endpoint.h"
 #include "net/listeners.h"
 #include "system/succession.h"
+#include "system/supervisor.h"
 
+static const uint64_t patience_ns = GYRE_SECONDS(GYRE_HANDOVER_SECONDS);
 static const uint64_t start_ns = GYRE_SECONDS(10 * GYRE_HANDOVER_SECONDS);
 static const uint64_t look_ns = GYRE_MILLISECONDS(10);
 
-enum stage { STAGE_ALONE, STAGE_ASKED, STAGE_LEAVING, STAGE_ENDING };
+enum stage { STAGE_ALONE, STAGE_WAITING, STAGE_ASKED, STAGE_LEAVING, STAGE_ENDING };
 
 /* From the heap, for it outlives its actor's state. */
 struct giver {
@@ -37,11 +41,12 @@ struct giver {
 	struct gy_op old;	     /* one of the predecessor's, for its end */
 	struct gy_timer timer;
 	struct gyre_system *system;
-	struct gy_listeners_place place;
+	struct gy_holdings_place place;
 	uint64_t end_ns; /* the clock when what is open may not go on for longer */
 	int fd;		 /* the successor's, or -1 */
 	enum stage stage;
 	bool knows_self; /* the successor has got our socket */
+	bool knows_all;	 /* and all others */
 	bool expired;
 	bool succeeds; /* the predecessor has been told, and has not left */
 };
@@ -77,6 +82,8 @@ static void expired(struct gy_timer *timer)
 
 static int drop_successor(struct giver *giver, const char *why)
 {
+	struct gyre_system *system = giver->system;
+
 	gy_log(log_of(giver), GYRE_LOG_WARNING,
 	       "handover: the successor %s; this process goes on: see the other's log, and start "
 	       "it again",
@@ -85,8 +92,15 @@ static int drop_successor(struct giver *giver, const char *why)
 	(void)close(giver->fd);
 	giver->fd = -1;
 	giver->stage = STAGE_ALONE;
+	gy_holdings_keep(&system->homes);
+	gy_store_release(&system->resizing.refused, 0);
 	gy_endpoint_ready(&giver->endpoint);
 	return 0;
+}
+
+static bool is_stopping(const struct giver *giver)
+{
+	return gy_load_relaxed(&giver->system->stop) != 0;
 }
 
 static int answer(struct giver *giver)
@@ -96,8 +110,12 @@ static int answer(struct giver *giver)
 				   .fds = { giver->endpoint.fd } };
 	int r;
 
+	if (is_stopping(giver)) {
+		return drop_successor(giver, "has come too late: this process ends");
+	}
 	if (giver->knows_self) {
-		r = gy_listeners_pass(&giver->system->homes, &giver->place, giver->fd);
+		r = gy_holdings_pass(&giver->system->homes, &giver->place, giver->fd);
+		giver->knows_all = r > 0;
 	} else {
 		r = gy_passing_send(giver->fd, &self);
 		giver->knows_self = r == 0;
@@ -105,6 +123,7 @@ static int answer(struct giver *giver)
 	if (r < 0) {
 		return drop_successor(giver, strerrordesc_np(-r));
 	}
+	start_timer(giver, giver->knows_all ? start_ns : patience_ns);
 	gy_endpoint_ready(&giver->endpoint);
 	return 0;
 }
@@ -117,9 +136,10 @@ static int begin_to_leave(struct giver *giver)
 
 	gy_log(log_of(giver), GYRE_LOG_INFO, "handover: a successor runs; this process ends");
 	system->succession->file.path[0] = '\0';
+	system->succession->over = true;
 	giver->stage = STAGE_LEAVING;
 	giver->end_ns = gy_time_add(loop_of(giver)->now_ns, half_ns);
-	gy_listeners_hand_over(&system->homes);
+	gy_holdings_leave(&system->homes);
 	start_timer(giver, look_ns);
 	return 0;
 }
@@ -127,8 +147,7 @@ static int begin_to_leave(struct giver *giver)
 /* What it has said, if anything. */
 static int listen_to(struct giver *giver)
 {
-	char said;
-	ssize_t got;
+	int said;
 
 	if (giver->talk.armed) {
 		if (giver->expired) {
@@ -137,17 +156,36 @@ static int listen_to(struct giver *giver)
 		}
 		return 0;
 	}
-	got = recv(giver->fd, &said, 1, MSG_DONTWAIT);
-	if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+	said = gy_passing_hear(giver->fd);
+	if (said == -EAGAIN && giver->expired) {
+		said = -ENODATA;
+	}
+	if (said == -EAGAIN) {
 		return gy_ring_poll(giver->endpoint.owner->channels->ring, &giver->talk, giver->fd,
 				    POLLIN);
 	}
-	if (got == 1 && said == GY_SUCCESSOR_ASKS) {
+	if (said == GY_SUCCESSOR_ASKS && !giver->knows_all) {
 		return answer(giver);
 	}
-	return got == 1 && said == GY_SUCCESSOR_RUNS
-		       ? begin_to_leave(giver)
-		       : drop_successor(giver, "has gone before it ran, or took too long");
+	if (said == GY_SUCCESSOR_RUNS && giver->knows_all) {
+		return begin_to_leave(giver);
+	}
+	return drop_successor(
+		giver, said == -ENODATA ? "has gone before it ran, or took too long"
+					: "cannot be understood: it may be of another version");
+}
+
+/* While loops come or go it has to wait; nobody tells when that is over. */
+static int wait_for_loops(struct giver *giver)
+{
+	if (gy_load_full(&giver->system->resizing.under_way) != 0) {
+		start_timer(giver, look_ns);
+		return 0;
+	}
+	giver->stage = STAGE_ASKED;
+	start_timer(giver, patience_ns);
+	gy_endpoint_ready(&giver->endpoint);
+	return 0;
 }
 
 static int let_in(struct giver *giver)
@@ -168,15 +206,13 @@ static int let_in(struct giver *giver)
 	if (r < 0) {
 		return drop_successor(giver, "is of another user");
 	}
-	if (gy_load_relaxed(&giver->system->stop) != 0) {
-		return drop_successor(giver, "has come too late: this process ends");
-	}
-	giver->stage = STAGE_ASKED;
-	giver->place = (struct gy_listeners_place){ 0 };
+	giver->stage = STAGE_WAITING;
+	giver->place = (struct gy_holdings_place){ 0 };
 	giver->knows_self = false;
-	start_timer(giver, start_ns);
-	gy_endpoint_ready(&giver->endpoint);
-	return 0;
+	giver->knows_all = false;
+	/* In this order: who resizes sees the one, or we see the other. */
+	gy_store_full(&giver->system->resizing.refused, 1);
+	return wait_for_loops(giver);
 }
 
 /* ---- leaving ---- */
@@ -217,7 +253,7 @@ static int leave(struct giver *giver)
 	if (!giver->expired) {
 		return 0;
 	}
-	left = gy_listeners_have_left(&giver->system->homes);
+	left = gy_holdings_have_left(&giver->system->homes);
 	if (left) {
 		close_successor(giver);
 	}
@@ -258,6 +294,15 @@ static void polled_old(struct gy_op *op, const struct gy_completion *completion)
 	gy_endpoint_ready(&gy_container_of(op, struct giver, old)->endpoint);
 }
 
+/* Then it goes on alone. */
+static bool successor_has_all(const struct giver *giver)
+{
+	char byte;
+
+	return giver->fd >= 0 && giver->knows_all &&
+	       recv(giver->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0;
+}
+
 static int end(struct giver *giver)
 {
 	struct gy_ring *ring = giver->endpoint.owner->channels->ring;
@@ -271,6 +316,9 @@ static int end(struct giver *giver)
 	}
 	if (giver->old.armed) {
 		return gy_ring_cancel(ring, &giver->old);
+	}
+	if (successor_has_all(giver)) {
+		giver->system->succession->file.path[0] = '\0';
 	}
 	close_successor(giver);
 	gy_socket_file_remove(&giver->system->succession->file);
@@ -310,6 +358,8 @@ static int go_on(struct giver *giver)
 	switch (giver->stage) {
 	case STAGE_ALONE:
 		return let_in(giver);
+	case STAGE_WAITING:
+		return giver->expired ? wait_for_loops(giver) : 0;
 	case STAGE_ASKED:
 		return listen_to(giver);
 	case STAGE_LEAVING:
@@ -362,17 +412,21 @@ static void tell_predecessor(struct gyre_system *system)
 	const char runs = GY_SUCCESSOR_RUNS;
 	uint32_t unused;
 
+	succession->told = true;
+	gy_supervisor_ready(system, succession->predecessor_fd >= 0);
 	if (succession->predecessor_fd < 0) {
 		return;
 	}
+	gy_holdings_keep(&system->homes);
 	unused = gy_passed_drop(&system->homes);
 	if (unused > 0) {
 		gy_log(&system->log, GYRE_LOG_INFO,
-		       "handover: %u listeners of the predecessor are closed, for nobody listens "
-		       "there any more",
+		       "handover: the sockets of %u addresses of the predecessor are closed, for "
+		       "nobody listens there any more",
 		       (unsigned)unused);
 	}
-	if (send(succession->predecessor_fd, &runs, 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+	if (send(succession->predecessor_fd, &runs, 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
+	    errno != EPIPE && errno != ECONNRESET) { /* else it was stopped in the meantime */
 		gy_log(&system->log, GYRE_LOG_WARNING,
 		       "handover: the predecessor cannot be told to leave: %s; end it by hand",
 		       strerrordesc_np(errno));
@@ -408,7 +462,6 @@ static int mount(struct gyre_stack *stack)
 	}
 	system->succession->listen_fd = -1;
 	giver->succeeds = system->succession->predecessor_fd >= 0;
-	system->succession->told = true;
 	tell_predecessor(system);
 	gy_endpoint_ready(&giver->endpoint);
 	return gyre_return(stack);

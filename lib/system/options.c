@@ -52,6 +52,7 @@ static const struct tunable tunables[] = {
 	OPTION(steal_aggression, 1, 1000000),
 	OPTION(steal_floor, 1, 1000000),
 	OPTION(timer_tick_ns, 100000, 1000000000),
+	OPTION(whole_buffers, 0, 1),
 	OPTION(write_high_bytes, 1024, 1073741824),
 	OPTION(write_low_bytes, 1, 1073741824),
 	OPTION(write_max_bytes, 1024, 1073741824),

@@ -161,6 +161,9 @@ static void add_home(const struct gy_home *home, struct gyre_counters *sum)
 	sum->refused_full += gy_load_relaxed(&channels->refused_full);
 	sum->refused_rate += gy_load_relaxed(&channels->refused_rate);
 	sum->refused_report += gy_load_relaxed(&channels->refused_report);
+	if (gy_links_of(home) != NULL) {
+		sum->links_refused += gy_load_relaxed(&gy_links_of(home)->refused);
+	}
 	sum->reads_paused += gy_load_relaxed(&channels->reads_paused);
 	sum->datagrams_sent += gy_load_relaxed(&channels->datagrams_sent);
 	sum->datagrams_failed += gy_load_relaxed(&channels->datagrams_failed);

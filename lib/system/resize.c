@@ -383,6 +383,14 @@ static int begin(struct gyre_system *system)
 	return gy_load_full(&system->stop) != 0 ? -ESHUTDOWN : 0;
 }
 
+/* In this order too: the one who hands over sees us, and waits, or we see that one. */
+static int begin_unless_refused(struct gyre_system *system)
+{
+	int r = begin(system);
+
+	return r == 0 && gy_load_full(&system->resizing.refused) != 0 ? -EBUSY : r;
+}
+
 static void end(struct gyre_system *system)
 {
 	gy_store_full(&system->resizing.under_way, 0);
@@ -394,7 +402,7 @@ static void end(struct gyre_system *system)
 static int resize(struct gyre_system *system, uint32_t to)
 {
 	uint32_t from = gy_loops_count(system->homes.loops);
-	int r = begin(system);
+	int r = begin_unless_refused(system);
 
 	if (r == 0 && to > from) {
 		r = grow(system, from, to);

@@ -46,7 +46,8 @@ static int take(struct gyre_system *system, const struct gy_passing *passing)
 {
 	struct gy_succession *succession = system->succession;
 
-	if (passing->kind == GY_PASSING_LISTENER && succession->listen_fd >= 0) {
+	if ((passing->kind == GY_PASSING_LISTENER || passing->kind == GY_PASSING_DATAGRAMS) &&
+	    succession->listen_fd >= 0) {
 		return gy_passed_add(&system->homes, passing);
 	}
 	if (passing->kind == GY_PASSING_SELF && succession->listen_fd < 0 && passing->count == 1) {
@@ -187,6 +188,19 @@ static void close_one(int fd)
 {
 	if (fd >= 0) {
 		(void)close(fd);
+	}
+}
+
+void gy_succession_give_up(struct gyre_system *system)
+{
+	struct gy_succession *succession = system->succession;
+	char byte;
+
+	if (succession != NULL && succession->predecessor_fd >= 0 && !succession->told &&
+	    recv(succession->predecessor_fd, &byte, 1, MSG_DONTWAIT) == 0) {
+		(void)close(succession->predecessor_fd);
+		succession->predecessor_fd = -1;
+		gy_holdings_keep(&system->homes);
 	}
 }
 

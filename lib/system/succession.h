@@ -7,14 +7,12 @@
 #include "net/net.h"
 #include "system/system.h"
 
-/* What a successor says: a byte each. */
-enum { GY_SUCCESSOR_ASKS = 'n', GY_SUCCESSOR_RUNS = 'r' };
-
 /* From the heap; of the thread that creates and destroys, and while loops turn of the actor. */
 struct gy_succession {
 	int listen_fd;	    /* where the successor comes; -1 for closed, or the actor's */
 	int predecessor_fd; /* that is to be told when we run, and then to leave; or -1 */
 	bool told;
+	bool over; /* a successor runs, and this process ends for it */
 	struct gy_socket_file file;
 };
 
@@ -23,6 +21,14 @@ struct gy_succession {
 /* Takes what a predecessor has, if there is one. Setup; waits for it. */
 int gy_succession_begin(struct gyre_system *system);
 void gy_succession_end(struct gyre_system *system);
+/* Before the end of what has not started: what a predecessor that has gone has left is ours. */
+void gy_succession_give_up(struct gyre_system *system);
+
+/* On the first loop: whether the system stops for its successor. */
+static inline bool gy_succession_is_over(const struct gyre_system *system)
+{
+	return system->succession != NULL && system->succession->over;
+}
 
 /* ---- handover.c ---- */
 

@@ -17,6 +17,7 @@
 #include "remote/remote.h"
 #include "system/directory.h"
 #include "system/succession.h"
+#include "system/supervisor.h"
 #include "system/system.h"
 #include "system/topology.h"
 
@@ -53,6 +54,7 @@ static int make_home(struct gyre_system *system, uint32_t index, uint32_t cookie
 		.ring = { .entries = options->ring_entries,
 			  .buffer_count = options->buffer_count,
 			  .buffer_bytes = options->buffer_bytes,
+			  .whole_buffers = options->whole_buffers != 0,
 			  .log = &system->log },
 		.log = &system->log,
 	};
@@ -276,10 +278,17 @@ static int make_parts(struct gyre_system *system)
 		r = make_homes(system);
 	}
 	if (r == 0) {
-		r = gy_succession_begin(system);
+		r = gy_supervisor_find(system);
 	}
-	return r < 0 || system->homes.nodes == NULL ? r
-						    : gy_nodes_start(system->homes.nodes, system);
+	return r == 0 ? gy_succession_begin(system) : r;
+}
+
+/* A node may listen by now, and have actors for that, when it turns out that it must not: from here
+ * on the system is taken down in good order. */
+static int start_node(struct gyre_system *system)
+{
+	system->complete = true;
+	return system->homes.nodes == NULL ? 0 : gy_nodes_start(system->homes.nodes, system);
 }
 
 /* The log of a system that is being made: it takes note of what has been explained already. */
@@ -322,13 +331,14 @@ int gyre_system_create(const struct gyre_system_options *options, struct gyre_sy
 	system->options = resolved;
 	system->log = (struct gy_log){ log_creation, system, resolved.log_level };
 	system->homes.log = &system->log;
-	gy_list_init(&system->homes.listeners);
+	gy_list_init(&system->homes.holdings);
 	gy_list_init(&system->homes.passed);
 	(void)pthread_mutex_init(&system->homes.placing, NULL);
 	gy_resizing_init(system);
 	system->ended_fd = -1;
 	system->signal_fd = -1;
 	system->watch_fd = -1;
+	system->supervisor_fd = -1;
 	(void)pthread_mutex_init(&system->mutex, NULL);
 	(void)pthread_mutex_init(&system->late_mutex, NULL);
 	(void)pthread_cond_init(&system->entered_condition, NULL);
@@ -338,13 +348,15 @@ int gyre_system_create(const struct gyre_system_options *options, struct gyre_sy
 	if (r == 0) {
 		r = make_parts(system);
 	}
+	if (r == 0) {
+		r = start_node(system);
+	}
 	if (r < 0) {
 		log_failure(system, r);
 		gyre_system_destroy(system);
 		return r;
 	}
 	system->log = (struct gy_log){ resolved.log, resolved.log_arg, resolved.log_level };
-	system->complete = true;
 	*ret_system = system;
 	return 0;
 }
@@ -356,6 +368,7 @@ void gyre_system_destroy(struct gyre_system *system)
 	if (system == NULL) {
 		return;
 	}
+	gy_succession_give_up(system);
 	if (system->complete && !system->running) {
 		/* What was spawned and sent without a start is taken down in good order too. */
 		gyre_system_stop(system);
@@ -370,6 +383,7 @@ void gyre_system_destroy(struct gyre_system *system)
 		gy_home_fini(&system->homes.homes[i], &leaks);
 	}
 	gy_succession_end(system);
+	gy_supervisor_forget(system);
 	gy_leaks_log(&leaks, &system->log);
 	gy_nodes_destroy(system->homes.nodes);
 	gy_directory_destroy(system->directory);

@@ -6,6 +6,7 @@
 
 #include <signal.h>
 
+#include <gyre/socket_address.h>
 #include <gyre/system.h>
 
 #include "actor/house.h"
@@ -74,7 +75,8 @@ struct gy_resizing {
 	pthread_mutex_t turns; /* held by the one who resizes, or starts */
 	pthread_mutex_t mutex;
 	pthread_cond_t condition; /* a visit is over, a stage done, or the system stops */
-	uint32_t under_way;	  /* atomic: no stop begins yet */
+	uint32_t under_way;	  /* atomic: no stop begins yet, and no hand-over */
+	uint32_t refused;	  /* atomic: sockets are being handed over */
 	uint32_t living;	  /* loops with a thread, from the first one on; under @turns */
 	uint32_t threads_max;	  /* more loops than that do not poll */
 	bool spin_auto;
@@ -114,7 +116,7 @@ struct gyre_system {
 	uint32_t stop;	/* 1 asked to drain, 2 asked not to wait */
 	uint32_t stage; /* enum gy_stage */
 	uint32_t arrived;
-	bool complete; /* made to the end */
+	bool complete; /* all its parts are made */
 	bool running;  /* started at some time */
 	bool joined;
 
@@ -139,7 +141,9 @@ struct gyre_system {
 	uint64_t blocked;		  /* atomic: of those, what that thread blocks */
 	bool has_runner;		  /* atomic: there is such a thread */
 	struct gy_succession *succession; /* NULL without @handover */
-	bool explained;			  /* an error of the creation has its line in the log */
+	struct gyre_socket_address supervisor;
+	int supervisor_fd; /* by which that is told things, or -1 */
+	bool explained;	   /* an error of the creation has its line in the log */
 };
 
 /* ---- options.c ---- */

@@ -11,6 +11,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "system/supervisor.h"
 #include "system/system.h"
 #include "system/watchdog.h"
 
@@ -154,6 +155,9 @@ static int start(struct gyre_system *system)
 		gyre_system_stop(system);
 		gy_system_join(system);
 	} else {
+		if (system->succession == NULL && gy_load_relaxed(&system->stop) == 0) {
+			gy_supervisor_ready(system, false);
+		}
 		gy_resize_after_start(system);
 	}
 	return r;

@@ -1,8 +1,8 @@
 /*
- * The ring over processes with nothing round it: frames as nodes of gyre send them, a head of 32
- * bytes and a payload, over TCP on loopback. A process takes with one read what has come, copies
- * the frames that are whole, and passes them on with one write; both block. With two processes and
- * the size of an ask it is asks and replies too.
+ * The ring over processes with nothing round it: frames as nodes of gyre send them when one is like
+ * the one before, a head of 4 bytes and a payload, over TCP on loopback. A process takes with one
+ * read what has come, copies the frames that are whole, and passes them on with one write; both
+ * block. With two processes and the size of an ask it is asks and replies too.
  *
  * The parent makes all connections, then watches: what it counts are the laps that the first
  * process writes down, and the processor time of all.
@@ -24,7 +24,7 @@
 #include "common/report.h"
 
 enum {
-	HEAD_BYTES = 32,
+	HEAD_BYTES = 4,
 	BUFFER_BYTES = 1 << 18,
 	PROCESSES_MAX = 100,
 	PAYLOAD_MAX = 1 << 16,

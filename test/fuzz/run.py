@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs a fuzzer for a bounded number of inputs, beginning with seeds that are made here.
+"""Runs a fuzzer for a bounded number of inputs, or for a time, beginning with seeds that are made here.
 
 usage: run.py PROGRAM [RUNS]
 
@@ -7,17 +7,21 @@ The seeds are streams as a peer would send them, behind option bytes of every ki
 would write them, so that the fuzzer need not find out by itself what those look like. What it finds is left in its folder, which is
 named, and can be given to PROGRAM again.
 """
+import itertools
 import os
 import shutil
 import socket
+import ssl
 import struct
 import subprocess
 import sys
 import tempfile
 
 RUNS = 20000
-RUNS_OF = {"socket_address": 300000}
+RUNS_OF = {"socket_address": 300000, "tls": 3000}
+SECONDS_OF = {"frames": 10, "greeting": 10, "link": 40} # what comes from other nodes: a minute in all
 INPUT_BYTES_MAX = 600
+INPUT_BYTES_MAX_OF = {"link": 3000}
 
 
 def varint(number):
@@ -26,6 +30,69 @@ def varint(number):
         out.append(number & 0x7F | 0x80)
         number >>= 7
     return bytes(out) + bytes([number])
+
+
+def client_hello():
+    """What a client begins with."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = context.wrap_bio(incoming, outgoing, server_hostname="localhost")
+    try:
+        client.do_handshake()
+    except ssl.SSLWantReadError:
+        pass
+    return outgoing.read()
+
+
+def frame(kind, head, body):
+    """A frame of a link; see lib/remote/wire.h."""
+    return struct.pack("<I", kind << 24 | len(body)) + head + body
+
+
+def hello(version=1, node=7, expected=1, incarnation=1000, flags=0, cluster=b"gyre", dial=1):
+    body = struct.pack("<IHHHHQHHHIIQ", 0x65727967, version, version, node, expected, incarnation,
+                       0, 0, flags, 1 << 24, 1 << 22, dial)
+    return frame(1, b"", body + b"n" * 32 + bytes([len(cluster)]) + cluster)
+
+
+def message(kind, type_id, layout, body, slot=0, cookie=1, ask=9):
+    head = struct.pack("<HHIIIIIHH", 0, 0, slot, cookie, 5, 6, type_id, layout, 100)
+    return frame(kind, head if kind == 6 else head + struct.pack("<Q", ask), body)
+
+
+def layout_of(version, size):
+    return ((version << 32 | size) * 0x9E3779B97F4A7C15 & (1 << 64) - 1) >> 48
+
+
+def fragments(stream, whole, piece):
+    return [frame(12, struct.pack("<II", stream, len(whole) - at), whole[at:at + piece])
+            for at in range(0, len(whole), piece)]
+
+
+def interleaved(ones, others):
+    return b"".join(one + other for one, other in itertools.zip_longest(ones, others, fillvalue=b""))
+
+
+def link_streams():
+    """From the first byte, and from where the link is open on."""
+    number = struct.pack("<Q", 41)
+    text = struct.pack("<I", 300) + b"t" * 300
+    sizes = (0x1400, layout_of(0, 8))
+    texts = (0x1401, layout_of(1, 0xFFFFFFFF))
+    again = frame(14, b"", number)
+    all_kinds = [message(6, *sizes, number), again, again, message(8, *sizes, number), message(9, *sizes, number),
+                 message(10, 2, 0, struct.pack("<i", -5)), message(11, 0x4B, 0, b"adder"),
+                 message(6, *texts, text), message(6, 0x2000, 0, b"unknown"), frame(4, b"", b""),
+                 message(6, *sizes, number, slot=1), message(8, *sizes, number, cookie=2)]
+    orders = [message(7, order, 0, b"") for order in (0x0A, 0x0A, 0x0B, 4, 3)]
+    whole = struct.pack("<I", 6 << 24) + message(6, *texts, text)[4:]
+    credit = frame(5, b"", struct.pack("<QQ", 40, 1))
+    return [hello(), hello(version=2), hello(version=9), again, hello(node=1), hello(flags=1), hello(cluster=b"other"),
+            hello() + b"".join(all_kinds), b"".join(all_kinds), b"".join(all_kinds + orders),
+            b"".join(fragments(1, whole, 70)),
+            interleaved(fragments(1, whole, 100), fragments(2, whole, 90)),
+            credit + credit, frame(13, b"", b""), frame(3, b"", b"\3"), frame(2, b"", b"p" * 32),
+            hello(flags=1) + frame(2, b"", b"p" * 32)]
 
 
 def streams(name):
@@ -40,6 +107,8 @@ def streams(name):
     if name == "length":
         forms = ["B", ">H", ">I", "<I", ">Q", "<H"]
         return [b"".join(struct.pack(f, len(b)) + b for b in bodies) for f in forms] + [b"\xff" * 20]
+    if name == "tls":
+        return [client_hello(), client_hello()[:50], b"\x17\x03\x03\x00\x05hello", b"\x15\x03\x03\x00\x02\x01\x00"]
     if name == "buffer":
         return [bytes((i * step) % 256 for i in range(200)) for step in (1, 7, 31, 97)]
     return [b"".join(bodies)]
@@ -61,10 +130,30 @@ def socket_addresses():
                     for name in names]
 
 
+def passings():
+    """How messages with descriptors are made: right ones of each kind, and such of which a part is wrong."""
+    for how in (1, 2, 4, 9, 0):
+        for what in (0, 1, 2, 3, 4, 0x20, 0x40, 0x80, 0xE3):
+            yield bytes([how] + [how, what, 1, 0] + [how, what, 2, 0] + [how, what, 3, 0] + [how, what, 4, 0])
+            yield bytes([how, how, what, 2, 3] + [0, 0, 0xFF, 0, 12, 7, 0, 4, 9] * 4)
+
+
 def seeds(name):
     """What the fuzzer of @name begins with."""
+    if name == "passing":
+        yield from passings()
+        return
     if name == "socket_address":
         yield from socket_addresses()
+        return
+    if name == "greeting":
+        yield from (stream[4:] for stream in link_streams() if stream[3] == 1)
+        return
+    if name == "frames":
+        yield from link_streams()
+        return
+    if name == "link":
+        yield from (bytes([9, mode]) + stream for stream in link_streams() for mode in range(32))
         return
     for stream in streams(name):
         for options in range(0, 256, 5):
@@ -74,7 +163,7 @@ def seeds(name):
 def write_seeds(name, folder):
     for count, seed in enumerate(seeds(name)):
         with open(os.path.join(folder, f"seed{count}"), "wb") as file:
-            file.write(seed[:INPUT_BYTES_MAX])
+            file.write(seed[:INPUT_BYTES_MAX_OF.get(name, INPUT_BYTES_MAX)])
 
 
 def main(arguments):
@@ -87,9 +176,13 @@ def main(arguments):
     corpus = os.path.join(folder, "corpus")
     os.mkdir(corpus)
     write_seeds(name, corpus)
-    runs = arguments[1] if len(arguments) > 1 else RUNS_OF.get(name, RUNS)
-    ran = subprocess.run([program, f"-runs={runs}", "-seed=1",
-                          f"-max_len={INPUT_BYTES_MAX}", "-timeout=20", "-print_final_stats=1", corpus],
+    if len(arguments) == 1 and name in SECONDS_OF:
+        bound = f"-max_total_time={SECONDS_OF[name]}"
+    else:
+        bound = f"-runs={arguments[1] if len(arguments) > 1 else RUNS_OF.get(name, RUNS)}"
+    ran = subprocess.run([program, bound, "-seed=1",
+                          f"-max_len={INPUT_BYTES_MAX_OF.get(name, INPUT_BYTES_MAX)}", "-timeout=20",
+                          "-print_final_stats=1", corpus],
                          cwd=folder, check=False, stdin=subprocess.DEVNULL)
     if ran.returncode != 0:
         print(f"{name}: exit status {ran.returncode}; what it found is in {folder}", file=sys.stderr)

@@ -111,26 +111,40 @@ def test_crowd():
     count = min(CROWD, raise_descriptor_limit() - 200)
     server = Server("--loops", "2")
     before = server.descriptors_without_connections()
+    began = time.monotonic()
     connections = [server.connect() for _ in range(count)]
     server.until_descriptors(before + count, before + count)
+    connecting = time.monotonic() - began
     began = time.monotonic()
     server.stop()
     took = time.monotonic() - began
-    expect(took < LINGER_S, f"it took {took:.1f} s")
+    # On a machine that has other things to do the work alone takes longer; coming took some, too.
+    expect(took < max(LINGER_S, 3 * connecting), f"it took {took:.1f} s, and {connecting:.1f} s before")
     for connection in connections:
         expect(connection.recv(1) == b"", "it does not close in good order")
         connection.close()
     return f"{count} idle connections closed in {took:.2f} s"
 
 
+def until_refused(server):
+    """Two signals that come before the first is heard are one."""
+    while True:
+        try:
+            server.connect().close()
+        except (ConnectionRefusedError, ConnectionResetError):
+            return
+        select_nothing(0.001)
+
+
 def test_second_signal():
     server = Server("--loops", "1")
     connection, _, _ = fill(server)
     server.process.send_signal(signal.SIGINT)
-    select_nothing(0.2)
-    began = time.monotonic()
-    server.stop(signal.SIGINT, silent=False)
-    expect(time.monotonic() - began < 2, "it did not hurry")
+    until_refused(server)
+    server.process.send_signal(signal.SIGINT)
+    _, errors = server.process.communicate(timeout=PATIENCE_S)
+    expect(server.process.returncode == 0, f"exit {server.process.returncode}: {errors}")
+    expect("closed at once" in errors, f"it did not hurry: {errors!r}")
     connection.close()
 
 

@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
 """What 10,000 idle connections cost gyre-echo in memory of its own, on one loop and on two."""
-import json
-import os
-
-from echo_support import BUILD, Server, expect, raise_descriptor_limit, receive_all, skip
+from echo_support import (Server, expect, raise_descriptor_limit, receive_all, sanitizer,
+                          skip)
 
 CONNECTIONS = 10_000
 DESCRIPTORS = CONNECTIONS + 200
@@ -57,14 +55,6 @@ def measure(loops):
     server.stop()
     print(f"ok: {loops} loops: {silent:.0f} bytes for each connection that has said nothing, "
           f"{heard:.0f} for each that has")
-
-
-def sanitizer():
-    """The one that it was built with; its memory would be counted too."""
-    with open(os.path.join(BUILD, "meson-info", "intro-buildoptions.json"),
-              encoding="utf-8") as options:
-        return next(option["value"] for option in json.load(options)
-                    if option["name"] == "b_sanitize")
 
 
 def main():

@@ -21,7 +21,7 @@ def run_load(*options):
                           timeout=3 * PATIENCE_S, check=False)
 
 
-def measure(*options, status=0, duration=0.3):
+def measure(*options, status=0, duration=1):
     ran = run_load(*options, "--json", "--duration", duration, "--warmup", 0.05)
     expect(ran.returncode == status, f"exit {ran.returncode}: {ran.stdout} {ran.stderr}")
     expect(ran.stderr == "", f"it said: {ran.stderr}")
@@ -46,11 +46,12 @@ def test_streams():
     expect_good(measure(to, "--verify", "--loops", 2, "--connections", 3, "--depth", 16, "--size", 1), 3)
     expect_good(measure(to, "--verify", "--connections", 5, "--depth", 7, "--size", 70001), 5)
     # More than a socket holds, both ways: neither side may wait for the other.
-    expect_good(measure(to, "--verify", "--connections", 1, "--depth", 32, "--size", 1 << 20, duration=1), 1)
+    expect_good(measure(to, "--verify", "--connections", 1, "--depth", 32, "--size", 1 << 20, duration=3), 1)
     ran = run_load(to, "--duration", 2.3, "--warmup", 0)
     expect(ran.returncode == 0 and "latency" in ran.stdout and "p99.9" in ran.stdout, f"{ran}")
     lines = [line for line in ran.stderr.splitlines() if line.startswith("measuring: 50 connections, ")]
-    expect(len(lines) == 2 and "requests/s" in lines[0], f"{ran.stderr}")
+    # One a second; where it is held up, one for both.
+    expect(1 <= len(lines) <= 2 and "requests/s" in lines[0], f"{ran.stderr}")
     server.stop()
 
 
@@ -80,12 +81,14 @@ def test_rate():
     values = measure(to, "--rate", 1000, "--connections", 10, "--loops", 2, "--depth", 100, duration=2)
     asked = 1000 * values["elapsed_ns"] / 1e9
     expect(0.5 * asked < values["requests"] < 1.5 * asked, f"{asked} were asked for: {values}")
+    idle = server.descriptors_without_connections()
     # A server that stands still for a while is seen in the latency, although few requests met it.
-    load = subprocess.Popen([LOAD, to, "--rate", "1000", "--duration", "2", "--warmup", "0.2", "--json"],
+    load = subprocess.Popen([LOAD, to, "--rate", "1000", "--duration", "4", "--warmup", "0.2", "--json"],
                             stdout=subprocess.PIPE, text=True)
+    server.until_descriptors(idle + 50, idle + 50)
     select_nothing(0.8)
     os.kill(server.pid, signal.SIGSTOP)
-    select_nothing(0.8)
+    select_nothing(1.5)
     os.kill(server.pid, signal.SIGCONT)
     values = json.loads(load.communicate(timeout=PATIENCE_S)[0])
     expect(values["p90_ns"] > 0.2e9, f"the wait is not seen: {values}")
@@ -148,18 +151,19 @@ def corrupt(data, total):
 
 def test_wrong_servers():
     few = ["--connections", 2]
-    values = measure(Wrong(corrupt).to, *few, "--verify", status=1)
+    # Where all go wrong it does not go on for so long.
+    values = measure(Wrong(corrupt).to, *few, "--verify", status=1, duration=PATIENCE_S)
     expect(values["corrupt"] == values["errors"] == 2 and values["requests"] < 100, f"{values}")
     values = measure(Wrong(corrupt).to, *few)
     expect(values["errors"] == 0, f"it looked though it was not told to: {values}")
-    values = measure(Wrong(lambda data, total: data + b"x").to, *few, status=1)
+    values = measure(Wrong(lambda data, total: data + b"x").to, *few, status=1, duration=PATIENCE_S)
     expect(values["corrupt"] == 2, f"{values}")
-    values = measure(Wrong(lambda data, total: None).to, *few, status=1)
+    values = measure(Wrong(lambda data, total: None).to, *few, status=1, duration=PATIENCE_S)
     expect(values["closed"] + values["reset"] == values["errors"] == 2, f"{values}")
-    values = measure(Wrong(lambda data, total: b"").to, *few, "--timeout", 0.1, status=1)
+    values = measure(Wrong(lambda data, total: b"").to, *few, "--timeout", 0.1, status=1, duration=PATIENCE_S)
     expect(values["timed_out"] == values["errors"] == 2, f"{values}")
     values = measure(Wrong(lambda data, total: data if total < 1000 else None).to, *few, "--reconnect",
-                     status=0, duration=1)
+                     status=0, duration=3)
     expect(values["errors"] > 2 and values["requests"] > 20, f"{values}")
 
 

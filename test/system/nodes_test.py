@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Nodes as processes: killed, halted, started again, and told different things."""
 import signal
+import socket
 import subprocess
 
 from echo_support import PATIENCE_S, expect
@@ -39,6 +40,30 @@ def started_again_before_it_is_missed():
     ends = [line for line in pair.client.said if line.startswith("the counter has ended")]
     expect(len(ends) == 1, f"the end of the counter was told once, not {ends}")
     pair.stop()
+
+
+def killed_again_and_again():
+    """The kernel takes down the ring of a killed process, and its listener, some time after its
+    end; who is started meanwhile waits for that."""
+    pair = Pair()
+    for _ in range(10):
+        pair.client.until("the counter is 1$")
+        pair.server.kill()
+        pair.server = pair.start_server()
+    pair.client.until("the counter is 1$")
+    pair.stop()
+
+
+def port_of_somebody_else():
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        node = Node(1, f"tcp://127.0.0.1:{other.getsockname()[1]}")
+        node.until("somebody still listens")
+    node.until("the counter is ready")
+    node.stop()
+    waits = [line for line in node.said if "somebody still listens" in line]
+    expect(len(waits) == 1, f"it is said once: {node.said}")
 
 
 def halted():
@@ -90,6 +115,8 @@ def public_without_secret():
 answers()
 killed_and_started_again()
 started_again_before_it_is_missed()
+killed_again_and_again()
+port_of_somebody_else()
 halted()
 same_id_twice()
 refused("the secrets differ", ("--secret", "one"), ("--secret", "other"))

@@ -67,6 +67,12 @@ extern struct fixture fixture;
 void fixture_open(uint32_t loops);
 /* The same with other options; its hooks are set here. */
 void fixture_open_with(const struct gyre_system_options *options);
+/*
+ * Gives loop 0 of a system that was opened for fixture_run() a clock that goes on only while the
+ * loop sleeps, and never past the next timer: whatever keeps the loop off its CPU, timers come one
+ * after the other. Its loop must not poll.
+ */
+void fixture_steady(void);
 /* Makes a system that was opened run until an actor calls fixture_end(). */
 void fixture_run(void);
 /* Destroys it, and asserts what must hold of every system. */
@@ -75,6 +81,8 @@ void fixture_close(void);
 /* Opens, spawns an actor on loop 0 with @script as its mount hook, runs and closes. */
 void play(uint32_t loops, gyre_handler_fn script);
 void play_with(const struct gyre_system_options *options, gyre_handler_fn script);
+/* The same on one loop with a steady clock. */
+void play_steady(gyre_handler_fn script);
 
 /* From a handler: ends the system. Returns what the handler returns. */
 int fixture_end(struct gyre_stack *stack);

@@ -323,7 +323,7 @@ case 1:
 
 Test(ask, times_out_alone_while_others_go_on_waiting)
 {
-	play(1, time_out_apart);
+	play_steady(time_out_apart);
 }
 
 static int ask_for_nobody(struct gyre_stack *stack)

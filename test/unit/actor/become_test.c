@@ -95,7 +95,7 @@ static int change_while_waiting(struct gyre_stack *stack)
 
 Test(become, leaves_a_suspended_message_to_the_handler_it_began_with)
 {
-	play(1, change_while_waiting);
+	play_steady(change_while_waiting);
 	cr_assert_str_eq(traced, "cscSc");
 }
 
@@ -112,7 +112,7 @@ static int change_to_deaf(struct gyre_stack *stack)
 
 Test(become, something_without_a_handler_makes_messages_dead_letters)
 {
-	play(1, change_to_deaf);
+	play_steady(change_to_deaf);
 	cr_assert_str_eq(traced, "c");
 	cr_assert_eq(fixture.counters.dropped[GYRE_DROP_UNHANDLED], 3);
 }

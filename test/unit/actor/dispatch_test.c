@@ -296,7 +296,7 @@ static int prefer(struct gyre_stack *stack)
 
 Test(dispatch, prefers_an_actor_that_waits_for_no_answer_to_one_that_does)
 {
-	play(1, prefer);
+	play_steady(prefer);
 	cr_assert_str_eq(traced, "021");
 }
 

@@ -176,7 +176,7 @@ static int stop_twice(struct gyre_stack *stack)
 Test(graceful, stop_asked_for_twice_ends_at_the_earlier_deadline_and_tells_both)
 {
 	deadline_ns = GYRE_FOREVER;
-	play(1, stop_twice);
+	play_steady(stop_twice);
 	cr_assert_eq(cleaned, 1);
 }
 
@@ -246,7 +246,7 @@ static int have_it_stop_itself(struct gyre_stack *stack)
 
 Test(graceful, stop_may_be_ones_own_doing)
 {
-	play(1, have_it_stop_itself);
+	play_steady(have_it_stop_itself);
 	cr_assert_str_eq(traced, "n0N.");
 }
 

@@ -160,7 +160,7 @@ static int spawn_failing_late(struct gyre_stack *stack)
 
 Test(mount, that_fails_after_a_wait_stops_the_actor_too)
 {
-	play(1, spawn_failing_late);
+	play_steady(spawn_failing_late);
 	cr_assert_str_eq(traced, "f");
 	cr_assert_eq(cleaned, 1);
 }
@@ -194,7 +194,7 @@ static int send_to_both(struct gyre_stack *stack)
 
 Test(mount, may_be_the_function_of_the_notices_too_whose_failures_do_not_stop_the_actor)
 {
-	play(1, send_to_both);
+	play_steady(send_to_both);
 	cr_assert_eq(fixture.counters.failed, 1);
 }
 
@@ -230,7 +230,7 @@ static int spawn_brief(struct gyre_stack *stack)
 
 Test(mount, may_stop_its_own_actor)
 {
-	play(1, spawn_brief);
+	play_steady(spawn_brief);
 	cr_assert_str_eq(traced, "ms");
 	cr_assert_eq(cleaned, 1);
 }

@@ -78,7 +78,7 @@ static int leave_alone(struct gyre_stack *stack)
 
 Test(receive_timeout, tells_an_actor_that_nothing_comes)
 {
-	play(1, leave_alone);
+	play_steady(leave_alone);
 	cr_assert_eq(told, 1);
 	cr_assert_not(early);
 }
@@ -86,7 +86,7 @@ Test(receive_timeout, tells_an_actor_that_nothing_comes)
 Test(receive_timeout, tells_it_again_each_time)
 {
 	wanted = 3;
-	play(1, leave_alone);
+	play_steady(leave_alone);
 	cr_assert_not(early);
 }
 
@@ -107,7 +107,7 @@ static int keep_busy(struct gyre_stack *stack)
 
 Test(receive_timeout, is_never_early_while_messages_come)
 {
-	play(1, keep_busy);
+	play_steady(keep_busy);
 	cr_assert_not(early);
 }
 
@@ -132,7 +132,7 @@ static int leave_ticking(struct gyre_stack *stack)
 
 Test(receive_timeout, does_not_count_events)
 {
-	play(1, leave_ticking);
+	play_steady(leave_ticking);
 	cr_assert_eq(told, 1);
 	cr_assert_not(early);
 }
@@ -161,13 +161,13 @@ static int restart_it(struct gyre_stack *stack)
 
 Test(receive_timeout, that_is_stopped_tells_nothing)
 {
-	play(1, stop_it);
+	play_steady(stop_it);
 	cr_assert_eq(told, 0);
 }
 
 Test(receive_timeout, ends_with_a_restart)
 {
-	play(1, restart_it);
+	play_steady(restart_it);
 	cr_assert_eq(told, 0);
 }
 
@@ -188,7 +188,7 @@ static int restart_it_late(struct gyre_stack *stack)
 
 Test(receive_timeout, of_an_actor_that_takes_no_events_for_a_while_waits_but_once)
 {
-	play(1, restart_it_late);
+	play_steady(restart_it_late);
 	cr_assert_eq(told, 0);
 	cr_assert_eq(fixture.counters.restarted, 1);
 	cr_assert_eq(fixture.lost[GYRE_DROP_CANCELLED], 1);

@@ -361,7 +361,7 @@ static int ask_meanwhile(struct gyre_stack *stack)
 Test(restart, that_is_delayed_holds_back_asks_and_those_that_are_late_then_are_not_run)
 {
 	delay_restarts(GYRE_MILLISECONDS(300));
-	play(1, ask_meanwhile);
+	play_steady(ask_meanwhile);
 	cr_assert_str_eq(traced, "f<>q");
 	cr_assert_eq(fixture.counters.dropped[GYRE_DROP_EXPIRED], 1);
 }
@@ -466,7 +466,7 @@ static int fail_and_go_on(struct gyre_stack *stack)
 
 Test(restart, waits_for_each_hook_and_so_does_the_mail)
 {
-	play(1, fail_and_go_on);
+	play_steady(fail_and_go_on);
 	cr_assert_str_eq(traced, "af<(=->)b");
 }
 
@@ -495,7 +495,7 @@ static int fail_in_hook(struct gyre_stack *stack)
 
 Test(restart, whose_hook_fails_after_a_wait_stops_the_actor)
 {
-	play(1, fail_in_hook);
+	play_steady(fail_in_hook);
 	cr_assert_str_eq(traced, "f<(=-");
 	cr_assert_eq(fixture.lost[GYRE_DROP_STOPPED], 1);
 }

@@ -104,7 +104,7 @@ static int start_sleepers(struct gyre_stack *stack)
 
 Test(sleep, ends_in_the_order_of_its_lengths)
 {
-	play(1, start_sleepers);
+	play_steady(start_sleepers);
 	cr_assert_str_eq(traced, "12345");
 }
 
@@ -129,5 +129,5 @@ case 1:
 
 Test(sleep, may_last_a_hundred_years_or_for_ever)
 {
-	play(1, sleep_long);
+	play_steady(sleep_long);
 }

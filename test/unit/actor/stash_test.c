@@ -206,7 +206,7 @@ static int let_a_stashed_ask_expire(struct gyre_stack *stack)
 
 Test(stash, does_not_have_an_ask_handled_that_nobody_waits_for)
 {
-	play(1, let_a_stashed_ask_expire);
+	play_steady(let_a_stashed_ask_expire);
 	cr_assert_str_eq(traced, "");
 	cr_assert_eq(fixture.lost[GYRE_DROP_EXPIRED], 1);
 }
@@ -401,7 +401,7 @@ static int send_each(struct gyre_stack *stack)
 
 Test(routes, lead_each_type_to_its_handler_and_others_to_the_last)
 {
-	play(1, send_each);
+	play_steady(send_each);
 	cr_assert_str_eq(traced, "wpn*Wnt");
 	cr_assert_eq(fixture.lost[GYRE_DROP_UNHANDLED], 1);
 }

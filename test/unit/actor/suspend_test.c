@@ -76,9 +76,7 @@ static int wait_for_any(struct gyre_stack *stack)
 
 Test(suspend, for_any_resumes_at_each_completion)
 {
-	const struct gyre_system_options options = { .loops = 1, .timer_tick_ns = 1000000 };
-
-	play_with(&options, wait_for_any);
+	play_steady(wait_for_any);
 }
 
 static int any_then_all(struct gyre_stack *stack)
@@ -106,7 +104,7 @@ static int any_then_all(struct gyre_stack *stack)
 
 Test(suspend, may_turn_from_any_to_all_and_a_change_of_state_recycles_what_was_complete)
 {
-	play(1, any_then_all);
+	play_steady(any_then_all);
 	cr_assert_str_eq(traced, "12");
 }
 
@@ -376,7 +374,7 @@ static int watch_leaving(struct gyre_stack *stack)
 
 Test(suspend, is_not_needed_to_end_and_the_end_of_a_stack_cancels_its_promises)
 {
-	play(1, watch_leaving);
+	play_steady(watch_leaving);
 	cr_assert_eq(fixture.counters.dropped[GYRE_DROP_LATE], 1);
 	/* The notice, the ask, its answer, and the script's own sleep: no sleep of the other. */
 	cr_assert_eq(fixture.counters.sent, 4);

@@ -215,7 +215,7 @@ static struct gyre_class class = {
 static uint64_t messages = 1;
 /* Of @away, for the one who holds up its loop: a few run before the loop looks for idle peers. */
 static uint32_t enough = EXCESS - 16;
-static uint64_t patience_ns = GYRE_SECONDS(10);
+static uint64_t patience_ns = GYRE_SECONDS(60);
 
 /* The loop is held up until others have done what they could. */
 static int hold_up(struct gyre_stack *stack)
@@ -273,9 +273,10 @@ static int have_them_stolen(struct gyre_stack *stack)
 static void steal_while(gyre_handler_fn notice, const struct gyre_class *asked)
 {
 	class.behaviour.notice = notice;
-	fixture_open(2);
+	/* Who is asked works, so another loop must be there that is idle all the while. */
+	fixture_open(asked != NULL ? 3 : 2);
 	if (asked != NULL) {
-		adder = spawn_outside(asked, 1);
+		adder = spawn_outside(asked, 2);
 	}
 	(void)spawn_outside(&(struct gyre_class){ .name = "script",
 						  .frame_bytes = FIXTURE_FRAME_BYTES,

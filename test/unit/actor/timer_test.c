@@ -37,7 +37,8 @@ static void play_timers(gyre_handler_fn mount, gyre_handler_fn event)
 					  .mount = mount,
 					  .behaviour.event = event };
 
-	fixture_open(1);
+	fixture_open_with(&(struct gyre_system_options){ .loops = 1, .spin_ns = GYRE_SPIN_NEVER });
+	fixture_steady();
 	(void)spawn_outside(&class, 0);
 	fixture_run();
 	fixture_close();
@@ -393,7 +394,7 @@ static int outlive_timed(struct gyre_stack *stack)
 
 Test(timer, ends_with_its_actor)
 {
-	play(1, outlive_timed);
+	play_steady(outlive_timed);
 }
 
 static int end_soon(struct gyre_stack *stack)
@@ -410,6 +411,6 @@ static int end_soon(struct gyre_stack *stack)
 
 Test(timer, of_an_actor_without_a_handler_for_events_is_counted_as_unhandled)
 {
-	play(1, end_soon);
+	play_steady(end_soon);
 	cr_assert_eq(fixture.counters.dropped[GYRE_DROP_UNHANDLED], 1);
 }

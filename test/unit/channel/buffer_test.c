@@ -307,7 +307,7 @@ Test(buffer, leaves_the_pages_of_the_ring_with_its_bytes_kept, .init = begin, .f
 	page.references = 2;
 	page.memory = expected;
 	page.of_ring = true;
-	buffer = gy_buffer_of_page(channels, &page, BYTES_MAX);
+	buffer = gy_buffer_of_page(channels, &page, page.memory, BYTES_MAX);
 	gy_buffer_leave_ring(buffer);
 	cr_expect_eq(page.references, 1);
 	cr_expect(!buffer->first.page->of_ring);

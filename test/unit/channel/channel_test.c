@@ -79,8 +79,10 @@ Test(channel, works_with_receive_buffers_of_any_size)
 {
 	static const uint32_t sizes[] = { 512, 1000, 4096, 65536 };
 
-	for (size_t i = 0; i < gy_countof(sizes); i++) {
-		const struct rig_options options = { .buffer_bytes = sizes[i], .buffer_count = 16 };
+	for (size_t i = 0; i < 2 * gy_countof(sizes); i++) {
+		const struct rig_options options = { .buffer_bytes = sizes[i / 2],
+						     .buffer_count = 16,
+						     .whole_buffers = i % 2 == 0 };
 		struct rig_stream stream = { .total = 2 << 20 };
 
 		rig_init(&rig, &options);
@@ -422,6 +424,61 @@ Test(channel, is_not_shut_out_by_others_that_do_not_take_their_output)
 	for (size_t i = 0; i < gy_countof(slow); i++) {
 		stream_back(&slow[i]);
 	}
+	rig_fini(&rig);
+}
+
+/* Their receives are of different kinds, and share buffers. */
+Test(channel, does_not_mix_up_what_comes_over_sockets_of_both_kinds)
+{
+	static struct rig_stream streams[CROWD];
+
+	rig_init(&rig, NULL);
+	for (int i = 0; i < CROWD; i++) {
+		streams[i] = (struct rig_stream){ .total = 1 << 17, .piece = 1 + 37 * (size_t)i };
+		streams[i].fd = i % 2 == 0 ? rig_open(&rig, rig_echo_only, NULL, NULL, NULL)
+					   : rig_open_tcp(&rig, rig_echo_only, NULL, NULL, NULL);
+	}
+	cr_assert(rig_until(&rig, all_streamed, streams));
+	for (int i = 0; i < CROWD; i++) {
+		cr_expect(!streams[i].wrong);
+		(void)close(streams[i].fd);
+	}
+	rig_fini(&rig);
+}
+
+static void keep(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	*(struct gyre_buffer **)gyre_context_arg(ctx) = data;
+}
+
+static const struct gyre_handler keeping = { .name = "keeping", .read = keep };
+static const struct gyre_handler *const keeping_only[] = { &keeping, NULL };
+
+static bool is_kept(struct rig *r, void *arg)
+{
+	(void)r;
+	return *(struct gyre_buffer **)arg != NULL;
+}
+
+Test(channel, keeps_a_page_that_it_shares_until_the_last_slice_of_it_is_gone)
+{
+	struct rig_stream stream = { .total = 3 << 20 };
+	struct gyre_buffer *kept = NULL;
+	char bytes[5];
+	int fd;
+
+	rig_init(&rig, &(struct rig_options){ .buffer_count = 16, .buffer_bytes = 1024 });
+	fd = rig_open(&rig, keeping_only, &kept, NULL, NULL);
+	stream.fd = rig_open(&rig, rig_echo_only, NULL, NULL, NULL);
+	cr_assert_eq(write(fd, "a bit", 5), 5);
+	cr_assert(rig_until(&rig, is_kept, &kept));
+	stream_back(&stream);
+	cr_expect_eq(rig_channels(&rig)->lent, 1);
+	cr_expect_eq(gyre_buffer_copy(kept, 0, bytes, 5), 5);
+	cr_expect_eq(memcmp(bytes, "a bit", 5), 0);
+	gyre_buffer_free(kept);
+	cr_expect_eq(rig_channels(&rig)->lent, 0);
+	(void)close(fd);
 	rig_fini(&rig);
 }
 

@@ -128,7 +128,7 @@ static struct gyre_buffer *one_page(void)
 	cr_assert_not_null(page);
 	rig_fill(page->memory, 600000, 0);
 	page->used = 600000;
-	return gy_buffer_of_page(rig_channels(&fault.rig), page, 600000);
+	return gy_buffer_of_page(rig_channels(&fault.rig), page, page->memory, 600000);
 }
 
 static void expect_end_of_send(enum ending ending, bool gathered)

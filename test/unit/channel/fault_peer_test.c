@@ -47,7 +47,7 @@ static uint64_t held_bytes(void)
 	const struct gy_channels *channels = rig_channels(&fault.rig);
 
 	return (uint64_t)(channels->pages.total - channels->pages.free_count) * GY_POOL_PAGE_BYTES +
-	       (uint64_t)channels->lent * 4096;
+	       (uint64_t)channels->lent * gy_ring_buffer_bytes(channels->ring);
 }
 
 static void flood(struct rig_stream *streams, size_t count)

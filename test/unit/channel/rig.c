@@ -72,6 +72,7 @@ static void make_home(struct rig *rig, const struct rig_options *options)
 		.ring = { .entries = 256,
 			  .buffer_count = or_default(options->buffer_count, 64),
 			  .buffer_bytes = or_default(options->buffer_bytes, 4096),
+			  .whole_buffers = options->whole_buffers || GY_DEFAULT_whole_buffers != 0,
 			  .log = &rig->log },
 		.clock = { .read_ns = read_ns, .arg = rig },
 		.log = &rig->log,
@@ -114,7 +115,7 @@ void rig_init(struct rig *rig, const struct rig_options *options)
 	rig->loops->made = 1;
 	rig->loops->max = 1;
 	rig->homes.loops = rig->loops;
-	gy_list_init(&rig->homes.listeners);
+	gy_list_init(&rig->homes.holdings);
 	gy_list_init(&rig->homes.passed);
 	rig->loops->loop[0] = &rig->home.loop;
 	cr_assert_eq(gy_loop_join(&rig->home.loop, rig->loops), 0);

@@ -19,6 +19,7 @@ enum { RIG_TRACE_BYTES = 4096, RIG_LOG_BYTES = 1024 };
 struct rig_options {
 	uint32_t buffer_count;		/* 64 */
 	uint32_t buffer_bytes;		/* 4096 */
+	bool whole_buffers;		/* as the build says */
 	uint32_t datagram_buffer_count; /* 16 */
 	uint32_t datagram_buffer_bytes; /* 65536 */
 	uint32_t low_bytes;		/* 64 KiB */

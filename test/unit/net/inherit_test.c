@@ -9,8 +9,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <gyre/datagram.h>
 #include <gyre/listen.h>
 
+#include "channel/socket_address.h"
 #include "fixture.h"
 
 TestSuite(inherited, .timeout = 60);
@@ -190,6 +192,63 @@ Test(inherited, sockets_may_not_be_more_than_loops)
 	tell("2", "web:web");
 	fixture_open(1);
 	expect_refused("fd:web", -ENOBUFS);
+	fixture_close();
+	take_back(0);
+	take_back(1);
+}
+
+/* ---- datagrams ---- */
+
+static int open_at(const char *text, const char *connect, uint32_t groups)
+{
+	const struct gyre_multicast group = { .group = "224.0.0.251" };
+	const struct gyre_datagram_options options = { .bind = text,
+						       .connect = connect,
+						       .groups = &group,
+						       .groups_count = groups,
+						       .init_channel = init_echo,
+						       .ret_address = &address };
+
+	return gyre_datagram_open(fixture.system, &options, NULL);
+}
+
+Test(inherited, sockets_of_datagrams_are_found_by_their_names_with_what_waits_there)
+{
+	struct gyre_socket_address given;
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	char byte = 'x';
+
+	give(0, SOCK_DGRAM, false);
+	give(1, SOCK_STREAM, true);
+	tell("2", "log:web");
+	cr_assert_eq(gy_socket_address_of(FIRST_FD, &given), 0);
+	cr_assert_eq(connect(fd, (struct sockaddr *)&given.storage, given.bytes), 0);
+	cr_assert_eq(send(fd, &byte, 1, 0), 1);
+	fixture_open(LOOPS);
+	cr_expect_eq(open_at("fd:log", NULL, 0), 0);
+	cr_expect_eq(gyre_socket_address_port(&address), gyre_socket_address_port(&given));
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	cr_expect_eq(recv(fd, &byte, 1, 0), 1);
+	cr_expect_eq(send(fd, &byte, 1, 0), 1);
+	cr_expect_eq(recv(fd, &byte, 1, 0), 1);
+	fixture_close();
+	cr_expect_neq(fcntl(FIRST_FD, F_GETFD), -1, "they stay open");
+	(void)close(fd);
+	take_back(0);
+	take_back(1);
+}
+
+Test(inherited, sockets_of_datagrams_must_be_such_and_nothing_else_may_be_asked_of_them)
+{
+	give(0, SOCK_STREAM, true);
+	give(1, SOCK_DGRAM, false);
+	fixture_open(LOOPS);
+	cr_expect_eq(open_at("fd:3", NULL, 0), -EINVAL);
+	cr_expect_eq(fixture.errors, 1, "explained");
+	cr_expect_not_null(strstr(fixture.line, "of datagrams"), "%s", fixture.line);
+	cr_expect_eq(open_at("fd:4", "udp://127.0.0.1:9", 0), -EINVAL);
+	cr_expect_eq(open_at("fd:4", NULL, 1), -EINVAL);
+	fixture.errors = 0;
 	fixture_close();
 	take_back(0);
 	take_back(1);

@@ -363,6 +363,62 @@ Test(listening, refuses_a_port_that_is_used_by_an_earlier_call, .init = begin, .
 	expect_used(listen_anywhere(init_echo));
 }
 
+/* ---- waiting for a port ---- */
+
+static int in_the_way; /* who listens there */
+static uint32_t warnings;
+static uint32_t errors;
+
+/* Goes when the wait is told of. */
+static void go_away(enum gyre_log_level level, const char *message, void *arg)
+{
+	(void)arg;
+	warnings += level == GYRE_LOG_WARNING;
+	errors += level == GYRE_LOG_ERROR;
+	if (in_the_way >= 0 && strstr(message, "somebody still listens") != NULL) {
+		(void)close(in_the_way);
+		in_the_way = -1;
+	}
+}
+
+static void stay(enum gyre_log_level level, const char *message, void *arg)
+{
+	(void)message;
+	(void)arg;
+	warnings += level == GYRE_LOG_WARNING;
+	errors += level == GYRE_LOG_ERROR;
+}
+
+static int wait_for_port(gyre_log_fn write, uint64_t wait_ns)
+{
+	struct gyre_acceptor_options options = { .init_channel = init_echo, .wait_ns = wait_ns };
+	char text[64];
+	uint16_t port;
+
+	in_the_way = somebody_listens(false, &port);
+	(void)snprintf(text, sizeof(text), "tcp://127.0.0.1:%u", (unsigned)port);
+	options.bind = text;
+	rig.log.write = write;
+	return gyre_listen(the_system(), &options, NULL);
+}
+
+Test(listening, waits_for_a_port_and_says_so_once, .init = begin, .fini = end)
+{
+	cr_expect_eq(wait_for_port(go_away, GYRE_SECONDS(60)), 0);
+	cr_expect_eq(warnings, 1);
+	cr_expect_eq(errors, 0);
+}
+
+Test(listening, waits_for_a_port_no_longer_than_it_may, .init = begin, .fini = end)
+{
+	cr_expect_eq(wait_for_port(stay, GYRE_MILLISECONDS(50)), -EADDRINUSE);
+	cr_expect_eq(warnings, 1);
+	cr_expect_eq(errors, 1);
+	(void)close(in_the_way);
+	cr_expect_eq(wait_for_port(stay, GYRE_SECONDS(60) + 1), -EINVAL);
+	(void)close(in_the_way);
+}
+
 Test(listening, keeps_out_all_who_come_later, .init = begin, .fini = end)
 {
 	struct gyre_socket_address address;

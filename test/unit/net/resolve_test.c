@@ -9,8 +9,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <gyre/resolve.h>
+
 #include "base/atomic.h"
 #include "base/macros.h"
+#include "channel/channels.h"
 #include "channel/socket_address.h"
 #include "net/client_rig.h"
 
@@ -322,6 +325,190 @@ Test(resolving, tells_that_servers_cannot_be_understood, .init = begin, .fini = 
 
 	options.name_servers = "no address";
 	expect_failure(&options, -EINVAL);
+}
+
+/* ---- lookups of an actor's own ---- */
+
+static struct {
+	const char *text;
+	struct gyre_resolve_options options;
+	uint64_t timeout_ns;
+	int error;
+	struct gyre_resolved found;
+	uint32_t done; /* atomic */
+} question;
+
+struct question_frame {
+	struct gyre_future future;
+};
+
+static int ask_for_name(struct gyre_stack *stack)
+{
+	struct question_frame *frame = (struct question_frame *)gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_resolve(stack, question.text, &question.options, question.timeout_ns,
+				       &frame->future));
+	question.error = gyre_error(&frame->future);
+	if (!gyre_failed(&frame->future)) {
+		question.found = *gyre_get(&frame->future, gyre_resolved);
+	}
+	gy_store_release(&question.done, 1);
+	GYRE_END(stack);
+}
+
+static const struct gyre_class asker_class = { .name = "asker",
+					       .frame_bytes = sizeof(struct question_frame),
+					       .behaviour.notice = ask_for_name };
+
+static void look_up(const char *text, uint64_t timeout_ns)
+{
+	question.text = text;
+	question.options.name_servers =
+		question.options.name_servers == NULL ? server.text : question.options.name_servers;
+	question.timeout_ns = timeout_ns;
+	gy_store_release(&question.done, 0);
+	cr_assert_eq(notify_outside(spawn_outside(&asker_class, 0), 1), 0);
+	while (gy_load_acquire(&question.done) == 0) {
+		(void)sched_yield();
+	}
+}
+
+static void expect_found(uint32_t index, const char *address)
+{
+	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX];
+
+	cr_assert_eq(question.error, 0, "%d", question.error);
+	cr_assert_lt(index, question.found.count);
+	cr_assert_gt(
+		gyre_socket_address_format(&question.found.addresses[index], sizeof(text), text),
+		0);
+	cr_expect_str_eq(text, address);
+}
+
+Test(resolving, answers_an_actor_with_all_addresses, .init = begin, .fini = end)
+{
+	look_up("udp://both.example:53", GYRE_FOREVER);
+	cr_assert_eq(question.found.count, 2);
+	expect_found(0, "udp://[::1]:53");
+	expect_found(1, "udp://127.0.0.1:53");
+	look_up("tcp://many.example:80", 0);
+	cr_assert_eq(question.found.count, 11);
+}
+
+Test(resolving, answers_an_address_as_it_is, .init = begin, .fini = end)
+{
+	look_up("tcp://[::1]:7000", 0);
+	expect_found(0, "tcp://[::1]:7000");
+	look_up("unix:/run/server", 0);
+	expect_found(0, "unix:/run/server");
+	cr_expect_eq(question.found.count, 1);
+	cr_expect_eq(gy_load_relaxed(&server.asked), 0);
+}
+
+Test(resolving, tells_an_actor_why_there_is_no_answer, .init = begin, .fini = end)
+{
+	look_up("tcp://nobody.example.:1", 0);
+	cr_expect_eq(question.error, -ENXIO);
+	look_up("tcp://broken.example.:1", 0);
+	cr_expect_eq(question.error, -EAGAIN);
+	look_up("tcp://silent.example.:1", GYRE_MILLISECONDS(100));
+	cr_expect_eq(question.error, -ETIMEDOUT);
+	look_up("nonsense", 0);
+	cr_expect_eq(question.error, -EINVAL);
+	look_up(NULL, 0);
+	cr_expect_eq(question.error, -EINVAL);
+	question.options.name_servers = "no address";
+	look_up("tcp://four.example.:1", 0);
+	cr_expect_eq(question.error, -EINVAL);
+}
+
+Test(resolving, brings_addresses_of_one_family_if_that_is_wanted, .init = begin, .fini = end)
+{
+	question.options.family = AF_INET;
+	look_up("udp://both.example:53", 0);
+	cr_assert_eq(question.found.count, 1);
+	expect_found(0, "udp://127.0.0.1:53");
+	question.options.family = AF_INET6;
+	look_up("udp://both.example:53", 0);
+	cr_assert_eq(question.found.count, 1);
+	expect_found(0, "udp://[::1]:53");
+	look_up("tcp://four.example.:1", 0);
+	cr_expect_eq(question.error, -ENXIO);
+}
+
+Test(resolving, refuses_an_address_of_another_family_and_families_there_are_not, .init = begin,
+     .fini = end)
+{
+	question.options.family = AF_INET6;
+	look_up("tcp://127.0.0.1:1", 0);
+	cr_expect_eq(question.error, -EINVAL);
+	question.options.family = AF_UNIX;
+	look_up("tcp://four.example.:1", 0);
+	cr_expect_eq(question.error, -EINVAL);
+}
+
+static uint32_t *lookups(void)
+{
+	return &gy_channels_of(&gy_homes_of(fixture.system)->homes[0])->lookups;
+}
+
+Test(resolving, has_so_many_lookups_under_way_and_no_more, .init = begin, .fini = end)
+{
+	gy_store_relaxed(lookups(), GYRE_RESOLVES_MAX - 1);
+	look_up("tcp://four.example.:1", 0);
+	expect_found(0, "tcp://127.0.0.1:1");
+	while (gy_load_relaxed(lookups()) == GYRE_RESOLVES_MAX) {
+		(void)sched_yield(); /* the one that has answered ends */
+	}
+	gy_store_relaxed(lookups(), GYRE_RESOLVES_MAX);
+	look_up("tcp://four.example.:1", 0);
+	cr_expect_eq(question.error, -ENOBUFS);
+	look_up("tcp://127.0.0.1:1", 0);
+	expect_found(0, "tcp://127.0.0.1:1");
+	cr_expect_eq(gy_load_relaxed(lookups()), GYRE_RESOLVES_MAX);
+}
+
+Test(resolving, gives_up_what_an_actor_has_asked_for_that_ends, .init = begin, .fini = end)
+{
+	struct gyre_address asker = spawn_outside(&asker_class, 0);
+
+	question.text = "tcp://silent.example.:1";
+	question.options.name_servers = server.text;
+	question.timeout_ns = GYRE_FOREVER;
+	cr_assert_eq(notify_outside(asker, 1), 0);
+	while (gy_load_relaxed(&server.asked) == 0) {
+		(void)sched_yield();
+	}
+	cr_expect_eq(gy_load_relaxed(lookups()), 1);
+	client_stop(asker);
+	while (gy_load_relaxed(lookups()) != 0) {
+		(void)sched_yield(); /* by itself it would wait for longer than this test may */
+	}
+}
+
+Test(resolving, takes_no_list_of_servers_without_end, .init = begin, .fini = end)
+{
+	static char servers[1025];
+
+	memset(servers, '1', sizeof(servers) - 1);
+	question.options.name_servers = servers;
+	look_up("tcp://four.example.:1", 0);
+	cr_expect_eq(question.error, -ENAMETOOLONG);
+	question.options.name_servers = "";
+	look_up("tcp://four.example.:1", 0);
+	cr_expect_eq(question.error, -EINVAL);
+}
+
+Test(resolving, ends_with_the_system_while_it_waits_for_a_server, .init = begin, .fini = end)
+{
+	question.text = "tcp://silent.example.:1";
+	question.options.name_servers = server.text;
+	question.timeout_ns = GYRE_FOREVER;
+	cr_assert_eq(notify_outside(spawn_outside(&asker_class, 0), 1), 0);
+	while (gy_load_relaxed(&server.asked) == 0) {
+		(void)sched_yield();
+	}
 }
 
 /* ---- the end ---- */

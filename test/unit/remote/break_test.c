@@ -213,16 +213,6 @@ static void expect_result(int error)
 	cr_assert_eq(gy_load_acquire(&result), error, "it ended with %d", result);
 }
 
-static void credit(struct stranger *stranger, uint64_t bytes, uint64_t frames)
-{
-	unsigned char body[16];
-	struct gyre_encoder out = { .bytes = body, .room = sizeof(body), .max = sizeof(body) };
-
-	gyre_encode_u64(&out, bytes);
-	gyre_encode_u64(&out, frames);
-	stranger_say(stranger, GY_WIRE_CREDIT, body, sizeof(body));
-}
-
 /* What the stranger says to who asked it. */
 static void say_to_asker(struct stranger *stranger, enum gy_wire_kind kind,
 			 const struct gy_frame *ask, const struct gyre_type *type, const void *body)
@@ -313,7 +303,7 @@ Test(broken_link, leaves_an_ask_alone_that_its_peer_has_taken)
 	stranger_say_hello(&stranger, &hello);
 	stranger_expect(&stranger, GY_WIRE_ASK);
 	taken = stranger.frame;
-	credit(&stranger, 40 + sizeof(struct number), 1);
+	stranger_credit(&stranger, 40 + sizeof(struct number), 1);
 	cr_assert_eq(gyre_system_notify(fixture.system, afar,
 					gyre_system_new(fixture.system, number, 2)),
 		     0);
@@ -380,7 +370,7 @@ Test(broken_link, has_its_peer_told_of_answers_that_may_be_lost_when_there_is_an
 	ask_local(&in, local, 1);
 	stranger_welcome(&out);
 	stranger_expect(&out, GY_WIRE_REPLY);
-	credit(&out, 40 + sizeof(struct number), 1);
+	stranger_credit(&out, 40 + sizeof(struct number), 1);
 	ask_local(&in, local, 2);
 	stranger_expect(&out, GY_WIRE_REPLY);
 	ask_local(&in, local, 3);

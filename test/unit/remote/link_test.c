@@ -57,16 +57,6 @@ static void expect_number(struct stranger *stranger, uint64_t value)
 	cr_assert_eq(memcmp(stranger->frame.body, &value, sizeof(value)), 0);
 }
 
-static void credit(struct stranger *stranger, uint64_t bytes, uint64_t frames)
-{
-	unsigned char body[16];
-	struct gyre_encoder out = { .bytes = body, .room = sizeof(body), .max = sizeof(body) };
-
-	gyre_encode_u64(&out, bytes);
-	gyre_encode_u64(&out, frames);
-	stranger_say(stranger, GY_WIRE_CREDIT, body, sizeof(body));
-}
-
 /* ---- sending ---- */
 
 Test(link, takes_a_notice_from_another_thread_to_another_node_in_order)
@@ -129,7 +119,7 @@ Test(link, loses_what_is_over_its_bound_and_takes_more_once_the_peer_has_taken_s
 	cr_assert_eq(fixture.lost[GYRE_DROP_LINK_FULL], 1);
 	stranger_expect(&stranger, GY_WIRE_NOTICE);
 	cr_assert_eq(stranger.frame.bytes, sizeof(struct large));
-	credit(&stranger, 32 + sizeof(struct number) + 32 + sizeof(struct large), 2);
+	stranger_credit(&stranger, 32 + sizeof(struct number) + 32 + sizeof(struct large), 2);
 	stranger_say(&stranger, GY_WIRE_PING, "", 0);
 	while (gy_load_relaxed(&fixture.lost[GYRE_DROP_LINK_FULL]) > 0) {
 		uint32_t before = fixture.lost[GYRE_DROP_LINK_FULL];
@@ -220,7 +210,7 @@ static void play_bad_credit(uint64_t bytes, uint64_t frames)
 	cr_assert_eq(tell(1), 0);
 	stranger_welcome(&stranger);
 	expect_number(&stranger, 1);
-	credit(&stranger, bytes, frames);
+	stranger_credit(&stranger, bytes, frames);
 	stranger_expect_end(&stranger);
 	stranger_close(&stranger);
 	fixture_close();
@@ -349,7 +339,7 @@ Test(link, closes_with_a_word_when_idle_and_is_made_again)
 	cr_assert_eq(tell(1), 0);
 	stranger_welcome(&stranger);
 	expect_number(&stranger, 1);
-	credit(&stranger, 32 + sizeof(struct number), 1);
+	stranger_credit(&stranger, 32 + sizeof(struct number), 1);
 	stranger_expect(&stranger, GY_WIRE_BYE);
 	stranger_expect_end(&stranger);
 	cr_assert_eq(close(stranger.fd), 0);

@@ -56,19 +56,25 @@ void stranger_dial(struct stranger *stranger)
 	cr_assert_eq(connect(stranger->fd, (const struct sockaddr *)&to, sizeof(to)), 0);
 }
 
-void stranger_listen(struct stranger *stranger)
+void stranger_listen_unheard(struct stranger *stranger, char text[STRANGER_TEXT_BYTES])
 {
 	struct sockaddr_in at = loopback(0);
 	socklen_t bytes = sizeof(at);
-	char text[64];
-	const struct gyre_node_peer peer = { STRANGER_ID, text };
 
 	stranger->fd = -1;
 	stranger->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	cr_assert_eq(bind(stranger->listener, (const struct sockaddr *)&at, sizeof(at)), 0);
 	cr_assert_eq(listen(stranger->listener, 16), 0);
 	cr_assert_eq(getsockname(stranger->listener, (struct sockaddr *)&at, &bytes), 0);
-	(void)snprintf(text, sizeof(text), "tcp://127.0.0.1:%u", ntohs(at.sin_port));
+	(void)snprintf(text, STRANGER_TEXT_BYTES, "tcp://127.0.0.1:%u", ntohs(at.sin_port));
+}
+
+void stranger_listen(struct stranger *stranger)
+{
+	char text[STRANGER_TEXT_BYTES];
+	const struct gyre_node_peer peer = { STRANGER_ID, text };
+
+	stranger_listen_unheard(stranger, text);
 	cr_assert_eq(gyre_node_add_peer(fixture.system, &peer), 0);
 }
 
@@ -94,8 +100,9 @@ void stranger_close(struct stranger *stranger)
 
 struct gy_hello stranger_hello(void)
 {
-	return (struct gy_hello){ .version_min = GY_WIRE_VERSION,
-				  .version_max = GY_WIRE_VERSION,
+	/* So that it hears each notice in full. */
+	return (struct gy_hello){ .version_min = GY_WIRE_VERSION_MIN,
+				  .version_max = GY_WIRE_VERSION_MIN,
 				  .node = STRANGER_ID,
 				  .expected = STRANGER_NODE,
 				  .incarnation = 1000,
@@ -143,6 +150,16 @@ void stranger_say(struct stranger *stranger, enum gy_wire_kind kind, const void 
 	stranger_say_frame(stranger, &(struct gy_frame){ .kind = kind,
 							 .bytes = bytes,
 							 .body = (const unsigned char *)body });
+}
+
+void stranger_credit(struct stranger *stranger, uint64_t bytes, uint64_t frames)
+{
+	unsigned char body[16];
+	struct gyre_encoder out = { .bytes = body, .room = sizeof(body), .max = sizeof(body) };
+
+	gyre_encode_u64(&out, bytes);
+	gyre_encode_u64(&out, frames);
+	stranger_say(stranger, GY_WIRE_CREDIT, body, sizeof(body));
 }
 
 /* ---- hearing ---- */
@@ -235,8 +252,8 @@ void stranger_welcome(struct stranger *stranger)
 
 const struct gyre_node_options stranger_quick = {
 	.heartbeat_ns = GYRE_MILLISECONDS(10),
-	.suspect_ns = GYRE_MILLISECONDS(30),
-	.down_ns = GYRE_MILLISECONDS(60),
+	.suspect_ns = GYRE_MILLISECONDS(500),
+	.down_ns = GYRE_SECONDS(1),
 	.redial_min_ns = GYRE_MILLISECONDS(1),
 	.redial_max_ns = GYRE_MILLISECONDS(1),
 	.away_ns = GYRE_MILLISECONDS(20),

@@ -10,7 +10,12 @@
 #include "fixture.h"
 #include "remote/remote.h"
 
-enum { STRANGER_ID = 7, STRANGER_NODE = 1, STRANGER_FRAME_BYTES = 1 << 17 };
+enum {
+	STRANGER_ID = 7,
+	STRANGER_NODE = 1,
+	STRANGER_FRAME_BYTES = 1 << 17,
+	STRANGER_TEXT_BYTES = 64
+};
 
 struct stranger {
 	int fd;
@@ -34,6 +39,8 @@ struct gyre_address stranger_open_on(uint32_t loops, const struct gyre_node_opti
 void stranger_dial(struct stranger *stranger);
 /* A socket that the node may dial, and what it is told of it. */
 void stranger_listen(struct stranger *stranger);
+/* The same, but the node is told nothing; where it is. */
+void stranger_listen_unheard(struct stranger *stranger, char text[STRANGER_TEXT_BYTES]);
 void stranger_accept(struct stranger *stranger);
 void stranger_close(struct stranger *stranger);
 
@@ -44,6 +51,8 @@ void stranger_say(struct stranger *stranger, enum gy_wire_kind kind, const void 
 		  uint32_t bytes);
 void stranger_say_frame(struct stranger *stranger, const struct gy_frame *frame);
 void stranger_say_bytes(struct stranger *stranger, const void *bytes, size_t count);
+/* It has taken so much, of all that was said since the link opened. */
+void stranger_credit(struct stranger *stranger, uint64_t bytes, uint64_t frames);
 /* The next frame that is no PING; false at the end of the connection. */
 bool stranger_hear(struct stranger *stranger);
 /* Expects that the next one is of that kind. */

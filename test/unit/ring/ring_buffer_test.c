@@ -7,6 +7,7 @@
 
 #include "base/poison.h"
 #include "gyre_config.h"
+#include "ring/ring_private.h"
 #include "ring/ring_support.h"
 
 enum { BUFFERS = 4, BYTES = 256 };
@@ -53,6 +54,68 @@ Test(ring, runs_out_of_buffers_and_goes_on_when_they_are_returned)
 	cr_assert_eq(gy_ring_buffers_available(ring), BUFFERS - 2);
 	cr_assert_eq(gy_ring_cancel(ring, &record.op), 0);
 	record.finals = 0;
+	turn_until_final(ring, &record);
+	pair_close(fds);
+	gy_ring_destroy(ring);
+}
+
+enum { ALL = 64, FEW = 8, LARGE = 1 << 15 };
+
+Test(ring, offers_few_buffers_at_first_and_more_when_they_run_out)
+{
+	struct gy_ring *ring = ring_open(ALL, LARGE);
+	const struct gy_ring_buffers *buffers = &ring->buffers[GY_RING_STREAM_GROUP];
+	static struct record records[FEW + 1];
+	int fds[FEW + 1][2];
+
+	cr_assert_eq(buffers->warm, FEW);
+	for (int i = 0; i <= FEW; i++) {
+		pair_open(fds[i]);
+		record_init(&records[i]);
+		cr_assert_eq(write(fds[i][1], "b", 1), 1);
+		cr_assert_eq(gy_ring_receive(ring, &records[i].op, fds[i][0]), 0);
+		cr_assert_geq(gy_ring_submit(ring), 0);
+	}
+	for (int i = 0; i <= FEW; i++) {
+		turn_until(ring, &records[i], 1);
+		cr_expect_eq(records[i].completions[0].has_buffer, i < FEW);
+	}
+	cr_expect_eq(records[FEW].completions[0].result, -ENOBUFS);
+	cr_assert_eq(gy_ring_receive(ring, &records[FEW].op, fds[FEW][0]), 0);
+	turn_until(ring, &records[FEW], 2);
+	cr_expect_eq(records[FEW].completions[1].result, 1);
+	cr_expect_eq(buffers->warm, 2 * FEW);
+	cr_expect_eq(gy_ring_buffers_available(ring), ALL - FEW - 1);
+	for (int i = 0; i <= FEW; i++) {
+		records[i].finals = 0;
+		cr_assert_eq(gy_ring_cancel(ring, &records[i].op), 0);
+		turn_until_final(ring, &records[i]);
+		pair_close(fds[i]);
+	}
+	gy_ring_destroy(ring);
+}
+
+Test(ring, offers_fewer_buffers_again_when_they_are_not_used)
+{
+	enum { LONG = 6000 };
+	struct gy_ring *ring = ring_open(ALL, LARGE);
+	struct gy_ring_buffers *buffers = &ring->buffers[GY_RING_STREAM_GROUP];
+	struct record record;
+	int fds[2];
+
+	buffers->warm = ALL; /* as after a burst */
+	pair_open(fds);
+	record_init(&record);
+	cr_assert_eq(gy_ring_receive(ring, &record.op, fds[0]), 0);
+	for (int i = 0; i < LONG; i++) {
+		record.rounds = 0;
+		cr_assert_eq(write(fds[1], "b", 1), 1);
+		turn_until(ring, &record, 1);
+		gy_ring_buffer_return(ring, record_last(&record)->buffer);
+	}
+	cr_expect_eq(buffers->warm, FEW);
+	cr_expect_eq(gy_ring_buffers_available(ring), ALL);
+	cr_assert_eq(gy_ring_cancel(ring, &record.op), 0);
 	turn_until_final(ring, &record);
 	pair_close(fds);
 	gy_ring_destroy(ring);

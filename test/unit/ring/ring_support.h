@@ -49,25 +49,47 @@ static inline const struct gy_completion *record_last(const struct record *recor
 	return &record->completions[record->rounds - 1];
 }
 
-/* A ring made but not enabled, with 8 submissions. */
+static inline struct gy_ring *ring_make_of(const struct gy_ring_options *options)
+{
+	struct gy_ring *ring = NULL;
+
+	cr_assert_eq(gy_ring_create(options, &ring), 0);
+	cr_assert_not_null(ring);
+	return ring;
+}
+
+/* A ring made but not enabled, with 8 submissions; receives do not share buffers. */
 static inline struct gy_ring *ring_make(uint32_t buffer_count, uint32_t buffer_bytes)
 {
-	const struct gy_ring_options options = {
+	return ring_make_of(&(struct gy_ring_options){
 		.entries = 8,
 		.buffer_count = buffer_count,
 		.buffer_bytes = buffer_bytes,
-	};
-	struct gy_ring *ring = NULL;
-
-	cr_assert_eq(gy_ring_create(&options, &ring), 0);
-	cr_assert_not_null(ring);
-	return ring;
+		.whole_buffers = true,
+	});
 }
 
 static inline struct gy_ring *ring_open(uint32_t buffer_count, uint32_t buffer_bytes)
 {
 	struct gy_ring *ring = ring_make(buffer_count, buffer_bytes);
 
+	cr_assert_eq(gy_ring_enable(ring), 0);
+	return ring;
+}
+
+/* Enabled too, and receives share buffers; the test ends here where the kernel cannot. */
+static inline struct gy_ring *ring_open_shared(uint32_t buffer_count, uint32_t buffer_bytes)
+{
+	struct gy_ring *ring = ring_make_of(&(struct gy_ring_options){
+		.entries = 8,
+		.buffer_count = buffer_count,
+		.buffer_bytes = buffer_bytes,
+	});
+
+	if (!gy_ring_features(ring).incremental_buffers) {
+		gy_ring_destroy(ring);
+		cr_skip_test("this kernel's buffers cannot be shared");
+	}
 	cr_assert_eq(gy_ring_enable(ring), 0);
 	return ring;
 }

@@ -149,7 +149,7 @@ static uint64_t take_all(int fd)
 
 Test(drain, lets_channels_send_while_actors_go_on_and_then_ends_children_before_parents)
 {
-	int fd = open_owing(GYRE_SECONDS(20));
+	int fd = open_owing(GYRE_SECONDS(3600));
 
 	gyre_system_stop(fixture.system);
 	/* The channel is not done yet, so actors still live. */
@@ -202,8 +202,8 @@ Test(drain, without_a_connection_takes_no_time)
 {
 	uint64_t from_ns;
 
-	fixture_open_with(
-		&(struct gyre_system_options){ .loops = 2, .drain_timeout_ns = GYRE_SECONDS(20) });
+	fixture_open_with(&(struct gyre_system_options){ .loops = 2,
+							 .drain_timeout_ns = GYRE_SECONDS(3600) });
 	parent = spawn_outside(&parent_class, 0);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 	cr_assert_eq(notify_outside(parent, 1), 0);
@@ -211,7 +211,7 @@ Test(drain, without_a_connection_takes_no_time)
 	from_ns = gy_clock_machine_ns();
 	gyre_system_stop(fixture.system);
 	cr_assert_eq(gyre_system_wait(fixture.system), 0);
-	cr_assert_lt(gy_clock_machine_ns() - from_ns, GYRE_SECONDS(10));
+	cr_assert_lt(gy_clock_machine_ns() - from_ns, GYRE_SECONDS(60));
 	fixture_close();
 	cr_assert_str_eq(traced, "nkkp");
 }

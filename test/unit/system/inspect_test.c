@@ -81,9 +81,27 @@ static int take_and_end(struct gyre_stack *stack)
 	return fixture_end(stack);
 }
 
+/* A loop that has just begun may have to wait for a CPU before it parks. */
+static bool others_rested_ms(uint64_t ms)
+{
+	struct gyre_snapshot *snapshot = inspect();
+	bool rested = true;
+
+	for (uint32_t i = 1; i < snapshot->loops_count; i++) {
+		const struct gyre_loop_snapshot *loop = &snapshot->loops[i];
+
+		rested = rested && loop->parked_ns + loop->polled_ns >= GYRE_MILLISECONDS(ms);
+	}
+	gyre_snapshot_free(snapshot);
+	return rested;
+}
+
 static int work_and_end(struct gyre_stack *stack)
 {
 	stay_busy_ms(20);
+	while (!others_rested_ms(15)) {
+		(void)sched_yield();
+	}
 	return take_and_end(stack);
 }
 

@@ -160,7 +160,7 @@ Test(resize_sockets, of_clients_end_with_their_loop)
 {
 	const struct gyre_system_options options = { .loops = 2,
 						     .loops_max = 2,
-						     .drain_timeout_ns = GYRE_MILLISECONDS(200) };
+						     .drain_timeout_ns = GYRE_SECONDS(5) };
 	struct gyre_acceptor_options listening = { .bind = "tcp://127.0.0.1:0",
 						   .init_channel = init_echo,
 						   .listeners = 1,

@@ -100,7 +100,7 @@ static void assert_drained_by(int first, int second)
 	child = fork();
 	cr_assert_geq(child, 0);
 	if (child == 0) {
-		(void)alarm(20);
+		(void)alarm(120);
 		_exit(run_program());
 	}
 	for (int i = 0; i < 2; i++) {

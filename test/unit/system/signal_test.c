@@ -352,7 +352,7 @@ static int run_program(gyre_handler_fn event)
 	sigset_t term;
 	int r;
 
-	(void)alarm(20);
+	(void)alarm(120);
 	(void)sigemptyset(&term);
 	(void)sigaddset(&term, SIGTERM);
 	(void)sigprocmask(SIG_BLOCK, &term, NULL); /* what comes after the run has no meaning */

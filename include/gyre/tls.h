@@ -1,0 +1,245 @@
+/*
+ * TLS for channels, by OpenSSL. A context has the certificates and what else many connections
+ * share; a handler next to the head encrypts and decrypts one connection.
+ *
+ *	static struct gyre_tls_options tls;
+ *
+ *	r = gyre_tls_context_create(system, &(struct gyre_tls_context_options){
+ *					.certificate = "chain.pem", .key = "key.pem" },
+ *				    &tls.context);
+ *	...
+ *	r = gyre_pipeline_add_first(channel, gyre_tls_server(), &tls);
+ *
+ * The handlers behind it see plain bytes, and need not know. They hear of @active at once; what
+ * they write before the handshake is done waits, and counts as queued output. When it is done they
+ * get the event gyre_tls_session. One that is added to a channel which is active already begins at
+ * once, as a protocol with STARTTLS wants it.
+ *
+ * The end of a stream is a close_notify. gyre_channel_shutdown() and gyre_channel_close() send it
+ * before the end of the connection; one that comes is told as the end of input is, by
+ * gyre_input_closed where half-closing is allowed. A connection that ends without it raises the
+ * exception -ECONNABORTED: what has come may be cut off. Who closes a channel from between this
+ * handler and the head, or aborts it, sends none.
+ *
+ * A handshake that fails raises an exception, closes the channel with that reason and is one line
+ * in the log, at most 20 a minute for a context: -EKEYREJECTED when this side refuses the peer's
+ * certificate, -ECONNREFUSED when the peer refuses, -EPROTO when the two do not understand each
+ * other. One who goes away in the midst of it is -ECONNABORTED too, which a server does not log.
+ * After @handshake_ns the channel is aborted with -ETIMEDOUT.
+ *
+ * TLS 1.2 and 1.3 are spoken, with forward secrecy only; renegotiation, compression and early data
+ * are off. A part of a file cannot be sent without a copy: gyre_channel_send_file() refuses.
+ */
+#ifndef GYRE_TLS_H
+#define GYRE_TLS_H
+
+#include <gyre/pipeline.h>
+
+GYRE_BEGIN_DECLS
+
+struct gyre_system;
+struct gyre_tls_context;
+
+/** GYRE_TLS_PROTOCOLS_MAX - how many protocols a context may offer by ALPN */
+#define GYRE_TLS_PROTOCOLS_MAX 16
+/** GYRE_TLS_NAME_BYTES_MAX - the longest name of a server, without its final 0 */
+#define GYRE_TLS_NAME_BYTES_MAX 255
+
+/**
+ * enum gyre_tls_version - versions of the protocol
+ * @GYRE_TLS_ANY: in options: 1.2 and later
+ * @GYRE_TLS_1_2: TLS 1.2
+ * @GYRE_TLS_1_3: TLS 1.3
+ */
+enum gyre_tls_version {
+	GYRE_TLS_ANY = 0,
+	GYRE_TLS_1_2 = 2,
+	GYRE_TLS_1_3 = 3,
+};
+
+/**
+ * struct gyre_tls_context_options - what connections share; all zero is an anonymous client
+ * @certificate: a PEM file with the own certificate, first, and those between it and its CA; NULL
+ *   for none, which only a client can do without
+ * @key: a PEM file with its key, without a passphrase; needed with @certificate
+ * @ca: a PEM file with the certificates of those CAs whose word is taken for a peer; NULL for those
+ *   of the machine
+ * @alpn: the protocols spoken inside, the preferred one first, 1 to 255 bytes each, at most
+ *   GYRE_TLS_PROTOCOLS_MAX, ended by NULL; NULL for no such choice. A server that has none in
+ *   common with a client which offers some refuses it
+ * @version_min: the oldest version that is spoken
+ * @record_bytes: the most that is encrypted as one piece, 4096 to 16384; 0 for 16384. The receiver
+ *   can use no byte of a piece before it has all of it
+ */
+struct gyre_tls_context_options {
+	const char *certificate;
+	const char *key;
+	const char *ca;
+	const char *const *alpn;
+	enum gyre_tls_version version_min;
+	uint32_t record_bytes;
+};
+
+/**
+ * struct gyre_tls_options - one connection; @context is needed
+ * @context: the certificates
+ * @server_name: of the server that a client wants to reach, a host's name or address, up to
+ *   GYRE_TLS_NAME_BYTES_MAX bytes; it is told the server, and its certificate must be for it.
+ *   Servers do not look at it
+ * @mutual: a server wants a certificate of its clients, signed by @ca of the context, which has to
+ *   be given
+ * @any_name: a client takes a certificate for any name, as long as @ca has signed it: for a CA that
+ *   signs only those who may be talked to. Else @server_name is needed
+ * @no_verify: a client takes any certificate at all, so that it does not know whom it talks to
+ * @handshake_ns: how long the handshake may take, 1e6 to 3.6e12; 0 for 10 s
+ */
+struct gyre_tls_options {
+	struct gyre_tls_context *context;
+	const char *server_name;
+	bool mutual;
+	bool any_name;
+	bool no_verify;
+	uint64_t handshake_ns;
+};
+
+/**
+ * struct gyre_tls_session - the event of a handshake that is done; what was agreed
+ * @version: of the protocol
+ * @resumed: keys of an earlier connection were used, and no certificate was shown again
+ * @cipher: the cipher suite
+ * @alpn: the protocol inside; "" for none
+ * @server_name: that the client wants to reach; "" for none
+ * @peer_subject: of the peer's certificate, as RFC 2253 writes it; "" without a certificate
+ *
+ * The texts are the handler's: valid until it is removed.
+ */
+struct gyre_tls_session {
+	enum gyre_tls_version version;
+	bool resumed;
+	const char *cipher;
+	const char *alpn;
+	const char *server_name;
+	const char *peer_subject;
+};
+GYRE_MESSAGE(gyre_tls_session, 0x60);
+
+/**
+ * gyre_tls_context_create() - reads certificates, for any number of connections
+ * @system: whose log hears of this context; NULL for standard error. If it is given the context may
+ *   not outlive it
+ * @options: what is read; not needed after the call, but the files are for
+ *   gyre_tls_context_reload()
+ * @ret_context: the context, with one reference
+ *
+ * A failure is explained by one line in the log, with its cause and remedy.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL   an argument is NULL, @certificate is given without @key or the other way round, or a
+ *             number or a protocol is out of bounds
+ *   -EBADMSG  a file has no certificate or key in it, or those do not belong together
+ *   -ENOMEM   there is no memory
+ *   others    what the kernel refused a file with, as -ENOENT and -EACCES
+ * Ownership: the reference is the caller's, until gyre_tls_context_unref() takes it.
+ * Context: any thread, setup or later; it reads files.
+ * Since: 0.1
+ */
+GYRE_API int gyre_tls_context_create(struct gyre_system *system,
+				     const struct gyre_tls_context_options *options,
+				     struct gyre_tls_context **ret_context);
+
+/**
+ * gyre_tls_context_reload() - reads the files again, for connections that begin from now on
+ * @context: the context
+ *
+ * Connections that are open go on with what they have. What is wrong with a file is explained as by
+ * gyre_tls_context_create().
+ *
+ * Return: 0, or a negative errno, and then the context is as it was.
+ * Errors:
+ *   -EINVAL  @context is NULL
+ *   others   as gyre_tls_context_create()
+ * Ownership: nothing changes hands.
+ * Context: any thread; it reads files, so on a loop by gyre_offload().
+ * Since: 0.1
+ */
+GYRE_API int gyre_tls_context_reload(struct gyre_tls_context *context);
+
+/**
+ * gyre_tls_context_ref() - one more reference
+ * @context: the context, or NULL
+ *
+ * Return: @context.
+ * Errors:
+ *   none
+ * Ownership: the reference is the caller's, until gyre_tls_context_unref() takes it.
+ * Context: any thread, any phase, while some reference is sure to stay.
+ * Since: 0.1
+ */
+GYRE_API struct gyre_tls_context *gyre_tls_context_ref(struct gyre_tls_context *context);
+
+/**
+ * gyre_tls_context_unref() - one reference less; the last one frees the context
+ * @context: the context, or NULL
+ *
+ * Handlers in pipelines have references of their own.
+ *
+ * Return: nothing.
+ * Errors:
+ *   none
+ * Ownership: the reference is taken.
+ * Context: any thread, any phase.
+ * Since: 0.1
+ */
+GYRE_API void gyre_tls_context_unref(struct gyre_tls_context *context);
+
+/**
+ * gyre_tls_server() - TLS on the side that was connected to
+ *
+ * Its argument is a struct gyre_tls_options, which is copied, its name "tls". A context without a
+ * certificate, or @mutual with one without @ca, refuses with -EINVAL.
+ *
+ * Return: the handler.
+ * Errors:
+ *   none
+ * Ownership: stays the library's, and lives for ever.
+ * Context: any thread, any phase.
+ * Since: 0.1
+ */
+GYRE_API const struct gyre_handler *gyre_tls_server(void);
+
+/**
+ * gyre_tls_client() - TLS on the side that has connected
+ *
+ * Its argument is a struct gyre_tls_options, which is copied, its name "tls". One that verifies and
+ * has neither @server_name nor @any_name is refused with -EINVAL.
+ *
+ * Return: the handler.
+ * Errors:
+ *   none
+ * Ownership: stays the library's, and lives for ever.
+ * Context: any thread, any phase.
+ * Since: 0.1
+ */
+GYRE_API const struct gyre_handler *gyre_tls_client(void);
+
+/**
+ * gyre_tls_session_of() - what was agreed in the handshake of a channel
+ * @channel: the channel
+ * @ret_session: where it goes
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL  an argument is NULL
+ *   -ENOENT  the channel has no TLS
+ *   -EAGAIN  its handshake is not done
+ * Ownership: the texts stay the handler's: valid until it is removed.
+ * Context: loop thread, phase 2, on the channel's loop.
+ * Since: 0.1
+ */
+GYRE_API int gyre_tls_session_of(struct gyre_channel *channel,
+				 struct gyre_tls_session *ret_session);
+
+GYRE_END_DECLS
+
+#endif

@@ -1,0 +1,94 @@
+/*
+ * What the files of TLS share.
+ *
+ * OpenSSL reads from and writes to two buffers of the connection, and never sees its socket; so no
+ * call of it can block. One call of this library hands it what has come, takes the plain bytes out
+ * until it wants more, and gives the channel what it has written meanwhile.
+ */
+#ifndef GY_CHANNEL_TLS_H
+#define GY_CHANNEL_TLS_H
+
+#include <openssl/ssl.h>
+
+#include <gyre/tls.h>
+
+#include "channel/buffer.h"
+#include "channel/channel.h"
+
+enum { GY_TLS_PROTOCOL_BYTES_MAX = 255, GY_TLS_RECORD_BYTES_MAX = 16384 };
+
+/* One side of a connection; it is the argument of its handler's place. */
+struct gy_tls {
+	struct gyre_channel *channel;
+	struct gyre_handler_context *place;
+	struct gyre_tls_context *context; /* a reference */
+	SSL *ssl;
+	struct gyre_buffer *in;	  /* received, and not decrypted; NULL for none, as the next two */
+	struct gyre_buffer *out;  /* encrypted, and not with the channel */
+	struct gyre_buffer *held; /* written before the handshake was done */
+	struct gy_chore chore;
+	struct gy_timer timer; /* of the handshake */
+	uint64_t handshake_ns;
+	char *subject; /* of the peer; NULL for none */
+	uint32_t busy; /* calls of which handlers may be called, and remove this one */
+	bool client;
+	bool half_close;  /* what the user has said of it */
+	bool started;	  /* the handshake is */
+	bool established; /* and it is done */
+	bool failed;
+	bool closing;	/* when what is held has gone; nothing more is taken or delivered */
+	bool shutting;	/* likewise; nothing more is taken */
+	bool said_bye;	/* close_notify, to the peer */
+	bool heard_bye; /* from it */
+	bool requested; /* on a channel that reads on request: somebody waits for a read */
+	bool no_memory; /* OpenSSL was told so */
+	bool removed;
+	char alpn[GY_TLS_PROTOCOL_BYTES_MAX + 1];
+	char server_name[GYRE_TLS_NAME_BYTES_MAX + 1]; /* of a client */
+};
+
+/* ---- tls_context.c ---- */
+
+/*
+ * A connection of the present certificates, with nothing to read from and to write to yet; NULL
+ * without memory.
+ */
+SSL *gy_tls_context_connection(struct gyre_tls_context *context);
+/* Whether it can be a server, or one that wants certificates of its clients. */
+bool gy_tls_context_serves(const struct gyre_tls_context *context, bool mutual);
+uint32_t gy_tls_context_record_bytes(const struct gyre_tls_context *context);
+/* Of the connections: a BIO over the buffers of one of them. */
+const BIO_METHOD *gy_tls_context_method(const struct gyre_tls_context *context);
+/* How many lines may be logged for the failures of a context; 0 for no more now, 1 for the last. */
+uint32_t gy_tls_context_lines(struct gyre_tls_context *context, uint64_t now_ns);
+
+/* ---- tls_bytes.c ---- */
+
+/* How connections read and write; NULL without memory. */
+BIO_METHOD *gy_tls_method_create(void);
+/* Gives the channel what is encrypted; as gyre_channel_write(). */
+int gy_tls_flush(struct gy_tls *tls);
+/* Encrypts @data, which is taken, and gives it to the channel; as gyre_channel_write(). */
+int gy_tls_encrypt(struct gy_tls *tls, struct gyre_buffer *data);
+/*
+ * Takes plain bytes out of what has come, some records at most, into a buffer; NULL for none.
+ * SSL_ERROR_NONE when there may be more, SSL_ERROR_WANT_READ when there are none, or what ended it.
+ */
+int gy_tls_decrypt(struct gy_tls *tls, struct gyre_buffer **ret_plain);
+
+/* ---- tls_session.c ---- */
+
+/* Notes what was agreed, when the handshake is done; -ENOMEM. */
+int gy_tls_session_keep(struct gy_tls *tls);
+void gy_tls_session_get(const struct gy_tls *tls, struct gyre_tls_session *ret_session);
+
+/* ---- tls_error.c ---- */
+
+/* What OpenSSL has against a connection: a line in the log, and the errno for it. */
+int gy_tls_explain(struct gy_tls *tls);
+/* A line in the log, if the peer has not had too many: "TLS with PEER: @what". */
+void gy_tls_complain(struct gy_tls *tls, const char *what);
+/* What OpenSSL has against a file: a line in the log, and the errno for it. */
+int gy_tls_explain_file(const struct gy_log *log, const char *what, const char *path);
+
+#endif

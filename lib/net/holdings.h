@@ -1,0 +1,90 @@
+/*
+ * Sockets that can be handed over to another process: those of one gyre_listen(), or of one
+ * gyre_datagram_open() that has an address of its own choice. Whoever has opened them has a record
+ * of them among all of the system, from which they are passed on, and which knows what is to be
+ * done when another process has them.
+ *
+ * All of it is guarded by homes->placing.
+ */
+#ifndef GY_NET_HOLDINGS_H
+#define GY_NET_HOLDINGS_H
+
+#include <sys/types.h>
+
+#include <gyre/socket_address.h>
+
+#include "net/passing.h"
+
+/* ---- socket_file.c ---- */
+
+struct gy_socket_file {
+	char path[GYRE_SOCKET_ADDRESS_BYTES_MAX]; /* "" for none */
+	dev_t device;
+	ino_t inode;
+};
+
+/* Whether a socket bound to @address has a file. */
+bool gy_socket_file_is_one(const struct gyre_socket_address *address);
+/* Binds a Unix socket to its path, where an abandoned file may stand. @mode 0 is as usual. */
+int gy_socket_file_bind(int fd, const struct gyre_socket_address *address, uint32_t mode);
+/* The file that was made there, or none if @address has none. */
+void gy_socket_file_set(struct gy_socket_file *file, const struct gyre_socket_address *address);
+/* Removes the file if it is still the same; then there is none. */
+void gy_socket_file_remove(struct gy_socket_file *file);
+
+/* ---- holdings.c ---- */
+
+struct gy_holding;
+
+struct gy_holding_ops {
+	/* All its actors leave their sockets to another process, and end with what they have. */
+	void (*leave)(struct gy_holding *holding);
+	/* Whether they have. */
+	bool (*has_left)(const struct gy_holding *holding);
+};
+
+/* A part of what its sockets share. */
+struct gy_holding {
+	struct gy_list item; /* in homes->holdings */
+	const struct gy_holding_ops *ops;
+	enum gy_passing_kind kind;
+	uint32_t serial;  /* tells it from all others of the system */
+	uint32_t max;	  /* of @fds */
+	int *fds;	  /* each while it may be passed on; else -1 */
+	const char *text; /* that it was opened by */
+	struct gy_socket_file file;
+	bool ended;	  /* its actors have been told to stop */
+	bool shared;	  /* another process has the sockets too, and their file with them */
+	bool handed_over; /* atomic: ended by leaving them to that */
+};
+
+void gy_holding_add(struct gy_homes *homes, struct gy_holding *holding);
+/* Also one that was not added. */
+void gy_holding_remove(struct gy_holding *holding);
+/* The file goes with its socket, unless that is another process's too. */
+void gy_holding_remove_file(struct gy_holding *holding);
+/* Has @what called with the house of an actor, on its loop, when it has been mounted; without the
+ * mutex too. -ENOMEM and it is not. */
+int gy_holding_order(const struct gy_homes *homes, struct gyre_address actor,
+		     void (*what)(struct gy_house *house));
+
+/* ---- for the floor above; without the mutex ---- */
+
+/* How far it has come. */
+struct gy_holdings_place {
+	uint32_t serial; /* of the last that is done */
+	uint32_t begun;	 /* that of one that is done in part, or 0 */
+	uint32_t number; /* of its next socket */
+};
+
+/* Sends the next sockets by @fd, or that there are no more; does not wait. 1 for no more, 0, or a
+ * negative errno. */
+int gy_holdings_pass(struct gy_homes *homes, struct gy_holdings_place *place, int fd);
+/* No other process has them any more. */
+void gy_holdings_keep(struct gy_homes *homes);
+/* Leaves all sockets to the process that has got them. What was taken out of them is served on. */
+void gy_holdings_leave(struct gy_homes *homes);
+/* Whether all have been left. */
+bool gy_holdings_have_left(struct gy_homes *homes);
+
+#endif

@@ -1,0 +1,74 @@
+/*
+ * What a supervisor hears of a system: that it serves, which process that is, and that it stops;
+ * each as one datagram of lines, to the Unix socket whose name is in NOTIFY_SOCKET, as
+ * sd_notify(3) says. Of libsystemd this would be one function, for which it would bring what the
+ * rest of it needs.
+ *
+ * Nobody waits for a supervisor that does not read: what cannot be said is logged.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "system/supervisor.h"
+
+int gy_supervisor_find(struct gyre_system *system)
+{
+	const char *name = getenv("NOTIFY_SOCKET");
+	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX];
+	int r;
+
+	if (!system->options.notify_supervisor || name == NULL || name[0] == '\0') {
+		return 0;
+	}
+	(void)snprintf(text, sizeof(text), "unix+dgram:%s", name);
+	r = name[0] == '/' || name[0] == '@' ? gyre_socket_address_parse(text, &system->supervisor)
+					     : -EINVAL;
+	if (r == 0) {
+		system->supervisor_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+		r = system->supervisor_fd < 0 ? -errno : 0;
+	}
+	if (r < 0) {
+		gy_log(&system->log, GYRE_LOG_ERROR,
+		       "no supervisor can be notified at NOTIFY_SOCKET=%s: %s; it must be /PATH or "
+		       "@NAME, or unset",
+		       name, strerrordesc_np(-r));
+	}
+	return r;
+}
+
+void gy_supervisor_forget(struct gyre_system *system)
+{
+	if (system->supervisor_fd >= 0) {
+		(void)close(system->supervisor_fd);
+	}
+}
+
+static void tell(struct gyre_system *system, const char *lines)
+{
+	const struct gyre_socket_address *to = &system->supervisor;
+
+	if (system->supervisor_fd >= 0 &&
+	    sendto(system->supervisor_fd, lines, strlen(lines), MSG_DONTWAIT | MSG_NOSIGNAL,
+		   (const struct sockaddr *)&to->storage, to->bytes) < 0) {
+		gy_log(&system->log, GYRE_LOG_WARNING,
+		       "the supervisor at NOTIFY_SOCKET cannot be told %s: %s", lines,
+		       strerrordesc_np(errno));
+	}
+}
+
+void gy_supervisor_ready(struct gyre_system *system, bool succeeds)
+{
+	char lines[64];
+
+	(void)snprintf(lines, sizeof(lines), "READY=1\nMAINPID=%d", (int)getpid());
+	tell(system, succeeds ? lines : "READY=1");
+}
+
+void gy_supervisor_stopping(struct gyre_system *system)
+{
+	tell(system, "STOPPING=1");
+}

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""scripts/ring-nodes: ten processes pass tokens round, the first says how fast, and none of them is
+left, whether they end by themselves or are interrupted."""
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+
+from echo_support import BUILD, PATIENCE_S, expect, fail, select_nothing
+
+SCRIPT = os.path.join(os.path.dirname(__file__), "..", "..", "scripts", "ring-nodes")
+RING = os.path.join(BUILD, "apps", "gyre-ring")
+PORTS = range(12000, 28000, 64)  # below those that the kernel gives to whoever asks for any
+
+
+def free_ports(count):
+    """The first of so many in a row that nobody has."""
+    for base in PORTS[os.getpid() % len(PORTS):]:
+        try:
+            for port in range(base, base + count):
+                with socket.socket() as probe:
+                    probe.bind(("127.0.0.1", port))
+            return base
+        except OSError:
+            pass
+    return fail("no free ports")
+
+
+class Ring:
+    """A running script, in a process group of its own, as a terminal would have it."""
+
+    def __init__(self, nodes, *options):
+        self.process = subprocess.Popen(
+            [SCRIPT, str(nodes), "--base-port", str(free_ports(nodes)), *options],
+            env={**os.environ, "GYRE_RING": RING}, start_new_session=True, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def members(self):
+        """Its processes that are a gyre-ring."""
+        count = 0
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                count += (os.getpgid(int(pid)) == self.process.pid and
+                          os.readlink(f"/proc/{pid}/exe") == os.path.realpath(RING))
+            except OSError:
+                pass  # it has just ended
+        return count
+
+    def until_members(self, count):
+        while self.members() != count:
+            expect(self.process.poll() is None, "it ended")
+            select_nothing(0.02)
+
+    def end(self, status):
+        try:
+            out, errors = self.process.communicate(timeout=2 * PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            fail("it does not end")
+        expect(self.process.returncode == status, f"exit {self.process.returncode}: {errors}")
+        expect(self.members() == 0, f"{self.members()} processes are left")
+        return out, errors
+
+
+def measures():
+    out, errors = Ring(10, "--messages", "64", "--seconds", "1").end(0)
+    match = re.fullmatch(r"(\d+) laps/s, (\d+) hops/s, ([\d.]+) ns of CPU a hop, "
+                         r"at most (\d+) KiB resident\n", out)
+    expect(match, f"it said {out!r} {errors!r}")
+    laps, hops, cpu_ns, resident = (float(number) for number in match.groups())
+    # Both are rounded.
+    expect(laps > 0 and abs(hops - 10 * laps) <= 10, f"{laps} laps and {hops} hops")
+    expect(cpu_ns > 0 and resident > 0, out)
+
+
+def measures_one_token_as_json():
+    out, errors = Ring(3, "--messages", "1", "--payload", "1024", "--seconds", "1", "--json").end(0)
+    numbers = json.loads(out)
+    expect(set(numbers) == {"laps_per_s", "hops_per_s", "cpu_ns_per_hop", "resident_kib_max"},
+           f"{out} {errors}")
+    expect(numbers["laps_per_s"] > 0, out)
+
+
+def interrupted(number, whole_group, status):
+    """By Ctrl-C all are told; by others the script alone, and the nodes ignore what it was told."""
+    ring = Ring(10, "--seconds", "600")
+    ring.until_members(10)
+    if whole_group:
+        os.killpg(ring.process.pid, number)
+    else:
+        ring.process.send_signal(number)
+    ring.end(status)
+
+
+measures()
+measures_one_token_as_json()
+interrupted(signal.SIGINT, True, 130)
+interrupted(signal.SIGINT, False, 130)
+interrupted(signal.SIGTERM, False, 143)

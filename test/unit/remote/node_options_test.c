@@ -1,0 +1,288 @@
+/*
+ * What a node may be told: each bound of its options, from both sides, and what is said of a bad
+ * one.
+ */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <gyre/message.h>
+#include <gyre/system.h>
+
+#include "base/macros.h"
+#include "remote/remote.h"
+
+enum { LINE_BYTES = 512 };
+
+struct number {
+	uint64_t value;
+};
+GYRE_MESSAGE(number, 0x1001);
+
+static char line[LINE_BYTES];
+static uint32_t errors;
+
+static void logged(enum gyre_log_level level, const char *message, void *arg)
+{
+	(void)arg;
+	if (level >= GYRE_LOG_ERROR) {
+		errors++;
+		(void)snprintf(line, sizeof(line), "%s", message);
+	}
+}
+
+static int create(const struct gyre_node_options *node, struct gyre_system **ret_system)
+{
+	const struct gyre_system_options options = { .loops = 1, .node = node, .log = logged };
+
+	return gyre_system_create(&options, ret_system);
+}
+
+/* One line, which names what was wrong. */
+static void expect_refused(const struct gyre_node_options *node, int error, const char *names)
+{
+	struct gyre_system *system = NULL;
+
+	errors = 0;
+	line[0] = '\0';
+	cr_expect_eq(create(node, &system), error, "%s", names);
+	cr_expect_null(system, "%s", names);
+	cr_expect_eq(errors, 1, "%s: %u lines", names, errors);
+	cr_expect_not_null(strstr(line, names), "\"%s\" is not in: %s", names, line);
+}
+
+static void expect_taken(const struct gyre_node_options *node, const char *names)
+{
+	struct gyre_system *system = NULL;
+
+	errors = 0;
+	cr_expect_eq(create(node, &system), 0, "%s: %s", names, line);
+	gyre_system_destroy(system);
+	cr_expect_eq(errors, 0, "%s: %s", names, line);
+}
+
+struct edge {
+	const char *names;
+	struct gyre_node_options node;
+};
+
+static void expect_edges(const struct edge *edges, size_t count, bool taken)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct gyre_node_options node = edges[i].node;
+
+		node.id = 1;
+		if (taken) {
+			expect_taken(&node, edges[i].names);
+		} else {
+			expect_refused(&node, -EINVAL, edges[i].names);
+		}
+	}
+}
+
+Test(node_options, may_be_as_low_as_is_said)
+{
+	static const struct edge edges[] = {
+		{ "link_bytes_max", { .link_bytes_max = 1 << 16 } },
+		{ "message_bytes_max", { .message_bytes_max = 64 } },
+		{ "listen_wait_ns", { .listen_wait_ns = GYRE_MILLISECONDS(1) } },
+		{ "greetings_max", { .greetings_max = 1 } },
+		{ "greeting_ns", { .greeting_ns = GYRE_MILLISECONDS(10) } },
+		{ "heartbeat_ns", { .heartbeat_ns = GYRE_MILLISECONDS(10) } },
+		{ "suspect_ns", { .suspect_ns = GYRE_SECONDS(1) + 1 } },
+		{ "down_ns", { .down_ns = GYRE_SECONDS(3) + 1 } },
+		{ "idle_ns", { .idle_ns = GYRE_SECONDS(1) } },
+		{ "redial_min_ns", { .redial_min_ns = GYRE_MILLISECONDS(1) } },
+		{ "redial_max_ns", { .redial_max_ns = GYRE_MILLISECONDS(100) } },
+		{ "away_ns", { .away_ns = GYRE_MILLISECONDS(1) } },
+		{ "cluster", { .cluster = "c" } },
+		{ "secret", { .secret = "s" } },
+	};
+
+	expect_edges(edges, gy_countof(edges), true);
+}
+
+Test(node_options, are_refused_and_named_below_that)
+{
+	static const struct edge edges[] = {
+		{ "link_bytes_max", { .link_bytes_max = (1 << 16) - 1 } },
+		{ "message_bytes_max", { .message_bytes_max = 63 } },
+		{ "listen_wait_ns", { .listen_wait_ns = GYRE_MILLISECONDS(1) - 1 } },
+		{ "greeting_ns", { .greeting_ns = GYRE_MILLISECONDS(10) - 1 } },
+		{ "heartbeat_ns", { .heartbeat_ns = GYRE_MILLISECONDS(10) - 1 } },
+		{ "suspect_ns", { .suspect_ns = GYRE_SECONDS(1) } },
+		{ "suspect_ns", { .heartbeat_ns = GYRE_SECONDS(3) } },
+		{ "down_ns", { .down_ns = GYRE_SECONDS(3) } },
+		{ "down_ns", { .suspect_ns = GYRE_SECONDS(10) } },
+		{ "idle_ns", { .idle_ns = GYRE_SECONDS(1) - 1 } },
+		{ "redial_min_ns", { .redial_min_ns = GYRE_MILLISECONDS(1) - 1 } },
+		{ "redial_max_ns", { .redial_max_ns = GYRE_MILLISECONDS(100) - 1 } },
+		{ "redial_max_ns", { .redial_min_ns = GYRE_SECONDS(11) } },
+		{ "away_ns", { .away_ns = GYRE_MILLISECONDS(1) - 1 } },
+		{ "cluster", { .cluster = "" } },
+		{ "secret", { .secret = "" } },
+	};
+
+	expect_edges(edges, gy_countof(edges), false);
+}
+
+static const char *text_of(size_t bytes)
+{
+	static char text[GY_SECRET_BYTES_MAX + 2];
+
+	memset(text, 'x', bytes);
+	text[bytes] = '\0';
+	return text;
+}
+
+Test(node_options, may_be_as_high_as_is_said)
+{
+	const struct edge edges[] = {
+		{ "link_bytes_max", { .link_bytes_max = 1 << 30 } },
+		{ "message_bytes_max", { .message_bytes_max = 1 << 24 } },
+		{ "listen_wait_ns", { .listen_wait_ns = GYRE_SECONDS(60) } },
+		{ "greetings_max", { .greetings_max = 1 << 16 } },
+		{ "greeting_ns", { .greeting_ns = GYRE_SECONDS(60) } },
+		{ "heartbeat_ns",
+		  { .heartbeat_ns = GYRE_SECONDS(60),
+		    .suspect_ns = GYRE_SECONDS(61),
+		    .down_ns = GYRE_SECONDS(62) } },
+		{ "suspect_ns",
+		  { .suspect_ns = GYRE_SECONDS(3600) - 1, .down_ns = GYRE_SECONDS(3600) } },
+		{ "idle_ns", { .idle_ns = GYRE_SECONDS(3600) } },
+		{ "redial_ns",
+		  { .redial_min_ns = GYRE_SECONDS(60), .redial_max_ns = GYRE_SECONDS(3600) } },
+		{ "away_ns", { .away_ns = GYRE_SECONDS(3600) } },
+	};
+
+	expect_edges(edges, gy_countof(edges), true);
+	expect_taken(&(struct gyre_node_options){ .id = UINT16_MAX,
+						  .cluster = text_of(GYRE_NODE_NAME_BYTES_MAX) },
+		     "cluster");
+	expect_taken(&(struct gyre_node_options){ .id = 1, .secret = text_of(GY_SECRET_BYTES_MAX) },
+		     "secret");
+}
+
+Test(node_options, are_refused_and_named_above_that)
+{
+	const struct edge edges[] = {
+		{ "link_bytes_max", { .link_bytes_max = (1 << 30) + 1 } },
+		{ "message_bytes_max", { .message_bytes_max = (1 << 24) + 1 } },
+		{ "listen_wait_ns", { .listen_wait_ns = GYRE_SECONDS(60) + 1 } },
+		{ "greetings_max", { .greetings_max = (1 << 16) + 1 } },
+		{ "greeting_ns", { .greeting_ns = GYRE_SECONDS(60) + 1 } },
+		{ "heartbeat_ns", { .heartbeat_ns = GYRE_SECONDS(60) + 1 } },
+		{ "suspect_ns", { .suspect_ns = GYRE_SECONDS(3600) + 1 } },
+		{ "down_ns", { .down_ns = GYRE_SECONDS(3600) + 1 } },
+		{ "idle_ns", { .idle_ns = GYRE_SECONDS(3600) + 1 } },
+		{ "redial_min_ns",
+		  { .redial_min_ns = GYRE_SECONDS(60) + 1, .redial_max_ns = GYRE_SECONDS(70) } },
+		{ "redial_max_ns", { .redial_max_ns = GYRE_SECONDS(3600) + 1 } },
+		{ "away_ns", { .away_ns = GYRE_SECONDS(3600) + 1 } },
+	};
+
+	expect_edges(edges, gy_countof(edges), false);
+	expect_refused(
+		&(struct gyre_node_options){ .id = 1,
+					     .cluster = text_of(GYRE_NODE_NAME_BYTES_MAX + 1) },
+		-EINVAL, "cluster");
+	expect_refused(
+		&(struct gyre_node_options){ .id = 1, .secret = text_of(GY_SECRET_BYTES_MAX + 1) },
+		-EINVAL, "secret");
+}
+
+Test(node_options, need_an_id)
+{
+	expect_refused(&(struct gyre_node_options){ 0 }, -EINVAL, "id of the node is 0");
+}
+
+Test(node_options, need_types_that_can_travel_each_with_its_own_id)
+{
+	static const struct gyre_type twin = { .name = "twin", .id = 0x1001 };
+	static const struct gyre_type low = { .name = "low", .id = 0xff };
+	static const struct gyre_type *const twins[] = { &gyre_type_number, &twin, NULL };
+	static const struct gyre_type *const of_gyre[] = { &low, NULL };
+
+	expect_refused(&(struct gyre_node_options){ .id = 1, .types = twins }, -EINVAL, "twin");
+	expect_refused(&(struct gyre_node_options){ .id = 1, .types = of_gyre }, -EINVAL, "low");
+}
+
+Test(node_options, need_peers_with_an_address_and_another_id)
+{
+	static const struct gyre_node_peer peers[] = {
+		{ 1, "tcp://127.0.0.1:9000" },
+		{ 2, NULL },
+		{ 2, "udp://127.0.0.1:9000" },
+		{ 2, "127.0.0.1:9000" },
+	};
+
+	for (size_t i = 0; i < gy_countof(peers); i++) {
+		const struct gyre_node_peer list[] = { peers[i], { 0, NULL } };
+
+		expect_refused(&(struct gyre_node_options){ .id = 1, .peers = list }, -EINVAL,
+			       "a peer of node 1");
+	}
+}
+
+Test(node_options, let_nobody_listen_in_public_without_a_secret_unless_it_is_meant)
+{
+	struct gyre_node_options node = { .id = 1, .listen = "tcp://0.0.0.0:0" };
+
+	expect_refused(&node, -EPERM, "without a secret");
+	node.listen = "tcp://[::]:0";
+	expect_refused(&node, -EPERM, "without a secret");
+	node.secret = "known to few";
+	expect_taken(&node, "a secret");
+	node.secret = NULL;
+	node.allow_public = true;
+	expect_taken(&node, "allow_public");
+	node.allow_public = false;
+	node.listen = "tcp://127.7.7.7:0";
+	expect_taken(&node, "the loopback address");
+}
+
+/* ---- calls about other nodes ---- */
+
+Test(node_options, are_asked_for_by_systems_that_have_some_alone)
+{
+	const struct gyre_node_peer peer = { 2, "tcp://127.0.0.1:9000" };
+	struct gyre_node_status status;
+	struct gyre_system *system = NULL;
+
+	cr_assert_eq(create(NULL, &system), 0);
+	cr_expect_eq(gyre_node_id(system), 0);
+	cr_expect_eq(gyre_node_port(system), 0);
+	cr_expect_eq(gyre_node_id(NULL), 0);
+	cr_expect_eq(gyre_node_port(NULL), 0);
+	cr_expect_eq(gyre_node_add_peer(system, &peer), -EINVAL);
+	cr_expect_eq(gyre_node_status_of(system, 2, &status), -EINVAL);
+	gyre_system_destroy(system);
+}
+
+Test(node_options, may_be_followed_by_peers_that_are_told_later)
+{
+	static const struct gyre_node_peer bad[] = {
+		{ 0, "tcp://127.0.0.1:1" }, { 7, "tcp://127.0.0.1:1" }, { 8, NULL }, { 8, "here" }
+	};
+	const struct gyre_node_options node = { .id = 7 };
+	struct gyre_node_status status = { .sent = 77 };
+	struct gyre_system *system = NULL;
+
+	cr_assert_eq(create(&node, &system), 0);
+	for (size_t i = 0; i < gy_countof(bad); i++) {
+		cr_expect_eq(gyre_node_add_peer(system, &bad[i]), -EINVAL, "%zu", i);
+	}
+	cr_expect_eq(gyre_node_add_peer(system, NULL), -EINVAL);
+	cr_expect_eq(gyre_node_add_peer(NULL, &bad[0]), -EINVAL);
+	cr_expect_eq(gyre_node_status_of(system, 8, &status), -ENOENT);
+	cr_expect_eq(status.sent, 77);
+	cr_expect_eq(gyre_node_add_peer(system, &(struct gyre_node_peer){ 8, "tcp://127.0.0.1:1" }),
+		     0);
+	cr_expect_eq(gyre_node_status_of(system, 8, NULL), -EINVAL);
+	cr_expect_eq(gyre_node_status_of(system, 8, &status), 0);
+	cr_expect_eq(status.state, GYRE_NODE_UNKNOWN);
+	cr_expect_eq(status.sent, 0);
+	gyre_system_destroy(system);
+}

@@ -1,0 +1,108 @@
+/*
+ * Large messages, of more pairs of actors at once than may take turns.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include <gyre/name.h>
+
+#include "base/atomic.h"
+#include "pair.h"
+#include "remote/remote.h"
+
+enum { SENDERS = GY_ARRIVALS_MAX + 36, ITEMS = 30000, EACH = 5 };
+
+/*
+ * What each sender says, in this order: a large order, a number, a larger one, one that would fit
+ * into a frame, and a number. The sender is the letters of an order, and the upper half of a
+ * number.
+ */
+static const uint32_t items_of[EACH] = { ITEMS, 0, 2 * ITEMS, 1000, 0 };
+
+static uint32_t taken_of[SENDERS + 1];
+static uint32_t taken;
+
+static int take(struct gyre_stack *stack)
+{
+	const struct order *order = gyre_message(stack, order);
+	const struct number *number = gyre_message(stack, number);
+	size_t sender = order != NULL ? strlen(order->customer) : (size_t)(number->value >> 32);
+	uint32_t place;
+
+	expect(sender > 0 && sender <= SENDERS);
+	place = taken_of[sender]++;
+	expect(place < EACH);
+	expect(items_of[place] == 0 ? number != NULL && (uint32_t)number->value == place
+				    : order != NULL && pair_order_is_whole(order, (uint32_t)sender,
+									   items_of[place]));
+	taken++;
+	return gyre_return(stack);
+}
+
+static int how_many(struct gyre_stack *stack)
+{
+	return gyre_reply(stack, gyre_new(stack, number, taken));
+}
+
+static const struct gyre_class taker_class = { .name = "taker",
+					       .behaviour = { .notice = take, .ask = how_many } };
+
+static struct gyre_address taker;
+
+/* Told its number. */
+static int send_all(struct gyre_stack *stack)
+{
+	uint64_t self = gyre_message(stack, number)->value;
+
+	for (uint32_t i = 0; i < EACH; i++) {
+		struct gyre_mail *mail = items_of[i] == 0
+						 ? gyre_new(stack, number, self << 32 | i)
+						 : pair_order(stack, (uint32_t)self, items_of[i]);
+
+		expect(gyre_notify(stack, taker, mail) == 0);
+	}
+	return gyre_stop(stack, gyre_self(stack));
+}
+
+static const struct gyre_class sender_class = { .name = "sender", .behaviour.notice = send_all };
+
+static struct pair_frame *frame_of(struct gyre_stack *stack)
+{
+	return (struct pair_frame *)gyre_frame(stack);
+}
+
+static int sends_large_ones_of_many(struct gyre_stack *stack)
+{
+	struct pair_frame *frame = frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, "other", GYRE_FOREVER, &frame->future));
+	expect(gyre_error(&frame->future) == 0);
+	taker = gyre_get(&frame->future, gyre_node_found)->address;
+	for (uint64_t i = 1; i <= SENDERS; i++) {
+		expect(gyre_notify(stack, spawn_here(stack, &sender_class),
+				   gyre_new(stack, number, i)) == 0);
+	}
+	do {
+		GYRE_AWAIT(stack, gyre_ask(stack, taker, gyre_new(stack, number, 0), GYRE_FOREVER,
+					   &frame->future));
+		expect(gyre_error(&frame->future) == 0);
+	} while (gyre_get(&frame->future, number)->value < SENDERS * EACH);
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+/* Times in which nothing is missed, also on a slow machine. */
+static const struct gyre_node_options patient = { .link_bytes_max = 1 << 30,
+						  .heartbeat_ns = GYRE_SECONDS(1),
+						  .suspect_ns = GYRE_SECONDS(1000),
+						  .down_ns = GYRE_SECONDS(2000) };
+
+Test(streams, of_more_pairs_than_may_take_turns_arrive_whole_and_in_order)
+{
+	pair_play(&(struct pair){ .script = sends_large_ones_of_many,
+				  .class = &taker_class,
+				  .first = patient,
+				  .second = patient });
+	cr_assert_eq(taken, SENDERS * EACH);
+}
