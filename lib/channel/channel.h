@@ -141,8 +141,8 @@ struct gyre_channel {
 	struct gy_buffer_queue sent; /* regions; with GY_CHANNEL_SENT */
 	uint64_t region_bytes;	     /* of regions in the output, not sent */
 	struct gy_bulk bulk;
-	size_t held_bytes;	     /* written, and with a handler that cannot pass them on yet */
-	bool expands;		     /* a handler makes a little more of what is written */
+	size_t held_bytes; /* written, and with a handler that cannot pass them on yet */
+	bool expands;	   /* a handler makes a little more of what is written */
 
 	struct gy_zero_copy *zero_copy; /* is the send under way, if not NULL; see zero_copy.c */
 	struct gy_list zero_copies;	/* that and those whose pages the kernel still has */
