@@ -72,6 +72,12 @@ typedef void (*gyre_dead_letter_fn)(const struct gyre_type *type, struct gyre_ad
  * @write_low_bytes: queued output below which a channel is writable again, 1 to 2^30
  * @write_high_bytes: queued output above which it is not, at least @write_low_bytes, up to 2^30
  * @write_max_bytes: queued output at which it is closed, at least @write_high_bytes, up to 2^30
+ * @channel_bytes_max: what all channels may hold of output that the kernel has not taken, of input
+ *   that handlers have not been given, and of frames that are not complete, in bytes; each loop has
+ *   an equal share. Over three quarters of that its channels do not read by themselves, and are not
+ *   writable; what is written over all of it closes the channel with -ENOBUFS. It goes on below
+ *   half; peers that never take what they asked for are the idle handler's matter. 0 for no limit,
+ *   up to 2^50
  * @linger_ns: how long a closing channel waits for a peer that takes none of its output, or has
  *   it all and does not close, 1e6 to 3.6e12; see gyre_channel_close()
  * @drain_timeout_ns: how long channels may take to end when the system stops, 1e6 to 3.6e12; then
@@ -118,6 +124,7 @@ struct gyre_system_options {
 	uint32_t write_low_bytes;
 	uint32_t write_high_bytes;
 	uint32_t write_max_bytes;
+	uint64_t channel_bytes_max;
 	uint64_t linger_ns;
 	uint64_t drain_timeout_ns;
 	const char *handover;

@@ -228,5 +228,7 @@ bool gy_ring_datagram(const struct gy_ring *ring, uint16_t buffer, int32_t resul
 uint64_t gy_ring_unsent_bytes(int fd);
 /* Bytes that have come and were not received. */
 uint64_t gy_ring_unread_bytes(int fd);
+/* The error that has befallen a socket since it was asked for last, as a negative errno; or 0. */
+int gy_ring_socket_error(int fd);
 
 #endif

@@ -76,6 +76,7 @@ static int make_home(struct gyre_system *system, uint32_t index, uint32_t cookie
 		.write_high_bytes = options->write_high_bytes,
 		.write_max_bytes = options->write_max_bytes,
 		.linger_ns = options->linger_ns,
+		.channel_bytes_max = options->channel_bytes_max,
 		.datagram_buffer_count = options->datagram_buffer_count,
 		.datagram_buffer_bytes = options->datagram_buffer_bytes,
 	};
