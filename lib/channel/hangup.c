@@ -13,7 +13,8 @@
  * A connection that is gone may have left bytes behind, and those are for the handlers: where there
  * are some they come first, when they are asked for, and the end is heard of behind them.
  *
- * Pipes and datagrams have no connection that could be reset.
+ * While a send is under way, as under back-pressure, that one tells, and no poll is needed. Pipes
+ * and datagrams have no connection that could be reset.
  */
 #include "channel/hangup.h"
 
@@ -134,7 +135,7 @@ void gy_hangup_watch(struct gyre_channel *channel)
 	struct gy_channels *channels = channel->channels;
 	struct gy_hangup *hangup = &channel->hangup;
 
-	if (hangup->waiting || hangup->poll.armed || has_heard(channel) ||
+	if (hangup->waiting || hangup->poll.armed || channel->send.armed || has_heard(channel) ||
 	    (channel->flags & (GY_CHANNEL_ENDING | GY_CHANNEL_PIPE | GY_CHANNEL_DATAGRAM)) != 0) {
 		return;
 	}

@@ -82,6 +82,7 @@ static void make_home(struct rig *rig, const struct rig_options *options)
 		.write_max_bytes = or_default(options->max_bytes, 1048576),
 		.datagram_buffer_count = or_default(options->datagram_buffer_count, 16),
 		.datagram_buffer_bytes = or_default(options->datagram_buffer_bytes, 65536),
+		.channel_bytes_max = options->channel_bytes_max,
 		.linger_ns = options->linger_ns == 0 ? GYRE_MILLISECONDS(100) : options->linger_ns,
 	};
 
@@ -138,6 +139,17 @@ bool rig_until(struct rig *rig, rig_condition_fn condition, void *arg)
 		rig_turn(rig);
 	}
 	return true;
+}
+
+static uint64_t read_frozen(void *arg)
+{
+	return *(const uint64_t *)arg;
+}
+
+void rig_freeze(struct rig *rig, uint64_t *ret_now_ns)
+{
+	*ret_now_ns = gy_clock_machine_ns();
+	rig->home.loop.clock = (struct gy_clock){ .read_ns = read_frozen, .arg = ret_now_ns };
 }
 
 void rig_settle(struct rig *rig)
@@ -215,6 +227,7 @@ static void expect_nothing_left(const struct rig *rig, const struct gy_channels 
 	expect_all_returned(&channels->contexts);
 	expect_all_returned(&channels->gathers);
 	expect_equal("peers", channels->peers.used, 0);
+	expect_equal("bytes that channels hold", channels->held.bytes, 0);
 	if (channels->datagrams != NULL) {
 		expect_all_returned(&channels->datagrams->channels);
 		expect_all_returned(&channels->datagrams->sends);

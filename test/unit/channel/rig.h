@@ -19,6 +19,7 @@ struct rig_options {
 	uint32_t high_bytes;		/* 256 KiB */
 	uint32_t max_bytes;		/* 1 MiB */
 	uint64_t linger_ns;		/* 100 ms */
+	uint64_t channel_bytes_max;	/* none */
 };
 
 struct rig {
@@ -43,6 +44,8 @@ void rig_fini(struct rig *rig);
 void rig_turn(struct rig *rig);
 /* False when it has not become true in ten seconds. */
 bool rig_until(struct rig *rig, rig_condition_fn condition, void *arg);
+/* From now on time goes by only by what is added to *@now_ns. */
+void rig_freeze(struct rig *rig, uint64_t *ret_now_ns);
 /* A few turns, for what must not happen. */
 void rig_settle(struct rig *rig);
 
