@@ -411,9 +411,9 @@ GYRE_API void gyre_channel_set_auto_read(struct gyre_channel *channel, bool auto
  * gyre_channel_is_writable() - whether output is welcome
  * @channel: the channel
  *
- * It is not from when queued output crosses the high mark until it is below the low one, nor when
- * it writes while the channels of its loop hold too much together: see channel_bytes_max of
- * struct gyre_system_options.
+ * It is not from when queued output crosses the high mark until it is below the low one, nor while
+ * the channels of its loop hold too much together: see channel_bytes_max of struct
+ * gyre_system_options.
  *
  * Return: true while it is; false on a channel that is closed or closing.
  * Errors:

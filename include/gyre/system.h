@@ -88,6 +88,7 @@ typedef void (*gyre_dead_letter_fn)(const struct gyre_type *type, struct gyre_ad
  * @log_arg: for @log
  * @dead_letter: hears of each message that is lost; NULL for nobody
  * @dead_letter_arg: for @dead_letter
+ * @user: the program's own, for gyre_system_user(); may be NULL
  * @node: makes the system a node that exchanges messages with others, see node.h; NULL for none
  *
  * A handler that has run for a quarter of @stall_ms or more is interrupted now and then by a
@@ -133,6 +134,7 @@ struct gyre_system_options {
 	void *log_arg;
 	gyre_dead_letter_fn dead_letter;
 	void *dead_letter_arg;
+	void *user;
 	const struct gyre_node_options *node;
 };
 
@@ -255,6 +257,21 @@ GYRE_API int gyre_system_run(struct gyre_system *system);
  * Since: 0.1
  */
 GYRE_API uint32_t gyre_system_loops(const struct gyre_system *system);
+
+/**
+ * gyre_system_user() - what the program gave the system for its actors
+ * @system: the system; of the running actor gyre_system_of()
+ *
+ * So the main actor of gyre_main(), and any other, gets at what main() has prepared.
+ *
+ * Return: @user of the options; NULL when @system is NULL.
+ * Errors:
+ *   none
+ * Ownership: stays the program's.
+ * Context: any thread, in any phase, between create and destroy of the system.
+ * Since: 0.1
+ */
+GYRE_API void *gyre_system_user(const struct gyre_system *system);
 
 GYRE_END_DECLS
 

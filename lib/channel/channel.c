@@ -345,13 +345,10 @@ void gy_channel_set_busy(struct gy_endpoint *endpoint, bool busy)
 {
 	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
 	struct gy_channels *channels = channel->channels;
-	bool over = channels->held.over != 0;
+	bool over = channels->held.over != 0 && channel->frame_bytes == 0;
 
-	if ((channel->flags & (GY_CHANNEL_COUNTED | GY_CHANNEL_UNWRITABLE)) ==
-		    (GY_CHANNEL_COUNTED | GY_CHANNEL_UNWRITABLE) &&
-	    channel->output_bytes <= channels->options.write_low_bytes) {
-		gy_output_became_writable(channel);
-		gy_channel_ready(channel);
+	if ((channel->flags & GY_CHANNEL_COUNTED) != 0) {
+		gy_output_follow(channel);
 	}
 	if (!busy && !over) {
 		gy_channel_set(channel, 0, GY_CHANNEL_STARVED);

@@ -137,6 +137,7 @@ struct gyre_channel {
 	struct gy_context_timer *timers; /* of handlers */
 	struct gy_handshake *handshake;	 /* NULL when it is over, or has all the time */
 	size_t input_held;		 /* what counts of the input, with GY_CHANNEL_COUNTED */
+	size_t frame_bytes;		 /* the same of frames that are not complete */
 	struct gy_pipe *pipe;		 /* with GY_CHANNEL_PIPE */
 	struct gy_buffer_queue sent;	 /* regions; with GY_CHANNEL_SENT */
 	uint64_t region_bytes;		 /* of regions in the output, not sent */

@@ -29,8 +29,8 @@ enum { COPY_BYTES_MAX = 512 };
 static void count_kept(struct gy_codec *codec)
 {
 	if ((codec->channel->flags & GY_CHANNEL_COUNTED) != 0) {
-		gy_held_set(codec->channel, &codec->held,
-			    codec->kept == NULL ? 0 : codec->kept->bytes);
+		gy_held_set_frame(codec->channel, &codec->held,
+				  codec->kept == NULL ? 0 : codec->kept->bytes);
 	}
 }
 

@@ -100,7 +100,6 @@ int gy_datagram_add(struct gyre_channel *channel, struct gyre_buffer *data)
 	channel->output_bytes = bytes;
 	if (gy_unlikely((channel->flags & GY_CHANNEL_COUNTED) != 0)) {
 		gy_held_add(channel->channels, cost_of(data));
-		gy_output_follow(channel);
 	}
 	if (gy_unlikely(bytes > options->write_high_bytes) &&
 	    (channel->flags & GY_CHANNEL_UNWRITABLE) == 0) {

@@ -9,6 +9,11 @@
  * refused. It goes on below half. Handlers that heed neither find the share's end: the channel that
  * would pass it is closed.
  *
+ * What is held must be able to go, or too much would be for ever. So what has been received is
+ * delivered all the same, unless the channel's own output stands against it; and a channel that
+ * holds part of a frame reads on, up to the share's end. A peer that neither goes on with its frame
+ * nor takes its output is for the idle handler to end, which counts the time of both.
+ *
  * Who has no limit pays nothing: a channel counts only with GY_CHANNEL_COUNTED, which is looked for
  * together with other flags that are seldom set.
  */
@@ -96,6 +101,30 @@ void gy_held_set(struct gyre_channel *channel, size_t *counted, size_t bytes)
 		gy_held_add(channel->channels, bytes - before);
 	} else if (bytes < before) {
 		gy_held_take(channel->channels, before - bytes);
+	}
+}
+
+static void fail_if_full(struct gyre_channel *channel, uint64_t more)
+{
+	if (!gy_held_fits(channel->channels, more)) {
+		gy_count(&channel->channels->counters.held_closed, 1);
+		gy_channel_fail(channel, -ENOBUFS);
+	}
+}
+
+void gy_held_set_frame(struct gyre_channel *channel, size_t *counted, size_t bytes)
+{
+	struct gy_channels *channels = channel->channels;
+	struct gy_endpoint *endpoint = &channel->endpoint;
+
+	if (bytes > *counted) {
+		fail_if_full(channel, bytes - *counted);
+	}
+	channel->frame_bytes += bytes;
+	channel->frame_bytes -= *counted;
+	gy_held_set(channel, counted, bytes);
+	if (channels->held.over != 0) {
+		endpoint->ops->set_busy(endpoint, channels->busy);
 	}
 }
 

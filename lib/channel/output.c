@@ -39,8 +39,17 @@ GY_COLD void gy_output_became_unwritable(struct gyre_channel *channel)
 
 void gy_output_follow(struct gyre_channel *channel)
 {
-	if (channel->channels->held.over != 0 && (channel->flags & GY_CHANNEL_UNWRITABLE) == 0) {
-		gy_output_became_unwritable(channel);
+	const struct gy_channels *channels = channel->channels;
+
+	if (channels->held.over != 0) {
+		if ((channel->flags & GY_CHANNEL_UNWRITABLE) == 0) {
+			channel->flags |= GY_CHANNEL_UNWRITABLE | GY_CHANNEL_MARK_CROSSED;
+			gy_channel_ready(channel);
+		}
+	} else if ((channel->flags & GY_CHANNEL_UNWRITABLE) != 0 &&
+		   channel->output_bytes <= channels->options.write_low_bytes) {
+		gy_output_became_writable(channel);
+		gy_channel_ready(channel);
 	}
 }
 
@@ -105,7 +114,9 @@ static void queue_counted(struct gyre_channel *channel, struct gyre_buffer *data
 {
 	gy_held_add(channel->channels, data->bytes);
 	queue(channel, data, bytes);
-	gy_output_follow(channel);
+	if (bytes > channel->channels->options.write_high_bytes) {
+		gy_output_became_unwritable(channel); /* it may have been so for another reason */
+	}
 }
 
 static int check_caps(struct gyre_channel *channel, size_t bytes)
@@ -270,10 +281,11 @@ static void consume(struct gyre_channel *channel, size_t count)
 
 GY_COLD void gy_output_became_writable(struct gyre_channel *channel)
 {
+	channel->flags &= ~(uint32_t)GY_CHANNEL_PAUSED;
 	if (channel->channels->held.over != 0) {
-		return; /* it follows when that is over */
+		return; /* the rest follows when that is over */
 	}
-	channel->flags &= ~(uint32_t)(GY_CHANNEL_UNWRITABLE | GY_CHANNEL_PAUSED);
+	channel->flags &= ~(uint32_t)GY_CHANNEL_UNWRITABLE;
 	channel->flags |= GY_CHANNEL_MARK_CROSSED;
 }
 

@@ -36,7 +36,7 @@ void gy_output_clear(struct gyre_channel *channel);
 /* The marks were crossed; handlers hear of it later. */
 void gy_output_became_unwritable(struct gyre_channel *channel);
 void gy_output_became_writable(struct gyre_channel *channel);
-/* The first of these, if all that its loop's channels hold makes it so. */
+/* One of these, if all that the channels of its loop hold makes it so, or did. */
 void gy_output_follow(struct gyre_channel *channel);
 
 #endif

@@ -16,7 +16,8 @@ struct gy_datagram_sockets {
 	struct gyre_socket_address address; /* bound to; of 0 bytes before, for any */
 	struct gyre_socket_address peer;    /* of 0 bytes when it is not connected */
 	uint32_t count;
-	bool batched; /* the kernel can cut what is sent (GSO) */
+	bool batched;  /* the kernel can cut what is sent (GSO) */
+	bool of_actor; /* opened by one: nothing may block, and the caller tells of failures */
 };
 
 /* Finds out what the options' addresses are, and how many sockets there are to be of @loops. */

@@ -401,3 +401,8 @@ uint32_t gyre_system_loops(const struct gyre_system *system)
 {
 	return system == NULL ? 0 : gy_loops_count(system->homes.loops);
 }
+
+void *gyre_system_user(const struct gyre_system *system)
+{
+	return system == NULL ? NULL : system->options.user;
+}
