@@ -150,7 +150,8 @@ GYRE_API int gyre_channel_try_write(struct gyre_handler_context *ctx, struct gyr
  *   -EBADF  @file has been closed
  *   -EINVAL  an argument is NULL, @file is another actor's, or there is no such part
  *   -ENOMEM  there is no memory
- *   -EOPNOTSUPP  a handler on the way has a @write and no @send_file: it would have to see the bytes
+ *   -EOPNOTSUPP  a handler on the way has a @write and no @send_file, and would have to see the
+ *     bytes
  *   -EPIPE  the channel is closed, or shut down for writing
  *   others  what a handler in between refused with
  * Ownership: nothing changes hands.
@@ -338,7 +339,7 @@ GYRE_API int gyre_channel_send(struct gyre_stack *stack, struct gyre_address cha
  *
  * Return: whether the channel has a time for it, which is not over: @handshake_ns of its options.
  * Errors:
- *   false  there is nothing to tell
+ *   none
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1

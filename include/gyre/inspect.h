@@ -46,8 +46,8 @@ struct gyre_pool_use {
  * @received: those that came in from other loops and from outside
  * @timers: that run, those of asks and of the loop itself among them
  * @actors: that live here
- * @held_bytes: what its channels hold, and @held_max may; both 0 without a limit of channel_bytes_max
- * @held_max: its share of that
+ * @held_bytes: what its channels hold; 0 where channel_bytes_max sets no limit
+ * @held_max: what they may; 0 for no limit
  * @held_over: they hold too much, and do not read by themselves
  * @mail: envelopes with their messages
  * @stacks: of handlers

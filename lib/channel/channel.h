@@ -103,7 +103,7 @@ void gy_stream_free(struct gyre_channel *channel);
  * why the endpoint begins at the end of the first.
  */
 struct gyre_channel {
-	struct gy_list parked;
+	struct gy_list parked;	  /* with GY_CHANNEL_PARKED; else of @hangup, if that is waiting */
 	struct gy_op control;	  /* shutdown, and at last close */
 	struct gy_gather *gather; /* of a send of several slices that is under way */
 	int reason;
@@ -136,8 +136,8 @@ struct gyre_channel {
 	struct gy_hangup hangup;
 	struct gy_context_timer *timers; /* of handlers */
 	struct gy_handshake *handshake;	 /* NULL when it is over, or has all the time */
-	size_t input_held;		 /* what counts of the input, with GY_CHANNEL_COUNTED */
-	size_t frame_bytes;		 /* the same of frames that are not complete */
+	uint32_t input_held;		 /* what counts of the input, with GY_CHANNEL_COUNTED */
+	uint32_t frame_bytes;		 /* the same of frames that are not complete */
 	struct gy_pipe *pipe;		 /* with GY_CHANNEL_PIPE */
 	struct gy_buffer_queue sent;	 /* regions; with GY_CHANNEL_SENT */
 	uint64_t region_bytes;		 /* of regions in the output, not sent */

@@ -45,9 +45,9 @@ struct gy_codec {
 	struct gyre_buffer *kept; /* NULL when there is nothing */
 	struct gy_chore chore;
 	uint64_t discard; /* bytes still to be thrown away */
-	size_t held;	  /* bytes of @kept that count: see held.h */
 	size_t scanned;	  /* of @kept, what @next need not look at again; the frame is not there */
 	uint32_t joined;  /* buffers in @kept, at most */
+	uint32_t held;	  /* bytes of @kept that count: see held.h */
 	uint32_t state_bytes;
 	int late_error;
 	bool discarding; /* for @next: the frame that is too long has not ended yet */

@@ -74,7 +74,7 @@ static void leave_list(struct gyre_channel *channel)
 	struct gy_channels *channels = channel->channels;
 
 	channel->hangup.waiting = false;
-	gy_list_remove(&channel->hangup.item);
+	gy_list_remove(&channel->parked);
 	if (gy_list_empty(&channels->hangups.waiting)) {
 		gy_timer_stop(&channels->home->loop.wheel, &channels->hangups.timer);
 	}
@@ -95,7 +95,7 @@ static void look(struct gy_timer *timer)
 
 	while (!gy_list_empty(waiting)) {
 		struct gyre_channel *channel =
-			gy_container_of(waiting->next, struct gyre_channel, hangup.item);
+			gy_container_of(waiting->next, struct gyre_channel, parked);
 		uint64_t age_ns = now_ns - channel->hangup.since_ns;
 
 		if (age_ns < short_pause_ns) {
@@ -136,13 +136,14 @@ void gy_hangup_watch(struct gyre_channel *channel)
 	struct gy_hangup *hangup = &channel->hangup;
 
 	if (hangup->waiting || hangup->poll.armed || channel->send.armed || has_heard(channel) ||
-	    (channel->flags & (GY_CHANNEL_ENDING | GY_CHANNEL_PIPE | GY_CHANNEL_DATAGRAM)) != 0) {
+	    (channel->flags & (GY_CHANNEL_ENDING | GY_CHANNEL_PIPE | GY_CHANNEL_DATAGRAM |
+			       GY_CHANNEL_PARKED)) != 0) {
 		return;
 	}
 	hangup->heard = false;
 	hangup->waiting = true;
 	hangup->since_ns = channels->home->loop.now_ns;
-	gy_list_append(&channels->hangups.waiting, &hangup->item);
+	gy_list_append(&channels->hangups.waiting, &channel->parked);
 	start_timer(channels, short_pause_ns);
 }
 

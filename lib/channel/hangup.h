@@ -16,10 +16,9 @@ struct gy_channels;
 
 /* A channel's part. */
 struct gy_hangup {
-	struct gy_list item; /* in the loop's list, while the pause is short */
 	struct gy_op poll;
 	uint64_t since_ns; /* when the pause began */
-	bool waiting;	   /* in the list */
+	bool waiting;	   /* in the loop's list, while the pause is short */
 	bool cancelled;
 	bool heard; /* in this pause: all there is to hear */
 };

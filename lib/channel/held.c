@@ -92,11 +92,11 @@ void gy_held_take(struct gy_channels *channels, uint64_t bytes)
 	}
 }
 
-void gy_held_set(struct gyre_channel *channel, size_t *counted, size_t bytes)
+void gy_held_set(struct gyre_channel *channel, uint32_t *counted, size_t bytes)
 {
-	size_t before = *counted;
+	uint32_t before = *counted;
 
-	*counted = bytes;
+	*counted = (uint32_t)bytes;
 	if (bytes > before) {
 		gy_held_add(channel->channels, bytes - before);
 	} else if (bytes < before) {
@@ -112,7 +112,7 @@ static void fail_if_full(struct gyre_channel *channel, uint64_t more)
 	}
 }
 
-void gy_held_set_frame(struct gyre_channel *channel, size_t *counted, size_t bytes)
+void gy_held_set_frame(struct gyre_channel *channel, uint32_t *counted, size_t bytes)
 {
 	struct gy_channels *channels = channel->channels;
 	struct gy_endpoint *endpoint = &channel->endpoint;
@@ -120,7 +120,7 @@ void gy_held_set_frame(struct gyre_channel *channel, size_t *counted, size_t byt
 	if (bytes > *counted) {
 		fail_if_full(channel, bytes - *counted);
 	}
-	channel->frame_bytes += bytes;
+	channel->frame_bytes += (uint32_t)bytes;
 	channel->frame_bytes -= *counted;
 	gy_held_set(channel, counted, bytes);
 	if (channels->held.over != 0) {

@@ -26,9 +26,9 @@ uint64_t gy_held_max(const struct gy_channels *channels);
 void gy_held_add(struct gy_channels *channels, uint64_t bytes);
 void gy_held_take(struct gy_channels *channels, uint64_t bytes);
 /* Makes what is counted of something, *@counted, the number of bytes that it has now. */
-void gy_held_set(struct gyre_channel *channel, size_t *counted, size_t bytes);
+void gy_held_set(struct gyre_channel *channel, uint32_t *counted, size_t bytes);
 /* The same of a frame that is not complete; a channel that may not have so much is closed. */
-void gy_held_set_frame(struct gyre_channel *channel, size_t *counted, size_t bytes);
+void gy_held_set_frame(struct gyre_channel *channel, uint32_t *counted, size_t bytes);
 /* Whether so many more are within the share. */
 bool gy_held_fits(const struct gy_channels *channels, uint64_t bytes);
 /* Whether a write that can wait is to be refused: 0, -EAGAIN, -EMSGSIZE. */

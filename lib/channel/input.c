@@ -46,6 +46,7 @@ static void park(struct gyre_channel *channel)
 	if (channels->lent < channels->ring_pages_count || !is_wanted(channel)) {
 		return; /* there are some again, or it does not want any */
 	}
+	gy_assert(!channel->hangup.waiting);
 	channel->flags |= GY_CHANNEL_PARKED;
 	gy_list_append(&channels->parked, &channel->parked);
 }
