@@ -24,6 +24,7 @@ struct settings {
 	const char *handover;
 	uint64_t loops;
 	int64_t spin_ns;
+	bool no_offload;
 	bool stats;
 	bool summary;
 	bool udp;
@@ -184,6 +185,7 @@ static const char usage[] =
 	"  --cpus LIST     CPUs for the loops, as 0-3,8 (those allowed)\n"
 	"  --handover AT   takes over from the process with the same unix:PATH, without a\n"
 	"                  connection lost, and hands over to the next\n"
+	"  --no-offload    datagrams one by one: no GRO, no GSO\n"
 	"  --spin HOW      how long a loop polls before it sleeps: auto, never, or ns\n"
 	"  --stats         a line a second: connections, requests/s, bytes/s\n"
 	"  --summary       at the end one line of JSON: what was served, at what cost\n"
@@ -196,6 +198,7 @@ static enum app_parsed parse(int argc, char **argv, struct settings *settings)
 		{ "cpus", APP_TEXT, &settings->cpus, 0, 0 },
 		{ "handover", APP_TEXT, &settings->handover, 0, 0 },
 		{ "loops", APP_NUMBER, &settings->loops, 1, APP_LOOPS_MAX },
+		{ "no-offload", APP_FLAG, &settings->no_offload, 0, 0 },
 		{ "spin", APP_SPIN, &settings->spin_ns, 0, 0 },
 		{ "stats", APP_FLAG, &settings->stats, 0, 0 },
 		{ "summary", APP_FLAG, &settings->summary, 0, 0 },
@@ -225,12 +228,16 @@ static bool is_of_datagrams(const char *bind)
 	return strncmp(bind, "udp:", 4) == 0 || strncmp(bind, "unix+dgram:", 11) == 0;
 }
 
-static int listen_there(struct gyre_system *system, const char *bind, uint16_t *ret_port)
+static int listen_there(struct gyre_system *system, const struct settings *settings,
+			uint16_t *ret_port)
 {
+	const char *bind = settings->bind;
 	const struct gyre_acceptor_options streams = { .bind = bind,
 						       .init_channel = init_channel,
 						       .ret_port = ret_port };
 	const struct gyre_datagram_options datagrams = { .bind = bind,
+							 .no_gro = settings->no_offload,
+							 .no_gso = settings->no_offload,
 							 .init_channel = init_channel,
 							 .ret_port = ret_port };
 
@@ -242,7 +249,7 @@ static int serve(struct gyre_system *system, const struct settings *settings)
 {
 	struct stats stats = { 0 };
 	uint16_t port = 0;
-	int r = listen_there(system, settings->bind, &port);
+	int r = listen_there(system, settings, &port);
 
 	if (r < 0) {
 		return r;

@@ -4,7 +4,7 @@ import socket
 import time
 
 from bench_servers import START_SECONDS_MAX, free_port, stop
-from benchlib import GYRE, BenchError, Case, Metric, Variant, finish, last_object, start
+from benchlib import GYRE, BenchError, Case, Metric, Target, Variant, finish, last_object, start
 
 
 def wait_for_datagrams(server, port):
@@ -50,6 +50,10 @@ def gyre_options(port):
     return ["--bind", f"udp://127.0.0.1:{port}", "--loops", 1, "--cpus", 0, "--spin", "never"]
 
 
+def gyre_singly_options(port):
+    return [*gyre_options(port), "--no-offload"]
+
+
 def bare_options(port):
     return ["--port", port, "--cpu", 0]
 
@@ -58,18 +62,21 @@ def batched_options(port):
     return [*bare_options(port), "--gro", "--gso"]
 
 
-def udp_case(settings, name, load, limit_options):
-    servers = [(GYRE, "apps/gyre-echo", gyre_options),
+def udp_case(settings, name, load, limit_options, others=()):
+    servers = [(GYRE, "apps/gyre-echo", gyre_options), *others,
                ("recvmmsg", "perf/limit/echo_udp", limit_options)]
+    targets = [Target("server_cpu_ns_per_datagram", "<=", 1.05, "recvmmsg")]
+    targets += [Target("datagrams_per_s", ">=", 3, other) for other, _, _ in others]
     if settings.peers:
         servers.append(("libuv", "perf/peers/datagram_uv", bare_options))
+        targets.append(Target("server_cpu_ns_per_datagram", "<=", 1, "libuv"))
     return Case("udp", name,
                 [Variant(server, program, measure_udp(program, options, load))
                  for server, program, options in servers],
                 [Metric("datagrams_per_s", "datagrams/s"),
                  Metric("server_cpu_ns_per_datagram", "ns server CPU/datagram"),
                  Metric("server_busy_share", "server's share of its CPU"),
-                 Metric("lost", "datagrams lost")])
+                 Metric("lost", "datagrams lost")], targets)
 
 
 def udp_cases(settings):
@@ -78,5 +85,6 @@ def udp_cases(settings):
         udp_case(settings, "50 senders, 64 bytes, depth 8", ["--senders", 50, "--depth", 8],
                  bare_options),
         udp_case(settings, "10 senders, 1,400 bytes, 32 as one",
-                 ["--senders", 10, "--size", 1400, "--depth", 32, "--batch"], batched_options),
+                 ["--senders", 10, "--size", 1400, "--depth", 32, "--batch"], batched_options,
+                 [("singly", "apps/gyre-echo", gyre_singly_options)]),
     ]

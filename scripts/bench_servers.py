@@ -2,6 +2,7 @@
 
 import signal
 import socket
+import tempfile
 import time
 
 from benchlib import GYRE, BenchError, Case, Metric, Target, Variant, finish, last_object, start
@@ -15,14 +16,46 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def wait_until_served(server, port):
+class Tcp:
+    """A free port of loopback, as each program wants to be told of it."""
+
+    def __init__(self):
+        self.port = free_port()
+        self.gyre = f"tcp://127.0.0.1:{self.port}"
+        self.others = ["--port", self.port]
+
+    def connect(self):
+        socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+
+    def remove(self):
+        pass
+
+
+class Unix:
+    """A path for a Unix socket, in a folder of its own."""
+
+    def __init__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="gyre-bench-")
+        self.path = f"{self.folder.name}/echo"
+        self.gyre = f"unix:{self.path}"
+        self.others = ["--host", f"unix:{self.path}"]
+
+    def connect(self):
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.connect(self.path)
+
+    def remove(self):
+        self.folder.cleanup()
+
+
+def wait_until_served(server, place):
     end = time.monotonic() + START_SECONDS_MAX
     while time.monotonic() < end:
         if server.poll() is not None:
             finish(server)
             raise BenchError("the server ended before it served")
         try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            place.connect()
             return
         except OSError:
             time.sleep(0.02)
@@ -39,21 +72,22 @@ def seconds(settings):
     return ["--duration", 1 if settings.quick else 4, "--warmup", 0.3 if settings.quick else 1]
 
 
-def measure_server(program, server_options, client, *client_options):
+def measure_server(program, server_options, make_place, client, client_options):
     """A way to measure: the server on CPU 0, its client on CPU 1, and what both say."""
 
     def measure(settings):
-        port = free_port()
-        server = start(settings, [settings.path(program), *server_options(port)])
+        place = make_place()
+        server = start(settings, [settings.path(program), *server_options(place)])
         try:
-            wait_until_served(server, port)
+            wait_until_served(server, place)
             values = last_object(finish(start(settings, [
-                settings.path(client), "--port", port, "--server-pid", server.pid, "--cpu", 1,
+                settings.path(client), *place.others, "--server-pid", server.pid, "--cpu", 1,
                 "--json", *seconds(settings), *client_options])))
             summary = last_object(stop(server))
         finally:
             server.kill()
             server.wait()
+            place.remove()
         # Other libraries do not count theirs, and say 0.
         calls = summary.get("system_calls", summary.get("io_uring_enters"))
         if calls and values.get("requests_total"):
@@ -63,14 +97,13 @@ def measure_server(program, server_options, client, *client_options):
     return measure
 
 
-def gyre_echo_options(port):
+def gyre_echo_options(place):
     # The others sleep when they have nothing to do; what polling costs and gains is another question.
-    return ["--bind", f"tcp://127.0.0.1:{port}", "--loops", 1, "--cpus", 0, "--summary",
-            "--spin", "never"]
+    return ["--bind", place.gyre, "--loops", 1, "--cpus", 0, "--summary", "--spin", "never"]
 
 
-def limit_echo_options(port):
-    return ["--port", port, "--cpu", 0]
+def limit_echo_options(place):
+    return [*place.others, "--cpu", 0]
 
 
 ECHO_SERVERS = [
@@ -85,10 +118,11 @@ PEER_SERVERS = [
 ]
 
 
-def variants(settings, client, *client_options):
-    """Each server, with the same client."""
-    servers = ECHO_SERVERS + (PEER_SERVERS if settings.peers else [])
-    return [Variant(name, program, measure_server(program, options, client, *client_options))
+def variants(settings, client, client_options, make_place=Tcp):
+    """Each server, with the same client. Those of other libraries serve TCP only."""
+    servers = ECHO_SERVERS + (PEER_SERVERS if settings.peers and make_place is Tcp else [])
+    return [Variant(name, program,
+                    measure_server(program, options, make_place, client, client_options))
             for name, program, options in servers]
 
 
@@ -105,18 +139,30 @@ ECHO_METRICS = [
 ]
 
 
-def echo_case(settings, connections, size, depth):
+def echo_targets(connections, depth, peers):
     targets = [
+        Target("server_cpu_ns_per_request", "<=", 1.05, "io_uring"),
+        Target("server_user_ns_per_request", "<=", 1.3, "io_uring"),
+        Target("p99_ns", "<=", 1.1, "io_uring"),
         Target("requests_per_s", ">=", 0.95, "io_uring"),
         Target("requests_per_s", ">=", 1, "epoll"),
-        Target("server_user_ns_per_request", "<=", 1.5, "io_uring"),
     ]
+    if peers:
+        libuv = 0.92 if connections == 50 and depth == 1 else 1
+        targets += [Target("server_cpu_ns_per_request", "<=", libuv, "libuv"),
+                    Target("server_cpu_ns_per_request", "<=", 1, "libevent")]
     if connections >= 500:
         targets.append(Target("system_calls_per_request", "<=", 0.1))
-    return Case("echo", f"{connections} connections, {size} bytes, depth {depth}",
-                variants(settings, "perf/load", "--connections", connections, "--size", size,
-                         "--depth", depth),
-                ECHO_METRICS, targets)
+    return targets
+
+
+def echo_case(settings, connections, size, depth, make_place=Tcp):
+    kind = "Unix, " if make_place is Unix else ""
+    return Case("echo", f"{kind}{connections:,} connections, {size:,} bytes, depth {depth}",
+                variants(settings, "perf/load", ["--connections", connections, "--size", size,
+                                                 "--depth", depth], make_place),
+                ECHO_METRICS,
+                echo_targets(connections, depth, settings.peers and make_place is Tcp))
 
 
 def echo_cases(settings):
@@ -129,11 +175,21 @@ def echo_cases(settings):
             for size in sizes for connections in counts for depth in settings.depths or [1, 16]]
 
 
+def unix_cases(settings):
+    return [echo_case(settings, 50, size, depth, Unix)
+            for size in settings.sizes or [64, 16384] for depth in settings.depths or [1, 16]]
+
+
+def many_cases(settings):
+    """As many connections as people fear, each with a request under way."""
+    return [echo_case(settings, 10000, 64, 1)]
+
+
 def accept_cases(settings):
     """What it costs to take a connection, serve one request on it, and see it end."""
     return [
         Case("accept", "64 connections at once, one request on each",
-             variants(settings, "perf/connect"),
+             variants(settings, "perf/connect", []),
              [Metric("connections_per_s", "connections/s"),
               Metric("server_cpu_ns_per_connection", "ns server CPU/connection"),
               Metric("server_busy_share", "server's share of its CPU")]),
@@ -145,9 +201,11 @@ def stream_cases(settings):
     metrics = [Metric("bytes_per_s", "GB/s echoed", 1e-9),
                Metric("server_cpu_ns_per_byte", "ns server CPU/byte"),
                Metric("server_busy_share", "server's share of its CPU")]
+    targets = [Target("bytes_per_s", ">=", 0.95, "io_uring"),
+               Target("server_cpu_ns_per_byte", "<=", 1.05, "io_uring")]
     return [
         Case("stream", f"{connections} connections, {size // 1024} KiB, depth 4",
-             variants(settings, "perf/load", "--connections", connections, "--size", size,
-                      "--depth", 4), metrics)
+             variants(settings, "perf/load", ["--connections", connections, "--size", size,
+                                              "--depth", 4]), metrics, targets)
         for size in (16 * 1024, 256 * 1024) for connections in (1, 8)
     ]

@@ -71,6 +71,8 @@ enum gyre_drop {
  * @accept_stalls: times an acceptor paused for lack of descriptors or memory
  * @handshake_timeouts: channels closed because their handshake was not done after handshake_ns
  * @linger_timeouts: channels closed because their peers took none of their output for linger_ns
+ * @zero_copy_sends: sends whose bytes the kernel was to take without a copy
+ * @zero_copies_copied: of these, copied by it all the same
  * @accepts_held: times an acceptor found a connection that had to wait for a limit
  * @refused_full: connections closed because there were as many as there may be
  * @refused_rate: connections closed because they came too fast
@@ -119,6 +121,8 @@ struct gyre_counters {
 	uint64_t accept_stalls;
 	uint64_t handshake_timeouts;
 	uint64_t linger_timeouts;
+	uint64_t zero_copy_sends;
+	uint64_t zero_copies_copied;
 	uint64_t accepts_held;
 	uint64_t refused_full;
 	uint64_t refused_rate;

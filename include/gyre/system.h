@@ -78,6 +78,9 @@ typedef void (*gyre_dead_letter_fn)(const struct gyre_type *type, struct gyre_ad
  *   writable; what is written over all of it closes the channel with -ENOBUFS. It goes on below
  *   half; peers that never take what they asked for are the idle handler's matter. 0 for no limit,
  *   up to 2^50
+ * @zero_copy_bytes: queued output from which a channel of TCP has the kernel send from the pages
+ *   themselves, 1 to 2^30; -1 for never. A channel whose bytes are copied after all, as those for
+ *   the same machine, goes back to plain sends; the memory counts as locked (RLIMIT_MEMLOCK)
  * @linger_ns: how long a closing channel waits for a peer that takes none of its output, or has
  *   it all and does not close, 1e6 to 3.6e12; see gyre_channel_close()
  * @drain_timeout_ns: how long channels may take to end when the system stops, 1e6 to 3.6e12; then
@@ -126,6 +129,7 @@ struct gyre_system_options {
 	uint32_t write_high_bytes;
 	uint32_t write_max_bytes;
 	uint64_t channel_bytes_max;
+	int64_t zero_copy_bytes;
 	uint64_t linger_ns;
 	uint64_t drain_timeout_ns;
 	const char *handover;

@@ -12,6 +12,7 @@
 #include "channel/output.h"
 #include "channel/pipe.h"
 #include "channel/region.h"
+#include "channel/zero_copy.h"
 
 enum { GENERATIONS = 251 }; /* from one channel's operations to the next one's; odd */
 
@@ -149,6 +150,7 @@ void gy_channel_finish(struct gyre_channel *channel)
 	gy_chores_run(channel); /* of handlers that were removed before */
 	gy_assert(gy_list_empty(&channel->chores));
 	gy_post_fini(channel);
+	gy_zero_copy_leave(channel);
 	close_all(channel);
 }
 
@@ -158,7 +160,7 @@ static bool stop_operations(struct gyre_channel *channel)
 	bool stopped = gy_input_stop(channel);
 
 	if (channel->send.armed && (channel->flags & GY_CHANNEL_SEND_CANCELLED) == 0) {
-		if (gy_ring_cancel(channel->channels->ring, &channel->send) < 0) {
+		if (gy_ring_cancel(channel->channels->ring, gy_output_op(channel)) < 0) {
 			gy_endpoint_ready(&channel->endpoint);
 		} else {
 			channel->flags |= GY_CHANNEL_SEND_CANCELLED;
@@ -394,6 +396,24 @@ static const struct gy_channel_kind stream_kind = {
 	.free = gy_stream_free,
 };
 
+/*
+ * Kernels up to 6.18 at least, on a Unix socket: a multishot receive that finds more than 32
+ * buffers' worth of input, and behind it the end, brings the input and never the end.
+ */
+static int receive_once(struct gyre_channel *channel)
+{
+	return gy_ring_receive_once(channel->channels->ring, &channel->receive,
+				    channel->endpoint.fd);
+}
+
+static const struct gy_channel_kind local_kind = {
+	.add = gy_output_add,
+	.refusal = gy_stream_refusal,
+	.start = gy_output_start,
+	.receive = receive_once,
+	.free = gy_stream_free,
+};
+
 /* ---- opening ---- */
 
 uint32_t gy_channel_flags_of(const struct gyre_channel_options *options)
@@ -429,6 +449,7 @@ int gy_channel_begin(struct gyre_channel *channel, struct gy_stack *stack,
 	begin_generations(channel);
 	gy_list_init(&channel->parked);
 	gy_list_init(&channel->chores);
+	gy_list_init(&channel->zero_copies);
 	channel->half_close = opening->options->allow_half_close;
 	channel->keep_reading = opening->options->keep_reading;
 	channel->no_linger = opening->options->no_linger;
@@ -470,7 +491,7 @@ int gy_channel_open(struct gy_house *house, struct gy_stack *stack,
 			.endpoint = { .ops = &channel_endpoint_ops, .fd = opening->fd },
 			.channels = channels,
 			.flags = gy_channel_flags_of(opening->options),
-			.kind = &stream_kind,
+			.kind = gy_ring_is_local(opening->fd) ? &local_kind : &stream_kind,
 		};
 		r = gy_endpoint_add(&channel->endpoint, house);
 	}

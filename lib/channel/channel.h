@@ -131,7 +131,8 @@ struct gyre_channel {
 	bool keep_reading; /* as the options say */
 	bool half_close;
 	bool no_linger;
-	bool dismissed; /* never became active: handlers hear nothing */
+	bool dismissed;	   /* never became active: handlers hear nothing */
+	bool no_zero_copy; /* it does not gain, or cannot be */
 
 	struct gy_hangup hangup;
 	struct gy_context_timer *timers; /* of handlers */
@@ -141,6 +142,9 @@ struct gyre_channel {
 	struct gy_pipe *pipe;		 /* with GY_CHANNEL_PIPE */
 	struct gy_buffer_queue sent;	 /* regions; with GY_CHANNEL_SENT */
 	uint64_t region_bytes;		 /* of regions in the output, not sent */
+
+	struct gy_zero_copy *zero_copy; /* is the send under way, if not NULL; see zero_copy.c */
+	struct gy_list zero_copies;	/* that and those whose pages the kernel still has */
 };
 
 _Static_assert(offsetof(struct gyre_channel, endpoint.ready_link) == GY_CACHE_LINE,

@@ -14,6 +14,7 @@
 #include "channel/endpoint.h"
 #include "channel/output.h"
 #include "channel/pipeline.h"
+#include "channel/zero_copy.h"
 
 enum { LENT_QUARTERS_MAX = 3, SHARES = 8 };
 
@@ -55,6 +56,9 @@ int gy_channels_init(struct gy_home *home, const struct gy_channels_options *opt
 	channels->home = home;
 	channels->ring = home->loop.ring;
 	channels->options = *options;
+	if (options->zero_copy_bytes == 0) {
+		channels->options.zero_copy_bytes = UINT64_MAX;
+	}
 	gy_pool_init(&channels->buffers, "buffer", sizeof(struct gyre_buffer));
 	gy_pool_init(&channels->slices, "slice", sizeof(struct gy_slice));
 	gy_pool_init(&channels->pages, "page",
@@ -64,6 +68,7 @@ int gy_channels_init(struct gy_home *home, const struct gy_channels_options *opt
 	gy_pool_init(&channels->contexts, "context", sizeof(struct gy_context));
 	gy_pool_init(&channels->gathers, "gather", sizeof(struct gy_gather));
 	gy_hangups_init(&channels->hangups);
+	gy_zero_copies_init(channels);
 	gy_list_init(&channels->parked);
 	gy_list_init(&channels->owners);
 	gy_list_init(&channels->transits);
@@ -92,7 +97,7 @@ static void report_lent(struct gy_channels *channels)
 	channels->lent = 0;
 }
 
-enum { POOLS = 7 };
+enum { POOLS = 8 };
 
 static void pools_of(struct gy_channels *channels, struct gy_pool *pools[POOLS])
 {
@@ -103,6 +108,7 @@ static void pools_of(struct gy_channels *channels, struct gy_pool *pools[POOLS])
 	pools[4] = &channels->contexts;
 	pools[5] = &channels->gathers;
 	pools[6] = &channels->foreigns;
+	pools[7] = &channels->zero_copies;
 }
 
 /* Those who wait for the descriptors will find none. */
@@ -307,7 +313,7 @@ static uint32_t open_count(const struct gy_home *home)
 {
 	const struct gy_channels *channels = gy_channels_of(home);
 
-	return channels->open + channels->handovers;
+	return channels->open + channels->handovers + channels->zero_copies_count;
 }
 
 const struct gy_channel_ops gy_channel_ops = {

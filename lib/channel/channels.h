@@ -27,6 +27,7 @@ struct gy_channels_options {
 	uint32_t write_low_bytes;
 	uint32_t write_high_bytes;
 	uint32_t write_max_bytes;
+	uint64_t zero_copy_bytes; /* 0 for never */
 	uint64_t linger_ns;
 	uint64_t channel_bytes_max; /* of all loops; 0 for no limit */
 	uint32_t datagram_buffer_count;
@@ -44,6 +45,8 @@ struct gy_channels_counters {
 	uint64_t buffer_stalls;
 	uint64_t accept_stalls;
 	uint64_t linger_timeouts;
+	uint64_t zero_copy_sends;
+	uint64_t zero_copies_copied;
 	uint64_t accepts_paused;
 	uint64_t accepts_held;
 	uint64_t refused_full;
@@ -92,6 +95,7 @@ struct gy_channels {
 	struct gy_pool channels;
 	struct gy_pool contexts;
 	struct gy_pool gathers;
+	struct gy_pool zero_copies;
 	struct gy_peers peers;
 	struct gy_datagrams *datagrams; /* NULL until the first datagram channel is opened */
 
@@ -100,10 +104,12 @@ struct gy_channels {
 	struct gy_posts posts;
 	struct gy_hangups hangups;
 	struct gy_held held;
-	uint32_t open;	     /* endpoints whose descriptor is open */
-	uint32_t handovers;  /* accepted descriptors that no worker has taken yet */
-	uint16_t generation; /* where those of the next channel's operations begin */
-	bool busy;	     /* memory is short: nothing new is taken in */
+	uint32_t open;		    /* endpoints whose descriptor is open */
+	uint32_t handovers;	    /* accepted descriptors that no worker has taken yet */
+	uint32_t zero_copies_count; /* whose pages the kernel has */
+	bool zero_copy_reports;	    /* the kernel can tell whether it copied */
+	uint16_t generation;	    /* where those of the next channel's operations begin */
+	bool busy;		    /* memory is short: nothing new is taken in */
 	bool draining;
 	bool aborted;
 	bool leaving; /* the loop retires: nothing new listens here */

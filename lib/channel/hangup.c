@@ -20,7 +20,7 @@
 
 #include "channel/channel.h"
 
-static const uint64_t short_pause_ns = GYRE_MILLISECONDS(10);
+enum { SHORT_PAUSE_MS = 10 };
 
 /* ---- the poll ---- */
 
@@ -60,12 +60,17 @@ static void polled(struct gy_op *op, const struct gy_completion *completion)
 
 /* ---- the loop's list ---- */
 
-static void start_timer(struct gy_channels *channels, uint64_t delay_ns)
+static uint32_t now_ms(const struct gy_channels *channels)
+{
+	return (uint32_t)(channels->home->loop.now_ns / GYRE_MILLISECONDS(1));
+}
+
+static void start_timer(struct gy_channels *channels, uint32_t delay_ms)
 {
 	struct gy_timer *timer = &channels->hangups.timer;
 
 	if (!gy_timer_is_started(timer)) {
-		gy_timer_start(&channels->home->loop.wheel, timer, delay_ns);
+		gy_timer_start(&channels->home->loop.wheel, timer, GYRE_MILLISECONDS(delay_ms));
 	}
 }
 
@@ -91,19 +96,18 @@ static void look(struct gy_timer *timer)
 {
 	struct gy_channels *channels = gy_container_of(timer, struct gy_channels, hangups.timer);
 	struct gy_list *waiting = &channels->hangups.waiting;
-	uint64_t now_ns = channels->home->loop.now_ns;
 
 	while (!gy_list_empty(waiting)) {
 		struct gyre_channel *channel =
 			gy_container_of(waiting->next, struct gyre_channel, parked);
-		uint64_t age_ns = now_ns - channel->hangup.since_ns;
+		uint32_t age_ms = now_ms(channels) - channel->hangup.since_ms;
 
-		if (age_ns < short_pause_ns) {
-			start_timer(channels, short_pause_ns - age_ns);
+		if (age_ms < SHORT_PAUSE_MS) {
+			start_timer(channels, SHORT_PAUSE_MS - age_ms);
 			return;
 		}
 		if (!arm(channel)) {
-			start_timer(channels, short_pause_ns);
+			start_timer(channels, SHORT_PAUSE_MS);
 			return;
 		}
 		leave_list(channel);
@@ -142,9 +146,9 @@ void gy_hangup_watch(struct gyre_channel *channel)
 	}
 	hangup->heard = false;
 	hangup->waiting = true;
-	hangup->since_ns = channels->home->loop.now_ns;
+	hangup->since_ms = now_ms(channels);
 	gy_list_append(&channels->hangups.waiting, &channel->parked);
-	start_timer(channels, short_pause_ns);
+	start_timer(channels, SHORT_PAUSE_MS);
 }
 
 bool gy_hangup_stop(struct gyre_channel *channel)

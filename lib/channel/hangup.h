@@ -17,7 +17,7 @@ struct gy_channels;
 /* A channel's part. */
 struct gy_hangup {
 	struct gy_op poll;
-	uint64_t since_ns; /* when the pause began */
+	uint32_t since_ms; /* when the pause began, in 32 bits */
 	bool waiting;	   /* in the loop's list, while the pause is short */
 	bool cancelled;
 	bool heard; /* in this pause: all there is to hear */

@@ -11,7 +11,8 @@
  * The linger time bounds it. It counts from the last progress, which is that the peer's kernel
  * acknowledged some of the output, whether it was queued here or in our kernel; input is none. So a
  * slow reader is waited for; one who takes nothing is not (-ETIMEDOUT), nor is one who has
- * everything and does not close (in good order).
+ * everything and does not close (in good order). Bytes that were sent without a copy are always
+ * waited for, for the kernel has our pages until they are acknowledged.
  *
  * With the system or the actor that ends (a drain) thousands of idle peers would each keep theirs
  * open for that time. There a channel is closed as soon as its shutdown is done, the peer has
@@ -110,8 +111,9 @@ void gy_linger_watch(struct gyre_channel *channel)
 
 bool gy_linger_is_over(struct gyre_channel *channel)
 {
-	if (channel->output.first == NULL && ((channel->flags & GY_CHANNEL_PEER_ENDED) != 0 ||
-					      channel->no_linger || is_quiet(channel))) {
+	if (channel->output.first == NULL && gy_list_empty(&channel->zero_copies) &&
+	    ((channel->flags & GY_CHANNEL_PEER_ENDED) != 0 || channel->no_linger ||
+	     is_quiet(channel))) {
 		return true;
 	}
 	gy_linger_watch(channel);

@@ -16,6 +16,7 @@
 #include "channel/channel.h"
 #include "channel/pipe.h"
 #include "channel/region.h"
+#include "channel/zero_copy.h"
 
 enum {
 	CROWD = 16,				       /* that many buffers are queued: then also */
@@ -236,10 +237,24 @@ int gy_output_start(struct gyre_channel *channel)
 	if (gy_unlikely(gy_region_is(first))) {
 		return gy_region_send(channel);
 	}
+	if (gy_unlikely(gy_zero_copy_is_due(channel))) {
+		int r = gy_zero_copy_send(channel);
+
+		if (r != -ENOMEM) {
+			return r;
+		}
+	}
 	if (gy_likely(first->next == NULL && first->first.next == NULL)) {
 		return send_one(channel, &first->first);
 	}
 	return send_many(channel);
+}
+
+struct gy_op *gy_output_op(struct gyre_channel *channel)
+{
+	struct gy_op *op = gy_zero_copy_op(channel);
+
+	return op == NULL ? &channel->send : op;
 }
 
 void gy_output_clear(struct gyre_channel *channel)

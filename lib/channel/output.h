@@ -28,6 +28,8 @@ int gy_output_add(struct gyre_channel *channel, struct gyre_buffer *data);
 /* Sends what is queued unless a send is under way; -EAGAIN when the ring has no room for it. Any
  * phase. */
 int gy_output_start(struct gyre_channel *channel);
+/* The operation of the send that is under way. */
+struct gy_op *gy_output_op(struct gyre_channel *channel);
 /* The completion of a send. */
 void gy_output_sent(struct gy_op *op, const struct gy_completion *completion);
 /* Drops what is queued. No send may be under way. */

@@ -10,8 +10,10 @@
 #endif
 
 /* Enumerators in newer headers, which hide nothing here: the values are the kernel's. */
-#define GY_KERNEL_PBUF_RING_INC	    2U /* IOU_PBUF_RING_INC, 6.12 */
-#define GY_KERNEL_OP_READ_MULTISHOT 49 /* IORING_OP_READ_MULTISHOT, 6.7 */
-#define GY_KERNEL_OP_FTRUNCATE	    55 /* IORING_OP_FTRUNCATE, 6.9 */
+#define GY_KERNEL_PBUF_RING_INC		2U	   /* IOU_PBUF_RING_INC, 6.12 */
+#define GY_KERNEL_SEND_ZC_REPORT_USAGE	8U	   /* IORING_SEND_ZC_REPORT_USAGE, 6.2 */
+#define GY_KERNEL_NOTIF_USAGE_ZC_COPIED (1U << 31) /* IORING_NOTIF_USAGE_ZC_COPIED, 6.2 */
+#define GY_KERNEL_OP_READ_MULTISHOT	49	   /* IORING_OP_READ_MULTISHOT, 6.7 */
+#define GY_KERNEL_OP_FTRUNCATE		55	   /* IORING_OP_FTRUNCATE, 6.9 */
 
 #endif

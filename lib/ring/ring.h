@@ -139,13 +139,24 @@ void gy_op_init(struct gy_op *op, gy_op_complete_fn complete);
 int gy_ring_accept(struct gy_ring *ring, struct gy_op *op, int fd); /* multishot */
 int gy_ring_receive(struct gy_ring *ring, struct gy_op *op,
 		    int fd); /* multishot, provided buffers */
+/* The same, but its first completion is its final one. */
+int gy_ring_receive_once(struct gy_ring *ring, struct gy_op *op, int fd);
 /* The same for datagrams, each with its sender; their own group of buffers. */
 int gy_ring_receive_datagrams(struct gy_ring *ring, struct gy_op *op, int fd);
 int gy_ring_send(struct gy_ring *ring, struct gy_op *op, int fd, const void *bytes, size_t count);
 /* @message and what it points to stay in place until the completion. */
 int gy_ring_send_message(struct gy_ring *ring, struct gy_op *op, int fd,
 			 const struct msghdr *message);
-/* The same, but -EAGAIN when there is no room for it. */
+/*
+ * The same, but the kernel sends from the memory itself, and has it until the final completion: the
+ * result comes first, with more to come unless nothing was taken. With @report the second tells
+ * what gy_ring_was_copied() asks for; kernels before 6.2 refuse that with -EINVAL.
+ */
+int gy_ring_send_zero_copy(struct gy_ring *ring, struct gy_op *op, int fd,
+			   const struct msghdr *message, bool report);
+/* Whether the kernel copied after all; of a second completion. */
+bool gy_ring_was_copied(const struct gy_completion *completion);
+/* The same as gy_ring_send_message(), but -EAGAIN when there is no room for it. */
 int gy_ring_send_datagram(struct gy_ring *ring, struct gy_op *op, int fd,
 			  const struct msghdr *message);
 /* @address stays in place until the completion. */
@@ -230,5 +241,9 @@ uint64_t gy_ring_unsent_bytes(int fd);
 uint64_t gy_ring_unread_bytes(int fd);
 /* The error that has befallen a socket since it was asked for last, as a negative errno; or 0. */
 int gy_ring_socket_error(int fd);
+/* Whether it is a Unix socket. */
+bool gy_ring_is_local(int fd);
+/* Makes the close of a socket cut off what has not been sent. */
+void gy_ring_reset_on_close(int fd);
 
 #endif

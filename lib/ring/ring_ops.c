@@ -27,7 +27,7 @@ int gy_ring_accept(struct gy_ring *ring, struct gy_op *op, int fd)
 	return gy_ring_arm(ring, op, sqe);
 }
 
-int gy_ring_receive(struct gy_ring *ring, struct gy_op *op, int fd)
+static int receive(struct gy_ring *ring, struct gy_op *op, int fd, uint16_t how)
 {
 	struct io_uring_sqe *sqe = gy_ring_sqe(ring);
 
@@ -35,10 +35,21 @@ int gy_ring_receive(struct gy_ring *ring, struct gy_op *op, int fd)
 	if (gy_unlikely(sqe == NULL)) {
 		return -EAGAIN;
 	}
-	io_uring_prep_recv_multishot(sqe, fd, NULL, 0, 0);
+	io_uring_prep_recv(sqe, fd, NULL, 0, 0);
+	sqe->ioprio = how;
 	sqe->flags = IOSQE_BUFFER_SELECT;
 	sqe->buf_group = GY_RING_STREAM_GROUP;
 	return gy_ring_arm(ring, op, sqe);
+}
+
+int gy_ring_receive(struct gy_ring *ring, struct gy_op *op, int fd)
+{
+	return receive(ring, op, fd, IORING_RECV_MULTISHOT);
+}
+
+int gy_ring_receive_once(struct gy_ring *ring, struct gy_op *op, int fd)
+{
+	return receive(ring, op, fd, 0);
 }
 
 int gy_ring_receive_datagrams(struct gy_ring *ring, struct gy_op *op, int fd)
@@ -77,6 +88,24 @@ int gy_ring_send_message(struct gy_ring *ring, struct gy_op *op, int fd,
 	}
 	io_uring_prep_sendmsg(sqe, fd, message, MSG_NOSIGNAL);
 	return gy_ring_arm(ring, op, sqe);
+}
+
+int gy_ring_send_zero_copy(struct gy_ring *ring, struct gy_op *op, int fd,
+			   const struct msghdr *message, bool report)
+{
+	struct io_uring_sqe *sqe = gy_ring_sqe(ring);
+
+	if (gy_unlikely(sqe == NULL)) {
+		return -EAGAIN;
+	}
+	io_uring_prep_sendmsg_zc(sqe, fd, message, MSG_NOSIGNAL);
+	sqe->ioprio = report ? GY_KERNEL_SEND_ZC_REPORT_USAGE : 0;
+	return gy_ring_arm(ring, op, sqe);
+}
+
+bool gy_ring_was_copied(const struct gy_completion *completion)
+{
+	return ((uint32_t)completion->result & GY_KERNEL_NOTIF_USAGE_ZC_COPIED) != 0;
 }
 
 /*

@@ -37,3 +37,19 @@ int gy_ring_socket_error(int fd)
 
 	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes) < 0 ? -errno : -error;
 }
+
+bool gy_ring_is_local(int fd)
+{
+	int domain = 0;
+	socklen_t bytes = sizeof(domain);
+
+	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) == 0 && domain == AF_UNIX;
+}
+
+void gy_ring_reset_on_close(int fd)
+{
+	const struct linger at_once = { .l_onoff = 1 };
+
+	/* It fails for what is no socket any more, whose close does as well. */
+	(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+}

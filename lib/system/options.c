@@ -56,6 +56,7 @@ static const struct tunable tunables[] = {
 	OPTION(write_high_bytes, 1024, 1073741824),
 	OPTION(write_low_bytes, 1, 1073741824),
 	OPTION(write_max_bytes, 1024, 1073741824),
+	OPTION(zero_copy_bytes, -1, 1073741824),
 };
 
 static int64_t read_field(const struct gyre_system_options *options, const struct tunable *tunable)

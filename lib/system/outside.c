@@ -174,6 +174,8 @@ static void add_home(const struct gy_home *home, struct gyre_counters *sum)
 	sum->datagram_receives += gy_load_relaxed(&channels->datagram_receives);
 	sum->datagram_sends += gy_load_relaxed(&channels->datagram_sends);
 	sum->linger_timeouts += gy_load_relaxed(&channels->linger_timeouts);
+	sum->zero_copy_sends += gy_load_relaxed(&channels->zero_copy_sends);
+	sum->zero_copies_copied += gy_load_relaxed(&channels->zero_copies_copied);
 }
 
 int gyre_system_counters(struct gyre_system *system, struct gyre_counters *ret_counters)

@@ -380,7 +380,7 @@ Test(channel, passes_on_the_wake_up_that_it_has_no_need_of_any_more)
 			hoarder.others[i] = channel;
 		}
 	}
-	fds[PARKED] = rig_open(&rig, hoarding_only, &hoarder, NULL, NULL);
+	fds[PARKED] = rig_open_tcp(&rig, hoarding_only, &hoarder, NULL, NULL);
 	rig_settle(&rig);
 	/* The first to send has all pages; the others find none, and park. */
 	cr_assert_eq(write(fds[PARKED], bytes, sizeof(bytes)), (ssize_t)sizeof(bytes));

@@ -472,6 +472,12 @@ Test(exchange_ask, with_an_id_that_has_timed_out_makes_room_for_others)
 	x_end();
 }
 
+static bool all_have_ended(struct rig *rig, void *arg)
+{
+	(void)rig;
+	return ended == *(const uint32_t *)arg;
+}
+
 Test(exchange_ask, with_an_id_is_known_for_so_long_when_it_is_late)
 {
 	enum { COUNT = 1026 };
@@ -479,15 +485,21 @@ Test(exchange_ask, with_an_id_is_known_for_so_long_when_it_is_late)
 						 .asks_pending_max = COUNT,
 						 .ids = true };
 	uint64_t ids[COUNT];
+	uint32_t all = COUNT;
 
 	begin(&options);
+	rig_hold_clock(&x.rig);
 	for (int i = 0; i < COUNT; i++) {
 		(void)ask_for(FIRST + i, GYRE_MILLISECONDS(100));
 	}
 	for (int i = 0; i < COUNT; i++) {
 		ids[i] = x_expect().id;
 	}
+	rig_pass(&x.rig, GYRE_SECONDS(1));
+	cr_assert(rig_until(&x.rig, all_have_ended, &all));
 	(void)ask_for(FIRST, 0);
+	rig_settle(&x.rig);
+	rig_pass(&x.rig, GYRE_SECONDS(1));
 	(void)x_expect(); /* all others have been given up */
 	x_send(ids[2], 1);
 	x_send(ids[COUNT - 1], 1);

@@ -15,8 +15,6 @@ static const struct rig_options patient = { .linger_ns = GYRE_SECONDS(3600) };
 static const struct gyre_channel_options half_close = { .allow_half_close = true };
 static const struct gyre_channel_options on_request = { .manual_read = true };
 
-static uint64_t now_ns; /* when time is frozen */
-
 static void begin_with(const struct gyre_channel_options *options)
 {
 	fault_begin(&patient);
@@ -142,7 +140,7 @@ Test(hangup, under_back_pressure_is_told_by_the_send_that_is_under_way)
 	const int small = 4096;
 
 	begin_with(NULL);
-	rig_freeze(&fault.rig, &now_ns);
+	rig_hold_clock(&fault.rig);
 	cr_assert_eq(setsockopt(fault.channel->endpoint.fd, SOL_SOCKET, SO_SNDBUF, &small,
 				sizeof(small)),
 		     0);
@@ -150,7 +148,7 @@ Test(hangup, under_back_pressure_is_told_by_the_send_that_is_under_way)
 	fault_send(100);
 	cr_assert(rig_until(&fault.rig, has_input, NULL));
 	rig_settle(&fault.rig);
-	now_ns += GYRE_SECONDS(1);
+	rig_pass(&fault.rig, GYRE_SECONDS(1));
 	rig_settle(&fault.rig);
 	cr_assert(!fault.channel->receive.armed && fault.channel->send.armed);
 	cr_expect(!fault.channel->hangup.waiting && !fault.channel->hangup.poll.armed);
@@ -222,13 +220,13 @@ Test(hangup, is_not_polled_for_in_a_short_pause, .init = begin_with_nothing)
 {
 	uint64_t before;
 
-	rig_freeze(&fault.rig, &now_ns);
+	rig_hold_clock(&fault.rig);
 	before = submitted();
 	for (int i = 0; i < 10; i++) {
 		gyre_channel_set_auto_read(fault.channel, true);
 		gyre_channel_set_auto_read(fault.channel, false);
 		rig_settle(&fault.rig);
-		now_ns += GYRE_MILLISECONDS(5);
+		rig_pass(&fault.rig, GYRE_MILLISECONDS(5));
 	}
 	cr_expect_eq(submitted(), before, "the receive stays armed");
 	gyre_channel_set_auto_read(fault.channel, true);
@@ -242,15 +240,15 @@ Test(hangup, is_polled_for_once_in_a_long_pause)
 	uint64_t before;
 
 	fault_begin(&patient);
-	rig_freeze(&fault.rig, &now_ns);
+	rig_hold_clock(&fault.rig);
 	fault_open(&on_request);
 	before = submitted();
 	cr_expect(fault.channel->hangup.waiting);
-	now_ns += GYRE_MILLISECONDS(9);
+	rig_pass(&fault.rig, GYRE_MILLISECONDS(9));
 	cr_expect_eq(submitted(), before);
-	now_ns += GYRE_MILLISECONDS(3);
+	rig_pass(&fault.rig, GYRE_MILLISECONDS(3));
 	cr_expect_eq(submitted(), before + 1);
-	now_ns += GYRE_SECONDS(60);
+	rig_pass(&fault.rig, GYRE_SECONDS(60));
 	cr_expect_eq(submitted(), before + 1);
 	cr_expect(!gy_timer_is_started(&rig_channels(&fault.rig)->hangups.timer));
 	gyre_channel_abort(fault.channel, -ECANCELED);
@@ -263,16 +261,16 @@ Test(hangup, is_polled_for_by_the_age_of_each_pause)
 	int fds[2];
 
 	fault_begin(&patient);
-	rig_freeze(&fault.rig, &now_ns);
+	rig_hold_clock(&fault.rig);
 	for (int i = 0; i < 2; i++) {
 		fds[i] = rig_open_tcp(&fault.rig, local_handlers, NULL, &on_request, &others[i]);
 		rig_settle(&fault.rig);
-		now_ns += GYRE_MILLISECONDS(6);
+		rig_pass(&fault.rig, GYRE_MILLISECONDS(6));
 	}
 	rig_settle(&fault.rig);
 	cr_expect(others[0]->hangup.poll.armed);
 	cr_expect(others[1]->hangup.waiting);
-	now_ns += GYRE_MILLISECONDS(6);
+	rig_pass(&fault.rig, GYRE_MILLISECONDS(6));
 	rig_settle(&fault.rig);
 	cr_expect(others[1]->hangup.poll.armed);
 	(void)close(fds[0]);

@@ -232,7 +232,7 @@ Test(linger, ends_with_a_reason_when_an_actor_stops_whose_peer_never_reads)
 	struct rig_stream stream = { .total = UINT64_MAX };
 
 	rig_init(&rig, &(struct rig_options){ .low_bytes = 4096, .high_bytes = 8192 });
-	stream.fd = rig_open(&rig, echoers, NULL, NULL, &channel);
+	stream.fd = rig_open_tcp(&rig, echoers, NULL, NULL, &channel);
 	for (uint64_t sent = 1; sent != stream.sent;) {
 		sent = stream.sent;
 		rig_stream_send(&stream);

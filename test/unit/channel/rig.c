@@ -17,7 +17,7 @@
 
 enum { SETTLE_TURNS = 20 };
 
-static const uint64_t patience_ns = UINT64_C(10000000000);
+static const uint64_t patience_ns = UINT64_C(30000000000);
 
 static void logged(enum gyre_log_level level, const char *message, void *arg)
 {
@@ -26,6 +26,13 @@ static void logged(enum gyre_log_level level, const char *message, void *arg)
 	(void)level;
 	rig->logged++;
 	(void)snprintf(rig->last_log, sizeof(rig->last_log), "%s", message);
+}
+
+static uint64_t read_ns(void *arg)
+{
+	const struct rig *rig = (const struct rig *)arg;
+
+	return rig->clock_held ? rig->held_ns : gy_clock_machine_ns() + rig->ahead_ns;
 }
 
 static void moment_over(struct gy_timer *timer)
@@ -66,6 +73,7 @@ static void make_home(struct rig *rig, const struct rig_options *options)
 			  .buffer_count = or_default(options->buffer_count, 64),
 			  .buffer_bytes = or_default(options->buffer_bytes, 4096),
 			  .log = &rig->log },
+		.clock = { .read_ns = read_ns, .arg = rig },
 		.log = &rig->log,
 	};
 	struct gy_home_options home = {
@@ -80,6 +88,7 @@ static void make_home(struct rig *rig, const struct rig_options *options)
 		.write_low_bytes = or_default(options->low_bytes, 65536),
 		.write_high_bytes = or_default(options->high_bytes, 262144),
 		.write_max_bytes = or_default(options->max_bytes, 1048576),
+		.zero_copy_bytes = options->zero_copy_bytes,
 		.datagram_buffer_count = or_default(options->datagram_buffer_count, 16),
 		.datagram_buffer_bytes = or_default(options->datagram_buffer_bytes, 65536),
 		.channel_bytes_max = options->channel_bytes_max,
@@ -128,6 +137,29 @@ void rig_turn(struct rig *rig)
 	gy_loop_turn(&rig->home.loop);
 }
 
+void rig_hold_clock(struct rig *rig)
+{
+	rig->held_ns = read_ns(rig);
+	rig->clock_held = true;
+}
+
+static void let_clock_go(struct rig *rig)
+{
+	uint64_t machine_ns = gy_clock_machine_ns();
+
+	if (rig->clock_held) {
+		rig->ahead_ns = rig->held_ns > machine_ns ? rig->held_ns - machine_ns : 0;
+		rig->clock_held = false;
+	}
+}
+
+void rig_pass(struct rig *rig, uint64_t ns)
+{
+	rig->held_ns += ns;
+	rig->ahead_ns += ns;
+	rig_settle(rig);
+}
+
 bool rig_until(struct rig *rig, rig_condition_fn condition, void *arg)
 {
 	uint64_t end_ns = gy_clock_machine_ns() + patience_ns;
@@ -139,17 +171,6 @@ bool rig_until(struct rig *rig, rig_condition_fn condition, void *arg)
 		rig_turn(rig);
 	}
 	return true;
-}
-
-static uint64_t read_frozen(void *arg)
-{
-	return *(const uint64_t *)arg;
-}
-
-void rig_freeze(struct rig *rig, uint64_t *ret_now_ns)
-{
-	*ret_now_ns = gy_clock_machine_ns();
-	rig->home.loop.clock = (struct gy_clock){ .read_ns = read_frozen, .arg = ret_now_ns };
 }
 
 void rig_settle(struct rig *rig)
@@ -243,6 +264,7 @@ void rig_fini(struct rig *rig)
 	struct gy_leaks leaks = { 0 };
 	struct gy_channels *channels = rig_channels(rig);
 
+	let_clock_go(rig);
 	rig->home.channel_ops->drain(&rig->home);
 	expect_at_end(rig_until(rig, all_closed, NULL), "open channels",
 		      rig->home.channel_ops->open_count(&rig->home), 0);

@@ -2,6 +2,9 @@
  * A rig for tests of channels: one home that the test itself turns, a channels actor in it, and
  * channels on socket pairs whose far ends the test holds. A turn never waits longer than a moment,
  * so a test can say what is to become true and turn until it is.
+ *
+ * The home's clock is the machine's until a test holds it: from then on it moves when the test says
+ * so, and nothing times out meanwhile, however slow the machine is.
  */
 #ifndef TEST_UNIT_CHANNEL_RIG_H
 #define TEST_UNIT_CHANNEL_RIG_H
@@ -20,6 +23,7 @@ struct rig_options {
 	uint32_t max_bytes;		/* 1 MiB */
 	uint64_t linger_ns;		/* 100 ms */
 	uint64_t channel_bytes_max;	/* none */
+	uint64_t zero_copy_bytes;	/* never */
 };
 
 struct rig {
@@ -34,6 +38,9 @@ struct rig {
 	int descriptors; /* open before the rig was */
 	uint64_t opened; /* channels that were not accepted */
 	uint32_t warnings_expected;
+	bool clock_held;
+	uint64_t held_ns;  /* what a held clock says */
+	uint64_t ahead_ns; /* of the machine's clock, when it is not held */
 };
 
 typedef bool (*rig_condition_fn)(struct rig *rig, void *arg);
@@ -42,10 +49,12 @@ void rig_init(struct rig *rig, const struct rig_options *options);
 /* Drains, stops the actors, and sees that no channel, page, buffer, or descriptor is left. */
 void rig_fini(struct rig *rig);
 void rig_turn(struct rig *rig);
-/* False when it has not become true in ten seconds. */
+/* Stops the home's clock; rig_fini() lets it go on. */
+void rig_hold_clock(struct rig *rig);
+/* Moves the home's clock on, held or not, and fires what is due then. */
+void rig_pass(struct rig *rig, uint64_t ns);
+/* False when it has not become true in thirty seconds of the machine's clock. */
 bool rig_until(struct rig *rig, rig_condition_fn condition, void *arg);
-/* From now on time goes by only by what is added to *@now_ns. */
-void rig_freeze(struct rig *rig, uint64_t *ret_now_ns);
 /* A few turns, for what must not happen. */
 void rig_settle(struct rig *rig);
 
