@@ -90,7 +90,7 @@ static void begin_with(const struct gyre_handler *const *handlers)
 {
 	memset(&heard, 0, sizeof(heard));
 	destroyed = 0;
-	rig_init(&rig, NULL);
+	rig_init(&rig, &(struct rig_options){ .linger_ns = GYRE_MILLISECONDS(100) });
 	fd = rig_open(&rig, handlers, NULL, NULL, &channel);
 	address = gyre_channel_address(channel);
 }
@@ -364,7 +364,7 @@ Test(channel_address, closes_the_channel_by_a_stop_before_what_waits, .init = be
 {
 	cr_assert_eq(send_word(address, 1), 0);
 	cr_assert_eq(gyre_stop(&rig_stack(&rig)->head, address), 0);
-	cr_assert(rig_until(&rig, is_closed, NULL));
+	cr_assert(rig_until_later(&rig, is_closed, NULL));
 	cr_expect_eq(heard.count, 0);
 	cr_expect_eq(dropped(GYRE_DROP_STOPPED), 1);
 	cr_expect_eq(gyre_stop(&rig_stack(&rig)->head, address), -ESRCH);
@@ -377,7 +377,7 @@ Test(channel_address, closes_the_channel_by_a_poison_after_what_waits, .init = b
 	cr_assert_eq(send_word(address, 1), 0);
 	cr_assert_eq(gyre_poison(&rig_stack(&rig)->head, address), 0);
 	cr_assert_eq(send_word(address, 2), 0);
-	cr_assert(rig_until(&rig, is_closed, NULL));
+	cr_assert(rig_until_later(&rig, is_closed, NULL));
 	cr_expect_eq(heard.count, 1);
 	cr_expect_eq(dropped(GYRE_DROP_STOPPED), 1);
 	cr_expect_eq(recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT), 1, "what was written arrives");
@@ -465,7 +465,7 @@ Test(channel_address, closes_the_channel_by_a_graceful_stop_that_nobody_waits_fo
 	cr_assert_eq(send_word(address, 1), 0);
 	cr_assert_eq(gyre_stop_gracefully(&rig_stack(&rig)->head, address, GYRE_SECONDS(1), NULL),
 		     0);
-	cr_assert(rig_until(&rig, is_closed, NULL));
+	cr_assert(rig_until_later(&rig, is_closed, NULL));
 	cr_expect_eq(heard.count, 1);
 }
 
@@ -496,7 +496,7 @@ Test(channel_address, is_taken_back_with_the_actor_that_owns_the_channel, .init 
 {
 	cr_assert_eq(send_token(address, 1), 0);
 	gy_house_close(rig.house, 0);
-	cr_assert(rig_until(&rig, is_closed, NULL));
+	cr_assert(rig_until_later(&rig, is_closed, NULL));
 	rig_settle(&rig);
 	cr_expect_eq(heard.count + dropped(GYRE_DROP_STOPPED), 1);
 	cr_expect_eq(destroyed, 1);

@@ -239,9 +239,9 @@ Test(context_timer, lets_a_handler_close_a_silent_channel)
 	struct rig live;
 	int far;
 
-	rig_init(&live, NULL);
+	rig_init(&live, &(struct rig_options){ .linger_ns = GYRE_MILLISECONDS(100) });
 	far = rig_open(&live, impatient_only, NULL, NULL, NULL);
-	cr_assert(rig_until(&live, is_gone, NULL));
+	cr_assert(rig_until_later(&live, is_gone, NULL));
 	cr_expect_eq(fired_count, 1);
 	cr_expect_eq(inactive, 1);
 	(void)close(far);
@@ -254,10 +254,10 @@ Test(context_timer, fires_while_the_channel_reads_nothing)
 	struct rig live;
 	int far;
 
-	rig_init(&live, NULL);
+	rig_init(&live, &(struct rig_options){ .linger_ns = GYRE_MILLISECONDS(100) });
 	far = rig_open(&live, impatient_only, NULL, &on_request, NULL);
 	cr_assert_eq(send(far, "x", 1, MSG_NOSIGNAL), 1);
-	cr_assert(rig_until(&live, is_gone, NULL));
+	cr_assert(rig_until_later(&live, is_gone, NULL));
 	cr_expect_eq(fired_count, 1);
 	(void)close(far);
 	rig_fini(&live);

@@ -48,7 +48,7 @@ Test(channel_end, of_an_actor_that_stops_spawns_no_children)
 	fd = rig_open(&rig, spawning_only, NULL, NULL, NULL);
 	rig_settle(&rig);
 	gy_house_close(rig.house, 0);
-	cr_assert(rig_until(&rig, has_ended, rig.house));
+	cr_assert(rig_until_later(&rig, has_ended, rig.house));
 	cr_assert_eq(spawned, -ESHUTDOWN, "%d", spawned);
 	cr_assert_eq(spawned_detached, 0, "%d", spawned_detached);
 	cr_assert_not_null(gy_house_find(&rig.home, detached.slot, detached.cookie));
@@ -96,7 +96,7 @@ Test(channel_end, of_an_actor_that_stops_may_call_everything_else)
 	fd = rig_open(&rig, using_only, NULL, NULL, NULL);
 	rig_settle(&rig);
 	gy_house_close(rig.house, 0);
-	cr_assert(rig_until(&rig, has_ended, rig.house));
+	cr_assert(rig_until_later(&rig, has_ended, rig.house));
 	cr_assert(used);
 	rig_settle(&rig);
 	(void)close(fd);

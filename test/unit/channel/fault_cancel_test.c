@@ -58,7 +58,9 @@ static void make_small(void)
 
 static void begin(void)
 {
-	fault_begin_open(NULL);
+	fault_begin(&(struct rig_options){ .linger_ns = GYRE_MILLISECONDS(100) });
+	fault_open(NULL);
+	rig_settle(&fault.rig);
 	make_small();
 }
 
@@ -67,7 +69,7 @@ static void begin(void)
 Test(cancelled, receive_ends_once)
 {
 	for (int ending = 0; ending < ENDINGS; ending++) {
-		begin();
+		fault_begin_open(NULL);
 		cr_assert(fault.channel->receive.armed);
 		cr_assert(!fault.channel->send.armed);
 		if (ending == BY_STOP) {
@@ -223,7 +225,7 @@ static void expect_end_of_file(enum ending ending)
 	rig_settle(&fault.rig);
 	cr_assert_eq(told, 0);
 	reason = end_by(ending);
-	cr_assert(rig_until(&fault.rig, fault_is_closed, NULL));
+	cr_assert(rig_until_later(&fault.rig, fault_is_closed, NULL));
 	cr_expect_eq(told, 1);
 	cr_expect_eq(result, reason, "%s", strerror(-result));
 	fault_end(reason);

@@ -14,7 +14,9 @@ TestSuite(slow_peer, .timeout = 60);
 
 enum { LOW = 10000, HIGH = 20000, MAX = 100000, CROWD = 50 };
 
-static const struct rig_options marks = { .low_bytes = LOW, .high_bytes = HIGH, .max_bytes = MAX };
+static const struct rig_options marks = {
+	.low_bytes = LOW, .high_bytes = HIGH, .max_bytes = MAX, .linger_ns = GYRE_MILLISECONDS(100)
+};
 
 /* ---- reads nothing ---- */
 

@@ -238,7 +238,7 @@ Test(reset, at_the_moment_of_a_drain, .init = begin_settled)
 {
 	fault.rig.home.channel_ops->drain(&fault.rig.home);
 	fault_reset();
-	cr_assert(rig_until(&fault.rig, fault_is_closed, NULL));
+	cr_assert(rig_until_later(&fault.rig, fault_is_closed, NULL));
 	fault_end(fault.reason == 0 ? 0 : -ECONNRESET); /* it may have been done with the peer */
 }
 

@@ -107,7 +107,7 @@ bool fault_is_closed(struct rig *rig, void *arg)
 
 void fault_end(int reason)
 {
-	cr_assert(rig_until(&fault.rig, fault_is_closed, NULL), "it stays open");
+	cr_assert(rig_until_later(&fault.rig, fault_is_closed, NULL), "it stays open");
 	cr_expect_eq(fault.registered, 1);
 	cr_expect_eq(fault.active, 1);
 	cr_expect_eq(fault.inactive, 1);

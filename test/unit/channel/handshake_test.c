@@ -226,7 +226,7 @@ Test(handshake, of_a_silent_peer_ends_the_channel_and_is_counted)
 
 	rig_init(&live, NULL);
 	far = rig_open(&live, ending_only, NULL, &a_moment, NULL);
-	cr_assert(rig_until(&live, is_gone, NULL));
+	cr_assert(rig_until_later(&live, is_gone, NULL));
 	cr_expect_eq(inactive, 1);
 	cr_expect_eq(reason, -ETIMEDOUT);
 	cr_expect_eq(gy_channels_counters(&live.home)->handshake_timeouts, 1);
@@ -243,7 +243,7 @@ Test(handshake, goes_with_a_channel_that_ends_before)
 	far = rig_open(&live, two, NULL, &an_hour, NULL);
 	rig_settle(&live);
 	(void)close(far);
-	cr_assert(rig_until(&live, is_gone, NULL));
+	cr_assert(rig_until_later(&live, is_gone, NULL));
 	cr_expect_eq(gy_channels_counters(&live.home)->handshake_timeouts, 0);
 	rig_fini(&live);
 }

@@ -51,7 +51,7 @@ static bool is_disarmed(struct rig *rig, void *arg)
 
 static void await_poll(void)
 {
-	cr_assert(rig_until(&fault.rig, is_armed, NULL));
+	cr_assert(rig_until_later(&fault.rig, is_armed, NULL));
 }
 
 static bool has_input(struct rig *rig, void *arg)
@@ -87,7 +87,7 @@ Test(hangup, is_noticed_when_automatic_reading_was_switched_off)
 	begin_with(NULL);
 	gyre_channel_set_auto_read(fault.channel, false);
 	fault_send(100); /* which is kept, and ends the receive */
-	cr_assert(rig_until(&fault.rig, has_input, NULL));
+	cr_assert(rig_until_later(&fault.rig, has_input, NULL));
 	gyre_channel_read(tail());
 	await_poll();
 	cr_expect_eq(fault.bytes, 100);
@@ -106,7 +106,7 @@ static void begin_half_closed(void)
 {
 	begin_with(&half_close);
 	cr_assert_eq(shutdown(fault.fd, SHUT_WR), 0);
-	cr_assert(rig_until(&fault.rig, is_half_closed, NULL));
+	cr_assert(rig_until_later(&fault.rig, is_half_closed, NULL));
 }
 
 Test(hangup, of_a_half_closed_channel_is_noticed, .init = begin_half_closed)
@@ -140,13 +140,12 @@ Test(hangup, under_back_pressure_is_told_by_the_send_that_is_under_way)
 	const int small = 4096;
 
 	begin_with(NULL);
-	rig_hold_clock(&fault.rig);
 	cr_assert_eq(setsockopt(fault.channel->endpoint.fd, SOL_SOCKET, SO_SNDBUF, &small,
 				sizeof(small)),
 		     0);
 	cr_assert_eq(fault_write(900000), 0);
 	fault_send(100);
-	cr_assert(rig_until(&fault.rig, has_input, NULL));
+	cr_assert(rig_until_later(&fault.rig, has_input, NULL));
 	rig_settle(&fault.rig);
 	rig_pass(&fault.rig, GYRE_SECONDS(1));
 	rig_settle(&fault.rig);
@@ -163,13 +162,13 @@ Test(hangup, waits_for_those_who_have_not_read_what_came_before, .init = begin_o
 	await_poll();
 	fault_send(100);
 	fault_reset();
-	cr_assert(rig_until(&fault.rig, is_disarmed, NULL));
+	cr_assert(rig_until_later(&fault.rig, is_disarmed, NULL));
 	rig_settle(&fault.rig);
 	cr_expect_eq(fault.inactive, 0);
 	cr_expect(!fault.channel->hangup.poll.armed && !fault.channel->hangup.waiting,
 		  "another poll would say the same");
 	gyre_channel_read(tail());
-	cr_assert(rig_until(&fault.rig, has_read, &all));
+	cr_assert(rig_until_later(&fault.rig, has_read, &all));
 	/* Behind them comes the end, without another request. */
 	fault_end(-ECONNRESET);
 }
@@ -202,7 +201,7 @@ Test(hangup, of_a_unix_peer_that_has_closed_is_its_end)
 	far = rig_open(&rig, local_handlers, NULL, &on_request, &local);
 	rig_settle(&rig);
 	(void)close(far);
-	cr_assert(rig_until(&rig, all_gone, NULL));
+	cr_assert(rig_until_later(&rig, all_gone, NULL));
 	cr_expect_eq(locals_closed, 1);
 	cr_expect_eq(local_reason, 0);
 	rig_fini(&rig);
@@ -220,7 +219,6 @@ Test(hangup, is_not_polled_for_in_a_short_pause, .init = begin_with_nothing)
 {
 	uint64_t before;
 
-	rig_hold_clock(&fault.rig);
 	before = submitted();
 	for (int i = 0; i < 10; i++) {
 		gyre_channel_set_auto_read(fault.channel, true);
@@ -240,7 +238,6 @@ Test(hangup, is_polled_for_once_in_a_long_pause)
 	uint64_t before;
 
 	fault_begin(&patient);
-	rig_hold_clock(&fault.rig);
 	fault_open(&on_request);
 	before = submitted();
 	cr_expect(fault.channel->hangup.waiting);
@@ -261,7 +258,6 @@ Test(hangup, is_polled_for_by_the_age_of_each_pause)
 	int fds[2];
 
 	fault_begin(&patient);
-	rig_hold_clock(&fault.rig);
 	for (int i = 0; i < 2; i++) {
 		fds[i] = rig_open_tcp(&fault.rig, local_handlers, NULL, &on_request, &others[i]);
 		rig_settle(&fault.rig);
@@ -288,9 +284,9 @@ Test(hangup, is_not_polled_for_any_more_when_reading_goes_on, .init = begin_on_r
 
 	await_poll();
 	gyre_channel_set_auto_read(fault.channel, true);
-	cr_assert(rig_until(&fault.rig, is_disarmed, NULL));
+	cr_assert(rig_until_later(&fault.rig, is_disarmed, NULL));
 	fault_send(100);
-	cr_assert(rig_until(&fault.rig, has_read, &all));
+	cr_assert(rig_until_later(&fault.rig, has_read, &all));
 	cr_expect_eq(fault.inactive, 0);
 	fault_reset();
 	fault_end(-ECONNRESET);
@@ -305,11 +301,11 @@ Test(hangup, may_be_polled_for_again_and_again, .init = begin_on_request)
 		await_poll();
 		fault_send(100);
 		gyre_channel_read(tail());
-		cr_assert(rig_until(&fault.rig, has_read, &first));
+		cr_assert(rig_until_later(&fault.rig, has_read, &first));
 		fault_send(100); /* which is kept, and ends the receive */
-		cr_assert(rig_until(&fault.rig, has_input, NULL));
+		cr_assert(rig_until_later(&fault.rig, has_input, NULL));
 		gyre_channel_read(tail());
-		cr_assert(rig_until(&fault.rig, has_read, &both));
+		cr_assert(rig_until_later(&fault.rig, has_read, &both));
 	}
 	await_poll();
 	fault_reset();
@@ -358,19 +354,19 @@ Test(hangup, of_a_connection_that_is_gone_does_not_reach_the_next_one_with_its_d
 		int number = local->endpoint.fd;
 		int far;
 
-		cr_assert(rig_until(&rig, is_local_armed, NULL));
+		cr_assert(rig_until_later(&rig, is_local_armed, NULL));
 		gyre_channel_abort(local, -ECANCELED);
-		cr_assert(rig_until(&rig, all_gone, NULL));
+		cr_assert(rig_until_later(&rig, all_gone, NULL));
 		cr_assert_eq(local_reason, -ECANCELED);
 		far = rig_open(&rig, local_handlers, NULL, &on_request, &local);
 		cr_assert_eq(local->endpoint.fd, number);
 		cr_assert_eq(local, place);
-		cr_assert(rig_until(&rig, is_local_armed, NULL));
+		cr_assert(rig_until_later(&rig, is_local_armed, NULL));
 		(void)close(old);
 		rig_settle(&rig);
 		cr_assert_eq(locals_closed, 2 * i + 1, "the new one is alive");
 		(void)close(far);
-		cr_assert(rig_until(&rig, all_gone, NULL));
+		cr_assert(rig_until_later(&rig, all_gone, NULL));
 		cr_assert_eq(local_reason, 0);
 	}
 	rig_fini(&rig);

@@ -417,7 +417,7 @@ static void fill_with_frames(size_t count)
 
 		cr_assert_eq(gyre_pipeline_add_first(channels[i], gyre_line_codec(), &long_lines),
 			     0);
-		cr_assert_eq(send(fds[i], bytes, count, MSG_NOSIGNAL), count);
+		cr_assert_eq(send(fds[i], bytes, count, MSG_NOSIGNAL), (ssize_t)count);
 		cr_assert(rig_until(&rig, holds, &wanted));
 	}
 	cr_assert(is_over());

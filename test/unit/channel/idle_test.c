@@ -303,10 +303,10 @@ Test(idle, a_silent_peer_is_left_in_the_end)
 	struct rig live;
 	int far;
 
-	rig_init(&live, NULL);
+	rig_init(&live, &(struct rig_options){ .linger_ns = GYRE_MILLISECONDS(100) });
 	far = rig_open(&live, ending_only, NULL, NULL, &channel);
 	cr_assert_eq(gyre_pipeline_add_first(channel, gyre_idle_handler(), &options), 0);
-	cr_expect(rig_until(&live, is_gone, NULL));
+	cr_expect(rig_until_later(&live, is_gone, NULL));
 	cr_expect_eq(reason, -ETIMEDOUT);
 	(void)close(far);
 	rig_fini(&live);

@@ -12,10 +12,10 @@
 
 TestSuite(linger, .timeout = 60);
 
-enum { ANSWER_BYTES = 200000, REQUEST_BYTES = 1 << 20, TIMES = 50 };
+enum { ANSWER_BYTES = 200000, REQUEST_BYTES = 1 << 20, PART_BYTES = 100000, TIMES = 50 };
 
-/* For tests in which it must not run out, however slow the machine is. */
-static const struct rig_options very_patient = { .linger_ns = GYRE_SECONDS(3600) };
+/* For tests in which it shall run out. */
+static const struct rig_options impatient = { .linger_ns = GYRE_MILLISECONDS(100) };
 
 static struct rig rig;
 static struct gyre_channel *channel;
@@ -110,7 +110,7 @@ static void expect_whole_answer(rig_condition_fn peer)
 
 Test(linger, lets_a_peer_that_still_sends_have_the_whole_answer_and_a_proper_end)
 {
-	rig_init(&rig, &very_patient);
+	rig_init(&rig, NULL);
 	for (int i = 0; i < TIMES; i++) {
 		expect_whole_answer(sent_and_ended);
 	}
@@ -119,7 +119,7 @@ Test(linger, lets_a_peer_that_still_sends_have_the_whole_answer_and_a_proper_end
 
 Test(linger, takes_what_a_peer_sends_that_reads_only_afterwards)
 {
-	rig_init(&rig, &very_patient);
+	rig_init(&rig, NULL);
 	for (int i = 0; i < TIMES; i++) {
 		expect_whole_answer(sent_then_ended);
 	}
@@ -139,7 +139,7 @@ Test(linger, keeps_nothing_of_what_it_throws_away)
 	struct rig_stream stream = { .total = (uint64_t)16 << 20 };
 	uint32_t pages;
 
-	rig_init(&rig, &very_patient);
+	rig_init(&rig, NULL);
 	stream.fd = rig_open_tcp(&rig, answerers, NULL, NULL, &channel);
 	cr_assert_eq(write(stream.fd, "?", 1), 1);
 	while (reads == 0) {
@@ -183,15 +183,22 @@ Test(linger, ends_with_a_reason_when_the_peer_never_reads)
 	uint64_t began_ns;
 	int fd;
 
-	rig_init(&rig, NULL);
+	rig_init(&rig, &impatient);
 	fd = open_full();
-	began_ns = gy_clock_machine_ns();
+	began_ns = rig.now_ns;
 	gyre_channel_close(gyre_channel_tail(channel));
-	cr_assert(rig_until(&rig, is_closed, NULL));
-	cr_expect_geq(gy_clock_machine_ns() - began_ns, GYRE_MILLISECONDS(90));
+	cr_assert(rig_until_later(&rig, is_closed, NULL));
+	cr_expect_geq(rig.now_ns - began_ns, GYRE_MILLISECONDS(90));
 	expect_ended_for(-ETIMEDOUT);
 	(void)close(fd);
 	rig_fini(&rig);
+}
+
+static bool is_all_in_the_kernel(struct rig *r, void *arg)
+{
+	(void)r;
+	(void)arg;
+	return gyre_channel_queued_bytes(channel) == 0;
 }
 
 Test(linger, ends_with_a_reason_also_when_all_is_in_the_kernel_and_the_peer_never_reads)
@@ -199,15 +206,14 @@ Test(linger, ends_with_a_reason_also_when_all_is_in_the_kernel_and_the_peer_neve
 	int small = 4096;
 	int fd;
 
-	rig_init(&rig, NULL);
+	rig_init(&rig, &impatient);
 	fd = rig_open_tcp(&rig, answerers, NULL, NULL, &channel);
 	cr_assert_eq(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
 	rig_settle(&rig);
 	write_answer(gyre_channel_tail(channel), ANSWER_BYTES);
-	rig_settle(&rig);
-	cr_assert_eq(gyre_channel_queued_bytes(channel), 0);
+	cr_assert(rig_until(&rig, is_all_in_the_kernel, NULL));
 	gyre_channel_close(gyre_channel_tail(channel));
-	cr_assert(rig_until(&rig, is_closed, NULL));
+	cr_assert(rig_until_later(&rig, is_closed, NULL));
 	expect_ended_for(-ETIMEDOUT);
 	(void)close(fd);
 	rig_fini(&rig);
@@ -231,7 +237,9 @@ Test(linger, ends_with_a_reason_when_an_actor_stops_whose_peer_never_reads)
 {
 	struct rig_stream stream = { .total = UINT64_MAX };
 
-	rig_init(&rig, &(struct rig_options){ .low_bytes = 4096, .high_bytes = 8192 });
+	rig_init(&rig, &(struct rig_options){ .low_bytes = 4096,
+					      .high_bytes = 8192,
+					      .linger_ns = GYRE_MILLISECONDS(100) });
 	stream.fd = rig_open_tcp(&rig, echoers, NULL, NULL, &channel);
 	for (uint64_t sent = 1; sent != stream.sent;) {
 		sent = stream.sent;
@@ -242,7 +250,7 @@ Test(linger, ends_with_a_reason_when_an_actor_stops_whose_peer_never_reads)
 	cr_assert_eq(gy_send_signal(&rig.home, gy_house_address(rig.house), &gy_type_stop,
 				    GY_MAIL_EVENT),
 		     0);
-	cr_assert(rig_until(&rig, is_stopped, NULL));
+	cr_assert(rig_until_later(&rig, is_stopped, NULL));
 	expect_ended_for(-ETIMEDOUT);
 	(void)close(stream.fd);
 	rig_fini(&rig);
@@ -250,31 +258,38 @@ Test(linger, ends_with_a_reason_when_an_actor_stops_whose_peer_never_reads)
 
 struct slow_reader {
 	struct rig_stream stream;
-	uint64_t next_ns;
+	uint64_t goal; /* how much may be untaken after the part that it reads */
 };
 
-/* Reads a part at a time, with pauses: in all it takes longer than the linger time. */
-static bool read_slowly(struct rig *r, void *arg)
+static bool is_all_taken(struct rig *r, void *arg)
+{
+	(void)r;
+	(void)arg;
+	return gy_channel_untaken_bytes(channel) == 0;
+}
+
+/* Reads until its kernel has taken more, and in the end until the end. */
+static bool read_a_part(struct rig *r, void *arg)
 {
 	struct slow_reader *reader = (struct slow_reader *)arg;
 	unsigned char bytes[65536];
-	uint64_t now_ns = gy_clock_machine_ns();
 	ssize_t got;
 
 	(void)r;
-	if (now_ns < reader->next_ns) {
-		return false;
+	if (reader->goal > 0 && gy_channel_untaken_bytes(channel) <= reader->goal) {
+		return true;
 	}
-	reader->next_ns = now_ns + GYRE_MILLISECONDS(100);
 	got = recv(reader->stream.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 	if (got > 0) {
 		reader->stream.wrong = reader->stream.wrong ||
 				       !rig_check(bytes, (size_t)got, reader->stream.received);
 		reader->stream.received += (uint64_t)got;
 	}
-	return got == 0 || (got < 0 && errno != EAGAIN);
+	reader->stream.ended = got == 0 || (got < 0 && errno != EAGAIN);
+	return reader->stream.ended;
 }
 
+/* In all it takes longer than the linger time. */
 Test(linger, waits_for_a_peer_that_reads_slowly)
 {
 	struct slow_reader reader = { 0 };
@@ -284,10 +299,16 @@ Test(linger, waits_for_a_peer_that_reads_slowly)
 	reader.stream.fd = rig_open_tcp(&rig, answerers, NULL, NULL, &channel);
 	rig_settle(&rig);
 	write_answer(gyre_channel_tail(channel), sizeof(answer));
+	began_ns = rig.now_ns;
 	gyre_channel_close(gyre_channel_tail(channel));
-	began_ns = gy_clock_machine_ns();
-	cr_assert(rig_until(&rig, read_slowly, &reader));
-	cr_expect_gt(gy_clock_machine_ns() - began_ns, GYRE_SECONDS(1));
+	while (!reader.stream.ended) {
+		cr_expect_eq(inactive, 0, "it is waited for");
+		reader.goal = gy_channel_untaken_bytes(channel);
+		reader.goal -= reader.goal > PART_BYTES ? PART_BYTES : reader.goal;
+		cr_assert(rig_until(&rig, read_a_part, &reader));
+		rig_pass(&rig, GYRE_MILLISECONDS(300));
+	}
+	cr_expect_gt(rig.now_ns - began_ns, GYRE_SECONDS(1));
 	cr_expect_eq(reader.stream.received, sizeof(answer));
 	cr_expect(!reader.stream.wrong);
 	(void)close(reader.stream.fd);
@@ -303,28 +324,35 @@ Test(linger, ends_in_good_order_when_the_peer_has_all_and_never_closes)
 
 	rig_init(&rig, &(struct rig_options){ .linger_ns = GYRE_SECONDS(1) });
 	stream.fd = rig_open_tcp(&rig, answerers, NULL, NULL, &channel);
-	began_ns = gy_clock_machine_ns();
+	began_ns = rig.now_ns;
 	cr_assert_eq(write(stream.fd, "?", 1), 1);
 	cr_assert(rig_until(&rig, rig_stream_ended, &stream));
 	cr_expect_eq(stream.received, ANSWER_BYTES);
 	cr_expect_eq(inactive, 0, "the peer has had the end, and the channel waits for its");
-	cr_assert(rig_until(&rig, is_closed, NULL));
-	cr_expect_geq(gy_clock_machine_ns() - began_ns, GYRE_MILLISECONDS(900));
+	cr_assert(rig_until(&rig, is_all_taken, NULL));
+	cr_assert(rig_until_later(&rig, is_closed, NULL));
+	cr_expect_geq(rig.now_ns - began_ns, GYRE_MILLISECONDS(900));
 	expect_ended_for(0);
 	(void)close(stream.fd);
 	rig_fini(&rig);
+}
+
+/* The same, until the channel is left. */
+static bool sends_for_ever(struct rig *r, void *arg)
+{
+	(void)sent_and_ended(r, arg);
+	return inactive > 0;
 }
 
 Test(linger, ends_with_a_peer_that_sends_for_ever)
 {
 	struct rig_stream stream = { .total = UINT64_MAX };
 
-	rig_init(&rig, NULL);
+	rig_init(&rig, &impatient);
 	stream.fd = rig_open_tcp(&rig, answerers, NULL, NULL, &channel);
-	while (inactive == 0) {
-		(void)sent_and_ended(&rig, &stream);
-		rig_turn(&rig);
-	}
+	cr_assert(rig_until(&rig, sent_and_ended, &stream));
+	cr_assert(rig_until(&rig, is_all_taken, NULL));
+	cr_assert(rig_until_later(&rig, sends_for_ever, &stream));
 	cr_expect_eq(stream.received, ANSWER_BYTES);
 	expect_ended_for(0);
 	(void)close(stream.fd);
@@ -337,7 +365,7 @@ Test(linger, is_left_out_when_the_peer_has_ended_before)
 {
 	struct rig_stream stream = { 0 };
 
-	rig_init(&rig, &very_patient);
+	rig_init(&rig, NULL);
 	stream.fd = rig_open_tcp(&rig, answerers, NULL, NULL, &channel);
 	cr_assert_eq(write(stream.fd, "?", 1), 1);
 	cr_assert_eq(shutdown(stream.fd, SHUT_WR), 0);
@@ -354,7 +382,7 @@ Test(linger, is_left_out_of_a_channel_that_shall_not)
 	const struct gyre_channel_options options = { .no_linger = true };
 	struct rig_stream stream = { 0 };
 
-	rig_init(&rig, &very_patient);
+	rig_init(&rig, NULL);
 	stream.fd = rig_open_tcp(&rig, answerers, NULL, &options, &channel);
 	cr_assert_eq(write(stream.fd, "?", 1), 1);
 	cr_assert(rig_until(&rig, is_closed, NULL));
@@ -371,7 +399,7 @@ Test(linger, is_ended_by_an_abort_and_does_not_hold_up_one)
 
 	for (int closing = 0; closing < 2; closing++) {
 		inactive = 0;
-		rig_init(&rig, &very_patient);
+		rig_init(&rig, NULL);
 		stream.fd = open_full();
 		if (closing != 0) {
 			gyre_channel_close(gyre_channel_tail(channel));
@@ -391,7 +419,7 @@ Test(linger, tells_no_handler_of_the_peers_end)
 	const struct gyre_channel_options options = { .allow_half_close = true };
 	struct rig_stream stream = { 0 };
 
-	rig_init(&rig, &very_patient);
+	rig_init(&rig, NULL);
 	stream.fd = rig_open_tcp(&rig, answerers, NULL, &options, &channel);
 	cr_assert_eq(write(stream.fd, "?", 1), 1);
 	cr_assert(rig_until(&rig, rig_stream_ended, &stream));
@@ -409,14 +437,14 @@ Test(linger, does_not_wait_for_idle_peers_in_a_drain)
 {
 	struct rig_stream streams[50] = { 0 };
 
-	rig_init(&rig, &very_patient);
+	rig_init(&rig, NULL);
 	for (size_t i = 0; i < gy_countof(streams); i++) {
 		streams[i].fd = rig_open_tcp(&rig, rig_echo_only, NULL, NULL, NULL);
 		streams[i].total = 1000;
 		cr_assert(rig_until(&rig, rig_streamed, &streams[i]));
 	}
 	rig.home.channel_ops->drain(&rig.home);
-	cr_assert(rig_until(&rig, is_closed, NULL));
+	cr_assert(rig_until_later(&rig, is_closed, NULL));
 	for (size_t i = 0; i < gy_countof(streams); i++) {
 		rig_stream_receive(&streams[i]);
 		cr_expect(streams[i].ended);
@@ -447,7 +475,7 @@ Test(linger, loses_nothing_that_was_written_when_a_drain_comes_into_heavy_traffi
 		struct rig_stream streams[10] = { 0 };
 		uint64_t received = 0;
 
-		rig_init(&rig, &very_patient);
+		rig_init(&rig, NULL);
 		for (size_t j = 0; j < gy_countof(streams); j++) {
 			streams[j].fd = rig_open_tcp(&rig, rig_echo_only, NULL, NULL, NULL);
 			streams[j].total = UINT64_MAX;

@@ -15,7 +15,7 @@
 #include "base/memory.h"
 #include "channel/datagram.h"
 
-enum { SETTLE_TURNS = 20 };
+enum { SETTLE_TURNS = 20, MOMENT_NS = 100000 };
 
 static const uint64_t patience_ns = UINT64_C(30000000000);
 
@@ -32,7 +32,7 @@ static uint64_t read_ns(void *arg)
 {
 	const struct rig *rig = (const struct rig *)arg;
 
-	return rig->clock_held ? rig->held_ns : gy_clock_machine_ns() + rig->ahead_ns;
+	return rig->clock_free ? gy_clock_machine_ns() + rig->ahead_ns : rig->now_ns;
 }
 
 static void moment_over(struct gy_timer *timer)
@@ -67,7 +67,7 @@ static void make_home(struct rig *rig, const struct rig_options *options)
 		.io_ratio = 50,
 		.starvation_limit = 64,
 		.min_budget_ns = 500000,
-		.timer_tick_ns = 1000000,
+		.timer_tick_ns = MOMENT_NS,
 		.spin_ns = GY_SPIN_NEVER,
 		.ring = { .entries = 256,
 			  .buffer_count = or_default(options->buffer_count, 64),
@@ -92,7 +92,8 @@ static void make_home(struct rig *rig, const struct rig_options *options)
 		.datagram_buffer_count = or_default(options->datagram_buffer_count, 16),
 		.datagram_buffer_bytes = or_default(options->datagram_buffer_bytes, 65536),
 		.channel_bytes_max = options->channel_bytes_max,
-		.linger_ns = options->linger_ns == 0 ? GYRE_MILLISECONDS(100) : options->linger_ns,
+		.linger_ns =
+			options->linger_ns == 0 ? RIG_LINGER_WITHOUT_END_NS : options->linger_ns,
 	};
 
 	cr_assert_eq(gy_home_init(&rig->home, &loop, &home), 0);
@@ -105,6 +106,7 @@ void rig_init(struct rig *rig, const struct rig_options *options)
 
 	*rig = (struct rig){ .log = { .write = logged, .level = GYRE_LOG_WARNING } };
 	rig->log.arg = rig;
+	rig->now_ns = gy_clock_machine_ns();
 	rig->descriptors = rig_open_descriptors();
 	make_home(rig, options == NULL ? &(struct rig_options){ 0 } : options);
 	rig->homes = (struct gy_homes){ .count = 1, .homes = &rig->home, .log = &rig->log };
@@ -132,35 +134,33 @@ void rig_init(struct rig *rig, const struct rig_options *options)
 void rig_turn(struct rig *rig)
 {
 	if (!gy_timer_is_started(&rig->moment)) {
-		gy_timer_start(&rig->home.loop.wheel, &rig->moment, 1000000);
+		gy_timer_start(&rig->home.loop.wheel, &rig->moment, MOMENT_NS);
 	}
 	gy_loop_turn(&rig->home.loop);
 }
 
-void rig_hold_clock(struct rig *rig)
+static void move_on(struct rig *rig, uint64_t ns)
 {
-	rig->held_ns = read_ns(rig);
-	rig->clock_held = true;
+	rig->now_ns += ns;
+	rig->ahead_ns += ns;
 }
 
-static void let_clock_go(struct rig *rig)
+void rig_free_clock(struct rig *rig)
 {
 	uint64_t machine_ns = gy_clock_machine_ns();
 
-	if (rig->clock_held) {
-		rig->ahead_ns = rig->held_ns > machine_ns ? rig->held_ns - machine_ns : 0;
-		rig->clock_held = false;
-	}
+	rig->ahead_ns = rig->now_ns > machine_ns ? rig->now_ns - machine_ns : 0;
+	rig->clock_free = true;
 }
 
 void rig_pass(struct rig *rig, uint64_t ns)
 {
-	rig->held_ns += ns;
-	rig->ahead_ns += ns;
+	rig_settle(rig);
+	move_on(rig, ns);
 	rig_settle(rig);
 }
 
-bool rig_until(struct rig *rig, rig_condition_fn condition, void *arg)
+static bool until(struct rig *rig, rig_condition_fn condition, void *arg, uint64_t turn_ns)
 {
 	uint64_t end_ns = gy_clock_machine_ns() + patience_ns;
 
@@ -169,8 +169,19 @@ bool rig_until(struct rig *rig, rig_condition_fn condition, void *arg)
 			return false;
 		}
 		rig_turn(rig);
+		move_on(rig, turn_ns);
 	}
 	return true;
+}
+
+bool rig_until(struct rig *rig, rig_condition_fn condition, void *arg)
+{
+	return until(rig, condition, arg, 0);
+}
+
+bool rig_until_later(struct rig *rig, rig_condition_fn condition, void *arg)
+{
+	return until(rig, condition, arg, GYRE_MILLISECONDS(1));
 }
 
 void rig_settle(struct rig *rig)
@@ -263,10 +274,10 @@ void rig_fini(struct rig *rig)
 {
 	struct gy_leaks leaks = { 0 };
 	struct gy_channels *channels = rig_channels(rig);
+	uint64_t linger_ns = channels->options.linger_ns;
 
-	let_clock_go(rig);
 	rig->home.channel_ops->drain(&rig->home);
-	expect_at_end(rig_until(rig, all_closed, NULL), "open channels",
+	expect_at_end(until(rig, all_closed, NULL, linger_ns / 4), "open channels",
 		      rig->home.channel_ops->open_count(&rig->home), 0);
 	stop_houses(rig);
 	expect_at_end(rig_until(rig, all_stopped, NULL), "actors", rig->home.houses, 0);

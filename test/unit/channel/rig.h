@@ -3,13 +3,16 @@
  * channels on socket pairs whose far ends the test holds. A turn never waits longer than a moment,
  * so a test can say what is to become true and turn until it is.
  *
- * The home's clock is the machine's until a test holds it: from then on it moves when the test says
- * so, and nothing times out meanwhile, however slow the machine is.
+ * The home's clock stands still, and moves on when the test says so: nothing times out before that,
+ * however slow the machine is.
  */
 #ifndef TEST_UNIT_CHANNEL_RIG_H
 #define TEST_UNIT_CHANNEL_RIG_H
 
 #include "channel/channel.h"
+
+/* It does not run out, however fast time goes by. */
+#define RIG_LINGER_WITHOUT_END_NS GYRE_SECONDS(3600000)
 
 enum { RIG_TRACE_BYTES = 4096, RIG_LOG_BYTES = 1024 };
 
@@ -21,7 +24,7 @@ struct rig_options {
 	uint32_t low_bytes;		/* 64 KiB */
 	uint32_t high_bytes;		/* 256 KiB */
 	uint32_t max_bytes;		/* 1 MiB */
-	uint64_t linger_ns;		/* 100 ms */
+	uint64_t linger_ns;		/* without end */
 	uint64_t channel_bytes_max;	/* none */
 	uint64_t zero_copy_bytes;	/* never */
 };
@@ -38,9 +41,9 @@ struct rig {
 	int descriptors; /* open before the rig was */
 	uint64_t opened; /* channels that were not accepted */
 	uint32_t warnings_expected;
-	bool clock_held;
-	uint64_t held_ns;  /* what a held clock says */
-	uint64_t ahead_ns; /* of the machine's clock, when it is not held */
+	bool clock_free;
+	uint64_t now_ns;   /* of a clock that stands still */
+	uint64_t ahead_ns; /* of the machine's clock, when it is free */
 };
 
 typedef bool (*rig_condition_fn)(struct rig *rig, void *arg);
@@ -49,12 +52,14 @@ void rig_init(struct rig *rig, const struct rig_options *options);
 /* Drains, stops the actors, and sees that no channel, page, buffer, or descriptor is left. */
 void rig_fini(struct rig *rig);
 void rig_turn(struct rig *rig);
-/* Stops the home's clock; rig_fini() lets it go on. */
-void rig_hold_clock(struct rig *rig);
-/* Moves the home's clock on, held or not, and fires what is due then. */
+/* Moves the home's clock on, and fires what is due then. */
 void rig_pass(struct rig *rig, uint64_t ns);
+/* Makes the home's clock go with the machine's. */
+void rig_free_clock(struct rig *rig);
 /* False when it has not become true in thirty seconds of the machine's clock. */
 bool rig_until(struct rig *rig, rig_condition_fn condition, void *arg);
+/* The same, while the home's clock goes on by a millisecond with each turn. */
+bool rig_until_later(struct rig *rig, rig_condition_fn condition, void *arg);
 /* A few turns, for what must not happen. */
 void rig_settle(struct rig *rig);
 

@@ -154,7 +154,7 @@ Test(starved, channels_drain_and_abort)
 	set_busy(true);
 	send_byte();
 	rig.home.channel_ops->drain(&rig.home);
-	cr_expect(rig_until(&rig, is_gone, NULL));
+	cr_expect(rig_until_later(&rig, is_gone, NULL));
 	close_far();
 	open_with(NULL);
 	set_busy(true);

@@ -258,7 +258,7 @@ Test(zero_copy, ends_with_the_linger_time_when_the_peer_never_reads)
 	write_bytes(LARGE_BYTES);
 	cr_assert(rig_until(&rig, is_held, NULL));
 	gyre_channel_close(gyre_channel_tail(channel));
-	cr_expect(rig_until(&rig, is_closed, NULL));
+	cr_expect(rig_until_later(&rig, is_closed, NULL));
 	cr_expect_eq(counters()->linger_timeouts, 1);
 	end(fd);
 }

@@ -80,8 +80,10 @@ Test(datagram_end, of_waiting_comes_when_a_connected_peer_has_room_again)
 Test(datagram_end, does_not_wait_for_ever_for_a_peer_that_takes_nothing)
 {
 	struct gyre_socket_address to;
-	int fd = deaf_peer(&to);
+	int fd;
 
+	datagram_begin_with(&(struct rig_options){ .linger_ns = GYRE_MILLISECONDS(100) });
+	fd = deaf_peer(&to);
 	open_unix(NULL);
 	write_numbers(&to, 100);
 	gyre_channel_close(gyre_channel_tail(datagrams.channel));

@@ -159,7 +159,7 @@ ssize_t datagram_receive(int fd, void *bytes, size_t count)
 {
 	struct awaited awaited = { fd, bytes, count, -1 };
 
-	cr_assert(rig_until(&datagram_rig, has_come, &awaited), "nothing comes");
+	cr_assert(rig_until_later(&datagram_rig, has_come, &awaited), "nothing comes");
 	return awaited.result;
 }
 
@@ -175,7 +175,7 @@ static void until(const uint32_t *what, uint32_t count)
 {
 	const uint32_t *both[] = { what, &count };
 
-	cr_assert(rig_until(&datagram_rig, reached, both), "%u, not %u", *what, count);
+	cr_assert(rig_until_later(&datagram_rig, reached, both), "%u, not %u", *what, count);
 }
 
 void datagram_until_reads(uint32_t count)

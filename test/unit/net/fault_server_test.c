@@ -148,7 +148,7 @@ static void end_at_stage(bool abort, int stage)
 	} else {
 		rig.home.channel_ops->drain(&rig.home);
 	}
-	cr_assert(rig_until(&rig, is_closed, NULL));
+	cr_assert(rig_until_later(&rig, is_closed, NULL));
 	for (size_t i = 0; i < gy_countof(fds); i++) {
 		(void)close(fds[i]);
 	}
