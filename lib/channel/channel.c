@@ -449,7 +449,6 @@ int gy_channel_begin(struct gyre_channel *channel, struct gy_stack *stack,
 	begin_generations(channel);
 	gy_list_init(&channel->parked);
 	gy_list_init(&channel->chores);
-	gy_list_init(&channel->zero_copies);
 	channel->half_close = opening->options->allow_half_close;
 	channel->keep_reading = opening->options->keep_reading;
 	channel->no_linger = opening->options->no_linger;
@@ -536,7 +535,7 @@ bool gyre_channel_is_writable(const struct gyre_channel *channel)
 
 size_t gyre_channel_queued_bytes(const struct gyre_channel *channel)
 {
-	return channel->output_bytes + channel->held_bytes;
+	return channel->output_bytes + channel->withheld_bytes;
 }
 
 int gyre_channel_reason(const struct gyre_channel *channel)

@@ -99,12 +99,6 @@ extern const struct gy_channel_kind gy_stream_kind;
 int gy_stream_refusal(const struct gyre_channel *channel, const struct gyre_buffer *data);
 void gy_stream_free(struct gyre_channel *channel);
 
-/* How a channel is with input that is much; see bulk.c. */
-struct gy_bulk {
-	struct gy_page *page; /* to receive into; NULL: those of the ring */
-	uint32_t times;	      /* in a row, that there was reason to change that */
-};
-
 /*
  * In the order of use: what every request touches are the second and the third cache line, which is
  * why the endpoint begins at the end of the first.
@@ -140,21 +134,20 @@ struct gyre_channel {
 	bool no_linger;
 	bool dismissed;	   /* never became active: handlers hear nothing */
 	bool no_zero_copy; /* it does not gain, or cannot be */
-
-	struct gy_hangup hangup;
-	struct gy_context_timer *timers; /* of handlers */
-	struct gy_handshake *handshake;	 /* NULL when it is over, or has all the time */
-	uint32_t input_held;		 /* what counts of the input, with GY_CHANNEL_COUNTED */
-	uint32_t frame_bytes;		 /* the same of frames that are not complete */
-	struct gy_pipe *pipe;		 /* with GY_CHANNEL_PIPE */
-	struct gy_buffer_queue sent;	 /* regions; with GY_CHANNEL_SENT */
-	uint64_t region_bytes;		 /* of regions in the output, not sent */
-	struct gy_bulk bulk;
-	size_t held_bytes; /* written, and with a handler that cannot pass them on yet */
 	bool expands;	   /* a handler makes a little more of what is written */
 
-	struct gy_zero_copy *zero_copy; /* is the send under way, if not NULL; see zero_copy.c */
-	struct gy_list zero_copies;	/* that and those whose pages the kernel still has */
+	struct gy_hangup hangup;
+	struct gy_context_timer *timers;  /* of handlers */
+	struct gy_handshake *handshake;	  /* NULL when it is over, or has all the time */
+	uint32_t input_held;		  /* what counts of the input, with GY_CHANNEL_COUNTED */
+	uint32_t frame_bytes;		  /* the same of frames that are not complete */
+	struct gy_pipe *pipe;		  /* with GY_CHANNEL_PIPE */
+	struct gy_buffer_queue sent;	  /* regions; with GY_CHANNEL_SENT */
+	uint64_t region_bytes;		  /* of regions in the output, not sent */
+	struct gy_page *bulk_page;	  /* to receive into; NULL: those of the ring; see bulk.c */
+	struct gy_zero_copy *zero_copies; /* whose pages the kernel has, the last one first */
+	uint32_t bulk_times;		  /* in a row, that there was reason to change that */
+	uint32_t withheld_bytes; /* written, and with a handler that cannot pass them on yet */
 };
 
 _Static_assert(offsetof(struct gyre_channel, endpoint.ready_link) == GY_CACHE_LINE,

@@ -52,7 +52,7 @@ int gy_output_hold(struct gyre_channel *channel, size_t bytes)
 	const struct gy_channels_options *options = &channel->channels->options;
 	/* A part is for what goes before it, as the rest of a handshake. */
 	size_t max = options->write_max_bytes - options->write_max_bytes / HELD_SHARE;
-	size_t all = channel->output_bytes + channel->held_bytes + bytes;
+	size_t all = channel->output_bytes + channel->withheld_bytes + bytes;
 
 	if (refusal(channel) < 0) {
 		return -EPIPE;
@@ -61,7 +61,7 @@ int gy_output_hold(struct gyre_channel *channel, size_t bytes)
 		gy_channel_fail(channel, -ENOBUFS);
 		return -ENOBUFS;
 	}
-	channel->held_bytes += bytes;
+	channel->withheld_bytes += (uint32_t)bytes; /* no more than the cap, which has 31 bits */
 	if (all > options->write_high_bytes && (channel->flags & GY_CHANNEL_UNWRITABLE) == 0) {
 		gy_channel_set(channel, GY_CHANNEL_UNWRITABLE | GY_CHANNEL_MARK_CROSSED, 0);
 	}
@@ -70,7 +70,7 @@ int gy_output_hold(struct gyre_channel *channel, size_t bytes)
 
 void gy_output_let_go(struct gyre_channel *channel)
 {
-	channel->held_bytes = 0;
+	channel->withheld_bytes = 0;
 	if ((channel->flags & GY_CHANNEL_UNWRITABLE) == 0) {
 		return;
 	}
@@ -113,7 +113,7 @@ int gy_output_takes(struct gyre_channel *channel, size_t count)
 	if ((channel->flags & GY_CHANNEL_COUNTED) != 0) {
 		r = gy_held_refusal(channel, bytes);
 	}
-	if (r == 0 && bytes + channel->held_bytes + channel->output_bytes > max) {
+	if (r == 0 && bytes + channel->withheld_bytes + channel->output_bytes > max) {
 		r = -EAGAIN;
 	}
 	if ((channel->flags & GY_CHANNEL_UNWRITABLE) != 0) {
@@ -383,7 +383,7 @@ void gy_output_sent(struct gy_op *op, const struct gy_completion *completion)
 		gy_channel_fail(channel, result == 0 ? -EPIPE : result);
 	}
 	if (gy_unlikely((channel->flags & GY_CHANNEL_UNWRITABLE) != 0) &&
-	    channel->output_bytes + channel->held_bytes <= channels->options.write_low_bytes) {
+	    channel->output_bytes + channel->withheld_bytes <= channels->options.write_low_bytes) {
 		gy_output_became_writable(channel);
 	}
 	if (gy_unlikely((channel->flags & GY_CHANNEL_SLOW) != 0 || gy_output_start(channel) < 0)) {
