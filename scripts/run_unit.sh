@@ -30,20 +30,6 @@ fi
 "$@"
 status=$?
 
-# Criterion itself now and then loses something when the machine is busy: reports of nothing but memory
-# that it has allocated itself, in the frame right above the allocator, are not about us.
-is_about_criterion() {
-	awk '/ERROR: LeakSanitizer/ { leak = 1 }
-		/runtime error:/ || (/ERROR: / && !/LeakSanitizer/) { other = 1 }
-		/^ *#1 / && !/libcriterion/ { other = 1 }
-		END { exit !(leak && !other) }' "$1"
-}
-for report in "$reports"/*; do
-	if [ -f "$report" ] && is_about_criterion "$report"; then
-		rm "$report"
-	fi
-done
-
 # Valgrind opens a log for every child, and leaves it empty when it has nothing to say.
 find "$reports" -type f -size 0 -delete
 for report in "$reports"/*; do

@@ -39,6 +39,9 @@ GYRE_MESSAGE(gyre_input_closed, 0x10);
  * @no_linger: close as soon as the kernel has what was queued, though the peer may lose it when it
  *   still sends; by default wait for the peer as gyre_channel_close() says
  * @allow_delay: let the kernel gather small writes (Nagle's algorithm); by default it does not
+ * @handshake_ns: how long the peer has, from the connection on, to show that it speaks the
+ *   protocol; then the channel is closed with -ETIMEDOUT. 0 for no limit. When it has is for the
+ *   handlers to say: see gyre_channel_handshake_begin()
  */
 struct gyre_channel_options {
 	bool allow_half_close;
@@ -46,6 +49,7 @@ struct gyre_channel_options {
 	bool manual_read;
 	bool no_linger;
 	bool allow_delay;
+	uint64_t handshake_ns;
 };
 
 /**
@@ -99,7 +103,7 @@ GYRE_MESSAGE(gyre_sent, 0x39);
  * Return: 0, or a negative errno, which may be ignored: handlers hear of the channel's end.
  * Errors:
  *   -EINVAL   @ctx is NULL
- *   -ENOBUFS  the hard cap: the channel is being closed
+ *   -ENOBUFS  the hard cap, or channel_bytes_max of the system: the channel is being closed
  *   -ENOMEM   @data is NULL: there was no memory to make it
  *   -EPIPE    the channel is closed, or shut down for writing
  *   -EDESTADDRREQ, -EMSGSIZE  see gyre/datagram.h
@@ -119,7 +123,7 @@ GYRE_API int gyre_channel_write(struct gyre_handler_context *ctx, struct gyre_bu
  * Errors:
  *   -EAGAIN    the channel is not writable: @writability of the handlers says when it is
  *   -EINVAL    @ctx is NULL
- *   -EMSGSIZE  @data is larger than the hard cap
+ *   -EMSGSIZE  @data is larger than the hard cap, or than what all channels of the loop may hold
  *   -ENOMEM    @data is NULL: there was no memory to make it
  *   -EPIPE     the channel is closed, or shut down for writing
  * Ownership: @data is taken when 0 is returned, and stays the caller's otherwise.
@@ -130,7 +134,8 @@ GYRE_API int gyre_channel_try_write(struct gyre_handler_context *ctx, struct gyr
 
 /**
  * gyre_channel_send_file() - queues a part of a file to be sent, without copying it
- * @ctx: where in the pipeline it begins; no handler from there to the head may have a @write
+ * @ctx: where in the pipeline it begins; a handler from there to the head that has a @write must
+ *   have a @send_file too
  * @file: the file, of the same actor
  * @what: which part
  *
@@ -145,8 +150,10 @@ GYRE_API int gyre_channel_try_write(struct gyre_handler_context *ctx, struct gyr
  *   -EBADF  @file has been closed
  *   -EINVAL  an argument is NULL, @file is another actor's, or there is no such part
  *   -ENOMEM  there is no memory
- *   -EOPNOTSUPP  a handler on the way has a @write, and would have to see the bytes
+ *   -EOPNOTSUPP  a handler on the way has a @write and no @send_file, and would have to see the
+ *     bytes
  *   -EPIPE  the channel is closed, or shut down for writing
+ *   others  what a handler in between refused with
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
@@ -322,6 +329,40 @@ GYRE_API int gyre_channel_send(struct gyre_stack *stack, struct gyre_address cha
 			       struct gyre_future *ret_future);
 
 /**
+ * gyre_channel_handshake_begin() - says that a handler will tell when its handshake is done
+ * @channel: the channel
+ *
+ * For @added of a handler that finds out whether the peer is one to talk with: by a handshake of
+ * its own, as TLS has, or by a first message that it understands, as the greeting of a protocol.
+ * The codecs of the library do so: theirs is done with the first whole frame. Where no handler
+ * does, the first bytes that come end the handshake. Several may; all have to be done.
+ *
+ * Return: whether the channel has a time for it, which is not over: @handshake_ns of its options.
+ * Errors:
+ *   none
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phase 2, on the channel's loop.
+ * Since: 0.1
+ */
+GYRE_API bool gyre_channel_handshake_begin(struct gyre_channel *channel);
+
+/**
+ * gyre_channel_handshake_done() - tells that it is
+ * @channel: the channel; nothing happens when its handshake is over already
+ *
+ * Once for each gyre_channel_handshake_begin(), also by a handler that leaves before. Without any
+ * it ends the handshake at once.
+ *
+ * Return: nothing.
+ * Errors:
+ *   none
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phase 2, on the channel's loop.
+ * Since: 0.1
+ */
+GYRE_API void gyre_channel_handshake_done(struct gyre_channel *channel);
+
+/**
  * gyre_channel_abort() - closes a channel at once; what is queued or on its way may be lost
  * @channel: the channel
  * @reason: a negative errno for gyre_channel_reason(), or 0
@@ -355,7 +396,8 @@ GYRE_API struct gyre_handler_context *gyre_channel_tail(struct gyre_channel *cha
  * @channel: the channel
  * @auto_read: whether by itself
  *
- * What has been received already is kept, in order.
+ * What has been received already is kept, in order. A peer that resets the connection meanwhile is
+ * noticed; what it sent before is still read when it is asked for, and the end comes behind it.
  *
  * Return: nothing.
  * Errors:
@@ -370,7 +412,9 @@ GYRE_API void gyre_channel_set_auto_read(struct gyre_channel *channel, bool auto
  * gyre_channel_is_writable() - whether output is welcome
  * @channel: the channel
  *
- * It is not from when queued output crosses the high mark until it is below the low one.
+ * It is not from when queued output crosses the high mark until it is below the low one, nor while
+ * the channels of its loop hold too much together: see channel_bytes_max of struct
+ * gyre_system_options.
  *
  * Return: true while it is; false on a channel that is closed or closing.
  * Errors:
@@ -401,10 +445,11 @@ GYRE_API size_t gyre_channel_queued_bytes(const struct gyre_channel *channel);
  * Return: 0 in good order or while it is open; else the negative errno.
  * Errors:
  *   -ECONNRESET  the peer has reset the connection
- *   -ENOBUFS     queued output went over the hard cap
+ *   -ENOBUFS     queued output went over the hard cap, or over what all channels may hold
  *   -ENOMEM      there was no memory for what had come
  *   -ESHUTDOWN   the system would not wait any longer
- *   -ETIMEDOUT   the peer took none of the output for linger_ns
+ *   -ETIMEDOUT   the peer took none of the output for linger_ns, or was not through with its
+ *                handshake after handshake_ns
  *   others       what the kernel, gyre_channel_abort() or gyre_fire_exception() said
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.

@@ -69,6 +69,7 @@ enum gyre_drop {
  * @reads: receive completions with data, and datagrams
  * @buffer_stalls: times a channel waited for receive buffers
  * @accept_stalls: times an acceptor paused for lack of descriptors or memory
+ * @handshake_timeouts: channels closed because their handshake was not done after handshake_ns
  * @linger_timeouts: channels closed because their peers took none of their output for linger_ns
  * @zero_copy_sends: sends whose bytes the kernel was to take without a copy
  * @zero_copies_copied: of these, copied by it all the same
@@ -81,6 +82,12 @@ enum gyre_drop {
  * @busy_periods: times the system was short of memory; see gyre/overload.h
  * @accepts_paused: times an acceptor paused because of that
  * @reads_paused: times a channel stopped reading because of that
+ * @held_periods: times that the channels of a loop held too much; see channel_bytes_max of struct
+ *   gyre_system_options
+ * @held_reads_paused: times a channel stopped reading because of that
+ * @held_refused: writes of gyre_channel_try_write(), of sends and of datagrams that were refused
+ *   because of that
+ * @held_closed: channels closed because they wrote all the same
  * @notices_delayed: notices from outside that waited because of that
  * @datagrams_sent: datagrams that the kernel took
  * @datagrams_failed: written, and not sent: refused by the channel or by the kernel
@@ -114,6 +121,7 @@ struct gyre_counters {
 	uint64_t reads;
 	uint64_t buffer_stalls;
 	uint64_t accept_stalls;
+	uint64_t handshake_timeouts;
 	uint64_t linger_timeouts;
 	uint64_t zero_copy_sends;
 	uint64_t zero_copies_copied;
@@ -125,6 +133,10 @@ struct gyre_counters {
 	uint64_t busy_periods;
 	uint64_t accepts_paused;
 	uint64_t reads_paused;
+	uint64_t held_periods;
+	uint64_t held_reads_paused;
+	uint64_t held_refused;
+	uint64_t held_closed;
 	uint64_t notices_delayed;
 	uint64_t datagrams_sent;
 	uint64_t datagrams_failed;

@@ -55,7 +55,7 @@ struct gyre_multicast {
  * @init_channel: gives each channel its handlers
  * @init_arg: for @init_channel
  * @channel: how each channel behaves
- * @one_loop: open one channel, on the first loop; by default there is one on each loop, and the
+ * @one_loop: open one channel, on the loop of @place; by default there is one on each loop, and the
  *   kernel gives each sender to one of them. One it is in any case for a Unix socket, with
  * @connect, without @bind, and with @groups, whose datagrams would come to each
  * @reuse_port: let other sockets have the address too, as programs do that join one group
@@ -70,6 +70,9 @@ struct gyre_multicast {
  * @multicast_interface: by which datagrams to groups leave; NULL for where the routes lead
  * @multicast_hops: how many routers these may pass, 1 to 255; 0 for 1, the own net
  * @no_multicast_loop: do not deliver these on this machine
+ * @place: the loop of the channel where there is only one; by default the first, and that of the
+ *   running actor for gyre_datagram_spawn(), whose child it is unless @place says that it is
+ * detached
  * @ret_port: where the bound port goes, for port 0; may be NULL
  * @ret_address: where the bound address goes; may be NULL
  */
@@ -91,6 +94,7 @@ struct gyre_datagram_options {
 	const char *multicast_interface;
 	uint32_t multicast_hops;
 	bool no_multicast_loop;
+	struct gyre_spawn_options place;
 	uint16_t *ret_port;
 	struct gyre_socket_address *ret_address;
 };
@@ -136,6 +140,34 @@ struct gyre_datagram_options {
 GYRE_API int gyre_datagram_open(struct gyre_system *system,
 				const struct gyre_datagram_options *options,
 				struct gyre_address *ret_actor);
+
+/**
+ * gyre_datagram_spawn() - opens one socket for datagrams, as a child of the running actor
+ * @stack: the stack of the running handler
+ * @options: where, and what for; not needed after the call, except for @init_arg. There is one
+ *   channel, and addresses are no names
+ * @ret_actor: the actor of the channel, whose stop closes it
+ *
+ * The socket is bound when the call returns, and the channel active soon after. The actor stops
+ * when its channel is closed. The rest is as for gyre_datagram_open(), but that nothing is logged.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL      an argument or @init_channel is NULL, an address cannot be understood or is not of
+ *                datagrams, or a number is out of its bounds
+ *   -ENOENT      an address has a name, which would have to be looked up, or nobody has bound the
+ *                Unix path of @connect
+ *   -ENOBUFS     the loop has as many actors as it can have
+ *   -ESHUTDOWN   the system or the running actor is stopping
+ *   others       as gyre_datagram_open()
+ * Ownership: @options stays the caller's; so does what @init_arg points to, for as long as the
+ *   actor lives.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_datagram_spawn(struct gyre_stack *stack,
+				 const struct gyre_datagram_options *options,
+				 struct gyre_address *ret_actor);
 
 /**
  * gyre_datagram_join() - lets a channel receive what is sent to a group

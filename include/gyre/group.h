@@ -184,6 +184,25 @@ GYRE_API int gyre_group_join(struct gyre_stack *stack, struct gyre_address group
  */
 GYRE_API int gyre_group_leave(struct gyre_stack *stack, struct gyre_address group);
 
+/**
+ * gyre_group_size() - how many members a group has
+ * @system: where; of the running actor gyre_system_of()
+ * @group: the address of a group
+ * @ret_count: the number, at most GYRE_GROUP_MEMBERS_MAX
+ *
+ * It was true at some moment during the call: members come and go on all loops.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL  @system or @ret_count is NULL, or @group is not the address of a group of this node
+ *   -ESRCH   the group has ended
+ * Ownership: nothing changes hands.
+ * Context: any thread, in any phase, between create and destroy of the system.
+ * Since: 0.1
+ */
+GYRE_API int gyre_group_size(struct gyre_system *system, struct gyre_address group,
+			     uint32_t *ret_count);
+
 GYRE_END_DECLS
 
 #endif

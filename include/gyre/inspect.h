@@ -46,6 +46,9 @@ struct gyre_pool_use {
  * @received: those that came in from other loops and from outside
  * @timers: that run, those of asks and of the loop itself among them
  * @actors: that live here
+ * @held_bytes: what its channels hold; 0 where channel_bytes_max sets no limit
+ * @held_max: what they may; 0 for no limit
+ * @held_over: they hold too much, and do not read by themselves
  * @mail: envelopes with their messages
  * @stacks: of handlers
  * @parts: states, tables and timers of actors
@@ -72,6 +75,9 @@ struct gyre_loop_snapshot {
 	uint64_t received;
 	uint64_t timers;
 	uint32_t actors;
+	uint64_t held_bytes;
+	uint64_t held_max;
+	bool held_over;
 	struct gyre_pool_use mail;
 	struct gyre_pool_use stacks;
 	struct gyre_pool_use parts;

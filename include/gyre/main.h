@@ -31,7 +31,8 @@ GYRE_MESSAGE(gyre_arguments, 0x18);
  *   detaches them; the message of its mount is struct gyre_arguments
  * @argc: of main()
  * @argv: of main()
- * @options: of the system; NULL for the defaults
+ * @options: of the system; NULL for the defaults. Its @user is for what main() has for the main
+ *   actor besides: see gyre_system_user()
  *
  * It ends when the main actor stops, at gyre_exit(), gyre_system_stop(), SIGINT or SIGTERM, each
  * with the drain that gyre_system_run() describes.

@@ -163,9 +163,21 @@ static inline void *gyre_payload(struct gyre_mail *mail)
 /** gyre_new() - a mail with a message in it: gyre_new(stack, price_of, .item = 7) */
 #define gyre_new(STACK, ...) GYRE_NEW_(gyre_mail_new, STACK, __VA_ARGS__, )
 
-/** gyre_system_new() - the same outside of any actor: gyre_system_new(system, price_of, .item = 7)
+/**
+ * gyre_new_copy() - a mail with a copy of *@FROM, a struct @NAME that stands ready:
+ * gyre_new_copy(stack, price_of, &known); @FROM is used once
+ */
+#define gyre_new_copy(STACK, NAME, FROM) \
+	gyre_fill_##NAME(gyre_mail_new((STACK), &gyre_type_##NAME), *(FROM))
+
+/**
+ * gyre_system_new() - gyre_new() outside of any actor: gyre_system_new(system, price_of, .item = 7)
  */
 #define gyre_system_new(SYSTEM, ...) GYRE_NEW_(gyre_system_mail_new, SYSTEM, __VA_ARGS__, )
+
+/** gyre_system_new_copy() - gyre_new_copy() outside of any actor */
+#define gyre_system_new_copy(SYSTEM, NAME, FROM) \
+	gyre_fill_##NAME(gyre_system_mail_new((SYSTEM), &gyre_type_##NAME), *(FROM))
 
 GYRE_END_DECLS
 

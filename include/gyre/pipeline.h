@@ -20,6 +20,8 @@
 GYRE_BEGIN_DECLS
 
 struct gyre_channel;
+struct gyre_file;
+struct gyre_file_region;
 
 /**
  * struct gyre_handler_context - a handler's place in one pipeline; read with the accessors below
@@ -109,6 +111,33 @@ typedef void (*gyre_exception_fn)(struct gyre_handler_context *ctx, int error);
 typedef int (*gyre_write_fn)(struct gyre_handler_context *ctx, struct gyre_buffer *data);
 
 /**
+ * gyre_send_file_fn - a part of a file is on its way out
+ * @ctx: the handler's place
+ * @file: the file
+ * @what: which part; valid during the call
+ *
+ * For a handler with a @write that only observes what is written, and so can let bytes pass that it
+ * does not see: it passes them on with gyre_channel_send_file(). Runs in phase 2, on the channel's
+ * loop, inside the call of that function by another handler; it is re-entered only by what the
+ * handler itself calls in the pipeline. The last call may come after @inactive of struct
+ * gyre_handler, from another handler, and before @removed. What it returns is returned to the
+ * caller.
+ */
+typedef int (*gyre_send_file_fn)(struct gyre_handler_context *ctx, struct gyre_file *file,
+				 const struct gyre_file_region *what);
+
+/**
+ * gyre_context_timer_fn - a timer of the handler has fired
+ * @ctx: the handler's place
+ * @key: of the timer, which does not run any more and may be started again
+ *
+ * Runs in phase 2, on the channel's loop, in a run of the channel and before its input. It is
+ * re-entered only by what the handler itself calls in the pipeline. The last call comes before
+ * @inactive of struct gyre_handler, and before @removed.
+ */
+typedef void (*gyre_context_timer_fn)(struct gyre_handler_context *ctx, uint64_t key);
+
+/**
  * struct gyre_handler - what a handler does; any may be NULL; must outlive the pipelines it is in
  * @name: by which it is found in a pipeline; may be NULL
  * @added: it has come into a pipeline
@@ -122,11 +151,14 @@ typedef int (*gyre_write_fn)(struct gyre_handler_context *ctx, struct gyre_buffe
  * @exception: a handler has failed
  * @inactive: the channel is closed for reading and writing; gyre_channel_reason() says why
  * @unregistered: the channel no longer belongs to its actor
+ * @timer: a timer of gyre_context_timer_start() has fired
  * @write: outbound: bytes are to be queued
  * @flush: outbound: what is queued is to be sent now
  * @read_request: outbound: one more read is wanted, for channels that do not read by themselves
  * @shutdown: outbound: no more is to be written
  * @close: outbound: the channel is to be closed when all is sent
+ * @send_file: outbound: a part of a file is to be queued; a handler with a @write refuses that if
+ *   this is NULL, and others pass it on
  */
 struct gyre_handler {
 	const char *name;
@@ -142,12 +174,14 @@ struct gyre_handler {
 	gyre_exception_fn exception;
 	gyre_context_fn inactive;
 	gyre_context_fn unregistered;
+	gyre_context_timer_fn timer;
 
 	gyre_write_fn write;
 	gyre_context_fn flush;
 	gyre_context_fn read_request;
 	gyre_context_fn shutdown;
 	gyre_context_fn close;
+	gyre_send_file_fn send_file;
 };
 
 /* ---- a handler's place ---- */
@@ -208,13 +242,48 @@ GYRE_API struct gyre_buffer *gyre_context_buffer(const struct gyre_handler_conte
  */
 GYRE_API void gyre_context_remove(struct gyre_handler_context *ctx);
 
+/**
+ * gyre_context_timer_start() - starts or restarts a timer of a handler
+ * @ctx: the handler's place; the handler has a @timer
+ * @key: names the timer within this place
+ * @delay_ns: when it fires, once; never early, on an idle loop at most a timer tick late
+ *
+ * It is stopped when the handler leaves the pipeline, and does not fire on a channel that closes.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL  @ctx is NULL, or its handler has no @timer
+ *   -ENOMEM  there is no memory
+ *   -EPIPE   the channel is closed, or the handler has left it
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phase 2, on the channel's loop.
+ * Since: 0.1
+ */
+GYRE_API int gyre_context_timer_start(struct gyre_handler_context *ctx, uint64_t key,
+				      uint64_t delay_ns);
+
+/**
+ * gyre_context_timer_stop() - stops a timer of a handler
+ * @ctx: the handler's place
+ * @key: names the timer within this place
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL  @ctx is NULL
+ *   -ENOENT  no timer of that key runs
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phase 2, on the channel's loop.
+ * Since: 0.1
+ */
+GYRE_API int gyre_context_timer_stop(struct gyre_handler_context *ctx, uint64_t key);
+
 /* ---- the list of handlers ---- */
 
 /**
  * gyre_pipeline_add_first() - puts a handler next to the head
  * @channel: the channel
  * @handler: what it does
- * @arg: for gyre_context_arg()
+ * @arg: for gyre_context_arg(); const for options that the handler only copies
  *
  * Return: 0, or a negative errno.
  * Errors:
@@ -228,7 +297,7 @@ GYRE_API void gyre_context_remove(struct gyre_handler_context *ctx);
  * Since: 0.1
  */
 GYRE_API int gyre_pipeline_add_first(struct gyre_channel *channel,
-				     const struct gyre_handler *handler, void *arg);
+				     const struct gyre_handler *handler, const void *arg);
 
 /**
  * gyre_pipeline_add_last() - puts a handler next to the tail
@@ -248,7 +317,7 @@ GYRE_API int gyre_pipeline_add_first(struct gyre_channel *channel,
  * Since: 0.1
  */
 GYRE_API int gyre_pipeline_add_last(struct gyre_channel *channel,
-				    const struct gyre_handler *handler, void *arg);
+				    const struct gyre_handler *handler, const void *arg);
 
 /**
  * gyre_pipeline_add_before() - puts a handler next to another, on the head's side
@@ -270,7 +339,7 @@ GYRE_API int gyre_pipeline_add_last(struct gyre_channel *channel,
  * Since: 0.1
  */
 GYRE_API int gyre_pipeline_add_before(struct gyre_channel *channel, const char *name,
-				      const struct gyre_handler *handler, void *arg);
+				      const struct gyre_handler *handler, const void *arg);
 
 /**
  * gyre_pipeline_add_after() - puts a handler next to another, on the tail's side
@@ -292,7 +361,7 @@ GYRE_API int gyre_pipeline_add_before(struct gyre_channel *channel, const char *
  * Since: 0.1
  */
 GYRE_API int gyre_pipeline_add_after(struct gyre_channel *channel, const char *name,
-				     const struct gyre_handler *handler, void *arg);
+				     const struct gyre_handler *handler, const void *arg);
 
 /**
  * gyre_pipeline_replace() - puts a handler in the place of another
@@ -316,7 +385,7 @@ GYRE_API int gyre_pipeline_add_after(struct gyre_channel *channel, const char *n
  * Since: 0.1
  */
 GYRE_API int gyre_pipeline_replace(struct gyre_channel *channel, const char *name,
-				   const struct gyre_handler *handler, void *arg);
+				   const struct gyre_handler *handler, const void *arg);
 
 /**
  * gyre_pipeline_remove() - takes a handler out of a pipeline

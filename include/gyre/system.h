@@ -74,6 +74,12 @@ typedef void (*gyre_dead_letter_fn)(const struct gyre_type *type, struct gyre_ad
  * @write_low_bytes: queued output below which a channel is writable again, 1 to 2^30
  * @write_high_bytes: queued output above which it is not, at least @write_low_bytes, up to 2^30
  * @write_max_bytes: queued output at which it is closed, at least @write_high_bytes, up to 2^30
+ * @channel_bytes_max: what all channels may hold of output that the kernel has not taken, of input
+ *   that handlers have not been given, and of frames that are not complete, in bytes; each loop has
+ *   an equal share. Over three quarters of that its channels do not read by themselves, and are not
+ *   writable; what is written over all of it closes the channel with -ENOBUFS. It goes on below
+ *   half; peers that never take what they asked for are the idle handler's matter. 0 for no limit,
+ *   up to 2^50
  * @zero_copy_bytes: queued output from which a channel of TCP has the kernel send from the pages
  *   themselves, 1 to 2^30; -1 for never. A channel whose bytes are copied after all, as those for
  *   the same machine, goes back to plain sends; the memory counts as locked (RLIMIT_MEMLOCK)
@@ -90,6 +96,7 @@ typedef void (*gyre_dead_letter_fn)(const struct gyre_type *type, struct gyre_ad
  * @log_arg: for @log
  * @dead_letter: hears of each message that is lost; NULL for nobody
  * @dead_letter_arg: for @dead_letter
+ * @user: the program's own, for gyre_system_user(); may be NULL
  * @node: makes the system a node that exchanges messages with others, see node.h; NULL for none
  *
  * A handler that has run for a quarter of @stall_ms or more is interrupted now and then by a
@@ -127,6 +134,7 @@ struct gyre_system_options {
 	uint32_t write_low_bytes;
 	uint32_t write_high_bytes;
 	uint32_t write_max_bytes;
+	uint64_t channel_bytes_max;
 	int64_t zero_copy_bytes;
 	uint64_t linger_ns;
 	uint64_t drain_timeout_ns;
@@ -137,6 +145,7 @@ struct gyre_system_options {
 	void *log_arg;
 	gyre_dead_letter_fn dead_letter;
 	void *dead_letter_arg;
+	void *user;
 	const struct gyre_node_options *node;
 };
 
@@ -259,6 +268,21 @@ GYRE_API int gyre_system_run(struct gyre_system *system);
  * Since: 0.1
  */
 GYRE_API uint32_t gyre_system_loops(const struct gyre_system *system);
+
+/**
+ * gyre_system_user() - what the program gave the system for its actors
+ * @system: the system; of the running actor gyre_system_of()
+ *
+ * So the main actor of gyre_main(), and any other, gets at what main() has prepared.
+ *
+ * Return: @user of the options; NULL when @system is NULL.
+ * Errors:
+ *   none
+ * Ownership: stays the program's.
+ * Context: any thread, in any phase, between create and destroy of the system.
+ * Since: 0.1
+ */
+GYRE_API void *gyre_system_user(const struct gyre_system *system);
 
 GYRE_END_DECLS
 

@@ -22,8 +22,9 @@ enum {
 
 static void end(struct gyre_channel *channel)
 {
-	gy_page_unref(channel->channels, channel->bulk.page);
-	channel->bulk = (struct gy_bulk){ 0 };
+	gy_page_unref(channel->channels, channel->bulk_page);
+	channel->bulk_page = NULL;
+	channel->bulk_times = 0;
 	channel->kind = &gy_stream_kind;
 	gy_input_init(channel);
 }
@@ -37,13 +38,13 @@ static void keep(struct gyre_channel *channel, uint32_t count)
 		channel->flags |= GY_CHANNEL_NOISY;
 		return;
 	}
-	gy_sanitize_give(channel->bulk.page->memory, count);
-	buffer = gy_buffer_of_page(channels, channel->bulk.page, channel->bulk.page->memory, count);
+	gy_sanitize_give(channel->bulk_page->memory, count);
+	buffer = gy_buffer_of_page(channels, channel->bulk_page, channel->bulk_page->memory, count);
 	if (buffer == NULL) {
 		gy_channel_fail(channel, -ENOMEM);
 		return;
 	}
-	gy_page_ref(channel->bulk.page);
+	gy_page_ref(channel->bulk_page);
 	gy_count(&channels->counters.reads, 1);
 	gy_count(&channels->counters.bytes_received, count);
 	gy_buffer_queue_push(&channel->input, buffer);
@@ -55,8 +56,8 @@ static void received(struct gy_op *op, const struct gy_completion *completion)
 	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, receive);
 
 	if (completion->result > 0) {
-		channel->bulk.times =
-			completion->result > LITTLE_BYTES ? 0 : channel->bulk.times + 1;
+		channel->bulk_times =
+			completion->result > LITTLE_BYTES ? 0 : channel->bulk_times + 1;
 		keep(channel, (uint32_t)completion->result);
 	}
 	gy_input_received(op, completion);
@@ -66,7 +67,7 @@ static void received(struct gy_op *op, const struct gy_completion *completion)
  */
 static bool have_page(struct gyre_channel *channel)
 {
-	struct gy_page *page = channel->bulk.page;
+	struct gy_page *page = channel->bulk_page;
 
 	if (page->references == 1) {
 		return true;
@@ -76,21 +77,21 @@ static bool have_page(struct gyre_channel *channel)
 		return false;
 	}
 	page->used = page->bytes;
-	gy_page_unref(channel->channels, channel->bulk.page);
-	channel->bulk.page = page;
+	gy_page_unref(channel->channels, channel->bulk_page);
+	channel->bulk_page = page;
 	return true;
 }
 
 static int receive(struct gyre_channel *channel)
 {
-	if (channel->bulk.times >= LITTLE_TIMES || !have_page(channel)) {
+	if (channel->bulk_times >= LITTLE_TIMES || !have_page(channel)) {
 		end(channel);
 		return channel->kind->receive(channel);
 	}
 	gy_op_init(&channel->receive, received);
 	return gy_ring_receive_into(channel->channels->ring, &channel->receive,
-				    channel->endpoint.fd, channel->bulk.page->memory,
-				    channel->bulk.page->bytes);
+				    channel->endpoint.fd, channel->bulk_page->memory,
+				    channel->bulk_page->bytes);
 }
 
 static void release(struct gyre_channel *channel)
@@ -114,16 +115,16 @@ void gy_bulk_watch(struct gyre_channel *channel, size_t bytes)
 	if (channel->kind != &gy_stream_kind) {
 		return;
 	}
-	channel->bulk.times =
-		bytes < gy_ring_buffer_bytes(channel->channels->ring) ? 0 : channel->bulk.times + 1;
-	if (channel->bulk.times < FULL_PAGES) {
+	channel->bulk_times =
+		bytes < gy_ring_buffer_bytes(channel->channels->ring) ? 0 : channel->bulk_times + 1;
+	if (channel->bulk_times < FULL_PAGES) {
 		return;
 	}
-	channel->bulk.times = 0;
+	channel->bulk_times = 0;
 	page = gy_page_get_of(channel->channels, PAGE_BYTES);
 	if (page != NULL) {
 		page->used = page->bytes; /* nothing is appended there */
-		channel->bulk.page = page;
+		channel->bulk_page = page;
 		channel->kind = &bulk_kind;
 		gy_input_renew(channel);
 	}

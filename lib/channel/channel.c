@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <sys/socket.h>
 
+#include "channel/handshake.h"
 #include "channel/output.h"
 #include "channel/pipe.h"
 #include "channel/region.h"
@@ -133,15 +134,15 @@ static void close_all(struct gyre_channel *channel)
 void gy_channel_finish(struct gyre_channel *channel)
 {
 	struct gyre_handler_context *head = &channel->pipeline.head.head;
-	bool active = (channel->flags & GY_CHANNEL_DISMISSED) == 0;
 
 	channel->flags |= GY_CHANNEL_CLOSED;
 	gy_linger_stop(channel);
-	gy_buffer_queue_clear(&channel->input);
+	gy_handshake_stop(channel);
+	gy_input_clear(channel);
 	gy_output_clear(channel);
 	gy_post_end(channel);
 	gy_written_end(channel);
-	if (active) {
+	if (!channel->dismissed) {
 		gyre_fire_inactive(head);
 		gyre_fire_unregistered(head);
 	}
@@ -165,6 +166,7 @@ static bool stop_operations(struct gyre_channel *channel)
 			channel->flags |= GY_CHANNEL_SEND_CANCELLED;
 		}
 	}
+	stopped = gy_hangup_stop(channel) && stopped;
 	return stopped && !channel->send.armed && !channel->control.armed;
 }
 
@@ -344,12 +346,19 @@ void gy_channel_abort(struct gy_endpoint *endpoint, int reason)
 void gy_channel_set_busy(struct gy_endpoint *endpoint, bool busy)
 {
 	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
+	struct gy_channels *channels = channel->channels;
+	bool over = channels->held.over != 0 && channel->frame_bytes == 0;
 
-	if (!busy) {
+	if ((channel->flags & GY_CHANNEL_COUNTED) != 0) {
+		gy_output_follow(channel);
+	}
+	if (!busy && !over) {
 		gy_channel_set(channel, 0, GY_CHANNEL_STARVED);
 	} else if ((channel->flags &
 		    (GY_CHANNEL_MANUAL | GY_CHANNEL_STARVED | GY_CHANNEL_CLOSED)) == 0) {
-		gy_count(&channel->channels->counters.reads_paused, 1);
+		gy_count(busy ? &channels->counters.reads_paused
+			      : &channels->counters.held_reads_paused,
+			 1);
 		gy_channel_set(channel, GY_CHANNEL_STARVED, 0);
 	}
 }
@@ -411,7 +420,6 @@ uint32_t gy_channel_flags_of(const struct gyre_channel_options *options)
 {
 	uint32_t flags = GY_CHANNEL_NEW;
 
-	flags |= options->no_linger ? GY_CHANNEL_NO_LINGER : 0U;
 	flags |= options->manual_read ? GY_CHANNEL_MANUAL | GY_CHANNEL_HELD : 0U;
 	return flags;
 }
@@ -427,6 +435,7 @@ static void begin_generations(struct gyre_channel *channel)
 	channel->receive.generation = generation;
 	channel->send.generation = generation;
 	channel->control.generation = generation;
+	channel->hangup.poll.generation = generation;
 	channel->channels->generation = (uint16_t)(generation + GENERATIONS);
 }
 
@@ -440,16 +449,22 @@ int gy_channel_begin(struct gyre_channel *channel, struct gy_stack *stack,
 	begin_generations(channel);
 	gy_list_init(&channel->parked);
 	gy_list_init(&channel->chores);
-	gy_list_init(&channel->zero_copies);
 	channel->half_close = opening->options->allow_half_close;
 	channel->keep_reading = opening->options->keep_reading;
+	channel->no_linger = opening->options->no_linger;
+	channel->flags |= channels->options.channel_bytes_max != 0 ? GY_CHANNEL_COUNTED : 0U;
 	gy_linger_init(channel);
+	gy_hangup_init(channel);
 	gy_pipeline_init(&channel->pipeline, channel);
 	channels->stack = stack;
-	r = opening->init(channel, opening->init_arg);
+	r = gy_handshake_start(channel, opening->options->handshake_ns);
+	if (r == 0) {
+		r = opening->init(channel, opening->init_arg);
+	}
 	channels->stack = before;
 	if (r < 0) {
-		gy_channel_set(channel, GY_CHANNEL_DISMISSED, GY_CHANNEL_NEW);
+		channel->dismissed = true;
+		gy_channel_set(channel, 0, GY_CHANNEL_NEW);
 		gy_channel_fail(channel, r);
 		return r;
 	}
@@ -520,7 +535,7 @@ bool gyre_channel_is_writable(const struct gyre_channel *channel)
 
 size_t gyre_channel_queued_bytes(const struct gyre_channel *channel)
 {
-	return channel->output_bytes + channel->held_bytes;
+	return channel->output_bytes + channel->withheld_bytes;
 }
 
 int gyre_channel_reason(const struct gyre_channel *channel)

@@ -16,6 +16,7 @@
 #include "channel/buffer.h"
 #include "channel/chore.h"
 #include "channel/endpoint.h"
+#include "channel/hangup.h"
 #include "channel/pipeline.h"
 #include "channel/post.h"
 
@@ -42,11 +43,11 @@ enum {
 	GY_CHANNEL_GATHERED = 1 << 22,	 /* the send under way has a gather */
 	GY_CHANNEL_SWEEP = 1 << 23,	 /* chores, or places of removed handlers to be freed */
 	GY_CHANNEL_COMPLETE = 1 << 24,	 /* some handler wants to know when a read is complete */
-	GY_CHANNEL_DISMISSED = 1 << 20,	 /* never became active: handlers hear nothing */
+	GY_CHANNEL_COUNTED = 1 << 20,	 /* what it holds counts: see held.h */
 	GY_CHANNEL_PEER_ENDED = 1 << 25, /* the peer has said that it sends no more */
-	GY_CHANNEL_NO_LINGER = 1 << 26,
-	GY_CHANNEL_NOISY = 1 << 27,    /* input was thrown away since the last look */
-	GY_CHANNEL_STARVED = 1 << 28,  /* no reading: memory is short */
+	GY_CHANNEL_UNHEARD = 1 << 26,	 /* its first bytes end the handshake */
+	GY_CHANNEL_NOISY = 1 << 27,	 /* input was thrown away since the last look */
+	GY_CHANNEL_STARVED = 1 << 28,  /* no reading: memory is short, or the loop holds too much */
 	GY_CHANNEL_DATAGRAM = 1 << 29, /* not a stream: see datagram.h */
 	GY_CHANNEL_PIPE = 1 << 30,     /* no socket: see pipe.c */
 	GY_CHANNEL_POSTED = 1 << 17,   /* its post has something to do, or awaits a send */
@@ -98,18 +99,12 @@ extern const struct gy_channel_kind gy_stream_kind;
 int gy_stream_refusal(const struct gyre_channel *channel, const struct gyre_buffer *data);
 void gy_stream_free(struct gyre_channel *channel);
 
-/* How a channel is with input that is much; see bulk.c. */
-struct gy_bulk {
-	struct gy_page *page; /* to receive into; NULL: those of the ring */
-	uint32_t times;	      /* in a row, that there was reason to change that */
-};
-
 /*
  * In the order of use: what every request touches are the second and the third cache line, which is
  * why the endpoint begins at the end of the first.
  */
 struct gyre_channel {
-	struct gy_list parked;
+	struct gy_list parked;	  /* with GY_CHANNEL_PARKED; else of @hangup, if that is waiting */
 	struct gy_op control;	  /* shutdown, and at last close */
 	struct gy_gather *gather; /* of a send of several slices that is under way */
 	int reason;
@@ -136,17 +131,23 @@ struct gyre_channel {
 	const struct gy_channel_kind *kind;
 	bool keep_reading; /* as the options say */
 	bool half_close;
+	bool no_linger;
+	bool dismissed;	   /* never became active: handlers hear nothing */
+	bool no_zero_copy; /* it does not gain, or cannot be */
+	bool expands;	   /* a handler makes a little more of what is written */
 
-	struct gy_pipe *pipe;	     /* with GY_CHANNEL_PIPE */
-	struct gy_buffer_queue sent; /* regions; with GY_CHANNEL_SENT */
-	uint64_t region_bytes;	     /* of regions in the output, not sent */
-	struct gy_bulk bulk;
-	size_t held_bytes;	     /* written, and with a handler that cannot pass them on yet */
-	bool expands;		     /* a handler makes a little more of what is written */
-
-	struct gy_zero_copy *zero_copy; /* is the send under way, if not NULL; see zero_copy.c */
-	struct gy_list zero_copies;	/* that and those whose pages the kernel still has */
-	bool no_zero_copy;		/* it does not gain, or cannot be */
+	struct gy_hangup hangup;
+	struct gy_context_timer *timers;  /* of handlers */
+	struct gy_handshake *handshake;	  /* NULL when it is over, or has all the time */
+	uint32_t input_held;		  /* what counts of the input, with GY_CHANNEL_COUNTED */
+	uint32_t frame_bytes;		  /* the same of frames that are not complete */
+	struct gy_pipe *pipe;		  /* with GY_CHANNEL_PIPE */
+	struct gy_buffer_queue sent;	  /* regions; with GY_CHANNEL_SENT */
+	uint64_t region_bytes;		  /* of regions in the output, not sent */
+	struct gy_page *bulk_page;	  /* to receive into; NULL: those of the ring; see bulk.c */
+	struct gy_zero_copy *zero_copies; /* whose pages the kernel has, the last one first */
+	uint32_t bulk_times;		  /* in a row, that there was reason to change that */
+	uint32_t withheld_bytes; /* written, and with a handler that cannot pass them on yet */
 };
 
 _Static_assert(offsetof(struct gyre_channel, endpoint.ready_link) == GY_CACHE_LINE,
@@ -260,6 +261,8 @@ void gy_input_received(struct gy_op *op, const struct gy_completion *completion)
 /* The same, before it, where @page, which is taken, was received into, and none of the ring's. */
 void gy_input_received_page(struct gyre_channel *channel, struct gy_page *page, int32_t result);
 void gy_input_init(struct gyre_channel *channel);
+/* Frees what handlers have not had. */
+void gy_input_clear(struct gyre_channel *channel);
 /* Gives the handlers what has been received, as far as they may have it now. */
 void gy_input_deliver(struct gyre_channel *channel);
 /* Arms, or disarms, the receive as the flags say; -EAGAIN when the ring has no room for it. */

@@ -85,6 +85,7 @@ int gy_channels_init(struct gy_home *home, const struct gy_channels_options *opt
 	gy_pool_init(&channels->channels, "channel", sizeof(struct gyre_channel));
 	gy_pool_init(&channels->contexts, "context", sizeof(struct gy_context));
 	gy_pool_init(&channels->gathers, "gather", sizeof(struct gy_gather));
+	gy_hangups_init(&channels->hangups);
 	gy_zero_copies_init(channels);
 	gy_list_init(&channels->parked);
 	gy_list_init(&channels->owners);
@@ -263,12 +264,15 @@ static void set_one_busy(struct gy_endpoint *endpoint)
 	endpoint->ops->set_busy(endpoint, endpoint->owner->channels->busy);
 }
 
+void gy_channels_follow(struct gy_home *home)
+{
+	for_each(gy_channels_of(home), set_one_busy);
+}
+
 void gy_channels_set_busy(struct gy_home *home, bool busy)
 {
-	struct gy_channels *channels = gy_channels_of(home);
-
-	channels->busy = busy;
-	for_each(channels, set_one_busy);
+	gy_channels_of(home)->busy = busy;
+	gy_channels_follow(home);
 }
 
 static void drain(struct gy_home *home)

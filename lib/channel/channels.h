@@ -14,6 +14,8 @@
 #include <pthread.h>
 
 #include "actor/house.h"
+#include "channel/hangup.h"
+#include "channel/held.h"
 #include "channel/page.h"
 #include "channel/peers.h"
 #include "channel/post.h"
@@ -28,6 +30,7 @@ struct gy_channels_options {
 	uint32_t write_max_bytes;
 	uint64_t zero_copy_bytes; /* 0 for never */
 	uint64_t linger_ns;
+	uint64_t channel_bytes_max; /* of all loops; 0 for no limit */
 	uint32_t datagram_buffer_count;
 	uint32_t datagram_buffer_bytes;
 };
@@ -51,6 +54,11 @@ struct gy_channels_counters {
 	uint64_t refused_rate;
 	uint64_t refused_report;
 	uint64_t reads_paused;
+	uint64_t held_periods;
+	uint64_t held_reads_paused;
+	uint64_t held_refused;
+	uint64_t held_closed;
+	uint64_t handshake_timeouts;
 	uint64_t datagrams_sent;
 	uint64_t datagrams_failed;
 	uint64_t datagrams_truncated;
@@ -96,6 +104,8 @@ struct gy_channels {
 	struct gy_list parked; /* channels that wait for receive buffers */
 	struct gy_list owners; /* struct gy_endpoints */
 	struct gy_posts posts;
+	struct gy_hangups hangups;
+	struct gy_held held;
 	uint32_t open;		    /* endpoints whose descriptor is open */
 	uint32_t handovers;	    /* accepted descriptors that no worker has taken yet */
 	uint32_t lookups;	    /* of gyre_resolve(), under way */
@@ -118,6 +128,9 @@ void gy_channels_fini(struct gy_home *home);
 
 /* Memory has become short, or is so no longer: all endpoints pause or go on. Any phase. */
 void gy_channels_set_busy(struct gy_home *home, bool busy);
+
+/* What its channels hold has become too much, or much less: they follow. Any phase. */
+void gy_channels_follow(struct gy_home *home);
 
 static inline struct gy_channels *gy_channels_of(const struct gy_home *home)
 {

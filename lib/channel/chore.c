@@ -37,3 +37,32 @@ void gy_chores_run(struct gyre_channel *channel)
 		chore->run(chore);
 	}
 }
+
+/* ---- timers ---- */
+
+static void fired(struct gy_timer *timer)
+{
+	struct gy_chore_timer *it = gy_container_of(timer, struct gy_chore_timer, timer);
+
+	gy_chore_queue(it->channel, &it->chore);
+}
+
+void gy_chore_timer_init(struct gy_chore_timer *timer, struct gyre_channel *channel,
+			 gy_chore_fn run)
+{
+	gy_timer_init(&timer->timer, fired);
+	gy_chore_init(&timer->chore, run);
+	timer->channel = channel;
+}
+
+void gy_chore_timer_start(struct gy_chore_timer *timer, uint64_t delay_ns)
+{
+	gy_chore_timer_stop(timer);
+	gy_timer_start(&timer->channel->channels->home->loop.wheel, &timer->timer, delay_ns);
+}
+
+void gy_chore_timer_stop(struct gy_chore_timer *timer)
+{
+	gy_timer_stop(&timer->channel->channels->home->loop.wheel, &timer->timer);
+	gy_chore_drop(&timer->chore);
+}

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "base/list.h"
+#include "loop/wheel.h"
 
 struct gyre_channel;
 struct gy_chore;
@@ -26,6 +27,13 @@ struct gy_chore {
 	bool queued;
 };
 
+/* A chore that is queued when a time is over: a timer fires outside of the channel's run. */
+struct gy_chore_timer {
+	struct gy_timer timer;
+	struct gy_chore chore;
+	struct gyre_channel *channel;
+};
+
 static inline void gy_chore_init(struct gy_chore *chore, gy_chore_fn run)
 {
 	gy_list_init(&chore->item);
@@ -39,5 +47,12 @@ void gy_chore_queue(struct gyre_channel *channel, struct gy_chore *chore);
 void gy_chore_drop(struct gy_chore *chore);
 /* Runs those that are queued now. */
 void gy_chores_run(struct gyre_channel *channel);
+
+void gy_chore_timer_init(struct gy_chore_timer *timer, struct gyre_channel *channel,
+			 gy_chore_fn run);
+/* One that runs is started anew. */
+void gy_chore_timer_start(struct gy_chore_timer *timer, uint64_t delay_ns);
+/* One that has fired, and whose chore has not run, is stopped too. */
+void gy_chore_timer_stop(struct gy_chore_timer *timer);
 
 #endif

@@ -25,6 +25,15 @@ enum { COPY_BYTES_MAX = 512 };
 
 /* ---- what is kept ---- */
 
+/* What is kept counts as held by the channel. */
+static void count_kept(struct gy_codec *codec)
+{
+	if ((codec->channel->flags & GY_CHANNEL_COUNTED) != 0) {
+		gy_held_set_frame(codec->channel, &codec->held,
+				  codec->kept == NULL ? 0 : codec->kept->bytes);
+	}
+}
+
 static void drop_kept(struct gy_codec *codec)
 {
 	if (codec->kept != NULL) {
@@ -122,6 +131,15 @@ static bool start_discard(struct gy_codec *codec, const struct gy_step *step)
 	return true;
 }
 
+/* A frame is what tells that the peer speaks the protocol. */
+static void end_handshake(struct gy_codec *codec)
+{
+	if (codec->handshaking) {
+		codec->handshaking = false;
+		gyre_channel_handshake_done(codec->channel);
+	}
+}
+
 static bool may_deliver(const struct gy_codec *codec)
 {
 	uint32_t against = GY_CHANNEL_NO_DELIVERY;
@@ -148,6 +166,9 @@ static bool deliver(struct gy_codec *codec, const struct gy_step *step)
 	gy_buffer_consume(frame, step->front);
 	gy_buffer_truncate(frame, (size_t)step->bytes - step->front - step->back);
 	codec->permitted = false;
+	if (gy_unlikely(codec->handshaking)) {
+		end_handshake(codec);
+	}
 	if ((channel->flags & GY_CHANNEL_MANUAL) != 0) {
 		channel->flags |= GY_CHANNEL_HELD;
 	}
@@ -186,6 +207,7 @@ static void dispose(struct gy_codec *codec)
 {
 	gy_chore_drop(&codec->chore);
 	drop_kept(codec);
+	count_kept(codec);
 	gy_sizes_delete(&codec->channel->channels->home->parts, codec, codec->state_bytes);
 }
 
@@ -222,6 +244,7 @@ void gy_codec_removed(struct gyre_handler_context *ctx)
 	struct gy_codec *codec = gy_codec_of(ctx);
 
 	codec->removed = true;
+	end_handshake(codec);
 	if (codec->decoding) {
 		return; /* when the frame under way has been dealt with */
 	}
@@ -249,6 +272,7 @@ static void decode(struct gy_codec *codec)
 	    gy_page_is_lent(codec->kept->first.page)) {
 		gy_buffer_leave_ring(codec->kept);
 	}
+	count_kept(codec);
 	if (codec->permitted && !codec->waiting && !codec->failed &&
 	    (codec->channel->flags & GY_CHANNEL_MANUAL) != 0) {
 		gyre_channel_read(&codec->context->head); /* the one that was asked for gave none */
@@ -308,6 +332,7 @@ struct gy_codec *gy_codec_make(struct gyre_handler_context *ctx, size_t bytes,
 	codec->context = gy_context_of(ctx);
 	codec->state_bytes = (uint32_t)bytes;
 	gy_chore_init(&codec->chore, resume);
+	codec->handshaking = gyre_channel_handshake_begin(channel);
 	ctx->arg = codec;
 	return codec;
 }

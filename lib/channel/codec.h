@@ -47,6 +47,7 @@ struct gy_codec {
 	uint64_t discard; /* bytes still to be thrown away */
 	size_t scanned;	  /* of @kept, what @next need not look at again; the frame is not there */
 	uint32_t joined;  /* buffers in @kept, at most */
+	uint32_t held;	  /* bytes of @kept that count: see held.h */
 	uint32_t state_bytes;
 	int late_error;
 	bool discarding; /* for @next: the frame that is too long has not ended yet */
@@ -55,6 +56,7 @@ struct gy_codec {
 	bool waiting; /* a frame does */
 	bool failed;
 	bool removed;
+	bool handshaking; /* no frame has come, and there is a time for it */
 };
 
 /*

@@ -83,6 +83,11 @@ int gy_datagram_add(struct gyre_channel *channel, struct gyre_buffer *data)
 	if (r == 0 && bytes > options->write_max_bytes) {
 		r = -ENOBUFS;
 	}
+	if (r == 0 && (channel->flags & GY_CHANNEL_COUNTED) != 0 &&
+	    !gy_held_fits(channel->channels, cost_of(data))) {
+		gy_count(&channel->channels->counters.held_refused, 1);
+		r = -ENOBUFS;
+	}
 	if (r == 0 && !compact(data)) {
 		r = -ENOMEM;
 	}
@@ -93,6 +98,9 @@ int gy_datagram_add(struct gyre_channel *channel, struct gyre_buffer *data)
 	}
 	gy_buffer_queue_push(&channel->output, data);
 	channel->output_bytes = bytes;
+	if (gy_unlikely((channel->flags & GY_CHANNEL_COUNTED) != 0)) {
+		gy_held_add(channel->channels, cost_of(data));
+	}
 	if (gy_unlikely(bytes > options->write_high_bytes) &&
 	    (channel->flags & GY_CHANNEL_UNWRITABLE) == 0) {
 		gy_output_became_unwritable(channel);
@@ -301,6 +309,9 @@ static void free_buffers(struct gy_datagram *datagram, struct gy_datagram_send *
 
 	while ((buffer = gy_buffer_queue_pop(&send->buffers)) != NULL) {
 		channel->output_bytes -= cost_of(buffer);
+		if (gy_unlikely((channel->flags & GY_CHANNEL_COUNTED) != 0)) {
+			gy_held_take(channel->channels, cost_of(buffer));
+		}
 		if (gy_unlikely((channel->flags & GY_CHANNEL_POSTED) != 0)) {
 			channel->post->taken_bytes += cost_of(buffer);
 		}

@@ -10,6 +10,7 @@
 #include "channel/channel.h"
 #include "channel/output.h"
 #include "channel/pipeline.h"
+#include "channel/region.h"
 
 struct gyre_stack *gyre_context_stack(const struct gyre_handler_context *ctx)
 {
@@ -135,6 +136,19 @@ int gyre_channel_try_write(struct gyre_handler_context *ctx, struct gyre_buffer 
 	return 0;
 }
 
+int gyre_channel_send_file(struct gyre_handler_context *ctx, struct gyre_file *file,
+			   const struct gyre_file_region *what)
+{
+	struct gy_context *to;
+
+	if (ctx == NULL) {
+		return -EINVAL;
+	}
+	to = gy_context_previous(gy_context_of(ctx), GY_ON_WRITE | GY_ON_SEND_FILE);
+	return (to->mask & GY_ON_SEND_FILE) == 0 ? -EOPNOTSUPP
+						 : to->handler->send_file(&to->head, file, what);
+}
+
 void gyre_channel_flush(struct gyre_handler_context *ctx)
 {
 	struct gy_context *to = gy_context_previous(gy_context_of(ctx), GY_ON_FLUSH);
@@ -192,6 +206,12 @@ static void head_close(struct gyre_handler_context *ctx)
 	gy_channel_set(ctx->channel, GY_CHANNEL_CLOSING, 0);
 }
 
+static int head_send_file(struct gyre_handler_context *ctx, struct gyre_file *file,
+			  const struct gyre_file_region *what)
+{
+	return gy_region_add(ctx->channel, file, what);
+}
+
 const struct gyre_handler gy_head_handler = {
 	.name = "head",
 	.write = head_write,
@@ -199,6 +219,7 @@ const struct gyre_handler gy_head_handler = {
 	.read_request = head_read_request,
 	.shutdown = head_shutdown,
 	.close = head_close,
+	.send_file = head_send_file,
 };
 
 static void tail_ignore(struct gyre_handler_context *ctx)

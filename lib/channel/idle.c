@@ -4,7 +4,8 @@
  * time. Output has no such moment, since it moves while no handler runs: so while some is under way
  * the timer looks at it in short steps.
  *
- * A timer fires outside of the channel's run; what follows is a chore.
+ * A timer fires outside of the channel's run; what follows is a chore: see chore.h. It is part of
+ * the handler's own memory, for it must not fail to start.
  */
 #include <gyre/idle.h>
 
@@ -38,8 +39,7 @@ struct idle {
 	struct gyre_channel *channel;
 	struct gy_context *context;
 	struct gyre_idle_options options;
-	struct gy_timer timer;
-	struct gy_chore chore;
+	struct gy_chore_timer timer;
 	struct flow read;
 	struct flow write;
 	struct limit read_limit;
@@ -64,14 +64,6 @@ static inline struct idle *idle_of(const struct gyre_handler_context *ctx)
 static inline struct gy_loop *loop_of(const struct idle *idle)
 {
 	return &idle->channel->channels->home->loop;
-}
-
-static void start_timer(struct idle *idle, uint64_t delay_ns)
-{
-	struct gy_loop *loop = loop_of(idle);
-
-	gy_timer_stop(&loop->wheel, &idle->timer);
-	gy_timer_start(&loop->wheel, &idle->timer, delay_ns);
 }
 
 static void moved(struct flow *flow, uint64_t bytes, uint64_t now_ns)
@@ -244,7 +236,7 @@ static void dispose(struct idle *idle)
 
 static void look(struct gy_chore *chore)
 {
-	struct idle *idle = gy_container_of(chore, struct idle, chore);
+	struct idle *idle = gy_container_of(chore, struct idle, timer.chore);
 	uint64_t now_ns = loop_of(idle)->now_ns;
 	uint64_t next_ns;
 
@@ -263,15 +255,9 @@ static void look(struct gy_chore *chore)
 	} else if (!is_over(idle)) {
 		uint64_t delay_ns = next_ns > now_ns ? next_ns - now_ns : 0;
 
-		start_timer(idle, idle->looking ? min_of(delay_ns, idle->look_ns) : delay_ns);
+		gy_chore_timer_start(&idle->timer,
+				     idle->looking ? min_of(delay_ns, idle->look_ns) : delay_ns);
 	}
-}
-
-static void fired(struct gy_timer *timer)
-{
-	struct idle *idle = gy_container_of(timer, struct idle, timer);
-
-	gy_chore_queue(idle->channel, &idle->chore);
 }
 
 /* ---- the handler ---- */
@@ -288,7 +274,8 @@ static void start(struct idle *idle)
 	idle->read.marked_ns = now_ns;
 	idle->write.marked_ns = now_ns;
 	begin_window(idle, gy_time_add(now_ns, idle->options.rate_grace_ns));
-	start_timer(idle, idle->looking ? idle->look_ns : check_all(idle) - now_ns);
+	gy_chore_timer_start(&idle->timer,
+			     idle->looking ? idle->look_ns : check_all(idle) - now_ns);
 }
 
 /* The step in which output is looked at; 0 when nobody wants to know. */
@@ -339,8 +326,7 @@ static int added(struct gyre_handler_context *ctx)
 		.all_limit.time_ns = options.all_ns,
 		.look_ns = look_time_ns(&options),
 	};
-	gy_timer_init(&idle->timer, fired);
-	gy_chore_init(&idle->chore, look);
+	gy_chore_timer_init(&idle->timer, channel, look);
 	ctx->arg = idle;
 	if ((channel->flags & GY_CHANNEL_NEW) == 0) {
 		start(idle);
@@ -351,8 +337,7 @@ static int added(struct gyre_handler_context *ctx)
 static void stop(struct idle *idle)
 {
 	idle->running = false;
-	gy_timer_stop(&loop_of(idle)->wheel, &idle->timer);
-	gy_chore_drop(&idle->chore);
+	gy_chore_timer_stop(&idle->timer);
 }
 
 static void removed(struct gyre_handler_context *ctx)
@@ -386,15 +371,9 @@ static void read_bytes(struct gyre_handler_context *ctx, struct gyre_buffer *dat
 	gyre_fire_read(ctx, data);
 }
 
-static int write_bytes(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+/* Bytes are on their way, or refused; in the call the handler may have been removed. */
+static int wrote(struct idle *idle, bool was_busy, uint64_t bytes, int r)
 {
-	struct idle *idle = idle_of(ctx);
-	uint64_t bytes = data->bytes;
-	bool was_busy = idle->busy;
-	int r;
-
-	idle->busy = true;
-	r = gyre_channel_write(ctx, data);
 	idle->busy = was_busy;
 	if (idle->removed) {
 		if (!was_busy) {
@@ -405,9 +384,30 @@ static int write_bytes(struct gyre_handler_context *ctx, struct gyre_buffer *dat
 	idle->written += r < 0 ? 0 : bytes;
 	if (r == 0 && !idle->looking && idle->running && idle->look_ns != 0) {
 		idle->looking = true;
-		start_timer(idle, idle->look_ns);
+		gy_chore_timer_start(&idle->timer, idle->look_ns);
 	}
 	return r;
+}
+
+static int write_bytes(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	struct idle *idle = idle_of(ctx);
+	uint64_t bytes = data->bytes;
+	bool was_busy = idle->busy;
+
+	idle->busy = true;
+	return wrote(idle, was_busy, bytes, gyre_channel_write(ctx, data));
+}
+
+static int send_file(struct gyre_handler_context *ctx, struct gyre_file *file,
+		     const struct gyre_file_region *what)
+{
+	struct idle *idle = idle_of(ctx);
+	bool was_busy = idle->busy;
+
+	idle->busy = true;
+	return wrote(idle, was_busy, what == NULL ? 0 : what->bytes,
+		     gyre_channel_send_file(ctx, file, what));
 }
 
 static const struct gyre_handler idle_handler = {
@@ -418,6 +418,7 @@ static const struct gyre_handler idle_handler = {
 	.read = read_bytes,
 	.inactive = inactive,
 	.write = write_bytes,
+	.send_file = send_file,
 };
 
 const struct gyre_handler *gyre_idle_handler(void)

@@ -16,6 +16,7 @@
 #include <errno.h>
 
 #include "channel/channel.h"
+#include "channel/handshake.h"
 #include "channel/pipe.h"
 #include "ring/sanitize.h"
 
@@ -47,6 +48,7 @@ static void park(struct gyre_channel *channel)
 	if (channels->lent < channels->ring_pages_count || !is_wanted(channel)) {
 		return; /* there are some again, or it does not want any */
 	}
+	gy_assert(!channel->hangup.waiting);
 	channel->flags |= GY_CHANNEL_PARKED;
 	gy_list_append(&channels->parked, &channel->parked);
 }
@@ -171,11 +173,31 @@ static bool has_ring_page(const struct gyre_buffer *buffer)
 	return buffer->first.page != NULL && buffer->first.page->of_ring;
 }
 
+/* Counts the input that handlers have not had. */
+static void count_input(struct gyre_channel *channel)
+{
+	size_t bytes = 0;
+
+	for (const struct gyre_buffer *buffer = channel->input.first; buffer != NULL;
+	     buffer = buffer->next) {
+		bytes += buffer->bytes;
+	}
+	gy_held_set(channel, &channel->input_held, bytes);
+}
+
+void gy_input_clear(struct gyre_channel *channel)
+{
+	gy_buffer_queue_clear(&channel->input);
+	if ((channel->flags & GY_CHANNEL_COUNTED) != 0) {
+		count_input(channel);
+	}
+}
+
 /* Input that has to wait must not keep others from receiving. */
 static GY_COLD void keep(struct gyre_channel *channel)
 {
 	if ((channel->flags & GY_CHANNEL_ENDING) != 0) {
-		gy_buffer_queue_clear(&channel->input);
+		gy_input_clear(channel);
 		return;
 	}
 	for (struct gyre_buffer *buffer = channel->input.first;
@@ -183,6 +205,23 @@ static GY_COLD void keep(struct gyre_channel *channel)
 		if (has_ring_page(buffer)) {
 			gy_buffer_leave_ring(buffer);
 		}
+	}
+	if ((channel->flags & GY_CHANNEL_COUNTED) != 0) {
+		count_input(channel);
+	}
+}
+
+/* Input has been delivered to a channel of which more is to be known than that. */
+static GY_COLD void delivered(struct gyre_channel *channel)
+{
+	if ((channel->flags & GY_CHANNEL_UNHEARD) != 0) {
+		gy_handshake_stop(channel);
+	}
+	if ((channel->flags & GY_CHANNEL_COMPLETE) != 0) {
+		gyre_fire_read_complete(&channel->pipeline.head.head);
+	}
+	if ((channel->flags & GY_CHANNEL_COUNTED) != 0) {
+		count_input(channel);
 	}
 }
 
@@ -202,8 +241,10 @@ void gy_input_deliver(struct gyre_channel *channel)
 		channel->reader->handler->read(&channel->reader->head, buffer);
 		any = true;
 	}
-	if (gy_unlikely((channel->flags & GY_CHANNEL_COMPLETE) != 0) && any) {
-		gyre_fire_read_complete(&channel->pipeline.head.head);
+	if (gy_unlikely((channel->flags &
+			 (GY_CHANNEL_COMPLETE | GY_CHANNEL_COUNTED | GY_CHANNEL_UNHEARD)) != 0) &&
+	    any) {
+		delivered(channel);
 	}
 	if (gy_unlikely(channel->input.first != NULL)) {
 		keep(channel);
@@ -237,15 +278,19 @@ int gy_input_settle(struct gyre_channel *channel)
 		gy_endpoint_ready(&channel->endpoint); /* a handler let it go on meanwhile */
 		return 0;
 	}
-	if (channel->input.first != NULL && (channel->flags & GY_CHANNEL_DISCARDING) == 0) {
+	if (channel->receive.armed &&
+	    ((channel->input.first != NULL && (channel->flags & GY_CHANNEL_DISCARDING) == 0) ||
+	     ((channel->flags & GY_CHANNEL_STARVED) != 0 && !is_wanted(channel)))) {
 		return cancel(channel);
 	}
-	if ((channel->flags & GY_CHANNEL_STARVED) != 0 && !is_wanted(channel)) {
-		return cancel(channel);
-	}
-	if (channel->receive.armed || !is_wanted(channel)) {
+	if (channel->receive.armed) {
 		return 0;
 	}
+	if (!is_wanted(channel)) {
+		gy_hangup_watch(channel);
+		return 0;
+	}
+	(void)gy_hangup_stop(channel); /* what is received hears of that too */
 	return channel->kind->receive(channel);
 }
 

@@ -111,8 +111,8 @@ void gy_linger_watch(struct gyre_channel *channel)
 
 bool gy_linger_is_over(struct gyre_channel *channel)
 {
-	if (channel->output.first == NULL && gy_list_empty(&channel->zero_copies) &&
-	    ((channel->flags & (GY_CHANNEL_PEER_ENDED | GY_CHANNEL_NO_LINGER)) != 0 ||
+	if (channel->output.first == NULL && channel->zero_copies == NULL &&
+	    ((channel->flags & GY_CHANNEL_PEER_ENDED) != 0 || channel->no_linger ||
 	     is_quiet(channel))) {
 		return true;
 	}

@@ -52,7 +52,7 @@ int gy_output_hold(struct gyre_channel *channel, size_t bytes)
 	const struct gy_channels_options *options = &channel->channels->options;
 	/* A part is for what goes before it, as the rest of a handshake. */
 	size_t max = options->write_max_bytes - options->write_max_bytes / HELD_SHARE;
-	size_t all = channel->output_bytes + channel->held_bytes + bytes;
+	size_t all = channel->output_bytes + channel->withheld_bytes + bytes;
 
 	if (refusal(channel) < 0) {
 		return -EPIPE;
@@ -61,7 +61,7 @@ int gy_output_hold(struct gyre_channel *channel, size_t bytes)
 		gy_channel_fail(channel, -ENOBUFS);
 		return -ENOBUFS;
 	}
-	channel->held_bytes += bytes;
+	channel->withheld_bytes += (uint32_t)bytes; /* no more than the cap, which has 31 bits */
 	if (all > options->write_high_bytes && (channel->flags & GY_CHANNEL_UNWRITABLE) == 0) {
 		gy_channel_set(channel, GY_CHANNEL_UNWRITABLE | GY_CHANNEL_MARK_CROSSED, 0);
 	}
@@ -70,7 +70,7 @@ int gy_output_hold(struct gyre_channel *channel, size_t bytes)
 
 void gy_output_let_go(struct gyre_channel *channel)
 {
-	channel->held_bytes = 0;
+	channel->withheld_bytes = 0;
 	if ((channel->flags & GY_CHANNEL_UNWRITABLE) == 0) {
 		return;
 	}
@@ -82,10 +82,27 @@ void gy_output_let_go(struct gyre_channel *channel)
 	gy_channel_ready(channel);
 }
 
+void gy_output_follow(struct gyre_channel *channel)
+{
+	const struct gy_channels *channels = channel->channels;
+
+	if (channels->held.over != 0) {
+		if ((channel->flags & GY_CHANNEL_UNWRITABLE) == 0) {
+			channel->flags |= GY_CHANNEL_UNWRITABLE | GY_CHANNEL_MARK_CROSSED;
+			gy_channel_ready(channel);
+		}
+	} else if ((channel->flags & GY_CHANNEL_UNWRITABLE) != 0 &&
+		   channel->output_bytes <= channels->options.write_low_bytes) {
+		gy_output_became_writable(channel);
+		gy_channel_ready(channel);
+	}
+}
+
 int gy_output_takes(struct gyre_channel *channel, size_t count)
 {
 	size_t max = channel->channels->options.write_max_bytes;
 	size_t bytes = gy_output_expanded(channel, count);
+	int r = 0;
 
 	if (refusal(channel) < 0) {
 		return -EPIPE;
@@ -93,31 +110,19 @@ int gy_output_takes(struct gyre_channel *channel, size_t count)
 	if (bytes > max) {
 		return -EMSGSIZE;
 	}
+	if ((channel->flags & GY_CHANNEL_COUNTED) != 0) {
+		r = gy_held_refusal(channel, bytes);
+	}
+	if (r == 0 && bytes + channel->withheld_bytes + channel->output_bytes > max) {
+		r = -EAGAIN;
+	}
 	if ((channel->flags & GY_CHANNEL_UNWRITABLE) != 0) {
 		return -EAGAIN;
 	}
-	if (bytes + channel->held_bytes + channel->output_bytes > max) {
+	if (r == -EAGAIN) {
 		gy_output_became_unwritable(channel);
 		gy_channel_ready(channel);
-		return -EAGAIN;
 	}
-	return 0;
-}
-
-/* What is no stream's, or cannot be queued: nothing at all, to a channel that ends, or over the
- * cap. */
-static int add_otherwise(struct gyre_channel *channel, struct gyre_buffer *data)
-{
-	int r = refusal(channel);
-
-	if ((channel->flags & GY_CHANNEL_DATAGRAM) != 0) {
-		return channel->kind->add(channel, data);
-	}
-	if (r == 0 && data->bytes > 0) {
-		gy_channel_fail(channel, -ENOBUFS);
-		r = -ENOBUFS;
-	}
-	gy_buffer_put(data);
 	return r;
 }
 
@@ -135,25 +140,79 @@ static bool merged(struct gyre_channel *channel, struct gyre_buffer *data)
 	return true;
 }
 
-int gy_output_add(struct gyre_channel *channel, struct gyre_buffer *data)
+/* @bytes is what is queued with @data, which is not too much. */
+static inline void queue(struct gyre_channel *channel, struct gyre_buffer *data, size_t bytes)
 {
-	const struct gy_channels_options *options = &channel->channels->options;
-	size_t bytes = channel->output_bytes + data->bytes;
-
-	if (gy_unlikely((channel->flags & (GY_CHANNEL_NO_OUTPUT | GY_CHANNEL_DATAGRAM)) != 0 ||
-			data->bytes == 0 || bytes > options->write_max_bytes)) {
-		return add_otherwise(channel, data);
-	}
 	if (channel->output.first == NULL || !merged(channel, data)) {
 		gy_buffer_queue_push(&channel->output, data);
 		channel->output_buffers++;
 	}
 	channel->output_bytes = bytes;
-	if (gy_unlikely(bytes > options->write_high_bytes) &&
+	if (gy_unlikely(bytes > channel->channels->options.write_high_bytes) &&
 	    (channel->flags & GY_CHANNEL_UNWRITABLE) == 0) {
 		gy_output_became_unwritable(channel);
 	}
 	gy_endpoint_ready(&channel->endpoint);
+}
+
+/* The same for one that counts. */
+static void queue_counted(struct gyre_channel *channel, struct gyre_buffer *data, size_t bytes)
+{
+	gy_held_add(channel->channels, data->bytes);
+	queue(channel, data, bytes);
+	if (bytes > channel->channels->options.write_high_bytes) {
+		gy_output_became_unwritable(channel); /* it may have been so for another reason */
+	}
+}
+
+static int check_caps(struct gyre_channel *channel, size_t bytes)
+{
+	struct gy_channels *channels = channel->channels;
+
+	if (bytes > channels->options.write_max_bytes - channel->output_bytes) {
+		return -ENOBUFS;
+	}
+	if (!gy_held_fits(channels, bytes)) {
+		gy_count(&channels->counters.held_closed, 1);
+		return -ENOBUFS;
+	}
+	return 0;
+}
+
+/*
+ * What is no stream's, or counts, or cannot be queued: nothing at all, to a channel that ends, or
+ * over a cap.
+ */
+static int add_otherwise(struct gyre_channel *channel, struct gyre_buffer *data)
+{
+	size_t bytes = channel->output_bytes + data->bytes;
+	int r = refusal(channel);
+
+	if ((channel->flags & GY_CHANNEL_DATAGRAM) != 0) {
+		return channel->kind->add(channel, data);
+	}
+	if (r == 0 && data->bytes > 0) {
+		r = check_caps(channel, data->bytes);
+		if (r == 0) {
+			queue_counted(channel, data, bytes);
+			return 0;
+		}
+		gy_channel_fail(channel, r);
+	}
+	gy_buffer_put(data);
+	return r;
+}
+
+int gy_output_add(struct gyre_channel *channel, struct gyre_buffer *data)
+{
+	size_t bytes = channel->output_bytes + data->bytes;
+
+	if (gy_unlikely((channel->flags &
+			 (GY_CHANNEL_NO_OUTPUT | GY_CHANNEL_DATAGRAM | GY_CHANNEL_COUNTED)) != 0 ||
+			data->bytes == 0 || bytes > channel->channels->options.write_max_bytes)) {
+		return add_otherwise(channel, data);
+	}
+	queue(channel, data, bytes);
 	return 0;
 }
 
@@ -255,6 +314,9 @@ void gy_output_clear(struct gyre_channel *channel)
 			gy_buffer_put(buffer);
 		}
 	}
+	if ((channel->flags & GY_CHANNEL_COUNTED) != 0) {
+		gy_held_take(channel->channels, channel->output_bytes);
+	}
 	channel->output_bytes = 0;
 	channel->output_buffers = 0;
 }
@@ -279,11 +341,15 @@ static void consume(struct gyre_channel *channel, size_t count)
 
 GY_COLD void gy_output_became_writable(struct gyre_channel *channel)
 {
-	channel->flags &= ~(uint32_t)(GY_CHANNEL_UNWRITABLE | GY_CHANNEL_PAUSED);
+	channel->flags &= ~(uint32_t)GY_CHANNEL_PAUSED;
+	if (channel->channels->held.over != 0) {
+		return; /* the rest follows when that is over */
+	}
+	channel->flags &= ~(uint32_t)GY_CHANNEL_UNWRITABLE;
 	channel->flags |= GY_CHANNEL_MARK_CROSSED;
 }
 
-/* A send has ended that had a gather, or that somebody counts. */
+/* A send has ended that had a gather, or that counts for somebody. */
 static GY_COLD void leave_send(struct gyre_channel *channel, int32_t result)
 {
 	if ((channel->flags & GY_CHANNEL_GATHERED) != 0) {
@@ -292,6 +358,9 @@ static GY_COLD void leave_send(struct gyre_channel *channel, int32_t result)
 	}
 	if ((channel->flags & GY_CHANNEL_POSTED) != 0 && result > 0) {
 		channel->post->taken_bytes += (uint32_t)result;
+	}
+	if ((channel->flags & GY_CHANNEL_COUNTED) != 0 && result > 0) {
+		gy_held_take(channel->channels, (uint32_t)result);
 	}
 }
 
@@ -302,7 +371,8 @@ void gy_output_sent(struct gy_op *op, const struct gy_completion *completion)
 	struct gy_channels *channels = channel->channels;
 	int32_t result = completion->result;
 
-	if (gy_unlikely((channel->flags & (GY_CHANNEL_GATHERED | GY_CHANNEL_POSTED)) != 0)) {
+	if (gy_unlikely((channel->flags &
+			 (GY_CHANNEL_GATHERED | GY_CHANNEL_POSTED | GY_CHANNEL_COUNTED)) != 0)) {
 		leave_send(channel, result);
 	}
 	if (gy_likely(result > 0)) {
@@ -313,7 +383,7 @@ void gy_output_sent(struct gy_op *op, const struct gy_completion *completion)
 		gy_channel_fail(channel, result == 0 ? -EPIPE : result);
 	}
 	if (gy_unlikely((channel->flags & GY_CHANNEL_UNWRITABLE) != 0) &&
-	    channel->output_bytes + channel->held_bytes <= channels->options.write_low_bytes) {
+	    channel->output_bytes + channel->withheld_bytes <= channels->options.write_low_bytes) {
 		gy_output_became_writable(channel);
 	}
 	if (gy_unlikely((channel->flags & GY_CHANNEL_SLOW) != 0 || gy_output_start(channel) < 0)) {

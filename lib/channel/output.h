@@ -49,5 +49,7 @@ size_t gy_output_expanded(const struct gyre_channel *channel, size_t bytes);
 /* The marks were crossed; handlers hear of it later. */
 void gy_output_became_unwritable(struct gyre_channel *channel);
 void gy_output_became_writable(struct gyre_channel *channel);
+/* One of these, if all that the channels of its loop hold makes it so, or did. */
+void gy_output_follow(struct gyre_channel *channel);
 
 #endif

@@ -194,7 +194,8 @@ int gy_pipe_attach(struct gyre_channel *channel, uint32_t ends, int output_fd)
 	};
 	channel->pipe = pipe;
 	channel->kind = &pipe_kind;
-	channel->flags |= GY_CHANNEL_PIPE | GY_CHANNEL_NO_LINGER;
+	channel->flags |= GY_CHANNEL_PIPE;
+	channel->no_linger = true;
 	if ((ends & GY_PIPE_INPUT) == 0) {
 		channel->flags |= GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_INPUT_TOLD;
 	}

@@ -8,11 +8,12 @@
 #include <string.h>
 
 #include "channel/channel.h"
+#include "channel/context_timer.h"
 
 enum {
 	MASK_INBOUND = GY_ON_WRITE - 1,
-	MASK_OUTBOUND =
-		GY_ON_WRITE | GY_ON_FLUSH | GY_ON_READ_REQUEST | GY_ON_SHUTDOWN | GY_ON_CLOSE,
+	MASK_OUTBOUND = GY_ON_WRITE | GY_ON_FLUSH | GY_ON_READ_REQUEST | GY_ON_SHUTDOWN |
+			GY_ON_CLOSE | GY_ON_SEND_FILE,
 };
 
 static uint32_t mask_of(const struct gyre_handler *handler)
@@ -25,6 +26,7 @@ static uint32_t mask_of(const struct gyre_handler *handler)
 		handler->unregistered != NULL, handler->write != NULL,
 		handler->flush != NULL,	       handler->read_request != NULL,
 		handler->shutdown != NULL,     handler->close != NULL,
+		handler->send_file != NULL,
 	};
 	uint32_t mask = 0;
 
@@ -99,12 +101,13 @@ static void unlink_context(struct gy_pipeline *pipeline, struct gy_context *cont
 	if (context->head.channel->post != NULL) {
 		gy_exchange_left(context->head.channel->post, &context->head);
 	}
+	gy_context_timers_end(context);
 	refresh(pipeline);
 	gy_channel_ready(context->head.channel);
 }
 
 /* Adds a handler behind @place; @instead is about to go, so that its name may be used again. */
-static int add(struct gy_context *place, const struct gyre_handler *handler, void *arg,
+static int add(struct gy_context *place, const struct gyre_handler *handler, const void *arg,
 	       const struct gy_context *instead)
 {
 	struct gyre_channel *channel = place->head.channel;
@@ -124,7 +127,7 @@ static int add(struct gy_context *place, const struct gyre_handler *handler, voi
 		return -ENOMEM;
 	}
 	*context = (struct gy_context){
-		.head = { .channel = channel, .arg = arg },
+		.head = { .channel = channel, .arg = (void *)(uintptr_t)arg },
 		.handler = handler,
 		.next = place->next,
 		.previous = place,
@@ -174,7 +177,7 @@ void gy_pipeline_fini(struct gy_pipeline *pipeline)
 /* ---- the public calls ---- */
 
 int gyre_pipeline_add_first(struct gyre_channel *channel, const struct gyre_handler *handler,
-			    void *arg)
+			    const void *arg)
 {
 	if (channel == NULL || handler == NULL) {
 		return -EINVAL;
@@ -183,7 +186,7 @@ int gyre_pipeline_add_first(struct gyre_channel *channel, const struct gyre_hand
 }
 
 int gyre_pipeline_add_last(struct gyre_channel *channel, const struct gyre_handler *handler,
-			   void *arg)
+			   const void *arg)
 {
 	if (channel == NULL || handler == NULL) {
 		return -EINVAL;
@@ -209,7 +212,7 @@ static int find_place(struct gyre_channel *channel, const char *name,
 }
 
 int gyre_pipeline_add_before(struct gyre_channel *channel, const char *name,
-			     const struct gyre_handler *handler, void *arg)
+			     const struct gyre_handler *handler, const void *arg)
 {
 	struct gy_context *place;
 	int r = find_place(channel, name, handler, &place);
@@ -218,7 +221,7 @@ int gyre_pipeline_add_before(struct gyre_channel *channel, const char *name,
 }
 
 int gyre_pipeline_add_after(struct gyre_channel *channel, const char *name,
-			    const struct gyre_handler *handler, void *arg)
+			    const struct gyre_handler *handler, const void *arg)
 {
 	struct gy_context *place;
 	int r = find_place(channel, name, handler, &place);
@@ -227,7 +230,7 @@ int gyre_pipeline_add_after(struct gyre_channel *channel, const char *name,
 }
 
 int gyre_pipeline_replace(struct gyre_channel *channel, const char *name,
-			  const struct gyre_handler *handler, void *arg)
+			  const struct gyre_handler *handler, const void *arg)
 {
 	struct gy_context *place;
 	int r = find_place(channel, name, handler, &place);

@@ -29,6 +29,7 @@ enum {
 	GY_ON_READ_REQUEST = 1 << 11,
 	GY_ON_SHUTDOWN = 1 << 12,
 	GY_ON_CLOSE = 1 << 13,
+	GY_ON_SEND_FILE = 1 << 14,
 };
 
 struct gy_context {

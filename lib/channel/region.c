@@ -186,42 +186,34 @@ int gy_region_send(struct gyre_channel *channel)
 			      region->piped);
 }
 
-/* ---- the public call ---- */
+/* ---- queueing ---- */
 
-static int check(struct gyre_handler_context *ctx, const struct gyre_file *file,
+static int check(const struct gyre_channel *channel, const struct gyre_file *file,
 		 const struct gyre_file_region *what)
 {
-	const struct gyre_channel *channel;
-
-	if (ctx == NULL || file == NULL || what == NULL || what->bytes == 0 ||
-	    what->bytes > INT64_MAX || what->offset > INT64_MAX - what->bytes) {
+	if (file == NULL || what == NULL || what->bytes == 0 || what->bytes > INT64_MAX ||
+	    what->offset > INT64_MAX - what->bytes) {
 		return -EINVAL;
 	}
-	channel = ctx->channel;
 	if (channel->endpoint.owner->house != file->house) {
 		return -EINVAL;
 	}
 	if (file->ending || file->endpoint.fd < 0) {
 		return -EBADF;
 	}
-	if (gy_context_previous(gy_context_of(ctx), GY_ON_WRITE) != &channel->pipeline.head) {
-		return -EOPNOTSUPP;
-	}
 	return (channel->flags & GY_CHANNEL_NO_OUTPUT) != 0 ? -EPIPE : 0;
 }
 
-int gyre_channel_send_file(struct gyre_handler_context *ctx, struct gyre_file *file,
-			   const struct gyre_file_region *what)
+int gy_region_add(struct gyre_channel *channel, struct gyre_file *file,
+		  const struct gyre_file_region *what)
 {
-	struct gyre_channel *channel;
 	struct gyre_buffer *buffer;
 	struct region *region;
-	int r = check(ctx, file, what);
+	int r = check(channel, file, what);
 
 	if (r < 0) {
 		return r;
 	}
-	channel = ctx->channel;
 	buffer = gy_buffer_get(channel->channels);
 	region = (struct region *)gy_sizes_new(&channel->channels->home->parts, sizeof(*region));
 	if (buffer == NULL || region == NULL) {

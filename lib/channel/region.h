@@ -4,6 +4,8 @@
 #ifndef GY_CHANNEL_REGION_H
 #define GY_CHANNEL_REGION_H
 
+#include <gyre/channel.h>
+
 #include "channel/buffer.h"
 
 /* A buffer in an output that stands for a region, and is no empty datagram. */
@@ -12,6 +14,9 @@ static inline bool gy_region_is(const struct gyre_buffer *buffer)
 	return buffer->first.page == NULL && buffer->first.bytes != NULL;
 }
 
+/* Queues one; see gyre_channel_send_file(). */
+int gy_region_add(struct gyre_channel *channel, struct gyre_file *file,
+		  const struct gyre_file_region *what);
 /* Goes on with the region at the front of the output, as gy_output_start(). */
 int gy_region_send(struct gyre_channel *channel);
 /* One that will not be sent any more. Phase 2. */

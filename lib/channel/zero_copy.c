@@ -23,7 +23,7 @@ struct gy_zero_copy {
 	struct gy_op op;
 	struct gy_channels *channels;
 	struct gyre_channel *channel; /* NULL when that has gone */
-	struct gy_list item;	      /* of the channel's */
+	struct gy_zero_copy *next;    /* of the channel's, which were sent before */
 	bool sending;		      /* its result is yet to come */
 	uint32_t pages_count;
 	struct gy_page *pages[GY_GATHER_SLICES];
@@ -58,6 +58,16 @@ static void hold_pages(struct gy_zero_copy *copy, const struct gyre_buffer *firs
 	}
 }
 
+static void forget(struct gy_zero_copy *copy)
+{
+	struct gy_zero_copy **link = &copy->channel->zero_copies;
+
+	while (*link != copy) {
+		link = &(*link)->next;
+	}
+	*link = copy->next;
+}
+
 static void release(struct gy_zero_copy *copy)
 {
 	struct gy_channels *channels = copy->channels;
@@ -66,7 +76,7 @@ static void release(struct gy_zero_copy *copy)
 		gy_page_unref(channels, copy->pages[i]);
 	}
 	if (copy->channel != NULL) {
-		gy_list_remove(&copy->item);
+		forget(copy);
 		if ((copy->channel->flags & GY_CHANNEL_CLOSING) != 0) {
 			gy_channel_ready(copy->channel); /* it may have waited for this */
 		}
@@ -107,7 +117,6 @@ static void sent(struct gy_zero_copy *copy, const struct gy_completion *completi
 	} else if (completion->result > 0) {
 		gy_count(&copy->channels->counters.zero_copy_sends, 1);
 	}
-	channel->zero_copy = NULL;
 	channel->send.armed = false;
 	gy_output_sent(&channel->send, &plain);
 }
@@ -152,29 +161,28 @@ int gy_zero_copy_send(struct gyre_channel *channel)
 	copy->channel = channel;
 	copy->sending = true;
 	hold_pages(copy, channel->output.first);
-	gy_list_append(&channel->zero_copies, &copy->item);
+	copy->next = channel->zero_copies;
+	channel->zero_copies = copy;
 	channels->zero_copies_count++;
-	channel->zero_copy = copy;
 	channel->send.armed = true;
 	return 0;
 }
 
 struct gy_op *gy_zero_copy_op(const struct gyre_channel *channel)
 {
-	return channel->zero_copy == NULL ? NULL : &channel->zero_copy->op;
+	struct gy_zero_copy *last = channel->zero_copies;
+
+	return last != NULL && last->sending ? &last->op : NULL;
 }
 
 void gy_zero_copy_leave(struct gyre_channel *channel)
 {
-	if (gy_list_empty(&channel->zero_copies)) {
+	if (channel->zero_copies == NULL) {
 		return;
 	}
 	gy_ring_reset_on_close(channel->endpoint.fd);
-	while (!gy_list_empty(&channel->zero_copies)) {
-		struct gy_zero_copy *copy =
-			gy_container_of(channel->zero_copies.next, struct gy_zero_copy, item);
-
-		gy_list_remove(&copy->item);
+	for (struct gy_zero_copy *copy = channel->zero_copies; copy != NULL; copy = copy->next) {
 		copy->channel = NULL;
 	}
+	channel->zero_copies = NULL;
 }

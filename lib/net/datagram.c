@@ -60,10 +60,9 @@ static void free_seed(struct gy_channels *channels, struct gy_transit *transit)
  * Spawns the actor of a socket, with the mutex held that guards the number of loops. Takes the seed
  * with its descriptor, whatever is returned.
  */
-static int place(struct gy_datagram_seed *seed)
+static int place(struct gy_datagram_seed *seed, uint32_t loop)
 {
 	struct gy_datagram_group *group = seed->group;
-	uint32_t loop = seed->number % gy_loops_count(group->homes->loops);
 	struct gy_home *home = &group->homes->homes[loop];
 	struct gy_channels *channels = gy_channels_of(home);
 	struct gyre_mail *mail = gy_mail_get_from_heap(&gyre_type_gy_datagram_argument);
@@ -148,7 +147,7 @@ static int send_away(const struct gy_datagram_seed *own, int fd)
 		(void)close(seed->transit.fd);
 		drop_seed(seed);
 	} else {
-		r = place(seed);
+		r = place(seed, seed->number % gy_loops_count(homes->loops));
 	}
 	(void)pthread_mutex_unlock(&homes->placing);
 	return r;
@@ -289,6 +288,7 @@ struct setup {
 	struct gy_datagram_group *group;
 	struct gy_passed *passed; /* sockets of a predecessor; NULL for none */
 	int *fds;
+	uint32_t loop; /* of the first one */
 };
 
 static struct gy_datagram_seed *make_seed(const struct setup *setup, uint32_t index)
@@ -324,19 +324,20 @@ static int spawn(const struct setup *setup, uint32_t index)
 		(void)close(setup->fds[index]);
 		return -ENOMEM;
 	}
-	return place(seed);
+	return place(seed, (setup->loop + index) % gy_loops_count(setup->homes->loops));
 }
 
-/* Whether another process can take the sockets: nobody else is connected with one. */
-static bool is_holding(const struct gyre_datagram_options *options)
+/* Whether another process can take the sockets: no actor is their parent, nobody else is connected
+ * with one. */
+static bool is_holding(const struct setup *setup)
 {
-	return options->bind != NULL && options->connect == NULL;
+	return !setup->sockets.of_actor && setup->options->bind != NULL &&
+	       setup->options->connect == NULL;
 }
 
 static int make_group(struct setup *setup)
 {
-	const struct gyre_datagram_options *options = setup->options;
-	const char *text = is_holding(options) ? options->bind : "";
+	const char *text = is_holding(setup) ? setup->options->bind : "";
 	uint32_t count = setup->sockets.count;
 	size_t text_bytes = strlen(text) + 1;
 	struct gy_datagram_group *group = (struct gy_datagram_group *)gy_memory_get(
@@ -362,7 +363,7 @@ static int make_group(struct setup *setup)
 		fds[i] = -1;
 	}
 	gy_list_init(&group->holding.item);
-	if (is_holding(options)) {
+	if (is_holding(setup)) {
 		gy_holding_add(setup->homes, &group->holding);
 	}
 	if (!setup->sockets.inherited) {
@@ -434,23 +435,44 @@ static void take_passed(struct setup *setup, uint32_t wanted)
 	gy_datagram_sockets_adopt(&setup->sockets, count, wanted, setup->fds);
 }
 
+/* Where the only one goes; several begin with the first loop. */
+static int find_loop(struct setup *setup, uint32_t loops)
+{
+	const struct gyre_spawn_options *place = &setup->options->place;
+	const struct gy_home_options *home = &setup->homes->homes[0].options;
+
+	if ((unsigned)place->place > GYRE_PLACE_ROUND_ROBIN ||
+	    (place->place == GYRE_PLACE_LOOP && place->loop >= loops)) {
+		return -EINVAL;
+	}
+	if (setup->sockets.count == 1 && place->place == GYRE_PLACE_LOOP) {
+		setup->loop = place->loop;
+	} else if (setup->sockets.count == 1 && place->place == GYRE_PLACE_ROUND_ROBIN) {
+		setup->loop = home->next_loop(home->system, true);
+	}
+	return 0;
+}
+
 /* With the mutex held that guards the number of loops. */
 static int open_all(struct setup *setup, uint32_t loops)
 {
 	uint32_t wanted = setup->sockets.count < loops ? setup->sockets.count : loops;
 	uint32_t passed;
-	int r = 0;
+	int r;
 
-	setup->passed =
-		is_holding(setup->options)
-			? gy_passed_take(setup->homes, GY_PASSING_DATAGRAMS, setup->options->bind)
-			: NULL;
+	setup->sockets.count = wanted;
+	r = find_loop(setup, loops);
+	if (r < 0) {
+		return r;
+	}
+	setup->passed = is_holding(setup) ? gy_passed_take(setup->homes, GY_PASSING_DATAGRAMS,
+							   setup->options->bind)
+					  : NULL;
 	passed = setup->passed == NULL ? 0 : setup->passed->count;
 	setup->fds = (int *)gy_memory_get((loops + passed) * sizeof(*setup->fds));
 	if (setup->fds == NULL) {
 		return -ENOMEM;
 	}
-	setup->sockets.count = wanted;
 	if (setup->passed != NULL) {
 		take_passed(setup, setup->sockets.inherited ? passed : wanted);
 	} else if (setup->sockets.inherited) {
@@ -461,9 +483,20 @@ static int open_all(struct setup *setup, uint32_t loops)
 	return r < 0 ? r : spawn_all(setup);
 }
 
-static int set_up(struct setup *setup, struct gyre_address *ret_actor)
+static void tell_address(const struct setup *setup)
 {
 	const struct gyre_datagram_options *options = setup->options;
+
+	if (options->ret_port != NULL) {
+		*options->ret_port = gyre_socket_address_port(&setup->sockets.address);
+	}
+	if (options->ret_address != NULL) {
+		*options->ret_address = setup->sockets.address;
+	}
+}
+
+static int set_up(struct setup *setup, struct gyre_address *ret_actor)
+{
 	int r = gy_datagram_sockets_plan(&setup->sockets, setup->homes->loops->max);
 
 	if (r < 0) {
@@ -476,16 +509,18 @@ static int set_up(struct setup *setup, struct gyre_address *ret_actor)
 	}
 	(void)pthread_mutex_unlock(&setup->homes->placing);
 	unref_group(setup->group);
-	if (r < 0) {
-		return r;
+	if (r == 0) {
+		tell_address(setup);
 	}
-	if (options->ret_port != NULL) {
-		*options->ret_port = gyre_socket_address_port(&setup->sockets.address);
-	}
-	if (options->ret_address != NULL) {
-		*options->ret_address = setup->sockets.address;
-	}
-	return 0;
+	return r;
+}
+
+static bool are_valid(const struct gyre_datagram_options *options)
+{
+	return options != NULL && options->init_channel != NULL &&
+	       options->receive_buffer_bytes <= INT32_MAX &&
+	       options->send_buffer_bytes <= INT32_MAX &&
+	       (options->groups_count == 0 || options->groups != NULL);
 }
 
 int gyre_datagram_open(struct gyre_system *system, const struct gyre_datagram_options *options,
@@ -494,9 +529,7 @@ int gyre_datagram_open(struct gyre_system *system, const struct gyre_datagram_op
 	struct setup setup = { .options = options };
 	int r;
 
-	if (system == NULL || options == NULL || options->init_channel == NULL ||
-	    options->receive_buffer_bytes > INT32_MAX || options->send_buffer_bytes > INT32_MAX ||
-	    (options->groups_count > 0 && options->groups == NULL)) {
+	if (system == NULL || !are_valid(options)) {
 		return -EINVAL;
 	}
 	setup.homes = gy_homes_of(system);
@@ -508,5 +541,101 @@ int gyre_datagram_open(struct gyre_system *system, const struct gyre_datagram_op
 	}
 	gy_passed_free(setup.passed);
 	gy_memory_put(setup.fds);
+	return r;
+}
+
+/* ---- opening by an actor ---- */
+
+/* The loop of @place, which becomes that one. */
+static int resolve(const struct gy_house *house, struct gyre_spawn_options *place)
+{
+	const struct gy_home *home = house->home;
+
+	if (place->place == GYRE_PLACE_HERE) {
+		place->loop = house->self.loop;
+	} else if (place->place == GYRE_PLACE_ROUND_ROBIN) {
+		place->loop = home->options.next_loop(home->options.system, true);
+	} else if (place->place != GYRE_PLACE_LOOP ||
+		   place->loop >= gy_loops_count(home->loop.peers)) {
+		return -EINVAL;
+	}
+	place->place = GYRE_PLACE_LOOP;
+	return 0;
+}
+
+/* Takes the descriptor, whatever is returned. */
+static int spawn_child(struct gyre_stack *stack, const struct setup *setup,
+		       const struct gyre_spawn_options *place, struct gyre_address *ret_actor)
+{
+	struct gy_spawn_order order = { .class = &gy_datagram_class, .channels_actor = true };
+	struct gy_channels *channels = gy_channels_of(&setup->homes->homes[place->loop]);
+	struct gy_datagram_seed *seed = make_seed(setup, 0);
+	int r = -ENOMEM;
+
+	if (seed == NULL) {
+		(void)close(setup->fds[0]);
+		return -ENOMEM;
+	}
+	order.argument = gyre_new(stack, gy_datagram_argument, seed);
+	gy_transit_begin(channels, &seed->transit);
+	if (order.argument != NULL) {
+		r = gy_spawn_by(stack, &order, place, ret_actor);
+	}
+	if (r < 0) {
+		gy_channels_close(channels, gy_transit_end(channels, &seed->transit));
+		drop_seed(seed);
+	}
+	return r;
+}
+
+static int open_child(struct gyre_stack *stack, struct setup *setup, struct gyre_address *ret_actor)
+{
+	struct gyre_spawn_options place = setup->options->place;
+	int r = resolve(gy_stack_of(stack)->house, &place);
+
+	if (r == 0) {
+		r = gy_datagram_sockets_open(&setup->sockets, setup->fds);
+	}
+	if (r < 0) {
+		return r;
+	}
+	(void)pthread_mutex_lock(&setup->homes->placing);
+	r = make_group(setup);
+	if (r < 0) {
+		remove_file(setup);
+		(void)close(setup->fds[0]);
+	} else {
+		r = spawn_child(stack, setup, &place, &setup->group->actors[0]);
+	}
+	if (r == 0) {
+		*ret_actor = setup->group->actors[0];
+	}
+	(void)pthread_mutex_unlock(&setup->homes->placing);
+	unref_group(setup->group);
+	return r;
+}
+
+int gyre_datagram_spawn(struct gyre_stack *stack, const struct gyre_datagram_options *options,
+			struct gyre_address *ret_actor)
+{
+	struct setup setup = { .options = options };
+	int fd = -1;
+	int r;
+
+	if (ret_actor == NULL || !are_valid(options)) {
+		return -EINVAL;
+	}
+	setup.homes = gy_homes_of(gyre_system_of(stack));
+	setup.fds = &fd;
+	setup.sockets.options = options;
+	setup.sockets.log = setup.homes->log;
+	setup.sockets.of_actor = true;
+	r = gy_datagram_sockets_plan(&setup.sockets, 1);
+	if (r == 0) {
+		r = open_child(stack, &setup, ret_actor);
+	}
+	if (r == 0) {
+		tell_address(&setup);
+	}
 	return r;
 }

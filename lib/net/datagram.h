@@ -18,6 +18,7 @@ struct gy_datagram_sockets {
 	uint32_t count;
 	bool batched;	/* the kernel can cut what is sent (GSO) */
 	bool inherited; /* somebody else has opened them */
+	bool of_actor;	/* opened by one: nothing may block, and the caller tells of failures */
 };
 
 /* Finds out what the options' addresses are, and how many sockets there are to be of @loops. */

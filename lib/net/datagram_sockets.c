@@ -43,6 +43,18 @@ static bool has_six(void)
 	return fd >= 0;
 }
 
+static int parse(const struct gy_datagram_sockets *sockets, const char *text,
+		 struct gyre_socket_address *ret_address)
+{
+	int r;
+
+	if (!sockets->of_actor) {
+		return gy_bind_parse(text, SOCK_DGRAM, sockets->log, ret_address);
+	}
+	r = gyre_socket_address_parse(text, ret_address);
+	return r == 0 && ret_address->type != SOCK_DGRAM ? -EINVAL : r;
+}
+
 int gy_datagram_sockets_plan(struct gy_datagram_sockets *sockets, uint32_t loops)
 {
 	const struct gyre_datagram_options *options = sockets->options;
@@ -52,14 +64,16 @@ int gy_datagram_sockets_plan(struct gy_datagram_sockets *sockets, uint32_t loops
 
 	sockets->inherited = options->bind != NULL && gy_inherit_is_meant(options->bind);
 	if (sockets->inherited) {
-		r = options->connect != NULL || options->groups_count > 0 ? -EINVAL : 0;
+		r = options->connect != NULL || options->groups_count > 0 || sockets->of_actor
+			    ? -EINVAL
+			    : 0;
 	} else if (options->bind != NULL) {
-		r = gy_bind_parse(options->bind, SOCK_DGRAM, sockets->log, &sockets->address);
+		r = parse(sockets, options->bind, &sockets->address);
 	} else if (options->connect == NULL) {
 		sockets->address = has_six() ? any_six : any_four;
 	}
 	if (r == 0 && options->connect != NULL) {
-		r = gy_bind_parse(options->connect, SOCK_DGRAM, sockets->log, &sockets->peer);
+		r = parse(sockets, options->connect, &sockets->peer);
 	}
 	sockets->count = one || sockets->address.storage.ss_family == AF_UNIX ? 1 : loops;
 	return r;
@@ -224,7 +238,9 @@ int gy_datagram_sockets_open(struct gy_datagram_sockets *sockets, int *ret_fds)
 		}
 	}
 	if (r < 0) {
-		report(sockets, r);
+		if (!sockets->of_actor) {
+			report(sockets, r);
+		}
 		while (opened > 0) {
 			(void)close(ret_fds[--opened]);
 		}

@@ -55,12 +55,8 @@ static void tell(const struct gy_dial *dial, const struct gyre_connection *news)
 		options->report(stack, &whole, dial->channel, options->report_arg);
 	}
 	if (!gyre_address_is_nobody(options->owner)) {
-		struct gyre_mail *mail = gyre_new(stack, gyre_connection, 0);
-
-		if (mail != NULL) {
-			*(struct gyre_connection *)gyre_payload(mail) = whole;
-			(void)gyre_notify(stack, options->owner, mail);
-		}
+		(void)gyre_notify(stack, options->owner,
+				  gyre_new_copy(stack, gyre_connection, &whole));
 	}
 }
 

@@ -30,7 +30,7 @@ struct gy_listening {
 	uint32_t mode; /* of a Unix socket's file; 0 for that of the process */
 	bool allow_delay;
 	bool datagrams; /* not listening, in truth */
-	bool patient; /* -EADDRINUSE is not logged: there is another attempt */
+	bool patient;	/* -EADDRINUSE is not logged: there is another attempt */
 };
 
 /* How many sockets can listen on the address side by side, if @count are wanted. */

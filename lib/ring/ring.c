@@ -445,10 +445,10 @@ static inline void dispatch(struct gy_ring *ring, const struct io_uring_cqe *cqe
 
 /* What an operation stands in is used with it: its line and the next one. Beyond the completions
  * that are there this fetches what has nothing to do with them, which does no harm. */
-static inline void fetch(const struct gy_op *op)
+static inline void fetch(uint64_t user_data)
 {
-	gy_prefetch_write((const char *)op);
-	gy_prefetch_write((const char *)op + GY_CACHE_LINE);
+	gy_prefetch_write(op_of(user_data));
+	gy_prefetch_write(op_of(user_data + GY_CACHE_LINE));
 }
 
 uint32_t gy_ring_reap(struct gy_ring *ring)
@@ -472,7 +472,7 @@ uint32_t gy_ring_reap(struct gy_ring *ring)
 			own++;
 			continue;
 		}
-		fetch(op_of(cq->cqes[(head + FETCH_AHEAD) & cq->ring_mask].user_data));
+		fetch(cq->cqes[(head + FETCH_AHEAD) & cq->ring_mask].user_data);
 		dispatch(ring, cqe);
 	}
 	gy_store_release(cq->khead, tail);

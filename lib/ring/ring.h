@@ -261,6 +261,8 @@ bool gy_ring_datagram(const struct gy_ring *ring, uint16_t buffer, int32_t resul
 uint64_t gy_ring_unsent_bytes(int fd);
 /* Bytes that have come and were not received. */
 uint64_t gy_ring_unread_bytes(int fd);
+/* The error that has befallen a socket since it was asked for last, as a negative errno; or 0. */
+int gy_ring_socket_error(int fd);
 /* Whether it is a Unix socket. */
 bool gy_ring_is_local(int fd);
 /* Makes the close of a socket cut off what has not been sent. */

@@ -2,8 +2,10 @@
  * What the kernel knows of a socket at this moment, for which there is no operation in the ring:
  * short calls that never wait.
  */
+#include <errno.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #include "ring/ring.h"
 
@@ -26,6 +28,14 @@ uint64_t gy_ring_unsent_bytes(int fd)
 uint64_t gy_ring_unread_bytes(int fd)
 {
 	return ask(fd, SIOCINQ);
+}
+
+int gy_ring_socket_error(int fd)
+{
+	int error = 0;
+	socklen_t bytes = sizeof(error);
+
+	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes) < 0 ? -errno : -error;
 }
 
 bool gy_ring_is_local(int fd)

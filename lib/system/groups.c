@@ -166,3 +166,36 @@ int gyre_group_create(struct gyre_system *system, const struct gyre_group_option
 	(void)pthread_mutex_unlock(&groups->mutex);
 	return r;
 }
+
+static uint32_t count_of(const struct gy_members *members)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; members != NULL && i < members->count; i++) {
+		count += gy_load_relaxed(&members->member[i].gone) == 0;
+	}
+	return count;
+}
+
+int gyre_group_size(struct gyre_system *system, struct gyre_address address, uint32_t *ret_count)
+{
+	struct gy_groups *groups;
+	const struct gy_group *group;
+	int r = -ESRCH;
+
+	if (system == NULL || ret_count == NULL || address.loop != GY_GROUP_LOOP) {
+		return -EINVAL;
+	}
+	groups = gy_groups_of(system);
+	if (!gy_is_of_node(groups->homes->node, address)) {
+		return -EINVAL;
+	}
+	(void)pthread_mutex_lock(&groups->mutex);
+	group = gy_group_find(groups, address);
+	if (group != NULL) {
+		*ret_count = count_of(group->members);
+		r = 0;
+	}
+	(void)pthread_mutex_unlock(&groups->mutex);
+	return r;
+}

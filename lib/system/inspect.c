@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "channel/channels.h"
 #include "system/system.h"
 
 _Static_assert(GYRE_CLASS_NAME_BYTES == (int)GY_KIND_NAME_BYTES, "a name is copied whole");
@@ -86,6 +87,9 @@ static void view_loop(const struct gy_home *home, struct gyre_loop_snapshot *vie
 	view->received = gy_load_relaxed(&loop->counters.nodes_received);
 	view->timers = gy_load_relaxed(&loop->meter.timers);
 	view->actors = gy_load_relaxed(&home->houses);
+	view->held_bytes = gy_load_relaxed(&gy_channels_of(home)->held.bytes);
+	view->held_max = gy_held_max(gy_channels_of(home));
+	view->held_over = gy_load_relaxed(&gy_channels_of(home)->held.over) != 0;
 	view->mail = pool_use(loop->nodes.pools, GY_SIZES_COUNT);
 	view->stacks = pool_use(home->stacks.pools, GY_SIZES_COUNT);
 	view->parts = pool_use(home->parts.pools, GY_SIZES_COUNT);

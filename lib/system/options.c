@@ -31,6 +31,7 @@ static const struct tunable tunables[] = {
 	OPTION(ask_timeout_ns, 1000, 3600000000000),
 	OPTION(buffer_bytes, 512, 65536),
 	OPTION(buffer_count, 16, 32768),
+	OPTION(channel_bytes_max, 0, 1125899906842624),
 	OPTION(datagram_buffer_bytes, 512, 65536),
 	OPTION(datagram_buffer_count, 16, 32768),
 	OPTION(drain_timeout_ns, 1000000, 3600000000000),

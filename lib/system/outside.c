@@ -165,6 +165,11 @@ static void add_home(const struct gy_home *home, struct gyre_counters *sum)
 		sum->links_refused += gy_load_relaxed(&gy_links_of(home)->refused);
 	}
 	sum->reads_paused += gy_load_relaxed(&channels->reads_paused);
+	sum->held_periods += gy_load_relaxed(&channels->held_periods);
+	sum->held_reads_paused += gy_load_relaxed(&channels->held_reads_paused);
+	sum->held_refused += gy_load_relaxed(&channels->held_refused);
+	sum->held_closed += gy_load_relaxed(&channels->held_closed);
+	sum->handshake_timeouts += gy_load_relaxed(&channels->handshake_timeouts);
 	sum->datagrams_sent += gy_load_relaxed(&channels->datagrams_sent);
 	sum->datagrams_failed += gy_load_relaxed(&channels->datagrams_failed);
 	sum->datagrams_truncated += gy_load_relaxed(&channels->datagrams_truncated);

@@ -24,6 +24,18 @@ static void print_loop(const struct gyre_loop_snapshot *loop, FILE *file)
 			1024);
 }
 
+/* Where there is a limit. */
+static void print_held(const struct gyre_loop_snapshot *loop, FILE *file)
+{
+	if (loop->held_max > 0) {
+		(void)fprintf(file,
+			      "loop %" PRIu32 ": channels hold %" PRIu64 " KiB of %" PRIu64
+			      " KiB%s\n",
+			      loop->index, loop->held_bytes / 1024, loop->held_max / 1024,
+			      loop->held_over ? ", and do not read" : "");
+	}
+}
+
 static void print_class(const struct gyre_class_snapshot *class, FILE *file)
 {
 	(void)fprintf(file, "%-24s %8" PRIu64 " %12" PRIu64 " %9" PRIu64, class->name,
@@ -47,6 +59,9 @@ int gyre_snapshot_print(const struct gyre_snapshot *snapshot, FILE *file)
 		      "channels", "ready", "timers", "actors", "pool KiB");
 	for (uint32_t i = 0; i < snapshot->loops_count; i++) {
 		print_loop(&snapshot->loops[i], file);
+	}
+	for (uint32_t i = 0; i < snapshot->loops_count; i++) {
+		print_held(&snapshot->loops[i], file);
 	}
 	(void)fprintf(file, "%-24s %8s %12s %9s  lost\n", "class", "actors", "handled", "busy ms");
 	for (uint32_t i = 0; i < snapshot->classes_count; i++) {

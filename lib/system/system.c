@@ -80,6 +80,7 @@ static int make_home(struct gyre_system *system, uint32_t index, uint32_t cookie
 		.zero_copy_bytes =
 			options->zero_copy_bytes < 0 ? 0 : (uint64_t)options->zero_copy_bytes,
 		.linger_ns = options->linger_ns,
+		.channel_bytes_max = options->channel_bytes_max,
 		.datagram_buffer_count = options->datagram_buffer_count,
 		.datagram_buffer_bytes = options->datagram_buffer_bytes,
 	};
@@ -415,4 +416,9 @@ void gyre_system_destroy(struct gyre_system *system)
 uint32_t gyre_system_loops(const struct gyre_system *system)
 {
 	return system == NULL ? 0 : gy_loops_count(system->homes.loops);
+}
+
+void *gyre_system_user(const struct gyre_system *system)
+{
+	return system == NULL ? NULL : system->options.user;
 }

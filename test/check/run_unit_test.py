@@ -50,21 +50,6 @@ class RunUnit(planted.PlantedTest):
         self.assertEqual(status, 99)
         self.assertIn("stray", output)
 
-    def run_with_leaks_from(self, *places):
-        leaks = "".join(f"Direct leak of 48 byte(s)\n    #0 0x1 in calloc\n    #1 0x2 ({place}+0x1)\n\n"
-                        for place in places)
-        report = self.plant("leaks", "==1==ERROR: LeakSanitizer: detected memory leaks\n" + leaks)
-        return self.run_script(f'cp {report} "${{ASAN_OPTIONS##*log_path=}}.1"\n')
-
-    def test_is_content_with_what_criterion_itself_loses(self):
-        status, output = self.run_with_leaks_from("libcriterion.so.3")
-        self.assertEqual((status, output), (0, ""))
-
-    def test_fails_on_what_somebody_else_loses_beside_it(self):
-        status, output = self.run_with_leaks_from("libcriterion.so.3", "unit-base")
-        self.assertEqual(status, 99)
-        self.assertIn("unit-base", output)
-
     def test_keeps_the_options_that_were_set(self):
         program = self.plant("program", '#!/bin/sh\necho "$ASAN_OPTIONS"\n', 0o755)
         status, output = self.run_command([WRAPPER, program],

@@ -297,3 +297,47 @@ Test(notice, whose_handler_fails_is_counted_and_logged_and_the_next_one_is_handl
 	cr_assert_not_null(strstr(fixture.line, "failing"));
 	cr_assert_not_null(strstr(fixture.line, "number"));
 }
+
+/* ---- made as a copy ---- */
+
+static int receive_copy(struct gyre_stack *stack)
+{
+	const struct large *got = gyre_message(stack, large);
+
+	expect(got != NULL && got->values[0] == 7 && got->values[4999] == 8);
+	return fixture_end(stack);
+}
+
+static const struct gyre_class copy_class = { .name = "copy", .behaviour.notice = receive_copy };
+
+static int send_copy(struct gyre_stack *stack)
+{
+	static struct large ready;
+	struct gyre_address to = spawn_here(stack, &copy_class);
+	struct gyre_mail *mail;
+
+	ready.values[0] = 7;
+	ready.values[4999] = 8;
+	mail = gyre_new_copy(stack, large, &ready);
+	ready.values[0] = 0;
+	expect(gyre_notify(stack, to, mail) == 0);
+	return gyre_return(stack);
+}
+
+Test(notice, may_be_a_copy_of_what_stands_ready)
+{
+	play(1, send_copy);
+}
+
+Test(notice, may_be_a_copy_from_outside)
+{
+	const struct number seven = { 7 };
+	struct gyre_mail *mail;
+
+	fixture_open(1);
+	mail = gyre_system_new_copy(fixture.system, number, &seven);
+	cr_assert_not_null(mail);
+	cr_expect_eq(((struct number *)gyre_payload(mail))->value, 7);
+	gyre_mail_free(NULL, mail);
+	fixture_close();
+}

@@ -21,7 +21,7 @@ static bool had_page;
 static void watch_and_echo(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	gy_bulk_watch(gyre_context_channel(ctx), gyre_buffer_bytes(data));
-	had_page = had_page || channel->bulk.page != NULL;
+	had_page = had_page || channel->bulk_page != NULL;
 	(void)gyre_channel_write(ctx, data);
 }
 
@@ -32,7 +32,7 @@ static void watch_and_check(struct gyre_handler_context *ctx, struct gyre_buffer
 	size_t count;
 
 	gy_bulk_watch(gyre_context_channel(ctx), gyre_buffer_bytes(data));
-	had_page = had_page || channel->bulk.page != NULL;
+	had_page = had_page || channel->bulk_page != NULL;
 	while ((count = gyre_buffer_copy(data, 0, bytes, sizeof(bytes))) > 0) {
 		stream.wrong = stream.wrong || !rig_check(bytes, count, stream.received);
 		stream.received += count;
@@ -68,7 +68,7 @@ static bool has_page(struct rig *r, void *arg)
 {
 	(void)arg;
 	(void)has_all(r, NULL);
-	return channel->bulk.page != NULL && channel->receive.armed;
+	return channel->bulk_page != NULL && channel->receive.armed;
 }
 
 static void receive_all(void)
@@ -107,11 +107,11 @@ Test(bulk, is_over_when_little_comes)
 	open_with(check_only, NULL);
 	cr_assert(rig_until(&rig, has_page, NULL));
 	receive_all();
-	for (; times < TIMES_MAX && channel->bulk.page != NULL; times++) {
+	for (; times < TIMES_MAX && channel->bulk_page != NULL; times++) {
 		stream.total++;
 		receive_all();
 	}
-	cr_expect_null(channel->bulk.page);
+	cr_expect_null(channel->bulk_page);
 	stream.total += MANY_BYTES;
 	had_page = false;
 	receive_all();

@@ -173,9 +173,7 @@ static void replace_codec(struct codec_rig *r, struct gyre_handler_context *ctx)
 
 	(void)ctx;
 	r->on_frame = NULL;
-	cr_assert_eq(gyre_pipeline_replace(&r->channel, "line", gyre_fixed_codec(),
-					   (void *)(uintptr_t)&two),
-		     0);
+	cr_assert_eq(gyre_pipeline_replace(&r->channel, "line", gyre_fixed_codec(), &two), 0);
 }
 
 Test(codec_flow, a_codec_that_is_replaced_leaves_the_rest_to_its_successor, .init = begin,
@@ -243,9 +241,7 @@ Test(codec_flow, an_error_that_nobody_keeps_closes_with_its_reason, .init = begi
 {
 	static const struct gyre_length_options length = { .frame_bytes_max = 4 };
 
-	cr_assert_eq(gyre_pipeline_replace(&rig.channel, "line", gyre_length_codec(),
-					   (void *)(uintptr_t)&length),
-		     0);
+	cr_assert_eq(gyre_pipeline_replace(&rig.channel, "line", gyre_length_codec(), &length), 0);
 	rig.pass_errors = true;
 	codec_rig_feed(&rig, "\0\0\0\1a\0\0\0\0", 9, 9);
 	cr_expect_eq(rig.channel.reason, -EMSGSIZE);
@@ -322,8 +318,7 @@ static void expect_all_lines(const struct gyre_channel_options *options)
 
 	rig_init(&live, &(struct rig_options){ .low_bytes = 1000, .high_bytes = 4000 });
 	far = rig_open(&live, counting_only, &lines, options, &channel);
-	cr_assert_eq(gyre_pipeline_add_first(channel, gyre_line_codec(), (void *)(uintptr_t)&lf),
-		     0);
+	cr_assert_eq(gyre_pipeline_add_first(channel, gyre_line_codec(), &lf), 0);
 	gyre_channel_read(gyre_channel_tail(channel));
 	while (back < LINES * bytes) {
 		ssize_t r;

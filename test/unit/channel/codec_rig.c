@@ -177,8 +177,7 @@ void codec_rig_reset(struct codec_rig *rig)
 
 int codec_rig_add(struct codec_rig *rig, const struct gyre_handler *handler, const void *options)
 {
-	/* Codecs only copy their options. */
-	return gyre_pipeline_add_before(&rig->channel, "last", handler, (void *)(uintptr_t)options);
+	return gyre_pipeline_add_before(&rig->channel, "last", handler, options);
 }
 
 /* Bytes in a page of their own, which none can be added to any more. */

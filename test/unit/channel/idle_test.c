@@ -305,9 +305,7 @@ Test(idle, a_silent_peer_is_left_in_the_end)
 
 	rig_init(&live, &(struct rig_options){ .linger_ns = GYRE_MILLISECONDS(100) });
 	far = rig_open(&live, ending_only, NULL, NULL, &channel);
-	cr_assert_eq(
-		gyre_pipeline_add_first(channel, gyre_idle_handler(), (void *)(uintptr_t)&options),
-		0);
+	cr_assert_eq(gyre_pipeline_add_first(channel, gyre_idle_handler(), &options), 0);
 	cr_expect(rig_until_later(&live, is_gone, NULL));
 	cr_expect_eq(reason, -ETIMEDOUT);
 	(void)close(far);

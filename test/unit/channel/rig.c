@@ -92,6 +92,7 @@ static void make_home(struct rig *rig, const struct rig_options *options)
 		.zero_copy_bytes = options->zero_copy_bytes,
 		.datagram_buffer_count = or_default(options->datagram_buffer_count, 16),
 		.datagram_buffer_bytes = or_default(options->datagram_buffer_bytes, 65536),
+		.channel_bytes_max = options->channel_bytes_max,
 		.linger_ns =
 			options->linger_ns == 0 ? RIG_LINGER_WITHOUT_END_NS : options->linger_ns,
 	};
@@ -259,6 +260,7 @@ static void expect_nothing_left(const struct rig *rig, const struct gy_channels 
 	expect_all_returned(&channels->contexts);
 	expect_all_returned(&channels->gathers);
 	expect_equal("peers", channels->peers.used, 0);
+	expect_equal("bytes that channels hold", channels->held.bytes, 0);
 	if (channels->datagrams != NULL) {
 		expect_all_returned(&channels->datagrams->channels);
 		expect_all_returned(&channels->datagrams->sends);

@@ -26,6 +26,7 @@ struct rig_options {
 	uint32_t high_bytes;		/* 256 KiB */
 	uint32_t max_bytes;		/* 1 MiB */
 	uint64_t linger_ns;		/* without end */
+	uint64_t channel_bytes_max;	/* none */
 	uint64_t zero_copy_bytes;	/* never */
 };
 

@@ -8,6 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <gyre/idle.h>
+
 #include "actor/stack.h"
 #include "channel/file.h"
 
@@ -248,6 +250,54 @@ Test(send_file, that_is_under_way_ends_with_an_abort, .init = begin, .fini = end
 	cr_assert_eq(result, -EBADMSG);
 }
 
+/* ---- handlers on the way ---- */
+
+static uint64_t seen; /* bytes that the observer let pass */
+static int refusal;
+
+static int observe_write(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	seen += gyre_buffer_bytes(data);
+	return gyre_channel_write(ctx, data);
+}
+
+static int observe_file(struct gyre_handler_context *ctx, struct gyre_file *of,
+			const struct gyre_file_region *what)
+{
+	int r = refusal < 0 ? refusal : gyre_channel_send_file(ctx, of, what);
+
+	seen += r == 0 ? what->bytes : 0;
+	return r;
+}
+
+static const struct gyre_handler observer = { .name = "observer",
+					      .write = observe_write,
+					      .send_file = observe_file };
+
+Test(send_file, passes_handlers_that_only_observe, .init = begin, .fini = end)
+{
+	const struct gyre_idle_options idle = { .write_ns = GYRE_SECONDS(3600) };
+	struct reader reader = { .wanted = 2 * PIECE, .piece = 1 << 16 };
+
+	cr_assert_eq(gyre_pipeline_add_first(channel, &observer, NULL), 0);
+	cr_assert_eq(gyre_pipeline_add_first(channel, gyre_idle_handler(), &idle), 0);
+	write_part(0, PIECE);
+	cr_assert_eq(send_part(PIECE, PIECE), 0);
+	cr_assert_eq(seen, 2 * PIECE);
+	cr_assert(rig_until(&rig, reads, &reader));
+	cr_assert_not(reader.wrong);
+}
+
+Test(send_file, may_be_refused_by_a_handler_on_the_way, .init = begin, .fini = end)
+{
+	refusal = -EPERM;
+	cr_assert_eq(gyre_pipeline_add_first(channel, &observer, NULL), 0);
+	cr_assert_eq(send_part(0, 1), -EPERM);
+	refusal = 0;
+	cr_assert_eq(send_part(0, 0), -EINVAL, "the head looks at it as ever");
+	cr_assert_eq(seen, 0);
+}
+
 /* ---- refusals ---- */
 
 static int pass_on(struct gyre_handler_context *ctx, struct gyre_buffer *data)
@@ -270,6 +320,9 @@ Test(send_file, answers_misuse_with_an_errno, .init = begin, .fini = end)
 	cr_assert_eq(send_part(0, UINT64_MAX), -EINVAL);
 	cr_assert_eq(gyre_pipeline_add_first(channel, &writer, NULL), 0);
 	cr_assert_eq(send_part(0, 1), -EOPNOTSUPP);
+	cr_assert_eq(gyre_pipeline_add_last(channel, &observer, NULL), 0);
+	cr_assert_eq(send_part(0, 1), -EOPNOTSUPP, "one of two that cannot is enough");
+	cr_assert_eq(gyre_pipeline_remove(channel, "observer"), 0);
 	cr_assert_eq(gyre_pipeline_remove(channel, "writer"), 0);
 	gyre_file_close(file);
 	cr_assert_eq(send_part(0, 1), -EBADF);

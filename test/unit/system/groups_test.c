@@ -555,3 +555,66 @@ Test(groups, are_made_and_sent_to_from_outside)
 	cr_assert_eq(argument_sum, 2 * MEMBERS);
 	cr_assert_eq(got_all, NOTICES);
 }
+
+/* ---- how many there are ---- */
+
+static void expect_size(struct gyre_address group, uint32_t wanted)
+{
+	uint32_t count = UINT32_MAX;
+
+	expect(gyre_group_size(fixture.system, group, &count) == 0);
+	expect(count == wanted);
+}
+
+static int count_members(struct gyre_stack *stack)
+{
+	struct gyre_address spawned = make(stack, MEMBERS, GYRE_ROUTE_ROUND_ROBIN, NULL);
+	struct gyre_address empty;
+	uint32_t count;
+
+	expect_size(spawned, MEMBERS);
+	expect(gyre_group_create(fixture.system, NULL, &empty) == 0);
+	expect_size(empty, 0);
+	expect(gyre_group_join(stack, empty) == 0);
+	expect_size(empty, 1);
+	expect(gyre_group_leave(stack, empty) == 0);
+	expect_size(empty, 0);
+	expect(gyre_stop(stack, spawned) == 0);
+	expect(gyre_group_size(fixture.system, spawned, &count) == -ESRCH);
+	expect(gyre_group_size(fixture.system, gyre_self(stack), &count) == -EINVAL);
+	expect(gyre_group_size(NULL, empty, &count) == -EINVAL);
+	expect(gyre_group_size(fixture.system, empty, NULL) == -EINVAL);
+	return fixture_end(stack);
+}
+
+Test(groups, tell_how_many_members_they_have)
+{
+	play(LOOPS, count_members);
+}
+
+static int await_fewer(struct gyre_stack *stack)
+{
+	struct frame *frame = frame_of(stack);
+	uint32_t count = MEMBERS;
+
+	GYRE_BEGIN(stack);
+	frame->group = make(stack, MEMBERS, GYRE_ROUTE_ROUND_ROBIN, NULL);
+	GYRE_AWAIT(stack, gyre_ask(stack, frame->group, gyre_new(stack, number, 0),
+				   GYRE_SECONDS(20), &frame->future));
+	expect(gyre_stop(stack, gyre_get(&frame->future, place)->address) == 0);
+	for (;;) {
+		expect(gyre_group_size(fixture.system, frame->group, &count) == 0);
+		if (count < MEMBERS) {
+			break;
+		}
+		GYRE_AWAIT(stack, gyre_sleep(stack, 1, &frame->future));
+	}
+	expect(count == MEMBERS - 1);
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(groups, count_no_member_that_has_stopped)
+{
+	play(LOOPS, await_fewer);
+}

@@ -69,6 +69,26 @@ Test(main, ends_with_its_actor_and_status_0)
 	cr_assert(cleaned);
 }
 
+static int user; /* what main() has */
+
+static int expect_user(struct gyre_stack *stack)
+{
+	if (gyre_system_user(gyre_system_of(stack)) != &user) {
+		return gyre_throw(stack, -EINVAL);
+	}
+	return gyre_stop(stack, gyre_self(stack));
+}
+
+Test(main, hands_on_what_the_program_has_for_its_actor)
+{
+	const struct gyre_class class = { .name = "main", .mount = expect_user };
+	const struct gyre_system_options options = { .loops = 1, .log = logged, .user = &user };
+
+	cr_assert_eq(gyre_main(&class, 3, arguments, &options), 0, "%s", line);
+	cr_assert_neq(run(&class, 1), 0, "there is none");
+	cr_assert_null(gyre_system_user(NULL));
+}
+
 static int exit_twice(struct gyre_stack *stack)
 {
 	gyre_exit(stack, 7);

@@ -44,6 +44,7 @@ static const struct option bounded[] = {
 	OPTION(ring_entries, 64, 32768),
 	OPTION(buffer_count, 16, 32768),
 	OPTION(buffer_bytes, 512, 65536),
+	OPTION(channel_bytes_max, 0, INT64_C(1) << 50),
 	OPTION(datagram_buffer_bytes, 512, 65536),
 	OPTION(datagram_buffer_count, 16, 32768),
 	OPTION(io_ratio, 1, 100),

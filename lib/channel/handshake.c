@@ -1,0 +1,88 @@
+/*
+ * Handshakes: a channel with a time for it is closed unless its handlers have declared, by then,
+ * that the peer is one they can talk with. Each handler that does so says when it comes that it
+ * will, and they are counted; without any the first bytes are taken for it.
+ *
+ * A channel without such a time, or whose handshake is over, has nothing of this but a pointer.
+ */
+#include "channel/handshake.h"
+
+#include <errno.h>
+
+#include "channel/channel.h"
+
+struct gy_handshake {
+	struct gyre_channel *channel;
+	struct gy_timer timer;
+	uint32_t expected; /* handlers that are to say that theirs is done */
+};
+
+static struct gy_sizes *parts_of(const struct gyre_channel *channel)
+{
+	return &channel->channels->home->parts;
+}
+
+static void expired(struct gy_timer *timer)
+{
+	struct gyre_channel *channel = gy_container_of(timer, struct gy_handshake, timer)->channel;
+
+	if ((channel->flags & GY_CHANNEL_ENDING) == 0) {
+		gy_count(&channel->channels->counters.handshake_timeouts, 1);
+		gy_channel_fail(channel, -ETIMEDOUT);
+	}
+}
+
+int gy_handshake_start(struct gyre_channel *channel, uint64_t time_ns)
+{
+	struct gy_handshake *handshake;
+
+	if (time_ns == 0 || (channel->flags & GY_CHANNEL_DATAGRAM) != 0) {
+		return 0;
+	}
+	handshake = (struct gy_handshake *)gy_sizes_new(parts_of(channel), sizeof(*handshake));
+	if (handshake == NULL) {
+		return -ENOMEM;
+	}
+	*handshake = (struct gy_handshake){ .channel = channel };
+	gy_timer_init(&handshake->timer, expired);
+	gy_timer_start(&channel->channels->home->loop.wheel, &handshake->timer, time_ns);
+	channel->handshake = handshake;
+	channel->flags |= GY_CHANNEL_UNHEARD;
+	return 0;
+}
+
+void gy_handshake_stop(struct gyre_channel *channel)
+{
+	struct gy_handshake *handshake = channel->handshake;
+
+	channel->flags &= ~(uint32_t)GY_CHANNEL_UNHEARD;
+	if (handshake != NULL) {
+		channel->handshake = NULL;
+		gy_timer_stop(&channel->channels->home->loop.wheel, &handshake->timer);
+		gy_sizes_delete(parts_of(channel), handshake, sizeof(*handshake));
+	}
+}
+
+bool gyre_channel_handshake_begin(struct gyre_channel *channel)
+{
+	if (channel->handshake == NULL) {
+		return false;
+	}
+	channel->flags &= ~(uint32_t)GY_CHANNEL_UNHEARD;
+	channel->handshake->expected++;
+	return true;
+}
+
+void gyre_channel_handshake_done(struct gyre_channel *channel)
+{
+	struct gy_handshake *handshake = channel->handshake;
+
+	if (handshake == NULL) {
+		return;
+	}
+	if (handshake->expected > 1) {
+		handshake->expected--;
+	} else {
+		gy_handshake_stop(channel);
+	}
+}
