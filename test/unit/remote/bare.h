@@ -43,8 +43,8 @@ struct bare_sums {
 	uint64_t dropped[GYRE_DROP_COUNT];
 	uint64_t to_nodes;
 	uint64_t waiting; /* for a link; not a sum */
-	uint64_t bytes;	 /* of the link that is open: consumed */
-	uint64_t frames; /* likewise */
+	uint64_t bytes;	  /* of the link that is open: consumed */
+	uint64_t frames;  /* likewise */
 };
 
 void bare_init(struct bare *bare, const struct gyre_node_options *options);
