@@ -80,6 +80,8 @@ static int call(struct gy_association *link, const char *address)
 	const struct gyre_connect_options connect = {
 		.to = address,
 		.init_channel = gy_association_init_channel,
+		/* What comes is credit, which is waited for while much is to be sent. */
+		.channel = { .keep_reading = true },
 		.init_arg = link,
 		.report = report,
 		.report_arg = link,
