@@ -136,6 +136,65 @@ Test(link, loses_what_is_over_its_bound_and_takes_more_once_the_peer_has_taken_s
 	fixture_close();
 }
 
+/* Until one more is lost: then the link is full. */
+static void fill(struct gyre_address local)
+{
+	uint32_t before = gy_load_relaxed(&fixture.lost[GYRE_DROP_LINK_FULL]);
+
+	while (gy_load_relaxed(&fixture.lost[GYRE_DROP_LINK_FULL]) == before) {
+		cr_assert_eq(tell_large(), 0);
+		expect_settled(local);
+	}
+}
+
+/* Until one is not lost for want of room. */
+static void await_room(struct gyre_address local)
+{
+	uint32_t before;
+
+	do {
+		before = gy_load_relaxed(&fixture.lost[GYRE_DROP_LINK_FULL]);
+		cr_assert_eq(tell_large(), 0);
+		expect_settled(local);
+	} while (gy_load_relaxed(&fixture.lost[GYRE_DROP_LINK_FULL]) > before);
+}
+
+/* The peer reads no more, and the link holds more than sockets do, so its channel stands over the
+ * high mark to the end. What the peer credits is what it read before. */
+Test(link, hears_of_credit_while_its_own_output_stands_over_the_high_mark)
+{
+	const struct gyre_node_options options = { .link_bytes_max = 1 << 24,
+						   .heartbeat_ns = GYRE_SECONDS(60),
+						   .suspect_ns = GYRE_SECONDS(100),
+						   .down_ns = GYRE_SECONDS(200) };
+	struct gy_hello hello = stranger_hello();
+	struct stranger stranger;
+	struct gyre_address local = stranger_open_with(&options, &adder_class);
+	uint32_t lost;
+
+	hello.window_bytes = 1 << 30;
+	stranger_listen(&stranger);
+	cr_assert_eq(tell(1), 0);
+	cr_assert_eq(tell_large(), 0);
+	stranger_accept(&stranger);
+	stranger_expect(&stranger, GY_WIRE_HELLO);
+	stranger_say_hello(&stranger, &hello);
+	expect_number(&stranger, 1);
+	stranger_expect(&stranger, GY_WIRE_NOTICE);
+	cr_assert_eq(stranger.frame.bytes, sizeof(struct large));
+	fill(local);
+	stranger_credit(&stranger, 32 + sizeof(struct number) + 32 + sizeof(struct large), 2);
+	await_room(local);
+	lost = gy_load_relaxed(&fixture.lost[GYRE_DROP_LINK_FULL]);
+	cr_assert_eq(tell_large(), 0);
+	expect_settled(local);
+	cr_assert_eq(fixture.lost[GYRE_DROP_LINK_FULL], lost + 1, "there was room for just one");
+	cr_assert_eq(status().links, 1);
+	cr_assert_eq(status().lost, 0, "it is the same connection");
+	stranger_close(&stranger);
+	fixture_close();
+}
+
 /* ---- credit ---- */
 
 static void expect_credit(struct stranger *stranger, uint64_t bytes, uint64_t frames)
