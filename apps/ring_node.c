@@ -5,10 +5,12 @@
  *
  * What is measured is marked by two messages that go round once each, at the beginning and the end
  * of the time. With the second every node adds up what it has used of its processor since the
- * first; and then leaves.
+ * first; and then leaves. A node that is stopped before that has failed; so has one that waits for
+ * the second long after it was due, since then a process of the ring is gone.
  */
 #include "ring_node.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,10 +20,11 @@
 #include <gyre/gyre.h>
 
 enum { TOKEN_ID = 0x110, ADDRESS_BYTES = 64 };
-enum { TIMER_BEGIN, TIMER_END, TIMER_LEAVE };
+enum { TIMER_BEGIN, TIMER_END, TIMER_LEAVE, TIMER_GIVE_UP };
 
 static const uint64_t find_again_ns = GYRE_MILLISECONDS(50);
 static const uint64_t warm_up_ns = GYRE_SECONDS(1);
+static const uint64_t patience_s = 60; /* for the end to come round */
 
 struct mark {
 	bool ends;
@@ -33,6 +36,7 @@ GYRE_MESSAGE(mark, 0x111);
 struct member_argument {
 	const struct ring_node *settings;
 	const struct gyre_type *token;
+	bool *ret_done; /* all that was asked of the node */
 };
 GYRE_MESSAGE(member_argument, 0x112);
 
@@ -41,13 +45,17 @@ GYRE_MESSAGE(member_argument, 0x112);
 struct member {
 	const struct ring_node *settings;
 	const struct gyre_type *token;
+	bool *ret_done;
 	struct gyre_address next;
 	uint64_t held; /* tokens that came before the next one was found */
+	struct mark held_mark;
+	bool holds_mark;
 	uint64_t laps;
 	uint64_t start_laps;
 	uint64_t end_laps;
 	uint64_t start_ns;
 	uint64_t start_cpu_ns;
+	bool ended; /* what is lost from now on does not count */
 	bool failed;
 };
 
@@ -99,6 +107,16 @@ static int send_token(struct gyre_stack *stack, const struct member *self)
 	return gyre_notify(stack, self->next, mail);
 }
 
+static void fail(struct gyre_stack *stack, struct member *self, const char *why, int error)
+{
+	if (!self->failed) {
+		self->failed = true;
+		(void)fprintf(stderr, "gyre-ring: node %" PRIu64 " %s: %s\n", self->settings->node,
+			      why, strerror(-error));
+		gyre_system_stop(gyre_system_of(stack));
+	}
+}
+
 /* A token is lost with its link: then what is measured is not what was asked for. */
 static int pass_token(struct gyre_stack *stack, struct member *self)
 {
@@ -110,19 +128,28 @@ static int pass_token(struct gyre_stack *stack, struct member *self)
 		return gyre_return(stack);
 	}
 	r = send_token(stack, self);
-	if (r < 0 && !self->failed) {
-		self->failed = true;
-		(void)fprintf(stderr, "gyre-ring: node %" PRIu64 " cannot pass a token on: %s\n",
-			      self->settings->node, strerror(-r));
-		gyre_system_stop(gyre_system_of(stack));
+	if (r < 0 && !self->ended) {
+		fail(stack, self, "cannot pass a token on", r);
 	}
 	return gyre_return(stack);
 }
 
-static int send_mark(struct gyre_stack *stack, const struct member *self, struct mark mark)
+static void send_mark(struct gyre_stack *stack, struct member *self, struct mark mark)
 {
-	return gyre_notify(stack, self->next,
-			   gyre_new(stack, mark, mark.ends, mark.cpu_ns, mark.resident_max));
+	int r;
+
+	self->holds_mark = gyre_address_is_nobody(self->next);
+	if (self->holds_mark) {
+		self->held_mark = mark;
+		return;
+	}
+	r = gyre_notify(stack, self->next,
+			gyre_new(stack, mark, mark.ends, mark.cpu_ns, mark.resident_max));
+	if (r < 0) {
+		fail(stack, self, "cannot pass a mark on", r);
+	} else {
+		self->ended = mark.ends;
+	}
 }
 
 static int pass_mark(struct gyre_stack *stack, struct member *self, const struct mark *mark)
@@ -133,13 +160,16 @@ static int pass_mark(struct gyre_stack *stack, struct member *self, const struct
 
 	if (!mark->ends) {
 		self->start_cpu_ns = now_cpu_ns;
+		start_timer(stack, TIMER_GIVE_UP,
+			    GYRE_SECONDS(self->settings->seconds + patience_s));
 	} else {
 		more.cpu_ns += now_cpu_ns - self->start_cpu_ns;
 		more.resident_max = resident > more.resident_max ? resident : more.resident_max;
 	}
 	if (self->settings->node != 1) {
-		(void)send_mark(stack, self, more);
+		send_mark(stack, self, more);
 		if (mark->ends) { /* when the mark has left */
+			*self->ret_done = !self->failed;
 			start_timer(stack, TIMER_LEAVE, warm_up_ns / 2);
 		}
 	} else if (!mark->ends) {
@@ -148,6 +178,7 @@ static int pass_mark(struct gyre_stack *stack, struct member *self, const struct
 		start_timer(stack, TIMER_END, GYRE_SECONDS(self->settings->seconds));
 	} else {
 		report(self, &more, self->start_ns + GYRE_SECONDS(self->settings->seconds));
+		*self->ret_done = !self->failed;
 		gyre_system_stop(gyre_system_of(stack));
 	}
 	return gyre_return(stack);
@@ -170,10 +201,15 @@ static int member_event(struct gyre_stack *stack)
 		gyre_system_stop(gyre_system_of(stack));
 		return gyre_return(stack);
 	}
+	if (timeout->key == TIMER_GIVE_UP) {
+		fail(stack, self, "waits in vain for the end to come round", -ETIMEDOUT);
+		return gyre_return(stack);
+	}
 	if (timeout->key == TIMER_END) {
 		self->end_laps = self->laps;
 	}
-	return send_mark(stack, self, (struct mark){ .ends = timeout->key == TIMER_END });
+	send_mark(stack, self, (struct mark){ .ends = timeout->key == TIMER_END });
+	return gyre_return(stack);
 }
 
 struct frame {
@@ -191,6 +227,9 @@ static int start_round(struct gyre_stack *stack, struct member *self)
 	for (; self->held > 0 && r == 0; self->held--) {
 		r = send_token(stack, self);
 	}
+	if (r == 0 && self->holds_mark) {
+		send_mark(stack, self, self->held_mark);
+	}
 	return r < 0 ? gyre_throw(stack, r) : gyre_return(stack);
 }
 
@@ -203,6 +242,7 @@ static int member_mount(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	self->settings = gyre_message(stack, member_argument)->settings;
 	self->token = gyre_message(stack, member_argument)->token;
+	self->ret_done = gyre_message(stack, member_argument)->ret_done;
 	if (gyre_name_register(stack, "ring") < 0) {
 		return gyre_throw(stack, -EEXIST);
 	}
@@ -237,12 +277,12 @@ static void write_address(char text[ADDRESS_BYTES], const struct ring_node *sett
 }
 
 static int run(struct gyre_system *system, const struct ring_node *settings,
-	       const struct gyre_type *token)
+	       const struct gyre_type *token, bool *ret_done)
 {
 	struct gyre_address member;
-	int r = gyre_system_spawn(system, &member_class,
-				  gyre_system_new(system, member_argument, settings, token), NULL,
-				  &member);
+	int r = gyre_system_spawn(
+		system, &member_class,
+		gyre_system_new(system, member_argument, settings, token, ret_done), NULL, &member);
 
 	return r < 0 ? r : gyre_system_run(system);
 }
@@ -267,14 +307,15 @@ int ring_node_run(const struct ring_node *settings)
 		.loops = 1, .cpus = settings->cpus, .spin_ns = settings->spin_ns, .node = &node
 	};
 	struct gyre_system *system = NULL;
+	bool done = false;
 	int r;
 
 	write_address(here, settings, settings->node);
 	write_address(there, settings, next_of(settings));
 	r = gyre_system_create(&options, &system);
 	if (r == 0) {
-		r = run(system, settings, &token);
+		r = run(system, settings, &token, &done);
 	}
 	gyre_system_destroy(system);
-	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return r == 0 && done ? EXIT_SUCCESS : EXIT_FAILURE;
 }

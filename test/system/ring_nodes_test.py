@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """scripts/ring-nodes: ten processes pass tokens round, the first says how fast, and none of them is
-left, whether they end by themselves or are interrupted."""
+left, whether they end by themselves, are interrupted, or one of them ends before its time."""
 import json
 import os
 import re
@@ -31,25 +31,26 @@ def free_ports(count):
 class Ring:
     """A running script, in a process group of its own, as a terminal would have it."""
 
-    def __init__(self, nodes, *options):
+    def __init__(self, nodes, *options, base_port=None):
         self.process = subprocess.Popen(
-            [SCRIPT, str(nodes), "--base-port", str(free_ports(nodes)), *options],
+            [SCRIPT, str(nodes), "--base-port", str(base_port or free_ports(nodes)), *options],
             env={**os.environ, "GYRE_RING": RING}, start_new_session=True, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def members(self):
         """Its processes that are a gyre-ring."""
-        count = 0
+        pids = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
-                count += (os.getpgid(int(pid)) == self.process.pid and
-                          os.readlink(f"/proc/{pid}/exe") == os.path.realpath(RING))
+                if (os.getpgid(int(pid)) == self.process.pid and
+                        os.readlink(f"/proc/{pid}/exe") == os.path.realpath(RING)):
+                    pids.append(int(pid))
             except OSError:
                 pass  # it has just ended
-        return count
+        return pids
 
     def until_members(self, count):
-        while self.members() != count:
+        while len(self.members()) != count:
             expect(self.process.poll() is None, "it ended")
             select_nothing(0.02)
 
@@ -60,7 +61,7 @@ class Ring:
             os.killpg(self.process.pid, signal.SIGKILL)
             fail("it does not end")
         expect(self.process.returncode == status, f"exit {self.process.returncode}: {errors}")
-        expect(self.members() == 0, f"{self.members()} processes are left")
+        expect(not self.members(), f"{self.members()} are left")
         return out, errors
 
 
@@ -94,8 +95,37 @@ def interrupted(number, whole_group, status):
     ring.end(status)
 
 
+def node_of(pid):
+    with open(f"/proc/{pid}/cmdline", encoding="utf-8") as line:
+        arguments = line.read().split("\0")
+    return int(arguments[arguments.index("--node") + 1])
+
+
+def one_ends_early(victim, number, how):
+    ring = Ring(10, "--seconds", "600")
+    ring.until_members(10)
+    os.kill(next(pid for pid in ring.members() if node_of(pid) == victim), number)
+    out, errors = ring.end(1)
+    expect(f"ring-nodes: node {victim} ended before its time: {how}\n" in errors, errors)
+    expect(out == "", out)
+
+
+def one_cannot_begin():
+    """Another has the port of the fourth."""
+    base = free_ports(10)
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", base + 3))
+        other.listen()
+        _, errors = Ring(10, "--seconds", "600", base_port=base).end(1)
+    expect("ring-nodes: node 4 ended before its time: status 1\n" in errors, errors)
+
+
 measures()
 measures_one_token_as_json()
 interrupted(signal.SIGINT, True, 130)
 interrupted(signal.SIGINT, False, 130)
 interrupted(signal.SIGTERM, False, 143)
+one_ends_early(5, signal.SIGKILL, "signal 9")
+one_ends_early(1, signal.SIGKILL, "signal 9")
+one_ends_early(10, signal.SIGTERM, "status 1")
+one_cannot_begin()
