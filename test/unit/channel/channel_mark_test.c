@@ -212,10 +212,15 @@ static void flood(struct rig_stream *stream)
 Test(channel_mark, stops_reading_so_that_an_echo_cannot_be_flooded, .fini = end)
 {
 	struct rig_stream stream = { .total = 5 << 20 };
+	const int bytes = 65536;
 
 	rig_init(&rig, &marks);
 	fd = rig_open_tcp(&rig, listeners, NULL, NULL, &channel);
 	make_narrow();
+	/* Nor do they hold what is to be sent. */
+	cr_assert_eq(setsockopt(channel->endpoint.fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes)),
+		     0);
+	cr_assert_eq(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes)), 0);
 	stream.fd = fd;
 	flood(&stream);
 	cr_expect_lt(stream.sent, stream.total);
