@@ -228,6 +228,15 @@ void bare_fini(struct bare *bare)
 	gy_memory_put(bare->loops);
 }
 
+static void forget_peer(struct gy_neighbour *peer)
+{
+	peer->state = GYRE_NODE_UNKNOWN;
+	peer->incarnation = 0;
+	for (uint32_t gate = 0; gate < peer->gates_count; gate++) {
+		peer->gates[gate] = (struct gy_gate){ 0 };
+	}
+}
+
 void bare_forget(struct bare *bare)
 {
 	const struct gy_list *all = &gy_links_of(&bare->rig.home)->all;
@@ -243,9 +252,7 @@ void bare_forget(struct bare *bare)
 			struct gy_neighbour *peer = (struct gy_neighbour *)peers[i];
 
 			if (peer != NULL) {
-				peer->state = GYRE_NODE_UNKNOWN;
-				peer->incarnation = 0;
-				memset(peer->gates, 0, peer->gates_count * sizeof(*peer->gates));
+				forget_peer(peer);
 			}
 		}
 	}
