@@ -256,12 +256,14 @@ static void drain_one(struct gy_endpoint *endpoint)
 
 static void abort_one(struct gy_endpoint *endpoint)
 {
-	endpoint->ops->abort(endpoint, -ESHUTDOWN);
+	gy_endpoint_abort(endpoint, -ESHUTDOWN);
 }
 
 static void set_one_busy(struct gy_endpoint *endpoint)
 {
-	endpoint->ops->set_busy(endpoint, endpoint->owner->channels->busy);
+	if (endpoint->ops->set_busy != NULL) {
+		endpoint->ops->set_busy(endpoint, endpoint->owner->channels->busy);
+	}
 }
 
 void gy_channels_follow(struct gy_home *home)

@@ -169,7 +169,7 @@ bool gy_endpoints_stop(struct gy_house *house)
 
 		item = item->next;
 		if (endpoints->channels->aborted) {
-			endpoint->ops->abort(endpoint, -ESHUTDOWN);
+			gy_endpoint_abort(endpoint, -ESHUTDOWN);
 		} else {
 			endpoint->ops->drain(endpoint);
 		}

@@ -21,10 +21,10 @@ struct gy_endpoint_ops {
 	/* Ends in good order: no new input, what is queued is sent. Any phase; runs no user's code.
 	 */
 	void (*drain)(struct gy_endpoint *endpoint);
-	/* Ends at once. Any phase; runs no user's code. */
+	/* Ends at once. NULL for what drains no slower. Any phase; runs no user's code. */
 	void (*abort)(struct gy_endpoint *endpoint, int reason);
-	/* Stops taking in anything new, for lack of memory, or goes on. Any phase; runs no user's
-	 * code. */
+	/* Stops taking in anything new, for lack of memory, or goes on. NULL for what takes in
+	 * nothing, or what was asked for. Any phase; runs no user's code. */
 	void (*set_busy)(struct gy_endpoint *endpoint, bool busy);
 	/* The loop retires: goes to another one. NULL for what is served here to its end. Any
 	 * phase; runs no user's code. */
@@ -95,5 +95,15 @@ bool gy_endpoints_stop(struct gy_house *house);
 void gy_endpoints_fini(struct gy_house *house);
 /* It has made endpoints while another loop ran it. */
 void gy_endpoints_came_home(struct gy_house *house);
+
+/* Ends it at once. Any phase. */
+static inline void gy_endpoint_abort(struct gy_endpoint *endpoint, int reason)
+{
+	if (endpoint->ops->abort != NULL) {
+		endpoint->ops->abort(endpoint, reason);
+	} else {
+		endpoint->ops->drain(endpoint);
+	}
+}
 
 #endif

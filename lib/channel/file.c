@@ -367,12 +367,6 @@ static void abort_file(struct gy_endpoint *endpoint, int reason)
 	gy_file_end(file_of(endpoint), -ECANCELED);
 }
 
-static void set_busy(struct gy_endpoint *endpoint, bool busy)
-{
-	(void)endpoint;
-	(void)busy;
-}
-
 static void came_home(struct gy_endpoint *endpoint)
 {
 	struct gyre_file *file = file_of(endpoint);
@@ -400,7 +394,6 @@ static const struct gy_endpoint_ops file_ops = {
 	.process = process,
 	.drain = drain,
 	.abort = abort_file,
-	.set_busy = set_busy,
 	.came_home = came_home,
 	.bury = bury,
 	.of_actor = true,

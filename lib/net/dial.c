@@ -347,24 +347,9 @@ static void drain(struct gy_endpoint *endpoint)
 	}
 }
 
-static void abort_dial(struct gy_endpoint *endpoint, int reason)
-{
-	(void)reason;
-	drain(endpoint);
-}
-
-/* What connects was asked for; its channels pause by themselves. */
-static void set_busy(struct gy_endpoint *endpoint, bool busy)
-{
-	(void)endpoint;
-	(void)busy;
-}
-
 static const struct gy_endpoint_ops endpoint_ops = {
 	.process = process,
 	.drain = drain,
-	.abort = abort_dial,
-	.set_busy = set_busy,
 };
 
 int gy_dial_init(struct gy_dial *dial, struct gy_socket *socket, struct gy_house *house,

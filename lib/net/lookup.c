@@ -132,23 +132,9 @@ static void drain(struct gy_endpoint *endpoint)
 	gy_endpoint_ready(endpoint);
 }
 
-static void abort_lookup(struct gy_endpoint *endpoint, int reason)
-{
-	(void)reason;
-	drain(endpoint);
-}
-
-static void set_busy(struct gy_endpoint *endpoint, bool busy)
-{
-	(void)endpoint;
-	(void)busy;
-}
-
 static const struct gy_endpoint_ops endpoint_ops = {
 	.process = process,
 	.drain = drain,
-	.abort = abort_lookup,
-	.set_busy = set_busy,
 	.of_actor = true,
 };
 

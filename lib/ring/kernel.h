@@ -5,10 +5,6 @@
 #ifndef GY_RING_KERNEL_H
 #define GY_RING_KERNEL_H
 
-#ifndef IORING_FEAT_RECVSEND_BUNDLE
-#define IORING_FEAT_RECVSEND_BUNDLE (1U << 14) /* 6.10 */
-#endif
-
 #ifndef IORING_CQE_F_BUF_MORE
 #define IORING_CQE_F_BUF_MORE (1U << 4) /* 6.12 */
 #endif

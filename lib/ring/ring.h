@@ -62,7 +62,6 @@ struct gy_ring_features {
 	bool ring_messages;	  /* MSG_RING */
 	bool multishot_receive;	  /* always, above the floor of 6.1 */
 	bool incremental_buffers; /* IOU_PBUF_RING_INC, 6.12, and completions in order, 6.15 */
-	bool bundles;		  /* IORING_RECVSEND_BUNDLE, 6.10 */
 	bool multishot_read;	  /* IORING_OP_READ_MULTISHOT, 6.7 */
 	bool truncate;		  /* IORING_OP_FTRUNCATE, 6.9 */
 };

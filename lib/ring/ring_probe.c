@@ -83,7 +83,6 @@ int gy_ring_probe(struct gy_ring *ring)
 		return -ENOSYS;
 	}
 	ring->features.multishot_receive = true;
-	ring->features.bundles = (ring->uring.features & IORING_FEAT_RECVSEND_BUNDLE) != 0;
 	ring->features.incremental_buffers = in_order && has_incremental_buffers(ring);
 	return 0;
 }

@@ -383,23 +383,9 @@ static void drain(struct gy_endpoint *endpoint)
 	gy_endpoint_ready(endpoint);
 }
 
-static void abort_giver(struct gy_endpoint *endpoint, int reason)
-{
-	(void)reason;
-	drain(endpoint);
-}
-
-static void set_busy(struct gy_endpoint *endpoint, bool busy)
-{
-	(void)endpoint;
-	(void)busy;
-}
-
 static const struct gy_endpoint_ops giver_ops = {
 	.process = process,
 	.drain = drain,
-	.abort = abort_giver,
-	.set_busy = set_busy,
 	.of_actor = true,
 };
 

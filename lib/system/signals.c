@@ -193,23 +193,9 @@ static void drain(struct gy_endpoint *endpoint)
 	gy_endpoint_ready(endpoint);
 }
 
-static void abort_catcher(struct gy_endpoint *endpoint, int reason)
-{
-	(void)reason;
-	drain(endpoint);
-}
-
-static void set_busy(struct gy_endpoint *endpoint, bool busy)
-{
-	(void)endpoint;
-	(void)busy;
-}
-
 static const struct gy_endpoint_ops catcher_ops = {
 	.process = process,
 	.drain = drain,
-	.abort = abort_catcher,
-	.set_busy = set_busy,
 	.of_actor = true,
 };
 
