@@ -31,8 +31,19 @@
 #define gy_compare_exchange_relaxed(p, expected, v) \
 	__atomic_compare_exchange_n((p), (expected), (v), 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
 
-/* A counter that one thread writes and others read: no locked instruction, and no torn read. */
+/*
+ * A counter that one thread writes and others read: no locked instruction, and no torn read. Where
+ * the compiler would make three instructions of it, it is told the one.
+ */
+#if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
+#define gy_count(p, v)                                                                             \
+	do {                                                                                       \
+		__typeof__(p) gy_counter = (p);                                                    \
+		__asm__("add%z0 %1, %0" : "+m"(*gy_counter) : "er"((__typeof__(*gy_counter))(v))); \
+	} while (0)
+#else
 #define gy_count(p, v) gy_store_relaxed((p), gy_load_relaxed(p) + (v))
+#endif
 
 #if defined(__x86_64__) || defined(__i386__)
 #define gy_pause() __builtin_ia32_pause()

@@ -308,9 +308,9 @@ int gy_ring_submit(struct gy_ring *ring)
 	return gy_ring_prepared(ring) > 0 ? enter(ring, 0, 0, NULL) : 0;
 }
 
-struct io_uring_sqe *gy_ring_sqe_after_submit(struct gy_ring *ring)
+bool gy_ring_make_room(struct gy_ring *ring)
 {
-	return ring->enabled && gy_ring_submit(ring) > 0 ? io_uring_get_sqe(&ring->uring) : NULL;
+	return ring->enabled && gy_ring_submit(ring) > 0 && gy_ring_has_room(ring);
 }
 
 bool gy_ring_ready(const struct gy_ring *ring)
@@ -414,20 +414,34 @@ static GY_COLD void drop_stale(struct gy_ring *ring, const struct gy_completion 
 	}
 }
 
-static inline void dispatch(struct gy_ring *ring, const struct io_uring_cqe *cqe)
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+static inline void translate(struct gy_completion *completion, int32_t result, uint32_t flags)
 {
-	struct gy_op *op = op_of(cqe->user_data);
-	struct gy_completion completion; /* without a buffer the rest is undefined */
+	completion->result = result;
+	completion->flags = flags; /* bit by bit the same */
+}
+#else
+static inline void translate(struct gy_completion *completion, int32_t result, uint32_t flags)
+{
+	completion->result = result;
+	completion->has_buffer = (flags & IORING_CQE_F_BUFFER) != 0;
+	completion->more = (flags & IORING_CQE_F_MORE) != 0;
+	completion->filling = (flags & IORING_CQE_F_BUF_MORE) != 0;
+	completion->buffer = flags >> IORING_CQE_BUFFER_SHIFT;
+}
+#endif
 
-	completion.result = cqe->res;
-	completion.more = (cqe->flags & IORING_CQE_F_MORE) != 0;
-	completion.has_buffer = (cqe->flags & IORING_CQE_F_BUFFER) != 0;
-	if (completion.has_buffer) {
-		completion.filling = (cqe->flags & IORING_CQE_F_BUF_MORE) != 0;
-		completion.buffer = (uint16_t)(cqe->flags >> IORING_CQE_BUFFER_SHIFT);
-		completion.bytes = gy_ring_buffers_taken(ring, completion.buffer, completion.result,
-							 completion.filling);
-	} else if (gy_unlikely(completion.result == -ENOBUFS)) {
+static inline void dispatch(struct gy_ring *ring, struct gy_op *op, const struct io_uring_cqe *cqe)
+{
+	struct gy_completion completion;
+	uint32_t flags = cqe->flags;
+
+	translate(&completion, cqe->res, flags);
+	if ((flags & IORING_CQE_F_BUFFER) != 0) {
+		completion.bytes =
+			gy_ring_buffers_taken(ring, (uint16_t)(flags >> IORING_CQE_BUFFER_SHIFT),
+					      cqe->res, (flags & IORING_CQE_F_BUF_MORE) != 0);
+	} else if (gy_unlikely(cqe->res == -ENOBUFS)) {
 		gy_count(&ring->counters.no_buffers, 1);
 		gy_ring_buffers_ran_out(ring);
 	}
@@ -436,7 +450,7 @@ static inline void dispatch(struct gy_ring *ring, const struct io_uring_cqe *cqe
 		return;
 	}
 	gy_assert(op->armed);
-	if (!completion.more) {
+	if ((flags & IORING_CQE_F_MORE) == 0) {
 		op->armed = false;
 		ring->armed--;
 	}
@@ -445,10 +459,33 @@ static inline void dispatch(struct gy_ring *ring, const struct io_uring_cqe *cqe
 
 /* What an operation stands in is used with it: its line and the next one. Beyond the completions
  * that are there this fetches what has nothing to do with them, which does no harm. */
-static inline void fetch(uint64_t user_data)
+static inline void fetch(const struct io_uring_cqe *cqe)
 {
-	gy_prefetch_write(op_of(user_data));
-	gy_prefetch_write(op_of(user_data + GY_CACHE_LINE));
+	char *op = (char *)op_of(cqe->user_data);
+
+	gy_prefetch_write(op);
+	gy_prefetch_write(op + GY_CACHE_LINE);
+}
+
+/* Returns how many of the completions from @head to @tail were those of operations. */
+static inline uint32_t dispatch_all(struct gy_ring *ring, uint32_t head, uint32_t tail)
+{
+	const struct io_uring_cqe *cqes = ring->uring.cq.cqes;
+	const uint32_t mask = ring->uring.cq.ring_mask;
+	uint32_t count = tail - head;
+
+	for (; head != tail; head++) {
+		const struct io_uring_cqe *cqe = &cqes[head & mask];
+
+		if (gy_unlikely((cqe->user_data & GY_USER_OWN) != 0)) {
+			gy_ring_reap_own(ring, cqe);
+			count--;
+			continue;
+		}
+		fetch(&cqes[(head + FETCH_AHEAD) & mask]);
+		dispatch(ring, op_of(cqe->user_data), cqe);
+	}
+	return count;
 }
 
 uint32_t gy_ring_reap(struct gy_ring *ring)
@@ -456,27 +493,16 @@ uint32_t gy_ring_reap(struct gy_ring *ring)
 	struct io_uring_cq *cq = &ring->uring.cq;
 	uint32_t head = *cq->khead;
 	uint32_t tail = gy_load_acquire(cq->ktail);
-	uint32_t own = 0;
-	uint32_t count = tail - head;
+	uint32_t count;
 
-	if (count == 0) {
+	if (head == tail) {
 		return 0;
 	}
 	gy_assert(!ring->reaping);
 	ring->reaping = true;
-	for (; head != tail; head++) {
-		const struct io_uring_cqe *cqe = &cq->cqes[head & cq->ring_mask];
-
-		if (gy_unlikely((cqe->user_data & GY_USER_OWN) != 0)) {
-			gy_ring_reap_own(ring, cqe);
-			own++;
-			continue;
-		}
-		fetch(cq->cqes[(head + FETCH_AHEAD) & cq->ring_mask].user_data);
-		dispatch(ring, cqe);
-	}
+	count = dispatch_all(ring, head, tail);
 	gy_store_release(cq->khead, tail);
 	ring->reaping = false;
-	gy_count(&ring->counters.completions, count - own);
-	return count - own;
+	gy_count(&ring->counters.completions, count);
+	return count;
 }

@@ -26,12 +26,22 @@ struct statx;
 
 /* The result of an operation, or of one round of a multishot one. */
 struct gy_completion {
-	int32_t result;	 /* a count, a descriptor, or a negative errno */
-	bool more;	 /* the operation stays armed; false: this is its final completion */
-	bool has_buffer; /* @bytes were received into @buffer, and are now the receiver's */
-	bool filling;	 /* the kernel goes on filling @buffer behind them, so it is not out yet */
-	uint16_t buffer;
-	unsigned char *bytes;
+	int32_t result; /* a count, a descriptor, or a negative errno */
+	union {
+		uint32_t flags; /* all that follows, as the kernel says it */
+		struct {
+			/* @bytes were received into @buffer, and are now the receiver's. */
+			uint32_t has_buffer : 1;
+			/* The operation stays armed; 0: this is its final completion. */
+			uint32_t more : 1;
+			uint32_t : 2;
+			/* The kernel goes on filling @buffer behind @bytes: it is not out yet. */
+			uint32_t filling : 1;
+			uint32_t : 11;
+			uint32_t buffer : 16;
+		};
+	};
+	unsigned char *bytes; /* undefined without a buffer */
 };
 
 /* Called by gy_ring_reap(), in phase 1: it may prepare operations, but may not run users' code. */

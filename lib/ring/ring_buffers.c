@@ -52,7 +52,7 @@ static int map_all(struct gy_ring_buffers *buffers)
 {
 	buffers->entries = map(buffers->count * sizeof(struct io_uring_buf));
 	buffers->memory = map((size_t)buffers->count * buffers->bytes);
-	buffers->filled = gy_memory_get(buffers->count * sizeof(*buffers->filled));
+	buffers->next = gy_memory_get(buffers->count * sizeof(*buffers->next));
 	buffers->idle = gy_memory_get(buffers->count * sizeof(*buffers->idle));
 #if GY_ASSERT_LEVEL >= 2
 	buffers->held = gy_memory_get(buffers->count);
@@ -60,7 +60,7 @@ static int map_all(struct gy_ring_buffers *buffers)
 		return -ENOMEM;
 	}
 #endif
-	return buffers->entries != NULL && buffers->memory != NULL && buffers->filled != NULL &&
+	return buffers->entries != NULL && buffers->memory != NULL && buffers->next != NULL &&
 			       buffers->idle != NULL
 		       ? 0
 		       : -ENOMEM;
@@ -94,9 +94,11 @@ void gy_ring_buffers_check_all(const struct gy_ring *ring)
 		return;
 	}
 	for (uint32_t i = 0; i < buffers->count; i++) {
-		if (buffers->filled[i] > 0) {
-			gy_ring_buffers_check(buffers, (uint16_t)(buffers->first + i),
-					      buffers->filled[i]);
+		uint16_t buffer = (uint16_t)(buffers->first + i);
+		size_t filled = (size_t)(buffers->next[i] - gy_ring_buffers_at(buffers, buffer));
+
+		if (filled > 0) {
+			gy_ring_buffers_check(buffers, buffer, (uint32_t)filled);
 		}
 	}
 }
@@ -232,7 +234,10 @@ int gy_ring_buffers_init(struct gy_ring *ring, uint32_t group,
 		return r;
 	}
 	for (uint32_t i = shape->count; i > 0; i--) {
-		add(buffers, (uint16_t)(buffers->first + i - 1));
+		uint16_t buffer = (uint16_t)(buffers->first + i - 1);
+
+		buffers->next[i - 1] = gy_ring_buffers_at(buffers, buffer);
+		add(buffers, buffer);
 	}
 	return 0;
 }
@@ -246,7 +251,7 @@ void gy_ring_buffers_fini(struct gy_ring_buffers *buffers)
 	if (buffers->entries != NULL) {
 		(void)munmap(buffers->entries, buffers->count * sizeof(struct io_uring_buf));
 	}
-	gy_memory_put(buffers->filled);
+	gy_memory_put(buffers->next);
 	gy_memory_put(buffers->idle);
 	gy_memory_put(buffers->held);
 	*buffers = (struct gy_ring_buffers){ 0 };

@@ -12,6 +12,9 @@ enum { SEND_BYTES_MAX = 1 << 30 }; /* a result has 31 bits; a short count is leg
 
 void gy_op_init(struct gy_op *op, gy_op_complete_fn complete)
 {
+	gy_assert(complete != NULL);
+	gy_assert(((uintptr_t)op & GY_USER_OWN) == 0 &&
+		  (uint64_t)(uintptr_t)op >> GY_USER_ADDRESS_BITS == 0);
 	op->complete = complete;
 	op->armed = false;
 }
@@ -77,13 +80,22 @@ int gy_ring_receive_into(struct gy_ring *ring, struct gy_op *op, int fd, void *m
 	return gy_ring_arm(ring, op, sqe);
 }
 
+static GY_COLD int send_after_submit(struct gy_ring *ring, struct gy_op *op, int fd,
+				     const void *bytes, size_t count)
+{
+	return gy_ring_make_room(ring) ? gy_ring_send(ring, op, fd, bytes, count) : -EAGAIN;
+}
+
+/* What servers do most: the rare case is a call in its place, so that no register need be kept for
+ * it. */
 int gy_ring_send(struct gy_ring *ring, struct gy_op *op, int fd, const void *bytes, size_t count)
 {
-	struct io_uring_sqe *sqe = gy_ring_sqe(ring);
+	struct io_uring_sqe *sqe;
 
-	if (gy_unlikely(sqe == NULL)) {
-		return -EAGAIN;
+	if (gy_unlikely(!gy_ring_has_room(ring))) {
+		return send_after_submit(ring, op, fd, bytes, count);
 	}
+	sqe = gy_ring_next_sqe(ring);
 	io_uring_prep_send(sqe, fd, bytes, count < SEND_BYTES_MAX ? count : SEND_BYTES_MAX,
 			   MSG_NOSIGNAL);
 	return gy_ring_arm(ring, op, sqe);

@@ -36,9 +36,9 @@ enum {
 struct gy_ring_buffers {
 	struct io_uring_buf_ring *entries;
 	unsigned char *memory;
-	uint32_t *filled; /* of each, bytes that are known while the kernel goes on filling it */
-	uint16_t *idle;	  /* the one that came back last on top */
-	uint32_t bytes;	  /* of each */
+	unsigned char **next; /* of each, where what the kernel brings next begins */
+	uint16_t *idle;	      /* the one that came back last on top */
+	uint32_t bytes;	      /* of each */
 	uint32_t count;
 	uint32_t offered; /* as far as we know */
 	uint32_t idles;
@@ -76,20 +76,32 @@ struct gy_ring {
 
 /* ---- ring.c ---- */
 
-/* A cleared entry, with room made by submitting if there is none; NULL if that does not help. */
-GY_COLD struct io_uring_sqe *gy_ring_sqe_after_submit(struct gy_ring *ring);
+/* Submits what fills the queue. Whether there is room for one more then. */
+GY_COLD bool gy_ring_make_room(struct gy_ring *ring);
 
 /* The kernel takes submissions only in our calls, so there is nothing to be ordered. */
-static inline struct io_uring_sqe *gy_ring_sqe(struct gy_ring *ring)
+static inline bool gy_ring_has_room(const struct gy_ring *ring)
+{
+	const struct io_uring_sq *sq = &ring->uring.sq;
+
+	return sq->sqe_tail - gy_load_relaxed(sq->khead) < sq->ring_entries;
+}
+
+/* The next entry, as it was left by its last use; there is room for it. */
+static inline struct io_uring_sqe *gy_ring_next_sqe(struct gy_ring *ring)
 {
 	struct io_uring_sq *sq = &ring->uring.sq;
-	uint32_t tail = sq->sqe_tail;
 
-	if (gy_unlikely(tail - gy_load_relaxed(sq->khead) >= sq->ring_entries)) {
-		return gy_ring_sqe_after_submit(ring);
+	return &sq->sqes[sq->sqe_tail++ & sq->ring_mask];
+}
+
+/* The same, with room made by submitting if there is none; NULL if that does not help. */
+static inline struct io_uring_sqe *gy_ring_sqe(struct gy_ring *ring)
+{
+	if (gy_unlikely(!gy_ring_has_room(ring)) && !gy_ring_make_room(ring)) {
+		return NULL;
 	}
-	sq->sqe_tail = tail + 1;
-	return &sq->sqes[tail & sq->ring_mask];
+	return gy_ring_next_sqe(ring);
 }
 
 /* Submissions that the kernel has not consumed. */
@@ -106,9 +118,7 @@ static inline uint64_t gy_user_data_of(const struct gy_op *op)
 /* The last thing to be done to an entry, since liburing's prepare functions clear its user data. */
 static inline int gy_ring_arm(struct gy_ring *ring, struct gy_op *op, struct io_uring_sqe *sqe)
 {
-	gy_assert(!op->armed && op->complete != NULL);
-	gy_assert(((uintptr_t)op & GY_USER_OWN) == 0 &&
-		  (uint64_t)(uintptr_t)op >> GY_USER_ADDRESS_BITS == 0);
+	gy_assert(!op->armed);
 	op->armed = true;
 	op->generation++;
 	ring->armed++;
@@ -197,19 +207,21 @@ static inline unsigned char *gy_ring_buffers_taken(struct gy_ring *ring, uint16_
 	struct gy_ring_buffers *buffers = gy_likely(buffer < GY_RING_DATAGRAM_BUFFERS)
 						  ? &ring->buffers[GY_RING_STREAM_GROUP]
 						  : &ring->buffers[GY_RING_DATAGRAM_GROUP];
-	uint32_t index = (uint32_t)(buffer % GY_RING_DATAGRAM_BUFFERS);
-	uint32_t before = buffers->filled[index];
-	uint32_t after = before + (count > 0 ? (uint32_t)count : 0);
+	unsigned char **next = &buffers->next[buffer % GY_RING_DATAGRAM_BUFFERS];
+	unsigned char *bytes = *next;
+	unsigned char *end = bytes + (count > 0 ? (uint32_t)count : 0);
 
-	gy_assert(index < buffers->count && after <= buffers->bytes);
+	gy_assert(buffer % GY_RING_DATAGRAM_BUFFERS < buffers->count);
+	gy_sanitize_give(bytes, (size_t)(end - bytes));
+	*next = end;
 	if (!filling) {
+		*next = gy_ring_buffers_at(buffers, buffer);
+		gy_assert((size_t)(end - *next) <= buffers->bytes);
 		gy_ring_buffers_mark(buffers, buffer, 1);
+		gy_ring_buffers_check(buffers, buffer, (uint32_t)(end - *next));
 		buffers->offered--;
-		gy_ring_buffers_check(buffers, buffer, after);
 	}
-	buffers->filled[index] = filling ? after : 0;
-	gy_sanitize_give(gy_ring_buffers_at(buffers, buffer) + before, after - before);
-	return buffers->memory + (size_t)index * buffers->bytes + before;
+	return bytes;
 }
 
 /* ---- ring_datagram.c ---- */
