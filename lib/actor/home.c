@@ -18,15 +18,6 @@ static bool trim(struct gy_loop *loop, uint32_t keep)
 	return again;
 }
 
-static void show(struct gy_loop *loop)
-{
-	struct gy_home *home = gy_home_of(loop);
-
-	gy_sizes_show(&home->stacks);
-	gy_sizes_show(&home->parts);
-	gy_pool_show(&home->promises);
-}
-
 static uint64_t *busy(struct gy_loop *loop, struct gy_job *job)
 {
 	(void)loop;
@@ -61,7 +52,6 @@ static const struct gy_loop_ops loop_ops = {
 	.deliver = gy_home_deliver,
 	.trim = trim,
 	.release = release,
-	.show = show,
 	.busy = busy,
 	.posted_late = posted_late,
 };

@@ -18,7 +18,7 @@ void gy_pool_init(struct gy_pool *pool, const char *name, size_t object_bytes)
 void gy_pool_use_add(const struct gy_pool *pool, struct gy_pool_use *sum)
 {
 	uint32_t total = gy_load_relaxed(&pool->total);
-	uint32_t free_count = gy_load_relaxed(&pool->shown_free);
+	uint32_t free_count = gy_load_relaxed(&pool->free_count);
 
 	/* The two are of two moments. */
 	total = total < free_count || (int32_t)total < 0 ? free_count : total;
@@ -31,9 +31,10 @@ int32_t gy_pool_fini(struct gy_pool *pool)
 {
 	int32_t out = (int32_t)(pool->total - pool->free_count);
 
-	while (pool->free_count > 0) {
-		gy_memory_put(pool->free[--pool->free_count]);
+	for (uint32_t i = 0; i < pool->free_count; i++) {
+		gy_memory_put(pool->free[i]);
 	}
+	pool->free_count = 0;
 	gy_memory_put(pool->free);
 	pool->free = NULL;
 	pool->total = 0;
@@ -80,7 +81,7 @@ int gy_pool_grow(struct gy_pool *pool)
 			break;
 		}
 		gy_count(&pool->total, 1);
-		pool->free[pool->free_count++] = object;
+		gy_pool_push(pool, object);
 		got++;
 	}
 	pool->grown += got;
@@ -102,7 +103,10 @@ bool gy_pool_trim(struct gy_pool *pool, uint32_t keep)
 		return true;
 	}
 	while (pool->free_count > keep) {
-		gy_memory_put(pool->free[--pool->free_count]);
+		uint32_t last = pool->free_count - 1;
+
+		gy_memory_put(pool->free[last]);
+		gy_store_relaxed(&pool->free_count, last);
 		gy_store_relaxed(&pool->total, pool->total - 1);
 	}
 	return false;

@@ -19,12 +19,11 @@
 
 struct gy_pool {
 	void **free;
-	uint32_t free_count;
-	uint32_t total;	   /* objects made here and not freed here; read from any thread */
-	uint32_t capacity; /* of @free, at least @total */
+	uint32_t free_count; /* read from any thread, as is @total */
+	uint32_t total;	     /* objects made here and not freed here */
+	uint32_t capacity;   /* of @free, at least @total */
 	uint32_t object_bytes;
-	bool used;	     /* something was taken since the last trim */
-	uint32_t shown_free; /* @free_count as others may see it */
+	bool used; /* something was taken since the last trim */
 	uint64_t grown;
 	const char *name;
 } GY_ALIGNED_LINE;
@@ -47,13 +46,7 @@ GY_COLD int gy_pool_grow(struct gy_pool *pool);
  * at again. */
 bool gy_pool_trim(struct gy_pool *pool, uint32_t keep);
 
-/* @free_count changes too often to be seen by others as it is: shows what it is now. */
-static inline void gy_pool_show(struct gy_pool *pool)
-{
-	gy_store_relaxed(&pool->shown_free, pool->free_count);
-}
-
-/* As shown last; from any thread. */
+/* From any thread: what there was at about that time. */
 void gy_pool_use_add(const struct gy_pool *pool, struct gy_pool_use *sum);
 
 /* What is free, or NULL: the pool does not grow. The contents are undefined. */
@@ -65,7 +58,7 @@ static inline void *gy_pool_take(struct gy_pool *pool)
 		return NULL;
 	}
 	pool->used = true;
-	pool->free_count = --count;
+	gy_store_relaxed(&pool->free_count, --count);
 	gy_prefetch_write(pool->free[count - (count != 0)]);
 	return pool->free[count];
 }
@@ -79,6 +72,14 @@ static inline void *gy_pool_get(struct gy_pool *pool)
 	return gy_pool_take(pool);
 }
 
+static inline void gy_pool_push(struct gy_pool *pool, void *object)
+{
+	uint32_t count = pool->free_count;
+
+	pool->free[count] = object;
+	gy_store_relaxed(&pool->free_count, count + 1);
+}
+
 /* For what the array has no room for, as too much has come from elsewhere. */
 GY_COLD void gy_pool_put_surplus(struct gy_pool *pool, void *object);
 
@@ -90,14 +91,14 @@ static inline void gy_pool_put_any(struct gy_pool *pool, void *object)
 		gy_pool_put_surplus(pool, object);
 		return;
 	}
-	pool->free[pool->free_count++] = object;
+	gy_pool_push(pool, object);
 }
 
 /* Puts back what was taken from this pool. */
 static inline void gy_pool_put(struct gy_pool *pool, void *object)
 {
 	gy_assert(pool->free_count < pool->total);
-	pool->free[pool->free_count++] = object;
+	gy_pool_push(pool, object);
 }
 
 #endif

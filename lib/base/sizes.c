@@ -20,13 +20,6 @@ int32_t gy_sizes_fini(struct gy_sizes *sizes)
 	return out;
 }
 
-void gy_sizes_show(struct gy_sizes *sizes)
-{
-	for (uint32_t i = 0; i < GY_SIZES_COUNT; i++) {
-		gy_pool_show(&sizes->pools[i]);
-	}
-}
-
 void gy_sizes_use_add(const struct gy_sizes *sizes, struct gy_pool_use *sum)
 {
 	for (uint32_t i = 0; i < GY_SIZES_COUNT; i++) {

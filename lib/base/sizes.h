@@ -25,9 +25,7 @@ int32_t gy_sizes_fini(struct gy_sizes *sizes);
 /* gy_pool_trim() for each pool; whether any is to be looked at again. */
 bool gy_sizes_trim(struct gy_sizes *sizes, uint32_t keep);
 
-/* gy_pool_show() for each pool. */
-void gy_sizes_show(struct gy_sizes *sizes);
-/* As shown last; from any thread. */
+/* From any thread. */
 void gy_sizes_use_add(const struct gy_sizes *sizes, struct gy_pool_use *sum);
 
 /* The pool that serves @bytes, or GY_SIZES_HEAP. */

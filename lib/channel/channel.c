@@ -251,17 +251,6 @@ static void settle_slowly(struct gyre_channel *channel)
 	}
 }
 
-static inline void settle(struct gyre_channel *channel)
-{
-	if (gy_unlikely(gy_output_start(channel) < 0)) {
-		gy_endpoint_ready(&channel->endpoint);
-	}
-	if (gy_unlikely((channel->flags & (GY_CHANNEL_SLOW | GY_CHANNEL_DRAINED)) != 0 ||
-			!channel->receive.armed)) {
-		settle_slowly(channel);
-	}
-}
-
 /* What comes before all else, and seldom. Whether there is anything else. */
 static GY_COLD bool begin(struct gyre_channel *channel)
 {
@@ -291,38 +280,77 @@ static void tell_slowly(struct gyre_channel *channel)
 	}
 }
 
-bool gy_channel_tell(struct gyre_channel *channel)
+/* What comes before input. Whether there is anything else. */
+static GY_COLD bool prepare(struct gyre_channel *channel)
 {
-	struct gy_endpoint *endpoint = &channel->endpoint;
-
-	if (gy_unlikely((channel->flags &
-			 (GY_CHANNEL_NEW | GY_CHANNEL_CLOSED | GY_CHANNEL_SWEEP)) != 0) &&
+	if ((channel->flags & (GY_CHANNEL_NEW | GY_CHANNEL_CLOSED | GY_CHANNEL_SWEEP)) != 0 &&
 	    !begin(channel)) {
 		return false;
 	}
-	if (gy_unlikely((channel->flags & GY_CHANNEL_MARK_CROSSED) != 0)) {
+	if ((channel->flags & GY_CHANNEL_MARK_CROSSED) != 0) {
 		tell_mark(channel); /* before input makes it cross the mark again */
 	}
+	return true;
+}
+
+static inline bool deliver(struct gyre_channel *channel)
+{
+	const uint32_t before =
+		GY_CHANNEL_NEW | GY_CHANNEL_CLOSED | GY_CHANNEL_SWEEP | GY_CHANNEL_MARK_CROSSED;
+
+	if (gy_unlikely((channel->flags & before) != 0) && !prepare(channel)) {
+		return false;
+	}
 	gy_input_deliver(channel);
-	if (gy_unlikely((channel->flags & GY_CHANNEL_SLOW) != 0)) {
+	return true;
+}
+
+static void tell_rest(struct gyre_channel *channel)
+{
+	if ((channel->flags & GY_CHANNEL_SLOW) != 0) {
 		tell_slowly(channel);
 	} else {
-		endpoint->ready = false;
+		channel->endpoint.ready = false;
 	}
+}
+
+bool gy_channel_tell(struct gyre_channel *channel)
+{
+	if (!deliver(channel)) {
+		return false;
+	}
+	tell_rest(channel);
 	return true;
+}
+
+/* What there may be to do besides delivering and sending. */
+static void finish_slowly(struct gyre_channel *channel)
+{
+	tell_rest(channel);
+	if (gy_output_start(channel) < 0) {
+		gy_endpoint_ready(&channel->endpoint);
+	}
+	if ((channel->flags & (GY_CHANNEL_SLOW | GY_CHANNEL_DRAINED)) != 0 ||
+	    !channel->receive.armed) {
+		settle_slowly(channel);
+	}
 }
 
 static void process(struct gy_endpoint *endpoint)
 {
 	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
 
-	if (gy_unlikely(!gy_channel_tell(channel))) {
+	if (gy_unlikely(!deliver(channel))) {
 		return;
 	}
-	settle(channel);
-	if (gy_unlikely(!gy_list_empty(&channel->channels->parked)) &&
-	    channel->channels->lent < channel->channels->ring_pages_count) {
-		gy_channel_unpark_first(channel->channels);
+	if (gy_unlikely((channel->flags & (GY_CHANNEL_SLOW | GY_CHANNEL_DRAINED)) != 0 ||
+			!channel->receive.armed)) {
+		finish_slowly(channel);
+		return;
+	}
+	endpoint->ready = false;
+	if (gy_unlikely(gy_output_start(channel) < 0)) {
+		gy_endpoint_ready(endpoint);
 	}
 }
 

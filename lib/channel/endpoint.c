@@ -7,6 +7,7 @@
 
 #include "actor/annex.h"
 #include "actor/stack.h"
+#include "channel/channel.h"
 
 /* A run of the endpoints that are ready now; those that become ready meanwhile have the next one.
  */
@@ -29,6 +30,11 @@ static void process_ready(struct gy_endpoints *endpoints, struct gy_stack *stack
 		endpoint->ops->process(endpoint);
 	}
 	channels->stack = NULL;
+	if (gy_unlikely(!gy_list_empty(&channels->parked)) &&
+	    channels->lent < channels->ring_pages_count) {
+		/* Who had been told of a buffer that came back may have had no use for it. */
+		gy_channel_unpark_first(channels);
+	}
 	if (gy_unlikely(stack->dirty)) {
 		/* A handler of a pipeline cannot wait, so nobody would read these. */
 		gy_stack_clean(stack);

@@ -97,24 +97,30 @@ void gyre_fire_unregistered(struct gyre_handler_context *ctx)
 
 /* ---- towards the head ---- */
 
-int gyre_channel_write(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+/* Not just from the first handler that writes to the channel. */
+static __attribute__((noinline)) int write_otherwise(struct gyre_handler_context *ctx,
+						     struct gyre_buffer *data)
 {
-	struct gy_context *context = gy_context_of(ctx);
 	struct gy_context *to;
 
-	if (gy_unlikely(data == NULL)) {
+	if (data == NULL) {
 		return -ENOMEM;
 	}
-	if (gy_unlikely(ctx == NULL)) {
+	if (ctx == NULL) {
 		gy_buffer_put(data);
 		return -EINVAL;
 	}
-	to = gy_likely(!context->removed) ? context->previous_write
-					  : gy_context_previous(context, GY_ON_WRITE);
-	if (gy_likely(to == &ctx->channel->pipeline.head)) {
-		return gy_output_add(ctx->channel, data);
-	}
+	to = gy_context_previous(gy_context_of(ctx), GY_ON_WRITE);
 	return to->handler->write(&to->head, data);
+}
+
+int gyre_channel_write(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	if (gy_unlikely(data == NULL || ctx == NULL || gy_context_of(ctx)->removed ||
+			gy_context_of(ctx)->previous_write != &ctx->channel->pipeline.head)) {
+		return write_otherwise(ctx, data);
+	}
+	return gy_output_add(ctx->channel, data);
 }
 
 int gyre_channel_try_write(struct gyre_handler_context *ctx, struct gyre_buffer *data)

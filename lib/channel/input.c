@@ -25,8 +25,8 @@ static inline bool is_crowded(const struct gyre_channel *channel)
 {
 	const struct gy_channels *channels = channel->channels;
 
-	return channels->lent > channels->lent_max || (channel->output_buffers > channels->share &&
-						       channels->lent > channels->lent_max / 2);
+	return gy_unlikely(channels->lent > channels->lent_max / 2) &&
+	       (channels->lent > channels->lent_max || channel->output_buffers > channels->share);
 }
 
 /* ---- completions, phase 1 ---- */
@@ -104,59 +104,88 @@ static inline struct gy_page *take_page(struct gy_channels *channels,
 
 	if (completion->filling) {
 		gy_page_ref(page);
-	} else {
-		channels->lent++;
+		return page;
 	}
+	channels->lent++;
 	if (!channels->pages_are_shared) {
 		page->used = completion->result > 0 ? (uint32_t)completion->result : 0;
 	}
 	return page;
 }
 
+/* There is no memory for what is in @page. */
+static GY_COLD void lose(struct gyre_channel *channel, struct gy_page *page)
+{
+	gy_page_unref(channel->channels, page);
+	gy_channel_fail(channel, -ENOMEM);
+}
+
+/* Queues @count bytes of @page, whose reference is taken. */
 static inline void keep_bytes(struct gyre_channel *channel, struct gy_page *page,
-			      unsigned char *bytes, int32_t count)
+			      unsigned char *bytes, uint32_t count)
 {
 	struct gy_channels *channels = channel->channels;
-	bool kept = count > 0 && (channel->flags & GY_CHANNEL_DISCARDING) == 0;
-	struct gyre_buffer *buffer =
-		kept ? gy_buffer_of_page(channels, page, bytes, (uint32_t)count) : NULL;
+	struct gyre_buffer *buffer = gy_buffer_of_page(channels, page, bytes, count);
 
 	if (gy_unlikely(buffer == NULL)) {
-		gy_page_unref(channels, page);
-		if (kept) {
-			gy_channel_fail(channel, -ENOMEM);
-		} else if (count > 0) {
-			channel->flags |= GY_CHANNEL_NOISY;
-		}
+		lose(channel, page);
 		return;
 	}
 	gy_count(&channels->counters.reads, 1);
-	gy_count(&channels->counters.bytes_received, (uint32_t)count);
+	gy_count(&channels->counters.bytes_received, count);
 	gy_buffer_queue_push(&channel->input, buffer);
+}
+
+/* The same, unless there is nothing, or no use for it. */
+static void keep_wanted(struct gyre_channel *channel, struct gy_page *page, unsigned char *bytes,
+			int32_t count)
+{
+	if (count > 0 && (channel->flags & GY_CHANNEL_DISCARDING) == 0) {
+		keep_bytes(channel, page, bytes, (uint32_t)count);
+		return;
+	}
+	gy_page_unref(channel->channels, page);
+	if (count > 0) {
+		channel->flags |= GY_CHANNEL_NOISY;
+	}
 }
 
 void gy_input_received_page(struct gyre_channel *channel, struct gy_page *page, int32_t result)
 {
 	page->used = result > 0 ? (uint32_t)result : 0;
 	gy_sanitize_give(page->memory, page->used);
-	keep_bytes(channel, page, page->memory, result);
+	keep_wanted(channel, page, page->memory, result);
+}
+
+/* What is not just more bytes. */
+static __attribute__((noinline)) void received_otherwise(struct gyre_channel *channel,
+							 const struct gy_completion *completion)
+{
+	if (completion->has_buffer) {
+		keep_wanted(channel, take_page(channel->channels, completion), completion->bytes,
+			    completion->result);
+	}
+	if (completion->result <= 0) {
+		received_nothing(channel, completion->result);
+	}
+	if (!completion->more) {
+		channel->flags &= ~(uint32_t)GY_CHANNEL_CANCELLED;
+	}
+	gy_endpoint_ready(&channel->endpoint);
 }
 
 void gy_input_received(struct gy_op *op, const struct gy_completion *completion)
 {
 	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, receive);
 
-	if (gy_likely(completion->has_buffer)) {
-		keep_bytes(channel, take_page(channel->channels, completion), completion->bytes,
-			   completion->result);
+	if (gy_unlikely(!(completion->has_buffer && completion->more) || completion->result <= 0 ||
+			(channel->flags & GY_CHANNEL_DISCARDING) != 0)) {
+		received_otherwise(channel, completion);
+		return;
 	}
 	gy_prefetch_write(channel->reader);
-	if (gy_unlikely(completion->result <= 0)) {
-		received_nothing(channel, completion->result);
-	}
-	if (gy_unlikely(!completion->more)) {
-		channel->flags &= ~(uint32_t)GY_CHANNEL_CANCELLED;
-	}
+	keep_bytes(channel, take_page(channel->channels, completion), completion->bytes,
+		   (uint32_t)completion->result);
 	gy_endpoint_ready(&channel->endpoint);
 }
 

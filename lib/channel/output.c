@@ -148,20 +148,22 @@ static inline void queue(struct gyre_channel *channel, struct gyre_buffer *data,
 		channel->output_buffers++;
 	}
 	channel->output_bytes = bytes;
-	if (gy_unlikely(bytes > channel->channels->options.write_high_bytes) &&
-	    (channel->flags & GY_CHANNEL_UNWRITABLE) == 0) {
-		gy_output_became_unwritable(channel);
-	}
 	gy_endpoint_ready(&channel->endpoint);
 }
 
-/* The same for one that counts. */
-static void queue_counted(struct gyre_channel *channel, struct gyre_buffer *data, size_t bytes)
+/* The same where a mark may be crossed, or where what is queued counts. */
+static void queue_with_care(struct gyre_channel *channel, struct gyre_buffer *data, size_t bytes)
 {
-	gy_held_add(channel->channels, data->bytes);
+	bool counted = (channel->flags & GY_CHANNEL_COUNTED) != 0;
+
+	if (counted) {
+		gy_held_add(channel->channels, data->bytes);
+	}
 	queue(channel, data, bytes);
-	if (bytes > channel->channels->options.write_high_bytes) {
-		gy_output_became_unwritable(channel); /* it may have been so for another reason */
+	/* One that counts may have been so for another reason. */
+	if (bytes > channel->channels->options.write_high_bytes &&
+	    (counted || (channel->flags & GY_CHANNEL_UNWRITABLE) == 0)) {
+		gy_output_became_unwritable(channel);
 	}
 }
 
@@ -172,7 +174,7 @@ static int check_caps(struct gyre_channel *channel, size_t bytes)
 	if (bytes > channels->options.write_max_bytes - channel->output_bytes) {
 		return -ENOBUFS;
 	}
-	if (!gy_held_fits(channels, bytes)) {
+	if ((channel->flags & GY_CHANNEL_COUNTED) != 0 && !gy_held_fits(channels, bytes)) {
 		gy_count(&channels->counters.held_closed, 1);
 		return -ENOBUFS;
 	}
@@ -180,10 +182,11 @@ static int check_caps(struct gyre_channel *channel, size_t bytes)
 }
 
 /*
- * What is no stream's, or counts, or cannot be queued: nothing at all, to a channel that ends, or
- * over a cap.
+ * What is no stream's, or counts, or crosses a mark, or cannot be queued: nothing at all, to a
+ * channel that ends, or over a cap.
  */
-static int add_otherwise(struct gyre_channel *channel, struct gyre_buffer *data)
+static __attribute__((noinline)) int add_otherwise(struct gyre_channel *channel,
+						   struct gyre_buffer *data)
 {
 	size_t bytes = channel->output_bytes + data->bytes;
 	int r = refusal(channel);
@@ -194,7 +197,7 @@ static int add_otherwise(struct gyre_channel *channel, struct gyre_buffer *data)
 	if (r == 0 && data->bytes > 0) {
 		r = check_caps(channel, data->bytes);
 		if (r == 0) {
-			queue_counted(channel, data, bytes);
+			queue_with_care(channel, data, bytes);
 			return 0;
 		}
 		gy_channel_fail(channel, r);
@@ -209,7 +212,7 @@ int gy_output_add(struct gyre_channel *channel, struct gyre_buffer *data)
 
 	if (gy_unlikely((channel->flags &
 			 (GY_CHANNEL_NO_OUTPUT | GY_CHANNEL_DATAGRAM | GY_CHANNEL_COUNTED)) != 0 ||
-			data->bytes == 0 || bytes > channel->channels->options.write_max_bytes)) {
+			data->bytes == 0 || bytes > channel->channels->options.write_high_bytes)) {
 		return add_otherwise(channel, data);
 	}
 	queue(channel, data, bytes);
@@ -272,27 +275,43 @@ static int send_many(struct gyre_channel *channel)
 	return 0;
 }
 
-int gy_output_start(struct gyre_channel *channel)
+/* What is not a single slice for a socket. */
+static __attribute__((noinline)) int send_otherwise(struct gyre_channel *channel)
 {
 	const struct gyre_buffer *first = channel->output.first;
 
-	if (first == NULL || channel->send.armed || (channel->flags & GY_CHANNEL_ABORTED) != 0) {
+	if ((channel->flags & GY_CHANNEL_ABORTED) != 0) {
 		return 0;
 	}
-	if (gy_unlikely(gy_region_is(first))) {
+	if (gy_region_is(first)) {
 		return gy_region_send(channel);
 	}
-	if (gy_unlikely(gy_zero_copy_is_due(channel))) {
+	if (gy_zero_copy_is_due(channel)) {
 		int r = gy_zero_copy_send(channel);
 
 		if (r != -ENOMEM) {
 			return r;
 		}
 	}
-	if (gy_likely(first->next == NULL && first->first.next == NULL)) {
+	if (first->next == NULL && first->first.next == NULL) {
 		return send_one(channel, &first->first);
 	}
 	return send_many(channel);
+}
+
+int gy_output_send(struct gyre_channel *channel)
+{
+	const struct gyre_buffer *first = channel->output.first;
+	const struct gy_channels *channels = channel->channels;
+
+	if (gy_unlikely((channel->flags & (GY_CHANNEL_ABORTED | GY_CHANNEL_PIPE)) != 0 ||
+			first->next != NULL || first->first.next != NULL ||
+			first->first.page == NULL ||
+			channel->output_bytes >= channels->options.zero_copy_bytes)) {
+		return send_otherwise(channel);
+	}
+	return gy_ring_send(channels->ring, &channel->send, channel->endpoint.fd,
+			    first->first.bytes, first->first.count);
 }
 
 struct gy_op *gy_output_op(struct gyre_channel *channel)
@@ -364,15 +383,13 @@ static GY_COLD void leave_send(struct gyre_channel *channel, int32_t result)
 	}
 }
 
-/* Phase 1. */
-void gy_output_sent(struct gy_op *op, const struct gy_completion *completion)
+/* What is not just a buffer that has gone. */
+static __attribute__((noinline)) void sent_otherwise(struct gyre_channel *channel, int32_t result)
 {
-	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, send);
 	struct gy_channels *channels = channel->channels;
-	int32_t result = completion->result;
 
-	if (gy_unlikely((channel->flags &
-			 (GY_CHANNEL_GATHERED | GY_CHANNEL_POSTED | GY_CHANNEL_COUNTED)) != 0)) {
+	if ((channel->flags & (GY_CHANNEL_GATHERED | GY_CHANNEL_POSTED | GY_CHANNEL_COUNTED)) !=
+	    0) {
 		leave_send(channel, result);
 	}
 	if (gy_likely(result > 0)) {
@@ -382,12 +399,45 @@ void gy_output_sent(struct gy_op *op, const struct gy_completion *completion)
 		   (channel->flags & GY_CHANNEL_ABORTED) == 0) {
 		gy_channel_fail(channel, result == 0 ? -EPIPE : result);
 	}
-	if (gy_unlikely((channel->flags & GY_CHANNEL_UNWRITABLE) != 0) &&
+	if ((channel->flags & GY_CHANNEL_UNWRITABLE) != 0 &&
 	    channel->output_bytes + channel->withheld_bytes <= channels->options.write_low_bytes) {
 		gy_output_became_writable(channel);
 	}
-	if (gy_unlikely((channel->flags & GY_CHANNEL_SLOW) != 0 || gy_output_start(channel) < 0)) {
+	if ((channel->flags & GY_CHANNEL_SLOW) != 0 || gy_output_start(channel) < 0) {
 		gy_endpoint_ready(&channel->endpoint);
+	}
+}
+
+/* More was written meanwhile. */
+static __attribute__((noinline)) void go_on(struct gyre_channel *channel)
+{
+	if (gy_output_send(channel) < 0) {
+		gy_endpoint_ready(&channel->endpoint);
+	}
+}
+
+/* Phase 1. */
+void gy_output_sent(struct gy_op *op, const struct gy_completion *completion)
+{
+	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, send);
+	struct gyre_buffer *buffer = channel->output.first;
+	struct gyre_buffer *next;
+	int32_t result = completion->result;
+
+	if (gy_unlikely((channel->flags &
+			 (GY_CHANNEL_SLOW | GY_CHANNEL_GATHERED | GY_CHANNEL_COUNTED)) != 0 ||
+			result <= 0 || (size_t)result != buffer->bytes)) {
+		sent_otherwise(channel, result);
+		return;
+	}
+	gy_count(&channel->channels->counters.bytes_sent, (uint32_t)result);
+	channel->output_bytes -= (uint32_t)result;
+	channel->output_buffers--;
+	next = buffer->next;
+	channel->output.first = next;
+	gy_buffer_put(buffer);
+	if (gy_unlikely(next != NULL)) {
+		go_on(channel);
 	}
 }
 

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#include "channel/channels.h"
+#include "channel/channel.h"
 
 enum { GY_GATHER_SLICES = 64 };
 
@@ -25,9 +25,16 @@ void gy_output_init(struct gyre_channel *channel);
 int gy_output_takes(struct gyre_channel *channel, size_t bytes);
 /* Queues @data, which is taken; see gyre_channel_write(). */
 int gy_output_add(struct gyre_channel *channel, struct gyre_buffer *data);
-/* Sends what is queued unless a send is under way; -EAGAIN when the ring has no room for it. Any
- * phase. */
-int gy_output_start(struct gyre_channel *channel);
+/* Sends what is queued, which is something, while no send is under way; -EAGAIN when the ring has
+ * no room for it. Any phase. */
+int gy_output_send(struct gyre_channel *channel);
+
+/* The same if there is anything to be sent. */
+static inline int gy_output_start(struct gyre_channel *channel)
+{
+	return channel->output.first == NULL || channel->send.armed ? 0 : gy_output_send(channel);
+}
+
 /* The operation of the send that is under way. */
 struct gy_op *gy_output_op(struct gyre_channel *channel);
 /* The completion of a send. */

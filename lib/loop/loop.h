@@ -47,8 +47,6 @@ struct gy_loop_ops {
 	void (*unseal)(struct gy_loop *loop, struct gy_job *job);
 	/* Runs a job of another loop, and sends it home. */
 	void (*run_stolen)(struct gy_loop *loop, struct gy_job *job);
-	/* gy_pool_show() for each pool of the floors above; NULL for nothing. */
-	void (*show)(struct gy_loop *loop);
 	/* Where the ticks that a job takes are counted: what outlives the job. NULL for nowhere. */
 	uint64_t *(*busy)(struct gy_loop *loop, struct gy_job *job);
 	/* Something was posted after gy_loop_end(). On any thread, and on several at once. */
@@ -185,7 +183,6 @@ struct gy_loop {
 	bool retired;		  /* its deputy's: it serves this one's inbox */
 	uint64_t wait_average_ns; /* of recent waits, for spinning */
 	uint64_t pools_looked_ns;
-	uint64_t pools_shown_ns;
 	struct gy_timer pool_timer;
 	bool pools_used; /* something was executed since they were looked at */
 	uint32_t mounting_count;
@@ -208,7 +205,7 @@ int gy_loop_join(struct gy_loop *loop, struct gy_loops *peers);
 
 /* What the loop's thread does first and last: pins itself, registers with RCU, enables the ring. */
 int gy_loop_enter(struct gy_loop *loop);
-void gy_loop_leave(struct gy_loop *loop);
+void gy_loop_leave(void);
 /* One turn: three phases and the idle step. Blocks only if nothing can run. */
 void gy_loop_turn(struct gy_loop *loop);
 

@@ -97,8 +97,7 @@ int gy_loop_enter(struct gy_loop *loop)
 	return 0;
 }
 
-void gy_loop_leave(struct gy_loop *loop)
+void gy_loop_leave(void)
 {
-	gy_loop_show_pools(loop);
 	urcu_qsbr_unregister_thread();
 }

@@ -5,9 +5,13 @@
  *
  * A thread that sleeps costs tens of microseconds to wake. So a loop may poll for a while first. In
  * the automatic mode it does so while the average of recent waits is shorter than that while.
+ *
+ * The calls of RCU in each turn are liburcu's short inline functions, which programs of any licence
+ * may use: a call into a library would find its code in no cache after the kernel has worked.
  */
 #include "loop/park.h"
 
+#include <urcu/static/urcu-qsbr.h>
 #include <urcu/urcu-qsbr.h>
 
 #include "loop/steal.h"
@@ -18,12 +22,11 @@ static const uint64_t spin_auto_ns = 50000;
 static const uint64_t waking_ns =
 	50000; /* what being woken adds to a wait that was slept through */
 static const uint64_t wait_counted_max_ns = 400000;
-static const uint64_t pools_shown_every_ns = 1000000;
 static const uint64_t pools_idle_ns = UINT64_C(30000000000);
 
 void gy_loop_quiescent(void)
 {
-	urcu_qsbr_quiescent_state();
+	_urcu_qsbr_quiescent_state();
 }
 
 static bool awake(const struct gy_loop *loop)
@@ -89,11 +92,10 @@ static void block(struct gy_loop *loop, uint64_t until_ns)
 		(void)gy_ring_submit_and_wait(loop->ring, 0);
 		return;
 	}
-	gy_loop_show_pools(loop);
 	gy_count(&loop->counters.parks, 1);
-	urcu_qsbr_thread_offline();
+	_urcu_qsbr_thread_offline();
 	(void)gy_ring_submit_and_wait(loop->ring, timeout_ns);
-	urcu_qsbr_thread_online();
+	_urcu_qsbr_thread_online();
 	leave_park(loop);
 }
 
@@ -127,22 +129,10 @@ void gy_loop_park(struct gy_loop *loop, uint64_t until_ns)
 	gy_wheel_advance(&loop->wheel, loop->now_ns);
 }
 
-void gy_loop_show_pools(struct gy_loop *loop)
-{
-	loop->pools_shown_ns = loop->now_ns;
-	gy_sizes_show(&loop->nodes);
-	if (loop->ops->show != NULL) {
-		loop->ops->show(loop);
-	}
-}
-
 void gy_loop_look_at_pools(struct gy_loop *loop)
 {
 	bool again;
 
-	if (loop->now_ns - loop->pools_shown_ns >= pools_shown_every_ns) {
-		gy_loop_show_pools(loop);
-	}
 	if (loop->now_ns - loop->pools_looked_ns < pools_idle_ns) {
 		if (gy_unlikely(loop->pools_used && !gy_timer_is_started(&loop->pool_timer))) {
 			gy_timer_start(&loop->wheel, &loop->pool_timer, pools_idle_ns);

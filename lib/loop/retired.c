@@ -23,7 +23,6 @@ static void serve(struct gy_loop *loop)
 	uint32_t retired = GY_PARKED_RETIRED;
 
 	gy_loop_drain_some(loop);
-	gy_sizes_show(&loop->nodes);
 	gy_store_full(&loop->parked, GY_PARKED_RETIRED);
 	if (!gy_inbox_empty(&loop->inbox) &&
 	    gy_compare_exchange_full(&loop->parked, &retired, GY_AWAKE)) {

@@ -60,7 +60,7 @@ static void *run_loop(void *arg)
 	entered(worker, r);
 	if (r < 0 || !may_turn(system)) {
 		if (r == 0) {
-			gy_loop_leave(loop);
+			gy_loop_leave();
 		}
 		gy_ring_disown(loop->ring);
 		return NULL;
@@ -76,7 +76,7 @@ static void *run_loop(void *arg)
 	} while (goes_on(worker));
 	gy_watchdog_leave(worker);
 	gy_here_set(NULL);
-	gy_loop_leave(loop);
+	gy_loop_leave();
 	if (worker->retiring.end != 0) {
 		gy_ring_disown(loop->ring);
 	}

@@ -225,7 +225,7 @@ void model_close(void)
 		cr_assert_eq(model.home[i].loop.wheel.count, 0, "timers run on");
 		sum_up(&model.home[i]);
 	}
-	gy_loop_leave(&model.home[0].loop);
+	gy_loop_leave();
 	for (uint32_t i = 0; i < model.homes.count; i++) {
 		gy_home_fini(&model.home[i], &leaks);
 	}

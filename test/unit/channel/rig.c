@@ -284,7 +284,7 @@ void rig_fini(struct rig *rig)
 	expect_at_end(rig_until(rig, all_stopped, NULL), "actors", rig->home.houses, 0);
 	expect_nothing_left(rig, channels);
 	gy_timer_stop(&rig->home.loop.wheel, &rig->moment);
-	gy_loop_leave(&rig->home.loop);
+	gy_loop_leave();
 	gy_channels_fini(&rig->home);
 	gy_home_fini(&rig->home, &leaks);
 	gy_leaks_log(&leaks, &rig->log);

@@ -41,7 +41,7 @@ static void close_with_jobs(struct gy_loop *loop)
 {
 	while (gy_queue_pop(&loop->state) != NULL) {
 	}
-	loop_close(loop);
+	loop_close();
 }
 
 /* ---- without I/O ---- */
@@ -95,7 +95,7 @@ Test(budget, goes_on_in_the_next_turn_where_it_ended)
 	for (uint32_t i = 0; i < JOBS; i++) {
 		cr_assert_eq(jobs[i].times, 1);
 	}
-	loop_close(loop);
+	loop_close();
 }
 
 Test(budget, of_a_ratio_of_100_has_no_end)
@@ -108,7 +108,7 @@ Test(budget, of_a_ratio_of_100_has_no_end)
 	cr_assert_eq(jobs_run_in_a_turn(loop), JOBS);
 	/* At the start of the turn, before phase 3, and at every 16th job. */
 	cr_assert_eq(virtual_readings - readings, 2 + JOBS / 16);
-	loop_close(loop);
+	loop_close();
 }
 
 /* ---- with I/O ---- */
@@ -212,6 +212,6 @@ Test(budget, is_not_idleness_when_only_io_happened)
 	gy_loop_turn(loop);
 	cr_assert_eq(completions, 1);
 	cr_assert_eq(loop->idle_count, 0);
-	loop_close(loop);
+	loop_close();
 	(void)close(event_fd);
 }

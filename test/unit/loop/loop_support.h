@@ -187,9 +187,9 @@ static inline void loops_close(void)
 	gy_memory_put(test_peers);
 }
 
-static inline void loop_close(struct gy_loop *loop)
+static inline void loop_close(void)
 {
-	gy_loop_leave(loop);
+	gy_loop_leave();
 	loops_close();
 }
 

@@ -64,7 +64,7 @@ Test(meter, charges_each_phase_with_what_passed_in_it)
 	gy_loop_turn(loop);
 	cr_assert_eq(spent[GY_PHASE_IO], 70);
 	cr_assert_eq(spent[GY_PHASE_STATE], 5002);
-	loop_close(loop);
+	loop_close();
 }
 
 Test(meter, does_not_take_a_park_for_work)
@@ -76,7 +76,7 @@ Test(meter, does_not_take_a_park_for_work)
 	cr_assert_eq(loop->counters.parks, 1);
 	cr_assert_eq(loop->meter.spent[GY_PHASE_PARKED], 1000);
 	cr_assert_eq(loop->meter.spent[GY_PHASE_IO], 0);
-	loop_close(loop);
+	loop_close();
 }
 
 Test(meter, times_each_of_a_few_jobs)
@@ -91,7 +91,7 @@ Test(meter, times_each_of_a_few_jobs)
 	ready(loop, &jobs[3], false, 100000);
 	gy_loop_turn(loop);
 	cr_assert_eq(busy_ticks, 111111);
-	loop_close(loop);
+	loop_close();
 }
 
 Test(meter, reads_the_ticks_twice_in_a_turn_with_one_job)
@@ -104,7 +104,7 @@ Test(meter, reads_the_ticks_twice_in_a_turn_with_one_job)
 	cr_assert_eq(readings, 2, "where I/O ends, and where the job does");
 	cr_assert_eq(busy_ticks, 10);
 	cr_assert_eq(loop->meter.spent[GY_PHASE_CHANNELS], 10);
-	loop_close(loop);
+	loop_close();
 }
 
 static void take_500(struct gy_loop *loop, struct gy_task *task)
@@ -124,7 +124,7 @@ Test(meter, does_not_take_what_is_between_jobs_for_theirs)
 	gy_loop_turn(loop);
 	cr_assert_eq(busy_ticks, 10);
 	cr_assert_eq(loop->meter.spent[GY_PHASE_CHANNELS], 510);
-	loop_close(loop);
+	loop_close();
 }
 
 static void fire_500(struct gy_timer *timer)
@@ -144,7 +144,7 @@ Test(meter, charges_the_phase_with_what_follows_its_last_job)
 	gy_loop_turn(loop);
 	cr_assert_eq(busy_ticks, 10);
 	cr_assert_eq(loop->meter.spent[GY_PHASE_CHANNELS], 510);
-	loop_close(loop);
+	loop_close();
 }
 
 static void again(struct gy_loop *loop, struct test_job *job)
@@ -181,7 +181,7 @@ Test(meter, finds_the_time_of_many_short_jobs_from_a_few)
 	cr_assert_leq(busy_ticks, 14000000 / 100 * 105);
 	/* With turns of 8 jobs, 4 of each are timed, and 1 in 256 of the others. */
 	cr_assert_leq(timed, 4000000 / 2 + 4000000 / 2 / 200 + 100);
-	loop_close(loop);
+	loop_close();
 }
 
 Test(meter, times_long_jobs_one_by_one)
@@ -195,7 +195,7 @@ Test(meter, times_long_jobs_one_by_one)
 	/* All but the twelve that came between the first four and the first look at the clock. */
 	cr_assert_geq(busy_ticks, (1001 - 12) * UINT64_C(5000));
 	cr_assert_leq(busy_ticks, (1001 + 256 * 2) * UINT64_C(5000));
-	loop_close(loop);
+	loop_close();
 }
 
 static struct gy_meter before;
@@ -222,6 +222,6 @@ Test(meter, has_another_pulse_after_every_16_jobs_at_the_latest)
 	while (!gy_queue_empty(&loop->state)) {
 		gy_loop_turn(loop);
 	}
-	loop_close(loop);
+	loop_close();
 }
 #endif

@@ -24,7 +24,7 @@ static void teardown(void)
 	turn(receiver);
 	turn(sender);
 	turn(receiver);
-	gy_loop_leave(sender);
+	gy_loop_leave();
 	loops_close();
 }
 

@@ -63,7 +63,7 @@ Test(park, is_ended_by_the_first_of_many_posts_and_only_by_that)
 	cr_assert_eq(loop->parked, 0);
 	gy_loop_turn(loop);
 	cr_assert_eq(tasks_run, POSTS);
-	loop_close(loop);
+	loop_close();
 }
 
 static uint32_t late;
@@ -91,7 +91,7 @@ Test(park, is_over_for_ever_once_the_loop_has_ended_and_each_post_is_told_above)
 	cr_assert_eq(late, 2);
 	cr_assert_eq(loop->parked, GY_ENDED);
 	cr_assert_eq(wakes_of(loop), before);
-	loop_close(loop);
+	loop_close();
 }
 
 Test(park, needs_no_wake_for_a_loop_that_is_awake)
@@ -106,7 +106,7 @@ Test(park, needs_no_wake_for_a_loop_that_is_awake)
 	gy_loop_turn(loop);
 	cr_assert_eq(tasks_run, POSTS);
 	cr_assert_eq(loop->counters.parks, 0);
-	loop_close(loop);
+	loop_close();
 }
 
 /* Posts when the clock is read the second time: after the loop found nothing to run. */
@@ -129,7 +129,7 @@ Test(park, is_left_out_when_mail_came_while_the_loop_polled)
 	gy_loop_turn(loop);
 	cr_assert_eq(loop->counters.parks, 0);
 	cr_assert_eq(tasks_run, 1);
-	loop_close(loop);
+	loop_close();
 }
 
 /* ---- polling ---- */
@@ -174,7 +174,7 @@ Test(park, comes_after_polling_for_the_time_that_the_option_says)
 	loop->options.spin_ns = options.spin_ns;
 	(void)readings_until(loop, 500000);
 	cr_assert_eq(loop->counters.parks, 0);
-	loop_close(loop);
+	loop_close();
 }
 
 static uint32_t polls_before_parking(struct gy_loop *loop)
@@ -217,7 +217,7 @@ Test(park, in_automatic_mode_polls_no_more_when_waits_have_become_long_and_again
 	gy_ring_wake(loop->ring);
 	cr_assert_eq(polls_before_parking(loop), 0, "what is there already ends it");
 	cr_assert_eq(loop->counters.parks, 1);
-	loop_close(loop);
+	loop_close();
 }
 
 /* ---- a loop on a thread of its own ---- */
@@ -239,7 +239,7 @@ static void *turn_until_ended(void *arg)
 	while (gy_load_relaxed(&ended) == 0) {
 		gy_loop_turn(loop);
 	}
-	gy_loop_leave(loop);
+	gy_loop_leave();
 	return NULL;
 }
 

@@ -40,7 +40,7 @@ Test(pools, shrink_to_ten_after_half_a_minute_to_a_minute_without_use)
 		virtual_ns += second_ns;
 	}
 	cr_assert_eq(pool_of(loop)->total, 10);
-	loop_close(loop);
+	loop_close();
 }
 
 Test(pools, that_are_used_now_and_then_keep_what_they_have)
@@ -55,7 +55,7 @@ Test(pools, that_are_used_now_and_then_keep_what_they_have)
 		virtual_ns += second_ns;
 	}
 	cr_assert_geq(pool_of(loop)->total, NODES);
-	loop_close(loop);
+	loop_close();
 }
 
 /* Turns only when the loop itself wants to, as one that parks does. Returns how often. */
@@ -104,7 +104,7 @@ Test(pools, of_a_loop_that_goes_idle_after_a_burst_shrink_and_then_it_rests)
 	run_burst(loop);
 	cr_assert_leq(turn_until_at_rest(loop), 6, "a few wake-ups, and that is all");
 	cr_assert_eq(pool_of(loop)->total, 10);
-	loop_close(loop);
+	loop_close();
 }
 
 Test(pools, of_the_floors_above_are_looked_at_as_long_as_they_want)
@@ -123,5 +123,5 @@ Test(pools, of_the_floors_above_are_looked_at_as_long_as_they_want)
 	turn(loop);
 	cr_assert_eq(trims, 11);
 	cr_assert_eq(gy_wheel_next_ns(&loop->wheel), UINT64_MAX);
-	loop_close(loop);
+	loop_close();
 }

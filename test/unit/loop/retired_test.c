@@ -22,7 +22,7 @@ static void teardown(void)
 	gy_loops_serve_all(test_peers);
 	turn(deputy);
 	gy_loops_serve_all(test_peers);
-	gy_loop_leave(deputy);
+	gy_loop_leave();
 	loops_close();
 }
 

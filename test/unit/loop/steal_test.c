@@ -65,7 +65,7 @@ static void teardown(void)
 	gy_loop_unpublish(owner);
 	while (gy_queue_pop(&owner->state) != NULL) {
 	}
-	gy_loop_leave(owner);
+	gy_loop_leave();
 	loops_close();
 }
 

@@ -47,7 +47,7 @@ Test(turn, serves_the_inbox_channels_mounts_and_timers_and_then_state_jobs)
 	cr_assert_eq(loop->counters.turns, 1);
 	cr_assert_eq(loop->counters.jobs_run, 2);
 	cr_assert_eq(loop->counters.nodes_received, 1);
-	loop_close(loop);
+	loop_close();
 }
 
 static void again_until_ten(struct gy_loop *loop, struct test_job *job)
@@ -66,7 +66,7 @@ Test(turn, runs_channels_jobs_to_completion_before_any_state_job)
 	make_ready(loop, &jobs[1], 'c', true);
 	gy_loop_turn(loop);
 	cr_assert_str_eq(traced, "ccccccccccs");
-	loop_close(loop);
+	loop_close();
 }
 
 static void again(struct gy_loop *loop, struct test_job *job)
@@ -93,7 +93,7 @@ Test(turn, leaves_phase_2_after_64_rounds_of_work_that_it_makes_for_itself)
 	jobs[2].run = NULL;
 	gy_loop_turn(loop);
 	cr_assert_eq(jobs[1].times, 129);
-	loop_close(loop);
+	loop_close();
 }
 
 static void mount_another(struct gy_loop *loop, struct test_job *job)
@@ -115,7 +115,7 @@ Test(turn, mounts_in_order_and_what_a_mount_spawns_in_the_same_turn)
 	gy_loop_mount(loop, &jobs[5].job);
 	gy_loop_turn(loop);
 	cr_assert_str_eq(traced, "abn");
-	loop_close(loop);
+	loop_close();
 }
 
 static void make_state_ready(struct gy_loop *loop, struct test_job *job)
@@ -131,7 +131,7 @@ Test(turn, runs_a_state_job_that_phase_2_made_ready_in_the_same_turn)
 	make_ready(loop, &jobs[0], 'c', true);
 	gy_loop_turn(loop);
 	cr_assert_str_eq(traced, "cs");
-	loop_close(loop);
+	loop_close();
 }
 
 /* ---- later ---- */
@@ -167,7 +167,7 @@ Test(turn, runs_later_tasks_at_the_end_of_the_job_and_theirs_at_the_end_of_the_n
 	make_ready(loop, &jobs[2], 'c', false);
 	gy_loop_turn(loop);
 	cr_assert_str_eq(traced, "a-01b2c");
-	loop_close(loop);
+	loop_close();
 }
 
 Test(turn, runs_later_tasks_of_channels_jobs_and_of_mounts_too)
@@ -184,7 +184,7 @@ Test(turn, runs_later_tasks_of_channels_jobs_and_of_mounts_too)
 	gy_loop_mount(loop, &jobs[0].job);
 	gy_loop_turn(loop);
 	cr_assert_str_eq(traced, "m-012");
-	loop_close(loop);
+	loop_close();
 }
 
 static void later_from_timer(struct gy_timer *timer)
@@ -205,7 +205,7 @@ Test(turn, runs_a_later_task_that_no_job_asked_for_before_phase_3)
 	make_ready(loop, &jobs[0], 's', false);
 	gy_loop_turn(loop);
 	cr_assert_str_eq(traced, "t1s");
-	loop_close(loop);
+	loop_close();
 }
 
 /* ---- prepared operations ---- */
@@ -238,7 +238,7 @@ Test(turn, submits_what_phase_2_prepared_before_phase_3_and_again_at_the_16th_jo
 	gy_loop_turn(loop);
 	cr_assert_str_eq(traced, "...ppppppppppppp....");
 	turn(loop); /* takes the wake-ups in */
-	loop_close(loop);
+	loop_close();
 }
 
 /* ---- idleness ---- */
@@ -259,5 +259,5 @@ Test(turn, counts_turns_in_a_row_that_executed_nothing)
 	make_ready(loop, &jobs[0], 'c', true);
 	turn(loop);
 	cr_assert_eq(loop->idle_count, 0);
-	loop_close(loop);
+	loop_close();
 }

@@ -219,7 +219,7 @@ void bare_fini(struct bare *bare)
 	turn(bare);
 	require(home->houses == 0, "an actor is left");
 	gy_links_drain(gy_links_of(home));
-	gy_loop_leave(&home->loop);
+	gy_loop_leave();
 	gy_nodes_destroy(bare->homes.nodes);
 	end_channel(&bare->rig);
 	gy_home_fini(home, &leaks);

@@ -13,16 +13,4 @@ static inline void urcu_qsbr_unregister_thread(void)
 {
 }
 
-static inline void urcu_qsbr_quiescent_state(void)
-{
-}
-
-static inline void urcu_qsbr_thread_offline(void)
-{
-}
-
-static inline void urcu_qsbr_thread_online(void)
-{
-}
-
 #endif
