@@ -271,7 +271,7 @@ int gy_input_settle(struct gyre_channel *channel);
 void gy_input_renew(struct gyre_channel *channel);
 /* Sees to it that nothing is received any more; whether that is so already. */
 bool gy_input_stop(struct gyre_channel *channel);
-/* A receive buffer has come back, and somebody waits for one. */
-void gy_channel_unpark_first(struct gy_channels *channels);
+/* Channels that wait for receive buffers have those that there are. Any phase. */
+void gy_channels_unpark(struct gy_channels *channels);
 
 #endif

@@ -101,8 +101,10 @@ struct gy_channels {
 	struct gy_peers peers;
 	struct gy_datagrams *datagrams; /* NULL until the first datagram channel is opened */
 
-	struct gy_list parked; /* channels that wait for receive buffers */
-	struct gy_list owners; /* struct gy_endpoints */
+	struct gy_list parked;	  /* channels that wait for receive buffers */
+	uint64_t unparked_before; /* the calls of the ring so far, */
+	uint32_t unparked;	  /* and how many of them receive again by the next */
+	struct gy_list owners;	  /* struct gy_endpoints */
 	struct gy_posts posts;
 	struct gy_hangups hangups;
 	struct gy_held held;

@@ -30,10 +30,8 @@ static void process_ready(struct gy_endpoints *endpoints, struct gy_stack *stack
 		endpoint->ops->process(endpoint);
 	}
 	channels->stack = NULL;
-	if (gy_unlikely(!gy_list_empty(&channels->parked)) &&
-	    channels->lent < channels->ring_pages_count) {
-		/* Who had been told of a buffer that came back may have had no use for it. */
-		gy_channel_unpark_first(channels);
+	if (gy_unlikely(!gy_list_empty(&channels->parked))) {
+		gy_channels_unpark(channels);
 	}
 	if (gy_unlikely(stack->dirty)) {
 		/* A handler of a pipeline cannot wait, so nobody would read these. */

@@ -10,8 +10,9 @@
  *
  * What comes to a channel that is ending is thrown away at once; see linger.c.
  *
- * A receive that finds no buffer ends. Its channel parks, and for each buffer that comes back the
- * first in the queue tries again.
+ * A receive that finds no buffer ends, and its channel parks. From each system call on there are
+ * some again, and as many channels as there are buffers receive anew, the first in the queue first:
+ * there is something for them, so each brings a completion, and the queue goes on.
  */
 #include <errno.h>
 
@@ -45,12 +46,11 @@ static void park(struct gyre_channel *channel)
 	struct gy_channels *channels = channel->channels;
 
 	gy_count(&channels->counters.buffer_stalls, 1);
-	if (channels->lent < channels->ring_pages_count || !is_wanted(channel)) {
-		return; /* there are some again, or it does not want any */
+	if (is_wanted(channel)) {
+		gy_assert(!channel->hangup.waiting);
+		channel->flags |= GY_CHANNEL_PARKED;
+		gy_list_append(&channels->parked, &channel->parked);
 	}
-	gy_assert(!channel->hangup.waiting);
-	channel->flags |= GY_CHANNEL_PARKED;
-	gy_list_append(&channels->parked, &channel->parked);
 }
 
 static void unpark(struct gyre_channel *channel)
@@ -59,13 +59,32 @@ static void unpark(struct gyre_channel *channel)
 	gy_list_remove(&channel->parked);
 }
 
-void gy_channel_unpark_first(struct gy_channels *channels)
+static bool receives_again(struct gyre_channel *channel)
 {
-	struct gyre_channel *channel =
-		gy_container_of(channels->parked.next, struct gyre_channel, parked);
+	return is_wanted(channel) && !channel->receive.armed &&
+	       channel->kind->receive(channel) == 0;
+}
 
-	unpark(channel);
-	gy_channel_ready(channel);
+void gy_channels_unpark(struct gy_channels *channels)
+{
+	uint64_t enters = gy_ring_counters(channels->ring)->enters;
+	uint32_t most = gy_ring_buffers_on_offer(channels->ring);
+
+	if (channels->unparked_before != enters) {
+		channels->unparked_before = enters;
+		channels->unparked = 0;
+	}
+	while (channels->unparked < most && !gy_list_empty(&channels->parked)) {
+		struct gyre_channel *channel =
+			gy_container_of(channels->parked.next, struct gyre_channel, parked);
+
+		unpark(channel);
+		if (receives_again(channel)) {
+			channels->unparked++;
+		} else {
+			gy_channel_ready(channel);
+		}
+	}
 }
 
 static GY_COLD void received_nothing(struct gyre_channel *channel, int32_t result)

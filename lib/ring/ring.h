@@ -240,6 +240,8 @@ void *gy_ring_buffer(const struct gy_ring *ring, uint16_t buffer);
 void gy_ring_buffer_return(struct gy_ring *ring, uint16_t buffer);
 /* How many of them are not out. */
 uint32_t gy_ring_buffers_available(const struct gy_ring *ring);
+/* How many of them the kernel will have at the next system call. */
+uint32_t gy_ring_buffers_on_offer(const struct gy_ring *ring);
 
 /* ---- datagrams ---- */
 

@@ -10,8 +10,12 @@
  * The kernel takes buffers in the order in which they were offered. If it were offered all of them
  * it would write to the one that was used longest ago, which has left the processor's caches, and
  * we would read it from memory again. So it is offered a few, and what comes back goes on top of
- * the idle ones. When it runs out it is offered twice as many, and half when that many were left
- * for a while.
+ * the idle ones.
+ *
+ * Large ones that are shared stay few. They run out when much comes at once, and then it is better
+ * to pass on what has come, while it is in the cache, before more is taken: who finds none waits
+ * for its turn. Of small ones each receive takes one, however little comes; when they run out the
+ * kernel is offered twice as many, and half when that many were left for a while.
  *
  * The kernel's queue of buffers is shared memory with one producer, which is us. It is written just
  * before a system call: nobody looks earlier. The buffers have a mapping of their own, so that a
@@ -135,7 +139,7 @@ static void offer(struct gy_ring_buffers *buffers, uint16_t buffer)
 /* Whether more or fewer of them are to be offered from now on. */
 static void look(struct gy_ring_buffers *buffers)
 {
-	if (buffers->ran_out && buffers->warm < buffers->count) {
+	if (buffers->ran_out && !buffers->shared && buffers->warm < buffers->count) {
 		buffers->warm *= 2;
 		buffers->refills = 0;
 		buffers->unused = buffers->warm;
@@ -288,6 +292,14 @@ void gy_ring_buffer_return(struct gy_ring *ring, uint16_t buffer)
 		  buffers->idles + buffers->offered < buffers->count);
 	gy_ring_buffers_mark(buffers, buffer, 0);
 	add(buffers, buffer);
+}
+
+uint32_t gy_ring_buffers_on_offer(const struct gy_ring *ring)
+{
+	const struct gy_ring_buffers *buffers = &ring->buffers[GY_RING_STREAM_GROUP];
+	uint32_t available = buffers->offered + buffers->idles;
+
+	return available < buffers->warm ? available : buffers->warm;
 }
 
 uint32_t gy_ring_buffers_available(const struct gy_ring *ring)
