@@ -24,7 +24,7 @@ enum {
 	GY_CHANNEL_NEW = 1 << 0,       /* handlers have not heard that it is active */
 	GY_CHANNEL_PAUSED = 1 << 1,    /* no reading: output stands over the high mark */
 	GY_CHANNEL_HELD = 1 << 2,      /* no reading: none was asked for */
-	GY_CHANNEL_PARKED = 1 << 3,    /* in channels->parked */
+	GY_CHANNEL_PARKED = 1 << 3,    /* in channels->turns */
 	GY_CHANNEL_CANCELLED = 1 << 4, /* the receive was told to end */
 	GY_CHANNEL_SEND_CANCELLED = 1 << 5,
 	GY_CHANNEL_UNWRITABLE = 1 << 6,	   /* over the high mark, and not below the low one since */
@@ -104,10 +104,12 @@ void gy_stream_free(struct gyre_channel *channel);
  * why the endpoint begins at the end of the first.
  */
 struct gyre_channel {
-	struct gy_list parked;	  /* with GY_CHANNEL_PARKED; else of @hangup, if that is waiting */
+	struct gy_list parked;	  /* with GY_CHANNEL_PARKED, in channels->turns; else of @hangup, if
+				     that is waiting */
 	struct gy_op control;	  /* shutdown, and at last close */
 	struct gy_gather *gather; /* of a send of several slices that is under way */
 	int reason;
+	uint32_t unparked_at; /* calls of the kernel when it had its last turn at receive buffers */
 
 	struct gy_endpoint endpoint;
 	struct gy_op receive;

@@ -78,6 +78,14 @@ struct gy_transit {
 	bool connection; /* accepted, and not the socket of a listener */
 };
 
+/* Channels that wait for receive buffers, and have them in turn. */
+struct gy_turns {
+	struct gy_list waiting;
+	struct gy_list *behind; /* the last of those that go before the rest, or @waiting */
+	uint64_t enters;	/* calls of the kernel when the turn began */
+	uint32_t taken;		/* so many receive again in it */
+};
+
 struct gy_channels {
 	struct gy_home *home;
 	struct gy_ring *ring;
@@ -101,10 +109,8 @@ struct gy_channels {
 	struct gy_peers peers;
 	struct gy_datagrams *datagrams; /* NULL until the first datagram channel is opened */
 
-	struct gy_list parked;	  /* channels that wait for receive buffers */
-	uint64_t unparked_before; /* the calls of the ring so far, */
-	uint32_t unparked;	  /* and how many of them receive again by the next */
-	struct gy_list owners;	  /* struct gy_endpoints */
+	struct gy_turns turns;
+	struct gy_list owners; /* struct gy_endpoints */
 	struct gy_posts posts;
 	struct gy_hangups hangups;
 	struct gy_held held;

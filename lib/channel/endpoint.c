@@ -30,7 +30,7 @@ static void process_ready(struct gy_endpoints *endpoints, struct gy_stack *stack
 		endpoint->ops->process(endpoint);
 	}
 	channels->stack = NULL;
-	if (gy_unlikely(!gy_list_empty(&channels->parked))) {
+	if (gy_unlikely(!gy_list_empty(&channels->turns.waiting))) {
 		gy_channels_unpark(channels);
 	}
 	if (gy_unlikely(stack->dirty)) {

@@ -12,7 +12,8 @@
  *
  * A receive that finds no buffer ends, and its channel parks. From each system call on there are
  * some again, and as many channels as there are buffers receive anew, the first in the queue first:
- * there is something for them, so each brings a completion, and the queue goes on.
+ * there is something for them, so each brings a completion, and the queue goes on. Who has its turn
+ * and finds that the one before it took all goes back to its place; who got something, to the end.
  */
 #include <errno.h>
 
@@ -41,20 +42,51 @@ static bool is_wanted(const struct gyre_channel *channel)
 							      : GY_CHANNEL_NO_RECEIVE)) == 0;
 }
 
+/* A turn goes from one call of the kernel to the next. */
+static struct gy_turns *this_turn(struct gy_channels *channels)
+{
+	struct gy_turns *turns = &channels->turns;
+	uint64_t enters = gy_ring_counters(channels->ring)->enters;
+
+	if (turns->enters != enters) {
+		turns->enters = enters;
+		turns->taken = 0;
+		turns->behind = &turns->waiting;
+	}
+	return turns;
+}
+
+/* Whether it had the turn before, and others took all there was. */
+static bool came_to_nothing(const struct gyre_channel *channel, const struct gy_turns *turns)
+{
+	return channel->input.first == NULL && (uint32_t)turns->enters - channel->unparked_at == 1;
+}
+
 static void park(struct gyre_channel *channel)
 {
-	struct gy_channels *channels = channel->channels;
+	struct gy_turns *turns = this_turn(channel->channels);
 
-	gy_count(&channels->counters.buffer_stalls, 1);
-	if (is_wanted(channel)) {
-		gy_assert(!channel->hangup.waiting);
-		channel->flags |= GY_CHANNEL_PARKED;
-		gy_list_append(&channels->parked, &channel->parked);
+	gy_count(&channel->channels->counters.buffer_stalls, 1);
+	if (!is_wanted(channel)) {
+		return;
+	}
+	gy_assert(!channel->hangup.waiting);
+	channel->flags |= GY_CHANNEL_PARKED;
+	if (came_to_nothing(channel, turns)) {
+		gy_list_append(turns->behind->next, &channel->parked);
+		turns->behind = &channel->parked;
+	} else {
+		gy_list_append(&turns->waiting, &channel->parked);
 	}
 }
 
 static void unpark(struct gyre_channel *channel)
 {
+	struct gy_turns *turns = &channel->channels->turns;
+
+	if (turns->behind == &channel->parked) {
+		turns->behind = channel->parked.previous;
+	}
 	channel->flags &= ~(uint32_t)GY_CHANNEL_PARKED;
 	gy_list_remove(&channel->parked);
 }
@@ -65,22 +97,21 @@ static bool receives_again(struct gyre_channel *channel)
 	       channel->kind->receive(channel) == 0;
 }
 
+/* As many as there are buffers: more of them, and those for whom something comes just now, while
+ * it is in the cache, would find none. */
 void gy_channels_unpark(struct gy_channels *channels)
 {
-	uint64_t enters = gy_ring_counters(channels->ring)->enters;
-	uint32_t most = gy_ring_buffers_on_offer(channels->ring);
+	struct gy_turns *turns = this_turn(channels);
 
-	if (channels->unparked_before != enters) {
-		channels->unparked_before = enters;
-		channels->unparked = 0;
-	}
-	while (channels->unparked < most && !gy_list_empty(&channels->parked)) {
+	while (turns->taken < gy_ring_buffers_on_offer(channels->ring) &&
+	       !gy_list_empty(&turns->waiting)) {
 		struct gyre_channel *channel =
-			gy_container_of(channels->parked.next, struct gyre_channel, parked);
+			gy_container_of(turns->waiting.next, struct gyre_channel, parked);
 
 		unpark(channel);
 		if (receives_again(channel)) {
-			channels->unparked++;
+			channel->unparked_at = (uint32_t)turns->enters;
+			turns->taken++;
 		} else {
 			gy_channel_ready(channel);
 		}

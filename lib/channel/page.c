@@ -93,7 +93,7 @@ void gy_page_return(struct gy_channels *channels, struct gy_page *page)
 		page->references = 1;
 		channels->lent--;
 		gy_ring_buffer_return(channels->ring, page->number);
-		if (gy_unlikely(!gy_list_empty(&channels->parked))) {
+		if (gy_unlikely(!gy_list_empty(&channels->turns.waiting))) {
 			gy_channels_unpark(channels);
 		}
 		return;

@@ -173,6 +173,38 @@ Test(ring_shared, uses_again_first_what_was_used_last, .init = begin, .fini = en
 	cr_expect_eq(gy_ring_buffers_available(ring), BUFFERS);
 }
 
+enum { OFFERED = 4, LARGE = 65536 };
+
+Test(ring_shared, offers_no_more_of_them_when_they_run_out)
+{
+	struct gy_ring *large = ring_open_shared(16, LARGE);
+	static struct record records[OFFERED + 1];
+	static unsigned char bytes[LARGE];
+	int pairs[OFFERED + 1][2];
+
+	cr_assert_eq(gy_ring_buffers_on_offer(large), OFFERED);
+	for (int i = 0; i <= OFFERED; i++) {
+		pair_open(pairs[i]);
+		record_init(&records[i]);
+		cr_assert_eq(write(pairs[i][1], bytes, LARGE), LARGE);
+		cr_assert_eq(gy_ring_receive_once(large, &records[i].op, pairs[i][0]), 0);
+	}
+	for (int i = 0; i <= OFFERED; i++) {
+		turn_until(large, &records[i], 1);
+		cr_expect_eq(records[i].completions[0].result, i < OFFERED ? LARGE : -ENOBUFS);
+	}
+	cr_expect_eq(gy_ring_buffers_on_offer(large), OFFERED);
+	cr_assert_eq(gy_ring_receive_once(large, &records[OFFERED].op, pairs[OFFERED][0]), 0);
+	turn_until(large, &records[OFFERED], 2);
+	cr_expect_eq(records[OFFERED].completions[1].result, LARGE);
+	cr_expect_eq(large->buffers[GY_RING_STREAM_GROUP].warm, OFFERED);
+	cr_expect_eq(gy_ring_buffers_available(large), 16 - OFFERED - 1);
+	for (int i = 0; i <= OFFERED; i++) {
+		pair_close(pairs[i]);
+	}
+	gy_ring_destroy(large);
+}
+
 struct stale {
 	uint32_t calls;
 	uint16_t buffer;
