@@ -12,7 +12,7 @@ from echo_support import BUILD, PATIENCE_S, expect, fail, select_nothing
 
 SCRIPT = os.path.join(os.path.dirname(__file__), "..", "..", "scripts", "ring-nodes")
 RING = os.path.join(BUILD, "apps", "gyre-ring")
-PORTS = range(12000, 28000, 64)  # below those that the kernel gives to whoever asks for any
+PORTS = range(30000, 32700, 16)  # below those that the kernel gives to whoever asks for any, and no other test's
 
 
 def free_ports(count):
