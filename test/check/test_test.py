@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+import signal
+import subprocess
 
 import planted
 
@@ -44,11 +46,14 @@ class Test(planted.PlantedTest):
         entry = {"name": "gyre:x / y", "stdout": "", "result": result, "returncode": 0}
         self.plant("testlog.json", json.dumps(entry) + "\n")
 
+    def environment(self, **variables):
+        own = {"PATH": self.path("bin") + ":" + os.environ["PATH"], "LOG": self.path("log"),
+               "ROOT": self.root, "BAD_BUILD": "-", "NO_TESTS": "-"}
+        return {**os.environ, **own, **variables}
+
     def run_it(self, *arguments, **variables):
-        environment = dict(os.environ, PATH=self.path("bin") + ":" + os.environ["PATH"],
-                           LOG=self.path("log"), ROOT=self.root, BAD_BUILD="-", NO_TESTS="-")
-        environment.update(variables)
-        status, output = self.run_command([self.path("scripts/test"), *arguments], env=environment)
+        status, output = self.run_command([self.path("scripts/test"), *arguments],
+                                          env=self.environment(**variables))
         log = ""
         if os.path.exists(self.path("log")):
             with open(self.path("log"), encoding="utf-8") as file:
@@ -57,9 +62,10 @@ class Test(planted.PlantedTest):
 
     def test_runs_every_build_and_sums_up_in_the_last_line(self):
         status, lines, log = self.run_it()
-        self.assertEqual((status, lines[-1]), (0, "3 passed, 0 failed, 0 skipped"))
+        self.assertEqual((status, lines[-1]), (0, "4 passed, 0 failed, 0 skipped"))
         for expected in ("--werror", "-Dassertions=full", "-Db_sanitize=address,undefined",
-                         "-Db_sanitize=thread", "--suite unit --suite system --suite fuzz", "--suite stress"):
+                         "-Db_sanitize=thread", "-Dwhole_buffers=1", "--suite unit --suite system --suite fuzz",
+                         "channel net", "--suite stress"):
             self.assertIn(expected, log)
         self.assertEqual(log.count("meson setup"), 4)
 
@@ -74,15 +80,31 @@ class Test(planted.PlantedTest):
         self.assertEqual((status, lines[-1]), (1, "0 passed, 1 failed, 0 skipped"))
 
     def test_counts_a_build_that_failed_and_goes_on(self):
-        for name, passed in (("debug", 2), ("asan", 2), ("tsan", 2), ("clang", 3)):
+        for name in ("debug", "asan", "tsan", "clang"):
             with self.subTest(name):
                 status, lines, _ = self.run_it(BAD_BUILD=name)
                 self.assertIn("ERROR: planted", lines)
-                self.assertEqual((status, lines[-1]), (1, f"{passed} passed, 1 failed, 0 skipped"))
+                self.assertEqual((status, lines[-1]), (1, "3 passed, 1 failed, 0 skipped"))
 
     def test_counts_a_run_that_left_no_log(self):
         status, lines, _ = self.run_it(NO_TESTS="asan")
-        self.assertEqual((status, lines[-1]), (1, "2 passed, 1 failed, 0 skipped"))
+        self.assertEqual((status, lines[-1]), (1, "3 passed, 1 failed, 0 skipped"))
+
+    def test_leaves_no_build_behind_when_it_is_told_to_end(self):
+        # Each build says who it is, and holds its pipe until it has ended.
+        self.plant("bin/ninja", '#!/bin/sh\nexec > "$ROOT/pipe-${2##*/}"\necho $$\nexec sleep 1000\n', 0o755)
+        for name in ("debug", "asan"):
+            os.mkfifo(self.path("pipe-" + name))
+        with subprocess.Popen([self.path("scripts/test")], env=self.environment(),
+                              stdout=subprocess.DEVNULL) as process, \
+                open(self.path("pipe-debug"), encoding="ascii") as first, \
+                open(self.path("pipe-asan"), encoding="ascii") as beside:
+            foreground = int(first.readline())
+            beside.readline()
+            process.terminate()
+            os.kill(foreground, signal.SIGTERM)
+            self.assertNotEqual(process.wait(), 0)
+            self.assertEqual(beside.read(), "")
 
     def test_takes_the_compiler_whose_thread_sanitizer_starts(self):
         self.compiler("clang", "exit 66")
@@ -94,7 +116,7 @@ class Test(planted.PlantedTest):
         self.compiler("clang", "exit 66")
         self.compiler("gcc", "exit 66")
         status, lines, _ = self.run_it()
-        self.assertEqual((status, lines[-1]), (1, "2 passed, 1 failed, 0 skipped"))
+        self.assertEqual((status, lines[-1]), (1, "3 passed, 1 failed, 0 skipped"))
 
     def test_stops_when_something_is_missing_and_cannot_be_installed(self):
         status, _, log = self.run_it(DEPS_STATUS="1")

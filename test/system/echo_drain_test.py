@@ -12,7 +12,6 @@ from echo_support import (PATIENCE_S, Server, expect, raise_descriptor_limit, re
 
 STREAMS = 8
 CROWD = 10000
-LINGER_S = 2
 
 
 def test_idle(number):
@@ -107,19 +106,15 @@ def test_traffic():
 
 
 def test_crowd():
-    """Idle clients, who do not close, do not hold it up."""
+    """Idle clients, who do not close. That they do not hold it up is shown where time can be moved on."""
     count = min(CROWD, raise_descriptor_limit() - 200)
     server = Server("--loops", "2")
     before = server.descriptors_without_connections()
-    began = time.monotonic()
     connections = [server.connect() for _ in range(count)]
     server.until_descriptors(before + count, before + count)
-    connecting = time.monotonic() - began
     began = time.monotonic()
     server.stop()
     took = time.monotonic() - began
-    # On a machine that has other things to do the work alone takes longer; coming took some, too.
-    expect(took < max(LINGER_S, 3 * connecting), f"it took {took:.1f} s, and {connecting:.1f} s before")
     for connection in connections:
         expect(connection.recv(1) == b"", "it does not close in good order")
         connection.close()

@@ -10,7 +10,8 @@ import socket
 import struct
 import subprocess
 
-from echo_support import ECHO, PATIENCE_S, Server, expect, expect_refusal, run_echo, skip
+from echo_support import (ECHO, PATIENCE_S, Server, expect, expect_refusal, run_echo, skip,
+                          takes_signals)
 
 PR_CAPBSET_DROP = 24
 CAP_IPC_LOCK = 14
@@ -100,13 +101,6 @@ def test_no_locked_memory():
     ran = run_echo("--bind", "tcp://127.0.0.1:0", preexec_fn=deny_locked_memory)
     expect_refusal(ran, "ulimit -l")
     expect(ran.stdout == "", "it says that it listens")
-
-
-def takes_signals(pid):
-    """Whether it has blocked SIGTERM, so as to take it from a descriptor."""
-    with open(f"/proc/{pid}/status", encoding="ascii") as status:
-        blocked = next(line for line in status if line.startswith("SigBlk:"))
-    return int(blocked.split()[1], 16) >> (signal.SIGTERM - 1) & 1 == 1
 
 
 def runs_with_descriptors(count):

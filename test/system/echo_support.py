@@ -131,6 +131,13 @@ def receive_all(connection, count):
     return b"".join(parts)
 
 
+def takes_signals(pid):
+    """Whether it has blocked SIGTERM, so as to take it from a descriptor."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        blocked = next(line for line in status if line.startswith("SigBlk:"))
+    return int(blocked.split()[1], 16) >> (signal.SIGTERM - 1) & 1 == 1
+
+
 def raise_descriptor_limit():
     """As many as may be; returns how many that is."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

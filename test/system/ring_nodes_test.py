@@ -8,16 +8,17 @@ import signal
 import socket
 import subprocess
 
-from echo_support import BUILD, PATIENCE_S, expect, fail, select_nothing
+from echo_support import BUILD, PATIENCE_S, expect, fail, select_nothing, takes_signals
 
 SCRIPT = os.path.join(os.path.dirname(__file__), "..", "..", "scripts", "ring-nodes")
 RING = os.path.join(BUILD, "apps", "gyre-ring")
-PORTS = range(12000, 28000, 64)  # below those that the kernel gives to whoever asks for any
+PORTS = range(30000, 32700, 16)  # below those that the kernel gives to whoever asks for any, and no other test's
 
 
 def free_ports(count):
     """The first of so many in a row that nobody has."""
-    for base in PORTS[os.getpid() % len(PORTS):]:
+    first = os.getpid() % len(PORTS)
+    for base in [*PORTS[first:], *PORTS[:first]]:
         try:
             for port in range(base, base + count):
                 with socket.socket() as probe:
@@ -104,7 +105,10 @@ def node_of(pid):
 def one_ends_early(victim, number, how):
     ring = Ring(10, "--seconds", "600")
     ring.until_members(10)
-    os.kill(next(pid for pid in ring.members() if node_of(pid) == victim), number)
+    pid = next(pid for pid in ring.members() if node_of(pid) == victim)
+    while not takes_signals(pid):
+        select_nothing(0.02)
+    os.kill(pid, number)
     out, errors = ring.end(1)
     expect(f"ring-nodes: node {victim} ended before its time: {how}\n" in errors, errors)
     expect(out == "", out)

@@ -4,6 +4,7 @@
 #include "fixture.h"
 
 #include <dirent.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -53,6 +54,12 @@ void fixture_failed(const char *what)
 					__ATOMIC_SEQ_CST)) {
 		(void)fprintf(stderr, "expected: %s\n", what);
 	}
+}
+
+void fixture_broken(const char *condition, const char *what)
+{
+	(void)fprintf(stderr, "must hold: %s: %s\n", condition, what);
+	abort();
 }
 
 void trace(char what)
@@ -153,22 +160,28 @@ void fixture_run(void)
 	cr_assert_eq(gyre_system_wait(fixture.system), 0);
 }
 
-static void assert_nothing_vanished(void)
+static void must_equal(const char *what, uint64_t one, uint64_t other)
+{
+	if (one != other) {
+		(void)fprintf(stderr, "%" PRIu64 " and %" PRIu64 "\n", one, other);
+	}
+	must_hold(one == other, what);
+}
+
+static void nothing_must_have_vanished(void)
 {
 	const struct gyre_counters *counters = &fixture.counters;
 	uint64_t ends = counters->handled + counters->to_nodes;
 
 	for (uint32_t i = 0; i < GYRE_DROP_COUNT; i++) {
 		ends += counters->dropped[i];
-		cr_assert_eq(fixture.lost[i], counters->dropped[i],
-			     "%u letters were lost for reason %s, and %lu are counted",
-			     fixture.lost[i], gyre_drop_name((enum gyre_drop)i),
-			     counters->dropped[i]);
+		must_equal(gyre_drop_name((enum gyre_drop)i), fixture.lost[i],
+			   counters->dropped[i]);
 	}
-	cr_assert_eq(counters->sent, ends, "%lu were sent, and %lu were handled or lost",
-		     counters->sent, ends);
-	cr_assert_eq(counters->spawned, counters->stopped);
-	cr_assert_eq(counters->accepted + counters->connected, counters->closed);
+	must_equal("messages sent, and handled or lost", counters->sent, ends);
+	must_equal("actors spawned, and stopped", counters->spawned, counters->stopped);
+	must_equal("channels opened, and closed", counters->accepted + counters->connected,
+		   counters->closed);
 }
 
 void fixture_close(void)
@@ -176,15 +189,15 @@ void fixture_close(void)
 	gyre_system_stop(fixture.system);
 	(void)gyre_system_start(
 		fixture.system); /* to be taken down in good order also without a run */
-	cr_assert_eq(gyre_system_wait(fixture.system), 0);
+	must_hold(gyre_system_wait(fixture.system) == 0, "the system ends");
 	(void)gyre_system_counters(fixture.system, &fixture.counters);
 	gyre_system_destroy(fixture.system);
 	fixture.system = NULL;
 	(void)alarm(0);
-	cr_assert_null(fixture.failure, "%s", fixture.failure);
-	cr_assert_eq(fixture.errors, 0, "%s", fixture.line);
-	assert_nothing_vanished();
-	cr_assert_eq(descriptors_open(), fixture.descriptors);
+	must_hold(fixture.failure == NULL, fixture.failure);
+	must_hold(fixture.errors == 0, fixture.line);
+	nothing_must_have_vanished();
+	must_equal("open descriptors", (uint64_t)descriptors_open(), (uint64_t)fixture.descriptors);
 }
 
 void play_with(const struct gyre_system_options *options, gyre_handler_fn script)

@@ -107,6 +107,15 @@ int notify_outside(struct gyre_address to, uint64_t value);
 	((condition) ? (void)0 : fixture_failed(__FILE__ ":" STRING_OF(__LINE__) ": " #condition))
 void fixture_failed(const char *what);
 
+/*
+ * For what is looked at when a test has ended, and is told in the words of @what: there Criterion
+ * forgets an assertion that fails, but not a crash.
+ */
+#define must_hold(condition, what) \
+	((condition) ? (void)0     \
+		     : fixture_broken(__FILE__ ":" STRING_OF(__LINE__) ": " #condition, what))
+void fixture_broken(const char *condition, const char *what);
+
 /* A record of what happened, a character each, in order. Any thread. */
 void trace(char what);
 extern char traced[4096];

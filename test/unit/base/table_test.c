@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 
 #include "base/table.h"
+#include "fixture.h"
 
 enum { MANY = 10000 };
 
@@ -20,7 +21,7 @@ static void setup(void)
 static void teardown(void)
 {
 	gy_table_fini(&table, &sizes);
-	cr_assert_eq(gy_sizes_fini(&sizes), 0, "buckets were not given back");
+	must_hold(gy_sizes_fini(&sizes) == 0, "the buckets were given back");
 }
 
 static void add(uint32_t index, uint64_t key)

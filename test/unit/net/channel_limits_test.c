@@ -152,15 +152,11 @@ static struct gyre_loop_snapshot loop_0(char **ret_text)
 	return loop;
 }
 
-static bool is_flooded(void)
-{
-	return loop_0(NULL).held_over;
-}
-
 Test(channel_limits, on_what_they_hold_are_shown_and_counted)
 {
 	const struct gyre_channel_options usual = { 0 };
 	int fds[CONNECTIONS];
+	struct gyre_loop_snapshot loop;
 	char *text = NULL;
 
 	start(&(struct gyre_system_options){ .loops = 1, .channel_bytes_max = LIMIT }, &flood,
@@ -168,12 +164,14 @@ Test(channel_limits, on_what_they_hold_are_shown_and_counted)
 	for (int i = 0; i < CONNECTIONS; i++) {
 		fds[i] = connect_there();
 	}
-	while (!is_flooded()) {
-		sched_yield();
-	}
-	cr_expect_eq(loop_0(&text).held_max, LIMIT);
-	cr_expect_geq(loop_0(NULL).held_bytes, LIMIT / 4 * 3);
-	cr_expect_leq(loop_0(NULL).held_bytes, LIMIT);
+	/* It is over three quarters, and under a half, again and again until the kernel is full
+	 * too. */
+	do {
+		free(text);
+		loop = loop_0(&text);
+		cr_assert_eq(loop.held_max, LIMIT);
+		cr_assert_leq(loop.held_bytes, LIMIT);
+	} while (!loop.held_over || loop.held_bytes <= LIMIT / 2);
 	cr_expect_not_null(strstr(text, "do not read"), "%s", text);
 	cr_expect_eq(counters().held_closed, 0, "handlers that heed the marks are safe");
 	free(text);

@@ -29,7 +29,7 @@ static void begin(void)
 static void end(void)
 {
 	fixture_close();
-	cr_expect_eq(descriptors_open(), descriptors);
+	must_hold(descriptors_open() == descriptors, "none is left");
 }
 
 /* A port where nobody listens; @ret_fd keeps it from others. */

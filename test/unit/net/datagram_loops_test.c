@@ -51,11 +51,11 @@ static void begin(void)
 static void end(void)
 {
 	gyre_system_stop(fixture.system);
-	cr_assert_eq(gyre_system_wait(fixture.system), 0);
+	must_hold(gyre_system_wait(fixture.system) == 0, "the system ends");
 	(void)gyre_system_counters(fixture.system, &fixture.counters);
 	gyre_system_destroy(fixture.system);
-	cr_expect_eq(fixture.errors, 0, "%s", fixture.line);
-	cr_expect_eq(descriptors_open(), fixture.descriptors);
+	must_hold(fixture.errors == 0, fixture.line);
+	must_hold(descriptors_open() == fixture.descriptors, "none is left");
 }
 
 static int connect_there(struct timeval patience)

@@ -15,7 +15,25 @@
 
 TestSuite(listening, .timeout = 60);
 
+enum { TEXT_BYTES = 64 };
+
 static struct rig rig;
+static in_addr_t host = INADDR_LOOPBACK; /* where connect_to() finds who listens */
+
+/* Of this process alone: nobody else takes a port of it that is let go, and wanted again. */
+static void use_own_host(void)
+{
+	host = INADDR_LOOPBACK + (in_addr_t)getpid();
+}
+
+static void print_address(char text[TEXT_BYTES], uint16_t port)
+{
+	char name[INET_ADDRSTRLEN];
+	struct in_addr address = { htonl(host) };
+
+	(void)snprintf(text, TEXT_BYTES, "tcp://%s:%u",
+		       inet_ntop(AF_INET, &address, name, sizeof(name)), (unsigned)port);
+}
 
 static int init_echo(struct gyre_channel *channel, void *arg)
 {
@@ -61,7 +79,7 @@ static int connect_to(uint16_t port)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET,
 				       .sin_port = htons(port),
-				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+				       .sin_addr.s_addr = htonl(host) };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	cr_assert_geq(fd, 0);
@@ -320,8 +338,7 @@ Test(listening, refuses_addresses_that_are_not_of_this_machine, .init = begin, .
 
 static int somebody_listens(bool reuse_port, uint16_t *ret_port)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET,
-				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(host) };
 	socklen_t bytes = sizeof(address);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int one = 1;
@@ -392,11 +409,12 @@ static void stay(enum gyre_log_level level, const char *message, void *arg)
 static int wait_for_port(gyre_log_fn write, uint64_t wait_ns)
 {
 	struct gyre_acceptor_options options = { .init_channel = init_echo, .wait_ns = wait_ns };
-	char text[64];
+	char text[TEXT_BYTES];
 	uint16_t port;
 
+	use_own_host();
 	in_the_way = somebody_listens(false, &port);
-	(void)snprintf(text, sizeof(text), "tcp://127.0.0.1:%u", (unsigned)port);
+	print_address(text, port);
 	options.bind = text;
 	rig.log.write = write;
 	return gyre_listen(the_system(), &options, NULL);
@@ -425,8 +443,11 @@ Test(listening, keeps_out_all_who_come_later, .init = begin, .fini = end)
 	struct gy_listening listening = { .text = "here", .log = &rig.log, .backlog = 10 };
 	int fds[4];
 	int late[4];
+	char text[TEXT_BYTES];
 
-	cr_assert_eq(gy_bind_parse("tcp://127.0.0.1:0", SOCK_STREAM, &rig.log, &address), 0);
+	use_own_host();
+	print_address(text, 0);
+	cr_assert_eq(gy_bind_parse(text, SOCK_STREAM, &rig.log, &address), 0);
 	cr_assert_eq(gy_sockets_listen(&address, &listening, gy_countof(fds), fds), 0);
 	rig.warnings_expected++;
 	cr_expect_eq(gy_sockets_listen(&address, &listening, gy_countof(late), late), -EADDRINUSE);
@@ -475,11 +496,13 @@ Test(listening, shares_connections_among_the_sockets_of_one_call, .init = begin,
 Test(listening, is_not_kept_out_by_old_connections, .init = begin, .fini = end)
 {
 	uint16_t port = 0;
-	char address[64];
+	char address[TEXT_BYTES];
 	struct gyre_address acceptor;
 	int fd;
 
-	cr_assert_eq(listen_with("tcp://127.0.0.1:0", init_every_other, &port, &acceptor), 0);
+	use_own_host();
+	print_address(address, 0);
+	cr_assert_eq(listen_with(address, init_every_other, &port, &acceptor), 0);
 	for (int i = 0; i < 4; i++) { /* the server is the one that closes every other one */
 		char byte;
 
@@ -490,7 +513,7 @@ Test(listening, is_not_kept_out_by_old_connections, .init = begin, .fini = end)
 	}
 	cr_assert_eq(gy_send_signal(&rig.home, acceptor, &gy_type_stop, GY_MAIL_EVENT), 0);
 	cr_assert(rig_until(&rig, nobody_listens, &port));
-	(void)snprintf(address, sizeof(address), "tcp://127.0.0.1:%u", (unsigned)port);
+	print_address(address, port);
 	cr_expect_eq(listen_with(address, init_echo, NULL, NULL), 0);
 }
 

@@ -42,7 +42,7 @@ static void end(void)
 	(void)close(ends[1]);
 	(void)close(listener);
 	(void)pthread_mutex_destroy(&homes.placing);
-	cr_expect_eq(descriptors_open(), descriptors);
+	must_hold(descriptors_open() == descriptors, "none is left");
 }
 
 TestSuite(passing, .init = begin, .fini = end, .timeout = 30);

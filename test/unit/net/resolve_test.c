@@ -127,11 +127,11 @@ static void end(void)
 	struct gyre_socket_address address;
 
 	fixture_close();
-	cr_assert_eq(gy_socket_address_of(server.fd, &address), 0);
+	must_hold(gy_socket_address_of(server.fd, &address) == 0, "the server is there");
 	(void)sendto(server.fd, "", 0, 0, (struct sockaddr *)&address.storage, address.bytes);
 	(void)pthread_join(server.thread, NULL);
 	(void)close(server.fd);
-	cr_expect_eq(descriptors_open(), descriptors);
+	must_hold(descriptors_open() == descriptors, "none is left");
 }
 
 /* ---- the client ---- */

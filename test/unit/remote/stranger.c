@@ -251,7 +251,7 @@ void stranger_welcome(struct stranger *stranger)
 }
 
 const struct gyre_node_options stranger_quick = {
-	.heartbeat_ns = GYRE_MILLISECONDS(10),
+	.heartbeat_ns = GYRE_MILLISECONDS(100), /* a loop that is later excuses the silence */
 	.suspect_ns = GYRE_MILLISECONDS(500),
 	.down_ns = GYRE_SECONDS(1),
 	.redial_min_ns = GYRE_MILLISECONDS(1),

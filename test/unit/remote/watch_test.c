@@ -17,6 +17,11 @@ static struct gyre_address watched = { .slot = 5, .cookie = 6, .loop = 0, .node 
 static int reason_told;
 static uint32_t times_told;
 
+static struct pair_frame *frame_of(struct gyre_stack *stack)
+{
+	return (struct pair_frame *)gyre_frame(stack);
+}
+
 static int hear(struct gyre_stack *stack)
 {
 	const struct gyre_terminated *terminated = gyre_message(stack, gyre_terminated);
@@ -27,33 +32,35 @@ static int hear(struct gyre_stack *stack)
 	return gyre_return(stack);
 }
 
-/* Watches when it is told to, and answers how often it was told of an end. */
+/* Watches when it is told to, and answers when it was told of an end. */
 static int watch_it(struct gyre_stack *stack)
 {
 	expect(gyre_watch(stack, watched) == 0);
 	return gyre_return(stack);
 }
 
-static int how_often(struct gyre_stack *stack)
-{
-	return gyre_reply(stack, gyre_new(stack, number, times_told));
-}
-
-static const struct gyre_class watcher_class = {
-	.name = "watcher", .behaviour = { .notice = watch_it, .ask = how_often, .event = hear }
-};
-
-/* ---- of two nodes ---- */
-
 #define UNTIL_TOLD(stack, frame)                                                              \
 	do {                                                                                  \
 		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &(frame)->future)); \
 	} while (gy_load_relaxed(&times_told) == 0)
 
-static struct pair_frame *frame_of(struct gyre_stack *stack)
+static int when_told(struct gyre_stack *stack)
 {
-	return (struct pair_frame *)gyre_frame(stack);
+	struct pair_frame *frame = frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	UNTIL_TOLD(stack, frame);
+	return gyre_reply(stack, gyre_new(stack, number, times_told));
+	GYRE_END(stack);
 }
+
+static const struct gyre_class watcher_class = {
+	.name = "watcher",
+	.frame_bytes = sizeof(struct pair_frame),
+	.behaviour = { .notice = watch_it, .ask = when_told, .event = hear },
+};
+
+/* ---- of two nodes ---- */
 
 #define FIND(stack, frame, name)                                                    \
 	GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, (name), 0, &(frame)->future)); \
@@ -208,18 +215,15 @@ Test(remote_watch, is_renewed_after_its_link_broke_and_tells_once)
 	fixture_close();
 }
 
-static uint64_t ask_how_often(struct gyre_address local)
+static void wait_until_told(struct gyre_address local)
 {
 	struct gyre_mail *answer = NULL;
-	uint64_t times;
 
 	cr_assert_eq(gyre_system_ask(fixture.system, local,
 				     gyre_system_new(fixture.system, number, 1), GYRE_FOREVER,
 				     &answer),
 		     0);
-	times = ((const struct number *)gyre_payload(answer))->value;
 	gyre_mail_free(NULL, answer);
-	return times;
 }
 
 Test(remote_watch, tells_of_the_end_of_a_node_once)
@@ -234,8 +238,7 @@ Test(remote_watch, tells_of_the_end_of_a_node_once)
 	cr_assert_eq(notify_outside(local, 0), 0);
 	stranger_welcome(&stranger);
 	expect_watch(&stranger, &gy_type_watch);
-	while (ask_how_often(local) == 0) {
-	} /* it says nothing for long enough */
+	wait_until_told(local); /* it says nothing for long enough */
 	stranger_close(&stranger);
 	fixture_close();
 	cr_assert_eq(times_told, 1);
@@ -249,8 +252,7 @@ Test(remote_watch, of_a_node_that_cannot_be_reached_is_over)
 	watched.node = STRANGER_ID + 1; /* nobody has told of it */
 	local = stranger_open_with(&stranger_quick, &watcher_class);
 	cr_assert_eq(notify_outside(local, 0), 0);
-	while (ask_how_often(local) == 0) {
-	} /* its event comes in another run */
+	wait_until_told(local); /* its event comes in another run */
 	fixture_close();
 	cr_assert_eq(times_told, 1);
 	cr_assert_eq(reason_told, -EHOSTUNREACH);

@@ -56,7 +56,10 @@ static int init_echo(struct gyre_channel *channel, void *arg)
 
 static struct gyre_system_options options_of(const char *handover)
 {
-	return (struct gyre_system_options){ .loops = LOOPS, .handover = handover };
+	/* Who is connected is served on for half of it, however long that takes here. */
+	return (struct gyre_system_options){ .loops = LOOPS,
+					     .handover = handover,
+					     .drain_timeout_ns = GYRE_SECONDS(1000) };
 }
 
 static int listen_in(struct gyre_system *system, const char *bind)

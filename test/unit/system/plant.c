@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fixture.h"
+
 enum { PATH_BYTES = 1024, OPEN_MAX_DESCRIPTORS = 8 };
 
 char plant_root[256];
@@ -37,7 +39,8 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
 
 void plant_end(void)
 {
-	cr_assert_eq(nftw(plant_root, remove_one, OPEN_MAX_DESCRIPTORS, FTW_DEPTH | FTW_PHYS), 0);
+	must_hold(nftw(plant_root, remove_one, OPEN_MAX_DESCRIPTORS, FTW_DEPTH | FTW_PHYS) == 0,
+		  plant_root);
 }
 
 static void make_folders(char *path)

@@ -373,6 +373,7 @@ static pid_t start_program(gyre_handler_fn event)
 	child = fork();
 	cr_assert_geq(child, 0);
 	if (child == 0) {
+		(void)signal(SIGHUP, SIG_DFL); /* whoever runs the tests may ignore it */
 		_exit(run_program(event));
 	}
 	return child;
