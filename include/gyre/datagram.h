@@ -151,7 +151,8 @@ GYRE_API int gyre_datagram_open(struct gyre_system *system,
  * @ret_actor: the actor of the channel, whose stop closes it
  *
  * The socket is bound when the call returns, and the channel active soon after. The actor stops
- * when its channel is closed. The rest is as for gyre_datagram_open(), but that nothing is logged.
+ * when its channel is closed. The rest is as for gyre_datagram_open(), but that nothing is logged,
+ * and that the socket is not handed over: see gyre/handover.h.
  *
  * Return: 0, or a negative errno.
  * Errors:
