@@ -25,6 +25,7 @@ struct settings {
 	const char *tls_ca;
 	const char *tls_cert;
 	const char *tls_key;
+	const char *unix_path;
 	uint64_t loops;
 	int64_t spin_ns;
 	bool no_offload;
@@ -189,7 +190,8 @@ static const char usage[] =
 	"  --bind ADDRESS  where to listen (tcp://[::]:7000); port 0 is any free one;\n"
 	"                  also unix:PATH, and for datagrams udp://HOST:PORT, unix+dgram:PATH;\n"
 	"                  or fd:NAME, what a supervisor has opened: see sd_listen_fds(3)\n"
-	"  --udp           datagrams, at udp://[::]:7000 unless --bind says where\n"
+	"  --udp           datagrams, at udp://[::]:7000 unless --bind or --unix says where\n"
+	"  --unix PATH     for --bind unix:PATH, or with --udp unix+dgram:PATH; @NAME is abstract\n"
 	"  --loops N       loops, 1 to 1024 (one for each CPU)\n"
 	"  --cpus LIST     CPUs for the loops, as 0-3,8 (those allowed)\n"
 	"  --handover AT   takes over from the process with the same unix:PATH, without a\n"
@@ -218,6 +220,7 @@ static enum app_parsed parse(int argc, char **argv, struct settings *settings)
 		{ "tls-cert", APP_TEXT, &settings->tls_cert, 0, 0 },
 		{ "tls-key", APP_TEXT, &settings->tls_key, 0, 0 },
 		{ "udp", APP_FLAG, &settings->udp, 0, 0 },
+		{ "unix", APP_TEXT, &settings->unix_path, 0, 0 },
 	};
 	const struct app app = { "gyre-echo", usage, options, sizeof(options) / sizeof(*options),
 				 NULL };
@@ -305,6 +308,25 @@ static int serve(struct gyre_system *system, const struct settings *settings,
 	return r;
 }
 
+/* A path that is too long for the room here is so for the kernel too, whose error tells. */
+static bool choose_address(struct settings *settings, char *unix_address, size_t bytes)
+{
+	if (settings->unix_path == NULL) {
+		if (settings->bind == NULL) {
+			settings->bind = settings->udp ? "udp://[::]:7000" : "tcp://[::]:7000";
+		}
+		return true;
+	}
+	if (settings->bind != NULL) {
+		(void)fprintf(stderr, "gyre-echo: --unix and --bind say both where to listen\n");
+		return false;
+	}
+	(void)snprintf(unix_address, bytes, "%s:%s", settings->udp ? "unix+dgram" : "unix",
+		       settings->unix_path);
+	settings->bind = unix_address;
+	return true;
+}
+
 static bool is_sound(const struct settings *settings)
 {
 	bool tls = settings->tls_cert != NULL || settings->tls_key != NULL;
@@ -329,6 +351,7 @@ int main(int argc, char **argv)
 {
 	struct gyre_tls_options tls = { 0 };
 	struct settings settings = { 0 };
+	char unix_address[256];
 	struct gyre_system *system = NULL;
 	struct gyre_system_options options = { 0 };
 	enum app_parsed parsed = parse(argc, argv, &settings);
@@ -337,10 +360,8 @@ int main(int argc, char **argv)
 	if (parsed != APP_RUN) {
 		return parsed == APP_HELPED ? EXIT_SUCCESS : EXIT_FAILURE;
 	}
-	if (settings.bind == NULL) {
-		settings.bind = settings.udp ? "udp://[::]:7000" : "tcp://[::]:7000";
-	}
-	if (!is_sound(&settings)) {
+	if (!choose_address(&settings, unix_address, sizeof(unix_address)) ||
+	    !is_sound(&settings)) {
 		return EXIT_FAILURE;
 	}
 	settings.udp = settings.udp || is_of_datagrams(settings.bind);

@@ -29,7 +29,8 @@ typedef void (*gyre_clean_fn)(void *state);
  * @message: its payload
  *
  * Runs just before the message's handler would, in the same phase; it is not re-entered, and there
- * is no last call.
+ * is no last call. It only looks at the message, perhaps more than once, and must not do anything
+ * to actors or channels.
  *
  * Returns whether the message is of the kind that the class's field asks for.
  */

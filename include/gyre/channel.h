@@ -151,7 +151,7 @@ GYRE_API int gyre_channel_try_write(struct gyre_handler_context *ctx, struct gyr
  *   -EINVAL  an argument is NULL, @file is another actor's, or there is no such part
  *   -ENOMEM  there is no memory
  *   -EOPNOTSUPP  a handler on the way has a @write and no @send_file, and would have to see the
- *     bytes
+ *     bytes; or it is a channel of datagrams
  *   -EPIPE  the channel is closed, or shut down for writing
  *   others  what a handler in between refused with
  * Ownership: nothing changes hands.

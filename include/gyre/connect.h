@@ -86,7 +86,8 @@ typedef void (*gyre_connection_fn)(struct gyre_stack *stack,
  *   connection; 0 for none, UINT32_MAX for no limit. A connection that was open begins anew
  * @retry_min_ns: the pause before the first of them; 0 for 100 ms
  * @retry_max_ns: the longest pause; 0 for 10 s
- * @retry_percent: how long a pause is, of the one before, at least 100; 0 for 200
+ * @retry_percent: how long a pause is, of the one before, at least 100; 0 for 200. The first again
+ *   is that after a connection that was open for longer than the pause before it
  * @retry_jitter_percent: how much of a pause may be taken off by chance, so that many do not come
  *   back at once; at most 100, and 0 for 20
  * @name_servers: "ADDRESS:PORT,..." to ask; NULL for those of the machine

@@ -70,6 +70,8 @@ enum gyre_drop {
  * @buffer_stalls: times a channel waited for receive buffers
  * @accept_stalls: times an acceptor paused for lack of descriptors or memory
  * @handshake_timeouts: channels closed because their handshake was not done after handshake_ns
+ * @idle_closed: channels closed by the idle handler, idle or too slow
+ * @write_max_closed: channels closed because their queued output went over write_max_bytes
  * @linger_timeouts: channels closed because their peers took none of their output for linger_ns
  * @zero_copy_sends: sends whose bytes the kernel was to take without a copy
  * @zero_copies_copied: of these, copied by it all the same
@@ -122,6 +124,8 @@ struct gyre_counters {
 	uint64_t buffer_stalls;
 	uint64_t accept_stalls;
 	uint64_t handshake_timeouts;
+	uint64_t idle_closed;
+	uint64_t write_max_closed;
 	uint64_t linger_timeouts;
 	uint64_t zero_copy_sends;
 	uint64_t zero_copies_copied;

@@ -13,8 +13,10 @@
  * and the cap each datagram counts with 64 bytes more than it has. What cannot be sent, or the net
  * reports as lost, is an exception (-ECONNREFUSED, -EMSGSIZE,
  *   -ENETUNREACH, -EPERM and the like). Neither that nor any other exception closes the channel.
- *   There is no half-close: gyre_channel_shutdown() ends writing and tells nobody, and
- *   @allow_half_close, @no_linger and @allow_delay mean nothing.
+ *   There is no half-close: gyre_channel_shutdown() ends writing and tells nobody,
+ *   @allow_half_close is only for last words in a drain, and @no_linger, @allow_delay and
+ *   @handshake_ns mean nothing.
+ *   Parts of files cannot be sent.
  *   gyre_channel_close() sends what is queued and closes, without waiting for anybody.
  *
  * Datagrams that are written behind each other for one peer and are of one size leave by one call
@@ -149,7 +151,8 @@ GYRE_API int gyre_datagram_open(struct gyre_system *system,
  * @ret_actor: the actor of the channel, whose stop closes it
  *
  * The socket is bound when the call returns, and the channel active soon after. The actor stops
- * when its channel is closed. The rest is as for gyre_datagram_open(), but that nothing is logged.
+ * when its channel is closed. The rest is as for gyre_datagram_open(), but that nothing is logged,
+ * and that the socket is not handed over: see gyre/handover.h.
  *
  * Return: 0, or a negative errno.
  * Errors:

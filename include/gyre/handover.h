@@ -23,11 +23,18 @@
  * other for no longer than GYRE_HANDOVER_SECONDS, and the old one for the start of the new one for
  * ten times that; what went wrong is in the log of both, with its cause and remedy.
  *
- * Connections are not handed over, nor what is opened while a successor starts. Options of sockets,
- * as the length of the backlog, stay as they were. No loop comes or goes meanwhile:
- * gyre_system_resize() fails with -EBUSY. A supervisor has to know that the process it watches is
- * another one: with @notify_supervisor it is told, by MAINPID of sd_notify(3), before the old
- * process ends; systemd believes that if the unit has Type=notify and NotifyAccess=all.
+ * Connections are not handed over, nor what is opened while a successor starts, nor sockets of
+ * gyre_datagram_spawn(): an actor opens them in the midst of its work, when its system runs, and
+ * they are a part of that work, which goes on until the old process ends. What is to go to the next
+ * process is opened before the start: by gyre_datagram_open() with @one_loop, whose channel an
+ * actor reaches by its gyre_channel_address(); or it is a supervisor's, see @bind. What the new
+ * process opens only after its start finds the address taken until the old one has let go of it:
+ * it tries again, as gyre_listen() does with @wait_ns, or both set @reuse_port.
+ *
+ * Options of sockets, as the length of the backlog, stay as they were. No loop comes or goes
+ * meanwhile: gyre_system_resize() fails with -EBUSY. A supervisor has to know that the process it
+ * watches is another one: with @notify_supervisor it is told, by MAINPID of sd_notify(3), before
+ * the old process ends; systemd believes that if the unit has Type=notify and NotifyAccess=all.
  */
 #ifndef GYRE_HANDOVER_H
 #define GYRE_HANDOVER_H

@@ -134,6 +134,9 @@ struct gyre_acceptor_options {
  * open stay. A failure is explained by one line in the log, with its cause and remedy, and no loop
  * listens then.
  *
+ * An actor that is to listen has the call made by gyre_offload(), and ends it by gyre_stop() of
+ * @ret_acceptor, which is no child of it.
+ *
  * Loops that are added later get connections like the others: they listen too, as far as @listeners
  * allows, and else connections go to them too. The sockets of a loop that retires go to other loops
  * with all that waits there.

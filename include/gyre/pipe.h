@@ -52,7 +52,9 @@ struct gyre_pipe_options {
  * @ret_pipe: the actor that owns it, may be NULL. To stop it ends the channel in good order
  *
  * Regular files are read and written where their descriptors stand. A terminal, or whatever the
- * process shares with others, is used as it is: no flag of it is changed.
+ * process shares with others, is used as it is: no flag of it is changed. A channel that closes
+ * sends what is queued and takes no more of its input, which may be others' to read. Parts of files
+ * can be sent where splice(2) can write, which is not to what was opened with O_APPEND.
  *
  * Return: 0, or a negative errno.
  * Errors:

@@ -66,7 +66,8 @@ typedef void (*gyre_read_fn)(struct gyre_handler_context *ctx, struct gyre_buffe
 /**
  * gyre_event_fn - something that a handler tells those behind it, or that the channel tells all
  * @ctx: the handler's place
- * @type: what it is; gyre_input_closed is the channel's own, others were sent to its address
+ * @type: what it is, told by `type->id == GYRE_ID(NAME)`, for there may be several structs of one
+ *   type; gyre_input_closed is the channel's own, others were sent to its address
  * @event: the struct that the type stands for; valid during the call
  *
  * Runs in phase 2, on the channel's loop. It is re-entered only by what the handler itself calls in

@@ -59,6 +59,8 @@ struct gy_channels_counters {
 	uint64_t held_refused;
 	uint64_t held_closed;
 	uint64_t handshake_timeouts;
+	uint64_t idle_closed;
+	uint64_t write_max_closed;
 	uint64_t datagrams_sent;
 	uint64_t datagrams_failed;
 	uint64_t datagrams_truncated;

@@ -91,6 +91,7 @@ static void tell(struct idle *idle, const struct gyre_idle *event)
 	}
 	gyre_fire_event(ctx, &gyre_type_gyre_idle, event);
 	if (idle->options.close && !is_over(idle)) {
+		gy_count(&idle->channel->channels->counters.idle_closed, 1);
 		gy_channel_set_reason(idle->channel, -ETIMEDOUT);
 		gyre_channel_close(ctx);
 	}

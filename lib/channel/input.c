@@ -357,6 +357,12 @@ int gy_input_settle(struct gyre_channel *channel)
 		gy_endpoint_ready(&channel->endpoint); /* a handler let it go on meanwhile */
 		return 0;
 	}
+	if ((channel->flags & GY_CHANNEL_DISCARDING) != 0 &&
+	    (channel->flags & GY_CHANNEL_PIPE) != 0) {
+		(void)gy_input_stop(
+			channel); /* no reset waits for it, but perhaps another reader */
+		return 0;
+	}
 	if (channel->receive.armed &&
 	    ((channel->input.first != NULL && (channel->flags & GY_CHANNEL_DISCARDING) == 0) ||
 	     ((channel->flags & GY_CHANNEL_STARVED) != 0 && !is_wanted(channel)))) {

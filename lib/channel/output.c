@@ -58,6 +58,7 @@ int gy_output_hold(struct gyre_channel *channel, size_t bytes)
 		return -EPIPE;
 	}
 	if (all > max) {
+		gy_count(&channel->channels->counters.write_max_closed, 1);
 		gy_channel_fail(channel, -ENOBUFS);
 		return -ENOBUFS;
 	}
@@ -172,6 +173,7 @@ static int check_caps(struct gyre_channel *channel, size_t bytes)
 	struct gy_channels *channels = channel->channels;
 
 	if (bytes > channels->options.write_max_bytes - channel->output_bytes) {
+		gy_count(&channels->counters.write_max_closed, 1);
 		return -ENOBUFS;
 	}
 	if ((channel->flags & GY_CHANNEL_COUNTED) != 0 && !gy_held_fits(channels, bytes)) {

@@ -195,6 +195,9 @@ static int check(const struct gyre_channel *channel, const struct gyre_file *fil
 	    what->offset > INT64_MAX - what->bytes) {
 		return -EINVAL;
 	}
+	if ((channel->flags & GY_CHANNEL_DATAGRAM) != 0) {
+		return -EOPNOTSUPP;
+	}
 	if (channel->endpoint.owner->house != file->house) {
 		return -EINVAL;
 	}

@@ -18,6 +18,11 @@
 
 enum { DOUBLINGS_MAX = 1000 }; /* no pause grows for longer */
 
+static uint64_t now_of(const struct gy_dial *dial)
+{
+	return dial->socket->channels->home->loop.now_ns;
+}
+
 static void start_timer(struct gy_dial *dial, uint64_t delay_ns)
 {
 	struct gy_wheel *wheel = &dial->socket->channels->home->loop.wheel;
@@ -82,10 +87,11 @@ static void attempt_failed(struct gy_race *race, const struct gyre_socket_addres
 static uint64_t pause_of(struct gy_dial *dial)
 {
 	const struct gyre_connect_options *options = &dial->socket->order->options;
+	uint32_t times = dial->failures > dial->brief ? dial->failures : dial->brief;
 	uint64_t pause_ns = options->retry_min_ns;
 	uint64_t jitter_ns;
 
-	for (uint32_t i = 1; i < dial->failures && i < DOUBLINGS_MAX; i++) {
+	for (uint32_t i = 1; i < times && i < DOUBLINGS_MAX; i++) {
 		if (pause_ns >= options->retry_max_ns) {
 			break;
 		}
@@ -119,6 +125,7 @@ static void try_again_or_give_up(struct gy_dial *dial, int reason)
 		return;
 	}
 	pause_ns = pause_of(dial);
+	dial->pause_ns = pause_ns;
 	dial->stage = GY_DIAL_PAUSED;
 	start_timer(dial, pause_ns);
 	tell(dial, &(struct gyre_connection){
@@ -139,6 +146,7 @@ static void channel_active(struct gyre_handler_context *ctx)
 
 	dial->was_active = true;
 	dial->failures = 0;
+	dial->opened_ns = now_of(dial);
 	tell(dial,
 	     &(struct gyre_connection){ .step = GYRE_CONNECTION_OPEN, .address = dial->peer });
 	gyre_fire_active(ctx);
@@ -201,10 +209,19 @@ static void open_channel(struct gy_dial *dial, int fd)
 	}
 }
 
+/* A server that accepts and then closes would else be called on at the shortest pause for ever. */
+static void was_lost(struct gy_dial *dial)
+{
+	bool brief = now_of(dial) - dial->opened_ns < dial->pause_ns;
+
+	dial->brief = brief ? dial->brief + (dial->brief < UINT32_MAX) : 1;
+	try_again_or_give_up(dial, dial->reason);
+}
+
 static void channel_is_gone(struct gy_dial *dial)
 {
 	if (dial->was_active) {
-		try_again_or_give_up(dial, dial->reason);
+		was_lost(dial);
 	} else {
 		tell_failed(dial, &dial->peer, dial->reason);
 		round_failed(dial, dial->reason);

@@ -64,12 +64,15 @@ struct gy_dial {
 	enum gy_dial_stage stage;
 	uint32_t index;
 	uint32_t failures;
+	uint32_t brief;	 /* connections in a row that were lost sooner than they were waited for */
 	int reason;	 /* why the channel is gone */
 	bool was_active; /* the channel */
 	bool expired;	 /* the timer has fired */
 	bool ending;
 	bool ended;
 	struct gyre_socket_address peer;
+	uint64_t opened_ns;    /* the clock when the channel became active */
+	uint64_t pause_ns;     /* the last */
 	struct gy_timer timer; /* the end of the round, or of the pause */
 	struct gy_resolve resolve;
 	struct gy_race race;

@@ -170,6 +170,8 @@ static void add_home(const struct gy_home *home, struct gyre_counters *sum)
 	sum->held_refused += gy_load_relaxed(&channels->held_refused);
 	sum->held_closed += gy_load_relaxed(&channels->held_closed);
 	sum->handshake_timeouts += gy_load_relaxed(&channels->handshake_timeouts);
+	sum->idle_closed += gy_load_relaxed(&channels->idle_closed);
+	sum->write_max_closed += gy_load_relaxed(&channels->write_max_closed);
 	sum->datagrams_sent += gy_load_relaxed(&channels->datagrams_sent);
 	sum->datagrams_failed += gy_load_relaxed(&channels->datagrams_failed);
 	sum->datagrams_truncated += gy_load_relaxed(&channels->datagrams_truncated);

@@ -5,8 +5,9 @@ import shutil
 import socket
 import struct
 import subprocess
+import tempfile
 
-from echo_support import PATIENCE_S, Server, expect, receive_all
+from echo_support import PATIENCE_S, Server, expect, expect_refusal, receive_all, run_echo
 
 
 def through(command, data):
@@ -74,6 +75,29 @@ def test_slow_reader(server):
             at += len(part)
 
 
+def test_unix():
+    """By a path and by an abstract name, as streams and as datagrams."""
+    if not shutil.which("socat"):
+        return
+    data = os.urandom(300_000)
+    with tempfile.TemporaryDirectory() as folder:
+        for path, way in ((f"{folder}/echo", f"UNIX-CONNECT:{folder}/echo"),
+                          (f"@gyre-{os.getpid()}", f"ABSTRACT-CONNECT:gyre-{os.getpid()}")):
+            server = Server("--unix", path, bind=None)
+            through(["socat", "-t", str(PATIENCE_S), "-", way], data)
+            server.stop()
+    server = Server("--udp", "--unix", f"@gyre-{os.getpid()}", bind=None)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as connection:
+        connection.settimeout(PATIENCE_S)
+        connection.bind("")  # a name of its own, to which answers go
+        connection.connect(f"\0gyre-{os.getpid()}")
+        connection.send(b"hello")
+        expect(connection.recv(10) == b"hello", "another datagram")
+    server.stop()
+    expect_refusal(run_echo("--unix", "x", "--bind", "tcp://127.0.0.1:0"), "--unix", "--bind")
+    expect_refusal(run_echo("--unix", "x" * 300), "File name too long")
+
+
 def main():
     server = Server("--loops", "2")
     before = server.descriptors_without_connections()
@@ -83,6 +107,7 @@ def main():
     test_slow_reader(server)
     server.until_descriptors(0, before)
     server.stop()
+    test_unix()
     print("ok")
 
 

@@ -44,11 +44,11 @@ def sanitizer():
 
 
 class Server:
-    """A running gyre-echo on a port of its own choice."""
+    """A running gyre-echo on a port of its own choice, unless @bind is None and @options say where."""
 
     def __init__(self, *options, bind="tcp://127.0.0.1:0"):
         self.process = subprocess.Popen(
-            [ECHO, "--bind", bind, *options],
+            [ECHO, *(["--bind", bind] if bind else []), *options],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.listening = self.process.stdout.readline().strip()
         match = re.fullmatch(r"listening on ((?:tcp|udp)://.*|unix.*):(\d+|.*)", self.listening)

@@ -199,6 +199,7 @@ Test(channel_mark, that_is_the_cap_closes_the_channel_with_a_reason, .init = beg
 	cr_assert(rig_until(&rig, is_inactive, NULL));
 	cr_expect_eq(heard.reason, -ENOBUFS);
 	cr_expect_eq(heard.unwritable, 0, "there was no time to heed it");
+	cr_expect_eq(gy_channels_counters(&rig.home)->write_max_closed, 1);
 }
 
 static void flood(struct rig_stream *stream)

@@ -1,9 +1,11 @@
 /*
  * A channel is closed, aborted, shut down, or loses its handler, from inside every call of a
- * handler: it ends once, in order, and nothing is left of it.
+ * handler, and from inside those that tell what has become of a write and of a part of a file: it
+ * ends once, in order, and nothing is left of it.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -29,13 +31,18 @@ enum call {
 	IN_READ_REQUEST,
 	IN_SHUTDOWN,
 	IN_CLOSE,
+	IN_TIMER,
+	IN_SEND_FILE,
+	IN_WRITTEN,
+	IN_SENT,
 	CALLS
 };
 
 static const char *const names[CALLS] = {
-	"added",       "registered",   "active",   "read",	   "read_complete", "event",
-	"writability", "exception",    "inactive", "unregistered", "removed",	    "write",
-	"flush",       "read_request", "shutdown", "close",
+	"added",   "registered",  "active",    "read",	       "read_complete",
+	"event",   "writability", "exception", "inactive",     "unregistered",
+	"removed", "write",	  "flush",     "read_request", "shutdown",
+	"close",   "timer",	  "send_file", "written",      "sent",
 };
 
 enum deed { CLOSE, ABORT, SHUT_DOWN, REMOVE, REMOVE_AND_ABORT, DEEDS };
@@ -87,6 +94,7 @@ static void on_registered(struct gyre_handler_context *ctx)
 static void on_active(struct gyre_handler_context *ctx)
 {
 	act(ctx, IN_ACTIVE);
+	(void)gyre_context_timer_start(ctx, 0, 1); /* it may be closed, or gone */
 	gyre_fire_active(ctx);
 }
 
@@ -163,6 +171,19 @@ static void on_close(struct gyre_handler_context *ctx)
 	gyre_channel_close(ctx);
 }
 
+static void on_timer(struct gyre_handler_context *ctx, uint64_t key)
+{
+	(void)key;
+	act(ctx, IN_TIMER);
+}
+
+static int on_send_file(struct gyre_handler_context *ctx, struct gyre_file *file,
+			const struct gyre_file_region *region)
+{
+	act(ctx, IN_SEND_FILE);
+	return gyre_channel_send_file(ctx, file, region);
+}
+
 static const struct gyre_handler doer = {
 	.name = "doer",
 	.added = on_added,
@@ -181,15 +202,59 @@ static const struct gyre_handler doer = {
 	.read_request = on_read_request,
 	.shutdown = on_shutdown,
 	.close = on_close,
+	.timer = on_timer,
+	.send_file = on_send_file,
 };
 
 /* The one behind it brings all those calls about, and hears how it ends. */
 static uint32_t inactive;
 static uint32_t unregistered;
+static uint32_t promised; /* calls that are still to come */
+
+/* Calls that are no handler's; a handler that has left is not taken out again. */
+static void act_without_handler(struct gyre_channel *of, enum call here)
+{
+	struct gyre_handler_context *ctx = gyre_pipeline_get(of, "doer");
+
+	if (ctx == NULL) {
+		called[here]++;
+	} else {
+		act(ctx, here);
+	}
+}
+
+static void on_written(struct gyre_channel *of, int error, void *arg)
+{
+	(void)error;
+	(void)arg;
+	promised--;
+	act_without_handler(of, IN_WRITTEN);
+}
+
+static void on_sent(struct gyre_channel *of, void *arg, int result)
+{
+	(void)arg;
+	(void)result;
+	promised--;
+	act_without_handler(of, IN_SENT);
+}
+
+static void send_file(struct gyre_handler_context *ctx)
+{
+	const struct gyre_file_region region = { .bytes = 3, .sent = on_sent };
+	struct gyre_file *file;
+
+	cr_assert_eq(gyre_file_adopt(gyre_context_stack(ctx),
+				     open("/proc/self/exe", O_RDONLY | O_CLOEXEC), &file),
+		     0);
+	promised += gyre_channel_send_file(ctx, file, &region) == 0;
+	gyre_file_close(file);
+}
 
 static void drive_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
-	(void)gyre_channel_write(ctx, data);
+	promised += gyre_channel_write_then(ctx, data, on_written, NULL) == 0;
+	send_file(ctx);
 	gyre_channel_flush(ctx);
 	gyre_channel_read(ctx);
 }
@@ -232,9 +297,15 @@ static void front_read(struct gyre_handler_context *ctx, struct gyre_buffer *dat
 	gyre_fire_read(ctx, data);
 }
 
-static const struct gyre_handler front = { .name = "front",
-					   .read = front_read,
-					   .write = front_write };
+static int front_send_file(struct gyre_handler_context *ctx, struct gyre_file *file,
+			   const struct gyre_file_region *region)
+{
+	return gyre_channel_send_file(ctx, file, region);
+}
+
+static const struct gyre_handler front = {
+	.name = "front", .read = front_read, .write = front_write, .send_file = front_send_file
+};
 static const struct gyre_handler *const handlers[] = { &front, &doer, &driver, NULL };
 
 static bool is_closed(struct rig *r, void *arg)
@@ -253,6 +324,8 @@ static void turn(void)
 /* Whatever has happened to it: a request, an exception, the peer's end, and a close. */
 static void live_through(int fd)
 {
+	turn();
+	rig_pass(&rig, GYRE_MILLISECONDS(2));
 	(void)send(fd, "hello", 5, MSG_NOSIGNAL);
 	turn();
 	(void)shutdown(fd, SHUT_WR);
@@ -280,6 +353,7 @@ static void expect_one_life(bool over_tcp, bool half_close)
 	cr_assert(rig_until(&rig, is_closed, NULL), "%s, %d", names[where], (int)what);
 	cr_expect_eq(inactive, 1, "%s, %d", names[where], (int)what);
 	cr_expect_eq(unregistered, 1, "%s, %d", names[where], (int)what);
+	cr_expect_eq(promised, 0, "%s, %d", names[where], (int)what);
 	cr_expect_eq(called[IN_REMOVED], 1, "%s, %d", names[where], (int)what);
 	cr_expect_leq(called[IN_INACTIVE], 1, "%s, %d", names[where], (int)what);
 	(void)close(fd);

@@ -228,6 +228,7 @@ Test(idle, a_channel_is_closed_if_that_is_wished, .init = begin, .fini = end)
 	cr_expect_neq(rig.channel.flags & GY_CHANNEL_CLOSING, 0);
 	wait_ms(500);
 	cr_expect_eq(events_count, 1, "it hears no more");
+	cr_expect_eq(rig.channels.counters.idle_closed, 1);
 }
 
 Test(idle, a_handler_that_closes_needs_no_other_reason, .init = begin, .fini = end)
@@ -236,6 +237,7 @@ Test(idle, a_handler_that_closes_needs_no_other_reason, .init = begin, .fini = e
 	measure((struct gyre_idle_options){ .read_ns = GYRE_MILLISECONDS(50), .close = true });
 	wait_ms(52);
 	cr_expect_eq(gyre_channel_reason(&rig.channel), 0);
+	cr_expect_eq(rig.channels.counters.idle_closed, 0);
 }
 
 Test(idle, the_handler_may_be_removed_from_inside_its_event, .init = begin, .fini = end)

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <gyre/idle.h>
 #include <gyre/inspect.h>
 #include <gyre/listen.h>
 
@@ -103,6 +104,53 @@ Test(channel_limits, of_a_client_close_its_channel_to_a_server_that_says_nothing
 	fixture_close();
 	(void)close(fd);
 	cr_expect_eq(fixture.counters.handshake_timeouts, 1);
+}
+
+/* ---- idleness, and output ---- */
+
+static int add_idle(struct gyre_handler_context *ctx)
+{
+	static const struct gyre_idle_options briefly = { .read_ns = GYRE_MILLISECONDS(20),
+							  .close = true };
+
+	return gyre_pipeline_add_first(gyre_context_channel(ctx), gyre_idle_handler(), &briefly);
+}
+
+static void write_too_much(struct gyre_handler_context *ctx)
+{
+	static const unsigned char zeros[LIMIT + 1];
+	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
+
+	expect(gyre_buffer_append(buffer, zeros, sizeof(zeros)) == 0);
+	expect(gyre_channel_write(ctx, buffer) == -ENOBUFS);
+}
+
+static void expect_closed_by(const struct gyre_handler *handler)
+{
+	const struct gyre_channel_options plain = { 0 };
+	char byte;
+	int fd;
+
+	start(&(struct gyre_system_options){ .loops = 1, .write_max_bytes = LIMIT }, handler,
+	      &plain);
+	fd = connect_there();
+	cr_expect_leq(recv(fd, &byte, 1, 0), 0);
+	(void)close(fd);
+	fixture_close();
+}
+
+Test(channel_limits, of_idleness_are_counted)
+{
+	expect_closed_by(&(const struct gyre_handler){ .added = add_idle });
+	cr_expect_eq(fixture.counters.idle_closed, 1);
+	cr_expect_eq(fixture.counters.write_max_closed, 0);
+}
+
+Test(channel_limits, of_queued_output_are_counted)
+{
+	expect_closed_by(&(const struct gyre_handler){ .active = write_too_much });
+	cr_expect_eq(fixture.counters.write_max_closed, 1);
+	cr_expect_eq(fixture.counters.idle_closed, 0);
 }
 
 /* ---- what is held ---- */

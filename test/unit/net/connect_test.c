@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -310,6 +311,42 @@ Test(connecting, comes_back_to_a_server_that_resets_it, .init = begin, .fini = e
 		cr_expect_eq(client_next(GYRE_CONNECTION_CLOSED).reason, -ECONNRESET);
 		cr_expect_eq(client_next(GYRE_CONNECTION_PAUSE).reason, -ECONNRESET);
 	}
+	(void)close(fd);
+}
+
+/* Takes the next connection and closes it; the pause after that. */
+static uint64_t pause_after_loss(int fd, int open_ms)
+{
+	struct pollfd connection = { .fd = accept4(fd, NULL, NULL, SOCK_CLOEXEC),
+				     .events = POLLIN };
+
+	cr_assert_geq(connection.fd, 0);
+	(void)client_next(GYRE_CONNECTION_OPEN);
+	cr_assert_eq(poll(&connection, 1, open_ms), 0, "it is silent, and stays");
+	(void)close(connection.fd);
+	(void)client_next(GYRE_CONNECTION_CLOSED);
+	return client_next(GYRE_CONNECTION_PAUSE).pause_ns;
+}
+
+Test(connecting, pauses_longer_for_a_server_that_accepts_and_closes, .init = begin, .fini = end)
+{
+	const uint64_t shortest_ns = GYRE_MILLISECONDS(20);
+	uint64_t pause_ns = 0;
+	uint16_t port;
+	int fd = client_listen(&port);
+	struct gyre_connect_options options = client_options(port);
+
+	options.retries_max = 1; /* in a row that are not open */
+	options.retry_min_ns = shortest_ns;
+	options.retry_max_ns = 4 * shortest_ns;
+	(void)client_connect(&options);
+	/* On a slow machine a connection may be open for longer than it was waited for. */
+	for (int i = 0; i < 100 && pause_ns <= shortest_ns; i++) {
+		pause_ns = pause_after_loss(fd, 0);
+	}
+	cr_expect_gt(pause_ns, shortest_ns);
+	cr_expect_leq(pause_after_loss(fd, (int)(2 * pause_ns / 1000000)), shortest_ns,
+		      "it was of use");
 	(void)close(fd);
 }
 

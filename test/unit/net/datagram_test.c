@@ -1,11 +1,14 @@
 /* Datagram channels: what comes, from whom, and what leaves, to whom. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <gyre/codec.h>
+
+#include "actor/stack.h"
 
 #include "datagram_rig.h"
 
@@ -174,6 +177,22 @@ Test(datagram, is_refused_over_that_length_or_without_a_peer)
 	cr_expect_eq(datagrams.closed, 0);
 	datagrams.silent = true; /* it has been talking to itself */
 	rig_settle(&datagram_rig);
+}
+
+Test(datagram, is_never_a_part_of_a_file)
+{
+	const struct gyre_file_region what = { .bytes = 1 };
+	struct gyre_socket_address at = datagram_open_at("udp://127.0.0.1:0");
+	int source = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int fd = datagram_client(&at, NULL);
+	struct gyre_file *file;
+
+	cr_assert_eq(gyre_file_adopt(&rig_stack(&datagram_rig)->head, source, &file), 0);
+	cr_expect_eq(gyre_channel_send_file(gyre_channel_tail(datagrams.channel), file, &what),
+		     -EOPNOTSUPP);
+	gyre_file_close(file);
+	expect_echo(fd, "still");
+	(void)close(fd);
 }
 
 Test(datagram, of_more_slices_than_a_send_takes_leaves_whole)

@@ -22,12 +22,13 @@
 
 TestSuite(pipe, .timeout = 60);
 
-enum { STREAM_BYTES = 3 << 20 };
+enum { STREAM_BYTES = 3 << 20, MUCH_BYTES = 500000 };
 
 static unsigned char bytes[STREAM_BYTES];
 static unsigned char back[STREAM_BYTES];
 static int in[2];
 static int out[2];
+static int source; /* a file that is sent */
 static uint64_t received;
 static uint32_t wrong;
 static uint32_t ended;
@@ -88,6 +89,38 @@ static void shut_down_and_read(struct gyre_handler_context *ctx)
 	gyre_channel_shutdown(ctx);
 }
 
+/* More than a pipe has room for. */
+static struct gyre_buffer *much(struct gyre_handler_context *ctx)
+{
+	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
+
+	expect(gyre_buffer_append(buffer, bytes, MUCH_BYTES) == 0);
+	return buffer;
+}
+
+static void write_much_and_close(struct gyre_handler_context *ctx)
+{
+	expect(gyre_channel_write(ctx, much(ctx)) == 0);
+	gyre_channel_close(ctx);
+}
+
+static void write_much_and_stop(struct gyre_handler_context *ctx)
+{
+	expect(gyre_channel_write(ctx, much(ctx)) == 0);
+	gyre_system_stop(fixture.system);
+}
+
+static void send_a_file_and_close(struct gyre_handler_context *ctx)
+{
+	const struct gyre_file_region what = { .bytes = MUCH_BYTES };
+	struct gyre_file *file;
+
+	expect(gyre_file_adopt(gyre_context_stack(ctx), source, &file) == 0);
+	expect(gyre_channel_send_file(ctx, file, &what) == 0);
+	gyre_file_close(file);
+	gyre_channel_close(ctx);
+}
+
 static const struct gyre_handler echo = { .read = send_back, .inactive = on_inactive };
 static const struct gyre_handler checker = { .read = check, .inactive = on_inactive };
 static const struct gyre_handler greeter = { .active = say_hello, .inactive = on_inactive };
@@ -97,6 +130,13 @@ static const struct gyre_handler mute = { .active = write_in_vain,
 static const struct gyre_handler half = { .active = shut_down_and_read,
 					  .read = check,
 					  .inactive = on_inactive };
+
+static const struct gyre_handler closer = { .active = write_much_and_close,
+					    .inactive = on_inactive };
+static const struct gyre_handler stopper = { .active = write_much_and_stop,
+					     .inactive = on_inactive };
+static const struct gyre_handler sender = { .active = send_a_file_and_close,
+					    .inactive = on_inactive };
 
 static int init_channel(struct gyre_channel *channel, void *arg)
 {
@@ -288,6 +328,79 @@ Test(pipe, without_input_lives_until_it_is_closed, .init = begin)
 	cr_assert_eq(read(out[0], back, 100), 5);
 	cr_assert_eq(read(out[0], back, 100), 0);
 	close_system();
+}
+
+/* All that was written, and then the end. */
+static void expect_much(void)
+{
+	size_t count = 0;
+	ssize_t got;
+
+	while ((got = read(out[0], back + count, sizeof(back) - count)) > 0) {
+		count += (size_t)got;
+	}
+	cr_assert_eq(got, 0);
+	cr_expect_eq(count, MUCH_BYTES);
+	cr_expect(rig_check(back, count, 0));
+}
+
+Test(pipe, without_input_sends_all_before_it_closes, .init = begin)
+{
+	struct gyre_pipe_options options = options_for(&closer);
+
+	options.no_input = true;
+	open_system(1);
+	open_pipe(&options);
+	expect_much();
+	close_system();
+	cr_expect_eq(reason, 0);
+}
+
+Test(pipe, without_input_sends_all_before_the_system_stops, .init = begin)
+{
+	struct gyre_pipe_options options = options_for(&stopper);
+
+	options.no_input = true;
+	open_system(1);
+	open_pipe(&options);
+	expect_much();
+	close_system();
+	cr_expect_eq(reason, 0);
+}
+
+Test(pipe, that_closes_leaves_the_input_to_others, .init = begin)
+{
+	struct gyre_pipe_options options = options_for(&closer);
+	FILE *stream = tmpfile();
+
+	cr_assert_not_null(stream);
+	cr_assert_eq(write(fileno(stream), bytes, 100000), 100000);
+	cr_assert_eq(lseek(fileno(stream), 0, SEEK_SET), 0);
+	options.input_fd = dup(fileno(stream));
+	options.channel.manual_read = true;
+	open_system(2);
+	open_pipe(&options);
+	expect_much();
+	close_system();
+	cr_expect_eq(lseek(fileno(stream), 0, SEEK_CUR), 0);
+	(void)fclose(stream);
+}
+
+Test(pipe, is_sent_a_file_before_it_closes, .init = begin)
+{
+	struct gyre_pipe_options options = options_for(&sender);
+	char path[] = "/tmp/gyre-pipe-XXXXXX";
+
+	source = mkostemp(path, O_CLOEXEC);
+	cr_assert_geq(source, 0);
+	(void)unlink(path);
+	cr_assert_eq(write(source, bytes, MUCH_BYTES), MUCH_BYTES);
+	options.no_input = true;
+	open_system(2);
+	open_pipe(&options);
+	expect_much();
+	close_system();
+	cr_expect_eq(reason, 0);
 }
 
 Test(pipe, that_is_shut_down_closes_its_output_and_reads_on, .init = begin)

@@ -273,3 +273,47 @@ Test(handover_datagram, sockets_without_an_address_of_their_own_stay_where_they_
 	gyre_system_destroy(successor);
 	fixture_close();
 }
+
+/* ---- what is an actor's ---- */
+
+static int open_own(struct gyre_stack *stack)
+{
+	const struct gyre_datagram_options options = { .bind = "udp://127.0.0.1:0",
+						       .init_channel = init_channel,
+						       .init_arg = &first,
+						       .ret_address = &address };
+	struct gyre_address actor;
+	int r = gyre_datagram_spawn(stack, &options, &actor);
+
+	return r < 0 ? r : gyre_return(stack);
+}
+
+static const struct gyre_class opening_class = { .name = "opening", .mount = open_own };
+
+Test(handover_datagram, socket_of_an_actor_is_served_until_the_old_process_ends)
+{
+	const struct gyre_system_options options = options_of(1);
+	struct gyre_system *successor = NULL;
+	char bind[GYRE_SOCKET_ADDRESS_TEXT_MAX];
+	struct gyre_address actor;
+	int fd;
+
+	start_first(1, "udp://127.0.0.1:0");
+	cr_assert_eq(gyre_system_spawn(fixture.system, &opening_class, NULL, NULL, &actor), 0);
+	while (gy_load_acquire(&first.open) < 2) {
+		(void)sched_yield();
+	}
+	fd = connect_there();
+	cr_assert_eq(gyre_system_create(&options, &successor), 0);
+	say(fd, 'x');
+	cr_expect_eq(hear(fd).name, '1');
+	cr_assert_eq(gyre_system_start(successor), 0);
+	cr_expect_eq(gyre_system_wait(fixture.system), 0, "it ends by itself");
+	cr_assert_gt(gyre_socket_address_format(&address, sizeof(bind), bind), 0);
+	cr_assert_eq(open_in(successor, bind, &second), 0);
+	say(fd, 'x');
+	cr_expect_eq(hear(fd).name, '2');
+	(void)close(fd);
+	gyre_system_destroy(successor);
+	fixture_close();
+}

@@ -1,0 +1,223 @@
+/*
+ * A channel is closed, aborted, shut down, or loses its protocol, from inside every function of an
+ * exchange that has it in hand: it ends once, and every question that actors have asked is answered
+ * or fails.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <unistd.h>
+
+#include "exchange_rig.h"
+
+TestSuite(inside_exchange, .timeout = 110);
+
+enum call { IN_REQUEST, IN_REPLY, IN_FAIL, IN_ASK, CALLS };
+
+static const char *const names[CALLS + 1] = { "request", "reply", "fail", "ask", "no call" };
+
+enum deed { CLOSE, ABORT, SHUT_DOWN, REMOVE, DEEDS };
+enum { QUESTIONS = 6 };
+
+static enum call where;
+static enum deed what;
+static uint32_t called[CALLS];
+static bool done;
+static struct gyre_exchange_options inner; /* the functions of the rig */
+static uint32_t asked;
+static uint32_t ended;
+
+static void act(struct gyre_handler_context *ctx, enum call here)
+{
+	called[here]++;
+	if (here != where || done) {
+		return;
+	}
+	done = true;
+	switch (what) {
+	case CLOSE:
+		gyre_channel_close(ctx);
+		break;
+	case ABORT:
+		gyre_channel_abort(gyre_context_channel(ctx), -ECANCELED);
+		break;
+	case SHUT_DOWN:
+		gyre_channel_shutdown(ctx);
+		break;
+	default:
+		gyre_context_remove(ctx);
+		break;
+	}
+}
+
+static int on_request(struct gyre_stack *stack)
+{
+	struct gyre_handler_context *ctx = gyre_exchange_context(stack);
+
+	if (ctx != NULL) {
+		act(ctx, IN_REQUEST);
+	}
+	return inner.request(stack);
+}
+
+static int on_reply(struct gyre_handler_context *ctx, uint64_t id, const struct gyre_type *type,
+		    const void *message)
+{
+	act(ctx, IN_REPLY);
+	return inner.reply(ctx, id, type, message);
+}
+
+static void on_fail(struct gyre_handler_context *ctx, uint64_t id, int error)
+{
+	act(ctx, IN_FAIL);
+	inner.fail(ctx, id, error);
+}
+
+static int on_ask(struct gyre_handler_context *ctx, uint64_t id, const struct gyre_type *type,
+		  const void *message)
+{
+	act(ctx, IN_ASK);
+	return inner.ask(ctx, id, type, message);
+}
+
+/* ---- an actor that asks ---- */
+
+struct asking_frame {
+	struct gyre_future future;
+};
+
+static int ask(struct gyre_stack *stack)
+{
+	struct asking_frame *frame = (struct asking_frame *)gyre_frame(stack);
+	int64_t value = gyre_message(stack, answer)->value;
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_ask(stack, x.address, gyre_new(stack, question, .value = value),
+				   GYRE_FOREVER, &frame->future));
+	ended++;
+	return gyre_return(stack);
+	GYRE_END(stack);
+}
+
+static const struct gyre_class asking_class = { .name = "asking",
+						.frame_bytes = sizeof(struct asking_frame),
+						.behaviour = { .notice = ask } };
+
+static void ask_all(void)
+{
+	struct gyre_stack *stack = &rig_stack(&x.rig)->head;
+	struct gyre_address asker;
+
+	cr_assert_eq(gy_spawn(&x.rig.home, &(struct gy_spawn_order){ .class = &asking_class }, 0,
+			      &asker),
+		     0);
+	for (asked = 0; asked < QUESTIONS; asked++) {
+		cr_assert_eq(gyre_notify(stack, asker, gyre_new(stack, answer, .value = asked)), 0);
+	}
+}
+
+/* ---- a life ---- */
+
+static void begin(void)
+{
+	done = false;
+	ended = 0;
+	asked = 0;
+}
+
+/* Whatever has happened, it is closed in the end, also by its peer. */
+static void end(void)
+{
+	rig_settle(&x.rig);
+	(void)close(x.fd);
+	if (x.inactive == 0) {
+		gyre_channel_close(gyre_channel_tail(x.channel));
+	}
+	cr_assert(rig_until_later(&x.rig, x_is_inactive, NULL), "%s, %d", names[where], (int)what);
+	rig_settle(&x.rig);
+	cr_expect_eq(x.inactive, 1, "%s, %d", names[where], (int)what);
+	cr_expect_eq(ended, asked, "%s, %d: %u of %u", names[where], (int)what, ended, asked);
+	rig_fini(&x.rig);
+}
+
+static void be_asked(bool any_order)
+{
+	struct gyre_exchange_options options = { .requests_max = 2, .any_order = any_order };
+
+	begin();
+	x_serve(&options);
+	inner = options;
+	options.request = on_request;
+	options.reply = on_reply;
+	options.fail = on_fail;
+	for (uint64_t id = 0; id < 2; id++) {
+		x_send(3 * id, AT_ONCE + 1);
+		x_send(3 * id + 1, -EBADMSG);
+		x_send(3 * id + 2, ALONE);
+	}
+	end();
+}
+
+static void be_answered(bool ids)
+{
+	struct gyre_exchange_options options = { .asks_max = 2, .ids = ids };
+	struct frame frame;
+
+	begin();
+	x_ask(&options);
+	inner = options;
+	options.ask = on_ask;
+	ask_all();
+	for (int i = 0; i < QUESTIONS; i++) {
+		rig_settle(&x.rig);
+		if (x_receive(&frame)) {
+			x_send(frame.id, frame.value + 1);
+		}
+	}
+	end();
+}
+
+static void expect_all(enum deed deed)
+{
+	what = deed;
+	for (int call = 0; call < CALLS; call++) {
+		where = (enum call)call;
+		for (int way = 0; way < 2; way++) {
+			if (call < IN_ASK) {
+				be_asked(way == 0);
+			} else {
+				be_answered(way == 0);
+			}
+		}
+	}
+}
+
+Test(inside_exchange, every_function_a_channel_may_be_closed)
+{
+	expect_all(CLOSE);
+}
+
+Test(inside_exchange, every_function_a_channel_may_be_aborted)
+{
+	expect_all(ABORT);
+}
+
+Test(inside_exchange, every_function_a_channel_may_be_shut_down)
+{
+	expect_all(SHUT_DOWN);
+}
+
+Test(inside_exchange, every_function_the_protocol_may_leave)
+{
+	expect_all(REMOVE);
+}
+
+Test(inside_exchange, an_ordinary_life_each_function_is_called)
+{
+	what = DEEDS;
+	where = CALLS;
+	be_asked(false);
+	be_answered(false);
+	for (int call = 0; call < CALLS; call++) {
+		cr_expect_gt(called[call], 0, "%s", names[call]);
+	}
+}
