@@ -26,14 +26,14 @@ static void open_pair(int fds[2], struct sockaddr_in addresses[2])
 	}
 }
 
-static struct gy_ring_datagram take(const struct gy_ring *ring, const struct record *record)
+static struct gy_ring_datagram take(const struct record *record)
 {
 	const struct gy_completion *last = record_last(record);
 	struct gy_ring_datagram got = { 0 };
 
 	cr_assert(last->has_buffer);
 	cr_assert_geq(last->buffer, FIRST);
-	cr_assert(gy_ring_datagram(ring, last->buffer, last->result, &got));
+	cr_assert(gy_ring_datagram(last, &got));
 	return got;
 }
 
@@ -67,7 +67,7 @@ Test(ring_datagram, comes_with_its_sender_into_a_buffer_of_its_own_group)
 	cr_assert_eq(gy_ring_receive_datagrams(ring, &receiving.op, fds[0]), 0);
 	cr_assert_eq(send(fds[1], "hello", 5, 0), 5);
 	turn_until(ring, &receiving, 1);
-	got = take(ring, &receiving);
+	got = take(&receiving);
 	cr_expect_eq(got.count, 5);
 	cr_expect_eq(memcmp(got.bytes, "hello", 5), 0);
 	cr_expect_eq(got.segment_bytes, 0);
@@ -99,14 +99,14 @@ Test(ring_datagram, tells_when_it_was_too_long_and_when_it_is_several)
 	cr_assert_eq(gy_ring_receive_datagrams(ring, &receiving.op, fds[0]), 0);
 	cr_assert_eq(send(fds[1], bytes, sizeof(bytes), 0), (ssize_t)sizeof(bytes));
 	turn_until(ring, &receiving, 1);
-	got = take(ring, &receiving);
+	got = take(&receiving);
 	cr_expect(got.truncated);
 	cr_expect_geq(got.count, BYTES);
 	gy_ring_buffer_return(ring, record_last(&receiving)->buffer);
 	cr_assert_eq(setsockopt(fds[1], SOL_UDP, UDP_SEGMENT, &each, sizeof(each)), 0);
 	cr_assert_eq(send(fds[1], bytes, 1000, 0), 1000);
 	turn_until(ring, &receiving, 2);
-	got = take(ring, &receiving);
+	got = take(&receiving);
 	cr_expect_eq(got.count, 1000);
 	cr_expect_eq(got.segment_bytes, 300);
 	cr_expect(!got.truncated);
@@ -120,7 +120,9 @@ Test(ring_datagram, that_has_no_head_is_none)
 	struct gy_ring_datagram got;
 
 	cr_assert_eq(gy_ring_add_datagram_buffers(ring, COUNT, BYTES), 0);
-	cr_expect(!gy_ring_datagram(ring, FIRST, 3, &got));
+	cr_expect(!gy_ring_datagram(
+		&(struct gy_completion){ .result = 3, .bytes = gy_ring_buffer(ring, FIRST) },
+		&got));
 	gy_ring_destroy(ring);
 }
 
