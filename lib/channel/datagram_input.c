@@ -145,28 +145,33 @@ static GY_COLD struct gyre_buffer *take_last(struct gyre_buffer *several, uint32
 	return several;
 }
 
-struct gyre_buffer *gy_datagram_take(struct gyre_channel *channel, struct gyre_buffer *first)
+static struct gyre_buffer *take_one(struct gyre_channel *channel, struct gyre_buffer *several)
 {
-	struct gy_page *page = first->first.page;
-	struct gyre_buffer *buffer;
-	uint32_t each;
+	struct gy_page *page = several->first.page;
+	uint32_t each = page->segment_bytes;
+	struct gyre_buffer *buffer =
+		gy_buffer_of_page(channel->channels, page, several->first.bytes, each);
 
-	if (page == NULL || !page->of_datagrams || page->segment_bytes == 0 ||
-	    first->bytes <= page->segment_bytes) {
-		return first;
-	}
-	each = page->segment_bytes;
-	buffer = gy_buffer_of_page(channel->channels, page, first->first.bytes, each);
 	if (gy_unlikely(buffer == NULL)) {
-		return take_last(first, each);
+		return take_last(several, each);
 	}
 	gy_page_ref(page);
-	gy_buffer_share_peer(buffer, first);
-	first->first.bytes += each;
-	first->first.count -= each;
-	first->bytes -= each;
-	gy_buffer_queue_push_front(&channel->input, first);
+	gy_buffer_share_peer(buffer, several);
+	several->first.bytes += each;
+	several->first.count -= each;
+	several->bytes -= each;
+	gy_buffer_queue_push_front(&channel->input, several);
 	return buffer;
+}
+
+struct gyre_buffer *gy_datagram_take(struct gyre_channel *channel, struct gyre_buffer *first)
+{
+	const struct gy_page *page = first->first.page;
+
+	if (page == NULL || page->segment_bytes == 0 || first->bytes <= page->segment_bytes) {
+		return first;
+	}
+	return take_one(channel, first);
 }
 
 /* ---- the end of a receive, phase 1 ---- */

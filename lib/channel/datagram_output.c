@@ -113,23 +113,43 @@ static bool has_port(const struct gy_datagram *datagram, const struct gyre_buffe
 	       gyre_socket_address_port(&gy_peer_at(peers, buffer->first.peer)->address) != 0;
 }
 
-/* Whether @data can leave with the batch, as far as its slices allow. */
-static inline bool is_alike(const struct gy_datagram *datagram, const struct gyre_buffer *data)
+/* Whether @data can leave with the batch, as far as its peer and its slices allow. */
+static inline bool is_alike(const struct gy_datagram_batch *batch, const struct gyre_buffer *data)
 {
-	const struct gy_datagram_send *send = datagram->batch.send;
-
-	return data->bytes <= send->each && data->bytes > 0 && send->count < BATCH_MAX &&
-	       datagram->batch.bytes + data->bytes <= GY_DATAGRAM_BYTES_MAX &&
-	       is_one_peer(datagram, send->first->first.peer, data->first.peer) &&
-	       (send->count > 1 || has_port(datagram, send->first));
+	return batch->send != NULL && data->bytes <= batch->send->each && data->bytes > 0 &&
+	       batch->send->count < BATCH_MAX &&
+	       batch->bytes + data->bytes <= GY_DATAGRAM_BYTES_MAX;
 }
 
 /* What was received as one stands behind each other. */
 static inline bool continues(const struct gyre_buffer *last, const struct gyre_buffer *data)
 {
-	return last->first.next == NULL && data->first.next == NULL &&
-	       last->first.page == data->first.page &&
-	       last->first.bytes + last->first.count == data->first.bytes;
+	return last->first.bytes + last->first.count == data->first.bytes &&
+	       last->first.page == data->first.page && last->first.next == NULL &&
+	       data->first.next == NULL;
+}
+
+/* Adds the slices of @data, which is taken, to the batch; false if they are too many. */
+static inline bool appended(struct gy_datagram_batch *batch, struct gyre_buffer *data)
+{
+	struct gyre_buffer *last = batch->last;
+	uint32_t slices;
+
+	if (gy_likely(continues(last, data))) {
+		last->first.count += (uint32_t)data->bytes;
+		last->bytes += data->bytes;
+		gy_buffer_put(data);
+		return true;
+	}
+	slices = batch->slices + slices_of(data);
+	if (slices > GY_GATHER_SLICES) {
+		return false;
+	}
+	data->next = NULL;
+	last->next = data;
+	batch->last = data;
+	batch->slices = slices;
+	return true;
 }
 
 /* Adds @data, which is taken, to the batch; false if it cannot be. */
@@ -139,23 +159,10 @@ static inline bool joined(struct gy_datagram *datagram, struct gyre_buffer *data
 	struct gy_datagram_send *send = batch->send;
 	uint32_t bytes = (uint32_t)data->bytes;
 
-	if (send == NULL || !is_alike(datagram, data)) {
+	if (!is_alike(batch, data) ||
+	    !is_one_peer(datagram, send->first->first.peer, data->first.peer) ||
+	    (send->count == 1 && !has_port(datagram, send->first)) || !appended(batch, data)) {
 		return false;
-	}
-	if (gy_likely(continues(batch->last, data))) {
-		batch->last->first.count += bytes;
-		batch->last->bytes += bytes;
-		gy_buffer_put(data);
-	} else {
-		uint32_t slices = batch->slices + slices_of(data);
-
-		if (slices > GY_GATHER_SLICES) {
-			return false;
-		}
-		data->next = NULL;
-		batch->last->next = data;
-		batch->last = data;
-		batch->slices = slices;
 	}
 	batch->bytes += bytes;
 	send->count++;

@@ -164,6 +164,47 @@ Test(ring_datagram, is_refused_and_not_kept_when_there_is_no_room_for_it)
 	cr_assert_eq(gy_ring_send_datagram(ring, &sending.op, fds[0], &message), 0);
 	turn_until_final(ring, &sending);
 	cr_expect_eq(record_last(&sending)->result, -EAGAIN);
+	record_init(&sending);
+	cr_assert_eq(gy_ring_send_datagram_piece(ring, &sending.op, fds[0], byte, NULL, 0), 0);
+	turn_until_final(ring, &sending);
+	cr_expect_eq(record_last(&sending)->result, -EAGAIN);
+	(void)close(fds[0]);
+	(void)close(fds[1]);
+	gy_ring_destroy(ring);
+}
+
+Test(ring_datagram, of_one_piece_goes_to_an_address_or_to_whom_the_socket_is_connected_with)
+{
+	struct gy_ring *ring = ring_open(16, 1024);
+	struct iovec piece = { .iov_base = (char[]){ "hello" }, .iov_len = 5 };
+	struct sockaddr_in addresses[2];
+	struct record sending;
+	char got[8];
+	int fds[2];
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t bytes = sizeof(address);
+	int other = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int third = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	open_pair(fds, addresses);
+	record_init(&sending);
+	cr_assert_eq(bind(third, (struct sockaddr *)&address, bytes), 0);
+	cr_assert_eq(getsockname(third, (struct sockaddr *)&address, &bytes), 0);
+	cr_assert_eq(gy_ring_send_datagram_piece(ring, &sending.op, fds[0], piece, NULL, 0), 0);
+	turn_until_final(ring, &sending);
+	cr_expect_eq(record_last(&sending)->result, 5);
+	cr_expect_eq(recv(fds[1], got, sizeof(got), 0), 5);
+	piece.iov_len = 0;
+	record_init(&sending);
+	cr_assert_eq(gy_ring_send_datagram_piece(ring, &sending.op, other, piece,
+						 (struct sockaddr *)&address, bytes),
+		     0);
+	turn_until_final(ring, &sending);
+	cr_expect_eq(record_last(&sending)->result, 0);
+	cr_expect_eq(recv(third, got, sizeof(got), 0), 0, "an empty one");
+	(void)close(third);
+	(void)close(other);
 	(void)close(fds[0]);
 	(void)close(fds[1]);
 	gy_ring_destroy(ring);
