@@ -54,6 +54,17 @@ static inline void gy_buffer_queue_push(struct gy_buffer_queue *queue, struct gy
 	queue->last = buffer;
 }
 
+/* Puts back what was popped. */
+static inline void gy_buffer_queue_push_front(struct gy_buffer_queue *queue,
+					      struct gyre_buffer *buffer)
+{
+	buffer->next = queue->first;
+	if (queue->first == NULL) {
+		queue->last = buffer;
+	}
+	queue->first = buffer;
+}
+
 static inline struct gyre_buffer *gy_buffer_queue_pop(struct gy_buffer_queue *queue)
 {
 	struct gyre_buffer *buffer = queue->first;

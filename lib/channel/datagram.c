@@ -20,6 +20,7 @@ static void settle_end(struct gy_datagram *datagram)
 	    ((channel->flags & GY_CHANNEL_CLOSING) != 0 && gy_datagram_has_sent_all(datagram))) {
 		if (gy_datagram_cancel(datagram) && stopped) {
 			gy_datagram_tell_failures(datagram);
+			gy_datagram_clear(datagram);
 			if (datagram->closes != NULL) {
 				datagram->closes(datagram->ended_arg, channel->endpoint.fd);
 			}
@@ -108,7 +109,7 @@ static void free_datagram(struct gyre_channel *channel)
 	struct gy_datagram *datagram = gy_datagram_of(channel);
 	struct gy_channels *channels = channel->channels;
 
-	gy_assert(datagram->sends_count == 0);
+	gy_assert(gy_list_empty(&datagram->sends));
 	if (datagram->peer != 0) {
 		gy_peer_unref(&channels->peers, datagram->peer);
 	}

@@ -1,7 +1,9 @@
 /*
  * Receiving datagrams: one multishot receive a channel, as of a stream, that brings each with its
- * sender. What the kernel received as one and is several of one sender (GRO) becomes as many
- * buffers, which share the page and, if the sender is the same as before, its address.
+ * sender. What the kernel received as one and is several of one sender (GRO) waits as one buffer,
+ * whose page says how long each is, and is taken apart when it is delivered: one after the other,
+ * so that a handler which is done with one at once gives its memory to the next. They share the
+ * page and, if the sender is the same as before, its address.
  *
  * A datagram that is longer than a buffer of the ring is thrown away, as half of one is of no use;
  * so is one for which there is no memory. Both are counted.
@@ -29,82 +31,147 @@ static uint32_t sender_of(struct gy_datagram *datagram, const struct gy_ring_dat
 	return datagram->peer;
 }
 
-/* A buffer of @count bytes of @page, or of a copy of them; NULL without memory. */
-static struct gyre_buffer *make_buffer(struct gy_channels *channels, struct gy_page *page,
-				       unsigned char *bytes, uint32_t count)
+/* A buffer of a copy of @count bytes; NULL without memory. */
+static struct gyre_buffer *copy(struct gy_channels *channels, const unsigned char *bytes,
+				uint32_t count)
 {
-	struct gyre_buffer *buffer;
+	struct gyre_buffer *buffer = gy_buffer_get(channels);
 
-	if (gy_unlikely(count == 0 || channels->datagrams->lent > channels->datagrams->lent_max)) {
-		buffer = gy_buffer_get(channels);
-		if (buffer != NULL && gyre_buffer_append(buffer, bytes, count) < 0) {
-			gy_buffer_put(buffer);
-			buffer = NULL;
-		}
-		return buffer;
-	}
-	buffer = gy_buffer_of_page(channels, page, page->memory, count);
-	if (gy_likely(buffer != NULL)) {
-		gy_page_ref(page);
-		buffer->first.bytes = bytes;
+	if (buffer != NULL && gyre_buffer_append(buffer, bytes, count) < 0) {
+		gy_buffer_put(buffer);
+		buffer = NULL;
 	}
 	return buffer;
 }
 
-static void receive_one(struct gy_datagram *datagram, struct gy_page *page, unsigned char *bytes,
-			uint32_t count)
+/* Queues a buffer, or counts what there was no memory for, which is @count datagrams. */
+static inline void queue(struct gy_datagram *datagram, struct gyre_buffer *buffer, uint32_t count)
 {
 	struct gy_channels *channels = datagram->channel.channels;
-	struct gyre_buffer *buffer = make_buffer(channels, page, bytes, count);
 
 	if (gy_unlikely(buffer == NULL)) {
-		gy_count(&channels->counters.datagrams_dropped, 1);
+		gy_count(&channels->counters.datagrams_dropped, count);
 		return;
 	}
-	if (datagram->peer != 0) {
+	if (gy_likely(datagram->peer != 0)) {
 		buffer->first.peer = gy_peer_ref(&channels->peers, datagram->peer);
 	}
-	gy_count(&channels->counters.reads, 1);
-	gy_count(&channels->counters.bytes_received, count);
+	gy_count(&channels->counters.reads, count);
+	gy_count(&channels->counters.bytes_received, buffer->bytes);
 	gy_buffer_queue_push(&datagram->channel.input, buffer);
 }
 
-static void receive_all(struct gy_datagram *datagram, struct gy_page *page,
-			const struct gy_ring_datagram *got)
+/* Pages are scarce, or nothing is in this one. */
+static GY_COLD void receive_copies(struct gy_datagram *datagram, const struct gy_ring_datagram *got)
 {
 	uint32_t each = got->segment_bytes == 0 ? got->count : got->segment_bytes;
 	uint32_t done = 0;
 
 	do {
 		uint32_t left = got->count - done;
+		uint32_t count = left < each ? left : each;
 
-		receive_one(datagram, page, got->bytes + done, left < each ? left : each);
-		done += left < each ? left : each;
+		queue(datagram, copy(datagram->channel.channels, got->bytes + done, count), 1);
+		done += count;
 	} while (done < got->count);
 }
 
-/* What came in @number. Who has a buffer of its page keeps that; nobody else does. */
-static void received_datagram(struct gy_datagram *datagram, uint16_t number, int32_t result)
+/* The page's reference, which is the kernel's that is done with it, becomes the buffer's. */
+static inline void receive_page(struct gy_datagram *datagram, struct gy_page *page,
+				const struct gy_ring_datagram *got)
 {
 	struct gy_channels *channels = datagram->channel.channels;
-	struct gy_page *page = &channels->datagrams->pages[number - GY_RING_DATAGRAM_BUFFERS];
+	struct gyre_buffer *buffer = gy_buffer_of_page(channels, page, got->bytes, got->count);
+	uint32_t count = 1;
+
+	if (gy_unlikely(got->segment_bytes != 0)) {
+		page->segment_bytes = (uint16_t)got->segment_bytes;
+		count = (got->count + got->segment_bytes - 1) / got->segment_bytes;
+	}
+	queue(datagram, buffer, count);
+	if (gy_unlikely(buffer == NULL)) {
+		gy_page_unref(channels, page);
+	}
+}
+
+/* Whether it is of use; what is not is counted. */
+static bool is_good(struct gy_datagram *datagram, const struct gy_ring_datagram *got)
+{
+	struct gy_channels_counters *counters = &datagram->channel.channels->counters;
+
+	gy_count(&counters->datagram_receives, 1);
+	if (gy_unlikely(got->truncated)) {
+		gy_count(&counters->datagrams_truncated, 1);
+		return false;
+	}
+	if (gy_unlikely(sender_of(datagram, got) == 0) && got->sender_bytes > sizeof(sa_family_t)) {
+		gy_count(&counters->datagrams_dropped, 1);
+		return false;
+	}
+	return true;
+}
+
+/* Who has a buffer of its page keeps that; nobody else does. */
+static void received_datagram(struct gy_datagram *datagram, const struct gy_completion *completion)
+{
+	struct gy_channels *channels = datagram->channel.channels;
+	struct gy_datagrams *datagrams = channels->datagrams;
+	struct gy_page *page = &datagrams->pages[completion->buffer - GY_RING_DATAGRAM_BUFFERS];
 	struct gy_ring_datagram got;
 
 	page->references = 1;
-	channels->datagrams->lent++;
-	if (gy_likely(gy_ring_datagram(channels->ring, number, result, &got)) &&
-	    (datagram->channel.flags & GY_CHANNEL_DISCARDING) == 0) {
-		gy_count(&channels->counters.datagram_receives, 1);
-		if (gy_unlikely(got.truncated)) {
-			gy_count(&channels->counters.datagrams_truncated, 1);
-		} else if (gy_unlikely(sender_of(datagram, &got) == 0 &&
-				       got.sender_bytes > sizeof(sa_family_t))) {
-			gy_count(&channels->counters.datagrams_dropped, 1);
-		} else {
-			receive_all(datagram, page, &got);
-		}
+	page->segment_bytes = 0;
+	datagrams->lent++;
+	if (gy_unlikely(!gy_ring_datagram(completion, &got)) ||
+	    (datagram->channel.flags & GY_CHANNEL_DISCARDING) != 0 || !is_good(datagram, &got)) {
+		gy_page_unref(channels, page);
+	} else if (gy_unlikely(got.count == 0 || datagrams->lent > datagrams->lent_max)) {
+		receive_copies(datagram, &got);
+		gy_page_unref(channels, page);
+	} else {
+		receive_page(datagram, page, &got);
 	}
-	gy_page_unref(channels, page);
+}
+
+/* ---- taking apart, phase 2 ---- */
+
+/* Without memory only the last is left. */
+static GY_COLD struct gyre_buffer *take_last(struct gyre_buffer *several, uint32_t each)
+{
+	uint32_t dropped = (uint32_t)(several->bytes - 1) / each;
+
+	gy_count(&several->channels->counters.datagrams_dropped, dropped);
+	gy_buffer_consume(several, (size_t)dropped * each);
+	return several;
+}
+
+static struct gyre_buffer *take_one(struct gyre_channel *channel, struct gyre_buffer *several)
+{
+	struct gy_page *page = several->first.page;
+	uint32_t each = page->segment_bytes;
+	struct gyre_buffer *buffer =
+		gy_buffer_of_page(channel->channels, page, several->first.bytes, each);
+
+	if (gy_unlikely(buffer == NULL)) {
+		return take_last(several, each);
+	}
+	gy_page_ref(page);
+	gy_buffer_share_peer(buffer, several);
+	several->first.bytes += each;
+	several->first.count -= each;
+	several->bytes -= each;
+	gy_buffer_queue_push_front(&channel->input, several);
+	return buffer;
+}
+
+struct gyre_buffer *gy_datagram_take(struct gyre_channel *channel, struct gyre_buffer *first)
+{
+	const struct gy_page *page = first->first.page;
+
+	if (page == NULL || page->segment_bytes == 0 || first->bytes <= page->segment_bytes) {
+		return first;
+	}
+	return take_one(channel, first);
 }
 
 /* ---- the end of a receive, phase 1 ---- */
@@ -165,7 +232,7 @@ static void received(struct gy_op *op, const struct gy_completion *completion)
 	struct gy_datagram *datagram = gy_datagram_of(channel);
 
 	if (gy_likely(completion->has_buffer)) {
-		received_datagram(datagram, completion->buffer, completion->result);
+		received_datagram(datagram, completion);
 	}
 	if (gy_unlikely(completion->result < 0)) {
 		receive_ended(datagram, completion->result);

@@ -51,6 +51,7 @@ static struct gy_datagrams *make(struct gy_channels *channels)
 	gy_list_init(&datagrams->parked);
 	gy_pool_init(&datagrams->channels, "datagram channel", sizeof(struct gy_datagram));
 	gy_pool_init(&datagrams->sends, "datagram send", sizeof(struct gy_datagram_send));
+	gy_pool_init(&datagrams->gathers, "datagram gather", sizeof(struct gy_datagram_gather));
 	make_pages(channels, datagrams);
 	return datagrams;
 }
@@ -79,6 +80,7 @@ void gy_datagrams_fini(struct gy_channels *channels)
 	if (datagrams != NULL) {
 		report(channels, "datagram channel", (uint32_t)gy_pool_fini(&datagrams->channels));
 		report(channels, "datagram send", (uint32_t)gy_pool_fini(&datagrams->sends));
+		report(channels, "datagram gather", (uint32_t)gy_pool_fini(&datagrams->gathers));
 		report(channels, "datagram buffer", datagrams->lent);
 		gy_memory_put(datagrams->pages);
 		gy_memory_put(datagrams);
@@ -96,6 +98,7 @@ bool gy_datagrams_trim(struct gy_channels *channels, uint32_t keep)
 	if (datagrams != NULL) {
 		again = gy_pool_trim(&datagrams->channels, keep);
 		again = gy_pool_trim(&datagrams->sends, keep) || again;
+		again = gy_pool_trim(&datagrams->gathers, keep) || again;
 	}
 	return !gy_peers_trim(&channels->peers) || again;
 }

@@ -18,6 +18,7 @@
 #include <errno.h>
 
 #include "channel/channel.h"
+#include "channel/datagram.h"
 #include "channel/handshake.h"
 #include "channel/pipe.h"
 #include "ring/sanitize.h"
@@ -304,6 +305,17 @@ static GY_COLD void delivered(struct gyre_channel *channel)
 	}
 }
 
+/* What is delivered of the first of the input, to a channel that reads only on request, or of
+ * datagrams. */
+static struct gyre_buffer *take_otherwise(struct gyre_channel *channel, struct gyre_buffer *buffer)
+{
+	if ((channel->flags & GY_CHANNEL_MANUAL) != 0) {
+		channel->flags |= GY_CHANNEL_HELD;
+	}
+	return (channel->flags & GY_CHANNEL_DATAGRAM) != 0 ? gy_datagram_take(channel, buffer)
+							   : buffer;
+}
+
 void gy_input_deliver(struct gyre_channel *channel)
 {
 	bool any = false;
@@ -314,8 +326,9 @@ void gy_input_deliver(struct gyre_channel *channel)
 		if (gy_unlikely(is_crowded(channel)) && has_ring_page(buffer)) {
 			gy_buffer_leave_ring(buffer);
 		}
-		if (gy_unlikely((channel->flags & GY_CHANNEL_MANUAL) != 0)) {
-			channel->flags |= GY_CHANNEL_HELD;
+		if (gy_unlikely((channel->flags & (GY_CHANNEL_MANUAL | GY_CHANNEL_DATAGRAM)) !=
+				0)) {
+			buffer = take_otherwise(channel, buffer);
 		}
 		channel->reader->handler->read(&channel->reader->head, buffer);
 		any = true;

@@ -191,11 +191,12 @@ static __attribute__((noinline)) int add_otherwise(struct gyre_channel *channel,
 						   struct gyre_buffer *data)
 {
 	size_t bytes = channel->output_bytes + data->bytes;
-	int r = refusal(channel);
+	int r;
 
 	if ((channel->flags & GY_CHANNEL_DATAGRAM) != 0) {
 		return channel->kind->add(channel, data);
 	}
+	r = refusal(channel);
 	if (r == 0 && data->bytes > 0) {
 		r = check_caps(channel, data->bytes);
 		if (r == 0) {

@@ -27,8 +27,9 @@ struct gy_page {
 	unsigned char *memory;
 	uint32_t references; /* one of the ring's is the kernel's until it has done with it */
 	uint32_t bytes;
-	uint32_t used;	 /* of @bytes, what slices were given */
-	uint16_t number; /* of the ring's buffer */
+	uint32_t used;		/* of @bytes, what slices were given */
+	uint16_t number;	/* of the ring's buffer */
+	uint16_t segment_bytes; /* of each of the datagrams that came together; 0 for one alone */
 	bool of_ring;
 	bool of_datagrams;	/* of the ring's buffers for datagrams, and then not @of_ring */
 	bool of_heap;		/* larger than those of the pool */

@@ -49,22 +49,15 @@ uint32_t gy_peer_get(struct gy_peers *peers, const void *name, socklen_t bytes)
 	at->references = 1;
 	at->address.bytes = bytes;
 	at->address.type = SOCK_DGRAM;
-	memcpy(&at->address.storage, name, bytes);
+	if (gy_likely(bytes == sizeof(struct sockaddr_in))) { /* without a call */
+		memcpy(&at->address.storage, name, sizeof(struct sockaddr_in));
+	} else {
+		memcpy(&at->address.storage, name, bytes);
+	}
 	if (bytes < sizeof(at->address.storage)) {
 		((char *)&at->address.storage)[bytes] = '\0'; /* of a path */
 	}
 	return peer;
-}
-
-bool gy_peer_is(const struct gy_peers *peers, uint32_t peer, const void *name, socklen_t bytes)
-{
-	const struct gyre_socket_address *address;
-
-	if (peer == 0) {
-		return false;
-	}
-	address = &gy_peer_at(peers, peer)->address;
-	return address->bytes == bytes && memcmp(&address->storage, name, bytes) == 0;
 }
 
 bool gy_peers_trim(struct gy_peers *peers)

@@ -11,15 +11,18 @@
 
 #include <gyre/socket_address.h>
 
+#include <netinet/in.h>
+#include <string.h>
+
 #include "base/assert.h"
 #include "base/macros.h"
 
 enum { GY_PEERS_CHUNK = 64 };
 
 struct gy_peer {
-	struct gyre_socket_address address;
 	uint32_t references;
 	uint32_t next_free; /* a number, or 0 */
+	struct gyre_socket_address address;
 };
 
 /* Cleared memory is an empty one. */
@@ -34,14 +37,28 @@ struct gy_peers {
 uint32_t gy_peer_get(struct gy_peers *peers, const void *name, socklen_t bytes);
 /* Gives the memory back if none is used; whether there is none any more. */
 bool gy_peers_trim(struct gy_peers *peers);
-/* Whether @peer is at this address. */
-bool gy_peer_is(const struct gy_peers *peers, uint32_t peer, const void *name, socklen_t bytes);
-
 /* @peer is not 0. */
 static inline struct gy_peer *gy_peer_at(const struct gy_peers *peers, uint32_t peer)
 {
 	gy_assert(peer != 0 && (peer - 1) / GY_PEERS_CHUNK < peers->chunks_count);
 	return &peers->chunks[(peer - 1) / GY_PEERS_CHUNK][(peer - 1) % GY_PEERS_CHUNK];
+}
+
+/* Whether @peer, which may be 0, is at this address. */
+static inline bool gy_peer_is(const struct gy_peers *peers, uint32_t peer, const void *name,
+			      socklen_t bytes)
+{
+	const struct gyre_socket_address *address;
+
+	if (peer == 0) {
+		return false;
+	}
+	address = &gy_peer_at(peers, peer)->address;
+	if (gy_likely(bytes == sizeof(struct sockaddr_in))) { /* without a call */
+		return address->bytes == bytes &&
+		       memcmp(&address->storage, name, sizeof(struct sockaddr_in)) == 0;
+	}
+	return address->bytes == bytes && memcmp(&address->storage, name, bytes) == 0;
 }
 
 static inline uint32_t gy_peer_ref(struct gy_peers *peers, uint32_t peer)

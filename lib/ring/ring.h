@@ -183,6 +183,10 @@ bool gy_ring_was_copied(const struct gy_completion *completion);
 /* The same as gy_ring_send_message(), but -EAGAIN when there is no room for it. */
 int gy_ring_send_datagram(struct gy_ring *ring, struct gy_op *op, int fd,
 			  const struct msghdr *message);
+/* The same of what lies in one piece, which costs the kernel less; @to is NULL where the socket is
+ * connected. The piece and @to stay in place until the completion. */
+int gy_ring_send_datagram_piece(struct gy_ring *ring, struct gy_op *op, int fd, struct iovec piece,
+				const struct sockaddr *to, socklen_t to_bytes);
 /* @address stays in place until the completion. */
 int gy_ring_connect(struct gy_ring *ring, struct gy_op *op, int fd, const struct sockaddr *address,
 		    socklen_t bytes);
@@ -261,8 +265,8 @@ struct gy_ring_datagram {
 	uint32_t sender_bytes;	/* 0: it has no name */
 };
 
-/* Takes apart what came in @buffer with @result; false: the kernel wrote something else there. */
-bool gy_ring_datagram(const struct gy_ring *ring, uint16_t buffer, int32_t result,
+/* Takes apart what @completion brought; false: the kernel wrote something else there. */
+bool gy_ring_datagram(const struct gy_completion *completion,
 		      struct gy_ring_datagram *ret_datagram);
 
 /* ---- ring_sockets.c: what the kernel knows now, without an operation; 0 where it knows none ----

@@ -60,24 +60,24 @@ static uint32_t segment_bytes_of(const unsigned char *control, uint32_t control_
 	return bytes > 0 ? (uint32_t)bytes : 0;
 }
 
-bool gy_ring_datagram(const struct gy_ring *ring, uint16_t buffer, int32_t result,
-		      struct gy_ring_datagram *ret_datagram)
+bool gy_ring_datagram(const struct gy_completion *completion, struct gy_ring_datagram *ret_datagram)
 {
-	unsigned char *memory = (unsigned char *)gy_ring_buffer(ring, buffer);
+	unsigned char *memory = completion->bytes;
 	const unsigned char *name = memory + sizeof(struct io_uring_recvmsg_out);
 	struct io_uring_recvmsg_out head;
 
-	if (result < HEAD_BYTES) {
+	if (gy_unlikely(completion->result < HEAD_BYTES)) {
 		return false;
 	}
 	memcpy(&head, memory, sizeof(head));
-	*ret_datagram = (struct gy_ring_datagram){
-		.bytes = memory + HEAD_BYTES,
-		.count = (uint32_t)result - HEAD_BYTES,
-		.segment_bytes = segment_bytes_of(name + NAME_BYTES, head.controllen),
-		.truncated = (head.flags & MSG_TRUNC) != 0,
-		.sender = name,
-		.sender_bytes = head.namelen < NAME_BYTES ? head.namelen : NAME_BYTES,
-	};
+	ret_datagram->bytes = memory + HEAD_BYTES;
+	ret_datagram->count = (uint32_t)completion->result - HEAD_BYTES;
+	ret_datagram->segment_bytes =
+		gy_likely(head.controllen == 0)
+			? 0
+			: segment_bytes_of(name + NAME_BYTES, head.controllen);
+	ret_datagram->truncated = (head.flags & MSG_TRUNC) != 0;
+	ret_datagram->sender = name;
+	ret_datagram->sender_bytes = head.namelen < NAME_BYTES ? head.namelen : NAME_BYTES;
 	return true;
 }

@@ -147,6 +147,19 @@ int gy_ring_send_datagram(struct gy_ring *ring, struct gy_op *op, int fd,
 	return gy_ring_arm(ring, op, sqe);
 }
 
+int gy_ring_send_datagram_piece(struct gy_ring *ring, struct gy_op *op, int fd, struct iovec piece,
+				const struct sockaddr *to, socklen_t to_bytes)
+{
+	struct io_uring_sqe *sqe = gy_ring_sqe(ring);
+
+	if (gy_unlikely(sqe == NULL)) {
+		return -EAGAIN;
+	}
+	io_uring_prep_send(sqe, fd, piece.iov_base, piece.iov_len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	io_uring_prep_send_set_addr(sqe, to, (uint16_t)to_bytes);
+	return gy_ring_arm(ring, op, sqe);
+}
+
 int gy_ring_connect(struct gy_ring *ring, struct gy_op *op, int fd, const struct sockaddr *address,
 		    socklen_t bytes)
 {

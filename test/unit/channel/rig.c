@@ -264,6 +264,7 @@ static void expect_nothing_left(const struct rig *rig, const struct gy_channels 
 	if (channels->datagrams != NULL) {
 		expect_all_returned(&channels->datagrams->channels);
 		expect_all_returned(&channels->datagrams->sends);
+		expect_all_returned(&channels->datagrams->gathers);
 		expect_equal("datagram buffers that are out", channels->datagrams->lent, 0);
 	}
 	expect_equal("receive buffers that are out", channels->lent, 0);

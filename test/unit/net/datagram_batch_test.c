@@ -242,3 +242,130 @@ Test(datagram_batch, of_which_there_are_no_buffers_left_is_copied)
 	}
 	(void)close(fd);
 }
+
+/* Sends 20 datagrams of 100 bytes and one of 50 as one, and receives them in order. */
+static void expect_train_back(int fd)
+{
+	static unsigned char bytes[20 * 100 + 50];
+	unsigned char got[256];
+
+	rig_fill(bytes, sizeof(bytes), 0);
+	send_cut(fd, bytes, sizeof(bytes), 100);
+	for (uint32_t i = 0; i < 21; i++) {
+		size_t count = i < 20 ? 100 : 50;
+
+		cr_assert_eq(datagram_receive(fd, got, sizeof(got)), (ssize_t)count);
+		cr_assert(rig_check(got, count, (size_t)i * 100));
+	}
+}
+
+Test(datagram_batch, that_is_passed_on_as_it_came_takes_no_buffer_for_each)
+{
+	struct gyre_socket_address at = datagram_open_at("udp://127.0.0.1:0");
+	int fd = datagram_client(&at, NULL);
+	uint32_t before = rig_channels(&datagram_rig)->buffers.total;
+
+	expect_train_back(fd);
+	cr_expect_eq(datagrams.reads, 21);
+	cr_expect_eq(datagram_counters()->datagram_receives, 1);
+	cr_expect_eq(datagram_counters()->datagram_sends, 1);
+	cr_expect_eq(datagram_counters()->datagrams_sent, 21);
+	cr_expect_leq(rig_channels(&datagram_rig)->buffers.total, before + 8, "one lot of them");
+	(void)close(fd);
+}
+
+Test(datagram_batch, that_is_passed_on_and_refused_is_taken_apart)
+{
+	struct gyre_socket_address at = datagram_open_at("udp://127.0.0.1:0");
+	int fd = datagram_client(&at, NULL);
+	const int on = 1;
+
+	cr_assert_eq(setsockopt(datagrams.channel->endpoint.fd, SOL_SOCKET, SO_NO_CHECK, &on,
+				sizeof(on)),
+		     0);
+	for (uint32_t round = 1; round <= 3; round++) {
+		expect_train_back(fd);
+		cr_expect_eq(datagram_counters()->datagram_sends, round * 21);
+		cr_expect_eq(gyre_channel_queued_bytes(datagrams.channel), 0);
+	}
+	cr_expect_eq(datagram_counters()->datagrams_failed, 0);
+	cr_expect_eq(datagrams.exceptions, 0);
+	(void)close(fd);
+}
+
+Test(datagram_batch, is_read_one_by_one_on_request_and_what_is_left_goes_with_the_channel)
+{
+	static unsigned char bytes[10 * 100];
+	struct gyre_socket_address at = datagram_open_with(
+		&(struct gyre_datagram_options){ .bind = "udp://127.0.0.1:0",
+						 .channel = { .manual_read = true } },
+		NULL);
+	int fd = datagram_client(&at, NULL);
+
+	datagrams.silent = true;
+	send_cut(fd, bytes, sizeof(bytes), 100);
+	for (uint32_t i = 1; i <= 4; i++) {
+		gyre_channel_read(gyre_channel_tail(datagrams.channel));
+		datagram_until_reads(i);
+		rig_settle(&datagram_rig);
+		cr_expect_eq(datagrams.reads, i);
+		cr_expect_eq(datagrams.bytes[i - 1], 100);
+	}
+	cr_expect_eq(rig_channels(&datagram_rig)->datagrams->lent, 1);
+	gyre_channel_abort(datagrams.channel, 0);
+	datagram_until_closed();
+	rig_settle(&datagram_rig);
+	cr_expect_eq(rig_channels(&datagram_rig)->datagrams->lent, 0);
+	cr_expect_eq(rig_channels(&datagram_rig)->peers.used, 0);
+	(void)close(fd);
+}
+
+/* Answers each with its first half, and its second. */
+static void read_halves(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	struct gyre_buffer *half;
+
+	cr_assert_eq(gyre_buffer_split(data, 50, &half), 0);
+	cr_expect_eq(gyre_channel_write(ctx, half), 0);
+	cr_expect_eq(gyre_channel_write(ctx, data), 0);
+}
+
+/* Answers with all that came, as one. */
+static void read_joined(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	if (datagrams.kept_count == 0) {
+		datagrams.kept[datagrams.kept_count++] = data;
+		return;
+	}
+	cr_assert_eq(gyre_buffer_join(datagrams.kept[0], data), 0);
+	if (gyre_buffer_bytes(datagrams.kept[0]) == 1000) {
+		datagrams.kept_count = 0;
+		cr_expect_eq(gyre_channel_write(ctx, datagrams.kept[0]), 0);
+	}
+}
+
+Test(datagram_batch, that_handlers_cut_or_joined_leaves_as_they_made_it)
+{
+	static const struct gyre_handler halving = { .read = read_halves };
+	static const struct gyre_handler joining = { .read = read_joined };
+	static unsigned char bytes[10 * 100];
+	struct gyre_socket_address at = datagram_open_at("udp://127.0.0.1:0");
+	int fd = datagram_client(&at, NULL);
+
+	rig_fill(bytes, sizeof(bytes), 0);
+	cr_assert_eq(gyre_pipeline_add_first(datagrams.channel, &halving, NULL), 0);
+	send_cut(fd, bytes, sizeof(bytes), 100);
+	for (uint32_t i = 0; i < 20; i++) {
+		unsigned char got[128];
+
+		cr_assert_eq(datagram_receive(fd, got, sizeof(got)), 50);
+		cr_assert(rig_check(got, 50, (size_t)i * 50));
+	}
+	cr_expect_eq(datagram_counters()->datagram_sends, 1);
+	cr_assert_eq(gyre_pipeline_add_first(datagrams.channel, &joining, NULL), 0);
+	send_cut(fd, bytes, sizeof(bytes), 100);
+	cr_assert_eq(datagram_receive(fd, bytes, sizeof(bytes)), 1000);
+	cr_assert(rig_check(bytes, 1000, 0));
+	cr_expect_eq(datagram_counters()->datagram_sends, 2);
+	(void)close(fd);
+}

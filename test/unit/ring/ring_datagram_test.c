@@ -26,14 +26,14 @@ static void open_pair(int fds[2], struct sockaddr_in addresses[2])
 	}
 }
 
-static struct gy_ring_datagram take(const struct gy_ring *ring, const struct record *record)
+static struct gy_ring_datagram take(const struct record *record)
 {
 	const struct gy_completion *last = record_last(record);
 	struct gy_ring_datagram got = { 0 };
 
 	cr_assert(last->has_buffer);
 	cr_assert_geq(last->buffer, FIRST);
-	cr_assert(gy_ring_datagram(ring, last->buffer, last->result, &got));
+	cr_assert(gy_ring_datagram(last, &got));
 	return got;
 }
 
@@ -67,7 +67,7 @@ Test(ring_datagram, comes_with_its_sender_into_a_buffer_of_its_own_group)
 	cr_assert_eq(gy_ring_receive_datagrams(ring, &receiving.op, fds[0]), 0);
 	cr_assert_eq(send(fds[1], "hello", 5, 0), 5);
 	turn_until(ring, &receiving, 1);
-	got = take(ring, &receiving);
+	got = take(&receiving);
 	cr_expect_eq(got.count, 5);
 	cr_expect_eq(memcmp(got.bytes, "hello", 5), 0);
 	cr_expect_eq(got.segment_bytes, 0);
@@ -99,14 +99,14 @@ Test(ring_datagram, tells_when_it_was_too_long_and_when_it_is_several)
 	cr_assert_eq(gy_ring_receive_datagrams(ring, &receiving.op, fds[0]), 0);
 	cr_assert_eq(send(fds[1], bytes, sizeof(bytes), 0), (ssize_t)sizeof(bytes));
 	turn_until(ring, &receiving, 1);
-	got = take(ring, &receiving);
+	got = take(&receiving);
 	cr_expect(got.truncated);
 	cr_expect_geq(got.count, BYTES);
 	gy_ring_buffer_return(ring, record_last(&receiving)->buffer);
 	cr_assert_eq(setsockopt(fds[1], SOL_UDP, UDP_SEGMENT, &each, sizeof(each)), 0);
 	cr_assert_eq(send(fds[1], bytes, 1000, 0), 1000);
 	turn_until(ring, &receiving, 2);
-	got = take(ring, &receiving);
+	got = take(&receiving);
 	cr_expect_eq(got.count, 1000);
 	cr_expect_eq(got.segment_bytes, 300);
 	cr_expect(!got.truncated);
@@ -120,7 +120,9 @@ Test(ring_datagram, that_has_no_head_is_none)
 	struct gy_ring_datagram got;
 
 	cr_assert_eq(gy_ring_add_datagram_buffers(ring, COUNT, BYTES), 0);
-	cr_expect(!gy_ring_datagram(ring, FIRST, 3, &got));
+	cr_expect(!gy_ring_datagram(
+		&(struct gy_completion){ .result = 3, .bytes = gy_ring_buffer(ring, FIRST) },
+		&got));
 	gy_ring_destroy(ring);
 }
 
@@ -162,6 +164,47 @@ Test(ring_datagram, is_refused_and_not_kept_when_there_is_no_room_for_it)
 	cr_assert_eq(gy_ring_send_datagram(ring, &sending.op, fds[0], &message), 0);
 	turn_until_final(ring, &sending);
 	cr_expect_eq(record_last(&sending)->result, -EAGAIN);
+	record_init(&sending);
+	cr_assert_eq(gy_ring_send_datagram_piece(ring, &sending.op, fds[0], byte, NULL, 0), 0);
+	turn_until_final(ring, &sending);
+	cr_expect_eq(record_last(&sending)->result, -EAGAIN);
+	(void)close(fds[0]);
+	(void)close(fds[1]);
+	gy_ring_destroy(ring);
+}
+
+Test(ring_datagram, of_one_piece_goes_to_an_address_or_to_whom_the_socket_is_connected_with)
+{
+	struct gy_ring *ring = ring_open(16, 1024);
+	struct iovec piece = { .iov_base = (char[]){ "hello" }, .iov_len = 5 };
+	struct sockaddr_in addresses[2];
+	struct record sending;
+	char got[8];
+	int fds[2];
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t bytes = sizeof(address);
+	int other = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int third = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	open_pair(fds, addresses);
+	record_init(&sending);
+	cr_assert_eq(bind(third, (struct sockaddr *)&address, bytes), 0);
+	cr_assert_eq(getsockname(third, (struct sockaddr *)&address, &bytes), 0);
+	cr_assert_eq(gy_ring_send_datagram_piece(ring, &sending.op, fds[0], piece, NULL, 0), 0);
+	turn_until_final(ring, &sending);
+	cr_expect_eq(record_last(&sending)->result, 5);
+	cr_expect_eq(recv(fds[1], got, sizeof(got), 0), 5);
+	piece.iov_len = 0;
+	record_init(&sending);
+	cr_assert_eq(gy_ring_send_datagram_piece(ring, &sending.op, other, piece,
+						 (struct sockaddr *)&address, bytes),
+		     0);
+	turn_until_final(ring, &sending);
+	cr_expect_eq(record_last(&sending)->result, 0);
+	cr_expect_eq(recv(third, got, sizeof(got), 0), 0, "an empty one");
+	(void)close(third);
+	(void)close(other);
 	(void)close(fds[0]);
 	(void)close(fds[1]);
 	gy_ring_destroy(ring);
