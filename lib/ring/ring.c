@@ -461,10 +461,10 @@ static inline void dispatch(struct gy_ring *ring, struct gy_op *op, const struct
  * that are there this fetches what has nothing to do with them, which does no harm. */
 static inline void fetch(const struct io_uring_cqe *cqe)
 {
-	char *op = (char *)op_of(cqe->user_data);
+	uintptr_t op = (uintptr_t)op_of(cqe->user_data);
 
-	gy_prefetch_write(op);
-	gy_prefetch_write(op + GY_CACHE_LINE);
+	gy_prefetch_write((void *)op);
+	gy_prefetch_write((void *)(op + GY_CACHE_LINE));
 }
 
 /* Returns how many of the completions from @head to @tail were those of operations. */
