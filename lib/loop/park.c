@@ -5,16 +5,30 @@
  *
  * A thread that sleeps costs tens of microseconds to wake. So a loop may poll for a while first. In
  * the automatic mode it does so while the average of recent waits is shorter than that while.
- *
- * The calls of RCU in each turn are liburcu's short inline functions, which programs of any licence
- * may use: a call into a library would find its code in no cache after the kernel has worked.
  */
 #include "loop/park.h"
 
-#include <urcu/static/urcu-qsbr.h>
 #include <urcu/urcu-qsbr.h>
 
+#include "base/happens.h"
 #include "loop/steal.h"
+
+/*
+ * What RCU is told in each turn. liburcu's short inline functions, which programs of any licence
+ * may use, spare a call to code that is in no cache after the kernel has worked. The thread
+ * sanitizer would see races in them.
+ */
+#if defined(GY_SANITIZE_THREAD)
+#define reader_quiescent urcu_qsbr_quiescent_state
+#define reader_offline	 urcu_qsbr_thread_offline
+#define reader_online	 urcu_qsbr_thread_online
+#else
+#include <urcu/static/urcu-qsbr.h>
+
+#define reader_quiescent _urcu_qsbr_quiescent_state
+#define reader_offline	 _urcu_qsbr_thread_offline
+#define reader_online	 _urcu_qsbr_thread_online
+#endif
 
 enum { WAITS_AVERAGED = 8, POOL_KEEP = 10 };
 
@@ -26,7 +40,7 @@ static const uint64_t pools_idle_ns = UINT64_C(30000000000);
 
 void gy_loop_quiescent(void)
 {
-	_urcu_qsbr_quiescent_state();
+	reader_quiescent();
 }
 
 static bool awake(const struct gy_loop *loop)
@@ -93,9 +107,9 @@ static void block(struct gy_loop *loop, uint64_t until_ns)
 		return;
 	}
 	gy_count(&loop->counters.parks, 1);
-	_urcu_qsbr_thread_offline();
+	reader_offline();
 	(void)gy_ring_submit_and_wait(loop->ring, timeout_ns);
-	_urcu_qsbr_thread_online();
+	reader_online();
 	leave_park(loop);
 }
 

@@ -13,4 +13,16 @@ static inline void urcu_qsbr_unregister_thread(void)
 {
 }
 
+static inline void urcu_qsbr_quiescent_state(void)
+{
+}
+
+static inline void urcu_qsbr_thread_offline(void)
+{
+}
+
+static inline void urcu_qsbr_thread_online(void)
+{
+}
+
 #endif
