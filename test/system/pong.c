@@ -51,23 +51,24 @@ static int init_stream(struct gyre_channel *channel, void *arg)
 	return r < 0 ? r : init_datagrams(channel, arg);
 }
 
-/* The same port for both. */
+/* Prints the port of either: one number need not be free for both. */
 static int open_both(struct gyre_system *system)
 {
-	char bind[64];
-	uint16_t port;
+	uint16_t datagram_port;
+	uint16_t stream_port;
 	struct gyre_datagram_options datagrams = { .bind = "udp://127.0.0.1:0",
 						   .init_channel = init_datagrams,
-						   .ret_port = &port };
-	struct gyre_acceptor_options streams = { .bind = bind, .init_channel = init_stream };
+						   .ret_port = &datagram_port };
+	struct gyre_acceptor_options streams = { .bind = "tcp://127.0.0.1:0",
+						 .init_channel = init_stream,
+						 .ret_port = &stream_port };
 	int r = gyre_datagram_open(system, &datagrams, NULL);
 
 	if (r == 0) {
-		(void)snprintf(bind, sizeof(bind), "tcp://127.0.0.1:%u", (unsigned)port);
 		r = gyre_listen(system, &streams, NULL);
 	}
 	if (r == 0) {
-		(void)printf("%u\n", (unsigned)port);
+		(void)printf("%u %u\n", (unsigned)datagram_port, (unsigned)stream_port);
 		(void)fflush(stdout);
 	}
 	return r;

@@ -34,9 +34,10 @@ def main():
     if not shutil.which("sockperf"):
         skip("there is no sockperf")
     server = subprocess.Popen([PONG], stdout=subprocess.PIPE, text=True)
-    port = int(server.stdout.readline())
+    udp, tcp = map(int, server.stdout.readline().split())
     total = 0
     for options in ([], ["-m", "1400"], ["--tcp"], ["--tcp", "-m", "3000", "-r", "2000"]):
+        port = tcp if "--tcp" in options else udp
         received = next((count for count in (play(port, options, seconds) for seconds in SECONDS) if count > 0), 0)
         expect(received > 0, f"nothing came back with {options}")
         total += received
