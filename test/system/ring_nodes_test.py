@@ -99,13 +99,16 @@ def interrupted(number, whole_group, status):
 def node_of(pid):
     with open(f"/proc/{pid}/cmdline", encoding="utf-8") as line:
         arguments = line.read().split("\0")
-    return int(arguments[arguments.index("--node") + 1])
+    # One that has just begun to be a gyre-ring may not show its arguments yet.
+    return int(arguments[arguments.index("--node") + 1]) if "--node" in arguments else None
 
 
 def one_ends_early(victim, number, how):
     ring = Ring(10, "--seconds", "600")
     ring.until_members(10)
-    pid = next(pid for pid in ring.members() if node_of(pid) == victim)
+    pid = None
+    while pid is None:
+        pid = next((pid for pid in ring.members() if node_of(pid) == victim), None)
     while not takes_signals(pid):
         select_nothing(0.02)
     os.kill(pid, number)
