@@ -186,6 +186,7 @@ struct gy_homes {
 	pthread_mutex_t placing; /* held while loops come or go, and to place things on each */
 	struct gy_list holdings; /* the net floor's, under @placing: sockets of each */
 	uint32_t holdings_made;	 /* likewise */
+	int holdings_taker;	 /* likewise: by which another process gets them, or -1 */
 	struct gy_list passed;	 /* likewise: sockets of a process that this one succeeds */
 	struct gy_table_item *spare_promises; /* atomic; a list: see promise.c */
 };

@@ -33,8 +33,8 @@ static void unref_group(struct gy_datagram_group *group)
 		struct gy_homes *homes = group->homes;
 
 		(void)pthread_mutex_lock(&homes->placing);
+		gy_holding_remove_file(homes, &group->holding);
 		gy_holding_remove(&group->holding);
-		gy_holding_remove_file(&group->holding);
 		(void)pthread_mutex_unlock(&homes->placing);
 		gy_memory_put(group);
 	}
@@ -117,7 +117,7 @@ static void closes(void *arg, int fd)
 	if (fd < 0 || holding->fds[seed->number] == fd) {
 		holding->fds[seed->number] = -1;
 		if (seed->number == 0) {
-			gy_holding_remove_file(holding);
+			gy_holding_remove_file(seed->group->homes, holding);
 		}
 	}
 	(void)pthread_mutex_unlock(&seed->group->homes->placing);

@@ -29,8 +29,26 @@ void gy_holding_remove(struct gy_holding *holding)
 	gy_list_remove(&holding->item);
 }
 
-void gy_holding_remove_file(struct gy_holding *holding)
+static void keep_all(struct gy_homes *homes)
 {
+	homes->holdings_taker = -1;
+	for (struct gy_list *item = homes->holdings.next; item != &homes->holdings;
+	     item = item->next) {
+		gy_container_of(item, struct gy_holding, item)->shared = false;
+	}
+}
+
+/* The other process may have gone, and nobody has seen it yet. */
+static void look_for_taker(struct gy_homes *homes)
+{
+	if (homes->holdings_taker >= 0 && !gy_passing_is_wanted(homes->holdings_taker)) {
+		keep_all(homes);
+	}
+}
+
+void gy_holding_remove_file(struct gy_homes *homes, struct gy_holding *holding)
+{
+	look_for_taker(homes);
 	if (holding->shared) {
 		holding->file.path[0] = '\0';
 	}
@@ -134,6 +152,9 @@ int gy_holdings_pass(struct gy_homes *homes, struct gy_holdings_place *place, in
 		passing = (struct gy_passing){ .kind = GY_PASSING_END };
 	}
 	r = gy_passing_send(fd, &passing);
+	if (r == 0) {
+		homes->holdings_taker = fd;
+	}
 	if (r == 0 && holding != NULL) {
 		holding->shared = true;
 	}
@@ -148,11 +169,20 @@ int gy_holdings_pass(struct gy_homes *homes, struct gy_holdings_place *place, in
 void gy_holdings_keep(struct gy_homes *homes)
 {
 	lock(homes);
-	for (struct gy_list *item = homes->holdings.next; item != &homes->holdings;
-	     item = item->next) {
-		gy_container_of(item, struct gy_holding, item)->shared = false;
-	}
+	keep_all(homes);
 	unlock(homes);
+}
+
+bool gy_holdings_settle(struct gy_homes *homes)
+{
+	bool taken;
+
+	lock(homes);
+	look_for_taker(homes);
+	taken = homes->holdings_taker >= 0;
+	homes->holdings_taker = -1;
+	unlock(homes);
+	return taken;
 }
 
 /* ---- leaving ---- */
@@ -160,6 +190,7 @@ void gy_holdings_keep(struct gy_homes *homes)
 void gy_holdings_leave(struct gy_homes *homes)
 {
 	lock(homes);
+	homes->holdings_taker = -1; /* it has them for good */
 	for (struct gy_list *item = homes->holdings.next; item != &homes->holdings;
 	     item = item->next) {
 		struct gy_holding *holding = gy_container_of(item, struct gy_holding, item);

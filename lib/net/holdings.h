@@ -62,7 +62,7 @@ void gy_holding_add(struct gy_homes *homes, struct gy_holding *holding);
 /* Also one that was not added. */
 void gy_holding_remove(struct gy_holding *holding);
 /* The file goes with its socket, unless that is another process's too. */
-void gy_holding_remove_file(struct gy_holding *holding);
+void gy_holding_remove_file(struct gy_homes *homes, struct gy_holding *holding);
 /* Has @what called with the house of an actor, on its loop, when it has been mounted; without the
  * mutex too. -ENOMEM and it is not. */
 int gy_holding_order(const struct gy_homes *homes, struct gyre_address actor,
@@ -82,6 +82,8 @@ struct gy_holdings_place {
 int gy_holdings_pass(struct gy_homes *homes, struct gy_holdings_place *place, int fd);
 /* No other process has them any more. */
 void gy_holdings_keep(struct gy_homes *homes);
+/* Before that @fd is closed: whether another process has what was sent, if it went by @fd. */
+bool gy_holdings_settle(struct gy_homes *homes);
 /* Leaves all sockets to the process that has got them. What was taken out of them is served on. */
 void gy_holdings_leave(struct gy_homes *homes);
 /* Whether all have been left. */

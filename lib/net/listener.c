@@ -111,8 +111,8 @@ void gy_listener_unref(struct gy_listener *listener)
 	lock(homes);
 	last = --listener->references == 0;
 	if (last) {
+		gy_holding_remove_file(homes, &listener->holding);
 		gy_holding_remove(&listener->holding);
-		gy_holding_remove_file(&listener->holding);
 	}
 	unlock(homes);
 	if (last) {
@@ -322,7 +322,7 @@ void gy_listener_closes(struct gy_listener *listener, uint32_t number)
 	lock(listener->homes);
 	listener->holding.fds[number] = -1;
 	if (number == 0) { /* who comes now shall find nobody */
-		gy_holding_remove_file(&listener->holding);
+		gy_holding_remove_file(listener->homes, &listener->holding);
 	}
 	unlock(listener->homes);
 }

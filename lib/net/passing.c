@@ -6,6 +6,7 @@
 #include "net/passing.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -158,6 +159,19 @@ int gy_passing_hear(int fd)
 	}
 	return got == 1 && (said[0] == GY_SUCCESSOR_ASKS || said[0] == GY_SUCCESSOR_RUNS) ? said[0]
 											  : -EPROTO;
+}
+
+/* In this order: it may say that it runs, and end, at any time. */
+bool gy_passing_is_wanted(int fd)
+{
+	struct pollfd end = { .fd = fd, .events = POLLRDHUP };
+	char said = 0;
+
+	if (poll(&end, 1, 0) <= 0) {
+		return true;
+	}
+	return recv(fd, &said, sizeof(said), MSG_PEEK | MSG_DONTWAIT) > 0 &&
+	       said == GY_SUCCESSOR_RUNS;
 }
 
 int gy_passing_check_peer(int fd)

@@ -40,6 +40,8 @@ int gy_passing_receive(int fd, struct gy_passing *ret_passing);
 /* What a successor has said; does not wait. -EAGAIN for nothing, -ENODATA when it has gone, -EPROTO
  * for nonsense. */
 int gy_passing_hear(int fd);
+/* Whether the successor is there still, or has run and said so. Reads nothing. */
+bool gy_passing_is_wanted(int fd);
 /* -EPERM unless the process at the other end is of the same user, or the superuser's. */
 int gy_passing_check_peer(int fd);
 

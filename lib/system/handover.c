@@ -80,6 +80,14 @@ static void expired(struct gy_timer *timer)
 
 /* ---- the successor ---- */
 
+static void close_successor(struct giver *giver)
+{
+	if (giver->fd >= 0) {
+		(void)close(giver->fd);
+		giver->fd = -1;
+	}
+}
+
 static int drop_successor(struct giver *giver, const char *why)
 {
 	struct gyre_system *system = giver->system;
@@ -89,10 +97,9 @@ static int drop_successor(struct giver *giver, const char *why)
 	       "it again",
 	       why);
 	gy_timer_stop(&loop_of(giver)->wheel, &giver->timer);
-	(void)close(giver->fd);
-	giver->fd = -1;
-	giver->stage = STAGE_ALONE;
 	gy_holdings_keep(&system->homes);
+	close_successor(giver);
+	giver->stage = STAGE_ALONE;
 	gy_store_release(&system->resizing.refused, 0);
 	gy_endpoint_ready(&giver->endpoint);
 	return 0;
@@ -237,14 +244,6 @@ static bool all_is_closed(const struct gyre_system *system)
 	return closed == opened;
 }
 
-static void close_successor(struct giver *giver)
-{
-	if (giver->fd >= 0) {
-		(void)close(giver->fd);
-		giver->fd = -1;
-	}
-}
-
 static int leave(struct giver *giver)
 {
 	bool late = loop_of(giver)->now_ns >= giver->end_ns;
@@ -294,15 +293,6 @@ static void polled_old(struct gy_op *op, const struct gy_completion *completion)
 	gy_endpoint_ready(&gy_container_of(op, struct giver, old)->endpoint);
 }
 
-/* Then it goes on alone. */
-static bool successor_has_all(const struct giver *giver)
-{
-	char byte;
-
-	return giver->fd >= 0 && giver->knows_all &&
-	       recv(giver->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0;
-}
-
 static int end(struct giver *giver)
 {
 	struct gy_ring *ring = giver->endpoint.owner->channels->ring;
@@ -317,7 +307,8 @@ static int end(struct giver *giver)
 	if (giver->old.armed) {
 		return gy_ring_cancel(ring, &giver->old);
 	}
-	if (successor_has_all(giver)) {
+	if (gy_holdings_settle(&giver->system->homes) && giver->knows_all) {
+		/* A successor goes on alone. */
 		giver->system->succession->file.path[0] = '\0';
 	}
 	close_successor(giver);

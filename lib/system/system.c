@@ -333,6 +333,7 @@ int gyre_system_create(const struct gyre_system_options *options, struct gyre_sy
 	system->log = (struct gy_log){ log_creation, system, resolved.log_level };
 	system->homes.log = &system->log;
 	gy_list_init(&system->homes.holdings);
+	system->homes.holdings_taker = -1;
 	gy_list_init(&system->homes.passed);
 	(void)pthread_mutex_init(&system->homes.placing, NULL);
 	gy_resizing_init(system);

@@ -262,6 +262,49 @@ Test(handover_datagram, files_stay_when_a_successor_fails)
 	cr_expect_neq(access(bind + strlen("unix+dgram:"), F_OK), 0);
 }
 
+/* Keeps the loop that waits for successors. */
+static int be_stuck(struct gyre_stack *stack)
+{
+	(void)gy_fetch_add(&first.stuck, 1);
+	while (gy_load_acquire(&first.go_on) == 0) {
+		(void)sched_yield();
+	}
+	return gyre_return(stack);
+}
+
+static const struct gyre_class stuck_class = { .name = "stuck", .mount = be_stuck };
+
+Test(handover_datagram, files_go_with_a_process_that_stops_before_it_hears_that_a_successor_failed)
+{
+	const struct gyre_system_options mine = options_of(LOOPS);
+	const struct gyre_system_options options = options_of(1);
+	struct gyre_datagram_options on_last = { .init_channel = init_channel,
+						 .init_arg = &first,
+						 .one_loop = true,
+						 .place = { .place = GYRE_PLACE_LOOP, .loop = 1 } };
+	struct gyre_system *successor;
+	char bind[64];
+
+	(void)snprintf(bind, sizeof(bind), "unix+dgram:/tmp/gyre-handover-%d", (int)getpid());
+	on_last.bind = bind;
+	fixture_open_with(&mine);
+	cr_assert_eq(gyre_datagram_open(fixture.system, &on_last, NULL), 0);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	cr_assert_eq(gyre_system_create(&options, &successor), 0);
+	(void)spawn_outside(&stuck_class, 0);
+	while (gy_load_acquire(&first.stuck) == 0) {
+		(void)sched_yield();
+	}
+	gyre_system_destroy(successor);
+	gyre_system_stop(fixture.system);
+	while (access(bind + strlen("unix+dgram:"), F_OK) ==
+	       0) { /* or until the suite's time-out */
+		(void)sched_yield();
+	}
+	gy_store_release(&first.go_on, 1);
+	fixture_close();
+}
+
 Test(handover_datagram, sockets_without_an_address_of_their_own_stay_where_they_are)
 {
 	struct gyre_system *successor;
