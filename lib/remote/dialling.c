@@ -6,7 +6,9 @@
  *
  * A link dials when there is something to say; and again while it has been used lately, while
  * somebody watches an actor there or nodes at all, and while it is not known what has become of a
- * peer whose links broke.
+ * peer whose links broke. So whatever waits has a dial, or a pause before one, to wait for.
+ *
+ * A loop that does not take part, because it retires or has not been announced yet, dials nobody.
  */
 #include <errno.h>
 
@@ -58,7 +60,7 @@ static void ended(struct gy_association *link)
 		gy_neighbour_missed(link->links, link->peer);
 	}
 	if (link->bye && link->waiting != NULL && !link->links->draining) {
-		(void)gy_association_dial(link); /* it was closed just as somebody came */
+		gy_association_want(link); /* it was closed just as somebody came */
 	} else {
 		start_pause(link);
 	}
@@ -89,27 +91,39 @@ static int call(struct gy_association *link, const char *address)
 	};
 	struct gyre_address socket;
 
+	if (links->home->loop.index >= gy_loops_count(links->home->loop.peers)) {
+		return -ESHUTDOWN;
+	}
 	return gyre_system_connect(links->home->options.system, &connect, &socket);
 }
 
 int gy_association_dial(struct gy_association *link)
 {
+	bool in_pause = gy_timer_is_started(&link->redial);
 	char *address;
 	int r;
 
-	if (link->dialling || gy_timer_is_started(&link->redial)) {
+	if (link->dialling) {
 		return 0;
 	}
 	address = gy_neighbour_address(link->peer);
-	r = address == NULL ? -EHOSTUNREACH : call(link, address);
+	r = address == NULL ? -EHOSTUNREACH : in_pause ? 0 : call(link, address);
 	gy_memory_put(address);
-	if (r == 0) {
+	if (r == 0 && !in_pause) {
 		link->dialling = true;
 		link->greeted = false;
 		link->bye = false;
 		gy_links_start_beat(link->links);
 	}
 	return r;
+}
+
+void gy_association_want(struct gy_association *link)
+{
+	if (gy_association_dial(link) < 0) {
+		start_pause(link);
+		gy_links_start_beat(link->links);
+	}
 }
 
 /* The pause is over. Without an address there may be one after the next. */

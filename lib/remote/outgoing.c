@@ -557,6 +557,7 @@ void gy_outgoing_owe(struct gy_association *link, struct gyre_address asker, uin
 		(void)lose(home, asker, mail, -ESHUTDOWN);
 	} else {
 		(void)wait(link, asker, mail);
+		gy_association_want(link);
 	}
 }
 

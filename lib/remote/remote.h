@@ -339,8 +339,11 @@ void gy_links_start_beat(struct gy_links *links);
 /* ---- dialling.c ---- */
 
 void gy_association_init_redial(struct gy_association *link);
-/* Dials, unless it does already or is in a pause; -EHOSTUNREACH without an address. */
+/* Dials, unless it does already or is in a pause; -EHOSTUNREACH without an address, -ESHUTDOWN on a
+ * loop that does not take part. */
 int gy_association_dial(struct gy_association *link);
+/* The same, and if that fails again after a pause: something waits. */
+void gy_association_want(struct gy_association *link);
 /* Closes an open connection in good order, until there is something to say. */
 void gy_association_hang_up(struct gy_association *link);
 

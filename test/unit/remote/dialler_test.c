@@ -4,6 +4,7 @@
  */
 #include <criterion/criterion.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -224,4 +225,41 @@ Test(dialler, leaves_it_to_the_other_side_to_close_what_that_has_dialled, .init 
 	bare_hang_up(&bare);
 	cr_expect_eq(gy_neighbour_find(bare.homes.nodes, BARE_PEER)->state, GYRE_NODE_UP,
 		     "it is not suspect for that");
+}
+
+/* ---- what waits ---- */
+
+static const struct gyre_address asker = { .slot = 1, .cookie = 2, .node = BARE_PEER };
+
+/* Whoever asked would wait for ever if nobody asked again. */
+Test(dialler, tries_again_for_what_is_owed_when_there_is_no_connection, .init = begin, .fini = end)
+{
+	struct gy_links *links = gy_links_of(&bare.rig.home);
+	struct gy_association *link;
+	int error = 0;
+
+	cr_assert_neq(gy_neighbour_get(bare.homes.nodes, BARE_PEER), NULL);
+	cr_assert_eq(gy_association_get(links, BARE_PEER, &error), NULL);
+	cr_expect_eq(error, -EHOSTUNREACH, "it has no address");
+	link = (struct gy_association *)gy_by_id_find(&links->dialled, BARE_PEER);
+	cr_assert_not(gy_timer_is_started(&link->redial));
+	gy_outgoing_owe(link, asker, 1, -ENOBUFS);
+	cr_assert_neq(link->waiting, NULL);
+	cr_expect(gy_timer_is_started(&link->redial));
+	bare_wait(&bare, GYRE_SECONDS(1));
+	cr_expect(gy_timer_is_started(&link->redial), "as long as it waits");
+	bare_forget(&bare);
+}
+
+Test(dialler, dials_nobody_on_a_loop_that_does_not_take_part, .init = begin, .fini = end)
+{
+	struct gy_links *links = gy_links_of(&bare.rig.home);
+	int error = 0;
+
+	cr_assert_neq(gy_neighbour_get(bare.homes.nodes, BARE_PEER), NULL);
+	gy_neighbour_learn(gy_neighbour_find(bare.homes.nodes, BARE_PEER), "tcp://127.0.0.1:1");
+	bare.loops->count = 0;
+	cr_expect_eq(gy_association_get(links, BARE_PEER, &error), NULL);
+	cr_expect_eq(error, -ESHUTDOWN, "%d", error);
+	bare.loops->count = 1;
 }
