@@ -251,21 +251,6 @@ static void settle_slowly(struct gyre_channel *channel)
 	}
 }
 
-/* What comes before all else, and seldom. Whether there is anything else. */
-static GY_COLD bool begin(struct gyre_channel *channel)
-{
-	if ((channel->flags & GY_CHANNEL_CLOSED) != 0) {
-		channel->endpoint.ready = false;
-		close_all(channel);
-		return false;
-	}
-	if ((channel->flags & GY_CHANNEL_NEW) != 0) {
-		tell_new(channel);
-	}
-	gy_chores_run(channel); /* before input that came later than what they keep */
-	return true;
-}
-
 /* What there may be to tell besides input; no more of it comes in this run. */
 static void tell_slowly(struct gyre_channel *channel)
 {
@@ -280,13 +265,18 @@ static void tell_slowly(struct gyre_channel *channel)
 	}
 }
 
-/* What comes before input. Whether there is anything else. */
+/* What comes before input, and seldom. Whether there is anything else. */
 static GY_COLD bool prepare(struct gyre_channel *channel)
 {
-	if ((channel->flags & (GY_CHANNEL_NEW | GY_CHANNEL_CLOSED | GY_CHANNEL_SWEEP)) != 0 &&
-	    !begin(channel)) {
+	if ((channel->flags & GY_CHANNEL_CLOSED) != 0) {
+		channel->endpoint.ready = false;
+		close_all(channel);
 		return false;
 	}
+	if ((channel->flags & GY_CHANNEL_NEW) != 0) {
+		tell_new(channel);
+	}
+	gy_chores_run(channel); /* before input that came later than what they keep */
 	if ((channel->flags & GY_CHANNEL_MARK_CROSSED) != 0) {
 		tell_mark(channel); /* before input makes it cross the mark again */
 	}
@@ -330,8 +320,7 @@ static void finish_slowly(struct gyre_channel *channel)
 	if (gy_output_start(channel) < 0) {
 		gy_endpoint_ready(&channel->endpoint);
 	}
-	if ((channel->flags & (GY_CHANNEL_SLOW | GY_CHANNEL_DRAINED)) != 0 ||
-	    !channel->receive.armed) {
+	if ((channel->flags & GY_CHANNEL_UNSETTLED) != 0 || !channel->receive.armed) {
 		settle_slowly(channel);
 	}
 }
@@ -343,8 +332,7 @@ static void process(struct gy_endpoint *endpoint)
 	if (gy_unlikely(!deliver(channel))) {
 		return;
 	}
-	if (gy_unlikely((channel->flags & (GY_CHANNEL_SLOW | GY_CHANNEL_DRAINED)) != 0 ||
-			!channel->receive.armed)) {
+	if (gy_unlikely((channel->flags & GY_CHANNEL_UNSETTLED) != 0 || !channel->receive.armed)) {
 		finish_slowly(channel);
 		return;
 	}

@@ -184,7 +184,7 @@ static void sent(struct gy_op *op, const struct gy_completion *completion)
 	    channel->output_bytes <= channels->options.write_low_bytes) {
 		gy_output_became_writable(channel);
 	}
-	if (gy_unlikely((channel->flags & (GY_CHANNEL_SLOW | GY_CHANNEL_DRAINED)) != 0 ||
+	if (gy_unlikely((channel->flags & GY_CHANNEL_UNSETTLED) != 0 ||
 			datagram->unsent != &datagram->sends || datagram->again ||
 			!gy_fifo_empty(&datagram->failed))) {
 		gy_endpoint_ready(&channel->endpoint);

@@ -9,77 +9,7 @@
 
 TestSuite(exchange_ask, .timeout = 60);
 
-enum { ASKED_MAX = 4096, FIRST = 10000 /* no barrier from there on */ };
-
-struct asked {
-	int error; /* 1 while it waits */
-	int64_t value;
-};
-
-static struct asked asked[ASKED_MAX];
-static uint32_t asked_count;
-static uint32_t ended;
-
-/* What an asking actor is to ask. */
-struct asking {
-	int64_t value;
-	uint64_t timeout_ns;
-	uint32_t index;
-};
-GYRE_MESSAGE(asking, 0x1063);
-
-struct asking_frame {
-	struct gyre_future future;
-	uint32_t index;
-};
-
-static int ask(struct gyre_stack *stack)
-{
-	struct asking_frame *frame = (struct asking_frame *)gyre_frame(stack);
-	const struct asking *what = gyre_message(stack, asking);
-	struct asked *to;
-
-	GYRE_BEGIN(stack);
-	frame->index = what->index;
-	GYRE_AWAIT(stack,
-		   gyre_ask(stack, x.address, gyre_new(stack, question, .value = what->value),
-			    what->timeout_ns, &frame->future));
-	to = &asked[frame->index];
-	to->error = gyre_error(&frame->future);
-	if (to->error == 0) {
-		to->value = gyre_get(&frame->future, answer)->value;
-	}
-	ended++;
-	return gyre_return(stack);
-	GYRE_END(stack);
-}
-
-static const struct gyre_class asking_class = { .name = "asking",
-						.frame_bytes = sizeof(struct asking_frame),
-						.behaviour = { .notice = ask } };
-
-static struct gyre_address asker;
-
-static void begin(struct gyre_exchange_options *options)
-{
-	x_ask(options);
-	cr_assert_eq(gy_spawn(&x.rig.home, &(struct gy_spawn_order){ .class = &asking_class }, 0,
-			      &asker),
-		     0);
-	rig_settle(&x.rig);
-}
-
-static struct asked *ask_for(int64_t value, uint64_t timeout_ns)
-{
-	struct gyre_stack *stack = &rig_stack(&x.rig)->head;
-	uint32_t index = asked_count++ % ASKED_MAX;
-	struct gyre_mail *mail =
-		gyre_new(stack, asking, .value = value, .timeout_ns = timeout_ns, .index = index);
-
-	asked[index] = (struct asked){ .error = 1 };
-	cr_assert_eq(gyre_notify(stack, asker, mail), 0);
-	return &asked[index];
-}
+enum { FIRST = 10000 /* no barrier from there on */ };
 
 static bool has_ended(struct rig *rig, void *arg)
 {
@@ -113,8 +43,8 @@ Test(exchange_ask, is_written_to_the_peer_and_answered)
 	struct asked *one;
 	struct frame frame;
 
-	begin(&options);
-	one = ask_for(5, 0);
+	x_ask(&options);
+	one = x_ask_for(5, 0);
 	frame = x_expect();
 	cr_expect_eq(frame.value, 5);
 	cr_expect_eq(frame.id, 0, "there are no ids");
@@ -129,9 +59,9 @@ Test(exchange_ask, waits_until_the_one_before_it_is_answered_by_default)
 	struct asked *one;
 	struct asked *two;
 
-	begin(&options);
-	one = ask_for(1, 0);
-	two = ask_for(2, 0);
+	x_ask(&options);
+	one = x_ask_for(1, 0);
+	two = x_ask_for(2, 0);
 	cr_expect_eq(x_expect().value, 1);
 	x_expect_none();
 	cr_expect_eq(x_load().asks, 1);
@@ -150,9 +80,9 @@ Test(exchange_ask, is_never_in_flight_with_more_than_the_maximum)
 {
 	struct gyre_exchange_options options = { .asks_max = 3 };
 
-	begin(&options);
+	x_ask(&options);
 	for (int i = 0; i < 10; i++) {
-		(void)ask_for(i, 0);
+		(void)x_ask_for(i, 0);
 	}
 	rig_settle(&x.rig);
 	cr_expect_eq(x.written_count, 3);
@@ -160,7 +90,7 @@ Test(exchange_ask, is_never_in_flight_with_more_than_the_maximum)
 		cr_expect_eq(x_expect().value, i);
 		cr_expect_leq(x_load().asks, 3);
 		x_send(0, 100 + i);
-		expect_answer(&asked[i], 100 + i);
+		expect_answer(&x.asked[i], 100 + i);
 	}
 	x_end();
 }
@@ -174,9 +104,9 @@ Test(exchange_ask, is_pipelined_100000_times_without_recursion)
 	uint32_t answered = 0;
 	uint32_t most = 0;
 
-	begin(&options);
+	x_ask(&options);
 	for (int i = 0; i < COUNT; i++) {
-		(void)ask_for(FIRST + i, GYRE_FOREVER);
+		(void)x_ask_for(FIRST + i, GYRE_FOREVER);
 	}
 	while (got < COUNT) {
 		rig_turn(&x.rig);
@@ -192,13 +122,13 @@ Test(exchange_ask, is_pipelined_100000_times_without_recursion)
 				 MSG_DONTWAIT | MSG_NOSIGNAL);
 
 		answered += r > 0 ? (uint32_t)r : 0;
-		most = ended > most ? ended : most;
+		most = x.ended > most ? x.ended : most;
 		rig_turn(&x.rig);
 	}
-	for (int i = 0; i < 1000 && ended < COUNT; i++) {
+	for (int i = 0; i < 1000 && x.ended < COUNT; i++) {
 		rig_turn(&x.rig);
 	}
-	cr_expect_eq(ended, COUNT, "%u", ended);
+	cr_expect_eq(x.ended, COUNT, "%u", x.ended);
 	x_end();
 }
 
@@ -207,15 +137,15 @@ Test(exchange_ask, over_the_bound_of_those_that_wait_is_refused)
 	struct gyre_exchange_options options = { .asks_pending_max = 2 };
 	struct asked *last;
 
-	begin(&options);
-	(void)ask_for(0, 0);
+	x_ask(&options);
+	(void)x_ask_for(0, 0);
 	(void)x_expect();
-	(void)ask_for(1, 0);
-	(void)ask_for(2, 0);
-	last = ask_for(3, 0);
+	(void)x_ask_for(1, 0);
+	(void)x_ask_for(2, 0);
+	last = x_ask_for(3, 0);
 	expect_error(last, -ENOBUFS);
 	cr_expect_eq(dropped(GYRE_DROP_MAILBOX_FULL), 1);
-	cr_expect_eq(asked[1].error, 1, "the others wait");
+	cr_expect_eq(x.asked[1].error, 1, "the others wait");
 	x_end();
 }
 
@@ -226,9 +156,9 @@ Test(exchange_ask, with_an_id_is_answered_in_any_order)
 	struct gyre_exchange_options options = { .asks_max = 100, .ids = true };
 	struct frame frames[20];
 
-	begin(&options);
+	x_ask(&options);
 	for (int i = 0; i < 20; i++) {
-		(void)ask_for(i, 0);
+		(void)x_ask_for(i, 0);
 	}
 	for (int i = 0; i < 20; i++) {
 		frames[i] = x_expect();
@@ -241,7 +171,7 @@ Test(exchange_ask, with_an_id_is_answered_in_any_order)
 		int k = (i * 7 + 3) % 20;
 
 		x_send(frames[k].id, 100 + k);
-		expect_answer(&asked[k], 100 + k);
+		expect_answer(&x.asked[k], 100 + k);
 	}
 	x_end();
 }
@@ -252,19 +182,19 @@ Test(exchange_ask, never_has_an_id_that_is_in_flight)
 	uint64_t kept;
 	struct frame frame;
 
-	begin(&options);
-	(void)ask_for(0, 0);
+	x_ask(&options);
+	(void)x_ask_for(0, 0);
 	kept = x_expect().id;
 	for (int i = 1; i < 20; i++) {
-		(void)ask_for(i, 0);
+		(void)x_ask_for(i, 0);
 		frame = x_expect();
 		cr_expect_neq(frame.id, kept);
 		cr_expect(frame.id >= 1 && frame.id <= 3);
 		x_send(frame.id, i);
-		expect_answer(&asked[i], i);
+		expect_answer(&x.asked[i], i);
 	}
 	x_send(kept, 9);
-	expect_answer(&asked[0], 9);
+	expect_answer(&x.asked[0], 9);
 	x_end();
 }
 
@@ -274,11 +204,11 @@ Test(exchange_ask, that_is_a_barrier_is_written_alone)
 {
 	struct gyre_exchange_options options = { .asks_max = 10 };
 
-	begin(&options);
-	(void)ask_for(1, 0);
-	(void)ask_for(2, 0);
-	(void)ask_for(ALONE, 0);
-	(void)ask_for(3, 0);
+	x_ask(&options);
+	(void)x_ask_for(1, 0);
+	(void)x_ask_for(2, 0);
+	(void)x_ask_for(ALONE, 0);
+	(void)x_ask_for(3, 0);
 	cr_expect_eq(x_expect().value, 1);
 	cr_expect_eq(x_expect().value, 2);
 	x_send(0, 1);
@@ -298,8 +228,8 @@ Test(exchange_ask, fails_with_an_error_of_the_peer)
 	struct gyre_exchange_options options = { 0 };
 	struct asked *one;
 
-	begin(&options);
-	one = ask_for(1, 0);
+	x_ask(&options);
+	one = x_ask_for(1, 0);
 	(void)x_expect();
 	x_send(0, -EACCES);
 	expect_error(one, -EACCES);
@@ -313,12 +243,12 @@ Test(exchange_ask, for_whose_answer_there_was_no_memory_fails)
 	struct asked *next;
 	struct asked *one;
 
-	begin(&options);
-	one = ask_for(1, 0);
+	x_ask(&options);
+	one = x_ask_for(1, 0);
 	(void)x_expect();
 	x_send(0, NO_MEMORY);
 	expect_error(one, -ENOMEM);
-	next = ask_for(2, 0);
+	next = x_ask_for(2, 0);
 	(void)x_expect();
 	x_send(0, 3);
 	expect_answer(next, 3);
@@ -330,8 +260,8 @@ Test(exchange_ask, whose_answer_is_of_another_type_than_it_demands_fails)
 	struct gyre_exchange_options options = { 0 };
 	struct asked *one;
 
-	begin(&options);
-	one = ask_for(1, 0);
+	x_ask(&options);
+	one = x_ask_for(1, 0);
 	(void)x_expect();
 	x_send(0, WRONG_TYPE);
 	expect_error(one, -EPROTO);
@@ -347,9 +277,9 @@ Test(exchange_ask, with_an_id_fails_with_an_error_of_the_peer)
 	struct asked *two;
 	uint64_t id;
 
-	begin(&options);
-	one = ask_for(1, 0);
-	two = ask_for(2, 0);
+	x_ask(&options);
+	one = x_ask_for(1, 0);
+	two = x_ask_for(2, 0);
 	(void)x_expect();
 	id = x_expect().id;
 	x_send(id, -EACCES);
@@ -364,9 +294,9 @@ Test(exchange_ask, that_the_protocol_cannot_write_fails_and_takes_no_place)
 	struct asked *wrong;
 	struct asked *right;
 
-	begin(&options);
-	wrong = ask_for(-EMSGSIZE, 0);
-	right = ask_for(1, 0);
+	x_ask(&options);
+	wrong = x_ask_for(-EMSGSIZE, 0);
+	right = x_ask_for(1, 0);
 	expect_error(wrong, -EMSGSIZE);
 	(void)x_expect();
 	x_send(0, 2);
@@ -378,7 +308,7 @@ Test(exchange_ask, is_not_what_an_answer_is_for_that_nobody_has_asked_for)
 {
 	struct gyre_exchange_options options = { 0 };
 
-	begin(&options);
+	x_ask(&options);
 	x_send(0, 1);
 	rig_settle(&x.rig);
 	cr_expect_eq(x.received, -EPROTO);
@@ -391,8 +321,8 @@ Test(exchange_ask, of_an_unknown_id_is_an_error_of_the_protocol)
 	struct gyre_exchange_options options = { .ids = true };
 	struct asked *one;
 
-	begin(&options);
-	one = ask_for(1, 0);
+	x_ask(&options);
+	one = x_ask_for(1, 0);
 	x_send(x_expect().id + 1, 1);
 	expect_error(one, -EPROTO);
 	cr_expect_eq(x.received, -EPROTO);
@@ -407,9 +337,9 @@ Test(exchange_ask, that_has_timed_out_keeps_its_place_and_loses_its_answer)
 	struct asked *slow;
 	struct asked *next;
 
-	begin(&options);
-	slow = ask_for(1, GYRE_MILLISECONDS(10));
-	next = ask_for(2, 0);
+	x_ask(&options);
+	slow = x_ask_for(1, GYRE_MILLISECONDS(10));
+	next = x_ask_for(2, 0);
 	(void)x_expect();
 	(void)x_expect();
 	rig_pass(&x.rig, GYRE_MILLISECONDS(100));
@@ -427,10 +357,10 @@ Test(exchange_ask, that_times_out_before_its_turn_is_not_written)
 	struct gyre_exchange_options options = { 0 };
 	struct asked *slow;
 
-	begin(&options);
-	(void)ask_for(1, 0);
-	slow = ask_for(2, GYRE_MILLISECONDS(10));
-	(void)ask_for(3, 0);
+	x_ask(&options);
+	(void)x_ask_for(1, 0);
+	slow = x_ask_for(2, GYRE_MILLISECONDS(10));
+	(void)x_ask_for(3, 0);
 	rig_pass(&x.rig, GYRE_MILLISECONDS(100));
 	expect_error(slow, -ETIMEDOUT);
 	cr_expect_eq(x_expect().value, 1);
@@ -448,9 +378,9 @@ Test(exchange_ask, with_an_id_that_has_timed_out_makes_room_for_others)
 	uint64_t late_id;
 	uint64_t id;
 
-	begin(&options);
-	slow = ask_for(1, GYRE_MILLISECONDS(10));
-	next = ask_for(2, 0);
+	x_ask(&options);
+	slow = x_ask_for(1, GYRE_MILLISECONDS(10));
+	next = x_ask_for(2, 0);
 	late_id = x_expect().id;
 	rig_pass(&x.rig, GYRE_MILLISECONDS(100));
 	expect_error(slow, -ETIMEDOUT);
@@ -470,7 +400,7 @@ Test(exchange_ask, with_an_id_that_has_timed_out_makes_room_for_others)
 static bool all_have_ended(struct rig *rig, void *arg)
 {
 	(void)rig;
-	return ended == *(const uint32_t *)arg;
+	return x.ended == *(const uint32_t *)arg;
 }
 
 Test(exchange_ask, with_an_id_is_known_for_so_long_when_it_is_late)
@@ -482,16 +412,16 @@ Test(exchange_ask, with_an_id_is_known_for_so_long_when_it_is_late)
 	uint64_t ids[COUNT];
 	uint32_t all = COUNT;
 
-	begin(&options);
+	x_ask(&options);
 	for (int i = 0; i < COUNT; i++) {
-		(void)ask_for(FIRST + i, GYRE_MILLISECONDS(100));
+		(void)x_ask_for(FIRST + i, GYRE_MILLISECONDS(100));
 	}
 	for (int i = 0; i < COUNT; i++) {
 		ids[i] = x_expect().id;
 	}
 	rig_pass(&x.rig, GYRE_SECONDS(1));
 	cr_assert(rig_until(&x.rig, all_have_ended, &all));
-	(void)ask_for(FIRST, 0);
+	(void)x_ask_for(FIRST, 0);
 	rig_pass(&x.rig, GYRE_SECONDS(1));
 	(void)x_expect(); /* all others have been given up */
 	x_send(ids[2], 1);
@@ -508,8 +438,8 @@ Test(exchange_ask, with_an_id_is_known_for_so_long_when_it_is_late)
 
 static void ask_two(void)
 {
-	(void)ask_for(1, 0);
-	(void)ask_for(2, 0);
+	(void)x_ask_for(1, 0);
+	(void)x_ask_for(2, 0);
 	(void)x_expect();
 	cr_expect_eq(x_load().asks_pending, 1);
 }
@@ -518,12 +448,12 @@ Test(exchange_ask, fails_with_the_reason_of_the_channel_pending_or_in_flight)
 {
 	struct gyre_exchange_options options = { 0 };
 
-	begin(&options);
+	x_ask(&options);
 	ask_two();
 	gyre_channel_abort(x.channel, -EIO);
-	expect_error(&asked[0], -EIO);
-	expect_error(&asked[1], -EIO);
-	expect_error(ask_for(3, 0), -ESRCH);
+	expect_error(&x.asked[0], -EIO);
+	expect_error(&x.asked[1], -EIO);
+	expect_error(x_ask_for(3, 0), -ESRCH);
 	x_end();
 }
 
@@ -531,11 +461,11 @@ Test(exchange_ask, fails_when_the_peer_closes)
 {
 	struct gyre_exchange_options options = { .ids = true };
 
-	begin(&options);
+	x_ask(&options);
 	ask_two();
 	cr_assert_eq(shutdown(x.fd, SHUT_WR), 0);
-	expect_error(&asked[0], -EPIPE);
-	expect_error(&asked[1], -EPIPE);
+	expect_error(&x.asked[0], -EPIPE);
+	expect_error(&x.asked[1], -EPIPE);
 	x_end();
 }
 
@@ -543,12 +473,12 @@ Test(exchange_ask, fails_when_the_owner_of_the_channel_stops)
 {
 	struct gyre_exchange_options options = { 0 };
 
-	begin(&options);
+	x_ask(&options);
 	ask_two();
 	gy_house_close(x.rig.house, 0);
 	(void)shutdown(x.fd, SHUT_WR);
-	expect_error(&asked[0], -EPIPE);
-	expect_error(&asked[1], -EPIPE);
+	expect_error(&x.asked[0], -EPIPE);
+	expect_error(&x.asked[1], -EPIPE);
 	x_end();
 }
 
@@ -556,12 +486,12 @@ Test(exchange_ask, fails_when_the_protocol_leaves_the_pipeline)
 {
 	struct gyre_exchange_options options = { .ids = true };
 
-	begin(&options);
+	x_ask(&options);
 	ask_two();
 	gyre_context_remove(x.ctx);
-	expect_error(&asked[0], -EPIPE);
-	expect_error(&asked[1], -EPIPE);
-	expect_error(ask_for(3, 0), -ENOSYS);
+	expect_error(&x.asked[0], -EPIPE);
+	expect_error(&x.asked[1], -EPIPE);
+	expect_error(x_ask_for(3, 0), -ENOSYS);
 	x_end();
 }
 
@@ -569,10 +499,10 @@ Test(exchange_ask, that_its_asker_does_not_live_to_see_is_lost)
 {
 	struct gyre_exchange_options options = { 0 };
 
-	begin(&options);
-	(void)ask_for(1, 0);
+	x_ask(&options);
+	(void)x_ask_for(1, 0);
 	(void)x_expect();
-	cr_assert_eq(gyre_stop(&rig_stack(&x.rig)->head, asker), 0);
+	cr_assert_eq(gyre_stop(&rig_stack(&x.rig)->head, x.asker), 0);
 	rig_settle(&x.rig);
 	x_send(0, 1);
 	rig_settle(&x.rig);

@@ -23,8 +23,6 @@ static enum deed what;
 static uint32_t called[CALLS];
 static bool done;
 static struct gyre_exchange_options inner; /* the functions of the rig */
-static uint32_t asked;
-static uint32_t ended;
 
 static void act(struct gyre_handler_context *ctx, enum call here)
 {
@@ -79,50 +77,7 @@ static int on_ask(struct gyre_handler_context *ctx, uint64_t id, const struct gy
 	return inner.ask(ctx, id, type, message);
 }
 
-/* ---- an actor that asks ---- */
-
-struct asking_frame {
-	struct gyre_future future;
-};
-
-static int ask(struct gyre_stack *stack)
-{
-	struct asking_frame *frame = (struct asking_frame *)gyre_frame(stack);
-	int64_t value = gyre_message(stack, answer)->value;
-
-	GYRE_BEGIN(stack);
-	GYRE_AWAIT(stack, gyre_ask(stack, x.address, gyre_new(stack, question, .value = value),
-				   GYRE_FOREVER, &frame->future));
-	ended++;
-	return gyre_return(stack);
-	GYRE_END(stack);
-}
-
-static const struct gyre_class asking_class = { .name = "asking",
-						.frame_bytes = sizeof(struct asking_frame),
-						.behaviour = { .notice = ask } };
-
-static void ask_all(void)
-{
-	struct gyre_stack *stack = &rig_stack(&x.rig)->head;
-	struct gyre_address asker;
-
-	cr_assert_eq(gy_spawn(&x.rig.home, &(struct gy_spawn_order){ .class = &asking_class }, 0,
-			      &asker),
-		     0);
-	for (asked = 0; asked < QUESTIONS; asked++) {
-		cr_assert_eq(gyre_notify(stack, asker, gyre_new(stack, answer, .value = asked)), 0);
-	}
-}
-
 /* ---- a life ---- */
-
-static void begin(void)
-{
-	done = false;
-	ended = 0;
-	asked = 0;
-}
 
 /* Whatever has happened, it is closed in the end, also by its peer. */
 static void end(void)
@@ -135,7 +90,8 @@ static void end(void)
 	cr_assert(rig_until_later(&x.rig, x_is_inactive, NULL), "%s, %d", names[where], (int)what);
 	rig_settle(&x.rig);
 	cr_expect_eq(x.inactive, 1, "%s, %d", names[where], (int)what);
-	cr_expect_eq(ended, asked, "%s, %d: %u of %u", names[where], (int)what, ended, asked);
+	cr_expect_eq(x.ended, x.asked_count, "%s, %d: %u of %u", names[where], (int)what, x.ended,
+		     x.asked_count);
 	rig_fini(&x.rig);
 }
 
@@ -143,7 +99,7 @@ static void be_asked(bool any_order)
 {
 	struct gyre_exchange_options options = { .requests_max = 2, .any_order = any_order };
 
-	begin();
+	done = false;
 	x_serve(&options);
 	inner = options;
 	options.request = on_request;
@@ -162,11 +118,13 @@ static void be_answered(bool ids)
 	struct gyre_exchange_options options = { .asks_max = 2, .ids = ids };
 	struct frame frame;
 
-	begin();
+	done = false;
 	x_ask(&options);
 	inner = options;
 	options.ask = on_ask;
-	ask_all();
+	for (int i = 0; i < QUESTIONS; i++) {
+		(void)x_ask_for(i, GYRE_FOREVER);
+	}
 	for (int i = 0; i < QUESTIONS; i++) {
 		rig_settle(&x.rig);
 		if (x_receive(&frame)) {

@@ -48,6 +48,57 @@ void x_open_gate(uint32_t gate)
 	cr_assert_eq(gyre_notify(stack, gates, gyre_new(stack, question, .value = gate)), 0);
 }
 
+/* ---- an actor that asks ---- */
+
+struct asking {
+	int64_t value;
+	uint64_t timeout_ns;
+	uint32_t index;
+};
+GYRE_MESSAGE(asking, 0x1063);
+
+struct asking_frame {
+	struct gyre_future future;
+	uint32_t index;
+};
+
+static int ask(struct gyre_stack *stack)
+{
+	struct asking_frame *frame = (struct asking_frame *)gyre_frame(stack);
+	const struct asking *what = gyre_message(stack, asking);
+	struct asked *to;
+
+	GYRE_BEGIN(stack);
+	frame->index = what->index;
+	GYRE_AWAIT(stack,
+		   gyre_ask(stack, x.address, gyre_new(stack, question, .value = what->value),
+			    what->timeout_ns, &frame->future));
+	to = &x.asked[frame->index];
+	to->error = gyre_error(&frame->future);
+	if (to->error == 0) {
+		to->value = gyre_get(&frame->future, answer)->value;
+	}
+	x.ended++;
+	return gyre_return(stack);
+	GYRE_END(stack);
+}
+
+static const struct gyre_class asking_class = { .name = "asking",
+						.frame_bytes = sizeof(struct asking_frame),
+						.behaviour = { .notice = ask } };
+
+struct asked *x_ask_for(int64_t value, uint64_t timeout_ns)
+{
+	struct gyre_stack *stack = &rig_stack(&x.rig)->head;
+	uint32_t index = x.asked_count++ % ASKED_MAX;
+	struct gyre_mail *mail =
+		gyre_new(stack, asking, .value = value, .timeout_ns = timeout_ns, .index = index);
+
+	x.asked[index] = (struct asked){ .error = 1 };
+	cr_assert_eq(gyre_notify(stack, x.asker, mail), 0);
+	return &x.asked[index];
+}
+
 /* ---- the peer's requests ---- */
 
 struct serving_frame {
@@ -277,6 +328,10 @@ void x_ask(struct gyre_exchange_options *options)
 	options->ask_barrier = is_alone;
 	begin(options, false);
 	x.by_id = options->ids;
+	cr_assert_eq(gy_spawn(&x.rig.home, &(struct gy_spawn_order){ .class = &asking_class }, 0,
+			      &x.asker),
+		     0);
+	rig_settle(&x.rig);
 }
 
 void x_end(void)

@@ -1,6 +1,7 @@
 /*
  * A rig for tests of exchanges: a protocol of frames of 16 bytes on a socket pair, whose far end
- * the test holds, and an actor at whose gates messages wait until the test opens them.
+ * the test holds, an actor at whose gates messages wait until the test opens them, and one that
+ * asks the peer.
  */
 #ifndef TEST_UNIT_CHANNEL_EXCHANGE_RIG_H
 #define TEST_UNIT_CHANNEL_EXCHANGE_RIG_H
@@ -11,7 +12,7 @@
 #include "actor/stack.h"
 #include "rig.h"
 
-enum { GATES = 64, BEGUN_MAX = 4096 };
+enum { GATES = 64, BEGUN_MAX = 4096, ASKED_MAX = 4096 };
 
 struct frame {
 	uint64_t id;
@@ -46,6 +47,12 @@ enum {
 	WRONG_TYPE,	  /* one of another type */
 };
 
+/* An ask of the peer, and how it has ended. */
+struct asked {
+	int error; /* 1 while it waits */
+	int64_t value;
+};
+
 struct exchange_rig {
 	struct rig rig;
 	struct gyre_channel *channel;
@@ -61,6 +68,10 @@ struct exchange_rig {
 	uint32_t begun_count;
 	int64_t written[BEGUN_MAX]; /* values of asks */
 	uint32_t written_count;
+	struct gyre_address asker;
+	struct asked asked[ASKED_MAX];
+	uint32_t asked_count;
+	uint32_t ended; /* of those */
 	uint32_t running;
 	uint32_t running_max;
 	uint32_t depth; /* of calls of users' functions within each other */
@@ -78,6 +89,8 @@ extern struct exchange_rig x;
 void x_serve(struct gyre_exchange_options *options);
 void x_ask(struct gyre_exchange_options *options);
 void x_end(void);
+/* After x_ask(): has an actor ask the peer. The record is good until there are ASKED_MAX more. */
+struct asked *x_ask_for(int64_t value, uint64_t timeout_ns);
 
 /* For handlers: a promise that is kept when the gate is open. */
 int x_wait(struct gyre_stack *stack, uint32_t gate, struct gyre_future *ret_future);

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "echo.h"
 #include "rig.h"
 
 TestSuite(linger, .timeout = 60);
@@ -223,11 +224,6 @@ static bool is_stopped(struct rig *r, void *arg)
 {
 	(void)arg;
 	return r->home.houses == 0;
-}
-
-static void echo_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
-{
-	(void)gyre_channel_write(ctx, data);
 }
 
 static const struct gyre_handler echoer = { .read = echo_read, .inactive = note_end };

@@ -14,6 +14,7 @@
 #include "actor/stack.h"
 #include "base/memory.h"
 #include "channel/datagram.h"
+#include "echo.h"
 
 enum { SETTLE_TURNS = 20, MOMENT_NS = 100000 };
 
@@ -402,13 +403,7 @@ bool rig_check(const unsigned char *bytes, size_t count, uint64_t position)
 
 /* ---- the far end ---- */
 
-static void echo_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
-{
-	(void)gyre_channel_write(ctx, data);
-}
-
-const struct gyre_handler rig_echo = { .name = "echo", .read = echo_read };
-const struct gyre_handler *const rig_echo_only[] = { &rig_echo, NULL };
+const struct gyre_handler *const rig_echo_only[] = { &echo_handler, NULL };
 
 void rig_stream_send(struct rig_stream *stream)
 {

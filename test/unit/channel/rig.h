@@ -98,7 +98,6 @@ bool rig_streamed(struct rig *rig, void *stream);
 bool rig_stream_ended(struct rig *rig, void *stream);
 
 /* Sends back what it gets. */
-extern const struct gyre_handler rig_echo;
 extern const struct gyre_handler *const rig_echo_only[];
 
 /* Bytes that tell where they stand in a stream. */

@@ -14,6 +14,7 @@
 
 #include "base/macros.h"
 #include "channel/socket_address.h"
+#include "echo.h"
 
 enum { REPORTS_MAX = 1 << 16 };
 
@@ -77,7 +78,7 @@ struct gyre_connect_options client_options(uint16_t port)
 
 	(void)snprintf(text, sizeof(text), "tcp://127.0.0.1:%u", (unsigned)port);
 	return (struct gyre_connect_options){ .to = text,
-					      .init_channel = client_init_echo,
+					      .init_channel = init_echo,
 					      .report = client_report };
 }
 
@@ -105,18 +106,6 @@ void client_stop(struct gyre_address actor)
 	cr_assert_eq(gyre_system_spawn(fixture.system, &stopper,
 				       gyre_system_new(fixture.system, place, actor), NULL, &stops),
 		     0);
-}
-
-static void echo_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
-{
-	(void)gyre_channel_write(ctx, data);
-}
-
-int client_init_echo(struct gyre_channel *channel, void *arg)
-{
-	static const struct gyre_handler echo = { .name = "echo", .read = echo_read };
-
-	return gyre_pipeline_add_last(channel, &echo, arg);
 }
 
 /* ---- the other side ---- */
@@ -147,11 +136,9 @@ int client_listen(uint16_t *ret_port)
 int client_accept(int fd)
 {
 	int connection = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
-	char byte = 'x';
 
 	cr_assert_geq(connection, 0);
-	cr_assert_eq(send(connection, &byte, 1, MSG_NOSIGNAL), 1);
-	cr_assert_eq(recv(connection, &byte, 1, 0), 1);
+	cr_assert(echoes(connection));
 	return connection;
 }
 

@@ -11,7 +11,7 @@
 
 /* Connects with the rig's report, from outside; 0 for the errors of the call. */
 struct gyre_address client_connect(const struct gyre_connect_options *options);
-/* Options whose @to is this port of 127.0.0.1; the text is good until the next call. */
+/* Options to echo to this port of 127.0.0.1; the text of @to is good until the next call. */
 struct gyre_connect_options client_options(uint16_t port);
 /* Waits for the next report, and expects it to be of that step. */
 struct gyre_connection client_next(enum gyre_connection_step step);
@@ -21,9 +21,6 @@ void client_report(struct gyre_stack *stack, const struct gyre_connection *conne
 		   struct gyre_channel *channel, void *arg);
 /* Stops an actor from inside of the system. */
 void client_stop(struct gyre_address actor);
-
-/* An initialiser: a handler that sends back what it gets. */
-int client_init_echo(struct gyre_channel *channel, void *arg);
 
 /* ---- the other side ---- */
 

@@ -153,16 +153,22 @@ Test(datagram_batch, leaves_singly_where_that_was_asked_for)
 	(void)close(fd);
 }
 
+/* The kernel cuts nothing that goes without checksums. */
+static void refuse_to_cut(void)
+{
+	const int on = 1;
+
+	cr_assert_eq(setsockopt(datagrams.channel->endpoint.fd, SOL_SOCKET, SO_NO_CHECK, &on,
+				sizeof(on)),
+		     0);
+}
+
 Test(datagram_batch, that_the_kernel_will_not_cut_leaves_singly_and_teaches)
 {
 	struct gyre_socket_address at = datagram_open_at("udp://127.0.0.1:0");
 	int fd = datagram_client(&at, NULL);
-	const int on = 1;
 
-	/* Without checksums it refuses. */
-	cr_assert_eq(setsockopt(datagrams.channel->endpoint.fd, SOL_SOCKET, SO_NO_CHECK, &on,
-				sizeof(on)),
-		     0);
+	refuse_to_cut();
 	write_to(fd, 10, 100);
 	cr_expect_eq(datagram_counters()->datagram_sends, 10);
 	cr_expect_eq(datagram_counters()->datagrams_failed, 0);
@@ -278,11 +284,8 @@ Test(datagram_batch, that_is_passed_on_and_refused_is_taken_apart)
 {
 	struct gyre_socket_address at = datagram_open_at("udp://127.0.0.1:0");
 	int fd = datagram_client(&at, NULL);
-	const int on = 1;
 
-	cr_assert_eq(setsockopt(datagrams.channel->endpoint.fd, SOL_SOCKET, SO_NO_CHECK, &on,
-				sizeof(on)),
-		     0);
+	refuse_to_cut();
 	for (uint32_t round = 1; round <= 3; round++) {
 		expect_train_back(fd);
 		cr_expect_eq(datagram_counters()->datagram_sends, round * 21);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "channel/rig.h"
+#include "echo.h"
 #include "net/net.h"
 
 TestSuite(server_fault, .timeout = 110);
@@ -17,11 +18,6 @@ enum { STAGES = 12, CROWD = 50, ROUNDS = 1000 };
 
 static struct rig rig;
 static uint16_t port;
-
-static int init_echo(struct gyre_channel *channel, void *arg)
-{
-	return gyre_pipeline_add_last(channel, &rig_echo, arg);
-}
 
 static void begin(void)
 {

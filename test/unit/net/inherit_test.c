@@ -13,6 +13,7 @@
 #include <gyre/listen.h>
 
 #include "channel/socket_address.h"
+#include "echo.h"
 #include "fixture.h"
 
 TestSuite(inherited, .timeout = 60);
@@ -20,18 +21,6 @@ TestSuite(inherited, .timeout = 60);
 enum { FIRST_FD = 3, LOOPS = 2 };
 
 static struct gyre_socket_address address;
-
-static void echo_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
-{
-	(void)gyre_channel_write(ctx, data);
-}
-
-static int init_echo(struct gyre_channel *channel, void *arg)
-{
-	static const struct gyre_handler echo = { .name = "echo", .read = echo_read };
-
-	return gyre_pipeline_add_last(channel, &echo, arg);
-}
 
 /* What stood at the first descriptors is kept elsewhere: it is Criterion's. */
 static int kept[3];
@@ -91,11 +80,9 @@ static void expect_refused(const char *text, int error)
 static void expect_served(void)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	char byte = 'x';
 
 	cr_assert_eq(connect(fd, (struct sockaddr *)&address.storage, address.bytes), 0);
-	cr_expect_eq(send(fd, &byte, 1, MSG_NOSIGNAL), 1);
-	cr_expect_eq(recv(fd, &byte, 1, 0), 1);
+	cr_expect(echoes(fd));
 	(void)close(fd);
 }
 

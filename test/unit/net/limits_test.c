@@ -13,24 +13,12 @@
 #include "base/atomic.h"
 #include "base/clock.h"
 #include "base/macros.h"
+#include "echo.h"
 #include "fixture.h"
 
 TestSuite(limits, .timeout = 60);
 
 static struct gyre_socket_address address;
-
-static void echo_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
-{
-	(void)gyre_channel_write(ctx, data);
-}
-
-static const struct gyre_handler echo = { .name = "echo", .read = echo_read };
-
-static int init_echo(struct gyre_channel *channel, void *arg)
-{
-	(void)arg;
-	return gyre_pipeline_add_last(channel, &echo, NULL);
-}
 
 static void begin(uint32_t loops, struct gyre_acceptor_options *options)
 {
@@ -53,13 +41,6 @@ static int connect_there(void)
 	cr_assert_geq(fd, 0);
 	cr_assert_eq(connect(fd, (struct sockaddr *)&address.storage, address.bytes), 0);
 	return fd;
-}
-
-static bool echoes(int fd)
-{
-	char byte = 'x';
-
-	return send(fd, &byte, 1, MSG_NOSIGNAL) == 1 && recv(fd, &byte, 1, 0) == 1;
 }
 
 static struct gyre_counters counters(void)

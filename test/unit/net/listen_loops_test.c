@@ -9,6 +9,7 @@
 
 #include <gyre/listen.h>
 
+#include "echo.h"
 #include "fixture.h"
 
 TestSuite(listening_loops, .timeout = 60);
@@ -17,18 +18,6 @@ enum { LOOPS = 3, CONNECTIONS = 60, ROUNDS = 300 };
 
 static struct gyre_address acceptor;
 static uint16_t port;
-
-static void echo_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
-{
-	(void)gyre_channel_write(ctx, data);
-}
-
-static const struct gyre_handler echo = { .name = "echo", .read = echo_read };
-
-static int init_echo(struct gyre_channel *channel, void *arg)
-{
-	return gyre_pipeline_add_last(channel, &echo, arg);
-}
 
 static void begin(void)
 {
@@ -65,13 +54,6 @@ static int connect_there(void)
 		(void)close(fd);
 	}
 	return r;
-}
-
-static bool echoes(int fd)
-{
-	char byte = 'x';
-
-	return send(fd, &byte, 1, MSG_NOSIGNAL) == 1 && recv(fd, &byte, 1, 0) == 1;
 }
 
 static int stop_acceptor(struct gyre_stack *stack)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "channel/rig.h"
+#include "echo.h"
 #include "net/net.h"
 
 TestSuite(listening, .timeout = 60);
@@ -33,11 +34,6 @@ static void print_address(char text[TEXT_BYTES], uint16_t port)
 
 	(void)snprintf(text, TEXT_BYTES, "tcp://%s:%u",
 		       inet_ntop(AF_INET, &address, name, sizeof(name)), (unsigned)port);
-}
-
-static int init_echo(struct gyre_channel *channel, void *arg)
-{
-	return gyre_pipeline_add_last(channel, &rig_echo, arg);
 }
 
 static struct gyre_system *the_system(void)

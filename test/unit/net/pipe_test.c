@@ -344,9 +344,9 @@ static void expect_much(void)
 	cr_expect(rig_check(back, count, 0));
 }
 
-Test(pipe, without_input_sends_all_before_it_closes, .init = begin)
+static void expect_much_without_input(const struct gyre_handler *handler)
 {
-	struct gyre_pipe_options options = options_for(&closer);
+	struct gyre_pipe_options options = options_for(handler);
 
 	options.no_input = true;
 	open_system(1);
@@ -356,16 +356,14 @@ Test(pipe, without_input_sends_all_before_it_closes, .init = begin)
 	cr_expect_eq(reason, 0);
 }
 
+Test(pipe, without_input_sends_all_before_it_closes, .init = begin)
+{
+	expect_much_without_input(&closer);
+}
+
 Test(pipe, without_input_sends_all_before_the_system_stops, .init = begin)
 {
-	struct gyre_pipe_options options = options_for(&stopper);
-
-	options.no_input = true;
-	open_system(1);
-	open_pipe(&options);
-	expect_much();
-	close_system();
-	cr_expect_eq(reason, 0);
+	expect_much_without_input(&stopper);
 }
 
 Test(pipe, that_closes_leaves_the_input_to_others, .init = begin)

@@ -13,6 +13,7 @@
 
 #include "base/atomic.h"
 #include "base/macros.h"
+#include "echo.h"
 #include "fixture.h"
 
 TestSuite(unix_sockets, .timeout = 60);
@@ -24,21 +25,16 @@ static char path[96];
 static char text[128];
 static uint32_t served[LOOPS]; /* atomic: connections, by loop */
 
-static void echo_active(struct gyre_handler_context *ctx)
+static void count_active(struct gyre_handler_context *ctx)
 {
 	(void)gy_fetch_add(&served[gyre_self(gyre_context_stack(ctx)).loop], 1);
 }
 
-static void echo_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
-{
-	(void)gyre_channel_write(ctx, data);
-}
+static const struct gyre_handler counting_echo = { .active = count_active, .read = echo_read };
 
-static const struct gyre_handler echo = { .active = echo_active, .read = echo_read };
-
-static int init_echo(struct gyre_channel *channel, void *arg)
+static int init_counting(struct gyre_channel *channel, void *arg)
 {
-	return gyre_pipeline_add_last(channel, &echo, arg);
+	return gyre_pipeline_add_last(channel, &counting_echo, arg);
 }
 
 static void begin(void)
@@ -60,7 +56,8 @@ static void end(void)
 
 static int listen_on(const char *address)
 {
-	const struct gyre_acceptor_options options = { .bind = address, .init_channel = init_echo };
+	const struct gyre_acceptor_options options = { .bind = address,
+						       .init_channel = init_counting };
 
 	return gyre_listen(fixture.system, &options, NULL);
 }
@@ -84,13 +81,6 @@ static int connect_text(const char *to)
 
 	cr_assert_eq(gyre_socket_address_parse(to, &address), 0);
 	return connect_to(&address);
-}
-
-static bool echoes(int fd)
-{
-	char byte = 'x';
-
-	return send(fd, &byte, 1, MSG_NOSIGNAL) == 1 && recv(fd, &byte, 1, 0) == 1;
 }
 
 static bool exists(void)
@@ -162,7 +152,7 @@ Test(unix_sockets, are_not_needed_for_one_listener_to_serve_all_loops, .init = b
 {
 	struct gyre_socket_address address = { 0 };
 	const struct gyre_acceptor_options options = { .bind = "tcp://127.0.0.1:0",
-						       .init_channel = init_echo,
+						       .init_channel = init_counting,
 						       .listeners = 1,
 						       .ret_address = &address };
 
@@ -200,7 +190,8 @@ static int stop_acceptor(struct gyre_stack *stack)
 Test(unix_sockets, remove_their_file_when_their_acceptor_stops, .init = begin, .fini = end)
 {
 	static const struct gyre_class stopper = { .name = "stopper", .mount = stop_acceptor };
-	const struct gyre_acceptor_options options = { .bind = text, .init_channel = init_echo };
+	const struct gyre_acceptor_options options = { .bind = text,
+						       .init_channel = init_counting };
 	int other;
 	int fd;
 
@@ -286,7 +277,7 @@ Test(unix_sockets, leave_the_file_that_a_later_server_has_put_there, .init = beg
 Test(unix_sockets, have_the_permissions_that_were_asked_for, .init = begin, .fini = end)
 {
 	const struct gyre_acceptor_options options = { .bind = text,
-						       .init_channel = init_echo,
+						       .init_channel = init_counting,
 						       .mode = 0666 };
 	struct stat status;
 
@@ -299,7 +290,7 @@ Test(unix_sockets, have_the_permissions_that_were_asked_for, .init = begin, .fin
 Test(unix_sockets, are_refused_where_they_cannot_be, .init = begin, .fini = end)
 {
 	const struct gyre_acceptor_options options = { .bind = text,
-						       .init_channel = init_echo,
+						       .init_channel = init_counting,
 						       .mode = 01000 };
 
 	cr_expect_eq(listen_on("unix:/no-such-folder/socket"), -ENOENT);
@@ -312,7 +303,8 @@ Test(unix_sockets, leave_no_connection_without_an_owner_when_their_acceptor_stop
      .fini = end)
 {
 	static const struct gyre_class stopper = { .name = "stopper", .mount = stop_acceptor };
-	const struct gyre_acceptor_options options = { .bind = text, .init_channel = init_echo };
+	const struct gyre_acceptor_options options = { .bind = text,
+						       .init_channel = init_counting };
 	int fds[200];
 	size_t count = 0;
 

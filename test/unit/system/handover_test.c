@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "echo.h"
 #include "net/passing.h"
 #include "system/succession.h"
 #include "system/system.h"
@@ -41,18 +42,6 @@ static void begin(void)
 }
 
 TestSuite(handover, .init = begin, .timeout = 60);
-
-static void echo_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
-{
-	(void)gyre_channel_write(ctx, data);
-}
-
-static const struct gyre_handler echo = { .name = "echo", .read = echo_read };
-
-static int init_echo(struct gyre_channel *channel, void *arg)
-{
-	return gyre_pipeline_add_last(channel, &echo, arg);
-}
 
 static struct gyre_system_options options_of(const char *handover)
 {
@@ -104,10 +93,7 @@ static int connect_there(void)
 
 static void expect_echo(int fd)
 {
-	char byte = 'x';
-
-	cr_expect_eq(send(fd, &byte, 1, MSG_NOSIGNAL), 1);
-	cr_expect_eq(recv(fd, &byte, 1, 0), 1);
+	cr_expect(echoes(fd));
 	(void)close(fd);
 }
 

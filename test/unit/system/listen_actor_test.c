@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "actor/parcel_rig.h"
+#include "echo.h"
 
 TestSuite(listening_actor, .timeout = 60);
 
@@ -21,18 +22,6 @@ struct listening_frame {
 };
 
 static uint16_t port;
-
-static void echo_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
-{
-	(void)gyre_channel_write(ctx, data);
-}
-
-static const struct gyre_handler echo = { .name = "echo", .read = echo_read };
-
-static int init_echo(struct gyre_channel *channel, void *arg)
-{
-	return gyre_pipeline_add_last(channel, &echo, arg);
-}
 
 /* ---- off the loops ---- */
 
@@ -64,10 +53,8 @@ static int knock(void)
 
 static int visit(struct gyre_work *work)
 {
-	char byte = 'x';
 	int fd = knock();
-	bool served = fd >= 0 && send(fd, &byte, 1, MSG_NOSIGNAL) == 1 &&
-		      recv(fd, &byte, 1, 0) == 1 && byte == 'x';
+	bool served = fd >= 0 && echoes(fd);
 
 	if (fd >= 0) {
 		(void)close(fd);
