@@ -391,6 +391,12 @@ static int receive(struct gyre_channel *channel)
 	return gy_ring_receive(channel->channels->ring, &channel->receive, channel->endpoint.fd);
 }
 
+static int receive_once(struct gyre_channel *channel)
+{
+	return gy_ring_receive_once(channel->channels->ring, &channel->receive,
+				    channel->endpoint.fd);
+}
+
 void gy_stream_free(struct gyre_channel *channel)
 {
 	gy_channels_count_closed(channel->channels);
@@ -409,6 +415,7 @@ const struct gy_channel_kind gy_stream_kind = {
 	.refusal = gy_stream_refusal,
 	.start = gy_output_start,
 	.receive = receive,
+	.receive_once = receive_once,
 	.free = gy_stream_free,
 };
 
@@ -416,17 +423,12 @@ const struct gy_channel_kind gy_stream_kind = {
  * Kernels up to 6.18 at least, on a Unix socket: a multishot receive that finds more than 32
  * buffers' worth of input, and behind it the end, brings the input and never the end.
  */
-static int receive_once(struct gyre_channel *channel)
-{
-	return gy_ring_receive_once(channel->channels->ring, &channel->receive,
-				    channel->endpoint.fd);
-}
-
 static const struct gy_channel_kind local_kind = {
 	.add = gy_output_add,
 	.refusal = gy_stream_refusal,
 	.start = gy_output_start,
 	.receive = receive_once,
+	.receive_once = receive_once,
 	.free = gy_stream_free,
 };
 

@@ -92,6 +92,8 @@ struct gy_channel_kind {
 	int (*start)(struct gyre_channel *channel);
 	/* Arms the receive; likewise. */
 	int (*receive)(struct gyre_channel *channel);
+	/* The same, of one read; NULL where others do not wait for the same buffers. */
+	int (*receive_once)(struct gyre_channel *channel);
 	/* Its descriptor is closed. Counts that, and gives the memory back. */
 	void (*free)(struct gyre_channel *channel);
 };
@@ -111,7 +113,9 @@ struct gyre_channel {
 	struct gy_op control;	  /* shutdown, and at last close */
 	struct gy_gather *gather; /* of a send of several slices that is under way */
 	int reason;
-	uint32_t unparked_at; /* calls of the kernel when it had its last turn at receive buffers */
+	uint16_t unparked_at; /* calls of the kernel when it had its last turn at receive buffers */
+	uint8_t long_turns;   /* so many more in which it receives all there is */
+	bool cut;	      /* the last receive ended with the buffer, and there was more */
 
 	struct gy_endpoint endpoint;
 	struct gy_op receive;
@@ -260,6 +264,14 @@ bool gy_linger_is_over(struct gyre_channel *channel);
 
 /* ---- input.c ---- */
 
+/* Whether there is a use for input, be it only to throw it away. */
+static inline bool gy_input_is_wanted(const struct gyre_channel *channel)
+{
+	uint32_t flags = channel->flags;
+
+	return (flags & ((flags & GY_CHANNEL_DISCARDING) != 0 ? GY_CHANNEL_NO_DISCARD
+							      : GY_CHANNEL_NO_RECEIVE)) == 0;
+}
 /* A completion of a receive. */
 void gy_input_received(struct gy_op *op, const struct gy_completion *completion);
 /* The same, before it, where @page, which is taken, was received into, and none of the ring's. */
@@ -275,7 +287,5 @@ int gy_input_settle(struct gyre_channel *channel);
 void gy_input_renew(struct gyre_channel *channel);
 /* Sees to it that nothing is received any more; whether that is so already. */
 bool gy_input_stop(struct gyre_channel *channel);
-/* Channels that wait for receive buffers have those that there are. Any phase. */
-void gy_channels_unpark(struct gy_channels *channels);
 
 #endif

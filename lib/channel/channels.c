@@ -87,8 +87,7 @@ int gy_channels_init(struct gy_home *home, const struct gy_channels_options *opt
 	gy_pool_init(&channels->gathers, "gather", sizeof(struct gy_gather));
 	gy_hangups_init(&channels->hangups);
 	gy_zero_copies_init(channels);
-	gy_list_init(&channels->turns.waiting);
-	channels->turns.behind = &channels->turns.waiting;
+	gy_turns_init(&channels->turns);
 	gy_list_init(&channels->owners);
 	gy_list_init(&channels->transits);
 	(void)pthread_mutex_init(&channels->mutex, NULL);

@@ -19,6 +19,7 @@
 #include "channel/page.h"
 #include "channel/peers.h"
 #include "channel/post.h"
+#include "channel/turns.h"
 
 struct gyre_buffer;
 struct gyre_channel;
@@ -78,14 +79,6 @@ struct gy_transit {
 	void (*discard)(struct gy_channels *channels, struct gy_transit *transit); /* frees it */
 	int fd;		 /* -1 when it had to be closed on the way */
 	bool connection; /* accepted, and not the socket of a listener */
-};
-
-/* Channels that wait for receive buffers, and have them in turn. */
-struct gy_turns {
-	struct gy_list waiting;
-	struct gy_list *behind; /* the last of those that go before the rest, or @waiting */
-	uint64_t enters;	/* calls of the kernel when the turn began */
-	uint32_t taken;		/* so many receive again in it */
 };
 
 struct gy_channels {

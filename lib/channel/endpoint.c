@@ -31,7 +31,7 @@ static void process_ready(struct gy_endpoints *endpoints, struct gy_stack *stack
 	}
 	channels->stack = NULL;
 	if (gy_unlikely(!gy_list_empty(&channels->turns.waiting))) {
-		gy_channels_unpark(channels);
+		gy_turns_next(channels);
 	}
 	if (gy_unlikely(stack->dirty)) {
 		/* A handler of a pipeline cannot wait, so nobody would read these. */

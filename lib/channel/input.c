@@ -10,10 +10,7 @@
  *
  * What comes to a channel that is ending is thrown away at once; see linger.c.
  *
- * A receive that finds no buffer ends, and its channel parks. From each system call on there are
- * some again, and as many channels as there are buffers receive anew, the first in the queue first:
- * there is something for them, so each brings a completion, and the queue goes on. Who has its turn
- * and finds that the one before it took all goes back to its place; who got something, to the end.
+ * A receive that finds no buffer ends, and its channel waits for its turn; see turns.c.
  */
 #include <errno.h>
 
@@ -34,91 +31,6 @@ static inline bool is_crowded(const struct gyre_channel *channel)
 
 /* ---- completions, phase 1 ---- */
 
-/* Whether there is a use for input, be it only to throw it away. */
-static bool is_wanted(const struct gyre_channel *channel)
-{
-	uint32_t flags = channel->flags;
-
-	return (flags & ((flags & GY_CHANNEL_DISCARDING) != 0 ? GY_CHANNEL_NO_DISCARD
-							      : GY_CHANNEL_NO_RECEIVE)) == 0;
-}
-
-/* A turn goes from one call of the kernel to the next. */
-static struct gy_turns *this_turn(struct gy_channels *channels)
-{
-	struct gy_turns *turns = &channels->turns;
-	uint64_t enters = gy_ring_counters(channels->ring)->enters;
-
-	if (turns->enters != enters) {
-		turns->enters = enters;
-		turns->taken = 0;
-		turns->behind = &turns->waiting;
-	}
-	return turns;
-}
-
-/* Whether it had the turn before, and others took all there was. */
-static bool came_to_nothing(const struct gyre_channel *channel, const struct gy_turns *turns)
-{
-	return channel->input.first == NULL && (uint32_t)turns->enters - channel->unparked_at == 1;
-}
-
-static void park(struct gyre_channel *channel)
-{
-	struct gy_turns *turns = this_turn(channel->channels);
-
-	gy_count(&channel->channels->counters.buffer_stalls, 1);
-	if (!is_wanted(channel)) {
-		return;
-	}
-	gy_assert(!channel->hangup.waiting);
-	channel->flags |= GY_CHANNEL_PARKED;
-	if (came_to_nothing(channel, turns)) {
-		gy_list_append(turns->behind->next, &channel->parked);
-		turns->behind = &channel->parked;
-	} else {
-		gy_list_append(&turns->waiting, &channel->parked);
-	}
-}
-
-static void unpark(struct gyre_channel *channel)
-{
-	struct gy_turns *turns = &channel->channels->turns;
-
-	if (turns->behind == &channel->parked) {
-		turns->behind = channel->parked.previous;
-	}
-	channel->flags &= ~(uint32_t)GY_CHANNEL_PARKED;
-	gy_list_remove(&channel->parked);
-}
-
-static bool receives_again(struct gyre_channel *channel)
-{
-	return is_wanted(channel) && !channel->receive.armed &&
-	       channel->kind->receive(channel) == 0;
-}
-
-/* As many as there are buffers: more of them, and those for whom something comes just now, while
- * it is in the cache, would find none. */
-void gy_channels_unpark(struct gy_channels *channels)
-{
-	struct gy_turns *turns = this_turn(channels);
-
-	while (turns->taken < gy_ring_buffers_on_offer(channels->ring) &&
-	       !gy_list_empty(&turns->waiting)) {
-		struct gyre_channel *channel =
-			gy_container_of(turns->waiting.next, struct gyre_channel, parked);
-
-		unpark(channel);
-		if (receives_again(channel)) {
-			channel->unparked_at = (uint32_t)turns->enters;
-			turns->taken++;
-		} else {
-			gy_channel_ready(channel);
-		}
-	}
-}
-
 static GY_COLD void received_nothing(struct gyre_channel *channel, int32_t result)
 {
 	switch (result) {
@@ -126,7 +38,7 @@ static GY_COLD void received_nothing(struct gyre_channel *channel, int32_t resul
 		channel->flags |= GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_PEER_ENDED;
 		break;
 	case -ENOBUFS:
-		park(channel);
+		gy_turns_await(channel);
 		break;
 	case -EAGAIN:
 	case -EINTR:
@@ -221,6 +133,7 @@ static __attribute__((noinline)) void received_otherwise(struct gyre_channel *ch
 	}
 	if (!completion->more) {
 		channel->flags &= ~(uint32_t)GY_CHANNEL_CANCELLED;
+		gy_turns_received(channel, completion);
 	}
 	gy_endpoint_ready(&channel->endpoint);
 }
@@ -378,24 +291,24 @@ int gy_input_settle(struct gyre_channel *channel)
 	}
 	if (channel->receive.armed &&
 	    ((channel->input.first != NULL && (channel->flags & GY_CHANNEL_DISCARDING) == 0) ||
-	     ((channel->flags & GY_CHANNEL_STARVED) != 0 && !is_wanted(channel)))) {
+	     ((channel->flags & GY_CHANNEL_STARVED) != 0 && !gy_input_is_wanted(channel)))) {
 		return cancel(channel);
 	}
 	if (channel->receive.armed) {
 		return 0;
 	}
-	if (!is_wanted(channel)) {
+	if (!gy_input_is_wanted(channel)) {
 		gy_hangup_watch(channel);
 		return 0;
 	}
 	(void)gy_hangup_stop(channel); /* what is received hears of that too */
-	return channel->kind->receive(channel);
+	return gy_turns_receive(channel);
 }
 
 bool gy_input_stop(struct gyre_channel *channel)
 {
 	if ((channel->flags & GY_CHANNEL_PARKED) != 0) {
-		unpark(channel);
+		gy_turns_leave(channel);
 	}
 	if (cancel(channel) < 0) {
 		gy_endpoint_ready(&channel->endpoint);

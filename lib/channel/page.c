@@ -94,7 +94,7 @@ void gy_page_return(struct gy_channels *channels, struct gy_page *page)
 		channels->lent--;
 		gy_ring_buffer_return(channels->ring, page->number);
 		if (gy_unlikely(!gy_list_empty(&channels->turns.waiting))) {
-			gy_channels_unpark(channels);
+			gy_turns_next(channels);
 		}
 		return;
 	}

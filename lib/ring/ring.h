@@ -34,7 +34,10 @@ struct gy_completion {
 			uint32_t has_buffer : 1;
 			/* The operation stays armed; 0: this is its final completion. */
 			uint32_t more : 1;
-			uint32_t : 2;
+			/* More can be received; of a receive from a stream, where the kernel knows.
+			 */
+			uint32_t nonempty : 1;
+			uint32_t : 1;
 			/* The kernel goes on filling @buffer behind @bytes: it is not out yet. */
 			uint32_t filling : 1;
 			uint32_t : 11;

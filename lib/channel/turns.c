@@ -1,0 +1,181 @@
+/*
+ * Turns at receive buffers. Those that receives share are few, so that what has come is passed on
+ * while it is in the cache; so at times there are more channels with something to receive than
+ * buffers. Then a receive finds none and ends, and its channel joins a queue.
+ *
+ * From each system call on there are buffers again, and the first in the queue receive anew. While
+ * others wait each receives once and goes to the end of the queue, be there more to come or not:
+ * multishot, it would overtake those that wait with what comes next. So each waits as long as the
+ * others. Some have nothing to receive; that they had a turn must not hold up those behind them, so
+ * the loop does not sleep while anybody waits and there are buffers.
+ *
+ * Three exceptions. Who has its turn and finds that the one before it took all goes back to its
+ * place. Whose receive was cut short by the end of the buffer has the rest at once, lest a request
+ * wait twice. And who has more to receive than a buffer holds receives all there is in each of its
+ * next turns: much of what comes from one peer is soonest passed on together.
+ */
+#include "channel/turns.h"
+
+#include "channel/channel.h"
+
+enum { LONG_TURNS = 128 /* then it is looked at again */ };
+
+/* A turn goes from one call of the kernel to the next. */
+static struct gy_turns *this_turn(struct gy_channels *channels)
+{
+	struct gy_turns *turns = &channels->turns;
+	uint64_t enters = gy_ring_counters(channels->ring)->enters;
+
+	if (turns->enters != enters) {
+		turns->enters = enters;
+		turns->taken = 0;
+		turns->behind = &turns->waiting;
+	}
+	return turns;
+}
+
+/* Most leave a part of a shared buffer to others. More receives than that, and those for whom
+ * something comes just now, while it is in the cache, would find none. */
+static uint32_t places(const struct gy_channels *channels)
+{
+	uint32_t buffers = gy_ring_buffers_on_offer(channels->ring);
+
+	return channels->pages_are_shared ? buffers + buffers / 2 : buffers;
+}
+
+/* Puts it behind @before. */
+static void join(struct gyre_channel *channel, struct gy_list *before)
+{
+	gy_assert(!channel->hangup.waiting);
+	channel->flags |= GY_CHANNEL_PARKED;
+	gy_list_append(before->next, &channel->parked);
+}
+
+static void join_last(struct gyre_channel *channel)
+{
+	join(channel, channel->channels->turns.waiting.previous);
+}
+
+/* Whether it had the turn before, and others took all there was. */
+static bool came_to_nothing(const struct gyre_channel *channel, const struct gy_turns *turns)
+{
+	return channel->input.first == NULL &&
+	       (uint16_t)((uint16_t)turns->enters - channel->unparked_at) == 1;
+}
+
+void gy_turns_await(struct gyre_channel *channel)
+{
+	struct gy_turns *turns = this_turn(channel->channels);
+
+	gy_count(&channel->channels->counters.buffer_stalls, 1);
+	if (!gy_input_is_wanted(channel)) {
+		return;
+	}
+	if (came_to_nothing(channel, turns)) {
+		join(channel, turns->behind);
+		turns->behind = &channel->parked;
+	} else {
+		join_last(channel);
+	}
+}
+
+void gy_turns_leave(struct gyre_channel *channel)
+{
+	struct gy_turns *turns = &channel->channels->turns;
+
+	if (turns->behind == &channel->parked) {
+		turns->behind = channel->parked.previous;
+	}
+	channel->flags &= ~(uint32_t)GY_CHANNEL_PARKED;
+	gy_list_remove(&channel->parked);
+}
+
+void gy_turns_received(struct gyre_channel *channel, const struct gy_completion *completion)
+{
+	channel->cut = completion->result > 0 && completion->nonempty;
+	if (channel->cut &&
+	    (uint32_t)completion->result >= gy_ring_buffer_bytes(channel->channels->ring) / 2) {
+		channel->long_turns = LONG_TURNS;
+	}
+}
+
+int gy_turns_receive(struct gyre_channel *channel)
+{
+	struct gy_channels *channels = channel->channels;
+
+	if (gy_likely(gy_list_empty(&channels->turns.waiting)) ||
+	    channel->kind->receive_once == NULL) {
+		return channel->kind->receive(channel);
+	}
+	if (channel->cut) {
+		channel->cut = false;
+		this_turn(channels)->taken++;
+		return channel->kind->receive_once(channel);
+	}
+	join_last(channel);
+	return 0;
+}
+
+/* In its turn; whether it does. */
+static bool receives_again(struct gyre_channel *channel)
+{
+	bool alone = gy_list_empty(&channel->channels->turns.waiting);
+
+	if (!gy_input_is_wanted(channel) || channel->receive.armed) {
+		return false;
+	}
+	if (channel->long_turns > 0) {
+		channel->long_turns--;
+	} else if (!alone && channel->kind->receive_once != NULL) {
+		return channel->kind->receive_once(channel) == 0;
+	}
+	return channel->kind->receive(channel) == 0;
+}
+
+/* The system call that ends the turn must not wait. */
+static void go_on(struct gy_channels *channels)
+{
+	if (!channels->turns.goes_on) {
+		channels->turns.goes_on = true;
+		gy_loop_later(&channels->home->loop, &channels->turns.later);
+	}
+}
+
+void gy_turns_next(struct gy_channels *channels)
+{
+	struct gy_turns *turns = this_turn(channels);
+
+	while (turns->taken < places(channels) && !gy_list_empty(&turns->waiting)) {
+		struct gyre_channel *channel =
+			gy_container_of(turns->waiting.next, struct gyre_channel, parked);
+
+		gy_turns_leave(channel);
+		if (receives_again(channel)) {
+			channel->unparked_at = (uint16_t)turns->enters;
+			turns->taken++;
+		} else {
+			gy_channel_ready(channel);
+		}
+	}
+	if (turns->taken > 0 && !gy_list_empty(&turns->waiting)) {
+		go_on(channels);
+	}
+}
+
+static void later(struct gy_loop *loop, struct gy_later *later)
+{
+	struct gy_turns *turns = gy_container_of(later, struct gy_turns, later);
+
+	(void)loop;
+	turns->goes_on = false;
+	if (!gy_list_empty(&turns->waiting)) {
+		gy_turns_next(gy_container_of(turns, struct gy_channels, turns));
+	}
+}
+
+void gy_turns_init(struct gy_turns *turns)
+{
+	gy_list_init(&turns->waiting);
+	turns->behind = &turns->waiting;
+	turns->later.run = later;
+}
