@@ -5,20 +5,25 @@
  *
  * From each system call on there are buffers again, and the first in the queue receive anew. While
  * others wait each receives once and goes to the end of the queue, be there more to come or not:
- * multishot, it would overtake those that wait with what comes next. So each waits as long as the
- * others. Some have nothing to receive; that they had a turn must not hold up those behind them, so
+ * multishot, it would overtake those that wait with what comes next. So each that waits does so as
+ * long as the others; only one that has not joined them yet receives as long as it finds buffers.
+ * Some have nothing to receive; that they had a turn must not hold up those behind them, so
  * the loop does not sleep while anybody waits and there are buffers.
  *
  * Three exceptions. Who has its turn and finds that the one before it took all goes back to its
  * place. Whose receive was cut short by the end of the buffer has the rest at once, lest a request
  * wait twice. And who has more to receive than a buffer holds receives all there is in each of its
- * next turns: much of what comes from one peer is soonest passed on together.
+ * next turns, has each for itself, and several in a row: much that comes from one peer costs least
+ * when it is passed on together.
  */
 #include "channel/turns.h"
 
 #include "channel/channel.h"
 
-enum { LONG_TURNS = 128 /* then it is looked at again */ };
+enum {
+	LONG_TURNS = 128, /* then it is looked at again */
+	TURNS_IN_A_ROW = 16,
+};
 
 /* A turn goes from one call of the kernel to the next. */
 static struct gy_turns *this_turn(struct gy_channels *channels)
@@ -63,6 +68,12 @@ static bool came_to_nothing(const struct gyre_channel *channel, const struct gy_
 	       (uint16_t)((uint16_t)turns->enters - channel->unparked_at) == 1;
 }
 
+/* Whether it got something in a long turn, and goes on. */
+static bool has_next(const struct gyre_channel *channel)
+{
+	return channel->input.first != NULL && channel->long_turns % TURNS_IN_A_ROW != 0;
+}
+
 void gy_turns_await(struct gyre_channel *channel)
 {
 	struct gy_turns *turns = this_turn(channel->channels);
@@ -71,7 +82,7 @@ void gy_turns_await(struct gyre_channel *channel)
 	if (!gy_input_is_wanted(channel)) {
 		return;
 	}
-	if (came_to_nothing(channel, turns)) {
+	if (came_to_nothing(channel, turns) || has_next(channel)) {
 		join(channel, turns->behind);
 		turns->behind = &channel->parked;
 	} else {
@@ -116,20 +127,22 @@ int gy_turns_receive(struct gyre_channel *channel)
 	return 0;
 }
 
-/* In its turn; whether it does. */
-static bool receives_again(struct gyre_channel *channel)
+/* In its turn. How many places it takes; none if it does not receive. */
+static uint32_t receive_again(struct gyre_channel *channel)
 {
-	bool alone = gy_list_empty(&channel->channels->turns.waiting);
+	const struct gy_channels *channels = channel->channels;
 
 	if (!gy_input_is_wanted(channel) || channel->receive.armed) {
-		return false;
+		return 0;
 	}
 	if (channel->long_turns > 0) {
 		channel->long_turns--;
-	} else if (!alone && channel->kind->receive_once != NULL) {
-		return channel->kind->receive_once(channel) == 0;
+		return channel->kind->receive(channel) == 0 ? places(channels) : 0;
 	}
-	return channel->kind->receive(channel) == 0;
+	if (gy_list_empty(&channels->turns.waiting) || channel->kind->receive_once == NULL) {
+		return channel->kind->receive(channel) == 0;
+	}
+	return channel->kind->receive_once(channel) == 0;
 }
 
 /* The system call that ends the turn must not wait. */
@@ -148,11 +161,13 @@ void gy_turns_next(struct gy_channels *channels)
 	while (turns->taken < places(channels) && !gy_list_empty(&turns->waiting)) {
 		struct gyre_channel *channel =
 			gy_container_of(turns->waiting.next, struct gyre_channel, parked);
+		uint32_t taken;
 
 		gy_turns_leave(channel);
-		if (receives_again(channel)) {
+		taken = receive_again(channel);
+		if (taken > 0) {
 			channel->unparked_at = (uint16_t)turns->enters;
-			turns->taken++;
+			turns->taken += taken;
 		} else {
 			gy_channel_ready(channel);
 		}

@@ -330,68 +330,6 @@ Test(channel, waits_for_receive_buffers_when_there_are_none_and_goes_on_when_the
 	rig_fini(&rig);
 }
 
-enum { IN_TURN = 20, TURN_BYTES = 65536 };
-
-/* Which channels have read, in the order in which each began to. */
-struct turns {
-	struct turn {
-		struct turns *turns;
-		size_t bytes;
-		int index;
-	} of[IN_TURN];
-	int order[IN_TURN];
-	int begun;
-	int done;
-};
-
-static void take_turn(struct gyre_handler_context *ctx, struct gyre_buffer *data)
-{
-	struct turn *turn = (struct turn *)gyre_context_arg(ctx);
-
-	if (turn->bytes == 0) {
-		turn->turns->order[turn->turns->begun++] = turn->index;
-	}
-	turn->bytes += gyre_buffer_bytes(data);
-	turn->turns->done += turn->bytes == TURN_BYTES;
-	gyre_buffer_free(data);
-}
-
-static const struct gyre_handler turn_taking = { .name = "turn taking", .read = take_turn };
-static const struct gyre_handler *const turn_taking_only[] = { &turn_taking, NULL };
-
-static bool all_have_had_their_turn(struct rig *r, void *arg)
-{
-	(void)r;
-	return ((const struct turns *)arg)->done == IN_TURN;
-}
-
-Test(channel, receives_in_turn_where_more_comes_at_once_than_there_are_buffers)
-{
-	const struct rig_options options = { .buffer_count = 64, .buffer_bytes = TURN_BYTES };
-	static unsigned char bytes[TURN_BYTES];
-	static struct turns turns;
-	int fds[IN_TURN];
-
-	rig_init(&rig, &options);
-	for (int i = 0; i < IN_TURN; i++) {
-		turns.of[i] = (struct turn){ .turns = &turns, .index = i };
-		fds[i] = rig_open_tcp(&rig, turn_taking_only, &turns.of[i], NULL, NULL);
-	}
-	rig_settle(&rig);
-	for (int i = 0; i < IN_TURN; i++) {
-		cr_assert_eq(write(fds[i], bytes, TURN_BYTES), TURN_BYTES);
-	}
-	cr_assert(rig_until(&rig, all_have_had_their_turn, &turns));
-	for (int i = 0; i < IN_TURN; i++) {
-		cr_expect_eq(turns.order[i], i);
-		(void)close(fds[i]);
-	}
-	if (rig_channels(&rig)->pages_are_shared) {
-		cr_expect_gt(gy_channels_counters(&rig.home)->buffer_stalls, 0);
-	}
-	rig_fini(&rig);
-}
-
 enum { PARKED = 12, WITHOUT_NEED = 8, HOARD_PAGES = 16 };
 
 /* Keeps all that it gets, and with the first of it takes from the others their wish to read. */
