@@ -11,6 +11,7 @@
 
 enum {
 	CROWD = 60,
+	FEW = 20,
 	BUFFER_BYTES = 65536,
 	READS_MAX = 4096,
 	ROUNDS = 20,
@@ -31,6 +32,7 @@ struct crowd {
 		size_t written;
 		size_t bytes;
 	} of[CROWD];
+	int members;
 	size_t total; /* of each */
 	size_t step;  /* so much is written at once; more when that was read */
 	int reads;
@@ -52,13 +54,13 @@ static void take(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 static const struct gyre_handler taking = { .name = "taking", .read = take };
 static const struct gyre_handler *const taking_only[] = { &taking, NULL };
 
-static void gather(size_t step, size_t total)
+static void gather(int members, size_t step, size_t total)
 {
 	const struct rig_options options = { .buffer_count = 64, .buffer_bytes = BUFFER_BYTES };
 
 	rig_init(&rig, &options);
-	crowd = (struct crowd){ .step = step, .total = total };
-	for (int i = 0; i < CROWD; i++) {
+	crowd = (struct crowd){ .members = members, .step = step, .total = total };
+	for (int i = 0; i < crowd.members; i++) {
 		struct member *member = &crowd.of[i];
 
 		*member = (struct member){ .crowd = &crowd, .index = i };
@@ -69,7 +71,7 @@ static void gather(size_t step, size_t total)
 
 static void disperse(void)
 {
-	for (int i = 0; i < CROWD; i++) {
+	for (int i = 0; i < crowd.members; i++) {
 		(void)close(crowd.of[i].fd);
 	}
 	rig_fini(&rig);
@@ -92,7 +94,7 @@ static bool all_have_all(struct rig *r, void *arg)
 
 	(void)r;
 	(void)arg;
-	for (int i = 0; i < CROWD; i++) {
+	for (int i = 0; i < crowd.members; i++) {
 		write_some(&crowd.of[i]);
 		all = all && crowd.of[i].bytes == crowd.total;
 	}
@@ -106,9 +108,9 @@ static bool are_too_few(void)
 
 Test(turns, come_in_the_order_of_the_queue)
 {
-	gather(BUFFER_BYTES, BUFFER_BYTES);
+	gather(FEW, BUFFER_BYTES, BUFFER_BYTES);
 	cr_assert(rig_until(&rig, all_have_all, NULL));
-	for (int i = 0; i < CROWD; i++) {
+	for (int i = 0; i < FEW; i++) {
 		cr_expect_eq(crowd.who[i], i);
 	}
 	cr_expect(are_too_few() || !rig_channels(&rig)->pages_are_shared);
@@ -132,7 +134,7 @@ Test(turns, of_all_that_wait_come_before_the_next_of_one_who_has_received)
 {
 	int had[CROWD] = { 0 };
 
-	gather(LITTLE_BYTES, (size_t)ROUNDS * LITTLE_BYTES);
+	gather(CROWD, LITTLE_BYTES, (size_t)ROUNDS * LITTLE_BYTES);
 	cr_assert(rig_until(&rig, all_have_all, NULL));
 	for (int i = 0; i < crowd.reads && are_too_few(); i++) {
 		int who = crowd.who[i];
@@ -154,7 +156,7 @@ static bool has_one_more(struct rig *r, void *arg)
 
 Test(turns, of_those_that_have_nothing_to_receive_hold_up_nobody)
 {
-	gather(BUFFER_BYTES, BUFFER_BYTES);
+	gather(CROWD, BUFFER_BYTES, BUFFER_BYTES);
 	cr_assert(rig_until(&rig, all_have_all, NULL));
 	for (int i = CROWD - 1; i >= 0; i--) {
 		cr_assert_eq(write(crowd.of[i].fd, "x", 1), 1);
@@ -165,7 +167,7 @@ Test(turns, of_those_that_have_nothing_to_receive_hold_up_nobody)
 
 Test(turns, that_the_end_of_a_buffer_cuts_short_go_on_before_those_that_wait)
 {
-	gather(PIECE_BYTES, PIECE_BYTES);
+	gather(CROWD, PIECE_BYTES, PIECE_BYTES);
 	cr_assert(rig_until(&rig, all_have_all, NULL));
 	for (int i = 0; i < crowd.reads; i++) {
 		int distance = distance_to(i + 1, crowd.who[i]);
@@ -180,12 +182,12 @@ Test(turns, of_one_with_much_to_receive_come_in_a_row)
 {
 	int changes = 0;
 
-	gather(MUCH_BYTES, MUCH_BYTES);
+	gather(CROWD, MUCH_BYTES, MUCH_BYTES);
 	cr_assert(rig_until(&rig, all_have_all, NULL));
 	for (int i = 1; i < crowd.reads; i++) {
 		changes += crowd.who[i] != crowd.who[i - 1];
 	}
-	cr_expect(changes < crowd.reads / 2 || !are_too_few(), "%d changes in %d reads", changes,
-		  crowd.reads);
+	cr_expect(changes < crowd.reads / 4 * 3 || !are_too_few(), "%d changes in %d reads",
+		  changes, crowd.reads);
 	disperse();
 }
