@@ -44,7 +44,7 @@ static uint64_t pause_of(struct gy_association *link)
 
 static void start_pause(struct gy_association *link)
 {
-	if (!link->links->draining) {
+	if (!link->links->draining && !gy_timer_is_started(&link->redial)) {
 		gy_timer_start(&link->links->home->loop.wheel, &link->redial, pause_of(link));
 	}
 }

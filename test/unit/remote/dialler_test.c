@@ -236,6 +236,7 @@ Test(dialler, tries_again_for_what_is_owed_when_there_is_no_connection, .init = 
 {
 	struct gy_links *links = gy_links_of(&bare.rig.home);
 	struct gy_association *link;
+	uint64_t timers;
 	int error = 0;
 
 	cr_assert_neq(gy_neighbour_get(bare.homes.nodes, BARE_PEER), NULL);
@@ -246,6 +247,9 @@ Test(dialler, tries_again_for_what_is_owed_when_there_is_no_connection, .init = 
 	gy_outgoing_owe(link, asker, 1, -ENOBUFS);
 	cr_assert_neq(link->waiting, NULL);
 	cr_expect(gy_timer_is_started(&link->redial));
+	timers = bare.rig.home.loop.wheel.count;
+	gy_outgoing_owe(link, asker, 2, -ENOBUFS);
+	cr_assert_eq(bare.rig.home.loop.wheel.count, timers, "it is in a pause already");
 	bare_wait(&bare, GYRE_SECONDS(1));
 	cr_expect(gy_timer_is_started(&link->redial), "as long as it waits");
 	bare_forget(&bare);
