@@ -279,11 +279,16 @@ static void mask_signal(const struct gy_watchdog *dog, int how)
 	}
 }
 
+/* A loop that begins has no park to leave, so it wakes the watchdog here. */
 static void set_here(struct gy_watchdog *dog, struct gy_watched *watched, bool here)
 {
 	(void)pthread_mutex_lock(&dog->mutex);
 	watched->thread = pthread_self();
 	watched->here = here;
+	if (here) {
+		gy_store_relaxed(&dog->watch.asleep, 0);
+		(void)pthread_cond_signal(&dog->condition);
+	}
 	(void)pthread_mutex_unlock(&dog->mutex);
 }
 

@@ -332,6 +332,31 @@ static bool is_occupied_by(int number, void (*handler)(int))
 	return action.sa_handler == handler;
 }
 
+/* It may get stuck before it has ever been parked. */
+Test(watchdog, is_woken_by_a_loop_that_begins)
+{
+	struct gy_worker worker = { .home = NULL };
+	const struct gy_watchdog *dog;
+	uint64_t ticks;
+
+	open_watched(1, STALL_MS);
+	worker.system = fixture.system;
+	worker.home = &fixture.system->homes.homes[0];
+	gy_watchdog_start(fixture.system);
+	dog = fixture.system->watchdog;
+	wait_until_asleep(dog);
+	ticks = gy_load_relaxed(&dog->ticks);
+	gy_watchdog_enter(&worker);
+	cr_expect_eq(gy_load_relaxed(&dog->watch.asleep), 0);
+	while (gy_load_relaxed(&dog->ticks) == ticks) {
+		(void)sched_yield();
+	}
+	gy_watchdog_leave(&worker);
+	gy_watchdog_stop(fixture.system);
+	gyre_system_destroy(fixture.system);
+	cr_assert_null(fixture.failure, "%s", fixture.failure);
+}
+
 Test(watchdog, tells_less_where_no_signal_is_free)
 {
 	occupy(SIGRTMIN + 5, SIGRTMAX);
