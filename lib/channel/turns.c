@@ -7,8 +7,8 @@
  * others wait each receives once and goes to the end of the queue, be there more to come or not:
  * multishot, it would overtake those that wait with what comes next. So each that waits does so as
  * long as the others; only one that has not joined them yet receives as long as it finds buffers.
- * Some have nothing to receive; that they had a turn must not hold up those behind them, so
- * the loop does not sleep while anybody waits and there are buffers.
+ * Some have nothing to receive; that they had a turn must not hold up those behind them, so the
+ * loop does not sleep while anybody waits and there are buffers.
  *
  * Three exceptions. Who has its turn and finds that the one before it took all goes back to its
  * place. Whose receive was cut short by the end of the buffer has the rest at once, lest a request
@@ -48,7 +48,7 @@ static uint32_t places(const struct gy_channels *channels)
 	return channels->pages_are_shared ? buffers + buffers / 2 : buffers;
 }
 
-/* Puts it behind @before. */
+/* The next after @before. */
 static void join(struct gyre_channel *channel, struct gy_list *before)
 {
 	gy_assert(!channel->hangup.waiting);

@@ -82,7 +82,7 @@ struct gy_holdings_place {
 int gy_holdings_pass(struct gy_homes *homes, struct gy_holdings_place *place, int fd);
 /* No other process has them any more. */
 void gy_holdings_keep(struct gy_homes *homes);
-/* Before that @fd is closed: whether another process has what was sent, if it went by @fd. */
+/* Before the descriptor that they were passed by is closed: whether another process keeps them. */
 bool gy_holdings_settle(struct gy_homes *homes);
 /* Leaves all sockets to the process that has got them. What was taken out of them is served on. */
 void gy_holdings_leave(struct gy_homes *homes);

@@ -131,8 +131,8 @@ static void dial_again(struct gy_timer *timer)
 {
 	struct gy_association *link = gy_container_of(timer, struct gy_association, redial);
 
-	if (is_wanted(link) && gy_association_dial(link) < 0) {
-		start_pause(link);
+	if (is_wanted(link)) {
+		gy_association_want(link);
 	}
 }
 
