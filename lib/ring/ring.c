@@ -426,8 +426,9 @@ static inline void translate(struct gy_completion *completion, int32_t result, u
 	completion->result = result;
 	completion->has_buffer = (flags & IORING_CQE_F_BUFFER) != 0;
 	completion->more = (flags & IORING_CQE_F_MORE) != 0;
+	completion->nonempty = (flags & IORING_CQE_F_SOCK_NONEMPTY) != 0;
 	completion->filling = (flags & IORING_CQE_F_BUF_MORE) != 0;
-	completion->buffer = flags >> IORING_CQE_BUFFER_SHIFT;
+	completion->buffer = (uint16_t)(flags >> IORING_CQE_BUFFER_SHIFT);
 }
 #endif
 
