@@ -134,6 +134,8 @@ static __attribute__((noinline)) void received_otherwise(struct gyre_channel *ch
 	if (!completion->more) {
 		channel->flags &= ~(uint32_t)GY_CHANNEL_CANCELLED;
 		gy_turns_received(channel, completion);
+	} else if (gy_turns_overtakes(channel)) {
+		gy_input_renew(channel);
 	}
 	gy_endpoint_ready(&channel->endpoint);
 }
@@ -144,6 +146,10 @@ void gy_input_received(struct gy_op *op, const struct gy_completion *completion)
 
 	if (gy_unlikely(!(completion->has_buffer && completion->more) || completion->result <= 0 ||
 			(channel->flags & GY_CHANNEL_DISCARDING) != 0)) {
+		received_otherwise(channel, completion);
+		return;
+	}
+	if (gy_unlikely(!gy_list_empty(&channel->channels->turns.waiting))) {
 		received_otherwise(channel, completion);
 		return;
 	}

@@ -5,10 +5,10 @@
  *
  * From each system call on there are buffers again, and the first in the queue receive anew. While
  * others wait each receives once and goes to the end of the queue, be there more to come or not:
- * multishot, it would overtake those that wait with what comes next. So each that waits does so as
- * long as the others; only one that has not joined them yet receives as long as it finds buffers.
- * Some have nothing to receive; that they had a turn must not hold up those behind them, so the
- * loop does not sleep while anybody waits and there are buffers.
+ * multishot, it would overtake those that wait with what comes next; and of one that does so since
+ * before anybody waited the receive is cancelled when it brings something. So all wait as long as
+ * each other. Some have nothing to receive; that they had a turn must not hold up those behind
+ * them, so the loop does not sleep while anybody waits and there are buffers.
  *
  * Three exceptions. Who has its turn and finds that the one before it took all goes back to its
  * place. Whose receive was cut short by the end of the buffer has the rest at once, lest a request
@@ -108,6 +108,12 @@ void gy_turns_received(struct gyre_channel *channel, const struct gy_completion 
 	    (uint32_t)completion->result >= gy_ring_buffer_bytes(channel->channels->ring) / 2) {
 		channel->long_turns = LONG_TURNS;
 	}
+}
+
+bool gy_turns_overtakes(const struct gyre_channel *channel)
+{
+	return !gy_list_empty(&channel->channels->turns.waiting) && channel->long_turns == 0 &&
+	       channel->kind->receive_once != NULL;
 }
 
 int gy_turns_receive(struct gyre_channel *channel)

@@ -30,6 +30,8 @@ void gy_turns_init(struct gy_turns *turns);
 int gy_turns_receive(struct gyre_channel *channel);
 /* A receive has ended with @completion. */
 void gy_turns_received(struct gyre_channel *channel, const struct gy_completion *completion);
+/* Whether a channel whose receive goes on overtakes others with it. */
+bool gy_turns_overtakes(const struct gyre_channel *channel);
 /* A receive has found no buffer. */
 void gy_turns_await(struct gyre_channel *channel);
 /* A channel does not wait any more. */
