@@ -332,7 +332,8 @@ struct gy_codec *gy_codec_make(struct gyre_handler_context *ctx, size_t bytes,
 	codec->context = gy_context_of(ctx);
 	codec->state_bytes = (uint32_t)bytes;
 	gy_chore_init(&codec->chore, resume);
-	codec->handshaking = gyre_channel_handshake_begin(channel);
+	/* One that cuts no frames cannot tell when a peer has sent one. */
+	codec->handshaking = next != NULL && gyre_channel_handshake_begin(channel);
 	ctx->arg = codec;
 	return codec;
 }
