@@ -165,7 +165,8 @@ GYRE_API int gyre_channel_send_file(struct gyre_handler_context *ctx, struct gyr
  * gyre_written_fn - a write has ended
  * @channel: the channel
  * @error: 0 when the kernel has taken all of the bytes; else a negative errno: the channel closed
- *   before, with that as its reason, or -EPIPE for none
+ *   before, with that as its reason, or -EPIPE for none; or it is a datagram, and why it was not
+ *   sent
  * @arg: what was given with the write
  *
  * Runs in phase 2, on the channel's loop, in the order of the writes, before @inactive of the
@@ -319,7 +320,7 @@ GYRE_API struct gyre_address gyre_channel_address(struct gyre_channel *channel);
  *   -EPIPE   the channel was closed or shut down for writing before
  *   -ESRCH   the address is stale
  *   -ETIMEDOUT  it took longer
- *   others   the reason for which the channel was closed
+ *   others   the reason for which the channel was closed, or a datagram was not sent
  * Ownership: @bytes stays the caller's: they are copied.
  * Context: loop thread, phases 2 and 3, inside a handler of an actor.
  * Since: 0.1

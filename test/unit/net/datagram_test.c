@@ -569,3 +569,55 @@ Test(datagram, that_was_written_to_be_heard_of_is_heard_of_when_it_has_left)
 	}
 	(void)close(fd);
 }
+
+enum { OUTCOMES_MAX = 8 };
+
+static int outcomes[OUTCOMES_MAX];
+static uint32_t outcomes_count;
+
+static void note_outcome(struct gyre_channel *channel, int error, void *arg)
+{
+	(void)channel;
+	cr_assert_eq(arg, &outcomes[outcomes_count], "they come in the order of the writes");
+	outcomes[outcomes_count++] = error;
+}
+
+/* As those that are written in one run. */
+static void write_and_note(uint32_t which, const char *to)
+{
+	struct gyre_buffer *buffer = datagram_buffer(1);
+	struct gyre_socket_address address;
+
+	cr_assert_eq(gyre_socket_address_parse(to, &address), 0);
+	cr_assert_eq(gyre_buffer_set_peer(buffer, &address), 0);
+	cr_assert_eq(gyre_channel_write_then(gyre_channel_tail(datagrams.channel), buffer,
+					     note_outcome, &outcomes[which]),
+		     0);
+}
+
+static void until_outcomes(uint32_t count)
+{
+	while (outcomes_count < count) {
+		rig_turn(&datagram_rig);
+	}
+}
+
+Test(datagram, that_the_kernel_refuses_is_told_to_who_wants_to_hear_of_it_and_to_nobody_else)
+{
+	(void)datagram_open_at("udp://127.0.0.1:0");
+	write_and_note(0, "udp://127.0.0.1:9");
+	write_and_note(1, "udp://255.255.255.255:9");
+	write_and_note(2, "udp://255.255.255.255:9");
+	write_and_note(3, "udp://127.0.0.1:9");
+	until_outcomes(4);
+	cr_expect_eq(outcomes[0], 0);
+	cr_expect_lt(outcomes[1], 0);
+	cr_expect_eq(outcomes[2], outcomes[1]);
+	cr_expect_eq(outcomes[3], 0);
+	cr_expect_eq(datagram_counters()->datagrams_failed, 2);
+	write_and_note(4, "udp://[::1]:9");
+	write_and_note(5, "udp://127.0.0.1:9");
+	until_outcomes(6);
+	cr_expect_lt(outcomes[4], 0);
+	cr_expect_eq(outcomes[5], 0);
+}
