@@ -24,7 +24,8 @@ GYRE_BEGIN_DECLS
  * @init_channel: gives the channel its handlers
  * @init_arg: for @init_channel
  * @channel: how the channel behaves; lingering and delay are nothing to it
- * @input_fd: what is read, until its end; 0 is standard input
+ * @input_fd: what is read, until its end; 0 is standard input, which has ended if it was closed
+ *   when the system was created
  * @output_fd: what is written to; 0 is for standard output. If it is @input_fd, that is used both
  *   ways, and to shut it down tells nobody
  * @no_input: nothing is read: the channel lives until it is closed, or a write fails
