@@ -458,6 +458,47 @@ GYRE_API size_t gyre_channel_queued_bytes(const struct gyre_channel *channel);
  */
 GYRE_API int gyre_channel_reason(const struct gyre_channel *channel);
 
+/**
+ * gyre_channel_local_address() - the address of a channel's own end
+ * @channel: the channel
+ * @ret_address: the address
+ *
+ * The kernel is asked each time, by a system call.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL    an argument is NULL
+ *   -ENOTSOCK  its descriptor is that of a pipe or a file
+ *   others     what the kernel says of a socket that has been given away
+ * Ownership: @ret_address is a value.
+ * Context: loop thread, phase 2, on the channel's loop.
+ * Since: 0.1
+ */
+GYRE_API int gyre_channel_local_address(const struct gyre_channel *channel,
+					struct gyre_socket_address *ret_address);
+
+/**
+ * gyre_channel_peer_address() - the address of a channel's peer
+ * @channel: the channel
+ * @ret_address: the address; of IPv4 peers of "tcp://[::]:PORT" a mapped one, as
+ *   [::ffff:127.0.0.1], and of most Unix sockets that connect one without a name
+ *
+ * The kernel is asked each time, by a system call, and knows it while it has the connection: who
+ * wants it at the channel's end asks before.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL    an argument is NULL
+ *   -ENOTCONN  it is gone, as after a reset; or datagrams have many, see gyre_buffer_peer()
+ *   -ENOTSOCK  its descriptor is that of a pipe or a file
+ *   others     what the kernel says of a socket that has been given away
+ * Ownership: @ret_address is a value.
+ * Context: loop thread, phase 2, on the channel's loop.
+ * Since: 0.1
+ */
+GYRE_API int gyre_channel_peer_address(const struct gyre_channel *channel,
+				       struct gyre_socket_address *ret_address);
+
 GYRE_END_DECLS
 
 #endif

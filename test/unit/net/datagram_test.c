@@ -382,6 +382,7 @@ Test(datagram, of_a_connected_channel_goes_to_its_peer_alone)
 {
 	struct gyre_socket_address any;
 	struct gyre_socket_address own;
+	struct gyre_socket_address at;
 	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX];
 	int peer = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int stranger;
@@ -391,6 +392,11 @@ Test(datagram, of_a_connected_channel_goes_to_its_peer_alone)
 	cr_assert_eq(gy_socket_address_of(peer, &own), 0);
 	cr_assert_geq(gyre_socket_address_format(&own, sizeof(text), text), 0);
 	own = datagram_open_with(&(struct gyre_datagram_options){ .connect = text }, NULL);
+	cr_assert_eq(gyre_channel_local_address(datagrams.channel, &at), 0);
+	cr_expect(gyre_socket_address_equal(&at, &own));
+	cr_assert_eq(gyre_channel_peer_address(datagrams.channel, &at), 0);
+	cr_assert_eq(gy_socket_address_of(peer, &any), 0);
+	cr_expect(gyre_socket_address_equal(&at, &any));
 	stranger = datagram_client(&own, NULL);
 	datagram_send(stranger, "no", 2);
 	cr_expect_eq(datagram_write(datagram_buffer(7), NULL), 0);
@@ -400,6 +406,14 @@ Test(datagram, of_a_connected_channel_goes_to_its_peer_alone)
 	cr_expect_eq(datagrams.reads, 1);
 	(void)close(stranger);
 	(void)close(peer);
+}
+
+Test(datagram, channel_that_is_open_to_all_has_no_peer)
+{
+	struct gyre_socket_address at;
+
+	(void)datagram_open_at("udp://127.0.0.1:0");
+	cr_expect_eq(gyre_channel_peer_address(datagrams.channel, &at), -ENOTCONN);
 }
 
 Test(datagram, of_a_connected_unix_channel_has_a_name_to_be_answered_at)
