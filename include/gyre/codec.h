@@ -20,6 +20,10 @@
  * thrown away. An exception that no handler keeps closes the channel with that reason; one that
  * keeps -EMSGSIZE sees the frames behind the long one.
  *
+ * On a channel of datagrams each datagram is a stream of its own. A frame that is not complete at
+ * its end raises -EPROTO, one over the limit -EMSGSIZE also with @fail_late, and what a datagram
+ * has raised is over with it.
+ *
  * A codec that is removed or replaced, also by the next handler in the midst of frames of one read,
  * gives what it has not cut yet to what comes to stand in its place.
  */
