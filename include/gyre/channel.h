@@ -42,6 +42,9 @@ GYRE_MESSAGE(gyre_input_closed, 0x10);
  * @handshake_ns: how long the peer has, from the connection on, to show that it speaks the
  *   protocol; then the channel is closed with -ETIMEDOUT. 0 for no limit. When it has is for the
  *   handlers to say: see gyre_channel_handshake_begin()
+ * @keep_alive_ns: after how long a silence the kernel asks the peer of a TCP connection whether it
+ *   is still there, up to 32767 s, in whole seconds, rounded up; one that does not answer 10 such
+ *   questions, a second apart, ends the channel with -ETIMEDOUT. 0 for never
  */
 struct gyre_channel_options {
 	bool allow_half_close;
@@ -50,6 +53,7 @@ struct gyre_channel_options {
 	bool no_linger;
 	bool allow_delay;
 	uint64_t handshake_ns;
+	uint64_t keep_alive_ns;
 };
 
 /**
@@ -450,7 +454,7 @@ GYRE_API size_t gyre_channel_queued_bytes(const struct gyre_channel *channel);
  *   -ENOMEM      there was no memory for what had come
  *   -ESHUTDOWN   the system would not wait any longer
  *   -ETIMEDOUT   the peer took none of the output for linger_ns, or was not through with its
- *                handshake after handshake_ns
+ *                handshake after handshake_ns, or the kernel hears nothing of it any more
  *   others       what the kernel, gyre_channel_abort() or gyre_fire_exception() said
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.
