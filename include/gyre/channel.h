@@ -127,7 +127,8 @@ GYRE_API int gyre_channel_write(struct gyre_handler_context *ctx, struct gyre_bu
  * Errors:
  *   -EAGAIN    the channel is not writable: @writability of the handlers says when it is
  *   -EINVAL    @ctx is NULL
- *   -EMSGSIZE  @data is larger than the hard cap, or than what all channels of the loop may hold
+ *   -EMSGSIZE  @data is larger than the hard cap, or than what all channels of the loop may hold;
+ *              where a handler has a @write, with 64 bytes that it may add
  *   -ENOMEM    @data is NULL: there was no memory to make it
  *   -EPIPE     the channel is closed, or shut down for writing
  * Ownership: @data is taken when 0 is returned, and stays the caller's otherwise.
@@ -320,7 +321,7 @@ GYRE_API struct gyre_address gyre_channel_address(struct gyre_channel *channel);
  *   -EINVAL  @bytes is NULL and @count is not 0, or @ret_future is NULL
  *   -ENOMEM  there is no memory
  * Later, by gyre_error():
- *   -EMSGSIZE  @count is over the hard cap
+ *   -EMSGSIZE  @count is over what gyre_channel_try_write() takes
  *   -EPIPE   the channel was closed or shut down for writing before
  *   -ESRCH   the address is stale
  *   -ETIMEDOUT  it took longer
