@@ -150,6 +150,9 @@ GYRE_API int gyre_channel_try_write(struct gyre_handler_context *ctx, struct gyr
  * cannot be read, aborts the channel with -ENODATA or the kernel's error. @file may be closed at
  * once: its descriptor stays until the part has been sent.
  *
+ * Handlers of a pipeline cannot await gyre_file_open(); what handles a request of an exchange can,
+ * see exchange.h, and the channel is the same actor's.
+ *
  * Return: 0, or a negative errno, and then nothing has happened.
  * Errors:
  *   -EBADF  @file has been closed

@@ -62,7 +62,7 @@ enum gyre_append {
 /**
  * struct gyre_line_options - lines, which end in LF or CRLF; all zero is the default
  * @frame_bytes_max: the longest line without its end, at most GYRE_FRAME_BYTES_MAX; 0 for 8 KiB
- * @append: what is put at the end of each buffer that is written
+ * @append: what is put at the end of each buffer that is written; parts of files pass if nothing is
  * @keep_end: leave the end on the lines; by default it is taken off, and a line may be empty
  * @fail_late: raise -EMSGSIZE when the end of the long line has come
  */
@@ -80,7 +80,8 @@ struct gyre_line_options {
  * @delimiters_count: how many, 1 to GYRE_DELIMITERS_MAX
  * @frame_bytes_max: the longest frame without its delimiter, at most GYRE_FRAME_BYTES_MAX; 0 for
  *   8 KiB
- * @append: put the first of the delimiters at the end of each buffer that is written
+ * @append: put the first of the delimiters at the end of each buffer that is written; parts of
+ *   files pass if it is not
  * @keep_delimiter: leave it on the frames; by default it is taken off, and a frame may be empty
  * @fail_late: raise -EMSGSIZE when the end of the long frame has come
  *
