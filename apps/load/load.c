@@ -68,6 +68,15 @@ static int mistake(const char *what)
 	return -1;
 }
 
+/* Whether it can be looked up and connected to. */
+static bool is_address(const struct load_settings *settings)
+{
+	struct gyre_socket_address address = { .type = SOCK_STREAM };
+	int r = gyre_socket_address_parse(settings->to, &address);
+
+	return (r == 0 || r == -ENOENT) && (settings->datagrams || address.type == SOCK_STREAM);
+}
+
 /* What depends on more than one option. */
 static int complete(struct load_settings *settings)
 {
@@ -75,6 +84,13 @@ static int complete(struct load_settings *settings)
 		return mistake("no ADDRESS");
 	}
 	settings->datagrams = strncmp(settings->to, "udp:", 4) == 0;
+	if (!is_address(settings)) {
+		(void)fprintf(stderr,
+			      "gyre-load: \"%s\" is not tcp://HOST:PORT, udp://HOST:PORT or "
+			      "unix:PATH\n",
+			      settings->to);
+		return -1;
+	}
 	if (settings->timeout_ns == 0) {
 		settings->timeout_ns =
 			settings->datagrams ? GYRE_MILLISECONDS(200) : GYRE_SECONDS(5);

@@ -61,6 +61,7 @@ struct load_counts {
 	uint64_t lost;	   /* datagrams without an answer in time */
 	uint64_t unsent;   /* that were due at the end, but had no room under way */
 	uint64_t errors[LOAD_ERRORS];
+	int other;	  /* the reason of the last of LOAD_OTHER */
 	uint64_t settled; /* connections that were made, or could not be */
 	uint64_t open;
 	uint64_t under_way;

@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "load.h"
 
@@ -63,7 +64,9 @@ static void print_errors(const struct load_counts *counts)
 {
 	for (int i = 0; i < LOAD_ERRORS; i++) {
 		if (counts->errors[i] > 0) {
-			(void)printf("%-9s %" PRIu64 "\n", error_names[i], counts->errors[i]);
+			(void)printf("%-9s %" PRIu64 "%s%s\n", error_names[i], counts->errors[i],
+				     i == LOAD_OTHER ? " as: " : "",
+				     i == LOAD_OTHER ? strerror(-counts->other) : "");
 		}
 	}
 	if (counts->lost > 0) {

@@ -172,6 +172,7 @@ void load_count_error(struct load_loop *loop, int reason)
 		error = LOAD_CORRUPT;
 		break;
 	default:
+		loop->counts.other = reason;
 		break;
 	}
 	loop->counts.errors[error]++;

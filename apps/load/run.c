@@ -44,6 +44,7 @@ static void add(struct load_counts *sum, const struct load_counts *counts)
 	for (int i = 0; i < LOAD_ERRORS; i++) {
 		sum->errors[i] += counts->errors[i];
 	}
+	sum->other = counts->other != 0 ? counts->other : sum->other;
 	if (counts->elapsed_ns > sum->elapsed_ns) {
 		sum->elapsed_ns = counts->elapsed_ns;
 	}

@@ -42,6 +42,9 @@ GYRE_MESSAGE(gyre_input_closed, 0x10);
  * @handshake_ns: how long the peer has, from the connection on, to show that it speaks the
  *   protocol; then the channel is closed with -ETIMEDOUT. 0 for no limit. When it has is for the
  *   handlers to say: see gyre_channel_handshake_begin()
+ * @keep_alive_ns: after how long a silence the kernel asks the peer of a TCP connection whether it
+ *   is still there, up to 32767 s, in whole seconds, rounded up; one that does not answer 10 such
+ *   questions, a second apart, ends the channel with -ETIMEDOUT. 0 for never
  */
 struct gyre_channel_options {
 	bool allow_half_close;
@@ -50,6 +53,7 @@ struct gyre_channel_options {
 	bool no_linger;
 	bool allow_delay;
 	uint64_t handshake_ns;
+	uint64_t keep_alive_ns;
 };
 
 /**
@@ -123,7 +127,8 @@ GYRE_API int gyre_channel_write(struct gyre_handler_context *ctx, struct gyre_bu
  * Errors:
  *   -EAGAIN    the channel is not writable: @writability of the handlers says when it is
  *   -EINVAL    @ctx is NULL
- *   -EMSGSIZE  @data is larger than the hard cap, or than what all channels of the loop may hold
+ *   -EMSGSIZE  @data is larger than the hard cap, or than what all channels of the loop may hold;
+ *              where a handler has a @write, with 64 bytes that it may add
  *   -ENOMEM    @data is NULL: there was no memory to make it
  *   -EPIPE     the channel is closed, or shut down for writing
  * Ownership: @data is taken when 0 is returned, and stays the caller's otherwise.
@@ -145,6 +150,9 @@ GYRE_API int gyre_channel_try_write(struct gyre_handler_context *ctx, struct gyr
  * cannot be read, aborts the channel with -ENODATA or the kernel's error. @file may be closed at
  * once: its descriptor stays until the part has been sent.
  *
+ * Handlers of a pipeline cannot await gyre_file_open(); what handles a request of an exchange can,
+ * see exchange.h, and the channel is the same actor's.
+ *
  * Return: 0, or a negative errno, and then nothing has happened.
  * Errors:
  *   -EBADF  @file has been closed
@@ -165,7 +173,8 @@ GYRE_API int gyre_channel_send_file(struct gyre_handler_context *ctx, struct gyr
  * gyre_written_fn - a write has ended
  * @channel: the channel
  * @error: 0 when the kernel has taken all of the bytes; else a negative errno: the channel closed
- *   before, with that as its reason, or -EPIPE for none
+ *   before, with that as its reason, or -EPIPE for none; or it is a datagram, and why it was not
+ *   sent
  * @arg: what was given with the write
  *
  * Runs in phase 2, on the channel's loop, in the order of the writes, before @inactive of the
@@ -315,11 +324,11 @@ GYRE_API struct gyre_address gyre_channel_address(struct gyre_channel *channel);
  *   -EINVAL  @bytes is NULL and @count is not 0, or @ret_future is NULL
  *   -ENOMEM  there is no memory
  * Later, by gyre_error():
- *   -EMSGSIZE  @count is over the hard cap
+ *   -EMSGSIZE  @count is over what gyre_channel_try_write() takes
  *   -EPIPE   the channel was closed or shut down for writing before
  *   -ESRCH   the address is stale
  *   -ETIMEDOUT  it took longer
- *   others   the reason for which the channel was closed
+ *   others   the reason for which the channel was closed, or a datagram was not sent
  * Ownership: @bytes stays the caller's: they are copied.
  * Context: loop thread, phases 2 and 3, inside a handler of an actor.
  * Since: 0.1
@@ -449,13 +458,54 @@ GYRE_API size_t gyre_channel_queued_bytes(const struct gyre_channel *channel);
  *   -ENOMEM      there was no memory for what had come
  *   -ESHUTDOWN   the system would not wait any longer
  *   -ETIMEDOUT   the peer took none of the output for linger_ns, or was not through with its
- *                handshake after handshake_ns
+ *                handshake after handshake_ns, or the kernel hears nothing of it any more
  *   others       what the kernel, gyre_channel_abort() or gyre_fire_exception() said
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
  */
 GYRE_API int gyre_channel_reason(const struct gyre_channel *channel);
+
+/**
+ * gyre_channel_local_address() - the address of a channel's own end
+ * @channel: the channel
+ * @ret_address: the address
+ *
+ * The kernel is asked each time, by a system call.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL    an argument is NULL
+ *   -ENOTSOCK  its descriptor is that of a pipe or a file
+ *   others     what the kernel says of a socket that has been given away
+ * Ownership: @ret_address is a value.
+ * Context: loop thread, phase 2, on the channel's loop.
+ * Since: 0.1
+ */
+GYRE_API int gyre_channel_local_address(const struct gyre_channel *channel,
+					struct gyre_socket_address *ret_address);
+
+/**
+ * gyre_channel_peer_address() - the address of a channel's peer
+ * @channel: the channel
+ * @ret_address: the address; of IPv4 peers of "tcp://[::]:PORT" a mapped one, as
+ *   [::ffff:127.0.0.1], and of most Unix sockets that connect one without a name
+ *
+ * The kernel is asked each time, by a system call, and knows it while it has the connection: who
+ * wants it at the channel's end asks before.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL    an argument is NULL
+ *   -ENOTCONN  it is gone, as after a reset; or datagrams have many, see gyre_buffer_peer()
+ *   -ENOTSOCK  its descriptor is that of a pipe or a file
+ *   others     what the kernel says of a socket that has been given away
+ * Ownership: @ret_address is a value.
+ * Context: loop thread, phase 2, on the channel's loop.
+ * Since: 0.1
+ */
+GYRE_API int gyre_channel_peer_address(const struct gyre_channel *channel,
+				       struct gyre_socket_address *ret_address);
 
 GYRE_END_DECLS
 

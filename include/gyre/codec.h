@@ -20,6 +20,10 @@
  * thrown away. An exception that no handler keeps closes the channel with that reason; one that
  * keeps -EMSGSIZE sees the frames behind the long one.
  *
+ * On a channel of datagrams each datagram is a stream of its own. A frame that is not complete at
+ * its end raises -EPROTO, one over the limit -EMSGSIZE also with @fail_late, and what a datagram
+ * has raised is over with it.
+ *
  * A codec that is removed or replaced, also by the next handler in the midst of frames of one read,
  * gives what it has not cut yet to what comes to stand in its place.
  */
@@ -58,7 +62,7 @@ enum gyre_append {
 /**
  * struct gyre_line_options - lines, which end in LF or CRLF; all zero is the default
  * @frame_bytes_max: the longest line without its end, at most GYRE_FRAME_BYTES_MAX; 0 for 8 KiB
- * @append: what is put at the end of each buffer that is written
+ * @append: what is put at the end of each buffer that is written; parts of files pass if nothing is
  * @keep_end: leave the end on the lines; by default it is taken off, and a line may be empty
  * @fail_late: raise -EMSGSIZE when the end of the long line has come
  */
@@ -76,7 +80,8 @@ struct gyre_line_options {
  * @delimiters_count: how many, 1 to GYRE_DELIMITERS_MAX
  * @frame_bytes_max: the longest frame without its delimiter, at most GYRE_FRAME_BYTES_MAX; 0 for
  *   8 KiB
- * @append: put the first of the delimiters at the end of each buffer that is written
+ * @append: put the first of the delimiters at the end of each buffer that is written; parts of
+ *   files pass if it is not
  * @keep_delimiter: leave it on the frames; by default it is taken off, and a frame may be empty
  * @fail_late: raise -EMSGSIZE when the end of the long frame has come
  *

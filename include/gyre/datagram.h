@@ -14,8 +14,8 @@
  * reports as lost, is an exception (-ECONNREFUSED, -EMSGSIZE,
  *   -ENETUNREACH, -EPERM and the like). Neither that nor any other exception closes the channel.
  *   There is no half-close: gyre_channel_shutdown() ends writing and tells nobody,
- *   @allow_half_close is only for last words in a drain, and @no_linger, @allow_delay and
- *   @handshake_ns mean nothing.
+ *   @allow_half_close is only for last words in a drain, and @no_linger, @allow_delay,
+ *   @handshake_ns and @keep_alive_ns mean nothing.
  *   Parts of files cannot be sent.
  *   gyre_channel_close() sends what is queued and closes, without waiting for anybody.
  *

@@ -52,8 +52,8 @@ typedef void (*gyre_exchange_fail_fn)(struct gyre_handler_context *ctx, uint64_t
 
 /**
  * struct gyre_exchange_options - how a channel exchanges messages; must outlive it
- * @request: handles a request of the peer, as a message of the actor that owns the channel; NULL
- *   when the peer may send none
+ * @request: handles a request of the peer, as a message of the actor that owns the channel, whose
+ *   state is the library's; NULL when the peer may send none
  * @frame_bytes: of each request's frame, zeroed at first, at most 8 KiB
  * @reply: writes an answer; needed with @request
  * @fail: writes that a request has failed; NULL to close the channel, by gyre_fire_exception()

@@ -23,8 +23,9 @@ GYRE_BEGIN_DECLS
  * struct gyre_pipe_options - what a pipe is between; by default standard input and output
  * @init_channel: gives the channel its handlers
  * @init_arg: for @init_channel
- * @channel: how the channel behaves; lingering and delay are nothing to it
- * @input_fd: what is read, until its end; 0 is standard input
+ * @channel: how the channel behaves; lingering, delay and keeping alive are nothing to it
+ * @input_fd: what is read, until its end; 0 is standard input, which has ended if it was closed
+ *   when the system was created
  * @output_fd: what is written to; 0 is for standard output. If it is @input_fd, that is used both
  *   ways, and to shut it down tells nobody
  * @no_input: nothing is read: the channel lives until it is closed, or a write fails

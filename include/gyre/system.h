@@ -154,7 +154,8 @@ struct gyre_system_options {
  * @options: how it runs; NULL for the defaults; not needed after the call
  * @ret_system: the system
  *
- * A failure is explained by one line in the log, with its cause and remedy.
+ * A failure is explained by one line in the log, with its cause and remedy. Where standard input,
+ * output or error is closed the null device takes its place, and stays.
  *
  * Return: 0, or a negative errno.
  * Errors:

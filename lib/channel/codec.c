@@ -11,6 +11,10 @@
  * So after each one the codec looks at where it stands. Bytes that are left when it is removed
  * go to whoever stands in its place by then.
  *
+ * A datagram is a stream of its own: what it leaves unfinished ends with it, and must not become a
+ * part of the next, which may be anybody's. One that comes while frames of another wait is not put
+ * behind their bytes.
+ *
  * What is kept must not keep pages of the ring from others. Little is copied, and so is all of a
  * frame that has the channel's share of pages already.
  */
@@ -87,6 +91,7 @@ static int take(struct gy_codec *codec, size_t count, struct gyre_buffer **ret_f
 
 static void tell_error(struct gy_codec *codec, int error)
 {
+	codec->told = true;
 	gyre_fire_exception(&codec->context->head, error);
 }
 
@@ -201,11 +206,37 @@ static bool step(struct gy_codec *codec)
 	return false;
 }
 
+/* ---- datagrams ---- */
+
+static bool has_datagrams(const struct gy_codec *codec)
+{
+	return (codec->channel->flags & GY_CHANNEL_DATAGRAM) != 0;
+}
+
+/* All of one has been looked at; false when no other waits. */
+static bool end_datagram(struct gy_codec *codec)
+{
+	bool is_long = codec->discarding || codec->discard > 0;
+
+	if (!codec->told && (codec->kept != NULL || is_long)) {
+		tell_error(codec, is_long ? -EMSGSIZE : -EPROTO);
+	}
+	drop_kept(codec);
+	codec->discard = 0;
+	codec->late_error = 0;
+	codec->discarding = false;
+	codec->failed = false;
+	codec->told = false;
+	codec->kept = gy_buffer_queue_pop(&codec->behind);
+	return codec->kept != NULL;
+}
+
 /* ---- the end ---- */
 
 static void dispose(struct gy_codec *codec)
 {
 	gy_chore_drop(&codec->chore);
+	gy_buffer_queue_clear(&codec->behind);
 	drop_kept(codec);
 	count_kept(codec);
 	gy_sizes_delete(&codec->channel->channels->home->parts, codec, codec->state_bytes);
@@ -233,9 +264,14 @@ static bool is_left(const struct gy_codec *codec)
 
 static void leave(struct gy_codec *codec)
 {
-	if (is_left(codec)) {
-		hand_over(codec);
-	}
+	do {
+		if (is_left(codec)) {
+			hand_over(codec);
+		}
+		drop_kept(codec);
+		codec->discard = 0;
+		codec->kept = gy_buffer_queue_pop(&codec->behind);
+	} while (codec->kept != NULL);
 	dispose(codec);
 }
 
@@ -259,10 +295,14 @@ void gy_codec_removed(struct gyre_handler_context *ctx)
 
 static void decode(struct gy_codec *codec)
 {
+	bool datagrams = has_datagrams(codec);
+
 	codec->decoding = true;
 	codec->waiting = false;
-	while (!codec->removed && codec->kept != NULL && step(codec)) {
-	}
+	do {
+		while (!codec->removed && codec->kept != NULL && step(codec)) {
+		}
+	} while (datagrams && !codec->removed && !codec->waiting && end_datagram(codec));
 	codec->decoding = false;
 	if (codec->removed) {
 		leave(codec);
@@ -275,7 +315,7 @@ static void decode(struct gy_codec *codec)
 	count_kept(codec);
 	if (codec->permitted && !codec->waiting && !codec->failed &&
 	    (codec->channel->flags & GY_CHANNEL_MANUAL) != 0) {
-		gyre_channel_read(&codec->context->head); /* the one that was asked for gave none */
+		gyre_channel_read(&codec->context->head); /* the same */
 	}
 }
 
@@ -285,12 +325,18 @@ void gy_codec_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 
 	if (data->bytes == 0) {
 		gy_buffer_put(data);
+		if ((codec->channel->flags & GY_CHANNEL_MANUAL) != 0) {
+			gyre_channel_read(ctx); /* the one that was asked for gave no frame */
+		}
 		return;
 	}
 	codec->permitted = true;
-	if (keep(codec, data) < 0) {
+	if (codec->kept != NULL && has_datagrams(codec)) {
+		gy_buffer_queue_push(&codec->behind, data);
+	} else if (keep(codec, data) < 0) {
 		(void)fail(codec, -ENOMEM);
-	} else if (!codec->decoding) {
+	}
+	if (!codec->decoding) {
 		decode(codec);
 	}
 }
@@ -332,7 +378,8 @@ struct gy_codec *gy_codec_make(struct gyre_handler_context *ctx, size_t bytes,
 	codec->context = gy_context_of(ctx);
 	codec->state_bytes = (uint32_t)bytes;
 	gy_chore_init(&codec->chore, resume);
-	codec->handshaking = gyre_channel_handshake_begin(channel);
+	/* One that cuts no frames cannot tell when a peer has sent one. */
+	codec->handshaking = next != NULL && gyre_channel_handshake_begin(channel);
 	ctx->arg = codec;
 	return codec;
 }

@@ -42,7 +42,8 @@ struct gy_codec {
 	gy_codec_next_fn next;
 	struct gyre_channel *channel;
 	struct gy_context *context;
-	struct gyre_buffer *kept; /* NULL when there is nothing */
+	struct gyre_buffer *kept;      /* NULL when there is nothing */
+	struct gy_buffer_queue behind; /* datagrams that wait until @kept, which is one, is done */
 	struct gy_chore chore;
 	uint64_t discard; /* bytes still to be thrown away */
 	size_t scanned;	  /* of @kept, what @next need not look at again; the frame is not there */
@@ -55,6 +56,7 @@ struct gy_codec {
 	bool decoding;
 	bool waiting; /* a frame does */
 	bool failed;
+	bool told; /* of datagrams: this one has raised an exception */
 	bool removed;
 	bool handshaking; /* no frame has come, and there is a time for it */
 };

@@ -11,6 +11,8 @@
 
 #include <errno.h>
 
+#include <gyre/channel.h>
+
 enum { FRAME_BYTES_DEFAULT = 8192 };
 
 struct delimiter {
@@ -158,12 +160,23 @@ static int write_frame(struct gyre_handler_context *ctx, struct gyre_buffer *dat
 	return gyre_channel_write(ctx, data);
 }
 
+/* What ends in nothing more than it has may pass unseen. */
+static int send_file(struct gyre_handler_context *ctx, struct gyre_file *file,
+		     const struct gyre_file_region *what)
+{
+	const struct delimiter *delimiter =
+		gy_container_of(gy_codec_of(ctx), struct delimiter, codec);
+
+	return !delimiter->append ? gyre_channel_send_file(ctx, file, what) : -EOPNOTSUPP;
+}
+
 static const struct gyre_handler delimiter_handler = {
 	.name = "delimiter",
 	.added = added,
 	.removed = gy_codec_removed,
 	.read = gy_codec_read,
 	.write = write_frame,
+	.send_file = send_file,
 };
 
 const struct gyre_handler *gyre_delimiter_codec(void)

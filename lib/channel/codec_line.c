@@ -6,6 +6,8 @@
 
 #include <errno.h>
 
+#include <gyre/channel.h>
+
 enum { LINE_BYTES_DEFAULT = 8192 };
 
 struct line {
@@ -105,12 +107,23 @@ static int write_line(struct gyre_handler_context *ctx, struct gyre_buffer *data
 	return gyre_channel_write(ctx, data);
 }
 
+/* What ends in nothing more than it has may pass unseen. */
+static int send_file(struct gyre_handler_context *ctx, struct gyre_file *file,
+		     const struct gyre_file_region *what)
+{
+	const struct line *line = gy_container_of(gy_codec_of(ctx), struct line, codec);
+
+	return line->options.append == GYRE_APPEND_NOTHING ? gyre_channel_send_file(ctx, file, what)
+							   : -EOPNOTSUPP;
+}
+
 static const struct gyre_handler line_handler = {
 	.name = "line",
 	.added = added,
 	.removed = gy_codec_removed,
 	.read = gy_codec_read,
 	.write = write_line,
+	.send_file = send_file,
 };
 
 const struct gyre_handler *gyre_line_codec(void)

@@ -46,7 +46,10 @@ struct gy_datagram_send {
 	uint16_t each;			   /* the bytes of each but the last */
 	uint8_t count;			   /* of datagrams */
 	bool cancelled;
-	int error;
+	union {
+		uint32_t position; /* in @sends: low bits of what was written before it */
+		int error;	   /* in @failed */
+	};
 };
 
 _Static_assert(sizeof(struct gy_datagram_send) == 64, "one cache line");
@@ -72,6 +75,7 @@ struct gy_datagram {
 	uint32_t sends_count;	/* in flight, which are before that */
 	uint32_t sends_max;	/* 1 where the kernel would not keep the order of more */
 	struct gy_datagram_batch batch;
+	uint64_t written;	    /* what all that was ever queued counted */
 	uint32_t peer;		    /* of the last that came, with a reference; or 0 */
 	uint32_t segment_bytes_max; /* of datagrams that leave several at once; 0 for never */
 	int receive_error;	    /* that handlers have not heard of, or 0 */
@@ -134,6 +138,9 @@ int gy_datagram_refusal(const struct gyre_channel *channel, const struct gyre_bu
 int gy_datagram_add(struct gyre_channel *channel, struct gyre_buffer *data);
 /* Towards the marks and the cap. */
 size_t gy_datagram_cost(size_t bytes, uint32_t count);
+/* Of what all that was ever written counted, how much had been by the first that is still queued.
+ */
+uint64_t gy_datagram_gone(const struct gy_datagram *datagram);
 /* A send of @first, which it takes; NULL without memory. */
 struct gy_datagram_send *gy_datagram_send_of(struct gy_datagram *datagram,
 					     struct gyre_buffer *first);

@@ -25,6 +25,22 @@ size_t gy_datagram_cost(size_t bytes, uint32_t count)
 	return bytes + (size_t)count * OVERHEAD_BYTES;
 }
 
+/* What had been written before @send, which is queued. */
+static uint64_t position_of(const struct gy_datagram *datagram, const struct gy_datagram_send *send)
+{
+	return datagram->written - (uint32_t)((uint32_t)datagram->written - send->position);
+}
+
+uint64_t gy_datagram_gone(const struct gy_datagram *datagram)
+{
+	const struct gy_list *first = datagram->sends.next;
+
+	return first == &datagram->sends
+		       ? datagram->written
+		       : position_of(datagram,
+				     gy_container_of(first, const struct gy_datagram_send, item));
+}
+
 /* ---- refusing ---- */
 
 static uint32_t slices_of(const struct gyre_buffer *buffer)
@@ -199,6 +215,7 @@ static inline bool begun(struct gy_datagram *datagram, struct gyre_buffer *data)
 	if (gy_unlikely(send == NULL)) {
 		return false;
 	}
+	send->position = (uint32_t)datagram->written;
 	gy_list_append(&datagram->sends, &send->item);
 	if (datagram->unsent == &datagram->sends) {
 		datagram->unsent = &send->item;
@@ -224,6 +241,7 @@ int gy_datagram_add(struct gyre_channel *channel, struct gyre_buffer *data)
 		gy_buffer_put(data);
 		return r;
 	}
+	datagram->written += cost;
 	channel->output_bytes += cost;
 	if (gy_unlikely((channel->flags & GY_CHANNEL_COUNTED) != 0)) {
 		gy_held_add(channel->channels, cost);
@@ -272,6 +290,8 @@ int gy_datagram_take_apart(struct gy_datagram_send *send)
 			}
 			return -ENOMEM;
 		}
+		alone->position = send->position;
+		send->position += (uint32_t)gy_datagram_cost(alone->first->bytes, 1);
 		gy_list_append(&send->item, &alone->item); /* before it */
 		send->count--;
 	}

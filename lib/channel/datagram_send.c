@@ -97,8 +97,8 @@ static inline size_t free_buffers(struct gy_datagram_send *send)
 	return bytes;
 }
 
-/* Takes it off the queue, with what it counts. It has no buffers any more. */
-static inline void leave_queue(struct gy_datagram *datagram, struct gy_datagram_send *send)
+/* Takes it off the queue, with what it counts: how much. It has no buffers any more. */
+static inline size_t leave_queue(struct gy_datagram *datagram, struct gy_datagram_send *send)
 {
 	struct gyre_channel *channel = &datagram->channel;
 	size_t cost = gy_datagram_cost(free_buffers(send), send->count);
@@ -106,20 +106,28 @@ static inline void leave_queue(struct gy_datagram *datagram, struct gy_datagram_
 	gy_list_remove(&send->item);
 	channel->output_bytes -= cost;
 	if (gy_likely((channel->flags & (GY_CHANNEL_COUNTED | GY_CHANNEL_POSTED)) == 0)) {
-		return;
+		return cost;
 	}
 	if ((channel->flags & GY_CHANNEL_COUNTED) != 0) {
 		gy_held_take(channel->channels, cost);
 	}
 	if ((channel->flags & GY_CHANNEL_POSTED) != 0) {
-		channel->post->taken_bytes += cost;
+		channel->post->taken_bytes = gy_datagram_gone(datagram);
 	}
+	return cost;
 }
 
 static void fail(struct gy_datagram *datagram, struct gy_datagram_send *send, int error)
 {
+	struct gy_post *post = datagram->channel.post;
+	uint32_t position = send->position;
+	size_t cost;
+
 	gy_count(&datagram->channel.channels->counters.datagrams_failed, send->count);
-	leave_queue(datagram, send);
+	cost = leave_queue(datagram, send);
+	if (post != NULL) {
+		gy_written_fail(post, position, cost, error);
+	}
 	send->error = error;
 	gy_fifo_push(&datagram->failed, &send->link);
 }
@@ -175,7 +183,7 @@ static void sent(struct gy_op *op, const struct gy_completion *completion)
 		gy_count(&channels->counters.bytes_sent, (uint32_t)result);
 		gy_count(&channels->counters.datagrams_sent, send->count);
 		gy_count(&channels->counters.datagram_sends, 1);
-		leave_queue(datagram, send);
+		(void)leave_queue(datagram, send);
 		put_send(datagram, send);
 	} else {
 		was_refused(datagram, send, result);

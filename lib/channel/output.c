@@ -12,6 +12,8 @@
 
 #include <errno.h>
 
+#include <gyre/codec.h>
+
 #include "channel/buffer.h"
 #include "channel/channel.h"
 #include "channel/pipe.h"
@@ -99,10 +101,19 @@ void gy_output_follow(struct gyre_channel *channel)
 	}
 }
 
+/* What a write of @count bytes may become: of codecs the delimiter's adds the most. */
+static size_t most_of(const struct gyre_channel *channel, size_t count)
+{
+	size_t bytes = gy_output_expanded(channel, count);
+
+	return (channel->pipeline.mask & GY_ON_WRITE) != 0 ? bytes + GYRE_DELIMITER_BYTES_MAX
+							   : bytes;
+}
+
 int gy_output_takes(struct gyre_channel *channel, size_t count)
 {
 	size_t max = channel->channels->options.write_max_bytes;
-	size_t bytes = gy_output_expanded(channel, count);
+	size_t bytes = most_of(channel, count);
 	int r = 0;
 
 	if (refusal(channel) < 0) {

@@ -99,6 +99,8 @@ int gy_post_answer(struct gyre_channel *channel, struct gyre_mail *ask, struct g
 bool gy_written_is_due(const struct gy_post *post);
 /* Tells of those that have. */
 void gy_written_run(struct gy_post *post);
+/* Of datagrams: those at @position, in its low bits, that count @cost have failed. */
+void gy_written_fail(struct gy_post *post, uint32_t position, size_t cost, int error);
 /* The channel, which may have no post, is closed: tells of all. */
 void gy_written_end(struct gyre_channel *channel);
 /* Whether an ask was one to write bytes; then it is taken. */

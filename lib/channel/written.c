@@ -6,6 +6,9 @@
  * while there are such notes does a completion of a send count for them. Handlers hear of it in
  * phase 2, when the channel is processed.
  *
+ * Datagrams have places in such a stream too, by what they count. One may be refused while others
+ * are sent, or pass them; a note waits until all before it have gone either way.
+ *
  * Actors write by an ask to the channel's address. These wait while the channel is unwritable, so
  * that who awaits each cannot flood it.
  */
@@ -15,11 +18,13 @@
 #include "actor/stack.h"
 #include "base/memory.h"
 #include "channel/channel.h"
+#include "channel/datagram.h"
 #include "channel/output.h"
 
 struct gy_written {
 	struct gy_link link;
 	uint64_t mark; /* of post->taken_bytes */
+	int error;     /* of datagrams: why this one was not sent, or 0 */
 	gyre_written_fn callback;
 	void *arg;
 };
@@ -43,10 +48,16 @@ static void add(struct gyre_channel *channel, struct gy_written *written)
 {
 	struct gy_post *post = channel->post;
 
-	if (gy_fifo_empty(&post->written)) {
-		post->taken_bytes = 0;
+	written->error = 0;
+	if ((channel->flags & GY_CHANNEL_DATAGRAM) != 0) {
+		post->taken_bytes = gy_datagram_gone(gy_datagram_of(channel));
+		written->mark = gy_datagram_of(channel)->written;
+	} else {
+		if (gy_fifo_empty(&post->written)) {
+			post->taken_bytes = 0;
+		}
+		written->mark = post->taken_bytes + channel->output_bytes;
 	}
-	written->mark = post->taken_bytes + channel->output_bytes;
 	gy_fifo_push(&post->written, &written->link);
 	gy_post_ready(channel);
 }
@@ -88,10 +99,25 @@ bool gy_written_is_due(const struct gy_post *post)
 	       gy_container_of(first, struct gy_written, link)->mark <= post->taken_bytes;
 }
 
-static void tell_first(struct gy_post *post, int error)
+void gy_written_fail(struct gy_post *post, uint32_t position, size_t cost, int error)
+{
+	for (struct gy_link *link = post->written.first; link != NULL; link = link->next) {
+		struct gy_written *written = gy_container_of(link, struct gy_written, link);
+
+		/* Its end stands behind the begin of what failed, by no more than that. */
+		if ((uint32_t)((uint32_t)written->mark - position) - 1 < cost) {
+			written->error = error;
+		}
+	}
+}
+
+/* It has ended, or else with the channel. */
+static void tell_first(struct gy_post *post, bool ended)
 {
 	struct gy_written *written =
 		gy_container_of(gy_fifo_pop(&post->written), struct gy_written, link);
+	int error =
+		ended || written->error < 0 ? written->error : gy_channel_failure(post->channel);
 	gyre_written_fn callback = written->callback;
 	void *arg = written->arg;
 
@@ -108,7 +134,7 @@ void gy_written_run(struct gy_post *post)
 
 	while (more) {
 		more = post->written.first != last;
-		tell_first(post, 0);
+		tell_first(post, true);
 		more = more && gy_written_is_due(post);
 	}
 }
@@ -118,7 +144,7 @@ void gy_written_end(struct gyre_channel *channel)
 	struct gy_post *post = channel->post;
 
 	while (post != NULL && !gy_fifo_empty(&post->written)) {
-		tell_first(post, gy_written_is_due(post) ? 0 : gy_channel_failure(channel));
+		tell_first(post, gy_written_is_due(post));
 	}
 }
 

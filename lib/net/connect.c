@@ -7,6 +7,7 @@
 
 #include "actor/stack.h"
 #include "net/dial.h"
+#include "net/stream.h"
 
 static const uint64_t pause_max_ns = GYRE_SECONDS(24 * 60 * 60);
 
@@ -46,7 +47,7 @@ static bool are_valid(const struct gyre_connect_options *options)
 	       options->retry_min_ns <= pause_max_ns && options->retry_max_ns <= pause_max_ns &&
 	       (options->retry_percent == 0 ||
 		(options->retry_percent >= 100 && options->retry_percent <= PERCENT_MAX)) &&
-	       options->retry_jitter_percent <= 100;
+	       options->retry_jitter_percent <= 100 && gy_stream_is_valid(&options->channel);
 }
 
 static int read_texts(const struct gyre_connect_options *options, struct gy_connect_order *order)
@@ -86,7 +87,7 @@ static int make_order(const struct gyre_connect_options *options,
 		return -ENOMEM;
 	}
 	order->options = *options;
-	order->race.allow_delay = options->channel.allow_delay;
+	order->race.channel = &order->options.channel;
 	fill_in(&order->options);
 	if (bytes > 0) {
 		memcpy(order->name_servers, options->name_servers, bytes);

@@ -205,7 +205,7 @@ static const char *remedy(int error)
 		return "there is no IPv6 here: use udp://0.0.0.0:PORT";
 	case -ECONNREFUSED:
 	case -ENOENT:
-		return "the peer has to be there first";
+		return "the folder of a path, or a peer, has to be there first";
 	case -EMFILE:
 	case -ENFILE:
 		return "too few descriptors are allowed: see `ulimit -n`";

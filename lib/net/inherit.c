@@ -9,8 +9,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -18,6 +16,7 @@
 
 #include "channel/socket_address.h"
 #include "net/net.h"
+#include "net/stream.h"
 
 enum { FIRST_FD = 3, FDS_MAX = 4096 };
 
@@ -64,7 +63,6 @@ static bool listens(int fd)
 static int take(int fd, const struct gy_listening *listening, int *ret_fd)
 {
 	struct gyre_socket_address address;
-	const int one = 1;
 	int r = gy_socket_address_of(fd, &address);
 
 	if (r < 0) {
@@ -74,10 +72,11 @@ static int take(int fd, const struct gy_listening *listening, int *ret_fd)
 				 : address.type != SOCK_STREAM || !listens(fd)) {
 		return -EINVAL;
 	}
-	if (address.type == SOCK_STREAM && address.storage.ss_family != AF_UNIX &&
-	    !listening->allow_delay &&
-	    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) < 0) {
-		return -errno;
+	if (address.type == SOCK_STREAM && address.storage.ss_family != AF_UNIX) {
+		r = gy_stream_prepare(fd, listening->channel);
+		if (r < 0) {
+			return r;
+		}
 	}
 	*ret_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	return *ret_fd < 0 ? -errno : 0;

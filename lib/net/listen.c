@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "channel/socket_address.h"
 #include "net/net.h"
+#include "net/stream.h"
 
 static const uint64_t wait_max_ns = GYRE_SECONDS(60);
 static const uint64_t attempt_min_ns = GYRE_MILLISECONDS(5);
@@ -255,7 +256,7 @@ static int prepare(struct setup *setup)
 		.log = setup->homes->log,
 		.backlog = (int)options->backlog,
 		.mode = options->mode,
-		.allow_delay = options->channel.allow_delay,
+		.channel = &options->channel,
 	};
 	return setup->plan.inherited ? 0
 				     : gy_bind_parse(options->bind, SOCK_STREAM, setup->homes->log,
@@ -271,7 +272,7 @@ int gyre_listen(struct gyre_system *system, const struct gyre_acceptor_options *
 	if (system == NULL || options == NULL || options->bind == NULL ||
 	    options->init_channel == NULL || options->backlog > BACKLOG_MAX ||
 	    options->mode > MODE_MAX || options->accept_rate > RATE_MAX ||
-	    options->wait_ns > wait_max_ns) {
+	    options->wait_ns > wait_max_ns || !gy_stream_is_valid(&options->channel)) {
 		return -EINVAL;
 	}
 	setup.homes = gy_homes_of(system);

@@ -333,7 +333,7 @@ static int open_another(struct gy_listener *listener, uint32_t number)
 {
 	const struct gy_listening listening = {
 		.backlog = (int)listener->options.backlog,
-		.allow_delay = listener->options.channel.allow_delay,
+		.channel = &listener->options.channel,
 	};
 	struct gy_seed *seed;
 	int fd;

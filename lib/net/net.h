@@ -28,9 +28,9 @@ struct gy_listening {
 	const struct gy_log *log;
 	int backlog;
 	uint32_t mode; /* of a Unix socket's file; 0 for that of the process */
-	bool allow_delay;
-	bool datagrams; /* not listening, in truth */
-	bool patient;	/* -EADDRINUSE is not logged: there is another attempt */
+	const struct gyre_channel_options *channel; /* NULL for datagrams */
+	bool datagrams;				    /* not listening, in truth */
+	bool patient; /* -EADDRINUSE is not logged: there is another attempt */
 };
 
 /* How many sockets can listen on the address side by side, if @count are wanted. */

@@ -7,8 +7,9 @@
 
 #include <errno.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <unistd.h>
+
+#include "net/stream.h"
 
 static const uint64_t head_start_ns = GYRE_MILLISECONDS(250);
 
@@ -62,8 +63,8 @@ static int prepare(const struct gy_race_options *options, int fd, int family)
 {
 	int r = 0;
 
-	if (family != AF_UNIX && !options->allow_delay) {
-		r = set(fd, IPPROTO_TCP, TCP_NODELAY);
+	if (family != AF_UNIX) {
+		r = gy_stream_prepare(fd, options->channel);
 	}
 	if (r < 0 || options->local.bytes == 0) {
 		return r;

@@ -6,6 +6,7 @@
 #ifndef GY_NET_RACE_H
 #define GY_NET_RACE_H
 
+#include <gyre/channel.h>
 #include <gyre/socket_address.h>
 
 #include "channel/endpoint.h"
@@ -27,7 +28,7 @@ struct gy_attempt {
 
 struct gy_race_options {
 	struct gyre_socket_address local; /* to be bound to first; of 0 bytes for none */
-	bool allow_delay;
+	const struct gyre_channel_options *channel;
 	/* An attempt has failed. Phase 2. */
 	void (*failed)(struct gy_race *race, const struct gyre_socket_address *address, int error);
 };

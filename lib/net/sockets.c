@@ -10,12 +10,12 @@
  */
 #include <errno.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "channel/socket_address.h"
 #include "net/net.h"
+#include "net/stream.h"
 
 static int set(int fd, int level, int name, int value)
 {
@@ -33,11 +33,8 @@ static int prepare_ip(int fd, const struct gyre_socket_address *address,
 	if (r == 0 && address->storage.ss_family == AF_INET6) {
 		r = set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
 	}
-	if (r == 0 && !listening->allow_delay) {
-		/* Connections inherit it, which saves a call for each. */
-		r = set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-	}
-	return r;
+	/* Connections inherit it, which saves calls for each. */
+	return r == 0 ? gy_stream_prepare(fd, listening->channel) : r;
 }
 
 static int start(int fd, const struct gyre_socket_address *address,

@@ -274,6 +274,11 @@ static inline void gy_guard_hold(struct gyre_system *system, uint64_t sent, uint
  */
 void gy_signals_block(struct gyre_system *system, const sigset_t *before, sigset_t *ret_late);
 
+/* ---- standard.c ---- */
+
+/* Opens what is closed of the descriptors 0 to 2. */
+int gy_standard_open(const struct gy_log *log);
+
 /* ---- threads.c ---- */
 
 /* The signals that stop a system. */

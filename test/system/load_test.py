@@ -73,6 +73,8 @@ def test_unix():
         server.stop()
         values = measure(f"unix:{folder}/nobody", "--connections", 2, status=1)
         expect(values["errors"] == values["other"] == 2, f"{values}")
+        ran = run_load(f"unix:{folder}/nobody", "--connections", 2)
+        expect("other     2 as: No such file or directory" in ran.stdout, f"{ran}")
 
 
 def test_rate():
@@ -105,7 +107,9 @@ def test_nobody():
         held.bind(("127.0.0.1", 0))
         values = measure(f"udp://127.0.0.1:{held.getsockname()[1]}", "--timeout", 0.1, status=1)
         expect(values["lost"] > 0, f"{values}")
-    for options, says in (([], "ADDRESS"), (["ftp://x"], "ftp://x"), (["tcp://127.0.0.1:1", "x"], "x"),
+    for options, says in (([], "ADDRESS"), (["ftp://x"], '"ftp://x" is not tcp://HOST:PORT'),
+                          (["unix+dgram:/tmp/x"], "unix+dgram"), (["tcp://127.0.0.1"], "is not"),
+                          (["tcp://127.0.0.1:1", "x"], "x"),
                           (["tcp://127.0.0.1:1", "--duration", "0"], "--duration"),
                           (["tcp://127.0.0.1:1", "--duration", "1s"], "--duration"),
                           (["tcp://127.0.0.1:1", "--depth", "1025"], "--depth")):

@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <gyre/codec.h>
+
 #include "rig.h"
 
 TestSuite(channel_mark, .timeout = 60);
@@ -171,6 +173,25 @@ Test(channel_mark, makes_try_write_refuse_and_leave_the_buffer, .init = begin, .
 	gyre_channel_close(tail);
 	cr_expect_eq(gyre_channel_try_write(tail, buffer), -EPIPE);
 	gyre_buffer_free(buffer);
+}
+
+Test(channel_mark, leaves_room_for_what_codecs_add_to_a_try_write, .init = begin, .fini = end)
+{
+	static char end[GYRE_DELIMITER_BYTES_MAX];
+	const struct gyre_span delimiter = { end, sizeof(end) };
+	const struct gyre_delimiter_options options = { .delimiters = &delimiter,
+							.delimiters_count = 1,
+							.append = true };
+	struct gyre_handler_context *tail = gyre_channel_tail(channel);
+	struct gyre_buffer *buffer = bytes_of(MAX);
+
+	cr_assert_eq(gyre_pipeline_add_last(channel, gyre_delimiter_codec(), &options), 0);
+	cr_expect_eq(gyre_channel_try_write(tail, buffer), -EMSGSIZE);
+	cr_expect_eq(gyre_channel_reason(channel), 0);
+	(void)gyre_buffer_skip(buffer, sizeof(end));
+	cr_expect_eq(gyre_channel_try_write(tail, buffer), 0);
+	cr_expect_eq(gyre_channel_queued_bytes(channel), MAX);
+	cr_expect_eq(gyre_channel_reason(channel), 0);
 }
 
 Test(channel_mark, is_crossed_by_a_write_that_is_refused_so_that_its_writer_hears_when_to_try_again,

@@ -138,6 +138,15 @@ Test(handshake, of_a_codec_is_not_done_by_bytes_that_drip, .init = begin, .fini 
 	expect_timed_out(true);
 }
 
+Test(handshake, of_a_handler_that_only_writes_is_not_waited_for, .init = begin, .fini = end)
+{
+	cr_assert_eq(codec_rig_add(&rig, gyre_length_codec(), NULL), 0);
+	cr_assert_eq(codec_rig_add(&rig, gyre_length_prepender(), NULL), 0);
+	codec_rig_feed(&rig, "\0\0\0\1x", 5, 5);
+	wait_ms(500);
+	expect_timed_out(false);
+}
+
 Test(handshake, of_a_codec_that_leaves_is_not_waited_for, .init = begin, .fini = end)
 {
 	cr_assert_eq(codec_rig_add(&rig, &first, NULL), 0);

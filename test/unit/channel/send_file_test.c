@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <gyre/codec.h>
 #include <gyre/idle.h>
 
 #include "actor/stack.h"
@@ -284,6 +285,26 @@ Test(send_file, passes_handlers_that_only_observe, .init = begin, .fini = end)
 	write_part(0, PIECE);
 	cr_assert_eq(send_part(PIECE, PIECE), 0);
 	cr_assert_eq(seen, 2 * PIECE);
+	cr_assert(rig_until(&rig, reads, &reader));
+	cr_assert_not(reader.wrong);
+}
+
+Test(send_file, passes_codecs_that_put_nothing_behind_it, .init = begin, .fini = end)
+{
+	static const struct gyre_span bar = { "|", 1 };
+	const struct gyre_line_options lines = { .append = GYRE_APPEND_LF };
+	struct gyre_delimiter_options bars = { .delimiters = &bar, .delimiters_count = 1 };
+	struct reader reader = { .wanted = PIECE, .piece = 1 << 16 };
+
+	cr_assert_eq(gyre_pipeline_add_first(channel, gyre_line_codec(), &lines), 0);
+	cr_expect_eq(send_part(0, PIECE), -EOPNOTSUPP);
+	cr_assert_eq(gyre_pipeline_replace(channel, "line", gyre_line_codec(), NULL), 0);
+	bars.append = true;
+	cr_assert_eq(gyre_pipeline_add_first(channel, gyre_delimiter_codec(), &bars), 0);
+	cr_expect_eq(send_part(0, PIECE), -EOPNOTSUPP);
+	bars.append = false;
+	cr_assert_eq(gyre_pipeline_replace(channel, "delimiter", gyre_delimiter_codec(), &bars), 0);
+	cr_assert_eq(send_part(0, PIECE), 0);
 	cr_assert(rig_until(&rig, reads, &reader));
 	cr_assert_not(reader.wrong);
 }

@@ -13,6 +13,7 @@
 #include <gyre/watch.h>
 
 #include "base/macros.h"
+#include "channel/channel.h"
 #include "channel/socket_address.h"
 #include "net/client_rig.h"
 
@@ -60,6 +61,41 @@ Test(connecting, makes_a_channel_that_is_served, .init = begin, .fini = end)
 	(void)close(connection);
 	cr_expect_eq(client_next(GYRE_CONNECTION_CLOSED).reason, 0);
 	cr_expect_eq(client_next(GYRE_CONNECTION_GIVEN_UP).reason, 0);
+	(void)close(fd);
+}
+
+static gyre_init_channel_fn init_echo;
+static int silence_seconds;
+
+static int look_at_socket(struct gyre_channel *channel, void *arg)
+{
+	socklen_t bytes = sizeof(silence_seconds);
+	int kept = 0;
+
+	expect(getsockopt(channel->endpoint.fd, SOL_SOCKET, SO_KEEPALIVE, &kept, &bytes) == 0);
+	expect(kept == 1);
+	expect(getsockopt(channel->endpoint.fd, IPPROTO_TCP, TCP_KEEPIDLE, &silence_seconds,
+			  &bytes) == 0);
+	return init_echo(channel, arg);
+}
+
+Test(connecting, asks_a_silent_peer_whether_it_is_there_if_that_is_wanted, .init = begin,
+     .fini = end)
+{
+	uint16_t port;
+	int fd = client_listen(&port);
+	struct gyre_connect_options options = client_options(port);
+	int connection;
+
+	init_echo = options.init_channel;
+	options.init_channel = look_at_socket;
+	options.channel.keep_alive_ns = GYRE_SECONDS(9);
+	(void)client_connect(&options);
+	connection = client_accept(fd);
+	(void)client_next(GYRE_CONNECTION_OPEN);
+	cr_expect_eq(silence_seconds, 9);
+	(void)close(connection);
+	(void)client_until(GYRE_CONNECTION_GIVEN_UP);
 	(void)close(fd);
 }
 
@@ -506,6 +542,7 @@ Test(connecting, answers_misuse_with_an_error, .init = begin, .fini = end)
 	EXPECT_REFUSED(init_channel, NULL, -EINVAL);
 	EXPECT_REFUSED(connections, GYRE_CONNECTIONS_MAX + 1, -EINVAL);
 	EXPECT_REFUSED(retry_percent, 99, -EINVAL);
+	EXPECT_REFUSED(channel.keep_alive_ns, GYRE_SECONDS(32767) + 1, -EINVAL);
 	EXPECT_REFUSED(retry_percent, 1001, -EINVAL);
 	EXPECT_REFUSED(retry_jitter_percent, 101, -EINVAL);
 	EXPECT_REFUSED(retry_min_ns, GYRE_SECONDS(86401), -EINVAL);

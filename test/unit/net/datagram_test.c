@@ -341,6 +341,115 @@ Test(datagram, may_hold_several_frames_which_have_its_sender)
 	(void)close(fd);
 }
 
+/* A channel that cuts frames, and answers nothing; a client of it. */
+static int open_with_codec(const struct gyre_handler *codec, const void *options,
+			   struct gyre_socket_address *ret_at)
+{
+	*ret_at = datagram_open_at("udp://127.0.0.1:0");
+	datagrams.silent = true;
+	cr_assert_eq(gyre_pipeline_add_first(datagrams.channel, codec, options), 0);
+	return datagram_client(ret_at, NULL);
+}
+
+Test(datagram, that_ends_within_a_frame_adds_nothing_to_those_of_other_senders)
+{
+	static const struct gyre_line_options late = { .frame_bytes_max = 4, .fail_late = true };
+	struct gyre_socket_address at;
+	int one = open_with_codec(gyre_line_codec(), &late, &at);
+	int other = datagram_client(&at, NULL);
+
+	datagram_send(one, "a\nbc", 4);
+	datagram_until_exceptions(1);
+	cr_expect_eq(datagrams.error, -EPROTO);
+	datagram_send(other, "de\n", 3);
+	datagram_until_reads(2);
+	cr_expect_eq(datagrams.bytes[1], 2);
+	expect_sender(other);
+	datagram_send(one, "much too long", 13);
+	datagram_until_exceptions(2);
+	cr_expect_eq(datagrams.error, -EMSGSIZE);
+	datagram_send(other, "fgh\n", 4);
+	datagram_until_reads(3);
+	cr_expect_eq(datagrams.bytes[2], 3);
+	expect_sender(other);
+	cr_expect_eq(datagrams.exceptions, 2);
+	(void)close(one);
+	(void)close(other);
+}
+
+Test(datagram, that_cannot_be_understood_is_the_fault_of_no_other)
+{
+	static const struct gyre_length_options options = { .length_adjustment = -4,
+							    .frame_bytes_max = 100 };
+	struct gyre_socket_address at;
+	int one = open_with_codec(gyre_length_codec(), &options, &at);
+	int other = datagram_client(&at, NULL);
+
+	datagram_send(one, "\0\0\0\3", 4); /* ends within its own length */
+	datagram_until_exceptions(1);
+	cr_expect_eq(datagrams.error, -EPROTO);
+	datagram_send(other, "\0\0\0\5a", 5);
+	datagram_until_reads(1);
+	datagram_send(one, "\177\0\0\0\0\0\0\5b", 9);
+	datagram_until_exceptions(2);
+	cr_expect_eq(datagrams.error, -EMSGSIZE);
+	datagram_send(other, "\0\0\0\5c", 5);
+	datagram_until_reads(2);
+	expect_sender(other);
+	cr_expect_eq(datagrams.exceptions, 2);
+	(void)close(one);
+	(void)close(other);
+}
+
+Test(datagram, that_is_empty_is_no_frame_and_not_what_was_asked_for)
+{
+	struct gyre_socket_address at;
+	int fd = open_with_codec(gyre_line_codec(), NULL, &at);
+
+	gyre_channel_set_auto_read(datagrams.channel, false);
+	gyre_channel_read(gyre_channel_tail(datagrams.channel));
+	datagram_send(fd, "", 0);
+	datagram_send(fd, "one\n", 4);
+	datagram_until_reads(1);
+	cr_expect_eq(datagrams.bytes[0], 3);
+	(void)close(fd);
+}
+
+/* Asks for the next read before the first frame of two has been followed by the second. */
+static void ask_meanwhile(struct gyre_handler_context *ctx, uint64_t key)
+{
+	(void)key;
+	gyre_channel_read(ctx);
+}
+
+Test(datagram, that_comes_while_frames_of_another_wait_stays_apart)
+{
+	static const struct gyre_handler asking = { .name = "asking", .timer = ask_meanwhile };
+	struct gyre_socket_address at;
+	int one = open_with_codec(gyre_line_codec(), NULL, &at);
+	int other = datagram_client(&at, NULL);
+
+	cr_assert_eq(gyre_pipeline_add_last(datagrams.channel, &asking, NULL), 0);
+	gyre_channel_set_auto_read(datagrams.channel, false);
+	gyre_channel_read(gyre_channel_tail(datagrams.channel));
+	datagram_send(one, "a\nbc\ndef", 8);
+	datagram_until_reads(1);
+	datagram_send(other, "ghij\n", 5);
+	rig_settle(&datagram_rig);
+	cr_expect_eq(datagrams.reads, 1);
+	cr_assert_eq(gyre_context_timer_start(gyre_pipeline_get(datagrams.channel, "asking"), 0, 0),
+		     0);
+	rig_pass(&datagram_rig, GYRE_MILLISECONDS(5));
+	datagram_until_reads(2);
+	cr_expect_eq(datagrams.bytes[1], 2);
+	gyre_channel_read(gyre_channel_tail(datagrams.channel));
+	datagram_until_reads(3);
+	cr_expect_eq(datagrams.bytes[2], 4);
+	expect_sender(other);
+	(void)close(one);
+	(void)close(other);
+}
+
 static uint32_t pages_used(void)
 {
 	const struct gy_pool *pages = &rig_channels(&datagram_rig)->pages;
@@ -382,6 +491,7 @@ Test(datagram, of_a_connected_channel_goes_to_its_peer_alone)
 {
 	struct gyre_socket_address any;
 	struct gyre_socket_address own;
+	struct gyre_socket_address at;
 	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX];
 	int peer = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int stranger;
@@ -391,6 +501,11 @@ Test(datagram, of_a_connected_channel_goes_to_its_peer_alone)
 	cr_assert_eq(gy_socket_address_of(peer, &own), 0);
 	cr_assert_geq(gyre_socket_address_format(&own, sizeof(text), text), 0);
 	own = datagram_open_with(&(struct gyre_datagram_options){ .connect = text }, NULL);
+	cr_assert_eq(gyre_channel_local_address(datagrams.channel, &at), 0);
+	cr_expect(gyre_socket_address_equal(&at, &own));
+	cr_assert_eq(gyre_channel_peer_address(datagrams.channel, &at), 0);
+	cr_assert_eq(gy_socket_address_of(peer, &any), 0);
+	cr_expect(gyre_socket_address_equal(&at, &any));
 	stranger = datagram_client(&own, NULL);
 	datagram_send(stranger, "no", 2);
 	cr_expect_eq(datagram_write(datagram_buffer(7), NULL), 0);
@@ -400,6 +515,14 @@ Test(datagram, of_a_connected_channel_goes_to_its_peer_alone)
 	cr_expect_eq(datagrams.reads, 1);
 	(void)close(stranger);
 	(void)close(peer);
+}
+
+Test(datagram, channel_that_is_open_to_all_has_no_peer)
+{
+	struct gyre_socket_address at;
+
+	(void)datagram_open_at("udp://127.0.0.1:0");
+	cr_expect_eq(gyre_channel_peer_address(datagrams.channel, &at), -ENOTCONN);
 }
 
 Test(datagram, of_a_connected_unix_channel_has_a_name_to_be_answered_at)
@@ -568,4 +691,56 @@ Test(datagram, that_was_written_to_be_heard_of_is_heard_of_when_it_has_left)
 		}
 	}
 	(void)close(fd);
+}
+
+enum { OUTCOMES_MAX = 8 };
+
+static int outcomes[OUTCOMES_MAX];
+static uint32_t outcomes_count;
+
+static void note_outcome(struct gyre_channel *channel, int error, void *arg)
+{
+	(void)channel;
+	cr_assert_eq(arg, &outcomes[outcomes_count], "they come in the order of the writes");
+	outcomes[outcomes_count++] = error;
+}
+
+/* As those that are written in one run. */
+static void write_and_note(uint32_t which, const char *to)
+{
+	struct gyre_buffer *buffer = datagram_buffer(1);
+	struct gyre_socket_address address;
+
+	cr_assert_eq(gyre_socket_address_parse(to, &address), 0);
+	cr_assert_eq(gyre_buffer_set_peer(buffer, &address), 0);
+	cr_assert_eq(gyre_channel_write_then(gyre_channel_tail(datagrams.channel), buffer,
+					     note_outcome, &outcomes[which]),
+		     0);
+}
+
+static void until_outcomes(uint32_t count)
+{
+	while (outcomes_count < count) {
+		rig_turn(&datagram_rig);
+	}
+}
+
+Test(datagram, that_the_kernel_refuses_is_told_to_who_wants_to_hear_of_it_and_to_nobody_else)
+{
+	(void)datagram_open_at("udp://127.0.0.1:0");
+	write_and_note(0, "udp://127.0.0.1:9");
+	write_and_note(1, "udp://255.255.255.255:9");
+	write_and_note(2, "udp://255.255.255.255:9");
+	write_and_note(3, "udp://127.0.0.1:9");
+	until_outcomes(4);
+	cr_expect_eq(outcomes[0], 0);
+	cr_expect_lt(outcomes[1], 0);
+	cr_expect_eq(outcomes[2], outcomes[1]);
+	cr_expect_eq(outcomes[3], 0);
+	cr_expect_eq(datagram_counters()->datagrams_failed, 2);
+	write_and_note(4, "udp://[::1]:9");
+	write_and_note(5, "udp://127.0.0.1:9");
+	until_outcomes(6);
+	cr_expect_lt(outcomes[4], 0);
+	cr_expect_eq(outcomes[5], 0);
 }

@@ -175,6 +175,44 @@ Test(listening, gives_connections_no_delay_unless_it_is_allowed, .init = begin, 
 	cr_expect_eq(no_delay_of(true), 0);
 }
 
+static int option_of(int fd, int level, int name)
+{
+	int value = -1;
+	socklen_t bytes = sizeof(value);
+
+	cr_assert_eq(getsockopt(fd, level, name, &value, &bytes), 0);
+	return value;
+}
+
+Test(listening, asks_silent_peers_whether_they_are_there_if_that_is_wanted, .init = begin,
+     .fini = end)
+{
+	struct gyre_acceptor_options options = { .bind = "tcp://127.0.0.1:0",
+						 .init_channel = init_seen };
+	uint16_t port = 0;
+	int plain;
+	int fd;
+
+	options.ret_port = &port;
+	cr_assert_eq(gyre_listen(the_system(), &options, NULL), 0);
+	plain = connect_to(port);
+	rig_settle(&rig);
+	cr_assert_not_null(seen);
+	cr_expect_eq(option_of(seen->endpoint.fd, SOL_SOCKET, SO_KEEPALIVE), 0);
+	seen = NULL;
+	options.channel.keep_alive_ns = GYRE_SECONDS(6) + 1;
+	cr_assert_eq(gyre_listen(the_system(), &options, NULL), 0);
+	fd = connect_to(port);
+	rig_settle(&rig);
+	cr_assert_not_null(seen);
+	cr_expect_eq(option_of(seen->endpoint.fd, SOL_SOCKET, SO_KEEPALIVE), 1);
+	cr_expect_eq(option_of(seen->endpoint.fd, IPPROTO_TCP, TCP_KEEPIDLE), 7);
+	cr_expect_eq(option_of(seen->endpoint.fd, IPPROTO_TCP, TCP_KEEPINTVL), 1);
+	cr_expect_eq(option_of(seen->endpoint.fd, IPPROTO_TCP, TCP_KEEPCNT), 10);
+	(void)close(plain);
+	(void)close(fd);
+}
+
 static int init_every_other(struct gyre_channel *channel, void *arg)
 {
 	static uint32_t count;
@@ -433,10 +471,14 @@ Test(listening, waits_for_a_port_no_longer_than_it_may, .init = begin, .fini = e
 	(void)close(in_the_way);
 }
 
+static const struct gyre_channel_options as_usual;
+
 Test(listening, keeps_out_all_who_come_later, .init = begin, .fini = end)
 {
 	struct gyre_socket_address address;
-	struct gy_listening listening = { .text = "here", .log = &rig.log, .backlog = 10 };
+	struct gy_listening listening = {
+		.text = "here", .log = &rig.log, .backlog = 10, .channel = &as_usual
+	};
 	int fds[4];
 	int late[4];
 	char text[TEXT_BYTES];
@@ -459,7 +501,9 @@ Test(listening, keeps_out_all_who_come_later, .init = begin, .fini = end)
 Test(listening, shares_connections_among_the_sockets_of_one_call, .init = begin, .fini = end)
 {
 	struct gyre_socket_address address;
-	struct gy_listening listening = { .text = "here", .log = &rig.log, .backlog = 1000 };
+	struct gy_listening listening = {
+		.text = "here", .log = &rig.log, .backlog = 1000, .channel = &as_usual
+	};
 	int fds[2];
 	int clients[200];
 	int shares[2] = { 0 };
@@ -526,6 +570,9 @@ Test(listening, answers_misuse_with_an_error, .init = begin, .fini = end)
 	options.init_channel = NULL;
 	cr_expect_eq(gyre_listen(the_system(), &options, NULL), -EINVAL);
 	options.init_channel = init_echo;
+	options.channel.keep_alive_ns = GYRE_SECONDS(32767) + 1;
+	cr_expect_eq(gyre_listen(the_system(), &options, NULL), -EINVAL);
+	options.channel.keep_alive_ns = 0;
 	options.bind = NULL;
 	cr_expect_eq(gyre_listen(the_system(), &options, NULL), -EINVAL);
 }

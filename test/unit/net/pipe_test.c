@@ -66,7 +66,10 @@ static void on_inactive(struct gyre_handler_context *ctx)
 static void say_hello(struct gyre_handler_context *ctx)
 {
 	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
+	struct gyre_socket_address address;
 
+	expect(gyre_channel_local_address(gyre_context_channel(ctx), &address) == -ENOTSOCK);
+	expect(gyre_channel_peer_address(gyre_context_channel(ctx), &address) == -ENOTSOCK);
 	expect(gyre_buffer_append(buffer, "hello", 5) == 0);
 	expect(gyre_channel_write(ctx, buffer) == 0);
 	gyre_channel_close(ctx);

@@ -8,6 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <gyre/pipe.h>
 
 #include "base/atomic.h"
 
@@ -255,4 +260,46 @@ Test(life, does_not_begin_where_descriptors_run_out_at_any_point)
 	for (rlim_t more = 0; more < 7; more++) {
 		create_with_descriptors(3, more);
 	}
+}
+
+static uint32_t ended;
+
+static void read_nothing(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	(void)ctx;
+	gyre_buffer_free(data);
+	(void)gy_fetch_add(&ran, 1);
+}
+
+static void hear_end(struct gyre_handler_context *ctx)
+{
+	(void)gy_fetch_add(&ended, gyre_channel_reason(gyre_context_channel(ctx)) == 0 ? 1 : 100);
+	(void)fixture_end(gyre_context_stack(ctx));
+}
+
+static const struct gyre_handler reading = { .read = read_nothing, .inactive = hear_end };
+
+static int init_reading(struct gyre_channel *channel, void *arg)
+{
+	return gyre_pipeline_add_last(channel, &reading, arg);
+}
+
+Test(life, has_an_empty_standard_input_where_that_was_closed)
+{
+	const struct gyre_pipe_options input = { .init_channel = init_reading, .no_output = true };
+	struct gyre_system *system;
+	struct stat status;
+	int before;
+
+	(void)close(STDIN_FILENO);
+	before = descriptors_open();
+	system = create(1);
+	cr_assert_eq(fstat(STDIN_FILENO, &status), 0);
+	cr_expect_eq(status.st_rdev, makedev(1, 3), "the null device");
+	cr_assert_eq(gyre_pipe_open(system, &input, NULL), 0);
+	cr_expect_eq(gyre_system_run(system), 0);
+	gyre_system_destroy(system);
+	cr_expect_eq(ended, 1);
+	cr_expect_eq(ran, 0);
+	cr_expect_eq(descriptors_open(), before + 1, "it stays");
 }

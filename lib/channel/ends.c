@@ -1,0 +1,26 @@
+/*
+ * The two ends of a channel: the kernel knows their addresses for as long as it has the socket, so
+ * a channel does not keep them.
+ */
+#include <errno.h>
+
+#include "channel/channel.h"
+#include "channel/socket_address.h"
+
+int gyre_channel_local_address(const struct gyre_channel *channel,
+			       struct gyre_socket_address *ret_address)
+{
+	if (channel == NULL || ret_address == NULL) {
+		return -EINVAL;
+	}
+	return gy_socket_address_of(channel->endpoint.fd, ret_address);
+}
+
+int gyre_channel_peer_address(const struct gyre_channel *channel,
+			      struct gyre_socket_address *ret_address)
+{
+	if (channel == NULL || ret_address == NULL) {
+		return -EINVAL;
+	}
+	return gy_socket_address_of_peer(channel->endpoint.fd, ret_address);
+}
