@@ -346,6 +346,7 @@ int gyre_system_create(const struct gyre_system_options *options, struct gyre_sy
 	(void)pthread_cond_init(&system->entered_condition, NULL);
 	(void)pthread_cond_init(&system->gate_condition, NULL);
 	r = gy_standard_open(&system->log);
+	gy_descriptors_reserve(&system->log);
 	gy_guard_init(&system->guard, "", resolved.memory_limit_bytes);
 	if (r == 0) {
 		r = place_loops(system, "");

@@ -279,6 +279,11 @@ void gy_signals_block(struct gyre_system *system, const sigset_t *before, sigset
 /* Opens what is closed of the descriptors 0 to 2. */
 int gy_standard_open(const struct gy_log *log);
 
+/* ---- descriptors.c ---- */
+
+/* Makes room for the descriptors that the process may open; without it they are opened slowly. */
+void gy_descriptors_reserve(const struct gy_log *log);
+
 /* ---- threads.c ---- */
 
 /* The signals that stop a system. */

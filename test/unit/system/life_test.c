@@ -303,3 +303,37 @@ Test(life, has_an_empty_standard_input_where_that_was_closed)
 	cr_expect_eq(ran, 0);
 	cr_expect_eq(descriptors_open(), before + 1, "it stays");
 }
+
+/* How many descriptors the kernel's table of this process has room for. */
+static unsigned long descriptors_room(void)
+{
+	FILE *status = fopen("/proc/self/status", "re");
+	unsigned long room = 0;
+	char line[256];
+
+	cr_assert_not_null(status);
+	while (fgets(line, sizeof(line), status) != NULL) {
+		(void)sscanf(line, "FDSize: %lu", &room);
+	}
+	(void)fclose(status);
+	return room;
+}
+
+static void expect_room(rlim_t limit, unsigned long room)
+{
+	struct rlimit descriptors;
+
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &descriptors), 0);
+	descriptors.rlim_cur = limit < descriptors.rlim_max ? limit : descriptors.rlim_max;
+	room = room < descriptors.rlim_cur ? room : descriptors.rlim_cur;
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &descriptors), 0);
+	gyre_system_destroy(create(1));
+	cr_expect_geq(descriptors_room(), room);
+}
+
+Test(life, has_room_for_descriptors_before_loops_would_wait_for_it)
+{
+	cr_assert_lt(descriptors_room(), 1000, "it has not grown yet");
+	expect_room(2000, 1000);
+	expect_room(100000, 65536);
+}
