@@ -91,6 +91,60 @@ GYRE_MESSAGE(gyre_sent, 0x39);
 /* ---- through the pipeline ---- */
 
 /**
+ * gyre_channel_bind() - passes on the order to bind a channel to a local address
+ * @ctx: the place of the handler whose @bind was called
+ * @local: the address, as text without a name: of the kind of the channel's sockets
+ *
+ * Only for an order that has come, from inside of @bind or later. When it has failed it may be
+ * passed on again, with another address.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL    an argument is NULL, no such order has come, or @local cannot be understood or is of
+ *              another kind
+ *   -EALREADY  the head has had the order
+ *   -EISCONN   the channel is connected
+ *   -EPIPE     it is closed
+ *   -EAFNOSUPPORT  a socket for datagrams cannot become a Unix socket, nor one of those another
+ *   -EADDRINUSE, -EADDRNOTAVAIL, -EACCES  of datagrams: as gyre_datagram_open(); a client hears of
+ *              these when it tries to connect
+ *   -ENAMETOOLONG, -ENODEV, -ENOENT  as gyre_socket_address_parse()
+ *   others     what a handler in between, or the kernel, refused with
+ * Ownership: @local stays the caller's.
+ * Context: loop thread, phase 2, on the channel's loop.
+ * Since: 0.1
+ */
+GYRE_API int gyre_channel_bind(struct gyre_handler_context *ctx, const char *local);
+
+/**
+ * gyre_channel_connect() - passes on the order to connect a channel
+ * @ctx: the place of the handler whose @connect was called
+ * @to: where to, as text: of the kind of the channel's sockets; for datagrams without a name
+ * @local: where from, as text without a name; NULL for any
+ *
+ * Only for an order that has come, from inside of @connect or later. When it has failed it may be
+ * passed on again, with another address. 0 means that what can be done is under way: @active tells
+ * that it has succeeded, and @unregistered that it has not.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL    @ctx or @to is NULL, no such order has come, or an address cannot be understood or
+ *              is of another kind
+ *   -EALREADY  the head has had the order
+ *   -EISCONN   the channel is connected
+ *   -EPIPE     it is closed
+ *   -ENAMETOOLONG, -ENODEV, -ENOENT  as gyre_socket_address_parse(), but that @to of a stream may
+ *              have a name
+ *   others     what a handler in between refused with; of datagrams also what the kernel did, and
+ *              as gyre_channel_bind()
+ * Ownership: @to and @local stay the caller's.
+ * Context: loop thread, phase 2, on the channel's loop.
+ * Since: 0.1
+ */
+GYRE_API int gyre_channel_connect(struct gyre_handler_context *ctx, const char *to,
+				  const char *local);
+
+/**
  * gyre_channel_write() - queues bytes to be sent
  * @ctx: where in the pipeline it begins
  * @data: the bytes
@@ -444,12 +498,14 @@ GYRE_API size_t gyre_channel_queued_bytes(const struct gyre_channel *channel);
  *
  * Return: 0 in good order or while it is open; else the negative errno.
  * Errors:
+ *   -ECANCELED   it was closed before it was connected
  *   -ECONNRESET  the peer has reset the connection
  *   -ENOBUFS     queued output went over the hard cap, or over what all channels may hold
  *   -ENOMEM      there was no memory for what had come
- *   -ESHUTDOWN   the system would not wait any longer
- *   -ETIMEDOUT   the peer took none of the output for linger_ns, or was not through with its
- *                handshake after handshake_ns
+ *   -ESHUTDOWN   the system would not wait any longer, or the channel was not connected when its
+ *                actor or the system stopped
+ *   -ETIMEDOUT   it was not connected in time, the peer took none of the output for linger_ns, or
+ *                was not through with its handshake after handshake_ns
  *   others       what the kernel, gyre_channel_abort() or gyre_fire_exception() said
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.

@@ -57,41 +57,54 @@ static int read_texts(const struct gyre_connect_options *options, struct gy_conn
 		r = -EINVAL;
 	}
 	if (r == 0 && options->local != NULL) {
-		r = gyre_socket_address_parse(options->local, &order->race.local);
+		r = gyre_socket_address_parse(options->local, &order->local);
 	}
-	if (r == 0 && options->local != NULL && order->race.local.type != SOCK_STREAM) {
+	if (r == 0 && options->local != NULL && order->local.type != SOCK_STREAM) {
 		r = -EINVAL;
 	}
 	return r;
 }
 
+static size_t bytes_of(const char *text)
+{
+	return text == NULL ? 0 : strlen(text) + 1;
+}
+
+/* Copies a text of the options to @*place, which goes on behind it. */
+static const char *keep(const char *text, char **place)
+{
+	size_t bytes = bytes_of(text);
+	char *kept = *place;
+
+	*place += bytes;
+	return text == NULL ? NULL : (const char *)memcpy(kept, text, bytes);
+}
+
 static int make_order(const struct gyre_connect_options *options,
 		      struct gy_connect_order **ret_order)
 {
-	size_t bytes = 0;
 	struct gy_connect_order *order;
+	char *place;
 	int r;
 
 	if (!are_valid(options)) {
 		return -EINVAL;
 	}
-	if (options->name_servers != NULL) {
-		bytes = strlen(options->name_servers) + 1;
-		if (bytes > SERVERS_BYTES_MAX) {
-			return -ENAMETOOLONG;
-		}
+	if (bytes_of(options->name_servers) > SERVERS_BYTES_MAX) {
+		return -ENAMETOOLONG;
 	}
-	order = (struct gy_connect_order *)gy_memory_get(sizeof(*order) + bytes);
+	order = (struct gy_connect_order *)gy_memory_get(sizeof(*order) + bytes_of(options->to) +
+							 bytes_of(options->local) +
+							 bytes_of(options->name_servers));
 	if (order == NULL) {
 		return -ENOMEM;
 	}
+	place = order->texts;
 	order->options = *options;
-	order->race.allow_delay = options->channel.allow_delay;
+	order->options.to = keep(options->to, &place);
+	order->options.local = keep(options->local, &place);
+	order->options.name_servers = keep(options->name_servers, &place);
 	fill_in(&order->options);
-	if (bytes > 0) {
-		memcpy(order->name_servers, options->name_servers, bytes);
-		order->options.name_servers = order->name_servers;
-	}
 	r = read_texts(options, order);
 	if (r < 0) {
 		gy_memory_put(order);
