@@ -146,10 +146,10 @@ struct gyre_channel {
 	bool unconnected;  /* see connector.h */
 
 	struct gy_hangup hangup;
-	struct gy_context_timer *timers;  /* of handlers */
-	struct gy_handshake *handshake;	  /* NULL when it is over, or has all the time */
-	uint32_t input_held;		  /* what counts of the input, with GY_CHANNEL_COUNTED */
-	uint32_t frame_bytes;		  /* the same of frames that are not complete */
+	struct gy_context_timer *timers; /* of handlers */
+	struct gy_handshake *handshake;	 /* NULL when it is over, or has all the time */
+	uint32_t input_held;		 /* what counts of the input, with GY_CHANNEL_COUNTED */
+	uint32_t frame_bytes;		 /* the same of frames that are not complete */
 	union {
 		struct gy_pipe *pipe;		/* with GY_CHANNEL_PIPE */
 		struct gy_connector *connector; /* with @unconnected */

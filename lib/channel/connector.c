@@ -55,8 +55,8 @@ static void look_for_change(struct gyre_handler_context *ctx, const char *to)
 	struct gy_connector *connector = channel->connector;
 
 	if (!channel->unconnected || gy_connector_ends(channel) ||
-	    ctx == gyre_channel_tail(channel) || connector->step != GY_CONNECTOR_CONNECTING || connector->taken_over ||
-	    strcmp(to, connector->to) == 0) {
+	    ctx == gyre_channel_tail(channel) || connector->step != GY_CONNECTOR_CONNECTING ||
+	    connector->taken_over || strcmp(to, connector->to) == 0) {
 		return;
 	}
 	connector->taken_over = true;

@@ -61,7 +61,8 @@ void gy_stream_connected(struct gyre_channel *channel, int fd);
 void gy_connector_run(struct gyre_channel *channel);
 /* It is connected from now on: tells the handlers. */
 void gy_connector_done(struct gyre_channel *channel);
-/* It ends without: takes the handlers away. Its descriptor, if it has one, is still to be closed. */
+/* It ends without: takes the handlers away. Its descriptor, if it has one, is still to be closed.
+ */
 void gy_connector_end(struct gyre_channel *channel);
 
 /* ---- of the head ---- */

@@ -67,18 +67,18 @@ struct gy_dial {
 	enum gy_dial_stage stage;
 	uint32_t index;
 	uint32_t failures;
-	uint32_t brief;	 /* connections in a row that were lost sooner than they were waited for */
-	int reason;	 /* why the channel is gone */
-	bool expired;	 /* the timer has fired */
+	uint32_t brief; /* connections in a row that were lost sooner than they were waited for */
+	int reason;	/* why the channel is gone */
+	bool expired;	/* the timer has fired */
 	bool ending;
 	bool ended;
 	struct gy_connector connector;
 	struct gy_socket_text to; /* as ordered in this round */
 	char local[GYRE_SOCKET_ADDRESS_TEXT_MAX];
 	struct gyre_socket_address peer; /* of 0 bytes before there is one */
-	uint64_t opened_ns;    /* the clock when the channel became active */
-	uint64_t pause_ns;     /* the last */
-	struct gy_timer timer; /* the end of the round, or of the pause */
+	uint64_t opened_ns;		 /* the clock when the channel became active */
+	uint64_t pause_ns;		 /* the last */
+	struct gy_timer timer;		 /* the end of the round, or of the pause */
 	struct gy_resolve resolve;
 	struct gy_race_options race_options; /* of this round */
 	struct gy_race race;
