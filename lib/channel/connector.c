@@ -166,6 +166,12 @@ static void order(struct gyre_channel *channel)
 
 /* ---- life ---- */
 
+int gy_connector_start_nothing(struct gyre_channel *channel)
+{
+	(void)channel;
+	return 0;
+}
+
 void gy_connector_run(struct gyre_channel *channel)
 {
 	struct gy_connector *connector = channel->connector;
@@ -240,12 +246,6 @@ static const struct gy_endpoint_ops unconnected_ops = {
 	.set_busy = gy_channel_set_busy,
 };
 
-static int start_nothing(struct gyre_channel *channel)
-{
-	(void)channel;
-	return 0;
-}
-
 /* One that never was a connection is not counted as one that was closed. */
 static void free_unconnected(struct gyre_channel *channel)
 {
@@ -255,7 +255,7 @@ static void free_unconnected(struct gyre_channel *channel)
 static const struct gy_channel_kind unconnected_kind = {
 	.add = gy_output_add,
 	.refusal = gy_stream_refusal,
-	.start = start_nothing,
+	.start = gy_connector_start_nothing,
 	.free = free_unconnected,
 };
 

@@ -57,6 +57,8 @@ void gy_stream_connected(struct gyre_channel *channel, int fd);
 
 /* ---- for all kinds ---- */
 
+/* The start of a kind that sends nothing yet. */
+int gy_connector_start_nothing(struct gyre_channel *channel);
 /* A run of a channel that is not connected: orders what is due, and does what else is. */
 void gy_connector_run(struct gyre_channel *channel);
 /* It is connected from now on: tells the handlers. */

@@ -7,6 +7,7 @@
 
 #include "actor/stack.h"
 #include "net/dial.h"
+#include "net/texts.h"
 
 static const uint64_t pause_max_ns = GYRE_SECONDS(24 * 60 * 60);
 
@@ -65,21 +66,6 @@ static int read_texts(const struct gyre_connect_options *options, struct gy_conn
 	return r;
 }
 
-static size_t bytes_of(const char *text)
-{
-	return text == NULL ? 0 : strlen(text) + 1;
-}
-
-/* Copies a text of the options to @*place, which goes on behind it. */
-static const char *keep(const char *text, char **place)
-{
-	size_t bytes = bytes_of(text);
-	char *kept = *place;
-
-	*place += bytes;
-	return text == NULL ? NULL : (const char *)memcpy(kept, text, bytes);
-}
-
 static int make_order(const struct gyre_connect_options *options,
 		      struct gy_connect_order **ret_order)
 {
@@ -90,20 +76,20 @@ static int make_order(const struct gyre_connect_options *options,
 	if (!are_valid(options)) {
 		return -EINVAL;
 	}
-	if (bytes_of(options->name_servers) > SERVERS_BYTES_MAX) {
+	if (gy_text_bytes(options->name_servers) > SERVERS_BYTES_MAX) {
 		return -ENAMETOOLONG;
 	}
-	order = (struct gy_connect_order *)gy_memory_get(sizeof(*order) + bytes_of(options->to) +
-							 bytes_of(options->local) +
-							 bytes_of(options->name_servers));
+	order = (struct gy_connect_order *)gy_memory_get(
+		sizeof(*order) + gy_text_bytes(options->to) + gy_text_bytes(options->local) +
+		gy_text_bytes(options->name_servers));
 	if (order == NULL) {
 		return -ENOMEM;
 	}
 	place = order->texts;
 	order->options = *options;
-	order->options.to = keep(options->to, &place);
-	order->options.local = keep(options->local, &place);
-	order->options.name_servers = keep(options->name_servers, &place);
+	order->options.to = gy_text_keep(options->to, &place);
+	order->options.local = gy_text_keep(options->local, &place);
+	order->options.name_servers = gy_text_keep(options->name_servers, &place);
 	fill_in(&order->options);
 	r = read_texts(options, order);
 	if (r < 0) {
