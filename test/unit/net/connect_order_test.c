@@ -154,8 +154,7 @@ Test(connect_order, is_heard_of_again_when_a_connection_is_lost)
 Test(connect_order, is_never_heard_of_by_those_who_are_called)
 {
 	const struct gyre_acceptor_options listening = { .bind = "tcp://127.0.0.1:0",
-							 .init_channel =
-								 order_options(0).init_channel,
+							 .init_channel = order_init_channel,
 							 .ret_port = &open_port };
 	struct gyre_connect_options options = client_options(0);
 

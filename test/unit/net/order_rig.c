@@ -152,7 +152,7 @@ static const struct gyre_handler planned = {
 	.connect = planned_connect,
 };
 
-static int init_order(struct gyre_channel *channel, void *arg)
+int order_init_channel(struct gyre_channel *channel, void *arg)
 {
 	int r = gyre_pipeline_add_last(channel, &near_head, arg);
 
@@ -192,7 +192,7 @@ struct gyre_connect_options order_options(uint16_t port)
 {
 	struct gyre_connect_options options = client_options(port);
 
-	options.init_channel = init_order;
+	options.init_channel = order_init_channel;
 	return options;
 }
 

@@ -41,6 +41,8 @@ extern struct order_heard order_heard;
 /* Begins and ends a test, with a system that runs. */
 void order_begin(void);
 void order_end(void);
+/* Gives a channel the two handlers, and one that echoes behind them. */
+int order_init_channel(struct gyre_channel *channel, void *arg);
 /* Options to connect to this port of 127.0.0.1 with the two handlers. */
 struct gyre_connect_options order_options(uint16_t port);
 /* Ends the system, before what the handlers have written down is looked at. */
