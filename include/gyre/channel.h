@@ -1,5 +1,6 @@
 /*
- * Channels: one connected socket each, owned by a channels actor and served by its loop's ring.
+ * Channels: one socket each, owned by a channels actor and served by its loop's ring; connected, or
+ * about to be.
  *
  * The calls with a struct gyre_handler_context go through the pipeline from there towards the head,
  * so that a handler's outbound functions see what handlers nearer to the tail do.
@@ -120,7 +121,7 @@ GYRE_API int gyre_channel_bind(struct gyre_handler_context *ctx, const char *loc
  * gyre_channel_connect() - passes on the order to connect a channel
  * @ctx: the place of the handler whose @connect was called
  * @to: where to, as text: of the kind of the channel's sockets; for datagrams without a name
- * @local: where from, as text without a name; NULL for any
+ * @local: where from, as text without a name; NULL for any, or of datagrams for where it is bound
  *
  * Only for an order that has come, from inside of @connect or later. When it has failed it may be
  * passed on again, with another address. 0 means that what can be done is under way: @active tells
@@ -149,10 +150,10 @@ GYRE_API int gyre_channel_connect(struct gyre_handler_context *ctx, const char *
  * @ctx: where in the pipeline it begins
  * @data: the bytes
  *
- * What is queued is sent when the actor's run ends, in one call with what was queued before. Pages
- * are not copied, except of a small piece behind others. Queued bytes over the high mark make the
- * channel unwritable; over the hard cap (write_max_bytes of the system) they close it with reason
- * -ENOBUFS.
+ * What is queued is sent when the actor's run ends, in one call with what was queued before; what
+ * was written before the channel is connected, when it is. Pages are not copied, except of a small
+ * piece behind others. Queued bytes over the high mark make the channel unwritable; over the hard
+ * cap (write_max_bytes of the system) they close it with reason -ENOBUFS.
  *
  * Return: 0, or a negative errno, which may be ignored: handlers hear of the channel's end.
  * Errors:

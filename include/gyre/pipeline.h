@@ -120,9 +120,10 @@ typedef void (*gyre_exception_fn)(struct gyre_handler_context *ctx, int error);
  * with the port that it got, by the call that opened it: only for another address, one opened alike
  * takes its place. Groups that the channel has joined by then are lost with the first.
  *
- * Runs in phase 2, on the channel's loop, after @registered of struct gyre_handler. It is called
- * once, unless another handler passes it on again after the head has refused; it is not re-entered.
- * What it returns is returned to the one who passed it on.
+ * Runs in phase 2, on the channel's loop, after @registered of struct gyre_handler; it is not
+ * re-entered. It is called once, unless another handler passes it on again after the head has
+ * refused; the last call comes before @connect and @active. What it returns is returned to the one
+ * who passed it on.
  */
 typedef int (*gyre_bind_fn)(struct gyre_handler_context *ctx, const char *local);
 
@@ -146,11 +147,13 @@ typedef int (*gyre_bind_fn)(struct gyre_handler_context *ctx, const char *local)
  * connection count as open: for the report of struct gyre_connect_options, its retries and its
  * time. When it never does, it need not pass on @inactive.
  *
- * Runs in phase 2, on the channel's loop, after @registered of struct gyre_handler and after @bind.
- * It is called once, unless another handler passes it on again after the head has refused; it is
- * not re-entered. What it returns is returned to the one who passed it on.
+ * Runs in phase 2, on the channel's loop, after @registered of struct gyre_handler and after @bind;
+ * it is not re-entered. It is called once, unless another handler passes it on again after the head
+ * has refused; the last call comes before @active. What it returns is returned to the one who
+ * passed it on.
  */
-typedef int (*gyre_connect_fn)(struct gyre_handler_context *ctx, const char *to, const char *local);
+typedef int (*gyre_connect_fn)(struct gyre_handler_context *ctx, const char *to,
+			       const char *local);
 
 /**
  * gyre_write_fn - bytes are on their way out
@@ -204,8 +207,8 @@ typedef void (*gyre_context_timer_fn)(struct gyre_handler_context *ctx, uint64_t
  * @event: something that another handler or the channel tells
  * @writability: queued output has crossed a water mark
  * @exception: a handler has failed
- * @inactive: the channel is closed for reading and writing; gyre_channel_reason() says why. One that
- *   never was connected is not
+ * @inactive: the channel is closed for reading and writing; gyre_channel_reason() says why. It does
+ *   not come to one that never was connected
  * @unregistered: the channel no longer belongs to its actor
  * @timer: a timer of gyre_context_timer_start() has fired
  * @bind: outbound: the channel is to be bound to a local address

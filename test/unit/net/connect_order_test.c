@@ -11,42 +11,13 @@
 
 #include <gyre/channel.h>
 #include <gyre/listen.h>
-#include <gyre/pipe.h>
 
-#include "base/atomic.h"
 #include "channel/socket_address.h"
-#include "echo.h"
 #include "net/order_rig.h"
 
 TestSuite(connect_order, .timeout = 60, .init = order_begin, .fini = order_end);
 
 static uint16_t open_port; /* where somebody listens */
-static int calls;
-
-/* Connects, has the peer close, and waits until all is over. */
-static void connect_once(const struct gyre_connect_options *options, int fd)
-{
-	(void)client_connect(options);
-	(void)client_until(GYRE_CONNECTION_OPEN);
-	(void)close(client_accept(fd));
-	(void)client_until(GYRE_CONNECTION_GIVEN_UP);
-}
-
-/* A port where nobody listens; @ret_fd keeps it from others. */
-static uint16_t closed_port(int *ret_fd)
-{
-	uint16_t port;
-
-	*ret_fd = client_bind("tcp://127.0.0.1:0", &port);
-	return port;
-}
-
-static void expect_failure(const struct gyre_connect_options *options, int reason)
-{
-	(void)client_connect(options);
-	cr_expect_eq(client_next(GYRE_CONNECTION_FAILED).reason, reason);
-	cr_expect_eq(client_next(GYRE_CONNECTION_GIVEN_UP).reason, reason);
-}
 
 /* Nobody is called on: what fails does so before. */
 static void expect_no_attempt(int reason, const char *traced_then)
@@ -55,7 +26,7 @@ static void expect_no_attempt(int reason, const char *traced_then)
 	struct gyre_connect_options options = order_options(open_port);
 
 	options.local = "tcp://127.0.0.1:0";
-	expect_failure(&options, reason);
+	order_expect_failure(&options, reason);
 	cr_expect_eq(poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0), 0);
 	(void)close(fd);
 	order_expect(traced_then);
@@ -69,7 +40,7 @@ Test(connect_order, comes_between_registered_and_active)
 	int fd = client_listen(&open_port);
 	struct gyre_connect_options options = order_options(open_port);
 
-	connect_once(&options, fd);
+	order_connect_once(&options, fd);
 	(void)close(fd);
 	order_expect("rcaiux");
 	cr_expect_str_eq(order_heard.to, order_address("127.0.0.1", open_port));
@@ -82,7 +53,7 @@ Test(connect_order, comes_after_that_to_bind)
 	struct gyre_connect_options options = order_options(open_port);
 
 	options.local = "tcp://127.0.0.1:0";
-	connect_once(&options, fd);
+	order_connect_once(&options, fd);
 	(void)close(fd);
 	order_expect("rbcaiux");
 	cr_expect_str_eq(order_heard.bound, "tcp://127.0.0.1:0");
@@ -103,7 +74,7 @@ Test(connect_order, goes_from_the_tail_to_the_head)
 	struct gyre_connect_options options = order_options(open_port);
 
 	order_plan.connect = trace_first;
-	connect_once(&options, fd);
+	order_connect_once(&options, fd);
 	(void)close(fd);
 	order_expect("r1c2aiux");
 }
@@ -111,7 +82,7 @@ Test(connect_order, goes_from_the_tail_to_the_head)
 Test(connect_order, is_heard_of_by_each_round_anew)
 {
 	int fd;
-	struct gyre_connect_options options = order_options(closed_port(&fd));
+	struct gyre_connect_options options = order_options(order_closed_port(&fd));
 
 	options.retries_max = 2;
 	options.retry_min_ns = GYRE_MILLISECONDS(1);
@@ -179,7 +150,7 @@ Test(connect_order, may_be_passed_on_with_another_address)
 {
 	int fd = client_listen(&open_port);
 	int nobody;
-	struct gyre_connect_options options = order_options(closed_port(&nobody));
+	struct gyre_connect_options options = order_options(order_closed_port(&nobody));
 	struct gyre_connection report;
 
 	order_plan.connect = go_elsewhere;
@@ -204,10 +175,10 @@ Test(connect_order, may_be_passed_on_with_a_name)
 {
 	int fd = client_listen(&open_port);
 	int nobody;
-	struct gyre_connect_options options = order_options(closed_port(&nobody));
+	struct gyre_connect_options options = order_options(order_closed_port(&nobody));
 
 	order_plan.connect = go_to_a_name;
-	connect_once(&options, fd);
+	order_connect_once(&options, fd);
 	(void)close(fd);
 	(void)close(nobody);
 	order_expect("rcaiux");
@@ -232,25 +203,9 @@ Test(connect_order, may_be_passed_on_to_a_unix_socket)
 	cr_assert_eq(bind(fd, (struct sockaddr *)&address.storage, address.bytes), 0);
 	cr_assert_eq(listen(fd, 1), 0);
 	order_plan.connect = go_to_a_path;
-	connect_once(&options, fd);
+	order_connect_once(&options, fd);
 	(void)close(fd);
 	order_expect("rcaiux");
-}
-
-/* Where the next connection comes from. */
-static void expect_from(int fd, const char *address)
-{
-	struct gyre_socket_address from;
-	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX];
-	int connection;
-
-	(void)client_next(GYRE_CONNECTION_OPEN);
-	connection = client_accept(fd);
-	cr_assert_eq(gy_socket_address_of_peer(connection, &from), 0);
-	cr_assert_gt(gyre_socket_address_format(&from, sizeof(text), text), 0);
-	cr_expect_eq(strncmp(text, address, strlen(address)), 0, "%s", text);
-	(void)close(connection);
-	(void)close(fd);
 }
 
 static int come_from_three(struct gyre_handler_context *ctx, const char *to, const char *local)
@@ -266,7 +221,7 @@ Test(connect_order, may_be_passed_on_with_another_address_to_come_from)
 
 	order_plan.connect = come_from_three;
 	(void)client_connect(&options);
-	expect_from(fd, "tcp://127.0.0.3:");
+	order_expect_from(fd, "tcp://127.0.0.3:");
 }
 
 static int bind_to_two(struct gyre_handler_context *ctx, const char *local)
@@ -283,7 +238,7 @@ Test(connect_order, comes_from_where_a_handler_has_bound_it)
 	options.local = "tcp://127.0.0.1:0";
 	order_plan.bind = bind_to_two;
 	(void)client_connect(&options);
-	expect_from(fd, "tcp://127.0.0.2:");
+	order_expect_from(fd, "tcp://127.0.0.2:");
 	order_finish();
 	cr_expect_str_eq(order_heard.bound, "tcp://127.0.0.2:0");
 	cr_expect_str_eq(order_heard.local, "tcp://127.0.0.2:0");
@@ -303,7 +258,7 @@ Test(connect_order, may_be_passed_on_without_an_address_to_come_from)
 	options.local = "tcp://127.0.0.2:0";
 	order_plan.connect = come_from_anywhere;
 	(void)client_connect(&options);
-	expect_from(fd, "tcp://127.0.0.1:");
+	order_expect_from(fd, "tcp://127.0.0.1:");
 }
 
 Test(connect_order, fails_where_an_address_is_not_the_machines)
@@ -311,7 +266,7 @@ Test(connect_order, fails_where_an_address_is_not_the_machines)
 	struct gyre_connect_options options = order_options(1);
 
 	options.local = "tcp://192.0.2.1:0";
-	expect_failure(&options, -EADDRNOTAVAIL);
+	order_expect_failure(&options, -EADDRNOTAVAIL);
 	order_expect("rbcux");
 }
 
@@ -320,7 +275,7 @@ Test(connect_order, is_for_each_connection_of_many)
 	enum { COUNT = 20 };
 	int fd = client_listen(&open_port);
 	int nobody;
-	struct gyre_connect_options options = order_options(closed_port(&nobody));
+	struct gyre_connect_options options = order_options(order_closed_port(&nobody));
 	int connections[COUNT];
 
 	order_plan.connect = go_elsewhere;
@@ -400,7 +355,7 @@ Test(connect_order, does_not_come_to_handlers_that_were_refused)
 	struct gyre_connect_options options = order_options(1);
 
 	order_plan.init = -EPERM;
-	expect_failure(&options, -EPERM);
+	order_expect_failure(&options, -EPERM);
 	order_expect("x");
 }
 
@@ -494,7 +449,7 @@ Test(connect_order, is_given_up_when_the_channel_is_closed_while_nobody_answers)
 	options.connect_timeout_ns = GYRE_FOREVER;
 	order_plan.connect = connect_and_start;
 	order_plan.timer = close_it;
-	expect_failure(&options, -ECANCELED);
+	order_expect_failure(&options, -ECANCELED);
 	client_hole_close(&hole);
 	order_expect("rcux");
 	cr_expect_eq(order_heard.reason, -ECANCELED);
@@ -508,479 +463,8 @@ Test(connect_order, fails_when_nobody_answers_in_time)
 	client_hole_open(&hole, client_bind("tcp://127.0.0.1:0", &open_port));
 	options = order_options(open_port);
 	options.connect_timeout_ns = GYRE_MILLISECONDS(50);
-	expect_failure(&options, -ETIMEDOUT);
+	order_expect_failure(&options, -ETIMEDOUT);
 	client_hole_close(&hole);
 	order_expect("rcux");
 	cr_expect_eq(order_heard.reason, -ETIMEDOUT);
-}
-
-/* ---- keeping ---- */
-
-static int keep_for_ever(struct gyre_handler_context *ctx, const char *to, const char *local)
-{
-	(void)ctx;
-	(void)to;
-	(void)local;
-	return 0;
-}
-
-static int keep_the_address(struct gyre_handler_context *ctx, const char *local)
-{
-	(void)ctx;
-	(void)local;
-	return 0;
-}
-
-Test(connect_order, may_be_kept_but_not_for_longer_than_the_round)
-{
-	struct gyre_connect_options options = order_options(1);
-
-	options.connect_timeout_ns = GYRE_MILLISECONDS(50);
-	order_plan.connect = keep_for_ever;
-	expect_failure(&options, -ETIMEDOUT);
-	order_expect("rux");
-	cr_expect_eq(order_heard.reason, -ETIMEDOUT);
-}
-
-Test(connect_order, is_not_given_before_that_to_bind_is_done)
-{
-	struct gyre_connect_options options = order_options(1);
-
-	options.local = "tcp://127.0.0.1:0";
-	options.connect_timeout_ns = GYRE_MILLISECONDS(50);
-	order_plan.bind = keep_the_address;
-	expect_failure(&options, -ETIMEDOUT);
-	order_expect("rux");
-}
-
-static int keep_for_a_while(struct gyre_handler_context *ctx, const char *to, const char *local)
-{
-	(void)to;
-	(void)local;
-	return gyre_context_timer_start(ctx, 1, GYRE_MILLISECONDS(20));
-}
-
-static void pass_on(struct gyre_handler_context *ctx)
-{
-	expect(gyre_channel_connect(ctx, order_address("127.0.0.1", open_port), NULL) == 0);
-	expect(gyre_channel_connect(ctx, order_address("127.0.0.1", open_port), NULL) == -EALREADY);
-}
-
-Test(connect_order, may_be_passed_on_when_a_timer_fires)
-{
-	int fd = client_listen(&open_port);
-	struct gyre_connect_options options = order_options(open_port);
-
-	order_plan.connect = keep_for_a_while;
-	order_plan.timer = pass_on;
-	connect_once(&options, fd);
-	(void)close(fd);
-	order_expect("rccaiux"); /* the second went as far as the head */
-}
-
-static int keep_the_address_for_a_while(struct gyre_handler_context *ctx, const char *local)
-{
-	(void)local;
-	return gyre_context_timer_start(ctx, 1, GYRE_MILLISECONDS(20));
-}
-
-static void pass_the_address_on(struct gyre_handler_context *ctx)
-{
-	expect(gyre_channel_bind(ctx, "tcp://127.0.0.2:0") == 0);
-}
-
-Test(connect_order, goes_on_when_that_to_bind_is_passed_on_later)
-{
-	int fd = client_listen(&open_port);
-	struct gyre_connect_options options = order_options(open_port);
-
-	options.local = "tcp://127.0.0.1:0";
-	order_plan.bind = keep_the_address_for_a_while;
-	order_plan.timer = pass_the_address_on;
-	(void)client_connect(&options);
-	expect_from(fd, "tcp://127.0.0.2:");
-	order_finish();
-	cr_expect_eq(strncmp(traced, "rbca", 4), 0, "%s", traced);
-}
-
-static uint32_t is_kept;
-
-static int keep_for_a_message(struct gyre_handler_context *ctx, const char *to, const char *local)
-{
-	(void)ctx;
-	(void)to;
-	(void)local;
-	gy_store_release(&is_kept, 1);
-	return 0;
-}
-
-/* Until the handler has the order. */
-static void wait_until_kept(void)
-{
-	while (gy_load_acquire(&is_kept) == 0) {
-		(void)usleep(100);
-	}
-}
-
-Test(connect_order, may_be_passed_on_when_a_message_comes)
-{
-	int fd = client_listen(&open_port);
-	struct gyre_connect_options options = order_options(open_port);
-
-	order_plan.connect = keep_for_a_message;
-	order_plan.event = pass_on;
-	(void)client_connect(&options);
-	wait_until_kept();
-	cr_assert_eq(notify_outside(order_heard.channel, 1), 0);
-	(void)close(client_accept(fd));
-	(void)client_until(GYRE_CONNECTION_GIVEN_UP);
-	(void)close(fd);
-	order_expect("rccaiux");
-}
-
-Test(connect_order, is_given_up_when_its_channel_is_told_to_stop)
-{
-	struct gyre_connect_options options = order_options(1);
-
-	order_plan.connect = keep_for_a_message;
-	(void)client_connect(&options);
-	wait_until_kept();
-	client_stop(order_heard.channel);
-	cr_expect_eq(client_next(GYRE_CONNECTION_FAILED).reason, -ECANCELED);
-	(void)client_next(GYRE_CONNECTION_GIVEN_UP);
-	order_expect("rux");
-}
-
-Test(connect_order, ends_with_its_actor)
-{
-	struct gyre_connect_options options = order_options(1);
-	struct gyre_address actor;
-
-	options.connect_timeout_ns = GYRE_FOREVER;
-	order_plan.connect = keep_for_a_message;
-	actor = client_connect(&options);
-	wait_until_kept();
-	client_stop(actor);
-	order_expect("rux");
-	cr_expect_eq(order_heard.reason, -ESHUTDOWN);
-}
-
-static int connect_and_tell(struct gyre_handler_context *ctx, const char *to, const char *local)
-{
-	int r = gyre_channel_connect(ctx, to, local);
-
-	gy_store_release(&is_kept, 1);
-	return r;
-}
-
-Test(connect_order, ends_with_the_system)
-{
-	struct client_hole hole;
-	struct gyre_connect_options options;
-
-	client_hole_open(&hole, client_bind("tcp://127.0.0.1:0", &open_port));
-	options = order_options(open_port);
-	options.connect_timeout_ns = GYRE_FOREVER;
-	order_plan.connect = connect_and_tell;
-	(void)client_connect(&options);
-	wait_until_kept();
-	client_hole_close(&hole);
-	order_expect("rcux");
-	cr_expect_eq(order_heard.reason, -ESHUTDOWN);
-}
-
-/* ---- what changes meanwhile ---- */
-
-static int leave(struct gyre_handler_context *ctx, const char *to, const char *local)
-{
-	gyre_context_remove(ctx);
-	return gyre_channel_connect(ctx, to, local);
-}
-
-Test(connect_order, may_be_passed_on_by_a_handler_that_leaves)
-{
-	int fd = client_listen(&open_port);
-	struct gyre_connect_options options = order_options(open_port);
-
-	order_plan.connect = leave;
-	connect_once(&options, fd);
-	(void)close(fd);
-	order_expect("rcaiux");
-}
-
-static int leave_for_elsewhere(struct gyre_handler_context *ctx, const char *to, const char *local)
-{
-	gyre_context_remove(ctx);
-	return go_elsewhere(ctx, to, local);
-}
-
-Test(connect_order, may_be_passed_on_elsewhere_by_a_handler_that_leaves)
-{
-	int fd = client_listen(&open_port);
-	int nobody;
-	struct gyre_connect_options options = order_options(closed_port(&nobody));
-
-	order_plan.connect = leave_for_elsewhere;
-	connect_once(&options, fd);
-	(void)close(fd);
-	(void)close(nobody);
-	order_expect("rcaiux");
-}
-
-static int remove_near(struct gyre_handler_context *ctx, const char *to, const char *local)
-{
-	expect(gyre_pipeline_remove(gyre_context_channel(ctx), "near") == 0);
-	return gyre_channel_connect(ctx, to, local);
-}
-
-Test(connect_order, does_not_come_to_one_that_was_removed)
-{
-	int fd = client_listen(&open_port);
-	struct gyre_connect_options options = order_options(open_port);
-
-	order_plan.connect = remove_near;
-	connect_once(&options, fd);
-	(void)close(fd);
-	order_expect("rx");
-}
-
-static int late_connect(struct gyre_handler_context *ctx, const char *to, const char *local)
-{
-	trace('L');
-	return gyre_channel_connect(ctx, to, local);
-}
-
-static const struct gyre_handler late_handler = { .name = "late", .connect = late_connect };
-static const struct gyre_handler too_late_handler = { .name = "too late", .connect = late_connect };
-
-static int add_others(struct gyre_handler_context *ctx, const char *to, const char *local)
-{
-	struct gyre_channel *channel = gyre_context_channel(ctx);
-
-	expect(gyre_pipeline_add_first(channel, &late_handler, NULL) == 0);
-	expect(gyre_pipeline_add_last(channel, &too_late_handler, NULL) == 0);
-	return gyre_channel_connect(ctx, to, local);
-}
-
-Test(connect_order, comes_to_those_that_were_added_nearer_to_the_head)
-{
-	int fd = client_listen(&open_port);
-	struct gyre_connect_options options = order_options(open_port);
-
-	order_plan.connect = add_others;
-	connect_once(&options, fd);
-	(void)close(fd);
-	order_expect("rcLaiux");
-}
-
-/* ---- what the head refuses ---- */
-
-static void ask_too_early(struct gyre_handler_context *ctx)
-{
-	expect(gyre_channel_connect(ctx, "tcp://127.0.0.1:1", NULL) == -EINVAL);
-	expect(gyre_channel_bind(ctx, "tcp://127.0.0.1:0") == -EINVAL);
-}
-
-static int bind_badly(struct gyre_handler_context *ctx, const char *local)
-{
-	expect(gyre_channel_bind(ctx, NULL) == -EINVAL);
-	expect(gyre_channel_bind(NULL, local) == -EINVAL);
-	expect(gyre_channel_bind(ctx, "nowhere") == -EINVAL);
-	expect(gyre_channel_bind(ctx, "udp://127.0.0.1:0") == -EINVAL);
-	expect(gyre_channel_bind(ctx, "tcp://localhost:0") == -ENOENT);
-	expect(gyre_channel_connect(ctx, "tcp://127.0.0.1:1", NULL) == -EINVAL);
-	expect(gyre_channel_bind(ctx, local) == 0);
-	expect(gyre_channel_bind(ctx, local) == -EALREADY);
-	return 0;
-}
-
-static int connect_badly(struct gyre_handler_context *ctx, const char *to, const char *local)
-{
-	expect(gyre_channel_connect(ctx, NULL, local) == -EINVAL);
-	expect(gyre_channel_connect(NULL, to, local) == -EINVAL);
-	expect(gyre_channel_connect(ctx, "nowhere", local) == -EINVAL);
-	expect(gyre_channel_connect(ctx, "udp://127.0.0.1:1", local) == -EINVAL);
-	expect(gyre_channel_connect(ctx, to, "udp://127.0.0.1:1") == -EINVAL);
-	expect(gyre_channel_connect(ctx, to, "tcp://localhost:1") == -ENOENT);
-	expect(gyre_channel_bind(ctx, "tcp://127.0.0.1:0") == -EALREADY);
-	expect(gyre_channel_connect(ctx, to, local) == 0);
-	expect(gyre_channel_connect(ctx, to, local) == -EALREADY);
-	return 0;
-}
-
-static void ask_too_late(struct gyre_handler_context *ctx)
-{
-	expect(gyre_channel_connect(ctx, "tcp://127.0.0.1:1", NULL) == -EISCONN);
-	expect(gyre_channel_bind(ctx, "tcp://127.0.0.1:0") == -EISCONN);
-	calls++;
-	gyre_fire_active(ctx);
-}
-
-Test(connect_order, is_refused_by_the_head_when_it_is_wrong_and_may_come_again)
-{
-	int fd = client_listen(&open_port);
-	struct gyre_connect_options options = order_options(open_port);
-
-	options.local = "tcp://127.0.0.1:0";
-	order_plan.registered = ask_too_early;
-	order_plan.bind = bind_badly;
-	order_plan.connect = connect_badly;
-	order_plan.active = ask_too_late;
-	connect_once(&options, fd);
-	(void)close(fd);
-	order_finish();
-	cr_expect_eq(calls, 1);
-}
-
-static void ask_when_accepted(struct gyre_handler_context *ctx)
-{
-	ask_too_late(ctx);
-	gyre_channel_close(ctx);
-	expect(gyre_channel_connect(ctx, "tcp://127.0.0.1:1", NULL) == -EPIPE);
-	expect(gyre_channel_bind(ctx, "tcp://127.0.0.1:1") == -EPIPE);
-}
-
-static const struct gyre_handler asker = { .name = "asker", .active = ask_when_accepted };
-
-static int init_asker(struct gyre_channel *channel, void *arg)
-{
-	return gyre_pipeline_add_last(channel, &asker, arg);
-}
-
-Test(connect_order, is_refused_where_somebody_else_has_connected)
-{
-	const struct gyre_acceptor_options listening = { .bind = "tcp://127.0.0.1:0",
-							 .init_channel = init_asker,
-							 .ret_port = &open_port };
-	struct gyre_connect_options options;
-
-	cr_assert_eq(gyre_listen(fixture.system, &listening, NULL), 0);
-	options = client_options(open_port);
-	(void)client_connect(&options);
-	(void)client_until(GYRE_CONNECTION_GIVEN_UP);
-	order_finish();
-	cr_expect_eq(calls, 1);
-}
-
-Test(connect_order, is_refused_by_a_pipe)
-{
-	int ends[2];
-	struct gyre_pipe_options options = { .init_channel = init_asker, .no_output = true };
-
-	cr_assert_eq(pipe(ends), 0);
-	options.input_fd = ends[0];
-	cr_assert_eq(gyre_pipe_open(fixture.system, &options, NULL), 0);
-	(void)close(ends[1]);
-	order_finish();
-	cr_expect_eq(calls, 1);
-}
-
-/* ---- what is done before there is a connection ---- */
-
-static struct gyre_buffer *some_bytes(const struct gyre_handler_context *ctx)
-{
-	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
-
-	expect(gyre_buffer_append(buffer, "early", 5) == 0);
-	return buffer;
-}
-
-static void written(struct gyre_channel *channel, int error, void *arg)
-{
-	(void)channel;
-	(void)arg;
-	trace(error == 0 ? 'w' : error == -ECONNREFUSED ? 'W' : '?');
-}
-
-static void write_early(struct gyre_handler_context *ctx)
-{
-	expect(gyre_channel_write_then(ctx, some_bytes(ctx), written, NULL) == 0);
-	gyre_channel_flush(ctx);
-	expect(gyre_channel_queued_bytes(gyre_context_channel(ctx)) == 5);
-}
-
-Test(connect_order, leaves_what_was_written_before_to_be_sent)
-{
-	int fd = client_listen(&open_port);
-	struct gyre_connect_options options = order_options(open_port);
-	char bytes[6] = "";
-	int connection;
-
-	order_plan.registered = write_early;
-	(void)client_connect(&options);
-	(void)client_next(GYRE_CONNECTION_OPEN);
-	connection = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
-	cr_assert_eq(recv(connection, bytes, 5, MSG_WAITALL), 5);
-	cr_expect_str_eq(bytes, "early");
-	(void)close(connection);
-	(void)client_until(GYRE_CONNECTION_GIVEN_UP);
-	(void)close(fd);
-	order_expect("rcawiux");
-}
-
-Test(connect_order, tells_those_who_have_written_before_that_it_has_failed)
-{
-	int fd;
-	struct gyre_connect_options options = order_options(closed_port(&fd));
-
-	order_plan.registered = write_early;
-	expect_failure(&options, -ECONNREFUSED);
-	(void)close(fd);
-	order_expect("rcWux");
-}
-
-static void shut_down_early(struct gyre_handler_context *ctx)
-{
-	write_early(ctx);
-	gyre_channel_shutdown(ctx);
-	expect(gyre_channel_write(ctx, some_bytes(ctx)) == -EPIPE);
-}
-
-Test(connect_order, leaves_a_shutdown_to_be_done)
-{
-	int fd = client_listen(&open_port);
-	struct gyre_connect_options options = order_options(open_port);
-	char bytes[6] = "";
-	int connection;
-
-	order_plan.registered = shut_down_early;
-	(void)client_connect(&options);
-	connection = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
-	cr_assert_eq(recv(connection, bytes, 6, MSG_WAITALL), 5, "and then the end");
-	(void)close(connection);
-	(void)client_until(GYRE_CONNECTION_GIVEN_UP);
-	(void)close(fd);
-}
-
-/* The order is kept for longer than the peer has for its handshake, then passed on. */
-Test(connect_order, does_not_count_for_the_time_of_a_handshake)
-{
-	int fd = client_listen(&open_port);
-	struct gyre_connect_options options = order_options(open_port);
-	int connection;
-
-	options.channel.handshake_ns = GYRE_MILLISECONDS(10);
-	order_plan.connect = keep_for_a_while;
-	order_plan.timer = pass_on;
-	(void)client_connect(&options);
-	(void)client_next(GYRE_CONNECTION_OPEN);
-	connection = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
-	cr_expect_eq(client_next(GYRE_CONNECTION_CLOSED).reason, -ETIMEDOUT, "the peer is silent");
-	(void)close(connection);
-	(void)close(fd);
-}
-
-Test(connect_order, counts_only_connections_that_were_made)
-{
-	int fd;
-	struct gyre_connect_options options = order_options(closed_port(&fd));
-
-	options.retries_max = 3;
-	options.retry_min_ns = GYRE_MILLISECONDS(1);
-	(void)client_connect(&options);
-	(void)client_until(GYRE_CONNECTION_GIVEN_UP);
-	(void)close(fd);
-	order_expect("rcuxrcuxrcuxrcux");
-	cr_expect_eq(fixture.counters.connected, 0);
-	cr_expect_eq(fixture.counters.closed, 0);
 }

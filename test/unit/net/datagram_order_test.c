@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -42,7 +43,7 @@ static void count_active(struct gyre_handler_context *ctx)
 static void await_count(const uint32_t *count, uint32_t wanted)
 {
 	while (gy_load_acquire(count) < wanted) {
-		(void)usleep(100);
+		(void)sched_yield();
 	}
 }
 

@@ -5,9 +5,11 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <gyre/channel.h>
 
+#include "channel/socket_address.h"
 #include "echo.h"
 
 struct order_plan order_plan;
@@ -200,6 +202,44 @@ void order_expect(const char *traced_then)
 {
 	order_finish();
 	cr_expect_str_eq(traced, traced_then);
+}
+
+void order_connect_once(const struct gyre_connect_options *options, int fd)
+{
+	(void)client_connect(options);
+	(void)client_until(GYRE_CONNECTION_OPEN);
+	(void)close(client_accept(fd));
+	(void)client_until(GYRE_CONNECTION_GIVEN_UP);
+}
+
+uint16_t order_closed_port(int *ret_fd)
+{
+	uint16_t port;
+
+	*ret_fd = client_bind("tcp://127.0.0.1:0", &port);
+	return port;
+}
+
+void order_expect_failure(const struct gyre_connect_options *options, int reason)
+{
+	(void)client_connect(options);
+	cr_expect_eq(client_next(GYRE_CONNECTION_FAILED).reason, reason);
+	cr_expect_eq(client_next(GYRE_CONNECTION_GIVEN_UP).reason, reason);
+}
+
+void order_expect_from(int fd, const char *address)
+{
+	struct gyre_socket_address from;
+	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX];
+	int connection;
+
+	(void)client_next(GYRE_CONNECTION_OPEN);
+	connection = client_accept(fd);
+	cr_assert_eq(gy_socket_address_of_peer(connection, &from), 0);
+	cr_assert_gt(gyre_socket_address_format(&from, sizeof(text), text), 0);
+	cr_expect_eq(strncmp(text, address, strlen(address)), 0, "%s", text);
+	(void)close(connection);
+	(void)close(fd);
 }
 
 const char *order_address(const char *address, uint16_t port)

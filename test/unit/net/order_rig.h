@@ -49,6 +49,14 @@ struct gyre_connect_options order_options(uint16_t port);
 void order_finish(void);
 /* The same, and looks at what was traced. */
 void order_expect(const char *traced_then);
+/* Connects to the listener @fd, has it close, and waits until all is over. */
+void order_connect_once(const struct gyre_connect_options *options, int fd);
+/* A port where nobody listens; @ret_fd keeps it from others. */
+uint16_t order_closed_port(int *ret_fd);
+/* Connects, and expects that the only round fails so. */
+void order_expect_failure(const struct gyre_connect_options *options, int reason);
+/* The next connection of the listener @fd, which is closed then, comes from there. */
+void order_expect_from(int fd, const char *address);
 /* "tcp://ADDRESS:PORT"; good until four more are asked for. */
 const char *order_address(const char *address, uint16_t port);
 
