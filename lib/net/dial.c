@@ -153,12 +153,14 @@ static void channel_active(struct gyre_handler_context *ctx)
 {
 	struct gy_dial *dial = (struct gy_dial *)gyre_context_arg(ctx);
 
-	stop_timer(dial);
-	dial->stage = GY_DIAL_OPEN;
-	dial->failures = 0;
-	dial->opened_ns = now_of(dial);
-	tell(dial,
-	     &(struct gyre_connection){ .step = GYRE_CONNECTION_OPEN, .address = dial->peer });
+	if (dial->stage == GY_DIAL_CONNECTED) { /* and not failing by now, or open already */
+		stop_timer(dial);
+		dial->stage = GY_DIAL_OPEN;
+		dial->failures = 0;
+		dial->opened_ns = now_of(dial);
+		tell(dial, &(struct gyre_connection){ .step = GYRE_CONNECTION_OPEN,
+						      .address = dial->peer });
+	}
 	gyre_fire_active(ctx);
 }
 

@@ -165,6 +165,29 @@ Test(connect_order, may_be_passed_on_with_another_address)
 	cr_expect_str_eq(order_heard.to, order_address("127.0.0.1", open_port));
 }
 
+static void pass_on_twice(struct gyre_handler_context *ctx)
+{
+	gyre_fire_active(ctx);
+	gyre_fire_active(ctx);
+}
+
+Test(connect_order, leads_to_one_connection_however_often_its_handler_says_that_it_is_open)
+{
+	int fd = client_listen(&open_port);
+	int nobody;
+	struct gyre_connect_options options = order_options(order_closed_port(&nobody));
+
+	order_plan.connect = go_elsewhere;
+	order_plan.active = pass_on_twice;
+	(void)client_connect(&options);
+	(void)client_next(GYRE_CONNECTION_OPEN);
+	(void)close(client_accept(fd));
+	(void)client_next(GYRE_CONNECTION_CLOSED);
+	(void)client_next(GYRE_CONNECTION_GIVEN_UP);
+	(void)close(fd);
+	(void)close(nobody);
+}
+
 static int go_to_a_name(struct gyre_handler_context *ctx, const char *to, const char *local)
 {
 	(void)to;
