@@ -48,19 +48,17 @@ int gyre_channel_bind(struct gyre_handler_context *ctx, const char *local)
 	return to->handler->bind(&to->head, local);
 }
 
-/* The first that passes on something else will have to talk before those behind it can. */
+/*
+ * Who passes on something else will have to talk before those behind it can. Of several that is for
+ * the one nearest to the tail, which gets here last.
+ */
 static void look_for_change(struct gyre_handler_context *ctx, const char *to)
 {
-	struct gyre_channel *channel = ctx->channel;
-	struct gy_connector *connector = channel->connector;
+	const struct gyre_channel *channel = ctx->channel;
+	const struct gy_connector *connector = channel->unconnected ? channel->connector : NULL;
 
-	if (!channel->unconnected || gy_connector_ends(channel) ||
-	    ctx == gyre_channel_tail(channel) || connector->step != GY_CONNECTOR_CONNECTING ||
-	    connector->taken_over || strcmp(to, connector->to) == 0) {
-		return;
-	}
-	connector->taken_over = true;
-	if (connector->follower != NULL) {
+	if (connector != NULL && connector->follower != NULL &&
+	    ctx != &channel->pipeline.tail.head && strcmp(to, connector->to) != 0) {
 		gy_pipeline_move_behind(gy_context_of(connector->follower), gy_context_of(ctx));
 	}
 }
@@ -68,13 +66,17 @@ static void look_for_change(struct gyre_handler_context *ctx, const char *to)
 int gyre_channel_connect(struct gyre_handler_context *ctx, const char *to, const char *local)
 {
 	struct gy_context *next;
+	int r;
 
 	if (ctx == NULL || to == NULL) {
 		return -EINVAL;
 	}
-	look_for_change(ctx, to);
 	next = next_that_connects(gy_context_of(ctx));
-	return next->handler->connect(&next->head, to, local);
+	r = next->handler->connect(&next->head, to, local);
+	if (r == 0) {
+		look_for_change(ctx, to);
+	}
+	return r;
 }
 
 /* What keeps the head from doing what comes at @step. */

@@ -37,7 +37,6 @@ struct gy_connector {
 	struct gyre_handler_context *follower; /* comes behind who takes over; NULL for none */
 	uint64_t handshake_ns;
 	enum gy_connector_step step;
-	bool taken_over; /* by a handler that has passed on another address */
 };
 
 /* It is to end before it is connected. */

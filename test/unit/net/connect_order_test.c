@@ -188,6 +188,29 @@ Test(connect_order, leads_to_one_connection_however_often_its_handler_says_that_
 	(void)close(nobody);
 }
 
+static int try_elsewhere(struct gyre_handler_context *ctx, const char *to, const char *local)
+{
+	expect(gyre_channel_connect(ctx, "nowhere", local) == -EINVAL);
+	return gyre_channel_connect(ctx, to, local);
+}
+
+static void keep_active(struct gyre_handler_context *ctx)
+{
+	(void)ctx;
+}
+
+Test(connect_order, leaves_the_connection_where_it_was_if_nothing_else_could_be_passed_on)
+{
+	int fd = client_listen(&open_port);
+	struct gyre_connect_options options = order_options(open_port);
+
+	order_plan.connect = try_elsewhere;
+	order_plan.active = keep_active;
+	order_connect_once(&options, fd);
+	(void)close(fd);
+	order_expect("rccaiux");
+}
+
 static int go_to_a_name(struct gyre_handler_context *ctx, const char *to, const char *local)
 {
 	(void)to;
