@@ -152,8 +152,7 @@ typedef int (*gyre_bind_fn)(struct gyre_handler_context *ctx, const char *local)
  * has refused; the last call comes before @active. What it returns is returned to the one who
  * passed it on.
  */
-typedef int (*gyre_connect_fn)(struct gyre_handler_context *ctx, const char *to,
-			       const char *local);
+typedef int (*gyre_connect_fn)(struct gyre_handler_context *ctx, const char *to, const char *local);
 
 /**
  * gyre_write_fn - bytes are on their way out
