@@ -6,7 +6,8 @@
  * A loop that retires gives a copy of its descriptor, and so the socket with all that is in it, to
  * an actor of another loop; its own channel delivers what it has taken out, and ends.
  *
- * All that can be refused is done by the calling thread, before any actor is spawned.
+ * All that can be refused is done by the calling thread, before any actor is spawned; the handlers
+ * of the channel may then choose other addresses, see datagram_orders.c.
  */
 #include <errno.h>
 #include <fcntl.h>
