@@ -1,5 +1,6 @@
 /*
- * Channels: one connected socket each, owned by a channels actor and served by its loop's ring.
+ * Channels: one socket each, owned by a channels actor and served by its loop's ring; connected, or
+ * about to be.
  *
  * The calls with a struct gyre_handler_context go through the pipeline from there towards the head,
  * so that a handler's outbound functions see what handlers nearer to the tail do.
@@ -95,14 +96,68 @@ GYRE_MESSAGE(gyre_sent, 0x39);
 /* ---- through the pipeline ---- */
 
 /**
+ * gyre_channel_bind() - passes on the order to bind a channel to a local address
+ * @ctx: the place of the handler whose @bind was called
+ * @local: the address, as text without a name: of the kind of the channel's sockets
+ *
+ * Only for an order that has come, from inside of @bind or later. When it has failed it may be
+ * passed on again, with another address.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL    an argument is NULL, no such order has come, or @local cannot be understood or is of
+ *              another kind
+ *   -EALREADY  the head has had the order
+ *   -EISCONN   the channel is connected
+ *   -EPIPE     it is closed
+ *   -EAFNOSUPPORT  a socket for datagrams cannot become a Unix socket, nor one of those another
+ *   -EADDRINUSE, -EADDRNOTAVAIL, -EACCES  of datagrams: as gyre_datagram_open(); a client hears of
+ *              these when it tries to connect
+ *   -ENAMETOOLONG, -ENODEV, -ENOENT  as gyre_socket_address_parse()
+ *   others     what a handler in between, or the kernel, refused with
+ * Ownership: @local stays the caller's.
+ * Context: loop thread, phase 2, on the channel's loop.
+ * Since: 0.1
+ */
+GYRE_API int gyre_channel_bind(struct gyre_handler_context *ctx, const char *local);
+
+/**
+ * gyre_channel_connect() - passes on the order to connect a channel
+ * @ctx: the place of the handler whose @connect was called
+ * @to: where to, as text: of the kind of the channel's sockets; for datagrams without a name
+ * @local: where from, as text without a name; NULL for any, or of datagrams for where it is bound
+ *
+ * Only for an order that has come, from inside of @connect or later. When it has failed it may be
+ * passed on again, with another address. 0 means that what can be done is under way: @active tells
+ * that it has succeeded, and @unregistered that it has not.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL    @ctx or @to is NULL, no such order has come, or an address cannot be understood or
+ *              is of another kind
+ *   -EALREADY  the head has had the order
+ *   -EISCONN   the channel is connected
+ *   -EPIPE     it is closed
+ *   -ENAMETOOLONG, -ENODEV, -ENOENT  as gyre_socket_address_parse(), but that @to of a stream may
+ *              have a name
+ *   others     what a handler in between refused with; of datagrams also what the kernel did, and
+ *              as gyre_channel_bind()
+ * Ownership: @to and @local stay the caller's.
+ * Context: loop thread, phase 2, on the channel's loop.
+ * Since: 0.1
+ */
+GYRE_API int gyre_channel_connect(struct gyre_handler_context *ctx, const char *to,
+				  const char *local);
+
+/**
  * gyre_channel_write() - queues bytes to be sent
  * @ctx: where in the pipeline it begins
  * @data: the bytes
  *
- * What is queued is sent when the actor's run ends, in one call with what was queued before. Pages
- * are not copied, except of a small piece behind others. Queued bytes over the high mark make the
- * channel unwritable; over the hard cap (write_max_bytes of the system) they close it with reason
- * -ENOBUFS.
+ * What is queued is sent when the actor's run ends, in one call with what was queued before; what
+ * was written before the channel is connected, when it is. Pages are not copied, except of a small
+ * piece behind others. Queued bytes over the high mark make the channel unwritable; over the hard
+ * cap (write_max_bytes of the system) they close it with reason -ENOBUFS.
  *
  * Return: 0, or a negative errno, which may be ignored: handlers hear of the channel's end.
  * Errors:
@@ -453,12 +508,15 @@ GYRE_API size_t gyre_channel_queued_bytes(const struct gyre_channel *channel);
  *
  * Return: 0 in good order or while it is open; else the negative errno.
  * Errors:
+ *   -ECANCELED   it was closed before it was connected
  *   -ECONNRESET  the peer has reset the connection
  *   -ENOBUFS     queued output went over the hard cap, or over what all channels may hold
  *   -ENOMEM      there was no memory for what had come
- *   -ESHUTDOWN   the system would not wait any longer
- *   -ETIMEDOUT   the peer took none of the output for linger_ns, or was not through with its
- *                handshake after handshake_ns, or the kernel hears nothing of it any more
+ *   -ESHUTDOWN   the system would not wait any longer, or the channel was not connected when its
+ *                actor or the system stopped
+ *   -ETIMEDOUT   it was not connected in time, the peer took none of the output for linger_ns, was
+ *                not through with its handshake after handshake_ns, or the kernel hears nothing of
+ *                it any more
  *   others       what the kernel, gyre_channel_abort() or gyre_fire_exception() said
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.

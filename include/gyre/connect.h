@@ -1,8 +1,9 @@
 /*
- * Connecting: an actor that makes connections and keeps them. It looks up the host's name, tries
- * its addresses, IPv6 and IPv4 by turns and each a little after the one before, takes the first
- * that answers, and makes a channel of it. A connection that could not be made, or was lost, is
- * tried again after a pause, if that is wanted.
+ * Connecting: an actor that makes connections and keeps them. It makes a channel, whose handlers
+ * hear where it is to be connected and may change that: see gyre_connect_fn. Then it looks up the
+ * host's name, tries its addresses, IPv6 and IPv4 by turns and each a little after the one before,
+ * and gives the channel the first that answers. A connection that could not be made, or was lost,
+ * is tried again after a pause, if that is wanted, with a new channel.
  *
  * The actor is stopped by gyre_stop(), at whatever stage it is; its channels then send what is
  * queued and close. It stops by itself when none of its connections is left and none will be made;
@@ -23,8 +24,10 @@ GYRE_BEGIN_DECLS
 
 /**
  * enum gyre_connection_step - what has happened to a connection
- * @GYRE_CONNECTION_OPEN: it is made, and its channel is about to be active
- * @GYRE_CONNECTION_FAILED: an attempt has failed: of one address, or to find any; others may follow
+ * @GYRE_CONNECTION_OPEN: it is made, and its channel is about to be active; where a handler has
+ *   taken it over, those behind that are about to hear of it: see gyre_connect_fn
+ * @GYRE_CONNECTION_FAILED: an attempt has failed: of one address, to find any, or of a handler,
+ *   which has refused it or ended it before it was open; others may follow
  * @GYRE_CONNECTION_CLOSED: it was open, and its channel is gone
  * @GYRE_CONNECTION_PAUSE: it will be tried again after a pause
  * @GYRE_CONNECTION_GIVEN_UP: it will not be tried again: the last of this connection
@@ -77,11 +80,13 @@ typedef void (*gyre_connection_fn)(struct gyre_stack *stack,
  * @to: "tcp://HOST:PORT" or "unix:PATH", see gyre/socket_address.h; HOST may be a name
  * @local: the address to connect from, without a name; NULL for any. Addresses of another family
  *   than it are not tried
- * @init_channel: gives each connection its handlers
+ * @init_channel: gives each channel its handlers: a new one in each round, when nothing has been
+ *   tried yet
  * @init_arg: for @init_channel
  * @channel: how each channel behaves
  * @connections: how many to keep, at most GYRE_CONNECTIONS_MAX; 0 for one
- * @connect_timeout_ns: for one round: the lookup and all attempts; 0 for 10 s
+ * @connect_timeout_ns: for one round: the lookup and all attempts, and what handlers do before and,
+ *   if one has taken the connection over, after them; 0 for 10 s
  * @retries_max: how many rounds in a row may follow one that has failed, or the loss of an open
  *   connection; 0 for none, UINT32_MAX for no limit. A connection that was open begins anew
  * @retry_min_ns: the pause before the first of them; 0 for 100 ms
@@ -127,8 +132,9 @@ struct gyre_connect_options {
  * actor is a child of the running one, unless @place says that it is detached. The reasons of
  * failures are -ECONNREFUSED, -ETIMEDOUT, -ENETUNREACH, -ENOENT (a Unix path), -ENXIO (the name is
  * not known), -EAGAIN (no name server answers usefully), -EINVAL (@name_servers cannot be
- * understood), -EMFILE, and what else a connect may fail with; a round's is the one that explains
- * most.
+ * understood), -EMFILE, -ECANCELED (a handler has closed the channel before), -ECONNABORTED (its
+ * end came before it was open), and what else a handler or a connect may fail with; a round's is
+ * the one that explains most.
  *
  * Return: 0, or a negative errno.
  * Errors:

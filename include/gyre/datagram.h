@@ -75,8 +75,8 @@ struct gyre_multicast {
  * @place: the loop of the channel where there is only one; by default the first, and that of the
  *   running actor for gyre_datagram_spawn(), whose child it is unless @place says that it is
  * detached
- * @ret_port: where the bound port goes, for port 0; may be NULL
- * @ret_address: where the bound address goes; may be NULL
+ * @ret_port: where the port goes that the call has bound, for port 0; may be NULL
+ * @ret_address: where the address goes that it has bound; may be NULL
  */
 struct gyre_datagram_options {
 	const char *bind;
@@ -108,8 +108,10 @@ struct gyre_datagram_options {
  * @ret_actor: the actor of the first loop's channel, whose stop closes all of them; may be NULL
  *
  * The sockets are bound when the call returns; channels become active as soon as the system runs.
- * An actor stops when its channel is closed. A failure is explained by one line in the log, with
- * its cause and remedy, and nothing is left open then.
+ * Their handlers have the orders to bind and to connect before that, and may choose other
+ * addresses: see gyre_bind_fn. An actor stops when its channel is closed, and if that never was
+ * active with the reason. A failure is explained by one line in the log, with its cause and remedy,
+ * and nothing is left open then.
  *
  * Sockets of a process that this one succeeds are taken with all datagrams that wait in them, see
  * gyre/handover.h.

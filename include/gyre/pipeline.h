@@ -5,7 +5,19 @@
  * (outbound).
  *
  *	head  ->  codec  ->  logic  ->  tail        read, active, exception ...
- *	head  <-  codec  <-  logic  <-  tail        write, flush, close ...
+ *	head  <-  codec  <-  logic  <-  tail        connect, write, flush, close ...
+ *
+ * A pipeline is made before its channel is connected, if that is done here: one that was accepted
+ * or inherited, or is a pipe, is connected already. Its handlers hear, each in this order,
+ *
+ *	accepted, inherited, pipe    registered, active ... inactive, unregistered
+ *	client                       registered, bind, connect, active ... inactive, unregistered
+ *	datagrams                    the same
+ *	not connected                registered, bind, connect, unregistered
+ *
+ * with @bind if there is a local address, and with @connect if there is another side. These two are
+ * orders, on their way from the tail to the head, which does what they say: see gyre_connect_fn.
+ * What is written before @active is kept, and sent then.
  *
  * A handler is a const table of functions, with NULL for what it passes on untouched. One that is
  * given passes on what it does not keep, by gyre_fire_read() and its like. Handlers may be added,
@@ -99,6 +111,50 @@ typedef void (*gyre_writability_fn)(struct gyre_handler_context *ctx, bool writa
 typedef void (*gyre_exception_fn)(struct gyre_handler_context *ctx, int error);
 
 /**
+ * gyre_bind_fn - a channel is to be bound to a local address
+ * @ctx: the handler's place
+ * @local: the address, as text: see gyre/socket_address.h; valid during the call
+ *
+ * Passed on, refused or kept as gyre_connect_fn says, with gyre_channel_bind(). A client keeps what
+ * comes to the head, and connects from there. A socket for datagrams is bound to @local already,
+ * with the port that it got, by the call that opened it: only for another address, one opened alike
+ * takes its place. Groups that the channel has joined by then are lost with the first.
+ *
+ * Runs in phase 2, on the channel's loop, after @registered of struct gyre_handler; it is not
+ * re-entered. It is called once, unless another handler passes it on again after the head has
+ * refused; the last call comes before @connect and @active. What it returns is returned to the one
+ * who passed it on.
+ */
+typedef int (*gyre_bind_fn)(struct gyre_handler_context *ctx, const char *local);
+
+/**
+ * gyre_connect_fn - a channel is to be connected
+ * @ctx: the handler's place
+ * @to: where to, as text: "tcp://HOST:PORT" and the like, see gyre/socket_address.h; HOST may be a
+ *   name, which is looked up when the head is reached; valid during the call
+ * @local: where from, likewise but without a name; NULL for any; valid during the call
+ *
+ * The order comes once for each channel, and so once for each round of gyre_connect(), which may
+ * try several addresses of one name: the channel gets the first connection that is made. A handler
+ * passes it on with gyre_channel_connect(), as it is or with another @to or @local; it may do so
+ * later, when a timer or a message tells it how. A negative errno refuses: the channel ends with
+ * that as its reason. So it does when it is closed before it is connected, by whomever; what is
+ * under way for it is given up then.
+ *
+ * A handler that passes on another @to takes the connection over, as one for a proxy does: it comes
+ * to speak with what it has chosen in its @active, keeps that, and what is written meanwhile, and
+ * passes @active on when those behind it can talk with whom they wanted. Only then does the
+ * connection count as open: for the report of struct gyre_connect_options, its retries and its
+ * time. When it never does, it need not pass on @inactive.
+ *
+ * Runs in phase 2, on the channel's loop, after @registered of struct gyre_handler and after @bind;
+ * it is not re-entered. It is called once, unless another handler passes it on again after the head
+ * has refused; the last call comes before @active. What it returns is returned to the one who
+ * passed it on.
+ */
+typedef int (*gyre_connect_fn)(struct gyre_handler_context *ctx, const char *to, const char *local);
+
+/**
  * gyre_write_fn - bytes are on their way out
  * @ctx: the handler's place
  * @data: the bytes; the handler's own, to be passed on with gyre_channel_write(), kept or freed
@@ -150,9 +206,12 @@ typedef void (*gyre_context_timer_fn)(struct gyre_handler_context *ctx, uint64_t
  * @event: something that another handler or the channel tells
  * @writability: queued output has crossed a water mark
  * @exception: a handler has failed
- * @inactive: the channel is closed for reading and writing; gyre_channel_reason() says why
+ * @inactive: the channel is closed for reading and writing; gyre_channel_reason() says why. It does
+ *   not come to one that never was connected
  * @unregistered: the channel no longer belongs to its actor
  * @timer: a timer of gyre_context_timer_start() has fired
+ * @bind: outbound: the channel is to be bound to a local address
+ * @connect: outbound: the channel is to be connected
  * @write: outbound: bytes are to be queued
  * @flush: outbound: what is queued is to be sent now
  * @read_request: outbound: one more read is wanted, for channels that do not read by themselves
@@ -177,6 +236,8 @@ struct gyre_handler {
 	gyre_context_fn unregistered;
 	gyre_context_timer_fn timer;
 
+	gyre_bind_fn bind;
+	gyre_connect_fn connect;
 	gyre_write_fn write;
 	gyre_context_fn flush;
 	gyre_context_fn read_request;

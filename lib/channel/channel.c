@@ -118,7 +118,7 @@ static void closed_output(struct gy_op *op, const struct gy_completion *completi
 	close_socket(gy_container_of(op, struct gyre_channel, control));
 }
 
-static void close_all(struct gyre_channel *channel)
+void gy_channel_close(struct gyre_channel *channel)
 {
 	if (gy_unlikely((channel->flags & GY_CHANNEL_PIPE) != 0) && gy_pipe_has_output(channel)) {
 		gy_op_init(&channel->control, closed_output);
@@ -131,7 +131,7 @@ static void close_all(struct gyre_channel *channel)
 }
 
 /* Then nobody can reach the channel any more. */
-void gy_channel_finish(struct gyre_channel *channel)
+void gy_channel_end(struct gyre_channel *channel, bool inactive, bool unregistered)
 {
 	struct gyre_handler_context *head = &channel->pipeline.head.head;
 
@@ -142,8 +142,10 @@ void gy_channel_finish(struct gyre_channel *channel)
 	gy_output_clear(channel);
 	gy_post_end(channel);
 	gy_written_end(channel);
-	if (!channel->dismissed) {
+	if (inactive) {
 		gyre_fire_inactive(head);
+	}
+	if (unregistered) {
 		gyre_fire_unregistered(head);
 	}
 	gy_pipeline_fini(&channel->pipeline);
@@ -151,7 +153,12 @@ void gy_channel_finish(struct gyre_channel *channel)
 	gy_assert(gy_list_empty(&channel->chores));
 	gy_post_fini(channel);
 	gy_zero_copy_leave(channel);
-	close_all(channel);
+}
+
+void gy_channel_finish(struct gyre_channel *channel)
+{
+	gy_channel_end(channel, !channel->dismissed, !channel->dismissed);
+	gy_channel_close(channel);
 }
 
 /* Whether no operation is under way; those that are will be told to end. */
@@ -270,7 +277,7 @@ static GY_COLD bool prepare(struct gyre_channel *channel)
 {
 	if ((channel->flags & GY_CHANNEL_CLOSED) != 0) {
 		channel->endpoint.ready = false;
-		close_all(channel);
+		gy_channel_close(channel);
 		return false;
 	}
 	if ((channel->flags & GY_CHANNEL_NEW) != 0) {
@@ -434,6 +441,17 @@ static const struct gy_channel_kind local_kind = {
 
 /* ---- opening ---- */
 
+static const struct gy_channel_kind *kind_of(int fd)
+{
+	return gy_ring_is_local(fd) ? &local_kind : &gy_stream_kind;
+}
+
+void gy_channel_become_stream(struct gyre_channel *channel)
+{
+	channel->endpoint.ops = &channel_endpoint_ops;
+	channel->kind = kind_of(channel->endpoint.fd);
+}
+
 uint32_t gy_channel_flags_of(const struct gyre_channel_options *options)
 {
 	uint32_t flags = GY_CHANNEL_NEW;
@@ -508,7 +526,7 @@ int gy_channel_open(struct gy_house *house, struct gy_stack *stack,
 			.endpoint = { .ops = &channel_endpoint_ops, .fd = opening->fd },
 			.channels = channels,
 			.flags = gy_channel_flags_of(opening->options),
-			.kind = gy_ring_is_local(opening->fd) ? &local_kind : &gy_stream_kind,
+			.kind = kind_of(opening->fd),
 		};
 		r = gy_endpoint_add(&channel->endpoint, house);
 	}

@@ -143,13 +143,17 @@ struct gyre_channel {
 	bool dismissed;	   /* never became active: handlers hear nothing */
 	bool no_zero_copy; /* it does not gain, or cannot be */
 	bool expands;	   /* a handler makes a little more of what is written */
+	bool unconnected;  /* see connector.h */
 
 	struct gy_hangup hangup;
-	struct gy_context_timer *timers;  /* of handlers */
-	struct gy_handshake *handshake;	  /* NULL when it is over, or has all the time */
-	uint32_t input_held;		  /* what counts of the input, with GY_CHANNEL_COUNTED */
-	uint32_t frame_bytes;		  /* the same of frames that are not complete */
-	struct gy_pipe *pipe;		  /* with GY_CHANNEL_PIPE */
+	struct gy_context_timer *timers; /* of handlers */
+	struct gy_handshake *handshake;	 /* NULL when it is over, or has all the time */
+	uint32_t input_held;		 /* what counts of the input, with GY_CHANNEL_COUNTED */
+	uint32_t frame_bytes;		 /* the same of frames that are not complete */
+	union {
+		struct gy_pipe *pipe;		/* with GY_CHANNEL_PIPE */
+		struct gy_connector *connector; /* with @unconnected */
+	};
 	struct gy_buffer_queue sent;	  /* regions; with GY_CHANNEL_SENT */
 	uint64_t region_bytes;		  /* of regions in the output, not sent */
 	struct gy_page *bulk_page;	  /* to receive into; NULL: those of the ring; see bulk.c */
@@ -244,10 +248,16 @@ int gy_channel_begin(struct gyre_channel *channel, struct gy_stack *stack,
 bool gy_channel_tell(struct gyre_channel *channel);
 /* No operation is under way: tells the handlers of the end and closes the descriptor. */
 void gy_channel_finish(struct gyre_channel *channel);
+/* The first half of it, which says of what the handlers are told. */
+void gy_channel_end(struct gyre_channel *channel, bool inactive, bool unregistered);
+/* The second half. */
+void gy_channel_close(struct gyre_channel *channel);
 /* Of the endpoint. */
 void gy_channel_drain(struct gy_endpoint *endpoint);
 void gy_channel_abort(struct gy_endpoint *endpoint, int reason);
 void gy_channel_set_busy(struct gy_endpoint *endpoint, bool busy);
+/* Of one that was not connected, by then: its descriptor is one of a stream. */
+void gy_channel_become_stream(struct gyre_channel *channel);
 /* The flags of a channel that begins. */
 uint32_t gy_channel_flags_of(const struct gyre_channel_options *options);
 

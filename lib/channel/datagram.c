@@ -127,15 +127,72 @@ static const struct gy_channel_kind kind = {
 	.free = free_datagram,
 };
 
+/* ---- before its handlers have had their orders ---- */
+
+static void end_unconnected(struct gy_datagram *datagram)
+{
+	struct gyre_channel *channel = &datagram->channel;
+
+	channel->endpoint.ops = &endpoint_ops;
+	gy_datagram_clear(datagram);
+	if (datagram->closes != NULL) {
+		datagram->closes(datagram->ended_arg, channel->endpoint.fd);
+	}
+	gy_connector_end(channel);
+	gy_channel_close(channel);
+}
+
+static void process_unconnected(struct gy_endpoint *endpoint)
+{
+	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
+
+	if (gy_datagram_of(channel)->leaving) {
+		gy_channel_drain(endpoint);
+	}
+	gy_connector_run(channel);
+	if (endpoint->ready) {
+		return;
+	}
+	if (gy_connector_ends(channel)) {
+		end_unconnected(gy_datagram_of(channel));
+	} else if (channel->connector->step == GY_CONNECTOR_ORDERED) {
+		endpoint->ops = &endpoint_ops;
+		channel->kind = &kind;
+		gy_connector_done(channel);
+	}
+}
+
+static const struct gy_endpoint_ops unconnected_ops = {
+	.process = process_unconnected,
+	.drain = gy_channel_drain,
+	.abort = gy_channel_abort,
+	.set_busy = set_busy,
+	.leave = leave,
+};
+
+static const struct gy_channel_kind unconnected_kind = {
+	.add = gy_datagram_add,
+	.refusal = gy_datagram_refusal,
+	.start = gy_connector_start_nothing,
+	.free = free_datagram,
+};
+
+/* ---- opening ---- */
+
 static void init(struct gy_datagram *datagram, struct gy_channels *channels,
 		 const struct gy_datagram_opening *opening)
 {
+	bool unconnected = opening->connector != NULL;
+
 	*datagram = (struct gy_datagram){
-		.channel = { .endpoint = { .ops = &endpoint_ops, .fd = opening->channel.fd },
+		.channel = { .endpoint = { .ops = unconnected ? &unconnected_ops : &endpoint_ops,
+					   .fd = opening->channel.fd },
 			     .channels = channels,
 			     .flags = gy_channel_flags_of(opening->channel.options) |
 				      GY_CHANNEL_DATAGRAM,
-			     .kind = &kind },
+			     .kind = unconnected ? &unconnected_kind : &kind,
+			     .unconnected = unconnected,
+			     .connector = opening->connector },
 		.closes = opening->closes,
 		.ended = opening->ended,
 		.ended_arg = opening->ended_arg,

@@ -10,7 +10,7 @@
 #ifndef GY_CHANNEL_DATAGRAM_H
 #define GY_CHANNEL_DATAGRAM_H
 
-#include "channel/channel.h"
+#include "channel/connector.h"
 #include "channel/output.h"
 
 enum {
@@ -100,6 +100,7 @@ struct gy_datagram_opening {
 	void (*ended)(void *arg);
 	void *ended_arg;
 	void (*leave)(void *arg, int fd); /* the loop retires; any phase; may be NULL */
+	struct gy_connector *connector;	  /* gives the handlers orders; NULL if none are due */
 	bool connected;			  /* it has a peer, to which all goes */
 	bool is_unix;			  /* to a peer that has no room nothing gets lost */
 	bool batched;			  /* alike ones may leave together (GSO) */

@@ -8,6 +8,7 @@
 #include "actor/stack.h"
 #include "channel/buffer.h"
 #include "channel/channel.h"
+#include "channel/connector.h"
 #include "channel/output.h"
 #include "channel/pipeline.h"
 #include "channel/region.h"
@@ -220,6 +221,8 @@ static int head_send_file(struct gyre_handler_context *ctx, struct gyre_file *fi
 
 const struct gyre_handler gy_head_handler = {
 	.name = "head",
+	.bind = gy_connector_bind,
+	.connect = gy_connector_connect,
 	.write = head_write,
 	.flush = head_flush,
 	.read_request = head_read_request,

@@ -45,10 +45,20 @@ int gy_handshake_start(struct gyre_channel *channel, uint64_t time_ns)
 	}
 	*handshake = (struct gy_handshake){ .channel = channel };
 	gy_timer_init(&handshake->timer, expired);
-	gy_timer_start(&channel->channels->home->loop.wheel, &handshake->timer, time_ns);
 	channel->handshake = handshake;
 	channel->flags |= GY_CHANNEL_UNHEARD;
+	if (!channel->unconnected) {
+		gy_handshake_connected(channel, time_ns);
+	}
 	return 0;
+}
+
+void gy_handshake_connected(struct gyre_channel *channel, uint64_t time_ns)
+{
+	if (channel->handshake != NULL) {
+		gy_timer_start(&channel->channels->home->loop.wheel, &channel->handshake->timer,
+			       time_ns);
+	}
 }
 
 void gy_handshake_stop(struct gyre_channel *channel)

@@ -174,6 +174,25 @@ void gy_pipeline_fini(struct gy_pipeline *pipeline)
 	gy_pipeline_sweep(pipeline);
 }
 
+void gy_pipeline_move_behind(struct gy_context *context, struct gy_context *place)
+{
+	const struct gy_context *after = place;
+
+	while (after != NULL && after != context) {
+		after = after->next;
+	}
+	if (after == context || context->removed || place->removed) {
+		return;
+	}
+	context->previous->next = context->next;
+	context->next->previous = context->previous;
+	context->next = place->next;
+	context->previous = place;
+	place->next->previous = context;
+	place->next = context;
+	refresh(&context->head.channel->pipeline);
+}
+
 /* ---- the public calls ---- */
 
 int gyre_pipeline_add_first(struct gyre_channel *channel, const struct gyre_handler *handler,

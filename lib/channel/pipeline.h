@@ -66,6 +66,8 @@ void gy_pipeline_init(struct gy_pipeline *pipeline, struct gyre_channel *channel
 void gy_pipeline_fini(struct gy_pipeline *pipeline);
 /* Frees the places of removed handlers. No handler of this pipeline may be running. */
 void gy_pipeline_sweep(struct gy_pipeline *pipeline);
+/* Puts a place next to another one, on the tail's side, if it is nearer to the head. */
+void gy_pipeline_move_behind(struct gy_context *context, struct gy_context *place);
 
 /* The next place towards the tail that handles @event; the tail handles all. */
 static inline struct gy_context *gy_context_next(const struct gy_context *context, uint32_t event)

@@ -8,6 +8,7 @@
 #include "actor/stack.h"
 #include "net/dial.h"
 #include "net/stream.h"
+#include "net/texts.h"
 
 static const uint64_t pause_max_ns = GYRE_SECONDS(24 * 60 * 60);
 
@@ -58,9 +59,9 @@ static int read_texts(const struct gyre_connect_options *options, struct gy_conn
 		r = -EINVAL;
 	}
 	if (r == 0 && options->local != NULL) {
-		r = gyre_socket_address_parse(options->local, &order->race.local);
+		r = gyre_socket_address_parse(options->local, &order->local);
 	}
-	if (r == 0 && options->local != NULL && order->race.local.type != SOCK_STREAM) {
+	if (r == 0 && options->local != NULL && order->local.type != SOCK_STREAM) {
 		r = -EINVAL;
 	}
 	return r;
@@ -69,30 +70,28 @@ static int read_texts(const struct gyre_connect_options *options, struct gy_conn
 static int make_order(const struct gyre_connect_options *options,
 		      struct gy_connect_order **ret_order)
 {
-	size_t bytes = 0;
 	struct gy_connect_order *order;
+	char *place;
 	int r;
 
 	if (!are_valid(options)) {
 		return -EINVAL;
 	}
-	if (options->name_servers != NULL) {
-		bytes = strlen(options->name_servers) + 1;
-		if (bytes > SERVERS_BYTES_MAX) {
-			return -ENAMETOOLONG;
-		}
+	if (gy_text_bytes(options->name_servers) > SERVERS_BYTES_MAX) {
+		return -ENAMETOOLONG;
 	}
-	order = (struct gy_connect_order *)gy_memory_get(sizeof(*order) + bytes);
+	order = (struct gy_connect_order *)gy_memory_get(
+		sizeof(*order) + gy_text_bytes(options->to) + gy_text_bytes(options->local) +
+		gy_text_bytes(options->name_servers));
 	if (order == NULL) {
 		return -ENOMEM;
 	}
+	place = order->texts;
 	order->options = *options;
-	order->race.channel = &order->options.channel;
+	order->options.to = gy_text_keep(options->to, &place);
+	order->options.local = gy_text_keep(options->local, &place);
+	order->options.name_servers = gy_text_keep(options->name_servers, &place);
 	fill_in(&order->options);
-	if (bytes > 0) {
-		memcpy(order->name_servers, options->name_servers, bytes);
-		order->options.name_servers = order->name_servers;
-	}
 	r = read_texts(options, order);
 	if (r < 0) {
 		gy_memory_put(order);

@@ -6,7 +6,8 @@
  * A loop that retires gives a copy of its descriptor, and so the socket with all that is in it, to
  * an actor of another loop; its own channel delivers what it has taken out, and ends.
  *
- * All that can be refused is done by the calling thread, before any actor is spawned.
+ * All that can be refused is done by the calling thread, before any actor is spawned; the handlers
+ * of the channel may then choose other addresses, see datagram_orders.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,6 +37,7 @@ static void unref_group(struct gy_datagram_group *group)
 		gy_holding_remove_file(homes, &group->holding);
 		gy_holding_remove(&group->holding);
 		(void)pthread_mutex_unlock(&homes->placing);
+		gy_memory_put(group->options);
 		gy_memory_put(group);
 	}
 }
@@ -93,6 +95,7 @@ struct state {
 	struct gy_datagram_seed *seed;
 	struct gy_house *house;
 	struct gyre_address self;
+	struct gy_datagram_orders orders;
 };
 
 /* Phase 1. */
@@ -124,8 +127,9 @@ static void closes(void *arg, int fd)
 }
 
 /* A socket like this one, with all that is in it, for an actor of another loop. */
-static int send_away(const struct gy_datagram_seed *own, int fd)
+static int send_away(const struct state *state, int fd)
 {
+	const struct gy_datagram_seed *own = state->seed;
 	struct gy_datagram_seed *seed = (struct gy_datagram_seed *)gy_memory_get(sizeof(*seed));
 	struct gy_homes *homes = own->group->homes;
 	int r = 0;
@@ -134,6 +138,7 @@ static int send_away(const struct gy_datagram_seed *own, int fd)
 		return -ENOMEM;
 	}
 	*seed = *own;
+	seed->orders = own->orders && state->orders.connector.step != GY_CONNECTOR_ORDERED;
 	seed->transit =
 		(struct gy_transit){ .discard = free_seed, .fd = fcntl(fd, F_DUPFD_CLOEXEC, 0) };
 	if (seed->transit.fd < 0) {
@@ -159,7 +164,7 @@ static void leave(void *arg, int fd)
 	int r = 0;
 
 	if (!gy_load_acquire(&state->seed->group->holding.handed_over)) { /* else it is elsewhere */
-		r = send_away(state->seed, fd);
+		r = send_away(state, fd);
 	}
 	if (r < 0) {
 		gy_log(log_of(state->channels), GYRE_LOG_WARNING,
@@ -196,6 +201,10 @@ static int mount(struct gyre_stack *stack)
 		closes(state, opening.channel.fd);
 		gy_channels_close(channels, opening.channel.fd);
 		return gyre_stop(stack, gyre_self(stack));
+	}
+	if (seed->orders) {
+		gy_datagram_orders_init(&state->orders, seed, s->house, opening.channel.fd);
+		opening.connector = &state->orders.connector;
 	}
 	r = gy_datagram_open(s->house, s, &opening);
 	return r < 0 ? r : gyre_return(stack);
@@ -309,6 +318,10 @@ static struct gy_datagram_seed *make_seed(const struct setup *setup, uint32_t in
 		.connected = setup->sockets.peer.bytes > 0,
 		.is_unix = is_unix,
 		.batched = setup->sockets.batched && !is_unix,
+		.orders = setup->group->options != NULL,
+		.named = setup->sockets.named,
+		.address = setup->sockets.address,
+		.peer = setup->sockets.peer,
 		.group = setup->group,
 		.number = index,
 	};
@@ -346,6 +359,13 @@ static int make_group(struct setup *setup)
 
 	if (group == NULL) {
 		return -ENOMEM;
+	}
+	if (!setup->sockets.inherited && setup->passed == NULL) {
+		group->options = gy_datagram_options_copy(setup->options);
+		if (group->options == NULL) {
+			gy_memory_put(group);
+			return -ENOMEM;
+		}
 	}
 	fds = (int *)(void *)&group->actors[count];
 	group->references = 1;

@@ -7,6 +7,7 @@
 
 #include <gyre/datagram.h>
 
+#include "channel/connector.h"
 #include "net/net.h"
 
 /* What sockets are to be, and what became of them. */
@@ -17,6 +18,7 @@ struct gy_datagram_sockets {
 	struct gyre_socket_address peer;    /* of 0 bytes when it is not connected */
 	uint32_t count;
 	bool batched;	/* the kernel can cut what is sent (GSO) */
+	bool named;	/* there is an address that they are to be bound to, be it any */
 	bool inherited; /* somebody else has opened them */
 	bool of_actor;	/* opened by one: nothing may block, and the caller tells of failures */
 };
@@ -32,6 +34,16 @@ int gy_datagram_sockets_open(struct gy_datagram_sockets *sockets, int *ret_fds);
 void gy_datagram_sockets_adopt(struct gy_datagram_sockets *sockets, uint32_t count, uint32_t wanted,
 			       int *fds);
 
+/* One more, like one of @options; not @alone it shares its address with others that are the same.
+ */
+int gy_datagram_sockets_reopen(struct gy_datagram_sockets *sockets, bool alone, int *ret_fd);
+
+/* ---- datagram_options.c ---- */
+
+/* What they say of sockets, kept behind the call; NULL without memory. To be given back as memory.
+ */
+struct gyre_datagram_options *gy_datagram_options_copy(const struct gyre_datagram_options *options);
+
 /* ---- multicast.c ---- */
 
 /* Joins groups and sets how datagrams leave to such, as the options say. */
@@ -44,6 +56,7 @@ struct gy_datagram_group {
 	struct gy_holding holding;
 	uint32_t references; /* atomic */
 	struct gy_homes *homes;
+	struct gyre_datagram_options *options; /* NULL for sockets that were opened elsewhere */
 	uint32_t count;
 	struct gyre_address actors[]; /* of each socket, wherever that is; nobody for none */
 };
@@ -57,6 +70,10 @@ struct gy_datagram_seed {
 	bool connected;
 	bool is_unix;
 	bool batched;
+	bool orders; /* the handlers of its channel are to have some */
+	bool named;  /* that to bind among them */
+	struct gyre_socket_address address;
+	struct gyre_socket_address peer; /* of 0 bytes for none */
 	struct gy_datagram_group *group; /* a reference */
 	uint32_t number;		 /* of the socket */
 };
@@ -68,5 +85,22 @@ struct gy_datagram_argument {
 GYRE_MESSAGE(gy_datagram_argument, 0x30);
 
 extern const struct gyre_class gy_datagram_class;
+
+/* ---- datagram_orders.c ---- */
+
+/* A part of the actor's state. */
+struct gy_datagram_orders {
+	struct gy_connector connector;
+	struct gy_datagram_seed *seed;
+	struct gy_house *house;
+	int fd;
+	struct gyre_socket_address peer; /* that @fd is connected with */
+	char local[GYRE_SOCKET_ADDRESS_TEXT_MAX];
+	char to[GYRE_SOCKET_ADDRESS_TEXT_MAX];
+};
+
+/* Those of a channel on @fd. */
+void gy_datagram_orders_init(struct gy_datagram_orders *orders, struct gy_datagram_seed *seed,
+			     struct gy_house *house, int fd);
 
 #endif

@@ -75,6 +75,7 @@ int gy_datagram_sockets_plan(struct gy_datagram_sockets *sockets, uint32_t loops
 	if (r == 0 && options->connect != NULL) {
 		r = parse(sockets, options->connect, &sockets->peer);
 	}
+	sockets->named = sockets->address.bytes > 0;
 	sockets->count = one || sockets->address.storage.ss_family == AF_UNIX ? 1 : loops;
 	return r;
 }
@@ -243,6 +244,22 @@ int gy_datagram_sockets_open(struct gy_datagram_sockets *sockets, int *ret_fds)
 		}
 		while (opened > 0) {
 			(void)close(ret_fds[--opened]);
+		}
+	}
+	return r;
+}
+
+int gy_datagram_sockets_reopen(struct gy_datagram_sockets *sockets, bool alone, int *ret_fd)
+{
+	int fd;
+	int r = open_one(sockets, alone, &fd);
+
+	if (r == 0) {
+		r = gy_socket_address_of(fd, &sockets->address);
+		if (r < 0) {
+			(void)close(fd);
+		} else {
+			*ret_fd = fd;
 		}
 	}
 	return r;

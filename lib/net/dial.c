@@ -1,7 +1,8 @@
 /*
- * One connection of a socket actor, in rounds: look up the name, race to the addresses, make a
- * channel of the winner. A failed round, or the end of the channel, is followed by a pause and the
- * next round, as long as the options allow.
+ * One connection of a socket actor, in rounds: make a channel, whose handlers say where it is to be
+ * connected to; look up the name, race to the addresses, give the winner's descriptor to the
+ * channel. A round fails when its channel ends before it is open; that, or the end of an open one,
+ * is followed by a pause and the next round, as long as the options allow.
  *
  * Completions and timers only make the endpoint ready; what follows from them is worked out in
  * process(), by the stage. A dial that is to end cancels what is under way, waits for it, and only
@@ -53,11 +54,14 @@ static void tell(const struct gy_dial *dial, const struct gyre_connection *news)
 	const struct gyre_connect_options *options = &dial->socket->order->options;
 	struct gyre_stack *stack = &dial->socket->channels->stack->head;
 	struct gyre_connection whole = *news;
+	bool of_channel =
+		news->step == GYRE_CONNECTION_OPEN || news->step == GYRE_CONNECTION_CLOSED;
 
 	whole.connection = dial->index;
 	whole.failures = dial->failures;
 	if (options->report != NULL) {
-		options->report(stack, &whole, dial->channel, options->report_arg);
+		options->report(stack, &whole, of_channel ? dial->channel : NULL,
+				options->report_arg);
 	}
 	if (!gyre_address_is_nobody(options->owner)) {
 		(void)gyre_notify(stack, options->owner,
@@ -65,21 +69,20 @@ static void tell(const struct gy_dial *dial, const struct gyre_connection *news)
 	}
 }
 
-static void tell_failed(const struct gy_dial *dial, const struct gyre_socket_address *address,
-			int error)
+/* With the peer as its address, if there has been one in this round. */
+static void tell_failed(const struct gy_dial *dial, int error)
 {
-	struct gyre_connection news = { .step = GYRE_CONNECTION_FAILED, .reason = error };
-
-	if (address != NULL) {
-		news.address = *address;
-	}
-	tell(dial, &news);
+	tell(dial, &(struct gyre_connection){ .step = GYRE_CONNECTION_FAILED,
+					      .reason = error,
+					      .address = dial->peer });
 }
 
 static void attempt_failed(struct gy_race *race, const struct gyre_socket_address *address,
 			   int error)
 {
-	tell_failed(gy_container_of(race, struct gy_dial, race), address, error);
+	tell(gy_container_of(race, struct gy_dial, race),
+	     &(struct gyre_connection){
+		     .step = GYRE_CONNECTION_FAILED, .reason = error, .address = *address });
 }
 
 /* ---- pauses ---- */
@@ -140,15 +143,24 @@ static void round_failed(struct gy_dial *dial, int reason)
 
 /* ---- the channel ---- */
 
+static int channel_added(struct gyre_handler_context *ctx)
+{
+	((struct gy_dial *)gyre_context_arg(ctx))->connector.follower = ctx;
+	return 0;
+}
+
 static void channel_active(struct gyre_handler_context *ctx)
 {
 	struct gy_dial *dial = (struct gy_dial *)gyre_context_arg(ctx);
 
-	dial->was_active = true;
-	dial->failures = 0;
-	dial->opened_ns = now_of(dial);
-	tell(dial,
-	     &(struct gyre_connection){ .step = GYRE_CONNECTION_OPEN, .address = dial->peer });
+	if (dial->stage == GY_DIAL_CONNECTED) { /* and not failing by now, or open already */
+		stop_timer(dial);
+		dial->stage = GY_DIAL_OPEN;
+		dial->failures = 0;
+		dial->opened_ns = now_of(dial);
+		tell(dial, &(struct gyre_connection){ .step = GYRE_CONNECTION_OPEN,
+						      .address = dial->peer });
+	}
 	gyre_fire_active(ctx);
 }
 
@@ -157,7 +169,7 @@ static void channel_removed(struct gyre_handler_context *ctx)
 	struct gy_dial *dial = (struct gy_dial *)gyre_context_arg(ctx);
 
 	dial->reason = gyre_channel_reason(gyre_context_channel(ctx));
-	if (dial->was_active) {
+	if (dial->stage == GY_DIAL_OPEN) {
 		tell(dial, &(struct gyre_connection){ .step = GYRE_CONNECTION_CLOSED,
 						      .reason = dial->reason,
 						      .address = dial->peer });
@@ -168,7 +180,8 @@ static void channel_removed(struct gyre_handler_context *ctx)
 	}
 }
 
-static const struct gyre_handler channel_handler = { .active = channel_active,
+static const struct gyre_handler channel_handler = { .added = channel_added,
+						     .active = channel_active,
 						     .removed = channel_removed };
 
 static int init_channel(struct gyre_channel *channel, void *arg)
@@ -184,31 +197,6 @@ static int init_channel(struct gyre_channel *channel, void *arg)
 	return options->init_channel(channel, options->init_arg);
 }
 
-/* Takes the descriptor. */
-static void open_channel(struct gy_dial *dial, int fd)
-{
-	struct gy_channels *channels = dial->socket->channels;
-	const struct gy_channel_opening opening = {
-		.fd = fd,
-		.options = &dial->socket->order->options.channel,
-		.init = init_channel,
-		.init_arg = dial,
-	};
-	int r;
-
-	stop_timer(dial);
-	dial->stage = GY_DIAL_OPEN;
-	dial->was_active = false;
-	dial->peer.bytes = 0;
-	(void)gy_socket_address_of_peer(fd, &dial->peer);
-	gy_count(&channels->counters.connected, 1);
-	r = gy_channel_open(dial->endpoint.owner->house, channels->stack, &opening);
-	if (r < 0 && dial->channel == NULL) {
-		tell_failed(dial, &dial->peer, r);
-		round_failed(dial, r);
-	}
-}
-
 /* A server that accepts and then closes would else be called on at the shortest pause for ever. */
 static void was_lost(struct gy_dial *dial)
 {
@@ -220,15 +208,91 @@ static void was_lost(struct gy_dial *dial)
 
 static void channel_is_gone(struct gy_dial *dial)
 {
-	if (dial->was_active) {
+	if (dial->stage == GY_DIAL_OPEN) {
 		was_lost(dial);
-	} else {
-		tell_failed(dial, &dial->peer, dial->reason);
-		round_failed(dial, dial->reason);
+		return;
 	}
+	gy_race_forget(&dial->race);
+	if (dial->stage != GY_DIAL_FAILING) {
+		/* It has been connected, and a handler found nothing wrong with its end. */
+		dial->reason = dial->reason == 0 ? -ECONNABORTED : dial->reason;
+		tell_failed(dial, dial->reason);
+	}
+	round_failed(dial, dial->reason);
 }
 
+/* What has failed is told already; the round ends with the channel. */
+static void fail(struct gy_dial *dial, int error)
+{
+	dial->stage = GY_DIAL_FAILING;
+	gy_channel_fail(dial->channel, error);
+}
+
+/* ---- what its head is told ---- */
+
+static struct gy_dial *dial_of(struct gy_connector *connector)
+{
+	return gy_container_of(connector, struct gy_dial, connector);
+}
+
+/* NULL is any address. */
+static int set_local(struct gy_dial *dial, const char *text)
+{
+	struct gyre_socket_address local = { 0 };
+	int r = text == NULL ? 0 : gyre_socket_address_parse(text, &local);
+
+	if (r == 0 && text != NULL && local.type != SOCK_STREAM) {
+		r = -EINVAL;
+	}
+	if (r < 0) {
+		return r;
+	}
+	dial->race_options.local = local;
+	dial->connector.local = NULL;
+	if (text != NULL) {
+		(void)gyre_socket_address_format(&local, sizeof(dial->local), dial->local);
+		dial->connector.local = dial->local;
+	}
+	return 0;
+}
+
+static int ordered_bind(struct gy_connector *connector, const char *local)
+{
+	return set_local(dial_of(connector), local);
+}
+
+static int ordered_connect(struct gy_connector *connector, const char *to, const char *local)
+{
+	struct gy_dial *dial = dial_of(connector);
+	struct gy_socket_text parts;
+	int r = gy_socket_text_parse(to, &parts);
+
+	if (r == 0 && parts.type != SOCK_STREAM) {
+		r = -EINVAL;
+	}
+	if (r == 0) {
+		r = set_local(dial, local);
+	}
+	if (r == 0) {
+		dial->to = parts;
+		gy_endpoint_ready(&dial->endpoint);
+	}
+	return r;
+}
+
+static const struct gy_connector_ops connector_ops = { .bind = ordered_bind,
+						       .connect = ordered_connect };
+
 /* ---- rounds ---- */
+
+/* Takes the descriptor. */
+static void connected(struct gy_dial *dial, int fd)
+{
+	dial->stage = GY_DIAL_CONNECTED;
+	(void)gy_socket_address_of_peer(fd, &dial->peer);
+	gy_count(&dial->socket->channels->counters.connected, 1);
+	gy_stream_connected(dial->channel, fd);
+}
 
 static void race_goes_on(struct gy_dial *dial)
 {
@@ -241,9 +305,9 @@ static void race_goes_on(struct gy_dial *dial)
 	}
 	if (r >= 0) {
 		(void)gy_race_end(&dial->race);
-		open_channel(dial, r);
+		connected(dial, r);
 	} else if (r != -EINPROGRESS) {
-		round_failed(dial, r);
+		fail(dial, r);
 	}
 }
 
@@ -267,32 +331,78 @@ static void lookup_goes_on(struct gy_dial *dial)
 	error = resolve->done ? resolve->error : -ETIMEDOUT;
 	(void)gy_resolve_end(resolve);
 	if (error < 0) {
-		tell_failed(dial, NULL, error);
-		round_failed(dial, error);
+		tell_failed(dial, error);
+		fail(dial, error);
 	} else {
 		start_race(dial, resolve->addresses, resolve->count);
 	}
 }
 
+static void expire(struct gy_dial *dial)
+{
+	tell_failed(dial, -ETIMEDOUT);
+	fail(dial, -ETIMEDOUT);
+}
+
+/* The handlers may still have the order. */
+static void order_goes_on(struct gy_dial *dial)
+{
+	if (dial->expired) {
+		expire(dial);
+	} else if (dial->connector.step != GY_CONNECTOR_ORDERED) {
+		return;
+	} else if (dial->to.address.bytes != 0) {
+		start_race(dial, &dial->to.address, 1);
+	} else {
+		dial->stage = GY_DIAL_RESOLVING;
+		gy_resolve_start(&dial->resolve, dial->to.host, dial->to.port, dial->to.type,
+				 dial->socket->order->options.name_servers);
+		lookup_goes_on(dial);
+	}
+}
+
+/* Made anew for each round, with what the options say. */
+static void prepare(struct gy_dial *dial)
+{
+	const struct gy_connect_order *order = dial->socket->order;
+
+	dial->peer.bytes = 0;
+	dial->connector = (struct gy_connector){
+		.ops = &connector_ops,
+		.local = order->options.local,
+		.to = order->options.to,
+	};
+	dial->race_options = (struct gy_race_options){
+		.channel = &order->options.channel,
+		.failed = attempt_failed,
+	};
+}
+
 /* When nothing of the last round is left. */
 static void start_round(struct gy_dial *dial)
 {
-	const struct gy_connect_order *order = dial->socket->order;
+	const struct gyre_connect_options *options = &dial->socket->order->options;
+	const struct gy_channel_opening opening = {
+		.options = &options->channel,
+		.init = init_channel,
+		.init_arg = dial,
+	};
 	bool looked_up = gy_resolve_end(&dial->resolve);
+	int r;
 
 	if (!gy_race_end(&dial->race) || !looked_up) {
 		dial->stage = GY_DIAL_START;
 		return;
 	}
-	start_timer(dial, order->options.connect_timeout_ns);
-	if (order->to.address.bytes != 0) {
-		start_race(dial, &order->to.address, 1);
-		return;
+	start_timer(dial, options->connect_timeout_ns);
+	prepare(dial);
+	dial->stage = GY_DIAL_ORDERED;
+	r = gy_stream_open(dial->endpoint.owner->house, dial->socket->channels->stack, &opening,
+			   &dial->connector);
+	if (r < 0 && dial->channel == NULL) {
+		tell_failed(dial, r);
+		round_failed(dial, r);
 	}
-	dial->stage = GY_DIAL_RESOLVING;
-	gy_resolve_start(&dial->resolve, order->to.host, order->to.port, order->to.type,
-			 order->options.name_servers);
-	lookup_goes_on(dial);
 }
 
 /* ---- the endpoint ---- */
@@ -308,11 +418,25 @@ static void end(struct gy_dial *dial)
 	}
 }
 
+/* What lost the race, and what the lookup used. */
+static void clean_up(struct gy_dial *dial)
+{
+	if (dial->stage > GY_DIAL_CONNECTING) {
+		(void)gy_race_end(&dial->race);
+		(void)gy_resolve_end(&dial->resolve);
+	} else if (dial->stage == GY_DIAL_CONNECTING) {
+		(void)gy_resolve_end(&dial->resolve);
+	}
+}
+
 static void process_stage(struct gy_dial *dial)
 {
 	switch (dial->stage) {
 	case GY_DIAL_START:
 		start_round(dial);
+		break;
+	case GY_DIAL_ORDERED:
+		order_goes_on(dial);
 		break;
 	case GY_DIAL_RESOLVING:
 		lookup_goes_on(dial);
@@ -320,9 +444,9 @@ static void process_stage(struct gy_dial *dial)
 	case GY_DIAL_CONNECTING:
 		race_goes_on(dial);
 		break;
-	case GY_DIAL_OPEN:
-		if (dial->channel == NULL) {
-			channel_is_gone(dial);
+	case GY_DIAL_CONNECTED:
+		if (dial->expired) {
+			expire(dial);
 		}
 		break;
 	case GY_DIAL_PAUSED:
@@ -330,15 +454,16 @@ static void process_stage(struct gy_dial *dial)
 			start_round(dial);
 		}
 		break;
+	case GY_DIAL_FAILING:
+	case GY_DIAL_OPEN:
 	case GY_DIAL_GIVEN_UP:
 		break;
 	}
-	if (dial->stage >= GY_DIAL_OPEN) { /* what lost the race, and what the lookup used */
-		(void)gy_race_end(&dial->race);
-		(void)gy_resolve_end(&dial->resolve);
-	} else if (dial->stage == GY_DIAL_CONNECTING) {
-		(void)gy_resolve_end(&dial->resolve);
-	}
+}
+
+static bool has_channel(const struct gy_dial *dial)
+{
+	return dial->stage > GY_DIAL_START && dial->stage < GY_DIAL_PAUSED;
 }
 
 static void process(struct gy_endpoint *endpoint)
@@ -348,9 +473,14 @@ static void process(struct gy_endpoint *endpoint)
 	endpoint->ready = false;
 	if (dial->ending) {
 		end(dial);
+		return;
+	}
+	if (has_channel(dial) && dial->channel == NULL) {
+		channel_is_gone(dial);
 	} else {
 		process_stage(dial);
 	}
+	clean_up(dial);
 }
 
 static void drain(struct gy_endpoint *endpoint)
@@ -380,9 +510,8 @@ int gy_dial_init(struct gy_dial *dial, struct gy_socket *socket, struct gy_house
 		.index = index,
 	};
 	gy_timer_init(&dial->timer, expired);
-	socket->order->race.failed = attempt_failed;
 	gy_resolve_init(&dial->resolve, &dial->endpoint, socket->channels);
-	gy_race_init(&dial->race, &dial->endpoint, socket->channels, &socket->order->race);
+	gy_race_init(&dial->race, &dial->endpoint, socket->channels, &dial->race_options);
 	r = gy_endpoint_add(&dial->endpoint, house);
 	if (r == 0) {
 		gy_endpoint_ready(&dial->endpoint);

@@ -8,7 +8,7 @@
 #include <gyre/connect.h>
 #include <gyre/move.h>
 
-#include "channel/channel.h"
+#include "channel/connector.h"
 #include "channel/socket_address.h"
 #include "net/race.h"
 #include "net/resolve.h"
@@ -19,8 +19,8 @@
 struct gy_connect_order {
 	struct gyre_connect_options options;
 	struct gy_socket_text to;
-	struct gy_race_options race;
-	char name_servers[];
+	struct gyre_socket_address local; /* of 0 bytes for any */
+	char texts[];			  /* of the options */
 };
 
 /* The argument of the mount. */
@@ -50,8 +50,11 @@ extern const struct gyre_class gy_socket_class;
 
 enum gy_dial_stage {
 	GY_DIAL_START,
+	GY_DIAL_ORDERED, /* the channel is made, and its handlers have the order to connect */
 	GY_DIAL_RESOLVING,
 	GY_DIAL_CONNECTING,
+	GY_DIAL_CONNECTED, /* and not open, as long as a handler has taken that over */
+	GY_DIAL_FAILING,   /* the channel has been told to end */
 	GY_DIAL_OPEN,
 	GY_DIAL_PAUSED,
 	GY_DIAL_GIVEN_UP,
@@ -64,17 +67,20 @@ struct gy_dial {
 	enum gy_dial_stage stage;
 	uint32_t index;
 	uint32_t failures;
-	uint32_t brief;	 /* connections in a row that were lost sooner than they were waited for */
-	int reason;	 /* why the channel is gone */
-	bool was_active; /* the channel */
-	bool expired;	 /* the timer has fired */
+	uint32_t brief; /* connections in a row that were lost sooner than they were waited for */
+	int reason;	/* why the channel is gone */
+	bool expired;	/* the timer has fired */
 	bool ending;
 	bool ended;
-	struct gyre_socket_address peer;
-	uint64_t opened_ns;    /* the clock when the channel became active */
-	uint64_t pause_ns;     /* the last */
-	struct gy_timer timer; /* the end of the round, or of the pause */
+	struct gy_connector connector;
+	struct gy_socket_text to; /* as ordered in this round */
+	char local[GYRE_SOCKET_ADDRESS_TEXT_MAX];
+	struct gyre_socket_address peer; /* of 0 bytes before there is one */
+	uint64_t opened_ns;		 /* the clock when the channel became active */
+	uint64_t pause_ns;		 /* the last */
+	struct gy_timer timer;		 /* the end of the round, or of the pause */
 	struct gy_resolve resolve;
+	struct gy_race_options race_options; /* of this round */
 	struct gy_race race;
 };
 

@@ -1,6 +1,7 @@
 /*
  * Clients and servers of one system meet over TCP and Unix sockets: each connection is closed by
- * one of the two after a few bytes, some by a reset, and made again. The servers have limits, so
+ * one of the two after a few bytes, some by a reset, and made again; some are refused, or given up,
+ * by the client's own handler when they are ordered. The servers have limits, so
  * that connections of all loops contend for room; one has a single listener, which hands its
  * connections to all loops. In the end the system is stopped in the middle of it all, and what was
  * opened must have been closed.
@@ -17,6 +18,7 @@ enum { LOOPS = 3, CLIENTS = 4, CONNECTIONS = 6, OPENED = 3000, LIMIT = 10 };
 static uint64_t seed;
 static uint64_t opened;
 static uint64_t closed;
+static uint64_t ordered;
 static uint32_t serving; /* connections of one server */
 
 static void end_somehow(struct gyre_handler_context *ctx)
@@ -52,9 +54,28 @@ static void client_active(struct gyre_handler_context *ctx)
 	(void)gyre_channel_write(ctx, hello);
 }
 
-static const struct gyre_handler client = { .name = "client",
-					    .active = client_active,
-					    .read = server_read };
+static int client_connect(struct gyre_handler_context *ctx, const char *to, const char *local)
+{
+	uint64_t random = seed + gy_fetch_add(&ordered, 1);
+
+	switch (stress_random(&random, 16)) {
+	case 0:
+		return -EACCES;
+	case 1:
+		gyre_channel_close(ctx);
+		return 0;
+	case 2:
+		check(gyre_channel_connect(ctx, to, local) == 0);
+		gyre_channel_abort(gyre_context_channel(ctx), -ECONNABORTED);
+		return 0;
+	default:
+		return gyre_channel_connect(ctx, to, local);
+	}
+}
+
+static const struct gyre_handler client = {
+	.name = "client", .connect = client_connect, .active = client_active, .read = server_read
+};
 
 static int init_channel(struct gyre_channel *channel, void *arg)
 {

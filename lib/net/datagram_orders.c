@@ -1,0 +1,162 @@
+/*
+ * What the head of a datagram channel is told before it is active. Its socket is bound already, and
+ * connected, by the call that opened it, which can so tell the caller what is wrong; an order that
+ * comes as it was given leaves it as it is. For another address a socket is opened that is like the
+ * first, and takes its descriptor's number: whoever knows that number need not hear of it. Until
+ * then the old one stays, so that an order which cannot be carried out changes nothing.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "net/datagram.h"
+
+static struct gy_datagram_orders *orders_of(struct gy_connector *connector)
+{
+	return gy_container_of(connector, struct gy_datagram_orders, connector);
+}
+
+static int parse(const char *text, struct gyre_socket_address *ret_address)
+{
+	int r = gyre_socket_address_parse(text, ret_address);
+
+	return r == 0 && ret_address->type != SOCK_DGRAM ? -EINVAL : r;
+}
+
+/* Such an address has a text: it is one that was parsed, or that the kernel has chosen for that. */
+static const char *format(const struct gyre_socket_address *address, char *text)
+{
+	return gyre_socket_address_format(address, GYRE_SOCKET_ADDRESS_TEXT_MAX, text) < 0 ? NULL
+											   : text;
+}
+
+/* The file of a Unix socket goes with it. Under homes->placing. */
+static int take_place(struct gy_datagram_orders *orders, const struct gyre_socket_address *address,
+		      int fd)
+{
+	struct gy_holding *holding = &orders->seed->group->holding;
+	struct gy_socket_file file;
+	int r = dup3(fd, orders->fd, O_CLOEXEC) < 0 ? -errno : 0;
+
+	gy_socket_file_set(&file, address);
+	if (r < 0) {
+		gy_socket_file_remove(&file);
+		return r;
+	}
+	gy_holding_remove_file(orders->seed->group->homes, holding);
+	holding->file = file;
+	return 0;
+}
+
+/* Has @fd be another socket; each of the two may be NULL. */
+static int replace(struct gy_datagram_orders *orders, const struct gyre_socket_address *local,
+		   const struct gyre_socket_address *peer)
+{
+	static const struct gyre_socket_address none;
+	struct gy_datagram_seed *seed = orders->seed;
+	struct gy_homes *homes = seed->group->homes;
+	const struct gyre_socket_address *any = local != NULL ? local : peer;
+	struct gy_datagram_sockets sockets = {
+		.options = seed->group->options,
+		.log = homes->log,
+		.address = local != NULL ? *local : none,
+		.peer = peer != NULL ? *peer : none,
+		.count = 1,
+		.of_actor = true,
+	};
+	int fd;
+	int r;
+
+	if ((any->storage.ss_family == AF_UNIX) != seed->is_unix) {
+		return -EAFNOSUPPORT;
+	}
+	r = gy_datagram_sockets_reopen(&sockets, seed->group->count == 1, &fd);
+	if (r < 0) {
+		return r;
+	}
+	(void)pthread_mutex_lock(&homes->placing);
+	r = take_place(orders, &sockets.address, fd);
+	(void)pthread_mutex_unlock(&homes->placing);
+	(void)close(fd);
+	if (r == 0) {
+		seed->address = sockets.address;
+		orders->peer = sockets.peer;
+	}
+	return r;
+}
+
+static int bind_to(struct gy_datagram_orders *orders, const char *text)
+{
+	struct gyre_socket_address local;
+	int r = parse(text, &local);
+
+	if (r < 0 || gyre_socket_address_equal(&local, &orders->seed->address)) {
+		return r;
+	}
+	r = replace(orders, &local, NULL);
+	if (r == 0) {
+		orders->seed->named = true;
+		orders->connector.local = format(&orders->seed->address, orders->local);
+	}
+	return r;
+}
+
+static int ordered_bind(struct gy_connector *connector, const char *local)
+{
+	return bind_to(orders_of(connector), local);
+}
+
+static int connect_with(struct gy_datagram_orders *orders, const struct gyre_socket_address *peer)
+{
+	if (gyre_socket_address_equal(peer, &orders->peer)) {
+		return 0;
+	}
+	if (!orders->seed->named) {
+		return replace(orders, NULL, peer); /* which may need another family's */
+	}
+	if (connect(orders->fd, (const struct sockaddr *)&peer->storage, peer->bytes) < 0) {
+		return -errno;
+	}
+	orders->peer = *peer;
+	return 0;
+}
+
+static int ordered_connect(struct gy_connector *connector, const char *to, const char *local)
+{
+	struct gy_datagram_orders *orders = orders_of(connector);
+	struct gyre_socket_address peer;
+	int r = parse(to, &peer);
+
+	if (r == 0 && local != NULL) {
+		r = bind_to(orders, local);
+	}
+	return r == 0 ? connect_with(orders, &peer) : r;
+}
+
+/* Nobody else could tell why. */
+static void failed(struct gy_connector *connector, int reason)
+{
+	gy_house_close(orders_of(connector)->house, reason);
+}
+
+static const struct gy_connector_ops connector_ops = { .bind = ordered_bind,
+						       .connect = ordered_connect,
+						       .failed = failed };
+
+void gy_datagram_orders_init(struct gy_datagram_orders *orders, struct gy_datagram_seed *seed,
+			     struct gy_house *house, int fd)
+{
+	*orders = (struct gy_datagram_orders){
+		.connector = { .ops = &connector_ops },
+		.seed = seed,
+		.house = house,
+		.fd = fd,
+		.peer = seed->peer,
+	};
+	if (seed->named) {
+		orders->connector.local = format(&seed->address, orders->local);
+	}
+	if (seed->peer.bytes > 0) {
+		orders->connector.to = format(&seed->peer, orders->to);
+	}
+}
