@@ -67,16 +67,25 @@ Test(connecting, makes_a_channel_that_is_served, .init = begin, .fini = end)
 static gyre_init_channel_fn init_echo;
 static int silence_seconds;
 
-static int look_at_socket(struct gyre_channel *channel, void *arg)
+static void look_at_socket(struct gyre_handler_context *ctx)
 {
+	int fd = gyre_context_channel(ctx)->endpoint.fd;
 	socklen_t bytes = sizeof(silence_seconds);
 	int kept = 0;
 
-	expect(getsockopt(channel->endpoint.fd, SOL_SOCKET, SO_KEEPALIVE, &kept, &bytes) == 0);
+	expect(getsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &kept, &bytes) == 0);
 	expect(kept == 1);
-	expect(getsockopt(channel->endpoint.fd, IPPROTO_TCP, TCP_KEEPIDLE, &silence_seconds,
-			  &bytes) == 0);
-	return init_echo(channel, arg);
+	expect(getsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &silence_seconds, &bytes) == 0);
+	gyre_fire_active(ctx);
+}
+
+static const struct gyre_handler looking = { .active = look_at_socket };
+
+static int init_looking(struct gyre_channel *channel, void *arg)
+{
+	int r = gyre_pipeline_add_first(channel, &looking, NULL);
+
+	return r < 0 ? r : init_echo(channel, arg);
 }
 
 Test(connecting, asks_a_silent_peer_whether_it_is_there_if_that_is_wanted, .init = begin,
@@ -88,14 +97,14 @@ Test(connecting, asks_a_silent_peer_whether_it_is_there_if_that_is_wanted, .init
 	int connection;
 
 	init_echo = options.init_channel;
-	options.init_channel = look_at_socket;
+	options.init_channel = init_looking;
 	options.channel.keep_alive_ns = GYRE_SECONDS(9);
 	(void)client_connect(&options);
 	connection = client_accept(fd);
 	(void)client_next(GYRE_CONNECTION_OPEN);
-	cr_expect_eq(silence_seconds, 9);
 	(void)close(connection);
 	(void)client_until(GYRE_CONNECTION_GIVEN_UP);
+	cr_expect_eq(silence_seconds, 9);
 	(void)close(fd);
 }
 
