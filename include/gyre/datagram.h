@@ -15,7 +15,8 @@
  *   -ENETUNREACH, -EPERM and the like). Neither that nor any other exception closes the channel.
  *   There is no half-close: gyre_channel_shutdown() ends writing and tells nobody,
  *   @allow_half_close is only for last words in a drain, and @no_linger, @allow_delay,
- *   @handshake_ns and @keep_alive_ns mean nothing.
+ *   @handshake_ns, @keep_alive_ns and the sizes of the kernel's buffers in struct
+ *   gyre_channel_options mean nothing; for the last struct gyre_datagram_options has its own.
  *   Parts of files cannot be sent.
  *   gyre_channel_close() sends what is queued and closes, without waiting for anybody.
  *

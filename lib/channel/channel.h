@@ -125,7 +125,8 @@ struct gyre_channel {
 	struct gy_channels *channels;
 	struct gy_buffer_queue input;  /* received, and not delivered */
 	struct gy_buffer_queue output; /* written, and not sent; its front may be under way */
-	size_t output_bytes;
+	uint32_t output_bytes;
+	uint32_t write_high_bytes; /* see marks.h; the others are of less use */
 	struct gy_context *reader; /* the first that handles read */
 
 	struct gy_pipeline pipeline;
@@ -156,12 +157,19 @@ struct gyre_channel {
 	struct gy_zero_copy *zero_copies; /* whose pages the kernel has, the last one first */
 	uint32_t bulk_times;		  /* in a row, that there was reason to change that */
 	uint32_t withheld_bytes; /* written, and with a handler that cannot pass them on yet */
+	uint32_t write_low_bytes;
+	uint32_t write_max_bytes;
 };
 
 _Static_assert(offsetof(struct gyre_channel, endpoint.ready_link) == GY_CACHE_LINE,
 	       "as said above");
 _Static_assert(offsetof(struct gyre_channel, pipeline) == 3 * (size_t)GY_CACHE_LINE,
 	       "as said above");
+
+static inline size_t gy_channel_queued_bytes(const struct gyre_channel *channel)
+{
+	return (size_t)channel->output_bytes + channel->withheld_bytes;
+}
 
 /* Whether it can still have handlers. */
 static inline bool gy_channel_is_closed(const struct gyre_channel *channel)

@@ -1,6 +1,6 @@
 /*
  * The two ends of a channel: the kernel knows their addresses for as long as it has the socket, so
- * a channel does not keep them.
+ * a channel does not keep them. What else it knows is asked for by the descriptor.
  */
 #include <errno.h>
 
@@ -23,4 +23,9 @@ int gyre_channel_peer_address(const struct gyre_channel *channel,
 		return -EINVAL;
 	}
 	return gy_socket_address_of_peer(channel->endpoint.fd, ret_address);
+}
+
+int gyre_channel_descriptor(const struct gyre_channel *channel)
+{
+	return channel == NULL ? -EINVAL : channel->endpoint.fd;
 }

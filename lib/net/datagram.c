@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "channel/datagram.h"
 #include "channel/endpoint.h"
+#include "channel/marks.h"
 #include "net/datagram.h"
 
 static const struct gy_log *log_of(const struct gy_channels *channels)
@@ -535,7 +536,11 @@ int gyre_datagram_open(struct gyre_system *system, const struct gyre_datagram_op
 	setup.homes = gy_homes_of(system);
 	setup.sockets.options = options;
 	setup.sockets.log = setup.homes->log;
-	r = set_up(&setup, ret_actor);
+	r = gy_marks_check(gy_channels_of(&setup.homes->homes[0]), &options->channel,
+			   setup.homes->log);
+	if (r == 0) {
+		r = set_up(&setup, ret_actor);
+	}
 	for (uint32_t i = 0; setup.passed != NULL && i < setup.passed->count; i++) {
 		(void)close(setup.passed->fds[i]);
 	}
@@ -630,7 +635,10 @@ int gyre_datagram_spawn(struct gyre_stack *stack, const struct gyre_datagram_opt
 	setup.sockets.options = options;
 	setup.sockets.log = setup.homes->log;
 	setup.sockets.of_actor = true;
-	r = gy_datagram_sockets_plan(&setup.sockets, 1);
+	r = gy_marks_check(gy_channels_of(&setup.homes->homes[0]), &options->channel, NULL);
+	if (r == 0) {
+		r = gy_datagram_sockets_plan(&setup.sockets, 1);
+	}
 	if (r == 0) {
 		r = open_child(stack, &setup, ret_actor);
 	}

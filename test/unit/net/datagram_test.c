@@ -619,6 +619,10 @@ Test(datagram, is_not_opened_where_it_cannot_be)
 	options.multicast_hops = 256;
 	cr_expect_eq(try_open(&options), -EINVAL);
 	options.multicast_hops = 0;
+	options.channel.write_high_bytes = 1023;
+	cr_expect_eq(try_open(&options), -EINVAL);
+	cr_expect_not_null(strstr(datagram_rig.last_log, "write_high_bytes"));
+	options.channel.write_high_bytes = 0;
 	options.bind = "tcp://127.0.0.1:0";
 	cr_expect_eq(try_open(&options), -EINVAL);
 	options.bind = "udp://192.0.2.1:0";
@@ -629,7 +633,7 @@ Test(datagram, is_not_opened_where_it_cannot_be)
 	options.bind = NULL;
 	options.connect = datagram_name("nobody");
 	cr_expect_eq(try_open(&options), -ECONNREFUSED);
-	datagram_rig.warnings_expected = 6;
+	datagram_rig.warnings_expected = 7;
 }
 
 Test(datagram, shares_an_address_when_it_is_told_to)
