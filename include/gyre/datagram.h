@@ -47,6 +47,43 @@ struct gyre_multicast {
 };
 
 /**
+ * enum gyre_datagram_step - what has happened to a socket for datagrams
+ * @GYRE_DATAGRAM_BOUND: it has a channel, which is about to get its handlers; once for each socket,
+ *   and again when one goes to another loop because its own retires
+ * @GYRE_DATAGRAM_CLOSED: that channel is gone, or has become none because @init_channel failed
+ */
+enum gyre_datagram_step {
+	GYRE_DATAGRAM_BOUND,
+	GYRE_DATAGRAM_CLOSED,
+};
+
+/**
+ * struct gyre_datagram_event - a report about a socket for datagrams
+ * @step: what has happened
+ * @reason: a negative errno, or 0: why the channel is gone, as gyre_channel_reason() says
+ * @address: where it is bound
+ */
+struct gyre_datagram_event {
+	enum gyre_datagram_step step;
+	int reason;
+	struct gyre_socket_address address;
+};
+
+/**
+ * gyre_datagram_fn - hears what becomes of sockets for datagrams
+ * @stack: to notify, to spawn and to make mail; nothing can be awaited
+ * @event: what has happened; valid during the call
+ * @channel: the channel
+ * @arg: @report_arg of struct gyre_datagram_options
+ *
+ * Runs in phase 2, on the channel's loop; it is not re-entered on one loop, but runs on several at
+ * once. The last call for a channel is that with GYRE_DATAGRAM_CLOSED, which follows on each with
+ * GYRE_DATAGRAM_BOUND.
+ */
+typedef void (*gyre_datagram_fn)(struct gyre_stack *stack, const struct gyre_datagram_event *event,
+				 struct gyre_channel *channel, void *arg);
+
+/**
  * struct gyre_datagram_options - where datagrams come and go, and what for
  * @bind: "udp://HOST:PORT" or "unix+dgram:PATH"; port 0 is any free one; NULL for any free port, or
  *   for what the kernel chooses when @connect is given; "udp://[::]:7000" is every address, and
@@ -76,6 +113,8 @@ struct gyre_multicast {
  * @place: the loop of the channel where there is only one; by default the first, and that of the
  *   running actor for gyre_datagram_spawn(), whose child it is unless @place says that it is
  * detached
+ * @report: hears of each step; may be NULL
+ * @report_arg: for @report
  * @ret_port: where the bound port goes, for port 0; may be NULL
  * @ret_address: where the bound address goes; may be NULL
  */
@@ -98,6 +137,8 @@ struct gyre_datagram_options {
 	uint32_t multicast_hops;
 	bool no_multicast_loop;
 	struct gyre_spawn_options place;
+	gyre_datagram_fn report;
+	void *report_arg;
 	uint16_t *ret_port;
 	struct gyre_socket_address *ret_address;
 };
@@ -105,7 +146,7 @@ struct gyre_datagram_options {
 /**
  * gyre_datagram_open() - opens a socket for datagrams on each loop of a system, or on one
  * @system: the system, started or not
- * @options: where, and what for; not needed after the call, except for @init_arg
+ * @options: where, and what for; not needed after the call, except for @init_arg and @report_arg
  * @ret_actor: the actor of the first loop's channel, whose stop closes all of them; may be NULL
  *
  * The sockets are bound when the call returns; channels become active as soon as the system runs.
@@ -136,7 +177,8 @@ struct gyre_datagram_options {
  *   -ENOMEM      there is no memory
  *   -ENXIO       the host's name is not known
  *   others       what the kernel refused a socket with
- * Ownership: @options stays the caller's; so does what @init_arg points to, as long as the system.
+ * Ownership: @options stays the caller's; so does what @init_arg and @report_arg point to, as long
+ *   as the system.
  * Context: any thread, setup or later, but not one of the loops: it may block to look up a name.
  * Since: 0.1
  */
@@ -147,8 +189,8 @@ GYRE_API int gyre_datagram_open(struct gyre_system *system,
 /**
  * gyre_datagram_spawn() - opens one socket for datagrams, as a child of the running actor
  * @stack: the stack of the running handler
- * @options: where, and what for; not needed after the call, except for @init_arg. There is one
- *   channel, and addresses are no names
+ * @options: where, and what for; not needed after the call, except for @init_arg and @report_arg.
+ *   There is one channel, and addresses are no names
  * @ret_actor: the actor of the channel, whose stop closes it
  *
  * The socket is bound when the call returns, and the channel active soon after. The actor stops
@@ -164,8 +206,8 @@ GYRE_API int gyre_datagram_open(struct gyre_system *system,
  *   -ENOBUFS     the loop has as many actors as it can have
  *   -ESHUTDOWN   the system or the running actor is stopping
  *   others       as gyre_datagram_open()
- * Ownership: @options stays the caller's; so does what @init_arg points to, for as long as the
- *   actor lives.
+ * Ownership: @options stays the caller's; so does what @init_arg and @report_arg point to, for as
+ *   long as the actor lives.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
  */

@@ -169,6 +169,40 @@ static void leave(void *arg, int fd)
 	}
 }
 
+/* ---- the report ---- */
+
+static void report(const struct gy_datagram_seed *seed, struct gyre_handler_context *ctx,
+		   enum gyre_datagram_step step)
+{
+	struct gyre_channel *channel = gyre_context_channel(ctx);
+	struct gyre_datagram_event event = { .step = step, .reason = gyre_channel_reason(channel) };
+
+	/* It is a socket, and open: that cannot fail. */
+	(void)gyre_channel_local_address(channel, &event.address);
+	seed->report(gyre_context_stack(ctx), &event, channel, seed->report_arg);
+}
+
+static void reporter_removed(struct gyre_handler_context *ctx)
+{
+	report((const struct gy_datagram_seed *)gyre_context_arg(ctx), ctx, GYRE_DATAGRAM_CLOSED);
+}
+
+static const struct gyre_handler reporter = { .removed = reporter_removed };
+
+static int init_reported(struct gyre_channel *channel, void *arg)
+{
+	struct gy_datagram_seed *seed = (struct gy_datagram_seed *)arg;
+	int r = gyre_pipeline_add_first(channel, &reporter, seed);
+
+	if (r < 0) {
+		return r;
+	}
+	report(seed, gyre_channel_tail(channel), GYRE_DATAGRAM_BOUND);
+	return seed->init_channel(channel, seed->init_arg);
+}
+
+/* ---- the life of the actor ---- */
+
 static int mount(struct gyre_stack *stack)
 {
 	struct gy_stack *s = gy_stack_of(stack);
@@ -190,6 +224,10 @@ static int mount(struct gyre_stack *stack)
 	};
 	int r;
 
+	if (seed->report != NULL) {
+		opening.channel.init = init_reported;
+		opening.channel.init_arg = seed;
+	}
 	*state = (struct state){
 		.channels = channels, .seed = seed, .house = s->house, .self = gyre_self(stack)
 	};
@@ -307,6 +345,8 @@ static struct gy_datagram_seed *make_seed(const struct setup *setup, uint32_t in
 		.init_channel = options->init_channel,
 		.init_arg = options->init_arg,
 		.channel = options->channel,
+		.report = options->report,
+		.report_arg = options->report_arg,
 		.connected = setup->sockets.peer.bytes > 0,
 		.is_unix = is_unix,
 		.batched = setup->sockets.batched && !is_unix,
