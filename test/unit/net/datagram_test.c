@@ -636,6 +636,19 @@ Test(datagram, is_not_opened_where_it_cannot_be)
 	datagram_rig.warnings_expected = 7;
 }
 
+Test(datagram, leaves_no_file_of_a_socket_whose_peer_is_not_there)
+{
+	struct gyre_datagram_options options = { .init_channel = init_nothing };
+	char text[64];
+
+	(void)snprintf(text, sizeof(text), "unix+dgram:/tmp/gyre-datagram-%d", (int)getpid());
+	options.bind = text;
+	options.connect = datagram_name("nobody");
+	cr_expect_eq(try_open(&options), -ECONNREFUSED);
+	cr_expect_eq(access(strchr(text, '/'), F_OK), -1);
+	datagram_rig.warnings_expected = 1;
+}
+
 Test(datagram, shares_an_address_when_it_is_told_to)
 {
 	struct gyre_datagram_options options = { .bind = "udp://127.0.0.1:0", .reuse_port = true };
