@@ -136,14 +136,16 @@ struct gyre_channel {
 	/* While it is closing or draining: */
 	struct gy_timer linger; /* the next look at the peer's progress */
 	uint64_t linger_end_ns; /* when it ends without any */
-	uint64_t untaken_bytes; /* as seen at the last look */
+	uint32_t untaken_bytes; /* as seen at the last look, in its low bits */
+	uint32_t write_low_bytes;
 	const struct gy_channel_kind *kind;
 	bool keep_reading; /* as the options say */
 	bool half_close;
 	bool no_linger;
-	bool dismissed;	   /* never became active: handlers hear nothing */
-	bool no_zero_copy; /* it does not gain, or cannot be */
-	bool expands;	   /* a handler makes a little more of what is written */
+	bool dismissed;	    /* never became active: handlers hear nothing */
+	bool no_zero_copy;  /* it does not gain, or cannot be */
+	bool expands;	    /* a handler makes a little more of what is written */
+	uint8_t bulk_times; /* in a row, that there was reason to change @bulk_page */
 
 	struct gy_hangup hangup;
 	struct gy_context_timer *timers;  /* of handlers */
@@ -155,9 +157,7 @@ struct gyre_channel {
 	uint64_t region_bytes;		  /* of regions in the output, not sent */
 	struct gy_page *bulk_page;	  /* to receive into; NULL: those of the ring; see bulk.c */
 	struct gy_zero_copy *zero_copies; /* whose pages the kernel has, the last one first */
-	uint32_t bulk_times;		  /* in a row, that there was reason to change that */
 	uint32_t withheld_bytes; /* written, and with a handler that cannot pass them on yet */
-	uint32_t write_low_bytes;
 	uint32_t write_max_bytes;
 };
 
