@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -228,44 +229,42 @@ static enum app_parsed parse(int argc, char **argv, struct settings *settings)
 	return app_parse(&app, argc, argv);
 }
 
-/* The address, with the port that was found for port 0. */
-static void print_listening(const char *bind, uint16_t port)
+/* Where it listens in truth: with the port that was found, or on the socket that was given. */
+static void print_listening(const char *bind, const struct gyre_socket_address *address)
 {
-	const char *colon = strrchr(bind, ':');
+	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX];
 
-	if (strncmp(bind, "unix", 4) == 0) {
-		(void)printf("listening on %s\n", bind);
-	} else {
-		(void)printf("listening on %.*s:%u\n", (int)(colon - bind), bind, (unsigned)port);
-	}
+	/* An abstract name can be such that there is no text for it. */
+	(void)printf("listening on %s\n",
+		     gyre_socket_address_format(address, sizeof(text), text) < 0 ? bind : text);
 	(void)fflush(stdout);
 }
 
 static bool is_of_datagrams(const char *bind)
 {
-	return strncmp(bind, "udp:", 4) == 0 || strncmp(bind, "unix+dgram:", 11) == 0;
+	return strncasecmp(bind, "udp:", 4) == 0 || strncasecmp(bind, "unix+dgram:", 11) == 0;
 }
 
 /* Whether it is a socket that a supervisor has opened, of whatever kind. */
 static bool is_inherited(const char *bind)
 {
-	return strncmp(bind, "fd:", 3) == 0;
+	return strncasecmp(bind, "fd:", 3) == 0;
 }
 
 static int listen_there(struct gyre_system *system, const struct settings *settings,
-			struct gyre_tls_options *tls, uint16_t *ret_port)
+			struct gyre_tls_options *tls, struct gyre_socket_address *ret_address)
 {
 	const char *bind = settings->bind;
 	const struct gyre_acceptor_options streams = { .bind = bind,
 						       .init_channel = init_channel,
 						       .init_arg =
 							       tls->context == NULL ? NULL : tls,
-						       .ret_port = ret_port };
+						       .ret_address = ret_address };
 	const struct gyre_datagram_options datagrams = { .bind = bind,
 							 .no_gro = settings->no_offload,
 							 .no_gso = settings->no_offload,
 							 .init_channel = init_channel,
-							 .ret_port = ret_port };
+							 .ret_address = ret_address };
 
 	return settings->udp ? gyre_datagram_open(system, &datagrams, NULL)
 			     : gyre_listen(system, &streams, NULL);
@@ -288,13 +287,13 @@ static int serve(struct gyre_system *system, const struct settings *settings,
 		 struct gyre_tls_options *tls)
 {
 	struct stats stats = { 0 };
-	uint16_t port = 0;
-	int r = listen_there(system, settings, tls, &port);
+	struct gyre_socket_address address = { 0 };
+	int r = listen_there(system, settings, tls, &address);
 
 	if (r < 0) {
 		return r;
 	}
-	print_listening(settings->bind, port);
+	print_listening(settings->bind, &address);
 	if (settings->stats) {
 		r = start_stats(&stats, system);
 	}

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "../options.h"
 #include "load.h"
@@ -19,7 +20,8 @@ static const char usage[] =
 	"usage: gyre-load ADDRESS [options]\n"
 	"\n"
 	"Sends requests to an echo server, and tells how many it answers a second and how fast.\n"
-	"ADDRESS is tcp://HOST:PORT, unix:PATH, or for datagrams udp://HOST:PORT.\n"
+	"ADDRESS is tcp://HOST:PORT or unix:PATH, or for datagrams udp://HOST:PORT or\n"
+	"unix+dgram:PATH.\n"
 	"\n"
 	"  --connections N  how many (50)\n"
 	"  --size BYTES     of a request and its reply, 1 to 1048576 (64); datagrams 8 to 65507\n"
@@ -83,11 +85,12 @@ static int complete(struct load_settings *settings)
 	if (settings->to == NULL) {
 		return mistake("no ADDRESS");
 	}
-	settings->datagrams = strncmp(settings->to, "udp:", 4) == 0;
+	settings->datagrams = strncasecmp(settings->to, "udp:", 4) == 0 ||
+			      strncasecmp(settings->to, "unix+dgram:", 11) == 0;
 	if (!is_address(settings)) {
 		(void)fprintf(stderr,
-			      "gyre-load: \"%s\" is not tcp://HOST:PORT, udp://HOST:PORT or "
-			      "unix:PATH\n",
+			      "gyre-load: \"%s\" is not tcp://HOST:PORT, udp://HOST:PORT, "
+			      "unix:PATH or unix+dgram:PATH\n",
 			      settings->to);
 		return -1;
 	}

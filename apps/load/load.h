@@ -5,7 +5,7 @@
  *	pace.c      one actor on each loop: tells connections when requests are due or late
  *	request.c   what is known of a connection, and what is counted
  *	stream.c    the handler of a connection, for TCP and Unix sockets
- *	datagram.c  the handler of a socket, for UDP
+ *	datagram.c  the handler of a socket, for UDP and Unix sockets of datagrams
  *	report.c    what is printed
  *
  * What belongs to a loop is touched on that loop alone: by the handlers in phase 2, and in phase 3

@@ -46,6 +46,18 @@ GYRE_MESSAGE(gyre_input_closed, 0x10);
  * @keep_alive_ns: after how long a silence the kernel asks the peer of a TCP connection whether it
  *   is still there, up to 32767 s, in whole seconds, rounded up; one that does not answer 10 such
  *   questions, a second apart, ends the channel with -ETIMEDOUT. 0 for never
+ * @write_low_bytes: queued output below which it is writable again, 1 to 2^30; 0 for what the
+ *   system has, as for the next two
+ * @write_high_bytes: queued output above which it is not, 1024 to 2^30, at least @write_low_bytes
+ * @write_max_bytes: queued output over which it is closed, at least @write_high_bytes, up to 2^30.
+ *   Where the system's are used for some of the three they too have to be in this order
+ * @receive_buffer_bytes: what the kernel keeps of what was not received, at most, up to 2^31 - 1
+ *   and as far as net.core.rmem_max lets it; it takes twice as much, for its own needs. 0 for the
+ *   kernel's choice, which for TCP grows with the rate and the distance of the peer (autotuning,
+ *   up to net.ipv4.tcp_rmem): a fixed size is never more than it says, so that a fast peer that is
+ *   far away may be slower, and never less. The window that TCP can announce follows from it
+ * @send_buffer_bytes: the same for what the peer has not acknowledged, net.core.wmem_max and
+ *   net.ipv4.tcp_wmem. What goes over it is queued in the channel, and counts for the marks
  */
 struct gyre_channel_options {
 	bool allow_half_close;
@@ -55,6 +67,11 @@ struct gyre_channel_options {
 	bool allow_delay;
 	uint64_t handshake_ns;
 	uint64_t keep_alive_ns;
+	uint32_t write_low_bytes;
+	uint32_t write_high_bytes;
+	uint32_t write_max_bytes;
+	uint32_t receive_buffer_bytes;
+	uint32_t send_buffer_bytes;
 };
 
 /**
@@ -157,7 +174,7 @@ GYRE_API int gyre_channel_connect(struct gyre_handler_context *ctx, const char *
  * What is queued is sent when the actor's run ends, in one call with what was queued before; what
  * was written before the channel is connected, when it is. Pages are not copied, except of a small
  * piece behind others. Queued bytes over the high mark make the channel unwritable; over the hard
- * cap (write_max_bytes of the system) they close it with reason -ENOBUFS.
+ * cap (@write_max_bytes of its options) they close it with reason -ENOBUFS.
  *
  * Return: 0, or a negative errno, which may be ignored: handlers hear of the channel's end.
  * Errors:
@@ -229,7 +246,8 @@ GYRE_API int gyre_channel_send_file(struct gyre_handler_context *ctx, struct gyr
  * @channel: the channel
  * @error: 0 when the kernel has taken all of the bytes; else a negative errno: the channel closed
  *   before, with that as its reason, or -EPIPE for none; or it is a datagram, and why it was not
- *   sent
+ *   sent; or TLS was to encrypt it, and why the handshake failed, -ECANCELED when its handler was
+ *   removed before
  * @arg: what was given with the write
  *
  * Runs in phase 2, on the channel's loop, in the order of the writes, before @inactive of the
@@ -244,8 +262,9 @@ typedef void (*gyre_written_fn)(struct gyre_channel *channel, int error, void *a
  * @callback: hears of it
  * @arg: for @callback
  *
- * What a handler on the way to the head keeps for later is not waited for. Writes without a
- * callback do not pay for those with one.
+ * What a handler on the way to the head keeps for later is not waited for, but what that of TLS
+ * keeps until its handshake is done: see gyre/tls.h. Writes without a callback do not pay for those
+ * with one.
  *
  * Return: 0, and then @callback runs exactly once, after this call; or a negative errno, and then
  *   it never does.
@@ -534,6 +553,7 @@ GYRE_API int gyre_channel_reason(const struct gyre_channel *channel);
  * Return: 0, or a negative errno.
  * Errors:
  *   -EINVAL    an argument is NULL
+ *   -ENOTCONN  it is a client's that is not connected yet
  *   -ENOTSOCK  its descriptor is that of a pipe or a file
  *   others     what the kernel says of a socket that has been given away
  * Ownership: @ret_address is a value.
@@ -555,7 +575,8 @@ GYRE_API int gyre_channel_local_address(const struct gyre_channel *channel,
  * Return: 0, or a negative errno.
  * Errors:
  *   -EINVAL    an argument is NULL
- *   -ENOTCONN  it is gone, as after a reset; or datagrams have many, see gyre_buffer_peer()
+ *   -ENOTCONN  it is not connected yet, or gone, as after a reset; or datagrams have many, see
+ *              gyre_buffer_peer()
  *   -ENOTSOCK  its descriptor is that of a pipe or a file
  *   others     what the kernel says of a socket that has been given away
  * Ownership: @ret_address is a value.
@@ -564,6 +585,30 @@ GYRE_API int gyre_channel_local_address(const struct gyre_channel *channel,
  */
 GYRE_API int gyre_channel_peer_address(const struct gyre_channel *channel,
 				       struct gyre_socket_address *ret_address);
+
+/**
+ * gyre_channel_descriptor() - the descriptor of a channel, for what there is no call for
+ * @channel: the channel
+ *
+ * For getsockopt(2) and setsockopt(2), as of TCP_INFO, SO_PEERCRED, TCP_CONGESTION or SO_PRIORITY,
+ * and for what only looks. What the kernel takes notice of before a connection is made has to be in
+ * the options of the channel or the listener.
+ *
+ * It stays the channel's. It must not be read from, written to, shut down, connected, closed,
+ * replaced by dup2(2) or made non-blocking, whose operations would then fail; nor may timeouts,
+ * SO_LINGER, SO_ZEROCOPY or UDP_GRO of it be changed, which are the channel's own. A duplicate
+ * keeps the connection open when the channel is closed.
+ *
+ * Return: the descriptor, of a pipe that of its input if it has one; or a negative errno.
+ * Errors:
+ *   -EINVAL    @channel is NULL
+ *   -ENOTCONN  it is a client's that is not connected yet, and has none
+ * Ownership: stays the channel's; it is open until @unregistered of its handlers has returned, and
+ *   may be another's after that.
+ * Context: loop thread, phase 2, on the channel's loop.
+ * Since: 0.1
+ */
+GYRE_API int gyre_channel_descriptor(const struct gyre_channel *channel);
 
 GYRE_END_DECLS
 

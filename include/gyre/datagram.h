@@ -15,7 +15,8 @@
  *   -ENETUNREACH, -EPERM and the like). Neither that nor any other exception closes the channel.
  *   There is no half-close: gyre_channel_shutdown() ends writing and tells nobody,
  *   @allow_half_close is only for last words in a drain, and @no_linger, @allow_delay,
- *   @handshake_ns and @keep_alive_ns mean nothing.
+ *   @handshake_ns, @keep_alive_ns and the sizes of the kernel's buffers in struct
+ *   gyre_channel_options mean nothing; for the last struct gyre_datagram_options has its own.
  *   Parts of files cannot be sent.
  *   gyre_channel_close() sends what is queued and closes, without waiting for anybody.
  *
@@ -44,6 +45,44 @@ struct gyre_multicast {
 	const char *group;
 	const char *interface;
 };
+
+/**
+ * enum gyre_datagram_step - what has happened to a socket for datagrams
+ * @GYRE_DATAGRAM_BOUND: its channel is about to become active; once for each socket, and again when
+ *   one goes to another loop because its own retires
+ * @GYRE_DATAGRAM_CLOSED: its channel is gone, or never became active because @init_channel failed
+ *   or its handlers refused an order
+ */
+enum gyre_datagram_step {
+	GYRE_DATAGRAM_BOUND,
+	GYRE_DATAGRAM_CLOSED,
+};
+
+/**
+ * struct gyre_datagram_event - a report about a socket for datagrams
+ * @step: what has happened
+ * @reason: a negative errno, or 0: why the channel is gone, as gyre_channel_reason() says
+ * @address: where it is bound
+ */
+struct gyre_datagram_event {
+	enum gyre_datagram_step step;
+	int reason;
+	struct gyre_socket_address address;
+};
+
+/**
+ * gyre_datagram_fn - hears what becomes of sockets for datagrams
+ * @stack: to notify, to spawn and to make mail; nothing can be awaited
+ * @event: what has happened; valid during the call
+ * @channel: the channel
+ * @arg: @report_arg of struct gyre_datagram_options
+ *
+ * Runs in phase 2, on the channel's loop; it is not re-entered on one loop, but runs on several at
+ * once. The last call for a channel is that with GYRE_DATAGRAM_CLOSED, with GYRE_DATAGRAM_BOUND
+ * before it or not.
+ */
+typedef void (*gyre_datagram_fn)(struct gyre_stack *stack, const struct gyre_datagram_event *event,
+				 struct gyre_channel *channel, void *arg);
 
 /**
  * struct gyre_datagram_options - where datagrams come and go, and what for
@@ -75,6 +114,8 @@ struct gyre_multicast {
  * @place: the loop of the channel where there is only one; by default the first, and that of the
  *   running actor for gyre_datagram_spawn(), whose child it is unless @place says that it is
  * detached
+ * @report: hears of each step; may be NULL
+ * @report_arg: for @report
  * @ret_port: where the port goes that the call has bound, for port 0; may be NULL
  * @ret_address: where the address goes that it has bound; may be NULL
  */
@@ -97,6 +138,8 @@ struct gyre_datagram_options {
 	uint32_t multicast_hops;
 	bool no_multicast_loop;
 	struct gyre_spawn_options place;
+	gyre_datagram_fn report;
+	void *report_arg;
 	uint16_t *ret_port;
 	struct gyre_socket_address *ret_address;
 };
@@ -104,7 +147,7 @@ struct gyre_datagram_options {
 /**
  * gyre_datagram_open() - opens a socket for datagrams on each loop of a system, or on one
  * @system: the system, started or not
- * @options: where, and what for; not needed after the call, except for @init_arg
+ * @options: where, and what for; not needed after the call, except for @init_arg and @report_arg
  * @ret_actor: the actor of the first loop's channel, whose stop closes all of them; may be NULL
  *
  * The sockets are bound when the call returns; channels become active as soon as the system runs.
@@ -137,7 +180,8 @@ struct gyre_datagram_options {
  *   -ENOMEM      there is no memory
  *   -ENXIO       the host's name is not known
  *   others       what the kernel refused a socket with
- * Ownership: @options stays the caller's; so does what @init_arg points to, as long as the system.
+ * Ownership: @options stays the caller's; so does what @init_arg and @report_arg point to, as long
+ *   as the system.
  * Context: any thread, setup or later, but not one of the loops: it may block to look up a name.
  * Since: 0.1
  */
@@ -148,8 +192,8 @@ GYRE_API int gyre_datagram_open(struct gyre_system *system,
 /**
  * gyre_datagram_spawn() - opens one socket for datagrams, as a child of the running actor
  * @stack: the stack of the running handler
- * @options: where, and what for; not needed after the call, except for @init_arg. There is one
- *   channel, and addresses are no names
+ * @options: where, and what for; not needed after the call, except for @init_arg and @report_arg.
+ *   There is one channel, and addresses are no names
  * @ret_actor: the actor of the channel, whose stop closes it
  *
  * The socket is bound when the call returns, and the channel active soon after. The actor stops
@@ -165,8 +209,8 @@ GYRE_API int gyre_datagram_open(struct gyre_system *system,
  *   -ENOBUFS     the loop has as many actors as it can have
  *   -ESHUTDOWN   the system or the running actor is stopping
  *   others       as gyre_datagram_open()
- * Ownership: @options stays the caller's; so does what @init_arg points to, for as long as the
- *   actor lives.
+ * Ownership: @options stays the caller's; so does what @init_arg and @report_arg point to, for as
+ *   long as the actor lives.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
  */

@@ -144,7 +144,7 @@ struct gyre_acceptor_options {
  * Return: 0, or a negative errno.
  * Errors:
  *   -EINVAL      an argument or @bind or @init_channel is NULL, or @bind cannot be understood, or
- *                @backlog, @mode, @accept_rate, @wait_ns or a time of @channel is out of bounds
+ *                @backlog, @mode, @accept_rate, @wait_ns or a number of @channel is out of bounds
  *   -EADDRINUSE  somebody listens there, still after @wait_ns
  *   -EADDRNOTAVAIL  the machine has no such address
  *   -EACCES      the port is for privileged processes, or the folder of a path may not be written

@@ -23,7 +23,8 @@ GYRE_BEGIN_DECLS
  * struct gyre_pipe_options - what a pipe is between; by default standard input and output
  * @init_channel: gives the channel its handlers
  * @init_arg: for @init_channel
- * @channel: how the channel behaves; lingering, delay and keeping alive are nothing to it
+ * @channel: how the channel behaves; lingering, delay, keeping alive and sizes of buffers of the
+ *   kernel are nothing to it
  * @input_fd: what is read, until its end; 0 is standard input, which has ended if it was closed
  *   when the system was created
  * @output_fd: what is written to; 0 is for standard output. If it is @input_fd, that is used both
@@ -61,7 +62,7 @@ struct gyre_pipe_options {
  * Errors:
  *   -EBADF   a descriptor is not open
  *   -EINVAL  an argument or @init_channel is NULL, there is no such loop, a descriptor is negative,
- *     or both directions are left out
+ *     both directions are left out, or a mark of @channel is out of bounds
  *   -EMFILE  too many descriptors are open
  *   -ENOMEM  there is no memory
  *   -ESHUTDOWN  the system has ended

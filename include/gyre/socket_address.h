@@ -2,9 +2,12 @@
  * Socket addresses: where a socket is, or is to be, as a value. Of the families IPv4, IPv6 and
  * Unix; with the kind of socket that the text of it asked for.
  *
- *   tcp://HOST:PORT   udp://HOST:PORT   a stream or datagrams; HOST is a name, an IPv4 address, or
- * an IPv6 address in brackets, with a scope as in [fe80::1%eth0] unix:PATH         unix+dgram:PATH
- * a stream or datagrams; "@NAME" as PATH is an abstract name
+ * - tcp://HOST:PORT and udp://HOST:PORT, a stream or datagrams; HOST is a name, an IPv4 address of
+ *   four decimal numbers, or an IPv6 address in brackets, with a scope as in [fe80::1%eth0]
+ * - unix:PATH and unix+dgram:PATH, a stream or datagrams; "@NAME" as PATH is an abstract name
+ *
+ * Schemes may be written in capitals. A name does not end in a number: "1.2.3" and "0x7f.1", which
+ * resolvers take for IPv4 addresses, are refused.
  */
 #ifndef GYRE_SOCKET_ADDRESS_H
 #define GYRE_SOCKET_ADDRESS_H

@@ -20,6 +20,13 @@ enum {
 	LITTLE_TIMES = 8,
 };
 
+/* More than are wanted need not be known. */
+static void count_time(struct gyre_channel *channel, bool again)
+{
+	channel->bulk_times =
+		!again ? 0 : (uint8_t)(channel->bulk_times + (channel->bulk_times < UINT8_MAX));
+}
+
 static void end(struct gyre_channel *channel)
 {
 	gy_page_unref(channel->channels, channel->bulk_page);
@@ -56,8 +63,7 @@ static void received(struct gy_op *op, const struct gy_completion *completion)
 	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, receive);
 
 	if (completion->result > 0) {
-		channel->bulk_times =
-			completion->result > LITTLE_BYTES ? 0 : channel->bulk_times + 1;
+		count_time(channel, completion->result <= LITTLE_BYTES);
 		keep(channel, (uint32_t)completion->result);
 	}
 	gy_input_received(op, completion);
@@ -115,8 +121,7 @@ void gy_bulk_watch(struct gyre_channel *channel, size_t bytes)
 	if (channel->kind != &gy_stream_kind) {
 		return;
 	}
-	channel->bulk_times =
-		bytes < gy_ring_buffer_bytes(channel->channels->ring) ? 0 : channel->bulk_times + 1;
+	count_time(channel, bytes >= gy_ring_buffer_bytes(channel->channels->ring));
 	if (channel->bulk_times < FULL_PAGES) {
 		return;
 	}

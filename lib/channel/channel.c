@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "channel/handshake.h"
+#include "channel/marks.h"
 #include "channel/output.h"
 #include "channel/pipe.h"
 #include "channel/region.h"
@@ -475,6 +476,15 @@ static void begin_generations(struct gyre_channel *channel)
 	channel->channels->generation = (uint16_t)(generation + GENERATIONS);
 }
 
+static void set_marks(struct gyre_channel *channel, const struct gyre_channel_options *options)
+{
+	struct gy_marks marks = gy_marks_of(channel->channels, options);
+
+	channel->write_low_bytes = marks.low_bytes;
+	channel->write_high_bytes = marks.high_bytes;
+	channel->write_max_bytes = marks.max_bytes;
+}
+
 int gy_channel_begin(struct gyre_channel *channel, struct gy_stack *stack,
 		     const struct gy_channel_opening *opening)
 {
@@ -483,6 +493,7 @@ int gy_channel_begin(struct gyre_channel *channel, struct gy_stack *stack,
 	int r;
 
 	begin_generations(channel);
+	set_marks(channel, opening->options);
 	gy_list_init(&channel->parked);
 	gy_list_init(&channel->chores);
 	channel->half_close = opening->options->allow_half_close;
@@ -571,7 +582,7 @@ bool gyre_channel_is_writable(const struct gyre_channel *channel)
 
 size_t gyre_channel_queued_bytes(const struct gyre_channel *channel)
 {
-	return channel->output_bytes + channel->withheld_bytes;
+	return gy_channel_queued_bytes(channel);
 }
 
 int gyre_channel_reason(const struct gyre_channel *channel)

@@ -125,7 +125,8 @@ struct gyre_channel {
 	struct gy_channels *channels;
 	struct gy_buffer_queue input;  /* received, and not delivered */
 	struct gy_buffer_queue output; /* written, and not sent; its front may be under way */
-	size_t output_bytes;
+	uint32_t output_bytes;
+	uint32_t write_high_bytes; /* see marks.h; the others are of less use */
 	struct gy_context *reader; /* the first that handles read */
 
 	struct gy_pipeline pipeline;
@@ -135,15 +136,17 @@ struct gyre_channel {
 	/* While it is closing or draining: */
 	struct gy_timer linger; /* the next look at the peer's progress */
 	uint64_t linger_end_ns; /* when it ends without any */
-	uint64_t untaken_bytes; /* as seen at the last look */
+	uint32_t untaken_bytes; /* as seen at the last look, in its low bits */
+	uint32_t write_low_bytes;
 	const struct gy_channel_kind *kind;
 	bool keep_reading; /* as the options say */
 	bool half_close;
 	bool no_linger;
-	bool dismissed;	   /* never became active: handlers hear nothing */
-	bool no_zero_copy; /* it does not gain, or cannot be */
-	bool expands;	   /* a handler makes a little more of what is written */
-	bool unconnected;  /* see connector.h */
+	bool dismissed;	    /* never became active: handlers hear nothing */
+	bool no_zero_copy;  /* it does not gain, or cannot be */
+	bool expands;	    /* a handler makes a little more of what is written */
+	uint8_t bulk_times; /* in a row, that there was reason to change @bulk_page */
+	bool unconnected;   /* see connector.h */
 
 	struct gy_hangup hangup;
 	struct gy_context_timer *timers; /* of handlers */
@@ -158,14 +161,19 @@ struct gyre_channel {
 	uint64_t region_bytes;		  /* of regions in the output, not sent */
 	struct gy_page *bulk_page;	  /* to receive into; NULL: those of the ring; see bulk.c */
 	struct gy_zero_copy *zero_copies; /* whose pages the kernel has, the last one first */
-	uint32_t bulk_times;		  /* in a row, that there was reason to change that */
 	uint32_t withheld_bytes; /* written, and with a handler that cannot pass them on yet */
+	uint32_t write_max_bytes;
 };
 
 _Static_assert(offsetof(struct gyre_channel, endpoint.ready_link) == GY_CACHE_LINE,
 	       "as said above");
 _Static_assert(offsetof(struct gyre_channel, pipeline) == 3 * (size_t)GY_CACHE_LINE,
 	       "as said above");
+
+static inline size_t gy_channel_queued_bytes(const struct gyre_channel *channel)
+{
+	return (size_t)channel->output_bytes + channel->withheld_bytes;
+}
 
 /* Whether it can still have handlers. */
 static inline bool gy_channel_is_closed(const struct gyre_channel *channel)

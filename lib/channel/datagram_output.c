@@ -94,7 +94,8 @@ static inline int refuse(struct gyre_channel *channel, struct gyre_buffer *data,
 {
 	int r = gy_datagram_refusal(channel, data);
 
-	if (r == 0 && channel->output_bytes + cost > channel->channels->options.write_max_bytes) {
+	if (r == 0 && gy_unlikely(channel->output_bytes + cost > channel->write_high_bytes) &&
+	    channel->output_bytes + cost > channel->write_max_bytes) {
 		r = -ENOBUFS;
 	}
 	if (r == 0 && gy_unlikely((channel->flags & GY_CHANNEL_COUNTED) != 0)) {
@@ -242,11 +243,11 @@ int gy_datagram_add(struct gyre_channel *channel, struct gyre_buffer *data)
 		return r;
 	}
 	datagram->written += cost;
-	channel->output_bytes += cost;
+	channel->output_bytes += (uint32_t)cost;
 	if (gy_unlikely((channel->flags & GY_CHANNEL_COUNTED) != 0)) {
 		gy_held_add(channel->channels, cost);
 	}
-	if (gy_unlikely(channel->output_bytes > channel->channels->options.write_high_bytes) &&
+	if (gy_unlikely(channel->output_bytes > channel->write_high_bytes) &&
 	    (channel->flags & GY_CHANNEL_UNWRITABLE) == 0) {
 		gy_output_became_unwritable(channel);
 	}

@@ -104,7 +104,7 @@ static inline size_t leave_queue(struct gy_datagram *datagram, struct gy_datagra
 	size_t cost = gy_datagram_cost(free_buffers(send), send->count);
 
 	gy_list_remove(&send->item);
-	channel->output_bytes -= cost;
+	channel->output_bytes -= (uint32_t)cost;
 	if (gy_likely((channel->flags & (GY_CHANNEL_COUNTED | GY_CHANNEL_POSTED)) == 0)) {
 		return cost;
 	}
@@ -189,7 +189,7 @@ static void sent(struct gy_op *op, const struct gy_completion *completion)
 		was_refused(datagram, send, result);
 	}
 	if (gy_unlikely((channel->flags & GY_CHANNEL_UNWRITABLE) != 0) &&
-	    channel->output_bytes <= channels->options.write_low_bytes) {
+	    channel->output_bytes <= channel->write_low_bytes) {
 		gy_output_became_writable(channel);
 	}
 	if (gy_unlikely((channel->flags & GY_CHANNEL_UNSETTLED) != 0 ||

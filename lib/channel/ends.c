@@ -1,6 +1,6 @@
 /*
  * The two ends of a channel: the kernel knows their addresses for as long as it has the socket, so
- * a channel does not keep them.
+ * a channel does not keep them. What else it knows is asked for by the descriptor.
  */
 #include <errno.h>
 
@@ -10,17 +10,29 @@
 int gyre_channel_local_address(const struct gyre_channel *channel,
 			       struct gyre_socket_address *ret_address)
 {
-	if (channel == NULL || ret_address == NULL) {
+	int r = gyre_channel_descriptor(channel);
+
+	if (ret_address == NULL) {
 		return -EINVAL;
 	}
-	return gy_socket_address_of(channel->endpoint.fd, ret_address);
+	return r < 0 ? r : gy_socket_address_of(r, ret_address);
 }
 
 int gyre_channel_peer_address(const struct gyre_channel *channel,
 			      struct gyre_socket_address *ret_address)
 {
-	if (channel == NULL || ret_address == NULL) {
+	int r = gyre_channel_descriptor(channel);
+
+	if (ret_address == NULL) {
 		return -EINVAL;
 	}
-	return gy_socket_address_of_peer(channel->endpoint.fd, ret_address);
+	return r < 0 ? r : gy_socket_address_of_peer(r, ret_address);
+}
+
+int gyre_channel_descriptor(const struct gyre_channel *channel)
+{
+	if (channel == NULL) {
+		return -EINVAL;
+	}
+	return channel->endpoint.fd < 0 ? -ENOTCONN : channel->endpoint.fd;
 }

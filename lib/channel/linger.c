@@ -64,8 +64,8 @@ static void look(struct gy_timer *timer)
 		return; /* it ends without */
 	}
 	/* Where it has grown, handlers were let write again: that is progress too. */
-	if (untaken != channel->untaken_bytes) {
-		channel->untaken_bytes = untaken;
+	if ((uint32_t)untaken != channel->untaken_bytes) {
+		channel->untaken_bytes = (uint32_t)untaken;
 		channel->linger_end_ns = now_ns + channel->channels->options.linger_ns;
 	}
 	if (now_ns >= channel->linger_end_ns) {
@@ -102,7 +102,7 @@ static bool is_quiet(const struct gyre_channel *channel)
 void gy_linger_watch(struct gyre_channel *channel)
 {
 	if (!gy_timer_is_started(&channel->linger)) {
-		channel->untaken_bytes = gy_channel_untaken_bytes(channel);
+		channel->untaken_bytes = (uint32_t)gy_channel_untaken_bytes(channel);
 		channel->linger_end_ns =
 			channel->channels->home->loop.now_ns + channel->channels->options.linger_ns;
 		start_timer(channel);

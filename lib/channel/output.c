@@ -51,10 +51,9 @@ size_t gy_output_expanded(const struct gyre_channel *channel, size_t bytes)
 
 int gy_output_hold(struct gyre_channel *channel, size_t bytes)
 {
-	const struct gy_channels_options *options = &channel->channels->options;
 	/* A part is for what goes before it, as the rest of a handshake. */
-	size_t max = options->write_max_bytes - options->write_max_bytes / HELD_SHARE;
-	size_t all = channel->output_bytes + channel->withheld_bytes + bytes;
+	size_t max = channel->write_max_bytes - channel->write_max_bytes / HELD_SHARE;
+	size_t all = gy_channel_queued_bytes(channel) + bytes;
 
 	if (refusal(channel) < 0) {
 		return -EPIPE;
@@ -65,19 +64,20 @@ int gy_output_hold(struct gyre_channel *channel, size_t bytes)
 		return -ENOBUFS;
 	}
 	channel->withheld_bytes += (uint32_t)bytes; /* no more than the cap, which has 31 bits */
-	if (all > options->write_high_bytes && (channel->flags & GY_CHANNEL_UNWRITABLE) == 0) {
+	if (all > channel->write_high_bytes && (channel->flags & GY_CHANNEL_UNWRITABLE) == 0) {
 		gy_channel_set(channel, GY_CHANNEL_UNWRITABLE | GY_CHANNEL_MARK_CROSSED, 0);
 	}
 	return 0;
 }
 
-void gy_output_let_go(struct gyre_channel *channel)
+void gy_output_let_go(struct gyre_channel *channel, int error)
 {
 	channel->withheld_bytes = 0;
+	gy_written_let_go(channel, error);
 	if ((channel->flags & GY_CHANNEL_UNWRITABLE) == 0) {
 		return;
 	}
-	if (channel->output_bytes <= channel->channels->options.write_low_bytes) {
+	if (channel->output_bytes <= channel->write_low_bytes) {
 		gy_output_became_writable(channel);
 	} else {
 		gy_output_became_unwritable(channel);
@@ -95,7 +95,7 @@ void gy_output_follow(struct gyre_channel *channel)
 			gy_channel_ready(channel);
 		}
 	} else if ((channel->flags & GY_CHANNEL_UNWRITABLE) != 0 &&
-		   channel->output_bytes <= channels->options.write_low_bytes) {
+		   channel->output_bytes <= channel->write_low_bytes) {
 		gy_output_became_writable(channel);
 		gy_channel_ready(channel);
 	}
@@ -112,7 +112,7 @@ static size_t most_of(const struct gyre_channel *channel, size_t count)
 
 int gy_output_takes(struct gyre_channel *channel, size_t count)
 {
-	size_t max = channel->channels->options.write_max_bytes;
+	size_t max = channel->write_max_bytes;
 	size_t bytes = most_of(channel, count);
 	int r = 0;
 
@@ -125,7 +125,7 @@ int gy_output_takes(struct gyre_channel *channel, size_t count)
 	if ((channel->flags & GY_CHANNEL_COUNTED) != 0) {
 		r = gy_held_refusal(channel, bytes);
 	}
-	if (r == 0 && bytes + channel->withheld_bytes + channel->output_bytes > max) {
+	if (r == 0 && bytes + gy_channel_queued_bytes(channel) > max) {
 		r = -EAGAIN;
 	}
 	if ((channel->flags & GY_CHANNEL_UNWRITABLE) != 0) {
@@ -159,7 +159,7 @@ static inline void queue(struct gyre_channel *channel, struct gyre_buffer *data,
 		gy_buffer_queue_push(&channel->output, data);
 		channel->output_buffers++;
 	}
-	channel->output_bytes = bytes;
+	channel->output_bytes = (uint32_t)bytes;
 	gy_endpoint_ready(&channel->endpoint);
 }
 
@@ -173,7 +173,7 @@ static void queue_with_care(struct gyre_channel *channel, struct gyre_buffer *da
 	}
 	queue(channel, data, bytes);
 	/* One that counts may have been so for another reason. */
-	if (bytes > channel->channels->options.write_high_bytes &&
+	if (bytes > channel->write_high_bytes &&
 	    (counted || (channel->flags & GY_CHANNEL_UNWRITABLE) == 0)) {
 		gy_output_became_unwritable(channel);
 	}
@@ -183,7 +183,7 @@ static int check_caps(struct gyre_channel *channel, size_t bytes)
 {
 	struct gy_channels *channels = channel->channels;
 
-	if (bytes > channels->options.write_max_bytes - channel->output_bytes) {
+	if (bytes > channel->write_max_bytes - channel->output_bytes) {
 		gy_count(&channels->counters.write_max_closed, 1);
 		return -ENOBUFS;
 	}
@@ -226,7 +226,7 @@ int gy_output_add(struct gyre_channel *channel, struct gyre_buffer *data)
 
 	if (gy_unlikely((channel->flags &
 			 (GY_CHANNEL_NO_OUTPUT | GY_CHANNEL_DATAGRAM | GY_CHANNEL_COUNTED)) != 0 ||
-			data->bytes == 0 || bytes > channel->channels->options.write_high_bytes)) {
+			data->bytes == 0 || bytes > channel->write_high_bytes)) {
 		return add_otherwise(channel, data);
 	}
 	queue(channel, data, bytes);
@@ -357,7 +357,7 @@ void gy_output_clear(struct gyre_channel *channel)
 /* Takes what was sent off the queue. */
 static void consume(struct gyre_channel *channel, size_t count)
 {
-	channel->output_bytes -= count;
+	channel->output_bytes -= (uint32_t)count;
 	while (count > 0) {
 		struct gyre_buffer *buffer = channel->output.first;
 
@@ -414,7 +414,7 @@ static __attribute__((noinline)) void sent_otherwise(struct gyre_channel *channe
 		gy_channel_fail(channel, result == 0 ? -EPIPE : result);
 	}
 	if ((channel->flags & GY_CHANNEL_UNWRITABLE) != 0 &&
-	    channel->output_bytes + channel->withheld_bytes <= channels->options.write_low_bytes) {
+	    gy_channel_queued_bytes(channel) <= channel->write_low_bytes) {
 		gy_output_became_writable(channel);
 	}
 	if ((channel->flags & GY_CHANNEL_SLOW) != 0 || gy_output_start(channel) < 0) {

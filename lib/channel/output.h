@@ -48,8 +48,8 @@ void gy_output_clear(struct gyre_channel *channel);
  * cap, and then the channel is being closed.
  */
 int gy_output_hold(struct gyre_channel *channel, size_t bytes);
-/* What was held is queued by now, or dropped. */
-void gy_output_let_go(struct gyre_channel *channel);
+/* What was held is queued by now; or dropped, and those who wait for it are told this error. */
+void gy_output_let_go(struct gyre_channel *channel, int error);
 /* What @bytes become in a channel that expands them, at most. */
 size_t gy_output_expanded(const struct gyre_channel *channel, size_t bytes);
 

@@ -101,6 +101,8 @@ bool gy_written_is_due(const struct gy_post *post);
 void gy_written_run(struct gy_post *post);
 /* Of datagrams: those at @position, in its low bits, that count @cost have failed. */
 void gy_written_fail(struct gy_post *post, uint32_t position, size_t cost, int error);
+/* What a handler withheld is queued by now; or will not be, for this reason. Any channel. */
+void gy_written_let_go(struct gyre_channel *channel, int error);
 /* The channel, which may have no post, is closed: tells of all. */
 void gy_written_end(struct gyre_channel *channel);
 /* Whether an ask was one to write bytes; then it is taken. */

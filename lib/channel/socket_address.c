@@ -3,9 +3,10 @@
  * scheme's family has behind it: a host and a port, or a path. One table of schemes serves both
  * directions, so that what is written can be read.
  *
- * Whatever looks like an address is one, and all else that may stand in a name is a name. The
- * parser does not guess: an IPv6 address stands in brackets and nothing else does, a port is
- * decimal.
+ * Whatever looks like an address is one, and all else that may stand in a name is a name, but what
+ * ends in a number: resolvers take such for IPv4 in ways of their own, octal and hexadecimal and
+ * with parts left out, and no domain of the first level is one. The parser does not guess: an IPv6
+ * address stands in brackets and nothing else does, a port is decimal.
  */
 #include "channel/socket_address.h"
 
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/un.h>
 
 #include "base/macros.h"
@@ -139,6 +141,27 @@ static bool is_name(const char *host)
 	return true;
 }
 
+/* Whether its last label, but for the root's, is one: decimal, or hexadecimal with or without
+ * digits. */
+static bool ends_in_number(const char *host)
+{
+	size_t bytes = strlen(host);
+	size_t end = bytes > 0 && host[bytes - 1] == '.' ? bytes - 1 : bytes;
+	size_t begin = end;
+	const char *label;
+
+	while (begin > 0 && host[begin - 1] != '.') {
+		begin--;
+	}
+	label = host + begin;
+	if (begin == end) {
+		return false;
+	}
+	return strspn(label, "0123456789") >= end - begin ||
+	       (strncasecmp(label, "0x", 2) == 0 &&
+		strspn(label + 2, "0123456789abcdefABCDEF") >= end - begin - 2);
+}
+
 static int parse_host(const char *host, struct gy_socket_text *parts)
 {
 	struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = htons(parts->port) };
@@ -153,7 +176,7 @@ static int parse_host(const char *host, struct gy_socket_text *parts)
 				      sizeof(four));
 		return 0;
 	}
-	return is_name(host) ? 0 : -EINVAL;
+	return is_name(host) && !ends_in_number(host) ? 0 : -EINVAL;
 }
 
 static int parse_host_and_port(const char *text, struct gy_socket_text *parts)
@@ -191,7 +214,7 @@ int gy_socket_text_parse(const char *text, struct gy_socket_text *ret_parts)
 		size_t bytes = strlen(scheme->text);
 		int r;
 
-		if (strncmp(text, scheme->text, bytes) != 0) {
+		if (strncasecmp(text, scheme->text, bytes) != 0) {
 			continue;
 		}
 		r = scheme->unix_path ? parse_path(text + bytes, scheme->type, &parts.address)

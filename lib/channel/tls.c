@@ -51,20 +51,21 @@ static void drop(struct gyre_buffer **buffer)
 
 /* ---- the end ---- */
 
-static void stop(struct gy_tls *tls)
+/* @reason is for those who wait for what was written, and goes no further. */
+static void stop(struct gy_tls *tls, int reason)
 {
 	gy_timer_stop(&loop_of(tls)->wheel, &tls->timer);
 	gy_chore_drop(&tls->chore);
 	drop(&tls->in);
 	if (tls->held != NULL) {
 		drop(&tls->held);
-		gy_output_let_go(tls->channel);
+		gy_output_let_go(tls->channel, reason);
 	}
 }
 
 static void dispose(struct gy_tls *tls)
 {
-	stop(tls);
+	stop(tls, -ECANCELED);
 	drop(&tls->out);
 	SSL_free(tls->ssl);
 	gy_memory_put(tls->subject);
@@ -89,7 +90,7 @@ static void leave(struct gy_tls *tls)
 static void fail(struct gy_tls *tls, int error)
 {
 	tls->failed = true;
-	stop(tls);
+	stop(tls, error);
 	(void)gy_tls_flush(tls);
 	if (is_ending(tls)) {
 		return;
@@ -128,8 +129,8 @@ static void send_held(struct gy_tls *tls)
 
 	if (held != NULL) {
 		tls->held = NULL;
-		(void)gy_tls_encrypt(tls, held); /* handlers hear of a failure */
-		gy_output_let_go(tls->channel);
+		/* Handlers hear of a failure. */
+		gy_output_let_go(tls->channel, gy_tls_encrypt(tls, held));
 	}
 }
 
@@ -585,7 +586,7 @@ static void removed(struct gyre_handler_context *ctx)
 	tls->channel->half_close = tls->half_close;
 	tls->channel->expands = false;
 	tls->removed = true;
-	stop(tls);
+	stop(tls, -ECANCELED);
 	if (tls->busy == 0) {
 		dispose(tls);
 	}
@@ -611,7 +612,7 @@ static void inactive(struct gyre_handler_context *ctx)
 	if (reason < 0 && reason != -ESHUTDOWN) {
 		complain_of_end(tls, reason);
 	}
-	stop(tls);
+	stop(tls, gy_channel_failure(ctx->channel));
 	gyre_fire_inactive(ctx);
 }
 

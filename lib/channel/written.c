@@ -9,6 +9,9 @@
  * Datagrams have places in such a stream too, by what they count. One may be refused while others
  * are sent, or pass them; a note waits until all before it have gone either way.
  *
+ * What a handler withholds is not in the output yet: the notes of that get their numbers when it is
+ * let go of.
+ *
  * Actors write by an ask to the channel's address. These wait while the channel is unwritable, so
  * that who awaits each cannot flood it.
  */
@@ -23,11 +26,13 @@
 
 struct gy_written {
 	struct gy_link link;
-	uint64_t mark; /* of post->taken_bytes */
-	int error;     /* of datagrams: why this one was not sent, or 0 */
+	uint64_t mark; /* of post->taken_bytes; or @withheld */
+	int error;     /* why it was not sent, where the channel's end does not say that; or 0 */
 	gyre_written_fn callback;
 	void *arg;
 };
+
+static const uint64_t withheld = UINT64_MAX; /* that much is never taken */
 
 /* ---- noting ---- */
 
@@ -56,7 +61,9 @@ static void add(struct gyre_channel *channel, struct gy_written *written)
 		if (gy_fifo_empty(&post->written)) {
 			post->taken_bytes = 0;
 		}
-		written->mark = post->taken_bytes + channel->output_bytes;
+		written->mark = channel->withheld_bytes > 0
+					? withheld
+					: post->taken_bytes + channel->output_bytes;
 	}
 	gy_fifo_push(&post->written, &written->link);
 	gy_post_ready(channel);
@@ -107,6 +114,22 @@ void gy_written_fail(struct gy_post *post, uint32_t position, size_t cost, int e
 		/* Its end stands behind the begin of what failed, by no more than that. */
 		if ((uint32_t)((uint32_t)written->mark - position) - 1 < cost) {
 			written->error = error;
+		}
+	}
+}
+
+void gy_written_let_go(struct gyre_channel *channel, int error)
+{
+	struct gy_post *post = channel->post;
+
+	for (struct gy_link *link = post == NULL ? NULL : post->written.first; link != NULL;
+	     link = link->next) {
+		struct gy_written *written = gy_container_of(link, struct gy_written, link);
+
+		if (written->mark == withheld) {
+			written->mark = post->taken_bytes + channel->output_bytes;
+			written->error = error;
+			gy_post_ready(channel);
 		}
 	}
 }

@@ -48,7 +48,7 @@ static bool are_valid(const struct gyre_connect_options *options)
 	       options->retry_min_ns <= pause_max_ns && options->retry_max_ns <= pause_max_ns &&
 	       (options->retry_percent == 0 ||
 		(options->retry_percent >= 100 && options->retry_percent <= PERCENT_MAX)) &&
-	       options->retry_jitter_percent <= 100 && gy_stream_is_valid(&options->channel);
+	       options->retry_jitter_percent <= 100;
 }
 
 static int read_texts(const struct gyre_connect_options *options, struct gy_connect_order *order)
@@ -67,14 +67,15 @@ static int read_texts(const struct gyre_connect_options *options, struct gy_conn
 	return r;
 }
 
-static int make_order(const struct gyre_connect_options *options,
+static int make_order(const struct gy_home *home, const struct gyre_connect_options *options,
 		      struct gy_connect_order **ret_order)
 {
 	struct gy_connect_order *order;
 	char *place;
 	int r;
 
-	if (!are_valid(options)) {
+	if (!are_valid(options) ||
+	    gy_stream_check(gy_channels_of(home), &options->channel, NULL) < 0) {
 		return -EINVAL;
 	}
 	if (gy_text_bytes(options->name_servers) > SERVERS_BYTES_MAX) {
@@ -112,7 +113,8 @@ int gyre_connect(struct gyre_stack *stack, const struct gyre_connect_options *op
 {
 	struct gy_spawn_order order = { .class = &gy_socket_class, .channels_actor = true };
 	struct gy_connect_order *connect_order;
-	int r = ret_socket == NULL ? -EINVAL : make_order(options, &connect_order);
+	int r = ret_socket == NULL ? -EINVAL
+				   : make_order(gy_stack_of(stack)->home, options, &connect_order);
 
 	if (r < 0) {
 		return r;
@@ -144,8 +146,9 @@ int gyre_system_connect(struct gyre_system *system, const struct gyre_connect_op
 	struct gy_spawn_order order = { .class = &gy_socket_class, .channels_actor = true };
 	struct gy_connect_order *connect_order;
 	uint32_t loop = 0;
-	int r = system == NULL || ret_socket == NULL ? -EINVAL
-						     : make_order(options, &connect_order);
+	int r = system == NULL || ret_socket == NULL
+			? -EINVAL
+			: make_order(&gy_homes_of(system)->homes[0], options, &connect_order);
 
 	if (r < 0) {
 		return r;

@@ -18,6 +18,7 @@
 #include "base/memory.h"
 #include "channel/datagram.h"
 #include "channel/endpoint.h"
+#include "channel/marks.h"
 #include "net/datagram.h"
 
 static const struct gy_log *log_of(const struct gy_channels *channels)
@@ -173,6 +174,44 @@ static void leave(void *arg, int fd)
 	}
 }
 
+/* ---- the report ---- */
+
+static void report(const struct gy_datagram_seed *seed, struct gyre_handler_context *ctx,
+		   enum gyre_datagram_step step)
+{
+	struct gyre_channel *channel = gyre_context_channel(ctx);
+	struct gyre_datagram_event event = { .step = step, .reason = gyre_channel_reason(channel) };
+
+	/* It is a socket, and open: that cannot fail. */
+	(void)gyre_channel_local_address(channel, &event.address);
+	seed->report(gyre_context_stack(ctx), &event, channel, seed->report_arg);
+}
+
+static void reporter_removed(struct gyre_handler_context *ctx)
+{
+	report((const struct gy_datagram_seed *)gyre_context_arg(ctx), ctx, GYRE_DATAGRAM_CLOSED);
+}
+
+/* Its handlers may have had it bound elsewhere. */
+static void reporter_active(struct gyre_handler_context *ctx)
+{
+	report((const struct gy_datagram_seed *)gyre_context_arg(ctx), ctx, GYRE_DATAGRAM_BOUND);
+	gyre_fire_active(ctx);
+}
+
+static const struct gyre_handler reporter = { .active = reporter_active,
+					      .removed = reporter_removed };
+
+static int init_reported(struct gyre_channel *channel, void *arg)
+{
+	struct gy_datagram_seed *seed = (struct gy_datagram_seed *)arg;
+	int r = gyre_pipeline_add_first(channel, &reporter, seed);
+
+	return r < 0 ? r : seed->init_channel(channel, seed->init_arg);
+}
+
+/* ---- the life of the actor ---- */
+
 static int mount(struct gyre_stack *stack)
 {
 	struct gy_stack *s = gy_stack_of(stack);
@@ -194,6 +233,10 @@ static int mount(struct gyre_stack *stack)
 	};
 	int r;
 
+	if (seed->report != NULL) {
+		opening.channel.init = init_reported;
+		opening.channel.init_arg = seed;
+	}
 	*state = (struct state){
 		.channels = channels, .seed = seed, .house = s->house, .self = gyre_self(stack)
 	};
@@ -315,6 +358,8 @@ static struct gy_datagram_seed *make_seed(const struct setup *setup, uint32_t in
 		.init_channel = options->init_channel,
 		.init_arg = options->init_arg,
 		.channel = options->channel,
+		.report = options->report,
+		.report_arg = options->report_arg,
 		.connected = setup->sockets.peer.bytes > 0,
 		.is_unix = is_unix,
 		.batched = setup->sockets.batched && !is_unix,
@@ -555,7 +600,11 @@ int gyre_datagram_open(struct gyre_system *system, const struct gyre_datagram_op
 	setup.homes = gy_homes_of(system);
 	setup.sockets.options = options;
 	setup.sockets.log = setup.homes->log;
-	r = set_up(&setup, ret_actor);
+	r = gy_marks_check(gy_channels_of(&setup.homes->homes[0]), &options->channel,
+			   setup.homes->log);
+	if (r == 0) {
+		r = set_up(&setup, ret_actor);
+	}
 	for (uint32_t i = 0; setup.passed != NULL && i < setup.passed->count; i++) {
 		(void)close(setup.passed->fds[i]);
 	}
@@ -650,7 +699,10 @@ int gyre_datagram_spawn(struct gyre_stack *stack, const struct gyre_datagram_opt
 	setup.sockets.options = options;
 	setup.sockets.log = setup.homes->log;
 	setup.sockets.of_actor = true;
-	r = gy_datagram_sockets_plan(&setup.sockets, 1);
+	r = gy_marks_check(gy_channels_of(&setup.homes->homes[0]), &options->channel, NULL);
+	if (r == 0) {
+		r = gy_datagram_sockets_plan(&setup.sockets, 1);
+	}
 	if (r == 0) {
 		r = open_child(stack, &setup, ret_actor);
 	}

@@ -67,6 +67,8 @@ struct gy_datagram_seed {
 	gyre_init_channel_fn init_channel;
 	void *init_arg;
 	struct gyre_channel_options channel;
+	gyre_datagram_fn report; /* NULL for nobody */
+	void *report_arg;
 	bool connected;
 	bool is_unix;
 	bool batched;

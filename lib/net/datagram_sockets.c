@@ -158,6 +158,15 @@ static int connect_one(int fd, const struct gy_datagram_sockets *sockets)
 	return r;
 }
 
+/* What was bound, and comes to nothing. */
+static void remove_file(const struct gyre_socket_address *address)
+{
+	struct gy_socket_file file;
+
+	gy_socket_file_set(&file, address);
+	gy_socket_file_remove(&file);
+}
+
 static int start(struct gy_datagram_sockets *sockets, int fd, int family, bool first)
 {
 	int r = prepare(sockets, fd, family, first);
@@ -167,6 +176,9 @@ static int start(struct gy_datagram_sockets *sockets, int fd, int family, bool f
 	}
 	if (r == 0 && sockets->peer.bytes > 0) {
 		r = connect_one(fd, sockets);
+		if (r < 0) {
+			remove_file(&sockets->address);
+		}
 	}
 	if (r == 0 && first && sockets->count > 1) {
 		r = set(fd, SOL_SOCKET, SO_REUSEPORT, 1);

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -24,7 +25,7 @@ static const char scheme[] = "fd:";
 
 bool gy_inherit_is_meant(const char *text)
 {
-	return strncmp(text, scheme, sizeof(scheme) - 1) == 0;
+	return strncasecmp(text, scheme, sizeof(scheme) - 1) == 0;
 }
 
 /* A decimal number up to @max; -1 for what is none. */

@@ -272,13 +272,17 @@ int gyre_listen(struct gyre_system *system, const struct gyre_acceptor_options *
 	if (system == NULL || options == NULL || options->bind == NULL ||
 	    options->init_channel == NULL || options->backlog > BACKLOG_MAX ||
 	    options->mode > MODE_MAX || options->accept_rate > RATE_MAX ||
-	    options->wait_ns > wait_max_ns || !gy_stream_is_valid(&options->channel)) {
+	    options->wait_ns > wait_max_ns) {
 		return -EINVAL;
 	}
 	setup.homes = gy_homes_of(system);
 	setup.options = *options;
 	setup.options.backlog = options->backlog == 0 ? BACKLOG_DEFAULT : options->backlog;
-	r = prepare(&setup);
+	r = gy_stream_check(gy_channels_of(&setup.homes->homes[0]), &options->channel,
+			    setup.homes->log);
+	if (r == 0) {
+		r = prepare(&setup);
+	}
 	if (r == 0) {
 		r = listen_patiently(&setup, ret_acceptor);
 	}

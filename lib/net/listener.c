@@ -157,6 +157,18 @@ void gy_seed_free(struct gy_channels *channels, struct gy_seed *seed)
 
 /* ---- workers ---- */
 
+/* What of the options is left to do for a connection, which inherits the rest over TCP. */
+static struct gyre_channel_options channel_of(const struct gy_listener *listener)
+{
+	struct gyre_channel_options options = listener->options.channel;
+
+	if (listener->address.storage.ss_family != AF_UNIX) {
+		options.receive_buffer_bytes = 0;
+		options.send_buffer_bytes = 0;
+	}
+	return options;
+}
+
 /* One for a loop that has none. */
 static int place_worker(struct gy_listener *listener, uint32_t loop)
 {
@@ -175,7 +187,7 @@ static int place_worker(struct gy_listener *listener, uint32_t loop)
 	*(struct gy_worker_argument *)gyre_payload(mail) = (struct gy_worker_argument){
 		.init_channel = options->init_channel,
 		.init_arg = options->init_arg,
-		.channel = options->channel,
+		.channel = channel_of(listener),
 		.admission = gy_admission_ref(listener->admission),
 	};
 	r = gy_spawn_from_outside(&listener->homes->homes[loop],

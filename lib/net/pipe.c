@@ -12,6 +12,7 @@
 
 #include "actor/stack.h"
 #include "channel/channel.h"
+#include "channel/marks.h"
 #include "channel/pipe.h"
 
 struct gy_pipe_argument {
@@ -182,7 +183,8 @@ int gyre_pipe_open(struct gyre_system *system, const struct gyre_pipe_options *o
 	if (options->init_channel == NULL || options->loop >= gy_loops_count(homes->loops) ||
 	    (options->no_input && options->no_output) ||
 	    (!options->no_input && options->input_fd < 0) ||
-	    (!options->no_output && options->output_fd < 0)) {
+	    (!options->no_output && options->output_fd < 0) ||
+	    gy_marks_check(gy_channels_of(&homes->homes[0]), &options->channel, NULL) < 0) {
 		close_given(options);
 		return -EINVAL;
 	}

@@ -61,11 +61,8 @@ static int set(int fd, int level, int name)
 /* Makes the socket as it is to be. */
 static int prepare(const struct gy_race_options *options, int fd, int family)
 {
-	int r = 0;
-
-	if (family != AF_UNIX) {
-		r = gy_stream_prepare(fd, options->channel);
-	}
+	int r = family == AF_UNIX ? gy_stream_size(fd, options->channel)
+				  : gy_stream_prepare(fd, options->channel);
 	if (r < 0 || options->local.bytes == 0) {
 		return r;
 	}

@@ -1,6 +1,7 @@
 /*
  * Connections as TCP has them: small writes leave at once, and a peer that is silent is asked now
- * and then whether it is still there, if that is wanted. The kernel counts in seconds.
+ * and then whether it is still there, if that is wanted. The kernel counts in seconds. How much it
+ * keeps has to be said before a connection is made, for the window's scale is agreed on then.
  */
 #include "net/stream.h"
 
@@ -8,6 +9,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+
+#include "channel/marks.h"
 
 enum { SILENCE_SECONDS_MAX = 32767, QUESTIONS = 10, QUESTION_SECONDS = 1 };
 
@@ -34,14 +37,35 @@ static int keep_alive(int fd, uint64_t silence_ns)
 	return r;
 }
 
-bool gy_stream_is_valid(const struct gyre_channel_options *options)
+int gy_stream_check(const struct gy_channels *channels, const struct gyre_channel_options *options,
+		    const struct gy_log *log)
 {
-	return options->keep_alive_ns <= GYRE_SECONDS(SILENCE_SECONDS_MAX);
+	if (options->keep_alive_ns > GYRE_SECONDS(SILENCE_SECONDS_MAX) ||
+	    options->receive_buffer_bytes > INT32_MAX || options->send_buffer_bytes > INT32_MAX) {
+		return -EINVAL;
+	}
+	return gy_marks_check(channels, options, log);
+}
+
+int gy_stream_size(int fd, const struct gyre_channel_options *options)
+{
+	int r = 0;
+
+	if (options->receive_buffer_bytes > 0) {
+		r = set(fd, SOL_SOCKET, SO_RCVBUF, (int)options->receive_buffer_bytes);
+	}
+	if (r == 0 && options->send_buffer_bytes > 0) {
+		r = set(fd, SOL_SOCKET, SO_SNDBUF, (int)options->send_buffer_bytes);
+	}
+	return r;
 }
 
 int gy_stream_prepare(int fd, const struct gyre_channel_options *options)
 {
 	int r = options->allow_delay ? 0 : set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 
+	if (r == 0) {
+		r = gy_stream_size(fd, options);
+	}
 	return r == 0 && options->keep_alive_ns != 0 ? keep_alive(fd, options->keep_alive_ns) : r;
 }

@@ -1,14 +1,21 @@
 /*
  * What the options of a channel mean for its socket, if that is one of streams: set on sockets that
- * listen, of which connections inherit it, and on those that connect.
+ * listen, of which connections of TCP inherit it, on accepted ones of Unix, which do not, and on
+ * those that connect.
  */
 #ifndef GY_NET_STREAM_H
 #define GY_NET_STREAM_H
 
 #include <gyre/channel.h>
 
-bool gy_stream_is_valid(const struct gyre_channel_options *options);
+#include "channel/channels.h"
+
+/* 0, or -EINVAL; of marks that do not fit one line then goes to @log, unless that is NULL. */
+int gy_stream_check(const struct gy_channels *channels, const struct gyre_channel_options *options,
+		    const struct gy_log *log);
 /* A socket of TCP: 0, or a negative errno. */
 int gy_stream_prepare(int fd, const struct gyre_channel_options *options);
+/* Its buffers alone, of any socket. */
+int gy_stream_size(int fd, const struct gyre_channel_options *options);
 
 #endif

@@ -10,6 +10,7 @@
 #include "actor/stack.h"
 #include "channel/channel.h"
 #include "net/net.h"
+#include "net/stream.h"
 
 void gy_worker_argument_destroy(struct gy_worker_argument *argument)
 {
@@ -25,6 +26,22 @@ static int mount(struct gyre_stack *stack)
 static void clean(void *state)
 {
 	gy_worker_argument_destroy((struct gy_worker_argument *)state);
+}
+
+/* Takes the descriptor; -1 is one that was closed on the way. */
+static int open_channel(struct gy_stack *stack, const struct gy_channel_opening *opening)
+{
+	int r;
+
+	if (opening->fd < 0) {
+		return -ECANCELED;
+	}
+	r = gy_stream_size(opening->fd, opening->options);
+	if (r < 0) {
+		gy_channels_drop(gy_channels_of(stack->home), opening->fd);
+		return r;
+	}
+	return gy_channel_open(stack->house, stack, opening);
 }
 
 /* A channel that is counted, or reported. */
@@ -45,14 +62,14 @@ static int init_counted(struct gyre_channel *channel, void *arg)
 	return counted->worker->init_channel(channel, counted->worker->init_arg);
 }
 
-/* Takes the descriptor; -1 is one that was closed on the way. */
+/* As open_channel(). */
 static int open_counted(struct gy_stack *stack, const struct gy_worker_argument *worker, int fd)
 {
 	struct counted counted = { .worker = worker };
 	const struct gy_channel_opening opening = {
 		.fd = fd, .options = &worker->channel, .init = init_counted, .init_arg = &counted
 	};
-	int r = fd < 0 ? -ECANCELED : gy_channel_open(stack->house, stack, &opening);
+	int r = open_channel(stack, &opening);
 
 	if (!counted.followed) {
 		gy_admission_leave(worker->admission, stack->home->loop.index, stack->home);
@@ -68,7 +85,7 @@ static int open_plain(struct gy_stack *stack, const struct gy_worker_argument *w
 						    .init = worker->init_channel,
 						    .init_arg = worker->init_arg };
 
-	return fd < 0 ? -ECANCELED : gy_channel_open(stack->house, stack, &opening);
+	return open_channel(stack, &opening);
 }
 
 static int ask(struct gyre_stack *stack)

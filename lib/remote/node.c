@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <time.h>
 
 #include <gyre/listen.h>
@@ -165,7 +166,7 @@ void gy_neighbour_learn(struct gy_neighbour *peer, const char *address)
 
 static bool is_address(const char *text)
 {
-	return text == NULL || strncmp(text, "tcp://", strlen("tcp://")) == 0;
+	return text == NULL || strncasecmp(text, "tcp://", strlen("tcp://")) == 0;
 }
 
 int gy_node_told(struct gyre_system *system, const struct gyre_node_peer *told)

@@ -7,7 +7,6 @@
 
 enum { DELIMITERS = 3, LETTERS = 4 };
 
-static struct codec_log expected;
 static uint8_t letters[DELIMITERS][LETTERS];
 static struct gyre_span delimiters[DELIMITERS];
 
@@ -27,10 +26,12 @@ static size_t ends_at(size_t count, const uint8_t *bytes, size_t end)
 	return longest;
 }
 
-static void expect(const struct gyre_delimiter_options *options, const uint8_t *bytes, size_t count)
+static int expect(const void *arg, const uint8_t *bytes, size_t count, struct codec_log *log)
 {
+	const struct gyre_delimiter_options *options = (const struct gyre_delimiter_options *)arg;
 	size_t longest = 0;
 	size_t from = 0;
+	bool is_long;
 
 	for (size_t end = 1; end <= count; end++) {
 		size_t length = ends_at(options->delimiters_count, bytes + from, end - from);
@@ -40,9 +41,9 @@ static void expect(const struct gyre_delimiter_options *options, const uint8_t *
 			continue;
 		}
 		if (frame > options->frame_bytes_max) {
-			codec_log_error(&expected, -EMSGSIZE);
+			codec_log_error(log, -EMSGSIZE);
 		} else {
-			codec_log_frame(&expected, bytes + from,
+			codec_log_frame(log, bytes + from,
 					options->keep_delimiter ? end - from : frame);
 		}
 		from = end;
@@ -50,9 +51,11 @@ static void expect(const struct gyre_delimiter_options *options, const uint8_t *
 	for (size_t i = 0; i < options->delimiters_count; i++) {
 		longest = delimiters[i].count > longest ? delimiters[i].count : longest;
 	}
-	if (!options->fail_late && count - from >= options->frame_bytes_max + longest) {
-		codec_log_error(&expected, -EMSGSIZE);
+	is_long = count - from >= options->frame_bytes_max + longest;
+	if (is_long && !options->fail_late) {
+		codec_log_error(log, -EMSGSIZE);
 	}
+	return from == count ? 0 : is_long ? -EMSGSIZE : -EPROTO;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -73,9 +76,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 		delimiters[i] = (struct gyre_span){ letters[i], 1 + fuzz_byte(&fuzz) % LETTERS };
 	}
-	expected.events_count = 0;
-	expected.bytes_count = 0;
-	expect(&options, fuzz.bytes, fuzz.count);
-	fuzz_codec(&fuzz, gyre_delimiter_codec(), &options, &expected);
+	fuzz_codec(&fuzz, gyre_delimiter_codec(), &options, expect);
 	return 0;
 }

@@ -1,7 +1,8 @@
 /*
  * What the fuzzers share. The first bytes of an input choose options and how the rest is cut up;
  * the rest is the stream. A codec is to make of it what a model says that looks at the whole stream
- * at once, in whatever pieces it comes and however often reading stops in between.
+ * at once, in whatever pieces it comes and however often reading stops in between. On a channel of
+ * datagrams each piece is a stream of its own, of which nothing is left for the next.
  */
 #ifndef TEST_FUZZ_FUZZ_H
 #define TEST_FUZZ_FUZZ_H
@@ -26,8 +27,17 @@ void fuzz_require(bool holds, const char *what);
 
 /* The rig, of which there is one, with nothing in it. */
 struct codec_rig *fuzz_rig(void);
-/* Sends the rest of the input through a codec, and compares what comes out with @expected. */
+/*
+ * Writes down what a codec with @options is to make of a stream of these bytes, at least one. What
+ * is wrong with the stream if it ends there: -EPROTO or -EMSGSIZE for a frame that is not complete,
+ * the second for one that is too long already; 0 for nothing.
+ */
+typedef int (*fuzz_model_fn)(const void *options, const uint8_t *bytes, size_t count,
+			     struct codec_log *log);
+
+/* Sends the rest of the input through a codec, and compares what comes out with what @model says.
+ */
 void fuzz_codec(struct fuzz *fuzz, const struct gyre_handler *handler, const void *options,
-		const struct codec_log *expected);
+		fuzz_model_fn model);
 
 #endif

@@ -3,8 +3,6 @@
 
 #include "fuzz.h"
 
-static struct codec_log expected;
-
 /* In 128 bits nothing overflows. */
 typedef __int128 wide;
 
@@ -21,8 +19,9 @@ static wide field_of(const struct gyre_length_options *options, const uint8_t *f
 	return value;
 }
 
-static void expect(const struct gyre_length_options *options, const uint8_t *bytes, size_t count)
+static int expect(const void *arg, const uint8_t *bytes, size_t count, struct codec_log *log)
 {
+	const struct gyre_length_options *options = (const struct gyre_length_options *)arg;
 	size_t field_end = options->length_field_offset + options->length_field_bytes;
 	size_t strip = options->initial_bytes_to_strip;
 
@@ -33,21 +32,22 @@ static void expect(const struct gyre_length_options *options, const uint8_t *byt
 
 		if (value > INT64_MAX || frame < (wide)field_end ||
 		    (!is_long && frame < (wide)strip)) {
-			codec_log_error(&expected, -EPROTO);
-			return;
+			codec_log_error(log, -EPROTO);
+			return -EPROTO;
 		}
 		if (is_long && (!options->fail_late || frame <= (wide)count)) {
-			codec_log_error(&expected, -EMSGSIZE);
+			codec_log_error(log, -EMSGSIZE);
 		}
 		if (frame > (wide)count) {
-			return;
+			return is_long ? -EMSGSIZE : -EPROTO;
 		}
 		if (!is_long) {
-			codec_log_frame(&expected, bytes + strip, (size_t)frame - strip);
+			codec_log_frame(log, bytes + strip, (size_t)frame - strip);
 		}
 		bytes += (size_t)frame;
 		count -= (size_t)frame;
 	}
+	return count == 0 ? 0 : -EPROTO;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -68,9 +68,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if ((flags & 0xe0) == 0xe0) {
 		options.length_adjustment = (flags & 1) != 0 ? INT32_MAX : INT32_MIN;
 	}
-	expected.events_count = 0;
-	expected.bytes_count = 0;
-	expect(&options, fuzz.bytes, fuzz.count);
-	fuzz_codec(&fuzz, gyre_length_codec(), &options, &expected);
+	fuzz_codec(&fuzz, gyre_length_codec(), &options, expect);
 	return 0;
 }

@@ -4,19 +4,21 @@
 
 #include "fuzz.h"
 
-static struct codec_log expected;
-
-static void expect_end(const struct gyre_line_options *options, const uint8_t *bytes, size_t count)
+static int expect_end(const struct gyre_line_options *options, const uint8_t *bytes, size_t count,
+		      struct codec_log *log)
 {
 	size_t max = options->frame_bytes_max;
+	bool is_long = count > max + 1 || (count == max + 1 && bytes[max] != '\r');
 
-	if (!options->fail_late && (count > max + 1 || (count == max + 1 && bytes[max] != '\r'))) {
-		codec_log_error(&expected, -EMSGSIZE);
+	if (is_long && !options->fail_late) {
+		codec_log_error(log, -EMSGSIZE);
 	}
+	return is_long ? -EMSGSIZE : -EPROTO;
 }
 
-static void expect(const struct gyre_line_options *options, const uint8_t *bytes, size_t count)
+static int expect(const void *arg, const uint8_t *bytes, size_t count, struct codec_log *log)
 {
+	const struct gyre_line_options *options = (const struct gyre_line_options *)arg;
 	const uint8_t *end;
 
 	while ((end = (const uint8_t *)memchr(bytes, '\n', count)) != NULL) {
@@ -25,17 +27,17 @@ static void expect(const struct gyre_line_options *options, const uint8_t *bytes
 
 		line -= line > 0 && bytes[line - 1] == '\r' ? 1 : 0;
 		if (line > options->frame_bytes_max) {
-			codec_log_error(&expected, -EMSGSIZE);
+			codec_log_error(log, -EMSGSIZE);
 		} else {
-			codec_log_frame(&expected, bytes, options->keep_end ? all : line);
+			codec_log_frame(log, bytes, options->keep_end ? all : line);
 		}
 		bytes += all;
 		count -= all;
 		if (count == 0) {
-			return;
+			return 0;
 		}
 	}
-	expect_end(options, bytes, count);
+	return expect_end(options, bytes, count, log);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -48,11 +50,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.fail_late = (flags & 2) != 0,
 	};
 
-	expected.events_count = 0;
-	expected.bytes_count = 0;
-	if (fuzz.count > 0) {
-		expect(&options, fuzz.bytes, fuzz.count);
-	}
-	fuzz_codec(&fuzz, gyre_line_codec(), &options, &expected);
+	fuzz_codec(&fuzz, gyre_line_codec(), &options, expect);
 	return 0;
 }

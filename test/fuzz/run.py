@@ -117,10 +117,11 @@ def streams(name):
 def socket_addresses():
     """Addresses as text, and as the kernel has them behind a byte for the kind of socket."""
     path = b"/run/" + b"p" * 110
-    hosts = [b"127.0.0.1", b"*", b"[::1]", b"[fe80::1%lo]", b"[::ffff:1.2.3.4]", b"localhost"]
-    texts = [kind + host + b":" + port for kind in (b"tcp://", b"udp://") for host in hosts
+    hosts = [b"127.0.0.1", b"*", b"[::1]", b"[fe80::1%lo]", b"[::ffff:1.2.3.4]", b"localhost",
+             b"1.2.3", b"0x7f.1", b"a.0X", b"1.a", b"1.2.3.4."]
+    texts = [kind + host + b":" + port for kind in (b"tcp://", b"udp://", b"TCP://", b"Udp://") for host in hosts
              for port in (b"0", b"65535", b"70000")]
-    texts += [kind + where for kind in (b"unix:", b"unix+dgram:")
+    texts += [kind + where for kind in (b"unix:", b"unix+dgram:", b"UNIX:")
               for where in (b"/tmp/a", b"@name", path[:107], path)]
     names = [struct.pack("=H", family) + rest for family, rest in (
         (socket.AF_INET, struct.pack(">HI8x", 80, 0x7F000001)),

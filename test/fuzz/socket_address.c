@@ -3,6 +3,7 @@
  * what is refused leaves the output alone. The bytes are then taken for an address of the kernel's,
  * of any family, length and kind, whose text must fit, and be readable if there is one.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,14 @@ static void write_and_read(const struct gyre_socket_address *address)
 	check(gyre_socket_address_port(address) == gyre_socket_address_port(&again));
 }
 
+/* No name is one that resolvers take for an IPv4 address: those that they do end in a number. */
+static bool is_number(const char *host)
+{
+	struct in_addr four;
+
+	return inet_aton(host, &four) != 0;
+}
+
 static void read_text(const char *text)
 {
 	struct gyre_socket_address address = { .bytes = 77 };
@@ -41,6 +50,7 @@ static void read_text(const char *text)
 	check(r == 0 || address.bytes == 77);
 	check(whole == 0 || parts.port == 77);
 	check(r != -ENOENT || (parts.host[0] != '\0' && parts.address.bytes == 0));
+	check(r != -ENOENT || !is_number(parts.host));
 	if (r == 0) {
 		write_and_read(&address);
 	}

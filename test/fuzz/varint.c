@@ -5,8 +5,6 @@
 
 enum { LENGTH_BYTES = 5 };
 
-static struct codec_log expected;
-
 /* How many bytes the length has; 0 when it is not complete, -1 when it is none. */
 static int length_of(const uint8_t *bytes, size_t count, uint64_t *ret_length)
 {
@@ -22,8 +20,9 @@ static int length_of(const uint8_t *bytes, size_t count, uint64_t *ret_length)
 	return count >= LENGTH_BYTES ? -1 : 0;
 }
 
-static void expect(const struct gyre_varint_options *options, const uint8_t *bytes, size_t count)
+static int expect(const void *arg, const uint8_t *bytes, size_t count, struct codec_log *log)
 {
+	const struct gyre_varint_options *options = (const struct gyre_varint_options *)arg;
 	uint64_t length = 0;
 	int header;
 
@@ -32,20 +31,21 @@ static void expect(const struct gyre_varint_options *options, const uint8_t *byt
 		bool is_long = length > options->frame_bytes_max;
 
 		if (is_long && (!options->fail_late || all <= count)) {
-			codec_log_error(&expected, -EMSGSIZE);
+			codec_log_error(log, -EMSGSIZE);
 		}
 		if (all > count) {
-			return;
+			return is_long ? -EMSGSIZE : -EPROTO;
 		}
 		if (!is_long) {
-			codec_log_frame(&expected, bytes + header, (size_t)length);
+			codec_log_frame(log, bytes + header, (size_t)length);
 		}
 		bytes += (size_t)all;
 		count -= (size_t)all;
 	}
 	if (header < 0) {
-		codec_log_error(&expected, -EPROTO);
+		codec_log_error(log, -EPROTO);
 	}
+	return count == 0 ? 0 : -EPROTO;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -56,9 +56,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.fail_late = fuzz_byte(&fuzz) % 2 != 0,
 	};
 
-	expected.events_count = 0;
-	expected.bytes_count = 0;
-	expect(&options, fuzz.bytes, fuzz.count);
-	fuzz_codec(&fuzz, gyre_varint_codec(), &options, &expected);
+	fuzz_codec(&fuzz, gyre_varint_codec(), &options, expect);
 	return 0;
 }

@@ -160,6 +160,8 @@ def test_inherited_datagrams():
         client.send(b"early")
         server = subprocess.Popen([ECHO, "--udp", "--bind", f"fd:{given.fileno()}"], pass_fds=[given.fileno()],
                                   stdout=subprocess.PIPE)
+        line = server.stdout.readline().decode().strip()
+        expect(line == "listening on udp://127.0.0.1:%d" % given.getsockname()[1], f"it says: {line}")
         expect(client.recv(10) == b"early", "another datagram")
         client.send(b"late")
         expect(client.recv(10) == b"late", "another datagram")

@@ -223,6 +223,33 @@ Test(channel_mark, that_is_the_cap_closes_the_channel_with_a_reason, .init = beg
 	cr_expect_eq(gy_channels_counters(&rig.home)->write_max_closed, 1);
 }
 
+Test(channel_mark, of_one_channel_may_differ_from_those_of_others)
+{
+	const struct gyre_channel_options own = { .write_low_bytes = LOW / 10,
+						  .write_high_bytes = HIGH / 10,
+						  .write_max_bytes = MAX / 10 };
+
+	begin_with(&own);
+	cr_assert_eq(write_bytes(HIGH / 10), 0);
+	cr_expect(gyre_channel_is_writable(channel));
+	cr_assert_eq(write_bytes(1), 0);
+	cr_expect(!gyre_channel_is_writable(channel));
+	rig_settle(&rig);
+	while (gyre_channel_queued_bytes(channel) > LOW / 10) {
+		unsigned char byte[100];
+
+		cr_expect(!gyre_channel_is_writable(channel));
+		(void)recv(fd, byte, sizeof(byte), MSG_DONTWAIT);
+		rig_turn(&rig);
+	}
+	cr_assert(rig_until(&rig, is_empty, NULL));
+	cr_expect_eq(gyre_channel_try_write(gyre_channel_tail(channel), bytes_of(MAX / 10)), 0);
+	cr_expect_eq(write_bytes(1), -ENOBUFS);
+	cr_assert(rig_until(&rig, is_inactive, NULL));
+	cr_expect_eq(heard.reason, -ENOBUFS);
+	end();
+}
+
 static void flood(struct rig_stream *stream)
 {
 	for (int i = 0; i < 200; i++) {

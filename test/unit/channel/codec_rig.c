@@ -115,11 +115,6 @@ void codec_rig_init(struct codec_rig *rig)
 	rig->home.loop.upper[0] = channels;
 	channels->home = &rig->home;
 	channels->share = CODEC_RIG_RING_PAGES;
-	channels->options = (struct gy_channels_options){
-		.write_low_bytes = CODEC_RIG_BYTES,
-		.write_high_bytes = CODEC_RIG_BYTES,
-		.write_max_bytes = CODEC_RIG_BYTES,
-	};
 	gy_pool_init(&channels->buffers, "buffer", sizeof(struct gyre_buffer));
 	gy_pool_init(&channels->slices, "slice", sizeof(struct gy_slice));
 	gy_pool_init(&channels->pages, "page",
@@ -130,6 +125,9 @@ void codec_rig_init(struct codec_rig *rig)
 	rig->channel.endpoint.ready = true;
 	rig->channel.endpoint.fd = -1;
 	rig->channel.channels = channels;
+	rig->channel.write_low_bytes = CODEC_RIG_BYTES;
+	rig->channel.write_high_bytes = CODEC_RIG_BYTES;
+	rig->channel.write_max_bytes = CODEC_RIG_BYTES;
 	gy_list_init(&rig->channel.chores);
 	gy_pipeline_init(&rig->channel.pipeline, &rig->channel);
 	require(gyre_pipeline_add_last(&rig->channel, &last, rig) == 0, "no last handler");

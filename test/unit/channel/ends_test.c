@@ -107,3 +107,22 @@ Test(ends, are_not_asked_for_without_a_channel_or_room)
 	(void)close(far);
 	rig_fini(&rig);
 }
+
+Test(ends, are_open_for_questions_by_their_descriptor)
+{
+	struct gyre_channel *channel;
+	struct ucred peer;
+	socklen_t bytes = sizeof(peer);
+	struct rig rig;
+	int far;
+
+	rig_init(&rig, NULL);
+	far = rig_open(&rig, asking_only, NULL, NULL, &channel);
+	cr_assert_eq(getsockopt(gyre_channel_descriptor(channel), SOL_SOCKET, SO_PEERCRED, &peer,
+				&bytes),
+		     0);
+	cr_expect_eq(peer.pid, getpid());
+	cr_expect_eq(gyre_channel_descriptor(NULL), -EINVAL);
+	(void)close(far);
+	rig_fini(&rig);
+}

@@ -83,7 +83,7 @@ static void take_bytes(size_t count)
 	struct gyre_buffer *first = rig.channel.output.first;
 
 	cr_assert_not_null(first);
-	rig.channel.output_bytes -= count;
+	rig.channel.output_bytes -= (uint32_t)count;
 	if (count == first->bytes) {
 		gy_buffer_put(gy_buffer_queue_pop(&rig.channel.output));
 		rig.channel.output_buffers--;

@@ -52,6 +52,10 @@ Test(socket_address, is_written_in_its_shortest_form)
 {
 	expect_written("tcp://[0:0:0:0:0:0:0:1]:0080", "tcp://[::1]:80");
 	expect_written("tcp://*:80", "tcp://[::]:80");
+	expect_written("TCP://127.0.0.1:1", "tcp://127.0.0.1:1");
+	expect_written("Udp://[::1]:1", "udp://[::1]:1");
+	expect_written("UNIX:/A", "unix:/A");
+	expect_written("Unix+Dgram:@A", "unix+dgram:@A");
 	expect_written("tcp://[fe80::1%1]:80", "tcp://[fe80::1%lo]:80");
 	expect_written("tcp://[fe80::1%1000000]:80", "tcp://[fe80::1%1000000]:80");
 }
@@ -82,7 +86,20 @@ Test(socket_address, refuses_what_is_none)
 		"7000",
 		"localhost:7000",
 		"http://localhost:7000",
-		"TCP://127.0.0.1:1",
+		"tcp://1.2.3:1",
+		"tcp://1.2.3.4.5:1",
+		"tcp://1.2.3.256:1",
+		"tcp://127.0.0.1.:1",
+		"tcp://127.1:1",
+		"tcp://2130706433:1",
+		"tcp://017700000001:1",
+		"tcp://0x7f000001:1",
+		"tcp://0x7f.1:1",
+		"tcp://1.0X7F:1",
+		"tcp://1.0x:1",
+		"tcp://host.1:1",
+		"tcp://host.0xa.:1",
+		"udp://1.2.3:1",
 		"tcp:127.0.0.1:1",
 		"tcp://",
 		"tcp://:7000",
@@ -130,10 +147,17 @@ Test(socket_address, refuses_what_is_none)
 Test(socket_address, leaves_names_to_be_looked_up)
 {
 	struct gyre_socket_address address;
+	static const char *const names[] = {
+		"tcp://localhost:7000", "tcp://1.2.3.a:1", "tcp://0x7g:1",
+		"tcp://x0:1",		"tcp://1a:1",	   "tcp://1..:1",
+		"tcp://0x7f.0xh:1",	"tcp://1.2.3-4:1", "tcp://.:1",
+	};
 	struct gy_socket_text parts;
 
-	cr_expect_eq(gyre_socket_address_parse("tcp://localhost:7000", &address), -ENOENT);
-	cr_expect_eq(gyre_socket_address_parse("tcp://127.1:7000", &address), -ENOENT);
+	for (size_t i = 0; i < gy_countof(names); i++) {
+		cr_expect_eq(gyre_socket_address_parse(names[i], &address), -ENOENT, "%s",
+			     names[i]);
+	}
 	cr_assert_eq(gy_socket_text_parse("udp://a-host.example.:53", &parts), 0);
 	cr_expect_str_eq(parts.host, "a-host.example.");
 	cr_expect_eq(parts.port, 53);

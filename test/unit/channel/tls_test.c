@@ -654,11 +654,11 @@ Test(tls, closes_at_once_in_a_handshake_in_which_nothing_waits)
 Test(tls, bounds_what_waits_for_the_handshake)
 {
 	static const unsigned char zeros[65536];
-	struct gy_channels_options *options = &client.rig.channels.options;
+	struct gyre_channel *channel = &client.rig.channel;
 
 	open_pair();
-	options->write_low_bytes = 1000;
-	options->write_high_bytes = 10000;
+	channel->write_low_bytes = 1000;
+	channel->write_high_bytes = 10000;
 	begin();
 	cr_assert(gyre_channel_is_writable(&client.rig.channel));
 	cr_assert_eq(tls_rig_write(&client, zeros, 20000), 0);

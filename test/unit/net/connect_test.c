@@ -108,6 +108,33 @@ Test(connecting, asks_a_silent_peer_whether_it_is_there_if_that_is_wanted, .init
 	(void)close(fd);
 }
 
+static int ask_for_ends(struct gyre_channel *channel, void *arg)
+{
+	struct gyre_socket_address address;
+
+	expect(gyre_channel_descriptor(channel) == -ENOTCONN);
+	expect(gyre_channel_local_address(channel, &address) == -ENOTCONN);
+	expect(gyre_channel_peer_address(channel, &address) == -ENOTCONN);
+	return init_echo(channel, arg);
+}
+
+Test(connecting, has_no_ends_before_it_is_connected, .init = begin, .fini = end)
+{
+	uint16_t port;
+	int fd = client_listen(&port);
+	struct gyre_connect_options options = client_options(port);
+	int connection;
+
+	init_echo = options.init_channel;
+	options.init_channel = ask_for_ends;
+	(void)client_connect(&options);
+	connection = client_accept(fd);
+	(void)client_next(GYRE_CONNECTION_OPEN);
+	(void)close(connection);
+	(void)client_until(GYRE_CONNECTION_GIVEN_UP);
+	(void)close(fd);
+}
+
 Test(connecting, makes_as_many_as_are_wanted, .init = begin, .fini = end)
 {
 	enum { COUNT = 20 };

@@ -329,6 +329,34 @@ Test(datagram_end, of_room_is_told_by_the_marks_and_the_cap_costs_one_datagram)
 	(void)close(fd);
 }
 
+Test(datagram_end, of_room_may_be_the_channels_own)
+{
+	const struct gyre_datagram_options options = {
+		.bind = datagram_name("datagram"),
+		.channel = { .write_low_bytes = 1000,
+			     .write_high_bytes = 4000,
+			     .write_max_bytes = 8000 },
+	};
+	struct gyre_socket_address to;
+	uint32_t written = 0;
+	char byte;
+	int fd;
+
+	datagram_begin();
+	fd = deaf_peer(&to);
+	(void)datagram_open_with(&options, NULL);
+	while (datagram_write(datagram_buffer(0), &to) == 0) {
+		written++;
+		cr_assert_eq(gyre_channel_is_writable(datagrams.channel), written <= 62);
+		cr_assert_leq(written, 1000);
+	}
+	cr_expect_eq(written, 125);
+	for (uint32_t i = 0; i < written; i++) {
+		cr_assert_eq(datagram_receive(fd, &byte, 1), 0);
+	}
+	(void)close(fd);
+}
+
 Test(datagram_end, of_reading_lasts_while_output_stands_over_the_mark)
 {
 	struct gyre_socket_address to;

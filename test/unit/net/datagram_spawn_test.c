@@ -177,6 +177,9 @@ static int expect_refusals(struct gyre_stack *stack)
 	wrong.place = (struct gyre_spawn_options){ .place = (enum gyre_place)77 };
 	expect(gyre_datagram_spawn(stack, &wrong, &actor) == -EINVAL);
 	wrong.place = (struct gyre_spawn_options){ 0 };
+	wrong.channel.write_high_bytes = 1023;
+	expect(gyre_datagram_spawn(stack, &wrong, &actor) == -EINVAL);
+	wrong.channel.write_high_bytes = 0;
 	wrong.init_channel = NULL;
 	expect(gyre_datagram_spawn(stack, &wrong, &actor) == -EINVAL);
 	return fixture_end(stack);

@@ -619,6 +619,10 @@ Test(datagram, is_not_opened_where_it_cannot_be)
 	options.multicast_hops = 256;
 	cr_expect_eq(try_open(&options), -EINVAL);
 	options.multicast_hops = 0;
+	options.channel.write_high_bytes = 1023;
+	cr_expect_eq(try_open(&options), -EINVAL);
+	cr_expect_not_null(strstr(datagram_rig.last_log, "write_high_bytes"));
+	options.channel.write_high_bytes = 0;
 	options.bind = "tcp://127.0.0.1:0";
 	cr_expect_eq(try_open(&options), -EINVAL);
 	options.bind = "udp://192.0.2.1:0";
@@ -629,7 +633,20 @@ Test(datagram, is_not_opened_where_it_cannot_be)
 	options.bind = NULL;
 	options.connect = datagram_name("nobody");
 	cr_expect_eq(try_open(&options), -ECONNREFUSED);
-	datagram_rig.warnings_expected = 6;
+	datagram_rig.warnings_expected = 7;
+}
+
+Test(datagram, leaves_no_file_of_a_socket_whose_peer_is_not_there)
+{
+	struct gyre_datagram_options options = { .init_channel = init_nothing };
+	char text[64];
+
+	(void)snprintf(text, sizeof(text), "unix+dgram:/tmp/gyre-datagram-%d", (int)getpid());
+	options.bind = text;
+	options.connect = datagram_name("nobody");
+	cr_expect_eq(try_open(&options), -ECONNREFUSED);
+	cr_expect_eq(access(strchr(text, '/'), F_OK), -1);
+	datagram_rig.warnings_expected = 1;
 }
 
 Test(datagram, shares_an_address_when_it_is_told_to)

@@ -107,7 +107,7 @@ Test(inherited, sockets_are_found_by_their_numbers)
 {
 	give(0, SOCK_STREAM, true);
 	fixture_open(LOOPS);
-	cr_expect_eq(listen_on("fd:3"), 0);
+	cr_expect_eq(listen_on("FD:3"), 0);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 	for (int i = 0; i < LOOPS; i++) {
 		expect_served();

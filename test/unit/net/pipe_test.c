@@ -527,6 +527,9 @@ Test(pipe, takes_its_descriptors_also_when_it_is_refused, .init = begin)
 	cr_assert_eq(gyre_pipe_open(fixture.system, &options, NULL), -EINVAL);
 	options.no_input = false;
 	options.input_fd = 0;
+	options.channel.write_high_bytes = 1023;
+	cr_assert_eq(gyre_pipe_open(fixture.system, &options, NULL), -EINVAL);
+	options.channel.write_high_bytes = 0;
 	options.init_channel = NULL;
 	cr_assert_eq(gyre_pipe_open(fixture.system, &options, NULL), -EINVAL);
 	cr_assert_geq(fcntl(0, F_GETFD), 0);

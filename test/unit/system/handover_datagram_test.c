@@ -5,6 +5,7 @@
 #include <gyre/datagram.h>
 #include <gyre/handover.h>
 
+#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -135,8 +136,12 @@ struct answer {
 static struct answer hear(int fd)
 {
 	struct answer answer = { 0 };
+	ssize_t r;
 
-	cr_assert_eq(recv(fd, &answer, sizeof(answer), 0), 3, "an answer is lost");
+	do {
+		r = recv(fd, &answer, sizeof(answer), 0);
+	} while (r < 0 && errno == EINTR);
+	cr_assert_eq(r, 3, "an answer is lost: %s", strerror(errno));
 	return answer;
 }
 

@@ -39,10 +39,22 @@ static int init_echo(struct gyre_channel *channel, void *arg)
 	return gyre_pipeline_add_last(channel, &echo, arg);
 }
 
+static uint32_t datagram_steps[GYRE_DATAGRAM_CLOSED + 1]; /* atomic */
+
+static void report_datagram(struct gyre_stack *stack, const struct gyre_datagram_event *event,
+			    struct gyre_channel *channel, void *arg)
+{
+	(void)stack;
+	(void)channel;
+	(void)arg;
+	(void)gy_fetch_add(&datagram_steps[event->step], 1);
+}
+
 static void open_datagrams(void)
 {
 	const struct gyre_datagram_options options = { .bind = "udp://127.0.0.1:0",
 						       .init_channel = init_echo,
+						       .report = report_datagram,
 						       .ret_address = &address };
 
 	cr_assert_eq(gyre_datagram_open(fixture.system, &options, &actor), 0);
@@ -99,6 +111,8 @@ Test(resize_sockets, lose_no_datagram_when_loops_retire)
 	close_senders();
 	fixture_close();
 	cr_expect_eq(inits, 4 + 3, "a channel is made anew where a socket goes");
+	cr_expect_eq(datagram_steps[GYRE_DATAGRAM_BOUND], inits);
+	cr_expect_eq(datagram_steps[GYRE_DATAGRAM_CLOSED], inits);
 }
 
 Test(resize_sockets, that_wait_for_the_start_go_with_their_loops)
