@@ -292,6 +292,14 @@ static uint64_t silence_of(struct gy_association *link, uint64_t unheard_ns)
 	return silence_ns - link->excused_ns;
 }
 
+/* Nobody listened as long as there was nothing to say: what was not heard then means nothing. */
+static void begin_to_listen(struct gy_association *link)
+{
+	if (!is_judge(link) && gy_load_relaxed(&link->peer->state) == GYRE_NODE_UP) {
+		(void)silence_of(link, UINT64_MAX);
+	}
+}
+
 /* ---- dialling ---- */
 
 int gy_association_init_channel(struct gyre_channel *channel, void *arg)
@@ -311,6 +319,9 @@ struct gy_association *gy_association_get(struct gy_links *links, uint16_t node,
 		return NULL;
 	}
 	link = get_dialled(links, peer);
+	if (link != NULL) {
+		begin_to_listen(link);
+	}
 	r = link == NULL ? -ENOMEM : gy_association_dial(link);
 	if (r == 0 && gy_neighbour_is_down(peer)) {
 		r = -EHOSTDOWN; /* the dial that is under way may find it up again */

@@ -101,3 +101,21 @@ Test(silence, counts_though_the_loop_is_late_again_and_again, .init = begin, .fi
 	cr_expect_not(bare_is_alive(&bare), "its connection ends with it");
 	bare_hang_up(&bare);
 }
+
+/* The dial may take longer than a beat. */
+Test(silence, means_nothing_when_there_was_no_link_as_nobody_had_anything_to_say, .init = begin,
+     .fini = end)
+{
+	gy_association_hang_up(bare.link);
+	bare_hang_up(&bare);
+	bare_wait(&bare, 10 * down_ns);
+	cr_assert_eq(state(), GYRE_NODE_UP);
+	bare_dial(&bare);
+	bare_wait(&bare, suspect_ns - heartbeat_ns);
+	cr_expect_eq(state(), GYRE_NODE_UP, "it has not answered yet");
+	bare_wait(&bare, 2 * heartbeat_ns);
+	cr_expect_eq(state(), GYRE_NODE_SUSPECT, "it does not answer");
+	bare_greet(&bare);
+	cr_expect_eq(state(), GYRE_NODE_UP);
+	bare_hang_up(&bare);
+}
