@@ -136,7 +136,7 @@ static struct answer hear(int fd)
 {
 	struct answer answer = { 0 };
 
-	cr_assert_eq(recv(fd, &answer, sizeof(answer), 0), 3, "an answer is lost");
+	cr_assert_eq(receive_in_time(fd, &answer, sizeof(answer)), 3, "an answer is lost");
 	return answer;
 }
 
