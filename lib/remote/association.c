@@ -262,6 +262,44 @@ void gy_association_abort(struct gy_association *link, int reason)
 	}
 }
 
+/* ---- silence ---- */
+
+static uint64_t lesser(uint64_t one, uint64_t other)
+{
+	return one < other ? one : other;
+}
+
+/* Its connection, or the attempts to have one, say how the peer is. */
+static bool is_judge(const struct gy_association *link)
+{
+	return link->peer != NULL && (link->ctx != NULL || link->dialling || link->worried ||
+				      gy_timer_is_started(&link->redial));
+}
+
+/* For how long the peer has said nothing, to any loop, while this one listened; in another
+ * @unheard_ns it did not. */
+static uint64_t silence_of(struct gy_association *link, uint64_t unheard_ns)
+{
+	uint64_t now_ns = link->links->home->loop.now_ns;
+	uint64_t heard_ns = gy_load_relaxed(&link->peer->heard_ns);
+	uint64_t silence_ns = now_ns > heard_ns ? now_ns - heard_ns : 0;
+
+	if (link->judged_ns != heard_ns) {
+		link->judged_ns = heard_ns;
+		link->excused_ns = 0;
+	}
+	link->excused_ns = lesser(gy_time_add(link->excused_ns, unheard_ns), silence_ns);
+	return silence_ns - link->excused_ns;
+}
+
+/* Nobody listened as long as there was nothing to say: what was not heard then means nothing. */
+static void begin_to_listen(struct gy_association *link)
+{
+	if (!is_judge(link) && gy_load_relaxed(&link->peer->state) == GYRE_NODE_UP) {
+		(void)silence_of(link, UINT64_MAX);
+	}
+}
+
 /* ---- dialling ---- */
 
 int gy_association_init_channel(struct gyre_channel *channel, void *arg)
@@ -281,6 +319,9 @@ struct gy_association *gy_association_get(struct gy_links *links, uint16_t node,
 		return NULL;
 	}
 	link = get_dialled(links, peer);
+	if (link != NULL) {
+		begin_to_listen(link);
+	}
 	r = link == NULL ? -ENOMEM : gy_association_dial(link);
 	if (r == 0 && gy_neighbour_is_down(peer)) {
 		r = -EHOSTDOWN; /* the dial that is under way may find it up again */
@@ -311,13 +352,11 @@ static void show_life(struct gy_association *link)
 	}
 }
 
-static void look_at_connection(struct gy_association *link, uint64_t now_ns, bool stalled)
+static void look_at_connection(struct gy_association *link, uint64_t now_ns, uint64_t late_ns)
 {
 	const struct gyre_node_options *options = &link->links->nodes->options;
 
-	if (stalled) {
-		link->heard_ns = now_ns; /* it may have spoken: this loop did not listen */
-	}
+	link->heard_ns += lesser(late_ns, now_ns - link->heard_ns);
 	if (link->stage != GY_LINK_OPEN) {
 		if (now_ns - link->opened_ns > options->greeting_ns) {
 			gy_association_abort(link, -ETIMEDOUT);
@@ -332,29 +371,19 @@ static void look_at_connection(struct gy_association *link, uint64_t now_ns, boo
 	}
 }
 
-/* Its connection, or the attempts to have one, say how the peer is. */
-static bool is_judge(const struct gy_association *link)
-{
-	return link->peer != NULL && (link->ctx != NULL || link->dialling || link->worried ||
-				      gy_timer_is_started(&link->redial));
-}
-
-static void look(struct gy_association *link, bool stalled)
+static void look(struct gy_association *link, uint64_t late_ns)
 {
 	const struct gyre_node_options *options = &link->links->nodes->options;
 	uint64_t now_ns = link->links->home->loop.now_ns;
 
 	if (link->ctx != NULL) {
-		look_at_connection(link, now_ns, stalled);
+		look_at_connection(link, now_ns, late_ns);
 	}
 	if (link->waiting != NULL && now_ns - link->away_ns > options->away_ns) {
 		gy_outgoing_give_up(link, -EHOSTUNREACH, !gy_neighbour_is_alive(link->peer));
 	}
 	if (is_judge(link)) {
-		if (stalled) {
-			gy_store_relaxed(&link->peer->heard_ns, now_ns);
-		}
-		gy_neighbour_look(link->links, link->peer);
+		gy_neighbour_look(link->links, link->peer, silence_of(link, late_ns));
 		link->worried = link->worried && gy_load_relaxed(&link->peer->links) == 0 &&
 				gy_neighbour_is_alive(link->peer);
 	}
@@ -366,12 +395,23 @@ static void look(struct gy_association *link, bool stalled)
 	}
 }
 
+/*
+ * For how long this loop has not listened, since it was stuck or had no processor: a peer may have
+ * spoken then. Only that time is excused, or a loop that is late again and again would never find
+ * that a peer is down.
+ */
+static uint64_t lateness(const struct gy_links *links)
+{
+	uint64_t now_ns = links->home->loop.now_ns;
+	uint64_t late_ns = now_ns > links->expected_ns ? now_ns - links->expected_ns : 0;
+
+	return late_ns > links->nodes->options.heartbeat_ns ? late_ns : 0;
+}
+
 static void beat(struct gy_timer *timer)
 {
 	struct gy_links *links = gy_container_of(timer, struct gy_links, beat);
-	uint64_t now_ns = links->home->loop.now_ns;
-	bool stalled = now_ns > links->expected_ns &&
-		       now_ns - links->expected_ns > links->nodes->options.heartbeat_ns;
+	uint64_t late_ns = lateness(links);
 	struct gy_list *item = links->all.next;
 	bool any = false;
 
@@ -380,7 +420,7 @@ static void beat(struct gy_timer *timer)
 
 		item = item->next;
 		any = any || link->ctx != NULL || is_judge(link) || link->waiting != NULL;
-		look(link, stalled);
+		look(link, late_ns);
 	}
 	if (any) {
 		gy_links_start_beat(links);

@@ -232,6 +232,8 @@ struct gy_association {
 	uint64_t heard_ns;
 	uint64_t said_ns;
 	uint64_t used_ns;
+	uint64_t judged_ns;  /* when the peer was heard, as of the last look at that */
+	uint64_t excused_ns; /* of the time since then: this loop did not listen */
 };
 
 /* ---- by_id.c ---- */
@@ -296,8 +298,8 @@ void gy_membership_stop(struct gy_nodes *nodes);
 bool gy_neighbour_came(struct gy_links *links, struct gy_neighbour *peer, uint64_t incarnation);
 /* It has shown life. */
 void gy_neighbour_heard(struct gy_links *links, struct gy_neighbour *peer);
-/* What its silence means by now. */
-void gy_neighbour_look(struct gy_links *links, struct gy_neighbour *peer);
+/* What its silence means by now, as long as it is. */
+void gy_neighbour_look(struct gy_links *links, struct gy_neighbour *peer, uint64_t silence_ns);
 bool gy_neighbour_is_down(const struct gy_neighbour *peer);
 /* Up or suspect. */
 bool gy_neighbour_is_alive(const struct gy_neighbour *peer);

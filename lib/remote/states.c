@@ -1,6 +1,7 @@
 /*
  * Whether other nodes are alive. Every loop that has a link to a peer judges it, by when any loop
- * of this node has heard of it last; who finds that it has changed announces it, once.
+ * of this node has heard of it last, and by how long itself has listened since then; who finds that
+ * it has changed announces it, once.
  *
  * A node that is down has lost all: asks to it fail and watches end, on each loop by a task. Links
  * to a life that is over are ended with it; those to the next one have its number. When no more
@@ -214,12 +215,9 @@ void gy_neighbour_heard(struct gy_links *links, struct gy_neighbour *peer)
 	}
 }
 
-void gy_neighbour_look(struct gy_links *links, struct gy_neighbour *peer)
+void gy_neighbour_look(struct gy_links *links, struct gy_neighbour *peer, uint64_t silence_ns)
 {
 	const struct gyre_node_options *options = &links->nodes->options;
-	uint64_t now_ns = links->home->loop.now_ns;
-	uint64_t heard_ns = gy_load_relaxed(&peer->heard_ns);
-	uint64_t silence_ns = now_ns > heard_ns ? now_ns - heard_ns : 0;
 
 	if (gy_load_relaxed(&peer->state) == GYRE_NODE_UP && silence_ns > options->suspect_ns) {
 		change(links, peer, GYRE_NODE_UP, GYRE_NODE_SUSPECT);

@@ -4,9 +4,11 @@
 #include "fixture.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/atomic.h"
@@ -84,6 +86,16 @@ int descriptors_open(void)
 	}
 	(void)closedir(folder);
 	return count;
+}
+
+ssize_t receive_in_time(int fd, void *to, size_t bytes)
+{
+	ssize_t got;
+
+	do {
+		got = recv(fd, to, bytes, 0);
+	} while (got < 0 && errno == EINTR);
+	return got;
 }
 
 void fixture_open_with(const struct gyre_system_options *options)

@@ -90,6 +90,11 @@ int fixture_end(struct gyre_stack *stack);
 /* How many file descriptors the process has. */
 int descriptors_open(void);
 
+/* recv() of a socket with SO_RCVTIMEO: that is interrupted, and not begun again as one without,
+ * when the kernel takes down a ring that this thread has used, as it does some time after the end
+ * of a system. */
+ssize_t receive_in_time(int fd, void *to, size_t bytes);
+
 /* Spawns on a given loop, and expects that it works. */
 struct gyre_address spawn_on(struct gyre_stack *stack, const struct gyre_class *class,
 			     uint32_t loop);

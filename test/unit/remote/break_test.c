@@ -23,16 +23,6 @@ GYRE_MESSAGE(huge, 0x1210);
 
 static struct gyre_address afar = { .slot = 5, .cookie = 6, .loop = 3, .node = STRANGER_ID };
 
-static struct gyre_node_options patient(void)
-{
-	struct gyre_node_options options = stranger_quick;
-
-	options.suspect_ns = GYRE_SECONDS(10);
-	options.down_ns = GYRE_SECONDS(20);
-	options.away_ns = GYRE_SECONDS(20);
-	return options;
-}
-
 /* A connection of a later dial than those before. */
 static void meet_again(struct stranger *stranger, uint64_t dial)
 {
@@ -62,11 +52,10 @@ static struct gy_gate gate(void)
 
 Test(gate, ends_the_connection_before_when_a_loop_of_a_peer_dials_anew)
 {
-	struct gyre_node_options options = patient();
 	struct stranger before;
 	struct stranger now;
 
-	stranger_open_on(2, &options, &sink_class);
+	stranger_open_on(2, &stranger_quick, &sink_class);
 	meet_again(&before, 1);
 	stranger_expect(&before, GY_WIRE_HELLO);
 	for (uint64_t dial = 2; dial < 20; dial++) {
@@ -82,11 +71,10 @@ Test(gate, ends_the_connection_before_when_a_loop_of_a_peer_dials_anew)
 
 Test(gate, takes_no_connection_that_was_dialled_before_the_newest)
 {
-	struct gyre_node_options options = patient();
 	struct stranger newest;
 	struct stranger before;
 
-	stranger_open_on(2, &options, &sink_class);
+	stranger_open_on(2, &stranger_quick, &sink_class);
 	meet_again(&newest, 7);
 	stranger_expect(&newest, GY_WIRE_HELLO);
 	meet_again(&before, 6);
@@ -99,11 +87,10 @@ Test(gate, takes_no_connection_that_was_dialled_before_the_newest)
 
 Test(gate, is_not_there_for_a_loop_beyond_all_bounds)
 {
-	struct gyre_node_options options = patient();
 	struct gy_hello hello = stranger_hello();
 	struct stranger stranger;
 
-	stranger_open(&options);
+	stranger_open(&stranger_quick);
 	hello.loop = GY_GATES_MAX;
 	stranger_dial(&stranger);
 	stranger_say_hello(&stranger, &hello);
@@ -153,13 +140,12 @@ Test(gate, lets_nobody_in_before_the_loop_that_served_the_last_has_let_go)
 {
 	static const struct gyre_class blocker = { .name = "blocker", .behaviour.notice = block };
 	static struct stranger later[64];
-	struct gyre_node_options options = patient();
 	struct gyre_address address;
 	struct stranger first;
 	uint64_t dial = 0;
 	uint32_t count;
 
-	stranger_open_on(2, &options, &sink_class);
+	stranger_open_on(2, &stranger_quick, &sink_class);
 	address = spawn_outside(&blocker, 1);
 	do {
 		if (dial > 0) {
@@ -237,10 +223,9 @@ static void say_to_asker(struct stranger *stranger, enum gy_wire_kind kind,
 
 Test(broken_link, fails_an_ask_that_was_on_its_way_at_once)
 {
-	struct gyre_node_options options = patient();
 	struct stranger stranger;
 
-	stranger_open(&options);
+	stranger_open(&stranger_quick);
 	stranger_listen(&stranger);
 	ask_afar(gyre_system_new(fixture.system, number, 1));
 	stranger_welcome(&stranger);
@@ -260,12 +245,11 @@ Test(broken_link, fails_an_ask_that_was_on_its_way_at_once)
 Test(broken_link, fails_a_large_ask_whether_all_of_it_was_sent_or_a_part)
 {
 	for (uint64_t window = 1 << 16; window <= 1 << 22; window <<= 6) {
-		struct gyre_node_options options = patient();
 		struct gy_hello hello = stranger_hello();
 		struct stranger stranger;
 
 		hello.window_bytes = (uint32_t)window;
-		stranger_open(&options);
+		stranger_open(&stranger_quick);
 		stranger_listen(&stranger);
 		ask_afar(gyre_system_mail_new(fixture.system, &gyre_type_huge));
 		stranger_accept(&stranger);
@@ -286,7 +270,6 @@ Test(broken_link, fails_a_large_ask_whether_all_of_it_was_sent_or_a_part)
 /* The window is that of one ask: what comes after it shows that the credit was read. */
 Test(broken_link, leaves_an_ask_alone_that_its_peer_has_taken)
 {
-	struct gyre_node_options options = patient();
 	struct gy_hello hello = stranger_hello();
 	const struct number answer = { 42 };
 	struct stranger stranger;
@@ -294,7 +277,7 @@ Test(broken_link, leaves_an_ask_alone_that_its_peer_has_taken)
 	struct gy_frame taken;
 	struct gy_frame lost;
 
-	stranger_open(&options);
+	stranger_open(&stranger_quick);
 	stranger_listen(&stranger);
 	ask_afar(gyre_system_new(fixture.system, number, 1));
 	hello.window_bytes = 40 + sizeof(struct number);
@@ -360,8 +343,7 @@ static void expect_unanswered(struct stranger *stranger, uint64_t ask_id, int er
 
 Test(broken_link, has_its_peer_told_of_answers_that_may_be_lost_when_there_is_another)
 {
-	struct gyre_node_options options = patient();
-	struct gyre_address local = stranger_open_with(&options, &adder_class);
+	struct gyre_address local = stranger_open_with(&stranger_quick, &adder_class);
 	struct stranger out;
 	struct stranger in;
 
@@ -388,12 +370,11 @@ Test(broken_link, has_its_peer_told_of_answers_that_may_be_lost_when_there_is_an
 
 Test(broken_link, fails_an_ask_whose_answer_its_peer_has_lost)
 {
-	struct gyre_node_options options = patient();
 	const int32_t error = -ECONNRESET;
 	struct stranger stranger;
 	struct stranger in;
 
-	stranger_open(&options);
+	stranger_open(&stranger_quick);
 	stranger_listen(&stranger);
 	ask_afar(gyre_system_new(fixture.system, number, 1));
 	stranger_welcome(&stranger);
@@ -417,8 +398,7 @@ Test(link, has_an_asker_told_whose_answer_is_too_large_for_it)
 {
 	static const struct gyre_class talker = { .name = "talker",
 						  .behaviour.ask = answer_at_length };
-	struct gyre_node_options options = patient();
-	struct gyre_address local = stranger_open_with(&options, &talker);
+	struct gyre_address local = stranger_open_with(&stranger_quick, &talker);
 	struct gy_hello hello = stranger_hello();
 	struct stranger out;
 	struct stranger in;
@@ -449,8 +429,7 @@ Test(broken_link, of_a_peer_has_watches_renewed_when_the_next_one_is_there)
 {
 	static const struct gyre_class watcher = { .name = "watcher",
 						   .behaviour.notice = watch_afar };
-	struct gyre_node_options options = patient();
-	struct gyre_address local = stranger_open_with(&options, &watcher);
+	struct gyre_address local = stranger_open_with(&stranger_quick, &watcher);
 	struct stranger out;
 	struct stranger in;
 	uint64_t number;
@@ -476,11 +455,10 @@ Test(broken_link, of_a_peer_has_watches_renewed_when_the_next_one_is_there)
 Test(broken_link, a_thousand_times_ends_each_ask_and_leaves_nothing_behind)
 {
 	enum { FLAPS = 1000 };
-	struct gyre_node_options options = patient();
 	struct gyre_node_status status = { 0 };
 	struct stranger stranger;
 
-	stranger_open(&options);
+	stranger_open(&stranger_quick);
 	stranger_listen(&stranger);
 	for (uint64_t i = 1; i <= FLAPS; i++) {
 		ask_afar(gyre_system_new(fixture.system, number, i));

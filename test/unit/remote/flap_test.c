@@ -43,15 +43,11 @@ static struct gyre_node_status status(void)
 Test(flap, of_a_dialled_link_loses_what_was_on_its_way_and_repeats_nothing,
      .timeout = HANG_SECONDS + 1)
 {
-	struct gyre_node_options options = stranger_quick;
 	struct stranger stranger;
 	uint64_t heard = 0;
 	uint64_t told = 0;
 
-	options.suspect_ns = GYRE_SECONDS(1000);
-	options.down_ns = GYRE_SECONDS(2000);
-	options.away_ns = GYRE_SECONDS(1000);
-	stranger_open(&options);
+	stranger_open(&stranger_quick);
 	(void)alarm(HANG_SECONDS);
 	stranger_listen(&stranger);
 	for (int flap = 0; flap < FLAPS; flap++) {

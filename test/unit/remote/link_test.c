@@ -93,9 +93,11 @@ Test(link, is_not_there_for_a_node_that_nobody_told_of)
 
 Test(link, fails_asks_that_wait_for_a_peer_that_cannot_be_reached)
 {
+	struct gyre_node_options options = stranger_quick;
 	struct stranger stranger;
 
-	stranger_open(&stranger_quick);
+	options.away_ns = GYRE_MILLISECONDS(20);
+	stranger_open(&options);
 	stranger_listen(&stranger);
 	stranger_close(&stranger); /* nobody listens there any more */
 	cr_assert_eq(ask_for(afar, GYRE_FOREVER), -EHOSTUNREACH);
@@ -164,9 +166,7 @@ static void await_room(struct gyre_address local)
 Test(link, hears_of_credit_while_its_own_output_stands_over_the_high_mark)
 {
 	const struct gyre_node_options options = { .link_bytes_max = 1 << 24,
-						   .heartbeat_ns = GYRE_SECONDS(60),
-						   .suspect_ns = GYRE_SECONDS(100),
-						   .down_ns = GYRE_SECONDS(200) };
+						   .heartbeat_ns = GYRE_SECONDS(60) };
 	struct gy_hello hello = stranger_hello();
 	struct stranger stranger;
 	struct gyre_address local = stranger_open_with(&options, &adder_class);
@@ -227,9 +227,7 @@ Test(link, credits_a_peer_by_its_own_bound_where_that_is_lower)
 	struct stranger stranger;
 
 	stranger_open(&(struct gyre_node_options){ .link_bytes_max = 1 << 30,
-						   .heartbeat_ns = GYRE_SECONDS(60),
-						   .suspect_ns = GYRE_SECONDS(100),
-						   .down_ns = GYRE_SECONDS(200) });
+						   .heartbeat_ns = GYRE_SECONDS(60) });
 	hello.window_bytes = 1 << 16;
 	stranger_dial(&stranger);
 	stranger_say_hello(&stranger, &hello);
@@ -291,14 +289,12 @@ Test(link, fails_asks_when_its_peer_falls_silent_and_then_at_once)
 {
 	struct gyre_node_status now;
 	struct stranger stranger;
-	struct gyre_node_options options = stranger_quick;
 
-	options.away_ns = GYRE_SECONDS(20);
-	stranger_open(&options);
+	stranger_open(&stranger_brief);
 	stranger_listen(&stranger);
 	cr_assert_eq(tell(1), 0);
 	stranger_welcome(&stranger);
-	expect_number(&stranger, 1);
+	stranger_await_known();
 	cr_assert_eq(ask_for(afar, GYRE_FOREVER), -EHOSTDOWN);
 	now = status();
 	cr_assert_eq(now.state, GYRE_NODE_DOWN);
@@ -330,16 +326,14 @@ Test(link, fails_lookups_when_its_peer_falls_silent)
 	static const struct gyre_class looker = { .name = "looker",
 						  .frame_bytes = sizeof(struct lookup_frame),
 						  .behaviour.ask = look_up };
-	struct gyre_node_options options = stranger_quick;
 	struct stranger stranger;
 	struct gyre_address local;
 
-	options.away_ns = GYRE_SECONDS(20);
-	local = stranger_open_with(&options, &looker);
+	local = stranger_open_with(&stranger_brief, &looker);
 	stranger_listen(&stranger);
 	cr_assert_eq(tell(1), 0);
 	stranger_welcome(&stranger);
-	expect_number(&stranger, 1);
+	stranger_await_known();
 	cr_assert_eq(ask_for(local, GYRE_FOREVER), 0);
 	cr_assert_str_eq(traced, "d");
 	stranger_close(&stranger);
@@ -374,10 +368,13 @@ Test(link, that_another_node_made_is_missed_when_it_breaks)
 	static const struct gyre_class watcher = { .name = "watcher",
 						   .mount = node_watch,
 						   .behaviour.event = node_changed };
+	const struct gy_hello hello = stranger_hello();
 	struct stranger stranger;
 
-	(void)stranger_open_with(&stranger_quick, &watcher);
-	stranger_meet(&stranger);
+	(void)stranger_open_with(&stranger_brief, &watcher);
+	stranger_dial(&stranger);
+	stranger_say_hello(&stranger, &hello);
+	stranger_await_known();
 	stranger_close(&stranger);
 	cr_assert_eq(gyre_system_wait(fixture.system), 0);
 	fixture_close();
@@ -390,9 +387,6 @@ Test(link, closes_with_a_word_when_idle_and_is_made_again)
 	struct stranger stranger;
 
 	options.idle_ns = GYRE_SECONDS(1);
-	options.suspect_ns = GYRE_SECONDS(10);
-	options.down_ns = GYRE_SECONDS(20);
-	options.away_ns = GYRE_SECONDS(20);
 	stranger_open(&options);
 	stranger_listen(&stranger);
 	cr_assert_eq(tell(1), 0);
@@ -423,7 +417,6 @@ Test(link, waits_longer_and_longer_for_a_peer_that_refuses_it)
 
 	options.redial_min_ns = pause_ns;
 	options.redial_max_ns = GYRE_SECONDS(10);
-	options.away_ns = GYRE_SECONDS(20);
 	stranger_open(&options);
 	stranger_listen(&stranger);
 	cr_assert_eq(tell(1), 0);
@@ -445,12 +438,10 @@ Test(link, waits_longer_and_longer_for_a_peer_that_refuses_it)
 
 Test(link, goes_to_where_its_peer_is_now)
 {
-	struct gyre_node_options options = stranger_quick;
 	struct stranger before;
 	struct stranger now;
 
-	options.away_ns = GYRE_SECONDS(20);
-	stranger_open(&options);
+	stranger_open(&stranger_quick);
 	stranger_listen(&before);
 	stranger_close(&before);
 	cr_assert_eq(tell(1), 0);
@@ -464,11 +455,9 @@ Test(link, goes_to_where_its_peer_is_now)
 Test(link, is_refused_by_the_node_that_dialled_when_another_one_answers)
 {
 	struct gy_hello hello = stranger_hello();
-	struct gyre_node_options options = stranger_quick;
 	struct stranger stranger;
 
-	options.away_ns = GYRE_SECONDS(20);
-	stranger_open(&options);
+	stranger_open(&stranger_quick);
 	stranger_listen(&stranger);
 	cr_assert_eq(tell(1), 0);
 	stranger_accept(&stranger);
@@ -486,12 +475,10 @@ Test(link, is_refused_by_the_node_that_dialled_when_another_one_answers)
 /* The peer resets it in each stage: before, in and after the greeting. */
 Test(link, comes_back_after_a_reset_in_each_stage)
 {
-	struct gyre_node_options options = stranger_quick;
 	struct stranger stranger;
 	struct gy_hello hello = stranger_hello();
 
-	options.away_ns = GYRE_SECONDS(20);
-	stranger_open(&options);
+	stranger_open(&stranger_quick);
 	stranger_listen(&stranger);
 	cr_assert_eq(tell(1), 0);
 	for (int stage = 0; stage < 3; stage++) {
@@ -518,12 +505,9 @@ Test(link, comes_back_after_a_reset_in_each_stage)
 Test(link, that_is_made_a_thousand_times_leaves_nothing_behind)
 {
 	enum { FLAPS = 1000 };
-	struct gyre_node_options options = stranger_quick;
 	struct stranger stranger;
 
-	options.suspect_ns = GYRE_SECONDS(10);
-	options.down_ns = GYRE_SECONDS(20);
-	stranger_open(&options);
+	stranger_open(&stranger_quick);
 	for (int i = 0; i < FLAPS; i++) {
 		stranger_meet(&stranger);
 		stranger_close(&stranger);

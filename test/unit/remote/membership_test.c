@@ -160,9 +160,6 @@ static void open_with_engine(void)
 {
 	struct gyre_node_options options = stranger_quick;
 
-	options.suspect_ns = GYRE_SECONDS(100);
-	options.down_ns = GYRE_SECONDS(200);
-	options.away_ns = GYRE_SECONDS(100);
 	options.membership = &membership;
 	options.membership_arg = &engine;
 	stranger_open(&options);

@@ -5,9 +5,12 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "remote/patience.h"
 
 static const struct gyre_type *const types[] = { &gyre_type_number, &gyre_type_place,
 						 &gyre_type_large, NULL };
@@ -22,6 +25,7 @@ struct gyre_address stranger_open_on(uint32_t loops, const struct gyre_node_opti
 	node.id = STRANGER_NODE;
 	node.listen = "tcp://127.0.0.1:0";
 	node.types = node.types == NULL ? types : node.types;
+	patience_of_node(&node);
 	fixture_open_with(&system);
 	address = spawn_outside(class, 0);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
@@ -250,11 +254,26 @@ void stranger_welcome(struct stranger *stranger)
 	stranger_say_hello(stranger, &hello);
 }
 
+void stranger_await_known(void)
+{
+	struct gyre_node_status status = { .state = GYRE_NODE_UNKNOWN };
+
+	while (status.state == GYRE_NODE_UNKNOWN) {
+		(void)gyre_node_status_of(fixture.system, STRANGER_ID, &status);
+		(void)sched_yield();
+	}
+}
+
 const struct gyre_node_options stranger_quick = {
-	.heartbeat_ns = GYRE_MILLISECONDS(100), /* a loop that is later excuses the silence */
-	.suspect_ns = GYRE_MILLISECONDS(500),
-	.down_ns = GYRE_SECONDS(1),
+	.heartbeat_ns = GYRE_MILLISECONDS(100),
 	.redial_min_ns = GYRE_MILLISECONDS(1),
 	.redial_max_ns = GYRE_MILLISECONDS(1),
-	.away_ns = GYRE_MILLISECONDS(20),
+};
+
+const struct gyre_node_options stranger_brief = {
+	.heartbeat_ns = GYRE_MILLISECONDS(100),
+	.redial_min_ns = GYRE_MILLISECONDS(1),
+	.redial_max_ns = GYRE_MILLISECONDS(1),
+	.suspect_ns = GYRE_MILLISECONDS(500),
+	.down_ns = GYRE_SECONDS(1),
 };

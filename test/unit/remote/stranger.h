@@ -26,7 +26,8 @@ struct stranger {
 	struct gy_frame frame;
 };
 
-/* Makes the fixture a node with those options, and id STRANGER_NODE, that listens and runs. */
+/* Makes the fixture a node with those options, and id STRANGER_NODE, that listens and runs; it is
+ * patient where they say nothing. */
 void stranger_open(const struct gyre_node_options *options);
 /* The same with an actor on loop 0. */
 struct gyre_address stranger_open_with(const struct gyre_node_options *options,
@@ -65,7 +66,13 @@ void stranger_meet(struct stranger *stranger);
 /* Accepts the next connection that the node makes, and greets. */
 void stranger_welcome(struct stranger *stranger);
 
-/* Short times, so that a test sees them run out. */
+/* Waits until the node has heard of it: it may be down again by then, if it is to be. */
+void stranger_await_known(void);
+
+/* Does all that it is to do soon; what a test does not set does not run out, see patience.c. */
 extern const struct gyre_node_options stranger_quick;
+/* The same, and a stranger that says nothing is down soon: at any time, so between two lines of the
+ * test as well. */
+extern const struct gyre_node_options stranger_brief;
 
 #endif

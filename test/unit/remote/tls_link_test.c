@@ -8,6 +8,7 @@
 
 #include <gyre/tls.h>
 
+#include "base/atomic.h"
 #include "channel/tls_certs.h"
 #include "fixture.h"
 #include "pair.h"
@@ -131,13 +132,17 @@ Test(tls_link, carries_large_messages_both_ways)
 
 /* ---- who may not ---- */
 
+/* What waits may have been given up before the refusal has come. */
 static int is_refused(struct gyre_stack *stack)
 {
 	struct pair_frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);
-	GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, "adder", GYRE_FOREVER, &frame->future));
-	expect(gyre_error(&frame->future) == -EHOSTUNREACH);
+	do {
+		GYRE_AWAIT(stack,
+			   gyre_node_lookup(stack, 2, "adder", GYRE_FOREVER, &frame->future));
+		expect(gyre_error(&frame->future) == -EHOSTUNREACH);
+	} while (gy_load_relaxed(&fixture.warnings) == 0);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -191,9 +196,9 @@ Test(tls_link, is_not_made_by_a_node_without_with_one_with)
 
 /* ---- strangers ---- */
 
-static void open_node(void)
+static void open_node(uint64_t greeting_ns)
 {
-	struct gyre_node_options options = { 0 };
+	struct gyre_node_options options = { .greeting_ns = greeting_ns };
 
 	tls_certs_open(&certs);
 	options.tls = context_of(&certs.server, &certs.ca);
@@ -208,7 +213,7 @@ Test(tls_link, ends_one_that_says_hello_in_plain)
 	char byte;
 	ssize_t got;
 
-	open_node();
+	open_node(0);
 	stranger_dial(&stranger);
 	stranger_say_hello(&stranger, &hello);
 	while ((got = recv(stranger.fd, &byte, 1, 0)) > 0) {
@@ -221,13 +226,13 @@ Test(tls_link, ends_one_that_says_hello_in_plain)
 	tls_certs_close(&certs);
 }
 
-/* As for a plain link, five seconds. */
+/* As a plain link. */
 Test(tls_link, ends_one_that_says_nothing)
 {
 	struct stranger stranger;
 	char byte;
 
-	open_node();
+	open_node(GYRE_MILLISECONDS(100));
 	stranger_dial(&stranger);
 	cr_assert_leq(recv(stranger.fd, &byte, 1, 0), 0);
 	stranger_close(&stranger);

@@ -136,12 +136,8 @@ struct answer {
 static struct answer hear(int fd)
 {
 	struct answer answer = { 0 };
-	ssize_t r;
 
-	do {
-		r = recv(fd, &answer, sizeof(answer), 0);
-	} while (r < 0 && errno == EINTR);
-	cr_assert_eq(r, 3, "an answer is lost: %s", strerror(errno));
+	cr_assert_eq(receive_in_time(fd, &answer, sizeof(answer)), 3, "an answer is lost");
 	return answer;
 }
 
