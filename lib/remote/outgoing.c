@@ -77,7 +77,7 @@ static void give(struct gy_association *link, struct gyre_buffer *data)
 /* No more than makes the channel unwritable: its cap is not for links. */
 static bool give_some(struct gy_association *link)
 {
-	size_t max = gy_channels_of(link->links->home)->options.write_high_bytes;
+	size_t max = gyre_context_channel(link->ctx)->write_high_bytes;
 	struct gyre_buffer *front = link->out;
 
 	if (gyre_buffer_bytes(link->out) <= max) {
