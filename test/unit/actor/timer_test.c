@@ -228,9 +228,10 @@ Test(timer, of_a_period_does_not_drift)
 	const struct gyre_class class = { .name = "timed",
 					  .mount = start_period,
 					  .behaviour.event = check_drift };
-	uint64_t steps_ns = gy_clock_machine_ns();
+	uint64_t steps_ns;
 
 	fixture_open_with(&options);
+	steps_ns = gy_clock_machine_ns(); /* not less than what the loop has read */
 	fixture.system->homes.homes[0].loop.clock =
 		(struct gy_clock){ .read_ns = read_stepping, .arg = &steps_ns };
 	(void)spawn_outside(&class, 0);
