@@ -13,6 +13,7 @@
 
 #include "channel/socket_address.h"
 #include "net/datagram.h"
+#include "net/stream.h"
 
 static int set(int fd, int level, int name, int value)
 {
@@ -84,15 +85,8 @@ int gy_datagram_sockets_plan(struct gy_datagram_sockets *sockets, uint32_t loops
 
 static int prepare_any(int fd, const struct gyre_datagram_options *options)
 {
-	int r = 0;
-
-	if (options->receive_buffer_bytes > 0) {
-		r = set(fd, SOL_SOCKET, SO_RCVBUF, (int)options->receive_buffer_bytes);
-	}
-	if (r == 0 && options->send_buffer_bytes > 0) {
-		r = set(fd, SOL_SOCKET, SO_SNDBUF, (int)options->send_buffer_bytes);
-	}
-	return r;
+	return gy_socket_size_buffers(fd, options->receive_buffer_bytes,
+				      options->send_buffer_bytes);
 }
 
 static bool can_cut(const struct gy_datagram_sockets *sockets, int fd)

@@ -47,17 +47,23 @@ int gy_stream_check(const struct gy_channels *channels, const struct gyre_channe
 	return gy_marks_check(channels, options, log);
 }
 
-int gy_stream_size(int fd, const struct gyre_channel_options *options)
+int gy_socket_size_buffers(int fd, uint32_t receive_bytes, uint32_t send_bytes)
 {
 	int r = 0;
 
-	if (options->receive_buffer_bytes > 0) {
-		r = set(fd, SOL_SOCKET, SO_RCVBUF, (int)options->receive_buffer_bytes);
+	if (receive_bytes > 0) {
+		r = set(fd, SOL_SOCKET, SO_RCVBUF, (int)receive_bytes);
 	}
-	if (r == 0 && options->send_buffer_bytes > 0) {
-		r = set(fd, SOL_SOCKET, SO_SNDBUF, (int)options->send_buffer_bytes);
+	if (r == 0 && send_bytes > 0) {
+		r = set(fd, SOL_SOCKET, SO_SNDBUF, (int)send_bytes);
 	}
 	return r;
+}
+
+int gy_stream_size(int fd, const struct gyre_channel_options *options)
+{
+	return gy_socket_size_buffers(fd, options->receive_buffer_bytes,
+				      options->send_buffer_bytes);
 }
 
 int gy_stream_prepare(int fd, const struct gyre_channel_options *options)
