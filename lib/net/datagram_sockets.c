@@ -13,12 +13,7 @@
 
 #include "channel/socket_address.h"
 #include "net/datagram.h"
-#include "net/stream.h"
-
-static int set(int fd, int level, int name, int value)
-{
-	return setsockopt(fd, level, name, &value, sizeof(value)) < 0 ? -errno : 0;
-}
+#include "net/socket_option.h"
 
 /* ---- what there is to open ---- */
 
@@ -91,14 +86,14 @@ static int prepare_any(int fd, const struct gyre_datagram_options *options)
 
 static bool can_cut(const struct gy_datagram_sockets *sockets, int fd)
 {
-	return !sockets->options->no_gso && set(fd, SOL_UDP, UDP_SEGMENT, 0) == 0;
+	return !sockets->options->no_gso && gy_socket_set(fd, SOL_UDP, UDP_SEGMENT, 0) == 0;
 }
 
 /* What a kernel or sandbox without batches refuses is done without. */
 static void prepare_batches(struct gy_datagram_sockets *sockets, int fd)
 {
 	if (!sockets->options->no_gro) {
-		(void)set(fd, SOL_UDP, UDP_GRO, 1);
+		(void)gy_socket_set(fd, SOL_UDP, UDP_GRO, 1);
 	}
 	sockets->batched = can_cut(sockets, fd);
 }
@@ -113,16 +108,16 @@ static int prepare(struct gy_datagram_sockets *sockets, int fd, int family, bool
 	}
 	prepare_batches(sockets, fd);
 	if (family == AF_INET6) {
-		r = set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+		r = gy_socket_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
 	}
 	if (r == 0 && options->reuse_port) {
-		r = set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+		r = gy_socket_set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
 	}
 	if (r == 0 && (options->reuse_port || !first)) {
-		r = set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+		r = gy_socket_set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
 	}
 	if (r == 0 && options->broadcast) {
-		r = set(fd, SOL_SOCKET, SO_BROADCAST, 1);
+		r = gy_socket_set(fd, SOL_SOCKET, SO_BROADCAST, 1);
 	}
 	return r == 0 ? gy_multicast_prepare(fd, family, options) : r;
 }
@@ -175,7 +170,7 @@ static int start(struct gy_datagram_sockets *sockets, int fd, int family, bool f
 		}
 	}
 	if (r == 0 && first && sockets->count > 1) {
-		r = set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+		r = gy_socket_set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
 	}
 	return r;
 }
@@ -277,7 +272,7 @@ static bool may_be_joined(const int *fds, uint32_t count)
 	bool may = true;
 
 	for (uint32_t i = 0; i < count && may; i++) {
-		may = set(fds[i], SOL_SOCKET, SO_REUSEPORT, 1) == 0;
+		may = gy_socket_set(fds[i], SOL_SOCKET, SO_REUSEPORT, 1) == 0;
 	}
 	return may;
 }

@@ -12,16 +12,12 @@
 #include "channel/channel.h"
 #include "channel/socket_address.h"
 #include "net/datagram.h"
+#include "net/socket_option.h"
 
 enum {
 	HOPS_MAX = 255,
 	IPV6_MULTICAST_ALL_ = 29, /* IPV6_MULTICAST_ALL, which the C library does not name */
 };
-
-static int set(int fd, int level, int name, int value)
-{
-	return setsockopt(fd, level, name, &value, sizeof(value)) < 0 ? -errno : 0;
-}
 
 /* The number of an interface; 0 for NULL, which lets the routes decide. */
 static int find_interface(const char *name, uint32_t *ret_index)
@@ -77,33 +73,34 @@ static int change(int fd, int what, const struct gyre_multicast *multicast)
 static int prepare_four(int fd, uint32_t interface, const struct gyre_datagram_options *options)
 {
 	const struct ip_mreqn by = { .imr_ifindex = (int)interface };
-	int r = set(fd, IPPROTO_IP, IP_MULTICAST_ALL, 0);
+	int r = gy_socket_set(fd, IPPROTO_IP, IP_MULTICAST_ALL, 0);
 
 	if (r == 0 && interface != 0 &&
 	    setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &by, sizeof(by)) < 0) {
 		r = -errno;
 	}
 	if (r == 0 && options->multicast_hops != 0) {
-		r = set(fd, IPPROTO_IP, IP_MULTICAST_TTL, (int)options->multicast_hops);
+		r = gy_socket_set(fd, IPPROTO_IP, IP_MULTICAST_TTL, (int)options->multicast_hops);
 	}
 	if (r == 0 && options->no_multicast_loop) {
-		r = set(fd, IPPROTO_IP, IP_MULTICAST_LOOP, 0);
+		r = gy_socket_set(fd, IPPROTO_IP, IP_MULTICAST_LOOP, 0);
 	}
 	return r;
 }
 
 static int prepare_six(int fd, uint32_t interface, const struct gyre_datagram_options *options)
 {
-	int r = set(fd, IPPROTO_IPV6, IPV6_MULTICAST_ALL_, 0);
+	int r = gy_socket_set(fd, IPPROTO_IPV6, IPV6_MULTICAST_ALL_, 0);
 
 	if (r == 0 && interface != 0) {
-		r = set(fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, (int)interface);
+		r = gy_socket_set(fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, (int)interface);
 	}
 	if (r == 0 && options->multicast_hops != 0) {
-		r = set(fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, (int)options->multicast_hops);
+		r = gy_socket_set(fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS,
+				  (int)options->multicast_hops);
 	}
 	if (r == 0 && options->no_multicast_loop) {
-		r = set(fd, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, 0);
+		r = gy_socket_set(fd, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, 0);
 	}
 	return r;
 }

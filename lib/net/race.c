@@ -9,6 +9,7 @@
 #include <netinet/in.h>
 #include <unistd.h>
 
+#include "net/socket_option.h"
 #include "net/stream.h"
 
 static const uint64_t head_start_ns = GYRE_MILLISECONDS(250);
@@ -51,13 +52,6 @@ void gy_race_init(struct gy_race *race, struct gy_endpoint *endpoint, struct gy_
 	}
 }
 
-static int set(int fd, int level, int name)
-{
-	const int one = 1;
-
-	return setsockopt(fd, level, name, &one, sizeof(one)) < 0 ? -errno : 0;
-}
-
 /* Makes the socket as it is to be. */
 static int prepare(const struct gy_race_options *options, int fd, int family)
 {
@@ -70,7 +64,7 @@ static int prepare(const struct gy_race_options *options, int fd, int family)
 		return -EAFNOSUPPORT;
 	}
 	if (family != AF_UNIX && gyre_socket_address_port(&options->local) == 0) {
-		r = set(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT);
+		r = gy_socket_set(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
 	}
 	if (r == 0 &&
 	    bind(fd, (const struct sockaddr *)&options->local.storage, options->local.bytes) < 0) {

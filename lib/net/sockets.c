@@ -15,23 +15,19 @@
 
 #include "channel/socket_address.h"
 #include "net/net.h"
+#include "net/socket_option.h"
 #include "net/stream.h"
-
-static int set(int fd, int level, int name, int value)
-{
-	return setsockopt(fd, level, name, &value, sizeof(value)) < 0 ? -errno : 0;
-}
 
 static int prepare_ip(int fd, const struct gyre_socket_address *address,
 		      const struct gy_listening *listening, bool first)
 {
-	int r = set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	int r = gy_socket_set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
 
 	if (r == 0 && !first) {
-		r = set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+		r = gy_socket_set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
 	}
 	if (r == 0 && address->storage.ss_family == AF_INET6) {
-		r = set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+		r = gy_socket_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
 	}
 	/* Connections inherit it, which saves calls for each. */
 	return r == 0 ? gy_stream_prepare(fd, listening->channel) : r;
@@ -53,7 +49,7 @@ static int start(int fd, const struct gyre_socket_address *address,
 		r = -errno;
 	}
 	if (r == 0 && first && ip) {
-		r = set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+		r = gy_socket_set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
 	}
 	return r;
 }

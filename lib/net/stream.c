@@ -11,28 +11,24 @@
 #include <sys/socket.h>
 
 #include "channel/marks.h"
+#include "net/socket_option.h"
 
 enum { SILENCE_SECONDS_MAX = 32767, QUESTIONS = 10, QUESTION_SECONDS = 1 };
-
-static int set(int fd, int level, int name, int value)
-{
-	return setsockopt(fd, level, name, &value, sizeof(value)) < 0 ? -errno : 0;
-}
 
 static int keep_alive(int fd, uint64_t silence_ns)
 {
 	const uint64_t second_ns = GYRE_SECONDS(1);
 	int seconds = (int)((silence_ns + second_ns - 1) / second_ns);
-	int r = set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+	int r = gy_socket_set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
 
 	if (r == 0) {
-		r = set(fd, IPPROTO_TCP, TCP_KEEPIDLE, seconds);
+		r = gy_socket_set(fd, IPPROTO_TCP, TCP_KEEPIDLE, seconds);
 	}
 	if (r == 0) {
-		r = set(fd, IPPROTO_TCP, TCP_KEEPINTVL, QUESTION_SECONDS);
+		r = gy_socket_set(fd, IPPROTO_TCP, TCP_KEEPINTVL, QUESTION_SECONDS);
 	}
 	if (r == 0) {
-		r = set(fd, IPPROTO_TCP, TCP_KEEPCNT, QUESTIONS);
+		r = gy_socket_set(fd, IPPROTO_TCP, TCP_KEEPCNT, QUESTIONS);
 	}
 	return r;
 }
@@ -47,19 +43,6 @@ int gy_stream_check(const struct gy_channels *channels, const struct gyre_channe
 	return gy_marks_check(channels, options, log);
 }
 
-int gy_socket_size_buffers(int fd, uint32_t receive_bytes, uint32_t send_bytes)
-{
-	int r = 0;
-
-	if (receive_bytes > 0) {
-		r = set(fd, SOL_SOCKET, SO_RCVBUF, (int)receive_bytes);
-	}
-	if (r == 0 && send_bytes > 0) {
-		r = set(fd, SOL_SOCKET, SO_SNDBUF, (int)send_bytes);
-	}
-	return r;
-}
-
 int gy_stream_size(int fd, const struct gyre_channel_options *options)
 {
 	return gy_socket_size_buffers(fd, options->receive_buffer_bytes,
@@ -68,7 +51,7 @@ int gy_stream_size(int fd, const struct gyre_channel_options *options)
 
 int gy_stream_prepare(int fd, const struct gyre_channel_options *options)
 {
-	int r = options->allow_delay ? 0 : set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	int r = options->allow_delay ? 0 : gy_socket_set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 
 	if (r == 0) {
 		r = gy_stream_size(fd, options);

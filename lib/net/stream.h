@@ -17,7 +17,5 @@ int gy_stream_check(const struct gy_channels *channels, const struct gyre_channe
 int gy_stream_prepare(int fd, const struct gyre_channel_options *options);
 /* Its buffers alone, of any socket. */
 int gy_stream_size(int fd, const struct gyre_channel_options *options);
-/* The same for any options; 0 leaves a buffer as it is. */
-int gy_socket_size_buffers(int fd, uint32_t receive_bytes, uint32_t send_bytes);
 
 #endif

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "rig.h"
-#include "tls_certs.h"
+#include "tls_rig.h"
 
 #include <gyre/tls.h>
 
@@ -144,27 +144,15 @@ static const struct gyre_handler end_handler = {
 };
 static const struct gyre_handler *const end_handlers[] = { &end_handler, NULL };
 
-static struct gyre_tls_context *context_of(const struct tls_cert *cert)
-{
-	const struct gyre_tls_context_options options = {
-		.certificate = cert == NULL ? NULL : cert->certificate,
-		.key = cert == NULL ? NULL : cert->key,
-		.ca = certs.ca.certificate,
-	};
-	struct gyre_tls_context *context;
-
-	cr_assert_eq(gyre_tls_context_create(NULL, &options, &context), 0);
-	return context;
-}
-
 static void open_rig(const struct rig_options *options)
 {
 	rig_init(&rig, options);
 	tls_certs_open(&certs);
 	server = (struct end){ 0 };
 	client = (struct end){ 0 };
-	server_options = (struct gyre_tls_options){ .context = context_of(&certs.server) };
-	client_options = (struct gyre_tls_options){ .context = context_of(NULL),
+	server_options =
+		(struct gyre_tls_options){ .context = tls_rig_context(&certs.server, &certs.ca) };
+	client_options = (struct gyre_tls_options){ .context = tls_rig_context(NULL, &certs.ca),
 						    .server_name = "localhost" };
 }
 

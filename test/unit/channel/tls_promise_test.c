@@ -8,7 +8,7 @@
 
 #include "actor/stack.h"
 #include "rig.h"
-#include "tls_certs.h"
+#include "tls_rig.h"
 
 #include <gyre/tls.h>
 
@@ -42,19 +42,6 @@ static void on_written(struct gyre_channel *channel, int error, void *arg)
 	told.carried = carried;
 }
 
-static struct gyre_tls_context *context_of(const struct tls_cert *cert)
-{
-	const struct gyre_tls_context_options options = {
-		.certificate = cert == NULL ? NULL : cert->certificate,
-		.key = cert == NULL ? NULL : cert->key,
-		.ca = certs.ca.certificate,
-	};
-	struct gyre_tls_context *context;
-
-	cr_assert_eq(gyre_tls_context_create(NULL, &options, &context), 0);
-	return context;
-}
-
 static const struct gyre_handler *const nobody[] = { NULL };
 
 static void begin(void)
@@ -63,8 +50,9 @@ static void begin(void)
 	tls_certs_open(&certs);
 	memset(&told, 0, sizeof(told));
 	carried = 0;
-	server_options = (struct gyre_tls_options){ .context = context_of(&certs.server) };
-	client_options = (struct gyre_tls_options){ .context = context_of(NULL),
+	server_options =
+		(struct gyre_tls_options){ .context = tls_rig_context(&certs.server, &certs.ca) };
+	client_options = (struct gyre_tls_options){ .context = tls_rig_context(NULL, &certs.ca),
 						    .server_name = "localhost" };
 	wires[0] = rig_open(&rig, nobody, NULL, NULL, &server);
 	cr_assert_eq(gyre_pipeline_add_first(server, gyre_tls_server(), &server_options), 0);

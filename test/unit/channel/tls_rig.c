@@ -182,3 +182,16 @@ bool tls_raw_settle(struct tls_raw *raw, struct tls_rig *tls)
 	} while (carry_raw(raw, tls));
 	return r == 1;
 }
+
+struct gyre_tls_context *tls_rig_context(const struct tls_cert *cert, const struct tls_cert *ca)
+{
+	const struct gyre_tls_context_options options = {
+		.certificate = cert == NULL ? NULL : cert->certificate,
+		.key = cert == NULL ? NULL : cert->key,
+		.ca = ca == NULL ? NULL : ca->certificate,
+	};
+	struct gyre_tls_context *context;
+
+	require(gyre_tls_context_create(NULL, &options, &context) == 0, "no context");
+	return context;
+}

@@ -63,4 +63,7 @@ void tls_raw_close(struct tls_raw *raw);
 /* Carries both ways until nothing is left, with the client shaking hands; whether it has. */
 bool tls_raw_settle(struct tls_raw *raw, struct tls_rig *tls);
 
+/* A context with a certificate, that trusts a CA; NULL for neither. The caller's. */
+struct gyre_tls_context *tls_rig_context(const struct tls_cert *cert, const struct tls_cert *ca);
+
 #endif

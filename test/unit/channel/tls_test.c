@@ -20,27 +20,14 @@ static struct tls_rig client;
 static struct gyre_tls_options server_options;
 static struct gyre_tls_options client_options;
 
-static struct gyre_tls_context *context_of(const struct tls_cert *cert, const struct tls_cert *ca)
-{
-	const struct gyre_tls_context_options options = {
-		.certificate = cert == NULL ? NULL : cert->certificate,
-		.key = cert == NULL ? NULL : cert->key,
-		.ca = ca == NULL ? NULL : ca->certificate,
-	};
-	struct gyre_tls_context *context;
-
-	cr_assert_eq(gyre_tls_context_create(NULL, &options, &context), 0);
-	return context;
-}
-
 static void open_pair(void)
 {
 	tls_certs_open(&certs);
 	tls_rig_init(&server);
 	tls_rig_init(&client);
 	server_options =
-		(struct gyre_tls_options){ .context = context_of(&certs.server, &certs.ca) };
-	client_options = (struct gyre_tls_options){ .context = context_of(NULL, &certs.ca),
+		(struct gyre_tls_options){ .context = tls_rig_context(&certs.server, &certs.ca) };
+	client_options = (struct gyre_tls_options){ .context = tls_rig_context(NULL, &certs.ca),
 						    .server_name = "localhost" };
 }
 
@@ -49,7 +36,7 @@ static void use(struct gyre_tls_options *options, const struct tls_cert *cert,
 		const struct tls_cert *ca)
 {
 	gyre_tls_context_unref(options->context);
-	options->context = context_of(cert, ca);
+	options->context = tls_rig_context(cert, ca);
 }
 
 static void begin(void)
@@ -762,7 +749,7 @@ Test(tls, refuses_options_that_make_no_sense)
 	options.server_name = "";
 	cr_assert_eq(tls_rig_begin(&client, gyre_tls_client(), &options), -EINVAL);
 	options.server_name = NULL;
-	options.context = context_of(&certs.server, NULL);
+	options.context = tls_rig_context(&certs.server, NULL);
 	options.mutual = true;
 	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server(), &options), -EINVAL);
 	gyre_tls_context_unref(options.context);

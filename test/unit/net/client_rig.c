@@ -16,6 +16,21 @@
 #include "channel/socket_address.h"
 #include "echo.h"
 
+static int descriptors; /* of the test: sockets that it closes before the fixture counts */
+
+void client_begin(void)
+{
+	descriptors = descriptors_open();
+	fixture_open(2);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+}
+
+void client_end(void)
+{
+	fixture_close();
+	must_hold(descriptors_open() == descriptors, "none is left");
+}
+
 enum { REPORTS_MAX = 1 << 16 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -22,6 +22,10 @@ void client_report(struct gyre_stack *stack, const struct gyre_connection *conne
 /* Stops an actor from inside of the system. */
 void client_stop(struct gyre_address actor);
 
+/* A system of two loops that has started, and its end: no descriptor of it or the test is left. */
+void client_begin(void);
+void client_end(void);
+
 /* ---- the other side ---- */
 
 /* A TCP socket on a free port of 127.0.0.1, or of @address, bound but not listening. */

@@ -22,19 +22,10 @@ static struct proxy second; /* the one that @first is asked for, if there are tw
 static struct gyre_tls_options server;
 static struct gyre_tls_options tls;
 static struct tls_certs certs;
-static int descriptors;
-
-static void begin(void)
-{
-	descriptors = descriptors_open();
-	fixture_open(2);
-	cr_assert_eq(gyre_system_start(fixture.system), 0);
-}
 
 static void end(void)
 {
-	fixture_close();
-	must_hold(descriptors_open() == descriptors, "none is left");
+	client_end();
 	if (tls.context != NULL) {
 		gyre_tls_context_unref(server.context);
 		gyre_tls_context_unref(tls.context);
@@ -42,7 +33,7 @@ static void end(void)
 	}
 }
 
-TestSuite(connect_proxy, .timeout = 60, .init = begin, .fini = end);
+TestSuite(connect_proxy, .timeout = 60, .init = client_begin, .fini = end);
 
 /* ---- behind the proxy's handler ---- */
 

@@ -19,21 +19,6 @@
 
 TestSuite(connecting, .timeout = 60);
 
-static int descriptors; /* of the test: sockets that it closes before the fixture counts */
-
-static void begin(void)
-{
-	descriptors = descriptors_open();
-	fixture_open(2);
-	cr_assert_eq(gyre_system_start(fixture.system), 0);
-}
-
-static void end(void)
-{
-	fixture_close();
-	must_hold(descriptors_open() == descriptors, "none is left");
-}
-
 /* A port where nobody listens; @ret_fd keeps it from others. */
 static uint16_t closed_port(int *ret_fd)
 {
@@ -45,7 +30,7 @@ static uint16_t closed_port(int *ret_fd)
 
 /* ---- success ---- */
 
-Test(connecting, makes_a_channel_that_is_served, .init = begin, .fini = end)
+Test(connecting, makes_a_channel_that_is_served, .init = client_begin, .fini = client_end)
 {
 	uint16_t port;
 	int fd = client_listen(&port);
@@ -88,8 +73,8 @@ static int init_looking(struct gyre_channel *channel, void *arg)
 	return r < 0 ? r : init_echo(channel, arg);
 }
 
-Test(connecting, asks_a_silent_peer_whether_it_is_there_if_that_is_wanted, .init = begin,
-     .fini = end)
+/* One connection, until the peer ends it. */
+static void connect_once(gyre_init_channel_fn init, uint64_t keep_alive_ns)
 {
 	uint16_t port;
 	int fd = client_listen(&port);
@@ -97,15 +82,21 @@ Test(connecting, asks_a_silent_peer_whether_it_is_there_if_that_is_wanted, .init
 	int connection;
 
 	init_echo = options.init_channel;
-	options.init_channel = init_looking;
-	options.channel.keep_alive_ns = GYRE_SECONDS(9);
+	options.init_channel = init;
+	options.channel.keep_alive_ns = keep_alive_ns;
 	(void)client_connect(&options);
 	connection = client_accept(fd);
 	(void)client_next(GYRE_CONNECTION_OPEN);
 	(void)close(connection);
 	(void)client_until(GYRE_CONNECTION_GIVEN_UP);
-	cr_expect_eq(silence_seconds, 9);
 	(void)close(fd);
+}
+
+Test(connecting, asks_a_silent_peer_whether_it_is_there_if_that_is_wanted, .init = client_begin,
+     .fini = client_end)
+{
+	connect_once(init_looking, GYRE_SECONDS(9));
+	cr_expect_eq(silence_seconds, 9);
 }
 
 static int ask_for_ends(struct gyre_channel *channel, void *arg)
@@ -118,24 +109,12 @@ static int ask_for_ends(struct gyre_channel *channel, void *arg)
 	return init_echo(channel, arg);
 }
 
-Test(connecting, has_no_ends_before_it_is_connected, .init = begin, .fini = end)
+Test(connecting, has_no_ends_before_it_is_connected, .init = client_begin, .fini = client_end)
 {
-	uint16_t port;
-	int fd = client_listen(&port);
-	struct gyre_connect_options options = client_options(port);
-	int connection;
-
-	init_echo = options.init_channel;
-	options.init_channel = ask_for_ends;
-	(void)client_connect(&options);
-	connection = client_accept(fd);
-	(void)client_next(GYRE_CONNECTION_OPEN);
-	(void)close(connection);
-	(void)client_until(GYRE_CONNECTION_GIVEN_UP);
-	(void)close(fd);
+	connect_once(ask_for_ends, 0);
 }
 
-Test(connecting, makes_as_many_as_are_wanted, .init = begin, .fini = end)
+Test(connecting, makes_as_many_as_are_wanted, .init = client_begin, .fini = client_end)
 {
 	enum { COUNT = 20 };
 	uint16_t port;
@@ -166,7 +145,7 @@ static struct gyre_address spawn_in_turn(void)
 	return address;
 }
 
-Test(connecting, does_not_take_the_turn_of_state_actors, .init = begin, .fini = end)
+Test(connecting, does_not_take_the_turn_of_state_actors, .init = client_begin, .fini = client_end)
 {
 	uint16_t port;
 	int fd = client_listen(&port);
@@ -186,7 +165,7 @@ Test(connecting, does_not_take_the_turn_of_state_actors, .init = begin, .fini = 
 	(void)close(fd);
 }
 
-Test(connecting, works_over_unix_sockets, .init = begin, .fini = end)
+Test(connecting, works_over_unix_sockets, .init = client_begin, .fini = client_end)
 {
 	char text[64];
 	struct gyre_connect_options options = client_options(0);
@@ -203,7 +182,7 @@ Test(connecting, works_over_unix_sockets, .init = begin, .fini = end)
 	(void)close(fd);
 }
 
-Test(connecting, comes_from_the_address_that_was_given, .init = begin, .fini = end)
+Test(connecting, comes_from_the_address_that_was_given, .init = client_begin, .fini = client_end)
 {
 	uint16_t port;
 	int fd = client_listen(&port);
@@ -231,7 +210,7 @@ static void expect_failure(const struct gyre_connect_options *options, int reaso
 	cr_expect_eq(client_next(GYRE_CONNECTION_GIVEN_UP).reason, reason);
 }
 
-Test(connecting, tells_that_it_was_refused, .init = begin, .fini = end)
+Test(connecting, tells_that_it_was_refused, .init = client_begin, .fini = client_end)
 {
 	int fd;
 	struct gyre_connect_options options = client_options(closed_port(&fd));
@@ -240,7 +219,7 @@ Test(connecting, tells_that_it_was_refused, .init = begin, .fini = end)
 	(void)close(fd);
 }
 
-Test(connecting, tells_that_a_path_is_not_there, .init = begin, .fini = end)
+Test(connecting, tells_that_a_path_is_not_there, .init = client_begin, .fini = client_end)
 {
 	struct gyre_connect_options options = client_options(0);
 
@@ -248,7 +227,7 @@ Test(connecting, tells_that_a_path_is_not_there, .init = begin, .fini = end)
 	expect_failure(&options, -ENOENT);
 }
 
-Test(connecting, tells_that_nobody_has_answered_in_time, .init = begin, .fini = end)
+Test(connecting, tells_that_nobody_has_answered_in_time, .init = client_begin, .fini = client_end)
 {
 	uint16_t port;
 	struct client_hole hole;
@@ -261,7 +240,8 @@ Test(connecting, tells_that_nobody_has_answered_in_time, .init = begin, .fini = 
 	client_hole_close(&hole);
 }
 
-Test(connecting, tells_that_a_unix_socket_has_not_answered_in_time, .init = begin, .fini = end)
+Test(connecting, tells_that_a_unix_socket_has_not_answered_in_time, .init = client_begin,
+     .fini = client_end)
 {
 	char text[64];
 	struct client_hole hole;
@@ -279,7 +259,7 @@ Test(connecting, tells_that_a_unix_socket_has_not_answered_in_time, .init = begi
 	client_hole_close(&hole);
 }
 
-Test(connecting, tells_that_there_is_no_descriptor, .init = begin, .fini = end)
+Test(connecting, tells_that_there_is_no_descriptor, .init = client_begin, .fini = client_end)
 {
 	struct gyre_connect_options options = client_options(1);
 	struct rlimit before;
@@ -293,7 +273,8 @@ Test(connecting, tells_that_there_is_no_descriptor, .init = begin, .fini = end)
 	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
-Test(connecting, does_not_try_addresses_of_another_family_than_its_own, .init = begin, .fini = end)
+Test(connecting, does_not_try_addresses_of_another_family_than_its_own, .init = client_begin,
+     .fini = client_end)
 {
 	struct gyre_connect_options options = client_options(1);
 
@@ -308,7 +289,8 @@ static int refuse(struct gyre_channel *channel, void *arg)
 	return -EPERM;
 }
 
-Test(connecting, counts_a_channel_that_is_refused_as_a_failure, .init = begin, .fini = end)
+Test(connecting, counts_a_channel_that_is_refused_as_a_failure, .init = client_begin,
+     .fini = client_end)
 {
 	uint16_t port;
 	int fd = client_listen(&port);
@@ -321,7 +303,7 @@ Test(connecting, counts_a_channel_that_is_refused_as_a_failure, .init = begin, .
 
 /* ---- trying again ---- */
 
-Test(connecting, finds_a_listener_that_comes_later, .init = begin, .fini = end)
+Test(connecting, finds_a_listener_that_comes_later, .init = client_begin, .fini = client_end)
 {
 	int fd;
 	struct gyre_connect_options options = client_options(closed_port(&fd));
@@ -338,7 +320,8 @@ Test(connecting, finds_a_listener_that_comes_later, .init = begin, .fini = end)
 	(void)close(fd);
 }
 
-Test(connecting, pauses_longer_each_time_and_gives_up_in_the_end, .init = begin, .fini = end)
+Test(connecting, pauses_longer_each_time_and_gives_up_in_the_end, .init = client_begin,
+     .fini = client_end)
 {
 	int fd;
 	struct gyre_connect_options options = client_options(closed_port(&fd));
@@ -364,7 +347,7 @@ Test(connecting, pauses_longer_each_time_and_gives_up_in_the_end, .init = begin,
 	(void)close(fd);
 }
 
-Test(connecting, comes_back_to_a_server_that_resets_it, .init = begin, .fini = end)
+Test(connecting, comes_back_to_a_server_that_resets_it, .init = client_begin, .fini = client_end)
 {
 	const struct linger none = { .l_onoff = 1 };
 	uint16_t port;
@@ -400,7 +383,8 @@ static uint64_t pause_after_loss(int fd, int open_ms)
 	return client_next(GYRE_CONNECTION_PAUSE).pause_ns;
 }
 
-Test(connecting, pauses_longer_for_a_server_that_accepts_and_closes, .init = begin, .fini = end)
+Test(connecting, pauses_longer_for_a_server_that_accepts_and_closes, .init = client_begin,
+     .fini = client_end)
 {
 	const uint64_t shortest_ns = GYRE_MILLISECONDS(20);
 	uint64_t pause_ns = 0;
@@ -424,7 +408,7 @@ Test(connecting, pauses_longer_for_a_server_that_accepts_and_closes, .init = beg
 
 /* ---- stopping ---- */
 
-Test(connecting, can_be_stopped_while_it_connects, .init = begin, .fini = end)
+Test(connecting, can_be_stopped_while_it_connects, .init = client_begin, .fini = client_end)
 {
 	uint16_t port;
 	struct client_hole hole;
@@ -439,7 +423,7 @@ Test(connecting, can_be_stopped_while_it_connects, .init = begin, .fini = end)
 	client_hole_close(&hole);
 }
 
-Test(connecting, can_be_stopped_while_it_pauses, .init = begin, .fini = end)
+Test(connecting, can_be_stopped_while_it_pauses, .init = client_begin, .fini = client_end)
 {
 	int fd;
 	struct gyre_connect_options options = client_options(closed_port(&fd));
@@ -457,7 +441,7 @@ Test(connecting, can_be_stopped_while_it_pauses, .init = begin, .fini = end)
 	(void)close(fd);
 }
 
-Test(connecting, closes_its_channels_when_it_is_stopped, .init = begin, .fini = end)
+Test(connecting, closes_its_channels_when_it_is_stopped, .init = client_begin, .fini = client_end)
 {
 	uint16_t port;
 	int fd = client_listen(&port);
@@ -557,7 +541,7 @@ static void expect_refused(const struct gyre_connect_options *options, int error
 	cr_expect_eq(actor.slot, 77, "untouched");
 }
 
-Test(connecting, answers_misuse_with_an_error, .init = begin, .fini = end)
+Test(connecting, answers_misuse_with_an_error, .init = client_begin, .fini = client_end)
 {
 	const struct gyre_connect_options good = client_options(1);
 	struct gyre_connect_options bad;
