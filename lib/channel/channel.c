@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "channel/handshake.h"
+#include "channel/local.h"
 #include "channel/marks.h"
 #include "channel/output.h"
 #include "channel/pipe.h"
@@ -175,6 +176,7 @@ static bool stop_operations(struct gyre_channel *channel)
 		}
 	}
 	stopped = gy_hangup_stop(channel) && stopped;
+	stopped = gy_local_stop(channel) && stopped;
 	return stopped && !channel->send.armed && !channel->control.armed;
 }
 
@@ -427,24 +429,11 @@ const struct gy_channel_kind gy_stream_kind = {
 	.free = gy_stream_free,
 };
 
-/*
- * Kernels up to 6.18 at least, on a Unix socket: a multishot receive that finds more than 32
- * buffers' worth of input, and behind it the end, brings the input and never the end.
- */
-static const struct gy_channel_kind local_kind = {
-	.add = gy_output_add,
-	.refusal = gy_stream_refusal,
-	.start = gy_output_start,
-	.receive = receive_once,
-	.receive_once = receive_once,
-	.free = gy_stream_free,
-};
-
 /* ---- opening ---- */
 
 static const struct gy_channel_kind *kind_of(int fd)
 {
-	return gy_ring_is_local(fd) ? &local_kind : &gy_stream_kind;
+	return gy_ring_is_local(fd) ? &gy_local_kind : &gy_stream_kind;
 }
 
 void gy_channel_become_stream(struct gyre_channel *channel)
@@ -473,6 +462,7 @@ static void begin_generations(struct gyre_channel *channel)
 	channel->send.generation = generation;
 	channel->control.generation = generation;
 	channel->hangup.poll.generation = generation;
+	channel->end.generation = generation;
 	channel->channels->generation = (uint16_t)(generation + GENERATIONS);
 }
 

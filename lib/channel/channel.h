@@ -156,6 +156,7 @@ struct gyre_channel {
 	union {
 		struct gy_pipe *pipe;		/* with GY_CHANNEL_PIPE */
 		struct gy_connector *connector; /* with @unconnected */
+		struct gy_op end;		/* a poll; of Unix streams: see local.c */
 	};
 	struct gy_buffer_queue sent;	  /* regions; with GY_CHANNEL_SENT */
 	uint64_t region_bytes;		  /* of regions in the output, not sent */
