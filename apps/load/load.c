@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "../options.h"
 #include "load.h"
@@ -73,10 +72,10 @@ static int mistake(const char *what)
 /* Whether it can be looked up and connected to. */
 static bool is_address(const struct load_settings *settings)
 {
-	struct gyre_socket_address address = { .type = SOCK_STREAM };
+	struct gyre_socket_address address;
 	int r = gyre_socket_address_parse(settings->to, &address);
 
-	return (r == 0 || r == -ENOENT) && (settings->datagrams || address.type == SOCK_STREAM);
+	return r == 0 || r == -ENOENT;
 }
 
 /* What depends on more than one option. */
@@ -85,8 +84,7 @@ static int complete(struct load_settings *settings)
 	if (settings->to == NULL) {
 		return mistake("no ADDRESS");
 	}
-	settings->datagrams = strncasecmp(settings->to, "udp:", 4) == 0 ||
-			      strncasecmp(settings->to, "unix+dgram:", 11) == 0;
+	settings->datagrams = gyre_socket_address_text_type(settings->to) == SOCK_DGRAM;
 	if (!is_address(settings)) {
 		(void)fprintf(stderr,
 			      "gyre-load: \"%s\" is not tcp://HOST:PORT, udp://HOST:PORT, "
