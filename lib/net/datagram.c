@@ -47,6 +47,7 @@ static void drop_seed(struct gy_datagram_seed *seed)
 {
 	if (seed != NULL) {
 		unref_group(seed->group);
+		gy_multicast_forget(seed->changes);
 		gy_memory_put(seed);
 	}
 }
@@ -130,7 +131,7 @@ static void closes(void *arg, int fd)
 /* A socket like this one, with all that is in it, for an actor of another loop. */
 static int send_away(const struct state *state, int fd)
 {
-	const struct gy_datagram_seed *own = state->seed;
+	struct gy_datagram_seed *own = state->seed;
 	struct gy_datagram_seed *seed = (struct gy_datagram_seed *)gy_memory_get(sizeof(*seed));
 	struct gy_homes *homes = own->group->homes;
 	int r = 0;
@@ -147,6 +148,7 @@ static int send_away(const struct state *state, int fd)
 		gy_memory_put(seed);
 		return r;
 	}
+	own->changes = NULL; /* they go with the socket */
 	(void)gy_fetch_add(&seed->group->references, 1);
 	(void)pthread_mutex_lock(&homes->placing);
 	if (seed->group->holding.ended) {

@@ -49,6 +49,13 @@ struct gyre_datagram_options *gy_datagram_options_copy(const struct gyre_datagra
 /* Joins groups and sets how datagrams leave to such, as the options say. */
 int gy_multicast_prepare(int fd, int family, const struct gyre_datagram_options *options);
 
+struct gy_multicast_change;
+
+/* Does what was noted of one socket to another that was opened like it: 0, or what the kernel
+ * refuses the first of that with. */
+int gy_multicast_repeat(int fd, const struct gy_multicast_change *changes);
+void gy_multicast_forget(struct gy_multicast_change *changes);
+
 /* ---- datagram.c ---- */
 
 /* What the sockets of one call share. All but @references under homes->placing. */
@@ -75,9 +82,10 @@ struct gy_datagram_seed {
 	bool orders; /* the handlers of its channel are to have some */
 	bool named;  /* that to bind among them */
 	struct gyre_socket_address address;
-	struct gyre_socket_address peer; /* of 0 bytes for none */
-	struct gy_datagram_group *group; /* a reference */
-	uint32_t number;		 /* of the socket */
+	struct gyre_socket_address peer;     /* of 0 bytes for none */
+	struct gy_datagram_group *group;     /* a reference */
+	uint32_t number;		     /* of the socket */
+	struct gy_multicast_change *changes; /* what the handlers joined and left; NULL for none */
 };
 
 /* The argument of its mount. */
@@ -104,5 +112,7 @@ struct gy_datagram_orders {
 /* Those of a channel on @fd. */
 void gy_datagram_orders_init(struct gy_datagram_orders *orders, struct gy_datagram_seed *seed,
 			     struct gy_house *house, int fd);
+/* Where it is noted what their channel joins and leaves. */
+struct gy_multicast_change **gy_datagram_orders_changes(struct gy_connector *connector);
 
 #endif
