@@ -90,8 +90,8 @@ typedef void (*gyre_datagram_fn)(struct gyre_stack *stack, const struct gyre_dat
  *   for what the kernel chooses when @connect is given; "udp://[::]:7000" is every address, and
  * IPv4 senders then have mapped addresses, as [::ffff:127.0.0.1]
  *   Or "fd:NAME" or "fd:NUMBER": sockets that are bound already, as in struct
- *   gyre_acceptor_options; without @connect and @groups, and what else is said here of sockets
- *   does not change them
+ *   gyre_acceptor_options; without @connect, and without @groups, which the channel can join. What
+ *   is set of them is what is not 0 or false here
  * @connect: the only peer, written likewise; NULL for a channel that is open to all
  * @init_channel: gives each channel its handlers
  * @init_arg: for @init_channel

@@ -33,6 +33,9 @@ int gy_datagram_sockets_open(struct gy_datagram_sockets *sockets, int *ret_fds);
  */
 void gy_datagram_sockets_adopt(struct gy_datagram_sockets *sockets, uint32_t count, uint32_t wanted,
 			       int *fds);
+/* What can be set of such a socket, of @family: 0, or a negative errno. */
+int gy_datagram_socket_adopt(int fd, int family, const struct gyre_datagram_options *options,
+			     enum gy_socket_origin origin);
 
 /* One more, like one of @options; not @alone it shares its address with others that are the same.
  */
@@ -47,7 +50,8 @@ struct gyre_datagram_options *gy_datagram_options_copy(const struct gyre_datagra
 /* ---- multicast.c ---- */
 
 /* Joins groups and sets how datagrams leave to such, as the options say. */
-int gy_multicast_prepare(int fd, int family, const struct gyre_datagram_options *options);
+int gy_multicast_prepare(int fd, int family, const struct gyre_datagram_options *options,
+			 enum gy_socket_origin origin);
 
 struct gy_multicast_change;
 
@@ -63,7 +67,7 @@ struct gy_datagram_group {
 	struct gy_holding holding;
 	uint32_t references; /* atomic */
 	struct gy_homes *homes;
-	struct gyre_datagram_options *options; /* NULL for sockets that were opened elsewhere */
+	struct gyre_datagram_options *options;
 	uint32_t count;
 	struct gyre_address actors[]; /* of each socket, wherever that is; nobody for none */
 };

@@ -17,12 +17,8 @@
 #include "channel/channel.h"
 #include "channel/socket_address.h"
 #include "net/datagram.h"
-#include "net/socket_option.h"
 
-enum {
-	HOPS_MAX = 255,
-	IPV6_MULTICAST_ALL_ = 29, /* IPV6_MULTICAST_ALL, which the C library does not name */
-};
+enum { IPV6_MULTICAST_ALL_ = 29 /* IPV6_MULTICAST_ALL, which the C library does not name */ };
 
 /* The number of an interface; 0 for NULL, which lets the routes decide. */
 static int find_interface(const char *name, uint32_t *ret_index)
@@ -84,58 +80,82 @@ static int join(int fd, const struct gyre_multicast *multicast)
 	return r == 0 ? change(fd, MCAST_JOIN_GROUP, &request) : r;
 }
 
-/* How datagrams to groups leave, over IPv4. */
-static int prepare_four(int fd, uint32_t interface, const struct gyre_datagram_options *options)
-{
-	const struct ip_mreqn by = { .imr_ifindex = (int)interface };
-	int r = gy_socket_set(fd, IPPROTO_IP, IP_MULTICAST_ALL, 0);
+/* What is to be set of a socket; that of a predecessor may have something else than the default. */
+struct setting {
+	int level;
+	int name;
+	int value;
+	bool wanted;
+};
 
-	if (r == 0 && interface != 0 &&
+static int set_all(int fd, const struct setting *settings, size_t count)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < count && r == 0; i++) {
+		if (settings[i].wanted) {
+			r = gy_socket_set(fd, settings[i].level, settings[i].name,
+					  settings[i].value);
+		}
+	}
+	return r;
+}
+
+/* How datagrams to groups leave, over IPv4. */
+static int prepare_four(int fd, uint32_t interface, const struct gyre_datagram_options *options,
+			enum gy_socket_origin origin)
+{
+	bool all = origin == GY_SOCKET_PASSED;
+	int hops = options->multicast_hops == 0 ? 1 : (int)options->multicast_hops;
+	const struct setting settings[] = {
+		{ IPPROTO_IP, IP_MULTICAST_ALL, 0, origin != GY_SOCKET_GIVEN },
+		{ IPPROTO_IP, IP_MULTICAST_TTL, hops, all || options->multicast_hops != 0 },
+		{ IPPROTO_IP, IP_MULTICAST_LOOP, !options->no_multicast_loop,
+		  all || options->no_multicast_loop },
+	};
+	const struct ip_mreqn by = { .imr_ifindex = (int)interface };
+	int r = set_all(fd, settings, gy_countof(settings));
+
+	if (r == 0 && (all || interface != 0) &&
 	    setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &by, sizeof(by)) < 0) {
 		r = -errno;
 	}
-	if (r == 0 && options->multicast_hops != 0) {
-		r = gy_socket_set(fd, IPPROTO_IP, IP_MULTICAST_TTL, (int)options->multicast_hops);
-	}
-	if (r == 0 && options->no_multicast_loop) {
-		r = gy_socket_set(fd, IPPROTO_IP, IP_MULTICAST_LOOP, 0);
-	}
 	return r;
 }
 
-static int prepare_six(int fd, uint32_t interface, const struct gyre_datagram_options *options)
+static int prepare_six(int fd, uint32_t interface, const struct gyre_datagram_options *options,
+		       enum gy_socket_origin origin)
 {
-	int r = gy_socket_set(fd, IPPROTO_IPV6, IPV6_MULTICAST_ALL_, 0);
+	bool all = origin == GY_SOCKET_PASSED;
+	int hops = options->multicast_hops == 0 ? 1 : (int)options->multicast_hops;
+	const struct setting settings[] = {
+		{ IPPROTO_IPV6, IPV6_MULTICAST_ALL_, 0, origin != GY_SOCKET_GIVEN },
+		{ IPPROTO_IPV6, IPV6_MULTICAST_IF, (int)interface, all || interface != 0 },
+		{ IPPROTO_IPV6, IPV6_MULTICAST_HOPS, hops, all || options->multicast_hops != 0 },
+		{ IPPROTO_IPV6, IPV6_MULTICAST_LOOP, !options->no_multicast_loop,
+		  all || options->no_multicast_loop },
+	};
 
-	if (r == 0 && interface != 0) {
-		r = gy_socket_set(fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, (int)interface);
-	}
-	if (r == 0 && options->multicast_hops != 0) {
-		r = gy_socket_set(fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS,
-				  (int)options->multicast_hops);
-	}
-	if (r == 0 && options->no_multicast_loop) {
-		r = gy_socket_set(fd, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, 0);
-	}
-	return r;
+	return set_all(fd, settings, gy_countof(settings));
 }
 
-int gy_multicast_prepare(int fd, int family, const struct gyre_datagram_options *options)
+int gy_multicast_prepare(int fd, int family, const struct gyre_datagram_options *options,
+			 enum gy_socket_origin origin)
 {
 	uint32_t interface;
-	int r = options->multicast_hops > HOPS_MAX ? -EINVAL : 0;
+	int r = find_interface(options->multicast_interface, &interface);
 
 	if (r == 0) {
-		r = find_interface(options->multicast_interface, &interface);
-	}
-	if (r == 0) {
-		r = prepare_four(fd, interface, options); /* also what IPv6 maps */
+		r = prepare_four(fd, interface, options, origin); /* also what IPv6 maps */
 	}
 	if (r == 0 && family == AF_INET6) {
-		r = prepare_six(fd, interface, options);
+		r = prepare_six(fd, interface, options, origin);
 	}
 	for (uint32_t i = 0; i < options->groups_count && r == 0; i++) {
 		r = join(fd, &options->groups[i]);
+		if (r == -EADDRINUSE && origin == GY_SOCKET_PASSED) {
+			r = 0; /* it has been joined by the predecessor */
+		}
 	}
 	return r;
 }
