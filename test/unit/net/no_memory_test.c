@@ -2,9 +2,6 @@
  * Connecting, listening and opening for datagrams while there is no memory, from each allocation
  * on: who asked for it is told, by the call, by a report, or by the end of the actor, and nothing
  * is left, neither in pools nor in the heap. With memory again it goes on.
- *
- * A round is one attempt on a home of its own, whose pools are empty in the beginning, so that what
- * comes from them is an allocation too. Rounds go on until one had all the memory it wanted.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -17,79 +14,13 @@
 #include <gyre/datagram.h>
 
 #include "actor/stack.h"
-#include "channel/rig.h"
 #include "channel/socket_address.h"
 #include "echo.h"
-#include "heap.h"
 #include "net/dial.h"
 #include "net/net.h"
+#include "net/no_memory_rig.h"
 
 TestSuite(no_memory, .timeout = 60);
-
-enum { ROUNDS_MAX = 300, LEAN_TURNS = 30 };
-
-static struct rig rig;
-
-static struct gyre_system *the_system(void)
-{
-	return (struct gyre_system *)(void *)&rig.homes;
-}
-
-/* ---- rounds ---- */
-
-/* Besides that of the rig, and before something has failed: a client or datagrams, or an acceptor
- * and a worker. */
-static uint32_t houses;
-
-static bool has_failed(void)
-{
-	return rig.home.houses < 1 + houses;
-}
-
-struct round {
-	uint32_t number; /* of the allocation that fails */
-	bool once;	 /* and those behind it do not */
-};
-
-static void begin_to_lack(const struct round *round)
-{
-	if (round->once) {
-		heap_lack_once_after(round->number);
-	} else {
-		heap_end_after(round->number);
-	}
-}
-
-/* With some memory, or none, for a while; then with enough. Whether any was lacking. */
-static bool recover(void)
-{
-	for (int i = 0; i < LEAN_TURNS; i++) {
-		rig_turn(&rig);
-	}
-	return heap_recover();
-}
-
-/* Plays rounds, each of which says whether memory was lacking. */
-static void play_rounds(bool (*play_round)(const struct round *round))
-{
-	for (int once = 0; once < 2; once++) {
-		struct round round = { .once = once != 0 };
-		bool lacked = true;
-
-		for (; lacked; round.number++) {
-			uint64_t out = heap_out();
-
-			rig_init(&rig, NULL);
-			houses = 1;
-			lacked = play_round(&round);
-			rig.warnings_expected = rig.logged;
-			rig_fini(&rig);
-			cr_assert_eq(heap_out(), out, "round %u", round.number);
-			cr_assert_lt(round.number, ROUNDS_MAX);
-		}
-		cr_expect_gt(round.number, 1);
-	}
-}
 
 /* ---- clients ---- */
 
@@ -115,7 +46,7 @@ static bool is_told(struct rig *r, void *arg)
 {
 	(void)arg;
 	(void)r;
-	return opened + given_up > 0 || has_failed();
+	return opened + given_up > 0 || lean_has_failed();
 }
 
 static int listen_at(struct gyre_socket_address *address, char *text)
@@ -138,7 +69,7 @@ static struct gyre_connect_options client_options(const char *to)
 					      .place = { .place = GYRE_PLACE_LOOP } };
 }
 
-static bool connect_once(const struct round *round)
+static bool connect_once(const struct lean_round *round)
 {
 	struct gyre_socket_address address;
 	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX];
@@ -152,29 +83,29 @@ static bool connect_once(const struct round *round)
 	fd = listen_at(&address, text);
 	opened = 0;
 	given_up = 0;
-	begin_to_lack(round);
-	r = gyre_system_connect(the_system(), &options, &actor);
-	lacked = recover();
+	lean_begin(round);
+	r = gyre_system_connect(lean_system(), &options, &actor);
+	lacked = lean_recover();
 	cr_expect(r == 0 || (lacked && r == -ENOMEM), "round %u: %d", round->number, r);
-	cr_expect(r < 0 || rig_until(&rig, is_told, NULL), "round %u: nobody is told",
+	cr_expect(r < 0 || rig_until(&lean_rig, is_told, NULL), "round %u: nobody is told",
 		  round->number);
 	cr_expect(lacked || opened == 1);
 	cr_expect(given_up == 0 || reason == -ENOMEM, "round %u: %d", round->number, reason);
-	rig.opened += opened;
+	lean_rig.opened += opened;
 	(void)close(fd);
 	return lacked;
 }
 
 Test(no_memory, of_a_client_is_told_to_whoever_wants_it)
 {
-	play_rounds(connect_once);
+	lean_play(connect_once);
 }
 
 /* The same from inside, where what fails is not tried for outside. */
-static bool connect_inside(const struct round *round)
+static bool connect_inside(const struct lean_round *round)
 {
 	struct gyre_connect_options options = client_options("tcp://127.0.0.1:1");
-	struct gy_stack *stack = rig_stack(&rig);
+	struct gy_stack *stack = rig_stack(&lean_rig);
 	struct gyre_address actor;
 	bool lacked;
 	int r;
@@ -182,43 +113,43 @@ static bool connect_inside(const struct round *round)
 	options.place.place = GYRE_PLACE_HERE;
 	opened = 0;
 	given_up = 0;
-	begin_to_lack(round);
+	lean_begin(round);
 	r = gyre_connect(&stack->head, &options, &actor);
-	lacked = recover();
+	lacked = lean_recover();
 	cr_expect(r == 0 || (lacked && r == -ENOMEM), "round %u: %d", round->number, r);
-	cr_expect(r < 0 || rig_until(&rig, is_told, NULL));
+	cr_expect(r < 0 || rig_until(&lean_rig, is_told, NULL));
 	return lacked;
 }
 
 Test(no_memory, of_a_client_of_an_actor_is_told_to_it)
 {
-	play_rounds(connect_inside);
+	lean_play(connect_inside);
 }
 
 /* Whose house has no channel yet, so that there is more to be made. */
-static bool open_unconnected(const struct round *round)
+static bool open_unconnected(const struct lean_round *round)
 {
 	static const struct gy_connector_ops ops = { 0 };
 	static const struct gyre_channel_options defaults = { 0 };
 	const struct gy_channel_opening opening = { .options = &defaults, .init = init_echo };
 	struct gy_connector connector = { .ops = &ops };
-	struct gy_stack *stack = rig_stack(&rig);
+	struct gy_stack *stack = rig_stack(&lean_rig);
 	bool lacked;
 	int r;
 
-	begin_to_lack(round);
-	r = gy_stream_open(rig.house, stack, &opening, &connector);
-	lacked = heap_recover();
+	lean_begin(round);
+	r = gy_stream_open(lean_rig.house, stack, &opening, &connector);
+	lacked = lean_recover();
 	cr_expect(r == 0 || (lacked && r == -ENOMEM), "round %u: %d", round->number, r);
-	rig_settle(&rig);
-	rig.home.channel_ops->drain(&rig.home); /* the connector ends with this call */
-	rig_settle(&rig);
+	rig_settle(&lean_rig);
+	lean_rig.home.channel_ops->drain(&lean_rig.home); /* the connector ends with this call */
+	rig_settle(&lean_rig);
 	return lacked;
 }
 
 Test(no_memory, of_a_channel_that_is_not_connected_is_the_openers_to_know)
 {
-	play_rounds(open_unconnected);
+	lean_play(open_unconnected);
 }
 
 /* ---- servers ---- */
@@ -247,7 +178,7 @@ static bool is_served_or_not(struct rig *r, void *arg)
 {
 	*(ssize_t *)arg = answer();
 	(void)r;
-	return *(ssize_t *)arg != -EAGAIN || has_failed();
+	return *(ssize_t *)arg != -EAGAIN || lean_has_failed();
 }
 
 static bool is_served(void)
@@ -255,14 +186,14 @@ static bool is_served(void)
 	ssize_t got = 0;
 
 	(void)send(peer_fd, "x", 1, MSG_NOSIGNAL);
-	cr_expect(rig_until_later(&rig, is_served_or_not, &got));
+	cr_expect(rig_until_later(&lean_rig, is_served_or_not, &got));
 	return got == 1;
 }
 
 /* A connection that comes when memory is short is served or closed; one that comes later is served.
  * Unless the acceptor or the worker has failed, which is told in the log: what asked for them has
  * returned. */
-static bool listen_once(const struct round *round)
+static bool listen_once(const struct lean_round *round)
 {
 	struct gyre_socket_address address;
 	const struct gyre_acceptor_options options = { .bind = "tcp://127.0.0.1:0",
@@ -272,23 +203,24 @@ static bool listen_once(const struct round *round)
 	bool lacked;
 	int r;
 
-	houses = 2;
-	begin_to_lack(round);
-	r = gyre_listen(the_system(), &options, NULL);
+	lean_houses = 2;
+	lean_begin(round);
+	r = gyre_listen(lean_system(), &options, NULL);
 	if (r == 0) {
 		connect_peer(&address);
 		(void)send(peer_fd, "x", 1, MSG_NOSIGNAL);
 	}
-	lacked = recover();
+	lacked = lean_recover();
 	cr_expect(r == 0 || (lacked && r == -ENOMEM), "round %u: %d", round->number, r);
 	if (r == 0) {
 		ssize_t got = 0;
 
-		cr_expect(rig_until_later(&rig, is_served_or_not, &got), "round %u", round->number);
+		cr_expect(rig_until_later(&lean_rig, is_served_or_not, &got), "round %u",
+			  round->number);
 		cr_expect(lacked || got == 1);
 		(void)close(peer_fd);
-		cr_expect(!has_failed() || rig.logged > 0, "round %u", round->number);
-		if (!has_failed()) {
+		cr_expect(!lean_has_failed() || lean_rig.logged > 0, "round %u", round->number);
+		if (!lean_has_failed()) {
 			connect_peer(&address);
 			cr_expect(is_served(), "round %u", round->number);
 			(void)close(peer_fd);
@@ -299,7 +231,7 @@ static bool listen_once(const struct round *round)
 
 Test(no_memory, of_a_server_is_told_by_the_call_or_costs_no_more_than_a_connection)
 {
-	play_rounds(listen_once);
+	lean_play(listen_once);
 }
 
 static uint32_t closed;
@@ -326,7 +258,7 @@ static struct gyre_datagram_options datagram_options(struct gyre_socket_address 
 }
 
 /* Each datagram may be lost; those that come later are answered, as long as there is a channel. */
-static bool expect_datagrams(const struct round *round, int r,
+static bool expect_datagrams(const struct lean_round *round, int r,
 			     const struct gyre_socket_address *address)
 {
 	bool lacked;
@@ -335,12 +267,12 @@ static bool expect_datagrams(const struct round *round, int r,
 		connect_peer(address);
 		(void)send(peer_fd, "x", 1, MSG_NOSIGNAL);
 	}
-	lacked = recover();
+	lacked = lean_recover();
 	cr_expect(r == 0 || (lacked && r == -ENOMEM), "round %u: %d", round->number, r);
 	if (r < 0) {
 		return lacked;
 	}
-	if (!has_failed()) {
+	if (!lean_has_failed()) {
 		while (answer() >= 0) {
 		}
 		cr_expect(is_served(), "round %u", round->number);
@@ -352,35 +284,35 @@ static bool expect_datagrams(const struct round *round, int r,
 	return lacked;
 }
 
-static bool open_datagrams(const struct round *round)
+static bool open_datagrams(const struct lean_round *round)
 {
 	struct gyre_socket_address address;
 	const struct gyre_datagram_options options = datagram_options(&address);
 
 	closed = 0;
-	begin_to_lack(round);
-	return expect_datagrams(round, gyre_datagram_open(the_system(), &options, NULL), &address);
+	lean_begin(round);
+	return expect_datagrams(round, gyre_datagram_open(lean_system(), &options, NULL), &address);
 }
 
 Test(no_memory, of_datagrams_is_told_by_the_call_or_the_end)
 {
-	play_rounds(open_datagrams);
+	lean_play(open_datagrams);
 }
 
-static bool spawn_datagrams(const struct round *round)
+static bool spawn_datagrams(const struct lean_round *round)
 {
 	struct gyre_socket_address address;
 	const struct gyre_datagram_options options = datagram_options(&address);
-	struct gy_stack *stack = rig_stack(&rig);
+	struct gy_stack *stack = rig_stack(&lean_rig);
 	struct gyre_address actor;
 
 	closed = 0;
-	begin_to_lack(round);
+	lean_begin(round);
 	return expect_datagrams(round, gyre_datagram_spawn(&stack->head, &options, &actor),
 				&address);
 }
 
 Test(no_memory, of_datagrams_of_an_actor_is_told_likewise)
 {
-	play_rounds(spawn_datagrams);
+	lean_play(spawn_datagrams);
 }
