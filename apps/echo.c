@@ -242,7 +242,7 @@ static void print_listening(const char *bind, const struct gyre_socket_address *
 
 static bool is_of_datagrams(const char *bind)
 {
-	return strncasecmp(bind, "udp:", 4) == 0 || strncasecmp(bind, "unix+dgram:", 11) == 0;
+	return gyre_socket_address_text_type(bind) == SOCK_DGRAM;
 }
 
 /* Whether it is a socket that a supervisor has opened, of whatever kind. */

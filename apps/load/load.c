@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "../options.h"
 #include "load.h"
@@ -21,7 +20,7 @@ static const char usage[] =
 	"\n"
 	"Sends requests to an echo server, and tells how many it answers a second and how fast.\n"
 	"ADDRESS is tcp://HOST:PORT or unix:PATH, or for datagrams udp://HOST:PORT or\n"
-	"unix+dgram:PATH.\n"
+	"unix+dgram:PATH, whose answers come to sockets in TMPDIR or /tmp.\n"
 	"\n"
 	"  --connections N  how many (50)\n"
 	"  --size BYTES     of a request and its reply, 1 to 1048576 (64); datagrams 8 to 65507\n"
@@ -73,10 +72,10 @@ static int mistake(const char *what)
 /* Whether it can be looked up and connected to. */
 static bool is_address(const struct load_settings *settings)
 {
-	struct gyre_socket_address address = { .type = SOCK_STREAM };
+	struct gyre_socket_address address;
 	int r = gyre_socket_address_parse(settings->to, &address);
 
-	return (r == 0 || r == -ENOENT) && (settings->datagrams || address.type == SOCK_STREAM);
+	return r == 0 || r == -ENOENT;
 }
 
 /* What depends on more than one option. */
@@ -85,8 +84,7 @@ static int complete(struct load_settings *settings)
 	if (settings->to == NULL) {
 		return mistake("no ADDRESS");
 	}
-	settings->datagrams = strncasecmp(settings->to, "udp:", 4) == 0 ||
-			      strncasecmp(settings->to, "unix+dgram:", 11) == 0;
+	settings->datagrams = gyre_socket_address_text_type(settings->to) == SOCK_DGRAM;
 	if (!is_address(settings)) {
 		(void)fprintf(stderr,
 			      "gyre-load: \"%s\" is not tcp://HOST:PORT, udp://HOST:PORT, "
@@ -169,15 +167,17 @@ static int connect_streams(struct gyre_system *system, struct load_loop *loop)
 
 static int open_datagrams(struct gyre_system *system, struct load_loop *loop)
 {
-	const struct gyre_datagram_options options = {
+	struct gyre_datagram_options options = {
 		.connect = loop->settings->to,
 		.init_channel = load_init_datagram,
 		.init_arg = loop,
 		.channel = { .keep_reading = true },
 	};
+	char name[LOAD_NAME_MAX];
 	int r = 0;
 
 	for (uint32_t i = 0; i < loop->connections_max && r == 0; i++) {
+		options.bind = load_folder_name(loop->settings, i, name);
 		r = gyre_datagram_open(system, &options, NULL);
 	}
 	return r;
@@ -295,11 +295,19 @@ int main(int argc, char **argv)
 	options.cpus = load.settings.cpus;
 	options.loops = (uint32_t)load.settings.loops;
 	histogram_init(&load.latency);
-	r = gyre_system_create(&options, &system);
+	r = load_folder_make(&load.settings);
+	if (r < 0) {
+		(void)fprintf(stderr, "gyre-load: no folder for sockets in TMPDIR or /tmp: %s\n",
+			      strerror(-r));
+	}
+	if (r == 0) {
+		r = gyre_system_create(&options, &system);
+	}
 	if (r == 0) {
 		r = run(system, &load);
 	}
 	gyre_system_destroy(system);
+	load_folder_remove(&load.settings);
 	finish(&load);
 	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -6,6 +6,7 @@
  *	request.c   what is known of a connection, and what is counted
  *	stream.c    the handler of a connection, for TCP and Unix sockets
  *	datagram.c  the handler of a socket, for UDP and Unix sockets of datagrams
+ *	folder.c    where the files of the latter are
  *	report.c    what is printed
  *
  * What belongs to a loop is touched on that loop alone: by the handlers in phase 2, and in phase 3
@@ -18,7 +19,8 @@
 
 #include "../histogram.h"
 
-enum { LOAD_SIZE_MAX = 1 << 20, LOAD_DEPTH_MAX = 1024 };
+/* A folder with a number behind it is a path that a socket can have. */
+enum { LOAD_SIZE_MAX = 1 << 20, LOAD_DEPTH_MAX = 1024, LOAD_FOLDER_MAX = 96, LOAD_NAME_MAX = 128 };
 
 struct load_settings {
 	const char *to;
@@ -35,6 +37,7 @@ struct load_settings {
 	bool json;
 	bool reconnect;
 	bool verify;
+	char folder[LOAD_FOLDER_MAX]; /* "" for none */
 };
 
 enum load_step {
@@ -153,6 +156,15 @@ const char *load_pattern_at(const struct load_connection *connection, uint64_t o
 /* Whether @data holds what the pattern has there, from @offset of @data on. */
 bool load_pattern_is(const struct load_connection *connection, uint64_t place,
 		     const struct gyre_buffer *data, size_t offset);
+
+/* ---- folder.c ---- */
+
+/* Makes one, if sockets have to have files. */
+int load_folder_make(struct load_settings *settings);
+/* When the sockets are gone. */
+void load_folder_remove(const struct load_settings *settings);
+/* The address of a socket there, of up to LOAD_NAME_MAX bytes in @text; NULL without a folder. */
+const char *load_folder_name(const struct load_settings *settings, uint32_t number, char *text);
 
 /* ---- the rest ---- */
 

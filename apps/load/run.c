@@ -3,7 +3,8 @@
  * are made, through the warm-up, the measurement, and the wait for what is still under way. It asks
  * the pacers for their counts, which is how it knows, and prints progress from them.
  *
- * The first SIGINT or SIGTERM ends the measurement early, and what was measured is reported.
+ * The first SIGINT, SIGTERM or SIGHUP ends the measurement early, and what was measured is
+ * reported.
  */
 #include <signal.h>
 #include <sys/resource.h>
@@ -25,6 +26,7 @@ struct leader {
 struct leader_frame {
 	struct gyre_future future;
 	struct gyre_future other;
+	struct gyre_future third;
 	uint64_t loop;
 };
 
@@ -147,7 +149,8 @@ static int lead(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	self->load = gyre_message(stack, load_leader_start)->load;
 	GYRE_AWAIT(stack, gyre_signal_watch(stack, SIGINT, &frame->future) |
-				  gyre_signal_watch(stack, SIGTERM, &frame->other));
+				  gyre_signal_watch(stack, SIGTERM, &frame->other) |
+				  gyre_signal_watch(stack, SIGHUP, &frame->third));
 	take_step(stack, LOAD_CONNECT);
 	while (self->step != LOAD_DONE) {
 		GYRE_AWAIT(stack, gyre_sleep(stack, pause_ns(stack), &frame->future));

@@ -90,8 +90,8 @@ typedef void (*gyre_datagram_fn)(struct gyre_stack *stack, const struct gyre_dat
  *   for what the kernel chooses when @connect is given; "udp://[::]:7000" is every address, and
  * IPv4 senders then have mapped addresses, as [::ffff:127.0.0.1]
  *   Or "fd:NAME" or "fd:NUMBER": sockets that are bound already, as in struct
- *   gyre_acceptor_options; without @connect and @groups, and what else is said here of sockets
- *   does not change them
+ *   gyre_acceptor_options; without @connect, and without @groups, which the channel can join. What
+ *   is set of them is what is not 0 or false here
  * @connect: the only peer, written likewise; NULL for a channel that is open to all
  * @init_channel: gives each channel its handlers
  * @init_arg: for @init_channel
@@ -223,7 +223,8 @@ GYRE_API int gyre_datagram_spawn(struct gyre_stack *stack,
  * @channel: a channel of gyre_datagram_open(), of UDP
  * @multicast: the group
  *
- * A channel gets what is sent to the port it is bound to, and to groups it has joined.
+ * A channel gets what is sent to the port it is bound to, and to groups it has joined. It may join
+ * before it is active, and stays in a group where its handlers have it bound elsewhere then.
  *
  * Return: 0, or a negative errno.
  * Errors:
@@ -231,6 +232,7 @@ GYRE_API int gyre_datagram_spawn(struct gyre_stack *stack,
  *   -EADDRINUSE  it has joined that group already
  *   -ENOBUFS     it has joined as many as net.ipv4.igmp_max_memberships lets it
  *   -ENODEV      there is no such interface, or no route that leads to one
+ *   -ENOMEM      there is no memory
  *   others       what the kernel refused it with
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.
@@ -249,6 +251,7 @@ GYRE_API int gyre_datagram_join(struct gyre_channel *channel,
  *   -EINVAL         an argument is NULL, @channel is none of UDP, or @group is no group's address
  *   -EADDRNOTAVAIL  it has not joined that group
  *   -ENODEV         there is no such interface
+ *   -ENOMEM         there is no memory
  *   others          what the kernel refused it with
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.

@@ -31,10 +31,16 @@
  * process opens only after its start finds the address taken until the old one has let go of it:
  * it tries again, as gyre_listen() does with @wait_ns, or both set @reuse_port.
  *
- * Options of sockets, as the length of the backlog, stay as they were. No loop comes or goes
- * meanwhile: gyre_system_resize() fails with -EBUSY. A supervisor has to know that the process it
- * watches is another one: with @notify_supervisor it is told, by MAINPID of sd_notify(3), before
- * the old process ends; systemd believes that if the unit has Type=notify and NotifyAccess=all.
+ * The options of the sockets that are taken become those of the new process when it has started,
+ * also those that are 0 there and were not before: of streams @backlog, @mode, @allow_delay and
+ * @keep_alive_ns, of datagrams @broadcast, @no_gro and what is said of groups, of both the sizes of
+ * the kernel's buffers. What cannot be taken back stays: a size where the new process leaves the
+ * choice to the kernel, @reuse_port, and groups that only the old one had joined. Over TCP,
+ * connections that wait to be accepted have the options of before. An option that the kernel
+ * refuses then is a warning in the log, and stays as it was. No loop comes or goes meanwhile:
+ * gyre_system_resize() fails with -EBUSY. A supervisor has to know that the process it watches is
+ * another one: with @notify_supervisor it is told, by MAINPID of sd_notify(3), before the old
+ * process ends; systemd believes that if the unit has Type=notify and NotifyAccess=all.
  */
 #ifndef GYRE_HANDOVER_H
 #define GYRE_HANDOVER_H

@@ -75,8 +75,10 @@ typedef int (*gyre_listen_fn)(struct gyre_stack *stack, const struct gyre_listen
  * @bind: "tcp://HOST:PORT" or "unix:PATH", see gyre/socket_address.h; HOST may be a name; port 0 is
  *   any free one; "tcp://[::]:7000" is every address of the machine, IPv4 and IPv6
  *   Or "fd:NAME" or "fd:NUMBER": sockets that listen already, by the name that a supervisor such as
- *   systemd has given them, at most one a loop, or by their number; they stay open in the process,
- *   and what is said here of sockets does not change them
+ *   systemd has given them, at most one a loop, or by their number; they stay open in the process.
+ *   What is set of them is @allow_delay of @channel, and its @keep_alive_ns, the sizes of its
+ *   buffers and @backlog where these are not 0; @mode, and what is 0, is as it was given. Over TCP
+ *   connections that wait there already have what was set before
  * @init_channel: gives each connection its handlers
  * @init_arg: for @init_channel
  * @channel: how each channel behaves

@@ -118,7 +118,9 @@ typedef void (*gyre_exception_fn)(struct gyre_handler_context *ctx, int error);
  * Passed on, refused or kept as gyre_connect_fn says, with gyre_channel_bind(). A client keeps what
  * comes to the head, and connects from there. A socket for datagrams is bound to @local already,
  * with the port that it got, by the call that opened it: only for another address, one opened alike
- * takes its place. Groups that the channel has joined by then are lost with the first.
+ * takes its place, in the groups that the channel is in by then; the order fails if that cannot
+ * join one of them, as one of IPv4 cannot join those of IPv6. What waits in the first socket is
+ * lost with it, and so is what was set on its descriptor: that is done when the channel is active.
  *
  * Runs in phase 2, on the channel's loop, after @registered of struct gyre_handler; it is not
  * re-entered. It is called once, unless another handler passes it on again after the head has

@@ -57,6 +57,23 @@ struct gyre_socket_address {
 GYRE_API int gyre_socket_address_parse(const char *text, struct gyre_socket_address *ret_address);
 
 /**
+ * gyre_socket_address_text_type() - which kind of socket the text of an address asks for
+ * @text: as described at the head of this file
+ *
+ * Only its scheme is looked at: what comes behind may be a name, or wrong. So a program knows
+ * whether an address is for gyre_listen() or for gyre_datagram_open() before it is looked up.
+ *
+ * Return: SOCK_STREAM or SOCK_DGRAM, or a negative errno.
+ * Errors:
+ *   -EINVAL  @text is NULL or does not begin with a scheme; "fd:", which sockets of either kind are
+ *            given by, is none
+ * Ownership: @text stays the caller's.
+ * Context: any thread.
+ * Since: 0.1
+ */
+GYRE_API int gyre_socket_address_text_type(const char *text);
+
+/**
  * gyre_socket_address_format() - writes an address as text that can be parsed again
  * @address: the address
  * @bytes: how many bytes @ret_text has, at least GYRE_SOCKET_ADDRESS_TEXT_MAX for any address

@@ -262,20 +262,29 @@ static int make_state(struct gy_home *home, struct gy_house *house)
 	return 0;
 }
 
+/* It ends before it has begun, and those that nobody watches would do so silently. */
+static void fail_to_mount(struct gy_home *home, struct gy_house *house)
+{
+	gy_count(&home->counters.failed, 1);
+	gy_log(home->loop.options.log, GYRE_LOG_WARNING, "actor %s: no memory to mount it",
+	       house->kind->class->name);
+	gy_house_close(house, -ENOMEM);
+}
+
 void gy_house_mount(struct gy_loop *loop, struct gy_job *job)
 {
 	struct gy_house *house = gy_container_of(job, struct gy_house, job);
 	struct gy_home *home = gy_home_of(loop);
 	struct gyre_mail *argument = (struct gyre_mail *)house->state;
 	struct gy_stack *stack = NULL;
+	bool mounts = house->kind->class->mount != NULL;
+	bool has_state = make_state(home, house) == 0;
 
-	if (make_state(home, house) == 0) {
-		stack = house->kind->class->mount == NULL ? NULL : gy_stack_scratch(home, house);
-	} else {
-		gy_count(&home->counters.failed, 1);
-		gy_log(home->loop.options.log, GYRE_LOG_WARNING,
-		       "actor %s: no memory for its state", house->kind->class->name);
-		gy_house_close(house, -ENOMEM);
+	if (has_state && mounts) {
+		stack = gy_stack_scratch(home, house);
+	}
+	if (!has_state || (mounts && stack == NULL)) {
+		fail_to_mount(home, house);
 	}
 	if (stack != NULL) {
 		stack->head.message = argument == NULL ? NULL : argument->payload;
@@ -291,13 +300,8 @@ void gy_house_mount(struct gy_loop *loop, struct gy_job *job)
 		gy_store_relaxed(&home->hook, house);
 		gy_stack_call(stack);
 		gy_store_relaxed(&home->hook, NULL);
-	} else {
-		if (house->kind->class->mount != NULL) {
-			gy_house_close(house, -ENOMEM); /* it could not be called */
-		}
-		if (argument != NULL) {
-			gy_mail_put(home, argument);
-		}
+	} else if (argument != NULL) {
+		gy_mail_put(home, argument);
 	}
 	gy_house_go(house, GY_HOUSE_WAITING);
 	if (gy_house_is_stopped(house) || gy_house_can_run(house)) {

@@ -145,11 +145,8 @@ void gy_input_received(struct gy_op *op, const struct gy_completion *completion)
 	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, receive);
 
 	if (gy_unlikely(!(completion->has_buffer && completion->more) || completion->result <= 0 ||
-			(channel->flags & GY_CHANNEL_DISCARDING) != 0)) {
-		received_otherwise(channel, completion);
-		return;
-	}
-	if (gy_unlikely(!gy_list_empty(&channel->channels->turns.waiting))) {
+			(channel->flags & GY_CHANNEL_DISCARDING) != 0 ||
+			!gy_list_empty(&channel->channels->turns.waiting))) {
 		received_otherwise(channel, completion);
 		return;
 	}

@@ -206,26 +206,41 @@ static int parse_host_and_port(const char *text, struct gy_socket_text *parts)
 	return parse_six(parts->host + 1, parts);
 }
 
-int gy_socket_text_parse(const char *text, struct gy_socket_text *ret_parts)
+static const struct scheme *find_scheme(const char *text)
 {
 	for (size_t i = 0; i < gy_countof(schemes); i++) {
-		const struct scheme *scheme = &schemes[i];
-		struct gy_socket_text parts = { .type = scheme->type };
-		size_t bytes = strlen(scheme->text);
-		int r;
-
-		if (strncasecmp(text, scheme->text, bytes) != 0) {
-			continue;
+		if (strncasecmp(text, schemes[i].text, strlen(schemes[i].text)) == 0) {
+			return &schemes[i];
 		}
-		r = scheme->unix_path ? parse_path(text + bytes, scheme->type, &parts.address)
-				      : parse_host_and_port(text + bytes, &parts);
-		if (r == 0) {
-			*ret_parts = parts;
-			ret_parts->host[0] = parts.address.bytes == 0 ? parts.host[0] : '\0';
-		}
-		return r;
 	}
-	return -EINVAL;
+	return NULL;
+}
+
+int gy_socket_text_parse(const char *text, struct gy_socket_text *ret_parts)
+{
+	const struct scheme *scheme = find_scheme(text);
+	struct gy_socket_text parts = { 0 };
+	int r;
+
+	if (scheme == NULL) {
+		return -EINVAL;
+	}
+	text += strlen(scheme->text);
+	parts.type = scheme->type;
+	r = scheme->unix_path ? parse_path(text, scheme->type, &parts.address)
+			      : parse_host_and_port(text, &parts);
+	if (r == 0) {
+		*ret_parts = parts;
+		ret_parts->host[0] = parts.address.bytes == 0 ? parts.host[0] : '\0';
+	}
+	return r;
+}
+
+int gyre_socket_address_text_type(const char *text)
+{
+	const struct scheme *scheme = text == NULL ? NULL : find_scheme(text);
+
+	return scheme == NULL ? -EINVAL : scheme->type;
 }
 
 int gyre_socket_address_parse(const char *text, struct gyre_socket_address *ret_address)

@@ -19,7 +19,10 @@
 #include "channel/datagram.h"
 #include "channel/endpoint.h"
 #include "channel/marks.h"
+#include "channel/socket_address.h"
 #include "net/datagram.h"
+
+enum { HOPS_MAX = 255 };
 
 static const struct gy_log *log_of(const struct gy_channels *channels)
 {
@@ -47,6 +50,7 @@ static void drop_seed(struct gy_datagram_seed *seed)
 {
 	if (seed != NULL) {
 		unref_group(seed->group);
+		gy_multicast_forget(seed->changes);
 		gy_memory_put(seed);
 	}
 }
@@ -130,7 +134,7 @@ static void closes(void *arg, int fd)
 /* A socket like this one, with all that is in it, for an actor of another loop. */
 static int send_away(const struct state *state, int fd)
 {
-	const struct gy_datagram_seed *own = state->seed;
+	struct gy_datagram_seed *own = state->seed;
 	struct gy_datagram_seed *seed = (struct gy_datagram_seed *)gy_memory_get(sizeof(*seed));
 	struct gy_homes *homes = own->group->homes;
 	int r = 0;
@@ -147,6 +151,7 @@ static int send_away(const struct state *state, int fd)
 		gy_memory_put(seed);
 		return r;
 	}
+	own->changes = NULL; /* they go with the socket */
 	(void)gy_fetch_add(&seed->group->references, 1);
 	(void)pthread_mutex_lock(&homes->placing);
 	if (seed->group->holding.ended) {
@@ -329,7 +334,31 @@ static bool have_left(const struct gy_holding *holding)
 	return true;
 }
 
-static const struct gy_holding_ops holding_ops = { .leave = leave_all, .has_left = have_left };
+/* One of several is in the groups. */
+static int adopt_all(const struct gy_holding *holding)
+{
+	const struct gy_datagram_group *group =
+		gy_container_of(holding, struct gy_datagram_group, holding);
+	enum gy_socket_origin origin =
+		gy_inherit_is_meant(holding->text) ? GY_SOCKET_GIVEN : GY_SOCKET_PASSED;
+	struct gyre_datagram_options options = *group->options;
+	struct gyre_socket_address address;
+	int r = 0;
+
+	for (uint32_t i = 0; i < holding->max && r == 0; i++) {
+		if (holding->fds[i] >= 0) {
+			(void)gy_socket_address_of(holding->fds[i], &address);
+			r = gy_datagram_socket_adopt(holding->fds[i], address.storage.ss_family,
+						     &options, origin);
+			options.groups_count = 0;
+		}
+	}
+	return r;
+}
+
+static const struct gy_holding_ops holding_ops = { .leave = leave_all,
+						   .has_left = have_left,
+						   .adopt = adopt_all };
 
 /* ---- opening ---- */
 
@@ -363,7 +392,7 @@ static struct gy_datagram_seed *make_seed(const struct setup *setup, uint32_t in
 		.connected = setup->sockets.peer.bytes > 0,
 		.is_unix = is_unix,
 		.batched = setup->sockets.batched && !is_unix,
-		.orders = setup->group->options != NULL,
+		.orders = !setup->sockets.inherited && setup->passed == NULL,
 		.named = setup->sockets.named,
 		.address = setup->sockets.address,
 		.peer = setup->sockets.peer,
@@ -405,12 +434,10 @@ static int make_group(struct setup *setup)
 	if (group == NULL) {
 		return -ENOMEM;
 	}
-	if (!setup->sockets.inherited && setup->passed == NULL) {
-		group->options = gy_datagram_options_copy(setup->options);
-		if (group->options == NULL) {
-			gy_memory_put(group);
-			return -ENOMEM;
-		}
+	group->options = gy_datagram_options_copy(setup->options);
+	if (group->options == NULL) {
+		gy_memory_put(group);
+		return -ENOMEM;
 	}
 	fds = (int *)(void *)&group->actors[count];
 	group->references = 1;
@@ -482,12 +509,27 @@ static int inherit(struct setup *setup, uint32_t loops)
 	const struct gy_listening listening = { .text = setup->options->bind,
 						.log = setup->homes->log,
 						.datagrams = true };
-	int r = gy_inherit(&listening, loops, setup->fds);
+	int count = gy_inherit(&listening, loops, setup->fds);
+	int r = count < 0 ? count : 0;
 
-	if (r > 0) {
-		gy_datagram_sockets_adopt(&setup->sockets, (uint32_t)r, (uint32_t)r, setup->fds);
+	if (r < 0) {
+		return r;
 	}
-	return r < 0 ? r : 0;
+	gy_datagram_sockets_adopt(&setup->sockets, (uint32_t)count, (uint32_t)count, setup->fds);
+	for (int i = 0; i < count && r == 0; i++) {
+		r = gy_datagram_socket_adopt(setup->fds[i],
+					     setup->sockets.address.storage.ss_family,
+					     setup->options, GY_SOCKET_GIVEN);
+	}
+	if (r < 0) {
+		gy_log(setup->homes->log, GYRE_LOG_ERROR,
+		       "cannot use %s: %s; the options of the call do not fit its sockets",
+		       setup->options->bind, strerror(-r));
+	}
+	while (r < 0 && count > 0) {
+		(void)close(setup->fds[--count]);
+	}
+	return r;
 }
 
 /* All that were passed, for with one that is closed all that waits in it would be lost. */
@@ -584,7 +626,7 @@ static bool are_valid(const struct gyre_datagram_options *options)
 {
 	return options != NULL && options->init_channel != NULL &&
 	       options->receive_buffer_bytes <= INT32_MAX &&
-	       options->send_buffer_bytes <= INT32_MAX &&
+	       options->send_buffer_bytes <= INT32_MAX && options->multicast_hops <= HOPS_MAX &&
 	       (options->groups_count == 0 || options->groups != NULL);
 }
 

@@ -33,6 +33,9 @@ int gy_datagram_sockets_open(struct gy_datagram_sockets *sockets, int *ret_fds);
  */
 void gy_datagram_sockets_adopt(struct gy_datagram_sockets *sockets, uint32_t count, uint32_t wanted,
 			       int *fds);
+/* What can be set of such a socket, of @family: 0, or a negative errno. */
+int gy_datagram_socket_adopt(int fd, int family, const struct gyre_datagram_options *options,
+			     enum gy_socket_origin origin);
 
 /* One more, like one of @options; not @alone it shares its address with others that are the same.
  */
@@ -47,7 +50,15 @@ struct gyre_datagram_options *gy_datagram_options_copy(const struct gyre_datagra
 /* ---- multicast.c ---- */
 
 /* Joins groups and sets how datagrams leave to such, as the options say. */
-int gy_multicast_prepare(int fd, int family, const struct gyre_datagram_options *options);
+int gy_multicast_prepare(int fd, int family, const struct gyre_datagram_options *options,
+			 enum gy_socket_origin origin);
+
+struct gy_multicast_change;
+
+/* Does what was noted of one socket to another that was opened like it: 0, or what the kernel
+ * refuses the first of that with. */
+int gy_multicast_repeat(int fd, const struct gy_multicast_change *changes);
+void gy_multicast_forget(struct gy_multicast_change *changes);
 
 /* ---- datagram.c ---- */
 
@@ -56,7 +67,7 @@ struct gy_datagram_group {
 	struct gy_holding holding;
 	uint32_t references; /* atomic */
 	struct gy_homes *homes;
-	struct gyre_datagram_options *options; /* NULL for sockets that were opened elsewhere */
+	struct gyre_datagram_options *options;
 	uint32_t count;
 	struct gyre_address actors[]; /* of each socket, wherever that is; nobody for none */
 };
@@ -75,9 +86,10 @@ struct gy_datagram_seed {
 	bool orders; /* the handlers of its channel are to have some */
 	bool named;  /* that to bind among them */
 	struct gyre_socket_address address;
-	struct gyre_socket_address peer; /* of 0 bytes for none */
-	struct gy_datagram_group *group; /* a reference */
-	uint32_t number;		 /* of the socket */
+	struct gyre_socket_address peer;     /* of 0 bytes for none */
+	struct gy_datagram_group *group;     /* a reference */
+	uint32_t number;		     /* of the socket */
+	struct gy_multicast_change *changes; /* what the handlers joined and left; NULL for none */
 };
 
 /* The argument of its mount. */
@@ -104,5 +116,7 @@ struct gy_datagram_orders {
 /* Those of a channel on @fd. */
 void gy_datagram_orders_init(struct gy_datagram_orders *orders, struct gy_datagram_seed *seed,
 			     struct gy_house *house, int fd);
+/* Where it is noted what their channel joins and leaves. */
+struct gy_multicast_change **gy_datagram_orders_changes(struct gy_connector *connector);
 
 #endif

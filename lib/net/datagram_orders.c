@@ -2,8 +2,9 @@
  * What the head of a datagram channel is told before it is active. Its socket is bound already, and
  * connected, by the call that opened it, which can so tell the caller what is wrong; an order that
  * comes as it was given leaves it as it is. For another address a socket is opened that is like the
- * first, and takes its descriptor's number: whoever knows that number need not hear of it. Until
- * then the old one stays, so that an order which cannot be carried out changes nothing.
+ * first, in the same groups, and takes its descriptor's number: whoever knows that number need not
+ * hear of it. Until then the old one stays, so that an order which cannot be carried out changes
+ * nothing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -74,9 +75,12 @@ static int replace(struct gy_datagram_orders *orders, const struct gyre_socket_a
 	if (r < 0) {
 		return r;
 	}
-	(void)pthread_mutex_lock(&homes->placing);
-	r = take_place(orders, &sockets.address, fd);
-	(void)pthread_mutex_unlock(&homes->placing);
+	r = gy_multicast_repeat(fd, seed->changes); /* there are none of a Unix socket */
+	if (r == 0) {
+		(void)pthread_mutex_lock(&homes->placing);
+		r = take_place(orders, &sockets.address, fd);
+		(void)pthread_mutex_unlock(&homes->placing);
+	}
 	(void)close(fd);
 	if (r == 0) {
 		seed->address = sockets.address;
@@ -159,4 +163,9 @@ void gy_datagram_orders_init(struct gy_datagram_orders *orders, struct gy_datagr
 	if (seed->peer.bytes > 0) {
 		orders->connector.to = format(&seed->peer, orders->to);
 	}
+}
+
+struct gy_multicast_change **gy_datagram_orders_changes(struct gy_connector *connector)
+{
+	return &orders_of(connector)->seed->changes;
 }

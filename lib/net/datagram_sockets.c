@@ -13,7 +13,6 @@
 
 #include "channel/socket_address.h"
 #include "net/datagram.h"
-#include "net/socket_option.h"
 
 /* ---- what there is to open ---- */
 
@@ -98,6 +97,17 @@ static void prepare_batches(struct gy_datagram_sockets *sockets, int fd)
 	sockets->batched = can_cut(sockets, fd);
 }
 
+/* Of any socket that has an address, or is to have one. */
+static int prepare_ip(int fd, int family, const struct gyre_datagram_options *options,
+		      enum gy_socket_origin origin)
+{
+	int r = options->broadcast || origin == GY_SOCKET_PASSED
+			? gy_socket_set(fd, SOL_SOCKET, SO_BROADCAST, options->broadcast)
+			: 0;
+
+	return r == 0 ? gy_multicast_prepare(fd, family, options, origin) : r;
+}
+
 static int prepare(struct gy_datagram_sockets *sockets, int fd, int family, bool first)
 {
 	const struct gyre_datagram_options *options = sockets->options;
@@ -116,10 +126,7 @@ static int prepare(struct gy_datagram_sockets *sockets, int fd, int family, bool
 	if (r == 0 && (options->reuse_port || !first)) {
 		r = gy_socket_set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
 	}
-	if (r == 0 && options->broadcast) {
-		r = gy_socket_set(fd, SOL_SOCKET, SO_BROADCAST, 1);
-	}
-	return r == 0 ? gy_multicast_prepare(fd, family, options) : r;
+	return r == 0 ? prepare_ip(fd, family, options, GY_SOCKET_OURS) : r;
 }
 
 static int bind_one(int fd, const struct gyre_socket_address *address)
@@ -288,4 +295,24 @@ void gy_datagram_sockets_adopt(struct gy_datagram_sockets *sockets, uint32_t cou
 		}
 	}
 	sockets->count = count;
+}
+
+int gy_datagram_socket_adopt(int fd, int family, const struct gyre_datagram_options *options,
+			     enum gy_socket_origin origin)
+{
+	int r = prepare_any(fd, options);
+
+	if (r < 0 || family == AF_UNIX) {
+		return r;
+	}
+	if (options->no_gro || origin == GY_SOCKET_PASSED) {
+		(void)gy_socket_set(fd, SOL_UDP, UDP_GRO, !options->no_gro);
+	}
+	if (options->reuse_port) {
+		r = gy_socket_set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	}
+	if (r == 0 && options->reuse_port) {
+		r = gy_socket_set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+	}
+	return r == 0 ? prepare_ip(fd, family, options, origin) : r;
 }

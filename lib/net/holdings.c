@@ -166,6 +166,23 @@ int gy_holdings_pass(struct gy_homes *homes, struct gy_holdings_place *place, in
 	return r;
 }
 
+void gy_holdings_adopt(struct gy_homes *homes)
+{
+	lock(homes); /* so that no socket is closed meanwhile */
+	for (struct gy_list *item = homes->holdings.next; item != &homes->holdings;
+	     item = item->next) {
+		const struct gy_holding *holding = gy_container_of(item, struct gy_holding, item);
+		int r = holding->shared && !holding->ended ? holding->ops->adopt(holding) : 0;
+
+		if (r < 0) {
+			gy_log(homes->log, GYRE_LOG_WARNING,
+			       "handover: sockets of %s keep options that they had before: %s",
+			       holding->text, strerrordesc_np(-r));
+		}
+	}
+	unlock(homes);
+}
+
 void gy_holdings_keep(struct gy_homes *homes)
 {
 	lock(homes);

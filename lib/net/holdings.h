@@ -25,6 +25,8 @@ struct gy_socket_file {
 
 /* Whether a socket bound to @address has a file. */
 bool gy_socket_file_is_one(const struct gyre_socket_address *address);
+/* Gives the file of a Unix socket its mode, if it has a file and @mode is not 0. */
+int gy_socket_file_permit(const struct gyre_socket_address *address, uint32_t mode);
 /* Binds a Unix socket to its path, where an abandoned file may stand. @mode 0 is as usual. */
 int gy_socket_file_bind(int fd, const struct gyre_socket_address *address, uint32_t mode);
 /* The file that was made there, or none if @address has none. */
@@ -41,6 +43,9 @@ struct gy_holding_ops {
 	void (*leave)(struct gy_holding *holding);
 	/* Whether they have. */
 	bool (*has_left)(const struct gy_holding *holding);
+	/* Gives sockets of a predecessor the options of the call that has taken them: 0, or a
+	 * negative errno, and then some are as they were. */
+	int (*adopt)(const struct gy_holding *holding);
 };
 
 /* A part of what its sockets share. */
@@ -80,6 +85,9 @@ struct gy_holdings_place {
 /* Sends the next sockets by @fd, or that there are no more; does not wait. 1 for no more, 0, or a
  * negative errno. */
 int gy_holdings_pass(struct gy_homes *homes, struct gy_holdings_place *place, int fd);
+/* What was taken of a predecessor, which is about to be told, is as it was opened here; not before,
+ * for while this process may still fail nothing changes for that one. */
+void gy_holdings_adopt(struct gy_homes *homes);
 /* No other process has them any more. */
 void gy_holdings_keep(struct gy_homes *homes);
 /* Before the descriptor that they were passed by is closed: whether another process keeps them. */

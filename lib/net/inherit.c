@@ -17,7 +17,6 @@
 
 #include "channel/socket_address.h"
 #include "net/net.h"
-#include "net/stream.h"
 
 enum { FIRST_FD = 3, FDS_MAX = 4096 };
 
@@ -73,8 +72,8 @@ static int take(int fd, const struct gy_listening *listening, int *ret_fd)
 				 : address.type != SOCK_STREAM || !listens(fd)) {
 		return -EINVAL;
 	}
-	if (address.type == SOCK_STREAM && address.storage.ss_family != AF_UNIX) {
-		r = gy_stream_prepare(fd, listening->channel);
+	if (!listening->datagrams) {
+		r = gy_sockets_adopt(fd, &address, listening);
 		if (r < 0) {
 			return r;
 		}

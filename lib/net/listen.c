@@ -256,6 +256,7 @@ static int prepare(struct setup *setup)
 		.log = setup->homes->log,
 		.backlog = (int)options->backlog,
 		.mode = options->mode,
+		.origin = setup->plan.inherited ? GY_SOCKET_GIVEN : GY_SOCKET_OURS,
 		.channel = &options->channel,
 	};
 	return setup->plan.inherited ? 0
@@ -277,7 +278,9 @@ int gyre_listen(struct gyre_system *system, const struct gyre_acceptor_options *
 	}
 	setup.homes = gy_homes_of(system);
 	setup.options = *options;
-	setup.options.backlog = options->backlog == 0 ? BACKLOG_DEFAULT : options->backlog;
+	if (options->backlog == 0 && !gy_inherit_is_meant(options->bind)) {
+		setup.options.backlog = BACKLOG_DEFAULT;
+	}
 	r = gy_stream_check(gy_channels_of(&setup.homes->homes[0]), &options->channel,
 			    setup.homes->log);
 	if (r == 0) {

@@ -58,7 +58,29 @@ static bool have_left(const struct gy_holding *holding)
 	return true;
 }
 
-static const struct gy_holding_ops holding_ops = { .leave = leave_all, .has_left = have_left };
+/* Those that were opened beside have these options already. */
+static int adopt_all(const struct gy_holding *holding)
+{
+	const struct gy_listener *listener = gy_container_of(holding, struct gy_listener, holding);
+	const struct gy_listening listening = {
+		.backlog = (int)listener->options.backlog,
+		.mode = listener->options.mode,
+		.origin = listener->inherited ? GY_SOCKET_GIVEN : GY_SOCKET_PASSED,
+		.channel = &listener->options.channel,
+	};
+	int r = 0;
+
+	for (uint32_t i = 0; i < holding->max && r == 0; i++) {
+		if (holding->fds[i] >= 0) {
+			r = gy_sockets_adopt(holding->fds[i], &listener->address, &listening);
+		}
+	}
+	return r;
+}
+
+static const struct gy_holding_ops holding_ops = { .leave = leave_all,
+						   .has_left = have_left,
+						   .adopt = adopt_all };
 
 int gy_listener_make(struct gy_homes *homes, const struct gy_listener_plan *plan,
 		     struct gy_listener **ret_listener)

@@ -14,6 +14,7 @@
 #include "net/admission.h"
 #include "net/holdings.h"
 #include "net/listeners.h"
+#include "net/socket_option.h"
 
 /* ---- bind.c ---- */
 
@@ -26,8 +27,9 @@ int gy_bind_parse(const char *text, int type, const struct gy_log *log,
 struct gy_listening {
 	const char *text; /* of the address, for the log */
 	const struct gy_log *log;
-	int backlog;
-	uint32_t mode; /* of a Unix socket's file; 0 for that of the process */
+	int backlog;		      /* 0 for what a socket has that was opened elsewhere */
+	uint32_t mode;		      /* of a Unix socket's file; 0 for that of the process */
+	enum gy_socket_origin origin; /* of sockets that are adopted */
 	const struct gyre_channel_options *channel; /* NULL for datagrams */
 	bool datagrams;				    /* not listening, in truth */
 	bool patient; /* -EADDRINUSE is not logged: there is another attempt */
@@ -45,6 +47,10 @@ int gy_sockets_listen(struct gyre_socket_address *address, const struct gy_liste
 /* One more socket beside those; on failure nothing is logged. */
 int gy_sockets_join(const struct gyre_socket_address *address, const struct gy_listening *listening,
 		    int *ret_fd);
+
+/* What can be set of a socket that listens on the address already: 0, or a negative errno. */
+int gy_sockets_adopt(int fd, const struct gyre_socket_address *address,
+		     const struct gy_listening *listening);
 
 /* ---- inherit.c ---- */
 

@@ -44,6 +44,13 @@ static bool is_abandoned(const struct gyre_socket_address *address)
 	return r == ECONNREFUSED;
 }
 
+int gy_socket_file_permit(const struct gyre_socket_address *address, uint32_t mode)
+{
+	bool has_none = mode == 0 || !gy_socket_file_is_one(address);
+
+	return has_none || chmod(path_of(address), (mode_t)mode) == 0 ? 0 : -errno;
+}
+
 int gy_socket_file_bind(int fd, const struct gyre_socket_address *address, uint32_t mode)
 {
 	const struct sockaddr *name = (const struct sockaddr *)&address->storage;
@@ -57,8 +64,11 @@ int gy_socket_file_bind(int fd, const struct gyre_socket_address *address, uint3
 	if (r == -EADDRINUSE && is_abandoned(address) && unlink(path_of(address)) == 0) {
 		r = bind(fd, name, address->bytes) < 0 ? -errno : 0;
 	}
-	if (r == 0 && mode != 0 && chmod(path_of(address), (mode_t)mode) < 0) {
-		r = -errno; /* for what the process's mask has taken away */
+	if (r < 0) {
+		return r;
+	}
+	r = gy_socket_file_permit(address, mode); /* what the process's mask has taken away */
+	if (r < 0) {
 		(void)unlink(path_of(address));
 	}
 	return r;

@@ -1,6 +1,6 @@
 /*
  * Options of sockets that are numbers, and those that the options of streams and of datagrams have
- * in common.
+ * in common; and what of them can be said to a socket that was opened elsewhere.
  */
 #ifndef GY_NET_SOCKET_OPTION_H
 #define GY_NET_SOCKET_OPTION_H
@@ -8,6 +8,13 @@
 #include <errno.h>
 #include <stdint.h>
 #include <sys/socket.h>
+
+/* Who has opened a socket that is to be as options say. */
+enum gy_socket_origin {
+	GY_SOCKET_OURS,	  /* we have, and it has what is zero in the options */
+	GY_SOCKET_PASSED, /* a predecessor, with other options perhaps: all is set that can be */
+	GY_SOCKET_GIVEN,  /* a supervisor, who has set what is zero in the options as it likes */
+};
 
 /* 0, or a negative errno. */
 static inline int gy_socket_set(int fd, int level, int name, int value)

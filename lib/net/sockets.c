@@ -15,7 +15,6 @@
 
 #include "channel/socket_address.h"
 #include "net/net.h"
-#include "net/socket_option.h"
 #include "net/stream.h"
 
 static int prepare_ip(int fd, const struct gyre_socket_address *address,
@@ -74,6 +73,21 @@ int gy_sockets_join(const struct gyre_socket_address *address, const struct gy_l
 		    int *ret_fd)
 {
 	return open_one(address, listening, false, ret_fd);
+}
+
+int gy_sockets_adopt(int fd, const struct gyre_socket_address *address,
+		     const struct gy_listening *listening)
+{
+	int r = address->storage.ss_family == AF_UNIX
+			? 0
+			: gy_stream_adopt(fd, listening->channel, listening->origin);
+
+	if (r == 0 && listening->backlog > 0 && listen(fd, listening->backlog) < 0) {
+		r = -errno;
+	}
+	return r == 0 && listening->origin == GY_SOCKET_PASSED
+		       ? gy_socket_file_permit(address, listening->mode)
+		       : r;
 }
 
 uint32_t gy_sockets_count(const struct gyre_socket_address *address, uint32_t count)

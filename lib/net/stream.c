@@ -11,7 +11,6 @@
 #include <sys/socket.h>
 
 #include "channel/marks.h"
-#include "net/socket_option.h"
 
 enum { SILENCE_SECONDS_MAX = 32767, QUESTIONS = 10, QUESTION_SECONDS = 1 };
 
@@ -51,10 +50,21 @@ int gy_stream_size(int fd, const struct gyre_channel_options *options)
 
 int gy_stream_prepare(int fd, const struct gyre_channel_options *options)
 {
-	int r = options->allow_delay ? 0 : gy_socket_set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	int r = gy_socket_set(fd, IPPROTO_TCP, TCP_NODELAY, !options->allow_delay);
 
 	if (r == 0) {
 		r = gy_stream_size(fd, options);
 	}
 	return r == 0 && options->keep_alive_ns != 0 ? keep_alive(fd, options->keep_alive_ns) : r;
+}
+
+int gy_stream_adopt(int fd, const struct gyre_channel_options *options,
+		    enum gy_socket_origin origin)
+{
+	int r = 0;
+
+	if (origin == GY_SOCKET_PASSED && options->keep_alive_ns == 0) {
+		r = gy_socket_set(fd, SOL_SOCKET, SO_KEEPALIVE, 0);
+	}
+	return r == 0 ? gy_stream_prepare(fd, options) : r;
 }

@@ -9,12 +9,16 @@
 #include <gyre/channel.h>
 
 #include "channel/channels.h"
+#include "net/socket_option.h"
 
 /* 0, or -EINVAL; of marks that do not fit one line then goes to @log, unless that is NULL. */
 int gy_stream_check(const struct gy_channels *channels, const struct gyre_channel_options *options,
 		    const struct gy_log *log);
 /* A socket of TCP: 0, or a negative errno. */
 int gy_stream_prepare(int fd, const struct gyre_channel_options *options);
+/* The same for one that listens already. A size of 0 leaves it the one that it has. */
+int gy_stream_adopt(int fd, const struct gyre_channel_options *options,
+		    enum gy_socket_origin origin);
 /* Its buffers alone, of any socket. */
 int gy_stream_size(int fd, const struct gyre_channel_options *options);
 

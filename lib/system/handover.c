@@ -394,6 +394,7 @@ static void tell_predecessor(struct gyre_system *system)
 	if (succession->predecessor_fd < 0) {
 		return;
 	}
+	gy_holdings_adopt(&system->homes);
 	gy_holdings_keep(&system->homes);
 	unused = gy_passed_drop(&system->homes);
 	if (unused > 0) {

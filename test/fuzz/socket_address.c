@@ -51,6 +51,7 @@ static void read_text(const char *text)
 	check(whole == 0 || parts.port == 77);
 	check(r != -ENOENT || (parts.host[0] != '\0' && parts.address.bytes == 0));
 	check(r != -ENOENT || !is_number(parts.host));
+	check(whole < 0 || gyre_socket_address_text_type(text) == parts.type);
 	if (r == 0) {
 		write_and_read(&address);
 	}

@@ -77,15 +77,55 @@ def test_unix():
         expect("other     2 as: No such file or directory" in ran.stdout, f"{ran}")
 
 
+def expect_answered(at, *options):
+    values = measure(at, "--verify", *options)
+    expect(values["requests"] > 0 and values["errors"] == 0, f"{values}")
+
+
 def test_unix_datagrams():
-    """Each socket has an abstract name of its own, to which its answers come."""
+    """Each socket has a name of its own, to which its answers come; of files none is left."""
     with tempfile.TemporaryDirectory() as folder:
+        os.environ["TMPDIR"] = folder
         for at in (f"unix+dgram:{folder}/echo", f"unix+dgram:@gyre-load-test-{os.getpid()}"):
             server = Server("--loops", "1", bind=at)
             for options in (["--size", 8], ["--connections", 5, "--depth", 16, "--size", 1400]):
-                values = measure(at, "--verify", *options)
-                expect(values["requests"] > 0 and values["errors"] == 0, f"{values}")
+                expect_answered(at, *options)
+            if at.endswith("echo"):
+                expect(os.listdir(folder) == ["echo"], f"left: {os.listdir(folder)}")
+                test_elsewhere(at)
+                test_folder_when_interrupted(at, folder)
             server.stop()
+        expect(os.listdir(folder) == [], f"left: {os.listdir(folder)}")
+        ran = run_load(f"unix+dgram:{folder}/nobody")
+        expect(ran.returncode == 1 and "No such file or directory" in ran.stderr, f"{ran}")
+        expect(os.listdir(folder) == [], f"left: {os.listdir(folder)}")
+        for wrong in (f"{folder}/none", f"{folder}/{'x' * 100}"):
+            os.environ["TMPDIR"] = wrong
+            expect_refusal(run_load(f"unix+dgram:{folder}/echo"), "TMPDIR")
+        del os.environ["TMPDIR"]
+
+
+def test_elsewhere(at):
+    """A path is found from every network namespace, and so is the way back."""
+    isolated = ["unshare", "--net", "--map-root-user"]
+    if subprocess.run([*isolated, "true"], capture_output=True, check=False).returncode != 0:
+        print("no network namespace can be made here")
+        return
+    ran = subprocess.run([*isolated, LOAD, at, "--duration", "0.5", "--warmup", "0", "--json"],
+                         capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    expect(ran.returncode == 0 and json.loads(ran.stdout)["requests"] > 0, f"{ran}")
+
+
+def test_folder_when_interrupted(at, folder):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        load = subprocess.Popen([LOAD, at, "--duration", "1000", "--warmup", "0"], stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True)
+        expect(load.stderr.readline().startswith("measuring"), "no progress")
+        expect(len(os.listdir(folder)) == 2, f"{os.listdir(folder)}")
+        load.send_signal(number)
+        out, _ = load.communicate(timeout=PATIENCE_S)
+        expect(load.returncode == 0 and "latency" in out, f"exit {load.returncode}: {out}")
+        expect(os.listdir(folder) == ["echo"], f"left: {os.listdir(folder)}")
 
 
 def test_rate():

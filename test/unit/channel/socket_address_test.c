@@ -48,6 +48,28 @@ Test(socket_address, is_written_as_it_was_read)
 	}
 }
 
+Test(socket_address, has_its_kind_in_its_scheme_whatever_comes_behind)
+{
+	static const char *const datagrams[] = { "udp://127.0.0.1:1", "UDP://a.name:1",
+						 "udp://?",	      "unix+dgram:/a",
+						 "Unix+Dgram:@a",     "unix+dgram:" };
+	static const char *const streams[] = { "tcp://[::1]:1", "Tcp://a.name:1", "tcp://",
+					       "unix:/a", "UNIX:@udp://" };
+	static const char *const none[] = { "",		  "udp:", "udp:/",     "unix+dgram",
+					    " udp://a:1", "fd:3", "udpx://a:1" };
+
+	for (size_t i = 0; i < gy_countof(datagrams); i++) {
+		cr_expect_eq(gyre_socket_address_text_type(datagrams[i]), SOCK_DGRAM);
+	}
+	for (size_t i = 0; i < gy_countof(streams); i++) {
+		cr_expect_eq(gyre_socket_address_text_type(streams[i]), SOCK_STREAM);
+	}
+	for (size_t i = 0; i < gy_countof(none); i++) {
+		cr_expect_eq(gyre_socket_address_text_type(none[i]), -EINVAL, "%s", none[i]);
+	}
+	cr_expect_eq(gyre_socket_address_text_type(NULL), -EINVAL);
+}
+
 Test(socket_address, is_written_in_its_shortest_form)
 {
 	expect_written("tcp://[0:0:0:0:0:0:0:1]:0080", "tcp://[::1]:80");

@@ -368,6 +368,9 @@ static int connect_with_peer(struct gyre_handler_context *ctx, const char *to, c
 	expect(gyre_channel_connect(ctx, "udp://localhost:1", local) == -ENOENT);
 	expect(gyre_channel_connect(ctx, "tcp://127.0.0.1:1", local) == -EINVAL);
 	expect(gyre_channel_connect(ctx, to, "nowhere") == -EINVAL);
+	if (local != NULL) { /* else the kernel's choice becomes another one */
+		expect(gyre_channel_connect(ctx, "udp://[2001:db8::1]:1", NULL) < 0);
+	}
 	calls++;
 	return gyre_channel_connect(ctx, peer_text, local);
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,6 +185,76 @@ Test(inherited, sockets_may_not_be_more_than_loops)
 	take_back(1);
 }
 
+/* ---- options ---- */
+
+enum { RECEIVE = 40000, SEND = 50000 };
+
+static int option_of(int level, int name)
+{
+	int value = -1;
+	socklen_t bytes = sizeof(value);
+
+	cr_assert_eq(getsockopt(FIRST_FD, level, name, &value, &bytes), 0);
+	return value;
+}
+
+static void set_option(int level, int name, int value)
+{
+	cr_assert_eq(setsockopt(FIRST_FD, level, name, &value, sizeof(value)), 0);
+}
+
+static uint32_t backlog(void)
+{
+	struct tcp_info info = { 0 };
+	socklen_t bytes = sizeof(info);
+
+	cr_assert_eq(getsockopt(FIRST_FD, IPPROTO_TCP, TCP_INFO, &info, &bytes), 0);
+	return info.tcpi_sacked; /* which it is of one that listens */
+}
+
+Test(inherited, sockets_have_the_options_of_the_call)
+{
+	const struct gyre_acceptor_options options = {
+		.bind = "fd:3",
+		.backlog = 17,
+		.channel = { .allow_delay = true,
+			     .keep_alive_ns = GYRE_SECONDS(3),
+			     .receive_buffer_bytes = RECEIVE,
+			     .send_buffer_bytes = SEND },
+		.init_channel = init_echo,
+	};
+
+	give(0, SOCK_STREAM, true);
+	set_option(IPPROTO_TCP, TCP_NODELAY, 1);
+	fixture_open(1);
+	cr_assert_eq(gyre_listen(fixture.system, &options, NULL), 0);
+	cr_expect_eq(backlog(), 17);
+	cr_expect_eq(option_of(IPPROTO_TCP, TCP_NODELAY), 0);
+	cr_expect_eq(option_of(SOL_SOCKET, SO_KEEPALIVE), 1);
+	cr_expect_eq(option_of(IPPROTO_TCP, TCP_KEEPIDLE), 3);
+	cr_expect_eq(option_of(SOL_SOCKET, SO_RCVBUF), 2 * RECEIVE);
+	cr_expect_eq(option_of(SOL_SOCKET, SO_SNDBUF), 2 * SEND);
+	fixture_close();
+	take_back(0);
+}
+
+Test(inherited, sockets_keep_what_the_call_says_nothing_of)
+{
+	give(0, SOCK_STREAM, true);
+	set_option(SOL_SOCKET, SO_KEEPALIVE, 1);
+	set_option(SOL_SOCKET, SO_RCVBUF, RECEIVE);
+	set_option(SOL_SOCKET, SO_SNDBUF, SEND);
+	fixture_open(1);
+	cr_assert_eq(listen_on("fd:3"), 0);
+	cr_expect_eq(backlog(), 10);
+	cr_expect_eq(option_of(IPPROTO_TCP, TCP_NODELAY), 1);
+	cr_expect_eq(option_of(SOL_SOCKET, SO_KEEPALIVE), 1);
+	cr_expect_eq(option_of(SOL_SOCKET, SO_RCVBUF), 2 * RECEIVE);
+	cr_expect_eq(option_of(SOL_SOCKET, SO_SNDBUF), 2 * SEND);
+	fixture_close();
+	take_back(0);
+}
+
 /* ---- datagrams ---- */
 
 static int open_at(const char *text, const char *connect, uint32_t groups)
@@ -239,4 +310,63 @@ Test(inherited, sockets_of_datagrams_must_be_such_and_nothing_else_may_be_asked_
 	fixture_close();
 	take_back(0);
 	take_back(1);
+}
+
+Test(inherited, sockets_of_datagrams_have_the_options_of_the_call)
+{
+	const struct gyre_datagram_options options = { .bind = "fd:3",
+						       .broadcast = true,
+						       .reuse_port = true,
+						       .receive_buffer_bytes = RECEIVE,
+						       .send_buffer_bytes = SEND,
+						       .multicast_hops = 7,
+						       .no_multicast_loop = true,
+						       .init_channel = init_echo };
+
+	give(0, SOCK_DGRAM, false);
+	fixture_open(1);
+	cr_assert_eq(gyre_datagram_open(fixture.system, &options, NULL), 0);
+	cr_expect_eq(option_of(SOL_SOCKET, SO_BROADCAST), 1);
+	cr_expect_eq(option_of(SOL_SOCKET, SO_REUSEADDR), 1);
+	cr_expect_eq(option_of(SOL_SOCKET, SO_REUSEPORT), 1);
+	cr_expect_eq(option_of(SOL_SOCKET, SO_RCVBUF), 2 * RECEIVE);
+	cr_expect_eq(option_of(SOL_SOCKET, SO_SNDBUF), 2 * SEND);
+	cr_expect_eq(option_of(IPPROTO_IP, IP_MULTICAST_TTL), 7);
+	cr_expect_eq(option_of(IPPROTO_IP, IP_MULTICAST_LOOP), 0);
+	fixture_close();
+	take_back(0);
+}
+
+Test(inherited, sockets_of_datagrams_keep_what_the_call_says_nothing_of)
+{
+	give(0, SOCK_DGRAM, false);
+	set_option(SOL_SOCKET, SO_BROADCAST, 1);
+	set_option(SOL_SOCKET, SO_RCVBUF, RECEIVE);
+	set_option(IPPROTO_IP, IP_MULTICAST_TTL, 7);
+	fixture_open(1);
+	cr_assert_eq(open_at("fd:3", NULL, 0), 0);
+	cr_expect_eq(option_of(SOL_SOCKET, SO_BROADCAST), 1);
+	cr_expect_eq(option_of(SOL_SOCKET, SO_RCVBUF), 2 * RECEIVE);
+	cr_expect_eq(option_of(IPPROTO_IP, IP_MULTICAST_TTL), 7);
+	cr_expect_eq(option_of(IPPROTO_IP, IP_MULTICAST_ALL), 1);
+	fixture_close();
+	take_back(0);
+}
+
+Test(inherited, sockets_of_datagrams_are_closed_again_when_the_call_asks_for_what_cannot_be)
+{
+	const struct gyre_datagram_options options = { .bind = "fd:3",
+						       .multicast_interface = "nowhere",
+						       .init_channel = init_echo };
+	int before;
+
+	give(0, SOCK_DGRAM, false);
+	fixture_open(1);
+	before = descriptors_open();
+	cr_expect_eq(gyre_datagram_open(fixture.system, &options, NULL), -ENODEV);
+	cr_expect_eq(descriptors_open(), before);
+	cr_expect_eq(fixture.errors, 1, "explained");
+	fixture.errors = 0;
+	fixture_close();
+	take_back(0);
 }

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -19,7 +20,14 @@
 
 TestSuite(resolving, .timeout = 60);
 
-enum { QUERY_HEADER = 12, TYPE_A = 1, TYPE_AAAA = 28, NAME_ERROR = 3, SERVER_FAILURE = 2 };
+enum {
+	QUERY_HEADER = 12,
+	TYPE_A = 1,
+	TYPE_AAAA = 28,
+	NAME_ERROR = 3,
+	SERVER_FAILURE = 2,
+	LOST = 3
+};
 
 /* The name server: it answers by the first letter of the name. */
 static struct {
@@ -48,7 +56,7 @@ static size_t answer_with(unsigned char *packet, size_t bytes, const void *addre
 
 /*
  * "both", "six" and "four" have such addresses, "many" has ten; "nobody" is not known; "broken"
- * fails; and "silent" gets no answer at all.
+ * fails; "silent" gets no answer at all; and the first queries for "forgotten" are lost.
  */
 static size_t answer(unsigned char *packet, size_t bytes)
 {
@@ -79,6 +87,14 @@ static size_t answer(unsigned char *packet, size_t bytes)
 	return bytes;
 }
 
+static bool is_lost(const unsigned char *name)
+{
+	static uint32_t forgotten;
+
+	return memcmp(name, "silent", 6) == 0 ||
+	       (memcmp(name, "forgotten", 9) == 0 && forgotten++ < LOST);
+}
+
 static void *serve(void *arg)
 {
 	unsigned char packet[512];
@@ -98,7 +114,7 @@ static void *serve(void *arg)
 			bytes -= 11; /* an OPT record, which is not understood here */
 		}
 		(void)gy_fetch_add(&server.asked, 1);
-		if (memcmp(packet + QUERY_HEADER + 1, "silent", 6) != 0) {
+		if (!is_lost(packet + QUERY_HEADER + 1)) {
 			bytes = answer(packet, bytes);
 			(void)sendto(server.fd, packet, bytes, 0, (struct sockaddr *)&from,
 				     from_bytes);
@@ -317,6 +333,27 @@ Test(resolving, tells_that_a_server_does_not_answer_in_time, .init = begin, .fin
 
 	options.connect_timeout_ns = GYRE_MILLISECONDS(100);
 	expect_failure(&options, -ETIMEDOUT);
+}
+
+/* It asks again soon, and for so long that no machine is too slow. */
+static void begin_impatiently(void)
+{
+	cr_assert_eq(setenv("RES_OPTIONS", "retrans:50 retry:9", 1), 0);
+	begin();
+}
+
+Test(resolving, asks_again_when_a_query_is_lost, .init = begin_impatiently, .fini = end)
+{
+	uint16_t port;
+	int fd = client_listen(&port);
+	struct gyre_connect_options options = options_for("forgotten.example.", port);
+
+	options.connect_timeout_ns = GYRE_SECONDS(50);
+	(void)client_connect(&options);
+	(void)close(client_accept(fd));
+	expect_open("tcp://127.0.0.1:");
+	cr_expect_gt(gy_load_relaxed(&server.asked), LOST);
+	(void)close(fd);
 }
 
 Test(resolving, tells_that_servers_cannot_be_understood, .init = begin, .fini = end)
