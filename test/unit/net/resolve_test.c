@@ -48,7 +48,7 @@ static size_t answer_with(unsigned char *packet, size_t bytes, const void *addre
 
 /*
  * "both", "six" and "four" have such addresses, "many" has ten; "nobody" is not known; "broken"
- * fails; and "silent" gets no answer at all.
+ * fails; "silent" gets no answer at all, and "faint", which has an IPv4 address, none about IPv6.
  */
 static size_t answer(unsigned char *packet, size_t bytes)
 {
@@ -79,6 +79,13 @@ static size_t answer(unsigned char *packet, size_t bytes)
 	return bytes;
 }
 
+static bool is_silent(const unsigned char *packet, size_t bytes)
+{
+	return memcmp(packet + QUERY_HEADER + 1, "silent", 6) == 0 ||
+	       (memcmp(packet + QUERY_HEADER + 1, "faint", 5) == 0 &&
+		packet[bytes - 3] == TYPE_AAAA);
+}
+
 static void *serve(void *arg)
 {
 	unsigned char packet[512];
@@ -98,7 +105,7 @@ static void *serve(void *arg)
 			bytes -= 11; /* an OPT record, which is not understood here */
 		}
 		(void)gy_fetch_add(&server.asked, 1);
-		if (memcmp(packet + QUERY_HEADER + 1, "silent", 6) != 0) {
+		if (!is_silent(packet, bytes)) {
 			bytes = answer(packet, bytes);
 			(void)sendto(server.fd, packet, bytes, 0, (struct sockaddr *)&from,
 				     from_bytes);
@@ -230,6 +237,18 @@ Test(resolving, takes_the_other_family_when_one_does_not_answer, .init = begin, 
 		GYRE_CONNECTION_OPEN); /* nothing has failed before: the other is cancelled */
 	(void)close(four);
 	client_hole_close(&hole);
+}
+
+Test(resolving, takes_the_other_family_when_no_server_answers_about_one, .init = begin, .fini = end)
+{
+	uint16_t port;
+	int fd = client_listen(&port);
+	struct gyre_connect_options options = options_for("faint.example.", port);
+
+	(void)client_connect(&options);
+	(void)close(client_accept(fd));
+	expect_open("tcp://127.0.0.1:");
+	(void)close(fd);
 }
 
 Test(resolving, prefers_the_first_family_when_both_answer, .init = begin, .fini = end)
