@@ -26,19 +26,19 @@ static struct load_loop *loop_of(struct gyre_stack *stack)
 	return *(struct load_loop **)gyre_state(stack);
 }
 
-static void look_at(struct gyre_stack *stack, uint32_t index, uint64_t due)
+static void look_at(struct gyre_stack *stack, const struct load_connection *connection)
 {
-	const struct load_connection *connection = loop_of(stack)->connections[index];
-
-	if (connection != NULL) {
-		(void)gyre_notify(stack, connection->address, gyre_new(stack, load_look, due));
-	}
+	(void)gyre_notify(stack, connection->address, gyre_new(stack, load_look, 0));
 }
 
 static void look_at_all(struct gyre_stack *stack)
 {
-	for (uint32_t i = 0; i < loop_of(stack)->connections_max; i++) {
-		look_at(stack, i, 0);
+	const struct load_loop *loop = loop_of(stack);
+
+	for (uint32_t i = 0; i < loop->connections_max; i++) {
+		if (loop->connections[i] != NULL) {
+			look_at(stack, loop->connections[i]);
+		}
 	}
 }
 
@@ -59,7 +59,9 @@ static uint64_t due_by(const struct load_loop *loop, uint64_t now_ns)
 	return number;
 }
 
-/* One notice for each connection, however many are due: who is behind must not fall back further.
+/*
+ * A notice only where nothing was due: else one is on its way, or the connection has no room and
+ * begins with what is due when it has. So however far the loop is behind, few are under way.
  */
 static void tell_due(struct gyre_stack *stack, uint64_t now_ns)
 {
@@ -68,8 +70,16 @@ static void tell_due(struct gyre_stack *stack, uint64_t now_ns)
 	uint64_t count = end - loop->next_request;
 
 	for (uint64_t i = 0; i < count && i < loop->connections_max; i++) {
-		look_at(stack, (uint32_t)((loop->next_request + i) % loop->connections_max),
-			(count - i - 1) / loop->connections_max + 1);
+		struct load_connection *connection =
+			loop->connections[(loop->next_request + i) % loop->connections_max];
+		bool idle = connection != NULL && connection->due == connection->begun;
+
+		if (connection != NULL) {
+			connection->due += (count - i - 1) / loop->connections_max + 1;
+		}
+		if (idle) {
+			look_at(stack, connection);
+		}
 	}
 	loop->next_request = end;
 }
