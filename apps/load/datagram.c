@@ -119,7 +119,6 @@ static void look(struct gyre_handler_context *ctx, const struct gyre_type *type,
 		return;
 	}
 	find_lost(connection, now_ns);
-	connection->due += ((const struct load_look *)event)->due;
 	begin_requests(ctx, connection, now_ns);
 }
 

@@ -109,9 +109,9 @@ struct load_slot {
 	uint32_t round;	     /* of datagrams: tells those that used a slot apart; 0 when free */
 };
 
-/* A notice to a connection: some requests are due, and it is time to look for late ones. */
+/* A notice to a connection: requests may be due, and it is time to look for late ones. */
 struct load_look {
-	uint64_t due;
+	char nothing;
 };
 GYRE_MESSAGE(load_look, 0x301);
 

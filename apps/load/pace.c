@@ -26,20 +26,62 @@ static struct load_loop *loop_of(struct gyre_stack *stack)
 	return *(struct load_loop **)gyre_state(stack);
 }
 
-static void look_at(struct gyre_stack *stack, uint32_t index, uint64_t due)
+static void look_at(struct gyre_stack *stack, const struct load_connection *connection)
 {
-	const struct load_connection *connection = loop_of(stack)->connections[index];
-
-	if (connection != NULL) {
-		(void)gyre_notify(stack, connection->address, gyre_new(stack, load_look, due));
-	}
+	(void)gyre_notify(stack, connection->address, gyre_new(stack, load_look, 0));
 }
 
 static void look_at_all(struct gyre_stack *stack)
 {
-	for (uint32_t i = 0; i < loop_of(stack)->connections_max; i++) {
-		look_at(stack, i, 0);
+	const struct load_loop *loop = loop_of(stack);
+
+	for (uint32_t i = 0; i < loop->connections_max; i++) {
+		if (loop->connections[i] != NULL) {
+			look_at(stack, loop->connections[i]);
+		}
 	}
+}
+
+/* How many requests are due by now; computed, as it may be millions when the loop is behind. */
+static uint64_t due_by(const struct load_loop *loop, uint64_t now_ns)
+{
+	const struct load_settings *settings = loop->settings;
+	double all = (double)(now_ns - loop->begun_ns) / 1e9 * (double)settings->rate;
+	uint64_t number = (uint64_t)(all / (double)settings->loops);
+
+	number = number < loop->next_request ? loop->next_request : number;
+	while (number > loop->next_request && load_request_ns(loop, number - 1) > now_ns) {
+		number--;
+	}
+	while (load_request_ns(loop, number) <= now_ns) {
+		number++;
+	}
+	return number;
+}
+
+/*
+ * A notice only where nothing was due: else one is on its way, or the connection has no room and
+ * begins with what is due when it has. So however far the loop is behind, few are under way.
+ */
+static void tell_due(struct gyre_stack *stack, uint64_t now_ns)
+{
+	struct load_loop *loop = loop_of(stack);
+	uint64_t end = due_by(loop, now_ns);
+	uint64_t count = end - loop->next_request;
+
+	for (uint64_t i = 0; i < count && i < loop->connections_max; i++) {
+		struct load_connection *connection =
+			loop->connections[(loop->next_request + i) % loop->connections_max];
+		bool idle = connection != NULL && connection->due == connection->begun;
+
+		if (connection != NULL) {
+			connection->due += (count - i - 1) / loop->connections_max + 1;
+		}
+		if (idle) {
+			look_at(stack, connection);
+		}
+	}
+	loop->next_request = end;
 }
 
 static int pace(struct gyre_stack *stack)
@@ -51,10 +93,8 @@ static int pace(struct gyre_stack *stack)
 	if (loop->step != LOAD_WARM_UP && loop->step != LOAD_MEASURE) {
 		return gyre_return(stack);
 	}
-	while ((next_ns = load_request_ns(loop, loop->next_request)) <= now_ns) {
-		look_at(stack, (uint32_t)(loop->next_request % loop->connections_max), 1);
-		loop->next_request++;
-	}
+	tell_due(stack, now_ns);
+	next_ns = load_request_ns(loop, loop->next_request);
 	if (next_ns - now_ns < early_ns) {
 		return gyre_notify(stack, gyre_self(stack), gyre_new(stack, load_pace, 0));
 	}

@@ -87,7 +87,6 @@ static void look(struct gyre_handler_context *ctx, const struct gyre_type *type,
 		gyre_channel_abort(gyre_context_channel(ctx), -ETIMEDOUT);
 		return;
 	}
-	connection->due += ((const struct load_look *)event)->due;
 	begin_requests(ctx, connection, now_ns);
 }
 

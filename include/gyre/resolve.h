@@ -49,9 +49,11 @@ struct gyre_resolve_options {
  *   as it takes to hear that no name server answers
  * @ret_future: where the answer will be, a struct gyre_resolved; in the frame of @stack
  *
- * The machine's own names, as of /etc/hosts, are known without a name server. Nothing is kept for
- * the next lookup. The future always completes, with an answer or an error: -ENXIO (the name is not
- * known, or has no address of that family), -EAGAIN (no name server answers usefully), -EINVAL
+ * When no server has answered about both families after a quarter of a second, the addresses of one
+ * are enough. The machine's own names, as of /etc/hosts, are known without a name server. Nothing
+ * is kept for the next lookup. The future always completes, with an answer or an error: -ENXIO (the
+ * name is not known, or has no address of that family), -EAGAIN (no name server answers usefully),
+ * -EINVAL
  * (@name_servers cannot be understood), -ENOBUFS (GYRE_RESOLVES_MAX are under way on this loop),
  * -ETIMEDOUT, -ESHUTDOWN, -ENOMEM or -EMFILE. It never completes inside this call, unless that
  * fails.

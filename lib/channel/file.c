@@ -13,11 +13,13 @@
 #include "channel/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "actor/stack.h"
 #include "channel/buffer.h"
 #include "channel/output.h"
+#include "ring/kernel.h"
 #include "ring/sanitize.h"
 
 static const uint64_t retry_ns = GYRE_MILLISECONDS(1);
@@ -201,6 +203,8 @@ static int fill(struct gy_file_operation *operation, int result)
 	}
 	switch (operation->kind) {
 	case GY_FILE_OPEN:
+		/* Reads and writes wait, what was opened with the flag would not. */
+		(void)fcntl(result, F_SETFL, operation->flags & ~O_NONBLOCK);
 		operation->file->endpoint.fd = result;
 		if (operation->file->ending) {
 			return -ECANCELED;
@@ -245,10 +249,15 @@ static void answer(struct gy_file_operation *operation, int result)
 	close_if_unused(file);
 }
 
+static bool is_to_be_repeated(int result)
+{
+	return result == -EAGAIN || result == -EINTR || result == -GY_KERNEL_RESTART;
+}
+
 /* What the kernel said; or why it was told to end, if that is what came of it. */
 static int result_of(const struct gy_file_operation *operation, int result)
 {
-	bool interrupted = result == -ECANCELED || result == -EINTR || result == -EAGAIN;
+	bool interrupted = result == -ECANCELED || is_to_be_repeated(result);
 
 	return interrupted && operation->cancelled != 0 ? operation->cancelled : result;
 }
@@ -285,8 +294,11 @@ static void completed(struct gy_op *op, const struct gy_completion *completion)
 {
 	struct gy_file_operation *operation = gy_container_of(op, struct gy_file_operation, op);
 	int result = completion->result;
-	bool again = operation->cancelled == 0 && (result == -EAGAIN || result == -EINTR);
+	bool again = operation->cancelled == 0 && is_to_be_repeated(result);
 
+	if (operation->kind == GY_FILE_OPEN && result == -EAGAIN) {
+		operation->flags &= ~O_NONBLOCK; /* a lease, which its holder has to give back */
+	}
 	if (operation->kind == GY_FILE_WRITE && result == 0) {
 		result = -EIO; /* a device that takes nothing and says nothing */
 	}

@@ -89,7 +89,7 @@ int gyre_file_open(struct gyre_stack *stack, const char *path,
 		return fail(ret_future, -ENOMEM);
 	}
 	memcpy(operation->tail, path, path_bytes);
-	operation->flags = options == NULL ? O_RDONLY : options->flags & ~O_NONBLOCK;
+	operation->flags = (options == NULL ? O_RDONLY : options->flags) | O_NONBLOCK;
 	operation->mode = options == NULL || options->mode == 0 ? MODE_DEFAULT : options->mode;
 	file = gy_file_make(s->house);
 	if (file == NULL) {

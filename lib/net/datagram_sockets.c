@@ -205,7 +205,8 @@ static const char *remedy(int error)
 {
 	switch (error) {
 	case -EADDRINUSE:
-		return "another program has that address: stop it, or choose another";
+		return "another program has that address, or the path is that of a file that is no "
+		       "socket: take it away, or choose another address";
 	case -EADDRNOTAVAIL:
 		return "use an address of this machine, as `ip address` shows them";
 	case -EACCES:

@@ -3,6 +3,10 @@
  * what it finds as RFC 6724 says. It has no threads: it is told when its sockets can be read or
  * written and when time has passed, and answers by a callback, maybe at once.
  *
+ * Both families are asked for together, and c-ares answers when it has heard of both. There are
+ * name servers that never say anything about one; so after a little while each is asked for by
+ * itself too, and whatever has addresses first is the answer.
+ *
  * It closes its sockets when it likes, and the ring may have a poll under way on one. So what is
  * polled is a duplicate of the descriptor, which is closed when the poll is over.
  */
@@ -16,6 +20,8 @@
 #include <sys/socket.h>
 
 #include "channel/socket_address.h"
+
+static const uint64_t patience_ns = GYRE_MILLISECONDS(250);
 
 /* ---- sockets ---- */
 
@@ -187,7 +193,33 @@ static void answered(void *arg, int status, int timeouts, struct ares_addrinfo *
 	}
 }
 
+/* About one family: only addresses count, for what has failed is heard of by the first question. */
+static void answered_singly(void *arg, int status, int timeouts, struct ares_addrinfo *found)
+{
+	if (status == ARES_SUCCESS && found != NULL && found->nodes != NULL) {
+		answered(arg, status, timeouts, found);
+	} else if (found != NULL) {
+		ares_freeaddrinfo(found);
+	}
+}
+
+static void ask(struct gy_resolve *resolve, int family, ares_addrinfo_callback callback)
+{
+	const struct ares_addrinfo_hints hints = { .ai_family = family,
+						   .ai_socktype = resolve->type };
+
+	ares_getaddrinfo(resolve->ares, resolve->host, NULL, &hints, callback, resolve);
+}
+
 /* ---- the whole ---- */
+
+static void lose_patience(struct gy_timer *timer)
+{
+	struct gy_resolve *resolve = gy_container_of(timer, struct gy_resolve, patience);
+
+	resolve->impatient = true;
+	gy_endpoint_ready(resolve->endpoint);
+}
 
 static void time_has_passed(struct gy_timer *timer)
 {
@@ -202,6 +234,7 @@ void gy_resolve_init(struct gy_resolve *resolve, struct gy_endpoint *endpoint,
 {
 	*resolve = (struct gy_resolve){ .endpoint = endpoint, .channels = channels };
 	gy_timer_init(&resolve->timer, time_has_passed);
+	gy_timer_init(&resolve->patience, lose_patience);
 	for (size_t i = 0; i < GY_RESOLVE_SOCKETS; i++) {
 		resolve->sockets[i].fd = -1;
 		resolve->sockets[i].resolve = resolve;
@@ -249,10 +282,10 @@ static void start_timer(struct gy_resolve *resolve)
 void gy_resolve_start(struct gy_resolve *resolve, const char *host, uint16_t port, int type,
 		      const char *servers)
 {
-	const struct ares_addrinfo_hints hints = { .ai_family = resolve->family,
-						   .ai_socktype = type };
 	int r;
 
+	resolve->host = host;
+	resolve->impatient = false;
 	resolve->done = false;
 	resolve->count = 0;
 	resolve->port = port;
@@ -262,7 +295,11 @@ void gy_resolve_start(struct gy_resolve *resolve, const char *host, uint16_t por
 		answered(resolve, r, 0, NULL);
 		return;
 	}
-	ares_getaddrinfo(resolve->ares, host, NULL, &hints, answered, resolve);
+	ask(resolve, resolve->family, answered);
+	if (!resolve->done && resolve->family == AF_UNSPEC) {
+		gy_timer_start(&resolve->channels->home->loop.wheel, &resolve->patience,
+			       patience_ns);
+	}
 	settle_all(resolve);
 	start_timer(resolve);
 }
@@ -288,6 +325,11 @@ void gy_resolve_process(struct gy_resolve *resolve)
 		ares_process_fd(resolve->ares, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
 	}
 	resolve->timed_out = false;
+	if (resolve->impatient && !resolve->done && resolve->ares != NULL) {
+		ask(resolve, AF_INET6, answered_singly);
+		ask(resolve, AF_INET, answered_singly);
+	}
+	resolve->impatient = false;
 	settle_all(resolve);
 	if (resolve->ares != NULL) {
 		start_timer(resolve);
@@ -299,6 +341,7 @@ bool gy_resolve_end(struct gy_resolve *resolve)
 	bool quiet = true;
 
 	gy_timer_stop(&resolve->channels->home->loop.wheel, &resolve->timer);
+	gy_timer_stop(&resolve->channels->home->loop.wheel, &resolve->patience);
 	if (resolve->ares != NULL) {
 		ares_destroy(resolve->ares); /* and its callback is called, if it was not */
 		resolve->ares = NULL;

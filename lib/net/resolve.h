@@ -32,8 +32,11 @@ struct gy_resolve {
 	struct gy_endpoint *endpoint;
 	struct gy_channels *channels;
 	ares_channel ares; /* NULL for none */
+	const char *host;
 	struct gy_timer timer;
+	struct gy_timer patience; /* with an answer about both families together */
 	bool timed_out;
+	bool impatient; /* @patience has run out, and each is to be asked for by itself */
 	bool done;
 	int type;
 	int family; /* AF_UNSPEC for both; set before the start */
@@ -47,7 +50,8 @@ struct gy_resolve {
 void gy_resolve_init(struct gy_resolve *resolve, struct gy_endpoint *endpoint,
 		     struct gy_channels *channels);
 /*
- * Begins; @servers is "ADDRESS:PORT,..." or NULL for those of the machine. It may be done at once.
+ * Begins; @host stays in place, and @servers is "ADDRESS:PORT,..." or NULL for those of the
+ * machine. It may be done at once.
  * Whatever else becomes of it is told by making the endpoint ready.
  */
 void gy_resolve_start(struct gy_resolve *resolve, const char *host, uint16_t port, int type,

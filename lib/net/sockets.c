@@ -99,7 +99,8 @@ static const char *remedy(int error)
 {
 	switch (error) {
 	case -EADDRINUSE:
-		return "another program listens there: stop it, or choose another address";
+		return "another program listens there, or the path is that of a file that is no "
+		       "socket: take it away, or choose another address";
 	case -EADDRNOTAVAIL:
 		return "use an address of this machine, as `ip address` shows them";
 	case -EACCES:

@@ -17,4 +17,7 @@
 #define GY_KERNEL_OP_FTRUNCATE		55	   /* IORING_OP_FTRUNCATE, 6.9 */
 #define GY_KERNEL_OP_READV_FIXED	60	   /* IORING_OP_READV_FIXED, 6.15 */
 
+/* An errno within the kernel, which an open that was interrupted shows: ERESTARTSYS. */
+#define GY_KERNEL_RESTART 512
+
 #endif

@@ -148,6 +148,17 @@ def test_rate():
     server.stop()
 
 
+def test_rate_out_of_reach():
+    """What cannot be sent is counted, and neither kept for later nor a reason to go on past the end."""
+    server = Server("--loops", "1")
+    to = f"tcp://127.0.0.1:{server.port}"
+    for options in (["--connections", 2], ["--connections", 50, "--depth", 16, "--loops", 2]):
+        values = measure(to, "--rate", 100000000, *options)
+        expect(values["requests"] > 0 and values["errors"] == 0, f"{values}")
+        expect(values["unsent"] > values["requests"], f"{values}")
+    server.stop()
+
+
 def test_nobody():
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
@@ -242,6 +253,7 @@ def main():
     test_unix()
     test_unix_datagrams()
     test_rate()
+    test_rate_out_of_reach()
     test_nobody()
     test_wrong_servers()
     test_interrupt()

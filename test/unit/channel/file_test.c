@@ -1,6 +1,7 @@
 /* Files: what is written is read again, what is refused is told, and nothing is left open. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -587,6 +588,129 @@ Test(file, that_is_a_fifo_without_anybody_at_its_other_end_is_opened_at_once_or_
 	remove_path();
 	cr_assert_eq(mkfifo(path, 0600), 0);
 	play(1, open_fifo);
+	remove_path();
+}
+
+/* What may create or cut a file is opened by another way of the kernel's. */
+static int open_fifo_otherwise(struct gyre_stack *stack)
+{
+	static const int flags[] = { O_CREAT, O_TRUNC, O_CREAT | O_TRUNC };
+	struct frame *frame = frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	for (frame->round = 0; frame->round < 3; frame->round++) {
+		GYRE_AWAIT(stack,
+			   gyre_file_open(stack, path,
+					  &GYRE_VALUE(gyre_file_options,
+						      .flags = O_WRONLY | flags[frame->round]),
+					  GYRE_FOREVER, &frame->future));
+		expect(gyre_error(&frame->future) == -ENXIO);
+		GYRE_AWAIT(stack, gyre_file_open(stack, path,
+						 &GYRE_VALUE(gyre_file_options, .flags = O_CREAT),
+						 GYRE_FOREVER, &frame->future));
+		take_file(frame);
+		gyre_file_close(frame->file);
+	}
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(file, that_is_a_fifo_is_not_waited_for_either_when_it_might_have_been_created_or_cut)
+{
+	make_path();
+	remove_path();
+	cr_assert_eq(mkfifo(path, 0600), 0);
+	play(1, open_fifo_otherwise);
+	remove_path();
+}
+
+/* Whether what is open at @path would answer at once that there is nothing, instead of waiting. */
+static bool is_non_blocking(void)
+{
+	struct stat wanted;
+	struct stat found;
+
+	expect(stat(path, &wanted) == 0);
+	for (int fd = 0; fd < 256; fd++) {
+		if (fstat(fd, &found) == 0 && found.st_ino == wanted.st_ino &&
+		    found.st_dev == wanted.st_dev) {
+			return (fcntl(fd, F_GETFL) & O_NONBLOCK) != 0;
+		}
+	}
+	expect(false); /* it is not open */
+	return false;
+}
+
+static int open_and_wait(struct gyre_stack *stack)
+{
+	struct frame *frame = frame_of(stack);
+	struct gyre_file_data data = { 0 };
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_file_open(stack, path,
+					 &GYRE_VALUE(gyre_file_options, .flags = O_RDWR | O_CREAT),
+					 0, &frame->future));
+	take_file(frame);
+	expect(!is_non_blocking());
+	GYRE_AWAIT(stack, gyre_file_read(stack, frame->file,
+					 &GYRE_VALUE(gyre_file_part, .bytes = 10,
+						     .offset = GYRE_FILE_AT_POSITION),
+					 GYRE_MILLISECONDS(5), &frame->other));
+	expect(gyre_error(&frame->other) == -ETIMEDOUT);
+	expect(gyre_file_read(
+		       stack, frame->file,
+		       &GYRE_VALUE(gyre_file_part, .bytes = 10, .offset = GYRE_FILE_AT_POSITION),
+		       GYRE_FOREVER, &frame->other) == 0);
+	GYRE_AWAIT(stack,
+		   gyre_file_write_memory(stack, frame->file,
+					  &GYRE_VALUE(gyre_file_part, .bytes = 10, .memory = bytes,
+						      .offset = GYRE_FILE_AT_POSITION),
+					  GYRE_FOREVER, &frame->future));
+	expect(written(frame) == 10);
+	expect(gyre_move_answer(&frame->other, gyre_file_data, &data) == 0);
+	expect(data.count == 10 && holds(data.buffer, 0));
+	gyre_file_data_fini(&data);
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(file, that_is_a_fifo_is_waited_for_by_what_reads_it)
+{
+	make_path();
+	remove_path();
+	cr_assert_eq(mkfifo(path, 0600), 0);
+	play(1, open_and_wait);
+	remove_path();
+}
+
+/* Somebody has a lease of the file, which the kernel asks back: that is waited for. */
+static int open_leased(struct gyre_stack *stack)
+{
+	struct frame *frame = frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_file_open(stack, path, NULL, GYRE_MILLISECONDS(20), &frame->future));
+	expect(gyre_error(&frame->future) == -ETIMEDOUT);
+	GYRE_AWAIT(stack,
+		   gyre_file_open(stack, path, &to_create, GYRE_MILLISECONDS(20), &frame->future));
+	expect(gyre_error(&frame->future) == -ETIMEDOUT);
+	expect(fcntl(fds[0], F_SETLEASE, F_UNLCK) == 0);
+	GYRE_AWAIT(stack, gyre_file_open(stack, path, NULL, 0, &frame->future));
+	take_file(frame);
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(file, that_others_hold_back_fails_with_the_end_of_the_time_and_no_errno_of_the_kernels_own)
+{
+	make_path();
+	cr_assert_neq(signal(SIGIO, SIG_IGN), SIG_ERR);
+	fds[0] = open(path, O_RDWR | O_CLOEXEC);
+	cr_assert_geq(fds[0], 0);
+	if (fcntl(fds[0], F_SETLEASE, F_WRLCK) == 0) { /* not all file systems have it */
+		play(1, open_leased);
+	}
+	(void)close(fds[0]);
 	remove_path();
 }
 

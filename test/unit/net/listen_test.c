@@ -371,6 +371,11 @@ Test(listening, refuses_addresses_that_are_not_of_this_machine, .init = begin, .
 	expect_refused("tcp://" TOO_LONG_A_LABEL ":0", -ENXIO, TOO_LONG_A_LABEL);
 }
 
+Test(listening, says_that_a_path_may_be_taken_by_what_is_no_socket, .init = begin, .fini = end)
+{
+	expect_refused("unix:/etc", -EADDRINUSE, "a file that is no socket");
+}
+
 static int somebody_listens(bool reuse_port, uint16_t *ret_port)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(host) };

@@ -56,7 +56,8 @@ static size_t answer_with(unsigned char *packet, size_t bytes, const void *addre
 
 /*
  * "both", "six" and "four" have such addresses, "many" has ten; "nobody" is not known; "broken"
- * fails; "silent" gets no answer at all; and the first queries for "forgotten" are lost.
+ * fails; "silent" gets no answer at all, and "faint", which has an IPv4 address, none about IPv6;
+ * and the first queries for "forgotten" are lost.
  */
 static size_t answer(unsigned char *packet, size_t bytes)
 {
@@ -87,11 +88,13 @@ static size_t answer(unsigned char *packet, size_t bytes)
 	return bytes;
 }
 
-static bool is_lost(const unsigned char *name)
+static bool is_unanswered(const unsigned char *packet, size_t bytes)
 {
 	static uint32_t forgotten;
+	const unsigned char *name = packet + QUERY_HEADER + 1;
 
 	return memcmp(name, "silent", 6) == 0 ||
+	       (memcmp(name, "faint", 5) == 0 && packet[bytes - 3] == TYPE_AAAA) ||
 	       (memcmp(name, "forgotten", 9) == 0 && forgotten++ < LOST);
 }
 
@@ -114,7 +117,7 @@ static void *serve(void *arg)
 			bytes -= 11; /* an OPT record, which is not understood here */
 		}
 		(void)gy_fetch_add(&server.asked, 1);
-		if (!is_lost(packet + QUERY_HEADER + 1)) {
+		if (!is_unanswered(packet, bytes)) {
 			bytes = answer(packet, bytes);
 			(void)sendto(server.fd, packet, bytes, 0, (struct sockaddr *)&from,
 				     from_bytes);
@@ -246,6 +249,18 @@ Test(resolving, takes_the_other_family_when_one_does_not_answer, .init = begin, 
 		GYRE_CONNECTION_OPEN); /* nothing has failed before: the other is cancelled */
 	(void)close(four);
 	client_hole_close(&hole);
+}
+
+Test(resolving, takes_the_other_family_when_no_server_answers_about_one, .init = begin, .fini = end)
+{
+	uint16_t port;
+	int fd = client_listen(&port);
+	struct gyre_connect_options options = options_for("faint.example.", port);
+
+	(void)client_connect(&options);
+	(void)close(client_accept(fd));
+	expect_open("tcp://127.0.0.1:");
+	(void)close(fd);
 }
 
 Test(resolving, prefers_the_first_family_when_both_answer, .init = begin, .fini = end)
