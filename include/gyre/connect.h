@@ -3,8 +3,8 @@
  * hear where it is to be connected and may change that: see gyre_connect_fn. Then it looks up the
  * host's name, tries its addresses, IPv6 and IPv4 by turns and each a little after the one before,
  * and gives the channel the first that answers; of many it tries GYRE_RESOLVED_MAX, see resolve.h.
- * A connection that could not be made, or was lost, is tried again after a pause, if that is wanted,
- * with a new channel.
+ * A connection that could not be made, or was lost, is tried again after a pause, if that is
+ * wanted, with a new channel.
  *
  * The actor is stopped by gyre_stop(), at whatever stage it is; its channels then send what is
  * queued and close. It stops by itself when none of its connections is left and none will be made;
