@@ -96,7 +96,7 @@ typedef void (*gyre_connection_fn)(struct gyre_stack *stack,
  *   is that after a connection that was open for longer than the pause before it
  * @retry_jitter_percent: how much of a pause may be taken off by chance, so that many do not come
  *   back at once; at most 100, and 0 for 20
- * @name_servers: "ADDRESS:PORT,..." to ask; NULL for those of the machine
+ * @name_servers: "ADDRESS:PORT,..." to ask; NULL for those of the machine; 1 to 1023 bytes
  * @report: hears of each step; may be NULL
  * @report_arg: for @report
  * @owner: an actor that gets each step as a notice; nobody for none
@@ -139,9 +139,9 @@ struct gyre_connect_options {
  *
  * Return: 0, or a negative errno.
  * Errors:
- *   -EINVAL  an argument, @to or @init_channel is NULL, an address cannot be understood, or a
- *            number is out of bounds
- *   -ENAMETOOLONG  a path or a name is too long
+ *   -EINVAL  an argument, @to or @init_channel is NULL, an address cannot be understood, a number
+ *            is out of bounds, or @name_servers is empty
+ *   -ENAMETOOLONG  a path or a name is too long, or @name_servers is
  *   -ENODEV  the machine has no interface with a scope's name
  *   -ENOENT  @local is a name
  *   -ENOMEM  there is no memory

@@ -45,6 +45,7 @@ static bool are_valid(const struct gyre_connect_options *options)
 {
 	return options != NULL && options->to != NULL && options->init_channel != NULL &&
 	       options->connections <= GYRE_CONNECTIONS_MAX &&
+	       (options->name_servers == NULL || options->name_servers[0] != '\0') &&
 	       options->retry_min_ns <= pause_max_ns && options->retry_max_ns <= pause_max_ns &&
 	       (options->retry_percent == 0 ||
 		(options->retry_percent >= 100 && options->retry_percent <= PERCENT_MAX)) &&
