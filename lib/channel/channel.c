@@ -401,7 +401,7 @@ static int receive(struct gyre_channel *channel)
 	return gy_ring_receive(channel->channels->ring, &channel->receive, channel->endpoint.fd);
 }
 
-static int receive_once(struct gyre_channel *channel)
+int gy_stream_receive_once(struct gyre_channel *channel)
 {
 	return gy_ring_receive_once(channel->channels->ring, &channel->receive,
 				    channel->endpoint.fd);
@@ -425,7 +425,7 @@ const struct gy_channel_kind gy_stream_kind = {
 	.refusal = gy_stream_refusal,
 	.start = gy_output_start,
 	.receive = receive,
-	.receive_once = receive_once,
+	.receive_once = gy_stream_receive_once,
 	.free = gy_stream_free,
 };
 

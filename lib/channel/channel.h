@@ -102,6 +102,7 @@ struct gy_channel_kind {
 extern const struct gy_channel_kind gy_stream_kind;
 int gy_stream_refusal(const struct gyre_channel *channel, const struct gyre_buffer *data);
 void gy_stream_free(struct gyre_channel *channel);
+int gy_stream_receive_once(struct gyre_channel *channel);
 
 /*
  * In the order of use: what every request touches are the second and the third cache line, which is

@@ -27,12 +27,6 @@ static void ended(struct gy_op *op, const struct gy_completion *completion)
 	gy_endpoint_ready(&channel->endpoint);
 }
 
-static int receive_once(struct gyre_channel *channel)
-{
-	return gy_ring_receive_once(channel->channels->ring, &channel->receive,
-				    channel->endpoint.fd);
-}
-
 static int receive(struct gyre_channel *channel)
 {
 	struct gy_ring *ring = channel->channels->ring;
@@ -50,8 +44,8 @@ static const struct gy_channel_kind ending_kind = {
 	.add = gy_output_add,
 	.refusal = gy_stream_refusal,
 	.start = gy_output_start,
-	.receive = receive_once,
-	.receive_once = receive_once,
+	.receive = gy_stream_receive_once,
+	.receive_once = gy_stream_receive_once,
 	.free = gy_stream_free,
 };
 
@@ -60,7 +54,7 @@ const struct gy_channel_kind gy_local_kind = {
 	.refusal = gy_stream_refusal,
 	.start = gy_output_start,
 	.receive = receive,
-	.receive_once = receive_once,
+	.receive_once = gy_stream_receive_once,
 	.free = gy_stream_free,
 };
 
