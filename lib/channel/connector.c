@@ -209,7 +209,8 @@ void gy_connector_done(struct gyre_channel *channel)
 	uint64_t handshake_ns = channel->connector->handshake_ns;
 
 	channel->unconnected = false;
-	channel->connector = NULL;
+	/* In the place of the connector. */
+	channel->end = (struct gy_op){ .generation = channel->hangup.poll.generation };
 	channel->flags &= ~(uint32_t)GY_CHANNEL_NEW;
 	gy_handshake_connected(channel, handshake_ns);
 	gyre_fire_active(&channel->pipeline.head.head);

@@ -60,10 +60,12 @@ const struct gy_channel_kind gy_local_kind = {
 
 bool gy_local_stop(struct gyre_channel *channel)
 {
-	if (channel->kind != &gy_local_kind && channel->kind != &ending_kind) {
+	bool ending = channel->kind == &ending_kind;
+
+	if (channel->kind != &gy_local_kind && !ending) {
 		return true;
 	}
-	if (channel->end.armed && channel->kind != &ending_kind) {
+	if (channel->end.armed && !ending) {
 		if (gy_ring_cancel(channel->channels->ring, &channel->end) == 0) {
 			channel->kind = &ending_kind;
 		} else {

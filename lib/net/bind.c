@@ -71,3 +71,31 @@ int gy_bind_parse(const char *text, int type, const struct gy_log *log,
 	*ret_address = parts.address;
 	return 0;
 }
+
+const char *gy_bind_remedy(int error)
+{
+	switch (error) {
+	case -EADDRINUSE:
+		return "another program listens there, or the path is that of a file that is no "
+		       "socket: take it away, or choose another address";
+	case -EADDRNOTAVAIL:
+		return "use an address of this machine, as `ip address` shows them";
+	case -EACCES:
+		return "ports below 1024 need CAP_NET_BIND_SERVICE, and paths a folder that may be "
+		       "written";
+	case -ECONNREFUSED:
+	case -ENOENT:
+	case -ENOTDIR:
+		return "the folder of a path, and the socket of a peer, have to be there first";
+	case -EAFNOSUPPORT:
+		return "there is no IPv6 here: use 0.0.0.0 as the host";
+	case -EMFILE:
+	case -ENFILE:
+		return "too few descriptors are allowed: see `ulimit -n`";
+	case -ENODEV:
+		return "`ip link` shows which interfaces there are, and groups without one need a "
+		       "route";
+	default:
+		return "each loop needs a socket there";
+	}
+}

@@ -12,7 +12,7 @@
 
 static const uint64_t pause_max_ns = GYRE_SECONDS(24 * 60 * 60);
 
-enum { PERCENT_MAX = 1000, SERVERS_BYTES_MAX = 1024 };
+enum { PERCENT_MAX = 1000 };
 
 void gy_connect_argument_destroy(struct gy_connect_argument *argument)
 {
@@ -45,7 +45,6 @@ static bool are_valid(const struct gyre_connect_options *options)
 {
 	return options != NULL && options->to != NULL && options->init_channel != NULL &&
 	       options->connections <= GYRE_CONNECTIONS_MAX &&
-	       (options->name_servers == NULL || options->name_servers[0] != '\0') &&
 	       options->retry_min_ns <= pause_max_ns && options->retry_max_ns <= pause_max_ns &&
 	       (options->retry_percent == 0 ||
 		(options->retry_percent >= 100 && options->retry_percent <= PERCENT_MAX)) &&
@@ -79,8 +78,9 @@ static int make_order(const struct gy_home *home, const struct gyre_connect_opti
 	    gy_stream_check(gy_channels_of(home), &options->channel, NULL) < 0) {
 		return -EINVAL;
 	}
-	if (gy_text_bytes(options->name_servers) > SERVERS_BYTES_MAX) {
-		return -ENAMETOOLONG;
+	r = gy_resolve_check_servers(options->name_servers);
+	if (r < 0) {
+		return r;
 	}
 	order = (struct gy_connect_order *)gy_memory_get(
 		sizeof(*order) + gy_text_bytes(options->to) + gy_text_bytes(options->local) +

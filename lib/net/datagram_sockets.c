@@ -201,39 +201,13 @@ static int open_one(struct gy_datagram_sockets *sockets, bool first, int *ret_fd
 
 /* ---- all ---- */
 
-static const char *remedy(int error)
-{
-	switch (error) {
-	case -EADDRINUSE:
-		return "another program has that address, or the path is that of a file that is no "
-		       "socket: take it away, or choose another address";
-	case -EADDRNOTAVAIL:
-		return "use an address of this machine, as `ip address` shows them";
-	case -EACCES:
-		return "ports below 1024 need CAP_NET_BIND_SERVICE: choose a higher one";
-	case -EAFNOSUPPORT:
-		return "there is no IPv6 here: use udp://0.0.0.0:PORT";
-	case -ECONNREFUSED:
-	case -ENOENT:
-		return "the folder of a path, or a peer, has to be there first";
-	case -EMFILE:
-	case -ENFILE:
-		return "too few descriptors are allowed: see `ulimit -n`";
-	case -ENODEV:
-		return "`ip link` shows which interfaces there are, and groups without one need a "
-		       "route";
-	default:
-		return "each loop needs a socket there";
-	}
-}
-
 static void report(const struct gy_datagram_sockets *sockets, int error)
 {
 	const struct gyre_datagram_options *options = sockets->options;
 	const char *where = options->bind != NULL ? options->bind : options->connect;
 
 	gy_log(sockets->log, GYRE_LOG_ERROR, "cannot open a socket for datagrams at %s: %s; %s",
-	       where != NULL ? where : "any port", strerror(-error), remedy(error));
+	       where != NULL ? where : "any port", strerror(-error), gy_bind_remedy(error));
 }
 
 int gy_datagram_sockets_open(struct gy_datagram_sockets *sockets, int *ret_fds)

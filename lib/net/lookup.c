@@ -17,8 +17,6 @@
 #include "channel/socket_address.h"
 #include "net/resolve.h"
 
-enum { SERVERS_BYTES_MAX = 1024 };
-
 _Static_assert(GYRE_RESOLVED_MAX == (int)GY_RESOLVE_ADDRESSES_MAX, "what is found is answered");
 
 /* What is to be done, from the heap. */
@@ -256,12 +254,12 @@ static int make_order(const char *text, const struct gyre_resolve_options *optio
 	struct gy_lookup_order *order;
 	int r;
 
-	if (text == NULL || bytes == 1 ||
-	    (family != AF_UNSPEC && family != AF_INET && family != AF_INET6)) {
+	if (text == NULL || (family != AF_UNSPEC && family != AF_INET && family != AF_INET6)) {
 		return -EINVAL;
 	}
-	if (bytes > SERVERS_BYTES_MAX) {
-		return -ENAMETOOLONG;
+	r = gy_resolve_check_servers(servers);
+	if (r < 0) {
+		return r;
 	}
 	order = (struct gy_lookup_order *)gy_memory_get(sizeof(*order) + bytes);
 	if (order == NULL) {

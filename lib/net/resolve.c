@@ -21,6 +21,8 @@
 
 #include "channel/socket_address.h"
 
+enum { SERVERS_BYTES_MAX = 1024 }; /* with the terminator */
+
 static const uint64_t patience_ns = GYRE_MILLISECONDS(250);
 
 /* ---- sockets ---- */
@@ -212,6 +214,17 @@ static void ask(struct gy_resolve *resolve, int family, ares_addrinfo_callback c
 }
 
 /* ---- the whole ---- */
+
+int gy_resolve_check_servers(const char *servers)
+{
+	if (servers == NULL) {
+		return 0;
+	}
+	if (*servers == '\0') {
+		return -EINVAL;
+	}
+	return strlen(servers) >= SERVERS_BYTES_MAX ? -ENAMETOOLONG : 0;
+}
 
 static void lose_patience(struct gy_timer *timer)
 {

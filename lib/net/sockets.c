@@ -95,30 +95,6 @@ uint32_t gy_sockets_count(const struct gyre_socket_address *address, uint32_t co
 	return address->storage.ss_family == AF_UNIX ? 1 : count;
 }
 
-static const char *remedy(int error)
-{
-	switch (error) {
-	case -EADDRINUSE:
-		return "another program listens there, or the path is that of a file that is no "
-		       "socket: take it away, or choose another address";
-	case -EADDRNOTAVAIL:
-		return "use an address of this machine, as `ip address` shows them";
-	case -EACCES:
-		return "ports below 1024 need CAP_NET_BIND_SERVICE, and paths a folder that may be "
-		       "written";
-	case -ENOENT:
-	case -ENOTDIR:
-		return "the folder of a socket must be there";
-	case -EAFNOSUPPORT:
-		return "there is no IPv6 here: use tcp://0.0.0.0:PORT";
-	case -EMFILE:
-	case -ENFILE:
-		return "too few descriptors are allowed: see `ulimit -n`";
-	default:
-		return "each loop needs a socket there";
-	}
-}
-
 int gy_sockets_listen(struct gyre_socket_address *address, const struct gy_listening *listening,
 		      uint32_t count, int *ret_fds)
 {
@@ -133,7 +109,7 @@ int gy_sockets_listen(struct gyre_socket_address *address, const struct gy_liste
 	}
 	if (r < 0 && !(listening->patient && r == -EADDRINUSE)) {
 		gy_log(listening->log, GYRE_LOG_ERROR, "cannot listen on %s: %s; %s",
-		       listening->text, strerror(-r), remedy(r));
+		       listening->text, strerror(-r), gy_bind_remedy(r));
 	}
 	while (r < 0 && opened > 0) {
 		(void)close(ret_fds[--opened]);

@@ -152,8 +152,11 @@ static struct gyre_datagram_options all_options(void)
 					       .init_channel = order_init_channel };
 }
 
-static void expect_alike(void)
+static void expect_alike(const struct gyre_datagram_options *options)
 {
+	order_plan.registered = look_first;
+	order_plan.active = look_second;
+	cr_assert_eq(gyre_datagram_open(fixture.system, options, NULL), 0);
 	await_active();
 	order_finish();
 	for (size_t i = 0; i < looks; i++) {
@@ -161,6 +164,7 @@ static void expect_alike(void)
 		cr_expect_eq(second.values[i], looked_at[i].wanted, "%zu: %d", i, second.values[i]);
 	}
 	cr_expect_eq(second.fd, first.fd, "who knows the number need not hear of it");
+	cr_expect_eq(bound, 0);
 }
 
 static void expect_alike_where_bound(const char *bind)
@@ -169,12 +173,8 @@ static void expect_alike_where_bound(const char *bind)
 
 	options.bind = bind;
 	options.one_loop = true;
-	order_plan.registered = look_first;
 	order_plan.bind = bind_elsewhere;
-	order_plan.active = look_second;
-	cr_assert_eq(gyre_datagram_open(fixture.system, &options, NULL), 0);
-	expect_alike();
-	cr_expect_eq(bound, 0);
+	expect_alike(&options);
 }
 
 Test(datagram_alike, has_all_options_where_it_is_bound_elsewhere)
@@ -208,12 +208,8 @@ Test(datagram_alike, has_all_options_where_it_is_connected_elsewhere)
 	find_elsewhere("127.0.0.79");
 	looks = count_looks(false);
 	options.connect = "udp://127.0.0.1:9";
-	order_plan.registered = look_first;
 	order_plan.connect = connect_elsewhere;
-	order_plan.active = look_second;
-	cr_assert_eq(gyre_datagram_open(fixture.system, &options, NULL), 0);
-	expect_alike();
-	cr_expect_eq(bound, 0);
+	expect_alike(&options);
 }
 
 /* ---- groups ---- */

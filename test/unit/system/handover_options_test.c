@@ -122,6 +122,16 @@ static uint32_t backlog(void)
 	return info.tcpi_sacked; /* which it is of one that listens */
 }
 
+/* Sockets that were opened with all options, or none, to a call with none, or all. */
+static void hand_over(int (*open_in)(struct gyre_system *system, bool with), bool with)
+{
+	open_first();
+	cr_assert_eq(open_in(fixture.system, !with), 0);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	open_second();
+	cr_assert_eq(open_in(successor, with), 0);
+}
+
 /* ---- streams ---- */
 
 static const struct expected streams_without[] = { { IPPROTO_TCP, TCP_NODELAY, 1 },
@@ -147,18 +157,9 @@ static int listen_in(struct gyre_system *system, bool with)
 	return gyre_listen(system, with ? &all : &none, NULL);
 }
 
-static void hand_over_streams(bool with)
-{
-	open_first();
-	cr_assert_eq(listen_in(fixture.system, !with), 0);
-	cr_assert_eq(gyre_system_start(fixture.system), 0);
-	open_second();
-	cr_assert_eq(listen_in(successor, with), 0);
-}
-
 Test(handover_options, of_streams_become_those_of_the_next_when_it_runs)
 {
-	hand_over_streams(true);
+	hand_over(listen_in, true);
 	expect_all(streams_without, gy_countof(streams_without));
 	cr_expect_eq(backlog(), 4096);
 	start_second();
@@ -169,7 +170,7 @@ Test(handover_options, of_streams_become_those_of_the_next_when_it_runs)
 
 Test(handover_options, of_streams_are_taken_back_too)
 {
-	hand_over_streams(false);
+	hand_over(listen_in, false);
 	expect_all(streams_with, gy_countof(streams_with));
 	cr_expect_eq(backlog(), BACKLOG);
 	start_second();
@@ -180,7 +181,7 @@ Test(handover_options, of_streams_are_taken_back_too)
 
 Test(handover_options, stay_when_the_next_does_not_run)
 {
-	hand_over_streams(true);
+	hand_over(listen_in, true);
 	gyre_system_destroy(successor);
 	expect_answer();
 	expect_all(streams_without, gy_countof(streams_without));
@@ -259,15 +260,6 @@ static int open_in(struct gyre_system *system, bool with)
 	return gyre_datagram_open(system, with ? &all : &none, NULL);
 }
 
-static void hand_over_datagrams(bool with)
-{
-	open_first();
-	cr_assert_eq(open_in(fixture.system, !with), 0);
-	cr_assert_eq(gyre_system_start(fixture.system), 0);
-	open_second();
-	cr_assert_eq(open_in(successor, with), 0);
-}
-
 /* Whether it could be left. */
 static bool is_in(const struct gyre_multicast *multicast)
 {
@@ -286,7 +278,7 @@ static bool is_in(const struct gyre_multicast *multicast)
 
 Test(handover_options, of_datagrams_become_those_of_the_next_when_it_runs)
 {
-	hand_over_datagrams(true);
+	hand_over(open_in, true);
 	expect_all(datagrams_without, gy_countof(datagrams_without));
 	cr_expect_not(is_in(&with_has));
 	start_second();
@@ -298,7 +290,7 @@ Test(handover_options, of_datagrams_become_those_of_the_next_when_it_runs)
 
 Test(handover_options, of_datagrams_are_taken_back_too)
 {
-	hand_over_datagrams(false);
+	hand_over(open_in, false);
 	expect_all(datagrams_with, gy_countof(datagrams_with));
 	start_second();
 	expect_all(datagrams_without, gy_countof(datagrams_without));
