@@ -31,7 +31,7 @@ static void fail_ask(struct gy_house *house, const struct gy_promise *promise, i
 
 	if (mail != NULL) {
 		mail->node.kind = GY_MAIL_EXCEPTION;
-		mail->from.cookie = 0;
+		gy_mail_from_nobody(mail);
 		mail->ask_id = promise->item.key;
 		((struct gy_exception *)gyre_payload(mail))->error = error;
 		(void)gy_send(home, gy_house_address(house), mail, GY_LANE_EXCEPTION);
@@ -73,7 +73,7 @@ static void tell_later(struct gy_home *home, struct gy_house *house, const struc
 
 	if (mail != NULL) {
 		mail->node.kind = GY_MAIL_EVENT;
-		mail->from.cookie = 0;
+		gy_mail_from_nobody(mail);
 		mail->ask_id = 0;
 		*(struct news *)gyre_payload(mail) = *news;
 		gy_house_defer(home, house, mail);

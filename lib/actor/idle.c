@@ -26,7 +26,7 @@ static int tell(struct gy_idle *idle, uint64_t now_ns)
 		return -ENOMEM;
 	}
 	mail->node.kind = GY_MAIL_EVENT;
-	mail->from.cookie = 0;
+	gy_mail_from_nobody(mail);
 	mail->ask_id = idle->number;
 	((struct gyre_receive_timeout *)gyre_payload(mail))->idle_ns = now_ns - idle->active_ns;
 	gy_count(&house->home->counters.sent, 1);

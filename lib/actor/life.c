@@ -295,7 +295,7 @@ void gy_house_mount(struct gy_loop *loop, struct gy_job *job)
 		stack->dirty = true;
 		if (argument != NULL) {
 			argument->node.kind = GY_MAIL_EVENT;
-			argument->from.cookie = 0;
+			gy_mail_from_nobody(argument);
 		}
 		gy_store_relaxed(&home->hook, house);
 		gy_stack_call(stack);

@@ -156,6 +156,12 @@ static inline struct gyre_address gy_mail_sender(const struct gyre_mail *mail)
 	return gy_origin_address(mail->from);
 }
 
+/* All of it is cleared: other nodes are sent all of it, and nothing old may be read from it. */
+static inline void gy_mail_from_nobody(struct gyre_mail *mail)
+{
+	mail->from = (struct gy_origin){ 0 };
+}
+
 /*
  * Deadlines in mail are hints that save work: the promise keeps the exact one. Milliseconds that
  * wrap after 49 days serve for any time-out of less than 24; a longer one is not carried at all.

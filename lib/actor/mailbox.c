@@ -82,7 +82,7 @@ static void tell_mark(struct gy_house *house, bool high)
 	}
 	house->above_mark = high;
 	mail->node.kind = GY_MAIL_EVENT;
-	mail->from.cookie = 0;
+	gy_mail_from_nobody(mail);
 	*(struct gyre_mailbox_mark *)gyre_payload(mail) =
 		(struct gyre_mailbox_mark){ .waiting = house->waiting, .high = high };
 	gy_count(&house->home->counters.sent, 1);

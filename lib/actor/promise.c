@@ -115,7 +115,7 @@ static void timed_out(struct gy_timer *timer)
 	}
 	mail->node.kind = promise->sleeps ? GY_MAIL_REPLY : GY_MAIL_EXCEPTION;
 	mail->ask_id = promise->item.key;
-	mail->from.cookie = 0;
+	gy_mail_from_nobody(mail);
 	if (!promise->sleeps) {
 		((struct gy_exception *)gyre_payload(mail))->error = -ETIMEDOUT;
 	}

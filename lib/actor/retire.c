@@ -85,7 +85,7 @@ static void put_poison(struct gy_home *home, struct gy_house *house)
 		return;
 	}
 	poison->node.kind = GY_MAIL_NOTICE;
-	poison->from.cookie = 0;
+	gy_mail_from_nobody(poison);
 	poison->ask_id = 1;
 	gy_count(&home->counters.sent, 1);
 	if (house->limit != 0) {
@@ -166,7 +166,7 @@ void gy_house_order_retire(struct gy_house *house, uint64_t deadline_ns)
 	}
 	*order_of(mail) = (struct order){ .deadline_ns = deadline_ns };
 	mail->node.kind = GY_MAIL_NOTICE;
-	mail->from.cookie = 0;
+	gy_mail_from_nobody(mail);
 	(void)gy_send_away(home, gy_house_address(house), mail);
 }
 

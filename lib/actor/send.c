@@ -231,7 +231,7 @@ void gy_fail_ask(struct gy_home *home, struct gyre_mail *ask, int error)
 	gy_mail_release(ask);
 	ask->type = &gy_type_exception;
 	ask->node.kind = GY_MAIL_EXCEPTION;
-	ask->from.cookie = 0;
+	gy_mail_from_nobody(ask);
 	((struct gy_exception *)gyre_payload(ask))->error = error;
 	(void)gy_send(home, asker, ask, GY_LANE_EXCEPTION);
 }
@@ -245,7 +245,7 @@ int gy_send_signal(struct gy_home *home, struct gyre_address to, const struct gy
 		return -ENOMEM;
 	}
 	mail->node.kind = (uint8_t)kind;
-	mail->from.cookie = 0;
+	gy_mail_from_nobody(mail);
 	mail->ask_id = 0;
 	return gy_send_away(home, to, mail);
 }

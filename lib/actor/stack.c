@@ -232,7 +232,7 @@ int gy_answer_error(struct gy_stack *stack, struct gyre_mail *ask, int error)
 	}
 	mail->node.kind = GY_MAIL_EXCEPTION;
 	mail->ask_id = ask->ask_id;
-	mail->from.cookie = 0;
+	gy_mail_from_nobody(mail);
 	((struct gy_exception *)gyre_payload(mail))->error = error;
 	(void)gy_send(stack->home, gy_mail_sender(ask), mail, GY_LANE_EXCEPTION);
 	ask->ask_id = 0;

@@ -48,7 +48,7 @@ static int tell(struct actor_timer *timer)
 		return -ENOMEM;
 	}
 	mail->node.kind = GY_MAIL_EVENT;
-	mail->from.cookie = 0;
+	gy_mail_from_nobody(mail);
 	mail->ask_id = timer->generation;
 	*(struct gyre_timeout *)gyre_payload(mail) = (struct gyre_timeout){ .key = timer->key };
 	gy_count(&home->counters.sent, 1);

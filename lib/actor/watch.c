@@ -157,7 +157,7 @@ static void tell(struct gy_home *home, struct gyre_mail *theirs, int reason)
 	struct gyre_address actor = record_of(theirs)->actor;
 
 	theirs->type = &gyre_type_gyre_terminated;
-	theirs->from.cookie = 0;
+	gy_mail_from_nobody(theirs);
 	*(struct gyre_terminated *)gyre_payload(theirs) =
 		(struct gyre_terminated){ .actor = actor, .reason = reason };
 	(void)gy_send(home, watcher, theirs, GY_LANE_EVENT);

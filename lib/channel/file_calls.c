@@ -46,7 +46,7 @@ static struct gy_file_operation *make(struct gy_stack *stack, enum gy_file_kind 
 		gyre_mail_free(&stack->head, mail);
 		return NULL;
 	}
-	mail->from.cookie = 0;
+	gy_mail_from_nobody(mail);
 	*operation = (struct gy_file_operation){ .kind = kind, .mail = mail, .total_bytes = bytes };
 	return operation;
 }

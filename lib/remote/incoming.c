@@ -64,7 +64,7 @@ static void tell_error(struct gy_association *link, const struct gy_frame *frame
 
 	if (mail != NULL) {
 		((struct gy_exception *)gyre_payload(mail))->error = error;
-		mail->from.cookie = 0;
+		gy_mail_from_nobody(mail);
 		(void)gy_send_away(link->links->home, asker, mail);
 	}
 }

@@ -23,7 +23,7 @@ static void answer_here(struct gy_stack *stack, const struct gy_nodes *nodes, co
 	}
 	mail->node.kind = r == 0 ? GY_MAIL_REPLY : GY_MAIL_EXCEPTION;
 	mail->ask_id = ask_id;
-	mail->from.cookie = 0;
+	gy_mail_from_nobody(mail);
 	if (r == 0) {
 		*(struct gyre_node_found *)gyre_payload(mail) = (struct gyre_node_found){ found };
 	} else {

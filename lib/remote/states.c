@@ -93,7 +93,7 @@ static void tell(struct gy_links *links, struct gyre_address watcher,
 
 	if (mail != NULL) {
 		mail->node.kind = GY_MAIL_EVENT;
-		mail->from.cookie = 0;
+		gy_mail_from_nobody(mail);
 		mail->ask_id = 0;
 		*(struct gyre_node_event *)gyre_payload(mail) = *event;
 		(void)gy_send_away(links->home, watcher, mail);

@@ -177,7 +177,7 @@ static bool is_in_time(struct gyre_stack *stack, struct inquiry *inquiry)
 	}
 	inquiry->question = NULL;
 	question->node.kind = GY_MAIL_NOTICE; /* the asker is told below */
-	question->from.cookie = 0;
+	gy_mail_from_nobody(question);
 	gy_count(&home->counters.sent, 1);
 	gy_drop(home, question, inquiry->to, GYRE_DROP_EXPIRED, 0);
 	fail(inquiry, -ETIMEDOUT);
@@ -328,7 +328,7 @@ static int post(struct inquiry *inquiry, struct gyre_mail *mail)
 		mail->node.kind = GY_MAIL_NOTICE;
 		mail->to_slot = to.slot;
 		mail->to_cookie = to.cookie;
-		mail->from.cookie = 0;
+		gy_mail_from_nobody(mail);
 		(void)gy_add_relaxed(&system->outside_sent, 1);
 		gy_loop_post(&system->homes.homes[loop].loop, &mail->node);
 	}
@@ -344,7 +344,7 @@ static int refuse(struct inquiry *inquiry, struct gyre_mail *errand, int error)
 	inquiry->question = NULL;
 	inquiry->done = true;
 	if (error == -ESHUTDOWN) {
-		question->from.cookie = 0;
+		gy_mail_from_nobody(question);
 		(void)gy_add_relaxed(&inquiry->system->outside_sent, 1);
 		gy_outside_lost(inquiry->system, inquiry->to, question);
 	} else {

@@ -348,7 +348,7 @@ static int notify_all(struct gyre_system *system, const struct route *route, str
 	int r;
 
 	mail->node.kind = GY_MAIL_NOTICE;
-	mail->from.cookie = 0;
+	gy_mail_from_nobody(mail);
 	r = send_to_all(system, NULL, route, mail);
 	gyre_mail_free(NULL, mail);
 	return r;

@@ -84,7 +84,7 @@ static void stop_made(struct making *making)
 			mail->node.kind = GY_MAIL_EVENT;
 			mail->to_slot = to.slot;
 			mail->to_cookie = to.cookie;
-			mail->from.cookie = 0;
+			gy_mail_from_nobody(mail);
 			(void)gy_add_relaxed(&making->system->outside_sent, 1);
 			gy_loop_post(&making->system->homes.homes[to.loop].loop, &mail->node);
 		}

@@ -60,7 +60,7 @@ static void send_answer(const struct gyre_work *work, struct gyre_mail *mail,
 	mail->node.kind = (uint8_t)kind;
 	mail->to_slot = work->asker.slot;
 	mail->to_cookie = work->asker.cookie;
-	mail->from.cookie = 0;
+	gy_mail_from_nobody(mail);
 	mail->ask_id = work->ask_id;
 	(void)gy_add_relaxed(&system->outside_sent, 1);
 	gy_loop_post(&system->homes.homes[work->asker.loop].loop, &mail->node);

@@ -95,7 +95,7 @@ static void tell(struct state *state, struct gy_home *home, const struct gyre_si
 			continue;
 		}
 		mail->node.kind = GY_MAIL_EVENT;
-		mail->from.cookie = 0;
+		gy_mail_from_nobody(mail);
 		mail->ask_id = 0;
 		*(struct gyre_signal *)gyre_payload(mail) = *signal;
 		(void)gy_send(home, state->records[i].watcher, mail, GY_LANE_EVENT);

@@ -143,7 +143,7 @@ Test(outside, what_falls_behind_the_waiter_too_is_counted_by_who_posts_it)
 	cr_assert_eq(notify_outside(address, 2), 0);
 	/* As a group does whose creation fails. */
 	stop->node.kind = GY_MAIL_EVENT;
-	stop->from.cookie = 0;
+	gy_mail_from_nobody(stop);
 	fixture.system->outside_sent++;
 	gy_loop_post(&fixture.system->homes.homes[0].loop, &stop->node);
 	fixture.system->stop = 1;

@@ -142,6 +142,35 @@ Test(again, is_not_said_of_one_after_an_order)
 	close_out(&stranger);
 }
 
+/* Its second order is in memory that a notice of its own was in. */
+Test(order, tells_no_peer_what_was_in_memory_before)
+{
+	struct gy_hello hello = stranger_hello();
+	struct stranger stranger;
+	struct gyre_address local =
+		stranger_open_with(&(struct gyre_node_options){ 0 }, &orders_class);
+
+	hello.version_max = GY_WIRE_VERSION_AGAIN - 1;
+	stranger_listen(&stranger);
+	tell(local, 0);
+	stranger_accept(&stranger);
+	stranger_expect(&stranger, GY_WIRE_HELLO);
+	stranger_say_hello(&stranger, &hello);
+	for (int i = 0; i < 2; i++) {
+		expect_number(&stranger, GY_WIRE_NOTICE, 1);
+		cr_assert_eq(stranger.frame.from_cookie, local.cookie);
+		expect_number(&stranger, GY_WIRE_NOTICE, 2);
+		stranger_expect(&stranger, GY_WIRE_NOTICE);
+		cr_assert_eq(stranger.frame.type, gy_type_poison.id);
+		cr_assert_eq(stranger.frame.from_slot, 0);
+		cr_assert_eq(stranger.frame.from_cookie, 0);
+		cr_assert_eq(stranger.frame.from_loop, 0);
+		expect_number(&stranger, GY_WIRE_NOTICE, 3);
+		tell(local, 0);
+	}
+	close_out(&stranger);
+}
+
 static bool is_linked(void)
 {
 	struct gyre_node_status status = { 0 };

@@ -418,7 +418,7 @@ int bare_notify(struct bare *bare, uint64_t value)
 	require(mail != NULL, "no memory");
 	*(struct bare_number *)gyre_payload(mail) = (struct bare_number){ value };
 	mail->node.kind = GY_MAIL_NOTICE;
-	mail->from.cookie = 0;
+	gy_mail_from_nobody(mail);
 	r = gy_send_away(&bare->rig.home, to, mail);
 	turn(bare);
 	return r;
