@@ -96,7 +96,8 @@ typedef void (*gyre_connection_fn)(struct gyre_stack *stack,
  *   is that after a connection that was open for longer than the pause before it
  * @retry_jitter_percent: how much of a pause may be taken off by chance, so that many do not come
  *   back at once; at most 100, and 0 for 20
- * @name_servers: "ADDRESS:PORT,..." to ask; NULL for those of the machine; 1 to 1023 bytes
+ * @name_servers: "ADDRESS:PORT,..." to ask, as in struct gyre_resolve_options; NULL for those of
+ *   the machine; 1 to 1023 bytes
  * @report: hears of each step; may be NULL
  * @report_arg: for @report
  * @owner: an actor that gets each step as a notice; nobody for none
@@ -132,15 +133,14 @@ struct gyre_connect_options {
  * Nothing has been tried when the call returns: what becomes of the connections is reported. The
  * actor is a child of the running one, unless @place says that it is detached. The reasons of
  * failures are -ECONNREFUSED, -ETIMEDOUT, -ENETUNREACH, -ENOENT (a Unix path), -ENXIO (the name is
- * not known), -EAGAIN (no name server answers usefully), -EINVAL (@name_servers cannot be
- * understood), -EMFILE, -ECANCELED (a handler has closed the channel before), -ECONNABORTED (its
- * end came before it was open), and what else a handler or a connect may fail with; a round's is
- * the one that explains most.
+ * not known), -EAGAIN (no name server answers usefully), -EMFILE, -ECANCELED (a handler has closed
+ * the channel before), -ECONNABORTED (its end came before it was open), and what else a handler or
+ * a connect may fail with; a round's is the one that explains most.
  *
  * Return: 0, or a negative errno.
  * Errors:
  *   -EINVAL  an argument, @to or @init_channel is NULL, an address cannot be understood, a number
- *            is out of bounds, or @name_servers is empty
+ *            is out of bounds, or @name_servers is not a list of addresses
  *   -ENAMETOOLONG  a path or a name is too long, or @name_servers is
  *   -ENODEV  the machine has no interface with a scope's name
  *   -ENOENT  @local is a name

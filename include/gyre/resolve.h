@@ -31,7 +31,9 @@ GYRE_MESSAGE(gyre_resolved, 0x50);
 
 /**
  * struct gyre_resolve_options - whom to ask for names
- * @name_servers: "ADDRESS:PORT,..." to ask; NULL for those of the machine; 1 to 1023 bytes
+ * @name_servers: "ADDRESS:PORT,..." to ask, without spaces, as "127.0.0.1:53,[::1]:53"; the port
+ *   is 53 where it is left out, and the brackets with it; no scopes; NULL for those of
+ *   the machine; 1 to 1023 bytes
  * @family: of the addresses that are wanted: AF_INET or AF_INET6; 0 for both
  */
 struct gyre_resolve_options {
@@ -53,10 +55,8 @@ struct gyre_resolve_options {
  * are enough. The machine's own names, as of /etc/hosts, are known without a name server. Nothing
  * is kept for the next lookup. The future always completes, with an answer or an error: -ENXIO (the
  * name is not known, or has no address of that family), -EAGAIN (no name server answers usefully),
- * -EINVAL
- * (@name_servers cannot be understood), -ENOBUFS (GYRE_RESOLVES_MAX are under way on this loop),
- * -ETIMEDOUT, -ESHUTDOWN, -ENOMEM or -EMFILE. It never completes inside this call, unless that
- * fails.
+ * -ENOBUFS (GYRE_RESOLVES_MAX are under way on this loop), -ETIMEDOUT, -ESHUTDOWN, -ENOMEM or
+ * -EMFILE. It never completes inside this call, unless that fails.
  *
  * When the asking actor ends, its lookups are given up. When only @stack ends they go on to their
  * ends, and what they bring is dropped.
@@ -64,7 +64,7 @@ struct gyre_resolve_options {
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:
  *   -EINVAL  @text or @ret_future is NULL, @text cannot be understood or is an address of another
- *            family than @family, @family is none, or @name_servers is empty
+ *            family than @family, @family is none, or @name_servers is not a list of addresses
  *   -ENAMETOOLONG  the path or the host's name is too long, or @name_servers is
  *   -ENODEV  the machine has no interface with the scope's name in @text
  *   -ENOMEM  there is no memory

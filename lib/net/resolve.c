@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -213,18 +214,52 @@ static void ask(struct gy_resolve *resolve, int family, ares_addrinfo_callback c
 	ares_getaddrinfo(resolve->ares, resolve->host, NULL, &hints, callback, resolve);
 }
 
-/* ---- the whole ---- */
+/* ---- name servers ---- */
+
+/* An address with a port or without; one of IPv6 stands in brackets if a port follows. c-ares knows
+ * neither scopes nor "*", and takes ports out of range for others. */
+static bool is_server(const char *server, size_t bytes)
+{
+	const char *colon = memchr(server, ':', bytes);
+	bool is_six = colon != NULL && memchr(colon + 1, ':', bytes - (size_t)(colon + 1 - server));
+	bool is_bare = is_six && *server != '[';
+	bool has_port = !is_bare && (colon != NULL || *server == '[');
+	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX];
+	struct gyre_socket_address address;
+	struct sockaddr_in in;
+	int length = snprintf(text, sizeof(text), "udp://%s%.*s%s%s", is_bare ? "[" : "",
+			      (int)bytes, server, is_bare ? "]" : "", has_port ? "" : ":53");
+
+	if (length < 0 || (size_t)length >= sizeof(text) || *server == '*' ||
+	    memchr(server, '%', bytes) != NULL || gyre_socket_address_parse(text, &address) < 0) {
+		return false;
+	}
+	memcpy(&in, &address.storage, sizeof(in)); /* the port stands there in both families */
+	return in.sin_port != 0;
+}
 
 int gy_resolve_check_servers(const char *servers)
 {
 	if (servers == NULL) {
 		return 0;
 	}
-	if (*servers == '\0') {
-		return -EINVAL;
+	if (strnlen(servers, SERVERS_BYTES_MAX) == SERVERS_BYTES_MAX) {
+		return -ENAMETOOLONG;
 	}
-	return strlen(servers) >= SERVERS_BYTES_MAX ? -ENAMETOOLONG : 0;
+	for (;;) {
+		size_t bytes = strcspn(servers, ",");
+
+		if (bytes == 0 || !is_server(servers, bytes)) {
+			return -EINVAL;
+		}
+		if (servers[bytes] == '\0') {
+			return 0;
+		}
+		servers += bytes + 1;
+	}
 }
+
+/* ---- the whole ---- */
 
 static void lose_patience(struct gy_timer *timer)
 {

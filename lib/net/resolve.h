@@ -47,7 +47,7 @@ struct gy_resolve {
 	struct gy_resolve_socket sockets[GY_RESOLVE_SOCKETS];
 };
 
-/* Of a list of name servers, or NULL: 0, -EINVAL for an empty one, or -ENAMETOOLONG. */
+/* Of a list of name servers, or NULL: 0, -EINVAL if not each is an address, or -ENAMETOOLONG. */
 int gy_resolve_check_servers(const char *servers);
 void gy_resolve_init(struct gy_resolve *resolve, struct gy_endpoint *endpoint,
 		     struct gy_channels *channels);

@@ -558,6 +558,7 @@ Test(connecting, answers_misuse_with_an_error, .init = client_begin, .fini = cli
 	EXPECT_REFUSED(to, "udp://127.0.0.1:1", -EINVAL);
 	EXPECT_REFUSED(to, "127.0.0.1:1", -EINVAL);
 	EXPECT_REFUSED(name_servers, "", -EINVAL);
+	EXPECT_REFUSED(name_servers, "127.0.0.1:70000", -EINVAL);
 	EXPECT_REFUSED(local, "tcp://localhost:1", -ENOENT);
 	EXPECT_REFUSED(local, "udp://127.0.0.1:1", -EINVAL);
 	EXPECT_REFUSED(init_channel, NULL, -EINVAL);
