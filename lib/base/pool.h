@@ -63,6 +63,12 @@ static inline void *gy_pool_take(struct gy_pool *pool)
 	return pool->free[count];
 }
 
+/* Whether the next two that are taken are there. */
+static inline bool gy_pool_has_two(const struct gy_pool *pool)
+{
+	return pool->free_count > 1;
+}
+
 /* NULL when there is no memory. The contents are undefined. */
 static inline void *gy_pool_get(struct gy_pool *pool)
 {

@@ -52,6 +52,12 @@ void gy_buffer_put_slices(struct gyre_buffer *buffer)
 	}
 }
 
+void gy_buffer_put_otherwise(struct gyre_buffer *buffer)
+{
+	gy_buffer_put_slices(buffer);
+	gy_buffer_put_head(buffer);
+}
+
 void gyre_buffer_free(struct gyre_buffer *buffer)
 {
 	if (buffer != NULL) {

@@ -98,23 +98,35 @@ static inline struct gyre_buffer *gy_buffer_of_page(struct gy_channels *channels
 
 /* An empty buffer; NULL without memory. */
 struct gyre_buffer *gy_buffer_get(struct gy_channels *channels);
-/* Gives back the slices beyond the first, and the first. */
+/* Gives back all slices. */
 void gy_buffer_put_slices(struct gyre_buffer *buffer);
+/* Gives back one that has no slice, or several. */
+void gy_buffer_put_otherwise(struct gyre_buffer *buffer);
 
-static inline void gy_buffer_put(struct gyre_buffer *buffer)
+/* Gives back what has no slices any more that count. */
+static inline void gy_buffer_put_head(struct gyre_buffer *buffer)
 {
 	struct gy_channels *channels = buffer->channels;
 
-	if (gy_likely(buffer->first.next == NULL && buffer->first.page != NULL)) {
-		gy_page_unref(channels, buffer->first.page);
-	} else {
-		gy_buffer_put_slices(buffer);
-	}
 	if (gy_unlikely(buffer->first.peer != 0)) {
 		gy_peer_unref(&channels->peers, buffer->first.peer);
 	}
 	gy_poison(buffer, sizeof(*buffer));
 	gy_pool_put(&channels->buffers, buffer);
+}
+
+/* Its calls are the last that it does, so that who does no others saves no registers. */
+static inline void gy_buffer_put(struct gyre_buffer *buffer)
+{
+	struct gy_channels *channels = buffer->channels;
+	struct gy_page *page = buffer->first.page;
+
+	if (gy_unlikely(buffer->first.next != NULL || page == NULL)) {
+		gy_buffer_put_otherwise(buffer);
+		return;
+	}
+	gy_buffer_put_head(buffer);
+	gy_page_unref(channels, page);
 }
 
 /* Puts @slice in the place of the first; whose buffer it is, and its peer, stay. */

@@ -146,16 +146,22 @@ static inline bool continues(const struct gyre_buffer *last, const struct gyre_b
 	       data->first.next == NULL;
 }
 
+/* Adds @data, which is taken and stands behind the last, to the batch. */
+static inline void extend(struct gy_datagram_batch *batch, struct gyre_buffer *data)
+{
+	batch->last->first.count += (uint32_t)data->bytes;
+	batch->last->bytes += data->bytes;
+	gy_buffer_put(data);
+}
+
 /* Adds the slices of @data, which is taken, to the batch; false if they are too many. */
 static inline bool appended(struct gy_datagram_batch *batch, struct gyre_buffer *data)
 {
 	struct gyre_buffer *last = batch->last;
 	uint32_t slices;
 
-	if (gy_likely(continues(last, data))) {
-		last->first.count += (uint32_t)data->bytes;
-		last->bytes += data->bytes;
-		gy_buffer_put(data);
+	if (continues(last, data)) {
+		extend(batch, data);
 		return true;
 	}
 	slices = batch->slices + slices_of(data);
@@ -228,10 +234,35 @@ static inline bool begun(struct gy_datagram *datagram, struct gyre_buffer *data)
 	return true;
 }
 
-int gy_datagram_add(struct gyre_channel *channel, struct gyre_buffer *data)
+/* Whether @data is passed on as it came: the next of several that were received as one, of which
+ * some are in the batch already, so that it is known to be right. */
+static inline bool is_next(const struct gy_datagram *datagram, const struct gyre_buffer *data,
+			   size_t cost)
+{
+	const struct gyre_channel *channel = &datagram->channel;
+	const struct gy_datagram_batch *batch = &datagram->batch;
+	const struct gy_datagram_send *send = batch->send;
+
+	return send != NULL && send->count > 1 && send->count < BATCH_MAX &&
+	       data->bytes == send->each && continues(batch->last, data) &&
+	       data->first.peer == batch->last->first.peer &&
+	       batch->bytes + data->bytes <= GY_DATAGRAM_BYTES_MAX &&
+	       channel->output_bytes + cost <= channel->write_high_bytes &&
+	       (channel->flags & (GY_CHANNEL_NO_OUTPUT | GY_CHANNEL_COUNTED)) == 0;
+}
+
+static inline void count_written(struct gy_datagram *datagram, size_t cost)
+{
+	datagram->written += cost;
+	datagram->channel.output_bytes += (uint32_t)cost;
+	gy_endpoint_ready(&datagram->channel.endpoint);
+}
+
+/* All other. */
+static __attribute__((noinline)) int add_otherwise(struct gyre_channel *channel,
+						   struct gyre_buffer *data, size_t cost)
 {
 	struct gy_datagram *datagram = gy_datagram_of(channel);
-	size_t cost = gy_datagram_cost(data->bytes, 1);
 	int r = refuse(channel, data, cost);
 
 	if (gy_likely(r == 0) && !joined(datagram, data) && !begun(datagram, data)) {
@@ -242,8 +273,7 @@ int gy_datagram_add(struct gyre_channel *channel, struct gyre_buffer *data)
 		gy_buffer_put(data);
 		return r;
 	}
-	datagram->written += cost;
-	channel->output_bytes += (uint32_t)cost;
+	count_written(datagram, cost);
 	if (gy_unlikely((channel->flags & GY_CHANNEL_COUNTED) != 0)) {
 		gy_held_add(channel->channels, cost);
 	}
@@ -251,7 +281,22 @@ int gy_datagram_add(struct gyre_channel *channel, struct gyre_buffer *data)
 	    (channel->flags & GY_CHANNEL_UNWRITABLE) == 0) {
 		gy_output_became_unwritable(channel);
 	}
-	gy_endpoint_ready(&channel->endpoint);
+	return 0;
+}
+
+int gy_datagram_add(struct gyre_channel *channel, struct gyre_buffer *data)
+{
+	struct gy_datagram *datagram = gy_datagram_of(channel);
+	struct gy_datagram_batch *batch = &datagram->batch;
+	size_t cost = gy_datagram_cost(data->bytes, 1);
+
+	if (!is_next(datagram, data, cost)) {
+		return add_otherwise(channel, data, cost);
+	}
+	batch->bytes += (uint32_t)data->bytes;
+	batch->send->count++;
+	extend(batch, data);
+	count_written(datagram, cost);
 	return 0;
 }
 

@@ -146,7 +146,8 @@ void gy_input_received(struct gy_op *op, const struct gy_completion *completion)
 
 	if (gy_unlikely(!(completion->has_buffer && completion->more) || completion->result <= 0 ||
 			(channel->flags & GY_CHANNEL_DISCARDING) != 0 ||
-			!gy_list_empty(&channel->channels->turns.waiting))) {
+			!gy_list_empty(&channel->channels->turns.waiting) ||
+			!gy_pool_has_two(&channel->channels->buffers))) {
 		received_otherwise(channel, completion);
 		return;
 	}

@@ -153,14 +153,25 @@ static bool merged(struct gyre_channel *channel, struct gyre_buffer *data)
 }
 
 /* @bytes is what is queued with @data, which is not too much. */
-static inline void queue(struct gyre_channel *channel, struct gyre_buffer *data, size_t bytes)
+static inline void enqueue(struct gyre_channel *channel, struct gyre_buffer *data, size_t bytes)
+{
+	gy_buffer_queue_push(&channel->output, data);
+	channel->output_buffers++;
+	channel->output_bytes = (uint32_t)bytes;
+	gy_endpoint_ready(&channel->endpoint);
+}
+
+/* The same behind others; a call of its own, so that the first saves no registers. */
+static __attribute__((noinline)) int queue(struct gyre_channel *channel, struct gyre_buffer *data,
+					   size_t bytes)
 {
 	if (channel->output.first == NULL || !merged(channel, data)) {
-		gy_buffer_queue_push(&channel->output, data);
-		channel->output_buffers++;
+		enqueue(channel, data, bytes);
+		return 0;
 	}
 	channel->output_bytes = (uint32_t)bytes;
 	gy_endpoint_ready(&channel->endpoint);
+	return 0;
 }
 
 /* The same where a mark may be crossed, or where what is queued counts. */
@@ -171,7 +182,7 @@ static void queue_with_care(struct gyre_channel *channel, struct gyre_buffer *da
 	if (counted) {
 		gy_held_add(channel->channels, data->bytes);
 	}
-	queue(channel, data, bytes);
+	(void)queue(channel, data, bytes);
 	/* One that counts may have been so for another reason. */
 	if (bytes > channel->write_high_bytes &&
 	    (counted || (channel->flags & GY_CHANNEL_UNWRITABLE) == 0)) {
@@ -194,20 +205,14 @@ static int check_caps(struct gyre_channel *channel, size_t bytes)
 	return 0;
 }
 
-/*
- * What is no stream's, or counts, or crosses a mark, or cannot be queued: nothing at all, to a
- * channel that ends, or over a cap.
- */
+/* What counts, or crosses a mark, or cannot be queued: nothing at all, to a channel that ends, or
+ * over a cap. */
 static __attribute__((noinline)) int add_otherwise(struct gyre_channel *channel,
 						   struct gyre_buffer *data)
 {
 	size_t bytes = channel->output_bytes + data->bytes;
-	int r;
+	int r = refusal(channel);
 
-	if ((channel->flags & GY_CHANNEL_DATAGRAM) != 0) {
-		return channel->kind->add(channel, data);
-	}
-	r = refusal(channel);
 	if (r == 0 && data->bytes > 0) {
 		r = check_caps(channel, data->bytes);
 		if (r == 0) {
@@ -227,9 +232,14 @@ int gy_output_add(struct gyre_channel *channel, struct gyre_buffer *data)
 	if (gy_unlikely((channel->flags &
 			 (GY_CHANNEL_NO_OUTPUT | GY_CHANNEL_DATAGRAM | GY_CHANNEL_COUNTED)) != 0 ||
 			data->bytes == 0 || bytes > channel->write_high_bytes)) {
-		return add_otherwise(channel, data);
+		return (channel->flags & GY_CHANNEL_DATAGRAM) != 0
+			       ? channel->kind->add(channel, data)
+			       : add_otherwise(channel, data);
 	}
-	queue(channel, data, bytes);
+	if (channel->output.first != NULL) {
+		return queue(channel, data, bytes);
+	}
+	enqueue(channel, data, bytes);
 	return 0;
 }
 
@@ -422,37 +432,26 @@ static __attribute__((noinline)) void sent_otherwise(struct gyre_channel *channe
 	}
 }
 
-/* More was written meanwhile. */
-static __attribute__((noinline)) void go_on(struct gyre_channel *channel)
-{
-	if (gy_output_send(channel) < 0) {
-		gy_endpoint_ready(&channel->endpoint);
-	}
-}
-
 /* Phase 1. */
 void gy_output_sent(struct gy_op *op, const struct gy_completion *completion)
 {
 	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, send);
 	struct gyre_buffer *buffer = channel->output.first;
-	struct gyre_buffer *next;
 	int32_t result = completion->result;
 
+	/* More may have been written meanwhile. */
 	if (gy_unlikely((channel->flags &
 			 (GY_CHANNEL_SLOW | GY_CHANNEL_GATHERED | GY_CHANNEL_COUNTED)) != 0 ||
-			result <= 0 || (size_t)result != buffer->bytes)) {
+			result <= 0 || (size_t)result != buffer->bytes || buffer->next != NULL)) {
 		sent_otherwise(channel, result);
 		return;
 	}
+	gy_verify(channel->output_bytes == (uint32_t)result && channel->output_buffers == 1);
 	gy_count(&channel->channels->counters.bytes_sent, (uint32_t)result);
-	channel->output_bytes -= (uint32_t)result;
-	channel->output_buffers--;
-	next = buffer->next;
-	channel->output.first = next;
+	channel->output_bytes = 0;
+	channel->output_buffers = 0;
+	channel->output.first = NULL;
 	gy_buffer_put(buffer);
-	if (gy_unlikely(next != NULL)) {
-		go_on(channel);
-	}
 }
 
 void gy_output_init(struct gyre_channel *channel)

@@ -40,7 +40,7 @@ bool gy_peers_trim(struct gy_peers *peers);
 /* @peer is not 0. */
 static inline struct gy_peer *gy_peer_at(const struct gy_peers *peers, uint32_t peer)
 {
-	gy_assert(peer != 0 && (peer - 1) / GY_PEERS_CHUNK < peers->chunks_count);
+	gy_verify(peer != 0 && (peer - 1) / GY_PEERS_CHUNK < peers->chunks_count);
 	return &peers->chunks[(peer - 1) / GY_PEERS_CHUNK][(peer - 1) % GY_PEERS_CHUNK];
 }
 
@@ -63,8 +63,10 @@ static inline bool gy_peer_is(const struct gy_peers *peers, uint32_t peer, const
 
 static inline uint32_t gy_peer_ref(struct gy_peers *peers, uint32_t peer)
 {
-	gy_assert(gy_peer_at(peers, peer)->references > 0);
-	gy_peer_at(peers, peer)->references++;
+	struct gy_peer *at = gy_peer_at(peers, peer);
+
+	gy_assert(at->references > 0);
+	at->references++;
 	return peer;
 }
 
