@@ -93,6 +93,26 @@ Test(datagram_end, does_not_wait_for_ever_for_a_peer_that_takes_nothing)
 	(void)close(fd);
 }
 
+Test(datagram_end, lets_the_loop_rest_while_it_waits_for_room)
+{
+	struct gyre_socket_address to;
+	int fd;
+
+	datagram_begin_with(&(struct rig_options){ .low_bytes = 1000, .high_bytes = 2000 });
+	fd = deaf_peer(&to);
+	open_unix(NULL);
+	write_numbers(&to, 100);
+	cr_assert(!gyre_channel_is_writable(datagrams.channel));
+	gyre_channel_close(gyre_channel_tail(datagrams.channel));
+	rig_settle(&datagram_rig);
+	cr_assert_eq(datagrams.closed, 0, "the peer has no room");
+	cr_expect(!datagrams.channel->endpoint.ready, "nobody hears of the mark any more");
+	cr_expect_eq(datagrams.unwritable, 0);
+	gyre_channel_abort(datagrams.channel, 0);
+	datagram_until_closed();
+	(void)close(fd);
+}
+
 Test(datagram_end, at_once_ends_what_is_in_flight)
 {
 	struct gyre_socket_address to;
