@@ -20,6 +20,11 @@
  *   Parts of files cannot be sent.
  *   gyre_channel_close() sends what is queued and closes, without waiting for anybody.
  *
+ * What is written for a Unix socket waits until that has room, and what is written behind it waits
+ * with it. A peer that makes none for linger_ns of the system, while something for others waits or
+ * the channel is not writable, loses what is queued for it: each datagram is an exception
+ * -ETIMEDOUT. A channel that is connected has only one peer, and waits for it as long as it takes.
+ *
  * Datagrams that are written behind each other for one peer and are of one size leave by one call
  * (GSO), and such that the kernel has received as one (GRO) are delivered one by one, without a
  * copy. The order of writes is kept, except that over UDP a datagram which finds the socket's send
