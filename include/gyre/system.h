@@ -160,6 +160,7 @@ struct gyre_system_options {
  *
  * Return: 0, or a negative errno.
  * Errors:
+ *   -EAGAIN  no more threads can be had
  *   -EINVAL  a field is out of its bounds, or NOTIFY_SOCKET is nothing that can be notified
  *   -ENOMEM  there is no memory, or too little of it may be locked
  *   -ENOSYS  the kernel has no io_uring
