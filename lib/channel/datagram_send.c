@@ -164,7 +164,11 @@ static bool is_to(const struct gy_datagram *datagram, const struct gy_datagram_s
 			  &peer->storage, peer->bytes);
 }
 
-/* Whether the peer of @send, which is the first, has had its time and holds up somebody. */
+/*
+ * Whether the peer of @send, which is the first, has had its time and holds up somebody: others
+ * that stand behind, or those who would write or be read. The latter are none when it closes, and
+ * whether that has to wait any longer is for the linger timer to say.
+ */
 static bool is_in_the_way(const struct gy_datagram *datagram, const struct gy_datagram_send *send,
 			  const struct gyre_socket_address *peer)
 {
@@ -180,7 +184,9 @@ static bool is_in_the_way(const struct gy_datagram *datagram, const struct gy_da
 	       is_to(datagram, gy_container_of(item, const struct gy_datagram_send, item), peer)) {
 		item = item->next;
 	}
-	return item != &datagram->sends || (channel->flags & GY_CHANNEL_UNWRITABLE) != 0;
+	return item != &datagram->sends ||
+	       (channel->flags & (GY_CHANNEL_UNWRITABLE | GY_CHANNEL_ENDING)) ==
+		       GY_CHANNEL_UNWRITABLE;
 }
 
 /* All that is queued for the peer, which makes no room. Nothing is in flight. */

@@ -113,6 +113,22 @@ Test(datagram_end, lets_the_loop_rest_while_it_waits_for_room)
 	(void)close(fd);
 }
 
+Test(datagram_end, has_a_reason_also_when_the_channel_was_not_writable)
+{
+	struct gyre_socket_address to;
+	int fd;
+
+	datagram_begin_with(&(struct rig_options){
+		.low_bytes = 1000, .high_bytes = 2000, .linger_ns = GYRE_MILLISECONDS(100) });
+	fd = deaf_peer(&to);
+	open_unix(NULL);
+	write_numbers(&to, 100);
+	gyre_channel_close(gyre_channel_tail(datagrams.channel));
+	datagram_until_closed();
+	cr_expect_eq(datagrams.reason, -ETIMEDOUT);
+	(void)close(fd);
+}
+
 Test(datagram_end, at_once_ends_what_is_in_flight)
 {
 	struct gyre_socket_address to;
