@@ -90,9 +90,11 @@ typedef void (*gyre_connection_fn)(struct gyre_stack *stack,
  *   if one has taken the connection over, after them; 0 for 10 s
  * @retries_max: how many rounds in a row may follow one that has failed, or the loss of an open
  *   connection; 0 for none, UINT32_MAX for no limit. A connection that was open begins anew
- * @retry_min_ns: the pause before the first of them; 0 for 100 ms
- * @retry_max_ns: the longest pause; 0 for 10 s
- * @retry_percent: how long a pause is, of the one before, at least 100; 0 for 200. The first again
+ * @retry_min_ns: the pause before the first of them, up to 8.64e13; 0 for 100 ms, or for
+ *   @retry_max_ns if that is less
+ * @retry_max_ns: the longest pause, at least @retry_min_ns, up to 8.64e13; 0 for 10 s, or for
+ *   @retry_min_ns if that is more
+ * @retry_percent: how long a pause is, of the one before, 100 to 1000; 0 for 200. The first again
  *   is that after a connection that was open for longer than the pause before it
  * @retry_jitter_percent: how much of a pause may be taken off by chance, so that many do not come
  *   back at once; at most 100, and 0 for 20

@@ -20,6 +20,11 @@
  *   Parts of files cannot be sent.
  *   gyre_channel_close() sends what is queued and closes, without waiting for anybody.
  *
+ * What is written for a Unix socket waits until that has room, and what is written behind it waits
+ * with it. A peer that makes none for linger_ns of the system, while something for others waits or
+ * the channel is not writable, loses what is queued for it: each datagram is an exception
+ * -ETIMEDOUT. A channel that is connected has only one peer, and waits for it as long as it takes.
+ *
  * Datagrams that are written behind each other for one peer and are of one size leave by one call
  * (GSO), and such that the kernel has received as one (GRO) are delivered one by one, without a
  * copy. The order of writes is kept, except that over UDP a datagram which finds the socket's send
@@ -103,8 +108,8 @@ typedef void (*gyre_datagram_fn)(struct gyre_stack *stack, const struct gyre_dat
  * @broadcast: allow sending to broadcast addresses
  * @no_gro: have the kernel deliver each datagram singly
  * @no_gso: send each datagram singly
- * @receive_buffer_bytes: what the kernel keeps of what was not received, at most, as far as
- *   net.core.rmem_max lets it; 0 for the system's default
+ * @receive_buffer_bytes: what the kernel keeps of what was not received, at most, up to 2^31 - 1
+ *   and as far as net.core.rmem_max lets it; 0 for the system's default
  * @send_buffer_bytes: the same for what has not left, and net.core.wmem_max
  * @groups: joined from the beginning
  * @groups_count: how many of them; 0 for none
@@ -169,7 +174,8 @@ struct gyre_datagram_options {
  * Return: 0, or a negative errno.
  * Errors:
  *   -EINVAL      an argument or @init_channel is NULL, an address cannot be understood or is not of
- *                datagrams, or a number is out of its bounds
+ *                datagrams, @bind and @connect are of different kinds, a group is none or of
+ * another kind, or a number is out of its bounds
  *   -EADDRINUSE  the address is taken
  *   -EADDRNOTAVAIL  the machine has no such address
  *   -EACCES      the port is for privileged processes
@@ -203,7 +209,8 @@ GYRE_API int gyre_datagram_open(struct gyre_system *system,
  * Return: 0, or a negative errno.
  * Errors:
  *   -EINVAL      an argument or @init_channel is NULL, an address cannot be understood or is not of
- *                datagrams, or a number is out of its bounds
+ *                datagrams, @bind and @connect are of different kinds, a group is none or of
+ * another kind, or a number is out of its bounds
  *   -ENOENT      an address has a name, which would have to be looked up, or nobody has bound the
  *                Unix path of @connect
  *   -ENOBUFS     the loop has as many actors as it can have

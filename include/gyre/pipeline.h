@@ -318,7 +318,7 @@ GYRE_API void gyre_context_remove(struct gyre_handler_context *ctx);
  * Errors:
  *   -EINVAL  @ctx is NULL, or its handler has no @timer
  *   -ENOMEM  there is no memory
- *   -EPIPE   the channel is closed, or the handler has left it
+ *   -EPIPE   the channel is closed or closing, or the handler has left it
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1

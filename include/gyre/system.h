@@ -84,7 +84,8 @@ typedef void (*gyre_dead_letter_fn)(const struct gyre_type *type, struct gyre_ad
  *   themselves, 1 to 2^30; -1 for never. A channel whose bytes are copied after all, as those for
  *   the same machine, goes back to plain sends; the memory counts as locked (RLIMIT_MEMLOCK)
  * @linger_ns: how long a closing channel waits for a peer that takes none of its output, or has
- *   it all and does not close, 1e6 to 3.6e12; see gyre_channel_close()
+ *   it all and does not close, 1e6 to 3.6e12; see gyre_channel_close(). Also how long others wait
+ *   for the peer of a Unix socket for datagrams, see gyre/datagram.h
  * @drain_timeout_ns: how long channels may take to end when the system stops, 1e6 to 3.6e12; then
  *   they are closed at once
  * @handover: "unix:PATH", see gyre/handover.h; NULL for none
@@ -159,6 +160,7 @@ struct gyre_system_options {
  *
  * Return: 0, or a negative errno.
  * Errors:
+ *   -EAGAIN  no more threads can be had
  *   -EINVAL  a field is out of its bounds, or NOTIFY_SOCKET is nothing that can be notified
  *   -ENOMEM  there is no memory, or too little of it may be locked
  *   -ENOSYS  the kernel has no io_uring

@@ -29,6 +29,8 @@
  *
  * TLS 1.2 and 1.3 are spoken, with forward secrecy only; renegotiation, compression and early data
  * are off. A part of a file cannot be sent without a copy: gyre_channel_send_file() refuses.
+ * Channels of datagrams refuse the handlers with -EOPNOTSUPP: TLS is for streams, and there is no
+ * DTLS.
  */
 #ifndef GYRE_TLS_H
 #define GYRE_TLS_H

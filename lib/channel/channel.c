@@ -33,10 +33,10 @@ static void tell_mark(struct gyre_channel *channel)
 {
 	bool unwritable = (channel->flags & GY_CHANNEL_UNWRITABLE) != 0;
 
-	if ((channel->flags & GY_CHANNEL_ENDING) != 0) {
-		return;
-	}
 	channel->flags &= ~(uint32_t)GY_CHANNEL_MARK_CROSSED;
+	if ((channel->flags & GY_CHANNEL_ENDING) != 0) {
+		return; /* and nobody hears of it later */
+	}
 	if (unwritable == ((channel->flags & GY_CHANNEL_MARK_TOLD) != 0)) {
 		return; /* there and back again */
 	}

@@ -72,7 +72,7 @@ int gyre_context_timer_start(struct gyre_handler_context *ctx, uint64_t key, uin
 	if (context == NULL || context->handler->timer == NULL) {
 		return -EINVAL;
 	}
-	if (context->removed || gy_channel_is_closed(ctx->channel)) {
+	if (context->removed || (ctx->channel->flags & GY_CHANNEL_ENDING) != 0) {
 		return -EPIPE;
 	}
 	place = find(context, key);

@@ -88,6 +88,7 @@ struct gy_datagram {
 	struct gy_op room;		   /* the wait for some in the socket's send buffer */
 	struct gy_timer retry;		   /* or, where the kernel cannot tell, for a while */
 	uint64_t retry_ns;		   /* the last while, or 0 */
+	uint64_t refused_ns;		   /* since when, if @retry_ns is not 0 */
 	void (*closes)(void *arg, int fd); /* any phase; before it is closed; may be NULL */
 	void (*ended)(void *arg);	   /* in phase 1, when it is; may be NULL */
 	void (*leave)(void *arg, int fd);  /* gives the socket to another loop; may be NULL */

@@ -8,7 +8,9 @@
  *
  * A send that finds no room waits here and not in the kernel: nothing more is sent until those
  * under way are done, and then it goes first. Over UDP the kernel tells when there is room, of a
- * Unix socket only to one that is connected; else it is tried again after a while.
+ * Unix socket only to one that is connected; else it is tried again after a while. There the room
+ * is that of one peer, and others may stand behind it: after the linger time what is queued for a
+ * peer that takes nothing fails, if it is in anybody's way.
  *
  * A send that fails costs the channel these datagrams only. Handlers hear of it as an exception.
  */
@@ -47,6 +49,9 @@ static void wait_for_room(struct gy_datagram *datagram)
 		(void)gy_ring_poll(channels->ring, &datagram->room, datagram->channel.endpoint.fd,
 				   POLLOUT);
 		return;
+	}
+	if (datagram->retry_ns == 0) {
+		datagram->refused_ns = channels->home->loop.now_ns;
 	}
 	datagram->retry_ns = datagram->retry_ns == 0 ? retry_min_ns : datagram->retry_ns * 2;
 	if (datagram->retry_ns > retry_max_ns) {
@@ -152,14 +157,82 @@ static bool was_batch_refused(struct gy_datagram *datagram, const struct gy_data
 	return false;
 }
 
+static bool is_to(const struct gy_datagram *datagram, const struct gy_datagram_send *send,
+		  const struct gyre_socket_address *peer)
+{
+	return gy_peer_is(&datagram->channel.channels->peers, send->first->first.peer,
+			  &peer->storage, peer->bytes);
+}
+
+/*
+ * Whether the peer of @send, which is the first, has had its time and holds up somebody: others
+ * that stand behind, or those who would write or be read. The latter are none when it closes, and
+ * whether that has to wait any longer is for the linger timer to say.
+ */
+static bool is_in_the_way(const struct gy_datagram *datagram, const struct gy_datagram_send *send,
+			  const struct gyre_socket_address *peer)
+{
+	const struct gyre_channel *channel = &datagram->channel;
+	const struct gy_channels *channels = channel->channels;
+	const struct gy_list *item = send->item.next;
+
+	if (datagram->retry_ns == 0 ||
+	    channels->home->loop.now_ns - datagram->refused_ns < channels->options.linger_ns) {
+		return false;
+	}
+	while (item != &datagram->sends &&
+	       is_to(datagram, gy_container_of(item, const struct gy_datagram_send, item), peer)) {
+		item = item->next;
+	}
+	return item != &datagram->sends ||
+	       (channel->flags & (GY_CHANNEL_UNWRITABLE | GY_CHANNEL_ENDING)) ==
+		       GY_CHANNEL_UNWRITABLE;
+}
+
+/* All that is queued for the peer, which makes no room. Nothing is in flight. */
+static void give_up(struct gy_datagram *datagram, const struct gyre_socket_address *peer)
+{
+	struct gy_list *item = datagram->sends.next;
+
+	while (item != &datagram->sends) {
+		struct gy_datagram_send *send = send_at(item);
+
+		item = item->next;
+		if (is_to(datagram, send, peer)) {
+			fail(datagram, send, -ETIMEDOUT);
+		}
+	}
+	datagram->batch.send = NULL;
+	datagram->unsent = datagram->sends.next;
+	datagram->retry_ns = 0;
+}
+
+static void had_no_room(struct gy_datagram *datagram, const struct gy_datagram_send *send)
+{
+	struct gyre_socket_address peer;
+
+	if (!datagram->can_wait) {
+		peer = gy_peer_at(&datagram->channel.channels->peers, send->first->first.peer)
+			       ->address;
+		if (is_in_the_way(datagram, send, &peer)) {
+			give_up(datagram, &peer);
+			return;
+		}
+	}
+	datagram->again = true;
+	wait_for_room(datagram);
+}
+
 static GY_COLD void was_refused(struct gy_datagram *datagram, struct gy_datagram_send *send,
 				int32_t result)
 {
 	if (result == -EAGAIN) {
-		datagram->again = true;
-		wait_for_room(datagram);
-	} else if (result == -EINTR || was_batch_refused(datagram, send, result) ||
-		   (result == -ECANCELED && send->cancelled)) {
+		send->cancelled = false;
+		had_no_room(datagram, send);
+		return;
+	}
+	if (result == -EINTR || was_batch_refused(datagram, send, result) ||
+	    (result == -ECANCELED && send->cancelled)) {
 		datagram->again = true;
 	} else {
 		fail(datagram, send, result);

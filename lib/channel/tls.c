@@ -540,6 +540,9 @@ static int add(struct gyre_handler_context *ctx, bool client)
 	if (!is_valid(options, client)) {
 		return -EINVAL;
 	}
+	if ((channel->flags & GY_CHANNEL_DATAGRAM) != 0) {
+		return -EOPNOTSUPP;
+	}
 	tls = (struct gy_tls *)gy_sizes_new(&channel->channels->home->parts, sizeof(*tls));
 	if (tls == NULL) {
 		return -ENOMEM;

@@ -50,6 +50,18 @@ static const char *example_of(int type)
 		       : "udp://[::]:7000, udp://127.0.0.1:7000 or unix+dgram:/run/server.socket";
 }
 
+static void complain(const char *text, int type, const struct gy_log *log, int error)
+{
+	if (error == -EINVAL) {
+		gy_log(log, GYRE_LOG_ERROR,
+		       "cannot use \"%s\": %s; an address looks like %s, with a port up to 65535",
+		       text, strerror(-error), example_of(type));
+	} else {
+		gy_log(log, GYRE_LOG_ERROR, "cannot use \"%s\": %s; %s", text, strerror(-error),
+		       gy_bind_remedy(error));
+	}
+}
+
 int gy_bind_parse(const char *text, int type, const struct gy_log *log,
 		  struct gyre_socket_address *ret_address)
 {
@@ -60,9 +72,7 @@ int gy_bind_parse(const char *text, int type, const struct gy_log *log,
 		r = -EINVAL;
 	}
 	if (r < 0) {
-		gy_log(log, GYRE_LOG_ERROR,
-		       "cannot use \"%s\": %s; an address looks like %s, with a port up to 65535",
-		       text, strerror(-r), example_of(type));
+		complain(text, type, log, r);
 		return r;
 	}
 	if (parts.address.bytes == 0) {
@@ -87,11 +97,15 @@ const char *gy_bind_remedy(int error)
 	case -ENOENT:
 	case -ENOTDIR:
 		return "the folder of a path, and the socket of a peer, have to be there first";
+	case -EINVAL:
+		return "an address of one net, as fe80::1, needs its interface: [fe80::1%eth0]";
 	case -EAFNOSUPPORT:
 		return "there is no IPv6 here: use 0.0.0.0 as the host";
 	case -EMFILE:
 	case -ENFILE:
 		return "too few descriptors are allowed: see `ulimit -n`";
+	case -ENAMETOOLONG:
+		return "a path has at most 107 bytes, and the name of a host 255";
 	case -ENODEV:
 		return "`ip link` shows which interfaces there are, and groups without one need a "
 		       "route";

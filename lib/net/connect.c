@@ -11,6 +11,8 @@
 #include "net/texts.h"
 
 static const uint64_t pause_max_ns = GYRE_SECONDS(24 * 60 * 60);
+static const uint64_t min_default_ns = GYRE_MILLISECONDS(100);
+static const uint64_t max_default_ns = GYRE_SECONDS(10);
 
 enum { PERCENT_MAX = 1000 };
 
@@ -20,21 +22,29 @@ void gy_connect_argument_destroy(struct gy_connect_argument *argument)
 	argument->order = NULL;
 }
 
+/* A default makes way for what was said. */
+static void fill_in_pauses(struct gyre_connect_options *options)
+{
+	uint64_t min_ns = options->retry_min_ns;
+	uint64_t max_ns = options->retry_max_ns;
+
+	if (min_ns == 0) {
+		min_ns = max_ns == 0 || max_ns > min_default_ns ? min_default_ns : max_ns;
+	}
+	if (max_ns == 0) {
+		max_ns = min_ns > max_default_ns ? min_ns : max_default_ns;
+	}
+	options->retry_min_ns = min_ns;
+	options->retry_max_ns = max_ns;
+}
+
 static void fill_in(struct gyre_connect_options *options)
 {
 	options->connections = options->connections == 0 ? 1 : options->connections;
 	if (options->connect_timeout_ns == 0) {
 		options->connect_timeout_ns = GYRE_SECONDS(10);
 	}
-	if (options->retry_min_ns == 0) {
-		options->retry_min_ns = GYRE_MILLISECONDS(100);
-	}
-	if (options->retry_max_ns == 0) {
-		options->retry_max_ns = GYRE_SECONDS(10);
-	}
-	if (options->retry_max_ns < options->retry_min_ns) {
-		options->retry_max_ns = options->retry_min_ns;
-	}
+	fill_in_pauses(options);
 	options->retry_percent = options->retry_percent == 0 ? 200 : options->retry_percent;
 	if (options->retry_jitter_percent == 0) {
 		options->retry_jitter_percent = 20;
@@ -46,6 +56,7 @@ static bool are_valid(const struct gyre_connect_options *options)
 	return options != NULL && options->to != NULL && options->init_channel != NULL &&
 	       options->connections <= GYRE_CONNECTIONS_MAX &&
 	       options->retry_min_ns <= pause_max_ns && options->retry_max_ns <= pause_max_ns &&
+	       (options->retry_max_ns == 0 || options->retry_min_ns <= options->retry_max_ns) &&
 	       (options->retry_percent == 0 ||
 		(options->retry_percent >= 100 && options->retry_percent <= PERCENT_MAX)) &&
 	       options->retry_jitter_percent <= 100;

@@ -20,9 +20,8 @@
 #include "channel/endpoint.h"
 #include "channel/marks.h"
 #include "channel/socket_address.h"
+#include "net/bounds.h"
 #include "net/datagram.h"
-
-enum { HOPS_MAX = 255 };
 
 static const struct gy_log *log_of(const struct gy_channels *channels)
 {
@@ -550,7 +549,9 @@ static int find_loop(struct setup *setup, uint32_t loops)
 
 	if ((unsigned)place->place > GYRE_PLACE_ROUND_ROBIN ||
 	    (place->place == GYRE_PLACE_LOOP && place->loop >= loops)) {
-		return -EINVAL;
+		return gy_options_refuse("open a socket for datagrams",
+					 "place is not one, or of a loop that the system has not",
+					 setup->homes->log);
 	}
 	if (setup->sockets.count == 1 && place->place == GYRE_PLACE_LOOP) {
 		setup->loop = place->loop;
@@ -622,28 +623,23 @@ static int set_up(struct setup *setup, struct gyre_address *ret_actor)
 	return r;
 }
 
-static bool are_valid(const struct gyre_datagram_options *options)
-{
-	return options != NULL && options->init_channel != NULL &&
-	       options->receive_buffer_bytes <= INT32_MAX &&
-	       options->send_buffer_bytes <= INT32_MAX && options->multicast_hops <= HOPS_MAX &&
-	       (options->groups_count == 0 || options->groups != NULL);
-}
-
 int gyre_datagram_open(struct gyre_system *system, const struct gyre_datagram_options *options,
 		       struct gyre_address *ret_actor)
 {
 	struct setup setup = { .options = options };
 	int r;
 
-	if (system == NULL || !are_valid(options)) {
+	if (system == NULL || options == NULL) {
 		return -EINVAL;
 	}
 	setup.homes = gy_homes_of(system);
 	setup.sockets.options = options;
 	setup.sockets.log = setup.homes->log;
-	r = gy_marks_check(gy_channels_of(&setup.homes->homes[0]), &options->channel,
-			   setup.homes->log);
+	r = gy_datagram_check(options, setup.homes->log);
+	if (r == 0) {
+		r = gy_marks_check(gy_channels_of(&setup.homes->homes[0]), &options->channel,
+				   setup.homes->log);
+	}
 	if (r == 0) {
 		r = set_up(&setup, ret_actor);
 	}
@@ -733,7 +729,7 @@ int gyre_datagram_spawn(struct gyre_stack *stack, const struct gyre_datagram_opt
 	int fd = -1;
 	int r;
 
-	if (ret_actor == NULL || !are_valid(options)) {
+	if (ret_actor == NULL || options == NULL || gy_datagram_check(options, NULL) < 0) {
 		return -EINVAL;
 	}
 	setup.homes = gy_homes_of(gyre_system_of(stack));

@@ -41,6 +41,13 @@ int gy_datagram_socket_adopt(int fd, int family, const struct gyre_datagram_opti
  */
 int gy_datagram_sockets_reopen(struct gy_datagram_sockets *sockets, bool alone, int *ret_fd);
 
+/* ---- datagram_check.c: 0, or -EINVAL, and then one line goes to the log ---- */
+
+/* What needs no address to be known; @log may be NULL. */
+int gy_datagram_check(const struct gyre_datagram_options *options, const struct gy_log *log);
+/* When gy_datagram_sockets_plan() has found the addresses. */
+int gy_datagram_check_addresses(const struct gy_datagram_sockets *sockets);
+
 /* ---- datagram_options.c ---- */
 
 /* What they say of sockets, kept behind the call; NULL without memory. To be given back as memory.
@@ -48,6 +55,9 @@ int gy_datagram_sockets_reopen(struct gy_datagram_sockets *sockets, bool alone, 
 struct gyre_datagram_options *gy_datagram_options_copy(const struct gyre_datagram_options *options);
 
 /* ---- multicast.c ---- */
+
+/* AF_INET or AF_INET6; -EINVAL when it is no group. */
+int gy_multicast_family(const struct gyre_multicast *multicast);
 
 /* Joins groups and sets how datagrams leave to such, as the options say. */
 int gy_multicast_prepare(int fd, int family, const struct gyre_datagram_options *options,

@@ -59,9 +59,7 @@ int gy_datagram_sockets_plan(struct gy_datagram_sockets *sockets, uint32_t loops
 
 	sockets->inherited = options->bind != NULL && gy_inherit_is_meant(options->bind);
 	if (sockets->inherited) {
-		r = options->connect != NULL || options->groups_count > 0 || sockets->of_actor
-			    ? -EINVAL
-			    : 0;
+		r = sockets->of_actor ? -EINVAL : 0;
 	} else if (options->bind != NULL) {
 		r = parse(sockets, options->bind, &sockets->address);
 	} else if (options->connect == NULL) {
@@ -69,6 +67,9 @@ int gy_datagram_sockets_plan(struct gy_datagram_sockets *sockets, uint32_t loops
 	}
 	if (r == 0 && options->connect != NULL) {
 		r = parse(sockets, options->connect, &sockets->peer);
+	}
+	if (r == 0) {
+		r = gy_datagram_check_addresses(sockets);
 	}
 	sockets->named = sockets->address.bytes > 0;
 	sockets->count = one || sockets->address.storage.ss_family == AF_UNIX ? 1 : loops;

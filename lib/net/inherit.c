@@ -135,8 +135,9 @@ int gy_inherit(const struct gy_listening *listening, uint32_t max, int *ret_fds)
 		r = take_named(name, listening, max, ret_fds);
 	}
 	if (r < 0) {
-		gy_log(listening->log, GYRE_LOG_ERROR, "cannot listen on %s: %s; %s",
-		       listening->text, strerror(-r), remedy(listening, r));
+		gy_log(listening->log, GYRE_LOG_ERROR, "cannot %s %s: %s; %s",
+		       listening->datagrams ? "receive from" : "listen on", listening->text,
+		       strerror(-r), remedy(listening, r));
 	}
 	return r;
 }

@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "channel/socket_address.h"
+#include "net/bounds.h"
 #include "net/net.h"
 #include "net/stream.h"
 
@@ -264,19 +265,35 @@ static int prepare(struct setup *setup)
 						     &setup->plan.address);
 }
 
+static int check(const struct gyre_acceptor_options *options, const struct gy_log *log)
+{
+	const struct gy_bound bounds[] = {
+		{ "backlog", options->backlog, BACKLOG_MAX },
+		{ "mode", options->mode, MODE_MAX },
+		{ "accept_rate", options->accept_rate, RATE_MAX },
+		{ "wait_ns", options->wait_ns, wait_max_ns },
+	};
+
+	if (options->bind == NULL || options->init_channel == NULL) {
+		return gy_options_refuse("listen", "bind and init_channel have to be given", log);
+	}
+	return gy_bounds_check(bounds, gy_countof(bounds), log);
+}
+
 int gyre_listen(struct gyre_system *system, const struct gyre_acceptor_options *options,
 		struct gyre_address *ret_acceptor)
 {
 	struct setup setup = { 0 };
 	int r;
 
-	if (system == NULL || options == NULL || options->bind == NULL ||
-	    options->init_channel == NULL || options->backlog > BACKLOG_MAX ||
-	    options->mode > MODE_MAX || options->accept_rate > RATE_MAX ||
-	    options->wait_ns > wait_max_ns) {
+	if (system == NULL || options == NULL) {
 		return -EINVAL;
 	}
 	setup.homes = gy_homes_of(system);
+	r = check(options, setup.homes->log);
+	if (r < 0) {
+		return r;
+	}
 	setup.options = *options;
 	if (options->backlog == 0 && !gy_inherit_is_meant(options->bind)) {
 		setup.options.backlog = BACKLOG_DEFAULT;

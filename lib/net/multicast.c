@@ -50,6 +50,15 @@ static int parse_group(const char *text, struct sockaddr_storage *ret_group)
 	return -EINVAL;
 }
 
+int gy_multicast_family(const struct gyre_multicast *multicast)
+{
+	struct sockaddr_storage group;
+
+	return multicast->group == NULL || parse_group(multicast->group, &group) < 0
+		       ? -EINVAL
+		       : group.ss_family;
+}
+
 static int read_request(const struct gyre_multicast *multicast, struct group_req *ret_request)
 {
 	struct group_req request = { 0 };

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "channel/marks.h"
+#include "net/bounds.h"
 
 enum { SILENCE_SECONDS_MAX = 32767, QUESTIONS = 10, QUESTION_SECONDS = 1 };
 
@@ -35,11 +36,14 @@ static int keep_alive(int fd, uint64_t silence_ns)
 int gy_stream_check(const struct gy_channels *channels, const struct gyre_channel_options *options,
 		    const struct gy_log *log)
 {
-	if (options->keep_alive_ns > GYRE_SECONDS(SILENCE_SECONDS_MAX) ||
-	    options->receive_buffer_bytes > INT32_MAX || options->send_buffer_bytes > INT32_MAX) {
-		return -EINVAL;
-	}
-	return gy_marks_check(channels, options, log);
+	const struct gy_bound bounds[] = {
+		{ "keep_alive_ns", options->keep_alive_ns, GYRE_SECONDS(SILENCE_SECONDS_MAX) },
+		{ "receive_buffer_bytes", options->receive_buffer_bytes, INT32_MAX },
+		{ "send_buffer_bytes", options->send_buffer_bytes, INT32_MAX },
+	};
+	int r = gy_bounds_check(bounds, gy_countof(bounds), log);
+
+	return r == 0 ? gy_marks_check(channels, options, log) : r;
 }
 
 int gy_stream_size(int fd, const struct gyre_channel_options *options)

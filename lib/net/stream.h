@@ -11,7 +11,7 @@
 #include "channel/channels.h"
 #include "net/socket_option.h"
 
-/* 0, or -EINVAL; of marks that do not fit one line then goes to @log, unless that is NULL. */
+/* 0, or -EINVAL, and then one line goes to @log, unless that is NULL. */
 int gy_stream_check(const struct gy_channels *channels, const struct gyre_channel_options *options,
 		    const struct gy_log *log);
 /* A socket of TCP: 0, or a negative errno. */

@@ -60,17 +60,43 @@ void gy_rcu_leave(bool entered)
 	}
 }
 
-void gy_rcu_init(struct gy_rcu *rcu)
+/* Else a thread that is started would take signals that the program waits for. */
+static void block_signals(sigset_t *ret_before)
 {
 	sigset_t all;
+
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, ret_before);
+}
+
+static void *come_and_go(void *arg)
+{
+	return arg;
+}
+
+int gy_rcu_check(void)
+{
+	sigset_t before;
+	pthread_t thread;
+	int error;
+
+	block_signals(&before);
+	error = pthread_create(&thread, NULL, come_and_go, NULL);
+	if (error == 0) {
+		(void)pthread_join(thread, NULL);
+	}
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return -error;
+}
+
+void gy_rcu_init(struct gy_rcu *rcu)
+{
 	sigset_t before;
 
 	*rcu = (struct gy_rcu){ 0 };
 	(void)pthread_mutex_init(&rcu->mutex, NULL);
 	(void)pthread_cond_init(&rcu->none_left, NULL);
-	/* Else the thread would take signals that the program waits for. */
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	block_signals(&before);
 	(void)urcu_qsbr_get_default_call_rcu_data();
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

@@ -30,6 +30,11 @@ struct gy_rcu_item {
 };
 
 /*
+ * 0 if the process can have another thread, or a negative errno. liburcu ends the process when it
+ * cannot start the one of gy_rcu_init().
+ */
+int gy_rcu_check(void);
+/*
  * Also starts the thread that waits for grace periods, if it does not run yet: one a process, which
  * sleeps when there is nothing to wait for.
  */

@@ -16,6 +16,7 @@
 #include "channel/channels.h"
 #include "remote/remote.h"
 #include "system/directory.h"
+#include "system/rcu.h"
 #include "system/succession.h"
 #include "system/supervisor.h"
 #include "system/system.h"
@@ -312,6 +313,27 @@ static void log_failure(struct gyre_system *system, int r)
 	}
 }
 
+/* What has to be there before anything else: memory, and threads. */
+static int check_means(const struct gy_log *log, struct gyre_system **ret_system)
+{
+	int r = gy_rcu_check();
+
+	if (r < 0) {
+		gy_log(log, GYRE_LOG_ERROR,
+		       "no thread can be started for a system: %s; raise the limit of processes "
+		       "(ulimit -u) or of memory (ulimit -v, and those of its cgroups)",
+		       strerror(-r));
+		return r;
+	}
+	*ret_system = (struct gyre_system *)gy_memory_get(sizeof(**ret_system));
+	if (*ret_system == NULL) {
+		gy_log(log, GYRE_LOG_ERROR,
+		       "no memory for a system: see `ulimit -v` and the limits of its cgroups");
+		return -ENOMEM;
+	}
+	return 0;
+}
+
 int gyre_system_create(const struct gyre_system_options *options, struct gyre_system **ret_system)
 {
 	struct gyre_system_options resolved;
@@ -325,9 +347,10 @@ int gyre_system_create(const struct gyre_system_options *options, struct gyre_sy
 	if (r < 0) {
 		return r;
 	}
-	system = (struct gyre_system *)gy_memory_get(sizeof(*system));
-	if (system == NULL) {
-		return -ENOMEM;
+	r = check_means(&(struct gy_log){ resolved.log, resolved.log_arg, resolved.log_level },
+			&system);
+	if (r < 0) {
+		return r;
 	}
 	system->options = resolved;
 	system->log = (struct gy_log){ log_creation, system, resolved.log_level };

@@ -215,6 +215,7 @@ static void close_it(struct gyre_handler_context *ctx, uint64_t key)
 	cr_assert_eq(key, 1);
 	fired_count++;
 	gyre_channel_close(ctx);
+	cr_expect_eq(gyre_context_timer_start(ctx, 3, 1), -EPIPE, "it would not fire");
 }
 
 static void on_inactive(struct gyre_handler_context *ctx)

@@ -196,6 +196,8 @@ Test(channel_options, of_a_client_are_refused_likewise, .init = begin, .fini = e
 		cr_expect_eq(connect_with(&too_large[i], "tcp://127.0.0.1:1"), -EINVAL);
 		cr_expect_eq(listen_with("tcp://127.0.0.1:0", &too_large[i], NULL), -EINVAL);
 	}
+	cr_expect_eq(rig.logged, gy_countof(too_large), "of listeners, and not of clients");
+	rig.warnings_expected = gy_countof(too_large);
 }
 
 /* ---- buffers of the kernel, which shows twice of what it was told ---- */

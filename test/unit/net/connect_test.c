@@ -347,6 +347,22 @@ Test(connecting, pauses_longer_each_time_and_gives_up_in_the_end, .init = client
 	(void)close(fd);
 }
 
+Test(connecting, never_pauses_for_longer_than_it_is_told_to, .init = client_begin,
+     .fini = client_end)
+{
+	int fd;
+	struct gyre_connect_options options = client_options(closed_port(&fd));
+
+	options.retries_max = 2;
+	options.retry_max_ns = GYRE_MILLISECONDS(2); /* under the default of the shortest */
+	(void)client_connect(&options);
+	for (uint32_t i = 0; i < options.retries_max; i++) {
+		(void)client_next(GYRE_CONNECTION_FAILED);
+		cr_expect_leq(client_next(GYRE_CONNECTION_PAUSE).pause_ns, GYRE_MILLISECONDS(2));
+	}
+	(void)close(fd);
+}
+
 Test(connecting, comes_back_to_a_server_that_resets_it, .init = client_begin, .fini = client_end)
 {
 	const struct linger none = { .l_onoff = 1 };
@@ -570,6 +586,10 @@ Test(connecting, answers_misuse_with_an_error, .init = client_begin, .fini = cli
 	EXPECT_REFUSED(retry_min_ns, GYRE_SECONDS(86401), -EINVAL);
 	EXPECT_REFUSED(retry_max_ns, GYRE_SECONDS(86401), -EINVAL);
 	EXPECT_REFUSED(place.place, (enum gyre_place)7, -EINVAL);
+	bad = good;
+	bad.retry_min_ns = GYRE_MILLISECONDS(2);
+	bad.retry_max_ns = GYRE_MILLISECONDS(2) - 1;
+	expect_refused(&bad, -EINVAL);
 	bad = good;
 	bad.place = (struct gyre_spawn_options){ .place = GYRE_PLACE_LOOP, .loop = 2 };
 	expect_refused(&bad, -EINVAL);

@@ -93,6 +93,42 @@ Test(datagram_end, does_not_wait_for_ever_for_a_peer_that_takes_nothing)
 	(void)close(fd);
 }
 
+Test(datagram_end, lets_the_loop_rest_while_it_waits_for_room)
+{
+	struct gyre_socket_address to;
+	int fd;
+
+	datagram_begin_with(&(struct rig_options){ .low_bytes = 1000, .high_bytes = 2000 });
+	fd = deaf_peer(&to);
+	open_unix(NULL);
+	write_numbers(&to, 100);
+	cr_assert(!gyre_channel_is_writable(datagrams.channel));
+	gyre_channel_close(gyre_channel_tail(datagrams.channel));
+	rig_settle(&datagram_rig);
+	cr_assert_eq(datagrams.closed, 0, "the peer has no room");
+	cr_expect(!datagrams.channel->endpoint.ready, "nobody hears of the mark any more");
+	cr_expect_eq(datagrams.unwritable, 0);
+	gyre_channel_abort(datagrams.channel, 0);
+	datagram_until_closed();
+	(void)close(fd);
+}
+
+Test(datagram_end, has_a_reason_also_when_the_channel_was_not_writable)
+{
+	struct gyre_socket_address to;
+	int fd;
+
+	datagram_begin_with(&(struct rig_options){
+		.low_bytes = 1000, .high_bytes = 2000, .linger_ns = GYRE_MILLISECONDS(100) });
+	fd = deaf_peer(&to);
+	open_unix(NULL);
+	write_numbers(&to, 100);
+	gyre_channel_close(gyre_channel_tail(datagrams.channel));
+	datagram_until_closed();
+	cr_expect_eq(datagrams.reason, -ETIMEDOUT);
+	(void)close(fd);
+}
+
 Test(datagram_end, at_once_ends_what_is_in_flight)
 {
 	struct gyre_socket_address to;
@@ -381,6 +417,95 @@ Test(datagram_end, of_reading_lasts_while_output_stands_over_the_mark)
 	}
 	datagram_until_reads(1);
 	(void)close(from);
+	(void)close(fd);
+}
+
+/* Others that are written to, behind what a deaf one is to have. */
+static int hearing_peer(struct gyre_socket_address *ret_address)
+{
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	cr_assert_eq(gyre_socket_address_parse(datagram_name("hearing"), ret_address), 0);
+	cr_assert_eq(bind(fd, (struct sockaddr *)&ret_address->storage, ret_address->bytes), 0);
+	return fd;
+}
+
+Test(datagram_end, of_waiting_for_one_who_is_in_the_way_of_others_comes_in_time)
+{
+	struct gyre_socket_address to;
+	struct gyre_socket_address other;
+	uint32_t number;
+	uint32_t taken = 0;
+	int fd;
+	int hearing;
+
+	datagram_begin_with(&(struct rig_options){ .linger_ns = GYRE_MILLISECONDS(100) });
+	fd = deaf_peer(&to);
+	hearing = hearing_peer(&other);
+	open_unix(NULL);
+	write_numbers(&to, 100);
+	write_numbers(&other, 1);
+	write_numbers(&to, 100);
+	write_numbers(&other, 1);
+	cr_expect_eq(datagram_receive(hearing, &number, sizeof(number)), sizeof(number));
+	cr_expect_eq(datagram_receive(hearing, &number, sizeof(number)), sizeof(number));
+	while (recv(fd, &number, sizeof(number), 0) > 0) {
+		cr_expect_eq(number, taken++);
+	}
+	rig_settle(&datagram_rig);
+	cr_expect_eq(datagrams.exceptions, 200 - taken, "the rest is lost");
+	cr_expect_eq(datagrams.error, -ETIMEDOUT);
+	cr_expect_eq(datagram_counters()->datagrams_failed, 200 - taken);
+	cr_expect_eq(datagrams.closed, 0);
+	write_numbers(&to, 1);
+	cr_expect_eq(datagram_receive(fd, &number, sizeof(number)), sizeof(number));
+	(void)close(hearing);
+	(void)close(fd);
+}
+
+static bool is_writable(struct rig *rig, void *arg)
+{
+	(void)rig;
+	(void)arg;
+	return gyre_channel_is_writable(datagrams.channel);
+}
+
+Test(datagram_end, of_waiting_for_one_who_makes_the_channel_unwritable_comes_in_time)
+{
+	struct gyre_socket_address to;
+	int fd;
+
+	datagram_begin_with(&(struct rig_options){
+		.low_bytes = 1000, .high_bytes = 2000, .linger_ns = GYRE_MILLISECONDS(100) });
+	fd = deaf_peer(&to);
+	open_unix(NULL);
+	write_numbers(&to, 100);
+	cr_assert(!gyre_channel_is_writable(datagrams.channel));
+	cr_assert(rig_until_later(&datagram_rig, is_writable, NULL));
+	rig_settle(&datagram_rig);
+	cr_expect_eq(datagrams.error, -ETIMEDOUT);
+	cr_expect_eq(datagrams.writable, 1);
+	(void)close(fd);
+}
+
+Test(datagram_end, of_waiting_for_one_who_is_in_nobodys_way_does_not_come)
+{
+	struct gyre_socket_address to;
+	uint32_t number;
+	int fd;
+
+	datagram_begin_with(&(struct rig_options){ .linger_ns = GYRE_MILLISECONDS(100) });
+	fd = deaf_peer(&to);
+	open_unix(NULL);
+	write_numbers(&to, 100);
+	for (int i = 0; i < 50; i++) {
+		rig_pass(&datagram_rig, GYRE_MILLISECONDS(20));
+	}
+	cr_expect_eq(datagrams.exceptions, 0);
+	for (uint32_t i = 0; i < 100; i++) {
+		cr_assert_eq(datagram_receive(fd, &number, sizeof(number)), sizeof(number));
+		cr_assert_eq(number, i);
+	}
 	(void)close(fd);
 }
 

@@ -216,6 +216,8 @@ Test(datagram_spawn, has_the_loop_that_the_program_names)
 	cr_expect_eq(actor.loop, 1);
 	open_outside(GYRE_PLACE_LOOP, 2, -EINVAL);
 	open_outside((enum gyre_place)77, 0, -EINVAL);
+	cr_expect_eq(fixture.errors, 2, "explained");
+	fixture.errors = 0;
 	open_outside(GYRE_PLACE_ROUND_ROBIN, 0, 0);
 	first = actor.loop;
 	open_outside(GYRE_PLACE_ROUND_ROBIN, 0, 0);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <gyre/codec.h>
+#include <gyre/tls.h>
 
 #include "actor/stack.h"
 
@@ -760,4 +761,20 @@ Test(datagram, that_the_kernel_refuses_is_told_to_who_wants_to_hear_of_it_and_to
 	until_outcomes(6);
 	cr_expect_lt(outcomes[4], 0);
 	cr_expect_eq(outcomes[5], 0);
+}
+
+Test(datagram, is_nothing_that_tls_can_encrypt)
+{
+	struct gyre_tls_options options = { .any_name = true };
+	struct gyre_socket_address at = datagram_open_at("udp://127.0.0.1:0");
+	int fd = datagram_client(&at, NULL);
+
+	cr_assert_eq(gyre_tls_context_create(NULL, &(struct gyre_tls_context_options){ 0 },
+					     &options.context),
+		     0);
+	cr_expect_eq(gyre_pipeline_add_first(datagrams.channel, gyre_tls_client(), &options),
+		     -EOPNOTSUPP);
+	gyre_tls_context_unref(options.context);
+	expect_echo(fd, "plain");
+	(void)close(fd);
 }

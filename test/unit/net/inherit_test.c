@@ -306,6 +306,7 @@ Test(inherited, sockets_of_datagrams_must_be_such_and_nothing_else_may_be_asked_
 	cr_expect_not_null(strstr(fixture.line, "of datagrams"), "%s", fixture.line);
 	cr_expect_eq(open_at("fd:4", "udp://127.0.0.1:9", 0), -EINVAL);
 	cr_expect_eq(open_at("fd:4", NULL, 1), -EINVAL);
+	cr_expect_eq(fixture.errors, 3, "each of them");
 	fixture.errors = 0;
 	fixture_close();
 	take_back(0);

@@ -250,6 +250,8 @@ Test(limits, have_bounds)
 
 	fixture_open(1);
 	cr_expect_eq(gyre_listen(fixture.system, &options, NULL), -EINVAL);
+	cr_expect_eq(fixture.errors, 1, "explained");
+	fixture.errors = 0;
 	fixture_close();
 }
 

@@ -565,6 +565,16 @@ Test(listening, is_not_kept_out_by_old_connections, .init = begin, .fini = end)
 	cr_expect_eq(listen_with(address, init_echo, NULL, NULL), 0);
 }
 
+static void expect_wrong(const struct gyre_acceptor_options *options, const char *says)
+{
+	uint32_t before = rig.logged;
+
+	rig.warnings_expected++;
+	cr_expect_eq(gyre_listen(the_system(), options, NULL), -EINVAL, "%s", says);
+	cr_expect_eq(rig.logged, before + 1, "%s: one line", says);
+	cr_expect_not_null(strstr(rig.last_log, says), "%s: %s", says, rig.last_log);
+}
+
 Test(listening, answers_misuse_with_an_error, .init = begin, .fini = end)
 {
 	struct gyre_acceptor_options options = { .bind = "tcp://127.0.0.1:0",
@@ -572,17 +582,44 @@ Test(listening, answers_misuse_with_an_error, .init = begin, .fini = end)
 
 	cr_expect_eq(gyre_listen(NULL, &options, NULL), -EINVAL);
 	cr_expect_eq(gyre_listen(the_system(), NULL, NULL), -EINVAL);
-	options.backlog = UINT32_MAX;
-	cr_expect_eq(gyre_listen(the_system(), &options, NULL), -EINVAL);
-	options.backlog = 0;
+	cr_expect_eq(rig.logged, 0, "nobody knows what about");
 	options.init_channel = NULL;
-	cr_expect_eq(gyre_listen(the_system(), &options, NULL), -EINVAL);
+	expect_wrong(&options, "init_channel");
 	options.init_channel = init_echo;
-	options.channel.keep_alive_ns = GYRE_SECONDS(32767) + 1;
-	cr_expect_eq(gyre_listen(the_system(), &options, NULL), -EINVAL);
-	options.channel.keep_alive_ns = 0;
 	options.bind = NULL;
-	cr_expect_eq(gyre_listen(the_system(), &options, NULL), -EINVAL);
+	expect_wrong(&options, "bind");
+}
+
+Test(listening, names_the_number_that_is_out_of_its_bounds, .init = begin, .fini = end)
+{
+	const struct gyre_acceptor_options good = { .bind = "tcp://127.0.0.1:0",
+						    .init_channel = init_echo };
+	struct gyre_acceptor_options bad;
+
+#define EXPECT_WRONG(FIELD, VALUE) \
+	bad = good;                \
+	bad.FIELD = (VALUE);       \
+	expect_wrong(&bad, #FIELD)
+	EXPECT_WRONG(backlog, (1 << 20) + 1);
+	EXPECT_WRONG(mode, 01000);
+	EXPECT_WRONG(accept_rate, 1000000001);
+	EXPECT_WRONG(wait_ns, GYRE_SECONDS(60) + 1);
+#undef EXPECT_WRONG
+	bad = good;
+	bad.channel.keep_alive_ns = GYRE_SECONDS(32767) + 1;
+	expect_wrong(&bad, "keep_alive_ns");
+	bad = good;
+	bad.channel.receive_buffer_bytes = (uint32_t)INT32_MAX + 1;
+	expect_wrong(&bad, "receive_buffer_bytes");
+	bad = good;
+	bad.channel.send_buffer_bytes = UINT32_MAX;
+	expect_wrong(&bad, "send_buffer_bytes");
+}
+
+Test(listening, says_what_an_address_lacks, .init = begin, .fini = end)
+{
+	expect_refused("tcp://[fe80::1]:0", -EINVAL, "%eth0");
+	expect_refused("tcp://[fe80::1%nowhere]:0", -ENODEV, "ip link");
 }
 
 /* ---- lack of descriptors ---- */

@@ -4,6 +4,7 @@
 #include "fixture.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -250,6 +251,30 @@ static void create_with_descriptors(uint32_t loops, rlim_t more)
 	cr_assert_null(system);
 	cr_assert_eq(errors, 1, "one line says why");
 	cr_assert_eq(descriptors_open(), open);
+}
+
+/* Any that is started without saying otherwise is to have a stack that nobody has room for. */
+static void allow_no_threads(void)
+{
+	pthread_attr_t attributes;
+
+	cr_assert_eq(pthread_attr_init(&attributes), 0);
+	cr_assert_eq(pthread_attr_setstacksize(&attributes, (size_t)1 << 48), 0);
+	cr_assert_eq(pthread_setattr_default_np(&attributes), 0);
+	(void)pthread_attr_destroy(&attributes);
+}
+
+Test(life, does_not_begin_where_no_thread_can_be_had)
+{
+	const struct gyre_system_options options = { .loops = 1, .log = count_errors };
+	struct gyre_system *system = NULL;
+	int open = descriptors_open();
+
+	allow_no_threads();
+	cr_expect_eq(gyre_system_create(&options, &system), -EAGAIN);
+	cr_expect_null(system);
+	cr_expect_eq(errors, 1, "one line says why");
+	cr_expect_eq(descriptors_open(), open);
 }
 
 Test(life, does_not_begin_where_descriptors_run_out_at_any_point)
