@@ -175,7 +175,7 @@ struct gyre_datagram_options {
  * Errors:
  *   -EINVAL      an argument or @init_channel is NULL, an address cannot be understood or is not of
  *                datagrams, @bind and @connect are of different kinds, a group is none or of
- * another kind, or a number is out of its bounds
+ *                another kind, or a number is out of its bounds
  *   -EADDRINUSE  the address is taken
  *   -EADDRNOTAVAIL  the machine has no such address
  *   -EACCES      the port is for privileged processes
@@ -210,7 +210,7 @@ GYRE_API int gyre_datagram_open(struct gyre_system *system,
  * Errors:
  *   -EINVAL      an argument or @init_channel is NULL, an address cannot be understood or is not of
  *                datagrams, @bind and @connect are of different kinds, a group is none or of
- * another kind, or a number is out of its bounds
+ *                another kind, or a number is out of its bounds
  *   -ENOENT      an address has a name, which would have to be looked up, or nobody has bound the
  *                Unix path of @connect
  *   -ENOBUFS     the loop has as many actors as it can have
