@@ -3,7 +3,7 @@
 import os
 import time
 
-from echo_support import PATIENCE_S, Server, expect, receive_all, select_nothing
+from echo_support import PATIENCE_S, Server, all_sleep, expect, receive_all, select_nothing
 
 CONNECTIONS = 100
 SETTLE_S = 0.2
@@ -19,15 +19,6 @@ def wake_ups(pid):
                 if line.startswith("voluntary_ctxt_switches:"):
                     counts[thread] = int(line.split()[1])
     return counts
-
-
-def all_sleep(pid):
-    """Whether none of its threads runs or waits for a CPU."""
-    for thread in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{thread}/stat", encoding="ascii") as stat:
-            if stat.read().rsplit(")", 1)[1].split()[0] != "S":
-                return False
-    return True
 
 
 def until_settled(pid):

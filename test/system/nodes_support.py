@@ -16,16 +16,21 @@ PORTS_OF_ONE = 40
 ports = itertools.cycle(range(10000, 30000))
 for _ in range(os.getpid() * PORTS_OF_ONE % 20000):
     next(ports)
+taken = []
 
 
 def free_port():
+    """One that no other test has either: for as long as it runs it has that of UDP too."""
     for port in ports:
+        mark = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         with socket.socket() as probe:
             try:
+                mark.bind(("127.0.0.1", port))
                 probe.bind(("127.0.0.1", port))
+                taken.append(mark)
                 return port
             except OSError:
-                pass
+                mark.close()
     return None
 
 

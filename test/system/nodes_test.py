@@ -56,7 +56,7 @@ def killed_again_and_again():
 
 def port_of_somebody_else():
     with socket.socket() as other:
-        other.bind(("127.0.0.1", 0))
+        other.bind(("127.0.0.1", free_port()))
         other.listen()
         node = Node(1, f"tcp://127.0.0.1:{other.getsockname()[1]}")
         node.until("somebody still listens")

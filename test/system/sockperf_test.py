@@ -24,9 +24,11 @@ def play(port, options, seconds):
     wrong = re.search(r"# dropped messages = (\d+); # duplicated messages = (\d+); # out-of-order messages = (\d+)",
                       ran.stdout)
     if wrong is not None:
-        expect(wrong.groups() == ("0", "0", "0"), f"{wrong.group(0)}")
+        dropped, *others = map(int, wrong.groups())
+        # The last one may be under way, and counts as dropped where it has been so for long.
+        expect(dropped <= 1 and others == [0, 0], f"{wrong.group(0)}")
     sent, received = int(counts.group(1)), int(counts.group(2))
-    expect(received >= sent - 1, f"{received} came back of {sent}")  # the last one may be under way
+    expect(received >= sent - 1, f"{received} came back of {sent}")
     return received
 
 

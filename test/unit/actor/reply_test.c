@@ -4,6 +4,7 @@
 #include "fixture.h"
 
 #include "base/atomic.h"
+#include "system/system.h"
 
 struct frame {
 	struct gyre_future answer;
@@ -119,6 +120,7 @@ static uint32_t released;
 
 static int answer_when_released(struct gyre_stack *stack)
 {
+	gy_store_release(&begun, 1);
 	while (gy_load_acquire(&released) == 0) {
 		gy_pause();
 	}
@@ -145,9 +147,33 @@ static int ask_slow(struct gyre_stack *stack)
 	GYRE_END(stack);
 }
 
+/* Time stands still until then: an ask that is late before it has begun is not run. */
+static uint64_t read_when_begun(void *arg)
+{
+	return gy_load_acquire(&begun) == 0 ? *(const uint64_t *)arg : gy_clock_machine_ns();
+}
+
+static void play_when_begun(gyre_handler_fn script)
+{
+	const struct gyre_class class = { .name = "script",
+					  .frame_bytes = FIXTURE_FRAME_BYTES,
+					  .mount = script };
+	uint64_t still_ns;
+
+	fixture_open(2);
+	still_ns = gy_clock_machine_ns();
+	for (uint32_t i = 0; i < 2; i++) {
+		fixture.system->homes.homes[i].loop.clock =
+			(struct gy_clock){ .read_ns = read_when_begun, .arg = &still_ns };
+	}
+	(void)spawn_outside(&class, 0);
+	fixture_run();
+	fixture_close();
+}
+
 Test(reply, that_comes_after_the_time_out_is_dropped_and_counted)
 {
-	play(2, ask_slow);
+	play_when_begun(ask_slow);
 	cr_assert_eq(fixture.counters.dropped[GYRE_DROP_LATE], 1);
 	cr_assert_eq(fixture.letters[0].type, GYRE_ID(number));
 }

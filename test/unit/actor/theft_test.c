@@ -272,9 +272,13 @@ static int have_them_stolen(struct gyre_stack *stack)
 
 static void steal_while(gyre_handler_fn notice, const struct gyre_class *asked)
 {
+	/* Who is asked works, so another loop must be there that is idle all the while. And a turn
+	 * has no deadline, or one that is held up would offer the holder first in the next. */
+	const struct gyre_system_options options = { .loops = asked != NULL ? 3 : 2,
+						     .io_ratio = 100 };
+
 	class.behaviour.notice = notice;
-	/* Who is asked works, so another loop must be there that is idle all the while. */
-	fixture_open(asked != NULL ? 3 : 2);
+	fixture_open_with(&options);
 	if (asked != NULL) {
 		adder = spawn_outside(asked, 2);
 	}

@@ -296,18 +296,22 @@ static void expect_echo(int fd, char byte)
 	cr_expect_eq(back, byte);
 }
 
+static uint64_t turns_of(uint32_t loop)
+{
+	return gy_load_relaxed(&fixture.system->homes.homes[loop].loop.counters.turns);
+}
+
 /* All loops have followed: each has an acceptor. */
 static void await_pause(uint32_t loops)
 {
 	while (counters().accepts_paused < loops) {
 		(void)sched_yield();
 	}
-	/* A turn of each loop later their accepts have ended. */
-	for (uint32_t i = 0; i < 2; i++) {
-		uint64_t turns = counters().turns;
+	/* A few turns of each loop later its accepts have ended. */
+	for (uint32_t i = 0; i < loops; i++) {
+		uint64_t turns = turns_of(i);
 
-		gy_system_wake_all(fixture.system);
-		while (counters().turns < turns + 2 * loops) {
+		while (turns_of(i) < turns + 4) {
 			gy_system_wake_all(fixture.system);
 			(void)sched_yield();
 		}

