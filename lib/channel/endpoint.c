@@ -135,7 +135,7 @@ void gy_endpoint_closed(struct gy_endpoint *endpoint)
 {
 	struct gy_endpoints *owner = endpoint->owner;
 
-	gy_assert(!endpoint->ready);
+	gy_assert(!endpoint->ready && !gy_list_empty(&endpoint->item));
 	gy_list_remove(&endpoint->item);
 	owner->count--;
 	if (!endpoint->ops->of_actor) {

@@ -466,7 +466,8 @@ static int event(struct gyre_stack *stack)
 	if (!gy_type_equal(gy_stack_of(stack)->head.type, &gy_type_room)) {
 		return gyre_throw(stack, -EPROTO);
 	}
-	if (!acceptor->left) {
+	/* A loop that does not drain yet says so also to one whose socket is closed. */
+	if (!acceptor->left && !acceptor->ending) {
 		gy_timer_stop(&acceptor->channels->home->loop.wheel, &acceptor->timer);
 		gy_endpoint_ready(&acceptor->endpoint);
 	}

@@ -15,6 +15,7 @@
 #include "base/macros.h"
 #include "echo.h"
 #include "fixture.h"
+#include "net/admission.h"
 #include "system/system.h"
 
 TestSuite(limits, .timeout = 60);
@@ -258,6 +259,55 @@ Test(limits, end_with_connections_that_wait)
 		cr_expect(is_closed(fds[i]));
 		(void)close(fds[i]);
 	}
+	fixture_close();
+}
+
+/* As a loop says that does not drain yet. */
+static void tell_of_room(struct gyre_address acceptor)
+{
+	struct gyre_mail *mail = gy_mail_get_from_heap(&gy_type_room);
+
+	cr_assert_not_null(mail);
+	mail->node.kind = GY_MAIL_EVENT;
+	mail->to_slot = acceptor.slot;
+	mail->to_cookie = acceptor.cookie;
+	gy_mail_from_nobody(mail);
+	(void)gy_add_relaxed(&fixture.system->outside_sent, 1);
+	gy_loop_post(&gy_homes_of(fixture.system)->homes[0].loop, &mail->node);
+}
+
+static void await_closed_listener(void)
+{
+	int fd;
+	int r;
+
+	do {
+		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		cr_assert_geq(fd, 0);
+		r = connect(fd, (struct sockaddr *)&address.storage, address.bytes);
+		(void)close(fd);
+	} while (r == 0);
+}
+
+Test(limits, are_nothing_to_an_acceptor_that_has_closed)
+{
+	struct gyre_acceptor_options options = { .connections_max = 1 };
+	struct gyre_address acceptor;
+	int fd;
+
+	fixture_open(1);
+	options.bind = "tcp://127.0.0.1:0";
+	options.init_channel = init_echo;
+	options.ret_address = &address;
+	cr_assert_eq(gyre_listen(fixture.system, &options, &acceptor), 0);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	fd = connect_there();
+	cr_expect(echoes(fd));
+	gyre_system_stop(fixture.system);
+	await_closed_listener();
+	tell_of_room(acceptor);
+	cr_expect(is_closed(fd)); /* its half: it waits for ours */
+	(void)close(fd);
 	fixture_close();
 }
 
