@@ -634,7 +634,7 @@ Test(datagram, is_not_opened_where_it_cannot_be)
 	options.bind = NULL;
 	options.connect = datagram_name("nobody");
 	cr_expect_eq(try_open(&options), -ECONNREFUSED);
-	datagram_rig.warnings_expected = 6;
+	datagram_rig.warnings_expected = 9;
 }
 
 Test(datagram, leaves_no_file_of_a_socket_whose_peer_is_not_there)
