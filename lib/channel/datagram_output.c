@@ -146,6 +146,12 @@ static inline bool continues(const struct gyre_buffer *last, const struct gyre_b
 	       data->first.next == NULL;
 }
 
+static inline void count_joined(struct gy_datagram_batch *batch, size_t bytes)
+{
+	batch->bytes += (uint32_t)bytes;
+	batch->send->count++;
+}
+
 /* Adds @data, which is taken and stands behind the last, to the batch. */
 static inline void extend(struct gy_datagram_batch *batch, struct gyre_buffer *data)
 {
@@ -187,8 +193,7 @@ static inline bool joined(struct gy_datagram *datagram, struct gyre_buffer *data
 	    (send->count == 1 && !has_port(datagram, send->first)) || !appended(batch, data)) {
 		return false;
 	}
-	batch->bytes += bytes;
-	send->count++;
+	count_joined(batch, bytes);
 	if (bytes < send->each) {
 		batch->send = NULL;
 	}
@@ -243,10 +248,8 @@ static inline bool is_next(const struct gy_datagram *datagram, const struct gyre
 	const struct gy_datagram_batch *batch = &datagram->batch;
 	const struct gy_datagram_send *send = batch->send;
 
-	return send != NULL && send->count > 1 && send->count < BATCH_MAX &&
-	       data->bytes == send->each && continues(batch->last, data) &&
-	       data->first.peer == batch->last->first.peer &&
-	       batch->bytes + data->bytes <= GY_DATAGRAM_BYTES_MAX &&
+	return is_alike(batch, data) && send->count > 1 && data->bytes == send->each &&
+	       continues(batch->last, data) && data->first.peer == batch->last->first.peer &&
 	       channel->output_bytes + cost <= channel->write_high_bytes &&
 	       (channel->flags & (GY_CHANNEL_NO_OUTPUT | GY_CHANNEL_COUNTED)) == 0;
 }
@@ -293,8 +296,7 @@ int gy_datagram_add(struct gyre_channel *channel, struct gyre_buffer *data)
 	if (!is_next(datagram, data, cost)) {
 		return add_otherwise(channel, data, cost);
 	}
-	batch->bytes += (uint32_t)data->bytes;
-	batch->send->count++;
+	count_joined(batch, data->bytes);
 	extend(batch, data);
 	count_written(datagram, cost);
 	return 0;

@@ -152,25 +152,28 @@ static bool merged(struct gyre_channel *channel, struct gyre_buffer *data)
 	return true;
 }
 
-/* @bytes is what is queued with @data, which is not too much. */
-static inline void enqueue(struct gyre_channel *channel, struct gyre_buffer *data, size_t bytes)
+static inline void push(struct gyre_channel *channel, struct gyre_buffer *data)
 {
 	gy_buffer_queue_push(&channel->output, data);
 	channel->output_buffers++;
+}
+
+/* So many bytes are queued now. */
+static inline void count(struct gyre_channel *channel, size_t bytes)
+{
 	channel->output_bytes = (uint32_t)bytes;
 	gy_endpoint_ready(&channel->endpoint);
 }
 
-/* The same behind others; a call of its own, so that the first saves no registers. */
+/* @bytes is what is queued with @data, which is not too much. A call of its own, so that who has
+ * nothing to merge with saves no registers. */
 static __attribute__((noinline)) int queue(struct gyre_channel *channel, struct gyre_buffer *data,
 					   size_t bytes)
 {
 	if (channel->output.first == NULL || !merged(channel, data)) {
-		enqueue(channel, data, bytes);
-		return 0;
+		push(channel, data);
 	}
-	channel->output_bytes = (uint32_t)bytes;
-	gy_endpoint_ready(&channel->endpoint);
+	count(channel, bytes);
 	return 0;
 }
 
@@ -239,7 +242,8 @@ int gy_output_add(struct gyre_channel *channel, struct gyre_buffer *data)
 	if (channel->output.first != NULL) {
 		return queue(channel, data, bytes);
 	}
-	enqueue(channel, data, bytes);
+	push(channel, data);
+	count(channel, bytes);
 	return 0;
 }
 

@@ -20,7 +20,6 @@
 #include "channel/endpoint.h"
 #include "channel/marks.h"
 #include "channel/socket_address.h"
-#include "net/bounds.h"
 #include "net/datagram.h"
 
 static const struct gy_log *log_of(const struct gy_channels *channels)
@@ -549,9 +548,8 @@ static int find_loop(struct setup *setup, uint32_t loops)
 
 	if ((unsigned)place->place > GYRE_PLACE_ROUND_ROBIN ||
 	    (place->place == GYRE_PLACE_LOOP && place->loop >= loops)) {
-		return gy_options_refuse("open a socket for datagrams",
-					 "place is not one, or of a loop that the system has not",
-					 setup->homes->log);
+		return gy_datagram_refuse("place is not one, or of a loop that the system has not",
+					  setup->homes->log);
 	}
 	if (setup->sockets.count == 1 && place->place == GYRE_PLACE_LOOP) {
 		setup->loop = place->loop;

@@ -43,7 +43,9 @@ int gy_datagram_sockets_reopen(struct gy_datagram_sockets *sockets, bool alone, 
 
 /* ---- datagram_check.c: 0, or -EINVAL, and then one line goes to the log ---- */
 
-/* What needs no address to be known; @log may be NULL. */
+/* @wrong says what; @log may be NULL, as below. */
+int gy_datagram_refuse(const char *wrong, const struct gy_log *log);
+/* What needs no address to be known. */
 int gy_datagram_check(const struct gyre_datagram_options *options, const struct gy_log *log);
 /* When gy_datagram_sockets_plan() has found the addresses. */
 int gy_datagram_check_addresses(const struct gy_datagram_sockets *sockets);

@@ -8,9 +8,12 @@
 #include "net/bounds.h"
 #include "net/datagram.h"
 
-static const char purpose[] = "open a socket for datagrams";
-
 enum { HOPS_MAX = 255, WRONG_BYTES = 256 };
+
+int gy_datagram_refuse(const char *wrong, const struct gy_log *log)
+{
+	return gy_options_refuse("open a socket for datagrams", wrong, log);
+}
 
 int gy_datagram_check(const struct gyre_datagram_options *options, const struct gy_log *log)
 {
@@ -21,11 +24,10 @@ int gy_datagram_check(const struct gyre_datagram_options *options, const struct 
 	};
 
 	if (options->init_channel == NULL) {
-		return gy_options_refuse(purpose, "init_channel has to be given", log);
+		return gy_datagram_refuse("init_channel has to be given", log);
 	}
 	if (options->groups_count > 0 && options->groups == NULL) {
-		return gy_options_refuse(purpose,
-					 "there are no groups, though groups_count is not 0", log);
+		return gy_datagram_refuse("there are no groups, though groups_count is not 0", log);
 	}
 	return gy_bounds_check(bounds, gy_countof(bounds), log);
 }
@@ -41,14 +43,14 @@ static int check_group(const struct gyre_multicast *group, int family, const str
 			       "\"%s\" is no group; those are 224.0.0.0 to 239.255.255.255, and "
 			       "ff00:: with all behind it",
 			       group->group == NULL ? "" : group->group);
-		return gy_options_refuse(purpose, wrong, log);
+		return gy_datagram_refuse(wrong, log);
 	}
 	if (family != AF_INET6 && family != of_group) {
 		(void)snprintf(wrong, sizeof(wrong),
 			       "the group %s is for another kind of socket: bind it to %s",
 			       group->group,
 			       of_group == AF_INET ? "udp://0.0.0.0:PORT" : "udp://[::]:PORT");
-		return gy_options_refuse(purpose, wrong, log);
+		return gy_datagram_refuse(wrong, log);
 	}
 	return 0;
 }
@@ -64,17 +66,17 @@ int gy_datagram_check_addresses(const struct gy_datagram_sockets *sockets)
 
 	if (sockets->inherited) {
 		return options->connect != NULL || options->groups_count > 0
-			       ? gy_options_refuse(purpose,
-						   "one that is given by fd: is neither connected "
-						   "nor put into groups; its channel can join them",
-						   log)
+			       ? gy_datagram_refuse(
+					 "one that is given by fd: is neither connected "
+					 "nor put into groups; its channel can join them",
+					 log)
 			       : 0;
 	}
 	if (address->bytes > 0 && address->storage.ss_family != family) {
-		return gy_options_refuse(purpose,
-					 "bind and connect have to be of one kind: both IPv4, both "
-					 "IPv6, or both Unix",
-					 log);
+		return gy_datagram_refuse(
+			"bind and connect have to be of one kind: both IPv4, both "
+			"IPv6, or both Unix",
+			log);
 	}
 	for (uint32_t i = 0; i < options->groups_count && r == 0; i++) {
 		r = check_group(&options->groups[i], family, log);

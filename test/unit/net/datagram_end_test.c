@@ -9,14 +9,19 @@
 
 TestSuite(datagram_end, .timeout = 60, .init = datagram_begin, .fini = datagram_end);
 
-/* A Unix socket that reads nothing, and soon has no room. */
-static int deaf_peer(struct gyre_socket_address *ret_address)
+static int unix_peer(const char *name, struct gyre_socket_address *ret_address)
 {
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	cr_assert_eq(gyre_socket_address_parse(datagram_name("deaf"), ret_address), 0);
+	cr_assert_eq(gyre_socket_address_parse(datagram_name(name), ret_address), 0);
 	cr_assert_eq(bind(fd, (struct sockaddr *)&ret_address->storage, ret_address->bytes), 0);
 	return fd;
+}
+
+/* One that reads nothing, and soon has no room. */
+static int deaf_peer(struct gyre_socket_address *ret_address)
+{
+	return unix_peer("deaf", ret_address);
 }
 
 static void open_unix(struct gyre_address *ret_actor)
@@ -35,21 +40,40 @@ static void write_numbers(const struct gyre_socket_address *to, uint32_t count)
 	}
 }
 
+/* A channel by those options, behind whose deaf peer a hundred numbers wait. */
+static int begin_with_deaf_peer(const struct rig_options *options,
+				struct gyre_socket_address *ret_address)
+{
+	int fd;
+
+	datagram_begin_with(options);
+	fd = deaf_peer(ret_address);
+	open_unix(NULL);
+	write_numbers(ret_address, 100);
+	return fd;
+}
+
+static void expect_hundred_numbers(int fd)
+{
+	for (uint32_t i = 0; i < 100; i++) {
+		uint32_t number;
+
+		cr_assert_eq(datagram_receive(fd, &number, sizeof(number)), sizeof(number));
+		cr_assert_eq(number, i);
+	}
+}
+
 Test(datagram_end, comes_when_all_is_sent_in_order)
 {
 	struct gyre_socket_address to;
 	int fd = deaf_peer(&to);
-	uint32_t number;
 
 	open_unix(NULL);
 	write_numbers(&to, 100);
 	gyre_channel_close(gyre_channel_tail(datagrams.channel));
 	rig_settle(&datagram_rig);
 	cr_expect_eq(datagrams.closed, 0, "the peer has no room");
-	for (uint32_t i = 0; i < 100; i++) {
-		cr_assert_eq(datagram_receive(fd, &number, sizeof(number)), sizeof(number));
-		cr_assert_eq(number, i);
-	}
+	expect_hundred_numbers(fd);
 	datagram_until_closed();
 	cr_expect_eq(datagrams.reason, 0);
 	(void)close(fd);
@@ -59,17 +83,13 @@ Test(datagram_end, of_waiting_comes_when_a_connected_peer_has_room_again)
 {
 	struct gyre_socket_address to;
 	int fd = deaf_peer(&to);
-	uint32_t number;
 
 	(void)datagram_open_with(
 		&(struct gyre_datagram_options){ .connect = datagram_name("deaf") }, NULL);
 	write_numbers(NULL, 100);
 	rig_settle(&datagram_rig);
 	cr_expect(gy_datagram_of(datagrams.channel)->room.armed);
-	for (uint32_t i = 0; i < 100; i++) {
-		cr_assert_eq(datagram_receive(fd, &number, sizeof(number)), sizeof(number));
-		cr_assert_eq(number, i);
-	}
+	expect_hundred_numbers(fd);
 	write_numbers(NULL, 100);
 	rig_settle(&datagram_rig);
 	gyre_channel_abort(datagrams.channel, 0);
@@ -80,12 +100,9 @@ Test(datagram_end, of_waiting_comes_when_a_connected_peer_has_room_again)
 Test(datagram_end, does_not_wait_for_ever_for_a_peer_that_takes_nothing)
 {
 	struct gyre_socket_address to;
-	int fd;
+	int fd = begin_with_deaf_peer(&(struct rig_options){ .linger_ns = GYRE_MILLISECONDS(100) },
+				      &to);
 
-	datagram_begin_with(&(struct rig_options){ .linger_ns = GYRE_MILLISECONDS(100) });
-	fd = deaf_peer(&to);
-	open_unix(NULL);
-	write_numbers(&to, 100);
 	gyre_channel_close(gyre_channel_tail(datagrams.channel));
 	datagram_until_closed();
 	cr_expect_eq(datagrams.reason, -ETIMEDOUT);
@@ -96,12 +113,9 @@ Test(datagram_end, does_not_wait_for_ever_for_a_peer_that_takes_nothing)
 Test(datagram_end, lets_the_loop_rest_while_it_waits_for_room)
 {
 	struct gyre_socket_address to;
-	int fd;
+	int fd = begin_with_deaf_peer(
+		&(struct rig_options){ .low_bytes = 1000, .high_bytes = 2000 }, &to);
 
-	datagram_begin_with(&(struct rig_options){ .low_bytes = 1000, .high_bytes = 2000 });
-	fd = deaf_peer(&to);
-	open_unix(NULL);
-	write_numbers(&to, 100);
 	cr_assert(!gyre_channel_is_writable(datagrams.channel));
 	gyre_channel_close(gyre_channel_tail(datagrams.channel));
 	rig_settle(&datagram_rig);
@@ -116,13 +130,11 @@ Test(datagram_end, lets_the_loop_rest_while_it_waits_for_room)
 Test(datagram_end, has_a_reason_also_when_the_channel_was_not_writable)
 {
 	struct gyre_socket_address to;
-	int fd;
+	int fd = begin_with_deaf_peer(&(struct rig_options){ .low_bytes = 1000,
+							     .high_bytes = 2000,
+							     .linger_ns = GYRE_MILLISECONDS(100) },
+				      &to);
 
-	datagram_begin_with(&(struct rig_options){
-		.low_bytes = 1000, .high_bytes = 2000, .linger_ns = GYRE_MILLISECONDS(100) });
-	fd = deaf_peer(&to);
-	open_unix(NULL);
-	write_numbers(&to, 100);
 	gyre_channel_close(gyre_channel_tail(datagrams.channel));
 	datagram_until_closed();
 	cr_expect_eq(datagrams.reason, -ETIMEDOUT);
@@ -420,16 +432,6 @@ Test(datagram_end, of_reading_lasts_while_output_stands_over_the_mark)
 	(void)close(fd);
 }
 
-/* Others that are written to, behind what a deaf one is to have. */
-static int hearing_peer(struct gyre_socket_address *ret_address)
-{
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	cr_assert_eq(gyre_socket_address_parse(datagram_name("hearing"), ret_address), 0);
-	cr_assert_eq(bind(fd, (struct sockaddr *)&ret_address->storage, ret_address->bytes), 0);
-	return fd;
-}
-
 Test(datagram_end, of_waiting_for_one_who_is_in_the_way_of_others_comes_in_time)
 {
 	struct gyre_socket_address to;
@@ -441,7 +443,7 @@ Test(datagram_end, of_waiting_for_one_who_is_in_the_way_of_others_comes_in_time)
 
 	datagram_begin_with(&(struct rig_options){ .linger_ns = GYRE_MILLISECONDS(100) });
 	fd = deaf_peer(&to);
-	hearing = hearing_peer(&other);
+	hearing = unix_peer("hearing", &other);
 	open_unix(NULL);
 	write_numbers(&to, 100);
 	write_numbers(&other, 1);
@@ -473,13 +475,11 @@ static bool is_writable(struct rig *rig, void *arg)
 Test(datagram_end, of_waiting_for_one_who_makes_the_channel_unwritable_comes_in_time)
 {
 	struct gyre_socket_address to;
-	int fd;
+	int fd = begin_with_deaf_peer(&(struct rig_options){ .low_bytes = 1000,
+							     .high_bytes = 2000,
+							     .linger_ns = GYRE_MILLISECONDS(100) },
+				      &to);
 
-	datagram_begin_with(&(struct rig_options){
-		.low_bytes = 1000, .high_bytes = 2000, .linger_ns = GYRE_MILLISECONDS(100) });
-	fd = deaf_peer(&to);
-	open_unix(NULL);
-	write_numbers(&to, 100);
 	cr_assert(!gyre_channel_is_writable(datagrams.channel));
 	cr_assert(rig_until_later(&datagram_rig, is_writable, NULL));
 	rig_settle(&datagram_rig);
@@ -491,21 +491,14 @@ Test(datagram_end, of_waiting_for_one_who_makes_the_channel_unwritable_comes_in_
 Test(datagram_end, of_waiting_for_one_who_is_in_nobodys_way_does_not_come)
 {
 	struct gyre_socket_address to;
-	uint32_t number;
-	int fd;
+	int fd = begin_with_deaf_peer(&(struct rig_options){ .linger_ns = GYRE_MILLISECONDS(100) },
+				      &to);
 
-	datagram_begin_with(&(struct rig_options){ .linger_ns = GYRE_MILLISECONDS(100) });
-	fd = deaf_peer(&to);
-	open_unix(NULL);
-	write_numbers(&to, 100);
 	for (int i = 0; i < 50; i++) {
 		rig_pass(&datagram_rig, GYRE_MILLISECONDS(20));
 	}
 	cr_expect_eq(datagrams.exceptions, 0);
-	for (uint32_t i = 0; i < 100; i++) {
-		cr_assert_eq(datagram_receive(fd, &number, sizeof(number)), sizeof(number));
-		cr_assert_eq(number, i);
-	}
+	expect_hundred_numbers(fd);
 	(void)close(fd);
 }
 

@@ -22,8 +22,10 @@ TestSuite(limits, .timeout = 60);
 
 static struct gyre_socket_address address;
 
-static void open_listening(uint32_t loops, struct gyre_acceptor_options *options)
+static struct gyre_address open_listening(uint32_t loops, struct gyre_acceptor_options *options)
 {
+	struct gyre_address acceptor;
+
 	if (options->bind == NULL) {
 		options->bind = "tcp://127.0.0.1:0";
 	}
@@ -32,12 +34,13 @@ static void open_listening(uint32_t loops, struct gyre_acceptor_options *options
 	}
 	options->ret_address = &address;
 	fixture_open(loops);
-	cr_assert_eq(gyre_listen(fixture.system, options, NULL), 0);
+	cr_assert_eq(gyre_listen(fixture.system, options, &acceptor), 0);
+	return acceptor;
 }
 
 static void begin(uint32_t loops, struct gyre_acceptor_options *options)
 {
-	open_listening(loops, options);
+	(void)open_listening(loops, options);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 }
 
@@ -175,7 +178,7 @@ Test(limits, of_the_rate_let_connections_wait)
 	uint64_t began_ns = gy_clock_machine_ns();
 	int fds[12];
 
-	open_listening(1, &options);
+	(void)open_listening(1, &options);
 	for (size_t i = 0; i < gy_countof(fds); i++) {
 		fds[i] = connect_there(); /* all are there before the first is accepted */
 	}
@@ -203,7 +206,7 @@ Test(limits, of_the_rate_close_what_is_too_much_if_that_is_wanted)
 	uint64_t now_ns = gy_clock_machine_ns();
 	int fds[5];
 
-	open_listening(1, &options);
+	(void)open_listening(1, &options);
 	/* However long it takes, it is all in the same second. */
 	fixture.system->homes.homes[0].loop.clock =
 		(struct gy_clock){ .read_ns = read_still, .arg = &now_ns };
@@ -292,14 +295,9 @@ static void await_closed_listener(void)
 Test(limits, are_nothing_to_an_acceptor_that_has_closed)
 {
 	struct gyre_acceptor_options options = { .connections_max = 1 };
-	struct gyre_address acceptor;
+	struct gyre_address acceptor = open_listening(1, &options);
 	int fd;
 
-	fixture_open(1);
-	options.bind = "tcp://127.0.0.1:0";
-	options.init_channel = init_echo;
-	options.ret_address = &address;
-	cr_assert_eq(gyre_listen(fixture.system, &options, &acceptor), 0);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 	fd = connect_there();
 	cr_expect(echoes(fd));
