@@ -262,20 +262,52 @@ static struct gy_arrival *find_arrival(const struct gy_association *link, uint32
 static int begin_arrival(struct gy_association *link, const struct gy_fragment *fragment,
 			 struct gy_arrival **ret_arrival)
 {
-	uint64_t max = link->links->nodes->options.message_bytes_max;
+	const struct gyre_node_options *options = &link->links->nodes->options;
+	const uint64_t max = (uint64_t)options->message_bytes_max + GY_WIRE_HEAD_BYTES_MAX;
 	struct gy_arrival *arrival;
 
-	if (fragment->left < GY_WIRE_HEAD_BYTES_MAX ||
-	    fragment->left > max + GY_WIRE_HEAD_BYTES_MAX) {
+	if (fragment->left < GY_WIRE_HEAD_BYTES || fragment->left > max) {
 		return -EMSGSIZE;
 	}
-	arrival = (struct gy_arrival *)gy_memory_get_raw(sizeof(*arrival) + fragment->left);
+	if (link->arrivals_bytes + fragment->left > options->link_bytes_max + max) {
+		return -EPROTO; /* who keeps to the window has others wait */
+	}
+	arrival = (struct gy_arrival *)gy_memory_get(sizeof(*arrival));
 	if (arrival == NULL) {
 		return -ENOMEM;
 	}
 	*arrival = (struct gy_arrival){ .number = fragment->stream, .bytes = fragment->left };
 	gy_list_append(&link->arrivals, &arrival->item);
+	link->arrivals_bytes += arrival->bytes;
 	*ret_arrival = arrival;
+	return 0;
+}
+
+static void drop_arrival(struct gy_association *link, struct gy_arrival *arrival)
+{
+	link->arrivals_bytes -= arrival->bytes;
+	gy_list_remove(&arrival->item);
+	gy_memory_put(arrival->frame);
+	gy_memory_put(arrival);
+}
+
+/* Not for what is announced, but for what has come, and at most as much again. */
+static int grow_arrival(struct gy_arrival *arrival, uint32_t bytes)
+{
+	uint64_t room = arrival->room;
+	unsigned char *grown;
+
+	if (room - arrival->at >= bytes) {
+		return 0;
+	}
+	room = room * 2 > arrival->at + bytes ? room * 2 : arrival->at + bytes;
+	room = room < arrival->bytes ? room : arrival->bytes;
+	grown = (unsigned char *)gy_memory_resize(arrival->frame, arrival->at, room);
+	if (grown == NULL) {
+		return -ENOMEM;
+	}
+	arrival->frame = grown;
+	arrival->room = (uint32_t)room;
 	return 0;
 }
 
@@ -285,14 +317,14 @@ static int end_arrival(struct gy_association *link, struct gy_arrival *arrival)
 	int r = -EPROTO;
 
 	/* The kind is looked at as that of any frame, the length is that of the stream. */
-	if (gy_wire_is_message(arrival->frame)) {
+	if (gy_wire_is_message(arrival->frame) &&
+	    arrival->bytes >= gy_wire_head_bytes(gy_wire_kind(arrival->frame))) {
 		gy_wire_get(arrival->frame, &frame);
 		frame.bytes = arrival->bytes - (uint32_t)(frame.body - arrival->frame);
 		count(link, 0);
 		r = take_whole(link, &frame);
 	}
-	gy_list_remove(&arrival->item);
-	gy_memory_put(arrival);
+	drop_arrival(link, arrival);
 	return r;
 }
 
@@ -313,6 +345,10 @@ static int take_fragment(struct gy_association *link, const struct gy_frame *fra
 	if (fragment.left != arrival->bytes - arrival->at || frame->bytes > fragment.left ||
 	    frame->bytes == 0) {
 		return -EPROTO;
+	}
+	r = grow_arrival(arrival, frame->bytes);
+	if (r < 0) {
+		return r;
 	}
 	memcpy(arrival->frame + arrival->at, frame->body, frame->bytes);
 	arrival->at += frame->bytes;
@@ -539,11 +575,7 @@ void gy_incoming_reset(struct gy_association *link)
 	gy_memory_put(link->partial.frame);
 	link->partial = (struct gy_partial){ 0 };
 	while (!gy_list_empty(&link->arrivals)) {
-		struct gy_arrival *arrival =
-			gy_container_of(link->arrivals.next, struct gy_arrival, item);
-
-		gy_list_remove(&arrival->item);
-		gy_memory_put(arrival);
+		drop_arrival(link, gy_container_of(link->arrivals.next, struct gy_arrival, item));
 	}
 	link->heard = (struct gy_heard){ 0 };
 	link->consumed_bytes = 0;

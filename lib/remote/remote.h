@@ -117,13 +117,14 @@ enum gy_link_stage {
 	GY_LINK_ENDED,
 };
 
-/* A large message on its way in. */
+/* A large message on its way in. Its memory grows with what has come of it. */
 struct gy_arrival {
 	struct gy_list item;
 	uint32_t number;
 	uint32_t at;
-	uint32_t bytes;
-	unsigned char frame[];
+	uint32_t bytes; /* of the whole, as the peer says */
+	uint32_t room;
+	unsigned char *frame;
 };
 
 /* The beginning of a frame whose end is not there yet. */
@@ -200,6 +201,7 @@ struct gy_association {
 	struct gy_list streams;	 /* see streams.c */
 	uint32_t streams_count;
 	uint32_t stream_number;
+	uint64_t begun_bytes;  /* of parcels that have left in part, of the whole ones */
 	uint64_t queued_bytes; /* of frames, from the send on until the peer credits them */
 	uint64_t sent_bytes;   /* of messages, given to the channel since it opened */
 	uint64_t credited_bytes;
@@ -221,6 +223,7 @@ struct gy_association {
 	struct gy_partial partial;
 	struct gy_heard heard;
 	struct gy_list arrivals;
+	uint64_t arrivals_bytes; /* of these, of the whole ones */
 	uint64_t consumed_bytes;
 	uint64_t consumed_frames;
 	uint64_t told_bytes; /* of @consumed_bytes */

@@ -3,7 +3,8 @@
  * pairs of a sender and a receiver that have such take turns. What a pair says meanwhile stands
  * behind its large message, for their order, and leaves in fragments too.
  *
- * Only so many pairs take turns as the peer keeps unfinished messages; the others wait.
+ * Only so many pairs take turns as the peer keeps unfinished messages, and only so many bytes of
+ * messages: those of its window and one largest message. The others wait, and begin in order.
  */
 #include <errno.h>
 
@@ -160,17 +161,51 @@ static struct gyre_buffer *take_fragment(struct gy_association *link, struct par
 	return buffer;
 }
 
+static struct parcel *parcel_of(const struct stream *stream)
+{
+	return gy_container_of(stream->parcels.next, struct parcel, item);
+}
+
+/* Whether the peer keeps one more message of that size. */
+static bool may_begin(const struct gy_association *link, const struct parcel *parcel)
+{
+	return link->begun_bytes + parcel->bytes <= (uint64_t)link->theirs.window_bytes +
+							    link->theirs.message_bytes_max +
+							    GY_WIRE_HEAD_BYTES_MAX;
+}
+
+/* Whose turn it is. One whose message may not begin has no other one begin before it; of those
+ * that have begun there is one then, among those that take turns. */
+static struct stream *choose(const struct gy_association *link)
+{
+	struct gy_list *item = link->streams.next;
+	struct stream *stream = first_of(link);
+
+	if (parcel_of(stream)->at > 0 || may_begin(link, parcel_of(stream))) {
+		return stream;
+	}
+	do {
+		gy_assert(item != &link->streams);
+		stream = gy_container_of(item, struct stream, item);
+		item = item->next;
+	} while (parcel_of(stream)->at == 0);
+	return stream;
+}
+
 struct gyre_buffer *gy_streams_take(struct gy_association *link)
 {
-	struct stream *stream = first_of(link);
-	struct parcel *parcel = gy_container_of(stream->parcels.next, struct parcel, item);
+	struct stream *stream = choose(link);
+	struct parcel *parcel = parcel_of(stream);
+	bool begins = parcel->at == 0;
 	struct gyre_buffer *buffer =
 		gy_unsettled_reserve(link) < 0 ? NULL : take_fragment(link, parcel);
 
 	if (buffer == NULL) {
 		return NULL;
 	}
+	link->begun_bytes += begins ? parcel->bytes : 0;
 	if (parcel->at == parcel->bytes) {
+		link->begun_bytes -= parcel->bytes;
 		struct gy_frame frame = frame_of(parcel);
 
 		if (gy_unsettled_is(&frame)) {
@@ -203,4 +238,5 @@ void gy_streams_reset(struct gy_association *link)
 		}
 		end(link, stream);
 	}
+	link->begun_bytes = 0;
 }

@@ -136,6 +136,11 @@ static inline uint32_t gy_wire_word(const unsigned char *bytes)
 	return le32toh(word);
 }
 
+static inline enum gy_wire_kind gy_wire_kind(const unsigned char *bytes)
+{
+	return (enum gy_wire_kind)(gy_wire_word(bytes) >> GY_WIRE_KIND_SHIFT);
+}
+
 /* Whether a frame that begins there carries a message. */
 static inline bool gy_wire_is_message(const unsigned char *bytes)
 {

@@ -10,7 +10,7 @@
 #include "pair.h"
 #include "remote/remote.h"
 
-enum { SENDERS = GY_ARRIVALS_MAX + 36, ITEMS = 30000, EACH = 5 };
+enum { SENDERS = GY_ARRIVALS_MAX + 36, ITEMS = 30000, EACH = 5, LARGEST_BYTES = 1 << 18 };
 
 /*
  * What each sender says, in this order: a large order, a number, a larger one, one that would fit
@@ -104,5 +104,19 @@ Test(streams, of_more_pairs_than_may_take_turns_arrive_whole_and_in_order)
 				  .class = &taker_class,
 				  .first = patient,
 				  .second = patient });
+	cr_assert_eq(taken, SENDERS * EACH);
+}
+
+/* The peer keeps two of them at most. */
+Test(streams, of_a_peer_that_keeps_little_take_turns_in_what_it_keeps)
+{
+	pair_play(&(struct pair){ .script = sends_large_ones_of_many,
+				  .class = &taker_class,
+				  .first = patient,
+				  .second = { .link_bytes_max = 1 << 16,
+					      .message_bytes_max = LARGEST_BYTES,
+					      .heartbeat_ns = GYRE_SECONDS(1),
+					      .suspect_ns = GYRE_SECONDS(1000),
+					      .down_ns = GYRE_SECONDS(2000) } });
 	cr_assert_eq(taken, SENDERS * EACH);
 }
