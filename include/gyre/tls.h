@@ -65,7 +65,8 @@ enum gyre_tls_version {
  *   for none, which only a client can do without
  * @key: a PEM file with its key, without a passphrase; needed with @certificate
  * @ca: a PEM file with the certificates of those CAs whose word is taken for a peer; NULL for those
- *   of the machine
+ *   of the machine. Those are read with the other files where @certificate is NULL too, else when
+ *   the first client verifies by them: never for a context that only serves
  * @alpn: the protocols spoken inside, the preferred one first, 1 to 255 bytes each, at most
  *   GYRE_TLS_PROTOCOLS_MAX, ended by NULL; NULL for no such choice. A server that has none in
  *   common with a client which offers some refuses it

@@ -491,6 +491,13 @@ static int prepare_client(struct gy_tls *tls, const struct gyre_tls_options *opt
 {
 	SSL_set_connect_state(tls->ssl);
 	SSL_set_verify(tls->ssl, options->no_verify ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);
+	if (!options->no_verify) {
+		int r = gy_tls_context_trust(tls->context, tls->ssl);
+
+		if (r < 0) {
+			return r;
+		}
+	}
 	if (options->server_name == NULL) {
 		return 0;
 	}

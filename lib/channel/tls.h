@@ -54,6 +54,9 @@ struct gy_tls {
  * without memory.
  */
 SSL *gy_tls_context_connection(struct gyre_tls_context *context);
+/* Before a client verifies: has it trust the machine's CAs where the context has none of its own.
+ * 0 or -ENOMEM. */
+int gy_tls_context_trust(struct gyre_tls_context *context, SSL *ssl);
 /* Whether it can be a server, or one that wants certificates of its clients. */
 bool gy_tls_context_serves(const struct gyre_tls_context *context, bool mutual);
 uint32_t gy_tls_context_record_bytes(const struct gyre_tls_context *context);

@@ -4,6 +4,10 @@
  * The present one stands under a mutex that is held for a count; connections that began with the
  * one before keep it. So certificates are renewed without a restart, and a bad file changes
  * nothing.
+ *
+ * The CAs of the machine are hundreds, and take milliseconds to read. They are read for clients
+ * only that verify and were given no CA: with the context when it has no certificate, so that it
+ * can be nothing but such a client; else by the first of those.
  */
 #include <errno.h>
 #include <openssl/err.h>
@@ -33,7 +37,8 @@ struct gyre_tls_context {
 	char *ca;
 	BIO_METHOD *method;
 	pthread_mutex_t mutex;
-	SSL_CTX *present;	/* under the mutex, as the next two */
+	SSL_CTX *present;	/* under the mutex, as the next three */
+	X509_STORE *machine;	/* the machine's CAs; NULL while nobody has asked for them */
 	uint64_t lines_from_ns; /* when the present minute of log lines began */
 	uint32_t lines;
 	uint32_t alpn_bytes;
@@ -210,7 +215,6 @@ static int read_trusted(const struct gyre_tls_context *context, SSL_CTX *made)
 	STACK_OF(X509_NAME) * names;
 
 	if (context->ca == NULL) {
-		(void)SSL_CTX_set_default_verify_paths(made); /* without any, nobody is trusted */
 		return 0;
 	}
 	names = SSL_load_client_CA_file(context->ca);
@@ -219,6 +223,19 @@ static int read_trusted(const struct gyre_tls_context *context, SSL_CTX *made)
 		return gy_tls_explain_file(context->log, "CA", context->ca);
 	}
 	SSL_CTX_set_client_CA_list(made, names);
+	return 0;
+}
+
+static int read_machine(X509_STORE **ret_store)
+{
+	X509_STORE *store = X509_STORE_new();
+
+	if (store == NULL) {
+		return -ENOMEM;
+	}
+	(void)X509_STORE_set_default_paths(store); /* without any, nobody is trusted */
+	ERR_clear_error();
+	*ret_store = store;
 	return 0;
 }
 
@@ -242,11 +259,30 @@ static int make(struct gyre_tls_context *context, SSL_CTX **ret_made)
 	return 0;
 }
 
+/* As make(), and with the machine's CAs if @machine; else *@ret_machine is NULL. */
+static int make_all(struct gyre_tls_context *context, bool machine, SSL_CTX **ret_made,
+		    X509_STORE **ret_machine)
+{
+	X509_STORE *store = NULL;
+	int r = machine ? read_machine(&store) : 0;
+
+	if (r == 0) {
+		r = make(context, ret_made);
+	}
+	if (r < 0) {
+		X509_STORE_free(store);
+		return r;
+	}
+	*ret_machine = store;
+	return 0;
+}
+
 /* ---- life ---- */
 
 static void destroy(struct gyre_tls_context *context)
 {
 	SSL_CTX_free(context->present);
+	X509_STORE_free(context->machine);
 	BIO_meth_free(context->method);
 	(void)pthread_mutex_destroy(&context->mutex);
 	gy_memory_put(context->certificate);
@@ -275,7 +311,8 @@ int gyre_tls_context_create(struct gyre_system *system,
 	context->method = gy_tls_method_create();
 	r = context->method == NULL ? -ENOMEM : take_options(context, options);
 	if (r == 0) {
-		r = make(context, &context->present);
+		r = make_all(context, context->certificate == NULL && context->ca == NULL,
+			     &context->present, &context->machine);
 	}
 	if (r < 0) {
 		destroy(context);
@@ -285,23 +322,40 @@ int gyre_tls_context_create(struct gyre_system *system,
 	return 0;
 }
 
+static void swap_stores(X509_STORE **a, X509_STORE **b)
+{
+	X509_STORE *store = *a;
+
+	*a = *b;
+	*b = store;
+}
+
 int gyre_tls_context_reload(struct gyre_tls_context *context)
 {
 	SSL_CTX *made;
 	SSL_CTX *before;
+	X509_STORE *machine;
+	bool wanted;
 	int r;
 
 	if (context == NULL) {
 		return -EINVAL;
 	}
-	r = make(context, &made);
+	(void)pthread_mutex_lock(&context->mutex);
+	wanted = context->machine != NULL;
+	(void)pthread_mutex_unlock(&context->mutex);
+	r = make_all(context, wanted, &made, &machine);
 	if (r < 0) {
 		return r;
 	}
 	(void)pthread_mutex_lock(&context->mutex);
 	before = context->present;
 	context->present = made;
+	if (wanted) {
+		swap_stores(&context->machine, &machine);
+	}
 	(void)pthread_mutex_unlock(&context->mutex);
+	X509_STORE_free(machine);
 	SSL_CTX_free(before);
 	return 0;
 }
@@ -335,6 +389,25 @@ SSL *gy_tls_context_connection(struct gyre_tls_context *context)
 	ssl = SSL_new(present);
 	SSL_CTX_free(present);
 	return ssl;
+}
+
+/* The first to need them reads them; others wait for that, as they would for their own reading. */
+int gy_tls_context_trust(struct gyre_tls_context *context, SSL *ssl)
+{
+	int r = 0;
+
+	if (context->ca != NULL) {
+		return 0;
+	}
+	(void)pthread_mutex_lock(&context->mutex);
+	if (context->machine == NULL) {
+		r = read_machine(&context->machine);
+	}
+	if (r == 0 && SSL_set1_verify_cert_store(ssl, context->machine) != 1) {
+		r = -ENOMEM;
+	}
+	(void)pthread_mutex_unlock(&context->mutex);
+	return r;
 }
 
 bool gy_tls_context_serves(const struct gyre_tls_context *context, bool mutual)

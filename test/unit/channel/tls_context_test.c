@@ -4,7 +4,9 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -262,4 +264,102 @@ Test(tls_context, may_be_given_up_while_connections_have_it)
 	client_options.context = NULL;
 	expect_subject("CN=server");
 	close_pair();
+}
+
+/* ---- the CAs of the machine ---- */
+
+static int watch; /* of the file with those CAs, for each time that it is opened */
+
+/* The CA that signs the server is one of the machine's. */
+static void open_machine(void)
+{
+	tls_certs_open(&certs);
+	tls_rig_init(&server);
+	tls_rig_init(&client);
+	cr_assert_eq(setenv("SSL_CERT_FILE", certs.ca.certificate, 1), 0);
+	cr_assert_eq(setenv("SSL_CERT_DIR", "/nowhere", 1), 0);
+	watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	cr_assert_geq(watch, 0);
+	cr_assert_geq(inotify_add_watch(watch, certs.ca.certificate, IN_OPEN), 0);
+	client_options.server_name = "localhost";
+}
+
+static void close_machine(void)
+{
+	cr_assert_eq(close(watch), 0);
+	close_pair();
+}
+
+static bool was_read(void)
+{
+	char events[4096];
+
+	return read(watch, events, sizeof(events)) > 0;
+}
+
+static void create_with(const struct tls_cert *cert, struct gyre_tls_context **ret_context)
+{
+	const struct gyre_tls_context_options options = {
+		.certificate = cert == NULL ? NULL : cert->certificate,
+		.key = cert == NULL ? NULL : cert->key,
+	};
+
+	cr_assert_eq(create(&options, ret_context), 0);
+}
+
+Test(tls_context, of_a_server_never_reads_the_cas_of_the_machine)
+{
+	open_machine();
+	create_with(&certs.server, &server_options.context);
+	cr_expect_not(was_read(), "it is created");
+	cr_assert_eq(gyre_tls_context_reload(server_options.context), 0);
+	cr_expect_not(was_read(), "it is reloaded");
+	create_with(NULL, &client_options.context);
+	cr_expect(was_read(), "a client is created");
+	begin();
+	expect_subject("CN=server");
+	cr_expect_not(was_read(), "they have shaken hands");
+	close_machine();
+}
+
+Test(tls_context, with_a_certificate_reads_the_cas_of_the_machine_for_its_first_client)
+{
+	open_machine();
+	create_with(&certs.server, &server_options.context);
+	create_with(&certs.client, &client_options.context);
+	cr_expect_not(was_read(), "no client has begun");
+	begin();
+	cr_expect(was_read(), "one has");
+	expect_subject("CN=server");
+	begin();
+	expect_subject("CN=server");
+	cr_expect_not(was_read(), "it was not the first");
+	close_machine();
+}
+
+Test(tls_context, that_has_read_the_cas_of_the_machine_reads_them_again_with_its_files)
+{
+	open_machine();
+	create_with(&certs.server, &server_options.context);
+	create_with(NULL, &client_options.context);
+	copy_file(certs.other_ca.certificate, certs.ca.certificate);
+	begin(); /* by those that were read before */
+	expect_subject("CN=server");
+	cr_assert_eq(gyre_tls_context_reload(client_options.context), 0);
+	begin();
+	tls_rig_settle(&client, &server, 1 << 20);
+	cr_expect_eq(tls_rig_error(&client), -EKEYREJECTED, "that CA is trusted no more");
+	close_machine();
+}
+
+Test(tls_context, of_a_client_that_does_not_verify_needs_no_cas)
+{
+	open_machine();
+	create_with(&certs.server, &server_options.context);
+	create_with(&certs.client, &client_options.context);
+	client_options.no_verify = true;
+	begin();
+	expect_subject("CN=server");
+	cr_expect_not(was_read());
+	close_machine();
 }
