@@ -69,7 +69,9 @@ GYRE_MESSAGE(gyre_mailbox_mark, 0x07);
  * @state_bytes: of each actor's state, zeroed at first, at most 16 MiB
  * @frame_bytes: of each message's frame, zeroed at first, at most 8 KiB
  * @behaviour: the first behaviour
- * @mount: the first call, its message the argument of gyre_spawn(); a failure stops the actor
+ * @mount: the first call, its message the argument of gyre_spawn(); a failure stops the actor.
+ *   While it waits, its answers and no other messages are dispatched, so an actor that asks itself
+ *   in its mount waits until the time-out
  * @clean: the last call
  * @barrier: chooses asks and notices from whose dispatch until the end of their own stack no other
  *   ask or notice of the actor is dispatched; NULL for none
@@ -150,11 +152,12 @@ struct gyre_spawn_options {
  * @options: where it goes; NULL for the defaults
  * @ret_address: its address, good for sending at once
  *
- * Mail may be sent to the address immediately, from anywhere; it waits until the mount hook has
- * returned for the first time. The new actor is a child of the running one, unless the options say
- * otherwise: when the parent stops, for whatever reason, all its children are stopped first, on
- * whatever loop, and have been cleaned before the parent is. A parent that restarts keeps them; one
- * that has stopped, and only closes its channels, gets no more of them.
+ * Mail may be sent to the address immediately, from anywhere; asks, notices and events wait until
+ * the mount hook has ended, however long it waits for answers. A stop, and the deadline of a
+ * graceful stop, end the actor meanwhile. The new actor is a child of the running one, unless the
+ * options say otherwise: when the parent stops, for whatever reason, all its children are stopped
+ * first, on whatever loop, and have been cleaned before the parent is. A parent that restarts keeps
+ * them; one that has stopped, and only closes its channels, gets no more of them.
  *
  * Return: 0, or a negative errno.
  * Errors:

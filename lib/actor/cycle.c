@@ -1,9 +1,10 @@
 /*
  * Cycles of waits: an actor asks another, which asks a third, which cannot answer before the first
- * has its answer, since a barrier holds it back. Deadlines end such a cycle; here it gets a name.
- * When an ask has timed out, a probe follows it from house to house, on whatever loop, along what
- * the stack that deals with it waits for; where that is a house whose mailbox is held closed by a
- * stack that the probe has seen waiting, the chain is logged.
+ * has its answer, since a barrier, or a mount or restart hook that waits, holds it back. Deadlines
+ * end such a cycle; here it gets a name. When an ask has timed out, a probe follows it from house
+ * to house, on whatever loop, along what the stack that deals with it waits for; where that is a
+ * house whose mailbox is held closed by a stack that the probe has seen waiting, the chain is
+ * logged.
  */
 #include <stdio.h>
 
@@ -14,7 +15,7 @@ enum { HOPS_MAX = 16, SCAN_MAX = 1024, PROBES_MAX = 64, TEXT_BYTES = 1024 };
 
 struct hop {
 	struct gy_origin actor;
-	bool barrier;	  /* the stack that waits there holds the mailbox closed */
+	bool holds;	  /* the stack that waits there holds the mailbox closed */
 	const char *name; /* of its kind */
 };
 
@@ -51,6 +52,18 @@ static void log_cycle(struct gy_home *home, const struct probe *probe, uint32_t 
 	       "actor %s: an ask has timed out in a cycle of waits: %s", probe->hops[0].name, text);
 }
 
+/* The stack whose end opens the mailbox: of a mount or a restart hook that waits, or a barrier. */
+static const struct gy_stack *holder_of(const struct gy_house *house)
+{
+	const struct gy_list *item = house->suspended.previous; /* it has begun to wait last */
+	const struct gy_stack *hook = gy_container_of(item, const struct gy_stack, item);
+
+	if (house->closed == GY_CLOSED_BY_HOOK && item != &house->suspended && hook->mount) {
+		return hook;
+	}
+	return house->annex == NULL ? NULL : house->annex->barrier;
+}
+
 /* The stack that deals with an ask; if the ask still waits, that which holds the mailbox closed. */
 static const struct gy_stack *stack_of(const struct gy_house *house, struct gy_origin asker,
 				       uint64_t ask_id)
@@ -65,7 +78,7 @@ static const struct gy_stack *stack_of(const struct gy_house *house, struct gy_o
 			return stack;
 		}
 	}
-	return house->annex == NULL ? NULL : house->annex->barrier;
+	return holder_of(house);
 }
 
 static void append(struct probe *probe, const struct gy_stack *stack)
@@ -74,7 +87,7 @@ static void append(struct probe *probe, const struct gy_stack *stack)
 
 	probe->hops[probe->count++] = (struct hop){
 		.actor = house->self,
-		.barrier = house->annex != NULL && house->annex->barrier == stack,
+		.holds = holder_of(house) == stack,
 		.name = house->kind->name,
 	};
 }
@@ -84,7 +97,7 @@ static bool closes_cycle(struct gy_home *home, const struct probe *probe,
 			 const struct gy_promise *promise)
 {
 	for (uint32_t i = 0; i < probe->count; i++) {
-		if (probe->hops[i].barrier && gy_origin_equal(probe->hops[i].actor, promise->to)) {
+		if (probe->hops[i].holds && gy_origin_equal(probe->hops[i].actor, promise->to)) {
 			log_cycle(home, probe, i);
 			return true;
 		}
@@ -216,7 +229,7 @@ bool gy_cycle_look(const struct gy_promise *promise)
 	*probe = (struct probe){ .ask_id = promise->item.key };
 	append(probe, promise->stack);
 	if (!closes_cycle(home, probe, promise) && follow(home, mail, promise)) {
-		return house->annex != NULL && house->annex->barrier == promise->stack;
+		return holder_of(house) == promise->stack;
 	}
 	gy_mail_put(home, mail);
 	return false;

@@ -53,8 +53,9 @@ enum { GY_PENDING_CHANNELS = 1 << GY_LANES };
 enum {
 	GY_CLOSED_BY_BARRIER = 1 << GY_LANE_ASK | 1 << GY_LANE_NOTICE,
 	GY_CLOSED_BY_RESTART = (GY_PENDING_CHANNELS << 1) - 1,
-	GY_CLOSED_BY_HOOK = /* of a restart, while it waits */
-	GY_CLOSED_BY_RESTART & ~(1 << GY_LANE_REPLY | 1 << GY_LANE_EXCEPTION),
+	/* A mount or a restart hook waits. Its answers come in, and the work of the channel floor
+	 * goes on, since a file that is waited for may be part of it. */
+	GY_CLOSED_BY_HOOK = GY_CLOSED_BY_BARRIER | 1 << GY_LANE_EVENT,
 	GY_CLOSED_BY_STOP = 0xff,
 };
 
@@ -682,8 +683,9 @@ void gy_house_children_gone(struct gy_house *house);
 void gy_house_failed(struct gy_house *house, int error);
 /* Between two messages: restarts, if that is due. */
 void gy_house_restart(struct gy_house *house);
-/* The stack has ended; if it was that of a hook, the restart goes on at the end of the run. */
-void gy_restart_hook_ended(struct gy_stack *stack);
+/* A stack that has waited has ended; if it was that of a hook, the restart goes on at the end of
+ * the run. Whether it was. */
+bool gy_restart_hook_ended(struct gy_stack *stack);
 /* Whether no restart is under way. */
 bool gy_restart_is_quiet(const struct gy_house *house);
 void gy_restart_fini(struct gy_house *house);

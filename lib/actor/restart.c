@@ -189,15 +189,17 @@ void gy_house_restart(struct gy_house *house)
 	gy_house_open(house);
 }
 
-void gy_restart_hook_ended(struct gy_stack *stack)
+bool gy_restart_hook_ended(struct gy_stack *stack)
 {
 	struct gy_house *house = stack->house;
 	struct gy_restart *restart = house->annex == NULL ? NULL : house->annex->restart;
 
-	if (restart != NULL && restart->stack == stack) {
-		restart->stack = NULL;
-		restart->due = true;
+	if (restart == NULL || restart->stack != stack) {
+		return false;
 	}
+	restart->stack = NULL;
+	restart->due = true;
+	return true;
 }
 
 bool gy_restart_is_quiet(const struct gy_house *house)

@@ -78,6 +78,8 @@ static void end_barrier(struct gy_stack *stack)
 
 void gy_stack_clean(struct gy_stack *stack)
 {
+	bool hook = stack->mount;
+
 	gy_promises_clear(stack);
 	stack->head.state = 0;
 	stack->ask = false;
@@ -91,7 +93,9 @@ void gy_stack_clean(struct gy_stack *stack)
 	stack->suspended = false;
 	gy_list_remove(&stack->item);
 	end_barrier(stack);
-	gy_restart_hook_ended(stack);
+	if (hook && !gy_restart_hook_ended(stack)) {
+		gy_house_open(stack->house); /* it was the mount's */
+	}
 	if (gy_list_empty(&stack->house->suspended) && gy_retire_is_closing(stack->house)) {
 		gy_house_close(stack->house, 0);
 	}

@@ -25,13 +25,16 @@ static struct frame *frame_of(struct gyre_stack *stack)
 	return (struct frame *)gyre_frame(stack);
 }
 
+static bool mount_waits;
+
 /* Only the first, which the script asks, shall time out: it is the script that was spawned first.
  */
 static uint64_t patience_ns(const struct gyre_stack *stack)
 {
 	struct gyre_address asker = gyre_sender(stack);
 
-	return asker.loop == 0 && asker.slot == 0 ? GYRE_MILLISECONDS(50) : GYRE_SECONDS(1000);
+	return !mount_waits && asker.loop == 0 && asker.slot == 0 ? GYRE_MILLISECONDS(50)
+								  : GYRE_SECONDS(1000);
 }
 
 static int ask_next(struct gyre_stack *stack)
@@ -152,6 +155,31 @@ static int ask_itself(struct gyre_stack *stack)
 Test(cycle, of_one_is_named)
 {
 	assert_named(1, ask_itself, "cycle of waits: shop[0:1] -> shop[0:1]");
+}
+
+/* Waits in its mount for one that asks it. */
+static int wait_for_asker(struct gyre_stack *stack)
+{
+	struct frame *frame = frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	mount_waits = true;
+	frame->b = spawn_on(stack, &bank_class, loops - 1);
+	GYRE_AWAIT(stack, gyre_ask(stack, frame->b, gyre_new(stack, chain, 1, { gyre_self(stack) }),
+				   GYRE_MILLISECONDS(50), &frame->future));
+	error = gyre_error(&frame->future);
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(cycle, of_a_mount_that_waits_is_named)
+{
+	assert_named(1, wait_for_asker, "script[0:0] -> bank[0:1] -> script[0:0]");
+}
+
+Test(cycle, of_a_mount_that_waits_is_named_over_loops)
+{
+	assert_named(2, wait_for_asker, "script[0:0] -> bank[1:0] -> script[0:0]");
 }
 
 static int ask_a_mute(struct gyre_stack *stack)

@@ -218,6 +218,47 @@ Test(file, takes_all_of_a_write_that_needs_many_steps)
 	remove_path();
 }
 
+/* ---- in hooks ---- */
+
+enum { STATS = 500, ENTRIES = 64 };
+
+/* More operations than the ring has entries: the rest of them is begun by runs of the house. */
+static int stat_often(struct gyre_stack *stack)
+{
+	struct frame *frame = frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_file_open(stack, "/dev/null", NULL, 0, &frame->future));
+	take_file(frame);
+	for (uint32_t i = 0; i < STATS; i++) {
+		expect(gyre_file_stat(stack, frame->file, 0, &frame->future) == 0);
+	}
+	GYRE_AWAIT(stack, 0);
+	expect(gyre_get(&frame->future, gyre_file_status) != NULL);
+	gyre_file_close(frame->file);
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+static int fail(struct gyre_stack *stack)
+{
+	return gyre_throw(stack, -EIO);
+}
+
+Test(file, serves_a_restart_hook_that_waits_for_more_operations_than_the_ring_holds)
+{
+	const struct gyre_system_options options = { .loops = 1, .ring_entries = ENTRIES };
+	const struct gyre_class class = { .name = "hook",
+					  .frame_bytes = FIXTURE_FRAME_BYTES,
+					  .restart = stat_often,
+					  .behaviour.notice = fail };
+
+	fixture_open_with(&options);
+	(void)notify_outside(spawn_outside(&class, 0), 1);
+	fixture_run();
+	fixture_close();
+}
+
 /* ---- refusals ---- */
 
 static const char *refused_path;
