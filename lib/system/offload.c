@@ -8,17 +8,17 @@
  * becomes the exception that tells so, and no memory is needed.
  *
  * Threads are started only when a piece would have to wait for those that there are. An idle one
- * waits without a limit. They block all signals, and run where the thread that created the system
- * might: not where the loop is pinned that happened to need them.
+ * waits without a limit. They run where the thread that created the system might: not where the
+ * loop is pinned that happened to need them.
  */
 #include <gyre/offload.h>
 
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 
 #include "actor/stack.h"
 #include "base/memory.h"
+#include "base/thread.h"
 #include "system/system.h"
 
 struct gyre_work {
@@ -46,6 +46,7 @@ struct gy_offload {
 	uint32_t waiting; /* pieces, and places for those about to come */
 	uint32_t idle;
 	uint32_t started;
+	uint32_t named;
 	bool closed;
 	pthread_t threads[];
 };
@@ -136,12 +137,9 @@ static void *run_thread(void *arg)
 {
 	struct gy_offload *offload = (struct gy_offload *)arg;
 	struct gyre_work *work;
-	sigset_t all;
 
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, NULL);
-	(void)pthread_setname_np(pthread_self(), "gyre-offload");
 	(void)pthread_mutex_lock(&offload->mutex);
+	gy_thread_name_number("off", ++offload->named);
 	while ((work = take(offload)) != NULL) {
 		(void)pthread_mutex_unlock(&offload->mutex);
 		run(work);
@@ -164,7 +162,7 @@ static int start_thread(struct gy_offload *offload)
 		(void)pthread_attr_setaffinity_np(&attributes, sizeof(offload->cpus),
 						  &offload->cpus);
 	}
-	r = pthread_create(&offload->threads[offload->started], &attributes, run_thread, offload);
+	r = gy_thread_start(&attributes, run_thread, offload, &offload->threads[offload->started]);
 	(void)pthread_attr_destroy(&attributes);
 	offload->started += r == 0;
 	return offload->started > 0 ? 0 : -EAGAIN;

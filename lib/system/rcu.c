@@ -9,6 +9,7 @@
 
 #include "base/happens.h"
 #include "base/memory.h"
+#include "base/thread.h"
 
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
@@ -60,15 +61,6 @@ void gy_rcu_leave(bool entered)
 	}
 }
 
-/* Else a thread that is started would take signals that the program waits for. */
-static void block_signals(sigset_t *ret_before)
-{
-	sigset_t all;
-
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, ret_before);
-}
-
 static void *come_and_go(void *arg)
 {
 	return arg;
@@ -76,29 +68,32 @@ static void *come_and_go(void *arg)
 
 int gy_rcu_check(void)
 {
-	sigset_t before;
 	pthread_t thread;
-	int error;
+	int r = gy_thread_start(NULL, come_and_go, NULL, &thread);
 
-	block_signals(&before);
-	error = pthread_create(&thread, NULL, come_and_go, NULL);
-	if (error == 0) {
+	if (r == 0) {
 		(void)pthread_join(thread, NULL);
 	}
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -error;
+	return r;
 }
 
+/* liburcu starts its thread itself, which would take signals that the program waits for. */
 void gy_rcu_init(struct gy_rcu *rcu)
 {
+	struct call_rcu_data *reclaimer;
+	sigset_t all;
 	sigset_t before;
 
 	*rcu = (struct gy_rcu){ 0 };
 	(void)pthread_mutex_init(&rcu->mutex, NULL);
 	(void)pthread_cond_init(&rcu->none_left, NULL);
-	block_signals(&before);
-	(void)urcu_qsbr_get_default_call_rcu_data();
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	reclaimer = urcu_qsbr_get_default_call_rcu_data();
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (reclaimer != NULL) {
+		(void)pthread_setname_np(urcu_qsbr_get_call_rcu_thread(reclaimer), "gyre-rcu");
+	}
 }
 
 /* liburcu's own barrier would have the sanitizer see races inside it, and waits for others too. */

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/thread.h"
 
 /* Shorter than anybody would wait for a system to become idle, longer than most gaps in its work.
  */
@@ -140,6 +141,7 @@ static void *run(void *arg)
 {
 	struct gy_watchdog *dog = (struct gy_watchdog *)arg;
 
+	gy_thread_name("watchdog");
 	(void)pthread_mutex_lock(&dog->mutex);
 	while (!dog->ending) {
 		if (dog->quiet_ns >= quiet_enough_ns) {
@@ -224,7 +226,7 @@ static void take_signal(struct gy_watchdog *dog)
 void gy_watchdog_start(struct gyre_system *system)
 {
 	struct gy_watchdog *dog;
-	int r = ENOMEM;
+	int r = -ENOMEM;
 
 	if (!GY_INSPECT || system->options.stall_ms < 0) {
 		return;
@@ -232,9 +234,8 @@ void gy_watchdog_start(struct gyre_system *system)
 	dog = make(system);
 	if (dog != NULL) {
 		take_signal(dog);
-		r = pthread_create(&dog->thread, NULL, run, dog);
+		r = gy_thread_start(NULL, run, dog, &dog->thread);
 		if (r == 0) {
-			(void)pthread_setname_np(dog->thread, "gyre-watchdog");
 			set_watch(system, &dog->watch);
 			system->watchdog = dog;
 			return;
@@ -245,7 +246,7 @@ void gy_watchdog_start(struct gyre_system *system)
 		unmake(dog);
 	}
 	gy_log(&system->log, GYRE_LOG_WARNING, "nobody looks for stalls of this system: %s",
-	       strerror(r));
+	       strerrordesc_np(-r));
 }
 
 void gy_watchdog_stop(struct gyre_system *system)

@@ -128,7 +128,7 @@ static uint32_t pool_threads(long *ret_id)
 			expect(fgets(name, sizeof(name), comm) != NULL);
 			(void)fclose(comm);
 		}
-		if (strcmp(name, "gyre-offload\n") == 0) {
+		if (strncmp(name, "gyre-off-", strlen("gyre-off-")) == 0) {
 			*ret_id = strtol(task->d_name, NULL, 10);
 			count++;
 		}
