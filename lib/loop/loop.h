@@ -310,6 +310,8 @@ void gy_loop_end(struct gy_loop *loop);
 
 /* Takes on a loop whose thread has ended, and that has nothing more to run. */
 void gy_loop_adopt(struct gy_loop *loop);
+/* The same before the deputy has a thread, which serves it in its first turn. */
+void gy_loop_adopt_later(struct gy_loop *loop);
 /* Leaves it to another thread. */
 void gy_loop_release(struct gy_loop *loop);
 /* Delivers what has come for retired loops. */

@@ -36,6 +36,13 @@ void gy_loop_adopt(struct gy_loop *loop)
 	serve(loop);
 }
 
+void gy_loop_adopt_later(struct gy_loop *loop)
+{
+	loop->retired = true;
+	gy_store_full(&loop->parked, GY_AWAKE);
+	gy_loops_call(loop->peers);
+}
+
 void gy_loop_release(struct gy_loop *loop)
 {
 	loop->retired = false;

@@ -15,7 +15,6 @@
 #include <gyre/resize.h>
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 
 #include "net/listeners.h"
@@ -87,11 +86,15 @@ static void visit(struct gy_worker *worker, visit_fn run)
 	end_visit(worker);
 }
 
-/* On the thread of the deputy. */
+/* On the thread of the deputy, or at once where that has none yet. */
 static void visit_deputy(struct gy_worker *worker, visit_fn run)
 {
-	begin_visit(&worker->system->homes.homes[0].loop, worker, run);
-	end_visit(worker);
+	if (worker->system->running) {
+		begin_visit(&worker->system->homes.homes[0].loop, worker, run);
+		end_visit(worker);
+	} else {
+		run(worker);
+	}
 }
 
 static void visit_all(struct gyre_system *system, uint32_t from, uint32_t to, visit_fn run)
@@ -106,12 +109,37 @@ static void visit_all(struct gyre_system *system, uint32_t from, uint32_t to, vi
 
 static void adopt(struct gy_worker *worker)
 {
+	worker->home->leaving = true;
 	gy_loop_adopt(&worker->home->loop);
+}
+
+/* Nothing is taken in there any more, as after a loop has retired. */
+static void turn_away(struct gy_worker *worker)
+{
+	struct gy_home *home = worker->home;
+
+	home->channel_ops->leave(home);
+	if (home->options.remote != NULL) {
+		home->options.remote->drain(home);
+	}
+	home->leaving = true;
+	if (worker->system->running) {
+		gy_loop_adopt(&home->loop);
+	} else {
+		gy_loop_adopt_later(&home->loop);
+	}
 }
 
 static void release(struct gy_worker *worker)
 {
-	gy_loop_release(&worker->home->loop);
+	struct gy_home *home = worker->home;
+
+	gy_loop_release(&home->loop);
+	home->leaving = false;
+	home->channel_ops->resume(home);
+	if (home->options.remote != NULL) {
+		home->options.remote->resume(home);
+	}
 }
 
 /* What was prepared before is with the kernel: wakes to other rings among it. */
@@ -224,14 +252,13 @@ static void unpublish(struct gyre_system *system, uint32_t to)
 	gy_groups_shrink(system, to);
 }
 
-/* Of a loop whose thread has ended, or never turned: its deputy takes over, and its ring goes. */
+/* Of a loop whose thread has ended: its deputy takes over, and its ring goes. */
 static void put_to_rest(struct gyre_system *system, uint32_t index)
 {
 	struct gy_worker *worker = &system->workers[index];
 
-	worker->home->leaving = true;
 	visit_deputy(worker, adopt);
-	visit_all(system, 0, index, submit);
+	visit_all(system, 0, system->resizing.living, submit);
 	worker->home->channel_ops->rest(worker->home);
 }
 
@@ -287,16 +314,10 @@ static int revive(struct gyre_system *system, uint32_t index)
 	gy_numa_enter(system->seats[index].node, &policy);
 	r = gy_ring_reopen(home->loop.ring, &home->loop.options.ring);
 	gy_numa_leave(&policy);
-	if (r < 0) {
-		return r;
+	if (r == 0) {
+		visit_deputy(worker, release);
 	}
-	visit_deputy(worker, release);
-	home->leaving = false;
-	home->channel_ops->resume(home);
-	if (home->options.remote != NULL) {
-		home->options.remote->resume(home);
-	}
-	return 0;
+	return r;
 }
 
 static int prepare(struct gyre_system *system, uint32_t index)
@@ -313,17 +334,19 @@ static int prepare(struct gyre_system *system, uint32_t index)
 	return r;
 }
 
-static int start_threads(struct gyre_system *system, uint32_t from, uint32_t to)
+/*
+ * Undoes prepare() for a loop that has no thread. Its home stays all the same, as that of a loop
+ * that has retired: its number has been seen, and mail may be on its way there.
+ */
+static void give_up(struct gyre_system *system, uint32_t index)
 {
-	sigset_t all;
-	sigset_t before;
-	int r;
+	struct gy_worker *worker = &system->workers[index];
 
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = gy_threads_start(system, from, to);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return r;
+	visit_deputy(worker, turn_away);
+	if (system->running) {
+		visit_all(system, 0, system->resizing.living, submit);
+	}
+	worker->home->channel_ops->rest(worker->home);
 }
 
 /* Makes loops run that nobody knows yet; on failure none of them does. */
@@ -337,16 +360,17 @@ static int add(struct gyre_system *system, uint32_t from, uint32_t to)
 		made += r == 0;
 	}
 	if (r == 0 && system->running) {
-		r = start_threads(system, from, to);
+		r = gy_threads_start(system, from, to);
 	}
 	if (r == 0) {
-		system->resizing.living = system->running ? to : 0;
+		system->resizing.living = to;
 		return 0;
 	}
-	gy_log(&system->log, GYRE_LOG_ERROR, "loop %u cannot be added, there are %u as before: %s",
-	       (unsigned)made, (unsigned)gy_loops_count(system->homes.loops), strerrordesc_np(-r));
-	while (made > from && system->running) {
-		put_to_rest(system, --made);
+	gy_log(&system->log, GYRE_LOG_ERROR, "%u loops cannot be added, there are %u as before: %s",
+	       (unsigned)(to - from), (unsigned)gy_loops_count(system->homes.loops),
+	       strerrordesc_np(-r));
+	while (made > from) {
+		give_up(system, --made);
 	}
 	return r;
 }
@@ -365,7 +389,7 @@ static void publish(struct gyre_system *system, uint32_t from, uint32_t to)
 
 static int grow(struct gyre_system *system, uint32_t from, uint32_t to)
 {
-	uint32_t there = system->running ? system->resizing.living : system->homes.count;
+	uint32_t there = system->resizing.living;
 	int r = to > there ? add(system, there, to) : 0;
 
 	if (r == 0) {

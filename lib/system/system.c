@@ -141,6 +141,7 @@ static int make_homes(struct gyre_system *system)
 	for (uint32_t i = 0; i < system->options.loops && r == 0; i++) {
 		r = gy_system_make_home(system, i);
 	}
+	system->resizing.living = system->homes.count;
 	gy_store_release(&system->homes.loops->count, system->homes.count);
 	return r;
 }

@@ -11,6 +11,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "system/supervisor.h"
 #include "system/system.h"
 #include "system/watchdog.h"
@@ -55,8 +56,10 @@ static void *run_loop(void *arg)
 	struct gy_worker *worker = (struct gy_worker *)arg;
 	struct gyre_system *system = worker->system;
 	struct gy_loop *loop = &worker->home->loop;
-	int r = gy_loop_enter(loop);
+	int r;
 
+	gy_thread_name_number("loop", loop->index);
+	r = gy_loop_enter(loop);
 	entered(worker, r);
 	if (r < 0 || !may_turn(system)) {
 		if (r == 0) {
@@ -98,6 +101,23 @@ static void open_gate(struct gyre_system *system, bool open)
 	(void)pthread_mutex_unlock(&system->mutex);
 }
 
+static int start_thread(struct gyre_system *system, uint32_t index)
+{
+	struct gy_worker *worker = &system->workers[index];
+	int r;
+
+	init_worker(system, index);
+	r = gy_thread_start(NULL, run_loop, worker, &worker->thread);
+	worker->started = r == 0;
+	if (r < 0) {
+		gy_log(&system->log, GYRE_LOG_ERROR,
+		       "no thread can be started for loop %u: %s; raise the limit of processes "
+		       "(ulimit -u) or of memory (ulimit -v, and those of its cgroups)",
+		       (unsigned)index, strerrordesc_np(-r));
+	}
+	return r;
+}
+
 int gy_threads_start(struct gyre_system *system, uint32_t from, uint32_t to)
 {
 	uint32_t started = from;
@@ -108,11 +128,7 @@ int gy_threads_start(struct gyre_system *system, uint32_t from, uint32_t to)
 	system->gate = GY_GATE_CLOSED;
 	(void)pthread_mutex_unlock(&system->mutex);
 	while (started < to && r == 0) {
-		struct gy_worker *worker = &system->workers[started];
-
-		init_worker(system, started);
-		r = -pthread_create(&worker->thread, NULL, run_loop, worker);
-		worker->started = r == 0;
+		r = start_thread(system, started);
 		started += r == 0;
 	}
 	(void)pthread_mutex_lock(&system->mutex);
@@ -133,20 +149,14 @@ int gy_threads_start(struct gyre_system *system, uint32_t from, uint32_t to)
 
 static int start(struct gyre_system *system)
 {
-	sigset_t all;
-	sigset_t before;
 	int r;
 
 	if (system->running) {
 		return -EALREADY;
 	}
 	system->running = true;
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
 	gy_watchdog_start(system);
-	system->resizing.living = system->homes.count;
-	r = gy_threads_start(system, 0, system->homes.count);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	r = gy_threads_start(system, 0, system->resizing.living);
 	if (r < 0) {
 		gy_log(&system->log, GYRE_LOG_ERROR, "the loops could not be started: %s",
 		       strerror(-r));
