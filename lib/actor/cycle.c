@@ -36,11 +36,6 @@ static void log_cycle(struct gy_home *home, const struct probe *probe, uint32_t 
 	char text[TEXT_BYTES];
 	size_t bytes = 0;
 
-	if (home->cycle_logged_ns != 0 &&
-	    home->loop.now_ns - home->cycle_logged_ns < GYRE_SECONDS(1)) {
-		return;
-	}
-	home->cycle_logged_ns = home->loop.now_ns;
 	for (uint32_t i = first; i <= probe->count && bytes < sizeof(text); i++) {
 		const struct hop *hop = &probe->hops[i < probe->count ? i : first];
 
@@ -48,8 +43,10 @@ static void log_cycle(struct gy_home *home, const struct probe *probe, uint32_t 
 					  i == first ? "" : " -> ", hop->name,
 					  (unsigned)hop->actor.loop, (unsigned)hop->actor.slot);
 	}
-	gy_log(home->loop.options.log, GYRE_LOG_WARNING,
-	       "actor %s: an ask has timed out in a cycle of waits: %s", probe->hops[0].name, text);
+	(void)gy_log_limited(home->loop.options.log, &home->cycles_limit, home->loop.now_ns,
+			     GYRE_LOG_WARNING,
+			     "actor %s: an ask has timed out in a cycle of waits: %s",
+			     probe->hops[0].name, text);
 }
 
 /* The stack whose end opens the mailbox: of a mount or a restart hook that waits, or a barrier. */

@@ -10,6 +10,7 @@
 #include <gyre/watch.h>
 
 #include "actor/annex.h"
+#include "actor/mistake.h"
 #include "actor/stack.h"
 #include "actor/watch.h"
 
@@ -55,9 +56,12 @@ static inline void call(struct pass *pass, struct gy_stack *stack)
 }
 
 /* Ends a mail whose kind the present behaviour has no handler for. */
-static void unhandled(struct pass *pass, struct gyre_mail *mail)
+static GY_COLD void unhandled(struct pass *pass, struct gyre_mail *mail)
 {
 	pass->budget--;
+	if (mail->node.kind != GY_MAIL_EVENT) {
+		gy_warn_unhandled(pass->home, pass->house, mail);
+	}
 	gy_drop(pass->home, mail, gy_house_address(pass->house), GYRE_DROP_UNHANDLED, -ENOSYS);
 }
 

@@ -64,6 +64,8 @@ int gy_home_init(struct gy_home *home, const struct gy_loop_options *loop,
 
 	*home = (struct gy_home){ .options = *options, .here = loop->index, .node = options->node };
 	with_ops.ops = &loop_ops;
+	gy_log_limit_init(&home->cycles_limit, 1, 1000);
+	gy_class_logs_init(home);
 	gy_sizes_init(&home->stacks, "stack");
 	gy_sizes_init(&home->parts, "part");
 	gy_pool_init(&home->promises, "promise", sizeof(struct gy_promise));

@@ -16,8 +16,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "actor/class_log.h"
 #include "actor/kind.h"
 #include "actor/mail.h"
+#include "base/log_limit.h"
 #include "base/table.h"
 
 struct gy_annex;
@@ -190,6 +192,7 @@ struct gy_homes {
 	int holdings_taker;	 /* likewise: by which another process gets them, or -1 */
 	struct gy_list passed;	 /* likewise: sockets of a process that this one succeeds */
 	struct gy_table_item *spare_promises; /* atomic; a list: see promise.c */
+	struct gy_class_log *class_logs;      /* atomic; a list: see class_log.c */
 };
 
 static inline uint32_t gy_homes_made(const struct gy_homes *homes)
@@ -250,9 +253,9 @@ struct gy_home {
 	struct gy_actor_counters counters;
 	uint32_t houses; /* mounted or about to be */
 	uint64_t number; /* the last that gy_home_number() gave */
-	uint64_t failure_logged_ns;
-	uint64_t cycle_logged_ns;
-	uint64_t probes_ns; /* since when @probes are counted; see cycle.c */
+	struct gy_log_limit cycles_limit;
+	struct gy_timer unlogged_timer; /* see class_log.c */
+	uint64_t probes_ns;		/* since when @probes are counted; see cycle.c */
 	uint32_t probes;
 	/* For the front of lanes of the running house: rings, where any of them is not empty. */
 	struct gy_node *put_first[GY_LANES];

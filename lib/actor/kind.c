@@ -54,6 +54,12 @@ static struct gy_kind *make(struct gy_home *home, const struct gyre_class *class
 		gy_memory_put(kind);
 		return NULL;
 	}
+	kind->log = gy_class_log_get(home, kind->name);
+	if (kind->log == NULL) {
+		gy_table_remove(&home->kinds.by_class, &home->parts, &kind->item);
+		gy_memory_put(kind);
+		return NULL;
+	}
 	kind->next = home->kinds.first;
 	gy_store_release(&home->kinds.first, kind);
 	return kind;
@@ -98,6 +104,7 @@ void gy_kinds_fini(struct gy_home *home)
 	while (kind != NULL) {
 		struct gy_kind *next = kind->next;
 
+		gy_class_log_put(home, kind->log);
 		gy_memory_put(kind);
 		kind = next;
 	}

@@ -16,6 +16,7 @@
 #include "base/atomic.h"
 #include "base/table.h"
 
+struct gy_class_log;
 struct gy_home;
 
 enum { GY_KIND_NAME_BYTES = 48 };
@@ -32,6 +33,7 @@ struct gy_kind {
 	uint64_t dropped[GYRE_DROP_COUNT];
 	uint64_t busy_ticks; /* see loop/meter.h */
 
+	struct gy_class_log *log; /* never NULL */
 	struct gy_kind *next;
 	struct gy_table_item item; /* its key is the mixed address of the class */
 	char name[GY_KIND_NAME_BYTES];

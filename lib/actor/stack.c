@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "actor/annex.h"
+#include "actor/mistake.h"
 
 enum { SUSPENDED = 1, ERRNO_MAX = 4095 };
 
@@ -126,11 +127,8 @@ static void failed(struct gy_stack *stack, int error)
 				: stack->batch != NULL && stack->batch->asks) {
 		return;
 	}
-	if (home->loop.now_ns - home->failure_logged_ns > GYRE_SECONDS(1)) {
-		home->failure_logged_ns = home->loop.now_ns;
-		gy_log(home->loop.options.log, GYRE_LOG_WARNING, "actor %s: %s%s failed: %s",
-		       house->kind->class->name, message, hook_name(stack), strerror(-error));
-	}
+	gy_kind_warn(home, house->kind, "%s%s failed: %s", message, hook_name(stack),
+		     strerror(-error));
 	if (stack->mount) {
 		gy_house_close(house, error);
 	} else {
@@ -142,12 +140,16 @@ static void failed(struct gy_stack *stack, int error)
 static GY_COLD int end_badly(struct gy_stack *stack, int result)
 {
 	if (result > 0 || result < -ERRNO_MAX) {
+		gy_warn_result(stack, result);
 		result = -EINVAL;
 	}
 	if (result < 0) {
 		failed(stack, result);
 	}
 	if (stack->ask && stack->mail != NULL) {
+		if (result == 0) {
+			gy_warn_unanswered(stack);
+		}
 		gy_fail_ask(stack->home, stack->mail, result < 0 ? result : -ENOMSG);
 		stack->mail = NULL;
 	}
@@ -171,6 +173,9 @@ void gy_stack_returned(struct gy_stack *stack, int result)
 		stack->mail = NULL;
 	}
 	if (stack->batch != NULL) {
+		if (result == 0) {
+			gy_warn_unanswered(stack);
+		}
 		gy_batch_end(stack, result < 0 ? result : -ENOMSG);
 	}
 	if (stack->dirty) {
@@ -200,6 +205,7 @@ static int suspend(struct gy_stack *stack, uint32_t state, bool any, bool change
 		return -EINVAL;
 	}
 	if (gy_list_empty(&stack->outstanding)) {
+		gy_warn_endless_wait(stack);
 		return -EDEADLK;
 	}
 	if (change) {
@@ -248,6 +254,7 @@ int gy_answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *m
 	struct gy_home *home = stack->home;
 
 	if (gy_unlikely(ask->ask_id == 0)) {
+		gy_warn_second_answer(stack, ask, mail);
 		if (mail != NULL) {
 			gy_count(&home->counters.sent, 1);
 			mail->node.kind = GY_MAIL_REPLY;

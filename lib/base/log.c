@@ -18,10 +18,9 @@ static const char *const level_names[] = { "", "debug", "info", "warning", "erro
 void gy_log(const struct gy_log *log, enum gyre_log_level level, const char *format, ...)
 {
 	char line[LINE_BYTES_MAX];
-	enum gyre_log_level least = log != NULL ? log->level : GYRE_LOG_WARNING;
 	va_list args;
 
-	if (level < least) {
+	if (!gy_log_is_written(log, level)) {
 		return;
 	}
 	va_start(args, format);

@@ -15,6 +15,12 @@ struct gy_log {
 	enum gyre_log_level level; /* the least that is written */
 };
 
+/* Whether lines of that level are written at all. */
+static inline bool gy_log_is_written(const struct gy_log *log, enum gyre_log_level level)
+{
+	return level >= (log != NULL ? log->level : GYRE_LOG_WARNING);
+}
+
 /* One line, printf-formatted; @log NULL is the default log. */
 GY_PRINTF(3, 4)
 GY_COLD void gy_log(const struct gy_log *log, enum gyre_log_level level, const char *format, ...);

@@ -230,6 +230,17 @@ int gy_post_answer(struct gyre_channel *channel, struct gyre_mail *ask, struct g
 
 /* ---- delivery, phase 2 ---- */
 
+/* Of the actor that owns the channel, since a channel has no name. */
+static GY_COLD void warn_unhandled(struct gy_post *post, const struct gyre_mail *mail,
+				   const char *taker)
+{
+	gy_kind_warn(post->channel->channels->home, post->channel->endpoint.owner->house->kind,
+		     "its channel is sent the %s %s from [%u:%u], which is dropped: no handler of "
+		     "its pipeline %s",
+		     mail->node.kind == GY_MAIL_ASK ? "ask" : "notice", mail->type->name,
+		     (unsigned)mail->from.loop, (unsigned)mail->from.slot, taker);
+}
+
 /* As an event of the pipeline, whose stack shows it meanwhile. */
 static void deliver_notice(struct gy_post *post, struct gyre_mail *mail)
 {
@@ -238,6 +249,7 @@ static void deliver_notice(struct gy_post *post, struct gyre_mail *mail)
 	struct gy_stack *stack = channel->channels->stack;
 
 	if ((channel->pipeline.mask & GY_ON_EVENT) == 0) {
+		warn_unhandled(post, mail, "has .event");
 		gy_drop(home, mail, gy_post_address(post), GYRE_DROP_UNHANDLED, 0);
 		return;
 	}
@@ -264,6 +276,7 @@ static void deliver(struct gy_post *post, struct gyre_mail *mail)
 		if (gy_send_arrived(post, mail) || gy_exchange_takes(post->exchange, mail)) {
 			return;
 		}
+		warn_unhandled(post, mail, "takes asks, as an exchange does");
 		gy_drop(home, mail, gy_post_address(post), GYRE_DROP_UNHANDLED, -ENOSYS);
 	} else if (mail->type == &gy_type_poison || mail->type == &gy_type_retire) {
 		gy_count(&home->counters.handled, 1);

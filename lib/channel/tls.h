@@ -12,6 +12,7 @@
 
 #include <gyre/tls.h>
 
+#include "base/log_limit.h"
 #include "channel/buffer.h"
 #include "channel/channel.h"
 
@@ -62,8 +63,8 @@ bool gy_tls_context_serves(const struct gyre_tls_context *context, bool mutual);
 uint32_t gy_tls_context_record_bytes(const struct gyre_tls_context *context);
 /* Of the connections: a BIO over the buffers of one of them. */
 const BIO_METHOD *gy_tls_context_method(const struct gyre_tls_context *context);
-/* How many lines may be logged for the failures of a context; 0 for no more now, 1 for the last. */
-uint32_t gy_tls_context_lines(struct gyre_tls_context *context, uint64_t now_ns);
+/* For the lines about failures of its connections, on any thread. */
+struct gy_log_limit *gy_tls_context_limit(struct gyre_tls_context *context);
 
 /* ---- tls_bytes.c ---- */
 

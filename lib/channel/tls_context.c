@@ -19,10 +19,9 @@
 #include "base/memory.h"
 #include "channel/tls.h"
 
-enum { LINES_MAX = 20, RECORD_BYTES_MIN = 4096, RECORD_BYTES_DEFAULT = 16384 };
+enum { LINES_MAX = 20, LINES_MS = 60000, RECORD_BYTES_MIN = 4096, RECORD_BYTES_DEFAULT = 16384 };
 enum { ALPN_BYTES_MAX = GYRE_TLS_PROTOCOLS_MAX * (1 + GY_TLS_PROTOCOL_BYTES_MAX) };
 
-static const uint64_t lines_window_ns = GYRE_SECONDS(60);
 /* What has forward secrecy, and encrypts and authenticates in one. */
 static const char ciphers_1_2[] = "ECDHE+AESGCM:ECDHE+CHACHA20";
 static const unsigned char session_id[] = "gyre";
@@ -37,10 +36,9 @@ struct gyre_tls_context {
 	char *ca;
 	BIO_METHOD *method;
 	pthread_mutex_t mutex;
-	SSL_CTX *present;	/* under the mutex, as the next three */
-	X509_STORE *machine;	/* the machine's CAs; NULL while nobody has asked for them */
-	uint64_t lines_from_ns; /* when the present minute of log lines began */
-	uint32_t lines;
+	SSL_CTX *present;	   /* under the mutex, as the next one */
+	X509_STORE *machine;	   /* the machine's CAs; NULL while nobody has asked for them */
+	struct gy_log_limit limit; /* of lines about failures; atomic */
 	uint32_t alpn_bytes;
 	unsigned char alpn[ALPN_BYTES_MAX]; /* each protocol behind its length */
 };
@@ -308,6 +306,7 @@ int gyre_tls_context_create(struct gyre_system *system,
 	context->references = 1;
 	context->log = system == NULL ? NULL : gy_homes_of(system)->log;
 	(void)pthread_mutex_init(&context->mutex, NULL);
+	gy_log_limit_init(&context->limit, LINES_MAX, LINES_MS);
 	context->method = gy_tls_method_create();
 	r = context->method == NULL ? -ENOMEM : take_options(context, options);
 	if (r == 0) {
@@ -425,17 +424,7 @@ const BIO_METHOD *gy_tls_context_method(const struct gyre_tls_context *context)
 	return context->method;
 }
 
-uint32_t gy_tls_context_lines(struct gyre_tls_context *context, uint64_t now_ns)
+struct gy_log_limit *gy_tls_context_limit(struct gyre_tls_context *context)
 {
-	uint32_t left;
-
-	(void)pthread_mutex_lock(&context->mutex);
-	if (context->lines == 0 || now_ns - context->lines_from_ns >= lines_window_ns) {
-		context->lines_from_ns = now_ns;
-		context->lines = 0;
-	}
-	left = LINES_MAX - context->lines;
-	context->lines += left > 0;
-	(void)pthread_mutex_unlock(&context->mutex);
-	return left;
+	return &context->limit;
 }

@@ -66,13 +66,14 @@ static void name_peer(const struct gy_tls *tls, size_t bytes, char *ret_text)
 void gy_tls_complain(struct gy_tls *tls, const char *what)
 {
 	const struct gy_loop *loop = &tls->channel->channels->home->loop;
-	uint32_t lines = gy_tls_context_lines(tls->context, loop->now_ns);
+	struct gy_log_limit *limit = gy_tls_context_limit(tls->context);
 	char peer[GYRE_SOCKET_ADDRESS_TEXT_MAX];
+	char note[GY_LOG_NOTE_BYTES];
 
-	if (lines > 0) {
+	if (gy_log_limit_admit(limit, loop->now_ns)) {
 		name_peer(tls, sizeof(peer), peer);
 		gy_log(loop->options.log, GYRE_LOG_WARNING, "TLS with %s: %s%s", peer, what,
-		       lines == 1 ? " (the next of this minute are not logged)" : "");
+		       gy_log_limit_note(limit, note));
 	}
 }
 

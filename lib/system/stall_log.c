@@ -10,37 +10,13 @@
 
 #include "system/watchdog.h"
 
-enum { LOGGED_MAX = 5, WHERE_BYTES = 900, UNLOGGED_BYTES = 64 };
-
-static const uint64_t window_ns = GYRE_SECONDS(60);
+enum { WHERE_BYTES = 900 };
 
 /* Whether one more may be logged; it is counted either way. */
 static bool admit(struct gy_watchdog *dog)
 {
-	uint64_t now_ns = gy_clock_machine_ns();
-
 	gy_count(&dog->system->stalls, 1);
-	if (dog->window_ns == 0 || now_ns - dog->window_ns >= window_ns) {
-		dog->window_ns = now_ns;
-		dog->logged = 0;
-	}
-	if (dog->logged == LOGGED_MAX) {
-		dog->unlogged++;
-		return false;
-	}
-	dog->logged++;
-	return true;
-}
-
-static const char *tell_unlogged(struct gy_watchdog *dog, char text[UNLOGGED_BYTES])
-{
-	text[0] = '\0';
-	if (dog->unlogged > 0) {
-		(void)snprintf(text, UNLOGGED_BYTES, "; %" PRIu64 " before it were not logged",
-			       dog->unlogged);
-		dog->unlogged = 0;
-	}
-	return text;
+	return gy_log_limit_admit(&dog->limit, gy_clock_machine_ns());
 }
 
 /* The first frames are the signal handler's own. */
@@ -99,12 +75,13 @@ static void log_stall(struct gy_watchdog *dog, uint32_t loop, const struct gy_st
 {
 	const char *type = stall->type_name;
 	char where[WHERE_BYTES];
-	char unlogged[UNLOGGED_BYTES];
+	char note[GY_LOG_NOTE_BYTES];
 
 	gy_log(&dog->system->log, GYRE_LOG_WARNING,
 	       "loop %u: stall: actor %s has been in one handler for %" PRIu64 " ms, with %s%s%s",
 	       (unsigned)loop, stall->class_name, stall->lasted_ns / GYRE_MILLISECONDS(1),
-	       type[0] == '\0' ? "no message" : "message ", type, tell_unlogged(dog, unlogged));
+	       type[0] == '\0' ? "no message" : "message ", type,
+	       gy_log_limit_note(&dog->limit, note));
 	write_where(stall, where);
 	gy_log(&dog->system->log, GYRE_LOG_WARNING, "loop %u: backtrace: %s", (unsigned)loop,
 	       where);
@@ -130,21 +107,24 @@ void gy_stalls_log(struct gy_watchdog *dog)
 
 void gy_stall_log_blind(struct gy_watchdog *dog, const struct gy_watched *watched, uint64_t ns)
 {
-	char unlogged[UNLOGGED_BYTES];
+	char note[GY_LOG_NOTE_BYTES];
 
 	if (admit(dog)) {
 		gy_log(&dog->system->log, GYRE_LOG_WARNING,
 		       "loop %u: stall: an actor has been running for %" PRIu64 " ms%s",
 		       (unsigned)watched->home->loop.index, ns / GYRE_MILLISECONDS(1),
-		       tell_unlogged(dog, unlogged));
+		       gy_log_limit_note(&dog->limit, note));
 	}
 }
 
 void gy_stalls_log_rest(struct gy_watchdog *dog)
 {
+	uint64_t unlogged;
+
 	gy_stalls_log(dog);
-	if (dog->unlogged > 0) {
+	unlogged = gy_log_limit_take(&dog->limit);
+	if (unlogged > 0) {
 		gy_log(&dog->system->log, GYRE_LOG_WARNING, "%" PRIu64 " stalls were not logged",
-		       dog->unlogged);
+		       unlogged);
 	}
 }

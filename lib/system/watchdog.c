@@ -17,6 +17,8 @@
 #include "base/memory.h"
 #include "base/thread.h"
 
+enum { LINES_A_MINUTE = 5 };
+
 /* Shorter than anybody would wait for a system to become idle, longer than most gaps in its work.
  */
 static const uint64_t quiet_enough_ns = GYRE_MILLISECONDS(250);
@@ -184,6 +186,7 @@ static struct gy_watchdog *make(struct gyre_system *system)
 	}
 	dog->watch.wake = wake;
 	dog->system = system;
+	gy_log_limit_init(&dog->limit, LINES_A_MINUTE, 60000);
 	dog->stall_ns = GYRE_MILLISECONDS(stall_ms);
 	dog->tick_ns = GYRE_MILLISECONDS(stall_ms < 4 ? 1 : stall_ms / 4);
 	(void)pthread_mutex_init(&dog->mutex, NULL);

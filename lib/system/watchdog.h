@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "base/log_limit.h"
 #include "system/system.h"
 
 enum { GY_STALL_FRAMES = 40 };
@@ -63,11 +64,9 @@ struct gy_watchdog {
 	int signal;  /* 0 when there is none */
 	uint64_t stall_ns;
 	uint64_t tick_ns;
-	uint64_t quiet_ns;  /* for how long all loops have been quiet */
-	uint64_t ticks;	    /* looks so far; read from any thread */
-	uint64_t window_ns; /* when the present minute of logging began */
-	uint32_t logged;    /* in it */
-	uint64_t unlogged;  /* stalls since the last that was logged */
+	uint64_t quiet_ns; /* for how long all loops have been quiet */
+	uint64_t ticks;	   /* looks so far; read from any thread */
+	struct gy_log_limit limit;
 	struct gy_watched watched[];
 };
 

@@ -157,6 +157,14 @@ Test(cycle, of_one_is_named)
 	assert_named(1, ask_itself, "cycle of waits: shop[0:1] -> shop[0:1]");
 }
 
+/* For what asks the script when its mount has ended. */
+static int refuse(struct gyre_stack *stack)
+{
+	return gyre_throw(stack, -ECANCELED);
+}
+
+static const struct gyre_behaviour refusing = { .ask = refuse };
+
 /* Waits in its mount for one that asks it. */
 static int wait_for_asker(struct gyre_stack *stack)
 {
@@ -164,6 +172,7 @@ static int wait_for_asker(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	mount_waits = true;
+	expect(gyre_become(stack, &refusing) == 0);
 	frame->b = spawn_on(stack, &bank_class, loops - 1);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->b, gyre_new(stack, chain, 1, { gyre_self(stack) }),
 				   GYRE_MILLISECONDS(50), &frame->future));

@@ -222,6 +222,7 @@ void model_close(void)
 		cr_assert_eq(model.home[i].houses, 0, "actors stay on loop %u", i);
 		gy_timer_stop(&model.home[i].loop.wheel, &model.moment[i]);
 		gy_timer_stop(&model.home[i].loop.wheel, &model.home[i].loop.pool_timer);
+		gy_timer_stop(&model.home[i].loop.wheel, &model.home[i].unlogged_timer);
 		cr_assert_eq(model.home[i].loop.wheel.count, 0, "timers run on");
 		sum_up(&model.home[i]);
 	}

@@ -293,7 +293,7 @@ Test(notice, whose_handler_fails_is_counted_and_logged_and_the_next_one_is_handl
 	play(1, send_three);
 	cr_assert_eq(next, 3);
 	cr_assert_eq(fixture.counters.failed, 2);
-	cr_assert_eq(fixture.warnings, 1, "once a second is enough");
+	cr_assert_eq(fixture.warnings, 2);
 	cr_assert_not_null(strstr(fixture.line, "failing"));
 	cr_assert_not_null(strstr(fixture.line, "number"));
 }

@@ -237,6 +237,9 @@ Test(channel_address, loses_what_no_handler_wants_with_a_reason)
 	begin_with(nobody_listens);
 	cr_assert_eq(send_token(address, 1), 0);
 	rig_settle(&rig);
+	rig.warnings_expected = 1;
+	cr_assert_not_null(
+		strstr(rig.last_log, "actor owner: its channel is sent the notice token"));
 	cr_expect_eq(dropped(GYRE_DROP_UNHANDLED), 1);
 	cr_expect_eq(destroyed, 1);
 	end();
@@ -410,6 +413,7 @@ static void spawn_asking(void)
 
 Test(channel_address, answers_asks_that_nobody_takes, .init = begin, .fini = end)
 {
+	rig.warnings_expected = 1;
 	spawn_asking();
 	cr_expect_eq(outcome, -ENOSYS, "%d", outcome);
 	cr_expect_eq(dropped(GYRE_DROP_UNHANDLED), 1);
@@ -479,6 +483,8 @@ Test(channel_address, is_not_one_to_watch_or_to_stop_gracefully)
 		     0);
 	rig_settle(&rig);
 	cr_expect_eq(outcome, -ENOSYS, "%d", outcome);
+	rig.warnings_expected = 1;
+	cr_expect_not_null(strstr(rig.last_log, "which is dropped: no handler of its pipeline"));
 	cr_expect_eq(terminated, 1);
 	cr_expect(!gy_channel_is_closed(channel));
 	end();

@@ -92,6 +92,7 @@ Test(channel_end, of_an_actor_that_stops_may_call_everything_else)
 	int fd;
 
 	rig_init(&rig, NULL);
+	rig.warnings_expected = 1; /* the child has no handler for the ask */
 	cr_assert_eq(gy_spawn(&rig.home, &order, 0, &child), 0);
 	fd = rig_open(&rig, using_only, NULL, NULL, NULL);
 	rig_settle(&rig);
