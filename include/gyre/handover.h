@@ -16,12 +16,18 @@
  * closes when its handlers have had what was read, and what they have written has been sent. Where
  * nobody is found the new process is the first, and waits there for its own successor.
  *
- * If the new process fails before it has started, nothing has changed for the old one. If the old
- * one is stopped when the new one has its sockets, that goes on alone, and the files of Unix
- * sockets stay for it. Only processes of the same effective user, or of the superuser, are talked
- * to, either way. Successors are let in one after the other; few may wait. Each side waits for the
- * other for no longer than GYRE_HANDOVER_SECONDS, and the old one for the start of the new one for
- * ten times that; what went wrong is in the log of both, with its cause and remedy.
+ * If the new process fails before it has started, nothing has changed for the old one. If the new
+ * one ends later, while the old one still serves what is open, the next that is started is the
+ * first, at once. If the old one ends, or is killed, before it has passed everything, the new one
+ * is the first; if that happens when the new one has its sockets, that goes on alone, and the files
+ * of Unix sockets stay for it. An old process that is being stopped hands over nothing more: the
+ * new one waits for its end, and is the first then. Of processes that start at the same time one is
+ * the first, and the others succeed it. Only processes of the same effective user, or of the
+ * superuser, are talked to, either way. Successors are let in one after the other; few may wait.
+ * Each side waits for the other for no longer than GYRE_HANDOVER_SECONDS, and the old one for the
+ * start of the new one for ten times that; then the old one goes on, and the new one, should it
+ * start after all, ends with -ECONNABORTED. What went wrong is in the log of both, with its cause
+ * and remedy.
  *
  * Connections are not handed over, nor what is opened while a successor starts, nor sockets of
  * gyre_datagram_spawn(): an actor opens them in the midst of its work, when its system runs, and

@@ -133,7 +133,7 @@ static int prepare(struct gy_datagram_sockets *sockets, int fd, int family, bool
 static int bind_one(int fd, const struct gyre_socket_address *address)
 {
 	if (gy_socket_file_is_one(address)) {
-		return gy_socket_file_bind(fd, address, 0);
+		return gy_socket_file_bind(fd, address, 0, 0);
 	}
 	return bind(fd, (const struct sockaddr *)&address->storage, address->bytes) < 0 ? -errno
 											: 0;

@@ -175,14 +175,14 @@ static int set_up(struct setup *setup)
 	if (r == 0) {
 		return place_all(setup);
 	}
-	for (uint32_t i = 0; i < setup->plan.sockets; i++) {
-		(void)close(setup->fds[i]);
-	}
 	if (!setup->plan.inherited && setup->passed == NULL) {
 		struct gy_socket_file file = { 0 };
 
 		gy_socket_file_set(&file, &setup->plan.address);
-		gy_socket_file_remove(&file);
+		gy_socket_file_remove(&file); /* while its socket keeps others from taking it */
+	}
+	for (uint32_t i = 0; i < setup->plan.sockets; i++) {
+		(void)close(setup->fds[i]);
 	}
 	return r;
 }

@@ -80,7 +80,7 @@ static bool are_as_said(const struct gy_passing *passing)
 		   : passing->kind == GY_PASSING_LISTENER ? SOCK_STREAM
 							  : SOCK_DGRAM;
 
-	if (passing->kind == GY_PASSING_END) {
+	if (passing->kind == GY_PASSING_END || passing->kind >= GY_PASSING_REFUSED) {
 		return passing->count == 0;
 	}
 	for (uint32_t i = 0; i < passing->count; i++) {
@@ -103,7 +103,7 @@ static int check(const struct head *head, ssize_t bytes, const struct msghdr *me
 	}
 	return bytes != (ssize_t)sizeof(*head) || (message->msg_flags & MSG_TRUNC) != 0 ||
 			       head->magic != magic || head->count != count ||
-			       head->kind < GY_PASSING_SELF || head->kind > GY_PASSING_DATAGRAMS ||
+			       head->kind < GY_PASSING_SELF || head->kind > GY_PASSING_ENDS ||
 			       memchr(head->text, '\0', sizeof(head->text)) == NULL
 		       ? -EPROTO
 		       : 0;
@@ -172,6 +172,13 @@ bool gy_passing_is_wanted(int fd)
 	}
 	return recv(fd, &said, sizeof(said), MSG_PEEK | MSG_DONTWAIT) > 0 &&
 	       said == GY_SUCCESSOR_RUNS;
+}
+
+bool gy_passing_is_refused(int fd)
+{
+	char said;
+
+	return recv(fd, &said, sizeof(said), MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
 int gy_passing_check_peer(int fd)

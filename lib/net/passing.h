@@ -18,6 +18,8 @@ enum gy_passing_kind {
 	GY_PASSING_LISTENER,  /* those of a listener */
 	GY_PASSING_END,	      /* that was all */
 	GY_PASSING_DATAGRAMS, /* those of one address for datagrams */
+	GY_PASSING_REFUSED,   /* the predecessor goes on; the last message */
+	GY_PASSING_ENDS,      /* it stops, for good: more messages, until it has */
 };
 
 /* What a successor says: a byte each. */
@@ -42,6 +44,8 @@ int gy_passing_receive(int fd, struct gy_passing *ret_passing);
 int gy_passing_hear(int fd);
 /* Whether the successor is there still, or has run and said so. Reads nothing. */
 bool gy_passing_is_wanted(int fd);
+/* Whether the predecessor has said something unasked, which is that it goes on. Reads nothing. */
+bool gy_passing_is_refused(int fd);
 /* -EPERM unless the process at the other end is of the same user, or the superuser's. */
 int gy_passing_check_peer(int fd);
 

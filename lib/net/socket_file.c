@@ -3,17 +3,32 @@
  * that the next who wants to listen finds the name taken by nobody. Whether anybody listens is
  * asked by connecting, without waiting: only a refusal says that nobody does.
  *
+ * A socket that is bound and does not listen yet refuses too, and two who find the same file
+ * abandoned would each remove what stands there, the second one the other's new file. So whoever
+ * binds, listens and replaces does so with a lock: a file beside the socket's, there for as long
+ * as that takes.
+ *
  * A file is removed by its identity, so that one which a later server has put in its place stays.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "net/net.h"
+
+static const char lock_suffix[] = ".lock";
+
+struct lock {
+	char path[GYRE_SOCKET_ADDRESS_BYTES_MAX + sizeof(lock_suffix)];
+	int fd;
+};
 
 static const char *path_of(const struct gyre_socket_address *address)
 {
@@ -51,7 +66,71 @@ int gy_socket_file_permit(const struct gyre_socket_address *address, uint32_t mo
 	return has_none || chmod(path_of(address), (mode_t)mode) == 0 ? 0 : -errno;
 }
 
-int gy_socket_file_bind(int fd, const struct gyre_socket_address *address, uint32_t mode)
+/* ---- the lock ---- */
+
+/* Of another user it may be held for ever. */
+static bool is_trusted(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) == 0 && (status.st_uid == geteuid() || status.st_uid == 0);
+}
+
+/* Whoever had it before has removed it: then others may have made a new one. */
+static bool is_at(int fd, const char *path)
+{
+	struct stat held;
+	struct stat found;
+
+	return fstat(fd, &held) == 0 && lstat(path, &found) == 0 && held.st_dev == found.st_dev &&
+	       held.st_ino == found.st_ino;
+}
+
+static int try_lock(struct lock *lock)
+{
+	int r = 0;
+
+	lock->fd = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (lock->fd < 0) {
+		return -errno;
+	}
+	if (!is_trusted(lock->fd)) {
+		r = -EACCES;
+	}
+	while (r == 0 && flock(lock->fd, LOCK_EX) < 0) {
+		r = errno == EINTR ? 0 : -errno;
+	}
+	if (r == 0 && !is_at(lock->fd, lock->path)) {
+		r = -EAGAIN;
+	}
+	if (r < 0) {
+		(void)close(lock->fd);
+	}
+	return r;
+}
+
+/* The kernel takes it from a holder that is killed. */
+static int take_lock(struct lock *lock, const struct gyre_socket_address *address)
+{
+	int r;
+
+	(void)snprintf(lock->path, sizeof(lock->path), "%s%s", path_of(address), lock_suffix);
+	do {
+		r = try_lock(lock);
+	} while (r == -EAGAIN);
+	return r;
+}
+
+static void release_lock(struct lock *lock)
+{
+	(void)unlink(lock->path); /* first, so that nobody holds one that is not there */
+	(void)close(lock->fd);
+}
+
+/* ---- binding ---- */
+
+/* With the lock. */
+static int bind_there(int fd, const struct gyre_socket_address *address, uint32_t mode, int backlog)
 {
 	const struct sockaddr *name = (const struct sockaddr *)&address->storage;
 	int r;
@@ -68,10 +147,34 @@ int gy_socket_file_bind(int fd, const struct gyre_socket_address *address, uint3
 		return r;
 	}
 	r = gy_socket_file_permit(address, mode); /* what the process's mask has taken away */
+	if (r == 0 && address->type != SOCK_DGRAM && listen(fd, backlog) < 0) {
+		r = -errno;
+	}
 	if (r < 0) {
 		(void)unlink(path_of(address));
 	}
 	return r;
+}
+
+int gy_socket_file_bind(int fd, const struct gyre_socket_address *address, uint32_t mode,
+			int backlog)
+{
+	struct lock lock;
+	int r = take_lock(&lock, address);
+
+	if (r == 0) {
+		r = bind_there(fd, address, mode, backlog);
+		release_lock(&lock);
+	}
+	return r;
+}
+
+bool gy_socket_file_is_strange(const struct gyre_socket_address *address)
+{
+	struct stat status;
+
+	return gy_socket_file_is_one(address) && lstat(path_of(address), &status) == 0 &&
+	       !S_ISSOCK(status.st_mode);
 }
 
 void gy_socket_file_set(struct gy_socket_file *file, const struct gyre_socket_address *address)

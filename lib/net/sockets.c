@@ -32,20 +32,26 @@ static int prepare_ip(int fd, const struct gyre_socket_address *address,
 	return r == 0 ? gy_stream_prepare(fd, listening->channel) : r;
 }
 
+static int bind_and_listen(int fd, const struct gyre_socket_address *address,
+			   const struct gy_listening *listening)
+{
+	if (gy_socket_file_is_one(address)) {
+		return gy_socket_file_bind(fd, address, listening->mode, listening->backlog);
+	}
+	return bind(fd, (const struct sockaddr *)&address->storage, address->bytes) < 0 ||
+			       listen(fd, listening->backlog) < 0
+		       ? -errno
+		       : 0;
+}
+
 static int start(int fd, const struct gyre_socket_address *address,
 		 const struct gy_listening *listening, bool first)
 {
 	bool ip = address->storage.ss_family != AF_UNIX;
 	int r = ip ? prepare_ip(fd, address, listening, first) : 0;
 
-	if (r == 0 && gy_socket_file_is_one(address)) {
-		r = gy_socket_file_bind(fd, address, listening->mode);
-	} else if (r == 0 &&
-		   bind(fd, (const struct sockaddr *)&address->storage, address->bytes) < 0) {
-		r = -errno;
-	}
-	if (r == 0 && listen(fd, listening->backlog) < 0) {
-		r = -errno;
+	if (r == 0) {
+		r = bind_and_listen(fd, address, listening);
 	}
 	if (r == 0 && first && ip) {
 		r = gy_socket_set(fd, SOL_SOCKET, SO_REUSEPORT, 1);

@@ -12,6 +12,11 @@
  * A successor that goes away before it runs has changed nothing. But from the moment on at which it
  * has all sockets the files of those are left to it, should this process be stopped meanwhile; and
  * no loop may come or go, for whose socket it does not have.
+ *
+ * The socket where successors come is the successor's too. As soon as no other is left here, so is
+ * that one: what is open may be served on for long, and should the successor end in that time the
+ * next process has to find nobody, rather than a socket that still accepts and never answers. Who
+ * comes to a process that is being stopped is told so, and waits for its end.
  */
 #include <gyre/handover.h>
 
@@ -30,12 +35,20 @@
 static const uint64_t patience_ns = GYRE_SECONDS(GYRE_HANDOVER_SECONDS);
 static const uint64_t start_ns = GYRE_SECONDS(10 * GYRE_HANDOVER_SECONDS);
 static const uint64_t look_ns = GYRE_MILLISECONDS(10);
+static const uint64_t remind_ns = GYRE_SECONDS(1);
 
-enum stage { STAGE_ALONE, STAGE_WAITING, STAGE_ASKED, STAGE_LEAVING, STAGE_ENDING };
+enum stage {
+	STAGE_ALONE,
+	STAGE_WAITING,
+	STAGE_ASKED,
+	STAGE_LEAVING,
+	STAGE_STOPPING, /* with a successor that waits for the end */
+	STAGE_ENDING,
+};
 
 /* From the heap, for it outlives its actor's state. */
 struct giver {
-	struct gy_endpoint endpoint; /* its descriptor is where successors come */
+	struct gy_endpoint endpoint; /* its descriptor is where successors come, or -1 */
 	struct gy_op door;	     /* a poll of that, and at last the close */
 	struct gy_op talk;	     /* a poll of the successor's */
 	struct gy_op old;	     /* one of the predecessor's, for its end */
@@ -88,26 +101,56 @@ static void close_successor(struct giver *giver)
 	}
 }
 
+static int tell_successor(const struct giver *giver, enum gy_passing_kind kind)
+{
+	const struct gy_passing passing = { .kind = kind };
+
+	return gy_passing_send(giver->fd, &passing);
+}
+
+/* Nobody has anything of this process any more. */
+static void forget_successor(struct giver *giver)
+{
+	gy_timer_stop(&loop_of(giver)->wheel, &giver->timer);
+	gy_holdings_keep(&giver->system->homes);
+	close_successor(giver);
+	giver->stage = STAGE_ALONE;
+	gy_store_release(&giver->system->resizing.refused, 0);
+	gy_endpoint_ready(&giver->endpoint);
+}
+
 static int drop_successor(struct giver *giver, const char *why)
 {
-	struct gyre_system *system = giver->system;
-
+	if (giver->fd >= 0) {
+		(void)tell_successor(giver, GY_PASSING_REFUSED); /* it may have gone */
+	}
 	gy_log(log_of(giver), GYRE_LOG_WARNING,
 	       "handover: the successor %s; this process goes on: see the other's log, and start "
 	       "it again",
 	       why);
-	gy_timer_stop(&loop_of(giver)->wheel, &giver->timer);
-	gy_holdings_keep(&system->homes);
-	close_successor(giver);
-	giver->stage = STAGE_ALONE;
-	gy_store_release(&system->resizing.refused, 0);
-	gy_endpoint_ready(&giver->endpoint);
+	forget_successor(giver);
 	return 0;
 }
 
 static bool is_stopping(const struct giver *giver)
 {
 	return gy_load_relaxed(&giver->system->stop) != 0;
+}
+
+/* Nothing is handed over any more. Whoever has come is the first, and may be, when all is closed.
+ */
+static int keep_waiting(struct giver *giver)
+{
+	int r = tell_successor(giver, GY_PASSING_ENDS);
+
+	if (r < 0 && r != -EAGAIN) {
+		forget_successor(giver);
+		return 0;
+	}
+	giver->stage = STAGE_STOPPING;
+	gy_holdings_keep(&giver->system->homes);
+	start_timer(giver, remind_ns);
+	return 0;
 }
 
 static int answer(struct giver *giver)
@@ -118,7 +161,7 @@ static int answer(struct giver *giver)
 	int r;
 
 	if (is_stopping(giver)) {
-		return drop_successor(giver, "has come too late: this process ends");
+		return keep_waiting(giver);
 	}
 	if (giver->knows_self) {
 		r = gy_holdings_pass(&giver->system->homes, &giver->place, giver->fd);
@@ -159,6 +202,7 @@ static int listen_to(struct giver *giver)
 	if (giver->talk.armed) {
 		if (giver->expired) {
 			giver->expired = false;
+			(void)tell_successor(giver, GY_PASSING_REFUSED);
 			(void)shutdown(giver->fd, SHUT_RDWR); /* which the poll tells of */
 		}
 		return 0;
@@ -211,6 +255,7 @@ static int let_in(struct giver *giver)
 	r = gy_passing_check_peer(fd);
 	giver->fd = fd;
 	if (r < 0) {
+		close_successor(giver);
 		return drop_successor(giver, "is of another user");
 	}
 	giver->stage = STAGE_WAITING;
@@ -244,6 +289,16 @@ static bool all_is_closed(const struct gyre_system *system)
 	return closed == opened;
 }
 
+/* Nothing is under way for it, for a successor has been let in. */
+static void close_door(struct giver *giver)
+{
+	if (giver->endpoint.fd >= 0) {
+		gy_assert(!giver->door.armed);
+		(void)close(giver->endpoint.fd);
+		giver->endpoint.fd = -1;
+	}
+}
+
 static int leave(struct giver *giver)
 {
 	bool late = loop_of(giver)->now_ns >= giver->end_ns;
@@ -254,6 +309,7 @@ static int leave(struct giver *giver)
 	}
 	left = gy_holdings_have_left(&giver->system->homes);
 	if (left) {
+		close_door(giver);
 		close_successor(giver);
 	}
 	if (late || (left && all_is_closed(giver->system))) {
@@ -266,13 +322,16 @@ static int leave(struct giver *giver)
 
 /* ---- the endpoint ---- */
 
-static void closed(struct gy_op *op, const struct gy_completion *completion)
+static void finish(struct giver *giver)
 {
-	struct giver *giver = gy_container_of(op, struct giver, door);
-
-	(void)completion;
 	gy_endpoint_closed(&giver->endpoint);
 	gy_memory_put(giver);
+}
+
+static void closed(struct gy_op *op, const struct gy_completion *completion)
+{
+	(void)completion;
+	finish(gy_container_of(op, struct giver, door));
 }
 
 static void polled_door(struct gy_op *op, const struct gy_completion *completion)
@@ -311,8 +370,12 @@ static int end(struct giver *giver)
 		/* A successor goes on alone. */
 		giver->system->succession->file.path[0] = '\0';
 	}
-	close_successor(giver);
 	gy_socket_file_remove(&giver->system->succession->file);
+	close_successor(giver);
+	if (giver->endpoint.fd < 0) {
+		finish(giver);
+		return 0;
+	}
 	gy_op_init(&giver->door, closed);
 	return gy_ring_close(ring, &giver->door, giver->endpoint.fd);
 }
@@ -326,7 +389,7 @@ static int await_predecessor(struct giver *giver)
 	if (giver->old.armed) {
 		return 0;
 	}
-	if (recv(succession->predecessor_fd, &byte, 1, MSG_DONTWAIT) != 0 && errno == EAGAIN) {
+	if (recv(succession->predecessor_fd, &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN) {
 		return gy_ring_poll(giver->endpoint.owner->channels->ring, &giver->old,
 				    succession->predecessor_fd, POLLIN);
 	}
@@ -355,6 +418,8 @@ static int go_on(struct giver *giver)
 		return listen_to(giver);
 	case STAGE_LEAVING:
 		return leave(giver);
+	case STAGE_STOPPING:
+		return giver->expired ? keep_waiting(giver) : 0;
 	default:
 		return end(giver);
 	}
@@ -382,6 +447,22 @@ static const struct gy_endpoint_ops giver_ops = {
 
 /* ---- the actor ---- */
 
+/* This start has taken too long for it: it has all sockets for itself again. */
+static void give_way(struct gyre_system *system)
+{
+	int none = 0;
+
+	gy_log(&system->log, GYRE_LOG_ERROR,
+	       "handover: the predecessor has waited for %u s and goes on; this process ends: "
+	       "start it again, and do what takes long before gyre_system_create()",
+	       10U * GYRE_HANDOVER_SECONDS);
+	(void)gy_compare_exchange_relaxed(&system->error, &none, -ECONNABORTED);
+	(void)close(system->succession->predecessor_fd);
+	system->succession->predecessor_fd = -1;
+	system->succession->file.path[0] = '\0';
+	gyre_system_stop(system);
+}
+
 /* The loops turn: the predecessor may leave. What was not listened on is nobody's. */
 static void tell_predecessor(struct gyre_system *system)
 {
@@ -389,6 +470,10 @@ static void tell_predecessor(struct gyre_system *system)
 	const char runs = GY_SUCCESSOR_RUNS;
 	uint32_t unused;
 
+	if (succession->predecessor_fd >= 0 && gy_passing_is_refused(succession->predecessor_fd)) {
+		give_way(system);
+		return;
+	}
 	succession->told = true;
 	gy_supervisor_ready(system, succession->predecessor_fd >= 0);
 	if (succession->predecessor_fd < 0) {
@@ -439,8 +524,8 @@ static int mount(struct gyre_stack *stack)
 		return gyre_throw(stack, r);
 	}
 	system->succession->listen_fd = -1;
-	giver->succeeds = system->succession->predecessor_fd >= 0;
 	tell_predecessor(system);
+	giver->succeeds = system->succession->predecessor_fd >= 0;
 	gy_endpoint_ready(&giver->endpoint);
 	return gyre_return(stack);
 }

@@ -2,6 +2,11 @@
  * Succeeding: the new process asks the old one for its sockets, message by message, before its
  * loops turn; so it may wait, with a limit for each. The first message has the very socket by which
  * it came, on which it will wait for its own successor: so the path always leads to somebody.
+ *
+ * An old process that ends in the midst of that is no reason to fail. What had come is given up,
+ * for it is not all, and the search begins again: it finds nobody, so that this one is the first,
+ * or another that was quicker. Where nobody was found and then the place is taken, it begins again
+ * too.
  */
 #include <gyre/handover.h>
 
@@ -9,11 +14,15 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "system/succession.h"
 
-enum { MESSAGES_MAX = 65536, BACKLOG = 4, MODE = 0600 };
+enum { MESSAGES_MAX = 65536, BACKLOG = 4, MODE = 0600, ENDS_MAX = 64 };
+
+static const uint64_t patience_ns = GYRE_SECONDS(GYRE_HANDOVER_SECONDS);
+static const uint64_t pause_ns = GYRE_MILLISECONDS(1);
 
 static const char *remedy(int error)
 {
@@ -25,9 +34,13 @@ static const char *remedy(int error)
 		return "the old process does not answer: end it, and start this one again";
 	case -EMFILE:
 		return "too few descriptors are allowed: see `ulimit -n`";
+	case -ECONNABORTED:
+		return "the old process has refused, and goes on: see its log";
+	case -ENODATA:
+		return "one after the other that was found there has ended: see their logs";
 	case -EPROTO:
-		return "what answers there is no system that hands over now: it may be ending, or "
-		       "of another version; end it, and start this one again";
+		return "what answers there is no system that hands over now: it may be of "
+		       "another version; end it, and start this one again";
 	default:
 		return "it must be unix:PATH, where PATH can be a socket of this user's";
 	}
@@ -66,8 +79,26 @@ static int ask(int fd, struct gy_passing *ret_passing)
 	int r = send(fd, &asks, 1, MSG_NOSIGNAL) == 1 ? gy_passing_receive(fd, ret_passing)
 						      : -errno;
 
-	if (r == -EPIPE || r == -ENODATA || r == -ECONNRESET) {
-		return -EPROTO; /* it has gone */
+	if (r == -EPIPE || r == -ECONNRESET) {
+		return -ENODATA; /* it has gone */
+	}
+	return r == -EAGAIN ? -ETIMEDOUT : r;
+}
+
+/* It stops, as by a signal, and says so again and again: this one comes after it, as the first. */
+static int await_end(const struct gyre_system *system)
+{
+	struct gy_passing passing = { .kind = GY_PASSING_ENDS };
+	int r = 0;
+
+	gy_log(&system->log, GYRE_LOG_INFO,
+	       "handover at %s: the process that runs there is being stopped; waiting for its end",
+	       system->options.handover);
+	while (r == 0 && passing.kind == GY_PASSING_ENDS) {
+		r = gy_passing_receive(system->succession->predecessor_fd, &passing);
+	}
+	if (r == 0) {
+		return -EPROTO;
 	}
 	return r == -EAGAIN ? -ETIMEDOUT : r;
 }
@@ -86,6 +117,12 @@ static int ask_for_all(struct gyre_system *system)
 		if (r == 0 && passing.kind == GY_PASSING_END) {
 			return succession->listen_fd >= 0 ? 0 : -EPROTO;
 		}
+		if (r == 0 && passing.kind == GY_PASSING_REFUSED) {
+			return -ECONNABORTED;
+		}
+		if (r == 0 && passing.kind == GY_PASSING_ENDS) {
+			return await_end(system);
+		}
 		if (r == 0) {
 			r = take(system, &passing);
 		}
@@ -102,12 +139,10 @@ static int open_point(struct gy_succession *succession, const struct gyre_socket
 	int r = fd < 0 ? -errno : 0;
 
 	if (r == 0 && gy_socket_file_is_one(address)) {
-		r = gy_socket_file_bind(fd, address, MODE);
+		r = gy_socket_file_bind(fd, address, MODE, BACKLOG);
 	} else if (r == 0 &&
-		   bind(fd, (const struct sockaddr *)&address->storage, address->bytes) < 0) {
-		r = -errno;
-	}
-	if (r == 0 && listen(fd, BACKLOG) < 0) {
+		   (bind(fd, (const struct sockaddr *)&address->storage, address->bytes) < 0 ||
+		    listen(fd, BACKLOG) < 0)) {
 		r = -errno;
 	}
 	if (r < 0 && fd >= 0) {
@@ -140,9 +175,73 @@ static int find_predecessor(struct gy_succession *succession,
 	return 0;
 }
 
-static int begin(struct gyre_system *system, struct gyre_socket_address *address)
+static void close_one(int *fd)
+{
+	if (*fd >= 0) {
+		(void)close(*fd);
+		*fd = -1;
+	}
+}
+
+/* As before it was found. */
+static void forget(struct gyre_system *system)
 {
 	struct gy_succession *succession = system->succession;
+
+	(void)gy_passed_drop(&system->homes);
+	close_one(&succession->listen_fd);
+	close_one(&succession->predecessor_fd);
+}
+
+/* Succeeds somebody, or is the first; -ENODATA for somebody who has ended. -EADDRINUSE when another
+ * became the first in the meantime, or is about to: a name without a file is taken before its
+ * socket listens. */
+static int settle(struct gyre_system *system, const struct gyre_socket_address *address)
+{
+	int r = find_predecessor(system->succession, address);
+
+	if (r == 0) {
+		r = ask_for_all(system);
+	} else if (r == -ENOENT || r == -ECONNREFUSED) {
+		return open_point(system->succession, address);
+	}
+	if (r == -ENODATA || r == -ECONNRESET) {
+		forget(system);
+		return -ENODATA;
+	}
+	return r;
+}
+
+/* Nobody tells when another listens. */
+static void pause_a_little(void)
+{
+	struct timespec pause = { .tv_nsec = (long)pause_ns };
+
+	while (nanosleep(&pause, &pause) < 0 && errno == EINTR) {
+	}
+}
+
+static int settle_at_last(struct gyre_system *system, const struct gyre_socket_address *address)
+{
+	uint64_t end_ns = gy_clock_machine_ns() + patience_ns;
+	uint32_t ends = 0;
+	int r;
+
+	for (;;) {
+		r = settle(system, address);
+		if (r == -ENODATA && ++ends < ENDS_MAX) {
+			continue;
+		}
+		if (r != -EADDRINUSE || gy_socket_file_is_strange(address) ||
+		    gy_clock_machine_ns() >= end_ns) {
+			return r;
+		}
+		pause_a_little();
+	}
+}
+
+static int begin(struct gyre_system *system, struct gyre_socket_address *address)
+{
 	int r = gyre_socket_address_parse(system->options.handover, address);
 
 	if (r == 0 && (address->storage.ss_family != AF_UNIX || address->type != SOCK_STREAM)) {
@@ -152,11 +251,7 @@ static int begin(struct gyre_system *system, struct gyre_socket_address *address
 		return r;
 	}
 	address->type = SOCK_SEQPACKET;
-	r = find_predecessor(succession, address);
-	if (r == 0) {
-		return ask_for_all(system);
-	}
-	return r == -ENOENT || r == -ECONNREFUSED ? open_point(succession, address) : r;
+	return settle_at_last(system, address);
 }
 
 int gy_succession_begin(struct gyre_system *system)
@@ -184,13 +279,6 @@ int gy_succession_begin(struct gyre_system *system)
 	return gy_handover_spawn(system);
 }
 
-static void close_one(int fd)
-{
-	if (fd >= 0) {
-		(void)close(fd);
-	}
-}
-
 void gy_succession_give_up(struct gyre_system *system)
 {
 	struct gy_succession *succession = system->succession;
@@ -211,11 +299,11 @@ void gy_succession_end(struct gyre_system *system)
 
 	(void)gy_passed_drop(&system->homes);
 	if (succession != NULL) {
-		close_one(succession->listen_fd);
 		if (succession->predecessor_fd < 0 || succession->told) {
 			gy_socket_file_remove(&succession->file);
 		}
-		close_one(succession->predecessor_fd);
+		close_one(&succession->listen_fd);
+		close_one(&succession->predecessor_fd);
 		gy_memory_put(succession);
 		system->succession = NULL;
 	}

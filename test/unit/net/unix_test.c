@@ -2,11 +2,15 @@
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <gyre/listen.h>
@@ -15,6 +19,7 @@
 #include "base/macros.h"
 #include "echo.h"
 #include "fixture.h"
+#include "net/net.h"
 
 TestSuite(unix_sockets, .timeout = 60);
 
@@ -325,4 +330,115 @@ Test(unix_sockets, leave_no_connection_without_an_owner_when_their_acceptor_stop
 		(void)echoes(fds[i]); /* it is served or closed: no client waits without end */
 		(void)close(fds[i]);
 	}
+}
+
+/* ---- the same path, for many at once ---- */
+
+enum { RIVALS = 6, ROUNDS = 200 };
+
+static pthread_barrier_t together;
+static uint32_t winners; /* atomic */
+
+static int bind_at_path(int type, int *ret_fd)
+{
+	struct gyre_socket_address address;
+
+	cr_assert_eq(gyre_socket_address_parse(text, &address), 0);
+	address.type = type;
+	*ret_fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+	return gy_socket_file_bind(*ret_fd, &address, 0, 4 * RIVALS);
+}
+
+static bool is_reached(int type)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool reached;
+
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	reached = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+	(void)close(fd);
+	return reached;
+}
+
+/* Each round begins with a file that nobody listens on, and ends when all have tried. */
+static void *compete(void *arg)
+{
+	int type = *(const int *)arg;
+	uint32_t failures = 0;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		int fd;
+		int r;
+
+		(void)pthread_barrier_wait(&together);
+		r = bind_at_path(type, &fd);
+		if (r == 0) {
+			(void)gy_fetch_add(&winners, 1);
+		}
+		failures += r != 0 && r != -EADDRINUSE;
+		(void)pthread_barrier_wait(&together);
+		failures += r == 0 && !is_reached(type);
+		(void)close(fd);
+	}
+	return failures == 0 ? arg : NULL;
+}
+
+static void let_compete(int type)
+{
+	pthread_t threads[RIVALS];
+
+	winners = 0;
+	cr_assert_eq(pthread_barrier_init(&together, NULL, RIVALS), 0);
+	for (size_t i = 0; i < RIVALS; i++) {
+		cr_assert_eq(pthread_create(&threads[i], NULL, compete, &type), 0);
+	}
+	for (size_t i = 0; i < RIVALS; i++) {
+		void *succeeded;
+
+		cr_assert_eq(pthread_join(threads[i], &succeeded), 0);
+		cr_expect_not_null(succeeded);
+	}
+	(void)pthread_barrier_destroy(&together);
+	cr_expect_eq(winners, ROUNDS, "%u winners of %d rounds", winners, ROUNDS);
+	cr_expect_eq(unlink(path), 0);
+}
+
+Test(unix_sockets, of_a_path_are_got_by_one_of_many_who_want_it, .init = begin, .fini = end)
+{
+	let_compete(SOCK_STREAM);
+	let_compete(SOCK_SEQPACKET);
+	let_compete(SOCK_DGRAM);
+}
+
+Test(unix_sockets, trust_no_lock_of_another_user, .init = begin, .fini = end)
+{
+	char lock[128];
+	int fd;
+
+	if (geteuid() != 0) {
+		cr_skip_test("only root can make another user's file");
+	}
+	(void)snprintf(lock, sizeof(lock), "%s.lock", path);
+	fd = open(lock, O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(fchown(fd, 65534, 65534), 0);
+	cr_assert_eq(flock(fd, LOCK_EX), 0);
+	cr_expect_eq(listen_on(text), -EACCES);
+	fixture.errors--;
+	(void)close(fd);
+	cr_expect_eq(unlink(lock), 0);
+}
+
+Test(unix_sockets, take_the_lock_that_one_who_was_killed_has_left, .init = begin, .fini = end)
+{
+	char lock[128];
+	int fd;
+
+	(void)snprintf(lock, sizeof(lock), "%s.lock", path);
+	fd = open(lock, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+	cr_assert_geq(fd, 0);
+	(void)close(fd);
+	cr_expect_eq(listen_on(text), 0);
+	cr_expect_neq(access(lock, F_OK), 0);
 }

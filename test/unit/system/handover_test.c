@@ -178,14 +178,23 @@ static int come(void)
 	return fd;
 }
 
+/* It is told that the other goes on, and no more. */
+static void expect_refused(int fd)
+{
+	struct gy_passing passing;
+
+	cr_expect_eq(gy_passing_receive(fd, &passing), 0);
+	cr_expect_eq(passing.kind, GY_PASSING_REFUSED);
+	cr_expect_eq(gy_passing_receive(fd, &passing), -ENODATA);
+	(void)close(fd);
+}
+
 static void expect_goes_on(void)
 {
-	char byte;
 	int fd = come();
 
 	cr_expect_eq(send(fd, "?", 1, MSG_NOSIGNAL), 1);
-	cr_expect_eq(recv(fd, &byte, 1, 0), 0, "it answers nonsense");
-	(void)close(fd);
+	expect_refused(fd);
 	expect_echo(connect_there());
 }
 
@@ -240,15 +249,13 @@ Test(handover, talks_to_processes_of_its_own_user_only)
 
 Test(handover, tells_nothing_to_a_successor_that_runs_before_it_has_asked)
 {
-	char byte;
 	int fd;
 
 	open_first();
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 	fd = come();
 	cr_expect_eq(send(fd, "r", 1, MSG_NOSIGNAL), 1);
-	cr_expect_eq(recv(fd, &byte, 1, 0), 0);
-	(void)close(fd);
+	expect_refused(fd);
 	expect_goes_on();
 	fixture_close();
 }
@@ -272,7 +279,6 @@ static uint32_t ask_for_all(int fd)
 
 Test(handover, tells_everything_once)
 {
-	char byte;
 	int fd;
 
 	open_first();
@@ -280,8 +286,7 @@ Test(handover, tells_everything_once)
 	fd = come();
 	cr_expect_eq(ask_for_all(fd), 2);
 	cr_expect_eq(send(fd, "n", 1, MSG_NOSIGNAL), 1);
-	cr_expect_eq(recv(fd, &byte, 1, 0), 0);
-	(void)close(fd);
+	expect_refused(fd);
 	expect_goes_on();
 	fixture_close();
 }
@@ -519,86 +524,6 @@ Test(handover, removes_its_files_when_the_successor_has_failed_before_it_is_stop
 	}
 	fixture_close();
 	expect_no_files();
-}
-
-/* ---- a predecessor that only pretends ---- */
-
-static int door;
-
-static void pretend(void)
-{
-	door = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	cr_assert_eq(bind(door, (struct sockaddr *)&point, point_bytes), 0);
-	cr_assert_eq(listen(door, 1), 0);
-}
-
-static void *answer(void *arg)
-{
-	const struct gy_passing *passing = (const struct gy_passing *)arg;
-	char asked;
-	int fd = accept(door, NULL, NULL);
-
-	while (recv(fd, &asked, 1, 0) == 1 && passing->kind != 0) {
-		struct gy_passing copy = *passing++;
-
-		for (uint32_t i = 0; i < copy.count; i++) {
-			copy.fds[i] = door;
-		}
-		(void)gy_passing_send(fd, &copy);
-	}
-	(void)close(fd);
-	return NULL;
-}
-
-static void expect_refusal(struct gy_passing *passing, int error, const char *says)
-{
-	struct gyre_system_options options = options_of(at);
-	struct gyre_system *system = NULL;
-	pthread_t thread;
-	int descriptors;
-
-	pretend();
-	descriptors = descriptors_open();
-	options.log = hear;
-	cr_assert_eq(pthread_create(&thread, NULL, answer, passing), 0);
-	cr_expect_eq(gyre_system_create(&options, &system), error);
-	cr_expect_null(system);
-	cr_assert_eq(pthread_join(thread, NULL), 0);
-	cr_expect_eq(errors, 1, "one line");
-	cr_expect_not_null(strstr(line, says), "%s", line);
-	cr_expect_eq(descriptors_open(), descriptors);
-	(void)close(door);
-}
-
-Test(handover, succeeds_nobody_that_goes_away)
-{
-	struct gy_passing nothing[] = { { 0 } };
-
-	expect_refusal(nothing, -EPROTO, "it may be ending");
-}
-
-Test(handover, succeeds_nobody_that_does_not_introduce_itself)
-{
-	struct gy_passing listener_first[] = { { .kind = GY_PASSING_LISTENER, .count = 1 }, { 0 } };
-
-	expect_refusal(listener_first, -EPROTO, "another version");
-}
-
-Test(handover, succeeds_nobody_that_ends_before_it_introduces_itself)
-{
-	struct gy_passing nothing_else[] = { { .kind = GY_PASSING_END }, { 0 } };
-
-	expect_refusal(nothing_else, -EPROTO, "another version");
-}
-
-Test(handover, succeeds_nobody_that_introduces_itself_twice)
-{
-	struct gy_passing twice[] = { { .kind = GY_PASSING_SELF, .count = 1 },
-				      { .kind = GY_PASSING_LISTENER, .count = 2 },
-				      { .kind = GY_PASSING_SELF, .count = 1 },
-				      { 0 } };
-
-	expect_refusal(twice, -EPROTO, "another version");
 }
 
 Test(handover, is_at_a_unix_socket)
