@@ -31,7 +31,7 @@ BANNED = [
     ("strtok rand srand localtime gmtime asctime ctime", FOLDERS, [], "has hidden global state"),
     ("atoi atol atoll atof", FOLDERS, [], "does not tell errors: use strtoul()"),
     ("alloca", FOLDERS, [], "makes a frame of unknown size"),
-    ("usleep sleep nanosleep", ["lib", "test"], ["lib/net/listen.c", "lib/system/succeed.c"],
+    ("usleep sleep nanosleep", ["lib", "test"], ["lib/net/listen.c", "lib/net/bind.c"],
      "waits by sleeping: wait for the event"),
     ("printf fprintf vprintf vfprintf dprintf perror puts fputs putchar", ["lib"],
      ["lib/base/log.c", "lib/system/snapshot_print.c"], "goes round the log: use gy_log()"),

@@ -22,11 +22,13 @@
  * is the first; if that happens when the new one has its sockets, that goes on alone, and the files
  * of Unix sockets stay for it. An old process that is being stopped hands over nothing more: the
  * new one waits for its end, and is the first then. Of processes that start at the same time one is
- * the first, and the others succeed it. Only processes of the same effective user, or of the
- * superuser, are talked to, either way. Successors are let in one after the other; few may wait.
- * Each side waits for the other for no longer than GYRE_HANDOVER_SECONDS, and the old one for the
- * start of the new one for ten times that; then the old one goes on, and the new one, should it
- * start after all, ends with -ECONNABORTED. What went wrong is in the log of both, with its cause
+ * the first, and the others succeed it. Addresses of a process that was killed are the kernel's for
+ * some time, until it has taken down the rings; who is the first after one waits for them for
+ * GYRE_HANDOVER_SECONDS at most when it opens its own. Only processes of the same effective user,
+ * or of the superuser, are talked to, either way. Successors are let in one after the other; few
+ *may wait. Each side waits for the other for no longer than GYRE_HANDOVER_SECONDS, and the old one
+ *for the start of the new one for ten times that; then the old one goes on, and the new one, should
+ *it start after all, ends with -ECONNABORTED. What went wrong is in the log of both, with its cause
  * and remedy.
  *
  * Connections are not handed over, nor what is opened while a successor starts, nor sockets of

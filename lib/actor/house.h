@@ -191,6 +191,9 @@ struct gy_homes {
 	uint32_t holdings_made;	 /* likewise */
 	int holdings_taker;	 /* likewise: by which another process gets them, or -1 */
 	struct gy_list passed;	 /* likewise: sockets of a process that this one succeeds */
+	uint64_t
+		bound_until_ns; /* atomic; before the start: how long, by the machine's clock,
+				 * addresses may be those of a process that was killed; 0 for not */
 	struct gy_table_item *spare_promises; /* atomic; a list: see promise.c */
 	struct gy_class_log *class_logs;      /* atomic; a list: see class_log.c */
 };

@@ -5,9 +5,12 @@
 #include <errno.h>
 #include <netdb.h>
 #include <string.h>
+#include <time.h>
 
 #include "channel/socket_address.h"
 #include "net/net.h"
+
+static const uint64_t pause_ns = GYRE_MILLISECONDS(1);
 
 static int errno_of(int r)
 {
@@ -80,6 +83,20 @@ int gy_bind_parse(const char *text, int type, const struct gy_log *log,
 	}
 	*ret_address = parts.address;
 	return 0;
+}
+
+/* Nothing tells when an address becomes free. What the rings of a process had under way keeps its
+ * sockets for a while when that has ended: they are taken down by a thread of the kernel's. */
+bool gy_bind_pause(uint64_t until_ns)
+{
+	struct timespec pause = { .tv_nsec = (long)pause_ns };
+
+	if (until_ns == 0 || gy_clock_machine_ns() >= until_ns) {
+		return false;
+	}
+	while (nanosleep(&pause, &pause) < 0 && errno == EINTR) {
+	}
+	return true;
 }
 
 const char *gy_bind_remedy(int error)

@@ -633,6 +633,7 @@ int gyre_datagram_open(struct gyre_system *system, const struct gyre_datagram_op
 	setup.homes = gy_homes_of(system);
 	setup.sockets.options = options;
 	setup.sockets.log = setup.homes->log;
+	setup.sockets.bound_until_ns = gy_load_relaxed(&setup.homes->bound_until_ns);
 	r = gy_datagram_check(options, setup.homes->log);
 	if (r == 0) {
 		r = gy_marks_check(gy_channels_of(&setup.homes->homes[0]), &options->channel,

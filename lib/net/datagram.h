@@ -17,10 +17,11 @@ struct gy_datagram_sockets {
 	struct gyre_socket_address address; /* bound to; of 0 bytes before, for any */
 	struct gyre_socket_address peer;    /* of 0 bytes when it is not connected */
 	uint32_t count;
-	bool batched;	/* the kernel can cut what is sent (GSO) */
-	bool named;	/* there is an address that they are to be bound to, be it any */
-	bool inherited; /* somebody else has opened them */
-	bool of_actor;	/* opened by one: nothing may block, and the caller tells of failures */
+	uint64_t bound_until_ns; /* see gy_bind_pause() */
+	bool batched;		 /* the kernel can cut what is sent (GSO) */
+	bool named;		 /* there is an address that they are to be bound to, be it any */
+	bool inherited;		 /* somebody else has opened them */
+	bool of_actor; /* opened by one: nothing may block, and the caller tells of failures */
 };
 
 /* Finds out what the options' addresses are, and how many sockets there are to be of @loops. */

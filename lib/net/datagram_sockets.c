@@ -217,7 +217,9 @@ int gy_datagram_sockets_open(struct gy_datagram_sockets *sockets, int *ret_fds)
 	int r = 0;
 
 	while (opened < sockets->count && r == 0) {
-		r = open_one(sockets, opened == 0, &ret_fds[opened]);
+		do {
+			r = open_one(sockets, opened == 0, &ret_fds[opened]);
+		} while (r == -EADDRINUSE && gy_bind_pause(sockets->bound_until_ns));
 		if (r == 0 && opened++ == 0) {
 			r = gy_socket_address_of(ret_fds[0], &sockets->address);
 		}

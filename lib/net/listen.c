@@ -259,6 +259,7 @@ static int prepare(struct setup *setup)
 		.mode = options->mode,
 		.origin = setup->plan.inherited ? GY_SOCKET_GIVEN : GY_SOCKET_OURS,
 		.channel = &options->channel,
+		.bound_until_ns = gy_load_relaxed(&setup->homes->bound_until_ns),
 	};
 	return setup->plan.inherited ? 0
 				     : gy_bind_parse(options->bind, SOCK_STREAM, setup->homes->log,

@@ -23,6 +23,9 @@ int gy_bind_parse(const char *text, int type, const struct gy_log *log,
 		  struct gyre_socket_address *ret_address);
 /* What can be done where a socket could not have its address, for the log. */
 const char *gy_bind_remedy(int error);
+/* After -EADDRINUSE: whether to try again, after a pause, for the kernel still closes what a
+ * process had that was killed; until then by the machine's clock. Setup. */
+bool gy_bind_pause(uint64_t until_ns);
 
 /* ---- sockets.c ---- */
 
@@ -34,6 +37,7 @@ struct gy_listening {
 	enum gy_socket_origin origin; /* of sockets that are adopted */
 	const struct gyre_channel_options *channel; /* NULL for datagrams */
 	bool datagrams;				    /* not listening, in truth */
+	uint64_t bound_until_ns;		    /* see gy_bind_pause() */
 	bool patient; /* -EADDRINUSE is not logged: there is another attempt */
 };
 

@@ -108,7 +108,9 @@ int gy_sockets_listen(struct gyre_socket_address *address, const struct gy_liste
 	int r = 0;
 
 	while (opened < count && r == 0) {
-		r = open_one(address, listening, opened == 0, &ret_fds[opened]);
+		do {
+			r = open_one(address, listening, opened == 0, &ret_fds[opened]);
+		} while (r == -EADDRINUSE && gy_bind_pause(listening->bound_until_ns));
 		if (r == 0 && opened++ == 0) {
 			r = gy_socket_address_of(ret_fds[0], address);
 		}

@@ -524,6 +524,7 @@ static int mount(struct gyre_stack *stack)
 		return gyre_throw(stack, r);
 	}
 	system->succession->listen_fd = -1;
+	gy_store_relaxed(&system->homes.bound_until_ns, 0);
 	tell_predecessor(system);
 	giver->succeeds = system->succession->predecessor_fd >= 0;
 	gy_endpoint_ready(&giver->endpoint);

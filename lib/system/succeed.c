@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "system/succession.h"
@@ -22,7 +21,6 @@
 enum { MESSAGES_MAX = 65536, BACKLOG = 4, MODE = 0600, ENDS_MAX = 64 };
 
 static const uint64_t patience_ns = GYRE_SECONDS(GYRE_HANDOVER_SECONDS);
-static const uint64_t pause_ns = GYRE_MILLISECONDS(1);
 
 static const char *remedy(int error)
 {
@@ -195,49 +193,42 @@ static void forget(struct gyre_system *system)
 
 /* Succeeds somebody, or is the first; -ENODATA for somebody who has ended. -EADDRINUSE when another
  * became the first in the meantime, or is about to: a name without a file is taken before its
- * socket listens. */
-static int settle(struct gyre_system *system, const struct gyre_socket_address *address)
+ * socket listens. @ret_killed: whether one before this was killed, it seems. */
+static int settle(struct gyre_system *system, const struct gyre_socket_address *address,
+		  bool *ret_killed)
 {
 	int r = find_predecessor(system->succession, address);
 
 	if (r == 0) {
 		r = ask_for_all(system);
 	} else if (r == -ENOENT || r == -ECONNREFUSED) {
+		*ret_killed = *ret_killed || r == -ECONNREFUSED;
 		return open_point(system->succession, address);
 	}
 	if (r == -ENODATA || r == -ECONNRESET) {
 		forget(system);
+		*ret_killed = true;
 		return -ENODATA;
 	}
 	return r;
-}
-
-/* Nobody tells when another listens. */
-static void pause_a_little(void)
-{
-	struct timespec pause = { .tv_nsec = (long)pause_ns };
-
-	while (nanosleep(&pause, &pause) < 0 && errno == EINTR) {
-	}
 }
 
 static int settle_at_last(struct gyre_system *system, const struct gyre_socket_address *address)
 {
 	uint64_t end_ns = gy_clock_machine_ns() + patience_ns;
 	uint32_t ends = 0;
+	bool killed = false;
 	int r;
 
-	for (;;) {
-		r = settle(system, address);
-		if (r == -ENODATA && ++ends < ENDS_MAX) {
-			continue;
-		}
-		if (r != -EADDRINUSE || gy_socket_file_is_strange(address) ||
-		    gy_clock_machine_ns() >= end_ns) {
-			return r;
-		}
-		pause_a_little();
+	do {
+		r = settle(system, address, &killed);
+	} while (
+		(r == -ENODATA && ++ends < ENDS_MAX) ||
+		(r == -EADDRINUSE && !gy_socket_file_is_strange(address) && gy_bind_pause(end_ns)));
+	if (r == 0 && killed && system->succession->predecessor_fd < 0) {
+		system->homes.bound_until_ns = gy_clock_machine_ns() + patience_ns;
 	}
+	return r;
 }
 
 static int begin(struct gyre_system *system, struct gyre_socket_address *address)
