@@ -49,8 +49,9 @@ GYRE_MESSAGE(gyre_input_closed, 0x10);
  * @write_low_bytes: queued output below which it is writable again, 1 to 2^30; 0 for what the
  *   system has, as for the next two
  * @write_high_bytes: queued output above which it is not, 1024 to 2^30, at least @write_low_bytes
- * @write_max_bytes: queued output over which it is closed, at least @write_high_bytes, up to 2^30.
- *   Where the system's are used for some of the three they too have to be in this order
+ * @write_max_bytes: queued output over which it is closed, at least @write_high_bytes, up to 2^30;
+ *   messages of an exchange may pass it, see exchange.h. Where the system's are used for some of
+ *   the three they too have to be in this order
  * @receive_buffer_bytes: what the kernel keeps of what was not received, at most, up to 2^31 - 1
  *   and as far as net.core.rmem_max lets it; it takes twice as much, for its own needs. 0 for the
  *   kernel's choice, which for TCP grows with the rate and the distance of the peer (autotuning,

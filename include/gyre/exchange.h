@@ -14,6 +14,14 @@
  *
  * Each direction has a number of messages in flight, beyond which they are pending. Answers to the
  * peer are written in the order of its requests, unless the protocol has ids and @any_order is set.
+ *
+ * Messages are written while the channel is writable (see gyre_channel_is_writable()) and no part
+ * of a file is queued in it. Until then answers keep their places in flight, and no request begins.
+ * So a peer that reads slowly makes the channel hold its high mark and one message, and besides
+ * these the answers in flight. A message may be longer than the hard cap of the channel, which is
+ * not for it; up to 2^30 bytes may be queued. What bounds all channels together (channel_bytes_max
+ * of struct gyre_system_options) holds for messages too: one that is longer than a quarter of a
+ * loop's share may close its channel.
  */
 #ifndef GYRE_EXCHANGE_H
 #define GYRE_EXCHANGE_H
@@ -59,7 +67,7 @@ typedef void (*gyre_exchange_fail_fn)(struct gyre_handler_context *ctx, uint64_t
  * @fail: writes that a request has failed; NULL to close the channel, by gyre_fire_exception()
  * @request_barrier: chooses requests that are handled alone: after all before them were answered,
  *   and before all behind them begin; NULL for none
- * @requests_max: requests of the peer in flight; 0 for 1
+ * @requests_max: requests of the peer in flight: begun, and not answered in writing; 0 for 1
  * @requests_pending_max: that wait for their turn, before the channel stops reading; 0 for 64
  * @any_order: write answers as requests finish, and not in the order of these
  * @ask: writes a question of an actor; NULL when they may ask none
@@ -90,7 +98,7 @@ struct gyre_exchange_options {
 
 /**
  * struct gyre_exchange_load - how much an exchange has to do
- * @requests: of the peer, in flight
+ * @requests: of the peer, in flight, with those whose answers wait to be written
  * @requests_pending: that wait for their turn
  * @asks: written, and not answered
  * @asks_pending: that wait for their turn

@@ -128,8 +128,7 @@ static bool may_write(const struct gy_exchange *exchange)
 {
 	const struct gy_asks *asks = &exchange->asks;
 
-	return gy_exchange_is_open(exchange) && asks->pending.first != NULL &&
-	       (exchange->post->channel->flags & GY_CHANNEL_UNWRITABLE) == 0 && !asks->barrier &&
+	return asks->pending.first != NULL && gy_exchange_may_write(exchange) && !asks->barrier &&
 	       asks->count < asks_max(exchange) &&
 	       (asks->count == 0 || !is_barrier(exchange, gy_mail_of(asks->pending.first)));
 }
@@ -202,7 +201,9 @@ static void write_ask(struct gy_exchange *exchange, struct gyre_mail *ask)
 	}
 	gy_count(&home->counters.handled, 1);
 	home->steps++;
+	gy_exchange_begin_message(exchange);
 	r = exchange->options->ask(exchange->ctx, asked->item.key, ask->type, ask->payload);
+	gy_exchange_end_message(exchange);
 	if (r < 0 && !exchange->closed) {
 		end(exchange, asked);
 		gy_fail_ask(home, ask, r);

@@ -143,11 +143,12 @@ struct gyre_channel {
 	bool keep_reading; /* as the options say */
 	bool half_close;
 	bool no_linger;
-	bool dismissed;	    /* never became active: handlers hear nothing */
-	bool no_zero_copy;  /* it does not gain, or cannot be */
-	bool expands;	    /* a handler makes a little more of what is written */
-	uint8_t bulk_times; /* in a row, that there was reason to change @bulk_page */
-	bool unconnected;   /* see connector.h */
+	bool dismissed;	      /* never became active: handlers hear nothing */
+	bool no_zero_copy;    /* it does not gain, or cannot be */
+	bool expands;	      /* a handler makes a little more of what is written */
+	uint8_t bulk_times;   /* in a row, that there was reason to change @bulk_page */
+	bool unconnected : 1; /* see connector.h */
+	bool uncapped : 1;    /* what is written now has been let in, however long it is */
 
 	struct gy_hangup hangup;
 	struct gy_context_timer *timers; /* of handlers */

@@ -77,7 +77,12 @@ void gy_exchange_left(struct gy_post *post, const struct gyre_handler_context *c
 
 bool gy_exchange_is_due(const struct gy_exchange *exchange)
 {
-	return exchange->more;
+	return exchange->more || (exchange->blocked && gy_exchange_may_write(exchange));
+}
+
+bool gy_exchange_is_blocked(const struct gy_exchange *exchange)
+{
+	return exchange->blocked;
 }
 
 /* Stacks of an owner that is stopping do not run any more, so nobody need wait for them. */
@@ -105,6 +110,8 @@ void gy_exchange_run(struct gy_exchange *exchange)
 	gy_requests_run(exchange);
 	gy_asks_run(exchange);
 	exchange->running = false;
+	exchange->blocked = !gy_exchange_may_write(exchange) &&
+			    (gy_requests_wait(exchange) || exchange->asks.pending.first != NULL);
 	if (exchange->closed) {
 		discard(exchange);
 	}

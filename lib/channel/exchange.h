@@ -19,6 +19,7 @@
 struct gy_requests {
 	struct gy_list pending;
 	struct gy_list in_flight;   /* in the order of their coming */
+	struct gy_list answered;    /* of these, what may be written in any order */
 	struct gy_table unanswered; /* of those in flight, by number */
 	uint64_t number;	    /* of the latest */
 	uint32_t pending_count;
@@ -44,8 +45,9 @@ struct gy_exchange {
 	struct gyre_handler_context *ctx;
 	const struct gyre_exchange_options *options;
 	bool running;
-	bool more;   /* the last run has left something that can be done */
-	bool closed; /* to be freed when the run is over */
+	bool more;    /* the last run has left something that can be done */
+	bool blocked; /* or that can be when output is welcome again */
+	bool closed;  /* to be freed when the run is over */
 	struct gy_requests requests;
 	struct gy_asks asks;
 };
@@ -61,6 +63,33 @@ static inline struct gy_home *gy_exchange_home(const struct gy_exchange *exchang
 	return exchange->post->channel->channels->home;
 }
 
+/*
+ * Whether a message may be written: while output is welcome. That it is not either while a region
+ * of a file is to be sent, for which the marks do not count, and of which a peer that reads nothing
+ * could have any number queued.
+ */
+static inline bool gy_exchange_may_write(const struct gy_exchange *exchange)
+{
+	return gy_exchange_is_open(exchange) &&
+	       (exchange->post->channel->flags & GY_CHANNEL_UNWRITABLE) == 0 &&
+	       exchange->post->channel->region_bytes == 0;
+}
+
+/*
+ * Round the call of a user's function that writes a message. How long that is shows only as it is
+ * written, in one piece or in several; so the cap is not for it. What is queued stays bounded, by
+ * the high mark and one message.
+ */
+static inline void gy_exchange_begin_message(struct gy_exchange *exchange)
+{
+	exchange->post->channel->uncapped = true;
+}
+
+static inline void gy_exchange_end_message(struct gy_exchange *exchange)
+{
+	exchange->post->channel->uncapped = false;
+}
+
 /* There is something for the next run. */
 static inline void gy_exchange_ready(struct gy_exchange *exchange)
 {
@@ -73,6 +102,8 @@ static inline void gy_exchange_ready(struct gy_exchange *exchange)
 void gy_requests_init(struct gy_exchange *exchange);
 /* Answers what can be, and starts what may be. */
 void gy_requests_run(struct gy_exchange *exchange);
+/* Whether some wait to begin, or to be written. */
+bool gy_requests_wait(const struct gy_exchange *exchange);
 void gy_requests_end(struct gy_exchange *exchange);
 
 /* ---- asks.c ---- */

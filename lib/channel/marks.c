@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-enum { HIGH_BYTES_MIN = 1024, BYTES_MAX = 1 << 30 }; /* as of the system's */
+enum { HIGH_BYTES_MIN = 1024 }; /* as of the system's */
 
 struct gy_marks gy_marks_of(const struct gy_channels *channels,
 			    const struct gyre_channel_options *options)
@@ -34,7 +34,7 @@ int gy_marks_check(const struct gy_channels *channels, const struct gyre_channel
 {
 	struct gy_marks marks = gy_marks_of(channels, options);
 
-	if (marks.high_bytes >= HIGH_BYTES_MIN && marks.max_bytes <= BYTES_MAX &&
+	if (marks.high_bytes >= HIGH_BYTES_MIN && marks.max_bytes <= GY_MARKS_BYTES_MAX &&
 	    marks.low_bytes <= marks.high_bytes && marks.high_bytes <= marks.max_bytes) {
 		return 0;
 	}
@@ -44,7 +44,7 @@ int gy_marks_check(const struct gy_channels *channels, const struct gyre_channel
 		       "%u and %u: each must be at least the one before, the second at least %d, "
 		       "and the last at most %d; what is 0 is the system's",
 		       marks.low_bytes, marks.high_bytes, marks.max_bytes, HIGH_BYTES_MIN,
-		       BYTES_MAX);
+		       GY_MARKS_BYTES_MAX);
 	}
 	return -EINVAL;
 }

@@ -10,6 +10,8 @@
 #include "base/log.h"
 #include "channel/channels.h"
 
+enum { GY_MARKS_BYTES_MAX = 1 << 30 }; /* of each */
+
 struct gy_marks {
 	uint32_t low_bytes;
 	uint32_t high_bytes;

@@ -16,6 +16,7 @@
 
 #include "channel/buffer.h"
 #include "channel/channel.h"
+#include "channel/marks.h"
 #include "channel/pipe.h"
 #include "channel/region.h"
 #include "channel/zero_copy.h"
@@ -49,10 +50,15 @@ size_t gy_output_expanded(const struct gyre_channel *channel, size_t bytes)
 	return channel->expands ? bytes + bytes / EXPANSION_SHARE + EXPANSION_BYTES : bytes;
 }
 
+static size_t cap_of(const struct gyre_channel *channel)
+{
+	return channel->uncapped ? GY_MARKS_BYTES_MAX : channel->write_max_bytes;
+}
+
 int gy_output_hold(struct gyre_channel *channel, size_t bytes)
 {
 	/* A part is for what goes before it, as the rest of a handshake. */
-	size_t max = channel->write_max_bytes - channel->write_max_bytes / HELD_SHARE;
+	size_t max = cap_of(channel) - cap_of(channel) / HELD_SHARE;
 	size_t all = gy_channel_queued_bytes(channel) + bytes;
 
 	if (refusal(channel) < 0) {
@@ -63,7 +69,7 @@ int gy_output_hold(struct gyre_channel *channel, size_t bytes)
 		gy_channel_fail(channel, -ENOBUFS);
 		return -ENOBUFS;
 	}
-	channel->withheld_bytes += (uint32_t)bytes; /* no more than the cap, which has 31 bits */
+	channel->withheld_bytes += (uint32_t)bytes; /* no more than the cap, which has 30 bits */
 	if (all > channel->write_high_bytes && (channel->flags & GY_CHANNEL_UNWRITABLE) == 0) {
 		gy_channel_set(channel, GY_CHANNEL_UNWRITABLE | GY_CHANNEL_MARK_CROSSED, 0);
 	}
@@ -197,7 +203,7 @@ static int check_caps(struct gyre_channel *channel, size_t bytes)
 {
 	struct gy_channels *channels = channel->channels;
 
-	if (bytes > channel->write_max_bytes - channel->output_bytes) {
+	if (channel->output_bytes + bytes > cap_of(channel)) {
 		gy_count(&channels->counters.write_max_closed, 1);
 		return -ENOBUFS;
 	}

@@ -316,8 +316,15 @@ static void drop_answers(struct gy_post *post)
 static bool is_due(const struct gy_post *post)
 {
 	return post->stopped || post->mails.first != NULL || post->answers.first != NULL ||
-	       gy_written_is_due(post) ||
+	       gy_written_is_due(post) || gy_sends_are_due(post) ||
 	       (post->exchange != NULL && gy_exchange_is_due(post->exchange));
+}
+
+/* Whether something is to go on when output is welcome again, which only a run tells. */
+static bool is_blocked(const struct gy_post *post)
+{
+	return post->sends.first != NULL ||
+	       (post->exchange != NULL && gy_exchange_is_blocked(post->exchange));
 }
 
 void gy_post_settle(struct gyre_channel *channel)
@@ -346,7 +353,7 @@ void gy_post_run(struct gyre_channel *channel)
 	} else {
 		drop_answers(post);
 	}
-	if (!gy_fifo_empty(&post->written) || is_due(post)) {
+	if (!gy_fifo_empty(&post->written) || is_blocked(post) || is_due(post)) {
 		channel->flags |= GY_CHANNEL_POSTED;
 	}
 }

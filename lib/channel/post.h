@@ -109,6 +109,8 @@ void gy_written_end(struct gyre_channel *channel);
 bool gy_send_arrived(struct gy_post *post, struct gyre_mail *ask);
 /* Writes what may be written now. */
 void gy_sends_run(struct gy_post *post);
+/* Whether something may. */
+bool gy_sends_are_due(const struct gy_post *post);
 
 /* ---- exchange.c ---- */
 
@@ -118,6 +120,8 @@ bool gy_exchange_takes(struct gy_exchange *exchange, struct gyre_mail *ask);
 void gy_exchange_run(struct gy_exchange *exchange);
 /* Whether the last run could have done more. */
 bool gy_exchange_is_due(const struct gy_exchange *exchange);
+/* Whether it waits for output to be welcome. */
+bool gy_exchange_is_blocked(const struct gy_exchange *exchange);
 /* Whether the peer has requests that will be answered. */
 bool gy_exchange_owes(const struct gy_exchange *exchange);
 /* The channel ends: fails what is pending and in flight, if there is an exchange. */

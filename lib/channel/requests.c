@@ -6,6 +6,10 @@
  *
  * In flight is what was begun and is not written. While too many are pending the channel does not
  * read; it reads again when half of them have begun.
+ *
+ * An answer is written only while output is welcome, and however long it is: see
+ * gy_exchange_may_write(). Until then it waits as the mail it came in, and keeps its place in
+ * flight; so what a peer that reads nothing can make us hold is bounded by their number.
  */
 #include <errno.h>
 
@@ -40,6 +44,7 @@ void gy_requests_init(struct gy_exchange *exchange)
 {
 	gy_list_init(&exchange->requests.pending);
 	gy_list_init(&exchange->requests.in_flight);
+	gy_list_init(&exchange->requests.answered);
 }
 
 /* ---- coming ---- */
@@ -116,6 +121,7 @@ static void write_answer(struct gy_exchange *exchange, struct request *request)
 	exchange->requests.barrier = false;
 	gy_count(&home->counters.handled, 1);
 	home->steps++;
+	gy_exchange_begin_message(exchange);
 	if (mail->node.kind == GY_MAIL_REPLY) {
 		r = exchange->options->reply(exchange->ctx, id, mail->type, mail->payload);
 	} else {
@@ -124,7 +130,15 @@ static void write_answer(struct gy_exchange *exchange, struct request *request)
 	if (r < 0 && gy_exchange_is_open(exchange)) {
 		refuse(exchange, id, r);
 	}
+	gy_exchange_end_message(exchange);
 	gy_mail_put(home, mail);
+}
+
+/* One that need not wait for those before it. */
+static void queue_answer(struct gy_exchange *exchange, struct request *request)
+{
+	gy_list_remove(&request->link);
+	gy_list_append(&exchange->requests.answered, &request->link);
 }
 
 /* Brings the answers that have come to their requests. */
@@ -144,18 +158,29 @@ static void collect(struct gy_exchange *exchange)
 		}
 		gy_container_of(item, struct request, item)->mail = mail;
 		if (exchange->options->any_order) {
-			write_answer(exchange, gy_container_of(item, struct request, item));
+			queue_answer(exchange, gy_container_of(item, struct request, item));
 		}
 	}
 }
 
-static void write_in_order(struct gy_exchange *exchange)
+/* Those whose answers are to be written first; an empty list when there is no answer to be. */
+static const struct gy_list *first_answers(const struct gy_exchange *exchange)
 {
-	struct gy_list *in_flight = &exchange->requests.in_flight;
+	return exchange->options->any_order ? &exchange->requests.answered
+					    : &exchange->requests.in_flight;
+}
 
-	while (gy_exchange_is_open(exchange) && !gy_list_empty(in_flight) &&
-	       request_of(in_flight->next)->mail != NULL) {
-		write_answer(exchange, request_of(in_flight->next));
+static bool has_answer(const struct gy_exchange *exchange)
+{
+	const struct gy_list *answers = first_answers(exchange);
+
+	return !gy_list_empty(answers) && request_of(answers->next)->mail != NULL;
+}
+
+static void write_answers(struct gy_exchange *exchange)
+{
+	while (has_answer(exchange) && gy_exchange_may_write(exchange)) {
+		write_answer(exchange, request_of(first_answers(exchange)->next));
 	}
 }
 
@@ -175,9 +200,9 @@ static bool may_begin(struct gy_exchange *exchange)
 	const struct gyre_channel *channel = exchange->post->channel;
 	const struct gy_house *house = channel->endpoint.owner->house;
 
-	return gy_exchange_is_open(exchange) && !gy_list_empty(&requests->pending) &&
+	return !gy_list_empty(&requests->pending) && gy_exchange_may_write(exchange) &&
 	       house->status != GY_HOUSE_STOPPING && !gy_house_is_stopped(house) &&
-	       (channel->flags & GY_CHANNEL_UNWRITABLE) == 0 && !requests->barrier &&
+	       !requests->barrier &&
 	       requests->count < or_default(exchange->options->requests_max, MAX_DEFAULT) &&
 	       (requests->count == 0 ||
 		!is_barrier(exchange, request_of(requests->pending.next)->mail));
@@ -236,17 +261,22 @@ static void read_again(struct gy_exchange *exchange)
 	}
 }
 
+bool gy_requests_wait(const struct gy_exchange *exchange)
+{
+	return !gy_list_empty(&exchange->requests.pending) || has_answer(exchange);
+}
+
 void gy_requests_run(struct gy_exchange *exchange)
 {
 	uint32_t budget = gy_exchange_home(exchange)->options.run_budget;
 
 	collect(exchange);
-	write_in_order(exchange);
+	write_answers(exchange);
 	while (budget > 0 && may_begin(exchange)) {
 		budget--;
 		begin(exchange);
 		collect(exchange);
-		write_in_order(exchange);
+		write_answers(exchange);
 	}
 	exchange->more = exchange->more || may_begin(exchange);
 	read_again(exchange);
@@ -282,6 +312,9 @@ void gy_requests_end(struct gy_exchange *exchange)
 			(void)gy_table_take(&requests->unanswered, parts, request->item.key);
 		}
 		drop(exchange, request);
+	}
+	while (!gy_list_empty(&requests->answered)) {
+		drop(exchange, request_of(requests->answered.next));
 	}
 	gy_table_fini(&requests->unanswered, parts);
 	requests->pending_count = 0;

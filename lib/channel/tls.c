@@ -128,9 +128,14 @@ static void send_held(struct gy_tls *tls)
 	struct gyre_buffer *held = tls->held;
 
 	if (held != NULL) {
+		int error;
+
 		tls->held = NULL;
+		tls->channel->uncapped = true; /* it was let in when it came */
+		error = gy_tls_encrypt(tls, held);
+		tls->channel->uncapped = false;
 		/* Handlers hear of a failure. */
-		gy_output_let_go(tls->channel, gy_tls_encrypt(tls, held));
+		gy_output_let_go(tls->channel, error);
 	}
 }
 

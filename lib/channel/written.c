@@ -266,11 +266,16 @@ static bool write_one(struct gy_post *post, struct gyre_mail *ask)
 	return true;
 }
 
-void gy_sends_run(struct gy_post *post)
+bool gy_sends_are_due(const struct gy_post *post)
 {
 	const uint32_t stop = GY_CHANNEL_UNWRITABLE | GY_CHANNEL_ENDING;
 
-	while (post->sends.first != NULL && (post->channel->flags & stop) == 0) {
+	return post->sends.first != NULL && (post->channel->flags & stop) == 0;
+}
+
+void gy_sends_run(struct gy_post *post)
+{
+	while (gy_sends_are_due(post)) {
 		struct gyre_mail *ask = gy_mail_of(post->sends.first);
 		struct gy_node *next = ask->node.next;
 

@@ -221,6 +221,75 @@ Test(exchange_ask, that_is_a_barrier_is_written_alone)
 	x_end();
 }
 
+/* ---- marks ---- */
+
+static int write_raw(size_t count)
+{
+	static const unsigned char zeros[5 << 20];
+	struct gyre_buffer *buffer = gyre_context_buffer(x.ctx);
+
+	cr_assert_eq(gyre_buffer_append(buffer, zeros, count), 0);
+	return gyre_channel_write(x.ctx, buffer);
+}
+
+static bool has_read(struct rig *rig, void *arg)
+{
+	static unsigned char bytes[1 << 16];
+	size_t *left = (size_t *)arg;
+	ssize_t r = recv(x.fd, bytes, *left < sizeof(bytes) ? *left : sizeof(bytes), MSG_DONTWAIT);
+
+	(void)rig;
+	*left -= r > 0 ? (size_t)r : 0;
+	return *left == 0;
+}
+
+Test(exchange_ask, waits_while_the_channel_is_not_writable_and_no_longer)
+{
+	struct gyre_exchange_options options = { .asks_max = 2 };
+	size_t left = 5 << 20;
+	struct asked *one;
+
+	x_ask(&options);
+	cr_assert_eq(write_raw(left), 0);
+	rig_settle(&x.rig);
+	cr_assert_not(gyre_channel_is_writable(x.channel));
+	one = x_ask_for(1, 0);
+	rig_settle(&x.rig);
+	cr_expect_eq(x.written_count, 0);
+	cr_assert(rig_until(&x.rig, has_read, &left));
+	cr_expect_eq(x_expect().value, 1);
+	x_send(0, 11);
+	expect_answer(one, 11);
+	x_end();
+}
+
+/* How long it is shows only as it is written. */
+Test(exchange_ask, may_pass_the_cap_where_output_is_welcome)
+{
+	struct gyre_exchange_options options = { .asks_max = 2 };
+	size_t left = 4 << 20;
+	struct asked *one;
+	struct asked *two;
+
+	x_ask(&options);
+	cr_assert_eq(write_raw(left), 0);
+	rig_settle(&x.rig);
+	x.channel->write_max_bytes = (uint32_t)gyre_channel_queued_bytes(x.channel) + 8;
+	x.channel->write_high_bytes = x.channel->write_max_bytes;
+	one = x_ask_for(1, 0);
+	two = x_ask_for(2, 0);
+	rig_settle(&x.rig);
+	cr_expect_eq(x.written_count, 1, "and no second one");
+	cr_assert(rig_until(&x.rig, has_read, &left));
+	cr_expect_eq(x_expect().value, 1);
+	cr_expect_eq(x_expect().value, 2);
+	x_send(0, 11);
+	x_send(0, 12);
+	expect_answer(one, 11);
+	expect_answer(two, 12);
+	x_end();
+}
+
 /* ---- errors ---- */
 
 Test(exchange_ask, fails_with_an_error_of_the_peer)

@@ -368,6 +368,17 @@ Test(write_promise, keeps_actors_waiting_while_the_channel_is_not_writable, .ini
 	}
 }
 
+/* Not one of them has been written, whose end would be heard of. */
+Test(write_promise, wakes_actors_that_wait_behind_the_output_of_others, .init = begin, .fini = end)
+{
+	cr_assert_eq(gyre_channel_write(gyre_channel_tail(channel), bytes_of(MAX)), 0);
+	(void)start_sender(10, 0);
+	rig_settle(&rig);
+	cr_expect_eq(ended_count, 0);
+	wait_for_senders(1);
+	cr_expect_eq(senders[0].error, 0);
+}
+
 Test(write_promise, of_an_actor_ends_with_its_time_out, .init = begin, .fini = end)
 {
 	uint32_t two = 2;
