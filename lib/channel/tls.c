@@ -178,6 +178,11 @@ static void shake_hands(struct gy_tls *tls)
 
 	ERR_clear_error();
 	r = SSL_do_handshake(tls->ssl);
+	if (r == 1 && gy_tls_context_is_keyed(tls->context) && !gy_tls_psk_was_used(tls)) {
+		gy_tls_complain(tls, "it has not used the secret; give both the same one");
+		fail(tls, -EKEYREJECTED);
+		return;
+	}
 	if (r == 1) {
 		(void)gy_tls_flush(tls);
 		establish(tls);
@@ -669,21 +674,27 @@ const struct gyre_handler *gyre_tls_client(void)
 	return &client;
 }
 
-int gyre_tls_session_of(struct gyre_channel *channel, struct gyre_tls_session *ret_session)
+struct gy_tls *gy_tls_of(struct gyre_channel *channel)
 {
 	struct gyre_handler_context *place = gyre_pipeline_get(channel, "tls");
-	const struct gyre_handler *handler;
+	const struct gyre_handler *handler = place == NULL ? NULL : gy_context_of(place)->handler;
+
+	return handler == &server || handler == &client ? tls_of(place) : NULL;
+}
+
+int gyre_tls_session_of(struct gyre_channel *channel, struct gyre_tls_session *ret_session)
+{
+	const struct gy_tls *tls = channel == NULL ? NULL : gy_tls_of(channel);
 
 	if (channel == NULL || ret_session == NULL) {
 		return -EINVAL;
 	}
-	handler = place == NULL ? NULL : gy_context_of(place)->handler;
-	if (handler != &server && handler != &client) {
+	if (tls == NULL) {
 		return -ENOENT;
 	}
-	if (!tls_of(place)->established) {
+	if (!tls->established) {
 		return -EAGAIN;
 	}
-	gy_tls_session_get(tls_of(place), ret_session);
+	gy_tls_session_get(tls, ret_session);
 	return 0;
 }

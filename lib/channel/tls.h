@@ -16,7 +16,23 @@
 #include "channel/buffer.h"
 #include "channel/channel.h"
 
-enum { GY_TLS_PROTOCOL_BYTES_MAX = 255, GY_TLS_RECORD_BYTES_MAX = 16384 };
+enum {
+	GY_TLS_PROTOCOL_BYTES_MAX = 255,
+	GY_TLS_RECORD_BYTES_MAX = 16384,
+	GY_TLS_KEY_BYTES = 32,
+	GY_TLS_KEY_NAME_BYTES = 16,
+	GY_TLS_KEYS_MAX = 2,
+	GY_TLS_BINDING_BYTES = 32,
+};
+
+/* What sessions of this library are for, for OpenSSL. */
+static const unsigned char gy_tls_session_id[] = "gyre";
+
+/* A key that both sides of a connection have, and its name, which everybody may see. */
+struct gy_tls_key {
+	unsigned char name[GY_TLS_KEY_NAME_BYTES];
+	unsigned char bytes[GY_TLS_KEY_BYTES];
+};
 
 /* One side of a connection; it is the argument of its handler's place. */
 struct gy_tls {
@@ -37,19 +53,35 @@ struct gy_tls {
 	bool started;	  /* the handshake is */
 	bool established; /* and it is done */
 	bool failed;
-	bool closing;	/* when what is held has gone; nothing more is taken or delivered */
-	bool shutting;	/* likewise; nothing more is taken */
-	bool said_bye;	/* close_notify, to the peer */
-	bool heard_bye; /* from it */
-	bool requested; /* on a channel that reads on request: somebody waits for a read */
-	bool no_memory; /* OpenSSL was told so */
+	bool closing;	  /* when what is held has gone; nothing more is taken or delivered */
+	bool shutting;	  /* likewise; nothing more is taken */
+	bool said_bye;	  /* close_notify, to the peer */
+	bool heard_bye;	  /* from it */
+	bool requested;	  /* on a channel that reads on request: somebody waits for a read */
+	bool no_memory;	  /* OpenSSL was told so */
+	bool unknown_key; /* the client has offered one that this side does not have */
 	bool removed;
 	char alpn[GY_TLS_PROTOCOL_BYTES_MAX + 1];
 	char server_name[GYRE_TLS_NAME_BYTES_MAX + 1]; /* of a client */
 };
 
+/* ---- tls.c ---- */
+
+/* That of a channel; NULL for none. */
+struct gy_tls *gy_tls_of(struct gyre_channel *channel);
+
 /* ---- tls_context.c ---- */
 
+/*
+ * A context without certificates, for connections of both roles between those who have a key: see
+ * tls_psk.c. A client offers the first of them; 1 to GY_TLS_KEYS_MAX. @log may be NULL.
+ */
+int gy_tls_context_create_keyed(const struct gy_log *log, const struct gy_tls_key *keys,
+				uint32_t count, struct gyre_tls_context **ret_context);
+/* Its keys; none for one of certificates. */
+const struct gy_tls_key *gy_tls_context_keys(const struct gyre_tls_context *context,
+					     uint32_t *ret_count);
+bool gy_tls_context_is_keyed(const struct gyre_tls_context *context);
 /*
  * A connection of the present certificates, with nothing to read from and to write to yet; NULL
  * without memory.
@@ -80,7 +112,20 @@ int gy_tls_encrypt(struct gy_tls *tls, struct gyre_buffer *data);
  */
 int gy_tls_decrypt(struct gy_tls *tls, struct gyre_buffer **ret_plain);
 
+/* ---- tls_psk.c ---- */
+
+/* Has the connections of that context use its keys; -ENOMEM. */
+int gy_tls_psk_set(SSL_CTX *made);
+/* Whether the handshake that is done was one by a key. */
+bool gy_tls_psk_was_used(const struct gy_tls *tls);
+
 /* ---- tls_session.c ---- */
+
+/*
+ * A value that both ends of one connection know, and nobody between two connections can make the
+ * same for both. -ENOENT without TLS, -EPROTO below TLS 1.3.
+ */
+int gy_tls_bind(struct gyre_channel *channel, unsigned char ret_binding[GY_TLS_BINDING_BYTES]);
 
 /* Notes what was agreed, when the handshake is done; -ENOMEM. */
 int gy_tls_session_keep(struct gy_tls *tls);

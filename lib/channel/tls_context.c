@@ -10,6 +10,7 @@
  * can be nothing but such a client; else by the first of those.
  */
 #include <errno.h>
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <pthread.h>
 #include <string.h>
@@ -24,7 +25,6 @@ enum { ALPN_BYTES_MAX = GYRE_TLS_PROTOCOLS_MAX * (1 + GY_TLS_PROTOCOL_BYTES_MAX)
 
 /* What has forward secrecy, and encrypts and authenticates in one. */
 static const char ciphers_1_2[] = "ECDHE+AESGCM:ECDHE+CHACHA20";
-static const unsigned char session_id[] = "gyre";
 
 struct gyre_tls_context {
 	uint32_t references; /* atomic */
@@ -39,6 +39,8 @@ struct gyre_tls_context {
 	SSL_CTX *present;	   /* under the mutex, as the next one */
 	X509_STORE *machine;	   /* the machine's CAs; NULL while nobody has asked for them */
 	struct gy_log_limit limit; /* of lines about failures; atomic */
+	uint32_t keys_count;
+	struct gy_tls_key keys[GY_TLS_KEYS_MAX]; /* in the place of certificates */
 	uint32_t alpn_bytes;
 	unsigned char alpn[ALPN_BYTES_MAX]; /* each protocol behind its length */
 };
@@ -181,7 +183,8 @@ static int set_protocol(struct gyre_tls_context *context, SSL_CTX *made)
 	if (SSL_CTX_set_min_proto_version(made, version) != 1 ||
 	    SSL_CTX_set_cipher_list(made, ciphers_1_2) != 1 ||
 	    SSL_CTX_set_max_send_fragment(made, context->record_bytes) != 1 ||
-	    SSL_CTX_set_session_id_context(made, session_id, sizeof(session_id)) != 1) {
+	    SSL_CTX_set_session_id_context(made, gy_tls_session_id, sizeof(gy_tls_session_id)) !=
+		    1) {
 		return -ENOMEM;
 	}
 	if (context->alpn_bytes > 0) {
@@ -237,6 +240,13 @@ static int read_machine(X509_STORE **ret_store)
 	return 0;
 }
 
+static int read_files(const struct gyre_tls_context *context, SSL_CTX *made)
+{
+	int r = read_own(context, made);
+
+	return r < 0 ? r : read_trusted(context, made);
+}
+
 static int make(struct gyre_tls_context *context, SSL_CTX **ret_made)
 {
 	SSL_CTX *made = SSL_CTX_new(TLS_method());
@@ -244,10 +254,8 @@ static int make(struct gyre_tls_context *context, SSL_CTX **ret_made)
 
 	ERR_clear_error();
 	if (r == 0) {
-		r = read_own(context, made);
-	}
-	if (r == 0) {
-		r = read_trusted(context, made);
+		r = gy_tls_context_is_keyed(context) ? gy_tls_psk_set(made)
+						     : read_files(context, made);
 	}
 	if (r < 0) {
 		SSL_CTX_free(made);
@@ -286,32 +294,35 @@ static void destroy(struct gyre_tls_context *context)
 	gy_memory_put(context->certificate);
 	gy_memory_put(context->key);
 	gy_memory_put(context->ca);
+	OPENSSL_cleanse(context->keys, sizeof(context->keys));
 	gy_memory_put(context);
 }
 
-int gyre_tls_context_create(struct gyre_system *system,
-			    const struct gyre_tls_context_options *options,
-			    struct gyre_tls_context **ret_context)
+static struct gyre_tls_context *begin(const struct gy_log *log)
 {
-	struct gyre_tls_context *context;
-	int r;
+	struct gyre_tls_context *context =
+		(struct gyre_tls_context *)gy_memory_get(sizeof(*context));
 
-	if (options == NULL || ret_context == NULL) {
-		return -EINVAL;
+	if (context != NULL) {
+		context->references = 1;
+		context->log = log;
+		(void)pthread_mutex_init(&context->mutex, NULL);
+		gy_log_limit_init(&context->limit, LINES_MAX, LINES_MS);
+		context->method = gy_tls_method_create();
 	}
-	context = (struct gyre_tls_context *)gy_memory_get(sizeof(*context));
-	if (context == NULL) {
-		return -ENOMEM;
-	}
-	context->references = 1;
-	context->log = system == NULL ? NULL : gy_homes_of(system)->log;
-	(void)pthread_mutex_init(&context->mutex, NULL);
-	gy_log_limit_init(&context->limit, LINES_MAX, LINES_MS);
-	context->method = gy_tls_method_create();
-	r = context->method == NULL ? -ENOMEM : take_options(context, options);
+	return context;
+}
+
+/* Takes @context, whose options have been taken with that result. */
+static int finish(struct gyre_tls_context *context, int r, struct gyre_tls_context **ret_context)
+{
+	bool machine = context->certificate == NULL && context->ca == NULL &&
+		       !gy_tls_context_is_keyed(context);
+
 	if (r == 0) {
-		r = make_all(context, context->certificate == NULL && context->ca == NULL,
-			     &context->present, &context->machine);
+		r = context->method == NULL
+			    ? -ENOMEM
+			    : make_all(context, machine, &context->present, &context->machine);
 	}
 	if (r < 0) {
 		destroy(context);
@@ -319,6 +330,35 @@ int gyre_tls_context_create(struct gyre_system *system,
 	}
 	*ret_context = context;
 	return 0;
+}
+
+int gyre_tls_context_create(struct gyre_system *system,
+			    const struct gyre_tls_context_options *options,
+			    struct gyre_tls_context **ret_context)
+{
+	struct gyre_tls_context *context;
+
+	if (options == NULL || ret_context == NULL) {
+		return -EINVAL;
+	}
+	context = begin(system == NULL ? NULL : gy_homes_of(system)->log);
+	return context == NULL ? -ENOMEM
+			       : finish(context, take_options(context, options), ret_context);
+}
+
+int gy_tls_context_create_keyed(const struct gy_log *log, const struct gy_tls_key *keys,
+				uint32_t count, struct gyre_tls_context **ret_context)
+{
+	struct gyre_tls_context *context = begin(log);
+
+	gy_assert(count > 0 && count <= GY_TLS_KEYS_MAX);
+	if (context == NULL) {
+		return -ENOMEM;
+	}
+	context->record_bytes = RECORD_BYTES_DEFAULT;
+	memcpy(context->keys, keys, count * sizeof(*keys));
+	context->keys_count = count;
+	return finish(context, 0, ret_context);
 }
 
 static void swap_stores(X509_STORE **a, X509_STORE **b)
@@ -395,7 +435,7 @@ int gy_tls_context_trust(struct gyre_tls_context *context, SSL *ssl)
 {
 	int r = 0;
 
-	if (context->ca != NULL) {
+	if (context->ca != NULL || gy_tls_context_is_keyed(context)) {
 		return 0;
 	}
 	(void)pthread_mutex_lock(&context->mutex);
@@ -411,7 +451,20 @@ int gy_tls_context_trust(struct gyre_tls_context *context, SSL *ssl)
 
 bool gy_tls_context_serves(const struct gyre_tls_context *context, bool mutual)
 {
-	return context->certificate != NULL && (!mutual || context->ca != NULL);
+	return gy_tls_context_is_keyed(context) ||
+	       (context->certificate != NULL && (!mutual || context->ca != NULL));
+}
+
+const struct gy_tls_key *gy_tls_context_keys(const struct gyre_tls_context *context,
+					     uint32_t *ret_count)
+{
+	*ret_count = context->keys_count;
+	return context->keys;
+}
+
+bool gy_tls_context_is_keyed(const struct gyre_tls_context *context)
+{
+	return context->keys_count > 0;
 }
 
 uint32_t gy_tls_context_record_bytes(const struct gyre_tls_context *context)

@@ -50,6 +50,22 @@ static const struct meaning meanings[] = {
 	{ 0, 0, NULL },
 };
 
+/* Between those who are to have a key in common these mean something else. */
+static const struct meaning meanings_of_keys[] = {
+	{ SSL_R_WRONG_VERSION_NUMBER, -EPROTO,
+	  "it does not speak TLS; give both the same secret, and the same build of gyre" },
+	{ SSL_R_BAD_PACKET_LENGTH, -EPROTO,
+	  "it does not speak TLS; give both the same secret, and the same build of gyre" },
+	{ SSL_R_UNSUPPORTED_PROTOCOL, -EPROTO, "it does not speak TLS 1.3, which secrets need" },
+	{ SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM, -EKEYREJECTED,
+	  "it has no secret; give both the same one, or certificates to both" },
+	{ SSL_R_BINDER_DOES_NOT_VERIFY, -EKEYREJECTED,
+	  "it does not know the secret that it names, or was changed on its way" },
+	{ SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE, -ECONNREFUSED,
+	  "it refuses: the secrets or the names of the clusters differ; give both the same" },
+	{ 0, 0, NULL },
+};
+
 /* ---- lines ---- */
 
 static void name_peer(const struct gy_tls *tls, size_t bytes, char *ret_text)
@@ -79,14 +95,21 @@ void gy_tls_complain(struct gy_tls *tls, const char *what)
 
 /* ---- connections ---- */
 
-static const struct meaning *find_meaning(int reason)
+static const struct meaning *find_in(const struct meaning *meaning, int reason)
 {
-	const struct meaning *meaning = meanings;
-
 	while (meaning->reason != 0 && meaning->reason != reason) {
 		meaning++;
 	}
 	return meaning;
+}
+
+static const struct meaning *find_meaning(const struct gy_tls *tls, int reason)
+{
+	const struct meaning *meaning = find_in(meanings_of_keys, reason);
+
+	return gy_tls_context_is_keyed(tls->context) && meaning->reason != 0
+		       ? meaning
+		       : find_in(meanings, reason);
 }
 
 static const char *remedy_for(long verdict)
@@ -115,6 +138,11 @@ static void complain_of_certificate(struct gy_tls *tls)
 	long verdict = SSL_get_verify_result(tls->ssl);
 	char text[TEXT_BYTES_MAX];
 
+	if (gy_tls_context_is_keyed(tls->context)) {
+		gy_tls_complain(tls, "it has shown a certificate, and does not know the secret; "
+				     "give both the same one, or certificates to both");
+		return;
+	}
 	(void)snprintf(text, sizeof(text), "its certificate is refused: %s; %s",
 		       X509_verify_cert_error_string(verdict), remedy_for(verdict));
 	gy_tls_complain(tls, text);
@@ -122,7 +150,7 @@ static void complain_of_certificate(struct gy_tls *tls)
 
 static int explain_code(struct gy_tls *tls, unsigned long code)
 {
-	const struct meaning *meaning = find_meaning(ERR_GET_REASON(code));
+	const struct meaning *meaning = find_meaning(tls, ERR_GET_REASON(code));
 	bool is_alert = ERR_GET_REASON(code) > SSL_AD_REASON_OFFSET;
 	char text[TEXT_BYTES_MAX];
 
@@ -143,6 +171,11 @@ int gy_tls_explain(struct gy_tls *tls)
 
 	if (tls->no_memory || ERR_GET_REASON(code) == ERR_R_MALLOC_FAILURE) {
 		return -ENOMEM;
+	}
+	if (tls->unknown_key && !tls->established) {
+		gy_tls_complain(tls, "the secrets or the names of the clusters differ; give both "
+				     "the same");
+		return -EKEYREJECTED;
 	}
 	if (ERR_GET_LIB(code) == ERR_LIB_SSL &&
 	    ERR_GET_REASON(code) == SSL_R_CERTIFICATE_VERIFY_FAILED) {

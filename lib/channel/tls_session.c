@@ -2,6 +2,7 @@
  * What a handshake has agreed, for those who want to know: noted when it is done, so that to look
  * at it later costs nothing.
  */
+#include <errno.h>
 #include <openssl/bio.h>
 #include <openssl/x509.h>
 #include <string.h>
@@ -71,4 +72,20 @@ void gy_tls_session_get(const struct gy_tls *tls, struct gyre_tls_session *ret_s
 		.server_name = server_name_of(tls),
 		.peer_subject = tls->subject == NULL ? "" : tls->subject,
 	};
+}
+
+int gy_tls_bind(struct gyre_channel *channel, unsigned char ret_binding[GY_TLS_BINDING_BYTES])
+{
+	static const char label[] = "EXPORTER-gyre-binding";
+	struct gy_tls *tls = gy_tls_of(channel);
+
+	if (tls == NULL) {
+		return -ENOENT;
+	}
+	return SSL_version(tls->ssl) == TLS1_3_VERSION &&
+			       SSL_export_keying_material(tls->ssl, ret_binding,
+							  GY_TLS_BINDING_BYTES, label,
+							  sizeof(label) - 1, NULL, 0, 0) == 1
+		       ? 0
+		       : -EPROTO;
 }
