@@ -30,8 +30,11 @@ static const char usage[] =
 	"  --peer ADDRESS      where the node is that has the counter\n"
 	"  --peer-node ID      the id of that node; 1\n"
 	"  --cluster NAME      which nodes must agree in; gyre\n"
-	"  --secret TEXT       which nodes must share; a listener on an address that is not the\n"
-	"                      loopback one has to have it, or TLS\n"
+	"  --secret TEXT       which nodes must share, as `openssl rand -hex 32` makes it; links are\n"
+	"                      encrypted. A listener on an address that is not the loopback one has\n"
+	"                      to have it, or TLS\n"
+	"  --secret-before TEXT  the one that it takes the place of: both are taken\n"
+	"  --no-encryption     the secret is proved only, and links go on in the clear\n"
 	"  --tls-cert FILE     encrypts links, by this certificate in PEM\n"
 	"  --tls-key FILE      its key\n"
 	"  --tls-ca FILE       the CA that has to have signed the certificates of all nodes\n"
@@ -50,6 +53,8 @@ struct settings {
 	const char *peer;
 	const char *cluster;
 	const char *secret;
+	const char *secret_before;
+	bool no_encryption;
 	const char *tls_ca;
 	const char *tls_cert;
 	const char *tls_key;
@@ -265,6 +270,8 @@ static int run_node(const struct settings *settings, struct gyre_tls_context *tl
 		.peers = settings->peer == NULL ? NULL : peers,
 		.types = types,
 		.secret = settings->secret,
+		.secret_before = settings->secret_before,
+		.no_encryption = settings->no_encryption,
 		.tls = tls,
 		.heartbeat_ns = down_ns / HEARTBEATS_PER_DOWN,
 		.suspect_ns = down_ns / HEARTBEATS_PER_DOWN * SUSPECT_AFTER,
@@ -291,6 +298,8 @@ int main(int argc, char **argv)
 		{ "peer-node", APP_NUMBER, &settings.peer_node, 1, UINT16_MAX },
 		{ "cluster", APP_TEXT, (void *)&settings.cluster, 0, 0 },
 		{ "secret", APP_TEXT, (void *)&settings.secret, 0, 0 },
+		{ "secret-before", APP_TEXT, (void *)&settings.secret_before, 0, 0 },
+		{ "no-encryption", APP_FLAG, &settings.no_encryption, 0, 0 },
 		{ "tls-ca", APP_TEXT, (void *)&settings.tls_ca, 0, 0 },
 		{ "tls-cert", APP_TEXT, (void *)&settings.tls_cert, 0, 0 },
 		{ "tls-key", APP_TEXT, (void *)&settings.tls_key, 0, 0 },

@@ -300,6 +300,7 @@ static const char usage[] =
 	"  --payload N    bytes of a token, 0 to 1000000 (0)\n"
 	"  --seconds N    how long laps are counted, 1 to 3600 (5)\n"
 	"  --spin HOW     how long a loop polls before it sleeps: auto, never, or ns\n"
+	"  --secret TEXT  which nodes share, at least 16 bytes; their links are encrypted\n"
 	"  --help";
 
 static enum app_parsed parse(int argc, char **argv, struct settings *settings)
@@ -319,6 +320,7 @@ static enum app_parsed parse(int argc, char **argv, struct settings *settings)
 		{ "payload", APP_NUMBER, &settings->node.payload, 0, PAYLOAD_MAX },
 		{ "seconds", APP_NUMBER, &settings->node.seconds, 1, SECONDS_MAX },
 		{ "spin", APP_SPIN, &settings->node.spin_ns, 0, 0 },
+		{ "secret", APP_TEXT, (void *)&settings->node.secret, 0, 0 },
 	};
 	const struct app app = { "gyre-ring", usage, options, sizeof(options) / sizeof(*options),
 				 NULL };

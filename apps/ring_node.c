@@ -301,6 +301,7 @@ int ring_node_run(const struct ring_node *settings)
 						.listen = here,
 						.peers = peers,
 						.types = types,
+						.secret = settings->secret,
 						.redial_min_ns = find_again_ns,
 						.redial_max_ns = find_again_ns };
 	const struct gyre_system_options options = {

@@ -16,6 +16,7 @@ struct ring_node {
 	uint64_t seconds;   /* measured */
 	int64_t spin_ns;    /* as in gyre_system_options */
 	const char *cpus;
+	const char *secret; /* NULL for links in the clear */
 	bool json;
 };
 

@@ -37,6 +37,7 @@ struct settings {
 	int64_t outstanding;
 	int64_t port;
 	uint64_t duration_ns;
+	const char *secret;
 	bool pin;
 	bool spin;
 	bool json;
@@ -189,6 +190,7 @@ static int run(const struct settings *settings, uint16_t id)
 {
 	static const struct gyre_type *const types[] = { &gyre_type_question, &gyre_type_answer,
 							 NULL };
+	const char *secret = settings->secret[0] == '\0' ? NULL : settings->secret;
 	char addresses[2][ADDRESS_BYTES];
 	const struct gyre_node_peer peers[] = { { (uint16_t)(CLIENT + SERVER - id),
 						  addresses[CLIENT + SERVER - id - 1] },
@@ -197,6 +199,7 @@ static int run(const struct settings *settings, uint16_t id)
 						.listen = addresses[id - 1],
 						.peers = peers,
 						.types = types,
+						.secret = secret,
 						.redial_min_ns = find_again_ns,
 						.redial_max_ns = find_again_ns };
 	const struct gyre_system_options options = { .loops = 1,
@@ -247,9 +250,9 @@ static int run_both(struct settings *settings)
 
 int main(int argc, char **argv)
 {
-	struct settings settings = { .outstanding = 1000,
-				     .port = 9400,
-				     .duration_ns = GYRE_SECONDS(5) };
+	struct settings settings = {
+		.outstanding = 1000, .port = 9400, .duration_ns = GYRE_SECONDS(5), .secret = ""
+	};
 	const struct perf_option options[] = {
 		{ "outstanding", PERF_OPTION_NUMBER, "asks on their way at once",
 		  &settings.outstanding, 1, 1000000, NULL },
@@ -257,6 +260,8 @@ int main(int argc, char **argv)
 		  &settings.port, 1, UINT16_MAX - 1, NULL },
 		{ "seconds", PERF_OPTION_SECONDS, "how long asks are counted",
 		  &settings.duration_ns, 0, 0, NULL },
+		{ "secret", PERF_OPTION_STRING, "of both, at least 16 bytes: links are encrypted",
+		  (void *)&settings.secret, 0, 0, NULL },
 		{ "pin", PERF_OPTION_FLAG, "the first on CPU 0, the other on CPU 1", &settings.pin,
 		  0, 0, NULL },
 		{ "spin", PERF_OPTION_FLAG, "loops may poll before they sleep", &settings.spin, 0,

@@ -2,6 +2,7 @@
 beside programs that move the same bytes over plain sockets.
 """
 
+import secrets
 import socket
 from pathlib import Path
 
@@ -12,6 +13,7 @@ RING_NODES = Path(__file__).resolve().parent / "ring-nodes"
 PORTS_FROM = 20000  # below those that the kernel gives away
 PORTS_TO = 32000
 LARGE_BYTES = 65536
+SECRET = secrets.token_hex(32)
 
 
 def is_free(port):
@@ -53,6 +55,8 @@ def ring_case(settings, name, nodes, options, targets=()):
                             "--pin", *options)
     return Case("nodes", name,
                 [Variant(GYRE, "apps/gyre-ring", measure_ring(nodes, *options)),
+                 Variant("with a secret", "apps/gyre-ring",
+                         measure_ring(nodes, *options, "--secret", SECRET)),
                  Variant("sockets", "perf/limit/nodes", limit)],
                 [Metric("laps_per_s", "laps/s"), Metric("hops_per_s", "hops/s"),
                  Metric("cpu_ns_per_hop", "ns of CPU/hop"),
@@ -69,9 +73,13 @@ def large_case(settings):
 def ask_case(settings, outstanding):
     """Sockets send the bytes of an ask there and of its reply back: a head of 40 and 8 each."""
 
-    def measure(settings):
-        return measure_program("perf/nodes", "--outstanding", outstanding, "--port",
-                               free_ports(2), "--seconds", seconds(settings), "--pin")(settings)
+    def measure(*more):
+        def run(settings):
+            return measure_program("perf/nodes", "--outstanding", outstanding, "--port",
+                                   free_ports(2), "--seconds", seconds(settings), "--pin",
+                                   *more)(settings)
+
+        return run
 
     def measure_limit(settings):
         values = measure_program("perf/limit/nodes", "--nodes", 2, "--messages", outstanding,
@@ -80,7 +88,8 @@ def ask_case(settings, outstanding):
         return {"asks_per_s": values["laps_per_s"], "cpu_ns_per_ask": 2 * values["cpu_ns_per_hop"]}
 
     return Case("nodes", f"2 processes, asks outstanding: {outstanding:,}",
-                [Variant(GYRE, "perf/nodes", measure),
+                [Variant(GYRE, "perf/nodes", measure()),
+                 Variant("with a secret", "perf/nodes", measure("--secret", SECRET)),
                  Variant("sockets", "perf/limit/nodes", measure_limit)],
                 [Metric("asks_per_s", "asks/s"), Metric("cpu_ns_per_ask", "ns of CPU/ask")])
 

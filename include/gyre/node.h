@@ -22,6 +22,10 @@
  * when another process comes up with its id. Asks to a node that is down fail with -EHOSTDOWN at
  * once, and its watched actors are reported as ended with that reason. Asks that wait for a node
  * that cannot be reached fail with -EHOSTUNREACH after away_ns.
+ *
+ * With a secret, or with certificates, links are encrypted, and both ends know that the other one
+ * has the secret, or a certificate; with neither whoever can connect, or get between, may send
+ * anything to any actor and stop it.
  */
 #ifndef GYRE_NODE_H
 #define GYRE_NODE_H
@@ -93,12 +97,22 @@ struct gyre_membership {
  * @membership_arg: for its @start
  * @types: the types of messages that may come from other nodes, ended by NULL; others are dead
  *   letters, and asks of them are answered with -EPROTO
- * @secret: what nodes must share: each proves to the other that it knows it, without sending it; up
- *   to 255 bytes, NULL for none
+ * @secret: what nodes of a cluster must share, 16 to 255 bytes, and random, as `openssl rand -hex
+ *   32` makes them: who sees a link begin can try words at leisure. Links are encrypted by TLS 1.3
+ *   with a key made of it and of @cluster, and keys of their own, so that who learns the secret
+ *   later reads nothing of before; nothing goes in the clear. With @tls it is proved besides the
+ *   certificates. NULL for none
+ * @secret_before: the secret that @secret takes the place of: both are taken, and a node that has
+ *   one of them alone is reached with that. Give it to all nodes with the new one, one node after
+ *   the other, and take it from them when all have it; NULL for none
+ * @no_encryption: @secret is proved when links begin, and they go on in the clear: whoever gets
+ *   between two nodes reads, alters and adds what it likes. For networks that keep everybody else
+ *   out. All nodes of a cluster must agree in it; not with @tls
  * @tls: the certificates of the node, with the CA of its cluster, see tls.h: links are encrypted,
- *   and no node has one whose certificate that CA has not signed, whatever its name; @secret may be
- *   asked for besides. The node takes a reference. NULL for none
- * @allow_public: listen also on an address that is not the loopback one without @secret or @tls
+ *   and no node has one whose certificate that CA has not signed, whatever its name. The node takes
+ *   a reference. NULL for none
+ * @allow_public: without @secret or @tls, which is in the clear and open to everybody, listen also
+ *   on an address that is not the loopback one
  * @link_bytes_max: bytes of messages that may wait for, or be on their way to, a peer on one link,
  *   65536 to 2^30; past it a send fails with -EAGAIN; 4 MiB
  * @message_bytes_max: the largest encoded message, 64 to 2^24; 2^24
@@ -126,6 +140,8 @@ struct gyre_node_options {
 	const void *membership_arg;
 	const struct gyre_type *const *types;
 	const char *secret;
+	const char *secret_before;
+	bool no_encryption;
 	struct gyre_tls_context *tls;
 	bool allow_public;
 	uint32_t link_bytes_max;

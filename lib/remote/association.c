@@ -111,10 +111,11 @@ static struct gy_association *make(struct gy_links *links, struct gy_neighbour *
 	return link;
 }
 
-/* Encrypts the connection first, where the node has certificates: the link need not know. */
+/* Encrypts the connection first, where the node has a secret or certificates: the link need not
+ * know. */
 static int add_handlers(struct gyre_channel *channel, struct gy_association *link)
 {
-	struct gyre_tls_options tls = { .context = link->links->nodes->options.tls,
+	struct gyre_tls_options tls = { .context = gy_secrets_tls(link),
 					.mutual = true,
 					.any_name = true };
 	int r = 0;
@@ -238,7 +239,10 @@ static void was_open(struct gy_association *link)
 
 void gy_association_lost(struct gy_association *link, int reason)
 {
-	gy_greeting_failed(link);
+	gy_greeting_failed(link, NULL, 0);
+	if (link->dialled && !link->greeted && link->links->nodes->secrets_count > 1) {
+		link->secret ^= 1; /* perhaps the peer has the other one alone */
+	}
 	link->stage = link->dialled ? GY_LINK_PAUSED : GY_LINK_ENDED;
 	if (link->peer != NULL) {
 		gy_log(link->links->nodes->log, GYRE_LOG_INFO,

@@ -1,12 +1,13 @@
 /*
- * How two nodes begin: hello both ways, the dialler first, and where there is a secret a proof both
- * ways, the dialler first again. A side that does not like what it hears says why and closes; both
- * log it, with what can be done.
+ * How two nodes begin: hello both ways, the dialler first, and where a secret does not encrypt the
+ * link itself a proof of it both ways, the dialler first again. A side that does not like what it
+ * hears says why and closes; both log it, with what can be done.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <openssl/crypto.h>
+#include <openssl/ssl.h>
 
 #include <gyre/socket_address.h>
 
@@ -15,14 +16,17 @@
 
 static const char *const refusals[GY_REFUSALS] = {
 	[GY_REFUSED_MALFORMED] = "it was not understood; is there a gyre node at that address, and "
-				 "do both use TLS or neither?",
+				 "do both have a secret or certificates, or neither?",
 	[GY_REFUSED_VERSION] =
 		"no common version of the protocol; use builds of gyre that share one",
 	[GY_REFUSED_CLUSTER] = "it belongs to another cluster; give both the same name",
 	[GY_REFUSED_ID] = "the id is not the expected one; check ids and addresses of the peers",
 	[GY_REFUSED_OLDER] = "a process that came up later has this id; give each node its own",
-	[GY_REFUSED_SECRET] = "the secrets differ; give both nodes the same one",
+	[GY_REFUSED_SECRET] = "the secrets differ, or one encrypts links and the other does not; "
+			      "give both nodes the same secret and options",
 	[GY_REFUSED_BUSY] = "it takes no more links now",
+	[GY_REFUSED_SELF] = "it leads back to the same node; check the address of the peer, and "
+			    "what is between the two",
 };
 
 static const char *refusal_text(unsigned refusal)
@@ -57,7 +61,7 @@ static int make_hello(struct gy_association *link, uint16_t expected)
 		.loop = link->links->home->loop.index,
 		.port = nodes->port,
 		.dial = link->dials,
-		.has_secret = nodes->secret[0] != '\0',
+		.proves = gy_secrets_are_proved(nodes),
 		.message_bytes_max = nodes->options.message_bytes_max,
 		.window_bytes = nodes->options.link_bytes_max,
 	};
@@ -95,6 +99,9 @@ static enum gy_refusal judge(const struct gy_association *link)
 	if (strcmp(hello->cluster, nodes->cluster) != 0) {
 		return GY_REFUSED_CLUSTER;
 	}
+	if (hello->node == nodes->options.id && hello->incarnation == nodes->incarnation) {
+		return GY_REFUSED_SELF;
+	}
 	if (hello->expected != nodes->options.id || hello->node == 0 ||
 	    hello->node == nodes->options.id || (link->dialled && hello->node != link->peer->id)) {
 		return GY_REFUSED_ID;
@@ -102,19 +109,40 @@ static enum gy_refusal judge(const struct gy_association *link)
 	if (hello->loop >= GY_GATES_MAX) {
 		return GY_REFUSED_MALFORMED;
 	}
-	if (hello->has_secret != (nodes->secret[0] != '\0')) {
+	if (hello->proves != gy_secrets_are_proved(nodes)) {
 		return GY_REFUSED_SECRET;
 	}
 	return 0;
 }
 
+/* What this side proves by that secret, or is to be shown. */
+static int prove(const struct gy_association *link, uint32_t secret, bool by_peer,
+		 unsigned char ret_proof[GY_PROOF_BYTES])
+{
+	const struct gy_nodes *nodes = link->links->nodes;
+	const struct gy_hello *prover = by_peer ? &link->theirs : &link->mine;
+	const struct gy_hello *other = by_peer ? &link->mine : &link->theirs;
+	unsigned char binding[GY_TLS_BINDING_BYTES] = { 0 };
+
+	if (nodes->options.tls != NULL &&
+	    gy_tls_bind(gyre_context_channel(link->ctx), binding) < 0) {
+		gy_log(nodes->log, GYRE_LOG_WARNING,
+		       "node %u: a link has certificates, and a secret besides, but not TLS 1.3; "
+		       "give both nodes an OpenSSL that speaks it",
+		       nodes->options.id);
+		return -EPROTO;
+	}
+	return gy_secret_prove(&nodes->secrets[secret], binding, prover, other,
+			       link->dialled != by_peer, ret_proof);
+}
+
 static void say_proof(struct gy_association *link)
 {
 	unsigned char proof[GY_PROOF_BYTES];
+	int r = prove(link, link->secret, false, proof);
 
-	if (gy_secret_prove(link->links->nodes->secret, &link->mine, &link->theirs, link->dialled,
-			    proof) < 0) {
-		gy_association_abort(link, -EIO);
+	if (r < 0) {
+		gy_association_abort(link, r);
 		return;
 	}
 	gy_outgoing_say(link, GY_WIRE_PROOF, proof, sizeof(proof));
@@ -144,7 +172,7 @@ static void learn_address(const struct gy_association *link)
 void gy_greeting_let_in(struct gy_association *link)
 {
 	gy_association_open(link);
-	if (link->theirs.has_secret) {
+	if (link->theirs.proves) {
 		say_proof(link);
 	} else {
 		say_hello(link, link->theirs.node);
@@ -183,7 +211,7 @@ static void take_hello(struct gy_association *link, const struct gy_frame *frame
 		refuse(link, refusal);
 		return;
 	}
-	if (!link->theirs.has_secret) {
+	if (!link->theirs.proves) {
 		accept_peer(link);
 		return;
 	}
@@ -196,18 +224,20 @@ static void take_hello(struct gy_association *link, const struct gy_frame *frame
 	}
 }
 
+/* Who was dialled answers with the one that it was shown. */
 static void take_proof(struct gy_association *link, const struct gy_frame *frame)
 {
 	unsigned char proof[GY_PROOF_BYTES];
 
-	if (frame->bytes != sizeof(proof) ||
-	    gy_secret_prove(link->links->nodes->secret, &link->theirs, &link->mine, !link->dialled,
-			    proof) < 0 ||
-	    CRYPTO_memcmp(proof, frame->body, sizeof(proof)) != 0) {
-		refuse(link, GY_REFUSED_SECRET);
-		return;
+	for (uint32_t i = 0; i < link->links->nodes->secrets_count; i++) {
+		if (frame->bytes == sizeof(proof) && prove(link, i, true, proof) == 0 &&
+		    CRYPTO_memcmp(proof, frame->body, sizeof(proof)) == 0) {
+			link->secret = (uint8_t)i;
+			accept_peer(link);
+			return;
+		}
 	}
-	accept_peer(link);
+	refuse(link, GY_REFUSED_SECRET);
 }
 
 static void refused(struct gy_association *link, const struct gy_frame *frame)
@@ -235,13 +265,29 @@ void gy_greeting_take(struct gy_association *link, const struct gy_frame *frame)
 	}
 }
 
-/* TLS has its own lines. */
-void gy_greeting_failed(const struct gy_association *link)
+/* A record of a handshake or an alert, of any version. */
+static bool is_tls(const unsigned char *bytes, size_t count)
 {
-	if (link->dialled && link->stage == GY_LINK_GREETING && !link->links->draining &&
-	    link->links->nodes->options.tls == NULL) {
-		gy_log(link->links->nodes->log, GYRE_LOG_WARNING,
-		       "node %u: a link to node %u has failed: %s", link->links->nodes->options.id,
-		       link->peer->id, refusal_text(GY_REFUSED_MALFORMED));
+	return count > 1 && (bytes[0] == SSL3_RT_HANDSHAKE || bytes[0] == SSL3_RT_ALERT) &&
+	       bytes[1] == SSL3_VERSION_MAJOR;
+}
+
+/* TLS has its own lines. */
+void gy_greeting_failed(const struct gy_association *link, const unsigned char *bytes, size_t count)
+{
+	const struct gy_nodes *nodes = link->links->nodes;
+
+	if (link->stage != GY_LINK_GREETING || link->links->draining ||
+	    gy_secrets_tls(link) != NULL) {
+		return;
+	}
+	if (is_tls(bytes, count)) {
+		gy_log(nodes->log, GYRE_LOG_WARNING,
+		       "node %u: a link is refused: the other side encrypts, this node does not; "
+		       "give it the secret or certificates",
+		       nodes->options.id);
+	} else if (link->dialled) {
+		gy_log(nodes->log, GYRE_LOG_WARNING, "node %u: a link to node %u has failed: %s",
+		       nodes->options.id, link->peer->id, refusal_text(GY_REFUSED_MALFORMED));
 	}
 }

@@ -519,7 +519,7 @@ static void take_all(struct gy_association *link, struct gyre_buffer *data)
 			taken = take_part(link, bytes, count_of);
 		}
 		if (taken < 0) {
-			gy_greeting_failed(link);
+			gy_greeting_failed(link, bytes, count_of);
 			gy_association_abort(link, (int)taken);
 			return;
 		}

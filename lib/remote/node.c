@@ -48,8 +48,6 @@ static int check_all(const struct gyre_node_options *o, const struct gy_log *log
 		{ "redial_max_ns", o->redial_max_ns, o->redial_min_ns, GYRE_SECONDS(3600) },
 		{ "away_ns", o->away_ns, GYRE_MILLISECONDS(1), GYRE_SECONDS(3600) },
 		{ "bytes of cluster", strlen(o->cluster), 1, GYRE_NODE_NAME_BYTES_MAX },
-		{ "bytes of secret", o->secret == NULL ? 1 : strlen(o->secret), 1,
-		  GY_SECRET_BYTES_MAX },
 		{ "id", o->id, 1, UINT16_MAX },
 	};
 
@@ -250,10 +248,10 @@ static int init(struct gy_nodes *nodes)
 	if (r == 0) {
 		(void)snprintf(nodes->cluster, sizeof(nodes->cluster), "%s",
 			       nodes->options.cluster);
-		(void)snprintf(nodes->secret, sizeof(nodes->secret), "%s",
-			       nodes->options.secret == NULL ? "" : nodes->options.secret);
 		nodes->options.cluster = nodes->cluster;
-		nodes->options.secret = NULL;
+		r = gy_secrets_init(nodes);
+	}
+	if (r == 0) {
 		r = init_types(nodes);
 	}
 	return r;
@@ -316,7 +314,7 @@ static int listen_on(struct gy_nodes *nodes, struct gyre_system *system)
 	struct gyre_address address;
 	int r = gyre_listen(system, &acceptor, &address);
 
-	if (r == 0 && nodes->secret[0] == '\0' && nodes->options.tls == NULL &&
+	if (r == 0 && nodes->secrets_count == 0 && nodes->options.tls == NULL &&
 	    !nodes->options.allow_public && !is_loopback(&bound)) {
 		gy_log(nodes->log, GYRE_LOG_ERROR,
 		       "node %u is not to listen on %s without a secret or TLS: give it one, or "
@@ -375,7 +373,7 @@ void gy_nodes_destroy(struct gy_nodes *nodes)
 	free_peers(nodes);
 	gy_memory_put(nodes->watchers);
 	(void)pthread_mutex_destroy(&nodes->mutex);
-	memset(nodes->secret, 0, sizeof(nodes->secret));
+	gy_secrets_fini(nodes);
 	gyre_tls_context_unref(nodes->options.tls);
 	gy_memory_put(nodes);
 }

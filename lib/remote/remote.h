@@ -21,13 +21,27 @@
 #include "actor/afar.h"
 #include "actor/house.h"
 #include "base/atomic.h"
+#include "channel/tls.h"
 #include "remote/sheet.h"
 #include "remote/types.h"
 #include "remote/wire.h"
 
 struct gy_nodes;
 
-enum { GY_SECRET_BYTES_MAX = 255, GY_PEER_PAGE = 256, GY_GATES_MAX = 4096 };
+enum {
+	GY_SECRET_BYTES_MIN = 16,
+	GY_SECRET_BYTES_MAX = 255,
+	GY_SECRETS_MAX = GY_TLS_KEYS_MAX,
+	GY_PEER_PAGE = 256,
+	GY_GATES_MAX = 4096,
+};
+
+/* What is made of a shared secret; see secret.c. */
+struct gy_secret {
+	struct gy_tls_key key;
+	unsigned char proof_key[GY_PROOF_BYTES];
+	struct gyre_tls_context *tls; /* of links that are dialled with it; NULL for none */
+};
 
 /* By which connections of one loop of a peer come in, one at a time; see gates.c. */
 struct gy_gate {
@@ -72,7 +86,8 @@ struct gy_nodes {
 	const struct gy_log *log;
 	struct gyre_node_options options; /* no field is left at its default */
 	char cluster[GYRE_NODE_NAME_BYTES_MAX + 1];
-	char secret[GY_SECRET_BYTES_MAX + 1]; /* empty for none */
+	struct gy_secret secrets[GY_SECRETS_MAX]; /* the present one first */
+	uint32_t secrets_count;
 	uint64_t incarnation;
 	uint16_t port;
 	/* Where it listens if it was to find a port itself; else "". */
@@ -185,6 +200,7 @@ struct gy_association {
 	bool worried;	   /* the peer's links broke, and it is not known yet how it is */
 	bool bye;	   /* one side has closed the connection because it was idle */
 	bool again;	   /* it was let in after another one of that loop */
+	uint8_t secret;	   /* which one it is dialled with, or was proved by the peer */
 	uint32_t failures; /* to have an open connection, in a row */
 	uint64_t life;	   /* of the peer, when it was opened */
 	uint64_t dials;	   /* that came to a hello */
@@ -369,8 +385,10 @@ struct gyre_mail *gy_order_decode(struct gy_home *home, const struct gy_frame *f
 void gy_greeting_begin(struct gy_association *link);
 /* HELLO, PROOF and REFUSE. */
 void gy_greeting_take(struct gy_association *link, const struct gy_frame *frame);
-/* Nothing came that is a greeting: says so, if there was to be one from who was dialled. */
-void gy_greeting_failed(const struct gy_association *link);
+/* The first bytes that came are no greeting, or none came (@bytes is NULL): says so, if there was
+ * to be one from who was dialled, or if it is TLS. */
+void gy_greeting_failed(const struct gy_association *link, const unsigned char *bytes,
+			size_t count);
 /* A link of another node may be used. */
 void gy_greeting_let_in(struct gy_association *link);
 
@@ -381,9 +399,26 @@ void gy_gate_enter(struct gy_association *link);
 
 /* ---- secret.c ---- */
 
-/* What one side proves to the other: HMAC-SHA256 over both hellos and its role. -EIO. */
-int gy_secret_prove(const char *secret, const struct gy_hello *mine, const struct gy_hello *theirs,
-		    bool dialled, unsigned char ret_proof[GY_PROOF_BYTES]);
+/* All but its context; -ENOMEM. */
+int gy_secret_derive(const char *secret, const char *cluster, struct gy_secret *ret_secret);
+/* Takes those of the options, of a node that knows its cluster; what is wrong is logged. */
+int gy_secrets_init(struct gy_nodes *nodes);
+void gy_secrets_fini(struct gy_nodes *nodes);
+/* Whether they are proved in greetings, and do not encrypt links. */
+static inline bool gy_secrets_are_proved(const struct gy_nodes *nodes)
+{
+	return nodes->secrets_count > 0 &&
+	       (nodes->options.tls != NULL || nodes->options.no_encryption);
+}
+/* What encrypts the connections of a link; NULL for nothing. */
+struct gyre_tls_context *gy_secrets_tls(const struct gy_association *link);
+/*
+ * What one side proves to the other: HMAC-SHA256 over its role, a binding to the connection of
+ * GY_TLS_BINDING_BYTES, and both hellos. -EIO.
+ */
+int gy_secret_prove(const struct gy_secret *secret, const unsigned char *binding,
+		    const struct gy_hello *mine, const struct gy_hello *theirs, bool dialled,
+		    unsigned char ret_proof[GY_PROOF_BYTES]);
 int gy_secret_random(void *bytes, size_t count);
 
 /* ---- outgoing.c ---- */

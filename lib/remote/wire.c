@@ -7,7 +7,7 @@
 enum {
 	FRAGMENT_HEAD_BYTES = 12,
 	MAGIC = 0x65727967, /* "gyre" */
-	HAS_SECRET = 1,
+	PROVES = 1,
 };
 
 const uint8_t gy_wire_heads[256] = {
@@ -94,7 +94,7 @@ uint32_t gy_hello_put(const struct gy_hello *hello, unsigned char *out)
 	gyre_encode_u64(&body, hello->incarnation);
 	encode_u16(&body, hello->loop);
 	encode_u16(&body, hello->port);
-	encode_u16(&body, hello->has_secret ? HAS_SECRET : 0);
+	encode_u16(&body, hello->proves ? PROVES : 0);
 	gyre_encode_u32(&body, hello->message_bytes_max);
 	gyre_encode_u32(&body, hello->window_bytes);
 	gyre_encode_u64(&body, hello->dial);
@@ -121,7 +121,7 @@ int gy_hello_get(const unsigned char *body, size_t count, struct gy_hello *ret_h
 	hello.incarnation = gyre_decode_u64(&in);
 	hello.loop = decode_u16(&in);
 	hello.port = decode_u16(&in);
-	hello.has_secret = (decode_u16(&in) & HAS_SECRET) != 0;
+	hello.proves = (decode_u16(&in) & PROVES) != 0;
 	hello.message_bytes_max = gyre_decode_u32(&in);
 	hello.window_bytes = gyre_decode_u32(&in);
 	hello.dial = gyre_decode_u64(&in);

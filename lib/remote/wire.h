@@ -15,7 +15,7 @@
  *	ASK REPLY EXCEPTION LOOKUP  36 bytes   the message, an errno, a name
  *	FRAGMENT                    8 bytes    a piece of a larger frame
  *	BYE                         -          -; the link is closed for it was idle
- *	AGAIN                       -          the message of a notice (version 2)
+ *	AGAIN                       -          the message of a notice (version 4)
  *
  * The head of a message: 16 bits each for the receiver's loop and the sender's; 32 bits each for
  * the receiver's slot and cookie, the sender's, and the type's id; 16 bits each for the type's
@@ -62,9 +62,9 @@ enum {
 	GY_WIRE_HEAD_BYTES = 32,     /* of a message, the word included */
 	GY_WIRE_HEAD_BYTES_MAX = 40, /* with the id of an ask */
 	GY_WIRE_BODY_BYTES_MAX = 1 << 16,
-	GY_WIRE_VERSION_MIN = 1,
-	GY_WIRE_VERSION_AGAIN = 2, /* from there on a peer takes AGAIN */
-	GY_WIRE_VERSION = 2,
+	GY_WIRE_VERSION_MIN = 3,
+	GY_WIRE_VERSION_AGAIN = 4, /* from there on a peer takes AGAIN */
+	GY_WIRE_VERSION = 4,
 	GY_NONCE_BYTES = 32,
 	GY_PROOF_BYTES = 32,
 	GY_HELLO_BYTES_MAX = 256,
@@ -76,10 +76,11 @@ enum gy_refusal {
 	GY_REFUSED_MALFORMED = 1,
 	GY_REFUSED_VERSION,
 	GY_REFUSED_CLUSTER,
-	GY_REFUSED_ID,	  /* not the one that was dialled, or the listener's own */
+	GY_REFUSED_ID,	  /* not the one that was dialled, or the own one of another process */
 	GY_REFUSED_OLDER, /* a process that came up later has that id */
 	GY_REFUSED_SECRET,
 	GY_REFUSED_BUSY,
+	GY_REFUSED_SELF,
 	GY_REFUSALS,
 };
 
@@ -250,7 +251,7 @@ struct gy_hello {
 	uint64_t incarnation;
 	uint16_t loop;
 	uint16_t port; /* where it listens; 0 for nowhere */
-	bool has_secret;
+	bool proves;   /* a secret, and wants it proved */
 	uint32_t message_bytes_max;
 	uint32_t window_bytes;
 	uint64_t dial; /* counts those of that loop to that node; 0 in the answer */

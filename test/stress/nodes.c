@@ -570,7 +570,7 @@ static void open_node(uint32_t node, uint64_t life, uint64_t *random)
 		.id = (uint16_t)(node + 1),
 		.listen = "tcp://127.0.0.1:0",
 		.types = types,
-		.secret = "between us",
+		.secret = "known to all nodes of this program",
 		.link_bytes_max = calm ? 1 << 30 : 1 << 20,
 		.heartbeat_ns = GYRE_MILLISECONDS(20),
 		.suspect_ns = calm ? GYRE_SECONDS(100) : GYRE_MILLISECONDS(100),

@@ -45,7 +45,7 @@ def heal(side):
 
 
 def start(side, *options):
-    return Node(side + 1, f"tcp://{ADDRESSES[side]}:9000", "--secret", "known to both", *options,
+    return Node(side + 1, f"tcp://{ADDRESSES[side]}:9000", "--secret", "known to both, and long enough", *options,
                 prefix=("ip", "netns", "exec", NAMES[side]))
 
 

@@ -7,13 +7,36 @@ import subprocess
 from echo_support import PATIENCE_S, expect
 from nodes_support import NODES, Node, Pair, free_port
 
+SECRET = "8ad0c2f04be1f7a36dd46c9b95a6f0a2"
+OTHER = "e1c5a30d26bf9e7a8c1a7d5b1f0c4e88"
+
 
 def answers():
-    pair = Pair("--secret", "known to both")
+    pair = Pair("--secret", SECRET)
     pair.client.until("node 1 is up")
     pair.client.until("found the counter")
     pair.client.until("the counter is 5$")
     pair.stop()
+
+
+def replaced():
+    """The secret of one node after the other, while the other is asked."""
+    old, both, new = ("--secret", OTHER), ("--secret", SECRET, "--secret-before", OTHER), ("--secret", SECRET)
+    pair = Pair(*old, client_options=both)
+    for pair.options in (both, new):
+        pair.client.until("the counter is 2$")
+        pair.server.kill()
+        pair.server = pair.start_server()
+    pair.client.until("the counter is 2$")
+    pair.stop()
+
+
+def short_secret():
+    ran = subprocess.run([NODES, "--node", "1", "--listen", f"tcp://127.0.0.1:{free_port()}",
+                          "--secret", "fifteen bytes.."], capture_output=True, text=True,
+                         timeout=PATIENCE_S, check=False)
+    expect(ran.returncode == 1, f"exit {ran.returncode}")
+    expect("openssl rand -hex 32" in ran.stderr, f"it said: {ran.stderr}")
 
 
 def killed_and_started_again():
@@ -119,7 +142,12 @@ killed_again_and_again()
 port_of_somebody_else()
 halted()
 same_id_twice()
-refused("the secrets differ", ("--secret", "one"), ("--secret", "other"))
-refused("the secrets differ", ("--secret", "one"), ())
+refused("the secrets or the names of the clusters differ", ("--secret", SECRET), ("--secret", OTHER))
+refused("do both have a secret or certificates", ("--secret", SECRET), ())
+refused("the secrets differ", ("--secret", SECRET, "--no-encryption"), ())
+refused("the secrets or the names of the clusters differ", ("--secret", SECRET, "--cluster", "one"),
+        ("--secret", SECRET))
+replaced()
+short_secret()
 refused("another cluster", ("--cluster", "one"), ("--cluster", "other"))
 public_without_secret()

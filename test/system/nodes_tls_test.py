@@ -48,16 +48,16 @@ def main():
     certificates.make("stranger", "other")
     one = certificates.options("one", "ca")
     answers(certificates)
-    answers(certificates, "--secret", "known to both")
+    answers(certificates, "--secret", "known to both, and long enough")
     killed_and_started_again(certificates)
     refused(one, certificates.options("stranger", "ca"), "its certificate is refused",
             "it does not know the CA of our certificate")
     refused(one, certificates.options("stranger", "other"), "it does not know the CA",
             "its certificate is refused")
-    refused(one, (), "it does not speak TLS", "do both use TLS or neither")
-    refused((), one, None, "does it speak TLS")
-    refused((*one, "--secret", "one"), (*one, "--secret", "other"), "the secrets differ",
-            "the secrets differ")
+    refused(one, (), "it does not speak TLS", "do both have a secret or certificates")
+    refused((), one, "the other side encrypts, this node does not", "does it speak TLS")
+    refused((*one, "--secret", "one that is long enough"), (*one, "--secret", "another that is long"),
+            "the secrets differ", "the secrets differ")
     public(certificates)
     print("ok")
 

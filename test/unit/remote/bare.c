@@ -260,7 +260,23 @@ void bare_forget(struct bare *bare)
 
 void bare_share(struct bare *bare, const char *secret)
 {
-	(void)snprintf(bare->homes.nodes->secret, sizeof(bare->homes.nodes->secret), "%s", secret);
+	struct gy_nodes *nodes = bare->homes.nodes;
+
+	nodes->options.no_encryption = true;
+	nodes->secrets_count = secret[0] != '\0';
+	require(gy_secret_derive(secret, "gyre", &nodes->secrets[0]) == 0, "no memory");
+}
+
+void bare_prove(const struct bare *bare, const char *secret, const struct gy_hello *hello,
+		unsigned char proof[GY_PROOF_BYTES])
+{
+	static const unsigned char unbound[GY_TLS_BINDING_BYTES];
+	struct gy_secret derived = { .tls = NULL };
+
+	require(gy_secret_derive(secret, "gyre", &derived) == 0 &&
+			gy_secret_prove(&derived, unbound, hello, &bare->link->mine,
+					!bare->link->dialled, proof) == 0,
+		"no proof");
 }
 
 /* ---- the connection ---- */

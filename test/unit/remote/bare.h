@@ -57,8 +57,11 @@ void bare_dial(struct bare *bare);
 void bare_hang_up(struct bare *bare);
 /* Nothing was ever heard of another node, and nothing waits for one. */
 void bare_forget(struct bare *bare);
-/* What connections from now on are to share; "" for nothing. */
+/* What connections from now on are to share, and to prove; "" for nothing. */
 void bare_share(struct bare *bare, const char *secret);
+/* The proof that the peer has it. */
+void bare_prove(const struct bare *bare, const char *secret, const struct gy_hello *hello,
+		unsigned char proof[GY_PROOF_BYTES]);
 
 /* One read, in slices of so many bytes at most. */
 void bare_feed(struct bare *bare, const void *bytes, size_t count, size_t slice_bytes);

@@ -94,7 +94,7 @@ Test(dialler, refuses_answers_in_other_versions_of_other_clusters_and_other_node
 	hello.node++;
 	expect_refused(&hello, GY_REFUSED_ID);
 	hello = bare_hello();
-	hello.has_secret = true;
+	hello.proves = true;
 	expect_refused(&hello, GY_REFUSED_SECRET);
 }
 
@@ -108,7 +108,7 @@ Test(dialler, refuses_an_answer_without_the_proof_of_the_secret, .init = begin, 
 
 	bare_share(&bare, "known to few");
 	expect_refused(&hello, GY_REFUSED_SECRET);
-	hello.has_secret = true;
+	hello.proves = true;
 	bare_dial(&bare);
 	answer(&hello);
 	cr_assert(has_said(GY_WIRE_PROOF, &said), "who dials proves it first");

@@ -38,7 +38,7 @@ Test(greeting, tells_who_dials_what_the_node_is)
 	cr_assert_eq(stranger.theirs.window_bytes, 1 << 20);
 	cr_assert_eq(stranger.theirs.message_bytes_max, 1 << 16);
 	cr_assert_str_eq(stranger.theirs.cluster, "gyre");
-	cr_assert_not(stranger.theirs.has_secret);
+	cr_assert_not(stranger.theirs.proves);
 	stranger_close(&stranger);
 	fixture_close();
 }
@@ -56,9 +56,11 @@ Test(greeting, refuses_an_older_protocol_and_one_that_has_forgotten_ours)
 	struct gy_hello hello = stranger_hello();
 
 	stranger_open(&(struct gyre_node_options){ 0 });
-	hello.version_min = 0;
-	hello.version_max = 0;
-	expect_refused(&hello, GY_REFUSED_VERSION);
+	for (uint16_t version = 0; version < GY_WIRE_VERSION_MIN; version++) {
+		hello.version_min = 0;
+		hello.version_max = version;
+		expect_refused(&hello, GY_REFUSED_VERSION);
+	}
 	hello.version_min = GY_WIRE_VERSION + 1;
 	hello.version_max = GY_WIRE_VERSION + 5;
 	expect_refused(&hello, GY_REFUSED_VERSION);
@@ -94,13 +96,32 @@ Test(greeting, refuses_the_own_id_no_id_and_who_looks_for_somebody_else)
 	fixture_close();
 }
 
-/* ---- secrets ---- */
+/* As when somebody sends back to a node what it says. */
+Test(greeting, refuses_its_own_hello)
+{
+	struct gy_hello hello = stranger_hello();
+	struct stranger stranger;
+
+	stranger_open(&(struct gyre_node_options){ 0 });
+	stranger_meet(&stranger);
+	hello.node = STRANGER_NODE;
+	hello.expected = STRANGER_ID;
+	hello.incarnation = stranger.theirs.incarnation;
+	expect_refused(&hello, GY_REFUSED_SELF);
+	stranger_close(&stranger);
+	fixture_close();
+}
+
+/* ---- secrets that are proved ---- */
+
+static const char secret[] = "known to few, and long enough";
+static const char guess[] = "guessed, and as long as it is";
 
 Test(greeting, refuses_a_side_without_a_secret_where_there_is_one)
 {
 	const struct gy_hello hello = stranger_hello();
 
-	stranger_open(&(struct gyre_node_options){ .secret = "known to few" });
+	stranger_open(&(struct gyre_node_options){ .secret = secret, .no_encryption = true });
 	expect_refused(&hello, GY_REFUSED_SECRET);
 	fixture_close();
 }
@@ -109,7 +130,7 @@ Test(greeting, refuses_a_side_with_a_secret_where_there_is_none)
 {
 	struct gy_hello hello = stranger_hello();
 
-	hello.has_secret = true;
+	hello.proves = true;
 	play_refused(&hello, GY_REFUSED_SECRET);
 }
 
@@ -117,18 +138,27 @@ static void begin_proof(struct stranger *stranger)
 {
 	struct gy_hello hello = stranger_hello();
 
-	hello.has_secret = true;
+	hello.proves = true;
 	stranger_dial(stranger);
 	stranger_say_hello(stranger, &hello);
 	stranger_expect(stranger, GY_WIRE_HELLO);
 }
 
-static void say_proof(struct stranger *stranger, const char *secret, bool dialled)
+static void prove(const char *text, const struct gy_hello *mine, const struct gy_hello *theirs,
+		  bool dialled, unsigned char proof[GY_PROOF_BYTES])
+{
+	static const unsigned char unbound[GY_TLS_BINDING_BYTES];
+	struct gy_secret derived = { .tls = NULL };
+
+	cr_assert_eq(gy_secret_derive(text, "gyre", &derived), 0);
+	cr_assert_eq(gy_secret_prove(&derived, unbound, mine, theirs, dialled, proof), 0);
+}
+
+static void say_proof(struct stranger *stranger, const char *text, bool dialled)
 {
 	unsigned char proof[GY_PROOF_BYTES];
 
-	cr_assert_eq(gy_secret_prove(secret, &stranger->mine, &stranger->theirs, dialled, proof),
-		     0);
+	prove(text, &stranger->mine, &stranger->theirs, dialled, proof);
 	stranger_say(stranger, GY_WIRE_PROOF, proof, sizeof(proof));
 }
 
@@ -137,12 +167,11 @@ Test(greeting, proves_the_secret_to_who_has_proved_it)
 	struct stranger stranger;
 	unsigned char proof[GY_PROOF_BYTES];
 
-	stranger_open(&(struct gyre_node_options){ .secret = "known to few" });
+	stranger_open(&(struct gyre_node_options){ .secret = secret, .no_encryption = true });
 	begin_proof(&stranger);
-	say_proof(&stranger, "known to few", true);
+	say_proof(&stranger, secret, true);
 	stranger_expect(&stranger, GY_WIRE_PROOF);
-	cr_assert_eq(
-		gy_secret_prove("known to few", &stranger.theirs, &stranger.mine, false, proof), 0);
+	prove(secret, &stranger.theirs, &stranger.mine, false, proof);
 	cr_assert_eq(stranger.frame.bytes, GY_PROOF_BYTES);
 	cr_assert_arr_eq(stranger.frame.body, proof, sizeof(proof));
 	stranger_close(&stranger);
@@ -153,13 +182,13 @@ Test(greeting, refuses_the_proof_of_another_secret_of_another_side_and_of_anothe
 {
 	struct stranger stranger;
 
-	stranger_open(&(struct gyre_node_options){ .secret = "known to few" });
+	stranger_open(&(struct gyre_node_options){ .secret = secret, .no_encryption = true });
 	begin_proof(&stranger);
-	say_proof(&stranger, "guessed", true);
+	say_proof(&stranger, guess, true);
 	stranger_expect_refusal(&stranger, GY_REFUSED_SECRET);
 	stranger_close(&stranger);
 	begin_proof(&stranger);
-	say_proof(&stranger, "known to few", false);
+	say_proof(&stranger, secret, false);
 	stranger_expect_refusal(&stranger, GY_REFUSED_SECRET);
 	stranger_close(&stranger);
 	begin_proof(&stranger);
@@ -174,15 +203,34 @@ Test(greeting, makes_a_proof_of_one_connection_worthless_on_the_next)
 	struct stranger stranger;
 	unsigned char proof[GY_PROOF_BYTES];
 
-	stranger_open(&(struct gyre_node_options){ .secret = "known to few" });
+	stranger_open(&(struct gyre_node_options){ .secret = secret, .no_encryption = true });
 	begin_proof(&stranger);
-	cr_assert_eq(gy_secret_prove("known to few", &stranger.mine, &stranger.theirs, true, proof),
-		     0);
+	prove(secret, &stranger.mine, &stranger.theirs, true, proof);
 	stranger_close(&stranger);
 	begin_proof(&stranger);
 	stranger_say(&stranger, GY_WIRE_PROOF, proof, sizeof(proof));
 	stranger_expect_refusal(&stranger, GY_REFUSED_SECRET);
 	stranger_close(&stranger);
+	fixture_close();
+}
+
+Test(greeting, takes_the_proof_of_each_of_two_secrets_and_answers_with_that)
+{
+	const char *const secrets[] = { secret, guess };
+
+	stranger_open(&(struct gyre_node_options){
+		.secret = secret, .secret_before = guess, .no_encryption = true });
+	for (size_t i = 0; i < gy_countof(secrets); i++) {
+		struct stranger stranger;
+		unsigned char proof[GY_PROOF_BYTES];
+
+		begin_proof(&stranger);
+		say_proof(&stranger, secrets[i], true);
+		stranger_expect(&stranger, GY_WIRE_PROOF);
+		prove(secrets[i], &stranger.theirs, &stranger.mine, false, proof);
+		cr_assert_arr_eq(stranger.frame.body, proof, sizeof(proof));
+		stranger_close(&stranger);
+	}
 	fixture_close();
 }
 
@@ -207,7 +255,7 @@ Test(greeting, refuses_a_message_before_the_proof)
 	const struct gy_frame notice = { .kind = GY_WIRE_NOTICE, .to_cookie = 1 };
 	struct stranger stranger;
 
-	stranger_open(&(struct gyre_node_options){ .secret = "known to few" });
+	stranger_open(&(struct gyre_node_options){ .secret = secret, .no_encryption = true });
 	begin_proof(&stranger);
 	stranger_say_frame(&stranger, &notice);
 	stranger_expect_refusal(&stranger, GY_REFUSED_MALFORMED);

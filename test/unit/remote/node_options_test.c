@@ -98,7 +98,7 @@ Test(node_options, may_be_as_low_as_is_said)
 		{ "redial_max_ns", { .redial_max_ns = GYRE_MILLISECONDS(100) } },
 		{ "away_ns", { .away_ns = GYRE_MILLISECONDS(1) } },
 		{ "cluster", { .cluster = "c" } },
-		{ "secret", { .secret = "s" } },
+		{ "secret", { .secret = "sixteen bytes..." } },
 	};
 
 	expect_edges(edges, gy_countof(edges), true);
@@ -123,6 +123,9 @@ Test(node_options, are_refused_and_named_below_that)
 		{ "away_ns", { .away_ns = GYRE_MILLISECONDS(1) - 1 } },
 		{ "cluster", { .cluster = "" } },
 		{ "secret", { .secret = "" } },
+		{ "openssl rand -hex 32", { .secret = "fifteen bytes.." } },
+		{ "secret_before", { .secret = "sixteen bytes...", .secret_before = "short" } },
+		{ "secret_before", { .secret_before = "sixteen bytes..." } },
 	};
 
 	expect_edges(edges, gy_countof(edges), false);
@@ -233,7 +236,7 @@ Test(node_options, let_nobody_listen_in_public_without_a_secret_unless_it_is_mea
 	expect_refused(&node, -EPERM, "without a secret");
 	node.listen = "tcp://[::]:0";
 	expect_refused(&node, -EPERM, "without a secret");
-	node.secret = "known to few";
+	node.secret = "known to few, and long";
 	expect_taken(&node, "a secret");
 	node.secret = NULL;
 	node.allow_public = true;

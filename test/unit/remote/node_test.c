@@ -50,8 +50,8 @@ Test(node, finds_an_actor_of_another_by_its_name_and_asks_it)
 Test(node, that_has_the_same_secret_is_asked_as_well)
 {
 	pair_play(&(struct pair){ .script = asks_the_other,
-				  .first.secret = "known to both",
-				  .second.secret = "known to both" });
+				  .first.secret = "known to both, and long enough",
+				  .second.secret = "known to both, and long enough" });
 }
 
 static int finds_nobody(struct gyre_stack *stack)

@@ -75,7 +75,7 @@ Test(stranger_bounds, end_who_does_not_prove_the_secret, .init = begin, .fini = 
 	struct gy_hello hello = bare_hello();
 
 	bare_share(&bare, "known to few");
-	hello.has_secret = true;
+	hello.proves = true;
 	bare_accept(&bare);
 	bare_feed(&bare, bytes, gy_hello_put(&hello, bytes), sizeof(bytes));
 	cr_assert_eq(bare.link->stage, GY_LINK_PROVING);

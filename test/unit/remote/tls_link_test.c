@@ -76,8 +76,8 @@ Test(tls_link, may_want_a_secret_besides)
 {
 	tls_certs_open(&certs);
 	play_both(&(struct pair){ .script = asks_the_other,
-				  .first.secret = "known to both",
-				  .second.secret = "known to both" },
+				  .first.secret = "known to both, and long enough",
+				  .second.secret = "known to both, and long enough" },
 		  &certs.client, &certs.server);
 	tls_certs_close(&certs);
 }

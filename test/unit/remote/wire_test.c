@@ -178,7 +178,7 @@ static struct gy_hello hello(void)
 			       .incarnation = UINT64_C(0x123456789abcdef0),
 			       .loop = 7,
 			       .port = 9000,
-			       .has_secret = true,
+			       .proves = true,
 			       .message_bytes_max = 1 << 20,
 			       .window_bytes = 1 << 22,
 			       .dial = UINT64_C(0x1122334455667788),
@@ -207,7 +207,7 @@ Test(wire, gives_back_a_hello)
 	cr_assert_eq(again.incarnation, it.incarnation);
 	cr_assert_eq(again.loop, it.loop);
 	cr_assert_eq(again.port, it.port);
-	cr_assert(again.has_secret);
+	cr_assert(again.proves);
 	cr_assert_eq(again.message_bytes_max, it.message_bytes_max);
 	cr_assert_eq(again.window_bytes, it.window_bytes);
 	cr_assert_eq(again.dial, it.dial);
