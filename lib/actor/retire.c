@@ -216,6 +216,7 @@ int gyre_stop_gracefully(struct gyre_stack *stack, struct gyre_address actor, ui
 	struct gyre_mail *mail;
 
 	if (ret_future != NULL && gyre_address_equal(actor, gy_house_address(s->house))) {
+		*ret_future = (struct gyre_future){ .error = -EINVAL };
 		return -EINVAL;
 	}
 	mail = gy_mail_get(s->home, &gy_type_retire);

@@ -209,6 +209,7 @@ static int stop_itself(struct gyre_stack *stack)
 	struct frame *frame = frame_of(stack);
 
 	expect(gyre_stop_gracefully(stack, gyre_self(stack), LONG_NS, &frame->stopped) == -EINVAL);
+	expect(gyre_error(&frame->stopped) == -EINVAL);
 	expect(gyre_stop_gracefully(stack, gyre_self(stack), LONG_NS, NULL) == 0);
 	return gyre_return(stack);
 }
