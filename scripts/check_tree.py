@@ -30,6 +30,7 @@ LISTED = [
     ("test/unit", ".c"),
     ("test/model", ".c"),
     ("test/stress", ".c"),
+    ("test/random", ".c"),
     ("test/fuzz", ".c"),
     ("test/system", "_test.py"),
     ("test/system", "_test.sh"),

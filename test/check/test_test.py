@@ -64,8 +64,8 @@ class Test(planted.PlantedTest):
         status, lines, log = self.run_it()
         self.assertEqual((status, lines[-1]), (0, "4 passed, 0 failed, 0 skipped"))
         for expected in ("--werror", "-Dassertions=full", "-Db_sanitize=address,undefined",
-                         "-Db_sanitize=thread", "-Dwhole_buffers=1", "--suite unit --suite system --suite fuzz",
-                         "channel net", "--suite stress"):
+                         "-Db_sanitize=thread", "-Dwhole_buffers=1", "--suite unit --suite system --suite fuzz --suite random",
+                         "channel net", "--suite stress --suite random"):
             self.assertIn(expected, log)
         self.assertEqual(log.count("meson setup"), 4)
 

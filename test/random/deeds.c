@@ -1,0 +1,662 @@
+/*
+ * What actors do besides sending: each deed is drawn by the weights of the plan, and costs a step
+ * of the world's. When those are used up nothing new is begun.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "random.h"
+
+/* ---- spawning ---- */
+
+static struct gyre_spawn_options draw_place(struct self *self)
+{
+	uint32_t loops = gyre_system_loops(self->world->system);
+
+	return (struct gyre_spawn_options){
+		.place = (enum gyre_place)draw(&self->random, 3),
+		.loop = draw(&self->random, loops),
+		.detached = one_in(&self->random, 4),
+	};
+}
+
+/* A place on a loop that has just retired names none. */
+static bool may_be_refused(const struct world *world, int r)
+{
+	return r == -ESHUTDOWN || (r == -EINVAL && world->plan.resizing) ||
+	       (r == -ENOMEM && world->plan.lean);
+}
+
+/* Who is not known any more ends, most often. */
+static void introduce(struct gyre_stack *stack, struct acquaintance one)
+{
+	struct self *self = self_of(stack);
+	struct acquaintance former = known_add(self->world, &self->random, one);
+
+	if (former.life != 0 && !one_in(&self->random, 4) &&
+	    gyre_poison(stack, former.address) == 0) {
+		trace(self->life, "poisons", former.life, 0);
+		doom(self->world, former.life);
+	}
+}
+
+static void spawn(struct gyre_stack *stack)
+{
+	struct self *self = self_of(stack);
+	struct world *world = self->world;
+	struct gyre_spawn_options options = draw_place(self);
+	struct acquaintance child = { .life = life_take(world) };
+	uint8_t class = (uint8_t)draw(&self->random, CLASSES);
+	struct gyre_mail *mail;
+	int r;
+
+	if (child.life == 0 || self->depth > 4) {
+		return;
+	}
+	world->lives[child.life].class = class;
+	mail = gyre_new(stack, birth, .world = world, .random = gy_random_next(&self->random),
+			.life = child.life, .parent = options.detached ? 0 : self->life,
+			.depth = (uint8_t)(self->depth + 1), .class = class);
+	if (mail == NULL) {
+		must(world, self->life, world->plan.lean);
+		return;
+	}
+	r = gyre_spawn(stack, &classes[class], mail, &options, &child.address);
+	trace(self->life, "spawns", child.life, (uint64_t)r);
+	must(world, self->life, r == 0 || may_be_refused(world, r), "%d", r);
+	if (r == 0) {
+		introduce(stack, child);
+	}
+}
+
+static uint64_t key_of(const struct gyre_type *type, const void *message)
+{
+	(void)type;
+	return ((const struct head *)message)->number % 5;
+}
+
+static void spawn_group(struct gyre_stack *stack)
+{
+	struct self *self = self_of(stack);
+	struct world *world = self->world;
+	struct gyre_group_options options = {
+		.count = draw(&self->random, 4) == 0 ? 0 : 2 + draw(&self->random, 3),
+		.routing = (enum gyre_routing)draw(&self->random, GYRE_ROUTE_LESS_LOADED + 1),
+		.key = key_of,
+		.detached = one_in(&self->random, 4),
+	};
+	uint32_t number = gy_add_relaxed(&world->groups_count, 1) + 1;
+	uint8_t class = (uint8_t)draw(&self->random, CLASSES);
+	struct gyre_mail *mail;
+	struct group *group;
+	int r;
+
+	if (number >= GROUPS_MAX || self->depth > 2) {
+		return;
+	}
+	group = &world->groups[number];
+	group->spawned = true;
+	group->everyone = options.routing == GYRE_ROUTE_ALL;
+	mail = gyre_new(stack, birth, .world = world, .random = gy_random_next(&self->random),
+			.parent = options.detached ? 0 : self->life,
+			.depth = (uint8_t)(self->depth + 1), .class = class,
+			.group = (uint8_t)number);
+	if (mail == NULL) {
+		must(world, self->life, world->plan.lean);
+		return;
+	}
+	r = gyre_spawn_group(stack, &classes[class], mail, &options, &group->address);
+	trace(self->life, "spawns group", number, (uint64_t)r);
+	must(world, self->life, r == 0 || may_be_refused(world, r), "%d", r);
+	if (r == 0 && group->address.loop >= LOOPS_MAX) { /* one of one member is no group */
+		gy_store_release(&world->open_groups[draw(&self->random, GROUPS_OPEN)],
+				 (uint8_t)number);
+	}
+}
+
+/* ---- ends and watches ---- */
+
+static void watch(struct gyre_stack *stack, struct acquaintance whom)
+{
+	struct self *self = self_of(stack);
+	int r;
+
+	for (uint32_t i = 0; i < self->watched_count; i++) {
+		if (gyre_address_equal(self->watched[i].address, whom.address)) {
+			r = gyre_watch(stack, whom.address);
+			must(self->world, self->life, r == 0 || self->world->plan.lean, "%d", r);
+			return;
+		}
+	}
+	if (self->watched_count == WATCHED_MAX) {
+		return;
+	}
+	r = gyre_watch(stack, whom.address);
+	must(self->world, self->life,
+	     whom.life == self->life ? r == -EINVAL : r == 0 || self->world->plan.lean, "%d", r);
+	if (r == 0) {
+		self->watched[self->watched_count++] = (struct watched){
+			.address = whom.address,
+			.life = whom.life,
+			.record = watch_begin(self->world, self->life, whom.life),
+		};
+	}
+}
+
+static void unwatch(struct gyre_stack *stack)
+{
+	struct self *self = self_of(stack);
+	uint32_t at;
+	int r;
+
+	if (self->watched_count == 0) {
+		return;
+	}
+	at = draw(&self->random, self->watched_count);
+	r = gyre_unwatch(stack, self->watched[at].address);
+	trace(self->life, "watches no more", self->watched[at].life, (uint64_t)r);
+	must(self->world, self->life, r == 0, "%d", r);
+	model_forget_watched(self, at);
+}
+
+static void end(struct gyre_stack *stack, struct acquaintance whom, enum deed deed)
+{
+	struct self *self = self_of(stack);
+	int r;
+
+	if (whom.life == self->life && self->keeper) {
+		return;
+	}
+	if (deed == DEED_GRACEFUL) {
+		r = gyre_stop_gracefully(stack, whom.address, draw(&self->random, 3000000), NULL);
+	} else if (deed == DEED_POISON) {
+		r = gyre_poison(stack, whom.address);
+	} else {
+		r = gyre_stop(stack, whom.address);
+	}
+	trace(self->life,
+	      deed == DEED_STOP	    ? "stops"
+	      : deed == DEED_POISON ? "poisons"
+				    : "ends",
+	      whom.life, (uint64_t)r);
+	if (r == 0) {
+		doom(self->world, whom.life);
+		self->stopped |= deed == DEED_STOP && whom.life == self->life;
+	}
+	must(self->world, self->life,
+	     r == 0 || r == -ESRCH || (r == -ENOMEM && self->world->plan.lean) ||
+		     (r == -EINVAL && whom.life == self->life && deed == DEED_GRACEFUL),
+	     "%d", r);
+}
+
+/* ---- behaviours ---- */
+
+static void unstash(struct gyre_stack *stack, uint32_t max)
+{
+	struct self *self = self_of(stack);
+	uint32_t expected = max < self->stashed_count ? max : self->stashed_count;
+	uint32_t count;
+
+	if (self->front[KIND_NOTICE].count + self->front[KIND_ASK].count + expected >= FRONT_MAX) {
+		return;
+	}
+	must(self->world, self->life, gyre_stashed(stack) == self->stashed_count);
+	count = gyre_unstash(stack, max);
+	trace(self->life, "unstashes", count, max);
+	must(self->world, self->life, count == expected, "%u of %u", count, expected);
+	model_unstash(self, count);
+}
+
+static void become(struct gyre_stack *stack, enum deed deed)
+{
+	struct self *self = self_of(stack);
+	uint8_t other = (uint8_t)draw(&self->random, BEHAVIOURS);
+	const struct gyre_behaviour *behaviour = &behaviours[self->class][other];
+	int r = 0;
+
+	if (deed == DEED_BECOME) {
+		r = gyre_become(stack, behaviour);
+		self->behaviour = r == 0 ? other : self->behaviour;
+	} else if (deed == DEED_NESTED) {
+		r = gyre_become_nested(stack, behaviour);
+		if (r == 0) {
+			self->nested[self->nested_count++] = self->behaviour;
+			self->behaviour = other;
+		}
+	} else {
+		gyre_unbecome(stack);
+		self->behaviour = self->nested_count > 0 ? self->nested[--self->nested_count] : 0;
+	}
+	must(self->world, self->life,
+	     r == 0 || (r == -ENOBUFS && self->nested_count == GYRE_NESTED_MAX) ||
+		     (r == -ENOMEM && self->world->plan.lean),
+	     "%d", r);
+	trace(self->life, "becomes", self->behaviour, self->nested_count);
+}
+
+/* ---- names and groups ---- */
+
+static const char *const names[NAMES] = { "anna", "bert", "cleo", "dirk", "emma", "fred" };
+
+static void register_name(struct gyre_stack *stack)
+{
+	struct self *self = self_of(stack);
+	struct world *world = self->world;
+	uint32_t number = draw(&self->random, NAMES);
+	struct gyre_address found = GYRE_NOBODY;
+	int r = gyre_name_register(stack, names[number]);
+	uint32_t former = 0;
+
+	trace(self->life, "registers", number, (uint64_t)r);
+	must(world, self->life, r == 0 || r == -EEXIST || (r == -ENOMEM && world->plan.lean), "%d",
+	     r);
+	if (r != 0) {
+		return;
+	}
+	former = gy_exchange(&world->names[number], self->life);
+	if (former != 0) { /* it must have stopped, and is about to be cleaned */
+		gy_store_relaxed(&world->lives[former].lost_name, 1);
+	}
+	self->names |= 1U << number;
+	r = gyre_name_lookup(stack, names[number], &found);
+	must(world, self->life, r == 0 && gyre_address_equal(found, gyre_self(stack)),
+	     "its new name leads elsewhere (%d)", r);
+}
+
+static void unregister_name(struct gyre_stack *stack)
+{
+	struct self *self = self_of(stack);
+	uint32_t number = draw(&self->random, NAMES);
+	bool has = (self->names >> number & 1) != 0;
+	int r;
+
+	if (has) {
+		must(self->world, self->life,
+		     gy_exchange(&self->world->names[number], 0) == self->life);
+		self->names &= ~(1U << number);
+	}
+	r = gyre_name_unregister(stack, names[number]);
+	trace(self->life, "unregisters", number, (uint64_t)r);
+	must(self->world, self->life, r == (has ? 0 : -ENOENT), "%d", r);
+}
+
+static void look_up(struct gyre_stack *stack)
+{
+	struct self *self = self_of(stack);
+	uint32_t number = draw(&self->random, NAMES);
+	struct gyre_address found = GYRE_NOBODY;
+	int r = gyre_name_lookup(stack, names[number], &found);
+
+	must(self->world, self->life, r == 0 || r == -ENOENT, "%d", r);
+	must(self->world, self->life,
+	     (r == 0 && gyre_address_equal(found, gyre_self(stack))) ==
+		     ((self->names >> number & 1) != 0),
+	     "name %u", number);
+	if (r == 0) {
+		send_letter(stack, found, 0);
+	}
+}
+
+static void join(struct gyre_stack *stack, bool leaves)
+{
+	struct self *self = self_of(stack);
+	struct world *world = self->world;
+	uint8_t number = group_any(world, &self->random);
+	bool in = (self->groups >> number & 1) != 0;
+	int r;
+
+	if (number == 0) {
+		return;
+	}
+	self->meant |= 1U << number;
+	r = leaves ? gyre_group_leave(stack, world->groups[number].address)
+		   : gyre_group_join(stack, world->groups[number].address);
+	trace(self->life, leaves ? "leaves" : "joins", number, (uint64_t)r);
+	if (r == 0 && leaves == in) {
+		(void)gy_add_relaxed(&world->groups[number].joined, leaves ? -1U : 1U);
+		self->groups ^= 1U << number;
+	}
+	must(world, self->life,
+	     leaves ? r == (in ? 0 : -ENOENT) || world->groups[number].spawned
+		    : r == 0 || (r == -ESRCH && world->groups[number].spawned) ||
+			      (r == -ENOMEM && world->plan.lean),
+	     "%d", r);
+}
+
+static void notify_group(struct gyre_stack *stack)
+{
+	struct self *self = self_of(stack);
+	uint8_t number = group_any(self->world, &self->random);
+
+	if (number != 0) {
+		send_letter(stack, self->world->groups[number].address, number);
+	}
+}
+
+static bool ask_group(struct gyre_stack *stack)
+{
+	struct self *self = self_of(stack);
+	uint8_t number = group_any(self->world, &self->random);
+
+	return number != 0 && !self->world->groups[number].everyone &&
+	       await_ask(stack,
+			 (struct acquaintance){ .address = self->world->groups[number].address },
+			 number);
+}
+
+/* ---- time ---- */
+
+static void start_timer(struct gyre_stack *stack)
+{
+	struct self *self = self_of(stack);
+	uint32_t key = draw(&self->random, TIMERS - 1);
+	const struct gyre_timer_options options = {
+		.delay_ns = draw(&self->random, 1000000),
+		.period_ns = one_in(&self->random, 3) ? 200000 + draw(&self->random, 1000000) : 0,
+	};
+	const struct timer_model timer = {
+		.on = true,
+		.once = options.period_ns == 0,
+		.next_ns = now_ns() + options.delay_ns,
+		.period_ns = options.period_ns,
+	};
+	int r = gyre_timer_start(stack, key, &options);
+
+	trace(self->life, "starts timer", key, options.delay_ns);
+	must(self->world, self->life, r == 0 || (r == -ENOMEM && self->world->plan.lean), "%d", r);
+	self->timers[key] = r == 0 ? timer : (struct timer_model){ .on = false };
+}
+
+static void stop_timer(struct gyre_stack *stack, uint32_t key)
+{
+	struct self *self = self_of(stack);
+	int r = gyre_timer_stop(stack, key);
+
+	/* One that has fired, and whose event waits, runs no longer. */
+	must(self->world, self->life, r == 0 || r == -ENOENT, "%d", r);
+	must(self->world, self->life, r == 0 ? self->timers[key].on : true);
+	trace(self->life, "stops timer", key, (uint64_t)r);
+	self->timers[key].on = false;
+}
+
+static void start_idle(struct gyre_stack *stack)
+{
+	struct self *self = self_of(stack);
+	uint64_t idle_ns = 100000 + draw(&self->random, 2000000);
+	int r = gyre_receive_timeout_start(stack, idle_ns);
+
+	must(self->world, self->life, r == 0 || (r == -ENOMEM && self->world->plan.lean), "%d", r);
+	if (r == 0) {
+		self->idle_ns = idle_ns;
+	}
+}
+
+static void stop_idle(struct gyre_stack *stack)
+{
+	struct self *self = self_of(stack);
+	int r = gyre_receive_timeout_stop(stack);
+
+	must(self->world, self->life, r == (self->idle_ns > 0 ? 0 : -ENOENT), "%d", r);
+	self->idle_ns = 0;
+}
+
+static void burn(struct self *self)
+{
+	uint64_t end_ns = now_ns() + draw(&self->random, 30000);
+
+	while (now_ns() < end_ns) {
+		gy_pause();
+	}
+}
+
+/* ---- drawing ---- */
+
+static enum deed draw_deed(struct self *self)
+{
+	const struct plan *plan = &self->world->plan;
+	uint32_t at = draw(&self->random, plan->weights_sum);
+	uint32_t deed = 0;
+
+	while (at >= plan->weights[deed]) {
+		at -= plan->weights[deed++];
+	}
+	return (enum deed)deed;
+}
+
+static void do_other(struct gyre_stack *stack, enum deed deed)
+{
+	switch (deed) {
+	case DEED_UNSTASH:
+		unstash(stack, one_in(&self_of(stack)->random, 2) ? UINT32_MAX : 1);
+		break;
+	case DEED_BECOME:
+	case DEED_NESTED:
+	case DEED_UNBECOME:
+		become(stack, deed);
+		break;
+	case DEED_REGISTER:
+		register_name(stack);
+		break;
+	case DEED_UNREGISTER:
+		unregister_name(stack);
+		break;
+	case DEED_LOOKUP:
+		look_up(stack);
+		break;
+	case DEED_JOIN:
+	case DEED_LEAVE:
+		join(stack, deed == DEED_LEAVE);
+		break;
+	case DEED_TIMER:
+		start_timer(stack);
+		break;
+	case DEED_TIMER_STOP:
+		stop_timer(stack, draw(&self_of(stack)->random, TIMERS - 1));
+		break;
+	case DEED_IDLE:
+		start_idle(stack);
+		break;
+	case DEED_IDLE_STOP:
+		stop_idle(stack);
+		break;
+	default:
+		burn(self_of(stack));
+	}
+}
+
+static void do_with(struct gyre_stack *stack, enum deed deed, struct acquaintance whom)
+{
+	switch (deed) {
+	case DEED_NOTIFY:
+		send_letter(stack, whom.address, 0);
+		break;
+	case DEED_PARCEL:
+		send_parcel(stack, whom.address);
+		break;
+	case DEED_BULK:
+		send_bulk(stack, whom.address);
+		break;
+	case DEED_WATCH:
+		watch(stack, whom);
+		break;
+	case DEED_STOP:
+	case DEED_POISON:
+	case DEED_GRACEFUL:
+		end(stack, whom, deed);
+		break;
+	default:
+		ask_and_go(stack, whom);
+	}
+}
+
+/* Deeds that need nobody else, or find whom they need. */
+static void do_one(struct gyre_stack *stack, enum deed deed)
+{
+	struct self *self = self_of(stack);
+	struct acquaintance whom;
+
+	switch (deed) {
+	case DEED_SELF_FIRST:
+		send_self_first(stack);
+		break;
+	case DEED_NOTIFY_GROUP:
+		notify_group(stack);
+		break;
+	case DEED_SPAWN:
+		spawn(stack);
+		break;
+	case DEED_SPAWN_GROUP:
+		spawn_group(stack);
+		break;
+	case DEED_UNWATCH:
+		unwatch(stack);
+		break;
+	case DEED_STOP_SELF:
+		whom = (struct acquaintance){ .address = gyre_self(stack), .life = self->life };
+		end(stack, whom, DEED_STOP);
+		break;
+	case DEED_NOTIFY:
+	case DEED_PARCEL:
+	case DEED_BULK:
+	case DEED_WATCH:
+	case DEED_STOP:
+	case DEED_POISON:
+	case DEED_GRACEFUL:
+	case DEED_ASK_AND_GO:
+		whom = known_any(self->world, &self->random);
+		if (whom.life != 0) {
+			do_with(stack, deed, whom);
+		}
+		break;
+	default:
+		do_other(stack, deed);
+	}
+}
+
+/* Deeds that take the message away. False if it is none. */
+static bool do_with_message(struct gyre_stack *stack, enum deed deed, enum kind kind)
+{
+	struct self *self = self_of(stack);
+	struct acquaintance whom;
+
+	switch (deed) {
+	case DEED_PASS_ON:
+		whom = known_any(self->world, &self->random);
+		if (kind == KIND_NOTICE && whom.life != 0) {
+			pass_on(stack, whom.address);
+		}
+		return true;
+	case DEED_MOVE_OUT:
+		move_out(stack, kind);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool stash(struct gyre_stack *stack, enum kind kind)
+{
+	struct self *self = self_of(stack);
+	struct frame *frame = frame_of(stack);
+	uint32_t max = classes[self->class].stash_max;
+	int r;
+
+	if (frame->mail == 0 || frame->gone || frame->replied || frame->count > 0 ||
+	    gyre_stack_state(stack) != 0 || self->stashed_count == STASHED_MAX) {
+		return false;
+	}
+	r = gyre_stash(stack);
+	must(self->world, self->life,
+	     max != 0 && self->stashed_count == max ? r == -ENOBUFS
+						    : r == 0 || self->world->plan.lean,
+	     "%d", r);
+	if (r == 0) {
+		frame->gone = true;
+		frame->stashed = true;
+		model_stashed(self, kind, frame->mail);
+	}
+	return r == 0;
+}
+
+static bool begin_waiting(struct gyre_stack *stack, enum deed deed)
+{
+	struct self *self = self_of(stack);
+	struct acquaintance whom = known_any(self->world, &self->random);
+
+	switch (deed) {
+	case DEED_ASK:
+		return whom.life != 0 && await_ask(stack, whom, 0);
+	case DEED_ASK_GROUP:
+		return ask_group(stack);
+	case DEED_AWAIT_END:
+		return whom.life != 0 && await_end(stack, whom);
+	case DEED_WORK:
+		return await_work(stack);
+	default:
+		return await_sleep(stack);
+	}
+}
+
+/* Often it waits for several at once. */
+static void wait_for(struct gyre_stack *stack, enum deed deed)
+{
+	struct self *self = self_of(stack);
+
+	(void)begin_waiting(stack, deed);
+	while (one_in(&self->random, 3) && spend(self->world)) {
+		(void)begin_waiting(stack,
+				    (enum deed)(DEED_ASK + draw(&self->random, DEEDS - DEED_ASK)));
+	}
+}
+
+void calm_down(struct gyre_stack *stack)
+{
+	struct self *self = self_of(stack);
+
+	if (self->stashed_count > 0) {
+		unstash(stack, UINT32_MAX);
+	}
+	for (uint32_t i = 0; i < TIMERS; i++) {
+		if (self->timers[i].on) {
+			stop_timer(stack, i);
+		}
+	}
+	if (self->idle_ns > 0) {
+		stop_idle(stack);
+	}
+}
+
+uint32_t act(struct gyre_stack *stack, bool message, enum kind kind, int *ret_error)
+{
+	struct self *self = self_of(stack);
+	struct frame *frame = frame_of(stack);
+	uint32_t count = 1 + draw(&self->random, 3);
+
+	frame->count = 0;
+	frame->ended = 0;
+	while (count-- > 0 && !self->stopped && spend(self->world)) {
+		enum deed deed = draw_deed(self);
+
+		if (deed == DEED_FAIL) {
+			*ret_error = self->keeper ? 0 : -EIO;
+			return 0;
+		}
+		if (deed == DEED_STASH) {
+			if (message && stash(stack, kind)) {
+				return 0;
+			}
+		} else if (deed >= DEED_ASK) {
+			wait_for(stack, deed);
+			break;
+		} else if (deed != DEED_PASS_ON && deed != DEED_MOVE_OUT) {
+			do_one(stack, deed);
+		} else if (message) {
+			(void)do_with_message(stack, deed, kind);
+		}
+	}
+	if (frame->count == 0) {
+		return 0;
+	}
+	frame->any = one_in(&self->random, 3);
+	return frame->any ? STATE_ANY : STATE_ALL;
+}

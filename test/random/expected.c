@@ -1,0 +1,317 @@
+/*
+ * What must hold when something of an actor runs: that it lives, that nothing keeps it from running
+ * this, that the message comes once and in its order.
+ *
+ * The order: each sender counts what it sends, and each receiver sees the numbers of one sender and
+ * kind rise. What is put before all that waits, because it was stashed or sent to oneself first, is
+ * in a list of its own, which must come first.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "random.h"
+
+/* What is known not to hold yet. */
+enum {
+	END_IS_TOLD_FIRST = true,   /* mail of a dead actor waits behind a barrier or a budget */
+	LACK_IS_TOLD_AS_END = true, /* -ENOMEM in a gyre_terminated */
+	RETIRING_LOOP_IS_OVERTAKEN = true, /* asks from outside to an actor on such a loop */
+};
+
+const struct head *head_of(struct gyre_stack *stack)
+{
+	switch (gyre_message_id(stack)) {
+	case GYRE_ID(letter):
+	case GYRE_ID(parcel):
+	case GYRE_ID(bulk):
+	case GYRE_ID(huge):
+	case GYRE_ID(question):
+	case GYRE_ID(wish):
+		return (const struct head *)stack->message; /* all begin with it */
+	default:
+		return NULL;
+	}
+}
+
+void fill_words(uint64_t *words, uint32_t count, uint64_t value)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		words[i] = value * (i + 3);
+	}
+}
+
+static void check_words(struct self *self, const uint64_t *words, uint32_t count, uint64_t value)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		must(self->world, self->life, words[i] == value * (i + 3), "word %u", i);
+	}
+}
+
+static void check_content(struct gyre_stack *stack)
+{
+	struct self *self = self_of(stack);
+	const struct bulk *bulk = gyre_message(stack, bulk);
+	const struct huge *huge = gyre_message(stack, huge);
+
+	if (bulk != NULL) {
+		check_words(self, bulk->words, BULK_WORDS, bulk->head.number);
+	} else if (huge != NULL) {
+		check_words(self, huge->words, HUGE_WORDS, huge->head.number);
+	}
+}
+
+/* ---- who may run ---- */
+
+void expect_alive(struct self *self)
+{
+	struct life *life;
+
+	must(self->world, 0, self->world != NULL, "a handler before the mount");
+	life = &self->world->lives[self->life];
+	must(self->world, self->life, gy_load_relaxed(&life->alive) == 1);
+	must(self->world, self->life, !self->stopped, "it stopped itself");
+	must(self->world, self->life, gy_load_relaxed(&life->lost_name) == 0,
+	     "another has got its name");
+}
+
+void expect_nothing_in(struct frame *frame, struct self *self)
+{
+	static const struct frame nothing;
+
+	must(self->world, self->life, memcmp(frame, &nothing, sizeof(nothing)) == 0,
+	     "the frame is not zero");
+}
+
+/* ---- the lists of what comes first ---- */
+
+static void drop_first(struct queue_model *front, uint32_t count)
+{
+	front->count -= count;
+	memmove(front->mails, front->mails + count, front->count * sizeof(front->mails[0]));
+}
+
+static uint32_t find_in(const struct queue_model *front, uint32_t mail)
+{
+	uint32_t at = 0;
+
+	while (at < front->count && front->mails[at] != mail) {
+		at++;
+	}
+	return at;
+}
+
+/* Whether some of what was put first may be lost on the way: asks run out, and the like. */
+static bool may_be_lost(const struct self *self, enum kind kind)
+{
+	return kind == KIND_ASK || self->world->plan.lean ||
+	       behaviours[self->class][self->behaviour].notice == NULL;
+}
+
+/* Whether @mail is of those that come first; then it is the next of them. */
+static bool take_from_front(struct self *self, enum kind kind, uint32_t mail)
+{
+	struct queue_model *front = &self->front[kind];
+	uint32_t at = find_in(front, mail);
+	bool found = at < front->count;
+
+	if (front->count == 0) {
+		return false;
+	}
+	must(self->world, self->life, at == 0 || may_be_lost(self, kind),
+	     "mail %u came before mail %u, which had been put first", mail, front->mails[0]);
+	drop_first(front, found ? at + 1 : front->count);
+	return found;
+}
+
+void model_put_first(struct self *self, enum kind kind, uint32_t mail)
+{
+	struct queue_model *front = &self->front[kind];
+
+	must(self->world, self->life, front->count < FRONT_MAX);
+	memmove(front->mails + 1, front->mails, front->count * sizeof(front->mails[0]));
+	front->mails[0] = mail;
+	front->count++;
+}
+
+void model_stashed(struct self *self, enum kind kind, uint32_t mail)
+{
+	struct mail_record *record = &self->world->mails[mail];
+
+	trace(self->life, "stashed", mail, kind);
+	self->stashed[self->stashed_count].mail = mail;
+	self->stashed[self->stashed_count].kind = kind;
+	self->stashed_count++;
+	(void)gy_add_relaxed(&record->stashed, 1);
+	gy_store_relaxed(&record->dispatched, 0);
+}
+
+void model_unstash(struct self *self, uint32_t count)
+{
+	for (uint32_t i = count; i > 0; i--) {
+		model_put_first(self, self->stashed[i - 1].kind, self->stashed[i - 1].mail);
+	}
+	self->stashed_count -= count;
+	memmove(self->stashed, self->stashed + count,
+		self->stashed_count * sizeof(self->stashed[0]));
+}
+
+void model_restarted(struct self *self)
+{
+	memset(self->timers, 0, sizeof(self->timers));
+	self->idle_ns = 0;
+	self->behaviour = 0;
+	self->nested_count = 0;
+	model_unstash(self, self->stashed_count);
+}
+
+/* ---- messages ---- */
+
+static void check_order(struct self *self, enum kind kind, const struct head *head)
+{
+	uint32_t *seen = &self->world->lives[self->life].seen[kind][head->from];
+
+	must(self->world, self->life, head->number > *seen,
+	     "of life %u number %u came after number %u", head->from, head->number, *seen);
+	*seen = head->number;
+}
+
+/* Nothing comes of one whose end was told, but what was laid aside before. */
+static void check_not_dead(struct self *self, const struct head *head)
+{
+	/* With a copy, another may have stashed it; that makes the check weaker, not wrong. */
+	if (self->world->mails[head->mail].stashed == 0 && !END_IS_TOLD_FIRST) {
+		must(self->world, self->life, self->world->lives[self->life].told[head->from] == 0,
+		     "mail %u of life %u came after its end was told", head->mail, head->from);
+	}
+}
+
+static void check_group(struct self *self, const struct head *head)
+{
+	must(self->world, self->life, head->group == 0 || (self->meant >> head->group & 1) != 0,
+	     "mail %u to group %u came to one who never was a member", head->mail, head->group);
+}
+
+void expect_message(struct gyre_stack *stack, enum kind kind, const struct head *head)
+{
+	struct self *self = self_of(stack);
+	struct world *world = self->world;
+	bool first;
+
+	must(world, self->life, head != NULL);
+	trace(self->life, kind == KIND_ASK ? "is asked" : "is sent", head->mail, head->from);
+	must(world, self->life, self->barrier == 0, "mail %u keeps others out", self->barrier - 1);
+	must(world, self->life, self->phase == PHASE_UP, "in phase %d", self->phase);
+	must(world, self->life, head->from < LIVES_MAX);
+	if ((head->marks & MARK_SETTLE) != 0) {
+		return;
+	}
+	if (gyre_batch_count(stack) == 0) {
+		check_content(stack);
+	}
+	check_group(self, head);
+	check_not_dead(self, head);
+	if (head->mail != 0 && (head->marks & MARK_COPIED) == 0) {
+		must(world, self->life,
+		     gy_add_relaxed(&world->mails[head->mail].dispatched, 1) == 0,
+		     "mail %u came twice", head->mail);
+	}
+	first = take_from_front(self, kind, head->mail);
+	must(world, self->life,
+	     first || (head->marks & MARK_COPIED) != 0 ||
+		     ((head->marks & MARK_FIRST) == 0 &&
+		      (head->mail == 0 || world->mails[head->mail].stashed == 0)),
+	     "mail %u comes back from nowhere", head->mail);
+	if (!first && !(RETIRING_LOOP_IS_OVERTAKEN && world->plan.resizing && kind == KIND_ASK)) {
+		check_order(self, kind, head);
+	}
+}
+
+/* ---- events ---- */
+
+static void expect_timeout(struct self *self, const struct gyre_timeout *timeout)
+{
+	struct timer_model *timer;
+	uint64_t last_ns;
+
+	trace(self->life, "timer", timeout->key, timeout->expirations);
+	must(self->world, self->life, timeout->key < TIMERS && timeout->expirations > 0);
+	timer = &self->timers[timeout->key];
+	must(self->world, self->life, timer->on, "timer %lu is off", (unsigned long)timeout->key);
+	must(self->world, self->life, !timer->once || timeout->expirations == 1);
+	last_ns = timer->next_ns + (timeout->expirations - 1) * timer->period_ns;
+	must(self->world, self->life, now_ns() >= last_ns, "timer %lu is %lu ns early",
+	     (unsigned long)timeout->key, (unsigned long)(last_ns - now_ns()));
+	timer->next_ns = last_ns + timer->period_ns;
+	timer->on = !timer->once;
+}
+
+void model_forget_watched(struct self *self, uint32_t at)
+{
+	watch_over(self->world, self->watched[at].record);
+	self->watched[at] = self->watched[--self->watched_count];
+}
+
+static void expect_terminated(struct self *self, const struct gyre_terminated *terminated)
+{
+	struct world *world = self->world;
+	uint32_t at = 0;
+	uint32_t life;
+
+	while (at < self->watched_count &&
+	       !gyre_address_equal(self->watched[at].address, terminated->actor)) {
+		at++;
+	}
+	must(world, self->life, at < self->watched_count,
+	     "was told of an end (%d) that it does not wait for", terminated->reason);
+	life = self->watched[at].life;
+	trace(self->life, "is told of the end", life, (uint64_t)terminated->reason);
+	must(world, self->life,
+	     gy_load_relaxed(&world->lives[life].alive) == 0 ||
+		     (LACK_IS_TOLD_AS_END && terminated->reason == -ENOMEM),
+	     "life %u goes on, whose end was told (%d)", life, terminated->reason);
+	must(world, self->life,
+	     terminated->reason == 0 || terminated->reason == -EIO ||
+		     terminated->reason == -ESHUTDOWN || terminated->reason == -ESRCH ||
+		     (world->plan.lean && terminated->reason == -ENOMEM),
+	     "reason %d", terminated->reason);
+	world->lives[self->life].told[life] = 1;
+	model_forget_watched(self, at);
+}
+
+static void expect_mark(struct self *self, const struct gyre_mailbox_mark *mark)
+{
+	const struct gyre_class *class = &classes[self->class];
+
+	trace(self->life, mark->high ? "full" : "no longer full", mark->waiting, 0);
+	must(self->world, self->life, mark->high != self->full);
+	must(self->world, self->life,
+	     mark->high ? mark->waiting >= class->mailbox_high
+			: mark->waiting <= class->mailbox_low,
+	     "%u waited", mark->waiting);
+	self->full = mark->high;
+}
+
+void expect_event(struct gyre_stack *stack)
+{
+	struct self *self = self_of(stack);
+
+	switch (gyre_message_id(stack)) {
+	case GYRE_ID(gyre_timeout):
+		expect_timeout(self, gyre_message(stack, gyre_timeout));
+		break;
+	case GYRE_ID(gyre_terminated):
+		expect_terminated(self, gyre_message(stack, gyre_terminated));
+		break;
+	case GYRE_ID(gyre_mailbox_mark):
+		expect_mark(self, gyre_message(stack, gyre_mailbox_mark));
+		break;
+	case GYRE_ID(gyre_receive_timeout):
+		trace(self->life, "idle", gyre_message(stack, gyre_receive_timeout)->idle_ns, 0);
+		must(self->world, self->life,
+		     self->idle_ns > 0 &&
+			     gyre_message(stack, gyre_receive_timeout)->idle_ns >= self->idle_ns);
+		break;
+	default:
+		must(self->world, self->life, false, "event 0x%x", gyre_message_id(stack));
+	}
+}

@@ -1,0 +1,499 @@
+/*
+ * Random actor programs: what their files share. A world is one system, with all that is known of
+ * it: a record of each life, of each mail, of each promise and of each watch. None of them is used
+ * again within a world, so that each thing that happens is checked against what must have happened
+ * before it. What the actors do is drawn from the seed; in which order threads do it is not.
+ */
+#ifndef TEST_RANDOM_RANDOM_H
+#define TEST_RANDOM_RANDOM_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <gyre/gyre.h>
+
+#include "base/atomic.h"
+#include "base/random.h"
+
+enum {
+	LIVES_MAX = 320, /* 0 is nobody's */
+	KNOWN = 40,
+	NAMES = 6,
+	GROUPS_MAX = 32, /* ever, in one world */
+	GROUPS_OPEN = 4, /* that are written to at one time */
+	TIMERS = 3,	 /* the last is the keepers' */
+	PLEDGES_OF_STACK = 3,
+	WATCHED_MAX = 10,
+	STASHED_MAX = 12,
+	FRONT_MAX = 64,
+	OUTSIDERS = 2,
+	LOOPS_MAX = 8,
+};
+
+/* ---- what is sent ---- */
+
+enum kind { KIND_NOTICE, KIND_ASK, KINDS };
+
+enum mark {
+	MARK_BATCH = 1,	  /* for the filters of batches */
+	MARK_BARRIER = 2, /* for the filter of barriers */
+	MARK_COPIED = 4,  /* each member of a group may get one */
+	MARK_FIRST = 8,	  /* went before all that waited */
+	MARK_SETTLE = 16, /* only calms down who gets it */
+};
+
+/* What every message begins with. */
+struct head {
+	uint32_t mail;	 /* its record */
+	uint32_t from;	 /* the life that sent it */
+	uint32_t number; /* counted by the sender, for each kind */
+	uint16_t marks;
+	uint8_t group; /* that it was sent to, counted from 1; 0 for none */
+	uint8_t reserved;
+};
+
+/* Something that must be given back exactly once. */
+struct token;
+
+struct letter {
+	struct head head;
+};
+GYRE_MESSAGE(letter, 0x3001);
+
+struct parcel {
+	struct head head;
+	struct token *token;
+};
+void parcel_destroy(struct parcel *parcel);
+GYRE_MESSAGE_OWNING(parcel, 0x3002, parcel_destroy);
+
+enum { BULK_WORDS = 400, HUGE_WORDS = 2500 };
+
+struct bulk {
+	struct head head;
+	uint64_t words[BULK_WORDS];
+};
+GYRE_MESSAGE(bulk, 0x3003);
+
+/* Too large for the pools. */
+struct huge {
+	struct head head;
+	uint64_t words[HUGE_WORDS];
+};
+GYRE_MESSAGE(huge, 0x3004);
+
+/* Answers repeat the promise that they are for. */
+struct verdict {
+	uint32_t pledge;
+	uint32_t by; /* the life that answers; 0 when it is none */
+};
+GYRE_MESSAGE(verdict, 0x3005);
+
+struct present {
+	uint32_t pledge;
+	uint32_t by;
+	struct token *token;
+};
+void present_destroy(struct present *present);
+GYRE_MESSAGE_OWNING(present, 0x3006, present_destroy);
+
+struct question {
+	struct head head;
+	uint32_t pledge;
+};
+GYRE_REQUEST(question, 0x3007, verdict);
+
+struct wish {
+	struct head head;
+	uint32_t pledge;
+	struct token *token;
+};
+void wish_destroy(struct wish *wish);
+GYRE_REQUEST_OWNING(wish, 0x3008, present, wish_destroy);
+
+struct birth {
+	struct world *world;
+	uint64_t random;
+	uint32_t life; /* 0: the actor takes one itself */
+	uint32_t parent;
+	uint8_t depth;
+	uint8_t class;
+	uint8_t group; /* it is spawned into */
+	bool keeper;
+};
+GYRE_MESSAGE(birth, 0x3009);
+
+/* ---- what is known ---- */
+
+/* All atomic but for what belongs to the life. */
+struct life {
+	uint32_t alive;
+	uint32_t ended;
+	uint32_t children;
+	uint32_t doomed;    /* a stop of it was accepted */
+	uint32_t lost_name; /* another has got its name, so it must have stopped */
+	uint8_t class;
+	struct gyre_address address;
+	uint32_t sent[KINDS];  /* the life's own */
+	uint32_t *seen[KINDS]; /* of each sender the last number; the life's own */
+	uint8_t *told;	       /* of whose ends it was told; the life's own */
+};
+
+struct mail_record {
+	uint32_t dispatched; /* atomic; since it was stashed last */
+	uint32_t stashed;    /* atomic; how often */
+};
+
+enum pledge_kind { PLEDGE_ASK, PLEDGE_SLEEP, PLEDGE_END, PLEDGE_WORK, PLEDGE_OUTSIDE };
+
+struct pledge {
+	enum pledge_kind kind;
+	uint32_t owner;
+	uint32_t whom;
+	uint64_t begun_ns;
+	uint64_t time_ns; /* it may take; GYRE_FOREVER */
+	bool in_time;	  /* it has ended before that, so nothing of it can come late */
+	uint32_t begun;	  /* atomic, as the rest */
+	uint32_t ended;
+	uint32_t answered; /* how often an answer was accepted */
+	uint32_t given_up; /* nobody waits for it */
+};
+
+enum watch_stage { WATCH_NONE, WATCH_ON, WATCH_OVER };
+
+struct watch_record {
+	uint32_t watcher;
+	uint32_t watched;
+	uint32_t stage; /* atomic, of enum watch_stage */
+};
+
+struct acquaintance {
+	struct gyre_address address;
+	uint32_t life;
+};
+
+struct group {
+	struct gyre_address address;
+	bool spawned;
+	bool everyone; /* it routes to all */
+	uint32_t ended;
+	uint32_t joined; /* atomic */
+};
+
+/* ---- what is drawn for a world ---- */
+
+enum deed {
+	DEED_NOTIFY,
+	DEED_PARCEL,
+	DEED_BULK,
+	DEED_SELF_FIRST,
+	DEED_PASS_ON,
+	DEED_NOTIFY_GROUP,
+	DEED_SPAWN,
+	DEED_SPAWN_GROUP,
+	DEED_WATCH,
+	DEED_UNWATCH,
+	DEED_STOP,
+	DEED_POISON,
+	DEED_GRACEFUL,
+	DEED_STOP_SELF,
+	DEED_UNSTASH,
+	DEED_BECOME,
+	DEED_NESTED,
+	DEED_UNBECOME,
+	DEED_REGISTER,
+	DEED_UNREGISTER,
+	DEED_LOOKUP,
+	DEED_JOIN,
+	DEED_LEAVE,
+	DEED_TIMER,
+	DEED_TIMER_STOP,
+	DEED_IDLE,
+	DEED_IDLE_STOP,
+	DEED_MOVE_OUT,
+	DEED_BURN,
+	DEED_ASK_AND_GO,
+	DEED_STASH, /* these end the handler */
+	DEED_FAIL,
+	DEED_ASK, /* these wait */
+	DEED_ASK_GROUP,
+	DEED_SLEEP,
+	DEED_AWAIT_END,
+	DEED_WORK,
+	DEEDS,
+};
+
+struct plan {
+	uint64_t seed;
+	uint32_t loops;
+	uint32_t steps;
+	uint32_t outsiders;
+	bool lean;     /* allocations fail */
+	bool resizing; /* loops come and go */
+	bool abrupt;   /* it is stopped in the midst of it */
+	uint64_t patience_ns;
+	uint64_t tick_ns;
+	uint32_t run_budget;
+	uint32_t weights[DEEDS];
+	uint32_t weights_sum;
+};
+
+struct world {
+	struct plan plan;
+	struct gyre_system *system;
+	uint64_t begun_ns;  /* atomic; 0 while none runs */
+	const char *doing;  /* atomic; what the driver is about */
+	int64_t steps_left; /* atomic */
+	uint32_t closing;   /* atomic; nothing new is begun */
+	uint32_t quiet;	    /* atomic; nothing moves any more */
+	uint32_t stopped;   /* atomic; the system was told to stop */
+	uint32_t lives_count;
+	uint32_t mails_count;
+	uint32_t pledges_count;
+	uint32_t watches_count;
+	uint32_t groups_count;
+	uint32_t mails_max;
+	uint32_t pledges_max;
+	uint32_t watches_max;
+	uint64_t tokens; /* atomic; that are out */
+	uint64_t lost[GYRE_DROP_COUNT];
+	uint32_t names[NAMES]; /* atomic; which life has it */
+	struct life lives[LIVES_MAX];
+	struct mail_record *mails;
+	struct pledge *pledges;
+	struct watch_record *watches;
+	struct group groups[GROUPS_MAX];
+	uint8_t open_groups[GROUPS_OPEN]; /* atomic; counted from 1 */
+	pthread_mutex_t known_mutex;
+	struct acquaintance known[KNOWN];
+};
+
+/* ---- what an actor keeps ---- */
+
+struct queue_model {
+	uint32_t count;
+	uint32_t mails[FRONT_MAX];
+};
+
+struct watched {
+	struct gyre_address address;
+	uint32_t life;
+	uint32_t record;
+};
+
+struct timer_model {
+	bool on;
+	bool once;
+	uint64_t next_ns; /* not before */
+	uint64_t period_ns;
+};
+
+enum phase { PHASE_MOUNT, PHASE_UP, PHASE_RESTART };
+
+enum { BEHAVIOURS = 3 };
+
+struct self {
+	struct world *world; /* NULL until the mount */
+	uint64_t random;
+	uint32_t life;
+	uint32_t parent;
+	uint8_t depth;
+	uint8_t class;
+	bool keeper;
+	bool stopped; /* by itself */
+	enum phase phase;
+	uint32_t barrier; /* the mail that keeps the others out; 0 for none */
+	uint8_t behaviour;
+	uint8_t nested[GYRE_NESTED_MAX];
+	uint8_t nested_count;
+	bool full;	  /* it was told that its mailbox is */
+	uint32_t names;	  /* a bit each */
+	uint32_t groups;  /* a bit each */
+	uint32_t meant;	  /* groups that it was ever in */
+	uint64_t idle_ns; /* 0 for off */
+	uint32_t watched_count;
+	struct watched watched[WATCHED_MAX];
+	struct timer_model timers[TIMERS];
+	uint32_t stashed_count;
+	struct {
+		uint32_t mail;
+		enum kind kind;
+	} stashed[STASHED_MAX];
+	struct queue_model front[KINDS];
+};
+
+struct waiting {
+	struct gyre_future future;
+	uint32_t pledge; /* 0 for none */
+	bool owning;	 /* the answer is */
+	struct gyre_address address;
+};
+
+struct frame {
+	uint32_t mail;
+	uint32_t pledge; /* of the ask that is handled */
+	bool wish;	 /* its answer owns something */
+	bool replied;
+	bool gone; /* the message was taken, moved out or stashed */
+	bool stashed;
+	bool any;
+	bool fails; /* in the end */
+	bool barrier;
+	uint8_t count;
+	uint8_t ended;
+	uint8_t rounds;
+	uint8_t ghosts; /* asks that it does not wait for */
+	struct waiting waiting[PLEDGES_OF_STACK];
+};
+
+enum { STATE_ALL = 1, STATE_ANY = 2 };
+
+static inline struct self *self_of(struct gyre_stack *stack)
+{
+	return (struct self *)gyre_state(stack);
+}
+
+static inline struct frame *frame_of(struct gyre_stack *stack)
+{
+	return (struct frame *)gyre_frame(stack);
+}
+
+/* From 0 to below @limit. */
+static inline uint32_t draw(uint64_t *random, uint32_t limit)
+{
+	return (uint32_t)(gy_random_next(random) >> 33) % limit;
+}
+
+static inline bool one_in(uint64_t *random, uint32_t count)
+{
+	return draw(random, count) == 0;
+}
+
+/* ---- trace.c ---- */
+
+/* Ends the process with a report if @condition does not hold; @life is whom it is about. */
+#define must(WORLD, LIFE, CONDITION, ...)                                                \
+	((CONDITION) ? (void)0                                                           \
+		     : violated((WORLD), (LIFE), PLACE_(__FILE__, __LINE__, #CONDITION), \
+				" " __VA_ARGS__))
+#define PLACE_(FILE, LINE, CONDITION)  PLACE__(FILE, LINE, CONDITION)
+#define PLACE__(FILE, LINE, CONDITION) FILE ":" #LINE ": does not hold: " CONDITION
+
+__attribute__((format(printf, 4, 5), noreturn)) void
+violated(struct world *world, uint32_t life, const char *what, const char *format, ...);
+/* @what: a word that stays; the numbers are printed with it. */
+void trace(uint32_t life, const char *what, uint64_t a, uint64_t b);
+void trace_begin(uint64_t seed);
+void dump(struct world *world);
+void log_line(enum gyre_log_level level, const char *message, void *arg);
+
+/* ---- world.c ---- */
+
+/* What was done, for the record. */
+struct tally {
+	uint64_t sent;
+	uint64_t spawned;
+	uint64_t restarted;
+	uint64_t stolen;
+	uint64_t asks;
+};
+
+/* Plays one program. It returns when all has held; else the process ends. */
+void play(const struct plan *plan, struct tally *tally);
+/* Draws everything from the seed but what is given: 0 for to be drawn. */
+struct plan plan_draw(uint64_t seed, uint32_t loops, uint32_t steps);
+/* The world that is being played, for the watchdog; NULL for none. */
+struct world *world_now(void);
+/* Whether it has been played for longer than that. */
+bool world_hangs(uint64_t limit_ns);
+
+/* ---- known.c ---- */
+
+uint64_t now_ns(void);
+struct token *token_get(struct world *world);
+void token_put(struct token *token);
+bool spend(struct world *world);
+/* 0 when there are as many as there may be. */
+uint32_t life_take(struct world *world);
+struct acquaintance known_any(struct world *world, uint64_t *random);
+struct acquaintance known_add(struct world *world, uint64_t *random, struct acquaintance one);
+/* The record of a new promise; 0 for none. */
+uint32_t pledge_begin(struct world *world, enum pledge_kind kind, uint32_t owner, uint32_t whom,
+		      uint64_t time_ns);
+/* Checks how it has ended. */
+void pledge_end(struct world *world, uint32_t pledge, int error);
+/* @r: what the call for it returned. */
+void pledge_refused(struct world *world, uint32_t pledge, int r);
+void pledge_answered(struct world *world, uint32_t pledge, uint32_t answer, uint32_t by);
+uint32_t watch_begin(struct world *world, uint32_t watcher, uint32_t watched);
+void watch_over(struct world *world, uint32_t record);
+/* A group that is open, counted from 1; 0 for none. */
+uint8_t group_any(struct world *world, uint64_t *random);
+struct head head_make(struct world *world, uint32_t from, enum kind kind, uint16_t marks,
+		      uint8_t group);
+uint16_t marks_draw(uint64_t *random);
+void doom(struct world *world, uint32_t life);
+
+/* ---- expected.c ---- */
+
+/* A message reaches its handler; all that can be said against it is checked. */
+void expect_message(struct gyre_stack *stack, enum kind kind, const struct head *head);
+/* Something else of the actor runs. */
+void expect_alive(struct self *self);
+void expect_event(struct gyre_stack *stack);
+void expect_nothing_in(struct frame *frame, struct self *self);
+void model_stashed(struct self *self, enum kind kind, uint32_t mail);
+void model_unstash(struct self *self, uint32_t count);
+void model_put_first(struct self *self, enum kind kind, uint32_t mail);
+void model_restarted(struct self *self);
+void model_forget_watched(struct self *self, uint32_t at);
+const struct head *head_of(struct gyre_stack *stack);
+void fill_words(uint64_t *words, uint32_t count, uint64_t value);
+
+/* ---- deeds.c ---- */
+
+/* Does some things. 0, or the state to suspend with. */
+uint32_t act(struct gyre_stack *stack, bool message, enum kind kind, int *ret_error);
+/* When nothing new is begun any more. */
+void calm_down(struct gyre_stack *stack);
+
+/* ---- sending.c ---- */
+
+void send_letter(struct gyre_stack *stack, struct gyre_address to, uint8_t group);
+void send_parcel(struct gyre_stack *stack, struct gyre_address to);
+void send_bulk(struct gyre_stack *stack, struct gyre_address to);
+void send_self_first(struct gyre_stack *stack);
+void pass_on(struct gyre_stack *stack, struct gyre_address to);
+void move_out(struct gyre_stack *stack, enum kind kind);
+/* Begins to wait for something; false if it could not. */
+bool await_ask(struct gyre_stack *stack, struct acquaintance to, uint8_t group);
+bool await_sleep(struct gyre_stack *stack);
+bool await_end(struct gyre_stack *stack, struct acquaintance whom);
+bool await_work(struct gyre_stack *stack);
+void ask_and_go(struct gyre_stack *stack, struct acquaintance to);
+/* Looks at what has come. Whether all has, or as much as is waited for. */
+bool settle(struct gyre_stack *stack);
+int answer(struct gyre_stack *stack);
+
+/* ---- actors.c ---- */
+
+enum { CLASSES = 8 };
+
+extern const struct gyre_class classes[CLASSES];
+extern const struct gyre_behaviour behaviours[CLASSES][BEHAVIOURS];
+
+/* ---- outside.c ---- */
+
+struct outsider {
+	struct world *world;
+	uint64_t random;
+	uint32_t life;
+	uint32_t callbacks; /* atomic; that are to come */
+	pthread_t thread;
+};
+
+void *outsider_run(void *arg);
+void pause_ns(uint64_t ns);
+
+#endif

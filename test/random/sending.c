@@ -1,0 +1,381 @@
+/*
+ * What actors send each other and wait for.
+ */
+#include <errno.h>
+
+#include "random.h"
+
+/* ---- notices ---- */
+
+static void count_refusal(struct self *self, int r)
+{
+	must(self->world, self->life,
+	     r == 0 || r == -ESRCH || r == -ENOBUFS || (r == -ENOMEM && self->world->plan.lean),
+	     "a notice: %d", r);
+}
+
+void send_letter(struct gyre_stack *stack, struct gyre_address to, uint8_t group)
+{
+	struct self *self = self_of(stack);
+	uint16_t marks = marks_draw(&self->random);
+
+	if (group != 0 && self->world->groups[group].everyone) {
+		marks |= MARK_COPIED;
+	}
+	count_refusal(self, gyre_notify(stack, to,
+					gyre_new(stack, letter,
+						 .head = head_make(self->world, self->life,
+								   KIND_NOTICE, marks, group))));
+}
+
+void send_parcel(struct gyre_stack *stack, struct gyre_address to)
+{
+	struct self *self = self_of(stack);
+
+	count_refusal(self,
+		      gyre_notify(stack, to,
+				  gyre_new(stack, parcel,
+					   .head = head_make(self->world, self->life, KIND_NOTICE,
+							     marks_draw(&self->random), 0),
+					   .token = token_get(self->world))));
+}
+
+static void send_huge(struct gyre_stack *stack, struct gyre_address to, struct head head)
+{
+	struct gyre_mail *mail = gyre_mail_new(stack, &gyre_type_huge);
+	struct huge *huge;
+
+	if (mail != NULL) {
+		huge = (struct huge *)gyre_payload(mail);
+		huge->head = head;
+		fill_words(huge->words, HUGE_WORDS, head.number);
+	}
+	count_refusal(self_of(stack), gyre_notify(stack, to, mail));
+}
+
+void send_bulk(struct gyre_stack *stack, struct gyre_address to)
+{
+	struct self *self = self_of(stack);
+	struct head head =
+		head_make(self->world, self->life, KIND_NOTICE, marks_draw(&self->random), 0);
+	struct gyre_mail *mail;
+	struct bulk *bulk;
+
+	if (one_in(&self->random, 4)) {
+		send_huge(stack, to, head);
+		return;
+	}
+	mail = gyre_mail_new(stack, &gyre_type_bulk);
+	if (mail != NULL) {
+		bulk = (struct bulk *)gyre_payload(mail);
+		bulk->head = head;
+		fill_words(bulk->words, BULK_WORDS, head.number);
+	}
+	count_refusal(self, gyre_notify(stack, to, mail));
+}
+
+void send_self_first(struct gyre_stack *stack)
+{
+	struct self *self = self_of(stack);
+	struct head head;
+	int r;
+
+	if (self->front[KIND_NOTICE].count >= FRONT_MAX / 2 || self->phase == PHASE_MOUNT) {
+		return;
+	}
+	head = head_make(self->world, self->life, KIND_NOTICE, MARK_FIRST, 0);
+	r = gyre_notify_self_first(stack, gyre_new(stack, letter, .head = head));
+	must(self->world, self->life, r == 0 || self->world->plan.lean, "%d", r);
+	if (r == 0) {
+		model_put_first(self, KIND_NOTICE, head.mail);
+	}
+}
+
+void pass_on(struct gyre_stack *stack, struct gyre_address to)
+{
+	struct self *self = self_of(stack);
+	struct frame *frame = frame_of(stack);
+	const struct bulk *bulk = gyre_message(stack, bulk);
+	const struct huge *huge = gyre_message(stack, huge);
+	struct gyre_mail *mail;
+	struct head *head;
+
+	if (frame->gone || frame->mail == 0) {
+		return;
+	}
+	mail = gyre_take(stack);
+	must(self->world, self->life, mail != NULL);
+	must(self->world, self->life, gyre_take(stack) == NULL);
+	frame->gone = true;
+	if (one_in(&self->random, 4)) {
+		gyre_mail_free(stack, mail);
+		return;
+	}
+	head = (struct head *)gyre_payload(mail);
+	*head = head_make(self->world, self->life, KIND_NOTICE, marks_draw(&self->random), 0);
+	trace(self->life, "passes on", frame->mail, head->mail);
+	if (bulk != NULL) {
+		fill_words(((struct bulk *)gyre_payload(mail))->words, BULK_WORDS, head->number);
+	} else if (huge != NULL) {
+		fill_words(((struct huge *)gyre_payload(mail))->words, HUGE_WORDS, head->number);
+	}
+	count_refusal(self, gyre_notify(stack, to, mail));
+}
+
+void move_out(struct gyre_stack *stack, enum kind kind)
+{
+	struct self *self = self_of(stack);
+	struct frame *frame = frame_of(stack);
+	struct parcel parcel = { .token = NULL };
+	struct wish wish = { .token = NULL };
+	int r;
+
+	if (frame->gone || frame->mail == 0) {
+		return;
+	}
+	if (kind == KIND_NOTICE && gyre_message(stack, parcel) != NULL) {
+		r = gyre_move(stack, parcel, &parcel);
+		must(self->world, self->life, r == 0 && parcel.head.mail == frame->mail, "%d", r);
+		token_put(parcel.token);
+		frame->gone = true;
+	} else if (kind == KIND_ASK && gyre_message(stack, wish) != NULL) {
+		r = gyre_move(stack, wish, &wish);
+		must(self->world, self->life, r == 0 && wish.head.mail == frame->mail, "%d", r);
+		token_put(wish.token);
+		frame->gone = true;
+	}
+}
+
+/* ---- promises ---- */
+
+static struct waiting *add_waiting(struct gyre_stack *stack)
+{
+	struct frame *frame = frame_of(stack);
+
+	return frame->count == PLEDGES_OF_STACK ? NULL : &frame->waiting[frame->count];
+}
+
+/* @r: what was returned when it was begun. Whether it is waited for. */
+static bool is_begun(struct gyre_stack *stack, struct waiting *one, uint32_t pledge, int r)
+{
+	struct self *self = self_of(stack);
+
+	if (r < 0) {
+		must(self->world, self->life, gyre_error(&one->future) == r, "%d is not %d",
+		     gyre_error(&one->future), r);
+		pledge_refused(self->world, pledge, r);
+		return false;
+	}
+	must(self->world, self->life, r == 0);
+	one->pledge = pledge;
+	frame_of(stack)->count++;
+	return true;
+}
+
+static uint64_t draw_patience(struct self *self, uint32_t whom)
+{
+	uint64_t patience_ns = self->world->plan.patience_ns;
+
+	/* Such asks lead only to later lives, so that they make no cycle. */
+	if (whom > self->life && one_in(&self->random, 3)) {
+		return GYRE_FOREVER;
+	}
+	return patience_ns / 8 + draw(&self->random, (uint32_t)patience_ns);
+}
+
+static int send_ask(struct gyre_stack *stack, struct gyre_address to, uint8_t group,
+		    struct waiting *one, uint32_t pledge)
+{
+	struct self *self = self_of(stack);
+	struct world *world = self->world;
+	uint64_t time_ns = world->pledges[pledge].time_ns;
+	uint16_t marks = marks_draw(&self->random);
+	struct head head = head_make(world, self->life, KIND_ASK, marks, group);
+
+	trace(self->life, "asks by mail", head.mail, pledge);
+	one->owning = one_in(&self->random, 3);
+	if (one->owning) {
+		return gyre_ask(stack, to,
+				gyre_new(stack, wish, .head = head, .pledge = pledge,
+					 .token = token_get(world)),
+				time_ns, &one->future);
+	}
+	return gyre_ask(stack, to, gyre_new(stack, question, .head = head, .pledge = pledge),
+			time_ns, &one->future);
+}
+
+bool await_ask(struct gyre_stack *stack, struct acquaintance to, uint8_t group)
+{
+	struct self *self = self_of(stack);
+	struct waiting *one = add_waiting(stack);
+	uint32_t pledge = one == NULL ? 0
+				      : pledge_begin(self->world, PLEDGE_ASK, self->life, to.life,
+						     draw_patience(self, to.life));
+
+	if (pledge == 0) {
+		return false;
+	}
+	return is_begun(stack, one, pledge, send_ask(stack, to.address, group, one, pledge));
+}
+
+void ask_and_go(struct gyre_stack *stack, struct acquaintance to)
+{
+	struct self *self = self_of(stack);
+	struct waiting *one = add_waiting(stack);
+	uint32_t pledge = one == NULL ? 0
+				      : pledge_begin(self->world, PLEDGE_ASK, self->life, to.life,
+						     draw_patience(self, 0));
+
+	if (pledge != 0) {
+		gy_store_relaxed(&self->world->pledges[pledge].given_up, 1);
+		if (send_ask(stack, to.address, 0, one, pledge) == 0) {
+			frame_of(stack)->ghosts++;
+		}
+	}
+}
+
+bool await_sleep(struct gyre_stack *stack)
+{
+	struct self *self = self_of(stack);
+	struct waiting *one = add_waiting(stack);
+	uint64_t time_ns = draw(&self->random, 1000000);
+	uint32_t pledge =
+		one == NULL ? 0 : pledge_begin(self->world, PLEDGE_SLEEP, self->life, 0, time_ns);
+
+	return pledge != 0 &&
+	       is_begun(stack, one, pledge, gyre_sleep(stack, time_ns, &one->future));
+}
+
+bool await_end(struct gyre_stack *stack, struct acquaintance whom)
+{
+	struct self *self = self_of(stack);
+	struct waiting *one = add_waiting(stack);
+	uint32_t pledge = one == NULL ? 0
+				      : pledge_begin(self->world, PLEDGE_END, self->life, whom.life,
+						     GYRE_FOREVER);
+	int r;
+
+	if (pledge == 0) {
+		return false;
+	}
+	r = gyre_stop_gracefully(stack, whom.address, draw(&self->random, 3000000), &one->future);
+	must(self->world, self->life, (r == -EINVAL) == (whom.life == self->life) || r == -ENOMEM,
+	     "%d", r);
+	if (r == 0) {
+		doom(self->world, whom.life);
+	}
+	return is_begun(stack, one, pledge, r);
+}
+
+static int do_work(struct gyre_work *work)
+{
+	struct world *world = (struct world *)gyre_system_user(gyre_work_system(work));
+	const struct wish *wish = gyre_work_get(work, wish);
+	const struct question *question = gyre_work_get(work, question);
+	uint32_t pledge = wish != NULL ? wish->pledge : question->pledge;
+
+	if (pledge % 8 == 0) {
+		pause_ns(GYRE_MILLISECONDS(1));
+	}
+	if (pledge % 8 == 1) {
+		return -EIO;
+	}
+	if (pledge % 8 == 2) {
+		return 0;
+	}
+	(void)gy_add_relaxed(&world->pledges[pledge].answered, 1);
+	return wish != NULL ? gyre_work_reply(work, gyre_work_new(work, present, .pledge = pledge,
+								  .token = token_get(world)))
+			    : gyre_work_reply(work, gyre_work_new(work, verdict, .pledge = pledge));
+}
+
+bool await_work(struct gyre_stack *stack)
+{
+	struct self *self = self_of(stack);
+	struct world *world = self->world;
+	struct waiting *one = add_waiting(stack);
+	uint64_t time_ns = draw_patience(self, 0);
+	uint32_t pledge =
+		one == NULL ? 0 : pledge_begin(world, PLEDGE_WORK, self->life, 0, time_ns);
+	struct gyre_mail *mail;
+
+	if (pledge == 0) {
+		return false;
+	}
+	one->owning = one_in(&self->random, 2);
+	mail = one->owning ? gyre_new(stack, wish, .pledge = pledge, .token = token_get(world))
+			   : gyre_new(stack, question, .pledge = pledge);
+	return is_begun(stack, one, pledge,
+			gyre_offload(stack, do_work, mail, time_ns, &one->future));
+}
+
+/* ---- what came ---- */
+
+static void look_at_answer(struct self *self, struct waiting *one)
+{
+	const struct verdict *verdict = gyre_get(&one->future, verdict);
+	const struct present *present = gyre_get(&one->future, present);
+	struct present moved = { .token = NULL };
+
+	must(self->world, self->life, one->owning ? present != NULL : verdict != NULL);
+	pledge_answered(self->world, one->pledge, one->owning ? present->pledge : verdict->pledge,
+			one->owning ? present->by : verdict->by);
+	if (one->owning && one_in(&self->random, 2)) {
+		must(self->world, self->life, gyre_move_answer(&one->future, present, &moved) == 0);
+		token_put(moved.token);
+	}
+}
+
+static bool settle_one(struct self *self, struct waiting *one)
+{
+	int error = gyre_error(&one->future);
+	enum pledge_kind kind = self->world->pledges[one->pledge].kind;
+
+	if (error == -EINPROGRESS) {
+		return false;
+	}
+	pledge_end(self->world, one->pledge, error);
+	if (error == 0 && (kind == PLEDGE_ASK || kind == PLEDGE_WORK)) {
+		look_at_answer(self, one);
+	}
+	one->pledge = 0;
+	return true;
+}
+
+bool settle(struct gyre_stack *stack)
+{
+	struct self *self = self_of(stack);
+	struct frame *frame = frame_of(stack);
+	uint8_t before = frame->ended;
+
+	for (uint32_t i = 0; i < frame->count; i++) {
+		if (frame->waiting[i].pledge != 0 && settle_one(self, &frame->waiting[i])) {
+			frame->ended++;
+		}
+	}
+	must(self->world, self->life, frame->ended > before || frame->ghosts > 0,
+	     "nothing has come");
+	must(self->world, self->life, frame->any || frame->ended == frame->count,
+	     "%u of %u have come", frame->ended, frame->count);
+	return frame->ended == frame->count;
+}
+
+/* ---- answers ---- */
+
+int answer(struct gyre_stack *stack)
+{
+	struct self *self = self_of(stack);
+	struct world *world = self->world;
+	struct frame *frame = frame_of(stack);
+	int r;
+
+	frame->replied = true;
+	trace(self->life, "answers", frame->pledge, 0);
+	must(world, self->life, gy_add_relaxed(&world->pledges[frame->pledge].answered, 1) == 0);
+	r = frame->wish ? gyre_reply(stack, gyre_new(stack, present, .pledge = frame->pledge,
+						     .by = self->life, .token = token_get(world)))
+			: gyre_reply(stack, gyre_new(stack, verdict, .pledge = frame->pledge,
+						     .by = self->life));
+	must(world, self->life, r == 0 || world->plan.lean, "%d", r);
+	return r;
+}

@@ -1,0 +1,505 @@
+/*
+ * One program from its seed to its end: the system is made, actors and threads stir it until the
+ * steps are used up, all calms down and is looked at, and the system stops; or it is stopped in the
+ * midst of it. Then everything must be accounted for.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "heap.h"
+#include "random.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { CALM_SECONDS = 40 };
+#else
+enum { CALM_SECONDS = 10 };
+#endif
+
+/* Both atomic. */
+static struct world *playing;
+static uint64_t playing_since_ns; /* 0 while none is */
+
+struct world *world_now(void)
+{
+	return gy_load_acquire(&playing);
+}
+
+bool world_hangs(uint64_t limit_ns)
+{
+	uint64_t since_ns = gy_load_acquire(&playing_since_ns);
+
+	return since_ns != 0 && now_ns() - since_ns > limit_ns;
+}
+
+/* ---- drawing a plan ---- */
+
+static void draw_weights(struct plan *plan, uint64_t *random)
+{
+	static const enum deed often[] = { DEED_NOTIFY, DEED_PARCEL, DEED_SPAWN, DEED_ASK };
+	static const enum deed seldom[] = { DEED_STOP,	     DEED_POISON,    DEED_GRACEFUL,
+					    DEED_STOP_SELF,  DEED_AWAIT_END, DEED_WORK,
+					    DEED_SPAWN_GROUP };
+
+	for (uint32_t i = 0; i < DEEDS; i++) {
+		plan->weights[i] = one_in(random, 3) ? 0 : 4 + draw(random, 28);
+	}
+	for (uint32_t i = 0; i < sizeof(often) / sizeof(often[0]); i++) {
+		plan->weights[often[i]] += 8 + draw(random, 32);
+	}
+	for (uint32_t i = 0; i < sizeof(seldom) / sizeof(seldom[0]); i++) {
+		plan->weights[seldom[i]] /= 4;
+	}
+	for (uint32_t i = 0; i < DEEDS; i++) {
+		plan->weights_sum += plan->weights[i];
+	}
+}
+
+struct plan plan_draw(uint64_t seed, uint32_t loops, uint32_t steps)
+{
+	static const uint32_t loops_drawn[] = { 1, 2, 3, 8 };
+	static const uint64_t ticks_ns[] = { 100000, 300000, 1000000 };
+	static const uint32_t budgets[] = { 1, 3, 32, 300 };
+	uint64_t random = seed * UINT64_C(0x2545f4914f6cdd1d) + 1;
+	struct plan plan = { .seed = seed };
+
+	plan.loops = loops_drawn[draw(&random, 4)];
+	plan.steps = 100 + draw(&random, 500);
+	plan.outsiders = draw(&random, OUTSIDERS + 1);
+	plan.lean = one_in(&random, 8);
+	plan.resizing = one_in(&random, 6) && !plan.lean;
+	plan.abrupt = one_in(&random, 4);
+	plan.patience_ns = 400000 + draw(&random, 3000000);
+	plan.tick_ns = ticks_ns[draw(&random, 3)];
+	plan.run_budget = budgets[draw(&random, 4)];
+	draw_weights(&plan, &random);
+	plan.loops = loops == 0 ? plan.loops : loops;
+	plan.steps = steps == 0 ? plan.steps : steps;
+	return plan;
+}
+
+/* ---- the system ---- */
+
+static void dead_letter(const struct gyre_type *type, struct gyre_address from,
+			struct gyre_address to, enum gyre_drop reason, void *arg)
+{
+	struct world *world = (struct world *)arg;
+
+	(void)from;
+	trace(0, gyre_drop_name(reason), type->id, to.slot);
+	(void)gy_add_relaxed(&world->lost[reason], 1);
+}
+
+static void make_system(struct world *world)
+{
+	const struct plan *plan = &world->plan;
+	const struct gyre_system_options options = {
+		.loops = plan->loops,
+		.loops_max = plan->resizing ? LOOPS_MAX : plan->loops,
+		.ring_entries = 64,
+		.buffer_count = 16,
+		.datagram_buffer_count = 16,
+		.run_budget = plan->run_budget,
+		.steal_floor = 1,
+		.steal_aggression = 1,
+		.timer_tick_ns = plan->tick_ns,
+		.spin_ns = plan->seed % 4 == 0 ? 20000 : GYRE_SPIN_NEVER,
+		.stall_ms = plan->seed % 4 == 1 ? 1000 : -1,
+		.offload_threads = 2,
+		.offload_queue_max = 64,
+		.memory_limit_bytes = -1,
+		.log = log_line,
+		.log_arg = world,
+		.dead_letter = dead_letter,
+		.dead_letter_arg = world,
+		.user = world,
+	};
+	int r = gyre_system_create(&options, &world->system);
+
+	must(world, 0, r == 0, "%d", r);
+}
+
+static void make_groups(struct world *world, uint64_t *random)
+{
+	for (uint32_t i = 1; i <= 2; i++) {
+		const struct gyre_group_options options = {
+			.routing = (enum gyre_routing)draw(random, GYRE_ROUTE_BY_KEY),
+		};
+		int r = gyre_group_create(world->system, &options, &world->groups[i].address);
+
+		must(world, 0, r == 0, "%d", r);
+		world->groups[i].everyone = options.routing == GYRE_ROUTE_ALL;
+		world->open_groups[i] = (uint8_t)i;
+	}
+	world->groups_count = 2;
+}
+
+static void spawn_one(struct world *world, uint64_t *random, uint32_t loop, bool keeper)
+{
+	const struct gyre_spawn_options options = { .place = GYRE_PLACE_LOOP, .loop = loop };
+	struct acquaintance one = { .life = life_take(world) };
+	uint8_t class = keeper ? 0 : (uint8_t)draw(random, CLASSES);
+	int r;
+
+	world->lives[one.life].class = class;
+	r = gyre_system_spawn(world->system, &classes[class],
+			      gyre_system_new(world->system, birth, .world = world,
+					      .random = gy_random_next(random), .life = one.life,
+					      .class = class, .keeper = keeper),
+			      &options, &one.address);
+	must(world, 0, r == 0, "%d", r);
+	if (!keeper) {
+		(void)known_add(world, random, one);
+	}
+}
+
+static struct world *make_world(const struct plan *plan, uint64_t *random)
+{
+	struct world *world = (struct world *)calloc(1, sizeof(*world));
+
+	if (world == NULL) {
+		abort();
+	}
+	world->plan = *plan;
+	world->steps_left = plan->steps;
+	world->mails_max = plan->steps * 8 + 64;
+	world->pledges_max = plan->steps * 4 + 64;
+	world->watches_max = plan->steps * 2 + 64;
+	world->mails = (struct mail_record *)calloc(world->mails_max, sizeof(*world->mails));
+	world->pledges = (struct pledge *)calloc(world->pledges_max, sizeof(*world->pledges));
+	world->watches = (struct watch_record *)calloc(world->watches_max, sizeof(*world->watches));
+	must(world, 0, world->mails != NULL && world->pledges != NULL && world->watches != NULL);
+	(void)pthread_mutex_init(&world->known_mutex, NULL);
+	world->doing = "making the system";
+	gy_store_release(&playing, world);
+	gy_store_release(&playing_since_ns, now_ns());
+	trace_begin(plan->seed);
+	make_system(world);
+	make_groups(world, random);
+	for (uint32_t i = 0; i < plan->loops; i++) {
+		spawn_one(world, random, i, true);
+		spawn_one(world, random, i, false);
+	}
+	return world;
+}
+
+static void free_world(struct world *world)
+{
+	for (uint32_t i = 0; i < LIVES_MAX; i++) {
+		free(world->lives[i].seen[KIND_NOTICE]);
+		free(world->lives[i].seen[KIND_ASK]);
+		free(world->lives[i].told);
+	}
+	free(world->mails);
+	free(world->pledges);
+	free(world->watches);
+	(void)pthread_mutex_destroy(&world->known_mutex);
+	free(world);
+}
+
+static void set_doing(struct world *world, const char *what)
+{
+	trace(0, what, 0, 0);
+	gy_store_release(&world->doing, what);
+}
+
+/* ---- stirring ---- */
+
+static void starve(uint64_t *random)
+{
+	(void)heap_recover();
+	switch (draw(random, 3)) {
+	case 0:
+		heap_end_after(draw(random, 20));
+		break;
+	default:
+		heap_lack_once_after(draw(random, 60));
+	}
+}
+
+static void resize(struct world *world, uint64_t *random)
+{
+	uint32_t loops = 1 + draw(random, 4);
+	int r;
+
+	set_doing(world, "resizing");
+	r = gyre_system_resize(world->system, loops);
+	must(world, 0, r == 0, "%u loops: %d", loops, r);
+	set_doing(world, "stirring");
+}
+
+static void stir(struct world *world, uint64_t *random)
+{
+	uint64_t limit_ns = now_ns() + GYRE_MILLISECONDS(5) + world->plan.steps * UINT64_C(60000);
+	int64_t end = world->plan.abrupt ? draw(random, world->plan.steps) : 0;
+
+	set_doing(world, "stirring");
+	while (gy_load_relaxed(&world->steps_left) > end && now_ns() < limit_ns) {
+		if (world->plan.lean) {
+			starve(random);
+		}
+		if (world->plan.resizing && one_in(random, 8)) {
+			resize(world, random);
+		}
+		pause_ns(100000);
+	}
+	(void)heap_recover();
+}
+
+/* ---- calming down ---- */
+
+static bool is_balanced(struct world *world)
+{
+	struct gyre_counters before;
+	struct gyre_counters after;
+	uint64_t ends;
+
+	(void)gyre_system_counters(world->system, &before);
+	(void)gyre_system_counters(world->system, &after);
+	ends = before.handled + before.to_nodes;
+	for (uint32_t i = 0; i < GYRE_DROP_COUNT; i++) {
+		ends += before.dropped[i];
+	}
+	/* What had ended before was all that had been sent after. */
+	return ends == after.sent;
+}
+
+static bool pledges_are_kept(const struct world *world)
+{
+	uint32_t count = gy_load_relaxed(&world->pledges_count);
+
+	for (uint32_t i = 1; i <= count && i < world->pledges_max; i++) {
+		const struct pledge *pledge = &world->pledges[i];
+
+		if (gy_load_acquire(&pledge->begun) != 0 && gy_load_relaxed(&pledge->ended) == 0 &&
+		    gy_load_relaxed(&pledge->given_up) == 0 &&
+		    gy_load_relaxed(&world->lives[pledge->owner].alive) != 0) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool all_are_told(const struct world *world)
+{
+	uint32_t count = gy_load_relaxed(&world->watches_count);
+
+	for (uint32_t i = 1; i <= count && i < world->watches_max && !world->plan.lean; i++) {
+		const struct watch_record *watch = &world->watches[i];
+
+		if (gy_load_acquire(&watch->stage) == WATCH_ON &&
+		    gy_load_relaxed(&world->lives[watch->watched].ended) != 0 &&
+		    gy_load_relaxed(&world->lives[watch->watcher].alive) != 0) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool doomed_have_ended(const struct world *world)
+{
+	for (uint32_t i = 1; i < LIVES_MAX; i++) {
+		if (gy_load_relaxed(&world->lives[i].doomed) != 0 &&
+		    gy_load_relaxed(&world->lives[i].alive) != 0) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static void tell_to_settle(struct world *world)
+{
+	for (uint32_t i = 1; i < LIVES_MAX; i++) {
+		if (gy_load_acquire(&world->lives[i].alive) != 0) {
+			(void)gyre_system_notify(
+				world->system, world->lives[i].address,
+				gyre_system_new(world->system, letter, .head.marks = MARK_SETTLE));
+		}
+	}
+}
+
+static void calm_world(struct world *world)
+{
+	uint64_t limit_ns = now_ns() + GYRE_SECONDS(CALM_SECONDS);
+	bool quiet = false;
+
+	set_doing(world, "calming down");
+	while (!quiet) {
+		must(world, 0, now_ns() < limit_ns, "something is not done, or not told");
+		tell_to_settle(world);
+		for (uint32_t i = 0; i < 20 && !quiet; i++) {
+			pause_ns(50000 + i * UINT64_C(20000));
+			quiet = is_balanced(world) && pledges_are_kept(world) &&
+				all_are_told(world) && doomed_have_ended(world);
+		}
+	}
+}
+
+static void check_quiet(struct world *world)
+{
+	static const char *const names[NAMES] = { "anna", "bert", "cleo", "dirk", "emma", "fred" };
+	struct gyre_address found;
+	uint32_t count = gy_load_relaxed(&world->groups_count);
+	uint32_t size;
+	uint32_t life;
+	int r;
+
+	for (uint32_t i = 0; i < NAMES; i++) {
+		r = gyre_system_lookup(world->system, names[i], &found);
+		life = gy_load_relaxed(&world->names[i]);
+		must(world, life, (r == 0) == (life != 0), "name %s: %d", names[i], r);
+	}
+	for (uint32_t i = 1; i <= count && i < GROUPS_MAX && !world->plan.lean; i++) {
+		struct group *group = &world->groups[i];
+		uint32_t joined = gy_load_relaxed(&group->joined);
+
+		if (group->address.loop < LOOPS_MAX) {
+			continue; /* one of one member, or none */
+		}
+		size = 0;
+		r = gyre_group_size(world->system, group->address, &size);
+		must(world, 0,
+		     r == 0 ? size == joined : r == -ESRCH && group->spawned && joined == 0,
+		     "group %u has %u members, not %u (%d)", i, size, joined, r);
+	}
+}
+
+/* ---- the end ---- */
+
+/* What nobody waited for any more: at most one answer or time-out of each promise. */
+static void check_late(struct world *world)
+{
+	uint64_t late = 0;
+
+	for (uint32_t i = 1; i < world->pledges_max; i++) {
+		const struct pledge *pledge = &world->pledges[i];
+
+		late += pledge->begun != 0 && !pledge->in_time &&
+			(pledge->kind != PLEDGE_SLEEP || pledge->ended == 0);
+	}
+	must(world, 0, world->lost[GYRE_DROP_LATE] <= late, "%lu came late, %lu could",
+	     (unsigned long)world->lost[GYRE_DROP_LATE], (unsigned long)late);
+}
+
+static void check_counters(struct world *world, struct tally *tally)
+{
+	struct gyre_counters counters;
+	uint64_t ends;
+
+	(void)gyre_system_counters(world->system, &counters);
+	ends = counters.handled + counters.to_nodes;
+	for (uint32_t i = 0; i < GYRE_DROP_COUNT; i++) {
+		ends += counters.dropped[i];
+		must(world, 0, counters.dropped[i] == world->lost[i],
+		     "%s: %lu dropped, %lu told of", gyre_drop_name((enum gyre_drop)i),
+		     (unsigned long)counters.dropped[i], (unsigned long)world->lost[i]);
+	}
+	check_late(world);
+	must(world, 0, counters.sent == ends, "%lu were sent, %lu have ended",
+	     (unsigned long)counters.sent, (unsigned long)ends);
+	must(world, 0, counters.spawned == counters.stopped, "%lu were spawned, %lu have stopped",
+	     (unsigned long)counters.spawned, (unsigned long)counters.stopped);
+	tally->sent += counters.sent;
+	tally->spawned += counters.spawned;
+	tally->restarted += counters.restarted;
+	tally->stolen += counters.stolen;
+	tally->asks += world->pledges_count;
+}
+
+static void check_lives(struct world *world)
+{
+	for (uint32_t i = 0; i < LIVES_MAX; i++) {
+		must(world, i, world->lives[i].alive == 0, "it outlives its system");
+		must(world, i, world->lives[i].children == 0, "%u children",
+		     world->lives[i].children);
+	}
+	must(world, 0, world->tokens == 0, "%lu payloads were not destroyed",
+	     (unsigned long)world->tokens);
+}
+
+static uint32_t count_descriptors(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	uint32_t count = 0;
+
+	while (folder != NULL && readdir(folder) != NULL) {
+		count++;
+	}
+	if (folder != NULL) {
+		(void)closedir(folder);
+	}
+	return count;
+}
+
+static void begin_outsiders(struct world *world, struct outsider *outsiders, uint64_t *random)
+{
+	for (uint32_t i = 0; i < world->plan.outsiders; i++) {
+		outsiders[i] = (struct outsider){ .world = world,
+						  .random = gy_random_next(random),
+						  .life = life_take(world) };
+		must(world, 0,
+		     pthread_create(&outsiders[i].thread, NULL, outsider_run, &outsiders[i]) == 0);
+	}
+}
+
+static void end_outsiders(struct world *world, struct outsider *outsiders)
+{
+	set_doing(world, "joining the threads outside");
+	for (uint32_t i = 0; i < world->plan.outsiders; i++) {
+		(void)pthread_join(outsiders[i].thread, NULL);
+	}
+}
+
+static void stop(struct world *world)
+{
+	set_doing(world, "stopping");
+	gy_store_release(&world->stopped, 1);
+	gyre_system_stop(world->system);
+}
+
+static void wait_for_end(struct world *world, const struct outsider *outsiders, struct tally *tally)
+{
+	int r;
+
+	set_doing(world, "waiting for the end");
+	r = gyre_system_wait(world->system);
+	must(world, 0, r == 0, "%d", r);
+	for (uint32_t i = 0; i < world->plan.outsiders; i++) {
+		must(world, outsiders[i].life, gy_load_relaxed(&outsiders[i].callbacks) == 0,
+		     "%u calls have not come", outsiders[i].callbacks);
+	}
+	check_counters(world, tally);
+	gyre_system_destroy(world->system);
+	world->system = NULL;
+	check_lives(world);
+}
+
+void play(const struct plan *plan, struct tally *tally)
+{
+	uint64_t random = plan->seed;
+	uint64_t out = heap_out();
+	uint32_t descriptors = count_descriptors();
+	struct outsider outsiders[OUTSIDERS];
+	struct world *world = make_world(plan, &random);
+
+	must(world, 0, gyre_system_start(world->system) == 0);
+	begin_outsiders(world, outsiders, &random);
+	stir(world, &random);
+	if (plan->abrupt) {
+		stop(world);
+	}
+	gy_store_release(&world->closing, 1);
+	end_outsiders(world, outsiders);
+	if (!plan->abrupt) {
+		calm_world(world);
+		check_quiet(world);
+		stop(world);
+	}
+	wait_for_end(world, outsiders, tally);
+	must(world, 0, heap_out() == out, "%ld blocks of memory are left",
+	     (long)(heap_out() - out));
+	must(world, 0, count_descriptors() == descriptors, "descriptors are left");
+	gy_store_release(&playing_since_ns, 0);
+	free_world(world);
+}
