@@ -61,7 +61,7 @@ struct gyre_mailbox_mark {
 	uint32_t waiting;
 	bool high;
 };
-GYRE_MESSAGE(gyre_mailbox_mark, 0x07);
+GYRE_OWN_MESSAGE_(gyre_mailbox_mark, 0x07);
 
 /**
  * struct gyre_class - what all actors of one kind share; must outlive them

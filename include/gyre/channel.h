@@ -29,7 +29,7 @@ GYRE_BEGIN_DECLS
 struct gyre_input_closed {
 	uint32_t draining;
 };
-GYRE_MESSAGE(gyre_input_closed, 0x10);
+GYRE_OWN_MESSAGE_(gyre_input_closed, 0x10);
 
 /**
  * struct gyre_channel_options - how a channel behaves; all zero is the default
@@ -109,7 +109,7 @@ struct gyre_file_region {
 struct gyre_sent {
 	uint64_t bytes;
 };
-GYRE_MESSAGE(gyre_sent, 0x39);
+GYRE_OWN_MESSAGE_(gyre_sent, 0x39);
 
 /* ---- through the pipeline ---- */
 

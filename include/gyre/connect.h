@@ -59,7 +59,7 @@ struct gyre_connection {
 	uint64_t pause_ns;
 	struct gyre_socket_address address;
 };
-GYRE_MESSAGE(gyre_connection, 0x28);
+GYRE_OWN_MESSAGE_(gyre_connection, 0x28);
 
 /**
  * gyre_connection_fn - hears what becomes of connections

@@ -11,9 +11,11 @@
 #include <gyre/api.h>
 
 #ifdef __cplusplus
-#define GYRE_ASSERT_(CONDITION, TEXT)	      static_assert(CONDITION, TEXT)
-#define GYRE_ALIGNMENT_(NAME)		      alignof(struct NAME)
-#define GYRE_IS_BYTES_(NAME)		      __is_trivially_copyable(NAME)
+#define GYRE_ASSERT_(CONDITION, TEXT) static_assert(CONDITION, TEXT)
+#define GYRE_ALIGNMENT_(NAME)	      alignof(struct NAME)
+#define GYRE_IS_BYTES_(NAME)	      __is_trivially_copyable(NAME)
+/* A struct without members has a size in C++ and none in C, where mail has none either. */
+#define GYRE_BYTES_(NAME)		      (__is_empty(NAME) ? 0 : sizeof(struct NAME))
 #define GYRE_POINTER_(NAME, VALUE)	      static_cast<struct NAME *>(VALUE)
 #define GYRE_IS_DESTRUCTOR_OF_(NAME, DESTROY) true
 /* The name of a struct that a variable of the same name does not hide. */
@@ -23,6 +25,7 @@
 #define GYRE_ASSERT_(CONDITION, TEXT) _Static_assert(CONDITION, TEXT)
 #define GYRE_ALIGNMENT_(NAME)	      _Alignof(struct NAME)
 #define GYRE_IS_BYTES_(NAME)	      1
+#define GYRE_BYTES_(NAME)	      (sizeof(struct NAME))
 /* A pointer of another type is an error here, where an argument would only be warned of. */
 #define GYRE_POINTER_(NAME, VALUE)    _Generic((VALUE), struct NAME * : (VALUE))
 #define GYRE_IS_DESTRUCTOR_OF_(NAME, DESTROY) \
@@ -40,7 +43,19 @@
 		DESTROY((struct NAME *)payload);                                      \
 	}
 
-#define GYRE_TYPE_(NAME, ID, DESTROY, ANSWER, ENCODING)                                     \
+/* A type of a program's own. */
+#define GYRE_TYPE_(NAME, ID, DESTROY, ANSWER, ENCODING)                                       \
+	GYRE_ASSERT_((ID) >= 0x100, "the type id of " #NAME                                   \
+				    " is below 0x100: those are gyre's own, choose another"); \
+	GYRE_OWN_TYPE_(NAME, ID, DESTROY, ANSWER, ENCODING)
+
+/* The same for types of gyre, whose ids are below 0x100. */
+#define GYRE_OWN_MESSAGE_(NAME, ID) GYRE_OWN_TYPE_(NAME, ID, NULL, NULL, NULL)
+#define GYRE_OWN_MESSAGE_OWNING_(NAME, ID, DESTROY) \
+	GYRE_DESTROY_(NAME, DESTROY)                \
+	GYRE_OWN_TYPE_(NAME, ID, gyre_destroy_##NAME, NULL, NULL)
+
+#define GYRE_OWN_TYPE_(NAME, ID, DESTROY, ANSWER, ENCODING)                                 \
 	GYRE_ASSERT_(sizeof(struct NAME) <= GYRE_MESSAGE_BYTES_MAX,                         \
 		     #NAME " is too large for mail");                                       \
 	GYRE_ASSERT_(GYRE_ALIGNMENT_(NAME) <= 8, #NAME " is aligned to more than mail is"); \
@@ -48,13 +63,15 @@
 	GYRE_ALIAS_(NAME)                                                                   \
 	enum { gyre_id_##NAME = (ID) };                                                     \
 	static const struct gyre_type gyre_type_##NAME __attribute__((                      \
-		unused)) = { #NAME,	(uint32_t)(ID), (uint32_t)sizeof(struct NAME),      \
+		unused)) = { #NAME,	(uint32_t)(ID), (uint32_t)GYRE_BYTES_(NAME),        \
 			     (DESTROY), (ANSWER),	(ENCODING) };                       \
 	static inline __attribute__((unused)) struct gyre_mail *gyre_fill_##NAME(           \
 		struct gyre_mail *mail, struct NAME value)                                  \
 	{                                                                                   \
 		if (mail != NULL) {                                                         \
-			*(struct NAME *)gyre_payload(mail) = value;                         \
+			if (gyre_type_##NAME.bytes > 0) {                                   \
+				*(struct NAME *)gyre_payload(mail) = value;                 \
+			}                                                                   \
 		} else if (gyre_type_##NAME.destroy != NULL) {                              \
 			gyre_type_##NAME.destroy(&value);                                   \
 		}                                                                           \

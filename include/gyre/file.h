@@ -128,10 +128,10 @@ GYRE_API void gyre_file_opened_fini(struct gyre_file_opened *opened);
  */
 GYRE_API void gyre_file_data_fini(struct gyre_file_data *data);
 
-GYRE_MESSAGE_OWNING(gyre_file_opened, 0x40, gyre_file_opened_fini);
-GYRE_MESSAGE_OWNING(gyre_file_data, 0x41, gyre_file_data_fini);
-GYRE_MESSAGE(gyre_file_done, 0x42);
-GYRE_MESSAGE(gyre_file_status, 0x43);
+GYRE_OWN_MESSAGE_OWNING_(gyre_file_opened, 0x40, gyre_file_opened_fini);
+GYRE_OWN_MESSAGE_OWNING_(gyre_file_data, 0x41, gyre_file_data_fini);
+GYRE_OWN_MESSAGE_(gyre_file_done, 0x42);
+GYRE_OWN_MESSAGE_(gyre_file_status, 0x43);
 
 /**
  * gyre_file_open() - opens a file

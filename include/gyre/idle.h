@@ -49,7 +49,7 @@ struct gyre_idle {
 	uint64_t bytes;
 	uint64_t duration_ns;
 };
-GYRE_MESSAGE(gyre_idle, 0x20);
+GYRE_OWN_MESSAGE_(gyre_idle, 0x20);
 
 /**
  * struct gyre_idle_options - what is measured; what is 0 is not, and something has to be

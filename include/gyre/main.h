@@ -23,7 +23,7 @@ struct gyre_arguments {
 	int argc;
 	char **argv;
 };
-GYRE_MESSAGE(gyre_arguments, 0x18);
+GYRE_OWN_MESSAGE_(gyre_arguments, 0x18);
 
 /**
  * gyre_main() - runs a system for a main actor until that has stopped

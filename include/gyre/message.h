@@ -132,7 +132,8 @@ static inline void *gyre_payload(struct gyre_mail *mail)
  * @ID: its type id, at least 0x100
  *
  * Gives gyre_new(), gyre_get() and the rest their typed versions for NAME. The struct is moved
- * about as bytes; in C++ it must be trivially copyable.
+ * about as bytes; in C++ it must be trivially copyable. One without members has a payload of 0
+ * bytes, in C++ too, and a pointer to it is not NULL. An id below 0x100 does not compile.
  */
 #define GYRE_MESSAGE(NAME, ID) GYRE_TYPE_(NAME, ID, NULL, NULL, NULL)
 

@@ -182,7 +182,7 @@ struct gyre_node_event {
 	uint16_t node;
 	uint16_t state;
 };
-GYRE_MESSAGE(gyre_node_event, 0x48);
+GYRE_OWN_MESSAGE_(gyre_node_event, 0x48);
 
 /**
  * struct gyre_node_status - what is known of another node, with counts of this one's links to it
@@ -285,7 +285,7 @@ GYRE_API int gyre_node_watch(struct gyre_stack *stack);
 struct gyre_node_found {
 	struct gyre_address address;
 };
-GYRE_MESSAGE(gyre_node_found, 0x49);
+GYRE_OWN_MESSAGE_(gyre_node_found, 0x49);
 
 /**
  * gyre_node_lookup() - asks a node for the actor that has a name there

@@ -27,7 +27,7 @@ struct gyre_resolved {
 	uint32_t count;
 	struct gyre_socket_address addresses[GYRE_RESOLVED_MAX];
 };
-GYRE_MESSAGE(gyre_resolved, 0x50);
+GYRE_OWN_MESSAGE_(gyre_resolved, 0x50);
 
 /**
  * struct gyre_resolve_options - whom to ask for names

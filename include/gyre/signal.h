@@ -35,7 +35,7 @@ struct gyre_signal {
 	uint64_t value;
 	uint32_t count;
 };
-GYRE_MESSAGE(gyre_signal, 0x44);
+GYRE_OWN_MESSAGE_(gyre_signal, 0x44);
 
 /**
  * gyre_signal_watch() - has the running actor told of a signal

@@ -19,7 +19,7 @@ struct gyre_timeout {
 	uint64_t key;
 	uint64_t expirations;
 };
-GYRE_MESSAGE(gyre_timeout, 0x01);
+GYRE_OWN_MESSAGE_(gyre_timeout, 0x01);
 
 /**
  * struct gyre_timer_options - when a timer fires; all zero fires once, at once
@@ -72,7 +72,7 @@ GYRE_API int gyre_timer_stop(struct gyre_stack *stack, uint64_t key);
 struct gyre_receive_timeout {
 	uint64_t idle_ns;
 };
-GYRE_MESSAGE(gyre_receive_timeout, 0x0c);
+GYRE_OWN_MESSAGE_(gyre_receive_timeout, 0x0c);
 
 /**
  * gyre_receive_timeout_start() - has the running actor told when it is idle

@@ -124,7 +124,7 @@ struct gyre_tls_session {
 	const char *server_name;
 	const char *peer_subject;
 };
-GYRE_MESSAGE(gyre_tls_session, 0x60);
+GYRE_OWN_MESSAGE_(gyre_tls_session, 0x60);
 
 /**
  * gyre_tls_context_create() - reads certificates, for any number of connections

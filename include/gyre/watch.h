@@ -20,7 +20,7 @@ struct gyre_terminated {
 	struct gyre_address actor;
 	int reason;
 };
-GYRE_MESSAGE(gyre_terminated, 0x08);
+GYRE_OWN_MESSAGE_(gyre_terminated, 0x08);
 
 /**
  * gyre_watch() - has the running actor told when another one ends

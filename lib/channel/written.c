@@ -183,7 +183,7 @@ static void send_destroy(struct gy_send *send)
 {
 	gy_memory_put(send->bytes);
 }
-GYRE_MESSAGE_OWNING(gy_send, 0x38, send_destroy);
+GYRE_OWN_MESSAGE_OWNING_(gy_send, 0x38, send_destroy);
 
 int gyre_channel_send(struct gyre_stack *stack, struct gyre_address channel, const void *bytes,
 		      size_t count, uint64_t timeout_ns, struct gyre_future *ret_future)

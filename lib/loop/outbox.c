@@ -133,9 +133,11 @@ void gy_loop_finish(struct gy_loop *loop)
 struct gy_node *gy_node_get_from_heap(size_t bytes)
 {
 	struct gy_node *node = NULL;
+	size_t least = gy_sizes_bytes(0);
 
 	if (bytes <= GY_NODE_BYTES_MAX) {
-		node = (struct gy_node *)gy_memory_get_raw(bytes);
+		/* No smaller than those of pools: what fails an ask stands where it was. */
+		node = (struct gy_node *)gy_memory_get_raw(bytes < least ? least : bytes);
 	}
 	if (node != NULL) {
 		node->owner = GY_NODE_FROM_HEAP;

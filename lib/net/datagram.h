@@ -109,7 +109,7 @@ struct gy_datagram_seed {
 struct gy_datagram_argument {
 	struct gy_datagram_seed *seed;
 };
-GYRE_MESSAGE(gy_datagram_argument, 0x30);
+GYRE_OWN_MESSAGE_(gy_datagram_argument, 0x30);
 
 extern const struct gyre_class gy_datagram_class;
 

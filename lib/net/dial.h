@@ -28,7 +28,7 @@ struct gy_connect_argument {
 	struct gy_connect_order *order;
 };
 void gy_connect_argument_destroy(struct gy_connect_argument *argument);
-GYRE_MESSAGE_OWNING(gy_connect_argument, 0x29, gy_connect_argument_destroy);
+GYRE_OWN_MESSAGE_OWNING_(gy_connect_argument, 0x29, gy_connect_argument_destroy);
 
 /* ---- socket.c ---- */
 

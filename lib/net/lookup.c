@@ -39,18 +39,18 @@ static void gy_lookup_argument_destroy(struct gy_lookup_argument *argument)
 	gy_memory_put(argument->order);
 	argument->order = NULL;
 }
-GYRE_MESSAGE_OWNING(gy_lookup_argument, 0x51, gy_lookup_argument_destroy);
+GYRE_OWN_MESSAGE_OWNING_(gy_lookup_argument, 0x51, gy_lookup_argument_destroy);
 
 /* The ask, and the notice that it can be answered. */
 struct gy_lookup_ask {
 	char nothing;
 };
-GYRE_MESSAGE(gy_lookup_ask, 0x52);
+GYRE_OWN_MESSAGE_(gy_lookup_ask, 0x52);
 
 struct gy_lookup_done {
 	char nothing;
 };
-GYRE_MESSAGE(gy_lookup_done, 0x53);
+GYRE_OWN_MESSAGE_(gy_lookup_done, 0x53);
 
 struct lookup {
 	struct gy_endpoint endpoint; /* of no descriptor: the lookup has its own */

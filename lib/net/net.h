@@ -80,7 +80,7 @@ struct gy_worker_argument {
 	struct gy_admission *admission; /* a reference; NULL for none */
 };
 void gy_worker_argument_destroy(struct gy_worker_argument *argument);
-GYRE_MESSAGE_OWNING(gy_worker_argument, 0x11, gy_worker_argument_destroy);
+GYRE_OWN_MESSAGE_OWNING_(gy_worker_argument, 0x11, gy_worker_argument_destroy);
 
 /* An accepted connection on its way from acceptor to worker; in the acceptor's pool of parts. */
 struct gy_accepted {
@@ -97,12 +97,12 @@ struct gy_accepted {
 struct gy_handover {
 	struct gy_accepted *accepted;
 };
-GYRE_MESSAGE(gy_handover, 0x12);
+GYRE_OWN_MESSAGE_(gy_handover, 0x12);
 
 struct gy_taken {
 	int error;
 };
-GYRE_MESSAGE(gy_taken, 0x13);
+GYRE_OWN_MESSAGE_(gy_taken, 0x13);
 
 extern const struct gyre_class gy_worker_class;
 
@@ -188,7 +188,7 @@ void gy_acceptor_look(struct gy_house *house);
 struct gy_acceptor_argument {
 	struct gy_seed *seed;
 };
-GYRE_MESSAGE(gy_acceptor_argument, 0x14);
+GYRE_OWN_MESSAGE_(gy_acceptor_argument, 0x14);
 
 extern const struct gyre_class gy_acceptor_class;
 

@@ -39,7 +39,7 @@ static void close_argument(struct gy_pipe_argument *argument)
 		close_pair(argument->fds);
 	}
 }
-GYRE_MESSAGE_OWNING(gy_pipe_argument, 0x47, close_argument);
+GYRE_OWN_MESSAGE_OWNING_(gy_pipe_argument, 0x47, close_argument);
 
 /* ---- the actor ---- */
 

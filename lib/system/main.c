@@ -18,7 +18,7 @@ struct guardian_argument {
 	const struct gyre_class *main_class;
 	struct gyre_arguments arguments;
 };
-GYRE_MESSAGE(guardian_argument, 0x15);
+GYRE_OWN_MESSAGE_(guardian_argument, 0x15);
 
 static void set_status(struct gyre_system *system, int status)
 {

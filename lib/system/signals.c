@@ -34,13 +34,13 @@ struct gy_signal_order {
 	uint64_t number;
 	int signo;
 };
-GYRE_MESSAGE(gy_signal_order, 0x45);
+GYRE_OWN_MESSAGE_(gy_signal_order, 0x45);
 
 /* The notice that the running thread blocks what it was asked to. */
 struct gy_signals_blocked {
 	uint64_t signals;
 };
-GYRE_MESSAGE(gy_signals_blocked, 0x46);
+GYRE_OWN_MESSAGE_(gy_signals_blocked, 0x46);
 
 struct record {
 	struct gyre_address watcher;

@@ -131,6 +131,32 @@ class Typed(planted.PlantedTest):
         self.passes(outside=message % 8)
         self.fails(outside=message % 16, because="wide is aligned to more than mail is")
 
+    def test_an_id_below_0x100_is_gyres_own(self):
+        message = "struct other { int x; };\n%s;"
+        self.passes(outside=message % "GYRE_MESSAGE(other, 0x104)")
+        for declaration in ("GYRE_MESSAGE(other, 0xff)", "GYRE_MESSAGE(other, 0)",
+                            "GYRE_REQUEST(other, 0x01, price)"):
+            self.fails(outside=message % declaration, because="the type id of other is below 0x100")
+
+    def test_an_id_below_0x100_is_gyres_own_for_a_message_that_owns_or_is_encoded_too(self):
+        message = ("struct other { char *x; };\n"
+                   "static inline void end(struct other *other) { other->x = 0; }\n"
+                   "static const struct gyre_encoding form = { 1, 0, 0 };\n%s;")
+        for declaration in ("GYRE_MESSAGE_OWNING(other, 0xff, end)",
+                            "GYRE_REQUEST_OWNING(other, 0xff, price, end)",
+                            "GYRE_MESSAGE_ENCODED(other, 0xff, end, form)",
+                            "GYRE_MESSAGE_VERSIONED(other, 0xff, form)"):
+            self.fails(outside=message % declaration, because="the type id of other is below 0x100")
+
+    def test_a_message_without_members_has_no_bytes(self):
+        outside = ("#ifndef __cplusplus\n#pragma GCC diagnostic ignored \"-Wpedantic\"\n#endif\n"
+                   "struct bell { };\nGYRE_MESSAGE(bell, 0x104);\n"
+                   "struct tuned { int note; };\nGYRE_MESSAGE(tuned, 0x105);\n"
+                   "GYRE_ASSERT_(GYRE_BYTES_(bell) == 0, \"bell has bytes\");\n"
+                   "GYRE_ASSERT_(GYRE_BYTES_(tuned) == sizeof(int), \"tuned has others\");")
+        self.passes("gyre_notify(stack, to, gyre_new(stack, bell));", outside=outside)
+        self.fails("gyre_notify(stack, to, gyre_new(stack, bell, 1));", outside=outside)
+
     def test_in_cxx_a_message_can_be_moved_as_bytes(self):
         outside = ("#ifdef __cplusplus\nstruct own { int x; ~own() {} };\n#else\n"
                    "#error \"own cannot be moved as bytes\"\nstruct own { int x; };\n#endif\n"

@@ -1,0 +1,4 @@
+/*
+ * The same program in C++.
+ */
+#include "empty_nodes.c"
