@@ -124,12 +124,28 @@ static inline void run_plain_notice(struct pass *pass, struct gyre_mail *mail)
 	run_notice_of(pass, mail, false);
 }
 
+/*
+ * Whether nobody waits for that ask any more. The deadline of an actor that another loop runs is by
+ * the clock of its own loop.
+ */
+static inline bool is_overdue(const struct pass *pass, const struct gyre_mail *mail)
+{
+	const struct gy_house *house = pass->house;
+
+	return gy_unlikely(gy_deadline_passed(mail->deadline, pass->home->loop.sure_ns)) &&
+	       (!gy_house_is_away(house) ||
+		gy_deadline_passed(
+			mail->deadline,
+			gy_load_relaxed(
+				&gy_home_peer(pass->home, house->self.loop)->loop.sure_ns)));
+}
+
 static inline void run_ask(struct pass *pass, struct gyre_mail *mail)
 {
 	gyre_handler_fn handler = pass->house->behaviour->ask;
 	struct gy_stack *stack;
 
-	if (gy_unlikely(gy_deadline_passed(mail->deadline_ms, pass->home->loop.now_ns))) {
+	if (gy_unlikely(is_overdue(pass, mail))) {
 		pass->budget--;
 		gy_drop(pass->home, mail, gy_house_address(pass->house), GYRE_DROP_EXPIRED,
 			-ETIMEDOUT);
@@ -300,7 +316,7 @@ static inline void leave_mailbox(struct gy_house *house)
 static bool add_to_batch(struct pass *pass, enum gy_lane lane, struct gy_batch **batch,
 			 struct gyre_mail *mail)
 {
-	if (lane == GY_LANE_ASK && gy_deadline_passed(mail->deadline_ms, pass->home->loop.now_ns)) {
+	if (lane == GY_LANE_ASK && is_overdue(pass, mail)) {
 		return false; /* which answers it */
 	}
 	if (*batch == NULL) {

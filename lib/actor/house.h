@@ -575,6 +575,9 @@ static inline int gy_send(struct gy_home *home, struct gyre_address to, struct g
 
 		if (gy_likely(house != NULL)) {
 			gy_count(&home->counters.sent, 1);
+			if (lane == GY_LANE_ASK) {
+				gy_mail_set_deadline(mail, home->loop.now_ns);
+			}
 			if (gy_unlikely(house->limit != 0)) {
 				return gy_send_bounded(home, house, mail, lane);
 			}

@@ -80,8 +80,8 @@ struct gyre_mail {
 	uint32_t to_slot;
 	uint32_t to_cookie;
 	struct gy_origin from;
-	uint32_t deadline_ms; /* of an ask, in wrapping milliseconds; 0 for none */
-	uint64_t ask_id;      /* of an ask and of what answers it */
+	uint32_t deadline; /* of an ask, or the time it has, in units of their own; 0 for none */
+	uint64_t ask_id;   /* of an ask and of what answers it */
 	unsigned char payload[];
 };
 
@@ -163,25 +163,43 @@ static inline void gy_mail_from_nobody(struct gyre_mail *mail)
 }
 
 /*
- * Deadlines in mail are hints that save work: the promise keeps the exact one. Milliseconds that
- * wrap after 49 days serve for any time-out of less than 24; a longer one is not carried at all.
+ * Deadlines in mail save work that nobody waits for; the promise keeps the exact time-out. On its
+ * way a mail carries the time that its asker gives it, which counts from when it is with the loop
+ * of its receiver: then it becomes a deadline by the clock of that loop, and is never compared with
+ * another. It may be late, never early: see gy_loop_read_clock().
+ *
+ * Its unit is 2^20 ns, about a millisecond; 32 bits wrap after 52 days, which serves for any
+ * time-out of less than 20. A longer one is not carried at all.
  */
-#define GY_DEADLINE_SPAN_NS (UINT64_C(24) * 24 * 3600 * UINT64_C(1000000000))
+enum { GY_DEADLINE_SHIFT = 20 };
+#define GY_DEADLINE_SPAN_NS (UINT64_C(20) * 24 * 3600 * UINT64_C(1000000000))
 
-static inline uint32_t gy_deadline_ms(uint64_t now_ns, uint64_t timeout_ns)
+/* What a mail carries on its way; 0 for none. */
+static inline uint32_t gy_patience(uint64_t timeout_ns)
 {
-	uint32_t ms;
-
-	if (timeout_ns > GY_DEADLINE_SPAN_NS) {
-		return 0;
-	}
-	ms = (uint32_t)((now_ns + timeout_ns) >> 20);
-	return ms == 0 ? 1 : ms;
+	return gy_unlikely(timeout_ns > GY_DEADLINE_SPAN_NS)
+		       ? 0
+		       : (uint32_t)((timeout_ns + (1U << GY_DEADLINE_SHIFT) - 1) >>
+				    GY_DEADLINE_SHIFT);
 }
 
-static inline bool gy_deadline_passed(uint32_t deadline_ms, uint64_t now_ns)
+/* The ask is with its receiver's loop, whose last reading of the clock is @now_ns. */
+static inline void gy_mail_set_deadline(struct gyre_mail *mail, uint64_t now_ns)
 {
-	return deadline_ms != 0 && (int32_t)((uint32_t)(now_ns >> 20) - deadline_ms) > 0;
+	uint32_t patience = mail->deadline;
+
+	if (patience != 0) {
+		uint32_t at = (uint32_t)(now_ns >> GY_DEADLINE_SHIFT) + patience +
+			      (patience >> GY_LAG_WEAR_SHIFT) + 1;
+
+		mail->deadline = at == 0 ? 1 : at;
+	}
+}
+
+/* @sure_ns is that of the loop that has set the deadline. */
+static inline bool gy_deadline_passed(uint32_t deadline, uint64_t sure_ns)
+{
+	return deadline != 0 && (int32_t)((uint32_t)(sure_ns >> GY_DEADLINE_SHIFT) - deadline) > 0;
 }
 
 #endif

@@ -189,7 +189,6 @@ int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail 
 	struct gy_stack *s = gy_stack_of(stack);
 	struct gy_home *home = s->home;
 	struct gy_promise *promise;
-	uint64_t now_ns;
 
 	if (gy_unlikely(ret_future == NULL)) {
 		gyre_mail_free(stack, mail);
@@ -209,8 +208,7 @@ int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail 
 	mail->ask_id = promise->item.key;
 	gy_mail_from(mail, s->house);
 	set_receiver(promise, to);
-	now_ns = gy_clock_coarse_ns(&home->loop.clock) + GY_CLOCK_COARSE_NS;
-	mail->deadline_ms = gy_deadline_ms(now_ns, timeout_ns);
+	mail->deadline = gy_patience(timeout_ns);
 	(void)gy_send(home, to, mail, GY_LANE_ASK);
 	return 0;
 }
@@ -228,6 +226,7 @@ int gy_ask_order(struct gy_stack *stack, struct gyre_address to, struct gyre_mai
 	set_receiver(promise, to);
 	mail->node.kind = GY_MAIL_ASK;
 	mail->ask_id = promise->item.key;
+	mail->deadline = 0;
 	gy_mail_from(mail, stack->house);
 	(void)gy_send_away(stack->home, to, mail);
 	return 0;

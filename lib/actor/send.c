@@ -216,6 +216,9 @@ int gy_send_away(struct gy_home *home, struct gyre_address to, struct gyre_mail 
 	}
 	gy_count(&home->counters.sent, 1);
 	if (to.loop == home->here) {
+		if (mail->node.kind == GY_MAIL_ASK) {
+			gy_mail_set_deadline(mail, home->loop.now_ns);
+		}
 		return put_here(home, to.slot, to.cookie, mail);
 	}
 	mail->to_slot = to.slot;
@@ -275,6 +278,9 @@ void gy_home_deliver(struct gy_loop *loop, struct gy_node *node)
 	case GY_MAIL_PROBE:
 		gy_probe_arrived(home, mail);
 		break;
+	case GY_MAIL_ASK:
+		gy_mail_set_deadline(mail, home->loop.now_ns);
+		__attribute__((fallthrough));
 	default:
 		(void)put_here(home, mail->to_slot, mail->to_cookie, mail);
 		break;

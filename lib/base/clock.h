@@ -31,23 +31,6 @@ static inline uint64_t gy_clock_ns(const struct gy_clock *clock)
 						 : clock->read_ns(clock->arg);
 }
 
-/*
- * A cheap reading that lies up to GY_CLOCK_COARSE_NS behind, for deadlines that are only hints. It
- * costs a quarter of the exact one.
- */
-#define GY_CLOCK_COARSE_NS UINT64_C(10000000)
-
-static inline uint64_t gy_clock_coarse_ns(const struct gy_clock *clock)
-{
-	struct timespec now;
-
-	if (gy_unlikely(clock->read_ns != NULL)) {
-		return clock->read_ns(clock->arg);
-	}
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
 /* @a + @b, or UINT64_MAX where that would not fit: times far away stay far away. */
 static inline uint64_t gy_time_add(uint64_t a, uint64_t b)
 {

@@ -78,14 +78,14 @@ static void give_up(struct gy_exchange *exchange, struct asked *asked)
 static void look(struct gy_timer *timer)
 {
 	struct gy_exchange *exchange = gy_container_of(timer, struct gy_exchange, asks.look);
-	uint64_t now_ns = gy_exchange_home(exchange)->loop.now_ns;
+	uint64_t sure_ns = gy_exchange_home(exchange)->loop.sure_ns;
 	struct gy_list *link = exchange->asks.in_flight.next;
 
 	while (link != &exchange->asks.in_flight) {
 		struct asked *asked = asked_of(link);
 
 		link = link->next;
-		if (gy_deadline_passed(asked->mail->deadline_ms, now_ns)) {
+		if (gy_deadline_passed(asked->mail->deadline, sure_ns)) {
 			give_up(exchange, asked);
 		}
 	}
@@ -190,7 +190,7 @@ static void write_ask(struct gy_exchange *exchange, struct gyre_mail *ask)
 	struct asked *asked;
 	int r;
 
-	if (gy_deadline_passed(ask->deadline_ms, home->loop.now_ns)) {
+	if (gy_deadline_passed(ask->deadline, home->loop.sure_ns)) {
 		gy_drop(home, ask, gy_post_address(exchange->post), GYRE_DROP_EXPIRED, -ETIMEDOUT);
 		return;
 	}

@@ -59,7 +59,7 @@ static void add(struct gy_exchange *exchange, struct request *request, uint64_t 
 	mail->node.kind = GY_MAIL_ASK;
 	mail->ask_id = requests->number;
 	mail->from = gy_origin_of(gy_post_address(exchange->post));
-	mail->deadline_ms = 0;
+	mail->deadline = 0;
 	gy_count(&gy_exchange_home(exchange)->counters.sent, 1);
 	gy_list_append(&requests->pending, &request->link);
 	requests->pending_count++;

@@ -248,7 +248,7 @@ static bool write_one(struct gy_post *post, struct gyre_mail *ask)
 	struct gy_home *home = channel->channels->home;
 	int r = gy_output_takes(channel, send->count);
 
-	if (gy_deadline_passed(ask->deadline_ms, home->loop.now_ns)) {
+	if (gy_deadline_passed(ask->deadline, home->loop.sure_ns)) {
 		gy_drop(home, ask, gy_post_address(post), GYRE_DROP_EXPIRED, -ETIMEDOUT);
 		return true;
 	}

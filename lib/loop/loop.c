@@ -273,7 +273,7 @@ static void phase_state(struct gy_loop *loop, uint64_t deadline_ns)
 		if (ran < CLOCK_EVERY_JOBS) {
 			break;
 		}
-		loop->now_ns = gy_clock_ns(&loop->clock);
+		gy_loop_read_clock(loop);
 		after_some_jobs(loop, before_ns);
 		gy_loop_publish(loop);
 		if (loop->now_ns >= deadline_ns) {
@@ -305,7 +305,7 @@ void gy_loop_turn(struct gy_loop *loop)
 	uint32_t completions;
 	uint64_t working_ns;
 
-	loop->now_ns = gy_clock_ns(&loop->clock);
+	gy_loop_read_clock(loop);
 	working_ns = loop->now_ns;
 	gy_loop_look_at_pools(loop);
 	completions = phase_io(loop);
@@ -327,7 +327,7 @@ void gy_loop_turn(struct gy_loop *loop)
 		if (gy_ring_has_prepared(loop->ring)) {
 			(void)gy_ring_submit(loop->ring);
 		}
-		loop->now_ns = gy_clock_ns(&loop->clock);
+		gy_loop_read_clock(loop);
 		phase_state(loop, state_deadline(loop, loop->now_ns - working_ns, completions > 0));
 		gy_meter_charge_jobs(&loop->meter, &loop->clock, GY_PHASE_STATE);
 		loop->executed = true;

@@ -164,7 +164,10 @@ struct gy_loop {
 
 	/* The loop's own. */
 	const struct gy_loop_ops *ops GY_ALIGNED_LINE;
-	uint64_t now_ns; /* the clock, as read last */
+	uint64_t now_ns;  /* the clock, as read last */
+	uint64_t sure_ns; /* by it deadlines have passed: see gy_loop_read_clock(); read from any
+			     thread */
+	uint64_t lag_ns;  /* likewise */
 	struct gy_queue channels;
 	struct gy_queue state;
 	struct gy_fifo mounting;
@@ -208,6 +211,56 @@ int gy_loop_enter(struct gy_loop *loop);
 void gy_loop_leave(void);
 /* One turn: three phases and the idle step. Blocks only if nothing can run. */
 void gy_loop_turn(struct gy_loop *loop);
+
+/* ---- the clock ---- */
+
+/*
+ * @now_ns lies behind: by as much as the loop has worked since it was read. So a deadline that is
+ * made of it would be early. How far it was behind is known only at the next reading, when the mail
+ * that has the deadline is anywhere. Therefore the loop keeps the longest time between two readings
+ * of late, its lag, and a deadline has passed only when @sure_ns, which is @now_ns less the lag, is
+ * past it.
+ *
+ * What is of late? The lag wears off by a part in GY_LAG_WEAR of the time that passes, and a
+ * deadline gets that part of its time-out in addition. If a lag of g followed the reading of which
+ * a deadline was made, then a time t later the lag is g - t / GY_LAG_WEAR or more: what has worn
+ * off within the time-out is what the deadline has got in addition, and no deadline is early. That
+ * costs nothing where a deadline is made, and late it is by the lag and that part at most.
+ */
+enum { GY_LAG_WEAR_SHIFT = 4, GY_LAG_WEAR = 1 << GY_LAG_WEAR_SHIFT };
+
+static inline void gy_loop_set_clock(struct gy_loop *loop, uint64_t now_ns, uint64_t lag_ns)
+{
+	loop->lag_ns = lag_ns;
+	loop->now_ns = now_ns;
+	gy_store_relaxed(&loop->sure_ns, now_ns - lag_ns);
+}
+
+/* What is left of the lag when @passed_ns more have passed. */
+static inline uint64_t gy_loop_worn_lag(const struct gy_loop *loop, uint64_t passed_ns)
+{
+	uint64_t worn_ns = passed_ns >> GY_LAG_WEAR_SHIFT;
+
+	return loop->lag_ns > worn_ns ? loop->lag_ns - worn_ns : 0;
+}
+
+/* Reads the clock after work, in which deadlines may have been made. */
+static inline void gy_loop_read_clock(struct gy_loop *loop)
+{
+	uint64_t now_ns = gy_clock_ns(&loop->clock);
+	uint64_t passed_ns = now_ns - loop->now_ns;
+	uint64_t lag_ns = gy_loop_worn_lag(loop, passed_ns);
+
+	gy_loop_set_clock(loop, now_ns, lag_ns > passed_ns ? lag_ns : passed_ns);
+}
+
+/* Reads it after a wait, in which none have. */
+static inline void gy_loop_read_clock_waited(struct gy_loop *loop)
+{
+	uint64_t now_ns = gy_clock_ns(&loop->clock);
+
+	gy_loop_set_clock(loop, now_ns, gy_loop_worn_lag(loop, now_ns - loop->now_ns));
+}
 
 /* ---- scheduling, on the loop's thread ---- */
 

@@ -29,7 +29,7 @@ int gy_loop_init(struct gy_loop *loop, const struct gy_loop_options *options)
 	gy_inbox_init(&loop->inbox);
 	gy_meter_init(&loop->meter, &loop->clock, options->index);
 	gy_sizes_init(&loop->nodes, "mail");
-	loop->now_ns = gy_clock_ns(&loop->clock);
+	gy_loop_set_clock(loop, gy_clock_ns(&loop->clock), 0);
 	loop->pools_looked_ns = loop->now_ns;
 	gy_wheel_init(&loop->wheel, options->timer_tick_ns, loop->now_ns);
 	gy_timer_init(&loop->pool_timer, pool_timer_fired);
@@ -93,6 +93,7 @@ int gy_loop_enter(struct gy_loop *loop)
 		return r;
 	}
 	urcu_qsbr_register_thread();
+	gy_loop_set_clock(loop, gy_clock_ns(&loop->clock), 0);
 	gy_store_relaxed(&loop->meter.ticks, gy_ticks(&loop->clock));
 	return 0;
 }

@@ -77,7 +77,7 @@ static bool spin(struct gy_loop *loop, uint64_t until_ns)
 			gy_pause();
 		}
 		gy_loop_quiescent();
-		loop->now_ns = gy_clock_ns(&loop->clock);
+		gy_loop_read_clock_waited(loop);
 	} while (loop->now_ns < end_ns);
 	return false;
 }
@@ -137,7 +137,7 @@ void gy_loop_park(struct gy_loop *loop, uint64_t until_ns)
 		gy_meter_charge(&loop->meter, &loop->clock, GY_PHASE_PARKED);
 		saved_ns = waking_ns;
 	}
-	loop->now_ns = gy_clock_ns(&loop->clock);
+	gy_loop_read_clock_waited(loop);
 	average_wait(loop,
 		     loop->now_ns - from_ns > saved_ns ? loop->now_ns - from_ns - saved_ns : 0);
 	gy_wheel_advance(&loop->wheel, loop->now_ns);

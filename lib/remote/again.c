@@ -35,7 +35,7 @@ static inline void fill(struct gyre_mail *mail, struct gy_origin from, const uns
 	mail->node.kind = GY_MAIL_NOTICE;
 	mail->from = from;
 	mail->ask_id = 0;
-	mail->deadline_ms = 0;
+	mail->deadline = 0;
 	if (bytes > 0) {
 		memcpy(mail->payload, body, bytes);
 	}

@@ -33,7 +33,7 @@ static struct gyre_mail *make(struct gy_association *link, const struct gyre_typ
 						 .loop = frame->from_loop,
 						 .node = link->peer->id };
 		mail->ask_id = frame->ask_id;
-		mail->deadline_ms = 0;
+		mail->deadline = 0;
 	}
 	return mail;
 }
@@ -109,16 +109,11 @@ static int fill(const struct gyre_type *type, const struct gy_frame *frame, void
 	return 0;
 }
 
-uint32_t gy_incoming_deadline(const struct gy_home *home, uint16_t encoded)
+uint32_t gy_incoming_patience(uint16_t encoded)
 {
 	uint64_t left = gy_wire_left_decode(encoded);
-	uint32_t deadline;
 
-	if (left == 0 || left > GY_DEADLINE_SPAN_NS >> 20) {
-		return 0;
-	}
-	deadline = (uint32_t)((home->loop.now_ns >> 20) + left);
-	return deadline == 0 ? 1 : deadline;
+	return left > GY_DEADLINE_SPAN_NS >> GY_DEADLINE_SHIFT ? 0 : (uint32_t)left;
 }
 
 static void take_message(struct gy_association *link, const struct gy_frame *frame,
@@ -144,7 +139,7 @@ static void take_message(struct gy_association *link, const struct gy_frame *fra
 		return;
 	}
 	if (kind == GY_MAIL_ASK) {
-		mail->deadline_ms = gy_incoming_deadline(home, frame->left);
+		mail->deadline = gy_incoming_patience(frame->left);
 	}
 	gy_incoming_deliver(home, receiver_of(link, frame), mail, gy_mail_lane(mail));
 }
@@ -180,7 +175,7 @@ static void take_order(struct gy_association *link, const struct gy_frame *frame
 					 .loop = frame->from_loop,
 					 .node = link->peer->id };
 	mail->ask_id = frame->ask_id;
-	mail->deadline_ms = 0;
+	mail->deadline = 0;
 	(void)gy_send_away(home, receiver_of(link, frame), mail);
 }
 

@@ -37,7 +37,7 @@ static void ask_there(struct gy_stack *stack, uint16_t node, struct gyre_mail *m
 {
 	mail->node.kind = GY_MAIL_ASK;
 	mail->ask_id = ask_id;
-	mail->deadline_ms = 0;
+	mail->deadline = 0;
 	gy_mail_from(mail, stack->house);
 	(void)gy_send_away(stack->home, (struct gyre_address){ .node = node }, mail);
 }

@@ -174,19 +174,13 @@ static inline enum gy_wire_kind kind_of(const struct gyre_mail *mail)
 	}
 }
 
-static uint16_t left_of(const struct gy_home *home, const struct gyre_mail *mail)
+static uint16_t left_of(const struct gyre_mail *mail)
 {
-	int32_t left;
-
-	if (mail->node.kind != GY_MAIL_ASK || mail->deadline_ms == 0) {
-		return 0;
-	}
-	left = (int32_t)(mail->deadline_ms - (uint32_t)(home->loop.now_ns >> 20));
-	return gy_wire_left_encode(left < 1 ? 1 : (uint64_t)left);
+	return mail->node.kind == GY_MAIL_ASK ? gy_wire_left_encode(mail->deadline) : 0;
 }
 
-static inline void fill_head(const struct gy_association *link, struct gyre_address to,
-			     const struct gyre_mail *mail, struct gy_frame *ret_frame)
+static inline void fill_head(struct gyre_address to, const struct gyre_mail *mail,
+			     struct gy_frame *ret_frame)
 {
 	*ret_frame = (struct gy_frame){
 		.kind = kind_of(mail),
@@ -200,7 +194,7 @@ static inline void fill_head(const struct gy_association *link, struct gyre_addr
 		.from_cookie = mail->from.cookie,
 		.type = mail->type->id,
 		.layout = gy_type_layout(mail->type),
-		.left = left_of(link->links->home, mail),
+		.left = left_of(mail),
 		.ask_id = mail->ask_id,
 	};
 }
@@ -346,7 +340,7 @@ static __attribute__((noinline)) int encode_any(struct gy_association *link, str
 {
 	struct gy_frame frame;
 
-	fill_head(link, to, mail, &frame);
+	fill_head(to, mail, &frame);
 	return is_plain(mail->type) ? add(link, &frame, to, mail)
 				    : encode_body(link, &frame, to, mail);
 }
@@ -363,7 +357,7 @@ static inline int encode(struct gy_association *link, struct gyre_address to,
 			!has_room(link, bytes))) {
 		return encode_any(link, to, mail);
 	}
-	fill_head(link, to, mail, &frame);
+	fill_head(to, mail, &frame);
 	return add_whole(link, &frame, to, mail);
 }
 

@@ -77,7 +77,7 @@ static bool take_notice(struct gy_association *link, const unsigned char *bytes)
 	gy_again_heard(link, bytes);
 	memcpy(&head, bytes, GY_WIRE_HEAD_BYTES);
 	mail->ask_id = 0;
-	mail->deadline_ms = 0;
+	mail->deadline = 0;
 	put(link, &head, mail, GY_MAIL_NOTICE);
 	return true;
 }
@@ -93,9 +93,7 @@ static inline bool take_ask_or_reply(struct gy_association *link, const unsigned
 	}
 	memcpy(&head, bytes, sizeof(head));
 	mail->ask_id = le64toh(head.ask_id);
-	mail->deadline_ms = kind == GY_MAIL_ASK
-				    ? gy_incoming_deadline(link->links->home, le16toh(head.left))
-				    : 0;
+	mail->deadline = kind == GY_MAIL_ASK ? gy_incoming_patience(le16toh(head.left)) : 0;
 	put(link, &head, mail, kind);
 	return true;
 }

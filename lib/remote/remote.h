@@ -501,8 +501,8 @@ bool gy_quick_take(struct gy_association *link, const unsigned char *bytes);
 
 /* ---- incoming.c ---- */
 
-/* When an ask that has that time left is due here; 0 for never. */
-uint32_t gy_incoming_deadline(const struct gy_home *home, uint16_t left);
+/* The time that an ask has which came with that much left; 0 for no bound. */
+uint32_t gy_incoming_patience(uint16_t left);
 /* As gy_send(), for an address that need not be anybody's. */
 static inline void gy_incoming_deliver(struct gy_home *home, struct gyre_address to,
 				       struct gyre_mail *mail, enum gy_lane lane)
@@ -512,6 +512,9 @@ static inline void gy_incoming_deliver(struct gy_home *home, struct gyre_address
 
 	if (gy_likely(house != NULL && gy_house_is_let(house) && house->limit == 0)) {
 		gy_count(&home->counters.sent, 1);
+		if (lane == GY_LANE_ASK) {
+			gy_mail_set_deadline(mail, home->loop.now_ns);
+		}
 		gy_house_put(home, house, mail, lane);
 	} else {
 		(void)gy_send_away(home, to, mail);

@@ -249,13 +249,13 @@ static inline void gy_guard_turn(struct gy_worker *worker)
  * the memory now and then, and waits while it is short. A clock reading for each notice would cost
  * as much as the notice.
  */
-enum { GY_GUARD_EVERY_NOTICES = 64, GY_GUARD_LARGE_BYTES = 4096 };
+enum { GY_GUARD_EVERY_NOTICES = 128, GY_GUARD_LARGE_BYTES = 4096 };
 
 static inline void gy_guard_hold(struct gyre_system *system, uint64_t sent, uint32_t bytes)
 {
 	if (gy_unlikely(sent % GY_GUARD_EVERY_NOTICES == 0 || bytes >= GY_GUARD_LARGE_BYTES)) {
 		const struct gy_clock machine = { 0 };
-		uint64_t now_ns = gy_clock_coarse_ns(&machine);
+		uint64_t now_ns = gy_clock_ns(&machine);
 
 		if (gy_unlikely(now_ns >= gy_load_relaxed(&system->guard.due_ns))) {
 			gy_guard_look(system, now_ns);

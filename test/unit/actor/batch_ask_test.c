@@ -223,13 +223,13 @@ Test(batch_ask, of_several_batches_that_wait_is_told_of_the_stop)
 
 Test(batch_ask, that_is_past_its_deadline_is_in_no_batch)
 {
-	play_script(0, "n aa dx ab ? =[a][b]A~B");
+	play_late_script("n aa dx ab ? =[a][b]A~B");
 	cr_assert_eq(fixture.counters.dropped[GYRE_DROP_EXPIRED], 1);
 }
 
 Test(batch_ask, that_is_past_its_deadline_leaves_the_mailbox)
 {
 	batching_class.mailbox_limit = 3;
-	play_script(0, "n dxy aa rz ? =[a]~~A tabc rz / =[a]~~A(abc)");
+	play_late_script("n dxy aa rz ? =[a]~~A tabc rz / =[a]~~A(abc)");
 	cr_assert_eq(fixture.counters.dropped[GYRE_DROP_EXPIRED], 2);
 }

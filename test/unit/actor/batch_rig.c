@@ -203,13 +203,11 @@ static void ask(struct gyre_stack *stack, char what, uint64_t timeout_ns)
 			&frame_of(stack)->asks[asked++]) == 0);
 }
 
-/* What is carried in mail is coarse: only well past the deadline it must be seen. */
-static void be_late(struct gyre_stack *stack)
+static int wait_mount(struct gyre_stack *stack)
 {
-	uint64_t end_ns = gyre_now(stack) + GYRE_MILLISECONDS(30);
-
-	while (gyre_now(stack) < end_ns) {
-	}
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(10), &frame_of(stack)->turn));
+	GYRE_END(stack);
 }
 
 static void do_letter(struct gyre_stack *stack, char verb, char what)
@@ -226,7 +224,6 @@ static void do_letter(struct gyre_stack *stack, char verb, char what)
 		break;
 	case 'd':
 		ask(stack, what, 1);
-		be_late(stack);
 		break;
 	default:
 		fixture_failed(script);
@@ -331,4 +328,11 @@ void play_script(uint32_t run_budget, const char *words)
 
 	script = words;
 	play_with(&options, follow_script);
+}
+
+void play_late_script(const char *words)
+{
+	script = words;
+	batching_class.mount = wait_mount;
+	play_steady(follow_script);
 }

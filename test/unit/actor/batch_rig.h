@@ -52,11 +52,14 @@ int wait_for_gate(struct gyre_stack *stack);
 
 /*
  * Words, between spaces: tLETTERS tells the target, rLETTERS finds it full, l tells it a place,
- * aLETTERS asks it, dLETTERS asks with next to no time and bide that it has passed; p poisons it, s
+ * aLETTERS asks it, dLETTERS asks with next to no time; p poisons it, s
  * stops it, n makes another; o opens the gate; / lets all run that can, ? waits for all answers and
  * traces them in the order of the asks, - for -ENOMSG, ! for -EIO, # for -ESHUTDOWN, ~ for
  * -ETIMEDOUT, % for -ENOMEM, $ for -EINVAL; =TRACE says what has then been traced.
  */
 void play_script(uint32_t run_budget, const char *words);
+/* On one loop, whose time goes on only while it waits; a new target waits in its mount until what
+ * was asked with next to no time is late. */
+void play_late_script(const char *words);
 
 #endif

@@ -244,18 +244,26 @@ Test(destroy, happens_to_what_waits_for_an_actor_that_stops)
 	play_parcels(tell_stopping);
 }
 
+static int wait_in_mount(struct gyre_stack *stack)
+{
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(20), &frame_of(stack)->future));
+	GYRE_END(stack);
+}
+
 static int ask_too_late(struct gyre_stack *stack)
 {
+	static struct gyre_class late_class;
 	struct frame *frame = frame_of(stack);
-	uint64_t begin_ns = gyre_now(stack);
 
 	GYRE_BEGIN(stack);
-	frame->to = spawn_target(stack, &packer_class);
-	expect(gyre_ask(stack, frame->to, parcel(stack, 1), 1, &frame->future) == 0);
-	while (gyre_now(stack) - begin_ns < GYRE_MILLISECONDS(10)) {
-	}
-	GYRE_AWAIT(stack, 0);
+	late_class = sink_class;
+	late_class.frame_bytes = FIXTURE_FRAME_BYTES;
+	late_class.mount = wait_in_mount;
+	frame->to = spawn_target(stack, &late_class);
+	GYRE_AWAIT(stack, gyre_ask(stack, frame->to, parcel(stack, 1), 1, &frame->future));
 	expect(gyre_error(&frame->future) == -ETIMEDOUT);
+	GYRE_AWAIT(stack, gyre_ask(stack, frame->to, parcel(stack, 2), 0, &frame->future));
 	return fixture_end(stack);
 	GYRE_END(stack);
 }

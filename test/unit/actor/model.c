@@ -160,6 +160,10 @@ void model_settle(void)
 void model_advance(uint64_t ns)
 {
 	model.now_ns += ns;
+	/* It has not passed while a loop worked. */
+	for (uint32_t i = 0; i < model.homes.count; i++) {
+		gy_loop_read_clock_waited(&model.home[i].loop);
+	}
 	model_settle();
 }
 
@@ -261,7 +265,7 @@ static struct gyre_mail *mail_for(struct gyre_address to, const struct gyre_type
 	mail->node.kind = (uint8_t)(GY_MAIL_REPLY + lane);
 	mail->from = (struct gy_origin){ 0 };
 	mail->ask_id = UINT64_MAX;
-	mail->deadline_ms = 0;
+	mail->deadline = 0;
 	return mail;
 }
 

@@ -180,20 +180,11 @@ Test(reply, that_comes_after_the_time_out_is_dropped_and_counted)
 
 /* ---- an ask that waited too long ---- */
 
-static int spin_until_released(struct gyre_stack *stack)
+static int keep_closed(struct gyre_stack *stack)
 {
-	uint64_t end_ns;
-
-	gy_store_release(&begun, 1);
-	while (gy_load_acquire(&released) == 0) {
-		gy_pause();
-	}
-	/* What is carried in mail is coarse: only well past the deadline it must be seen. */
-	end_ns = gyre_now(stack) + GYRE_MILLISECONDS(30);
-	while (gyre_now(stack) < end_ns) {
-		gy_pause();
-	}
-	return gyre_return(stack);
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(10), &frame_of(stack)->sleep));
+	GYRE_END(stack);
 }
 
 static int must_not_run(struct gyre_stack *stack)
@@ -202,9 +193,17 @@ static int must_not_run(struct gyre_stack *stack)
 	return gyre_reply(stack, gyre_new(stack, number, 5));
 }
 
+static bool is_notice(const struct gyre_type *type, const void *message)
+{
+	(void)type;
+	return ((const struct number *)message)->value == 0;
+}
+
 static const struct gyre_class busy_class = {
 	.name = "busy",
-	.behaviour = { .notice = spin_until_released, .ask = must_not_run },
+	.frame_bytes = FIXTURE_FRAME_BYTES,
+	.barrier = is_notice,
+	.behaviour = { .notice = keep_closed, .ask = must_not_run },
 };
 
 static int ask_busy(struct gyre_stack *stack)
@@ -212,17 +211,12 @@ static int ask_busy(struct gyre_stack *stack)
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);
-	frame->to = spawn_on(stack, &busy_class, 1);
+	frame->to = spawn_here(stack, &busy_class);
 	expect(gyre_notify(stack, frame->to, gyre_new(stack, number, 0)) == 0);
-	/* The notice leaves when this suspends; the ask must not come before it has begun. */
 	GYRE_AWAIT(stack, gyre_sleep(stack, 0, &frame->sleep));
-	while (gy_load_acquire(&begun) == 0) {
-		gy_pause();
-	}
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->to, gyre_new(stack, number, 1),
 				   GYRE_MILLISECONDS(5), &frame->answer));
 	expect(gyre_error(&frame->answer) == -ETIMEDOUT);
-	gy_store_release(&released, 1);
 	GYRE_AWAIT(stack, ask_number(stack, frame->to, 2));
 	expect(gyre_get(&frame->answer, number)->value == 5);
 	return fixture_end(stack);
@@ -231,7 +225,7 @@ static int ask_busy(struct gyre_stack *stack)
 
 Test(reply, is_not_asked_of_an_actor_when_the_deadline_has_passed_at_dispatch)
 {
-	play(2, ask_busy);
+	play_steady(ask_busy);
 	cr_assert_eq(fixture.counters.dropped[GYRE_DROP_EXPIRED], 1);
 	/* The exception of the ask that was not run. */
 	cr_assert_eq(fixture.counters.dropped[GYRE_DROP_LATE], 1);

@@ -25,26 +25,12 @@ Test(clock, of_the_machine_never_goes_back)
 	}
 }
 
-Test(clock, coarse_lies_behind_the_exact_one_by_no_more_than_it_says)
-{
-	const struct gy_clock clock = { 0 };
-
-	for (int i = 0; i < 1000; i++) {
-		uint64_t before_ns = gy_clock_ns(&clock);
-		uint64_t coarse_ns = gy_clock_coarse_ns(&clock);
-
-		cr_assert_leq(coarse_ns, gy_clock_ns(&clock));
-		cr_assert_geq(coarse_ns + GY_CLOCK_COARSE_NS, before_ns);
-	}
-}
-
 Test(clock, can_be_replaced_by_virtual_time)
 {
 	uint64_t now_ns = 41;
 	const struct gy_clock clock = { .read_ns = read_virtual, .arg = &now_ns };
 
 	cr_assert_eq(gy_clock_ns(&clock), 42);
-	cr_assert_eq(gy_clock_coarse_ns(&clock), 43);
 }
 
 Test(clock, times_are_added_up_to_for_ever_and_not_beyond)

@@ -145,6 +145,7 @@ static void move_on(struct rig *rig, uint64_t ns)
 {
 	rig->now_ns += ns;
 	rig->ahead_ns += ns;
+	gy_loop_read_clock_waited(&rig->home.loop); /* it has not passed while the loop worked */
 }
 
 void rig_free_clock(struct rig *rig)

@@ -103,7 +103,7 @@ Test(budget, of_a_ratio_of_100_has_no_end)
 	struct gy_loop *loop = open_with_ratio(100);
 	uint32_t readings;
 
-	queue_jobs(loop, GY_CLOCK_COARSE_NS);
+	queue_jobs(loop, GYRE_MILLISECONDS(10));
 	readings = virtual_readings;
 	cr_assert_eq(jobs_run_in_a_turn(loop), JOBS);
 	/* At the start of the turn, before phase 3, and at every 16th job. */
