@@ -4,11 +4,13 @@
  *
  * Reading is multishot for pipes, where the kernel has that, and else one read after the other into
  * pages of the pool. The ring's buffers are not for these: of one that receives share the kernel
- * would take all the rest for a read in a thread of its own. A descriptor
- * that others have set to O_NONBLOCK answers -EAGAIN, and to clear that flag would change it for
- * them; so then the next operation is a poll. What has two descriptors ends its output by closing
- * one of them; of one that is used for both directions nothing tells the other side of such an end,
- * and nothing is done.
+ * would take all the rest for a read in a thread of its own. Some kernels (6.16.9 is one) answer
+ * -EINVAL to a multishot read that shares buffers, and from then on to each that follows: what
+ * cannot be read so is read one by one from there. Receives from sockets do not share that code. A
+ * descriptor that others have set to O_NONBLOCK answers -EAGAIN, and to clear that flag would
+ * change it for them; so then the next operation is a poll. What has two descriptors ends its
+ * output by closing one of them; of one that is used for both directions nothing tells the other
+ * side of such an end, and nothing is done.
  */
 #include "channel/pipe.h"
 
@@ -29,8 +31,9 @@ static void received(struct gy_op *op, const struct gy_completion *completion)
 	if (completion->result == -EAGAIN) {
 		channel->pipe->input_waits = true;
 	} else if (channel->pipe->multishot &&
-		   (completion->result == -EBADFD || completion->result == -EOPNOTSUPP)) {
-		channel->pipe->multishot = false;
+		   (completion->result == -EBADFD || completion->result == -EOPNOTSUPP ||
+		    completion->result == -EINVAL)) {
+		channel->pipe->multishot = false; /* a single read tells if that was not why */
 		again.result = -EAGAIN;
 	}
 	gy_input_received(op, &again);
