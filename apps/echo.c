@@ -3,8 +3,10 @@
  * sockets, or each datagram over UDP.
  *
  * The server itself is echo_read() and init_channel(), for streams and datagrams alike. The rest is
- * a thread that prints a line a second if it is asked to, and a summary for those who measure.
+ * an actor that reads the certificates again on SIGHUP, a thread that prints a line a second if it
+ * is asked to, and a summary for those who measure.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
@@ -52,6 +54,88 @@ static int init_channel(struct gyre_channel *channel, void *arg)
 		r = gyre_pipeline_add_first(channel, gyre_tls_server(), arg);
 	}
 	return r < 0 ? r : gyre_pipeline_add_last(channel, &echo, NULL);
+}
+
+/* ---- certificates that are renewed ---- */
+
+struct renewal {
+	struct gyre_tls_context *context;
+};
+GYRE_MESSAGE(renewal, 0x500);
+
+struct renewer {
+	struct gyre_tls_context *context;
+};
+
+struct renewer_frame {
+	struct gyre_future done;
+};
+
+/* Off the loops, for it reads files. What is wrong with one of them is in the log by then. */
+static int reload(struct gyre_work *work)
+{
+	int r = gyre_tls_context_reload(gyre_work_get(work, renewal)->context);
+
+	if (r == 0) {
+		(void)printf("certificates are renewed\n");
+		(void)fflush(stdout);
+	}
+	return gyre_work_reply(work, gyre_work_new(work, renewal, NULL));
+}
+
+static int renew(struct gyre_stack *stack)
+{
+	struct renewer *self = (struct renewer *)gyre_state(stack);
+	struct renewer_frame *frame = (struct renewer_frame *)gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_offload(stack, reload, gyre_new(stack, renewal, self->context),
+				       GYRE_FOREVER, &frame->done));
+	if (gyre_failed(&frame->done) && gyre_error(&frame->done) != -ESHUTDOWN) {
+		(void)fprintf(stderr, "gyre-echo: certificates are not renewed: %s\n",
+			      strerror(-gyre_error(&frame->done)));
+	}
+	GYRE_END(stack);
+}
+
+static int watch(struct gyre_stack *stack)
+{
+	struct renewer *self = (struct renewer *)gyre_state(stack);
+	struct renewer_frame *frame = (struct renewer_frame *)gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	self->context = gyre_message(stack, renewal)->context;
+	GYRE_AWAIT(stack, gyre_signal_watch(stack, SIGHUP, &frame->done));
+	if (gyre_failed(&frame->done)) {
+		return gyre_throw(stack, gyre_error(&frame->done));
+	}
+	GYRE_END(stack);
+}
+
+static const struct gyre_route renewer_events[] = {
+	GYRE_ROUTE(gyre_signal, renew),
+	GYRE_ROUTE_END,
+};
+
+static const struct gyre_class renewer_class = {
+	.name = "renewer",
+	.state_bytes = sizeof(struct renewer),
+	.frame_bytes = sizeof(struct renewer_frame),
+	.mount = watch,
+	.behaviour.event_routes = renewer_events,
+};
+
+/* SIGHUP waits from here on for the actor that watches it. */
+static int start_renewer(struct gyre_system *system, struct gyre_tls_context *context)
+{
+	struct gyre_address renewer;
+	sigset_t hangup;
+
+	(void)sigemptyset(&hangup);
+	(void)sigaddset(&hangup, SIGHUP);
+	(void)pthread_sigmask(SIG_BLOCK, &hangup, NULL);
+	return gyre_system_spawn(system, &renewer_class, gyre_system_new(system, renewal, context),
+				 NULL, &renewer);
 }
 
 /* ---- a line a second ---- */
@@ -202,7 +286,7 @@ static const char usage[] =
 	"  --stats         a line a second: connections, requests/s, bytes/s\n"
 	"  --summary       at the end one line of JSON: what was served, at what cost\n"
 	"  --tls-cert FILE TLS with this certificate and those between it and its CA, in PEM\n"
-	"  --tls-key FILE  its key\n"
+	"  --tls-key FILE  its key; both are read again on SIGHUP\n"
 	"  --tls-ca FILE   clients must have a certificate that one of these CAs has signed\n"
 	"  --help";
 
@@ -277,10 +361,14 @@ static int make_tls(struct gyre_system *system, const struct settings *settings,
 							  .key = settings->tls_key,
 							  .ca = settings->tls_ca };
 
+	int r;
+
 	tls->mutual = settings->tls_ca != NULL;
-	return settings->tls_cert == NULL
-		       ? 0
-		       : gyre_tls_context_create(system, &options, &tls->context);
+	if (settings->tls_cert == NULL) {
+		return 0;
+	}
+	r = gyre_tls_context_create(system, &options, &tls->context);
+	return r == 0 ? start_renewer(system, tls->context) : r;
 }
 
 static int serve(struct gyre_system *system, const struct settings *settings,

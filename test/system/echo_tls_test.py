@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """gyre-echo over TLS with other people's clients: Python's ssl and the openssl command."""
 import os
+import signal
 import socket
 import ssl
 import subprocess
@@ -100,6 +101,37 @@ def test_mutual(certificates):
     expect(len(lines) == 1 and "has shown no certificate" in lines[0], f"it said: {errors}")
 
 
+def expect_shown(server, certificates, name):
+    with connect(server, client_context(certificates)) as connection:
+        subject = dict(part[0] for part in connection.getpeercert()["subject"])
+        expect(subject["commonName"] == name, f"shown {subject}, not {name}")
+        connection.sendall(b"hello")
+        expect(receive_all(connection, 5) == b"hello", "other bytes")
+
+
+def test_renewal(certificates):
+    """On SIGHUP, for connections that begin then; a bad file changes nothing."""
+    certificates.make("live")
+    server = Server("--loops", "2", *certificates.options("live"))
+    expect_shown(server, certificates, "live")
+    with connect(server, client_context(certificates)) as before:
+        for ending in ("pem", "key"):
+            os.replace(certificates.path(f"client.{ending}"), certificates.path(f"live.{ending}"))
+        server.process.send_signal(signal.SIGHUP)
+        line = server.process.stdout.readline().strip()
+        expect(line == "certificates are renewed", f"it says: {line}")
+        expect_shown(server, certificates, "client")
+        with open(certificates.path("live.pem"), "w", encoding="ascii") as file:
+            file.write("half of it")
+        server.process.send_signal(signal.SIGHUP)
+        line = server.process.stderr.readline()
+        expect("live.pem" in line and "PEM" in line, f"it says: {line}")
+        expect_shown(server, certificates, "client")
+        before.sendall(b"hello")
+        expect(receive_all(before, 5) == b"hello", "other bytes")
+    server.stop(silent=False)
+
+
 def test_mistakes(certificates):
     expect_refusal(run_echo("--bind", "tcp://127.0.0.1:0", "--tls-cert", "nowhere.pem", "--tls-key",
                             "nowhere.key"), "nowhere.pem", "No such file", "check the path")
@@ -120,6 +152,7 @@ def main():
     server.stop(silent=False)
     test_mutual(certificates)
     test_mistakes(certificates)
+    test_renewal(certificates)
     print("ok")
 
 
