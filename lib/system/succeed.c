@@ -74,8 +74,13 @@ static int take(struct gyre_system *system, const struct gy_passing *passing)
 static int ask(int fd, struct gy_passing *ret_passing)
 {
 	const char asks = GY_SUCCESSOR_ASKS;
-	int r = send(fd, &asks, 1, MSG_NOSIGNAL) == 1 ? gy_passing_receive(fd, ret_passing)
-						      : -errno;
+	ssize_t sent;
+	int r;
+
+	do { /* a call with a time-out is interrupted when a ring of this thread is taken down */
+		sent = send(fd, &asks, 1, MSG_NOSIGNAL);
+	} while (sent < 0 && errno == EINTR);
+	r = sent == 1 ? gy_passing_receive(fd, ret_passing) : -errno;
 
 	if (r == -EPIPE || r == -ECONNRESET) {
 		return -ENODATA; /* it has gone */
@@ -151,6 +156,17 @@ static int open_point(struct gy_succession *succession, const struct gyre_socket
 	return r;
 }
 
+/* As connect(), which is interrupted like send() above, and then has done nothing. */
+static int connect_to(int fd, const struct gyre_socket_address *address)
+{
+	int r;
+
+	do {
+		r = connect(fd, (const struct sockaddr *)&address->storage, address->bytes);
+	} while (r < 0 && errno == EINTR);
+	return r;
+}
+
 /* -ENOENT or -ECONNREFUSED when nobody is there. */
 static int find_predecessor(struct gy_succession *succession,
 			    const struct gyre_socket_address *address)
@@ -163,7 +179,7 @@ static int find_predecessor(struct gy_succession *succession,
 	}
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0 ||
 	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) < 0 ||
-	    connect(fd, (const struct sockaddr *)&address->storage, address->bytes) < 0) {
+	    connect_to(fd, address) < 0) {
 		int r = errno == EAGAIN ? -ETIMEDOUT : -errno;
 
 		(void)close(fd);

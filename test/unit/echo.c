@@ -3,6 +3,7 @@
  */
 #include "echo.h"
 
+#include <errno.h>
 #include <sys/socket.h>
 
 void echo_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
@@ -20,6 +21,14 @@ int init_echo(struct gyre_channel *channel, void *arg)
 bool echoes(int fd)
 {
 	char byte = 'x';
+	ssize_t got;
 
-	return send(fd, &byte, 1, MSG_NOSIGNAL) == 1 && recv(fd, &byte, 1, 0) == 1 && byte == 'x';
+	if (send(fd, &byte, 1, MSG_NOSIGNAL) != 1) {
+		return false;
+	}
+	byte = 0;
+	do { /* see receive_in_time() */
+		got = recv(fd, &byte, 1, 0);
+	} while (got < 0 && errno == EINTR);
+	return got == 1 && byte == 'x';
 }
