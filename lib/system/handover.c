@@ -61,6 +61,7 @@ struct giver {
 	bool knows_self; /* the successor has got our socket */
 	bool knows_all;	 /* and all others */
 	bool expired;
+	bool late;     /* the successor has taken too long */
 	bool succeeds; /* the predecessor has been told, and has not left */
 };
 
@@ -202,6 +203,7 @@ static int listen_to(struct giver *giver)
 	if (giver->talk.armed) {
 		if (giver->expired) {
 			giver->expired = false;
+			giver->late = true;
 			(void)tell_successor(giver, GY_PASSING_REFUSED);
 			(void)shutdown(giver->fd, SHUT_RDWR); /* which the poll tells of */
 		}
@@ -220,6 +222,11 @@ static int listen_to(struct giver *giver)
 	}
 	if (said == GY_SUCCESSOR_RUNS && giver->knows_all) {
 		return begin_to_leave(giver);
+	}
+	if (said == -ENODATA && !giver->knows_self && !giver->late) {
+		/* It only looked whether anybody is there, as who binds to a path does. */
+		forget_successor(giver);
+		return 0;
 	}
 	return drop_successor(
 		giver, said == -ENODATA ? "has gone before it ran, or took too long"
@@ -262,6 +269,7 @@ static int let_in(struct giver *giver)
 	giver->place = (struct gy_holdings_place){ 0 };
 	giver->knows_self = false;
 	giver->knows_all = false;
+	giver->late = false;
 	/* In this order: who resizes sees the one, or we see the other. */
 	gy_store_full(&giver->system->resizing.refused, 1);
 	return wait_for_loops(giver);

@@ -256,6 +256,21 @@ Test(handover_failure, keeps_nobody_waiting_who_came_before_the_successor_ended)
 	fixture_close();
 }
 
+Test(handover_failure, says_nothing_of_one_who_only_looks_whether_it_is_there)
+{
+	struct gyre_system *next;
+
+	start_first();
+	for (int i = 0; i < 3; i++) {
+		(void)close(come());
+	}
+	next = create(); /* let in when those have been seen */
+	cr_expect_not(is_the_first(next));
+	gyre_system_destroy(next);
+	fixture_close();
+	cr_expect_eq(fixture.warnings, 1, "of the one that did not run: %s", fixture.line);
+}
+
 /* ---- one that is being stopped ---- */
 
 static void *create_in_thread(void *arg)
