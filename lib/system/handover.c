@@ -7,7 +7,9 @@
  * For a connection that comes the kernel calls one of those who wait to accept it: in the meantime
  * perhaps one of the old process, which then is told to end and does not take it. So the successor
  * keeps its connection until the old process, whose acceptors have ended, closes that, and looks
- * into all backlogs then.
+ * into all backlogs then. A process that was killed has acceptors for some time after that, until
+ * the kernel has taken down its rings, of which nobody is told: so whoever is left looks again, a
+ * few times with growing pauses.
  *
  * A successor that goes away before it runs has changed nothing. But from the moment on at which it
  * has all sockets the files of those are left to it, should this process be stopped meanwhile; and
@@ -36,6 +38,7 @@ static const uint64_t patience_ns = GYRE_SECONDS(GYRE_HANDOVER_SECONDS);
 static const uint64_t start_ns = GYRE_SECONDS(10 * GYRE_HANDOVER_SECONDS);
 static const uint64_t look_ns = GYRE_MILLISECONDS(10);
 static const uint64_t remind_ns = GYRE_SECONDS(1);
+static const uint64_t looks_ns = GYRE_SECONDS(GYRE_HANDOVER_SECONDS);
 
 enum stage {
 	STAGE_ALONE,
@@ -53,6 +56,8 @@ struct giver {
 	struct gy_op talk;	     /* a poll of the successor's */
 	struct gy_op old;	     /* one of the predecessor's, for its end */
 	struct gy_timer timer;
+	struct gy_timer look; /* into all backlogs */
+	uint64_t look_ns;     /* that it was started for; less than looks_ns while looks are due */
 	struct gyre_system *system;
 	struct gy_holdings_place place;
 	uint64_t end_ns; /* the clock when what is open may not go on for longer */
@@ -61,6 +66,7 @@ struct giver {
 	bool knows_self; /* the successor has got our socket */
 	bool knows_all;	 /* and all others */
 	bool expired;
+	bool looks;    /* it is time to look */
 	bool late;     /* the successor has taken too long */
 	bool succeeds; /* the predecessor has been told, and has not left */
 };
@@ -92,6 +98,34 @@ static void expired(struct gy_timer *timer)
 	gy_endpoint_ready(&giver->endpoint);
 }
 
+/* ---- backlogs ---- */
+
+static void look_expired(struct gy_timer *timer)
+{
+	struct giver *giver = gy_container_of(timer, struct giver, look);
+
+	giver->looks = true;
+	gy_endpoint_ready(&giver->endpoint);
+}
+
+static void look(struct giver *giver)
+{
+	giver->looks = false;
+	gy_listeners_look(&giver->system->homes);
+	if (giver->look_ns < looks_ns) {
+		gy_timer_start(&loop_of(giver)->wheel, &giver->look, giver->look_ns);
+		giver->look_ns *= 2;
+	}
+}
+
+/* The other process, which has the same sockets, is gone. */
+static void begin_to_look(struct giver *giver)
+{
+	gy_timer_stop(&loop_of(giver)->wheel, &giver->look);
+	giver->look_ns = look_ns;
+	look(giver);
+}
+
 /* ---- the successor ---- */
 
 static void close_successor(struct giver *giver)
@@ -115,6 +149,9 @@ static void forget_successor(struct giver *giver)
 	gy_timer_stop(&loop_of(giver)->wheel, &giver->timer);
 	gy_holdings_keep(&giver->system->homes);
 	close_successor(giver);
+	if (giver->knows_all) {
+		begin_to_look(giver);
+	}
 	giver->stage = STAGE_ALONE;
 	gy_store_release(&giver->system->resizing.refused, 0);
 	gy_endpoint_ready(&giver->endpoint);
@@ -365,6 +402,7 @@ static int end(struct giver *giver)
 	struct gy_ring *ring = giver->endpoint.owner->channels->ring;
 
 	gy_timer_stop(&loop_of(giver)->wheel, &giver->timer);
+	gy_timer_stop(&loop_of(giver)->wheel, &giver->look);
 	if (giver->talk.armed) {
 		return gy_ring_cancel(ring, &giver->talk);
 	}
@@ -404,12 +442,15 @@ static int await_predecessor(struct giver *giver)
 	(void)close(succession->predecessor_fd);
 	succession->predecessor_fd = -1;
 	giver->succeeds = false;
-	gy_listeners_look(&giver->system->homes);
+	begin_to_look(giver);
 	return 0;
 }
 
 static int go_on(struct giver *giver)
 {
+	if (giver->looks && giver->stage != STAGE_ENDING) {
+		look(giver);
+	}
 	if (giver->succeeds && giver->stage != STAGE_ENDING) {
 		int r = await_predecessor(giver);
 
@@ -526,6 +567,7 @@ static int mount(struct gyre_stack *stack)
 	gy_op_init(&giver->talk, polled_talk);
 	gy_op_init(&giver->old, polled_old);
 	gy_timer_init(&giver->timer, expired);
+	gy_timer_init(&giver->look, look_expired);
 	r = gy_endpoint_add(&giver->endpoint, s->house);
 	if (r < 0) {
 		gy_memory_put(giver);
