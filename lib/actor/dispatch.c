@@ -181,28 +181,35 @@ static bool is_wanted(struct gy_house *house, struct gyre_mail *mail)
 	}
 }
 
-static void run_event(struct pass *pass, struct gyre_mail *mail)
+/*
+ * An event comes once: the end of what is watched, a timer. So the stack is there before the event
+ * is claimed. False without memory for it: then the event waits.
+ */
+static bool run_event(struct pass *pass, struct gyre_mail *mail)
 {
-	gyre_handler_fn handler = pass->house->behaviour->event;
-	struct gy_stack *stack;
+	struct gy_house *house = pass->house;
+	gyre_handler_fn handler = house->behaviour->event;
 
-	if (!is_wanted(pass->house, mail)) {
+	if (gy_unlikely(mail->type == &gy_type_watch)) {
 		pass->budget--;
-		gy_drop(pass->home, mail, gy_house_address(pass->house), GYRE_DROP_CANCELLED, 0);
-		return;
+		return gy_watch_again(house, mail);
 	}
 	if (handler == NULL) {
-		handler = gy_route_find(pass->house->behaviour->event_routes, mail->type->id);
+		handler = gy_route_find(house->behaviour->event_routes, mail->type->id);
 	}
-	if (handler == NULL) {
+	if (handler != NULL && gy_unlikely(gy_stack_scratch(pass->home, house) == NULL)) {
+		return false;
+	}
+	if (!is_wanted(house, mail)) {
+		pass->budget--;
+		gy_drop(pass->home, mail, gy_house_address(house), GYRE_DROP_CANCELLED, 0);
+	} else if (handler == NULL) {
 		unhandled(pass, mail);
-		return;
-	}
-	stack = begin(pass, mail, handler);
-	if (gy_likely(stack != NULL)) {
+	} else {
 		handled(pass);
-		gy_stack_call(stack);
+		gy_stack_call(begin(pass, mail, handler));
 	}
+	return true;
 }
 
 static void run_answer(struct pass *pass, struct gyre_mail *mail)
@@ -221,13 +228,12 @@ static inline __attribute__((always_inline)) void run_mail(struct pass *pass, en
 	case GY_LANE_ASK:
 		run_ask(pass, mail);
 		break;
-	case GY_LANE_EVENT:
-		run_event(pass, mail);
-		break;
 	case GY_LANE_REPLY:
 	case GY_LANE_EXCEPTION:
-	case GY_LANES:
 		run_answer(pass, mail);
+		break;
+	case GY_LANE_EVENT: /* has a loop of its own */
+	case GY_LANES:
 		break;
 	}
 }
@@ -274,11 +280,29 @@ run_lane_of(struct pass *pass, enum gy_lane lane, struct gy_node *first, struct 
 	}
 	if (lane <= GY_LANE_EXCEPTION) {
 		house->replies -= before - pass->budget;
-	} else if (lane == GY_LANE_EVENT) {
-		house->events -= before - pass->budget;
 	}
 	if (gy_unlikely(node != NULL)) {
 		gy_house_put_back(house, lane, node, last);
+	}
+}
+
+/* The same for events; what there is no memory for stays with all behind it. */
+static void run_events(struct pass *pass, struct gy_node *first, struct gy_node *last)
+{
+	struct gy_house *house = pass->house;
+	struct gy_node *node = first;
+
+	while (node != NULL && pass->budget > 0 && (house->closed & 1U << GY_LANE_EVENT) == 0) {
+		struct gy_node *next = node->next;
+
+		if (!run_event(pass, gy_mail_of(node))) {
+			break;
+		}
+		house->events--;
+		node = next;
+	}
+	if (gy_unlikely(node != NULL)) {
+		gy_house_put_back(house, GY_LANE_EVENT, node, last);
 	}
 }
 
@@ -387,7 +411,7 @@ static inline void run_lane(struct pass *pass, enum gy_lane lane, struct gy_node
 		run_lane_of(pass, GY_LANE_REPLY, first, last);
 		break;
 	case GY_LANE_EVENT:
-		run_lane_of(pass, GY_LANE_EVENT, first, last);
+		run_events(pass, first, last);
 		break;
 	case GY_LANE_EXCEPTION:
 	case GY_LANES:

@@ -42,6 +42,7 @@ static void refuse(struct gy_home *home, struct gy_house *house, const struct gy
 		house->annex->reason = error;
 		leave_annex(house);
 	}
+	gy_watch_tell_waiting(house, error);
 	gy_slots_release(home, house);
 }
 
@@ -323,6 +324,7 @@ static enum gyre_drop reason_to_drop(const struct gy_home *home)
 static void drop_lanes(struct gy_home *home, struct gy_house *house, struct gyre_address address)
 {
 	enum gyre_drop reason = reason_to_drop(home);
+	struct gy_node *watches = NULL;
 
 	for (uint32_t lane = 0; lane < GY_LANES; lane++) {
 		struct gy_node *last;
@@ -335,9 +337,20 @@ static void drop_lanes(struct gy_home *home, struct gy_house *house, struct gyre
 		while (node != NULL) {
 			struct gy_node *next = node->next;
 
-			gy_drop(home, gy_mail_of(node), address, reason, -ESHUTDOWN);
+			if (gy_unlikely(gy_mail_of(node)->type == &gy_type_watch)) {
+				node->next = watches;
+				watches = node;
+			} else {
+				gy_drop(home, gy_mail_of(node), address, reason, -ESHUTDOWN);
+			}
 			node = next;
 		}
+	}
+	while (gy_unlikely(watches != NULL)) { /* which are told at the very end */
+		struct gyre_mail *mail = gy_mail_of(watches);
+
+		watches = watches->next;
+		gy_house_put(home, house, mail, GY_LANE_EVENT);
 	}
 }
 
@@ -379,9 +392,9 @@ static void abort_stacks(struct gy_house *house)
 /* For its watchers. */
 static int reason_of(const struct gy_house *house)
 {
-	return house->annex->reason != 0 ? house->annex->reason
-	       : house->home->draining	 ? -ESHUTDOWN
-					 : 0;
+	int reason = house->annex == NULL ? 0 : house->annex->reason;
+
+	return reason != 0 ? reason : house->home->draining ? -ESHUTDOWN : 0;
 }
 
 /* What may be in the annex of a house that ends, before its state is cleaned. */
@@ -422,6 +435,8 @@ static void clean_state(struct gy_house *house)
 
 static void finish(struct gy_home *home, struct gy_house *house)
 {
+	int reason = reason_of(house);
+
 	abort_stacks(house);
 	if (house->annex != NULL) {
 		empty_annex(house);
@@ -432,6 +447,7 @@ static void finish(struct gy_home *home, struct gy_house *house)
 	if (house->annex != NULL) {
 		leave_annex(house);
 	}
+	gy_watch_tell_waiting(house, reason);
 	gy_kind_leave(house->kind);
 	gy_store_relaxed(&home->houses, home->houses - 1);
 	gy_count(&home->counters.stopped, 1);

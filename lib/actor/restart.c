@@ -137,11 +137,8 @@ static struct gy_stack *call_hook(struct gy_house *house, gyre_handler_fn hook)
 	if (hook == NULL || gy_house_is_stopped(house)) {
 		return NULL;
 	}
-	stack = gy_stack_scratch(house->home, house);
-	if (stack == NULL) {
-		gy_house_close(house, -ENOMEM);
-		return NULL;
-	}
+	stack = gy_stack_scratch(house->home,
+				 house); /* gy_house_restart() has seen that it is there */
 	house->home->steps++;
 	stack->head.message = NULL;
 	stack->head.type = NULL;
@@ -173,6 +170,11 @@ void gy_house_restart(struct gy_house *house)
 		return;
 	}
 	restart->due = false;
+	if (gy_stack_scratch(house->home, house) == NULL) {
+		house->closed = GY_CLOSED_BY_RESTART; /* it goes on when there is memory */
+		gy_timer_start(&house->home->loop.wheel, &restart->timer, GYRE_MILLISECONDS(1));
+		return;
+	}
 	if (restart->hook == 0) {
 		begin(house);
 	}

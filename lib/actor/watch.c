@@ -181,26 +181,43 @@ static struct gyre_mail *find_watcher(struct gy_house *house, const struct gyre_
 	return NULL;
 }
 
+/* Without memory for the record the watch waits: its watcher must hear of no end but the end. */
 void gy_watch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
 {
-	struct gy_watch *watch = house == NULL ? NULL : watch_of(house);
-
 	gy_count(&home->counters.handled, 1);
 	if (house == NULL) {
 		tell(home, mail, -ESRCH);
-		return;
+	} else if (!gy_watch_again(house, mail)) {
+		gy_house_put(home, house, mail, GY_LANE_EVENT);
 	}
+}
+
+bool gy_watch_again(struct gy_house *house, struct gyre_mail *mail)
+{
+	struct gy_home *home = house->home;
+	struct gy_watch *watch = watch_of(house);
+
 	if (find_watcher(house, mail) != NULL) {
 		gy_mail_put(home, mail); /* it was renewed */
-		return;
+		return true;
 	}
 	record_of(mail)->item.key = mail->ask_id;
-	if (watch == NULL ||
-	    gy_table_add(&watch->watchers, &home->parts, &record_of(mail)->item) < 0) {
-		gy_log(home->loop.options.log, GYRE_LOG_WARNING,
-		       "actor %s: no memory to be watched, its watcher is told that it ended",
-		       house->kind == NULL ? "not made yet" : house->kind->name);
-		tell(home, mail, -ENOMEM);
+	return watch != NULL &&
+	       gy_table_add(&watch->watchers, &home->parts, &record_of(mail)->item) == 0;
+}
+
+void gy_watch_tell_waiting(struct gy_house *house, int reason)
+{
+	struct gy_node *last;
+	struct gy_node *node = house->lanes[GY_LANE_EVENT] == NULL
+				       ? NULL
+				       : gy_house_take_lane(house, GY_LANE_EVENT, &last);
+
+	while (node != NULL) {
+		struct gyre_mail *mail = gy_mail_of(node);
+
+		node = node->next;
+		tell(house->home, mail, reason);
 	}
 }
 

@@ -22,6 +22,11 @@ extern const struct gyre_type gy_type_unwatch;
 
 /* Mail of these types has come to a house, or for NULL to nobody. Takes the mail. */
 void gy_watch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail);
+/* A watch waits among the events of the house for the memory of its record. Takes the mail, or
+ * false while there still is none. */
+bool gy_watch_again(struct gy_house *house, struct gyre_mail *mail);
+/* The house has ended, and mail that has waited so is told. */
+void gy_watch_tell_waiting(struct gy_house *house, int reason);
 void gy_unwatch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail);
 /* Whether the event of an end is still wanted; then the watch is over. */
 bool gy_watch_claim(struct gy_house *house, const struct gyre_mail *mail);

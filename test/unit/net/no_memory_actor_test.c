@@ -1,0 +1,207 @@
+/*
+ * What is promised exactly once, without memory from each allocation on: the end of an actor that
+ * is watched, a timer that fires, the hooks of a restart. What a call has accepted comes once there
+ * is memory again, and nobody is told of what has not happened.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+
+#include <gyre/timer.h>
+#include <gyre/watch.h>
+
+#include "actor/stack.h"
+#include "fixture.h"
+#include "net/no_memory_rig.h"
+
+TestSuite(no_memory_actor, .timeout = 120);
+
+enum { FRAME_BYTES = 3000 }; /* of a size that nobody else has */
+
+static struct gyre_address watched;
+static int watch_result;
+static int timer_result;
+static uint32_t ends_told;
+static uint32_t timers_told;
+static int end_reason;
+
+/* Keeps its stack, so that the events need another one. */
+static int begin(struct gyre_stack *stack)
+{
+	const struct gyre_timer_options soon = { .delay_ns = GYRE_MILLISECONDS(1) };
+	struct gyre_future *future = (struct gyre_future *)gyre_frame(stack);
+
+	if (gyre_stack_state(stack) != 0) {
+		return gyre_return(stack);
+	}
+	watch_result = gyre_watch(stack, watched);
+	timer_result = gyre_timer_start(stack, 1, &soon);
+	return gyre_sleep(stack, GYRE_SECONDS(1000), future) < 0 ? gyre_return(stack)
+								 : gyre_suspend(stack, 1);
+}
+
+static int hear(struct gyre_stack *stack)
+{
+	const struct gyre_terminated *terminated = gyre_message(stack, gyre_terminated);
+
+	if (terminated != NULL) {
+		ends_told++;
+		end_reason = terminated->reason;
+	}
+	timers_told += gyre_message(stack, gyre_timeout) != NULL;
+	return gyre_return(stack);
+}
+
+static const struct gyre_class watcher_class = {
+	.name = "watcher",
+	.frame_bytes = FRAME_BYTES,
+	.behaviour = { .notice = begin, .event = hear },
+};
+
+static const struct gyre_class watched_class = { .name = "watched" };
+
+static struct gyre_address spawn(const struct gyre_class *class)
+{
+	const struct gy_spawn_order order = { .class = class };
+	struct gyre_address address;
+
+	cr_assert_eq(gy_spawn(&lean_rig.home, &order, 0, &address), 0);
+	rig_turn(&lean_rig);
+	lean_houses++;
+	return address;
+}
+
+static void notify(struct gyre_address to, struct gyre_mail *mail)
+{
+	mail->node.kind = GY_MAIL_NOTICE;
+	gy_mail_from_nobody(mail);
+	(void)gy_send(&lean_rig.home, to, mail, GY_LANE_NOTICE);
+}
+
+static struct gyre_mail *make_notice(void)
+{
+	struct gyre_mail *mail = gy_mail_get(&lean_rig.home, &gyre_type_number);
+
+	cr_assert_not_null(mail);
+	return mail;
+}
+
+static bool is_told(struct rig *rig, void *arg)
+{
+	(void)rig;
+	(void)arg;
+	return ends_told >= (watch_result == 0) && timers_told >= (timer_result == 0);
+}
+
+static bool watch_and_wait(const struct lean_round *round)
+{
+	struct gyre_address watcher;
+	struct gyre_mail *mail;
+	bool lacked;
+
+	watch_result = timer_result = -ECANCELED; /* until it is called */
+	ends_told = timers_told = 0;
+	end_reason = 0;
+	watched = spawn(&watched_class);
+	watcher = spawn(&watcher_class);
+	mail = make_notice();
+	lean_begin(round);
+	notify(watcher, mail);
+	rig_turn(&lean_rig);
+	rig_turn(&lean_rig);
+	cr_expect_eq(ends_told, 0, "round %u: it has not ended", round->number);
+	gy_house_close(gy_house_find(&lean_rig.home, watched.slot, watched.cookie), 0);
+	rig_turn(&lean_rig);
+	rig_pass(&lean_rig, GYRE_MILLISECONDS(2));
+	lacked = lean_recover();
+	rig_pass(&lean_rig, GYRE_MILLISECONDS(2));
+	cr_expect(rig_until(&lean_rig, is_told, NULL), "round %u: nobody is told", round->number);
+	for (int i = 0; i < 5; i++) {
+		rig_turn(&lean_rig);
+	}
+	cr_expect_eq(ends_told, watch_result == 0, "round %u", round->number);
+	cr_expect_eq(timers_told, timer_result == 0, "round %u", round->number);
+	cr_expect(end_reason == 0, "round %u: %d", round->number, end_reason);
+	return lacked;
+}
+
+Test(no_memory_actor, loses_no_end_that_is_watched_and_no_timer)
+{
+	lean_play(watch_and_wait);
+}
+
+/* ---- restarts ---- */
+
+static uint32_t hooks_run;
+
+static int fail(struct gyre_stack *stack)
+{
+	return gyre_throw(stack, -EIO);
+}
+
+/* Keeps the stack that the hooks of the other would have. */
+static int keep_stack(struct gyre_stack *stack)
+{
+	struct gyre_future *future = (struct gyre_future *)gyre_frame(stack);
+
+	return gyre_stack_state(stack) != 0 || gyre_sleep(stack, GYRE_SECONDS(1000), future) < 0
+		       ? gyre_return(stack)
+		       : gyre_suspend(stack, 1);
+}
+
+static const struct gyre_class keeping_class = {
+	.name = "keeping",
+	.frame_bytes = FRAME_BYTES,
+	.behaviour.notice = keep_stack,
+};
+
+static int count_hook(struct gyre_stack *stack)
+{
+	hooks_run++;
+	return gyre_return(stack);
+}
+
+static const struct gyre_class failing_class = {
+	.name = "failing",
+	.frame_bytes = FRAME_BYTES,
+	.strategy = GYRE_STRATEGY_RESTART,
+	.behaviour.notice = fail,
+	.before_restart = count_hook,
+	.restart = count_hook,
+	.after_restart = count_hook,
+	.restart_delay_ns = GYRE_MILLISECONDS(1),
+};
+
+static bool has_restarted(struct rig *rig, void *arg)
+{
+	(void)arg;
+	return hooks_run == 3 || rig->home.counters.failed == 0 || rig->home.houses < lean_houses;
+}
+
+static bool fail_and_restart(const struct lean_round *round)
+{
+	struct gyre_address failing = spawn(&failing_class);
+	struct gyre_address keeping = spawn(&keeping_class);
+	struct gyre_mail *first = make_notice();
+	struct gyre_mail *second = make_notice();
+	bool lacked;
+
+	hooks_run = 0;
+	lean_begin(round);
+	notify(failing, first);
+	rig_turn(&lean_rig);
+	notify(keeping, second);
+	rig_turn(&lean_rig);
+	rig_pass(&lean_rig, GYRE_MILLISECONDS(2));
+	lacked = lean_recover();
+	rig_pass(&lean_rig, GYRE_MILLISECONDS(2));
+	cr_expect(rig_until(&lean_rig, has_restarted, NULL), "round %u: %u hooks", round->number,
+		  hooks_run);
+	cr_expect_eq(hooks_run, 3 * lean_rig.home.counters.restarted, "round %u", round->number);
+	cr_expect(lacked || hooks_run == 3);
+	return lacked;
+}
+
+Test(no_memory_actor, ends_no_restart_that_has_begun)
+{
+	lean_play(fail_and_restart);
+}
