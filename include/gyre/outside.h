@@ -39,7 +39,7 @@ typedef void (*gyre_answered_fn)(struct gyre_mail *answer, int error, void *arg)
 /**
  * gyre_system_ask() - asks from outside of any actor, and waits for the answer
  * @system: where
- * @to: the receiver; a stale address is allowed
+ * @to: the receiver, or a group that chooses one; a stale address is allowed
  * @mail: the question, made by gyre_system_new()
  * @timeout_ns: how long the answer may take; 0 for the system's default, GYRE_FOREVER for no limit
  * @ret_answer: the answer, for gyre_mail_get(); NULL when it is of no interest
@@ -50,7 +50,8 @@ typedef void (*gyre_answered_fn)(struct gyre_mail *answer, int error, void *arg)
  * Return: 0, or a negative errno: of those below or what the receiver's handler failed with.
  * Errors:
  *   -EDEADLK  the calling thread is that of a loop, which must not wait: see gyre_ask()
- *   -EINVAL  @system is NULL, or @to names no loop of it, nor of another node
+ *   -EINVAL  @system is NULL, or @to names no loop of it, nor of another node; or it is a group
+ *            that sends to all its members
  *   -ENOBUFS  the receiver's mailbox holds its limit
  *   -ENOMEM  there is no memory, or @mail is NULL
  *   -ENOMSG  the receiver did not answer
@@ -71,7 +72,7 @@ GYRE_API int gyre_system_ask(struct gyre_system *system, struct gyre_address to,
 /**
  * gyre_system_ask_callback() - asks from outside of any actor, and goes on
  * @system: where
- * @to: the receiver; a stale address is allowed
+ * @to: the receiver, or a group that chooses one; a stale address is allowed
  * @mail: the question, made by gyre_system_new()
  * @timeout_ns: how long the answer may take; 0 for the system's default, GYRE_FOREVER for no limit
  * @callback: hears of the answer or the error
@@ -81,7 +82,8 @@ GYRE_API int gyre_system_ask(struct gyre_system *system, struct gyre_address to,
  *
  * Return: 0, and then @callback runs exactly once; or a negative errno, and then it never does.
  * Errors:
- *   -EINVAL  @system or @callback is NULL, or @to names no loop of the system, nor of another node
+ *   -EINVAL  @system or @callback is NULL, or @to names no loop of the system, nor of another node.
+ *            A group that sends to all its members gives @callback this error
  *   -ENOMEM  there is no memory, or @mail is NULL
  *   -ESHUTDOWN  the system is stopping
  * Ownership: @mail is taken, whatever is returned. @arg stays the caller's.

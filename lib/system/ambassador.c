@@ -22,6 +22,7 @@
 /* The mutex is held while an errand is posted, and while a stage of a stop is opened. */
 struct gy_embassy {
 	pthread_mutex_t mutex;
+	uint32_t turn;			   /* of the loops, at groups */
 	struct gyre_address ambassadors[]; /* one a loop; nobody until it is needed */
 };
 
@@ -31,7 +32,8 @@ struct inquiry {
 	uint32_t references; /* atomic */
 	struct gyre_system *system;
 	struct gyre_address to;
-	uint16_t via; /* the loop of the ambassador: that of @to, unless it has retired */
+	uint16_t via; /* the loop of the ambassador: that of @to, unless it has retired; for a group
+		       * each in turn */
 	struct gyre_mail *question; /* owned until it is asked */
 	uint64_t deadline_ns;	    /* UINT64_MAX for none */
 	gyre_answered_fn callback;  /* NULL when a thread waits */
@@ -310,15 +312,34 @@ static int find_ambassador(struct gyre_system *system, uint16_t loop,
 	return r;
 }
 
+static bool is_group_here(const struct gyre_system *system, struct gyre_address to)
+{
+	return to.loop == GY_GROUP_LOOP && gy_is_of_node(system->homes.node, to);
+}
+
+/* Under the mutex. */
+static uint16_t choose_loop(const struct inquiry *inquiry)
+{
+	const struct gyre_system *system = inquiry->system;
+	uint32_t count = gy_loops_count(system->homes.loops);
+	uint32_t loop;
+
+	if (is_group_here(system, inquiry->to)) {
+		return (uint16_t)(system->embassy->turn++ % count);
+	}
+	loop = (uint32_t)gy_outside_loop(system, inquiry->to);
+	return (uint16_t)(loop < count ? loop : 0);
+}
+
 static int post(struct inquiry *inquiry, struct gyre_mail *mail)
 {
 	struct gyre_system *system = inquiry->system;
 	struct gyre_address to;
-	uint16_t loop = (uint16_t)gy_outside_loop(system, inquiry->to);
+	uint16_t loop;
 	int r = -ESHUTDOWN;
 
 	(void)pthread_mutex_lock(&system->embassy->mutex);
-	loop = loop < gy_loops_count(system->homes.loops) ? loop : 0;
+	loop = choose_loop(inquiry);
 	inquiry->via = loop;
 	if (gy_load_relaxed(&system->stop) == 0 &&
 	    gy_load_acquire(&system->stage) < GY_STAGE_NO_MAIL) {
@@ -401,6 +422,9 @@ static int check(const struct gyre_system *system, struct gyre_address to,
 {
 	if (mail == NULL) {
 		return -ENOMEM;
+	}
+	if (system != NULL && is_group_here(system, to)) {
+		return 0;
 	}
 	return gy_outside_loop(system, to) < 0 ? -EINVAL : 0;
 }

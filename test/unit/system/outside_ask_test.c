@@ -2,6 +2,7 @@
  * Asks from threads that are no loop's: answers, every error, order, callbacks, and what the stop
  * of a system leaves of those that wait.
  */
+#include <gyre/group.h>
 #include <gyre/outside.h>
 
 #include <pthread.h>
@@ -448,6 +449,63 @@ Test(outside_ask, calls_back_with_an_answer_that_may_be_moved_and_with_every_err
 	cr_assert_eq(error_of(nobody, 0), ESRCH);
 	cr_assert_eq(error_of(spawn_outside(&failing_class, 0), 0), EIO);
 	cr_assert_eq(error_of(spawn_outside(&mute_class, 0), GYRE_MILLISECONDS(1)), ETIMEDOUT);
+	fixture_close();
+	assert_all_unpacked();
+}
+
+/* ---- groups ---- */
+
+static uint64_t key_of(const struct gyre_type *type, const void *message)
+{
+	(void)type;
+	return ((const struct number *)message)->value;
+}
+
+static void expect_group(enum gyre_routing routing, int error)
+{
+	const struct gyre_group_options options = { .count = 3, .routing = routing, .key = key_of };
+	struct gyre_address group;
+	uint32_t called = 0;
+
+	cr_assert_eq(gyre_system_spawn_group(fixture.system, &packer_class, NULL, &options, &group),
+		     0);
+	for (uint32_t i = 0; i < 10; i++) {
+		cr_assert_eq(ask_parcel(group, 0), error);
+	}
+	if (error < 0) {
+		cr_assert_eq((int)error_of(group, 0), -error);
+		return;
+	}
+	cr_assert_eq(gyre_system_ask_callback(fixture.system, group, parcel_outside(3), 0,
+					      keep_parcel, &called),
+		     0);
+	await(&called, 1);
+	cr_assert_eq(kept_number, 4);
+}
+
+Test(outside_ask, of_a_group_is_answered_by_one_of_its_members_whatever_the_routing)
+{
+	open_running(2);
+	expect_group(GYRE_ROUTE_ROUND_ROBIN, 0);
+	expect_group(GYRE_ROUTE_NEAR, 0);
+	expect_group(GYRE_ROUTE_RANDOM, 0);
+	expect_group(GYRE_ROUTE_BY_KEY, 0);
+	expect_group(GYRE_ROUTE_LESS_LOADED, 0);
+	fixture_close();
+	assert_all_unpacked();
+}
+
+Test(outside_ask, of_a_group_fails_where_it_sends_to_all_or_has_no_members)
+{
+	struct gyre_address group;
+
+	open_running(2);
+	expect_group(GYRE_ROUTE_ALL, -EINVAL);
+	cr_assert_eq(gyre_group_create(fixture.system, NULL, &group), 0);
+	cr_assert_eq(ask_parcel(group, 0), -ESRCH);
+	cr_assert_eq(error_of(group, 0), ESRCH);
+	group.slot = UINT32_MAX;
+	cr_assert_eq(ask_parcel(group, 0), -ESRCH);
 	fixture_close();
 	assert_all_unpacked();
 }
