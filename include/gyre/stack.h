@@ -270,14 +270,15 @@ GYRE_API int gyre_sleep(struct gyre_stack *stack, uint64_t delay_ns,
 /**
  * gyre_stop_gracefully() - stops an actor when it has finished its work, or when a time is over
  * @stack: the running stack, which will own the promise
- * @actor: the actor; a stale address is allowed
+ * @actor: the actor, of this or of another node; a stale address is allowed
  * @deadline_ns: from the arrival of this at the actor; then it stops as by gyre_stop()
  * @ret_future: completes when the actor is gone, its children and channels too; in the frame of
  *   @stack. NULL when that is of no interest
  *
  * The actor first handles the notices that wait for it now, and asks that come meanwhile; then it
  * takes no more of either, but its suspended messages may end, and with the last of them it stops.
- * The future shows -ESRCH if it was gone before.
+ * The future shows -ESRCH if it was gone before, and for an actor of another node also what
+ * gyre_ask() does: -EHOSTDOWN when that node is lost, among others.
  *
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:

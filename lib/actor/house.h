@@ -708,6 +708,10 @@ gyre_handler_fn gy_route_find(const struct gyre_route *routes, uint32_t id);
 
 /* ---- retire.c ---- */
 
+/* The order to stop gracefully within a time from its arrival; its kind and sender are not set yet.
+ * NULL without memory. */
+struct gyre_mail *gy_retire_make(struct gy_home *home, uint64_t deadline_ns);
+uint64_t gy_retire_deadline(const struct gyre_mail *mail);
 /* Orders a house of this loop to stop gracefully, within a time; without memory it stops now. */
 void gy_house_order_retire(struct gy_house *house, uint64_t deadline_ns);
 /* The order to stop gracefully has come. Takes the mail. */

@@ -150,6 +150,7 @@ extern const struct gyre_type gy_type_exception;
 extern const struct gyre_type gy_type_stop;
 extern const struct gyre_type gy_type_poison; /* its ask id is 1 if it stops gracefully */
 extern const struct gyre_type gy_type_retire;
+extern const struct gyre_type gy_type_stopped; /* what answers it */
 
 static inline struct gyre_address gy_mail_sender(const struct gyre_mail *mail)
 {

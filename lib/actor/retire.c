@@ -28,7 +28,7 @@ struct order {
 const struct gyre_type gy_type_retire = { .name = "stop gracefully",
 					  .id = 0x0d,
 					  .bytes = sizeof(struct order) };
-static const struct gyre_type type_stopped = { .name = "stopped", .id = 0x0e };
+const struct gyre_type gy_type_stopped = { .name = "stopped", .id = 0x0e };
 
 static void time_is_up(struct gy_timer *timer)
 {
@@ -54,6 +54,21 @@ static struct gy_retire *retire_of(struct gy_house *house)
 static struct order *order_of(struct gyre_mail *mail)
 {
 	return (struct order *)gyre_payload(mail);
+}
+
+struct gyre_mail *gy_retire_make(struct gy_home *home, uint64_t deadline_ns)
+{
+	struct gyre_mail *mail = gy_mail_get(home, &gy_type_retire);
+
+	if (mail != NULL) {
+		*order_of(mail) = (struct order){ .deadline_ns = deadline_ns };
+	}
+	return mail;
+}
+
+uint64_t gy_retire_deadline(const struct gyre_mail *mail)
+{
+	return ((const struct order *)(const void *)mail->payload)->deadline_ns;
 }
 
 static uint64_t end_of(const struct gy_home *home, const struct order *order)
@@ -158,13 +173,12 @@ void gy_retire_arrived(struct gy_home *home, struct gy_house *house, struct gyre
 void gy_house_order_retire(struct gy_house *house, uint64_t deadline_ns)
 {
 	struct gy_home *home = house->home;
-	struct gyre_mail *mail = gy_mail_get(home, &gy_type_retire);
+	struct gyre_mail *mail = gy_retire_make(home, deadline_ns);
 
 	if (mail == NULL) {
 		gy_house_order_close(house);
 		return;
 	}
-	*order_of(mail) = (struct order){ .deadline_ns = deadline_ns };
 	mail->node.kind = GY_MAIL_NOTICE;
 	gy_mail_from_nobody(mail);
 	(void)gy_send_away(home, gy_house_address(house), mail);
@@ -200,7 +214,7 @@ void gy_retire_end(struct gy_house *house)
 		struct gyre_mail *ask = gy_mail_of(node);
 
 		node = node->next;
-		ask->type = &type_stopped;
+		ask->type = &gy_type_stopped;
 		ask->node.kind = GY_MAIL_REPLY;
 		(void)gy_send(home, gy_mail_sender(ask), ask, GY_LANE_REPLY);
 	}
@@ -219,10 +233,7 @@ int gyre_stop_gracefully(struct gyre_stack *stack, struct gyre_address actor, ui
 		*ret_future = (struct gyre_future){ .error = -EINVAL };
 		return -EINVAL;
 	}
-	mail = gy_mail_get(s->home, &gy_type_retire);
-	if (mail != NULL) {
-		*order_of(mail) = (struct order){ .deadline_ns = deadline_ns };
-	}
+	mail = gy_retire_make(s->home, deadline_ns);
 	if (ret_future != NULL) {
 		return gy_ask_order(s, actor, mail, ret_future);
 	}

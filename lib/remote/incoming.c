@@ -219,7 +219,11 @@ static int take_whole(struct gy_association *link, const struct gy_frame *frame)
 		}
 		return 0;
 	case GY_WIRE_ASK:
-		take_message(link, frame, GY_MAIL_ASK);
+		if (gy_unlikely(frame->type == gy_type_retire.id)) {
+			take_order(link, frame, GY_MAIL_ASK); /* the only one that is answered */
+		} else {
+			take_message(link, frame, GY_MAIL_ASK);
+		}
 		return 0;
 	case GY_WIRE_REPLY:
 		take_message(link, frame, GY_MAIL_REPLY);

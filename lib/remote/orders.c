@@ -55,9 +55,13 @@ int gy_order_encode(const struct gyre_mail *mail, struct gy_frame *frame, struct
 	if (type->id == GYRE_ID(gyre_node_found)) {
 		return 0;
 	}
+	if (type == &gy_type_retire) {
+		gyre_encode_u64(out, gy_retire_deadline(mail));
+		return 0;
+	}
 	frame->bytes = 0;
-	return type == &gy_type_watch || type == &gy_type_unwatch || type == &gy_type_stop ||
-			       type == &gy_type_poison
+	return type == &gy_type_stopped || type == &gy_type_watch || type == &gy_type_unwatch ||
+			       type == &gy_type_stop || type == &gy_type_poison
 		       ? 0
 		       : -EOPNOTSUPP;
 }
@@ -92,6 +96,14 @@ static struct gyre_mail *decode_unanswered(struct gy_home *home, const struct gy
 			     : gy_unanswered_make(home, frame->ask_id, error < 0 ? error : -EPROTO);
 }
 
+static struct gyre_mail *decode_retire(struct gy_home *home, const struct gy_frame *frame)
+{
+	struct gyre_decoder in = { .at = frame->body, .left = frame->bytes };
+	uint64_t deadline_ns = gyre_decode_u64(&in);
+
+	return in.error != 0 ? NULL : gy_retire_make(home, deadline_ns);
+}
+
 struct gyre_mail *gy_order_decode(struct gy_home *home, const struct gy_frame *frame,
 				  uint16_t from_node)
 {
@@ -111,6 +123,9 @@ struct gyre_mail *gy_order_decode(struct gy_home *home, const struct gy_frame *f
 	}
 	if (frame->type == gy_type_poison.id) {
 		return gy_mail_get(home, &gy_type_poison);
+	}
+	if (frame->type == gy_type_retire.id) {
+		return decode_retire(home, frame);
 	}
 	if (frame->type == gy_type_unanswered.id) {
 		return decode_unanswered(home, frame);

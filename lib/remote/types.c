@@ -7,6 +7,7 @@
 
 #include <gyre/node.h>
 
+#include "actor/mail.h"
 #include "base/memory.h"
 
 enum { IDS_OF_USERS = 0x100 };
@@ -31,7 +32,7 @@ int gy_types_init(struct gy_types *types, const struct gyre_type *const *list,
 	while (list != NULL && list[count] != NULL) {
 		count++;
 	}
-	while (slots < 2 * (count + 1)) {
+	while (slots < 2 * (count + 2)) {
 		slots *= 2;
 	}
 	types->mask = slots - 1;
@@ -41,6 +42,7 @@ int gy_types_init(struct gy_types *types, const struct gyre_type *const *list,
 		return -ENOMEM;
 	}
 	(void)add(types, &gyre_type_gyre_node_found);
+	(void)add(types, &gy_type_stopped);
 	for (uint32_t i = 0; i < count; i++) {
 		bool good = gy_type_travels(list[i]) && list[i]->id >= IDS_OF_USERS;
 		int r = good ? add(types, list[i]) : -EINVAL;
