@@ -22,6 +22,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "actor/class_log.h"
 #include "channel/channel.h"
 
 enum { OVER_QUARTERS = 3, UNDER_QUARTERS = 2, QUARTERS = 4 };
@@ -104,10 +105,22 @@ void gy_held_set(struct gyre_channel *channel, uint32_t *counted, size_t bytes)
 	}
 }
 
+GY_COLD void gy_held_tell_closed(struct gyre_channel *channel, uint64_t bytes)
+{
+	struct gy_channels *channels = channel->channels;
+
+	gy_count(&channels->counters.held_closed, 1);
+	gy_kind_warn(channels->home, channel->endpoint.owner->house->kind,
+		     "a channel is closed: for %" PRIu64 " bytes more there is no room, as the "
+		     "channels of its loop hold %" PRIu64 " of the %" PRIu64
+		     " that they may (channel_bytes_max)",
+		     bytes, channels->held.bytes, gy_held_max(channels));
+}
+
 static void fail_if_full(struct gyre_channel *channel, uint64_t more)
 {
 	if (!gy_held_fits(channel->channels, more)) {
-		gy_count(&channel->channels->counters.held_closed, 1);
+		gy_held_tell_closed(channel, more);
 		gy_channel_fail(channel, -ENOBUFS);
 	}
 }

@@ -31,6 +31,8 @@ void gy_held_set(struct gyre_channel *channel, uint32_t *counted, size_t bytes);
 void gy_held_set_frame(struct gyre_channel *channel, uint32_t *counted, size_t bytes);
 /* Whether so many more are within the share. */
 bool gy_held_fits(const struct gy_channels *channels, uint64_t bytes);
+/* One more channel is closed, for @bytes that are not: counts and logs that. */
+void gy_held_tell_closed(struct gyre_channel *channel, uint64_t bytes);
 /* Whether a write that can wait is to be refused: 0, -EAGAIN, -EMSGSIZE. */
 int gy_held_refusal(struct gyre_channel *channel, size_t bytes);
 

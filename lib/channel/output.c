@@ -14,6 +14,7 @@
 
 #include <gyre/codec.h>
 
+#include "actor/class_log.h"
 #include "channel/buffer.h"
 #include "channel/channel.h"
 #include "channel/marks.h"
@@ -55,6 +56,17 @@ static size_t cap_of(const struct gyre_channel *channel)
 	return channel->uncapped ? GY_MARKS_BYTES_MAX : channel->write_max_bytes;
 }
 
+/* It is being closed, for @bytes that were to be queued. */
+static GY_COLD void tell_of_cap(struct gyre_channel *channel, size_t bytes)
+{
+	gy_count(&channel->channels->counters.write_max_closed, 1);
+	gy_kind_warn(
+		channel->channels->home, channel->endpoint.owner->house->kind,
+		"a channel is closed: %zu bytes were written behind %zu that wait, and its cap "
+		"(write_max_bytes) is %zu; write while gyre_channel_is_writable()",
+		bytes, gy_channel_queued_bytes(channel), cap_of(channel));
+}
+
 int gy_output_hold(struct gyre_channel *channel, size_t bytes)
 {
 	/* A part is for what goes before it, as the rest of a handshake. */
@@ -65,7 +77,7 @@ int gy_output_hold(struct gyre_channel *channel, size_t bytes)
 		return -EPIPE;
 	}
 	if (all > max) {
-		gy_count(&channel->channels->counters.write_max_closed, 1);
+		tell_of_cap(channel, bytes);
 		gy_channel_fail(channel, -ENOBUFS);
 		return -ENOBUFS;
 	}
@@ -204,11 +216,11 @@ static int check_caps(struct gyre_channel *channel, size_t bytes)
 	struct gy_channels *channels = channel->channels;
 
 	if (channel->output_bytes + bytes > cap_of(channel)) {
-		gy_count(&channels->counters.write_max_closed, 1);
+		tell_of_cap(channel, bytes);
 		return -ENOBUFS;
 	}
 	if ((channel->flags & GY_CHANNEL_COUNTED) != 0 && !gy_held_fits(channels, bytes)) {
-		gy_count(&channels->counters.held_closed, 1);
+		gy_held_tell_closed(channel, bytes);
 		return -ENOBUFS;
 	}
 	return 0;

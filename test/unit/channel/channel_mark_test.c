@@ -221,6 +221,11 @@ Test(channel_mark, that_is_the_cap_closes_the_channel_with_a_reason, .init = beg
 	cr_expect_eq(heard.reason, -ENOBUFS);
 	cr_expect_eq(heard.unwritable, 0, "there was no time to heed it");
 	cr_expect_eq(gy_channels_counters(&rig.home)->write_max_closed, 1);
+	cr_expect_str_eq(rig.last_log,
+			 "actor owner: a channel is closed: 1 bytes were written behind 100000 "
+			 "that wait, and its cap (write_max_bytes) is 100000; write while "
+			 "gyre_channel_is_writable()");
+	rig.warnings_expected = 1;
 }
 
 Test(channel_mark, of_one_channel_may_differ_from_those_of_others)
@@ -247,6 +252,7 @@ Test(channel_mark, of_one_channel_may_differ_from_those_of_others)
 	cr_expect_eq(write_bytes(1), -ENOBUFS);
 	cr_assert(rig_until(&rig, is_inactive, NULL));
 	cr_expect_eq(heard.reason, -ENOBUFS);
+	rig.warnings_expected = 1;
 	end();
 }
 
@@ -292,6 +298,7 @@ Test(channel_mark, reaches_the_cap_when_reading_goes_on_by_request)
 	flood(&stream);
 	cr_expect(heard.inactive);
 	cr_expect_eq(heard.reason, -ENOBUFS);
+	rig.warnings_expected = 1;
 	end();
 }
 

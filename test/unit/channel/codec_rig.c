@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "actor/class_log.h"
 #include "actor/stack.h"
 
 enum { TICK_NS = 1000000 };
@@ -103,6 +104,18 @@ static void pools_of(struct codec_rig *rig, struct gy_pool *pools[5])
 	pools[4] = &rig->channels.contexts;
 }
 
+static void make_owner(struct codec_rig *rig)
+{
+	rig->home.options.system = (struct gyre_system *)(void *)&rig->homes;
+	gy_class_logs_init(&rig->home);
+	(void)snprintf(rig->kind.name, sizeof(rig->kind.name), "rig");
+	rig->kind.log = gy_class_log_get(&rig->home, rig->kind.name);
+	require(rig->kind.log != NULL, "no log");
+	rig->house.kind = &rig->kind;
+	rig->owner.house = &rig->house;
+	rig->channel.endpoint.owner = &rig->owner;
+}
+
 void codec_rig_init(struct codec_rig *rig)
 {
 	struct gy_channels *channels = &rig->channels;
@@ -128,6 +141,7 @@ void codec_rig_init(struct codec_rig *rig)
 	rig->channel.write_low_bytes = CODEC_RIG_BYTES;
 	rig->channel.write_high_bytes = CODEC_RIG_BYTES;
 	rig->channel.write_max_bytes = CODEC_RIG_BYTES;
+	make_owner(rig);
 	gy_list_init(&rig->channel.chores);
 	gy_pipeline_init(&rig->channel.pipeline, &rig->channel);
 	require(gyre_pipeline_add_last(&rig->channel, &last, rig) == 0, "no last handler");
@@ -143,6 +157,7 @@ void codec_rig_fini(struct codec_rig *rig)
 	gy_chores_run(&rig->channel);
 	require(gy_list_empty(&rig->channel.chores), "a chore is left");
 	require(rig->home.loop.wheel.count == 0, "a timer is left");
+	gy_class_log_put(&rig->home, rig->kind.log);
 	pools_of(rig, pools);
 	for (size_t i = 0; i < gy_countof(pools); i++) {
 		require(gy_pool_fini(pools[i]) == 0, pools[i]->name);

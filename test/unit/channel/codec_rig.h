@@ -31,6 +31,10 @@ struct codec_rig {
 	struct gy_home home;
 	struct gy_channels channels;
 	struct gyre_channel channel;
+	struct gy_homes homes; /* and an actor, whose class stands in the log */
+	struct gy_kind kind;
+	struct gy_house house;
+	struct gy_endpoints owner;
 	uint32_t completes; /* read_complete */
 	/* Called for each frame after it was written down, if it is not NULL. */
 	void (*on_frame)(struct codec_rig *rig, struct gyre_handler_context *ctx);

@@ -110,6 +110,8 @@ Test(slow_peer, that_reads_nothing_while_reading_goes_on_ends_at_the_cap_and_not
 	}
 	cr_expect_eq(fault.inactive, CROWD);
 	cr_expect_eq(fault.reason, -ENOBUFS);
+	cr_expect_eq(fault.rig.logged, 10, "and not a line each");
+	fault.rig.warnings_expected = 11; /* with that of those left out */
 	cr_expect_eq(held_bytes(), 0);
 	for (size_t i = 0; i < CROWD; i++) {
 		(void)close(streams[i].fd);

@@ -656,6 +656,7 @@ Test(tls, bounds_what_waits_for_the_handshake)
 	cr_assert_neq(client.rig.channel.flags & GY_CHANNEL_ABORTED, 0);
 	cr_assert_eq(client.rig.channel.reason, -ENOBUFS);
 	cr_assert_eq(client.rig.channels.counters.write_max_closed, 1);
+	cr_assert_eq(client.lines, 1);
 	close_pair();
 }
 

@@ -258,6 +258,7 @@ Test(write_promise, is_not_given_for_what_is_refused, .init = begin, .fini = end
 	cr_expect_eq(write_then(1, 1), -EPIPE);
 	cr_assert(rig_until(&rig, is_inactive, NULL));
 	cr_expect_eq(told.count, 0);
+	rig.warnings_expected = 1;
 }
 
 /* ---- actors ---- */
