@@ -85,13 +85,15 @@ bool gy_exchange_is_blocked(const struct gy_exchange *exchange)
 	return exchange->blocked;
 }
 
-/* Stacks of an owner that is stopping do not run any more, so nobody need wait for them. */
+/* Stacks of an owner that is stopping do not run any more, so nobody need wait for them; but what
+ * they have answered is to be written. */
 bool gy_exchange_owes(const struct gy_exchange *exchange)
 {
 	const struct gyre_channel *channel = exchange->post->channel;
 
-	return exchange->requests.count + exchange->requests.pending_count > 0 &&
-	       channel->endpoint.owner->house->status != GY_HOUSE_STOPPING;
+	return channel->endpoint.owner->house->status == GY_HOUSE_STOPPING
+		       ? gy_requests_have_answer(exchange)
+		       : exchange->requests.count + exchange->requests.pending_count > 0;
 }
 
 bool gy_exchange_takes(struct gy_exchange *exchange, struct gyre_mail *ask)

@@ -102,6 +102,8 @@ static inline void gy_exchange_ready(struct gy_exchange *exchange)
 void gy_requests_init(struct gy_exchange *exchange);
 /* Answers what can be, and starts what may be. */
 void gy_requests_run(struct gy_exchange *exchange);
+/* Whether an answer could be written but for the marks. */
+bool gy_requests_have_answer(const struct gy_exchange *exchange);
 /* Whether some wait to begin, or to be written. */
 bool gy_requests_wait(const struct gy_exchange *exchange);
 void gy_requests_end(struct gy_exchange *exchange);

@@ -170,7 +170,7 @@ static const struct gy_list *first_answers(const struct gy_exchange *exchange)
 					    : &exchange->requests.in_flight;
 }
 
-static bool has_answer(const struct gy_exchange *exchange)
+bool gy_requests_have_answer(const struct gy_exchange *exchange)
 {
 	const struct gy_list *answers = first_answers(exchange);
 
@@ -179,7 +179,7 @@ static bool has_answer(const struct gy_exchange *exchange)
 
 static void write_answers(struct gy_exchange *exchange)
 {
-	while (has_answer(exchange) && gy_exchange_may_write(exchange)) {
+	while (gy_requests_have_answer(exchange) && gy_exchange_may_write(exchange)) {
 		write_answer(exchange, request_of(first_answers(exchange)->next));
 	}
 }
@@ -263,7 +263,7 @@ static void read_again(struct gy_exchange *exchange)
 
 bool gy_requests_wait(const struct gy_exchange *exchange)
 {
-	return !gy_list_empty(&exchange->requests.pending) || has_answer(exchange);
+	return !gy_list_empty(&exchange->requests.pending) || gy_requests_have_answer(exchange);
 }
 
 void gy_requests_run(struct gy_exchange *exchange)

@@ -286,6 +286,24 @@ Test(exchange_write, writes_what_waits_when_the_system_drains)
 	answers_end();
 }
 
+Test(exchange_write, writes_what_waits_when_its_actor_stops_but_begins_nothing)
+{
+	const struct answers_setup setup = { .exchange = { .requests_max = 5 },
+					     .reads_bytes = 20000 };
+
+	begin(&setup);
+	want(50, 100000, ANSWER_PLAIN);
+	want(1, 1, ANSWER_GATE);
+	answers_pump();
+	rig_settle(&a.rig);
+	gy_house_close(a.rig.house, 0);
+	cr_assert(rig_until_later(&a.rig, answers_have_come, NULL));
+	cr_assert_not(a.wrong);
+	cr_expect_eq(a.got_count, a.begun);
+	cr_expect_lt(a.got_count, 50);
+	answers_end();
+}
+
 Test(exchange_write, loses_what_waits_with_the_channel)
 {
 	const struct answers_setup setup = { .exchange = { .requests_max = 30 } };
