@@ -535,8 +535,8 @@ GYRE_API size_t gyre_channel_queued_bytes(const struct gyre_channel *channel);
  *   -ESHUTDOWN   the system would not wait any longer, or the channel was not connected when its
  *                actor or the system stopped
  *   -ETIMEDOUT   it was not connected in time, the peer took none of the output for linger_ns, was
- *                not through with its handshake after handshake_ns, or the kernel hears nothing of
- *                it any more
+ *                not through with its handshake after handshake_ns, left a question of an exchange
+ *                unanswered for ask_stall_ns, or the kernel hears nothing of it any more
  *   others       what the kernel, gyre_channel_abort() or gyre_fire_exception() said
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.

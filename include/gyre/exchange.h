@@ -58,6 +58,9 @@ typedef int (*gyre_exchange_encode_fn)(struct gyre_handler_context *ctx, uint64_
  */
 typedef void (*gyre_exchange_fail_fn)(struct gyre_handler_context *ctx, uint64_t id, int error);
 
+/** GYRE_ASK_STALL_NEVER - wait for answers however long they take */
+#define GYRE_ASK_STALL_NEVER UINT64_MAX
+
 /**
  * struct gyre_exchange_options - how a channel exchanges messages; must outlive it
  * @request: handles a request of the peer, as a message of the actor that owns the channel, whose
@@ -75,6 +78,14 @@ typedef void (*gyre_exchange_fail_fn)(struct gyre_handler_context *ctx, uint64_t
  *   before all behind them; NULL for none
  * @asks_max: questions in flight; 0 for 1
  * @asks_pending_max: that wait for their turn; one more fails with -ENOBUFS. 0 for 1024
+ * @ask_stall_ns: how long the oldest question in flight may be the oldest and have no answer, from
+ *   1 ms to 86400 s; then the channel is closed with -ETIMEDOUT, and all questions fail with that.
+ *   0 for 30 s, GYRE_ASK_STALL_NEVER for no limit. A peer that leaves out one answer would else
+ *   have all later ones taken for those before them, or for none. With @ids it closes a channel on
+ *   which no answer at all has come for so long behind a question. A question that is asked with
+ *   GYRE_FOREVER may take its time. It counts from the connection on, and not while the channel
+ *   does not read by its own will: with @manual_read, for lack of memory, or since too many
+ *   requests are pending
  * @ids: give each question an id, so that answers may come in any order
  * @id_max: the largest id, at least @asks_max; after it they begin again with 1. 0 for 2^32 - 1
  */
@@ -92,6 +103,7 @@ struct gyre_exchange_options {
 	gyre_filter_fn ask_barrier;
 	uint32_t asks_max;
 	uint32_t asks_pending_max;
+	uint64_t ask_stall_ns;
 	bool ids;
 	uint64_t id_max;
 };
@@ -177,7 +189,8 @@ GYRE_API struct gyre_handler_context *gyre_exchange_context(const struct gyre_st
  * @mail: the answer, made with gyre_context_stack(); NULL fails the ask with -ENOMEM
  *
  * For protocols that answer in order. An asker whose time-out has passed does not see it: it is
- * dropped there and counted (GYRE_DROP_LATE), for the ask has kept its place.
+ * dropped there and counted (GYRE_DROP_LATE), for the ask has kept its place. One that never comes
+ * closes the channel: see @ask_stall_ns.
  *
  * Return: 0, or a negative errno.
  * Errors:

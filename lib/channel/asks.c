@@ -6,6 +6,12 @@
  * Where answers have ids, it need not: when others wait for a place the exchange looks now and then
  * for asks that are past their deadlines, and gives these up. What comes for them later is known by
  * their ids, which are kept for a while.
+ *
+ * A peer that leaves out an answer for good has stalled: where answers come in order, that is when
+ * the oldest ask has been the oldest for too long; where they have ids, when nothing at all has
+ * come since an ask was written. Then the channel ends, for only another connection can go on. What
+ * is noted is one time, which asks and answers overwrite; the timer looks at it when it fires, and
+ * starts anew if it was for an earlier one.
  */
 #include <errno.h>
 
@@ -15,6 +21,7 @@
 enum { MAX_DEFAULT = 1, PENDING_MAX_DEFAULT = 1024, LATE_MAX = 1024 };
 
 static const uint64_t look_ns = GYRE_MILLISECONDS(50);
+static const uint64_t stall_default_ns = GYRE_SECONDS(30);
 
 struct asked {
 	struct gy_table_item item; /* its key is the id; in the table where there are ids */
@@ -40,6 +47,77 @@ static struct asked *asked_of(struct gy_list *link)
 static struct gy_sizes *parts_of(const struct gy_exchange *exchange)
 {
 	return &gy_exchange_home(exchange)->parts;
+}
+
+/* ---- stalls ---- */
+
+static uint64_t now_of(const struct gy_exchange *exchange)
+{
+	return gy_exchange_home(exchange)->loop.now_ns;
+}
+
+/* Whether its answer may be awaited for ever. */
+static bool is_patient(const struct gyre_mail *ask)
+{
+	return ask->deadline == 0;
+}
+
+/* When an answer must have come; never is UINT64_MAX. */
+static uint64_t stall_end_of(const struct gy_exchange *exchange)
+{
+	uint64_t stall_ns = exchange->options->ask_stall_ns;
+
+	stall_ns = stall_ns == 0 ? stall_default_ns : stall_ns;
+	return exchange->asks.silent_ns == 0 || stall_ns == GYRE_ASK_STALL_NEVER
+		       ? UINT64_MAX
+		       : exchange->asks.silent_ns + stall_ns;
+}
+
+/* @ask, the last in flight, is about to be written; whether the time counts from there. */
+static bool begin_silence(struct gy_exchange *exchange, const struct gyre_mail *ask)
+{
+	struct gy_asks *asks = &exchange->asks;
+
+	if (asks->silent_ns != 0 || is_patient(ask) ||
+	    (!exchange->options->ids && asks->count > 1)) {
+		return false;
+	}
+	asks->silent_ns = now_of(exchange);
+	return true;
+}
+
+/* An answer has come, and is dealt with. */
+static void break_silence(struct gy_exchange *exchange)
+{
+	struct gy_asks *asks = &exchange->asks;
+	bool awaited = !exchange->options->ids && !gy_list_empty(&asks->in_flight) &&
+		       !is_patient(asked_of(asks->in_flight.next)->mail);
+
+	asks->silent_ns = awaited ? now_of(exchange) : 0;
+}
+
+void gy_asks_connected(struct gy_exchange *exchange)
+{
+	if (exchange->asks.silent_ns != 0) {
+		exchange->asks.silent_ns = now_of(exchange);
+	}
+}
+
+/* The timer has fired. What has been received by then has been delivered. */
+static void end_if_stalled(struct gy_exchange *exchange)
+{
+	const uint32_t unread = GY_CHANNEL_HELD | GY_CHANNEL_STARVED | GY_CHANNEL_FULL;
+	struct gyre_channel *channel = exchange->post->channel;
+
+	exchange->asks.overdue = false;
+	if (now_of(exchange) < stall_end_of(exchange)) {
+		return;
+	}
+	if (channel->unconnected || (channel->flags & unread) != 0) {
+		exchange->asks.silent_ns = now_of(exchange);
+		return;
+	}
+	gy_channel_fail(channel, -ETIMEDOUT);
 }
 
 /* ---- giving up ---- */
@@ -75,9 +153,8 @@ static void give_up(struct gy_exchange *exchange, struct asked *asked)
 	asks->late_count++;
 }
 
-static void look(struct gy_timer *timer)
+static void give_up_dead(struct gy_exchange *exchange)
 {
-	struct gy_exchange *exchange = gy_container_of(timer, struct gy_exchange, asks.look);
 	uint64_t sure_ns = gy_exchange_home(exchange)->loop.sure_ns;
 	struct gy_list *link = exchange->asks.in_flight.next;
 
@@ -89,6 +166,17 @@ static void look(struct gy_timer *timer)
 			give_up(exchange, asked);
 		}
 	}
+}
+
+static void look(struct gy_timer *timer)
+{
+	struct gy_exchange *exchange = gy_container_of(timer, struct gy_exchange, asks.look);
+
+	if (exchange->asks.hurried) {
+		give_up_dead(exchange);
+	}
+	exchange->asks.hurried = false;
+	exchange->asks.overdue = true;
 	gy_exchange_ready(exchange);
 }
 
@@ -188,6 +276,7 @@ static void write_ask(struct gy_exchange *exchange, struct gyre_mail *ask)
 {
 	struct gy_home *home = gy_exchange_home(exchange);
 	struct asked *asked;
+	bool silent;
 	int r;
 
 	if (gy_deadline_passed(ask->deadline, home->loop.sure_ns)) {
@@ -201,25 +290,44 @@ static void write_ask(struct gy_exchange *exchange, struct gyre_mail *ask)
 	}
 	gy_count(&home->counters.handled, 1);
 	home->steps++;
+	silent = begin_silence(exchange, ask);
 	gy_exchange_begin_message(exchange);
 	r = exchange->options->ask(exchange->ctx, asked->item.key, ask->type, ask->payload);
 	gy_exchange_end_message(exchange);
 	if (r < 0 && !exchange->closed) {
+		exchange->asks.silent_ns = silent ? 0 : exchange->asks.silent_ns;
 		end(exchange, asked);
 		gy_fail_ask(home, ask, r);
 	}
 }
 
-/* Those that wait may be waiting for the dead. */
+static void start_look(struct gy_exchange *exchange, uint64_t delay_ns)
+{
+	gy_timer_start(&gy_exchange_home(exchange)->loop.wheel, &exchange->asks.look, delay_ns);
+}
+
+/* Those that wait may be waiting for the dead; and those in flight for a peer that has stalled. */
 static void watch(struct gy_exchange *exchange)
 {
 	struct gy_asks *asks = &exchange->asks;
 	bool blocked = asks->pending.first != NULL && asks->count > 0 && exchange->options->ids;
+	uint64_t now_ns = now_of(exchange);
+	uint64_t end_ns;
 
-	if (!blocked) {
+	if (blocked != asks->hurried) {
 		gy_timer_stop(&gy_exchange_home(exchange)->loop.wheel, &asks->look);
-	} else if (!gy_timer_is_started(&asks->look)) {
-		gy_timer_start(&gy_exchange_home(exchange)->loop.wheel, &asks->look, look_ns);
+		asks->hurried = blocked;
+	}
+	if (asks->silent_ns == 0 && !blocked) {
+		return;
+	}
+	if (!gy_timer_is_started(&asks->look)) {
+		end_ns = stall_end_of(exchange);
+		if (blocked) {
+			start_look(exchange, look_ns);
+		} else if (end_ns != UINT64_MAX) {
+			start_look(exchange, end_ns > now_ns ? end_ns - now_ns : 1);
+		}
 	}
 }
 
@@ -228,13 +336,18 @@ void gy_asks_run(struct gy_exchange *exchange)
 	struct gy_asks *asks = &exchange->asks;
 	uint32_t budget = gy_exchange_home(exchange)->options.run_budget;
 
+	if (gy_unlikely(asks->overdue)) {
+		end_if_stalled(exchange);
+	}
 	while (budget > 0 && may_write(exchange)) {
 		budget--;
 		asks->pending_count--;
 		write_ask(exchange, gy_mails_pop(&asks->pending));
 	}
 	exchange->more = exchange->more || may_write(exchange);
-	watch(exchange);
+	if (gy_exchange_is_open(exchange)) {
+		watch(exchange);
+	}
 }
 
 /* ---- answers ---- */
@@ -253,6 +366,7 @@ static int lose(struct gy_exchange *exchange, struct asked *asked, struct gyre_m
 	struct gy_home *home = gy_exchange_home(exchange);
 
 	forget_late(exchange, asked);
+	break_silence(exchange);
 	if (answer != NULL) {
 		answer->node.kind = GY_MAIL_REPLY;
 		answer->from = gy_origin_of(gy_post_address(exchange->post));
@@ -276,6 +390,7 @@ static int answer_to(struct gy_exchange *exchange, struct asked *asked, struct g
 		return lose(exchange, asked, answer);
 	}
 	end(exchange, asked);
+	break_silence(exchange);
 	gy_exchange_ready(exchange);
 	if (error < 0) {
 		gy_fail_ask(gy_exchange_home(exchange), ask, error);

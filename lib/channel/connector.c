@@ -213,6 +213,9 @@ void gy_connector_done(struct gyre_channel *channel)
 	channel->end = (struct gy_op){ .generation = channel->hangup.poll.generation };
 	channel->flags &= ~(uint32_t)GY_CHANNEL_NEW;
 	gy_handshake_connected(channel, handshake_ns);
+	if (channel->post != NULL) {
+		gy_exchange_connected(channel->post->exchange);
+	}
 	gyre_fire_active(&channel->pipeline.head.head);
 	gy_channel_ready(channel);
 }

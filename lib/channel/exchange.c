@@ -9,13 +9,22 @@
 
 enum { FRAME_BYTES_MAX = 8192 };
 
+static const uint64_t stall_min_ns = GYRE_MILLISECONDS(1);
+static const uint64_t stall_max_ns = GYRE_SECONDS(86400);
+
+static bool is_stall(uint64_t ns)
+{
+	return ns == 0 || ns == GYRE_ASK_STALL_NEVER || (ns >= stall_min_ns && ns <= stall_max_ns);
+}
+
 static bool are_valid(const struct gyre_exchange_options *options)
 {
 	uint64_t id_max = options->id_max == 0 ? UINT32_MAX : options->id_max;
 
 	return (options->request != NULL || options->ask != NULL) &&
 	       (options->request == NULL || options->reply != NULL) &&
-	       options->frame_bytes <= FRAME_BYTES_MAX && options->asks_max <= id_max;
+	       options->frame_bytes <= FRAME_BYTES_MAX && options->asks_max <= id_max &&
+	       is_stall(options->ask_stall_ns);
 }
 
 int gyre_exchange_open(struct gyre_handler_context *ctx,
@@ -83,6 +92,13 @@ bool gy_exchange_is_due(const struct gy_exchange *exchange)
 bool gy_exchange_is_blocked(const struct gy_exchange *exchange)
 {
 	return exchange->blocked;
+}
+
+void gy_exchange_connected(struct gy_exchange *exchange)
+{
+	if (exchange != NULL) {
+		gy_asks_connected(exchange);
+	}
 }
 
 /* Stacks of an owner that is stopping do not run any more, so nobody need wait for them; but what

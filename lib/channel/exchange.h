@@ -36,8 +36,11 @@ struct gy_asks {
 	uint32_t pending_count;
 	uint32_t count; /* in flight */
 	uint32_t late_count;
-	bool barrier;	      /* the one in flight is alone */
-	struct gy_timer look; /* for those that have become late, while others wait */
+	bool barrier; /* the one in flight is alone */
+	bool hurried; /* @look is for those that have become late, while others wait */
+	bool overdue; /* it has fired */
+	struct gy_timer look;
+	uint64_t silent_ns; /* since when an answer is awaited, and none has come; 0 for none is */
 };
 
 struct gy_exchange {
@@ -115,6 +118,8 @@ void gy_asks_init(struct gy_exchange *exchange);
 void gy_asks_add(struct gy_exchange *exchange, struct gyre_mail *ask);
 /* Writes what may be written. */
 void gy_asks_run(struct gy_exchange *exchange);
+/* The channel has been connected: only now an answer can come. */
+void gy_asks_connected(struct gy_exchange *exchange);
 void gy_asks_end(struct gy_exchange *exchange);
 
 #endif

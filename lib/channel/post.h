@@ -122,6 +122,8 @@ void gy_exchange_run(struct gy_exchange *exchange);
 bool gy_exchange_is_due(const struct gy_exchange *exchange);
 /* Whether it waits for output to be welcome. */
 bool gy_exchange_is_blocked(const struct gy_exchange *exchange);
+/* The channel has been connected; @exchange may be NULL. */
+void gy_exchange_connected(struct gy_exchange *exchange);
 /* Whether the peer has requests that will be answered. */
 bool gy_exchange_owes(const struct gy_exchange *exchange);
 /* The channel ends: fails what is pending and in flight, if there is an exchange. */

@@ -275,6 +275,7 @@ static void on_exception(struct gyre_handler_context *ctx, int error)
 static void on_inactive(struct gyre_handler_context *ctx)
 {
 	x.inactive++;
+	x.reason = gyre_channel_reason(gyre_context_channel(ctx));
 	gyre_buffer_free(x.partial);
 	x.partial = NULL;
 	gyre_fire_inactive(ctx);

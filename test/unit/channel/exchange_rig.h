@@ -78,6 +78,7 @@ struct exchange_rig {
 	uint32_t depth_max;
 	uint32_t events;
 	uint32_t inactive;
+	int reason;
 	uint32_t input_closed;
 	int received; /* what the last call of the exchange has returned */
 	int exception;
