@@ -37,6 +37,18 @@ typedef void (*gyre_dead_letter_fn)(const struct gyre_type *type, struct gyre_ad
 				    struct gyre_address to, enum gyre_drop reason, void *arg);
 
 /**
+ * gyre_started_fn - hears that a system serves
+ * @system: the system
+ * @arg: what was registered
+ *
+ * Runs once, on the thread in gyre_system_start() or gyre_system_run(), when all loops run and what
+ * was opened before is served; not when the start fails, or the system is to stop by then. In
+ * gyre_system_run() SIGINT and SIGTERM drain the system from then on: a program says here where it
+ * listens. It is not re-entered, and may call whatever that thread may.
+ */
+typedef void (*gyre_started_fn)(struct gyre_system *system, void *arg);
+
+/**
  * struct gyre_system_options - how a system runs; what is 0 has the default chosen at the build
  * @loops: how many loops; by default one for each CPU the process may use, but not more than what
  *   its cgroups (version 2) give it CPU time for; at most 1024
@@ -97,6 +109,8 @@ typedef void (*gyre_dead_letter_fn)(const struct gyre_type *type, struct gyre_ad
  * @log_arg: for @log
  * @dead_letter: hears of each message that is lost; NULL for nobody
  * @dead_letter_arg: for @dead_letter
+ * @started: told when the system serves, see there; NULL for nobody
+ * @started_arg: for @started
  * @user: the program's own, for gyre_system_user(); may be NULL
  * @node: makes the system a node that exchanges messages with others, see node.h; NULL for none
  *
@@ -146,6 +160,8 @@ struct gyre_system_options {
 	void *log_arg;
 	gyre_dead_letter_fn dead_letter;
 	void *dead_letter_arg;
+	gyre_started_fn started;
+	void *started_arg;
 	void *user;
 	const struct gyre_node_options *node;
 };
@@ -191,11 +207,16 @@ GYRE_API void gyre_system_destroy(struct gyre_system *system);
  * gyre_system_start() - starts the loops, each on a thread of its own
  * @system: a system that was never started
  *
+ * Returns when all loops run, and what gyre_listen(), gyre_datagram_open() and
+ * gyre_system_connect() opened before has the actors that serve it. Without memory for one of
+ * those the start fails: all that was opened is closed, and the log says what was lacking.
+ *
  * Return: 0, or a negative errno, and then no loop runs.
  * Errors:
  *   -EINVAL  @system is NULL
  *   -EALREADY  it was started before
  *   -EAGAIN  no more threads can be had
+ *   -ENOMEM  there is no memory for what serves a socket
  *   others   what the kernel refused with
  * Ownership: nothing changes hands.
  * Context: any thread but a loop's, setup.

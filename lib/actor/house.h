@@ -196,6 +196,9 @@ struct gy_homes {
 				 * addresses may be those of a process that was killed; 0 for not */
 	struct gy_table_item *spare_promises; /* atomic; a list: see promise.c */
 	struct gy_class_log *class_logs;      /* atomic; a list: see class_log.c */
+	uint32_t opening;  /* atomic: actors of sockets that are to be mounted; see net/opening.h */
+	int opening_error; /* atomic: why the first that could not be was not */
+	void (*opened)(struct gy_homes *homes); /* one of them has changed; NULL for nobody */
 };
 
 static inline uint32_t gy_homes_made(const struct gy_homes *homes)
@@ -665,6 +668,7 @@ struct gy_spawn_order {
 	struct gyre_address group; /* that it is spawned for; nobody for none */
 	bool channels_actor;
 	bool counted; /* what waits for it is counted though the class has no limit */
+	bool lent;    /* the argument stays the caller's when the call fails */
 };
 
 /* The address is reserved at once, and an order goes to its loop. Takes the argument. */

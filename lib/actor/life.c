@@ -34,7 +34,7 @@ static void refuse(struct gy_home *home, struct gy_house *house, const struct gy
 	struct gyre_address address = gy_house_address(house);
 
 	make_stale(house);
-	if (order->argument != NULL) {
+	if (order->argument != NULL && !order->lent) {
 		gy_mail_put(home, order->argument);
 	}
 	drop_lanes(home, house, address);
@@ -129,6 +129,7 @@ static void fill_order(struct gyre_mail *mail, struct gyre_address to,
 	mail->to_slot = to.slot;
 	mail->to_cookie = to.cookie;
 	memcpy(gyre_payload(mail), order, sizeof(*order));
+	((struct gy_spawn_order *)gyre_payload(mail))->lent = false;
 }
 
 /* What is needed of memory before the slot; an order is needed for another loop only. */
@@ -167,7 +168,7 @@ int gy_spawn(struct gy_home *home, const struct gy_spawn_order *order, uint16_t 
 		if (mail != NULL) {
 			gy_mail_put(home, mail);
 		}
-		if (order->argument != NULL) {
+		if (order->argument != NULL && !order->lent) {
 			gy_mail_put(home, order->argument);
 		}
 		return r;
@@ -202,7 +203,9 @@ int gy_spawn_from_outside(struct gy_home *home, const struct gy_spawn_order *ord
 	}
 	if (r < 0) {
 		gy_memory_put(node);
-		gyre_mail_free(NULL, order->argument);
+		if (!order->lent) {
+			gyre_mail_free(NULL, order->argument);
+		}
 		return r;
 	}
 	fill_order(gy_mail_of(node), address, order);

@@ -16,6 +16,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <gyre/move.h>
+
 #include "actor/stack.h"
 #include "base/memory.h"
 #include "channel/endpoint.h"
@@ -581,15 +583,43 @@ static void take_held(struct acceptor *acceptor)
 	seed->held_count = 0;
 }
 
+void gy_acceptor_argument_destroy(struct gy_acceptor_argument *argument)
+{
+	if (argument->seed != NULL) {
+		gy_listener_lost_acceptor(argument->seed);
+		argument->seed = NULL;
+	}
+}
+
+/* Its socket is closed. */
+static int refused(struct gyre_stack *stack, const struct gy_seed *seed, int error)
+{
+	const struct gy_listener *listener = seed->listener;
+
+	if (seed->channels->draining) {
+		gy_opening_end(listener->homes);
+		return gyre_stop(stack, gyre_self(stack));
+	}
+	gy_opening_fail(seed->channels->home, "listening on", &listener->address,
+			listener->holding.text, error);
+	return error;
+}
+
 static int mount(struct gyre_stack *stack)
 {
 	struct gy_stack *s = gy_stack_of(stack);
 	struct gy_channels *channels = gy_channels_of(s->home);
 	struct acceptor *acceptor = (struct acceptor *)gyre_state(stack);
-	struct gy_seed *seed = gyre_message(stack, gy_acceptor_argument)->seed;
-	int fd = gy_transit_end(channels, &seed->transit);
-	int r;
+	struct gy_acceptor_argument argument;
+	struct gy_seed *seed;
+	int fd;
+	int r = gyre_message_move(stack, &gyre_type_gy_acceptor_argument, &argument);
 
+	if (r < 0) {
+		return r;
+	}
+	seed = argument.seed;
+	fd = gy_transit_end(channels, &seed->transit);
 	*acceptor = (struct acceptor){
 		.endpoint = { .ops = &endpoint_ops, .fd = fd },
 		.channels = channels,
@@ -605,8 +635,9 @@ static int mount(struct gyre_stack *stack)
 	if (r < 0) {
 		gy_listener_closes(seed->listener, seed->number);
 		gy_channels_close(channels, fd);
-		return channels->draining ? gyre_stop(stack, gyre_self(stack)) : r;
+		return refused(stack, seed, r);
 	}
+	gy_opening_end(seed->listener->homes);
 	set_busy(&acceptor->endpoint, channels->busy);
 	acceptor->leaving = channels->leaving;
 	gy_endpoint_ready(&acceptor->endpoint);

@@ -7,6 +7,7 @@
 
 #include "actor/stack.h"
 #include "net/dial.h"
+#include "net/opening.h"
 #include "net/stream.h"
 #include "net/texts.h"
 
@@ -18,7 +19,15 @@ enum { PERCENT_MAX = 1000 };
 
 void gy_connect_argument_destroy(struct gy_connect_argument *argument)
 {
-	gy_memory_put(argument->order);
+	struct gy_connect_order *order = argument->order;
+	struct gy_home *home = order == NULL ? NULL : order->home;
+
+	if (home != NULL && home->draining) {
+		gy_opening_end(gy_homes_of(home->options.system));
+	} else if (home != NULL) {
+		gy_opening_fail(home, "connecting to", NULL, order->options.to, -ENOMEM);
+	}
+	gy_memory_put(order);
 	argument->order = NULL;
 }
 
@@ -120,10 +129,28 @@ static struct gyre_mail *fill(struct gyre_mail *mail, struct gy_connect_order *o
 	return gyre_fill_gy_connect_argument(mail, (struct gy_connect_argument){ .order = order });
 }
 
+static void begin(struct gy_connect_order *order, struct gy_home *home)
+{
+	order->home = home;
+	gy_opening_begin(gy_homes_of(home->options.system));
+}
+
+/* The caller is told. */
+static void give_up(struct gy_connect_order *order, struct gyre_stack *stack,
+		    struct gyre_mail *argument)
+{
+	gy_opening_end(gy_homes_of(order->home->options.system));
+	order->home = NULL;
+	gyre_mail_free(stack, argument);
+}
+
 int gyre_connect(struct gyre_stack *stack, const struct gyre_connect_options *options,
 		 struct gyre_address *ret_socket)
 {
-	struct gy_spawn_order order = { .class = &gy_socket_class, .channels_actor = true };
+	struct gy_spawn_order order = { .class = &gy_socket_class,
+					.channels_actor = true,
+					.lent = true };
+	struct gyre_spawn_options place;
 	struct gy_connect_order *connect_order;
 	int r = ret_socket == NULL ? -EINVAL
 				   : make_order(gy_stack_of(stack)->home, options, &connect_order);
@@ -131,11 +158,22 @@ int gyre_connect(struct gyre_stack *stack, const struct gyre_connect_options *op
 	if (r < 0) {
 		return r;
 	}
+	place = options->place;
+	r = gy_opening_place(gy_stack_of(stack)->house, &place);
+	if (r < 0) {
+		gy_memory_put(connect_order);
+		return r;
+	}
 	order.argument = fill(gyre_mail_new(stack, &gyre_type_gy_connect_argument), connect_order);
 	if (order.argument == NULL) {
 		return -ENOMEM;
 	}
-	return gy_spawn_by(stack, &order, &options->place, ret_socket);
+	begin(connect_order, gy_home_peer(gy_stack_of(stack)->home, (uint16_t)place.loop));
+	r = gy_spawn_by(stack, &order, &place, ret_socket);
+	if (r < 0) {
+		give_up(connect_order, stack, order.argument);
+	}
+	return r;
 }
 
 static int loop_of(const struct gy_homes *homes, const struct gyre_spawn_options *place,
@@ -155,8 +193,11 @@ static int loop_of(const struct gy_homes *homes, const struct gyre_spawn_options
 int gyre_system_connect(struct gyre_system *system, const struct gyre_connect_options *options,
 			struct gyre_address *ret_socket)
 {
-	struct gy_spawn_order order = { .class = &gy_socket_class, .channels_actor = true };
+	struct gy_spawn_order order = { .class = &gy_socket_class,
+					.channels_actor = true,
+					.lent = true };
 	struct gy_connect_order *connect_order;
+	struct gy_home *home;
 	uint32_t loop = 0;
 	int r = system == NULL || ret_socket == NULL
 			? -EINVAL
@@ -174,5 +215,11 @@ int gyre_system_connect(struct gyre_system *system, const struct gyre_connect_op
 	if (order.argument == NULL) {
 		return -ENOMEM;
 	}
-	return gy_spawn_from_outside(&gy_homes_of(system)->homes[loop], &order, ret_socket);
+	home = &gy_homes_of(system)->homes[loop];
+	begin(connect_order, home);
+	r = gy_spawn_from_outside(home, &order, ret_socket);
+	if (r < 0) {
+		give_up(connect_order, NULL, order.argument);
+	}
+	return r;
 }

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <gyre/move.h>
+
 #include "actor/stack.h"
 #include "base/memory.h"
 #include "channel/datagram.h"
@@ -61,6 +63,25 @@ static void free_seed(struct gy_channels *channels, struct gy_transit *transit)
 	drop_seed(seed);
 }
 
+static void begin(struct gy_datagram_seed *seed, struct gy_channels *channels)
+{
+	seed->channels = channels;
+	gy_transit_begin(channels, &seed->transit);
+	gy_opening_begin(seed->group->homes);
+}
+
+/* Of an actor that could not be spawned, with its argument, if it got that far. */
+static void give_up(struct gy_datagram_seed *seed, struct gyre_stack *stack, struct gyre_mail *mail)
+{
+	if (mail != NULL) {
+		((struct gy_datagram_argument *)gyre_payload(mail))->seed = NULL;
+		gyre_mail_free(stack, mail);
+	}
+	gy_channels_close(seed->channels, gy_transit_end(seed->channels, &seed->transit));
+	gy_opening_end(seed->group->homes);
+	drop_seed(seed);
+}
+
 /*
  * Spawns the actor of a socket, with the mutex held that guards the number of loops. Takes the seed
  * with its descriptor, whatever is returned.
@@ -74,19 +95,19 @@ static int place(struct gy_datagram_seed *seed, uint32_t loop)
 	int r = mail == NULL ? -ENOMEM : 0;
 
 	group->holding.fds[seed->number] = seed->transit.fd;
-	gy_transit_begin(channels, &seed->transit);
+	begin(seed, channels);
 	if (r == 0) {
 		((struct gy_datagram_argument *)gyre_payload(mail))->seed = seed;
 		r = gy_spawn_from_outside(home,
 					  &(struct gy_spawn_order){ .class = &gy_datagram_class,
 								    .argument = mail,
-								    .channels_actor = true },
+								    .channels_actor = true,
+								    .lent = true },
 					  &group->actors[seed->number]);
 	}
 	if (r < 0) {
 		group->holding.fds[seed->number] = -1;
-		gy_channels_close(channels, gy_transit_end(channels, &seed->transit));
-		drop_seed(seed);
+		give_up(seed, NULL, mail);
 	}
 	return r;
 }
@@ -215,12 +236,12 @@ static int init_reported(struct gyre_channel *channel, void *arg)
 
 /* ---- the life of the actor ---- */
 
-static int mount(struct gyre_stack *stack)
+/* Opens the channel, or closes the descriptor. */
+static int open_channel(struct gyre_stack *stack, struct gy_datagram_seed *seed)
 {
 	struct gy_stack *s = gy_stack_of(stack);
 	struct gy_channels *channels = gy_channels_of(s->home);
 	struct state *state = (struct state *)gyre_state(stack);
-	struct gy_datagram_seed *seed = gyre_message(stack, gy_datagram_argument)->seed;
 	struct gy_datagram_opening opening = {
 		.channel = { .fd = gy_transit_end(channels, &seed->transit),
 			     .options = &seed->channel,
@@ -234,7 +255,6 @@ static int mount(struct gyre_stack *stack)
 		.is_unix = seed->is_unix,
 		.batched = seed->batched,
 	};
-	int r;
 
 	if (seed->report != NULL) {
 		opening.channel.init = init_reported;
@@ -246,26 +266,77 @@ static int mount(struct gyre_stack *stack)
 	if (opening.channel.fd < 0 || channels->draining) {
 		closes(state, opening.channel.fd);
 		gy_channels_close(channels, opening.channel.fd);
-		return gyre_stop(stack, gyre_self(stack));
+		return -ESHUTDOWN;
 	}
 	if (seed->orders) {
 		gy_datagram_orders_init(&state->orders, seed, s->house, opening.channel.fd);
 		opening.connector = &state->orders.connector;
 	}
-	r = gy_datagram_open(s->house, s, &opening);
+	return gy_datagram_open(s->house, s, &opening);
+}
+
+static int mount(struct gyre_stack *stack)
+{
+	struct gy_home *home = gy_stack_of(stack)->home;
+	struct gy_datagram_argument argument;
+	struct gy_homes *homes;
+	int r = gyre_message_move(stack, &gyre_type_gy_datagram_argument, &argument);
+
+	if (r < 0) {
+		return r;
+	}
+	homes = argument.seed->group->homes;
+	r = open_channel(stack, argument.seed);
+	if (r == -ENOMEM && !gy_channels_of(home)->draining) {
+		gy_opening_fail(home, "opening", &argument.seed->address,
+				argument.seed->group->holding.text, r);
+	} else {
+		gy_opening_end(homes);
+	}
+	if (r == -ESHUTDOWN) {
+		return gyre_stop(stack, gyre_self(stack));
+	}
 	return r < 0 ? r : gyre_return(stack);
 }
 
-static void stop_others(const struct state *state)
+static void stop_others(struct gy_datagram_group *group, struct gy_home *home)
 {
-	struct gy_datagram_group *group = state->seed->group;
-
 	group->holding.ended = true;
 	for (uint32_t i = 1; i < group->count; i++) {
 		if (!gyre_address_is_nobody(group->actors[i])) {
-			(void)gy_send_signal(state->channels->home, group->actors[i], &gy_type_stop,
-					     GY_MAIL_EVENT);
+			(void)gy_send_signal(home, group->actors[i], &gy_type_stop, GY_MAIL_EVENT);
 		}
+	}
+}
+
+/* The actor could not be made. */
+static void lose(struct gy_datagram_seed *seed)
+{
+	struct gy_datagram_group *group = seed->group;
+	struct gy_home *home = seed->channels->home;
+
+	if (home->draining) { /* the socket goes with all that is on its way */
+		gy_opening_end(group->homes);
+		return;
+	}
+	(void)pthread_mutex_lock(&group->homes->placing);
+	group->holding.fds[seed->number] = -1;
+	group->actors[seed->number] = GYRE_NOBODY;
+	if (seed->number == 0) {
+		gy_holding_remove_file(group->homes, &group->holding);
+		stop_others(group, home);
+	}
+	(void)pthread_mutex_unlock(&group->homes->placing);
+	gy_channels_close(seed->channels, gy_transit_end(seed->channels, &seed->transit));
+	gy_opening_fail(home, "opening", &seed->address, group->holding.text, -ENOMEM);
+	drop_seed(seed);
+}
+
+void gy_datagram_argument_destroy(struct gy_datagram_argument *argument)
+{
+	if (argument->seed != NULL) {
+		lose(argument->seed);
+		argument->seed = NULL;
 	}
 }
 
@@ -280,7 +351,7 @@ static void leave_group(const struct state *state)
 		*actor = GYRE_NOBODY;
 	}
 	if (state->seed->number == 0 && !state->channels->draining && !group->holding.handed_over) {
-		stop_others(state);
+		stop_others(group, state->channels->home);
 	}
 	(void)pthread_mutex_unlock(&group->homes->placing);
 }
@@ -652,28 +723,13 @@ int gyre_datagram_open(struct gyre_system *system, const struct gyre_datagram_op
 
 /* ---- opening by an actor ---- */
 
-/* The loop of @place, which becomes that one. */
-static int resolve(const struct gy_house *house, struct gyre_spawn_options *place)
-{
-	const struct gy_home *home = house->home;
-
-	if (place->place == GYRE_PLACE_HERE) {
-		place->loop = house->self.loop;
-	} else if (place->place == GYRE_PLACE_ROUND_ROBIN) {
-		place->loop = home->options.next_loop(home->options.system, true);
-	} else if (place->place != GYRE_PLACE_LOOP ||
-		   place->loop >= gy_loops_count(home->loop.peers)) {
-		return -EINVAL;
-	}
-	place->place = GYRE_PLACE_LOOP;
-	return 0;
-}
-
 /* Takes the descriptor, whatever is returned. */
 static int spawn_child(struct gyre_stack *stack, const struct setup *setup,
 		       const struct gyre_spawn_options *place, struct gyre_address *ret_actor)
 {
-	struct gy_spawn_order order = { .class = &gy_datagram_class, .channels_actor = true };
+	struct gy_spawn_order order = { .class = &gy_datagram_class,
+					.channels_actor = true,
+					.lent = true };
 	struct gy_channels *channels = gy_channels_of(&setup->homes->homes[place->loop]);
 	struct gy_datagram_seed *seed = make_seed(setup, 0);
 	int r = -ENOMEM;
@@ -682,14 +738,14 @@ static int spawn_child(struct gyre_stack *stack, const struct setup *setup,
 		(void)close(setup->fds[0]);
 		return -ENOMEM;
 	}
-	order.argument = gyre_new(stack, gy_datagram_argument, seed);
-	gy_transit_begin(channels, &seed->transit);
+	begin(seed, channels);
+	order.argument = gyre_mail_new(stack, &gyre_type_gy_datagram_argument);
 	if (order.argument != NULL) {
+		((struct gy_datagram_argument *)gyre_payload(order.argument))->seed = seed;
 		r = gy_spawn_by(stack, &order, place, ret_actor);
 	}
 	if (r < 0) {
-		gy_channels_close(channels, gy_transit_end(channels, &seed->transit));
-		drop_seed(seed);
+		give_up(seed, stack, order.argument);
 	}
 	return r;
 }
@@ -697,7 +753,7 @@ static int spawn_child(struct gyre_stack *stack, const struct setup *setup,
 static int open_child(struct gyre_stack *stack, struct setup *setup, struct gyre_address *ret_actor)
 {
 	struct gyre_spawn_options place = setup->options->place;
-	int r = resolve(gy_stack_of(stack)->house, &place);
+	int r = gy_opening_place(gy_stack_of(stack)->house, &place);
 
 	if (r == 0) {
 		r = gy_datagram_sockets_open(&setup->sockets, setup->fds);

@@ -88,6 +88,7 @@ struct gy_datagram_group {
 /* A socket on its way to its actor, from the heap; the actor keeps it. */
 struct gy_datagram_seed {
 	struct gy_transit transit;
+	struct gy_channels *channels; /* of the loop that it goes to */
 	gyre_init_channel_fn init_channel;
 	void *init_arg;
 	struct gyre_channel_options channel;
@@ -109,7 +110,8 @@ struct gy_datagram_seed {
 struct gy_datagram_argument {
 	struct gy_datagram_seed *seed;
 };
-GYRE_OWN_MESSAGE_(gy_datagram_argument, 0x30);
+void gy_datagram_argument_destroy(struct gy_datagram_argument *argument);
+GYRE_OWN_MESSAGE_OWNING_(gy_datagram_argument, 0x30, gy_datagram_argument_destroy);
 
 extern const struct gyre_class gy_datagram_class;
 

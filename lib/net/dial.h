@@ -17,6 +17,7 @@
 
 /* What is to be done, from the heap; @options has its defaults filled in, and text of its own. */
 struct gy_connect_order {
+	struct gy_home *home; /* of the loop that it goes to, until it is mounted */
 	struct gyre_connect_options options;
 	struct gy_socket_text to;
 	struct gyre_socket_address local; /* of 0 bytes for any */

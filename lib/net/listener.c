@@ -128,10 +128,16 @@ int gy_listener_make(struct gy_homes *homes, const struct gy_listener_plan *plan
 void gy_listener_unref(struct gy_listener *listener)
 {
 	struct gy_homes *homes = listener->homes;
+	uint32_t references = gy_load_relaxed(&listener->references);
 	bool last;
 
-	lock(homes);
-	last = --listener->references == 0;
+	while (references > 1) {
+		if (gy_compare_exchange(&listener->references, &references, references - 1)) {
+			return;
+		}
+	}
+	lock(homes); /* others find it until then */
+	last = gy_fetch_add(&listener->references, -1U) == 1;
 	if (last) {
 		gy_holding_remove_file(homes, &listener->holding);
 		gy_holding_remove(&listener->holding);
@@ -195,7 +201,9 @@ static struct gyre_channel_options channel_of(const struct gy_listener *listener
 static int place_worker(struct gy_listener *listener, uint32_t loop)
 {
 	const struct gyre_acceptor_options *options = &listener->options;
+	struct gy_home *home = &listener->homes->homes[loop];
 	struct gyre_address *worker = &listener->stands[loop].worker;
+	struct gy_worker_argument *argument;
 	struct gyre_mail *mail;
 	int r;
 
@@ -206,19 +214,32 @@ static int place_worker(struct gy_listener *listener, uint32_t loop)
 	if (mail == NULL) {
 		return -ENOMEM;
 	}
-	*(struct gy_worker_argument *)gyre_payload(mail) = (struct gy_worker_argument){
+	argument = (struct gy_worker_argument *)gyre_payload(mail);
+	*argument = (struct gy_worker_argument){
 		.init_channel = options->init_channel,
 		.init_arg = options->init_arg,
 		.channel = channel_of(listener),
 		.admission = gy_admission_ref(listener->admission),
+		.listener = listener,
+		.home = home,
 	};
-	r = gy_spawn_from_outside(&listener->homes->homes[loop],
+	(void)gy_fetch_add(&listener->references, 1);
+	gy_opening_begin(listener->homes);
+	r = gy_spawn_from_outside(home,
 				  &(struct gy_spawn_order){ .class = &gy_worker_class,
 							    .argument = mail,
-							    .channels_actor = true },
+							    .channels_actor = true,
+							    .lent = true },
 				  worker);
-	gy_store_release(&listener->version, listener->version + (r == 0));
-	return r;
+	if (r < 0) {
+		argument->listener = NULL;
+		gyre_mail_free(NULL, mail);
+		(void)gy_fetch_add(&listener->references, -1U);
+		gy_opening_end(listener->homes);
+		return r;
+	}
+	gy_store_release(&listener->version, listener->version + 1);
+	return 0;
 }
 
 /* Whether fewer listen than there are loops. */
@@ -238,21 +259,39 @@ int gy_listener_place_workers(struct gy_listener *listener)
 	return r;
 }
 
-/* Where each loop listens it is that of the acceptor's own, else those of all in turn. */
+static void add_workers(struct gy_seed *seed, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (!gyre_address_is_nobody(seed->listener->stands[i].worker)) {
+			seed->workers[seed->workers_count++] = seed->listener->stands[i].worker;
+		}
+	}
+}
+
+/*
+ * Where each loop listens it is that of the acceptor's own, else those of all in turn. One that
+ * could not be made is tried again; without it those of other loops help out.
+ */
 static void refresh(struct gy_seed *seed)
 {
 	struct gy_listener *listener = seed->listener;
-	uint32_t count;
+	uint32_t count = gy_loops_count(listener->homes->loops);
+	uint32_t own = seed->channels->home->loop.index;
+	bool helped = false;
 
 	seed->workers_count = 0;
 	lock(listener->homes);
-	seed->version = listener->version;
-	count = is_spread(listener) ? gy_loops_count(listener->homes->loops) : 0;
-	for (uint32_t i = 0; i < count; i++) {
-		if (!gyre_address_is_nobody(listener->stands[i].worker)) {
-			seed->workers[seed->workers_count++] = listener->stands[i].worker;
-		}
+	if (is_spread(listener)) {
+		add_workers(seed, count);
+	} else if (own < count && gyre_address_is_nobody(listener->stands[own].worker)) {
+		helped = place_worker(listener, own) < 0;
 	}
+	if (own < count && !helped) {
+		seed->worker = listener->stands[own].worker;
+	} else if (helped) {
+		add_workers(seed, count);
+	}
+	seed->version = listener->version - helped;
 	unlock(listener->homes);
 	if (seed->workers_count == 0) {
 		seed->workers[seed->workers_count++] = seed->worker;
@@ -274,19 +313,27 @@ static int spawn_acceptor(struct gy_home *home, struct gy_seed *seed,
 {
 	struct gy_channels *channels = gy_channels_of(home);
 	struct gyre_mail *mail = gy_mail_get_from_heap(&gyre_type_gy_acceptor_argument);
+	struct gy_acceptor_argument *argument;
 	int r;
 
 	if (mail == NULL) {
 		return -ENOMEM;
 	}
-	((struct gy_acceptor_argument *)gyre_payload(mail))->seed = seed;
+	argument = (struct gy_acceptor_argument *)gyre_payload(mail);
+	argument->seed = seed;
+	seed->channels = channels;
 	gy_transit_begin(channels, &seed->transit);
+	gy_opening_begin(seed->listener->homes);
 	r = gy_spawn_from_outside(home,
 				  &(struct gy_spawn_order){ .class = &gy_acceptor_class,
 							    .argument = mail,
-							    .channels_actor = true },
+							    .channels_actor = true,
+							    .lent = true },
 				  ret_acceptor);
 	if (r < 0) {
+		argument->seed = NULL;
+		gyre_mail_free(NULL, mail);
+		gy_opening_end(seed->listener->homes);
 		(void)gy_transit_end(channels, &seed->transit);
 	}
 	return r;
@@ -296,18 +343,23 @@ int gy_listener_place(struct gy_seed *seed)
 {
 	struct gy_listener *listener = seed->listener;
 	uint32_t count = gy_loops_count(listener->homes->loops);
-	uint32_t loop = seed->number < count ? seed->number : seed->number % count;
+	uint32_t number = seed->number;
+	uint32_t loop = number < count ? number : number % count;
+	int fd = seed->transit.fd;
 	int r = place_worker(listener, loop);
 
 	if (r == 0) {
 		seed->worker = listener->stands[loop].worker;
 		/* Which is that of none, so that it looks. */
 		seed->version = listener->version - 1;
-		listener->references++;
+		(void)gy_fetch_add(&listener->references, 1);
+		listener->holding.fds[number] = fd;
 		r = spawn_acceptor(&listener->homes->homes[loop], seed,
-				   &listener->stands[seed->number].acceptor);
-		listener->references -= r < 0;
-		listener->holding.fds[seed->number] = r < 0 ? -1 : seed->transit.fd;
+				   &listener->stands[number].acceptor);
+		if (r < 0) {
+			(void)gy_fetch_add(&listener->references, -1U);
+			listener->holding.fds[number] = -1;
+		}
 	}
 	return r;
 }
@@ -359,6 +411,54 @@ void gy_listener_closes(struct gy_listener *listener, uint32_t number)
 		gy_holding_remove_file(listener->homes, &listener->holding);
 	}
 	unlock(listener->homes);
+}
+
+/* ---- what could not be made ---- */
+
+void gy_listener_lost_acceptor(struct gy_seed *seed)
+{
+	struct gy_listener *listener = seed->listener;
+	struct gy_channels *channels = seed->channels;
+	struct gy_home *home = channels->home;
+	uint32_t number = seed->number;
+
+	if (home->draining) { /* the socket goes with all that is on its way */
+		gy_opening_end(listener->homes);
+		return;
+	}
+	gy_listener_closes(listener, number);
+	gy_channels_close(channels, gy_transit_end(channels, &seed->transit));
+	lock(listener->homes);
+	listener->stands[number].acceptor = GYRE_NOBODY;
+	unlock(listener->homes);
+	if (number == 0) {
+		gy_listener_end(listener, home);
+	}
+	gy_opening_fail(home, "listening on", &listener->address, listener->holding.text, -ENOMEM);
+	gy_seed_free(channels, seed);
+}
+
+void gy_listener_lost_worker(struct gy_listener *listener, struct gy_home *home)
+{
+	struct gy_homes *homes = listener->homes;
+	uint32_t lacking = 0;
+
+	if (home->draining) {
+		gy_listener_unref(listener);
+		gy_opening_end(homes);
+		return;
+	}
+	lock(homes);
+	listener->stands[home->loop.index].worker = GYRE_NOBODY;
+	gy_store_release(&listener->version, listener->version + 1);
+	unlock(homes);
+	if (gy_compare_exchange(&listener->lacking, &lacking, 1)) {
+		gy_opening_fail(home, "serving connections of", &listener->address,
+				listener->holding.text, -ENOMEM);
+	} else {
+		gy_opening_end(homes);
+	}
+	gy_listener_unref(listener);
 }
 
 /* ---- loops come and go ---- */

@@ -14,6 +14,7 @@
 #include "net/admission.h"
 #include "net/holdings.h"
 #include "net/listeners.h"
+#include "net/opening.h"
 #include "net/socket_option.h"
 
 /* ---- bind.c ---- */
@@ -78,6 +79,8 @@ struct gy_worker_argument {
 	void *init_arg;
 	struct gyre_channel_options channel;
 	struct gy_admission *admission; /* a reference; NULL for none */
+	struct gy_listener *listener;	/* a reference until it is mounted */
+	struct gy_home *home;
 };
 void gy_worker_argument_destroy(struct gy_worker_argument *argument);
 GYRE_OWN_MESSAGE_OWNING_(gy_worker_argument, 0x11, gy_worker_argument_destroy);
@@ -114,8 +117,9 @@ struct gy_listener {
 	struct gyre_acceptor_options options;
 	struct gyre_socket_address address;
 	struct gy_admission *admission; /* a reference; NULL for none; read by anybody */
-	uint32_t references;
-	uint32_t sockets_max; /* there are no more, however many loops come */
+	uint32_t references;		/* atomic; the last one goes with the mutex held */
+	uint32_t lacking;		/* atomic: the lack of a worker is in the log */
+	uint32_t sockets_max;		/* there are no more, however many loops come */
 	uint32_t stands_max;
 	uint32_t version; /* atomic: grows when workers come or go */
 	bool inherited;	  /* the sockets are not ours: none is opened beside them */
@@ -131,6 +135,7 @@ struct gy_listener {
  */
 struct gy_seed {
 	struct gy_transit transit;
+	struct gy_channels *channels; /* of the loop that it goes to */
 	struct gy_listener *listener; /* a reference */
 	uint32_t number;	      /* of the socket */
 	struct gyre_address worker;   /* of the loop */
@@ -174,6 +179,10 @@ struct gyre_address gy_listener_next_worker(struct gy_seed *seed);
 void gy_listener_left(struct gy_listener *listener, uint32_t number, struct gyre_address acceptor);
 /* Without the mutex: all other acceptors are to stop too. */
 void gy_listener_end(struct gy_listener *listener, struct gy_home *home);
+/* Without the mutex: an acceptor could not be made. Its socket is closed; what came along too. */
+void gy_listener_lost_acceptor(struct gy_seed *seed);
+/* Without the mutex: a worker could not be made. The next connection has it tried again. */
+void gy_listener_lost_worker(struct gy_listener *listener, struct gy_home *home);
 /* Without the mutex: the socket is about to be closed here, and with the first its file. */
 void gy_listener_closes(struct gy_listener *listener, uint32_t number);
 
@@ -188,7 +197,8 @@ void gy_acceptor_look(struct gy_house *house);
 struct gy_acceptor_argument {
 	struct gy_seed *seed;
 };
-GYRE_OWN_MESSAGE_(gy_acceptor_argument, 0x14);
+void gy_acceptor_argument_destroy(struct gy_acceptor_argument *argument);
+GYRE_OWN_MESSAGE_OWNING_(gy_acceptor_argument, 0x14, gy_acceptor_argument_destroy);
 
 extern const struct gyre_class gy_acceptor_class;
 

@@ -6,8 +6,9 @@
 
 #include "actor/stack.h"
 #include "net/dial.h"
+#include "net/opening.h"
 
-static int mount(struct gyre_stack *stack)
+static int start(struct gyre_stack *stack)
 {
 	struct gy_stack *s = gy_stack_of(stack);
 	struct gy_socket *socket = (struct gy_socket *)gyre_state(stack);
@@ -18,6 +19,7 @@ static int mount(struct gyre_stack *stack)
 		return r;
 	}
 	socket->order = argument.order;
+	socket->order->home = NULL;
 	socket->channels = gy_channels_of(s->home);
 	socket->random = gy_home_number(s->home) ^ s->home->loop.now_ns;
 	if (socket->channels->draining) {
@@ -33,6 +35,20 @@ static int mount(struct gyre_stack *stack)
 		socket->count += r == 0;
 	}
 	return r < 0 ? r : gyre_return(stack);
+}
+
+static int mount(struct gyre_stack *stack)
+{
+	struct gy_home *home = gy_stack_of(stack)->home;
+	const struct gy_socket *socket = (const struct gy_socket *)gyre_state(stack);
+	int r = start(stack);
+
+	if (r == -ENOMEM) {
+		gy_opening_fail(home, "connecting to", NULL, socket->order->options.to, r);
+	} else {
+		gy_opening_end(gy_homes_of(home->options.system));
+	}
+	return r;
 }
 
 /* All endpoints are closed. */

@@ -12,20 +12,36 @@
 #include "net/net.h"
 #include "net/stream.h"
 
+/* Of one that was never mounted. */
 void gy_worker_argument_destroy(struct gy_worker_argument *argument)
 {
 	gy_admission_unref(argument->admission);
 	argument->admission = NULL;
+	if (argument->listener != NULL) {
+		gy_listener_lost_worker(argument->listener, argument->home);
+		argument->listener = NULL;
+	}
 }
 
 static int mount(struct gyre_stack *stack)
 {
-	return gyre_message_move(stack, &gyre_type_gy_worker_argument, gyre_state(stack));
+	struct gy_worker_argument *worker = (struct gy_worker_argument *)gyre_state(stack);
+	int r = gyre_message_move(stack, &gyre_type_gy_worker_argument, worker);
+
+	if (r == 0) {
+		struct gy_homes *homes = worker->listener->homes;
+
+		gy_store_relaxed(&worker->listener->lacking, 0);
+		gy_listener_unref(worker->listener);
+		worker->listener = NULL;
+		gy_opening_end(homes);
+	}
+	return r;
 }
 
 static void clean(void *state)
 {
-	gy_worker_argument_destroy((struct gy_worker_argument *)state);
+	gy_admission_unref(((struct gy_worker_argument *)state)->admission);
 }
 
 /* Takes the descriptor; -1 is one that was closed on the way. */

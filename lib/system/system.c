@@ -358,6 +358,7 @@ int gyre_system_create(const struct gyre_system_options *options, struct gyre_sy
 	system->homes.log = &system->log;
 	gy_list_init(&system->homes.holdings);
 	system->homes.holdings_taker = -1;
+	system->homes.opened = gy_system_opened;
 	gy_list_init(&system->homes.passed);
 	(void)pthread_mutex_init(&system->homes.placing, NULL);
 	gy_resizing_init(system);

@@ -147,6 +147,37 @@ int gy_threads_start(struct gyre_system *system, uint32_t from, uint32_t to)
 	return r;
 }
 
+void gy_system_opened(struct gy_homes *homes)
+{
+	struct gyre_system *system = gy_container_of(homes, struct gyre_system, homes);
+
+	(void)pthread_mutex_lock(&system->mutex);
+	(void)pthread_cond_signal(&system->entered_condition);
+	(void)pthread_mutex_unlock(&system->mutex);
+}
+
+/* Until what was opened before is served; why it is not, if it cannot be. */
+static int wait_until_served(struct gyre_system *system)
+{
+	struct gy_homes *homes = &system->homes;
+
+	(void)pthread_mutex_lock(&system->mutex);
+	while (gy_load_acquire(&homes->opening) > 0 &&
+	       gy_load_relaxed(&homes->opening_error) == 0) {
+		(void)pthread_cond_wait(&system->entered_condition, &system->mutex);
+	}
+	(void)pthread_mutex_unlock(&system->mutex);
+	return gy_load_relaxed(&homes->opening_error);
+}
+
+static void end_at_once(struct gyre_system *system, int error)
+{
+	system->error = error;
+	gy_store_release(&system->stop, 2);
+	gy_system_wake_all(system);
+	gy_system_join(system);
+}
+
 static int start(struct gyre_system *system)
 {
 	int r;
@@ -160,10 +191,13 @@ static int start(struct gyre_system *system)
 	if (r < 0) {
 		gy_log(&system->log, GYRE_LOG_ERROR, "the loops could not be started: %s",
 		       strerror(-r));
-		system->error = r;
 		gy_embassy_set_stage(system, GY_STAGE_END);
-		gyre_system_stop(system);
-		gy_system_join(system);
+		end_at_once(system, r);
+		return r;
+	}
+	r = wait_until_served(system);
+	if (r < 0) {
+		end_at_once(system, r);
 	} else {
 		if (system->succession == NULL && gy_load_relaxed(&system->stop) == 0) {
 			gy_supervisor_ready(system, false);
@@ -183,6 +217,9 @@ int gyre_system_start(struct gyre_system *system)
 	(void)pthread_mutex_lock(&system->resizing.turns);
 	r = start(system);
 	(void)pthread_mutex_unlock(&system->resizing.turns);
+	if (r == 0 && system->options.started != NULL && gy_load_relaxed(&system->stop) == 0) {
+		system->options.started(system, system->options.started_arg);
+	}
 	return r;
 }
 
