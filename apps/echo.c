@@ -35,6 +35,7 @@ struct settings {
 	bool stats;
 	bool summary;
 	bool udp;
+	struct gyre_socket_address address; /* where it listens */
 };
 
 /* ---- the server ---- */
@@ -314,13 +315,17 @@ static enum app_parsed parse(int argc, char **argv, struct settings *settings)
 }
 
 /* Where it listens in truth: with the port that was found, or on the socket that was given. */
-static void print_listening(const char *bind, const struct gyre_socket_address *address)
+static void print_listening(struct gyre_system *system, void *arg)
 {
+	const struct settings *settings = (const struct settings *)arg;
+	const struct gyre_socket_address *address = &settings->address;
 	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX];
 
+	(void)system;
 	/* An abstract name can be such that there is no text for it. */
 	(void)printf("listening on %s\n",
-		     gyre_socket_address_format(address, sizeof(text), text) < 0 ? bind : text);
+		     gyre_socket_address_format(address, sizeof(text), text) < 0 ? settings->bind
+										 : text);
 	(void)fflush(stdout);
 }
 
@@ -335,20 +340,20 @@ static bool is_inherited(const char *bind)
 	return strncasecmp(bind, "fd:", 3) == 0;
 }
 
-static int listen_there(struct gyre_system *system, const struct settings *settings,
-			struct gyre_tls_options *tls, struct gyre_socket_address *ret_address)
+static int listen_there(struct gyre_system *system, struct settings *settings,
+			struct gyre_tls_options *tls)
 {
 	const char *bind = settings->bind;
 	const struct gyre_acceptor_options streams = { .bind = bind,
 						       .init_channel = init_channel,
 						       .init_arg =
 							       tls->context == NULL ? NULL : tls,
-						       .ret_address = ret_address };
+						       .ret_address = &settings->address };
 	const struct gyre_datagram_options datagrams = { .bind = bind,
 							 .no_gro = settings->no_offload,
 							 .no_gso = settings->no_offload,
 							 .init_channel = init_channel,
-							 .ret_address = ret_address };
+							 .ret_address = &settings->address };
 
 	return settings->udp ? gyre_datagram_open(system, &datagrams, NULL)
 			     : gyre_listen(system, &streams, NULL);
@@ -371,18 +376,13 @@ static int make_tls(struct gyre_system *system, const struct settings *settings,
 	return r == 0 ? start_renewer(system, tls->context) : r;
 }
 
-static int serve(struct gyre_system *system, const struct settings *settings,
+static int serve(struct gyre_system *system, struct settings *settings,
 		 struct gyre_tls_options *tls)
 {
 	struct stats stats = { 0 };
-	struct gyre_socket_address address = { 0 };
-	int r = listen_there(system, settings, tls, &address);
+	int r = listen_there(system, settings, tls);
 
-	if (r < 0) {
-		return r;
-	}
-	print_listening(settings->bind, &address);
-	if (settings->stats) {
+	if (r == 0 && settings->stats) {
 		r = start_stats(&stats, system);
 	}
 	if (r == 0) {
@@ -456,6 +456,8 @@ int main(int argc, char **argv)
 	options.cpus = settings.cpus;
 	options.handover = settings.handover;
 	options.notify_supervisor = true;
+	options.started = print_listening;
+	options.started_arg = &settings;
 	options.spin_ns = settings.spin_ns;
 	r = gyre_system_create(&options, &system);
 	if (r == 0) {

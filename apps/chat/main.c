@@ -13,6 +13,7 @@ struct settings {
 	const char *cpus;
 	uint64_t loops;
 	struct chat chat;
+	char address[GYRE_SOCKET_ADDRESS_TEXT_MAX]; /* where it listens */
 };
 
 static const char usage[] =
@@ -40,10 +41,16 @@ static enum app_parsed parse(int argc, char **argv, struct settings *settings)
 	return app_parse(&app, argc, argv);
 }
 
+static void print_listening(struct gyre_system *system, void *arg)
+{
+	(void)system;
+	(void)printf("listening on %s\n", (const char *)arg);
+	(void)fflush(stdout);
+}
+
 static int serve(struct gyre_system *system, struct settings *settings)
 {
 	const struct gyre_group_options all = { .routing = GYRE_ROUTE_ALL };
-	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX];
 	struct gyre_socket_address address;
 	const struct gyre_acceptor_options options = {
 		.bind = settings->bind,
@@ -58,14 +65,10 @@ static int serve(struct gyre_system *system, struct settings *settings)
 		r = gyre_listen(system, &options, NULL);
 	}
 	if (r == 0) {
-		r = gyre_socket_address_format(&address, sizeof(text), text);
+		r = gyre_socket_address_format(&address, sizeof(settings->address),
+					       settings->address);
 	}
-	if (r < 0) {
-		return r;
-	}
-	(void)printf("listening on %s\n", text);
-	(void)fflush(stdout);
-	return gyre_system_run(system);
+	return r < 0 ? r : gyre_system_run(system);
 }
 
 int main(int argc, char **argv)
@@ -81,6 +84,8 @@ int main(int argc, char **argv)
 	}
 	options.loops = (uint32_t)settings.loops;
 	options.cpus = settings.cpus;
+	options.started = print_listening;
+	options.started_arg = settings.address;
 	r = gyre_system_create(&options, &system);
 	if (r == 0) {
 		r = serve(system, &settings);

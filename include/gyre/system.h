@@ -41,10 +41,11 @@ typedef void (*gyre_dead_letter_fn)(const struct gyre_type *type, struct gyre_ad
  * @system: the system
  * @arg: what was registered
  *
- * Runs once, on the thread in gyre_system_start() or gyre_system_run(), when all loops run and what
- * was opened before is served; not when the start fails, or the system is to stop by then. In
- * gyre_system_run() SIGINT and SIGTERM drain the system from then on: a program says here where it
- * listens. It is not re-entered, and may call whatever that thread may.
+ * Runs in no phase, on the thread in gyre_system_start() or gyre_system_run(), when all loops run
+ * and what was opened before is served; not when the start fails, or the system is to stop by then.
+ * In gyre_system_run() SIGINT and SIGTERM drain the system from then on: a program says here where
+ * it listens. It is not re-entered; the first call is the last call. It may call whatever that
+ * thread may.
  */
 typedef void (*gyre_started_fn)(struct gyre_system *system, void *arg);
 

@@ -279,24 +279,21 @@ static int mount(struct gyre_stack *stack)
 {
 	struct gy_home *home = gy_stack_of(stack)->home;
 	struct gy_datagram_argument argument;
-	struct gy_homes *homes;
 	int r = gyre_message_move(stack, &gyre_type_gy_datagram_argument, &argument);
 
 	if (r < 0) {
 		return r;
 	}
-	homes = argument.seed->group->homes;
 	r = open_channel(stack, argument.seed);
 	if (r == -ENOMEM && !gy_channels_of(home)->draining) {
 		gy_opening_fail(home, "opening", &argument.seed->address,
 				argument.seed->group->holding.text, r);
 	} else {
-		gy_opening_end(homes);
+		gy_opening_end(gy_homes_of(home->options.system));
 	}
-	if (r == -ESHUTDOWN) {
-		return gyre_stop(stack, gyre_self(stack));
-	}
-	return r < 0 ? r : gyre_return(stack);
+	return r == -ESHUTDOWN ? gyre_stop(stack, gyre_self(stack))
+	       : r < 0	       ? r
+			       : gyre_return(stack);
 }
 
 static void stop_others(struct gy_datagram_group *group, struct gy_home *home)
@@ -336,7 +333,6 @@ void gy_datagram_argument_destroy(struct gy_datagram_argument *argument)
 {
 	if (argument->seed != NULL) {
 		lose(argument->seed);
-		argument->seed = NULL;
 	}
 }
 
@@ -730,7 +726,6 @@ static int spawn_child(struct gyre_stack *stack, const struct setup *setup,
 	struct gy_spawn_order order = { .class = &gy_datagram_class,
 					.channels_actor = true,
 					.lent = true };
-	struct gy_channels *channels = gy_channels_of(&setup->homes->homes[place->loop]);
 	struct gy_datagram_seed *seed = make_seed(setup, 0);
 	int r = -ENOMEM;
 
@@ -738,7 +733,7 @@ static int spawn_child(struct gyre_stack *stack, const struct setup *setup,
 		(void)close(setup->fds[0]);
 		return -ENOMEM;
 	}
-	begin(seed, channels);
+	begin(seed, gy_channels_of(&setup->homes->homes[place->loop]));
 	order.argument = gyre_mail_new(stack, &gyre_type_gy_datagram_argument);
 	if (order.argument != NULL) {
 		((struct gy_datagram_argument *)gyre_payload(order.argument))->seed = seed;

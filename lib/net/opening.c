@@ -1,3 +1,6 @@
+/*
+ * How many actors of sockets are on their way, and what becomes of one that does not arrive.
+ */
 #include "net/opening.h"
 
 #include <errno.h>

@@ -11,7 +11,7 @@ import struct
 import subprocess
 
 from echo_support import (ECHO, PATIENCE_S, Server, expect, expect_refusal, run_echo, skip,
-                          takes_signals)
+                          sanitizer, takes_signals)
 
 PR_CAPBSET_DROP = 24
 CAP_IPC_LOCK = 14
@@ -69,6 +69,36 @@ def test_used_port():
         connection.sendall(b"x")
         expect(connection.recv(1) == b"x", "the first one suffered")
     server.stop()
+
+
+def limit_address_space(kibibytes):
+    resource.setrlimit(resource.RLIMIT_AS, (kibibytes * 1024, kibibytes * 1024))
+
+
+def test_lack_of_address_space():
+    """As `ulimit -v`: from too little for anything to enough, it serves, or says why and exits 1."""
+    if sanitizer() != "none":
+        skip("a sanitizer needs much more")
+    refused = served = 0
+    for kibibytes in range(20000, 600000, 10000):
+        process = subprocess.Popen([ECHO, "--loops", "2", "--bind", "tcp://127.0.0.1:0"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   preexec_fn=lambda: limit_address_space(kibibytes))
+        line = process.stdout.readline()
+        if line:
+            port = int(line.rsplit(":", 1)[1])
+            with socket.create_connection(("127.0.0.1", port), PATIENCE_S) as connection:
+                connection.sendall(b"x")
+                expect(connection.recv(1) == b"x", f"{kibibytes} KiB: it serves nobody")
+            process.send_signal(signal.SIGTERM)
+        errors = process.communicate(timeout=PATIENCE_S)[1]
+        served += bool(line)
+        refused += not line
+        if not line:
+            expect(process.returncode != 0 and errors, f"{kibibytes} KiB: {errors!r}")
+        if served == 3:
+            break
+    expect(refused > 0 and served == 3, f"{refused} refused, {served} served")
 
 
 def test_bad_addresses():
@@ -136,6 +166,7 @@ def main():
     test_io_uring_refused()
     test_no_locked_memory()
     test_few_descriptors()
+    test_lack_of_address_space()
     print("ok")
 
 

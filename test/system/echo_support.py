@@ -74,8 +74,6 @@ class Server:
 
     def stop(self, number=signal.SIGTERM, silent=True):
         """Sends a signal, expects exit 0, and returns what it printed after the first line."""
-        while self.process.poll() is None and not takes_signals(self.pid):
-            select_nothing(0.01)  # it listens before it does
         self.process.send_signal(number)
         return self.wait(silent)
 
