@@ -31,6 +31,7 @@ LISTED = [
     ("test/model", ".c"),
     ("test/stress", ".c"),
     ("test/random", ".c"),
+    ("test/soak", ".c"),
     ("test/fuzz", ".c"),
     ("test/system", "_test.py"),
     ("test/system", "_test.sh"),
