@@ -242,12 +242,13 @@ struct plan {
 struct world {
 	struct plan plan;
 	struct gyre_system *system;
-	uint64_t begun_ns;  /* atomic; 0 while none runs */
-	const char *doing;  /* atomic; what the driver is about */
-	int64_t steps_left; /* atomic */
-	uint32_t closing;   /* atomic; nothing new is begun */
-	uint32_t quiet;	    /* atomic; nothing moves any more */
-	uint32_t stopped;   /* atomic; the system was told to stop */
+	uint64_t begun_ns;   /* atomic; 0 while none runs */
+	const char *doing;   /* atomic; what the driver is about */
+	const char *differs; /* from what is known, when all else is calm */
+	int64_t steps_left;  /* atomic */
+	uint32_t closing;    /* atomic; nothing new is begun */
+	uint32_t quiet;	     /* atomic; nothing moves any more */
+	uint32_t stopped;    /* atomic; the system was told to stop */
 	uint32_t lives_count;
 	uint32_t mails_count;
 	uint32_t pledges_count;

@@ -319,6 +319,47 @@ static void tell_to_settle(struct world *world)
 	}
 }
 
+/* Names lead to somebody only as long as somebody has them. */
+static bool names_agree(struct world *world)
+{
+	static const char *const names[NAMES] = { "anna", "bert", "cleo", "dirk", "emma", "fred" };
+	struct gyre_address found;
+
+	for (uint32_t i = 0; i < NAMES; i++) {
+		bool taken = gyre_system_lookup(world->system, names[i], &found) == 0;
+
+		if (taken != (gy_load_relaxed(&world->names[i]) != 0)) {
+			world->differs = names[i];
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool groups_agree(struct world *world)
+{
+	uint32_t count = gy_load_relaxed(&world->groups_count);
+
+	for (uint32_t i = 1; i <= count && i < GROUPS_MAX && !world->plan.lean; i++) {
+		const struct group *group = &world->groups[i];
+		uint32_t size = 0;
+
+		if (group->address.loop < LOOPS_MAX) {
+			continue; /* one of one member, or none */
+		}
+		if (gyre_group_size(world->system, group->address, &size) < 0 && !group->spawned) {
+			return false;
+		}
+		if (size != gy_load_relaxed(&group->joined)) {
+			trace(0, "size of group", i, size);
+			trace(0, "but joined", i, gy_load_relaxed(&group->joined));
+			world->differs = "the size of a group";
+			return false;
+		}
+	}
+	return true;
+}
+
 static void calm_world(struct world *world)
 {
 	uint64_t limit_ns = now_ns() + GYRE_SECONDS(CALM_SECONDS);
@@ -326,42 +367,17 @@ static void calm_world(struct world *world)
 
 	set_doing(world, "calming down");
 	while (!quiet) {
-		must(world, 0, now_ns() < limit_ns, "something is not done, or not told");
+		must(world, 0, now_ns() < limit_ns,
+		     "something is not done, not told or not agreed on: %s",
+		     world->differs == NULL ? "see below" : world->differs);
 		tell_to_settle(world);
 		for (uint32_t i = 0; i < 20 && !quiet; i++) {
+			world->differs = NULL;
 			pause_ns(50000 + i * UINT64_C(20000));
 			quiet = is_balanced(world) && pledges_are_kept(world) &&
-				all_are_told(world) && doomed_have_ended(world);
+				all_are_told(world) && doomed_have_ended(world) &&
+				names_agree(world) && groups_agree(world);
 		}
-	}
-}
-
-static void check_quiet(struct world *world)
-{
-	static const char *const names[NAMES] = { "anna", "bert", "cleo", "dirk", "emma", "fred" };
-	struct gyre_address found;
-	uint32_t count = gy_load_relaxed(&world->groups_count);
-	uint32_t size;
-	uint32_t life;
-	int r;
-
-	for (uint32_t i = 0; i < NAMES; i++) {
-		r = gyre_system_lookup(world->system, names[i], &found);
-		life = gy_load_relaxed(&world->names[i]);
-		must(world, life, (r == 0) == (life != 0), "name %s: %d", names[i], r);
-	}
-	for (uint32_t i = 1; i <= count && i < GROUPS_MAX && !world->plan.lean; i++) {
-		struct group *group = &world->groups[i];
-		uint32_t joined = gy_load_relaxed(&group->joined);
-
-		if (group->address.loop < LOOPS_MAX) {
-			continue; /* one of one member, or none */
-		}
-		size = 0;
-		r = gyre_group_size(world->system, group->address, &size);
-		must(world, 0,
-		     r == 0 ? size == joined : r == -ESRCH && group->spawned && joined == 0,
-		     "group %u has %u members, not %u (%d)", i, size, joined, r);
 	}
 }
 
@@ -493,7 +509,6 @@ void play(const struct plan *plan, struct tally *tally)
 	end_outsiders(world, outsiders);
 	if (!plan->abrupt) {
 		calm_world(world);
-		check_quiet(world);
 		stop(world);
 	}
 	wait_for_end(world, outsiders, tally);
