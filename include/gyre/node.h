@@ -114,7 +114,9 @@ struct gyre_membership {
  * @allow_public: without @secret or @tls, which is in the clear and open to everybody, listen also
  *   on an address that is not the loopback one
  * @link_bytes_max: bytes of messages that may wait for, or be on their way to, a peer on one link,
- *   65536 to 2^30; past it a send fails with -EAGAIN; 4 MiB
+ *   65536 to 2^30; past it a send fails with -EAGAIN; 4 MiB. Of messages on their way in that are
+ *   too large for one frame a link keeps what has come, and takes no more at once than this and one
+ *   of @message_bytes_max
  * @message_bytes_max: the largest encoded message, 64 to 2^24; 2^24
  * @greetings_max: connections of others, on each loop, that may be open before their peers have
  *   proved what they are, 1 to 65536; more are closed at once; 1024
