@@ -17,7 +17,7 @@ GYRE_BEGIN_DECLS
 /** GYRE_SPIN_NEVER - park at once */
 #define GYRE_SPIN_NEVER INT64_C(-2)
 /** GYRE_CPUS_MAX - how many CPUs @cpus of the options can name */
-#define GYRE_CPUS_MAX 1024
+#define GYRE_CPUS_MAX 8192
 
 /**
  * gyre_dead_letter_fn - hears of each message that is lost

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <urcu/urcu-qsbr.h>
 
+#include "base/cpus.h"
 #include "base/memory.h"
 #include "loop/loop.h"
 #include "loop/park.h"
@@ -67,15 +68,14 @@ void gy_loop_fini(struct gy_loop *loop)
 
 static void pin(struct gy_loop *loop)
 {
-	cpu_set_t cpus;
+	struct gy_cpus cpus = { 0 };
 	int r;
 
 	if (loop->options.cpu < 0) {
 		return;
 	}
-	CPU_ZERO(&cpus);
-	CPU_SET((size_t)loop->options.cpu, &cpus);
-	r = pthread_setaffinity_np(pthread_self(), sizeof(cpus), &cpus);
+	gy_cpus_add(&cpus, loop->options.cpu);
+	r = pthread_setaffinity_np(pthread_self(), sizeof(cpus), gy_cpus_raw(&cpus));
 	if (r != 0) {
 		gy_log(loop->options.log, GYRE_LOG_WARNING,
 		       "loop %u: cannot be pinned to CPU %d: %s", (unsigned)loop->index,

@@ -306,7 +306,6 @@ static void stop_others(struct gy_datagram_group *group, struct gy_home *home)
 	}
 }
 
-/* The actor could not be made. */
 static void lose(struct gy_datagram_seed *seed)
 {
 	struct gy_datagram_group *group = seed->group;

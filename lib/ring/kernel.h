@@ -17,6 +17,9 @@
 #define GY_KERNEL_OP_FTRUNCATE		55	   /* IORING_OP_FTRUNCATE, 6.9 */
 #define GY_KERNEL_OP_READV_FIXED	60	   /* IORING_OP_READV_FIXED, 6.15 */
 
+#define GY_KERNEL_FEAT_NO_IOWAIT  (1U << 17) /* IORING_FEAT_NO_IOWAIT, 6.15 */
+#define GY_KERNEL_ENTER_NO_IOWAIT (1U << 7)  /* IORING_ENTER_NO_IOWAIT, 6.15 */
+
 /* An errno within the kernel, which an open that was interrupted shows: ERESTARTSYS. */
 #define GY_KERNEL_RESTART 512
 

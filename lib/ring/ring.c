@@ -50,7 +50,12 @@ static int setup(struct gy_ring *ring, uint32_t entries)
 			.cq_entries = entries * COMPLETIONS_PER_ENTRY,
 		};
 
+		ring->call = GY_RING_CALL_SETUP;
 		r = io_uring_queue_init_params(entries, &ring->uring, &params);
+	}
+	if ((ring->uring.features & GY_KERNEL_FEAT_NO_IOWAIT) != 0) {
+		ring->features.no_iowait = true;
+		ring->wait_flags = GY_KERNEL_ENTER_NO_IOWAIT;
 	}
 	return r;
 }
@@ -101,8 +106,10 @@ static int open_ring(struct gy_ring *ring, const struct gy_ring_options *options
 
 static int init(struct gy_ring *ring, const struct gy_ring_options *options)
 {
-	int r = gy_ring_waker_init(ring);
+	int r;
 
+	ring->call = GY_RING_CALL_OTHER;
+	r = gy_ring_waker_init(ring);
 	if (r < 0) {
 		return r;
 	}
@@ -121,14 +128,16 @@ int gy_ring_create(const struct gy_ring_options *options, struct gy_ring **ret_r
 	gy_assert(options->entries > 0 && (options->entries & (options->entries - 1)) == 0);
 	ring = gy_memory_get(sizeof(*ring));
 	if (ring == NULL) {
-		return gy_ring_refused(options->log, -ENOMEM);
+		return gy_ring_refused(options->log, GY_RING_CALL_MEMORY, -ENOMEM);
 	}
 	ring->log = options->log;
 	ring->flag_fd = -1;
 	r = init(ring, options);
 	if (r < 0) {
+		enum gy_ring_call call = ring->call;
+
 		gy_memory_put(ring);
-		return gy_ring_refused(options->log, r);
+		return gy_ring_refused(options->log, call, r);
 	}
 	*ret_ring = ring;
 	return 0;
@@ -179,7 +188,7 @@ int gy_ring_reopen(struct gy_ring *ring, const struct gy_ring_options *options)
 	gy_assert(ring->shut);
 	r = open_ring(ring, options);
 	if (r < 0) {
-		return gy_ring_refused(options->log, r);
+		return gy_ring_refused(options->log, ring->call, r);
 	}
 	ring->shut = false;
 	return 0;
@@ -221,11 +230,11 @@ static int flag_by_descriptor(struct gy_ring *ring)
 	return ring->flag_fd < 0 ? -errno : io_uring_register_eventfd(&ring->uring, ring->flag_fd);
 }
 
-int gy_ring_enable(struct gy_ring *ring)
+static int enable(struct gy_ring *ring)
 {
 	int r;
 
-	gy_assert(!ring->enabled);
+	ring->call = GY_RING_CALL_REGISTER;
 	/* Debian's liburing 2.3 declares io_uring_enable_rings() and does not export it. */
 	r = io_uring_register((unsigned)ring->uring.ring_fd, IORING_REGISTER_ENABLE_RINGS, NULL, 0);
 	if (r < 0) {
@@ -239,8 +248,18 @@ int gy_ring_enable(struct gy_ring *ring)
 		return r;
 	}
 	gy_ring_waker_arm(ring);
+	ring->call = GY_RING_CALL_ENTER;
 	r = gy_ring_submit(ring);
 	return r < 0 ? r : 0;
+}
+
+int gy_ring_enable(struct gy_ring *ring)
+{
+	int r;
+
+	gy_assert(!ring->enabled);
+	r = enable(ring);
+	return r < 0 ? gy_ring_refused(ring->log, ring->call, r) : 0;
 }
 
 void gy_ring_on_stale(struct gy_ring *ring, gy_ring_stale_fn stale, void *arg)
@@ -368,11 +387,12 @@ static int submit_and_block(struct gy_ring *ring, uint64_t timeout_ns)
 		return submit_and_poll(ring, timeout_ns);
 	}
 	if (timeout_ns > timeout_ns_max) {
-		return enter(ring, 1, IORING_ENTER_GETEVENTS, NULL);
+		return enter(ring, 1, IORING_ENTER_GETEVENTS | ring->wait_flags, NULL);
 	}
 	timeout.tv_sec = (int64_t)(timeout_ns / UINT64_C(1000000000));
 	timeout.tv_nsec = (long long)(timeout_ns % UINT64_C(1000000000));
-	return enter(ring, 1, IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG, &arg);
+	return enter(ring, 1, IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG | ring->wait_flags,
+		     &arg);
 }
 
 int gy_ring_submit_and_wait(struct gy_ring *ring, uint64_t timeout_ns)

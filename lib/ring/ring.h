@@ -77,6 +77,7 @@ struct gy_ring_features {
 	bool incremental_buffers; /* IOU_PBUF_RING_INC, 6.12, and completions in order, 6.15 */
 	bool multishot_read;	  /* IORING_OP_READ_MULTISHOT, 6.7 */
 	bool truncate;		  /* IORING_OP_FTRUNCATE, 6.9 */
+	bool no_iowait;		  /* a wait need not count as one for a disk, 6.15 */
 };
 
 struct gy_ring_counters {
@@ -110,7 +111,8 @@ void gy_ring_shut(struct gy_ring *ring);
 /* Makes a shut ring as good as new, for another thread to enable. On failure, as in creation, it
  * stays shut. */
 int gy_ring_reopen(struct gy_ring *ring, const struct gy_ring_options *options);
-/* Binds the ring to the calling thread and arms the waker. Nothing may be submitted before. */
+/* Binds the ring to the calling thread and arms the waker. Nothing may be submitted before. On
+ * failure one line goes to the log, as in creation. */
 int gy_ring_enable(struct gy_ring *ring);
 
 /*

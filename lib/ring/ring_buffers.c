@@ -228,8 +228,10 @@ int gy_ring_buffers_init(struct gy_ring *ring, uint32_t group,
 		.warm_min = warm_min(shape->count, shape->bytes),
 		.first = (uint16_t)(group * GY_RING_DATAGRAM_BUFFERS),
 	};
+	ring->call = GY_RING_CALL_MEMORY;
 	r = map_all(buffers);
 	if (r == 0) {
+		ring->call = GY_RING_CALL_REGISTER;
 		registration.ring_addr = (uint64_t)(uintptr_t)buffers->entries;
 		r = io_uring_register_buf_ring(&ring->uring, &registration, 0);
 	}

@@ -29,6 +29,15 @@ enum {
 	GY_RING_GROUPS,
 };
 
+/* What a ring is made with; each can be refused. */
+enum gy_ring_call {
+	GY_RING_CALL_OTHER,
+	GY_RING_CALL_SETUP,
+	GY_RING_CALL_REGISTER,
+	GY_RING_CALL_ENTER,
+	GY_RING_CALL_MEMORY, /* of the program's own: a mapping, or the heap */
+};
+
 /*
  * A group of provided buffers. Each is offered to the kernel, or out, which is the program's, or
  * idle. Those that are out are marked in @held.
@@ -57,7 +66,8 @@ struct gy_ring {
 	struct io_uring uring;
 	int enter_fd; /* the ring's descriptor, or its index among the thread's registered rings */
 	uint32_t enter_flags;
-	uint32_t armed; /* operations that the kernel has, or will at the next submit */
+	uint32_t wait_flags; /* of an enter that may block */
+	uint32_t armed;	     /* operations that the kernel has, or will at the next submit */
 	bool enabled;
 	bool shut;	 /* only the waker and the counters are left */
 	bool registered; /* @enter_fd is an index */
@@ -67,6 +77,7 @@ struct gy_ring {
 	struct gy_ring_counters counters;
 	struct gy_ring_features features;
 	const struct gy_log *log;
+	enum gy_ring_call call; /* what is refused if the ring is, while it is made */
 	int wake_fd;
 	gy_ring_stale_fn stale;
 	void *stale_arg;
@@ -242,18 +253,22 @@ GY_COLD void gy_ring_reap_own(struct gy_ring *ring, const struct io_uring_cqe *c
 
 /* What stands around a refusal and tells its cause from others with the same errno. */
 struct gy_ring_surroundings {
-	int sysctl_disabled;	   /* kernel.io_uring_disabled, or -1 where there is none */
-	uint64_t locked_bytes_max; /* RLIMIT_MEMLOCK */
-	uint64_t descriptors_max;  /* RLIMIT_NOFILE */
-	const char *release;	   /* of the kernel */
+	enum gy_ring_call call;	    /* that was refused */
+	bool no_addresses;	    /* no mapping can be had */
+	int sysctl_disabled;	    /* kernel.io_uring_disabled, or -1 where there is none */
+	uint64_t locked_bytes_max;  /* RLIMIT_MEMLOCK */
+	uint64_t address_bytes_max; /* RLIMIT_AS */
+	uint64_t descriptors_max;   /* RLIMIT_NOFILE */
+	const char *release;	    /* of the kernel */
 };
 
-/* Finds the ring's features; -ENOSYS if the kernel is below the floor. */
+/* Finds the ring's features; -ENOSYS if the kernel is below the floor, or what it refuses to tell
+ * them with. */
 int gy_ring_probe(struct gy_ring *ring);
 /* Puts into @line why @error (an errno, positive) came and what to do about it. */
 void gy_ring_refusal(char *line, size_t line_bytes, int error,
 		     const struct gy_ring_surroundings *around);
 /* Logs the line; returns @result, which is a negative errno. */
-GY_COLD int gy_ring_refused(const struct gy_log *log, int result);
+GY_COLD int gy_ring_refused(const struct gy_log *log, enum gy_ring_call call, int result);
 
 #endif

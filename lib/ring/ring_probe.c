@@ -18,7 +18,7 @@
 
 #include "ring/ring_private.h"
 
-enum { LINE_BYTES = 384, PROBE_GROUP = GY_RING_GROUPS };
+enum { LINE_BYTES = 384, PROBE_GROUP = GY_RING_GROUPS, PROBED_OPS = 256, MAPPING_BYTES = 1 << 22 };
 
 /* ---- features ---- */
 
@@ -60,16 +60,23 @@ static bool completes_in_order(const struct io_uring_probe *probe)
 int gy_ring_probe(struct gy_ring *ring)
 {
 	const uint32_t needed = IORING_FEAT_NODROP | IORING_FEAT_EXT_ARG | IORING_FEAT_CQE_SKIP;
-	struct io_uring_probe *probe;
+	union {
+		struct io_uring_probe head;
+		unsigned char bytes[sizeof(struct io_uring_probe) +
+				    PROBED_OPS * sizeof(struct io_uring_probe_op)];
+	} whole = { 0 };
+	const struct io_uring_probe *probe = &whole.head;
 	bool new_enough;
 	bool in_order;
+	int r;
 
 	if ((ring->uring.features & needed) != needed) {
 		return -ENOSYS;
 	}
-	probe = io_uring_get_probe_ring(&ring->uring);
-	if (probe == NULL) {
-		return -ENOSYS;
+	ring->call = GY_RING_CALL_REGISTER;
+	r = io_uring_register_probe(&ring->uring, &whole.head, PROBED_OPS);
+	if (r < 0) {
+		return r;
 	}
 	/* It came with 6.1; multishot receive, which cannot be asked for, with 6.0. */
 	new_enough = io_uring_opcode_supported(probe, IORING_OP_SENDMSG_ZC) != 0;
@@ -78,7 +85,6 @@ int gy_ring_probe(struct gy_ring *ring)
 		io_uring_opcode_supported(probe, GY_KERNEL_OP_READ_MULTISHOT) != 0;
 	ring->features.truncate = io_uring_opcode_supported(probe, GY_KERNEL_OP_FTRUNCATE) != 0;
 	in_order = completes_in_order(probe);
-	io_uring_free_probe(probe);
 	if (!new_enough) {
 		return -ENOSYS;
 	}
@@ -89,8 +95,21 @@ int gy_ring_probe(struct gy_ring *ring)
 
 /* ---- refusals ---- */
 
-static void say_forbidden(char *line, size_t line_bytes, int sysctl_disabled)
+static const char *name_of(enum gy_ring_call call)
 {
+	return call == GY_RING_CALL_REGISTER ? "io_uring_register"
+	       : call == GY_RING_CALL_ENTER  ? "io_uring_enter"
+					     : "io_uring_setup";
+}
+
+static void say_forbidden(char *line, size_t line_bytes, const struct gy_ring_surroundings *around)
+{
+	/* That is looked at by the setup alone. */
+	int sysctl_disabled =
+		around->call == GY_RING_CALL_REGISTER || around->call == GY_RING_CALL_ENTER
+			? -1
+			: around->sysctl_disabled;
+
 	if (sysctl_disabled == 2) {
 		(void)snprintf(line, line_bytes,
 			       "io_uring is disabled by the sysctl kernel.io_uring_disabled = 2: "
@@ -103,9 +122,64 @@ static void say_forbidden(char *line, size_t line_bytes, int sysctl_disabled)
 			       "kernel.io_uring_group");
 	} else {
 		(void)snprintf(line, line_bytes,
-			       "io_uring is forbidden by a seccomp filter or security module, "
-			       "as in many containers: allow io_uring_setup, io_uring_enter and "
-			       "io_uring_register there");
+			       "%s is forbidden by a seccomp filter or security module, as in many "
+			       "containers: allow io_uring_setup, io_uring_enter and "
+			       "io_uring_register there",
+			       name_of(around->call));
+	}
+}
+
+/* Whether a kernel of that release has all that is needed, if nobody keeps it from us. */
+static bool is_new_enough(const char *release)
+{
+	char *end;
+	unsigned long major = strtoul(release, &end, 10);
+	unsigned long minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+
+	return major > 6 || (major == 6 && minor >= 1);
+}
+
+static void say_unknown(char *line, size_t line_bytes, int error,
+			const struct gy_ring_surroundings *around)
+{
+	if (is_new_enough(around->release)) {
+		(void)snprintf(
+			line, line_bytes,
+			"%s fails with \"%s\" though this kernel (%s) has it: a sandbox, a "
+			"seccomp filter or a build without CONFIG_IO_URING keeps it from the "
+			"program; allow io_uring_setup, io_uring_enter and io_uring_register",
+			name_of(around->call), strerrordesc_np(error), around->release);
+	} else {
+		(void)snprintf(
+			line, line_bytes,
+			"io_uring of Linux 6.1 or later is needed, and this kernel (%s) does "
+			"not have it: run a newer kernel with CONFIG_IO_URING",
+			around->release);
+	}
+}
+
+static void say_no_memory(char *line, size_t line_bytes, const struct gy_ring_surroundings *around)
+{
+	if (around->no_addresses && around->address_bytes_max != RLIM_INFINITY) {
+		(void)snprintf(
+			line, line_bytes,
+			"no address space is left for io_uring's rings and buffers: raise the "
+			"limit of virtual memory, now %" PRIu64 " KiB (ulimit -v, RLIMIT_AS), "
+			"or ask for fewer ring entries and buffers",
+			around->address_bytes_max / 1024);
+	} else if (around->call == GY_RING_CALL_MEMORY || around->no_addresses ||
+		   around->locked_bytes_max == RLIM_INFINITY) {
+		(void)snprintf(
+			line, line_bytes,
+			"no memory is left for io_uring's rings and buffers: raise the limits "
+			"of its cgroups (memory.max), or ask for fewer ring entries and "
+			"buffers");
+	} else {
+		(void)snprintf(line, line_bytes,
+			       "%s could lock no memory: raise the limit of locked memory, now "
+			       "%" PRIu64 " KiB (ulimit -l, RLIMIT_MEMLOCK), or ask for fewer ring "
+			       "entries and buffers",
+			       name_of(around->call), around->locked_bytes_max / 1024);
 	}
 }
 
@@ -115,23 +189,14 @@ void gy_ring_refusal(char *line, size_t line_bytes, int error,
 	switch (error) {
 	case EPERM:
 	case EACCES:
-		say_forbidden(line, line_bytes, around->sysctl_disabled);
+		say_forbidden(line, line_bytes, around);
 		break;
 	case ENOSYS:
 	case EINVAL:
-		(void)snprintf(
-			line, line_bytes,
-			"io_uring of Linux 6.1 or later is needed, and this kernel (%s) or a "
-			"sandbox on it does not have it: run a newer kernel with "
-			"CONFIG_IO_URING",
-			around->release);
+		say_unknown(line, line_bytes, error, around);
 		break;
 	case ENOMEM:
-		(void)snprintf(line, line_bytes,
-			       "no memory could be locked for io_uring: raise the limit of locked "
-			       "memory, now %" PRIu64 " KiB (ulimit -l, RLIMIT_MEMLOCK), or ask "
-			       "for fewer ring entries and buffers",
-			       around->locked_bytes_max / 1024);
+		say_no_memory(line, line_bytes, around);
 		break;
 	case EMFILE:
 		(void)snprintf(line, line_bytes,
@@ -165,14 +230,34 @@ static int read_sysctl_disabled(void)
 	return got == 1 && digit >= '0' && digit <= '9' ? digit - '0' : -1;
 }
 
-int gy_ring_refused(const struct gy_log *log, int result)
+/* The kernel maps a ring for us, and says no more than ENOMEM of that either. */
+static bool lacks_addresses(void)
+{
+	void *memory = mmap(NULL, MAPPING_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (memory == MAP_FAILED) {
+		return true;
+	}
+	(void)munmap(memory, MAPPING_BYTES);
+	return false;
+}
+
+int gy_ring_refused(const struct gy_log *log, enum gy_ring_call call, int result)
 {
 	char line[LINE_BYTES];
 	struct rlimit locked = { 0 };
 	struct rlimit descriptors = { 0 };
+	struct rlimit addresses = { 0 };
 	struct utsname system = { 0 };
-	struct gy_ring_surroundings around = { .sysctl_disabled = read_sysctl_disabled() };
+	struct gy_ring_surroundings around = {
+		.call = call,
+		.sysctl_disabled = read_sysctl_disabled(),
+		.no_addresses = call == GY_RING_CALL_MEMORY || lacks_addresses(),
+	};
 
+	(void)getrlimit(RLIMIT_AS, &addresses);
+	around.address_bytes_max = addresses.rlim_cur;
 	(void)getrlimit(RLIMIT_MEMLOCK, &locked);
 	(void)getrlimit(RLIMIT_NOFILE, &descriptors);
 	(void)uname(&system);

@@ -3,11 +3,13 @@
  * process is allowed to use.
  */
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "system/system.h"
 #include "system/topology.h"
+
+_Static_assert((int)GYRE_CPUS_MAX == (int)GY_CPUS_MAX, "a list can name what a set can hold");
 
 /* A number at *@text, which is moved behind it; -EINVAL when there is none or it is too large. */
 static int parse_number(const char **text)
@@ -23,7 +25,7 @@ static int parse_number(const char **text)
 	return number < GYRE_CPUS_MAX ? (int)number : -EINVAL;
 }
 
-static int parse_range(const char **text, cpu_set_t *cpus)
+static int parse_range(const char **text, struct gy_cpus *cpus)
 {
 	int first = parse_number(text);
 	int last = first;
@@ -36,16 +38,16 @@ static int parse_range(const char **text, cpu_set_t *cpus)
 		return -EINVAL;
 	}
 	for (int cpu = first; cpu <= last; cpu++) {
-		CPU_SET((size_t)cpu, cpus);
+		gy_cpus_add(cpus, cpu);
 	}
 	return 0;
 }
 
-int gy_cpus_parse(const char *list, cpu_set_t *ret_cpus)
+int gy_cpus_parse(const char *list, struct gy_cpus *ret_cpus)
 {
 	const char *text = list;
 
-	CPU_ZERO(ret_cpus);
+	gy_cpus_clear(ret_cpus);
 	for (;;) {
 		int r = parse_range(&text, ret_cpus);
 
@@ -60,12 +62,18 @@ int gy_cpus_parse(const char *list, cpu_set_t *ret_cpus)
 
 int gy_cpus_find(const char *list, const struct gy_log *log, int *ret_cpus, int cpus_max)
 {
-	cpu_set_t allowed;
-	cpu_set_t wanted;
+	struct gy_cpus allowed = { 0 };
+	struct gy_cpus wanted;
 	int count = 0;
 
-	if (sched_getaffinity(0, sizeof(allowed), &allowed) < 0) {
-		return -errno;
+	if (sched_getaffinity(0, sizeof(allowed), gy_cpus_raw(&allowed)) < 0) {
+		int error = errno;
+
+		gy_log(log, GYRE_LOG_ERROR,
+		       "the kernel does not tell which CPUs the process may use: %s; where a "
+		       "seccomp filter or security module forbids sched_getaffinity, allow it there",
+		       strerrordesc_np(error));
+		return -error;
 	}
 	wanted = allowed;
 	if (list != NULL && gy_cpus_parse(list, &wanted) < 0) {
@@ -74,10 +82,10 @@ int gy_cpus_find(const char *list, const struct gy_log *log, int *ret_cpus, int 
 		return -EINVAL;
 	}
 	for (int cpu = 0; cpu < GYRE_CPUS_MAX && count < cpus_max; cpu++) {
-		if (!CPU_ISSET((size_t)cpu, &wanted)) {
+		if (!gy_cpus_has(&wanted, cpu)) {
 			continue;
 		}
-		if (!CPU_ISSET((size_t)cpu, &allowed)) {
+		if (!gy_cpus_has(&allowed, cpu)) {
 			gy_log(log, GYRE_LOG_ERROR,
 			       "cpus names CPU %d, which this process may not use", cpu);
 			return -EINVAL;

@@ -17,6 +17,7 @@
 #include <sched.h>
 
 #include "actor/stack.h"
+#include "base/cpus.h"
 #include "base/memory.h"
 #include "base/thread.h"
 #include "system/system.h"
@@ -37,7 +38,7 @@ struct gyre_work {
 struct gy_offload {
 	struct gyre_system *system;
 	bool has_cpus;
-	cpu_set_t cpus;
+	struct gy_cpus cpus;
 
 	pthread_mutex_t mutex; /* guards the rest */
 	pthread_cond_t condition;
@@ -160,7 +161,7 @@ static int start_thread(struct gy_offload *offload)
 	(void)pthread_attr_init(&attributes);
 	if (offload->has_cpus) {
 		(void)pthread_attr_setaffinity_np(&attributes, sizeof(offload->cpus),
-						  &offload->cpus);
+						  gy_cpus_raw(&offload->cpus));
 	}
 	r = gy_thread_start(&attributes, run_thread, offload, &offload->threads[offload->started]);
 	(void)pthread_attr_destroy(&attributes);
@@ -349,7 +350,8 @@ int gy_offload_init(struct gyre_system *system)
 	}
 	offload->system = system;
 	offload->link = &offload->first;
-	offload->has_cpus = sched_getaffinity(0, sizeof(offload->cpus), &offload->cpus) == 0;
+	offload->has_cpus =
+		sched_getaffinity(0, sizeof(offload->cpus), gy_cpus_raw(&offload->cpus)) == 0;
 	(void)pthread_mutex_init(&offload->mutex, NULL);
 	(void)pthread_cond_init(&offload->condition, NULL);
 	system->offload = offload;

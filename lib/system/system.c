@@ -185,9 +185,9 @@ static void count_loops(struct gyre_system *system, const struct gy_topology *to
 static int place_loops(struct gyre_system *system, const char *root)
 {
 	struct gyre_system_options *options = &system->options;
-	int cpus[GYRE_CPUS_MAX];
-	int nodes[GYRE_CPUS_MAX];
-	int count = gy_cpus_find(options->cpus, &system->log, cpus, GYRE_CPUS_MAX);
+	int cpus[GY_SEATS_MAX];
+	int nodes[GY_SEATS_MAX];
+	int count = gy_cpus_find(options->cpus, &system->log, cpus, GY_SEATS_MAX);
 	struct gy_topology topology;
 
 	if (count < 0) {

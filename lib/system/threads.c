@@ -189,8 +189,6 @@ static int start(struct gyre_system *system)
 	gy_watchdog_start(system);
 	r = gy_threads_start(system, 0, system->resizing.living);
 	if (r < 0) {
-		gy_log(&system->log, GYRE_LOG_ERROR, "the loops could not be started: %s",
-		       strerror(-r));
 		gy_embassy_set_stage(system, GY_STAGE_END);
 		end_at_once(system, r);
 		return r;
@@ -320,8 +318,14 @@ static int wait_for_signals(struct gyre_system *system, const sigset_t *before, 
 
 	for (;;) {
 		if (poll(fds, gy_countof(fds), -1) < 0) {
-			if (errno != EINTR) {
-				return -errno;
+			int error = errno;
+
+			if (error != EINTR) {
+				gy_log(&system->log, GYRE_LOG_ERROR,
+				       "waiting for signals failed, and the system stops: %s; where "
+				       "a seccomp filter forbids poll and ppoll, allow them there",
+				       strerrordesc_np(error));
+				return -error;
 			}
 			continue;
 		}

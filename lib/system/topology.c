@@ -15,7 +15,7 @@
 enum { LIST_BYTES = 4096, NODES_MAX = 1024, PATH_BYTES = 96 };
 
 /* False when there is no such file, or it holds no list. */
-static bool read_list(const char *root, const char *path, cpu_set_t *ret_cpus)
+static bool read_list(const char *root, const char *path, struct gy_cpus *ret_cpus)
 {
 	char text[LIST_BYTES];
 
@@ -30,7 +30,7 @@ static bool read_list(const char *root, const char *path, cpu_set_t *ret_cpus)
 static uint32_t rank_of(const char *root, const int *cpus, uint32_t place)
 {
 	char path[PATH_BYTES];
-	cpu_set_t siblings;
+	struct gy_cpus siblings;
 	uint32_t rank = 0;
 
 	(void)snprintf(path, sizeof(path),
@@ -39,7 +39,7 @@ static uint32_t rank_of(const char *root, const int *cpus, uint32_t place)
 		return 0;
 	}
 	for (uint32_t i = 0; i < place; i++) {
-		rank += CPU_ISSET((size_t)cpus[i], &siblings) != 0;
+		rank += gy_cpus_has(&siblings, cpus[i]);
 	}
 	return rank;
 }
@@ -47,8 +47,8 @@ static uint32_t rank_of(const char *root, const int *cpus, uint32_t place)
 /* By rank, and by number in each. How many cores there are. */
 static uint32_t spread(const char *root, int *cpus, uint32_t count)
 {
-	int found[GYRE_CPUS_MAX];
-	uint32_t ranks[GYRE_CPUS_MAX];
+	int found[GY_SEATS_MAX];
+	uint32_t ranks[GY_SEATS_MAX];
 	uint32_t cores = 0;
 	uint32_t placed = 0;
 
@@ -71,7 +71,7 @@ static uint32_t spread(const char *root, int *cpus, uint32_t count)
 static bool add_node(const char *root, int node, const int *cpus, int *nodes, uint32_t count)
 {
 	char path[PATH_BYTES];
-	cpu_set_t members;
+	struct gy_cpus members;
 	bool any = false;
 
 	(void)snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/cpulist", node);
@@ -79,7 +79,7 @@ static bool add_node(const char *root, int node, const int *cpus, int *nodes, ui
 		return false;
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		if (CPU_ISSET((size_t)cpus[i], &members)) {
+		if (gy_cpus_has(&members, cpus[i])) {
 			nodes[i] = node;
 			any = true;
 		}
@@ -89,7 +89,7 @@ static bool add_node(const char *root, int node, const int *cpus, int *nodes, ui
 
 static uint32_t find_nodes(const char *root, const int *cpus, int *nodes, uint32_t count)
 {
-	cpu_set_t online;
+	struct gy_cpus online;
 	uint32_t found = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
@@ -99,7 +99,7 @@ static uint32_t find_nodes(const char *root, const int *cpus, int *nodes, uint32
 		return 1;
 	}
 	for (int node = 0; node < NODES_MAX; node++) {
-		if (CPU_ISSET((size_t)node, &online)) {
+		if (gy_cpus_has(&online, node)) {
 			found += add_node(root, node, cpus, nodes, count);
 		}
 	}

@@ -4,13 +4,16 @@
 #ifndef GY_SYSTEM_TOPOLOGY_H
 #define GY_SYSTEM_TOPOLOGY_H
 
-#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cpus.h"
+
 /* As many nodes as the kernel can be built for. */
 enum { GY_NUMA_WORDS = 1024 / 8 / sizeof(long) };
+
+enum { GY_SEATS_MAX = 1024 }; /* CPUs that loops are placed on: there are no more loops */
 
 struct gy_topology {
 	uint32_t cpus;
@@ -31,7 +34,7 @@ uint32_t gy_topology_threads(const struct gy_topology *topology);
 /* ---- cpus.c ---- */
 
 /* A list as "0-3,8"; a negative errno if it is none, or names a CPU from GYRE_CPUS_MAX on. */
-int gy_cpus_parse(const char *list, cpu_set_t *ret_cpus);
+int gy_cpus_parse(const char *list, struct gy_cpus *ret_cpus);
 
 /* ---- numa.c ---- */
 

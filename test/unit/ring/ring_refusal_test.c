@@ -162,6 +162,86 @@ Test(refusal, leaves_nothing_behind_when_the_buffers_are_what_is_refused)
 	struct heard heard;
 
 	filter(SYS_io_uring_register, EPERM);
-	be_refused(-ENOSYS, &heard);
+	be_refused(-EPERM, &heard);
+	cr_assert_not_null(strstr(heard.line, "io_uring_register is forbidden"), "%s", heard.line);
+	cr_assert_not_null(strstr(heard.line, "seccomp"), "%s", heard.line);
 	cr_assert_eq(descriptors_open(), before);
 }
+
+Test(refusal, says_that_registering_could_lock_no_memory)
+{
+	const struct rlimit limit = { .rlim_cur = 1 << 16, .rlim_max = 1 << 16 };
+	struct heard heard;
+
+	cr_assert_eq(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
+	filter(SYS_io_uring_register, ENOMEM);
+	be_refused(-ENOMEM, &heard);
+	cr_assert_not_null(strstr(heard.line, "io_uring_register could lock no memory"), "%s",
+			   heard.line);
+	cr_assert_not_null(strstr(heard.line, "64 KiB (ulimit -l"), "%s", heard.line);
+}
+
+Test(refusal, blames_no_old_kernel_for_what_a_new_one_is_kept_from)
+{
+	struct heard heard;
+
+	filter(SYS_io_uring_register, EINVAL);
+	be_refused(-EINVAL, &heard);
+	cr_assert_not_null(strstr(heard.line, "io_uring_register fails"), "%s", heard.line);
+	cr_assert_null(strstr(heard.line, "or later is needed"), "%s", heard.line);
+}
+
+Test(refusal, names_the_call_that_enters_when_the_ring_is_enabled)
+{
+	struct heard heard = { 0 };
+	const struct gy_log log = { .write = hear, .arg = &heard };
+	const struct gy_ring_options options = { .entries = 8, .log = &log };
+	struct gy_ring *ring;
+
+	cr_assert_eq(gy_ring_create(&options, &ring), 0);
+	filter(SYS_io_uring_enter, EPERM);
+	cr_assert_eq(gy_ring_enable(ring), -EPERM);
+	cr_assert_eq(heard.lines, 1);
+	cr_assert_not_null(strstr(heard.line, "io_uring_enter is forbidden"), "%s", heard.line);
+	gy_ring_destroy(ring);
+}
+
+Test(refusal, names_the_limits_of_memory_by_what_is_lacking)
+{
+	struct gy_ring_surroundings around = { .call = GY_RING_CALL_MEMORY,
+					       .no_addresses = true,
+					       .locked_bytes_max = 65536,
+					       .address_bytes_max = 1 << 20,
+					       .release = "6.1" };
+	char line[384];
+
+	gy_ring_refusal(line, sizeof(line), ENOMEM, &around);
+	cr_assert_not_null(strstr(line, "1024 KiB (ulimit -v, RLIMIT_AS)"), "%s", line);
+	around.address_bytes_max = RLIM_INFINITY;
+	gy_ring_refusal(line, sizeof(line), ENOMEM, &around);
+	cr_assert_not_null(strstr(line, "cgroups"), "%s", line);
+	cr_assert_null(strstr(line, "RLIMIT"), "%s", line);
+}
+
+#if !defined(GY_SANITIZE_ADDRESS) && \
+	!defined(GY_SANITIZE_THREAD) /* they take more than any limit */
+Test(refusal, says_that_no_address_space_is_left)
+{
+	const struct gy_ring_options small = { .entries = 8 };
+	struct heard heard = { 0 };
+	const struct gy_log log = { .write = hear, .arg = &heard };
+	const struct gy_ring_options large = {
+		.entries = 8, .buffer_count = 1024, .buffer_bytes = 1 << 20, .log = &log
+	};
+	const struct rlimit limit = { .rlim_cur = 1 << 29, .rlim_max = RLIM_INFINITY };
+	struct gy_ring *ring;
+
+	cr_assert_eq(gy_ring_create(&small, &ring), 0);
+	gy_ring_destroy(ring);
+	cr_assert_eq(setrlimit(RLIMIT_AS, &limit), 0);
+	cr_assert_eq(gy_ring_create(&large, &ring), -ENOMEM);
+	cr_assert_eq(heard.lines, 1);
+	cr_assert_not_null(strstr(heard.line, "RLIMIT_AS"), "%s", heard.line);
+	cr_assert_null(strstr(heard.line, "RLIMIT_MEMLOCK"), "%s", heard.line);
+}
+#endif

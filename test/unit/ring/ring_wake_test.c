@@ -1,8 +1,11 @@
 /*
  * Wakes end a wait, from any thread, and are never lost.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "ring/ring_private.h"
 #include "ring/ring_support.h"
@@ -204,4 +207,35 @@ Test(ring, is_woken_from_another_ring_though_it_is_not_enabled_yet)
 	wait_for_wake(target);
 	gy_ring_destroy(from);
 	gy_ring_destroy(target);
+}
+
+/* ---- what a wait is to the kernel's statistics ---- */
+
+static unsigned last_flags;
+
+/* In the place of liburing's. */
+int io_uring_enter2(unsigned fd, unsigned submit, unsigned wait, unsigned flags, sigset_t *set,
+		    size_t bytes)
+{
+	long r = syscall(SYS_io_uring_enter, fd, submit, wait, flags, set, bytes);
+
+	last_flags = wait > 0 ? flags : last_flags;
+	return r < 0 ? -errno : (int)r;
+}
+
+Test(ring, waits_without_counting_as_blocked_on_a_disk_where_the_kernel_can)
+{
+	struct gy_ring *ring = ring_open(0, 0);
+	unsigned wanted = gy_ring_features(ring).no_iowait ? GY_KERNEL_ENTER_NO_IOWAIT : 0;
+
+	cr_assert_eq(gy_ring_features(ring).no_iowait,
+		     (ring->uring.features & GY_KERNEL_FEAT_NO_IOWAIT) != 0);
+	gy_ring_wake(ring);
+	cr_assert_geq(gy_ring_submit_and_wait(ring, UINT64_MAX), 0);
+	cr_assert_eq(last_flags & GY_KERNEL_ENTER_NO_IOWAIT, wanted);
+	(void)gy_ring_reap(ring);
+	last_flags = 0;
+	cr_assert_geq(gy_ring_submit_and_wait(ring, 1000), 0);
+	cr_assert_eq(last_flags & GY_KERNEL_ENTER_NO_IOWAIT, wanted);
+	gy_ring_destroy(ring);
 }

@@ -3,9 +3,12 @@
  */
 #include <criterion/criterion.h>
 
+#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/macros.h"
 #include "system/system.h"
@@ -85,8 +88,8 @@ Test(cpus, in_a_list_that_is_none_are_refused_with_one_line_that_shows_it)
 					   "0;1",
 					   "0-1-2",
 					   "0,,0",
-					   "1024",
-					   "0-1024",
+					   "8192",
+					   "0-8192",
 					   "+0",
 					   "99999999999999999999" };
 	int found[GYRE_CPUS_MAX];
@@ -108,8 +111,60 @@ Test(cpus, that_the_process_may_not_use_are_refused_by_number)
 	int found[GYRE_CPUS_MAX];
 
 	cr_assert_lt(allowed[allowed_count - 1], GYRE_CPUS_MAX - 1, "this machine has them all");
-	cr_assert_eq(gy_cpus_find("1023", &to_hook, found, GYRE_CPUS_MAX), -EINVAL);
-	cr_assert_not_null(strstr(last_line, "1023"));
+	cr_assert_eq(gy_cpus_find("8191", &to_hook, found, GYRE_CPUS_MAX), -EINVAL);
+	cr_assert_not_null(strstr(last_line, "8191"));
+}
+
+/* The machine that sched_getaffinity() tells of, in the place of the C library's. */
+static int largest_cpu;
+static int refusal;
+
+int sched_getaffinity(pid_t process, size_t bytes, cpu_set_t *set)
+{
+	long r;
+
+	if (refusal != 0) {
+		errno = refusal;
+		return -1;
+	}
+	if (largest_cpu == 0) {
+		memset(set, 0, bytes);
+		r = syscall(SYS_sched_getaffinity, process, bytes, set);
+		return r < 0 ? -1 : 0;
+	}
+	if (bytes * 8 <= (size_t)largest_cpu) {
+		errno = EINVAL; /* as the kernel: not all that there may be would fit */
+		return -1;
+	}
+	memset(set, 0, bytes);
+	CPU_SET_S(3, bytes, set);
+	CPU_SET_S((size_t)largest_cpu, bytes, set);
+	return 0;
+}
+
+Test(cpus, with_numbers_above_a_thousand_are_found)
+{
+	int found[4];
+
+	largest_cpu = 3000;
+	cr_assert_eq(gy_cpus_find(NULL, &to_hook, found, 4), 2);
+	cr_assert_eq(found[0], 3);
+	cr_assert_eq(found[1], 3000);
+	cr_assert_eq(gy_cpus_find("3000", &to_hook, found, 4), 1);
+	cr_assert_eq(found[0], 3000);
+	cr_assert_eq(lines, 0);
+}
+
+Test(cpus, that_the_kernel_does_not_tell_are_named_in_the_log)
+{
+	const struct gyre_system_options options = { .log = hook };
+	struct gyre_system *system = NULL;
+
+	refusal = EPERM;
+	cr_assert_eq(gyre_system_create(&options, &system), -EPERM);
+	cr_assert_null(system);
+	cr_assert_eq(lines, 1);
+	cr_assert_not_null(strstr(last_line, "sched_getaffinity"), "%s", last_line);
 }
 
 Test(cpus, make_the_creation_of_a_system_fail)

@@ -3,7 +3,15 @@
  */
 #include "fixture.h"
 
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -153,5 +161,45 @@ Test(run, is_ended_by_an_actor_too)
 	fixture_open(2);
 	(void)spawn_outside(&class, 1);
 	cr_assert_eq(gyre_system_run(fixture.system), 0);
+	fixture_close();
+}
+
+/* For this thread alone. */
+static void forbid(long call)
+{
+	struct sock_filter steps[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = gy_countof(steps), .filter = steps };
+
+	expect(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	expect(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+static void *run_without_poll(void *arg)
+{
+#if defined(SYS_poll)
+	forbid(SYS_poll);
+#endif
+	forbid(SYS_ppoll);
+	*(int *)arg = gyre_system_run(fixture.system);
+	return NULL;
+}
+
+Test(run, stops_and_says_why_when_it_cannot_wait_for_signals)
+{
+	int result = 0;
+	pthread_t thread;
+
+	fixture_open(1);
+	cr_assert_eq(pthread_create(&thread, NULL, run_without_poll, &result), 0);
+	cr_assert_eq(pthread_join(thread, NULL), 0);
+	cr_expect_eq(result, -EPERM);
+	cr_expect_eq(fixture.errors, 1);
+	cr_expect_not_null(strstr(fixture.line, "poll"), "%s", fixture.line);
+	fixture.errors = 0;
 	fixture_close();
 }
