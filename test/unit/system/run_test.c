@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "base/macros.h"
 
 static int ready_fds[2];
 static uint32_t cleaned;
