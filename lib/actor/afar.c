@@ -23,8 +23,8 @@ const struct gyre_type gy_type_unanswered = { .name = "unanswered",
 					      .id = 0x4d,
 					      .bytes = sizeof(struct gy_exception) };
 
-/* Through the house's own lane, as every answer. Without memory the time-out ends it. */
-static void fail_ask(struct gy_house *house, const struct gy_promise *promise, int error)
+/* Through the house's own lane, as every answer. */
+static void fail_ask(struct gy_house *house, struct gy_promise *promise, int error)
 {
 	struct gy_home *home = house->home;
 	struct gyre_mail *mail = gy_mail_get(home, &gy_type_exception);
@@ -35,6 +35,8 @@ static void fail_ask(struct gy_house *house, const struct gy_promise *promise, i
 		mail->ask_id = promise->item.key;
 		((struct gy_exception *)gyre_payload(mail))->error = error;
 		(void)gy_send(home, gy_house_address(house), mail, GY_LANE_EXCEPTION);
+	} else {
+		gy_promise_fail_later(promise, error);
 	}
 }
 
@@ -46,8 +48,7 @@ static void fail_asks(struct gy_house *house, uint16_t node, int error)
 		struct gy_table_item *item = promises->buckets[i];
 
 		for (; item != NULL; item = item->next) {
-			const struct gy_promise *promise =
-				gy_container_of(item, const struct gy_promise, item);
+			struct gy_promise *promise = gy_container_of(item, struct gy_promise, item);
 
 			if (promise->to.cookie != 0 && promise->to.node == node) {
 				fail_ask(house, promise, error);
@@ -139,8 +140,8 @@ void gy_unanswered_arrived(struct gy_home *home, struct gy_house *house, struct 
 {
 	struct gy_table_item *item =
 		house == NULL ? NULL : gy_table_find(&house->promises, mail->ask_id);
-	const struct gy_promise *promise =
-		item == NULL ? NULL : gy_container_of(item, const struct gy_promise, item);
+	struct gy_promise *promise =
+		item == NULL ? NULL : gy_container_of(item, struct gy_promise, item);
 
 	gy_count(&home->counters.handled, 1);
 	if (promise != NULL && promise->to.cookie != 0 && promise->to.node == mail->from.node) {

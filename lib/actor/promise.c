@@ -105,7 +105,7 @@ static void timed_out(struct gy_timer *timer)
 	struct gy_home *home = house->home;
 	struct gyre_mail *mail;
 
-	if (look_for_cycle(promise)) {
+	if (promise->lost == 0 && look_for_cycle(promise)) {
 		return;
 	}
 	mail = gy_mail_get(home, promise->sleeps ? &type_slept : &gy_type_exception);
@@ -117,10 +117,20 @@ static void timed_out(struct gy_timer *timer)
 	mail->ask_id = promise->item.key;
 	gy_mail_from_nobody(mail);
 	if (!promise->sleeps) {
-		((struct gy_exception *)gyre_payload(mail))->error = -ETIMEDOUT;
+		((struct gy_exception *)gyre_payload(mail))->error =
+			promise->lost != 0 ? promise->lost : -ETIMEDOUT;
 	}
 	gy_count(&home->counters.sent, 1);
 	gy_house_put(house->home, house, mail, gy_mail_lane(mail));
+}
+
+void gy_promise_fail_later(struct gy_promise *promise, int error)
+{
+	struct gy_wheel *wheel = &promise->stack->home->loop.wheel;
+
+	promise->lost = error;
+	gy_timer_stop(wheel, &promise->timer);
+	gy_timer_start(wheel, &promise->timer, GYRE_MILLISECONDS(1));
 }
 
 void gy_promise_looked_at(struct gy_house *house, uint64_t ask_id)
@@ -158,6 +168,7 @@ static struct gy_promise *make(struct gy_stack *stack, uint64_t timeout_ns, bool
 	promise->sleeps = sleeps;
 	promise->looked = false;
 	promise->to.cookie = 0;
+	promise->lost = 0;
 	gy_list_append(&stack->outstanding, &promise->link);
 	gy_timer_init(&promise->timer, timed_out);
 	if (gy_likely(timeout_ns != GYRE_FOREVER)) {

@@ -56,6 +56,7 @@ struct gy_promise {
 	bool sleeps;
 	bool looked;	     /* for a cycle of waits, at the time-out */
 	struct gy_origin to; /* who was asked; nobody for a sleep */
+	int lost;	     /* the error that there was no memory to tell; 0 for none */
 	struct gy_timer timer;
 };
 
@@ -163,6 +164,8 @@ uint64_t gy_promise_open(struct gy_stack *stack, uint64_t timeout_ns,
 			 struct gyre_future *ret_future);
 /* What was just opened is an ask to another node itself, and ends with it. */
 void gy_promise_of_node(const struct gyre_future *future, uint16_t node);
+/* It fails with @error as soon as there is memory for the mail that tells so. */
+void gy_promise_fail_later(struct gy_promise *promise, int error);
 /* Frees those that no pool has. */
 void gy_promises_fini(struct gy_home *home);
 /* Empties both chains; results that were not read are freed. */

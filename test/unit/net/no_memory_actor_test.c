@@ -9,6 +9,7 @@
 #include <gyre/timer.h>
 #include <gyre/watch.h>
 
+#include "actor/afar.h"
 #include "actor/stack.h"
 #include "fixture.h"
 #include "net/no_memory_rig.h"
@@ -204,4 +205,64 @@ static bool fail_and_restart(const struct lean_round *round)
 Test(no_memory_actor, ends_no_restart_that_has_begun)
 {
 	lean_play(fail_and_restart);
+}
+
+/* ---- asks to a node that is lost ---- */
+
+enum { ASKS = 200, NODE = 9 };
+
+static uint32_t failed_asks;
+
+static int ask_for_ever(struct gyre_stack *stack)
+{
+	struct gyre_future *future = (struct gyre_future *)gyre_frame(stack);
+
+	if (gyre_stack_state(stack) != 0) {
+		failed_asks += gyre_error(future) == -EHOSTDOWN;
+		return gyre_return(stack);
+	}
+	if (gy_promise_open(gy_stack_of(stack), GYRE_FOREVER, future) == 0) {
+		return gyre_throw(stack, -ENOMEM);
+	}
+	gy_promise_of_node(future, NODE);
+	return gyre_suspend(stack, 1);
+}
+
+static const struct gyre_class asking_class = {
+	.name = "asking",
+	.frame_bytes = sizeof(struct gyre_future),
+	.behaviour.notice = ask_for_ever,
+};
+
+static bool have_failed(struct rig *rig, void *arg)
+{
+	(void)rig;
+	(void)arg;
+	return failed_asks == ASKS;
+}
+
+static bool ask_and_lose_node(const struct lean_round *round)
+{
+	struct gyre_address asking = spawn(&asking_class);
+	bool lacked;
+
+	failed_asks = 0;
+	for (uint32_t i = 0; i < ASKS; i++) {
+		notify(asking, make_notice());
+	}
+	rig_turn(&lean_rig);
+	lean_begin(round);
+	gy_home_tell_afar(&lean_rig.home, NODE, -EHOSTDOWN);
+	rig_turn(&lean_rig);
+	rig_pass(&lean_rig, GYRE_MILLISECONDS(2));
+	lacked = lean_recover();
+	rig_pass(&lean_rig, GYRE_MILLISECONDS(2));
+	cr_expect(rig_until(&lean_rig, have_failed, NULL), "round %u: %u of them", round->number,
+		  failed_asks);
+	return lacked;
+}
+
+Test(no_memory_actor, ends_each_ask_to_a_node_that_is_lost)
+{
+	lean_play(ask_and_lose_node);
 }
