@@ -116,6 +116,16 @@ static void make_owner(struct codec_rig *rig)
 	rig->channel.endpoint.owner = &rig->owner;
 }
 
+/* Who has made a system of its own of the home since has another list of logs there. */
+void codec_rig_end_owner(struct codec_rig *rig)
+{
+	struct gyre_system *system = rig->home.options.system;
+
+	rig->home.options.system = (struct gyre_system *)(void *)&rig->homes;
+	gy_class_log_put(&rig->home, rig->kind.log);
+	rig->home.options.system = system;
+}
+
 void codec_rig_init(struct codec_rig *rig)
 {
 	struct gy_channels *channels = &rig->channels;
@@ -157,7 +167,7 @@ void codec_rig_fini(struct codec_rig *rig)
 	gy_chores_run(&rig->channel);
 	require(gy_list_empty(&rig->channel.chores), "a chore is left");
 	require(rig->home.loop.wheel.count == 0, "a timer is left");
-	gy_class_log_put(&rig->home, rig->kind.log);
+	codec_rig_end_owner(rig);
 	pools_of(rig, pools);
 	for (size_t i = 0; i < gy_countof(pools); i++) {
 		require(gy_pool_fini(pools[i]) == 0, pools[i]->name);

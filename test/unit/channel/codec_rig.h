@@ -50,6 +50,8 @@ bool codec_log_equal(const struct codec_log *a, const struct codec_log *b);
 void codec_rig_init(struct codec_rig *rig);
 /* Empties the pipeline, as a channel that ends does, and aborts if anything is still out. */
 void codec_rig_fini(struct codec_rig *rig);
+/* The part of that which is to be done by whoever ends the rest in another way. */
+void codec_rig_end_owner(struct codec_rig *rig);
 /* Takes all handlers out but the one that writes down, and aborts if anything is still out. */
 void codec_rig_reset(struct codec_rig *rig);
 /* Adds a handler before the one that writes down, which is "last". */

@@ -204,6 +204,7 @@ static void end_channel(struct codec_rig *rig)
 	rig->channel.flags |= GY_CHANNEL_CLOSED;
 	gy_pipeline_fini(&rig->channel.pipeline);
 	gy_chores_run(&rig->channel);
+	codec_rig_end_owner(rig);
 	for (size_t i = 0; i < gy_countof(pools); i++) {
 		require(gy_pool_fini(pools[i]) == 0, pools[i]->name);
 	}
