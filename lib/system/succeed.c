@@ -11,6 +11,7 @@
 #include <gyre/handover.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -63,7 +64,8 @@ static int take(struct gyre_system *system, const struct gy_passing *passing)
 	}
 	if (passing->kind == GY_PASSING_SELF && succession->listen_fd < 0 && passing->count == 1) {
 		succession->listen_fd = passing->fds[0];
-		return 0;
+		/* It is so if the predecessor is as this one; a loop must never wait there. */
+		return fcntl(passing->fds[0], F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
 	}
 	for (uint32_t i = 0; i < passing->count; i++) {
 		(void)close(passing->fds[i]);

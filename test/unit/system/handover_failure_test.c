@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -342,7 +344,7 @@ Test(handover_failure, does_not_serve_beside_a_predecessor_that_has_waited_for_t
 /* ---- a predecessor that ends, or only pretends ---- */
 
 static int door;
-static int bound; /* for datagrams */
+static int bound; /* what it passes besides its door, if that is not 0 */
 static uint32_t comings;
 
 static void pretend(void)
@@ -363,7 +365,7 @@ static void *answer(void *arg)
 		struct gy_passing copy = *passing++;
 
 		for (uint32_t i = 0; i < copy.count; i++) {
-			copy.fds[i] = copy.kind == GY_PASSING_DATAGRAMS ? bound : door;
+			copy.fds[i] = copy.kind == GY_PASSING_SELF || bound == 0 ? door : bound;
 		}
 		(void)gy_passing_send(fd, &copy);
 		if (copy.kind == GY_PASSING_ENDS) {
@@ -426,6 +428,63 @@ Test(handover_failure, is_the_first_when_the_predecessor_was_being_stopped)
 
 	expect_first_after(ends);
 	expect_first_after(late);
+}
+
+/* As the accept of a process that was killed: it is called for a connection, and does not take it.
+ */
+static void *be_called(void *arg)
+{
+	struct epoll_event event;
+
+	while (epoll_wait(*(const int *)arg, &event, 1, -1) < 0 && errno == EINTR) {
+	}
+	return NULL;
+}
+
+static int listen_before(int over)
+{
+	struct epoll_event ends = { .events = EPOLLIN };
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct epoll_event called = { .events = EPOLLIN | EPOLLEXCLUSIVE };
+	int epoll = epoll_create1(EPOLL_CLOEXEC);
+
+	bound = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	cr_assert_eq(bind(bound, (struct sockaddr *)&address, sizeof(address)), 0);
+	cr_assert_eq(listen(bound, 8), 0);
+	cr_assert_eq(epoll_ctl(epoll, EPOLL_CTL_ADD, bound, &called), 0);
+	cr_assert_eq(epoll_ctl(epoll, EPOLL_CTL_ADD, over, &ends), 0);
+	return epoll;
+}
+
+Test(handover_failure, finds_a_connection_whose_call_went_to_a_process_that_was_killed)
+{
+	struct gy_passing all[] = {
+		{ .kind = GY_PASSING_SELF, .count = 1 },
+		{ .kind = GY_PASSING_LISTENER, .count = 1, .text = "tcp://127.0.0.1:0" },
+		{ .kind = GY_PASSING_END },
+		{ 0 }
+	};
+	struct gyre_system *system;
+	pthread_t killed;
+	pthread_t called;
+	int over = eventfd(0, EFD_CLOEXEC);
+	int epoll = listen_before(over);
+
+	pretend();
+	cr_assert_eq(pthread_create(&killed, NULL, answer_and_end, all), 0);
+	cr_assert_eq(pthread_create(&called, NULL, be_called, &epoll), 0);
+	system = create();
+	cr_assert_eq(pthread_join(killed, NULL), 0);
+	cr_assert_eq(listen_in(system), 0);
+	cr_assert_eq(gyre_system_start(system), 0);
+	expect_echo();
+	cr_assert_eq(eventfd_write(over, 1), 0);
+	cr_assert_eq(pthread_join(called, NULL), 0);
+	(void)close(over);
+	(void)close(epoll);
+	(void)close(bound);
+	gyre_system_destroy(system);
 }
 
 static void expect_failure(void *(*other)(void *arg), struct gy_passing *passing, int error,
