@@ -102,11 +102,18 @@ static uint32_t find_in(const struct queue_model *front, uint32_t mail)
 	return at;
 }
 
-/* Whether some of what was put first may be lost on the way: asks run out, and the like. */
+/*
+ * Whether some of what was put first may be lost on the way: asks run out, and a behaviour that the
+ * actor had meanwhile may have had no handler for it.
+ */
 static bool may_be_lost(const struct self *self, enum kind kind)
 {
-	return kind == KIND_ASK || self->world->plan.lean ||
-	       behaviours[self->class][self->behaviour].notice == NULL;
+	bool loses = kind == KIND_ASK || self->world->plan.lean;
+
+	for (uint32_t i = 0; i < BEHAVIOURS; i++) {
+		loses = loses || behaviours[self->class][i].notice == NULL;
+	}
+	return loses;
 }
 
 /* Whether @mail is of those that come first; then it is the next of them. */
