@@ -40,6 +40,8 @@ static const char usage[] =
 	"  --tls-ca FILE       the CA that has to have signed the certificates of all nodes\n"
 	"  --interval-ms N     between two asks; 1000\n"
 	"  --down-ms N         silence after which a node is down, at least 100; 10000\n"
+	"  --end-when-declared-down  exit with status 75 when another node has declared this one\n"
+	"                      down; without it, take a new life and go on\n"
 	"  --answers N         stop after so many; 0, the default, for no end\n"
 	"  --help              this text\n";
 
@@ -55,6 +57,7 @@ struct settings {
 	const char *secret;
 	const char *secret_before;
 	bool no_encryption;
+	bool end_when_declared_down;
 	const char *tls_ca;
 	const char *tls_cert;
 	const char *tls_key;
@@ -135,10 +138,9 @@ struct client_frame {
 static void say_state(const struct gyre_node_event *event)
 {
 	static const char *const states[] = {
-		[GYRE_NODE_UNKNOWN] = "unknown",
-		[GYRE_NODE_UP] = "up",
-		[GYRE_NODE_SUSPECT] = "suspect",
-		[GYRE_NODE_DOWN] = "down",
+		[GYRE_NODE_UNKNOWN] = "unknown",	 [GYRE_NODE_UP] = "up",
+		[GYRE_NODE_SUSPECT] = "suspect",	 [GYRE_NODE_DOWN] = "down",
+		[GYRE_NODE_QUARANTINED] = "quarantined",
 	};
 
 	printf("node %u is %s\n", event->node, states[event->state]);
@@ -276,6 +278,7 @@ static int run_node(const struct settings *settings, struct gyre_tls_context *tl
 		.heartbeat_ns = down_ns / HEARTBEATS_PER_DOWN,
 		.suspect_ns = down_ns / HEARTBEATS_PER_DOWN * SUSPECT_AFTER,
 		.down_ns = down_ns,
+		.end_when_declared_down = settings->end_when_declared_down,
 	};
 	const struct gyre_system_options options = { .loops = 1, .node = &node };
 	struct gyre_system *system = NULL;
@@ -285,7 +288,7 @@ static int run_node(const struct settings *settings, struct gyre_tls_context *tl
 		r = run(system, settings);
 	}
 	gyre_system_destroy(system);
-	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return r == 0 ? EXIT_SUCCESS : r == -ESTALE ? GYRE_NODE_EXIT_DECLARED_DOWN : EXIT_FAILURE;
 }
 
 int main(int argc, char **argv)
@@ -300,6 +303,7 @@ int main(int argc, char **argv)
 		{ "secret", APP_TEXT, (void *)&settings.secret, 0, 0 },
 		{ "secret-before", APP_TEXT, (void *)&settings.secret_before, 0, 0 },
 		{ "no-encryption", APP_FLAG, &settings.no_encryption, 0, 0 },
+		{ "end-when-declared-down", APP_FLAG, &settings.end_when_declared_down, 0, 0 },
 		{ "tls-ca", APP_TEXT, (void *)&settings.tls_ca, 0, 0 },
 		{ "tls-cert", APP_TEXT, (void *)&settings.tls_cert, 0, 0 },
 		{ "tls-key", APP_TEXT, (void *)&settings.tls_key, 0, 0 },

@@ -17,16 +17,18 @@ GYRE_BEGIN_DECLS
  * @cookie: tells this actor from those that had the slot before it; 0 in the address of nobody
  * @loop: the loop where the actor lives; of a group, which lives nowhere, a number that no loop has
  * @node: the node of that loop; 0 is this one
- * @reserved: 0
+ * @life: the life of that node in which the address was made, see node.h: it is stale for other
+ *   nodes when that life is over, though the actor may go on. 0 in a system that is no node
  *
  * The fields are for printing and for tables keyed by address; only the runtime makes addresses.
+ * Keys are to leave @life out, since addresses of one life and another may be equal.
  */
 struct gyre_address {
 	uint32_t slot;
 	uint32_t cookie;
 	uint16_t loop;
 	uint16_t node;
-	uint32_t reserved;
+	uint32_t life;
 };
 
 /** GYRE_NOBODY - the address of no actor, as a notice from a foreign thread has for its sender */
@@ -36,10 +38,29 @@ struct gyre_address {
 #define GYRE_NOBODY ((struct gyre_address){ 0 })
 #endif
 
-/** gyre_address_equal() - whether two addresses name the same actor */
+/**
+ * gyre_address_is_here() - whether an address is of the system whose loop is asked
+ * @address: of any actor, which may have ended
+ *
+ * Return: whether it is of this system or node, in whichever life; false on other threads.
+ * Errors:
+ *   none
+ * Ownership: values.
+ * Context: any thread, in any phase.
+ * Since: 0.1
+ */
+GYRE_API bool gyre_address_is_here(struct gyre_address address);
+
+/**
+ * gyre_address_equal() - whether two addresses name the same actor
+ *
+ * For other nodes, an actor of one life of a node is none of the next. For its own node it is the
+ * same: the loops of that find both addresses equal.
+ */
 static inline bool gyre_address_equal(struct gyre_address a, struct gyre_address b)
 {
-	return a.slot == b.slot && a.cookie == b.cookie && a.loop == b.loop && a.node == b.node;
+	return a.slot == b.slot && a.cookie == b.cookie && a.loop == b.loop && a.node == b.node &&
+	       (a.life == b.life || gyre_address_is_here(a));
 }
 
 /** gyre_address_is_nobody() - whether an address names no actor at all */

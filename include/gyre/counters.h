@@ -25,6 +25,7 @@ struct gyre_system;
  * @GYRE_DROP_NO_MEMORY: it could not be handled for lack of memory
  * @GYRE_DROP_NODE_DOWN: the node of its receiver is down, unknown or out of reach
  * @GYRE_DROP_LINK_FULL: too much waits for the node of its receiver already
+ * @GYRE_DROP_FORMER_LIFE: its receiver was of a life of its node that is over, see node.h
  * @GYRE_DROP_NOT_UNDERSTOOD: its type cannot travel, or is not known in the same form on both nodes
  */
 enum gyre_drop {
@@ -40,6 +41,7 @@ enum gyre_drop {
 	GYRE_DROP_NO_MEMORY,
 	GYRE_DROP_NODE_DOWN,
 	GYRE_DROP_LINK_FULL,
+	GYRE_DROP_FORMER_LIFE,
 	GYRE_DROP_NOT_UNDERSTOOD,
 	GYRE_DROP_COUNT,
 };

@@ -37,9 +37,10 @@ GYRE_OWN_MESSAGE_(gyre_arguments, 0x18);
  * It ends when the main actor stops, at gyre_exit(), gyre_system_stop(), SIGINT or SIGTERM, each
  * with the drain that gyre_system_run() describes.
  *
- * Return: the exit status for main(): what gyre_exit() was given first, else 0, or 1 when the
- *   system could not be made or run, the main actor failed, an actor failed whose
- *   strategy shuts the system down, or the drain ran out of time.
+ * Return: the exit status for main(): what gyre_exit() was given first, else 0,
+ *   GYRE_NODE_EXIT_DECLARED_DOWN where the options of its node say so, or 1 when the system could
+ *   not be made or run, the main actor failed, an actor failed whose strategy shuts the system
+ *   down, or the drain ran out of time.
  * Errors:
  *   none; what went wrong is in the log
  * Ownership: nothing changes hands.

@@ -20,8 +20,26 @@
  *
  * A peer that is silent for suspect_ns is suspect, and after down_ns it is down; it is down at once
  * when another process comes up with its id. Asks to a node that is down fail with -EHOSTDOWN at
- * once, and its watched actors are reported as ended with that reason. Asks that wait for a node
- * that cannot be reached fail with -EHOSTUNREACH after away_ns.
+ * once, and its watched actors are reported as ended with that reason, after the last mail of them.
+ * Asks that wait for a node that cannot be reached fail with -EHOSTUNREACH after away_ns.
+ *
+ * What was declared down stays so: it is a life of a node, and addresses carry the life in which
+ * they were made. A node that was halted, or cut off, for longer than down_ns learns with its next
+ * link that its life is over. It gets a gyre_node_event with GYRE_NODE_QUARANTINED, takes a new
+ * life and goes on by itself:
+ *
+ * - Its actors run on, and its own addresses serve as before within the node, whenever they were
+ *   made. gyre_self() and the like have the new life from then on.
+ * - For all other nodes, also those that had never lost sight of it, its former life has ended: who
+ *   watched its actors hears so once, asks to them fail with -EHOSTDOWN at once, and mail to them
+ *   is a dead letter (GYRE_DROP_FORMER_LIFE). Names have to be looked up anew: the same actor has
+ *   another address then, which is not equal to the former one.
+ * - The asks that it had sent fail with -ECONNRESET: they may have been handled or not. What it
+ *   watches on other nodes it still watches, unless it has declared those down.
+ *
+ * Two nodes that have declared each other down both take new lives. Lives differ, and have no
+ * order: clocks do not matter. Of two processes with one id the later one is believed, and the
+ * other is refused as long as that is alive.
  *
  * With a secret, or with certificates, links are encrypted, and both ends know that the other one
  * has the secret, or a certificate; with neither whoever can connect, or get between, may send
@@ -38,6 +56,12 @@ struct gyre_tls_context;
 
 /** GYRE_NODE_NAME_BYTES_MAX - the longest name of a cluster, without its final 0 */
 #define GYRE_NODE_NAME_BYTES_MAX 63
+
+/**
+ * GYRE_NODE_EXIT_DECLARED_DOWN - the exit status of a program whose node was declared down and was
+ *   to end with that: a temporary failure, as EX_TEMPFAIL is
+ */
+#define GYRE_NODE_EXIT_DECLARED_DOWN 75
 
 /**
  * struct gyre_node_peer - where another node can be reached
@@ -131,6 +155,9 @@ struct gyre_membership {
  * @redial_max_ns: the longest pause, at least @redial_min_ns, up to 3.6e12; 1e10
  * @away_ns: how long messages wait for a peer that cannot be reached, 1e6 to 3.6e12; 5e9; then they
  *   are dead letters
+ * @end_when_declared_down: a node whose life another one has declared down stops instead of taking
+ *   a new one, for a supervisor to start it anew: gyre_main() returns GYRE_NODE_EXIT_DECLARED_DOWN,
+ *   gyre_system_wait() and gyre_system_run() return -ESTALE
  */
 struct gyre_node_options {
 	uint16_t id;
@@ -157,6 +184,7 @@ struct gyre_node_options {
 	uint64_t redial_min_ns;
 	uint64_t redial_max_ns;
 	uint64_t away_ns;
+	bool end_when_declared_down;
 };
 
 /**
@@ -164,18 +192,22 @@ struct gyre_node_options {
  * @GYRE_NODE_UNKNOWN: nothing was heard of it yet
  * @GYRE_NODE_UP: it was heard of lately
  * @GYRE_NODE_SUSPECT: it was silent for suspect_ns, or its links broke
- * @GYRE_NODE_DOWN: it was silent for down_ns, or another process has taken its id since
+ * @GYRE_NODE_DOWN: it was silent for down_ns, or has come with another life, see above
+ * @GYRE_NODE_QUARANTINED: of the node itself: another one had declared it down, and it goes on with
+ *   a new life
  */
 enum gyre_node_state {
 	GYRE_NODE_UNKNOWN,
 	GYRE_NODE_UP,
 	GYRE_NODE_SUSPECT,
 	GYRE_NODE_DOWN,
+	GYRE_NODE_QUARANTINED,
 };
 
 /**
  * struct gyre_node_event - the event of a node whose state has changed
- * @incarnation: which life of the node it is about; 0 while unknown
+ * @incarnation: which life of the node it is about: its lower half is the life of addresses; 0
+ *   while unknown
  * @node: its id
  * @state: enum gyre_node_state
  */

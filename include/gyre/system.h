@@ -255,6 +255,7 @@ GYRE_API void gyre_system_stop(struct gyre_system *system);
  * Return: 0, or a negative errno.
  * Errors:
  *   -EINVAL  @system is NULL or was never started
+ *   -ESTALE  another node had declared this one down, and its options have it end then
  *   -ETIMEDOUT  channels had output left at the end of the drain's time, and were closed with it
  *   others   what the first loop that failed did so with
  * Ownership: nothing changes hands.

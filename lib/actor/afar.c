@@ -1,8 +1,9 @@
 /*
- * What becomes of another node means something to actors: when it is lost, their asks to it fail,
- * and what they watch there has ended; when only mail from it may be lost, they watch it anew. That
- * is rare, so nothing is kept for it: all houses are looked at. One that is away has an order that
- * waits for it. When it is known which asks are lost, these alone fail, each by an order.
+ * What becomes of another node means something to actors: when a life of it is over, their asks to
+ * it fail, what they watch there has ended, and who watched them is forgotten; when only mail from
+ * it may be lost, they watch it anew. That is rare, so nothing is kept for it: all houses are
+ * looked at. One that is away has an order that waits for it. When it is known which asks are lost,
+ * these alone fail, each by an order.
  */
 #include "actor/afar.h"
 
@@ -10,14 +11,9 @@
 #include "actor/stack.h"
 #include "actor/watch.h"
 
-struct news {
-	uint16_t node;
-	int error; /* 0: it is not lost */
-};
-
 const struct gyre_type gy_type_afar = { .name = "news of a node",
 					.id = 0x4c,
-					.bytes = sizeof(struct news) };
+					.bytes = sizeof(struct gy_afar_news) };
 
 const struct gyre_type gy_type_unanswered = { .name = "unanswered",
 					      .id = 0x4d,
@@ -40,7 +36,7 @@ static void fail_ask(struct gy_house *house, struct gy_promise *promise, int err
 	}
 }
 
-static void fail_asks(struct gy_house *house, uint16_t node, int error)
+static void fail_asks(struct gy_house *house, const struct gy_afar_news *news)
 {
 	const struct gy_table *promises = &house->promises;
 
@@ -50,25 +46,33 @@ static void fail_asks(struct gy_house *house, uint16_t node, int error)
 		for (; item != NULL; item = item->next) {
 			struct gy_promise *promise = gy_container_of(item, struct gy_promise, item);
 
-			if (promise->to.cookie != 0 && promise->to.node == node) {
-				fail_ask(house, promise, error);
+			if (promise->to.cookie != 0 &&
+			    gy_afar_is_of(house->home, news, promise->to.node)) {
+				fail_ask(house, promise, news->error);
 			}
 		}
 	}
 }
 
-static void tell(struct gy_house *house, const struct news *news)
+static void tell(struct gy_house *house, const struct gy_afar_news *news)
 {
-	if (news->error == 0) {
-		gy_watch_renew(house, news->node);
-		return;
+	if ((news->deeds & GY_AFAR_FAIL_ASKS) != 0) {
+		fail_asks(house, news);
 	}
-	fail_asks(house, news->node, news->error);
-	gy_watch_lost_node(house, news->node, news->error);
+	if ((news->deeds & GY_AFAR_END_WATCHES) != 0) {
+		gy_watch_lost_node(house, news);
+	}
+	if ((news->deeds & GY_AFAR_FORGET_WATCHERS) != 0) {
+		gy_watch_forget_watchers(house, news);
+	}
+	if ((news->deeds & GY_AFAR_RENEW_WATCHES) != 0) {
+		gy_watch_renew(house, news);
+	}
 }
 
 /* Without memory its asks end by their time-outs, and its watches at the next loss. */
-static void tell_later(struct gy_home *home, struct gy_house *house, const struct news *news)
+static void tell_later(struct gy_home *home, struct gy_house *house,
+		       const struct gy_afar_news *news)
 {
 	struct gyre_mail *mail = gy_mail_get(home, &gy_type_afar);
 
@@ -76,7 +80,7 @@ static void tell_later(struct gy_home *home, struct gy_house *house, const struc
 		mail->node.kind = GY_MAIL_EVENT;
 		gy_mail_from_nobody(mail);
 		mail->ask_id = 0;
-		*(struct news *)gyre_payload(mail) = *news;
+		*(struct gy_afar_news *)gyre_payload(mail) = *news;
 		gy_house_defer(home, house, mail);
 	}
 }
@@ -92,10 +96,8 @@ static bool is_made(struct gy_home *home, const struct gy_house *house)
 	return made;
 }
 
-void gy_home_tell_afar(struct gy_home *home, uint16_t node, int error)
+void gy_home_tell_afar(struct gy_home *home, const struct gy_afar_news *news)
 {
-	const struct news news = { .node = node, .error = error };
-
 	for (uint32_t slot = 0; slot < gy_load_acquire(&home->slots.used); slot++) {
 		struct gy_house *house = gy_house_at(home, slot);
 
@@ -103,9 +105,9 @@ void gy_home_tell_afar(struct gy_home *home, uint16_t node, int error)
 			continue;
 		}
 		if (gy_house_is_away(house)) {
-			tell_later(home, house, &news);
+			tell_later(home, house, news);
 		} else {
-			tell(house, &news);
+			tell(house, news);
 		}
 	}
 }
@@ -113,7 +115,7 @@ void gy_home_tell_afar(struct gy_home *home, uint16_t node, int error)
 void gy_afar_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
 {
 	if (house != NULL) {
-		tell(house, (const struct news *)gyre_payload(mail));
+		tell(house, (const struct gy_afar_news *)gyre_payload(mail));
 	}
 	gy_mail_put(home, mail);
 }

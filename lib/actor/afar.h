@@ -6,12 +6,40 @@
 
 #include "actor/house.h"
 
-/*
- * All actors of a node have ended: asks to them fail with @error, and watches are over with it. Or,
- * for 0, only mail from there may be lost: watches are renewed. Takes time in proportion to the
- * actors of the loop.
- */
-void gy_home_tell_afar(struct gy_home *home, uint16_t node, int error);
+/* What is to be done about another node, as bits. */
+enum {
+	GY_AFAR_FAIL_ASKS = 1,	     /* with the error */
+	GY_AFAR_END_WATCHES = 2,     /* of lives that are over, with the error */
+	GY_AFAR_FORGET_WATCHERS = 4, /* of lives that are over: nobody waits there any more */
+	GY_AFAR_RENEW_WATCHES = 8,   /* mail of them may be lost */
+};
+
+struct gy_afar_news {
+	uint16_t node; /* 0: all others */
+	uint16_t deeds;
+	int error;
+	/* Of which lives, as they stand in addresses; NULL: of all. @arg lives as long as the home.
+	 */
+	bool (*is_over)(const void *arg, uint32_t life);
+	const void *arg;
+};
+
+/* Takes time in proportion to the actors of the loop. */
+void gy_home_tell_afar(struct gy_home *home, const struct gy_afar_news *news);
+
+static inline bool gy_afar_is_of(const struct gy_home *home, const struct gy_afar_news *news,
+				 uint16_t node)
+{
+	return news->node == 0 ? !gy_is_of_node(home->node, (struct gyre_address){ .node = node })
+			       : node == news->node;
+}
+
+static inline bool gy_afar_is_over(const struct gy_home *home, const struct gy_afar_news *news,
+				   struct gyre_address address)
+{
+	return gy_afar_is_of(home, news, address.node) &&
+	       (news->is_over == NULL || news->is_over(news->arg, address.life));
+}
 
 /* The same for one that was away. Takes the mail. */
 extern const struct gyre_type gy_type_afar;

@@ -102,7 +102,7 @@ struct gyre_address gyre_batch_sender(const struct gyre_stack *stack, uint32_t i
 {
 	const struct gyre_mail *mail = mail_at(stack, index);
 
-	return mail == NULL || mail->from.cookie == 0 ? GYRE_NOBODY : gy_mail_sender(mail);
+	return mail == NULL ? GYRE_NOBODY : gy_sender_shown(gy_stack_of_const(stack)->home, mail);
 }
 
 int gyre_batch_reply(struct gyre_stack *stack, uint32_t index, struct gyre_mail *mail)

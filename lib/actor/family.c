@@ -310,5 +310,6 @@ struct gyre_address gyre_parent(const struct gyre_stack *stack)
 	if (family == NULL) {
 		return GYRE_NOBODY;
 	}
-	return gy_origin_address(family->parent);
+	return gy_address_shown(gy_stack_of_const(stack)->house->home,
+				gy_origin_address(family->parent));
 }

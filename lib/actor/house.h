@@ -146,6 +146,8 @@ struct gy_remote_ops {
 	void (*drain)(struct gy_home *home);
 	/* One that had stopped will turn again. */
 	void (*resume)(struct gy_home *home);
+	/* The address of an actor of another node, made of its origin, with the life. */
+	struct gyre_address (*shown)(const struct gy_home *home, struct gyre_address address);
 };
 
 struct gy_actor_counters {
@@ -245,6 +247,7 @@ struct gy_home {
 	 * GY_NOWHERE; and the node, 0 in a system that is none. */
 	uint16_t here;
 	uint16_t node;
+	uint32_t life; /* atomic: that addresses of the node have; 0 in a system that is none */
 	struct gy_slots slots;
 	struct gy_home_options options;
 	struct gy_sizes stacks;
@@ -321,6 +324,32 @@ _Static_assert(offsetof(struct gyre_address, node) ==
 static inline bool gy_is_of_node(uint16_t node, struct gyre_address to)
 {
 	return to.node == node || to.node == 0;
+}
+
+/* An address made of an origin, as users get it: with the life of its node. */
+static inline struct gyre_address gy_address_shown(const struct gy_home *home,
+						   struct gyre_address address)
+{
+	if (gy_likely(address.node == home->node)) {
+		address.life = gy_load_relaxed(&home->life);
+	} else if (home->options.remote != NULL && address.cookie != 0) {
+		address = home->options.remote->shown(home, address);
+	}
+	return address;
+}
+
+/* The same of the sender of a mail: nobody for one from nobody. */
+static inline struct gyre_address gy_sender_shown(const struct gy_home *home,
+						  const struct gyre_mail *mail)
+{
+	return mail->from.cookie == 0 ? GYRE_NOBODY : gy_address_shown(home, gy_mail_sender(mail));
+}
+
+/* Whether two addresses that users gave, or were shown, name the same actor. */
+static inline bool gy_address_equal(const struct gy_home *home, struct gyre_address a,
+				    struct gyre_address b)
+{
+	return gy_address_same(a, b) && (a.life == b.life || gy_is_of_node(home->node, a));
 }
 
 /* For gy_home_look(), which is not to look at a house that another thread may have. */

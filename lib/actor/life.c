@@ -517,7 +517,7 @@ int gyre_stop(struct gyre_stack *stack, struct gyre_address actor)
 	struct gy_house *house = gy_stack_of(stack)->house;
 
 	/* The order would find it at home, after all that it was stolen with. */
-	if (gy_house_is_away(house) && gyre_address_equal(actor, gy_house_address(house))) {
+	if (gy_house_is_away(house) && gy_address_same(actor, gy_house_address(house))) {
 		gy_house_close(house, 0);
 		return 0;
 	}

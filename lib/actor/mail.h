@@ -41,7 +41,15 @@ enum gy_mail_kind {
 	GY_MAIL_REMOTE,	       /* its payload is for another node */
 };
 
-/* An address without its padding, as it stands in mail and in a house. */
+/*
+ * An address as it stands in mail and in a house: without the life of its node, for which there is
+ * no room. Of an actor of another node the upper bits of the slot say which life it is, by a number
+ * that the remote floor gives; they are 0 for one of this node, whose life does not matter here.
+ */
+enum { GY_LIFE_SHIFT = 26, GY_LIVES = 1 << (32 - GY_LIFE_SHIFT) };
+
+static const uint32_t gy_slot_mask = (UINT32_C(1) << GY_LIFE_SHIFT) - 1;
+
 struct gy_origin {
 	uint32_t slot;
 	uint32_t cookie;
@@ -65,6 +73,12 @@ static inline struct gy_origin gy_origin_of(struct gyre_address address)
 static inline bool gy_origin_equal(struct gy_origin a, struct gy_origin b)
 {
 	return a.slot == b.slot && a.cookie == b.cookie && a.loop == b.loop && a.node == b.node;
+}
+
+/* The same for two addresses of this node, one of which may be of its former life. */
+static inline bool gy_address_same(struct gyre_address a, struct gyre_address b)
+{
+	return gy_origin_equal(gy_origin_of(a), gy_origin_of(b));
 }
 
 /* For tables; two may have the same. */
@@ -152,6 +166,7 @@ extern const struct gyre_type gy_type_poison; /* its ask id is 1 if it stops gra
 extern const struct gyre_type gy_type_retire;
 extern const struct gyre_type gy_type_stopped; /* what answers it */
 
+/* Where to answer; what a user is shown is made of it by gy_address_shown(). */
 static inline struct gyre_address gy_mail_sender(const struct gyre_mail *mail)
 {
 	return gy_origin_address(mail->from);

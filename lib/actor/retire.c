@@ -229,7 +229,7 @@ int gyre_stop_gracefully(struct gyre_stack *stack, struct gyre_address actor, ui
 	struct gy_stack *s = gy_stack_of(stack);
 	struct gyre_mail *mail;
 
-	if (ret_future != NULL && gyre_address_equal(actor, gy_house_address(s->house))) {
+	if (ret_future != NULL && gy_address_same(actor, gy_house_address(s->house))) {
 		*ret_future = (struct gyre_future){ .error = -EINVAL };
 		return -EINVAL;
 	}

@@ -29,6 +29,7 @@ static const char *const drop_names[] = {
 	[GYRE_DROP_NO_MEMORY] = "no memory",
 	[GYRE_DROP_NODE_DOWN] = "node down",
 	[GYRE_DROP_LINK_FULL] = "link full",
+	[GYRE_DROP_FORMER_LIFE] = "former life",
 	[GYRE_DROP_NOT_UNDERSTOOD] = "not understood",
 };
 _Static_assert(gy_countof(drop_names) == GYRE_DROP_COUNT, "each reason has a name");

@@ -95,7 +95,7 @@ int gy_slots_reserve(struct gy_home *home, struct gyre_address *ret_address)
 		/* Under the mutex, for a loop that stops looks at all its houses. */
 		gy_house_go(house, GY_HOUSE_CREATED);
 		gy_list_init(&house->suspended);
-		*ret_address = gy_house_address(house);
+		*ret_address = gy_address_shown(home, gy_house_address(house));
 	}
 	(void)pthread_mutex_unlock(&home->slots.mutex);
 	return r;

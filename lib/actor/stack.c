@@ -307,14 +307,16 @@ struct gyre_mail *gyre_take(struct gyre_stack *stack)
 
 struct gyre_address gyre_self(const struct gyre_stack *stack)
 {
-	return gy_house_address(gy_stack_of_const(stack)->house);
+	const struct gy_house *house = gy_stack_of_const(stack)->house;
+
+	return gy_address_shown(house->home, gy_house_address(house));
 }
 
 struct gyre_address gyre_sender(const struct gyre_stack *stack)
 {
-	const struct gyre_mail *mail = gy_stack_of_const(stack)->mail;
+	const struct gy_stack *s = gy_stack_of_const(stack);
 
-	return mail == NULL || mail->from.cookie == 0 ? GYRE_NOBODY : gy_mail_sender(mail);
+	return s->mail == NULL ? GYRE_NOBODY : gy_sender_shown(s->home, s->mail);
 }
 
 struct gyre_system *gyre_system_of(const struct gyre_stack *stack)

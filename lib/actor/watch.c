@@ -3,6 +3,7 @@
  */
 #include <gyre/watch.h>
 
+#include "actor/afar.h"
 #include "actor/annex.h"
 #include "actor/stack.h"
 #include "actor/watch.h"
@@ -63,7 +64,7 @@ static struct gyre_mail *find(struct gy_house *house, struct gyre_address actor)
 	for (; item != NULL; item = item->next) {
 		struct gyre_mail *mail = mail_of(item);
 
-		if (gyre_address_equal(record_of(mail)->actor, actor)) {
+		if (gy_address_equal(house->home, record_of(mail)->actor, actor)) {
 			return mail;
 		}
 	}
@@ -94,7 +95,7 @@ int gyre_watch(struct gyre_stack *stack, struct gyre_address actor)
 	struct gyre_mail *theirs;
 
 	if (gyre_address_is_nobody(actor) || actor.loop == GY_GROUP_LOOP ||
-	    gyre_address_equal(actor, gy_house_address(house))) {
+	    gy_address_same(actor, gy_house_address(house))) {
 		return -EINVAL;
 	}
 	if (find(house, actor) != NULL) {
@@ -253,7 +254,7 @@ static void tell_lost(struct gy_house *house, const struct gyre_mail *mine, int 
 	}
 }
 
-void gy_watch_lost_node(struct gy_house *house, uint16_t node, int reason)
+void gy_watch_lost_node(struct gy_house *house, const struct gy_afar_news *news)
 {
 	const struct gy_watch *watch = house->annex == NULL ? NULL : house->annex->watch;
 
@@ -263,15 +264,45 @@ void gy_watch_lost_node(struct gy_house *house, uint16_t node, int reason)
 		for (; item != NULL; item = item->next) {
 			const struct gyre_mail *mine = mail_of(item);
 
-			if (record_of_const(mine)->actor.node == node) {
-				tell_lost(house, mine, reason);
+			if (gy_afar_is_over(house->home, news, record_of_const(mine)->actor)) {
+				tell_lost(house, mine, news->error);
+			}
+		}
+	}
+}
+
+static bool waits_in_vain(const struct gy_house *house, const struct gy_afar_news *news,
+			  const struct gyre_mail *theirs)
+{
+	return gy_afar_is_over(house->home, news,
+			       gy_address_shown(house->home, gy_mail_sender(theirs)));
+}
+
+void gy_watch_forget_watchers(struct gy_house *house, const struct gy_afar_news *news)
+{
+	struct gy_table *table = house->annex == NULL || house->annex->watch == NULL
+					 ? NULL
+					 : &house->annex->watch->watchers;
+
+	for (uint32_t i = 0; table != NULL && i < table->size; i++) {
+		struct gy_table_item **link = &table->buckets[i];
+
+		while (*link != NULL) {
+			struct gyre_mail *theirs = mail_of(*link);
+
+			if (waits_in_vain(house, news, theirs)) {
+				*link = (*link)->next;
+				table->count--;
+				gy_mail_put(house->home, theirs);
+			} else {
+				link = &(*link)->next;
 			}
 		}
 	}
 }
 
 /* The order is sent again, and means nothing where it has arrived. Without memory it is not. */
-void gy_watch_renew(struct gy_house *house, uint16_t node)
+void gy_watch_renew(struct gy_house *house, const struct gy_afar_news *news)
 {
 	const struct gy_watch *watch = house->annex == NULL ? NULL : house->annex->watch;
 
@@ -282,7 +313,7 @@ void gy_watch_renew(struct gy_house *house, uint16_t node)
 			const struct gyre_mail *mine = mail_of(item);
 			struct gyre_address actor = record_of_const(mine)->actor;
 			struct gyre_mail *theirs =
-				actor.node != node
+				!gy_afar_is_of(house->home, news, actor.node)
 					? NULL
 					: make_record(house, &gy_type_watch, actor, mine->ask_id);
 

@@ -17,6 +17,8 @@
 #define gy_exchange(p, v)      (gy_delay(), __atomic_exchange_n((p), (v), __ATOMIC_ACQ_REL))
 #define gy_exchange_full(p, v) (gy_delay(), __atomic_exchange_n((p), (v), __ATOMIC_SEQ_CST))
 #define gy_fetch_add(p, v)     (gy_delay(), __atomic_fetch_add((p), (v), __ATOMIC_ACQ_REL))
+#define gy_fetch_or(p, v)      (gy_delay(), __atomic_fetch_or((p), (v), __ATOMIC_ACQ_REL))
+#define gy_fetch_and(p, v)     (gy_delay(), __atomic_fetch_and((p), (v), __ATOMIC_ACQ_REL))
 #define gy_add_full(p, v)      (gy_delay(), __atomic_fetch_add((p), (v), __ATOMIC_SEQ_CST))
 #define gy_add_relaxed(p, v)   __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
 

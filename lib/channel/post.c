@@ -43,7 +43,8 @@ static int reserve(struct gy_posts *posts, uint32_t seed, uint32_t *ret_slot)
 		*ret_slot = slot;
 		return 0;
 	}
-	if (posts->used == posts->size && grow(posts) < 0) {
+	if (posts->used >= gy_slot_mask - GY_CHANNEL_SLOTS ||
+	    (posts->used == posts->size && grow(posts) < 0)) {
 		return -ENOMEM;
 	}
 	slot = posts->used++;
@@ -129,7 +130,8 @@ struct gyre_address gyre_channel_address(struct gyre_channel *channel)
 {
 	const struct gy_post *post = gy_post_of(channel);
 
-	return post == NULL ? GYRE_NOBODY : gy_post_address(post);
+	return post == NULL ? GYRE_NOBODY
+			    : gy_address_shown(channel->channels->home, gy_post_address(post));
 }
 
 void gy_post_ready(struct gyre_channel *channel)

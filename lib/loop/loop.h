@@ -67,6 +67,7 @@ struct gy_loop_watch {
 /* A function to be run on a loop, in phase 2, posted from any thread. */
 struct gy_task {
 	struct gy_node node;
+	bool embedded; /* its memory is a part of something: it is not given back unrun */
 	void (*run)(struct gy_loop *loop, struct gy_task *task);
 };
 

@@ -652,7 +652,7 @@ static bool redirect(struct gyre_stack *stack, struct gy_accepted *accepted)
 	const struct acceptor *acceptor = (const struct acceptor *)gyre_state(stack);
 	struct gyre_address worker = gy_listener_next_worker(acceptor->seed);
 
-	if (acceptor->ending || gyre_address_equal(worker, accepted->worker)) {
+	if (acceptor->ending || gy_address_same(worker, accepted->worker)) {
 		return false;
 	}
 	if (accepted->admission != NULL) {

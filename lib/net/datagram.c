@@ -342,7 +342,7 @@ static void leave_group(const struct state *state)
 	struct gyre_address *actor = &group->actors[state->seed->number];
 
 	(void)pthread_mutex_lock(&group->homes->placing);
-	if (gyre_address_equal(*actor, state->self)) {
+	if (gy_address_same(*actor, state->self)) {
 		*actor = GYRE_NOBODY;
 	}
 	if (state->seed->number == 0 && !state->channels->draining && !group->holding.handed_over) {

@@ -384,7 +384,7 @@ void gy_listener_left(struct gy_listener *listener, uint32_t number, struct gyre
 	struct gyre_address *stands = &listener->stands[number].acceptor;
 
 	lock(listener->homes);
-	if (gyre_address_equal(*stands, acceptor)) {
+	if (gy_address_same(*stands, acceptor)) {
 		*stands = GYRE_NOBODY;
 	}
 	unlock(listener->homes);

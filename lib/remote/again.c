@@ -48,8 +48,8 @@ static size_t put(struct gy_association *link, struct gy_house *house, const uns
 	struct gy_home *home = link->links->home;
 	const struct gy_frame *frame = &link->heard.frame;
 	const struct gyre_type *type = link->heard.type;
-	const struct gy_origin from = { frame->from_slot, frame->from_cookie, frame->from_loop,
-					link->peer->id };
+	const struct gy_origin from = { gy_incoming_slot(link, frame->from_slot),
+					frame->from_cookie, frame->from_loop, link->peer->id };
 	const uint32_t body_bytes = type->bytes;
 	const uint32_t word = (uint32_t)GY_WIRE_AGAIN << GY_WIRE_KIND_SHIFT | body_bytes;
 	const size_t step = GY_WIRE_WORD_BYTES + (size_t)body_bytes;

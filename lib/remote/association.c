@@ -169,10 +169,15 @@ void gy_association_open(struct gy_association *link)
 {
 	struct gy_links *links = link->links;
 
+	gy_duty_do(links, link->peer);
+	if (gy_lives_is_over(&link->peer->lives, link->life)) {
+		gy_association_abort(link, -EHOSTDOWN); /* it has ended meanwhile */
+		return;
+	}
 	link->stage = GY_LINK_OPEN;
 	link->opened = true;
 	link->greeted = true;
-	link->life = gy_load_relaxed(&link->peer->life);
+	link->life_mark = gy_life_code(link->life) << GY_LIFE_SHIFT;
 	link->window_bytes = link->theirs.window_bytes;
 	link->queued_bytes_max = links->nodes->options.link_bytes_max;
 	link->message_bytes_max = links->nodes->options.message_bytes_max;
@@ -252,6 +257,7 @@ void gy_association_lost(struct gy_association *link, int reason)
 		gy_outgoing_reset(link);
 	}
 	gy_incoming_reset(link);
+	link->life = 0;
 	link->ctx = NULL;
 	if (link->opened) {
 		was_open(link);
@@ -384,7 +390,9 @@ static void look(struct gy_association *link, uint64_t late_ns)
 		look_at_connection(link, now_ns, late_ns);
 	}
 	if (link->waiting != NULL && now_ns - link->away_ns > options->away_ns) {
-		gy_outgoing_give_up(link, -EHOSTUNREACH, !gy_neighbour_is_alive(link->peer));
+		gy_outgoing_give_up(link, -EHOSTUNREACH,
+				    gy_neighbour_is_alive(link->peer) ? GY_WAITING_BUT_EVENTS
+								      : GY_WAITING_ALL);
 	}
 	if (is_judge(link)) {
 		gy_neighbour_look(link->links, link->peer, silence_of(link, late_ns));
@@ -431,7 +439,12 @@ static void beat(struct gy_timer *timer)
 	}
 }
 
-void gy_links_forget(struct gy_links *links, const struct gy_neighbour *peer)
+static bool is_past_hello(const struct gy_association *link)
+{
+	return link->ctx != NULL && link->stage >= GY_LINK_GREETING && link->stage <= GY_LINK_OPEN;
+}
+
+void gy_links_cut(struct gy_links *links, const struct gy_neighbour *peer)
 {
 	struct gy_list *item = links->all.next;
 
@@ -442,12 +455,27 @@ void gy_links_forget(struct gy_links *links, const struct gy_neighbour *peer)
 		if (link->peer != peer) {
 			continue;
 		}
-		if (link->stage == GY_LINK_OPEN && link->life != gy_load_relaxed(&peer->life)) {
+		if (link->life != 0 && gy_lives_is_over(&peer->lives, link->life)) {
 			gy_association_abort(link, -EHOSTDOWN);
 		}
 		link->pinned = false; /* what was watched there has ended */
-		if (gy_neighbour_is_down(peer)) {
-			gy_outgoing_give_up(link, -EHOSTDOWN, true);
+		gy_outgoing_give_up(link, -EHOSTDOWN, GY_WAITING_OVER);
+	}
+}
+
+void gy_links_end_former(struct gy_links *links)
+{
+	struct gy_list *item = links->all.next;
+
+	while (item != &links->all) {
+		struct gy_association *link = gy_container_of(item, struct gy_association, item);
+
+		item = item->next;
+		gy_outgoing_give_up(link, -ECONNRESET, GY_WAITING_ASKS);
+		if (is_past_hello(link) && link->mine.incarnation != 0 &&
+		    link->mine.incarnation != links->incarnation) {
+			link->anew = link->dialled;
+			gy_association_abort(link, -ECONNABORTED);
 		}
 	}
 }
@@ -457,7 +485,8 @@ void gy_links_forget(struct gy_links *links, const struct gy_neighbour *peer)
 void gy_links_init(struct gy_links *links, struct gy_nodes *nodes, struct gy_home *home)
 {
 	*links = (struct gy_links){ .nodes = nodes, .home = home };
-	links->random = nodes->incarnation + home->loop.index;
+	gy_links_init_life(links);
+	links->random = links->incarnation + home->loop.index;
 	gy_list_init(&links->all);
 	gy_timer_init(&links->beat, beat);
 	home->loop.upper[1] = links;
@@ -473,7 +502,7 @@ void gy_links_drain(struct gy_links *links)
 		struct gy_association *link = gy_container_of(item, struct gy_association, item);
 
 		gy_timer_stop(&links->home->loop.wheel, &link->redial);
-		gy_outgoing_give_up(link, -ESHUTDOWN, true);
+		gy_outgoing_give_up(link, -ESHUTDOWN, GY_WAITING_ALL);
 	}
 }
 

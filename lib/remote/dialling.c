@@ -52,6 +52,8 @@ static void start_pause(struct gy_association *link)
 /* The connection has ended, or there was none. */
 static void ended(struct gy_association *link)
 {
+	bool again = link->bye && link->waiting != NULL; /* it was closed just as somebody came */
+
 	link->dialling = false;
 	if (link->greeted) {
 		link->failures = 0;
@@ -59,8 +61,13 @@ static void ended(struct gy_association *link)
 		link->failures += link->failures < UINT32_MAX;
 		gy_neighbour_missed(link->links, link->peer);
 	}
-	if (link->bye && link->waiting != NULL && !link->links->draining) {
-		gy_association_want(link); /* it was closed just as somebody came */
+	if (link->anew) {
+		link->anew = false;
+		link->failures = 0;
+		again = is_wanted(link);
+	}
+	if (again && !link->links->draining) {
+		gy_association_want(link);
 	} else {
 		start_pause(link);
 	}

@@ -21,7 +21,10 @@ static const char *const refusals[GY_REFUSALS] = {
 		"no common version of the protocol; use builds of gyre that share one",
 	[GY_REFUSED_CLUSTER] = "it belongs to another cluster; give both the same name",
 	[GY_REFUSED_ID] = "the id is not the expected one; check ids and addresses of the peers",
-	[GY_REFUSED_OLDER] = "a process that came up later has this id; give each node its own",
+	[GY_REFUSED_OVER] = "this life of it was declared down, while it was halted or cut off; it "
+			    "takes a new one by itself",
+	[GY_REFUSED_REPLACED] = "another process has come with this id since: this one was "
+				"replaced, or two have the same id; give each node its own",
 	[GY_REFUSED_SECRET] = "the secrets differ, or one encrypts links and the other does not; "
 			      "give both nodes the same secret and options",
 	[GY_REFUSED_BUSY] = "it takes no more links now",
@@ -49,15 +52,20 @@ static void refuse(struct gy_association *link, enum gy_refusal refusal)
 static int make_hello(struct gy_association *link, uint16_t expected)
 {
 	const struct gy_nodes *nodes = link->links->nodes;
+	struct gy_neighbour *peer = gy_neighbour_find(nodes, expected);
 	struct gy_hello *hello = &link->mine;
 
+	gy_links_look_anew(link->links);
 	link->dials += link->dialled;
 	*hello = (struct gy_hello){
 		.version_min = GY_WIRE_VERSION_MIN,
 		.version_max = GY_WIRE_VERSION,
 		.node = nodes->options.id,
 		.expected = expected,
-		.incarnation = nodes->incarnation,
+		.incarnation = link->links->incarnation,
+		.over = peer == NULL ? 0
+				     : gy_lives_accused(
+					       peer, link->dialled ? 0 : link->theirs.incarnation),
 		.loop = link->links->home->loop.index,
 		.port = nodes->port,
 		.dial = link->dials,
@@ -83,6 +91,7 @@ static void say_hello(struct gy_association *link, uint16_t expected)
 void gy_greeting_begin(struct gy_association *link)
 {
 	link->stage = GY_LINK_GREETING;
+	link->life = 0;
 	if (link->dialled) {
 		say_hello(link, link->peer->id);
 	}
@@ -99,7 +108,8 @@ static enum gy_refusal judge(const struct gy_association *link)
 	if (strcmp(hello->cluster, nodes->cluster) != 0) {
 		return GY_REFUSED_CLUSTER;
 	}
-	if (hello->node == nodes->options.id && hello->incarnation == nodes->incarnation) {
+	if (hello->node == nodes->options.id &&
+	    hello->incarnation >> 32 == nodes->incarnation >> 32) {
 		return GY_REFUSED_SELF;
 	}
 	if (hello->expected != nodes->options.id || hello->node == 0 ||
@@ -172,6 +182,9 @@ static void learn_address(const struct gy_association *link)
 void gy_greeting_let_in(struct gy_association *link)
 {
 	gy_association_open(link);
+	if (link->stage != GY_LINK_OPEN) {
+		return;
+	}
 	if (link->theirs.proves) {
 		say_proof(link);
 	} else {
@@ -179,8 +192,31 @@ void gy_greeting_let_in(struct gy_association *link)
 	}
 }
 
-/* Only now the peer is believed to be what it says. Who dialled hears of it when it is let in: what
- * it takes for open is. */
+/* Its life is over: it hears that in a hello, and why it has no link. */
+static void turn_away(struct gy_association *link)
+{
+	if (!link->dialled && !link->theirs.proves) {
+		say_hello(link, link->theirs.node);
+	}
+	if (link->stage != GY_LINK_ENDED) {
+		refuse(link, GY_REFUSED_OVER);
+	}
+}
+
+static void welcome(struct gy_association *link)
+{
+	if (link->dialled) {
+		gy_association_open(link);
+	} else {
+		learn_address(link);
+		gy_gate_enter(link);
+	}
+}
+
+/*
+ * Only now the peer is believed to be what it says. Who dialled hears of it when it is let in: what
+ * it takes for open is. A link on which this node has said a life that is over is ended by that.
+ */
 static void accept_peer(struct gy_association *link)
 {
 	struct gy_links *links = link->links;
@@ -190,13 +226,24 @@ static void accept_peer(struct gy_association *link)
 	}
 	if (link->peer == NULL) {
 		refuse(link, GY_REFUSED_BUSY);
-	} else if (!gy_neighbour_came(links, link->peer, link->theirs.incarnation)) {
-		refuse(link, GY_REFUSED_OLDER);
-	} else if (link->dialled) {
-		gy_association_open(link);
-	} else {
-		learn_address(link);
-		gy_gate_enter(link);
+		return;
+	}
+	if (gy_nodes_declared_down(links, link->peer->id, link->theirs.over)) {
+		gy_association_abort(link, -ESTALE);
+	}
+	if (link->stage == GY_LINK_ENDED) {
+		return;
+	}
+	switch (gy_neighbour_came(links, link->peer, link->theirs.incarnation, &link->life)) {
+	case GY_COMING_WELCOME:
+		welcome(link);
+		break;
+	case GY_COMING_OVER:
+		turn_away(link);
+		break;
+	case GY_COMING_REPLACED:
+		refuse(link, GY_REFUSED_REPLACED);
+		break;
 	}
 }
 

@@ -21,6 +21,14 @@ enum { CREDIT_SHARE = 16 };
 
 /* ---- mail ---- */
 
+static struct gy_origin origin_of(const struct gy_association *link, const struct gy_frame *frame)
+{
+	return (struct gy_origin){ .slot = gy_incoming_slot(link, frame->from_slot),
+				   .cookie = frame->from_cookie,
+				   .loop = frame->from_loop,
+				   .node = link->peer->id };
+}
+
 static struct gyre_mail *make(struct gy_association *link, const struct gyre_type *type,
 			      const struct gy_frame *frame, enum gy_mail_kind kind)
 {
@@ -28,10 +36,7 @@ static struct gyre_mail *make(struct gy_association *link, const struct gyre_typ
 
 	if (gy_likely(mail != NULL)) {
 		mail->node.kind = (uint8_t)kind;
-		mail->from = (struct gy_origin){ .slot = frame->from_slot,
-						 .cookie = frame->from_cookie,
-						 .loop = frame->from_loop,
-						 .node = link->peer->id };
+		mail->from = origin_of(link, frame);
 		mail->ask_id = frame->ask_id;
 		mail->deadline = 0;
 	}
@@ -50,10 +55,7 @@ static struct gyre_address receiver_of(const struct gy_association *link,
 static struct gyre_address sender_of(const struct gy_association *link,
 				     const struct gy_frame *frame)
 {
-	return (struct gyre_address){ .slot = frame->from_slot,
-				      .cookie = frame->from_cookie,
-				      .loop = frame->from_loop,
-				      .node = link->peer->id };
+	return gy_origin_address(origin_of(link, frame));
 }
 
 /* Tells an asker, here or there, that its ask has failed; without memory its time-out does. */
@@ -163,17 +165,14 @@ static void take_order(struct gy_association *link, const struct gy_frame *frame
 		       enum gy_mail_kind kind)
 {
 	struct gy_home *home = link->links->home;
-	struct gyre_mail *mail = gy_order_decode(home, frame, link->peer->id);
+	struct gyre_mail *mail = gy_order_decode(link, frame);
 
 	if (mail == NULL) {
 		lose(link, frame, GYRE_DROP_NOT_UNDERSTOOD, -EPROTO);
 		return;
 	}
 	mail->node.kind = (uint8_t)kind;
-	mail->from = (struct gy_origin){ .slot = frame->from_slot,
-					 .cookie = frame->from_cookie,
-					 .loop = frame->from_loop,
-					 .node = link->peer->id };
+	mail->from = origin_of(link, frame);
 	mail->ask_id = frame->ask_id;
 	mail->deadline = 0;
 	(void)gy_send_away(home, receiver_of(link, frame), mail);
@@ -183,13 +182,14 @@ static void take_lookup(struct gy_association *link, const struct gy_frame *fram
 {
 	struct gy_home *home = link->links->home;
 	char name[GYRE_NAME_BYTES_MAX + 1] = { 0 };
-	struct gyre_address found;
+	struct gyre_address found = { 0 };
 	struct gyre_mail *mail;
 	int r = -EPROTO;
 
 	if (frame->bytes > 0 && frame->bytes < sizeof(name)) {
 		memcpy(name, frame->body, frame->bytes);
 		r = link->links->nodes->look_up(home->options.system, name, &found);
+		found.life = home->life; /* which the link has said */
 	}
 	mail = r < 0 ? NULL : make(link, &gyre_type_gyre_node_found, frame, GY_MAIL_REPLY);
 	if (mail == NULL) {

@@ -1,9 +1,5 @@
 /*
  * The node itself: its options, the peers it has been told of, and its beginning and end.
- *
- * An incarnation tells lives of a node apart, and which came later: it is the time of its start
- * with random bits below. Two processes that were given the same id by mistake thus do not take
- * turns: the older one is refused.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
-#include <time.h>
 
 #include <gyre/listen.h>
 #include <gyre/name.h>
@@ -21,7 +16,7 @@
 #include "channel/tls.h"
 #include "remote/remote.h"
 
-enum { RANDOM_BITS = 20, LOOPBACK_IPV4 = 127 };
+enum { LOOPBACK_IPV4 = 127 };
 
 /* ---- options ---- */
 
@@ -112,7 +107,8 @@ static struct gy_neighbour *get_peer(struct gy_nodes *nodes, uint16_t id)
 	if (peer != NULL) {
 		peer->nodes = nodes;
 		peer->id = id;
-		if (gy_by_id_set(&nodes->peers, id, peer) < 0) {
+		if (gy_lives_init(peer) < 0 || gy_by_id_set(&nodes->peers, id, peer) < 0) {
+			gy_lives_fini(peer);
 			gy_memory_put(peer);
 			peer = NULL;
 		}
@@ -198,16 +194,14 @@ int gy_node_told(struct gyre_system *system, const struct gyre_node_peer *told)
 
 /* ---- life ---- */
 
+/* No life is 0, which stands for none. */
 static int make_incarnation(uint64_t *ret_incarnation)
 {
-	struct timespec now = { 0 };
-	uint64_t random;
-	int r = gy_secret_random(&random, sizeof(random));
+	int r;
 
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	*ret_incarnation = ((uint64_t)now.tv_sec << 10 | (uint64_t)now.tv_nsec >> 20)
-				   << RANDOM_BITS |
-			   random >> (64 - RANDOM_BITS);
+	do {
+		r = gy_secret_random(ret_incarnation, sizeof(*ret_incarnation));
+	} while (r == 0 && gy_life_of(*ret_incarnation) == 0);
 	return r;
 }
 
@@ -271,6 +265,8 @@ int gy_nodes_create(const struct gyre_node_options *options, const struct gy_nod
 	nodes->homes = life->homes;
 	nodes->log = life->log;
 	nodes->look_up = life->look_up;
+	nodes->declared_down = life->declared_down;
+	nodes->loops_max = life->loops_max;
 	(void)pthread_mutex_init(&nodes->mutex, NULL);
 	nodes->links = (struct gy_links *)gy_memory_get(life->loops_max * sizeof(*nodes->links));
 	r = nodes->links == NULL ? -ENOMEM : init(nodes);
@@ -351,6 +347,7 @@ static void free_peers(struct gy_nodes *nodes)
 		struct gy_neighbour *peer = gy_neighbour_find(nodes, (uint16_t)id);
 
 		if (peer != NULL) {
+			gy_lives_fini(peer);
 			gy_memory_put(peer->gates);
 			gy_memory_put(peer->address);
 			gy_memory_put(peer);

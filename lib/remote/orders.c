@@ -68,11 +68,13 @@ int gy_order_encode(const struct gyre_mail *mail, struct gy_frame *frame, struct
 
 /* ---- in ---- */
 
-static struct gyre_mail *decode_terminated(struct gy_home *home, const struct gy_frame *frame,
-					   uint16_t from_node)
+static struct gyre_mail *decode_terminated(const struct gy_association *link,
+					   const struct gy_frame *frame)
 {
 	struct gyre_decoder in = { .at = frame->body, .left = frame->bytes };
-	struct gyre_terminated terminated = { .actor.node = from_node };
+	struct gyre_terminated terminated = {
+		.actor = { .node = link->peer->id, .life = gy_life_of(link->theirs.incarnation) },
+	};
 	struct gyre_mail *mail;
 
 	terminated.actor.slot = gyre_decode_u32(&in);
@@ -80,7 +82,7 @@ static struct gyre_mail *decode_terminated(struct gy_home *home, const struct gy
 	terminated.actor.loop = (uint16_t)gyre_decode_u32(&in);
 	terminated.reason = (int)gyre_decode_u32(&in);
 	/* As large as what it becomes a watch of: see tell() in actor/watch.c. */
-	mail = in.error != 0 ? NULL : gy_mail_get(home, &gyre_type_gyre_terminated);
+	mail = in.error != 0 ? NULL : gy_mail_get(link->links->home, &gyre_type_gyre_terminated);
 	if (mail != NULL) {
 		*(struct gyre_terminated *)gyre_payload(mail) = terminated;
 	}
@@ -104,9 +106,9 @@ static struct gyre_mail *decode_retire(struct gy_home *home, const struct gy_fra
 	return in.error != 0 ? NULL : gy_retire_make(home, deadline_ns);
 }
 
-struct gyre_mail *gy_order_decode(struct gy_home *home, const struct gy_frame *frame,
-				  uint16_t from_node)
+struct gyre_mail *gy_order_decode(const struct gy_association *link, const struct gy_frame *frame)
 {
+	struct gy_home *home = link->links->home;
 	const struct gyre_address here = { .slot = frame->to_slot,
 					   .cookie = frame->to_cookie,
 					   .loop = frame->to_loop,
@@ -130,6 +132,5 @@ struct gyre_mail *gy_order_decode(struct gy_home *home, const struct gy_frame *f
 	if (frame->type == gy_type_unanswered.id) {
 		return decode_unanswered(home, frame);
 	}
-	return frame->type == GYRE_ID(gyre_terminated) ? decode_terminated(home, frame, from_node)
-						       : NULL;
+	return frame->type == GYRE_ID(gyre_terminated) ? decode_terminated(link, frame) : NULL;
 }

@@ -209,12 +209,10 @@ static inline void remember(struct gy_association *link, struct gyre_address to,
 			    const struct gyre_mail *mail)
 {
 	link->said = (struct gy_said){
-		.type = is_plain(mail->type) && link->theirs.version_max >= GY_WIRE_VERSION_AGAIN
-				? mail->type
-				: NULL,
+		.type = is_plain(mail->type) ? mail->type : NULL,
 		.type_id = mail->type->id,
 		.bytes = mail->type->bytes,
-		.to = gy_origin_of(to),
+		.to = to,
 		.from = mail->from,
 	};
 }
@@ -415,6 +413,18 @@ static void owe_answer(struct gy_home *home, struct gyre_address asker,
 	}
 }
 
+/* Whose end is still to be told on this loop ends with that, after its last mail. */
+static void lose_watch(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail,
+		       int error)
+{
+	if (gy_lives_end_is_due(gy_links_of(home), to)) {
+		gy_count(&home->counters.handled, 1);
+		gy_mail_put(home, mail);
+	} else {
+		gy_watch_refused(home, mail, error);
+	}
+}
+
 /*
  * A watch that cannot be asked for is over at once. Answers of a loop that retires, or has, leave
  * by the first loop, unless that stops as well. Other mail is lost.
@@ -422,7 +432,7 @@ static void owe_answer(struct gy_home *home, struct gyre_address asker,
 static int lose(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail, int error)
 {
 	if (mail->type == &gy_type_watch) {
-		gy_watch_refused(home, mail, error);
+		lose_watch(home, to, mail, error);
 		return 0;
 	}
 	if (error == -ESHUTDOWN && home->loop.index != 0 &&
@@ -436,6 +446,25 @@ static int lose(struct gy_home *home, struct gyre_address to, struct gyre_mail *
 	return error;
 }
 
+/* Mail to a life that is over, or is none of those that the link knows: so is its asker's, if it is
+ * an answer. */
+static __attribute__((noinline)) int lose_stale(struct gy_home *home, struct gyre_address to,
+						struct gyre_mail *mail)
+{
+	if (mail->type == &gy_type_watch) {
+		lose_watch(home, to, mail, -EHOSTDOWN);
+		return 0;
+	}
+	gy_drop(home, mail, to, GYRE_DROP_FORMER_LIFE, -EHOSTDOWN);
+	return -EHOSTDOWN;
+}
+
+/* Whether the receiver is of another life than the peer's of that link. */
+static inline bool is_stale(const struct gy_association *link, struct gyre_address to)
+{
+	return to.life != gy_life_of(link->theirs.incarnation) && to.life != 0;
+}
+
 /* ---- what is like the one before ---- */
 
 /* Whether the head of a mail would be that of the last notice, and it has room as it is. */
@@ -444,10 +473,9 @@ static inline bool is_again(const struct gy_association *link, struct gyre_addre
 {
 	const struct gy_said *said = &link->said;
 	const struct gyre_type *type = mail->type;
-	struct gy_origin receiver = gy_origin_of(to);
 
 	return said->type == type && mail->node.kind == GY_MAIL_NOTICE &&
-	       memcmp(&said->to, &receiver, sizeof(receiver)) == 0 &&
+	       memcmp(&said->to, &to, sizeof(to)) == 0 &&
 	       memcmp(&said->from, &mail->from, sizeof(mail->from)) == 0 &&
 	       said->type_id == type->id && said->bytes == type->bytes &&
 	       link->stage == GY_LINK_OPEN && link->flushing && link->streams_count == 0 &&
@@ -505,7 +533,8 @@ static int send_now(struct gy_association *link, struct gyre_address to, struct 
 	return 0;
 }
 
-/* Until the link is open. The loop of the receiver stands where nothing reads ahead now. */
+/* Until the link is open. The life and the loop of the receiver stand where nothing reads ahead
+ * now, and where this node would. */
 static int wait(struct gy_association *link, struct gyre_address to, struct gyre_mail *mail)
 {
 	uint64_t bytes = mail->type->bytes + OVERHEAD_BYTES;
@@ -520,7 +549,8 @@ static int wait(struct gy_association *link, struct gyre_address to, struct gyre
 	link->waiting_bytes += bytes;
 	mail->to_slot = to.slot;
 	mail->to_cookie = to.cookie;
-	mail->node.ahead = to.loop;
+	mail->node.ahead = (int32_t)to.life;
+	mail->from.node = to.loop;
 	mail->node.next = NULL;
 	if (link->waiting == NULL) {
 		link->waiting = &mail->node;
@@ -544,8 +574,11 @@ void gy_outgoing_owe(struct gy_association *link, struct gyre_address asker, uin
 	if (mail == NULL) {
 		return;
 	}
+	asker = gy_lives_shown(link->links->nodes, asker);
 	gy_count(&home->counters.sent, 1);
-	if (link->stage == GY_LINK_OPEN) {
+	if (link->stage == GY_LINK_OPEN && is_stale(link, asker)) {
+		(void)lose_stale(home, asker, mail);
+	} else if (link->stage == GY_LINK_OPEN) {
 		(void)send_now(link, asker, mail);
 	} else if (link->links->draining) {
 		(void)lose(home, asker, mail, -ESHUTDOWN);
@@ -562,8 +595,11 @@ static struct gyre_mail *take_waiting(struct gy_association *link, struct gyre_a
 	link->waiting = mail->node.next;
 	*ret_to = (struct gyre_address){ .slot = mail->to_slot,
 					 .cookie = mail->to_cookie,
-					 .loop = (uint16_t)mail->node.ahead,
-					 .node = link->peer->id };
+					 .loop = mail->from.node,
+					 .node = link->peer->id,
+					 .life = (uint32_t)mail->node.ahead };
+	mail->from.node = mail->from.cookie == 0 ? 0 : link->links->home->node;
+	mail->node.ahead = 0;
 	return mail;
 }
 
@@ -575,11 +611,34 @@ void gy_outgoing_resume(struct gy_association *link)
 	while (link->waiting != NULL) {
 		struct gyre_mail *mail = take_waiting(link, &to);
 
-		(void)send_now(link, to, mail);
+		if (is_stale(link, to)) {
+			(void)lose_stale(link->links->home, to, mail);
+		} else {
+			(void)send_now(link, to, mail);
+		}
 	}
 }
 
-void gy_outgoing_give_up(struct gy_association *link, int error, bool all)
+/* Whether it stays. One that is to be for whatever life the node has is for the one that it had. */
+static bool stays(const struct gy_association *link, struct gyre_address to,
+		  const struct gyre_mail *mail, enum gy_waiting lost)
+{
+	const struct gy_lives *lives = &link->peer->lives;
+
+	switch (lost) {
+	case GY_WAITING_BUT_EVENTS:
+		return mail->node.kind == GY_MAIL_EVENT;
+	case GY_WAITING_ASKS:
+		return mail->node.kind != GY_MAIL_ASK;
+	case GY_WAITING_OVER:
+		return to.life != 0 && !gy_neighbour_is_down(link->peer) &&
+		       !gy_lives_is_over(lives, gy_lives_find(lives, to.life));
+	default:
+		return false;
+	}
+}
+
+void gy_outgoing_give_up(struct gy_association *link, int error, enum gy_waiting which)
 {
 	struct gy_node *last = link->waiting == NULL ? NULL : link->waiting_last;
 	struct gyre_address to;
@@ -590,7 +649,7 @@ void gy_outgoing_give_up(struct gy_association *link, int error, bool all)
 		struct gyre_mail *mail = take_waiting(link, &to);
 
 		more = &mail->node != last;
-		if (!all && mail->node.kind == GY_MAIL_EVENT) {
+		if (stays(link, to, mail, which)) {
 			(void)wait(link, to, mail);
 		} else {
 			(void)lose(link->links->home, to, mail, error);
@@ -622,6 +681,16 @@ void gy_outgoing_reset(struct gy_association *link)
 	link->credited_frames = 0;
 }
 
+/* Whether its node is known to have another life now, or none. */
+static bool is_over(const struct gy_links *links, struct gyre_address to)
+{
+	const struct gy_neighbour *peer =
+		to.life == 0 ? NULL : gy_neighbour_find(links->nodes, to.node);
+	uint32_t number = peer == NULL ? 0 : gy_lives_find(&peer->lives, to.life);
+
+	return number != 0 && gy_lives_is_over(&peer->lives, number);
+}
+
 static int send_on(struct gy_links *links, struct gyre_address to, struct gyre_mail *mail)
 {
 	struct gy_association *link =
@@ -629,8 +698,18 @@ static int send_on(struct gy_links *links, struct gyre_address to, struct gyre_m
 	int error;
 
 	if (gy_likely(link != NULL && link->stage == GY_LINK_OPEN)) {
+		if (gy_unlikely(to.slot > gy_slot_mask)) {
+			to = gy_lives_shown(links->nodes, to); /* where an ask came from */
+		}
+		if (gy_unlikely(is_stale(link, to))) {
+			return lose_stale(links->home, to, mail);
+		}
 		links->recent = link;
 		return send_now(link, to, mail);
+	}
+	to = gy_lives_shown(links->nodes, to);
+	if (is_over(links, to)) {
+		return lose_stale(links->home, to, mail);
 	}
 	link = gy_association_get(links, to.node, &error);
 	return link == NULL ? lose(links->home, to, mail, error) : wait(link, to, mail);
@@ -668,6 +747,11 @@ struct gyre_mail *gy_errand_to_node(struct gyre_address to, struct gyre_mail *ma
 	return errand;
 }
 
+static struct gyre_address shown(const struct gy_home *home, struct gyre_address address)
+{
+	return gy_lives_shown(gy_links_of(home)->nodes, address);
+}
+
 static void arrived(struct gy_home *home, struct gyre_mail *mail)
 {
 	struct errand errand = *(const struct errand *)gyre_payload(mail);
@@ -692,4 +776,5 @@ const struct gy_remote_ops gy_remote_ops = {
 	.arrived = arrived,
 	.drain = drain,
 	.resume = resume,
+	.shown = shown,
 };

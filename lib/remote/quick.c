@@ -43,7 +43,7 @@ static inline void put(struct gy_association *link, const struct gy_wire_head *h
 					 .node = home->node };
 
 	mail->node.kind = (uint8_t)kind;
-	mail->from = (struct gy_origin){ .slot = le32toh(head->from_slot),
+	mail->from = (struct gy_origin){ .slot = gy_incoming_slot(link, le32toh(head->from_slot)),
 					 .cookie = le32toh(head->from_cookie),
 					 .loop = le16toh(head->from_loop),
 					 .node = link->peer->id };

@@ -51,17 +51,52 @@ struct gy_gate {
 	uint32_t host;	      /* the loop that serves the one that was let in, + 1; 0 for none */
 };
 
+/* What a loop has to do about a peer, as bits; see lives.c. */
+enum {
+	GY_DUTY_POSTED = 1,
+	GY_DUTY_CUT = 2,   /* a life of it is over */
+	GY_DUTY_RENEW = 4, /* mail of watches may be lost */
+};
+
+struct gy_duty {
+	struct gy_task task;
+	struct gy_task telling; /* its place in the inbox matters, so it is a task of its own */
+	struct gy_neighbour *peer;
+	struct gy_links *links;
+	uint32_t wanted;     /* atomic: the bits above */
+	uint32_t telling_to; /* under the mutex: posted to tell of lives up to that; 0: it is not */
+	uint32_t told;	     /* of the loop: the ends of lives up to that have been told there */
+};
+
+/*
+ * The lives of a peer are numbered as they come, from 1 on. Those up to @over have ended; so the
+ * last one, @count, is alive if it is above. What is written is under the mutex.
+ */
+struct gy_lives {
+	uint64_t *incarnations; /* atomic: the last GY_LIVES_KEPT, by gy_life_code() */
+	uint32_t count;		/* atomic */
+	uint32_t over;		/* atomic */
+	uint32_t cut;		/* are cut off, or about to be */
+	uint32_t told;		/* atomic: are cut off on all loops */
+	uint32_t cutting;	/* loops that have still to cut */
+	uint32_t accused;	/* the low half of the one that the peer is told to be over; or 0 */
+};
+
+/* One number stands for no life; see gy_origin. */
+enum { GY_LIVES_KEPT = GY_LIVES - 1 };
+
 struct gy_neighbour {
 	struct gy_nodes *nodes;
 	uint16_t id;
 	char *address;	      /* NULL: it has come, and cannot be dialled */
 	bool learnt;	      /* the address is where it came from, and nobody told of it */
-	uint64_t life;	      /* atomic: counts its ends; written under the mutex */
 	uint64_t incarnation; /* atomic; written under the mutex */
-	uint32_t state;	      /* atomic: enum gyre_node_state; written under the mutex */
-	uint64_t heard_ns;    /* atomic */
-	uint32_t links;	      /* atomic: open */
-	uint64_t sent;	      /* atomic, as the next two */
+	struct gy_lives lives;
+	struct gy_duty *duties; /* by loop */
+	uint32_t state;		/* atomic: enum gyre_node_state; written under the mutex */
+	uint64_t heard_ns;	/* atomic */
+	uint32_t links;		/* atomic: open */
+	uint64_t sent;		/* atomic, as the next two */
 	uint64_t received;
 	uint64_t lost;
 	struct gy_gate *gates; /* by loop of the peer */
@@ -88,25 +123,31 @@ struct gy_nodes {
 	char cluster[GYRE_NODE_NAME_BYTES_MAX + 1];
 	struct gy_secret secrets[GY_SECRETS_MAX]; /* the present one first */
 	uint32_t secrets_count;
-	uint64_t incarnation;
+	uint64_t incarnation; /* atomic: its life; written under the mutex */
+	uint32_t loops_max;
 	uint16_t port;
 	/* Where it listens if it was to find a port itself; else "". */
 	char found[GYRE_SOCKET_ADDRESS_TEXT_MAX];
 	struct gy_node_engine engines[2]; /* the static list, and perhaps another */
+	bool ending;			  /* for it was declared down; under the mutex */
 	struct gy_types types;
 	struct gy_links *links; /* one a loop */
 	pthread_mutex_t mutex;
 	struct gy_by_id peers; /* read without the mutex */
 	struct gyre_address *watchers;
 	uint32_t watchers_count; /* atomic; written under the mutex */
-	/* The name directory stands on a higher floor. */
+	/* Of higher floors: the name directory, and the end of a system. */
 	int (*look_up)(struct gyre_system *system, const char *name, struct gyre_address *ret);
+	void (*declared_down)(struct gyre_system *system);
 };
 
 /* The links of one loop; it hangs there as home->loop.upper[1]. */
 struct gy_links {
 	struct gy_nodes *nodes;
 	struct gy_home *home;
+	uint64_t incarnation;	       /* in which its links say that they are */
+	struct gy_task anew;	       /* the node has taken another life */
+	uint32_t anew_posted;	       /* atomic */
 	struct gy_by_id dialled;       /* struct gy_association, by peer */
 	struct gy_association *recent; /* of these, that mail went over last; or NULL */
 	uint64_t type_key;	       /* of @type, which came last: see quick.c */
@@ -173,7 +214,7 @@ struct gy_said {
 	const struct gyre_type *type; /* NULL: the next one is said in full */
 	uint32_t type_id;
 	uint32_t bytes;
-	struct gy_origin to;
+	struct gyre_address to; /* as it was given */
 	struct gy_origin from;
 };
 
@@ -192,19 +233,21 @@ struct gy_association {
 	struct gyre_handler_context *ctx; /* NULL without a channel */
 	enum gy_link_stage stage;
 	bool dialled;
-	bool stranger;	   /* it is counted as one */
-	bool dialling;	   /* there is a client for it */
-	bool greeted;	   /* the last connection came to be open */
-	bool opened;	   /* it is counted as open */
-	bool pinned;	   /* somebody watches an actor there: it stays open though idle */
-	bool worried;	   /* the peer's links broke, and it is not known yet how it is */
-	bool bye;	   /* one side has closed the connection because it was idle */
-	bool again;	   /* it was let in after another one of that loop */
-	uint8_t secret;	   /* which one it is dialled with, or was proved by the peer */
-	uint32_t failures; /* to have an open connection, in a row */
-	uint64_t life;	   /* of the peer, when it was opened */
-	uint64_t dials;	   /* that came to a hello */
-	uint64_t claim;	   /* see gates.c; 0 before it has one */
+	bool stranger;	    /* it is counted as one */
+	bool dialling;	    /* there is a client for it */
+	bool greeted;	    /* the last connection came to be open */
+	bool opened;	    /* it is counted as open */
+	bool pinned;	    /* somebody watches an actor there: it stays open though idle */
+	bool worried;	    /* the peer's links broke, and it is not known yet how it is */
+	bool bye;	    /* one side has closed the connection because it was idle */
+	bool again;	    /* it was let in after another one of that loop */
+	bool anew;	    /* it was ended for a new life of this node: it is dialled at once */
+	uint8_t secret;	    /* which one it is dialled with, or was proved by the peer */
+	uint32_t failures;  /* to have an open connection, in a row */
+	uint32_t life;	    /* of the peer, by number, as it said in its hello */
+	uint32_t life_mark; /* the same as it stands in the slot of an origin */
+	uint64_t dials;	    /* that came to a hello */
+	uint64_t claim;	    /* see gates.c; 0 before it has one */
 	struct gy_timer redial;
 
 	/* Out: */
@@ -275,6 +318,7 @@ struct gy_nodes_life {
 	struct gy_homes *homes;
 	const struct gy_log *log;
 	int (*look_up)(struct gyre_system *system, const char *name, struct gyre_address *ret);
+	void (*declared_down)(struct gyre_system *system); /* it is to end with that; any thread */
 };
 
 /* A node of those options, without links; a bad option is named in the log. */
@@ -310,11 +354,18 @@ void gy_membership_stop(struct gy_nodes *nodes);
 
 /* ---- states.c ---- */
 
+enum gy_coming {
+	GY_COMING_WELCOME,
+	GY_COMING_OVER,	    /* that life was declared down, or another one followed it */
+	GY_COMING_REPLACED, /* another process has come with that id, and is alive */
+};
+
 /*
- * A process with that id has said hello. Whether it may: not when one that came up later is alive.
- * A new one ends the life of the one before.
+ * A process with that id has said hello. A life that has not come before ends the one before; its
+ * number goes to @ret_life.
  */
-bool gy_neighbour_came(struct gy_links *links, struct gy_neighbour *peer, uint64_t incarnation);
+enum gy_coming gy_neighbour_came(struct gy_links *links, struct gy_neighbour *peer,
+				 uint64_t incarnation, uint32_t *ret_life);
 /* It has shown life. */
 void gy_neighbour_heard(struct gy_links *links, struct gy_neighbour *peer);
 /* What its silence means by now, as long as it is. */
@@ -329,6 +380,52 @@ void gy_neighbour_broke(struct gy_links *links, struct gy_neighbour *peer);
 /* A link from it broke, and there is the next one: likewise, on all loops. */
 void gy_neighbour_returned(struct gy_links *links, struct gy_neighbour *peer);
 
+/* An event about this node itself. */
+void gy_nodes_tell_own(struct gy_links *links, uint64_t incarnation, enum gyre_node_state state);
+
+/* ---- lives.c ---- */
+
+/* As it stands in addresses. */
+static inline uint32_t gy_life_of(uint64_t incarnation)
+{
+	return (uint32_t)incarnation;
+}
+
+/* 1 to GY_LIVES_KEPT, for a number that is not 0. */
+static inline uint32_t gy_life_code(uint32_t number)
+{
+	return (number - 1) % GY_LIVES_KEPT + 1;
+}
+
+int gy_lives_init(struct gy_neighbour *peer);
+void gy_lives_fini(struct gy_neighbour *peer);
+/* Its number, or 0 for one that has not come or was forgotten. */
+uint32_t gy_lives_find(const struct gy_lives *lives, uint32_t life);
+static inline bool gy_lives_is_over(const struct gy_lives *lives, uint32_t number)
+{
+	return number <= gy_load_acquire(&lives->over);
+}
+/* Under the mutex: the next life has come; the present one is over. */
+void gy_lives_begin(struct gy_neighbour *peer, uint64_t incarnation);
+void gy_lives_end(struct gy_neighbour *peer);
+/* What a hello to the peer says, which has said so itself, or 0. */
+uint32_t gy_lives_accused(struct gy_neighbour *peer, uint64_t incarnation);
+/* What the loop is to do is done. */
+void gy_duty_want(struct gy_links *links, struct gy_neighbour *peer, uint32_t duties);
+/* It is done at once: nothing of the next life comes before. */
+void gy_duty_do(struct gy_links *links, struct gy_neighbour *peer);
+/* The end of what that address was made in is still to be told on this loop. */
+bool gy_lives_end_is_due(const struct gy_links *links, struct gyre_address address);
+/* An address with the life of its node, if it is made of an origin. */
+struct gyre_address gy_lives_shown(const struct gy_nodes *nodes, struct gyre_address address);
+
+/* A peer has declared that life of this node down: it takes another one, unless it did, or is to
+ * end. Whether it has the one that is over still. */
+bool gy_nodes_declared_down(struct gy_links *links, uint16_t by, uint32_t life);
+/* The loop ends what was of the former life, if it has not yet. */
+void gy_links_look_anew(struct gy_links *links);
+void gy_links_init_life(struct gy_links *links);
+
 /* ---- association.c ---- */
 
 /*
@@ -342,8 +439,10 @@ void gy_association_lost(struct gy_association *link, int reason);
 void gy_association_open(struct gy_association *link);
 /* Ends its connection for a reason. */
 void gy_association_abort(struct gy_association *link, int reason);
-/* Ends all links to a peer, on this loop, whose life is over. */
-void gy_links_forget(struct gy_links *links, const struct gy_neighbour *peer);
+/* Ends all links to a peer, on this loop, whose life is over, and gives up what waits for it. */
+void gy_links_cut(struct gy_links *links, const struct gy_neighbour *peer);
+/* Ends all links that have said the former life of this node. */
+void gy_links_end_former(struct gy_links *links);
 
 void gy_links_drain(struct gy_links *links);
 /* The loop had retired, and comes back. */
@@ -376,8 +475,7 @@ extern const struct gyre_type gy_type_lookup;
 int gy_order_encode(const struct gyre_mail *mail, struct gy_frame *frame, struct gyre_encoder *out);
 /* The mail of an event of such a type, to that receiver; NULL without memory or for what is none.
  */
-struct gyre_mail *gy_order_decode(struct gy_home *home, const struct gy_frame *frame,
-				  uint16_t from_node);
+struct gyre_mail *gy_order_decode(const struct gy_association *link, const struct gy_frame *frame);
 
 /* ---- greeting.c ---- */
 
@@ -435,10 +533,16 @@ void gy_outgoing_say(struct gy_association *link, enum gy_wire_kind kind, const 
 void gy_outgoing_say_bytes(struct gy_association *link, const void *frame, uint32_t bytes);
 /* Gives the channel what it and the peer take now. */
 void gy_outgoing_pump(struct gy_association *link);
-/* Mail that has waited for the link is sent, or lost for that reason; the ends of watches only with
- * @all. */
+enum gy_waiting {
+	GY_WAITING_ALL,
+	GY_WAITING_BUT_EVENTS, /* which are the ends of watches, too */
+	GY_WAITING_ASKS,
+	GY_WAITING_OVER, /* what is for lives that are over, or for none that was named */
+};
+
+/* Mail that has waited for the link is sent, or lost for that reason. */
 void gy_outgoing_resume(struct gy_association *link);
-void gy_outgoing_give_up(struct gy_association *link, int error, bool all);
+void gy_outgoing_give_up(struct gy_association *link, int error, enum gy_waiting which);
 /* Forgets what was on its way; counted as lost. */
 void gy_outgoing_reset(struct gy_association *link);
 /* Tells an actor of the peer that its ask is not answered, when the link is open. */
@@ -501,6 +605,11 @@ bool gy_quick_take(struct gy_association *link, const unsigned char *bytes);
 
 /* ---- incoming.c ---- */
 
+/* The slot of a sender as it stands in mail here. */
+static inline uint32_t gy_incoming_slot(const struct gy_association *link, uint32_t slot)
+{
+	return (slot & gy_slot_mask) | link->life_mark;
+}
 /* The time that an ask has which came with that much left; 0 for no bound. */
 uint32_t gy_incoming_patience(uint16_t left);
 /* As gy_send(), for an address that need not be anybody's. */

@@ -3,11 +3,14 @@
  * of this node has heard of it last, and by how long itself has listened since then; who finds that
  * it has changed announces it, once.
  *
- * A node that is down has lost all: asks to it fail and watches end, on each loop by a task. Links
- * to a life that is over are ended with it; those to the next one have its number. When no more
- * than a link breaks watches are renewed: if it was one to the peer at once, since what the loop
- * has asked for may have been lost; if it was one of the peer when the next one opens, since by
- * then nothing can be lost with the old one any more.
+ * What follows from the end of a life is in lives.c. A life that was declared down stays so: a node
+ * that comes with it is told, and takes another one. One that comes with a life that is not known
+ * was started anew, or has taken another life; unless its process had been followed by another one
+ * that is alive: two have one id then, and only the later one is believed.
+ *
+ * When no more than a link breaks watches are renewed: if it was one to the peer at once, since
+ * what the loop has asked for may have been lost; if it was one of the peer when the next one
+ * opens, since by then nothing can be lost with the old one any more.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,71 +20,28 @@
 #include "base/memory.h"
 #include "remote/remote.h"
 
-/* The order to a loop. */
-struct order {
-	struct gy_task task; /* first: its node is what was allocated */
-	struct gy_links *links;
-	struct gy_neighbour *peer;
-	int error; /* 0: it is not lost, but mail from it may be */
-};
-
 static const char *const state_names[] = {
-	[GYRE_NODE_UNKNOWN] = "unknown",
-	[GYRE_NODE_UP] = "up",
-	[GYRE_NODE_SUSPECT] = "suspect",
-	[GYRE_NODE_DOWN] = "down",
+	[GYRE_NODE_UNKNOWN] = "unknown",	 [GYRE_NODE_UP] = "up",
+	[GYRE_NODE_SUSPECT] = "suspect",	 [GYRE_NODE_DOWN] = "down",
+	[GYRE_NODE_QUARANTINED] = "quarantined",
 };
 
 /* ---- losses ---- */
 
-static void carry_out(struct gy_loop *loop, struct gy_task *task)
-{
-	const struct order *order = gy_container_of(task, struct order, task);
-
-	if (order->error != 0) {
-		gy_links_forget(order->links, order->peer);
-	}
-	gy_home_tell_afar(order->links->home, order->peer->id, order->error);
-	gy_loop_node_put(loop, &task->node);
-}
-
-static void order_of(struct gy_links *links, struct gy_neighbour *peer, int error)
-{
-	struct gy_node *node = gy_node_get_from_heap(sizeof(struct order));
-	struct order *order;
-
-	if (node == NULL) {
-		gy_log(links->nodes->log, GYRE_LOG_ERROR,
-		       "no memory to tell loop %u that node %u is lost: asks end by their "
-		       "time-outs, watches at its next loss",
-		       (unsigned)links->home->loop.index, peer->id);
-		return;
-	}
-	order = gy_container_of(node, struct order, task.node);
-	order->task.run = carry_out;
-	order->links = links;
-	order->peer = peer;
-	order->error = error;
-	gy_loop_post_task(&links->home->loop, &order->task);
-}
-
-static void order_everywhere(struct gy_nodes *nodes, struct gy_neighbour *peer, int error)
-{
-	for (uint32_t i = 0; i < gy_homes_made(nodes->homes); i++) {
-		order_of(&nodes->links[i], peer, error);
-	}
-}
-
 void gy_neighbour_broke(struct gy_links *links, struct gy_neighbour *peer)
 {
 	if (gy_neighbour_is_alive(peer)) {
-		order_of(links, peer, 0);
+		gy_duty_want(links, peer, GY_DUTY_RENEW);
 	}
 }
 
 void gy_neighbour_returned(struct gy_links *links, struct gy_neighbour *peer)
 {
-	order_everywhere(links->nodes, peer, 0);
+	struct gy_nodes *nodes = links->nodes;
+
+	for (uint32_t i = 0; i < gy_homes_made(nodes->homes); i++) {
+		gy_duty_want(&nodes->links[i], peer, GY_DUTY_RENEW);
+	}
 }
 
 /* ---- announcing ---- */
@@ -139,9 +99,15 @@ static void set_state(struct gy_links *links, struct gy_neighbour *peer, enum gy
 	       "node %u: node %u is %s", links->nodes->options.id, peer->id, state_names[state]);
 	tell_all(links, &event);
 	if (state == GYRE_NODE_DOWN) {
-		gy_store_relaxed(&peer->life, peer->life + 1);
-		order_everywhere(links->nodes, peer, -EHOSTDOWN);
+		gy_lives_end(peer);
 	}
+}
+
+void gy_nodes_tell_own(struct gy_links *links, uint64_t incarnation, enum gyre_node_state state)
+{
+	tell_all(links, &(struct gyre_node_event){ .incarnation = incarnation,
+						   .node = links->nodes->options.id,
+						   .state = (uint16_t)state });
 }
 
 bool gy_neighbour_is_down(const struct gy_neighbour *peer)
@@ -158,27 +124,80 @@ bool gy_neighbour_is_alive(const struct gy_neighbour *peer)
 
 /* ---- judging ---- */
 
-bool gy_neighbour_came(struct gy_links *links, struct gy_neighbour *peer, uint64_t incarnation)
+static uint32_t process_of(uint64_t incarnation)
+{
+	return (uint32_t)(incarnation >> 32);
+}
+
+/* Whether another life of that process has come before. */
+static bool was_here(const struct gy_lives *lives, uint64_t incarnation)
+{
+	uint32_t kept = lives->count < GY_LIVES_KEPT ? lives->count : GY_LIVES_KEPT;
+
+	for (uint32_t i = 0; i < kept; i++) {
+		uint32_t code = gy_life_code(lives->count - i);
+
+		if (process_of(lives->incarnations[code]) == process_of(incarnation)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Under the mutex. */
+static enum gy_coming judge(const struct gy_neighbour *peer, uint64_t incarnation,
+			    uint32_t *ret_number)
+{
+	*ret_number = gy_lives_find(&peer->lives, gy_life_of(incarnation));
+	if (*ret_number != 0) {
+		return gy_lives_is_over(&peer->lives, *ret_number) ? GY_COMING_OVER
+								   : GY_COMING_WELCOME;
+	}
+	return gy_neighbour_is_alive(peer) &&
+			       process_of(peer->incarnation) != process_of(incarnation) &&
+			       was_here(&peer->lives, incarnation)
+		       ? GY_COMING_REPLACED
+		       : GY_COMING_WELCOME;
+}
+
+/* Under the mutex. */
+static void begin_life(struct gy_links *links, struct gy_neighbour *peer, uint64_t incarnation)
+{
+	if (gy_neighbour_is_alive(peer)) {
+		if (process_of(peer->incarnation) != process_of(incarnation)) {
+			gy_log(links->nodes->log, GYRE_LOG_WARNING,
+			       "node %u: another process comes as node %u: that was started anew, "
+			       "or two have the same id",
+			       links->nodes->options.id, peer->id);
+		}
+		set_state(links, peer, GYRE_NODE_DOWN);
+	}
+	gy_lives_begin(peer, incarnation);
+}
+
+enum gy_coming gy_neighbour_came(struct gy_links *links, struct gy_neighbour *peer,
+				 uint64_t incarnation, uint32_t *ret_life)
 {
 	struct gy_nodes *nodes = links->nodes;
-	bool may;
+	enum gy_coming coming;
+	uint32_t number;
 
 	(void)pthread_mutex_lock(&nodes->mutex);
-	may = incarnation >= peer->incarnation || peer->state == GYRE_NODE_DOWN;
-	if (may) {
+	coming = judge(peer, incarnation, &number);
+	if (coming == GY_COMING_WELCOME) {
 		gy_store_relaxed(&peer->heard_ns, links->home->loop.now_ns);
-		if (incarnation != peer->incarnation) {
-			if (gy_neighbour_is_alive(peer)) {
-				set_state(links, peer, GYRE_NODE_DOWN);
-			}
-			gy_store_relaxed(&peer->incarnation, incarnation);
+		if (number == 0) {
+			begin_life(links, peer, incarnation);
 		}
 		if (peer->state != GYRE_NODE_UP) {
 			set_state(links, peer, GYRE_NODE_UP);
 		}
+		*ret_life = peer->lives.count;
+	} else if (coming == GY_COMING_OVER) {
+		peer->lives.accused = gy_life_of(incarnation);
 	}
 	(void)pthread_mutex_unlock(&nodes->mutex);
-	return may;
+	return coming;
 }
 
 static void change(struct gy_links *links, struct gy_neighbour *peer, enum gyre_node_state from,
@@ -238,7 +257,7 @@ static int add_watcher(struct gy_nodes *nodes, struct gyre_address watcher)
 	forget_ended(nodes);
 	count = nodes->watchers_count;
 	for (uint32_t i = 0; i < count; i++) {
-		if (gyre_address_equal(nodes->watchers[i], watcher)) {
+		if (gy_address_same(nodes->watchers[i], watcher)) {
 			return 1;
 		}
 	}

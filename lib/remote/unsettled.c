@@ -101,7 +101,8 @@ static void lose(struct gy_association *link, const struct gy_unsettled_item *it
 	struct gyre_address asker = { .slot = item->slot,
 				      .cookie = item->cookie,
 				      .loop = item->loop,
-				      .node = link->peer->id };
+				      .node = link->peer->id,
+				      .life = gy_life_of(link->theirs.incarnation) };
 
 	if (item->ask) {
 		fail_ask(link, asker, item->ask_id);

@@ -92,6 +92,7 @@ uint32_t gy_hello_put(const struct gy_hello *hello, unsigned char *out)
 	encode_u16(&body, hello->node);
 	encode_u16(&body, hello->expected);
 	gyre_encode_u64(&body, hello->incarnation);
+	gyre_encode_u32(&body, hello->over);
 	encode_u16(&body, hello->loop);
 	encode_u16(&body, hello->port);
 	encode_u16(&body, hello->proves ? PROVES : 0);
@@ -117,8 +118,13 @@ int gy_hello_get(const unsigned char *body, size_t count, struct gy_hello *ret_h
 	hello.version_min = decode_u16(&in);
 	hello.version_max = decode_u16(&in);
 	hello.node = decode_u16(&in);
+	if (in.error == 0 && magic == MAGIC && hello.version_max < GY_WIRE_VERSION_MIN) {
+		*ret_hello = hello; /* the rest may be in another form */
+		return 0;
+	}
 	hello.expected = decode_u16(&in);
 	hello.incarnation = gyre_decode_u64(&in);
+	hello.over = gyre_decode_u32(&in);
 	hello.loop = decode_u16(&in);
 	hello.port = decode_u16(&in);
 	hello.proves = (decode_u16(&in) & PROVES) != 0;

@@ -15,7 +15,7 @@
  *	ASK REPLY EXCEPTION LOOKUP  36 bytes   the message, an errno, a name
  *	FRAGMENT                    8 bytes    a piece of a larger frame
  *	BYE                         -          -; the link is closed for it was idle
- *	AGAIN                       -          the message of a notice (version 4)
+ *	AGAIN                       -          the message of a notice
  *
  * The head of a message: 16 bits each for the receiver's loop and the sender's; 32 bits each for
  * the receiver's slot and cookie, the sender's, and the type's id; 16 bits each for the type's
@@ -63,8 +63,7 @@ enum {
 	GY_WIRE_HEAD_BYTES_MAX = 40, /* with the id of an ask */
 	GY_WIRE_BODY_BYTES_MAX = 1 << 16,
 	GY_WIRE_VERSION_MIN = 3,
-	GY_WIRE_VERSION_AGAIN = 4, /* from there on a peer takes AGAIN */
-	GY_WIRE_VERSION = 4,
+	GY_WIRE_VERSION = 3,
 	GY_NONCE_BYTES = 32,
 	GY_PROOF_BYTES = 32,
 	GY_HELLO_BYTES_MAX = 256,
@@ -76,8 +75,9 @@ enum gy_refusal {
 	GY_REFUSED_MALFORMED = 1,
 	GY_REFUSED_VERSION,
 	GY_REFUSED_CLUSTER,
-	GY_REFUSED_ID,	  /* not the one that was dialled, or the own one of another process */
-	GY_REFUSED_OLDER, /* a process that came up later has that id */
+	GY_REFUSED_ID,	     /* not the one that was dialled, or the own one of another process */
+	GY_REFUSED_OVER,     /* that life was declared down */
+	GY_REFUSED_REPLACED, /* another process has come with that id since */
 	GY_REFUSED_SECRET,
 	GY_REFUSED_BUSY,
 	GY_REFUSED_SELF,
@@ -249,6 +249,7 @@ struct gy_hello {
 	uint16_t node;
 	uint16_t expected; /* the id of the node that was dialled; of the dialler in the answer */
 	uint64_t incarnation;
+	uint32_t over; /* the life of the other that this side has declared down last; or 0 */
 	uint16_t loop;
 	uint16_t port; /* where it listens; 0 for nowhere */
 	bool proves;   /* a secret, and wants it proved */

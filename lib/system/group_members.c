@@ -28,7 +28,7 @@ static struct gy_members *make_table(const struct gy_groups *groups, uint32_t co
 static bool is_member(const struct gy_members *table, uint32_t i, struct gyre_address address)
 {
 	return gy_load_relaxed(&table->member[i].gone) == 0 &&
-	       gyre_address_equal(table->member[i].address, address);
+	       gy_address_same(table->member[i].address, address);
 }
 
 /* Of those that are not gone. */
@@ -204,7 +204,7 @@ static struct gy_membership **find_membership(struct gy_listing *listing, struct
 {
 	struct gy_membership **link = &listing->memberships;
 
-	while (*link != NULL && !gyre_address_equal((*link)->group, group)) {
+	while (*link != NULL && !gy_address_same((*link)->group, group)) {
 		link = &(*link)->next;
 	}
 	return link;

@@ -127,7 +127,7 @@ static int make_group(struct making *making, struct gyre_address *ret_address)
 		if (r < 0) {
 			gy_group_end(groups, group);
 		} else {
-			*ret_address = group->address;
+			*ret_address = gy_address_shown(&groups->homes->homes[0], group->address);
 			gy_group_publish(groups, group);
 		}
 	}

@@ -160,7 +160,7 @@ int gyre_group_create(struct gyre_system *system, const struct gyre_group_option
 	(void)pthread_mutex_lock(&groups->mutex);
 	r = gy_group_make(groups, options, false, &group);
 	if (r == 0) {
-		*ret_address = group->address;
+		*ret_address = gy_address_shown(&groups->homes->homes[0], group->address);
 		gy_group_publish(groups, group);
 	}
 	(void)pthread_mutex_unlock(&groups->mutex);

@@ -16,3 +16,8 @@ const struct gy_worker *gy_here(void)
 {
 	return here;
 }
+
+bool gyre_address_is_here(struct gyre_address address)
+{
+	return here != NULL && gy_is_of_node(here->system->homes.node, address);
+}

@@ -4,9 +4,11 @@
  */
 #include <gyre/main.h>
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <gyre/node.h>
 #include <gyre/watch.h>
 
 #include "actor/stack.h"
@@ -30,6 +32,15 @@ static void set_status(struct gyre_system *system, int status)
 void gy_system_fail(struct gyre_system *system)
 {
 	set_status(system, EXIT_FAILURE);
+	gyre_system_stop(system);
+}
+
+void gy_system_was_declared_down(struct gyre_system *system)
+{
+	int none = 0;
+
+	set_status(system, GYRE_NODE_EXIT_DECLARED_DOWN);
+	(void)gy_compare_exchange_relaxed(&system->error, &none, -ESTALE);
 	gyre_system_stop(system);
 }
 

@@ -227,11 +227,21 @@ int gyre_name_unregister(struct gyre_stack *stack, const char *name)
 int gyre_name_lookup(const struct gyre_stack *stack, const char *name,
 		     struct gyre_address *ret_address)
 {
-	return look_up(names_of(stack), name, ret_address);
+	int r = look_up(names_of(stack), name, ret_address);
+
+	if (r == 0) {
+		*ret_address = gy_address_shown(gy_stack_of_const(stack)->home, *ret_address);
+	}
+	return r;
 }
 
 int gyre_system_lookup(struct gyre_system *system, const char *name,
 		       struct gyre_address *ret_address)
 {
-	return system == NULL ? -EINVAL : look_up(&system->directory->names, name, ret_address);
+	int r = system == NULL ? -EINVAL : look_up(&system->directory->names, name, ret_address);
+
+	if (r == 0) {
+		*ret_address = gy_address_shown(&system->homes.homes[0], *ret_address);
+	}
+	return r;
 }

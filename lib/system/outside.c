@@ -23,9 +23,10 @@ void gy_outside_drop(struct gyre_system *system, const struct gyre_mail *mail,
 	(void)gy_add_relaxed(&system->outside_dropped[reason], 1);
 	if (options->dead_letter != NULL) {
 		gy_errand_show(mail, &type, &to);
-		options->dead_letter(type,
-				     mail->from.cookie == 0 ? GYRE_NOBODY : gy_mail_sender(mail),
-				     to, reason, options->dead_letter_arg);
+		const struct gy_home *home = &system->homes.homes[0];
+
+		options->dead_letter(type, gy_sender_shown(home, mail), gy_address_shown(home, to),
+				     reason, options->dead_letter_arg);
 	}
 }
 

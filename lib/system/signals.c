@@ -235,7 +235,7 @@ static uint32_t find(const struct state *state, struct gyre_address watcher, int
 	uint32_t i = 0;
 
 	while (i < state->count && (state->records[i].signo != signo ||
-				    !gyre_address_equal(state->records[i].watcher, watcher))) {
+				    !gy_address_same(state->records[i].watcher, watcher))) {
 		i++;
 	}
 	return i;
@@ -365,7 +365,7 @@ static int event(struct gyre_stack *stack)
 	uint32_t i = 0;
 
 	while (terminated != NULL && i < state->count) {
-		if (gyre_address_equal(state->records[i].watcher, terminated->actor)) {
+		if (gy_address_same(state->records[i].watcher, terminated->actor)) {
 			remove_at(state, i);
 		} else {
 			i++;

@@ -35,8 +35,8 @@ static void dead_letter(struct gy_home *home, const struct gyre_mail *mail, stru
 	const struct gyre_type *type = mail->type;
 
 	gy_errand_show(mail, &type, &to);
-	options->dead_letter(type, mail->from.cookie == 0 ? GYRE_NOBODY : gy_mail_sender(mail), to,
-			     reason, options->dead_letter_arg);
+	options->dead_letter(type, gy_sender_shown(home, mail), gy_address_shown(home, to), reason,
+			     options->dead_letter_arg);
 }
 
 static int make_home(struct gyre_system *system, uint32_t index, uint32_t cookie_seed)
@@ -241,7 +241,8 @@ static int make_node(struct gyre_system *system)
 	const struct gy_nodes_life life = { .loops_max = system->options.loops_max,
 					    .homes = &system->homes,
 					    .log = &system->log,
-					    .look_up = gyre_system_lookup };
+					    .look_up = gyre_system_lookup,
+					    .declared_down = gy_system_was_declared_down };
 	int r = options == NULL ? 0 : gy_nodes_create(options, &life, &system->homes.nodes);
 
 	if (r == 0 && options != NULL) {

@@ -190,6 +190,8 @@ int gy_system_make_home(struct gyre_system *system, uint32_t index);
 
 /* An actor's failure stops the system; the program of gyre_main() then ends with a status of 1. */
 void gy_system_fail(struct gyre_system *system);
+/* Its node is to end, for another one has declared it down. */
+void gy_system_was_declared_down(struct gyre_system *system);
 
 /* ---- outside.c ---- */
 

@@ -248,7 +248,8 @@ static void drop_late(struct gyre_system *system, struct gy_home *home, struct g
 		gy_outside_lost(system, address_of(home, gy_mail_of(node)), gy_mail_of(node));
 	} else if (node->kind == GY_MAIL_REMOTE) {
 		home->options.remote->arrived(home, gy_mail_of(node));
-	} else {
+	} else if (node->kind != GY_NODE_TASK ||
+		   !gy_container_of(node, struct gy_task, node)->embedded) {
 		gy_loop_node_put(&home->loop, node);
 	}
 }

@@ -26,7 +26,8 @@ static void say_and_hear(const struct gy_hello *hello)
 	check(count <= sizeof(bytes) && gy_wire_bytes(bytes, count) == count);
 	check(gy_hello_get(bytes + GY_WIRE_WORD_BYTES, count - GY_WIRE_WORD_BYTES, &again) == 0);
 	check(again.node == hello->node && again.expected == hello->expected);
-	check(again.incarnation == hello->incarnation && again.port == hello->port);
+	check(again.incarnation == hello->incarnation && again.over == hello->over &&
+	      again.port == hello->port);
 	check(again.proves == hello->proves);
 	check(again.window_bytes == hello->window_bytes);
 	check(again.message_bytes_max == hello->message_bytes_max);

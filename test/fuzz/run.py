@@ -49,9 +49,10 @@ def frame(kind, head, body):
     return struct.pack("<I", kind << 24 | len(body)) + head + body
 
 
-def hello(version=1, node=7, expected=1, incarnation=1000, flags=0, cluster=b"gyre", dial=1):
-    body = struct.pack("<IHHHHQHHHIIQ", 0x65727967, version, version, node, expected, incarnation,
-                       0, 0, flags, 1 << 24, 1 << 22, dial)
+def hello(version=3, node=7, expected=1, incarnation=1000, flags=0, cluster=b"gyre", dial=1,
+          over=0):
+    body = struct.pack("<IHHHHQIHHHIIQ", 0x65727967, version, version, node, expected, incarnation,
+                       over, 0, 0, flags, 1 << 24, 1 << 22, dial)
     return frame(1, b"", body + b"n" * 32 + bytes([len(cluster)]) + cluster)
 
 

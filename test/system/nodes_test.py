@@ -114,7 +114,7 @@ def same_id_twice():
     port = free_port()
     twin = Node(2, f"tcp://127.0.0.1:{port}", "--peer", pair.address(0))
     twin.until("the counter is")
-    pair.client.until("a process that came up later has this id")
+    pair.client.until("another process has come with this id")
     twin.stop()
     pair.client.stop()
     pair.server.stop()

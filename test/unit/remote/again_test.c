@@ -30,14 +30,14 @@ static void expect_number(struct stranger *stranger, enum gy_wire_kind kind, uin
 	cr_assert_eq(memcmp(stranger->frame.body, &value, sizeof(value)), 0);
 }
 
-/* A stranger of a version, that the node has dialled. */
-static void open_out(struct stranger *stranger, uint16_t version_max)
+/* A stranger that the node has dialled. */
+static void open_out(struct stranger *stranger)
 {
 	struct gy_hello hello = stranger_hello();
 
-	hello.version_max = version_max;
 	stranger_open(&(struct gyre_node_options){ 0 });
 	stranger_listen(stranger);
+	stranger->literal = true;
 	tell(afar, 0);
 	stranger_accept(stranger);
 	stranger_expect(stranger, GY_WIRE_HELLO);
@@ -55,23 +55,13 @@ Test(again, is_said_of_each_notice_like_the_one_before)
 {
 	struct stranger stranger;
 
-	open_out(&stranger, GY_WIRE_VERSION);
+	open_out(&stranger);
 	for (uint64_t i = 1; i < 10; i++) {
 		tell(afar, i);
 		expect_number(&stranger, GY_WIRE_AGAIN, i);
 	}
 	close_out(&stranger);
 	cr_assert_eq(fixture.counters.to_nodes, 10);
-}
-
-Test(again, is_not_said_to_a_peer_that_does_not_know_it)
-{
-	struct stranger stranger;
-
-	open_out(&stranger, GY_WIRE_VERSION_AGAIN - 1);
-	tell(afar, 1);
-	expect_number(&stranger, GY_WIRE_NOTICE, 1);
-	close_out(&stranger);
 }
 
 Test(again, is_not_said_of_one_to_another_actor)
@@ -82,7 +72,7 @@ Test(again, is_not_said_of_one_to_another_actor)
 	others[0].slot++;
 	others[1].cookie++;
 	others[2].loop++;
-	open_out(&stranger, GY_WIRE_VERSION);
+	open_out(&stranger);
 	for (size_t i = 0; i < gy_countof(others); i++) {
 		tell(others[i], i);
 		expect_number(&stranger, GY_WIRE_NOTICE, i);
@@ -99,7 +89,7 @@ Test(again, is_not_said_of_one_of_another_type)
 {
 	struct stranger stranger;
 
-	open_out(&stranger, GY_WIRE_VERSION);
+	open_out(&stranger);
 	cr_assert_eq(gyre_system_notify(fixture.system, afar,
 					gyre_system_new(fixture.system, place, afar)),
 		     0);
@@ -129,8 +119,8 @@ Test(again, is_not_said_of_one_after_an_order)
 	struct gyre_address local =
 		stranger_open_with(&(struct gyre_node_options){ 0 }, &orders_class);
 
-	hello.version_max = GY_WIRE_VERSION;
 	stranger_listen(&stranger);
+	stranger.literal = true;
 	tell(local, 0);
 	stranger_accept(&stranger);
 	stranger_expect(&stranger, GY_WIRE_HELLO);
@@ -151,7 +141,6 @@ Test(order, tells_no_peer_what_was_in_memory_before)
 	struct gyre_address local =
 		stranger_open_with(&(struct gyre_node_options){ 0 }, &orders_class);
 
-	hello.version_max = GY_WIRE_VERSION_AGAIN - 1;
 	stranger_listen(&stranger);
 	tell(local, 0);
 	stranger_accept(&stranger);
@@ -185,8 +174,7 @@ Test(again, is_not_said_of_the_first_on_another_connection)
 	struct gy_hello hello = stranger_hello();
 	struct stranger stranger;
 
-	hello.version_max = GY_WIRE_VERSION;
-	open_out(&stranger, GY_WIRE_VERSION);
+	open_out(&stranger);
 	tell(afar, 1);
 	expect_number(&stranger, GY_WIRE_AGAIN, 1);
 	cr_assert_eq(close(stranger.fd), 0);
@@ -421,7 +409,7 @@ Test(again, ends_the_link_when_the_side_that_was_dialled_says_it)
 {
 	struct stranger stranger;
 
-	open_out(&stranger, GY_WIRE_VERSION);
+	open_out(&stranger);
 	stranger_say_frame(&stranger, &(struct gy_frame){ .kind = GY_WIRE_AGAIN });
 	stranger_expect_end(&stranger);
 	close_out(&stranger);

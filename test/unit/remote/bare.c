@@ -233,6 +233,11 @@ static void forget_peer(struct gy_neighbour *peer)
 {
 	peer->state = GYRE_NODE_UNKNOWN;
 	peer->incarnation = 0;
+	peer->lives.count = 0;
+	peer->lives.over = 0;
+	peer->lives.cut = 0;
+	peer->lives.told = 0;
+	peer->lives.accused = 0;
 	for (uint32_t gate = 0; gate < peer->gates_count; gate++) {
 		peer->gates[gate] = (struct gy_gate){ 0 };
 	}
@@ -244,7 +249,7 @@ void bare_forget(struct bare *bare)
 
 	for (struct gy_list *item = all->next; item != all; item = item->next) {
 		gy_outgoing_give_up(gy_container_of(item, struct gy_association, item), -EHOSTDOWN,
-				    true);
+				    GY_WAITING_ALL);
 	}
 	for (uint32_t page = 0; page < GY_PEER_PAGE; page++) {
 		void **peers = bare->homes.nodes->peers.pages[page];

@@ -327,17 +327,25 @@ Test(greeting, survives_every_truncation_of_a_hello)
 
 /* ---- lives ---- */
 
-Test(greeting, refuses_the_older_of_two_processes_with_one_id)
+/* The process is the upper half of an incarnation. */
+Test(greeting, refuses_a_process_that_another_one_with_its_id_has_followed)
 {
 	struct gy_hello hello = stranger_hello();
-	struct stranger stranger;
+	struct stranger former;
+	struct stranger later;
 
 	stranger_open(&(struct gyre_node_options){ 0 });
-	stranger_meet(&stranger);
-	hello.incarnation--;
+	stranger_meet(&former);
+	hello.incarnation = UINT64_C(1) << 32 | 7;
+	stranger_dial(&later);
+	stranger_say_hello(&later, &hello);
+	stranger_expect(&later, GY_WIRE_HELLO);
+	stranger_expect_end(&former);
+	hello.incarnation = STRANGER_LIFE + 1;
 	/* Before it could take the link for open. */
-	expect_refused(&hello, GY_REFUSED_OLDER);
-	stranger_close(&stranger);
+	expect_refused(&hello, GY_REFUSED_REPLACED);
+	stranger_close(&former);
+	stranger_close(&later);
 	fixture_close();
 }
 

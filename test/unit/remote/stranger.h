@@ -13,6 +13,7 @@
 enum {
 	STRANGER_ID = 7,
 	STRANGER_NODE = 1,
+	STRANGER_LIFE = 1000,
 	STRANGER_FRAME_BYTES = 1 << 17,
 	STRANGER_TEXT_BYTES = 64
 };
@@ -24,6 +25,8 @@ struct stranger {
 	struct gy_hello theirs;
 	unsigned char bytes[STRANGER_FRAME_BYTES]; /* the last frame */
 	struct gy_frame frame;
+	struct gy_frame notice; /* the last in full; its body is gone */
+	bool literal;		/* AGAIN is heard as what it is */
 };
 
 /* Makes the fixture a node with those options, and id STRANGER_NODE, that listens and runs; it is

@@ -13,7 +13,9 @@
 #include "pair.h"
 #include "remote/stranger.h"
 
-static struct gyre_address watched = { .slot = 5, .cookie = 6, .loop = 0, .node = STRANGER_ID };
+static struct gyre_address watched = {
+	.slot = 5, .cookie = 6, .loop = 0, .node = STRANGER_ID, .life = STRANGER_LIFE
+};
 static int reason_told;
 static uint32_t times_told;
 

@@ -176,6 +176,7 @@ static struct gy_hello hello(void)
 			       .node = 0x1234,
 			       .expected = 0x5678,
 			       .incarnation = UINT64_C(0x123456789abcdef0),
+			       .over = 0x87654321,
 			       .loop = 7,
 			       .port = 9000,
 			       .proves = true,
@@ -205,6 +206,7 @@ Test(wire, gives_back_a_hello)
 	cr_assert_eq(again.node, it.node);
 	cr_assert_eq(again.expected, it.expected);
 	cr_assert_eq(again.incarnation, it.incarnation);
+	cr_assert_eq(again.over, it.over);
 	cr_assert_eq(again.loop, it.loop);
 	cr_assert_eq(again.port, it.port);
 	cr_assert(again.proves);
@@ -237,6 +239,21 @@ Test(wire, takes_a_hello_to_which_a_later_version_has_added)
 
 	cr_assert_eq(gy_hello_get(bytes + GY_WIRE_WORD_BYTES, count + 9, &again), 0);
 	cr_assert_str_eq(again.cluster, it.cluster);
+}
+
+/* To refuse it for that reason: the rest may stand elsewhere. */
+Test(wire, reads_of_the_hello_of_a_former_version_who_it_is)
+{
+	struct gy_hello it = hello();
+	unsigned char bytes[GY_HELLO_BYTES_MAX] = { 0 };
+	struct gy_hello again;
+
+	it.version_max = GY_WIRE_VERSION_MIN - 1;
+	(void)gy_hello_put(&it, bytes);
+	memset(bytes + GY_WIRE_WORD_BYTES + 10, 0xff, sizeof(bytes) - GY_WIRE_WORD_BYTES - 10);
+	cr_assert_eq(gy_hello_get(bytes + GY_WIRE_WORD_BYTES, 70, &again), 0);
+	cr_assert_eq(again.version_max, it.version_max);
+	cr_assert_eq(again.node, it.node);
 }
 
 Test(wire, takes_no_hello_with_other_first_bytes_or_too_long_a_name)

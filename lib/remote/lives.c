@@ -1,0 +1,367 @@
+/*
+ * Lives. A node has one from its start until another node declares it down; then it takes the next,
+ * and goes on. An incarnation is both: the upper half is the process, the lower half the life, as
+ * addresses carry it. Both are random: lives differ, but which came later only who saw them knows.
+ *
+ * A life of a peer that is over ends on each loop in two steps. First all loops cut: they end the
+ * links of that life, give up what waits for it, fail asks to it, and hand over all mail that has
+ * come. When the last of them has, each tells its actors that what they watched there has ended. So
+ * nothing of that life comes after that, whichever loop its links were on. A life that ends while
+ * the loops cut is cut in the next round. Nothing of this needs memory, so none of it is lost: what
+ * a loop has to do stands in a duty that each peer has for each loop.
+ *
+ * When this node takes another life, each loop ends its links that had said the former one, and
+ * dials anew. Peers then meet the new life, and so learn that the former is over. What was asked in
+ * the former one fails: nobody would take the answer to it.
+ */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "actor/afar.h"
+#include "actor/stack.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "remote/remote.h"
+
+/* ---- the lives of a peer ---- */
+
+uint32_t gy_lives_find(const struct gy_lives *lives, uint32_t life)
+{
+	uint32_t count = gy_load_acquire(&lives->count);
+	uint32_t kept = count < GY_LIVES_KEPT ? count : GY_LIVES_KEPT;
+
+	for (uint32_t number = count; number > count - kept; number--) {
+		if (gy_life_of(gy_load_relaxed(&lives->incarnations[gy_life_code(number)])) ==
+		    life) {
+			return number;
+		}
+	}
+	return 0;
+}
+
+void gy_lives_begin(struct gy_neighbour *peer, uint64_t incarnation)
+{
+	struct gy_lives *lives = &peer->lives;
+
+	gy_store_relaxed(&lives->incarnations[gy_life_code(lives->count + 1)], incarnation);
+	gy_store_release(&lives->count, lives->count + 1);
+	gy_store_relaxed(&peer->incarnation, incarnation);
+}
+
+/* On all loops, as many as there are. Under the mutex. */
+static void want_everywhere(struct gy_neighbour *peer, uint32_t duties, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		gy_duty_want(&peer->nodes->links[i], peer, duties);
+	}
+}
+
+static void begin_to_cut(struct gy_neighbour *peer)
+{
+	struct gy_lives *lives = &peer->lives;
+
+	lives->cut = lives->over;
+	lives->cutting = gy_homes_made(peer->nodes->homes);
+	want_everywhere(peer, GY_DUTY_CUT, lives->cutting);
+}
+
+void gy_lives_end(struct gy_neighbour *peer)
+{
+	struct gy_lives *lives = &peer->lives;
+
+	gy_store_release(&lives->over, lives->count);
+	lives->accused = gy_life_of(peer->incarnation);
+	if (lives->cutting == 0) {
+		begin_to_cut(peer);
+	}
+}
+
+uint32_t gy_lives_accused(struct gy_neighbour *peer, uint64_t incarnation)
+{
+	struct gy_lives *lives = &peer->lives;
+	uint32_t number;
+
+	(void)pthread_mutex_lock(&peer->nodes->mutex);
+	number = incarnation == 0 ? 0 : gy_lives_find(lives, gy_life_of(incarnation));
+	if (number != 0 && gy_lives_is_over(lives, number)) {
+		lives->accused = gy_life_of(incarnation);
+	}
+	number = lives->accused;
+	(void)pthread_mutex_unlock(&peer->nodes->mutex);
+	return number;
+}
+
+/* ---- duties ---- */
+
+/* Of lives whose ends have been told, or are now. One that nobody knows is none that is alive. */
+static bool is_told(const void *arg, uint32_t life)
+{
+	const struct gy_duty *duty = (const struct gy_duty *)arg;
+
+	return life == 0 || gy_lives_find(&duty->peer->lives, life) <= duty->told;
+}
+
+/*
+ * Under the mutex. What loops have handed over since the last round stands before this task in the
+ * inbox, so one that is there already goes to its end first.
+ */
+static void post_telling(struct gy_duty *duty)
+{
+	if (duty->telling_to == 0) {
+		duty->telling_to = duty->peer->lives.told;
+		gy_loop_post_task(&duty->links->home->loop, &duty->telling);
+	}
+}
+
+/* The last loop has all of them tell, and begins again for a life that has ended since. */
+static void has_cut(struct gy_neighbour *peer)
+{
+	struct gy_lives *lives = &peer->lives;
+
+	(void)pthread_mutex_lock(&peer->nodes->mutex);
+	gy_assert(lives->cutting > 0);
+	if (--lives->cutting == 0) {
+		lives->told = lives->cut;
+		for (uint32_t i = 0; i < gy_homes_made(peer->nodes->homes); i++) {
+			post_telling(&peer->duties[i]);
+		}
+		if (lives->cut != lives->over) {
+			begin_to_cut(peer);
+		}
+	}
+	(void)pthread_mutex_unlock(&peer->nodes->mutex);
+}
+
+static void cut(struct gy_duty *duty)
+{
+	struct gy_home *home = duty->links->home;
+
+	gy_links_cut(duty->links, duty->peer);
+	gy_home_tell_afar(home, &(struct gy_afar_news){ .node = duty->peer->id,
+							.deeds = GY_AFAR_FAIL_ASKS,
+							.error = -EHOSTDOWN });
+	gy_loop_flush(&home->loop);
+	has_cut(duty->peer);
+}
+
+static void tell(struct gy_loop *loop, struct gy_task *task)
+{
+	struct gy_duty *duty = gy_container_of(task, struct gy_duty, telling);
+
+	(void)loop;
+	duty->told = duty->telling_to;
+	gy_home_tell_afar(
+		duty->links->home,
+		&(struct gy_afar_news){ .node = duty->peer->id,
+					.deeds = GY_AFAR_END_WATCHES | GY_AFAR_FORGET_WATCHERS,
+					.error = -EHOSTDOWN,
+					.is_over = is_told,
+					.arg = duty });
+	(void)pthread_mutex_lock(&duty->peer->nodes->mutex);
+	duty->telling_to = 0;
+	if (duty->peer->lives.told != duty->told) {
+		post_telling(duty);
+	}
+	(void)pthread_mutex_unlock(&duty->peer->nodes->mutex);
+}
+
+static void renew(const struct gy_duty *duty)
+{
+	gy_home_tell_afar(
+		duty->links->home,
+		&(struct gy_afar_news){ .node = duty->peer->id, .deeds = GY_AFAR_RENEW_WATCHES });
+}
+
+static void carry_out(struct gy_loop *loop, struct gy_task *task)
+{
+	struct gy_duty *duty = gy_container_of(task, struct gy_duty, task);
+	uint32_t duties = gy_exchange(&duty->wanted, 0);
+
+	(void)loop;
+	if ((duties & GY_DUTY_CUT) != 0) {
+		cut(duty);
+	}
+	if ((duties & GY_DUTY_RENEW) != 0) {
+		renew(duty);
+	}
+}
+
+void gy_duty_want(struct gy_links *links, struct gy_neighbour *peer, uint32_t duties)
+{
+	struct gy_duty *duty = &peer->duties[links - peer->nodes->links];
+	uint32_t before = gy_fetch_or(&duty->wanted, duties | GY_DUTY_POSTED);
+
+	if ((before & GY_DUTY_POSTED) == 0) {
+		gy_loop_post_task(&links->home->loop, &duty->task);
+	}
+}
+
+void gy_duty_do(struct gy_links *links, struct gy_neighbour *peer)
+{
+	struct gy_duty *duty = &peer->duties[links->home->loop.index];
+
+	if ((gy_load_acquire(&duty->wanted) & GY_DUTY_CUT) != 0 &&
+	    (gy_fetch_and(&duty->wanted, ~(uint32_t)GY_DUTY_CUT) & GY_DUTY_CUT) != 0) {
+		cut(duty);
+	}
+}
+
+int gy_lives_init(struct gy_neighbour *peer)
+{
+	struct gy_nodes *nodes = peer->nodes;
+
+	peer->lives.incarnations =
+		(uint64_t *)gy_memory_get(GY_LIVES * sizeof(*peer->lives.incarnations));
+	peer->duties = (struct gy_duty *)gy_memory_get(nodes->loops_max * sizeof(*peer->duties));
+	if (peer->lives.incarnations == NULL || peer->duties == NULL) {
+		gy_lives_fini(peer);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < nodes->loops_max; i++) {
+		peer->duties[i] = (struct gy_duty){
+			.task = { .run = carry_out, .embedded = true },
+			.telling = { .run = tell, .embedded = true },
+			.links = &nodes->links[i],
+			.peer = peer,
+		};
+	}
+	return 0;
+}
+
+void gy_lives_fini(struct gy_neighbour *peer)
+{
+	gy_memory_put(peer->lives.incarnations);
+	gy_memory_put(peer->duties);
+	peer->lives.incarnations = NULL;
+	peer->duties = NULL;
+}
+
+/* ---- addresses ---- */
+
+struct gyre_address gy_lives_shown(const struct gy_nodes *nodes, struct gyre_address address)
+{
+	uint32_t code = address.slot >> GY_LIFE_SHIFT;
+	const struct gy_neighbour *peer;
+
+	if (address.life != 0 || code == 0) {
+		return address;
+	}
+	address.slot &= gy_slot_mask;
+	peer = gy_neighbour_find(nodes, address.node);
+	if (peer != NULL) {
+		address.life = gy_life_of(gy_load_relaxed(&peer->lives.incarnations[code]));
+	}
+	return address;
+}
+
+bool gy_lives_end_is_due(const struct gy_links *links, struct gyre_address address)
+{
+	const struct gy_neighbour *peer = gy_neighbour_find(links->nodes, address.node);
+	uint32_t number;
+
+	if (peer == NULL) {
+		return false;
+	}
+	number = address.life == 0 ? gy_load_acquire(&peer->lives.count)
+				   : gy_lives_find(&peer->lives, address.life);
+	return number > peer->duties[links->home->loop.index].told &&
+	       gy_lives_is_over(&peer->lives, number);
+}
+
+/* ---- the lives of this node ---- */
+
+void gy_links_look_anew(struct gy_links *links)
+{
+	uint64_t incarnation = gy_load_acquire(&links->nodes->incarnation);
+
+	if (gy_likely(links->incarnation == incarnation)) {
+		return;
+	}
+	links->incarnation = incarnation;
+	gy_store_relaxed(&links->home->life, gy_life_of(incarnation));
+	gy_links_end_former(links);
+	gy_home_tell_afar(links->home, &(struct gy_afar_news){ .deeds = GY_AFAR_FAIL_ASKS |
+									GY_AFAR_FORGET_WATCHERS,
+							       .error = -ECONNRESET });
+}
+
+static void look_anew(struct gy_loop *loop, struct gy_task *task)
+{
+	struct gy_links *links = gy_container_of(task, struct gy_links, anew);
+
+	(void)loop;
+	gy_store_release(&links->anew_posted, 0);
+	gy_links_look_anew(links);
+}
+
+void gy_links_init_life(struct gy_links *links)
+{
+	links->incarnation = gy_load_acquire(&links->nodes->incarnation);
+	links->anew = (struct gy_task){ .run = look_anew, .embedded = true };
+	gy_store_relaxed(&links->home->life, gy_life_of(links->incarnation));
+}
+
+/* Under the mutex. */
+static uint64_t next_life(struct gy_links *links)
+{
+	uint64_t former = links->nodes->incarnation;
+	uint32_t life;
+
+	do {
+		life = (uint32_t)gy_random_next(&links->random);
+	} while (life == 0 || life == gy_life_of(former));
+	return (former & ~(uint64_t)UINT32_MAX) | life;
+}
+
+/* Under the mutex. */
+static void take_another(struct gy_links *links, uint16_t by)
+{
+	struct gy_nodes *nodes = links->nodes;
+
+	gy_store_release(&nodes->incarnation, next_life(links));
+	gy_log(nodes->log, GYRE_LOG_WARNING,
+	       "node %u: node %u had declared it down, while it was halted or cut off: it goes on "
+	       "with a new life, and its names have to be looked up anew",
+	       nodes->options.id, by);
+	for (uint32_t i = 0; i < gy_homes_made(nodes->homes); i++) {
+		struct gy_links *each = &nodes->links[i];
+
+		if (gy_exchange(&each->anew_posted, 1) == 0) {
+			gy_loop_post_task(&each->home->loop, &each->anew);
+		}
+	}
+}
+
+/* Under the mutex; once. */
+static void end(struct gy_links *links, uint16_t by)
+{
+	struct gy_nodes *nodes = links->nodes;
+
+	gy_log(nodes->log, GYRE_LOG_ERROR,
+	       "node %u: node %u had declared it down, while it was halted or cut off: it ends, as "
+	       "its options say",
+	       nodes->options.id, by);
+	nodes->declared_down(links->home->options.system);
+}
+
+bool gy_nodes_declared_down(struct gy_links *links, uint16_t by, uint32_t life)
+{
+	struct gy_nodes *nodes = links->nodes;
+	bool is_over;
+
+	(void)pthread_mutex_lock(&nodes->mutex);
+	is_over = life != 0 && gy_life_of(nodes->incarnation) == life;
+	if (is_over && !nodes->ending) {
+		gy_nodes_tell_own(links, nodes->incarnation, GYRE_NODE_QUARANTINED);
+		nodes->ending = nodes->options.end_when_declared_down;
+		if (nodes->ending) {
+			end(links, by);
+		} else {
+			take_another(links, by);
+			is_over = false;
+		}
+	}
+	(void)pthread_mutex_unlock(&nodes->mutex);
+	gy_links_look_anew(links);
+	return is_over;
+}
