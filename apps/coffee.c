@@ -264,7 +264,7 @@ static int open_shop(struct gyre_stack *stack)
 		gyre_exit(stack, EXIT_FAILURE);
 		return gyre_return(stack);
 	}
-	r = gyre_spawn(stack, &machine_class, NULL, NULL, &shop->machine);
+	r = gyre_spawn(stack, &machine_class, GYRE_NO_ARGUMENT, NULL, &shop->machine);
 	for (unsigned long i = 0; i < count && r == 0; i++) {
 		r = send_customer(stack, shop);
 	}

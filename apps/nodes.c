@@ -242,7 +242,7 @@ static int run(struct gyre_system *system, const struct settings *settings)
 	int r;
 
 	if (settings->peer == NULL) {
-		r = gyre_system_spawn(system, &counter_class, NULL, NULL, &actor);
+		r = gyre_system_spawn(system, &counter_class, GYRE_NO_ARGUMENT, NULL, &actor);
 	} else {
 		r = gyre_system_spawn(system, &client_class,
 				      gyre_system_new(system, client_argument, settings), NULL,

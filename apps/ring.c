@@ -258,7 +258,7 @@ static int spawn_on(struct gyre_system *system, const struct gyre_class *class, 
 		.loop = (uint32_t)(number % gyre_system_loops(system)),
 	};
 
-	return gyre_system_spawn(system, class, NULL, &options, ret_address);
+	return gyre_system_spawn(system, class, GYRE_NO_ARGUMENT, &options, ret_address);
 }
 
 static int build(struct gyre_system *system, const struct settings *settings,

@@ -180,10 +180,10 @@ static int build(struct gyre_system *system, const struct settings *settings)
 					    .loop = gyre_system_loops(system) - 1 };
 	struct gyre_address server;
 	struct gyre_address client;
-	int r = gyre_system_spawn(system, &server_class, NULL, &there, &server);
+	int r = gyre_system_spawn(system, &server_class, GYRE_NO_ARGUMENT, &there, &server);
 
 	if (r == 0) {
-		r = gyre_system_spawn(system, &client_class, NULL, &here, &client);
+		r = gyre_system_spawn(system, &client_class, GYRE_NO_ARGUMENT, &here, &client);
 	}
 	if (r == 0) {
 		r = gyre_system_notify(system, client,

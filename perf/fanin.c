@@ -201,7 +201,7 @@ static int add_producer(struct gyre_system *system, struct gyre_address consumer
 		.loop = (uint16_t)loop_of(index),
 	};
 	struct gyre_address producer;
-	int r = gyre_system_spawn(system, &producer_class, NULL, &place, &producer);
+	int r = gyre_system_spawn(system, &producer_class, GYRE_NO_ARGUMENT, &place, &producer);
 
 	if (r == 0) {
 		r = gyre_system_notify(system, producer,
@@ -214,7 +214,7 @@ static int build(struct gyre_system *system)
 {
 	struct gyre_spawn_options here = { .place = GYRE_PLACE_LOOP, .loop = 0 };
 	struct gyre_address consumer;
-	int r = gyre_system_spawn(system, &consumer_class, NULL, &here, &consumer);
+	int r = gyre_system_spawn(system, &consumer_class, GYRE_NO_ARGUMENT, &here, &consumer);
 
 	for (uint32_t i = 0; r == 0 && i < (uint32_t)settings.producers; i++) {
 		r = add_producer(system, consumer, i);

@@ -181,7 +181,7 @@ int main(int argc, char **argv)
 	system_options = (struct gyre_system_options){ .loops = 1, .cpus = settings.cpus };
 	r = gyre_system_create(&system_options, &current);
 	if (r == 0) {
-		r = gyre_system_spawn(current, &receiver_class, NULL, NULL, &receiver);
+		r = gyre_system_spawn(current, &receiver_class, GYRE_NO_ARGUMENT, NULL, &receiver);
 	}
 	if (r == 0) {
 		r = gyre_system_start(current);

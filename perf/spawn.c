@@ -118,7 +118,7 @@ static int spawn_idle(struct gyre_stack *stack, struct spawner *self)
 	for (int64_t i = 0; i < self->settings->actors && r == 0; i++) {
 		struct gyre_address address;
 
-		r = gyre_spawn(stack, &idle_class, NULL, NULL, &address);
+		r = gyre_spawn(stack, &idle_class, GYRE_NO_ARGUMENT, NULL, &address);
 	}
 	return r < 0 ? r : spawn_brief(stack, self);
 }
@@ -199,7 +199,7 @@ int main(int argc, char **argv)
 			   sizeof(options) / sizeof(options[0]));
 	r = gyre_system_create(&one_loop, &system);
 	if (r == 0) {
-		r = gyre_system_spawn(system, &spawner_class, NULL, NULL, &spawner);
+		r = gyre_system_spawn(system, &spawner_class, GYRE_NO_ARGUMENT, NULL, &spawner);
 	}
 	if (r == 0) {
 		r = gyre_system_notify(system, spawner, gyre_system_new(system, go, &settings));

@@ -148,7 +148,7 @@ struct gyre_spawn_options {
  * gyre_spawn() - makes an actor
  * @stack: the stack of the running handler
  * @actor_class: what it is
- * @argument: the message of its mount hook, or NULL
+ * @argument: the message of its mount hook, or GYRE_NO_ARGUMENT
  * @options: where it goes; NULL for the defaults
  * @ret_address: its address, good for sending at once
  *
@@ -164,7 +164,7 @@ struct gyre_spawn_options {
  *   -EINVAL   @actor_class is NULL, has no name or a field out of its bounds, @ret_address is
  *             NULL, or the options name no loop
  *   -ENOBUFS  the loop has as many actors as it can have (16 million)
- *   -ENOMEM   there is no memory
+ *   -ENOMEM   there is no memory, or @argument is NULL: it could not be made
  *   -ESHUTDOWN  the system is stopping; or the running actor has stopped, what runs is the end of
  *             one of its channels, and the options do not detach the new actor
  * Ownership: @argument is taken, whatever is returned. @actor_class stays the caller's.
@@ -179,7 +179,7 @@ GYRE_API int gyre_spawn(struct gyre_stack *stack, const struct gyre_class *actor
  * gyre_system_spawn() - makes an actor from outside of any actor
  * @system: where
  * @actor_class: what it is
- * @argument: the message of its mount hook, made by gyre_system_new(), or NULL
+ * @argument: the message of its mount hook, made by gyre_system_new(), or GYRE_NO_ARGUMENT
  * @options: where it goes; NULL for the defaults
  * @ret_address: its address, good for sending at once
  *
@@ -188,7 +188,7 @@ GYRE_API int gyre_spawn(struct gyre_stack *stack, const struct gyre_class *actor
  *   -EINVAL   @system, @actor_class or @ret_address is NULL, the class has no name or a field
  *             out of its bounds, or the options name no loop
  *   -ENOBUFS  the loop has as many actors as it can have (16 million)
- *   -ENOMEM   there is no memory
+ *   -ENOMEM   there is no memory, or @argument is NULL: it could not be made
  *   -ESHUTDOWN  the system is stopping
  * Ownership: @argument is taken, whatever is returned. @actor_class stays the caller's.
  * Context: any thread, in any phase, between create and destroy of the system.

@@ -66,12 +66,13 @@ GYRE_API struct gyre_address gyre_batch_sender(const struct gyre_stack *stack, u
  * gyre_batch_reply() - answers one ask of the batch
  * @stack: the stack of a batch of asks
  * @index: which, below gyre_batch_count()
- * @mail: the answer; NULL (no memory) answers with -ENOMEM
+ * @mail: the answer
  *
  * Return: 0, or a negative errno.
  * Errors:
  *   -EINVAL    there is no such ask
  *   -EALREADY  it was answered before; this answer is dropped and counted
+ *   -ENOMEM    @mail is NULL: it could not be made; the asker gets -ENOMEM too
  *   -EPROTO    the question declares another type of answer; the asker gets -EPROTO too
  * Ownership: @mail is taken, whatever is returned.
  * Context: loop thread, phases 2 and 3, inside a handler.
@@ -82,7 +83,7 @@ GYRE_API int gyre_batch_reply(struct gyre_stack *stack, uint32_t index, struct g
 /**
  * gyre_batch_reply_all() - gives all asks of the batch that are unanswered the same answer
  * @stack: the stack of a batch of asks
- * @mail: the answer, whose payload is copied for each; NULL (no memory) answers with -ENOMEM
+ * @mail: the answer, whose payload is copied for each
  *
  * An answer that owns something cannot be copied: it is only for a batch with one ask unanswered.
  *
@@ -90,6 +91,8 @@ GYRE_API int gyre_batch_reply(struct gyre_stack *stack, uint32_t index, struct g
  * Errors:
  *   -EINVAL  the stack is not that of a batch of asks, or @mail owns something and not just one is
  *     unanswered
+ *   -ENOMEM  @mail is NULL: it could not be made; or there is none for a copy. Askers without an
+ *     answer get -ENOMEM too
  *   -EPROTO  a question declares another type of answer; its asker gets -EPROTO, the others theirs
  * Ownership: @mail is taken, whatever is returned.
  * Context: loop thread, phases 2 and 3, inside a handler.

@@ -186,7 +186,7 @@ GYRE_API struct gyre_handler_context *gyre_exchange_context(const struct gyre_st
 /**
  * gyre_exchange_answer() - gives the oldest ask in flight its answer
  * @ctx: where in the pipeline it was decoded
- * @mail: the answer, made with gyre_context_stack(); NULL fails the ask with -ENOMEM
+ * @mail: the answer, made with gyre_context_stack()
  *
  * For protocols that answer in order. An asker whose time-out has passed does not see it: it is
  * dropped there and counted (GYRE_DROP_LATE), for the ask has kept its place. One that never comes
@@ -195,6 +195,7 @@ GYRE_API struct gyre_handler_context *gyre_exchange_context(const struct gyre_st
  * Return: 0, or a negative errno.
  * Errors:
  *   -EINVAL  the channel has no exchange
+ *   -ENOMEM  @mail is NULL: it could not be made; the ask has failed with -ENOMEM
  *   -EPROTO  nothing is in flight: the channel's handlers, and if none keeps it the channel's end,
  *            have that for a reason; or the ask demands another type of answer, and has failed
  * Ownership: @mail is taken, whatever is returned.
@@ -207,7 +208,7 @@ GYRE_API int gyre_exchange_answer(struct gyre_handler_context *ctx, struct gyre_
  * gyre_exchange_answer_id() - gives the ask with an id its answer
  * @ctx: where in the pipeline it was decoded
  * @id: of the ask
- * @mail: the answer, made with gyre_context_stack(); NULL fails the ask with -ENOMEM
+ * @mail: the answer, made with gyre_context_stack()
  *
  * An ask whose time-out has passed gives up its place in flight when another one needs that. Its
  * answer, if it comes after all, is dropped and counted (GYRE_DROP_LATE); of such, the latest 1024
@@ -216,6 +217,7 @@ GYRE_API int gyre_exchange_answer(struct gyre_handler_context *ctx, struct gyre_
  * Return: 0, or a negative errno.
  * Errors:
  *   -EINVAL  the channel has no exchange with ids
+ *   -ENOMEM  @mail is NULL: it could not be made; the ask has failed with -ENOMEM
  *   -EPROTO  no ask has that id: as for gyre_exchange_answer()
  * Ownership: @mail is taken, whatever is returned.
  * Context: loop thread, phase 2, on the channel's loop, inside a handler of the pipeline.

@@ -79,7 +79,8 @@ struct gyre_group_options {
  * gyre_spawn_group() - makes several actors of a class behind one address
  * @stack: the stack of the running handler
  * @actor_class: what they are
- * @argument: the message of their mount hooks, of which each gets a copy; or NULL
+ * @argument: the message of their mount hooks, of which each gets a copy; or
+ *   GYRE_NO_ARGUMENT
  * @options: how many, and which of them gets a message; NULL for the defaults
  * @ret_address: the address of the group, good for sending at once
  *
@@ -94,7 +95,7 @@ struct gyre_group_options {
  *   -EINVAL   as for gyre_spawn(); the options are out of their bounds or lack the key function; or
  *             @argument owns something, and cannot be copied
  *   -ENOBUFS  there are 65536 groups, or a loop has as many actors as it can have
- *   -ENOMEM   there is no memory
+ *   -ENOMEM   there is no memory, or @argument is NULL: it could not be made
  *   -ESHUTDOWN  the system is stopping
  * Ownership: @argument is taken, whatever is returned. @actor_class stays the caller's.
  * Context: loop thread, phases 2 and 3, inside a handler.
@@ -108,7 +109,8 @@ GYRE_API int gyre_spawn_group(struct gyre_stack *stack, const struct gyre_class 
  * gyre_system_spawn_group() - the same from outside of any actor
  * @system: where
  * @actor_class: what they are
- * @argument: the message of their mount hooks, made by gyre_system_new(), or NULL
+ * @argument: the message of their mount hooks, made by gyre_system_new(), or
+ *   GYRE_NO_ARGUMENT
  * @options: how many, and which of them gets a message; NULL for the defaults
  * @ret_address: the address of the group, good for sending at once
  *
@@ -117,7 +119,7 @@ GYRE_API int gyre_spawn_group(struct gyre_stack *stack, const struct gyre_class 
  *   -EINVAL   as for gyre_system_spawn(); the options are out of their bounds or lack the key
  *             function; or @argument owns something, and cannot be copied
  *   -ENOBUFS  there are 65536 groups, or a loop has as many actors as it can have
- *   -ENOMEM   there is no memory
+ *   -ENOMEM   there is no memory, or @argument is NULL: it could not be made
  *   -ESHUTDOWN  the system is stopping
  * Ownership: @argument is taken, whatever is returned. @actor_class stays the caller's.
  * Context: any thread, in any phase, between create and destroy of the system.

@@ -120,6 +120,18 @@ GYRE_API struct gyre_mail *gyre_system_mail_new(struct gyre_system *system,
  */
 GYRE_API void gyre_mail_free(struct gyre_stack *stack, struct gyre_mail *mail);
 
+/**
+ * GYRE_NO_ARGUMENT - for a spawn: the mount hook gets no message
+ *
+ * NULL does not say that: it is a mail that could not be made, and fails the spawn with -ENOMEM.
+ * A call that sends a mail refuses this constant with -EINVAL.
+ */
+#ifdef __cplusplus
+#define GYRE_NO_ARGUMENT (reinterpret_cast<struct gyre_mail *>(static_cast<uintptr_t>(1)))
+#else
+#define GYRE_NO_ARGUMENT ((struct gyre_mail *)(uintptr_t)1)
+#endif
+
 /** gyre_payload() - the payload of a mail that is not NULL */
 static inline void *gyre_payload(struct gyre_mail *mail)
 {

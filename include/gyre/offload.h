@@ -130,14 +130,14 @@ GYRE_API struct gyre_system *gyre_work_system(const struct gyre_work *work);
 /**
  * gyre_work_reply() - answers with the result
  * @work: the running piece
- * @mail: the answer, made by gyre_work_new(); NULL (no memory) answers with -ENOMEM
+ * @mail: the answer, made by gyre_work_new()
  *
  * It goes out when the function returns, and only if that returns 0.
  *
  * Return: 0, to be returned by the function, or a negative errno.
  * Errors:
  *   -EALREADY  it was answered before; this answer is freed
- *   -ENOMEM  @mail is NULL
+ *   -ENOMEM  @mail is NULL: it could not be made; the asker gets -ENOMEM too
  *   -EPROTO  what was given declares another type of answer; this one is freed
  * Ownership: @mail is taken, whatever is returned.
  * Context: any thread that runs the piece.

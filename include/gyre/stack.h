@@ -172,7 +172,7 @@ static inline int gyre_throw(struct gyre_stack *stack, int error)
 /**
  * gyre_reply() - answers an ask
  * @stack: the stack of the ask
- * @mail: the answer; NULL (no memory) answers with -ENOMEM
+ * @mail: the answer
  *
  * An ask is answered once. The answer goes out at once, also when the handler then suspends.
  *
@@ -180,6 +180,7 @@ static inline int gyre_throw(struct gyre_stack *stack, int error)
  * Errors:
  *   -EINVAL    the message is not an ask
  *   -EALREADY  it was answered before; this answer is dropped and counted
+ *   -ENOMEM    @mail is NULL: it could not be made; the asker gets -ENOMEM too
  *   -EPROTO    the question declares another type of answer; the asker gets -EPROTO too
  * Ownership: @mail is taken, whatever is returned.
  * Context: loop thread, phases 2 and 3, inside a handler.

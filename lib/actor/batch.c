@@ -148,10 +148,13 @@ static int reply_to_only(struct gy_stack *stack, struct gyre_mail *mail)
 int gyre_batch_reply_all(struct gyre_stack *stack, struct gyre_mail *mail)
 {
 	struct gy_stack *s = gy_stack_of(stack);
-	int r = 0;
+	int r = mail == NULL ? -ENOMEM : 0;
 
 	if (s->batch == NULL || !s->batch->asks) {
 		gyre_mail_free(stack, mail);
+		return -EINVAL;
+	}
+	if (mail == GYRE_NO_ARGUMENT) {
 		return -EINVAL;
 	}
 	if (mail != NULL && mail->type->destroy != NULL) {

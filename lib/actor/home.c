@@ -94,7 +94,8 @@ void gy_leaks_log(const struct gy_leaks *leaks, const struct gy_log *log)
 {
 	if (leaks->stacks != 0 || leaks->parts != 0 || leaks->promises != 0) {
 		gy_log(log, GYRE_LOG_ERROR,
-		       "%d stacks, %d parts and %d promises were never returned", leaks->stacks,
-		       leaks->parts, leaks->promises);
+		       "%d stacks, %d parts and %d promises of actors were never freed when all "
+		       "of them had ended: that is a fault of gyre, please report it",
+		       leaks->stacks, leaks->parts, leaks->promises);
 	}
 }

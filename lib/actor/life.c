@@ -100,7 +100,8 @@ void gy_spawn_arrived(struct gy_home *home, struct gyre_mail *mail)
 	if (gy_unlikely(r < 0)) {
 		if (r == -ENOMEM) {
 			gy_log(home->loop.options.log, GYRE_LOG_WARNING,
-			       "actor %s: no memory to make it", order->class->name);
+			       "actor %s: no memory to make it; what is sent to it is lost",
+			       order->class->name);
 		}
 		if (!gyre_address_is_nobody(order->group)) {
 			home->options.directory->refuse(home, gy_house_address(house),
@@ -243,9 +244,10 @@ int gyre_spawn(struct gyre_stack *stack, const struct gyre_class *actor_class,
 	       struct gyre_mail *argument, const struct gyre_spawn_options *options,
 	       struct gyre_address *ret_address)
 {
-	struct gy_spawn_order order = { .class = actor_class, .argument = argument };
+	struct gy_spawn_order order = { .class = actor_class };
+	int r = gy_take_argument(argument, &order.argument);
 
-	return gy_spawn_by(stack, &order, options, ret_address);
+	return r < 0 ? r : gy_spawn_by(stack, &order, options, ret_address);
 }
 
 /* ---- mounting ---- */
@@ -270,7 +272,8 @@ static int make_state(struct gy_home *home, struct gy_house *house)
 static void fail_to_mount(struct gy_home *home, struct gy_house *house)
 {
 	gy_count(&home->counters.failed, 1);
-	gy_log(home->loop.options.log, GYRE_LOG_WARNING, "actor %s: no memory to mount it",
+	gy_log(home->loop.options.log, GYRE_LOG_WARNING,
+	       "actor %s: no memory for its state or its mount; it ends, and its watchers are told",
 	       house->kind->class->name);
 	gy_house_close(house, -ENOMEM);
 }

@@ -3,10 +3,13 @@
  * mark says that the destructor is still due: it goes with the payload, wherever that is copied or
  * moved to, and is taken off before the destructor runs. So it runs once, wherever the mail ends.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "actor/stack.h"
 #include "base/memory.h"
+
+enum { TEXT_BYTES = 256 };
 
 void gy_mail_hold(struct gyre_mail *mail)
 {
@@ -75,7 +78,7 @@ void gy_mail_move_out(struct gyre_mail *mail, void *ret_payload)
 
 void gyre_mail_free(struct gyre_stack *stack, struct gyre_mail *mail)
 {
-	if (mail == NULL) {
+	if (gy_mail_is_missing(mail)) {
 		return;
 	}
 	if (stack != NULL) {
@@ -88,6 +91,29 @@ void gyre_mail_free(struct gyre_stack *stack, struct gyre_mail *mail)
 }
 
 /* ---- poison ---- */
+
+/* What was sent still shows its type, unless it has been poisoned. */
+static const char *type_of_sent(const struct gyre_mail *mail)
+{
+#if GY_ASSERT_LEVEL >= 2
+	(void)mail;
+	return "(poisoned)";
+#else
+	return mail->type->name;
+#endif
+}
+
+void gy_mail_sent_twice(const struct gy_home *home, const struct gyre_mail *mail)
+{
+	const struct gy_house *sender = home == NULL ? NULL : home->running;
+	char text[TEXT_BYTES];
+
+	(void)snprintf(text, sizeof(text),
+		       "actor %s gives away a mail that was given away before, of type %s: a call "
+		       "that takes a mail owns it; make another one",
+		       sender == NULL ? "(none)" : sender->kind->name, type_of_sent(mail));
+	gy_assert_failed(text, __FILE__, __LINE__);
+}
 
 #if GY_ASSERT_LEVEL >= 2
 
@@ -106,9 +132,11 @@ static struct gyre_mail *get_like(struct gy_home *home, const struct gyre_mail *
 
 struct gyre_mail *gy_mail_given(struct gy_home *home, struct gyre_mail *mail)
 {
-	struct gyre_mail *moved = mail == NULL ? NULL : get_like(home, mail);
+	struct gyre_mail *moved;
 	struct gy_node node;
 
+	gy_mail_expect_new(home, mail);
+	moved = gy_mail_is_missing(mail) ? NULL : get_like(home, mail);
 	if (moved == NULL) {
 		return mail; /* it is a check, not a service */
 	}
@@ -117,6 +145,7 @@ struct gyre_mail *gy_mail_given(struct gy_home *home, struct gyre_mail *mail)
 	moved->node.owner = node.owner | (mail->node.owner & GY_NODE_HOLDS);
 	moved->node.size_class = node.size_class;
 	mail->node.owner &= (uint16_t)~GY_NODE_HOLDS;
+	mail->node.kind = GY_MAIL_MOVED;
 	if (mail->node.size_class == GY_SIZES_HEAP) {
 		memset(mail->payload, GY_POISON_BYTE, mail->type->bytes);
 		gy_memory_put(mail);

@@ -5,6 +5,8 @@
 #ifndef GY_ACTOR_MAIL_H
 #define GY_ACTOR_MAIL_H
 
+#include <errno.h>
+
 #include <gyre/address.h>
 #include <gyre/message.h>
 
@@ -165,6 +167,31 @@ extern const struct gyre_type gy_type_stop;
 extern const struct gyre_type gy_type_poison; /* its ask id is 1 if it stops gracefully */
 extern const struct gyre_type gy_type_retire;
 extern const struct gyre_type gy_type_stopped; /* what answers it */
+
+/*
+ * Whether what a public call was given is no mail: NULL, which could not be made, or
+ * GYRE_NO_ARGUMENT, which is not to be sent. One comparison tells both.
+ */
+static inline bool gy_mail_is_missing(const struct gyre_mail *mail)
+{
+	return gy_unlikely((uintptr_t)mail <= (uintptr_t)GYRE_NO_ARGUMENT);
+}
+
+/* What such a call then returns. */
+static inline int gy_mail_lack(const struct gyre_mail *mail)
+{
+	return mail == NULL ? -ENOMEM : -EINVAL;
+}
+
+/* What a public spawn was given; in orders NULL is no argument. */
+static inline int gy_take_argument(struct gyre_mail *given, struct gyre_mail **ret_argument)
+{
+	if (given == NULL) {
+		return -ENOMEM;
+	}
+	*ret_argument = given == GYRE_NO_ARGUMENT ? NULL : given;
+	return 0;
+}
 
 /* Where to answer; what a user is shown is made of it by gy_address_shown(). */
 static inline struct gyre_address gy_mail_sender(const struct gyre_mail *mail)

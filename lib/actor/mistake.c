@@ -67,7 +67,7 @@ void gy_warn_second_answer(const struct gy_stack *stack, const struct gyre_mail 
 	gy_kind_warn(stack->home, stack->house->kind,
 		     "answered the ask %s a second time, with %s, which is dropped: the asker has "
 		     "the first answer",
-		     ask->type->name, mail == NULL ? "no message" : mail->type->name);
+		     ask->type->name, gy_mail_is_missing(mail) ? "no message" : mail->type->name);
 }
 
 void gy_warn_result(const struct gy_stack *stack, int result)

@@ -208,7 +208,11 @@ int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail 
 	if (timeout_ns == 0) {
 		timeout_ns = home->options.ask_timeout_ns;
 	}
-	promise = mail == NULL ? NULL : make(s, timeout_ns, false);
+	if (gy_mail_is_missing(mail)) {
+		*ret_future = (struct gyre_future){ .error = gy_mail_lack(mail) };
+		return gy_mail_lack(mail);
+	}
+	promise = make(s, timeout_ns, false);
 	set_future(ret_future, promise);
 	if (gy_unlikely(promise == NULL)) {
 		gyre_mail_free(stack, mail);

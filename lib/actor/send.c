@@ -292,8 +292,8 @@ int gyre_notify(struct gyre_stack *stack, struct gyre_address to, struct gyre_ma
 {
 	struct gy_stack *s = gy_stack_of(stack);
 
-	if (gy_unlikely(mail == NULL)) {
-		return -ENOMEM;
+	if (gy_mail_is_missing(mail)) {
+		return gy_mail_lack(mail);
 	}
 	mail = gy_mail_given(s->home, mail);
 	mail->node.kind = GY_MAIL_NOTICE;
@@ -305,8 +305,8 @@ int gyre_notify_self_first(struct gyre_stack *stack, struct gyre_mail *mail)
 {
 	struct gy_house *house = gy_stack_of(stack)->house;
 
-	if (mail == NULL) {
-		return -ENOMEM;
+	if (gy_mail_is_missing(mail)) {
+		return gy_mail_lack(mail);
 	}
 	mail = gy_mail_given(house->home, mail);
 	mail->node.kind = GY_MAIL_NOTICE;

@@ -115,6 +115,12 @@ static const char *hook_name(const struct gy_stack *stack)
 	return stack->handler == stack->house->kind->class->mount ? " mount" : "restart hook";
 }
 
+/* What has gone wrong, in words that lead somewhere. */
+static const char *cause_of(int error)
+{
+	return error == -EDEADLK ? "it waited though nothing was outstanding" : strerror(-error);
+}
+
 /* A failed ask is told to its asker; all else is the actor's own affair. */
 static void failed(struct gy_stack *stack, int error)
 {
@@ -128,7 +134,7 @@ static void failed(struct gy_stack *stack, int error)
 		return;
 	}
 	gy_kind_warn(home, house->kind, "%s%s failed: %s", message, hook_name(stack),
-		     strerror(-error));
+		     cause_of(error));
 	if (stack->mount) {
 		gy_house_close(house, error);
 	} else {
@@ -255,7 +261,7 @@ int gy_answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *m
 
 	if (gy_unlikely(ask->ask_id == 0)) {
 		gy_warn_second_answer(stack, ask, mail);
-		if (mail != NULL) {
+		if (!gy_mail_is_missing(mail)) {
 			gy_count(&home->counters.sent, 1);
 			mail->node.kind = GY_MAIL_REPLY;
 			gy_mail_from(mail, stack->house);
@@ -263,8 +269,9 @@ int gy_answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *m
 		}
 		return -EALREADY;
 	}
-	if (gy_unlikely(mail == NULL)) {
-		return gy_answer_error(stack, ask, -ENOMEM);
+	if (gy_mail_is_missing(mail)) {
+		(void)gy_answer_error(stack, ask, gy_mail_lack(mail));
+		return gy_mail_lack(mail);
 	}
 	if (ask->type->answer != NULL &&
 	    gy_unlikely(!gy_type_equal(ask->type->answer, mail->type))) {
@@ -299,6 +306,7 @@ struct gyre_mail *gyre_take(struct gyre_stack *stack)
 		return NULL;
 	}
 	s->mail = NULL;
+	mail->node.kind = GY_NODE_NEW;
 	s->home->steps++; /* now that the message does not tell this call from others */
 	stack->message = NULL;
 	stack->type = NULL;

@@ -127,8 +127,9 @@ static inline void gy_stack_call(struct gy_stack *stack)
 }
 
 /*
- * Answers @ask with @mail, taken, or for NULL with -ENOMEM; the ask then has no id any more.
- * -EALREADY when it had none; -EPROTO when the type of @ask demands another answer.
+ * Answers @ask with @mail, taken; the ask then has no id any more. -EALREADY when it had none;
+ * -ENOMEM for NULL, and -EPROTO when the type of @ask demands another answer, which the asker gets
+ * too.
  */
 int gy_answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *mail);
 /*

@@ -32,6 +32,8 @@ struct gy_node {
  */
 enum { GY_NODE_FROM_HEAP = 0x7fff, GY_NODE_HOLDS = 0x8000 };
 enum { GY_NODE_RETURNED = 0 };
+/* The kind of one that was got and not yet sent. */
+enum { GY_NODE_NEW = 0xff };
 /* No node is larger, its header included. */
 enum { GY_NODE_BYTES_MAX = (1 << 24) + 56 };
 

@@ -5,10 +5,11 @@
 #include "base/pool.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "base/memory.h"
 
-enum { GROW_MIN = 8, GROW_MAX = 64 };
+enum { GROW_MIN = 8, GROW_MAX = 64, TEXT_BYTES = 256 };
 
 void gy_pool_init(struct gy_pool *pool, const char *name, size_t object_bytes)
 {
@@ -92,6 +93,17 @@ void gy_pool_put_surplus(struct gy_pool *pool, void *object)
 {
 	gy_memory_put(object);
 	gy_store_relaxed(&pool->total, pool->total - 1);
+}
+
+void gy_pool_put_twice(const struct gy_pool *pool)
+{
+	char text[TEXT_BYTES];
+
+	(void)snprintf(text, sizeof(text),
+		       "a %s is freed that was freed or given away before: of %u, all are free; a "
+		       "call that takes a %s owns it from then on",
+		       pool->name, (unsigned)pool->total, pool->name);
+	gy_assert_failed(text, __FILE__, __LINE__);
 }
 
 bool gy_pool_trim(struct gy_pool *pool, uint32_t keep)

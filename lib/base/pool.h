@@ -100,10 +100,17 @@ static inline void gy_pool_put_any(struct gy_pool *pool, void *object)
 	gy_pool_push(pool, object);
 }
 
+/* More is put back than was taken: ends the program, and says of what. */
+_Noreturn GY_COLD void gy_pool_put_twice(const struct gy_pool *pool);
+
 /* Puts back what was taken from this pool. */
 static inline void gy_pool_put(struct gy_pool *pool, void *object)
 {
-	gy_assert(pool->free_count < pool->total);
+#if GY_ASSERT_LEVEL >= 1
+	if (gy_unlikely(pool->free_count >= pool->total)) {
+		gy_pool_put_twice(pool);
+	}
+#endif
 	gy_pool_push(pool, object);
 }
 

@@ -361,7 +361,7 @@ static int unasked(struct gy_exchange *exchange, struct gyre_mail *answer)
 }
 
 /* The answer to one that was given up: nobody waits for it any more. */
-static int lose(struct gy_exchange *exchange, struct asked *asked, struct gyre_mail *answer)
+static void lose(struct gy_exchange *exchange, struct asked *asked, struct gyre_mail *answer)
 {
 	struct gy_home *home = gy_exchange_home(exchange);
 
@@ -373,7 +373,6 @@ static int lose(struct gy_exchange *exchange, struct asked *asked, struct gyre_m
 		gy_count(&home->counters.sent, 1);
 		gy_drop(home, answer, gy_post_address(exchange->post), GYRE_DROP_LATE, 0);
 	}
-	return 0;
 }
 
 /* With @error 0 by @answer. */
@@ -382,19 +381,26 @@ static int answer_to(struct gy_exchange *exchange, struct asked *asked, struct g
 {
 	struct gyre_mail *ask;
 
+	int r = 0;
+
+	if (error == 0 && gy_mail_is_missing(answer)) {
+		error = r = gy_mail_lack(answer);
+		answer = NULL;
+	}
 	if (asked == NULL) {
 		return unasked(exchange, answer);
 	}
 	ask = asked->mail;
 	if (ask == NULL) {
-		return lose(exchange, asked, answer);
+		lose(exchange, asked, answer);
+		return r;
 	}
 	end(exchange, asked);
 	break_silence(exchange);
 	gy_exchange_ready(exchange);
 	if (error < 0) {
 		gy_fail_ask(gy_exchange_home(exchange), ask, error);
-		return 0;
+		return r;
 	}
 	return gy_post_answer(exchange->post->channel, ask, answer);
 }

@@ -96,12 +96,17 @@ int gy_channels_init(struct gy_home *home, const struct gy_channels_options *opt
 	return make_ring_pages(channels);
 }
 
+static const char buffers_remedy[] =
+	"; a handler kept what it read or made: it has to pass it on, to write it, or to call "
+	"gyre_buffer_free()";
+
 static void report(const struct gy_channels *channels, const struct gy_pool *pool, uint32_t lost)
 {
 	if (lost > 0) {
 		gy_log(channels->home->loop.options.log, GYRE_LOG_ERROR,
-		       "loop %u: %u of its %ss were never returned",
-		       (unsigned)channels->home->loop.index, lost, pool->name);
+		       "loop %u: objects of channels that were never freed, of kind %s: %u%s",
+		       (unsigned)channels->home->loop.index, pool->name, lost,
+		       pool == &channels->buffers ? buffers_remedy : "");
 	}
 }
 
@@ -109,8 +114,8 @@ static void report_lent(struct gy_channels *channels)
 {
 	if (channels->lent > 0) {
 		gy_log(channels->home->loop.options.log, GYRE_LOG_ERROR,
-		       "loop %u: %u receive buffers were never returned",
-		       (unsigned)channels->home->loop.index, channels->lent);
+		       "loop %u: receive buffers that were never given back: %u%s",
+		       (unsigned)channels->home->loop.index, channels->lent, buffers_remedy);
 	}
 	channels->lent = 0;
 }

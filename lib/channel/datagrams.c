@@ -68,8 +68,8 @@ static void report(const struct gy_channels *channels, const char *name, uint32_
 {
 	if (lost > 0) {
 		gy_log(channels->home->loop.options.log, GYRE_LOG_ERROR,
-		       "loop %u: %u of its %ss were never returned",
-		       (unsigned)channels->home->loop.index, lost, name);
+		       "loop %u: objects of datagram channels never freed, of kind %s: %u",
+		       (unsigned)channels->home->loop.index, name, lost);
 	}
 }
 

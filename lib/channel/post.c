@@ -215,19 +215,20 @@ int gy_post_put(struct gy_home *home, uint32_t slot, uint32_t cookie, struct gyr
 int gy_post_answer(struct gyre_channel *channel, struct gyre_mail *ask, struct gyre_mail *answer)
 {
 	struct gy_stack *stack = channel->channels->stack;
-	int error = -ENOMEM;
+	int error;
 
-	if (answer != NULL && ask->type->answer != NULL &&
-	    ask->type->answer->id != answer->type->id) {
+	if (gy_mail_is_missing(answer)) {
+		error = gy_mail_lack(answer);
+	} else if (ask->type->answer != NULL && ask->type->answer->id != answer->type->id) {
 		gy_mail_put(stack->home, answer);
 		error = -EPROTO; /* and no fault of the program: the peer has chosen it */
-	} else if (answer != NULL) {
+	} else {
 		(void)gy_answer(stack, ask, gy_mail_given(stack->home, answer));
 		gy_mail_put(stack->home, ask);
 		return 0;
 	}
 	gy_fail_ask(stack->home, ask, error);
-	return error == -EPROTO ? error : 0;
+	return error;
 }
 
 /* ---- delivery, phase 2 ---- */

@@ -81,6 +81,8 @@ int gyre_exchange_receive(struct gyre_handler_context *ctx, uint64_t id, struct 
 		r = -EINVAL;
 	} else if (!gy_exchange_is_open(exchange)) {
 		r = -EPIPE;
+	} else if (mail == GYRE_NO_ARGUMENT) {
+		r = -EINVAL;
 	} else if (mail != NULL) {
 		request = (struct request *)gy_sizes_new(&gy_exchange_home(exchange)->parts,
 							 sizeof(*request));

@@ -302,6 +302,7 @@ static inline struct gy_node *gy_loop_node_init(const struct gy_loop *loop, void
 	gy_unpoison(node, size_class == 0 ? gy_sizes_bytes(0) : bytes);
 	node->owner = loop->index;
 	node->size_class = size_class;
+	node->kind = GY_NODE_NEW;
 	return node;
 }
 

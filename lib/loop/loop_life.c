@@ -50,14 +50,26 @@ int gy_loop_join(struct gy_loop *loop, struct gy_loops *peers)
 	return 0;
 }
 
-void gy_loop_fini(struct gy_loop *loop)
+/* Of one size: what somebody took and never gave away tells no more of itself. */
+static void report_lost(const struct gy_loop *loop, const struct gy_pool *pool)
 {
-	int32_t lost = gy_sizes_fini(&loop->nodes);
+	int32_t lost = (int32_t)(pool->total - pool->free_count);
 
 	if (lost > 0) {
-		gy_log(loop->options.log, GYRE_LOG_ERROR, "loop %u: %u nodes were never returned",
-		       (unsigned)loop->index, (unsigned)lost);
+		gy_log(loop->options.log, GYRE_LOG_ERROR,
+		       "loop %u: mails that were made or taken, and never sent or freed, of at "
+		       "most %u bytes with their heads: %d; what gyre_new() and gyre_take() give "
+		       "is for a call that takes a mail, or for gyre_mail_free()",
+		       (unsigned)loop->index, (unsigned)pool->object_bytes, lost);
 	}
+}
+
+void gy_loop_fini(struct gy_loop *loop)
+{
+	for (uint32_t i = 0; i < GY_SIZES_COUNT; i++) {
+		report_lost(loop, &loop->nodes.pools[i]);
+	}
+	(void)gy_sizes_fini(&loop->nodes);
 	gy_ring_destroy(loop->ring);
 	gy_memory_put(loop->outboxes);
 	gy_memory_put(loop->flush_list);

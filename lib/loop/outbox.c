@@ -142,6 +142,7 @@ struct gy_node *gy_node_get_from_heap(size_t bytes)
 	if (node != NULL) {
 		node->owner = GY_NODE_FROM_HEAP;
 		node->size_class = GY_SIZES_HEAP;
+		node->kind = GY_NODE_NEW;
 	}
 	return node;
 }

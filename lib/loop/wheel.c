@@ -71,7 +71,7 @@ static void place(struct gy_wheel *wheel, struct gy_timer *timer, uint64_t tick)
 
 void gy_timer_start_at(struct gy_wheel *wheel, struct gy_timer *timer, uint64_t deadline_ns)
 {
-	gy_verify(timer->place == GY_TIMER_STOPPED);
+	gy_assert(timer->place == GY_TIMER_STOPPED);
 	wheel->count++;
 	place(wheel, timer, tick_after(wheel, deadline_ns));
 }

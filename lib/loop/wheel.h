@@ -68,7 +68,7 @@ static inline bool gy_timer_is_started(const struct gy_timer *timer)
 /* Fires @delay_ns after the next clock reading, never earlier. The timer must be stopped. */
 static inline void gy_timer_start(struct gy_wheel *wheel, struct gy_timer *timer, uint64_t delay_ns)
 {
-	gy_verify(timer->place == GY_TIMER_STOPPED);
+	gy_assert(timer->place == GY_TIMER_STOPPED);
 	timer->delay_ns = delay_ns;
 	timer->place = GY_TIMER_FRESH;
 	wheel->count++;

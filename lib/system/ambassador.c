@@ -420,8 +420,8 @@ static int wait_for_answer(struct inquiry *inquiry, struct gyre_mail **ret_answe
 static int check(const struct gyre_system *system, struct gyre_address to,
 		 const struct gyre_mail *mail)
 {
-	if (mail == NULL) {
-		return -ENOMEM;
+	if (gy_mail_is_missing(mail)) {
+		return gy_mail_lack(mail);
 	}
 	if (system != NULL && is_group_here(system, to)) {
 		return 0;

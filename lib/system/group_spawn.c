@@ -162,6 +162,7 @@ int gyre_spawn_group(struct gyre_stack *stack, const struct gyre_class *actor_cl
 	const struct gyre_group_options defaults = { 0 };
 	struct gy_house *house = gy_stack_of(stack)->house;
 	struct making making = { .system = house->home->options.system, .home = house->home };
+	int r;
 
 	making.options = options == NULL ? &defaults : options;
 	if (making.options->count == 1) {
@@ -169,8 +170,12 @@ int gyre_spawn_group(struct gyre_stack *stack, const struct gyre_class *actor_cl
 
 		return gyre_spawn(stack, actor_class, argument, &one, ret_address);
 	}
+	r = gy_take_argument(argument, &making.order.argument);
+	if (r < 0) {
+		return r;
+	}
 	making.order.class = actor_class;
-	making.order.argument = gy_mail_given(house->home, argument);
+	making.order.argument = gy_mail_given(house->home, making.order.argument);
 	if (!making.options->detached) {
 		making.order.parent = house;
 		making.order.child_of = house->self;
@@ -184,6 +189,7 @@ int gyre_system_spawn_group(struct gyre_system *system, const struct gyre_class 
 {
 	const struct gyre_group_options defaults = { 0 };
 	struct making making = { .system = system };
+	int r;
 
 	making.options = options == NULL ? &defaults : options;
 	if (system == NULL || gy_load_relaxed(&system->stop) != 0) {
@@ -193,7 +199,11 @@ int gyre_system_spawn_group(struct gyre_system *system, const struct gyre_class 
 	if (making.options->count == 1) {
 		return gyre_system_spawn(system, actor_class, argument, NULL, ret_address);
 	}
+	r = gy_take_argument(argument, &making.order.argument);
+	if (r < 0) {
+		return r;
+	}
 	making.order.class = actor_class;
-	making.order.argument = gy_mail_given(NULL, argument);
+	making.order.argument = gy_mail_given(NULL, making.order.argument);
 	return make(&making, ret_address);
 }

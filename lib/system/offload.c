@@ -275,7 +275,7 @@ int gyre_offload(struct gyre_stack *stack, gyre_work_fn function, struct gyre_ma
 {
 	struct gy_stack *s = gy_stack_of(stack);
 	struct gyre_work *work = NULL;
-	int r = mail == NULL ? -ENOMEM : function == NULL ? -EINVAL : 0;
+	int r = gy_mail_is_missing(mail) ? gy_mail_lack(mail) : function == NULL ? -EINVAL : 0;
 
 	if (timeout_ns == 0) {
 		timeout_ns = s->home->options.ask_timeout_ns;
@@ -324,8 +324,8 @@ int gyre_work_reply(struct gyre_work *work, struct gyre_mail *mail)
 
 	if (work->replied) {
 		r = -EALREADY;
-	} else if (mail == NULL) {
-		r = work->refused = -ENOMEM;
+	} else if (gy_mail_is_missing(mail)) {
+		r = work->refused = gy_mail_lack(mail);
 	} else if (answer != NULL && !gy_type_equal(answer, mail->type)) {
 		r = work->refused = -EPROTO;
 	}

@@ -64,8 +64,8 @@ int gyre_system_notify(struct gyre_system *system, struct gyre_address to, struc
 	struct gyre_mail *posted;
 	int loop;
 
-	if (mail == NULL) {
-		return -ENOMEM;
+	if (gy_mail_is_missing(mail)) {
+		return gy_mail_lack(mail);
 	}
 	if (system != NULL && to.loop == GY_GROUP_LOOP && gy_is_of_node(system->homes.node, to)) {
 		return gy_group_notify(system, to, mail);
@@ -101,7 +101,8 @@ int gyre_system_spawn(struct gyre_system *system, const struct gyre_class *actor
 	struct gy_spawn_order order = { 0 };
 	uint32_t count = gyre_system_loops(system);
 	uint32_t loop = 0;
-	int r = system == NULL || ret_address == NULL ? -EINVAL : 0;
+	int r = system == NULL || ret_address == NULL ? -EINVAL
+						      : gy_take_argument(argument, &order.argument);
 
 	if (r == 0 && options != NULL && (unsigned)options->place > GYRE_PLACE_ROUND_ROBIN) {
 		r = -EINVAL;
@@ -120,7 +121,7 @@ int gyre_system_spawn(struct gyre_system *system, const struct gyre_class *actor
 		return r;
 	}
 	order.class = actor_class;
-	order.argument = gy_mail_given(NULL, argument);
+	order.argument = gy_mail_given(NULL, order.argument);
 	return gy_spawn_from_outside(&system->homes.homes[loop], &order, ret_address);
 }
 

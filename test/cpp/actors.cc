@@ -168,7 +168,7 @@ int customer_mount(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	elsewhere.place = GYRE_PLACE_LOOP;
 	elsewhere.loop = 1;
-	CHECK(gyre_spawn(stack, &shop_class, nullptr, &elsewhere, &frame->shop) == 0);
+	CHECK(gyre_spawn(stack, &shop_class, GYRE_NO_ARGUMENT, &elsewhere, &frame->shop) == 0);
 	CHECK(gyre_notify(stack, frame->shop, gyre_new(stack, nothing)) == 0);
 	CHECK(gyre_notify(stack, frame->shop, gyre_new(stack, text, make_text("hello"))) == 0);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->shop, gyre_new(stack, price_of, 7, { 1, 3 }),
@@ -228,7 +228,7 @@ int main()
 	if (gyre_system_create(&options, &system) < 0) {
 		return 1;
 	}
-	CHECK(gyre_system_spawn(system, &customer_class, nullptr, nullptr, &customer) == 0);
+	CHECK(gyre_system_spawn(system, &customer_class, GYRE_NO_ARGUMENT, nullptr, &customer) == 0);
 	CHECK(gyre_system_start(system) == 0);
 	CHECK(gyre_system_wait(system) == 0);
 	CHECK(gyre_system_notify(system, customer,

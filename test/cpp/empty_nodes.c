@@ -155,7 +155,7 @@ static int run(bool server, const char *listen, const char *peer)
 	options.node = &node;
 	r = gyre_system_create(&options, &system);
 	if (r == 0) {
-		r = gyre_system_spawn(system, &actor_class, NULL, NULL, &actor);
+		r = gyre_system_spawn(system, &actor_class, GYRE_NO_ARGUMENT, NULL, &actor);
 	}
 	if (r == 0) {
 		r = gyre_system_run(system);

@@ -263,7 +263,7 @@ static int run(uint32_t port)
 	}
 	r = gyre_system_create(&options, &system);
 	if (r == 0) {
-		r = gyre_system_spawn(system, &talker_class, NULL, NULL, &address);
+		r = gyre_system_spawn(system, &talker_class, GYRE_NO_ARGUMENT, NULL, &address);
 		r = r < 0 ? r : gyre_system_run(system);
 		gyre_system_destroy(system);
 	}

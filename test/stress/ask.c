@@ -131,11 +131,12 @@ int main(int argc, char **argv)
 	struct gyre_system *system = stress_create(LOOPS);
 
 	for (uint32_t loop = 0; loop < LOOPS; loop++) {
-		answerers[loop] = stress_spawn(system, &answering_class, loop, NULL);
-		mutes[loop] = stress_spawn(system, &mute_class, loop, NULL);
+		answerers[loop] = stress_spawn(system, &answering_class, loop, GYRE_NO_ARGUMENT);
+		mutes[loop] = stress_spawn(system, &mute_class, loop, GYRE_NO_ARGUMENT);
 	}
 	for (uint32_t loop = 0; loop < LOOPS; loop++) {
-		struct gyre_address asking = stress_spawn(system, &asking_class, loop, NULL);
+		struct gyre_address asking =
+			stress_spawn(system, &asking_class, loop, GYRE_NO_ARGUMENT);
 
 		for (uint32_t i = 0; i < STACKS; i++) {
 			check(gyre_system_notify(system, asking,

@@ -121,7 +121,7 @@ int main(int argc, char **argv)
 	gy_guard_fini(&stressed->guard);
 	gy_guard_init(&stressed->guard, root, 0);
 	for (uint32_t i = 0; i < LOOPS; i++) {
-		sinks[i] = stress_spawn(stressed, &sink_class, i, NULL);
+		sinks[i] = stress_spawn(stressed, &sink_class, i, GYRE_NO_ARGUMENT);
 	}
 	/* Busy from the first look on, so that all senders wait at least once. */
 	plant("/sys/fs/cgroup/memory.current", "950000\n");

@@ -121,7 +121,7 @@ static void spawn_some(struct gyre_stack *stack, struct keeper *keeper)
 			(void)gyre_poison(stack, *place);
 		}
 		options.loop = stress_random(&keeper->random, LOOPS);
-		check(gyre_spawn(stack, &mayfly_class, NULL, &options, place) == 0);
+		check(gyre_spawn(stack, &mayfly_class, GYRE_NO_ARGUMENT, &options, place) == 0);
 	}
 }
 
@@ -197,7 +197,8 @@ static void *meddle(void *arg)
 		struct gyre_mail *mail = gyre_system_mail_new(churn, &gyre_type_letter);
 
 		options.loop = stress_random(&random, LOOPS);
-		if (gyre_system_spawn(churn, &mayfly_class, NULL, &options, &address) < 0) {
+		if (gyre_system_spawn(churn, &mayfly_class, GYRE_NO_ARGUMENT, &options, &address) <
+		    0) {
 			gyre_mail_free(NULL, mail); /* the others were faster */
 			break;
 		}
@@ -214,7 +215,7 @@ int main(int argc, char **argv)
 
 	churn = stress_create(LOOPS);
 	for (uint32_t loop = 0; loop < LOOPS; loop++) {
-		keepers[loop] = stress_spawn(churn, &keeper_class, loop, NULL);
+		keepers[loop] = stress_spawn(churn, &keeper_class, loop, GYRE_NO_ARGUMENT);
 		check(gyre_system_notify(churn, keepers[loop],
 					 load_new_outside(churn, gy_random_next(&seed))) == 0);
 	}

@@ -68,7 +68,7 @@ static int replace_me(struct gyre_stack *stack, struct member *member)
 						    .loop = stress_random(&member->random, LOOPS),
 						    .detached = true };
 	struct gyre_address address;
-	int r = gyre_spawn(stack, &member_class, NULL, &options, &address);
+	int r = gyre_spawn(stack, &member_class, GYRE_NO_ARGUMENT, &options, &address);
 
 	check(r == 0 || r == -ESHUTDOWN);
 	return gyre_stop(stack, gyre_self(stack));
@@ -226,7 +226,7 @@ int main(int argc, char **argv)
 
 	make_groups(system);
 	for (uint32_t i = 0; i < MEMBERS; i++) {
-		(void)stress_spawn(system, &member_class, i % LOOPS, NULL);
+		(void)stress_spawn(system, &member_class, i % LOOPS, GYRE_NO_ARGUMENT);
 	}
 	for (uint32_t i = 0; i < LOOPS; i++) {
 		(void)stress_spawn(system, &sender_class, i, load_new_outside(system, seed + i));

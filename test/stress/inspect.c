@@ -35,7 +35,8 @@ static int spawn_and_ask(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	while (gy_fetch_add(&lives, 1) < LIVES) {
-		check(gyre_spawn(stack, &short_lived_class, NULL, &options, &frame->to) == 0);
+		check(gyre_spawn(stack, &short_lived_class, GYRE_NO_ARGUMENT, &options,
+				 &frame->to) == 0);
 		GYRE_AWAIT(stack,
 			   gyre_ask(stack, frame->to, load_new(stack, 1), 0, &frame->future));
 		check(gyre_notify(stack, frame->to, load_new(stack, 2)) <= 0); /* unhandled */
@@ -105,7 +106,7 @@ static void run_one(void)
 		check(pthread_create(&inspectors[i], NULL, inspect_often, NULL) == 0);
 	}
 	for (uint32_t i = 0; i < 2 * LOOPS; i++) {
-		(void)stress_spawn(current, &spawner_class, i % LOOPS, NULL);
+		(void)stress_spawn(current, &spawner_class, i % LOOPS, GYRE_NO_ARGUMENT);
 	}
 	check(gyre_system_start(current) == 0);
 	check(gyre_system_wait(current) == 0);

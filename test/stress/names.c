@@ -93,7 +93,8 @@ static int replace_winner(struct gyre_stack *stack, struct gyre_address winner)
 
 			check(gyre_watch(stack, winner) == 0);
 			check(gyre_stop(stack, winner) == 0);
-			check(gyre_spawn(stack, &rival_class, NULL, &options, &rivals[i]) == 0);
+			check(gyre_spawn(stack, &rival_class, GYRE_NO_ARGUMENT, &options,
+					 &rivals[i]) == 0);
 			return gyre_return(stack);
 		}
 	}
@@ -181,9 +182,9 @@ int main(int argc, char **argv)
 	(void)stress_begin(argc, argv);
 	system = stress_create(LOOPS);
 	for (uint32_t i = 0; i < RIVALS; i++) {
-		rivals[i] = stress_spawn(system, &rival_class, i % LOOPS, NULL);
+		rivals[i] = stress_spawn(system, &rival_class, i % LOOPS, GYRE_NO_ARGUMENT);
 	}
-	referee = stress_spawn(system, &referee_class, 0, NULL);
+	referee = stress_spawn(system, &referee_class, 0, GYRE_NO_ARGUMENT);
 	for (uint32_t i = 0; i < LOOKERS; i++) {
 		check(pthread_create(&lookers[i], NULL, look, system) == 0);
 	}

@@ -551,7 +551,7 @@ static void tell_others(uint32_t node)
 
 static void spawn_workers(uint32_t node, uint64_t life, uint64_t *random)
 {
-	struct gyre_address bell = stress_spawn(systems[node], &bell_class, 0, NULL);
+	struct gyre_address bell = stress_spawn(systems[node], &bell_class, 0, GYRE_NO_ARGUMENT);
 
 	check(pthread_mutex_lock(&book) == 0);
 	for (uint32_t i = 0; i < WORKERS; i++) {

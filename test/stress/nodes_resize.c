@@ -112,7 +112,7 @@ static void spawn_adders(void)
 
 	check(pthread_mutex_lock(&book) == 0);
 	for (uint32_t i = 0; i < loops; i++) {
-		adders[i] = stress_spawn(systems[1], &adder_class, i, NULL);
+		adders[i] = stress_spawn(systems[1], &adder_class, i, GYRE_NO_ARGUMENT);
 	}
 	check(pthread_mutex_unlock(&book) == 0);
 }

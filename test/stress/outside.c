@@ -242,7 +242,7 @@ static void run_one(uint64_t *random)
 
 	current = create(random, loops);
 	for (uint32_t i = 0; i < ACTORS; i++) {
-		actors[i] = stress_spawn(current, &answering_class, i % loops, NULL);
+		actors[i] = stress_spawn(current, &answering_class, i % loops, GYRE_NO_ARGUMENT);
 	}
 	memset(threads, 0, sizeof(threads));
 	gy_store_release(&may_run, 1);

@@ -113,8 +113,8 @@ int main(int argc, char **argv)
 	struct poster posters[THREADS];
 
 	parking = stress_create(2);
-	players[0] = stress_spawn(parking, &player_class, 0, NULL);
-	players[1] = stress_spawn(parking, &player_class, 1, NULL);
+	players[0] = stress_spawn(parking, &player_class, 0, GYRE_NO_ARGUMENT);
+	players[1] = stress_spawn(parking, &player_class, 1, GYRE_NO_ARGUMENT);
 	for (uint32_t i = 0; i < 2; i++) {
 		check(gyre_system_notify(parking, players[i],
 					 gyre_system_new(parking, peer, players[1 - i])) == 0);

@@ -97,7 +97,7 @@ static void place_players(struct gyre_system *system)
 {
 	for (uint32_t i = 0; i < PLAYERS; i++) {
 		struct gyre_address player;
-		int r = gyre_system_spawn(system, &player_class, NULL, NULL, &player);
+		int r = gyre_system_spawn(system, &player_class, GYRE_NO_ARGUMENT, NULL, &player);
 
 		check(r == 0 || r == -ESHUTDOWN);
 		if (r == 0) {
@@ -180,7 +180,7 @@ static void run(uint64_t seed, bool in_the_middle)
 	pthread_t other;
 
 	gy_store_release(&ending, 0);
-	check(gyre_system_spawn_group(system, &member_class, NULL, NULL, &group) == 0);
+	check(gyre_system_spawn_group(system, &member_class, GYRE_NO_ARGUMENT, NULL, &group) == 0);
 	place_players(system);
 	check(gyre_system_start(system) == 0);
 	for (uint32_t i = 0; i < ASKERS; i++) {

@@ -98,7 +98,7 @@ static int be_busy(struct gyre_stack *stack, struct worker *self)
 			stack, 1,
 			&(struct gyre_timer_options){ .delay_ns = GYRE_MICROSECONDS(200) });
 	case 1:
-		return gyre_spawn(stack, &child_class, NULL, NULL, &child);
+		return gyre_spawn(stack, &child_class, GYRE_NO_ARGUMENT, NULL, &child);
 	case 2:
 		return gyre_watch(stack, workers[stress_random(&self->random, ACTORS)]) == -ENOMEM
 			       ? -ENOMEM
@@ -175,7 +175,7 @@ static int drive(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	for (uint32_t i = 0; i < ACTORS; i++) {
-		check(gyre_spawn(stack, &worker_class, NULL, NULL, &workers[i]) == 0);
+		check(gyre_spawn(stack, &worker_class, GYRE_NO_ARGUMENT, NULL, &workers[i]) == 0);
 	}
 	for (frame->burst = 0; frame->burst < BURSTS; frame->burst++) {
 		send_burst(stack, frame->burst);
@@ -210,7 +210,7 @@ static void spawn(struct gyre_system *system, const struct gyre_class *class, ui
 {
 	const struct gyre_spawn_options options = { .place = GYRE_PLACE_LOOP, .loop = loop };
 
-	check(gyre_system_spawn(system, class, NULL, &options, ret_address) == 0);
+	check(gyre_system_spawn(system, class, GYRE_NO_ARGUMENT, &options, ret_address) == 0);
 }
 
 int main(int argc, char **argv)

@@ -87,7 +87,7 @@ static void have_child(struct gyre_stack *stack, struct worker *self)
 	}
 	options.loop = stress_random(&self->random, loops);
 	options.detached = stress_random(&self->random, 4) == 0;
-	if (gyre_spawn(stack, &child_class, NULL, &options, &self->child) < 0) {
+	if (gyre_spawn(stack, &child_class, GYRE_NO_ARGUMENT, &options, &self->child) < 0) {
 		(void)gy_fetch_add(&children, (uint32_t)-1);
 		return;
 	}
@@ -382,7 +382,7 @@ int main(int argc, char **argv)
 		*(struct task *)gyre_payload(mail) = (struct task){ .number = i, .from = i };
 		workers[i] = stress_spawn(system, &worker_classes[i % 3], i % 4 == 3 ? 1 : 0, mail);
 	}
-	(void)stress_spawn(system, &driver_class, 0, NULL);
+	(void)stress_spawn(system, &driver_class, 0, GYRE_NO_ARGUMENT);
 	check(gyre_system_start(system) == 0);
 	counters = stress_end(system);
 	check(early == 0);

@@ -89,7 +89,7 @@ int main(void)
 	}
 	r = gyre_pipe_open(system, &pipe, &filter);
 	if (r == 0) {
-		r = gyre_system_spawn(system, &class, NULL, NULL, &owner);
+		r = gyre_system_spawn(system, &class, GYRE_NO_ARGUMENT, NULL, &owner);
 	}
 	if (r == 0) {
 		r = gyre_system_run(system);

@@ -98,7 +98,7 @@ static int run(int64_t limit_bytes)
 	int r = gyre_system_create(&options, &flooded);
 
 	if (r == 0) {
-		r = gyre_system_spawn(flooded, &slow_class, NULL, NULL, &slow);
+		r = gyre_system_spawn(flooded, &slow_class, GYRE_NO_ARGUMENT, NULL, &slow);
 	}
 	if (r == 0) {
 		r = gyre_system_start(flooded);

@@ -162,7 +162,7 @@ static int send_all(struct gyre_stack *stack)
 		GYRE_AWAIT(stack, gyre_node_lookup(stack, TAKER, "taker", 0, &frame->future));
 	} while (gyre_error(&frame->future) < 0);
 	self->taker = gyre_get(&frame->future, gyre_node_found)->address;
-	if (gyre_spawn(stack, &reporter_class, NULL, NULL, &self->reporter) < 0) {
+	if (gyre_spawn(stack, &reporter_class, GYRE_NO_ARGUMENT, NULL, &self->reporter) < 0) {
 		return gyre_throw(stack, -ENOMEM);
 	}
 	while (send_some(stack, self) == 0) {
@@ -183,7 +183,8 @@ static const struct gyre_class sender_class = { .name = "sender",
 static int run(struct gyre_system *system, bool sends)
 {
 	struct gyre_address actor;
-	int r = gyre_system_spawn(system, sends ? &sender_class : &taker_class, NULL, NULL, &actor);
+	int r = gyre_system_spawn(system, sends ? &sender_class : &taker_class, GYRE_NO_ARGUMENT,
+				  NULL, &actor);
 
 	if (r == 0 && sends) {
 		r = gyre_system_notify(system, actor, gyre_system_new(system, question, 0));

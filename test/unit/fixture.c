@@ -261,7 +261,7 @@ struct gyre_address spawn_on(struct gyre_stack *stack, const struct gyre_class *
 	const struct gyre_spawn_options options = { .place = GYRE_PLACE_LOOP, .loop = loop };
 	struct gyre_address address = { 0 };
 
-	expect(gyre_spawn(stack, class, NULL, &options, &address) == 0);
+	expect(gyre_spawn(stack, class, GYRE_NO_ARGUMENT, &options, &address) == 0);
 	return address;
 }
 
@@ -269,7 +269,7 @@ struct gyre_address spawn_here(struct gyre_stack *stack, const struct gyre_class
 {
 	struct gyre_address address = { 0 };
 
-	expect(gyre_spawn(stack, class, NULL, NULL, &address) == 0);
+	expect(gyre_spawn(stack, class, GYRE_NO_ARGUMENT, NULL, &address) == 0);
 	return address;
 }
 
@@ -278,7 +278,7 @@ struct gyre_address spawn_outside(const struct gyre_class *class, uint32_t loop)
 	const struct gyre_spawn_options options = { .place = GYRE_PLACE_LOOP, .loop = loop };
 	struct gyre_address address = { 0 };
 
-	expect(gyre_system_spawn(fixture.system, class, NULL, &options, &address) == 0);
+	expect(gyre_system_spawn(fixture.system, class, GYRE_NO_ARGUMENT, &options, &address) == 0);
 	return address;
 }
 

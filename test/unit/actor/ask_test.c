@@ -246,7 +246,7 @@ Test(ask, shows_its_asker_each_way_to_fail)
 	play(1, fail_here);
 	cr_assert_eq(fixture.counters.dropped[GYRE_DROP_UNHANDLED], 1);
 	cr_assert_eq(fixture.counters.dropped[GYRE_DROP_NO_ACTOR], 1);
-	cr_assert_eq(fixture.counters.failed, 2);
+	cr_assert_eq(fixture.counters.failed, 3);
 }
 
 Test(ask, shows_its_asker_each_way_to_fail_also_from_another_loop)
@@ -254,7 +254,7 @@ Test(ask, shows_its_asker_each_way_to_fail_also_from_another_loop)
 	play(2, fail_there);
 	cr_assert_eq(fixture.counters.dropped[GYRE_DROP_UNHANDLED], 1);
 	cr_assert_eq(fixture.counters.dropped[GYRE_DROP_NO_ACTOR], 1);
-	cr_assert_eq(fixture.counters.failed, 2);
+	cr_assert_eq(fixture.counters.failed, 3);
 }
 
 static int ask_without_mail(struct gyre_stack *stack)

@@ -157,7 +157,8 @@ Test(batch, may_not_hold_more)
 
 	batching_class.batch_max = 1025;
 	fixture_open(1);
-	cr_assert_eq(gyre_system_spawn(fixture.system, &batching_class, NULL, NULL, &address),
+	cr_assert_eq(gyre_system_spawn(fixture.system, &batching_class, GYRE_NO_ARGUMENT, NULL,
+				       &address),
 		     -EINVAL);
 	fixture_close();
 }

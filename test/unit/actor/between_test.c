@@ -157,7 +157,7 @@ static int mount_child(struct gyre_stack *stack)
 	const struct gyre_spawn_options options = { .place = GYRE_PLACE_LOOP, .loop = 1 };
 	struct gyre_address child;
 
-	expect(gyre_spawn(stack, &sink_class, NULL, &options, &child) == 0);
+	expect(gyre_spawn(stack, &sink_class, GYRE_NO_ARGUMENT, &options, &child) == 0);
 	return gyre_return(stack);
 }
 

@@ -182,7 +182,8 @@ static int ring_all(struct gyre_stack *stack)
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);
-	expect(gyre_spawn_group(stack, &hearing_class, NULL, &options, &frame->to) == 0);
+	expect(gyre_spawn_group(stack, &hearing_class, GYRE_NO_ARGUMENT, &options, &frame->to) ==
+	       0);
 	expect(gyre_notify(stack, frame->to, gyre_new(stack, bell)) == 0);
 	while (gy_load_relaxed(&heard) < 4) {
 		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->future));

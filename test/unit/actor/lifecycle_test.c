@@ -291,7 +291,8 @@ static int spawn_child(struct gyre_stack *stack)
 	const struct gyre_spawn_options options = { .place = GYRE_PLACE_LOOP,
 						    .loop = children_count % 2 };
 
-	expect(gyre_spawn(stack, &sink_class, NULL, &options, &children[children_count++]) == 0);
+	expect(gyre_spawn(stack, &sink_class, GYRE_NO_ARGUMENT, &options,
+			  &children[children_count++]) == 0);
 	return gyre_return(stack);
 }
 

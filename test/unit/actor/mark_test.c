@@ -187,8 +187,8 @@ static int spawn_wrong(struct gyre_stack *stack)
 		struct gyre_mail *argument = gyre_new(stack, number, i);
 
 		expect(gyre_spawn(stack, &class, argument, NULL, &address) == -EINVAL);
-		expect(gyre_system_spawn(gyre_system_of(stack), &class, NULL, NULL, &address) ==
-		       -EINVAL);
+		expect(gyre_system_spawn(gyre_system_of(stack), &class, GYRE_NO_ARGUMENT, NULL,
+					 &address) == -EINVAL);
 	}
 	return fixture_end(stack);
 }

@@ -39,15 +39,17 @@ static int spawn_everywhere(struct gyre_stack *stack)
 	struct gyre_address address;
 	uint32_t seen[LOOPS] = { 0 };
 
-	expect(gyre_spawn(stack, &counted_class, NULL, NULL, &address) == 0);
+	expect(gyre_spawn(stack, &counted_class, GYRE_NO_ARGUMENT, NULL, &address) == 0);
 	expect(address.loop == gyre_self(stack).loop);
 	for (options.loop = 0; options.loop < LOOPS; options.loop++) {
-		expect(gyre_spawn(stack, &counted_class, NULL, &options, &address) == 0);
+		expect(gyre_spawn(stack, &counted_class, GYRE_NO_ARGUMENT, &options, &address) ==
+		       0);
 		expect(address.loop == options.loop);
 	}
 	options.place = GYRE_PLACE_ROUND_ROBIN;
 	for (uint32_t i = 0; i < 2 * LOOPS; i++) {
-		expect(gyre_spawn(stack, &counted_class, NULL, &options, &address) == 0);
+		expect(gyre_spawn(stack, &counted_class, GYRE_NO_ARGUMENT, &options, &address) ==
+		       0);
 		seen[address.loop]++;
 	}
 	for (uint32_t i = 0; i < LOOPS; i++) {
@@ -84,7 +86,9 @@ Test(spawn, from_outside_goes_from_loop_to_loop)
 
 	fixture_open(LOOPS);
 	for (uint32_t i = 0; i < 2 * LOOPS; i++) {
-		cr_assert_eq(gyre_system_spawn(fixture.system, &class, NULL, NULL, &address), 0);
+		cr_assert_eq(
+			gyre_system_spawn(fixture.system, &class, GYRE_NO_ARGUMENT, NULL, &address),
+			0);
 	}
 	fixture_run();
 	fixture_close();
@@ -201,13 +205,16 @@ static int spawn_badly(struct gyre_stack *stack)
 					 gyre_system_new(fixture.system, number, 1), NULL,
 					 &address) == -EINVAL);
 	}
-	expect(gyre_spawn(stack, &sink_class, NULL, &nowhere, &address) == -EINVAL);
-	expect(gyre_spawn(stack, &sink_class, NULL, &far, &address) == -EINVAL);
-	expect(gyre_spawn(stack, &sink_class, NULL, &odd, &address) == -EINVAL);
-	expect(gyre_system_spawn(fixture.system, &sink_class, NULL, &nowhere, &address) == -EINVAL);
-	expect(gyre_system_spawn(fixture.system, &sink_class, NULL, &odd, &address) == -EINVAL);
-	expect(gyre_system_spawn(NULL, &sink_class, NULL, NULL, &address) == -EINVAL);
-	expect(gyre_system_spawn(fixture.system, &sink_class, NULL, NULL, NULL) == -EINVAL);
+	expect(gyre_spawn(stack, &sink_class, GYRE_NO_ARGUMENT, &nowhere, &address) == -EINVAL);
+	expect(gyre_spawn(stack, &sink_class, GYRE_NO_ARGUMENT, &far, &address) == -EINVAL);
+	expect(gyre_spawn(stack, &sink_class, GYRE_NO_ARGUMENT, &odd, &address) == -EINVAL);
+	expect(gyre_system_spawn(fixture.system, &sink_class, GYRE_NO_ARGUMENT, &nowhere,
+				 &address) == -EINVAL);
+	expect(gyre_system_spawn(fixture.system, &sink_class, GYRE_NO_ARGUMENT, &odd, &address) ==
+	       -EINVAL);
+	expect(gyre_system_spawn(NULL, &sink_class, GYRE_NO_ARGUMENT, NULL, &address) == -EINVAL);
+	expect(gyre_system_spawn(fixture.system, &sink_class, GYRE_NO_ARGUMENT, NULL, NULL) ==
+	       -EINVAL);
 	expect(address.slot == 123);
 	return fixture_end(stack);
 }
@@ -308,7 +315,7 @@ static int spawn_child(struct gyre_stack *stack)
 						    .loop = 1,
 						    .detached = true };
 
-	expect(gyre_spawn(stack, &adder_class, NULL, &options, &child) == 0);
+	expect(gyre_spawn(stack, &adder_class, GYRE_NO_ARGUMENT, &options, &child) == 0);
 	return gyre_return(stack);
 }
 

@@ -525,8 +525,8 @@ static void spawn_two(struct gyre_handler_context *ctx)
 	struct gyre_stack *stack = gyre_context_stack(ctx);
 	struct gyre_address address;
 
-	child_error = gyre_spawn(stack, &child_class, NULL, NULL, &address);
-	orphan_error = gyre_spawn(stack, &child_class, NULL, &detached, &address);
+	child_error = gyre_spawn(stack, &child_class, GYRE_NO_ARGUMENT, NULL, &address);
+	orphan_error = gyre_spawn(stack, &child_class, GYRE_NO_ARGUMENT, &detached, &address);
 }
 
 static bool is_orphan_left(struct rig *r, void *arg)

@@ -24,8 +24,8 @@ static void spawn_at_the_end(struct gyre_handler_context *ctx)
 	const struct gyre_spawn_options options = { .detached = true };
 	struct gyre_stack *stack = gyre_context_stack(ctx);
 
-	spawned = gyre_spawn(stack, &child_class, NULL, NULL, &child);
-	spawned_detached = gyre_spawn(stack, &child_class, NULL, &options, &detached);
+	spawned = gyre_spawn(stack, &child_class, GYRE_NO_ARGUMENT, NULL, &child);
+	spawned_detached = gyre_spawn(stack, &child_class, GYRE_NO_ARGUMENT, &options, &detached);
 	gyre_fire_unregistered(ctx);
 }
 

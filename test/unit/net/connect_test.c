@@ -141,7 +141,9 @@ static struct gyre_address spawn_in_turn(void)
 	const struct gyre_spawn_options options = { .place = GYRE_PLACE_ROUND_ROBIN };
 	struct gyre_address address = { 0 };
 
-	cr_assert_eq(gyre_system_spawn(fixture.system, &sink_class, NULL, &options, &address), 0);
+	cr_assert_eq(gyre_system_spawn(fixture.system, &sink_class, GYRE_NO_ARGUMENT, &options,
+				       &address),
+		     0);
 	return address;
 }
 

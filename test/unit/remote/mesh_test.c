@@ -73,7 +73,9 @@ static void open_member(uint32_t id, const struct gyre_class *class)
 
 	*member = (struct member){ 0 };
 	cr_assert_eq(gyre_system_create(&options, &member->system), 0);
-	cr_assert_eq(gyre_system_spawn(member->system, class, NULL, NULL, &member->actor), 0);
+	cr_assert_eq(
+		gyre_system_spawn(member->system, class, GYRE_NO_ARGUMENT, NULL, &member->actor),
+		0);
 }
 
 static void tell_of(uint32_t id, uint32_t peer)

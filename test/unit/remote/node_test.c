@@ -431,8 +431,8 @@ static int asks_a_group(struct gyre_stack *stack)
 	const struct gyre_group_options options = { .routing = GYRE_ROUTE_ROUND_ROBIN, .count = 3 };
 
 	GYRE_BEGIN(stack);
-	expect(gyre_system_spawn_group(pair_other, &adder_class, NULL, &options, &frame->other) ==
-	       0);
+	expect(gyre_system_spawn_group(pair_other, &adder_class, GYRE_NO_ARGUMENT, &options,
+				       &frame->other) == 0);
 	expect(frame->other.node == 2);
 	for (frame->number = 0; frame->number < 6; frame->number++) {
 		ASK(stack, frame, gyre_new(stack, number, 7));

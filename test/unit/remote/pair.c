@@ -63,11 +63,14 @@ static void open_other(const struct pair *pair)
 	cr_assert_eq(gyre_system_create(&options, &pair_other), 0);
 	named_adder = adder_class;
 	named_adder.mount = mount_named;
-	cr_assert_eq(gyre_system_spawn(pair_other, &named_adder, NULL, NULL, &address), 0);
+	cr_assert_eq(gyre_system_spawn(pair_other, &named_adder, GYRE_NO_ARGUMENT, NULL, &address),
+		     0);
 	if (pair->class != NULL) {
 		named_other = *pair->class;
 		named_other.mount = mount_other;
-		cr_assert_eq(gyre_system_spawn(pair_other, &named_other, NULL, NULL, &address), 0);
+		cr_assert_eq(gyre_system_spawn(pair_other, &named_other, GYRE_NO_ARGUMENT, NULL,
+					       &address),
+			     0);
 	}
 	cr_assert_eq(gyre_system_start(pair_other), 0);
 	await_name("adder");

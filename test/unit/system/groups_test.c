@@ -168,15 +168,17 @@ static int make_badly(struct gyre_stack *stack)
 	struct gyre_address group;
 	struct gyre_group_options options = { .routing = GYRE_ROUTE_BY_KEY };
 
-	expect(gyre_spawn_group(stack, &member_class, NULL, &options, &group) == -EINVAL);
+	expect(gyre_spawn_group(stack, &member_class, GYRE_NO_ARGUMENT, &options, &group) ==
+	       -EINVAL);
 	options = (struct gyre_group_options){ .count = GYRE_GROUP_MEMBERS_MAX + 1 };
-	expect(gyre_spawn_group(stack, &member_class, NULL, &options, &group) == -EINVAL);
+	expect(gyre_spawn_group(stack, &member_class, GYRE_NO_ARGUMENT, &options, &group) ==
+	       -EINVAL);
 	options = (struct gyre_group_options){ .count = 2 };
 	expect(gyre_spawn_group(stack, &member_class, gyre_new(stack, precious, 1), &options,
 				&group) == -EINVAL);
 	expect(gyre_spawn_group(stack, NULL, gyre_new(stack, number, 1), &options, &group) ==
 	       -EINVAL);
-	expect(gyre_spawn_group(stack, &member_class, NULL, &options, NULL) == -EINVAL);
+	expect(gyre_spawn_group(stack, &member_class, GYRE_NO_ARGUMENT, &options, NULL) == -EINVAL);
 	expect(gyre_group_create(NULL, NULL, &group) == -EINVAL);
 	expect(gyre_group_join(stack, gyre_self(stack)) == -EINVAL);
 	expect(gyre_group_leave(stack, gyre_self(stack)) == -ENOENT);
@@ -347,7 +349,8 @@ static int spare_the_busy(struct gyre_stack *stack)
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);
-	expect(gyre_spawn_group(stack, &worker_class, NULL, &options, &frame->group) == 0);
+	expect(gyre_spawn_group(stack, &worker_class, GYRE_NO_ARGUMENT, &options, &frame->group) ==
+	       0);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->group, gyre_new(stack, place, GYRE_NOBODY), 1,
 				   &frame->future));
 	/* One has taken the ask and is closed: the first notice that it gets waits, and is all. */
@@ -511,7 +514,7 @@ static int let_witness(struct gyre_stack *stack)
 	const struct gyre_spawn_options options = { .detached = true };
 	struct gyre_address witness;
 
-	expect(gyre_spawn(stack, &witness_class, NULL, &options, &witness) == 0);
+	expect(gyre_spawn(stack, &witness_class, GYRE_NO_ARGUMENT, &options, &witness) == 0);
 	return gyre_return(stack);
 }
 

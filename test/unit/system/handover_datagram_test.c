@@ -343,7 +343,9 @@ Test(handover_datagram, socket_of_an_actor_is_served_until_the_old_process_ends)
 	int fd;
 
 	start_first(1, "udp://127.0.0.1:0");
-	cr_assert_eq(gyre_system_spawn(fixture.system, &opening_class, NULL, NULL, &actor), 0);
+	cr_assert_eq(
+		gyre_system_spawn(fixture.system, &opening_class, GYRE_NO_ARGUMENT, NULL, &actor),
+		0);
 	while (gy_load_acquire(&first.open) < 2) {
 		(void)sched_yield();
 	}

@@ -41,7 +41,7 @@ static void spawn_ending(struct gyre_system *system)
 {
 	struct gyre_address address;
 
-	cr_assert_eq(gyre_system_spawn(system, &ending_class, NULL, NULL, &address), 0);
+	cr_assert_eq(gyre_system_spawn(system, &ending_class, GYRE_NO_ARGUMENT, NULL, &address), 0);
 }
 
 Test(life, with_no_options_at_all_has_a_loop_for_each_cpu)

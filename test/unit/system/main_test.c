@@ -117,7 +117,7 @@ static int spawn_child(struct gyre_stack *stack)
 	const struct gyre_spawn_options options = { .place = GYRE_PLACE_LOOP, .loop = 1 };
 	struct gyre_address child;
 
-	return gyre_spawn(stack, &child_class, NULL, &options, &child);
+	return gyre_spawn(stack, &child_class, GYRE_NO_ARGUMENT, &options, &child);
 }
 
 Test(main, may_be_ended_by_a_child_which_ends_before_it)
@@ -165,7 +165,7 @@ static int spawn_failing_child(struct gyre_stack *stack)
 		.strategy = GYRE_STRATEGY_SHUT_DOWN,
 	};
 	struct gyre_address child;
-	int r = gyre_spawn(stack, &class, NULL, NULL, &child);
+	int r = gyre_spawn(stack, &class, GYRE_NO_ARGUMENT, NULL, &child);
 
 	return r < 0 ? r : gyre_notify(stack, child, gyre_new(stack, gyre_timeout, 1, 1));
 }

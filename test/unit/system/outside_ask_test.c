@@ -467,7 +467,8 @@ static void expect_group(enum gyre_routing routing, int error)
 	struct gyre_address group;
 	uint32_t called = 0;
 
-	cr_assert_eq(gyre_system_spawn_group(fixture.system, &packer_class, NULL, &options, &group),
+	cr_assert_eq(gyre_system_spawn_group(fixture.system, &packer_class, GYRE_NO_ARGUMENT,
+					     &options, &group),
 		     0);
 	for (uint32_t i = 0; i < 10; i++) {
 		cr_assert_eq(ask_parcel(group, 0), error);

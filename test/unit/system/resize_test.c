@@ -123,13 +123,16 @@ static int count_place(struct gyre_stack *stack)
 
 static const struct gyre_class settler_class = { .name = "settler", .mount = count_place };
 
+static int spawn_at(const struct gyre_class *class, const struct gyre_spawn_options *options)
+{
+	return gyre_system_spawn(fixture.system, class, GYRE_NO_ARGUMENT, options,
+				 &(struct gyre_address){ 0 });
+}
+
 static void settle(uint32_t count)
 {
-	struct gyre_address address;
-
 	for (uint32_t i = 0; i < count; i++) {
-		cr_assert_eq(
-			gyre_system_spawn(fixture.system, &settler_class, NULL, NULL, &address), 0);
+		cr_assert_eq(spawn_at(&settler_class, NULL), 0);
 	}
 }
 
@@ -184,14 +187,12 @@ Test(resize, of_a_system_that_never_runs_leaves_nothing_behind)
 Test(resize, refuses_to_place_on_a_loop_that_has_retired)
 {
 	const struct gyre_spawn_options there = { .place = GYRE_PLACE_LOOP, .loop = 2 };
-	struct gyre_address address;
 
 	begin(3);
 	cr_assert_eq(resize(2), 0);
-	cr_expect_eq(gyre_system_spawn(fixture.system, &sink_class, NULL, &there, &address),
-		     -EINVAL);
+	cr_expect_eq(spawn_at(&sink_class, &there), -EINVAL);
 	cr_assert_eq(resize(3), 0);
-	cr_expect_eq(gyre_system_spawn(fixture.system, &sink_class, NULL, &there, &address), 0);
+	cr_expect_eq(spawn_at(&sink_class, &there), 0);
 	fixture_close();
 }
 

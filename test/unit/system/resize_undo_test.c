@@ -93,7 +93,9 @@ static void open_all(void)
 
 	adder = spawn_outside(&adder_class, 0);
 	cr_assert_eq(gyre_listen(fixture.system, &listen, NULL), 0);
-	cr_assert_eq(gyre_system_spawn_group(fixture.system, &sink_class, NULL, NULL, &group), 0);
+	cr_assert_eq(gyre_system_spawn_group(fixture.system, &sink_class, GYRE_NO_ARGUMENT, NULL,
+					     &group),
+		     0);
 }
 
 static void expect_served(uint32_t loops)
@@ -109,7 +111,9 @@ static void expect_served(uint32_t loops)
 	cr_expect_eq(gyre_system_ask(fixture.system, adder,
 				     gyre_system_new(fixture.system, number, 1), 0, NULL),
 		     0);
-	cr_assert_eq(gyre_system_spawn(fixture.system, &adder_class, NULL, &last, &there), 0);
+	cr_assert_eq(
+		gyre_system_spawn(fixture.system, &adder_class, GYRE_NO_ARGUMENT, &last, &there),
+		0);
 	cr_expect_eq(gyre_system_ask(fixture.system, there,
 				     gyre_system_new(fixture.system, number, 1), 0, NULL),
 		     0);

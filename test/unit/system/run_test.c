@@ -79,8 +79,8 @@ static int run_program(void)
 
 	(void)pthread_sigmask(SIG_BLOCK, NULL, &before);
 	if (gyre_system_create(&options, &system) != 0 ||
-	    gyre_system_spawn(system, &restless_class, NULL, NULL, &address) != 0 ||
-	    gyre_system_spawn(system, &restless_class, NULL, &there, &address) != 0) {
+	    gyre_system_spawn(system, &restless_class, GYRE_NO_ARGUMENT, NULL, &address) != 0 ||
+	    gyre_system_spawn(system, &restless_class, GYRE_NO_ARGUMENT, &there, &address) != 0) {
 		return 2;
 	}
 	if (gyre_system_run(system) != 0) {

@@ -357,7 +357,7 @@ static int run_program(gyre_handler_fn event)
 	(void)sigaddset(&term, SIGTERM);
 	(void)sigprocmask(SIG_BLOCK, &term, NULL); /* what comes after the run has no meaning */
 	if (gyre_system_create(&options, &system) != 0 ||
-	    gyre_system_spawn(system, &class, NULL, NULL, &address) != 0) {
+	    gyre_system_spawn(system, &class, GYRE_NO_ARGUMENT, NULL, &address) != 0) {
 		return 2;
 	}
 	r = gyre_system_run(system);
