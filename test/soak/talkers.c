@@ -56,7 +56,7 @@ static uint32_t nodes;
 static void say_address(const char *what, struct gyre_address address)
 {
 	printf("%s: node %u, loop %u, slot %u, cookie %u, life %u\n", what, address.node,
-	       address.loop, address.slot, address.cookie, address.reserved);
+	       address.loop, address.slot, address.cookie, address.life);
 	(void)fflush(stdout);
 }
 

@@ -252,7 +252,9 @@ static bool ask_and_lose_node(const struct lean_round *round)
 	}
 	rig_turn(&lean_rig);
 	lean_begin(round);
-	gy_home_tell_afar(&lean_rig.home, NODE, -EHOSTDOWN);
+	gy_home_tell_afar(&lean_rig.home, &(struct gy_afar_news){ .node = NODE,
+								  .deeds = GY_AFAR_FAIL_ASKS,
+								  .error = -EHOSTDOWN });
 	rig_turn(&lean_rig);
 	rig_pass(&lean_rig, GYRE_MILLISECONDS(2));
 	lacked = lean_recover();
