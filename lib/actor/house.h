@@ -555,21 +555,6 @@ static inline struct gyre_mail *gy_mail_get(struct gy_home *home, const struct g
 	return gy_mail_get_of_class(home, type, bytes, gy_sizes_class(bytes));
 }
 
-_Noreturn GY_COLD void gy_mail_sent_twice(const struct gy_home *home, const struct gyre_mail *mail);
-
-/* One comparison: what was sent has a kind, also when it has been handled and is in the pool. */
-static inline void gy_mail_expect_new(const struct gy_home *home, const struct gyre_mail *mail)
-{
-#if GY_ASSERT_LEVEL >= 1
-	if (!gy_mail_is_missing(mail) && gy_unlikely(mail->node.kind != GY_NODE_NEW)) {
-		gy_mail_sent_twice(home, mail);
-	}
-#else
-	(void)home;
-	(void)mail;
-#endif
-}
-
 /*
  * A mail that its sender gives away. In builds with all assertions it goes on in other memory, so
  * that a sender who still uses it sees poison at once instead of, sometimes, what the receiver does

@@ -183,6 +183,21 @@ static inline int gy_mail_lack(const struct gyre_mail *mail)
 	return mail == NULL ? -ENOMEM : -EINVAL;
 }
 
+_Noreturn GY_COLD void gy_mail_sent_twice(const struct gy_home *home, const struct gyre_mail *mail);
+
+/* One comparison: what was sent has a kind, also when it has been handled and is in the pool. */
+static inline void gy_mail_expect_new(const struct gy_home *home, const struct gyre_mail *mail)
+{
+#if GY_ASSERT_LEVEL >= 1
+	if (!gy_mail_is_missing(mail) && gy_unlikely(mail->node.kind != GY_NODE_NEW)) {
+		gy_mail_sent_twice(home, mail);
+	}
+#else
+	(void)home;
+	(void)mail;
+#endif
+}
+
 /* What a public spawn was given; in orders NULL is no argument. */
 static inline int gy_take_argument(struct gyre_mail *given, struct gyre_mail **ret_argument)
 {

@@ -122,6 +122,7 @@ static int count_place(struct gyre_stack *stack)
 }
 
 static const struct gyre_class settler_class = { .name = "settler", .mount = count_place };
+static const struct gyre_spawn_options on_third = { GYRE_PLACE_LOOP, 2, false };
 
 static int spawn_at(const struct gyre_class *class, const struct gyre_spawn_options *options)
 {
@@ -186,13 +187,11 @@ Test(resize, of_a_system_that_never_runs_leaves_nothing_behind)
 
 Test(resize, refuses_to_place_on_a_loop_that_has_retired)
 {
-	const struct gyre_spawn_options there = { .place = GYRE_PLACE_LOOP, .loop = 2 };
-
 	begin(3);
 	cr_assert_eq(resize(2), 0);
-	cr_expect_eq(spawn_at(&sink_class, &there), -EINVAL);
+	cr_expect_eq(spawn_at(&sink_class, &on_third), -EINVAL);
 	cr_assert_eq(resize(3), 0);
-	cr_expect_eq(spawn_at(&sink_class, &there), 0);
+	cr_expect_eq(spawn_at(&sink_class, &on_third), 0);
 	fixture_close();
 }
 
