@@ -301,11 +301,16 @@ static int add_one(struct gy_groups *groups, struct gyre_address address, struct
 	return r;
 }
 
-/* Groups that have ended are forgotten, else those who join many would remember them all. */
-static void forget_ended(const struct gy_groups *groups, struct gy_listing *listing)
+/*
+ * Groups that have ended are forgotten, else those who join many would remember them all. Under the
+ * mutex, for a group that is still being made is not found either, and the mutex is held until it
+ * can be.
+ */
+static void forget_ended(struct gy_groups *groups, struct gy_listing *listing)
 {
 	struct gy_membership **link = &listing->memberships;
 
+	(void)pthread_mutex_lock(&groups->mutex);
 	while (*link != NULL) {
 		struct gy_membership *membership = *link;
 
@@ -316,6 +321,7 @@ static void forget_ended(const struct gy_groups *groups, struct gy_listing *list
 		*link = membership->next;
 		gy_memory_put(membership);
 	}
+	(void)pthread_mutex_unlock(&groups->mutex);
 }
 
 int gyre_group_join(struct gyre_stack *stack, struct gyre_address group)

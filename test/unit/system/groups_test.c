@@ -9,7 +9,7 @@
 
 #include "base/atomic.h"
 
-enum { LOOPS = 3, MEMBERS = 8, KEYS = 64, NOTICES = 120 };
+enum { LOOPS = 3, MEMBERS = 8, KEYS = 64, NOTICES = 120, HASTY = 1000, HASTY_GROUPS = 20 };
 
 struct frame {
 	struct gyre_future future;
@@ -620,4 +620,44 @@ static int await_fewer(struct gyre_stack *stack)
 Test(groups, count_no_member_that_has_stopped)
 {
 	play(LOOPS, await_fewer);
+}
+
+/* It is mounted while the rest of its group is still being made, and joins another one. */
+static int join_other_and_stop(struct gyre_stack *stack)
+{
+	expect(gyre_group_join(stack, joined) == 0);
+	return gyre_stop(stack, gyre_self(stack));
+}
+
+static const struct gyre_class hasty_class = {
+	.name = "hasty",
+	.mount = join_other_and_stop,
+	.clean = leave,
+};
+
+static int make_hasty_groups(struct gyre_stack *stack)
+{
+	static const struct gyre_group_options options = { .count = HASTY };
+	struct frame *frame = frame_of(stack);
+	uint32_t size = 1;
+
+	GYRE_BEGIN(stack);
+	expect(gyre_group_create(gyre_system_of(stack), NULL, &frame->group) == 0);
+	joined = frame->group;
+	for (frame->i = 1; frame->i <= HASTY_GROUPS; frame->i++) {
+		expect(gyre_spawn_group(stack, &hasty_class, GYRE_NO_ARGUMENT, &options,
+					&frame->group) == 0);
+		while (gy_load_acquire(&cleaned) < HASTY * frame->i) {
+			GYRE_AWAIT(stack, gyre_sleep(stack, 1, &frame->future));
+		}
+		expect(gyre_group_size(gyre_system_of(stack), frame->group, &size) == -ESRCH);
+	}
+	expect(gyre_group_size(gyre_system_of(stack), joined, &size) == 0 && size == 0);
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(groups, are_left_by_members_that_have_joined_another_before_all_were_made)
+{
+	play(LOOPS, make_hasty_groups);
 }
