@@ -71,7 +71,7 @@ int gy_cpus_find(const char *list, const struct gy_log *log, int *ret_cpus, int 
 
 		gy_log(log, GYRE_LOG_ERROR,
 		       "the kernel does not tell which CPUs the process may use: %s; where a "
-		       "seccomp filter or security module forbids sched_getaffinity, allow it there",
+		       "seccomp filter or security module forbids sched_getaffinity, allow it",
 		       strerrordesc_np(error));
 		return -error;
 	}

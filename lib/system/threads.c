@@ -323,8 +323,8 @@ static int wait_for_signals(struct gyre_system *system, const sigset_t *before, 
 
 			if (error != EINTR) {
 				gy_log(&system->log, GYRE_LOG_ERROR,
-				       "waiting for signals failed, and the system stops: %s; where "
-				       "a seccomp filter forbids poll and ppoll, allow them there",
+				       "waiting for signals failed, and the system stops: %s; "
+				       "where a seccomp filter forbids poll and ppoll, allow them",
 				       strerrordesc_np(error));
 				return -error;
 			}
