@@ -205,6 +205,7 @@ static void send_copy(struct gyre_system *system, struct gy_home *home,
 	if (gy_load_relaxed(&member->gone) != 0) {
 		free_mail(home, copy);
 	} else if (home == NULL) {
+		copy->node.kind = GY_NODE_NEW; /* it was not given away yet */
 		(void)gyre_system_notify(system, member->address, copy);
 	} else {
 		(void)gy_send(home, member->address, copy, GY_LANE_NOTICE);
