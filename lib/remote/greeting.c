@@ -109,7 +109,7 @@ static enum gy_refusal judge(const struct gy_association *link)
 		return GY_REFUSED_CLUSTER;
 	}
 	if (hello->node == nodes->options.id &&
-	    hello->incarnation >> 32 == nodes->incarnation >> 32) {
+	    hello->incarnation >> 32 == gy_load_relaxed(&nodes->incarnation) >> 32) {
 		return GY_REFUSED_SELF;
 	}
 	if (hello->expected != nodes->options.id || hello->node == 0 ||
