@@ -184,6 +184,12 @@ struct load_leader_start {
 };
 GYRE_MESSAGE(load_leader_start, 0x304);
 
+/* From the leader to itself: all is set up, the run begins. */
+struct load_begin {
+	char nothing;
+};
+GYRE_MESSAGE(load_begin, 0x307);
+
 struct load_counts_wanted {
 	char nothing;
 };

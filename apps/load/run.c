@@ -141,16 +141,26 @@ static uint64_t pause_ns(struct gyre_stack *stack)
 	return left_ns < progress_ns / 10 ? left_ns : progress_ns / 10;
 }
 
+/* The run is a notice of its own, for signals are not heard before the mount has ended. */
+static int prepare(struct gyre_stack *stack)
+{
+	struct leader_frame *frame = (struct leader_frame *)gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	leader_of(stack)->load = gyre_message(stack, load_leader_start)->load;
+	GYRE_AWAIT(stack, gyre_signal_watch(stack, SIGINT, &frame->future) |
+				  gyre_signal_watch(stack, SIGTERM, &frame->other) |
+				  gyre_signal_watch(stack, SIGHUP, &frame->third));
+	return gyre_notify(stack, gyre_self(stack), gyre_new(stack, load_begin, 0));
+	GYRE_END(stack);
+}
+
 static int lead(struct gyre_stack *stack)
 {
 	struct leader *self = leader_of(stack);
 	struct leader_frame *frame = (struct leader_frame *)gyre_frame(stack);
 
 	GYRE_BEGIN(stack);
-	self->load = gyre_message(stack, load_leader_start)->load;
-	GYRE_AWAIT(stack, gyre_signal_watch(stack, SIGINT, &frame->future) |
-				  gyre_signal_watch(stack, SIGTERM, &frame->other) |
-				  gyre_signal_watch(stack, SIGHUP, &frame->third));
 	take_step(stack, LOAD_CONNECT);
 	while (self->step != LOAD_DONE) {
 		GYRE_AWAIT(stack, gyre_sleep(stack, pause_ns(stack), &frame->future));
@@ -176,6 +186,10 @@ static int interrupt(struct gyre_stack *stack)
 	return gyre_return(stack);
 }
 
+static const struct gyre_route notices[] = {
+	GYRE_ROUTE(load_begin, lead),
+	GYRE_ROUTE_END,
+};
 static const struct gyre_route events[] = {
 	GYRE_ROUTE(gyre_signal, interrupt),
 	GYRE_ROUTE_END,
@@ -185,7 +199,7 @@ const struct gyre_class load_leader_class = {
 	.name = "leader",
 	.state_bytes = sizeof(struct leader),
 	.frame_bytes = sizeof(struct leader_frame),
-	.mount = lead,
-	.behaviour.event_routes = events,
+	.mount = prepare,
+	.behaviour = { .notice_routes = notices, .event_routes = events },
 	.strategy = GYRE_STRATEGY_SHUT_DOWN,
 };

@@ -6,6 +6,9 @@
  *	{
  *		return gyre_main(&main_class, argc, argv, NULL);
  *	}
+ *
+ * A main actor that runs for long does so in a notice that its mount sends to itself: no event,
+ * signals and ends of children among them, is dispatched before the mount has ended.
  */
 #ifndef GYRE_MAIN_H
 #define GYRE_MAIN_H

@@ -88,6 +88,12 @@ struct birth {
 };
 GYRE_MESSAGE(birth, 0x2011);
 
+/* From a keeper to itself, since it hears of ends only when its mount is over. */
+struct beginning {
+	char unused;
+};
+GYRE_MESSAGE(beginning, 0x2012);
+
 struct life {
 	uint64_t random;
 	uint32_t record;
@@ -473,7 +479,6 @@ static int keep(struct gyre_stack *stack)
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);
-	begin_life(stack, gyre_message(stack, birth));
 	for (frame->steps = 0; frame->steps < STEPS; frame->steps++) {
 		stir(stack);
 		if (frame->steps % 8 == 7) {
@@ -500,12 +505,18 @@ static int hear(struct gyre_stack *stack)
 	return gyre_return(stack);
 }
 
+static int begin_to_keep(struct gyre_stack *stack)
+{
+	begin_life(stack, gyre_message(stack, birth));
+	return gyre_notify(stack, gyre_self(stack), gyre_new(stack, beginning, 0));
+}
+
 static const struct gyre_class keeper_class = {
 	.name = "keeper",
 	.state_bytes = sizeof(struct life),
 	.frame_bytes = sizeof(struct frame),
-	.mount = keep,
-	.behaviour.event = hear,
+	.mount = begin_to_keep,
+	.behaviour = { .notice = keep, .event = hear },
 	.clean = end_life,
 };
 
