@@ -10,6 +10,9 @@
  *
  * The ambassador is made at the first ask. It counts as a channels actor, since those never leave
  * their loop and run in phase 2.
+ *
+ * One of a loop that retires goes on, as long as anybody else is there: asks that went another way
+ * would overtake those that wait for it. It is the last to stop.
  */
 #include <gyre/outside.h>
 
@@ -32,8 +35,8 @@ struct inquiry {
 	uint32_t references; /* atomic */
 	struct gyre_system *system;
 	struct gyre_address to;
-	uint16_t via; /* the loop of the ambassador: that of @to, unless it has retired; for a group
-		       * each in turn */
+	uint16_t via; /* the loop of the ambassador: that of @to, unless it has none and retires;
+		       * for a group each in turn */
 	struct gyre_mail *question; /* owned until it is asked */
 	uint64_t deadline_ns;	    /* UINT64_MAX for none */
 	gyre_answered_fn callback;  /* NULL when a thread waits */
@@ -120,7 +123,7 @@ static void fail(struct inquiry *inquiry, int error)
 
 /* ---- errands ---- */
 
-/* There was no memory for the ambassador, or for its stack: another one may have better luck. */
+/* It has ended, or there was no memory for it or its stack: another one may have better luck. */
 static void forget_ambassador(struct inquiry *inquiry)
 {
 	struct gy_embassy *embassy = inquiry->system->embassy;
@@ -139,11 +142,11 @@ static void destroy_errand(void *payload)
 	}
 	if (!inquiry->done && gy_load_relaxed(&inquiry->system->stop) != 0) {
 		fail(inquiry, -ESHUTDOWN);
-	} else if (!inquiry->done && inquiry->via >= gy_loops_count(inquiry->system->homes.loops)) {
-		fail(inquiry, -ESRCH);
 	} else if (!inquiry->done) {
+		bool left = inquiry->via >= gy_loops_count(inquiry->system->homes.loops);
+
 		forget_ambassador(inquiry);
-		fail(inquiry, -ENOMEM);
+		fail(inquiry, left ? -ESRCH : -ENOMEM);
 	}
 	unref(inquiry);
 }
@@ -268,14 +271,17 @@ int gy_embassy_init(struct gyre_system *system)
 	return 0;
 }
 
-void gy_embassy_shrink(struct gyre_system *system, uint32_t from)
+bool gy_embassy_has(const struct gy_house *house)
+{
+	return house->kind->class == &ambassador_class;
+}
+
+void gy_embassy_close(struct gyre_system *system, uint32_t loop)
 {
 	struct gy_embassy *embassy = system->embassy;
 
 	(void)pthread_mutex_lock(&embassy->mutex);
-	for (uint32_t i = from; i < system->options.loops_max; i++) {
-		embassy->ambassadors[i] = GYRE_NOBODY;
-	}
+	embassy->ambassadors[loop] = GYRE_NOBODY;
 	(void)pthread_mutex_unlock(&embassy->mutex);
 }
 
@@ -317,7 +323,7 @@ static bool is_group_here(const struct gyre_system *system, struct gyre_address 
 	return to.loop == GY_GROUP_LOOP && gy_is_of_node(system->homes.node, to);
 }
 
-/* Under the mutex. */
+/* Under the mutex. On a loop that retires no ambassador is made any more. */
 static uint16_t choose_loop(const struct inquiry *inquiry)
 {
 	const struct gyre_system *system = inquiry->system;
@@ -328,7 +334,10 @@ static uint16_t choose_loop(const struct inquiry *inquiry)
 		return (uint16_t)(system->embassy->turn++ % count);
 	}
 	loop = (uint32_t)gy_outside_loop(system, inquiry->to);
-	return (uint16_t)(loop < count ? loop : 0);
+	if (loop >= count && gyre_address_is_nobody(system->embassy->ambassadors[loop])) {
+		loop = 0;
+	}
+	return (uint16_t)loop;
 }
 
 static int post(struct inquiry *inquiry, struct gyre_mail *mail)

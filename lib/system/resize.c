@@ -248,7 +248,6 @@ static void unpublish(struct gyre_system *system, uint32_t to)
 	gy_store_release(&system->homes.loops->count, to);
 	gy_listeners_shrink(&system->homes, to);
 	(void)pthread_mutex_unlock(&system->homes.placing);
-	gy_embassy_shrink(system, to);
 	gy_groups_shrink(system, to);
 }
 
@@ -273,6 +272,7 @@ static int retire_last(struct gyre_system *system)
 	if (r < 0) {
 		return r;
 	}
+	gy_embassy_close(system, index);
 	end_thread(worker);
 	system->resizing.living = index;
 	put_to_rest(system, index);

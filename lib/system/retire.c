@@ -5,7 +5,8 @@
  *      themselves. When half of the drain's time is over those that are left are drained as in a
  *      stop of the system, and at its end closed at once.
  *   2  Actors handle what came before, and stop: first those that have no children here, then their
- *      parents. What is left at the end of another such time stops at once.
+ *      parents, and last those that carry asks from outside to the others. What is left at the end
+ *      of another such time stops at once.
  *   3  The thread ends. What comes from then on is for the deputy; see loop/retired.c.
  */
 #include "actor/family.h"
@@ -101,7 +102,9 @@ static void order_one(struct gy_worker *worker, struct gy_house *house)
 	uint64_t now_ns = worker->home->loop.now_ns;
 	uint64_t end_ns = worker->retiring.end_ns;
 
-	if (gy_house_is_away(house)) {
+	if (gy_embassy_has(house) && !worker->retiring.last) {
+		worker->retiring.ambassadors++;
+	} else if (gy_house_is_away(house)) {
 		worker->retiring.again = true;
 	} else if (!gy_family_is_here(house)) {
 		worker->retiring.ordered++;
@@ -133,7 +136,13 @@ static void end_actors(struct gy_worker *worker)
 		retiring->again = false;
 		retiring->stopped = home->counters.stopped;
 		retiring->ordered = 0;
+		retiring->ambassadors = 0;
+		retiring->last = false;
 		for_each(worker, order_one);
+		retiring->last = retiring->ambassadors == home->houses;
+		if (retiring->last) {
+			for_each(worker, order_one);
+		}
 	}
 }
 

@@ -35,11 +35,13 @@ enum gy_retire_stage {
 /* A part of the worker, for its own thread. */
 struct gy_retiring {
 	enum gy_retire_stage stage;
-	uint64_t drain_ns; /* when the connections that are left are drained */
-	uint64_t end_ns;   /* when what is left of the stage is ended at once */
-	uint32_t ordered;  /* actors that were told to stop last */
-	uint64_t stopped;  /* how many had stopped before that */
-	bool again;	   /* some could not be told yet */
+	uint64_t drain_ns;    /* when the connections that are left are drained */
+	uint64_t end_ns;      /* when what is left of the stage is ended at once */
+	uint32_t ordered;     /* actors that were told to stop last */
+	uint64_t stopped;     /* how many had stopped before that */
+	uint32_t ambassadors; /* that were there then, and not told yet */
+	bool last;	      /* nobody else is left, and they are told */
+	bool again;	      /* some could not be told yet */
 	bool drained;
 	bool hard;     /* those that are left have been ended at once */
 	uint32_t done; /* atomic: the stage that is done; enum gy_retire_stage */
@@ -205,8 +207,10 @@ void gy_outside_drop(struct gyre_system *system, const struct gyre_mail *mail,
 
 /* ---- ambassador.c ---- */
 
-/* Those of the loops from @from on are called no more. */
-void gy_embassy_shrink(struct gyre_system *system, uint32_t from);
+/* Whether the house is that of an ambassador. */
+bool gy_embassy_has(const struct gy_house *house);
+/* The loop has retired, and its ambassador has ended: it is called no more. */
+void gy_embassy_close(struct gyre_system *system, uint32_t loop);
 int gy_embassy_init(struct gyre_system *system);
 void gy_embassy_fini(struct gyre_system *system);
 /* Opens the next stage of a stop, so that no ask from outside falls between two. */

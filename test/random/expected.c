@@ -15,9 +15,8 @@
 enum {
 	END_OVERTAKES_HELD =
 		true, /* mail of a dead actor, behind a barrier, a budget or a restart */
-	LACK_IS_TOLD_AS_END = true,	   /* -ENOMEM in a gyre_terminated */
-	MARK_MAY_BE_LOST = true,	   /* a gyre_mailbox_mark for which there is no memory */
-	RETIRING_LOOP_IS_OVERTAKEN = true, /* asks from outside to an actor on such a loop */
+	LACK_IS_TOLD_AS_END = true, /* -ENOMEM in a gyre_terminated */
+	MARK_MAY_BE_LOST = true,    /* a gyre_mailbox_mark for which there is no memory */
 };
 
 const struct head *head_of(struct gyre_stack *stack)
@@ -234,7 +233,7 @@ void expect_message(struct gyre_stack *stack, enum kind kind, const struct head 
 		     ((head->marks & MARK_FIRST) == 0 &&
 		      (head->mail == 0 || world->mails[head->mail].stashed == 0)),
 	     "mail %u comes back from nowhere", head->mail);
-	if (!first && !(RETIRING_LOOP_IS_OVERTAKEN && world->plan.resizing && kind == KIND_ASK)) {
+	if (!first) {
 		check_order(self, kind, head);
 	}
 }
