@@ -112,7 +112,8 @@ struct gyre_membership {
  * @id: of the node, unique in its cluster, not 0
  * @cluster: a name that nodes must agree in, up to GYRE_NODE_NAME_BYTES_MAX bytes; "gyre"
  * @listen: "tcp://HOST:PORT" where other nodes reach this one; NULL for a node that only dials,
- *   and can say what needs no answer: messages go over links that their sender has dialled
+ *   and can say what needs no answer: messages go over links that their sender has dialled. Its
+ *   asks of other nodes, its watches there and gyre_node_lookup() fail at once with -EADDRNOTAVAIL
  * @listen_wait_ns: how long to try, 1e6 to 6e10, while somebody else listens there, as a process
  *   that was killed does until the kernel has taken it down; 5e9
  * @peers: those known from the start, ended by an entry with id 0; NULL for none. More are told by

@@ -235,7 +235,8 @@ GYRE_API int gyre_suspend_any(struct gyre_stack *stack, uint32_t state);
  * The future always completes, with an answer or an error: -ETIMEDOUT, -ESRCH (no such actor),
  * -ESHUTDOWN (it stopped), -ENOBUFS (its mailbox is full), -ENOSYS (it takes no asks), -ENOMSG (it
  * did not answer), or what its handler failed with; for an actor of another node also -EHOSTDOWN,
- * -EHOSTUNREACH, -ECONNRESET (it may have been lost with its link) and -EAGAIN (the link is full).
+ * -EHOSTUNREACH, -ECONNRESET (it may have been lost with its link), -EAGAIN (the link is full) and
+ * -EADDRNOTAVAIL (this node does not listen, so no answer could come).
  * It never completes inside this call.
  * When the ask of a barrier times out, the cycle of waits that it may be part of is looked for and
  * logged; where that leads to other loops, the time-out may be up to 0.1 s late.

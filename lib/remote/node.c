@@ -261,6 +261,7 @@ int gy_nodes_create(const struct gyre_node_options *options, const struct gy_nod
 		return -ENOMEM;
 	}
 	nodes->options = resolve(options);
+	gy_remote_ops_for(nodes);
 	(void)gyre_tls_context_ref(nodes->options.tls);
 	nodes->homes = life->homes;
 	nodes->log = life->log;

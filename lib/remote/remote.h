@@ -132,6 +132,8 @@ struct gy_nodes {
 	bool ending;			  /* for it was declared down; under the mutex */
 	struct gy_types types;
 	struct gy_links *links; /* one a loop */
+	struct gy_remote_ops ops;
+	uint32_t lack_logged; /* atomic: that it does not listen */
 	pthread_mutex_t mutex;
 	struct gy_by_id peers; /* read without the mutex */
 	struct gyre_address *watchers;
@@ -518,6 +520,11 @@ int gy_secret_prove(const struct gy_secret *secret, const unsigned char *binding
 		    const struct gy_hello *mine, const struct gy_hello *theirs, bool dialled,
 		    unsigned char ret_proof[GY_PROOF_BYTES]);
 int gy_secret_random(void *bytes, size_t count);
+
+/* ---- dial_only.c ---- */
+
+/* What the loops of the node do with mail for others. Its options are there. */
+void gy_remote_ops_for(struct gy_nodes *nodes);
 
 /* ---- outgoing.c ---- */
 

@@ -72,7 +72,7 @@ static int make_home(struct gyre_system *system, uint32_t index, uint32_t cookie
 		.shut_down = gy_system_fail,
 		.take_late = gy_system_take_late,
 		.directory = &gy_directory_ops,
-		.remote = system->homes.nodes == NULL ? NULL : &gy_remote_ops,
+		.remote = system->homes.nodes == NULL ? NULL : &system->homes.nodes->ops,
 	};
 	struct gy_channels_options channels = {
 		.write_low_bytes = options->write_low_bytes,

@@ -112,7 +112,7 @@ void pair_play(const struct pair *pair)
 	(void)snprintf(to_other, sizeof(to_other), "tcp://127.0.0.1:%u",
 		       gyre_node_port(pair_other));
 	node.id = 1;
-	node.listen = "tcp://127.0.0.1:0";
+	node.listen = pair->dial_only ? NULL : "tcp://127.0.0.1:0";
 	node.peers = (const struct gyre_node_peer[]){ { 2, to_other }, { 0, NULL } };
 	node.types = node.types == NULL ? types : node.types;
 	patience_of_node(&node);

@@ -17,6 +17,7 @@ struct pair {
 	struct gyre_node_options first; /* on top of what makes them know each other */
 	struct gyre_node_options second;
 	uint32_t loops; /* of each */
+	bool dial_only; /* the first does not listen */
 };
 
 /* An order with a string and an array, which it owns. */
