@@ -142,6 +142,8 @@ struct gy_remote_ops {
 	/* A mail of the kind GY_MAIL_REMOTE has come from another thread of this node. After
 	 * @drain, also by a thread that takes down a loop that has ended. */
 	void (*arrived)(struct gy_home *home, struct gyre_mail *mail);
+	/* The loop retires: links end in good order. Whether they have; asked again until then. */
+	bool (*leave)(struct gy_home *home);
 	/* The loop stops: no more mail leaves. Twice is harmless. */
 	void (*drain)(struct gy_home *home);
 	/* One that had stopped will turn again. */

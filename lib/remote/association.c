@@ -189,6 +189,7 @@ void gy_association_open(struct gy_association *link)
 	links->strangers -= link->stranger;
 	link->stranger = false;
 	if (link->dialled) {
+		link->unsure = false; /* the peer is done with the last one */
 		gy_outgoing_resume(link);
 	} else if (link->again) {
 		gy_neighbour_returned(links, link->peer);
@@ -244,6 +245,7 @@ static void was_open(struct gy_association *link)
 
 void gy_association_lost(struct gy_association *link, int reason)
 {
+	link->unsure = link->unsure || link->queued_bytes != link->credited_bytes;
 	gy_greeting_failed(link, NULL, 0);
 	if (link->dialled && !link->greeted && link->links->nodes->secrets_count > 1) {
 		link->secret ^= 1; /* perhaps the peer has the other one alone */
@@ -261,6 +263,9 @@ void gy_association_lost(struct gy_association *link, int reason)
 	link->ctx = NULL;
 	if (link->opened) {
 		was_open(link);
+	}
+	if (gy_association_is_last(link)) {
+		gy_outgoing_give_up(link, -ESHUTDOWN, GY_WAITING_ALL);
 	}
 }
 
@@ -367,7 +372,7 @@ static void look_at_connection(struct gy_association *link, uint64_t now_ns, uin
 	const struct gyre_node_options *options = &link->links->nodes->options;
 
 	link->heard_ns += lesser(late_ns, now_ns - link->heard_ns);
-	if (link->stage != GY_LINK_OPEN) {
+	if (!gy_link_speaks(link)) {
 		if (now_ns - link->opened_ns > options->greeting_ns) {
 			gy_association_abort(link, -ETIMEDOUT);
 		}
@@ -441,7 +446,8 @@ static void beat(struct gy_timer *timer)
 
 static bool is_past_hello(const struct gy_association *link)
 {
-	return link->ctx != NULL && link->stage >= GY_LINK_GREETING && link->stage <= GY_LINK_OPEN;
+	return link->ctx != NULL && link->stage >= GY_LINK_GREETING &&
+	       link->stage <= GY_LINK_LEAVING;
 }
 
 void gy_links_cut(struct gy_links *links, const struct gy_neighbour *peer)
@@ -490,6 +496,38 @@ void gy_links_init(struct gy_links *links, struct gy_nodes *nodes, struct gy_hom
 	gy_list_init(&links->all);
 	gy_timer_init(&links->beat, beat);
 	home->loop.upper[1] = links;
+}
+
+void gy_association_leave(struct gy_association *link)
+{
+	if (!link->bye && link->out == NULL && link->streams_count == 0) {
+		link->bye = true;
+		gy_outgoing_say(link, GY_WIRE_BYE, "", 0); /* so the peer says what it has taken */
+	}
+	if (link->bye && link->queued_bytes == link->credited_bytes) {
+		link->stage = GY_LINK_ENDED;
+		gyre_channel_close(link->ctx);
+	}
+}
+
+bool gy_links_leave(struct gy_home *home)
+{
+	struct gy_links *links = gy_links_of(home);
+	struct gy_list *item = links->all.next;
+	bool left = true;
+
+	links->recent = NULL;
+	while (item != &links->all) {
+		struct gy_association *link = gy_container_of(item, struct gy_association, item);
+
+		item = item->next;
+		if (link->dialled && link->stage == GY_LINK_OPEN) {
+			link->stage = GY_LINK_LEAVING;
+			gy_outgoing_pump(link);
+		}
+		left = left && (!link->dialled || link->ctx == NULL);
+	}
+	return left;
 }
 
 void gy_links_drain(struct gy_links *links)

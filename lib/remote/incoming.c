@@ -371,13 +371,24 @@ static int take_credit(struct gy_association *link, const struct gy_frame *frame
 	return 0;
 }
 
+/* The peer may wait to hear that all was taken, and then say more by another link: that must find
+ * it in the inboxes of the other loops. */
+static void take_bye(struct gy_association *link)
+{
+	link->bye = true;
+	if (!link->dialled && link->consumed_bytes > link->told_bytes) {
+		gy_loop_flush(&link->links->home->loop);
+		gy_incoming_credit(link);
+	}
+}
+
 static int take_open(struct gy_association *link, struct gy_frame *frame, uint32_t bytes)
 {
 	if (frame->kind == GY_WIRE_PING) {
 		return 0;
 	}
 	if (frame->kind == GY_WIRE_BYE) {
-		link->bye = true;
+		take_bye(link);
 		return 0;
 	}
 	if (link->dialled) {
@@ -412,7 +423,7 @@ static void take(struct gy_association *link, const unsigned char *bytes, uint32
 		return;
 	}
 	gy_wire_get(bytes, &frame);
-	if (gy_likely(link->stage == GY_LINK_OPEN)) {
+	if (gy_likely(gy_link_speaks(link))) {
 		r = frame.kind == GY_WIRE_REFUSE ? -ECONNREFUSED
 						 : take_open(link, &frame, count_of);
 	} else {

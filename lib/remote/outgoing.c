@@ -106,7 +106,7 @@ void gy_outgoing_pump(struct gy_association *link)
 {
 	const struct gyre_channel *channel;
 
-	if (link->stage != GY_LINK_OPEN) {
+	if (!gy_link_speaks(link)) {
 		return;
 	}
 	if (gy_sheet_commit(link, &link->sheet) < 0) {
@@ -114,17 +114,20 @@ void gy_outgoing_pump(struct gy_association *link)
 		return;
 	}
 	channel = gyre_context_channel(link->ctx);
-	while (link->out != NULL && link->stage == GY_LINK_OPEN && has_credit(link) &&
+	while (link->out != NULL && gy_link_speaks(link) && has_credit(link) &&
 	       gyre_channel_is_writable(channel)) {
 		if (!give_some(link)) {
 			return;
 		}
 	}
-	while (link->streams_count > 0 && link->stage == GY_LINK_OPEN && has_credit(link) &&
+	while (link->streams_count > 0 && gy_link_speaks(link) && has_credit(link) &&
 	       gyre_channel_is_writable(channel)) {
 		if (!give_fragment(link)) {
 			return;
 		}
+	}
+	if (gy_unlikely(link->stage == GY_LINK_LEAVING)) {
+		gy_association_leave(link);
 	}
 }
 
@@ -425,9 +428,19 @@ static void lose_watch(struct gy_home *home, struct gyre_address to, struct gyre
 	}
 }
 
+/* Whether the peer may still have to take what this loop has said to it. */
+static bool may_overtake(struct gy_home *home, struct gyre_address to)
+{
+	const struct gy_association *link =
+		(struct gy_association *)gy_by_id_find(&gy_links_of(home)->dialled, to.node);
+
+	return link != NULL && link->unsure;
+}
+
 /*
- * A watch that cannot be asked for is over at once. Answers of a loop that retires, or has, leave
- * by the first loop, unless that stops as well. Other mail is lost.
+ * A watch that cannot be asked for is over at once. Answers and events of a loop that retires, or
+ * has, leave by the first loop, unless that stops as well; where answers might overtake earlier
+ * ones, who waits is told that way that they are lost. Other mail is lost.
  */
 static int lose(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail, int error)
 {
@@ -436,8 +449,11 @@ static int lose(struct gy_home *home, struct gyre_address to, struct gyre_mail *
 		return 0;
 	}
 	if (error == -ESHUTDOWN && home->loop.index != 0 &&
-	    (is_answer(mail) || mail->type == &gy_type_unanswered)) {
-		return carry(home, 0, to, mail);
+	    (is_answer(mail) || mail->node.kind == GY_MAIL_EVENT)) {
+		if (!is_answer(mail) || !may_overtake(home, to)) {
+			return carry(home, 0, to, mail);
+		}
+		error = -ECONNRESET;
 	}
 	if (error != -ESHUTDOWN && is_answer(mail)) {
 		owe_answer(home, to, mail, error);
@@ -580,7 +596,7 @@ void gy_outgoing_owe(struct gy_association *link, struct gyre_address asker, uin
 		(void)lose_stale(home, asker, mail);
 	} else if (link->stage == GY_LINK_OPEN) {
 		(void)send_now(link, asker, mail);
-	} else if (link->links->draining) {
+	} else if (link->links->draining || gy_association_is_last(link)) {
 		(void)lose(home, asker, mail, -ESHUTDOWN);
 	} else {
 		(void)wait(link, asker, mail);
@@ -774,6 +790,7 @@ static void resume(struct gy_home *home)
 const struct gy_remote_ops gy_remote_ops = {
 	.route = route,
 	.arrived = arrived,
+	.leave = gy_links_leave,
 	.drain = drain,
 	.resume = resume,
 	.shown = shown,

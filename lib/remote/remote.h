@@ -172,6 +172,7 @@ enum gy_link_stage {
 	GY_LINK_PROVING,  /* its proof is */
 	GY_LINK_ENTERING, /* nothing older is to be read any more; see gates.c */
 	GY_LINK_OPEN,
+	GY_LINK_LEAVING, /* its loop retires: it says what it has, and waits until that is taken */
 	GY_LINK_ENDED,
 };
 
@@ -241,7 +242,8 @@ struct gy_association {
 	bool opened;	    /* it is counted as open */
 	bool pinned;	    /* somebody watches an actor there: it stays open though idle */
 	bool worried;	    /* the peer's links broke, and it is not known yet how it is */
-	bool bye;	    /* one side has closed the connection because it was idle */
+	bool bye;	    /* one side has closed the connection, since nothing was on it */
+	bool unsure;	    /* the last connection ended before all that was said was taken */
 	bool again;	    /* it was let in after another one of that loop */
 	bool anew;	    /* it was ended for a new life of this node: it is dialled at once */
 	uint8_t secret;	    /* which one it is dialled with, or was proved by the peer */
@@ -299,6 +301,12 @@ struct gy_association {
 	uint64_t judged_ns;  /* when the peer was heard, as of the last look at that */
 	uint64_t excused_ns; /* of the time since then: this loop did not listen */
 };
+
+/* Whether messages may go over its connection. */
+static inline bool gy_link_speaks(const struct gy_association *link)
+{
+	return link->stage == GY_LINK_OPEN || link->stage == GY_LINK_LEAVING;
+}
 
 /* ---- by_id.c ---- */
 
@@ -446,6 +454,17 @@ void gy_links_cut(struct gy_links *links, const struct gy_neighbour *peer);
 /* Ends all links that have said the former life of this node. */
 void gy_links_end_former(struct gy_links *links);
 
+/* Its loop retires: it does not dial again, and what waits goes another way. */
+static inline bool gy_association_is_last(const struct gy_association *link)
+{
+	const struct gy_loop *loop = &link->links->home->loop;
+
+	return link->dialled && loop->index >= gy_loops_count(loop->peers);
+}
+/* The dialled links of a loop end as soon as all that was said is taken; whether they have. */
+bool gy_links_leave(struct gy_home *home);
+/* A step of that: nothing that goes another way then overtakes what went by this link. */
+void gy_association_leave(struct gy_association *link);
 void gy_links_drain(struct gy_links *links);
 /* The loop had retired, and comes back. */
 void gy_links_resume(struct gy_links *links);

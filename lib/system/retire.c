@@ -55,15 +55,40 @@ static void done(struct gy_worker *worker)
 
 /* ---- connections ---- */
 
+static void look_again_at(struct gy_worker *worker, uint64_t time_ns)
+{
+	struct gy_wheel *wheel = &worker->home->loop.wheel;
+
+	gy_timer_stop(wheel, &worker->deadline);
+	gy_timer_start_at(wheel, &worker->deadline, time_ns);
+}
+
+/* Links to other nodes first, which takes an answer of those; half of the time that is left. */
+static bool links_have_ended(struct gy_worker *worker)
+{
+	struct gy_home *home = worker->home;
+	struct gy_retiring *retiring = &worker->retiring;
+	uint64_t now_ns = home->loop.now_ns;
+
+	if (home->options.remote == NULL || home->options.remote->leave(home)) {
+		return true;
+	}
+	if (retiring->leave_ns == 0) {
+		retiring->leave_ns = gy_time_add(now_ns, (retiring->end_ns - now_ns) / 2);
+		look_again_at(worker, retiring->leave_ns);
+	}
+	return now_ns >= retiring->leave_ns;
+}
+
 static void end_channels(struct gy_worker *worker)
 {
 	struct gy_home *home = worker->home;
 	struct gy_retiring *retiring = &worker->retiring;
 
-	if (!retiring->drained && home->loop.now_ns >= retiring->drain_ns) {
+	if (!retiring->drained && home->loop.now_ns >= retiring->drain_ns &&
+	    (home->loop.now_ns >= retiring->end_ns || links_have_ended(worker))) {
 		retiring->drained = true;
-		gy_timer_stop(&home->loop.wheel, &worker->deadline);
-		gy_timer_start_at(&home->loop.wheel, &worker->deadline, retiring->end_ns);
+		look_again_at(worker, retiring->end_ns);
 		home->channel_ops->drain(home);
 	}
 	if (!retiring->hard && home->loop.now_ns >= retiring->end_ns) {

@@ -35,10 +35,11 @@ enum gy_retire_stage {
 /* A part of the worker, for its own thread. */
 struct gy_retiring {
 	enum gy_retire_stage stage;
-	uint64_t drain_ns;    /* when the connections that are left are drained */
-	uint64_t end_ns;      /* when what is left of the stage is ended at once */
-	uint32_t ordered;     /* actors that were told to stop last */
-	uint64_t stopped;     /* how many had stopped before that */
+	uint64_t drain_ns; /* when the connections that are left are drained */
+	uint64_t leave_ns; /* until then links to other nodes have a way of their own; 0: not yet */
+	uint64_t end_ns;   /* when what is left of the stage is ended at once */
+	uint32_t ordered;  /* actors that were told to stop last */
+	uint64_t stopped;  /* how many had stopped before that */
 	uint32_t ambassadors; /* that were there then, and not told yet */
 	bool last;	      /* nobody else is left, and they are told */
 	bool again;	      /* some could not be told yet */
