@@ -39,7 +39,10 @@ struct gyre_stack {
  * @id: the runtime's
  * @error: of an ask that could not be made
  *
- * Lives in the frame. What it shows may be read from the resumption on and until the next suspend.
+ * Lives in the frame of the stack that waits for it, or in the state of its actor: the runtime
+ * finds it there when the answer comes. A local variable of the handler is gone by then. With
+ * `assertions` at cheap or full a call that gets a future anywhere else ends the program. What a
+ * future shows may be read from the resumption on and until the next suspend.
  */
 struct gyre_future {
 	struct gy_promise *promise;

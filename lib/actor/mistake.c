@@ -1,9 +1,14 @@
 /*
- * The words for mistakes. None of them changes what becomes of the message.
+ * The words for mistakes. None of them changes what becomes of the message, but for those that end
+ * the program.
  */
 #include "actor/mistake.h"
 
+#include <stdio.h>
+
 #include "actor/stack.h"
+
+enum { TEXT_BYTES = 384, LOCALS_BYTES = 256 * 1024 };
 
 /* What the handler of a stack was called with. */
 static const char *subject_of(const struct gy_stack *stack)
@@ -96,4 +101,25 @@ void gy_warn_unhandled(struct gy_home *home, const struct gy_house *house,
 		     "its behaviour has no handler for the %s %s from [%u:%u], which is dropped%s",
 		     ask ? "ask" : "notice", mail->type->name, (unsigned)mail->from.loop,
 		     (unsigned)mail->from.slot, ask ? "; the asker gets ENOSYS" : "");
+}
+
+/* Whether it is a local variable of one of the callers, as far as can be told. */
+static bool is_local(const struct gyre_future *future)
+{
+	return (uintptr_t)future - (uintptr_t)__builtin_frame_address(0) < LOCALS_BYTES;
+}
+
+void gy_future_misplaced(const struct gy_stack *stack, const struct gyre_future *future)
+{
+	char text[TEXT_BYTES];
+
+	(void)snprintf(
+		text, sizeof(text),
+		"actor %s: its %s waits with %s for a future that is neither in its frame nor "
+		"in its state%s: make it a field of the struct whose size is the class's "
+		"frame_bytes, and take it from gyre_frame()",
+		stack->house->kind->name, handler_of(stack), subject_of(stack),
+		is_local(future) ? ", but a local variable, which is gone when the answer comes"
+				 : ", and may be gone when the answer comes");
+	gy_assert_failed(text, __FILE__, __LINE__);
 }

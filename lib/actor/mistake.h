@@ -1,6 +1,7 @@
 /*
  * Mistakes of handlers that are taken for something else, so that nobody would notice: each is a
- * warning with the class, the message, and what to do, in the log of the class.
+ * warning with the class, the message, and what to do, in the log of the class. One that would
+ * write to memory of somebody else ends the program, with the same words.
  */
 #ifndef GY_ACTOR_MISTAKE_H
 #define GY_ACTOR_MISTAKE_H
@@ -10,6 +11,7 @@
 struct gy_home;
 struct gy_house;
 struct gy_stack;
+struct gyre_future;
 struct gyre_mail;
 
 /* A stack with an ask, or a batch of them, ends, and has not answered though nothing failed. */
@@ -24,5 +26,9 @@ GY_COLD void gy_warn_endless_wait(const struct gy_stack *stack);
 /* Nobody in @house takes asks or notices of the type of @mail. */
 GY_COLD void gy_warn_unhandled(struct gy_home *home, const struct gy_house *house,
 			       const struct gyre_mail *mail);
+
+/* A call was given a future that will not be there when it completes: ends the program. */
+_Noreturn GY_COLD void gy_future_misplaced(const struct gy_stack *stack,
+					   const struct gyre_future *future);
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "actor/mistake.h"
 #include "actor/stack.h"
 
 /*
@@ -178,8 +179,31 @@ static struct gy_promise *make(struct gy_stack *stack, uint64_t timeout_ns, bool
 	return promise;
 }
 
-static void set_future(struct gyre_future *future, struct gy_promise *promise)
+/*
+ * A future lies where it stays until its stack has read it: in the frame, or in the state of the
+ * actor. A frame is taken to be as large as the stack has room for, since those of exchanges have
+ * sizes of their own.
+ */
+static inline void expect_kept(const struct gy_stack *stack, const struct gyre_future *future)
 {
+#if GY_ASSERT_LEVEL >= 1
+	uintptr_t in_frame = (uintptr_t)future - (uintptr_t)stack->frame;
+	uintptr_t in_state = (uintptr_t)future - (uintptr_t)stack->head.actor;
+
+	if (gy_unlikely(in_frame >= gy_sizes_bytes(stack->size_class) - sizeof(*stack)) &&
+	    in_state >= stack->house->kind->class->state_bytes) {
+		gy_future_misplaced(stack, future);
+	}
+#else
+	(void)stack;
+	(void)future;
+#endif
+}
+
+static void set_future(const struct gy_stack *stack, struct gyre_future *future,
+		       struct gy_promise *promise)
+{
+	expect_kept(stack, future);
 	if (promise == NULL) {
 		*future = (struct gyre_future){ .error = -ENOMEM };
 		return;
@@ -213,7 +237,7 @@ int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail 
 		return gy_mail_lack(mail);
 	}
 	promise = make(s, timeout_ns, false);
-	set_future(ret_future, promise);
+	set_future(s, ret_future, promise);
 	if (gy_unlikely(promise == NULL)) {
 		gyre_mail_free(stack, mail);
 		return -ENOMEM;
@@ -233,7 +257,7 @@ int gy_ask_order(struct gy_stack *stack, struct gyre_address to, struct gyre_mai
 {
 	struct gy_promise *promise = mail == NULL ? NULL : make(stack, GYRE_FOREVER, false);
 
-	set_future(ret_future, promise);
+	set_future(stack, ret_future, promise);
 	if (promise == NULL) {
 		gyre_mail_free(&stack->head, mail);
 		return -ENOMEM;
@@ -252,7 +276,7 @@ uint64_t gy_promise_open(struct gy_stack *stack, uint64_t timeout_ns,
 {
 	struct gy_promise *promise = make(stack, timeout_ns, false);
 
-	set_future(ret_future, promise);
+	set_future(stack, ret_future, promise);
 	if (promise == NULL) {
 		return 0;
 	}
@@ -267,13 +291,14 @@ void gy_promise_of_node(const struct gyre_future *future, uint16_t node)
 
 int gyre_sleep(struct gyre_stack *stack, uint64_t delay_ns, struct gyre_future *ret_future)
 {
+	struct gy_stack *s = gy_stack_of(stack);
 	struct gy_promise *promise;
 
 	if (ret_future == NULL) {
 		return -EINVAL;
 	}
-	promise = make(gy_stack_of(stack), delay_ns, true);
-	set_future(ret_future, promise);
+	promise = make(s, delay_ns, true);
+	set_future(s, ret_future, promise);
 	return promise == NULL ? -ENOMEM : 0;
 }
 

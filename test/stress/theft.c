@@ -338,7 +338,7 @@ const struct gyre_class child_class = {
 static int drive(struct gyre_stack *stack)
 {
 	static uint32_t burst;
-	static struct gyre_future nap;
+	struct gyre_future *nap = (struct gyre_future *)gyre_frame(stack);
 
 	GYRE_BEGIN(stack);
 	for (burst = 0; burst < BURSTS; burst++) {
@@ -347,13 +347,15 @@ static int drive(struct gyre_stack *stack)
 					  gyre_new(stack, task, 0, WORKERS, TTL, false, false)) ==
 			      0);
 		}
-		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(burst % 3), &nap));
+		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(burst % 3), nap));
 	}
 	gyre_system_stop(gyre_system_of(stack));
 	GYRE_END(stack);
 }
 
-static const struct gyre_class driver_class = { .name = "driver", .mount = drive };
+static const struct gyre_class driver_class = { .name = "driver",
+						.frame_bytes = sizeof(struct gyre_future),
+						.mount = drive };
 
 static void logged(enum gyre_log_level level, const char *message, void *arg)
 {

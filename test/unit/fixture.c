@@ -216,6 +216,7 @@ void play_with(const struct gyre_system_options *options, gyre_handler_fn script
 {
 	struct gyre_class class = {
 		.name = "script",
+		.state_bytes = FIXTURE_STATE_BYTES,
 		.frame_bytes = FIXTURE_FRAME_BYTES,
 		.mount = script,
 	};

@@ -21,7 +21,12 @@
 #include <gyre/system.h>
 #include <gyre/timer.h>
 
-enum { FIXTURE_FRAME_BYTES = 512, FIXTURE_LETTERS_MAX = 64, FIXTURE_LINE_BYTES = 256 };
+enum {
+	FIXTURE_FRAME_BYTES = 512,
+	FIXTURE_STATE_BYTES = 4800,
+	FIXTURE_LETTERS_MAX = 64,
+	FIXTURE_LINE_BYTES = 256
+};
 
 /* Messages for any purpose. */
 struct number {

@@ -11,16 +11,13 @@ enum { MANY = 100000, SOME = 5000 };
 
 /* ---- the table ---- */
 
-static struct gyre_future futures[MANY];
-static uint32_t promised;
-
 /* Each call makes one promise more that nobody keeps. */
 static int promise_one(struct gyre_stack *stack)
 {
 	if (gyre_stack_state(stack) != 0) {
 		return gyre_return(stack);
 	}
-	expect(gyre_sleep(stack, GYRE_FOREVER, &futures[promised++]) == 0);
+	expect(gyre_sleep(stack, GYRE_FOREVER, &puppet_frame(stack)->future) == 0);
 	return gyre_suspend(stack, 1);
 }
 

@@ -12,6 +12,7 @@ enum { LOOPS = 2, MANY = 1000, ELSEWHERE = 1 };
 
 struct frame {
 	struct gyre_future future;
+	struct gyre_future stopped;
 	struct gyre_address watcher;
 	struct gyre_address target;
 };
@@ -538,17 +539,16 @@ static void refuse_target(struct gyre_stack *stack)
 
 static int watch_what_is_not_to_be(struct gyre_stack *stack)
 {
-	static struct gyre_future stopped;
-
 	GYRE_BEGIN(stack);
 	expect(gy_slots_reserve(gy_stack_of(stack)->home, &target) == 0);
 	frame_of(stack)->watcher = spawn_here(stack, &watcher_class);
 	GYRE_AWAIT(stack, order(stack, WATCH));
-	expect(gyre_stop_gracefully(stack, target, GYRE_MILLISECONDS(1), &stopped) == 0);
+	expect(gyre_stop_gracefully(stack, target, GYRE_MILLISECONDS(1),
+				    &frame_of(stack)->stopped) == 0);
 	expect(tell_target(stack, WAIT) == 0);
 	refuse_target(stack);
 	GYRE_AWAIT(stack, turn(stack));
-	expect(gyre_error(&stopped) == 0);
+	expect(gyre_error(&frame_of(stack)->stopped) == 0);
 	GYRE_AWAIT(stack, turn(stack)); /* for the deadline, which must not find anybody */
 	GYRE_AWAIT(stack, turn(stack));
 	return fixture_end(stack);

@@ -390,16 +390,18 @@ static int outcome = 1;
 
 static int ask_channel(struct gyre_stack *stack)
 {
-	static struct gyre_future future;
+	struct gyre_future *future = (struct gyre_future *)gyre_frame(stack);
 
 	GYRE_BEGIN(stack);
-	GYRE_AWAIT(stack, gyre_ask(stack, address, gyre_new(stack, word, .value = 1), 0, &future));
-	outcome = gyre_error(&future);
+	GYRE_AWAIT(stack, gyre_ask(stack, address, gyre_new(stack, word, .value = 1), 0, future));
+	outcome = gyre_error(future);
 	return 0;
 	GYRE_END(stack);
 }
 
-static const struct gyre_class asking_class = { .name = "asking", .mount = ask_channel };
+static const struct gyre_class asking_class = { .name = "asking",
+						.frame_bytes = sizeof(struct gyre_future),
+						.mount = ask_channel };
 
 static void spawn_asking(void)
 {
@@ -421,11 +423,11 @@ Test(channel_address, answers_asks_that_nobody_takes, .init = begin, .fini = end
 
 static int stop_channel_gracefully(struct gyre_stack *stack)
 {
-	static struct gyre_future future;
+	struct gyre_future *future = (struct gyre_future *)gyre_frame(stack);
 
 	GYRE_BEGIN(stack);
-	GYRE_AWAIT(stack, gyre_stop_gracefully(stack, address, GYRE_SECONDS(1), &future));
-	outcome = gyre_error(&future);
+	GYRE_AWAIT(stack, gyre_stop_gracefully(stack, address, GYRE_SECONDS(1), future));
+	outcome = gyre_error(future);
 	(void)gyre_watch(stack, address);
 	GYRE_END(stack);
 }
@@ -439,6 +441,7 @@ static int count_terminated(struct gyre_stack *stack)
 }
 
 static const struct gyre_class watching_class = { .name = "watching",
+						  .frame_bytes = sizeof(struct gyre_future),
 						  .mount = stop_channel_gracefully,
 						  .behaviour = { .event = count_terminated } };
 

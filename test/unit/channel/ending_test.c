@@ -65,9 +65,9 @@ static bool used;
 
 static void use_all_at_the_end(struct gyre_handler_context *ctx)
 {
-	static struct gyre_future future;
 	const struct gyre_timer_options options = { .period_ns = 1 };
 	struct gyre_stack *stack = gyre_context_stack(ctx);
+	struct gyre_future *future = (struct gyre_future *)gyre_frame(stack);
 
 	(void)gyre_timer_start(stack, 1, &options);
 	(void)gyre_receive_timeout_start(stack, 1);
@@ -75,8 +75,8 @@ static void use_all_at_the_end(struct gyre_handler_context *ctx)
 	(void)gyre_stop(stack, gyre_self(stack));
 	(void)gyre_notify(stack, gyre_self(stack), gyre_new(stack, word, 1));
 	(void)gyre_notify_self_first(stack, gyre_new(stack, word, 1));
-	(void)gyre_ask(stack, child, gyre_new(stack, word, 1), 0, &future);
-	(void)gyre_sleep(stack, 1, &future);
+	(void)gyre_ask(stack, child, gyre_new(stack, word, 1), 0, future);
+	(void)gyre_sleep(stack, 1, future);
 	used = true;
 	gyre_fire_unregistered(ctx);
 }

@@ -116,11 +116,11 @@ static struct gyre_handler_context *seen[2];
 
 static int look_for_context(struct gyre_stack *stack)
 {
-	static struct gyre_future future;
+	struct gyre_future *future = (struct gyre_future *)gyre_frame(stack);
 
 	GYRE_BEGIN(stack);
 	seen[0] = gyre_exchange_context(stack);
-	GYRE_AWAIT(stack, x_wait(stack, 5, &future));
+	GYRE_AWAIT(stack, x_wait(stack, 5, future));
 	seen[1] = gyre_exchange_context(stack);
 	return gyre_throw(stack, -EIO);
 	GYRE_END(stack);

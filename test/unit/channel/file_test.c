@@ -758,13 +758,12 @@ Test(file, that_others_hold_back_fails_with_the_end_of_the_time_and_no_errno_of_
 
 /* ---- side by side ---- */
 
-enum { SIDE_BY_SIDE = 200 };
-
-static struct gyre_future futures[SIDE_BY_SIDE];
+enum { SIDE_BY_SIDE = FIXTURE_STATE_BYTES / sizeof(struct gyre_future) };
 
 static int read_side_by_side(struct gyre_stack *stack)
 {
 	struct frame *frame = frame_of(stack);
+	struct gyre_future *futures = (struct gyre_future *)gyre_state(stack);
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_file_open(stack, path, NULL, 0, &frame->future));

@@ -59,7 +59,8 @@ static uint32_t or_default(uint32_t value, uint32_t fallback)
 	return value == 0 ? fallback : value;
 }
 
-static const struct gyre_class owner_class = { .name = "owner" };
+static const struct gyre_class owner_class = { .name = "owner",
+					       .frame_bytes = sizeof(struct gyre_future) };
 
 static void make_home(struct rig *rig, const struct rig_options *options)
 {
