@@ -3,6 +3,8 @@
  */
 #include <criterion/criterion.h>
 
+#include <signal.h>
+
 #include "base/clock.h"
 #include "base/macros.h"
 #include "base/random.h"
@@ -302,4 +304,26 @@ Test(wheel, keeps_a_timer_that_restarts_itself_without_drift)
 		cr_assert_eq(alarms[0].fired, i);
 		cr_assert_lt(now_ns - due_ns, tick_ns);
 	}
+}
+
+/* A timer stands in one list: started twice, it would join two. */
+Test(wheel, aborts_when_a_timer_is_started_that_waits_for_its_first_tick, .signal = SIGABRT)
+{
+	gy_timer_init(&alarms[0].timer, fire);
+	gy_timer_start(&wheel, &alarms[0].timer, 1000);
+	gy_timer_start(&wheel, &alarms[0].timer, 1000);
+}
+
+Test(wheel, aborts_when_a_timer_is_started_that_stands_in_the_wheel, .signal = SIGABRT)
+{
+	gy_timer_init(&alarms[0].timer, fire);
+	gy_timer_start_at(&wheel, &alarms[0].timer, now_ns + 1000 * tick_ns);
+	gy_timer_start(&wheel, &alarms[0].timer, 1000);
+}
+
+Test(wheel, aborts_when_a_timer_is_started_twice_at_a_time_of_the_clock, .signal = SIGABRT)
+{
+	gy_timer_init(&alarms[0].timer, fire);
+	gy_timer_start_at(&wheel, &alarms[0].timer, now_ns + 1000 * tick_ns);
+	gy_timer_start_at(&wheel, &alarms[0].timer, now_ns + 2000 * tick_ns);
 }
