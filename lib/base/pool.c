@@ -16,6 +16,65 @@ void gy_pool_init(struct gy_pool *pool, const char *name, size_t object_bytes)
 	*pool = (struct gy_pool){ .name = name, .object_bytes = (uint32_t)object_bytes };
 }
 
+void gy_pool_know_all(struct gy_pool *pool)
+{
+	gy_assert(pool->total == 0);
+	pool->is_known = true;
+}
+
+/* ---- what is free, of all ---- */
+
+/*
+ * A free object says at its begin where in @free it stands. Whatever stands there in an object that
+ * is out, it is no free one unless @free agrees: a sparse set, after P. Briggs and L. Torczon. The
+ * begin of an object that is out may be written by another thread meanwhile, and what is free may
+ * be poison, so that the sanitizers do not look at these two.
+ */
+__attribute__((no_sanitize_address)) static void mark_free(const struct gy_pool *pool,
+							   uint32_t from)
+{
+	for (uint32_t i = from; i < pool->free_count; i++) {
+		*(volatile uint64_t *)pool->free[i] = i;
+	}
+}
+
+__attribute__((no_sanitize_address, no_sanitize_thread)) static bool
+is_marked(const struct gy_pool *pool, const void *object, uint32_t from)
+{
+	uint64_t at = *(const volatile uint64_t *)object;
+
+	return at >= from && at < pool->free_count && pool->free[at] == object;
+}
+
+/* What is free from @from on is about to be freed. */
+static void forget_free(const struct gy_pool *pool, uint32_t from)
+{
+	uint32_t left = 0;
+
+	mark_free(pool, from);
+	for (uint32_t i = 0; i < pool->total; i++) {
+		if (!is_marked(pool, pool->all[i], from)) {
+			pool->all[left++] = pool->all[i];
+		}
+	}
+	gy_assert(left == pool->total - (pool->free_count - from));
+}
+
+void gy_pool_each_lost(struct gy_pool *pool, gy_lost_fn lost, void *arg)
+{
+	if (!pool->is_known || pool->free_count == pool->total) {
+		return;
+	}
+	mark_free(pool, 0);
+	for (uint32_t i = 0; i < pool->total; i++) {
+		if (!is_marked(pool, pool->all[i], 0)) {
+			lost(arg, pool->all[i]);
+		}
+	}
+}
+
+/* ---- growing and shrinking ---- */
+
 void gy_pool_use_add(const struct gy_pool *pool, struct gy_pool_use *sum)
 {
 	uint32_t total = gy_load_relaxed(&pool->total);
@@ -38,15 +97,28 @@ int32_t gy_pool_fini(struct gy_pool *pool)
 	pool->free_count = 0;
 	gy_memory_put(pool->free);
 	pool->free = NULL;
+	gy_memory_put((void *)pool->all);
+	pool->all = NULL;
 	pool->total = 0;
 	pool->capacity = 0;
 	return out;
 }
 
+static int resize(void ***array, uint32_t count, uint32_t capacity)
+{
+	void **moved = (void **)gy_memory_resize((void *)*array, count * sizeof(void *),
+						 capacity * sizeof(void *));
+
+	if (moved == NULL) {
+		return -ENOMEM;
+	}
+	*array = moved;
+	return 0;
+}
+
 static int reserve(struct gy_pool *pool, uint32_t objects)
 {
 	uint32_t capacity = pool->capacity == 0 ? GROW_MAX : pool->capacity;
-	void **moved;
 
 	while (capacity < objects) {
 		capacity *= 2;
@@ -54,12 +126,10 @@ static int reserve(struct gy_pool *pool, uint32_t objects)
 	if (capacity == pool->capacity) {
 		return 0;
 	}
-	moved = (void **)gy_memory_resize((void *)pool->free, pool->free_count * sizeof(void *),
-					  capacity * sizeof(void *));
-	if (moved == NULL) {
+	if (resize(&pool->free, pool->free_count, capacity) < 0 ||
+	    (pool->is_known && resize(&pool->all, pool->total, capacity) < 0)) {
 		return -ENOMEM;
 	}
-	pool->free = moved;
 	pool->capacity = capacity;
 	return 0;
 }
@@ -81,6 +151,9 @@ int gy_pool_grow(struct gy_pool *pool)
 		if (object == NULL) {
 			break;
 		}
+		if (pool->is_known) {
+			pool->all[pool->total] = object;
+		}
 		gy_count(&pool->total, 1);
 		gy_pool_push(pool, object);
 		got++;
@@ -91,6 +164,7 @@ int gy_pool_grow(struct gy_pool *pool)
 
 void gy_pool_put_surplus(struct gy_pool *pool, void *object)
 {
+	gy_assert(!pool->is_known);
 	gy_memory_put(object);
 	gy_store_relaxed(&pool->total, pool->total - 1);
 }
@@ -113,6 +187,9 @@ bool gy_pool_trim(struct gy_pool *pool, uint32_t keep)
 	pool->used = false;
 	if (used) {
 		return true;
+	}
+	if (pool->is_known && pool->free_count > keep) {
+		forget_free(pool, keep);
 	}
 	while (pool->free_count > keep) {
 		uint32_t last = pool->free_count - 1;

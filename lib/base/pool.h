@@ -23,8 +23,10 @@ struct gy_pool {
 	uint32_t total;	     /* objects made here and not freed here */
 	uint32_t capacity;   /* of @free, at least @total */
 	uint32_t object_bytes;
-	bool used; /* something was taken since the last trim */
+	bool used;     /* something was taken since the last trim */
+	bool is_known; /* @all is kept */
 	uint64_t grown;
+	void **all; /* every object of @total, where somebody wants to know what was lost */
 	const char *name;
 } GY_ALIGNED_LINE;
 
@@ -35,6 +37,17 @@ struct gy_pool_use {
 };
 
 void gy_pool_init(struct gy_pool *pool, const char *name, size_t object_bytes);
+/*
+ * For a pool that is empty yet: it knows all its objects, for gy_pool_each_lost(). That takes 8
+ * bytes an object, and work only where the pool grows or shrinks. Each object comes back to it, and
+ * to no other.
+ */
+void gy_pool_know_all(struct gy_pool *pool);
+
+typedef void (*gy_lost_fn)(void *arg, const void *object);
+/* Calls @lost for each object that is out. No thread may use the pool; what is free is written to.
+ */
+void gy_pool_each_lost(struct gy_pool *pool, gy_lost_fn lost, void *arg);
 /*
  * Returns how many objects were still out, which is a leak of the caller's; it is the sum over
  * pools of one kind that must be 0, where they exchange objects.

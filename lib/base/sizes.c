@@ -10,6 +10,20 @@ void gy_sizes_init(struct gy_sizes *sizes, const char *name)
 	}
 }
 
+void gy_sizes_know_all(struct gy_sizes *sizes)
+{
+	for (uint32_t i = 0; i < GY_SIZES_COUNT; i++) {
+		gy_pool_know_all(&sizes->pools[i]);
+	}
+}
+
+void gy_sizes_each_lost(struct gy_sizes *sizes, gy_lost_fn lost, void *arg)
+{
+	for (uint32_t i = 0; i < GY_SIZES_COUNT; i++) {
+		gy_pool_each_lost(&sizes->pools[i], lost, arg);
+	}
+}
+
 int32_t gy_sizes_fini(struct gy_sizes *sizes)
 {
 	int32_t out = 0;

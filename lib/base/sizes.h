@@ -20,6 +20,9 @@ struct gy_sizes {
 };
 
 void gy_sizes_init(struct gy_sizes *sizes, const char *name);
+/* gy_pool_know_all() and gy_pool_each_lost() for each. */
+void gy_sizes_know_all(struct gy_sizes *sizes);
+void gy_sizes_each_lost(struct gy_sizes *sizes, gy_lost_fn lost, void *arg);
 /* Returns how many objects were still out: see gy_pool_fini(). */
 int32_t gy_sizes_fini(struct gy_sizes *sizes);
 /* gy_pool_trim() for each pool; whether any is to be looked at again. */

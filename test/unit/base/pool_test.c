@@ -125,6 +125,106 @@ Test(pool, tells_how_many_were_never_put_back)
 	}
 }
 
+/* ---- what is lost ---- */
+
+static const void *lost[OBJECTS];
+static uint32_t lost_count;
+
+static void note_lost(void *arg, const void *object)
+{
+	cr_assert_eq(arg, &pool);
+	lost[lost_count++] = object;
+}
+
+/* Every third object is out, whatever it holds; the others are back. */
+static void put_all_but_thirds(uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (i % 3 != 0) {
+			gy_pool_put(&pool, objects[i]);
+		}
+	}
+}
+
+static bool is_lost(const void *object)
+{
+	for (uint32_t i = 0; i < lost_count; i++) {
+		if (lost[i] == object) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void expect_thirds_lost(uint32_t count)
+{
+	gy_pool_each_lost(&pool, note_lost, &pool);
+	cr_assert_eq(lost_count, (count + 2) / 3, "%u", lost_count);
+	for (uint32_t i = 0; i < count; i += 3) {
+		cr_assert(is_lost(objects[i]), "%u", i);
+	}
+	cr_assert_eq((uint32_t)gy_pool_fini(&pool), lost_count);
+	for (uint32_t i = 0; i < count; i += 3) {
+		gy_memory_put(objects[i]);
+	}
+}
+
+Test(pool, that_knows_its_objects_tells_which_are_lost)
+{
+	gy_pool_know_all(&pool);
+	get_all(OBJECTS);
+	put_all_but_thirds(OBJECTS);
+	expect_thirds_lost(OBJECTS);
+}
+
+Test(pool, that_was_trimmed_knows_what_is_left)
+{
+	gy_pool_know_all(&pool);
+	get_all(OBJECTS);
+	put_all_but_thirds(OBJECTS);
+	for (uint32_t keep = 100; keep <= 100; keep -= 20) {
+		(void)gy_pool_trim(&pool, keep);
+		(void)gy_pool_trim(&pool, keep);
+		cr_assert_eq(pool.free_count, keep);
+	}
+	expect_thirds_lost(OBJECTS);
+}
+
+Test(pool, that_grows_again_after_it_was_trimmed_knows_all)
+{
+	gy_pool_know_all(&pool);
+	get_all(OBJECTS);
+	put_all(OBJECTS);
+	(void)gy_pool_trim(&pool, 10);
+	(void)gy_pool_trim(&pool, 10);
+	cr_assert_eq(pool.total, 10);
+	get_all(100);
+	put_all_but_thirds(100);
+	expect_thirds_lost(100);
+}
+
+/* What is out may hold anything, also what a free object says of itself. */
+Test(pool, takes_no_object_that_is_out_for_a_free_one)
+{
+	gy_pool_know_all(&pool);
+	get_all(OBJECTS);
+	put_all_but_thirds(OBJECTS);
+	for (uint32_t i = 0; i < OBJECTS; i += 3) {
+		*(uint64_t *)objects[i] = i % pool.free_count;
+	}
+	expect_thirds_lost(OBJECTS);
+}
+
+Test(pool, without_losses_tells_of_none)
+{
+	gy_pool_know_all(&pool);
+	get_all(OBJECTS);
+	put_all(OBJECTS);
+	gy_pool_each_lost(&pool, note_lost, &pool);
+	cr_assert_eq(lost_count, 0);
+	cr_assert_eq(gy_pool_fini(&pool), 0);
+}
+
 /* ---- pools of all sizes ---- */
 
 Test(sizes, choose_the_smallest_power_of_two_from_64_bytes_to_16_kib)
