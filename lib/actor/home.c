@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "actor/stack.h"
+#include "base/tally.h"
 
 /* Promises stay: a user may still look at a future whose promise was recycled, to learn -ESTALE. */
 static bool trim(struct gy_loop *loop, uint32_t keep)
@@ -73,6 +74,37 @@ int gy_home_init(struct gy_home *home, const struct gy_loop_options *loop,
 	return r < 0 ? r : gy_loop_init(&home->loop, &with_ops);
 }
 
+static void count_lost_mail(void *arg, const void *object)
+{
+	const struct gyre_mail *mail = (const struct gyre_mail *)object;
+
+	/* What came home, and was not fetched, shows no type any more. */
+	gy_tally_add((struct gy_tally *)arg,
+		     mail->node.kind == GY_NODE_RETURNED ? "(returned)" : mail->type->name);
+}
+
+/* A mail that is out when no loop turns any more was never given to anybody. */
+static void log_lost_mail(struct gy_home *home)
+{
+	struct gy_tally tally = { 0 };
+
+	gy_sizes_each_lost(&home->loop.nodes, count_lost_mail, &tally);
+	for (uint32_t i = 0; i < tally.names; i++) {
+		gy_log(home->loop.options.log, GYRE_LOG_ERROR,
+		       "loop %u: %u mails of type %s were made or taken, and never sent or freed: "
+		       "what gyre_new() and gyre_take() give is for a call that takes a mail, or "
+		       "for gyre_mail_free()",
+		       (unsigned)home->loop.index, (unsigned)tally.entries[i].count,
+		       tally.entries[i].name);
+	}
+	if (tally.others > 0) {
+		gy_log(home->loop.options.log, GYRE_LOG_ERROR,
+		       "loop %u: %u mails of other types were made or taken, and never sent or "
+		       "freed",
+		       (unsigned)home->loop.index, (unsigned)tally.others);
+	}
+}
+
 void gy_home_fini(struct gy_home *home, struct gy_leaks *leaks)
 {
 	for (uint32_t i = 0; i < GY_SIZES_COUNT; i++) {
@@ -87,6 +119,7 @@ void gy_home_fini(struct gy_home *home, struct gy_leaks *leaks)
 	leaks->promises += gy_pool_fini(&home->promises);
 	gy_promises_fini(home);
 	gy_slots_fini(&home->slots);
+	log_lost_mail(home);
 	gy_loop_fini(&home->loop);
 }
 

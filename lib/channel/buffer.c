@@ -24,7 +24,13 @@ struct gyre_buffer *gy_buffer_get(struct gy_channels *channels)
 
 struct gyre_buffer *gyre_buffer_create(struct gyre_stack *stack)
 {
-	return gy_buffer_get(gy_channels_of(gy_stack_of(stack)->home));
+	const struct gy_stack *s = gy_stack_of(stack);
+	struct gyre_buffer *buffer = gy_buffer_get(gy_channels_of(s->home));
+
+	if (gy_likely(buffer != NULL)) {
+		gy_buffer_made_by(buffer, s->house);
+	}
+	return buffer;
 }
 
 /* Takes the first slice off. What follows moves into its place. */

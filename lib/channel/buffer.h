@@ -19,6 +19,12 @@
  * with little in it, would cost more. */
 enum { GY_BUFFER_COPY_BYTES_MAX = 256 };
 
+enum { GY_READER_BYTES = 32 };
+
+struct gy_context;
+struct gy_house;
+struct gy_kind;
+
 struct gy_slice {
 	unsigned char *bytes;
 	struct gy_page *page; /* NULL in the first slice of an empty buffer */
@@ -33,9 +39,38 @@ struct gyre_buffer {
 	struct gy_channels *channels;
 	struct gyre_buffer *next; /* in a queue */
 	size_t bytes;
+#if GY_ASSERT_LEVEL >= 2
+	/* Who had it last: see lost.c. */
+	const struct gy_kind *kind;   /* of the actor; NULL while nobody has had it */
+	char reader[GY_READER_BYTES]; /* the handler; empty for the actor itself */
+#endif
 };
 
+#if GY_ASSERT_LEVEL < 2
 _Static_assert(sizeof(struct gyre_buffer) == 64, "a small message is one cache line");
+#endif
+
+/* A handler is about to get it, or an actor has made it. */
+#if GY_ASSERT_LEVEL >= 2
+void gy_buffer_read_by(struct gyre_buffer *buffer, const struct gy_context *reader);
+void gy_buffer_made_by(struct gyre_buffer *buffer, const struct gy_house *house);
+#else
+static inline void gy_buffer_read_by(const struct gyre_buffer *buffer,
+				     const struct gy_context *reader)
+{
+	(void)buffer;
+	(void)reader;
+}
+
+static inline void gy_buffer_made_by(const struct gyre_buffer *buffer, const struct gy_house *house)
+{
+	(void)buffer;
+	(void)house;
+}
+#endif
+
+/* At the end, when some were never given back: logs them. */
+void gy_buffers_log_lost(struct gy_channels *channels);
 
 /* Buffers in the order of their bytes. */
 struct gy_buffer_queue {
@@ -92,6 +127,9 @@ static inline struct gyre_buffer *gy_buffer_of_page(struct gy_channels *channels
 		buffer->last = &buffer->first;
 		buffer->channels = channels;
 		buffer->bytes = count;
+#if GY_ASSERT_LEVEL >= 2
+		buffer->kind = NULL;
+#endif
 	}
 	return buffer;
 }

@@ -2,8 +2,23 @@
  * What moves bytes from one buffer to another. Slices go over; the bytes stay where they are.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "channel/buffer.h"
+
+/* An empty one of the same loop, which counts as had by who has @buffer; NULL without memory. */
+static struct gyre_buffer *get_like(const struct gyre_buffer *buffer)
+{
+	struct gyre_buffer *other = gy_buffer_get(buffer->channels);
+
+#if GY_ASSERT_LEVEL >= 2
+	if (other != NULL) {
+		other->kind = buffer->kind;
+		memcpy(other->reader, buffer->reader, sizeof(other->reader));
+	}
+#endif
+	return other;
+}
 
 /* Appends the slices of @from without their references being counted anew; @from is left empty. */
 static int take_slices(struct gyre_buffer *buffer, struct gyre_buffer *from)
@@ -70,7 +85,7 @@ int gyre_buffer_split(struct gyre_buffer *buffer, size_t count, struct gyre_buff
 	if (buffer == NULL || ret_front == NULL || count > buffer->bytes) {
 		return -EINVAL;
 	}
-	front = gy_buffer_get(buffer->channels);
+	front = get_like(buffer);
 	if (front == NULL) {
 		return -ENOMEM;
 	}
@@ -91,7 +106,7 @@ int gyre_buffer_duplicate(const struct gyre_buffer *buffer, struct gyre_buffer *
 	if (buffer == NULL || ret_same == NULL) {
 		return -EINVAL;
 	}
-	same = gy_buffer_get(buffer->channels);
+	same = get_like(buffer);
 	if (same == NULL) {
 		return -ENOMEM;
 	}
@@ -110,7 +125,7 @@ int gyre_buffer_duplicate(const struct gyre_buffer *buffer, struct gyre_buffer *
 
 void gy_buffer_leave_ring(struct gyre_buffer *buffer)
 {
-	struct gyre_buffer *copy = gy_buffer_get(buffer->channels);
+	struct gyre_buffer *copy = get_like(buffer);
 	const struct gy_slice *slice = &buffer->first;
 	int r = copy == NULL ? -ENOMEM : 0;
 

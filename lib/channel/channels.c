@@ -78,6 +78,9 @@ int gy_channels_init(struct gy_home *home, const struct gy_channels_options *opt
 		channels->options.zero_copy_bytes = UINT64_MAX;
 	}
 	gy_pool_init(&channels->buffers, "buffer", sizeof(struct gyre_buffer));
+#if GY_ASSERT_LEVEL >= 2
+	gy_pool_know_all(&channels->buffers);
+#endif
 	gy_pool_init(&channels->slices, "slice", sizeof(struct gy_slice));
 	gy_pool_init(&channels->pages, "page",
 		     sizeof(struct gy_page) + GY_POOL_HEAD_BYTES + GY_POOL_PAGE_BYTES);
@@ -96,26 +99,29 @@ int gy_channels_init(struct gy_home *home, const struct gy_channels_options *opt
 	return make_ring_pages(channels);
 }
 
-static const char buffers_remedy[] =
-	"; a handler kept what it read or made: it has to pass it on, to write it, or to call "
-	"gyre_buffer_free()";
-
 static void report(const struct gy_channels *channels, const struct gy_pool *pool, uint32_t lost)
 {
 	if (lost > 0) {
 		gy_log(channels->home->loop.options.log, GYRE_LOG_ERROR,
-		       "loop %u: objects of channels that were never freed, of kind %s: %u%s",
-		       (unsigned)channels->home->loop.index, pool->name, lost,
-		       pool == &channels->buffers ? buffers_remedy : "");
+		       "loop %u: objects of channels that were never freed, of kind %s: %u; "
+		       "that is a fault of gyre, please report it",
+		       (unsigned)channels->home->loop.index, pool->name, lost);
 	}
+}
+
+/* Whoever lost a buffer lost what is in it: the buffers alone are told of. */
+static bool has_lost_buffers(const struct gy_channels *channels)
+{
+	return channels->buffers.total != channels->buffers.free_count;
 }
 
 static void report_lent(struct gy_channels *channels)
 {
-	if (channels->lent > 0) {
+	if (channels->lent > 0 && !has_lost_buffers(channels)) {
 		gy_log(channels->home->loop.options.log, GYRE_LOG_ERROR,
-		       "loop %u: receive buffers that were never given back: %u%s",
-		       (unsigned)channels->home->loop.index, channels->lent, buffers_remedy);
+		       "loop %u: receive buffers that were never given back: %u; that is a fault "
+		       "of gyre, please report it",
+		       (unsigned)channels->home->loop.index, channels->lent);
 	}
 	channels->lent = 0;
 }
@@ -157,16 +163,25 @@ void gy_channels_fini(struct gy_home *home)
 {
 	struct gy_channels *channels = gy_channels_of(home);
 	struct gy_pool *pools[POOLS];
+	bool buffers_lost;
 
 	if (channels == NULL) {
 		return;
 	}
+	report_lent(channels);
+	buffers_lost = has_lost_buffers(channels);
+	if (buffers_lost) {
+		gy_buffers_log_lost(channels);
+	}
 	pools_of(channels, pools);
 	for (size_t i = 0; i < gy_countof(pools); i++) {
-		report(channels, pools[i], (uint32_t)gy_pool_fini(pools[i]));
+		uint32_t lost = (uint32_t)gy_pool_fini(pools[i]);
+
+		if (!buffers_lost) {
+			report(channels, pools[i], lost);
+		}
 	}
 	gy_datagrams_fini(channels);
-	report_lent(channels);
 	close_transits(channels);
 	while (!gy_list_empty(&channels->transits)) {
 		struct gy_transit *transit =

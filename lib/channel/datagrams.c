@@ -68,7 +68,8 @@ static void report(const struct gy_channels *channels, const char *name, uint32_
 {
 	if (lost > 0) {
 		gy_log(channels->home->loop.options.log, GYRE_LOG_ERROR,
-		       "loop %u: objects of datagram channels never freed, of kind %s: %u",
+		       "loop %u: objects of datagram channels never freed, of kind %s: %u; if no "
+		       "buffers were lost that had them, it is a fault of gyre, please report it",
 		       (unsigned)channels->home->loop.index, name, lost);
 	}
 }

@@ -22,7 +22,12 @@ struct gyre_stack *gyre_context_stack(const struct gyre_handler_context *ctx)
 
 struct gyre_buffer *gyre_context_buffer(const struct gyre_handler_context *ctx)
 {
-	return gy_buffer_get(ctx->channel->channels);
+	struct gyre_buffer *buffer = gy_buffer_get(ctx->channel->channels);
+
+	if (gy_likely(buffer != NULL)) {
+		gy_buffer_read_by(buffer, gy_container_of(ctx, const struct gy_context, head));
+	}
+	return buffer;
 }
 
 /* ---- towards the tail ---- */
@@ -49,6 +54,7 @@ void gyre_fire_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 					  : gy_context_next(context, GY_ON_READ);
 
 	if (gy_likely(data != NULL)) {
+		gy_buffer_read_by(data, next);
 		next->handler->read(&next->head, data);
 	}
 }

@@ -247,6 +247,7 @@ void gy_input_deliver(struct gyre_channel *channel)
 				0)) {
 			buffer = take_otherwise(channel, buffer);
 		}
+		gy_buffer_read_by(buffer, channel->reader);
 		channel->reader->handler->read(&channel->reader->head, buffer);
 		any = true;
 	}

@@ -200,7 +200,7 @@ struct gy_loop {
 };
 
 int gy_loop_init(struct gy_loop *loop, const struct gy_loop_options *options);
-/* Takes a half made one too. Whether nodes were lost is logged as an error. */
+/* Takes a half made one too. */
 void gy_loop_fini(struct gy_loop *loop);
 /* Tells the loop its peers, itself among them. Setup. */
 int gy_loop_join(struct gy_loop *loop, struct gy_loops *peers);

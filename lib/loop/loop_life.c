@@ -30,6 +30,7 @@ int gy_loop_init(struct gy_loop *loop, const struct gy_loop_options *options)
 	gy_inbox_init(&loop->inbox);
 	gy_meter_init(&loop->meter, &loop->clock, options->index);
 	gy_sizes_init(&loop->nodes, "mail");
+	gy_sizes_know_all(&loop->nodes);
 	gy_loop_set_clock(loop, gy_clock_ns(&loop->clock), 0);
 	loop->pools_looked_ns = loop->now_ns;
 	gy_wheel_init(&loop->wheel, options->timer_tick_ns, loop->now_ns);
@@ -50,25 +51,8 @@ int gy_loop_join(struct gy_loop *loop, struct gy_loops *peers)
 	return 0;
 }
 
-/* Of one size: what somebody took and never gave away tells no more of itself. */
-static void report_lost(const struct gy_loop *loop, const struct gy_pool *pool)
-{
-	int32_t lost = (int32_t)(pool->total - pool->free_count);
-
-	if (lost > 0) {
-		gy_log(loop->options.log, GYRE_LOG_ERROR,
-		       "loop %u: mails that were made or taken, and never sent or freed, of at "
-		       "most %u bytes with their heads: %d; what gyre_new() and gyre_take() give "
-		       "is for a call that takes a mail, or for gyre_mail_free()",
-		       (unsigned)loop->index, (unsigned)pool->object_bytes, lost);
-	}
-}
-
 void gy_loop_fini(struct gy_loop *loop)
 {
-	for (uint32_t i = 0; i < GY_SIZES_COUNT; i++) {
-		report_lost(loop, &loop->nodes.pools[i]);
-	}
 	(void)gy_sizes_fini(&loop->nodes);
 	gy_ring_destroy(loop->ring);
 	gy_memory_put(loop->outboxes);
