@@ -66,7 +66,6 @@ struct settings {
 /* ---- messages ---- */
 
 struct count_one {
-	char nothing;
 };
 GYRE_MESSAGE(count_one, 0x300);
 
@@ -82,7 +81,6 @@ GYRE_MESSAGE(client_argument, 0x302);
 
 /* Its own word to begin, and to begin again. */
 struct find_it {
-	char nothing;
 };
 GYRE_MESSAGE(find_it, 0x303);
 
@@ -196,7 +194,7 @@ static int client_notice(struct gyre_stack *stack)
 		say_error("cannot find the counter", gyre_error(&frame->future));
 	}
 	while (gyre_error(&frame->future) == 0) {
-		GYRE_AWAIT(stack, gyre_ask(stack, self->counter, gyre_new(stack, count_one, 0), 0,
+		GYRE_AWAIT(stack, gyre_ask(stack, self->counter, gyre_new(stack, count_one), 0,
 					   &frame->future));
 		if (gyre_error(&frame->future) < 0) {
 			say_error("the counter does not answer", gyre_error(&frame->future));
@@ -209,7 +207,7 @@ static int client_notice(struct gyre_stack *stack)
 		GYRE_AWAIT(stack, gyre_sleep(stack, pause_ns(self), &frame->future));
 	}
 	GYRE_AWAIT(stack, gyre_sleep(stack, pause_ns(self), &frame->future));
-	return gyre_notify(stack, gyre_self(stack), gyre_new(stack, find_it, 0));
+	return gyre_notify(stack, gyre_self(stack), gyre_new(stack, find_it));
 	GYRE_END(stack);
 }
 
@@ -220,7 +218,7 @@ static int client_mount(struct gyre_stack *stack)
 
 	self->settings = gyre_message(stack, client_argument)->settings;
 	if (r == 0) {
-		r = gyre_notify(stack, gyre_self(stack), gyre_new(stack, find_it, 0));
+		r = gyre_notify(stack, gyre_self(stack), gyre_new(stack, find_it));
 	}
 	return r < 0 ? gyre_throw(stack, r) : gyre_return(stack);
 }
