@@ -70,7 +70,7 @@ static const struct gy_stack *stack_of(const struct gy_house *house, struct gy_o
 	for (uint32_t i = 0; i < SCAN_MAX && item != &house->suspended; i++, item = item->next) {
 		const struct gy_stack *stack = gy_container_of(item, const struct gy_stack, item);
 
-		if (stack->ask && stack->mail != NULL && stack->mail->ask_id == ask_id &&
+		if (stack->owed != 0 && stack->mail != NULL && stack->mail->ask_id == ask_id &&
 		    gy_origin_equal(stack->mail->from, asker)) {
 			return stack;
 		}

@@ -160,7 +160,7 @@ static inline void run_ask(struct pass *pass, struct gyre_mail *mail)
 	}
 	stack = begin(pass, mail, handler);
 	if (gy_likely(stack != NULL)) {
-		stack->ask = true;
+		stack->owed = ENOMSG;
 		stack->dirty = true;
 		call(pass, stack);
 	}

@@ -83,7 +83,7 @@ void gy_stack_clean(struct gy_stack *stack)
 
 	gy_promises_clear(stack);
 	stack->head.state = 0;
-	stack->ask = false;
+	stack->owed = 0;
 	stack->mount = false;
 	stack->dirty = false;
 	stack->any = false;
@@ -152,11 +152,11 @@ static GY_COLD int end_badly(struct gy_stack *stack, int result)
 	if (result < 0) {
 		failed(stack, result);
 	}
-	if (stack->ask && stack->mail != NULL) {
-		if (result == 0) {
+	if (stack->owed != 0 && stack->mail != NULL) {
+		if (result == 0 && stack->owed == ENOMSG) {
 			gy_warn_unanswered(stack);
 		}
-		gy_fail_ask(stack->home, stack->mail, result < 0 ? result : -ENOMSG);
+		gy_fail_ask(stack->home, stack->mail, result < 0 ? result : -(int)stack->owed);
 		stack->mail = NULL;
 	}
 	return result;
@@ -171,7 +171,7 @@ void gy_stack_returned(struct gy_stack *stack, int result)
 			return;
 		}
 	}
-	if (gy_unlikely(result != 0 || stack->ask)) {
+	if (gy_unlikely(result != 0 || stack->owed != 0)) {
 		result = end_badly(stack, result);
 	}
 	if (gy_likely(stack->mail != NULL)) {
@@ -194,7 +194,7 @@ void gy_stack_abort(struct gy_stack *stack, int error)
 	if (stack->batch != NULL) {
 		gy_batch_end(stack, error);
 	}
-	if (stack->ask) {
+	if (stack->owed != 0) {
 		gy_fail_ask(stack->home, stack->mail, error);
 		stack->mail = NULL;
 	}
@@ -243,7 +243,7 @@ int gy_answer_error(struct gy_stack *stack, struct gyre_mail *ask, int error)
 	struct gyre_mail *mail = gy_mail_get(stack->home, &gy_type_exception);
 
 	if (mail == NULL) {
-		stack->ask = stack->batch == NULL;
+		stack->owed = stack->batch == NULL ? (uint32_t)-error : 0;
 		return 0;
 	}
 	mail->node.kind = GY_MAIL_EXCEPTION;
@@ -293,7 +293,7 @@ int gyre_reply(struct gyre_stack *stack, struct gyre_mail *mail)
 		gyre_mail_free(stack, mail);
 		return -EINVAL;
 	}
-	s->ask = false;
+	s->owed = 0;
 	return gy_answer(s, s->mail, gy_mail_given(s->home, mail));
 }
 

@@ -33,8 +33,8 @@ struct gy_stack {
 	struct gy_list outstanding;
 	struct gy_list completed;
 	struct gy_list item; /* in house->suspended */
+	uint32_t owed; /* an answer: the errno that the asker gets without one; 0 when none is */
 	uint8_t size_class;
-	bool ask;	 /* an answer is owed */
 	bool mount;	 /* of the mount hook: a failure stops the actor; then also dirty */
 	bool dirty;	 /* has promises, or had: it must be cleaned at its end */
 	bool suspended;	 /* the handler waits, or did */
@@ -134,7 +134,7 @@ static inline void gy_stack_call(struct gy_stack *stack)
 int gy_answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *mail);
 /*
  * Answers with an error. The handler may still read the question, so that takes a mail of its own;
- * without one, the handler's end tells. Returns 0.
+ * without one, the handler's end tells that error. Returns 0.
  */
 int gy_answer_error(struct gy_stack *stack, struct gyre_mail *ask, int error);
 /* For an answer of the wrong type: frees it, tells the asker and the log. Returns -EPROTO. */

@@ -45,7 +45,7 @@ int gyre_stash(struct gyre_stack *stack)
 	}
 	annex->stash.last = &s->mail->node;
 	s->mail = NULL;
-	s->ask = false;
+	s->owed = 0;
 	stack->message = NULL;
 	stack->type = NULL;
 	return 0;

@@ -225,7 +225,7 @@ static void call(struct gy_exchange *exchange, struct gyre_mail *mail)
 	stack->head.message = mail->payload;
 	stack->head.type = mail->type;
 	stack->mail = mail;
-	stack->ask = true;
+	stack->owed = ENOMSG;
 	stack->handler = exchange->options->request;
 	home->resumed = stack;
 	gy_stack_call(stack);

@@ -268,3 +268,85 @@ Test(no_memory_actor, ends_each_ask_to_a_node_that_is_lost)
 {
 	lean_play(ask_and_lose_node);
 }
+
+/* ---- answers that could not be made ---- */
+
+enum { MAILS_MAX = 256 };
+
+static struct gyre_address refusing;
+static const struct lean_round *the_round;
+static int ask_error;
+
+/* Leaves no free mail of the size of an exception. */
+static uint32_t take_mails(struct gyre_stack *stack, struct gyre_mail *mails[MAILS_MAX])
+{
+	const struct gy_pool *pool = &gy_stack_of(stack)->home->loop.nodes.pools[0];
+	uint32_t count = 0;
+
+	while (pool->free_count > 0) {
+		expect(count < MAILS_MAX);
+		mails[count++] = gyre_new(stack, number, 1);
+	}
+	return count;
+}
+
+/* Does not look at the result. */
+static int reply_nothing(struct gyre_stack *stack)
+{
+	struct gyre_mail *mails[MAILS_MAX];
+	uint32_t count = take_mails(stack, mails);
+
+	lean_begin(the_round);
+	(void)gyre_reply(stack, NULL);
+	while (count > 0) {
+		gyre_mail_free(stack, mails[--count]);
+	}
+	return gyre_return(stack);
+}
+
+static const struct gyre_class refusing_class = { .name = "refusing",
+						  .behaviour.ask = reply_nothing };
+
+static int ask_refusing(struct gyre_stack *stack)
+{
+	struct gyre_future *future = (struct gyre_future *)gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_ask(stack, refusing, gyre_new(stack, number, 1), 0, future));
+	ask_error = gyre_error(future);
+	GYRE_END(stack);
+}
+
+static const struct gyre_class curious_class = {
+	.name = "curious",
+	.frame_bytes = sizeof(struct gyre_future),
+	.behaviour.notice = ask_refusing,
+};
+
+static bool is_answered(struct rig *rig, void *arg)
+{
+	(void)rig;
+	(void)arg;
+	return ask_error != 0;
+}
+
+static bool ask_for_nothing(const struct lean_round *round)
+{
+	struct gyre_address curious = spawn(&curious_class);
+	bool lacked;
+
+	refusing = spawn(&refusing_class);
+	the_round = round;
+	ask_error = 0;
+	notify(curious, make_notice());
+	cr_expect(rig_until(&lean_rig, is_answered, NULL), "round %u", round->number);
+	lacked = lean_recover();
+	cr_expect_eq(ask_error, -ENOMEM, "round %u: %d", round->number, ask_error);
+	return lacked;
+}
+
+/* And no line says that nobody has answered: the rig counts what is logged. */
+Test(no_memory_actor, that_replies_nothing_fails_the_ask_for_want_of_memory)
+{
+	lean_play(ask_for_nothing);
+}
