@@ -46,8 +46,10 @@ struct gyre_buffer {
 #endif
 };
 
+enum { GY_BUFFER_BYTES = 64 }; /* a small message is one cache line, but for who had it last */
+
 #if GY_ASSERT_LEVEL < 2
-_Static_assert(sizeof(struct gyre_buffer) == 64, "a small message is one cache line");
+_Static_assert(sizeof(struct gyre_buffer) == GY_BUFFER_BYTES, "bounds count that much");
 #endif
 
 /* A handler is about to get it, or an actor has made it. */

@@ -14,7 +14,7 @@
 #include "channel/datagram.h"
 
 enum {
-	OVERHEAD_BYTES = sizeof(struct gyre_buffer),
+	OVERHEAD_BYTES = GY_BUFFER_BYTES,
 	BATCH_MAX = GY_GATHER_SLICES, /* datagrams of one send, as many as the kernel cuts */
 };
 
