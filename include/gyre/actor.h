@@ -38,7 +38,8 @@ typedef bool (*gyre_filter_fn)(const struct gyre_type *type, const void *message
 
 /**
  * enum gyre_strategy - what becomes of an actor of which a notice or an event has failed
- * @GYRE_STRATEGY_RESTART: its restart hooks run; address, state and mailboxes stay
+ * @GYRE_STRATEGY_RESTART: its restart hooks run; address, state and mailboxes stay. If there is no
+ *   memory for what an actor keeps of its restarts, from the first on, it stops for that failure
  * @GYRE_STRATEGY_IGNORE: it goes on with the next message
  * @GYRE_STRATEGY_STOP: it stops, as by gyre_stop()
  * @GYRE_STRATEGY_SHUT_DOWN: the system stops, as by gyre_system_stop()

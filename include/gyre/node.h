@@ -301,7 +301,9 @@ GYRE_API int gyre_node_status_of(const struct gyre_system *system, uint16_t id,
  * @stack: the stack of the running handler
  *
  * It gets a gyre_node_event for each node that is not unknown now, and for each change from then
- * on, until it stops. To watch twice is to watch once.
+ * on, until it stops. To watch twice is to watch once. While there is no memory for the events,
+ * changes are left out; the states that nodes have by then are told as soon as there is, some of
+ * them perhaps once more.
  *
  * Return: 0, or a negative errno.
  * Errors:

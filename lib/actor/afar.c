@@ -3,11 +3,12 @@
  * it fail, what they watch there has ended, and who watched them is forgotten; when only mail from
  * it may be lost, they watch it anew. That is rare, so nothing is kept for it: all houses are
  * looked at. One that is away has an order that waits for it. When it is known which asks are lost,
- * these alone fail, each by an order.
+ * these alone fail, each by an order. What lacks memory is left to another call.
  */
 #include "actor/afar.h"
 
 #include "actor/annex.h"
+#include "actor/lack.h"
 #include "actor/stack.h"
 #include "actor/watch.h"
 
@@ -36,6 +37,14 @@ static void fail_ask(struct gy_house *house, struct gy_promise *promise, int err
 	}
 }
 
+/* What was asked on another loop, when the actor was away, may have been before or after. */
+static bool is_asked_later(const struct gy_house *house, const struct gy_promise *promise,
+			   const struct gy_afar_news *news)
+{
+	return news->asked_until != 0 && promise->serial > news->asked_until &&
+	       promise->serial >> GY_NUMBER_BITS == house->home->loop.index;
+}
+
 static void fail_asks(struct gy_house *house, const struct gy_afar_news *news)
 {
 	const struct gy_table *promises = &house->promises;
@@ -47,31 +56,34 @@ static void fail_asks(struct gy_house *house, const struct gy_afar_news *news)
 			struct gy_promise *promise = gy_container_of(item, struct gy_promise, item);
 
 			if (promise->to.cookie != 0 &&
-			    gy_afar_is_of(house->home, news, promise->to.node)) {
+			    gy_afar_is_of(house->home, news, promise->to.node) &&
+			    !is_asked_later(house, promise, news)) {
 				fail_ask(house, promise, news->error);
 			}
 		}
 	}
 }
 
-static void tell(struct gy_house *house, const struct gy_afar_news *news)
+static bool tell(struct gy_house *house, const struct gy_afar_news *news)
 {
+	bool all = true;
+
 	if ((news->deeds & GY_AFAR_FAIL_ASKS) != 0) {
 		fail_asks(house, news);
 	}
 	if ((news->deeds & GY_AFAR_END_WATCHES) != 0) {
-		gy_watch_lost_node(house, news);
+		all = gy_watch_lost_node(house, news);
 	}
 	if ((news->deeds & GY_AFAR_FORGET_WATCHERS) != 0) {
 		gy_watch_forget_watchers(house, news);
 	}
 	if ((news->deeds & GY_AFAR_RENEW_WATCHES) != 0) {
-		gy_watch_renew(house, news);
+		all = gy_watch_renew(house, news) && all;
 	}
+	return all;
 }
 
-/* Without memory its asks end by their time-outs, and its watches at the next loss. */
-static void tell_later(struct gy_home *home, struct gy_house *house,
+static bool tell_later(struct gy_home *home, struct gy_house *house,
 		       const struct gy_afar_news *news)
 {
 	struct gyre_mail *mail = gy_mail_get(home, &gy_type_afar);
@@ -83,41 +95,49 @@ static void tell_later(struct gy_home *home, struct gy_house *house,
 		*(struct gy_afar_news *)gyre_payload(mail) = *news;
 		gy_house_defer(home, house, mail);
 	}
+	return mail != NULL;
 }
 
-/* Other threads may be reserving the slot. */
-static bool is_made(struct gy_home *home, const struct gy_house *house)
+bool gy_home_tell_afar(struct gy_home *home, const struct gy_afar_news *news)
 {
-	bool made;
+	bool all = true;
 
-	(void)pthread_mutex_lock(&home->slots.mutex);
-	made = house->status >= GY_HOUSE_MOUNTING;
-	(void)pthread_mutex_unlock(&home->slots.mutex);
-	return made;
-}
-
-void gy_home_tell_afar(struct gy_home *home, const struct gy_afar_news *news)
-{
 	for (uint32_t slot = 0; slot < gy_load_acquire(&home->slots.used); slot++) {
 		struct gy_house *house = gy_house_at(home, slot);
 
-		if (!is_made(home, house)) {
+		if (!gy_house_is_made(home, house)) {
 			continue;
 		}
-		if (gy_house_is_away(house)) {
-			tell_later(home, house, news);
-		} else {
-			tell(house, news);
-		}
+		all = (gy_house_is_away(house) ? tell_later(home, house, news)
+					       : tell(house, news)) &&
+		      all;
 	}
+	return all;
 }
 
 void gy_afar_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
 {
-	if (house != NULL) {
-		tell(house, (const struct gy_afar_news *)gyre_payload(mail));
+	if (house == NULL) {
+		gy_mail_put(home, mail);
+		return;
 	}
-	gy_mail_put(home, mail);
+	gy_count(&home->counters.sent, 1);
+	if (!gy_afar_again(house, mail)) {
+		gy_house_put(home, house, mail, GY_LANE_EVENT);
+	}
+}
+
+bool gy_afar_again(struct gy_house *house, struct gyre_mail *mail)
+{
+	struct gy_afar_news *news = (struct gy_afar_news *)gyre_payload(mail);
+
+	if (!tell(house, news)) {
+		news->deeds &= (uint16_t)~GY_AFAR_FAIL_ASKS; /* which has been done */
+		return false;
+	}
+	gy_count(&house->home->counters.handled, 1);
+	gy_mail_put(house->home, mail);
+	return true;
 }
 
 struct gyre_mail *gy_unanswered_make(struct gy_home *home, uint64_t ask_id, int error)
@@ -125,12 +145,18 @@ struct gyre_mail *gy_unanswered_make(struct gy_home *home, uint64_t ask_id, int 
 	struct gyre_mail *mail = gy_mail_get(home, &gy_type_unanswered);
 
 	if (mail != NULL) {
-		mail->node.kind = GY_MAIL_EVENT;
-		mail->from = (struct gy_origin){ 0 };
 		mail->ask_id = ask_id;
-		((struct gy_exception *)gyre_payload(mail))->error = error;
+		gy_unanswered_become(mail, error);
 	}
 	return mail;
+}
+
+void gy_unanswered_become(struct gyre_mail *mail, int error)
+{
+	mail->type = &gy_type_unanswered;
+	mail->node.kind = GY_MAIL_EVENT;
+	mail->from = (struct gy_origin){ 0 };
+	((struct gy_exception *)gyre_payload(mail))->error = error;
 }
 
 int gy_unanswered_error(const struct gyre_mail *mail)

@@ -22,10 +22,15 @@ struct gy_afar_news {
 	 */
 	bool (*is_over)(const void *arg, uint32_t life);
 	const void *arg;
+	/* Asks that this loop has begun later do not fail: its number then; 0: all do. */
+	uint64_t asked_until;
 };
 
-/* Takes time in proportion to the actors of the loop. */
-void gy_home_tell_afar(struct gy_home *home, const struct gy_afar_news *news);
+/*
+ * Takes time in proportion to the actors of the loop. False when there was no memory for all of it:
+ * then it is to be called again with the same, which tells nobody anything twice.
+ */
+bool gy_home_tell_afar(struct gy_home *home, const struct gy_afar_news *news);
 
 static inline bool gy_afar_is_of(const struct gy_home *home, const struct gy_afar_news *news,
 				 uint16_t node)
@@ -44,6 +49,9 @@ static inline bool gy_afar_is_over(const struct gy_home *home, const struct gy_a
 /* The same for one that was away. Takes the mail. */
 extern const struct gyre_type gy_type_afar;
 void gy_afar_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail);
+/* It waits among the events of the house for memory. Takes the mail, or false while there is not
+ * enough. */
+bool gy_afar_again(struct gy_house *house, struct gyre_mail *mail);
 
 /*
  * The event that an ask to another node is not answered: it or its answer was lost on the way. Its
@@ -52,6 +60,8 @@ void gy_afar_arrived(struct gy_home *home, struct gy_house *house, struct gyre_m
 extern const struct gyre_type gy_type_unanswered;
 /* NULL without memory. The sender is left to the caller. */
 struct gyre_mail *gy_unanswered_make(struct gy_home *home, uint64_t ask_id, int error);
+/* Mail of any type whose payload has ended becomes that. */
+void gy_unanswered_become(struct gyre_mail *mail, int error);
 int gy_unanswered_error(const struct gyre_mail *mail);
 /* Takes the mail; NULL for a house that has ended. */
 void gy_unanswered_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail);

@@ -9,7 +9,9 @@
 
 #include <gyre/watch.h>
 
+#include "actor/afar.h"
 #include "actor/annex.h"
+#include "actor/lack.h"
 #include "actor/mistake.h"
 #include "actor/stack.h"
 #include "actor/watch.h"
@@ -194,6 +196,10 @@ static bool run_event(struct pass *pass, struct gyre_mail *mail)
 		pass->budget--;
 		return gy_watch_again(house, mail);
 	}
+	if (gy_unlikely(mail->type == &gy_type_afar)) {
+		pass->budget--;
+		return gy_afar_again(house, mail);
+	}
 	if (handler == NULL) {
 		handler = gy_route_find(house->behaviour->event_routes, mail->type->id);
 	}
@@ -296,6 +302,7 @@ static void run_events(struct pass *pass, struct gy_node *first, struct gy_node 
 		struct gy_node *next = node->next;
 
 		if (!run_event(pass, gy_mail_of(node))) {
+			gy_house_lacks(house, 1U << GY_LANE_EVENT);
 			break;
 		}
 		house->events--;
@@ -507,6 +514,7 @@ static void run_channels(struct pass *pass)
 		pass->home->channel_ops->run(house, stack);
 	} else {
 		gy_house_channels_ready(house);
+		gy_house_lacks(house, GY_PENDING_CHANNELS);
 	}
 }
 

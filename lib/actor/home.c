@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 
+#include "actor/lack.h"
 #include "actor/stack.h"
 #include "base/tally.h"
 
@@ -67,6 +68,7 @@ int gy_home_init(struct gy_home *home, const struct gy_loop_options *loop,
 	with_ops.ops = &loop_ops;
 	gy_log_limit_init(&home->cycles_limit, 1, 1000);
 	gy_class_logs_init(home);
+	gy_home_init_lack(home);
 	gy_sizes_init(&home->stacks, "stack");
 	gy_sizes_init(&home->parts, "part");
 	gy_pool_init(&home->promises, "promise", sizeof(struct gy_promise));

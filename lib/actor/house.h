@@ -58,6 +58,7 @@ enum {
 	/* A mount or a restart hook waits. Its answers come in, and the work of the channel floor
 	 * goes on, since a file that is waited for may be part of it. */
 	GY_CLOSED_BY_HOOK = GY_CLOSED_BY_BARRIER | 1 << GY_LANE_EVENT,
+	GY_CLOSED_BY_LACK = GY_PENDING_CHANNELS << 1, /* with what lacks memory; for a moment */
 	GY_CLOSED_BY_STOP = 0xff,
 };
 
@@ -266,6 +267,7 @@ struct gy_home {
 	uint64_t number; /* the last that gy_home_number() gave */
 	struct gy_log_limit cycles_limit;
 	struct gy_timer unlogged_timer; /* see class_log.c */
+	struct gy_timer lack_timer;	/* houses are closed by lack of memory; see lack.c */
 	uint64_t probes_ns;		/* since when @probes are counted; see cycle.c */
 	uint32_t probes;
 	/* For the front of lanes of the running house: rings, where any of them is not empty. */
@@ -363,10 +365,12 @@ static inline void gy_home_forget_running(struct gy_home *home, const struct gy_
 	}
 }
 
-/* A number that no home of the system gives twice. */
+/* A number that no home of the system gives twice; the upper part is the loop's. */
+enum { GY_NUMBER_BITS = 48 };
+
 static inline uint64_t gy_home_number(struct gy_home *home)
 {
-	return (uint64_t)home->loop.index << 48 | ++home->number;
+	return (uint64_t)home->loop.index << GY_NUMBER_BITS | ++home->number;
 }
 
 static inline struct gy_home *gy_home_peer(const struct gy_home *home, uint16_t loop)

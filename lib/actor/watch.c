@@ -23,6 +23,9 @@ const struct gyre_type gy_type_unwatch = { .name = "unwatch",
 
 _Static_assert(sizeof(struct gyre_terminated) <= sizeof(struct record), "one becomes the other");
 
+/* The deadline of the watcher's record: the event of the end is on its way. */
+enum { MARK_TOLD = 1 };
+
 static struct record *record_of(struct gyre_mail *mail)
 {
 	return (struct record *)gyre_payload(mail);
@@ -79,6 +82,7 @@ static struct gyre_mail *make_record(struct gy_house *house, const struct gyre_t
 	if (mail != NULL) {
 		mail->node.kind = GY_MAIL_EVENT;
 		mail->ask_id = number;
+		mail->deadline = 0;
 		gy_mail_from(mail, house);
 		record_of(mail)->actor = actor;
 	}
@@ -239,36 +243,40 @@ void gy_watch_refused(struct gy_home *home, struct gyre_mail *mail, int reason)
 	tell(home, mail, reason);
 }
 
-/* The event needs mail of its own: the record stays until it is claimed. Without memory the watcher
- * is told at the next loss of the node. */
-static void tell_lost(struct gy_house *house, const struct gyre_mail *mine, int reason)
+/* The event needs mail of its own: the record stays until it is claimed, and is marked. */
+static bool tell_lost(struct gy_house *house, struct gyre_mail *mine, int reason)
 {
 	struct gy_home *home = house->home;
-	struct gyre_mail *mail = gy_watch_make(home, &gy_type_watch, record_of_const(mine)->actor);
+	struct gyre_mail *mail = gy_watch_make(home, &gy_type_watch, record_of(mine)->actor);
 
 	if (mail != NULL) {
+		mine->deadline = MARK_TOLD;
 		mail->node.kind = GY_MAIL_EVENT;
 		mail->ask_id = mine->ask_id;
 		gy_mail_from(mail, house);
 		tell(home, mail, reason);
 	}
+	return mail != NULL;
 }
 
-void gy_watch_lost_node(struct gy_house *house, const struct gy_afar_news *news)
+bool gy_watch_lost_node(struct gy_house *house, const struct gy_afar_news *news)
 {
 	const struct gy_watch *watch = house->annex == NULL ? NULL : house->annex->watch;
+	bool all = true;
 
 	for (uint32_t i = 0; watch != NULL && i < watch->watched.size; i++) {
 		struct gy_table_item *item = watch->watched.buckets[i];
 
 		for (; item != NULL; item = item->next) {
-			const struct gyre_mail *mine = mail_of(item);
+			struct gyre_mail *mine = mail_of(item);
 
-			if (gy_afar_is_over(house->home, news, record_of_const(mine)->actor)) {
-				tell_lost(house, mine, news->error);
+			if (mine->deadline != MARK_TOLD &&
+			    gy_afar_is_over(house->home, news, record_of(mine)->actor)) {
+				all = tell_lost(house, mine, news->error) && all;
 			}
 		}
 	}
+	return all;
 }
 
 static bool waits_in_vain(const struct gy_house *house, const struct gy_afar_news *news,
@@ -301,27 +309,36 @@ void gy_watch_forget_watchers(struct gy_house *house, const struct gy_afar_news 
 	}
 }
 
-/* The order is sent again, and means nothing where it has arrived. Without memory it is not. */
-void gy_watch_renew(struct gy_house *house, const struct gy_afar_news *news)
+/* Sends the order again, which means nothing where it has arrived. */
+static bool renew(struct gy_house *house, const struct gyre_mail *mine)
+{
+	struct gyre_address actor = record_of_const(mine)->actor;
+	struct gyre_mail *theirs = make_record(house, &gy_type_watch, actor, mine->ask_id);
+
+	if (theirs != NULL) {
+		(void)gy_send_away(house->home, actor, theirs);
+	}
+	return theirs != NULL;
+}
+
+bool gy_watch_renew(struct gy_house *house, const struct gy_afar_news *news)
 {
 	const struct gy_watch *watch = house->annex == NULL ? NULL : house->annex->watch;
+	bool all = true;
 
 	for (uint32_t i = 0; watch != NULL && i < watch->watched.size; i++) {
 		struct gy_table_item *item = watch->watched.buckets[i];
 
 		for (; item != NULL; item = item->next) {
 			const struct gyre_mail *mine = mail_of(item);
-			struct gyre_address actor = record_of_const(mine)->actor;
-			struct gyre_mail *theirs =
-				!gy_afar_is_of(house->home, news, actor.node)
-					? NULL
-					: make_record(house, &gy_type_watch, actor, mine->ask_id);
+			uint16_t node = record_of_const(mine)->actor.node;
 
-			if (theirs != NULL) {
-				(void)gy_send_away(house->home, actor, theirs);
+			if (mine->deadline != MARK_TOLD && gy_afar_is_of(house->home, news, node)) {
+				all = renew(house, mine) && all;
 			}
 		}
 	}
+	return all;
 }
 
 void gy_unwatch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)

@@ -38,13 +38,14 @@ struct gyre_mail *gy_watch_make(struct gy_home *home, const struct gyre_type *ty
 void gy_watch_refused(struct gy_home *home, struct gyre_mail *mail, int reason);
 struct gy_afar_news;
 
-/* All that the house watches in lives of nodes that are over have ended. */
-void gy_watch_lost_node(struct gy_house *house, const struct gy_afar_news *news);
+/* All that the house watches in lives of nodes that are over have ended. False if memory for that
+ * is lacking: then it is to be called again, and tells of each end once. */
+bool gy_watch_lost_node(struct gy_house *house, const struct gy_afar_news *news);
 /* Watchers of such lives: nobody is told of the end of the house. */
 void gy_watch_forget_watchers(struct gy_house *house, const struct gy_afar_news *news);
 /* Mail from a node may be lost: what is watched there is watched again, which changes nothing where
- * the watch still stands. */
-void gy_watch_renew(struct gy_house *house, const struct gy_afar_news *news);
+ * the watch still stands. False if memory is lacking, likewise. */
+bool gy_watch_renew(struct gy_house *house, const struct gy_afar_news *news);
 /* The house has ended: tells its watchers, and forgets whom it has watched. */
 void gy_watch_end(struct gy_house *house, int reason);
 

@@ -338,6 +338,10 @@ struct gy_association *gy_association_get(struct gy_links *links, uint16_t node,
 		begin_to_listen(link);
 	}
 	r = link == NULL ? -ENOMEM : gy_association_dial(link);
+	if (r == -ENOMEM && link != NULL) {
+		gy_association_want(link); /* after a pause */
+		r = 0;
+	}
 	if (r == 0 && gy_neighbour_is_down(peer)) {
 		r = -EHOSTDOWN; /* the dial that is under way may find it up again */
 	}
@@ -386,6 +390,12 @@ static void look_at_connection(struct gy_association *link, uint64_t now_ns, uin
 	}
 }
 
+/* Its connection has ended, and memory was lacking to say so to all who wait. */
+static bool is_unsettled(const struct gy_association *link)
+{
+	return link->ctx == NULL && link->unsettled.count > 0;
+}
+
 static void look(struct gy_association *link, uint64_t late_ns)
 {
 	const struct gyre_node_options *options = &link->links->nodes->options;
@@ -393,6 +403,9 @@ static void look(struct gy_association *link, uint64_t late_ns)
 
 	if (link->ctx != NULL) {
 		look_at_connection(link, now_ns, late_ns);
+	}
+	if (is_unsettled(link)) {
+		(void)gy_unsettled_reset(link);
 	}
 	if (link->waiting != NULL && now_ns - link->away_ns > options->away_ns) {
 		gy_outgoing_give_up(link, -EHOSTUNREACH,
@@ -436,7 +449,8 @@ static void beat(struct gy_timer *timer)
 		struct gy_association *link = gy_container_of(item, struct gy_association, item);
 
 		item = item->next;
-		any = any || link->ctx != NULL || is_judge(link) || link->waiting != NULL;
+		any = any || link->ctx != NULL || is_judge(link) || link->waiting != NULL ||
+		      is_unsettled(link);
 		look(link, late_ns);
 	}
 	if (any) {
@@ -495,6 +509,7 @@ void gy_links_init(struct gy_links *links, struct gy_nodes *nodes, struct gy_hom
 	links->random = links->incarnation + home->loop.index;
 	gy_list_init(&links->all);
 	gy_timer_init(&links->beat, beat);
+	gy_states_init(links);
 	home->loop.upper[1] = links;
 }
 

@@ -113,6 +113,9 @@ int gy_association_dial(struct gy_association *link)
 	if (link->dialling) {
 		return 0;
 	}
+	if (link->ctx == NULL && gy_unsettled_reset(link) < 0) {
+		return -ENOMEM;
+	}
 	address = gy_neighbour_address(link->peer);
 	r = address == NULL ? -EHOSTUNREACH : in_pause ? 0 : call(link, address);
 	gy_memory_put(address);

@@ -4,7 +4,10 @@
  * other the parts are copied together, each once, so that no slice waits for what comes later.
  *
  * A peer is not trusted to be right: a frame that is none, or that the stage of the link does not
- * allow, ends the link. A message that is not understood is lost alone, and its asker told.
+ * allow, ends the link. A message that is not understood is lost alone, and its asker told. If that
+ * lacks memory, or what is lost comes once, as an answer or the end of an actor, the link ends
+ * before the peer is told that it was taken: then it is lost as with any link, and what follows
+ * from that has been thought of.
  */
 #include <errno.h>
 
@@ -58,9 +61,9 @@ static struct gyre_address sender_of(const struct gy_association *link,
 	return gy_origin_address(origin_of(link, frame));
 }
 
-/* Tells an asker, here or there, that its ask has failed; without memory its time-out does. */
-static void tell_error(struct gy_association *link, const struct gy_frame *frame,
-		       struct gyre_address asker, int error)
+/* Tells an asker, here or there, that its ask has failed; -ENOMEM. */
+static int tell_error(struct gy_association *link, const struct gy_frame *frame,
+		      struct gyre_address asker, int error)
 {
 	struct gyre_mail *mail = make(link, &gy_type_exception, frame, GY_MAIL_EXCEPTION);
 
@@ -69,11 +72,13 @@ static void tell_error(struct gy_association *link, const struct gy_frame *frame
 		gy_mail_from_nobody(mail);
 		(void)gy_send_away(link->links->home, asker, mail);
 	}
+	return mail == NULL ? -ENOMEM : 0;
 }
 
-/* A message that cannot become mail: it was sent to this system, and is lost here. */
-static void lose(struct gy_association *link, const struct gy_frame *frame, enum gyre_drop reason,
-		 int error)
+/* A message that cannot become mail: it was sent to this system, and is lost here. -ENOMEM if who
+ * waits for it cannot be told. */
+static int lose(struct gy_association *link, const struct gy_frame *frame, enum gyre_drop reason,
+		int error)
 {
 	struct gy_home *home = link->links->home;
 	const struct gyre_type type = { .name = "message of another node", .id = frame->type };
@@ -86,10 +91,12 @@ static void lose(struct gy_association *link, const struct gy_frame *frame, enum
 		home->options.dead_letter(home, &mail, receiver_of(link, frame), reason);
 	}
 	if (frame->kind == GY_WIRE_ASK || frame->kind == GY_WIRE_LOOKUP) {
-		tell_error(link, frame, sender_of(link, frame), error);
-	} else if (frame->kind == GY_WIRE_REPLY) {
-		tell_error(link, frame, receiver_of(link, frame), error);
+		return tell_error(link, frame, sender_of(link, frame), error);
 	}
+	if (frame->kind == GY_WIRE_REPLY) {
+		return tell_error(link, frame, receiver_of(link, frame), error);
+	}
+	return frame->kind == GY_WIRE_NOTICE || error != -ENOMEM ? 0 : -ENOMEM;
 }
 
 static int decode(const struct gyre_type *type, const struct gy_frame *frame, void *payload)
@@ -118,8 +125,8 @@ uint32_t gy_incoming_patience(uint16_t encoded)
 	return left > GY_DEADLINE_SPAN_NS >> GY_DEADLINE_SHIFT ? 0 : (uint32_t)left;
 }
 
-static void take_message(struct gy_association *link, const struct gy_frame *frame,
-			 enum gy_mail_kind kind)
+static int take_message(struct gy_association *link, const struct gy_frame *frame,
+			enum gy_mail_kind kind)
 {
 	struct gy_home *home = link->links->home;
 	const struct gyre_type *type = gy_types_find(&link->links->nodes->types, frame->type);
@@ -127,58 +134,58 @@ static void take_message(struct gy_association *link, const struct gy_frame *fra
 
 	if (gy_unlikely(type == NULL || gy_type_layout(type) != frame->layout ||
 			(!gy_type_is_encoded(type) && frame->bytes != type->bytes))) {
-		lose(link, frame, GYRE_DROP_NOT_UNDERSTOOD, -EPROTO);
-		return;
+		return lose(link, frame, GYRE_DROP_NOT_UNDERSTOOD, -EPROTO);
 	}
 	mail = make(link, type, frame, kind);
 	if (gy_unlikely(mail == NULL)) {
-		lose(link, frame, GYRE_DROP_NO_MEMORY, -ENOMEM);
-		return;
+		return lose(link, frame, GYRE_DROP_NO_MEMORY, -ENOMEM);
 	}
 	if (gy_unlikely(fill(type, frame, gyre_payload(mail)) < 0)) {
 		gy_mail_put(home, mail);
-		lose(link, frame, GYRE_DROP_NOT_UNDERSTOOD, -EPROTO);
-		return;
+		return lose(link, frame, GYRE_DROP_NOT_UNDERSTOOD, -EPROTO);
 	}
 	if (kind == GY_MAIL_ASK) {
 		mail->deadline = gy_incoming_patience(frame->left);
 	}
 	gy_incoming_deliver(home, receiver_of(link, frame), mail, gy_mail_lane(mail));
+	return 0;
 }
 
-static void take_exception(struct gy_association *link, const struct gy_frame *frame)
+static int take_exception(struct gy_association *link, const struct gy_frame *frame)
 {
 	struct gyre_mail *mail = make(link, &gy_type_exception, frame, GY_MAIL_EXCEPTION);
 	struct gyre_decoder in = { .at = frame->body, .left = frame->bytes };
 	int32_t error = (int32_t)gyre_decode_u32(&in);
 
 	if (mail == NULL) {
-		lose(link, frame, GYRE_DROP_NO_MEMORY, -ENOMEM);
-		return;
+		return lose(link, frame, GYRE_DROP_NO_MEMORY, -ENOMEM);
 	}
 	((struct gy_exception *)gyre_payload(mail))->error = error < 0 ? error : -EPROTO;
 	(void)gy_send_away(link->links->home, receiver_of(link, frame), mail);
+	return 0;
 }
 
 /* Orders to an actor, and the end of one that is watched. */
-static void take_order(struct gy_association *link, const struct gy_frame *frame,
-		       enum gy_mail_kind kind)
+static int take_order(struct gy_association *link, const struct gy_frame *frame,
+		      enum gy_mail_kind kind)
 {
 	struct gy_home *home = link->links->home;
-	struct gyre_mail *mail = gy_order_decode(link, frame);
+	struct gyre_mail *mail = NULL;
+	int r = gy_order_decode(link, frame, &mail);
 
-	if (mail == NULL) {
-		lose(link, frame, GYRE_DROP_NOT_UNDERSTOOD, -EPROTO);
-		return;
+	if (r < 0) {
+		return lose(link, frame,
+			    r == -ENOMEM ? GYRE_DROP_NO_MEMORY : GYRE_DROP_NOT_UNDERSTOOD, r);
 	}
 	mail->node.kind = (uint8_t)kind;
 	mail->from = origin_of(link, frame);
 	mail->ask_id = frame->ask_id;
 	mail->deadline = 0;
 	(void)gy_send_away(home, receiver_of(link, frame), mail);
+	return 0;
 }
 
-static void take_lookup(struct gy_association *link, const struct gy_frame *frame)
+static int take_lookup(struct gy_association *link, const struct gy_frame *frame)
 {
 	struct gy_home *home = link->links->home;
 	char name[GYRE_NAME_BYTES_MAX + 1] = { 0 };
@@ -193,11 +200,11 @@ static void take_lookup(struct gy_association *link, const struct gy_frame *fram
 	}
 	mail = r < 0 ? NULL : make(link, &gyre_type_gyre_node_found, frame, GY_MAIL_REPLY);
 	if (mail == NULL) {
-		tell_error(link, frame, sender_of(link, frame), r < 0 ? r : -ENOMEM);
-		return;
+		return tell_error(link, frame, sender_of(link, frame), r < 0 ? r : -ENOMEM);
 	}
 	*(struct gyre_node_found *)gyre_payload(mail) = (struct gyre_node_found){ found };
 	(void)gy_send_away(home, gy_mail_sender(mail), mail);
+	return 0;
 }
 
 /* ---- frames ---- */
@@ -212,31 +219,22 @@ static int take_whole(struct gy_association *link, const struct gy_frame *frame)
 {
 	switch (frame->kind) {
 	case GY_WIRE_NOTICE:
-		if (gy_unlikely(frame->type < GY_IDS_OF_GYRE)) {
-			take_order(link, frame, GY_MAIL_NOTICE);
-		} else {
-			take_message(link, frame, GY_MAIL_NOTICE);
-		}
-		return 0;
+		return gy_unlikely(frame->type < GY_IDS_OF_GYRE)
+			       ? take_order(link, frame, GY_MAIL_NOTICE)
+			       : take_message(link, frame, GY_MAIL_NOTICE);
 	case GY_WIRE_ASK:
-		if (gy_unlikely(frame->type == gy_type_retire.id)) {
-			take_order(link, frame, GY_MAIL_ASK); /* the only one that is answered */
-		} else {
-			take_message(link, frame, GY_MAIL_ASK);
-		}
-		return 0;
+		/* The only order that is answered. */
+		return gy_unlikely(frame->type == gy_type_retire.id)
+			       ? take_order(link, frame, GY_MAIL_ASK)
+			       : take_message(link, frame, GY_MAIL_ASK);
 	case GY_WIRE_REPLY:
-		take_message(link, frame, GY_MAIL_REPLY);
-		return 0;
+		return take_message(link, frame, GY_MAIL_REPLY);
 	case GY_WIRE_EXCEPTION:
-		take_exception(link, frame);
-		return 0;
+		return take_exception(link, frame);
 	case GY_WIRE_EVENT:
-		take_order(link, frame, GY_MAIL_EVENT);
-		return 0;
+		return take_order(link, frame, GY_MAIL_EVENT);
 	case GY_WIRE_LOOKUP:
-		take_lookup(link, frame);
-		return 0;
+		return take_lookup(link, frame);
 	default:
 		return -EPROTO;
 	}

@@ -7,8 +7,9 @@
  * links of that life, give up what waits for it, fail asks to it, and hand over all mail that has
  * come. When the last of them has, each tells its actors that what they watched there has ended. So
  * nothing of that life comes after that, whichever loop its links were on. A life that ends while
- * the loops cut is cut in the next round. Nothing of this needs memory, so none of it is lost: what
- * a loop has to do stands in a duty that each peer has for each loop.
+ * the loops cut is cut in the next round. What a loop has to do stands in a duty that each peer has
+ * for each loop, so that none of it is lost for want of memory; and what its actors cannot be told
+ * without, they are told a moment later.
  *
  * When this node takes another life, each loop ends its links that had said the former one, and
  * dials anew. Peers then meet the new life, and so learn that the former is over. What was asked in
@@ -22,6 +23,8 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "remote/remote.h"
+
+static const uint64_t again_ns = GYRE_MILLISECONDS(1);
 
 /* ---- the lives of a peer ---- */
 
@@ -132,14 +135,45 @@ static void has_cut(struct gy_neighbour *peer)
 	(void)pthread_mutex_unlock(&peer->nodes->mutex);
 }
 
+static void tell_later(struct gy_duty *duty, uint32_t deeds)
+{
+	duty->lacking |= deeds;
+	if (!gy_timer_is_started(&duty->again)) {
+		gy_timer_start(&duty->links->home->loop.wheel, &duty->again, again_ns);
+	}
+}
+
+static void tell_actors(struct gy_duty *duty, uint32_t deeds)
+{
+	struct gy_home *home = duty->links->home;
+	const struct gy_afar_news news = { .node = duty->peer->id,
+					   .deeds = (uint16_t)deeds,
+					   .error = -EHOSTDOWN,
+					   .is_over = is_told,
+					   .arg = duty,
+					   .asked_until = duty->asked_until };
+
+	if (!gy_home_tell_afar(home, &news)) {
+		tell_later(duty, deeds);
+	}
+}
+
+static void tell_again(struct gy_timer *timer)
+{
+	struct gy_duty *duty = gy_container_of(timer, struct gy_duty, again);
+	uint32_t deeds = duty->lacking;
+
+	duty->lacking = 0;
+	tell_actors(duty, deeds);
+}
+
 static void cut(struct gy_duty *duty)
 {
 	struct gy_home *home = duty->links->home;
 
 	gy_links_cut(duty->links, duty->peer);
-	gy_home_tell_afar(home, &(struct gy_afar_news){ .node = duty->peer->id,
-							.deeds = GY_AFAR_FAIL_ASKS,
-							.error = -EHOSTDOWN });
+	duty->asked_until = gy_home_number(home);
+	tell_actors(duty, GY_AFAR_FAIL_ASKS);
 	gy_loop_flush(&home->loop);
 	has_cut(duty->peer);
 }
@@ -150,26 +184,13 @@ static void tell(struct gy_loop *loop, struct gy_task *task)
 
 	(void)loop;
 	duty->told = duty->telling_to;
-	gy_home_tell_afar(
-		duty->links->home,
-		&(struct gy_afar_news){ .node = duty->peer->id,
-					.deeds = GY_AFAR_END_WATCHES | GY_AFAR_FORGET_WATCHERS,
-					.error = -EHOSTDOWN,
-					.is_over = is_told,
-					.arg = duty });
+	tell_actors(duty, GY_AFAR_END_WATCHES | GY_AFAR_FORGET_WATCHERS);
 	(void)pthread_mutex_lock(&duty->peer->nodes->mutex);
 	duty->telling_to = 0;
 	if (duty->peer->lives.told != duty->told) {
 		post_telling(duty);
 	}
 	(void)pthread_mutex_unlock(&duty->peer->nodes->mutex);
-}
-
-static void renew(const struct gy_duty *duty)
-{
-	gy_home_tell_afar(
-		duty->links->home,
-		&(struct gy_afar_news){ .node = duty->peer->id, .deeds = GY_AFAR_RENEW_WATCHES });
 }
 
 static void carry_out(struct gy_loop *loop, struct gy_task *task)
@@ -182,7 +203,7 @@ static void carry_out(struct gy_loop *loop, struct gy_task *task)
 		cut(duty);
 	}
 	if ((duties & GY_DUTY_RENEW) != 0) {
-		renew(duty);
+		tell_actors(duty, GY_AFAR_RENEW_WATCHES);
 	}
 }
 
@@ -193,6 +214,20 @@ void gy_duty_want(struct gy_links *links, struct gy_neighbour *peer, uint32_t du
 
 	if ((before & GY_DUTY_POSTED) == 0) {
 		gy_loop_post_task(&links->home->loop, &duty->task);
+	}
+}
+
+void gy_duty_renew_later(struct gy_links *links, uint16_t node, uint16_t loop)
+{
+	struct gy_neighbour *peer = gy_neighbour_find(links->nodes, node);
+
+	if (peer == NULL) {
+		return;
+	}
+	if (loop == links->home->loop.index) {
+		tell_later(&peer->duties[loop], GY_AFAR_RENEW_WATCHES);
+	} else {
+		gy_duty_want(&links->nodes->links[loop], peer, GY_DUTY_RENEW);
 	}
 }
 
@@ -224,6 +259,7 @@ int gy_lives_init(struct gy_neighbour *peer)
 			.links = &nodes->links[i],
 			.peer = peer,
 		};
+		gy_timer_init(&peer->duties[i].again, tell_again);
 	}
 	return 0;
 }
@@ -270,6 +306,24 @@ bool gy_lives_end_is_due(const struct gy_links *links, struct gyre_address addre
 
 /* ---- the lives of this node ---- */
 
+/* Who watches in the new life may have begun before the second time: so that is about asks alone.
+ * A record that stays names a watch that nobody has any more. */
+static void tell_of_own(struct gy_links *links, uint32_t deeds)
+{
+	const struct gy_afar_news news = { .deeds = (uint16_t)deeds,
+					   .error = -ECONNRESET,
+					   .asked_until = links->anew_asked_until };
+
+	if (!gy_home_tell_afar(links->home, &news) && !gy_timer_is_started(&links->anew_again)) {
+		gy_timer_start(&links->home->loop.wheel, &links->anew_again, again_ns);
+	}
+}
+
+static void tell_of_own_again(struct gy_timer *timer)
+{
+	tell_of_own(gy_container_of(timer, struct gy_links, anew_again), GY_AFAR_FAIL_ASKS);
+}
+
 void gy_links_look_anew(struct gy_links *links)
 {
 	uint64_t incarnation = gy_load_acquire(&links->nodes->incarnation);
@@ -280,9 +334,8 @@ void gy_links_look_anew(struct gy_links *links)
 	links->incarnation = incarnation;
 	gy_store_relaxed(&links->home->life, gy_life_of(incarnation));
 	gy_links_end_former(links);
-	gy_home_tell_afar(links->home, &(struct gy_afar_news){ .deeds = GY_AFAR_FAIL_ASKS |
-									GY_AFAR_FORGET_WATCHERS,
-							       .error = -ECONNRESET });
+	links->anew_asked_until = gy_home_number(links->home);
+	tell_of_own(links, GY_AFAR_FAIL_ASKS | GY_AFAR_FORGET_WATCHERS);
 }
 
 static void look_anew(struct gy_loop *loop, struct gy_task *task)
@@ -297,6 +350,7 @@ static void look_anew(struct gy_loop *loop, struct gy_task *task)
 void gy_links_init_life(struct gy_links *links)
 {
 	links->incarnation = gy_load_acquire(&links->nodes->incarnation);
+	gy_timer_init(&links->anew_again, tell_of_own_again);
 	links->anew = (struct gy_task){ .run = look_anew, .embedded = true };
 	gy_store_relaxed(&links->home->life, gy_life_of(links->incarnation));
 }

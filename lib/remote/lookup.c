@@ -8,19 +8,20 @@
 #include "actor/stack.h"
 #include "remote/remote.h"
 
-/* On this node nobody has to be asked; the answer comes as any other. */
-static void answer_here(struct gy_stack *stack, const struct gy_nodes *nodes, const char *name,
-			uint64_t ask_id)
+_Static_assert(sizeof(struct gyre_node_found) <= GYRE_NAME_BYTES_MAX &&
+		       sizeof(struct gy_exception) <= GYRE_NAME_BYTES_MAX,
+	       "the question becomes the answer");
+
+/* On this node nobody has to be asked; the answer comes as any other. It is the mail of the
+ * question, so that it needs no memory. */
+static void answer_here(struct gy_stack *stack, const struct gy_nodes *nodes,
+			struct gyre_mail *mail, uint64_t ask_id)
 {
 	struct gy_home *home = stack->home;
 	struct gyre_address found;
-	int r = nodes->look_up(home->options.system, name, &found);
-	struct gyre_mail *mail =
-		gy_mail_get(home, r == 0 ? &gyre_type_gyre_node_found : &gy_type_exception);
+	int r = nodes->look_up(home->options.system, (const char *)mail->payload, &found);
 
-	if (mail == NULL) {
-		return; /* the time-out tells */
-	}
+	mail->type = r == 0 ? &gyre_type_gyre_node_found : &gy_type_exception;
 	mail->node.kind = r == 0 ? GY_MAIL_REPLY : GY_MAIL_EXCEPTION;
 	mail->ask_id = ask_id;
 	gy_mail_from_nobody(mail);
@@ -71,8 +72,7 @@ int gyre_node_lookup(struct gyre_stack *stack, uint16_t node, const char *name, 
 	memset(gyre_payload(mail), 0, gy_type_lookup.bytes);
 	memcpy(gyre_payload(mail), name, bytes);
 	if (node == s->home->node) {
-		gyre_mail_free(stack, mail);
-		answer_here(s, links->nodes, name, ask_id);
+		answer_here(s, links->nodes, mail, ask_id);
 	} else {
 		gy_promise_of_node(ret_future, node);
 		ask_there(s, node, mail, ask_id);

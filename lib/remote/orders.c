@@ -68,45 +68,57 @@ int gy_order_encode(const struct gyre_mail *mail, struct gy_frame *frame, struct
 
 /* ---- in ---- */
 
-static struct gyre_mail *decode_terminated(const struct gy_association *link,
-					   const struct gy_frame *frame)
+static int decode_terminated(const struct gy_association *link, const struct gy_frame *frame,
+			     struct gyre_mail **ret_mail)
 {
 	struct gyre_decoder in = { .at = frame->body, .left = frame->bytes };
 	struct gyre_terminated terminated = {
 		.actor = { .node = link->peer->id, .life = gy_life_of(link->theirs.incarnation) },
 	};
-	struct gyre_mail *mail;
 
 	terminated.actor.slot = gyre_decode_u32(&in);
 	terminated.actor.cookie = gyre_decode_u32(&in);
 	terminated.actor.loop = (uint16_t)gyre_decode_u32(&in);
 	terminated.reason = (int)gyre_decode_u32(&in);
-	/* As large as what it becomes a watch of: see tell() in actor/watch.c. */
-	mail = in.error != 0 ? NULL : gy_mail_get(link->links->home, &gyre_type_gyre_terminated);
-	if (mail != NULL) {
-		*(struct gyre_terminated *)gyre_payload(mail) = terminated;
+	if (in.error != 0) {
+		return -EPROTO;
 	}
-	return mail;
+	*ret_mail = gy_mail_get(link->links->home, &gyre_type_gyre_terminated);
+	if (*ret_mail != NULL) {
+		*(struct gyre_terminated *)gyre_payload(*ret_mail) = terminated;
+	}
+	return 0;
 }
 
-static struct gyre_mail *decode_unanswered(struct gy_home *home, const struct gy_frame *frame)
+static int decode_unanswered(struct gy_home *home, const struct gy_frame *frame,
+			     struct gyre_mail **ret_mail)
 {
 	struct gyre_decoder in = { .at = frame->body, .left = frame->bytes };
 	int error = (int)gyre_decode_u32(&in);
 
-	return in.error != 0 ? NULL
-			     : gy_unanswered_make(home, frame->ask_id, error < 0 ? error : -EPROTO);
+	if (in.error != 0) {
+		return -EPROTO;
+	}
+	*ret_mail = gy_unanswered_make(home, frame->ask_id, error < 0 ? error : -EPROTO);
+	return 0;
 }
 
-static struct gyre_mail *decode_retire(struct gy_home *home, const struct gy_frame *frame)
+static int decode_retire(struct gy_home *home, const struct gy_frame *frame,
+			 struct gyre_mail **ret_mail)
 {
 	struct gyre_decoder in = { .at = frame->body, .left = frame->bytes };
 	uint64_t deadline_ns = gyre_decode_u64(&in);
 
-	return in.error != 0 ? NULL : gy_retire_make(home, deadline_ns);
+	if (in.error != 0) {
+		return -EPROTO;
+	}
+	*ret_mail = gy_retire_make(home, deadline_ns);
+	return 0;
 }
 
-struct gyre_mail *gy_order_decode(const struct gy_association *link, const struct gy_frame *frame)
+/* NULL in @ret_mail without memory. */
+static int decode(const struct gy_association *link, const struct gy_frame *frame,
+		  struct gyre_mail **ret_mail)
 {
 	struct gy_home *home = link->links->home;
 	const struct gyre_address here = { .slot = frame->to_slot,
@@ -115,22 +127,29 @@ struct gyre_mail *gy_order_decode(const struct gy_association *link, const struc
 					   .node = home->node };
 
 	if (frame->type == gy_type_watch.id) {
-		return gy_watch_make(home, &gy_type_watch, here);
+		*ret_mail = gy_watch_make(home, &gy_type_watch, here);
+	} else if (frame->type == gy_type_unwatch.id) {
+		*ret_mail = gy_watch_make(home, &gy_type_unwatch, here);
+	} else if (frame->type == gy_type_stop.id) {
+		*ret_mail = gy_mail_get(home, &gy_type_stop);
+	} else if (frame->type == gy_type_poison.id) {
+		*ret_mail = gy_mail_get(home, &gy_type_poison);
+	} else if (frame->type == gy_type_retire.id) {
+		return decode_retire(home, frame, ret_mail);
+	} else if (frame->type == gy_type_unanswered.id) {
+		return decode_unanswered(home, frame, ret_mail);
+	} else {
+		return frame->type == GYRE_ID(gyre_terminated)
+			       ? decode_terminated(link, frame, ret_mail)
+			       : -EPROTO;
 	}
-	if (frame->type == gy_type_unwatch.id) {
-		return gy_watch_make(home, &gy_type_unwatch, here);
-	}
-	if (frame->type == gy_type_stop.id) {
-		return gy_mail_get(home, &gy_type_stop);
-	}
-	if (frame->type == gy_type_poison.id) {
-		return gy_mail_get(home, &gy_type_poison);
-	}
-	if (frame->type == gy_type_retire.id) {
-		return decode_retire(home, frame);
-	}
-	if (frame->type == gy_type_unanswered.id) {
-		return decode_unanswered(home, frame);
-	}
-	return frame->type == GYRE_ID(gyre_terminated) ? decode_terminated(link, frame) : NULL;
+	return 0;
+}
+
+int gy_order_decode(const struct gy_association *link, const struct gy_frame *frame,
+		    struct gyre_mail **ret_mail)
+{
+	int r = decode(link, frame, ret_mail);
+
+	return r < 0 ? r : *ret_mail == NULL ? -ENOMEM : 0;
 }

@@ -12,8 +12,6 @@
 #include "actor/stack.h"
 #include "actor/watch.h"
 #include "base/memory.h"
-#include "channel/buffer.h"
-#include "channel/channel.h"
 #include "remote/remote.h"
 
 enum { OVERHEAD_BYTES = GY_WIRE_HEAD_BYTES_MAX };
@@ -27,109 +25,6 @@ struct errand {
 static const struct gyre_type type_errand = { .name = "errand to a node",
 					      .id = 0x4a,
 					      .bytes = sizeof(struct errand) };
-
-/* ---- saying ---- */
-
-/* In front of messages that are not with the channel yet. */
-void gy_outgoing_say_bytes(struct gy_association *link, const void *frame, uint32_t bytes)
-{
-	struct gyre_buffer *buffer;
-
-	if (link->ctx == NULL) {
-		return;
-	}
-	buffer = gy_buffer_get(gy_channels_of(link->links->home));
-	if (buffer != NULL && gyre_buffer_append(buffer, frame, bytes) < 0) {
-		gyre_buffer_free(buffer);
-		buffer = NULL;
-	}
-	link->said_ns = link->links->home->loop.now_ns;
-	if (gyre_channel_write(link->ctx, buffer) == -ENOMEM) {
-		gy_association_abort(link, -ENOMEM);
-	}
-}
-
-void gy_outgoing_say(struct gy_association *link, enum gy_wire_kind kind, const void *body,
-		     uint32_t bytes)
-{
-	unsigned char frame[GY_WIRE_HEAD_BYTES_MAX + GY_PROOF_BYTES];
-	const struct gy_frame head = { .kind = kind, .bytes = bytes };
-	uint32_t head_bytes = gy_wire_put(&head, frame);
-
-	memcpy(frame + head_bytes, body, bytes);
-	gy_outgoing_say_bytes(link, frame, head_bytes + bytes);
-}
-
-/* ---- giving to the channel ---- */
-
-static bool has_credit(const struct gy_association *link)
-{
-	return link->sent_bytes - link->credited_bytes < link->window_bytes;
-}
-
-static void give(struct gy_association *link, struct gyre_buffer *data)
-{
-	link->sent_bytes += gyre_buffer_bytes(data);
-	link->said_ns = link->links->home->loop.now_ns;
-	(void)gyre_channel_write(link->ctx, data); /* handlers hear of a failure */
-}
-
-/* No more than makes the channel unwritable: its cap is not for links. */
-static bool give_some(struct gy_association *link)
-{
-	size_t max = gyre_context_channel(link->ctx)->write_high_bytes;
-	struct gyre_buffer *front = link->out;
-
-	if (gyre_buffer_bytes(link->out) <= max) {
-		link->out = NULL;
-	} else if (gyre_buffer_split(link->out, max, &front) < 0) {
-		gy_association_abort(link, -ENOMEM);
-		return false;
-	}
-	give(link, front);
-	return true;
-}
-
-static bool give_fragment(struct gy_association *link)
-{
-	struct gyre_buffer *buffer = gy_streams_take(link);
-
-	if (buffer == NULL) {
-		gy_association_abort(link, -ENOMEM);
-		return false;
-	}
-	give(link, buffer);
-	return true;
-}
-
-void gy_outgoing_pump(struct gy_association *link)
-{
-	const struct gyre_channel *channel;
-
-	if (!gy_link_speaks(link)) {
-		return;
-	}
-	if (gy_sheet_commit(link, &link->sheet) < 0) {
-		gy_association_abort(link, -ENOMEM);
-		return;
-	}
-	channel = gyre_context_channel(link->ctx);
-	while (link->out != NULL && gy_link_speaks(link) && has_credit(link) &&
-	       gyre_channel_is_writable(channel)) {
-		if (!give_some(link)) {
-			return;
-		}
-	}
-	while (link->streams_count > 0 && gy_link_speaks(link) && has_credit(link) &&
-	       gyre_channel_is_writable(channel)) {
-		if (!give_fragment(link)) {
-			return;
-		}
-	}
-	if (gy_unlikely(link->stage == GY_LINK_LEAVING)) {
-		gy_association_leave(link);
-	}
-}
 
 static void tell_frames(struct gy_association *link)
 {
@@ -404,24 +299,37 @@ static bool is_answer(const struct gyre_mail *mail)
 	return mail->node.kind == GY_MAIL_REPLY || mail->node.kind == GY_MAIL_EXCEPTION;
 }
 
-/* An answer is lost: who waits for it is told, unless the peer has ended. */
-static void owe_answer(struct gy_home *home, struct gyre_address asker,
-		       const struct gyre_mail *mail, int error)
+static void owe(struct gy_association *link, struct gyre_address asker, struct gyre_mail *mail);
+
+/* An answer is lost: who waits for it is told, unless the peer has ended. Whether that took the
+ * mail of the answer, for there is no other. */
+static bool owe_answer(struct gy_home *home, struct gyre_address asker, struct gyre_mail *mail,
+		       int error)
 {
 	struct gy_association *link =
 		(struct gy_association *)gy_by_id_find(&gy_links_of(home)->dialled, asker.node);
 
-	if (link != NULL && gy_neighbour_is_alive(link->peer)) {
-		gy_outgoing_owe(link, asker, mail->ask_id, error);
+	if (link == NULL || !gy_neighbour_is_alive(link->peer) ||
+	    gy_outgoing_owe(link, asker, mail->ask_id, error) == 0) {
+		return false;
 	}
+	gy_mail_release(mail);
+	gy_unanswered_become(mail, error);
+	owe(link, asker, mail);
+	return true;
 }
 
-/* Whose end is still to be told on this loop ends with that, after its last mail. */
+/* Whose end is still to be told on this loop ends with that, after its last mail. One that lacks
+ * memory is asked for again, by the watcher's own record. */
 static void lose_watch(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail,
 		       int error)
 {
 	if (gy_lives_end_is_due(gy_links_of(home), to)) {
 		gy_count(&home->counters.handled, 1);
+		gy_mail_put(home, mail);
+	} else if (error == -ENOMEM) {
+		gy_count(&home->counters.handled, 1);
+		gy_duty_renew_later(gy_links_of(home), to.node, mail->from.loop);
 		gy_mail_put(home, mail);
 	} else {
 		gy_watch_refused(home, mail, error);
@@ -455,8 +363,8 @@ static int lose(struct gy_home *home, struct gyre_address to, struct gyre_mail *
 		}
 		error = -ECONNRESET;
 	}
-	if (error != -ESHUTDOWN && is_answer(mail)) {
-		owe_answer(home, to, mail, error);
+	if (error != -ESHUTDOWN && is_answer(mail) && owe_answer(home, to, mail, error)) {
+		return error;
 	}
 	gy_drop(home, mail, to, reason_of(error), error);
 	return error;
@@ -529,6 +437,31 @@ static inline int say_again(struct gy_association *link, struct gyre_mail *mail)
 
 /* ---- any ---- */
 
+/* Where mail says so whose link is not open: nothing reads that ahead now, and the node is this. */
+static void note_receiver(struct gyre_mail *mail, struct gyre_address to)
+{
+	mail->to_slot = to.slot;
+	mail->to_cookie = to.cookie;
+	mail->node.ahead = (int32_t)to.life;
+	mail->from.node = to.loop;
+}
+
+/* What comes once, and finds no memory to leave with: the link breaks, and it waits for the next
+ * connection, before all else. */
+static int keep(struct gy_association *link, struct gyre_address to, struct gyre_mail *mail)
+{
+	gy_association_abort(link, -ENOMEM);
+	note_receiver(mail, to);
+	if (link->waiting == NULL) {
+		link->waiting_last = &mail->node;
+		link->away_ns = link->links->home->loop.now_ns;
+	}
+	mail->node.next = link->waiting;
+	link->waiting = &mail->node;
+	link->waiting_bytes += mail->type->bytes + OVERHEAD_BYTES;
+	return 0;
+}
+
 static int send_now(struct gy_association *link, struct gyre_address to, struct gyre_mail *mail)
 {
 	struct gy_home *home = link->links->home;
@@ -541,6 +474,9 @@ static int send_now(struct gy_association *link, struct gyre_address to, struct 
 		return say_again(link, mail);
 	}
 	r = encode(link, to, mail);
+	if (gy_unlikely(r == -ENOMEM && mail->node.kind == GY_MAIL_EVENT)) {
+		return keep(link, to, mail);
+	}
 	if (r < 0) {
 		return lose(home, to, mail, r);
 	}
@@ -549,8 +485,7 @@ static int send_now(struct gy_association *link, struct gyre_address to, struct 
 	return 0;
 }
 
-/* Until the link is open. The life and the loop of the receiver stand where nothing reads ahead
- * now, and where this node would. */
+/* Until the link is open. */
 static int wait(struct gy_association *link, struct gyre_address to, struct gyre_mail *mail)
 {
 	uint64_t bytes = mail->type->bytes + OVERHEAD_BYTES;
@@ -563,10 +498,7 @@ static int wait(struct gy_association *link, struct gyre_address to, struct gyre
 		link->away_ns = link->links->home->loop.now_ns;
 	}
 	link->waiting_bytes += bytes;
-	mail->to_slot = to.slot;
-	mail->to_cookie = to.cookie;
-	mail->node.ahead = (int32_t)to.life;
-	mail->from.node = to.loop;
+	note_receiver(mail, to);
 	mail->node.next = NULL;
 	if (link->waiting == NULL) {
 		link->waiting = &mail->node;
@@ -577,21 +509,12 @@ static int wait(struct gy_association *link, struct gyre_address to, struct gyre
 	return 0;
 }
 
-/* So many may be owed beyond the bound as there is room within it: the rest ends by time-outs. */
-void gy_outgoing_owe(struct gy_association *link, struct gyre_address asker, uint64_t ask_id,
-		     int error)
+/* It has been counted as sent. */
+static void owe(struct gy_association *link, struct gyre_address asker, struct gyre_mail *mail)
 {
 	struct gy_home *home = link->links->home;
-	uint64_t held = link->queued_bytes - link->credited_bytes + link->waiting_bytes;
-	struct gyre_mail *mail = held > 2 * (uint64_t)link->links->nodes->options.link_bytes_max
-					 ? NULL
-					 : gy_unanswered_make(home, ask_id, error);
 
-	if (mail == NULL) {
-		return;
-	}
 	asker = gy_lives_shown(link->links->nodes, asker);
-	gy_count(&home->counters.sent, 1);
 	if (link->stage == GY_LINK_OPEN && is_stale(link, asker)) {
 		(void)lose_stale(home, asker, mail);
 	} else if (link->stage == GY_LINK_OPEN) {
@@ -602,6 +525,25 @@ void gy_outgoing_owe(struct gy_association *link, struct gyre_address asker, uin
 		(void)wait(link, asker, mail);
 		gy_association_want(link);
 	}
+}
+
+/* So many may be owed beyond the bound as there is room within it: the rest ends by time-outs. */
+int gy_outgoing_owe(struct gy_association *link, struct gyre_address asker, uint64_t ask_id,
+		    int error)
+{
+	uint64_t held = link->queued_bytes - link->credited_bytes + link->waiting_bytes;
+	struct gyre_mail *mail;
+
+	if (held > 2 * (uint64_t)link->links->nodes->options.link_bytes_max) {
+		return 0;
+	}
+	mail = gy_unanswered_make(link->links->home, ask_id, error);
+	if (mail == NULL) {
+		return -ENOMEM;
+	}
+	gy_count(&link->links->home->counters.sent, 1);
+	owe(link, asker, mail);
+	return 0;
 }
 
 static struct gyre_mail *take_waiting(struct gy_association *link, struct gyre_address *ret_to)
@@ -619,12 +561,22 @@ static struct gyre_mail *take_waiting(struct gy_association *link, struct gyre_a
 	return mail;
 }
 
+static uint64_t count_waiting(const struct gy_association *link)
+{
+	uint64_t bytes = 0;
+
+	for (struct gy_node *node = link->waiting; node != NULL; node = node->next) {
+		bytes += gy_mail_of(node)->type->bytes + OVERHEAD_BYTES;
+	}
+	return bytes;
+}
+
+/* It may break again meanwhile; then the rest waits on. */
 void gy_outgoing_resume(struct gy_association *link)
 {
 	struct gyre_address to;
 
-	link->waiting_bytes = 0;
-	while (link->waiting != NULL) {
+	while (link->waiting != NULL && link->stage == GY_LINK_OPEN) {
 		struct gyre_mail *mail = take_waiting(link, &to);
 
 		if (is_stale(link, to)) {
@@ -633,6 +585,7 @@ void gy_outgoing_resume(struct gy_association *link)
 			(void)send_now(link, to, mail);
 		}
 	}
+	link->waiting_bytes = count_waiting(link);
 }
 
 /* Whether it stays. One that is to be for whatever life the node has is for the one that it had. */

@@ -66,6 +66,10 @@ struct gy_duty {
 	uint32_t wanted;     /* atomic: the bits above */
 	uint32_t telling_to; /* under the mutex: posted to tell of lives up to that; 0: it is not */
 	uint32_t told;	     /* of the loop: the ends of lives up to that have been told there */
+	/* Of the loop: what of it lacks memory, as bits of enum in actor/afar.h. */
+	struct gy_timer again;
+	uint32_t lacking;
+	uint64_t asked_until; /* the asks that fail are no newer */
 };
 
 /*
@@ -114,6 +118,13 @@ struct gy_node_engine {
 	void *engine;
 };
 
+/* An actor that is told of nodes. What there was no memory for is made up for by present states. */
+struct gy_node_watcher {
+	struct gyre_address address;
+	uint32_t behind; /* the first node whose state it is still to be told; 0 for none */
+	uint64_t own;	 /* a life of this node that was declared down, likewise */
+};
+
 /* This node, and all that it knows of. */
 struct gy_nodes {
 	struct gyre_system *system;
@@ -136,7 +147,7 @@ struct gy_nodes {
 	uint32_t lack_logged; /* atomic: that it does not listen */
 	pthread_mutex_t mutex;
 	struct gy_by_id peers; /* read without the mutex */
-	struct gyre_address *watchers;
+	struct gy_node_watcher *watchers;
 	uint32_t watchers_count; /* atomic; written under the mutex */
 	/* Of higher floors: the name directory, and the end of a system. */
 	int (*look_up)(struct gyre_system *system, const char *name, struct gyre_address *ret);
@@ -150,6 +161,9 @@ struct gy_links {
 	uint64_t incarnation;	       /* in which its links say that they are */
 	struct gy_task anew;	       /* the node has taken another life */
 	uint32_t anew_posted;	       /* atomic */
+	struct gy_timer behind;	       /* a watcher of nodes is */
+	struct gy_timer anew_again;    /* and memory to tell actors of it was lacking */
+	uint64_t anew_asked_until;     /* who had asked up to then */
 	struct gy_by_id dialled;       /* struct gy_association, by peer */
 	struct gy_association *recent; /* of these, that mail went over last; or NULL */
 	uint64_t type_key;	       /* of @type, which came last: see quick.c */
@@ -210,6 +224,7 @@ struct gy_unsettled {
 	uint32_t size; /* a power of two, or 0 */
 	uint32_t first;
 	uint32_t count;
+	bool ending; /* those who wait are being told of their loss */
 };
 
 /* The last notice that was said in full. */
@@ -390,6 +405,7 @@ void gy_neighbour_broke(struct gy_links *links, struct gy_neighbour *peer);
 /* A link from it broke, and there is the next one: likewise, on all loops. */
 void gy_neighbour_returned(struct gy_links *links, struct gy_neighbour *peer);
 
+void gy_states_init(struct gy_links *links);
 /* An event about this node itself. */
 void gy_nodes_tell_own(struct gy_links *links, uint64_t incarnation, enum gyre_node_state state);
 
@@ -422,6 +438,8 @@ void gy_lives_end(struct gy_neighbour *peer);
 uint32_t gy_lives_accused(struct gy_neighbour *peer, uint64_t incarnation);
 /* What the loop is to do is done. */
 void gy_duty_want(struct gy_links *links, struct gy_neighbour *peer, uint32_t duties);
+/* A watch by an actor of that loop lacks memory: it is renewed in a moment. */
+void gy_duty_renew_later(struct gy_links *links, uint16_t node, uint16_t loop);
 /* It is done at once: nothing of the next life comes before. */
 void gy_duty_do(struct gy_links *links, struct gy_neighbour *peer);
 /* The end of what that address was made in is still to be told on this loop. */
@@ -494,9 +512,9 @@ extern const struct gyre_type gy_type_lookup;
 
 /* The body of mail of gyre's own types; -EOPNOTSUPP for what does not leave the node. */
 int gy_order_encode(const struct gyre_mail *mail, struct gy_frame *frame, struct gyre_encoder *out);
-/* The mail of an event of such a type, to that receiver; NULL without memory or for what is none.
- */
-struct gyre_mail *gy_order_decode(const struct gy_association *link, const struct gy_frame *frame);
+/* The mail of an event of such a type, to that receiver: -EPROTO for what is none, -ENOMEM. */
+int gy_order_decode(const struct gy_association *link, const struct gy_frame *frame,
+		    struct gyre_mail **ret_mail);
 
 /* ---- greeting.c ---- */
 
@@ -545,7 +563,7 @@ int gy_secret_random(void *bytes, size_t count);
 /* What the loops of the node do with mail for others. Its options are there. */
 void gy_remote_ops_for(struct gy_nodes *nodes);
 
-/* ---- outgoing.c ---- */
+/* ---- outgoing.c, and giving.c ---- */
 
 extern const struct gy_remote_ops gy_remote_ops;
 
@@ -571,9 +589,9 @@ void gy_outgoing_resume(struct gy_association *link);
 void gy_outgoing_give_up(struct gy_association *link, int error, enum gy_waiting which);
 /* Forgets what was on its way; counted as lost. */
 void gy_outgoing_reset(struct gy_association *link);
-/* Tells an actor of the peer that its ask is not answered, when the link is open. */
-void gy_outgoing_owe(struct gy_association *link, struct gyre_address asker, uint64_t ask_id,
-		     int error);
+/* Tells an actor of the peer that its ask is not answered, when the link is open; -ENOMEM. */
+int gy_outgoing_owe(struct gy_association *link, struct gyre_address asker, uint64_t ask_id,
+		    int error);
 
 /* ---- unsettled.c ---- */
 
@@ -589,8 +607,9 @@ int gy_unsettled_reserve(struct gy_association *link);
 void gy_unsettled_add(struct gy_association *link, const struct gy_frame *frame);
 /* The peer has taken more. */
 void gy_unsettled_settle(struct gy_association *link);
-/* The connection has ended, and with it what is on its way. */
-void gy_unsettled_reset(struct gy_association *link);
+/* The connection has ended, and with it what is on its way. -ENOMEM while not all who wait for it
+ * could be told: then it is to be called again, before there is another connection. */
+int gy_unsettled_reset(struct gy_association *link);
 /* That frame does not arrive. */
 void gy_unsettled_lose(struct gy_association *link, const struct gy_frame *frame);
 

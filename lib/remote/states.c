@@ -46,7 +46,9 @@ void gy_neighbour_returned(struct gy_links *links, struct gy_neighbour *peer)
 
 /* ---- announcing ---- */
 
-static void tell(struct gy_links *links, struct gyre_address watcher,
+static const uint64_t behind_ns = GYRE_MILLISECONDS(1);
+
+static bool tell(struct gy_links *links, struct gyre_address watcher,
 		 const struct gyre_node_event *event)
 {
 	struct gyre_mail *mail = gy_mail_get(links->home, &gyre_type_gyre_node_event);
@@ -58,6 +60,7 @@ static void tell(struct gy_links *links, struct gyre_address watcher,
 		*(struct gyre_node_event *)gyre_payload(mail) = *event;
 		(void)gy_send_away(links->home, watcher, mail);
 	}
+	return mail != NULL;
 }
 
 /* Forgets those that have ended. Under the mutex. */
@@ -66,14 +69,93 @@ static void forget_ended(struct gy_nodes *nodes)
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < nodes->watchers_count; i++) {
-		struct gyre_address watcher = nodes->watchers[i];
+		struct gyre_address watcher = nodes->watchers[i].address;
 
 		if (gy_house_find(&nodes->homes->homes[watcher.loop], watcher.slot,
 				  watcher.cookie) != NULL) {
-			nodes->watchers[kept++] = watcher;
+			nodes->watchers[kept++] = nodes->watchers[i];
 		}
 	}
 	gy_store_relaxed(&nodes->watchers_count, kept);
+}
+
+/* Under the mutex: the states of nodes from an id on. The first that there is no memory for, or 0.
+ */
+static uint32_t tell_present(struct gy_links *links, struct gyre_address watcher, uint32_t from)
+{
+	for (uint32_t id = from; id <= UINT16_MAX; id++) {
+		const struct gy_neighbour *peer = gy_neighbour_find(links->nodes, (uint16_t)id);
+
+		if (peer == NULL) {
+			id |= links->nodes->peers.pages[id / GY_PEER_PAGE] == NULL
+				      ? GY_PEER_PAGE - 1
+				      : 0; /* to the next page */
+		} else if (peer->state != GYRE_NODE_UNKNOWN &&
+			   !tell(links, watcher,
+				 &(struct gyre_node_event){ .incarnation = peer->incarnation,
+							    .node = peer->id,
+							    .state = (uint16_t)peer->state })) {
+			return id;
+		}
+	}
+	return 0;
+}
+
+/* Under the mutex. False while memory is lacking still. */
+static bool catch_up(struct gy_links *links, struct gy_node_watcher *watcher)
+{
+	if (watcher->own != 0 &&
+	    tell(links, watcher->address,
+		 &(struct gyre_node_event){ .incarnation = watcher->own,
+					    .node = links->nodes->options.id,
+					    .state = GYRE_NODE_QUARANTINED })) {
+		watcher->own = 0;
+	}
+	if (watcher->own == 0 && watcher->behind != 0) {
+		watcher->behind = tell_present(links, watcher->address, watcher->behind);
+	}
+	return watcher->own == 0 && watcher->behind == 0;
+}
+
+/* Under the mutex. */
+static void catch_up_later(struct gy_links *links)
+{
+	if (!gy_timer_is_started(&links->behind)) {
+		gy_timer_start(&links->home->loop.wheel, &links->behind, behind_ns);
+	}
+}
+
+static void catch_up_all(struct gy_timer *timer)
+{
+	struct gy_links *links = gy_container_of(timer, struct gy_links, behind);
+	struct gy_nodes *nodes = links->nodes;
+
+	(void)pthread_mutex_lock(&nodes->mutex);
+	forget_ended(nodes);
+	for (uint32_t i = 0; i < nodes->watchers_count; i++) {
+		if (!catch_up(links, &nodes->watchers[i])) {
+			catch_up_later(links);
+		}
+	}
+	(void)pthread_mutex_unlock(&nodes->mutex);
+}
+
+void gy_states_init(struct gy_links *links)
+{
+	gy_timer_init(&links->behind, catch_up_all);
+}
+
+/* Under the mutex: it is told of that node when there is memory, and of those with higher ids once
+ * more. */
+static void fall_behind(struct gy_links *links, struct gy_node_watcher *watcher,
+			const struct gyre_node_event *event)
+{
+	if (event->node == links->nodes->options.id) {
+		watcher->own = event->incarnation;
+	} else if (watcher->behind == 0 || event->node < watcher->behind) {
+		watcher->behind = event->node;
+	}
+	catch_up_later(links);
 }
 
 /* Under the mutex. */
@@ -83,7 +165,12 @@ static void tell_all(struct gy_links *links, const struct gyre_node_event *event
 
 	forget_ended(nodes);
 	for (uint32_t i = 0; i < nodes->watchers_count; i++) {
-		tell(links, nodes->watchers[i], event);
+		struct gy_node_watcher *watcher = &nodes->watchers[i];
+
+		if (watcher->behind != 0 || watcher->own != 0 ||
+		    !tell(links, watcher->address, event)) {
+			fall_behind(links, watcher, event);
+		}
 	}
 }
 
@@ -252,41 +339,33 @@ void gy_neighbour_look(struct gy_links *links, struct gy_neighbour *peer, uint64
 static int add_watcher(struct gy_nodes *nodes, struct gyre_address watcher)
 {
 	uint32_t count;
-	struct gyre_address *grown;
+	struct gy_node_watcher *grown;
 
 	forget_ended(nodes);
 	count = nodes->watchers_count;
 	for (uint32_t i = 0; i < count; i++) {
-		if (gy_address_same(nodes->watchers[i], watcher)) {
+		if (gy_address_same(nodes->watchers[i].address, watcher)) {
 			return 1;
 		}
 	}
-	grown = (struct gyre_address *)gy_memory_resize(nodes->watchers, count * sizeof(*grown),
-							(count + 1) * sizeof(*grown));
+	grown = (struct gy_node_watcher *)gy_memory_resize(nodes->watchers, count * sizeof(*grown),
+							   (count + 1) * sizeof(*grown));
 	if (grown == NULL) {
 		return -ENOMEM;
 	}
-	grown[count] = watcher;
+	grown[count] = (struct gy_node_watcher){ .address = watcher, .behind = 1 };
 	nodes->watchers = grown;
 	gy_store_relaxed(&nodes->watchers_count, count + 1);
 	return 0;
 }
 
-static void tell_present(struct gy_links *links, struct gyre_address watcher)
+/* Under the mutex: the last one, which has just been added. */
+static void catch_up_present(struct gy_links *links)
 {
-	for (uint32_t id = 1; id <= UINT16_MAX; id++) {
-		const struct gy_neighbour *peer = gy_neighbour_find(links->nodes, (uint16_t)id);
+	struct gy_nodes *nodes = links->nodes;
 
-		if (peer == NULL) {
-			id |= links->nodes->peers.pages[id / GY_PEER_PAGE] == NULL
-				      ? GY_PEER_PAGE - 1
-				      : 0; /* to the next page */
-		} else if (peer->state != GYRE_NODE_UNKNOWN) {
-			tell(links, watcher,
-			     &(struct gyre_node_event){ .incarnation = peer->incarnation,
-							.node = peer->id,
-							.state = (uint16_t)peer->state });
-		}
+	if (!catch_up(links, &nodes->watchers[nodes->watchers_count - 1])) {
+		catch_up_later(links);
 	}
 }
 
@@ -303,7 +382,7 @@ int gyre_node_watch(struct gyre_stack *stack)
 	(void)pthread_mutex_lock(&links->nodes->mutex);
 	r = add_watcher(links->nodes, self);
 	if (r == 0) {
-		tell_present(gy_links_of(s->home), self);
+		catch_up_present(gy_links_of(s->home));
 	}
 	(void)pthread_mutex_unlock(&links->nodes->mutex);
 	return r < 0 ? r : 0;

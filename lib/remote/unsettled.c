@@ -83,8 +83,7 @@ void gy_unsettled_settle(struct gy_association *link)
 
 /* ---- losses ---- */
 
-/* Without memory its time-out ends it. */
-static void fail_ask(const struct gy_association *link, struct gyre_address asker, uint64_t ask_id)
+static int fail_ask(const struct gy_association *link, struct gyre_address asker, uint64_t ask_id)
 {
 	struct gy_home *home = link->links->home;
 	struct gyre_mail *mail = gy_unanswered_make(home, ask_id, -ECONNRESET);
@@ -94,9 +93,10 @@ static void fail_ask(const struct gy_association *link, struct gyre_address aske
 		mail->from.node = link->peer->id;
 		(void)gy_send_away(home, asker, mail);
 	}
+	return mail == NULL ? -ENOMEM : 0;
 }
 
-static void lose(struct gy_association *link, const struct gy_unsettled_item *item)
+static int lose(struct gy_association *link, const struct gy_unsettled_item *item)
 {
 	struct gyre_address asker = { .slot = item->slot,
 				      .cookie = item->cookie,
@@ -105,10 +105,11 @@ static void lose(struct gy_association *link, const struct gy_unsettled_item *it
 				      .life = gy_life_of(link->theirs.incarnation) };
 
 	if (item->ask) {
-		fail_ask(link, asker, item->ask_id);
-	} else if (gy_neighbour_is_alive(link->peer)) {
-		gy_outgoing_owe(link, asker, item->ask_id, -ECONNRESET);
+		return fail_ask(link, asker, item->ask_id);
 	}
+	return gy_neighbour_is_alive(link->peer)
+		       ? gy_outgoing_owe(link, asker, item->ask_id, -ECONNRESET)
+		       : 0;
 }
 
 void gy_unsettled_lose(struct gy_association *link, const struct gy_frame *frame)
@@ -120,13 +121,23 @@ void gy_unsettled_lose(struct gy_association *link, const struct gy_frame *frame
 	}
 }
 
-void gy_unsettled_reset(struct gy_association *link)
+int gy_unsettled_reset(struct gy_association *link)
 {
 	struct gy_unsettled *unsettled = &link->unsettled;
 
-	for (uint32_t i = 0; i < unsettled->count; i++) {
-		lose(link, at(unsettled, i));
+	if (unsettled->ending) {
+		return -ENOMEM; /* who is told has the link dial: not yet */
+	}
+	unsettled->ending = true;
+	while (unsettled->count > 0 && lose(link, at(unsettled, 0)) == 0) {
+		unsettled->first = (unsettled->first + 1) & (unsettled->size - 1);
+		unsettled->count--;
+	}
+	unsettled->ending = false;
+	if (unsettled->count > 0) {
+		return -ENOMEM;
 	}
 	gy_memory_put(unsettled->items);
 	*unsettled = (struct gy_unsettled){ 0 };
+	return 0;
 }

@@ -130,6 +130,70 @@ Test(no_memory_actor, loses_no_end_that_is_watched_and_no_timer)
 	lean_play(watch_and_wait);
 }
 
+enum { STACKS_MAX = 256 };
+
+static struct gy_stack *stacks[STACKS_MAX];
+static uint8_t stacks_from[STACKS_MAX];
+static uint32_t stacks_count;
+
+static void take_stacks(void)
+{
+	struct gy_home *home = &lean_rig.home;
+
+	stacks_count = 0;
+	for (uint8_t i = 0; i < GY_SIZES_COUNT; i++) {
+		struct gy_stack *stack = home->scratch[i];
+
+		home->scratch[i] = NULL;
+		while (stack != NULL || (stack = gy_pool_take(&home->stacks.pools[i])) != NULL) {
+			cr_assert_lt(stacks_count, STACKS_MAX);
+			stacks[stacks_count] = stack;
+			stacks_from[stacks_count++] = i;
+			stack = NULL;
+		}
+	}
+}
+
+static void give_stacks_back(void)
+{
+	while (stacks_count > 0) {
+		stacks_count--;
+		gy_pool_put_any(&lean_rig.home.stacks.pools[stacks_from[stacks_count]],
+				stacks[stacks_count]);
+	}
+}
+
+static bool end_and_wait(const struct lean_round *round)
+{
+	struct gy_house *house;
+	struct gyre_address watcher;
+
+	ends_told = 0;
+	watched = spawn(&watched_class);
+	watcher = spawn(&watcher_class);
+	notify(watcher, make_notice());
+	rig_turn(&lean_rig);
+	house = gy_house_find(&lean_rig.home, watcher.slot, watcher.cookie);
+	take_stacks();
+	heap_end_after(0);
+	gy_house_close(gy_house_find(&lean_rig.home, watched.slot, watched.cookie), 0);
+	rig_turn(&lean_rig);
+	rig_turn(&lean_rig);
+	cr_expect_eq(house->events, 1);
+	cr_expect_eq(house->status, GY_HOUSE_WAITING, "it spins");
+	(void)heap_recover();
+	give_stacks_back();
+	rig_pass(&lean_rig, GYRE_MILLISECONDS(2));
+	rig_turn(&lean_rig);
+	cr_expect_eq(ends_told, 1);
+	return round->number == 0; /* one is enough */
+}
+
+Test(no_memory_actor, lets_a_loop_wait_that_has_no_memory_for_an_event)
+{
+	lean_play(end_and_wait);
+}
+
 /* ---- restarts ---- */
 
 static uint32_t hooks_run;

@@ -1,0 +1,56 @@
+/*
+ * What has to be done, and lacks memory: an event that comes once waits for the stack of its
+ * handler, and the lane is closed meanwhile. All houses that wait so look again when a timer of the
+ * home fires, so that a loop without memory does not spin. That is rare, so nobody keeps a list of
+ * them.
+ */
+#include "actor/lack.h"
+
+static const uint64_t pause_ns = GYRE_MILLISECONDS(1);
+
+/* Other threads may be reserving the slot. */
+bool gy_house_is_made(struct gy_home *home, const struct gy_house *house)
+{
+	bool made;
+
+	(void)pthread_mutex_lock(&home->slots.mutex);
+	made = house->status >= GY_HOUSE_MOUNTING;
+	(void)pthread_mutex_unlock(&home->slots.mutex);
+	return made;
+}
+
+static void look_again(struct gy_timer *timer)
+{
+	struct gy_home *home = gy_container_of(timer, struct gy_home, lack_timer);
+
+	for (uint32_t slot = 0; slot < gy_load_acquire(&home->slots.used); slot++) {
+		struct gy_house *house = gy_house_at(home, slot);
+
+		if (gy_house_is_made(home, house) && house->status == GY_HOUSE_WAITING &&
+		    (house->closed & GY_CLOSED_BY_LACK) != 0 && !gy_house_is_stopped(house)) {
+			gy_house_open(house);
+			if (gy_house_can_run(house)) {
+				gy_house_ready(house);
+			}
+		}
+	}
+}
+
+void gy_home_init_lack(struct gy_home *home)
+{
+	gy_timer_init(&home->lack_timer, look_again);
+}
+
+void gy_house_lacks(struct gy_house *house, uint32_t bit)
+{
+	struct gy_home *home = house->home;
+
+	if (gy_house_is_stopped(house) || house->closed == GY_CLOSED_BY_RESTART ||
+	    house->closed == GY_CLOSED_BY_HOOK) {
+		return; /* whose end looks at it */
+	}
+	house->closed |= (uint8_t)(GY_CLOSED_BY_LACK | bit);
+	if (!gy_timer_is_started(&home->lack_timer)) {
+		gy_timer_start(&home->loop.wheel, &home->lack_timer, pause_ns);
+	}
+}
