@@ -15,8 +15,6 @@
 enum {
 	END_OVERTAKES_HELD =
 		true, /* mail of a dead actor, behind a barrier, a budget or a restart */
-	LACK_IS_TOLD_AS_END = true, /* -ENOMEM in a gyre_terminated */
-	MARK_MAY_BE_LOST = true,    /* a gyre_mailbox_mark for which there is no memory */
 };
 
 const struct head *head_of(struct gyre_stack *stack)
@@ -277,9 +275,7 @@ static void expect_terminated(struct self *self, const struct gyre_terminated *t
 	     "was told of an end (%d) that it does not wait for", terminated->reason);
 	life = self->watched[at].life;
 	trace(self->life, "is told of the end", life, (uint64_t)terminated->reason);
-	must(world, self->life,
-	     gy_load_relaxed(&world->lives[life].alive) == 0 ||
-		     (LACK_IS_TOLD_AS_END && terminated->reason == -ENOMEM),
+	must(world, self->life, gy_load_relaxed(&world->lives[life].alive) == 0,
 	     "life %u goes on, whose end was told (%d)", life, terminated->reason);
 	must(world, self->life,
 	     terminated->reason == 0 || terminated->reason == -EIO ||
@@ -295,8 +291,7 @@ static void expect_mark(struct self *self, const struct gyre_mailbox_mark *mark)
 	const struct gyre_class *class = &classes[self->class];
 
 	trace(self->life, mark->high ? "full" : "no longer full", mark->waiting, 0);
-	must(self->world, self->life,
-	     mark->high != self->full || (MARK_MAY_BE_LOST && self->world->plan.lean));
+	must(self->world, self->life, mark->high != self->full);
 	must(self->world, self->life,
 	     mark->high ? mark->waiting >= class->mailbox_high
 			: mark->waiting <= class->mailbox_low,
