@@ -107,7 +107,9 @@ static int check(const struct gyre_tls_context *context,
 		return -EINVAL;
 	}
 	if (version != GYRE_TLS_ANY && version != GYRE_TLS_1_2 && version != GYRE_TLS_1_3) {
-		gy_log(context->log, GYRE_LOG_ERROR, "version_min of TLS is %u: there is no such",
+		gy_log(context->log, GYRE_LOG_ERROR,
+		       "version_min of TLS is %u: it must be GYRE_TLS_1_2, GYRE_TLS_1_3 or "
+		       "GYRE_TLS_ANY",
 		       version);
 		return -EINVAL;
 	}

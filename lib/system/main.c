@@ -65,8 +65,12 @@ static int mount_guardian(struct gyre_stack *stack)
 		r = gyre_watch(stack, main_actor);
 	}
 	if (r < 0) {
+		const struct gyre_class *main_class = argument->main_class;
+		const char *name = main_class == NULL ? NULL : main_class->name;
+
 		gy_log(gy_homes_of(gyre_system_of(stack))->log, GYRE_LOG_ERROR,
-		       "the main actor could not be made: %s", strerror(-r));
+		       "the main actor %s could not be made: %s",
+		       name == NULL ? "without a name" : name, strerror(-r));
 		gyre_exit(stack, EXIT_FAILURE);
 	}
 	return gyre_return(stack);

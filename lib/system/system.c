@@ -310,7 +310,9 @@ static void log_creation(enum gyre_log_level level, const char *message, void *a
 static void log_failure(struct gyre_system *system, int r)
 {
 	if (r == -ENOMEM && !system->explained) {
-		gy_log(&system->log, GYRE_LOG_ERROR, "no memory for a system of %u loops",
+		gy_log(&system->log, GYRE_LOG_ERROR,
+		       "no memory for a system of %u loops: see `ulimit -v` and the limits of its "
+		       "cgroups, or take fewer loops",
 		       system->options.loops);
 	}
 }
@@ -402,10 +404,17 @@ void gyre_system_destroy(struct gyre_system *system)
 	}
 	gy_succession_give_up(system);
 	if (system->complete && !system->running) {
+		int r;
+
 		/* What was spawned and sent without a start is taken down in good order too. */
 		gyre_system_stop(system);
-		if (gyre_system_start(system) < 0) {
-			gy_log(&system->log, GYRE_LOG_ERROR, "a system could not be taken down");
+		r = gyre_system_start(system);
+		if (r < 0) {
+			gy_log(&system->log, GYRE_LOG_ERROR,
+			       "a system that was not started cannot end its actors in good order: "
+			       "%s; raise the limit of processes (ulimit -u) or of memory (ulimit "
+			       "-v)",
+			       strerrordesc_np(-r));
 		}
 	}
 	gyre_system_stop(system);

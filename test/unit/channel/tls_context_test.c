@@ -151,7 +151,7 @@ Test(tls_context, refuses_what_is_out_of_bounds)
 	refuse_options(&(struct gyre_tls_context_options){ .record_bytes = 16385 }, "16385");
 	refuse_options(
 		&(struct gyre_tls_context_options){ .version_min = (enum gyre_tls_version)1 },
-		"no such");
+		"version_min of TLS is 1: it must be GYRE_TLS_1_2");
 	cr_assert_eq(gyre_tls_context_create(NULL, NULL, &context), -EINVAL);
 	cr_assert_eq(gyre_tls_context_create(NULL, &(struct gyre_tls_context_options){ 0 }, NULL),
 		     -EINVAL);

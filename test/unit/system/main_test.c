@@ -178,10 +178,17 @@ Test(main, that_is_shut_down_for_a_failure_ends_with_status_1)
 	cr_assert_not_null(strstr(line, strerror(EIO)), "%s", line);
 }
 
-Test(main, of_no_class_ends_with_status_1_and_says_why)
+Test(main, of_no_class_or_a_wrong_one_ends_with_status_1_and_says_why)
 {
+	const struct gyre_class nameless = { .mount = spawn_failing_child };
+	const struct gyre_class huge = { .name = "huge", .state_bytes = SIZE_MAX };
+
 	cr_assert_eq(run(NULL, 1), 1);
 	cr_assert_not_null(strstr(line, strerror(EINVAL)), "%s", line);
+	cr_assert_eq(run(&nameless, 1), 1);
+	cr_assert_not_null(strstr(line, "main actor without a name could not"), "%s", line);
+	cr_assert_eq(run(&huge, 1), 1);
+	cr_assert_not_null(strstr(line, "main actor huge could not"), "%s", line);
 }
 
 Test(main, of_a_system_that_cannot_be_made_ends_with_status_1)
