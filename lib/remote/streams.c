@@ -42,7 +42,8 @@ static struct stream *find(const struct gy_association *link, struct gyre_addres
 	for (; item != &link->streams; item = item->next) {
 		struct stream *stream = gy_container_of(item, struct stream, item);
 
-		if (gyre_address_equal(stream->from, from) && gyre_address_equal(stream->to, to)) {
+		/* A link is of one life of either node. */
+		if (gy_address_same(stream->from, from) && gy_address_same(stream->to, to)) {
 			return stream;
 		}
 	}

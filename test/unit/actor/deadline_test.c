@@ -28,26 +28,27 @@ static uint64_t random_below(uint64_t bound)
 enum { ASKS = 64, STEPS = 200000 };
 
 struct pending {
-	struct gyre_mail mail;
 	uint64_t asked_ns; /* 0 for none */
 	uint64_t timeout_ns;
+	struct gyre_mail *mail;
 };
 
 static struct pending pending[ASKS];
+static struct gyre_mail mails[ASKS];
 static uint32_t passed_count;
 
 static void ask_now(struct pending *ask, const struct gy_loop *loop)
 {
 	ask->asked_ns = virtual_ns;
 	ask->timeout_ns = 1 + random_below(GYRE_MILLISECONDS(1) << random_below(12));
-	ask->mail.deadline = gy_patience(ask->timeout_ns);
-	gy_mail_set_deadline(&ask->mail, loop->now_ns);
+	ask->mail->deadline = gy_patience(ask->timeout_ns);
+	gy_mail_set_deadline(ask->mail, loop->now_ns);
 }
 
 /* What is past must have waited for its time-out; the next ask then takes its place. */
 static void look_at(struct pending *ask, const struct gy_loop *loop)
 {
-	if (ask->asked_ns != 0 && gy_deadline_passed(ask->mail.deadline, loop->sure_ns)) {
+	if (ask->asked_ns != 0 && gy_deadline_passed(ask->mail->deadline, loop->sure_ns)) {
 		cr_assert_geq(virtual_ns - ask->asked_ns, ask->timeout_ns);
 		ask->asked_ns = 0;
 		passed_count++;
@@ -61,6 +62,9 @@ Test(deadline, is_never_early_whatever_passes_between_the_readings_of_the_clock)
 	virtual_ns = GYRE_SECONDS(1000);
 	loop.clock = (struct gy_clock){ .read_ns = read_virtual };
 	gy_loop_set_clock(&loop, virtual_ns, 0);
+	for (uint32_t i = 0; i < ASKS; i++) {
+		pending[i].mail = &mails[i];
+	}
 	for (uint32_t i = 0; i < STEPS; i++) {
 		struct pending *ask = &pending[random_below(ASKS)];
 
@@ -84,14 +88,14 @@ Test(deadline, is_never_early_whatever_passes_between_the_readings_of_the_clock)
 Test(deadline, is_late_by_no_more_than_the_lag_and_a_part_of_the_time_out)
 {
 	static struct gy_loop loop;
-	struct pending ask;
+	static struct gyre_mail ask;
 
 	virtual_ns = GYRE_SECONDS(1000);
 	loop.clock = (struct gy_clock){ .read_ns = read_virtual };
 	gy_loop_set_clock(&loop, virtual_ns, GYRE_MILLISECONDS(30));
-	ask.mail.deadline = gy_patience(GYRE_MILLISECONDS(1600));
-	gy_mail_set_deadline(&ask.mail, loop.now_ns);
-	while (!gy_deadline_passed(ask.mail.deadline, loop.sure_ns)) {
+	ask.deadline = gy_patience(GYRE_MILLISECONDS(1600));
+	gy_mail_set_deadline(&ask, loop.now_ns);
+	while (!gy_deadline_passed(ask.deadline, loop.sure_ns)) {
 		virtual_ns += GYRE_MILLISECONDS(1);
 		gy_loop_read_clock(&loop);
 	}
