@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <gyre/outside.h>
@@ -17,6 +18,8 @@
 #include "base/atomic.h"
 #include "remote/patience.h"
 #include "remote/stranger.h"
+
+enum { BODY_BYTES = 64 };
 
 static uint32_t may_answer;
 static uint32_t has_answered;
@@ -55,9 +58,10 @@ static void say(struct stranger *stranger, struct gyre_address to, enum gy_wire_
 		uint64_t value)
 {
 	const struct gyre_type *type = kind == GY_WIRE_ASK ? &gyre_type_number : &gy_type_watch;
+	unsigned char body[BODY_BYTES] = { 0 };
 	const struct gy_frame frame = { .kind = kind,
 					.bytes = type->bytes,
-					.body = (const unsigned char *)&value,
+					.body = body,
 					.to_loop = to.loop,
 					.to_slot = to.slot,
 					.to_cookie = to.cookie,
@@ -68,6 +72,8 @@ static void say(struct stranger *stranger, struct gyre_address to, enum gy_wire_
 					.layout = kind == GY_WIRE_ASK ? gy_type_layout(type) : 0,
 					.ask_id = value };
 
+	cr_assert_leq(type->bytes, sizeof(body));
+	memcpy(body, &value, sizeof(value));
 	stranger_say_frame(stranger, &frame);
 }
 
