@@ -19,20 +19,35 @@ bool gy_house_is_made(struct gy_home *home, const struct gy_house *house)
 	return made;
 }
 
+static bool lacks(struct gy_home *home, const struct gy_house *house)
+{
+	return gy_house_is_made(home, house) && (house->closed & GY_CLOSED_BY_LACK) != 0 &&
+	       !gy_house_is_stopped(house);
+}
+
+/* A house that is about to run, or away, has its turn when the timer fires next. */
 static void look_again(struct gy_timer *timer)
 {
 	struct gy_home *home = gy_container_of(timer, struct gy_home, lack_timer);
+	bool more = false;
 
 	for (uint32_t slot = 0; slot < gy_load_acquire(&home->slots.used); slot++) {
 		struct gy_house *house = gy_house_at(home, slot);
 
-		if (gy_house_is_made(home, house) && house->status == GY_HOUSE_WAITING &&
-		    (house->closed & GY_CLOSED_BY_LACK) != 0 && !gy_house_is_stopped(house)) {
-			gy_house_open(house);
-			if (gy_house_can_run(house)) {
-				gy_house_ready(house);
-			}
+		if (!lacks(home, house)) {
+			continue;
 		}
+		if (house->status != GY_HOUSE_WAITING) {
+			more = true;
+			continue;
+		}
+		gy_house_open(house);
+		if (gy_house_can_run(house)) {
+			gy_house_ready(house);
+		}
+	}
+	if (more) {
+		gy_timer_start(&home->loop.wheel, timer, pause_ns);
 	}
 }
 
