@@ -213,8 +213,8 @@ static void end_channel(struct codec_rig *rig)
 void bare_fini(struct bare *bare)
 {
 	struct gy_home *home = &bare->rig.home;
-	uint32_t warnings = bare->warnings;
 	struct gy_leaks leaks = { 0 };
+	uint32_t warnings;
 
 	stop_houses(home);
 	turn(bare);
@@ -223,7 +223,8 @@ void bare_fini(struct bare *bare)
 	gy_loop_leave();
 	gy_nodes_destroy(bare->homes.nodes);
 	end_channel(&bare->rig);
-	gy_home_fini(home, &leaks);
+	gy_home_fini(home, &leaks); /* it may tell how many lines of a class it held back */
+	warnings = bare->warnings;
 	gy_leaks_log(&leaks, &bare->log);
 	require(bare->warnings == warnings, "something of the home is left");
 	gy_memory_put(bare->loops);
