@@ -194,6 +194,64 @@ Test(no_memory_actor, lets_a_loop_wait_that_has_no_memory_for_an_event)
 	lean_play(end_and_wait);
 }
 
+/* What does not suspend, so that it needs no stack that waits. */
+static int hear_nothing(struct gyre_stack *stack)
+{
+	return gyre_return(stack);
+}
+
+static const struct gyre_behaviour listening = { .notice = hear_nothing, .event = hear };
+
+static int begin_to_listen(struct gyre_stack *stack)
+{
+	watch_result = gyre_watch(stack, watched);
+	(void)gyre_become(stack, &listening);
+	return gyre_return(stack);
+}
+
+static const struct gyre_class listener_class = {
+	.name = "listener",
+	.frame_bytes = FRAME_BYTES,
+	.behaviour = { .notice = begin_to_listen, .event = hear },
+};
+
+/* The timer of those that lack memory fires while this one is ready for other mail. */
+static bool end_and_be_busy(const struct lean_round *round)
+{
+	struct gy_house *house;
+	struct gyre_address listener;
+	struct gyre_mail *notice;
+
+	ends_told = 0;
+	watched = spawn(&watched_class);
+	listener = spawn(&listener_class);
+	notify(listener, make_notice());
+	rig_turn(&lean_rig);
+	notice = make_notice();
+	house = gy_house_find(&lean_rig.home, listener.slot, listener.cookie);
+	take_stacks();
+	heap_end_after(0);
+	gy_house_close(gy_house_find(&lean_rig.home, watched.slot, watched.cookie), 0);
+	rig_turn(&lean_rig);
+	rig_turn(&lean_rig);
+	cr_expect_eq(house->events, 1);
+	(void)heap_recover();
+	give_stacks_back();
+	notify(listener, notice);
+	cr_expect_eq(house->status, GY_HOUSE_READY);
+	for (int i = 0; i < 3; i++) {
+		rig_pass(&lean_rig, GYRE_MILLISECONDS(2));
+		rig_turn(&lean_rig);
+	}
+	cr_expect_eq(ends_told, 1, "the lane stays closed");
+	return round->number == 0;
+}
+
+Test(no_memory_actor, opens_a_house_that_was_about_to_run_when_memory_came_back)
+{
+	lean_play(end_and_be_busy);
+}
+
 /* ---- restarts ---- */
 
 static uint32_t hooks_run;
