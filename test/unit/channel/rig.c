@@ -142,7 +142,7 @@ void rig_turn(struct rig *rig)
 	gy_loop_turn(&rig->home.loop);
 }
 
-static void move_on(struct rig *rig, uint64_t ns)
+void rig_skip(struct rig *rig, uint64_t ns)
 {
 	rig->now_ns += ns;
 	rig->ahead_ns += ns;
@@ -160,7 +160,7 @@ void rig_free_clock(struct rig *rig)
 void rig_pass(struct rig *rig, uint64_t ns)
 {
 	rig_settle(rig);
-	move_on(rig, ns);
+	rig_skip(rig, ns);
 	rig_settle(rig);
 }
 
@@ -173,7 +173,7 @@ static bool until(struct rig *rig, rig_condition_fn condition, void *arg, uint64
 			return false;
 		}
 		rig_turn(rig);
-		move_on(rig, turn_ns);
+		rig_skip(rig, turn_ns);
 	}
 	return true;
 }

@@ -55,6 +55,9 @@ void rig_fini(struct rig *rig);
 void rig_turn(struct rig *rig);
 /* Moves the home's clock on, and fires what is due then. */
 void rig_pass(struct rig *rig, uint64_t ns);
+
+/* The clock moves on, and no turn is made before. */
+void rig_skip(struct rig *rig, uint64_t ns);
 /* Makes the home's clock go with the machine's. */
 void rig_free_clock(struct rig *rig);
 /* False when it has not become true in thirty seconds of the machine's clock. */

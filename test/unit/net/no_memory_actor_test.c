@@ -239,6 +239,8 @@ static bool end_and_be_busy(const struct lean_round *round)
 	give_stacks_back();
 	notify(listener, notice);
 	cr_expect_eq(house->status, GY_HOUSE_READY);
+	rig_skip(&lean_rig, GYRE_MILLISECONDS(2));
+	rig_turn(&lean_rig);
 	for (int i = 0; i < 3; i++) {
 		rig_pass(&lean_rig, GYRE_MILLISECONDS(2));
 		rig_turn(&lean_rig);
