@@ -270,17 +270,19 @@ static void add_workers(struct gy_seed *seed, uint32_t count)
 
 /*
  * Where each loop listens it is that of the acceptor's own, else those of all in turn. One that
- * could not be made is tried again; without it those of other loops help out.
+ * could not be made is tried again; without it those of other loops help out. No worker is made on
+ * a loop that retires: its address would stand here when the loop comes again.
  */
 static void refresh(struct gy_seed *seed)
 {
 	struct gy_listener *listener = seed->listener;
-	uint32_t count = gy_loops_count(listener->homes->loops);
 	uint32_t own = seed->channels->home->loop.index;
+	uint32_t count;
 	bool helped = false;
 
 	seed->workers_count = 0;
 	lock(listener->homes);
+	count = gy_loops_count(listener->homes->loops);
 	if (is_spread(listener)) {
 		add_workers(seed, count);
 	} else if (own < count && gyre_address_is_nobody(listener->stands[own].worker)) {

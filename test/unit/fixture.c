@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -86,6 +87,33 @@ int descriptors_open(void)
 	}
 	(void)closedir(folder);
 	return count;
+}
+
+bool others_sleep(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	const struct dirent *task;
+	bool sleep = true;
+
+	cr_assert_not_null(tasks);
+	while (sleep && (task = readdir(tasks)) != NULL) {
+		char path[300];
+		char state = 'S';
+		FILE *stat;
+
+		if (task->d_name[0] == '.' || strtol(task->d_name, NULL, 10) == gettid()) {
+			continue;
+		}
+		(void)snprintf(path, sizeof(path), "/proc/self/task/%s/stat", task->d_name);
+		stat = fopen(path, "r");
+		if (stat != NULL) {
+			cr_assert_eq(fscanf(stat, "%*d (%*[^)]) %c", &state), 1);
+			(void)fclose(stat);
+		}
+		sleep = state == 'S';
+	}
+	(void)closedir(tasks);
+	return sleep;
 }
 
 ssize_t receive_in_time(int fd, void *to, size_t bytes)

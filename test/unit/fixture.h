@@ -95,6 +95,9 @@ int fixture_end(struct gyre_stack *stack);
 /* How many file descriptors the process has. */
 int descriptors_open(void);
 
+/* Whether no other thread of this process runs or wants to. */
+bool others_sleep(void);
+
 /* recv() of a socket with SO_RCVTIMEO: that is interrupted, and not begun again as one without,
  * when the kernel takes down a ring that this thread has used, as it does some time after the end
  * of a system. */

@@ -4,10 +4,7 @@
  */
 #include "fixture.h"
 
-#include <dirent.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -80,34 +77,6 @@ static struct gyre_counters read_counters(void)
 
 	cr_assert_eq(gyre_system_counters(fixture.system, &counters), 0);
 	return counters;
-}
-
-/* Whether no other thread of this process runs or wants to. */
-static bool others_sleep(void)
-{
-	DIR *tasks = opendir("/proc/self/task");
-	const struct dirent *task;
-	bool sleep = true;
-
-	cr_assert_not_null(tasks);
-	while (sleep && (task = readdir(tasks)) != NULL) {
-		char path[300];
-		char state = 'S';
-		FILE *stat;
-
-		if (task->d_name[0] == '.' || strtol(task->d_name, NULL, 10) == gettid()) {
-			continue;
-		}
-		(void)snprintf(path, sizeof(path), "/proc/self/task/%s/stat", task->d_name);
-		stat = fopen(path, "r");
-		if (stat != NULL) {
-			cr_assert_eq(fscanf(stat, "%*d (%*[^)]) %c", &state), 1);
-			(void)fclose(stat);
-		}
-		sleep = state == 'S';
-	}
-	(void)closedir(tasks);
-	return sleep;
 }
 
 /*

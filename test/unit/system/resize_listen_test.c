@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "channel/channels.h"
 
 TestSuite(resize_listen, .timeout = 60);
 
@@ -334,6 +335,54 @@ Test(resize_listen, drains_connections_that_do_not_end)
 	}
 	fixture_close();
 	cr_expect_eq(fixture.warnings, 0, "%s", fixture.line);
+}
+
+static void *retire_one(void *arg)
+{
+	*(int *)arg = gyre_system_resize(fixture.system, 1);
+	return NULL;
+}
+
+/* The clients of a loop that has accepted, and comes to the mutex for its worker. */
+static void connect_until_one_waits(const struct gy_homes *homes)
+{
+	const struct gy_channels_counters *there = gy_channels_counters(&homes->homes[1]);
+
+	for (size_t i = 0; i < EARLY; i++) {
+		early[i] = connect_there();
+		cr_assert_geq(early[i], 0);
+	}
+	while (gy_load_relaxed(&there->accepted) == 0 || !others_sleep()) {
+		(void)sched_yield();
+	}
+}
+
+/* The resize is the first to get the mutex, and a loop that retires the next. */
+Test(resize_listen, leaves_no_worker_behind_on_a_loop_that_begins_to_retire)
+{
+	struct gy_homes *homes;
+	pthread_t thread;
+	int retired = -1;
+
+	begin(2, GYRE_SECONDS(20));
+	homes = gy_homes_of(fixture.system);
+	cr_assert_eq(pthread_mutex_lock(&homes->placing), 0);
+	cr_assert_eq(pthread_create(&thread, NULL, retire_one, &retired), 0);
+	while (!others_sleep()) {
+		(void)sched_yield();
+	}
+	connect_until_one_waits(homes);
+	cr_assert_eq(pthread_mutex_unlock(&homes->placing), 0);
+	(void)use_early(NULL);
+	cr_assert_eq(pthread_join(thread, NULL), 0);
+	cr_assert_eq(retired, 0);
+	cr_expect_eq(failed, 0);
+	gy_store_relaxed(&served_on[1], 0);
+	cr_assert_eq(gyre_system_resize(fixture.system, 2), 0);
+	while (gy_load_acquire(&served_on[1]) == 0) {
+		cr_assert(visit(), "a worker that has gone is asked");
+	}
+	fixture_close();
 }
 
 static int stop_listening(struct gyre_stack *stack)
