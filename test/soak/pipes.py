@@ -54,7 +54,7 @@ def play(draw):
             if kind == "to the end":
                 pump(process, data, draw)
             else:
-                pump(process, data, draw, draw.randrange(len(data)))
+                pump(process, data, draw, 1 + draw.randrange(len(data)))  # it runs by then
             if kind == "stopped":
                 process.send_signal(signal.SIGTERM)
             if kind == "reader goes":
