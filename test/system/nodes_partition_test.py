@@ -1,22 +1,40 @@
 #!/usr/bin/env python3
-"""Two nodes in network namespaces of their own, between which packets are dropped: those of one
-side, of the other, and of both."""
+"""Three nodes in network namespaces of their own, each with a line to each other: two ask a counter of
+the third. Packets of one line are dropped, one way, the other, and both ways, and then all lines of one
+node. Nothing is started anew by hand, and nobody hears from a life that is over."""
 import os
 import subprocess
 
 from echo_support import expect, skip
-from nodes_support import Node
+from nodes_support import CounterClient, Node, expect_ends
 
-NAMES = (f"gyre-a-{os.getpid()}", f"gyre-b-{os.getpid()}")
-ADDRESSES = ("10.99.99.1", "10.99.99.2")
+NODES = (1, 2, 3)
+LINES = ((1, 2), (1, 3), (2, 3))
+
+
+def name(node):
+    return f"gyre-{node}-{os.getpid()}"
+
+
+def address(node):
+    return f"10.99.99.{node}"
+
+
+def device(node, other):
+    """The end of a line that is @node's."""
+    return f"v{node}{other}"
+
+
+def end_address(node, other):
+    return f"10.99.{min(node, other)}{max(node, other)}.{node}"
 
 
 def run(*words):
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
-def inside(side, *words):
-    return run("ip", "netns", "exec", NAMES[side], *words)
+def inside(node, *words):
+    return run("ip", "netns", "exec", name(node), *words)
 
 
 def need(ran, what):
@@ -24,54 +42,74 @@ def need(ran, what):
         skip(f"{what}: {ran.stderr.strip()}")
 
 
+def make_end(node, other):
+    inside(node, "ip", "addr", "add", f"{end_address(node, other)}/24", "dev", device(node, other))
+    inside(node, "ip", "link", "set", device(node, other), "up")
+    need(inside(node, "ip", "route", "add", f"{address(other)}/32", "via", end_address(other, node),
+                "src", address(node)), "no routes")
+
+
 def make():
-    for name in NAMES:
-        need(run("ip", "netns", "add", name), "no network namespaces")
-    need(run("ip", "link", "add", "v0", "netns", NAMES[0], "type", "veth", "peer", "name", "v0",
-             "netns", NAMES[1]), "no virtual links")
-    for side in (0, 1):
-        inside(side, "ip", "addr", "add", f"{ADDRESSES[side]}/24", "dev", "v0")
-        inside(side, "ip", "link", "set", "v0", "up")
-        inside(side, "ip", "link", "set", "lo", "up")
+    for node in NODES:
+        need(run("ip", "netns", "add", name(node)), "no network namespaces")
+        inside(node, "ip", "link", "set", "lo", "up")
+        inside(node, "ip", "addr", "add", f"{address(node)}/32", "dev", "lo")
+    for node, other in LINES:
+        need(run("ip", "link", "add", device(node, other), "netns", name(node), "type", "veth",
+                 "peer", "name", device(other, node), "netns", name(other)), "no virtual links")
+    for node, other in LINES:
+        inside(node, "ip", "link", "set", device(node, other), "up")
+        inside(other, "ip", "link", "set", device(other, node), "up")
+        make_end(node, other)
+        make_end(other, node)
 
 
-def drop(side):
-    need(inside(side, "tc", "qdisc", "add", "dev", "v0", "root", "bfifo", "limit", "1"),
-         "no queue that drops")
+def drop(node, other):
+    """What @node sends to @other."""
+    need(inside(node, "tc", "qdisc", "add", "dev", device(node, other), "root", "bfifo", "limit",
+                "1"), "no queue that drops")
 
 
-def heal(side):
-    inside(side, "tc", "qdisc", "del", "dev", "v0", "root")
+def heal(node, other):
+    inside(node, "tc", "qdisc", "del", "dev", device(node, other), "root")
 
 
-def start(side, *options):
-    return Node(side + 1, f"tcp://{ADDRESSES[side]}:9000", "--secret", "known to both, and long enough", *options,
-                prefix=("ip", "netns", "exec", NAMES[side]))
+def start(kind, node, *options):
+    return kind(node, f"tcp://{address(node)}:9000", "--secret", "known to all, and long enough",
+                *options, prefix=("ip", "netns", "exec", name(node)))
 
 
-def partition(client, sides):
-    """The same counter goes on counting afterwards; its end has been told once meanwhile."""
-    before = int(client.until(r"the counter is (\d+)")[1])
-    client.said.clear()
-    for side in sides:
-        drop(side)
-    client.until("node 1 is down$")
-    for side in sides:
-        heal(side)
-    client.until("node 1 is up$")
-    after = int(client.until(r"the counter is (\d+)")[1])
-    ends = [line for line in client.said if line.startswith("the counter has ended")]
-    expect(after > before, f"it is the same counter: {before}, then {after}")
-    expect(len(ends) == 1, f"the end of the counter was told once, not {ends}")
+def partition(clients, ways, cut_off):
+    """The counter goes on counting for all; those who are @cut_off from it hear of its end once."""
+    before = {node: client.counts() for node, client in clients.items()}
+    ends = {node: client.ends() for node, client in clients.items()}
+    for way in ways:
+        drop(*way)
+    for node in cut_off:
+        clients[node].until("node 1 is down$")
+    for way in ways:
+        heal(*way)
+    for node in cut_off:
+        clients[node].until("node 1 is up$")
+    for node, client in clients.items():
+        # The life that one of them has declared down is over for all of them.
+        while client.ends() == ends[node] and node in cut_off:
+            client.until("the counter has ended")
+        expect(client.counts() > before[node], f"node {node}: it is the same counter")
+        expect(client.ends() <= ends[node] + 1, f"node {node}: its end was told more than once")
 
 
 def play():
-    server = start(0)
+    server = start(Node, 1)
     server.until("the counter is ready")
-    client = start(1, "--peer", f"tcp://{ADDRESSES[0]}:9000")
-    for sides in ((0,), (1,), (0, 1)):
-        partition(client, sides)
-    client.stop()
+    clients = {node: start(CounterClient, node, "--peer", f"tcp://{address(1)}:9000")
+               for node in (2, 3)}
+    for ways, cut_off in ((((1, 2),), (2,)), (((2, 1),), (2,)), (((1, 3), (3, 1)), (3,)),
+                          (((1, 2), (2, 1), (1, 3), (3, 1)), (2, 3))):
+        partition(clients, ways, cut_off)
+    for client in clients.values():
+        expect_ends(client)
+        client.stop()
     server.stop()
 
 
@@ -81,5 +119,5 @@ try:
     make()
     play()
 finally:
-    for name in NAMES:
-        run("ip", "netns", "del", name)
+    for number in NODES:
+        run("ip", "netns", "del", name(number))

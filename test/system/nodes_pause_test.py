@@ -1,36 +1,13 @@
 #!/usr/bin/env python3
 """Three nodes: one with a counter is halted, for longer and shorter than after what it is down, and two
 ask it again and again. Nothing is started anew by hand, and nobody hears from a life that is over."""
-import re
 import signal
 import time
 
 from echo_support import expect
-from nodes_support import DOWN_MS, Node, Pair, free_port
+from nodes_support import DOWN_MS, CounterClient, Pair, expect_ends, free_port
 
 OWN_EXIT = 75
-
-
-class Client(Node):
-    """Its own down_ms, the shorter ones of the counter's node do not matter."""
-
-    def __init__(self, node, pair):
-        super().__init__(node, f"tcp://127.0.0.1:{free_port()}", "--peer", pair.address(0))
-
-    def counts(self):
-        return int(self.until(r"the counter is (\d+)")[1])
-
-    def check(self):
-        """After the end was told no answer comes before it was found anew; an end is told once."""
-        over = False
-        for line in self.said:
-            if line.startswith("the counter has ended"):
-                expect(not over, f"its end was told twice: {self.said[-30:]}")
-                over = True
-            elif line == "found the counter":
-                over = False
-            elif re.match(r"the counter is \d+", line):
-                expect(not over, f"it answers after its end: {self.said[-30:]}")
 
 
 def pause(pair, clients, downs):
@@ -50,24 +27,20 @@ def pause(pair, clients, downs):
         expect(client.counts() > count, "the same counter counts on")
 
 
-def ends_of(client):
-    return sum(line.startswith("the counter has ended") for line in client.said)
-
-
 def halted():
     pair = Pair()
-    clients = [pair.client, Client(3, pair)]
-    pair.client.__class__ = Client
-    for downs in (0.3, 1, 2, 0.3):
-        ends = [ends_of(client) for client in clients]
+    clients = [pair.client, CounterClient(3, f"tcp://127.0.0.1:{free_port()}", "--peer",
+                                          pair.address(0))]
+    for downs in (0.3, 1, 3, 0.3):
+        ends = [client.ends() for client in clients]
         pause(pair, clients, downs)
         for client, count in zip(clients, ends):
             if downs < 1:
-                expect(ends_of(client) == count, "it was not down")
+                expect(client.ends() == count, "it was not down")
             else:
-                expect(ends_of(client) == count + 1, "its end was told once")
+                expect(client.ends() == count + 1, "its end was told once")
     for client in clients:
-        client.check()
+        expect_ends(client)
         client.stop()
     pair.server.stop()
     lives = sum("goes on with a new life" in line for line in pair.server.said)
@@ -77,7 +50,6 @@ def halted():
 def client_halted():
     """It finds itself declared down, and asks on."""
     pair = Pair()
-    pair.client.counts = Client.counts.__get__(pair.client)
     before = pair.client.counts()
     pair.client.send(signal.SIGSTOP)
     pair.server.until("node 2 is down$")

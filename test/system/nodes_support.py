@@ -86,6 +86,29 @@ class Node(Process):
                          "--down-ms", str(DOWN_MS), "--interval-ms", "50", *options)
 
 
+class CounterClient(Node):
+    """One that asks the counter of node 1."""
+
+    def counts(self):
+        return int(self.until(r"the counter is (\d+)")[1])
+
+    def ends(self):
+        return sum(line.startswith("the counter has ended") for line in self.said)
+
+
+def expect_ends(client):
+    """After the end was told no answer comes before it was found anew; an end is told once."""
+    over = False
+    for line in client.said:
+        if line.startswith("the counter has ended"):
+            expect(not over, f"its end was told twice: {client.said[-30:]}")
+            over = True
+        elif line == "found the counter":
+            over = False
+        elif re.match(r"the counter is \d+", line):
+            expect(not over, f"it answers after its end: {client.said[-30:]}")
+
+
 class Pair:
     """A node with a counter, and one that asks it."""
 
@@ -93,7 +116,7 @@ class Pair:
         self.ports = (free_port(), free_port())
         self.options = options
         self.server = self.start_server()
-        self.client = Node(2, self.address(1), "--peer", self.address(0),
+        self.client = CounterClient(2, self.address(1), "--peer", self.address(0),
                            *(options if client_options is None else client_options))
 
     def address(self, index):
