@@ -58,7 +58,7 @@ class Node:
                 continue
             self.said.append(line.rstrip("\n"))
             self.ends += line.startswith("ended")
-            if line.startswith("violated") or "ERROR" in line or "runtime error" in line:
+            if line.startswith("violated") or re.search("ERROR|runtime error|WARNING: Thread", line):
                 self.violations.append(line.rstrip("\n"))
 
     def end(self, number):
