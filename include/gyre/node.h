@@ -23,6 +23,13 @@
  * once, and its watched actors are reported as ended with that reason, after the last mail of them.
  * Asks that wait for a node that cannot be reached fail with -EHOSTUNREACH after away_ns.
  *
+ * What a node answers goes over links that it dials itself. If it cannot dial the node that asks,
+ * since the address leads elsewhere or something stands between the two, that one is told: when a
+ * dial is refused, or an answer has waited for away_ns. Its asks there then fail with
+ * -EADDRNOTAVAIL, handled or not, and new ones at once; its watches there end with that reason once
+ * this has lasted for away_ns, and what they watched may live on. Both nodes log the address and
+ * the error. Notices go on, and so does all else as soon as a dial succeeds.
+ *
  * What was declared down stays so: it is a life of a node, and addresses carry the life in which
  * they were made. A node that was halted, or cut off, for longer than down_ns learns with its next
  * link that its life is over. It gets a gyre_node_event with GYRE_NODE_QUARANTINED, takes a new

@@ -239,7 +239,7 @@ GYRE_API int gyre_suspend_any(struct gyre_stack *stack, uint32_t state);
  * -ESHUTDOWN (it stopped), -ENOBUFS (its mailbox is full), -ENOSYS (it takes no asks), -ENOMSG (it
  * did not answer), or what its handler failed with; for an actor of another node also -EHOSTDOWN,
  * -EHOSTUNREACH, -ECONNRESET (it may have been lost with its link), -EAGAIN (the link is full) and
- * -EADDRNOTAVAIL (this node does not listen, so no answer could come).
+ * -EADDRNOTAVAIL (no answer can come: this node does not listen, or the other cannot dial it).
  * It never completes inside this call.
  * When the ask of a barrier times out, the cycle of waits that it may be part of is looked for and
  * logged; where that leads to other loops, the time-out may be up to 0.1 s late.

@@ -14,7 +14,9 @@ GYRE_BEGIN_DECLS
  * struct gyre_terminated - the event that a watched actor has ended
  * @actor: which; its address is stale
  * @reason: 0 when it was stopped, the negative errno of the failure that it was stopped for,
- *   -ESHUTDOWN when its system stops, -ESRCH when it had ended before the watch began
+ *   -ESHUTDOWN when its system stops, -ESRCH when it had ended before the watch began. Of an actor
+ *   of another node also -EHOSTDOWN, when that is lost, and -EADDRNOTAVAIL, when this node would
+ * not hear of its end: then the watch has ended and the actor perhaps not; see node.h
  */
 struct gyre_terminated {
 	struct gyre_address actor;

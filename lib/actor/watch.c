@@ -1,6 +1,8 @@
 /*
  * Beginning, ending and telling watches.
  */
+#include <errno.h>
+
 #include <gyre/watch.h>
 
 #include "actor/afar.h"
@@ -151,7 +153,12 @@ bool gy_watch_claim(struct gy_house *house, const struct gyre_mail *mail)
 		return false;
 	}
 	gy_table_remove(&house->annex->watch->watched, &house->home->parts, &record_of(mine)->item);
-	gy_mail_put(house->home, mine);
+	if (mine->deadline == MARK_TOLD && terminated->reason == -EADDRNOTAVAIL) {
+		mine->deadline = 0;
+		forget(house->home, mine); /* the watch has ended, and not what was watched */
+	} else {
+		gy_mail_put(house->home, mine);
+	}
 	return true;
 }
 

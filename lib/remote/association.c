@@ -189,6 +189,8 @@ void gy_association_open(struct gy_association *link)
 	links->strangers -= link->stranger;
 	link->stranger = false;
 	if (link->dialled) {
+		(void)gy_add_relaxed(&link->peer->ways, 1);
+		gy_peer_reached(links, link->peer);
 		link->unsure = false; /* the peer is done with the last one */
 		gy_outgoing_resume(link);
 	} else if (link->again) {
@@ -232,8 +234,14 @@ static void was_open(struct gy_association *link)
 	bool last = gy_fetch_add(&link->peer->links, UINT32_MAX) == 1;
 
 	link->opened = false;
+	if (link->dialled) {
+		(void)gy_fetch_add(&link->peer->ways, UINT32_MAX);
+	}
 	if (links->draining) {
 		return;
+	}
+	if (last && gy_peer_is_unreached(link->peer)) {
+		gy_peer_left(links, link->peer);
 	}
 	if (link->dialled && !link->bye) {
 		gy_neighbour_broke(links, link->peer);
@@ -259,6 +267,7 @@ void gy_association_lost(struct gy_association *link, int reason)
 		gy_outgoing_reset(link);
 	}
 	gy_incoming_reset(link);
+	gy_one_way_forget(link);
 	link->life = 0;
 	link->ctx = NULL;
 	if (link->opened) {
@@ -407,7 +416,11 @@ static void look(struct gy_association *link, uint64_t late_ns)
 	if (is_unsettled(link)) {
 		(void)gy_unsettled_reset(link);
 	}
+	if (link->one_way && link->dialled) {
+		gy_one_way_look(link);
+	}
 	if (link->waiting != NULL && now_ns - link->away_ns > options->away_ns) {
+		gy_peer_awaited(link);
 		gy_outgoing_give_up(link, -EHOSTUNREACH,
 				    gy_neighbour_is_alive(link->peer) ? GY_WAITING_BUT_EVENTS
 								      : GY_WAITING_ALL);

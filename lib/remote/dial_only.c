@@ -46,4 +46,8 @@ void gy_remote_ops_for(struct gy_nodes *nodes)
 	if (nodes->options.listen == NULL) {
 		nodes->ops.route = route;
 	}
+	nodes->one_way_ops = nodes->ops;
+	if (nodes->options.listen != NULL) {
+		nodes->one_way_ops.route = gy_one_way_route;
+	}
 }

@@ -50,7 +50,7 @@ static void start_pause(struct gy_association *link)
 }
 
 /* The connection has ended, or there was none. */
-static void ended(struct gy_association *link)
+static void ended(struct gy_association *link, int reason)
 {
 	bool again = link->bye && link->waiting != NULL; /* it was closed just as somebody came */
 
@@ -60,6 +60,7 @@ static void ended(struct gy_association *link)
 	} else {
 		link->failures += link->failures < UINT32_MAX;
 		gy_neighbour_missed(link->links, link->peer);
+		gy_peer_missed(link, reason);
 	}
 	if (link->anew) {
 		link->anew = false;
@@ -76,10 +77,14 @@ static void ended(struct gy_association *link)
 static void report(struct gyre_stack *stack, const struct gyre_connection *connection,
 		   struct gyre_channel *channel, void *arg)
 {
+	struct gy_association *link = (struct gy_association *)arg;
+
 	(void)stack;
 	(void)channel;
-	if (connection->step == GYRE_CONNECTION_GIVEN_UP) {
-		ended((struct gy_association *)arg);
+	if (connection->step == GYRE_CONNECTION_OPEN) {
+		link->connected = true;
+	} else if (connection->step == GYRE_CONNECTION_GIVEN_UP) {
+		ended(link, connection->reason);
 	}
 }
 
@@ -119,8 +124,12 @@ int gy_association_dial(struct gy_association *link)
 	address = gy_neighbour_address(link->peer);
 	r = address == NULL ? -EHOSTUNREACH : in_pause ? 0 : call(link, address);
 	gy_memory_put(address);
+	if (r < 0) {
+		gy_peer_missed(link, r);
+	}
 	if (r == 0 && !in_pause) {
 		link->dialling = true;
+		link->connected = false;
 		link->greeted = false;
 		link->bye = false;
 		gy_links_start_beat(link->links);

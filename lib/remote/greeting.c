@@ -190,6 +190,9 @@ void gy_greeting_let_in(struct gy_association *link)
 	} else {
 		say_hello(link, link->theirs.node);
 	}
+	if (gy_peer_is_unreached(link->peer)) {
+		gy_one_way_say(link);
+	}
 }
 
 /* Its life is over: it hears that in a hello, and why it has no link. */

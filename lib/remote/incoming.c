@@ -390,7 +390,9 @@ static int take_open(struct gy_association *link, struct gy_frame *frame, uint32
 		return 0;
 	}
 	if (link->dialled) {
-		return frame->kind == GY_WIRE_CREDIT ? take_credit(link, frame) : -EPROTO;
+		return frame->kind == GY_WIRE_CREDIT  ? take_credit(link, frame)
+		       : frame->kind == GY_WIRE_REACH ? gy_one_way_take(link, frame)
+						      : -EPROTO;
 	}
 	link->used_ns = link->links->home->loop.now_ns;
 	if (frame->kind == GY_WIRE_FRAGMENT) {

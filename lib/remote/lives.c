@@ -49,6 +49,7 @@ void gy_lives_begin(struct gy_neighbour *peer, uint64_t incarnation)
 	gy_store_relaxed(&lives->incarnations[gy_life_code(lives->count + 1)], incarnation);
 	gy_store_release(&lives->count, lives->count + 1);
 	gy_store_relaxed(&peer->incarnation, incarnation);
+	gy_store_relaxed(&peer->unreached_ns, 0); /* which was another one */
 }
 
 /* On all loops, as many as there are. Under the mutex. */
@@ -204,6 +205,9 @@ static void carry_out(struct gy_loop *loop, struct gy_task *task)
 	}
 	if ((duties & GY_DUTY_RENEW) != 0) {
 		tell_actors(duty, GY_AFAR_RENEW_WATCHES);
+	}
+	if ((duties & GY_DUTY_REACH) != 0) {
+		gy_links_say_reach(duty->links, duty->peer);
 	}
 }
 

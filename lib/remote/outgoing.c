@@ -705,6 +705,12 @@ static int route(struct gy_home *home, struct gyre_address to, struct gyre_mail 
 	return route_any(home, to, mail);
 }
 
+int gy_outgoing_lose(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail,
+		     int error)
+{
+	return lose(home, to, mail, error);
+}
+
 struct gyre_mail *gy_errand_to_node(struct gyre_address to, struct gyre_mail *mail)
 {
 	struct gyre_mail *errand = gy_mail_get_from_heap(&type_errand);
@@ -724,9 +730,14 @@ static struct gyre_address shown(const struct gy_home *home, struct gyre_address
 static void arrived(struct gy_home *home, struct gyre_mail *mail)
 {
 	struct errand errand = *(const struct errand *)gyre_payload(mail);
+	struct gy_links *links = gy_links_of(home);
 
 	gy_mail_put(home, mail);
-	(void)send_on(gy_links_of(home), errand.to, errand.mail);
+	if (links->one_ways > 0 && gy_one_way_refuses(links, errand.to, errand.mail)) {
+		(void)lose(home, errand.to, errand.mail, -EADDRNOTAVAIL);
+	} else {
+		(void)send_on(links, errand.to, errand.mail);
+	}
 }
 
 /* Links are channels, which end by themselves; nothing is to wait for them any more. */

@@ -56,6 +56,7 @@ enum {
 	GY_DUTY_POSTED = 1,
 	GY_DUTY_CUT = 2,   /* a life of it is over */
 	GY_DUTY_RENEW = 4, /* mail of watches may be lost */
+	GY_DUTY_REACH = 8, /* it is to hear whether it can be dialled */
 };
 
 struct gy_duty {
@@ -105,6 +106,12 @@ struct gy_neighbour {
 	uint64_t lost;
 	struct gy_gate *gates; /* by loop of the peer */
 	uint32_t gates_count;
+	uint32_t ways; /* atomic: of @links, those that were dialled here */
+	/* See one_way.c; written under the mutex: */
+	uint64_t unreached_ns; /* atomic: until when it believes that it cannot be dialled; or 0 */
+	int unreached_error;
+	uint64_t unreached_logged_ns;
+	uint64_t one_way_logged_ns;
 };
 
 /* Finds things by 16 bits; pages are never freed before the whole. */
@@ -144,7 +151,8 @@ struct gy_nodes {
 	struct gy_types types;
 	struct gy_links *links; /* one a loop */
 	struct gy_remote_ops ops;
-	uint32_t lack_logged; /* atomic: that it does not listen */
+	struct gy_remote_ops one_way_ops; /* of a loop that has a link that is one-way */
+	uint32_t lack_logged;		  /* atomic: that it does not listen */
 	pthread_mutex_t mutex;
 	struct gy_by_id peers; /* read without the mutex */
 	struct gy_node_watcher *watchers;
@@ -176,6 +184,7 @@ struct gy_links {
 	uint32_t strangers;   /* connections that others have made, and are no links yet */
 	uint64_t refused;     /* atomic: of those, that have ended */
 	uint64_t full_logged_ns;
+	uint32_t one_ways; /* links that are one-way */
 	bool draining;
 };
 
@@ -244,6 +253,16 @@ struct gy_heard {
 	const struct gyre_type *type; /* NULL: those like it are taken one by one */
 };
 
+/* Of a dialled link that is one-way; see one_way.c. */
+struct gy_one_way {
+	uint64_t since_ns;
+	uint64_t until_ns;  /* unless the peer says more */
+	uint64_t failed_ns; /* when asks were failed for that last, also of an earlier connection */
+	bool due;	    /* they are to be failed, a while after that */
+	bool logged;	    /* that it is one-way */
+	bool told;	    /* watches have ended for it, and new ones are refused */
+};
+
 struct gy_association {
 	struct gy_list item; /* in links->all */
 	struct gy_links *links;
@@ -261,6 +280,8 @@ struct gy_association {
 	bool unsure;	    /* the last connection ended before all that was said was taken */
 	bool again;	    /* it was let in after another one of that loop */
 	bool anew;	    /* it was ended for a new life of this node: it is dialled at once */
+	bool connected;	    /* the last dial has come to a connection */
+	bool one_way;	    /* what the other side answers cannot come; see one_way.c */
 	uint8_t secret;	    /* which one it is dialled with, or was proved by the peer */
 	uint32_t failures;  /* to have an open connection, in a row */
 	uint32_t life;	    /* of the peer, by number, as it said in its hello */
@@ -315,6 +336,9 @@ struct gy_association {
 	uint64_t used_ns;
 	uint64_t judged_ns;  /* when the peer was heard, as of the last look at that */
 	uint64_t excused_ns; /* of the time since then: this loop did not listen */
+	struct gy_one_way back;
+	uint64_t missed_ns; /* when a dial has failed last */
+	int missed;	    /* why */
 };
 
 /* Whether messages may go over its connection. */
@@ -558,6 +582,34 @@ int gy_secret_prove(const struct gy_secret *secret, const unsigned char *binding
 		    unsigned char ret_proof[GY_PROOF_BYTES]);
 int gy_secret_random(void *bytes, size_t count);
 
+/* ---- one_way.c ---- */
+
+/* A dial has failed. */
+void gy_peer_missed(struct gy_association *link, int error);
+/* Mail has waited for a link long enough. */
+void gy_peer_awaited(struct gy_association *link);
+static inline bool gy_peer_is_unreached(const struct gy_neighbour *peer)
+{
+	return gy_load_relaxed(&peer->unreached_ns) != 0;
+}
+/* There is one. */
+void gy_peer_reached(struct gy_links *links, struct gy_neighbour *peer);
+/* It has no link any more: there is nobody to tell. */
+void gy_peer_left(struct gy_links *links, struct gy_neighbour *peer);
+/* All links of the peer to this loop, or one that has opened, say how it is, if that is news. */
+void gy_links_say_reach(struct gy_links *links, const struct gy_neighbour *peer);
+void gy_one_way_say(struct gy_association *link);
+/* REACH has come over a link that this side has dialled; -EPROTO. */
+int gy_one_way_take(struct gy_association *link, const struct gy_frame *frame);
+/* Now and then, of a link that is one-way. */
+void gy_one_way_look(struct gy_association *link);
+/* Its connection has ended: nobody knows. */
+void gy_one_way_forget(struct gy_association *link);
+/* Whether mail needs what could not come. */
+bool gy_one_way_refuses(const struct gy_links *links, struct gyre_address to,
+			const struct gyre_mail *mail);
+int gy_one_way_route(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail);
+
 /* ---- dial_only.c ---- */
 
 /* What the loops of the node do with mail for others. Its options are there. */
@@ -566,6 +618,11 @@ void gy_remote_ops_for(struct gy_nodes *nodes);
 /* ---- outgoing.c, and giving.c ---- */
 
 extern const struct gy_remote_ops gy_remote_ops;
+
+/* Mail is lost for that reason, and who has to know is told. Returns @error, or 0 where it ends in
+ * another way. */
+int gy_outgoing_lose(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail,
+		     int error);
 
 /* A mail from the heap that takes another one, from the heap too, to the loop that is to send it;
  * NULL without memory, and then @mail stays the caller's. */

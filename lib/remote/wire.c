@@ -8,6 +8,7 @@ enum {
 	FRAGMENT_HEAD_BYTES = 12,
 	MAGIC = 0x65727967, /* "gyre" */
 	PROVES = 1,
+	ERRNO_MAX = 4095,
 };
 
 const uint8_t gy_wire_heads[256] = {
@@ -18,6 +19,7 @@ const uint8_t gy_wire_heads[256] = {
 	[GY_WIRE_REPLY] = GY_WIRE_HEAD_BYTES_MAX,  [GY_WIRE_EXCEPTION] = GY_WIRE_HEAD_BYTES_MAX,
 	[GY_WIRE_LOOKUP] = GY_WIRE_HEAD_BYTES_MAX, [GY_WIRE_FRAGMENT] = FRAGMENT_HEAD_BYTES,
 	[GY_WIRE_BYE] = GY_WIRE_WORD_BYTES,	   [GY_WIRE_AGAIN] = GY_WIRE_WORD_BYTES,
+	[GY_WIRE_REACH] = GY_WIRE_WORD_BYTES,
 };
 
 /* ---- fragments ---- */
@@ -138,5 +140,48 @@ int gy_hello_get(const unsigned char *body, size_t count, struct gy_hello *ret_h
 		return -EPROTO;
 	}
 	*ret_hello = hello;
+	return 0;
+}
+
+/* ---- whether the dialler can be dialled ---- */
+
+static bool is_printable(char letter)
+{
+	return letter > ' ' && letter <= '~';
+}
+
+uint32_t gy_reach_put(const struct gy_reach *reach, unsigned char *out)
+{
+	uint32_t letters = (uint32_t)strnlen(reach->address, GY_REACH_TEXT_BYTES_MAX);
+	struct gyre_encoder body = { .bytes = out + GY_WIRE_WORD_BYTES,
+				     .room = GY_REACH_BYTES_MAX - GY_WIRE_WORD_BYTES,
+				     .max = GY_REACH_BYTES_MAX - GY_WIRE_WORD_BYTES };
+	uint32_t word;
+
+	gyre_encode_u32(&body, (uint32_t)reach->error);
+	gyre_encode_u32(&body, reach->left_ms);
+	gyre_encode_bytes(&body, reach->address, letters);
+	gy_assert(body.error == 0);
+	word = htole32((uint32_t)GY_WIRE_REACH << GY_WIRE_KIND_SHIFT | (uint32_t)body.count);
+	memcpy(out, &word, sizeof(word));
+	return GY_WIRE_WORD_BYTES + (uint32_t)body.count;
+}
+
+int gy_reach_get(const unsigned char *body, size_t count, struct gy_reach *ret_reach)
+{
+	struct gyre_decoder in = { .at = body, .left = count };
+	struct gy_reach reach = { .error = (int)gyre_decode_u32(&in),
+				  .left_ms = gyre_decode_u32(&in) };
+
+	if (in.error != 0 || reach.error > 0 || reach.error < -ERRNO_MAX ||
+	    in.left > GY_REACH_TEXT_BYTES_MAX) {
+		return -EPROTO;
+	}
+	for (size_t i = 0; i < in.left; i++) {
+		char letter = (char)in.at[i];
+
+		reach.address[i] = is_printable(letter) ? letter : '?';
+	}
+	*ret_reach = reach;
 	return 0;
 }

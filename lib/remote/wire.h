@@ -16,6 +16,7 @@
  *	FRAGMENT                    8 bytes    a piece of a larger frame
  *	BYE                         -          -; the link is closed for it was idle
  *	AGAIN                       -          the message of a notice
+ *	REACH                       -          see struct gy_reach
  *
  * The head of a message: 16 bits each for the receiver's loop and the sender's; 32 bits each for
  * the receiver's slot and cookie, the sender's, and the type's id; 16 bits each for the type's
@@ -24,7 +25,10 @@
  *
  * AGAIN is a notice whose head is that of the last NOTICE before it on this connection, but for the
  * length: what one actor says to another takes a head only once. NOTICE in fragments does not
- *count.
+ * count.
+ *
+ * REACH comes from the side that was dialled: whether it can dial the other one back, over links of
+ * its own, on which all that it answers has to go.
  */
 #ifndef GY_REMOTE_WIRE_H
 #define GY_REMOTE_WIRE_H
@@ -52,6 +56,7 @@ enum gy_wire_kind {
 	GY_WIRE_FRAGMENT,
 	GY_WIRE_BYE,
 	GY_WIRE_AGAIN,
+	GY_WIRE_REACH,
 	GY_WIRE_KINDS,
 };
 
@@ -69,6 +74,8 @@ enum {
 	GY_HELLO_BYTES_MAX = 256,
 	GY_GREETING_BYTES_MAX = 1024, /* of a frame before the link is open; more than there are */
 	GY_ARRIVALS_MAX = 64,	      /* messages in fragments that a receiver keeps */
+	GY_REACH_TEXT_BYTES_MAX = 255,
+	GY_REACH_BYTES_MAX = GY_WIRE_WORD_BYTES + 8 + GY_REACH_TEXT_BYTES_MAX,
 };
 
 enum gy_refusal {
@@ -264,6 +271,19 @@ struct gy_hello {
 uint32_t gy_hello_put(const struct gy_hello *hello, unsigned char *out);
 /* 0, or -EPROTO. What a later version appends is not looked at. */
 int gy_hello_get(const unsigned char *body, size_t count, struct gy_hello *ret_hello);
+
+/* ---- whether the dialler can be dialled ---- */
+
+struct gy_reach {
+	int error;				   /* a negative errno: why it cannot; 0: it can */
+	uint32_t left_ms;			   /* how long that holds, unless more is said */
+	char address[GY_REACH_TEXT_BYTES_MAX + 1]; /* that was tried; cut off if it is longer */
+};
+
+/* A whole frame, of at most GY_REACH_BYTES_MAX bytes. How many. */
+uint32_t gy_reach_put(const struct gy_reach *reach, unsigned char *out);
+/* 0, or -EPROTO. What cannot be printed is no part of an address, and heard as a question mark. */
+int gy_reach_get(const unsigned char *body, size_t count, struct gy_reach *ret_reach);
 
 /* ---- encode.c ---- */
 

@@ -1,7 +1,8 @@
 /*
  * Frames from any bytes, as a link reads them. What is a frame is in bounds, and taken apart and
- * put together again it is the same; what is a fragment has its head; the lengths of all frames
- * add up to no more than what there was.
+ * put together again it is the same; what is a fragment has its head; what says whether the dialler
+ * can be dialled has an errno and a text that can be printed; the lengths of all frames add up to
+ * no more than what there was.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,27 @@ static void check(bool holds)
 {
 	if (!holds) {
 		abort();
+	}
+}
+
+static void take_reach(const struct gy_frame *frame)
+{
+	unsigned char bytes[GY_REACH_BYTES_MAX];
+	struct gy_reach reach = { .left_ms = 77 };
+	struct gy_reach again;
+	uint32_t count;
+
+	if (gy_reach_get(frame->body, frame->bytes, &reach) < 0) {
+		check(reach.left_ms == 77);
+		return;
+	}
+	count = gy_reach_put(&reach, bytes);
+	check(reach.error <= 0 && count <= sizeof(bytes) && gy_wire_bytes(bytes, count) == count);
+	check(gy_reach_get(bytes + GY_WIRE_WORD_BYTES, count - GY_WIRE_WORD_BYTES, &again) == 0);
+	check(again.error == reach.error && again.left_ms == reach.left_ms &&
+	      strcmp(again.address, reach.address) == 0);
+	for (const char *at = reach.address; *at != '\0'; at++) {
+		check(*at > ' ' && *at <= '~');
 	}
 }
 
@@ -34,6 +56,9 @@ static void take(const uint8_t *bytes, size_t length)
 		gy_wire_put_fragment(&fragment, frame.bytes, again);
 		check(memcmp(again, bytes, head) == 0);
 		return;
+	}
+	if (frame.kind == GY_WIRE_REACH) {
+		take_reach(&frame);
 	}
 	check(gy_wire_put(&frame, again) == head);
 	check(memcmp(again, bytes, head) == 0);

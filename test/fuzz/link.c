@@ -22,7 +22,8 @@ enum {
 
 static const char secret_text[] = "known to few";
 static const struct gyre_node_options options = { .message_bytes_max = 1 << 14,
-						  .greeting_ns = GYRE_MILLISECONDS(20) };
+						  .greeting_ns = GYRE_MILLISECONDS(20),
+						  .away_ns = GYRE_MILLISECONDS(30) };
 
 /* What a stream has done to its link. What comes of the messages depends on when actors run. */
 struct outcome {

@@ -88,10 +88,13 @@ def link_streams():
     orders = [message(7, order, 0, b"") for order in (0x0A, 0x0A, 0x0B, 4, 3)]
     whole = struct.pack("<I", 6 << 24) + message(6, *texts, text)[4:]
     credit = frame(5, b"", struct.pack("<QQ", 40, 1))
+    no_way_back = frame(15, b"", struct.pack("<iI", -111, 60) + b"tcp://10.0.0.1:9000")
+    way_back = frame(15, b"", struct.pack("<iI", 0, 0))
     return [hello(), hello(version=2), hello(version=9), again, hello(node=1), hello(flags=1), hello(cluster=b"other"),
             hello() + b"".join(all_kinds), b"".join(all_kinds), b"".join(all_kinds + orders),
             b"".join(fragments(1, whole, 70)),
             interleaved(fragments(1, whole, 100), fragments(2, whole, 90)),
+            no_way_back, no_way_back + way_back + credit + no_way_back,
             credit + credit, frame(13, b"", b""), frame(3, b"", b"\3"), frame(2, b"", b"p" * 32),
             hello(flags=1) + frame(2, b"", b"p" * 32)]
 

@@ -176,6 +176,7 @@ void bare_init(struct bare *bare, const struct gyre_node_options *options)
 	codec_rig_init(&bare->rig);
 	make_home(bare);
 	node.id = BARE_NODE;
+	node.listen = "tcp://127.0.0.1:1"; /* which nobody starts */
 	node.types = types;
 	require(gy_nodes_create(&node, &life, &bare->homes.nodes) == 0, "no node");
 	gy_nodes_add_home(bare->homes.nodes, &bare->rig.home);
@@ -239,6 +240,7 @@ static void forget_peer(struct gy_neighbour *peer)
 	peer->lives.cut = 0;
 	peer->lives.told = 0;
 	peer->lives.accused = 0;
+	peer->unreached_ns = 0;
 	for (uint32_t gate = 0; gate < peer->gates_count; gate++) {
 		peer->gates[gate] = (struct gy_gate){ 0 };
 	}
