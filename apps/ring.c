@@ -290,6 +290,7 @@ static const char usage[] =
 	"  --hops N       hops of all tokens together (100000000)\n"
 	"  --loops N      loops, 1 to 1024; neighbours live on different ones (1)\n"
 	"  --cpus LIST    CPUs for the loops, as 0-3,8 (those allowed)\n"
+	"  --spin HOW     how long a loop polls before it sleeps: auto, never, or ns\n"
 	"  --forward      pass the same mail on instead of making a fresh one\n"
 	"  --inspect      take a snapshot every 10 ms, and print the last one\n"
 	"  --json         one JSON object instead of a line of text\n"
@@ -299,7 +300,6 @@ static const char usage[] =
 	"  --base-port N  the port of node 1; the others have the next ones (9000)\n"
 	"  --payload N    bytes of a token, 0 to 1000000 (0)\n"
 	"  --seconds N    how long laps are counted, 1 to 3600 (5)\n"
-	"  --spin HOW     how long a loop polls before it sleeps: auto, never, or ns\n"
 	"  --secret TEXT  which nodes share, at least 16 bytes; their links are encrypted\n"
 	"  --help";
 
@@ -331,7 +331,8 @@ static enum app_parsed parse(int argc, char **argv, struct settings *settings)
 static int run(const struct settings *settings)
 {
 	struct gyre_system_options options = { .loops = (uint32_t)settings->loops,
-					       .cpus = settings->cpus };
+					       .cpus = settings->cpus,
+					       .spin_ns = settings->node.spin_ns };
 	struct gyre_address *ring = calloc(settings->actors, sizeof(*ring));
 	struct gyre_system *system = NULL;
 	struct inspector inspector = { .system = NULL };
