@@ -67,15 +67,29 @@ static inline struct gy_home *gy_exchange_home(const struct gy_exchange *exchang
 }
 
 /*
+ * Whether output is unwelcome for one reason alone, that the channels of the loop hold too much,
+ * and part of that is input of this channel which waits until fewer requests are pending. It can go
+ * in no other way than by answers. So they are written one after the other has gone.
+ */
+static inline bool gy_exchange_must_write(const struct gy_exchange *exchange)
+{
+	const struct gyre_channel *channel = exchange->post->channel;
+
+	return (channel->flags & GY_CHANNEL_FULL) != 0 && channel->channels->held.over != 0 &&
+	       channel->input_held + channel->frame_bytes > 0 &&
+	       gy_channel_queued_bytes(channel) == 0;
+}
+
+/*
  * Whether a message may be written: while output is welcome. That it is not either while a region
  * of a file is to be sent, for which the marks do not count, and of which a peer that reads nothing
  * could have any number queued.
  */
 static inline bool gy_exchange_may_write(const struct gy_exchange *exchange)
 {
-	return gy_exchange_is_open(exchange) &&
-	       (exchange->post->channel->flags & GY_CHANNEL_UNWRITABLE) == 0 &&
-	       exchange->post->channel->region_bytes == 0;
+	return gy_exchange_is_open(exchange) && exchange->post->channel->region_bytes == 0 &&
+	       ((exchange->post->channel->flags & GY_CHANNEL_UNWRITABLE) == 0 ||
+		gy_exchange_must_write(exchange));
 }
 
 /*

@@ -360,3 +360,26 @@ Test(exchange_write, goes_on_when_the_channels_of_the_loop_hold_less)
 	a.rig.warnings_expected = a.rig.logged;
 	answers_end();
 }
+
+/* What has been received and waits because too many requests do is held too, and only answers let
+ * it go. */
+Test(exchange_write, does_not_wait_for_input_that_waits_for_it)
+{
+	const struct answers_setup setup = { .marks = { .channel_bytes_max = 4000,
+							.high_bytes = 1 << 20 } };
+
+	begin(&setup);
+	want(1, 1, ANSWER_GATE);
+	want(99, 1, ANSWER_PLAIN);
+	answers_pump();
+	rig_settle(&a.rig);
+	want(900, 1, ANSWER_PLAIN);
+	answers_pump();
+	rig_settle(&a.rig);
+	cr_assert_eq(a.begun, 1);
+	cr_assert(!is_over(&a.rig, NULL));
+	answers_open_gate(1);
+	answers_expect_all();
+	a.rig.warnings_expected = a.rig.logged;
+	answers_end();
+}
