@@ -189,10 +189,7 @@ static void close_completed(struct gy_op *op, const struct gy_completion *comple
 	struct acceptor *acceptor = gy_container_of(op, struct acceptor, close);
 
 	(void)completion; /* whatever it says, the descriptor is gone */
-	gy_endpoint_closed(&acceptor->endpoint);
-	if (acceptor->left) {
-		gy_house_order_retire(acceptor->endpoint.owner->house, GYRE_FOREVER);
-	}
+	gy_endpoint_ready(&acceptor->endpoint);
 }
 
 static int cancel(struct acceptor *acceptor)
@@ -206,19 +203,29 @@ static int cancel(struct acceptor *acceptor)
 	return r;
 }
 
-/* Cancel, wait, close. */
+static int close_socket(struct acceptor *acceptor)
+{
+	int r = gy_ring_close(acceptor->channels->ring, &acceptor->close, acceptor->endpoint.fd);
+
+	acceptor->endpoint.fd = r < 0 ? acceptor->endpoint.fd : -1;
+	return r;
+}
+
+/* Cancel, wait, close, and wait. */
 static int end(struct acceptor *acceptor)
 {
-	struct gy_channels *channels = acceptor->channels;
-
-	gy_timer_stop(&channels->home->loop.wheel, &acceptor->timer);
+	gy_timer_stop(&acceptor->channels->home->loop.wheel, &acceptor->timer);
 	if (acceptor->accept.armed) {
 		return cancel(acceptor);
 	}
 	if (acceptor->close.armed) {
 		return 0;
 	}
-	return gy_ring_close(channels->ring, &acceptor->close, acceptor->endpoint.fd);
+	if (acceptor->endpoint.fd >= 0) {
+		return close_socket(acceptor);
+	}
+	gy_endpoint_closed(&acceptor->endpoint);
+	return 0;
 }
 
 /* With the connections that wait for room. On failure nothing has changed. */
@@ -251,30 +258,40 @@ static int send_away(struct acceptor *acceptor)
 	return 0;
 }
 
-/* To another process, which has the socket. Who waits for room is served here. */
+/* What it has accepted is with workers, or will be by notices that it has sent. */
+static void retire(struct acceptor *acceptor)
+{
+	gy_timer_stop(&acceptor->channels->home->loop.wheel, &acceptor->timer);
+	acceptor->left = true;
+	gy_endpoint_closed(&acceptor->endpoint);
+	gy_house_order_retire(acceptor->endpoint.owner->house, GYRE_FOREVER);
+}
+
+/* To another process, which has the socket. Here it is closed at once, for should that one end the
+ * address has to be nobody's. Who waits for room is served here, however long that takes. */
 static int leave_system(struct acceptor *acceptor)
 {
-	struct gy_channels *channels = acceptor->channels;
-	int r;
-
 	if (acceptor->accept.armed) {
 		return cancel(acceptor);
 	}
-	if (!gy_fifo_empty(&acceptor->accepted)) {
+	if (acceptor->close.armed) {
 		return 0;
 	}
-	gy_timer_stop(&channels->home->loop.wheel, &acceptor->timer);
-	gy_listener_closes(acceptor->seed->listener, acceptor->seed->number);
-	r = gy_ring_close(channels->ring, &acceptor->close, acceptor->endpoint.fd);
-	acceptor->left = r == 0;
-	return r;
+	if (acceptor->endpoint.fd >= 0) {
+		gy_listener_closes(acceptor->seed->listener, acceptor->seed->number);
+		return close_socket(acceptor);
+	}
+	gy_listener_left(acceptor->seed->listener, acceptor->seed->number, acceptor->self);
+	if (gy_fifo_empty(&acceptor->accepted)) {
+		retire(acceptor);
+	}
+	return 0;
 }
 
 /* What there is no memory for is tried again: until then connections wait in the backlog. */
 static int leave(struct acceptor *acceptor)
 {
-	struct gy_house *house = acceptor->endpoint.owner->house;
-	struct gy_loop *loop = &house->home->loop;
+	struct gy_loop *loop = &acceptor->channels->home->loop;
 	int r;
 
 	gy_timer_stop(&loop->wheel, &acceptor->timer);
@@ -294,9 +311,7 @@ static int leave(struct acceptor *acceptor)
 		gy_timer_start(&loop->wheel, &acceptor->timer, pause_min_ns);
 		return 0;
 	}
-	acceptor->left = true;
-	gy_endpoint_closed(&acceptor->endpoint);
-	gy_house_order_retire(house, GYRE_FOREVER);
+	retire(acceptor);
 	return 0;
 }
 

@@ -94,12 +94,14 @@ static int init_any(struct gyre_channel *channel, void *arg)
 }
 
 static uint16_t port;
+static uint32_t connections_max;
 static uint64_t moved_ns; /* added to the machine's clock, for the first */
 
 static int listen_in(struct gyre_system *system)
 {
 	char bind[64];
 	const struct gyre_acceptor_options listening = { .bind = bind,
+							 .connections_max = connections_max,
 							 .init_channel = init_any,
 							 .ret_port = &port };
 
@@ -232,6 +234,36 @@ Test(handover_failure, lets_the_next_be_the_first_when_the_successor_ends_while_
 	cr_expect_eq(recv(fd, &byte, 1, 0), 0, "its listeners have closed");
 	(void)close(fd);
 	expect_another_serves(served);
+}
+
+Test(handover_failure, lets_the_next_be_the_first_though_somebody_waits_for_room)
+{
+	struct gyre_system *third;
+	struct gyre_counters counters = { 0 };
+	int served;
+	int held;
+
+	connections_max = 1;
+	start_first();
+	served = connect_there();
+	cr_expect(echoes(served));
+	held = connect_there();
+	while (counters.accepts_held == 0) {
+		cr_assert_eq(gyre_system_counters(fixture.system, &counters), 0);
+	}
+	(void)close(run_in_pretence());
+	third = create();
+	cr_expect(is_the_first(third));
+	cr_expect_eq(listen_in(third), 0, "%s", line);
+	cr_assert_eq(gyre_system_start(third), 0);
+	expect_echo();
+	(void)close(served);
+	cr_expect(echoes(held), "it has found room where it waited");
+	(void)close(held);
+	cr_expect_eq(gyre_system_wait(fixture.system), 0);
+	expect_echo();
+	gyre_system_destroy(third);
+	fixture_close();
 }
 
 Test(handover_failure, keeps_nobody_waiting_who_came_before_the_successor_ended)
