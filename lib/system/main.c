@@ -1,6 +1,7 @@
 /*
  * The guardian: the parent of a program's main actor. It watches it, and with its end stops the
- * system.
+ * system. Its argument has a destructor, which knows when there was no memory for the guardian
+ * itself: nobody would stop the system then.
  */
 #include <gyre/main.h>
 
@@ -8,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <gyre/move.h>
 #include <gyre/node.h>
 #include <gyre/watch.h>
 
@@ -15,12 +17,6 @@
 #include "system/system.h"
 
 enum { STATUS_NONE = -1, STATUS_MAX = 255 };
-
-struct guardian_argument {
-	const struct gyre_class *main_class;
-	struct gyre_arguments arguments;
-};
-GYRE_OWN_MESSAGE_(guardian_argument, 0x15);
 
 static void set_status(struct gyre_system *system, int status)
 {
@@ -52,26 +48,48 @@ void gyre_exit(struct gyre_stack *stack, int status)
 	gyre_system_stop(system);
 }
 
+struct guardian_argument {
+	struct gyre_system *system;
+	const struct gyre_class *main_class;
+	struct gyre_arguments arguments;
+};
+
+static void fail_to_begin(struct gyre_system *system, const struct gyre_class *main_class,
+			  int error)
+{
+	const char *name = main_class == NULL ? NULL : main_class->name;
+
+	gy_log(&system->log, GYRE_LOG_ERROR, "the main actor %s could not be made: %s",
+	       name == NULL ? "without a name" : name, strerror(-error));
+	gy_system_fail(system);
+}
+
+static void destroy_argument(struct guardian_argument *argument)
+{
+	if (gy_load_relaxed(&argument->system->stop) == 0) {
+		fail_to_begin(argument->system, argument->main_class, -ENOMEM);
+	}
+}
+GYRE_OWN_MESSAGE_OWNING_(guardian_argument, 0x15, destroy_argument);
+
 static int mount_guardian(struct gyre_stack *stack)
 {
-	const struct guardian_argument *argument = gyre_message(stack, guardian_argument);
-	struct gyre_mail *mail =
-		gyre_new(stack, gyre_arguments, argument->arguments.argc, argument->arguments.argv);
+	struct guardian_argument argument;
 	struct gyre_address main_actor;
-	int r = mail == NULL ? -ENOMEM
-			     : gyre_spawn(stack, argument->main_class, mail, NULL, &main_actor);
+	struct gyre_mail *mail;
+	int r = gyre_message_move(stack, &gyre_type_guardian_argument, &argument);
 
+	if (r < 0) {
+		return r;
+	}
+	mail = gyre_new(stack, gyre_arguments, argument.arguments.argc, argument.arguments.argv);
+	r = mail == NULL ? -ENOMEM
+			 : gyre_spawn(stack, argument.main_class, mail, NULL, &main_actor);
 	if (r == 0) {
 		r = gyre_watch(stack, main_actor);
 	}
 	if (r < 0) {
-		const struct gyre_class *main_class = argument->main_class;
-		const char *name = main_class == NULL ? NULL : main_class->name;
-
-		gy_log(gy_homes_of(gyre_system_of(stack))->log, GYRE_LOG_ERROR,
-		       "the main actor %s could not be made: %s",
-		       name == NULL ? "without a name" : name, strerror(-r));
-		gyre_exit(stack, EXIT_FAILURE);
+		fail_to_begin(argument.system, argument.main_class, r);
 	}
 	return gyre_return(stack);
 }
@@ -108,7 +126,7 @@ static int spawn_guardian(struct gyre_system *system, const struct gyre_class *m
 	const struct gyre_spawn_options on_loop_0 = { .place = GYRE_PLACE_LOOP };
 	struct gyre_address guardian;
 	struct gyre_mail *mail =
-		gyre_system_new(system, guardian_argument, main_class, { argc, argv });
+		gyre_system_new(system, guardian_argument, system, main_class, { argc, argv });
 
 	return mail == NULL
 		       ? -ENOMEM

@@ -10,6 +10,8 @@
 
 #include <gyre/gyre.h>
 
+#include "heap.h"
+
 static char program[] = "program";
 static char one[] = "one";
 static char two[] = "two";
@@ -67,6 +69,25 @@ Test(main, ends_with_its_actor_and_status_0)
 
 	cr_assert_eq(run(&class, 2), 0, "%s", line);
 	cr_assert(cleaned);
+}
+
+/* Also the guardian may find no memory, with whose end all ends. */
+Test(main, ends_though_an_allocation_fails, .timeout = 120)
+{
+	const struct gyre_class class = { .name = "main", .mount = stop_at_once };
+	uint32_t number = 0;
+	bool lacked;
+
+	do {
+		int status;
+
+		line[0] = '\0';
+		heap_lack_once_after(number++);
+		status = run(&class, 2);
+		lacked = heap_recover();
+		cr_expect(status == 0 || (lacked && line[0] != '\0'), "round %u: %s", number, line);
+	} while (lacked);
+	cr_expect_gt(number, 1);
 }
 
 static int user; /* what main() has */
