@@ -11,9 +11,11 @@
  * the kernel has taken down its rings, of which nobody is told: so whoever is left looks again, a
  * few times with growing pauses.
  *
- * A successor that goes away before it runs has changed nothing. But from the moment on at which it
- * has all sockets the files of those are left to it, should this process be stopped meanwhile; and
- * no loop may come or go, for whose socket it does not have.
+ * The predecessor is told to leave when all that was opened before the start is served here, for
+ * until then the start may still fail. A successor that goes away before it runs has changed
+ * nothing. But from the moment on at which it has all sockets the files of those are left to it,
+ * should this process be stopped meanwhile; and no loop may come or go, for whose socket it does
+ * not have.
  *
  * The socket where successors come is the successor's too. As soon as no other is left here, so is
  * that one: what is open may be served on for long, and should the successor end in that time the
@@ -28,19 +30,24 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <gyre/move.h>
+
 #include "actor/stack.h"
 #include "channel/endpoint.h"
 #include "net/listeners.h"
+#include "net/opening.h"
 #include "system/succession.h"
 #include "system/supervisor.h"
 
 static const uint64_t patience_ns = GYRE_SECONDS(GYRE_HANDOVER_SECONDS);
 static const uint64_t start_ns = GYRE_SECONDS(10 * GYRE_HANDOVER_SECONDS);
+static const uint64_t start_look_ns = GYRE_MILLISECONDS(1);
 static const uint64_t look_ns = GYRE_MILLISECONDS(10);
 static const uint64_t remind_ns = GYRE_SECONDS(1);
 static const uint64_t looks_ns = GYRE_SECONDS(GYRE_HANDOVER_SECONDS);
 
 enum stage {
+	STAGE_STARTING, /* what was opened is not all served */
 	STAGE_ALONE,
 	STAGE_WAITING,
 	STAGE_ASKED,
@@ -312,6 +319,76 @@ static int let_in(struct giver *giver)
 	return wait_for_loops(giver);
 }
 
+/* ---- the predecessor ---- */
+
+/* This start has taken too long for it: it has all sockets for itself again. */
+static void give_way(struct gyre_system *system)
+{
+	int none = 0;
+
+	gy_log(&system->log, GYRE_LOG_ERROR,
+	       "handover: the predecessor has waited for %u s and goes on; this process ends: "
+	       "start it again, and do what takes long before gyre_system_create()",
+	       10U * GYRE_HANDOVER_SECONDS);
+	(void)gy_compare_exchange_relaxed(&system->error, &none, -ECONNABORTED);
+	(void)close(system->succession->predecessor_fd);
+	system->succession->predecessor_fd = -1;
+	system->succession->file.path[0] = '\0';
+	gyre_system_stop(system);
+}
+
+/* The loops turn: the predecessor may leave. What was not listened on is nobody's. */
+static void tell_predecessor(struct gyre_system *system)
+{
+	struct gy_succession *succession = system->succession;
+	const char runs = GY_SUCCESSOR_RUNS;
+	uint32_t unused;
+
+	if (succession->predecessor_fd >= 0 && gy_passing_is_refused(succession->predecessor_fd)) {
+		give_way(system);
+		return;
+	}
+	succession->told = true;
+	gy_supervisor_ready(system, succession->predecessor_fd >= 0);
+	if (succession->predecessor_fd < 0) {
+		return;
+	}
+	gy_holdings_adopt(&system->homes);
+	gy_holdings_keep(&system->homes);
+	unused = gy_passed_drop(&system->homes);
+	if (unused > 0) {
+		gy_log(&system->log, GYRE_LOG_INFO,
+		       "handover: the sockets of %u addresses of the predecessor are closed, for "
+		       "nobody listens there any more",
+		       (unsigned)unused);
+	}
+	if (send(succession->predecessor_fd, &runs, 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
+	    errno != EPIPE && errno != ECONNRESET) { /* else it was stopped in the meantime */
+		gy_log(&system->log, GYRE_LOG_WARNING,
+		       "handover: the predecessor cannot be told to leave: %s; end it by hand",
+		       strerrordesc_np(errno));
+	}
+}
+
+/* Nobody is told when the start is over. One that has failed stops the system. */
+static int begin_to_serve(struct giver *giver)
+{
+	struct gyre_system *system = giver->system;
+
+	if (gy_load_acquire(&system->homes.opening) > 0) {
+		start_timer(giver, start_look_ns);
+		return 0;
+	}
+	if (gy_load_relaxed(&system->homes.opening_error) < 0) {
+		return 0;
+	}
+	tell_predecessor(system);
+	giver->succeeds = system->succession->predecessor_fd >= 0;
+	giver->stage = STAGE_ALONE;
+	gy_endpoint_ready(&giver->endpoint);
+	return 0;
+}
+
 /* ---- leaving ---- */
 
 /* Those that were closed are read first, so that there are never more of them than were made. */
@@ -416,7 +493,9 @@ static int end(struct giver *giver)
 		/* A successor goes on alone. */
 		giver->system->succession->file.path[0] = '\0';
 	}
-	gy_socket_file_remove(&giver->system->succession->file);
+	if (giver->system->succession->predecessor_fd < 0 || giver->system->succession->told) {
+		gy_socket_file_remove(&giver->system->succession->file);
+	}
 	close_successor(giver);
 	if (giver->endpoint.fd < 0) {
 		finish(giver);
@@ -459,6 +538,8 @@ static int go_on(struct giver *giver)
 		}
 	}
 	switch (giver->stage) {
+	case STAGE_STARTING:
+		return begin_to_serve(giver);
 	case STAGE_ALONE:
 		return let_in(giver);
 	case STAGE_WAITING:
@@ -496,68 +577,31 @@ static const struct gy_endpoint_ops giver_ops = {
 
 /* ---- the actor ---- */
 
-/* This start has taken too long for it: it has all sockets for itself again. */
-static void give_way(struct gyre_system *system)
+struct handover_argument {
+	struct gyre_system *system; /* NULL when nobody is to be told */
+};
+
+/* There was no memory for the actor: the next process would find nobody, or the one before. */
+static void destroy_argument(struct handover_argument *argument)
 {
-	int none = 0;
+	struct gyre_system *system = argument->system;
 
-	gy_log(&system->log, GYRE_LOG_ERROR,
-	       "handover: the predecessor has waited for %u s and goes on; this process ends: "
-	       "start it again, and do what takes long before gyre_system_create()",
-	       10U * GYRE_HANDOVER_SECONDS);
-	(void)gy_compare_exchange_relaxed(&system->error, &none, -ECONNABORTED);
-	(void)close(system->succession->predecessor_fd);
-	system->succession->predecessor_fd = -1;
-	system->succession->file.path[0] = '\0';
-	gyre_system_stop(system);
-}
-
-/* The loops turn: the predecessor may leave. What was not listened on is nobody's. */
-static void tell_predecessor(struct gyre_system *system)
-{
-	struct gy_succession *succession = system->succession;
-	const char runs = GY_SUCCESSOR_RUNS;
-	uint32_t unused;
-
-	if (succession->predecessor_fd >= 0 && gy_passing_is_refused(succession->predecessor_fd)) {
-		give_way(system);
-		return;
-	}
-	succession->told = true;
-	gy_supervisor_ready(system, succession->predecessor_fd >= 0);
-	if (succession->predecessor_fd < 0) {
-		return;
-	}
-	gy_holdings_adopt(&system->homes);
-	gy_holdings_keep(&system->homes);
-	unused = gy_passed_drop(&system->homes);
-	if (unused > 0) {
-		gy_log(&system->log, GYRE_LOG_INFO,
-		       "handover: the sockets of %u addresses of the predecessor are closed, for "
-		       "nobody listens there any more",
-		       (unsigned)unused);
-	}
-	if (send(succession->predecessor_fd, &runs, 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
-	    errno != EPIPE && errno != ECONNRESET) { /* else it was stopped in the meantime */
-		gy_log(&system->log, GYRE_LOG_WARNING,
-		       "handover: the predecessor cannot be told to leave: %s; end it by hand",
-		       strerrordesc_np(errno));
+	if (system != NULL && system->homes.homes[0].draining) {
+		gy_opening_end(&system->homes);
+	} else if (system != NULL) {
+		gy_opening_fail(&system->homes.homes[0], "waiting at handover", NULL,
+				system->options.handover, -ENOMEM);
 	}
 }
+GYRE_OWN_MESSAGE_OWNING_(handover_argument, 0x19, destroy_argument);
 
-static int mount(struct gyre_stack *stack)
+static int make_giver(struct gyre_system *system, struct gy_house *house)
 {
-	struct gy_stack *s = gy_stack_of(stack);
-	struct gyre_system *system = gyre_system_of(stack);
-	struct giver *giver;
+	struct giver *giver = (struct giver *)gy_memory_get(sizeof(*giver));
 	int r;
 
-	if (gy_load_relaxed(&system->stop) != 0) {
-		return gyre_stop(stack, gyre_self(stack));
-	}
-	giver = (struct giver *)gy_memory_get(sizeof(*giver));
 	if (giver == NULL) {
-		return gyre_throw(stack, -ENOMEM);
+		return -ENOMEM;
 	}
 	giver->endpoint.ops = &giver_ops;
 	giver->endpoint.fd = system->succession->listen_fd;
@@ -568,17 +612,34 @@ static int mount(struct gyre_stack *stack)
 	gy_op_init(&giver->old, polled_old);
 	gy_timer_init(&giver->timer, expired);
 	gy_timer_init(&giver->look, look_expired);
-	r = gy_endpoint_add(&giver->endpoint, s->house);
+	r = gy_endpoint_add(&giver->endpoint, house);
 	if (r < 0) {
 		gy_memory_put(giver);
-		return gyre_throw(stack, r);
+		return r;
 	}
 	system->succession->listen_fd = -1;
 	gy_store_relaxed(&system->homes.bound_until_ns, 0);
-	tell_predecessor(system);
-	giver->succeeds = system->succession->predecessor_fd >= 0;
 	gy_endpoint_ready(&giver->endpoint);
-	return gyre_return(stack);
+	return 0;
+}
+
+static int mount(struct gyre_stack *stack)
+{
+	struct gyre_system *system = gyre_system_of(stack);
+	struct handover_argument argument;
+	bool stops = gy_load_relaxed(&system->stop) != 0;
+	int r = gyre_message_move(stack, &gyre_type_handover_argument, &argument);
+
+	if (r == 0 && !stops) {
+		r = make_giver(system, gy_stack_of(stack)->house);
+	}
+	if (r < 0) {
+		argument.system = system;
+		destroy_argument(&argument);
+		return gyre_throw(stack, r);
+	}
+	gy_opening_end(&system->homes);
+	return stops ? gyre_stop(stack, gyre_self(stack)) : gyre_return(stack);
 }
 
 static const struct gyre_class handover_class = {
@@ -588,8 +649,25 @@ static const struct gyre_class handover_class = {
 
 int gy_handover_spawn(struct gyre_system *system)
 {
-	const struct gy_spawn_order order = { .class = &handover_class, .channels_actor = true };
+	struct gyre_mail *mail = gy_mail_get_from_heap(&gyre_type_handover_argument);
+	const struct gy_spawn_order order = {
+		.class = &handover_class, .argument = mail, .channels_actor = true, .lent = true
+	};
+	struct handover_argument *argument;
 	struct gyre_address address;
+	int r;
 
-	return gy_spawn_from_outside(&system->homes.homes[0], &order, &address);
+	if (mail == NULL) {
+		return -ENOMEM;
+	}
+	argument = (struct handover_argument *)gyre_payload(mail);
+	argument->system = system;
+	gy_opening_begin(&system->homes);
+	r = gy_spawn_from_outside(&system->homes.homes[0], &order, &address);
+	if (r < 0) {
+		argument->system = NULL;
+		gyre_mail_free(NULL, mail);
+		gy_opening_end(&system->homes);
+	}
+	return r;
 }

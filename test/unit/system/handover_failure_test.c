@@ -24,6 +24,7 @@
 
 #include "base/atomic.h"
 #include "echo.h"
+#include "net/opening.h"
 #include "net/passing.h"
 #include "system/succession.h"
 #include "system/system.h"
@@ -371,6 +372,47 @@ Test(handover_failure, does_not_serve_beside_a_predecessor_that_has_waited_for_t
 	expect_echo();
 	fixture_close();
 	cr_expect_geq(fixture.warnings, 1);
+}
+
+/* ---- one whose start fails ---- */
+
+static void *start_in_thread(void *arg)
+{
+	static int result;
+
+	result = gyre_system_start((struct gyre_system *)arg);
+	return &result;
+}
+
+Test(handover_failure, changes_nothing_when_the_start_fails_though_loops_turn)
+{
+	struct gyre_counters counters = { 0 };
+	struct gyre_system *next;
+	pthread_t thread;
+	void *result;
+	uint16_t there;
+
+	start_first();
+	there = port;
+	next = create();
+	port = 0; /* the text that the first listens by */
+	cr_assert_eq(listen_in(next), 0);
+	gy_opening_begin(&next->homes); /* one more, that cannot be served */
+	cr_assert_eq(pthread_create(&thread, NULL, start_in_thread, next), 0);
+	while (counters.parks < 4) {
+		cr_assert_eq(gyre_system_counters(next, &counters), 0);
+	}
+	gy_opening_fail(&next->homes.homes[0], "listening on", NULL, "nothing", -ENOMEM);
+	cr_assert_eq(pthread_join(thread, &result), 0);
+	cr_expect_eq(*(int *)result, -ENOMEM);
+	gyre_system_destroy(next);
+	cr_expect_eq(access(point.sun_path, F_OK), 0, "the file is not its own");
+	cr_expect_eq(port, there);
+	expect_echo();
+	next = create();
+	cr_expect_not(is_the_first(next));
+	gyre_system_destroy(next);
+	fixture_close();
 }
 
 /* ---- a predecessor that ends, or only pretends ---- */
