@@ -5,6 +5,7 @@
  */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "echo.h"
 #include "fixture.h"
 #include "heap.h"
+#include "system/succession.h"
 #include "system/system.h"
 
 TestSuite(no_memory_start, .timeout = 120);
@@ -50,6 +52,18 @@ static void expect_served(void)
 	(void)close(fd);
 }
 
+static const char *handover; /* where the system waits for a successor; NULL for nowhere */
+
+static void expect_hands_over(void)
+{
+	const struct gyre_system_options options = { .loops = LOOPS, .handover = handover };
+	struct gyre_system *next;
+
+	cr_assert_eq(gyre_system_create(&options, &next), 0);
+	cr_expect_geq(next->succession->predecessor_fd, 0);
+	gyre_system_destroy(next);
+}
+
 static uint32_t started;
 
 static void count_start(struct gyre_system *system, void *arg)
@@ -62,7 +76,11 @@ static void count_start(struct gyre_system *system, void *arg)
 static bool play_round(int (*open)(void), bool served, bool once, uint32_t number)
 {
 	const struct gyre_system_options options = {
-		.loops = LOOPS, .stall_ms = -1, .started = count_start, .started_arg = &started
+		.loops = LOOPS,
+		.stall_ms = -1,
+		.handover = handover,
+		.started = count_start,
+		.started_arg = &started,
 	};
 	bool lacked;
 	int r;
@@ -78,6 +96,9 @@ static bool play_round(int (*open)(void), bool served, bool once, uint32_t numbe
 	cr_expect_eq(started, r == 0);
 	cr_expect_eq(fixture.errors > 0, r < 0, "%s", fixture.line);
 	fixture.errors = 0;
+	if (r == 0 && handover != NULL) {
+		expect_hands_over();
+	}
 	if (r == 0 && served) {
 		expect_served();
 	} else if (r < 0) {
@@ -115,6 +136,15 @@ static int listen_there(void)
 
 Test(no_memory_start, of_a_server_serves_or_fails)
 {
+	play_rounds(listen_there, true);
+}
+
+Test(no_memory_start, of_one_that_hands_over_can_do_so_or_fails)
+{
+	char at[64];
+
+	(void)snprintf(at, sizeof(at), "unix:@gyre-no-memory-%d", (int)getpid());
+	handover = at;
 	play_rounds(listen_there, true);
 }
 
