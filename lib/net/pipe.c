@@ -1,7 +1,7 @@
 /*
  * Pipes: for each an actor whose only channel it is. The actor's argument brings the descriptors,
- * and closes them should it be lost on the way. Descriptors that are to stay open are duplicated,
- * so that what the channel has is always its own.
+ * and closes them should it be lost on the way, which then is told as of other sockets. Descriptors
+ * that are to stay open are duplicated, so that what the channel has is always its own.
  */
 #include <gyre/move.h>
 #include <gyre/pipe.h>
@@ -14,14 +14,16 @@
 #include "channel/channel.h"
 #include "channel/marks.h"
 #include "channel/pipe.h"
+#include "net/opening.h"
 
 struct gy_pipe_argument {
 	gyre_init_channel_fn init_channel;
 	void *init_arg;
 	struct gyre_channel_options channel;
-	uint32_t ends; /* what @fds[0] is used for */
-	bool open;     /* the descriptors are its own */
-	int fds[2];    /* the second is for output, or -1 */
+	uint32_t ends;	      /* what @fds[0] is used for */
+	bool open;	      /* the descriptors are its own */
+	int fds[2];	      /* the second is for output, or -1 */
+	struct gy_home *home; /* of the actor, while it is on its way there; else NULL */
 };
 
 static void close_pair(const int fds[2])
@@ -33,10 +35,23 @@ static void close_pair(const int fds[2])
 	}
 }
 
+/* It has come, or it has not, for @r. */
+static void end_opening(const struct gy_home *home, int r)
+{
+	if (r == -ENOMEM && !home->draining && !gy_channels_of(home)->draining) {
+		gy_opening_fail(home, "opening", NULL, "a pipe", r);
+	} else {
+		gy_opening_end(gy_homes_of(home->options.system));
+	}
+}
+
 static void close_argument(struct gy_pipe_argument *argument)
 {
 	if (argument->open) {
 		close_pair(argument->fds);
+	}
+	if (argument->home != NULL) {
+		end_opening(argument->home, -ENOMEM);
 	}
 }
 GYRE_OWN_MESSAGE_OWNING_(gy_pipe_argument, 0x47, close_argument);
@@ -92,6 +107,7 @@ static int mount(struct gyre_stack *stack)
 	if (!init.attached) {
 		gy_channels_close(channels, argument.fds[1]);
 	}
+	end_opening(s->home, r);
 	return r < 0 ? gyre_throw(stack, r) : gyre_return(stack);
 }
 
@@ -144,10 +160,20 @@ static int spawn(struct gy_home *home, struct gyre_mail *mail, struct gyre_addre
 		.class = &pipe_class,
 		.argument = mail,
 		.channels_actor = true,
+		.lent = true,
 	};
+	struct gy_pipe_argument *argument = (struct gy_pipe_argument *)gyre_payload(mail);
 	struct gyre_address pipe;
-	int r = gy_spawn_from_outside(home, &order, &pipe);
+	int r;
 
+	argument->home = home;
+	gy_opening_begin(gy_homes_of(home->options.system));
+	r = gy_spawn_from_outside(home, &order, &pipe);
+	if (r < 0) { /* the caller is told */
+		argument->home = NULL;
+		gyre_mail_free(NULL, mail);
+		gy_opening_end(gy_homes_of(home->options.system));
+	}
 	if (r == 0 && ret_pipe != NULL) {
 		*ret_pipe = pipe;
 	}

@@ -13,6 +13,7 @@
 #include <gyre/connect.h>
 #include <gyre/datagram.h>
 #include <gyre/listen.h>
+#include <gyre/pipe.h>
 
 #include "echo.h"
 #include "fixture.h"
@@ -64,6 +65,15 @@ static void expect_hands_over(void)
 	gyre_system_destroy(next);
 }
 
+static int fds[2]; /* of a pipe: its own, and the other end */
+static uint32_t pipes;
+
+static int init_pipe(struct gyre_channel *channel, void *arg)
+{
+	pipes++;
+	return init_echo(channel, arg);
+}
+
 static uint32_t started;
 
 static void count_start(struct gyre_system *system, void *arg)
@@ -96,6 +106,13 @@ static bool play_round(int (*open)(void), bool served, bool once, uint32_t numbe
 	cr_expect_eq(started, r == 0);
 	cr_expect_eq(fixture.errors > 0, r < 0, "%s", fixture.line);
 	fixture.errors = 0;
+	if (fds[1] != 0) {
+		cr_expect(r < 0 || pipes > 0, "round %u: nobody has it, and the start is good",
+			  number);
+		(void)close(fds[1]);
+		fds[1] = 0;
+		pipes = 0;
+	}
 	if (r == 0 && handover != NULL) {
 		expect_hands_over();
 	}
@@ -189,4 +206,19 @@ static int connect_there(void)
 Test(no_memory_start, of_a_client_is_told)
 {
 	play_rounds(connect_there, false);
+}
+
+static int open_pipe(void)
+{
+	struct gyre_pipe_options options = { .init_channel = init_pipe };
+
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+	options.input_fd = fds[0];
+	options.output_fd = fds[0];
+	return gyre_pipe_open(fixture.system, &options, NULL);
+}
+
+Test(no_memory_start, of_a_pipe_serves_or_fails)
+{
+	play_rounds(open_pipe, false);
 }
