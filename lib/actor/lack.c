@@ -2,7 +2,7 @@
  * What has to be done, and lacks memory: an event that comes once waits for the stack of its
  * handler, and the lane is closed meanwhile. All houses that wait so look again when a timer of the
  * home fires, so that a loop without memory does not spin. That is rare, so nobody keeps a list of
- * them.
+ * them. The marks of mailboxes are looked at then too.
  */
 #include "actor/lack.h"
 
@@ -19,10 +19,17 @@ bool gy_house_is_made(struct gy_home *home, const struct gy_house *house)
 	return made;
 }
 
-static bool lacks(struct gy_home *home, const struct gy_house *house)
+/* Only that can lack anything. */
+static bool goes_on(struct gy_home *home, const struct gy_house *house)
 {
-	return gy_house_is_made(home, house) && (house->closed & GY_CLOSED_BY_LACK) != 0 &&
-	       !gy_house_is_stopped(house);
+	return gy_house_is_made(home, house) && !gy_house_is_stopped(house);
+}
+
+void gy_home_lacks(struct gy_home *home)
+{
+	if (!gy_timer_is_started(&home->lack_timer)) {
+		gy_timer_start(&home->loop.wheel, &home->lack_timer, pause_ns);
+	}
 }
 
 /* A house that is about to run, or away, has its turn when the timer fires next. */
@@ -34,7 +41,13 @@ static void look_again(struct gy_timer *timer)
 	for (uint32_t slot = 0; slot < gy_load_acquire(&home->slots.used); slot++) {
 		struct gy_house *house = gy_house_at(home, slot);
 
-		if (!lacks(home, house)) {
+		if (!goes_on(home, house)) {
+			continue;
+		}
+		if (house->limit != 0) { /* which are always at home */
+			gy_house_look_at_marks(house);
+		}
+		if ((house->closed & GY_CLOSED_BY_LACK) == 0) {
 			continue;
 		}
 		if (house->status != GY_HOUSE_WAITING) {
@@ -47,7 +60,7 @@ static void look_again(struct gy_timer *timer)
 		}
 	}
 	if (more) {
-		gy_timer_start(&home->loop.wheel, timer, pause_ns);
+		gy_home_lacks(home);
 	}
 }
 
@@ -65,7 +78,5 @@ void gy_house_lacks(struct gy_house *house, uint32_t bit)
 		return; /* whose end looks at it */
 	}
 	house->closed |= (uint8_t)(GY_CLOSED_BY_LACK | bit);
-	if (!gy_timer_is_started(&home->lack_timer)) {
-		gy_timer_start(&home->loop.wheel, &home->lack_timer, pause_ns);
-	}
+	gy_home_lacks(home);
 }

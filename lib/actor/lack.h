@@ -11,6 +11,10 @@ void gy_home_init_lack(struct gy_home *home);
 /* There is no memory for what waits in a lane, or for the channel floor, a bit as in @pending: in a
  * moment it is tried again. */
 GY_COLD void gy_house_lacks(struct gy_house *house, uint32_t bit);
+/* In a moment all houses are looked at. */
+GY_COLD void gy_home_lacks(struct gy_home *home);
+/* Tells of a mark that has been crossed, if its actor has not heard of it. */
+void gy_house_look_at_marks(struct gy_house *house);
 /* Whether a house of this loop is more than reserved, which other threads may be doing. */
 bool gy_house_is_made(struct gy_home *home, const struct gy_house *house);
 

@@ -3,6 +3,7 @@
  * with one pointer, to its last; so appending and taking all are both O(1) with eight bytes a lane.
  */
 #include "actor/annex.h"
+#include "actor/lack.h"
 
 void gy_house_channels_ready(struct gy_house *house)
 {
@@ -78,7 +79,8 @@ static void tell_mark(struct gy_house *house, bool high)
 	struct gyre_mail *mail = gy_mail_get(house->home, &gyre_type_gyre_mailbox_mark);
 
 	if (mail == NULL) {
-		return; /* the next crossing tells it */
+		gy_home_lacks(house->home); /* perhaps nothing comes or goes before it is told */
+		return;
 	}
 	house->above_mark = high;
 	mail->node.kind = GY_MAIL_EVENT;
@@ -87,6 +89,18 @@ static void tell_mark(struct gy_house *house, bool high)
 		(struct gyre_mailbox_mark){ .waiting = house->waiting, .high = high };
 	gy_count(&house->home->counters.sent, 1);
 	gy_house_put(house->home, house, mail, GY_LANE_EVENT);
+}
+
+void gy_house_look_at_marks(struct gy_house *house)
+{
+	const struct gyre_class *class = house->kind->class;
+
+	if (house->above_mark && house->waiting <= class->mailbox_low) {
+		tell_mark(house, false);
+	} else if (class->mailbox_high != 0 && house->waiting >= class->mailbox_high &&
+		   !house->above_mark) {
+		tell_mark(house, true);
+	}
 }
 
 static void count_up(struct gy_house *house)

@@ -130,6 +130,63 @@ Test(no_memory_actor, loses_no_end_that_is_watched_and_no_timer)
 	lean_play(watch_and_wait);
 }
 
+/* ---- marks ---- */
+
+static uint32_t highs_told;
+static uint32_t lows_told;
+
+static int take_note(struct gyre_stack *stack)
+{
+	return gyre_return(stack);
+}
+
+static int hear_of_mark(struct gyre_stack *stack)
+{
+	bool high = gyre_message(stack, gyre_mailbox_mark)->high;
+
+	highs_told += high;
+	lows_told += !high;
+	return gyre_return(stack);
+}
+
+static const struct gyre_class marked_class = {
+	.name = "marked",
+	.behaviour = { .notice = take_note, .event = hear_of_mark },
+	.mailbox_limit = 4,
+	.mailbox_high = 3,
+	.mailbox_low = 1,
+};
+
+/* Its notices come from other threads, so that what they take does not serve for the marks. */
+static bool cross_the_marks(const struct lean_round *round)
+{
+	struct gyre_address marked = spawn(&marked_class);
+	struct gyre_mail *mails[3];
+	bool lacked;
+
+	highs_told = lows_told = 0;
+	for (size_t i = 0; i < gy_countof(mails); i++) {
+		mails[i] = gy_mail_get_from_heap(&gyre_type_number);
+		cr_assert_not_null(mails[i]);
+	}
+	lean_begin(round);
+	for (size_t i = 0; i < gy_countof(mails); i++) {
+		notify(marked, mails[i]);
+	}
+	rig_turn(&lean_rig);
+	lacked = lean_recover();
+	rig_pass(&lean_rig, GYRE_MILLISECONDS(2));
+	rig_turn(&lean_rig);
+	cr_expect_eq(lows_told, highs_told, "round %u: who was told to pause goes on",
+		     round->number);
+	return lacked;
+}
+
+Test(no_memory_actor, tells_of_the_low_mark_who_was_told_of_the_high_one)
+{
+	lean_play(cross_the_marks);
+}
+
 enum { STACKS_MAX = 256 };
 
 static struct gy_stack *stacks[STACKS_MAX];
