@@ -294,18 +294,32 @@ struct gyre_address gy_lives_shown(const struct gy_nodes *nodes, struct gyre_add
 	return address;
 }
 
+/* A loop that was added since has nothing to tell: all that were there have done so. */
+static bool is_to_tell(const struct gy_duty *duty, uint32_t number)
+{
+	struct gy_neighbour *peer = duty->peer;
+	bool is;
+
+	(void)pthread_mutex_lock(&peer->nodes->mutex);
+	is = number > peer->lives.told || duty->telling_to != 0;
+	(void)pthread_mutex_unlock(&peer->nodes->mutex);
+	return is;
+}
+
 bool gy_lives_end_is_due(const struct gy_links *links, struct gyre_address address)
 {
 	const struct gy_neighbour *peer = gy_neighbour_find(links->nodes, address.node);
+	const struct gy_duty *duty;
 	uint32_t number;
 
 	if (peer == NULL) {
 		return false;
 	}
+	duty = &peer->duties[links->home->loop.index];
 	number = address.life == 0 ? gy_load_acquire(&peer->lives.count)
 				   : gy_lives_find(&peer->lives, address.life);
-	return number > peer->duties[links->home->loop.index].told &&
-	       gy_lives_is_over(&peer->lives, number);
+	return number > duty->told && gy_lives_is_over(&peer->lives, number) &&
+	       is_to_tell(duty, number);
 }
 
 /* ---- the lives of this node ---- */

@@ -7,6 +7,7 @@
 
 #include <gyre/name.h>
 #include <gyre/outside.h>
+#include <gyre/resize.h>
 #include <gyre/watch.h>
 
 #include "actor/watch.h"
@@ -194,6 +195,30 @@ Test(lives, that_are_over_get_no_mail_also_when_the_node_has_another_one)
 	fixture_close();
 	cr_assert_eq(fixture.lost[GYRE_DROP_FORMER_LIFE], 2);
 	cr_assert_eq(times_ended, 1);
+}
+
+static const struct gyre_class late_class = {
+	.name = "late",
+	.behaviour = { .notice = obey, .event = hear },
+};
+
+Test(lives, that_are_over_are_known_to_loops_that_are_added_later)
+{
+	struct gyre_address local = stranger_open_with(&stranger_quick, &lives_class);
+	struct stranger former;
+	struct stranger later;
+
+	meet_as(&former, STRANGER_LIFE, 0);
+	meet_as(&later, STRANGER_LIFE + 1, 0);
+	command(local, WATCH);
+	wait_for(&times_ended, 1);
+	cr_assert_eq(gyre_system_resize(fixture.system, 2), 0);
+	command(spawn_outside(&late_class, 1), WATCH);
+	wait_for(&times_ended, 2);
+	stranger_close(&former);
+	stranger_close(&later);
+	fixture_close();
+	cr_assert_eq(times_ended, 2);
 }
 
 Test(lives, that_come_first_after_mail_for_another_one_do_not_get_it)

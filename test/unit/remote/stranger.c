@@ -19,7 +19,9 @@ struct gyre_address stranger_open_on(uint32_t loops, const struct gyre_node_opti
 				     const struct gyre_class *class)
 {
 	struct gyre_node_options node = *options;
-	const struct gyre_system_options system = { .loops = loops, .node = &node };
+	const struct gyre_system_options system = { .loops = loops,
+						    .loops_max = loops + 1,
+						    .node = &node };
 	struct gyre_address address;
 
 	node.id = STRANGER_NODE;
