@@ -402,7 +402,7 @@ static void look_at_connection(struct gy_association *link, uint64_t now_ns, uin
 /* Its connection has ended, and memory was lacking to say so to all who wait. */
 static bool is_unsettled(const struct gy_association *link)
 {
-	return link->ctx == NULL && link->unsettled.count > 0;
+	return link->ctx == NULL && (link->unsettled.count > 0 || link->streams_count > 0);
 }
 
 static void look(struct gy_association *link, uint64_t late_ns)
@@ -594,6 +594,7 @@ void gy_links_fini(struct gy_links *links)
 			gy_container_of(links->all.next, struct gy_association, item);
 
 		gy_list_remove(&link->item);
+		gy_streams_fini(link);
 		gy_memory_put(link->unsettled.items);
 		gy_memory_put(link);
 	}

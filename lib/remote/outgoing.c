@@ -641,7 +641,6 @@ void gy_outgoing_reset(struct gy_association *link)
 	link->queued_bytes = 0;
 	link->credited_bytes = 0;
 	gy_unsettled_reset(link);
-	gy_streams_reset(link);
 	link->parcel_bytes = 0;
 	link->fragment_bytes = 0;
 	link->sent_bytes = 0;

@@ -664,11 +664,12 @@ int gy_unsettled_reserve(struct gy_association *link);
 void gy_unsettled_add(struct gy_association *link, const struct gy_frame *frame);
 /* The peer has taken more. */
 void gy_unsettled_settle(struct gy_association *link);
-/* The connection has ended, and with it what is on its way. -ENOMEM while not all who wait for it
- * could be told: then it is to be called again, before there is another connection. */
+/* The connection has ended, and with it what is on its way, in pieces too. -ENOMEM while not all
+ * who wait for it could be told: then it is to be called again, before there is another connection.
+ */
 int gy_unsettled_reset(struct gy_association *link);
-/* That frame does not arrive. */
-void gy_unsettled_lose(struct gy_association *link, const struct gy_frame *frame);
+/* That frame does not arrive; -ENOMEM if who waits for it could not be told. */
+int gy_unsettled_lose(struct gy_association *link, const struct gy_frame *frame);
 
 /* ---- streams.c ---- */
 
@@ -680,7 +681,11 @@ int gy_streams_add(struct gy_association *link, const struct gy_frame *frame,
 		   struct gyre_address from, struct gyre_address to);
 /* The next fragment of those that are there; NULL without memory. */
 struct gyre_buffer *gy_streams_take(struct gy_association *link);
-void gy_streams_reset(struct gy_association *link);
+/* What had not left in full does not arrive; -ENOMEM while not all who wait for it could be told:
+ * the rest stays then. */
+int gy_streams_reset(struct gy_association *link);
+/* Forgets what stayed. */
+void gy_streams_fini(struct gy_association *link);
 
 /* ---- again.c ---- */
 

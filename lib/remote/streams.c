@@ -162,6 +162,12 @@ static struct gyre_buffer *take_fragment(struct gy_association *link, struct par
 	return buffer;
 }
 
+static void drop_parcel(struct parcel *parcel)
+{
+	gy_list_remove(&parcel->item);
+	gy_memory_put(parcel);
+}
+
 static struct parcel *parcel_of(const struct stream *stream)
 {
 	return gy_container_of(stream->parcels.next, struct parcel, item);
@@ -212,8 +218,7 @@ struct gyre_buffer *gy_streams_take(struct gy_association *link)
 		if (gy_unsettled_is(&frame)) {
 			gy_unsettled_add(link, &frame);
 		}
-		gy_list_remove(&parcel->item);
-		gy_memory_put(parcel);
+		drop_parcel(parcel);
 	}
 	if (gy_list_empty(&stream->parcels)) {
 		end(link, stream);
@@ -223,21 +228,33 @@ struct gyre_buffer *gy_streams_take(struct gy_association *link)
 	return buffer;
 }
 
-void gy_streams_reset(struct gy_association *link)
+int gy_streams_reset(struct gy_association *link)
 {
 	while (!gy_list_empty(&link->streams)) {
 		struct stream *stream = first_of(link);
 
 		while (!gy_list_empty(&stream->parcels)) {
-			struct parcel *parcel =
-				gy_container_of(stream->parcels.next, struct parcel, item);
-			struct gy_frame frame = frame_of(parcel);
+			struct gy_frame frame = frame_of(parcel_of(stream));
 
-			gy_unsettled_lose(link, &frame);
-			gy_list_remove(&parcel->item);
-			gy_memory_put(parcel);
+			if (gy_unsettled_lose(link, &frame) < 0) {
+				return -ENOMEM;
+			}
+			drop_parcel(parcel_of(stream));
 		}
 		end(link, stream);
 	}
 	link->begun_bytes = 0;
+	return 0;
+}
+
+void gy_streams_fini(struct gy_association *link)
+{
+	while (!gy_list_empty(&link->streams)) {
+		struct stream *stream = first_of(link);
+
+		while (!gy_list_empty(&stream->parcels)) {
+			drop_parcel(parcel_of(stream));
+		}
+		end(link, stream);
+	}
 }

@@ -112,18 +112,17 @@ static int lose(struct gy_association *link, const struct gy_unsettled_item *ite
 		       : 0;
 }
 
-void gy_unsettled_lose(struct gy_association *link, const struct gy_frame *frame)
+int gy_unsettled_lose(struct gy_association *link, const struct gy_frame *frame)
 {
 	const struct gy_unsettled_item item = item_of(frame);
 
-	if (gy_unsettled_is(frame)) {
-		lose(link, &item);
-	}
+	return gy_unsettled_is(frame) ? lose(link, &item) : 0;
 }
 
 int gy_unsettled_reset(struct gy_association *link)
 {
 	struct gy_unsettled *unsettled = &link->unsettled;
+	int r;
 
 	if (unsettled->ending) {
 		return -ENOMEM; /* who is told has the link dial: not yet */
@@ -133,9 +132,10 @@ int gy_unsettled_reset(struct gy_association *link)
 		unsettled->first = (unsettled->first + 1) & (unsettled->size - 1);
 		unsettled->count--;
 	}
+	r = unsettled->count > 0 ? -ENOMEM : gy_streams_reset(link);
 	unsettled->ending = false;
-	if (unsettled->count > 0) {
-		return -ENOMEM;
+	if (r < 0) {
+		return r;
 	}
 	gy_memory_put(unsettled->items);
 	*unsettled = (struct gy_unsettled){ 0 };

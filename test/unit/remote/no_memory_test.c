@@ -5,6 +5,8 @@
  */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <gyre/watch.h>
 
@@ -537,4 +539,82 @@ static bool break_link(const struct round *round)
 Test(remote_no_memory, ends_each_ask_and_owes_each_answer_that_a_link_has_lost)
 {
 	play(&waiting, break_link);
+}
+
+/* ---- what is too large for a frame ---- */
+
+enum { LARGE_THINGS = 8, LARGE_BYTES = (1 << 16) + 1 };
+
+static struct gyre_mail *make_large(void)
+{
+	struct gyre_mail *mail = gy_mail_get(&bare.rig.home, &gyre_type_bare_text);
+	char *text = (char *)malloc(LARGE_BYTES + 1);
+
+	cr_assert(mail != NULL && text != NULL);
+	memset(text, 'x', LARGE_BYTES);
+	text[LARGE_BYTES] = '\0';
+	*(struct bare_text *)gyre_payload(mail) = (struct bare_text){ text };
+	return mail;
+}
+
+static int ask_large(struct gyre_stack *stack)
+{
+	struct gyre_future *future = (struct gyre_future *)gyre_frame(stack);
+
+	if (gyre_stack_state(stack) != 0) {
+		failed_asks += gyre_error(future) < 0;
+		return gyre_return(stack);
+	}
+	cr_assert_eq(gyre_ask(stack, there(1), make_large(), GYRE_FOREVER, future), 0);
+	return gyre_suspend(stack, 1);
+}
+
+static const struct gyre_class asking_large_class = {
+	.name = "asking",
+	.frame_bytes = sizeof(struct gyre_future),
+	.behaviour = { .notice = ask_large },
+};
+
+static void answer_large(uint64_t ask_id)
+{
+	struct gyre_mail *mail = make_large();
+
+	mail->node.kind = GY_MAIL_REPLY;
+	mail->ask_id = ask_id;
+	mail->deadline = 0;
+	gy_mail_from_nobody(mail);
+	(void)gy_send_away(&bare.rig.home, there(1), mail);
+}
+
+/* Nothing of these has left. */
+static bool break_large(const struct round *round)
+{
+	struct gy_association *link;
+	bool lacked;
+
+	bare_dial(&bare);
+	bare_greet(&bare);
+	link = bare.link;
+	link->dialling = true; /* so that the next one is under way when it ends */
+	link->window_bytes = 0;
+	spawn(&asking_large_class, LARGE_THINGS);
+	for (uint32_t i = 0; i < LARGE_THINGS; i++) {
+		answer_large(i + 1);
+	}
+	bare_wait(&bare, 1);
+	begin_to_lack(round);
+	bare_hang_up(&bare);
+	bare_wait(&bare, GYRE_MILLISECONDS(5));
+	lacked = recover();
+	link->dialling = false;
+	bare_dial(&bare);
+	bare_wait(&bare, GYRE_SECONDS(30));
+	cr_assert_eq(failed_asks, LARGE_THINGS, "round %u: %u", round->number, failed_asks);
+	cr_assert_eq(count_waiting(), LARGE_THINGS, "round %u: %u", round->number, count_waiting());
+	return lacked;
+}
+
+Test(remote_no_memory, ends_each_ask_and_owes_each_answer_that_was_to_leave_in_pieces)
+{
+	play(&waiting, break_large);
 }
