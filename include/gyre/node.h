@@ -41,6 +41,8 @@
  *   watched its actors hears so once, asks to them fail with -EHOSTDOWN at once, and mail to them
  *   is a dead letter (GYRE_DROP_FORMER_LIFE). Names have to be looked up anew: the same actor has
  *   another address then, which is not equal to the former one.
+ * - Mail to a life that others have met before waits as for a node that cannot be reached: the node
+ *   may be down, and about to come with it.
  * - The asks that it had sent fail with -ECONNRESET: they may have been handled or not. What it
  *   watches on other nodes it still watches, unless it has declared those down.
  *

@@ -97,12 +97,13 @@ uint32_t gy_lives_accused(struct gy_neighbour *peer, uint64_t incarnation)
 
 /* ---- duties ---- */
 
-/* Of lives whose ends have been told, or are now. One that nobody knows is none that is alive. */
+/* Of lives whose ends have been told, or are now. One that has not come here has not ended. */
 static bool is_told(const void *arg, uint32_t life)
 {
 	const struct gy_duty *duty = (const struct gy_duty *)arg;
+	uint32_t number = life == 0 ? 0 : gy_lives_find(&duty->peer->lives, life);
 
-	return life == 0 || gy_lives_find(&duty->peer->lives, life) <= duty->told;
+	return life == 0 || (number != 0 && number <= duty->told);
 }
 
 /*

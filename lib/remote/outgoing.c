@@ -588,6 +588,12 @@ void gy_outgoing_resume(struct gy_association *link)
 	link->waiting_bytes = count_waiting(link);
 }
 
+/* A life that others have met before: that the former one is over says nothing about it. */
+static bool is_unmet(const struct gy_neighbour *peer, uint32_t life)
+{
+	return life != 0 && gy_lives_find(&peer->lives, life) == 0;
+}
+
 /* Whether it stays. One that is to be for whatever life the node has is for the one that it had. */
 static bool stays(const struct gy_association *link, struct gyre_address to,
 		  const struct gyre_mail *mail, enum gy_waiting lost)
@@ -600,8 +606,9 @@ static bool stays(const struct gy_association *link, struct gyre_address to,
 	case GY_WAITING_ASKS:
 		return mail->node.kind != GY_MAIL_ASK;
 	case GY_WAITING_OVER:
-		return to.life != 0 && !gy_neighbour_is_down(link->peer) &&
-		       !gy_lives_is_over(lives, gy_lives_find(lives, to.life));
+		return is_unmet(link->peer, to.life) ||
+		       (to.life != 0 && !gy_neighbour_is_down(link->peer) &&
+			!gy_lives_is_over(lives, gy_lives_find(lives, to.life)));
 	default:
 		return false;
 	}
@@ -659,6 +666,15 @@ static bool is_over(const struct gy_links *links, struct gyre_address to)
 	return number != 0 && gy_lives_is_over(&peer->lives, number);
 }
 
+/* The link to a node that is down, for mail that may find it in its next life. */
+static struct gy_association *get_for_unmet(const struct gy_links *links, struct gyre_address to)
+{
+	struct gy_association *link =
+		(struct gy_association *)gy_by_id_find(&links->dialled, to.node);
+
+	return link != NULL && is_unmet(link->peer, to.life) ? link : NULL;
+}
+
 static int send_on(struct gy_links *links, struct gyre_address to, struct gyre_mail *mail)
 {
 	struct gy_association *link =
@@ -680,6 +696,9 @@ static int send_on(struct gy_links *links, struct gyre_address to, struct gyre_m
 		return lose_stale(links->home, to, mail);
 	}
 	link = gy_association_get(links, to.node, &error);
+	if (link == NULL && error == -EHOSTDOWN) {
+		link = get_for_unmet(links, to);
+	}
 	return link == NULL ? lose(links->home, to, mail, error) : wait(link, to, mail);
 }
 

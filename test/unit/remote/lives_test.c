@@ -302,6 +302,53 @@ Test(lives, stand_in_the_addresses_of_senders)
 	fixture_close();
 }
 
+/* ---- met by others first ---- */
+
+static uint32_t mails;
+static uint32_t ends_before_mail;
+
+static int watch_next(struct gyre_stack *stack)
+{
+	struct gyre_address next = afar;
+
+	next.life = STRANGER_LIFE + 1;
+	if (gyre_message(stack, number)->value == WATCH) {
+		expect(gyre_watch(stack, next) == 0);
+	} else {
+		expect(gyre_address_equal(gyre_sender(stack), next));
+		ends_before_mail = gy_load_relaxed(&times_ended);
+		(void)gy_fetch_add(&mails, 1);
+	}
+	return gyre_return(stack);
+}
+
+static const struct gyre_class next_class = {
+	.name = "next",
+	.behaviour = { .notice = watch_next, .event = hear },
+};
+
+/* A third node has told of an actor in the next life, which is still to come here. */
+Test(lives, that_others_have_met_first_have_not_ended_with_the_former_one)
+{
+	struct gyre_address local = stranger_open_with(&stranger_brief, &next_class);
+	struct stranger former;
+	struct stranger next;
+	struct stranger out;
+
+	stranger_listen(&out);
+	stranger_meet(&former);
+	wait_until_down();
+	command(local, WATCH);
+	meet_as(&next, STRANGER_LIFE + 1, 0);
+	say_number(&next, local, TELL);
+	wait_for(&mails, 1);
+	cr_expect_eq(ends_before_mail, 0, "it has mail of an actor after its end");
+	stranger_close(&former);
+	stranger_close(&next);
+	stranger_close(&out);
+	fixture_close();
+}
+
 /* ---- of this node ---- */
 
 Test(lives, are_taken_anew_by_a_node_that_was_declared_down_and_its_actors_run_on)
