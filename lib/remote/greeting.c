@@ -37,13 +37,33 @@ static const char *refusal_text(unsigned refusal)
 	return refusal > 0 && refusal < GY_REFUSALS ? refusals[refusal] : "for an unknown reason";
 }
 
+/* Whoever can connect can cause a line; a link that is dialled has its pauses. */
+static bool may_log(const struct gy_association *link, char note[GY_LOG_NOTE_BYTES])
+{
+	struct gy_log_limit *limit = &link->links->nodes->refusals;
+
+	note[0] = '\0';
+	if (link->dialled) {
+		return true;
+	}
+	if (!gy_log_limit_admit(limit, link->links->home->loop.now_ns)) {
+		return false;
+	}
+	(void)gy_log_limit_note(limit, note);
+	return true;
+}
+
 static void refuse(struct gy_association *link, enum gy_refusal refusal)
 {
 	uint8_t code = (uint8_t)refusal;
+	char note[GY_LOG_NOTE_BYTES];
 
-	gy_log(link->links->nodes->log, GYRE_LOG_WARNING,
-	       "node %u: a link %s node %u is refused: %s", link->links->nodes->options.id,
-	       link->dialled ? "to" : "from", link->theirs.node, refusal_text(refusal));
+	if (may_log(link, note)) {
+		gy_log(link->links->nodes->log, GYRE_LOG_WARNING,
+		       "node %u: a link %s node %u is refused: %s%s",
+		       link->links->nodes->options.id, link->dialled ? "to" : "from",
+		       link->theirs.node, refusal_text(refusal), note);
+	}
 	gy_outgoing_say(link, GY_WIRE_REFUSE, &code, sizeof(code));
 	link->stage = GY_LINK_ENDED;
 	gyre_channel_close(link->ctx);
@@ -293,10 +313,14 @@ static void take_proof(struct gy_association *link, const struct gy_frame *frame
 static void refused(struct gy_association *link, const struct gy_frame *frame)
 {
 	unsigned code = frame->bytes == 0 ? 0 : frame->body[0];
+	char note[GY_LOG_NOTE_BYTES];
 
-	gy_log(link->links->nodes->log, GYRE_LOG_WARNING, "node %u: node %u refuses a link: %s",
-	       link->links->nodes->options.id,
-	       link->peer == NULL ? link->theirs.node : link->peer->id, refusal_text(code));
+	if (may_log(link, note)) {
+		gy_log(link->links->nodes->log, GYRE_LOG_WARNING,
+		       "node %u: node %u refuses a link: %s%s", link->links->nodes->options.id,
+		       link->peer == NULL ? link->theirs.node : link->peer->id, refusal_text(code),
+		       note);
+	}
 	gy_association_abort(link, -ECONNREFUSED);
 }
 
@@ -326,16 +350,17 @@ static bool is_tls(const unsigned char *bytes, size_t count)
 void gy_greeting_failed(const struct gy_association *link, const unsigned char *bytes, size_t count)
 {
 	const struct gy_nodes *nodes = link->links->nodes;
+	char note[GY_LOG_NOTE_BYTES];
 
 	if (link->stage != GY_LINK_GREETING || link->links->draining ||
 	    gy_secrets_tls(link) != NULL) {
 		return;
 	}
-	if (is_tls(bytes, count)) {
+	if (is_tls(bytes, count) && may_log(link, note)) {
 		gy_log(nodes->log, GYRE_LOG_WARNING,
 		       "node %u: a link is refused: the other side encrypts, this node does not; "
-		       "give it the secret or certificates",
-		       nodes->options.id);
+		       "give it the secret or certificates%s",
+		       nodes->options.id, note);
 	} else if (link->dialled) {
 		gy_log(nodes->log, GYRE_LOG_WARNING, "node %u: a link to node %u has failed: %s",
 		       nodes->options.id, link->peer->id, refusal_text(GY_REFUSED_MALFORMED));

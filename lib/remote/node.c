@@ -17,6 +17,8 @@
 #include "remote/remote.h"
 
 enum { LOOPBACK_IPV4 = 127 };
+/* Lines about those that have dialled, and are refused, in a minute. */
+enum { REFUSALS_MAX = 20, REFUSALS_MS = 60000 };
 
 /* ---- options ---- */
 
@@ -268,6 +270,7 @@ int gy_nodes_create(const struct gyre_node_options *options, const struct gy_nod
 	nodes->look_up = life->look_up;
 	nodes->declared_down = life->declared_down;
 	nodes->loops_max = life->loops_max;
+	gy_log_limit_init(&nodes->refusals, REFUSALS_MAX, REFUSALS_MS);
 	(void)pthread_mutex_init(&nodes->mutex, NULL);
 	nodes->links = (struct gy_links *)gy_memory_get(life->loops_max * sizeof(*nodes->links));
 	r = nodes->links == NULL ? -ENOMEM : init(nodes);

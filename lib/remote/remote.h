@@ -21,6 +21,7 @@
 #include "actor/afar.h"
 #include "actor/house.h"
 #include "base/atomic.h"
+#include "base/log_limit.h"
 #include "channel/tls.h"
 #include "remote/sheet.h"
 #include "remote/types.h"
@@ -153,6 +154,7 @@ struct gy_nodes {
 	struct gy_remote_ops ops;
 	struct gy_remote_ops one_way_ops; /* of a loop that has a link that is one-way */
 	uint32_t lack_logged;		  /* atomic: that it does not listen */
+	struct gy_log_limit refusals;	  /* of lines about those that have dialled; atomic */
 	pthread_mutex_t mutex;
 	struct gy_by_id peers; /* read without the mutex */
 	struct gy_node_watcher *watchers;

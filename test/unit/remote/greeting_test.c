@@ -51,6 +51,32 @@ Test(greeting, refuses_another_cluster)
 	play_refused(&hello, GY_REFUSED_CLUSTER);
 }
 
+/* Whoever can connect can cause these. */
+Test(greeting, that_is_refused_again_and_again_does_not_fill_the_log)
+{
+	enum { TIMES = 100, LINES = 40 };
+	static const unsigned char tls[] = { 0x16, 0x03, 0x01, 0x00, 0x00 };
+	struct gy_hello hello = stranger_hello();
+	const uint8_t code = GY_REFUSED_BUSY;
+	struct stranger stranger;
+
+	(void)snprintf(hello.cluster, sizeof(hello.cluster), "other");
+	stranger_open(&(struct gyre_node_options){ 0 });
+	for (int i = 0; i < TIMES; i++) {
+		expect_refused(&hello, GY_REFUSED_CLUSTER);
+		stranger_dial(&stranger);
+		stranger_say(&stranger, GY_WIRE_REFUSE, &code, sizeof(code));
+		stranger_expect_end(&stranger);
+		stranger_close(&stranger);
+		stranger_dial(&stranger);
+		stranger_say_bytes(&stranger, tls, sizeof(tls));
+		stranger_expect_end(&stranger);
+		stranger_close(&stranger);
+	}
+	fixture_close();
+	cr_expect_lt(fixture.warnings, LINES, "%u lines", fixture.warnings);
+}
+
 Test(greeting, refuses_an_older_protocol_and_one_that_has_forgotten_ours)
 {
 	struct gy_hello hello = stranger_hello();
