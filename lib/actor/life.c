@@ -90,6 +90,20 @@ static int install(struct gy_home *home, struct gy_house *house, const struct gy
 	return 0;
 }
 
+/* The limit of the class holds, unless there was no memory even for the first of its actors here.
+ */
+static GY_COLD void warn_unmade(struct gy_home *home, const struct gyre_class *class)
+{
+	const struct gy_kind *kind = gy_kind_of(home, class);
+
+	if (kind != NULL) {
+		gy_kind_warn(home, kind, "no memory to make it; what is sent to it is lost");
+	} else {
+		gy_log(home->loop.options.log, GYRE_LOG_WARNING,
+		       "actor %s: no memory to make it; what is sent to it is lost", class->name);
+	}
+}
+
 void gy_spawn_arrived(struct gy_home *home, struct gyre_mail *mail)
 {
 	struct gy_spawn_order *order = (struct gy_spawn_order *)gyre_payload(mail);
@@ -99,9 +113,7 @@ void gy_spawn_arrived(struct gy_home *home, struct gyre_mail *mail)
 
 	if (gy_unlikely(r < 0)) {
 		if (r == -ENOMEM) {
-			gy_log(home->loop.options.log, GYRE_LOG_WARNING,
-			       "actor %s: no memory to make it; what is sent to it is lost",
-			       order->class->name);
+			warn_unmade(home, order->class);
 		}
 		if (!gyre_address_is_nobody(order->group)) {
 			home->options.directory->refuse(home, gy_house_address(house),
@@ -272,9 +284,8 @@ static int make_state(struct gy_home *home, struct gy_house *house)
 static void fail_to_mount(struct gy_home *home, struct gy_house *house)
 {
 	gy_count(&home->counters.failed, 1);
-	gy_log(home->loop.options.log, GYRE_LOG_WARNING,
-	       "actor %s: no memory for its state or its mount; it ends, and its watchers are told",
-	       house->kind->class->name);
+	gy_kind_warn(home, house->kind,
+		     "no memory for its state or its mount; it ends, and its watchers are told");
 	gy_house_close(house, -ENOMEM);
 }
 

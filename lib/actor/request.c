@@ -16,10 +16,9 @@ int gy_answer_refuse(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_
 	struct gy_home *home = stack->home;
 	char text[TEXT_BYTES];
 
-	(void)snprintf(text, sizeof(text), "actor %s: answers %s with %s, but its answer is %s",
-		       stack->house->kind->class->name, ask->type->name, mail->type->name,
-		       ask->type->answer->name);
-	gy_log(home->loop.options.log, GYRE_LOG_WARNING, "%s", text);
+	(void)snprintf(text, sizeof(text), "answers %s with %s, but its answer is %s",
+		       ask->type->name, mail->type->name, ask->type->answer->name);
+	gy_kind_warn(home, stack->house->kind, "%s", text);
 #if GY_ASSERT_LEVEL >= 2
 	gy_assert_failed(text, __FILE__, __LINE__);
 #else

@@ -98,9 +98,8 @@ static void order_restart(struct gy_house *house, int error)
 		return; /* one restart mends all that failed before it */
 	}
 	if (!count(restart, class, gy_clock_ns(&loop->clock))) {
-		gy_log(loop->options.log, GYRE_LOG_WARNING,
-		       "actor %s: stopped, since it failed more than %u times", class->name,
-		       class->restarts_max);
+		gy_kind_warn(house->home, house->kind,
+			     "stopped, since it failed more than %u times", class->restarts_max);
 		gy_house_close(house, error);
 		return;
 	}

@@ -254,3 +254,29 @@ Test(mistake, of_one_class_leaves_room_for_those_of_others)
 	says("actor quiet: ended the ask number without an answer");
 	model_close();
 }
+
+static int fail_always(struct gyre_stack *stack)
+{
+	return gyre_throw(stack, -EIO);
+}
+
+static const struct gyre_class brief_class = {
+	.name = "brief",
+	.strategy = GYRE_STRATEGY_RESTART,
+	.restarts_max = 1,
+	.behaviour.notice = fail_always,
+};
+
+Test(mistake, of_actors_that_fail_too_often_fills_no_log)
+{
+	model_open(1);
+	for (uint32_t i = 0; i < 20; i++) {
+		struct gyre_address brief = model_spawn(&brief_class, 0);
+
+		model_put(brief, GY_LANE_NOTICE, 1);
+		model_put(brief, GY_LANE_NOTICE, 2);
+	}
+	model_settle();
+	cr_assert_eq(model.logged, 10);
+	model_close();
+}
