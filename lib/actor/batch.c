@@ -62,12 +62,17 @@ void gy_batch_end(struct gy_stack *stack, int error)
 
 	stack->batch = NULL;
 	for (uint32_t i = 0; i < batch->count; i++) {
-		if (batch->asks && batch->mails[i]->ask_id != 0) {
-			gy_fail_ask(home, batch->mails[i], error);
+		struct gyre_mail *mail = batch->mails[i];
+
+		if (batch->asks && mail->ask_id != 0) {
+			bool owed = stack->owed != 0 && mail->deadline != 0;
+
+			gy_fail_ask(home, mail, owed ? -(int)mail->deadline : error);
 		} else {
-			gy_mail_put(home, batch->mails[i]);
+			gy_mail_put(home, mail);
 		}
 	}
+	stack->owed = 0;
 	gy_sizes_put(&home->parts, batch, batch->size_class);
 }
 

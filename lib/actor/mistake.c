@@ -39,8 +39,11 @@ static void warn_of_batch(const struct gy_stack *stack)
 	uint32_t unanswered = 0;
 
 	for (uint32_t i = stack->batch->count; i-- > 0;) {
-		if (stack->batch->mails[i]->ask_id != 0) {
-			first = stack->batch->mails[i];
+		const struct gyre_mail *mail = stack->batch->mails[i];
+
+		/* What could not be made is no mistake. */
+		if (mail->ask_id != 0 && (stack->owed == 0 || mail->deadline == 0)) {
+			first = mail;
 			unanswered++;
 		}
 	}

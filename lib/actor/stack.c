@@ -238,12 +238,29 @@ int gyre_await(struct gyre_stack *stack, uint32_t point)
 	return suspend(gy_stack_of(stack), point, false, true);
 }
 
+/*
+ * Its handler's end tells the error. Of a batch each ask may have one of its own: it stands in the
+ * place of the deadline, which no ask needs that is being handled.
+ */
+static GY_COLD void owe(struct gy_stack *stack, struct gyre_mail *ask, int error)
+{
+	struct gy_batch *batch = stack->batch;
+
+	for (uint32_t i = 0; batch != NULL && stack->owed == 0 && i < batch->count; i++) {
+		batch->mails[i]->deadline = 0;
+	}
+	stack->owed = (uint32_t)-error;
+	if (batch != NULL) {
+		ask->deadline = (uint32_t)-error;
+	}
+}
+
 int gy_answer_error(struct gy_stack *stack, struct gyre_mail *ask, int error)
 {
 	struct gyre_mail *mail = gy_mail_get(stack->home, &gy_type_exception);
 
 	if (mail == NULL) {
-		stack->owed = stack->batch == NULL ? (uint32_t)-error : 0;
+		owe(stack, ask, error);
 		return 0;
 	}
 	mail->node.kind = GY_MAIL_EXCEPTION;

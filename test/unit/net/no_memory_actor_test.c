@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 
+#include <gyre/batch.h>
 #include <gyre/timer.h>
 #include <gyre/watch.h>
 
@@ -530,4 +531,50 @@ static bool ask_for_nothing(const struct lean_round *round)
 Test(no_memory_actor, that_replies_nothing_fails_the_ask_for_want_of_memory)
 {
 	lean_play(ask_for_nothing);
+}
+
+static int reply_nothing_to_all(struct gyre_stack *stack)
+{
+	struct gyre_mail *mails[MAILS_MAX];
+	uint32_t count = take_mails(stack, mails);
+
+	lean_begin(the_round);
+	(void)gyre_batch_reply(stack, 0, NULL);
+	while (count > 0) {
+		gyre_mail_free(stack, mails[--count]);
+	}
+	return gyre_return(stack);
+}
+
+static bool any(const struct gyre_type *type, const void *message)
+{
+	(void)type;
+	(void)message;
+	return true;
+}
+
+static const struct gyre_class refusing_all_class = { .name = "refusing all",
+						      .batch_asks = any,
+						      .behaviour.ask_batch = reply_nothing_to_all };
+
+static bool ask_for_nothing_in_batch(const struct lean_round *round)
+{
+	struct gyre_address curious = spawn(&curious_class);
+	uint32_t logged = lean_rig.logged;
+	bool lacked;
+
+	refusing = spawn(&refusing_all_class);
+	the_round = round;
+	ask_error = 0;
+	notify(curious, make_notice());
+	cr_expect(rig_until(&lean_rig, is_answered, NULL), "round %u", round->number);
+	lacked = lean_recover();
+	cr_expect_eq(ask_error, -ENOMEM, "round %u: %d", round->number, ask_error);
+	cr_expect_eq(lean_rig.logged, logged, "%s", lean_rig.last_log);
+	return lacked;
+}
+
+Test(no_memory_actor, that_replies_nothing_to_a_batch_fails_the_ask_for_want_of_memory)
+{
+	lean_play(ask_for_nothing_in_batch);
 }
