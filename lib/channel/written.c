@@ -184,6 +184,7 @@ static void send_destroy(struct gy_send *send)
 	gy_memory_put(send->bytes);
 }
 GYRE_OWN_MESSAGE_OWNING_(gy_send, 0x38, send_destroy);
+_Static_assert(sizeof(struct gyre_sent) <= sizeof(struct gy_send), "the answer has room");
 
 int gyre_channel_send(struct gyre_stack *stack, struct gyre_address channel, const void *bytes,
 		      size_t count, uint64_t timeout_ns, struct gyre_future *ret_future)
@@ -213,17 +214,24 @@ bool gy_send_arrived(struct gy_post *post, struct gyre_mail *mail)
 	return true;
 }
 
+/* The bytes have gone, which a lack of memory must not deny: the ask's mail becomes the answer. */
 static void answer(struct gyre_channel *channel, int error, void *arg)
 {
 	struct gyre_mail *ask = (struct gyre_mail *)arg;
 	struct gy_stack *stack = channel->channels->stack;
+	struct gyre_address asker = gy_mail_sender(ask);
 	uint64_t count = ((const struct gy_send *)gyre_payload(ask))->count;
 
 	if (error < 0) {
 		gy_fail_ask(stack->home, ask, error);
 		return;
 	}
-	(void)gy_post_answer(channel, ask, gyre_new(&stack->head, gyre_sent, .bytes = count));
+	gy_mail_release(ask);
+	ask->type = &gyre_type_gyre_sent;
+	ask->node.kind = GY_MAIL_REPLY;
+	gy_mail_from(ask, stack->house);
+	((struct gyre_sent *)gyre_payload(ask))->bytes = count;
+	(void)gy_send(stack->home, asker, ask, GY_LANE_REPLY);
 }
 
 /* The copy is not needed any more then, but the ask is. */

@@ -5,6 +5,8 @@
  */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <gyre/batch.h>
 #include <gyre/timer.h>
@@ -577,4 +579,76 @@ static bool ask_for_nothing_in_batch(const struct lean_round *round)
 Test(no_memory_actor, that_replies_nothing_to_a_batch_fails_the_ask_for_want_of_memory)
 {
 	lean_play(ask_for_nothing_in_batch);
+}
+
+/* ---- what is sent on a channel ---- */
+
+enum { SENT = 70000 };
+
+static struct gyre_address channel_address;
+static uint64_t sent_bytes;
+
+static int send_bytes(struct gyre_stack *stack)
+{
+	static const unsigned char bytes[SENT];
+	struct gyre_future *future = (struct gyre_future *)gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack,
+		   gyre_channel_send(stack, channel_address, bytes, SENT, GYRE_FOREVER, future));
+	ask_error = gyre_error(future);
+	sent_bytes = ask_error == 0 ? gyre_get(future, gyre_sent)->bytes : 0;
+	ask_error = ask_error == 0 ? 1 : ask_error;
+	GYRE_END(stack);
+}
+
+static const struct gyre_class sender_class = {
+	.name = "sender",
+	.frame_bytes = sizeof(struct gyre_future),
+	.behaviour.notice = send_bytes,
+};
+
+static bool is_answered_and_read(struct rig *rig, void *arg)
+{
+	static unsigned char bytes[SENT];
+
+	(void)rig;
+	while (recv(*(const int *)arg, bytes, sizeof(bytes), MSG_DONTWAIT) > 0) {
+	}
+	return ask_error != 0;
+}
+
+/* The kernel takes little at a time, so that the answer is due when the peer has read. */
+static bool send_and_answer(const struct lean_round *round)
+{
+	static const struct gyre_handler *const none[] = { NULL };
+	struct gyre_mail *mails[MAILS_MAX];
+	struct gyre_channel *channel;
+	int one = 1;
+	int fd = rig_open(&lean_rig, none, NULL, NULL, &channel);
+	uint32_t count;
+
+	cr_assert_eq(setsockopt(channel->endpoint.fd, SOL_SOCKET, SO_SNDBUF, &one, sizeof(one)), 0);
+	channel_address = gyre_channel_address(channel);
+	ask_error = 0;
+	notify(spawn(&sender_class), make_notice());
+	rig_settle(&lean_rig);
+	cr_assert_eq(ask_error, 0);
+	count = take_mails(&rig_stack(&lean_rig)->head, mails);
+	heap_end_after(0);
+	cr_expect(rig_until(&lean_rig, is_answered_and_read, &fd));
+	(void)heap_recover();
+	cr_expect_eq(ask_error, 1, "%d", ask_error);
+	cr_expect_eq(sent_bytes, SENT);
+	while (count > 0) {
+		gyre_mail_free(&rig_stack(&lean_rig)->head, mails[--count]);
+	}
+	(void)close(fd);
+	rig_settle(&lean_rig);
+	return round->number == 0; /* one is enough */
+}
+
+Test(no_memory_actor, whose_bytes_have_gone_is_told_so)
+{
+	lean_play(send_and_answer);
 }
