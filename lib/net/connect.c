@@ -25,7 +25,8 @@ void gy_connect_argument_destroy(struct gy_connect_argument *argument)
 	if (home != NULL && home->draining) {
 		gy_opening_end(gy_homes_of(home->options.system));
 	} else if (home != NULL) {
-		gy_opening_fail(home, "connecting to", NULL, order->options.to, -ENOMEM);
+		gy_opening_fail(home, "connecting to", NULL, order->options.to,
+				home->leaving ? -ESHUTDOWN : -ENOMEM);
 	}
 	gy_memory_put(order);
 	argument->order = NULL;

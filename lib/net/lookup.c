@@ -41,16 +41,10 @@ static void gy_lookup_argument_destroy(struct gy_lookup_argument *argument)
 }
 GYRE_OWN_MESSAGE_OWNING_(gy_lookup_argument, 0x51, gy_lookup_argument_destroy);
 
-/* The ask, and the notice that it can be answered. */
 struct gy_lookup_ask {
 	char nothing;
 };
 GYRE_OWN_MESSAGE_(gy_lookup_ask, 0x52);
-
-struct gy_lookup_done {
-	char nothing;
-};
-GYRE_OWN_MESSAGE_(gy_lookup_done, 0x53);
 
 struct lookup {
 	struct gy_endpoint endpoint; /* of no descriptor: the lookup has its own */
@@ -60,7 +54,6 @@ struct lookup {
 	struct gy_timer timer;
 	bool counted; /* among those of the loop */
 	bool done;
-	bool told; /* the actor, that it is done */
 	bool ending;
 	bool ended;
 	int error;
@@ -92,18 +85,6 @@ static void end(struct lookup *lookup)
 	}
 }
 
-static void tell_self(struct lookup *lookup)
-{
-	struct gyre_stack *stack = &lookup->channels->stack->head;
-	struct gyre_mail *mail = gyre_new(stack, gy_lookup_done, 0);
-
-	lookup->told = true;
-	if (mail == NULL || gyre_notify(stack, gyre_self(stack), mail) < 0) {
-		/* The ask fails then, as nobody is there to answer it. */
-		(void)gyre_stop(stack, gyre_self(stack));
-	}
-}
-
 static void process(struct gy_endpoint *endpoint)
 {
 	struct lookup *lookup = gy_container_of(endpoint, struct lookup, endpoint);
@@ -119,8 +100,8 @@ static void process(struct gy_endpoint *endpoint)
 	if (lookup->resolve.done) {
 		finish(lookup, lookup->resolve.error);
 	}
-	if (lookup->done && !lookup->told) {
-		tell_self(lookup);
+	if (lookup->done) {
+		(void)gy_house_unstash(endpoint->owner->house, UINT32_MAX);
 	}
 }
 
@@ -182,8 +163,10 @@ static int mount(struct gyre_stack *stack)
 	if (r == 0) {
 		r = gy_endpoint_add(&lookup->endpoint, s->house);
 	}
-	if (r < 0) {
-		return r;
+	if (r < 0) { /* which the ask is told, that is on its way */
+		lookup->done = true;
+		lookup->error = r;
+		return gyre_return(stack);
 	}
 	if (order->timeout_ns != GYRE_FOREVER) {
 		gy_timer_start(&s->home->loop.wheel, &lookup->timer, order->timeout_ns);
@@ -199,11 +182,14 @@ static int ask(struct gyre_stack *stack)
 	struct gyre_resolved *resolved;
 	int r;
 
-	if (!lookup->done) {
-		r = gyre_stash(stack);
-		return r < 0 ? gyre_throw(stack, r) : gyre_return(stack);
+	r = lookup->done ? 0 : gyre_stash(stack);
+	if (!lookup->done && r == 0) {
+		return gyre_return(stack);
 	}
 	(void)gyre_stop(stack, gyre_self(stack));
+	if (r < 0) {
+		return gyre_throw(stack, r);
+	}
 	if (lookup->error < 0) {
 		return gyre_throw(stack, lookup->error);
 	}
@@ -215,12 +201,6 @@ static int ask(struct gyre_stack *stack)
 		       resolved->count * sizeof(resolved->addresses[0]));
 	}
 	return gyre_reply(stack, answer);
-}
-
-static int notice(struct gyre_stack *stack)
-{
-	(void)gyre_unstash(stack, UINT32_MAX);
-	return gyre_return(stack);
 }
 
 /* Who has asked is gone. */
@@ -238,7 +218,7 @@ static void clean(void *state)
 static const struct gyre_class lookup_class = {
 	.name = "lookup",
 	.state_bytes = sizeof(struct lookup),
-	.behaviour = { .ask = ask, .notice = notice, .event = event },
+	.behaviour = { .ask = ask, .event = event },
 	.mount = mount,
 	.clean = clean,
 };

@@ -5,10 +5,12 @@
  */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <gyre/batch.h>
+#include <gyre/resolve.h>
 #include <gyre/timer.h>
 #include <gyre/watch.h>
 
@@ -651,4 +653,48 @@ static bool send_and_answer(const struct lean_round *round)
 Test(no_memory_actor, whose_bytes_have_gone_is_told_so)
 {
 	lean_play(send_and_answer);
+}
+
+/* ---- lookups ---- */
+
+static int look_up(struct gyre_stack *stack)
+{
+	struct gyre_future *future = (struct gyre_future *)gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	lean_begin(the_round);
+	GYRE_AWAIT(stack, gyre_resolve(stack, "tcp://127.0.0.1:80", NULL, 0, future));
+	ask_error = gyre_error(future);
+	ask_error = ask_error == 0 ? 1 : ask_error;
+	GYRE_END(stack);
+}
+
+static const struct gyre_class looking_class = {
+	.name = "looking",
+	.frame_bytes = sizeof(struct gyre_future),
+	.behaviour.notice = look_up,
+};
+
+static bool look_up_once(const struct lean_round *round)
+{
+	bool lacked;
+	bool unmade;
+
+	the_round = round;
+	ask_error = 0;
+	notify(spawn(&looking_class), make_notice());
+	rig_settle(&lean_rig);
+	lacked = lean_recover();
+	unmade = strstr(lean_rig.last_log, "its mount") != NULL ||
+		 strstr(lean_rig.last_log, "to make it") != NULL ||
+		 strstr(lean_rig.last_log, "looking: ") != NULL;
+	cr_expect(rig_until(&lean_rig, is_answered, NULL) || unmade, "round %u", round->number);
+	cr_expect(ask_error == 1 || ask_error == -ENOMEM || unmade, "round %u: %d %s",
+		  round->number, ask_error, lean_rig.last_log);
+	return lacked;
+}
+
+Test(no_memory_actor, that_looks_up_is_told_of_the_want_of_memory)
+{
+	lean_play(look_up_once);
 }
