@@ -26,6 +26,8 @@
 
 enum { SIGNALS = 64, READ_AT_ONCE = 8, RECORDS_FIRST = 8 };
 
+static const uint64_t pause_ns = GYRE_MILLISECONDS(1);
+
 /*
  * What watchers ask for, and the answer. An ask may overtake a notice, and waits aside for the
  * signal to be blocked; so @number tells which of an actor's orders is the later one.
@@ -46,12 +48,14 @@ struct record {
 	struct gyre_address watcher;
 	uint64_t number; /* of the last order */
 	int signo;
-	bool watches; /* false: kept because an earlier order may still wait */
+	bool watches;		   /* false: kept because an earlier order may still wait */
+	struct gyre_signal untold; /* for want of memory; its count is 0 for none */
 };
 
 struct catcher {
 	struct gy_endpoint endpoint; /* its descriptor is the signalfd */
 	struct gy_op op;	     /* a poll, and at last the close */
+	struct gy_timer timer;	     /* until what is untold is tried again */
 	struct gyre_system *system;
 	bool ending;
 };
@@ -80,25 +84,49 @@ static void fill_set(uint64_t signals, sigset_t *ret_set)
 
 /* ---- catching ---- */
 
-static void tell(struct state *state, struct gy_home *home, const struct gyre_signal *signal)
+static void tell_one(struct gy_home *home, struct record *record)
 {
-	for (uint32_t i = 0; i < state->count; i++) {
-		struct gyre_mail *mail;
+	struct gyre_mail *mail = gy_mail_get(home, &gyre_type_gyre_signal);
 
-		if (state->records[i].signo != signal->signo || !state->records[i].watches) {
-			continue;
-		}
-		mail = gy_mail_get(home, &gyre_type_gyre_signal);
-		if (mail == NULL) {
-			gy_log(home->loop.options.log, GYRE_LOG_WARNING,
-			       "no memory to tell an actor of signal %d", signal->signo);
-			continue;
-		}
+	if (mail != NULL) {
 		mail->node.kind = GY_MAIL_EVENT;
 		gy_mail_from_nobody(mail);
 		mail->ask_id = 0;
-		*(struct gyre_signal *)gyre_payload(mail) = *signal;
-		(void)gy_send(home, state->records[i].watcher, mail, GY_LANE_EVENT);
+		*(struct gyre_signal *)gyre_payload(mail) = record->untold;
+		record->untold.count = 0;
+		(void)gy_send(home, record->watcher, mail, GY_LANE_EVENT);
+	}
+}
+
+/* What finds no memory waits, and those of its number that come meanwhile are one with it. */
+static void tell_untold(struct state *state, struct gy_home *home)
+{
+	bool more = false;
+
+	for (uint32_t i = 0; i < state->count; i++) {
+		struct record *record = &state->records[i];
+
+		if (record->watches && record->untold.count > 0) {
+			tell_one(home, record);
+			more = more || record->untold.count > 0;
+		}
+	}
+	if (more && !gy_timer_is_started(&state->catcher->timer)) {
+		gy_timer_start(&home->loop.wheel, &state->catcher->timer, pause_ns);
+	}
+}
+
+static void note(struct state *state, const struct gyre_signal *signal)
+{
+	for (uint32_t i = 0; i < state->count; i++) {
+		struct record *record = &state->records[i];
+
+		if (record->signo == signal->signo && record->watches) {
+			uint32_t before = record->untold.count;
+
+			record->untold = *signal;
+			record->untold.count += before;
+		}
 	}
 }
 
@@ -122,9 +150,15 @@ static void tell_all(struct state *state, struct gy_home *home,
 			signal.count = infos[j].ssi_signo == infos[i].ssi_signo ? 0 : signal.count;
 		}
 		if (signal.count > 0) {
-			tell(state, home, &signal);
+			note(state, &signal);
+			tell_untold(state, home);
 		}
 	}
+}
+
+static void try_again(struct gy_timer *timer)
+{
+	gy_endpoint_ready(&gy_container_of(timer, struct catcher, timer)->endpoint);
 }
 
 static void closed(struct gy_op *op, const struct gy_completion *completion)
@@ -158,6 +192,7 @@ static int catch_more(struct catcher *catcher, struct gy_ring *ring)
 	struct signalfd_siginfo infos[READ_AT_ONCE];
 	ssize_t got;
 
+	tell_untold(state, home);
 	if (catcher->op.armed) {
 		return 0;
 	}
@@ -190,6 +225,7 @@ static void drain(struct gy_endpoint *endpoint)
 	gy_system_signals(&signals);
 	(void)signalfd(catcher->system->signal_fd, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	catcher->ending = true;
+	gy_timer_stop(&endpoint->owner->house->home->loop.wheel, &catcher->timer);
 	gy_endpoint_ready(endpoint);
 }
 
@@ -270,12 +306,18 @@ static int add(struct gyre_stack *stack, struct state *state, const struct gy_si
 	}
 	r = gyre_watch(stack, watcher);
 	if (r == 0 && (i == state->count || order->number > state->records[i].number)) {
+		struct gyre_signal untold = { 0 };
+
+		if (i < state->count && state->records[i].watches) {
+			untold = state->records[i].untold;
+		}
 		state->count += i == state->count;
 		state->records[i] = (struct record){
 			.watcher = watcher,
 			.number = order->number,
 			.signo = order->signo,
 			.watches = true,
+			.untold = untold,
 		};
 		update(state);
 	}
@@ -388,6 +430,7 @@ static int mount(struct gyre_stack *stack)
 	(void)sigemptyset(&none);
 	catcher->system = gyre_system_of(stack);
 	catcher->endpoint.ops = &catcher_ops;
+	gy_timer_init(&catcher->timer, try_again);
 	catcher->endpoint.fd = signalfd(-1, &none, SFD_CLOEXEC | SFD_NONBLOCK);
 	r = catcher->endpoint.fd < 0 ? -errno : gy_endpoint_add(&catcher->endpoint, s->house);
 	if (r < 0) {

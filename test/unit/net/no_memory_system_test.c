@@ -1,9 +1,15 @@
-/* Making a system while there is no memory from each allocation on. */
+/* Making a system while there is no memory from each allocation on; and signals, which come once.
+ */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <signal.h>
+#include <unistd.h>
 
+#include <gyre/signal.h>
 #include <gyre/system.h>
 
+#include "actor/stack.h"
+#include "fixture.h"
 #include "heap.h"
 
 TestSuite(no_memory_system, .timeout = 120);
@@ -49,4 +55,86 @@ Test(no_memory_system, of_its_making_is_told_in_one_line)
 		cr_assert_lt(++number, ROUNDS_MAX);
 	}
 	cr_expect_gt(number, 0, "nothing was lacking");
+}
+
+/* ---- signals ---- */
+
+enum { MAILS_MAX = 256 };
+
+static struct gyre_mail *taken[MAILS_MAX];
+static uint32_t taken_count;
+
+/* Leaves no free mail of the size of a signal. */
+static void take_mails(struct gyre_stack *stack)
+{
+	const size_t bytes = GYRE_MAIL_HEADER_BYTES + sizeof(struct gyre_signal);
+	const struct gy_pool *pool =
+		&gy_stack_of(stack)->home->loop.nodes.pools[gy_sizes_class(bytes)];
+
+	do {
+		expect(taken_count < MAILS_MAX);
+		taken[taken_count++] = gyre_mail_new(stack, &gyre_type_gyre_signal);
+	} while (pool->free_count > 0);
+	heap_end_after(0);
+}
+
+static void give_back(struct gyre_stack *stack)
+{
+	while (taken_count > 0) {
+		gyre_mail_free(stack, taken[--taken_count]);
+	}
+}
+
+/* Until somebody has found no memory. */
+static bool has_lacked(void)
+{
+	bool lacked = heap_recover();
+
+	if (!lacked) {
+		heap_end_after(0);
+	}
+	return lacked;
+}
+
+static int watch_in_want(struct gyre_stack *stack)
+{
+	struct gyre_future *future = (struct gyre_future *)gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_signal_watch(stack, SIGHUP, future));
+	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), future));
+	take_mails(stack);
+	expect(kill(getpid(), SIGHUP) == 0);
+	do {
+		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), future));
+	} while (!has_lacked());
+	give_back(stack);
+	GYRE_END(stack);
+}
+
+static int hear_hangup(struct gyre_stack *stack)
+{
+	const struct gyre_signal *signal = gyre_message(stack, gyre_signal);
+
+	expect(signal != NULL && signal->signo == SIGHUP && signal->count == 1);
+	return fixture_end(stack);
+}
+
+Test(no_memory_system, keeps_a_signal_until_it_can_be_told)
+{
+	const struct gyre_class class = {
+		.name = "in want",
+		.frame_bytes = FIXTURE_FRAME_BYTES,
+		.mount = watch_in_want,
+		.behaviour.event = hear_hangup,
+	};
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGHUP);
+	cr_assert_eq(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
+	fixture_open(1);
+	(void)spawn_outside(&class, 0);
+	fixture_run();
+	fixture_close();
 }
