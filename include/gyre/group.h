@@ -32,8 +32,9 @@ GYRE_BEGIN_DECLS
  * @message: its payload
  *
  * Runs where the message is sent: on the sender's loop in phase 2 or 3, inside its handler, or on
- * the thread that sends from outside; on several threads at once. It is not re-entered on one
- * thread, there is no last call, and it must not call gyre.
+ * the thread that sends from outside; on several threads at once. For an ask from outside it runs
+ * twice, on that thread and on a loop. It is not re-entered on one thread, there is no last call,
+ * and it must not call gyre.
  *
  * Returns the key: all messages of one key go to the same member.
  */

@@ -12,8 +12,9 @@
  *
  * The ask is carried by an actor of gyre's own on the receiver's loop, which the receiver sees as
  * the sender, so that all is as between actors: time-outs, the end of the receiver, counters. The
- * asks of one thread to one receiver are dispatched in the order of the calls. A thread that asks
- * leaves nothing behind: it may end whenever it likes. See actor.h for notices from such threads.
+ * asks of one thread to one receiver are dispatched in the order of the calls, also those that a
+ * group leads to one member by their key. A thread that asks leaves nothing behind: it may end
+ * whenever it likes. See actor.h for notices from such threads.
  */
 #ifndef GYRE_OUTSIDE_H
 #define GYRE_OUTSIDE_H

@@ -20,6 +20,7 @@
 
 #include "actor/stack.h"
 #include "base/memory.h"
+#include "system/groups.h"
 #include "system/system.h"
 
 /* The mutex is held while an errand is posted, and while a stage of a stop is opened. */
@@ -36,7 +37,7 @@ struct inquiry {
 	struct gyre_system *system;
 	struct gyre_address to;
 	uint16_t via; /* the loop of the ambassador: that of @to, unless it has none and retires;
-		       * for a group each in turn */
+		       * for a group that of its member, or each in turn */
 	struct gyre_mail *question; /* owned until it is asked */
 	uint64_t deadline_ns;	    /* UINT64_MAX for none */
 	gyre_answered_fn callback;  /* NULL when a thread waits */
@@ -323,17 +324,24 @@ static bool is_group_here(const struct gyre_system *system, struct gyre_address 
 	return to.loop == GY_GROUP_LOOP && gy_is_of_node(system->homes.node, to);
 }
 
-/* Under the mutex. On a loop that retires no ambassador is made any more. */
+/*
+ * Under the mutex. On a loop that retires no ambassador is made any more. Asks that a group gives
+ * to the same member for sure go by that member's loop, so that none overtakes another.
+ */
 static uint16_t choose_loop(const struct inquiry *inquiry)
 {
 	const struct gyre_system *system = inquiry->system;
 	uint32_t count = gy_loops_count(system->homes.loops);
+	uint16_t member;
 	uint32_t loop;
 
-	if (is_group_here(system, inquiry->to)) {
+	if (!is_group_here(system, inquiry->to)) {
+		loop = (uint32_t)gy_outside_loop(system, inquiry->to);
+	} else if (gy_group_loop(inquiry->system, inquiry->to, inquiry->question, &member)) {
+		loop = member;
+	} else {
 		return (uint16_t)(system->embassy->turn++ % count);
 	}
-	loop = (uint32_t)gy_outside_loop(system, inquiry->to);
 	if (loop >= count && gyre_address_is_nobody(system->embassy->ambassadors[loop])) {
 		loop = 0;
 	}

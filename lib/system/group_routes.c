@@ -364,6 +364,23 @@ static int notify_one(struct gyre_system *system, struct gyre_address to, const 
 					      : gyre_system_notify(system, member, mail);
 }
 
+bool gy_group_loop(struct gyre_system *system, struct gyre_address to, const struct gyre_mail *mail,
+		   uint16_t *ret_loop)
+{
+	struct gyre_address member = GYRE_NOBODY;
+	bool entered = gy_rcu_enter();
+	struct route route;
+
+	if (begin(&route, gy_groups_of(system), to, system->homes.loops->max) &&
+	    (route.group->routing == GYRE_ROUTE_BY_KEY || route.members->count == 1)) {
+		member = pick(&route, mail);
+	}
+	end(&route);
+	gy_rcu_leave(entered);
+	*ret_loop = member.loop;
+	return !gyre_address_is_nobody(member);
+}
+
 int gy_group_notify(struct gyre_system *system, struct gyre_address to, struct gyre_mail *mail)
 {
 	bool entered = gy_rcu_enter();

@@ -128,6 +128,12 @@ void gy_groups_shrink(struct gyre_system *system, uint32_t from);
 
 /* Mail of an actor for a group; as gy_send(). */
 int gy_group_route(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail);
+/*
+ * The loop of the member that a message from outside goes to, where more than chance decides: by
+ * its key, or as there is no other; false where any loop may send it. Any thread.
+ */
+bool gy_group_loop(struct gyre_system *system, struct gyre_address to, const struct gyre_mail *mail,
+		   uint16_t *ret_loop);
 /* A notice from outside; as gyre_system_notify(). */
 int gy_group_notify(struct gyre_system *system, struct gyre_address to, struct gyre_mail *mail);
 

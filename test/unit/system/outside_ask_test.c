@@ -599,3 +599,88 @@ Test(outside_ask, that_falls_behind_the_loops_is_a_dead_letter_with_the_type_of_
 	cr_assert(gyre_address_equal(fixture.letters[0].to, to));
 	assert_all_unpacked();
 }
+
+/* ---- the order of what a key leads to one member ---- */
+
+static uint32_t in_the_way;
+static uint32_t may_go;
+static uint64_t order[4];
+static uint32_t order_count;
+static uint32_t heard;
+
+static int stand_in_the_way(struct gyre_stack *stack)
+{
+	gy_store_release(&in_the_way, 1);
+	await(&may_go, 1);
+	return gyre_return(stack);
+}
+
+static int take_turn(struct gyre_stack *stack)
+{
+	order[order_count++] = gyre_message(stack, number)->value;
+	return gyre_reply(stack, gyre_new(stack, number, 0));
+}
+
+static int join(struct gyre_stack *stack)
+{
+	expect(gyre_group_join(stack, ordered) == 0);
+	(void)gy_fetch_add(&in_the_way, 1);
+	return gyre_return(stack);
+}
+
+static uint64_t same_key(const struct gyre_type *type, const void *message)
+{
+	(void)type;
+	(void)message;
+	return 7;
+}
+
+static const struct gyre_class standing_class = { .name = "standing",
+						  .behaviour.notice = stand_in_the_way };
+static const struct gyre_class turning_class = { .name = "turning",
+						 .mount = join,
+						 .behaviour.ask = take_turn };
+static const struct gyre_class plain_class = { .name = "plain", .behaviour.ask = take_turn };
+
+static void hear_turn(struct gyre_mail *answer, int error, void *arg)
+{
+	(void)answer;
+	(void)arg;
+	expect(error == 0);
+	(void)gy_fetch_add(&heard, 1);
+}
+
+static void ask_group(uint64_t value)
+{
+	cr_assert_eq(gyre_system_ask_callback(fixture.system, ordered,
+					      gyre_system_new(fixture.system, number, value),
+					      GYRE_FOREVER, hear_turn, NULL),
+		     0);
+}
+
+/* One loop does nothing meanwhile, which is none of theirs. */
+Test(outside_ask, keeps_the_order_of_what_a_key_leads_to_one_member)
+{
+	const struct gyre_group_options options = { .routing = GYRE_ROUTE_BY_KEY, .key = same_key };
+	struct gyre_address other;
+
+	open_running(2);
+	cr_assert_eq(gyre_group_create(fixture.system, &options, &ordered), 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		(void)spawn_outside(&turning_class, 1);
+	}
+	await(&in_the_way, 2);
+	other = spawn_outside(&plain_class, 1);
+	gy_store_release(&in_the_way, 0);
+	cr_assert_eq(notify_outside(spawn_outside(&standing_class, 0), 0), 0);
+	await(&in_the_way, 1);
+	ask_group(1);
+	ask_group(2);
+	/* What one of them has had to do is done by then. */
+	cr_assert_eq(ask_number(other, 3, GYRE_FOREVER, NULL), 0);
+	gy_store_release(&may_go, 1);
+	await(&heard, 2);
+	fixture_close();
+	cr_expect_eq(order[0], 1, "%lu came first", order[0]);
+	cr_expect_eq(order[1], 2);
+}
