@@ -8,6 +8,8 @@
  */
 #include <errno.h>
 
+#include <gyre/watch.h>
+
 #include "actor/afar.h"
 #include "actor/stack.h"
 #include "actor/watch.h"
@@ -189,6 +191,16 @@ static int check(const struct gy_association *link, const struct gy_frame *frame
 	return 0;
 }
 
+/* Whose large messages must be first: the event of an end is from nobody, but comes after the last
+ * mail of the actor that has ended. */
+static struct gyre_address speaker(const struct gyre_mail *mail)
+{
+	if (mail->type->id == GYRE_ID(gyre_terminated) && mail->node.kind == GY_MAIL_EVENT) {
+		return ((const struct gyre_terminated *)(const void *)mail->payload)->actor;
+	}
+	return gy_mail_sender(mail);
+}
+
 static int add(struct gy_association *link, const struct gy_frame *frame, struct gyre_address to,
 	       const struct gyre_mail *mail)
 {
@@ -198,9 +210,8 @@ static int add(struct gy_association *link, const struct gy_frame *frame, struct
 		return r;
 	}
 	if (gy_unlikely(frame->bytes > GY_WIRE_BODY_BYTES_MAX) ||
-	    (gy_unlikely(link->streams_count > 0) &&
-	     gy_streams_have(link, gy_mail_sender(mail), to))) {
-		return gy_streams_add(link, frame, gy_mail_sender(mail), to);
+	    (gy_unlikely(link->streams_count > 0) && gy_streams_have(link, speaker(mail), to))) {
+		return gy_streams_add(link, frame, speaker(mail), to);
 	}
 	return add_whole(link, frame, to, mail);
 }

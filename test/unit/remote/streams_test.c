@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <gyre/name.h>
+#include <gyre/watch.h>
 
 #include "base/atomic.h"
 #include "pair.h"
@@ -119,4 +120,72 @@ Test(streams, of_a_peer_that_keeps_little_take_turns_in_what_it_keeps)
 					      .suspect_ns = GYRE_SECONDS(1000),
 					      .down_ns = GYRE_SECONDS(2000) } });
 	cr_assert_eq(taken, SENDERS * EACH);
+}
+
+/* ---- the end of the sender ---- */
+
+static int speak_and_end(struct gyre_stack *stack)
+{
+	expect(gyre_notify(stack, gyre_sender(stack), pair_order(stack, 1, ITEMS)) == 0);
+	return gyre_stop(stack, gyre_self(stack));
+}
+
+static const struct gyre_class speaker_class = { .name = "speaker",
+						 .behaviour.notice = speak_and_end };
+
+static int watch_and_listen(struct gyre_stack *stack)
+{
+	struct gyre_address other = gyre_message(stack, place)->address;
+
+	expect(gyre_watch(stack, other) == 0);
+	return gyre_notify(stack, other, gyre_new(stack, number, 0));
+}
+
+static int hear_order(struct gyre_stack *stack)
+{
+	expect(gyre_message(stack, order) != NULL);
+	trace('o');
+	return gyre_return(stack);
+}
+
+static int hear_of_the_end(struct gyre_stack *stack)
+{
+	expect(gyre_message(stack, gyre_terminated) != NULL);
+	trace('!');
+	return fixture_end(stack);
+}
+
+static const struct gyre_class listener_class = {
+	.name = "listener",
+	.mount = watch_and_listen,
+	.behaviour = { .notice = hear_order, .event = hear_of_the_end },
+};
+
+static int watches_a_speaker(struct gyre_stack *stack)
+{
+	struct pair_frame *frame = frame_of(stack);
+	struct gyre_address listener;
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, "other", GYRE_FOREVER, &frame->future));
+	expect(gyre_error(&frame->future) == 0);
+	expect(gyre_spawn(
+		       stack, &listener_class,
+		       gyre_new(stack, place, gyre_get(&frame->future, gyre_node_found)->address),
+		       NULL, &listener) == 0);
+	GYRE_END(stack);
+}
+
+/* The message has to wait for credit, so that it does not come in the turn in which it begins. */
+Test(streams, are_not_overtaken_by_the_end_of_who_speaks)
+{
+	pair_play(&(struct pair){ .script = watches_a_speaker,
+				  .class = &speaker_class,
+				  .first = { .link_bytes_max = 1 << 16,
+					     .message_bytes_max = LARGEST_BYTES,
+					     .heartbeat_ns = GYRE_SECONDS(1),
+					     .suspect_ns = GYRE_SECONDS(1000),
+					     .down_ns = GYRE_SECONDS(2000) },
+				  .second = patient });
+	cr_assert_str_eq(traced, "o!");
 }
