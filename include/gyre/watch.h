@@ -29,8 +29,10 @@ GYRE_OWN_MESSAGE_(gyre_terminated, 0x08);
  * @stack: the stack of the running handler
  * @actor: the other, on whatever loop; a stale address is allowed
  *
- * When the event comes, the children of the other have ended and its state has been cleaned. To
- * watch it twice is to watch it once.
+ * When the event comes, the children of the other have ended and its state has been cleaned. All
+ * its mail that the running actor gets has been dispatched: the event waits behind mail that waits,
+ * as behind a barrier or for a restart. What has been stashed may come back later. To watch it
+ * twice is to watch it once.
  *
  * Return: 0, or a negative errno.
  * Errors:

@@ -4,6 +4,9 @@
  * meanwhile waits for the next one; and it handles no more than the run budget, so that a house
  * with a long queue goes to the back of the loop's. Where the budget ends a pass, the next one goes
  * on with the lanes behind, so that a flood of one kind does not shut out the others.
+ *
+ * The event of an end may stand in any lane, as watch.h tells. While one stands in another than
+ * that of events the passes of the house look at each mail for it; others do not.
  */
 #include <errno.h>
 
@@ -185,9 +188,9 @@ static bool is_wanted(struct gy_house *house, struct gyre_mail *mail)
 
 /*
  * An event comes once: the end of what is watched, a timer. So the stack is there before the event
- * is claimed. False without memory for it: then the event waits.
+ * is claimed. False without memory for it: then the event waits. @lane: where it stood.
  */
-static bool run_event(struct pass *pass, struct gyre_mail *mail)
+static bool run_event(struct pass *pass, enum gy_lane lane, struct gyre_mail *mail)
 {
 	struct gy_house *house = pass->house;
 	gyre_handler_fn handler = house->behaviour->event;
@@ -199,6 +202,10 @@ static bool run_event(struct pass *pass, struct gyre_mail *mail)
 	if (gy_unlikely(mail->type == &gy_type_afar)) {
 		pass->budget--;
 		return gy_afar_again(house, mail);
+	}
+	if (mail->type->id == GYRE_ID(gyre_terminated) && gy_watch_hold(house, mail, lane)) {
+		pass->budget--;
+		return true;
 	}
 	if (handler == NULL) {
 		handler = gy_route_find(house->behaviour->event_routes, mail->type->id);
@@ -301,7 +308,7 @@ static void run_events(struct pass *pass, struct gy_node *first, struct gy_node 
 	while (node != NULL && pass->budget > 0 && (house->closed & 1U << GY_LANE_EVENT) == 0) {
 		struct gy_node *next = node->next;
 
-		if (!run_event(pass, gy_mail_of(node))) {
+		if (!run_event(pass, GY_LANE_EVENT, gy_mail_of(node))) {
 			gy_house_lacks(house, 1U << GY_LANE_EVENT);
 			break;
 		}
@@ -313,7 +320,8 @@ static void run_events(struct pass *pass, struct gy_node *first, struct gy_node 
 	}
 }
 
-static bool is_batched(const struct gy_house *house, enum gy_lane lane, struct gyre_mail *mail)
+static inline __attribute__((always_inline)) bool
+is_batched(const struct gy_house *house, enum gy_lane lane, struct gyre_mail *mail)
 {
 	const struct gyre_class *class = house->kind->class;
 	gyre_filter_fn filter = lane == GY_LANE_ASK ? class->batch_asks : class->batch_notices;
@@ -344,8 +352,8 @@ static inline void leave_mailbox(struct gy_house *house)
 }
 
 /* Puts @mail into the batch, which is made if need be. False if it must be dispatched alone. */
-static bool add_to_batch(struct pass *pass, enum gy_lane lane, struct gy_batch **batch,
-			 struct gyre_mail *mail)
+static inline __attribute__((always_inline)) bool
+add_to_batch(struct pass *pass, enum gy_lane lane, struct gy_batch **batch, struct gyre_mail *mail)
 {
 	if (lane == GY_LANE_ASK && is_overdue(pass, mail)) {
 		return false; /* which answers it */
@@ -427,7 +435,79 @@ static inline void run_lane(struct pass *pass, enum gy_lane lane, struct gy_node
 	}
 }
 
-static __attribute__((noinline)) void run_many_lanes(struct pass *pass, uint32_t taken)
+/* The event of an end has come to the head of another lane than that of events. */
+static __attribute__((noinline)) void run_end(struct pass *pass, enum gy_lane lane,
+					      struct gyre_mail *mail)
+{
+	struct gy_house *house = pass->house;
+
+	if ((house->closed & 1U << GY_LANE_EVENT) == 0) {
+		if (run_event(pass, lane, mail)) {
+			return;
+		}
+		gy_house_lacks(house, 1U << GY_LANE_EVENT);
+	} else if (gy_watch_hold(house, mail, lane)) {
+		pass->budget--;
+		return;
+	}
+	pass->budget--;
+	gy_house_put(pass->home, house, mail, GY_LANE_EVENT);
+}
+
+/* Runs the first mail of a lane, or puts it into the batch. False if the batch was run instead,
+ * which may have closed the lane. */
+static __attribute__((noinline)) bool run_first(struct pass *pass, enum gy_lane lane,
+						struct gy_batch **batch, struct gyre_mail *mail)
+{
+	bool bounded = lane == GY_LANE_ASK || lane == GY_LANE_NOTICE;
+	bool is_end = mail->node.kind == GY_MAIL_EVENT;
+
+	if (bounded && !is_end && is_batched(pass->house, lane, mail) &&
+	    add_to_batch(pass, lane, batch, mail)) {
+		return true;
+	}
+	if (*batch != NULL) {
+		flush_batch(pass, batch);
+		return false;
+	}
+	if (is_end) {
+		run_end(pass, lane, mail);
+		return true;
+	}
+	if (bounded) {
+		leave_mailbox(pass->house);
+	}
+	run_mail(pass, lane, mail);
+	return true;
+}
+
+/* Any lane but that of events, of a house that has ends in such lanes. */
+static void run_lane_with_ends(struct pass *pass, enum gy_lane lane, struct gy_node *first,
+			       struct gy_node *last)
+{
+	struct gy_house *house = pass->house;
+	struct gy_batch *batch = NULL;
+	struct gy_node *node = first;
+	uint32_t before = pass->budget;
+
+	while (node != NULL && pass->budget > 0 && (house->closed & (1U << lane)) == 0) {
+		struct gy_node *next = node->next;
+
+		if (run_first(pass, lane, &batch, gy_mail_of(node))) {
+			node = next;
+		}
+	}
+	flush_batch(pass, &batch);
+	if (lane <= GY_LANE_EXCEPTION) {
+		house->replies -= before - pass->budget;
+	}
+	if (node != NULL) {
+		gy_house_put_back(house, lane, node, last);
+	}
+}
+
+static inline __attribute__((always_inline)) void run_taken(struct pass *pass, uint32_t taken,
+							    bool ends)
 {
 	struct gy_node *first[GY_LANES];
 	struct gy_node *last[GY_LANES];
@@ -440,10 +520,29 @@ static __attribute__((noinline)) void run_many_lanes(struct pass *pass, uint32_t
 	for (uint32_t left = taken; left != 0; left &= left - 1) {
 		uint32_t lane = (uint32_t)__builtin_ctz(left);
 
-		if (pass->budget == 0 && pass->house->passed_over == 0) {
-			pass->house->passed_over = (uint8_t)((1U << lane) - 1);
+		if (pass->budget == 0 && (pass->house->passed_over & ~GY_ENDS_HELD) == 0) {
+			pass->house->passed_over |= (uint8_t)((1U << lane) - 1);
 		}
-		run_lane(pass, (enum gy_lane)lane, first[lane], last[lane]);
+		if (ends && lane != GY_LANE_EVENT) {
+			run_lane_with_ends(pass, (enum gy_lane)lane, first[lane], last[lane]);
+		} else {
+			run_lane(pass, (enum gy_lane)lane, first[lane], last[lane]);
+		}
+	}
+}
+
+static __attribute__((noinline)) void run_many_lanes(struct pass *pass, uint32_t taken)
+{
+	run_taken(pass, taken, false);
+}
+
+static __attribute__((noinline)) void run_lanes_with_ends(struct pass *pass, uint32_t taken)
+{
+	bool was_closing = gy_retire_is_closing(pass->house);
+
+	run_taken(pass, taken, true);
+	if (!was_closing && gy_retire_is_closing(pass->house)) {
+		gy_watch_let_go(pass->house);
 	}
 }
 
@@ -452,7 +551,7 @@ static __attribute__((noinline)) uint32_t resume_pass(struct gy_house *house, ui
 {
 	uint32_t left = taken & ~(uint32_t)house->passed_over;
 
-	house->passed_over = 0;
+	house->passed_over &= GY_ENDS_HELD;
 	return left != 0 ? left : taken;
 }
 
@@ -471,6 +570,10 @@ static void run_lanes(struct pass *pass)
 
 	if (gy_unlikely(house->passed_over != 0)) {
 		taken = resume_pass(house, taken);
+		if (house->passed_over != 0) {
+			run_lanes_with_ends(pass, taken);
+			return;
+		}
 	}
 	if (taken != 0 && (taken & (taken - 1)) == 0) {
 		run_one_lane(pass, (enum gy_lane)__builtin_ctz(taken));

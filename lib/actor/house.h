@@ -84,7 +84,7 @@ struct gy_house {
 	uint32_t waiting; /* asks and notices; read from any thread */
 	bool channels_actor;
 	bool plain;	       /* as its kind, and nothing else is to be done in a run */
-	uint8_t passed_over;   /* lanes that the next pass leaves out: see dispatch.c */
+	uint8_t passed_over;   /* lanes that the next pass leaves out, and GY_ENDS_HELD */
 	bool above_mark;       /* told so by gyre_mailbox_mark */
 	bool close_at_home;    /* an order to stop has come while it was away */
 	uint32_t next_sibling; /* slots, in the ring of the family */
@@ -598,6 +598,8 @@ void gy_house_count_down(struct gy_house *house);
 void gy_house_bound(struct gy_house *house, uint32_t limit);
 /* Counts the mail of a house without a limit too, between two runs. */
 void gy_house_count(struct gy_house *house);
+/* Something has ended for which the runs of a house were not plain. */
+void gy_house_look_plain(struct gy_house *house);
 
 /* Into a house with a limit, if there is room; what has been counted as sent. */
 int gy_send_bounded(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail,

@@ -77,7 +77,7 @@ void gy_idle_stop(struct gy_house *house)
 		gy_timer_stop(&house->home->loop.wheel, &idle->timer);
 		gy_sizes_delete(&house->home->parts, idle, sizeof(*idle));
 		house->annex->idle = NULL;
-		house->plain = house->kind->plain && house->limit == 0;
+		gy_house_look_plain(house);
 	}
 }
 

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <gyre/watch.h>
+
 #include "actor/annex.h"
 #include "actor/family.h"
 #include "actor/stack.h"
@@ -357,6 +359,10 @@ static void drop_lanes(struct gy_home *home, struct gy_house *house, struct gyre
 			if (gy_unlikely(gy_mail_of(node)->type == &gy_type_watch)) {
 				node->next = watches;
 				watches = node;
+			} else if (gy_unlikely(gy_mail_of(node)->type->id ==
+					       GYRE_ID(gyre_terminated))) {
+				gy_count(&home->counters.handled, 1); /* nobody watches any more */
+				gy_mail_put(home, gy_mail_of(node));
 			} else {
 				gy_drop(home, gy_mail_of(node), address, reason, -ESHUTDOWN);
 			}

@@ -4,6 +4,7 @@
  */
 #include "actor/annex.h"
 #include "actor/lack.h"
+#include "actor/watch.h"
 
 void gy_house_channels_ready(struct gy_house *house)
 {
@@ -122,7 +123,9 @@ void gy_house_bound(struct gy_house *house, uint32_t limit)
 		const struct gy_node *node = last;
 
 		while (node != NULL) {
-			count_up(house);
+			if (node->kind != GY_MAIL_EVENT) { /* no end, see watch.h */
+				count_up(house);
+			}
 			node = node->next == last ? NULL : node->next;
 		}
 	}
@@ -134,6 +137,13 @@ void gy_house_count(struct gy_house *house)
 		house->plain = false;
 		gy_house_bound(house, UINT32_MAX);
 	}
+}
+
+void gy_house_look_plain(struct gy_house *house)
+{
+	house->plain = house->kind->plain && house->limit == 0 &&
+		       (house->passed_over & GY_ENDS_HELD) == 0 &&
+		       (house->annex == NULL || house->annex->idle == NULL);
 }
 
 bool gy_house_admit(struct gy_house *house, struct gyre_mail *mail, enum gy_lane lane)

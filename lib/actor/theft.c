@@ -10,8 +10,9 @@
  * it sent earlier or will send later. Timers that it has started are taken home with it.
  *
  * What would need its own loop meanwhile keeps an actor at home: outstanding promises, timers,
- * files, a restart or a graceful stop under way; and a limit or batches, which belong to its
- * mailbox. Files that it opens while it is away are opened when it is back.
+ * files, a restart or a graceful stop under way, ends that stand among its mail; and a limit or
+ * batches, which belong to its mailbox. Files that it opens while it is away are opened when it is
+ * back.
  */
 #include "actor/annex.h"
 #include "actor/stack.h"

@@ -162,6 +162,76 @@ bool gy_watch_claim(struct gy_house *house, const struct gyre_mail *mail)
 	return true;
 }
 
+/*
+ * Lanes that hold mail and come before that one, a bit each. In a pass these have been run as far
+ * as they could be, so nothing of them is out of its lane but what was put first.
+ */
+static uint32_t lanes_before(const struct gy_house *house, enum gy_lane from)
+{
+	const struct gy_home *home = house->home;
+	uint32_t lanes = house->pending;
+
+	for (uint32_t lane = 0; home->front_waits && lane < GY_LANES; lane++) {
+		lanes |= (uint32_t)(home->put_first[lane] != NULL) << lane;
+	}
+	if (gy_retire_is_closing(house)) {
+		lanes &= ~(uint32_t)GY_CLOSED_BY_BARRIER; /* whose mail will never be handled */
+	}
+	return lanes & ((1U << from) - 1);
+}
+
+static void count_held(struct gy_house *house, uint32_t held)
+{
+	house->annex->watch->held = held;
+	if (held == 0) {
+		house->passed_over &= (uint8_t)~GY_ENDS_HELD;
+		gy_house_look_plain(house);
+	} else {
+		house->passed_over |= GY_ENDS_HELD;
+		house->plain = false;
+	}
+}
+
+bool gy_watch_hold(struct gy_house *house, struct gyre_mail *mail, enum gy_lane from)
+{
+	const struct gy_watch *watch = house->annex == NULL ? NULL : house->annex->watch;
+	uint32_t lanes = watch == NULL ? 0 : lanes_before(house, from);
+	bool holds = lanes != 0;
+
+	if (watch != NULL && holds != (from < GY_LANE_EVENT)) {
+		gy_assert(holds || watch->held > 0);
+		count_held(house, holds ? watch->held + 1 : watch->held - 1);
+	}
+	if (holds) {
+		gy_house_put(house->home, house, mail, (enum gy_lane)(31 - __builtin_clz(lanes)));
+	}
+	return holds;
+}
+
+static void let_go_of(struct gy_house *house, enum gy_lane lane)
+{
+	struct gy_node *last = NULL;
+	struct gy_node *node =
+		house->lanes[lane] == NULL ? NULL : gy_house_take_lane(house, lane, &last);
+
+	while (node != NULL) {
+		struct gy_node *next = node->next;
+		bool is_end = node->kind == GY_MAIL_EVENT;
+
+		if (is_end) {
+			count_held(house, house->annex->watch->held - 1);
+		}
+		gy_house_put(house->home, house, gy_mail_of(node), is_end ? GY_LANE_EVENT : lane);
+		node = next;
+	}
+}
+
+void gy_watch_let_go(struct gy_house *house)
+{
+	let_go_of(house, GY_LANE_ASK);
+	let_go_of(house, GY_LANE_NOTICE);
+}
+
 /* The record becomes the event. */
 static void tell(struct gy_home *home, struct gyre_mail *theirs, int reason)
 {

@@ -5,16 +5,29 @@
  *
  * A watch has a number that is unique in the system. The event carries it, and is dispatched only
  * if the watcher still has a watch of that number.
+ *
+ * The event comes after the last mail of the actor that has ended. That mail has been put into the
+ * watcher's lanes before the event, but may still wait there: behind a barrier, for a restart, or
+ * since there is more of it than a run may handle. So an event that is about to be dispatched while
+ * lanes before its own hold mail passes through each of these lanes first, from the last to the
+ * first: it takes its place at the end of the lane, and when it has come to the head of the lane,
+ * all that stood there before it is done. This takes no memory, and the time of one message for
+ * each lane, however much waits.
  */
 #ifndef GY_ACTOR_WATCH_H
 #define GY_ACTOR_WATCH_H
 
 #include "actor/house.h"
 
+/* A bit of a house beside its lanes that are passed over: ends stand in other lanes than that of
+ * events. */
+enum { GY_ENDS_HELD = 1 << GY_LANES };
+
 /* What hangs at the annex of a house that watches, or is watched. */
 struct gy_watch {
 	struct gy_table watched;  /* by the house: records by the watched actor's address */
 	struct gy_table watchers; /* of the house: records by number */
+	uint32_t held;		  /* events of ends in other lanes than that of events */
 };
 
 extern const struct gyre_type gy_type_watch;
@@ -30,6 +43,11 @@ void gy_watch_tell_waiting(struct gy_house *house, int reason);
 void gy_unwatch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail);
 /* Whether the event of an end is still wanted; then the watch is over. */
 bool gy_watch_claim(struct gy_house *house, const struct gyre_mail *mail);
+/* The event of an end has come to the head of a lane, while the house runs. Whether a lane before
+ * holds mail; then the event stands at its end, and has been taken. */
+bool gy_watch_hold(struct gy_house *house, struct gyre_mail *mail, enum gy_lane from);
+/* Asks and notices will never be handled any more: no event waits among them. */
+GY_COLD void gy_watch_let_go(struct gy_house *house);
 /* A watch or the end of one, of an actor here by one elsewhere; its sender and number are not set
  * yet. NULL without memory. */
 struct gyre_mail *gy_watch_make(struct gy_home *home, const struct gyre_type *type,

@@ -11,12 +11,6 @@
 
 #include "random.h"
 
-/* What is known not to hold yet. */
-enum {
-	END_OVERTAKES_HELD =
-		true, /* mail of a dead actor, behind a barrier, a budget or a restart */
-};
-
 const struct head *head_of(struct gyre_stack *stack)
 {
 	switch (gyre_message_id(stack)) {
@@ -189,7 +183,7 @@ static void check_not_dead(struct self *self, const struct head *head)
 {
 	const struct world *world = self->world;
 
-	if (world->mails[head->mail].stashed == 0 && !END_OVERTAKES_HELD) {
+	if (world->mails[head->mail].stashed == 0) {
 		must(self->world, self->life, world->lives[self->life].told[head->from] == 0,
 		     "mail %u of life %u came after its end was told", head->mail, head->from);
 	}

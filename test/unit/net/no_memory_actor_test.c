@@ -316,6 +316,74 @@ Test(no_memory_actor, opens_a_house_that_was_about_to_run_when_memory_came_back)
 	lean_play(end_and_be_busy);
 }
 
+/* ---- an end that waits behind other mail ---- */
+
+enum { BACKLOG = 600 }; /* more than two runs may handle */
+
+static uint32_t noticed;
+
+/* The last one keeps its stack, and leaves no memory for another. */
+static int listen_until_last(struct gyre_stack *stack)
+{
+	struct gyre_future *future = (struct gyre_future *)gyre_frame(stack);
+	struct gy_home *home = &lean_rig.home;
+
+	if (gyre_stack_state(stack) != 0) {
+		return gyre_return(stack);
+	}
+	if (++noticed < BACKLOG) {
+		watch_result = gyre_watch(stack, watched);
+		return gyre_return(stack);
+	}
+	cr_expect_eq(ends_told, 0);
+	expect(gyre_sleep(stack, GYRE_SECONDS(1000), future) == 0);
+	home->scratch[gy_stack_of(stack)->size_class] = NULL;
+	take_stacks();
+	home->scratch[gy_stack_of(stack)->size_class] = gy_stack_of(stack);
+	heap_end_after(0);
+	return gyre_suspend(stack, 1);
+}
+
+static const struct gyre_class lasting_class = {
+	.name = "lasting",
+	.frame_bytes = FRAME_BYTES,
+	.behaviour = { .notice = listen_until_last, .event = hear },
+};
+
+static bool end_behind_a_backlog(const struct lean_round *round)
+{
+	struct gyre_address lasting;
+	struct gy_house *house;
+
+	ends_told = noticed = 0;
+	watched = spawn(&watched_class);
+	lasting = spawn(&lasting_class);
+	notify(lasting, make_notice());
+	rig_turn(&lean_rig);
+	for (uint32_t i = 1; i < BACKLOG; i++) {
+		notify(lasting, make_notice());
+	}
+	gy_house_close(gy_house_find(&lean_rig.home, watched.slot, watched.cookie), 0);
+	rig_turn(&lean_rig);
+	rig_turn(&lean_rig);
+	house = gy_house_find(&lean_rig.home, lasting.slot, lasting.cookie);
+	cr_expect_eq(noticed, BACKLOG);
+	cr_expect_eq(ends_told, 0);
+	cr_expect_eq(house->events, 1);
+	cr_expect_eq(house->status, GY_HOUSE_WAITING, "it spins");
+	cr_expect(heap_recover());
+	give_stacks_back();
+	rig_pass(&lean_rig, GYRE_MILLISECONDS(2));
+	rig_turn(&lean_rig);
+	cr_expect_eq(ends_told, 1);
+	return round->number == 0;
+}
+
+Test(no_memory_actor, keeps_an_end_that_lacks_memory_when_its_turn_comes)
+{
+	lean_play(end_behind_a_backlog);
+}
+
 /* ---- restarts ---- */
 
 static uint32_t hooks_run;

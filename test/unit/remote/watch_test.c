@@ -114,6 +114,77 @@ Test(remote_watch, tells_at_once_of_an_actor_that_is_gone)
 	cr_assert_eq(reason_told, -ESRCH);
 }
 
+/* The last words of the other: the first keeps the others out until the other has lost its name, of
+ * which its node tells after the end. */
+static int speak_and_end(struct gyre_stack *stack)
+{
+	for (uint64_t i = 0; i < 4; i++) {
+		expect(gyre_notify(stack, gyre_sender(stack), gyre_new(stack, number, i)) == 0);
+	}
+	return gyre_stop(stack, gyre_self(stack));
+}
+
+static const struct gyre_class speaker_class = { .name = "speaker",
+						 .behaviour.notice = speak_and_end };
+
+static bool is_first(const struct gyre_type *type, const void *message)
+{
+	return type->id == GYRE_ID(number) && ((const struct number *)message)->value == 0;
+}
+
+static int hear_words(struct gyre_stack *stack)
+{
+	struct pair_frame *frame = frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	while (gyre_message(stack, number)->value == 0) {
+		GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, "other", 0, &frame->future));
+		if (gyre_error(&frame->future) < 0) {
+			break;
+		}
+	}
+	expect(times_told == 0);
+	trace((char)('0' + gyre_message(stack, number)->value));
+	GYRE_END(stack);
+}
+
+static int hear_the_end(struct gyre_stack *stack)
+{
+	trace('T');
+	expect(hear(stack) == 0);
+	return fixture_end(stack);
+}
+
+static int begin_to_hear(struct gyre_stack *stack)
+{
+	expect(gyre_watch(stack, watched) == 0);
+	return gyre_notify(stack, watched, gyre_new(stack, number, 0));
+}
+
+static const struct gyre_class hearer_class = {
+	.name = "hearer",
+	.frame_bytes = sizeof(struct pair_frame),
+	.mount = begin_to_hear,
+	.barrier = is_first,
+	.behaviour = { .notice = hear_words, .event = hear_the_end },
+};
+
+static int watches_one_that_speaks(struct gyre_stack *stack)
+{
+	struct pair_frame *frame = frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	FIND(stack, frame, "other");
+	(void)spawn_here(stack, &hearer_class);
+	GYRE_END(stack);
+}
+
+Test(remote_watch, tells_of_the_end_after_what_was_said_before_it_and_waits_behind_a_barrier)
+{
+	pair_play(&(struct pair){ .script = watches_one_that_speaks, .class = &speaker_class });
+	cr_assert_str_eq(traced, "0123T");
+}
+
 static int watches_no_more(struct gyre_stack *stack)
 {
 	struct pair_frame *frame = frame_of(stack);
