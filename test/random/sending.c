@@ -326,6 +326,31 @@ static void look_at_answer(struct self *self, struct waiting *one)
 	}
 }
 
+/* The life that has ended an ask: by its answer, or since it failed or had none; 0 for none. */
+static uint32_t who_ended(const struct world *world, const struct waiting *one, int error)
+{
+	const struct verdict *verdict = gyre_get(&one->future, verdict);
+	const struct present *present = gyre_get(&one->future, present);
+
+	if (error == 0) {
+		return verdict != NULL ? verdict->by : present != NULL ? present->by : 0;
+	}
+	return error == -EIO || error == -ENOMSG || error == -ENOSYS
+		       ? world->pledges[one->pledge].whom
+		       : 0;
+}
+
+/* What ends a wait comes now if it is the first that does; else it may have come before. */
+static void check_first(struct self *self, const struct waiting *one, int error)
+{
+	const struct world *world = self->world;
+	uint32_t by =
+		world->pledges[one->pledge].kind == PLEDGE_ASK ? who_ended(world, one, error) : 0;
+
+	must(self->world, self->life, by == 0 || world->lives[self->life].told[by] == 0,
+	     "life %u ended promise %u (%d) after its end was told", by, one->pledge, error);
+}
+
 static bool settle_one(struct self *self, struct waiting *one)
 {
 	int error = gyre_error(&one->future);
@@ -347,9 +372,15 @@ bool settle(struct gyre_stack *stack)
 	struct self *self = self_of(stack);
 	struct frame *frame = frame_of(stack);
 	uint8_t before = frame->ended;
+	bool first = frame->ghosts == 0 && (frame->any || frame->count - frame->ended == 1);
 
 	for (uint32_t i = 0; i < frame->count; i++) {
-		if (frame->waiting[i].pledge != 0 && settle_one(self, &frame->waiting[i])) {
+		struct waiting *one = &frame->waiting[i];
+
+		if (one->pledge != 0 && first && gyre_error(&one->future) != -EINPROGRESS) {
+			check_first(self, one, gyre_error(&one->future));
+		}
+		if (one->pledge != 0 && settle_one(self, one)) {
 			frame->ended++;
 		}
 	}
