@@ -79,14 +79,24 @@ def start(kind, node, *options):
                 *options, prefix=("ip", "netns", "exec", name(node)))
 
 
-def partition(clients, ways, cut_off):
-    """The counter goes on counting for all; those who are @cut_off from it hear of its end once."""
+NEW_LIFE = "goes on with a new life"
+
+
+def partition(server, clients, ways, cut_off):
+    """The counter goes on counting for all; those who are @cut_off from it hear of its end once. Who
+    was declared down takes a new life: both, if no way was left."""
     before = {node: client.counts() for node, client in clients.items()}
     ends = {node: client.ends() for node, client in clients.items()}
+    lives = {node: client.count(NEW_LIFE) for node, client in clients.items()}
+    lives[1] = server.count(NEW_LIFE)
+    downs = {node: server.count(f"node {node} is down$") for node in clients}
+    both = [node for node in clients if {(1, node), (node, 1)} <= set(ways)]
     for way in ways:
         drop(*way)
     for node in cut_off:
         clients[node].until("node 1 is down$")
+    for node in both:
+        server.until_count(f"node {node} is down$", downs[node] + 1)
     for way in ways:
         heal(*way)
     for node in cut_off:
@@ -97,6 +107,9 @@ def partition(clients, ways, cut_off):
             client.until("the counter has ended")
         expect(client.counts() > before[node], f"node {node}: it is the same counter")
         expect(client.ends() <= ends[node] + 1, f"node {node}: its end was told more than once")
+    for node in both:
+        clients[node].until_count(NEW_LIFE, lives[node] + 1)
+        server.until_count(NEW_LIFE, lives[1] + 1)
 
 
 def play():
@@ -106,7 +119,7 @@ def play():
                for node in (2, 3)}
     for ways, cut_off in ((((1, 2),), (2,)), (((2, 1),), (2,)), (((1, 3), (3, 1)), (3,)),
                           (((1, 2), (2, 1), (1, 3), (3, 1)), (2, 3))):
-        partition(clients, ways, cut_off)
+        partition(server, clients, ways, cut_off)
     for client in clients.values():
         expect_ends(client)
         client.stop()

@@ -63,6 +63,14 @@ class Process:
         fail(f"it ended without {pattern!r}: {self.said[-20:]}")
         return None
 
+    def count(self, pattern):
+        """How many of the lines that have been read match."""
+        return sum(re.search(pattern, line) is not None for line in self.said)
+
+    def until_count(self, pattern, count):
+        while self.count(pattern) < count:
+            self.until(pattern)
+
     def send(self, number):
         self.process.send_signal(number)
 
@@ -93,7 +101,7 @@ class CounterClient(Node):
         return int(self.until(r"the counter is (\d+)")[1])
 
     def ends(self):
-        return sum(line.startswith("the counter has ended") for line in self.said)
+        return self.count("^the counter has ended")
 
 
 def expect_ends(client):
