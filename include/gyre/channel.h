@@ -200,8 +200,8 @@ GYRE_API int gyre_channel_write(struct gyre_handler_context *ctx, struct gyre_bu
  * Errors:
  *   -EAGAIN    the channel is not writable: @writability of the handlers says when it is
  *   -EINVAL    @ctx is NULL
- *   -EMSGSIZE  @data is larger than the hard cap, or than what all channels of the loop may hold;
- *              where a handler has a @write, with 64 bytes that it may add
+ *   -EMSGSIZE  @data is larger than the hard cap, or than half of what all channels of the loop may
+ *              hold; where a handler has a @write, with 64 bytes that it may add
  *   -ENOMEM    @data is NULL: there was no memory to make it
  *   -EPIPE     the channel is closed, or shut down for writing
  * Ownership: @data is taken when 0 is returned, and stays the caller's otherwise.

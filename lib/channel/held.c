@@ -151,11 +151,15 @@ bool gy_held_fits(const struct gy_channels *channels, uint64_t bytes)
 	return channels->held.bytes <= max && bytes <= max - channels->held.bytes;
 }
 
+/*
+ * What finds no room must find it when it goes on again. So no more than half may be written at
+ * once: where that does not fit, too much is held already, and will become less.
+ */
 int gy_held_refusal(struct gyre_channel *channel, size_t bytes)
 {
 	struct gy_channels *channels = channel->channels;
 
-	if (bytes > gy_held_max(channels)) {
+	if (bytes > quarters_of(channels, UNDER_QUARTERS)) {
 		return -EMSGSIZE;
 	}
 	if (channels->held.over == 0 && gy_held_fits(channels, bytes)) {

@@ -236,6 +236,18 @@ Test(held, too_much_refuses_writes_that_can_wait, .init = begin, .fini = end)
 	cr_expect_eq(try_write_to(MANY - 1, 100), 0);
 }
 
+/* Less than half is held, so that nothing need ever change. */
+Test(held, little_by_a_silent_peer_does_not_make_a_large_write_too_much, .init = begin, .fini = end)
+{
+	open_channels(2);
+	cr_assert_eq(write_to(0, 1), 0);
+	cr_expect_eq(try_write_to(1, SHARE - 64), -EMSGSIZE);
+	cr_expect_eq(try_write_to(1, UNDER + 1), -EMSGSIZE);
+	cr_expect_eq(counters()->held_periods, 0, "it would be for ever");
+	cr_expect(gyre_channel_is_writable(channels[1]));
+	cr_expect_eq(try_write_to(1, UNDER), 0);
+}
+
 Test(held, too_much_leaves_channels_unwritable_whose_output_has_gone, .init = begin, .fini = end)
 {
 	open_channels(MANY);
@@ -298,8 +310,8 @@ Test(held, a_write_that_never_fits_is_too_long, .init = begin, .fini = end)
 {
 	open_channels(1);
 	rig_channels(&rig)->options.channel_bytes_max = 1000;
-	cr_expect_eq(try_write_to(0, 1001), -EMSGSIZE);
-	cr_expect_eq(try_write_to(0, 700), 0);
+	cr_expect_eq(try_write_to(0, 501), -EMSGSIZE);
+	cr_expect_eq(try_write_to(0, 500), 0);
 	cr_expect_eq(counters()->held_refused, 0);
 }
 
