@@ -91,8 +91,8 @@ typedef void (*gyre_started_fn)(struct gyre_system *system, void *arg);
  *   that handlers have not been given, and of frames that are not complete, in bytes; each loop has
  *   an equal share. Over three quarters of that its channels do not read by themselves, and are not
  *   writable; what is written over all of it closes the channel with -ENOBUFS, and a write that can
- *   wait (gyre_channel_try_write()) may be of half at most. It goes on below half; peers that never take what they asked for are the idle handler's matter. 0 for no limit,
- *   up to 2^50
+ *   wait (gyre_channel_try_write()) may be of half at most. It goes on below half; peers that never
+ *   take what they asked for are the idle handler's matter. 0 for no limit, up to 2^50
  * @zero_copy_bytes: queued output from which a channel of TCP has the kernel send from the pages
  *   themselves, 1 to 2^30; -1 for never. A channel whose bytes are copied after all, as those for
  *   the same machine, goes back to plain sends; the memory counts as locked (RLIMIT_MEMLOCK)
