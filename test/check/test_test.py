@@ -62,12 +62,13 @@ class Test(planted.PlantedTest):
 
     def test_runs_every_build_and_sums_up_in_the_last_line(self):
         status, lines, log = self.run_it()
-        self.assertEqual((status, lines[-1]), (0, "4 passed, 0 failed, 0 skipped"))
+        self.assertEqual((status, lines[-1]), (0, "5 passed, 0 failed, 0 skipped"))
         for expected in ("--werror", "-Dassertions=full", "-Db_sanitize=address,undefined",
-                         "-Db_sanitize=thread", "-Dwhole_buffers=1", "--suite unit --suite system --suite fuzz --suite random",
+                         "-Db_sanitize=thread", "-Dwhole_buffers=1", "--buildtype=release",
+                         "--suite unit --suite system --suite fuzz --suite random",
                          "channel net", "--suite stress --suite random"):
             self.assertIn(expected, log)
-        self.assertEqual(log.count("meson setup"), 4)
+        self.assertEqual(log.count("meson setup"), 5)
 
     def test_does_only_the_first_when_in_a_hurry(self):
         status, lines, log = self.run_it("--quick")
@@ -80,15 +81,15 @@ class Test(planted.PlantedTest):
         self.assertEqual((status, lines[-1]), (1, "0 passed, 1 failed, 0 skipped"))
 
     def test_counts_a_build_that_failed_and_goes_on(self):
-        for name in ("debug", "asan", "tsan", "clang"):
+        for name in ("debug", "asan", "tsan", "clang", "release"):
             with self.subTest(name):
                 status, lines, _ = self.run_it(BAD_BUILD=name)
                 self.assertIn("ERROR: planted", lines)
-                self.assertEqual((status, lines[-1]), (1, "3 passed, 1 failed, 0 skipped"))
+                self.assertEqual((status, lines[-1]), (1, "4 passed, 1 failed, 0 skipped"))
 
     def test_counts_a_run_that_left_no_log(self):
         status, lines, _ = self.run_it(NO_TESTS="asan")
-        self.assertEqual((status, lines[-1]), (1, "3 passed, 1 failed, 0 skipped"))
+        self.assertEqual((status, lines[-1]), (1, "4 passed, 1 failed, 0 skipped"))
 
     def test_leaves_no_build_behind_when_it_is_told_to_end(self):
         # Each build says who it is, and holds its pipe until it has ended.
@@ -116,7 +117,7 @@ class Test(planted.PlantedTest):
         self.compiler("clang", "exit 66")
         self.compiler("gcc", "exit 66")
         status, lines, _ = self.run_it()
-        self.assertEqual((status, lines[-1]), (1, "3 passed, 1 failed, 0 skipped"))
+        self.assertEqual((status, lines[-1]), (1, "4 passed, 1 failed, 0 skipped"))
 
     def test_stops_when_something_is_missing_and_cannot_be_installed(self):
         status, _, log = self.run_it(DEPS_STATUS="1")
