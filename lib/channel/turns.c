@@ -14,7 +14,9 @@
  * place. Whose receive was cut short by the end of the buffer has the rest at once, lest a request
  * wait twice. And who has more to receive than a buffer holds receives all there is in each of its
  * next turns, has each for itself, and several in a row: much that comes from one peer costs least
- * when it is passed on together.
+ * when it is passed on together. But none in a row while somebody waits who reads whatever its
+ * output does (keep_reading): what comes there may be what lets others go on, as the credit of a
+ * link does.
  */
 #include "channel/turns.h"
 
@@ -53,6 +55,7 @@ static void join(struct gyre_channel *channel, struct gy_list *before)
 {
 	gy_assert(!channel->hangup.waiting);
 	channel->flags |= GY_CHANNEL_PARKED;
+	channel->channels->turns.keep_reading += channel->keep_reading;
 	gy_list_append(before->next, &channel->parked);
 }
 
@@ -71,7 +74,8 @@ static bool came_to_nothing(const struct gyre_channel *channel, const struct gy_
 /* Whether it got something in a long turn, and goes on. */
 static bool has_next(const struct gyre_channel *channel)
 {
-	return channel->input.first != NULL && channel->long_turns % TURNS_IN_A_ROW != 0;
+	return channel->input.first != NULL && channel->long_turns % TURNS_IN_A_ROW != 0 &&
+	       channel->channels->turns.keep_reading == 0;
 }
 
 void gy_turns_await(struct gyre_channel *channel)
@@ -82,7 +86,12 @@ void gy_turns_await(struct gyre_channel *channel)
 	if (!gy_input_is_wanted(channel)) {
 		return;
 	}
-	if (came_to_nothing(channel, turns) || has_next(channel)) {
+	if (came_to_nothing(channel, turns) && channel->keep_reading) {
+		join(channel, &turns->waiting); /* before one that has several in a row */
+		if (turns->behind == &turns->waiting) {
+			turns->behind = &channel->parked;
+		}
+	} else if (came_to_nothing(channel, turns) || has_next(channel)) {
 		join(channel, turns->behind);
 		turns->behind = &channel->parked;
 	} else {
@@ -97,6 +106,8 @@ void gy_turns_leave(struct gyre_channel *channel)
 	if (turns->behind == &channel->parked) {
 		turns->behind = channel->parked.previous;
 	}
+	gy_assert(turns->keep_reading >= channel->keep_reading);
+	turns->keep_reading -= channel->keep_reading;
 	channel->flags &= ~(uint32_t)GY_CHANNEL_PARKED;
 	gy_list_remove(&channel->parked);
 }

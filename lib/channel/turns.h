@@ -21,6 +21,7 @@ struct gy_turns {
 	struct gy_list *behind; /* the last of those that go before the rest, or @waiting */
 	uint64_t enters;	/* calls of the kernel when the turn began */
 	uint32_t taken;		/* so many receive again in it */
+	uint32_t keep_reading;	/* so many of those that wait have that option */
 	struct gy_later later;	/* the next turn, be there completions or not */
 	bool goes_on;		/* that is queued */
 };

@@ -85,6 +85,13 @@ def measures_one_token_as_json():
     expect(numbers["laps_per_s"] > 0, out)
 
 
+def passes_large_messages_under_a_secret():
+    """Credit that comes beside much data is read in time, so that no token finds its link full."""
+    out, errors = Ring(2, "--messages", "16", "--payload", "65536", "--seconds", "1", "--json",
+                       "--secret", "known to both, and long enough").end(0)
+    expect(json.loads(out)["laps_per_s"] > 0, f"{out} {errors}")
+
+
 def interrupted(number, whole_group, status):
     """By Ctrl-C all are told; by others the script alone, and the nodes ignore what it was told."""
     ring = Ring(10, "--seconds", "600")
@@ -129,6 +136,7 @@ def one_cannot_begin():
 
 measures()
 measures_one_token_as_json()
+passes_large_messages_under_a_secret()
 interrupted(signal.SIGINT, True, 130)
 interrupted(signal.SIGINT, False, 130)
 interrupted(signal.SIGTERM, False, 143)
