@@ -29,6 +29,7 @@ struct crowd {
 		struct crowd *crowd;
 		int index;
 		int fd; /* the peer's */
+		struct gyre_channel *channel;
 		size_t written;
 		size_t bytes;
 	} of[CROWD];
@@ -64,7 +65,7 @@ static void gather(int members, size_t step, size_t total)
 		struct member *member = &crowd.of[i];
 
 		*member = (struct member){ .crowd = &crowd, .index = i };
-		member->fd = rig_open_tcp(&rig, taking_only, member, NULL, NULL);
+		member->fd = rig_open_tcp(&rig, taking_only, member, NULL, &member->channel);
 	}
 	rig_settle(&rig);
 }
@@ -178,16 +179,44 @@ Test(turns, that_the_end_of_a_buffer_cuts_short_go_on_before_those_that_wait)
 	disperse();
 }
 
-Test(turns, of_one_with_much_to_receive_come_in_a_row)
+/* How often the next read was another's. */
+static int count_changes(void)
 {
 	int changes = 0;
 
-	gather(CROWD, MUCH_BYTES, MUCH_BYTES);
 	cr_assert(rig_until(&rig, all_have_all, NULL));
 	for (int i = 1; i < crowd.reads; i++) {
 		changes += crowd.who[i] != crowd.who[i - 1];
 	}
+	return changes;
+}
+
+Test(turns, of_one_with_much_to_receive_come_in_a_row)
+{
+	int changes;
+
+	gather(CROWD, MUCH_BYTES, MUCH_BYTES);
+	changes = count_changes();
 	cr_expect(changes < crowd.reads / 4 * 3 || !are_too_few(), "%d changes in %d reads",
 		  changes, crowd.reads);
+	disperse();
+}
+
+/* What comes there may be the credit that lets others send. */
+Test(turns, do_not_come_in_a_row_while_one_waits_that_reads_whatever_its_output_does)
+{
+	int in_a_row;
+	int changes;
+
+	gather(CROWD, MUCH_BYTES, MUCH_BYTES);
+	in_a_row = count_changes();
+	disperse();
+	gather(CROWD, MUCH_BYTES, MUCH_BYTES);
+	for (int i = 0; i < CROWD; i++) {
+		crowd.of[i].channel->keep_reading = true;
+	}
+	changes = count_changes();
+	cr_expect(changes > in_a_row / 4 * 5 || !are_too_few(), "%d changes, and %d in a row",
+		  changes, in_a_row);
 	disperse();
 }
