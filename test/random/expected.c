@@ -183,7 +183,7 @@ static void check_not_dead(struct self *self, const struct head *head)
 {
 	const struct world *world = self->world;
 
-	if (world->mails[head->mail].stashed == 0) {
+	if (gy_load_relaxed(&world->mails[head->mail].stashed) == 0) {
 		must(self->world, self->life, world->lives[self->life].told[head->from] == 0,
 		     "mail %u of life %u came after its end was told", head->mail, head->from);
 	}
@@ -223,7 +223,7 @@ void expect_message(struct gyre_stack *stack, enum kind kind, const struct head 
 	must(world, self->life,
 	     first || (head->marks & MARK_COPIED) != 0 ||
 		     ((head->marks & MARK_FIRST) == 0 &&
-		      (head->mail == 0 || world->mails[head->mail].stashed == 0)),
+		      (head->mail == 0 || gy_load_relaxed(&world->mails[head->mail].stashed) == 0)),
 	     "mail %u comes back from nowhere", head->mail);
 	if (!first) {
 		check_order(self, kind, head);
