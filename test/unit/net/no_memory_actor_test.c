@@ -584,22 +584,29 @@ static bool is_answered(struct rig *rig, void *arg)
 	return ask_error != 0;
 }
 
-static bool ask_for_nothing(const struct lean_round *round)
+/* And no line says that nobody has answered. */
+static bool ask_in_vain(const struct lean_round *round, const struct gyre_class *of)
 {
 	struct gyre_address curious = spawn(&curious_class);
+	uint32_t logged = lean_rig.logged;
 	bool lacked;
 
-	refusing = spawn(&refusing_class);
+	refusing = spawn(of);
 	the_round = round;
 	ask_error = 0;
 	notify(curious, make_notice());
 	cr_expect(rig_until(&lean_rig, is_answered, NULL), "round %u", round->number);
 	lacked = lean_recover();
 	cr_expect_eq(ask_error, -ENOMEM, "round %u: %d", round->number, ask_error);
+	cr_expect_eq(lean_rig.logged, logged, "%s", lean_rig.last_log);
 	return lacked;
 }
 
-/* And no line says that nobody has answered: the rig counts what is logged. */
+static bool ask_for_nothing(const struct lean_round *round)
+{
+	return ask_in_vain(round, &refusing_class);
+}
+
 Test(no_memory_actor, that_replies_nothing_fails_the_ask_for_want_of_memory)
 {
 	lean_play(ask_for_nothing);
@@ -631,19 +638,7 @@ static const struct gyre_class refusing_all_class = { .name = "refusing all",
 
 static bool ask_for_nothing_in_batch(const struct lean_round *round)
 {
-	struct gyre_address curious = spawn(&curious_class);
-	uint32_t logged = lean_rig.logged;
-	bool lacked;
-
-	refusing = spawn(&refusing_all_class);
-	the_round = round;
-	ask_error = 0;
-	notify(curious, make_notice());
-	cr_expect(rig_until(&lean_rig, is_answered, NULL), "round %u", round->number);
-	lacked = lean_recover();
-	cr_expect_eq(ask_error, -ENOMEM, "round %u: %d", round->number, ask_error);
-	cr_expect_eq(lean_rig.logged, logged, "%s", lean_rig.last_log);
-	return lacked;
+	return ask_in_vain(round, &refusing_all_class);
 }
 
 Test(no_memory_actor, that_replies_nothing_to_a_batch_fails_the_ask_for_want_of_memory)
