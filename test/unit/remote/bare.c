@@ -12,7 +12,13 @@
 #include "actor/stack.h"
 #include "base/memory.h"
 
-enum { TURNS = 4, STEP_NS = 5000000, RING_ENTRIES = 8, TEXT_BYTES_MAX = 1 << 12 };
+enum {
+	TURNS = 4,
+	STEP_NS = 5000000,
+	RING_ENTRIES = 8,
+	TEXT_BYTES_MAX = 1 << 12,
+	SAID_BYTES_MAX = 1 << 16
+};
 
 static void require(bool holds, const char *what)
 {
@@ -361,6 +367,22 @@ void bare_feed(struct bare *bare, const void *bytes, size_t count, size_t slice_
 size_t bare_hear(struct bare *bare, void *to, size_t bytes_max)
 {
 	return codec_rig_output(&bare->rig, to, bytes_max);
+}
+
+uint32_t bare_count_said(struct bare *bare, enum gy_wire_kind kind, uint32_t type)
+{
+	static unsigned char bytes[SAID_BYTES_MAX];
+	size_t count = bare_hear(bare, bytes, sizeof(bytes));
+	uint32_t said = 0;
+
+	for (size_t at = 0; at < count;) {
+		struct gy_frame frame;
+
+		gy_wire_get(bytes + at, &frame);
+		said += frame.kind == kind && frame.type == type;
+		at += (size_t)gy_wire_bytes(bytes + at, count - at);
+	}
+	return said;
 }
 
 static void check_sums(const struct bare *bare)

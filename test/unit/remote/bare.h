@@ -67,6 +67,8 @@ void bare_prove(const struct bare *bare, const char *secret, const struct gy_hel
 void bare_feed(struct bare *bare, const void *bytes, size_t count, size_t slice_bytes);
 /* What it has said since the last time. */
 size_t bare_hear(struct bare *bare, void *to, size_t bytes_max);
+/* The same: how many frames of that kind are of messages of one type. */
+uint32_t bare_count_said(struct bare *bare, enum gy_wire_kind kind, uint32_t type);
 /* Whether it still takes bytes. */
 bool bare_is_alive(const struct bare *bare);
 void bare_wait(struct bare *bare, uint64_t time_ns);

@@ -12,34 +12,15 @@
 #include "base/atomic.h"
 #include "pair.h"
 
-static uint32_t heard;
 static struct gyre_address other;
-
-static int hear(struct gyre_stack *stack)
-{
-	(void)gy_fetch_add(&heard, 1);
-	return gyre_return(stack);
-}
-
-static const struct gyre_class hearer_class = { .name = "hearer", .behaviour.notice = hear };
-
-static void find_other(const char *name)
-{
-	expect(gyre_system_lookup(pair_other, name, &other) == 0);
-}
-
-static struct pair_frame *frame_of(struct gyre_stack *stack)
-{
-	return (struct pair_frame *)gyre_frame(stack);
-}
 
 /* Before it has a link, and when it has one. */
 static int asks_in_vain(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
-	find_other("adder");
+	other = pair_find("adder");
 	for (frame->number = 0; frame->number < 2; frame->number++) {
 		GYRE_AWAIT(stack, gyre_ask(stack, other, gyre_new(stack, number, 1), GYRE_FOREVER,
 					   &frame->future));
@@ -50,11 +31,11 @@ static int asks_in_vain(struct gyre_stack *stack)
 		GYRE_AWAIT(stack,
 			   gyre_stop_gracefully(stack, other, GYRE_SECONDS(1000), &frame->future));
 		expect(gyre_error(&frame->future) == -EADDRNOTAVAIL);
-		find_other("other");
+		other = pair_find("other");
 		expect(gyre_notify(stack, other, gyre_new(stack, number, 1)) == 0);
 		do {
 			GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->future));
-		} while (gy_load_acquire(&heard) <= frame->number);
+		} while (gy_load_acquire(&pair_heard) <= frame->number);
 	}
 	return fixture_end(stack);
 	GYRE_END(stack);
@@ -63,8 +44,8 @@ static int asks_in_vain(struct gyre_stack *stack)
 Test(dial_only, fails_asks_at_once_that_could_not_be_answered_and_says_the_rest)
 {
 	pair_play(&(struct pair){
-		.script = asks_in_vain, .class = &hearer_class, .dial_only = true });
-	cr_expect_eq(heard, 2);
+		.script = asks_in_vain, .class = &pair_hearer_class, .dial_only = true });
+	cr_expect_eq(pair_heard, 2);
 	cr_expect_eq(fixture.warnings, 1, "it is said once");
 	cr_expect_not_null(strstr(fixture.line, "it does not listen"), "%s", fixture.line);
 	cr_expect_eq(fixture.counters.dropped[GYRE_DROP_NODE_DOWN], 6);
@@ -83,7 +64,7 @@ static int told_of_no_watch(struct gyre_stack *stack)
 
 static int watch_other(struct gyre_stack *stack)
 {
-	find_other("adder");
+	other = pair_find("adder");
 	expect(gyre_watch(stack, other) == 0);
 	return gyre_return(stack);
 }
@@ -125,7 +106,7 @@ static const struct gyre_class ender_class = { .name = "ender", .behaviour.notic
 
 static int is_asked_from_outside(struct gyre_stack *stack)
 {
-	find_other("adder");
+	other = pair_find("adder");
 	here = spawn_here(stack, &ender_class);
 	expect(gyre_system_ask_callback(fixture.system, other,
 					gyre_system_new(fixture.system, number, 1), GYRE_FOREVER,

@@ -10,20 +10,16 @@
 #include "fixture.h"
 #include "pair.h"
 
-static struct pair_frame *frame_of(struct gyre_stack *stack)
-{
-	return (struct pair_frame *)gyre_frame(stack);
-}
-
 static int find_other(struct gyre_stack *stack)
 {
-	return gyre_node_lookup(stack, 2, "other", 0, &frame_of(stack)->future);
+	return gyre_node_lookup(stack, 2, "other", 0, &pair_frame_of(stack)->future);
 }
 
 static void take_other(struct gyre_stack *stack)
 {
-	expect(gyre_error(&frame_of(stack)->future) == 0);
-	frame_of(stack)->other = gyre_get(&frame_of(stack)->future, gyre_node_found)->address;
+	expect(gyre_error(&pair_frame_of(stack)->future) == 0);
+	pair_frame_of(stack)->other =
+		gyre_get(&pair_frame_of(stack)->future, gyre_node_found)->address;
 }
 
 /* A notice takes as many milliseconds as it says; 0 for ever. */
@@ -34,7 +30,7 @@ static int take_time(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	trace('<');
 	GYRE_AWAIT(stack, gyre_sleep(stack, value == 0 ? GYRE_FOREVER : GYRE_MILLISECONDS(value),
-				     &frame_of(stack)->future));
+				     &pair_frame_of(stack)->future));
 	trace('>');
 	GYRE_END(stack);
 }
@@ -54,7 +50,7 @@ static const struct gyre_class worker_class = {
 
 static int stop_busy(struct gyre_stack *stack, uint64_t value, uint64_t deadline_ns)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, find_other(stack));
@@ -120,7 +116,7 @@ static const struct gyre_class watcher_class = {
 
 static int stop_watched(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 	struct gyre_address watcher;
 
 	GYRE_BEGIN(stack);
@@ -142,7 +138,7 @@ Test(graceful, stop_of_an_actor_of_another_node_is_told_to_its_watchers)
 
 static int stop_on_node_that_ends(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, find_other(stack));

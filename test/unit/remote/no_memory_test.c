@@ -17,7 +17,7 @@
 
 TestSuite(remote_no_memory, .timeout = 120);
 
-enum { ROUNDS_MAX = 2000, THINGS = 60, FRAME_BYTES_MAX = 256, HEARD_BYTES_MAX = 1 << 16 };
+enum { ROUNDS_MAX = 2000, THINGS = 60, FRAME_BYTES_MAX = 256 };
 
 struct round {
 	uint32_t number;
@@ -183,22 +183,6 @@ Test(remote_no_memory, tells_of_each_end_on_a_node_that_is_lost)
 	play(&quick, watch_and_lose_node);
 }
 
-static uint32_t count_events(uint32_t type)
-{
-	static unsigned char bytes[HEARD_BYTES_MAX];
-	size_t count = bare_hear(&bare, bytes, sizeof(bytes));
-	uint32_t events = 0;
-
-	for (size_t at = 0; at < count;) {
-		struct gy_frame frame;
-
-		gy_wire_get(bytes + at, &frame);
-		events += frame.kind == GY_WIRE_EVENT && frame.type == type;
-		at += (size_t)gy_wire_bytes(bytes + at, count - at);
-	}
-	return events;
-}
-
 /* The link has another connection at once, so that nothing else renews them. */
 static bool watch_and_renew(const struct round *round)
 {
@@ -207,14 +191,15 @@ static bool watch_and_renew(const struct round *round)
 	bare_dial(&bare);
 	bare_greet(&bare);
 	spawn(&watcher_class, 1);
-	cr_assert_eq(count_events(gy_type_watch.id), THINGS);
+	cr_assert_eq(bare_count_said(&bare, GY_WIRE_EVENT, gy_type_watch.id), THINGS);
 	begin_to_lack(round);
 	gy_neighbour_broke(gy_links_of(&bare.rig.home), bare.link->peer);
 	bare_wait(&bare, GYRE_MILLISECONDS(5));
 	lacked = recover();
 	bare_wait(&bare, GYRE_MILLISECONDS(10));
-	cr_assert(!bare_is_alive(&bare) || count_events(gy_type_watch.id) >= THINGS, "round %u",
-		  round->number);
+	cr_assert(!bare_is_alive(&bare) ||
+			  bare_count_said(&bare, GY_WIRE_EVENT, gy_type_watch.id) >= THINGS,
+		  "round %u", round->number);
 	return lacked;
 }
 
@@ -281,14 +266,21 @@ Test(remote_no_memory, tells_the_state_of_each_node)
 
 /* ---- what arrives ---- */
 
+static int count_answer(struct gyre_stack *stack)
+{
+	const struct gyre_future *future = (const struct gyre_future *)gyre_frame(stack);
+
+	failed_asks += gyre_error(future) < 0;
+	answered_asks += gyre_error(future) == 0;
+	return gyre_return(stack);
+}
+
 static int ask_for_ever(struct gyre_stack *stack)
 {
 	struct gyre_future *future = (struct gyre_future *)gyre_frame(stack);
 
 	if (gyre_stack_state(stack) != 0) {
-		failed_asks += gyre_error(future) < 0;
-		answered_asks += gyre_error(future) == 0;
-		return gyre_return(stack);
+		return count_answer(stack);
 	}
 	cr_assert_neq(gy_promise_open(gy_stack_of(stack), GYRE_FOREVER, future), 0);
 	gy_promise_of_node(future, BARE_PEER);
@@ -476,7 +468,7 @@ static bool end_what_is_watched(const struct round *round)
 	lacked = recover();
 	bare_wait(&bare, GYRE_MILLISECONDS(10));
 	/* What was with a connection that broke is lost with it, and the peer watches anew then. */
-	told_there = count_events(GYRE_ID(gyre_terminated));
+	told_there = bare_count_said(&bare, GY_WIRE_EVENT, GYRE_ID(gyre_terminated));
 	if (!bare_is_alive(&bare)) {
 		told_there = (uint32_t)bare.link->queued_frames;
 	}
@@ -495,8 +487,7 @@ static int ask_there(struct gyre_stack *stack)
 	struct gyre_future *future = (struct gyre_future *)gyre_frame(stack);
 
 	if (gyre_stack_state(stack) != 0) {
-		failed_asks += gyre_error(future) < 0;
-		return gyre_return(stack);
+		return count_answer(stack);
 	}
 	cr_assert_eq(
 		gyre_ask(stack, there(1), gyre_new(stack, bare_number, 1), GYRE_FOREVER, future),
@@ -510,20 +501,13 @@ static const struct gyre_class asking_there_class = {
 	.behaviour = { .notice = ask_there },
 };
 
-static bool break_link(const struct round *round)
+/* The link ends while there is no memory, and the next one comes when there is. */
+static bool break_and_dial(const struct round *round, uint32_t things)
 {
-	struct gy_association *link;
+	struct gy_association *link = bare.link;
 	bool lacked;
 
-	bare_dial(&bare);
-	bare_greet(&bare);
-	bare.link->dialling = true; /* so that the next one is under way when it ends */
-	spawn(&asking_there_class, THINGS);
-	for (uint32_t i = 0; i < THINGS; i++) {
-		put(&gyre_type_bare_number, GY_MAIL_ASK, bare.adder, i + 1);
-	}
 	bare_wait(&bare, 1);
-	link = bare.link;
 	begin_to_lack(round);
 	bare_hang_up(&bare);
 	bare_wait(&bare, GYRE_MILLISECONDS(5));
@@ -531,9 +515,21 @@ static bool break_link(const struct round *round)
 	link->dialling = false;
 	bare_dial(&bare);
 	bare_wait(&bare, GYRE_SECONDS(30));
-	cr_assert_eq(failed_asks, THINGS, "round %u: %u", round->number, failed_asks);
-	cr_assert_eq(count_waiting(), THINGS, "round %u: %u", round->number, count_waiting());
+	cr_assert_eq(failed_asks, things, "round %u: %u", round->number, failed_asks);
+	cr_assert_eq(count_waiting(), things, "round %u: %u", round->number, count_waiting());
 	return lacked;
+}
+
+static bool break_link(const struct round *round)
+{
+	bare_dial(&bare);
+	bare_greet(&bare);
+	bare.link->dialling = true; /* so that the next one is under way when it ends */
+	spawn(&asking_there_class, THINGS);
+	for (uint32_t i = 0; i < THINGS; i++) {
+		put(&gyre_type_bare_number, GY_MAIL_ASK, bare.adder, i + 1);
+	}
+	return break_and_dial(round, THINGS);
 }
 
 Test(remote_no_memory, ends_each_ask_and_owes_each_answer_that_a_link_has_lost)
@@ -562,8 +558,7 @@ static int ask_large(struct gyre_stack *stack)
 	struct gyre_future *future = (struct gyre_future *)gyre_frame(stack);
 
 	if (gyre_stack_state(stack) != 0) {
-		failed_asks += gyre_error(future) < 0;
-		return gyre_return(stack);
+		return count_answer(stack);
 	}
 	cr_assert_eq(gyre_ask(stack, there(1), make_large(), GYRE_FOREVER, future), 0);
 	return gyre_suspend(stack, 1);
@@ -589,29 +584,15 @@ static void answer_large(uint64_t ask_id)
 /* Nothing of these has left. */
 static bool break_large(const struct round *round)
 {
-	struct gy_association *link;
-	bool lacked;
-
 	bare_dial(&bare);
 	bare_greet(&bare);
-	link = bare.link;
-	link->dialling = true; /* so that the next one is under way when it ends */
-	link->window_bytes = 0;
+	bare.link->dialling = true; /* so that the next one is under way when it ends */
+	bare.link->window_bytes = 0;
 	spawn(&asking_large_class, LARGE_THINGS);
 	for (uint32_t i = 0; i < LARGE_THINGS; i++) {
 		answer_large(i + 1);
 	}
-	bare_wait(&bare, 1);
-	begin_to_lack(round);
-	bare_hang_up(&bare);
-	bare_wait(&bare, GYRE_MILLISECONDS(5));
-	lacked = recover();
-	link->dialling = false;
-	bare_dial(&bare);
-	bare_wait(&bare, GYRE_SECONDS(30));
-	cr_assert_eq(failed_asks, LARGE_THINGS, "round %u: %u", round->number, failed_asks);
-	cr_assert_eq(count_waiting(), LARGE_THINGS, "round %u: %u", round->number, count_waiting());
-	return lacked;
+	return break_and_dial(round, LARGE_THINGS);
 }
 
 Test(remote_no_memory, ends_each_ask_and_owes_each_answer_that_was_to_leave_in_pieces)

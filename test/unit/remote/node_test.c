@@ -14,11 +14,6 @@
 
 enum { LETTERS = 300, ITEMS = 50, LARGE_ITEMS = 200000, SENDERS = 20, NOTICES = 500 };
 
-static struct pair_frame *frame_of(struct gyre_stack *stack)
-{
-	return (struct pair_frame *)gyre_frame(stack);
-}
-
 /* The actor of the other node with that name goes to @other. */
 #define FIND(stack, frame, name)                                                    \
 	GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, (name), 0, &(frame)->future)); \
@@ -30,7 +25,7 @@ static struct pair_frame *frame_of(struct gyre_stack *stack)
 
 static int asks_the_other(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	FIND(stack, frame, "adder");
@@ -56,7 +51,7 @@ Test(node, that_has_the_same_secret_is_asked_as_well)
 
 static int finds_nobody(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, "nobody", 0, &frame->future));
@@ -79,7 +74,7 @@ Test(node, says_that_nobody_has_a_name_and_knows_its_own_names)
 
 static int asks_who_is_gone(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	FIND(stack, frame, "adder");
@@ -110,7 +105,7 @@ static const struct gyre_class failing_class = { .name = "failing", .behaviour.a
 
 static int asks_who_fails(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	FIND(stack, frame, "other");
@@ -132,7 +127,7 @@ GYRE_MESSAGE(unheard, 0x1200);
 
 static int says_what_is_not_understood(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	FIND(stack, frame, "adder");
@@ -151,7 +146,7 @@ Test(node, does_not_understand_types_that_it_was_not_told_of)
 
 static int asks_with_another_layout(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	FIND(stack, frame, "adder");
@@ -190,7 +185,7 @@ GYRE_MESSAGE_OWNING(owning, 0x1201, destroy_owning);
 
 static int sends_what_cannot_travel(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	FIND(stack, frame, "adder");
@@ -210,7 +205,7 @@ Test(node, refuses_at_once_to_send_what_owns_something_and_has_no_encoding)
 
 static int sends_too_much(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	FIND(stack, frame, "adder");
@@ -248,7 +243,7 @@ static const struct gyre_class shop_class = { .name = "shop", .behaviour.ask = t
 
 static int orders(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	FIND(stack, frame, "other");
@@ -322,7 +317,7 @@ static const struct gyre_class sender_class = { .name = "sender",
 
 static int sends_from_many(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	FIND(stack, frame, "other");
@@ -365,7 +360,7 @@ static const struct gyre_class tracing_class = {
 
 static int mixes(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	FIND(stack, frame, "other");
@@ -393,7 +388,7 @@ Test(node, gets_large_and_small_messages_of_one_sender_in_their_order)
 
 static int ask_on(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	frame->other = gyre_message(stack, place)->address;
@@ -409,7 +404,7 @@ static const struct gyre_class asking_class = { .name = "asking",
 
 static int sends_an_address(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	FIND(stack, frame, "other");
@@ -427,7 +422,7 @@ Test(node, may_be_given_addresses_of_another_in_messages)
 
 static int asks_a_group(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 	const struct gyre_group_options options = { .routing = GYRE_ROUTE_ROUND_ROBIN, .count = 3 };
 
 	GYRE_BEGIN(stack);
@@ -450,7 +445,7 @@ Test(node, asks_a_group_of_another)
 
 static int stops_it(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	FIND(stack, frame, "adder");
@@ -479,7 +474,7 @@ static void answered(struct gyre_mail *answer, int error, void *arg);
 
 static int asks_from_outside(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	FIND(stack, frame, "adder");

@@ -19,29 +19,10 @@
 
 enum { SOCKETS = 3, ADDRESS_BYTES = 64 };
 
-static uint32_t heard;
 static struct gyre_address other;
 static int sockets[SOCKETS];
 static char back[ADDRESS_BYTES]; /* where the second is told that the first is */
 static const struct gyre_node_peer peers[] = { { 1, back }, { 0, NULL } };
-
-static int hear(struct gyre_stack *stack)
-{
-	(void)gy_fetch_add(&heard, 1);
-	return gyre_return(stack);
-}
-
-static const struct gyre_class hearer_class = { .name = "hearer", .behaviour.notice = hear };
-
-static void find_other(const char *name)
-{
-	expect(gyre_system_lookup(pair_other, name, &other) == 0);
-}
-
-static struct pair_frame *frame_of(struct gyre_stack *stack)
-{
-	return (struct pair_frame *)gyre_frame(stack);
-}
 
 /* ---- addresses that do not lead back ---- */
 
@@ -104,10 +85,10 @@ static void play_back(struct pair pair)
 /* The first is handled, and nobody can be told; the others are not sent. */
 static int asks_in_vain(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
-	find_other("adder");
+	other = pair_find("adder");
 	GYRE_AWAIT(stack, gyre_ask(stack, other, gyre_new(stack, number, 1), GYRE_FOREVER,
 				   &frame->future));
 	expect(gyre_error(&frame->future) == -EADDRNOTAVAIL);
@@ -120,11 +101,11 @@ static int asks_in_vain(struct gyre_stack *stack)
 	expect(gyre_error(&frame->future) == -EADDRNOTAVAIL);
 	GYRE_AWAIT(stack, gyre_stop_gracefully(stack, other, GYRE_SECONDS(1000), &frame->future));
 	expect(gyre_error(&frame->future) == -EADDRNOTAVAIL);
-	find_other("other");
+	other = pair_find("other");
 	expect(gyre_notify(stack, other, gyre_new(stack, number, 1)) == 0);
 	do {
 		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->future));
-	} while (gy_load_acquire(&heard) == 0);
+	} while (gy_load_acquire(&pair_heard) == 0);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -132,17 +113,17 @@ static int asks_in_vain(struct gyre_stack *stack)
 Test(one_way, fails_asks_of_a_node_that_is_refused_where_it_says_it_is)
 {
 	make_one_that_refuses();
-	play_back((struct pair){ .script = asks_in_vain, .class = &hearer_class });
+	play_back((struct pair){ .script = asks_in_vain, .class = &pair_hearer_class });
 	cr_expect_eq(fixture.warnings, 1, "it is said once");
 	cr_expect_eq(fixture.counters.dropped[GYRE_DROP_NODE_DOWN], 3, "the first has left");
-	cr_expect_eq(heard, 1);
+	cr_expect_eq(pair_heard, 1);
 }
 
 Test(one_way, fails_asks_of_a_node_that_is_not_answered_where_it_says_it_is)
 {
 	make_one_that_is_silent();
 	play_back((struct pair){ .script = asks_in_vain,
-				 .class = &hearer_class,
+				 .class = &pair_hearer_class,
 				 .second.away_ns = GYRE_MILLISECONDS(20) });
 	cr_expect_eq(fixture.warnings, 1, "it is said once");
 	cr_expect_eq(fixture.counters.dropped[GYRE_DROP_NODE_DOWN], 3, "the first has left");
@@ -151,7 +132,7 @@ Test(one_way, fails_asks_of_a_node_that_is_not_answered_where_it_says_it_is)
 Test(one_way, fails_asks_on_each_loop)
 {
 	make_one_that_refuses();
-	play_back((struct pair){ .script = asks_in_vain, .class = &hearer_class, .loops = 3 });
+	play_back((struct pair){ .script = asks_in_vain, .class = &pair_hearer_class, .loops = 3 });
 	cr_expect_eq(fixture.warnings, 1, "it is said once");
 }
 
@@ -167,10 +148,10 @@ static void lead_back(void)
 
 static int asks_until_it_is_answered(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
-	find_other("adder");
+	other = pair_find("adder");
 	GYRE_AWAIT(stack, gyre_ask(stack, other, gyre_new(stack, number, 1), GYRE_FOREVER,
 				   &frame->future));
 	expect(gyre_error(&frame->future) == -EADDRNOTAVAIL);
@@ -227,10 +208,10 @@ static const struct gyre_class watcher_class = { .name = "watcher",
 
 static int watches_in_vain(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
-	find_other("adder");
+	other = pair_find("adder");
 	(void)spawn_here(stack, &watcher_class);
 	GYRE_AWAIT(stack, gyre_ask(stack, other, gyre_new(stack, number, 1), GYRE_FOREVER,
 				   &frame->future));
@@ -265,7 +246,7 @@ static void hear_error(struct gyre_mail *answer, int error, void *arg)
 
 static int ask_again_or_end(struct gyre_stack *stack)
 {
-	if (gy_fetch_add(&heard, 1) == 2) {
+	if (gy_fetch_add(&pair_heard, 1) == 2) {
 		return fixture_end(stack);
 	}
 	expect(gyre_system_ask_callback(fixture.system, other,
@@ -279,7 +260,7 @@ static const struct gyre_class asker_class = { .name = "asker",
 
 static int is_asked_from_outside(struct gyre_stack *stack)
 {
-	find_other("adder");
+	other = pair_find("adder");
 	here = spawn_here(stack, &asker_class);
 	expect(gyre_notify(stack, here, gyre_new(stack, number, 0)) == 0);
 	return gyre_return(stack);
@@ -289,5 +270,5 @@ Test(one_way, fails_asks_from_outside_likewise)
 {
 	make_one_that_refuses();
 	play_back((struct pair){ .script = is_asked_from_outside });
-	cr_expect_eq(heard, 3);
+	cr_expect_eq(pair_heard, 3);
 }

@@ -23,6 +23,24 @@ static const struct gyre_type *const types[] = { &gyre_type_number, &gyre_type_p
 						 &gyre_type_large, &gyre_type_order, NULL };
 static struct gyre_counters other_counters;
 
+uint32_t pair_heard;
+
+static int hear(struct gyre_stack *stack)
+{
+	(void)gy_fetch_add(&pair_heard, 1);
+	return gyre_return(stack);
+}
+
+const struct gyre_class pair_hearer_class = { .name = "hearer", .behaviour.notice = hear };
+
+struct gyre_address pair_find(const char *name)
+{
+	struct gyre_address address = GYRE_NOBODY;
+
+	expect(gyre_system_lookup(pair_other, name, &address) == 0);
+	return address;
+}
+
 static int mount_named(struct gyre_stack *stack)
 {
 	expect(gyre_name_register(stack, "adder") == 0);

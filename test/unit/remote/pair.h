@@ -43,8 +43,18 @@ struct pair_frame {
 	uint64_t number;
 };
 
+static inline struct pair_frame *pair_frame_of(struct gyre_stack *stack)
+{
+	return (struct pair_frame *)gyre_frame(stack);
+}
+
 /* The second one. */
 extern struct gyre_system *pair_other;
+/* An actor there. */
+struct gyre_address pair_find(const char *name);
+/* Counts its notices. */
+extern const struct gyre_class pair_hearer_class;
+extern uint32_t pair_heard; /* atomic */
 
 void pair_play(const struct pair *pair);
 /* How much the second one has lost for that reason. */

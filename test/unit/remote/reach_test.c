@@ -17,7 +17,7 @@
 #include "bare.h"
 #include "remote/stranger.h"
 
-enum { HEARD_BYTES = 1 << 16, HOLD_MS = 60000 };
+enum { HOLD_MS = 60000 };
 
 static struct bare bare;
 static const uint64_t away_ns = GYRE_SECONDS(5);
@@ -116,36 +116,20 @@ static void say(int error, uint32_t left_ms)
 	bare_feed(&bare, bytes, gy_reach_put(&reach, bytes), sizeof(bytes));
 }
 
-/* How many frames of that kind, and if it has one type, were said since the last time. */
-static uint32_t count_said(enum gy_wire_kind kind, uint32_t type)
-{
-	static unsigned char bytes[HEARD_BYTES];
-	size_t count = bare_hear(&bare, bytes, sizeof(bytes));
-	uint32_t said = 0;
-
-	for (size_t at = 0; at < count;) {
-		struct gy_frame frame;
-
-		gy_wire_get(bytes + at, &frame);
-		said += frame.kind == kind && frame.type == type;
-		at += gy_wire_head_bytes(frame.kind) + frame.bytes;
-	}
-	return said;
-}
-
 /* ---- who is told ---- */
 
 Test(reach, fails_what_is_asked_before_and_after, .init = begin, .fini = end)
 {
 	have_it(TO_ASK);
-	cr_assert_eq(count_said(GY_WIRE_ASK, gyre_type_bare_number.id), 1);
+	cr_assert_eq(bare_count_said(&bare, GY_WIRE_ASK, gyre_type_bare_number.id), 1);
 	say(-ECONNREFUSED, HOLD_MS);
 	cr_expect_eq(failed, 1);
 	have_it(TO_ASK);
 	cr_expect_eq(failed, 2);
-	cr_expect_eq(count_said(GY_WIRE_ASK, gyre_type_bare_number.id), 0, "it has not left");
+	cr_expect_eq(bare_count_said(&bare, GY_WIRE_ASK, gyre_type_bare_number.id), 0,
+		     "it has not left");
 	cr_expect_eq(bare_notify(&bare, 1), 0);
-	cr_expect_eq(count_said(GY_WIRE_NOTICE, gyre_type_bare_number.id), 1);
+	cr_expect_eq(bare_count_said(&bare, GY_WIRE_NOTICE, gyre_type_bare_number.id), 1);
 	cr_expect_eq(bare.warnings, 1, "it is said once");
 }
 
@@ -155,7 +139,7 @@ Test(reach, is_over_when_the_peer_says_so, .init = begin, .fini = end)
 	say(0, 0);
 	have_it(TO_ASK);
 	cr_expect_eq(failed, 0);
-	cr_expect_eq(count_said(GY_WIRE_ASK, gyre_type_bare_number.id), 1);
+	cr_expect_eq(bare_count_said(&bare, GY_WIRE_ASK, gyre_type_bare_number.id), 1);
 }
 
 Test(reach, is_over_when_the_time_is_for_which_it_was_said, .init = begin, .fini = end)
@@ -205,16 +189,17 @@ Test(reach, fails_no_asks_more_often_than_once_in_a_heartbeat, .init = begin, .f
 Test(reach, ends_watches_when_it_has_lasted, .init = begin, .fini = end)
 {
 	have_it(TO_WATCH);
-	cr_assert_eq(count_said(GY_WIRE_EVENT, gy_type_watch.id), 1);
+	cr_assert_eq(bare_count_said(&bare, GY_WIRE_EVENT, gy_type_watch.id), 1);
 	say(-ECONNREFUSED, HOLD_MS);
 	bare_wait(&bare, away_ns - GYRE_MILLISECONDS(10));
 	cr_expect_eq(told, 0, "a dial that fails is no end");
 	bare_wait(&bare, beat_ns);
 	cr_expect_eq(told, 1);
-	cr_expect_eq(count_said(GY_WIRE_EVENT, gy_type_unwatch.id), 1, "it is not watched there");
+	cr_expect_eq(bare_count_said(&bare, GY_WIRE_EVENT, gy_type_unwatch.id), 1,
+		     "it is not watched there");
 	have_it(TO_WATCH);
 	cr_expect_eq(told, 2, "as soon as it is asked for");
-	cr_expect_eq(count_said(GY_WIRE_EVENT, gy_type_watch.id), 0);
+	cr_expect_eq(bare_count_said(&bare, GY_WIRE_EVENT, gy_type_watch.id), 0);
 	bare_wait(&bare, 2 * away_ns);
 	cr_expect_eq(told, 2);
 }

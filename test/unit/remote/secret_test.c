@@ -20,16 +20,11 @@ static const char other[] = "the secret of others is another";
 
 static struct tls_certs certs;
 
-static struct pair_frame *frame_of(struct gyre_stack *stack)
-{
-	return (struct pair_frame *)gyre_frame(stack);
-}
-
 /* ---- who has a link ---- */
 
 static int asks_the_other(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	do {
@@ -153,7 +148,7 @@ Test(secret, may_be_proved_besides_certificates_whatever_versions_they_allow)
 /* What waits may have been given up before the refusal has come. */
 static int is_refused(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	do {
@@ -254,7 +249,7 @@ Test(secret, is_not_replaced_by_a_certificate)
 /* Whatever it says to the other comes back to itself. */
 static int is_reflected(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 	char here[64];
 
 	GYRE_BEGIN(stack);

@@ -67,14 +67,9 @@ static int send_all(struct gyre_stack *stack)
 
 static const struct gyre_class sender_class = { .name = "sender", .behaviour.notice = send_all };
 
-static struct pair_frame *frame_of(struct gyre_stack *stack)
-{
-	return (struct pair_frame *)gyre_frame(stack);
-}
-
 static int sends_large_ones_of_many(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, "other", GYRE_FOREVER, &frame->future));
@@ -163,7 +158,7 @@ static const struct gyre_class listener_class = {
 
 static int watches_a_speaker(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 	struct gyre_address listener;
 
 	GYRE_BEGIN(stack);

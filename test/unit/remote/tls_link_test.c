@@ -31,16 +31,11 @@ static struct gyre_tls_context *context_of(const struct tls_cert *cert, const st
 	return context;
 }
 
-static struct pair_frame *frame_of(struct gyre_stack *stack)
-{
-	return (struct pair_frame *)gyre_frame(stack);
-}
-
 /* ---- what goes over it ---- */
 
 static int asks_the_other(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, "adder", 0, &frame->future));
@@ -108,7 +103,7 @@ static const struct gyre_class shop_class = { .name = "shop", .behaviour.ask = t
 
 static int orders_much(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, "other", 0, &frame->future));
@@ -135,7 +130,7 @@ Test(tls_link, carries_large_messages_both_ways)
 /* What waits may have been given up before the refusal has come. */
 static int is_refused(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	do {

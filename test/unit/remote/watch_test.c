@@ -19,11 +19,6 @@ static struct gyre_address watched = {
 static int reason_told;
 static uint32_t times_told;
 
-static struct pair_frame *frame_of(struct gyre_stack *stack)
-{
-	return (struct pair_frame *)gyre_frame(stack);
-}
-
 static int hear(struct gyre_stack *stack)
 {
 	const struct gyre_terminated *terminated = gyre_message(stack, gyre_terminated);
@@ -48,7 +43,7 @@ static int watch_it(struct gyre_stack *stack)
 
 static int when_told(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	UNTIL_TOLD(stack, frame);
@@ -71,7 +66,7 @@ static const struct gyre_class watcher_class = {
 
 static int watches_one_that_stops(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	FIND(stack, frame, "adder");
@@ -95,7 +90,7 @@ Test(remote_watch, tells_of_the_end_of_an_actor_once)
 
 static int watches_one_that_is_gone(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	FIND(stack, frame, "adder");
@@ -134,7 +129,7 @@ static bool is_first(const struct gyre_type *type, const void *message)
 
 static int hear_words(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	while (gyre_message(stack, number)->value == 0) {
@@ -171,7 +166,7 @@ static const struct gyre_class hearer_class = {
 
 static int watches_one_that_speaks(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	FIND(stack, frame, "other");
@@ -187,7 +182,7 @@ Test(remote_watch, tells_of_the_end_after_what_was_said_before_it_and_waits_behi
 
 static int watches_no_more(struct gyre_stack *stack)
 {
-	struct pair_frame *frame = frame_of(stack);
+	struct pair_frame *frame = pair_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	FIND(stack, frame, "adder");
