@@ -29,14 +29,15 @@ TOLERANCE = 0.02
 RUN_SECONDS_MAX = 300
 UNITS_MIN = 1000
 LONGER_MAX = 5  # times that a run is made twice as long
+COUNTS_MAX = 3  # of a case that seems to have grown: load only adds to what threads share
 POLLS = ("--spin", 1_000_000_000)
 LISTENING = re.compile(r"listening on .*:(\d+)")
 OWN = re.compile(r"/(libgyre[^/]*|gyre-[a-z]+|ring|ask)$")
 
 # What a loop does in each turn, or in a time: not for a message.
-TURN = re.compile(r"^(gy_loop_(turn|park|look_at_pools|quiescent|publish|unpublish|flush)|run_loop|busy|"
+TURN = re.compile(r"^(gy_loop_(turn|park|trim_pools|quiescent|publish|unpublish|flush)|run_loop|busy|"
                   r"gy_ring_(ready|reap|submit.*|has_prepared|wait.*)|enter|io_uring_.*|gy_wheel_.*|"
-                  r"gy_clock_.*|gy_usage_.*|gy_kernfile_.*|gy_guard_.*|gy_stalls_.*|gy_text_.*|"
+                  r"gy_clock_.*|gy_memory_usage_.*|gy_kernfile_.*|gy_memory_guard_.*|gy_stalls_.*|gy_text_.*|"
                   r"gy_watchdog_.*|gy_house_seal|ready|run|look)$")
 INBOX = "drain_inbox"  # looks in each turn, and takes what is there
 
@@ -239,6 +240,18 @@ def count(case, settings):
             if not TURN.match(name) and (case.inbox or name != INBOX)}
 
 
+def count_least(case, settings, kept):
+    """The same, counted again while it is beyond what is kept. How many messages come at a time depends
+    on load, and so does the part of each in what is done once for all of them; more work does not go
+    away."""
+    least = count(case, settings)
+    for _ in range(COUNTS_MAX - 1):
+        if kept is None or sum(least.values()) <= kept * (1 + TOLERANCE):
+            break
+        least = min(least, count(case, settings), key=lambda costs: sum(costs.values()))
+    return least
+
+
 def compiler_of(settings):
     """As it stands in what it has built: another one makes other instructions."""
     found = subprocess.run(["readelf", "-p", ".comment", settings.path("perf/ring")], check=True,
@@ -277,7 +290,7 @@ def compare(settings, keep):
     figures, grown = {}, []
     print("instructions of gyre a unit")
     for case in cases():
-        costs = count(case, settings)
+        costs = count_least(case, settings, kept.get("figures", {}).get(case.name))
         figures[case.name] = round(sum(costs.values()), 1)
         grown.append(report(case, costs, kept.get("figures", {}).get(case.name)))
     if keep:

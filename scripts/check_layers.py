@@ -14,7 +14,7 @@ import sys
 
 import csource
 
-FLOORS = ["base", "ring", "loop", "actor", "channel", "net", "remote", "system"]
+FLOORS = ["base", "ring", "loop", "actor", "buffer", "channel", "net", "remote", "system"]
 IO_URING = re.compile(r"<(liburing(\.h|/.*)|linux/io_uring.*)>")
 CONFIG = "gyre_config.h"
 

@@ -13,8 +13,9 @@ enum { COUNT_DEFAULT = 64 };
 
 struct gy_batch *gy_batch_make(struct gy_house *house, bool asks)
 {
-	uint32_t max =
-		house->kind->class->batch_max == 0 ? COUNT_DEFAULT : house->kind->class->batch_max;
+	uint32_t max = house->class_info->class->batch_max == 0
+			       ? COUNT_DEFAULT
+			       : house->class_info->class->batch_max;
 	size_t bytes = sizeof(struct gy_batch) + max * sizeof(struct gyre_mail *);
 	uint8_t size_class = gy_sizes_class(bytes);
 	struct gy_batch *batch =

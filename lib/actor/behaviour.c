@@ -1,11 +1,11 @@
 /*
- * Swapping behaviours. Those that are kept underneath stand in a small array at the annex.
+ * Swapping behaviours. Those that are kept underneath stand in a small array in the extra part.
  */
 #include <gyre/behaviour.h>
 
 #include <errno.h>
 
-#include "actor/annex.h"
+#include "actor/house_extra.h"
 #include "actor/stack.h"
 
 struct gy_nested {
@@ -24,16 +24,16 @@ int gyre_become(struct gyre_stack *stack, const struct gyre_behaviour *behaviour
 
 static struct gy_nested *nested_of(struct gy_house *house)
 {
-	struct gy_annex *annex = gy_annex_get(house);
+	struct gy_house_extra *extra = gy_house_extra_get(house);
 
-	if (annex != NULL && annex->nested == NULL) {
-		annex->nested = (struct gy_nested *)gy_sizes_new(&house->home->parts,
+	if (extra != NULL && extra->nested == NULL) {
+		extra->nested = (struct gy_nested *)gy_sizes_new(&house->home->parts,
 								 sizeof(struct gy_nested));
-		if (annex->nested != NULL) {
-			annex->nested->count = 0;
+		if (extra->nested != NULL) {
+			extra->nested->count = 0;
 		}
 	}
-	return annex == NULL ? NULL : annex->nested;
+	return extra == NULL ? NULL : extra->nested;
 }
 
 int gyre_become_nested(struct gyre_stack *stack, const struct gyre_behaviour *behaviour)
@@ -58,20 +58,21 @@ int gyre_become_nested(struct gyre_stack *stack, const struct gyre_behaviour *be
 void gyre_unbecome(struct gyre_stack *stack)
 {
 	struct gy_house *house = gy_stack_of(stack)->house;
-	struct gy_nested *nested = house->annex == NULL ? NULL : house->annex->nested;
+	struct gy_nested *nested = house->extra == NULL ? NULL : house->extra->nested;
 
-	house->behaviour = nested != NULL && nested->count > 0 ? nested->behaviours[--nested->count]
-							       : &house->kind->class->behaviour;
+	house->behaviour = nested != NULL && nested->count > 0
+				   ? nested->behaviours[--nested->count]
+				   : &house->class_info->class->behaviour;
 }
 
 void gy_behaviour_reset(struct gy_house *house)
 {
-	struct gy_nested *nested = house->annex == NULL ? NULL : house->annex->nested;
+	struct gy_nested *nested = house->extra == NULL ? NULL : house->extra->nested;
 
-	house->behaviour = &house->kind->class->behaviour;
+	house->behaviour = &house->class_info->class->behaviour;
 	if (nested != NULL) {
 		gy_sizes_delete(&house->home->parts, nested, sizeof(*nested));
-		house->annex->nested = NULL;
+		house->extra->nested = NULL;
 	}
 }
 

@@ -20,7 +20,7 @@ struct gy_class_log {
 	struct gy_class_log *next;
 	uint32_t kinds; /* atomic; that refer to it */
 	struct gy_log_limit limit;
-	char name[GY_KIND_NAME_BYTES];
+	char name[GY_CLASS_NAME_BYTES];
 };
 
 static struct gy_homes *homes_of(const struct gy_home *home)
@@ -135,9 +135,9 @@ void gy_class_log_put(struct gy_home *home, struct gy_class_log *log)
 
 /* ---- lines ---- */
 
-void gy_kind_warn(struct gy_home *home, const struct gy_kind *kind, const char *format, ...)
+void gy_class_warn(struct gy_home *home, const struct gy_class_info *info, const char *format, ...)
 {
-	struct gy_log_limit *limit = &kind->log->limit;
+	struct gy_log_limit *limit = &info->log->limit;
 	const struct gy_log *log = home->loop.options.log;
 	char note[GY_LOG_NOTE_BYTES];
 	char text[TEXT_BYTES];
@@ -156,6 +156,6 @@ void gy_kind_warn(struct gy_home *home, const struct gy_kind *kind, const char *
 	va_start(args, format);
 	(void)vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	gy_log(log, GYRE_LOG_WARNING, "actor %s: %s%s", kind->name, text,
+	gy_log(log, GYRE_LOG_WARNING, "actor %s: %s%s", info->name, text,
 	       gy_log_limit_note(limit, note));
 }

@@ -10,7 +10,7 @@
 
 struct gy_class_log;
 struct gy_home;
-struct gy_kind;
+struct gy_class_info;
 
 void gy_class_logs_init(struct gy_home *home);
 
@@ -21,7 +21,7 @@ void gy_class_log_put(struct gy_home *home, struct gy_class_log *log);
 
 /* Logs a warning about an actor of that kind, which its line begins with; on @home's thread. */
 GY_PRINTF(3, 4)
-GY_COLD void gy_kind_warn(struct gy_home *home, const struct gy_kind *kind, const char *format,
-			  ...);
+GY_COLD void gy_class_warn(struct gy_home *home, const struct gy_class_info *info,
+			   const char *format, ...);
 
 #endif

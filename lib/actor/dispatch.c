@@ -12,10 +12,10 @@
 
 #include <gyre/watch.h>
 
-#include "actor/afar.h"
-#include "actor/annex.h"
-#include "actor/lack.h"
-#include "actor/mistake.h"
+#include "actor/house_extra.h"
+#include "actor/memory_retry.h"
+#include "actor/misuse.h"
+#include "actor/node_loss.h"
 #include "actor/stack.h"
 #include "actor/watch.h"
 
@@ -41,11 +41,12 @@ static void handled(struct pass *pass)
  */
 static __attribute__((noinline)) void call_barrier(struct pass *pass, struct gy_stack *stack)
 {
-	bool is_barrier = pass->house->kind->class->barrier(stack->head.type, stack->head.message);
+	bool is_barrier =
+		pass->house->class_info->class->barrier(stack->head.type, stack->head.message);
 
 	gy_stack_call(stack);
 	if (is_barrier && stack->suspended) {
-		pass->house->annex->barrier = stack;
+		pass->house->extra->barrier = stack;
 		pass->house->closed |= GY_CLOSED_BY_BARRIER;
 	}
 }
@@ -53,7 +54,7 @@ static __attribute__((noinline)) void call_barrier(struct pass *pass, struct gy_
 static inline void call(struct pass *pass, struct gy_stack *stack)
 {
 	handled(pass);
-	if (gy_likely(pass->house->kind->class->barrier == NULL)) {
+	if (gy_likely(pass->house->class_info->class->barrier == NULL)) {
 		gy_stack_call(stack);
 	} else {
 		call_barrier(pass, stack);
@@ -180,7 +181,7 @@ static bool is_wanted(struct gy_house *house, struct gyre_mail *mail)
 	case GYRE_ID(gyre_terminated):
 		return gy_watch_claim(house, mail);
 	case GYRE_ID(gyre_receive_timeout):
-		return gy_idle_claim(house, mail);
+		return gy_receive_timeout_claim(house, mail);
 	default:
 		return true;
 	}
@@ -197,11 +198,11 @@ static bool run_event(struct pass *pass, enum gy_lane lane, struct gyre_mail *ma
 
 	if (gy_unlikely(mail->type == &gy_type_watch)) {
 		pass->budget--;
-		return gy_watch_again(house, mail);
+		return gy_watch_retry(house, mail);
 	}
-	if (gy_unlikely(mail->type == &gy_type_afar)) {
+	if (gy_unlikely(mail->type == &gy_type_node_loss)) {
 		pass->budget--;
-		return gy_afar_again(house, mail);
+		return gy_node_loss_retry(house, mail);
 	}
 	if (mail->type->id == GYRE_ID(gyre_terminated) && gy_watch_hold(house, mail, lane)) {
 		pass->budget--;
@@ -309,7 +310,7 @@ static void run_events(struct pass *pass, struct gy_node *first, struct gy_node 
 		struct gy_node *next = node->next;
 
 		if (!run_event(pass, GY_LANE_EVENT, gy_mail_of(node))) {
-			gy_house_lacks(house, 1U << GY_LANE_EVENT);
+			gy_house_retry_later(house, 1U << GY_LANE_EVENT);
 			break;
 		}
 		house->events--;
@@ -323,7 +324,7 @@ static void run_events(struct pass *pass, struct gy_node *first, struct gy_node 
 static inline __attribute__((always_inline)) bool
 is_batched(const struct gy_house *house, enum gy_lane lane, struct gyre_mail *mail)
 {
-	const struct gyre_class *class = house->kind->class;
+	const struct gyre_class *class = house->class_info->class;
 	gyre_filter_fn filter = lane == GY_LANE_ASK ? class->batch_asks : class->batch_notices;
 	gyre_handler_fn handler =
 		lane == GY_LANE_ASK ? house->behaviour->ask_batch : house->behaviour->notice_batch;
@@ -409,14 +410,14 @@ static inline void run_lane(struct pass *pass, enum gy_lane lane, struct gy_node
 {
 	switch (lane) {
 	case GY_LANE_NOTICE:
-		if (gy_likely(pass->house->kind->class->batch_notices == NULL)) {
+		if (gy_likely(pass->house->class_info->class->batch_notices == NULL)) {
 			run_lane_of(pass, GY_LANE_NOTICE, first, last);
 		} else {
 			run_batched_lane(pass, lane, first, last);
 		}
 		break;
 	case GY_LANE_ASK:
-		if (gy_likely(pass->house->kind->class->batch_asks == NULL)) {
+		if (gy_likely(pass->house->class_info->class->batch_asks == NULL)) {
 			run_lane_of(pass, GY_LANE_ASK, first, last);
 		} else {
 			run_batched_lane(pass, lane, first, last);
@@ -445,7 +446,7 @@ static __attribute__((noinline)) void run_end(struct pass *pass, enum gy_lane la
 		if (run_event(pass, lane, mail)) {
 			return;
 		}
-		gy_house_lacks(house, 1U << GY_LANE_EVENT);
+		gy_house_retry_later(house, 1U << GY_LANE_EVENT);
 	} else if (gy_watch_hold(house, mail, lane)) {
 		pass->budget--;
 		return;
@@ -538,11 +539,11 @@ static __attribute__((noinline)) void run_many_lanes(struct pass *pass, uint32_t
 
 static __attribute__((noinline)) void run_lanes_with_ends(struct pass *pass, uint32_t taken)
 {
-	bool was_closing = gy_retire_is_closing(pass->house);
+	bool was_closing = gy_graceful_stop_is_closing(pass->house);
 
 	run_taken(pass, taken, true);
-	if (!was_closing && gy_retire_is_closing(pass->house)) {
-		gy_watch_let_go(pass->house);
+	if (!was_closing && gy_graceful_stop_is_closing(pass->house)) {
+		gy_watch_release(pass->house);
 	}
 }
 
@@ -617,7 +618,7 @@ static void run_channels(struct pass *pass)
 		pass->home->channel_ops->run(house, stack);
 	} else {
 		gy_house_channels_ready(house);
-		gy_house_lacks(house, GY_PENDING_CHANNELS);
+		gy_house_retry_later(house, GY_PENDING_CHANNELS);
 	}
 }
 
@@ -625,9 +626,9 @@ static __attribute__((noinline)) void run_all(struct pass *pass)
 {
 	struct gy_house *house = pass->house;
 
-	if (gy_unlikely(house->annex != NULL && house->annex->idle != NULL &&
+	if (gy_unlikely(house->extra != NULL && house->extra->receive_timeout != NULL &&
 			(house->pending & ~house->closed & ACTIVITY) != 0)) {
-		gy_idle_active(house);
+		gy_receive_timeout_restart(house);
 	}
 	if (!gy_house_is_stopped(house)) {
 		run_lanes(pass);
@@ -640,7 +641,7 @@ static __attribute__((noinline)) void run_all(struct pass *pass)
 /* Does at the end of a run what keeps lanes closed until then. False if the house has stopped. */
 static __attribute__((noinline)) bool end_closed(struct gy_home *home, struct gy_house *house)
 {
-	if (house->annex != NULL && house->annex->restart != NULL) {
+	if (house->extra != NULL && house->extra->restart != NULL) {
 		gy_house_restart(house);
 	}
 	if (home->front_waits) {
@@ -671,7 +672,7 @@ static inline __attribute__((always_inline)) void end_run(struct gy_home *home,
 	}
 	house->high = house->replies > home->options.high_replies ||
 		      house->events > home->options.high_events || house->promises.count == 0;
-	gy_house_go(house, GY_HOUSE_WAITING);
+	gy_house_set_status(house, GY_HOUSE_WAITING);
 	if (gy_house_can_run(house)) {
 		gy_house_ready(house);
 	}
@@ -683,8 +684,8 @@ void gy_house_run(struct gy_loop *loop, struct gy_job *job)
 	struct gy_home *home = gy_home_of(loop);
 	struct pass pass = { home, house, home->options.run_budget, 0 };
 
-	gy_house_go(house, GY_HOUSE_SCHEDULED);
-	gy_house_go(house, GY_HOUSE_RUNNING);
+	gy_house_set_status(house, GY_HOUSE_SCHEDULED);
+	gy_house_set_status(house, GY_HOUSE_RUNNING);
 	show_running(home, house);
 	if (gy_likely(house->pending == 1U << GY_LANE_NOTICE && house->closed == 0 &&
 		      house->plain)) {
@@ -692,7 +693,7 @@ void gy_house_run(struct gy_loop *loop, struct gy_job *job)
 	} else {
 		run_all(&pass);
 	}
-	gy_count(&house->kind->handled, pass.handled);
+	gy_count(&house->class_info->handled, pass.handled);
 	end_run(home, house);
 }
 

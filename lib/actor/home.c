@@ -3,7 +3,7 @@
  */
 #include <errno.h>
 
-#include "actor/lack.h"
+#include "actor/memory_retry.h"
 #include "actor/stack.h"
 #include "base/tally.h"
 
@@ -23,7 +23,7 @@ static bool trim(struct gy_loop *loop, uint32_t keep)
 static uint64_t *busy(struct gy_loop *loop, struct gy_job *job)
 {
 	(void)loop;
-	return &gy_container_of(job, struct gy_house, job)->kind->busy_ticks;
+	return &gy_container_of(job, struct gy_house, job)->class_info->busy_ticks;
 }
 
 static void release(struct gy_loop *loop, struct gy_node *node)
@@ -68,7 +68,7 @@ int gy_home_init(struct gy_home *home, const struct gy_loop_options *loop,
 	with_ops.ops = &loop_ops;
 	gy_log_limit_init(&home->cycles_limit, 1, 1000);
 	gy_class_logs_init(home);
-	gy_home_init_lack(home);
+	gy_memory_retry_init(home);
 	gy_sizes_init(&home->stacks, "stack");
 	gy_sizes_init(&home->parts, "part");
 	gy_pool_init(&home->promises, "promise", sizeof(struct gy_promise));
@@ -114,7 +114,7 @@ void gy_home_fini(struct gy_home *home, struct gy_leaks *leaks)
 			gy_pool_put_any(&home->stacks.pools[i], home->scratch[i]);
 		}
 	}
-	gy_kinds_fini(home);
+	gy_class_infos_fini(home);
 	gy_table_fini(&home->families, &home->parts);
 	leaks->stacks += gy_sizes_fini(&home->stacks);
 	leaks->parts += gy_sizes_fini(&home->parts);

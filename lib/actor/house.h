@@ -16,19 +16,19 @@
 #include <errno.h>
 #include <string.h>
 
+#include "actor/class_info.h"
 #include "actor/class_log.h"
-#include "actor/kind.h"
 #include "actor/mail.h"
 #include "base/log_limit.h"
 #include "base/table.h"
 
-struct gy_annex;
+struct gy_house_extra;
 struct gy_family;
 struct gy_home;
 struct gy_stack;
 
 /* While a loop runs the actor of another, for then all mail goes by way of inboxes. */
-enum { GY_NOWHERE = 0xfffd };
+enum { GY_LOOP_NONE = 0xfffd };
 
 enum gy_house_status {
 	GY_HOUSE_FREE,
@@ -43,7 +43,7 @@ enum gy_house_status {
 };
 
 /* Whether a house may go from one state to another; see mailbox.c. */
-bool gy_house_may_go(enum gy_house_status from, enum gy_house_status to);
+bool gy_house_status_is_allowed(enum gy_house_status from, enum gy_house_status to);
 
 /* What is waiting, a bit each: a lane, or work of the channel floor. */
 enum { GY_PENDING_CHANNELS = 1 << GY_LANES };
@@ -58,7 +58,8 @@ enum {
 	/* A mount or a restart hook waits. Its answers come in, and the work of the channel floor
 	 * goes on, since a file that is waited for may be part of it. */
 	GY_CLOSED_BY_HOOK = GY_CLOSED_BY_BARRIER | 1 << GY_LANE_EVENT,
-	GY_CLOSED_BY_LACK = GY_PENDING_CHANNELS << 1, /* with what lacks memory; for a moment */
+	GY_CLOSED_BY_NO_MEMORY = GY_PENDING_CHANNELS
+				 << 1, /* with what lacks memory; for a moment */
 	GY_CLOSED_BY_STOP = 0xff,
 };
 
@@ -73,7 +74,7 @@ struct gy_house {
 
 	void *state;
 	const struct gyre_behaviour *behaviour;
-	struct gy_kind *kind; /* its class, and what goes with it */
+	struct gy_class_info *class_info; /* its class, and what goes with it */
 	struct gy_home *home;
 	struct gy_table promises; /* outstanding asks, by id */
 	uint64_t ask_id;	  /* of the last ask */
@@ -89,11 +90,11 @@ struct gy_house {
 	bool close_at_home;    /* an order to stop has come while it was away */
 	uint32_t next_sibling; /* slots, in the ring of the family */
 	uint32_t previous_sibling;
-	struct gy_list suspended; /* stacks */
-	struct gy_annex *annex;	  /* NULL until something there is needed */
-	struct gyre_mail *sealed; /* what a thief is to run; see theft.c */
-	struct gy_family *family; /* that it is a child in; NULL for none */
-} GY_ALIGNED_LINE;		  /* what a sender touches is in the first line */
+	struct gy_list suspended;     /* stacks */
+	struct gy_house_extra *extra; /* NULL until something there is needed */
+	struct gyre_mail *sealed;     /* what a thief is to run; see steal_actor.c */
+	struct gy_family *family;     /* that it is a child in; NULL for none */
+} GY_ALIGNED_LINE;		      /* what a sender touches is in the first line */
 
 _Static_assert(sizeof(struct gy_house) <= 192, "a million idle actors must stay under 300 MB");
 
@@ -101,7 +102,7 @@ _Static_assert(sizeof(struct gy_house) <= 192, "a million idle actors must stay 
 struct gy_channel_ops {
 	void (*run)(struct gy_house *house, struct gy_stack *stack); /* completed operations */
 	bool (*stop)(struct gy_house *house); /* closes what is open; whether all is closed */
-	void (*fini)(struct gy_house *house); /* frees what stands in the annex */
+	void (*fini)(struct gy_house *house); /* frees what stands in the extra part */
 	/* A house is back from another loop, and has opened something there. */
 	void (*came_home)(struct gy_house *house);
 	bool (*trim)(struct gy_loop *loop, uint32_t keep);
@@ -132,7 +133,7 @@ struct gy_directory_ops {
 	int (*enlist)(struct gy_house *house, struct gyre_address group);
 	/* One that was to be a member is not spawned after all. */
 	void (*refuse)(struct gy_home *home, struct gyre_address member, struct gyre_address group);
-	/* A house stops that has a listing in its annex, and is still found. */
+	/* A house stops that has a listing in its extra part, and is still found. */
 	void (*withdraw)(struct gy_house *house);
 };
 
@@ -192,17 +193,18 @@ struct gy_homes {
 	struct gy_loops *loops;
 	const struct gy_log *log;
 	pthread_mutex_t placing; /* held while loops come or go, and to place things on each */
-	struct gy_list holdings; /* the net floor's, under @placing: sockets of each */
-	uint32_t holdings_made;	 /* likewise */
-	int holdings_taker;	 /* likewise: by which another process gets them, or -1 */
-	struct gy_list passed;	 /* likewise: sockets of a process that this one succeeds */
+	struct gy_list socket_registry; /* the net floor's, under @placing: sockets of each */
+	uint32_t registry_serial;	/* likewise */
+	int registry_taker;		/* likewise: by which another process gets them, or -1 */
+	struct gy_list passed_sockets;	/* likewise: sockets of a process that this one succeeds */
 	uint64_t
 		bound_until_ns; /* atomic; before the start: how long, by the machine's clock,
 				 * addresses may be those of a process that was killed; 0 for not */
 	struct gy_table_item *spare_promises; /* atomic; a list: see promise.c */
 	struct gy_class_log *class_logs;      /* atomic; a list: see class_log.c */
-	uint32_t opening;  /* atomic: actors of sockets that are to be mounted; see net/opening.h */
-	int opening_error; /* atomic: why the first that could not be was not */
+	uint32_t pending_opens; /* atomic: actors of sockets that are to be mounted; see
+				   net/opening.h */
+	int pending_open_error; /* atomic: why the first that could not be was not */
 	void (*opened)(struct gy_homes *homes); /* one of them has changed; NULL for nobody */
 };
 
@@ -237,8 +239,7 @@ struct gy_home_options {
 	/* Round robin; channels actors have a turn of their own. */
 	uint16_t (*next_loop)(struct gyre_system *system, bool channels_actor);
 	void (*shut_down)(struct gyre_system *system);
-	/* Takes what was posted after the loops had ended; on any thread, and on several at once.
-	 */
+	/* Takes what was posted after the loops had ended; any thread, several at once. */
 	void (*take_late)(struct gy_home *home);
 	const struct gy_directory_ops *directory; /* NULL for none */
 	const struct gy_remote_ops *remote;	  /* NULL in a system that is no node */
@@ -247,7 +248,7 @@ struct gy_home_options {
 struct gy_home {
 	struct gy_loop loop;
 	/* What mail may be put into houses directly for, as it stands in an address: this loop, or
-	 * GY_NOWHERE; and the node, 0 in a system that is none. */
+	 * GY_LOOP_NONE; and the node, 0 in a system that is none. */
 	uint16_t here;
 	uint16_t node;
 	uint32_t life; /* atomic: that addresses of the node have; 0 in a system that is none */
@@ -257,7 +258,7 @@ struct gy_home {
 	struct gy_sizes parts; /* states, hash buckets, timers, and other parts of houses */
 	struct gy_pool promises;
 	struct gy_table_item *spare_promises; /* taken from those of all homes */
-	struct gy_kinds kinds;
+	struct gy_class_infos class_infos;
 	struct gy_table families; /* by parent */
 	struct gy_family *recent_family;
 	struct gy_stack *scratch[GY_SIZES_COUNT];
@@ -267,8 +268,8 @@ struct gy_home {
 	uint64_t number; /* the last that gy_home_number() gave */
 	struct gy_log_limit cycles_limit;
 	struct gy_timer unlogged_timer; /* see class_log.c */
-	struct gy_timer lack_timer;	/* houses are closed by lack of memory; see lack.c */
-	uint64_t probes_ns;		/* since when @probes are counted; see cycle.c */
+	struct gy_timer lack_timer; /* houses are closed by lack of memory; see memory_retry.c */
+	uint64_t probes_ns;	    /* since when @probes are counted; see ask_cycle.c */
 	uint32_t probes;
 	/* For the front of lanes of the running house: rings, where any of them is not empty. */
 	struct gy_node *put_first[GY_LANES];
@@ -277,7 +278,7 @@ struct gy_home {
 	bool draining;		  /* nothing new is spawned here: the system stops */
 	bool leaving;		  /* nothing new is spawned here: the loop retires */
 
-	/* What is running, for gy_home_look(). */
+	/* What is running, for gy_home_get_running(). */
 	const struct gy_house *running; /* or the last that did: its status tells */
 	const struct gy_house *hook;	/* whose mount or clean hook runs */
 	const struct gy_stack *resumed; /* that a promise has resumed */
@@ -356,8 +357,8 @@ static inline bool gy_address_equal(const struct gy_home *home, struct gyre_addr
 	return gy_address_same(a, b) && (a.life == b.life || gy_is_of_node(home->node, a));
 }
 
-/* For gy_home_look(), which is not to look at a house that another thread may have. */
-static inline void gy_home_forget_running(struct gy_home *home, const struct gy_house *house)
+/* For gy_home_get_running(), which is not to look at a house that another thread may have. */
+static inline void gy_home_clear_running(struct gy_home *home, const struct gy_house *house)
 {
 	if (home->running == house) {
 		gy_store_relaxed(&home->running, NULL);
@@ -412,7 +413,7 @@ static inline struct gy_house *gy_house_find(const struct gy_home *home, uint32_
 
 /* Whether somebody has a house that was found, or will: what another node makes up may be the
  * address that it has next. */
-static inline bool gy_house_is_let(const struct gy_house *house)
+static inline bool gy_house_is_occupied(const struct gy_house *house)
 {
 	return house->status != GY_HOUSE_FREE && house->status != GY_HOUSE_STOPPING;
 }
@@ -430,9 +431,9 @@ static inline struct gyre_address gy_house_address(const struct gy_house *house)
 
 /* ---- mailbox.c ---- */
 
-static inline void gy_house_go(struct gy_house *house, enum gy_house_status to)
+static inline void gy_house_set_status(struct gy_house *house, enum gy_house_status to)
 {
-	gy_verify(gy_house_may_go((enum gy_house_status)house->status, to));
+	gy_verify(gy_house_status_is_allowed((enum gy_house_status)house->status, to));
 	house->status = (uint8_t)to;
 }
 
@@ -444,7 +445,7 @@ static inline void gy_house_ready(struct gy_house *house)
 {
 	struct gy_loop *loop = &house->home->loop;
 
-	gy_house_go(house, GY_HOUSE_READY);
+	gy_house_set_status(house, GY_HOUSE_READY);
 	if (gy_unlikely(house->channels_actor)) {
 		gy_loop_ready_channels(loop, &house->job, house->high);
 	} else {
@@ -529,7 +530,7 @@ GY_COLD void gy_house_open_front(struct gy_house *house);
 /* ---- send.c ---- */
 
 /* gy_mail_get() where the pool is empty, or the type is not a plain one. */
-GY_COLD struct gyre_mail *gy_mail_get_slowly(struct gy_home *home, const struct gyre_type *type);
+GY_COLD struct gyre_mail *gy_mail_get_slow(struct gy_home *home, const struct gyre_type *type);
 
 /*
  * A mail from this loop's pool with room for a payload of @type; NULL when there is no memory. The
@@ -551,7 +552,7 @@ static inline struct gyre_mail *gy_mail_get_of_class(struct gy_home *home,
 			return mail;
 		}
 	}
-	return gy_mail_get_slowly(home, type);
+	return gy_mail_get_slow(home, type);
 }
 
 static inline struct gyre_mail *gy_mail_get(struct gy_home *home, const struct gyre_type *type)
@@ -599,7 +600,7 @@ void gy_house_bound(struct gy_house *house, uint32_t limit);
 /* Counts the mail of a house without a limit too, between two runs. */
 void gy_house_count(struct gy_house *house);
 /* Something has ended for which the runs of a house were not plain. */
-void gy_house_look_plain(struct gy_house *house);
+void gy_house_update_plain(struct gy_house *house);
 
 /* Into a house with a limit, if there is room; what has been counted as sent. */
 int gy_send_bounded(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail,
@@ -661,7 +662,7 @@ struct gy_sealed_lane {
 uint32_t gy_house_run_sealed(struct gy_home *home, struct gy_house *house,
 			     struct gy_sealed_lane *asks, struct gy_sealed_lane *notices);
 
-/* ---- theft.c ---- */
+/* ---- steal_actor.c ---- */
 
 /* Whether it is where another loop may run it: only its lanes may be touched. On its own loop. */
 static inline bool gy_house_is_away(const struct gy_house *house)
@@ -679,11 +680,11 @@ void gy_house_run_stolen(struct gy_loop *loop, struct gy_job *job);
 /* A house has come home. */
 void gy_house_came_home(struct gy_home *home, struct gyre_mail *mail);
 
-/* ---- look.c ---- */
+/* ---- running.c ---- */
 
 /* What runs on a loop at a moment. */
-struct gy_look {
-	const struct gy_kind *kind;
+struct gy_running {
+	const struct gy_class_info *class_info;
 	const struct gyre_type *type; /* of the message; NULL when there is none */
 	/* No two calls of user code agree in all of these, if there are no more than a few jobs
 	 * between them. */
@@ -697,9 +698,9 @@ struct gy_look {
  * False when nothing of a user's runs. For a signal handler on the loop's own thread: it may come
  * in the middle of anything, so this reads only what is good at every moment.
  */
-bool gy_home_look(const struct gy_home *home, struct gy_look *ret_look);
+bool gy_home_get_running(const struct gy_home *home, struct gy_running *ret_look);
 
-/* ---- life.c ---- */
+/* ---- lifecycle.c ---- */
 
 struct gy_spawn_order {
 	const struct gyre_class *class;
@@ -732,8 +733,7 @@ void gy_house_children_gone(struct gy_house *house);
 
 /* ---- restart.c ---- */
 
-/* A notice or an event has failed: does what the strategy says, or has it done after the message.
- */
+/* A notice or an event has failed: does what the strategy says, now or after the message. */
 void gy_house_failed(struct gy_house *house, int error);
 /* Between two messages: restarts, if that is due. */
 void gy_house_restart(struct gy_house *house);
@@ -751,24 +751,24 @@ void gy_behaviour_reset(struct gy_house *house);
 /* NULL when the table has nothing for that id; @routes may be NULL. */
 gyre_handler_fn gy_route_find(const struct gyre_route *routes, uint32_t id);
 
-/* ---- retire.c ---- */
+/* ---- loop_retire.c ---- */
 
 /* The order to stop gracefully within a time from its arrival; its kind and sender are not set yet.
  * NULL without memory. */
-struct gyre_mail *gy_retire_make(struct gy_home *home, uint64_t deadline_ns);
-uint64_t gy_retire_deadline(const struct gyre_mail *mail);
+struct gyre_mail *gy_graceful_stop_make(struct gy_home *home, uint64_t deadline_ns);
+uint64_t gy_graceful_stop_deadline(const struct gyre_mail *mail);
 /* Orders a house of this loop to stop gracefully, within a time; without memory it stops now. */
-void gy_house_order_retire(struct gy_house *house, uint64_t deadline_ns);
+void gy_house_order_graceful_stop(struct gy_house *house, uint64_t deadline_ns);
 /* The order to stop gracefully has come. Takes the mail. */
-void gy_retire_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail);
+void gy_graceful_stop_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail);
 /* It has come while the house is away, and will be delivered again. */
-void gy_retire_waits(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail);
+void gy_graceful_stop_defer(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail);
 /* A poison notice is dispatched. */
 GY_COLD void gy_house_poisoned(struct gy_house *house, const struct gyre_mail *poison);
 /* Whether the house takes no more asks and notices, and stops when nothing is suspended. */
-bool gy_retire_is_closing(const struct gy_house *house);
+bool gy_graceful_stop_is_closing(const struct gy_house *house);
 /* The house has ended. */
-void gy_retire_end(struct gy_house *house);
+void gy_graceful_stop_end(struct gy_house *house);
 
 /* ---- stash.c ---- */
 
@@ -776,13 +776,13 @@ void gy_retire_end(struct gy_house *house);
 uint32_t gy_house_unstash(struct gy_house *house, uint32_t count_max);
 void gy_stash_drop(struct gy_house *house, struct gyre_address address, enum gyre_drop reason);
 
-/* ---- idle.c ---- */
+/* ---- receive_timeout.c ---- */
 
 /* A message is dispatched by a house that has a receive time-out. */
-void gy_idle_active(struct gy_house *house);
+void gy_receive_timeout_restart(struct gy_house *house);
 /* Whether nothing has come since the event was made. */
-bool gy_idle_claim(const struct gy_house *house, const struct gyre_mail *mail);
-void gy_idle_stop(struct gy_house *house);
+bool gy_receive_timeout_claim(const struct gy_house *house, const struct gyre_mail *mail);
+void gy_receive_timeout_stop(struct gy_house *house);
 
 /* ---- timer.c ---- */
 
@@ -792,8 +792,8 @@ void gy_timers_stop(struct gy_house *house);
 /* Takes the timers of a house with it to another loop's wheel: packed here, unpacked there. */
 void gy_timers_pack(struct gy_house *house, struct gy_wheel *wheel, uint64_t now_ns);
 void gy_timers_unpack(struct gy_house *house, struct gy_wheel *wheel);
-void gy_idle_pack(struct gy_house *house, struct gy_wheel *wheel, uint64_t now_ns);
-void gy_idle_unpack(struct gy_house *house, struct gy_wheel *wheel);
+void gy_receive_timeout_pack(struct gy_house *house, struct gy_wheel *wheel, uint64_t now_ns);
+void gy_receive_timeout_unpack(struct gy_house *house, struct gy_wheel *wheel);
 void gy_restart_pack(struct gy_house *house, struct gy_wheel *wheel, uint64_t now_ns);
 void gy_restart_unpack(struct gy_house *house, struct gy_wheel *wheel);
 

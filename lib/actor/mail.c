@@ -33,7 +33,7 @@ static struct gyre_mail *make(struct gy_node *node, const struct gyre_type *type
 	return mail;
 }
 
-struct gyre_mail *gy_mail_get_slowly(struct gy_home *home, const struct gyre_type *type)
+struct gyre_mail *gy_mail_get_slow(struct gy_home *home, const struct gyre_type *type)
 {
 	return make(gy_loop_node_get(&home->loop, GYRE_MAIL_HEADER_BYTES + (size_t)type->bytes),
 		    type);
@@ -111,7 +111,7 @@ void gy_mail_sent_twice(const struct gy_home *home, const struct gyre_mail *mail
 	(void)snprintf(text, sizeof(text),
 		       "actor %s gives away a mail that was given away before, of type %s: a call "
 		       "that takes a mail owns it; make another one",
-		       sender == NULL ? "(none)" : sender->kind->name, type_of_sent(mail));
+		       sender == NULL ? "(none)" : sender->class_info->name, type_of_sent(mail));
 	gy_assert_failed(text, __FILE__, __LINE__);
 }
 

@@ -38,7 +38,7 @@ enum gy_mail_kind {
 	GY_MAIL_SPAWN,	       /* mount what was reserved */
 	GY_MAIL_STOP_CHILDREN, /* of the sender */
 	GY_MAIL_CHILDREN_GONE, /* the same mail, on its way back */
-	GY_MAIL_PROBE,	       /* see cycle.c */
+	GY_MAIL_PROBE,	       /* see ask_cycle.c */
 	GY_MAIL_HOME,	       /* a stolen house is back */
 	GY_MAIL_REMOTE,	       /* its payload is for another node */
 };
@@ -178,7 +178,7 @@ static inline bool gy_mail_is_missing(const struct gyre_mail *mail)
 }
 
 /* What such a call then returns. */
-static inline int gy_mail_lack(const struct gyre_mail *mail)
+static inline int gy_mail_report_no_memory(const struct gyre_mail *mail)
 {
 	return mail == NULL ? -ENOMEM : -EINVAL;
 }
@@ -248,7 +248,7 @@ static inline void gy_mail_set_deadline(struct gyre_mail *mail, uint64_t now_ns)
 
 	if (patience != 0) {
 		uint32_t at = (uint32_t)(now_ns >> GY_DEADLINE_SHIFT) + patience +
-			      (patience >> GY_LAG_WEAR_SHIFT) + 1;
+			      (patience >> GY_LAG_DECAY_SHIFT) + 1;
 
 		mail->deadline = at == 0 ? 1 : at;
 	}

@@ -2,8 +2,8 @@
  * The five lanes of a mailbox, and the house's way into the loop's queues. A lane is a ring of mail
  * with one pointer, to its last; so appending and taking all are both O(1) with eight bytes a lane.
  */
-#include "actor/annex.h"
-#include "actor/lack.h"
+#include "actor/house_extra.h"
+#include "actor/memory_retry.h"
 #include "actor/watch.h"
 
 void gy_house_channels_ready(struct gy_house *house)
@@ -27,7 +27,7 @@ static const uint32_t may_go[GY_HOUSE_STATUSES] = {
 	[GY_HOUSE_STOPPING] = TO(FREE),
 };
 
-bool gy_house_may_go(enum gy_house_status from, enum gy_house_status to)
+bool gy_house_status_is_allowed(enum gy_house_status from, enum gy_house_status to)
 {
 	return from < GY_HOUSE_STATUSES && (may_go[from] >> to & 1U) != 0;
 }
@@ -35,8 +35,8 @@ bool gy_house_may_go(enum gy_house_status from, enum gy_house_status to)
 void gy_house_close(struct gy_house *house, int reason)
 {
 	/* The first reason counts. Without memory for it watchers are told of none. */
-	if (reason != 0 && !gy_house_is_stopped(house) && gy_annex_get(house) != NULL) {
-		house->annex->reason = reason;
+	if (reason != 0 && !gy_house_is_stopped(house) && gy_house_extra_get(house) != NULL) {
+		house->extra->reason = reason;
 	}
 	house->closed = GY_CLOSED_BY_STOP;
 	if (house->status == GY_HOUSE_WAITING) {
@@ -46,11 +46,12 @@ void gy_house_close(struct gy_house *house, int reason)
 
 void gy_house_open(struct gy_house *house)
 {
-	const struct gy_annex *annex = house->annex;
-	bool barrier = annex != NULL && annex->barrier != NULL;
+	const struct gy_house_extra *extra = house->extra;
+	bool barrier = extra != NULL && extra->barrier != NULL;
 
 	if (!gy_house_is_stopped(house)) {
-		house->closed = barrier || gy_retire_is_closing(house) ? GY_CLOSED_BY_BARRIER : 0;
+		house->closed =
+			barrier || gy_graceful_stop_is_closing(house) ? GY_CLOSED_BY_BARRIER : 0;
 	}
 }
 
@@ -80,7 +81,8 @@ static void tell_mark(struct gy_house *house, bool high)
 	struct gyre_mail *mail = gy_mail_get(house->home, &gyre_type_gyre_mailbox_mark);
 
 	if (mail == NULL) {
-		gy_home_lacks(house->home); /* perhaps nothing comes or goes before it is told */
+		gy_home_retry_later(
+			house->home); /* perhaps nothing comes or goes before it is told */
 		return;
 	}
 	house->above_mark = high;
@@ -92,9 +94,9 @@ static void tell_mark(struct gy_house *house, bool high)
 	gy_house_put(house->home, house, mail, GY_LANE_EVENT);
 }
 
-void gy_house_look_at_marks(struct gy_house *house)
+void gy_house_check_mailbox_mark(struct gy_house *house)
 {
-	const struct gyre_class *class = house->kind->class;
+	const struct gyre_class *class = house->class_info->class;
 
 	if (house->above_mark && house->waiting <= class->mailbox_low) {
 		tell_mark(house, false);
@@ -106,7 +108,7 @@ void gy_house_look_at_marks(struct gy_house *house)
 
 static void count_up(struct gy_house *house)
 {
-	const struct gyre_class *class = house->kind->class;
+	const struct gyre_class *class = house->class_info->class;
 
 	gy_store_relaxed(&house->waiting, house->waiting + 1);
 	if (class->mailbox_high != 0 && house->waiting >= class->mailbox_high &&
@@ -139,11 +141,11 @@ void gy_house_count(struct gy_house *house)
 	}
 }
 
-void gy_house_look_plain(struct gy_house *house)
+void gy_house_update_plain(struct gy_house *house)
 {
-	house->plain = house->kind->plain && house->limit == 0 &&
+	house->plain = house->class_info->plain && house->limit == 0 &&
 		       (house->passed_over & GY_ENDS_HELD) == 0 &&
-		       (house->annex == NULL || house->annex->idle == NULL);
+		       (house->extra == NULL || house->extra->receive_timeout == NULL);
 }
 
 bool gy_house_admit(struct gy_house *house, struct gyre_mail *mail, enum gy_lane lane)
@@ -164,7 +166,7 @@ void gy_house_count_down(struct gy_house *house)
 {
 	gy_assert(house->waiting > 0);
 	gy_store_relaxed(&house->waiting, house->waiting - 1);
-	if (house->above_mark && house->waiting <= house->kind->class->mailbox_low) {
+	if (house->above_mark && house->waiting <= house->class_info->class->mailbox_low) {
 		tell_mark(house, false);
 	}
 }

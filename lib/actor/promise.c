@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "actor/mistake.h"
+#include "actor/misuse.h"
 #include "actor/stack.h"
 
 /*
@@ -91,7 +91,7 @@ static bool look_for_cycle(struct gy_promise *promise)
 		return false;
 	}
 	promise->looked = true;
-	if (!gy_cycle_look(promise)) {
+	if (!gy_ask_cycle_check(promise)) {
 		return false;
 	}
 	gy_timer_start(&promise->stack->home->loop.wheel, &promise->timer, look_ns);
@@ -134,7 +134,7 @@ void gy_promise_fail_later(struct gy_promise *promise, int error)
 	gy_timer_start(wheel, &promise->timer, GYRE_MILLISECONDS(1));
 }
 
-void gy_promise_looked_at(struct gy_house *house, uint64_t ask_id)
+void gy_promise_was_read(struct gy_house *house, uint64_t ask_id)
 {
 	struct gy_table_item *item = gy_table_find(&house->promises, ask_id);
 	struct gy_promise *promise =
@@ -191,8 +191,8 @@ static inline void expect_kept(const struct gy_stack *stack, const struct gyre_f
 	uintptr_t in_state = (uintptr_t)future - (uintptr_t)stack->head.actor;
 
 	if (gy_unlikely(in_frame >= gy_sizes_bytes(stack->size_class) - sizeof(*stack)) &&
-	    in_state >= stack->house->kind->class->state_bytes) {
-		gy_future_misplaced(stack, future);
+	    in_state >= stack->house->class_info->class->state_bytes) {
+		gy_warn_misplaced_future(stack, future);
 	}
 #else
 	(void)stack;
@@ -233,8 +233,8 @@ int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail 
 		timeout_ns = home->options.ask_timeout_ns;
 	}
 	if (gy_mail_is_missing(mail)) {
-		*ret_future = (struct gyre_future){ .error = gy_mail_lack(mail) };
-		return gy_mail_lack(mail);
+		*ret_future = (struct gyre_future){ .error = gy_mail_report_no_memory(mail) };
+		return gy_mail_report_no_memory(mail);
 	}
 	promise = make(s, timeout_ns, false);
 	set_future(s, ret_future, promise);

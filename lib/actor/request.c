@@ -11,14 +11,14 @@
 
 enum { TEXT_BYTES = 512 };
 
-int gy_answer_refuse(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *mail)
+int gy_answer_refuse_type(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *mail)
 {
 	struct gy_home *home = stack->home;
 	char text[TEXT_BYTES];
 
 	(void)snprintf(text, sizeof(text), "answers %s with %s, but its answer is %s",
 		       ask->type->name, mail->type->name, ask->type->answer->name);
-	gy_kind_warn(home, stack->house->kind, "%s", text);
+	gy_class_warn(home, stack->house->class_info, "%s", text);
 #if GY_ASSERT_LEVEL >= 2
 	gy_assert_failed(text, __FILE__, __LINE__);
 #else

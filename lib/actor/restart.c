@@ -4,7 +4,7 @@
  * the three hooks run. It happens between two messages; if it is delayed, the mailbox is closed
  * until then. A hook may wait for answers; only those come in until it has ended.
  */
-#include "actor/annex.h"
+#include "actor/house_extra.h"
 #include "actor/stack.h"
 
 enum { DOUBLINGS_MAX = 6 };
@@ -34,29 +34,29 @@ static void delay_is_over(struct gy_timer *timer)
 
 static struct gy_restart *restart_of(struct gy_house *house)
 {
-	struct gy_annex *annex = gy_annex_get(house);
-	struct gy_restart *restart = annex == NULL ? NULL : annex->restart;
+	struct gy_house_extra *extra = gy_house_extra_get(house);
+	struct gy_restart *restart = extra == NULL ? NULL : extra->restart;
 
-	if (annex != NULL && restart == NULL) {
+	if (extra != NULL && restart == NULL) {
 		restart = (struct gy_restart *)gy_sizes_new(&house->home->parts, sizeof(*restart));
 		if (restart == NULL) {
 			return NULL;
 		}
 		*restart = (struct gy_restart){ .house = house };
 		gy_timer_init(&restart->timer, delay_is_over);
-		annex->restart = restart;
+		extra->restart = restart;
 	}
 	return restart;
 }
 
 void gy_restart_fini(struct gy_house *house)
 {
-	struct gy_restart *restart = house->annex == NULL ? NULL : house->annex->restart;
+	struct gy_restart *restart = house->extra == NULL ? NULL : house->extra->restart;
 
 	if (restart != NULL) {
 		gy_timer_stop(&house->home->loop.wheel, &restart->timer);
 		gy_sizes_delete(&house->home->parts, restart, sizeof(*restart));
-		house->annex->restart = NULL;
+		house->extra->restart = NULL;
 	}
 }
 
@@ -86,7 +86,7 @@ static uint64_t delay_of(const struct gyre_class *class, uint32_t count)
 
 static void order_restart(struct gy_house *house, int error)
 {
-	const struct gyre_class *class = house->kind->class;
+	const struct gyre_class *class = house->class_info->class;
 	struct gy_loop *loop = &house->home->loop;
 	struct gy_restart *restart = restart_of(house);
 
@@ -98,8 +98,8 @@ static void order_restart(struct gy_house *house, int error)
 		return; /* one restart mends all that failed before it */
 	}
 	if (!count(restart, class, gy_clock_ns(&loop->clock))) {
-		gy_kind_warn(house->home, house->kind,
-			     "stopped, since it failed more than %u times", class->restarts_max);
+		gy_class_warn(house->home, house->class_info,
+			      "stopped, since it failed more than %u times", class->restarts_max);
 		gy_house_close(house, error);
 		return;
 	}
@@ -113,7 +113,7 @@ static void order_restart(struct gy_house *house, int error)
 
 void gy_house_failed(struct gy_house *house, int error)
 {
-	switch (house->kind->class->strategy) {
+	switch (house->class_info->class->strategy) {
 	case GYRE_STRATEGY_RESTART:
 		order_restart(house, error);
 		break;
@@ -152,7 +152,7 @@ static struct gy_stack *call_hook(struct gy_house *house, gyre_handler_fn hook)
 static void begin(struct gy_house *house)
 {
 	gy_timers_stop(house);
-	gy_idle_stop(house);
+	gy_receive_timeout_stop(house);
 	gy_behaviour_reset(house);
 	(void)gy_house_unstash(house, UINT32_MAX);
 	gy_count(&house->home->counters.restarted, 1);
@@ -160,10 +160,10 @@ static void begin(struct gy_house *house)
 
 void gy_house_restart(struct gy_house *house)
 {
-	const struct gyre_class *class = house->kind->class;
+	const struct gyre_class *class = house->class_info->class;
 	const gyre_handler_fn hooks[] = { class->before_restart, class->restart,
 					  class->after_restart };
-	struct gy_restart *restart = house->annex->restart;
+	struct gy_restart *restart = house->extra->restart;
 
 	if (!restart->due || gy_house_is_stopped(house)) {
 		return;
@@ -193,7 +193,7 @@ void gy_house_restart(struct gy_house *house)
 bool gy_restart_hook_ended(struct gy_stack *stack)
 {
 	struct gy_house *house = stack->house;
-	struct gy_restart *restart = house->annex == NULL ? NULL : house->annex->restart;
+	struct gy_restart *restart = house->extra == NULL ? NULL : house->extra->restart;
 
 	if (restart == NULL || restart->stack != stack) {
 		return false;
@@ -205,7 +205,7 @@ bool gy_restart_hook_ended(struct gy_stack *stack)
 
 bool gy_restart_is_quiet(const struct gy_house *house)
 {
-	const struct gy_restart *restart = house->annex->restart;
+	const struct gy_restart *restart = house->extra->restart;
 
 	return restart == NULL ||
 	       (!restart->due && restart->stack == NULL && !gy_timer_is_started(&restart->timer));
@@ -213,14 +213,14 @@ bool gy_restart_is_quiet(const struct gy_house *house)
 
 void gy_restart_pack(struct gy_house *house, struct gy_wheel *wheel, uint64_t now_ns)
 {
-	if (house->annex->restart != NULL) {
-		gy_timer_pack(wheel, &house->annex->restart->timer, now_ns);
+	if (house->extra->restart != NULL) {
+		gy_timer_pack(wheel, &house->extra->restart->timer, now_ns);
 	}
 }
 
 void gy_restart_unpack(struct gy_house *house, struct gy_wheel *wheel)
 {
-	if (house->annex->restart != NULL) {
-		gy_timer_unpack(wheel, &house->annex->restart->timer);
+	if (house->extra->restart != NULL) {
+		gy_timer_unpack(wheel, &house->extra->restart->timer);
 	}
 }

@@ -5,8 +5,8 @@
  */
 #include <errno.h>
 
-#include "actor/afar.h"
-#include "actor/family.h"
+#include "actor/children.h"
+#include "actor/node_loss.h"
 #include "actor/stack.h"
 #include "actor/watch.h"
 
@@ -49,7 +49,7 @@ static bool has_kind(const struct gy_house *house, uint32_t cookie)
 	uint32_t now = gy_load_acquire(&house->self.cookie);
 
 	if (now == cookie) {
-		return !gy_house_is_away(house) && house->kind != NULL;
+		return !gy_house_is_away(house) && house->class_info != NULL;
 	}
 	return now == (cookie == UINT32_MAX ? 1 : cookie + 1) && house->status == GY_HOUSE_STOPPING;
 }
@@ -63,7 +63,7 @@ static void count_drop(struct gy_home *home, const struct gyre_mail *mail, struc
 
 	gy_count(&home->counters.dropped[reason], 1);
 	if (house != NULL && has_kind(house, to.cookie)) {
-		gy_count(&house->kind->dropped[reason], 1);
+		gy_count(&house->class_info->dropped[reason], 1);
 	}
 	if (home->options.dead_letter != NULL) {
 		home->options.dead_letter(home, mail, to, reason);
@@ -91,7 +91,7 @@ static bool is_order(const struct gyre_mail *mail)
 {
 	return mail->type == &gy_type_watch || mail->type == &gy_type_unwatch ||
 	       mail->type == &gy_type_retire || mail->type == &gy_type_stop ||
-	       mail->type == &gy_type_afar || mail->type == &gy_type_unanswered;
+	       mail->type == &gy_type_node_loss || mail->type == &gy_type_unanswered;
 }
 
 /* Whether it was an order to the house itself, rather than mail for its actor; then it is taken. */
@@ -99,7 +99,7 @@ static bool order_arrived(struct gy_home *home, struct gy_house *house, struct g
 {
 	if (house != NULL && gy_house_is_away(house) && is_order(mail)) {
 		if (mail->type == &gy_type_retire) {
-			gy_retire_waits(home, house, mail);
+			gy_graceful_stop_defer(home, house, mail);
 		}
 		gy_house_defer(home, house, mail);
 		return true;
@@ -112,8 +112,8 @@ static bool order_arrived(struct gy_home *home, struct gy_house *house, struct g
 		gy_unwatch_arrived(home, house, mail);
 		return true;
 	}
-	if (mail->type == &gy_type_afar) {
-		gy_afar_arrived(home, house, mail);
+	if (mail->type == &gy_type_node_loss) {
+		gy_node_loss_arrived(home, house, mail);
 		return true;
 	}
 	if (mail->type == &gy_type_unanswered) {
@@ -121,7 +121,7 @@ static bool order_arrived(struct gy_home *home, struct gy_house *house, struct g
 		return true;
 	}
 	if (mail->type == &gy_type_retire && house != NULL) {
-		gy_retire_arrived(home, house, mail);
+		gy_graceful_stop_arrived(home, house, mail);
 		return true;
 	}
 	if (mail->type == &gy_type_stop && house != NULL) {
@@ -167,7 +167,7 @@ static int put_here(struct gy_home *home, uint32_t slot, uint32_t cookie, struct
 {
 	struct gy_house *house = gy_house_find(home, slot, cookie);
 
-	if (gy_unlikely(house != NULL && !gy_house_is_let(house))) {
+	if (gy_unlikely(house != NULL && !gy_house_is_occupied(house))) {
 		house = NULL;
 	}
 	if (gy_unlikely(mail->type->id < GY_IDS_OF_GYRE)) {
@@ -277,7 +277,7 @@ void gy_home_deliver(struct gy_loop *loop, struct gy_node *node)
 		home->options.remote->arrived(home, mail);
 		break;
 	case GY_MAIL_PROBE:
-		gy_probe_arrived(home, mail);
+		gy_ask_cycle_probe_arrived(home, mail);
 		break;
 	case GY_MAIL_ASK:
 		gy_mail_set_deadline(mail, home->loop.now_ns);
@@ -293,7 +293,7 @@ int gyre_notify(struct gyre_stack *stack, struct gyre_address to, struct gyre_ma
 	struct gy_stack *s = gy_stack_of(stack);
 
 	if (gy_mail_is_missing(mail)) {
-		return gy_mail_lack(mail);
+		return gy_mail_report_no_memory(mail);
 	}
 	mail = gy_mail_given(s->home, mail);
 	mail->node.kind = GY_MAIL_NOTICE;
@@ -306,7 +306,7 @@ int gyre_notify_self_first(struct gyre_stack *stack, struct gyre_mail *mail)
 	struct gy_house *house = gy_stack_of(stack)->house;
 
 	if (gy_mail_is_missing(mail)) {
-		return gy_mail_lack(mail);
+		return gy_mail_report_no_memory(mail);
 	}
 	mail = gy_mail_given(house->home, mail);
 	mail->node.kind = GY_MAIL_NOTICE;

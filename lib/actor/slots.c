@@ -62,7 +62,7 @@ static int add_chunk(struct gy_home *home, uint32_t number)
 static int take_slot(struct gy_home *home, struct gy_house **ret_house)
 {
 	struct gy_slots *slots = &home->slots;
-	struct gy_link *link = gy_fifo_pop(&slots->free);
+	struct gy_fifo_item *link = gy_fifo_pop(&slots->free);
 	struct gy_house *house;
 
 	if (link != NULL) {
@@ -93,7 +93,7 @@ int gy_slots_reserve(struct gy_home *home, struct gyre_address *ret_address)
 	r = take_slot(home, &house);
 	if (r == 0) {
 		/* Under the mutex, for a loop that stops looks at all its houses. */
-		gy_house_go(house, GY_HOUSE_CREATED);
+		gy_house_set_status(house, GY_HOUSE_CREATED);
 		gy_list_init(&house->suspended);
 		*ret_address = gy_address_shown(home, gy_house_address(house));
 	}
@@ -110,7 +110,7 @@ void gy_slots_release(struct gy_home *home, struct gy_house *house)
 		gy_assert(house->lanes[lane] == NULL);
 	}
 	house->pending = 0;
-	gy_house_go(house, GY_HOUSE_FREE);
+	gy_house_set_status(house, GY_HOUSE_FREE);
 	house->high = false;
 	house->closed = 0;
 	house->limit = 0;
@@ -121,12 +121,12 @@ void gy_slots_release(struct gy_home *home, struct gy_house *house)
 	house->plain = false;
 	house->state = NULL;
 	house->behaviour = NULL;
-	house->kind = NULL;
+	house->class_info = NULL;
 	house->replies = 0;
 	house->events = 0;
 	house->channels_actor = false;
-	gy_assert(house->annex == NULL && house->family == NULL);
-	gy_home_forget_running(home, house);
+	gy_assert(house->extra == NULL && house->family == NULL);
+	gy_home_clear_running(home, house);
 	(void)pthread_mutex_lock(&home->slots.mutex);
 	gy_fifo_push(&home->slots.free, &house->job.link);
 	(void)pthread_mutex_unlock(&home->slots.mutex);

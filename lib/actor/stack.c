@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "actor/annex.h"
-#include "actor/mistake.h"
+#include "actor/house_extra.h"
+#include "actor/misuse.h"
 
 enum { SUSPENDED = 1, ERRNO_MAX = 4095 };
 
@@ -68,10 +68,10 @@ static void end_barrier(struct gy_stack *stack)
 {
 	struct gy_house *house = stack->house;
 
-	if (house->annex == NULL || house->annex->barrier != stack) {
+	if (house->extra == NULL || house->extra->barrier != stack) {
 		return;
 	}
-	house->annex->barrier = NULL;
+	house->extra->barrier = NULL;
 	if (house->closed == GY_CLOSED_BY_BARRIER) {
 		gy_house_open(house);
 	}
@@ -97,7 +97,7 @@ void gy_stack_clean(struct gy_stack *stack)
 	if (hook && !gy_restart_hook_ended(stack)) {
 		gy_house_open(stack->house); /* it was the mount's */
 	}
-	if (gy_list_empty(&stack->house->suspended) && gy_retire_is_closing(stack->house)) {
+	if (gy_list_empty(&stack->house->suspended) && gy_graceful_stop_is_closing(stack->house)) {
 		gy_house_close(stack->house, 0);
 	}
 	if (stack->home->scratch[stack->size_class] == NULL) {
@@ -112,7 +112,7 @@ static const char *hook_name(const struct gy_stack *stack)
 	if (!stack->mount) {
 		return "";
 	}
-	return stack->handler == stack->house->kind->class->mount ? " mount" : "restart hook";
+	return stack->handler == stack->house->class_info->class->mount ? " mount" : "restart hook";
 }
 
 /* What has gone wrong, in words that lead somewhere. */
@@ -133,8 +133,8 @@ static void failed(struct gy_stack *stack, int error)
 				: stack->batch != NULL && stack->batch->asks) {
 		return;
 	}
-	gy_kind_warn(home, house->kind, "%s%s failed: %s", message, hook_name(stack),
-		     cause_of(error));
+	gy_class_warn(home, house->class_info, "%s%s failed: %s", message, hook_name(stack),
+		      cause_of(error));
 	if (stack->mount) {
 		gy_house_close(house, error);
 	} else {
@@ -287,12 +287,12 @@ int gy_answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *m
 		return -EALREADY;
 	}
 	if (gy_mail_is_missing(mail)) {
-		(void)gy_answer_error(stack, ask, gy_mail_lack(mail));
-		return gy_mail_lack(mail);
+		(void)gy_answer_error(stack, ask, gy_mail_report_no_memory(mail));
+		return gy_mail_report_no_memory(mail);
 	}
 	if (ask->type->answer != NULL &&
 	    gy_unlikely(!gy_type_equal(ask->type->answer, mail->type))) {
-		return gy_answer_refuse(stack, ask, mail);
+		return gy_answer_refuse_type(stack, ask, mail);
 	}
 	mail->node.kind = GY_MAIL_REPLY;
 	mail->ask_id = ask->ask_id;

@@ -88,11 +88,11 @@ static inline void gy_stack_clear_frame(struct gy_stack *stack, size_t bytes)
 /* The scratch stack of @house's size, made ready for a message of it; NULL without memory. */
 static inline struct gy_stack *gy_stack_scratch(struct gy_home *home, struct gy_house *house)
 {
-	struct gy_stack *stack = home->scratch[house->kind->stack_class];
-	size_t frame_bytes = house->kind->frame_bytes;
+	struct gy_stack *stack = home->scratch[house->class_info->stack_class];
+	size_t frame_bytes = house->class_info->frame_bytes;
 
 	if (gy_unlikely(stack == NULL)) {
-		stack = gy_stack_make_scratch(home, house->kind->stack_class);
+		stack = gy_stack_make_scratch(home, house->class_info->stack_class);
 		if (stack == NULL) {
 			return NULL;
 		}
@@ -138,7 +138,8 @@ int gy_answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *m
  */
 int gy_answer_error(struct gy_stack *stack, struct gyre_mail *ask, int error);
 /* For an answer of the wrong type: frees it, tells the asker and the log. Returns -EPROTO. */
-GY_COLD int gy_answer_refuse(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *mail);
+GY_COLD int gy_answer_refuse_type(struct gy_stack *stack, struct gyre_mail *ask,
+				  struct gyre_mail *mail);
 
 /* An empty batch for @house; NULL when there is no memory. */
 struct gy_batch *gy_batch_make(struct gy_house *house, bool asks);
@@ -177,16 +178,16 @@ void gy_promises_pack(struct gy_stack *stack, struct gy_wheel *wheel, uint64_t n
 void gy_promises_unpack(struct gy_stack *stack, struct gy_wheel *wheel);
 
 /* The look for a cycle of waits, for which the time-out of that ask was held back, is over. */
-void gy_promise_looked_at(struct gy_house *house, uint64_t ask_id);
+void gy_promise_was_read(struct gy_house *house, uint64_t ask_id);
 
-/* ---- cycle.c ---- */
+/* ---- ask_cycle.c ---- */
 
 /*
  * An ask has timed out: logs the cycle of waits that it is part of, if it is. Whether that is still
- * under way, on another loop, and needs the cycle to stand: gy_promise_looked_at() follows.
+ * under way, on another loop, and needs the cycle to stand: gy_promise_was_read() follows.
  */
-GY_COLD bool gy_cycle_look(const struct gy_promise *promise);
+GY_COLD bool gy_ask_cycle_check(const struct gy_promise *promise);
 /* Takes the mail. */
-void gy_probe_arrived(struct gy_home *home, struct gyre_mail *mail);
+void gy_ask_cycle_probe_arrived(struct gy_home *home, struct gyre_mail *mail);
 
 #endif

@@ -4,7 +4,7 @@
  */
 #include <errno.h>
 
-#include "actor/annex.h"
+#include "actor/house_extra.h"
 #include "actor/stack.h"
 
 enum { COUNT_DEFAULT = 1024 };
@@ -24,26 +24,26 @@ static bool may_be_stashed(const struct gy_stack *stack)
 int gyre_stash(struct gyre_stack *stack)
 {
 	struct gy_stack *s = gy_stack_of(stack);
-	uint32_t max = s->house->kind->class->stash_max;
-	struct gy_annex *annex;
+	uint32_t max = s->house->class_info->class->stash_max;
+	struct gy_house_extra *extra;
 
 	if (!may_be_stashed(s)) {
 		return -EINVAL;
 	}
-	annex = gy_annex_get(s->house);
-	if (annex == NULL) {
+	extra = gy_house_extra_get(s->house);
+	if (extra == NULL) {
 		return -ENOMEM;
 	}
-	if (annex->stash.count >= (max == 0 ? COUNT_DEFAULT : max)) {
+	if (extra->stash.count >= (max == 0 ? COUNT_DEFAULT : max)) {
 		return -ENOBUFS;
 	}
 	s->mail->node.next = NULL;
-	if (annex->stash.count++ == 0) {
-		annex->stash.first = &s->mail->node;
+	if (extra->stash.count++ == 0) {
+		extra->stash.first = &s->mail->node;
 	} else {
-		annex->stash.last->next = &s->mail->node;
+		extra->stash.last->next = &s->mail->node;
 	}
-	annex->stash.last = &s->mail->node;
+	extra->stash.last = &s->mail->node;
 	s->mail = NULL;
 	s->owed = 0;
 	stack->message = NULL;
@@ -53,7 +53,7 @@ int gyre_stash(struct gyre_stack *stack)
 
 static struct gyre_mail *take_first(struct gy_house *house)
 {
-	struct gy_stash *stash = &house->annex->stash;
+	struct gy_stash *stash = &house->extra->stash;
 	struct gy_node *node = stash->first;
 
 	stash->first = node->next;
@@ -68,7 +68,7 @@ uint32_t gy_house_unstash(struct gy_house *house, uint32_t count_max)
 	struct gy_node *last[2] = { NULL, NULL };
 	uint32_t count = 0;
 
-	while (count < count_max && house->annex != NULL && house->annex->stash.count > 0) {
+	while (count < count_max && house->extra != NULL && house->extra->stash.count > 0) {
 		struct gyre_mail *mail = take_first(house);
 		uint32_t notice = mail->node.kind == GY_MAIL_NOTICE;
 
@@ -92,7 +92,7 @@ uint32_t gy_house_unstash(struct gy_house *house, uint32_t count_max)
 
 void gy_stash_drop(struct gy_house *house, struct gyre_address address, enum gyre_drop reason)
 {
-	while (house->annex != NULL && house->annex->stash.count > 0) {
+	while (house->extra != NULL && house->extra->stash.count > 0) {
 		gy_drop(house->home, take_first(house), address, reason, -ESHUTDOWN);
 	}
 }
@@ -104,7 +104,7 @@ uint32_t gyre_unstash(struct gyre_stack *stack, uint32_t count_max)
 
 uint32_t gyre_stashed(const struct gyre_stack *stack)
 {
-	const struct gy_annex *annex = gy_stack_of_const(stack)->house->annex;
+	const struct gy_house_extra *extra = gy_stack_of_const(stack)->house->extra;
 
-	return annex == NULL ? 0 : annex->stash.count;
+	return extra == NULL ? 0 : extra->stash.count;
 }

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <time.h>
 
-#include "actor/annex.h"
+#include "actor/house_extra.h"
 #include "actor/stack.h"
 
 struct actor_timer {
@@ -24,8 +24,8 @@ struct actor_timer {
 static struct actor_timer *find(struct gy_house *house, uint64_t key)
 {
 	struct gy_table_item *item =
-		house->annex == NULL ? NULL
-				     : gy_table_find(&house->annex->timers, gy_table_mix(key));
+		house->extra == NULL ? NULL
+				     : gy_table_find(&house->extra->timers, gy_table_mix(key));
 
 	return item == NULL ? NULL : gy_container_of(item, struct actor_timer, item);
 }
@@ -35,7 +35,7 @@ static void remove_timer(struct gy_house *house, struct actor_timer *timer)
 	struct gy_home *home = house->home;
 
 	gy_timer_stop(&home->loop.wheel, &timer->timer);
-	(void)gy_table_take(&house->annex->timers, &home->parts, timer->item.key);
+	(void)gy_table_take(&house->extra->timers, &home->parts, timer->item.key);
 	gy_sizes_delete(&home->parts, timer, sizeof(*timer));
 }
 
@@ -97,10 +97,10 @@ void gy_timers_stop(struct gy_house *house)
 	struct gy_table *timers;
 	struct gy_home *home = house->home;
 
-	if (house->annex == NULL) {
+	if (house->extra == NULL) {
 		return;
 	}
-	timers = &house->annex->timers;
+	timers = &house->extra->timers;
 	for (uint32_t i = 0; i < timers->size; i++) {
 		struct gy_table_item *item = timers->buckets[i];
 
@@ -118,7 +118,7 @@ void gy_timers_stop(struct gy_house *house)
 
 static void for_each(struct gy_house *house, struct gy_wheel *wheel, uint64_t now_ns, bool pack)
 {
-	const struct gy_table *timers = &house->annex->timers;
+	const struct gy_table *timers = &house->extra->timers;
 
 	for (uint32_t i = 0; i < timers->size; i++) {
 		for (struct gy_table_item *item = timers->buckets[i]; item != NULL;
@@ -149,7 +149,7 @@ static int add(struct gy_house *house, uint64_t key, struct actor_timer **ret_ti
 	struct gy_home *home = house->home;
 	struct actor_timer *timer;
 
-	if (gy_annex_get(house) == NULL) {
+	if (gy_house_extra_get(house) == NULL) {
 		return -ENOMEM;
 	}
 	timer = (struct actor_timer *)gy_sizes_new(&home->parts, sizeof(*timer));
@@ -159,7 +159,7 @@ static int add(struct gy_house *house, uint64_t key, struct actor_timer **ret_ti
 	*timer = (struct actor_timer){ .house = house, .key = key };
 	timer->item.key = gy_table_mix(key);
 	gy_timer_init(&timer->timer, fired);
-	if (gy_table_add(&house->annex->timers, &home->parts, &timer->item) < 0) {
+	if (gy_table_add(&house->extra->timers, &home->parts, &timer->item) < 0) {
 		gy_sizes_delete(&home->parts, timer, sizeof(*timer));
 		return -ENOMEM;
 	}

@@ -5,8 +5,8 @@
 
 #include <gyre/watch.h>
 
-#include "actor/afar.h"
-#include "actor/annex.h"
+#include "actor/house_extra.h"
+#include "actor/node_loss.h"
 #include "actor/stack.h"
 #include "actor/watch.h"
 
@@ -47,23 +47,23 @@ static struct gyre_mail *mail_of(struct gy_table_item *item)
 
 static struct gy_watch *watch_of(struct gy_house *house)
 {
-	struct gy_annex *annex = gy_annex_get(house);
+	struct gy_house_extra *extra = gy_house_extra_get(house);
 
-	if (annex != NULL && annex->watch == NULL) {
-		annex->watch =
-			(struct gy_watch *)gy_sizes_new(&house->home->parts, sizeof(*annex->watch));
-		if (annex->watch != NULL) {
-			*annex->watch = (struct gy_watch){ 0 };
+	if (extra != NULL && extra->watch == NULL) {
+		extra->watch =
+			(struct gy_watch *)gy_sizes_new(&house->home->parts, sizeof(*extra->watch));
+		if (extra->watch != NULL) {
+			*extra->watch = (struct gy_watch){ 0 };
 		}
 	}
-	return annex == NULL ? NULL : annex->watch;
+	return extra == NULL ? NULL : extra->watch;
 }
 
 static struct gyre_mail *find(struct gy_house *house, struct gyre_address actor)
 {
-	struct gy_table_item *item = house->annex == NULL || house->annex->watch == NULL
+	struct gy_table_item *item = house->extra == NULL || house->extra->watch == NULL
 					     ? NULL
-					     : gy_table_find(&house->annex->watch->watched,
+					     : gy_table_find(&house->extra->watch->watched,
 							     gy_origin_key(gy_origin_of(actor)));
 
 	for (; item != NULL; item = item->next) {
@@ -138,7 +138,7 @@ int gyre_unwatch(struct gyre_stack *stack, struct gyre_address actor)
 	if (mine == NULL) {
 		return -ENOENT;
 	}
-	gy_table_remove(&house->annex->watch->watched, &house->home->parts, &record_of(mine)->item);
+	gy_table_remove(&house->extra->watch->watched, &house->home->parts, &record_of(mine)->item);
 	forget(house->home, mine);
 	return 0;
 }
@@ -152,7 +152,7 @@ bool gy_watch_claim(struct gy_house *house, const struct gyre_mail *mail)
 	if (mine == NULL || mine->ask_id != mail->ask_id) {
 		return false;
 	}
-	gy_table_remove(&house->annex->watch->watched, &house->home->parts, &record_of(mine)->item);
+	gy_table_remove(&house->extra->watch->watched, &house->home->parts, &record_of(mine)->item);
 	if (mine->deadline == MARK_TOLD && terminated->reason == -EADDRNOTAVAIL) {
 		mine->deadline = 0;
 		forget(house->home, mine); /* the watch has ended, and not what was watched */
@@ -174,7 +174,7 @@ static uint32_t lanes_before(const struct gy_house *house, enum gy_lane from)
 	for (uint32_t lane = 0; home->front_waits && lane < GY_LANES; lane++) {
 		lanes |= (uint32_t)(home->put_first[lane] != NULL) << lane;
 	}
-	if (gy_retire_is_closing(house)) {
+	if (gy_graceful_stop_is_closing(house)) {
 		lanes &= ~(uint32_t)GY_CLOSED_BY_BARRIER; /* whose mail will never be handled */
 	}
 	return lanes & ((1U << from) - 1);
@@ -182,10 +182,10 @@ static uint32_t lanes_before(const struct gy_house *house, enum gy_lane from)
 
 static void count_held(struct gy_house *house, uint32_t held)
 {
-	house->annex->watch->held = held;
+	house->extra->watch->held = held;
 	if (held == 0) {
 		house->passed_over &= (uint8_t)~GY_ENDS_HELD;
-		gy_house_look_plain(house);
+		gy_house_update_plain(house);
 	} else {
 		house->passed_over |= GY_ENDS_HELD;
 		house->plain = false;
@@ -194,7 +194,7 @@ static void count_held(struct gy_house *house, uint32_t held)
 
 bool gy_watch_hold(struct gy_house *house, struct gyre_mail *mail, enum gy_lane from)
 {
-	const struct gy_watch *watch = house->annex == NULL ? NULL : house->annex->watch;
+	const struct gy_watch *watch = house->extra == NULL ? NULL : house->extra->watch;
 	uint32_t lanes = watch == NULL ? 0 : lanes_before(house, from);
 	bool holds = lanes != 0;
 
@@ -219,14 +219,14 @@ static void let_go_of(struct gy_house *house, enum gy_lane lane)
 		bool is_end = node->kind == GY_MAIL_EVENT;
 
 		if (is_end) {
-			count_held(house, house->annex->watch->held - 1);
+			count_held(house, house->extra->watch->held - 1);
 		}
 		gy_house_put(house->home, house, gy_mail_of(node), is_end ? GY_LANE_EVENT : lane);
 		node = next;
 	}
 }
 
-void gy_watch_let_go(struct gy_house *house)
+void gy_watch_release(struct gy_house *house)
 {
 	let_go_of(house, GY_LANE_ASK);
 	let_go_of(house, GY_LANE_NOTICE);
@@ -249,9 +249,9 @@ static void tell(struct gy_home *home, struct gyre_mail *theirs, int reason)
 static struct gyre_mail *find_watcher(struct gy_house *house, const struct gyre_mail *order)
 {
 	struct gy_table_item *item =
-		house->annex == NULL || house->annex->watch == NULL
+		house->extra == NULL || house->extra->watch == NULL
 			? NULL
-			: gy_table_find(&house->annex->watch->watchers, order->ask_id);
+			: gy_table_find(&house->extra->watch->watchers, order->ask_id);
 
 	for (; item != NULL; item = item->next) {
 		struct gyre_mail *mail = mail_of(item);
@@ -269,12 +269,12 @@ void gy_watch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_
 	gy_count(&home->counters.handled, 1);
 	if (house == NULL) {
 		tell(home, mail, -ESRCH);
-	} else if (!gy_watch_again(house, mail)) {
+	} else if (!gy_watch_retry(house, mail)) {
 		gy_house_put(home, house, mail, GY_LANE_EVENT);
 	}
 }
 
-bool gy_watch_again(struct gy_house *house, struct gyre_mail *mail)
+bool gy_watch_retry(struct gy_house *house, struct gyre_mail *mail)
 {
 	struct gy_home *home = house->home;
 	struct gy_watch *watch = watch_of(house);
@@ -336,9 +336,9 @@ static bool tell_lost(struct gy_house *house, struct gyre_mail *mine, int reason
 	return mail != NULL;
 }
 
-bool gy_watch_lost_node(struct gy_house *house, const struct gy_afar_news *news)
+bool gy_watch_node_lost(struct gy_house *house, const struct gy_node_loss *news)
 {
-	const struct gy_watch *watch = house->annex == NULL ? NULL : house->annex->watch;
+	const struct gy_watch *watch = house->extra == NULL ? NULL : house->extra->watch;
 	bool all = true;
 
 	for (uint32_t i = 0; watch != NULL && i < watch->watched.size; i++) {
@@ -348,7 +348,7 @@ bool gy_watch_lost_node(struct gy_house *house, const struct gy_afar_news *news)
 			struct gyre_mail *mine = mail_of(item);
 
 			if (mine->deadline != MARK_TOLD &&
-			    gy_afar_is_over(house->home, news, record_of(mine)->actor)) {
+			    gy_node_loss_ends(house->home, news, record_of(mine)->actor)) {
 				all = tell_lost(house, mine, news->error) && all;
 			}
 		}
@@ -356,18 +356,18 @@ bool gy_watch_lost_node(struct gy_house *house, const struct gy_afar_news *news)
 	return all;
 }
 
-static bool waits_in_vain(const struct gy_house *house, const struct gy_afar_news *news,
+static bool waits_in_vain(const struct gy_house *house, const struct gy_node_loss *news,
 			  const struct gyre_mail *theirs)
 {
-	return gy_afar_is_over(house->home, news,
-			       gy_address_shown(house->home, gy_mail_sender(theirs)));
+	return gy_node_loss_ends(house->home, news,
+				 gy_address_shown(house->home, gy_mail_sender(theirs)));
 }
 
-void gy_watch_forget_watchers(struct gy_house *house, const struct gy_afar_news *news)
+void gy_watch_forget_watchers(struct gy_house *house, const struct gy_node_loss *news)
 {
-	struct gy_table *table = house->annex == NULL || house->annex->watch == NULL
+	struct gy_table *table = house->extra == NULL || house->extra->watch == NULL
 					 ? NULL
-					 : &house->annex->watch->watchers;
+					 : &house->extra->watch->watchers;
 
 	for (uint32_t i = 0; table != NULL && i < table->size; i++) {
 		struct gy_table_item **link = &table->buckets[i];
@@ -398,9 +398,9 @@ static bool renew(struct gy_house *house, const struct gyre_mail *mine)
 	return theirs != NULL;
 }
 
-bool gy_watch_renew(struct gy_house *house, const struct gy_afar_news *news)
+bool gy_watch_renew(struct gy_house *house, const struct gy_node_loss *news)
 {
-	const struct gy_watch *watch = house->annex == NULL ? NULL : house->annex->watch;
+	const struct gy_watch *watch = house->extra == NULL ? NULL : house->extra->watch;
 	bool all = true;
 
 	for (uint32_t i = 0; watch != NULL && i < watch->watched.size; i++) {
@@ -410,7 +410,8 @@ bool gy_watch_renew(struct gy_house *house, const struct gy_afar_news *news)
 			const struct gyre_mail *mine = mail_of(item);
 			uint16_t node = record_of_const(mine)->actor.node;
 
-			if (mine->deadline != MARK_TOLD && gy_afar_is_of(house->home, news, node)) {
+			if (mine->deadline != MARK_TOLD &&
+			    gy_node_loss_concerns(house->home, news, node)) {
 				all = renew(house, mine) && all;
 			}
 		}
@@ -424,7 +425,7 @@ void gy_unwatch_arrived(struct gy_home *home, struct gy_house *house, struct gyr
 
 	gy_count(&home->counters.handled, 1);
 	if (theirs != NULL) {
-		gy_table_remove(&house->annex->watch->watchers, &home->parts,
+		gy_table_remove(&house->extra->watch->watchers, &home->parts,
 				&record_of(theirs)->item);
 		gy_mail_put(home, theirs);
 	}
@@ -448,7 +449,7 @@ static struct gyre_mail *take_any(struct gy_table *table, uint32_t *bucket)
 void gy_watch_end(struct gy_house *house, int reason)
 {
 	struct gy_home *home = house->home;
-	struct gy_watch *watch = house->annex == NULL ? NULL : house->annex->watch;
+	struct gy_watch *watch = house->extra == NULL ? NULL : house->extra->watch;
 	uint32_t bucket = 0;
 
 	if (watch == NULL) {
@@ -464,5 +465,5 @@ void gy_watch_end(struct gy_house *house, int reason)
 	gy_table_fini(&watch->watchers, &home->parts);
 	gy_table_fini(&watch->watched, &home->parts);
 	gy_sizes_delete(&home->parts, watch, sizeof(*watch));
-	house->annex->watch = NULL;
+	house->extra->watch = NULL;
 }

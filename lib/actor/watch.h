@@ -23,7 +23,7 @@
  * events. */
 enum { GY_ENDS_HELD = 1 << GY_LANES };
 
-/* What hangs at the annex of a house that watches, or is watched. */
+/* What hangs in the extra part of a house that watches, or is watched. */
 struct gy_watch {
 	struct gy_table watched;  /* by the house: records by the watched actor's address */
 	struct gy_table watchers; /* of the house: records by number */
@@ -37,7 +37,7 @@ extern const struct gyre_type gy_type_unwatch;
 void gy_watch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail);
 /* A watch waits among the events of the house for the memory of its record. Takes the mail, or
  * false while there still is none. */
-bool gy_watch_again(struct gy_house *house, struct gyre_mail *mail);
+bool gy_watch_retry(struct gy_house *house, struct gyre_mail *mail);
 /* The house has ended, and mail that has waited so is told. */
 void gy_watch_tell_waiting(struct gy_house *house, int reason);
 void gy_unwatch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail);
@@ -47,23 +47,23 @@ bool gy_watch_claim(struct gy_house *house, const struct gyre_mail *mail);
  * holds mail; then the event stands at its end, and has been taken. */
 bool gy_watch_hold(struct gy_house *house, struct gyre_mail *mail, enum gy_lane from);
 /* Asks and notices will never be handled any more: no event waits among them. */
-GY_COLD void gy_watch_let_go(struct gy_house *house);
+GY_COLD void gy_watch_release(struct gy_house *house);
 /* A watch or the end of one, of an actor here by one elsewhere; its sender and number are not set
  * yet. NULL without memory. */
 struct gyre_mail *gy_watch_make(struct gy_home *home, const struct gyre_type *type,
 				struct gyre_address actor);
 /* A watch cannot be sent where it should go: the watcher is told that the other has ended. */
 void gy_watch_refused(struct gy_home *home, struct gyre_mail *mail, int reason);
-struct gy_afar_news;
+struct gy_node_loss;
 
 /* All that the house watches in lives of nodes that are over have ended. False if memory for that
  * is lacking: then it is to be called again, and tells of each end once. */
-bool gy_watch_lost_node(struct gy_house *house, const struct gy_afar_news *news);
+bool gy_watch_node_lost(struct gy_house *house, const struct gy_node_loss *news);
 /* Watchers of such lives: nobody is told of the end of the house. */
-void gy_watch_forget_watchers(struct gy_house *house, const struct gy_afar_news *news);
+void gy_watch_forget_watchers(struct gy_house *house, const struct gy_node_loss *news);
 /* Mail from a node may be lost: what is watched there is watched again, which changes nothing where
  * the watch still stands. False if memory is lacking, likewise. */
-bool gy_watch_renew(struct gy_house *house, const struct gy_afar_news *news);
+bool gy_watch_renew(struct gy_house *house, const struct gy_node_loss *news);
 /* The house has ended: tells its watchers, and forgets whom it has watched. */
 void gy_watch_end(struct gy_house *house, int reason);
 

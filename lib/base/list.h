@@ -54,13 +54,13 @@ static inline void gy_list_splice(struct gy_list *to, struct gy_list *from)
 	gy_list_init(from);
 }
 
-struct gy_link {
-	struct gy_link *next;
+struct gy_fifo_item {
+	struct gy_fifo_item *next;
 };
 
 struct gy_fifo {
-	struct gy_link *first;
-	struct gy_link *last; /* undefined while @first is NULL */
+	struct gy_fifo_item *first;
+	struct gy_fifo_item *last; /* undefined while @first is NULL */
 };
 
 static inline bool gy_fifo_empty(const struct gy_fifo *fifo)
@@ -72,13 +72,13 @@ static inline uint32_t gy_fifo_count(const struct gy_fifo *fifo)
 {
 	uint32_t count = 0;
 
-	for (const struct gy_link *item = fifo->first; item != NULL; item = item->next) {
+	for (const struct gy_fifo_item *item = fifo->first; item != NULL; item = item->next) {
 		count++;
 	}
 	return count;
 }
 
-static inline void gy_fifo_push(struct gy_fifo *fifo, struct gy_link *item)
+static inline void gy_fifo_push(struct gy_fifo *fifo, struct gy_fifo_item *item)
 {
 	item->next = NULL;
 	if (fifo->first == NULL) {
@@ -89,9 +89,9 @@ static inline void gy_fifo_push(struct gy_fifo *fifo, struct gy_link *item)
 	fifo->last = item;
 }
 
-static inline struct gy_link *gy_fifo_pop(struct gy_fifo *fifo)
+static inline struct gy_fifo_item *gy_fifo_pop(struct gy_fifo *fifo)
 {
-	struct gy_link *item = fifo->first;
+	struct gy_fifo_item *item = fifo->first;
 
 	if (item != NULL) {
 		fifo->first = item->next;

@@ -1,7 +1,7 @@
 /*
  * mimalloc or the C library behind one door, with a count of the calls. The count, and what keeps
  * trims apart, are the only mutable objects of file scope in gyre besides those of system/stall.c
- * and system/here.c: the heap that they belong to is just as global.
+ * and system/process.c: the heap that they belong to is just as global.
  */
 #include "base/memory.h"
 

@@ -8,12 +8,12 @@
 #include <errno.h>
 #include <sys/socket.h>
 
+#include "channel/file/pipe.h"
+#include "channel/file/region.h"
 #include "channel/handshake.h"
-#include "channel/local.h"
-#include "channel/marks.h"
 #include "channel/output.h"
-#include "channel/pipe.h"
-#include "channel/region.h"
+#include "channel/unix_stream.h"
+#include "channel/water_marks.h"
 #include "channel/zero_copy.h"
 
 enum { GENERATIONS = 251 }; /* from one channel's operations to the next one's; odd */
@@ -68,9 +68,9 @@ static void tell_input_ended(struct gyre_channel *channel)
 /* Whether requests of the peer are to be answered before the end of its input is dealt with. */
 static bool owes_answers(const struct gyre_channel *channel)
 {
-	return channel->post != NULL && channel->post->exchange != NULL &&
+	return channel->mailbox != NULL && channel->mailbox->exchange != NULL &&
 	       (channel->flags & GY_CHANNEL_INPUT_FAILED) == 0 &&
-	       gy_exchange_owes(channel->post->exchange);
+	       gy_exchange_owes(channel->mailbox->exchange);
 }
 
 static void tell(struct gyre_channel *channel)
@@ -89,7 +89,7 @@ static void tell(struct gyre_channel *channel)
 	}
 	if ((channel->flags & (GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_INPUT_TOLD)) ==
 		    GY_CHANNEL_INPUT_ENDED &&
-	    channel->input.first == NULL && gy_list_empty(&channel->chores) &&
+	    channel->input.first == NULL && gy_list_empty(&channel->deferred_list) &&
 	    !owes_answers(channel)) {
 		tell_input_ended(channel);
 	}
@@ -109,7 +109,8 @@ static void closed(struct gy_op *op, const struct gy_completion *completion)
 static void close_socket(struct gyre_channel *channel)
 {
 	gy_op_init(&channel->control, closed);
-	if (gy_ring_close(channel->channels->ring, &channel->control, channel->endpoint.fd) < 0) {
+	if (gy_ring_close(channel->channels->pools.ring, &channel->control, channel->endpoint.fd) <
+	    0) {
 		gy_endpoint_ready(&channel->endpoint); /* to be tried again */
 	}
 }
@@ -142,8 +143,8 @@ void gy_channel_end(struct gyre_channel *channel, bool inactive, bool unregister
 	gy_handshake_stop(channel);
 	gy_input_clear(channel);
 	gy_output_clear(channel);
-	gy_post_end(channel);
-	gy_written_end(channel);
+	gy_channel_mailbox_end(channel);
+	gy_write_promises_end(channel);
 	if (inactive) {
 		gyre_fire_inactive(head);
 	}
@@ -151,9 +152,9 @@ void gy_channel_end(struct gyre_channel *channel, bool inactive, bool unregister
 		gyre_fire_unregistered(head);
 	}
 	gy_pipeline_fini(&channel->pipeline);
-	gy_chores_run(channel); /* of handlers that were removed before */
-	gy_assert(gy_list_empty(&channel->chores));
-	gy_post_fini(channel);
+	gy_deferred_run_all(channel); /* of handlers that were removed before */
+	gy_assert(gy_list_empty(&channel->deferred_list));
+	gy_channel_mailbox_fini(channel);
 	gy_zero_copy_leave(channel);
 }
 
@@ -169,14 +170,14 @@ static bool stop_operations(struct gyre_channel *channel)
 	bool stopped = gy_input_stop(channel);
 
 	if (channel->send.armed && (channel->flags & GY_CHANNEL_SEND_CANCELLED) == 0) {
-		if (gy_ring_cancel(channel->channels->ring, gy_output_op(channel)) < 0) {
+		if (gy_ring_cancel(channel->channels->pools.ring, gy_output_op(channel)) < 0) {
 			gy_endpoint_ready(&channel->endpoint);
 		} else {
 			channel->flags |= GY_CHANNEL_SEND_CANCELLED;
 		}
 	}
-	stopped = gy_hangup_stop(channel) && stopped;
-	stopped = gy_local_stop(channel) && stopped;
+	stopped = gy_reset_watch_stop(channel) && stopped;
+	stopped = gy_unix_stream_stop(channel) && stopped;
 	return stopped && !channel->send.armed && !channel->control.armed;
 }
 
@@ -204,7 +205,7 @@ static void start_shutdown(struct gyre_channel *channel)
 	if (gy_unlikely((channel->flags & GY_CHANNEL_PIPE) != 0)) {
 		r = gy_pipe_shutdown(channel);
 	} else {
-		r = gy_ring_shutdown(channel->channels->ring, &channel->control,
+		r = gy_ring_shutdown(channel->channels->pools.ring, &channel->control,
 				     channel->endpoint.fd, SHUT_WR);
 	}
 	if (r < 0) {
@@ -232,7 +233,7 @@ static void settle_closing(struct gyre_channel *channel)
 		return;
 	}
 	start_shutdown(channel);
-	if (gy_input_settle(channel) < 0) {
+	if (gy_input_update_receive(channel) < 0) {
 		gy_endpoint_ready(&channel->endpoint);
 	}
 }
@@ -255,8 +256,8 @@ static void settle_slowly(struct gyre_channel *channel)
 	if ((flags & GY_CHANNEL_SHUTDOWN) != 0) {
 		settle_shutdown(channel);
 	}
-	if (gy_input_settle(channel) < 0 || (channel->flags & GY_CHANNEL_MARK_CROSSED) != 0 ||
-	    gy_channel_has_chores(channel)) {
+	if (gy_input_update_receive(channel) < 0 ||
+	    (channel->flags & GY_CHANNEL_MARK_CROSSED) != 0 || gy_channel_has_deferred(channel)) {
 		gy_endpoint_ready(&channel->endpoint);
 	}
 }
@@ -264,14 +265,14 @@ static void settle_slowly(struct gyre_channel *channel)
 /* What there may be to tell besides input; no more of it comes in this run. */
 static void tell_slowly(struct gyre_channel *channel)
 {
-	if (channel->post != NULL) {
-		gy_post_run(channel);
+	if (channel->mailbox != NULL) {
+		gy_channel_mailbox_run(channel);
 	}
 	tell(channel);
 	gy_pipeline_sweep(&channel->pipeline);
 	channel->endpoint.ready = false;
-	if (channel->post != NULL) {
-		gy_post_settle(channel);
+	if (channel->mailbox != NULL) {
+		gy_channel_mailbox_reschedule(channel);
 	}
 }
 
@@ -286,7 +287,7 @@ static GY_COLD bool prepare(struct gyre_channel *channel)
 	if ((channel->flags & GY_CHANNEL_NEW) != 0) {
 		tell_new(channel);
 	}
-	gy_chores_run(channel); /* before input that came later than what they keep */
+	gy_deferred_run_all(channel); /* before input that came later than what they keep */
 	if ((channel->flags & GY_CHANNEL_MARK_CROSSED) != 0) {
 		tell_mark(channel); /* before input makes it cross the mark again */
 	}
@@ -314,7 +315,7 @@ static void tell_rest(struct gyre_channel *channel)
 	}
 }
 
-bool gy_channel_tell(struct gyre_channel *channel)
+bool gy_channel_notify_handlers(struct gyre_channel *channel)
 {
 	if (!deliver(channel)) {
 		return false;
@@ -373,10 +374,10 @@ void gy_channel_set_busy(struct gy_endpoint *endpoint, bool busy)
 {
 	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
 	struct gy_channels *channels = channel->channels;
-	bool over = channels->held.over != 0 && channel->frame_bytes == 0;
+	bool over = channels->byte_budget.over != 0 && channel->frame_bytes == 0;
 
 	if ((channel->flags & GY_CHANNEL_COUNTED) != 0) {
-		gy_output_follow(channel);
+		gy_output_update_writability(channel);
 	}
 	if (!busy && !over) {
 		gy_channel_set(channel, 0, GY_CHANNEL_STARVED);
@@ -398,12 +399,13 @@ static const struct gy_endpoint_ops channel_endpoint_ops = {
 
 static int receive(struct gyre_channel *channel)
 {
-	return gy_ring_receive(channel->channels->ring, &channel->receive, channel->endpoint.fd);
+	return gy_ring_receive(channel->channels->pools.ring, &channel->receive,
+			       channel->endpoint.fd);
 }
 
 int gy_stream_receive_once(struct gyre_channel *channel)
 {
-	return gy_ring_receive_once(channel->channels->ring, &channel->receive,
+	return gy_ring_receive_once(channel->channels->pools.ring, &channel->receive,
 				    channel->endpoint.fd);
 }
 
@@ -413,7 +415,7 @@ void gy_stream_free(struct gyre_channel *channel)
 	gy_pool_put(&channel->channels->channels, channel);
 }
 
-int gy_stream_refusal(const struct gyre_channel *channel, const struct gyre_buffer *data)
+int gy_stream_check_write(const struct gyre_channel *channel, const struct gyre_buffer *data)
 {
 	(void)channel;
 	(void)data;
@@ -422,7 +424,7 @@ int gy_stream_refusal(const struct gyre_channel *channel, const struct gyre_buff
 
 const struct gy_channel_kind gy_stream_kind = {
 	.add = gy_output_add,
-	.refusal = gy_stream_refusal,
+	.refusal = gy_stream_check_write,
 	.start = gy_output_start,
 	.receive = receive,
 	.receive_once = gy_stream_receive_once,
@@ -461,14 +463,14 @@ static void begin_generations(struct gyre_channel *channel)
 	channel->receive.generation = generation;
 	channel->send.generation = generation;
 	channel->control.generation = generation;
-	channel->hangup.poll.generation = generation;
+	channel->reset_watch.poll.generation = generation;
 	channel->end.generation = generation;
 	channel->channels->generation = (uint16_t)(generation + GENERATIONS);
 }
 
 static void set_marks(struct gyre_channel *channel, const struct gyre_channel_options *options)
 {
-	struct gy_marks marks = gy_marks_of(channel->channels, options);
+	struct gy_water_marks marks = gy_water_marks_of(channel->channels, options);
 
 	channel->write_low_bytes = marks.low_bytes;
 	channel->write_high_bytes = marks.high_bytes;
@@ -484,14 +486,14 @@ int gy_channel_begin(struct gyre_channel *channel, struct gy_stack *stack,
 
 	begin_generations(channel);
 	set_marks(channel, opening->options);
-	gy_list_init(&channel->parked);
-	gy_list_init(&channel->chores);
+	gy_list_init(&channel->waiter);
+	gy_list_init(&channel->deferred_list);
 	channel->half_close = opening->options->allow_half_close;
 	channel->keep_reading = opening->options->keep_reading;
 	channel->no_linger = opening->options->no_linger;
 	channel->flags |= channels->options.channel_bytes_max != 0 ? GY_CHANNEL_COUNTED : 0U;
 	gy_linger_init(channel);
-	gy_hangup_init(channel);
+	gy_reset_watch_init(channel);
 	gy_pipeline_init(&channel->pipeline, channel);
 	channels->stack = stack;
 	r = gy_handshake_start(channel, opening->options->handshake_ns);

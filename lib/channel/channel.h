@@ -13,18 +13,18 @@
 
 #include <errno.h>
 
-#include "channel/buffer.h"
-#include "channel/chore.h"
+#include "buffer/buffer.h"
+#include "channel/deferred.h"
 #include "channel/endpoint.h"
-#include "channel/hangup.h"
+#include "channel/exchange/channel_mailbox.h"
 #include "channel/pipeline.h"
-#include "channel/post.h"
+#include "channel/reset_watch.h"
 
 enum {
 	GY_CHANNEL_NEW = 1 << 0,       /* handlers have not heard that it is active */
 	GY_CHANNEL_PAUSED = 1 << 1,    /* no reading: output stands over the high mark */
 	GY_CHANNEL_HELD = 1 << 2,      /* no reading: none was asked for */
-	GY_CHANNEL_PARKED = 1 << 3,    /* in channels->turns */
+	GY_CHANNEL_PARKED = 1 << 3,    /* in channels->pools.waiting */
 	GY_CHANNEL_CANCELLED = 1 << 4, /* the receive was told to end */
 	GY_CHANNEL_SEND_CANCELLED = 1 << 5,
 	GY_CHANNEL_UNWRITABLE = 1 << 6,	   /* over the high mark, and not below the low one since */
@@ -34,14 +34,14 @@ enum {
 	GY_CHANNEL_INPUT_FAILED = 1 << 10, /* it ended by an error */
 	GY_CHANNEL_SHUTDOWN = 1 << 11,	   /* no more output, and the peer is to know */
 	GY_CHANNEL_SHUTDOWN_DONE = 1 << 12,
-	GY_CHANNEL_CLOSING = 1 << 13,	 /* to be closed when the output has arrived */
-	GY_CHANNEL_ABORTED = 1 << 14,	 /* to be closed now */
-	GY_CHANNEL_CLOSED = 1 << 15,	 /* handlers are gone, the descriptor is being closed */
-	GY_CHANNEL_MANUAL = 1 << 18,	 /* held again after each read */
-	GY_CHANNEL_DRAINED = 1 << 19,	 /* to be closed when its input is dealt with */
-	GY_CHANNEL_MARK_TOLD = 1 << 21,	 /* what handlers heard last is that it is unwritable */
-	GY_CHANNEL_GATHERED = 1 << 22,	 /* the send under way has a gather */
-	GY_CHANNEL_SWEEP = 1 << 23,	 /* chores, or places of removed handlers to be freed */
+	GY_CHANNEL_CLOSING = 1 << 13,	/* to be closed when the output has arrived */
+	GY_CHANNEL_ABORTED = 1 << 14,	/* to be closed now */
+	GY_CHANNEL_CLOSED = 1 << 15,	/* handlers are gone, the descriptor is being closed */
+	GY_CHANNEL_MANUAL = 1 << 18,	/* held again after each read */
+	GY_CHANNEL_DRAINED = 1 << 19,	/* to be closed when its input is dealt with */
+	GY_CHANNEL_MARK_TOLD = 1 << 21, /* what handlers heard last is that it is unwritable */
+	GY_CHANNEL_GATHERED = 1 << 22,	/* the send under way has a gather */
+	GY_CHANNEL_SWEEP = 1 << 23, /* deferred calls, or places of removed handlers to be freed */
 	GY_CHANNEL_COMPLETE = 1 << 24,	 /* some handler wants to know when a read is complete */
 	GY_CHANNEL_COUNTED = 1 << 20,	 /* what it holds counts: see held.h */
 	GY_CHANNEL_PEER_ENDED = 1 << 25, /* the peer has said that it sends no more */
@@ -100,7 +100,7 @@ struct gy_channel_kind {
 
 /* Of the kind that most are, for those that differ from it in part. */
 extern const struct gy_channel_kind gy_stream_kind;
-int gy_stream_refusal(const struct gyre_channel *channel, const struct gyre_buffer *data);
+int gy_stream_check_write(const struct gyre_channel *channel, const struct gyre_buffer *data);
 void gy_stream_free(struct gyre_channel *channel);
 int gy_stream_receive_once(struct gyre_channel *channel);
 
@@ -109,12 +109,13 @@ int gy_stream_receive_once(struct gyre_channel *channel);
  * why the endpoint begins at the end of the first.
  */
 struct gyre_channel {
-	struct gy_list parked;	  /* with GY_CHANNEL_PARKED, in channels->turns; else of @hangup, if
-				     that is waiting */
+	struct gy_list waiter;	  /* with GY_CHANNEL_PARKED, in channels->pools.waiting; else of
+				     @reset_watch, if    that is waiting */
 	struct gy_op control;	  /* shutdown, and at last close */
 	struct gy_gather *gather; /* of a send of several slices that is under way */
 	int reason;
-	uint16_t unparked_at; /* calls of the kernel when it had its last turn at receive buffers */
+	uint16_t
+		last_turn_at; /* calls of the kernel when it had its last turn at receive buffers */
 	uint8_t long_turns;   /* so many more in which it receives all there is */
 	bool cut;	      /* the last receive ended with the buffer, and there was more */
 
@@ -131,8 +132,8 @@ struct gyre_channel {
 	struct gy_context *reader; /* the first that handles read */
 
 	struct gy_pipeline pipeline;
-	struct gy_post *post; /* NULL until somebody wants to know its address */
-	struct gy_list chores;
+	struct gy_channel_mailbox *mailbox; /* NULL until somebody wants to know its address */
+	struct gy_list deferred_list;
 
 	/* While it is closing or draining: */
 	struct gy_timer linger; /* the next look at the peer's progress */
@@ -143,26 +144,27 @@ struct gyre_channel {
 	bool keep_reading; /* as the options say */
 	bool half_close;
 	bool no_linger;
-	bool dismissed;	      /* never became active: handlers hear nothing */
-	bool no_zero_copy;    /* it does not gain, or cannot be */
-	bool expands;	      /* a handler makes a little more of what is written */
-	uint8_t bulk_times;   /* in a row, that there was reason to change @bulk_page */
-	bool unconnected : 1; /* see connector.h */
-	bool uncapped : 1;    /* what is written now has been let in, however long it is */
+	bool dismissed;		      /* never became active: handlers hear nothing */
+	bool no_zero_copy;	      /* it does not gain, or cannot be */
+	bool expands;		      /* a handler makes a little more of what is written */
+	uint8_t large_receive_streak; /* in a row, that there was reason to change @bulk_page */
+	bool unconnected : 1;	      /* see connector.h */
+	bool uncapped : 1;	      /* what is written now has been let in, however long it is */
 
-	struct gy_hangup hangup;
+	struct gy_reset_watch reset_watch;
 	struct gy_context_timer *timers; /* of handlers */
 	struct gy_handshake *handshake;	 /* NULL when it is over, or has all the time */
-	uint32_t input_held;		 /* what counts of the input, with GY_CHANNEL_COUNTED */
+	uint32_t input_charged;		 /* what counts of the input, with GY_CHANNEL_COUNTED */
 	uint32_t frame_bytes;		 /* the same of frames that are not complete */
 	union {
 		struct gy_pipe *pipe;		/* with GY_CHANNEL_PIPE */
 		struct gy_connector *connector; /* with @unconnected */
-		struct gy_op end;		/* a poll; of Unix streams: see local.c */
+		struct gy_op end;		/* a poll; of Unix streams: see unix_stream.c */
 	};
-	struct gy_buffer_queue sent;	  /* regions; with GY_CHANNEL_SENT */
-	uint64_t region_bytes;		  /* of regions in the output, not sent */
-	struct gy_page *bulk_page;	  /* to receive into; NULL: those of the ring; see bulk.c */
+	struct gy_buffer_queue sent; /* regions; with GY_CHANNEL_SENT */
+	uint64_t region_bytes;	     /* of regions in the output, not sent */
+	struct gy_page
+		*large_page; /* to receive into; NULL: those of the ring; see large_receive.c */
 	struct gy_zero_copy *zero_copies; /* whose pages the kernel has, the last one first */
 	uint32_t withheld_bytes; /* written, and with a handler that cannot pass them on yet */
 	uint32_t write_max_bytes;
@@ -191,11 +193,11 @@ static inline void gy_channel_ready(struct gyre_channel *channel)
 	}
 }
 
-/* Whether there are chores, and they may deliver. */
-static inline bool gy_channel_has_chores(const struct gyre_channel *channel)
+/* Whether there are deferred calls, and they may deliver. */
+static inline bool gy_channel_has_deferred(const struct gyre_channel *channel)
 {
 	return (channel->flags & (GY_CHANNEL_SWEEP | GY_CHANNEL_NO_DELIVERY)) == GY_CHANNEL_SWEEP &&
-	       !gy_list_empty(&channel->chores);
+	       !gy_list_empty(&channel->deferred_list);
 }
 
 /* Sets and clears flags, whose consequences follow after the handlers have returned. */
@@ -256,7 +258,7 @@ int gy_channel_begin(struct gyre_channel *channel, struct gy_stack *stack,
  * Tells the handlers what there is to tell, and gives them input; afterwards their wishes are to be
  * settled, unless it returns false.
  */
-bool gy_channel_tell(struct gyre_channel *channel);
+bool gy_channel_notify_handlers(struct gyre_channel *channel);
 /* No operation is under way: tells the handlers of the end and closes the descriptor. */
 void gy_channel_finish(struct gyre_channel *channel);
 /* The first half of it, which says of what the handlers are told. */
@@ -303,7 +305,7 @@ void gy_input_clear(struct gyre_channel *channel);
 /* Gives the handlers what has been received, as far as they may have it now. */
 void gy_input_deliver(struct gyre_channel *channel);
 /* Arms, or disarms, the receive as the flags say; -EAGAIN when the ring has no room for it. */
-int gy_input_settle(struct gyre_channel *channel);
+int gy_input_update_receive(struct gyre_channel *channel);
 /* What is armed ends, and is armed anew in the way that the kind says by then. */
 void gy_input_renew(struct gyre_channel *channel);
 /* Sees to it that nothing is received any more; whether that is so already. */

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "channel/buffer.h"
+#include "buffer/buffer.h"
 #include "channel/channel.h"
-#include "channel/datagram.h"
+#include "channel/datagram/datagram.h"
 #include "channel/endpoint.h"
 #include "channel/output.h"
 #include "channel/pipeline.h"
@@ -23,8 +23,8 @@ static void lose_ring_page(void *arg, uint16_t number)
 {
 	struct gy_channels *channels = (struct gy_channels *)arg;
 
-	channels->lent++;
-	gy_page_unref(channels, &channels->ring_pages[number]);
+	channels->pools.lent++;
+	gy_page_unref(&channels->pools, &channels->ring_pages[number]);
 }
 
 /*
@@ -33,7 +33,7 @@ static void lose_ring_page(void *arg, uint16_t number)
  */
 static void find_ring_pages(struct gy_channels *channels)
 {
-	uint32_t bytes = gy_ring_buffer_bytes(channels->ring);
+	uint32_t bytes = gy_ring_buffer_bytes(channels->pools.ring);
 
 	for (uint32_t i = 0; i < channels->ring_pages_count; i++) {
 		channels->ring_pages[i] = (struct gy_page){
@@ -42,17 +42,18 @@ static void find_ring_pages(struct gy_channels *channels)
 			.used = channels->pages_are_shared ? bytes : 0,
 			.number = (uint16_t)i,
 			.of_ring = true,
-			.memory = (unsigned char *)gy_ring_buffer(channels->ring, (uint16_t)i),
+			.memory =
+				(unsigned char *)gy_ring_buffer(channels->pools.ring, (uint16_t)i),
 		};
 	}
-	gy_ring_on_stale(channels->ring, lose_ring_page, channels);
+	gy_ring_on_stale(channels->pools.ring, lose_ring_page, channels);
 }
 
 static int make_ring_pages(struct gy_channels *channels)
 {
-	uint32_t count = gy_ring_buffer_count(channels->ring);
+	uint32_t count = gy_ring_buffer_count(channels->pools.ring);
 
-	channels->pages_are_shared = gy_ring_buffers_are_shared(channels->ring);
+	channels->pages_are_shared = gy_ring_buffers_are_shared(channels->pools.ring);
 	channels->ring_pages = (struct gy_page *)gy_memory_get(count * sizeof(struct gy_page));
 	if (channels->ring_pages == NULL) {
 		return -ENOMEM;
@@ -72,29 +73,22 @@ int gy_channels_init(struct gy_home *home, const struct gy_channels_options *opt
 		return -ENOMEM;
 	}
 	channels->home = home;
-	channels->ring = home->loop.ring;
 	channels->options = *options;
 	if (options->zero_copy_bytes == 0) {
 		channels->options.zero_copy_bytes = UINT64_MAX;
 	}
-	gy_pool_init(&channels->buffers, "buffer", sizeof(struct gyre_buffer));
-#if GY_ASSERT_LEVEL >= 2
-	gy_pool_know_all(&channels->buffers);
-#endif
-	gy_pool_init(&channels->slices, "slice", sizeof(struct gy_slice));
-	gy_pool_init(&channels->pages, "page",
-		     sizeof(struct gy_page) + GY_POOL_HEAD_BYTES + GY_POOL_PAGE_BYTES);
-	gy_pool_init(&channels->foreigns, "foreign page", sizeof(struct gy_foreign));
+	gy_buffer_pools_init(&channels->pools, &home->loop);
+	channels->pools.datagram_page_returned = gy_datagrams_page_returned;
 	gy_pool_init(&channels->channels, "channel", sizeof(struct gyre_channel));
 	gy_pool_init(&channels->contexts, "context", sizeof(struct gy_context));
 	gy_pool_init(&channels->gathers, "gather", sizeof(struct gy_gather));
-	gy_hangups_init(&channels->hangups);
+	gy_reset_watches_init(&channels->reset_watches);
 	gy_zero_copies_init(channels);
-	gy_turns_init(&channels->turns);
+	gy_buffer_waiters_init(channels);
 	gy_list_init(&channels->owners);
 	gy_list_init(&channels->transits);
 	(void)pthread_mutex_init(&channels->mutex, NULL);
-	home->loop.upper[0] = channels;
+	home->loop.own_channels = channels;
 	home->channel_ops = &gy_channel_ops;
 	return make_ring_pages(channels);
 }
@@ -112,32 +106,29 @@ static void report(const struct gy_channels *channels, const struct gy_pool *poo
 /* Whoever lost a buffer lost what is in it: the buffers alone are told of. */
 static bool has_lost_buffers(const struct gy_channels *channels)
 {
-	return channels->buffers.total != channels->buffers.free_count;
+	return channels->pools.buffers.total != channels->pools.buffers.free_count;
 }
 
 static void report_lent(struct gy_channels *channels)
 {
-	if (channels->lent > 0 && !has_lost_buffers(channels)) {
+	if (channels->pools.lent > 0 && !has_lost_buffers(channels)) {
 		gy_log(channels->home->loop.options.log, GYRE_LOG_ERROR,
 		       "loop %u: receive buffers that were never given back: %u; that is a fault "
 		       "of gyre, please report it",
-		       (unsigned)channels->home->loop.index, channels->lent);
+		       (unsigned)channels->home->loop.index, channels->pools.lent);
 	}
-	channels->lent = 0;
+	channels->pools.lent = 0;
 }
 
-enum { POOLS = 8 };
+enum { POOLS = GY_BUFFER_POOLS + 4 };
 
 static void pools_of(struct gy_channels *channels, struct gy_pool *pools[POOLS])
 {
-	pools[0] = &channels->buffers;
-	pools[1] = &channels->slices;
-	pools[2] = &channels->pages;
-	pools[3] = &channels->channels;
-	pools[4] = &channels->contexts;
-	pools[5] = &channels->gathers;
-	pools[6] = &channels->foreigns;
-	pools[7] = &channels->zero_copies;
+	gy_buffer_pools_list(&channels->pools, pools);
+	pools[GY_BUFFER_POOLS] = &channels->channels;
+	pools[GY_BUFFER_POOLS + 1] = &channels->contexts;
+	pools[GY_BUFFER_POOLS + 2] = &channels->gathers;
+	pools[GY_BUFFER_POOLS + 3] = &channels->zero_copies;
 }
 
 /* Those who wait for the descriptors will find none. */
@@ -146,7 +137,7 @@ static void close_transits(struct gy_channels *channels)
 	(void)pthread_mutex_lock(&channels->mutex);
 	for (struct gy_list *item = channels->transits.next; item != &channels->transits;
 	     item = item->next) {
-		struct gy_transit *transit = gy_container_of(item, struct gy_transit, item);
+		struct gy_fd_transit *transit = gy_container_of(item, struct gy_fd_transit, item);
 
 		if (transit->connection) {
 			channels->handovers -= transit->fd >= 0;
@@ -171,7 +162,7 @@ void gy_channels_fini(struct gy_home *home)
 	report_lent(channels);
 	buffers_lost = has_lost_buffers(channels);
 	if (buffers_lost) {
-		gy_buffers_log_lost(channels);
+		gy_buffer_leaks_log(&channels->pools);
 	}
 	pools_of(channels, pools);
 	for (size_t i = 0; i < gy_countof(pools); i++) {
@@ -184,17 +175,17 @@ void gy_channels_fini(struct gy_home *home)
 	gy_datagrams_fini(channels);
 	close_transits(channels);
 	while (!gy_list_empty(&channels->transits)) {
-		struct gy_transit *transit =
-			gy_container_of(channels->transits.next, struct gy_transit, item);
+		struct gy_fd_transit *transit =
+			gy_container_of(channels->transits.next, struct gy_fd_transit, item);
 
 		gy_list_remove(&transit->item);
 		transit->discard(channels, transit);
 	}
 	(void)pthread_mutex_destroy(&channels->mutex);
-	gy_posts_fini(&channels->posts);
+	gy_channel_mailboxes_fini(&channels->mailboxes);
 	gy_memory_put(channels->ring_pages);
 	gy_memory_put(channels);
-	home->loop.upper[0] = NULL;
+	home->loop.own_channels = NULL;
 }
 
 /* ---- transits ---- */
@@ -216,14 +207,14 @@ void gy_channels_drop(struct gy_channels *channels, int fd)
 	}
 }
 
-void gy_transit_begin(struct gy_channels *channels, struct gy_transit *transit)
+void gy_fd_transit_begin(struct gy_channels *channels, struct gy_fd_transit *transit)
 {
 	(void)pthread_mutex_lock(&channels->mutex);
 	gy_list_append(&channels->transits, &transit->item);
 	(void)pthread_mutex_unlock(&channels->mutex);
 }
 
-int gy_transit_end(struct gy_channels *channels, struct gy_transit *transit)
+int gy_fd_transit_end(struct gy_channels *channels, struct gy_fd_transit *transit)
 {
 	int fd;
 
@@ -286,7 +277,7 @@ static void set_one_busy(struct gy_endpoint *endpoint)
 	}
 }
 
-void gy_channels_follow(struct gy_home *home)
+void gy_channels_update_limits(struct gy_home *home)
 {
 	for_each(gy_channels_of(home), set_one_busy);
 }
@@ -294,7 +285,7 @@ void gy_channels_follow(struct gy_home *home)
 void gy_channels_set_busy(struct gy_home *home, bool busy)
 {
 	gy_channels_of(home)->busy = busy;
-	gy_channels_follow(home);
+	gy_channels_update_limits(home);
 }
 
 static void drain(struct gy_home *home)
@@ -336,7 +327,7 @@ static void rest(struct gy_home *home)
 
 	gy_datagrams_fini(channels); /* its buffers are the ring's */
 	report_lent(channels);
-	gy_ring_shut(channels->ring);
+	gy_ring_shut(channels->pools.ring);
 }
 
 static void resume(struct gy_home *home)
@@ -368,5 +359,5 @@ const struct gy_channel_ops gy_channel_ops = {
 	.leave = leave,
 	.rest = rest,
 	.resume = resume,
-	.put = gy_post_put,
+	.put = gy_channel_mailbox_put,
 };

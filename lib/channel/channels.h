@@ -1,7 +1,7 @@
 /*
  * What the channels of one loop share: the pools their parts come from, the pages of the ring, the
  * queue of those that wait for receive buffers, and what is counted. It hangs at the loop, as
- * home->loop.upper[0].
+ * home->loop.own_channels.
  *
  * Ring pages are lent. Past three quarters of them what arrives is copied into pool pages, so that
  * those who keep their input long cannot stop the rest from receiving; past half of that so is what
@@ -14,12 +14,12 @@
 #include <pthread.h>
 
 #include "actor/house.h"
-#include "channel/hangup.h"
-#include "channel/held.h"
-#include "channel/page.h"
-#include "channel/peers.h"
-#include "channel/post.h"
-#include "channel/turns.h"
+#include "buffer/page.h"
+#include "buffer/pools.h"
+#include "channel/buffer_waiters.h"
+#include "channel/byte_budget.h"
+#include "channel/exchange/channel_mailbox.h"
+#include "channel/reset_watch.h"
 
 struct gyre_buffer;
 struct gyre_channel;
@@ -74,41 +74,35 @@ struct gy_channels_counters {
  * A descriptor on its way to its owner inside a message. Should the message be lost the descriptor
  * is still known, and closed at the end.
  */
-struct gy_transit {
+struct gy_fd_transit {
 	struct gy_list item;
-	void (*discard)(struct gy_channels *channels, struct gy_transit *transit); /* frees it */
+	void (*discard)(struct gy_channels *channels, struct gy_fd_transit *transit); /* frees it */
 	int fd;		 /* -1 when it had to be closed on the way */
 	bool connection; /* accepted, and not the socket of a listener */
 };
 
 struct gy_channels {
+	struct gy_buffer_pools pools;
 	struct gy_home *home;
-	struct gy_ring *ring;
 	struct gy_stack *stack; /* that handlers of pipelines run with; NULL outside of them */
 	struct gy_page *ring_pages;
 	uint32_t ring_pages_count;
-	uint32_t lent;	   /* ring pages that only buffers have, and the kernel not any more */
-	uint32_t lent_max; /* above it what arrives is copied */
+	uint32_t lent_max; /* of pools.lent; above it what arrives is copied */
 	uint32_t share;	   /* of one channel's output */
 	bool pages_are_shared;
 	struct gy_channels_options options;
 
-	struct gy_pool buffers;
-	struct gy_pool slices;
-	struct gy_pool pages;
-	struct gy_pool foreigns;
 	struct gy_pool channels;
 	struct gy_pool contexts;
 	struct gy_pool gathers;
 	struct gy_pool zero_copies;
-	struct gy_peers peers;
 	struct gy_datagrams *datagrams; /* NULL until the first datagram channel is opened */
 
-	struct gy_turns turns;
+	struct gy_buffer_waiters buffer_waiters;
 	struct gy_list owners; /* struct gy_endpoints */
-	struct gy_posts posts;
-	struct gy_hangups hangups;
-	struct gy_held held;
+	struct gy_channel_mailboxes mailboxes;
+	struct gy_reset_watches reset_watches;
+	struct gy_byte_budget byte_budget;
 	uint32_t open;		    /* endpoints whose descriptor is open */
 	uint32_t handovers;	    /* accepted descriptors that no worker has taken yet */
 	uint32_t lookups;	    /* of gyre_resolve(), under way */
@@ -133,11 +127,11 @@ void gy_channels_fini(struct gy_home *home);
 void gy_channels_set_busy(struct gy_home *home, bool busy);
 
 /* What its channels hold has become too much, or much less: they follow. Any phase. */
-void gy_channels_follow(struct gy_home *home);
+void gy_channels_update_limits(struct gy_home *home);
 
 static inline struct gy_channels *gy_channels_of(const struct gy_home *home)
 {
-	return (struct gy_channels *)home->loop.upper[0];
+	return home->loop.own_channels;
 }
 
 static inline const struct gy_channels_counters *gy_channels_counters(const struct gy_home *home)
@@ -160,8 +154,8 @@ static inline void gy_channels_count_closed(struct gy_channels *channels)
 
 /* ---- transits, from any thread; @transit has its discard and its descriptor ---- */
 
-void gy_transit_begin(struct gy_channels *channels, struct gy_transit *transit);
+void gy_fd_transit_begin(struct gy_channels *channels, struct gy_fd_transit *transit);
 /* The descriptor, which is now the caller's. */
-int gy_transit_end(struct gy_channels *channels, struct gy_transit *transit);
+int gy_fd_transit_end(struct gy_channels *channels, struct gy_fd_transit *transit);
 
 #endif

@@ -185,10 +185,10 @@ void gy_connector_run(struct gyre_channel *channel)
 		}
 	}
 	if (!gy_connector_ends(channel)) {
-		gy_chores_run(channel);
+		gy_deferred_run_all(channel);
 	}
-	if (channel->post != NULL) {
-		gy_post_run(channel);
+	if (channel->mailbox != NULL) {
+		gy_channel_mailbox_run(channel);
 	}
 	order(channel);
 	if ((channel->flags & GY_CHANNEL_DRAINED) != 0) {
@@ -196,10 +196,10 @@ void gy_connector_run(struct gyre_channel *channel)
 	}
 	gy_pipeline_sweep(&channel->pipeline);
 	channel->endpoint.ready = false;
-	if (channel->post != NULL) {
-		gy_post_settle(channel);
+	if (channel->mailbox != NULL) {
+		gy_channel_mailbox_reschedule(channel);
 	}
-	if (gy_channel_has_chores(channel)) {
+	if (gy_channel_has_deferred(channel)) {
 		gy_endpoint_ready(&channel->endpoint);
 	}
 }
@@ -210,11 +210,11 @@ void gy_connector_done(struct gyre_channel *channel)
 
 	channel->unconnected = false;
 	/* In the place of the connector. */
-	channel->end = (struct gy_op){ .generation = channel->hangup.poll.generation };
+	channel->end = (struct gy_op){ .generation = channel->reset_watch.poll.generation };
 	channel->flags &= ~(uint32_t)GY_CHANNEL_NEW;
 	gy_handshake_connected(channel, handshake_ns);
-	if (channel->post != NULL) {
-		gy_exchange_connected(channel->post->exchange);
+	if (channel->mailbox != NULL) {
+		gy_exchange_connected(channel->mailbox->exchange);
 	}
 	gyre_fire_active(&channel->pipeline.head.head);
 	gy_channel_ready(channel);
@@ -260,7 +260,7 @@ static void free_unconnected(struct gyre_channel *channel)
 
 static const struct gy_channel_kind unconnected_kind = {
 	.add = gy_output_add,
-	.refusal = gy_stream_refusal,
+	.refusal = gy_stream_check_write,
 	.start = gy_connector_start_nothing,
 	.free = free_unconnected,
 };

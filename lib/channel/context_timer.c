@@ -9,7 +9,7 @@
 #include "channel/channel.h"
 
 struct gy_context_timer {
-	struct gy_chore_timer timer;
+	struct gy_deferred_timer timer;
 	struct gy_context_timer *next; /* of the channel */
 	struct gy_context *context;
 	uint64_t key;
@@ -31,14 +31,14 @@ static void end(struct gy_context_timer **place)
 	struct gy_context_timer *timer = *place;
 
 	*place = timer->next;
-	gy_chore_timer_stop(&timer->timer);
+	gy_deferred_timer_stop(&timer->timer);
 	gy_sizes_delete(&timer->timer.channel->channels->home->parts, timer, sizeof(*timer));
 }
 
-static void run(struct gy_chore *chore)
+static void run(struct gy_deferred *deferred)
 {
 	struct gy_context_timer *timer =
-		gy_container_of(chore, struct gy_context_timer, timer.chore);
+		gy_container_of(deferred, struct gy_context_timer, timer.deferred);
 	struct gy_context *context = timer->context;
 	uint64_t key = timer->key;
 
@@ -84,10 +84,10 @@ int gyre_context_timer_start(struct gyre_handler_context *ctx, uint64_t key, uin
 			return -ENOMEM;
 		}
 		*timer = (struct gy_context_timer){ .context = context, .key = key };
-		gy_chore_timer_init(&timer->timer, ctx->channel, run);
+		gy_deferred_timer_init(&timer->timer, ctx->channel, run);
 		*place = timer;
 	}
-	gy_chore_timer_start(&timer->timer, delay_ns);
+	gy_deferred_timer_start(&timer->timer, delay_ns);
 	return 0;
 }
 

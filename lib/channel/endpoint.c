@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-#include "actor/annex.h"
+#include "actor/house_extra.h"
 #include "actor/stack.h"
 #include "channel/channel.h"
 
@@ -15,7 +15,7 @@ static void process_ready(struct gy_endpoints *endpoints, struct gy_stack *stack
 {
 	struct gy_channels *channels = endpoints->channels;
 	struct gy_fifo ready = endpoints->ready;
-	struct gy_link *link;
+	struct gy_fifo_item *link;
 
 	endpoints->ready.first = NULL;
 	channels->stack = stack;
@@ -30,8 +30,8 @@ static void process_ready(struct gy_endpoints *endpoints, struct gy_stack *stack
 		endpoint->ops->process(endpoint);
 	}
 	channels->stack = NULL;
-	if (gy_unlikely(!gy_list_empty(&channels->turns.waiting))) {
-		gy_turns_next(channels);
+	if (gy_unlikely(!gy_list_empty(&channels->pools.waiting))) {
+		gy_buffer_waiters_wake(channels);
 	}
 	if (gy_unlikely(stack->dirty)) {
 		/* A handler of a pipeline cannot wait, so nobody would read these. */
@@ -41,7 +41,7 @@ static void process_ready(struct gy_endpoints *endpoints, struct gy_stack *stack
 
 void gy_endpoints_run(struct gy_house *house, struct gy_stack *stack)
 {
-	process_ready((struct gy_endpoints *)house->annex->channels, stack);
+	process_ready((struct gy_endpoints *)house->extra->channels, stack);
 }
 
 /* For a house that is stopping. Its last endpoint gone, the house is, and @endpoints with it. */
@@ -85,10 +85,10 @@ static void settle_in(struct gy_endpoints *endpoints)
 
 static struct gy_endpoints *make(struct gy_house *house)
 {
-	struct gy_annex *annex = gy_annex_get(house);
+	struct gy_house_extra *extra = gy_house_extra_get(house);
 	struct gy_endpoints *endpoints;
 
-	if (annex == NULL) {
+	if (extra == NULL) {
 		return NULL;
 	}
 	endpoints = (struct gy_endpoints *)gy_sizes_new(&house->home->parts, sizeof(*endpoints));
@@ -104,14 +104,14 @@ static struct gy_endpoints *make(struct gy_house *house)
 	if (!gy_house_is_away(house)) {
 		settle_in(endpoints);
 	}
-	annex->channels = endpoints;
+	extra->channels = endpoints;
 	return endpoints;
 }
 
 int gy_endpoint_add(struct gy_endpoint *endpoint, struct gy_house *house)
 {
 	struct gy_endpoints *owner =
-		house->annex == NULL ? NULL : (struct gy_endpoints *)house->annex->channels;
+		house->extra == NULL ? NULL : (struct gy_endpoints *)house->extra->channels;
 
 	if (owner == NULL) {
 		owner = make(house);
@@ -149,7 +149,7 @@ void gy_endpoint_closed(struct gy_endpoint *endpoint)
 void gy_endpoints_leave(struct gy_house *house)
 {
 	struct gy_endpoints *endpoints =
-		house->annex == NULL ? NULL : (struct gy_endpoints *)house->annex->channels;
+		house->extra == NULL ? NULL : (struct gy_endpoints *)house->extra->channels;
 	struct gy_list *item = endpoints == NULL ? NULL : endpoints->open.next;
 
 	while (item != NULL && item != &endpoints->open) {
@@ -164,7 +164,7 @@ void gy_endpoints_leave(struct gy_house *house)
 
 bool gy_endpoints_stop(struct gy_house *house)
 {
-	struct gy_endpoints *endpoints = (struct gy_endpoints *)house->annex->channels;
+	struct gy_endpoints *endpoints = (struct gy_endpoints *)house->extra->channels;
 
 	struct gy_list *item = endpoints->open.next;
 
@@ -187,7 +187,7 @@ bool gy_endpoints_stop(struct gy_house *house)
 
 void gy_endpoints_fini(struct gy_house *house)
 {
-	struct gy_endpoints *endpoints = (struct gy_endpoints *)house->annex->channels;
+	struct gy_endpoints *endpoints = (struct gy_endpoints *)house->extra->channels;
 
 	gy_assert(endpoints->count == 0 && !endpoints->later_queued);
 	while (!gy_list_empty(&endpoints->remains)) {
@@ -199,12 +199,12 @@ void gy_endpoints_fini(struct gy_house *house)
 	}
 	gy_list_remove(&endpoints->item);
 	gy_sizes_delete(&house->home->parts, endpoints, sizeof(*endpoints));
-	house->annex->channels = NULL;
+	house->extra->channels = NULL;
 }
 
 void gy_endpoints_came_home(struct gy_house *house)
 {
-	struct gy_endpoints *endpoints = (struct gy_endpoints *)house->annex->channels;
+	struct gy_endpoints *endpoints = (struct gy_endpoints *)house->extra->channels;
 	struct gy_list *item = endpoints->open.next;
 
 	settle_in(endpoints);

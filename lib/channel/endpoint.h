@@ -38,7 +38,7 @@ struct gy_endpoint_ops {
 	bool of_actor;
 };
 
-/* The endpoints of one house, which hang at its annex. */
+/* The endpoints of one house, which hang at its extra part. */
 struct gy_endpoints {
 	struct gy_fifo ready;
 	struct gy_channels *channels;
@@ -53,7 +53,7 @@ struct gy_endpoints {
 
 struct gy_endpoint {
 	struct gy_list item; /* in owner->open */
-	struct gy_link ready_link;
+	struct gy_fifo_item ready_link;
 	const struct gy_endpoint_ops *ops;
 	struct gy_endpoints *owner;
 	int fd;

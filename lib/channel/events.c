@@ -6,12 +6,12 @@
 #include <errno.h>
 
 #include "actor/stack.h"
-#include "channel/buffer.h"
+#include "buffer/buffer.h"
 #include "channel/channel.h"
 #include "channel/connector.h"
+#include "channel/file/region.h"
 #include "channel/output.h"
 #include "channel/pipeline.h"
-#include "channel/region.h"
 
 struct gyre_stack *gyre_context_stack(const struct gyre_handler_context *ctx)
 {
@@ -22,10 +22,10 @@ struct gyre_stack *gyre_context_stack(const struct gyre_handler_context *ctx)
 
 struct gyre_buffer *gyre_context_buffer(const struct gyre_handler_context *ctx)
 {
-	struct gyre_buffer *buffer = gy_buffer_get(ctx->channel->channels);
+	struct gyre_buffer *buffer = gy_buffer_get(&ctx->channel->channels->pools);
 
 	if (gy_likely(buffer != NULL)) {
-		gy_buffer_read_by(buffer, gy_container_of(ctx, const struct gy_context, head));
+		gy_context_gets(gy_container_of(ctx, const struct gy_context, head), buffer);
 	}
 	return buffer;
 }
@@ -54,7 +54,7 @@ void gyre_fire_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 					  : gy_context_next(context, GY_ON_READ);
 
 	if (gy_likely(data != NULL)) {
-		gy_buffer_read_by(data, next);
+		gy_context_gets(next, data);
 		next->handler->read(&next->head, data);
 	}
 }
@@ -137,7 +137,7 @@ int gyre_channel_try_write(struct gyre_handler_context *ctx, struct gyre_buffer 
 	if (ctx == NULL || data == NULL) {
 		return ctx == NULL ? -EINVAL : -ENOMEM;
 	}
-	r = gy_output_takes(ctx->channel, data->bytes);
+	r = gy_output_check(ctx->channel, data->bytes);
 	if (r == 0) {
 		r = ctx->channel->kind->refusal(ctx->channel, data);
 	}

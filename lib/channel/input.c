@@ -10,14 +10,14 @@
  *
  * What comes to a channel that is ending is thrown away at once; see linger.c.
  *
- * A receive that finds no buffer ends, and its channel waits for its turn; see turns.c.
+ * A receive that finds no buffer ends, and its channel waits for its turn; see buffer_waiters.c.
  */
 #include <errno.h>
 
 #include "channel/channel.h"
-#include "channel/datagram.h"
+#include "channel/datagram/datagram.h"
+#include "channel/file/pipe.h"
 #include "channel/handshake.h"
-#include "channel/pipe.h"
 #include "ring/sanitize.h"
 
 /* Whether the ring's pages are scarce, or become so while this channel has its share queued. */
@@ -25,8 +25,9 @@ static inline bool is_crowded(const struct gyre_channel *channel)
 {
 	const struct gy_channels *channels = channel->channels;
 
-	return gy_unlikely(channels->lent > channels->lent_max / 2) &&
-	       (channels->lent > channels->lent_max || channel->output_buffers > channels->share);
+	return gy_unlikely(channels->pools.lent > channels->lent_max / 2) &&
+	       (channels->pools.lent > channels->lent_max ||
+		channel->output_buffers > channels->share);
 }
 
 /* ---- completions, phase 1 ---- */
@@ -38,7 +39,7 @@ static GY_COLD void received_nothing(struct gyre_channel *channel, int32_t resul
 		channel->flags |= GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_PEER_ENDED;
 		break;
 	case -ENOBUFS:
-		gy_turns_await(channel);
+		gy_buffer_waiters_join(channel);
 		break;
 	case -EAGAIN:
 	case -EINTR:
@@ -69,7 +70,7 @@ static inline struct gy_page *take_page(struct gy_channels *channels,
 		gy_page_ref(page);
 		return page;
 	}
-	channels->lent++;
+	channels->pools.lent++;
 	if (!channels->pages_are_shared) {
 		page->used = completion->result > 0 ? (uint32_t)completion->result : 0;
 	}
@@ -79,7 +80,7 @@ static inline struct gy_page *take_page(struct gy_channels *channels,
 /* There is no memory for what is in @page. */
 static GY_COLD void lose(struct gyre_channel *channel, struct gy_page *page)
 {
-	gy_page_unref(channel->channels, page);
+	gy_page_unref(&channel->channels->pools, page);
 	gy_channel_fail(channel, -ENOMEM);
 }
 
@@ -88,7 +89,7 @@ static inline void keep_bytes(struct gyre_channel *channel, struct gy_page *page
 			      unsigned char *bytes, uint32_t count)
 {
 	struct gy_channels *channels = channel->channels;
-	struct gyre_buffer *buffer = gy_buffer_of_page(channels, page, bytes, count);
+	struct gyre_buffer *buffer = gy_buffer_of_page(&channels->pools, page, bytes, count);
 
 	if (gy_unlikely(buffer == NULL)) {
 		lose(channel, page);
@@ -107,7 +108,7 @@ static void keep_wanted(struct gyre_channel *channel, struct gy_page *page, unsi
 		keep_bytes(channel, page, bytes, (uint32_t)count);
 		return;
 	}
-	gy_page_unref(channel->channels, page);
+	gy_page_unref(&channel->channels->pools, page);
 	if (count > 0) {
 		channel->flags |= GY_CHANNEL_NOISY;
 	}
@@ -133,8 +134,8 @@ static __attribute__((noinline)) void received_otherwise(struct gyre_channel *ch
 	}
 	if (!completion->more) {
 		channel->flags &= ~(uint32_t)GY_CHANNEL_CANCELLED;
-		gy_turns_received(channel, completion);
-	} else if (gy_turns_overtakes(channel)) {
+		gy_buffer_waiters_received(channel, completion);
+	} else if (gy_buffer_waiters_overtakes(channel)) {
 		gy_input_renew(channel);
 	}
 	gy_endpoint_ready(&channel->endpoint);
@@ -146,8 +147,8 @@ void gy_input_received(struct gy_op *op, const struct gy_completion *completion)
 
 	if (gy_unlikely(!(completion->has_buffer && completion->more) || completion->result <= 0 ||
 			(channel->flags & GY_CHANNEL_DISCARDING) != 0 ||
-			!gy_list_empty(&channel->channels->turns.waiting) ||
-			!gy_pool_has_two(&channel->channels->buffers))) {
+			!gy_list_empty(&channel->channels->pools.waiting) ||
+			!gy_pool_has_two(&channel->channels->pools.buffers))) {
 		received_otherwise(channel, completion);
 		return;
 	}
@@ -179,7 +180,7 @@ static void count_input(struct gyre_channel *channel)
 	     buffer = buffer->next) {
 		bytes += buffer->bytes;
 	}
-	gy_held_set(channel, &channel->input_held, bytes);
+	gy_byte_budget_set(channel, &channel->input_charged, bytes);
 }
 
 void gy_input_clear(struct gyre_channel *channel)
@@ -200,7 +201,7 @@ static GY_COLD void keep(struct gyre_channel *channel)
 	for (struct gyre_buffer *buffer = channel->input.first;
 	     buffer != NULL && is_crowded(channel); buffer = buffer->next) {
 		if (has_ring_page(buffer)) {
-			gy_buffer_leave_ring(buffer);
+			gy_buffer_copy_out_of_ring(buffer);
 		}
 	}
 	if ((channel->flags & GY_CHANNEL_COUNTED) != 0) {
@@ -241,13 +242,13 @@ void gy_input_deliver(struct gyre_channel *channel)
 		struct gyre_buffer *buffer = gy_buffer_queue_pop(&channel->input);
 
 		if (gy_unlikely(is_crowded(channel)) && has_ring_page(buffer)) {
-			gy_buffer_leave_ring(buffer);
+			gy_buffer_copy_out_of_ring(buffer);
 		}
 		if (gy_unlikely((channel->flags & (GY_CHANNEL_MANUAL | GY_CHANNEL_DATAGRAM)) !=
 				0)) {
 			buffer = take_otherwise(channel, buffer);
 		}
-		gy_buffer_read_by(buffer, channel->reader);
+		gy_context_gets(channel->reader, buffer);
 		channel->reader->handler->read(&channel->reader->head, buffer);
 		any = true;
 	}
@@ -268,7 +269,7 @@ static int cancel(struct gyre_channel *channel)
 	int r = 0;
 
 	if (channel->receive.armed && (channel->flags & GY_CHANNEL_CANCELLED) == 0) {
-		r = gy_ring_cancel(channel->channels->ring, &channel->receive);
+		r = gy_ring_cancel(channel->channels->pools.ring, &channel->receive);
 		if (r == 0) {
 			channel->flags |= GY_CHANNEL_CANCELLED;
 		}
@@ -282,7 +283,7 @@ void gy_input_renew(struct gyre_channel *channel)
 	(void)cancel(channel);
 }
 
-int gy_input_settle(struct gyre_channel *channel)
+int gy_input_update_receive(struct gyre_channel *channel)
 {
 	if (channel->input.first != NULL && (channel->flags & GY_CHANNEL_NO_DELIVERY) == 0) {
 		gy_endpoint_ready(&channel->endpoint); /* a handler let it go on meanwhile */
@@ -303,17 +304,17 @@ int gy_input_settle(struct gyre_channel *channel)
 		return 0;
 	}
 	if (!gy_input_is_wanted(channel)) {
-		gy_hangup_watch(channel);
+		gy_reset_watch_start(channel);
 		return 0;
 	}
-	(void)gy_hangup_stop(channel); /* what is received hears of that too */
-	return gy_turns_receive(channel);
+	(void)gy_reset_watch_stop(channel); /* what is received hears of that too */
+	return gy_buffer_waiters_receive(channel);
 }
 
 bool gy_input_stop(struct gyre_channel *channel)
 {
 	if ((channel->flags & GY_CHANNEL_PARKED) != 0) {
-		gy_turns_leave(channel);
+		gy_buffer_waiters_leave(channel);
 	}
 	if (cancel(channel) < 0) {
 		gy_endpoint_ready(&channel->endpoint);

@@ -15,11 +15,11 @@
 #include <gyre/codec.h>
 
 #include "actor/class_log.h"
-#include "channel/buffer.h"
+#include "buffer/buffer.h"
 #include "channel/channel.h"
-#include "channel/marks.h"
-#include "channel/pipe.h"
-#include "channel/region.h"
+#include "channel/file/pipe.h"
+#include "channel/file/region.h"
+#include "channel/water_marks.h"
 #include "channel/zero_copy.h"
 
 enum {
@@ -53,21 +53,21 @@ size_t gy_output_expanded(const struct gyre_channel *channel, size_t bytes)
 
 static size_t cap_of(const struct gyre_channel *channel)
 {
-	return channel->uncapped ? GY_MARKS_BYTES_MAX : channel->write_max_bytes;
+	return channel->uncapped ? GY_WATER_MARKS_BYTES_MAX : channel->write_max_bytes;
 }
 
 /* It is being closed, for @bytes that were to be queued. */
 static GY_COLD void tell_of_cap(struct gyre_channel *channel, size_t bytes)
 {
 	gy_count(&channel->channels->counters.write_max_closed, 1);
-	gy_kind_warn(
-		channel->channels->home, channel->endpoint.owner->house->kind,
+	gy_class_warn(
+		channel->channels->home, channel->endpoint.owner->house->class_info,
 		"a channel is closed: %zu bytes were written behind %zu that wait, and its cap "
 		"(write_max_bytes) is %zu; write while gyre_channel_is_writable()",
 		bytes, gy_channel_queued_bytes(channel), cap_of(channel));
 }
 
-int gy_output_hold(struct gyre_channel *channel, size_t bytes)
+int gy_output_withhold(struct gyre_channel *channel, size_t bytes)
 {
 	/* A part is for what goes before it, as the rest of a handshake. */
 	size_t max = cap_of(channel) - cap_of(channel) / HELD_SHARE;
@@ -88,10 +88,10 @@ int gy_output_hold(struct gyre_channel *channel, size_t bytes)
 	return 0;
 }
 
-void gy_output_let_go(struct gyre_channel *channel, int error)
+void gy_output_release(struct gyre_channel *channel, int error)
 {
 	channel->withheld_bytes = 0;
-	gy_written_let_go(channel, error);
+	gy_write_promises_release(channel, error);
 	if ((channel->flags & GY_CHANNEL_UNWRITABLE) == 0) {
 		return;
 	}
@@ -103,11 +103,11 @@ void gy_output_let_go(struct gyre_channel *channel, int error)
 	gy_channel_ready(channel);
 }
 
-void gy_output_follow(struct gyre_channel *channel)
+void gy_output_update_writability(struct gyre_channel *channel)
 {
 	const struct gy_channels *channels = channel->channels;
 
-	if (channels->held.over != 0) {
+	if (channels->byte_budget.over != 0) {
 		if ((channel->flags & GY_CHANNEL_UNWRITABLE) == 0) {
 			channel->flags |= GY_CHANNEL_UNWRITABLE | GY_CHANNEL_MARK_CROSSED;
 			gy_channel_ready(channel);
@@ -128,7 +128,7 @@ static size_t most_of(const struct gyre_channel *channel, size_t count)
 							   : bytes;
 }
 
-int gy_output_takes(struct gyre_channel *channel, size_t count)
+int gy_output_check(struct gyre_channel *channel, size_t count)
 {
 	size_t max = channel->write_max_bytes;
 	size_t bytes = most_of(channel, count);
@@ -141,7 +141,7 @@ int gy_output_takes(struct gyre_channel *channel, size_t count)
 		return -EMSGSIZE;
 	}
 	if ((channel->flags & GY_CHANNEL_COUNTED) != 0) {
-		r = gy_held_refusal(channel, bytes);
+		r = gy_byte_budget_check_write(channel, bytes);
 	}
 	if (r == 0 && bytes + gy_channel_queued_bytes(channel) > max) {
 		r = -EAGAIN;
@@ -201,7 +201,7 @@ static void queue_with_care(struct gyre_channel *channel, struct gyre_buffer *da
 	bool counted = (channel->flags & GY_CHANNEL_COUNTED) != 0;
 
 	if (counted) {
-		gy_held_add(channel->channels, data->bytes);
+		gy_byte_budget_charge(channel->channels, data->bytes);
 	}
 	(void)queue(channel, data, bytes);
 	/* One that counts may have been so for another reason. */
@@ -219,8 +219,8 @@ static int check_caps(struct gyre_channel *channel, size_t bytes)
 		tell_of_cap(channel, bytes);
 		return -ENOBUFS;
 	}
-	if ((channel->flags & GY_CHANNEL_COUNTED) != 0 && !gy_held_fits(channels, bytes)) {
-		gy_held_tell_closed(channel, bytes);
+	if ((channel->flags & GY_CHANNEL_COUNTED) != 0 && !gy_byte_budget_fits(channels, bytes)) {
+		gy_byte_budget_log_closed(channel, bytes);
 		return -ENOBUFS;
 	}
 	return 0;
@@ -293,7 +293,7 @@ static int send_one(struct gyre_channel *channel, const struct gy_slice *slice)
 	if (gy_unlikely((channel->flags & GY_CHANNEL_PIPE) != 0)) {
 		return gy_pipe_send_one(channel, slice);
 	}
-	return gy_ring_send(channel->channels->ring, &channel->send, channel->endpoint.fd,
+	return gy_ring_send(channel->channels->pools.ring, &channel->send, channel->endpoint.fd,
 			    slice->bytes, slice->count);
 }
 
@@ -309,7 +309,7 @@ static int send_many(struct gyre_channel *channel)
 	if (gy_unlikely((channel->flags & GY_CHANNEL_PIPE) != 0)) {
 		r = gy_pipe_send(channel, gather->slices, (uint32_t)gather->message.msg_iovlen);
 	} else {
-		r = gy_ring_send_message(channel->channels->ring, &channel->send,
+		r = gy_ring_send_message(channel->channels->pools.ring, &channel->send,
 					 channel->endpoint.fd, &gather->message);
 	}
 	if (r < 0) {
@@ -356,7 +356,7 @@ int gy_output_send(struct gyre_channel *channel)
 			channel->output_bytes >= channels->options.zero_copy_bytes)) {
 		return send_otherwise(channel);
 	}
-	return gy_ring_send(channels->ring, &channel->send, channel->endpoint.fd,
+	return gy_ring_send(channels->pools.ring, &channel->send, channel->endpoint.fd,
 			    first->first.bytes, first->first.count);
 }
 
@@ -380,7 +380,7 @@ void gy_output_clear(struct gyre_channel *channel)
 		}
 	}
 	if ((channel->flags & GY_CHANNEL_COUNTED) != 0) {
-		gy_held_take(channel->channels, channel->output_bytes);
+		gy_byte_budget_release(channel->channels, channel->output_bytes);
 	}
 	channel->output_bytes = 0;
 	channel->output_buffers = 0;
@@ -407,7 +407,7 @@ static void consume(struct gyre_channel *channel, size_t count)
 GY_COLD void gy_output_became_writable(struct gyre_channel *channel)
 {
 	channel->flags &= ~(uint32_t)GY_CHANNEL_PAUSED;
-	if (channel->channels->held.over != 0) {
+	if (channel->channels->byte_budget.over != 0) {
 		return; /* the rest follows when that is over */
 	}
 	channel->flags &= ~(uint32_t)GY_CHANNEL_UNWRITABLE;
@@ -422,10 +422,10 @@ static GY_COLD void leave_send(struct gyre_channel *channel, int32_t result)
 		channel->flags &= ~(uint32_t)GY_CHANNEL_GATHERED;
 	}
 	if ((channel->flags & GY_CHANNEL_POSTED) != 0 && result > 0) {
-		channel->post->taken_bytes += (uint32_t)result;
+		channel->mailbox->taken_bytes += (uint32_t)result;
 	}
 	if ((channel->flags & GY_CHANNEL_COUNTED) != 0 && result > 0) {
-		gy_held_take(channel->channels, (uint32_t)result);
+		gy_byte_budget_release(channel->channels, (uint32_t)result);
 	}
 }
 

@@ -22,7 +22,7 @@ void gy_gather_buffers(struct gy_gather *gather, const struct gyre_buffer *first
 
 void gy_output_init(struct gyre_channel *channel);
 /* Whether a write of @bytes would be taken now: 0, -EAGAIN, -EMSGSIZE, -EPIPE. */
-int gy_output_takes(struct gyre_channel *channel, size_t bytes);
+int gy_output_check(struct gyre_channel *channel, size_t bytes);
 /* Queues @data, which is taken; see gyre_channel_write(). */
 int gy_output_add(struct gyre_channel *channel, struct gyre_buffer *data);
 /* Sends what is queued, which is something, while no send is under way; -EAGAIN when the ring has
@@ -47,9 +47,9 @@ void gy_output_clear(struct gyre_channel *channel);
  * are queued, only that reading goes on: they may wait for something to be read. -ENOBUFS over the
  * cap, and then the channel is being closed.
  */
-int gy_output_hold(struct gyre_channel *channel, size_t bytes);
+int gy_output_withhold(struct gyre_channel *channel, size_t bytes);
 /* What was held is queued by now; or dropped, and those who wait for it are told this error. */
-void gy_output_let_go(struct gyre_channel *channel, int error);
+void gy_output_release(struct gyre_channel *channel, int error);
 /* What @bytes become in a channel that expands them, at most. */
 size_t gy_output_expanded(const struct gyre_channel *channel, size_t bytes);
 
@@ -57,6 +57,6 @@ size_t gy_output_expanded(const struct gyre_channel *channel, size_t bytes);
 void gy_output_became_unwritable(struct gyre_channel *channel);
 void gy_output_became_writable(struct gyre_channel *channel);
 /* One of these, if all that the channels of its loop hold makes it so, or did. */
-void gy_output_follow(struct gyre_channel *channel);
+void gy_output_update_writability(struct gyre_channel *channel);
 
 #endif

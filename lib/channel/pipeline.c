@@ -16,6 +16,14 @@ enum {
 			GY_ON_CLOSE | GY_ON_SEND_FILE,
 };
 
+#if GY_ASSERT_LEVEL >= 2
+void gy_context_gets(const struct gy_context *context, struct gyre_buffer *buffer)
+{
+	gy_buffer_read_by(buffer, context->head.channel->endpoint.owner->house->class_info,
+			  context->handler->name);
+}
+#endif
+
 static uint32_t mask_of(const struct gyre_handler *handler)
 {
 	const bool does[] = {
@@ -98,8 +106,8 @@ static void unlink_context(struct gy_pipeline *pipeline, struct gy_context *cont
 	context->next_read = pipeline->removed;
 	pipeline->removed = context;
 	context->head.channel->flags |= GY_CHANNEL_SWEEP;
-	if (context->head.channel->post != NULL) {
-		gy_exchange_left(context->head.channel->post, &context->head);
+	if (context->head.channel->mailbox != NULL) {
+		gy_exchange_left(context->head.channel->mailbox, &context->head);
 	}
 	gy_context_timers_end(context);
 	refresh(pipeline);
@@ -161,7 +169,7 @@ void gy_pipeline_sweep(struct gy_pipeline *pipeline)
 		pipeline->removed = context->next_read;
 		gy_pool_put(&channel->channels->contexts, context);
 	}
-	if (gy_list_empty(&channel->chores)) {
+	if (gy_list_empty(&channel->deferred_list)) {
 		channel->flags &= ~(uint32_t)GY_CHANNEL_SWEEP;
 	}
 }

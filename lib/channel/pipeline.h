@@ -69,6 +69,18 @@ void gy_pipeline_sweep(struct gy_pipeline *pipeline);
 /* Puts a place next to another one, on the tail's side, if it is nearer to the head. */
 void gy_pipeline_move_behind(struct gy_context *context, struct gy_context *place);
 
+/* A handler is about to get @buffer: a leak is told by its name. */
+#if GY_ASSERT_LEVEL >= 2
+void gy_context_gets(const struct gy_context *context, struct gyre_buffer *buffer);
+#else
+static inline void gy_context_gets(const struct gy_context *context,
+				   const struct gyre_buffer *buffer)
+{
+	(void)context;
+	(void)buffer;
+}
+#endif
+
 /* The next place towards the tail that handles @event; the tail handles all. */
 static inline struct gy_context *gy_context_next(const struct gy_context *context, uint32_t event)
 {

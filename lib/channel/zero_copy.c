@@ -73,7 +73,7 @@ static void release(struct gy_zero_copy *copy)
 	struct gy_channels *channels = copy->channels;
 
 	for (uint32_t i = 0; i < copy->pages_count; i++) {
-		gy_page_unref(channels, copy->pages[i]);
+		gy_page_unref(&channels->pools, copy->pages[i]);
 	}
 	if (copy->channel != NULL) {
 		forget(copy);
@@ -151,7 +151,7 @@ int gy_zero_copy_send(struct gyre_channel *channel)
 	copy->op.generation = 0; /* it had its final completion before */
 	gy_op_init(&copy->op, completed);
 	gy_gather_buffers(&copy->gather, channel->output.first);
-	r = gy_ring_send_zero_copy(channels->ring, &copy->op, channel->endpoint.fd,
+	r = gy_ring_send_zero_copy(channels->pools.ring, &copy->op, channel->endpoint.fd,
 				   &copy->gather.message, channels->zero_copy_reports);
 	if (r < 0) {
 		gy_pool_put(&channels->zero_copies, copy);

@@ -20,7 +20,7 @@ enum {
 static void run_later(struct gy_loop *loop)
 {
 	struct gy_fifo tasks = loop->later;
-	struct gy_link *link;
+	struct gy_fifo_item *link;
 
 	/* What they queue in turn waits for the end of the next job, or of the phase. */
 	loop->later.first = NULL;
@@ -125,7 +125,7 @@ static bool drain_channels(struct gy_loop *loop)
 static bool drain_mounting(struct gy_loop *loop)
 {
 	struct gy_fifo mounting = loop->mounting;
-	struct gy_link *link;
+	struct gy_fifo_item *link;
 
 	if (gy_fifo_empty(&mounting)) {
 		return false;
@@ -307,7 +307,7 @@ void gy_loop_turn(struct gy_loop *loop)
 
 	gy_loop_read_clock(loop);
 	working_ns = loop->now_ns;
-	gy_loop_look_at_pools(loop);
+	gy_loop_trim_pools(loop);
 	completions = phase_io(loop);
 	if (loop->now_ns != working_ns) {
 		working_ns = loop->now_ns; /* it has parked: only what follows is work */
@@ -320,7 +320,7 @@ void gy_loop_turn(struct gy_loop *loop)
 	gy_store_relaxed(&loop->meter.ready_state, loop->state.count);
 	gy_store_relaxed(&loop->meter.timers, loop->wheel.count);
 	gy_meter_charge_jobs(&loop->meter, &loop->clock, GY_PHASE_CHANNELS);
-	if (gy_unlikely(gy_theft_count(&loop->theft) > 0)) {
+	if (gy_unlikely(gy_steal_ring_count(&loop->theft) > 0)) {
 		gy_loop_unpublish(loop);
 	}
 	if (!gy_queue_empty(&loop->state)) {

@@ -22,7 +22,7 @@
 #include "base/sizes.h"
 #include "loop/meter.h"
 #include "loop/queue.h"
-#include "loop/theft.h"
+#include "loop/steal_ring.h"
 #include "loop/wheel.h"
 #include "ring/ring.h"
 
@@ -73,7 +73,7 @@ struct gy_task {
 
 /* A function to be run at the end of the present job. */
 struct gy_later {
-	struct gy_link link;
+	struct gy_fifo_item link;
 	void (*run)(struct gy_loop *loop, struct gy_later *later);
 };
 
@@ -181,7 +181,7 @@ struct gy_loop {
 	uint32_t steal_cursor; /* the peer to be looked at next */
 	uint32_t steal_pause;  /* times not to publish, since nothing could be */
 	uint64_t steal_random;
-	struct gy_theft theft;
+	struct gy_steal_ring theft;
 	bool executed; /* this turn ran something */
 	bool stopping;
 	bool retired;		  /* its deputy's: it serves this one's inbox */
@@ -196,7 +196,10 @@ struct gy_loop {
 	struct gy_wheel wheel;
 	struct gy_clock clock;
 	struct gy_loop_options options;
-	void *upper[2]; /* data of the floors above channels, see there */
+	/* Data of the floors above, by their names. */
+	struct gy_buffer_pools *buffer_pools;
+	struct gy_channels *own_channels;
+	struct gy_links *own_links;
 };
 
 int gy_loop_init(struct gy_loop *loop, const struct gy_loop_options *options);
@@ -222,13 +225,13 @@ void gy_loop_turn(struct gy_loop *loop);
  * of late, its lag, and a deadline has passed only when @sure_ns, which is @now_ns less the lag, is
  * past it.
  *
- * What is of late? The lag wears off by a part in GY_LAG_WEAR of the time that passes, and a
+ * What is of late? The lag wears off by a part in GY_LAG_DECAY of the time that passes, and a
  * deadline gets that part of its time-out in addition. If a lag of g followed the reading of which
- * a deadline was made, then a time t later the lag is g - t / GY_LAG_WEAR or more: what has worn
+ * a deadline was made, then a time t later the lag is g - t / GY_LAG_DECAY or more: what has worn
  * off within the time-out is what the deadline has got in addition, and no deadline is early. That
  * costs nothing where a deadline is made, and late it is by the lag and that part at most.
  */
-enum { GY_LAG_WEAR_SHIFT = 4, GY_LAG_WEAR = 1 << GY_LAG_WEAR_SHIFT };
+enum { GY_LAG_DECAY_SHIFT = 4, GY_LAG_DECAY = 1 << GY_LAG_DECAY_SHIFT };
 
 static inline void gy_loop_set_clock(struct gy_loop *loop, uint64_t now_ns, uint64_t lag_ns)
 {
@@ -238,9 +241,9 @@ static inline void gy_loop_set_clock(struct gy_loop *loop, uint64_t now_ns, uint
 }
 
 /* What is left of the lag when @passed_ns more have passed. */
-static inline uint64_t gy_loop_worn_lag(const struct gy_loop *loop, uint64_t passed_ns)
+static inline uint64_t gy_loop_decayed_lag(const struct gy_loop *loop, uint64_t passed_ns)
 {
-	uint64_t worn_ns = passed_ns >> GY_LAG_WEAR_SHIFT;
+	uint64_t worn_ns = passed_ns >> GY_LAG_DECAY_SHIFT;
 
 	return loop->lag_ns > worn_ns ? loop->lag_ns - worn_ns : 0;
 }
@@ -250,7 +253,7 @@ static inline void gy_loop_read_clock(struct gy_loop *loop)
 {
 	uint64_t now_ns = gy_clock_ns(&loop->clock);
 	uint64_t passed_ns = now_ns - loop->now_ns;
-	uint64_t lag_ns = gy_loop_worn_lag(loop, passed_ns);
+	uint64_t lag_ns = gy_loop_decayed_lag(loop, passed_ns);
 
 	gy_loop_set_clock(loop, now_ns, lag_ns > passed_ns ? lag_ns : passed_ns);
 }
@@ -260,7 +263,7 @@ static inline void gy_loop_read_clock_waited(struct gy_loop *loop)
 {
 	uint64_t now_ns = gy_clock_ns(&loop->clock);
 
-	gy_loop_set_clock(loop, now_ns, gy_loop_worn_lag(loop, now_ns - loop->now_ns));
+	gy_loop_set_clock(loop, now_ns, gy_loop_decayed_lag(loop, now_ns - loop->now_ns));
 }
 
 /* ---- scheduling, on the loop's thread ---- */

@@ -143,7 +143,7 @@ void gy_loop_park(struct gy_loop *loop, uint64_t until_ns)
 	gy_wheel_advance(&loop->wheel, loop->now_ns);
 }
 
-void gy_loop_look_at_pools(struct gy_loop *loop)
+void gy_loop_trim_pools(struct gy_loop *loop)
 {
 	bool again;
 

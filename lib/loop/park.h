@@ -12,6 +12,6 @@ void gy_loop_park(struct gy_loop *loop, uint64_t until_ns);
 /* Tells RCU that this loop holds no reference to anything it protects. */
 void gy_loop_quiescent(void);
 /* Now and then gives unused pool memory back to the heap. */
-void gy_loop_look_at_pools(struct gy_loop *loop);
+void gy_loop_trim_pools(struct gy_loop *loop);
 
 #endif

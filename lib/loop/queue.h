@@ -12,7 +12,7 @@
 #include "base/list.h"
 
 struct gy_job {
-	struct gy_link link;
+	struct gy_fifo_item link;
 };
 
 struct gy_queue {

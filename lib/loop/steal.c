@@ -53,7 +53,7 @@ static void put_back(struct gy_loop *loop, struct gy_fifo *kept)
 {
 	struct gy_fifo high = loop->state.high;
 	struct gy_fifo normal = loop->state.normal;
-	struct gy_link *link;
+	struct gy_fifo_item *link;
 
 	loop->state.high.first = NULL;
 	loop->state.normal.first = NULL;
@@ -71,12 +71,13 @@ static uint32_t publish(struct gy_loop *loop, uint32_t excess)
 	uint32_t passed = loop->state.passed;
 	uint32_t published = 0;
 
-	excess = excess < GY_THEFT_SLOTS ? excess : GY_THEFT_SLOTS;
-	for (uint32_t i = 0; i < excess && gy_theft_count(&loop->theft) < GY_THEFT_SLOTS; i++) {
+	excess = excess < GY_STEAL_RING_SLOTS ? excess : GY_STEAL_RING_SLOTS;
+	for (uint32_t i = 0; i < excess && gy_steal_ring_count(&loop->theft) < GY_STEAL_RING_SLOTS;
+	     i++) {
 		struct gy_job *job = gy_queue_pop(&loop->state);
 
 		if (loop->ops->seal(loop, job)) {
-			(void)gy_theft_push(&loop->theft, job);
+			(void)gy_steal_ring_push(&loop->theft, job);
 			published++;
 		} else {
 			gy_fifo_push(&kept, &job->link);
@@ -118,8 +119,8 @@ void gy_loop_unpublish(struct gy_loop *loop)
 {
 	uint32_t taken = 0;
 
-	while (gy_theft_count(&loop->theft) > 0) {
-		struct gy_job *job = gy_theft_take(&loop->theft);
+	while (gy_steal_ring_count(&loop->theft) > 0) {
+		struct gy_job *job = gy_steal_ring_take(&loop->theft);
 
 		if (job != NULL) {
 			loop->ops->unseal(loop, job);
@@ -144,13 +145,13 @@ bool gy_loop_steal(struct gy_loop *loop)
 	start = (uint32_t)(gy_random_next(&loop->steal_random) >> 32) % loops;
 	for (uint32_t i = 0; i < loops; i++) {
 		struct gy_loop *victim = peers->loop[(start + i) % loops];
-		uint32_t count = gy_theft_count(&victim->theft);
+		uint32_t count = gy_steal_ring_count(&victim->theft);
 		struct gy_job *job = NULL;
 
 		if (victim != loop && count > 0 &&
 		    (uint64_t)loop->idle_count * (loop->options.steal_floor + count) >=
 			    loop->options.steal_aggression) {
-			job = gy_theft_take(&victim->theft);
+			job = gy_steal_ring_take(&victim->theft);
 		}
 		if (job != NULL) {
 			(void)gy_add_full(&peers->published, -(uint64_t)1);

@@ -20,8 +20,8 @@
 
 #include "actor/stack.h"
 #include "base/memory.h"
+#include "buffer/socket_address.h"
 #include "channel/endpoint.h"
-#include "channel/socket_address.h"
 #include "net/net.h"
 
 static const uint64_t pause_min_ns = GYRE_MILLISECONDS(10);
@@ -37,7 +37,7 @@ struct acceptor {
 	struct gy_channels *channels;
 	struct gy_fifo accepted;
 	struct gy_list untaken; /* what no worker was asked to take yet */
-	struct gy_seed *seed;
+	struct gy_acceptor_socket *listen_socket;
 	struct gyre_address self;
 	uint64_t pause_ns;  /* of the last one; 0 when accepting goes well */
 	uint64_t logged_ns; /* the clock when a pause was last logged */
@@ -58,7 +58,7 @@ struct acceptor_frame {
 
 /* ---- connections on their way ---- */
 
-static void free_accepted(struct gy_channels *channels, struct gy_transit *transit)
+static void free_accepted(struct gy_channels *channels, struct gy_fd_transit *transit)
 {
 	gy_sizes_delete(&channels->home->parts,
 			gy_container_of(transit, struct gy_accepted, transit),
@@ -80,14 +80,14 @@ static struct gy_accepted *begin_accepted(struct gy_channels *channels, int fd)
 		.channels = channels,
 	};
 	gy_list_init(&accepted->item);
-	gy_transit_begin(channels, &accepted->transit);
+	gy_fd_transit_begin(channels, &accepted->transit);
 	channels->handovers++;
 	return accepted;
 }
 
 int gy_accepted_take(struct gy_accepted *accepted)
 {
-	return gy_transit_end(accepted->channels, &accepted->transit);
+	return gy_fd_transit_end(accepted->channels, &accepted->transit);
 }
 
 static void end_accepted(struct gy_accepted *accepted)
@@ -197,7 +197,7 @@ static int cancel(struct acceptor *acceptor)
 	int r = 0;
 
 	if (acceptor->accept.armed && !acceptor->cancelled) {
-		r = gy_ring_cancel(acceptor->channels->ring, &acceptor->accept);
+		r = gy_ring_cancel(acceptor->channels->pools.ring, &acceptor->accept);
 		acceptor->cancelled = r == 0;
 	}
 	return r;
@@ -205,7 +205,8 @@ static int cancel(struct acceptor *acceptor)
 
 static int close_socket(struct acceptor *acceptor)
 {
-	int r = gy_ring_close(acceptor->channels->ring, &acceptor->close, acceptor->endpoint.fd);
+	int r = gy_ring_close(acceptor->channels->pools.ring, &acceptor->close,
+			      acceptor->endpoint.fd);
 
 	acceptor->endpoint.fd = r < 0 ? acceptor->endpoint.fd : -1;
 	return r;
@@ -231,22 +232,23 @@ static int end(struct acceptor *acceptor)
 /* With the connections that wait for room. On failure nothing has changed. */
 static int send_away(struct acceptor *acceptor)
 {
-	struct gy_seed *own = acceptor->seed;
-	uint32_t held = gy_fifo_count(&acceptor->accepted);
-	struct gy_seed *seed =
-		gy_seed_make(own->listener, own->number, acceptor->endpoint.fd, held);
-	struct gy_link *link = acceptor->accepted.first;
+	struct gy_acceptor_socket *own = acceptor->listen_socket;
+	uint32_t carried = gy_fifo_count(&acceptor->accepted);
+	struct gy_acceptor_socket *listen_socket = gy_acceptor_socket_create(
+		own->listener, own->number, acceptor->endpoint.fd, carried);
+	struct gy_fifo_item *link = acceptor->accepted.first;
 	int r;
 
-	if (seed == NULL) {
+	if (listen_socket == NULL) {
 		return -ENOMEM;
 	}
-	for (uint32_t i = 0; i < held; i++, link = link->next) {
-		seed->held[i] = gy_container_of(link, struct gy_accepted, link)->transit.fd;
+	for (uint32_t i = 0; i < carried; i++, link = link->next) {
+		listen_socket->carried[i] =
+			gy_container_of(link, struct gy_accepted, link)->transit.fd;
 	}
-	r = gy_listener_move(seed);
+	r = gy_listener_move(listen_socket);
 	if (r < 0) {
-		gy_memory_put(seed);
+		gy_memory_put(listen_socket);
 		return r;
 	}
 	while ((link = gy_fifo_pop(&acceptor->accepted)) != NULL) {
@@ -264,7 +266,7 @@ static void retire(struct acceptor *acceptor)
 	gy_timer_stop(&acceptor->channels->home->loop.wheel, &acceptor->timer);
 	acceptor->left = true;
 	gy_endpoint_closed(&acceptor->endpoint);
-	gy_house_order_retire(acceptor->endpoint.owner->house, GYRE_FOREVER);
+	gy_house_order_graceful_stop(acceptor->endpoint.owner->house, GYRE_FOREVER);
 }
 
 /* To another process, which has the socket. Here it is closed at once, for should that one end the
@@ -278,10 +280,12 @@ static int leave_system(struct acceptor *acceptor)
 		return 0;
 	}
 	if (acceptor->endpoint.fd >= 0) {
-		gy_listener_closes(acceptor->seed->listener, acceptor->seed->number);
+		gy_listener_closes(acceptor->listen_socket->listener,
+				   acceptor->listen_socket->number);
 		return close_socket(acceptor);
 	}
-	gy_listener_left(acceptor->seed->listener, acceptor->seed->number, acceptor->self);
+	gy_listener_left(acceptor->listen_socket->listener, acceptor->listen_socket->number,
+			 acceptor->self);
 	if (gy_fifo_empty(&acceptor->accepted)) {
 		retire(acceptor);
 	}
@@ -299,12 +303,14 @@ static int leave(struct acceptor *acceptor)
 		return cancel(acceptor);
 	}
 	r = send_away(acceptor);
-	if (r == -ESHUTDOWN && gy_load_acquire(&acceptor->seed->listener->holding.handed_over)) {
+	if (r == -ESHUTDOWN &&
+	    gy_load_acquire(&acceptor->listen_socket->listener->entry.handed_over)) {
 		return leave_system(acceptor);
 	}
 	if (r == -ESHUTDOWN) {
 		acceptor->ending = true;
-		gy_listener_closes(acceptor->seed->listener, acceptor->seed->number);
+		gy_listener_closes(acceptor->listen_socket->listener,
+				   acceptor->listen_socket->number);
 		return end(acceptor);
 	}
 	if (r < 0) {
@@ -327,7 +333,7 @@ static int settle(struct acceptor *acceptor)
 		return end(acceptor);
 	}
 	if (acceptor->leaving) {
-		return gy_load_acquire(&acceptor->seed->listener->holding.handed_over)
+		return gy_load_acquire(&acceptor->listen_socket->listener->entry.handed_over)
 			       ? leave_system(acceptor)
 			       : leave(acceptor);
 	}
@@ -349,7 +355,8 @@ static int settle(struct acceptor *acceptor)
 		acceptor->error = 0;
 		return 0;
 	}
-	return gy_ring_accept(acceptor->channels->ring, &acceptor->accept, acceptor->endpoint.fd);
+	return gy_ring_accept(acceptor->channels->pools.ring, &acceptor->accept,
+			      acceptor->endpoint.fd);
 }
 
 /* ---- limits ---- */
@@ -357,18 +364,18 @@ static int settle(struct acceptor *acceptor)
 /* Counts it in for a worker whose loop has room; false when none has. */
 static bool enter(struct acceptor *acceptor, struct gy_accepted *accepted)
 {
-	struct gy_seed *seed = acceptor->seed;
-	struct gy_admission *admission = seed->listener->admission;
+	struct gy_acceptor_socket *listen_socket = acceptor->listen_socket;
+	struct gy_admission *admission = listen_socket->listener->admission;
 	uint32_t asked = 0;
 
 	do {
-		accepted->worker = gy_listener_next_worker(seed);
+		accepted->worker = gy_listener_next_worker(listen_socket);
 		if (gy_admission_enter(admission, accepted->worker.loop,
 				       acceptor->channels->home->loop.now_ns)) {
 			accepted->admission = admission;
 			return true;
 		}
-	} while (++asked < seed->workers_count);
+	} while (++asked < listen_socket->workers_count);
 	return false;
 }
 
@@ -377,7 +384,8 @@ static bool wait_for_room(struct acceptor *acceptor, struct gy_accepted *accepte
 {
 	struct gy_home *home = acceptor->channels->home;
 
-	gy_admission_wait(acceptor->seed->listener->admission, acceptor->seed->number);
+	gy_admission_wait(acceptor->listen_socket->listener->admission,
+			  acceptor->listen_socket->number);
 	if (enter(acceptor, accepted)) {
 		return true;
 	}
@@ -392,12 +400,12 @@ static int report(const struct acceptor *acceptor, const struct gy_accepted *acc
 {
 	struct gyre_listen_event event = { .step = step, .reason = reason };
 
-	if (acceptor->seed->listener->admission->report == NULL) {
+	if (acceptor->listen_socket->listener->admission->report == NULL) {
 		return 0;
 	}
 	/* A peer that has gone has no address. */
 	(void)gy_socket_address_of_peer(accepted->transit.fd, &event.address);
-	return gy_admission_report(acceptor->seed->listener->admission,
+	return gy_admission_report(acceptor->listen_socket->listener->admission,
 				   &acceptor->channels->stack->head, &event, NULL);
 }
 
@@ -413,7 +421,7 @@ static void refuse(struct acceptor *acceptor, struct gy_accepted *accepted, int 
 /* 0 when it is let in, else why not; then @acceptor->timer runs if it is to wait. */
 static int admit(struct acceptor *acceptor, struct gy_accepted *accepted)
 {
-	struct gy_admission *admission = acceptor->seed->listener->admission;
+	struct gy_admission *admission = acceptor->listen_socket->listener->admission;
 	struct gy_loop *loop = &acceptor->channels->home->loop;
 	uint64_t delay_ns = gy_admission_delay_ns(admission, loop->now_ns);
 
@@ -439,7 +447,7 @@ static struct gy_accepted *next_admitted(struct acceptor *acceptor)
 			gy_container_of(acceptor->accepted.first, struct gy_accepted, link);
 		int r = acceptor->ending ? 0 : admit(acceptor, accepted);
 
-		if (r < 0 && !acceptor->seed->listener->admission->refuse) {
+		if (r < 0 && !acceptor->listen_socket->listener->admission->refuse) {
 			acceptor->full = true;
 			gy_count(&acceptor->channels->counters.accepts_held, 1);
 			return NULL;
@@ -461,10 +469,10 @@ static struct gy_accepted *next_admitted(struct acceptor *acceptor)
 
 static struct gy_accepted *next_accepted(struct acceptor *acceptor)
 {
-	struct gy_link *link;
+	struct gy_fifo_item *link;
 	struct gy_accepted *accepted;
 
-	if (gy_unlikely(acceptor->seed->listener->admission != NULL)) {
+	if (gy_unlikely(acceptor->listen_socket->listener->admission != NULL)) {
 		return next_admitted(acceptor);
 	}
 	link = gy_fifo_pop(&acceptor->accepted);
@@ -472,7 +480,7 @@ static struct gy_accepted *next_accepted(struct acceptor *acceptor)
 		return NULL;
 	}
 	accepted = gy_container_of(link, struct gy_accepted, link);
-	accepted->worker = gy_listener_next_worker(acceptor->seed);
+	accepted->worker = gy_listener_next_worker(acceptor->listen_socket);
 	return accepted;
 }
 
@@ -517,7 +525,8 @@ static void drain(struct gy_endpoint *endpoint)
 
 	if (!acceptor->ending) {
 		acceptor->ending = true;
-		gy_listener_closes(acceptor->seed->listener, acceptor->seed->number);
+		gy_listener_closes(acceptor->listen_socket->listener,
+				   acceptor->listen_socket->number);
 		gy_endpoint_ready(endpoint);
 	}
 }
@@ -555,7 +564,7 @@ void gy_acceptor_leave(struct gy_house *house)
 }
 
 /* An accept that begins looks; one that is under way may have missed its call. */
-void gy_acceptor_look(struct gy_house *house)
+void gy_acceptor_retry(struct gy_house *house)
 {
 	struct acceptor *acceptor = (struct acceptor *)house->state;
 
@@ -578,10 +587,10 @@ static const struct gy_endpoint_ops endpoint_ops = {
 static void join_admission(struct gyre_stack *stack, const struct acceptor *acceptor)
 {
 	struct gyre_listen_event bound = { .step = GYRE_LISTEN_BOUND };
-	struct gy_admission *admission = acceptor->seed->listener->admission;
+	struct gy_admission *admission = acceptor->listen_socket->listener->admission;
 
 	if (admission != NULL) {
-		gy_admission_join(admission, acceptor->seed->number, gyre_self(stack));
+		gy_admission_join(admission, acceptor->listen_socket->number, gyre_self(stack));
 		(void)gy_socket_address_of(acceptor->endpoint.fd, &bound.address);
 		(void)gy_admission_report(admission, stack, &bound, NULL);
 	}
@@ -590,33 +599,34 @@ static void join_admission(struct gyre_stack *stack, const struct acceptor *acce
 /* What came along, from a loop where it has been counted as accepted. */
 static void take_held(struct acceptor *acceptor)
 {
-	struct gy_seed *seed = acceptor->seed;
+	struct gy_acceptor_socket *listen_socket = acceptor->listen_socket;
 
-	for (uint32_t i = 0; i < seed->held_count; i++) {
-		queue_accepted(acceptor, seed->held[i]);
+	for (uint32_t i = 0; i < listen_socket->carried_count; i++) {
+		queue_accepted(acceptor, listen_socket->carried[i]);
 	}
-	seed->held_count = 0;
+	listen_socket->carried_count = 0;
 }
 
 void gy_acceptor_argument_destroy(struct gy_acceptor_argument *argument)
 {
-	if (argument->seed != NULL) {
-		gy_listener_lost_acceptor(argument->seed);
-		argument->seed = NULL;
+	if (argument->listen_socket != NULL) {
+		gy_listener_lost_acceptor(argument->listen_socket);
+		argument->listen_socket = NULL;
 	}
 }
 
 /* Its socket is closed. */
-static int refused(struct gyre_stack *stack, const struct gy_seed *seed, int error)
+static int refused(struct gyre_stack *stack, const struct gy_acceptor_socket *listen_socket,
+		   int error)
 {
-	const struct gy_listener *listener = seed->listener;
+	const struct gy_listener *listener = listen_socket->listener;
 
-	if (seed->channels->draining) {
-		gy_opening_end(listener->homes);
+	if (listen_socket->channels->draining) {
+		gy_pending_open_end(listener->homes);
 		return gyre_stop(stack, gyre_self(stack));
 	}
-	gy_opening_fail(seed->channels->home, "listening on", &listener->address,
-			listener->holding.text, error);
+	gy_pending_open_fail(listen_socket->channels->home, "listening on", &listener->address,
+			     listener->entry.text, error);
 	return error;
 }
 
@@ -626,19 +636,19 @@ static int mount(struct gyre_stack *stack)
 	struct gy_channels *channels = gy_channels_of(s->home);
 	struct acceptor *acceptor = (struct acceptor *)gyre_state(stack);
 	struct gy_acceptor_argument argument;
-	struct gy_seed *seed;
+	struct gy_acceptor_socket *listen_socket;
 	int fd;
 	int r = gyre_message_move(stack, &gyre_type_gy_acceptor_argument, &argument);
 
 	if (r < 0) {
 		return r;
 	}
-	seed = argument.seed;
-	fd = gy_transit_end(channels, &seed->transit);
+	listen_socket = argument.listen_socket;
+	fd = gy_fd_transit_end(channels, &listen_socket->transit);
 	*acceptor = (struct acceptor){
 		.endpoint = { .ops = &endpoint_ops, .fd = fd },
 		.channels = channels,
-		.seed = seed,
+		.listen_socket = listen_socket,
 		.self = gyre_self(stack),
 	};
 	gy_list_init(&acceptor->untaken);
@@ -648,11 +658,11 @@ static int mount(struct gyre_stack *stack)
 	r = fd < 0 || channels->draining ? -ESHUTDOWN
 					 : gy_endpoint_add(&acceptor->endpoint, s->house);
 	if (r < 0) {
-		gy_listener_closes(seed->listener, seed->number);
+		gy_listener_closes(listen_socket->listener, listen_socket->number);
 		gy_channels_close(channels, fd);
-		return refused(stack, seed, r);
+		return refused(stack, listen_socket, r);
 	}
-	gy_opening_end(seed->listener->homes);
+	gy_pending_open_end(listen_socket->listener->homes);
 	set_busy(&acceptor->endpoint, channels->busy);
 	acceptor->leaving = channels->leaving;
 	gy_endpoint_ready(&acceptor->endpoint);
@@ -665,7 +675,7 @@ static int mount(struct gyre_stack *stack)
 static bool redirect(struct gyre_stack *stack, struct gy_accepted *accepted)
 {
 	const struct acceptor *acceptor = (const struct acceptor *)gyre_state(stack);
-	struct gyre_address worker = gy_listener_next_worker(acceptor->seed);
+	struct gyre_address worker = gy_listener_next_worker(acceptor->listen_socket);
 
 	if (acceptor->ending || gy_address_same(worker, accepted->worker)) {
 		return false;
@@ -707,11 +717,11 @@ static int notice(struct gyre_stack *stack)
 /* The others end with the first; a drain stops them without help. */
 static void leave_listener(const struct acceptor *acceptor)
 {
-	const struct gy_seed *seed = acceptor->seed;
+	const struct gy_acceptor_socket *listen_socket = acceptor->listen_socket;
 
-	gy_listener_left(seed->listener, seed->number, acceptor->self);
-	if (seed->number == 0 && !acceptor->channels->draining && !acceptor->left) {
-		gy_listener_end(seed->listener, acceptor->channels->home);
+	gy_listener_left(listen_socket->listener, listen_socket->number, acceptor->self);
+	if (listen_socket->number == 0 && !acceptor->channels->draining && !acceptor->left) {
+		gy_listener_end(listen_socket->listener, acceptor->channels->home);
 	}
 }
 
@@ -720,14 +730,15 @@ static void clean(void *state)
 {
 	struct acceptor *acceptor = (struct acceptor *)state;
 
-	if (acceptor->seed == NULL) {
+	if (acceptor->listen_socket == NULL) {
 		return; /* it was never mounted */
 	}
 	leave_listener(acceptor);
 	while (!gy_list_empty(&acceptor->untaken)) {
 		drop_accepted(gy_container_of(acceptor->untaken.next, struct gy_accepted, item));
 	}
-	acceptor->seed->transit.discard(acceptor->channels, &acceptor->seed->transit);
+	acceptor->listen_socket->transit.discard(acceptor->channels,
+						 &acceptor->listen_socket->transit);
 }
 
 const struct gyre_class gy_acceptor_class = {

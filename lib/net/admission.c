@@ -12,7 +12,7 @@
 
 #include "actor/stack.h"
 #include "base/memory.h"
-#include "channel/socket_address.h"
+#include "buffer/socket_address.h"
 
 static const uint64_t burst_ns = GYRE_MILLISECONDS(100);
 
@@ -195,7 +195,7 @@ static const struct gyre_handler handler = {
 	.removed = removed,
 };
 
-int gy_admission_follow(struct gy_admission *admission, struct gyre_channel *channel)
+int gy_admission_update(struct gy_admission *admission, struct gyre_channel *channel)
 {
 	int r = gyre_pipeline_add_first(channel, &handler, admission);
 

@@ -60,6 +60,6 @@ int gy_admission_report(const struct gy_admission *admission, struct gyre_stack 
 			const struct gyre_listen_event *event, struct gyre_channel *channel);
 
 /* Puts the handler into a pipeline that reports, and that counts the connection out at its end. */
-int gy_admission_follow(struct gy_admission *admission, struct gyre_channel *channel);
+int gy_admission_update(struct gy_admission *admission, struct gyre_channel *channel);
 
 #endif

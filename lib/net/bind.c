@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "channel/socket_address.h"
+#include "buffer/socket_address.h"
 #include "net/net.h"
 
 static const uint64_t pause_ns = GYRE_MILLISECONDS(1);

@@ -7,7 +7,7 @@
 
 #include "actor/stack.h"
 #include "net/dial.h"
-#include "net/opening.h"
+#include "net/pending_open.h"
 #include "net/stream.h"
 #include "net/texts.h"
 
@@ -23,10 +23,10 @@ void gy_connect_argument_destroy(struct gy_connect_argument *argument)
 	struct gy_home *home = order == NULL ? NULL : order->home;
 
 	if (home != NULL && home->draining) {
-		gy_opening_end(gy_homes_of(home->options.system));
+		gy_pending_open_end(gy_homes_of(home->options.system));
 	} else if (home != NULL) {
-		gy_opening_fail(home, "connecting to", NULL, order->options.to,
-				home->leaving ? -ESHUTDOWN : -ENOMEM);
+		gy_pending_open_fail(home, "connecting to", NULL, order->options.to,
+				     home->leaving ? -ESHUTDOWN : -ENOMEM);
 	}
 	gy_memory_put(order);
 	argument->order = NULL;
@@ -133,14 +133,14 @@ static struct gyre_mail *fill(struct gyre_mail *mail, struct gy_connect_order *o
 static void begin(struct gy_connect_order *order, struct gy_home *home)
 {
 	order->home = home;
-	gy_opening_begin(gy_homes_of(home->options.system));
+	gy_pending_open_begin(gy_homes_of(home->options.system));
 }
 
 /* The caller is told. */
 static void give_up(struct gy_connect_order *order, struct gyre_stack *stack,
 		    struct gyre_mail *argument)
 {
-	gy_opening_end(gy_homes_of(order->home->options.system));
+	gy_pending_open_end(gy_homes_of(order->home->options.system));
 	order->home = NULL;
 	gyre_mail_free(stack, argument);
 }
@@ -160,7 +160,7 @@ int gyre_connect(struct gyre_stack *stack, const struct gyre_connect_options *op
 		return r;
 	}
 	place = options->place;
-	r = gy_opening_place(gy_stack_of(stack)->house, &place);
+	r = gy_pending_open_place(gy_stack_of(stack)->house, &place);
 	if (r < 0) {
 		gy_memory_put(connect_order);
 		return r;

@@ -73,11 +73,11 @@ struct gy_multicast_change;
 int gy_multicast_repeat(int fd, const struct gy_multicast_change *changes);
 void gy_multicast_forget(struct gy_multicast_change *changes);
 
-/* ---- datagram.c ---- */
+/* ---- datagram_actor.c ---- */
 
 /* What the sockets of one call share. All but @references under homes->placing. */
 struct gy_datagram_group {
-	struct gy_holding holding;
+	struct gy_socket_entry entry;
 	uint32_t references; /* atomic */
 	struct gy_homes *homes;
 	struct gyre_datagram_options *options;
@@ -86,8 +86,8 @@ struct gy_datagram_group {
 };
 
 /* A socket on its way to its actor, from the heap; the actor keeps it. */
-struct gy_datagram_seed {
-	struct gy_transit transit;
+struct gy_datagram_pending {
+	struct gy_fd_transit transit;
 	struct gy_channels *channels; /* of the loop that it goes to */
 	gyre_init_channel_fn init_channel;
 	void *init_arg;
@@ -108,19 +108,34 @@ struct gy_datagram_seed {
 
 /* The argument of its mount. */
 struct gy_datagram_argument {
-	struct gy_datagram_seed *seed;
+	struct gy_datagram_pending *pending;
 };
 void gy_datagram_argument_destroy(struct gy_datagram_argument *argument);
 GYRE_OWN_MESSAGE_OWNING_(gy_datagram_argument, 0x30, gy_datagram_argument_destroy);
 
 extern const struct gyre_class gy_datagram_class;
 
+/* Gives back a reference. Without the mutex, unless another one is known to be left. */
+void gy_datagram_group_unref(struct gy_datagram_group *group);
+/* Frees a socket's record whose mail was lost; see struct gy_fd_transit. */
+void gy_datagram_pending_discard(struct gy_channels *channels, struct gy_fd_transit *transit);
+/* Counts the socket as being on its way to @channels. */
+void gy_datagram_pending_begin(struct gy_datagram_pending *pending, struct gy_channels *channels);
+/* Takes that back where the actor could not be spawned, with its argument if there is one. */
+void gy_datagram_pending_abort(struct gy_datagram_pending *pending, struct gyre_stack *stack,
+			       struct gyre_mail *mail);
+/*
+ * Spawns the actor of a socket, with the mutex held that guards the number of loops. Takes @pending
+ * with its descriptor, whatever is returned.
+ */
+int gy_datagram_place(struct gy_datagram_pending *pending, uint32_t loop);
+
 /* ---- datagram_orders.c ---- */
 
 /* A part of the actor's state. */
 struct gy_datagram_orders {
 	struct gy_connector connector;
-	struct gy_datagram_seed *seed;
+	struct gy_datagram_pending *pending;
 	struct gy_house *house;
 	int fd;
 	struct gyre_socket_address peer; /* that @fd is connected with */
@@ -129,7 +144,7 @@ struct gy_datagram_orders {
 };
 
 /* Those of a channel on @fd. */
-void gy_datagram_orders_init(struct gy_datagram_orders *orders, struct gy_datagram_seed *seed,
+void gy_datagram_orders_init(struct gy_datagram_orders *orders, struct gy_datagram_pending *pending,
 			     struct gy_house *house, int fd);
 /* Where it is noted what their channel joins and leaves. */
 struct gy_multicast_change **gy_datagram_orders_changes(struct gy_connector *connector);

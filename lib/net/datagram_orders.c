@@ -35,7 +35,7 @@ static const char *format(const struct gyre_socket_address *address, char *text)
 static int take_place(struct gy_datagram_orders *orders, const struct gyre_socket_address *address,
 		      int fd)
 {
-	struct gy_holding *holding = &orders->seed->group->holding;
+	struct gy_socket_entry *entry = &orders->pending->group->entry;
 	struct gy_socket_file file;
 	int r = dup3(fd, orders->fd, O_CLOEXEC) < 0 ? -errno : 0;
 
@@ -44,8 +44,8 @@ static int take_place(struct gy_datagram_orders *orders, const struct gyre_socke
 		gy_socket_file_remove(&file);
 		return r;
 	}
-	gy_holding_remove_file(orders->seed->group->homes, holding);
-	holding->file = file;
+	gy_socket_entry_remove_file(orders->pending->group->homes, entry);
+	entry->file = file;
 	return 0;
 }
 
@@ -54,11 +54,11 @@ static int replace(struct gy_datagram_orders *orders, const struct gyre_socket_a
 		   const struct gyre_socket_address *peer)
 {
 	static const struct gyre_socket_address none;
-	struct gy_datagram_seed *seed = orders->seed;
-	struct gy_homes *homes = seed->group->homes;
+	struct gy_datagram_pending *pending = orders->pending;
+	struct gy_homes *homes = pending->group->homes;
 	const struct gyre_socket_address *any = local != NULL ? local : peer;
 	struct gy_datagram_sockets sockets = {
-		.options = seed->group->options,
+		.options = pending->group->options,
 		.log = homes->log,
 		.address = local != NULL ? *local : none,
 		.peer = peer != NULL ? *peer : none,
@@ -68,14 +68,14 @@ static int replace(struct gy_datagram_orders *orders, const struct gyre_socket_a
 	int fd;
 	int r;
 
-	if ((any->storage.ss_family == AF_UNIX) != seed->is_unix) {
+	if ((any->storage.ss_family == AF_UNIX) != pending->is_unix) {
 		return -EAFNOSUPPORT;
 	}
-	r = gy_datagram_sockets_reopen(&sockets, seed->group->count == 1, &fd);
+	r = gy_datagram_sockets_reopen(&sockets, pending->group->count == 1, &fd);
 	if (r < 0) {
 		return r;
 	}
-	r = gy_multicast_repeat(fd, seed->changes); /* there are none of a Unix socket */
+	r = gy_multicast_repeat(fd, pending->changes); /* there are none of a Unix socket */
 	if (r == 0) {
 		(void)pthread_mutex_lock(&homes->placing);
 		r = take_place(orders, &sockets.address, fd);
@@ -83,7 +83,7 @@ static int replace(struct gy_datagram_orders *orders, const struct gyre_socket_a
 	}
 	(void)close(fd);
 	if (r == 0) {
-		seed->address = sockets.address;
+		pending->address = sockets.address;
 		orders->peer = sockets.peer;
 	}
 	return r;
@@ -94,13 +94,13 @@ static int bind_to(struct gy_datagram_orders *orders, const char *text)
 	struct gyre_socket_address local;
 	int r = parse(text, &local);
 
-	if (r < 0 || gyre_socket_address_equal(&local, &orders->seed->address)) {
+	if (r < 0 || gyre_socket_address_equal(&local, &orders->pending->address)) {
 		return r;
 	}
 	r = replace(orders, &local, NULL);
 	if (r == 0) {
-		orders->seed->named = true;
-		orders->connector.local = format(&orders->seed->address, orders->local);
+		orders->pending->named = true;
+		orders->connector.local = format(&orders->pending->address, orders->local);
 	}
 	return r;
 }
@@ -115,7 +115,7 @@ static int connect_with(struct gy_datagram_orders *orders, const struct gyre_soc
 	if (gyre_socket_address_equal(peer, &orders->peer)) {
 		return 0;
 	}
-	if (!orders->seed->named) {
+	if (!orders->pending->named) {
 		return replace(orders, NULL, peer); /* which may need another family's */
 	}
 	if (connect(orders->fd, (const struct sockaddr *)&peer->storage, peer->bytes) < 0) {
@@ -147,25 +147,25 @@ static const struct gy_connector_ops connector_ops = { .bind = ordered_bind,
 						       .connect = ordered_connect,
 						       .failed = failed };
 
-void gy_datagram_orders_init(struct gy_datagram_orders *orders, struct gy_datagram_seed *seed,
+void gy_datagram_orders_init(struct gy_datagram_orders *orders, struct gy_datagram_pending *pending,
 			     struct gy_house *house, int fd)
 {
 	*orders = (struct gy_datagram_orders){
 		.connector = { .ops = &connector_ops },
-		.seed = seed,
+		.pending = pending,
 		.house = house,
 		.fd = fd,
-		.peer = seed->peer,
+		.peer = pending->peer,
 	};
-	if (seed->named) {
-		orders->connector.local = format(&seed->address, orders->local);
+	if (pending->named) {
+		orders->connector.local = format(&pending->address, orders->local);
 	}
-	if (seed->peer.bytes > 0) {
-		orders->connector.to = format(&seed->peer, orders->to);
+	if (pending->peer.bytes > 0) {
+		orders->connector.to = format(&pending->peer, orders->to);
 	}
 }
 
 struct gy_multicast_change **gy_datagram_orders_changes(struct gy_connector *connector)
 {
-	return &orders_of(connector)->seed->changes;
+	return &orders_of(connector)->pending->changes;
 }

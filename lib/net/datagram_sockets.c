@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "channel/socket_address.h"
+#include "buffer/socket_address.h"
 #include "net/datagram.h"
 
 /* ---- what there is to open ---- */

@@ -77,10 +77,10 @@ static void tell_failed(const struct gy_dial *dial, int error)
 					      .address = dial->peer });
 }
 
-static void attempt_failed(struct gy_race *race, const struct gyre_socket_address *address,
-			   int error)
+static void attempt_failed(struct gy_happy_eyeballs *happy_eyeballs,
+			   const struct gyre_socket_address *address, int error)
 {
-	tell(gy_container_of(race, struct gy_dial, race),
+	tell(gy_container_of(happy_eyeballs, struct gy_dial, happy_eyeballs),
 	     &(struct gyre_connection){
 		     .step = GYRE_CONNECTION_FAILED, .reason = error, .address = *address });
 }
@@ -212,7 +212,7 @@ static void channel_is_gone(struct gy_dial *dial)
 		was_lost(dial);
 		return;
 	}
-	gy_race_forget(&dial->race);
+	gy_happy_eyeballs_forget(&dial->happy_eyeballs);
 	if (dial->stage != GY_DIAL_FAILING) {
 		/* It has been connected, and a handler found nothing wrong with its end. */
 		dial->reason = dial->reason == 0 ? -ECONNABORTED : dial->reason;
@@ -296,15 +296,15 @@ static void connected(struct gy_dial *dial, int fd)
 
 static void race_goes_on(struct gy_dial *dial)
 {
-	int r = gy_race_process(&dial->race);
+	int r = gy_happy_eyeballs_process(&dial->happy_eyeballs);
 
 	if (r == -EINPROGRESS && dial->expired) {
-		gy_race_abandon(&dial->race, -ETIMEDOUT);
-		(void)gy_race_end(&dial->race);
+		gy_happy_eyeballs_abandon(&dial->happy_eyeballs, -ETIMEDOUT);
+		(void)gy_happy_eyeballs_end(&dial->happy_eyeballs);
 		r = -ETIMEDOUT;
 	}
 	if (r >= 0) {
-		(void)gy_race_end(&dial->race);
+		(void)gy_happy_eyeballs_end(&dial->happy_eyeballs);
 		connected(dial, r);
 	} else if (r != -EINPROGRESS) {
 		fail(dial, r);
@@ -315,7 +315,7 @@ static void start_race(struct gy_dial *dial, const struct gyre_socket_address *a
 		       uint32_t count)
 {
 	dial->stage = GY_DIAL_CONNECTING;
-	gy_race_start(&dial->race, addresses, count);
+	gy_happy_eyeballs_start(&dial->happy_eyeballs, addresses, count);
 	race_goes_on(dial);
 }
 
@@ -372,7 +372,7 @@ static void prepare(struct gy_dial *dial)
 		.local = order->options.local,
 		.to = order->options.to,
 	};
-	dial->race_options = (struct gy_race_options){
+	dial->race_options = (struct gy_happy_eyeballs_options){
 		.channel = &order->options.channel,
 		.failed = attempt_failed,
 	};
@@ -390,7 +390,7 @@ static void start_round(struct gy_dial *dial)
 	bool looked_up = gy_resolve_end(&dial->resolve);
 	int r;
 
-	if (!gy_race_end(&dial->race) || !looked_up) {
+	if (!gy_happy_eyeballs_end(&dial->happy_eyeballs) || !looked_up) {
 		dial->stage = GY_DIAL_START;
 		return;
 	}
@@ -412,7 +412,7 @@ static void end(struct gy_dial *dial)
 	bool looked_up = gy_resolve_end(&dial->resolve);
 
 	stop_timer(dial);
-	if (gy_race_end(&dial->race) && looked_up) {
+	if (gy_happy_eyeballs_end(&dial->happy_eyeballs) && looked_up) {
 		dial->ended = true;
 		gy_endpoint_closed(&dial->endpoint);
 	}
@@ -422,7 +422,7 @@ static void end(struct gy_dial *dial)
 static void clean_up(struct gy_dial *dial)
 {
 	if (dial->stage > GY_DIAL_CONNECTING) {
-		(void)gy_race_end(&dial->race);
+		(void)gy_happy_eyeballs_end(&dial->happy_eyeballs);
 		(void)gy_resolve_end(&dial->resolve);
 	} else if (dial->stage == GY_DIAL_CONNECTING) {
 		(void)gy_resolve_end(&dial->resolve);
@@ -489,7 +489,7 @@ static void drain(struct gy_endpoint *endpoint)
 
 	if (!dial->ending) {
 		dial->ending = true;
-		gy_race_forget(&dial->race);
+		gy_happy_eyeballs_forget(&dial->happy_eyeballs);
 		gy_endpoint_ready(endpoint);
 	}
 }
@@ -511,7 +511,8 @@ int gy_dial_init(struct gy_dial *dial, struct gy_socket *socket, struct gy_house
 	};
 	gy_timer_init(&dial->timer, expired);
 	gy_resolve_init(&dial->resolve, &dial->endpoint, socket->channels);
-	gy_race_init(&dial->race, &dial->endpoint, socket->channels, &dial->race_options);
+	gy_happy_eyeballs_init(&dial->happy_eyeballs, &dial->endpoint, socket->channels,
+			       &dial->race_options);
 	r = gy_endpoint_add(&dial->endpoint, house);
 	if (r == 0) {
 		gy_endpoint_ready(&dial->endpoint);

@@ -8,9 +8,9 @@
 #include <gyre/connect.h>
 #include <gyre/move.h>
 
+#include "buffer/socket_address.h"
 #include "channel/connector.h"
-#include "channel/socket_address.h"
-#include "net/race.h"
+#include "net/happy_eyeballs.h"
 #include "net/resolve.h"
 
 /* ---- connect.c ---- */
@@ -81,8 +81,8 @@ struct gy_dial {
 	uint64_t pause_ns;		 /* the last */
 	struct gy_timer timer;		 /* the end of the round, or of the pause */
 	struct gy_resolve resolve;
-	struct gy_race_options race_options; /* of this round */
-	struct gy_race race;
+	struct gy_happy_eyeballs_options race_options; /* of this round */
+	struct gy_happy_eyeballs happy_eyeballs;
 };
 
 /* Begins, in phase 2; -ENOMEM. */

@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "channel/socket_address.h"
+#include "buffer/socket_address.h"
 #include "net/net.h"
 
 enum { FIRST_FD = 3, FDS_MAX = 4096 };
@@ -60,7 +60,7 @@ static bool listens(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) == 0 && listens != 0;
 }
 
-static int take(int fd, const struct gy_listening *listening, int *ret_fd)
+static int take(int fd, const struct gy_listen_params *listening, int *ret_fd)
 {
 	struct gyre_socket_address address;
 	int r = gy_socket_address_of(fd, &address);
@@ -82,7 +82,7 @@ static int take(int fd, const struct gy_listening *listening, int *ret_fd)
 	return *ret_fd < 0 ? -errno : 0;
 }
 
-static int take_named(const char *name, const struct gy_listening *listening, uint32_t max,
+static int take_named(const char *name, const struct gy_listen_params *listening, uint32_t max,
 		      int *ret_fds)
 {
 	int count = number_of(getenv("LISTEN_FDS"), FDS_MAX);
@@ -108,7 +108,7 @@ static int take_named(const char *name, const struct gy_listening *listening, ui
 	return r < 0 ? r : (int)taken;
 }
 
-static const char *remedy(const struct gy_listening *listening, int error)
+static const char *remedy(const struct gy_listen_params *listening, int error)
 {
 	switch (error) {
 	case -ENOENT:
@@ -122,7 +122,7 @@ static const char *remedy(const struct gy_listening *listening, int error)
 	}
 }
 
-int gy_inherit(const struct gy_listening *listening, uint32_t max, int *ret_fds)
+int gy_inherit(const struct gy_listen_params *listening, uint32_t max, int *ret_fds)
 {
 	const char *name = listening->text + sizeof(scheme) - 1;
 	int fd = number_of(name, INT32_MAX);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "channel/socket_address.h"
+#include "buffer/socket_address.h"
 #include "net/bounds.h"
 #include "net/net.h"
 #include "net/stream.h"
@@ -53,10 +53,10 @@ struct setup {
 	struct gy_homes *homes;
 	struct gyre_acceptor_options options;
 	struct gy_listener_plan plan;
-	struct gy_listening listening;
-	struct gy_listener *listener; /* NULL until it is made */
-	struct gy_passed *passed;     /* sockets of a predecessor; NULL for none */
-	int *fds;		      /* of sockets */
+	struct gy_listen_params listening;
+	struct gy_listener *listener;	  /* NULL until it is made */
+	struct gy_passed_sockets *passed; /* sockets of a predecessor; NULL for none */
+	int *fds;			  /* of sockets */
 };
 
 /*
@@ -70,18 +70,19 @@ static int place_all(const struct setup *setup)
 	int r = gy_listener_place_workers(listener);
 
 	while (left > 0 && r == 0) {
-		struct gy_seed *seed = gy_seed_make(listener, left - 1, setup->fds[left - 1], 0);
+		struct gy_acceptor_socket *listen_socket =
+			gy_acceptor_socket_create(listener, left - 1, setup->fds[left - 1], 0);
 
-		r = seed == NULL ? -ENOMEM : gy_listener_place(seed);
+		r = listen_socket == NULL ? -ENOMEM : gy_listener_place(listen_socket);
 		if (r < 0) {
-			gy_memory_put(seed);
+			gy_memory_put(listen_socket);
 		}
 		left -= r == 0;
 	}
 	if (r == 0) {
 		return 0;
 	}
-	listener->holding.ended = true;
+	listener->entry.ended = true;
 	for (uint32_t i = left; i < setup->plan.sockets; i++) {
 		struct gyre_address acceptor = listener->stands[i].acceptor;
 
@@ -164,7 +165,8 @@ static int set_up(struct setup *setup)
 	uint32_t loops = gy_loops_count(setup->homes->loops);
 	int r;
 
-	setup->passed = gy_passed_take(setup->homes, GY_PASSING_LISTENER, setup->options.bind);
+	setup->passed =
+		gy_passed_sockets_take(setup->homes, GY_FD_MESSAGE_LISTENER, setup->options.bind);
 	r = setup->plan.inherited ? open_inherited(setup, loops) : open_new(setup, loops);
 
 	if (r < 0) {
@@ -252,7 +254,7 @@ static int prepare(struct setup *setup)
 
 	setup->plan.options = options;
 	setup->plan.inherited = gy_inherit_is_meant(options->bind);
-	setup->listening = (struct gy_listening){
+	setup->listening = (struct gy_listen_params){
 		.text = options->bind,
 		.log = setup->homes->log,
 		.backlog = (int)options->backlog,
@@ -310,7 +312,7 @@ int gyre_listen(struct gyre_system *system, const struct gyre_acceptor_options *
 	for (uint32_t i = 0; setup.passed != NULL && i < setup.passed->count; i++) {
 		(void)close(setup.passed->fds[i]);
 	}
-	gy_passed_free(setup.passed);
+	gy_passed_sockets_free(setup.passed);
 	gy_memory_put(setup.fds);
 	return r;
 }

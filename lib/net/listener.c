@@ -32,23 +32,23 @@ static void unlock(struct gy_homes *homes)
 
 /* ---- life ---- */
 
-static void leave_all(struct gy_holding *holding)
+static void leave_all(struct gy_socket_entry *entry)
 {
-	const struct gy_listener *listener = gy_container_of(holding, struct gy_listener, holding);
+	const struct gy_listener *listener = gy_container_of(entry, struct gy_listener, entry);
 
 	for (uint32_t i = 0; i < listener->stands_max; i++) {
 		struct gyre_address acceptor = listener->stands[i].acceptor;
 
 		if (!gyre_address_is_nobody(acceptor) &&
-		    gy_holding_order(listener->homes, acceptor, gy_acceptor_leave) < 0) {
+		    gy_socket_entry_order(listener->homes, acceptor, gy_acceptor_leave) < 0) {
 			gy_stop_from_outside(&listener->homes->homes[acceptor.loop], acceptor);
 		}
 	}
 }
 
-static bool have_left(const struct gy_holding *holding)
+static bool have_left(const struct gy_socket_entry *entry)
 {
-	const struct gy_listener *listener = gy_container_of(holding, struct gy_listener, holding);
+	const struct gy_listener *listener = gy_container_of(entry, struct gy_listener, entry);
 
 	for (uint32_t i = 0; i < listener->stands_max; i++) {
 		if (!gyre_address_is_nobody(listener->stands[i].acceptor)) {
@@ -59,10 +59,10 @@ static bool have_left(const struct gy_holding *holding)
 }
 
 /* Those that were opened beside have these options already. */
-static int adopt_all(const struct gy_holding *holding)
+static int adopt_all(const struct gy_socket_entry *entry)
 {
-	const struct gy_listener *listener = gy_container_of(holding, struct gy_listener, holding);
-	const struct gy_listening listening = {
+	const struct gy_listener *listener = gy_container_of(entry, struct gy_listener, entry);
+	const struct gy_listen_params listening = {
 		.backlog = (int)listener->options.backlog,
 		.mode = listener->options.mode,
 		.origin = listener->inherited ? GY_SOCKET_GIVEN : GY_SOCKET_PASSED,
@@ -70,17 +70,17 @@ static int adopt_all(const struct gy_holding *holding)
 	};
 	int r = 0;
 
-	for (uint32_t i = 0; i < holding->max && r == 0; i++) {
-		if (holding->fds[i] >= 0) {
-			r = gy_sockets_adopt(holding->fds[i], &listener->address, &listening);
+	for (uint32_t i = 0; i < entry->max && r == 0; i++) {
+		if (entry->fds[i] >= 0) {
+			r = gy_sockets_adopt(entry->fds[i], &listener->address, &listening);
 		}
 	}
 	return r;
 }
 
-static const struct gy_holding_ops holding_ops = { .leave = leave_all,
-						   .has_left = have_left,
-						   .adopt = adopt_all };
+static const struct gy_socket_entry_ops holding_ops = { .leave = leave_all,
+							.has_left = have_left,
+							.adopt = adopt_all };
 
 int gy_listener_make(struct gy_homes *homes, const struct gy_listener_plan *plan,
 		     struct gy_listener **ret_listener)
@@ -105,9 +105,9 @@ int gy_listener_make(struct gy_homes *homes, const struct gy_listener_plan *plan
 	for (uint32_t i = 0; i < max; i++) {
 		fds[i] = -1;
 	}
-	listener->holding = (struct gy_holding){
+	listener->entry = (struct gy_socket_entry){
 		.ops = &holding_ops,
-		.kind = GY_PASSING_LISTENER,
+		.kind = GY_FD_MESSAGE_LISTENER,
 		.max = max,
 		.fds = fds,
 		.text = (char *)memcpy(&fds[max], plan->options->bind, text_bytes),
@@ -118,9 +118,9 @@ int gy_listener_make(struct gy_homes *homes, const struct gy_listener_plan *plan
 	listener->inherited = plan->inherited;
 	listener->references = 1;
 	if (!plan->inherited) {
-		gy_socket_file_set(&listener->holding.file, &plan->address);
+		gy_socket_file_set(&listener->entry.file, &plan->address);
 	}
-	gy_holding_add(homes, &listener->holding);
+	gy_socket_entry_add(homes, &listener->entry);
 	*ret_listener = listener;
 	return 0;
 }
@@ -139,8 +139,8 @@ void gy_listener_unref(struct gy_listener *listener)
 	lock(homes); /* others find it until then */
 	last = gy_fetch_add(&listener->references, -1U) == 1;
 	if (last) {
-		gy_holding_remove_file(homes, &listener->holding);
-		gy_holding_remove(&listener->holding);
+		gy_socket_entry_remove_file(homes, &listener->entry);
+		gy_socket_entry_remove(&listener->entry);
 	}
 	unlock(homes);
 	if (last) {
@@ -151,36 +151,40 @@ void gy_listener_unref(struct gy_listener *listener)
 
 /* ---- seeds ---- */
 
-static void free_seed(struct gy_channels *channels, struct gy_transit *transit)
+static void free_listen_socket(struct gy_channels *channels, struct gy_fd_transit *transit)
 {
-	gy_seed_free(channels, gy_container_of(transit, struct gy_seed, transit));
+	gy_acceptor_socket_destroy(channels,
+				   gy_container_of(transit, struct gy_acceptor_socket, transit));
 }
 
-struct gy_seed *gy_seed_make(struct gy_listener *listener, uint32_t number, int fd,
-			     uint32_t held_count)
+struct gy_acceptor_socket *gy_acceptor_socket_create(struct gy_listener *listener, uint32_t number,
+						     int fd, uint32_t carried_count)
 {
 	uint32_t max = listener->homes->loops->max;
-	struct gy_seed *seed = (struct gy_seed *)gy_memory_get(
-		sizeof(*seed) + max * sizeof(seed->workers[0]) + held_count * sizeof(int));
+	struct gy_acceptor_socket *listen_socket = (struct gy_acceptor_socket *)gy_memory_get(
+		sizeof(*listen_socket) + max * sizeof(listen_socket->workers[0]) +
+		carried_count * sizeof(int));
 
-	if (seed != NULL) {
-		seed->transit = (struct gy_transit){ .discard = free_seed, .fd = fd };
-		seed->listener = listener;
-		seed->number = number;
-		seed->next_worker = number;
-		seed->held_count = held_count;
-		seed->held = (int *)(void *)&seed->workers[max];
+	if (listen_socket != NULL) {
+		listen_socket->transit =
+			(struct gy_fd_transit){ .discard = free_listen_socket, .fd = fd };
+		listen_socket->listener = listener;
+		listen_socket->number = number;
+		listen_socket->next_worker = number;
+		listen_socket->carried_count = carried_count;
+		listen_socket->carried = (int *)(void *)&listen_socket->workers[max];
 	}
-	return seed;
+	return listen_socket;
 }
 
-void gy_seed_free(struct gy_channels *channels, struct gy_seed *seed)
+void gy_acceptor_socket_destroy(struct gy_channels *channels,
+				struct gy_acceptor_socket *listen_socket)
 {
-	while (seed->held_count > 0) {
-		gy_channels_drop(channels, seed->held[--seed->held_count]);
+	while (listen_socket->carried_count > 0) {
+		gy_channels_drop(channels, listen_socket->carried[--listen_socket->carried_count]);
 	}
-	gy_listener_unref(seed->listener);
-	gy_memory_put(seed);
+	gy_listener_unref(listen_socket->listener);
+	gy_memory_put(listen_socket);
 }
 
 /* ---- workers ---- */
@@ -224,7 +228,7 @@ static int place_worker(struct gy_listener *listener, uint32_t loop)
 		.home = home,
 	};
 	(void)gy_fetch_add(&listener->references, 1);
-	gy_opening_begin(listener->homes);
+	gy_pending_open_begin(listener->homes);
 	r = gy_spawn_from_outside(home,
 				  &(struct gy_spawn_order){ .class = &gy_worker_class,
 							    .argument = mail,
@@ -235,7 +239,7 @@ static int place_worker(struct gy_listener *listener, uint32_t loop)
 		argument->listener = NULL;
 		gyre_mail_free(NULL, mail);
 		(void)gy_fetch_add(&listener->references, -1U);
-		gy_opening_end(listener->homes);
+		gy_pending_open_end(listener->homes);
 		return r;
 	}
 	gy_store_release(&listener->version, listener->version + 1);
@@ -259,11 +263,12 @@ int gy_listener_place_workers(struct gy_listener *listener)
 	return r;
 }
 
-static void add_workers(struct gy_seed *seed, uint32_t count)
+static void add_workers(struct gy_acceptor_socket *listen_socket, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		if (!gyre_address_is_nobody(seed->listener->stands[i].worker)) {
-			seed->workers[seed->workers_count++] = seed->listener->stands[i].worker;
+		if (!gyre_address_is_nobody(listen_socket->listener->stands[i].worker)) {
+			listen_socket->workers[listen_socket->workers_count++] =
+				listen_socket->listener->stands[i].worker;
 		}
 	}
 }
@@ -273,44 +278,45 @@ static void add_workers(struct gy_seed *seed, uint32_t count)
  * could not be made is tried again; without it those of other loops help out. No worker is made on
  * a loop that retires: its address would stand here when the loop comes again.
  */
-static void refresh(struct gy_seed *seed)
+static void refresh(struct gy_acceptor_socket *listen_socket)
 {
-	struct gy_listener *listener = seed->listener;
-	uint32_t own = seed->channels->home->loop.index;
+	struct gy_listener *listener = listen_socket->listener;
+	uint32_t own = listen_socket->channels->home->loop.index;
 	uint32_t count;
 	bool helped = false;
 
-	seed->workers_count = 0;
+	listen_socket->workers_count = 0;
 	lock(listener->homes);
 	count = gy_loops_count(listener->homes->loops);
 	if (is_spread(listener)) {
-		add_workers(seed, count);
+		add_workers(listen_socket, count);
 	} else if (own < count && gyre_address_is_nobody(listener->stands[own].worker)) {
 		helped = place_worker(listener, own) < 0;
 	}
 	if (own < count && !helped) {
-		seed->worker = listener->stands[own].worker;
+		listen_socket->worker = listener->stands[own].worker;
 	} else if (helped) {
-		add_workers(seed, count);
+		add_workers(listen_socket, count);
 	}
-	seed->version = listener->version - helped;
+	listen_socket->version = listener->version - helped;
 	unlock(listener->homes);
-	if (seed->workers_count == 0) {
-		seed->workers[seed->workers_count++] = seed->worker;
+	if (listen_socket->workers_count == 0) {
+		listen_socket->workers[listen_socket->workers_count++] = listen_socket->worker;
 	}
 }
 
-struct gyre_address gy_listener_next_worker(struct gy_seed *seed)
+struct gyre_address gy_listener_next_worker(struct gy_acceptor_socket *listen_socket)
 {
-	if (gy_unlikely(gy_load_acquire(&seed->listener->version) != seed->version)) {
-		refresh(seed);
+	if (gy_unlikely(gy_load_acquire(&listen_socket->listener->version) !=
+			listen_socket->version)) {
+		refresh(listen_socket);
 	}
-	return seed->workers[seed->next_worker++ % seed->workers_count];
+	return listen_socket->workers[listen_socket->next_worker++ % listen_socket->workers_count];
 }
 
 /* ---- placing ---- */
 
-static int spawn_acceptor(struct gy_home *home, struct gy_seed *seed,
+static int spawn_acceptor(struct gy_home *home, struct gy_acceptor_socket *listen_socket,
 			  struct gyre_address *ret_acceptor)
 {
 	struct gy_channels *channels = gy_channels_of(home);
@@ -322,10 +328,10 @@ static int spawn_acceptor(struct gy_home *home, struct gy_seed *seed,
 		return -ENOMEM;
 	}
 	argument = (struct gy_acceptor_argument *)gyre_payload(mail);
-	argument->seed = seed;
-	seed->channels = channels;
-	gy_transit_begin(channels, &seed->transit);
-	gy_opening_begin(seed->listener->homes);
+	argument->listen_socket = listen_socket;
+	listen_socket->channels = channels;
+	gy_fd_transit_begin(channels, &listen_socket->transit);
+	gy_pending_open_begin(listen_socket->listener->homes);
 	r = gy_spawn_from_outside(home,
 				  &(struct gy_spawn_order){ .class = &gy_acceptor_class,
 							    .argument = mail,
@@ -333,47 +339,47 @@ static int spawn_acceptor(struct gy_home *home, struct gy_seed *seed,
 							    .lent = true },
 				  ret_acceptor);
 	if (r < 0) {
-		argument->seed = NULL;
+		argument->listen_socket = NULL;
 		gyre_mail_free(NULL, mail);
-		gy_opening_end(seed->listener->homes);
-		(void)gy_transit_end(channels, &seed->transit);
+		gy_pending_open_end(listen_socket->listener->homes);
+		(void)gy_fd_transit_end(channels, &listen_socket->transit);
 	}
 	return r;
 }
 
-int gy_listener_place(struct gy_seed *seed)
+int gy_listener_place(struct gy_acceptor_socket *listen_socket)
 {
-	struct gy_listener *listener = seed->listener;
+	struct gy_listener *listener = listen_socket->listener;
 	uint32_t count = gy_loops_count(listener->homes->loops);
-	uint32_t number = seed->number;
+	uint32_t number = listen_socket->number;
 	uint32_t loop = number < count ? number : number % count;
-	int fd = seed->transit.fd;
+	int fd = listen_socket->transit.fd;
 	int r = place_worker(listener, loop);
 
 	if (r == 0) {
-		seed->worker = listener->stands[loop].worker;
+		listen_socket->worker = listener->stands[loop].worker;
 		/* Which is that of none, so that it looks. */
-		seed->version = listener->version - 1;
+		listen_socket->version = listener->version - 1;
 		(void)gy_fetch_add(&listener->references, 1);
-		listener->holding.fds[number] = fd;
-		r = spawn_acceptor(&listener->homes->homes[loop], seed,
+		listener->entry.fds[number] = fd;
+		r = spawn_acceptor(&listener->homes->homes[loop], listen_socket,
 				   &listener->stands[number].acceptor);
 		if (r < 0) {
 			(void)gy_fetch_add(&listener->references, -1U);
-			listener->holding.fds[number] = -1;
+			listener->entry.fds[number] = -1;
 		}
 	}
 	return r;
 }
 
-int gy_listener_move(struct gy_seed *seed)
+int gy_listener_move(struct gy_acceptor_socket *listen_socket)
 {
-	struct gy_homes *homes = seed->listener->homes;
+	struct gy_homes *homes = listen_socket->listener->homes;
 	int r = -ESHUTDOWN;
 
 	lock(homes);
-	if (!seed->listener->holding.ended) {
-		r = gy_listener_place(seed);
+	if (!listen_socket->listener->entry.ended) {
+		r = gy_listener_place(listen_socket);
 	}
 	unlock(homes);
 	return r;
@@ -395,7 +401,7 @@ void gy_listener_left(struct gy_listener *listener, uint32_t number, struct gyre
 void gy_listener_end(struct gy_listener *listener, struct gy_home *home)
 {
 	lock(listener->homes);
-	listener->holding.ended = true;
+	listener->entry.ended = true;
 	for (uint32_t i = 1; i < listener->stands_max; i++) {
 		if (!gyre_address_is_nobody(listener->stands[i].acceptor)) {
 			(void)gy_send_signal(home, listener->stands[i].acceptor, &gy_type_stop,
@@ -408,36 +414,37 @@ void gy_listener_end(struct gy_listener *listener, struct gy_home *home)
 void gy_listener_closes(struct gy_listener *listener, uint32_t number)
 {
 	lock(listener->homes);
-	listener->holding.fds[number] = -1;
+	listener->entry.fds[number] = -1;
 	if (number == 0) { /* who comes now shall find nobody */
-		gy_holding_remove_file(listener->homes, &listener->holding);
+		gy_socket_entry_remove_file(listener->homes, &listener->entry);
 	}
 	unlock(listener->homes);
 }
 
 /* ---- what could not be made ---- */
 
-void gy_listener_lost_acceptor(struct gy_seed *seed)
+void gy_listener_lost_acceptor(struct gy_acceptor_socket *listen_socket)
 {
-	struct gy_listener *listener = seed->listener;
-	struct gy_channels *channels = seed->channels;
+	struct gy_listener *listener = listen_socket->listener;
+	struct gy_channels *channels = listen_socket->channels;
 	struct gy_home *home = channels->home;
-	uint32_t number = seed->number;
+	uint32_t number = listen_socket->number;
 
 	if (home->draining) { /* the socket goes with all that is on its way */
-		gy_opening_end(listener->homes);
+		gy_pending_open_end(listener->homes);
 		return;
 	}
 	gy_listener_closes(listener, number);
-	gy_channels_close(channels, gy_transit_end(channels, &seed->transit));
+	gy_channels_close(channels, gy_fd_transit_end(channels, &listen_socket->transit));
 	lock(listener->homes);
 	listener->stands[number].acceptor = GYRE_NOBODY;
 	unlock(listener->homes);
 	if (number == 0) {
 		gy_listener_end(listener, home);
 	}
-	gy_opening_fail(home, "listening on", &listener->address, listener->holding.text, -ENOMEM);
-	gy_seed_free(channels, seed);
+	gy_pending_open_fail(home, "listening on", &listener->address, listener->entry.text,
+			     -ENOMEM);
+	gy_acceptor_socket_destroy(channels, listen_socket);
 }
 
 void gy_listener_lost_worker(struct gy_listener *listener, struct gy_home *home)
@@ -447,7 +454,7 @@ void gy_listener_lost_worker(struct gy_listener *listener, struct gy_home *home)
 
 	if (home->draining) {
 		gy_listener_unref(listener);
-		gy_opening_end(homes);
+		gy_pending_open_end(homes);
 		return;
 	}
 	lock(homes);
@@ -455,10 +462,10 @@ void gy_listener_lost_worker(struct gy_listener *listener, struct gy_home *home)
 	gy_store_release(&listener->version, listener->version + 1);
 	unlock(homes);
 	if (gy_compare_exchange(&listener->lacking, &lacking, 1)) {
-		gy_opening_fail(home, "serving connections of", &listener->address,
-				listener->holding.text, -ENOMEM);
+		gy_pending_open_fail(home, "serving connections of", &listener->address,
+				     listener->entry.text, -ENOMEM);
 	} else {
-		gy_opening_end(homes);
+		gy_pending_open_end(homes);
 	}
 	gy_listener_unref(listener);
 }
@@ -467,21 +474,21 @@ void gy_listener_lost_worker(struct gy_listener *listener, struct gy_home *home)
 
 static int open_another(struct gy_listener *listener, uint32_t number)
 {
-	const struct gy_listening listening = {
+	const struct gy_listen_params listening = {
 		.backlog = (int)listener->options.backlog,
 		.channel = &listener->options.channel,
 	};
-	struct gy_seed *seed;
+	struct gy_acceptor_socket *listen_socket;
 	int fd;
 	int r = gy_sockets_join(&listener->address, &listening, &fd);
 
 	if (r < 0) {
 		return r;
 	}
-	seed = gy_seed_make(listener, number, fd, 0);
-	r = seed == NULL ? -ENOMEM : gy_listener_place(seed);
+	listen_socket = gy_acceptor_socket_create(listener, number, fd, 0);
+	r = listen_socket == NULL ? -ENOMEM : gy_listener_place(listen_socket);
 	if (r < 0) {
-		gy_memory_put(seed);
+		gy_memory_put(listen_socket);
 		(void)close(fd);
 	}
 	return r;
@@ -493,7 +500,7 @@ static int grow_by(struct gy_listener *listener, uint32_t number)
 	struct gyre_address acceptor = listener->stands[number].acceptor;
 
 	if (!gyre_address_is_nobody(acceptor)) {
-		return gy_holding_order(listener->homes, acceptor, gy_acceptor_leave);
+		return gy_socket_entry_order(listener->homes, acceptor, gy_acceptor_leave);
 	}
 	return number < listener->sockets_max && !listener->inherited
 		       ? open_another(listener, number)
@@ -526,13 +533,13 @@ static void grow(struct gy_listener *listener, uint32_t from, uint32_t to)
 static struct gy_listener *next_listener(const struct gy_homes *homes,
 					 const struct gy_listener *before)
 {
-	const struct gy_list *item = before == NULL ? &homes->holdings : &before->holding.item;
+	const struct gy_list *item = before == NULL ? &homes->socket_registry : &before->entry.item;
 
-	for (item = item->next; item != &homes->holdings; item = item->next) {
-		struct gy_holding *holding = gy_container_of(item, struct gy_holding, item);
+	for (item = item->next; item != &homes->socket_registry; item = item->next) {
+		struct gy_socket_entry *entry = gy_container_of(item, struct gy_socket_entry, item);
 
-		if (holding->kind == GY_PASSING_LISTENER) {
-			return gy_container_of(holding, struct gy_listener, holding);
+		if (entry->kind == GY_FD_MESSAGE_LISTENER) {
+			return gy_container_of(entry, struct gy_listener, entry);
 		}
 	}
 	return NULL;
@@ -542,7 +549,7 @@ void gy_listeners_grow(struct gy_homes *homes, uint32_t from, uint32_t to)
 {
 	for (struct gy_listener *listener = next_listener(homes, NULL); listener != NULL;
 	     listener = next_listener(homes, listener)) {
-		if (!listener->holding.ended) {
+		if (!listener->entry.ended) {
 			grow(listener, from, to);
 		}
 	}
@@ -561,7 +568,7 @@ void gy_listeners_shrink(struct gy_homes *homes, uint32_t to)
 
 /* ---- handing over ---- */
 
-void gy_listeners_look(struct gy_homes *homes)
+void gy_listeners_retry(struct gy_homes *homes)
 {
 	lock(homes);
 	for (const struct gy_listener *listener = next_listener(homes, NULL); listener != NULL;
@@ -570,7 +577,7 @@ void gy_listeners_look(struct gy_homes *homes)
 			struct gyre_address acceptor = listener->stands[i].acceptor;
 
 			if (!gyre_address_is_nobody(acceptor) &&
-			    gy_holding_order(homes, acceptor, gy_acceptor_look) < 0) {
+			    gy_socket_entry_order(homes, acceptor, gy_acceptor_retry) < 0) {
 				gy_log(homes->log, GYRE_LOG_WARNING,
 				       "loop %u: no memory to look for connections that wait; the "
 				       "next that comes will",

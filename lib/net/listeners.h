@@ -13,6 +13,6 @@ void gy_listeners_grow(struct gy_homes *homes, uint32_t from, uint32_t to);
 void gy_listeners_shrink(struct gy_homes *homes, uint32_t to);
 /* Without the mutex: the process before has left, and all acceptors look for what it was called for
  * and has not taken. */
-void gy_listeners_look(struct gy_homes *homes);
+void gy_listeners_retry(struct gy_homes *homes);
 
 #endif

@@ -13,8 +13,8 @@
 
 #include "actor/stack.h"
 #include "base/memory.h"
+#include "buffer/socket_address.h"
 #include "channel/channels.h"
-#include "channel/socket_address.h"
 #include "net/resolve.h"
 
 _Static_assert(GYRE_RESOLVED_MAX == (int)GY_RESOLVE_ADDRESSES_MAX, "what is found is answered");

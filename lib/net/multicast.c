@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "buffer/socket_address.h"
 #include "channel/channel.h"
-#include "channel/socket_address.h"
 #include "net/datagram.h"
 
 enum { IPV6_MULTICAST_ALL_ = 29 /* IPV6_MULTICAST_ALL, which the C library does not name */ };

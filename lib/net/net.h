@@ -12,10 +12,10 @@
 
 #include "channel/channels.h"
 #include "net/admission.h"
-#include "net/holdings.h"
 #include "net/listeners.h"
-#include "net/opening.h"
+#include "net/pending_open.h"
 #include "net/socket_option.h"
+#include "net/socket_registry.h"
 
 /* ---- bind.c ---- */
 
@@ -30,7 +30,7 @@ bool gy_bind_pause(uint64_t until_ns);
 
 /* ---- sockets.c ---- */
 
-struct gy_listening {
+struct gy_listen_params {
 	const char *text; /* of the address, for the log */
 	const struct gy_log *log;
 	int backlog;		      /* 0 for what a socket has that was opened elsewhere */
@@ -49,22 +49,22 @@ uint32_t gy_sockets_count(const struct gyre_socket_address *address, uint32_t co
  * Opens @count sockets that listen on the address, which nobody else may do; on failure none is
  * left, and one line goes to the log. With port 0 it puts the port that was found into @address.
  */
-int gy_sockets_listen(struct gyre_socket_address *address, const struct gy_listening *listening,
+int gy_sockets_listen(struct gyre_socket_address *address, const struct gy_listen_params *listening,
 		      uint32_t count, int *ret_fds);
 /* One more socket beside those; on failure nothing is logged. */
-int gy_sockets_join(const struct gyre_socket_address *address, const struct gy_listening *listening,
-		    int *ret_fd);
+int gy_sockets_join(const struct gyre_socket_address *address,
+		    const struct gy_listen_params *listening, int *ret_fd);
 
 /* What can be set of a socket that listens on the address already: 0, or a negative errno. */
 int gy_sockets_adopt(int fd, const struct gyre_socket_address *address,
-		     const struct gy_listening *listening);
+		     const struct gy_listen_params *listening);
 
 /* ---- inherit.c ---- */
 
 /* Whether it is the text of a socket that somebody else has opened: "fd:NAME" or "fd:NUMBER". */
 bool gy_inherit_is_meant(const char *text);
 /* Such sockets, at most @max: how many; on failure none, and one line goes to the log. */
-int gy_inherit(const struct gy_listening *listening, uint32_t max, int *ret_fds);
+int gy_inherit(const struct gy_listen_params *listening, uint32_t max, int *ret_fds);
 
 /* ---- listen.c ---- */
 
@@ -87,12 +87,12 @@ GYRE_OWN_MESSAGE_OWNING_(gy_worker_argument, 0x11, gy_worker_argument_destroy);
 
 /* An accepted connection on its way from acceptor to worker; in the acceptor's pool of parts. */
 struct gy_accepted {
-	struct gy_transit transit;
+	struct gy_fd_transit transit;
 	struct gy_task freed;	      /* by a worker of another loop */
 	struct gy_channels *channels; /* of the acceptor */
 	struct gyre_address worker;
 	struct gy_admission *admission; /* that has counted it in, for the worker's loop */
-	struct gy_link link;
+	struct gy_fifo_item link;
 	struct gy_list item; /* in acceptor->untaken, until the worker is asked */
 };
 
@@ -112,7 +112,7 @@ extern const struct gyre_class gy_worker_class;
 /* ---- listener.c: under homes->placing, if nothing else is said ---- */
 
 struct gy_listener {
-	struct gy_holding holding;
+	struct gy_socket_entry entry;
 	struct gy_homes *homes;
 	struct gyre_acceptor_options options;
 	struct gyre_socket_address address;
@@ -133,8 +133,8 @@ struct gy_listener {
  * A listening socket on its way to its acceptor, from the heap. The acceptor keeps it, with what it
  * knows of its listener.
  */
-struct gy_seed {
-	struct gy_transit transit;
+struct gy_acceptor_socket {
+	struct gy_fd_transit transit;
 	struct gy_channels *channels; /* of the loop that it goes to */
 	struct gy_listener *listener; /* a reference */
 	uint32_t number;	      /* of the socket */
@@ -142,8 +142,8 @@ struct gy_seed {
 	uint32_t version;	      /* of the listener's workers, as known here */
 	uint32_t next_worker;	      /* the one that takes the next connection */
 	uint32_t workers_count;
-	uint32_t held_count;
-	int *held;		       /* connections that come along */
+	uint32_t carried_count;
+	int *carried;		       /* connections that come along */
 	struct gyre_address workers[]; /* room for one a loop */
 };
 
@@ -163,24 +163,25 @@ int gy_listener_make(struct gy_homes *homes, const struct gy_listener_plan *plan
 /* Without the mutex. */
 void gy_listener_unref(struct gy_listener *listener);
 /* Without the mutex: for a socket, and room for connections; NULL when there is no memory. */
-struct gy_seed *gy_seed_make(struct gy_listener *listener, uint32_t number, int fd,
-			     uint32_t held_count);
+struct gy_acceptor_socket *gy_acceptor_socket_create(struct gy_listener *listener, uint32_t number,
+						     int fd, uint32_t carried_count);
 /* Without the mutex: of one that was placed, with its connections but not with its socket. */
-void gy_seed_free(struct gy_channels *channels, struct gy_seed *seed);
+void gy_acceptor_socket_destroy(struct gy_channels *channels,
+				struct gy_acceptor_socket *listen_socket);
 /* Workers on all loops, if connections go to all. */
 int gy_listener_place_workers(struct gy_listener *listener);
 /* Spawns an acceptor where the socket is to stand now. Takes @seed if that works. */
-int gy_listener_place(struct gy_seed *seed);
+int gy_listener_place(struct gy_acceptor_socket *listen_socket);
 /* The same without the mutex; -ESHUTDOWN when the listener has ended. */
-int gy_listener_move(struct gy_seed *seed);
+int gy_listener_move(struct gy_acceptor_socket *listen_socket);
 /* Without the mutex: the one that is to take the next connection of this acceptor. */
-struct gyre_address gy_listener_next_worker(struct gy_seed *seed);
+struct gyre_address gy_listener_next_worker(struct gy_acceptor_socket *listen_socket);
 /* Without the mutex: an acceptor has ended. */
 void gy_listener_left(struct gy_listener *listener, uint32_t number, struct gyre_address acceptor);
 /* Without the mutex: all other acceptors are to stop too. */
 void gy_listener_end(struct gy_listener *listener, struct gy_home *home);
 /* Without the mutex: an acceptor could not be made. Its socket is closed; what came along too. */
-void gy_listener_lost_acceptor(struct gy_seed *seed);
+void gy_listener_lost_acceptor(struct gy_acceptor_socket *listen_socket);
 /* Without the mutex: a worker could not be made. The next connection has it tried again. */
 void gy_listener_lost_worker(struct gy_listener *listener, struct gy_home *home);
 /* Without the mutex: the socket is about to be closed here, and with the first its file. */
@@ -191,11 +192,11 @@ void gy_listener_closes(struct gy_listener *listener, uint32_t number);
 /* An acceptor that is mounted goes where its socket is to stand now. On its loop. */
 void gy_acceptor_leave(struct gy_house *house);
 /* One looks into its backlog anew. */
-void gy_acceptor_look(struct gy_house *house);
+void gy_acceptor_retry(struct gy_house *house);
 
 /* The argument of an acceptor's mount. */
 struct gy_acceptor_argument {
-	struct gy_seed *seed;
+	struct gy_acceptor_socket *listen_socket;
 };
 void gy_acceptor_argument_destroy(struct gy_acceptor_argument *argument);
 GYRE_OWN_MESSAGE_OWNING_(gy_acceptor_argument, 0x14, gy_acceptor_argument_destroy);

@@ -12,9 +12,9 @@
 
 #include "actor/stack.h"
 #include "channel/channel.h"
-#include "channel/marks.h"
-#include "channel/pipe.h"
-#include "net/opening.h"
+#include "channel/file/pipe.h"
+#include "channel/water_marks.h"
+#include "net/pending_open.h"
 
 struct gy_pipe_argument {
 	gyre_init_channel_fn init_channel;
@@ -39,9 +39,9 @@ static void close_pair(const int fds[2])
 static void end_opening(const struct gy_home *home, int r)
 {
 	if (r == -ENOMEM && !home->draining && !gy_channels_of(home)->draining) {
-		gy_opening_fail(home, "opening", NULL, "a pipe", r);
+		gy_pending_open_fail(home, "opening", NULL, "a pipe", r);
 	} else {
-		gy_opening_end(gy_homes_of(home->options.system));
+		gy_pending_open_end(gy_homes_of(home->options.system));
 	}
 }
 
@@ -167,12 +167,12 @@ static int spawn(struct gy_home *home, struct gyre_mail *mail, struct gyre_addre
 	int r;
 
 	argument->home = home;
-	gy_opening_begin(gy_homes_of(home->options.system));
+	gy_pending_open_begin(gy_homes_of(home->options.system));
 	r = gy_spawn_from_outside(home, &order, &pipe);
 	if (r < 0) { /* the caller is told */
 		argument->home = NULL;
 		gyre_mail_free(NULL, mail);
-		gy_opening_end(gy_homes_of(home->options.system));
+		gy_pending_open_end(gy_homes_of(home->options.system));
 	}
 	if (r == 0 && ret_pipe != NULL) {
 		*ret_pipe = pipe;
@@ -210,7 +210,7 @@ int gyre_pipe_open(struct gyre_system *system, const struct gyre_pipe_options *o
 	    (options->no_input && options->no_output) ||
 	    (!options->no_input && options->input_fd < 0) ||
 	    (!options->no_output && options->output_fd < 0) ||
-	    gy_marks_check(gy_channels_of(&homes->homes[0]), &options->channel, NULL) < 0) {
+	    gy_water_marks_check(gy_channels_of(&homes->homes[0]), &options->channel, NULL) < 0) {
 		close_given(options);
 		return -EINVAL;
 	}

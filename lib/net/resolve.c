@@ -20,7 +20,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "channel/socket_address.h"
+#include "buffer/socket_address.h"
 
 enum { SERVERS_BYTES_MAX = 1024 }; /* with the terminator */
 
@@ -106,7 +106,7 @@ static void wants(void *arg, ares_socket_t theirs, int readable, int writable)
 /* Arms, cancels or closes, as is due; -EAGAIN when the ring has no room for it. */
 static int settle(struct gy_resolve *resolve, struct gy_resolve_socket *s)
 {
-	struct gy_ring *ring = resolve->channels->ring;
+	struct gy_ring *ring = resolve->channels->pools.ring;
 	int r = 0;
 
 	if (s->poll.armed) {

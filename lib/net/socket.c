@@ -6,7 +6,7 @@
 
 #include "actor/stack.h"
 #include "net/dial.h"
-#include "net/opening.h"
+#include "net/pending_open.h"
 
 static int start(struct gyre_stack *stack)
 {
@@ -44,9 +44,9 @@ static int mount(struct gyre_stack *stack)
 	int r = start(stack);
 
 	if (r == -ENOMEM) {
-		gy_opening_fail(home, "connecting to", NULL, socket->order->options.to, r);
+		gy_pending_open_fail(home, "connecting to", NULL, socket->order->options.to, r);
 	} else {
-		gy_opening_end(gy_homes_of(home->options.system));
+		gy_pending_open_end(gy_homes_of(home->options.system));
 	}
 	return r;
 }

@@ -79,11 +79,11 @@ static bool is_trusted(int fd)
 /* Whoever had it before has removed it: then others may have made a new one. */
 static bool is_at(int fd, const char *path)
 {
-	struct stat held;
+	struct stat carried;
 	struct stat found;
 
-	return fstat(fd, &held) == 0 && lstat(path, &found) == 0 && held.st_dev == found.st_dev &&
-	       held.st_ino == found.st_ino;
+	return fstat(fd, &carried) == 0 && lstat(path, &found) == 0 &&
+	       carried.st_dev == found.st_dev && carried.st_ino == found.st_ino;
 }
 
 static int try_lock(struct lock *lock)

@@ -13,12 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "channel/socket_address.h"
+#include "buffer/socket_address.h"
 #include "net/net.h"
 #include "net/stream.h"
 
 static int prepare_ip(int fd, const struct gyre_socket_address *address,
-		      const struct gy_listening *listening, bool first)
+		      const struct gy_listen_params *listening, bool first)
 {
 	int r = gy_socket_set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
 
@@ -33,7 +33,7 @@ static int prepare_ip(int fd, const struct gyre_socket_address *address,
 }
 
 static int bind_and_listen(int fd, const struct gyre_socket_address *address,
-			   const struct gy_listening *listening)
+			   const struct gy_listen_params *listening)
 {
 	if (gy_socket_file_is_one(address)) {
 		return gy_socket_file_bind(fd, address, listening->mode, listening->backlog);
@@ -45,7 +45,7 @@ static int bind_and_listen(int fd, const struct gyre_socket_address *address,
 }
 
 static int start(int fd, const struct gyre_socket_address *address,
-		 const struct gy_listening *listening, bool first)
+		 const struct gy_listen_params *listening, bool first)
 {
 	bool ip = address->storage.ss_family != AF_UNIX;
 	int r = ip ? prepare_ip(fd, address, listening, first) : 0;
@@ -59,8 +59,8 @@ static int start(int fd, const struct gyre_socket_address *address,
 	return r;
 }
 
-static int open_one(const struct gyre_socket_address *address, const struct gy_listening *listening,
-		    bool first, int *ret_fd)
+static int open_one(const struct gyre_socket_address *address,
+		    const struct gy_listen_params *listening, bool first, int *ret_fd)
 {
 	int fd = socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int r = fd < 0 ? -errno : start(fd, address, listening, first);
@@ -75,14 +75,14 @@ static int open_one(const struct gyre_socket_address *address, const struct gy_l
 	return 0;
 }
 
-int gy_sockets_join(const struct gyre_socket_address *address, const struct gy_listening *listening,
-		    int *ret_fd)
+int gy_sockets_join(const struct gyre_socket_address *address,
+		    const struct gy_listen_params *listening, int *ret_fd)
 {
 	return open_one(address, listening, false, ret_fd);
 }
 
 int gy_sockets_adopt(int fd, const struct gyre_socket_address *address,
-		     const struct gy_listening *listening)
+		     const struct gy_listen_params *listening)
 {
 	int r = address->storage.ss_family == AF_UNIX
 			? 0
@@ -101,7 +101,7 @@ uint32_t gy_sockets_count(const struct gyre_socket_address *address, uint32_t co
 	return address->storage.ss_family == AF_UNIX ? 1 : count;
 }
 
-int gy_sockets_listen(struct gyre_socket_address *address, const struct gy_listening *listening,
+int gy_sockets_listen(struct gyre_socket_address *address, const struct gy_listen_params *listening,
 		      uint32_t count, int *ret_fds)
 {
 	uint32_t opened = 0;

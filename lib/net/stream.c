@@ -10,7 +10,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-#include "channel/marks.h"
+#include "channel/water_marks.h"
 #include "net/bounds.h"
 
 enum { SILENCE_SECONDS_MAX = 32767, QUESTIONS = 10, QUESTION_SECONDS = 1 };
@@ -43,7 +43,7 @@ int gy_stream_check(const struct gy_channels *channels, const struct gyre_channe
 	};
 	int r = gy_bounds_check(bounds, gy_countof(bounds), log);
 
-	return r == 0 ? gy_marks_check(channels, options, log) : r;
+	return r == 0 ? gy_water_marks_check(channels, options, log) : r;
 }
 
 int gy_stream_size(int fd, const struct gyre_channel_options *options)

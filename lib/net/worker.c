@@ -34,7 +34,7 @@ static int mount(struct gyre_stack *stack)
 		gy_store_relaxed(&worker->listener->lacking, 0);
 		gy_listener_unref(worker->listener);
 		worker->listener = NULL;
-		gy_opening_end(homes);
+		gy_pending_open_end(homes);
 	}
 	return r;
 }
@@ -69,7 +69,7 @@ struct counted {
 static int init_counted(struct gyre_channel *channel, void *arg)
 {
 	struct counted *counted = (struct counted *)arg;
-	int r = gy_admission_follow(counted->worker->admission, channel);
+	int r = gy_admission_update(counted->worker->admission, channel);
 
 	if (r < 0) {
 		return r;

@@ -15,7 +15,7 @@
 
 #include "actor/stack.h"
 #include "base/memory.h"
-#include "channel/bulk.h"
+#include "channel/large_receive.h"
 #include "remote/remote.h"
 
 enum { CREDIT_BYTES = 16 };
@@ -24,7 +24,7 @@ enum { CREDIT_SHARE = 16 };
 
 /* ---- mail ---- */
 
-static struct gy_origin origin_of(const struct gy_association *link, const struct gy_frame *frame)
+static struct gy_origin origin_of(const struct gy_link *link, const struct gy_frame *frame)
 {
 	return (struct gy_origin){ .slot = gy_incoming_slot(link, frame->from_slot),
 				   .cookie = frame->from_cookie,
@@ -32,7 +32,7 @@ static struct gy_origin origin_of(const struct gy_association *link, const struc
 				   .node = link->peer->id };
 }
 
-static struct gyre_mail *make(struct gy_association *link, const struct gyre_type *type,
+static struct gyre_mail *make(struct gy_link *link, const struct gyre_type *type,
 			      const struct gy_frame *frame, enum gy_mail_kind kind)
 {
 	struct gyre_mail *mail = gy_mail_get(link->links->home, type);
@@ -46,8 +46,7 @@ static struct gyre_mail *make(struct gy_association *link, const struct gyre_typ
 	return mail;
 }
 
-static struct gyre_address receiver_of(const struct gy_association *link,
-				       const struct gy_frame *frame)
+static struct gyre_address receiver_of(const struct gy_link *link, const struct gy_frame *frame)
 {
 	return (struct gyre_address){ .slot = frame->to_slot,
 				      .cookie = frame->to_cookie,
@@ -55,15 +54,14 @@ static struct gyre_address receiver_of(const struct gy_association *link,
 				      .node = link->links->home->node };
 }
 
-static struct gyre_address sender_of(const struct gy_association *link,
-				     const struct gy_frame *frame)
+static struct gyre_address sender_of(const struct gy_link *link, const struct gy_frame *frame)
 {
 	return gy_origin_address(origin_of(link, frame));
 }
 
 /* Tells an asker, here or there, that its ask has failed; -ENOMEM. */
-static int tell_error(struct gy_association *link, const struct gy_frame *frame,
-		      struct gyre_address asker, int error)
+static int tell_error(struct gy_link *link, const struct gy_frame *frame, struct gyre_address asker,
+		      int error)
 {
 	struct gyre_mail *mail = make(link, &gy_type_exception, frame, GY_MAIL_EXCEPTION);
 
@@ -77,7 +75,7 @@ static int tell_error(struct gy_association *link, const struct gy_frame *frame,
 
 /* A message that cannot become mail: it was sent to this system, and is lost here. -ENOMEM if who
  * waits for it cannot be told. */
-static int lose(struct gy_association *link, const struct gy_frame *frame, enum gyre_drop reason,
+static int lose(struct gy_link *link, const struct gy_frame *frame, enum gyre_drop reason,
 		int error)
 {
 	struct gy_home *home = link->links->home;
@@ -125,8 +123,7 @@ uint32_t gy_incoming_patience(uint16_t encoded)
 	return left > GY_DEADLINE_SPAN_NS >> GY_DEADLINE_SHIFT ? 0 : (uint32_t)left;
 }
 
-static int take_message(struct gy_association *link, const struct gy_frame *frame,
-			enum gy_mail_kind kind)
+static int take_message(struct gy_link *link, const struct gy_frame *frame, enum gy_mail_kind kind)
 {
 	struct gy_home *home = link->links->home;
 	const struct gyre_type *type = gy_types_find(&link->links->nodes->types, frame->type);
@@ -151,7 +148,7 @@ static int take_message(struct gy_association *link, const struct gy_frame *fram
 	return 0;
 }
 
-static int take_exception(struct gy_association *link, const struct gy_frame *frame)
+static int take_exception(struct gy_link *link, const struct gy_frame *frame)
 {
 	struct gyre_mail *mail = make(link, &gy_type_exception, frame, GY_MAIL_EXCEPTION);
 	struct gyre_decoder in = { .at = frame->body, .left = frame->bytes };
@@ -166,12 +163,11 @@ static int take_exception(struct gy_association *link, const struct gy_frame *fr
 }
 
 /* Orders to an actor, and the end of one that is watched. */
-static int take_order(struct gy_association *link, const struct gy_frame *frame,
-		      enum gy_mail_kind kind)
+static int take_order(struct gy_link *link, const struct gy_frame *frame, enum gy_mail_kind kind)
 {
 	struct gy_home *home = link->links->home;
 	struct gyre_mail *mail = NULL;
-	int r = gy_order_decode(link, frame, &mail);
+	int r = gy_runtime_message_decode(link, frame, &mail);
 
 	if (r < 0) {
 		return lose(link, frame,
@@ -185,7 +181,7 @@ static int take_order(struct gy_association *link, const struct gy_frame *frame,
 	return 0;
 }
 
-static int take_lookup(struct gy_association *link, const struct gy_frame *frame)
+static int take_lookup(struct gy_link *link, const struct gy_frame *frame)
 {
 	struct gy_home *home = link->links->home;
 	char name[GYRE_NAME_BYTES_MAX + 1] = { 0 };
@@ -209,13 +205,13 @@ static int take_lookup(struct gy_association *link, const struct gy_frame *frame
 
 /* ---- frames ---- */
 
-static void count(struct gy_association *link, size_t bytes)
+static void count(struct gy_link *link, size_t bytes)
 {
 	link->consumed_bytes += bytes;
 	link->consumed_frames++;
 }
 
-static int take_whole(struct gy_association *link, const struct gy_frame *frame)
+static int take_whole(struct gy_link *link, const struct gy_frame *frame)
 {
 	switch (frame->kind) {
 	case GY_WIRE_NOTICE:
@@ -240,15 +236,16 @@ static int take_whole(struct gy_association *link, const struct gy_frame *frame)
 	}
 }
 
-static struct gy_arrival *find_arrival(const struct gy_association *link, uint32_t number,
-				       uint32_t *ret_count)
+static struct gy_partial_message *find_arrival(const struct gy_link *link, uint32_t number,
+					       uint32_t *ret_count)
 {
-	struct gy_list *item = link->arrivals.next;
-	struct gy_arrival *found = NULL;
+	struct gy_list *item = link->partial_messages.next;
+	struct gy_partial_message *found = NULL;
 
 	*ret_count = 0;
-	for (; item != &link->arrivals; item = item->next) {
-		struct gy_arrival *arrival = gy_container_of(item, struct gy_arrival, item);
+	for (; item != &link->partial_messages; item = item->next) {
+		struct gy_partial_message *arrival =
+			gy_container_of(item, struct gy_partial_message, item);
 
 		++*ret_count;
 		found = arrival->number == number ? arrival : found;
@@ -256,40 +253,41 @@ static struct gy_arrival *find_arrival(const struct gy_association *link, uint32
 	return found;
 }
 
-static int begin_arrival(struct gy_association *link, const struct gy_fragment *fragment,
-			 struct gy_arrival **ret_arrival)
+static int begin_arrival(struct gy_link *link, const struct gy_fragment *fragment,
+			 struct gy_partial_message **ret_arrival)
 {
 	const struct gyre_node_options *options = &link->links->nodes->options;
 	const uint64_t max = (uint64_t)options->message_bytes_max + GY_WIRE_HEAD_BYTES_MAX;
-	struct gy_arrival *arrival;
+	struct gy_partial_message *arrival;
 
 	if (fragment->left < GY_WIRE_HEAD_BYTES || fragment->left > max) {
 		return -EMSGSIZE;
 	}
-	if (link->arrivals_bytes + fragment->left > options->link_bytes_max + max) {
+	if (link->partial_messages_bytes + fragment->left > options->link_bytes_max + max) {
 		return -EPROTO; /* who keeps to the window has others wait */
 	}
-	arrival = (struct gy_arrival *)gy_memory_get(sizeof(*arrival));
+	arrival = (struct gy_partial_message *)gy_memory_get(sizeof(*arrival));
 	if (arrival == NULL) {
 		return -ENOMEM;
 	}
-	*arrival = (struct gy_arrival){ .number = fragment->stream, .bytes = fragment->left };
-	gy_list_append(&link->arrivals, &arrival->item);
-	link->arrivals_bytes += arrival->bytes;
+	*arrival =
+		(struct gy_partial_message){ .number = fragment->stream, .bytes = fragment->left };
+	gy_list_append(&link->partial_messages, &arrival->item);
+	link->partial_messages_bytes += arrival->bytes;
 	*ret_arrival = arrival;
 	return 0;
 }
 
-static void drop_arrival(struct gy_association *link, struct gy_arrival *arrival)
+static void drop_arrival(struct gy_link *link, struct gy_partial_message *arrival)
 {
-	link->arrivals_bytes -= arrival->bytes;
+	link->partial_messages_bytes -= arrival->bytes;
 	gy_list_remove(&arrival->item);
 	gy_memory_put(arrival->frame);
 	gy_memory_put(arrival);
 }
 
 /* Not for what is announced, but for what has come, and at most as much again. */
-static int grow_arrival(struct gy_arrival *arrival, uint32_t bytes)
+static int grow_arrival(struct gy_partial_message *arrival, uint32_t bytes)
 {
 	uint64_t room = arrival->room;
 	unsigned char *grown;
@@ -308,7 +306,7 @@ static int grow_arrival(struct gy_arrival *arrival, uint32_t bytes)
 	return 0;
 }
 
-static int end_arrival(struct gy_association *link, struct gy_arrival *arrival)
+static int end_arrival(struct gy_link *link, struct gy_partial_message *arrival)
 {
 	struct gy_frame frame;
 	int r = -EPROTO;
@@ -325,16 +323,17 @@ static int end_arrival(struct gy_association *link, struct gy_arrival *arrival)
 	return r;
 }
 
-static int take_fragment(struct gy_association *link, const struct gy_frame *frame)
+static int take_fragment(struct gy_link *link, const struct gy_frame *frame)
 {
 	struct gy_fragment fragment = gy_wire_get_fragment(frame);
-	uint32_t arrivals;
-	struct gy_arrival *arrival = find_arrival(link, fragment.stream, &arrivals);
+	uint32_t partial_messages;
+	struct gy_partial_message *arrival = find_arrival(link, fragment.stream, &partial_messages);
 	int r = 0;
 
 	if (arrival == NULL) {
-		r = arrivals >= GY_ARRIVALS_MAX ? -EPROTO
-						: begin_arrival(link, &fragment, &arrival);
+		r = partial_messages >= GY_PARTIAL_MESSAGES_MAX
+			    ? -EPROTO
+			    : begin_arrival(link, &fragment, &arrival);
 	}
 	if (r < 0) {
 		return r;
@@ -352,7 +351,7 @@ static int take_fragment(struct gy_association *link, const struct gy_frame *fra
 	return arrival->at == arrival->bytes ? end_arrival(link, arrival) : 0;
 }
 
-static int take_credit(struct gy_association *link, const struct gy_frame *frame)
+static int take_credit(struct gy_link *link, const struct gy_frame *frame)
 {
 	struct gyre_decoder in = { .at = frame->body, .left = frame->bytes };
 	uint64_t bytes = gyre_decode_u64(&in);
@@ -364,14 +363,14 @@ static int take_credit(struct gy_association *link, const struct gy_frame *frame
 	}
 	link->credited_bytes = bytes;
 	link->credited_frames = frames;
-	gy_unsettled_settle(link);
-	gy_outgoing_pump(link);
+	gy_in_flight_acknowledge(link);
+	gy_link_flush(link);
 	return 0;
 }
 
 /* The peer may wait to hear that all was taken, and then say more by another link: that must find
  * it in the inboxes of the other loops. */
-static void take_bye(struct gy_association *link)
+static void take_bye(struct gy_link *link)
 {
 	link->bye = true;
 	if (!link->dialled && link->consumed_bytes > link->told_bytes) {
@@ -380,7 +379,7 @@ static void take_bye(struct gy_association *link)
 	}
 }
 
-static int take_open(struct gy_association *link, struct gy_frame *frame, uint32_t bytes)
+static int take_open(struct gy_link *link, struct gy_frame *frame, uint32_t bytes)
 {
 	if (frame->kind == GY_WIRE_PING) {
 		return 0;
@@ -391,7 +390,7 @@ static int take_open(struct gy_association *link, struct gy_frame *frame, uint32
 	}
 	if (link->dialled) {
 		return frame->kind == GY_WIRE_CREDIT  ? take_credit(link, frame)
-		       : frame->kind == GY_WIRE_REACH ? gy_one_way_take(link, frame)
+		       : frame->kind == GY_WIRE_REACH ? gy_one_way_receive_reach(link, frame)
 						      : -EPROTO;
 	}
 	link->used_ns = link->links->home->loop.now_ns;
@@ -400,51 +399,51 @@ static int take_open(struct gy_association *link, struct gy_frame *frame, uint32
 		return take_fragment(link, frame);
 	}
 	count(link, bytes);
-	if (frame->kind == GY_WIRE_AGAIN) {
-		int r = gy_again_expand(link, frame);
+	if (frame->kind == GY_WIRE_REPEAT) {
+		int r = gy_repeat_expand(link, frame);
 
 		return r < 0 ? r : take_whole(link, frame);
 	}
 	if (frame->kind == GY_WIRE_NOTICE) {
-		gy_again_heard(link, frame->body - GY_WIRE_HEAD_BYTES);
+		gy_repeat_remember(link, frame->body - GY_WIRE_HEAD_BYTES);
 	}
 	return take_whole(link, frame);
 }
 
-static void take(struct gy_association *link, const unsigned char *bytes, uint32_t count_of)
+static void take(struct gy_link *link, const unsigned char *bytes, uint32_t count_of)
 {
 	struct gy_frame frame;
 	int r = 0;
 
 	if (gy_likely(link->stage == GY_LINK_OPEN && !link->dialled) &&
-	    gy_likely(gy_quick_take(link, bytes))) {
+	    gy_likely(gy_fast_receive(link, bytes))) {
 		count(link, count_of);
 		link->used_ns = link->links->home->loop.now_ns;
 		return;
 	}
 	gy_wire_get(bytes, &frame);
-	if (gy_likely(gy_link_speaks(link))) {
+	if (gy_likely(gy_link_can_send(link))) {
 		r = frame.kind == GY_WIRE_REFUSE ? -ECONNREFUSED
 						 : take_open(link, &frame, count_of);
 	} else {
-		gy_greeting_take(link, &frame);
+		gy_link_handshake_receive(link, &frame);
 	}
 	if (gy_unlikely(r < 0)) {
-		gy_association_abort(link, r);
+		gy_link_abort(link, r);
 	}
 }
 
 /* ---- bytes ---- */
 
 /* The frames that lie in the slice as a whole. How many bytes, or -EPROTO. */
-static int64_t take_slice(struct gy_association *link, const unsigned char *bytes, size_t count_of)
+static int64_t take_slice(struct gy_link *link, const unsigned char *bytes, size_t count_of)
 {
 	size_t at = 0;
 
 	while (link->stage != GY_LINK_ENDED) {
 		int64_t length;
 
-		at += gy_again_take(link, bytes + at, count_of - at);
+		at += gy_repeat_take(link, bytes + at, count_of - at);
 		length = gy_wire_bytes(bytes + at, count_of - at);
 		if (length < 0) {
 			return length;
@@ -458,86 +457,88 @@ static int64_t take_slice(struct gy_association *link, const unsigned char *byte
 	return (int64_t)at;
 }
 
-static size_t gather(struct gy_partial *partial, unsigned char *to, uint32_t whole,
+static size_t gather(struct gy_partial_frame *partial_frame, unsigned char *to, uint32_t whole,
 		     const unsigned char *bytes, size_t count_of)
 {
-	size_t part = whole - partial->at < count_of ? whole - partial->at : count_of;
+	size_t part = whole - partial_frame->at < count_of ? whole - partial_frame->at : count_of;
 
-	memcpy(to + partial->at, bytes, part);
-	partial->at += (uint32_t)part;
+	memcpy(to + partial_frame->at, bytes, part);
+	partial_frame->at += (uint32_t)part;
 	return part;
 }
 
 /* The length is known: memory for the whole. */
-static int begin_frame(const struct gy_association *link, struct gy_partial *partial)
+static int begin_frame(const struct gy_link *link, struct gy_partial_frame *partial_frame)
 {
-	int64_t length = gy_wire_bytes(partial->word, sizeof(partial->word));
+	int64_t length = gy_wire_bytes(partial_frame->word, sizeof(partial_frame->word));
 
 	if (length < 0) {
 		return (int)length;
 	}
-	if (length > GY_GREETING_BYTES_MAX && link->stage != GY_LINK_OPEN) {
+	if (length > GY_LINK_HANDSHAKE_BYTES_MAX && link->stage != GY_LINK_OPEN) {
 		return -EMSGSIZE; /* nobody has proved yet that it may make us keep as much */
 	}
-	partial->frame = (unsigned char *)gy_memory_get_raw((size_t)length);
-	if (partial->frame == NULL) {
+	partial_frame->frame = (unsigned char *)gy_memory_get_raw((size_t)length);
+	if (partial_frame->frame == NULL) {
 		return -ENOMEM;
 	}
-	memcpy(partial->frame, partial->word, sizeof(partial->word));
-	partial->bytes = (uint32_t)length;
+	memcpy(partial_frame->frame, partial_frame->word, sizeof(partial_frame->word));
+	partial_frame->bytes = (uint32_t)length;
 	return 0;
 }
 
 /* Of a frame that begins in one slice and ends in another. How many bytes, or a negative errno. */
-static int64_t take_part(struct gy_association *link, const unsigned char *bytes, size_t count_of)
+static int64_t take_part(struct gy_link *link, const unsigned char *bytes, size_t count_of)
 {
-	struct gy_partial *partial = &link->partial;
+	struct gy_partial_frame *partial_frame = &link->partial_frame;
 	size_t taken = 0;
 
-	if (partial->frame == NULL) {
+	if (partial_frame->frame == NULL) {
 		int r;
 
-		taken = gather(partial, partial->word, sizeof(partial->word), bytes, count_of);
-		if (partial->at < sizeof(partial->word)) {
+		taken = gather(partial_frame, partial_frame->word, sizeof(partial_frame->word),
+			       bytes, count_of);
+		if (partial_frame->at < sizeof(partial_frame->word)) {
 			return (int64_t)taken;
 		}
-		r = begin_frame(link, partial);
+		r = begin_frame(link, partial_frame);
 		if (r < 0) {
 			return r;
 		}
 	}
-	taken += gather(partial, partial->frame, partial->bytes, bytes + taken, count_of - taken);
-	if (partial->at == partial->bytes) {
-		struct gy_partial whole = *partial;
+	taken += gather(partial_frame, partial_frame->frame, partial_frame->bytes, bytes + taken,
+			count_of - taken);
+	if (partial_frame->at == partial_frame->bytes) {
+		struct gy_partial_frame whole = *partial_frame;
 
-		*partial = (struct gy_partial){ 0 };
+		*partial_frame = (struct gy_partial_frame){ 0 };
 		take(link, whole.frame, whole.bytes);
 		gy_memory_put(whole.frame);
 	}
 	return (int64_t)taken;
 }
 
-static void take_all(struct gy_association *link, struct gyre_buffer *data)
+static void take_all(struct gy_link *link, struct gyre_buffer *data)
 {
 	while (link->stage != GY_LINK_ENDED && gyre_buffer_bytes(data) > 0) {
 		const void *at = NULL;
 		size_t count_of = gyre_buffer_peek(data, 0, &at);
 		const unsigned char *bytes = (const unsigned char *)at;
-		int64_t taken = link->partial.at > 0 ? 0 : take_slice(link, bytes, count_of);
+		int64_t taken = link->partial_frame.at > 0 ? 0 : take_slice(link, bytes, count_of);
 
 		if (taken == 0) {
 			taken = take_part(link, bytes, count_of);
 		}
 		if (taken < 0) {
-			gy_greeting_failed(link, bytes, count_of);
-			gy_association_abort(link, (int)taken);
+			gy_link_handshake_failed(link, bytes, count_of);
+			gy_link_abort(link, (int)taken);
 			return;
 		}
 		(void)gyre_buffer_skip(data, (size_t)taken);
 	}
 }
 
-void gy_incoming_credit(struct gy_association *link)
+void gy_incoming_credit(struct gy_link *link)
 {
 	unsigned char body[CREDIT_BYTES];
 	struct gyre_encoder out = { .bytes = body, .room = sizeof(body), .max = sizeof(body) };
@@ -545,11 +546,11 @@ void gy_incoming_credit(struct gy_association *link)
 	link->told_bytes = link->consumed_bytes;
 	gyre_encode_u64(&out, link->consumed_bytes);
 	gyre_encode_u64(&out, link->consumed_frames);
-	gy_outgoing_say(link, GY_WIRE_CREDIT, body, sizeof(body));
+	gy_link_send_control(link, GY_WIRE_CREDIT, body, sizeof(body));
 }
 
 /* The peer may send as much again. It waits for that at its own bound too, if that is lower. */
-static void credit_if_due(struct gy_association *link)
+static void credit_if_due(struct gy_link *link)
 {
 	uint64_t window = link->links->nodes->options.link_bytes_max;
 
@@ -563,31 +564,32 @@ static void credit_if_due(struct gy_association *link)
 	}
 }
 
-void gy_incoming_read(struct gy_association *link, struct gyre_buffer *data)
+void gy_incoming_read(struct gy_link *link, struct gyre_buffer *data)
 {
 	uint64_t before = link->consumed_frames;
 
 	link->heard_ns = link->links->home->loop.now_ns;
-	gy_bulk_watch(gyre_context_channel(link->ctx), gyre_buffer_bytes(data));
+	gy_large_receive_update(gyre_context_channel(link->ctx), gyre_buffer_bytes(data));
 	take_all(link, data);
 	gyre_buffer_free(data);
 	if (link->peer != NULL && link->consumed_frames != before) {
 		(void)gy_add_relaxed(&link->peer->received, link->consumed_frames - before);
 	}
 	if (link->peer != NULL && link->stage == GY_LINK_OPEN) {
-		gy_neighbour_heard(link->links, link->peer);
+		gy_peer_heard(link->links, link->peer);
 		credit_if_due(link);
 	}
 }
 
-void gy_incoming_reset(struct gy_association *link)
+void gy_incoming_reset(struct gy_link *link)
 {
-	gy_memory_put(link->partial.frame);
-	link->partial = (struct gy_partial){ 0 };
-	while (!gy_list_empty(&link->arrivals)) {
-		drop_arrival(link, gy_container_of(link->arrivals.next, struct gy_arrival, item));
+	gy_memory_put(link->partial_frame.frame);
+	link->partial_frame = (struct gy_partial_frame){ 0 };
+	while (!gy_list_empty(&link->partial_messages)) {
+		drop_arrival(link, gy_container_of(link->partial_messages.next,
+						   struct gy_partial_message, item));
 	}
-	link->heard = (struct gy_heard){ 0 };
+	link->last_received = (struct gy_last_received){ 0 };
 	link->consumed_bytes = 0;
 	link->consumed_frames = 0;
 	link->told_bytes = 0;

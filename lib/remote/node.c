@@ -13,7 +13,7 @@
 
 #include "actor/stack.h"
 #include "base/memory.h"
-#include "channel/tls.h"
+#include "channel/tls/tls.h"
 #include "remote/remote.h"
 
 enum { LOOPBACK_IPV4 = 127 };
@@ -92,24 +92,24 @@ static struct gy_nodes *nodes_of(const struct gyre_system *system)
 	return system == NULL ? NULL : gy_homes_of_const(system)->nodes;
 }
 
-struct gy_neighbour *gy_neighbour_find(const struct gy_nodes *nodes, uint16_t id)
+struct gy_peer *gy_peer_find(const struct gy_nodes *nodes, uint16_t id)
 {
-	return (struct gy_neighbour *)gy_by_id_find(&nodes->peers, id);
+	return (struct gy_peer *)gy_id_table_find(&nodes->peers, id);
 }
 
 /* Under the mutex. */
-static struct gy_neighbour *get_peer(struct gy_nodes *nodes, uint16_t id)
+static struct gy_peer *get_peer(struct gy_nodes *nodes, uint16_t id)
 {
-	struct gy_neighbour *peer = gy_neighbour_find(nodes, id);
+	struct gy_peer *peer = gy_peer_find(nodes, id);
 
 	if (peer != NULL) {
 		return peer;
 	}
-	peer = (struct gy_neighbour *)gy_memory_get(sizeof(*peer));
+	peer = (struct gy_peer *)gy_memory_get(sizeof(*peer));
 	if (peer != NULL) {
 		peer->nodes = nodes;
 		peer->id = id;
-		if (gy_lives_init(peer) < 0 || gy_by_id_set(&nodes->peers, id, peer) < 0) {
+		if (gy_lives_init(peer) < 0 || gy_id_table_set(&nodes->peers, id, peer) < 0) {
 			gy_lives_fini(peer);
 			gy_memory_put(peer);
 			peer = NULL;
@@ -118,9 +118,9 @@ static struct gy_neighbour *get_peer(struct gy_nodes *nodes, uint16_t id)
 	return peer;
 }
 
-struct gy_neighbour *gy_neighbour_get(struct gy_nodes *nodes, uint16_t id)
+struct gy_peer *gy_peer_get(struct gy_nodes *nodes, uint16_t id)
 {
-	struct gy_neighbour *peer;
+	struct gy_peer *peer;
 
 	(void)pthread_mutex_lock(&nodes->mutex);
 	peer = get_peer(nodes, id);
@@ -139,7 +139,7 @@ static char *copy_text(const char *text)
 	return copy;
 }
 
-char *gy_neighbour_address(struct gy_neighbour *peer)
+char *gy_peer_address(struct gy_peer *peer)
 {
 	char *copy;
 
@@ -149,7 +149,7 @@ char *gy_neighbour_address(struct gy_neighbour *peer)
 	return copy;
 }
 
-void gy_neighbour_learn(struct gy_neighbour *peer, const char *address)
+void gy_peer_learn_address(struct gy_peer *peer, const char *address)
 {
 	(void)pthread_mutex_lock(&peer->nodes->mutex);
 	if (peer->address == NULL || peer->learnt) {
@@ -169,7 +169,7 @@ int gy_node_told(struct gyre_system *system, const struct gyre_node_peer *told)
 {
 	struct gy_nodes *nodes = nodes_of(system);
 	char *address = NULL;
-	struct gy_neighbour *peer;
+	struct gy_peer *peer;
 
 	if (told->id == 0 || told->id == nodes->options.id || !is_address(told->address)) {
 		return -EINVAL;
@@ -307,7 +307,7 @@ static int listen_on(struct gy_nodes *nodes, struct gyre_system *system)
 {
 	struct gyre_socket_address bound = { 0 };
 	const struct gyre_acceptor_options acceptor = { .bind = nodes->options.listen,
-							.init_channel = gy_association_accept,
+							.init_channel = gy_link_accept,
 							.wait_ns = nodes->options.listen_wait_ns,
 							.ret_port = &nodes->port,
 							.ret_address = &bound };
@@ -348,16 +348,16 @@ int gy_nodes_start(struct gy_nodes *nodes, struct gyre_system *system)
 static void free_peers(struct gy_nodes *nodes)
 {
 	for (uint32_t id = 0; id <= UINT16_MAX; id++) {
-		struct gy_neighbour *peer = gy_neighbour_find(nodes, (uint16_t)id);
+		struct gy_peer *peer = gy_peer_find(nodes, (uint16_t)id);
 
 		if (peer != NULL) {
 			gy_lives_fini(peer);
-			gy_memory_put(peer->gates);
+			gy_memory_put(peer->link_orders);
 			gy_memory_put(peer->address);
 			gy_memory_put(peer);
 		}
 	}
-	gy_by_id_fini(&nodes->peers);
+	gy_id_table_fini(&nodes->peers);
 }
 
 void gy_nodes_destroy(struct gy_nodes *nodes)
@@ -407,12 +407,12 @@ int gyre_node_status_of(const struct gyre_system *system, uint16_t id,
 			struct gyre_node_status *ret_status)
 {
 	const struct gy_nodes *nodes = nodes_of(system);
-	const struct gy_neighbour *peer;
+	const struct gy_peer *peer;
 
 	if (nodes == NULL || ret_status == NULL) {
 		return -EINVAL;
 	}
-	peer = gy_neighbour_find(nodes, id);
+	peer = gy_peer_find(nodes, id);
 	if (peer == NULL) {
 		return -ENOENT;
 	}

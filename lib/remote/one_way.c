@@ -18,7 +18,7 @@
  */
 #include <errno.h>
 
-#include "actor/afar.h"
+#include "actor/node_loss.h"
 #include "actor/watch.h"
 #include "base/clock.h"
 #include "remote/remote.h"
@@ -44,7 +44,7 @@ static bool is_to_be_logged(uint64_t *logged_ns, uint64_t now_ns)
 }
 
 /* Under the mutex. */
-static void log_unreached(const struct gy_links *links, struct gy_neighbour *peer)
+static void log_unreached(const struct gy_links *links, struct gy_peer *peer)
 {
 	if (is_to_be_logged(&peer->unreached_logged_ns, links->home->loop.now_ns)) {
 		gy_log(links->nodes->log, GYRE_LOG_WARNING,
@@ -58,17 +58,17 @@ static void log_unreached(const struct gy_links *links, struct gy_neighbour *pee
 }
 
 /* On all loops: each has its own links of it. */
-static void have_it_told(struct gy_neighbour *peer)
+static void have_it_told(struct gy_peer *peer)
 {
 	struct gy_nodes *nodes = peer->nodes;
 
 	for (uint32_t i = 0; i < gy_homes_made(nodes->homes); i++) {
-		gy_duty_want(&nodes->links[i], peer, GY_DUTY_REACH);
+		gy_peer_task_request(&nodes->links[i], peer, GY_PEER_TASK_REACH);
 	}
 }
 
 /* Whether others have to hear of it. Under the mutex. */
-static bool set_unreached(const struct gy_links *links, struct gy_neighbour *peer, int error)
+static bool set_unreached(const struct gy_links *links, struct gy_peer *peer, int error)
 {
 	uint64_t now_ns = links->home->loop.now_ns;
 	uint64_t hold_ns = hold_of(links->nodes);
@@ -82,13 +82,13 @@ static bool set_unreached(const struct gy_links *links, struct gy_neighbour *pee
 	return true;
 }
 
-static void unreached(struct gy_association *link, int error)
+static void unreached(struct gy_link *link, int error)
 {
 	struct gy_links *links = link->links;
-	struct gy_neighbour *peer = link->peer;
+	struct gy_peer *peer = link->peer;
 	bool told;
 
-	if (links->draining || gy_association_is_last(link) || gy_load_relaxed(&peer->ways) > 0 ||
+	if (links->draining || gy_link_is_last(link) || gy_load_relaxed(&peer->ways) > 0 ||
 	    gy_load_relaxed(&peer->links) == 0 || gy_load_relaxed(&peer->state) != GYRE_NODE_UP) {
 		return;
 	}
@@ -103,7 +103,7 @@ static void unreached(struct gy_association *link, int error)
 /* Who refuses connections is not who dials, and is that at once. Other failures may be the
  * network's.
  */
-void gy_peer_missed(struct gy_association *link, int error)
+void gy_peer_unreachable(struct gy_link *link, int error)
 {
 	link->missed = error;
 	link->missed_ns = link->links->home->loop.now_ns;
@@ -113,7 +113,7 @@ void gy_peer_missed(struct gy_association *link, int error)
 }
 
 /* Unless all that time was a pause, which the failures of before have made that long. */
-void gy_peer_awaited(struct gy_association *link)
+void gy_peer_wait_expired(struct gy_link *link)
 {
 	if (link->missed_ns >= link->away_ns) {
 		unreached(link, link->missed);
@@ -122,7 +122,7 @@ void gy_peer_awaited(struct gy_association *link)
 	}
 }
 
-void gy_peer_reached(struct gy_links *links, struct gy_neighbour *peer)
+void gy_peer_reached(struct gy_links *links, struct gy_peer *peer)
 {
 	if (!gy_peer_is_unreached(peer)) {
 		return;
@@ -135,7 +135,7 @@ void gy_peer_reached(struct gy_links *links, struct gy_neighbour *peer)
 	have_it_told(peer);
 }
 
-void gy_peer_left(struct gy_links *links, struct gy_neighbour *peer)
+void gy_peer_left(struct gy_links *links, struct gy_peer *peer)
 {
 	(void)pthread_mutex_lock(&links->nodes->mutex);
 	gy_store_relaxed(&peer->unreached_ns, 0);
@@ -143,7 +143,7 @@ void gy_peer_left(struct gy_links *links, struct gy_neighbour *peer)
 }
 
 /* What is to be said by now. */
-static struct gy_reach reach_of(const struct gy_links *links, const struct gy_neighbour *peer)
+static struct gy_reach reach_of(const struct gy_links *links, const struct gy_peer *peer)
 {
 	uint64_t now_ns = links->home->loop.now_ns;
 	struct gy_reach reach = { 0 };
@@ -160,34 +160,34 @@ static struct gy_reach reach_of(const struct gy_links *links, const struct gy_ne
 	return reach;
 }
 
-void gy_one_way_say(struct gy_association *link)
+void gy_one_way_send_reach(struct gy_link *link)
 {
 	const struct gy_reach reach = reach_of(link->links, link->peer);
 	unsigned char frame[GY_REACH_BYTES_MAX];
 
 	if (reach.error != 0 || link->one_way) {
 		link->one_way = reach.error != 0;
-		gy_outgoing_say_bytes(link, frame, gy_reach_put(&reach, frame));
+		gy_link_send_bytes(link, frame, gy_reach_put(&reach, frame));
 	}
 }
 
-void gy_links_say_reach(struct gy_links *links, const struct gy_neighbour *peer)
+void gy_links_send_reach(struct gy_links *links, const struct gy_peer *peer)
 {
 	struct gy_list *item = links->all.next;
 
 	while (item != &links->all) {
-		struct gy_association *link = gy_container_of(item, struct gy_association, item);
+		struct gy_link *link = gy_container_of(item, struct gy_link, item);
 
 		item = item->next;
 		if (link->peer == peer && !link->dialled && link->stage == GY_LINK_OPEN) {
-			gy_one_way_say(link);
+			gy_one_way_send_reach(link);
 		}
 	}
 }
 
 /* ---- the side that cannot be dialled ---- */
 
-static void log_one_way(struct gy_association *link, const struct gy_reach *reach)
+static void log_one_way(struct gy_link *link, const struct gy_reach *reach)
 {
 	const struct gy_nodes *nodes = link->links->nodes;
 	uint64_t now_ns = link->links->home->loop.now_ns;
@@ -206,19 +206,19 @@ static void log_one_way(struct gy_association *link, const struct gy_reach *reac
 	}
 }
 
-static bool tell_actors(const struct gy_association *link, uint32_t deeds)
+static bool tell_actors(const struct gy_link *link, uint32_t deeds)
 {
 	struct gy_home *home = link->links->home;
-	const struct gy_afar_news news = { .node = link->peer->id,
+	const struct gy_node_loss news = { .node = link->peer->id,
 					   .deeds = (uint16_t)deeds,
 					   .error = -EADDRNOTAVAIL,
 					   .asked_until = gy_home_number(home) };
 
-	return gy_home_tell_afar(home, &news);
+	return gy_home_node_lost(home, &news);
 }
 
 /* For what lacks memory it is done again. */
-static void fail_asks(struct gy_association *link)
+static void fail_asks(struct gy_link *link)
 {
 	struct gy_one_way *back = &link->back;
 	uint64_t now_ns = link->links->home->loop.now_ns;
@@ -227,11 +227,11 @@ static void fail_asks(struct gy_association *link)
 		    now_ns - back->failed_ns < link->links->nodes->options.heartbeat_ns;
 	if (!back->due) {
 		back->failed_ns = now_ns;
-		back->due = !tell_actors(link, GY_AFAR_FAIL_ASKS);
+		back->due = !tell_actors(link, GY_NODE_LOSS_FAIL_ASKS);
 	}
 }
 
-static void begin(struct gy_association *link, const struct gy_reach *reach)
+static void begin(struct gy_link *link, const struct gy_reach *reach)
 {
 	struct gy_links *links = link->links;
 
@@ -244,7 +244,7 @@ static void begin(struct gy_association *link, const struct gy_reach *reach)
 	fail_asks(link);
 }
 
-static void end(struct gy_association *link)
+static void end(struct gy_link *link)
 {
 	struct gy_links *links = link->links;
 
@@ -256,7 +256,7 @@ static void end(struct gy_association *link)
 	}
 }
 
-static void log_end(const struct gy_association *link)
+static void log_end(const struct gy_link *link)
 {
 	if (link->back.logged) {
 		gy_log(link->links->nodes->log, GYRE_LOG_INFO,
@@ -265,7 +265,7 @@ static void log_end(const struct gy_association *link)
 	}
 }
 
-int gy_one_way_take(struct gy_association *link, const struct gy_frame *frame)
+int gy_one_way_receive_reach(struct gy_link *link, const struct gy_frame *frame)
 {
 	uint64_t now_ns = link->links->home->loop.now_ns;
 	struct gy_reach reach;
@@ -283,7 +283,7 @@ int gy_one_way_take(struct gy_association *link, const struct gy_frame *frame)
 	return 0;
 }
 
-void gy_one_way_look(struct gy_association *link)
+void gy_one_way_check(struct gy_link *link)
 {
 	uint64_t now_ns = link->links->home->loop.now_ns;
 	uint64_t away_ns = link->links->nodes->options.away_ns;
@@ -296,11 +296,11 @@ void gy_one_way_look(struct gy_association *link)
 		fail_asks(link);
 	}
 	if (!link->back.told && now_ns - link->back.since_ns > away_ns) {
-		link->back.told = tell_actors(link, GY_AFAR_END_WATCHES);
+		link->back.told = tell_actors(link, GY_NODE_LOSS_END_WATCHES);
 	}
 }
 
-void gy_one_way_forget(struct gy_association *link)
+void gy_one_way_forget(struct gy_link *link)
 {
 	if (link->dialled && link->one_way) {
 		end(link);
@@ -310,8 +310,8 @@ void gy_one_way_forget(struct gy_association *link)
 bool gy_one_way_refuses(const struct gy_links *links, struct gyre_address to,
 			const struct gyre_mail *mail)
 {
-	const struct gy_association *link =
-		(const struct gy_association *)gy_by_id_find(&links->dialled, to.node);
+	const struct gy_link *link =
+		(const struct gy_link *)gy_id_table_find(&links->dialled, to.node);
 
 	if (link == NULL || !link->one_way) {
 		return false;
@@ -325,5 +325,5 @@ int gy_one_way_route(struct gy_home *home, struct gyre_address to, struct gyre_m
 		return gy_remote_ops.route(home, to, mail);
 	}
 	gy_count(&home->counters.sent, 1);
-	return gy_outgoing_lose(home, to, mail, -EADDRNOTAVAIL);
+	return gy_outgoing_drop(home, to, mail, -EADDRNOTAVAIL);
 }

@@ -10,7 +10,7 @@
 
 #include <gyre/watch.h>
 
-#include "actor/afar.h"
+#include "actor/node_loss.h"
 #include "actor/stack.h"
 #include "actor/watch.h"
 #include "base/memory.h"
@@ -20,15 +20,15 @@ enum { OVERHEAD_BYTES = GY_WIRE_HEAD_BYTES_MAX };
 
 /* Mail for another node that is on its way to the loop that is to send it. It is counted as sent
  * already. */
-struct errand {
+struct relay {
 	struct gyre_address to;
 	struct gyre_mail *mail;
 };
-static const struct gyre_type type_errand = { .name = "errand to a node",
-					      .id = 0x4a,
-					      .bytes = sizeof(struct errand) };
+static const struct gyre_type type_relay = { .name = "relay to a node",
+					     .id = 0x4a,
+					     .bytes = sizeof(struct relay) };
 
-static void tell_frames(struct gy_association *link)
+static void tell_frames(struct gy_link *link)
 {
 	uint64_t frames = link->queued_frames - link->told_frames;
 
@@ -39,18 +39,18 @@ static void tell_frames(struct gy_association *link)
 
 static void flush(struct gy_loop *loop, struct gy_later *later)
 {
-	struct gy_association *link = gy_container_of(later, struct gy_association, later);
+	struct gy_link *link = gy_container_of(later, struct gy_link, later);
 
 	link->flushing = false;
 	link->used_ns = loop->now_ns;
 	tell_frames(link);
-	gy_outgoing_pump(link);
+	gy_link_flush(link);
 }
 
 /* Before the first that is said in a job. */
-static void begin(struct gy_association *link)
+static void begin(struct gy_link *link)
 {
-	gy_sheet_rewind(&link->sheet);
+	gy_frame_page_rewind(&link->frame_page);
 	link->flushing = true;
 	link->later.run = flush;
 	gy_loop_later(&link->links->home->loop, &link->later);
@@ -105,10 +105,10 @@ static bool is_plain(const struct gyre_type *type)
 	return type->id >= GY_IDS_OF_GYRE && type->encoding == NULL && type->destroy == NULL;
 }
 
-static inline void remember(struct gy_association *link, struct gyre_address to,
+static inline void remember(struct gy_link *link, struct gyre_address to,
 			    const struct gyre_mail *mail)
 {
-	link->said = (struct gy_said){
+	link->last_sent = (struct gy_last_sent){
 		.type = is_plain(mail->type) ? mail->type : NULL,
 		.type_id = mail->type->id,
 		.bytes = mail->type->bytes,
@@ -117,13 +117,14 @@ static inline void remember(struct gy_association *link, struct gyre_address to,
 	};
 }
 
-static inline __attribute__((always_inline)) int add_frame(struct gy_association *link,
+static inline __attribute__((always_inline)) int add_frame(struct gy_link *link,
 							   const struct gy_frame *frame,
 							   struct gyre_address to,
 							   const struct gyre_mail *mail)
 {
 	uint32_t head_bytes = gy_wire_head_bytes(frame->kind);
-	unsigned char *at = gy_sheet_reserve(link, &link->sheet, head_bytes + frame->bytes);
+	unsigned char *at =
+		gy_frame_page_reserve(link, &link->frame_page, head_bytes + frame->bytes);
 
 	if (gy_unlikely(at == NULL)) {
 		return -ENOMEM;
@@ -132,7 +133,7 @@ static inline __attribute__((always_inline)) int add_frame(struct gy_association
 	if (frame->bytes > 0) {
 		memcpy(at + head_bytes, frame->body, frame->bytes);
 	}
-	link->sheet.at = at + head_bytes + frame->bytes;
+	link->frame_page.at = at + head_bytes + frame->bytes;
 	link->queued_bytes += head_bytes + frame->bytes;
 	link->queued_frames++;
 	if (frame->kind == GY_WIRE_NOTICE) {
@@ -141,35 +142,35 @@ static inline __attribute__((always_inline)) int add_frame(struct gy_association
 	return 0;
 }
 
-static __attribute__((noinline)) int add_unsettled(struct gy_association *link,
+static __attribute__((noinline)) int add_unsettled(struct gy_link *link,
 						   const struct gy_frame *frame,
 						   struct gyre_address to,
 						   const struct gyre_mail *mail)
 {
-	int r = gy_unsettled_reserve(link);
+	int r = gy_in_flight_reserve(link);
 
 	r = r < 0 ? r : add_frame(link, frame, to, mail);
 	if (r == 0) {
-		gy_unsettled_add(link, frame);
+		gy_in_flight_add(link, frame);
 	}
 	return r;
 }
 
-static inline int add_whole(struct gy_association *link, const struct gy_frame *frame,
+static inline int add_whole(struct gy_link *link, const struct gy_frame *frame,
 			    struct gyre_address to, const struct gyre_mail *mail)
 {
-	return gy_unlikely(gy_unsettled_is(frame)) ? add_unsettled(link, frame, to, mail)
-						   : add_frame(link, frame, to, mail);
+	return gy_unlikely(gy_in_flight_is_tracked(frame)) ? add_unsettled(link, frame, to, mail)
+							   : add_frame(link, frame, to, mail);
 }
 
 /* Whether a body of so many bytes stays within the bound, whatever the kind of its message. */
-static inline bool has_room(const struct gy_association *link, uint32_t bytes)
+static inline bool has_room(const struct gy_link *link, uint32_t bytes)
 {
 	return link->queued_bytes - link->credited_bytes + bytes + OVERHEAD_BYTES <=
 	       link->queued_bytes_max;
 }
 
-static int check(const struct gy_association *link, const struct gy_frame *frame)
+static int check(const struct gy_link *link, const struct gy_frame *frame)
 {
 	uint64_t max = link->queued_bytes_max;
 	bool is_answer = frame->kind == GY_WIRE_REPLY || frame->kind == GY_WIRE_EXCEPTION;
@@ -201,7 +202,7 @@ static struct gyre_address speaker(const struct gyre_mail *mail)
 	return gy_mail_sender(mail);
 }
 
-static int add(struct gy_association *link, const struct gy_frame *frame, struct gyre_address to,
+static int add(struct gy_link *link, const struct gy_frame *frame, struct gyre_address to,
 	       const struct gyre_mail *mail)
 {
 	int r = check(link, frame);
@@ -210,21 +211,22 @@ static int add(struct gy_association *link, const struct gy_frame *frame, struct
 		return r;
 	}
 	if (gy_unlikely(frame->bytes > GY_WIRE_BODY_BYTES_MAX) ||
-	    (gy_unlikely(link->streams_count > 0) && gy_streams_have(link, speaker(mail), to))) {
-		return gy_streams_add(link, frame, speaker(mail), to);
+	    (gy_unlikely(link->fragments_count > 0) &&
+	     gy_fragments_pending(link, speaker(mail), to))) {
+		return gy_fragments_add(link, frame, speaker(mail), to);
 	}
 	return add_whole(link, frame, to, mail);
 }
 
 /* What does not travel as the bytes it has here. */
-static int encode_body(struct gy_association *link, struct gy_frame *frame, struct gyre_address to,
+static int encode_body(struct gy_link *link, struct gy_frame *frame, struct gyre_address to,
 		       const struct gyre_mail *mail)
 {
 	struct gyre_encoder out = { .max = link->message_bytes_max };
 	int r = 0;
 
 	if (mail->type->id < GY_IDS_OF_GYRE) {
-		r = gy_order_encode(mail, frame, &out);
+		r = gy_runtime_message_encode(mail, frame, &out);
 	} else if (!gy_type_travels(mail->type)) {
 		r = -EPROTO;
 	} else if (gy_type_is_encoded(mail->type)) {
@@ -242,7 +244,7 @@ static int encode_body(struct gy_association *link, struct gy_frame *frame, stru
 	return r;
 }
 
-static __attribute__((noinline)) int encode_any(struct gy_association *link, struct gyre_address to,
+static __attribute__((noinline)) int encode_any(struct gy_link *link, struct gyre_address to,
 						const struct gyre_mail *mail)
 {
 	struct gy_frame frame;
@@ -253,14 +255,13 @@ static __attribute__((noinline)) int encode_any(struct gy_association *link, str
 }
 
 /* Most mail: then the head is made where it is to stand. */
-static inline int encode(struct gy_association *link, struct gyre_address to,
-			 const struct gyre_mail *mail)
+static inline int encode(struct gy_link *link, struct gyre_address to, const struct gyre_mail *mail)
 {
 	uint32_t bytes = mail->type->bytes;
 	struct gy_frame frame;
 
 	if (gy_unlikely(!is_plain(mail->type) || bytes > GY_WIRE_BODY_BYTES_MAX ||
-			bytes > link->message_bytes_max || link->streams_count > 0 ||
+			bytes > link->message_bytes_max || link->fragments_count > 0 ||
 			!has_room(link, bytes))) {
 		return encode_any(link, to, mail);
 	}
@@ -290,18 +291,18 @@ static enum gyre_drop reason_of(int error)
 
 static int lose(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail, int error);
 
-/* Mail that another loop of this node has to send: it goes there in an errand. */
+/* Mail that another loop of this node has to send: it goes there in a relay. */
 static int carry(struct gy_home *home, uint16_t loop, struct gyre_address to,
 		 struct gyre_mail *mail)
 {
-	struct gyre_mail *errand = gy_mail_get(home, &type_errand);
+	struct gyre_mail *relay = gy_mail_get(home, &type_relay);
 
-	if (errand == NULL) {
+	if (relay == NULL) {
 		return lose(home, to, mail, -ENOMEM);
 	}
-	*(struct errand *)gyre_payload(errand) = (struct errand){ .to = to, .mail = mail };
-	errand->node.kind = GY_MAIL_REMOTE;
-	gy_loop_send(&home->loop, loop, &errand->node);
+	*(struct relay *)gyre_payload(relay) = (struct relay){ .to = to, .mail = mail };
+	relay->node.kind = GY_MAIL_REMOTE;
+	gy_loop_send(&home->loop, loop, &relay->node);
 	return 0;
 }
 
@@ -310,22 +311,22 @@ static bool is_answer(const struct gyre_mail *mail)
 	return mail->node.kind == GY_MAIL_REPLY || mail->node.kind == GY_MAIL_EXCEPTION;
 }
 
-static void owe(struct gy_association *link, struct gyre_address asker, struct gyre_mail *mail);
+static void owe(struct gy_link *link, struct gyre_address asker, struct gyre_mail *mail);
 
 /* An answer is lost: who waits for it is told, unless the peer has ended. Whether that took the
  * mail of the answer, for there is no other. */
 static bool owe_answer(struct gy_home *home, struct gyre_address asker, struct gyre_mail *mail,
 		       int error)
 {
-	struct gy_association *link =
-		(struct gy_association *)gy_by_id_find(&gy_links_of(home)->dialled, asker.node);
+	struct gy_link *link =
+		(struct gy_link *)gy_id_table_find(&gy_links_of(home)->dialled, asker.node);
 
-	if (link == NULL || !gy_neighbour_is_alive(link->peer) ||
-	    gy_outgoing_owe(link, asker, mail->ask_id, error) == 0) {
+	if (link == NULL || !gy_peer_is_alive(link->peer) ||
+	    gy_outgoing_fail_answer(link, asker, mail->ask_id, error) == 0) {
 		return false;
 	}
 	gy_mail_release(mail);
-	gy_unanswered_become(mail, error);
+	gy_unanswered_convert(mail, error);
 	owe(link, asker, mail);
 	return true;
 }
@@ -340,7 +341,7 @@ static void lose_watch(struct gy_home *home, struct gyre_address to, struct gyre
 		gy_mail_put(home, mail);
 	} else if (error == -ENOMEM) {
 		gy_count(&home->counters.handled, 1);
-		gy_duty_renew_later(gy_links_of(home), to.node, mail->from.loop);
+		gy_peer_task_renew_later(gy_links_of(home), to.node, mail->from.loop);
 		gy_mail_put(home, mail);
 	} else {
 		gy_watch_refused(home, mail, error);
@@ -350,10 +351,10 @@ static void lose_watch(struct gy_home *home, struct gyre_address to, struct gyre
 /* Whether the peer may still have to take what this loop has said to it. */
 static bool may_overtake(struct gy_home *home, struct gyre_address to)
 {
-	const struct gy_association *link =
-		(struct gy_association *)gy_by_id_find(&gy_links_of(home)->dialled, to.node);
+	const struct gy_link *link =
+		(struct gy_link *)gy_id_table_find(&gy_links_of(home)->dialled, to.node);
 
-	return link != NULL && link->unsure;
+	return link != NULL && link->unacknowledged;
 }
 
 /*
@@ -395,7 +396,7 @@ static __attribute__((noinline)) int lose_stale(struct gy_home *home, struct gyr
 }
 
 /* Whether the receiver is of another life than the peer's of that link. */
-static inline bool is_stale(const struct gy_association *link, struct gyre_address to)
+static inline bool is_stale(const struct gy_link *link, struct gyre_address to)
 {
 	return to.life != gy_life_of(link->theirs.incarnation) && to.life != 0;
 }
@@ -403,24 +404,25 @@ static inline bool is_stale(const struct gy_association *link, struct gyre_addre
 /* ---- what is like the one before ---- */
 
 /* Whether the head of a mail would be that of the last notice, and it has room as it is. */
-static inline bool is_again(const struct gy_association *link, struct gyre_address to,
+static inline bool is_again(const struct gy_link *link, struct gyre_address to,
 			    const struct gyre_mail *mail)
 {
-	const struct gy_said *said = &link->said;
+	const struct gy_last_sent *last_sent = &link->last_sent;
 	const struct gyre_type *type = mail->type;
 
-	return said->type == type && mail->node.kind == GY_MAIL_NOTICE &&
-	       memcmp(&said->to, &to, sizeof(to)) == 0 &&
-	       memcmp(&said->from, &mail->from, sizeof(mail->from)) == 0 &&
-	       said->type_id == type->id && said->bytes == type->bytes &&
-	       link->stage == GY_LINK_OPEN && link->flushing && link->streams_count == 0 &&
-	       (size_t)(link->sheet.end - link->sheet.at) >= GY_WIRE_WORD_BYTES + said->bytes &&
-	       has_room(link, said->bytes);
+	return last_sent->type == type && mail->node.kind == GY_MAIL_NOTICE &&
+	       memcmp(&last_sent->to, &to, sizeof(to)) == 0 &&
+	       memcmp(&last_sent->from, &mail->from, sizeof(mail->from)) == 0 &&
+	       last_sent->type_id == type->id && last_sent->bytes == type->bytes &&
+	       link->stage == GY_LINK_OPEN && link->flushing && link->fragments_count == 0 &&
+	       (size_t)(link->frame_page.end - link->frame_page.at) >=
+		       GY_WIRE_WORD_BYTES + last_sent->bytes &&
+	       has_room(link, last_sent->bytes);
 }
 
-static inline int end_again(struct gy_association *link, struct gyre_mail *mail, uint32_t bytes)
+static inline int end_again(struct gy_link *link, struct gyre_mail *mail, uint32_t bytes)
 {
-	link->sheet.at += bytes;
+	link->frame_page.at += bytes;
 	link->queued_bytes += bytes;
 	link->queued_frames++;
 	gy_mail_put(link->links->home, mail);
@@ -428,22 +430,22 @@ static inline int end_again(struct gy_association *link, struct gyre_mail *mail,
 }
 
 /* A call of its own, so that what has no body saves no registers. */
-static __attribute__((noinline)) int say_body_again(struct gy_association *link,
-						    struct gyre_mail *mail)
+static __attribute__((noinline)) int say_body_again(struct gy_link *link, struct gyre_mail *mail)
 {
-	uint32_t bytes = link->said.bytes;
+	uint32_t bytes = link->last_sent.bytes;
 
-	memcpy(link->sheet.at + GY_WIRE_WORD_BYTES, mail->payload, bytes);
+	memcpy(link->frame_page.at + GY_WIRE_WORD_BYTES, mail->payload, bytes);
 	return end_again(link, mail, GY_WIRE_WORD_BYTES + bytes);
 }
 
-static inline int say_again(struct gy_association *link, struct gyre_mail *mail)
+static inline int say_again(struct gy_link *link, struct gyre_mail *mail)
 {
-	uint32_t word = htole32((uint32_t)GY_WIRE_AGAIN << GY_WIRE_KIND_SHIFT | link->said.bytes);
+	uint32_t word =
+		htole32((uint32_t)GY_WIRE_REPEAT << GY_WIRE_KIND_SHIFT | link->last_sent.bytes);
 
-	memcpy(link->sheet.at, &word, sizeof(word));
-	return link->said.bytes > 0 ? say_body_again(link, mail)
-				    : end_again(link, mail, GY_WIRE_WORD_BYTES);
+	memcpy(link->frame_page.at, &word, sizeof(word));
+	return link->last_sent.bytes > 0 ? say_body_again(link, mail)
+					 : end_again(link, mail, GY_WIRE_WORD_BYTES);
 }
 
 /* ---- any ---- */
@@ -459,9 +461,9 @@ static void note_receiver(struct gyre_mail *mail, struct gyre_address to)
 
 /* What comes once, and finds no memory to leave with: the link breaks, and it waits for the next
  * connection, before all else. */
-static int keep(struct gy_association *link, struct gyre_address to, struct gyre_mail *mail)
+static int keep(struct gy_link *link, struct gyre_address to, struct gyre_mail *mail)
 {
-	gy_association_abort(link, -ENOMEM);
+	gy_link_abort(link, -ENOMEM);
 	note_receiver(mail, to);
 	if (link->waiting == NULL) {
 		link->waiting_last = &mail->node;
@@ -473,7 +475,7 @@ static int keep(struct gy_association *link, struct gyre_address to, struct gyre
 	return 0;
 }
 
-static int send_now(struct gy_association *link, struct gyre_address to, struct gyre_mail *mail)
+static int send_now(struct gy_link *link, struct gyre_address to, struct gyre_mail *mail)
 {
 	struct gy_home *home = link->links->home;
 	int r;
@@ -497,7 +499,7 @@ static int send_now(struct gy_association *link, struct gyre_address to, struct 
 }
 
 /* Until the link is open. */
-static int wait(struct gy_association *link, struct gyre_address to, struct gyre_mail *mail)
+static int wait(struct gy_link *link, struct gyre_address to, struct gyre_mail *mail)
 {
 	uint64_t bytes = mail->type->bytes + OVERHEAD_BYTES;
 
@@ -521,7 +523,7 @@ static int wait(struct gy_association *link, struct gyre_address to, struct gyre
 }
 
 /* It has been counted as sent. */
-static void owe(struct gy_association *link, struct gyre_address asker, struct gyre_mail *mail)
+static void owe(struct gy_link *link, struct gyre_address asker, struct gyre_mail *mail)
 {
 	struct gy_home *home = link->links->home;
 
@@ -530,17 +532,17 @@ static void owe(struct gy_association *link, struct gyre_address asker, struct g
 		(void)lose_stale(home, asker, mail);
 	} else if (link->stage == GY_LINK_OPEN) {
 		(void)send_now(link, asker, mail);
-	} else if (link->links->draining || gy_association_is_last(link)) {
+	} else if (link->links->draining || gy_link_is_last(link)) {
 		(void)lose(home, asker, mail, -ESHUTDOWN);
 	} else {
 		(void)wait(link, asker, mail);
-		gy_association_want(link);
+		gy_link_ensure_dialled(link);
 	}
 }
 
 /* So many may be owed beyond the bound as there is room within it: the rest ends by time-outs. */
-int gy_outgoing_owe(struct gy_association *link, struct gyre_address asker, uint64_t ask_id,
-		    int error)
+int gy_outgoing_fail_answer(struct gy_link *link, struct gyre_address asker, uint64_t ask_id,
+			    int error)
 {
 	uint64_t held = link->queued_bytes - link->credited_bytes + link->waiting_bytes;
 	struct gyre_mail *mail;
@@ -557,7 +559,7 @@ int gy_outgoing_owe(struct gy_association *link, struct gyre_address asker, uint
 	return 0;
 }
 
-static struct gyre_mail *take_waiting(struct gy_association *link, struct gyre_address *ret_to)
+static struct gyre_mail *take_waiting(struct gy_link *link, struct gyre_address *ret_to)
 {
 	struct gyre_mail *mail = gy_mail_of(link->waiting);
 
@@ -572,7 +574,7 @@ static struct gyre_mail *take_waiting(struct gy_association *link, struct gyre_a
 	return mail;
 }
 
-static uint64_t count_waiting(const struct gy_association *link)
+static uint64_t count_waiting(const struct gy_link *link)
 {
 	uint64_t bytes = 0;
 
@@ -583,7 +585,7 @@ static uint64_t count_waiting(const struct gy_association *link)
 }
 
 /* It may break again meanwhile; then the rest waits on. */
-void gy_outgoing_resume(struct gy_association *link)
+void gy_outgoing_send_waiting(struct gy_link *link)
 {
 	struct gyre_address to;
 
@@ -600,14 +602,14 @@ void gy_outgoing_resume(struct gy_association *link)
 }
 
 /* A life that others have met before: that the former one is over says nothing about it. */
-static bool is_unmet(const struct gy_neighbour *peer, uint32_t life)
+static bool is_unmet(const struct gy_peer *peer, uint32_t life)
 {
 	return life != 0 && gy_lives_find(&peer->lives, life) == 0;
 }
 
 /* Whether it stays. One that is to be for whatever life the node has is for the one that it had. */
-static bool stays(const struct gy_association *link, struct gyre_address to,
-		  const struct gyre_mail *mail, enum gy_waiting lost)
+static bool stays(const struct gy_link *link, struct gyre_address to, const struct gyre_mail *mail,
+		  enum gy_waiting lost)
 {
 	const struct gy_lives *lives = &link->peer->lives;
 
@@ -618,14 +620,14 @@ static bool stays(const struct gy_association *link, struct gyre_address to,
 		return mail->node.kind != GY_MAIL_ASK;
 	case GY_WAITING_OVER:
 		return is_unmet(link->peer, to.life) ||
-		       (to.life != 0 && !gy_neighbour_is_down(link->peer) &&
+		       (to.life != 0 && !gy_peer_is_down(link->peer) &&
 			!gy_lives_is_over(lives, gy_lives_find(lives, to.life)));
 	default:
 		return false;
 	}
 }
 
-void gy_outgoing_give_up(struct gy_association *link, int error, enum gy_waiting which)
+void gy_outgoing_drop_waiting(struct gy_link *link, int error, enum gy_waiting which)
 {
 	struct gy_node *last = link->waiting == NULL ? NULL : link->waiting_last;
 	struct gyre_address to;
@@ -644,7 +646,7 @@ void gy_outgoing_give_up(struct gy_association *link, int error, enum gy_waiting
 	}
 }
 
-void gy_outgoing_reset(struct gy_association *link)
+void gy_outgoing_reset(struct gy_link *link)
 {
 	uint64_t lost = link->queued_frames - link->credited_frames;
 
@@ -652,13 +654,13 @@ void gy_outgoing_reset(struct gy_association *link)
 	if (lost > 0) {
 		(void)gy_add_relaxed(&link->peer->lost, lost);
 	}
-	gy_sheet_drop(link, &link->sheet);
-	link->said.type = NULL;
+	gy_frame_page_drop(link, &link->frame_page);
+	link->last_sent.type = NULL;
 	gyre_buffer_free(link->out);
 	link->out = NULL;
 	link->queued_bytes = 0;
 	link->credited_bytes = 0;
-	gy_unsettled_reset(link);
+	gy_in_flight_reset(link);
 	link->parcel_bytes = 0;
 	link->fragment_bytes = 0;
 	link->sent_bytes = 0;
@@ -670,26 +672,23 @@ void gy_outgoing_reset(struct gy_association *link)
 /* Whether its node is known to have another life now, or none. */
 static bool is_over(const struct gy_links *links, struct gyre_address to)
 {
-	const struct gy_neighbour *peer =
-		to.life == 0 ? NULL : gy_neighbour_find(links->nodes, to.node);
+	const struct gy_peer *peer = to.life == 0 ? NULL : gy_peer_find(links->nodes, to.node);
 	uint32_t number = peer == NULL ? 0 : gy_lives_find(&peer->lives, to.life);
 
 	return number != 0 && gy_lives_is_over(&peer->lives, number);
 }
 
 /* The link to a node that is down, for mail that may find it in its next life. */
-static struct gy_association *get_for_unmet(const struct gy_links *links, struct gyre_address to)
+static struct gy_link *get_for_unmet(const struct gy_links *links, struct gyre_address to)
 {
-	struct gy_association *link =
-		(struct gy_association *)gy_by_id_find(&links->dialled, to.node);
+	struct gy_link *link = (struct gy_link *)gy_id_table_find(&links->dialled, to.node);
 
 	return link != NULL && is_unmet(link->peer, to.life) ? link : NULL;
 }
 
 static int send_on(struct gy_links *links, struct gyre_address to, struct gyre_mail *mail)
 {
-	struct gy_association *link =
-		(struct gy_association *)gy_by_id_find(&links->dialled, to.node);
+	struct gy_link *link = (struct gy_link *)gy_id_table_find(&links->dialled, to.node);
 	int error;
 
 	if (gy_likely(link != NULL && link->stage == GY_LINK_OPEN)) {
@@ -706,7 +705,7 @@ static int send_on(struct gy_links *links, struct gyre_address to, struct gyre_m
 	if (is_over(links, to)) {
 		return lose_stale(links->home, to, mail);
 	}
-	link = gy_association_get(links, to.node, &error);
+	link = gy_link_get(links, to.node, &error);
 	if (link == NULL && error == -EHOSTDOWN) {
 		link = get_for_unmet(links, to);
 	}
@@ -716,7 +715,7 @@ static int send_on(struct gy_links *links, struct gyre_address to, struct gyre_m
 static __attribute__((noinline)) int route_any(struct gy_home *home, struct gyre_address to,
 					       struct gyre_mail *mail)
 {
-	if (gy_unlikely(home->here == GY_NOWHERE && mail->from.cookie != 0 &&
+	if (gy_unlikely(home->here == GY_LOOP_NONE && mail->from.cookie != 0 &&
 			mail->from.loop != home->loop.index)) {
 		return carry(home, mail->from.loop, to, mail); /* it leaves by its own loop */
 	}
@@ -725,30 +724,30 @@ static __attribute__((noinline)) int route_any(struct gy_home *home, struct gyre
 
 static int route(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
 {
-	struct gy_association *link = gy_links_of(home)->recent;
+	struct gy_link *link = gy_links_of(home)->recent;
 
 	gy_count(&home->counters.sent, 1);
-	if (gy_likely(link != NULL && is_again(link, to, mail) && home->here != GY_NOWHERE)) {
+	if (gy_likely(link != NULL && is_again(link, to, mail) && home->here != GY_LOOP_NONE)) {
 		return say_again(link, mail);
 	}
 	return route_any(home, to, mail);
 }
 
-int gy_outgoing_lose(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail,
+int gy_outgoing_drop(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail,
 		     int error)
 {
 	return lose(home, to, mail, error);
 }
 
-struct gyre_mail *gy_errand_to_node(struct gyre_address to, struct gyre_mail *mail)
+struct gyre_mail *gy_relay_create(struct gyre_address to, struct gyre_mail *mail)
 {
-	struct gyre_mail *errand = gy_mail_get_from_heap(&type_errand);
+	struct gyre_mail *relay = gy_mail_get_from_heap(&type_relay);
 
-	if (errand != NULL) {
-		*(struct errand *)gyre_payload(errand) = (struct errand){ .to = to, .mail = mail };
-		errand->node.kind = GY_MAIL_REMOTE;
+	if (relay != NULL) {
+		*(struct relay *)gyre_payload(relay) = (struct relay){ .to = to, .mail = mail };
+		relay->node.kind = GY_MAIL_REMOTE;
 	}
-	return errand;
+	return relay;
 }
 
 static struct gyre_address shown(const struct gy_home *home, struct gyre_address address)
@@ -758,14 +757,14 @@ static struct gyre_address shown(const struct gy_home *home, struct gyre_address
 
 static void arrived(struct gy_home *home, struct gyre_mail *mail)
 {
-	struct errand errand = *(const struct errand *)gyre_payload(mail);
+	struct relay relay = *(const struct relay *)gyre_payload(mail);
 	struct gy_links *links = gy_links_of(home);
 
 	gy_mail_put(home, mail);
-	if (links->one_ways > 0 && gy_one_way_refuses(links, errand.to, errand.mail)) {
-		(void)lose(home, errand.to, errand.mail, -EADDRNOTAVAIL);
+	if (links->one_ways > 0 && gy_one_way_refuses(links, relay.to, relay.mail)) {
+		(void)lose(home, relay.to, relay.mail, -EADDRNOTAVAIL);
 	} else {
-		(void)send_on(links, errand.to, errand.mail);
+		(void)send_on(links, relay.to, relay.mail);
 	}
 }
 

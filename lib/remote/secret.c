@@ -146,7 +146,7 @@ void gy_secrets_fini(struct gy_nodes *nodes)
 	OPENSSL_cleanse(nodes->secrets, sizeof(nodes->secrets));
 }
 
-struct gyre_tls_context *gy_secrets_tls(const struct gy_association *link)
+struct gyre_tls_context *gy_secrets_tls(const struct gy_link *link)
 {
 	const struct gy_nodes *nodes = link->links->nodes;
 

@@ -55,7 +55,7 @@ enum gy_wire_kind {
 	GY_WIRE_LOOKUP,
 	GY_WIRE_FRAGMENT,
 	GY_WIRE_BYE,
-	GY_WIRE_AGAIN,
+	GY_WIRE_REPEAT,
 	GY_WIRE_REACH,
 	GY_WIRE_KINDS,
 };
@@ -72,8 +72,9 @@ enum {
 	GY_NONCE_BYTES = 32,
 	GY_PROOF_BYTES = 32,
 	GY_HELLO_BYTES_MAX = 256,
-	GY_GREETING_BYTES_MAX = 1024, /* of a frame before the link is open; more than there are */
-	GY_ARRIVALS_MAX = 64,	      /* messages in fragments that a receiver keeps */
+	GY_LINK_HANDSHAKE_BYTES_MAX =
+		1024,		      /* of a frame before the link is open; more than there are */
+	GY_PARTIAL_MESSAGES_MAX = 64, /* messages in fragments that a receiver keeps */
 	GY_REACH_TEXT_BYTES_MAX = 255,
 	GY_REACH_BYTES_MAX = GY_WIRE_WORD_BYTES + 8 + GY_REACH_TEXT_BYTES_MAX,
 };

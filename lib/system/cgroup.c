@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "system/kernfile.h"
+#include "system/kernel_file.h"
 
 /* The first is where version 2 is alone, the second where both versions are mounted. */
 static const char *const mounts[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };

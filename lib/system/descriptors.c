@@ -15,7 +15,7 @@
 
 enum { RESERVED = 65536 }; /* half a megabyte; beyond that it grows while loops run */
 
-void gy_descriptors_reserve(const struct gy_log *log)
+void gy_process_reserve_descriptors(const struct gy_log *log)
 {
 	struct rlimit limit = { 0 };
 	int count = RESERVED;

@@ -4,7 +4,7 @@
 #include "system/directory.h"
 
 #include "base/memory.h"
-#include "system/listing.h"
+#include "system/name_entry.h"
 
 struct gy_directory *gy_directory_create(const struct gy_homes *homes)
 {
@@ -37,5 +37,5 @@ const struct gy_directory_ops gy_directory_ops = {
 	.route = gy_group_route,
 	.enlist = gy_group_enlist,
 	.refuse = gy_group_refuse,
-	.withdraw = gy_listing_withdraw,
+	.withdraw = gy_name_entry_withdraw,
 };

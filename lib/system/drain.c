@@ -43,7 +43,7 @@ static void begin(struct gy_worker *worker)
 	gy_timer_init(&worker->deadline, wake_for_deadline);
 	gy_timer_start(&home->loop.wheel, &worker->deadline,
 		       worker->system->options.drain_timeout_ns);
-	gy_guard_end(worker);
+	gy_memory_guard_end(worker);
 	if (home->loop.index == 0 && !gy_succession_is_over(worker->system)) {
 		gy_supervisor_stopping(worker->system);
 	}
@@ -129,7 +129,7 @@ static void arrive(struct gy_worker *worker)
 		return;
 	}
 	gy_store_relaxed(&system->arrived, 0);
-	gy_embassy_set_stage(system, worker->stage + 1);
+	gy_foreign_asks_set_stage(system, worker->stage + 1);
 	gy_system_wake_all(system);
 }
 

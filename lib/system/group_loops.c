@@ -11,35 +11,35 @@
 #include "system/groups.h"
 #include "system/system.h"
 
-int gy_group_set_breed(struct gy_group *group, const struct gy_spawn_order *order)
+int gy_group_set_recipe(struct gy_group *group, const struct gy_spawn_order *order)
 {
 	const struct gyre_mail *argument = order->argument;
-	struct gy_breed *breed = (struct gy_breed *)gy_memory_get(sizeof(*breed));
+	struct gy_group_recipe *recipe = (struct gy_group_recipe *)gy_memory_get(sizeof(*recipe));
 
-	if (breed == NULL) {
+	if (recipe == NULL) {
 		return -ENOMEM;
 	}
-	breed->class = order->class;
-	breed->parent = order->child_of;
-	breed->counted = order->counted;
+	recipe->class = order->class;
+	recipe->parent = order->child_of;
+	recipe->counted = order->counted;
 	if (argument != NULL) {
-		breed->argument = gy_mail_get_from_heap(argument->type);
-		if (breed->argument == NULL) {
-			gy_memory_put(breed);
+		recipe->argument = gy_mail_get_from_heap(argument->type);
+		if (recipe->argument == NULL) {
+			gy_memory_put(recipe);
 			return -ENOMEM;
 		}
-		memcpy(breed->argument->payload, argument->payload, argument->type->bytes);
+		memcpy(recipe->argument->payload, argument->payload, argument->type->bytes);
 	}
-	group->breed = breed;
+	group->recipe = recipe;
 	return 0;
 }
 
-void gy_group_free_breed(struct gy_group *group)
+void gy_group_free_recipe(struct gy_group *group)
 {
-	if (group->breed != NULL) {
-		gyre_mail_free(NULL, group->breed->argument);
-		gy_memory_put(group->breed);
-		group->breed = NULL;
+	if (group->recipe != NULL) {
+		gyre_mail_free(NULL, group->recipe->argument);
+		gy_memory_put(group->recipe);
+		group->recipe = NULL;
 	}
 }
 
@@ -58,10 +58,10 @@ static bool has_one_on(const struct gy_group *group, uint32_t loop)
 	return false;
 }
 
-static int copy_argument(struct gy_home *home, const struct gy_breed *breed,
+static int copy_argument(struct gy_home *home, const struct gy_group_recipe *recipe,
 			 struct gyre_mail **ret_copy)
 {
-	const struct gyre_mail *argument = breed->argument;
+	const struct gyre_mail *argument = recipe->argument;
 
 	*ret_copy = NULL;
 	if (argument == NULL) {
@@ -80,17 +80,17 @@ static int copy_argument(struct gy_home *home, const struct gy_breed *breed,
 static int add_one(struct gy_groups *groups, struct gy_group *group, struct gy_house *parent,
 		   uint32_t loop)
 {
-	const struct gy_breed *breed = group->breed;
+	const struct gy_group_recipe *recipe = group->recipe;
 	struct gy_home *home = parent == NULL ? NULL : parent->home;
 	struct gy_spawn_order order = {
-		.class = breed->class,
+		.class = recipe->class,
 		.parent = parent,
-		.child_of = breed->parent,
+		.child_of = recipe->parent,
 		.group = group->address,
-		.counted = breed->counted,
+		.counted = recipe->counted,
 	};
 	struct gyre_address member;
-	int r = copy_argument(home, breed, &order.argument);
+	int r = copy_argument(home, recipe, &order.argument);
 
 	if (r == 0) {
 		r = parent == NULL
@@ -111,7 +111,7 @@ static void log_lack(const struct gy_groups *groups, const char *name, uint32_t 
 static void add_or_log(struct gy_groups *groups, struct gy_group *group, struct gy_house *parent,
 		       uint32_t loop)
 {
-	const char *name = group->breed->class->name;
+	const char *name = group->recipe->class->name;
 	int r = loop >= gy_loops_count(groups->homes->loops) || has_one_on(group, loop)
 			? 0
 			: add_one(groups, group, parent, loop);
@@ -158,14 +158,14 @@ static void order_child(struct gyre_system *system, struct gy_group *group, uint
 	struct order *order;
 
 	if (node == NULL) {
-		log_lack(gy_groups_of(system), group->breed->class->name, loop, -ENOMEM);
+		log_lack(gy_groups_of(system), group->recipe->class->name, loop, -ENOMEM);
 		return;
 	}
 	order = gy_container_of(node, struct order, task.node);
 	order->task.run = spawn_child;
 	order->system = system;
 	order->group = group->address;
-	order->parent = group->breed->parent;
+	order->parent = group->recipe->parent;
 	order->loop = loop;
 	gy_loop_post_task(&system->homes.homes[order->parent.loop].loop, &order->task);
 }
@@ -192,8 +192,8 @@ static void for_each(struct gyre_system *system, group_fn call, uint32_t from, u
 
 static void grow(struct gyre_system *system, struct gy_group *group, uint32_t from, uint32_t to)
 {
-	for (uint32_t loop = from; loop < to && group->breed != NULL; loop++) {
-		if (group->breed->parent.cookie != 0) {
+	for (uint32_t loop = from; loop < to && group->recipe != NULL; loop++) {
+		if (group->recipe->parent.cookie != 0) {
 			order_child(system, group, loop);
 		} else {
 			add_or_log(gy_groups_of(system), group, NULL, loop);

@@ -8,7 +8,7 @@
 #include "base/atomic.h"
 #include "base/memory.h"
 #include "system/groups.h"
-#include "system/listing.h"
+#include "system/name_entry.h"
 
 /* ---- tables ---- */
 
@@ -200,9 +200,10 @@ void gy_group_remove(struct gy_groups *groups, struct gyre_address group,
 
 /* ---- what a house knows of it ---- */
 
-static struct gy_membership **find_membership(struct gy_listing *listing, struct gyre_address group)
+static struct gy_membership **find_membership(struct gy_name_entry *name_entry,
+					      struct gyre_address group)
 {
-	struct gy_membership **link = &listing->memberships;
+	struct gy_membership **link = &name_entry->memberships;
 
 	while (*link != NULL && !gy_address_same((*link)->group, group)) {
 		link = &(*link)->next;
@@ -213,8 +214,8 @@ static struct gy_membership **find_membership(struct gy_listing *listing, struct
 static int note(struct gy_house *house, struct gyre_address group)
 {
 	struct gy_membership *membership;
-	struct gy_listing *listing;
-	int r = gy_listing_get(house, &listing);
+	struct gy_name_entry *name_entry;
+	int r = gy_name_entry_get(house, &name_entry);
 
 	if (r < 0) {
 		return r;
@@ -223,14 +224,15 @@ static int note(struct gy_house *house, struct gyre_address group)
 	if (membership == NULL) {
 		return -ENOMEM;
 	}
-	*membership = (struct gy_membership){ listing->memberships, group };
-	listing->memberships = membership;
+	*membership = (struct gy_membership){ name_entry->memberships, group };
+	name_entry->memberships = membership;
 	return 0;
 }
 
-static bool forget(struct gy_listing *listing, struct gyre_address group)
+static bool forget(struct gy_name_entry *name_entry, struct gyre_address group)
 {
-	struct gy_membership **link = listing == NULL ? NULL : find_membership(listing, group);
+	struct gy_membership **link =
+		name_entry == NULL ? NULL : find_membership(name_entry, group);
 	struct gy_membership *membership = link == NULL ? NULL : *link;
 
 	if (membership != NULL) {
@@ -306,9 +308,9 @@ static int add_one(struct gy_groups *groups, struct gyre_address address, struct
  * mutex, for a group that is still being made is not found either, and the mutex is held until it
  * can be.
  */
-static void forget_ended(struct gy_groups *groups, struct gy_listing *listing)
+static void forget_ended(struct gy_groups *groups, struct gy_name_entry *name_entry)
 {
-	struct gy_membership **link = &listing->memberships;
+	struct gy_membership **link = &name_entry->memberships;
 
 	(void)pthread_mutex_lock(&groups->mutex);
 	while (*link != NULL) {
@@ -328,15 +330,15 @@ int gyre_group_join(struct gyre_stack *stack, struct gyre_address group)
 {
 	struct gy_house *house = gy_stack_of(stack)->house;
 	struct gy_groups *groups = gy_groups_of(house->home->options.system);
-	struct gy_listing *listing;
+	struct gy_name_entry *name_entry;
 	struct order *order;
-	int r = group.loop != GY_GROUP_LOOP ? -EINVAL : gy_listing_get(house, &listing);
+	int r = group.loop != GY_GROUP_LOOP ? -EINVAL : gy_name_entry_get(house, &name_entry);
 
 	if (r < 0) {
 		return r;
 	}
-	forget_ended(groups, listing);
-	if (*find_membership(listing, group) != NULL) {
+	forget_ended(groups, name_entry);
+	if (*find_membership(name_entry, group) != NULL) {
 		return 0;
 	}
 	order = (struct order *)gy_memory_get(sizeof(*order));
@@ -345,7 +347,7 @@ int gyre_group_join(struct gyre_stack *stack, struct gyre_address group)
 		r = add_one(groups, group, gy_house_address(house));
 	}
 	if (r < 0) {
-		(void)forget(listing, group);
+		(void)forget(name_entry, group);
 	}
 	if (r <= 0) {
 		gy_memory_put(order);
@@ -353,7 +355,7 @@ int gyre_group_join(struct gyre_stack *stack, struct gyre_address group)
 	}
 	if (house->home->loop.index != house->self.loop) {
 		/* Another loop runs it: its mailbox is not to be touched before it is home. */
-		house->annex->count_at_home = true;
+		house->extra->count_at_home = true;
 		gy_memory_put(order);
 		return 0;
 	}
@@ -367,7 +369,7 @@ int gyre_group_leave(struct gyre_stack *stack, struct gyre_address group)
 {
 	struct gy_house *house = gy_stack_of(stack)->house;
 
-	if (!forget(gy_listing_of(house), group)) {
+	if (!forget(gy_name_entry_of(house), group)) {
 		return -ENOENT;
 	}
 	gy_group_remove(gy_groups_of(house->home->options.system), group, gy_house_address(house));

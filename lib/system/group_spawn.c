@@ -99,7 +99,7 @@ static int make_members(struct making *making, struct gy_group *group)
 	making->order.counted = group->routing == GYRE_ROUTE_LESS_LOADED;
 	if (making->options->count == 0) {
 		making->count = gy_loops_count(making->system->homes.loops);
-		r = gy_group_set_breed(group, &making->order);
+		r = gy_group_set_recipe(group, &making->order);
 	}
 	while (r == 0 && making->made < making->count) {
 		r = make_one(making);

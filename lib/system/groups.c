@@ -40,7 +40,7 @@ void gy_groups_fini(struct gy_groups *groups)
 			struct gy_group *group = groups->chunks[i]->groups[j];
 
 			if (group != NULL) {
-				gy_group_free_breed(group);
+				gy_group_free_recipe(group);
 				gy_memory_put(group->members);
 				gy_memory_put(group);
 			}
@@ -137,7 +137,7 @@ void gy_group_end(struct gy_groups *groups, struct gy_group *group)
 		gy_store_release(place_of(groups, number), NULL);
 	}
 	groups->hint = number < groups->hint ? number : groups->hint;
-	gy_group_free_breed(group);
+	gy_group_free_recipe(group);
 	if (group->members != NULL) {
 		gy_rcu_retire(groups->rcu, &group->members->item);
 	}

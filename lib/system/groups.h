@@ -32,7 +32,7 @@ struct gy_members {
 };
 
 /* How another member is made, for a group that has one on each loop. */
-struct gy_breed {
+struct gy_group_recipe {
 	const struct gyre_class *class;
 	struct gyre_mail *argument; /* from the heap, to be copied; NULL for none */
 	struct gy_origin parent;    /* nobody for none */
@@ -50,8 +50,8 @@ struct gy_group {
 	enum gyre_routing routing;
 	gyre_key_fn key;
 	bool spawned;
-	struct gy_breed *breed;	    /* with one member a loop; else NULL. Under the mutex */
-	struct gy_members *members; /* atomic; NULL for none */
+	struct gy_group_recipe *recipe; /* with one member a loop; else NULL. Under the mutex */
+	struct gy_members *members;	/* atomic; NULL for none */
 	struct gy_cursor cursors[];
 };
 
@@ -116,8 +116,8 @@ void gy_group_remove_from(struct gy_groups *groups, struct gy_group *group, uint
 /* ---- group_loops.c ---- */
 
 /* Remembers how members are made; -ENOMEM. Under the mutex. */
-int gy_group_set_breed(struct gy_group *group, const struct gy_spawn_order *order);
-void gy_group_free_breed(struct gy_group *group);
+int gy_group_set_recipe(struct gy_group *group, const struct gy_spawn_order *order);
+void gy_group_free_recipe(struct gy_group *group);
 /* Loops have come: groups with one member a loop get one there. Those whose members have a parent
  * get it when its loop has done what is posted to it here. */
 void gy_groups_grow(struct gyre_system *system, uint32_t from, uint32_t to);

@@ -35,7 +35,7 @@
 #include "actor/stack.h"
 #include "channel/endpoint.h"
 #include "net/listeners.h"
-#include "net/opening.h"
+#include "net/pending_open.h"
 #include "system/succession.h"
 #include "system/supervisor.h"
 
@@ -66,7 +66,7 @@ struct giver {
 	struct gy_timer look; /* into all backlogs */
 	uint64_t look_ns;     /* that it was started for; less than looks_ns while looks are due */
 	struct gyre_system *system;
-	struct gy_holdings_place place;
+	struct gy_socket_registry_cursor place;
 	uint64_t end_ns; /* the clock when what is open may not go on for longer */
 	int fd;		 /* the successor's, or -1 */
 	enum stage stage;
@@ -118,7 +118,7 @@ static void look_expired(struct gy_timer *timer)
 static void look(struct giver *giver)
 {
 	giver->looks = false;
-	gy_listeners_look(&giver->system->homes);
+	gy_listeners_retry(&giver->system->homes);
 	if (giver->look_ns < looks_ns) {
 		gy_timer_start(&loop_of(giver)->wheel, &giver->look, giver->look_ns);
 		giver->look_ns *= 2;
@@ -143,18 +143,18 @@ static void close_successor(struct giver *giver)
 	}
 }
 
-static int tell_successor(const struct giver *giver, enum gy_passing_kind kind)
+static int tell_successor(const struct giver *giver, enum gy_fd_message_kind kind)
 {
-	const struct gy_passing passing = { .kind = kind };
+	const struct gy_fd_message passing = { .kind = kind };
 
-	return gy_passing_send(giver->fd, &passing);
+	return gy_fd_message_send(giver->fd, &passing);
 }
 
 /* Nobody has anything of this process any more. */
 static void forget_successor(struct giver *giver)
 {
 	gy_timer_stop(&loop_of(giver)->wheel, &giver->timer);
-	gy_holdings_keep(&giver->system->homes);
+	gy_socket_registry_keep(&giver->system->homes);
 	close_successor(giver);
 	if (giver->knows_all) {
 		begin_to_look(giver);
@@ -167,7 +167,7 @@ static void forget_successor(struct giver *giver)
 static int drop_successor(struct giver *giver, const char *why)
 {
 	if (giver->fd >= 0) {
-		(void)tell_successor(giver, GY_PASSING_REFUSED); /* it may have gone */
+		(void)tell_successor(giver, GY_FD_MESSAGE_REFUSED); /* it may have gone */
 	}
 	gy_log(log_of(giver), GYRE_LOG_WARNING,
 	       "handover: the successor %s; this process goes on: see the other's log, and start "
@@ -186,33 +186,33 @@ static bool is_stopping(const struct giver *giver)
  */
 static int keep_waiting(struct giver *giver)
 {
-	int r = tell_successor(giver, GY_PASSING_ENDS);
+	int r = tell_successor(giver, GY_FD_MESSAGE_ENDS);
 
 	if (r < 0 && r != -EAGAIN) {
 		forget_successor(giver);
 		return 0;
 	}
 	giver->stage = STAGE_STOPPING;
-	gy_holdings_keep(&giver->system->homes);
+	gy_socket_registry_keep(&giver->system->homes);
 	start_timer(giver, remind_ns);
 	return 0;
 }
 
 static int answer(struct giver *giver)
 {
-	struct gy_passing self = { .kind = GY_PASSING_SELF,
-				   .count = 1,
-				   .fds = { giver->endpoint.fd } };
+	struct gy_fd_message self = { .kind = GY_FD_MESSAGE_SELF,
+				      .count = 1,
+				      .fds = { giver->endpoint.fd } };
 	int r;
 
 	if (is_stopping(giver)) {
 		return keep_waiting(giver);
 	}
 	if (giver->knows_self) {
-		r = gy_holdings_pass(&giver->system->homes, &giver->place, giver->fd);
+		r = gy_socket_registry_pass(&giver->system->homes, &giver->place, giver->fd);
 		giver->knows_all = r > 0;
 	} else {
-		r = gy_passing_send(giver->fd, &self);
+		r = gy_fd_message_send(giver->fd, &self);
 		giver->knows_self = r == 0;
 	}
 	if (r < 0) {
@@ -234,7 +234,7 @@ static int begin_to_leave(struct giver *giver)
 	system->succession->over = true;
 	giver->stage = STAGE_LEAVING;
 	giver->end_ns = gy_time_add(loop_of(giver)->now_ns, half_ns);
-	gy_holdings_leave(&system->homes);
+	gy_socket_registry_leave(&system->homes);
 	start_timer(giver, look_ns);
 	return 0;
 }
@@ -248,18 +248,18 @@ static int listen_to(struct giver *giver)
 		if (giver->expired) {
 			giver->expired = false;
 			giver->late = true;
-			(void)tell_successor(giver, GY_PASSING_REFUSED);
+			(void)tell_successor(giver, GY_FD_MESSAGE_REFUSED);
 			(void)shutdown(giver->fd, SHUT_RDWR); /* which the poll tells of */
 		}
 		return 0;
 	}
-	said = gy_passing_hear(giver->fd);
+	said = gy_fd_message_read_successor(giver->fd);
 	if (said == -EAGAIN && giver->expired) {
 		said = -ENODATA;
 	}
 	if (said == -EAGAIN) {
-		return gy_ring_poll(giver->endpoint.owner->channels->ring, &giver->talk, giver->fd,
-				    POLLIN);
+		return gy_ring_poll(giver->endpoint.owner->channels->pools.ring, &giver->talk,
+				    giver->fd, POLLIN);
 	}
 	if (said == GY_SUCCESSOR_ASKS && !giver->knows_all) {
 		return answer(giver);
@@ -300,17 +300,17 @@ static int let_in(struct giver *giver)
 	}
 	fd = accept4(giver->endpoint.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0) {
-		return gy_ring_poll(giver->endpoint.owner->channels->ring, &giver->door,
+		return gy_ring_poll(giver->endpoint.owner->channels->pools.ring, &giver->door,
 				    giver->endpoint.fd, POLLIN);
 	}
-	r = gy_passing_check_peer(fd);
+	r = gy_fd_message_check_peer(fd);
 	giver->fd = fd;
 	if (r < 0) {
 		close_successor(giver);
 		return drop_successor(giver, "is of another user");
 	}
 	giver->stage = STAGE_WAITING;
-	giver->place = (struct gy_holdings_place){ 0 };
+	giver->place = (struct gy_socket_registry_cursor){ 0 };
 	giver->knows_self = false;
 	giver->knows_all = false;
 	giver->late = false;
@@ -344,7 +344,8 @@ static void tell_predecessor(struct gyre_system *system)
 	const char runs = GY_SUCCESSOR_RUNS;
 	uint32_t unused;
 
-	if (succession->predecessor_fd >= 0 && gy_passing_is_refused(succession->predecessor_fd)) {
+	if (succession->predecessor_fd >= 0 &&
+	    gy_fd_message_is_refused(succession->predecessor_fd)) {
 		give_way(system);
 		return;
 	}
@@ -353,9 +354,9 @@ static void tell_predecessor(struct gyre_system *system)
 	if (succession->predecessor_fd < 0) {
 		return;
 	}
-	gy_holdings_adopt(&system->homes);
-	gy_holdings_keep(&system->homes);
-	unused = gy_passed_drop(&system->homes);
+	gy_socket_registry_adopt(&system->homes);
+	gy_socket_registry_keep(&system->homes);
+	unused = gy_passed_sockets_drop(&system->homes);
 	if (unused > 0) {
 		gy_log(&system->log, GYRE_LOG_INFO,
 		       "handover: the sockets of %u addresses of the predecessor are closed, for "
@@ -375,11 +376,11 @@ static int begin_to_serve(struct giver *giver)
 {
 	struct gyre_system *system = giver->system;
 
-	if (gy_load_acquire(&system->homes.opening) > 0) {
+	if (gy_load_acquire(&system->homes.pending_opens) > 0) {
 		start_timer(giver, start_look_ns);
 		return 0;
 	}
-	if (gy_load_relaxed(&system->homes.opening_error) < 0) {
+	if (gy_load_relaxed(&system->homes.pending_open_error) < 0) {
 		return 0;
 	}
 	tell_predecessor(system);
@@ -429,7 +430,7 @@ static int leave(struct giver *giver)
 	if (!giver->expired) {
 		return 0;
 	}
-	left = gy_holdings_have_left(&giver->system->homes);
+	left = gy_socket_registry_have_left(&giver->system->homes);
 	if (left) {
 		close_door(giver);
 		close_successor(giver);
@@ -476,7 +477,7 @@ static void polled_old(struct gy_op *op, const struct gy_completion *completion)
 
 static int end(struct giver *giver)
 {
-	struct gy_ring *ring = giver->endpoint.owner->channels->ring;
+	struct gy_ring *ring = giver->endpoint.owner->channels->pools.ring;
 
 	gy_timer_stop(&loop_of(giver)->wheel, &giver->timer);
 	gy_timer_stop(&loop_of(giver)->wheel, &giver->look);
@@ -489,7 +490,7 @@ static int end(struct giver *giver)
 	if (giver->old.armed) {
 		return gy_ring_cancel(ring, &giver->old);
 	}
-	if (gy_holdings_settle(&giver->system->homes) && giver->knows_all) {
+	if (gy_socket_registry_settle(&giver->system->homes) && giver->knows_all) {
 		/* A successor goes on alone. */
 		giver->system->succession->file.path[0] = '\0';
 	}
@@ -515,7 +516,7 @@ static int await_predecessor(struct giver *giver)
 		return 0;
 	}
 	if (recv(succession->predecessor_fd, &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN) {
-		return gy_ring_poll(giver->endpoint.owner->channels->ring, &giver->old,
+		return gy_ring_poll(giver->endpoint.owner->channels->pools.ring, &giver->old,
 				    succession->predecessor_fd, POLLIN);
 	}
 	(void)close(succession->predecessor_fd);
@@ -587,10 +588,10 @@ static void destroy_argument(struct handover_argument *argument)
 	struct gyre_system *system = argument->system;
 
 	if (system != NULL && system->homes.homes[0].draining) {
-		gy_opening_end(&system->homes);
+		gy_pending_open_end(&system->homes);
 	} else if (system != NULL) {
-		gy_opening_fail(&system->homes.homes[0], "waiting at handover", NULL,
-				system->options.handover, -ENOMEM);
+		gy_pending_open_fail(&system->homes.homes[0], "waiting at handover", NULL,
+				     system->options.handover, -ENOMEM);
 	}
 }
 GYRE_OWN_MESSAGE_OWNING_(handover_argument, 0x19, destroy_argument);
@@ -638,7 +639,7 @@ static int mount(struct gyre_stack *stack)
 		destroy_argument(&argument);
 		return gyre_throw(stack, r);
 	}
-	gy_opening_end(&system->homes);
+	gy_pending_open_end(&system->homes);
 	return stops ? gyre_stop(stack, gyre_self(stack)) : gyre_return(stack);
 }
 
@@ -662,12 +663,12 @@ int gy_handover_spawn(struct gyre_system *system)
 	}
 	argument = (struct handover_argument *)gyre_payload(mail);
 	argument->system = system;
-	gy_opening_begin(&system->homes);
+	gy_pending_open_begin(&system->homes);
 	r = gy_spawn_from_outside(&system->homes.homes[0], &order, &address);
 	if (r < 0) {
 		argument->system = NULL;
 		gyre_mail_free(NULL, mail);
-		gy_opening_end(&system->homes);
+		gy_pending_open_end(&system->homes);
 	}
 	return r;
 }

@@ -1,7 +1,7 @@
 /*
  * Snapshots. Everything here is read while the loops go on writing it: counters that each have one
- * writer, and the list of kinds, which only grows. A snapshot is one piece of memory, with its
- * arrays behind it.
+ * writer, and the list of class_infos, which only grows. A snapshot is one piece of memory, with
+ * its arrays behind it.
  */
 #include <gyre/inspect.h>
 
@@ -13,7 +13,7 @@
 #include "channel/channels.h"
 #include "system/system.h"
 
-_Static_assert(GYRE_CLASS_NAME_BYTES == (int)GY_KIND_NAME_BYTES, "a name is copied whole");
+_Static_assert(GYRE_CLASS_NAME_BYTES == (int)GY_CLASS_NAME_BYTES, "a name is copied whole");
 
 struct view {
 	struct gyre_snapshot snapshot;
@@ -87,9 +87,9 @@ static void view_loop(const struct gy_home *home, struct gyre_loop_snapshot *vie
 	view->received = gy_load_relaxed(&loop->counters.nodes_received);
 	view->timers = gy_load_relaxed(&loop->meter.timers);
 	view->actors = gy_load_relaxed(&home->houses);
-	view->held_bytes = gy_load_relaxed(&gy_channels_of(home)->held.bytes);
-	view->held_max = gy_held_max(gy_channels_of(home));
-	view->held_over = gy_load_relaxed(&gy_channels_of(home)->held.over) != 0;
+	view->held_bytes = gy_load_relaxed(&gy_channels_of(home)->byte_budget.bytes);
+	view->held_max = gy_byte_budget_max(gy_channels_of(home));
+	view->held_over = gy_load_relaxed(&gy_channels_of(home)->byte_budget.over) != 0;
 	view->mail = pool_use(loop->nodes.pools, GY_SIZES_COUNT);
 	view->stacks = pool_use(home->stacks.pools, GY_SIZES_COUNT);
 	view->parts = pool_use(home->parts.pools, GY_SIZES_COUNT);
@@ -117,21 +117,21 @@ static struct gyre_class_snapshot *class_of(struct view *view, const char *name)
 
 static void view_kinds(const struct gy_home *home, struct view *view)
 {
-	const struct gy_kind *kind = gy_load_acquire(&home->kinds.first);
+	const struct gy_class_info *info = gy_load_acquire(&home->class_infos.first);
 	struct gy_tick_pair now = gy_tick_pair_read(&home->loop.clock);
 
-	for (; kind != NULL; kind = kind->next) {
-		struct gyre_class_snapshot *class = class_of(view, kind->name);
+	for (; info != NULL; info = info->next) {
+		struct gyre_class_snapshot *class = class_of(view, info->name);
 
 		if (class == NULL) {
 			continue;
 		}
-		class->actors += gy_load_relaxed(&kind->actors);
-		class->handled += gy_load_relaxed(&kind->handled);
+		class->actors += gy_load_relaxed(&info->actors);
+		class->handled += gy_load_relaxed(&info->handled);
 		for (uint32_t i = 0; i < GYRE_DROP_COUNT; i++) {
-			class->dropped[i] += gy_load_relaxed(&kind->dropped[i]);
+			class->dropped[i] += gy_load_relaxed(&info->dropped[i]);
 		}
-		class->busy_ns += gy_ticks_to_ns(gy_load_relaxed(&kind->busy_ticks),
+		class->busy_ns += gy_ticks_to_ns(gy_load_relaxed(&info->busy_ticks),
 						 &home->loop.meter.start, &now);
 	}
 }
@@ -143,9 +143,10 @@ static uint32_t count_kinds(const struct gy_homes *homes)
 	uint32_t made = gy_homes_made(homes);
 
 	for (uint32_t i = 0; i < made; i++) {
-		const struct gy_kind *kind = gy_load_acquire(&homes->homes[i].kinds.first);
+		const struct gy_class_info *info =
+			gy_load_acquire(&homes->homes[i].class_infos.first);
 
-		for (; kind != NULL; kind = kind->next) {
+		for (; info != NULL; info = info->next) {
 			count++;
 		}
 	}

@@ -16,7 +16,7 @@
 #include "base/happens.h"
 #include "base/memory.h"
 #include "system/directory.h"
-#include "system/listing.h"
+#include "system/name_entry.h"
 #include "system/system.h"
 
 enum { BUCKETS_FIRST = 64, LOAD_MAX = 2, GROWTH = 4 };
@@ -176,13 +176,13 @@ int gyre_name_register(struct gyre_stack *stack, const char *name)
 {
 	struct gy_house *house = gy_stack_of(stack)->house;
 	struct gy_names *names = names_of(stack);
-	struct gy_listing *listing;
+	struct gy_name_entry *name_entry;
 	struct gy_name *mine;
 	struct key key;
 	int r = make_key(name, &key);
 
 	if (r == 0) {
-		r = gy_listing_get(house, &listing);
+		r = gy_name_entry_get(house, &name_entry);
 	}
 	if (r < 0) {
 		return r;
@@ -196,16 +196,16 @@ int gyre_name_register(struct gyre_stack *stack, const char *name)
 		gy_memory_put(mine);
 		return -EEXIST;
 	}
-	mine->next = listing->names;
-	listing->names = mine;
+	mine->next = name_entry->names;
+	name_entry->names = mine;
 	count_up(names);
 	return 0;
 }
 
 int gyre_name_unregister(struct gyre_stack *stack, const char *name)
 {
-	struct gy_listing *listing = gy_listing_of(gy_stack_of(stack)->house);
-	struct gy_name **link = listing == NULL ? NULL : &listing->names;
+	struct gy_name_entry *name_entry = gy_name_entry_of(gy_stack_of(stack)->house);
+	struct gy_name **link = name_entry == NULL ? NULL : &name_entry->names;
 	struct key key;
 	struct gy_name *mine;
 

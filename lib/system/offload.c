@@ -275,7 +275,9 @@ int gyre_offload(struct gyre_stack *stack, gyre_work_fn function, struct gyre_ma
 {
 	struct gy_stack *s = gy_stack_of(stack);
 	struct gyre_work *work = NULL;
-	int r = gy_mail_is_missing(mail) ? gy_mail_lack(mail) : function == NULL ? -EINVAL : 0;
+	int r = gy_mail_is_missing(mail) ? gy_mail_report_no_memory(mail)
+		: function == NULL	 ? -EINVAL
+					 : 0;
 
 	if (timeout_ns == 0) {
 		timeout_ns = s->home->options.ask_timeout_ns;
@@ -325,7 +327,7 @@ int gyre_work_reply(struct gyre_work *work, struct gyre_mail *mail)
 	if (work->replied) {
 		r = -EALREADY;
 	} else if (gy_mail_is_missing(mail)) {
-		r = work->refused = gy_mail_lack(mail);
+		r = work->refused = gy_mail_report_no_memory(mail);
 	} else if (answer != NULL && !gy_type_equal(answer, mail->type)) {
 		r = work->refused = -EPROTO;
 	}

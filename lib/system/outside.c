@@ -22,7 +22,7 @@ void gy_outside_drop(struct gyre_system *system, const struct gyre_mail *mail,
 
 	(void)gy_add_relaxed(&system->outside_dropped[reason], 1);
 	if (options->dead_letter != NULL) {
-		gy_errand_show(mail, &type, &to);
+		gy_foreign_ask_describe(mail, &type, &to);
 		const struct gy_home *home = &system->homes.homes[0];
 
 		options->dead_letter(type, gy_sender_shown(home, mail), gy_address_shown(home, to),
@@ -47,7 +47,7 @@ int gy_outside_loop(const struct gyre_system *system, struct gyre_address to)
 	return system->homes.nodes == NULL ? -EINVAL : 0;
 }
 
-/* What stands in the inbox of the loop: the mail, or for another node an errand with it. */
+/* What stands in the inbox of the loop: the mail, or for another node a carrier with it. */
 static struct gyre_mail *address_to(const struct gyre_system *system, struct gyre_address to,
 				    struct gyre_mail *mail)
 {
@@ -56,7 +56,7 @@ static struct gyre_mail *address_to(const struct gyre_system *system, struct gyr
 	mail->to_cookie = to.cookie;
 	mail->from = (struct gy_origin){ 0 }; /* all of it travels */
 	mail->ask_id = 0;
-	return gy_is_of_node(system->homes.node, to) ? mail : gy_errand_to_node(to, mail);
+	return gy_is_of_node(system->homes.node, to) ? mail : gy_relay_create(to, mail);
 }
 
 int gyre_system_notify(struct gyre_system *system, struct gyre_address to, struct gyre_mail *mail)
@@ -65,7 +65,7 @@ int gyre_system_notify(struct gyre_system *system, struct gyre_address to, struc
 	int loop;
 
 	if (gy_mail_is_missing(mail)) {
-		return gy_mail_lack(mail);
+		return gy_mail_report_no_memory(mail);
 	}
 	if (system != NULL && to.loop == GY_GROUP_LOOP && gy_is_of_node(system->homes.node, to)) {
 		return gy_group_notify(system, to, mail);
@@ -81,7 +81,7 @@ int gyre_system_notify(struct gyre_system *system, struct gyre_address to, struc
 		gyre_mail_free(NULL, mail);
 		return -ENOMEM;
 	}
-	gy_guard_hold(system, gy_add_relaxed(&system->outside_sent, 1), mail->type->bytes);
+	gy_memory_guard_admit(system, gy_add_relaxed(&system->outside_sent, 1), mail->type->bytes);
 	/* From then on what waits is only taken down; a flood must not keep that from ending. */
 	if (gy_unlikely(gy_load_acquire(&system->stage) >= GY_STAGE_NO_MAIL)) {
 		if (posted != mail) {
@@ -130,9 +130,9 @@ static void add_home(const struct gy_home *home, struct gyre_counters *sum)
 	const struct gy_actor_counters *actors = &home->counters;
 	const struct gy_channels_counters *channels = gy_channels_counters(home);
 
-	for (const struct gy_kind *kind = gy_load_acquire(&home->kinds.first); kind != NULL;
-	     kind = kind->next) {
-		sum->handled += gy_load_relaxed(&kind->handled);
+	for (const struct gy_class_info *info = gy_load_acquire(&home->class_infos.first);
+	     info != NULL; info = info->next) {
+		sum->handled += gy_load_relaxed(&info->handled);
 	}
 	sum->sent += gy_load_relaxed(&actors->sent);
 	sum->to_nodes += gy_load_relaxed(&actors->to_nodes);
@@ -209,8 +209,8 @@ int gyre_system_counters(struct gyre_system *system, struct gyre_counters *ret_c
 	}
 	sum.dropped[GYRE_DROP_NO_ACTOR] +=
 		gy_load_relaxed(&system->directory->groups.outside_dropped);
-	sum.busy_periods = gy_load_relaxed(&system->guard.periods);
-	sum.notices_delayed = gy_load_relaxed(&system->guard.delayed);
+	sum.busy_periods = gy_load_relaxed(&system->memory_guard.periods);
+	sum.notices_delayed = gy_load_relaxed(&system->memory_guard.delayed);
 	sum.allocations = gy_memory_allocations();
 	*ret_counters = sum;
 	return 0;

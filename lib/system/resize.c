@@ -27,7 +27,7 @@
 
 void gy_resizing_init(struct gyre_system *system)
 {
-	(void)pthread_mutex_init(&system->resizing.turns, NULL);
+	(void)pthread_mutex_init(&system->resizing.exclusive, NULL);
 	(void)pthread_mutex_init(&system->resizing.mutex, NULL);
 	(void)pthread_cond_init(&system->resizing.condition, NULL);
 }
@@ -36,7 +36,7 @@ void gy_resizing_fini(struct gyre_system *system)
 {
 	(void)pthread_cond_destroy(&system->resizing.condition);
 	(void)pthread_mutex_destroy(&system->resizing.mutex);
-	(void)pthread_mutex_destroy(&system->resizing.turns);
+	(void)pthread_mutex_destroy(&system->resizing.exclusive);
 }
 
 void gy_resizing_tell(struct gyre_system *system)
@@ -174,13 +174,13 @@ static void end_thread(struct gy_worker *worker)
 static void stay(struct gy_worker *worker)
 {
 	gy_timer_stop(&worker->home->loop.wheel, &worker->deadline);
-	worker->retiring.stage = GY_RETIRE_NOT;
+	worker->retiring.stage = GY_LOOP_RETIRE_NOT;
 }
 
 /* ---- waiting ---- */
 
 static bool all_done(const struct gyre_system *system, uint32_t from, uint32_t to,
-		     enum gy_retire_stage stage)
+		     enum gy_loop_retire_stage stage)
 {
 	for (uint32_t i = from; i < to; i++) {
 		if (gy_load_acquire(&system->workers[i].retiring.done) < (uint32_t)stage) {
@@ -192,7 +192,7 @@ static bool all_done(const struct gyre_system *system, uint32_t from, uint32_t t
 
 /* -ESHUTDOWN when the system stops before the loops are done. */
 static int wait_until_done(struct gyre_system *system, uint32_t from, uint32_t to,
-			   enum gy_retire_stage stage)
+			   enum gy_loop_retire_stage stage)
 {
 	struct gy_resizing *resizing = &system->resizing;
 	int r = 0;
@@ -267,12 +267,12 @@ static int retire_last(struct gyre_system *system)
 	struct gy_worker *worker = &system->workers[index];
 	int r;
 
-	visit(worker, gy_retire_actors);
-	r = wait_until_done(system, index, index + 1, GY_RETIRE_ACTORS);
+	visit(worker, gy_loop_retire_actors);
+	r = wait_until_done(system, index, index + 1, GY_LOOP_RETIRE_ACTORS);
 	if (r < 0) {
 		return r;
 	}
-	gy_embassy_close(system, index);
+	gy_foreign_asks_close(system, index);
 	end_thread(worker);
 	system->resizing.living = index;
 	put_to_rest(system, index);
@@ -286,8 +286,8 @@ static int retire_all(struct gyre_system *system)
 	int r;
 
 	wait_for_grace(system);
-	visit_all(system, to, system->resizing.living, gy_retire_begin);
-	r = wait_until_done(system, to, system->resizing.living, GY_RETIRE_CHANNELS);
+	visit_all(system, to, system->resizing.living, gy_loop_retire_begin);
+	r = wait_until_done(system, to, system->resizing.living, GY_LOOP_RETIRE_CHANNELS);
 	while (r == 0 && system->resizing.living > to) {
 		r = retire_last(system);
 	}
@@ -311,7 +311,7 @@ static int revive(struct gyre_system *system, uint32_t index)
 	struct gy_numa_policy policy;
 	int r;
 
-	gy_numa_enter(system->seats[index].node, &policy);
+	gy_numa_enter(system->cpu_places[index].node, &policy);
 	r = gy_ring_reopen(home->loop.ring, &home->loop.options.ring);
 	gy_numa_leave(&policy);
 	if (r == 0) {
@@ -452,14 +452,14 @@ int gyre_system_resize(struct gyre_system *system, uint32_t loops)
 	if (system == NULL || loops == 0) {
 		return -EINVAL;
 	}
-	if (gy_here() != NULL) {
+	if (gy_current_worker() != NULL) {
 		return -EDEADLK;
 	}
 	if (loops > system->options.loops_max) {
 		return -ENOBUFS;
 	}
-	(void)pthread_mutex_lock(&system->resizing.turns);
+	(void)pthread_mutex_lock(&system->resizing.exclusive);
 	r = resize(system, loops);
-	(void)pthread_mutex_unlock(&system->resizing.turns);
+	(void)pthread_mutex_unlock(&system->resizing.exclusive);
 	return r;
 }

@@ -206,7 +206,7 @@ static int catch_more(struct catcher *catcher, struct gy_ring *ring)
 static void process(struct gy_endpoint *endpoint)
 {
 	struct catcher *catcher = gy_container_of(endpoint, struct catcher, endpoint);
-	struct gy_ring *ring = endpoint->owner->channels->ring;
+	struct gy_ring *ring = endpoint->owner->channels->pools.ring;
 	int r;
 
 	endpoint->ready = false;

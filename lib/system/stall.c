@@ -8,7 +8,7 @@
  * no lock and allocates nothing.
  *
  * The disposition of a signal belongs to the process, so this is the one place besides the heap's
- * and here.c with mutable objects of file scope: the signal, and how many watchdogs use it.
+ * and process.c with mutable objects of file scope: the signal, and how many watchdogs use it.
  */
 #include <errno.h>
 #include <execinfo.h>
@@ -40,20 +40,20 @@ static const void *instruction_of(const void *context)
 #endif
 }
 
-static void copy_name(char name[GY_KIND_NAME_BYTES], const char *from)
+static void copy_name(char name[GY_CLASS_NAME_BYTES], const char *from)
 {
-	size_t length = strnlen(from, GY_KIND_NAME_BYTES - 1);
+	size_t length = strnlen(from, GY_CLASS_NAME_BYTES - 1);
 
 	memcpy(name, from, length);
 	name[length] = '\0';
 }
 
-static void record(struct gy_watched *watched, const struct gy_look *look, uint64_t lasted_ns,
+static void record(struct gy_watched *watched, const struct gy_running *look, uint64_t lasted_ns,
 		   const void *context)
 {
 	struct gy_stall *stall = &watched->stall;
 
-	copy_name(stall->class_name, look->kind->name);
+	copy_name(stall->class_name, look->class_info->name);
 	copy_name(stall->type_name, look->type == NULL ? "" : look->type->name);
 	stall->lasted_ns = lasted_ns;
 	stall->interrupted = instruction_of(context);
@@ -63,7 +63,7 @@ static void record(struct gy_watched *watched, const struct gy_look *look, uint6
 
 /* Since when the present call has run, at the latest. */
 static uint64_t begun_ns(const struct gy_watched *watched, const struct gy_pulse *pulse,
-			 const struct gy_look *look, uint64_t now_ns)
+			 const struct gy_running *look, uint64_t now_ns)
 {
 	const struct gy_pulse seen = {
 		.turns = gy_load_relaxed(&watched->pulse.turns),
@@ -76,10 +76,10 @@ static uint64_t begun_ns(const struct gy_watched *watched, const struct gy_pulse
 							   : now_ns;
 }
 
-static bool is_same_call(const struct gy_look *a, const struct gy_look *b)
+static bool is_same_call(const struct gy_running *a, const struct gy_running *b)
 {
-	return a->kind == b->kind && a->message == b->message && a->handled == b->handled &&
-	       a->steps == b->steps;
+	return a->class_info == b->class_info && a->message == b->message &&
+	       a->handled == b->handled && a->steps == b->steps;
 }
 
 static void look_around(struct gy_watched *watched, const void *context)
@@ -87,9 +87,9 @@ static void look_around(struct gy_watched *watched, const void *context)
 	struct gy_stall_mark *mark = &watched->mark;
 	uint64_t now_ns = gy_clock_machine_ns();
 	struct gy_pulse pulse = gy_pulse_read(&watched->home->loop);
-	struct gy_look look;
+	struct gy_running look;
 
-	if (!gy_home_look(watched->home, &look)) {
+	if (!gy_home_get_running(watched->home, &look)) {
 		return;
 	}
 	if (!gy_pulse_equal(&mark->pulse, &pulse) || !is_same_call(&mark->look, &look)) {
@@ -108,7 +108,7 @@ static void look_around(struct gy_watched *watched, const void *context)
 
 static void handle(int number, siginfo_t *info, void *context)
 {
-	const struct gy_worker *worker = gy_here();
+	const struct gy_worker *worker = gy_current_worker();
 	int error = errno;
 
 	(void)number;

@@ -15,7 +15,7 @@ static bool is_open(int fd)
 	return fcntl(fd, F_GETFD) >= 0 || errno != EBADF;
 }
 
-int gy_standard_open(const struct gy_log *log)
+int gy_process_open_standard(const struct gy_log *log)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
 		/* It gets the lowest number that is free, which is this one. */

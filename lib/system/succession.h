@@ -16,7 +16,7 @@ struct gy_succession {
 	struct gy_socket_file file;
 };
 
-/* ---- succeed.c ---- */
+/* ---- successor.c ---- */
 
 /* Takes what a predecessor has, if there is one. Setup; waits for it. */
 int gy_succession_begin(struct gyre_system *system);

@@ -34,7 +34,7 @@ static void dead_letter(struct gy_home *home, const struct gyre_mail *mail, stru
 	const struct gyre_system_options *options = &home->options.system->options;
 	const struct gyre_type *type = mail->type;
 
-	gy_errand_show(mail, &type, &to);
+	gy_foreign_ask_describe(mail, &type, &to);
 	options->dead_letter(type, gy_sender_shown(home, mail), gy_address_shown(home, to), reason,
 			     options->dead_letter_arg);
 }
@@ -44,7 +44,7 @@ static int make_home(struct gyre_system *system, uint32_t index, uint32_t cookie
 	const struct gyre_system_options *options = &system->options;
 	struct gy_loop_options loop = {
 		.index = (uint16_t)index,
-		.cpu = system->seats[index].cpu,
+		.cpu = system->cpu_places[index].cpu,
 		.io_ratio = options->io_ratio,
 		.starvation_limit = options->starvation_limit,
 		.steal_floor = options->steal_floor,
@@ -89,8 +89,8 @@ static int make_home(struct gyre_system *system, uint32_t index, uint32_t cookie
 	struct gy_numa_policy policy;
 	int r;
 
-	gy_numa_move(system->seats[index].node, it, sizeof(*it));
-	gy_numa_enter(system->seats[index].node, &policy);
+	gy_numa_move(system->cpu_places[index].node, it, sizeof(*it));
+	gy_numa_enter(system->cpu_places[index].node, &policy);
 	r = gy_home_init(it, &loop, &home);
 	system->homes.loops->loop[index] = &it->loop;
 	if (r == 0) {
@@ -185,9 +185,9 @@ static void count_loops(struct gyre_system *system, const struct gy_topology *to
 static int place_loops(struct gyre_system *system, const char *root)
 {
 	struct gyre_system_options *options = &system->options;
-	int cpus[GY_SEATS_MAX];
-	int nodes[GY_SEATS_MAX];
-	int count = gy_cpus_find(options->cpus, &system->log, cpus, GY_SEATS_MAX);
+	int cpus[GY_CPU_PLACES_MAX];
+	int nodes[GY_CPU_PLACES_MAX];
+	int count = gy_cpus_find(options->cpus, &system->log, cpus, GY_CPU_PLACES_MAX);
 	struct gy_topology topology;
 
 	if (count < 0) {
@@ -195,16 +195,16 @@ static int place_loops(struct gyre_system *system, const char *root)
 	}
 	gy_topology_find(root, cpus, nodes, (uint32_t)count, &topology);
 	count_loops(system, &topology);
-	system->seats =
-		(struct gy_seat *)gy_memory_get(options->loops_max * sizeof(*system->seats));
-	if (system->seats == NULL) {
+	system->cpu_places = (struct gy_cpu_place *)gy_memory_get(options->loops_max *
+								  sizeof(*system->cpu_places));
+	if (system->cpu_places == NULL) {
 		return -ENOMEM;
 	}
 	for (uint32_t i = 0; i < options->loops_max; i++) {
 		uint32_t place = i % (uint32_t)count;
 
-		system->seats[i].cpu = cpus[place];
-		system->seats[i].node = topology.nodes > 1 ? nodes[place] : -1;
+		system->cpu_places[i].cpu = cpus[place];
+		system->cpu_places[i].node = topology.nodes > 1 ? nodes[place] : -1;
 	}
 	log_topology(system, &topology);
 	return 0;
@@ -268,7 +268,7 @@ static int make_parts(struct gyre_system *system)
 		return -ENOMEM;
 	}
 	system->homes.loops->max = loops;
-	r = gy_embassy_init(system);
+	r = gy_foreign_asks_init(system);
 	if (r == 0) {
 		r = gy_offload_init(system);
 	}
@@ -359,10 +359,10 @@ int gyre_system_create(const struct gyre_system_options *options, struct gyre_sy
 	system->options = resolved;
 	system->log = (struct gy_log){ log_creation, system, resolved.log_level };
 	system->homes.log = &system->log;
-	gy_list_init(&system->homes.holdings);
-	system->homes.holdings_taker = -1;
+	gy_list_init(&system->homes.socket_registry);
+	system->homes.registry_taker = -1;
 	system->homes.opened = gy_system_opened;
-	gy_list_init(&system->homes.passed);
+	gy_list_init(&system->homes.passed_sockets);
 	(void)pthread_mutex_init(&system->homes.placing, NULL);
 	gy_resizing_init(system);
 	system->ended_fd = -1;
@@ -373,9 +373,9 @@ int gyre_system_create(const struct gyre_system_options *options, struct gyre_sy
 	(void)pthread_mutex_init(&system->late_mutex, NULL);
 	(void)pthread_cond_init(&system->entered_condition, NULL);
 	(void)pthread_cond_init(&system->gate_condition, NULL);
-	r = gy_standard_open(&system->log);
-	gy_descriptors_reserve(&system->log);
-	gy_guard_init(&system->guard, "", resolved.memory_limit_bytes);
+	r = gy_process_open_standard(&system->log);
+	gy_process_reserve_descriptors(&system->log);
+	gy_memory_guard_init(&system->memory_guard, "", resolved.memory_limit_bytes);
 	if (r == 0) {
 		r = place_loops(system, "");
 	}
@@ -438,12 +438,12 @@ void gyre_system_destroy(struct gyre_system *system)
 		(void)close(system->watch_fd);
 	}
 	gy_offload_fini(system);
-	gy_embassy_fini(system);
+	gy_foreign_asks_fini(system);
 	gy_memory_put(system->homes.homes);
 	gy_memory_put(system->workers);
 	gy_memory_put(system->homes.loops);
-	gy_memory_put(system->seats);
-	gy_guard_fini(&system->guard);
+	gy_memory_put(system->cpu_places);
+	gy_memory_guard_fini(&system->memory_guard);
 	(void)pthread_cond_destroy(&system->gate_condition);
 	(void)pthread_cond_destroy(&system->entered_condition);
 	(void)pthread_mutex_destroy(&system->late_mutex);

@@ -10,7 +10,7 @@
 #include <gyre/system.h>
 
 #include "actor/house.h"
-#include "system/guard.h"
+#include "system/memory_guard.h"
 
 /* The stages of a stop. All loops go through each together; see drain.c. */
 enum gy_stage {
@@ -25,27 +25,27 @@ enum gy_stage {
 struct gy_worker;
 struct gyre_system;
 
-/* The stages of a loop that retires; see retire.c. */
-enum gy_retire_stage {
-	GY_RETIRE_NOT,
-	GY_RETIRE_CHANNELS, /* the sockets that listen go, connections end */
-	GY_RETIRE_ACTORS,   /* actors end */
+/* The stages of a loop that retires; see loop_retire.c. */
+enum gy_loop_retire_stage {
+	GY_LOOP_RETIRE_NOT,
+	GY_LOOP_RETIRE_CHANNELS, /* the sockets that listen go, connections end */
+	GY_LOOP_RETIRE_ACTORS,	 /* actors end */
 };
 
 /* A part of the worker, for its own thread. */
-struct gy_retiring {
-	enum gy_retire_stage stage;
+struct gy_loop_retiring {
+	enum gy_loop_retire_stage stage;
 	uint64_t drain_ns; /* when the connections that are left are drained */
 	uint64_t leave_ns; /* until then links to other nodes have a way of their own; 0: not yet */
 	uint64_t end_ns;   /* when what is left of the stage is ended at once */
 	uint32_t ordered;  /* actors that were told to stop last */
 	uint64_t stopped;  /* how many had stopped before that */
-	uint32_t ambassadors; /* that were there then, and not told yet */
-	bool last;	      /* nobody else is left, and they are told */
-	bool again;	      /* some could not be told yet */
+	uint32_t agents;   /* that were there then, and not told yet */
+	bool last;	   /* nobody else is left, and they are told */
+	bool again;	   /* some could not be told yet */
 	bool drained;
 	bool hard;     /* those that are left have been ended at once */
-	uint32_t done; /* atomic: the stage that is done; enum gy_retire_stage */
+	uint32_t done; /* atomic: the stage that is done; enum gy_loop_retire_stage */
 	uint32_t end;  /* atomic: the thread is to end */
 };
 
@@ -67,7 +67,7 @@ struct gy_worker {
 	bool arrived; /* at the end of the present stage */
 	bool stopped; /* its actors have been told to stop */
 	uint32_t stage;
-	struct gy_retiring retiring;
+	struct gy_loop_retiring retiring;
 	struct gy_timer deadline; /* of the drain, or of the present stage of retiring */
 	struct gy_visit visit;
 	int error; /* of its start */
@@ -75,7 +75,7 @@ struct gy_worker {
 };
 
 struct gy_resizing {
-	pthread_mutex_t turns; /* held by the one who resizes, or starts */
+	pthread_mutex_t exclusive; /* held by the one who resizes, or starts */
 	pthread_mutex_t mutex;
 	pthread_cond_t condition; /* a visit is over, a stage done, or the system stops */
 	uint32_t under_way;	  /* atomic: no stop begins yet, and no hand-over */
@@ -86,13 +86,13 @@ struct gy_resizing {
 };
 
 /* Where a loop runs. */
-struct gy_seat {
+struct gy_cpu_place {
 	int cpu;
 	int node; /* of memory; -1 where it makes no difference */
 };
 
 struct gy_directory;
-struct gy_embassy;
+struct gy_foreign_asks;
 struct gy_offload;
 struct gy_watchdog;
 
@@ -101,18 +101,18 @@ struct gyre_system {
 	struct gy_worker *workers;
 	struct gyre_system_options options; /* no field is left at its default */
 	struct gy_log log;
-	struct gy_seat *seats; /* one for each loop that there may be */
+	struct gy_cpu_place *cpu_places; /* one for each loop that there may be */
 	uint32_t cookie_seed;
 	uint32_t next_loop[2]; /* atomic: round robin, of state actors and of channels actors */
 	uint64_t outside_sent; /* atomic, as the next two */
 	uint64_t outside_handled;
 	uint64_t outside_dropped[GYRE_DROP_COUNT];
-	struct gy_embassy *embassy;
+	struct gy_foreign_asks *foreign_asks;
 	struct gy_offload *offload;
 	struct gy_directory *directory;
 	struct gy_watchdog *watchdog; /* NULL for none, and when no loop runs */
 	uint64_t stalls;	      /* written by the watchdog with gy_count() */
-	struct gy_guard guard;
+	struct gy_memory_guard memory_guard;
 	struct gy_resizing resizing;
 
 	/* Atomic: */
@@ -166,14 +166,14 @@ int gy_cpus_find(const char *list, const struct gy_log *log, int *ret_cpus, int 
 bool gy_drain_step(struct gy_worker *worker);
 void gy_system_wake_all(struct gyre_system *system);
 
-/* ---- retire.c: on the worker's thread ---- */
+/* ---- loop_retire.c: on the worker's thread ---- */
 
 /* The connections and actors of the loop are to end. */
-void gy_retire_begin(struct gy_worker *worker);
+void gy_loop_retire_begin(struct gy_worker *worker);
 /* No more is to come of what was sent before: its actors stop when they have handled that. */
-void gy_retire_actors(struct gy_worker *worker);
+void gy_loop_retire_actors(struct gy_worker *worker);
 /* After each turn. False when the thread is to end. */
-bool gy_retire_step(struct gy_worker *worker);
+bool gy_loop_retire_step(struct gy_worker *worker);
 
 /* ---- resize.c ---- */
 
@@ -206,25 +206,25 @@ int gy_outside_loop(const struct gyre_system *system, struct gyre_address to);
 void gy_outside_drop(struct gyre_system *system, const struct gyre_mail *mail,
 		     struct gyre_address to, enum gyre_drop reason);
 
-/* ---- ambassador.c ---- */
+/* ---- foreign_ask.c ---- */
 
-/* Whether the house is that of an ambassador. */
-bool gy_embassy_has(const struct gy_house *house);
-/* The loop has retired, and its ambassador has ended: it is called no more. */
-void gy_embassy_close(struct gyre_system *system, uint32_t loop);
-int gy_embassy_init(struct gyre_system *system);
-void gy_embassy_fini(struct gyre_system *system);
+/* Whether the house is that of an agent. */
+bool gy_foreign_asks_has(const struct gy_house *house);
+/* The loop has retired, and its agent has ended: it is called no more. */
+void gy_foreign_asks_close(struct gyre_system *system, uint32_t loop);
+int gy_foreign_asks_init(struct gyre_system *system);
+void gy_foreign_asks_fini(struct gyre_system *system);
 /* Opens the next stage of a stop, so that no ask from outside falls between two. */
-void gy_embassy_set_stage(struct gyre_system *system, uint32_t stage);
-/* What a lost mail is to those who listen: for an errand, the question that it carries. */
-void gy_errand_show(const struct gyre_mail *mail, const struct gyre_type **type,
-		    struct gyre_address *to);
+void gy_foreign_asks_set_stage(struct gyre_system *system, uint32_t stage);
+/* What a lost mail is to those who listen: for a carrier, the question that it carries. */
+void gy_foreign_ask_describe(const struct gyre_mail *mail, const struct gyre_type **type,
+			     struct gyre_address *to);
 
-/* ---- here.c ---- */
+/* ---- process.c ---- */
 
 /* The worker that this thread is, for its loop turns here; NULL for other threads. Signal safe. */
-const struct gy_worker *gy_here(void);
-void gy_here_set(const struct gy_worker *worker);
+const struct gy_worker *gy_current_worker(void);
+void gy_current_worker_set(const struct gy_worker *worker);
 
 /* ---- offload.c ---- */
 
@@ -236,18 +236,18 @@ void gy_offload_close(struct gyre_system *system);
 /* When the loops have ended: waits for what runs. */
 void gy_offload_stop(struct gyre_system *system);
 
-/* ---- guard.c ---- */
+/* ---- memory_guard.c ---- */
 
 /* After a turn: looks at the memory if that is due, and does as the whole system does. */
-static inline void gy_guard_turn(struct gy_worker *worker)
+static inline void gy_memory_guard_after_turn(struct gy_worker *worker)
 {
-	struct gy_guard *guard = &worker->system->guard;
+	struct gy_memory_guard *memory_guard = &worker->system->memory_guard;
 
-	if (gy_unlikely(worker->home->loop.now_ns >= gy_load_relaxed(&guard->due_ns))) {
-		gy_guard_look(worker->system, worker->home->loop.now_ns);
+	if (gy_unlikely(worker->home->loop.now_ns >= gy_load_relaxed(&memory_guard->due_ns))) {
+		gy_memory_guard_check(worker->system, worker->home->loop.now_ns);
 	}
-	if (gy_unlikely((gy_load_relaxed(&guard->busy) | worker->guarded.busy) != 0)) {
-		gy_guard_follow(worker);
+	if (gy_unlikely((gy_load_relaxed(&memory_guard->busy) | worker->guarded.busy) != 0)) {
+		gy_memory_guard_apply(worker);
 	}
 }
 
@@ -256,20 +256,21 @@ static inline void gy_guard_turn(struct gy_worker *worker)
  * the memory now and then, and waits while it is short. A clock reading for each notice would cost
  * as much as the notice.
  */
-enum { GY_GUARD_EVERY_NOTICES = 128, GY_GUARD_LARGE_BYTES = 4096 };
+enum { GY_MEMORY_GUARD_EVERY_NOTICES = 128, GY_MEMORY_GUARD_LARGE_BYTES = 4096 };
 
-static inline void gy_guard_hold(struct gyre_system *system, uint64_t sent, uint32_t bytes)
+static inline void gy_memory_guard_admit(struct gyre_system *system, uint64_t sent, uint32_t bytes)
 {
-	if (gy_unlikely(sent % GY_GUARD_EVERY_NOTICES == 0 || bytes >= GY_GUARD_LARGE_BYTES)) {
+	if (gy_unlikely(sent % GY_MEMORY_GUARD_EVERY_NOTICES == 0 ||
+			bytes >= GY_MEMORY_GUARD_LARGE_BYTES)) {
 		const struct gy_clock machine = { 0 };
 		uint64_t now_ns = gy_clock_ns(&machine);
 
-		if (gy_unlikely(now_ns >= gy_load_relaxed(&system->guard.due_ns))) {
-			gy_guard_look(system, now_ns);
+		if (gy_unlikely(now_ns >= gy_load_relaxed(&system->memory_guard.due_ns))) {
+			gy_memory_guard_check(system, now_ns);
 		}
 	}
-	if (gy_unlikely(gy_load_relaxed(&system->guard.busy) != 0)) {
-		gy_guard_wait(system);
+	if (gy_unlikely(gy_load_relaxed(&system->memory_guard.busy) != 0)) {
+		gy_memory_guard_wait(system);
 	}
 }
 
@@ -284,12 +285,12 @@ void gy_signals_block(struct gyre_system *system, const sigset_t *before, sigset
 /* ---- standard.c ---- */
 
 /* Opens what is closed of the descriptors 0 to 2. */
-int gy_standard_open(const struct gy_log *log);
+int gy_process_open_standard(const struct gy_log *log);
 
 /* ---- descriptors.c ---- */
 
 /* Makes room for the descriptors that the process may open; without it they are opened slowly. */
-void gy_descriptors_reserve(const struct gy_log *log);
+void gy_process_reserve_descriptors(const struct gy_log *log);
 
 /* ---- threads.c ---- */
 

@@ -45,8 +45,8 @@ static bool may_turn(struct gyre_system *system)
 /* After a turn: whether there is another one. */
 static inline bool goes_on(struct gy_worker *worker)
 {
-	if (gy_unlikely(worker->retiring.stage != GY_RETIRE_NOT)) {
-		return gy_retire_step(worker);
+	if (gy_unlikely(worker->retiring.stage != GY_LOOP_RETIRE_NOT)) {
+		return gy_loop_retire_step(worker);
 	}
 	return gy_likely(gy_load_relaxed(&worker->system->stop) == 0) || gy_drain_step(worker);
 }
@@ -68,17 +68,17 @@ static void *run_loop(void *arg)
 		gy_ring_disown(loop->ring);
 		return NULL;
 	}
-	gy_here_set(worker);
+	gy_current_worker_set(worker);
 	gy_watchdog_enter(worker);
 	do {
 		gy_loop_turn(loop);
-		gy_guard_turn(worker);
+		gy_memory_guard_after_turn(worker);
 		if (loop->index == 0 && gy_loops_want_service(system->homes.loops)) {
 			gy_loops_serve(system->homes.loops);
 		}
 	} while (goes_on(worker));
 	gy_watchdog_leave(worker);
-	gy_here_set(NULL);
+	gy_current_worker_set(NULL);
 	gy_loop_leave();
 	if (worker->retiring.end != 0) {
 		gy_ring_disown(loop->ring);
@@ -162,12 +162,12 @@ static int wait_until_served(struct gyre_system *system)
 	struct gy_homes *homes = &system->homes;
 
 	(void)pthread_mutex_lock(&system->mutex);
-	while (gy_load_acquire(&homes->opening) > 0 &&
-	       gy_load_relaxed(&homes->opening_error) == 0) {
+	while (gy_load_acquire(&homes->pending_opens) > 0 &&
+	       gy_load_relaxed(&homes->pending_open_error) == 0) {
 		(void)pthread_cond_wait(&system->entered_condition, &system->mutex);
 	}
 	(void)pthread_mutex_unlock(&system->mutex);
-	return gy_load_relaxed(&homes->opening_error);
+	return gy_load_relaxed(&homes->pending_open_error);
 }
 
 static void end_at_once(struct gyre_system *system, int error)
@@ -189,7 +189,7 @@ static int start(struct gyre_system *system)
 	gy_watchdog_start(system);
 	r = gy_threads_start(system, 0, system->resizing.living);
 	if (r < 0) {
-		gy_embassy_set_stage(system, GY_STAGE_END);
+		gy_foreign_asks_set_stage(system, GY_STAGE_END);
 		end_at_once(system, r);
 		return r;
 	}
@@ -212,9 +212,9 @@ int gyre_system_start(struct gyre_system *system)
 	if (system == NULL) {
 		return -EINVAL;
 	}
-	(void)pthread_mutex_lock(&system->resizing.turns);
+	(void)pthread_mutex_lock(&system->resizing.exclusive);
 	r = start(system);
-	(void)pthread_mutex_unlock(&system->resizing.turns);
+	(void)pthread_mutex_unlock(&system->resizing.exclusive);
 	if (r == 0 && system->options.started != NULL && gy_load_relaxed(&system->stop) == 0) {
 		system->options.started(system, system->options.started_arg);
 	}

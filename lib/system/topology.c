@@ -10,7 +10,7 @@
 
 #include <gyre/system.h>
 
-#include "system/kernfile.h"
+#include "system/kernel_file.h"
 
 enum { LIST_BYTES = 4096, NODES_MAX = 1024, PATH_BYTES = 96 };
 
@@ -47,8 +47,8 @@ static uint32_t rank_of(const char *root, const int *cpus, uint32_t place)
 /* By rank, and by number in each. How many cores there are. */
 static uint32_t spread(const char *root, int *cpus, uint32_t count)
 {
-	int found[GY_SEATS_MAX];
-	uint32_t ranks[GY_SEATS_MAX];
+	int found[GY_CPU_PLACES_MAX];
+	uint32_t ranks[GY_CPU_PLACES_MAX];
 	uint32_t cores = 0;
 	uint32_t placed = 0;
 

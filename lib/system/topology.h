@@ -13,7 +13,7 @@
 /* As many nodes as the kernel can be built for. */
 enum { GY_NUMA_WORDS = 1024 / 8 / sizeof(long) };
 
-enum { GY_SEATS_MAX = 1024 }; /* CPUs that loops are placed on: there are no more loops */
+enum { GY_CPU_PLACES_MAX = 1024 }; /* CPUs that loops are placed on: there are no more loops */
 
 struct gy_topology {
 	uint32_t cpus;

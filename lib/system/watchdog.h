@@ -14,8 +14,8 @@ enum { GY_STALL_FRAMES = 40 };
 
 /* A call of user code that has run for too long. */
 struct gy_stall {
-	char class_name[GY_KIND_NAME_BYTES];
-	char type_name[GY_KIND_NAME_BYTES]; /* empty when there is no message */
+	char class_name[GY_CLASS_NAME_BYTES];
+	char type_name[GY_CLASS_NAME_BYTES]; /* empty when there is no message */
 	uint64_t lasted_ns;
 	const void *interrupted; /* the instruction, NULL if unknown */
 	int frames_count;
@@ -25,7 +25,7 @@ struct gy_stall {
 /* Which call of user code was running, and since when at the latest. */
 struct gy_stall_mark {
 	struct gy_pulse pulse;
-	struct gy_look look;
+	struct gy_running look;
 	uint64_t since_ns;
 	bool reported;
 };

@@ -124,7 +124,7 @@ static void join(struct plain *plain, struct plain *other)
 	fuzz_require(gyre_buffer_join(plain->buffer, other->buffer) == 0, "no join");
 	memcpy(plain->bytes + plain->count, other->bytes, other->count);
 	plain->count += other->count;
-	other->buffer = gy_buffer_get(plain->buffer->channels);
+	other->buffer = gy_buffer_get(plain->buffer->pools);
 	other->count = 0;
 }
 
@@ -213,7 +213,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		pattern[i] = (unsigned char)(i * i / 7 % 5);
 	}
 	for (size_t i = 0; i < BUFFERS; i++) {
-		plains[i].buffer = gy_buffer_get(&rig->channels);
+		plains[i].buffer = gy_buffer_get(&rig->channels.pools);
 		plains[i].count = 0;
 	}
 	while (fuzz.count > 0) {

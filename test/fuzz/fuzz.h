@@ -7,7 +7,7 @@
 #ifndef TEST_FUZZ_FUZZ_H
 #define TEST_FUZZ_FUZZ_H
 
-#include "../unit/channel/codec_rig.h"
+#include "../unit/channel/codec/codec_rig.h"
 
 struct fuzz {
 	const uint8_t *bytes; /* of the input, not used yet */

@@ -15,7 +15,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "net/passing.h"
+#include "net/fd_passing.h"
 
 enum { KINDS = 7, BYTES_MAX = 1024, FDS_MAX = 253 };
 
@@ -58,17 +58,17 @@ struct message {
 	uint32_t fds_count;
 };
 
-/* A right one, as gy_passing_send() makes it. */
+/* A right one, as gy_fd_message_send() makes it. */
 static void make_right(struct message *message, uint32_t kind, uint32_t count, const char *text)
 {
-	struct gy_passing passing = { .kind = kind, .serial = count, .count = count };
+	struct gy_fd_message passing = { .kind = kind, .serial = count, .count = count };
 	ssize_t got;
 
-	(void)strncpy(passing.text, text, GY_PASSING_TEXT_MAX);
+	(void)strncpy(passing.text, text, GY_FD_MESSAGE_TEXT_MAX);
 	for (uint32_t i = 0; i < count; i++) {
 		passing.fds[i] = message->fds[i];
 	}
-	fuzz_require(gy_passing_send(ends[0], &passing) == 0, "a right message is not sent");
+	fuzz_require(gy_fd_message_send(ends[0], &passing) == 0, "a right message is not sent");
 	got = recv(ends[1], message->bytes, sizeof(message->bytes), MSG_DONTWAIT);
 	fuzz_require(got > 0, "nor received");
 	message->bytes_count = (size_t)got;
@@ -80,14 +80,14 @@ static void make_message(struct fuzz *fuzz, struct message *message)
 	static const uint32_t counts[] = { 1, 0, 2, 3, FDS_MAX };
 	uint8_t what = fuzz_byte(fuzz);
 	uint32_t kind = fuzz_byte(fuzz) % 7;
-	uint32_t said = counts[what % 5];
+	uint32_t last_sent = counts[what % 5];
 	uint8_t wrong = fuzz_byte(fuzz) % 8;
 
-	message->fds_count = (what & 0x40) == 0 ? said : fuzz_byte(fuzz) % 5U;
+	message->fds_count = (what & 0x40) == 0 ? last_sent : fuzz_byte(fuzz) % 5U;
 	for (uint32_t i = 0; i < FDS_MAX; i++) {
 		message->fds[i] = things[(what & 0x20) != 0 ? fuzz_below(fuzz, KINDS) : kind % 4];
 	}
-	make_right(message, kind, said, "tcp://[::]:7000");
+	make_right(message, kind, last_sent, "tcp://[::]:7000");
 	for (; wrong > 0 && fuzz->count > 0; wrong--) {
 		size_t place = (size_t)fuzz_byte(fuzz) << 8;
 
@@ -143,11 +143,11 @@ static int type_of(int fd)
 	return type;
 }
 
-static void check_received(const struct message *message, const struct gy_passing *passing)
+static void check_received(const struct message *message, const struct gy_fd_message *passing)
 {
 	static const int types[] = { -1, SOCK_SEQPACKET, SOCK_STREAM, -1, SOCK_DGRAM, -1, -1 };
 
-	fuzz_require(passing->kind >= GY_PASSING_SELF && passing->kind <= GY_PASSING_ENDS,
+	fuzz_require(passing->kind >= GY_FD_MESSAGE_SELF && passing->kind <= GY_FD_MESSAGE_ENDS,
 		     "a kind that there is not");
 	fuzz_require(passing->count == message->fds_count, "more or fewer than were sent");
 	fuzz_require((types[passing->kind] == -1) == (passing->count == 0), "a wrong count");
@@ -160,7 +160,7 @@ static void check_received(const struct message *message, const struct gy_passin
 
 static void receive(const struct message *message, bool tight, rlim_t room)
 {
-	static struct gy_passing passing;
+	static struct gy_fd_message passing;
 	struct rlimit before;
 	int lowest = lowest_free();
 	int r;
@@ -169,7 +169,7 @@ static void receive(const struct message *message, bool tight, rlim_t room)
 	if (tight) {
 		before = limit(room);
 	}
-	r = gy_passing_receive(ends[1], &passing);
+	r = gy_fd_message_receive(ends[1], &passing);
 	if (tight) {
 		fuzz_require(setrlimit(RLIMIT_NOFILE, &before) == 0, "the limit stays");
 	}
@@ -185,7 +185,7 @@ static void receive(const struct message *message, bool tight, rlim_t room)
 static void hear(const struct message *message)
 {
 	int lowest = lowest_free();
-	int r = gy_passing_hear(ends[1]);
+	int r = gy_fd_message_read_successor(ends[1]);
 	unsigned char first = message->bytes[0];
 	bool is_said = message->bytes_count == 1 &&
 		       (first == GY_SUCCESSOR_ASKS || first == GY_SUCCESSOR_RUNS);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "channel/socket_address.h"
+#include "buffer/socket_address.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 
 #include <gyre/tls.h>
 
-#include "../unit/channel/tls_certs.h"
+#include "../unit/channel/tls/tls_certs.h"
 #include "fuzz.h"
 
 enum { STREAM_BYTES = CODEC_RIG_BYTES };

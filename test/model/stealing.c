@@ -185,7 +185,7 @@ int main(void)
 		},
 	};
 	static const struct model_plant plants[] = {
-		{ "a job that two can take", "gy_theft_take", MODEL_COMPARE, MODEL_TORN, 0 },
+		{ "a job that two can take", "gy_steal_ring_take", MODEL_COMPARE, MODEL_TORN, 0 },
 		{ "a house that comes home without a release", "gy_inbox_push", MODEL_STORE_RELEASE,
 		  MODEL_RELAXED, 0 },
 		{ "a thief that does not look whether home sleeps", "gy_loop_wake_peer",

@@ -118,8 +118,8 @@ int main(int argc, char **argv)
 
 	plant_all();
 	stressed = stress_create(LOOPS);
-	gy_guard_fini(&stressed->guard);
-	gy_guard_init(&stressed->guard, root, 0);
+	gy_memory_guard_fini(&stressed->memory_guard);
+	gy_memory_guard_init(&stressed->memory_guard, root, 0);
 	for (uint32_t i = 0; i < LOOPS; i++) {
 		sinks[i] = stress_spawn(stressed, &sink_class, i, GYRE_NO_ARGUMENT);
 	}

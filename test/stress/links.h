@@ -30,12 +30,12 @@ struct look {
 
 enum { LOOK_SETTLED = 1, LOOK_UNSETTLED };
 
-static inline bool link_is_settled(const struct gy_association *link)
+static inline bool link_is_settled(const struct gy_link *link)
 {
-	return link->out == NULL && gy_list_empty(&link->streams) && link->waiting == NULL &&
+	return link->out == NULL && gy_list_empty(&link->fragments) && link->waiting == NULL &&
 	       link->waiting_bytes == 0 && link->queued_bytes == link->credited_bytes &&
-	       link->queued_frames == link->credited_frames && link->unsettled.count == 0 &&
-	       gy_list_empty(&link->arrivals) && link->partial.at == 0;
+	       link->queued_frames == link->credited_frames && link->in_flight.count == 0 &&
+	       gy_list_empty(&link->partial_messages) && link->partial_frame.at == 0;
 }
 
 /* By the loop itself. */
@@ -48,7 +48,7 @@ static inline void links_look(struct gy_loop *loop, struct gy_task *task)
 
 	for (; item != &look->links->all; item = item->next) {
 		settled = settled &&
-			  link_is_settled(gy_container_of(item, const struct gy_association, item));
+			  link_is_settled(gy_container_of(item, const struct gy_link, item));
 	}
 	gy_loop_node_put(loop, &task->node);
 	gy_store_release(ret_answer, settled ? LOOK_SETTLED : LOOK_UNSETTLED);

@@ -16,11 +16,11 @@ struct token {
 GYRE_MESSAGE(token, 0x2101);
 
 /* What an actor is spawned with. */
-struct seat {
+struct cpu_place {
 	uint32_t loop;
 	uint32_t ring;
 };
-GYRE_MESSAGE(seat, 0x2102);
+GYRE_MESSAGE(cpu_place, 0x2102);
 
 struct question {
 	uint64_t value;
@@ -28,7 +28,7 @@ struct question {
 GYRE_MESSAGE(question, 0x2103);
 
 struct member {
-	struct seat seat;
+	struct cpu_place cpu_place;
 	struct gyre_address next; /* on the next loop; nobody in the last one */
 };
 
@@ -54,7 +54,7 @@ static struct gyre_address next_of(struct gyre_stack *stack)
 {
 	const struct member *member = (const struct member *)gyre_state(stack);
 
-	return member->seat.loop == LOOPS - 1 ? firsts[member->seat.ring] : member->next;
+	return member->cpu_place.loop == LOOPS - 1 ? firsts[member->cpu_place.ring] : member->next;
 }
 
 static int pass_on(struct gyre_stack *stack, struct token token)
@@ -105,18 +105,18 @@ static int member_mount(struct gyre_stack *stack)
 	struct member *member = (struct member *)gyre_state(stack);
 	struct gyre_spawn_options options = { .place = GYRE_PLACE_LOOP };
 
-	check(gyre_message(stack, seat) != NULL);
-	member->seat = *gyre_message(stack, seat);
-	if (member->seat.loop == 0) {
-		firsts[member->seat.ring] = gyre_self(stack);
+	check(gyre_message(stack, cpu_place) != NULL);
+	member->cpu_place = *gyre_message(stack, cpu_place);
+	if (member->cpu_place.loop == 0) {
+		firsts[member->cpu_place.ring] = gyre_self(stack);
 	}
-	if (member->seat.loop == LOOPS - 1) {
-		return gyre_notify(stack, firsts[member->seat.ring],
-				   gyre_new(stack, token, 0, member->seat.ring));
+	if (member->cpu_place.loop == LOOPS - 1) {
+		return gyre_notify(stack, firsts[member->cpu_place.ring],
+				   gyre_new(stack, token, 0, member->cpu_place.ring));
 	}
-	options.loop = member->seat.loop + 1;
+	options.loop = member->cpu_place.loop + 1;
 	check(gyre_spawn(stack, &member_class,
-			 gyre_new(stack, seat, options.loop, member->seat.ring), &options,
+			 gyre_new(stack, cpu_place, options.loop, member->cpu_place.ring), &options,
 			 &member->next) == 0);
 	return gyre_return(stack);
 }
@@ -131,7 +131,8 @@ static void run_once(void)
 	hops_done = 0;
 	answers = 0;
 	for (uint32_t i = 0; i < RINGS; i++) {
-		(void)stress_spawn(system, &member_class, 0, gyre_system_new(system, seat, 0, i));
+		(void)stress_spawn(system, &member_class, 0,
+				   gyre_system_new(system, cpu_place, 0, i));
 	}
 	check(gyre_system_start(system) == 0);
 	counters = stress_end(system);

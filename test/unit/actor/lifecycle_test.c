@@ -8,7 +8,7 @@
 #include <gyre/batch.h>
 #include <gyre/watch.h>
 
-#include "actor/family.h"
+#include "actor/children.h"
 
 enum { CHILDREN_MAX = 16 };
 
@@ -176,8 +176,8 @@ static void assert_untouched(struct gyre_address next, uint32_t dead_letters)
 	model_settle();
 	model_advance(GYRE_SECONDS(10));
 	cr_assert_not_null(house, "who has the slot next was stopped");
-	cr_assert_eq(house->kind->handled, 0);
-	cr_assert(house->annex == NULL, "an order was carried out by who has the slot next");
+	cr_assert_eq(house->class_info->handled, 0);
+	cr_assert(house->extra == NULL, "an order was carried out by who has the slot next");
 	cr_assert_eq(model.lost[GYRE_DROP_NO_ACTOR], dead_letters);
 	model_close();
 }

@@ -184,8 +184,9 @@ static void sum_up(const struct gy_home *home)
 	const struct gy_actor_counters *counters = &home->counters;
 	struct gyre_counters *sum = &model.counters;
 
-	for (const struct gy_kind *kind = home->kinds.first; kind != NULL; kind = kind->next) {
-		sum->handled += kind->handled;
+	for (const struct gy_class_info *info = home->class_infos.first; info != NULL;
+	     info = info->next) {
+		sum->handled += info->handled;
 	}
 	sum->sent += counters->sent;
 	sum->handled += counters->handled;

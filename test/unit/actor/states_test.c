@@ -18,8 +18,8 @@ Test(states, of_a_house_follow_each_other_only_as_designed)
 {
 	for (uint32_t from = 0; from < GY_HOUSE_STATUSES; from++) {
 		for (uint32_t to = 0; to < GY_HOUSE_STATUSES; to++) {
-			cr_assert_eq(gy_house_may_go((enum gy_house_status)from,
-						     (enum gy_house_status)to),
+			cr_assert_eq(gy_house_status_is_allowed((enum gy_house_status)from,
+								(enum gy_house_status)to),
 				     legal[from][to] == 'x', "%u to %u", from, to);
 		}
 	}

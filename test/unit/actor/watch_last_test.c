@@ -14,7 +14,7 @@
 
 #include "model.h"
 
-#include "actor/annex.h"
+#include "actor/house_extra.h"
 #include "actor/watch.h"
 
 enum { BUDGET = 4, ASKS = 10, MANY = 1000, BACKLOG = 100000, THIEF = 1 };
@@ -191,7 +191,7 @@ static gyre_handler_fn deed;
 /* Runs between the runs of the watcher, until an end waits there. */
 static int wait_until_held(struct gyre_stack *stack)
 {
-	if (told == 0 && model_house(watcher)->annex->watch->held == 0) {
+	if (told == 0 && model_house(watcher)->extra->watch->held == 0) {
 		return gyre_notify(stack, gyre_self(stack), gyre_new(stack, call, wait_until_held));
 	}
 	return deed(stack);
@@ -221,8 +221,8 @@ static void assert_plain(void)
 	const struct gy_house *house = model_house(watcher);
 
 	cr_assert_eq(house->passed_over, 0);
-	cr_assert_eq(house->plain, house->kind->plain);
-	cr_assert_eq(house->annex->watch->held, 0);
+	cr_assert_eq(house->plain, house->class_info->plain);
+	cr_assert_eq(house->extra->watch->held, 0);
 	cr_assert_eq(house->replies, 0);
 	cr_assert_eq(house->events, 0);
 }
@@ -345,7 +345,7 @@ Test(watch_last, waits_for_the_end_of_a_restart_hook_behind_replies)
 	open_and_ask(true);
 	end_and_answer_all();
 	cr_assert_str_eq(traced, "======r====");
-	cr_assert_eq(model_house(watcher)->annex->watch->held, 0);
+	cr_assert_eq(model_house(watcher)->extra->watch->held, 0);
 	cr_assert_eq(model_house(watcher)->events, 1);
 	model_advance(wait_ns);
 	close_with("======r====RT");
@@ -468,7 +468,7 @@ Test(watch_last, takes_no_room_in_a_bounded_mailbox)
 	model_settle();
 	put("abcd");
 	kill(others, 8);
-	cr_assert_eq(model_house(watcher)->annex->watch->held, 8);
+	cr_assert_eq(model_house(watcher)->extra->watch->held, 8);
 	cr_assert_eq(model_house(watcher)->waiting, 4);
 	cr_assert_str_eq(traced, "B", "four are not many");
 	put("e");
@@ -610,7 +610,7 @@ Test(watch_last, leaves_nothing_behind_when_the_watcher_stops_first)
 	put("B");
 	end_saying("abc");
 	model_settle();
-	cr_assert_eq(model_house(watcher)->annex->watch->held, 1);
+	cr_assert_eq(model_house(watcher)->extra->watch->held, 1);
 	gy_house_close(model_house(watcher), 0);
 	model_settle();
 	cr_assert_null(model_house(watcher));
@@ -685,7 +685,7 @@ Test(watch_last, comes_at_once_to_an_actor_that_stops_gracefully_already)
 	open_with(1);
 	spawn_watched(&other, 1);
 	put("W");
-	gy_house_order_retire(model_house(watcher), GYRE_FOREVER);
+	gy_house_order_graceful_stop(model_house(watcher), GYRE_FOREVER);
 	put("abc");
 	model_settle();
 	cr_assert_str_eq(traced, "W");

@@ -11,7 +11,7 @@ enum { ITEMS = 6 };
 struct item {
 	int number;
 	struct gy_list list;
-	struct gy_link link;
+	struct gy_fifo_item link;
 };
 
 static struct item items[ITEMS];

@@ -374,7 +374,7 @@ Test(channel_end, waits_for_what_is_queued_and_reads_no_more)
 	stream.fd = rig_open(&rig, rig_echo_only, NULL, NULL, &channel);
 	rig_settle(&rig);
 	rig_fill(bytes, sizeof(bytes), 0);
-	buffer = gy_buffer_get(rig_channels(&rig));
+	buffer = gy_buffer_get(&rig_channels(&rig)->pools);
 	cr_assert_eq(gyre_buffer_append(buffer, bytes, sizeof(bytes)), 0);
 	cr_assert_eq(gyre_channel_write(gyre_channel_tail(channel), buffer), 0);
 	gyre_channel_close(gyre_channel_tail(channel));
@@ -395,7 +395,7 @@ Test(channel_end, at_once_drops_what_is_queued)
 	begin();
 	fd = rig_open(&rig, actors, NULL, NULL, &channel);
 	rig_settle(&rig);
-	buffer = gy_buffer_get(rig_channels(&rig));
+	buffer = gy_buffer_get(&rig_channels(&rig)->pools);
 	cr_assert_eq(gyre_buffer_append(buffer, bytes, sizeof(bytes)), 0);
 	cr_assert_eq(gyre_channel_write(gyre_channel_tail(channel), buffer), 0);
 	rig_settle(&rig);

@@ -117,7 +117,7 @@ static bool written_arrived(struct rig *r, void *arg)
 static struct gyre_buffer *pattern(size_t position, size_t count)
 {
 	static unsigned char bytes[1 << 20];
-	struct gyre_buffer *buffer = gy_buffer_get(rig_channels(&rig));
+	struct gyre_buffer *buffer = gy_buffer_get(&rig_channels(&rig)->pools);
 
 	rig_fill(bytes, count, position);
 	cr_assert_eq(gyre_buffer_append(buffer, bytes, count), 0);
@@ -473,11 +473,11 @@ Test(channel, keeps_a_page_that_it_shares_until_the_last_slice_of_it_is_gone)
 	cr_assert_eq(write(fd, "a bit", 5), 5);
 	cr_assert(rig_until(&rig, is_kept, &kept));
 	stream_back(&stream);
-	cr_expect_eq(rig_channels(&rig)->lent, 1);
+	cr_expect_eq(rig_channels(&rig)->pools.lent, 1);
 	cr_expect_eq(gyre_buffer_copy(kept, 0, bytes, 5), 5);
 	cr_expect_eq(memcmp(bytes, "a bit", 5), 0);
 	gyre_buffer_free(kept);
-	cr_expect_eq(rig_channels(&rig)->lent, 0);
+	cr_expect_eq(rig_channels(&rig)->pools.lent, 0);
 	(void)close(fd);
 	rig_fini(&rig);
 }
@@ -492,7 +492,7 @@ Test(channel, holds_ring_pages_only_as_long_as_its_handlers_keep_them)
 	rig_stream_send(&stream);
 	rig_settle(&rig);
 	cr_expect_gt(reader.bytes, 0);
-	cr_expect_eq(rig_channels(&rig)->lent, 0);
+	cr_expect_eq(rig_channels(&rig)->pools.lent, 0);
 	(void)close(stream.fd);
 	rig_fini(&rig);
 }

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "codec_rig.h"
+#include "codec/codec_rig.h"
 #include "rig.h"
 
 TestSuite(context_timer, .timeout = 60);

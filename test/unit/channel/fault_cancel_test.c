@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "actor/stack.h"
-#include "channel/file.h"
+#include "channel/file/file.h"
 
 #include "fault_rig.h"
 
@@ -123,12 +123,12 @@ Test(cancelled, receive_may_be_one_that_the_kernel_has_not_seen)
 
 static struct gyre_buffer *one_page(void)
 {
-	struct gy_page *page = gy_page_get_of(rig_channels(&fault.rig), 600000);
+	struct gy_page *page = gy_page_get_of(&rig_channels(&fault.rig)->pools, 600000);
 
 	cr_assert_not_null(page);
 	rig_fill(page->memory, 600000, 0);
 	page->used = 600000;
-	return gy_buffer_of_page(rig_channels(&fault.rig), page, page->memory, 600000);
+	return gy_buffer_of_page(&rig_channels(&fault.rig)->pools, page, page->memory, 600000);
 }
 
 static void expect_end_of_send(enum ending ending, bool gathered)

@@ -46,8 +46,9 @@ static uint64_t held_bytes(void)
 {
 	const struct gy_channels *channels = rig_channels(&fault.rig);
 
-	return (uint64_t)(channels->pages.total - channels->pages.free_count) * GY_POOL_PAGE_BYTES +
-	       (uint64_t)channels->lent * gy_ring_buffer_bytes(channels->ring);
+	return (uint64_t)(channels->pools.pages.total - channels->pools.pages.free_count) *
+		       GY_POOL_PAGE_BYTES +
+	       (uint64_t)channels->pools.lent * gy_ring_buffer_bytes(channels->pools.ring);
 }
 
 /*
@@ -57,7 +58,7 @@ static uint64_t held_bytes(void)
 static uint64_t held_bytes_max(void)
 {
 	return (16 + HIGH / (GY_POOL_PAGE_BYTES / 2) + 1) * (uint64_t)GY_POOL_PAGE_BYTES +
-	       gy_ring_buffer_bytes(rig_channels(&fault.rig)->ring);
+	       gy_ring_buffer_bytes(rig_channels(&fault.rig)->pools.ring);
 }
 
 static void flood(struct rig_stream *streams, size_t count)
@@ -178,7 +179,7 @@ Test(slow_peer, that_drips_in_both_directions_is_served)
 	other.fd = rig_open_tcp(&fault.rig, rig_echo_only, NULL, NULL, NULL);
 	cr_assert(rig_until(&fault.rig, drip, &stream));
 	cr_expect(!stream.wrong);
-	cr_expect_eq(rig_channels(&fault.rig)->lent, 0);
+	cr_expect_eq(rig_channels(&fault.rig)->pools.lent, 0);
 	cr_assert(rig_until(&fault.rig, rig_streamed, &other));
 	(void)close(stream.fd);
 	(void)close(other.fd);

@@ -134,7 +134,7 @@ void fault_reset(void)
 struct gyre_buffer *fault_buffer(size_t count)
 {
 	static unsigned char bytes[FAULT_BYTES_MAX];
-	struct gyre_buffer *buffer = gy_buffer_get(rig_channels(&fault.rig));
+	struct gyre_buffer *buffer = gy_buffer_get(&rig_channels(&fault.rig)->pools);
 
 	rig_fill(bytes, count, 0);
 	cr_assert_eq(gyre_buffer_append(buffer, bytes, count), 0);

@@ -10,7 +10,7 @@
 
 #include "channel/handshake.h"
 
-#include "codec_rig.h"
+#include "codec/codec_rig.h"
 #include "rig.h"
 
 TestSuite(handshake, .timeout = 60);

@@ -28,7 +28,7 @@ static unsigned char answer[1 << 20];
 /* Writes the first @count bytes of a stream that the far end can check. */
 static void write_answer(struct gyre_handler_context *ctx, size_t count)
 {
-	struct gyre_buffer *buffer = gy_buffer_get(rig_channels(&rig));
+	struct gyre_buffer *buffer = gy_buffer_get(&rig_channels(&rig)->pools);
 
 	rig_fill(answer, count, 0);
 	cr_assert_eq(gyre_buffer_append(buffer, answer, count), 0);
@@ -131,7 +131,7 @@ static bool discards(struct rig *r, void *arg)
 {
 	struct rig_stream *stream = (struct rig_stream *)arg;
 
-	cr_expect_eq(rig_channels(r)->lent, 0, "it keeps what it throws away");
+	cr_expect_eq(rig_channels(r)->pools.lent, 0, "it keeps what it throws away");
 	return sent_and_ended(r, stream);
 }
 
@@ -146,10 +146,10 @@ Test(linger, keeps_nothing_of_what_it_throws_away)
 	while (reads == 0) {
 		rig_turn(&rig);
 	}
-	pages = rig_channels(&rig)->pages.total;
+	pages = rig_channels(&rig)->pools.pages.total;
 	cr_assert(rig_until(&rig, discards, &stream));
 	cr_expect_eq(stream.received, ANSWER_BYTES);
-	cr_expect_eq(rig_channels(&rig)->pages.total, pages);
+	cr_expect_eq(rig_channels(&rig)->pools.pages.total, pages);
 	cr_expect_eq(gy_channels_counters(&rig.home)->bytes_received, 1);
 	(void)close(stream.fd);
 	cr_expect(rig_until(&rig, is_closed, NULL));

@@ -187,7 +187,7 @@ static void receive_something(void)
 
 static struct gyre_buffer *some_bytes(const char *text)
 {
-	struct gyre_buffer *buffer = gy_buffer_get(rig_channels(&rig));
+	struct gyre_buffer *buffer = gy_buffer_get(&rig_channels(&rig)->pools);
 
 	cr_assert_eq(gyre_buffer_append(buffer, text, strlen(text)), 0);
 	return buffer;

@@ -13,7 +13,7 @@
 
 #include "actor/stack.h"
 #include "base/memory.h"
-#include "channel/datagram.h"
+#include "channel/datagram/datagram.h"
 #include "echo.h"
 
 enum { SETTLE_TURNS = 20, MOMENT_NS = 100000 };
@@ -118,8 +118,8 @@ void rig_init(struct rig *rig, const struct rig_options *options)
 	rig->loops->made = 1;
 	rig->loops->max = 1;
 	rig->homes.loops = rig->loops;
-	gy_list_init(&rig->homes.holdings);
-	gy_list_init(&rig->homes.passed);
+	gy_list_init(&rig->homes.socket_registry);
+	gy_list_init(&rig->homes.passed_sockets);
 	rig->loops->loop[0] = &rig->home.loop;
 	cr_assert_eq(gy_loop_join(&rig->home.loop, rig->loops), 0);
 	cr_assert_eq(gy_loop_enter(&rig->home.loop), 0);
@@ -255,22 +255,22 @@ static void expect_all_returned(const struct gy_pool *pool)
 
 static void expect_nothing_left(const struct rig *rig, const struct gy_channels *channels)
 {
-	expect_all_returned(&channels->buffers);
-	expect_all_returned(&channels->slices);
-	expect_all_returned(&channels->pages);
-	expect_all_returned(&channels->foreigns);
+	expect_all_returned(&channels->pools.buffers);
+	expect_all_returned(&channels->pools.slices);
+	expect_all_returned(&channels->pools.pages);
+	expect_all_returned(&channels->pools.foreigns);
 	expect_all_returned(&channels->channels);
 	expect_all_returned(&channels->contexts);
 	expect_all_returned(&channels->gathers);
-	expect_equal("peers", channels->peers.used, 0);
-	expect_equal("bytes that channels hold", channels->held.bytes, 0);
+	expect_equal("peers", channels->pools.addresses.used, 0);
+	expect_equal("bytes that channels hold", channels->byte_budget.bytes, 0);
 	if (channels->datagrams != NULL) {
 		expect_all_returned(&channels->datagrams->channels);
 		expect_all_returned(&channels->datagrams->sends);
 		expect_all_returned(&channels->datagrams->gathers);
 		expect_equal("datagram buffers that are out", channels->datagrams->lent, 0);
 	}
-	expect_equal("receive buffers that are out", channels->lent, 0);
+	expect_equal("receive buffers that are out", channels->pools.lent, 0);
 	expect_equal("channels closed", channels->counters.closed,
 		     channels->counters.accepted + rig->opened);
 }

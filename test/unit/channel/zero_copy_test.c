@@ -35,7 +35,7 @@ static void begin(const struct rig_options *options)
 /* Goes on with a stream that the far end can check. */
 static void write_bytes(size_t count)
 {
-	struct gyre_buffer *buffer = gy_buffer_get(rig_channels(&rig));
+	struct gyre_buffer *buffer = gy_buffer_get(&rig_channels(&rig)->pools);
 
 	rig_fill(bytes, count, written);
 	written += count;
@@ -187,12 +187,15 @@ Test(zero_copy, holds_the_pages_until_the_peer_has_acknowledged_them)
 	fd = open_tcp(NULL);
 	write_bytes(LARGE_BYTES);
 	cr_assert(rig_until(&rig, is_held, NULL), "all is in the kernel, and it needs the pages");
-	cr_expect_gt(rig_channels(&rig)->pages.total - rig_channels(&rig)->pages.free_count, 0);
+	cr_expect_gt(rig_channels(&rig)->pools.pages.total -
+			     rig_channels(&rig)->pools.pages.free_count,
+		     0);
 	expect_all(fd);
 	while (rig_channels(&rig)->zero_copies_count > 0) {
 		rig_turn(&rig);
 	}
-	cr_expect_eq(rig_channels(&rig)->pages.total, rig_channels(&rig)->pages.free_count);
+	cr_expect_eq(rig_channels(&rig)->pools.pages.total,
+		     rig_channels(&rig)->pools.pages.free_count);
 	end(fd);
 }
 
@@ -243,7 +246,8 @@ Test(zero_copy, ends_with_an_abort_and_gives_the_pages_back_though_the_peer_neve
 	write_bytes(LARGE_BYTES); /* and one that is under way, if not complete */
 	gyre_channel_abort(channel, -EIO);
 	cr_expect(rig_until(&rig, is_closed, NULL));
-	cr_expect_eq(rig_channels(&rig)->pages.total, rig_channels(&rig)->pages.free_count);
+	cr_expect_eq(rig_channels(&rig)->pools.pages.total,
+		     rig_channels(&rig)->pools.pages.free_count);
 	end(fd);
 }
 

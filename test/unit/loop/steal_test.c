@@ -84,7 +84,7 @@ Test(steal, leaves_a_loop_what_it_keeps_for_itself)
 {
 	make_ready(FLOOR);
 	gy_loop_publish(owner);
-	cr_assert_eq(gy_theft_count(&owner->theft), 0);
+	cr_assert_eq(gy_steal_ring_count(&owner->theft), 0);
 	cr_assert_eq(test_peers->published, 0);
 }
 
@@ -92,7 +92,7 @@ Test(steal, can_have_what_is_more_than_that)
 {
 	make_ready(FLOOR + 1);
 	gy_loop_publish(owner);
-	cr_assert_eq(gy_theft_count(&owner->theft), 1);
+	cr_assert_eq(gy_steal_ring_count(&owner->theft), 1);
 	cr_assert_eq(owner->state.count, FLOOR);
 	cr_assert_eq(test_peers->published, 1);
 	cr_assert_eq(owner->counters.jobs_published, 1);
@@ -103,7 +103,7 @@ Test(steal, costs_nothing_where_nobody_is_idle)
 	thief->idle_count = 0;
 	make_ready(JOBS);
 	gy_loop_publish(owner);
-	cr_assert_eq(gy_theft_count(&owner->theft), 0);
+	cr_assert_eq(gy_steal_ring_count(&owner->theft), 0);
 	cr_assert_eq(owner->state.count, JOBS);
 }
 
@@ -111,10 +111,10 @@ Test(steal, is_bounded_by_the_ring)
 {
 	make_ready(JOBS);
 	gy_loop_publish(owner);
-	cr_assert_eq(gy_theft_count(&owner->theft), GY_THEFT_SLOTS);
-	cr_assert_eq(owner->state.count, JOBS - GY_THEFT_SLOTS);
+	cr_assert_eq(gy_steal_ring_count(&owner->theft), GY_STEAL_RING_SLOTS);
+	cr_assert_eq(owner->state.count, JOBS - GY_STEAL_RING_SLOTS);
 	gy_loop_publish(owner);
-	cr_assert_eq(gy_theft_count(&owner->theft), GY_THEFT_SLOTS);
+	cr_assert_eq(gy_steal_ring_count(&owner->theft), GY_STEAL_RING_SLOTS);
 }
 
 Test(steal, leaves_alone_what_must_stay_and_pauses_if_that_is_all)
@@ -122,15 +122,15 @@ Test(steal, leaves_alone_what_must_stay_and_pauses_if_that_is_all)
 	unsealable = JOBS;
 	make_ready(FLOOR + 10);
 	gy_loop_publish(owner);
-	cr_assert_eq(gy_theft_count(&owner->theft), 0);
+	cr_assert_eq(gy_steal_ring_count(&owner->theft), 0);
 	cr_assert_eq(owner->state.count, FLOOR + 10);
 	unsealable = 0;
 	for (uint32_t i = 0; i < 16; i++) {
 		gy_loop_publish(owner);
-		cr_assert_eq(gy_theft_count(&owner->theft), 0);
+		cr_assert_eq(gy_steal_ring_count(&owner->theft), 0);
 	}
 	gy_loop_publish(owner);
-	cr_assert_eq(gy_theft_count(&owner->theft), 10);
+	cr_assert_eq(gy_steal_ring_count(&owner->theft), 10);
 }
 
 Test(steal, leaves_what_must_stay_where_it_stood_in_the_queue)
@@ -138,7 +138,7 @@ Test(steal, leaves_what_must_stay_where_it_stood_in_the_queue)
 	unsealable = 10;
 	make_ready(FLOOR + 20);
 	gy_loop_publish(owner);
-	cr_assert_eq(gy_theft_count(&owner->theft), 10);
+	cr_assert_eq(gy_steal_ring_count(&owner->theft), 10);
 	cr_assert_eq(owner->state.count, FLOOR + 10);
 	for (uint32_t i = 0; i < FLOOR + 10; i++) {
 		cr_assert_eq(gy_queue_pop(&owner->state), &jobs[i < 10 ? i : i + 10].job);
@@ -147,10 +147,10 @@ Test(steal, leaves_what_must_stay_where_it_stood_in_the_queue)
 
 Test(steal, is_not_looked_for_beyond_what_the_ring_can_hold)
 {
-	unsealable = GY_THEFT_SLOTS;
+	unsealable = GY_STEAL_RING_SLOTS;
 	make_ready(JOBS);
 	gy_loop_publish(owner);
-	cr_assert_eq(gy_theft_count(&owner->theft), 0);
+	cr_assert_eq(gy_steal_ring_count(&owner->theft), 0);
 	cr_assert_eq(owner->state.count, JOBS);
 }
 
@@ -191,7 +191,7 @@ Test(steal, gives_back_at_the_next_turn_what_nobody_has_taken)
 Test(steal, lets_every_job_run_once_in_turns_of_their_owner)
 {
 	make_ready(JOBS);
-	while (owner->state.count > 0 || gy_theft_count(&owner->theft) > 0) {
+	while (owner->state.count > 0 || gy_steal_ring_count(&owner->theft) > 0) {
 		turn(owner);
 	}
 	for (uint32_t i = 0; i < JOBS; i++) {
@@ -211,7 +211,7 @@ static void assert_hesitates(uint32_t ready_count, uint32_t idle_count)
 	thief->idle_count = idle_count;
 	cr_assert(gy_loop_steal(thief));
 	cr_assert_eq(stolen, 1);
-	cr_assert_eq(gy_theft_count(&owner->theft), ready_count - FLOOR - 1);
+	cr_assert_eq(gy_steal_ring_count(&owner->theft), ready_count - FLOOR - 1);
 	cr_assert_eq(test_peers->published, ready_count - FLOOR - 1);
 	cr_assert_eq(thief->counters.jobs_stolen, 1);
 }

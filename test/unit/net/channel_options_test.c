@@ -11,8 +11,8 @@
 
 #include <gyre/connect.h>
 
+#include "buffer/socket_address.h"
 #include "channel/rig.h"
-#include "channel/socket_address.h"
 #include "net/net.h"
 
 TestSuite(channel_options, .timeout = 60);
@@ -97,7 +97,7 @@ static int option_of(const struct gyre_channel *channel, int name)
 static int write_bytes(size_t count)
 {
 	static const unsigned char zeros[2 * MAX];
-	struct gyre_buffer *buffer = gy_buffer_get(rig_channels(&rig));
+	struct gyre_buffer *buffer = gy_buffer_get(&rig_channels(&rig)->pools);
 
 	cr_assert_eq(gyre_buffer_append(buffer, zeros, count), 0);
 	return gyre_channel_write(gyre_channel_tail(seen), buffer);

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/macros.h"
-#include "channel/socket_address.h"
+#include "buffer/socket_address.h"
 #include "echo.h"
 
 static int descriptors; /* of the test: sockets that it closes before the fixture counts */

@@ -12,7 +12,7 @@
 #include <gyre/channel.h>
 #include <gyre/listen.h>
 
-#include "channel/socket_address.h"
+#include "buffer/socket_address.h"
 #include "net/order_rig.h"
 
 TestSuite(connect_order, .timeout = 60, .init = order_begin, .fini = order_end);

@@ -12,7 +12,7 @@
 #include <gyre/tls.h>
 
 #include "base/atomic.h"
-#include "channel/tls_certs.h"
+#include "channel/tls/tls_certs.h"
 #include "echo.h"
 #include "net/client_rig.h"
 #include "net/proxy_rig.h"

@@ -13,8 +13,8 @@
 #include <gyre/watch.h>
 
 #include "base/macros.h"
+#include "buffer/socket_address.h"
 #include "channel/channel.h"
-#include "channel/socket_address.h"
 #include "net/client_rig.h"
 
 TestSuite(connecting, .timeout = 60);

@@ -46,7 +46,7 @@ Test(datagram_batch, of_one_sender_is_cut_into_reads_without_a_copy)
 		cr_assert(rig_check(part, datagrams.bytes[i], i * 1000));
 		cr_assert(gyre_socket_address_equal(peer, &datagrams.peer));
 	}
-	cr_expect_eq(rig_channels(&datagram_rig)->peers.used, 1, "they share it");
+	cr_expect_eq(rig_channels(&datagram_rig)->pools.addresses.used, 1, "they share it");
 	(void)close(fd);
 }
 
@@ -87,7 +87,7 @@ static void write_to(int fd, uint32_t count, size_t bytes)
 
 	cr_assert_eq(gy_socket_address_of(fd, &own), 0);
 	for (uint32_t i = 0; i < count; i++) {
-		struct gyre_buffer *buffer = gy_buffer_get(rig_channels(&datagram_rig));
+		struct gyre_buffer *buffer = gy_buffer_get(&rig_channels(&datagram_rig)->pools);
 
 		rig_fill(got, bytes, i * bytes);
 		cr_assert_eq(gyre_buffer_append(buffer, got, bytes), 0);
@@ -269,14 +269,15 @@ Test(datagram_batch, that_is_passed_on_as_it_came_takes_no_buffer_for_each)
 {
 	struct gyre_socket_address at = datagram_open_at("udp://127.0.0.1:0");
 	int fd = datagram_client(&at, NULL);
-	uint32_t before = rig_channels(&datagram_rig)->buffers.total;
+	uint32_t before = rig_channels(&datagram_rig)->pools.buffers.total;
 
 	expect_train_back(fd);
 	cr_expect_eq(datagrams.reads, 21);
 	cr_expect_eq(datagram_counters()->datagram_receives, 1);
 	cr_expect_eq(datagram_counters()->datagram_sends, 1);
 	cr_expect_eq(datagram_counters()->datagrams_sent, 21);
-	cr_expect_leq(rig_channels(&datagram_rig)->buffers.total, before + 8, "one lot of them");
+	cr_expect_leq(rig_channels(&datagram_rig)->pools.buffers.total, before + 8,
+		      "one lot of them");
 	(void)close(fd);
 }
 
@@ -319,7 +320,7 @@ Test(datagram_batch, is_read_one_by_one_on_request_and_what_is_left_goes_with_th
 	datagram_until_closed();
 	rig_settle(&datagram_rig);
 	cr_expect_eq(rig_channels(&datagram_rig)->datagrams->lent, 0);
-	cr_expect_eq(rig_channels(&datagram_rig)->peers.used, 0);
+	cr_expect_eq(rig_channels(&datagram_rig)->pools.addresses.used, 0);
 	(void)close(fd);
 }
 

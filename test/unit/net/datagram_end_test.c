@@ -33,7 +33,7 @@ static void open_unix(struct gyre_address *ret_actor)
 static void write_numbers(const struct gyre_socket_address *to, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		struct gyre_buffer *buffer = gy_buffer_get(rig_channels(&datagram_rig));
+		struct gyre_buffer *buffer = gy_buffer_get(&rig_channels(&datagram_rig)->pools);
 
 		cr_assert_eq(gyre_buffer_append(buffer, &i, sizeof(i)), 0);
 		cr_assert_eq(datagram_write(buffer, to), 0);

@@ -19,7 +19,7 @@
 #include <gyre/watch.h>
 
 #include "base/atomic.h"
-#include "channel/socket_address.h"
+#include "buffer/socket_address.h"
 #include "net/order_rig.h"
 
 TestSuite(datagram_order, .timeout = 60, .init = order_begin, .fini = order_end);

@@ -196,7 +196,7 @@ void datagram_until_exceptions(uint32_t count)
 struct gyre_buffer *datagram_buffer(size_t count)
 {
 	static unsigned char bytes[1 << 17];
-	struct gyre_buffer *buffer = gy_buffer_get(rig_channels(&datagram_rig));
+	struct gyre_buffer *buffer = gy_buffer_get(&rig_channels(&datagram_rig)->pools);
 
 	cr_assert_not_null(buffer);
 	cr_assert_leq(count, sizeof(bytes));

@@ -7,9 +7,9 @@
 
 #include <criterion/criterion.h>
 
-#include "channel/datagram.h"
+#include "buffer/socket_address.h"
+#include "channel/datagram/datagram.h"
 #include "channel/rig.h"
-#include "channel/socket_address.h"
 #include "net/datagram.h"
 
 enum { DATAGRAMS_NOTED_MAX = 4096 };

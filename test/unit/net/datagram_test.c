@@ -453,7 +453,7 @@ Test(datagram, that_comes_while_frames_of_another_wait_stays_apart)
 
 static uint32_t pages_used(void)
 {
-	const struct gy_pool *pages = &rig_channels(&datagram_rig)->pages;
+	const struct gy_pool *pages = &rig_channels(&datagram_rig)->pools.pages;
 
 	return pages->total - pages->free_count;
 }

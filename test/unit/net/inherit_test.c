@@ -13,7 +13,7 @@
 #include <gyre/datagram.h>
 #include <gyre/listen.h>
 
-#include "channel/socket_address.h"
+#include "buffer/socket_address.h"
 #include "echo.h"
 #include "fixture.h"
 

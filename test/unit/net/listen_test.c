@@ -482,7 +482,7 @@ static const struct gyre_channel_options as_usual;
 Test(listening, keeps_out_all_who_come_later, .init = begin, .fini = end)
 {
 	struct gyre_socket_address address;
-	struct gy_listening listening = {
+	struct gy_listen_params listening = {
 		.text = "here", .log = &rig.log, .backlog = 10, .channel = &as_usual
 	};
 	int fds[4];
@@ -507,7 +507,7 @@ Test(listening, keeps_out_all_who_come_later, .init = begin, .fini = end)
 Test(listening, shares_connections_among_the_sockets_of_one_call, .init = begin, .fini = end)
 {
 	struct gyre_socket_address address;
-	struct gy_listening listening = {
+	struct gy_listen_params listening = {
 		.text = "here", .log = &rig.log, .backlog = 1000, .channel = &as_usual
 	};
 	int fds[2];

@@ -14,7 +14,7 @@
 #include <gyre/timer.h>
 #include <gyre/watch.h>
 
-#include "actor/afar.h"
+#include "actor/node_loss.h"
 #include "actor/stack.h"
 #include "fixture.h"
 #include "net/no_memory_rig.h"
@@ -506,8 +506,8 @@ static bool ask_and_lose_node(const struct lean_round *round)
 	}
 	rig_turn(&lean_rig);
 	lean_begin(round);
-	gy_home_tell_afar(&lean_rig.home, &(struct gy_afar_news){ .node = NODE,
-								  .deeds = GY_AFAR_FAIL_ASKS,
+	gy_home_node_lost(&lean_rig.home, &(struct gy_node_loss){ .node = NODE,
+								  .deeds = GY_NODE_LOSS_FAIL_ASKS,
 								  .error = -EHOSTDOWN });
 	rig_turn(&lean_rig);
 	rig_pass(&lean_rig, GYRE_MILLISECONDS(2));

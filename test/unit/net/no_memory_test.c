@@ -14,7 +14,7 @@
 #include <gyre/datagram.h>
 
 #include "actor/stack.h"
-#include "channel/socket_address.h"
+#include "buffer/socket_address.h"
 #include "echo.h"
 #include "net/dial.h"
 #include "net/net.h"

@@ -9,7 +9,7 @@
 
 #include <gyre/channel.h>
 
-#include "channel/socket_address.h"
+#include "buffer/socket_address.h"
 #include "echo.h"
 
 struct order_plan order_plan;

@@ -14,8 +14,8 @@
 
 #include "base/atomic.h"
 #include "base/macros.h"
+#include "buffer/socket_address.h"
 #include "channel/channels.h"
-#include "channel/socket_address.h"
 #include "net/client_rig.h"
 
 TestSuite(resolving, .timeout = 60);

@@ -152,7 +152,7 @@ static void make_home(struct bare *bare)
 	};
 
 	require(gy_home_init(home, &loop, &options) == 0, "no home");
-	home->loop.upper[0] = &bare->rig.channels;
+	home->loop.own_channels = &bare->rig.channels;
 	bare->homes = (struct gy_homes){
 		.count = 1, .node = BARE_NODE, .homes = home, .log = &bare->log
 	};
@@ -205,12 +205,13 @@ static void stop_houses(struct gy_home *home)
 static void end_channel(struct codec_rig *rig)
 {
 	struct gy_channels *channels = &rig->channels;
-	struct gy_pool *pools[] = { &channels->buffers, &channels->slices, &channels->pages,
-				    &channels->foreigns, &channels->contexts };
+	struct gy_pool *pools[] = { &channels->pools.buffers, &channels->pools.slices,
+				    &channels->pools.pages, &channels->pools.foreigns,
+				    &channels->contexts };
 
 	rig->channel.flags |= GY_CHANNEL_CLOSED;
 	gy_pipeline_fini(&rig->channel.pipeline);
-	gy_chores_run(&rig->channel);
+	gy_deferred_run_all(&rig->channel);
 	codec_rig_end_owner(rig);
 	for (size_t i = 0; i < gy_countof(pools); i++) {
 		require(gy_pool_fini(pools[i]) == 0, pools[i]->name);
@@ -237,7 +238,7 @@ void bare_fini(struct bare *bare)
 	gy_memory_put(bare->loops);
 }
 
-static void forget_peer(struct gy_neighbour *peer)
+static void forget_peer(struct gy_peer *peer)
 {
 	peer->state = GYRE_NODE_UNKNOWN;
 	peer->incarnation = 0;
@@ -247,8 +248,8 @@ static void forget_peer(struct gy_neighbour *peer)
 	peer->lives.told = 0;
 	peer->lives.accused = 0;
 	peer->unreached_ns = 0;
-	for (uint32_t gate = 0; gate < peer->gates_count; gate++) {
-		peer->gates[gate] = (struct gy_gate){ 0 };
+	for (uint32_t link_order = 0; link_order < peer->link_orders_count; link_order++) {
+		peer->link_orders[link_order] = (struct gy_link_order){ 0 };
 	}
 }
 
@@ -257,14 +258,14 @@ void bare_forget(struct bare *bare)
 	const struct gy_list *all = &gy_links_of(&bare->rig.home)->all;
 
 	for (struct gy_list *item = all->next; item != all; item = item->next) {
-		gy_outgoing_give_up(gy_container_of(item, struct gy_association, item), -EHOSTDOWN,
-				    GY_WAITING_ALL);
+		gy_outgoing_drop_waiting(gy_container_of(item, struct gy_link, item), -EHOSTDOWN,
+					 GY_WAITING_ALL);
 	}
 	for (uint32_t page = 0; page < GY_PEER_PAGE; page++) {
 		void **peers = bare->homes.nodes->peers.pages[page];
 
 		for (uint32_t i = 0; peers != NULL && i < GY_PEER_PAGE; i++) {
-			struct gy_neighbour *peer = (struct gy_neighbour *)peers[i];
+			struct gy_peer *peer = (struct gy_peer *)peers[i];
 
 			if (peer != NULL) {
 				forget_peer(peer);
@@ -327,8 +328,8 @@ void bare_accept(struct bare *bare)
 {
 	struct gy_links *links = gy_links_of(&bare->rig.home);
 
-	require(gy_association_accept(&bare->rig.channel, NULL) == 0, "it is not accepted");
-	bare->link = gy_container_of(links->all.previous, struct gy_association, item);
+	require(gy_link_accept(&bare->rig.channel, NULL) == 0, "it is not accepted");
+	bare->link = gy_container_of(links->all.previous, struct gy_link, item);
 	begin(bare);
 }
 
@@ -337,11 +338,11 @@ void bare_dial(struct bare *bare)
 	struct gy_links *links = gy_links_of(&bare->rig.home);
 	int error;
 
-	require(gy_neighbour_get(bare->homes.nodes, BARE_PEER) != NULL, "no memory");
-	(void)gy_association_get(links, BARE_PEER, &error); /* it has no address */
+	require(gy_peer_get(bare->homes.nodes, BARE_PEER) != NULL, "no memory");
+	(void)gy_link_get(links, BARE_PEER, &error); /* it has no address */
 	require(error == -EHOSTUNREACH || error == -EHOSTDOWN, "it can be dialled");
-	bare->link = (struct gy_association *)gy_by_id_find(&links->dialled, BARE_PEER);
-	require(gy_association_init_channel(&bare->rig.channel, bare->link) == 0, "no memory");
+	bare->link = (struct gy_link *)gy_id_table_find(&links->dialled, BARE_PEER);
+	require(gy_link_init_channel(&bare->rig.channel, bare->link) == 0, "no memory");
 	begin(bare);
 }
 
@@ -369,20 +370,20 @@ size_t bare_hear(struct bare *bare, void *to, size_t bytes_max)
 	return codec_rig_output(&bare->rig, to, bytes_max);
 }
 
-uint32_t bare_count_said(struct bare *bare, enum gy_wire_kind kind, uint32_t type)
+uint32_t bare_count_said(struct bare *bare, enum gy_wire_kind info, uint32_t type)
 {
 	static unsigned char bytes[SAID_BYTES_MAX];
 	size_t count = bare_hear(bare, bytes, sizeof(bytes));
-	uint32_t said = 0;
+	uint32_t last_sent = 0;
 
 	for (size_t at = 0; at < count;) {
 		struct gy_frame frame;
 
 		gy_wire_get(bytes + at, &frame);
-		said += frame.kind == kind && frame.type == type;
+		last_sent += frame.kind == info && frame.type == type;
 		at += (size_t)gy_wire_bytes(bytes + at, count - at);
 	}
-	return said;
+	return last_sent;
 }
 
 static void check_sums(const struct bare *bare)
@@ -477,8 +478,7 @@ static uint64_t count_waiting(const struct bare *bare)
 	uint64_t count = 0;
 
 	for (struct gy_list *item = all->next; item != all; item = item->next) {
-		const struct gy_association *link =
-			gy_container_of(item, struct gy_association, item);
+		const struct gy_link *link = gy_container_of(item, struct gy_link, item);
 
 		for (const struct gy_node *node = link->waiting; node != NULL; node = node->next) {
 			count++;
@@ -495,8 +495,9 @@ struct bare_sums bare_sums(const struct bare *bare)
 				  .to_nodes = home->counters.to_nodes };
 
 	memcpy(sums.dropped, home->counters.dropped, sizeof(sums.dropped));
-	for (const struct gy_kind *kind = home->kinds.first; kind != NULL; kind = kind->next) {
-		sums.handled += kind->handled;
+	for (const struct gy_class_info *info = home->class_infos.first; info != NULL;
+	     info = info->next) {
+		sums.handled += info->handled;
 	}
 	sums.waiting = count_waiting(bare);
 	if (bare->link != NULL) {

@@ -7,7 +7,7 @@
 #ifndef TEST_UNIT_REMOTE_BARE_H
 #define TEST_UNIT_REMOTE_BARE_H
 
-#include "../channel/codec_rig.h"
+#include "../channel/codec/codec_rig.h"
 #include "remote/remote.h"
 
 enum { BARE_NODE = 1, BARE_PEER = 7 };
@@ -32,7 +32,7 @@ struct bare {
 	uint64_t now_ns;
 	uint32_t warnings;
 	struct gyre_address adder; /* which answers numbers */
-	struct gy_association *link;
+	struct gy_link *link;
 	struct codec_rig rig; /* last, for it is large */
 };
 

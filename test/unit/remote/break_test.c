@@ -35,22 +35,22 @@ static void meet_again(struct stranger *stranger, uint64_t dial)
 
 /* ---- gates ---- */
 
-static struct gy_gate gate(void)
+static struct gy_link_order link_order(void)
 {
 	struct gy_nodes *nodes = gy_homes_of(fixture.system)->nodes;
-	struct gy_neighbour *peer;
-	struct gy_gate gate = { 0 };
+	struct gy_peer *peer;
+	struct gy_link_order link_order = { 0 };
 
 	cr_assert_eq(pthread_mutex_lock(&nodes->mutex), 0);
-	peer = gy_neighbour_find(nodes, STRANGER_ID);
-	if (peer != NULL && peer->gates_count > 0) {
-		gate = peer->gates[0];
+	peer = gy_peer_find(nodes, STRANGER_ID);
+	if (peer != NULL && peer->link_orders_count > 0) {
+		link_order = peer->link_orders[0];
 	}
 	cr_assert_eq(pthread_mutex_unlock(&nodes->mutex), 0);
-	return gate;
+	return link_order;
 }
 
-Test(gate, ends_the_connection_before_when_a_loop_of_a_peer_dials_anew)
+Test(link_order, ends_the_connection_before_when_a_loop_of_a_peer_dials_anew)
 {
 	struct stranger before;
 	struct stranger now;
@@ -69,7 +69,7 @@ Test(gate, ends_the_connection_before_when_a_loop_of_a_peer_dials_anew)
 	fixture_close();
 }
 
-Test(gate, takes_no_connection_that_was_dialled_before_the_newest)
+Test(link_order, takes_no_connection_that_was_dialled_before_the_newest)
 {
 	struct stranger newest;
 	struct stranger before;
@@ -79,24 +79,24 @@ Test(gate, takes_no_connection_that_was_dialled_before_the_newest)
 	stranger_expect(&newest, GY_WIRE_HELLO);
 	meet_again(&before, 6);
 	stranger_expect_end(&before);
-	cr_assert_eq(gate().dial, 7);
+	cr_assert_eq(link_order().dial, 7);
 	stranger_close(&before);
 	stranger_close(&newest);
 	fixture_close();
 }
 
-Test(gate, is_not_there_for_a_loop_beyond_all_bounds)
+Test(link_order, is_not_there_for_a_loop_beyond_all_bounds)
 {
 	struct gy_hello hello = stranger_hello();
 	struct stranger stranger;
 
 	stranger_open(&stranger_quick);
-	hello.loop = GY_GATES_MAX;
+	hello.loop = GY_LINK_ORDERS_MAX;
 	stranger_dial(&stranger);
 	stranger_say_hello(&stranger, &hello);
 	stranger_expect_refusal(&stranger, GY_REFUSED_MALFORMED);
 	stranger_close(&stranger);
-	hello.loop = GY_GATES_MAX - 1;
+	hello.loop = GY_LINK_ORDERS_MAX - 1;
 	stranger_dial(&stranger);
 	stranger_say_hello(&stranger, &hello);
 	stranger_expect(&stranger, GY_WIRE_HELLO);
@@ -125,7 +125,7 @@ static uint32_t meet_until_claimed(struct stranger *strangers, uint32_t max, uin
 	for (; count < 8; count++) {
 		meet_again(&strangers[count], dial + count);
 	}
-	for (uint32_t looks = 0; gate().dial < dial; looks++) {
+	for (uint32_t looks = 0; link_order().dial < dial; looks++) {
 		if (looks % 1000 == 0 && count < max) {
 			meet_again(&strangers[count], dial + count);
 			count++;
@@ -136,7 +136,7 @@ static uint32_t meet_until_claimed(struct stranger *strangers, uint32_t max, uin
 }
 
 /* What came by the last one may be in the outbox of that loop still, or not even read. */
-Test(gate, lets_nobody_in_before_the_loop_that_served_the_last_has_let_go)
+Test(link_order, lets_nobody_in_before_the_loop_that_served_the_last_has_let_go)
 {
 	static const struct gyre_class blocker = { .name = "blocker", .behaviour.notice = block };
 	static struct stranger later[64];
@@ -153,13 +153,13 @@ Test(gate, lets_nobody_in_before_the_loop_that_served_the_last_has_let_go)
 		}
 		meet_again(&first, ++dial);
 		stranger_expect(&first, GY_WIRE_HELLO);
-	} while (gate().host != 2);
+	} while (link_order().host != 2);
 	cr_assert_eq(notify_outside(address, 0), 0);
 	while (gy_load_acquire(&blocked) == 0) {
 		(void)sched_yield();
 	}
 	count = meet_until_claimed(later, 64, dial + 1);
-	cr_assert_eq(gate().host, 2, "the loop with the last one has not let go");
+	cr_assert_eq(link_order().host, 2, "the loop with the last one has not let go");
 	gy_store_release(&released, 1);
 	stranger_expect_end(&first);
 	for (uint32_t i = 0; i < count - 1; i++) { /* one that was let in meanwhile ends, too */
@@ -177,7 +177,7 @@ Test(gate, lets_nobody_in_before_the_loop_that_served_the_last_has_let_go)
 
 static int result; /* atomic: of the last ask */
 
-static void heard(struct gyre_mail *end, int error, void *arg)
+static void last_received(struct gyre_mail *end, int error, void *arg)
 {
 	(void)end;
 	(void)arg;
@@ -187,8 +187,9 @@ static void heard(struct gyre_mail *end, int error, void *arg)
 static void ask_afar(struct gyre_mail *mail)
 {
 	gy_store_release(&result, NOT_YET);
-	cr_assert_eq(
-		gyre_system_ask_callback(fixture.system, afar, mail, GYRE_FOREVER, heard, NULL), 0);
+	cr_assert_eq(gyre_system_ask_callback(fixture.system, afar, mail, GYRE_FOREVER,
+					      last_received, NULL),
+		     0);
 }
 
 static void expect_result(int error)

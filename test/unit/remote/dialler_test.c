@@ -39,19 +39,19 @@ static bool has_said(enum gy_wire_kind kind, struct gy_frame *ret_last)
 {
 	static unsigned char bytes[HEARD_BYTES];
 	size_t count = hear(bytes);
-	bool said = false;
+	bool last_sent = false;
 
 	for (size_t at = 0; at < count;) {
 		struct gy_frame frame;
 
 		gy_wire_get(bytes + at, &frame);
 		if (frame.kind == kind) {
-			said = true;
+			last_sent = true;
 			*ret_last = frame;
 		}
 		at += gy_wire_head_bytes(frame.kind) + frame.bytes;
 	}
-	return said;
+	return last_sent;
 }
 
 /* ---- answers ---- */
@@ -65,13 +65,14 @@ static void answer(const struct gy_hello *hello)
 
 static void expect_refused(const struct gy_hello *hello, enum gy_refusal refusal)
 {
-	struct gy_frame said;
+	struct gy_frame last_sent;
 
 	bare_dial(&bare);
 	answer(hello);
 	cr_expect_not(bare.link->opened);
-	cr_assert(has_said(GY_WIRE_REFUSE, &said));
-	cr_expect_eq(said.body[0], refusal, "%u instead of %u", said.body[0], (unsigned)refusal);
+	cr_assert(has_said(GY_WIRE_REFUSE, &last_sent));
+	cr_expect_eq(last_sent.body[0], refusal, "%u instead of %u", last_sent.body[0],
+		     (unsigned)refusal);
 	cr_expect_not(bare_is_alive(&bare));
 	bare_hang_up(&bare);
 }
@@ -104,17 +105,17 @@ Test(dialler, refuses_an_answer_without_the_proof_of_the_secret, .init = begin, 
 										  0,
 										  GY_WIRE_PROOF };
 	struct gy_hello hello = bare_hello();
-	struct gy_frame said;
+	struct gy_frame last_sent;
 
 	bare_share(&bare, "known to few");
 	expect_refused(&hello, GY_REFUSED_SECRET);
 	hello.proves = true;
 	bare_dial(&bare);
 	answer(&hello);
-	cr_assert(has_said(GY_WIRE_PROOF, &said), "who dials proves it first");
+	cr_assert(has_said(GY_WIRE_PROOF, &last_sent), "who dials proves it first");
 	bare_feed(&bare, proof, sizeof(proof), sizeof(proof));
-	cr_assert(has_said(GY_WIRE_REFUSE, &said));
-	cr_expect_eq(said.body[0], GY_REFUSED_SECRET);
+	cr_assert(has_said(GY_WIRE_REFUSE, &last_sent));
+	cr_expect_eq(last_sent.body[0], GY_REFUSED_SECRET);
 	cr_expect_not(bare.link->opened);
 	bare_hang_up(&bare);
 }
@@ -159,9 +160,9 @@ static void dial_and_say_one(void)
 
 static void expect_closed(void)
 {
-	struct gy_frame said;
+	struct gy_frame last_sent;
 
-	cr_expect(has_said(GY_WIRE_BYE, &said));
+	cr_expect(has_said(GY_WIRE_BYE, &last_sent));
 	cr_expect_not(bare_is_alive(&bare));
 	bare_hang_up(&bare);
 }
@@ -169,12 +170,12 @@ static void expect_closed(void)
 Test(dialler, closes_a_link_that_has_carried_one_message_when_it_is_idle, .init = begin,
      .fini = end)
 {
-	struct gy_frame said;
+	struct gy_frame last_sent;
 
 	dial_and_say_one();
 	credit(1);
 	bare_wait(&bare, idle_ns - GYRE_MILLISECONDS(1));
-	cr_expect_not(has_said(GY_WIRE_BYE, &said));
+	cr_expect_not(has_said(GY_WIRE_BYE, &last_sent));
 	bare_wait(&bare, beat_ns);
 	expect_closed();
 }
@@ -223,7 +224,7 @@ Test(dialler, leaves_it_to_the_other_side_to_close_what_that_has_dialled, .init 
 	bare_feed(&bare, bye, sizeof(bye), sizeof(bye));
 	cr_expect(bare.link->bye);
 	bare_hang_up(&bare);
-	cr_expect_eq(gy_neighbour_find(bare.homes.nodes, BARE_PEER)->state, GYRE_NODE_UP,
+	cr_expect_eq(gy_peer_find(bare.homes.nodes, BARE_PEER)->state, GYRE_NODE_UP,
 		     "it is not suspect for that");
 }
 
@@ -235,20 +236,20 @@ static const struct gyre_address asker = { .slot = 1, .cookie = 2, .node = BARE_
 Test(dialler, tries_again_for_what_is_owed_when_there_is_no_connection, .init = begin, .fini = end)
 {
 	struct gy_links *links = gy_links_of(&bare.rig.home);
-	struct gy_association *link;
+	struct gy_link *link;
 	uint64_t timers;
 	int error = 0;
 
-	cr_assert_neq(gy_neighbour_get(bare.homes.nodes, BARE_PEER), NULL);
-	cr_assert_eq(gy_association_get(links, BARE_PEER, &error), NULL);
+	cr_assert_neq(gy_peer_get(bare.homes.nodes, BARE_PEER), NULL);
+	cr_assert_eq(gy_link_get(links, BARE_PEER, &error), NULL);
 	cr_expect_eq(error, -EHOSTUNREACH, "it has no address");
-	link = (struct gy_association *)gy_by_id_find(&links->dialled, BARE_PEER);
+	link = (struct gy_link *)gy_id_table_find(&links->dialled, BARE_PEER);
 	cr_assert_not(gy_timer_is_started(&link->redial));
-	gy_outgoing_owe(link, asker, 1, -ENOBUFS);
+	gy_outgoing_fail_answer(link, asker, 1, -ENOBUFS);
 	cr_assert_neq(link->waiting, NULL);
 	cr_expect(gy_timer_is_started(&link->redial));
 	timers = bare.rig.home.loop.wheel.count;
-	gy_outgoing_owe(link, asker, 2, -ENOBUFS);
+	gy_outgoing_fail_answer(link, asker, 2, -ENOBUFS);
 	cr_assert_eq(bare.rig.home.loop.wheel.count, timers, "it is in a pause already");
 	bare_wait(&bare, GYRE_SECONDS(1));
 	cr_expect(gy_timer_is_started(&link->redial), "as long as it waits");
@@ -260,10 +261,10 @@ Test(dialler, dials_nobody_on_a_loop_that_does_not_take_part, .init = begin, .fi
 	struct gy_links *links = gy_links_of(&bare.rig.home);
 	int error = 0;
 
-	cr_assert_neq(gy_neighbour_get(bare.homes.nodes, BARE_PEER), NULL);
-	gy_neighbour_learn(gy_neighbour_find(bare.homes.nodes, BARE_PEER), "tcp://127.0.0.1:1");
+	cr_assert_neq(gy_peer_get(bare.homes.nodes, BARE_PEER), NULL);
+	gy_peer_learn_address(gy_peer_find(bare.homes.nodes, BARE_PEER), "tcp://127.0.0.1:1");
 	bare.loops->count = 0;
-	cr_expect_eq(gy_association_get(links, BARE_PEER, &error), NULL);
+	cr_expect_eq(gy_link_get(links, BARE_PEER, &error), NULL);
 	cr_expect_eq(error, -ESHUTDOWN, "%d", error);
 	bare.loops->count = 1;
 }

@@ -44,7 +44,7 @@ Test(flap, of_a_dialled_link_loses_what_was_on_its_way_and_repeats_nothing,
      .timeout = HANG_SECONDS + 1)
 {
 	struct stranger stranger;
-	uint64_t heard = 0;
+	uint64_t last_received = 0;
 	uint64_t told = 0;
 
 	stranger_open(&stranger_quick);
@@ -58,8 +58,9 @@ Test(flap, of_a_dialled_link_loses_what_was_on_its_way_and_repeats_nothing,
 		}
 		stranger_welcome(&stranger);
 		value = hear_number(&stranger);
-		cr_assert(value > heard && value <= told, "%lu after %lu", value, heard);
-		heard = value;
+		cr_assert(value > last_received && value <= told, "%lu after %lu", value,
+			  last_received);
+		last_received = value;
 		cr_assert_eq(close(stranger.fd), 0);
 		stranger.fd = -1;
 		/* It waits for the next connection, or has gone with this one. */

@@ -13,7 +13,7 @@
 #include <gyre/resize.h>
 #include <gyre/watch.h>
 
-#include "actor/afar.h"
+#include "actor/node_loss.h"
 #include "actor/watch.h"
 #include "base/atomic.h"
 #include "remote/patience.h"

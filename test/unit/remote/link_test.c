@@ -575,7 +575,7 @@ Test(link, ends_with_a_fragment_of_nothing)
 
 Test(link, ends_with_fragments_of_too_many_messages)
 {
-	play_fragment(1, 100, 8, GY_ARRIVALS_MAX + 1);
+	play_fragment(1, 100, 8, GY_PARTIAL_MESSAGES_MAX + 1);
 }
 
 Test(link, ends_with_a_message_in_fragments_that_is_none)

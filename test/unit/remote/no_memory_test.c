@@ -193,7 +193,7 @@ static bool watch_and_renew(const struct round *round)
 	spawn(&watcher_class, 1);
 	cr_assert_eq(bare_count_said(&bare, GY_WIRE_EVENT, gy_type_watch.id), THINGS);
 	begin_to_lack(round);
-	gy_neighbour_broke(gy_links_of(&bare.rig.home), bare.link->peer);
+	gy_peer_link_broke(gy_links_of(&bare.rig.home), bare.link->peer);
 	bare_wait(&bare, GYRE_MILLISECONDS(5));
 	lacked = recover();
 	bare_wait(&bare, GYRE_MILLISECONDS(10));
@@ -241,14 +241,13 @@ static bool watch_nodes_come(const struct round *round)
 	bare_greet(&bare);
 	spawn(&node_watcher_class, 1);
 	for (uint16_t id = BARE_PEER + 1; id <= BARE_PEER + THINGS; id++) {
-		cr_assert_not_null(gy_neighbour_get(bare.homes.nodes, id));
+		cr_assert_not_null(gy_peer_get(bare.homes.nodes, id));
 	}
 	begin_to_lack(round);
 	for (uint16_t id = BARE_PEER + 1; id <= BARE_PEER + THINGS; id++) {
 		uint32_t life;
 
-		(void)gy_neighbour_came(links, gy_neighbour_find(bare.homes.nodes, id), 1000,
-					&life);
+		(void)gy_peer_hello(links, gy_peer_find(bare.homes.nodes, id), 1000, &life);
 	}
 	bare_wait(&bare, GYRE_MILLISECONDS(5));
 	lacked = recover();
@@ -440,7 +439,7 @@ static void put(const struct gyre_type *type, enum gy_mail_kind kind, struct gyr
 /* Events that wait for the next connection of the link. */
 static uint32_t count_waiting(void)
 {
-	const struct gy_association *link = (const struct gy_association *)gy_by_id_find(
+	const struct gy_link *link = (const struct gy_link *)gy_id_table_find(
 		&gy_links_of(&bare.rig.home)->dialled, BARE_PEER);
 	uint32_t count = 0;
 
@@ -504,7 +503,7 @@ static const struct gyre_class asking_there_class = {
 /* The link ends while there is no memory, and the next one comes when there is. */
 static bool break_and_dial(const struct round *round, uint32_t things)
 {
-	struct gy_association *link = bare.link;
+	struct gy_link *link = bare.link;
 	bool lacked;
 
 	bare_wait(&bare, 1);

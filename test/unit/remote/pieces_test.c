@@ -113,9 +113,9 @@ static void put_messages(struct stream *stream)
 
 	put_frame(stream, GY_WIRE_PING, 0, 0, NULL, 0);
 	put_frame(stream, GY_WIRE_NOTICE, id, layout, &number, sizeof(number));
-	put_frame(stream, GY_WIRE_AGAIN, 0, 0, &number, sizeof(number));
-	put_frame(stream, GY_WIRE_AGAIN, 0, 0, &number, sizeof(number));
-	put_frame(stream, GY_WIRE_AGAIN, 0, 0, &number, sizeof(number) - 1);
+	put_frame(stream, GY_WIRE_REPEAT, 0, 0, &number, sizeof(number));
+	put_frame(stream, GY_WIRE_REPEAT, 0, 0, &number, sizeof(number));
+	put_frame(stream, GY_WIRE_REPEAT, 0, 0, &number, sizeof(number) - 1);
 	put_frame(stream, GY_WIRE_ASK, id, layout, &number, sizeof(number));
 	put_frame(stream, GY_WIRE_ASK, id + 1000, layout, &number, sizeof(number));
 	put_frame(stream, GY_WIRE_ASK, id, (uint16_t)(layout + 1), &number, sizeof(number));
@@ -188,8 +188,8 @@ static struct bare_sums feed_accepted(const struct stream *stream, size_t cut, s
 	bare_feed(&bare, stream->bytes + cut, stream->count - cut, slice_bytes);
 	cr_expect(bare_is_alive(&bare), "cut at %zu", cut);
 	cr_expect(bare.link->bye, "cut at %zu", cut);
-	cr_expect_eq(bare.link->partial.at, 0);
-	cr_expect(gy_list_empty(&bare.link->arrivals));
+	cr_expect_eq(bare.link->partial_frame.at, 0);
+	cr_expect(gy_list_empty(&bare.link->partial_messages));
 	sums = since(&before);
 	bare_hang_up(&bare);
 	bare_forget(&bare); /* the stream's hello is to be a new one each time */
@@ -252,7 +252,7 @@ Test(pieces, are_put_together_wherever_the_answers_of_who_was_dialled_are_cut, .
 		cr_expect_eq(bare.link->credited_frames, 1, "cut at %zu", cut);
 		cr_expect(bare.link->bye);
 		bare_hang_up(&bare);
-		cr_expect_eq(gy_neighbour_find(bare.homes.nodes, BARE_PEER)->lost, 0);
+		cr_expect_eq(gy_peer_find(bare.homes.nodes, BARE_PEER)->lost, 0);
 	}
 }
 
@@ -279,8 +279,8 @@ static void put_notices_and_ask(struct stream *stream)
 
 	stream->count = 0;
 	put_frame(stream, GY_WIRE_NOTICE, id, layout, &number, sizeof(number));
-	put_frame(stream, GY_WIRE_AGAIN, 0, 0, &number, sizeof(number));
-	put_frame(stream, GY_WIRE_AGAIN, 0, 0, &number, sizeof(number));
+	put_frame(stream, GY_WIRE_REPEAT, 0, 0, &number, sizeof(number));
+	put_frame(stream, GY_WIRE_REPEAT, 0, 0, &number, sizeof(number));
 	put_frame(stream, GY_WIRE_ASK, id, layout, &number, sizeof(number));
 }
 
@@ -345,7 +345,7 @@ static void feed_garbage(unsigned char *bytes, size_t count, uint64_t *random)
 Test(pieces, of_garbage_end_a_link_in_any_stage_or_are_waited_for, .init = begin, .fini = end)
 {
 	unsigned char bytes[STREAM_BYTES];
-	static unsigned char heard[HEARD_BYTES];
+	static unsigned char last_received[HEARD_BYTES];
 	uint64_t random = 1;
 
 	for (uint32_t round = 0; round < GARBAGE_ROUNDS; round++) {
@@ -363,7 +363,7 @@ Test(pieces, of_garbage_end_a_link_in_any_stage_or_are_waited_for, .init = begin
 		}
 		feed_garbage(bytes, 1 + gy_random_next(&random) % sizeof(bytes), &random);
 		cr_expect(!dialled || since(&before).sent == 0, "round %u", round);
-		(void)bare_hear(&bare, heard, sizeof(heard));
+		(void)bare_hear(&bare, last_received, sizeof(last_received));
 		bare_hang_up(&bare);
 		bare_forget(&bare);
 	}
@@ -372,7 +372,7 @@ Test(pieces, of_garbage_end_a_link_in_any_stage_or_are_waited_for, .init = begin
 /* One bit of it at a time. */
 Test(pieces, of_a_damaged_stream_are_taken_or_end_the_link, .init = begin, .fini = end)
 {
-	static unsigned char heard[HEARD_BYTES];
+	static unsigned char last_received[HEARD_BYTES];
 	struct stream stream;
 
 	put_all(&stream);
@@ -380,7 +380,7 @@ Test(pieces, of_a_damaged_stream_are_taken_or_end_the_link, .init = begin, .fini
 		stream.bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
 		bare_accept(&bare);
 		bare_feed(&bare, stream.bytes, stream.count, stream.count);
-		(void)bare_hear(&bare, heard, sizeof(heard));
+		(void)bare_hear(&bare, last_received, sizeof(last_received));
 		bare_hang_up(&bare);
 		bare_forget(&bare);
 		stream.bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);

@@ -10,7 +10,7 @@
 
 #include "base/atomic.h"
 #include "base/macros.h"
-#include "channel/tls_certs.h"
+#include "channel/tls/tls_certs.h"
 #include "fixture.h"
 #include "pair.h"
 

@@ -30,7 +30,7 @@ static void end(void)
 
 static enum gyre_node_state state(void)
 {
-	return (enum gyre_node_state)gy_neighbour_find(bare.homes.nodes, BARE_PEER)->state;
+	return (enum gyre_node_state)gy_peer_find(bare.homes.nodes, BARE_PEER)->state;
 }
 
 static void hear_it(void)
@@ -106,7 +106,7 @@ Test(silence, counts_though_the_loop_is_late_again_and_again, .init = begin, .fi
 Test(silence, means_nothing_when_there_was_no_link_as_nobody_had_anything_to_say, .init = begin,
      .fini = end)
 {
-	gy_association_hang_up(bare.link);
+	gy_link_close_idle(bare.link);
 	bare_hang_up(&bare);
 	bare_wait(&bare, 10 * down_ns);
 	cr_assert_eq(state(), GYRE_NODE_UP);

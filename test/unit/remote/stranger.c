@@ -208,7 +208,7 @@ static void expand(struct stranger *stranger)
 
 	if (frame->kind == GY_WIRE_NOTICE) {
 		stranger->notice = *frame;
-	} else if (frame->kind == GY_WIRE_AGAIN && !stranger->literal) {
+	} else if (frame->kind == GY_WIRE_REPEAT && !stranger->literal) {
 		struct gy_frame again = *frame;
 
 		*frame = stranger->notice;

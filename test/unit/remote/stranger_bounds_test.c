@@ -78,7 +78,7 @@ Test(stranger_bounds, end_who_does_not_prove_the_secret, .init = begin, .fini = 
 	hello.proves = true;
 	bare_accept(&bare);
 	bare_feed(&bare, bytes, gy_hello_put(&hello, bytes), sizeof(bytes));
-	cr_assert_eq(bare.link->stage, GY_LINK_PROVING);
+	cr_assert_eq(bare.link->stage, GY_LINK_AWAITS_PROOF);
 	expect_too_slow(0);
 	cr_expect_eq(refused(), 1);
 }
@@ -105,7 +105,7 @@ Test(stranger_bounds, do_not_hold_for_who_has_greeted, .init = begin, .fini = en
 
 static void expect_too_long(size_t fed)
 {
-	static unsigned char frame[GY_GREETING_BYTES_MAX + 1];
+	static unsigned char frame[GY_LINK_HANDSHAKE_BYTES_MAX + 1];
 	const uint32_t word = htole32((uint32_t)GY_WIRE_HELLO << GY_WIRE_KIND_SHIFT |
 				      (sizeof(frame) - GY_WIRE_WORD_BYTES));
 
@@ -114,7 +114,7 @@ static void expect_too_long(size_t fed)
 	bare_feed(&bare, frame, fed, fed);
 	cr_expect_not(bare_is_alive(&bare));
 	cr_expect_eq(bare.rig.channel.reason, -EMSGSIZE);
-	cr_expect_null(bare.link->partial.frame, "nothing is kept of it");
+	cr_expect_null(bare.link->partial_frame.frame, "nothing is kept of it");
 	bare_hang_up(&bare);
 }
 
@@ -122,13 +122,13 @@ Test(stranger_bounds, end_who_announces_a_long_greeting_at_its_first_word, .init
      .fini = end)
 {
 	expect_too_long(GY_WIRE_WORD_BYTES);
-	expect_too_long(GY_GREETING_BYTES_MAX);
-	expect_too_long(GY_GREETING_BYTES_MAX + 1);
+	expect_too_long(GY_LINK_HANDSHAKE_BYTES_MAX);
+	expect_too_long(GY_LINK_HANDSHAKE_BYTES_MAX + 1);
 }
 
 Test(stranger_bounds, leave_room_for_the_greetings_of_later_versions, .init = begin, .fini = end)
 {
-	unsigned char frame[GY_GREETING_BYTES_MAX] = { 0 };
+	unsigned char frame[GY_LINK_HANDSHAKE_BYTES_MAX] = { 0 };
 	const uint32_t word = htole32((uint32_t)GY_WIRE_HELLO << GY_WIRE_KIND_SHIFT |
 				      (sizeof(frame) - GY_WIRE_WORD_BYTES));
 

@@ -9,7 +9,7 @@
 #include <gyre/tls.h>
 
 #include "base/atomic.h"
-#include "channel/tls_certs.h"
+#include "channel/tls/tls_certs.h"
 #include "fixture.h"
 #include "pair.h"
 #include "remote/stranger.h"

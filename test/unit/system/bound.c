@@ -4,7 +4,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 
-#include "channel/socket_address.h"
+#include "buffer/socket_address.h"
 
 int bound_find(const struct gyre_socket_address *at)
 {

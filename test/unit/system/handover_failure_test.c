@@ -24,8 +24,8 @@
 
 #include "base/atomic.h"
 #include "echo.h"
-#include "net/opening.h"
-#include "net/passing.h"
+#include "net/fd_passing.h"
+#include "net/pending_open.h"
 #include "system/succession.h"
 #include "system/system.h"
 
@@ -181,12 +181,12 @@ static int come(void)
 /* It says that it runs, and has everything, until it is closed. */
 static int run_in_pretence(void)
 {
-	struct gy_passing passing = { .kind = GY_PASSING_SELF };
+	struct gy_fd_message passing = { .kind = GY_FD_MESSAGE_SELF };
 	int fd = come();
 
-	while (passing.kind != GY_PASSING_END) {
+	while (passing.kind != GY_FD_MESSAGE_END) {
 		cr_assert_eq(send(fd, "n", 1, MSG_NOSIGNAL), 1);
-		cr_assert_eq(gy_passing_receive(fd, &passing), 0);
+		cr_assert_eq(gy_fd_message_receive(fd, &passing), 0);
 		for (uint32_t i = 0; i < passing.count; i++) {
 			(void)close(passing.fds[i]);
 		}
@@ -319,7 +319,7 @@ static void *create_in_thread(void *arg)
 Test(handover_failure, comes_after_one_that_is_being_stopped_however_long_that_takes)
 {
 	struct gyre_system *next = NULL;
-	struct gy_passing passing;
+	struct gy_fd_message passing;
 	pthread_t thread;
 	void *created;
 	char byte;
@@ -333,11 +333,11 @@ Test(handover_failure, comes_after_one_that_is_being_stopped_however_long_that_t
 	gyre_system_stop(fixture.system);
 	fd = come();
 	cr_expect_eq(send(fd, "n", 1, MSG_NOSIGNAL), 1);
-	cr_expect_eq(gy_passing_receive(fd, &passing), 0);
-	cr_expect_eq(passing.kind, GY_PASSING_ENDS);
+	cr_expect_eq(gy_fd_message_receive(fd, &passing), 0);
+	cr_expect_eq(passing.kind, GY_FD_MESSAGE_ENDS);
 	move_on(GYRE_SECONDS(2)); /* it is told again and again */
-	cr_expect_eq(gy_passing_receive(fd, &passing), 0);
-	cr_expect_eq(passing.kind, GY_PASSING_ENDS);
+	cr_expect_eq(gy_fd_message_receive(fd, &passing), 0);
+	cr_expect_eq(passing.kind, GY_FD_MESSAGE_ENDS);
 	(void)close(fd);
 	cr_assert_eq(pthread_create(&thread, NULL, create_in_thread, &next), 0);
 	(void)close(served);
@@ -362,7 +362,7 @@ Test(handover_failure, does_not_serve_beside_a_predecessor_that_has_waited_for_t
 	cr_assert_eq(listen_in(late), 0);
 	do {
 		move_on(GYRE_SECONDS(10 * GYRE_HANDOVER_SECONDS + 1));
-	} while (!gy_passing_is_refused(late->succession->predecessor_fd));
+	} while (!gy_fd_message_is_refused(late->succession->predecessor_fd));
 	cr_assert_eq(gyre_system_start(late), 0);
 	cr_expect_eq(gyre_system_wait(late), -ECONNABORTED);
 	cr_expect_eq(errors, 1);
@@ -397,12 +397,12 @@ Test(handover_failure, changes_nothing_when_the_start_fails_though_loops_turn)
 	next = create();
 	port = 0; /* the text that the first listens by */
 	cr_assert_eq(listen_in(next), 0);
-	gy_opening_begin(&next->homes); /* one more, that cannot be served */
+	gy_pending_open_begin(&next->homes); /* one more, that cannot be served */
 	cr_assert_eq(pthread_create(&thread, NULL, start_in_thread, next), 0);
 	while (counters.parks < 4) {
 		cr_assert_eq(gyre_system_counters(next, &counters), 0);
 	}
-	gy_opening_fail(&next->homes.homes[0], "listening on", NULL, "nothing", -ENOMEM);
+	gy_pending_open_fail(&next->homes.homes[0], "listening on", NULL, "nothing", -ENOMEM);
 	cr_assert_eq(pthread_join(thread, &result), 0);
 	cr_expect_eq(*(int *)result, -ENOMEM);
 	gyre_system_destroy(next);
@@ -431,19 +431,19 @@ static void pretend(void)
 /* What stands in @passing is said, a message for each question; then it goes away. */
 static void *answer(void *arg)
 {
-	const struct gy_passing *passing = (const struct gy_passing *)arg;
+	const struct gy_fd_message *passing = (const struct gy_fd_message *)arg;
 	char asked;
 	int fd = accept(door, NULL, NULL);
 
 	while (passing->kind != 0 && recv(fd, &asked, 1, 0) == 1) {
-		struct gy_passing copy = *passing++;
+		struct gy_fd_message copy = *passing++;
 
 		for (uint32_t i = 0; i < copy.count; i++) {
-			copy.fds[i] = copy.kind == GY_PASSING_SELF || bound == 0 ? door : bound;
+			copy.fds[i] = copy.kind == GY_FD_MESSAGE_SELF || bound == 0 ? door : bound;
 		}
-		(void)gy_passing_send(fd, &copy);
-		if (copy.kind == GY_PASSING_ENDS) {
-			(void)gy_passing_send(fd, &copy);
+		(void)gy_fd_message_send(fd, &copy);
+		if (copy.kind == GY_FD_MESSAGE_ENDS) {
+			(void)gy_fd_message_send(fd, &copy);
 			break;
 		}
 	}
@@ -459,7 +459,7 @@ static void *answer_and_end(void *arg)
 	return NULL;
 }
 
-static void expect_first_after(struct gy_passing *passing)
+static void expect_first_after(struct gy_fd_message *passing)
 {
 	struct gyre_system *system;
 	pthread_t thread;
@@ -482,11 +482,11 @@ static void expect_first_after(struct gy_passing *passing)
 
 Test(handover_failure, is_the_first_when_the_predecessor_ends_before_it_has_passed_everything)
 {
-	struct gy_passing nothing[] = { { 0 } };
-	struct gy_passing itself[] = { { .kind = GY_PASSING_SELF, .count = 1 }, { 0 } };
-	struct gy_passing half[] = { { .kind = GY_PASSING_SELF, .count = 1 },
-				     { .kind = GY_PASSING_DATAGRAMS, .count = 1 },
-				     { 0 } };
+	struct gy_fd_message nothing[] = { { 0 } };
+	struct gy_fd_message itself[] = { { .kind = GY_FD_MESSAGE_SELF, .count = 1 }, { 0 } };
+	struct gy_fd_message half[] = { { .kind = GY_FD_MESSAGE_SELF, .count = 1 },
+					{ .kind = GY_FD_MESSAGE_DATAGRAMS, .count = 1 },
+					{ 0 } };
 
 	expect_first_after(nothing);
 	expect_first_after(itself);
@@ -495,10 +495,10 @@ Test(handover_failure, is_the_first_when_the_predecessor_ends_before_it_has_pass
 
 Test(handover_failure, is_the_first_when_the_predecessor_was_being_stopped)
 {
-	struct gy_passing ends[] = { { .kind = GY_PASSING_ENDS }, { 0 } };
-	struct gy_passing late[] = { { .kind = GY_PASSING_SELF, .count = 1 },
-				     { .kind = GY_PASSING_ENDS },
-				     { 0 } };
+	struct gy_fd_message ends[] = { { .kind = GY_FD_MESSAGE_ENDS }, { 0 } };
+	struct gy_fd_message late[] = { { .kind = GY_FD_MESSAGE_SELF, .count = 1 },
+					{ .kind = GY_FD_MESSAGE_ENDS },
+					{ 0 } };
 
 	expect_first_after(ends);
 	expect_first_after(late);
@@ -533,10 +533,10 @@ static int listen_before(int over)
 
 Test(handover_failure, finds_a_connection_whose_call_went_to_a_process_that_was_killed)
 {
-	struct gy_passing all[] = {
-		{ .kind = GY_PASSING_SELF, .count = 1 },
-		{ .kind = GY_PASSING_LISTENER, .count = 1, .text = "tcp://127.0.0.1:0" },
-		{ .kind = GY_PASSING_END },
+	struct gy_fd_message all[] = {
+		{ .kind = GY_FD_MESSAGE_SELF, .count = 1 },
+		{ .kind = GY_FD_MESSAGE_LISTENER, .count = 1, .text = "tcp://127.0.0.1:0" },
+		{ .kind = GY_FD_MESSAGE_END },
 		{ 0 }
 	};
 	struct gyre_system *system;
@@ -561,7 +561,7 @@ Test(handover_failure, finds_a_connection_whose_call_went_to_a_process_that_was_
 	gyre_system_destroy(system);
 }
 
-static void expect_failure(void *(*other)(void *arg), struct gy_passing *passing, int error,
+static void expect_failure(void *(*other)(void *arg), struct gy_fd_message *passing, int error,
 			   const char *says)
 {
 	const struct gyre_system_options options = options_of_system();
@@ -582,7 +582,7 @@ static void expect_failure(void *(*other)(void *arg), struct gy_passing *passing
 	cr_expect_eq(unlink(point.sun_path), 0, "the file is not its own");
 }
 
-static void expect_refusal(struct gy_passing *passing, int error, const char *says)
+static void expect_refusal(struct gy_fd_message *passing, int error, const char *says)
 {
 	expect_failure(answer, passing, error, says);
 }
@@ -606,32 +606,33 @@ Test(handover_failure, comes_again_for_so_often_and_no_more)
 
 Test(handover_failure, succeeds_nobody_that_refuses)
 {
-	struct gy_passing refused[] = { { .kind = GY_PASSING_SELF, .count = 1 },
-					{ .kind = GY_PASSING_REFUSED },
-					{ 0 } };
+	struct gy_fd_message refused[] = { { .kind = GY_FD_MESSAGE_SELF, .count = 1 },
+					   { .kind = GY_FD_MESSAGE_REFUSED },
+					   { 0 } };
 
 	expect_refusal(refused, -ECONNABORTED, "see its log");
 }
 
 Test(handover_failure, succeeds_nobody_that_does_not_introduce_itself)
 {
-	struct gy_passing listener_first[] = { { .kind = GY_PASSING_LISTENER, .count = 1 }, { 0 } };
+	struct gy_fd_message listener_first[] = { { .kind = GY_FD_MESSAGE_LISTENER, .count = 1 },
+						  { 0 } };
 
 	expect_refusal(listener_first, -EPROTO, "another version");
 }
 
 Test(handover_failure, succeeds_nobody_that_has_no_more_before_it_introduces_itself)
 {
-	struct gy_passing nothing_else[] = { { .kind = GY_PASSING_END }, { 0 } };
+	struct gy_fd_message nothing_else[] = { { .kind = GY_FD_MESSAGE_END }, { 0 } };
 
 	expect_refusal(nothing_else, -EPROTO, "another version");
 }
 
 Test(handover_failure, succeeds_nobody_that_introduces_itself_twice)
 {
-	struct gy_passing twice[] = { { .kind = GY_PASSING_SELF, .count = 1 },
-				      { .kind = GY_PASSING_SELF, .count = 1 },
-				      { 0 } };
+	struct gy_fd_message twice[] = { { .kind = GY_FD_MESSAGE_SELF, .count = 1 },
+					 { .kind = GY_FD_MESSAGE_SELF, .count = 1 },
+					 { 0 } };
 
 	expect_refusal(twice, -EPROTO, "another version");
 }

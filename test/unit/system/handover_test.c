@@ -21,7 +21,7 @@
 
 #include "base/atomic.h"
 #include "echo.h"
-#include "net/passing.h"
+#include "net/fd_passing.h"
 #include "system/succession.h"
 #include "system/system.h"
 
@@ -181,11 +181,11 @@ static int come(void)
 /* It is told that the other goes on, and no more. */
 static void expect_refused(int fd)
 {
-	struct gy_passing passing;
+	struct gy_fd_message passing;
 
-	cr_expect_eq(gy_passing_receive(fd, &passing), 0);
-	cr_expect_eq(passing.kind, GY_PASSING_REFUSED);
-	cr_expect_eq(gy_passing_receive(fd, &passing), -ENODATA);
+	cr_expect_eq(gy_fd_message_receive(fd, &passing), 0);
+	cr_expect_eq(passing.kind, GY_FD_MESSAGE_REFUSED);
+	cr_expect_eq(gy_fd_message_receive(fd, &passing), -ENODATA);
 	(void)close(fd);
 }
 
@@ -200,7 +200,7 @@ static void expect_goes_on(void)
 
 Test(handover, goes_on_when_a_successor_says_nonsense_or_goes_away)
 {
-	struct gy_passing passing;
+	struct gy_fd_message passing;
 	int fd;
 
 	open_first();
@@ -208,8 +208,8 @@ Test(handover, goes_on_when_a_successor_says_nonsense_or_goes_away)
 	expect_goes_on();
 	fd = come();
 	cr_expect_eq(send(fd, "n", 1, MSG_NOSIGNAL), 1);
-	cr_expect_eq(gy_passing_receive(fd, &passing), 0);
-	cr_expect_eq(passing.kind, GY_PASSING_SELF);
+	cr_expect_eq(gy_fd_message_receive(fd, &passing), 0);
+	cr_expect_eq(passing.kind, GY_FD_MESSAGE_SELF);
 	(void)close(passing.fds[0]);
 	(void)close(fd);
 	expect_goes_on();
@@ -263,16 +263,16 @@ Test(handover, tells_nothing_to_a_successor_that_runs_before_it_has_asked)
 /* Asks for everything; the number of messages with sockets. */
 static uint32_t ask_for_all(int fd)
 {
-	struct gy_passing passing = { .kind = GY_PASSING_SELF };
+	struct gy_fd_message passing = { .kind = GY_FD_MESSAGE_SELF };
 	uint32_t messages = 0;
 
-	while (passing.kind != GY_PASSING_END) {
+	while (passing.kind != GY_FD_MESSAGE_END) {
 		cr_assert_eq(send(fd, "n", 1, MSG_NOSIGNAL), 1);
-		cr_assert_eq(gy_passing_receive(fd, &passing), 0);
+		cr_assert_eq(gy_fd_message_receive(fd, &passing), 0);
 		for (uint32_t i = 0; i < passing.count; i++) {
 			(void)close(passing.fds[i]);
 		}
-		messages += passing.kind != GY_PASSING_END;
+		messages += passing.kind != GY_FD_MESSAGE_END;
 	}
 	return messages;
 }
@@ -386,7 +386,7 @@ Test(handover, lets_no_loop_come_or_go_while_a_successor_starts)
 
 Test(handover, lets_a_successor_wait_while_loops_come_or_go)
 {
-	struct gy_passing passing;
+	struct gy_fd_message passing;
 	int fd;
 
 	open_first();
@@ -398,7 +398,7 @@ Test(handover, lets_a_successor_wait_while_loops_come_or_go)
 	cr_expect_eq(recv(fd, &passing, 1, MSG_DONTWAIT), -1);
 	cr_expect_eq(errno, EAGAIN);
 	gy_store_full(&fixture.system->resizing.under_way, 0);
-	cr_expect_eq(gy_passing_receive(fd, &passing), 0);
+	cr_expect_eq(gy_fd_message_receive(fd, &passing), 0);
 	(void)close(passing.fds[0]);
 	(void)close(fd);
 	expect_goes_on();

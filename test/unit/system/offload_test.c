@@ -43,7 +43,7 @@ static int add_one(struct gyre_work *work)
 {
 	const struct number *number = gyre_work_get(work, number);
 
-	expect(gy_here() == NULL);
+	expect(gy_current_worker() == NULL);
 	expect(gyre_work_system(work) == fixture.system);
 	expect(gyre_work_get(work, place) == NULL);
 	(void)gy_fetch_add(&runs, 1);

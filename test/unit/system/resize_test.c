@@ -528,7 +528,7 @@ Test(resize, has_asks_to_an_actor_of_a_retired_loop_fail_at_once)
 	target = spawn_outside(&adder_class, 1);
 	cr_expect_eq(gyre_system_ask(fixture.system, target,
 				     gyre_system_new(fixture.system, number, 1), 0, NULL),
-		     0, "there is an ambassador again");
+		     0, "there is an agent again");
 	fixture_close();
 }
 

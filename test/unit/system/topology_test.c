@@ -243,7 +243,7 @@ Test(topology, is_told_in_one_line_and_loops_never_poll_when_they_are_more_than_
 	options.buffer_count = 16;
 	cr_assert_eq(gyre_system_create(&options, &system), 0);
 	cr_expect_eq(system->options.spin_ns, GYRE_SPIN_NEVER);
-	cr_expect_eq(system->seats[0].cpu, system->seats[most].cpu);
+	cr_expect_eq(system->cpu_places[0].cpu, system->cpu_places[most].cpu);
 	gyre_system_destroy(system);
 }
 

@@ -1,0 +1,46 @@
+/*
+ * The extra part of a house: what only few houses need, so that the many stay small. It is built
+ * when the first of it is needed and goes with the actor.
+ */
+#ifndef GY_ACTOR_HOUSE_EXTRA_H
+#define GY_ACTOR_HOUSE_EXTRA_H
+
+#include "actor/house.h"
+
+/* A list that ends in NULL. */
+struct gy_stash {
+	struct gy_node *first;
+	struct gy_node *last;
+	uint32_t count;
+};
+
+struct gy_house_extra {
+	struct gy_stack *barrier;     /* whose end opens the mailbox again */
+	struct gy_restart *restart;   /* NULL until the first failure */
+	struct gy_table timers;	      /* by key */
+	void *channels;		      /* the channel floor's */
+	void *name_entry;	      /* the system floor's: names and groups */
+	struct gy_children *children; /* NULL until the first child */
+	struct gy_watch *watch;	      /* NULL until the first watch, either way */
+	struct gy_nested *nested;     /* behaviours underneath; NULL until the first */
+	struct gy_receive_timeout *receive_timeout; /* the receive time-out; NULL for none */
+	struct gy_graceful_stop *graceful_stop;	    /* a graceful stop is under way */
+	struct gy_stash stash;
+	int reason;	      /* for which it ends: a negative errno, or 0 */
+	bool awaits_channels; /* the end of this house does: see lifecycle.c */
+	bool awaits_children;
+	bool count_at_home; /* its mail is to be counted from when it is back; see steal_actor.c */
+};
+
+/* The extra part, which is built if need be; NULL when there is no memory. */
+GY_COLD struct gy_house_extra *gy_house_extra_build(struct gy_house *house);
+
+static inline struct gy_house_extra *gy_house_extra_get(struct gy_house *house)
+{
+	return gy_likely(house->extra != NULL) ? house->extra : gy_house_extra_build(house);
+}
+
+/* What it held has been given back. */
+void gy_house_extra_fini(struct gy_house *house);
+
+#endif

@@ -1,0 +1,226 @@
+/*
+ * Turns at receive buffers. Those that receives share are few, so that what has come is passed on
+ * while it is in the cache; so at times there are more channels with something to receive than
+ * buffers. Then a receive finds none and ends, and its channel joins a queue.
+ *
+ * From each system call on there are buffers again, and the first in the queue receive anew. While
+ * others wait each receives once and goes to the end of the queue, be there more to come or not:
+ * multishot, it would overtake those that wait with what comes next; and of one that does so since
+ * before anybody waited the receive is cancelled when it brings something. So all wait as long as
+ * each other. Some have nothing to receive; that they had a turn must not hold up those behind
+ * them, so the loop does not sleep while anybody waits and there are buffers.
+ *
+ * Three exceptions. Who has its turn and finds that the one before it took all goes back to its
+ * place. Whose receive was cut short by the end of the buffer has the rest at once, lest a request
+ * wait twice. And who has more to receive than a buffer holds receives all there is in each of its
+ * next turns, has each for itself, and several in a row: much that comes from one peer costs least
+ * when it is passed on together. But none in a row while somebody waits who reads whatever its
+ * output does (keep_reading): what comes there may be what lets others go on, as the credit of a
+ * link does.
+ */
+#include "channel/buffer_waiters.h"
+
+#include "channel/channel.h"
+
+enum {
+	LONG_TURNS = 128, /* then it is looked at again */
+	TURNS_IN_A_ROW = 16,
+};
+
+/* A turn goes from one call of the kernel to the next. */
+static struct gy_buffer_waiters *this_turn(struct gy_channels *channels)
+{
+	struct gy_buffer_waiters *buffer_waiters = &channels->buffer_waiters;
+	uint64_t enters = gy_ring_counters(channels->pools.ring)->enters;
+
+	if (buffer_waiters->enters != enters) {
+		buffer_waiters->enters = enters;
+		buffer_waiters->taken = 0;
+		buffer_waiters->behind = buffer_waiters->waiting;
+	}
+	return buffer_waiters;
+}
+
+/* Most leave a part of a shared buffer to others. More receives than that, and those for whom
+ * something comes just now, while it is in the cache, would find none. */
+static uint32_t places(const struct gy_channels *channels)
+{
+	uint32_t buffers = gy_ring_buffers_on_offer(channels->pools.ring);
+
+	return channels->pages_are_shared ? buffers + buffers / 2 : buffers;
+}
+
+/* The next after @before. */
+static void join(struct gyre_channel *channel, struct gy_list *before)
+{
+	gy_assert(!channel->reset_watch.waiting);
+	channel->flags |= GY_CHANNEL_PARKED;
+	channel->channels->buffer_waiters.keep_reading += channel->keep_reading;
+	gy_list_append(before->next, &channel->waiter);
+}
+
+static void join_last(struct gyre_channel *channel)
+{
+	join(channel, channel->channels->pools.waiting.previous);
+}
+
+/* Whether it had the turn before, and others took all there was. */
+static bool came_to_nothing(const struct gyre_channel *channel,
+			    const struct gy_buffer_waiters *buffer_waiters)
+{
+	return channel->input.first == NULL &&
+	       (uint16_t)((uint16_t)buffer_waiters->enters - channel->last_turn_at) == 1;
+}
+
+/* Whether it got something in a long turn, and goes on. */
+static bool has_next(const struct gyre_channel *channel)
+{
+	return channel->input.first != NULL && channel->long_turns % TURNS_IN_A_ROW != 0 &&
+	       channel->channels->buffer_waiters.keep_reading == 0;
+}
+
+void gy_buffer_waiters_join(struct gyre_channel *channel)
+{
+	struct gy_buffer_waiters *buffer_waiters = this_turn(channel->channels);
+
+	gy_count(&channel->channels->counters.buffer_stalls, 1);
+	if (!gy_input_is_wanted(channel)) {
+		return;
+	}
+	if (came_to_nothing(channel, buffer_waiters) && channel->keep_reading) {
+		join(channel, buffer_waiters->waiting); /* before one that has several in a row */
+		if (buffer_waiters->behind == buffer_waiters->waiting) {
+			buffer_waiters->behind = &channel->waiter;
+		}
+	} else if (came_to_nothing(channel, buffer_waiters) || has_next(channel)) {
+		join(channel, buffer_waiters->behind);
+		buffer_waiters->behind = &channel->waiter;
+	} else {
+		join_last(channel);
+	}
+}
+
+void gy_buffer_waiters_leave(struct gyre_channel *channel)
+{
+	struct gy_buffer_waiters *buffer_waiters = &channel->channels->buffer_waiters;
+
+	if (buffer_waiters->behind == &channel->waiter) {
+		buffer_waiters->behind = channel->waiter.previous;
+	}
+	gy_assert(buffer_waiters->keep_reading >= channel->keep_reading);
+	buffer_waiters->keep_reading -= channel->keep_reading;
+	channel->flags &= ~(uint32_t)GY_CHANNEL_PARKED;
+	gy_list_remove(&channel->waiter);
+}
+
+void gy_buffer_waiters_received(struct gyre_channel *channel,
+				const struct gy_completion *completion)
+{
+	channel->cut = completion->result > 0 && completion->nonempty;
+	if (channel->cut && (uint32_t)completion->result >=
+				    gy_ring_buffer_bytes(channel->channels->pools.ring) / 2) {
+		channel->long_turns = LONG_TURNS;
+	}
+}
+
+bool gy_buffer_waiters_overtakes(const struct gyre_channel *channel)
+{
+	return !gy_list_empty(&channel->channels->pools.waiting) && channel->long_turns == 0 &&
+	       channel->kind->receive_once != NULL;
+}
+
+int gy_buffer_waiters_receive(struct gyre_channel *channel)
+{
+	struct gy_channels *channels = channel->channels;
+
+	if (gy_likely(gy_list_empty(&channels->pools.waiting)) ||
+	    channel->kind->receive_once == NULL) {
+		return channel->kind->receive(channel);
+	}
+	if (channel->cut) {
+		channel->cut = false;
+		this_turn(channels)->taken++;
+		return channel->kind->receive_once(channel);
+	}
+	join_last(channel);
+	return 0;
+}
+
+/* In its turn. How many places it takes; none if it does not receive. */
+static uint32_t receive_again(struct gyre_channel *channel)
+{
+	const struct gy_channels *channels = channel->channels;
+
+	if (!gy_input_is_wanted(channel) || channel->receive.armed) {
+		return 0;
+	}
+	if (channel->long_turns > 0) {
+		channel->long_turns--;
+		return channel->kind->receive(channel) == 0 ? places(channels) : 0;
+	}
+	if (gy_list_empty(&channels->pools.waiting) || channel->kind->receive_once == NULL) {
+		return channel->kind->receive(channel) == 0;
+	}
+	return channel->kind->receive_once(channel) == 0;
+}
+
+/* The system call that ends the turn must not wait. */
+static void go_on(struct gy_channels *channels)
+{
+	if (!channels->buffer_waiters.goes_on) {
+		channels->buffer_waiters.goes_on = true;
+		gy_loop_later(&channels->home->loop, &channels->buffer_waiters.later);
+	}
+}
+
+void gy_buffer_waiters_wake(struct gy_channels *channels)
+{
+	struct gy_buffer_waiters *buffer_waiters = this_turn(channels);
+
+	while (buffer_waiters->taken < places(channels) &&
+	       !gy_list_empty(buffer_waiters->waiting)) {
+		struct gyre_channel *channel =
+			gy_container_of(buffer_waiters->waiting->next, struct gyre_channel, waiter);
+		uint32_t taken;
+
+		gy_buffer_waiters_leave(channel);
+		taken = receive_again(channel);
+		if (taken > 0) {
+			channel->last_turn_at = (uint16_t)buffer_waiters->enters;
+			buffer_waiters->taken += taken;
+		} else {
+			gy_channel_ready(channel);
+		}
+	}
+	if (buffer_waiters->taken > 0 && !gy_list_empty(buffer_waiters->waiting)) {
+		go_on(channels);
+	}
+}
+
+static void wake(struct gy_buffer_pools *pools)
+{
+	gy_buffer_waiters_wake(gy_container_of(pools, struct gy_channels, pools));
+}
+
+static void later(struct gy_loop *loop, struct gy_later *later)
+{
+	struct gy_buffer_waiters *buffer_waiters =
+		gy_container_of(later, struct gy_buffer_waiters, later);
+
+	(void)loop;
+	buffer_waiters->goes_on = false;
+	if (!gy_list_empty(buffer_waiters->waiting)) {
+		gy_buffer_waiters_wake(
+			gy_container_of(buffer_waiters, struct gy_channels, buffer_waiters));
+	}
+}
+
+void gy_buffer_waiters_init(struct gy_channels *channels)
+{
+	struct gy_buffer_waiters *buffer_waiters = &channels->buffer_waiters;
+
+	buffer_waiters->waiting = &channels->pools.waiting;
+	buffer_waiters->behind = buffer_waiters->waiting;
+	buffer_waiters->later.run = later;
+	channels->pools.available = wake;
+}

@@ -1,0 +1,185 @@
+/*
+ * Frames that end in a delimiter. Which of several ends a frame must not depend on the pieces that
+ * the stream comes in: so it is the one whose last byte comes first, and not the one that begins
+ * first, which could be taken only in hindsight.
+ *
+ * Nothing is known of the last bytes, one less than the longest delimiter has: a delimiter may have
+ * begun there. And so a frame is known to be too long when a delimiter that begins at the limit
+ * would be complete.
+ */
+#include "channel/codec/codec.h"
+
+#include <errno.h>
+
+#include <gyre/channel.h>
+
+enum { FRAME_BYTES_DEFAULT = 8192 };
+
+struct delimiter {
+	struct gy_codec codec;
+	size_t frame_bytes_max;
+	size_t longest;
+	bool append;
+	bool keep_delimiter;
+	bool fail_late;
+	size_t count;
+	struct gyre_span delimiters[];
+};
+
+/* The delimiter that is complete first, or NULL; where it ends in @ret_end. */
+static const struct gyre_span *find(const struct delimiter *delimiter,
+				    const struct gyre_buffer *kept, size_t *ret_end)
+{
+	const struct gyre_span *best = NULL;
+	size_t end = kept->bytes;
+
+	for (size_t i = 0; i < delimiter->count; i++) {
+		const struct gyre_span *one = &delimiter->delimiters[i];
+		int64_t found = gy_buffer_find_within(kept, delimiter->codec.scanned, end, one);
+		size_t its_end = (size_t)found + one->count;
+
+		if (found >= 0 && (best == NULL || its_end < end || one->count > best->count)) {
+			best = one;
+			end = its_end;
+		}
+	}
+	*ret_end = end;
+	return best;
+}
+
+/* No delimiter is complete in what is kept. */
+static void look_on(struct delimiter *delimiter, const struct gyre_buffer *kept,
+		    struct gy_step *step)
+{
+	size_t unknown = delimiter->longest - 1;
+	size_t known = kept->bytes > unknown ? kept->bytes - unknown : 0;
+	bool discarding = delimiter->codec.discarding;
+
+	if (discarding ? known > 0 : known > delimiter->frame_bytes_max) {
+		step->kind = GY_STEP_DISCARD;
+		step->bytes = known;
+		step->error = discarding || delimiter->fail_late ? 0 : -EMSGSIZE;
+		delimiter->codec.discarding = true;
+		return;
+	}
+	delimiter->codec.scanned = known;
+}
+
+static void next(struct gy_codec *codec, const struct gyre_buffer *kept, struct gy_step *step)
+{
+	struct delimiter *delimiter = gy_container_of(codec, struct delimiter, codec);
+	size_t end;
+	const struct gyre_span *found = find(delimiter, kept, &end);
+
+	if (found == NULL) {
+		look_on(delimiter, kept, step);
+		return;
+	}
+	if (codec->discarding) {
+		codec->discarding = false;
+		gy_step_too_long(step, end, true);
+		step->error = delimiter->fail_late ? -EMSGSIZE : 0;
+		return;
+	}
+	if (end - found->count > delimiter->frame_bytes_max) {
+		gy_step_too_long(step, end, delimiter->fail_late);
+		return;
+	}
+	step->kind = GY_STEP_FRAME;
+	step->bytes = end;
+	step->back = delimiter->keep_delimiter ? 0 : found->count;
+}
+
+static int check(const struct gyre_delimiter_options *options, size_t *ret_longest)
+{
+	size_t longest = 0;
+
+	if (options == NULL || options->delimiters == NULL || options->delimiters_count == 0 ||
+	    options->delimiters_count > GYRE_DELIMITERS_MAX) {
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < options->delimiters_count; i++) {
+		const struct gyre_span *one = &options->delimiters[i];
+
+		if (one->bytes == NULL || one->count == 0 ||
+		    one->count > GYRE_DELIMITER_BYTES_MAX) {
+			return -EINVAL;
+		}
+		longest = one->count > longest ? one->count : longest;
+	}
+	*ret_longest = longest;
+	return 0;
+}
+
+static int added(struct gyre_handler_context *ctx)
+{
+	const struct gyre_delimiter_options *options =
+		(const struct gyre_delimiter_options *)ctx->arg;
+	struct delimiter *delimiter;
+	struct gy_codec *codec;
+	size_t longest;
+	size_t max;
+
+	if (check(options, &longest) < 0) {
+		return -EINVAL;
+	}
+	max = options->frame_bytes_max;
+	if (gy_codec_limit(&max, FRAME_BYTES_DEFAULT, GYRE_FRAME_BYTES_MAX) < 0) {
+		return -EINVAL;
+	}
+	codec = gy_codec_make(
+		ctx, sizeof(*delimiter) + options->delimiters_count * sizeof(struct gyre_span),
+		next);
+	if (codec == NULL) {
+		return -ENOMEM;
+	}
+	delimiter = gy_container_of(codec, struct delimiter, codec);
+	delimiter->frame_bytes_max = max;
+	delimiter->longest = longest;
+	delimiter->append = options->append;
+	delimiter->keep_delimiter = options->keep_delimiter;
+	delimiter->fail_late = options->fail_late;
+	delimiter->count = options->delimiters_count;
+	for (size_t i = 0; i < delimiter->count; i++) {
+		delimiter->delimiters[i] = options->delimiters[i];
+	}
+	return 0;
+}
+
+static int write_frame(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	const struct delimiter *delimiter =
+		gy_container_of(gy_codec_of(ctx), struct delimiter, codec);
+	const struct gyre_span *end = &delimiter->delimiters[0];
+	int r = delimiter->append ? gyre_buffer_append(data, end->bytes, end->count) : 0;
+
+	if (r < 0) {
+		gy_buffer_put(data);
+		return r;
+	}
+	return gyre_channel_write(ctx, data);
+}
+
+/* What ends in nothing more than it has may pass unseen. */
+static int send_file(struct gyre_handler_context *ctx, struct gyre_file *file,
+		     const struct gyre_file_region *what)
+{
+	const struct delimiter *delimiter =
+		gy_container_of(gy_codec_of(ctx), struct delimiter, codec);
+
+	return !delimiter->append ? gyre_channel_send_file(ctx, file, what) : -EOPNOTSUPP;
+}
+
+static const struct gyre_handler delimiter_handler = {
+	.name = "delimiter",
+	.added = added,
+	.removed = gy_codec_removed,
+	.read = gy_codec_read,
+	.write = write_frame,
+	.send_file = send_file,
+};
+
+const struct gyre_handler *gyre_delimiter_codec(void)
+{
+	return &delimiter_handler;
+}

@@ -1,0 +1,50 @@
+/*
+ * Frames of one length: whatever comes, so many bytes of it at a time.
+ */
+#include "channel/codec/codec.h"
+
+#include <errno.h>
+
+struct fixed {
+	struct gy_codec codec;
+	size_t frame_bytes;
+};
+
+static void next(struct gy_codec *codec, const struct gyre_buffer *kept, struct gy_step *step)
+{
+	const struct fixed *fixed = gy_container_of(codec, struct fixed, codec);
+
+	if (kept->bytes >= fixed->frame_bytes) {
+		step->kind = GY_STEP_FRAME;
+		step->bytes = fixed->frame_bytes;
+	}
+}
+
+static int added(struct gyre_handler_context *ctx)
+{
+	const struct gyre_fixed_options *options = (const struct gyre_fixed_options *)ctx->arg;
+	size_t bytes = options == NULL ? 0 : options->frame_bytes;
+	struct gy_codec *codec;
+
+	if (bytes == 0 || bytes > GYRE_FRAME_BYTES_MAX) {
+		return -EINVAL;
+	}
+	codec = gy_codec_make(ctx, sizeof(struct fixed), next);
+	if (codec == NULL) {
+		return -ENOMEM;
+	}
+	gy_container_of(codec, struct fixed, codec)->frame_bytes = bytes;
+	return 0;
+}
+
+static const struct gyre_handler fixed_handler = {
+	.name = "fixed",
+	.added = added,
+	.removed = gy_codec_removed,
+	.read = gy_codec_read,
+};
+
+const struct gyre_handler *gyre_fixed_codec(void)
+{
+	return &fixed_handler;
+}

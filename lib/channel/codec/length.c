@@ -1,0 +1,168 @@
+/*
+ * Frames that tell their length, in a field of some bytes at some place. Every number is checked
+ * before it is used: what the peer says is 63 bits, and becomes a size only below the limit.
+ */
+#include "channel/codec/codec.h"
+
+#include <errno.h>
+
+enum { FRAME_BYTES_DEFAULT = 1 << 20, FIELD_BYTES_DEFAULT = 4, FIELD_BYTES_MAX = 8 };
+
+struct length {
+	struct gy_codec codec;
+	struct gyre_length_options options;
+};
+
+struct prepender {
+	struct gy_codec codec;
+	struct gyre_prepender_options options;
+};
+
+/* 0, and a default filled in, if a field may have so many bytes. */
+static int check_field(size_t *bytes)
+{
+	if (*bytes == 0) {
+		*bytes = FIELD_BYTES_DEFAULT;
+	}
+	return *bytes <= 4 || *bytes == FIELD_BYTES_MAX ? 0 : -EINVAL;
+}
+
+static void fail(struct gy_step *step)
+{
+	step->kind = GY_STEP_FAIL;
+	step->error = -EPROTO;
+}
+
+/* ---- reading ---- */
+
+static void next(struct gy_codec *codec, const struct gyre_buffer *kept, struct gy_step *step)
+{
+	const struct gyre_length_options *options =
+		&gy_container_of(codec, struct length, codec)->options;
+	size_t field_end = options->length_field_offset + options->length_field_bytes;
+	uint64_t value = 0;
+	int64_t frame;
+
+	if (gyre_buffer_get_number(kept, options->length_field_offset, options->length_field_bytes,
+				   options->order, &value) < 0) {
+		return;
+	}
+	if (value > INT64_MAX) {
+		fail(step);
+	} else if (__builtin_add_overflow((int64_t)value,
+					  (int64_t)field_end + options->length_adjustment,
+					  &frame)) {
+		gy_step_too_long(step, UINT64_MAX, options->fail_late);
+	} else if (frame < (int64_t)field_end) {
+		fail(step);
+	} else if ((uint64_t)frame > options->frame_bytes_max) {
+		gy_step_too_long(step, (uint64_t)frame, options->fail_late);
+	} else if (options->initial_bytes_to_strip > (uint64_t)frame) {
+		fail(step);
+	} else if (kept->bytes >= (uint64_t)frame) {
+		step->kind = GY_STEP_FRAME;
+		step->bytes = (uint64_t)frame;
+		step->front = options->initial_bytes_to_strip;
+	}
+}
+
+static int added(struct gyre_handler_context *ctx)
+{
+	struct gyre_length_options options = { 0 };
+	struct gy_codec *codec;
+
+	if (ctx->arg != NULL) {
+		options = *(const struct gyre_length_options *)ctx->arg;
+	}
+	if (gy_codec_limit(&options.frame_bytes_max, FRAME_BYTES_DEFAULT, GYRE_FRAME_BYTES_MAX) <
+		    0 ||
+	    check_field(&options.length_field_bytes) < 0 ||
+	    options.length_field_bytes > options.frame_bytes_max ||
+	    options.length_field_offset > options.frame_bytes_max - options.length_field_bytes) {
+		return -EINVAL;
+	}
+	codec = gy_codec_make(ctx, sizeof(struct length), next);
+	if (codec == NULL) {
+		return -ENOMEM;
+	}
+	gy_container_of(codec, struct length, codec)->options = options;
+	return 0;
+}
+
+static const struct gyre_handler length_handler = {
+	.name = "length",
+	.added = added,
+	.removed = gy_codec_removed,
+	.read = gy_codec_read,
+};
+
+const struct gyre_handler *gyre_length_codec(void)
+{
+	return &length_handler;
+}
+
+/* ---- writing ---- */
+
+static int prepender_added(struct gyre_handler_context *ctx)
+{
+	struct gyre_prepender_options options = { 0 };
+	struct gy_codec *codec;
+
+	if (ctx->arg != NULL) {
+		options = *(const struct gyre_prepender_options *)ctx->arg;
+	}
+	if (check_field(&options.length_field_bytes) < 0) {
+		return -EINVAL;
+	}
+	codec = gy_codec_make(ctx, sizeof(struct prepender), NULL);
+	if (codec == NULL) {
+		return -ENOMEM;
+	}
+	gy_container_of(codec, struct prepender, codec)->options = options;
+	return 0;
+}
+
+/* Puts the length before @data. */
+static int prepend(const struct gyre_prepender_options *options, struct gyre_buffer *data)
+{
+	unsigned char field[FIELD_BYTES_MAX];
+	size_t bytes = options->length_field_bytes;
+	int64_t length = (int64_t)data->bytes + options->length_adjustment;
+
+	if (options->length_includes_field) {
+		length += (int64_t)bytes;
+	}
+	if (length < 0) {
+		return -EINVAL;
+	}
+	if (bytes < FIELD_BYTES_MAX && (uint64_t)length >> (8 * bytes) != 0) {
+		return -EMSGSIZE;
+	}
+	gy_number_put(field, bytes, options->order, (uint64_t)length);
+	return gyre_buffer_prepend(data, field, bytes);
+}
+
+static int prepender_write(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	const struct prepender *prepender =
+		gy_container_of(gy_codec_of(ctx), struct prepender, codec);
+	int r = prepend(&prepender->options, data);
+
+	if (r < 0) {
+		gy_buffer_put(data);
+		return r;
+	}
+	return gyre_channel_write(ctx, data);
+}
+
+static const struct gyre_handler prepender_handler = {
+	.name = "length_prepender",
+	.added = prepender_added,
+	.removed = gy_codec_removed,
+	.write = prepender_write,
+};
+
+const struct gyre_handler *gyre_length_prepender(void)
+{
+	return &prepender_handler;
+}

@@ -1,0 +1,238 @@
+/*
+ * The life of a datagram channel. It begins and hears as every channel does; its end is simpler
+ * than a stream's. There is nobody to wait for: when it is to close it stops receiving, sends what
+ * is queued, and closes. A Unix socket may have to wait for a peer that reads nothing, which the
+ * linger time bounds as it does for a stream.
+ */
+#include "channel/datagram/datagram.h"
+
+#include <errno.h>
+
+enum { SEGMENT_BYTES_MAX = 1452 }; /* in a packet of 1500 bytes, over IPv6 */
+
+/* It is to end: now, or when what is queued is sent. */
+static void settle_end(struct gy_datagram *datagram)
+{
+	struct gyre_channel *channel = &datagram->channel;
+	bool stopped = gy_input_stop(channel);
+
+	if ((channel->flags & GY_CHANNEL_ABORTED) != 0 ||
+	    ((channel->flags & GY_CHANNEL_CLOSING) != 0 && gy_datagram_has_sent_all(datagram))) {
+		if (gy_datagram_cancel(datagram) && stopped) {
+			gy_datagram_tell_failures(datagram);
+			gy_datagram_clear(datagram);
+			if (datagram->closes != NULL) {
+				datagram->closes(datagram->ended_arg, channel->endpoint.fd);
+			}
+			gy_channel_finish(channel);
+		}
+		return;
+	}
+	gy_linger_watch(channel);
+	if ((channel->flags & GY_CHANNEL_MARK_CROSSED) != 0 || gy_channel_has_deferred(channel) ||
+	    (channel->input.first != NULL && (channel->flags & GY_CHANNEL_NO_DELIVERY) == 0)) {
+		gy_endpoint_ready(&channel->endpoint);
+	}
+}
+
+static void settle(struct gy_datagram *datagram)
+{
+	struct gyre_channel *channel = &datagram->channel;
+
+	if (gy_unlikely(gy_datagram_start(channel) < 0)) {
+		gy_endpoint_ready(&channel->endpoint);
+	}
+	if (gy_unlikely((channel->flags &
+			 (GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSING | GY_CHANNEL_DRAINED)) != 0)) {
+		settle_end(datagram);
+		return;
+	}
+	if (gy_unlikely(datagram->leaving)) {
+		channel->flags |= GY_CHANNEL_STARVED; /* a handler may have asked for more */
+	}
+	if (gy_input_update_receive(channel) < 0 ||
+	    (channel->flags & GY_CHANNEL_MARK_CROSSED) != 0 || gy_channel_has_deferred(channel)) {
+		gy_endpoint_ready(&channel->endpoint);
+	} else if (gy_unlikely(datagram->leaving) && !channel->receive.armed &&
+		   channel->input.first == NULL) {
+		gy_channel_drain(&channel->endpoint);
+	}
+}
+
+static void process(struct gy_endpoint *endpoint)
+{
+	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
+	struct gy_datagrams *datagrams = channel->channels->datagrams;
+
+	gy_datagram_tell_failures(gy_datagram_of(channel));
+	if (gy_channel_notify_handlers(channel)) {
+		settle(gy_datagram_of(channel));
+	}
+	if (gy_unlikely(!gy_list_empty(&datagrams->waiters)) &&
+	    datagrams->lent < datagrams->count) {
+		gy_datagrams_wake_waiter(datagrams);
+	}
+}
+
+static void set_busy(struct gy_endpoint *endpoint, bool busy)
+{
+	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
+
+	if (!gy_datagram_of(channel)->leaving) {
+		gy_channel_set_busy(endpoint, busy);
+	}
+}
+
+/* What is in the socket from now on is for whoever gets it. */
+static void leave(struct gy_endpoint *endpoint)
+{
+	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
+	struct gy_datagram *datagram = gy_datagram_of(channel);
+
+	if (datagram->leave != NULL && !datagram->leaving &&
+	    (channel->flags & GY_CHANNEL_ENDING) == 0) {
+		datagram->leave(datagram->ended_arg, endpoint->fd);
+		datagram->leaving = true;
+		gy_channel_set(channel, GY_CHANNEL_STARVED, 0);
+	}
+}
+
+static const struct gy_endpoint_ops endpoint_ops = {
+	.process = process,
+	.drain = gy_channel_drain,
+	.abort = gy_channel_abort,
+	.set_busy = set_busy,
+	.leave = leave,
+};
+
+static void free_datagram(struct gyre_channel *channel)
+{
+	struct gy_datagram *datagram = gy_datagram_of(channel);
+	struct gy_channels *channels = channel->channels;
+
+	gy_assert(gy_list_empty(&datagram->sends));
+	if (datagram->peer != 0) {
+		gy_address_table_unref(&channels->pools.addresses, datagram->peer);
+	}
+	if (datagram->ended != NULL) {
+		datagram->ended(datagram->ended_arg);
+	}
+	gy_pool_put(&channels->datagrams->channels, datagram);
+}
+
+static const struct gy_channel_kind kind = {
+	.add = gy_datagram_add,
+	.refusal = gy_datagram_check_write,
+	.start = gy_datagram_start,
+	.receive = gy_datagram_receive,
+	.free = free_datagram,
+};
+
+/* ---- before its handlers have had their orders ---- */
+
+static void end_unconnected(struct gy_datagram *datagram)
+{
+	struct gyre_channel *channel = &datagram->channel;
+
+	channel->endpoint.ops = &endpoint_ops;
+	gy_datagram_clear(datagram);
+	if (datagram->closes != NULL) {
+		datagram->closes(datagram->ended_arg, channel->endpoint.fd);
+	}
+	gy_connector_end(channel);
+	gy_channel_close(channel);
+}
+
+static void process_unconnected(struct gy_endpoint *endpoint)
+{
+	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
+
+	if (gy_datagram_of(channel)->leaving) {
+		gy_channel_drain(endpoint);
+	}
+	gy_connector_run(channel);
+	if (endpoint->ready) {
+		return;
+	}
+	if (gy_connector_ends(channel)) {
+		end_unconnected(gy_datagram_of(channel));
+	} else if (channel->connector->step == GY_CONNECTOR_ORDERED) {
+		endpoint->ops = &endpoint_ops;
+		channel->kind = &kind;
+		gy_connector_done(channel);
+	}
+}
+
+static const struct gy_endpoint_ops unconnected_ops = {
+	.process = process_unconnected,
+	.drain = gy_channel_drain,
+	.abort = gy_channel_abort,
+	.set_busy = set_busy,
+	.leave = leave,
+};
+
+static const struct gy_channel_kind unconnected_kind = {
+	.add = gy_datagram_add,
+	.refusal = gy_datagram_check_write,
+	.start = gy_connector_start_nothing,
+	.free = free_datagram,
+};
+
+/* ---- opening ---- */
+
+static void init(struct gy_datagram *datagram, struct gy_channels *channels,
+		 const struct gy_datagram_opening *opening)
+{
+	bool unconnected = opening->connector != NULL;
+
+	*datagram = (struct gy_datagram){
+		.channel = { .endpoint = { .ops = unconnected ? &unconnected_ops : &endpoint_ops,
+					   .fd = opening->channel.fd },
+			     .channels = channels,
+			     .flags = gy_channel_flags_of(opening->channel.options) |
+				      GY_CHANNEL_DATAGRAM,
+			     .kind = unconnected ? &unconnected_kind : &kind,
+			     .unconnected = unconnected,
+			     .connector = opening->connector },
+		.closes = opening->closes,
+		.ended = opening->ended,
+		.ended_arg = opening->ended_arg,
+		.leave = opening->leave,
+		.segment_bytes_max = opening->batched ? SEGMENT_BYTES_MAX : 0,
+		.connected = opening->connected,
+	};
+	gy_datagram_input_init(datagram);
+	gy_datagram_output_init(datagram, opening->is_unix);
+}
+
+int gy_datagram_open(struct gy_house *house, struct gy_stack *stack,
+		     const struct gy_datagram_opening *opening)
+{
+	struct gy_channels *channels = gy_channels_of(house->home);
+	struct gy_datagrams *datagrams = gy_datagrams_of(channels);
+	struct gy_datagram *datagram = NULL;
+	int r = -ENOMEM;
+
+	if (datagrams != NULL) {
+		datagram = (struct gy_datagram *)gy_pool_get(&datagrams->channels);
+	}
+	if (datagram != NULL) {
+		init(datagram, channels, opening);
+		r = gy_endpoint_add(&datagram->channel.endpoint, house);
+	}
+	if (r < 0) {
+		if (datagram != NULL) {
+			gy_pool_put(&datagrams->channels, datagram);
+		}
+		if (opening->closes != NULL) {
+			opening->closes(opening->ended_arg, opening->channel.fd);
+		}
+		gy_channels_close(channels, opening->channel.fd);
+		return r;
+	}
+	r = gy_channel_begin(&datagram->channel, stack, &opening->channel);
+	if (r == 0 && channels->leaving) {
+		leave(&datagram->channel.endpoint);
+	}
+	return r;
+}

@@ -1,0 +1,348 @@
+/*
+ * What is written to a datagram channel. It queues up, and is counted against the marks with what a
+ * buffer takes besides its bytes, so that empty ones count too, until it leaves when the actor's
+ * run ends: see datagram_send.c.
+ *
+ * Datagrams of one size that stand behind each other and have one peer leave by one send, which the
+ * kernel cuts into pieces of that size (GSO); the last may be shorter. They are brought together
+ * here, as they are written, and those that the kernel received as one and that handlers pass on as
+ * they came become one buffer again: so what they cost does not grow with their number. Only such
+ * as fit into a packet of any Ethernet are sent so.
+ */
+#include <errno.h>
+
+#include "channel/datagram/datagram.h"
+
+enum {
+	OVERHEAD_BYTES = GY_BUFFER_BYTES,
+	BATCH_MAX = GY_GATHER_SLICES, /* datagrams of one send, as many as the kernel cuts */
+};
+
+_Static_assert(BATCH_MAX <= UINT8_MAX, "they are counted in so many bits");
+
+size_t gy_datagram_cost(size_t bytes, uint32_t count)
+{
+	return bytes + (size_t)count * OVERHEAD_BYTES;
+}
+
+/* What had been written before @send, which is queued. */
+static uint64_t position_of(const struct gy_datagram *datagram, const struct gy_datagram_send *send)
+{
+	return datagram->written - (uint32_t)((uint32_t)datagram->written - send->position);
+}
+
+uint64_t gy_datagram_gone(const struct gy_datagram *datagram)
+{
+	const struct gy_list *first = datagram->sends.next;
+
+	return first == &datagram->sends
+		       ? datagram->written
+		       : position_of(datagram,
+				     gy_container_of(first, const struct gy_datagram_send, item));
+}
+
+/* ---- refusing ---- */
+
+static uint32_t slices_of(const struct gyre_buffer *buffer)
+{
+	uint32_t count = buffer->first.page == NULL ? 0 : 1;
+
+	for (const struct gy_slice *slice = buffer->first.next; slice != NULL;
+	     slice = slice->next) {
+		count++;
+	}
+	return count;
+}
+
+/* More slices than one send takes become few, by a copy; false without memory. */
+static bool compact(struct gyre_buffer *buffer)
+{
+	if (gy_likely(buffer->first.next == NULL) || slices_of(buffer) <= GY_GATHER_SLICES) {
+		return true;
+	}
+	gy_buffer_copy_out_of_ring(buffer);
+	return slices_of(buffer) <= GY_GATHER_SLICES;
+}
+
+int gy_datagram_check_write(const struct gyre_channel *channel, const struct gyre_buffer *data)
+{
+	const struct gy_datagram *datagram =
+		gy_container_of(channel, const struct gy_datagram, channel);
+
+	if ((channel->flags & GY_CHANNEL_NO_OUTPUT) != 0) {
+		return -EPIPE;
+	}
+	if (data->bytes > GY_DATAGRAM_BYTES_MAX) {
+		return -EMSGSIZE;
+	}
+	if (!datagram->connected && data->first.peer == 0) {
+		return -EDESTADDRREQ;
+	}
+	return 0;
+}
+
+static GY_COLD int refuse_counted(struct gy_channels *channels, size_t cost)
+{
+	if (gy_byte_budget_fits(channels, cost)) {
+		return 0;
+	}
+	gy_count(&channels->counters.held_refused, 1);
+	return -ENOBUFS;
+}
+
+static inline int refuse(struct gyre_channel *channel, struct gyre_buffer *data, size_t cost)
+{
+	int r = gy_datagram_check_write(channel, data);
+
+	if (r == 0 && gy_unlikely(channel->output_bytes + cost > channel->write_high_bytes) &&
+	    channel->output_bytes + cost > channel->write_max_bytes) {
+		r = -ENOBUFS;
+	}
+	if (r == 0 && gy_unlikely((channel->flags & GY_CHANNEL_COUNTED) != 0)) {
+		r = refuse_counted(channel->channels, cost);
+	}
+	if (r == 0 && !compact(data)) {
+		r = -ENOMEM;
+	}
+	return r;
+}
+
+/* ---- bringing together ---- */
+
+static bool is_one_peer(const struct gy_datagram *datagram, uint32_t a, uint32_t b)
+{
+	const struct gy_address_table *peers = &datagram->channel.channels->pools.addresses;
+	const struct gyre_socket_address *address;
+
+	if (a == b || datagram->connected) {
+		return true;
+	}
+	address = &gy_address_table_at(peers, a)->address;
+	return gy_address_table_matches(peers, b, &address->storage, address->bytes);
+}
+
+/* Nobody can be reached at port 0, which the kernel says in the words for a batch it cannot cut. */
+static bool has_port(const struct gy_datagram *datagram, const struct gyre_buffer *buffer)
+{
+	const struct gy_address_table *peers = &datagram->channel.channels->pools.addresses;
+
+	return datagram->connected ||
+	       gyre_socket_address_port(&gy_address_table_at(peers, buffer->first.peer)->address) !=
+		       0;
+}
+
+/* Whether @data can leave with the batch, as far as its peer and its slices allow. */
+static inline bool is_alike(const struct gy_datagram_batch *batch, const struct gyre_buffer *data)
+{
+	return batch->send != NULL && data->bytes <= batch->send->each && data->bytes > 0 &&
+	       batch->send->count < BATCH_MAX &&
+	       batch->bytes + data->bytes <= GY_DATAGRAM_BYTES_MAX;
+}
+
+/* What was received as one stands behind each other. */
+static inline bool continues(const struct gyre_buffer *last, const struct gyre_buffer *data)
+{
+	return last->first.bytes + last->first.count == data->first.bytes &&
+	       last->first.page == data->first.page && last->first.next == NULL &&
+	       data->first.next == NULL;
+}
+
+static inline void count_joined(struct gy_datagram_batch *batch, size_t bytes)
+{
+	batch->bytes += (uint32_t)bytes;
+	batch->send->count++;
+}
+
+/* Adds @data, which is taken and stands behind the last, to the batch. */
+static inline void extend(struct gy_datagram_batch *batch, struct gyre_buffer *data)
+{
+	batch->last->first.count += (uint32_t)data->bytes;
+	batch->last->bytes += data->bytes;
+	gy_buffer_put(data);
+}
+
+/* Adds the slices of @data, which is taken, to the batch; false if they are too many. */
+static inline bool appended(struct gy_datagram_batch *batch, struct gyre_buffer *data)
+{
+	struct gyre_buffer *last = batch->last;
+	uint32_t slices;
+
+	if (continues(last, data)) {
+		extend(batch, data);
+		return true;
+	}
+	slices = batch->slices + slices_of(data);
+	if (slices > GY_GATHER_SLICES) {
+		return false;
+	}
+	data->next = NULL;
+	last->next = data;
+	batch->last = data;
+	batch->slices = slices;
+	return true;
+}
+
+/* Adds @data, which is taken, to the batch; false if it cannot be. */
+static inline bool joined(struct gy_datagram *datagram, struct gyre_buffer *data)
+{
+	struct gy_datagram_batch *batch = &datagram->batch;
+	struct gy_datagram_send *send = batch->send;
+	uint32_t bytes = (uint32_t)data->bytes;
+
+	if (!is_alike(batch, data) ||
+	    !is_one_peer(datagram, send->first->first.peer, data->first.peer) ||
+	    (send->count == 1 && !has_port(datagram, send->first)) || !appended(batch, data)) {
+		return false;
+	}
+	count_joined(batch, bytes);
+	if (bytes < send->each) {
+		batch->send = NULL;
+	}
+	return true;
+}
+
+struct gy_datagram_send *gy_datagram_send_of(struct gy_datagram *datagram,
+					     struct gyre_buffer *first)
+{
+	struct gy_datagram_send *send = (struct gy_datagram_send *)gy_pool_get(
+		&datagram->channel.channels->datagrams->sends);
+
+	if (gy_likely(send != NULL)) {
+		first->next = NULL;
+		send->datagram = datagram;
+		send->first = first;
+		send->gather = NULL;
+		send->each = (uint16_t)first->bytes;
+		send->count = 1;
+		send->cancelled = false;
+	}
+	return send;
+}
+
+/* Queues @data, which is taken, as the first of its own; false without memory. */
+static inline bool begun(struct gy_datagram *datagram, struct gyre_buffer *data)
+{
+	struct gy_datagram_send *send = gy_datagram_send_of(datagram, data);
+	bool open = data->bytes > 0 && data->bytes <= datagram->segment_bytes_max;
+
+	if (gy_unlikely(send == NULL)) {
+		return false;
+	}
+	send->position = (uint32_t)datagram->written;
+	gy_list_append(&datagram->sends, &send->item);
+	if (datagram->unsent == &datagram->sends) {
+		datagram->unsent = &send->item;
+	}
+	datagram->batch.send = open ? send : NULL;
+	datagram->batch.last = data;
+	datagram->batch.bytes = (uint32_t)data->bytes;
+	datagram->batch.slices = data->first.next == NULL ? 1 : slices_of(data);
+	return true;
+}
+
+/* Whether @data is passed on as it came: the next of several that were received as one, of which
+ * some are in the batch already, so that it is known to be right. */
+static inline bool is_next(const struct gy_datagram *datagram, const struct gyre_buffer *data,
+			   size_t cost)
+{
+	const struct gyre_channel *channel = &datagram->channel;
+	const struct gy_datagram_batch *batch = &datagram->batch;
+	const struct gy_datagram_send *send = batch->send;
+
+	return is_alike(batch, data) && send->count > 1 && data->bytes == send->each &&
+	       continues(batch->last, data) && data->first.peer == batch->last->first.peer &&
+	       channel->output_bytes + cost <= channel->write_high_bytes &&
+	       (channel->flags & (GY_CHANNEL_NO_OUTPUT | GY_CHANNEL_COUNTED)) == 0;
+}
+
+static inline void count_written(struct gy_datagram *datagram, size_t cost)
+{
+	datagram->written += cost;
+	datagram->channel.output_bytes += (uint32_t)cost;
+	gy_endpoint_ready(&datagram->channel.endpoint);
+}
+
+/* All other. */
+static __attribute__((noinline)) int add_otherwise(struct gyre_channel *channel,
+						   struct gyre_buffer *data, size_t cost)
+{
+	struct gy_datagram *datagram = gy_datagram_of(channel);
+	int r = refuse(channel, data, cost);
+
+	if (gy_likely(r == 0) && !joined(datagram, data) && !begun(datagram, data)) {
+		r = -ENOMEM;
+	}
+	if (gy_unlikely(r < 0)) {
+		gy_count(&channel->channels->counters.datagrams_failed, 1);
+		gy_buffer_put(data);
+		return r;
+	}
+	count_written(datagram, cost);
+	if (gy_unlikely((channel->flags & GY_CHANNEL_COUNTED) != 0)) {
+		gy_byte_budget_charge(channel->channels, cost);
+	}
+	if (gy_unlikely(channel->output_bytes > channel->write_high_bytes) &&
+	    (channel->flags & GY_CHANNEL_UNWRITABLE) == 0) {
+		gy_output_became_unwritable(channel);
+	}
+	return 0;
+}
+
+int gy_datagram_add(struct gyre_channel *channel, struct gyre_buffer *data)
+{
+	struct gy_datagram *datagram = gy_datagram_of(channel);
+	struct gy_datagram_batch *batch = &datagram->batch;
+	size_t cost = gy_datagram_cost(data->bytes, 1);
+
+	if (!is_next(datagram, data, cost)) {
+		return add_otherwise(channel, data, cost);
+	}
+	count_joined(batch, data->bytes);
+	extend(batch, data);
+	count_written(datagram, cost);
+	return 0;
+}
+
+/* ---- taking apart ---- */
+
+/* The first datagram of several, off them; NULL without memory. */
+static struct gyre_buffer *take_first(struct gy_datagram_send *send)
+{
+	struct gyre_buffer *first = send->first;
+	struct gyre_buffer *buffer;
+
+	if (first->bytes <= send->each) {
+		send->first = first->next;
+		return first;
+	}
+	buffer = gy_buffer_of_page(first->pools, first->first.page, first->first.bytes, send->each);
+	if (buffer != NULL) {
+		gy_page_ref(first->first.page);
+		gy_buffer_share_peer(buffer, first);
+		gy_buffer_consume(first, send->each);
+	}
+	return buffer;
+}
+
+int gy_datagram_take_apart(struct gy_datagram_send *send)
+{
+	while (send->count > 1) {
+		struct gyre_buffer *first = take_first(send);
+		struct gy_datagram_send *alone =
+			first == NULL ? NULL : gy_datagram_send_of(send->datagram, first);
+
+		if (alone == NULL) {
+			if (first != NULL) {
+				first->next = send->first;
+				send->first = first;
+			}
+			return -ENOMEM;
+		}
+		alone->position = send->position;
+		send->position += (uint32_t)gy_datagram_cost(alone->first->bytes, 1);
+		gy_list_append(&send->item, &alone->item); /* before it */
+		send->count--;
+	}
+	send->each = (uint16_t)send->first->bytes;
+	return 0;
+}

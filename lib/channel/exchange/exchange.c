@@ -1,0 +1,152 @@
+/*
+ * The life of an exchange, and what it does in a run of its channel.
+ */
+#include "channel/exchange/exchange.h"
+
+#include <errno.h>
+
+#include "actor/stack.h"
+
+enum { FRAME_BYTES_MAX = 8192 };
+
+static const uint64_t stall_min_ns = GYRE_MILLISECONDS(1);
+static const uint64_t stall_max_ns = GYRE_SECONDS(86400);
+
+static bool is_stall(uint64_t ns)
+{
+	return ns == 0 || ns == GYRE_ASK_STALL_NEVER || (ns >= stall_min_ns && ns <= stall_max_ns);
+}
+
+static bool are_valid(const struct gyre_exchange_options *options)
+{
+	uint64_t id_max = options->id_max == 0 ? UINT32_MAX : options->id_max;
+
+	return (options->request != NULL || options->ask != NULL) &&
+	       (options->request == NULL || options->reply != NULL) &&
+	       options->frame_bytes <= FRAME_BYTES_MAX && options->asks_max <= id_max &&
+	       is_stall(options->ask_stall_ns);
+}
+
+int gyre_exchange_open(struct gyre_handler_context *ctx,
+		       const struct gyre_exchange_options *options)
+{
+	struct gy_exchange *exchange;
+	struct gy_channel_mailbox *mailbox;
+
+	if (ctx == NULL || options == NULL || !are_valid(options)) {
+		return -EINVAL;
+	}
+	if ((ctx->channel->flags & GY_CHANNEL_ENDING) != 0) {
+		return -EPIPE;
+	}
+	mailbox = gy_channel_mailbox_get(ctx->channel);
+	if (mailbox == NULL || mailbox->exchange != NULL) {
+		return mailbox == NULL ? -ENOMEM : -EEXIST;
+	}
+	exchange = (struct gy_exchange *)gy_sizes_new(&ctx->channel->channels->home->parts,
+						      sizeof(*exchange));
+	if (exchange == NULL) {
+		return -ENOMEM;
+	}
+	*exchange = (struct gy_exchange){ .mailbox = mailbox, .ctx = ctx, .options = options };
+	gy_requests_init(exchange);
+	gy_asks_init(exchange);
+	mailbox->exchange = exchange;
+	return 0;
+}
+
+void gy_exchange_end(struct gy_channel_mailbox *mailbox)
+{
+	if (mailbox->exchange != NULL) {
+		gy_requests_end(mailbox->exchange);
+		gy_asks_end(mailbox->exchange);
+	}
+}
+
+static void discard(struct gy_exchange *exchange)
+{
+	gy_sizes_delete(&gy_exchange_home(exchange)->parts, exchange, sizeof(*exchange));
+}
+
+void gy_exchange_left(struct gy_channel_mailbox *mailbox, const struct gyre_handler_context *ctx)
+{
+	struct gy_exchange *exchange = mailbox->exchange;
+
+	if (exchange == NULL || exchange->ctx != ctx) {
+		return;
+	}
+	gy_exchange_end(mailbox);
+	gy_channel_set(mailbox->channel, 0, GY_CHANNEL_FULL);
+	mailbox->exchange = NULL;
+	exchange->closed = true;
+	if (!exchange->running) {
+		discard(exchange);
+	}
+}
+
+bool gy_exchange_is_due(const struct gy_exchange *exchange)
+{
+	return exchange->more || (exchange->blocked && gy_exchange_may_write(exchange));
+}
+
+bool gy_exchange_is_blocked(const struct gy_exchange *exchange)
+{
+	return exchange->blocked;
+}
+
+void gy_exchange_connected(struct gy_exchange *exchange)
+{
+	if (exchange != NULL) {
+		gy_asks_connected(exchange);
+	}
+}
+
+/* Stacks of an owner that is stopping do not run any more, so nobody need wait for them; but what
+ * they have answered is to be written. */
+bool gy_exchange_owes(const struct gy_exchange *exchange)
+{
+	const struct gyre_channel *channel = exchange->mailbox->channel;
+
+	return channel->endpoint.owner->house->status == GY_HOUSE_STOPPING
+		       ? gy_requests_have_answer(exchange)
+		       : exchange->requests.count + exchange->requests.pending_count > 0;
+}
+
+bool gy_exchange_takes(struct gy_exchange *exchange, struct gyre_mail *ask)
+{
+	if (exchange == NULL || exchange->options->ask == NULL || ask->type->id < GY_IDS_OF_GYRE) {
+		return false;
+	}
+	gy_asks_add(exchange, ask);
+	return true;
+}
+
+void gy_exchange_run(struct gy_exchange *exchange)
+{
+	exchange->running = true;
+	exchange->more = false;
+	gy_requests_run(exchange);
+	gy_asks_run(exchange);
+	exchange->running = false;
+	exchange->blocked = !gy_exchange_may_write(exchange) &&
+			    (gy_requests_wait(exchange) || exchange->asks.pending.first != NULL);
+	if (exchange->closed) {
+		discard(exchange);
+	}
+}
+
+int gyre_exchange_look(const struct gyre_handler_context *ctx, struct gyre_exchange_load *ret_load)
+{
+	const struct gy_channel_mailbox *mailbox = ctx == NULL ? NULL : ctx->channel->mailbox;
+	const struct gy_exchange *exchange = mailbox == NULL ? NULL : mailbox->exchange;
+
+	if (exchange == NULL || ret_load == NULL) {
+		return -EINVAL;
+	}
+	*ret_load =
+		(struct gyre_exchange_load){ .requests = exchange->requests.count,
+					     .requests_pending = exchange->requests.pending_count,
+					     .asks = exchange->asks.count,
+					     .asks_pending = exchange->asks.pending_count };
+	return 0;
+}

@@ -1,0 +1,210 @@
+/*
+ * Channels on pipes, terminals, FIFOs and files: what is different when the descriptor is no
+ * socket.
+ *
+ * Reading is multishot for pipes, where the kernel has that, and else one read after the other into
+ * pages of the pool. The ring's buffers are not for these: of one that receives share the kernel
+ * would take all the rest for a read in a thread of its own. Some kernels (6.16.9 is one) answer
+ * -EINVAL to a multishot read that shares buffers, and from then on to each that follows: what
+ * cannot be read so is read one by one from there. Receives from sockets do not share that code. A
+ * descriptor that others have set to O_NONBLOCK answers -EAGAIN, and to clear that flag would
+ * change it for them; so then the next operation is a poll. What has two descriptors ends its
+ * output by closing one of them; of one that is used for both directions nothing tells the other
+ * side of such an end, and nothing is done.
+ */
+#include "channel/file/pipe.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "channel/output.h"
+
+/* ---- input ---- */
+
+static void received(struct gy_op *op, const struct gy_completion *completion)
+{
+	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, receive);
+	struct gy_completion again = *completion;
+
+	if (completion->result == -EAGAIN) {
+		channel->pipe->input_waits = true;
+	} else if (channel->pipe->multishot &&
+		   (completion->result == -EBADFD || completion->result == -EOPNOTSUPP ||
+		    completion->result == -EINVAL)) {
+		channel->pipe->multishot = false; /* a single read tells if that was not why */
+		again.result = -EAGAIN;
+	}
+	gy_input_received(op, &again);
+}
+
+/* Whatever came of it, the next read tells; a cancel is for this operation as for a read. */
+static void input_polled(struct gy_op *op, const struct gy_completion *completion)
+{
+	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, receive);
+	struct gy_completion nothing = *completion;
+
+	channel->pipe->input_waits = false;
+	nothing.result = completion->result >= 0 ? -EAGAIN : completion->result;
+	gy_input_received(op, &nothing);
+}
+
+static void read_page(struct gy_op *op, const struct gy_completion *completion)
+{
+	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, receive);
+	struct gy_page *page = channel->pipe->page;
+
+	channel->pipe->page = NULL;
+	gy_input_received_page(channel, page, completion->result);
+	received(op, completion);
+}
+
+static int receive_page(struct gyre_channel *channel)
+{
+	struct gy_page *page = gy_page_get(&channel->channels->pools);
+	int r;
+
+	if (page == NULL) {
+		gy_channel_fail(channel, -ENOMEM);
+		return 0;
+	}
+	gy_op_init(&channel->receive, read_page);
+	r = gy_ring_read(channel->channels->pools.ring, &channel->receive, channel->endpoint.fd,
+			 page->memory, page->bytes, GY_RING_AT_POSITION);
+	if (r < 0) {
+		gy_page_unref(&channel->channels->pools, page);
+		return r;
+	}
+	channel->pipe->page = page;
+	return 0;
+}
+
+static int receive(struct gyre_channel *channel)
+{
+	struct gy_ring *ring = channel->channels->pools.ring;
+	int fd = channel->endpoint.fd;
+
+	if (channel->pipe->input_waits) {
+		gy_op_init(&channel->receive, input_polled);
+		return gy_ring_poll(ring, &channel->receive, fd, POLLIN);
+	}
+	if (!channel->pipe->multishot) {
+		return receive_page(channel);
+	}
+	gy_op_init(&channel->receive, received);
+	return gy_ring_read_buffers(ring, &channel->receive, fd);
+}
+
+/* ---- output ---- */
+
+static void sent(struct gy_op *op, const struct gy_completion *completion)
+{
+	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, send);
+
+	channel->pipe->output_waits = completion->result == -EAGAIN;
+	gy_output_sent(op, completion);
+}
+
+static void output_polled(struct gy_op *op, const struct gy_completion *completion)
+{
+	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, send);
+	struct gy_completion nothing = *completion;
+
+	channel->pipe->output_waits = false;
+	nothing.result = completion->result >= 0 ? -EAGAIN : completion->result;
+	gy_output_sent(op, &nothing);
+}
+
+static int poll_output(struct gyre_channel *channel)
+{
+	gy_op_init(&channel->send, output_polled);
+	return gy_ring_poll(channel->channels->pools.ring, &channel->send,
+			    gy_channel_output_fd(channel), POLLOUT);
+}
+
+int gy_pipe_send_one(struct gyre_channel *channel, const struct gy_slice *slice)
+{
+	if (channel->pipe->output_waits) {
+		return poll_output(channel);
+	}
+	gy_op_init(&channel->send, sent);
+	return gy_ring_write_bytes(channel->channels->pools.ring, &channel->send,
+				   gy_channel_output_fd(channel), slice->bytes, slice->count);
+}
+
+int gy_pipe_send(struct gyre_channel *channel, const struct iovec *slices, uint32_t count)
+{
+	if (channel->pipe->output_waits) {
+		return poll_output(channel);
+	}
+	gy_op_init(&channel->send, sent);
+	return gy_ring_write(channel->channels->pools.ring, &channel->send,
+			     gy_channel_output_fd(channel), slices, count, GY_RING_AT_POSITION);
+}
+
+int gy_pipe_close_output(struct gyre_channel *channel)
+{
+	int r = gy_ring_close(channel->channels->pools.ring, &channel->control,
+			      channel->pipe->output_fd);
+
+	if (r == 0) {
+		channel->pipe->output_fd = -1;
+	}
+	return r;
+}
+
+int gy_pipe_shutdown(struct gyre_channel *channel)
+{
+	if (gy_pipe_has_output(channel)) {
+		return gy_pipe_close_output(channel);
+	}
+	gy_channel_set(channel, GY_CHANNEL_SHUTDOWN_DONE, 0);
+	return 0;
+}
+
+/* ---- life ---- */
+
+static void free_pipe(struct gyre_channel *channel)
+{
+	gy_sizes_delete(&channel->channels->home->parts, channel->pipe, sizeof(*channel->pipe));
+	gy_stream_free(channel);
+}
+
+static const struct gy_channel_kind pipe_kind = {
+	.add = gy_output_add,
+	.refusal = gy_stream_check_write,
+	.start = gy_output_start,
+	.receive = receive,
+	.free = free_pipe,
+};
+
+int gy_pipe_attach(struct gyre_channel *channel, uint32_t ends, int output_fd)
+{
+	struct gy_channels *channels = channel->channels;
+	struct gy_sizes *parts = &channels->home->parts;
+	struct gy_pipe *pipe = (struct gy_pipe *)gy_sizes_new(parts, sizeof(*pipe));
+	struct stat status = { 0 };
+
+	if (pipe == NULL) {
+		gy_channels_close(channels, output_fd);
+		return -ENOMEM;
+	}
+	(void)fstat(channel->endpoint.fd, &status);
+	*pipe = (struct gy_pipe){
+		.output_fd = output_fd,
+		.multishot = S_ISFIFO(status.st_mode) &&
+			     gy_ring_features(channels->pools.ring).multishot_read,
+	};
+	channel->pipe = pipe;
+	channel->kind = &pipe_kind;
+	channel->flags |= GY_CHANNEL_PIPE;
+	channel->no_linger = true;
+	if ((ends & GY_PIPE_INPUT) == 0) {
+		channel->flags |= GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_INPUT_TOLD;
+	}
+	if ((ends & GY_PIPE_OUTPUT) == 0 && output_fd < 0) {
+		channel->flags |= GY_CHANNEL_SHUTDOWN | GY_CHANNEL_SHUTDOWN_DONE;
+	}
+	return 0;
+}

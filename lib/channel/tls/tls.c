@@ -1,0 +1,701 @@
+/*
+ * The handler of TLS: one connection, between the head and those who need not know.
+ *
+ * What comes is given to OpenSSL, and what that makes of it is passed on: until the handshake is
+ * done nothing, then plain bytes. These are reads, and obey what reads obey: while the channel is
+ * paused, or nobody has asked for the next read, they stay where they are, and a chore of the
+ * channel goes on later. The handshake itself asks for the reads it needs.
+ *
+ * The end of the peer's bytes is its close_notify; from then on the channel is one whose peer has
+ * ended. So that an end without it is heard of too, the channel is one with half-closing all the
+ * while, and this handler does what others want at the end of input.
+ *
+ * What is written, and a shutdown or a close after it, waits for the handshake. That is bounded in
+ * time, and what waits counts as output.
+ */
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "channel/output.h"
+#include "channel/tls/tls.h"
+
+enum { LINE_BYTES_MAX = 256 };
+
+static const uint64_t handshake_default_ns = GYRE_SECONDS(10);
+static const uint64_t handshake_min_ns = GYRE_MILLISECONDS(1);
+static const uint64_t handshake_max_ns = GYRE_SECONDS(3600);
+
+static struct gy_tls *tls_of(const struct gyre_handler_context *ctx)
+{
+	return (struct gy_tls *)ctx->arg;
+}
+
+static struct gy_loop *loop_of(const struct gy_tls *tls)
+{
+	return &tls->channel->channels->home->loop;
+}
+
+static bool is_ending(const struct gy_tls *tls)
+{
+	return (tls->channel->flags & GY_CHANNEL_ENDING) != 0;
+}
+
+static void drop(struct gyre_buffer **buffer)
+{
+	gyre_buffer_free(*buffer);
+	*buffer = NULL;
+}
+
+/* ---- the end ---- */
+
+/* @reason is for those who wait for what was written, and goes no further. */
+static void stop(struct gy_tls *tls, int reason)
+{
+	gy_timer_stop(&loop_of(tls)->wheel, &tls->timer);
+	gy_deferred_drop(&tls->deferred);
+	drop(&tls->in);
+	if (tls->held != NULL) {
+		drop(&tls->held);
+		gy_output_release(tls->channel, reason);
+	}
+}
+
+static void dispose(struct gy_tls *tls)
+{
+	stop(tls, -ECANCELED);
+	drop(&tls->out);
+	SSL_free(tls->ssl);
+	gy_memory_put(tls->subject);
+	gyre_tls_context_unref(tls->context);
+	gy_sizes_delete(&tls->channel->channels->home->parts, tls, sizeof(*tls));
+}
+
+/* Handlers may be called until leave(), and this one be removed by them. */
+static void enter(struct gy_tls *tls)
+{
+	tls->busy++;
+}
+
+static void leave(struct gy_tls *tls)
+{
+	if (--tls->busy == 0 && tls->removed) {
+		dispose(tls);
+	}
+}
+
+/* The peer may still be told why; nothing else goes on. */
+static void fail(struct gy_tls *tls, int error)
+{
+	tls->failed = true;
+	stop(tls, error);
+	(void)gy_tls_flush(tls);
+	if (is_ending(tls)) {
+		return;
+	}
+	gyre_fire_exception(tls->place, error);
+	if (!tls->removed && !is_ending(tls)) {
+		gy_channel_set_reason(tls->channel, error);
+		gyre_channel_close(tls->place);
+	}
+}
+
+static void say_bye(struct gy_tls *tls)
+{
+	if (tls->established && !tls->failed && !tls->said_bye) {
+		tls->said_bye = true;
+		ERR_clear_error();
+		(void)SSL_shutdown(tls->ssl);
+		(void)gy_tls_flush(tls);
+	}
+}
+
+/* ---- the handshake ---- */
+
+static void too_late(struct gy_timer *timer)
+{
+	struct gy_tls *tls = gy_container_of(timer, struct gy_tls, timer);
+
+	gy_tls_complain(tls, "the handshake takes too long");
+	tls->failed = true;
+	gy_channel_fail(tls->channel, -ETIMEDOUT);
+}
+
+static void send_held(struct gy_tls *tls)
+{
+	struct gyre_buffer *held = tls->held;
+
+	if (held != NULL) {
+		int error;
+
+		tls->held = NULL;
+		tls->channel->uncapped = true; /* it was let in when it came */
+		error = gy_tls_encrypt(tls, held);
+		tls->channel->uncapped = false;
+		/* Handlers hear of a failure. */
+		gy_output_release(tls->channel, error);
+	}
+}
+
+/* What was wanted while it was not done. */
+static void catch_up(struct gy_tls *tls)
+{
+	if (tls->closing || tls->shutting) {
+		say_bye(tls);
+	}
+	if (tls->closing) {
+		gyre_channel_close(tls->place);
+	} else if (tls->shutting) {
+		gyre_channel_shutdown(tls->place);
+	}
+}
+
+static void establish(struct gy_tls *tls)
+{
+	struct gyre_tls_session session;
+
+	tls->established = true;
+	gy_timer_stop(&loop_of(tls)->wheel, &tls->timer);
+	if (gy_tls_session_keep(tls) < 0) {
+		fail(tls, -ENOMEM);
+		return;
+	}
+	send_held(tls);
+	if (!tls->closing) {
+		gy_tls_session_get(tls, &session);
+		gyre_fire_event(tls->place, &gyre_type_gyre_tls_session, &session);
+	}
+	if (!tls->removed) {
+		catch_up(tls);
+	}
+}
+
+static void shake_hands(struct gy_tls *tls)
+{
+	int r;
+
+	ERR_clear_error();
+	r = SSL_do_handshake(tls->ssl);
+	if (r == 1 && gy_tls_context_is_keyed(tls->context) && !gy_tls_psk_was_used(tls)) {
+		gy_tls_complain(tls, "it has not used the secret; give both the same one");
+		fail(tls, -EKEYREJECTED);
+		return;
+	}
+	if (r == 1) {
+		(void)gy_tls_flush(tls);
+		establish(tls);
+		return;
+	}
+	if (SSL_get_error(tls->ssl, r) != SSL_ERROR_WANT_READ) {
+		fail(tls, gy_tls_explain(tls));
+		return;
+	}
+	(void)gy_tls_flush(tls);
+}
+
+/* ---- reading ---- */
+
+static bool may_deliver(const struct gy_tls *tls)
+{
+	uint32_t flags = tls->channel->flags;
+
+	if ((flags & GY_CHANNEL_MANUAL) != 0 && !tls->requested) {
+		return false;
+	}
+	return (flags & GY_CHANNEL_NO_DELIVERY & ~(uint32_t)GY_CHANNEL_HELD) == 0;
+}
+
+static void deliver(struct gy_tls *tls, struct gyre_buffer *plain)
+{
+	if (tls->closing) {
+		gy_buffer_put(plain);
+		return;
+	}
+	tls->requested = false;
+	if ((tls->channel->flags & GY_CHANNEL_MANUAL) != 0) {
+		tls->channel->flags |= GY_CHANNEL_HELD;
+	}
+	gyre_fire_read(tls->place, plain);
+}
+
+/* The peer has ended its side; what it may still send is none of ours. */
+static void hear_bye(struct gy_tls *tls)
+{
+	tls->heard_bye = true;
+	drop(&tls->in);
+	gy_channel_set(tls->channel, GY_CHANNEL_INPUT_ENDED, 0);
+}
+
+/* There may be more, which the channel does not want now. */
+static void wait(struct gy_tls *tls)
+{
+	if ((tls->channel->flags & GY_CHANNEL_MANUAL) != 0) {
+		tls->channel->flags |= GY_CHANNEL_HELD;
+	}
+	if (tls->in != NULL && tls->in->bytes > 0 &&
+	    gy_page_is_kernel_provided(tls->in->first.page)) {
+		gy_buffer_copy_out_of_ring(tls->in);
+	}
+	gy_deferred_queue(tls->channel, &tls->deferred);
+}
+
+static bool goes_on(const struct gy_tls *tls)
+{
+	return !tls->removed && !tls->failed && !tls->heard_bye && !is_ending(tls);
+}
+
+static bool has_input(const struct gy_tls *tls)
+{
+	return tls->in != NULL && tls->in->bytes > 0;
+}
+
+static bool is_failure(int error)
+{
+	return error != SSL_ERROR_NONE && error != SSL_ERROR_WANT_READ &&
+	       error != SSL_ERROR_ZERO_RETURN;
+}
+
+/* Whether it wants more input; else it has ended, or has more than is wanted. */
+static bool read_plain(struct gy_tls *tls)
+{
+	while (goes_on(tls)) {
+		struct gyre_buffer *plain;
+		int error;
+
+		if (!may_deliver(tls)) {
+			wait(tls);
+			return false;
+		}
+		error = gy_tls_decrypt(tls, &plain);
+		(void)gy_tls_flush(tls);
+		if (plain != NULL) {
+			deliver(tls, plain);
+		}
+		if (error == SSL_ERROR_WANT_READ && !has_input(tls)) {
+			return goes_on(tls);
+		}
+		if (error == SSL_ERROR_ZERO_RETURN && goes_on(tls)) {
+			hear_bye(tls);
+		} else if (is_failure(error) && goes_on(tls)) {
+			fail(tls, gy_tls_explain(tls));
+		}
+	}
+	return false;
+}
+
+/* Does what can be done with what is there. */
+static void advance(struct gy_tls *tls)
+{
+	bool hungry = true;
+
+	enter(tls);
+	if (!tls->established) {
+		shake_hands(tls);
+	}
+	if (tls->established) {
+		hungry = read_plain(tls);
+	}
+	if (hungry && goes_on(tls) && (tls->channel->flags & GY_CHANNEL_MANUAL) != 0 &&
+	    (!tls->established || tls->requested)) {
+		gyre_channel_read(tls->place);
+	}
+	leave(tls);
+}
+
+static void read_bytes(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	struct gy_tls *tls = tls_of(ctx);
+
+	if (!goes_on(tls)) {
+		gy_buffer_put(data);
+		return;
+	}
+	if (tls->in == NULL || tls->in->bytes == 0) {
+		drop(&tls->in);
+		tls->in = data;
+	} else if (gyre_buffer_join(tls->in, data) < 0) {
+		gy_channel_fail(tls->channel, -ENOMEM);
+		return;
+	}
+	if (tls->busy == 0) {
+		advance(tls);
+	}
+}
+
+/* Goes on with what has waited. */
+static void resume(struct gy_deferred *deferred)
+{
+	struct gy_tls *tls = gy_container_of(deferred, struct gy_tls, deferred);
+	struct gyre_channel *channel = tls->channel;
+
+	if (is_ending(tls)) {
+		return;
+	}
+	if (!may_deliver(tls)) {
+		wait(tls);
+		return;
+	}
+	advance(tls);
+	if ((channel->flags & GY_CHANNEL_COMPLETE) != 0 &&
+	    (channel->flags & GY_CHANNEL_ENDING) == 0) {
+		gyre_fire_read_complete(&channel->pipeline.head.head);
+	}
+}
+
+static void read_request(struct gyre_handler_context *ctx)
+{
+	tls_of(ctx)->requested = (ctx->channel->flags & GY_CHANNEL_MANUAL) != 0;
+	gyre_channel_read(ctx);
+}
+
+/* ---- the end of input ---- */
+
+static void close_channel(struct gyre_handler_context *ctx)
+{
+	struct gy_tls *tls = tls_of(ctx);
+
+	if (tls->closing) {
+		return;
+	}
+	tls->closing = tls->held != NULL;
+	if (!tls->closing) {
+		say_bye(tls);
+		gyre_channel_close(ctx);
+	}
+}
+
+/* Who listens is often only looked at; but who connects wanted something. */
+static void complain_of_end(struct gy_tls *tls, int reason)
+{
+	char text[LINE_BYTES_MAX];
+
+	if (tls->client && tls->started && !tls->established && !tls->failed) {
+		(void)snprintf(text, sizeof(text),
+			       "it ended the connection in the handshake (%s); does it speak TLS?",
+			       strerror(-reason));
+		gy_tls_complain(tls, text);
+	}
+}
+
+static void take_end(struct gy_tls *tls, const struct gyre_input_closed *event)
+{
+	if (event->draining != 0) {
+		if (tls->half_close) {
+			gyre_fire_event(tls->place, &gyre_type_gyre_input_closed, event);
+		}
+		say_bye(tls);
+	} else if (!tls->heard_bye) {
+		complain_of_end(tls, -ECONNABORTED);
+		fail(tls, -ECONNABORTED);
+	} else if (tls->half_close) {
+		gyre_fire_event(tls->place, &gyre_type_gyre_input_closed, event);
+	} else {
+		close_channel(tls->place);
+	}
+}
+
+static void hear_event(struct gyre_handler_context *ctx, const struct gyre_type *type,
+		       const void *event)
+{
+	struct gy_tls *tls = tls_of(ctx);
+
+	if (type->id != GYRE_ID(gyre_input_closed)) {
+		gyre_fire_event(ctx, type, event);
+		return;
+	}
+	if (!tls->failed) {
+		enter(tls);
+		take_end(tls, (const struct gyre_input_closed *)event);
+		leave(tls);
+	}
+}
+
+/* ---- writing ---- */
+
+static int hold(struct gy_tls *tls, struct gyre_buffer *data)
+{
+	int r = gy_output_withhold(tls->channel, gy_output_expanded(tls->channel, data->bytes));
+
+	if (r < 0 || data->bytes == 0) {
+		gy_buffer_put(data);
+		return r;
+	}
+	if (tls->held == NULL) {
+		tls->held = data;
+		return 0;
+	}
+	r = gyre_buffer_join(tls->held, data);
+	if (r < 0) {
+		gy_channel_fail(tls->channel, r);
+	}
+	return r;
+}
+
+static int write_bytes(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	struct gy_tls *tls = tls_of(ctx);
+
+	if (tls->failed || tls->closing || tls->shutting || tls->said_bye ||
+	    (tls->channel->flags & GY_CHANNEL_NO_OUTPUT) != 0) {
+		gy_buffer_put(data);
+		return -EPIPE;
+	}
+	return tls->established ? gy_tls_encrypt(tls, data) : hold(tls, data);
+}
+
+static void shut_down(struct gyre_handler_context *ctx)
+{
+	struct gy_tls *tls = tls_of(ctx);
+
+	tls->shutting = true;
+	if (tls->held == NULL) {
+		say_bye(tls);
+		gyre_channel_shutdown(ctx);
+	}
+}
+
+/* ---- the beginning ---- */
+
+static void start(struct gy_tls *tls)
+{
+	if (tls->started) {
+		return;
+	}
+	tls->started = true;
+	gy_timer_start(&loop_of(tls)->wheel, &tls->timer, tls->handshake_ns);
+	advance(tls); /* a client says hello, a server asks for what a client says */
+}
+
+static int wire(struct gy_tls *tls)
+{
+	BIO *bio = BIO_new(gy_tls_context_method(tls->context));
+
+	tls->ssl = gy_tls_context_connection(tls->context);
+	if (bio == NULL || tls->ssl == NULL) {
+		(void)BIO_free(bio);
+		return -ENOMEM;
+	}
+	BIO_set_data(bio, tls);
+	SSL_set_bio(tls->ssl, bio, bio);
+	return 0;
+}
+
+/* Whom a client wants to talk to. An address is no name to be told, and stands elsewhere in a
+ * certificate. */
+static bool set_name(struct gy_tls *tls, bool check)
+{
+	ASN1_OCTET_STRING *address = a2i_IPADDRESS(tls->server_name);
+
+	if (address != NULL) {
+		ASN1_OCTET_STRING_free(address);
+		return !check || X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(tls->ssl),
+							       tls->server_name) == 1;
+	}
+	SSL_set_hostflags(tls->ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+	return SSL_set_tlsext_host_name(tls->ssl, tls->server_name) == 1 &&
+	       (!check || SSL_set1_host(tls->ssl, tls->server_name) == 1);
+}
+
+static int prepare_client(struct gy_tls *tls, const struct gyre_tls_options *options)
+{
+	SSL_set_connect_state(tls->ssl);
+	SSL_set_verify(tls->ssl, options->no_verify ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);
+	if (!options->no_verify) {
+		int r = gy_tls_context_trust(tls->context, tls->ssl);
+
+		if (r < 0) {
+			return r;
+		}
+	}
+	if (options->server_name == NULL) {
+		return 0;
+	}
+	memcpy(tls->server_name, options->server_name, strlen(options->server_name) + 1);
+	return set_name(tls, !options->any_name && !options->no_verify) ? 0 : -ENOMEM;
+}
+
+static int prepare(struct gy_tls *tls, const struct gyre_tls_options *options)
+{
+	int r = wire(tls);
+
+	if (r < 0 || tls->client) {
+		return r < 0 ? r : prepare_client(tls, options);
+	}
+	SSL_set_accept_state(tls->ssl);
+	SSL_set_verify(tls->ssl,
+		       options->mutual ? SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT
+				       : SSL_VERIFY_NONE,
+		       NULL);
+	return 0;
+}
+
+static bool is_valid(const struct gyre_tls_options *options, bool client)
+{
+	if (options == NULL || options->context == NULL ||
+	    (options->handshake_ns != 0 && (options->handshake_ns < handshake_min_ns ||
+					    options->handshake_ns > handshake_max_ns))) {
+		return false;
+	}
+	if (!client) {
+		return gy_tls_context_serves(options->context, options->mutual);
+	}
+	if (options->server_name == NULL) {
+		return options->any_name || options->no_verify;
+	}
+	return options->server_name[0] != '\0' &&
+	       strlen(options->server_name) <= GYRE_TLS_NAME_BYTES_MAX;
+}
+
+static int add(struct gyre_handler_context *ctx, bool client)
+{
+	const struct gyre_tls_options *options = (const struct gyre_tls_options *)ctx->arg;
+	struct gyre_channel *channel = ctx->channel;
+	struct gy_tls *tls;
+	int r;
+
+	if (!is_valid(options, client)) {
+		return -EINVAL;
+	}
+	if ((channel->flags & GY_CHANNEL_DATAGRAM) != 0) {
+		return -EOPNOTSUPP;
+	}
+	tls = (struct gy_tls *)gy_sizes_new(&channel->channels->home->parts, sizeof(*tls));
+	if (tls == NULL) {
+		return -ENOMEM;
+	}
+	*tls = (struct gy_tls){
+		.channel = channel,
+		.place = ctx,
+		.context = gyre_tls_context_ref(options->context),
+		.handshake_ns =
+			options->handshake_ns == 0 ? handshake_default_ns : options->handshake_ns,
+		.client = client,
+		.half_close = channel->half_close,
+	};
+	gy_timer_init(&tls->timer, too_late);
+	gy_deferred_init(&tls->deferred, resume);
+	r = prepare(tls, options);
+	if (r < 0) {
+		dispose(tls);
+		return r;
+	}
+	ctx->arg = tls;
+	channel->half_close = true;
+	channel->expands = true;
+	if ((channel->flags & GY_CHANNEL_NEW) == 0) {
+		start(tls);
+	}
+	return 0;
+}
+
+static int added_server(struct gyre_handler_context *ctx)
+{
+	return add(ctx, false);
+}
+
+static int added_client(struct gyre_handler_context *ctx)
+{
+	return add(ctx, true);
+}
+
+static void removed(struct gyre_handler_context *ctx)
+{
+	struct gy_tls *tls = tls_of(ctx);
+
+	tls->channel->half_close = tls->half_close;
+	tls->channel->expands = false;
+	tls->removed = true;
+	stop(tls, -ECANCELED);
+	if (tls->busy == 0) {
+		dispose(tls);
+	}
+}
+
+static void active(struct gyre_handler_context *ctx)
+{
+	struct gy_tls *tls = tls_of(ctx);
+
+	enter(tls);
+	start(tls);
+	if (!is_ending(tls)) {
+		gyre_fire_active(ctx);
+	}
+	leave(tls);
+}
+
+static void inactive(struct gyre_handler_context *ctx)
+{
+	struct gy_tls *tls = tls_of(ctx);
+	int reason = ctx->channel->reason;
+
+	if (reason < 0 && reason != -ESHUTDOWN) {
+		complain_of_end(tls, reason);
+	}
+	stop(tls, gy_channel_failure(ctx->channel));
+	gyre_fire_inactive(ctx);
+}
+
+static const struct gyre_handler server = {
+	.name = "tls",
+	.added = added_server,
+	.removed = removed,
+	.active = active,
+	.read = read_bytes,
+	.event = hear_event,
+	.inactive = inactive,
+	.write = write_bytes,
+	.read_request = read_request,
+	.shutdown = shut_down,
+	.close = close_channel,
+};
+
+static const struct gyre_handler client = {
+	.name = "tls",
+	.added = added_client,
+	.removed = removed,
+	.active = active,
+	.read = read_bytes,
+	.event = hear_event,
+	.inactive = inactive,
+	.write = write_bytes,
+	.read_request = read_request,
+	.shutdown = shut_down,
+	.close = close_channel,
+};
+
+const struct gyre_handler *gyre_tls_server(void)
+{
+	return &server;
+}
+
+const struct gyre_handler *gyre_tls_client(void)
+{
+	return &client;
+}
+
+struct gy_tls *gy_tls_of(struct gyre_channel *channel)
+{
+	struct gyre_handler_context *place = gyre_pipeline_get(channel, "tls");
+	const struct gyre_handler *handler = place == NULL ? NULL : gy_context_of(place)->handler;
+
+	return handler == &server || handler == &client ? tls_of(place) : NULL;
+}
+
+int gyre_tls_session_of(struct gyre_channel *channel, struct gyre_tls_session *ret_session)
+{
+	const struct gy_tls *tls = channel == NULL ? NULL : gy_tls_of(channel);
+
+	if (channel == NULL || ret_session == NULL) {
+		return -EINVAL;
+	}
+	if (tls == NULL) {
+		return -ENOENT;
+	}
+	if (!tls->established) {
+		return -EAGAIN;
+	}
+	gy_tls_session_get(tls, ret_session);
+	return 0;
+}

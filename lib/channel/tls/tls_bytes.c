@@ -1,0 +1,176 @@
+/*
+ * Bytes between OpenSSL and the buffers of a channel.
+ *
+ * What has come is read by OpenSSL out of the buffer it came in, which costs one copy, into a
+ * record; what is decrypted goes straight into pages of the pool. What it writes is appended to
+ * pages of the pool, until the call of it is over, and then goes to the channel as one buffer.
+ *
+ * A record costs some bytes and a fixed time, so small slices are first brought together into
+ * whole records.
+ */
+#include <openssl/err.h>
+#include <string.h>
+
+#include "channel/tls/tls.h"
+
+/* ---- what OpenSSL calls ---- */
+
+static struct gyre_buffer *out_of(struct gy_tls *tls)
+{
+	if (tls->out == NULL) {
+		tls->out = gy_buffer_get(&tls->channel->channels->pools);
+	}
+	return tls->out;
+}
+
+static int write_out(BIO *bio, const char *bytes, size_t count, size_t *ret_written)
+{
+	struct gy_tls *tls = (struct gy_tls *)BIO_get_data(bio);
+	struct gyre_buffer *out = out_of(tls);
+
+	if (out == NULL || gyre_buffer_append(out, bytes, count) < 0) {
+		tls->no_memory = true;
+		return 0;
+	}
+	*ret_written = count;
+	return 1;
+}
+
+static int read_in(BIO *bio, char *to, size_t count, size_t *ret_read)
+{
+	struct gy_tls *tls = (struct gy_tls *)BIO_get_data(bio);
+	size_t got = gyre_buffer_read(tls->in, to, count);
+
+	BIO_clear_retry_flags(bio);
+	if (got == 0) {
+		BIO_set_retry_read(bio);
+		return 0;
+	}
+	*ret_read = got;
+	return 1;
+}
+
+static long control(BIO *bio, int command, long number, void *pointer)
+{
+	(void)bio;
+	(void)number;
+	(void)pointer;
+	return command == BIO_CTRL_FLUSH ? 1 : 0;
+}
+
+static int create(BIO *bio)
+{
+	BIO_set_init(bio, 1);
+	return 1;
+}
+
+BIO_METHOD *gy_tls_method_create(void)
+{
+	BIO_METHOD *method = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "gyre buffers");
+
+	if (method != NULL &&
+	    (BIO_meth_set_write_ex(method, write_out) != 1 ||
+	     BIO_meth_set_read_ex(method, read_in) != 1 ||
+	     BIO_meth_set_ctrl(method, control) != 1 || BIO_meth_set_create(method, create) != 1)) {
+		BIO_meth_free(method);
+		method = NULL;
+	}
+	return method;
+}
+
+/* ---- outwards ---- */
+
+int gy_tls_flush(struct gy_tls *tls)
+{
+	struct gyre_buffer *out = tls->out;
+
+	tls->out = NULL;
+	return out == NULL ? 0 : gyre_channel_write(tls->place, out);
+}
+
+/* As many bytes of @data as make whole records, or are the last ones; where they stand if they
+ * stand together, else in @room. */
+static size_t next_piece(const struct gyre_buffer *data, size_t offset, size_t record_bytes,
+			 unsigned char *room, const void **ret_bytes)
+{
+	size_t left = data->bytes - offset;
+	size_t together = gyre_buffer_peek(data, offset, ret_bytes);
+
+	if (together == left) {
+		return together;
+	}
+	if (together >= record_bytes) {
+		return together - together % record_bytes;
+	}
+	*ret_bytes = room;
+	return gyre_buffer_copy(data, offset, room, left < record_bytes ? left : record_bytes);
+}
+
+int gy_tls_encrypt(struct gy_tls *tls, struct gyre_buffer *data)
+{
+	size_t record_bytes = gy_tls_context_record_bytes(tls->context);
+	unsigned char room[GY_TLS_RECORD_BYTES_MAX];
+	size_t offset = 0;
+	bool good = true;
+
+	ERR_clear_error();
+	while (good && offset < data->bytes) {
+		const void *bytes;
+		size_t count = next_piece(data, offset, record_bytes, room, &bytes);
+		size_t written;
+
+		good = SSL_write_ex(tls->ssl, bytes, count, &written) == 1;
+		offset += count;
+	}
+	gy_buffer_put(data);
+	if (!good) {
+		/* The peer has no part in it. */
+		gy_channel_fail(tls->channel, tls->no_memory ? -ENOMEM : -EPROTO);
+		return tls->no_memory ? -ENOMEM : -EPROTO;
+	}
+	return gy_tls_flush(tls);
+}
+
+/* ---- inwards ---- */
+
+/* Whether bytes came; else what OpenSSL says is in @ret_error. */
+static bool decrypt_some(struct gy_tls *tls, struct gyre_buffer *plain, int *ret_error)
+{
+	uint32_t room;
+	unsigned char *to = gy_buffer_extend_most(plain, &room);
+	size_t got = 0;
+
+	if (to == NULL) {
+		tls->no_memory = true;
+		*ret_error = SSL_ERROR_SSL;
+		return false;
+	}
+	ERR_clear_error();
+	*ret_error = SSL_ERROR_NONE;
+	if (SSL_read_ex(tls->ssl, to, room, &got) != 1) {
+		got = 0;
+		*ret_error = SSL_get_error(tls->ssl, 0);
+	}
+	gy_buffer_unreserve(plain, room - (uint32_t)got);
+	return got > 0;
+}
+
+int gy_tls_decrypt(struct gy_tls *tls, struct gyre_buffer **ret_plain)
+{
+	struct gyre_buffer *plain = gy_buffer_get(&tls->channel->channels->pools);
+	int error = SSL_ERROR_NONE;
+
+	*ret_plain = NULL;
+	if (plain == NULL) {
+		tls->no_memory = true;
+		return SSL_ERROR_SSL;
+	}
+	while (plain->bytes < GY_TLS_RECORD_BYTES_MAX && decrypt_some(tls, plain, &error)) {
+	}
+	if (plain->bytes == 0) {
+		gy_buffer_put(plain);
+	} else {
+		*ret_plain = plain;
+	}
+	return error;
+}

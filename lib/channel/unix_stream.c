@@ -1,0 +1,76 @@
+/*
+ * Streams over Unix sockets. Kernels up to 6.18 at least may keep the end of one from a multishot
+ * receive: where the end comes with the last bytes, or behind more of them than the kernel takes in
+ * a row, it brings the bytes, and then waits for what has come already. So a poll waits for the end
+ * beside it. When that has been seen the rest is received read by read, which always finds the end.
+ *
+ * A channel that is told of the end by its receive needs the poll no more; as every operation it is
+ * over before the channel is closed.
+ */
+#include "channel/unix_stream.h"
+
+#include <poll.h>
+
+#include "channel/channel.h"
+#include "channel/output.h"
+
+static const struct gy_channel_kind ending_kind;
+
+/* Phase 1. Whatever it says, a read says the same. */
+static void ended(struct gy_op *op, const struct gy_completion *completion)
+{
+	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, end);
+
+	(void)completion;
+	channel->kind = &ending_kind;
+	gy_input_renew(channel);
+	gy_endpoint_ready(&channel->endpoint);
+}
+
+static int receive(struct gyre_channel *channel)
+{
+	struct gy_ring *ring = channel->channels->pools.ring;
+	int r = 0;
+
+	if (!channel->end.armed) {
+		gy_op_init(&channel->end, ended);
+		r = gy_ring_poll(ring, &channel->end, channel->endpoint.fd, POLLRDHUP);
+	}
+	return r < 0 ? r : gy_ring_receive(ring, &channel->receive, channel->endpoint.fd);
+}
+
+/* One whose end has been seen, or that is being closed. */
+static const struct gy_channel_kind ending_kind = {
+	.add = gy_output_add,
+	.refusal = gy_stream_check_write,
+	.start = gy_output_start,
+	.receive = gy_stream_receive_once,
+	.receive_once = gy_stream_receive_once,
+	.free = gy_stream_free,
+};
+
+const struct gy_channel_kind gy_local_kind = {
+	.add = gy_output_add,
+	.refusal = gy_stream_check_write,
+	.start = gy_output_start,
+	.receive = receive,
+	.receive_once = gy_stream_receive_once,
+	.free = gy_stream_free,
+};
+
+bool gy_unix_stream_stop(struct gyre_channel *channel)
+{
+	bool ending = channel->kind == &ending_kind;
+
+	if (channel->kind != &gy_local_kind && !ending) {
+		return true;
+	}
+	if (channel->end.armed && !ending) {
+		if (gy_ring_cancel(channel->channels->pools.ring, &channel->end) == 0) {
+			channel->kind = &ending_kind;
+		} else {
+			gy_endpoint_ready(&channel->endpoint); /* to be tried again */
+		}
+	}
+	return !channel->end.armed;
+}

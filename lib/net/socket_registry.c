@@ -1,0 +1,239 @@
+/*
+ * Handing over the sockets of a system: they are passed in the order in which they were opened, as
+ * many in a message as fit, by whoever keeps the place. From the first message on they are the
+ * other process's too: whichever of the two ends first leaves the files of Unix sockets alone.
+ */
+#include "net/socket_registry.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void lock(struct gy_homes *homes)
+{
+	(void)pthread_mutex_lock(&homes->placing);
+}
+
+static void unlock(struct gy_homes *homes)
+{
+	(void)pthread_mutex_unlock(&homes->placing);
+}
+
+void gy_socket_entry_add(struct gy_homes *homes, struct gy_socket_entry *entry)
+{
+	entry->serial = ++homes->registry_serial;
+	gy_list_append(&homes->socket_registry, &entry->item);
+}
+
+void gy_socket_entry_remove(struct gy_socket_entry *entry)
+{
+	gy_list_remove(&entry->item);
+}
+
+static void keep_all(struct gy_homes *homes)
+{
+	homes->registry_taker = -1;
+	for (struct gy_list *item = homes->socket_registry.next; item != &homes->socket_registry;
+	     item = item->next) {
+		gy_container_of(item, struct gy_socket_entry, item)->shared = false;
+	}
+}
+
+/* The other process may have gone, and nobody has seen it yet. */
+static void look_for_taker(struct gy_homes *homes)
+{
+	if (homes->registry_taker >= 0 && !gy_fd_message_is_wanted(homes->registry_taker)) {
+		keep_all(homes);
+	}
+}
+
+void gy_socket_entry_remove_file(struct gy_homes *homes, struct gy_socket_entry *entry)
+{
+	look_for_taker(homes);
+	if (entry->shared) {
+		entry->file.path[0] = '\0';
+	}
+	gy_socket_file_remove(&entry->file);
+}
+
+/* ---- orders ---- */
+
+struct order {
+	struct gy_task task;
+	struct gyre_address actor;
+	void (*carry_out)(struct gy_house *house);
+};
+
+static void carry_out(struct gy_loop *loop, struct gy_task *task)
+{
+	struct order *order = gy_container_of(task, struct order, task);
+	struct gy_house *house =
+		gy_house_find(gy_home_of(loop), order->actor.slot, order->actor.cookie);
+
+	if (house != NULL && house->status <= GY_HOUSE_MOUNTING) {
+		gy_loop_post_task(loop, task);
+		return;
+	}
+	if (house != NULL) {
+		order->carry_out(house);
+	}
+	gy_loop_node_put(loop, &task->node);
+}
+
+int gy_socket_entry_order(const struct gy_homes *homes, struct gyre_address actor,
+			  void (*what)(struct gy_house *house))
+{
+	struct gy_node *node = gy_node_get_from_heap(sizeof(struct order));
+	struct order *order;
+
+	if (node == NULL) {
+		return -ENOMEM;
+	}
+	order = gy_container_of(node, struct order, task.node);
+	order->task.run = carry_out;
+	order->carry_out = what;
+	order->actor = actor;
+	gy_loop_post_task(&homes->homes[actor.loop].loop, &order->task);
+	return 0;
+}
+
+/* ---- passing ---- */
+
+/* The next that has not ended; NULL for none. */
+static struct gy_socket_entry *holding_after(const struct gy_homes *homes, uint32_t serial)
+{
+	for (struct gy_list *item = homes->socket_registry.next; item != &homes->socket_registry;
+	     item = item->next) {
+		struct gy_socket_entry *entry = gy_container_of(item, struct gy_socket_entry, item);
+
+		if (entry->serial > serial && !entry->ended) {
+			return entry;
+		}
+	}
+	return NULL;
+}
+
+/* What the message has room for, from @place on. */
+static void collect(const struct gy_socket_entry *entry, struct gy_socket_registry_cursor *place,
+		    struct gy_fd_message *passing)
+{
+	if (place->begun != entry->serial) {
+		place->begun = entry->serial;
+		place->number = 0;
+	}
+	*passing = (struct gy_fd_message){ .kind = entry->kind, .serial = entry->serial };
+	(void)strncpy(passing->text, entry->text, GY_FD_MESSAGE_TEXT_MAX);
+	while (place->number < entry->max && passing->count < GY_FD_MESSAGE_FDS_MAX) {
+		int fd = entry->fds[place->number++];
+
+		if (fd >= 0) {
+			passing->fds[passing->count++] = fd;
+		}
+	}
+	if (place->number == entry->max) {
+		*place = (struct gy_socket_registry_cursor){ .serial = entry->serial };
+	}
+}
+
+int gy_socket_registry_pass(struct gy_homes *homes, struct gy_socket_registry_cursor *place, int fd)
+{
+	struct gy_socket_registry_cursor next = *place;
+	struct gy_fd_message passing = { .kind = GY_FD_MESSAGE_END };
+	struct gy_socket_entry *entry;
+	int r;
+
+	lock(homes); /* so that no socket is closed meanwhile */
+	do {
+		entry = holding_after(homes, next.serial);
+		if (entry != NULL) {
+			collect(entry, &next, &passing);
+		}
+	} while (entry != NULL && passing.count == 0);
+	if (entry == NULL) {
+		passing = (struct gy_fd_message){ .kind = GY_FD_MESSAGE_END };
+	}
+	r = gy_fd_message_send(fd, &passing);
+	if (r == 0) {
+		homes->registry_taker = fd;
+	}
+	if (r == 0 && entry != NULL) {
+		entry->shared = true;
+	}
+	unlock(homes);
+	if (r == 0) {
+		*place = next;
+		return entry == NULL;
+	}
+	return r;
+}
+
+void gy_socket_registry_adopt(struct gy_homes *homes)
+{
+	lock(homes); /* so that no socket is closed meanwhile */
+	for (struct gy_list *item = homes->socket_registry.next; item != &homes->socket_registry;
+	     item = item->next) {
+		const struct gy_socket_entry *entry =
+			gy_container_of(item, struct gy_socket_entry, item);
+		int r = entry->shared && !entry->ended ? entry->ops->adopt(entry) : 0;
+
+		if (r < 0) {
+			gy_log(homes->log, GYRE_LOG_WARNING,
+			       "handover: sockets of %s keep options that they had before: %s",
+			       entry->text, strerrordesc_np(-r));
+		}
+	}
+	unlock(homes);
+}
+
+void gy_socket_registry_keep(struct gy_homes *homes)
+{
+	lock(homes);
+	keep_all(homes);
+	unlock(homes);
+}
+
+bool gy_socket_registry_settle(struct gy_homes *homes)
+{
+	bool taken;
+
+	lock(homes);
+	look_for_taker(homes);
+	taken = homes->registry_taker >= 0;
+	homes->registry_taker = -1;
+	unlock(homes);
+	return taken;
+}
+
+/* ---- leaving ---- */
+
+void gy_socket_registry_leave(struct gy_homes *homes)
+{
+	lock(homes);
+	homes->registry_taker = -1; /* it has them for good */
+	for (struct gy_list *item = homes->socket_registry.next; item != &homes->socket_registry;
+	     item = item->next) {
+		struct gy_socket_entry *entry = gy_container_of(item, struct gy_socket_entry, item);
+
+		if (!entry->ended) {
+			entry->ended = true;
+			gy_store_release(&entry->handed_over, true);
+			entry->ops->leave(entry);
+		}
+	}
+	unlock(homes);
+}
+
+bool gy_socket_registry_have_left(struct gy_homes *homes)
+{
+	bool left = true;
+
+	lock(homes);
+	for (struct gy_list *item = homes->socket_registry.next;
+	     item != &homes->socket_registry && left; item = item->next) {
+		const struct gy_socket_entry *entry =
+			gy_container_of(item, struct gy_socket_entry, item);
+
+		left = !entry->handed_over || entry->ops->has_left(entry);
+	}
+	unlock(homes);
+	return left;
+}

@@ -1,0 +1,112 @@
+/*
+ * What a link gives to its channel: frames of its own at once, messages as far as the channel is
+ * writable and the peer has credit left. Without memory for that the link ends.
+ */
+#include <errno.h>
+
+#include "buffer/buffer.h"
+#include "channel/channel.h"
+#include "remote/remote.h"
+
+/* ---- saying ---- */
+
+/* In front of messages that are not with the channel yet. */
+void gy_link_send_bytes(struct gy_link *link, const void *frame, uint32_t bytes)
+{
+	struct gyre_buffer *buffer;
+
+	if (link->ctx == NULL) {
+		return;
+	}
+	buffer = gy_buffer_get(&gy_channels_of(link->links->home)->pools);
+	if (buffer != NULL && gyre_buffer_append(buffer, frame, bytes) < 0) {
+		gyre_buffer_free(buffer);
+		buffer = NULL;
+	}
+	link->said_ns = link->links->home->loop.now_ns;
+	if (gyre_channel_write(link->ctx, buffer) == -ENOMEM) {
+		gy_link_abort(link, -ENOMEM);
+	}
+}
+
+void gy_link_send_control(struct gy_link *link, enum gy_wire_kind kind, const void *body,
+			  uint32_t bytes)
+{
+	unsigned char frame[GY_WIRE_HEAD_BYTES_MAX + GY_PROOF_BYTES];
+	const struct gy_frame head = { .kind = kind, .bytes = bytes };
+	uint32_t head_bytes = gy_wire_put(&head, frame);
+
+	memcpy(frame + head_bytes, body, bytes);
+	gy_link_send_bytes(link, frame, head_bytes + bytes);
+}
+
+/* ---- giving to the channel ---- */
+
+static bool has_credit(const struct gy_link *link)
+{
+	return link->sent_bytes - link->credited_bytes < link->window_bytes;
+}
+
+static void give(struct gy_link *link, struct gyre_buffer *data)
+{
+	link->sent_bytes += gyre_buffer_bytes(data);
+	link->said_ns = link->links->home->loop.now_ns;
+	(void)gyre_channel_write(link->ctx, data); /* handlers hear of a failure */
+}
+
+/* No more than makes the channel unwritable: its cap is not for links. */
+static bool give_some(struct gy_link *link)
+{
+	size_t max = gyre_context_channel(link->ctx)->write_high_bytes;
+	struct gyre_buffer *front = link->out;
+
+	if (gyre_buffer_bytes(link->out) <= max) {
+		link->out = NULL;
+	} else if (gyre_buffer_split(link->out, max, &front) < 0) {
+		gy_link_abort(link, -ENOMEM);
+		return false;
+	}
+	give(link, front);
+	return true;
+}
+
+static bool give_fragment(struct gy_link *link)
+{
+	struct gyre_buffer *buffer = gy_fragments_next(link);
+
+	if (buffer == NULL) {
+		gy_link_abort(link, -ENOMEM);
+		return false;
+	}
+	give(link, buffer);
+	return true;
+}
+
+void gy_link_flush(struct gy_link *link)
+{
+	const struct gyre_channel *channel;
+
+	if (!gy_link_can_send(link)) {
+		return;
+	}
+	if (gy_frame_page_commit(link, &link->frame_page) < 0) {
+		gy_link_abort(link, -ENOMEM);
+		return;
+	}
+	channel = gyre_context_channel(link->ctx);
+	while (link->out != NULL && gy_link_can_send(link) && has_credit(link) &&
+	       gyre_channel_is_writable(channel)) {
+		if (!give_some(link)) {
+			return;
+		}
+	}
+	while (link->fragments_count > 0 && gy_link_can_send(link) && has_credit(link) &&
+	       gyre_channel_is_writable(channel)) {
+		if (!give_fragment(link)) {
+			return;
+		}
+	}
+	if (gy_unlikely(link->stage == GY_LINK_LEAVING)) {
+		gy_link_leave(link);
+	}
+}

@@ -1,0 +1,255 @@
+/*
+ * The memory guard. Who looks is whoever comes first past the time that is due: a loop at the end
+ * of a turn, by the clock that the turn has read, or a foreign thread that sends, since a flood of
+ * its notices can keep a loop in one turn for long. So nobody is woken to look, and the watchdog,
+ * which may be switched off, has no part in it. Looking is one exchange on the time, which is
+ * UINT64_MAX until the look is over.
+ *
+ * The outcome is one word, which loops follow after each turn and which wakes them when it changes.
+ * While the system is busy its first loop has a timer, for the end must be seen also when nothing
+ * else happens any more.
+ */
+#include <inttypes.h>
+#include <urcu/urcu-qsbr.h>
+
+#include <gyre/overload.h>
+
+#include "actor/stack.h"
+#include "base/memory.h"
+#include "channel/channels.h"
+#include "system/system.h"
+
+enum { POOL_KEEP = 10 };
+
+static const uint64_t look_every_ns = GYRE_MILLISECONDS(100);
+/* A flood can fill a small limit in a tenth of a second: so fast memory can be written at most. */
+static const uint64_t flood_bytes_per_ns = 8;
+static const uint64_t look_closely_every_ns = GYRE_MILLISECONDS(10);
+static const uint64_t look_again_ns = GYRE_MILLISECONDS(1);
+static const uint64_t hold_max_ns = GYRE_MILLISECONDS(40);
+
+/* ---- life ---- */
+
+void gy_memory_guard_init(struct gy_memory_guard *memory_guard, const char *root,
+			  int64_t limit_bytes)
+{
+	pthread_condattr_t attributes;
+
+	*memory_guard = (struct gy_memory_guard){ .due_ns = UINT64_MAX };
+	gy_memory_usage_init(&memory_guard->memory_usage);
+	(void)pthread_mutex_init(&memory_guard->mutex, NULL);
+	(void)pthread_condattr_init(&attributes);
+	(void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&memory_guard->condition, &attributes);
+	(void)pthread_condattr_destroy(&attributes);
+	if (limit_bytes < 0) {
+		return;
+	}
+	gy_memory_usage_open(&memory_guard->memory_usage, root, (uint64_t)limit_bytes);
+	if (gy_memory_usage_read(&memory_guard->memory_usage).limit_bytes > 0) {
+		memory_guard->due_ns = 0;
+	}
+}
+
+void gy_memory_guard_fini(struct gy_memory_guard *memory_guard)
+{
+	gy_memory_usage_close(&memory_guard->memory_usage);
+	(void)pthread_cond_destroy(&memory_guard->condition);
+	(void)pthread_mutex_destroy(&memory_guard->mutex);
+}
+
+/* ---- looking ---- */
+
+/* Whether that is news. */
+static bool set_busy(struct gy_memory_guard *memory_guard, bool busy)
+{
+	bool news;
+
+	(void)pthread_mutex_lock(&memory_guard->mutex);
+	news = !memory_guard->ended && busy != (memory_guard->busy != 0);
+	if (news) {
+		gy_store_relaxed(&memory_guard->busy, busy);
+		gy_count(&memory_guard->periods, busy);
+		(void)pthread_cond_broadcast(&memory_guard->condition);
+	}
+	(void)pthread_mutex_unlock(&memory_guard->mutex);
+	return news;
+}
+
+static void log_change(const struct gyre_system *system, bool busy,
+		       const struct gy_memory_reading *look)
+{
+	uint64_t used_mib = look->used_bytes >> 20;
+	uint64_t limit_mib = look->limit_bytes >> 20;
+
+	if (busy) {
+		gy_log(&system->log, GYRE_LOG_WARNING,
+		       "memory is short: %" PRIu64 " MiB of %" PRIu64 " MiB are used; nothing is "
+		       "accepted or read until less than 80 %% are",
+		       used_mib, limit_mib);
+	} else {
+		gy_log(&system->log, GYRE_LOG_INFO,
+		       "memory is no longer short: %" PRIu64 " MiB of %" PRIu64 " MiB are used",
+		       used_mib, limit_mib);
+	}
+}
+
+/* When to look next: before memory gets short, if it goes on to be taken as since the last look. */
+static uint64_t interval_ns(struct gy_memory_guard *memory_guard,
+			    const struct gy_memory_reading *seen, uint64_t now_ns)
+{
+	uint64_t most_ns = seen->limit_bytes / flood_bytes_per_ns;
+	uint64_t short_bytes = seen->limit_bytes / 10 * 9;
+	uint64_t grown = seen->used_bytes - memory_guard->seen_bytes;
+	uint64_t passed_ns = now_ns - memory_guard->seen_ns;
+	uint64_t left = short_bytes > seen->used_bytes ? short_bytes - seen->used_bytes : 0;
+	bool grows = memory_guard->seen_ns != 0 && seen->used_bytes > memory_guard->seen_bytes;
+
+	memory_guard->seen_bytes = seen->used_bytes;
+	memory_guard->seen_ns = now_ns;
+	most_ns = most_ns < look_every_ns ? most_ns : look_every_ns;
+	if (seen->level >= GY_MEMORY_USAGE_HALF) {
+		most_ns = look_closely_every_ns;
+	}
+	if (grows && (double)left / 2 * (double)passed_ns < (double)most_ns * (double)grown) {
+		most_ns = (uint64_t)((double)left / 2 * (double)passed_ns / (double)grown);
+	}
+	return most_ns > look_again_ns ? most_ns : look_again_ns;
+}
+
+static void look(struct gyre_system *system, uint64_t now_ns)
+{
+	struct gy_memory_guard *memory_guard = &system->memory_guard;
+	bool was = gy_load_relaxed(&memory_guard->busy) != 0;
+	struct gy_memory_reading seen = gy_memory_usage_read(&memory_guard->memory_usage);
+	bool busy = seen.level >= (was ? GY_MEMORY_USAGE_HIGH : GY_MEMORY_USAGE_OVER);
+
+	memory_guard->interval_ns = interval_ns(memory_guard, &seen, now_ns);
+	if (set_busy(memory_guard, busy)) {
+		log_change(system, busy, &seen);
+		gy_system_wake_all(system);
+	}
+}
+
+void gy_memory_guard_check(struct gyre_system *system, uint64_t now_ns)
+{
+	struct gy_memory_guard *memory_guard = &system->memory_guard;
+	uint64_t due_ns = gy_load_relaxed(&memory_guard->due_ns);
+
+	if (now_ns < due_ns || !gy_compare_exchange(&memory_guard->due_ns, &due_ns, UINT64_MAX)) {
+		return;
+	}
+	look(system, now_ns);
+	/* The next one to look sees what this one wrote. */
+	gy_store_release(&memory_guard->due_ns, now_ns + memory_guard->interval_ns);
+}
+
+/* ---- loops ---- */
+
+/* The turn that it woke looks. */
+static void keep_looking(struct gy_timer *timer)
+{
+	struct gy_worker *worker = gy_container_of(timer, struct gy_worker, guarded.timer);
+
+	gy_timer_start(&worker->home->loop.wheel, timer, look_every_ns);
+}
+
+/* What this loop's pools did not need since the last time, and what its heap keeps. */
+static void trim(struct gy_worker *worker)
+{
+	struct gy_loop *loop = &worker->home->loop;
+
+	worker->guarded.trim_ns = loop->now_ns + look_every_ns;
+	(void)gy_sizes_trim(&loop->nodes, POOL_KEEP);
+	(void)loop->ops->trim(loop, POOL_KEEP);
+	gy_memory_trim();
+}
+
+static void set_loop_busy(struct gy_worker *worker, bool busy)
+{
+	struct gy_loop *loop = &worker->home->loop;
+
+	worker->guarded.busy = busy;
+	gy_channels_set_busy(worker->home, busy);
+	if (loop->index == 0 && busy) {
+		gy_timer_init(&worker->guarded.timer, keep_looking);
+		gy_timer_start(&loop->wheel, &worker->guarded.timer, look_every_ns);
+	} else if (loop->index == 0) {
+		gy_timer_stop(&loop->wheel, &worker->guarded.timer);
+	}
+}
+
+void gy_memory_guard_apply(struct gy_worker *worker)
+{
+	uint32_t busy = gy_load_relaxed(&worker->system->memory_guard.busy);
+
+	if (worker->draining) {
+		return;
+	}
+	if (busy != worker->guarded.busy) {
+		set_loop_busy(worker, busy != 0);
+	}
+	if (busy != 0 && worker->home->loop.now_ns >= worker->guarded.trim_ns) {
+		trim(worker);
+	}
+}
+
+void gy_memory_guard_end(struct gy_worker *worker)
+{
+	struct gy_memory_guard *memory_guard = &worker->system->memory_guard;
+	bool busy;
+
+	(void)pthread_mutex_lock(&memory_guard->mutex);
+	busy = memory_guard->busy != 0;
+	memory_guard->ended = true;
+	gy_store_relaxed(&memory_guard->busy, 0);
+	(void)pthread_cond_broadcast(&memory_guard->condition);
+	(void)pthread_mutex_unlock(&memory_guard->mutex);
+	if (worker->guarded.busy != 0) {
+		set_loop_busy(worker, false);
+	}
+	if (busy) {
+		gy_log(&worker->system->log, GYRE_LOG_INFO,
+		       "memory was short to the end: the system stops");
+	}
+}
+
+/* ---- foreign threads ---- */
+
+static void wait_for_end(struct gy_memory_guard *memory_guard)
+{
+	uint64_t until_ns = gy_clock_machine_ns() + hold_max_ns;
+	struct timespec until = { .tv_sec = (time_t)(until_ns / GYRE_SECONDS(1)),
+				  .tv_nsec = (long)(until_ns % GYRE_SECONDS(1)) };
+	int r = 0;
+
+	(void)pthread_mutex_lock(&memory_guard->mutex);
+	while (memory_guard->busy != 0 && r == 0) {
+		r = pthread_cond_timedwait(&memory_guard->condition, &memory_guard->mutex, &until);
+	}
+	(void)pthread_mutex_unlock(&memory_guard->mutex);
+}
+
+void gy_memory_guard_wait(struct gyre_system *system)
+{
+	/* A reader of RCU, which would hold up everybody: a loop, of whatever system. */
+	if (urcu_qsbr_read_ongoing()) {
+		return;
+	}
+	(void)gy_add_relaxed(&system->memory_guard.delayed, 1);
+	/* What loops have freed of this thread's mail comes back to its heap; here is the time. */
+	gy_memory_trim();
+	wait_for_end(&system->memory_guard);
+}
+
+/* ---- what users see ---- */
+
+bool gyre_system_busy(const struct gyre_system *system)
+{
+	return system != NULL && gy_load_relaxed(&system->memory_guard.busy) != 0;
+}
+
+bool gyre_busy(const struct gyre_stack *stack)
+{
+	return gyre_system_busy(gyre_system_of(stack));
+}

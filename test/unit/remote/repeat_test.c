@@ -1,0 +1,416 @@
+/*
+ * Notices like the one before: who says them, and what becomes of them.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <gyre/outside.h>
+
+#include "remote/stranger.h"
+
+enum { MANY = 3000 };
+
+static const struct gyre_address afar = { .slot = 5, .cookie = 6, .loop = 3, .node = STRANGER_ID };
+
+/* ---- said ---- */
+
+static void tell(struct gyre_address to, uint64_t value)
+{
+	cr_assert_eq(gyre_system_notify(fixture.system, to,
+					gyre_system_new(fixture.system, number, value)),
+		     0);
+}
+
+static void expect_number(struct stranger *stranger, enum gy_wire_kind kind, uint64_t value)
+{
+	stranger_expect(stranger, kind);
+	cr_assert_eq(stranger->frame.bytes, sizeof(struct number));
+	cr_assert_eq(memcmp(stranger->frame.body, &value, sizeof(value)), 0);
+}
+
+/* A stranger that the node has dialled. */
+static void open_out(struct stranger *stranger)
+{
+	struct gy_hello hello = stranger_hello();
+
+	stranger_open(&(struct gyre_node_options){ 0 });
+	stranger_listen(stranger);
+	stranger->literal = true;
+	tell(afar, 0);
+	stranger_accept(stranger);
+	stranger_expect(stranger, GY_WIRE_HELLO);
+	stranger_say_hello(stranger, &hello);
+	expect_number(stranger, GY_WIRE_NOTICE, 0);
+}
+
+static void close_out(struct stranger *stranger)
+{
+	stranger_close(stranger);
+	fixture_close();
+}
+
+Test(again, is_said_of_each_notice_like_the_one_before)
+{
+	struct stranger stranger;
+
+	open_out(&stranger);
+	for (uint64_t i = 1; i < 10; i++) {
+		tell(afar, i);
+		expect_number(&stranger, GY_WIRE_REPEAT, i);
+	}
+	close_out(&stranger);
+	cr_assert_eq(fixture.counters.to_nodes, 10);
+}
+
+Test(again, is_not_said_of_one_to_another_actor)
+{
+	struct gyre_address others[] = { afar, afar, afar };
+	struct stranger stranger;
+
+	others[0].slot++;
+	others[1].cookie++;
+	others[2].loop++;
+	open_out(&stranger);
+	for (size_t i = 0; i < gy_countof(others); i++) {
+		tell(others[i], i);
+		expect_number(&stranger, GY_WIRE_NOTICE, i);
+		cr_assert_eq(stranger.frame.to_slot, others[i].slot);
+		cr_assert_eq(stranger.frame.to_cookie, others[i].cookie);
+		cr_assert_eq(stranger.frame.to_loop, others[i].loop);
+		tell(others[i], i);
+		expect_number(&stranger, GY_WIRE_REPEAT, i);
+	}
+	close_out(&stranger);
+}
+
+Test(again, is_not_said_of_one_of_another_type)
+{
+	struct stranger stranger;
+
+	open_out(&stranger);
+	cr_assert_eq(gyre_system_notify(fixture.system, afar,
+					gyre_system_new(fixture.system, place, afar)),
+		     0);
+	stranger_expect(&stranger, GY_WIRE_NOTICE);
+	cr_assert_eq(stranger.frame.type, gyre_type_place.id);
+	tell(afar, 1);
+	expect_number(&stranger, GY_WIRE_NOTICE, 1);
+	close_out(&stranger);
+}
+
+static int orders_between(struct gyre_stack *stack)
+{
+	expect(gyre_notify(stack, afar, gyre_new(stack, number, 1)) == 0);
+	expect(gyre_notify(stack, afar, gyre_new(stack, number, 2)) == 0);
+	expect(gyre_poison(stack, afar) == 0);
+	expect(gyre_notify(stack, afar, gyre_new(stack, number, 3)) == 0);
+	return gyre_return(stack);
+}
+
+static const struct gyre_class orders_class = { .name = "orders",
+						.behaviour.notice = orders_between };
+
+Test(again, is_not_said_of_one_after_an_order)
+{
+	struct gy_hello hello = stranger_hello();
+	struct stranger stranger;
+	struct gyre_address local =
+		stranger_open_with(&(struct gyre_node_options){ 0 }, &orders_class);
+
+	stranger_listen(&stranger);
+	stranger.literal = true;
+	tell(local, 0);
+	stranger_accept(&stranger);
+	stranger_expect(&stranger, GY_WIRE_HELLO);
+	stranger_say_hello(&stranger, &hello);
+	expect_number(&stranger, GY_WIRE_NOTICE, 1);
+	expect_number(&stranger, GY_WIRE_REPEAT, 2);
+	stranger_expect(&stranger, GY_WIRE_NOTICE);
+	cr_assert_eq(stranger.frame.type, gy_type_poison.id);
+	expect_number(&stranger, GY_WIRE_NOTICE, 3);
+	close_out(&stranger);
+}
+
+/* Its second order is in memory that a notice of its own was in. */
+Test(order, tells_no_peer_what_was_in_memory_before)
+{
+	struct gy_hello hello = stranger_hello();
+	struct stranger stranger;
+	struct gyre_address local =
+		stranger_open_with(&(struct gyre_node_options){ 0 }, &orders_class);
+
+	stranger_listen(&stranger);
+	tell(local, 0);
+	stranger_accept(&stranger);
+	stranger_expect(&stranger, GY_WIRE_HELLO);
+	stranger_say_hello(&stranger, &hello);
+	for (int i = 0; i < 2; i++) {
+		expect_number(&stranger, GY_WIRE_NOTICE, 1);
+		cr_assert_eq(stranger.frame.from_cookie, local.cookie);
+		expect_number(&stranger, GY_WIRE_NOTICE, 2);
+		stranger_expect(&stranger, GY_WIRE_NOTICE);
+		cr_assert_eq(stranger.frame.type, gy_type_poison.id);
+		cr_assert_eq(stranger.frame.from_slot, 0);
+		cr_assert_eq(stranger.frame.from_cookie, 0);
+		cr_assert_eq(stranger.frame.from_loop, 0);
+		expect_number(&stranger, GY_WIRE_NOTICE, 3);
+		tell(local, 0);
+	}
+	close_out(&stranger);
+}
+
+static bool is_linked(void)
+{
+	struct gyre_node_status status = { 0 };
+
+	cr_assert_eq(gyre_node_status_of(fixture.system, STRANGER_ID, &status), 0);
+	return status.links > 0;
+}
+
+Test(again, is_not_said_of_the_first_on_another_connection)
+{
+	struct gy_hello hello = stranger_hello();
+	struct stranger stranger;
+
+	open_out(&stranger);
+	tell(afar, 1);
+	expect_number(&stranger, GY_WIRE_REPEAT, 1);
+	cr_assert_eq(close(stranger.fd), 0);
+	while (is_linked()) {
+		(void)sched_yield();
+	}
+	tell(afar, 2);
+	stranger_accept(&stranger);
+	stranger_expect(&stranger, GY_WIRE_HELLO);
+	stranger_say_hello(&stranger, &hello);
+	expect_number(&stranger, GY_WIRE_NOTICE, 2);
+	close_out(&stranger);
+}
+
+/* ---- heard ---- */
+
+static uint64_t last_received[2 * MANY];
+static uint32_t heard_count; /* atomic */
+static uint32_t refused;     /* asks of settle() */
+
+static int hears(struct gyre_stack *stack)
+{
+	const struct number *number = gyre_message(stack, number);
+	const struct place *place = gyre_message(stack, place);
+
+	if (heard_count < gy_countof(last_received)) {
+		last_received[heard_count] = number != NULL ? number->value : place->address.slot;
+		gy_store_relaxed(&heard_count, heard_count + 1);
+	}
+	return gyre_return(stack);
+}
+
+static int answers(struct gyre_stack *stack)
+{
+	return gyre_reply(stack, gyre_new(stack, number, heard_count));
+}
+
+static const struct gyre_class ear_class = { .name = "ear",
+					     .behaviour = { .notice = hears, .ask = answers } };
+static const struct gyre_class full_class = { .name = "full",
+					      .behaviour = { .notice = hears, .ask = answers },
+					      .mailbox_limit = 4 };
+
+static struct gy_frame frame_to(struct gyre_address to, enum gy_wire_kind kind,
+				const struct gyre_type *type, const void *body)
+{
+	return (struct gy_frame){ .kind = kind,
+				  .to_loop = to.loop,
+				  .to_slot = to.slot,
+				  .to_cookie = to.cookie,
+				  .from_slot = 3,
+				  .from_cookie = 4,
+				  .type = type->id,
+				  .layout = gy_type_layout(type),
+				  .ask_id = 1,
+				  .bytes = type->bytes,
+				  .body = (const unsigned char *)body };
+}
+
+/* One notice in full, and @count like it with the numbers that follow, in one write. */
+static void say_run(struct stranger *stranger, struct gyre_address to, uint64_t first,
+		    uint32_t count)
+{
+	static unsigned char bytes[GY_WIRE_HEAD_BYTES_MAX + (MANY + 1) * 12];
+	size_t at = 0;
+
+	for (uint64_t i = first; i <= first + count; i++) {
+		const struct number number = { i };
+		const struct gy_frame frame =
+			frame_to(to, i == first ? GY_WIRE_NOTICE : GY_WIRE_REPEAT,
+				 &gyre_type_number, &number);
+
+		at += gy_wire_put(&frame, bytes + at);
+		memcpy(bytes + at, &number, sizeof(number));
+		at += sizeof(number);
+	}
+	stranger_say_bytes(stranger, bytes, at);
+}
+
+/* What the ear tells of itself; nothing where its mailbox is full just then. */
+static uint64_t hear_answer(struct stranger *out)
+{
+	struct number answer = { 0 };
+	int32_t error;
+
+	cr_assert(stranger_hear(out), "the connection ended");
+	if (out->frame.kind == GY_WIRE_EXCEPTION) {
+		memcpy(&error, out->frame.body, sizeof(error));
+		cr_assert_eq(error, -ENOBUFS);
+		refused++;
+	} else {
+		cr_assert_eq(out->frame.kind, GY_WIRE_REPLY);
+		memcpy(&answer, out->frame.body, sizeof(answer));
+	}
+	return answer.value;
+}
+
+/* What was said before is in the mailbox by the time of the first answer; asks overtake it there.
+ */
+static void settle(struct stranger *stranger, struct gyre_address local, uint64_t count)
+{
+	const struct number one = { 1 };
+	const struct gy_frame ask = frame_to(local, GY_WIRE_ASK, &gyre_type_number, &one);
+	struct stranger out;
+
+	stranger_listen(&out);
+	stranger_say_frame(stranger, &ask);
+	stranger_welcome(&out);
+	while (hear_answer(&out) < count) {
+		stranger_say_frame(stranger, &ask);
+	}
+	stranger_close(&out);
+}
+
+static void expect_heard(uint32_t count)
+{
+	cr_assert_eq(heard_count, count, "%u", heard_count);
+	for (uint32_t i = 0; i < count; i++) {
+		cr_assert_eq(last_received[i], i, "%u: %lu", i, (unsigned long)last_received[i]);
+	}
+}
+
+static struct gyre_address open_in(struct stranger *stranger, const struct gyre_class *class)
+{
+	struct gyre_address local =
+		stranger_open_with(&(struct gyre_node_options){ .heartbeat_ns = GYRE_SECONDS(5),
+								.suspect_ns = GYRE_SECONDS(50),
+								.down_ns = GYRE_SECONDS(100) },
+				   class);
+
+	stranger_meet(stranger);
+	return local;
+}
+
+Test(again, is_heard_in_order_however_it_is_cut)
+{
+	struct stranger stranger;
+	struct gyre_address local = open_in(&stranger, &ear_class);
+
+	say_run(&stranger, local, 0, MANY);
+	settle(&stranger, local, MANY + 1);
+	stranger_close(&stranger);
+	fixture_close();
+	expect_heard(MANY + 1);
+}
+
+Test(again, is_of_the_last_notice_in_full)
+{
+	const struct place place = { { .slot = 3 } };
+	struct stranger stranger;
+	struct gyre_address local = open_in(&stranger, &ear_class);
+	struct gy_frame other = frame_to(local, GY_WIRE_NOTICE, &gyre_type_place, &place);
+
+	say_run(&stranger, local, 0, 2);
+	stranger_say_frame(&stranger, &other);
+	say_run(&stranger, local, 4, 3);
+	other.kind = GY_WIRE_REPEAT; /* the length of a place, after a number */
+	stranger_say_frame(&stranger, &other);
+	settle(&stranger, local, 8);
+	stranger_close(&stranger);
+	fixture_close();
+	expect_heard(8);
+	cr_assert_eq(fixture.lost[GYRE_DROP_NOT_UNDERSTOOD], 1);
+}
+
+Test(again, is_lost_where_nobody_is)
+{
+	struct stranger stranger;
+	struct gyre_address local = open_in(&stranger, &ear_class);
+	struct gyre_address nobody = local;
+
+	nobody.cookie++;
+	say_run(&stranger, nobody, 0, 10);
+	settle(&stranger, local, 0);
+	stranger_close(&stranger);
+	fixture_close();
+	cr_assert_eq(fixture.lost[GYRE_DROP_NO_ACTOR], 11);
+}
+
+/* Not what is owed for answers that were on their way to the stranger at the end. */
+static uint32_t lost_numbers(void)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < fixture.letters_count; i++) {
+		count += fixture.letters[i].type == gyre_type_number.id;
+	}
+	return count;
+}
+
+Test(again, is_lost_where_the_mailbox_is_full)
+{
+	struct stranger stranger;
+	struct gyre_address local = open_in(&stranger, &full_class);
+
+	/* So few come at once, and are in the mailbox before the actor runs. */
+	say_run(&stranger, local, 0, 9);
+	settle(&stranger, local, 4);
+	stranger_close(&stranger);
+	fixture_close();
+	cr_assert_eq(heard_count + lost_numbers(), 10 + refused);
+}
+
+static void play_fatal(bool after_another_connection)
+{
+	struct stranger stranger;
+	struct gyre_address local = open_in(&stranger, &ear_class);
+
+	if (after_another_connection) {
+		say_run(&stranger, local, 0, 1);
+		settle(&stranger, local, 2);
+		stranger_close(&stranger);
+		stranger_meet(&stranger);
+	}
+	stranger_say_frame(&stranger, &(struct gy_frame){ .kind = GY_WIRE_REPEAT });
+	stranger_expect_end(&stranger);
+	stranger_close(&stranger);
+	fixture_close();
+}
+
+Test(again, ends_the_link_before_any_notice)
+{
+	play_fatal(false);
+}
+
+Test(again, ends_the_link_before_any_notice_on_that_connection)
+{
+	play_fatal(true);
+}
+
+Test(again, ends_the_link_when_the_side_that_was_dialled_says_it)
+{
+	struct stranger stranger;
+
+	open_out(&stranger);
+	stranger_say_frame(&stranger, &(struct gy_frame){ .kind = GY_WIRE_REPEAT });
+	stranger_expect_end(&stranger);
+	close_out(&stranger);
+}
