@@ -205,11 +205,11 @@ static int be_customer(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_ask(stack, wish->machine, gyre_new(stack, order, wish->customer),
 				   GYRE_FOREVER, &frame->cup));
-	if (gyre_failed(&frame->cup)) {
-		return gyre_throw(stack, gyre_error(&frame->cup));
+	if (gyre_future_failed(&frame->cup)) {
+		return gyre_throw(stack, gyre_future_error(&frame->cup));
 	}
 	printf("customer %" PRIu32 ": got cup %" PRIu32 "\n", wish->customer,
-	       gyre_get(&frame->cup, cup)->number);
+	       gyre_future_get(&frame->cup, cup)->number);
 	return gyre_stop(stack, gyre_self(stack));
 	GYRE_END(stack);
 }
@@ -285,9 +285,9 @@ static int see_off(struct gyre_stack *stack)
 	GYRE_AWAIT(stack, gyre_sleep(stack, 2 * idle_ns, &frame->quiet));
 	GYRE_AWAIT(stack, gyre_ask(stack, shop->machine, gyre_new(stack, report_wanted, 0), 0,
 				   &frame->report));
-	report = gyre_get(&frame->report, report);
+	report = gyre_future_get(&frame->report, report);
 	if (report == NULL) {
-		return gyre_throw(stack, gyre_error(&frame->report));
+		return gyre_throw(stack, gyre_future_error(&frame->report));
 	}
 	printf("%" PRIu32 " cups, %" PRIu32 " refills, %" PRIu32 " times asleep\n", report->cups,
 	       report->refills, report->sleeps);

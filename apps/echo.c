@@ -42,7 +42,7 @@ struct settings {
 
 static void echo_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
-	(void)gyre_channel_write(ctx, data);
+	(void)gyre_context_write(ctx, data);
 }
 
 static const struct gyre_handler echo = { .name = "echo", .read = echo_read };
@@ -92,9 +92,9 @@ static int renew(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_offload(stack, reload, gyre_new(stack, renewal, self->context),
 				       GYRE_FOREVER, &frame->done));
-	if (gyre_failed(&frame->done) && gyre_error(&frame->done) != -ESHUTDOWN) {
+	if (gyre_future_failed(&frame->done) && gyre_future_error(&frame->done) != -ESHUTDOWN) {
 		(void)fprintf(stderr, "gyre-echo: certificates are not renewed: %s\n",
-			      strerror(-gyre_error(&frame->done)));
+			      strerror(-gyre_future_error(&frame->done)));
 	}
 	GYRE_END(stack);
 }
@@ -107,8 +107,8 @@ static int watch(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	self->context = gyre_message(stack, renewal)->context;
 	GYRE_AWAIT(stack, gyre_signal_watch(stack, SIGHUP, &frame->done));
-	if (gyre_failed(&frame->done)) {
-		return gyre_throw(stack, gyre_error(&frame->done));
+	if (gyre_future_failed(&frame->done)) {
+		return gyre_throw(stack, gyre_future_error(&frame->done));
 	}
 	GYRE_END(stack);
 }
@@ -355,8 +355,8 @@ static int listen_there(struct gyre_system *system, struct settings *settings,
 							 .init_channel = init_channel,
 							 .ret_address = &settings->address };
 
-	return settings->udp ? gyre_datagram_open(system, &datagrams, NULL)
-			     : gyre_listen(system, &streams, NULL);
+	return settings->udp ? gyre_system_datagram_open(system, &datagrams, NULL)
+			     : gyre_system_listen(system, &streams, NULL);
 }
 
 static int make_tls(struct gyre_system *system, const struct settings *settings,

@@ -167,7 +167,7 @@ static int client_event(struct gyre_stack *stack)
 /* What has come of an ask; whether there are to be more. */
 static bool take_answer(struct client *self, const struct gyre_future *future)
 {
-	printf("the counter is %" PRIu64 "\n", gyre_get(future, counted)->value);
+	printf("the counter is %" PRIu64 "\n", gyre_future_get(future, counted)->value);
 	(void)fflush(stdout);
 	return ++self->answers != self->settings->answers;
 }
@@ -186,18 +186,18 @@ static int client_notice(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_node_lookup(stack, (uint16_t)self->settings->peer_node, counter_name,
 					   0, &frame->future));
-	if (gyre_error(&frame->future) == 0) {
-		self->counter = gyre_get(&frame->future, gyre_node_found)->address;
+	if (gyre_future_error(&frame->future) == 0) {
+		self->counter = gyre_future_get(&frame->future, gyre_node_found)->address;
 		say("found the counter");
 		(void)gyre_watch(stack, self->counter);
 	} else {
-		say_error("cannot find the counter", gyre_error(&frame->future));
+		say_error("cannot find the counter", gyre_future_error(&frame->future));
 	}
-	while (gyre_error(&frame->future) == 0) {
+	while (gyre_future_error(&frame->future) == 0) {
 		GYRE_AWAIT(stack, gyre_ask(stack, self->counter, gyre_new(stack, count_one), 0,
 					   &frame->future));
-		if (gyre_error(&frame->future) < 0) {
-			say_error("the counter does not answer", gyre_error(&frame->future));
+		if (gyre_future_error(&frame->future) < 0) {
+			say_error("the counter does not answer", gyre_future_error(&frame->future));
 			break;
 		}
 		if (!take_answer(self, &frame->future)) {

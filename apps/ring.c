@@ -211,12 +211,12 @@ static void *look_on(void *arg)
 	struct gyre_snapshot *snapshot = NULL;
 
 	do {
-		gyre_snapshot_free(snapshot);
+		gyre_snapshot_destroy(snapshot);
 		snapshot = NULL;
-		(void)gyre_inspect(inspector->system, &snapshot);
+		(void)gyre_system_inspect(inspector->system, &snapshot);
 	} while (pause_for(inspector));
 	(void)gyre_snapshot_print(snapshot, stderr);
-	gyre_snapshot_free(snapshot);
+	gyre_snapshot_destroy(snapshot);
 	return NULL;
 }
 

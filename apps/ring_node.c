@@ -99,7 +99,7 @@ static void report(const struct member *self, const struct mark *mark, uint64_t 
 
 static int send_token(struct gyre_stack *stack, const struct member *self)
 {
-	struct gyre_mail *mail = gyre_mail_new(stack, self->token);
+	struct gyre_mail *mail = gyre_mail_create(stack, self->token);
 
 	if (mail != NULL && self->token->bytes > 0) {
 		memset(gyre_payload(mail), 1, self->token->bytes);
@@ -249,12 +249,12 @@ static int member_mount(struct gyre_stack *stack)
 	for (;;) {
 		GYRE_AWAIT(stack, gyre_node_lookup(stack, next_of(self->settings), "ring", 0,
 						   &frame->future));
-		if (gyre_error(&frame->future) == 0) {
+		if (gyre_future_error(&frame->future) == 0) {
 			break;
 		}
 		GYRE_AWAIT(stack, gyre_sleep(stack, find_again_ns, &frame->future));
 	}
-	self->next = gyre_get(&frame->future, gyre_node_found)->address;
+	self->next = gyre_future_get(&frame->future, gyre_node_found)->address;
 	return start_round(stack, self);
 	GYRE_END(stack);
 }

@@ -142,8 +142,8 @@ static int client_work(struct gyre_stack *stack)
 		GYRE_AWAIT(stack,
 			   gyre_ask(stack, self->go.server,
 				    gyre_new(stack, question, frame->number), 0, &frame->future));
-		if (gyre_failed(&frame->future) ||
-		    gyre_get(&frame->future, answer)->number != frame->number + 1) {
+		if (gyre_future_failed(&frame->future) ||
+		    gyre_future_get(&frame->future, answer)->number != frame->number + 1) {
 			self->failed = true;
 		}
 	}

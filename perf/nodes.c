@@ -126,8 +126,8 @@ static int client_notice(struct gyre_stack *stack)
 		GYRE_AWAIT(stack,
 			   gyre_ask(stack, self->server, gyre_new(stack, question, frame->number),
 				    0, &frame->future));
-		if (gyre_failed(&frame->future) ||
-		    gyre_get(&frame->future, answer)->number != frame->number + 1) {
+		if (gyre_future_failed(&frame->future) ||
+		    gyre_future_get(&frame->future, answer)->number != frame->number + 1) {
 			return gyre_throw(stack, -EPROTO);
 		}
 	}
@@ -144,12 +144,12 @@ static int client_mount(struct gyre_stack *stack)
 	self->settings = gyre_message(stack, settings_argument)->settings;
 	for (;;) {
 		GYRE_AWAIT(stack, gyre_node_lookup(stack, SERVER, "server", 0, &frame->future));
-		if (!gyre_failed(&frame->future)) {
+		if (!gyre_future_failed(&frame->future)) {
 			break;
 		}
 		GYRE_AWAIT(stack, gyre_sleep(stack, find_again_ns, &frame->future));
 	}
-	self->server = gyre_get(&frame->future, gyre_node_found)->address;
+	self->server = gyre_future_get(&frame->future, gyre_node_found)->address;
 	for (int64_t i = 0; i < self->settings->outstanding; i++) {
 		(void)gyre_notify(stack, gyre_self(stack), gyre_new(stack, work, 0));
 	}

@@ -89,7 +89,7 @@ static void ask_in_turn(uint64_t count)
 				    &answer) < 0) {
 			abort();
 		}
-		gyre_mail_free(NULL, answer);
+		gyre_mail_destroy(NULL, answer);
 	}
 }
 

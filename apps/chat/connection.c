@@ -64,7 +64,7 @@ static void end_session(struct gyre_handler_context *ctx)
 static void read_line(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	struct gyre_stack *stack = gyre_context_stack(ctx);
-	struct gyre_mail *mail = gyre_mail_new(stack, &gyre_type_line);
+	struct gyre_mail *mail = gyre_mail_create(stack, &gyre_type_line);
 
 	if (mail != NULL) {
 		char *text = ((struct line *)gyre_payload(mail))->text;
@@ -75,9 +75,9 @@ static void read_line(struct gyre_handler_context *ctx, struct gyre_buffer *data
 			text[i] = (unsigned char)text[i] < ' ' ? ' ' : text[i];
 		}
 	}
-	gyre_buffer_free(data);
+	gyre_buffer_destroy(data);
 	if (gyre_notify(stack, client_of(ctx)->session, mail) < 0) {
-		gyre_channel_close(ctx);
+		gyre_context_close(ctx);
 	}
 }
 
@@ -88,7 +88,7 @@ static void write_bytes(struct gyre_handler_context *ctx, struct gyre_bytes *byt
 	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
 
 	(void)gyre_buffer_append_shared(buffer, bytes);
-	(void)gyre_channel_write(ctx, buffer);
+	(void)gyre_context_write(ctx, buffer);
 }
 
 static void write_text(struct gyre_handler_context *ctx, struct gyre_bytes *bytes)
@@ -136,13 +136,13 @@ static void take_event(struct gyre_handler_context *ctx, const struct gyre_type 
 		hear(ctx, (const struct text *)event);
 		break;
 	case GYRE_ID(next_line):
-		gyre_channel_read(ctx);
+		gyre_context_read(ctx);
 		break;
 	case GYRE_ID(gyre_input_closed):
 		say_goodbye(ctx, (const struct gyre_input_closed *)event);
 		break;
 	default:
-		gyre_fire_event(ctx, type, event);
+		gyre_context_fire_event(ctx, type, event);
 		break;
 	}
 }
@@ -150,11 +150,11 @@ static void take_event(struct gyre_handler_context *ctx, const struct gyre_type 
 static void take_exception(struct gyre_handler_context *ctx, int error)
 {
 	if (error != -EMSGSIZE) {
-		gyre_fire_exception(ctx, error);
+		gyre_context_fire_exception(ctx, error);
 		return;
 	}
 	write_text(ctx, compose("* a line has at most %d bytes", LINE_BYTES_MAX));
-	gyre_channel_read(ctx);
+	gyre_context_read(ctx);
 }
 
 /* ---- the pipeline ---- */

@@ -59,10 +59,10 @@ static int serve(struct gyre_system *system, struct settings *settings)
 		.channel = { .manual_read = true, .allow_half_close = true },
 		.ret_address = &address,
 	};
-	int r = gyre_group_create(system, &all, &settings->chat.rooms);
+	int r = gyre_system_group_create(system, &all, &settings->chat.rooms);
 
 	if (r == 0) {
-		r = gyre_listen(system, &options, NULL);
+		r = gyre_system_listen(system, &options, NULL);
 	}
 	if (r == 0) {
 		r = gyre_socket_address_format(&address, sizeof(settings->address),

@@ -100,8 +100,8 @@ static int rename_self(struct gyre_stack *stack, const char *nick)
 		GYRE_AWAIT(stack,
 			   gyre_ask(stack, session->room, gyre_new(stack, rename, name_of(nick)), 0,
 				    &frame->answer));
-		if (gyre_failed(&frame->answer)) {
-			return answer(stack, reason(gyre_error(&frame->answer)));
+		if (gyre_future_failed(&frame->answer)) {
+			return answer(stack, reason(gyre_future_error(&frame->answer)));
 		}
 	}
 	session->nick = name_of(nick);
@@ -143,7 +143,7 @@ static int find_room(struct gyre_stack *stack, const char *name, struct gyre_add
 
 static bool is_room_gone(const struct gyre_future *answer)
 {
-	return gyre_error(answer) == -ESHUTDOWN || gyre_error(answer) == -ESRCH;
+	return gyre_future_error(answer) == -ESHUTDOWN || gyre_future_error(answer) == -ESRCH;
 }
 
 /* A room may end, or lose its name to another, between its being found and its being asked. */
@@ -165,8 +165,8 @@ static int join_room(struct gyre_stack *stack, const char *name)
 					   gyre_new(stack, join, session->channel, session->nick),
 					   0, &frame->answer));
 	} while (is_room_gone(&frame->answer) && ++frame->tries < TRIES_MAX);
-	if (gyre_failed(&frame->answer)) {
-		return answer(stack, reason(gyre_error(&frame->answer)));
+	if (gyre_future_failed(&frame->answer)) {
+		return answer(stack, reason(gyre_future_error(&frame->answer)));
 	}
 	session->room = frame->room;
 	session->joined = true;
@@ -230,8 +230,8 @@ static int say(struct gyre_stack *stack, const char *words)
 		   gyre_ask(stack, session->room,
 			    gyre_new(stack, text, compose("<%s> %s", session->nick.text, words)), 0,
 			    &frame_of(stack)->answer));
-	if (gyre_failed(&frame_of(stack)->answer)) {
-		return answer(stack, reason(gyre_error(&frame_of(stack)->answer)));
+	if (gyre_future_failed(&frame_of(stack)->answer)) {
+		return answer(stack, reason(gyre_future_error(&frame_of(stack)->answer)));
 	}
 	return end_line(stack);
 	GYRE_END(stack);

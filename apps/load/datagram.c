@@ -41,7 +41,7 @@ static void begin_request(struct gyre_handler_context *ctx, struct load_connecti
 	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
 
 	if (fill(buffer, connection, &header) < 0) {
-		gyre_buffer_free(buffer);
+		gyre_buffer_destroy(buffer);
 		gyre_channel_abort(gyre_context_channel(ctx), -ENOMEM);
 		return;
 	}
@@ -51,7 +51,7 @@ static void begin_request(struct gyre_handler_context *ctx, struct load_connecti
 	connection->begun++;
 	connection->under_way++;
 	connection->loop->counts.under_way++;
-	(void)gyre_channel_write(ctx, buffer);
+	(void)gyre_context_write(ctx, buffer);
 }
 
 static void begin_requests(struct gyre_handler_context *ctx, struct load_connection *connection,
@@ -84,7 +84,7 @@ static void read_reply(struct gyre_handler_context *ctx, struct gyre_buffer *dat
 		right = load_pattern_is(connection, place_of(&header, settings), data,
 					sizeof(header));
 	}
-	gyre_buffer_free(data);
+	gyre_buffer_destroy(data);
 	if (!right) {
 		load_count_error(loop, -EBADMSG);
 	} else if (connection->slots[header.slot].round == header.round) {
@@ -115,7 +115,7 @@ static void look(struct gyre_handler_context *ctx, const struct gyre_type *type,
 	uint64_t now_ns = gyre_now(gyre_context_stack(ctx));
 
 	if (type->id != GYRE_ID(load_look)) {
-		gyre_fire_event(ctx, type, event);
+		gyre_context_fire_event(ctx, type, event);
 		return;
 	}
 	find_lost(connection, now_ns);

@@ -178,7 +178,7 @@ static int open_datagrams(struct gyre_system *system, struct load_loop *loop)
 
 	for (uint32_t i = 0; i < loop->connections_max && r == 0; i++) {
 		options.bind = load_folder_name(loop->settings, i, name);
-		r = gyre_datagram_open(system, &options, NULL);
+		r = gyre_system_datagram_open(system, &options, NULL);
 	}
 	return r;
 }

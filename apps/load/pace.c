@@ -162,7 +162,7 @@ static int fire(struct gyre_stack *stack)
 
 static int tell_counts(struct gyre_stack *stack)
 {
-	struct gyre_mail *mail = gyre_mail_new(stack, &gyre_type_load_counts);
+	struct gyre_mail *mail = gyre_mail_create(stack, &gyre_type_load_counts);
 
 	if (mail != NULL) {
 		memcpy(gyre_payload(mail), &loop_of(stack)->counts, sizeof(struct load_counts));

@@ -169,10 +169,10 @@ static int lead(struct gyre_stack *stack)
 			GYRE_AWAIT(stack, gyre_ask(stack, self->load->loops[frame->loop].pacer,
 						   gyre_new(stack, load_counts_wanted, 0),
 						   GYRE_FOREVER, &frame->future));
-			if (gyre_failed(&frame->future)) {
-				return gyre_throw(stack, gyre_error(&frame->future));
+			if (gyre_future_failed(&frame->future)) {
+				return gyre_throw(stack, gyre_future_error(&frame->future));
 			}
-			add(&self->load->total, gyre_get(&frame->future, load_counts));
+			add(&self->load->total, gyre_future_get(&frame->future, load_counts));
 		}
 		advance(stack);
 	}

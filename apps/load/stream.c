@@ -20,7 +20,7 @@ static void begin_requests(struct gyre_handler_context *ctx, struct load_connect
 	buffer = gyre_context_buffer(ctx);
 	if (gyre_buffer_append(buffer, load_pattern_at(connection, connection->sent_bytes), bytes) <
 	    0) {
-		gyre_buffer_free(buffer);
+		gyre_buffer_destroy(buffer);
 		gyre_channel_abort(gyre_context_channel(ctx), -ENOMEM);
 		return;
 	}
@@ -35,7 +35,7 @@ static void begin_requests(struct gyre_handler_context *ctx, struct load_connect
 	}
 	connection->loop->counts.under_way += count;
 	connection->sent_bytes += bytes;
-	(void)gyre_channel_write(ctx, buffer);
+	(void)gyre_context_write(ctx, buffer);
 }
 
 static void end_oldest(struct load_connection *connection, uint64_t now_ns)
@@ -60,7 +60,7 @@ static void read_replies(struct gyre_handler_context *ctx, struct gyre_buffer *d
 	if (right && settings->verify) {
 		right = load_pattern_is(connection, connection->received_bytes, data, 0);
 	}
-	gyre_buffer_free(data);
+	gyre_buffer_destroy(data);
 	if (!right) {
 		gyre_channel_abort(gyre_context_channel(ctx), -EBADMSG);
 		return;
@@ -79,7 +79,7 @@ static void look(struct gyre_handler_context *ctx, const struct gyre_type *type,
 	uint64_t now_ns = gyre_now(gyre_context_stack(ctx));
 
 	if (type->id != GYRE_ID(load_look)) {
-		gyre_fire_event(ctx, type, event);
+		gyre_context_fire_event(ctx, type, event);
 		return;
 	}
 	if (connection->under_way > 0 &&

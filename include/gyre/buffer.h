@@ -49,14 +49,14 @@ typedef void (*gyre_release_fn)(void *arg);
  * Return: the buffer, or NULL.
  * Errors:
  *   NULL  there is no memory (the errno for it is -ENOMEM)
- * Ownership: the caller's, until it is written or gyre_buffer_free() takes it.
+ * Ownership: the caller's, until it is written or gyre_buffer_destroy() takes it.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
  */
 GYRE_API struct gyre_buffer *gyre_buffer_create(struct gyre_stack *stack);
 
 /**
- * gyre_buffer_free() - throws a buffer away
+ * gyre_buffer_destroy() - throws a buffer away
  * @buffer: the buffer, or NULL
  *
  * Return: nothing.
@@ -66,7 +66,7 @@ GYRE_API struct gyre_buffer *gyre_buffer_create(struct gyre_stack *stack);
  * Context: loop thread, phases 2 and 3, on the loop where it was made.
  * Since: 0.1
  */
-GYRE_API void gyre_buffer_free(struct gyre_buffer *buffer);
+GYRE_API void gyre_buffer_destroy(struct gyre_buffer *buffer);
 
 /**
  * gyre_buffer_bytes() - how many bytes can be read from a buffer

@@ -10,7 +10,7 @@
  *	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
  *
  *	(void)gyre_buffer_append_shared(buffer, line);
- *	(void)gyre_channel_write(ctx, buffer);
+ *	(void)gyre_context_write(ctx, buffer);
  */
 #ifndef GYRE_BYTES_H
 #define GYRE_BYTES_H

@@ -34,11 +34,11 @@ GYRE_OWN_MESSAGE_(gyre_input_closed, 0x10);
 /**
  * struct gyre_channel_options - how a channel behaves; all zero is the default
  * @allow_half_close: when the peer sends no more, tell the handlers by gyre_input_closed and go on
- *   writing until gyre_channel_close(); by default the channel sends what is queued and closes
+ *   writing until gyre_context_close(); by default the channel sends what is queued and closes
  * @keep_reading: read on while queued output is above the high mark; by default reading stops then
- * @manual_read: read only what gyre_channel_read() asks for
+ * @manual_read: read only what gyre_context_read() asks for
  * @no_linger: close as soon as the kernel has what was queued, though the peer may lose it when it
- *   still sends; by default wait for the peer as gyre_channel_close() says
+ *   still sends; by default wait for the peer as gyre_context_close() says
  * @allow_delay: let the kernel gather small writes (Nagle's algorithm); by default it does not
  * @handshake_ns: how long the peer has, from the connection on, to show that it speaks the
  *   protocol; then the channel is closed with -ETIMEDOUT. 0 for no limit. When it has is for the
@@ -82,7 +82,7 @@ struct gyre_channel_options {
  * @result: 0 when the kernel has taken all of it, else why not: a negative errno, -ECANCELED when
  *   the channel was closed before for no other reason
  *
- * Runs once for each gyre_channel_send_file() that returned 0, which is the last call for that
+ * Runs once for each gyre_context_send_file() that returned 0, which is the last call for that
  * part, in phase 2, before @inactive of the channel's handlers, and is not re-entered. It may use
  * the channel as a handler may.
  */
@@ -103,7 +103,7 @@ struct gyre_file_region {
 };
 
 /**
- * struct gyre_sent - what gyre_channel_send() is answered with
+ * struct gyre_sent - what gyre_send_bytes() is answered with
  * @bytes: how many the kernel has taken: all
  */
 struct gyre_sent {
@@ -114,7 +114,7 @@ GYRE_OWN_MESSAGE_(gyre_sent, 0x39);
 /* ---- through the pipeline ---- */
 
 /**
- * gyre_channel_bind() - passes on the order to bind a channel to a local address
+ * gyre_context_bind() - passes on the order to bind a channel to a local address
  * @ctx: the place of the handler whose @bind was called
  * @local: the address, as text without a name: of the kind of the channel's sockets
  *
@@ -129,18 +129,18 @@ GYRE_OWN_MESSAGE_(gyre_sent, 0x39);
  *   -EISCONN   the channel is connected
  *   -EPIPE     it is closed
  *   -EAFNOSUPPORT  a socket for datagrams cannot become a Unix socket, nor one of those another
- *   -EADDRINUSE, -EADDRNOTAVAIL, -EACCES  of datagrams: as gyre_datagram_open(); a client hears of
- *              these when it tries to connect
+ *   -EADDRINUSE, -EADDRNOTAVAIL, -EACCES  of datagrams: as gyre_system_datagram_open(); a
+ *              client hears of these when it tries to connect
  *   -ENAMETOOLONG, -ENODEV, -ENOENT  as gyre_socket_address_parse()
  *   others     what a handler in between, or the kernel, refused with
  * Ownership: @local stays the caller's.
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
  */
-GYRE_API int gyre_channel_bind(struct gyre_handler_context *ctx, const char *local);
+GYRE_API int gyre_context_bind(struct gyre_handler_context *ctx, const char *local);
 
 /**
- * gyre_channel_connect() - passes on the order to connect a channel
+ * gyre_context_connect() - passes on the order to connect a channel
  * @ctx: the place of the handler whose @connect was called
  * @to: where to, as text: of the kind of the channel's sockets; for datagrams without a name
  * @local: where from, as text without a name; NULL for any, or of datagrams for where it is bound
@@ -159,16 +159,16 @@ GYRE_API int gyre_channel_bind(struct gyre_handler_context *ctx, const char *loc
  *   -ENAMETOOLONG, -ENODEV, -ENOENT  as gyre_socket_address_parse(), but that @to of a stream may
  *              have a name
  *   others     what a handler in between refused with; of datagrams also what the kernel did, and
- *              as gyre_channel_bind()
+ *              as gyre_context_bind()
  * Ownership: @to and @local stay the caller's.
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
  */
-GYRE_API int gyre_channel_connect(struct gyre_handler_context *ctx, const char *to,
+GYRE_API int gyre_context_connect(struct gyre_handler_context *ctx, const char *to,
 				  const char *local);
 
 /**
- * gyre_channel_write() - queues bytes to be sent
+ * gyre_context_write() - queues bytes to be sent
  * @ctx: where in the pipeline it begins
  * @data: the bytes
  *
@@ -189,10 +189,10 @@ GYRE_API int gyre_channel_connect(struct gyre_handler_context *ctx, const char *
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
  */
-GYRE_API int gyre_channel_write(struct gyre_handler_context *ctx, struct gyre_buffer *data);
+GYRE_API int gyre_context_write(struct gyre_handler_context *ctx, struct gyre_buffer *data);
 
 /**
- * gyre_channel_try_write() - queues bytes if the channel is writable
+ * gyre_context_try_write() - queues bytes if the channel is writable
  * @ctx: where in the pipeline it begins
  * @data: the bytes
  *
@@ -208,10 +208,10 @@ GYRE_API int gyre_channel_write(struct gyre_handler_context *ctx, struct gyre_bu
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
  */
-GYRE_API int gyre_channel_try_write(struct gyre_handler_context *ctx, struct gyre_buffer *data);
+GYRE_API int gyre_context_try_write(struct gyre_handler_context *ctx, struct gyre_buffer *data);
 
 /**
- * gyre_channel_send_file() - queues a part of a file to be sent, without copying it
+ * gyre_context_send_file() - queues a part of a file to be sent, without copying it
  * @ctx: where in the pipeline it begins; a handler from there to the head that has a @write must
  *   have a @send_file too
  * @file: the file, of the same actor
@@ -239,7 +239,7 @@ GYRE_API int gyre_channel_try_write(struct gyre_handler_context *ctx, struct gyr
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
  */
-GYRE_API int gyre_channel_send_file(struct gyre_handler_context *ctx, struct gyre_file *file,
+GYRE_API int gyre_context_send_file(struct gyre_handler_context *ctx, struct gyre_file *file,
 				    const struct gyre_file_region *what);
 
 /**
@@ -257,7 +257,7 @@ GYRE_API int gyre_channel_send_file(struct gyre_handler_context *ctx, struct gyr
 typedef void (*gyre_written_fn)(struct gyre_channel *channel, int error, void *arg);
 
 /**
- * gyre_channel_write_then() - gyre_channel_write(), and hears when the bytes have gone
+ * gyre_context_write_then() - gyre_context_write(), and hears when the bytes have gone
  * @ctx: where in the pipeline it begins
  * @data: the bytes
  * @callback: hears of it
@@ -272,16 +272,16 @@ typedef void (*gyre_written_fn)(struct gyre_channel *channel, int error, void *a
  * Errors:
  *   -EINVAL   @ctx or @callback is NULL
  *   -ENOMEM   @data is NULL, or there is no memory
- *   others    as gyre_channel_write()
+ *   others    as gyre_context_write()
  * Ownership: @data is taken, whatever is returned. @arg stays the caller's.
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
  */
-GYRE_API int gyre_channel_write_then(struct gyre_handler_context *ctx, struct gyre_buffer *data,
+GYRE_API int gyre_context_write_then(struct gyre_handler_context *ctx, struct gyre_buffer *data,
 				     gyre_written_fn callback, void *arg);
 
 /**
- * gyre_channel_flush() - begins at once to send what is queued
+ * gyre_context_flush() - begins at once to send what is queued
  * @ctx: where in the pipeline it begins
  *
  * Needed only to send before the actor's run ends.
@@ -293,10 +293,10 @@ GYRE_API int gyre_channel_write_then(struct gyre_handler_context *ctx, struct gy
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
  */
-GYRE_API void gyre_channel_flush(struct gyre_handler_context *ctx);
+GYRE_API void gyre_context_flush(struct gyre_handler_context *ctx);
 
 /**
- * gyre_channel_read() - asks for one more @read, on a channel that does not read by itself
+ * gyre_context_read() - asks for one more @read, on a channel that does not read by itself
  * @ctx: where in the pipeline it begins
  *
  * Return: nothing.
@@ -306,10 +306,10 @@ GYRE_API void gyre_channel_flush(struct gyre_handler_context *ctx);
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
  */
-GYRE_API void gyre_channel_read(struct gyre_handler_context *ctx);
+GYRE_API void gyre_context_read(struct gyre_handler_context *ctx);
 
 /**
- * gyre_channel_shutdown() - ends writing when all that is queued has been sent; reading goes on
+ * gyre_context_shutdown() - ends writing when all that is queued has been sent; reading goes on
  * @ctx: where in the pipeline it begins
  *
  * A channel whose peer has ended too is closed.
@@ -321,10 +321,10 @@ GYRE_API void gyre_channel_read(struct gyre_handler_context *ctx);
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
  */
-GYRE_API void gyre_channel_shutdown(struct gyre_handler_context *ctx);
+GYRE_API void gyre_context_shutdown(struct gyre_handler_context *ctx);
 
 /**
- * gyre_channel_close() - closes the channel when all that is queued has been sent
+ * gyre_context_close() - closes the channel when all that is queued has been sent
  * @ctx: where in the pipeline it begins
  *
  * Nothing more is delivered or may be written. What the peer still sends is received and thrown
@@ -340,7 +340,7 @@ GYRE_API void gyre_channel_shutdown(struct gyre_handler_context *ctx);
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
  */
-GYRE_API void gyre_channel_close(struct gyre_handler_context *ctx);
+GYRE_API void gyre_context_close(struct gyre_handler_context *ctx);
 
 /* ---- the channel itself ---- */
 
@@ -359,7 +359,7 @@ GYRE_API void gyre_channel_close(struct gyre_handler_context *ctx);
  *	ask the peer, where the channel has an exchange that takes asks (see exchange.h); elsewhere
  *	they fail with -ENOSYS.
  * gyre_stop()
- *	closes the channel as gyre_channel_close() does; messages that wait are dead letters.
+ *	closes the channel as gyre_context_close() does; messages that wait are dead letters.
  * gyre_poison()
  *	does so after the messages that wait.
  * gyre_stop_gracefully()
@@ -381,7 +381,7 @@ GYRE_API void gyre_channel_close(struct gyre_handler_context *ctx);
 GYRE_API struct gyre_address gyre_channel_address(struct gyre_channel *channel);
 
 /**
- * gyre_channel_send() - writes to a channel from any actor, and hears when the bytes have gone
+ * gyre_send_bytes() - writes to a channel from any actor, and hears when the bytes have gone
  * @stack: the stack of the running handler
  * @channel: the address of the channel, on whatever loop; a stale one is allowed
  * @bytes: what is written; may be NULL when @count is 0
@@ -398,8 +398,8 @@ GYRE_API struct gyre_address gyre_channel_address(struct gyre_channel *channel);
  * Errors:
  *   -EINVAL  @bytes is NULL and @count is not 0, or @ret_future is NULL
  *   -ENOMEM  there is no memory
- * Later, by gyre_error():
- *   -EMSGSIZE  @count is over what gyre_channel_try_write() takes
+ * Later, by gyre_future_error():
+ *   -EMSGSIZE  @count is over what gyre_context_try_write() takes
  *   -EPIPE   the channel was closed or shut down for writing before
  *   -ESRCH   the address is stale
  *   -ETIMEDOUT  it took longer
@@ -408,9 +408,9 @@ GYRE_API struct gyre_address gyre_channel_address(struct gyre_channel *channel);
  * Context: loop thread, phases 2 and 3, inside a handler of an actor.
  * Since: 0.1
  */
-GYRE_API int gyre_channel_send(struct gyre_stack *stack, struct gyre_address channel,
-			       const void *bytes, size_t count, uint64_t timeout_ns,
-			       struct gyre_future *ret_future);
+GYRE_API int gyre_send_bytes(struct gyre_stack *stack, struct gyre_address channel,
+			     const void *bytes, size_t count, uint64_t timeout_ns,
+			     struct gyre_future *ret_future);
 
 /**
  * gyre_channel_handshake_begin() - says that a handler will tell when its handshake is done
@@ -476,7 +476,7 @@ GYRE_API void gyre_channel_abort(struct gyre_channel *channel, int reason);
 GYRE_API struct gyre_handler_context *gyre_channel_tail(struct gyre_channel *channel);
 
 /**
- * gyre_channel_set_auto_read() - lets a channel read by itself, or only on gyre_channel_read()
+ * gyre_channel_set_auto_read() - lets a channel read by itself, or only on gyre_context_read()
  * @channel: the channel
  * @auto_read: whether by itself
  *
@@ -537,7 +537,7 @@ GYRE_API size_t gyre_channel_queued_bytes(const struct gyre_channel *channel);
  *   -ETIMEDOUT   it was not connected in time, the peer took none of the output for linger_ns, was
  *                not through with its handshake after handshake_ns, left a question of an exchange
  *                unanswered for ask_stall_ns, or the kernel hears nothing of it any more
- *   others       what the kernel, gyre_channel_abort() or gyre_fire_exception() said
+ *   others       what the kernel, gyre_channel_abort() or gyre_context_fire_exception() said
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1

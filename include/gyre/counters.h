@@ -89,7 +89,7 @@ enum gyre_drop {
  * @held_periods: times that the channels of a loop held too much; see channel_bytes_max of struct
  *   gyre_system_options
  * @held_reads_paused: times a channel stopped reading because of that
- * @held_refused: writes of gyre_channel_try_write(), of sends and of datagrams that were refused
+ * @held_refused: writes of gyre_context_try_write(), of sends and of datagrams that were refused
  *   because of that
  * @held_closed: channels closed because they wrote all the same
  * @notices_delayed: notices from outside that waited because of that

@@ -1,24 +1,24 @@
 /*
  * Datagrams: UDP, and Unix sockets of datagrams. A datagram channel has a pipeline as any other,
- * and each @read is one datagram, whose buffer has its sender as its peer; gyre_channel_write()
+ * and each @read is one datagram, whose buffer has its sender as its peer; gyre_context_write()
  * sends a buffer as one datagram to its peer. So a handler that writes what it read answers the
  * sender.
  *
  * What differs from a stream:
  *
  *   Empty buffers are delivered and sent: they are empty datagrams.
- *   gyre_channel_write() can also fail with -EDESTADDRREQ, when a channel that is not connected is
+ *   gyre_context_write() can also fail with -EDESTADDRREQ, when a channel that is not connected is
  *   given a buffer without a peer; with -EMSGSIZE, over GYRE_DATAGRAM_BYTES_MAX; and over the hard
  *   cap with -ENOBUFS, which costs that datagram only: the channel stays open. Towards the marks
  * and the cap each datagram counts with 64 bytes more than it has. What cannot be sent, or the net
  * reports as lost, is an exception (-ECONNREFUSED, -EMSGSIZE,
  *   -ENETUNREACH, -EPERM and the like). Neither that nor any other exception closes the channel.
- *   There is no half-close: gyre_channel_shutdown() ends writing and tells nobody,
+ *   There is no half-close: gyre_context_shutdown() ends writing and tells nobody,
  *   @allow_half_close is only for last words in a drain, and @no_linger, @allow_delay,
  *   @handshake_ns, @keep_alive_ns and the sizes of the kernel's buffers in struct
  *   gyre_channel_options mean nothing; for the last struct gyre_datagram_options has its own.
  *   Parts of files cannot be sent.
- *   gyre_channel_close() sends what is queued and closes, without waiting for anybody.
+ *   gyre_context_close() sends what is queued and closes, without waiting for anybody.
  *
  * What is written for a Unix socket waits until that has room, and what is written behind it waits
  * with it. A peer that makes none for linger_ns of the system, while something for others waits or
@@ -117,7 +117,7 @@ typedef void (*gyre_datagram_fn)(struct gyre_stack *stack, const struct gyre_dat
  * @multicast_hops: how many routers these may pass, 1 to 255; 0 for 1, the own net
  * @no_multicast_loop: do not deliver these on this machine
  * @place: the loop of the channel where there is only one; by default the first, and that of the
- *   running actor for gyre_datagram_spawn(), whose child it is unless @place says that it is
+ *   running actor for gyre_datagram_open(), whose child it is unless @place says that it is
  * detached
  * @report: hears of each step; may be NULL
  * @report_arg: for @report
@@ -150,7 +150,7 @@ struct gyre_datagram_options {
 };
 
 /**
- * gyre_datagram_open() - opens a socket for datagrams on each loop of a system, or on one
+ * gyre_system_datagram_open() - opens a socket for datagrams on each loop of a system, or on one
  * @system: the system, started or not
  * @options: where, and what for; not needed after the call, except for @init_arg and @report_arg
  * @ret_actor: the actor of the first loop's channel, whose stop closes all of them; may be NULL
@@ -191,20 +191,20 @@ struct gyre_datagram_options {
  * Context: any thread, setup or later, but not one of the loops: it may block to look up a name.
  * Since: 0.1
  */
-GYRE_API int gyre_datagram_open(struct gyre_system *system,
-				const struct gyre_datagram_options *options,
-				struct gyre_address *ret_actor);
+GYRE_API int gyre_system_datagram_open(struct gyre_system *system,
+				       const struct gyre_datagram_options *options,
+				       struct gyre_address *ret_actor);
 
 /**
- * gyre_datagram_spawn() - opens one socket for datagrams, as a child of the running actor
+ * gyre_datagram_open() - opens one socket for datagrams, as a child of the running actor
  * @stack: the stack of the running handler
  * @options: where, and what for; not needed after the call, except for @init_arg and @report_arg.
  *   There is one channel, and addresses are no names
  * @ret_actor: the actor of the channel, whose stop closes it
  *
  * The socket is bound when the call returns, and the channel active soon after. The actor stops
- * when its channel is closed. The rest is as for gyre_datagram_open(), but that nothing is logged,
- * and that the socket is not handed over: see gyre/handover.h.
+ * when its channel is closed. The rest is as for gyre_system_datagram_open(), but that nothing is
+ * logged, and that the socket is not handed over: see gyre/handover.h.
  *
  * Return: 0, or a negative errno.
  * Errors:
@@ -215,19 +215,19 @@ GYRE_API int gyre_datagram_open(struct gyre_system *system,
  *                Unix path of @connect
  *   -ENOBUFS     the loop has as many actors as it can have
  *   -ESHUTDOWN   the system or the running actor is stopping
- *   others       as gyre_datagram_open()
+ *   others       as gyre_system_datagram_open()
  * Ownership: @options stays the caller's; so does what @init_arg and @report_arg point to, for as
  *   long as the actor lives.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
  */
-GYRE_API int gyre_datagram_spawn(struct gyre_stack *stack,
-				 const struct gyre_datagram_options *options,
-				 struct gyre_address *ret_actor);
+GYRE_API int gyre_datagram_open(struct gyre_stack *stack,
+				const struct gyre_datagram_options *options,
+				struct gyre_address *ret_actor);
 
 /**
- * gyre_datagram_join() - lets a channel receive what is sent to a group
- * @channel: a channel of gyre_datagram_open(), of UDP
+ * gyre_multicast_join() - lets a channel receive what is sent to a group
+ * @channel: a channel of gyre_system_datagram_open(), of UDP
  * @multicast: the group
  *
  * A channel gets what is sent to the port it is bound to, and to groups it has joined. It may join
@@ -245,12 +245,12 @@ GYRE_API int gyre_datagram_spawn(struct gyre_stack *stack,
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
  */
-GYRE_API int gyre_datagram_join(struct gyre_channel *channel,
-				const struct gyre_multicast *multicast);
+GYRE_API int gyre_multicast_join(struct gyre_channel *channel,
+				 const struct gyre_multicast *multicast);
 
 /**
- * gyre_datagram_leave() - the opposite
- * @channel: a channel of gyre_datagram_open(), of UDP
+ * gyre_multicast_leave() - the opposite
+ * @channel: a channel of gyre_system_datagram_open(), of UDP
  * @multicast: the group, as it was joined
  *
  * Return: 0, or a negative errno.
@@ -264,8 +264,8 @@ GYRE_API int gyre_datagram_join(struct gyre_channel *channel,
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
  */
-GYRE_API int gyre_datagram_leave(struct gyre_channel *channel,
-				 const struct gyre_multicast *multicast);
+GYRE_API int gyre_multicast_leave(struct gyre_channel *channel,
+				  const struct gyre_multicast *multicast);
 
 GYRE_END_DECLS
 

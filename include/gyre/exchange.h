@@ -31,7 +31,7 @@
 GYRE_BEGIN_DECLS
 
 /**
- * gyre_exchange_encode_fn - writes a message to the peer, by gyre_channel_write()
+ * gyre_exchange_encode_fn - writes a message to the peer, by gyre_context_write()
  * @ctx: the place of the protocol's handler
  * @id: of an answer: what gyre_exchange_receive() was given for the request; of an ask: the one it
  *   has been given, or 0 where there are no ids
@@ -67,7 +67,8 @@ typedef void (*gyre_exchange_fail_fn)(struct gyre_handler_context *ctx, uint64_t
  *   state is the library's; NULL when the peer may send none
  * @frame_bytes: of each request's frame, zeroed at first, at most 8 KiB
  * @reply: writes an answer; needed with @request
- * @fail: writes that a request has failed; NULL to close the channel, by gyre_fire_exception()
+ * @fail: writes that a request has failed; NULL to close the channel, by
+ *   gyre_context_fire_exception()
  * @request_barrier: chooses requests that are handled alone: after all before them were answered,
  *   and before all behind them begin; NULL for none
  * @requests_max: requests of the peer in flight: begun, and not answered in writing; 0 for 1

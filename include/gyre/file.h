@@ -3,8 +3,8 @@
  * other, and the loop goes on meanwhile.
  *
  *	GYRE_AWAIT(stack, gyre_file_open(stack, "words", NULL, 0, &frame->future));
- *	if (gyre_move_answer(&frame->future, gyre_file_opened, &opened) < 0)
- *		return gyre_throw(stack, gyre_error(&frame->future));
+ *	if (gyre_future_move(&frame->future, gyre_file_opened, &opened) < 0)
+ *		return gyre_throw(stack, gyre_future_error(&frame->future));
  *	state->file = opened.file;
  *	GYRE_AWAIT(stack, gyre_file_read(stack, state->file,
  *					 &GYRE_VALUE(gyre_file_part, .bytes = 4096), 0,
@@ -62,7 +62,7 @@ struct gyre_file_part {
 };
 
 /**
- * struct gyre_file_opened - the answer to gyre_file_open(), to be moved out by gyre_move_answer()
+ * struct gyre_file_opened - the answer to gyre_file_open(), to be moved out by gyre_future_move()
  * @file: the file; one that is not moved out is closed again
  */
 struct gyre_file_opened {
@@ -70,7 +70,7 @@ struct gyre_file_opened {
 };
 
 /**
- * struct gyre_file_data - the answer to gyre_file_read(), to be moved out by gyre_move_answer()
+ * struct gyre_file_data - the answer to gyre_file_read(), to be moved out by gyre_future_move()
  * @buffer: what was read, freed unless it is moved out; NULL when there is nothing, or when it was
  *   read into memory
  * @count: how many bytes were read; 0 at the end of the file
@@ -315,7 +315,7 @@ GYRE_API int gyre_file_truncate(struct gyre_stack *stack, struct gyre_file *file
  * @file: the file, or NULL
  *
  * What is under way is cancelled, and its futures complete; the descriptor is closed when the last
- * has. What gyre_channel_send_file() still has to send of it is sent before.
+ * has. What gyre_context_send_file() still has to send of it is sent before.
  *
  * Return: nothing.
  * Errors:

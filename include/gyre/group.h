@@ -77,7 +77,7 @@ struct gyre_group_options {
 };
 
 /**
- * gyre_spawn_group() - makes several actors of a class behind one address
+ * gyre_group_spawn() - makes several actors of a class behind one address
  * @stack: the stack of the running handler
  * @actor_class: what they are
  * @argument: the message of their mount hooks, of which each gets a copy; or
@@ -102,12 +102,12 @@ struct gyre_group_options {
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
  */
-GYRE_API int gyre_spawn_group(struct gyre_stack *stack, const struct gyre_class *actor_class,
+GYRE_API int gyre_group_spawn(struct gyre_stack *stack, const struct gyre_class *actor_class,
 			      struct gyre_mail *argument, const struct gyre_group_options *options,
 			      struct gyre_address *ret_address);
 
 /**
- * gyre_system_spawn_group() - the same from outside of any actor
+ * gyre_system_group_spawn() - the same from outside of any actor
  * @system: where
  * @actor_class: what they are
  * @argument: the message of their mount hooks, made by gyre_system_new(), or
@@ -126,14 +126,14 @@ GYRE_API int gyre_spawn_group(struct gyre_stack *stack, const struct gyre_class 
  * Context: any thread, in any phase, between create and destroy of the system.
  * Since: 0.1
  */
-GYRE_API int gyre_system_spawn_group(struct gyre_system *system,
+GYRE_API int gyre_system_group_spawn(struct gyre_system *system,
 				     const struct gyre_class *actor_class,
 				     struct gyre_mail *argument,
 				     const struct gyre_group_options *options,
 				     struct gyre_address *ret_address);
 
 /**
- * gyre_group_create() - makes a group without members
+ * gyre_system_group_create() - makes a group without members
  * @system: where
  * @options: which member gets a message; the rest is not looked at. NULL for the defaults
  * @ret_address: the address of the group
@@ -148,8 +148,9 @@ GYRE_API int gyre_system_spawn_group(struct gyre_system *system,
  * Context: any thread, in any phase, between create and destroy of the system.
  * Since: 0.1
  */
-GYRE_API int gyre_group_create(struct gyre_system *system, const struct gyre_group_options *options,
-			       struct gyre_address *ret_address);
+GYRE_API int gyre_system_group_create(struct gyre_system *system,
+				      const struct gyre_group_options *options,
+				      struct gyre_address *ret_address);
 
 /**
  * gyre_group_join() - makes the running actor a member
@@ -188,7 +189,7 @@ GYRE_API int gyre_group_join(struct gyre_stack *stack, struct gyre_address group
 GYRE_API int gyre_group_leave(struct gyre_stack *stack, struct gyre_address group);
 
 /**
- * gyre_group_size() - how many members a group has
+ * gyre_system_group_size() - how many members a group has
  * @system: where; of the running actor gyre_system_of()
  * @group: the address of a group
  * @ret_count: the number, at most GYRE_GROUP_MEMBERS_MAX
@@ -203,8 +204,8 @@ GYRE_API int gyre_group_leave(struct gyre_stack *stack, struct gyre_address grou
  * Context: any thread, in any phase, between create and destroy of the system.
  * Since: 0.1
  */
-GYRE_API int gyre_group_size(struct gyre_system *system, struct gyre_address group,
-			     uint32_t *ret_count);
+GYRE_API int gyre_system_group_size(struct gyre_system *system, struct gyre_address group,
+				    uint32_t *ret_count);
 
 GYRE_END_DECLS
 

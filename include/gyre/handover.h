@@ -7,14 +7,15 @@
  *
  * gyre_system_create() of the new process asks whoever is found there for its sockets that listen,
  * and for those of datagrams that are bound and not connected, and gets them with all that waits in
- * them. A gyre_listen() or gyre_datagram_open() with a @bind of the same text, letter by letter,
- * takes those instead of opening its own; with port 0, too. When the new system has started the old
- * one accepts and receives no more; what was not taken before the start is closed. Connections that
- * are open stay with the old process, which serves them on for half of its drain_timeout_ns, or
- * until there are none, and then stops as by gyre_system_stop(): so gyre_system_run() returns
- * there, with 0. A datagram is for whichever process has read it, and each channel of datagrams
- * closes when its handlers have had what was read, and what they have written has been sent. Where
- * nobody is found the new process is the first, and waits there for its own successor.
+ * them. A gyre_system_listen() or gyre_system_datagram_open() with a @bind of the same text, letter
+ *by letter, takes those instead of opening its own; with port 0, too. When the new system has
+ *started the old one accepts and receives no more; what was not taken before the start is closed.
+ *Connections that are open stay with the old process, which serves them on for half of its
+ *drain_timeout_ns, or until there are none, and then stops as by gyre_system_stop(): so
+ *gyre_system_run() returns there, with 0. A datagram is for whichever process has read it, and each
+ *channel of datagrams closes when its handlers have had what was read, and what they have written
+ *has been sent. Where nobody is found the new process is the first, and waits there for its own
+ *successor.
  *
  * If the new process fails before it has started, nothing has changed for the old one. If the new
  * one ends later, while the old one still serves what is open, the next that is started is the
@@ -32,12 +33,12 @@
  * and remedy.
  *
  * Connections are not handed over, nor what is opened while a successor starts, nor sockets of
- * gyre_datagram_spawn(): an actor opens them in the midst of its work, when its system runs, and
+ * gyre_datagram_open(): an actor opens them in the midst of its work, when its system runs, and
  * they are a part of that work, which goes on until the old process ends. What is to go to the next
- * process is opened before the start: by gyre_datagram_open() with @one_loop, whose channel an
- * actor reaches by its gyre_channel_address(); or it is a supervisor's, see @bind. What the new
+ * process is opened before the start: by gyre_system_datagram_open() with @one_loop, whose channel
+ *an actor reaches by its gyre_channel_address(); or it is a supervisor's, see @bind. What the new
  * process opens only after its start finds the address taken until the old one has let go of it:
- * it tries again, as gyre_listen() does with @wait_ns, or both set @reuse_port.
+ * it tries again, as gyre_system_listen() does with @wait_ns, or both set @reuse_port.
  *
  * The options of the sockets that are taken become those of the new process when it has started,
  * also those that are 0 there and were not before: of streams @backlog, @mode, @allow_delay and

@@ -124,7 +124,7 @@ struct gyre_snapshot {
 };
 
 /**
- * gyre_inspect() - takes a snapshot of a system
+ * gyre_system_inspect() - takes a snapshot of a system
  * @system: the system, also one that does not run yet or any more
  * @ret_snapshot: the snapshot
  *
@@ -137,14 +137,14 @@ struct gyre_snapshot {
  * Errors:
  *   -EINVAL  an argument is NULL
  *   -ENOMEM  there is no memory
- * Ownership: @ret_snapshot is the caller's, for gyre_snapshot_free(); it may outlive the system.
+ * Ownership: @ret_snapshot is the caller's, for gyre_snapshot_destroy(); it may outlive the system.
  * Context: any thread, in any phase, between create and destroy of the system; does not wait.
  * Since: 0.1
  */
-GYRE_API int gyre_inspect(struct gyre_system *system, struct gyre_snapshot **ret_snapshot);
+GYRE_API int gyre_system_inspect(struct gyre_system *system, struct gyre_snapshot **ret_snapshot);
 
 /**
- * gyre_snapshot_free() - frees a snapshot
+ * gyre_snapshot_destroy() - frees a snapshot
  * @snapshot: the snapshot, or NULL
  *
  * Return: nothing.
@@ -154,7 +154,7 @@ GYRE_API int gyre_inspect(struct gyre_system *system, struct gyre_snapshot **ret
  * Context: any thread, in any phase.
  * Since: 0.1
  */
-GYRE_API void gyre_snapshot_free(struct gyre_snapshot *snapshot);
+GYRE_API void gyre_snapshot_destroy(struct gyre_snapshot *snapshot);
 
 /**
  * gyre_snapshot_print() - writes a snapshot as a table, for people

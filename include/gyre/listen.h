@@ -125,7 +125,7 @@ struct gyre_acceptor_options {
 };
 
 /**
- * gyre_listen() - accepts connections for all loops of a system
+ * gyre_system_listen() - accepts connections for all loops of a system
  * @system: the system, started or not
  * @options: where, and what for; not needed after the call, except for @init_arg and
  *   @report_arg
@@ -165,8 +165,9 @@ struct gyre_acceptor_options {
  *   and for @wait_ns.
  * Since: 0.1
  */
-GYRE_API int gyre_listen(struct gyre_system *system, const struct gyre_acceptor_options *options,
-			 struct gyre_address *ret_acceptor);
+GYRE_API int gyre_system_listen(struct gyre_system *system,
+				const struct gyre_acceptor_options *options,
+				struct gyre_address *ret_acceptor);
 
 GYRE_END_DECLS
 

@@ -71,7 +71,7 @@ struct gyre_type {
 #define GYRE_MESSAGE_BYTES_MAX (UINT32_C(1) << 24)
 
 /**
- * gyre_mail_new() - a mail for a message of some type, its payload undefined, or zero if it owns
+ * gyre_mail_create() - a mail for a message of some type, its payload undefined, or zero if it owns
  * @stack: the stack of the handler that makes it
  * @type: its type
  *
@@ -80,14 +80,14 @@ struct gyre_type {
  * Return: the mail, or NULL, which every call that takes a mail answers with -ENOMEM.
  * Errors:
  *   NULL  there is no memory, or @type is NULL or larger than GYRE_MESSAGE_BYTES_MAX
- * Ownership: the caller's, until it is given away or gyre_mail_free() takes it.
+ * Ownership: the caller's, until it is given away or gyre_mail_destroy() takes it.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
  */
-GYRE_API struct gyre_mail *gyre_mail_new(struct gyre_stack *stack, const struct gyre_type *type);
+GYRE_API struct gyre_mail *gyre_mail_create(struct gyre_stack *stack, const struct gyre_type *type);
 
 /**
- * gyre_system_mail_new() - a mail made outside of any actor, its payload as by gyre_mail_new()
+ * gyre_system_mail_create() - allocate a mail outside of any actor
  * @system: the system it will be sent in
  * @type: its type
  *
@@ -97,16 +97,16 @@ GYRE_API struct gyre_mail *gyre_mail_new(struct gyre_stack *stack, const struct 
  * Errors:
  *   NULL  there is no memory, @system or @type is NULL, or @type is larger than
  *         GYRE_MESSAGE_BYTES_MAX
- * Ownership: the caller's, until it is given away or gyre_mail_free() takes it.
+ * Ownership: the caller's, until it is given away or gyre_mail_destroy() takes it.
  * Context: any thread, any phase.
  * Since: 0.1
  */
-GYRE_API struct gyre_mail *gyre_system_mail_new(struct gyre_system *system,
-						const struct gyre_type *type);
+GYRE_API struct gyre_mail *gyre_system_mail_create(struct gyre_system *system,
+						   const struct gyre_type *type);
 
 /**
- * gyre_mail_free() - throws away a mail that is not to be sent after all
- * @stack: the stack of the running handler; NULL for a mail of gyre_system_mail_new()
+ * gyre_mail_destroy() - throws away a mail that is not to be sent after all
+ * @stack: the stack of the running handler; NULL for a mail of gyre_system_mail_create()
  * @mail: the mail, or NULL
  *
  * What its payload owns is destroyed.
@@ -118,7 +118,7 @@ GYRE_API struct gyre_mail *gyre_system_mail_new(struct gyre_system *system,
  * Context: loop thread, phases 2 and 3, inside a handler; any thread with @stack NULL.
  * Since: 0.1
  */
-GYRE_API void gyre_mail_free(struct gyre_stack *stack, struct gyre_mail *mail);
+GYRE_API void gyre_mail_destroy(struct gyre_stack *stack, struct gyre_mail *mail);
 
 /**
  * GYRE_NO_ARGUMENT - for a spawn: the mount hook gets no message
@@ -143,9 +143,9 @@ static inline void *gyre_payload(struct gyre_mail *mail)
  * @NAME: the tag of a complete struct that needs no more than 8 bytes of alignment
  * @ID: its type id, at least 0x100
  *
- * Gives gyre_new(), gyre_get() and the rest their typed versions for NAME. The struct is moved
- * about as bytes; in C++ it must be trivially copyable. One without members has a payload of 0
- * bytes, in C++ too, and a pointer to it is not NULL. An id below 0x100 does not compile.
+ * Gives gyre_new(), gyre_future_get() and the rest their typed versions for NAME. The struct is
+ * moved about as bytes; in C++ it must be trivially copyable. One without members has a payload of
+ * 0 bytes, in C++ too, and a pointer to it is not NULL. An id below 0x100 does not compile.
  */
 #define GYRE_MESSAGE(NAME, ID) GYRE_TYPE_(NAME, ID, NULL, NULL, NULL)
 
@@ -174,23 +174,23 @@ static inline void *gyre_payload(struct gyre_mail *mail)
 #define GYRE_ID(NAME) gyre_id_##NAME
 
 /** gyre_new() - a mail with a message in it: gyre_new(stack, price_of, .item = 7) */
-#define gyre_new(STACK, ...) GYRE_NEW_(gyre_mail_new, STACK, __VA_ARGS__, )
+#define gyre_new(STACK, ...) GYRE_NEW_(gyre_mail_create, STACK, __VA_ARGS__, )
 
 /**
  * gyre_new_copy() - a mail with a copy of *@FROM, a struct @NAME that stands ready:
  * gyre_new_copy(stack, price_of, &known); @FROM is used once
  */
 #define gyre_new_copy(STACK, NAME, FROM) \
-	gyre_fill_##NAME(gyre_mail_new((STACK), &gyre_type_##NAME), *(FROM))
+	gyre_fill_##NAME(gyre_mail_create((STACK), &gyre_type_##NAME), *(FROM))
 
 /**
  * gyre_system_new() - gyre_new() outside of any actor: gyre_system_new(system, price_of, .item = 7)
  */
-#define gyre_system_new(SYSTEM, ...) GYRE_NEW_(gyre_system_mail_new, SYSTEM, __VA_ARGS__, )
+#define gyre_system_new(SYSTEM, ...) GYRE_NEW_(gyre_system_mail_create, SYSTEM, __VA_ARGS__, )
 
 /** gyre_system_new_copy() - gyre_new_copy() outside of any actor */
 #define gyre_system_new_copy(SYSTEM, NAME, FROM) \
-	gyre_fill_##NAME(gyre_system_mail_new((SYSTEM), &gyre_type_##NAME), *(FROM))
+	gyre_fill_##NAME(gyre_system_mail_create((SYSTEM), &gyre_type_##NAME), *(FROM))
 
 GYRE_END_DECLS
 

@@ -42,12 +42,12 @@ GYRE_API int gyre_message_move(struct gyre_stack *stack, const struct gyre_type 
 	gyre_message_move((STACK), &gyre_type_##NAME, GYRE_POINTER_(NAME, VALUE))
 
 /**
- * gyre_answer_move() - moves the payload out of the answer to an ask
+ * gyre_future_move_payload() - moves the payload out of the answer to an ask
  * @future: a future that gyre_ask() has set
  * @type: the type it must have
  * @ret_payload: room for a payload of that type
  *
- * Mostly called through gyre_move_answer().
+ * Mostly called through gyre_future_move().
  *
  * Return: 0, or a negative errno.
  * Errors:
@@ -57,12 +57,12 @@ GYRE_API int gyre_message_move(struct gyre_stack *stack, const struct gyre_type 
  * Context: loop thread, phases 2 and 3, inside a handler of the stack that owns it.
  * Since: 0.1
  */
-GYRE_API int gyre_answer_move(const struct gyre_future *future, const struct gyre_type *type,
-			      void *ret_payload);
+GYRE_API int gyre_future_move_payload(const struct gyre_future *future,
+				      const struct gyre_type *type, void *ret_payload);
 
-/** gyre_move_answer() - moves an answer to where a struct NAME * points; 0 or -ENOENT */
-#define gyre_move_answer(FUTURE, NAME, VALUE) \
-	gyre_answer_move((FUTURE), &gyre_type_##NAME, GYRE_POINTER_(NAME, VALUE))
+/** gyre_future_move() - moves an answer to where a struct NAME * points; 0 or -ENOENT */
+#define gyre_future_move(FUTURE, NAME, VALUE) \
+	gyre_future_move_payload((FUTURE), &gyre_type_##NAME, GYRE_POINTER_(NAME, VALUE))
 
 /**
  * gyre_batch_message_move() - moves the payload out of one message of a batch

@@ -69,7 +69,7 @@ GYRE_API int gyre_name_lookup(const struct gyre_stack *stack, const char *name,
 			      struct gyre_address *ret_address);
 
 /**
- * gyre_system_lookup() - the actor that has a name, from outside of any actor
+ * gyre_system_name_lookup() - the actor that has a name, from outside of any actor
  * @system: where
  * @name: the name
  * @ret_address: its address
@@ -86,8 +86,8 @@ GYRE_API int gyre_name_lookup(const struct gyre_stack *stack, const char *name,
  *   for the first call of a thread.
  * Since: 0.1
  */
-GYRE_API int gyre_system_lookup(struct gyre_system *system, const char *name,
-				struct gyre_address *ret_address);
+GYRE_API int gyre_system_name_lookup(struct gyre_system *system, const char *name,
+				     struct gyre_address *ret_address);
 
 GYRE_END_DECLS
 

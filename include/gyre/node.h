@@ -92,7 +92,7 @@ struct gyre_node_peer {
  * gyre_membership, but not from a handler of the system; it may be re-entered, on several threads
  * at once. The last call is before @stop has returned.
  *
- * Returns 0, or a negative errno as gyre_node_add_peer().
+ * Returns 0, or a negative errno as gyre_system_node_add_peer().
  */
 typedef int (*gyre_node_told_fn)(struct gyre_system *system, const struct gyre_node_peer *peer);
 
@@ -126,7 +126,7 @@ struct gyre_membership {
  * @listen_wait_ns: how long to try, 1e6 to 6e10, while somebody else listens there, as a process
  *   that was killed does until the kernel has taken it down; 5e9
  * @peers: those known from the start, ended by an entry with id 0; NULL for none. More are told by
- *   gyre_node_add_peer()
+ *   gyre_system_node_add_peer()
  * @membership: an engine that tells of more peers as they come and go; NULL for none
  * @membership_arg: for its @start
  * @types: the types of messages that may come from other nodes, ended by NULL; others are dead
@@ -247,7 +247,7 @@ struct gyre_node_status {
 };
 
 /**
- * gyre_node_id() - the id of the node that a system is
+ * gyre_system_node_id() - the id of the node that a system is
  * @system: the system, or NULL
  *
  * Return: the id, 0 when the system is no node.
@@ -257,10 +257,10 @@ struct gyre_node_status {
  * Context: any thread, in any phase.
  * Since: 0.1
  */
-GYRE_API uint16_t gyre_node_id(const struct gyre_system *system);
+GYRE_API uint16_t gyre_system_node_id(const struct gyre_system *system);
 
 /**
- * gyre_node_port() - the port that a node listens on, for those who asked for port 0
+ * gyre_system_node_port() - the port that a node listens on, for those who asked for port 0
  * @system: the system
  *
  * Return: the port; 0 when it does not listen.
@@ -270,10 +270,10 @@ GYRE_API uint16_t gyre_node_id(const struct gyre_system *system);
  * Context: any thread, in any phase.
  * Since: 0.1
  */
-GYRE_API uint16_t gyre_node_port(const struct gyre_system *system);
+GYRE_API uint16_t gyre_system_node_port(const struct gyre_system *system);
 
 /**
- * gyre_node_add_peer() - tells a node where another one can be reached
+ * gyre_system_node_add_peer() - tells a node where another one can be reached
  * @system: the node
  * @peer: id and address, which is copied; the address of a known one is changed for the next dial
  *
@@ -286,10 +286,11 @@ GYRE_API uint16_t gyre_node_port(const struct gyre_system *system);
  * Context: any thread, in any phase.
  * Since: 0.1
  */
-GYRE_API int gyre_node_add_peer(struct gyre_system *system, const struct gyre_node_peer *peer);
+GYRE_API int gyre_system_node_add_peer(struct gyre_system *system,
+				       const struct gyre_node_peer *peer);
 
 /**
- * gyre_node_status_of() - what is known of another node
+ * gyre_system_node_status() - what is known of another node
  * @system: the node
  * @id: of the other one
  * @ret_status: where it goes
@@ -302,8 +303,8 @@ GYRE_API int gyre_node_add_peer(struct gyre_system *system, const struct gyre_no
  * Context: any thread, in any phase.
  * Since: 0.1
  */
-GYRE_API int gyre_node_status_of(const struct gyre_system *system, uint16_t id,
-				 struct gyre_node_status *ret_status);
+GYRE_API int gyre_system_node_status(const struct gyre_system *system, uint16_t id,
+				     struct gyre_node_status *ret_status);
 
 /**
  * gyre_node_watch() - has the running actor told of the states of other nodes

@@ -7,7 +7,7 @@
  *
  *	if (r == 0) {
  *		cents = gyre_mail_get(answer, price)->cents;
- *		gyre_mail_free(NULL, answer);
+ *		gyre_mail_destroy(NULL, answer);
  *	}
  *
  * The ask is carried by an actor of gyre's own on the receiver's loop, which the receiver sees as
@@ -62,7 +62,7 @@ typedef void (*gyre_answered_fn)(struct gyre_mail *answer, int error, void *arg)
  *   -ESRCH   there is no such actor
  *   -ETIMEDOUT  no answer came in time
  * Ownership: @mail is taken, whatever is returned. @ret_answer is the caller's, to be freed with
- *   gyre_mail_free() and NULL for the stack, also after the system is destroyed.
+ *   gyre_mail_destroy() and NULL for the stack, also after the system is destroyed.
  * Context: any thread but a loop's, between create and destroy of the system; blocks.
  * Since: 0.1
  */

@@ -7,7 +7,8 @@
  *		return gyre_pipeline_add_last(channel, &words, arg);
  *	}
  *
- *	gyre_pipe_open(system, &GYRE_VALUE(gyre_pipe_options, .init_channel = read_words), NULL);
+ *	gyre_system_pipe_open(system, &GYRE_VALUE(gyre_pipe_options, .init_channel = read_words),
+ *NULL);
  *
  * Each has an actor of its own, which ends with its channel, so that gyre_watch() tells of that.
  */
@@ -48,7 +49,7 @@ struct gyre_pipe_options {
 };
 
 /**
- * gyre_pipe_open() - makes a channel of descriptors that are open
+ * gyre_system_pipe_open() - makes a channel of descriptors that are open
  * @system: the system
  * @options: what it is between
  * @ret_pipe: the actor that owns it, may be NULL. To stop it ends the channel in good order
@@ -71,8 +72,9 @@ struct gyre_pipe_options {
  * Context: any thread, setup or later.
  * Since: 0.1
  */
-GYRE_API int gyre_pipe_open(struct gyre_system *system, const struct gyre_pipe_options *options,
-			    struct gyre_address *ret_pipe);
+GYRE_API int gyre_system_pipe_open(struct gyre_system *system,
+				   const struct gyre_pipe_options *options,
+				   struct gyre_address *ret_pipe);
 
 GYRE_END_DECLS
 

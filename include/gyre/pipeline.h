@@ -1,7 +1,7 @@
 /*
  * The pipeline of a channel: handlers between head and tail. What comes from the socket begins at
  * the head and is passed from handler to handler towards the tail (inbound); what goes to it begins
- * where a handler calls gyre_channel_write() and its like, and is passed towards the head
+ * where a handler calls gyre_context_write() and its like, and is passed towards the head
  * (outbound).
  *
  *	head  ->  codec  ->  logic  ->  tail        read, active, exception ...
@@ -20,8 +20,8 @@
  * What is written before @active is kept, and sent then.
  *
  * A handler is a const table of functions, with NULL for what it passes on untouched. One that is
- * given passes on what it does not keep, by gyre_fire_read() and its like. Handlers may be added,
- * removed and replaced at any time, also from inside themselves.
+ * given passes on what it does not keep, by gyre_context_fire_read() and its like. Handlers may be
+ *added, removed and replaced at any time, also from inside themselves.
  */
 #ifndef GYRE_PIPELINE_H
 #define GYRE_PIPELINE_H
@@ -115,7 +115,7 @@ typedef void (*gyre_exception_fn)(struct gyre_handler_context *ctx, int error);
  * @ctx: the handler's place
  * @local: the address, as text: see gyre/socket_address.h; valid during the call
  *
- * Passed on, refused or kept as gyre_connect_fn says, with gyre_channel_bind(). A client keeps what
+ * Passed on, refused or kept as gyre_connect_fn says, with gyre_context_bind(). A client keeps what
  * comes to the head, and connects from there. A socket for datagrams is bound to @local already,
  * with the port that it got, by the call that opened it: only for another address, one opened alike
  * takes its place, in the groups that the channel is in by then; the order fails if that cannot
@@ -138,7 +138,7 @@ typedef int (*gyre_bind_fn)(struct gyre_handler_context *ctx, const char *local)
  *
  * The order comes once for each channel, and so once for each round of gyre_connect(), which may
  * try several addresses of one name: the channel gets the first connection that is made. A handler
- * passes it on with gyre_channel_connect(), as it is or with another @to or @local; it may do so
+ * passes it on with gyre_context_connect(), as it is or with another @to or @local; it may do so
  * later, when a timer or a message tells it how. A negative errno refuses: the channel ends with
  * that as its reason. So it does when it is closed before it is connected, by whomever; what is
  * under way for it is given up then.
@@ -159,9 +159,9 @@ typedef int (*gyre_connect_fn)(struct gyre_handler_context *ctx, const char *to,
 /**
  * gyre_write_fn - bytes are on their way out
  * @ctx: the handler's place
- * @data: the bytes; the handler's own, to be passed on with gyre_channel_write(), kept or freed
+ * @data: the bytes; the handler's own, to be passed on with gyre_context_write(), kept or freed
  *
- * Runs in phase 2, on the channel's loop, inside the call of gyre_channel_write() by another
+ * Runs in phase 2, on the channel's loop, inside the call of gyre_context_write() by another
  * handler. It is re-entered only by what the handler itself calls in the pipeline. The last call
  * may come after
  * @inactive of struct gyre_handler, from another handler, and before @removed. What it returns is
@@ -176,7 +176,7 @@ typedef int (*gyre_write_fn)(struct gyre_handler_context *ctx, struct gyre_buffe
  * @what: which part; valid during the call
  *
  * For a handler with a @write that only observes what is written, and so can let bytes pass that it
- * does not see: it passes them on with gyre_channel_send_file(). Runs in phase 2, on the channel's
+ * does not see: it passes them on with gyre_context_send_file(). Runs in phase 2, on the channel's
  * loop, inside the call of that function by another handler; it is re-entered only by what the
  * handler itself calls in the pipeline. The last call may come after @inactive of struct
  * gyre_handler, from another handler, and before @removed. What it returns is returned to the
@@ -284,7 +284,7 @@ GYRE_API struct gyre_stack *gyre_context_stack(const struct gyre_handler_context
  * Return: the buffer, or NULL.
  * Errors:
  *   NULL  there is no memory (the errno for it is -ENOMEM)
- * Ownership: the caller's, until it is written or gyre_buffer_free() takes it.
+ * Ownership: the caller's, until it is written or gyre_buffer_destroy() takes it.
  * Context: loop thread, phase 2, inside a handler of a pipeline.
  * Since: 0.1
  */
@@ -486,7 +486,7 @@ GYRE_API struct gyre_handler_context *gyre_pipeline_get(struct gyre_channel *cha
 /* ---- passing on, towards the tail ---- */
 
 /**
- * gyre_fire_registered() - passes the event on to the next handler
+ * gyre_context_fire_registered() - passes the event on to the next handler
  * @ctx: the handler's place
  *
  * Return: nothing.
@@ -496,10 +496,10 @@ GYRE_API struct gyre_handler_context *gyre_pipeline_get(struct gyre_channel *cha
  * Context: loop thread, phase 2, inside a handler of the pipeline.
  * Since: 0.1
  */
-GYRE_API void gyre_fire_registered(struct gyre_handler_context *ctx);
+GYRE_API void gyre_context_fire_registered(struct gyre_handler_context *ctx);
 
 /**
- * gyre_fire_active() - passes the event on to the next handler
+ * gyre_context_fire_active() - passes the event on to the next handler
  * @ctx: the handler's place
  *
  * Return: nothing.
@@ -509,10 +509,10 @@ GYRE_API void gyre_fire_registered(struct gyre_handler_context *ctx);
  * Context: loop thread, phase 2, inside a handler of the pipeline.
  * Since: 0.1
  */
-GYRE_API void gyre_fire_active(struct gyre_handler_context *ctx);
+GYRE_API void gyre_context_fire_active(struct gyre_handler_context *ctx);
 
 /**
- * gyre_fire_read() - passes bytes on to the next handler; the tail frees them
+ * gyre_context_fire_read() - passes bytes on to the next handler; the tail frees them
  * @ctx: the handler's place
  * @data: the bytes; nothing happens when it is NULL
  *
@@ -523,10 +523,10 @@ GYRE_API void gyre_fire_active(struct gyre_handler_context *ctx);
  * Context: loop thread, phase 2, inside a handler of the pipeline.
  * Since: 0.1
  */
-GYRE_API void gyre_fire_read(struct gyre_handler_context *ctx, struct gyre_buffer *data);
+GYRE_API void gyre_context_fire_read(struct gyre_handler_context *ctx, struct gyre_buffer *data);
 
 /**
- * gyre_fire_read_complete() - passes the event on to the next handler
+ * gyre_context_fire_read_complete() - passes the event on to the next handler
  * @ctx: the handler's place
  *
  * Return: nothing.
@@ -536,10 +536,10 @@ GYRE_API void gyre_fire_read(struct gyre_handler_context *ctx, struct gyre_buffe
  * Context: loop thread, phase 2, inside a handler of the pipeline.
  * Since: 0.1
  */
-GYRE_API void gyre_fire_read_complete(struct gyre_handler_context *ctx);
+GYRE_API void gyre_context_fire_read_complete(struct gyre_handler_context *ctx);
 
 /**
- * gyre_fire_event() - passes an event of any type to the next handler
+ * gyre_context_fire_event() - passes an event of any type to the next handler
  * @ctx: the handler's place
  * @type: what it is
  * @event: the struct that the type stands for
@@ -551,11 +551,11 @@ GYRE_API void gyre_fire_read_complete(struct gyre_handler_context *ctx);
  * Context: loop thread, phase 2, inside a handler of the pipeline.
  * Since: 0.1
  */
-GYRE_API void gyre_fire_event(struct gyre_handler_context *ctx, const struct gyre_type *type,
-			      const void *event);
+GYRE_API void gyre_context_fire_event(struct gyre_handler_context *ctx,
+				      const struct gyre_type *type, const void *event);
 
 /**
- * gyre_fire_writability() - passes the event on to the next handler
+ * gyre_context_fire_writability() - passes the event on to the next handler
  * @ctx: the handler's place
  * @writable: whether output is welcome
  *
@@ -566,10 +566,10 @@ GYRE_API void gyre_fire_event(struct gyre_handler_context *ctx, const struct gyr
  * Context: loop thread, phase 2, inside a handler of the pipeline.
  * Since: 0.1
  */
-GYRE_API void gyre_fire_writability(struct gyre_handler_context *ctx, bool writable);
+GYRE_API void gyre_context_fire_writability(struct gyre_handler_context *ctx, bool writable);
 
 /**
- * gyre_fire_exception() - tells the next handler that this one has failed
+ * gyre_context_fire_exception() - tells the next handler that this one has failed
  * @ctx: the handler's place
  * @error: a negative errno
  *
@@ -582,10 +582,10 @@ GYRE_API void gyre_fire_writability(struct gyre_handler_context *ctx, bool writa
  * Context: loop thread, phase 2, inside a handler of the pipeline.
  * Since: 0.1
  */
-GYRE_API void gyre_fire_exception(struct gyre_handler_context *ctx, int error);
+GYRE_API void gyre_context_fire_exception(struct gyre_handler_context *ctx, int error);
 
 /**
- * gyre_fire_inactive() - passes the event on to the next handler
+ * gyre_context_fire_inactive() - passes the event on to the next handler
  * @ctx: the handler's place
  *
  * Return: nothing.
@@ -595,10 +595,10 @@ GYRE_API void gyre_fire_exception(struct gyre_handler_context *ctx, int error);
  * Context: loop thread, phase 2, inside a handler of the pipeline.
  * Since: 0.1
  */
-GYRE_API void gyre_fire_inactive(struct gyre_handler_context *ctx);
+GYRE_API void gyre_context_fire_inactive(struct gyre_handler_context *ctx);
 
 /**
- * gyre_fire_unregistered() - passes the event on to the next handler
+ * gyre_context_fire_unregistered() - passes the event on to the next handler
  * @ctx: the handler's place
  *
  * Return: nothing.
@@ -608,7 +608,7 @@ GYRE_API void gyre_fire_inactive(struct gyre_handler_context *ctx);
  * Context: loop thread, phase 2, inside a handler of the pipeline.
  * Since: 0.1
  */
-GYRE_API void gyre_fire_unregistered(struct gyre_handler_context *ctx);
+GYRE_API void gyre_context_fire_unregistered(struct gyre_handler_context *ctx);
 
 GYRE_END_DECLS
 

@@ -9,7 +9,7 @@
  *
  *	return gyre_reply_to(stack, price_of, .cents = 90);
  *
- *	cents = gyre_answer_of(&frame->price, price_of)->cents;
+ *	cents = gyre_future_answer_to(&frame->price, price_of)->cents;
  *
  * Both ends so name the question, and the compiler knows the answer. Who answers with gyre_reply()
  * and a mail of another type is stopped at run time: gyre_reply() returns -EPROTO, the asker gets
@@ -47,27 +47,27 @@ GYRE_BEGIN_DECLS
 	GYRE_ANSWER_(NAME, ANSWER)
 
 /* The answer stands in a struct that is named after the question. */
-#define GYRE_ANSWER_(NAME, ANSWER)                                                       \
-	struct gyre_answer_to_##NAME {                                                   \
-		struct ANSWER value;                                                     \
-	};                                                                               \
-	static inline __attribute__((unused)) struct gyre_mail *gyre_fill_answer_##NAME( \
-		struct gyre_mail *mail, struct gyre_answer_to_##NAME answer)             \
-	{                                                                                \
-		return gyre_fill_##ANSWER(mail, answer.value);                           \
-	}                                                                                \
-	static inline __attribute__((unused))                                            \
-	const struct ANSWER *gyre_answer_of_##NAME(const struct gyre_future *future)     \
-	{                                                                                \
-		return gyre_get(future, ANSWER);                                         \
-	}                                                                                \
+#define GYRE_ANSWER_(NAME, ANSWER)                                                          \
+	struct gyre_answer_to_##NAME {                                                      \
+		struct ANSWER value;                                                        \
+	};                                                                                  \
+	static inline __attribute__((unused)) struct gyre_mail *gyre_fill_answer_##NAME(    \
+		struct gyre_mail *mail, struct gyre_answer_to_##NAME answer)                \
+	{                                                                                   \
+		return gyre_fill_##ANSWER(mail, answer.value);                              \
+	}                                                                                   \
+	static inline __attribute__((unused))                                               \
+	const struct ANSWER *gyre_future_answer_to_##NAME(const struct gyre_future *future) \
+	{                                                                                   \
+		return gyre_future_get(future, ANSWER);                                     \
+	}                                                                                   \
 	struct gyre_needs_a_semicolon
 
 /** gyre_new_answer() - a mail with the answer to a NAME: (stack, price_of, .cents = 90) */
 #define gyre_new_answer(STACK, ...) GYRE_NEW_ANSWER_(STACK, __VA_ARGS__, )
 
-#define GYRE_NEW_ANSWER_(STACK, NAME, ...)                                       \
-	gyre_fill_answer_##NAME(gyre_mail_new((STACK), gyre_type_##NAME.answer), \
+#define GYRE_NEW_ANSWER_(STACK, NAME, ...)                                          \
+	gyre_fill_answer_##NAME(gyre_mail_create((STACK), gyre_type_##NAME.answer), \
 				GYRE_VALUE(gyre_answer_to_##NAME, { __VA_ARGS__ }))
 
 /** gyre_reply_to() - answers the running ask, of a NAME: (stack, price_of, .cents = 90) */
@@ -77,8 +77,9 @@ GYRE_BEGIN_DECLS
 #define gyre_batch_reply_to(STACK, INDEX, ...) \
 	gyre_batch_reply((STACK), (INDEX), gyre_new_answer(STACK, __VA_ARGS__))
 
-/** gyre_answer_of() - the answer to an ask of a NAME, typed, or NULL: see gyre_answer() */
-#define gyre_answer_of(FUTURE, NAME) gyre_answer_of_##NAME(FUTURE)
+/** gyre_future_answer_to() - the answer to an ask of a NAME, typed, or NULL: see
+ * gyre_future_answer() */
+#define gyre_future_answer_to(FUTURE, NAME) gyre_future_answer_to_##NAME(FUTURE)
 
 GYRE_END_DECLS
 

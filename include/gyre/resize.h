@@ -18,8 +18,8 @@ GYRE_BEGIN_DECLS
  * the second waits for the first.
  *
  * A loop that is added is one like the others: it is pinned to the next CPU; actors are placed on
- * it; groups that were spawned with one member a loop get one there, and what gyre_listen() has
- * opened listens there too; it robs and is robbed.
+ * it; groups that were spawned with one member a loop get one there, and what gyre_system_listen()
+ * has opened listens there too; it robs and is robbed.
  *
  * The loops with the highest numbers retire. At first nothing new is placed there, their members
  * leave all groups, and their sockets that listen go to other loops, with all that waits in the

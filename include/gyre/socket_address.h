@@ -61,7 +61,8 @@ GYRE_API int gyre_socket_address_parse(const char *text, struct gyre_socket_addr
  * @text: as described at the head of this file
  *
  * Only its scheme is looked at: what comes behind may be a name, or wrong. So a program knows
- * whether an address is for gyre_listen() or for gyre_datagram_open() before it is looked up.
+ * whether an address is for gyre_system_listen() or for gyre_system_datagram_open() before it is
+ * looked up.
  *
  * Return: SOCK_STREAM or SOCK_DGRAM, or a negative errno.
  * Errors:

@@ -299,7 +299,7 @@ GYRE_API int gyre_stop_gracefully(struct gyre_stack *stack, struct gyre_address 
 				  uint64_t deadline_ns, struct gyre_future *ret_future);
 
 /**
- * gyre_error() - how an ask ended
+ * gyre_future_error() - how an ask ended
  * @future: a future that gyre_ask() or gyre_sleep() has set
  *
  * Return: 0 when there is an answer, -EINPROGRESS while there is none, else the negative errno it
@@ -311,20 +311,20 @@ GYRE_API int gyre_stop_gracefully(struct gyre_stack *stack, struct gyre_address 
  * Context: loop thread, phases 2 and 3, inside a handler of the stack that owns it.
  * Since: 0.1
  */
-GYRE_API int gyre_error(const struct gyre_future *future);
+GYRE_API int gyre_future_error(const struct gyre_future *future);
 
-/** gyre_failed() - whether an ask that has ended has no answer */
-static inline bool gyre_failed(const struct gyre_future *future)
+/** gyre_future_failed() - whether an ask that has ended has no answer */
+static inline bool gyre_future_failed(const struct gyre_future *future)
 {
-	return gyre_error(future) < 0;
+	return gyre_future_error(future) < 0;
 }
 
 /**
- * gyre_answer() - the answer to an ask
+ * gyre_future_answer() - the answer to an ask
  * @future: a future that gyre_ask() has set
  * @type: the type it must have
  *
- * Mostly called through gyre_get().
+ * Mostly called through gyre_future_get().
  *
  * Return: the payload, or NULL when there is no answer or it has another type.
  * Errors:
@@ -333,11 +333,14 @@ static inline bool gyre_failed(const struct gyre_future *future)
  * Context: loop thread, phases 2 and 3, inside a handler of the stack that owns it.
  * Since: 0.1
  */
-GYRE_API const void *gyre_answer(const struct gyre_future *future, const struct gyre_type *type);
+GYRE_API const void *gyre_future_answer(const struct gyre_future *future,
+					const struct gyre_type *type);
 
-/** gyre_get() - the answer as const struct NAME *, or NULL: gyre_get(&frame->price, price)->cents
+/** gyre_future_get() - the answer as const struct NAME *, or NULL: gyre_future_get(&frame->price,
+ * price)->cents
  */
-#define gyre_get(FUTURE, NAME) ((const struct NAME *)gyre_answer((FUTURE), &gyre_type_##NAME))
+#define gyre_future_get(FUTURE, NAME) \
+	((const struct NAME *)gyre_future_answer((FUTURE), &gyre_type_##NAME))
 
 /* ---- straight on ---- */
 

@@ -91,13 +91,13 @@ typedef void (*gyre_started_fn)(struct gyre_system *system, void *arg);
  *   that handlers have not been given, and of frames that are not complete, in bytes; each loop has
  *   an equal share. Over three quarters of that its channels do not read by themselves, and are not
  *   writable; what is written over all of it closes the channel with -ENOBUFS, and a write that can
- *   wait (gyre_channel_try_write()) may be of half at most. It goes on below half; peers that never
+ *   wait (gyre_context_try_write()) may be of half at most. It goes on below half; peers that never
  *   take what they asked for are the idle handler's matter. 0 for no limit, up to 2^50
  * @zero_copy_bytes: queued output from which a channel of TCP has the kernel send from the pages
  *   themselves, 1 to 2^30; -1 for never. A channel whose bytes are copied after all, as those for
  *   the same machine, goes back to plain sends; the memory counts as locked (RLIMIT_MEMLOCK)
  * @linger_ns: how long a closing channel waits for a peer that takes none of its output, or has
- *   it all and does not close, 1e6 to 3.6e12; see gyre_channel_close(). Also how long others wait
+ *   it all and does not close, 1e6 to 3.6e12; see gyre_context_close(). Also how long others wait
  *   for the peer of a Unix socket for datagrams, see gyre/datagram.h
  * @drain_timeout_ns: how long channels may take to end when the system stops, 1e6 to 3.6e12; then
  *   they are closed at once
@@ -208,7 +208,7 @@ GYRE_API void gyre_system_destroy(struct gyre_system *system);
  * gyre_system_start() - starts the loops, each on a thread of its own
  * @system: a system that was never started
  *
- * Returns when all loops run, and what gyre_listen(), gyre_datagram_open() and
+ * Returns when all loops run, and what gyre_system_listen(), gyre_system_datagram_open() and
  * gyre_system_connect() opened before has the actors that serve it. Without memory for one of
  * those the start fails: all that was opened is closed, and the log says what was lacking.
  *
@@ -230,7 +230,7 @@ GYRE_API int gyre_system_start(struct gyre_system *system);
  * @system: the system, or NULL
  *
  * Listening ends. Channels deliver what they have received, send what is queued and close, as by
- * gyre_channel_close(); but one whose peer has everything and sends nothing does not wait for it to
+ * gyre_context_close(); but one whose peer has everything and sends nothing does not wait for it to
  * close too. What is not closed after drain_timeout_ns is closed at once. Then actors stop,
  * children before their parents, and what waits for them becomes dead letters. A handler that does
  * not return holds this up: it cannot be taken off its loop. Threads that wait in gyre_system_ask()

@@ -15,7 +15,7 @@
  * get the event gyre_tls_session. One that is added to a channel which is active already begins at
  * once, as a protocol with STARTTLS wants it.
  *
- * The end of a stream is a close_notify. gyre_channel_shutdown() and gyre_channel_close() send it
+ * The end of a stream is a close_notify. gyre_context_shutdown() and gyre_context_close() send it
  * before the end of the connection; one that comes is told as the end of input is, by
  * gyre_input_closed where half-closing is allowed. A connection that ends without it raises the
  * exception -ECONNABORTED: what has come may be cut off. Who closes a channel from between this
@@ -28,7 +28,7 @@
  * After @handshake_ns the channel is aborted with -ETIMEDOUT.
  *
  * TLS 1.2 and 1.3 are spoken, with forward secrecy only; renegotiation, compression and early data
- * are off. A part of a file cannot be sent without a copy: gyre_channel_send_file() refuses.
+ * are off. A part of a file cannot be sent without a copy: gyre_context_send_file() refuses.
  * Channels of datagrams refuse the handlers with -EOPNOTSUPP: TLS is for streams, and there is no
  * DTLS.
  */

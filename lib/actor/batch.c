@@ -117,7 +117,7 @@ int gyre_batch_reply(struct gyre_stack *stack, uint32_t index, struct gyre_mail 
 	struct gyre_mail *ask = mail_at(stack, index);
 
 	if (ask == NULL || !s->batch->asks) {
-		gyre_mail_free(stack, mail);
+		gyre_mail_destroy(stack, mail);
 		return -EINVAL;
 	}
 	return gy_answer(s, ask, gy_mail_given(s->home, mail));
@@ -157,7 +157,7 @@ int gyre_batch_reply_all(struct gyre_stack *stack, struct gyre_mail *mail)
 	int r = mail == NULL ? -ENOMEM : 0;
 
 	if (s->batch == NULL || !s->batch->asks) {
-		gyre_mail_free(stack, mail);
+		gyre_mail_destroy(stack, mail);
 		return -EINVAL;
 	}
 	if (mail == GYRE_NO_ARGUMENT) {
@@ -180,6 +180,6 @@ int gyre_batch_reply_all(struct gyre_stack *stack, struct gyre_mail *mail)
 		one = gy_answer(s, s->batch->mails[i], copy);
 		r = r == 0 ? one : r;
 	}
-	gyre_mail_free(stack, mail);
+	gyre_mail_destroy(stack, mail);
 	return r;
 }

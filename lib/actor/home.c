@@ -95,7 +95,7 @@ static void log_lost_mail(struct gy_home *home)
 		gy_log(home->loop.options.log, GYRE_LOG_ERROR,
 		       "loop %u: %u mails of type %s were made or taken, and never sent or freed: "
 		       "what gyre_new() and gyre_take() give is for a call that takes a mail, or "
-		       "for gyre_mail_free()",
+		       "for gyre_mail_destroy()",
 		       (unsigned)home->loop.index, (unsigned)tally.entries[i].count,
 		       tally.entries[i].name);
 	}

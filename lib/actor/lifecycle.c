@@ -219,7 +219,7 @@ int gy_spawn_from_outside(struct gy_home *home, const struct gy_spawn_order *ord
 	if (r < 0) {
 		gy_memory_put(node);
 		if (!order->lent) {
-			gyre_mail_free(NULL, order->argument);
+			gyre_mail_destroy(NULL, order->argument);
 		}
 		return r;
 	}

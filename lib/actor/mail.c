@@ -76,7 +76,7 @@ void gy_mail_move_out(struct gyre_mail *mail, void *ret_payload)
 	mail->node.owner &= (uint16_t)~GY_NODE_HOLDS;
 }
 
-void gyre_mail_free(struct gyre_stack *stack, struct gyre_mail *mail)
+void gyre_mail_destroy(struct gyre_stack *stack, struct gyre_mail *mail)
 {
 	if (gy_mail_is_missing(mail)) {
 		return;

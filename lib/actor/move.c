@@ -19,12 +19,12 @@ int gyre_message_move(struct gyre_stack *stack, const struct gyre_type *type, vo
 	return 0;
 }
 
-int gyre_answer_move(const struct gyre_future *future, const struct gyre_type *type,
-		     void *ret_payload)
+int gyre_future_move_payload(const struct gyre_future *future, const struct gyre_type *type,
+			     void *ret_payload)
 {
 	struct gy_promise *promise = future->promise;
 
-	if (gyre_answer(future, type) == NULL) {
+	if (gyre_future_answer(future, type) == NULL) {
 		return -ENOENT;
 	}
 	gy_mail_move_out(promise->answer, ret_payload);

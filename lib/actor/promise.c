@@ -226,7 +226,7 @@ int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail 
 	struct gy_promise *promise;
 
 	if (gy_unlikely(ret_future == NULL)) {
-		gyre_mail_free(stack, mail);
+		gyre_mail_destroy(stack, mail);
 		return -EINVAL;
 	}
 	if (timeout_ns == 0) {
@@ -239,7 +239,7 @@ int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail 
 	promise = make(s, timeout_ns, false);
 	set_future(s, ret_future, promise);
 	if (gy_unlikely(promise == NULL)) {
-		gyre_mail_free(stack, mail);
+		gyre_mail_destroy(stack, mail);
 		return -ENOMEM;
 	}
 	mail = gy_mail_given(home, mail);
@@ -259,7 +259,7 @@ int gy_ask_order(struct gy_stack *stack, struct gyre_address to, struct gyre_mai
 
 	set_future(stack, ret_future, promise);
 	if (promise == NULL) {
-		gyre_mail_free(&stack->head, mail);
+		gyre_mail_destroy(&stack->head, mail);
 		return -ENOMEM;
 	}
 	set_receiver(promise, to);
@@ -386,7 +386,7 @@ void gy_promises_unpack(struct gy_stack *stack, struct gy_wheel *wheel)
 	}
 }
 
-int gyre_error(const struct gyre_future *future)
+int gyre_future_error(const struct gyre_future *future)
 {
 	const struct gy_promise *promise = future->promise;
 
@@ -399,11 +399,11 @@ int gyre_error(const struct gyre_future *future)
 	return promise->completed ? promise->error : -EINPROGRESS;
 }
 
-const void *gyre_answer(const struct gyre_future *future, const struct gyre_type *type)
+const void *gyre_future_answer(const struct gyre_future *future, const struct gyre_type *type)
 {
 	struct gyre_mail *answer;
 
-	if (gyre_error(future) < 0 || future->promise == NULL) {
+	if (gyre_future_error(future) < 0 || future->promise == NULL) {
 		return NULL;
 	}
 	answer = future->promise->answer;

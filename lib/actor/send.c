@@ -316,7 +316,7 @@ int gyre_notify_self_first(struct gyre_stack *stack, struct gyre_mail *mail)
 	return 0;
 }
 
-struct gyre_mail *gyre_mail_new(struct gyre_stack *stack, const struct gyre_type *type)
+struct gyre_mail *gyre_mail_create(struct gyre_stack *stack, const struct gyre_type *type)
 {
 	return gy_unlikely(type == NULL) ? NULL : gy_mail_get(gy_stack_of(stack)->home, type);
 }

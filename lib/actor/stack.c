@@ -307,7 +307,7 @@ int gyre_reply(struct gyre_stack *stack, struct gyre_mail *mail)
 	struct gy_stack *s = gy_stack_of(stack);
 
 	if (gy_unlikely(s->mail == NULL || s->mail->node.kind != GY_MAIL_ASK)) {
-		gyre_mail_free(stack, mail);
+		gyre_mail_destroy(stack, mail);
 		return -EINVAL;
 	}
 	s->owed = 0;

@@ -114,8 +114,8 @@ int gyre_watch(struct gyre_stack *stack, struct gyre_address actor)
 	}
 	if (mine == NULL || theirs == NULL || watch == NULL ||
 	    gy_table_add(&watch->watched, &home->parts, &record_of(mine)->item) < 0) {
-		gyre_mail_free(stack, mine);
-		gyre_mail_free(stack, theirs);
+		gyre_mail_destroy(stack, mine);
+		gyre_mail_destroy(stack, theirs);
 		return -ENOMEM;
 	}
 	(void)gy_send_away(home, actor, theirs);

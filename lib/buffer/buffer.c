@@ -64,7 +64,7 @@ void gy_buffer_put_slow(struct gyre_buffer *buffer)
 	gy_buffer_put_head(buffer);
 }
 
-void gyre_buffer_free(struct gyre_buffer *buffer)
+void gyre_buffer_destroy(struct gyre_buffer *buffer)
 {
 	if (buffer != NULL) {
 		gy_buffer_put(buffer);

@@ -9,7 +9,7 @@
 #include "base/tally.h"
 #include "buffer/buffer.h"
 
-static const char remedy[] = "pass a buffer on, write it, or call gyre_buffer_free()";
+static const char remedy[] = "pass a buffer on, write it, or call gyre_buffer_destroy()";
 
 #if GY_ASSERT_LEVEL >= 2
 

@@ -1,5 +1,6 @@
 /*
- * The life of a loop's buffer pools.
+ * Making the pools of a loop's buffers. They are trimmed, reported and ended with the other pools
+ * of the loop's channels, which ask for the list of them.
  */
 #include "buffer/pools.h"
 

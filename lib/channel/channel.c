@@ -23,9 +23,9 @@ enum { GENERATIONS = 251 }; /* from one channel's operations to the next one's; 
 static void tell_new(struct gyre_channel *channel)
 {
 	channel->flags &= ~(uint32_t)GY_CHANNEL_NEW;
-	gyre_fire_registered(&channel->pipeline.head.head);
+	gyre_context_fire_registered(&channel->pipeline.head.head);
 	if ((channel->flags & GY_CHANNEL_ENDING) == 0) {
-		gyre_fire_active(&channel->pipeline.head.head);
+		gyre_context_fire_active(&channel->pipeline.head.head);
 	}
 }
 
@@ -42,7 +42,7 @@ static void tell_mark(struct gyre_channel *channel)
 	}
 	channel->flags ^= GY_CHANNEL_MARK_TOLD;
 	if ((channel->pipeline.mask & GY_ON_WRITABILITY) != 0) {
-		gyre_fire_writability(&channel->pipeline.head.head, !unwritable);
+		gyre_context_fire_writability(&channel->pipeline.head.head, !unwritable);
 	}
 }
 
@@ -58,7 +58,8 @@ static void tell_input_ended(struct gyre_channel *channel)
 		return;
 	}
 	if (channel->half_close) {
-		gyre_fire_event(&channel->pipeline.head.head, &gyre_type_gyre_input_closed, &event);
+		gyre_context_fire_event(&channel->pipeline.head.head, &gyre_type_gyre_input_closed,
+					&event);
 	}
 	if (!channel->half_close || event.draining != 0) {
 		channel->flags |= GY_CHANNEL_CLOSING;
@@ -146,10 +147,10 @@ void gy_channel_end(struct gyre_channel *channel, bool inactive, bool unregister
 	gy_channel_mailbox_end(channel);
 	gy_write_promises_end(channel);
 	if (inactive) {
-		gyre_fire_inactive(head);
+		gyre_context_fire_inactive(head);
 	}
 	if (unregistered) {
-		gyre_fire_unregistered(head);
+		gyre_context_fire_unregistered(head);
 	}
 	gy_pipeline_fini(&channel->pipeline);
 	gy_deferred_run_all(channel); /* of handlers that were removed before */

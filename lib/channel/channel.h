@@ -84,7 +84,7 @@ enum {
  * endpoints. The ways of a request over a stream do not go through it.
  */
 struct gy_channel_kind {
-	/* Queues a buffer, which is taken; see gyre_channel_write(). */
+	/* Queues a buffer, which is taken; see gyre_context_write(). */
 	int (*add)(struct gyre_channel *channel, struct gyre_buffer *data);
 	/* What of @data itself keeps it from being queued; 0 for nothing. */
 	int (*refusal)(const struct gyre_channel *channel, const struct gyre_buffer *data);

@@ -37,7 +37,7 @@ static struct gy_context *next_that_connects(const struct gy_context *context)
 	return gy_context_of((struct gyre_handler_context *)(uintptr_t)&context->head);
 }
 
-int gyre_channel_bind(struct gyre_handler_context *ctx, const char *local)
+int gyre_context_bind(struct gyre_handler_context *ctx, const char *local)
 {
 	struct gy_context *to;
 
@@ -63,7 +63,7 @@ static void look_for_change(struct gyre_handler_context *ctx, const char *to)
 	}
 }
 
-int gyre_channel_connect(struct gyre_handler_context *ctx, const char *to, const char *local)
+int gyre_context_connect(struct gyre_handler_context *ctx, const char *to, const char *local)
 {
 	struct gy_context *next;
 	int r;
@@ -133,7 +133,7 @@ static void order_bind(struct gyre_channel *channel, struct gy_connector *connec
 		return;
 	}
 	connector->step = GY_CONNECTOR_BINDING;
-	r = gyre_channel_bind(gyre_channel_tail(channel), connector->local);
+	r = gyre_context_bind(gyre_channel_tail(channel), connector->local);
 	if (r < 0) {
 		gy_channel_fail(channel, r);
 	}
@@ -148,7 +148,7 @@ static void order_connect(struct gyre_channel *channel, struct gy_connector *con
 		return;
 	}
 	connector->step = GY_CONNECTOR_CONNECTING;
-	r = gyre_channel_connect(gyre_channel_tail(channel), connector->to, connector->local);
+	r = gyre_context_connect(gyre_channel_tail(channel), connector->to, connector->local);
 	if (r < 0) {
 		gy_channel_fail(channel, r);
 	}
@@ -181,7 +181,7 @@ void gy_connector_run(struct gyre_channel *channel)
 	if (connector->step == GY_CONNECTOR_NEW) {
 		connector->step = GY_CONNECTOR_REGISTERED;
 		if (!channel->dismissed) {
-			gyre_fire_registered(&channel->pipeline.head.head);
+			gyre_context_fire_registered(&channel->pipeline.head.head);
 		}
 	}
 	if (!gy_connector_ends(channel)) {
@@ -216,7 +216,7 @@ void gy_connector_done(struct gyre_channel *channel)
 	if (channel->mailbox != NULL) {
 		gy_exchange_connected(channel->mailbox->exchange);
 	}
-	gyre_fire_active(&channel->pipeline.head.head);
+	gyre_context_fire_active(&channel->pipeline.head.head);
 	gy_channel_ready(channel);
 }
 

@@ -32,21 +32,21 @@ struct gyre_buffer *gyre_context_buffer(const struct gyre_handler_context *ctx)
 
 /* ---- towards the tail ---- */
 
-void gyre_fire_registered(struct gyre_handler_context *ctx)
+void gyre_context_fire_registered(struct gyre_handler_context *ctx)
 {
 	struct gy_context *next = gy_context_next(gy_context_of(ctx), GY_ON_REGISTERED);
 
 	next->handler->registered(&next->head);
 }
 
-void gyre_fire_active(struct gyre_handler_context *ctx)
+void gyre_context_fire_active(struct gyre_handler_context *ctx)
 {
 	struct gy_context *next = gy_context_next(gy_context_of(ctx), GY_ON_ACTIVE);
 
 	next->handler->active(&next->head);
 }
 
-void gyre_fire_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+void gyre_context_fire_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	struct gy_context *context = gy_context_of(ctx);
 	struct gy_context *next = gy_likely(!context->removed)
@@ -59,43 +59,43 @@ void gyre_fire_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 	}
 }
 
-void gyre_fire_read_complete(struct gyre_handler_context *ctx)
+void gyre_context_fire_read_complete(struct gyre_handler_context *ctx)
 {
 	struct gy_context *next = gy_context_next(gy_context_of(ctx), GY_ON_READ_COMPLETE);
 
 	next->handler->read_complete(&next->head);
 }
 
-void gyre_fire_event(struct gyre_handler_context *ctx, const struct gyre_type *type,
-		     const void *event)
+void gyre_context_fire_event(struct gyre_handler_context *ctx, const struct gyre_type *type,
+			     const void *event)
 {
 	struct gy_context *next = gy_context_next(gy_context_of(ctx), GY_ON_EVENT);
 
 	next->handler->event(&next->head, type, event);
 }
 
-void gyre_fire_writability(struct gyre_handler_context *ctx, bool writable)
+void gyre_context_fire_writability(struct gyre_handler_context *ctx, bool writable)
 {
 	struct gy_context *next = gy_context_next(gy_context_of(ctx), GY_ON_WRITABILITY);
 
 	next->handler->writability(&next->head, writable);
 }
 
-void gyre_fire_exception(struct gyre_handler_context *ctx, int error)
+void gyre_context_fire_exception(struct gyre_handler_context *ctx, int error)
 {
 	struct gy_context *next = gy_context_next(gy_context_of(ctx), GY_ON_EXCEPTION);
 
 	next->handler->exception(&next->head, error);
 }
 
-void gyre_fire_inactive(struct gyre_handler_context *ctx)
+void gyre_context_fire_inactive(struct gyre_handler_context *ctx)
 {
 	struct gy_context *next = gy_context_next(gy_context_of(ctx), GY_ON_INACTIVE);
 
 	next->handler->inactive(&next->head);
 }
 
-void gyre_fire_unregistered(struct gyre_handler_context *ctx)
+void gyre_context_fire_unregistered(struct gyre_handler_context *ctx)
 {
 	struct gy_context *next = gy_context_next(gy_context_of(ctx), GY_ON_UNREGISTERED);
 
@@ -121,7 +121,7 @@ static __attribute__((noinline)) int write_otherwise(struct gyre_handler_context
 	return to->handler->write(&to->head, data);
 }
 
-int gyre_channel_write(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+int gyre_context_write(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	if (gy_unlikely(data == NULL || ctx == NULL || gy_context_of(ctx)->removed ||
 			gy_context_of(ctx)->previous_write != &ctx->channel->pipeline.head)) {
@@ -130,7 +130,7 @@ int gyre_channel_write(struct gyre_handler_context *ctx, struct gyre_buffer *dat
 	return gy_output_add(ctx->channel, data);
 }
 
-int gyre_channel_try_write(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+int gyre_context_try_write(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	int r;
 
@@ -145,11 +145,11 @@ int gyre_channel_try_write(struct gyre_handler_context *ctx, struct gyre_buffer 
 		return r;
 	}
 	/* It is taken now, and what a handler in between thinks of it can no longer be refused. */
-	(void)gyre_channel_write(ctx, data);
+	(void)gyre_context_write(ctx, data);
 	return 0;
 }
 
-int gyre_channel_send_file(struct gyre_handler_context *ctx, struct gyre_file *file,
+int gyre_context_send_file(struct gyre_handler_context *ctx, struct gyre_file *file,
 			   const struct gyre_file_region *what)
 {
 	struct gy_context *to;
@@ -162,28 +162,28 @@ int gyre_channel_send_file(struct gyre_handler_context *ctx, struct gyre_file *f
 						 : to->handler->send_file(&to->head, file, what);
 }
 
-void gyre_channel_flush(struct gyre_handler_context *ctx)
+void gyre_context_flush(struct gyre_handler_context *ctx)
 {
 	struct gy_context *to = gy_context_previous(gy_context_of(ctx), GY_ON_FLUSH);
 
 	to->handler->flush(&to->head);
 }
 
-void gyre_channel_read(struct gyre_handler_context *ctx)
+void gyre_context_read(struct gyre_handler_context *ctx)
 {
 	struct gy_context *to = gy_context_previous(gy_context_of(ctx), GY_ON_READ_REQUEST);
 
 	to->handler->read_request(&to->head);
 }
 
-void gyre_channel_shutdown(struct gyre_handler_context *ctx)
+void gyre_context_shutdown(struct gyre_handler_context *ctx)
 {
 	struct gy_context *to = gy_context_previous(gy_context_of(ctx), GY_ON_SHUTDOWN);
 
 	to->handler->shutdown(&to->head);
 }
 
-void gyre_channel_close(struct gyre_handler_context *ctx)
+void gyre_context_close(struct gyre_handler_context *ctx)
 {
 	struct gy_context *to = gy_context_previous(gy_context_of(ctx), GY_ON_CLOSE);
 

@@ -89,11 +89,11 @@ static void tell(struct idle *idle, const struct gyre_idle *event)
 	if (is_over(idle)) {
 		return;
 	}
-	gyre_fire_event(ctx, &gyre_type_gyre_idle, event);
+	gyre_context_fire_event(ctx, &gyre_type_gyre_idle, event);
 	if (idle->options.close && !is_over(idle)) {
 		gy_count(&idle->channel->channels->counters.idle_closed, 1);
 		gy_channel_set_reason(idle->channel, -ETIMEDOUT);
-		gyre_channel_close(ctx);
+		gyre_context_close(ctx);
 	}
 }
 
@@ -355,13 +355,13 @@ static void removed(struct gyre_handler_context *ctx)
 static void active(struct gyre_handler_context *ctx)
 {
 	start(idle_of(ctx));
-	gyre_fire_active(ctx);
+	gyre_context_fire_active(ctx);
 }
 
 static void inactive(struct gyre_handler_context *ctx)
 {
 	stop(idle_of(ctx));
-	gyre_fire_inactive(ctx);
+	gyre_context_fire_inactive(ctx);
 }
 
 static void read_bytes(struct gyre_handler_context *ctx, struct gyre_buffer *data)
@@ -369,7 +369,7 @@ static void read_bytes(struct gyre_handler_context *ctx, struct gyre_buffer *dat
 	struct idle *idle = idle_of(ctx);
 
 	moved(&idle->read, data->bytes, loop_of(idle)->now_ns);
-	gyre_fire_read(ctx, data);
+	gyre_context_fire_read(ctx, data);
 }
 
 /* Bytes are on their way, or refused; in the call the handler may have been removed. */
@@ -397,7 +397,7 @@ static int write_bytes(struct gyre_handler_context *ctx, struct gyre_buffer *dat
 	bool was_busy = idle->busy;
 
 	idle->busy = true;
-	return wrote(idle, was_busy, bytes, gyre_channel_write(ctx, data));
+	return wrote(idle, was_busy, bytes, gyre_context_write(ctx, data));
 }
 
 static int send_file(struct gyre_handler_context *ctx, struct gyre_file *file,
@@ -408,7 +408,7 @@ static int send_file(struct gyre_handler_context *ctx, struct gyre_file *file,
 
 	idle->busy = true;
 	return wrote(idle, was_busy, what == NULL ? 0 : what->bytes,
-		     gyre_channel_send_file(ctx, file, what));
+		     gyre_context_send_file(ctx, file, what));
 }
 
 static const struct gyre_handler idle_handler = {

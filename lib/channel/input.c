@@ -216,7 +216,7 @@ static GY_COLD void delivered(struct gyre_channel *channel)
 		gy_handshake_stop(channel);
 	}
 	if ((channel->flags & GY_CHANNEL_COMPLETE) != 0) {
-		gyre_fire_read_complete(&channel->pipeline.head.head);
+		gyre_context_fire_read_complete(&channel->pipeline.head.head);
 	}
 	if ((channel->flags & GY_CHANNEL_COUNTED) != 0) {
 		count_input(channel);

@@ -703,12 +703,12 @@ static int notice(struct gyre_stack *stack)
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->accepted->worker,
 				   gyre_new(stack, gy_handover, frame->accepted), GYRE_FOREVER,
 				   &frame->taken));
-	if (gyre_failed(&frame->taken) && redirect(stack, frame->accepted)) {
+	if (gyre_future_failed(&frame->taken) && redirect(stack, frame->accepted)) {
 		GYRE_AWAIT(stack, gyre_ask(stack, frame->accepted->worker,
 					   gyre_new(stack, gy_handover, frame->accepted),
 					   GYRE_FOREVER, &frame->taken));
 	}
-	if (gyre_failed(&frame->taken)) {
+	if (gyre_future_failed(&frame->taken)) {
 		drop_accepted(frame->accepted);
 	}
 	GYRE_END(stack);

@@ -170,13 +170,13 @@ static void report_channel(struct gyre_handler_context *ctx, enum gyre_listen_st
 static void registered(struct gyre_handler_context *ctx)
 {
 	report_channel(ctx, GYRE_LISTEN_REGISTERED);
-	gyre_fire_registered(ctx);
+	gyre_context_fire_registered(ctx);
 }
 
 static void active(struct gyre_handler_context *ctx)
 {
 	report_channel(ctx, GYRE_LISTEN_CONNECTED);
-	gyre_fire_active(ctx);
+	gyre_context_fire_active(ctx);
 }
 
 static void removed(struct gyre_handler_context *ctx)

@@ -1,7 +1,7 @@
 /*
- * Who is let in: the limits of one call of gyre_listen(), shared by its acceptors and workers on
- * all loops, and the report about its connections. There is none where there are no limits and
- * nobody is to be told, and then nothing is counted.
+ * Who is let in: the limits of one call of gyre_system_listen(), shared by its acceptors and
+ * workers on all loops, and the report about its connections. There is none where there are no
+ * limits and nobody is to be told, and then nothing is counted.
  */
 #ifndef GY_NET_ADMISSION_H
 #define GY_NET_ADMISSION_H

@@ -142,7 +142,7 @@ static void give_up(struct gy_connect_order *order, struct gyre_stack *stack,
 {
 	gy_pending_open_end(gy_homes_of(order->home->options.system));
 	order->home = NULL;
-	gyre_mail_free(stack, argument);
+	gyre_mail_destroy(stack, argument);
 }
 
 int gyre_connect(struct gyre_stack *stack, const struct gyre_connect_options *options,
@@ -165,7 +165,8 @@ int gyre_connect(struct gyre_stack *stack, const struct gyre_connect_options *op
 		gy_memory_put(connect_order);
 		return r;
 	}
-	order.argument = fill(gyre_mail_new(stack, &gyre_type_gy_connect_argument), connect_order);
+	order.argument =
+		fill(gyre_mail_create(stack, &gyre_type_gy_connect_argument), connect_order);
 	if (order.argument == NULL) {
 		return -ENOMEM;
 	}

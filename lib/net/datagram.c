@@ -177,7 +177,7 @@ static int make_group(struct setup *setup)
 	return 0;
 }
 
-/* What gyre_datagram_open() has bound, and there is no group for. */
+/* What gyre_system_datagram_open() has bound, and there is no group for. */
 static void remove_file(const struct setup *setup)
 {
 	struct gy_socket_file file = { 0 };
@@ -336,8 +336,9 @@ static int set_up(struct setup *setup, struct gyre_address *ret_actor)
 	return r;
 }
 
-int gyre_datagram_open(struct gyre_system *system, const struct gyre_datagram_options *options,
-		       struct gyre_address *ret_actor)
+int gyre_system_datagram_open(struct gyre_system *system,
+			      const struct gyre_datagram_options *options,
+			      struct gyre_address *ret_actor)
 {
 	struct setup setup = { .options = options };
 	int r;
@@ -382,7 +383,7 @@ static int spawn_child(struct gyre_stack *stack, const struct setup *setup,
 		return -ENOMEM;
 	}
 	gy_datagram_pending_begin(pending, gy_channels_of(&setup->homes->homes[place->loop]));
-	order.argument = gyre_mail_new(stack, &gyre_type_gy_datagram_argument);
+	order.argument = gyre_mail_create(stack, &gyre_type_gy_datagram_argument);
 	if (order.argument != NULL) {
 		((struct gy_datagram_argument *)gyre_payload(order.argument))->pending = pending;
 		r = gy_spawn_by(stack, &order, place, ret_actor);
@@ -420,8 +421,8 @@ static int open_child(struct gyre_stack *stack, struct setup *setup, struct gyre
 	return r;
 }
 
-int gyre_datagram_spawn(struct gyre_stack *stack, const struct gyre_datagram_options *options,
-			struct gyre_address *ret_actor)
+int gyre_datagram_open(struct gyre_stack *stack, const struct gyre_datagram_options *options,
+		       struct gyre_address *ret_actor)
 {
 	struct setup setup = { .options = options };
 	int fd = -1;

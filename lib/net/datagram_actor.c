@@ -77,7 +77,7 @@ void gy_datagram_pending_abort(struct gy_datagram_pending *pending, struct gyre_
 {
 	if (mail != NULL) {
 		((struct gy_datagram_argument *)gyre_payload(mail))->pending = NULL;
-		gyre_mail_free(stack, mail);
+		gyre_mail_destroy(stack, mail);
 	}
 	gy_channels_close(pending->channels,
 			  gy_fd_transit_end(pending->channels, &pending->transit));
@@ -226,7 +226,7 @@ static void reporter_removed(struct gyre_handler_context *ctx)
 static void reporter_active(struct gyre_handler_context *ctx)
 {
 	report((const struct gy_datagram_pending *)gyre_context_arg(ctx), ctx, GYRE_DATAGRAM_BOUND);
-	gyre_fire_active(ctx);
+	gyre_context_fire_active(ctx);
 }
 
 static const struct gyre_handler reporter = { .active = reporter_active,

@@ -161,7 +161,7 @@ static void channel_active(struct gyre_handler_context *ctx)
 		tell(dial, &(struct gyre_connection){ .step = GYRE_CONNECTION_OPEN,
 						      .address = dial->peer });
 	}
-	gyre_fire_active(ctx);
+	gyre_context_fire_active(ctx);
 }
 
 static void channel_removed(struct gyre_handler_context *ctx)

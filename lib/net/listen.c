@@ -283,8 +283,8 @@ static int check(const struct gyre_acceptor_options *options, const struct gy_lo
 	return gy_bounds_check(bounds, gy_countof(bounds), log);
 }
 
-int gyre_listen(struct gyre_system *system, const struct gyre_acceptor_options *options,
-		struct gyre_address *ret_acceptor)
+int gyre_system_listen(struct gyre_system *system, const struct gyre_acceptor_options *options,
+		       struct gyre_address *ret_acceptor)
 {
 	struct setup setup = { 0 };
 	int r;

@@ -1,9 +1,9 @@
 /*
- * A listener: what all sockets of one gyre_listen() share, and where each of them stands. Socket i
- * is that of loop i. While there are fewer loops than that it is a guest on another: a socket that
- * listens is never closed for a loop that retires, since with it the kernel would reset what waits
- * in its backlog. It goes to the loop that is to have it, with all that waits, and comes back when
- * its own loop does.
+ * A listener: what all sockets of one gyre_system_listen() share, and where each of them stands.
+ * Socket i is that of loop i. While there are fewer loops than that it is a guest on another: a
+ * socket that listens is never closed for a loop that retires, since with it the kernel would reset
+ * what waits in its backlog. It goes to the loop that is to have it, with all that waits, and comes
+ * back when its own loop does.
  *
  * Where fewer sockets listen than there are loops, as with those of Unix, connections go to the
  * workers of all loops in turn. Each acceptor has a copy of who they are, and a version by which it
@@ -237,7 +237,7 @@ static int place_worker(struct gy_listener *listener, uint32_t loop)
 				  worker);
 	if (r < 0) {
 		argument->listener = NULL;
-		gyre_mail_free(NULL, mail);
+		gyre_mail_destroy(NULL, mail);
 		(void)gy_fetch_add(&listener->references, -1U);
 		gy_pending_open_end(listener->homes);
 		return r;
@@ -340,7 +340,7 @@ static int spawn_acceptor(struct gy_home *home, struct gy_acceptor_socket *liste
 				  ret_acceptor);
 	if (r < 0) {
 		argument->listen_socket = NULL;
-		gyre_mail_free(NULL, mail);
+		gyre_mail_destroy(NULL, mail);
 		gy_pending_open_end(listen_socket->listener->homes);
 		(void)gy_fd_transit_end(channels, &listen_socket->transit);
 	}

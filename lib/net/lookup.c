@@ -193,7 +193,7 @@ static int ask(struct gyre_stack *stack)
 	if (lookup->error < 0) {
 		return gyre_throw(stack, lookup->error);
 	}
-	answer = gyre_mail_new(stack, &gyre_type_gyre_resolved);
+	answer = gyre_mail_create(stack, &gyre_type_gyre_resolved);
 	if (answer != NULL) {
 		resolved = (struct gyre_resolved *)gyre_payload(answer);
 		*resolved = (struct gyre_resolved){ .count = lookup->resolve.count };
@@ -272,7 +272,7 @@ static int spawn(struct gyre_stack *stack, struct gy_lookup_order *order,
 		.class = &lookup_class,
 		.channels_actor = true,
 		.argument = gyre_fill_gy_lookup_argument(
-			gyre_mail_new(stack, &gyre_type_gy_lookup_argument),
+			gyre_mail_create(stack, &gyre_type_gy_lookup_argument),
 			(struct gy_lookup_argument){ .order = order }),
 	};
 

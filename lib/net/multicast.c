@@ -273,12 +273,12 @@ static int change_channel(const struct gyre_channel *channel, int what,
 		       : change(channel->endpoint.fd, what, &request);
 }
 
-int gyre_datagram_join(struct gyre_channel *channel, const struct gyre_multicast *multicast)
+int gyre_multicast_join(struct gyre_channel *channel, const struct gyre_multicast *multicast)
 {
 	return change_channel(channel, MCAST_JOIN_GROUP, multicast);
 }
 
-int gyre_datagram_leave(struct gyre_channel *channel, const struct gyre_multicast *multicast)
+int gyre_multicast_leave(struct gyre_channel *channel, const struct gyre_multicast *multicast)
 {
 	return change_channel(channel, MCAST_LEAVE_GROUP, multicast);
 }

@@ -147,7 +147,7 @@ struct gy_acceptor_socket {
 	struct gyre_address workers[]; /* room for one a loop */
 };
 
-/* What gyre_listen() has found out. */
+/* What gyre_system_listen() has found out. */
 struct gy_listener_plan {
 	const struct gyre_acceptor_options *options;
 	struct gyre_socket_address address;

@@ -171,7 +171,7 @@ static int spawn(struct gy_home *home, struct gyre_mail *mail, struct gyre_addre
 	r = gy_spawn_from_outside(home, &order, &pipe);
 	if (r < 0) { /* the caller is told */
 		argument->home = NULL;
-		gyre_mail_free(NULL, mail);
+		gyre_mail_destroy(NULL, mail);
 		gy_pending_open_end(gy_homes_of(home->options.system));
 	}
 	if (r == 0 && ret_pipe != NULL) {
@@ -194,8 +194,8 @@ static void close_given(const struct gyre_pipe_options *options)
 	}
 }
 
-int gyre_pipe_open(struct gyre_system *system, const struct gyre_pipe_options *options,
-		   struct gyre_address *ret_pipe)
+int gyre_system_pipe_open(struct gyre_system *system, const struct gyre_pipe_options *options,
+			  struct gyre_address *ret_pipe)
 {
 	struct gy_homes *homes;
 	struct gyre_mail *mail;
@@ -225,7 +225,7 @@ int gyre_pipe_open(struct gyre_system *system, const struct gyre_pipe_options *o
 	argument->channel = options->channel;
 	r = own_all(options, argument);
 	if (r < 0) {
-		gyre_mail_free(NULL, mail);
+		gyre_mail_destroy(NULL, mail);
 		return r;
 	}
 	return spawn(&homes->homes[options->loop], mail, ret_pipe);

@@ -1,8 +1,8 @@
 /*
- * Sockets that can be handed over to another process: those of one gyre_listen(), or of one
- * gyre_datagram_open() that has an address of its own choice. Whoever has opened them has a record
- * of them among all of the system, from which they are passed on, and which knows what is to be
- * done when another process has them.
+ * Sockets that can be handed over to another process: those of one gyre_system_listen(), or of one
+ * gyre_system_datagram_open() that has an address of its own choice. Whoever has opened them has a
+ * record of them among all of the system, from which they are passed on, and which knows what is to
+ * be done when another process has them.
  *
  * All of it is guarded by homes->placing.
  */

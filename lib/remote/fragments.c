@@ -151,7 +151,7 @@ static struct gyre_buffer *take_fragment(struct gy_link *link, struct parcel *pa
 	gy_wire_put_fragment(&fragment, bytes, head);
 	if (buffer == NULL || gyre_buffer_append(buffer, head, head_bytes) < 0 ||
 	    gyre_buffer_append(buffer, parcel->frame + parcel->at, bytes) < 0) {
-		gyre_buffer_free(buffer);
+		gyre_buffer_destroy(buffer);
 		return NULL;
 	}
 	link->queued_bytes += head_bytes;

@@ -571,7 +571,7 @@ void gy_incoming_read(struct gy_link *link, struct gyre_buffer *data)
 	link->heard_ns = link->links->home->loop.now_ns;
 	gy_large_receive_update(gyre_context_channel(link->ctx), gyre_buffer_bytes(data));
 	take_all(link, data);
-	gyre_buffer_free(data);
+	gyre_buffer_destroy(data);
 	if (link->peer != NULL && link->consumed_frames != before) {
 		(void)gy_add_relaxed(&link->peer->received, link->consumed_frames - before);
 	}

@@ -534,7 +534,7 @@ void gy_link_leave(struct gy_link *link)
 	}
 	if (link->bye && link->queued_bytes == link->credited_bytes) {
 		link->stage = GY_LINK_ENDED;
-		gyre_channel_close(link->ctx);
+		gyre_context_close(link->ctx);
 	}
 }
 

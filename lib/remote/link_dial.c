@@ -165,5 +165,5 @@ void gy_link_close_idle(struct gy_link *link)
 	link->bye = true;
 	gy_link_send_control(link, GY_WIRE_BYE, "", 0);
 	link->stage = GY_LINK_ENDED;
-	gyre_channel_close(link->ctx);
+	gyre_context_close(link->ctx);
 }

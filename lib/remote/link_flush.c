@@ -20,11 +20,11 @@ void gy_link_send_bytes(struct gy_link *link, const void *frame, uint32_t bytes)
 	}
 	buffer = gy_buffer_get(&gy_channels_of(link->links->home)->pools);
 	if (buffer != NULL && gyre_buffer_append(buffer, frame, bytes) < 0) {
-		gyre_buffer_free(buffer);
+		gyre_buffer_destroy(buffer);
 		buffer = NULL;
 	}
 	link->said_ns = link->links->home->loop.now_ns;
-	if (gyre_channel_write(link->ctx, buffer) == -ENOMEM) {
+	if (gyre_context_write(link->ctx, buffer) == -ENOMEM) {
 		gy_link_abort(link, -ENOMEM);
 	}
 }
@@ -51,7 +51,7 @@ static void give(struct gy_link *link, struct gyre_buffer *data)
 {
 	link->sent_bytes += gyre_buffer_bytes(data);
 	link->said_ns = link->links->home->loop.now_ns;
-	(void)gyre_channel_write(link->ctx, data); /* handlers hear of a failure */
+	(void)gyre_context_write(link->ctx, data); /* handlers hear of a failure */
 }
 
 /* No more than makes the channel unwritable: its cap is not for links. */

@@ -66,7 +66,7 @@ static void refuse(struct gy_link *link, enum gy_refusal refusal)
 	}
 	gy_link_send_control(link, GY_WIRE_REFUSE, &code, sizeof(code));
 	link->stage = GY_LINK_ENDED;
-	gyre_channel_close(link->ctx);
+	gyre_context_close(link->ctx);
 }
 
 static int make_hello(struct gy_link *link, uint16_t expected)

@@ -65,7 +65,7 @@ int gyre_node_lookup(struct gyre_stack *stack, uint16_t node, const char *name, 
 	}
 	ask_id = mail == NULL ? 0 : gy_promise_open(s, timeout_ns, ret_future);
 	if (ask_id == 0) {
-		gyre_mail_free(stack, mail);
+		gyre_mail_destroy(stack, mail);
 		*ret_future = (struct gyre_future){ .error = -ENOMEM };
 		return -ENOMEM;
 	}

@@ -312,7 +312,7 @@ static int listen_on(struct gy_nodes *nodes, struct gyre_system *system)
 							.ret_port = &nodes->port,
 							.ret_address = &bound };
 	struct gyre_address address;
-	int r = gyre_listen(system, &acceptor, &address);
+	int r = gyre_system_listen(system, &acceptor, &address);
 
 	if (r == 0 && nodes->secrets_count == 0 && nodes->options.tls == NULL &&
 	    !nodes->options.allow_public && !is_loopback(&bound)) {
@@ -381,21 +381,21 @@ void gy_nodes_destroy(struct gy_nodes *nodes)
 
 /* ---- what users see ---- */
 
-uint16_t gyre_node_id(const struct gyre_system *system)
+uint16_t gyre_system_node_id(const struct gyre_system *system)
 {
 	const struct gy_nodes *nodes = nodes_of(system);
 
 	return nodes == NULL ? 0 : nodes->options.id;
 }
 
-uint16_t gyre_node_port(const struct gyre_system *system)
+uint16_t gyre_system_node_port(const struct gyre_system *system)
 {
 	const struct gy_nodes *nodes = nodes_of(system);
 
 	return nodes == NULL ? 0 : nodes->port;
 }
 
-int gyre_node_add_peer(struct gyre_system *system, const struct gyre_node_peer *peer)
+int gyre_system_node_add_peer(struct gyre_system *system, const struct gyre_node_peer *peer)
 {
 	const struct gy_nodes *nodes = nodes_of(system);
 
@@ -403,8 +403,8 @@ int gyre_node_add_peer(struct gyre_system *system, const struct gyre_node_peer *
 								      : gy_node_told(system, peer);
 }
 
-int gyre_node_status_of(const struct gyre_system *system, uint16_t id,
-			struct gyre_node_status *ret_status)
+int gyre_system_node_status(const struct gyre_system *system, uint16_t id,
+			    struct gyre_node_status *ret_status)
 {
 	const struct gy_nodes *nodes = nodes_of(system);
 	const struct gy_peer *peer;

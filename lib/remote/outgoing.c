@@ -656,7 +656,7 @@ void gy_outgoing_reset(struct gy_link *link)
 	}
 	gy_frame_page_drop(link, &link->frame_page);
 	link->last_sent.type = NULL;
-	gyre_buffer_free(link->out);
+	gyre_buffer_destroy(link->out);
 	link->out = NULL;
 	link->queued_bytes = 0;
 	link->credited_bytes = 0;

@@ -91,7 +91,7 @@ static void unref(struct inquiry *inquiry)
 		(void)pthread_cond_destroy(&inquiry->condition);
 		(void)pthread_mutex_destroy(&inquiry->mutex);
 	}
-	gyre_mail_free(NULL, inquiry->question);
+	gyre_mail_destroy(NULL, inquiry->question);
 	gy_memory_put(inquiry);
 }
 
@@ -225,7 +225,7 @@ static void finish(struct gyre_stack *stack, struct inquiry *inquiry,
 {
 	struct gy_promise *promise = future->promise;
 	struct gyre_mail *answer = promise == NULL ? NULL : promise->answer;
-	int error = gyre_error(future);
+	int error = gyre_future_error(future);
 
 	inquiry->done = true;
 	if (inquiry->callback != NULL) {
@@ -386,10 +386,10 @@ static int refuse(struct inquiry *inquiry, struct gyre_mail *carrier, int error)
 		(void)gy_add_relaxed(&inquiry->system->outside_sent, 1);
 		gy_outside_lost(inquiry->system, inquiry->to, question);
 	} else {
-		gyre_mail_free(NULL, question);
+		gyre_mail_destroy(NULL, question);
 	}
 	if (carrier != NULL) {
-		gyre_mail_free(NULL, carrier);
+		gyre_mail_destroy(NULL, carrier);
 	} else {
 		unref(inquiry);
 	}
@@ -452,7 +452,7 @@ static struct inquiry *inquire(struct gyre_system *system, struct gyre_address t
 			       struct inquiry *inquiry)
 {
 	if (inquiry == NULL) {
-		gyre_mail_free(NULL, question);
+		gyre_mail_destroy(NULL, question);
 		return NULL;
 	}
 	if (timeout_ns == 0) {
@@ -478,7 +478,7 @@ int gyre_system_ask(struct gyre_system *system, struct gyre_address to, struct g
 		r = -EDEADLK;
 	}
 	if (r < 0) {
-		gyre_mail_free(NULL, mail);
+		gyre_mail_destroy(NULL, mail);
 		return r;
 	}
 	inquiry = inquire(system, to, mail, timeout_ns, make_inquiry(NULL, NULL));
@@ -494,7 +494,7 @@ int gyre_system_ask(struct gyre_system *system, struct gyre_address to, struct g
 	if (r == 0 && ret_answer != NULL) {
 		*ret_answer = answer;
 	} else {
-		gyre_mail_free(NULL, answer);
+		gyre_mail_destroy(NULL, answer);
 	}
 	return r;
 }
@@ -510,7 +510,7 @@ int gyre_system_ask_callback(struct gyre_system *system, struct gyre_address to,
 		r = -EINVAL;
 	}
 	if (r < 0) {
-		gyre_mail_free(NULL, mail);
+		gyre_mail_destroy(NULL, mail);
 		return r;
 	}
 	inquiry = inquire(system, to, mail, timeout_ns, make_inquiry(callback, arg));

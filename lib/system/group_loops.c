@@ -37,7 +37,7 @@ int gy_group_set_recipe(struct gy_group *group, const struct gy_spawn_order *ord
 void gy_group_free_recipe(struct gy_group *group)
 {
 	if (group->recipe != NULL) {
-		gyre_mail_free(NULL, group->recipe->argument);
+		gyre_mail_destroy(NULL, group->recipe->argument);
 		gy_memory_put(group->recipe);
 		group->recipe = NULL;
 	}

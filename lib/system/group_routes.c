@@ -164,7 +164,7 @@ static struct gyre_mail *copy_mail(struct gy_home *home, const struct gyre_mail 
 static void free_mail(struct gy_home *home, struct gyre_mail *mail)
 {
 	if (home == NULL) {
-		gyre_mail_free(NULL, mail);
+		gyre_mail_destroy(NULL, mail);
 	} else {
 		gy_mail_put(home, mail);
 	}
@@ -340,7 +340,7 @@ static int lose_outside(struct gyre_system *system, struct gyre_address to, stru
 		options->dead_letter(mail->type, GYRE_NOBODY, to, GYRE_DROP_NO_ACTOR,
 				     options->dead_letter_arg);
 	}
-	gyre_mail_free(NULL, mail);
+	gyre_mail_destroy(NULL, mail);
 	return -ESRCH;
 }
 
@@ -351,7 +351,7 @@ static int notify_all(struct gyre_system *system, const struct route *route, str
 	mail->node.kind = GY_MAIL_NOTICE;
 	gy_mail_from_nobody(mail);
 	r = send_to_all(system, NULL, route, mail);
-	gyre_mail_free(NULL, mail);
+	gyre_mail_destroy(NULL, mail);
 	return r;
 }
 

@@ -26,7 +26,7 @@ static void free_mail(struct making *making, struct gyre_mail *mail)
 	if (mail != NULL && making->home != NULL) {
 		gy_mail_put(making->home, mail);
 	} else {
-		gyre_mail_free(NULL, mail);
+		gyre_mail_destroy(NULL, mail);
 	}
 }
 
@@ -155,7 +155,7 @@ static int make(struct making *making, struct gyre_address *ret_address)
 	return r;
 }
 
-int gyre_spawn_group(struct gyre_stack *stack, const struct gyre_class *actor_class,
+int gyre_group_spawn(struct gyre_stack *stack, const struct gyre_class *actor_class,
 		     struct gyre_mail *argument, const struct gyre_group_options *options,
 		     struct gyre_address *ret_address)
 {
@@ -183,7 +183,7 @@ int gyre_spawn_group(struct gyre_stack *stack, const struct gyre_class *actor_cl
 	return make(&making, ret_address);
 }
 
-int gyre_system_spawn_group(struct gyre_system *system, const struct gyre_class *actor_class,
+int gyre_system_group_spawn(struct gyre_system *system, const struct gyre_class *actor_class,
 			    struct gyre_mail *argument, const struct gyre_group_options *options,
 			    struct gyre_address *ret_address)
 {
@@ -193,7 +193,7 @@ int gyre_system_spawn_group(struct gyre_system *system, const struct gyre_class 
 
 	making.options = options == NULL ? &defaults : options;
 	if (system == NULL || gy_load_relaxed(&system->stop) != 0) {
-		gyre_mail_free(NULL, argument);
+		gyre_mail_destroy(NULL, argument);
 		return system == NULL ? -EINVAL : -ESHUTDOWN;
 	}
 	if (making.options->count == 1) {

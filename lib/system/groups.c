@@ -144,8 +144,8 @@ void gy_group_end(struct gy_groups *groups, struct gy_group *group)
 	gy_rcu_retire(groups->rcu, &group->item);
 }
 
-int gyre_group_create(struct gyre_system *system, const struct gyre_group_options *options,
-		      struct gyre_address *ret_address)
+int gyre_system_group_create(struct gyre_system *system, const struct gyre_group_options *options,
+			     struct gyre_address *ret_address)
 {
 	const struct gyre_group_options defaults = { 0 };
 	struct gy_groups *groups;
@@ -177,7 +177,8 @@ static uint32_t count_of(const struct gy_members *members)
 	return count;
 }
 
-int gyre_group_size(struct gyre_system *system, struct gyre_address address, uint32_t *ret_count)
+int gyre_system_group_size(struct gyre_system *system, struct gyre_address address,
+			   uint32_t *ret_count)
 {
 	struct gy_groups *groups;
 	const struct gy_group *group;

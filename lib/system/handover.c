@@ -667,7 +667,7 @@ int gy_handover_spawn(struct gyre_system *system)
 	r = gy_spawn_from_outside(&system->homes.homes[0], &order, &address);
 	if (r < 0) {
 		argument->system = NULL;
-		gyre_mail_free(NULL, mail);
+		gyre_mail_destroy(NULL, mail);
 		gy_pending_open_end(&system->homes);
 	}
 	return r;

@@ -180,7 +180,7 @@ static struct view *make(const struct gy_homes *homes)
 	return view;
 }
 
-int gyre_inspect(struct gyre_system *system, struct gyre_snapshot **ret_snapshot)
+int gyre_system_inspect(struct gyre_system *system, struct gyre_snapshot **ret_snapshot)
 {
 	struct view *view;
 	uint32_t made;
@@ -206,7 +206,7 @@ int gyre_inspect(struct gyre_system *system, struct gyre_snapshot **ret_snapshot
 	return 0;
 }
 
-void gyre_snapshot_free(struct gyre_snapshot *snapshot)
+void gyre_snapshot_destroy(struct gyre_snapshot *snapshot)
 {
 	if (snapshot != NULL) {
 		gy_memory_put(gy_container_of(snapshot, struct view, snapshot));

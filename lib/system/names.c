@@ -235,8 +235,8 @@ int gyre_name_lookup(const struct gyre_stack *stack, const char *name,
 	return r;
 }
 
-int gyre_system_lookup(struct gyre_system *system, const char *name,
-		       struct gyre_address *ret_address)
+int gyre_system_name_lookup(struct gyre_system *system, const char *name,
+			    struct gyre_address *ret_address)
 {
 	int r = system == NULL ? -EINVAL : look_up(&system->directory->names, name, ret_address);
 

@@ -82,8 +82,8 @@ static void send_error(struct gyre_work *work, int error)
 
 static void free_work(struct gyre_work *work)
 {
-	gyre_mail_free(NULL, work->argument);
-	gyre_mail_free(NULL, work->answer);
+	gyre_mail_destroy(NULL, work->argument);
+	gyre_mail_destroy(NULL, work->answer);
 	gy_memory_put(work);
 }
 
@@ -283,7 +283,7 @@ int gyre_offload(struct gyre_stack *stack, gyre_work_fn function, struct gyre_ma
 		timeout_ns = s->home->options.ask_timeout_ns;
 	}
 	if (r < 0) {
-		gyre_mail_free(stack, mail);
+		gyre_mail_destroy(stack, mail);
 	} else {
 		work = make_work(s, function, mail, timeout_ns);
 		r = work == NULL ? -ENOMEM : offload_work(s, work, timeout_ns, ret_future);
@@ -333,7 +333,7 @@ int gyre_work_reply(struct gyre_work *work, struct gyre_mail *mail)
 	}
 	work->replied = true;
 	if (r < 0) {
-		gyre_mail_free(NULL, mail);
+		gyre_mail_destroy(NULL, mail);
 		return r;
 	}
 	work->answer = gy_mail_given(NULL, mail);

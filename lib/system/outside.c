@@ -9,7 +9,7 @@
 #include "system/directory.h"
 #include "system/system.h"
 
-struct gyre_mail *gyre_system_mail_new(struct gyre_system *system, const struct gyre_type *type)
+struct gyre_mail *gyre_system_mail_create(struct gyre_system *system, const struct gyre_type *type)
 {
 	return system == NULL || type == NULL ? NULL : gy_mail_get_from_heap(type);
 }
@@ -33,7 +33,7 @@ void gy_outside_drop(struct gyre_system *system, const struct gyre_mail *mail,
 void gy_outside_lost(struct gyre_system *system, struct gyre_address to, struct gyre_mail *mail)
 {
 	gy_outside_drop(system, mail, to, GYRE_DROP_SHUTDOWN);
-	gyre_mail_free(NULL, mail);
+	gyre_mail_destroy(NULL, mail);
 }
 
 int gy_outside_loop(const struct gyre_system *system, struct gyre_address to)
@@ -72,20 +72,20 @@ int gyre_system_notify(struct gyre_system *system, struct gyre_address to, struc
 	}
 	loop = gy_outside_loop(system, to);
 	if (loop < 0) {
-		gyre_mail_free(NULL, mail);
+		gyre_mail_destroy(NULL, mail);
 		return loop;
 	}
 	mail = gy_mail_given(NULL, mail);
 	posted = address_to(system, to, mail);
 	if (posted == NULL) {
-		gyre_mail_free(NULL, mail);
+		gyre_mail_destroy(NULL, mail);
 		return -ENOMEM;
 	}
 	gy_memory_guard_admit(system, gy_add_relaxed(&system->outside_sent, 1), mail->type->bytes);
 	/* From then on what waits is only taken down; a flood must not keep that from ending. */
 	if (gy_unlikely(gy_load_acquire(&system->stage) >= GY_STAGE_NO_MAIL)) {
 		if (posted != mail) {
-			gyre_mail_free(NULL, posted);
+			gyre_mail_destroy(NULL, posted);
 		}
 		gy_outside_lost(system, to, mail);
 		return -ESHUTDOWN;
@@ -117,7 +117,7 @@ int gyre_system_spawn(struct gyre_system *system, const struct gyre_class *actor
 		r = loop < count ? 0 : -EINVAL;
 	}
 	if (r < 0) {
-		gyre_mail_free(NULL, argument);
+		gyre_mail_destroy(NULL, argument);
 		return r;
 	}
 	order.class = actor_class;

@@ -241,7 +241,7 @@ static int make_node(struct gyre_system *system)
 	const struct gy_nodes_life life = { .loops_max = system->options.loops_max,
 					    .homes = &system->homes,
 					    .log = &system->log,
-					    .look_up = gyre_system_lookup,
+					    .look_up = gyre_system_name_lookup,
 					    .declared_down = gy_system_was_declared_down };
 	int r = options == NULL ? 0 : gy_nodes_create(options, &life, &system->homes.nodes);
 

@@ -96,13 +96,13 @@ class Typed(planted.PlantedTest):
         self.fails("return gyre_batch_reply_to(stack, 0, price_of, text);")
 
     def test_an_answer_is_read_as_the_declared_type(self):
-        self.passes("const struct price *p = gyre_answer_of(future, price_of); (void)p;")
-        self.fails("const struct price_of *p = gyre_answer_of(future, price_of); (void)p;")
-        self.fails("return gyre_answer_of(future, price_of)->item;")
+        self.passes("const struct price *p = gyre_future_answer_to(future, price_of); (void)p;")
+        self.fails("const struct price_of *p = gyre_future_answer_to(future, price_of); (void)p;")
+        self.fails("return gyre_future_answer_to(future, price_of)->item;")
 
     def test_what_declares_no_answer_has_none(self):
         self.fails("return gyre_reply_to(stack, price, 1);")
-        self.fails("(void)gyre_answer_of(future, price);")
+        self.fails("(void)gyre_future_answer_to(future, price);")
 
     def test_a_question_declares_an_answer_that_is_a_message(self):
         self.fails(outside="struct a { int x; };\nstruct b { int x; };\nGYRE_REQUEST(a, 0x104, b);")
@@ -110,7 +110,7 @@ class Typed(planted.PlantedTest):
     def test_a_payload_is_moved_to_its_own_type(self):
         self.passes("gyre_move(stack, text, &text);")
         self.fails("gyre_move(stack, text, &price);")
-        self.fails("gyre_move_answer(future, text, &price);")
+        self.fails("gyre_future_move(future, text, &price);")
         self.fails("gyre_batch_move(stack, 0, text, &price);")
         self.passes("gyre_mail_move((struct gyre_mail *)0, text, &text);")
         self.fails("gyre_mail_move((struct gyre_mail *)0, text, &price);")

@@ -145,7 +145,7 @@ int run_errand(struct gyre_work *work)
 	CHECK(gyre_mail_get(answer, price) == nullptr);
 	CHECK(std::strcmp(gyre_mail_get(answer, text)->chars, "Jellow") == 0);
 	CHECK(gyre_mail_move(answer, text, &mine) == 0);
-	gyre_mail_free(nullptr, answer);
+	gyre_mail_destroy(nullptr, answer);
 	return gyre_work_reply(work, gyre_work_new(work, text, mine.chars));
 }
 
@@ -173,21 +173,21 @@ int customer_mount(struct gyre_stack *stack)
 	CHECK(gyre_notify(stack, frame->shop, gyre_new(stack, text, make_text("hello"))) == 0);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->shop, gyre_new(stack, price_of, 7, { 1, 3 }),
 				   GYRE_SECONDS(5), &frame->price));
-	CHECK(!gyre_failed(&frame->price));
-	CHECK(gyre_answer_of(&frame->price, price_of)->cents == 21);
-	CHECK(std::strcmp(gyre_get(&frame->price, price)->currency, "EUR") == 0);
+	CHECK(!gyre_future_failed(&frame->price));
+	CHECK(gyre_future_answer_to(&frame->price, price_of)->cents == 21);
+	CHECK(std::strcmp(gyre_future_get(&frame->price, price)->currency, "EUR") == 0);
 	CHECK(gyre_ask(stack, frame->shop, gyre_new(stack, translate, make_text("hello")), 0,
 		       &frame->text) == 0);
 	GYRE_AWAIT(stack,
 		   gyre_ask(stack, frame->shop, gyre_new(stack, nothing), 0, &frame->refused));
-	CHECK(gyre_error(&frame->refused) == -EPROTO);
-	CHECK(gyre_answer_of(&frame->text, translate) != nullptr);
-	CHECK(gyre_move_answer(&frame->text, text, &mine) == 0);
+	CHECK(gyre_future_error(&frame->refused) == -EPROTO);
+	CHECK(gyre_future_answer_to(&frame->text, translate) != nullptr);
+	CHECK(gyre_future_move(&frame->text, text, &mine) == 0);
 	CHECK(std::strcmp(mine.chars, "Jello") == 0);
 	text_destroy(&mine);
 	GYRE_AWAIT(stack, gyre_offload(stack, run_errand, gyre_new(stack, errand, frame->shop),
 				       GYRE_SECONDS(5), &frame->text));
-	CHECK(std::strcmp(gyre_answer_of(&frame->text, errand)->chars, "Jellow") == 0);
+	CHECK(std::strcmp(gyre_future_answer_to(&frame->text, errand)->chars, "Jellow") == 0);
 	in_a_moment.delay_ns = GYRE_MILLISECONDS(1);
 	CHECK(gyre_timer_start(stack, 5, &in_a_moment) == 0);
 	GYRE_END(stack);

@@ -90,17 +90,17 @@ static int client_event(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack,
 		   gyre_node_lookup(stack, SERVER, server_name, GYRE_SECONDS(20), &frame->future));
-	if (gyre_failed(&frame->future)) {
-		return fail(stack, strerror(-gyre_error(&frame->future)));
+	if (gyre_future_failed(&frame->future)) {
+		return fail(stack, strerror(-gyre_future_error(&frame->future)));
 	}
-	frame->server = gyre_get(&frame->future, gyre_node_found)->address;
+	frame->server = gyre_future_get(&frame->future, gyre_node_found)->address;
 	while (frame->rounds++ < ROUNDS) {
 		GYRE_AWAIT(stack, gyre_ask(stack, frame->server, gyre_new(stack, ping),
 					   GYRE_SECONDS(20), &frame->future));
-		if (gyre_failed(&frame->future)) {
-			return fail(stack, strerror(-gyre_error(&frame->future)));
+		if (gyre_future_failed(&frame->future)) {
+			return fail(stack, strerror(-gyre_future_error(&frame->future)));
 		}
-		if (gyre_answer_of(&frame->future, ping) == NULL) {
+		if (gyre_future_answer_to(&frame->future, ping) == NULL) {
 			return fail(stack, "the answer is no pong");
 		}
 		(void)gyre_notify(stack, frame->server, gyre_new(stack, bell));

@@ -96,7 +96,7 @@ static void drop(struct plain *plain, size_t count)
 
 static void replace(struct plain *plain, struct gyre_buffer *buffer)
 {
-	gyre_buffer_free(plain->buffer);
+	gyre_buffer_destroy(plain->buffer);
 	plain->buffer = buffer;
 }
 
@@ -107,7 +107,7 @@ static void split(struct fuzz *fuzz, struct plain *plain, struct plain *other)
 
 	fuzz_require(gyre_buffer_split(plain->buffer, count, &front) == 0, "no split");
 	if (other == plain) {
-		gyre_buffer_free(front);
+		gyre_buffer_destroy(front);
 	} else {
 		replace(other, front);
 		memcpy(other->bytes, plain->bytes, count);
@@ -223,7 +223,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 	}
 	for (size_t i = 0; i < BUFFERS; i++) {
-		gyre_buffer_free(plains[i].buffer);
+		gyre_buffer_destroy(plains[i].buffer);
 	}
 	fuzz_require(held == 0, "memory was not released");
 	(void)fuzz_rig(); /* aborts if anything is out */

@@ -122,7 +122,7 @@ static void check(const struct codec_rig *server)
 
 static void write_hello(void)
 {
-	(void)gyre_channel_write(gyre_channel_tail(&client.channel),
+	(void)gyre_context_write(gyre_channel_tail(&client.channel),
 				 codec_rig_buffer(&client, "hello", 5, 5));
 }
 

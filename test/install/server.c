@@ -6,7 +6,7 @@
 
 static void echo_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
-	gyre_channel_write(ctx, data);
+	gyre_context_write(ctx, data);
 }
 
 static const struct gyre_handler echo = { .name = "echo", .read = echo_read };
@@ -24,7 +24,7 @@ int main(int argc, char **argv)
 
 	options.bind = argc > 1 ? argv[1] : "tcp://127.0.0.1:7000";
 	if (r == 0) {
-		r = gyre_listen(system, &options, NULL);
+		r = gyre_system_listen(system, &options, NULL);
 	}
 	if (r == 0) {
 		r = gyre_system_run(system);

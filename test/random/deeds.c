@@ -105,7 +105,7 @@ static void spawn_group(struct gyre_stack *stack)
 		must(world, self->life, world->plan.lean);
 		return;
 	}
-	r = gyre_spawn_group(stack, &classes[class], mail, &options, &group->address);
+	r = gyre_group_spawn(stack, &classes[class], mail, &options, &group->address);
 	trace(self->life, "spawns group", number, (uint64_t)r);
 	must(world, self->life, r == 0 || may_be_refused(world, r), "%d", r);
 	if (r == 0 && group->address.loop >= LOOPS_MAX) { /* one of one member is no group */

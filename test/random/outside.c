@@ -95,7 +95,7 @@ static void ask(struct outsider *outsider, struct acquaintance to)
 		r = -ESHUTDOWN;
 	}
 	look_at(world, pledge, answer, r);
-	gyre_mail_free(NULL, answer);
+	gyre_mail_destroy(NULL, answer);
 }
 
 struct call {
@@ -172,16 +172,16 @@ static void look_around(struct outsider *outsider)
 	struct gyre_address found;
 	uint32_t size;
 	uint8_t group = group_any(world, &outsider->random);
-	int r = gyre_system_lookup(world->system, "anna", &found);
+	int r = gyre_system_name_lookup(world->system, "anna", &found);
 
 	must(world, outsider->life, r == 0 || r == -ENOENT, "%d", r);
 	if (group != 0) {
-		r = gyre_group_size(world->system, world->groups[group].address, &size);
+		r = gyre_system_group_size(world->system, world->groups[group].address, &size);
 		must(world, outsider->life, r == -ESRCH || (r == 0 && size <= LIVES_MAX), "%d", r);
 	}
-	if (gyre_inspect(world->system, &snapshot) == 0) {
+	if (gyre_system_inspect(world->system, &snapshot) == 0) {
 		must(world, outsider->life, snapshot->loops_count > 0);
-		gyre_snapshot_free(snapshot);
+		gyre_snapshot_destroy(snapshot);
 	}
 }
 

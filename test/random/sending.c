@@ -42,7 +42,7 @@ void send_parcel(struct gyre_stack *stack, struct gyre_address to)
 
 static void send_huge(struct gyre_stack *stack, struct gyre_address to, struct head head)
 {
-	struct gyre_mail *mail = gyre_mail_new(stack, &gyre_type_huge);
+	struct gyre_mail *mail = gyre_mail_create(stack, &gyre_type_huge);
 	struct huge *huge;
 
 	if (mail != NULL) {
@@ -65,7 +65,7 @@ void send_bulk(struct gyre_stack *stack, struct gyre_address to)
 		send_huge(stack, to, head);
 		return;
 	}
-	mail = gyre_mail_new(stack, &gyre_type_bulk);
+	mail = gyre_mail_create(stack, &gyre_type_bulk);
 	if (mail != NULL) {
 		bulk = (struct bulk *)gyre_payload(mail);
 		bulk->head = head;
@@ -108,7 +108,7 @@ void pass_on(struct gyre_stack *stack, struct gyre_address to)
 	must(self->world, self->life, gyre_take(stack) == NULL);
 	frame->gone = true;
 	if (one_in(&self->random, 4)) {
-		gyre_mail_free(stack, mail);
+		gyre_mail_destroy(stack, mail);
 		return;
 	}
 	head = (struct head *)gyre_payload(mail);
@@ -161,8 +161,8 @@ static bool is_begun(struct gyre_stack *stack, struct waiting *one, uint32_t ple
 	struct self *self = self_of(stack);
 
 	if (r < 0) {
-		must(self->world, self->life, gyre_error(&one->future) == r, "%d is not %d",
-		     gyre_error(&one->future), r);
+		must(self->world, self->life, gyre_future_error(&one->future) == r, "%d is not %d",
+		     gyre_future_error(&one->future), r);
 		pledge_refused(self->world, pledge, r);
 		return false;
 	}
@@ -313,15 +313,15 @@ bool await_work(struct gyre_stack *stack)
 
 static void look_at_answer(struct self *self, struct waiting *one)
 {
-	const struct verdict *verdict = gyre_get(&one->future, verdict);
-	const struct present *present = gyre_get(&one->future, present);
+	const struct verdict *verdict = gyre_future_get(&one->future, verdict);
+	const struct present *present = gyre_future_get(&one->future, present);
 	struct present moved = { .token = NULL };
 
 	must(self->world, self->life, one->owning ? present != NULL : verdict != NULL);
 	pledge_answered(self->world, one->pledge, one->owning ? present->pledge : verdict->pledge,
 			one->owning ? present->by : verdict->by);
 	if (one->owning && one_in(&self->random, 2)) {
-		must(self->world, self->life, gyre_move_answer(&one->future, present, &moved) == 0);
+		must(self->world, self->life, gyre_future_move(&one->future, present, &moved) == 0);
 		token_put(moved.token);
 	}
 }
@@ -329,8 +329,8 @@ static void look_at_answer(struct self *self, struct waiting *one)
 /* The life that has ended an ask: by its answer, or since it failed or had none; 0 for none. */
 static uint32_t who_ended(const struct world *world, const struct waiting *one, int error)
 {
-	const struct verdict *verdict = gyre_get(&one->future, verdict);
-	const struct present *present = gyre_get(&one->future, present);
+	const struct verdict *verdict = gyre_future_get(&one->future, verdict);
+	const struct present *present = gyre_future_get(&one->future, present);
 
 	if (error == 0) {
 		return verdict != NULL ? verdict->by : present != NULL ? present->by : 0;
@@ -353,7 +353,7 @@ static void check_first(struct self *self, const struct waiting *one, int error)
 
 static bool settle_one(struct self *self, struct waiting *one)
 {
-	int error = gyre_error(&one->future);
+	int error = gyre_future_error(&one->future);
 	enum pledge_kind kind = self->world->pledges[one->pledge].kind;
 
 	if (error == -EINPROGRESS) {
@@ -377,8 +377,8 @@ bool settle(struct gyre_stack *stack)
 	for (uint32_t i = 0; i < frame->count; i++) {
 		struct waiting *one = &frame->waiting[i];
 
-		if (one->pledge != 0 && first && gyre_error(&one->future) != -EINPROGRESS) {
-			check_first(self, one, gyre_error(&one->future));
+		if (one->pledge != 0 && first && gyre_future_error(&one->future) != -EINPROGRESS) {
+			check_first(self, one, gyre_future_error(&one->future));
 		}
 		if (one->pledge != 0 && settle_one(self, one)) {
 			frame->ended++;

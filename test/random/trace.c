@@ -140,9 +140,9 @@ void dump(struct world *world)
 	struct gyre_snapshot *snapshot;
 
 	show_counters(world);
-	if (world->system != NULL && gyre_inspect(world->system, &snapshot) == 0) {
+	if (world->system != NULL && gyre_system_inspect(world->system, &snapshot) == 0) {
 		(void)gyre_snapshot_print(snapshot, stderr);
-		gyre_snapshot_free(snapshot);
+		gyre_snapshot_destroy(snapshot);
 	}
 	show_pledges(world);
 	show_watches(world);

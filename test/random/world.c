@@ -126,7 +126,8 @@ static void make_groups(struct world *world, uint64_t *random)
 		const struct gyre_group_options options = {
 			.routing = (enum gyre_routing)draw(random, GYRE_ROUTE_BY_KEY),
 		};
-		int r = gyre_group_create(world->system, &options, &world->groups[i].address);
+		int r = gyre_system_group_create(world->system, &options,
+						 &world->groups[i].address);
 
 		must(world, 0, r == 0, "%d", r);
 		world->groups[i].everyone = options.routing == GYRE_ROUTE_ALL;
@@ -326,7 +327,7 @@ static bool names_agree(struct world *world)
 	struct gyre_address found;
 
 	for (uint32_t i = 0; i < NAMES; i++) {
-		bool taken = gyre_system_lookup(world->system, names[i], &found) == 0;
+		bool taken = gyre_system_name_lookup(world->system, names[i], &found) == 0;
 
 		if (taken != (gy_load_relaxed(&world->names[i]) != 0)) {
 			world->differs = names[i];
@@ -347,7 +348,8 @@ static bool groups_agree(struct world *world)
 		if (group->address.loop < LOOPS_MAX) {
 			continue; /* one of one member, or none */
 		}
-		if (gyre_group_size(world->system, group->address, &size) < 0 && !group->spawned) {
+		if (gyre_system_group_size(world->system, group->address, &size) < 0 &&
+		    !group->spawned) {
 			return false;
 		}
 		if (size != gy_load_relaxed(&group->joined)) {

@@ -171,10 +171,10 @@ static void begin_to_talk(struct gyre_stack *stack, uint32_t number)
 	struct peer *peer = &talker_of(stack)->peers[number];
 	struct gyre_address found;
 
-	if (gyre_error(&frame->future) < 0) {
+	if (gyre_future_error(&frame->future) < 0) {
 		return;
 	}
-	found = gyre_get(&frame->future, gyre_node_found)->address;
+	found = gyre_future_get(&frame->future, gyre_node_found)->address;
 	/* It may be found for a moment although its end was told already. */
 	if (!has_ended(talker_of(stack), found) && gyre_watch(stack, found) == 0) {
 		peer->found = found;

@@ -90,8 +90,8 @@ static int ask_one(struct gyre_stack *stack, struct asking_frame *frame, uint32_
 
 static void look_at(const struct asking_frame *frame, uint32_t i)
 {
-	const struct load *load = gyre_get(&frame->futures[i], load);
-	int error = gyre_error(&frame->futures[i]);
+	const struct load *load = gyre_future_get(&frame->futures[i], load);
+	int error = gyre_future_error(&frame->futures[i]);
 
 	if (load != NULL) {
 		check(error == 0);

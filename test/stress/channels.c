@@ -117,7 +117,7 @@ static int write_ask(struct gyre_handler_context *ctx, uint64_t id, const struct
 
 	check(type->id == GYRE_ID(echoed));
 	check(gyre_buffer_append(buffer, &frame, sizeof(frame)) == 0);
-	return gyre_channel_write(ctx, buffer);
+	return gyre_context_write(ctx, buffer);
 }
 
 struct request_frame {
@@ -200,7 +200,7 @@ static void on_event(struct gyre_handler_context *ctx, const struct gyre_type *t
 	struct peer *peer = peer_of(ctx);
 
 	if (type->id != GYRE_ID(goods)) {
-		gyre_fire_event(ctx, type, event);
+		gyre_context_fire_event(ctx, type, event);
 		return;
 	}
 	values = ((const struct goods *)event)->values;
@@ -209,7 +209,7 @@ static void on_event(struct gyre_handler_context *ctx, const struct gyre_type *t
 	(void)gy_fetch_add(&came, 1);
 	buffer = gyre_context_buffer(ctx);
 	check(gyre_buffer_append(buffer, &frame, sizeof(frame)) == 0);
-	(void)gyre_channel_write(ctx, buffer);
+	(void)gyre_context_write(ctx, buffer);
 }
 
 static void on_frame(struct gyre_handler_context *ctx, struct peer *peer)
@@ -241,7 +241,7 @@ static void on_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 			on_frame(ctx, peer);
 		}
 	} while (count > 0);
-	gyre_buffer_free(data);
+	gyre_buffer_destroy(data);
 }
 
 static const struct gyre_handler handler = { .name = "handler",
@@ -302,7 +302,7 @@ static int act(struct gyre_stack *stack, struct sender *sender, struct step_fram
 		uint64_t number = sender->index * LANES + frame->lane;
 
 		(void)gyre_notify(stack, to,
-				  gyre_fill_goods(gyre_mail_new(stack, &gyre_type_goods),
+				  gyre_fill_goods(gyre_mail_create(stack, &gyre_type_goods),
 						  goods_of(number, frame->value)));
 		return -EAGAIN; /* nothing to wait for */
 	}
@@ -314,7 +314,7 @@ static int act(struct gyre_stack *stack, struct sender *sender, struct step_fram
 	if (what < 99) {
 		size_t count = stress_random(&sender->random, 64) * sizeof(struct frame);
 
-		return gyre_channel_send(stack, to, zeros, count, timeout_ns, &frame->future);
+		return gyre_send_bytes(stack, to, zeros, count, timeout_ns, &frame->future);
 	}
 	(void)(what % 2 == 0 ? gyre_stop(stack, to) : gyre_poison(stack, to));
 	return -EAGAIN;
@@ -328,8 +328,8 @@ static int step(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	frame->lane = gyre_message(stack, lane)->index;
 	GYRE_AWAIT(stack, act(stack, sender, frame));
-	if (frame->asks && gyre_error(&frame->future) == 0) {
-		check(gyre_get(&frame->future, echoed)->value == frame->value);
+	if (frame->asks && gyre_future_error(&frame->future) == 0) {
+		check(gyre_future_get(&frame->future, echoed)->value == frame->value);
 		(void)gy_fetch_add(&answered, 1);
 	}
 	if (++sender->steps[frame->lane] == STEPS) {
@@ -360,7 +360,7 @@ static void *send_from_outside(void *arg)
 
 		(void)gyre_system_notify(
 			system, to,
-			gyre_fill_goods(gyre_system_mail_new(system, &gyre_type_goods), goods));
+			gyre_fill_goods(gyre_system_mail_create(system, &gyre_type_goods), goods));
 		stress_dawdle(&random, 20000);
 	}
 	return NULL;
@@ -426,7 +426,7 @@ int main(int argc, char **argv)
 	seed = stress_begin(argc, argv);
 	check(sem_init(&lanes_done, 0, 0) == 0);
 	system = stress_create(LOOPS);
-	check(gyre_listen(system, &options, NULL) == 0);
+	check(gyre_system_listen(system, &options, NULL) == 0);
 	check(gyre_system_start(system) == 0);
 	for (uintptr_t i = 0; i < CLIENTS; i++) {
 		check(pthread_create(&threads[i], NULL, be_peers, (void *)i) == 0);

@@ -41,7 +41,7 @@ static struct gyre_mail *fill_letter(struct gyre_mail *mail, struct gyre_address
 
 static struct gyre_mail *letter_to(struct gyre_stack *stack, struct gyre_address to)
 {
-	return fill_letter(gyre_mail_new(stack, &gyre_type_letter), to);
+	return fill_letter(gyre_mail_create(stack, &gyre_type_letter), to);
 }
 
 static void check_letter(struct gyre_stack *stack)
@@ -163,11 +163,11 @@ static int keep(struct gyre_stack *stack)
 		spawn_some(stack, keeper);
 		write_some(stack, keeper);
 		GYRE_AWAIT(stack, ask_some(stack, keeper, frame));
-		if (gyre_get(&frame->future, load) != NULL) {
-			(void)load_check(gyre_get(&frame->future, load));
+		if (gyre_future_get(&frame->future, load) != NULL) {
+			(void)load_check(gyre_future_get(&frame->future, load));
 		} else {
-			check(gyre_error(&frame->future) == -ESRCH ||
-			      gyre_error(&frame->future) == -ESHUTDOWN);
+			check(gyre_future_error(&frame->future) == -ESRCH ||
+			      gyre_future_error(&frame->future) == -ESHUTDOWN);
 		}
 	}
 	if (gy_fetch_add(&unfinished, -1U) == 1) {
@@ -194,12 +194,12 @@ static void *meddle(void *arg)
 	for (uint32_t i = 0; i < OUTSIDE_STEPS; i++) {
 		struct gyre_spawn_options options = { .place = GYRE_PLACE_LOOP };
 		struct gyre_address address;
-		struct gyre_mail *mail = gyre_system_mail_new(churn, &gyre_type_letter);
+		struct gyre_mail *mail = gyre_system_mail_create(churn, &gyre_type_letter);
 
 		options.loop = stress_random(&random, LOOPS);
 		if (gyre_system_spawn(churn, &mayfly_class, GYRE_NO_ARGUMENT, &options, &address) <
 		    0) {
-			gyre_mail_free(NULL, mail); /* the others were faster */
+			gyre_mail_destroy(NULL, mail); /* the others were faster */
 			break;
 		}
 		(void)gyre_system_notify(churn, address, fill_letter(mail, address));

@@ -31,7 +31,7 @@ static void end_somehow(struct gyre_handler_context *ctx)
 		break;
 	case 1:
 	case 2:
-		gyre_channel_close(ctx);
+		gyre_context_close(ctx);
 		break;
 	default:
 		break;
@@ -40,7 +40,7 @@ static void end_somehow(struct gyre_handler_context *ctx)
 
 static void server_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
-	(void)gyre_channel_write(ctx, data);
+	(void)gyre_context_write(ctx, data);
 	end_somehow(ctx);
 }
 
@@ -51,7 +51,7 @@ static void client_active(struct gyre_handler_context *ctx)
 	struct gyre_buffer *hello = gyre_context_buffer(ctx);
 
 	check(hello != NULL && gyre_buffer_append(hello, "hello", 5) == 0);
-	(void)gyre_channel_write(ctx, hello);
+	(void)gyre_context_write(ctx, hello);
 }
 
 static int client_connect(struct gyre_handler_context *ctx, const char *to, const char *local)
@@ -62,14 +62,14 @@ static int client_connect(struct gyre_handler_context *ctx, const char *to, cons
 	case 0:
 		return -EACCES;
 	case 1:
-		gyre_channel_close(ctx);
+		gyre_context_close(ctx);
 		return 0;
 	case 2:
-		check(gyre_channel_connect(ctx, to, local) == 0);
+		check(gyre_context_connect(ctx, to, local) == 0);
 		gyre_channel_abort(gyre_context_channel(ctx), -ECONNABORTED);
 		return 0;
 	default:
-		return gyre_channel_connect(ctx, to, local);
+		return gyre_context_connect(ctx, to, local);
 	}
 }
 
@@ -111,7 +111,7 @@ static void begin_server(struct gyre_system *system, struct gyre_acceptor_option
 	options.init_channel = init_channel;
 	options.init_arg = (void *)(uintptr_t)&server;
 	options.ret_address = ret_address;
-	check(gyre_listen(system, &options, NULL) == 0);
+	check(gyre_system_listen(system, &options, NULL) == 0);
 }
 
 static void begin_client(struct gyre_system *system, const struct gyre_socket_address *to)

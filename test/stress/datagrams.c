@@ -21,7 +21,7 @@ static uint32_t outside_may_run;
 
 static void echo_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
-	(void)gyre_channel_write(ctx, data);
+	(void)gyre_context_write(ctx, data);
 }
 
 static const struct gyre_handler echo = { .name = "echo", .read = echo_read };
@@ -34,7 +34,7 @@ static int init_echo(struct gyre_channel *channel, void *arg)
 /* One that ends as soon as it has begun, and its actor with it. */
 static int init_brief(struct gyre_channel *channel, void *arg)
 {
-	gyre_channel_close(gyre_channel_tail(channel));
+	gyre_context_close(gyre_channel_tail(channel));
 	return init_echo(channel, arg);
 }
 
@@ -65,7 +65,7 @@ static void *open_often(void *arg)
 	uint64_t random = *(const uint64_t *)arg;
 
 	while (gy_load_acquire(&outside_may_run) != 0) {
-		int r = gyre_datagram_open(current, &options, NULL);
+		int r = gyre_system_datagram_open(current, &options, NULL);
 
 		check(r == 0 || r == -ESHUTDOWN);
 		stress_dawdle(&random, 3000);
@@ -92,7 +92,7 @@ static void run_one(uint64_t *random)
 	pthread_t threads[SENDERS + 1];
 
 	current = stress_create(1 + stress_random(random, LOOPS));
-	check(gyre_datagram_open(current, &options, NULL) == 0);
+	check(gyre_system_datagram_open(current, &options, NULL) == 0);
 	gy_store_release(&outside_may_run, 1);
 	for (uint32_t i = 0; i < SENDERS; i++) {
 		check(pthread_create(&threads[i], NULL, send_often, &seed) == 0);

@@ -120,7 +120,7 @@ static void use_group(struct gyre_stack *stack, uint64_t *random)
 	};
 	struct gyre_address group;
 
-	check(gyre_spawn_group(stack, &mayfly_class, load_new(stack, 1), &options, &group) == 0);
+	check(gyre_group_spawn(stack, &mayfly_class, load_new(stack, 1), &options, &group) == 0);
 	for (uint32_t i = stress_random(random, 8); i > 0; i--) {
 		(void)gyre_notify(stack, group, load_new(stack, i));
 	}
@@ -161,8 +161,8 @@ static int step(struct gyre_stack *stack)
 		GYRE_AWAIT(stack,
 			   gyre_ask(stack, groups[stress_random(&sender->random, GROUPS)],
 				    load_new(stack, sender->steps), GYRE_FOREVER, &frame->future));
-		check(gyre_failed(&frame->future) ||
-		      load_check(gyre_get(&frame->future, load)) == sender->steps + 1);
+		check(gyre_future_failed(&frame->future) ||
+		      load_check(gyre_future_get(&frame->future, load)) == sender->steps + 1);
 	}
 	if (++sender->steps < STEPS) {
 		return gyre_notify(stack, gyre_self(stack), load_new(stack, 0));
@@ -213,7 +213,7 @@ static void make_groups(struct gyre_system *system)
 		const struct gyre_group_options options = { .routing = (enum gyre_routing)i,
 							    .key = key_of };
 
-		check(gyre_group_create(system, &options, &groups[i]) == 0);
+		check(gyre_system_group_create(system, &options, &groups[i]) == 0);
 	}
 }
 

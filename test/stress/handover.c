@@ -29,7 +29,7 @@ static uint32_t over;		    /* atomic */
 
 static void echo_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
-	(void)gyre_channel_write(ctx, data);
+	(void)gyre_context_write(ctx, data);
 }
 
 static const struct gyre_handler echo = { .name = "echo", .read = echo_read };
@@ -71,8 +71,8 @@ static struct gyre_system *start(uint32_t loops)
 		r = gyre_system_create(&options, &system);
 	} while (r == -ETIMEDOUT);
 	check(r == 0);
-	check(gyre_listen(system, &listening, NULL) == 0);
-	check(gyre_datagram_open(system, &opening, NULL) == 0);
+	check(gyre_system_listen(system, &listening, NULL) == 0);
+	check(gyre_system_datagram_open(system, &opening, NULL) == 0);
 	check(before[0].bytes == 0 || (memcmp(&before[0], &streams, sizeof(streams)) == 0 &&
 				       memcmp(&before[1], &datagrams, sizeof(datagrams)) == 0));
 	check(gyre_system_start(system) == 0);

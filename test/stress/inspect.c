@@ -64,7 +64,7 @@ static void look(struct seen *seen)
 	struct gyre_snapshot *snapshot = NULL;
 	struct seen now = { 0 };
 
-	check(gyre_inspect(current, &snapshot) == 0);
+	check(gyre_system_inspect(current, &snapshot) == 0);
 	check(snapshot->loops_count == LOOPS);
 	check(snapshot->classes_count <= 2);
 	for (uint32_t i = 0; i < LOOPS; i++) {
@@ -80,7 +80,7 @@ static void look(struct seen *seen)
 	check(now.turns >= seen->turns);
 	check(now.handled >= seen->handled);
 	*seen = now;
-	gyre_snapshot_free(snapshot);
+	gyre_snapshot_destroy(snapshot);
 }
 
 static void *inspect_often(void *arg)

@@ -95,7 +95,7 @@ static inline void ledger_enter(struct ledger *ledger, const struct gyre_system 
 	struct gyre_node_status status;
 
 	for (uint32_t i = 0; i < NODES; i++) {
-		if (gyre_node_status_of(system, (uint16_t)(i + 1), &status) == 0) {
+		if (gyre_system_node_status(system, (uint16_t)(i + 1), &status) == 0) {
 			ledger->sent[node][i] += status.sent;
 			ledger->lost[node][i] += status.lost;
 			ledger->received[i][node] += status.received;

@@ -218,7 +218,7 @@ static void spawn(struct gyre_stack *stack)
 	options.detached = stress_random(&life->random, 4) == 0;
 	birth.parent = options.detached ? 0 : life->record;
 	r = gyre_spawn(stack, &classes[stress_random(&life->random, 3)],
-		       gyre_fill_birth(gyre_mail_new(stack, &gyre_type_birth), birth), &options,
+		       gyre_fill_birth(gyre_mail_create(stack, &gyre_type_birth), birth), &options,
 		       &child.address);
 	check(r == 0 || r == -ESHUTDOWN);
 	if (r == 0) {
@@ -232,7 +232,7 @@ static void spawn(struct gyre_stack *stack)
 
 static void check_outcome(const struct gyre_future *future)
 {
-	int error = gyre_error(future);
+	int error = gyre_future_error(future);
 
 	check(error == 0 || error == -ETIMEDOUT || error == -ESRCH || error == -ESHUTDOWN ||
 	      error == -EIO || error == -ENOMSG);
@@ -409,8 +409,9 @@ static void give_order(struct gyre_stack *stack)
 		order.deed = SPAWN;
 	}
 	if (to.record != 0) {
-		(void)gyre_notify(stack, to.address,
-				  gyre_fill_order(gyre_mail_new(stack, &gyre_type_order), order));
+		(void)gyre_notify(
+			stack, to.address,
+			gyre_fill_order(gyre_mail_create(stack, &gyre_type_order), order));
 	}
 }
 
@@ -483,8 +484,8 @@ static int keep(struct gyre_stack *stack)
 		stir(stack);
 		if (frame->steps % 8 == 7) {
 			GYRE_AWAIT(stack, end_gracefully(stack));
-			check(gyre_error(&frame->future) == 0 ||
-			      gyre_error(&frame->future) == -ESRCH);
+			check(gyre_future_error(&frame->future) == 0 ||
+			      gyre_future_error(&frame->future) == -ESRCH);
 			check(gy_load_acquire(&records[frame->whom.record].alive) == 0);
 		}
 		GYRE_AWAIT(stack, ask(stack, any_known(&life_of(stack)->random)));
@@ -527,7 +528,7 @@ static void spawn_keepers(struct gyre_system *system, uint64_t seed)
 
 		(void)stress_spawn(
 			system, &keeper_class, loop,
-			gyre_fill_birth(gyre_system_mail_new(system, &gyre_type_birth), birth));
+			gyre_fill_birth(gyre_system_mail_create(system, &gyre_type_birth), birth));
 	}
 }
 

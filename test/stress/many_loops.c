@@ -81,8 +81,9 @@ static int member_notice(struct gyre_stack *stack)
 		GYRE_AWAIT(stack, gyre_ask(stack, next_of(stack),
 					   gyre_new(stack, question, frame->token.hops),
 					   GYRE_FOREVER, &frame->answer));
-		check(!gyre_failed(&frame->answer));
-		check(gyre_get(&frame->answer, question)->value == 3 * (uint64_t)frame->token.hops);
+		check(!gyre_future_failed(&frame->answer));
+		check(gyre_future_get(&frame->answer, question)->value ==
+		      3 * (uint64_t)frame->token.hops);
 		(void)gy_fetch_add(&answers, 1);
 	}
 	return pass_on(stack, frame->token);

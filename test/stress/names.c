@@ -141,7 +141,7 @@ static int judge(struct gyre_stack *stack)
 	check(gyre_name_lookup(stack, "the name", &frame->found) == 0);
 	GYRE_AWAIT(stack,
 		   gyre_ask(stack, frame->found, load_new(stack, 0), GYRE_FOREVER, &frame->future));
-	check(!gyre_failed(&frame->future));
+	check(!gyre_future_failed(&frame->future));
 	if (gyre_name_lookup(stack, "the name", &frame->found) == 0) {
 		return replace_winner(stack, frame->found);
 	}
@@ -165,11 +165,11 @@ static void *look(void *arg)
 	struct gyre_address found;
 
 	while (gy_load_acquire(&may_look) != 0) {
-		if (gyre_system_lookup(system, "the name", &found) == 0) {
+		if (gyre_system_name_lookup(system, "the name", &found) == 0) {
 			check(found.loop < LOOPS && found.cookie != 0 && found.node == 0);
 			(void)gy_fetch_add(&found_count, 1);
 		}
-		check(gyre_system_lookup(system, "another", &found) == -ENOENT);
+		check(gyre_system_name_lookup(system, "another", &found) == -ENOENT);
 	}
 	return NULL;
 }

@@ -213,7 +213,7 @@ static void shoot(struct gyre_stack *stack, struct worker *self, uint32_t node, 
 	for (uint32_t i = stress_random(&self->origin.random, 8) + 1; i > 0; i--) {
 		bool large = stress_random(&self->origin.random, 24) == 0;
 		struct gyre_mail *mail =
-			gyre_mail_new(stack, large ? &gyre_type_bulk : &gyre_type_shot);
+			gyre_mail_create(stack, large ? &gyre_type_bulk : &gyre_type_shot);
 		int r;
 
 		place.number = self->next[node][worker]++;
@@ -332,9 +332,9 @@ static bool begin_turn(struct gyre_stack *stack, struct worker *self, struct fra
 
 static void end_turn(struct gyre_stack *stack, struct worker *self, const struct frame *frame)
 {
-	const struct gyre_node_found *found = gyre_get(&frame->future, gyre_node_found);
-	const struct victim *victim = gyre_get(&frame->future, victim);
-	const struct load *answer = gyre_get(&frame->future, load);
+	const struct gyre_node_found *found = gyre_future_get(&frame->future, gyre_node_found);
+	const struct victim *victim = gyre_future_get(&frame->future, victim);
+	const struct load *answer = gyre_future_get(&frame->future, load);
 	struct gyre_address *known = &self->found[frame->node][frame->worker];
 
 	(void)gy_fetch_add(&open_asks[self->origin.node], -1UL);
@@ -348,8 +348,8 @@ static void end_turn(struct gyre_stack *stack, struct worker *self, const struct
 		watch(stack, self, victim->address);
 	} else if (answer != NULL) {
 		check(load_check(answer) == frame->value + 1);
-	} else if (gyre_error(&frame->future) != -ENOENT) { /* it has not begun to live */
-		check_failure(gyre_error(&frame->future));
+	} else if (gyre_future_error(&frame->future) != -ENOENT) { /* it has not begun to live */
+		check_failure(gyre_future_error(&frame->future));
 	}
 }
 
@@ -483,7 +483,7 @@ static void ask_and_wait(struct visitor *visitor, struct gyre_system *system,
 	} else {
 		check_failure(r);
 	}
-	gyre_mail_free(NULL, end);
+	gyre_mail_destroy(NULL, end);
 }
 
 /* The third node comes and goes: only the others can be used by threads. */
@@ -518,8 +518,8 @@ static void *visit(void *arg)
 			next[node][worker]++;
 			(void)gyre_system_notify(
 				system, to,
-				fill(gyre_system_mail_new(system, large ? &gyre_type_bulk
-									: &gyre_type_shot),
+				fill(gyre_system_mail_create(system, large ? &gyre_type_bulk
+									   : &gyre_type_shot),
 				     large, &place));
 		}
 		stress_dawdle(&visitor->random, 5000);
@@ -540,12 +540,12 @@ static void tell_others(uint32_t node)
 		}
 		peer.id = (uint16_t)(node + 1);
 		(void)snprintf(address, sizeof(address), "tcp://127.0.0.1:%u",
-			       gyre_node_port(systems[node]));
-		check(gyre_node_add_peer(systems[i], &peer) == 0);
+			       gyre_system_node_port(systems[node]));
+		check(gyre_system_node_add_peer(systems[i], &peer) == 0);
 		peer.id = (uint16_t)(i + 1);
 		(void)snprintf(address, sizeof(address), "tcp://127.0.0.1:%u",
-			       gyre_node_port(systems[i]));
-		check(gyre_node_add_peer(systems[node], &peer) == 0);
+			       gyre_system_node_port(systems[i]));
+		check(gyre_system_node_add_peer(systems[node], &peer) == 0);
 	}
 }
 

@@ -71,7 +71,7 @@ static void ask_and_wait(struct gyre_address to, uint64_t value)
 		check(load_check(gyre_mail_get(end, load)) == value + 1);
 		(void)gy_fetch_add(&answers, 1);
 	}
-	gyre_mail_free(NULL, end);
+	gyre_mail_destroy(NULL, end);
 }
 
 static void *visit(void *arg)
@@ -122,8 +122,9 @@ static void tell(uint32_t node, uint32_t of)
 	char address[64];
 	const struct gyre_node_peer peer = { (uint16_t)(of + 1), address };
 
-	(void)snprintf(address, sizeof(address), "tcp://127.0.0.1:%u", gyre_node_port(systems[of]));
-	check(gyre_node_add_peer(systems[node], &peer) == 0);
+	(void)snprintf(address, sizeof(address), "tcp://127.0.0.1:%u",
+		       gyre_system_node_port(systems[of]));
+	check(gyre_system_node_add_peer(systems[node], &peer) == 0);
 }
 
 static void create(uint32_t node)

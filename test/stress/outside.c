@@ -93,9 +93,10 @@ static int work(struct gyre_work *piece)
 	if (value % 7 == 0) {
 		return -EIO;
 	}
-	return gyre_work_reply(piece, gyre_fill_goods(gyre_system_mail_new(gyre_work_system(piece),
-									   &gyre_type_goods),
-						      goods_of(value + 1)));
+	return gyre_work_reply(
+		piece,
+		gyre_fill_goods(gyre_system_mail_create(gyre_work_system(piece), &gyre_type_goods),
+				goods_of(value + 1)));
 }
 
 /* Answers at once, or late, or has somebody off the loops do it. */
@@ -112,10 +113,10 @@ static int answer(struct gyre_stack *stack)
 			   gyre_offload(stack, work,
 					gyre_new(stack, goods, goods_of(frame->value).values),
 					frame->value % 3000000 + 1, &frame->future));
-		if (gyre_failed(&frame->future)) {
-			return gyre_throw(stack, gyre_error(&frame->future));
+		if (gyre_future_failed(&frame->future)) {
+			return gyre_throw(stack, gyre_future_error(&frame->future));
 		}
-		check(gyre_get(&frame->future, goods)->values[0] == frame->value + 1);
+		check(gyre_future_get(&frame->future, goods)->values[0] == frame->value + 1);
 	}
 	return gyre_reply(stack, gyre_new(stack, goods, goods_of(frame->value + 1).values));
 	GYRE_END(stack);
@@ -178,7 +179,7 @@ static void ask_and_wait(struct thread *thread, struct gyre_address to)
 	check_end(end, r);
 	thread->unanswered = r == -ETIMEDOUT ? thread->unanswered : 0;
 	check(r != 0 || gyre_mail_get(end, goods)->values[0] == value + 1);
-	gyre_mail_free(NULL, end);
+	gyre_mail_destroy(NULL, end);
 }
 
 static void do_something(struct thread *thread)

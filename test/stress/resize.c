@@ -60,8 +60,8 @@ static int play(struct gyre_stack *stack)
 	if (stress_random(&player->random, 16) == 0) {
 		GYRE_AWAIT(stack, gyre_ask(stack, any_player(&player->random), load_new(stack, 7),
 					   GYRE_MILLISECONDS(200), &frame->future));
-		check(gyre_failed(&frame->future) ||
-		      load_check(gyre_get(&frame->future, load)) == 8);
+		check(gyre_future_failed(&frame->future) ||
+		      load_check(gyre_future_get(&frame->future, load)) == 8);
 	}
 	GYRE_END(stack);
 }
@@ -125,7 +125,7 @@ static void *ask_from_outside(void *arg)
 		if (r == 0) {
 			check(load_check((const struct load *)gyre_mail_message(
 				      reply, &gyre_type_load)) == 2);
-			gyre_mail_free(NULL, reply);
+			gyre_mail_destroy(NULL, reply);
 			(void)gy_fetch_add(&answered, 1);
 		}
 		(void)gyre_system_notify(system, to, load_new_outside(system, 20));
@@ -180,7 +180,7 @@ static void run(uint64_t seed, bool in_the_middle)
 	pthread_t other;
 
 	gy_store_release(&ending, 0);
-	check(gyre_system_spawn_group(system, &member_class, GYRE_NO_ARGUMENT, NULL, &group) == 0);
+	check(gyre_system_group_spawn(system, &member_class, GYRE_NO_ARGUMENT, NULL, &group) == 0);
 	place_players(system);
 	check(gyre_system_start(system) == 0);
 	for (uint32_t i = 0; i < ASKERS; i++) {

@@ -81,8 +81,8 @@ static int work(struct gyre_stack *stack)
 	}
 	GYRE_AWAIT(stack, 0);
 	for (uint32_t i = 0; i < 3; i++) {
-		if (gyre_get(&frame->futures[i], load) != NULL) {
-			check(load_check(gyre_get(&frame->futures[i], load)) == i);
+		if (gyre_future_get(&frame->futures[i], load) != NULL) {
+			check(load_check(gyre_future_get(&frame->futures[i], load)) == i);
 		}
 	}
 	GYRE_END(stack);

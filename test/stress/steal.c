@@ -135,7 +135,8 @@ static int work(struct gyre_stack *stack)
 		GYRE_AWAIT(stack,
 			   gyre_ask(stack, sinks[number % LOOPS],
 				    gyre_new(stack, task, number, task->actor), 0, &frame->answer));
-		check(gyre_get(&frame->answer, task)->number == gyre_message(stack, task)->number);
+		check(gyre_future_get(&frame->answer, task)->number ==
+		      gyre_message(stack, task)->number);
 		return gyre_return(stack);
 	}
 	return be_busy(stack, self);

@@ -214,7 +214,7 @@ static const struct gyre_class worker_class = {
 
 static void echo_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
-	(void)gyre_channel_write(ctx, data);
+	(void)gyre_context_write(ctx, data);
 }
 
 static const struct gyre_handler echo = { .name = "echo", .read = echo_read };
@@ -244,7 +244,7 @@ static void ask_and_wait(struct visitor *visitor, struct gyre_address to, uint64
 	if (gyre_system_ask(current, to, load_new_outside(current, value), timeout_ns, &end) == 0) {
 		check(load_check(gyre_mail_get(end, load)) == value);
 	}
-	gyre_mail_free(NULL, end);
+	gyre_mail_destroy(NULL, end);
 }
 
 static void *visit(void *arg)
@@ -336,9 +336,9 @@ static void create(uint64_t *random)
 							 .ret_port = &port };
 
 	check(gyre_system_create(&options, &current) == 0);
-	check(gyre_group_create(current, NULL, &groups[0]) == 0);
-	check(gyre_group_create(current, &all, &groups[1]) == 0);
-	check(gyre_listen(current, &listening, NULL) == 0);
+	check(gyre_system_group_create(current, NULL, &groups[0]) == 0);
+	check(gyre_system_group_create(current, &all, &groups[1]) == 0);
+	check(gyre_system_listen(current, &listening, NULL) == 0);
 	for (uint32_t i = 0; i < WORKERS; i++) {
 		workers[i] = stress_spawn(current, &worker_class, 0,
 					  load_new_outside(current, gy_random_next(random) >> 16));

@@ -93,12 +93,12 @@ static inline uint64_t load_check(const struct load *load)
 
 static inline struct gyre_mail *load_new(struct gyre_stack *stack, uint64_t value)
 {
-	return load_fill(gyre_mail_new(stack, &gyre_type_load), value);
+	return load_fill(gyre_mail_create(stack, &gyre_type_load), value);
 }
 
 static inline struct gyre_mail *load_new_outside(struct gyre_system *system, uint64_t value)
 {
-	return load_fill(gyre_system_mail_new(system, &gyre_type_load), value);
+	return load_fill(gyre_system_mail_create(system, &gyre_type_load), value);
 }
 
 static inline void stress_log(enum gyre_log_level level, const char *message, void *arg)

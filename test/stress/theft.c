@@ -185,7 +185,7 @@ static int do_something(struct gyre_stack *stack, struct worker *self)
 static bool check_order(struct gyre_stack *stack, struct worker *self)
 {
 	const struct task *task = gyre_message(stack, task);
-	int stale = self->old.promise == NULL ? -ESTALE : gyre_error(&self->old);
+	int stale = self->old.promise == NULL ? -ESTALE : gyre_future_error(&self->old);
 
 	check(!self->stopped);
 	check(stale == -ESTALE || stale == -EINPROGRESS || stale == 0 || stale < 0);
@@ -223,7 +223,7 @@ static int take_notice(struct gyre_stack *stack)
 		GYRE_AWAIT(stack, gyre_ask(stack, workers[to],
 					   gyre_new(stack, task, 0, WORKERS, 0, false, false),
 					   frame->timeout_ns, &frame->answer));
-		if (gyre_error(&frame->answer) == -ETIMEDOUT &&
+		if (gyre_future_error(&frame->answer) == -ETIMEDOUT &&
 		    gyre_now(stack) - frame->from_ns < frame->timeout_ns) {
 			(void)gy_fetch_add(&early, 1);
 		}
@@ -379,7 +379,7 @@ int main(int argc, char **argv)
 	options.loops = loops;
 	check(gyre_system_create(&options, &system) == 0);
 	for (uint32_t i = 0; i < WORKERS; i++) {
-		struct gyre_mail *mail = gyre_system_mail_new(system, &gyre_type_task);
+		struct gyre_mail *mail = gyre_system_mail_create(system, &gyre_type_task);
 
 		*(struct task *)gyre_payload(mail) = (struct task){ .number = i, .from = i };
 		workers[i] = stress_spawn(system, &worker_classes[i % 3], i % 4 == 3 ? 1 : 0, mail);

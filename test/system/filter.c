@@ -30,8 +30,8 @@ static void capitals(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 			gyre_channel_abort(gyre_context_channel(ctx), -ENOMEM);
 		}
 	}
-	gyre_buffer_free(data);
-	(void)gyre_channel_write(ctx, out);
+	gyre_buffer_destroy(data);
+	(void)gyre_context_write(ctx, out);
 }
 
 static const struct gyre_handler handler = { .name = "capitals", .read = capitals };
@@ -87,7 +87,7 @@ int main(void)
 	if (r < 0) {
 		return EXIT_FAILURE;
 	}
-	r = gyre_pipe_open(system, &pipe, &filter);
+	r = gyre_system_pipe_open(system, &pipe, &filter);
 	if (r == 0) {
 		r = gyre_system_spawn(system, &class, GYRE_NO_ARGUMENT, NULL, &owner);
 	}

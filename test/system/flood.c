@@ -71,7 +71,7 @@ static void *flood(void *arg)
 	uint64_t first = *(const uint64_t *)arg;
 
 	for (uint64_t i = first; i < notices; i += THREADS) {
-		struct gyre_mail *mail = gyre_system_mail_new(flooded, &gyre_type_parcel);
+		struct gyre_mail *mail = gyre_system_mail_create(flooded, &gyre_type_parcel);
 
 		if (mail != NULL) {
 			struct parcel *parcel = (struct parcel *)gyre_payload(mail);

@@ -102,11 +102,11 @@ static int report(struct gyre_stack *stack)
 		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->future));
 		GYRE_AWAIT(stack, gyre_ask(stack, report->taker, gyre_new(stack, question, 0),
 					   GYRE_FOREVER, &frame->future));
-	} while (gyre_error(&frame->future) == -EAGAIN);
-	if (gyre_error(&frame->future) < 0) {
-		return gyre_throw(stack, gyre_error(&frame->future));
+	} while (gyre_future_error(&frame->future) == -EAGAIN);
+	if (gyre_future_error(&frame->future) < 0) {
+		return gyre_throw(stack, gyre_future_error(&frame->future));
 	}
-	count = gyre_get(&frame->future, count);
+	count = gyre_future_get(&frame->future, count);
 	(void)printf("%" PRIu64 " sent, %" PRIu64 " taken, %" PRIu64 " wrong\n", report->sent,
 		     count->taken, count->wrong);
 	(void)fflush(stdout);
@@ -131,7 +131,7 @@ static void refused(struct sender *self)
 static int send_some(struct gyre_stack *stack, struct sender *self)
 {
 	for (uint32_t i = 0; i < AT_ONCE; i++) {
-		struct gyre_mail *mail = gyre_mail_new(stack, &gyre_type_parcel);
+		struct gyre_mail *mail = gyre_mail_create(stack, &gyre_type_parcel);
 
 		if (mail != NULL) {
 			struct parcel *parcel = (struct parcel *)gyre_payload(mail);
@@ -160,8 +160,8 @@ static int send_all(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	do {
 		GYRE_AWAIT(stack, gyre_node_lookup(stack, TAKER, "taker", 0, &frame->future));
-	} while (gyre_error(&frame->future) < 0);
-	self->taker = gyre_get(&frame->future, gyre_node_found)->address;
+	} while (gyre_future_error(&frame->future) < 0);
+	self->taker = gyre_future_get(&frame->future, gyre_node_found)->address;
 	if (gyre_spawn(stack, &reporter_class, GYRE_NO_ARGUMENT, NULL, &self->reporter) < 0) {
 		return gyre_throw(stack, -ENOMEM);
 	}

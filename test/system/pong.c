@@ -18,8 +18,8 @@ static void pong_read(struct gyre_handler_context *ctx, struct gyre_buffer *data
 	unsigned char header[HEADER_BYTES];
 
 	if (pong == NULL || gyre_buffer_read(data, header, sizeof(header)) < sizeof(header)) {
-		gyre_buffer_free(pong);
-		gyre_buffer_free(data);
+		gyre_buffer_destroy(pong);
+		gyre_buffer_destroy(data);
 		return;
 	}
 	header[FLAGS_AT] &= (unsigned char)~FROM_CLIENT;
@@ -28,7 +28,7 @@ static void pong_read(struct gyre_handler_context *ctx, struct gyre_buffer *data
 		(void)gyre_buffer_set_peer(pong, gyre_buffer_peer(data));
 	}
 	(void)gyre_buffer_join(pong, data);
-	(void)gyre_channel_write(ctx, pong);
+	(void)gyre_context_write(ctx, pong);
 }
 
 static const struct gyre_handler pong_handler = { .name = "pong", .read = pong_read };
@@ -62,10 +62,10 @@ static int open_both(struct gyre_system *system)
 	struct gyre_acceptor_options streams = { .bind = "tcp://127.0.0.1:0",
 						 .init_channel = init_stream,
 						 .ret_port = &stream_port };
-	int r = gyre_datagram_open(system, &datagrams, NULL);
+	int r = gyre_system_datagram_open(system, &datagrams, NULL);
 
 	if (r == 0) {
-		r = gyre_listen(system, &streams, NULL);
+		r = gyre_system_listen(system, &streams, NULL);
 	}
 	if (r == 0) {
 		(void)printf("%u %u\n", (unsigned)datagram_port, (unsigned)stream_port);

@@ -8,7 +8,7 @@
 
 void echo_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
-	(void)gyre_channel_write(ctx, data);
+	(void)gyre_context_write(ctx, data);
 }
 
 const struct gyre_handler echo_handler = { .name = "echo", .read = echo_read };

@@ -66,7 +66,7 @@ static int ask_after_work(struct gyre_stack *stack)
 static void look_at_answer(struct gyre_stack *stack)
 {
 	const struct lagging_frame *frame = lagging_frame(stack);
-	int error = gyre_error(&frame->future);
+	int error = gyre_future_error(&frame->future);
 
 	expect(error == 0 || error == -ETIMEDOUT); /* where the machine has no time */
 	if (error == -ETIMEDOUT &&

@@ -92,7 +92,7 @@ static int take(struct gy_codec *codec, size_t count, struct gyre_buffer **ret_f
 static void tell_error(struct gy_codec *codec, int error)
 {
 	codec->told = true;
-	gyre_fire_exception(&codec->context->head, error);
+	gyre_context_fire_exception(&codec->context->head, error);
 }
 
 static bool fail(struct gy_codec *codec, int error)
@@ -177,7 +177,7 @@ static bool deliver(struct gy_codec *codec, const struct gy_step *step)
 	if ((channel->flags & GY_CHANNEL_MANUAL) != 0) {
 		channel->flags |= GY_CHANNEL_HELD;
 	}
-	gyre_fire_read(&codec->context->head, frame);
+	gyre_context_fire_read(&codec->context->head, frame);
 	return true;
 }
 
@@ -253,7 +253,7 @@ static void hand_over(struct gy_codec *codec)
 	while (before->removed) {
 		before = before->previous;
 	}
-	gyre_fire_read(&before->head, left);
+	gyre_context_fire_read(&before->head, left);
 }
 
 static bool is_left(const struct gy_codec *codec)
@@ -315,7 +315,7 @@ static void decode(struct gy_codec *codec)
 	count_kept(codec);
 	if (codec->permitted && !codec->waiting && !codec->failed &&
 	    (codec->channel->flags & GY_CHANNEL_MANUAL) != 0) {
-		gyre_channel_read(&codec->context->head); /* the same */
+		gyre_context_read(&codec->context->head); /* the same */
 	}
 }
 
@@ -326,7 +326,7 @@ void gy_codec_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 	if (data->bytes == 0) {
 		gy_buffer_put(data);
 		if ((codec->channel->flags & GY_CHANNEL_MANUAL) != 0) {
-			gyre_channel_read(ctx); /* the one that was asked for gave no frame */
+			gyre_context_read(ctx); /* the one that was asked for gave no frame */
 		}
 		return;
 	}
@@ -358,7 +358,7 @@ static void resume(struct gy_deferred *deferred)
 	}
 	if ((channel->flags & GY_CHANNEL_COMPLETE) != 0 &&
 	    (channel->flags & GY_CHANNEL_ENDING) == 0) {
-		gyre_fire_read_complete(head);
+		gyre_context_fire_read_complete(head);
 	}
 }
 

@@ -157,7 +157,7 @@ static int write_frame(struct gyre_handler_context *ctx, struct gyre_buffer *dat
 		gy_buffer_put(data);
 		return r;
 	}
-	return gyre_channel_write(ctx, data);
+	return gyre_context_write(ctx, data);
 }
 
 /* What ends in nothing more than it has may pass unseen. */
@@ -167,7 +167,7 @@ static int send_file(struct gyre_handler_context *ctx, struct gyre_file *file,
 	const struct delimiter *delimiter =
 		gy_container_of(gy_codec_of(ctx), struct delimiter, codec);
 
-	return !delimiter->append ? gyre_channel_send_file(ctx, file, what) : -EOPNOTSUPP;
+	return !delimiter->append ? gyre_context_send_file(ctx, file, what) : -EOPNOTSUPP;
 }
 
 static const struct gyre_handler delimiter_handler = {

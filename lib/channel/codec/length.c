@@ -152,7 +152,7 @@ static int prepender_write(struct gyre_handler_context *ctx, struct gyre_buffer 
 		gy_buffer_put(data);
 		return r;
 	}
-	return gyre_channel_write(ctx, data);
+	return gyre_context_write(ctx, data);
 }
 
 static const struct gyre_handler prepender_handler = {

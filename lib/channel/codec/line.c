@@ -104,7 +104,7 @@ static int write_line(struct gyre_handler_context *ctx, struct gyre_buffer *data
 		gy_buffer_put(data);
 		return r;
 	}
-	return gyre_channel_write(ctx, data);
+	return gyre_context_write(ctx, data);
 }
 
 /* What ends in nothing more than it has may pass unseen. */
@@ -113,7 +113,7 @@ static int send_file(struct gyre_handler_context *ctx, struct gyre_file *file,
 {
 	const struct line *line = gy_container_of(gy_codec_of(ctx), struct line, codec);
 
-	return line->options.append == GYRE_APPEND_NOTHING ? gyre_channel_send_file(ctx, file, what)
+	return line->options.append == GYRE_APPEND_NOTHING ? gyre_context_send_file(ctx, file, what)
 							   : -EOPNOTSUPP;
 }
 

@@ -74,7 +74,7 @@ static int write_frame(struct gyre_handler_context *ctx, struct gyre_buffer *dat
 		gy_buffer_put(data);
 		return r;
 	}
-	return gyre_channel_write(ctx, data);
+	return gyre_context_write(ctx, data);
 }
 
 static const struct gyre_handler varint_handler = {

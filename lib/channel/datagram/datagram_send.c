@@ -417,7 +417,7 @@ int gy_datagram_start(struct gyre_channel *channel)
 static void tell(struct gy_datagram *datagram, int error)
 {
 	if ((datagram->channel.flags & GY_CHANNEL_ENDING) == 0) {
-		gyre_fire_exception(&datagram->channel.pipeline.head.head, error);
+		gyre_context_fire_exception(&datagram->channel.pipeline.head.head, error);
 	}
 }
 

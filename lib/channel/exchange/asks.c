@@ -358,8 +358,8 @@ void gy_asks_run(struct gy_exchange *exchange)
 /* What nobody has asked for. */
 static int unasked(struct gy_exchange *exchange, struct gyre_mail *answer)
 {
-	gyre_mail_free(gyre_context_stack(exchange->ctx), answer);
-	gyre_fire_exception(exchange->ctx, -EPROTO);
+	gyre_mail_destroy(gyre_context_stack(exchange->ctx), answer);
+	gyre_context_fire_exception(exchange->ctx, -EPROTO);
 	return -EPROTO;
 }
 
@@ -436,7 +436,7 @@ static struct gy_exchange *exchange_of(const struct gyre_handler_context *ctx, b
 
 static int misused(const struct gyre_handler_context *ctx, struct gyre_mail *answer)
 {
-	gyre_mail_free(gyre_context_stack(ctx), answer);
+	gyre_mail_destroy(gyre_context_stack(ctx), answer);
 	return -EINVAL;
 }
 

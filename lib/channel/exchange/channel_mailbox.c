@@ -269,7 +269,7 @@ static void deliver_notice(struct gy_channel_mailbox *mailbox, struct gyre_mail 
 	stack->mail = mail;
 	stack->head.message = mail->payload;
 	stack->head.type = mail->type;
-	gyre_fire_event(&channel->pipeline.head.head, mail->type, mail->payload);
+	gyre_context_fire_event(&channel->pipeline.head.head, mail->type, mail->payload);
 	stack->mail = NULL;
 	stack->head.message = NULL;
 	stack->head.type = NULL;
@@ -291,7 +291,7 @@ static void deliver(struct gy_channel_mailbox *mailbox, struct gyre_mail *mail)
 	} else if (mail->type == &gy_type_poison || mail->type == &gy_type_retire) {
 		gy_count(&home->counters.handled, 1);
 		gy_mail_put(home, mail);
-		gyre_channel_close(gyre_channel_tail(channel));
+		gyre_context_close(gyre_channel_tail(channel));
 	} else {
 		deliver_notice(mailbox, mail);
 	}
@@ -353,7 +353,7 @@ void gy_channel_mailbox_run(struct gyre_channel *channel)
 	channel->flags &= ~(uint32_t)GY_CHANNEL_POSTED;
 	if (mailbox->stopped) {
 		mailbox->stopped = false;
-		gyre_channel_close(gyre_channel_tail(channel));
+		gyre_context_close(gyre_channel_tail(channel));
 	}
 	gy_write_promises_complete(mailbox);
 	deliver_all(mailbox);

@@ -92,7 +92,7 @@ int gyre_exchange_receive(struct gyre_handler_context *ctx, uint64_t id, struct 
 		r = -ENOMEM;
 	}
 	if (r < 0) {
-		gyre_mail_free(gyre_context_stack(ctx), mail);
+		gyre_mail_destroy(gyre_context_stack(ctx), mail);
 		return r;
 	}
 	add(exchange, request, id, gy_mail_given(gy_exchange_home(exchange), mail));
@@ -106,7 +106,7 @@ static void refuse(struct gy_exchange *exchange, uint64_t id, int error)
 	if (exchange->options->fail != NULL) {
 		exchange->options->fail(exchange->ctx, id, error);
 	} else {
-		gyre_fire_exception(exchange->ctx, error);
+		gyre_context_fire_exception(exchange->ctx, error);
 	}
 }
 

@@ -69,7 +69,7 @@ static void add(struct gyre_channel *channel, struct gy_write_promise *written)
 	gy_channel_mailbox_ready(channel);
 }
 
-int gyre_channel_write_then(struct gyre_handler_context *ctx, struct gyre_buffer *data,
+int gyre_context_write_then(struct gyre_handler_context *ctx, struct gyre_buffer *data,
 			    gyre_written_fn callback, void *arg)
 {
 	struct gyre_channel *channel = ctx == NULL ? NULL : ctx->channel;
@@ -77,15 +77,15 @@ int gyre_channel_write_then(struct gyre_handler_context *ctx, struct gyre_buffer
 	int r;
 
 	if (ctx == NULL || callback == NULL || data == NULL) {
-		gyre_buffer_free(data);
+		gyre_buffer_destroy(data);
 		return ctx == NULL || callback == NULL ? -EINVAL : -ENOMEM;
 	}
 	written = make(channel);
 	if (written == NULL) {
-		gyre_buffer_free(data);
+		gyre_buffer_destroy(data);
 		return -ENOMEM;
 	}
-	r = gyre_channel_write(ctx, data);
+	r = gyre_context_write(ctx, data);
 	if (r < 0) {
 		discard(channel, written);
 		return r;
@@ -189,8 +189,8 @@ static void send_destroy(struct gy_send *send)
 GYRE_OWN_MESSAGE_OWNING_(gy_send, 0x38, send_destroy);
 _Static_assert(sizeof(struct gyre_sent) <= sizeof(struct gy_send), "the answer has room");
 
-int gyre_channel_send(struct gyre_stack *stack, struct gyre_address channel, const void *bytes,
-		      size_t count, uint64_t timeout_ns, struct gyre_future *ret_future)
+int gyre_send_bytes(struct gyre_stack *stack, struct gyre_address channel, const void *bytes,
+		    size_t count, uint64_t timeout_ns, struct gyre_future *ret_future)
 {
 	struct gyre_mail *mail = NULL;
 	struct gy_send send = { .count = count };
@@ -203,7 +203,7 @@ int gyre_channel_send(struct gyre_stack *stack, struct gyre_address channel, con
 		if (count > 0) {
 			memcpy(send.bytes, bytes, count);
 		}
-		mail = gyre_fill_gy_send(gyre_mail_new(stack, &gyre_type_gy_send), send);
+		mail = gyre_fill_gy_send(gyre_mail_create(stack, &gyre_type_gy_send), send);
 	}
 	return gyre_ask(stack, channel, mail, timeout_ns, ret_future);
 }
@@ -243,7 +243,7 @@ static struct gyre_buffer *take_bytes(struct gyre_channel *channel, struct gy_se
 	struct gyre_buffer *buffer = gy_buffer_get(&channel->channels->pools);
 
 	if (buffer != NULL && gyre_buffer_append(buffer, send->bytes, send->count) < 0) {
-		gyre_buffer_free(buffer);
+		gyre_buffer_destroy(buffer);
 		buffer = NULL;
 	}
 	send_destroy(send);
@@ -269,7 +269,7 @@ static bool write_one(struct gy_channel_mailbox *mailbox, struct gyre_mail *ask)
 	}
 	gy_count(&home->counters.handled, 1);
 	if (r == 0) {
-		r = gyre_channel_write_then(gyre_channel_tail(channel), take_bytes(channel, send),
+		r = gyre_context_write_then(gyre_channel_tail(channel), take_bytes(channel, send),
 					    answer, ask);
 	}
 	if (r < 0) {

@@ -43,7 +43,7 @@ static struct gy_file_operation *make(struct gy_stack *stack, enum gy_file_kind 
 		if (operation != NULL) {
 			gy_sizes_delete(&home->parts, operation, bytes);
 		}
-		gyre_mail_free(&stack->head, mail);
+		gyre_mail_destroy(&stack->head, mail);
 		return NULL;
 	}
 	gy_mail_from_nobody(mail);
@@ -58,7 +58,7 @@ static int begin(struct gy_stack *stack, struct gyre_file *file,
 	uint64_t id = gy_promise_open(stack, GYRE_FOREVER, ret_future);
 
 	if (id == 0) {
-		gyre_mail_free(&stack->head, operation->mail);
+		gyre_mail_destroy(&stack->head, operation->mail);
 		gy_file_operation_free(stack->home, operation);
 		return -ENOMEM;
 	}
@@ -93,7 +93,7 @@ int gyre_file_open(struct gyre_stack *stack, const char *path,
 	operation->mode = options == NULL || options->mode == 0 ? MODE_DEFAULT : options->mode;
 	file = gy_file_make(s->house);
 	if (file == NULL) {
-		gyre_mail_free(stack, operation->mail);
+		gyre_mail_destroy(stack, operation->mail);
 		gy_file_operation_free(s->home, operation);
 		return fail(ret_future, -ENOMEM);
 	}
@@ -140,7 +140,7 @@ void gyre_file_opened_fini(struct gyre_file_opened *opened)
 
 void gyre_file_data_fini(struct gyre_file_data *data)
 {
-	gyre_buffer_free(data->buffer);
+	gyre_buffer_destroy(data->buffer);
 }
 
 /* ---- reading and writing ---- */
@@ -177,7 +177,7 @@ int gyre_file_read(struct gyre_stack *stack, struct gyre_file *file,
 		operation->page =
 			gy_page_get_of(&gy_channels_of(s->home)->pools, (uint32_t)part->bytes);
 		if (operation->page == NULL) {
-			gyre_mail_free(stack, operation->mail);
+			gyre_mail_destroy(stack, operation->mail);
 			gy_file_operation_free(s->home, operation);
 			return fail(ret_future, -ENOMEM);
 		}
@@ -202,7 +202,7 @@ static struct gy_file_operation *make_write(struct gy_stack *stack, struct gyre_
 	operation->left = data->bytes;
 	operation->gather = (struct gy_gather *)gy_pool_get(&channels->gathers);
 	if (operation->gather == NULL) {
-		gyre_mail_free(&stack->head, operation->mail);
+		gyre_mail_destroy(&stack->head, operation->mail);
 		gy_file_operation_free(stack->home, operation);
 		return NULL;
 	}
@@ -220,7 +220,7 @@ int gyre_file_write(struct gyre_stack *stack, struct gyre_file *file, uint64_t o
 		r = -EINVAL;
 	}
 	if (r < 0) {
-		gyre_buffer_free(data);
+		gyre_buffer_destroy(data);
 		return fail(ret_future, r);
 	}
 	operation = make_write(s, data);

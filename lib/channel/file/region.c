@@ -220,7 +220,7 @@ int gy_region_add(struct gyre_channel *channel, struct gyre_file *file,
 	buffer = gy_buffer_get(&channel->channels->pools);
 	region = (struct region *)gy_sizes_new(&channel->channels->home->parts, sizeof(*region));
 	if (buffer == NULL || region == NULL) {
-		gyre_buffer_free(buffer);
+		gyre_buffer_destroy(buffer);
 		if (region != NULL) {
 			gy_sizes_delete(&channel->channels->home->parts, region, sizeof(*region));
 		}

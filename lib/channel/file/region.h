@@ -14,7 +14,7 @@ static inline bool gy_region_is(const struct gyre_buffer *buffer)
 	return buffer->first.page == NULL && buffer->first.bytes != NULL;
 }
 
-/* Queues one; see gyre_channel_send_file(). */
+/* Queues one; see gyre_context_send_file(). */
 int gy_region_add(struct gyre_channel *channel, struct gyre_file *file,
 		  const struct gyre_file_region *what);
 /* Goes on with the region at the front of the output, as gy_output_start(). */

@@ -45,7 +45,7 @@ static bool is_ending(const struct gy_tls *tls)
 
 static void drop(struct gyre_buffer **buffer)
 {
-	gyre_buffer_free(*buffer);
+	gyre_buffer_destroy(*buffer);
 	*buffer = NULL;
 }
 
@@ -95,10 +95,10 @@ static void fail(struct gy_tls *tls, int error)
 	if (is_ending(tls)) {
 		return;
 	}
-	gyre_fire_exception(tls->place, error);
+	gyre_context_fire_exception(tls->place, error);
 	if (!tls->removed && !is_ending(tls)) {
 		gy_channel_set_reason(tls->channel, error);
-		gyre_channel_close(tls->place);
+		gyre_context_close(tls->place);
 	}
 }
 
@@ -146,9 +146,9 @@ static void catch_up(struct gy_tls *tls)
 		say_bye(tls);
 	}
 	if (tls->closing) {
-		gyre_channel_close(tls->place);
+		gyre_context_close(tls->place);
 	} else if (tls->shutting) {
-		gyre_channel_shutdown(tls->place);
+		gyre_context_shutdown(tls->place);
 	}
 }
 
@@ -165,7 +165,7 @@ static void establish(struct gy_tls *tls)
 	send_held(tls);
 	if (!tls->closing) {
 		gy_tls_session_get(tls, &session);
-		gyre_fire_event(tls->place, &gyre_type_gyre_tls_session, &session);
+		gyre_context_fire_event(tls->place, &gyre_type_gyre_tls_session, &session);
 	}
 	if (!tls->removed) {
 		catch_up(tls);
@@ -217,7 +217,7 @@ static void deliver(struct gy_tls *tls, struct gyre_buffer *plain)
 	if ((tls->channel->flags & GY_CHANNEL_MANUAL) != 0) {
 		tls->channel->flags |= GY_CHANNEL_HELD;
 	}
-	gyre_fire_read(tls->place, plain);
+	gyre_context_fire_read(tls->place, plain);
 }
 
 /* The peer has ended its side; what it may still send is none of ours. */
@@ -299,7 +299,7 @@ static void advance(struct gy_tls *tls)
 	}
 	if (hungry && goes_on(tls) && (tls->channel->flags & GY_CHANNEL_MANUAL) != 0 &&
 	    (!tls->established || tls->requested)) {
-		gyre_channel_read(tls->place);
+		gyre_context_read(tls->place);
 	}
 	leave(tls);
 }
@@ -340,14 +340,14 @@ static void resume(struct gy_deferred *deferred)
 	advance(tls);
 	if ((channel->flags & GY_CHANNEL_COMPLETE) != 0 &&
 	    (channel->flags & GY_CHANNEL_ENDING) == 0) {
-		gyre_fire_read_complete(&channel->pipeline.head.head);
+		gyre_context_fire_read_complete(&channel->pipeline.head.head);
 	}
 }
 
 static void read_request(struct gyre_handler_context *ctx)
 {
 	tls_of(ctx)->requested = (ctx->channel->flags & GY_CHANNEL_MANUAL) != 0;
-	gyre_channel_read(ctx);
+	gyre_context_read(ctx);
 }
 
 /* ---- the end of input ---- */
@@ -362,7 +362,7 @@ static void close_channel(struct gyre_handler_context *ctx)
 	tls->closing = tls->held != NULL;
 	if (!tls->closing) {
 		say_bye(tls);
-		gyre_channel_close(ctx);
+		gyre_context_close(ctx);
 	}
 }
 
@@ -383,14 +383,14 @@ static void take_end(struct gy_tls *tls, const struct gyre_input_closed *event)
 {
 	if (event->draining != 0) {
 		if (tls->half_close) {
-			gyre_fire_event(tls->place, &gyre_type_gyre_input_closed, event);
+			gyre_context_fire_event(tls->place, &gyre_type_gyre_input_closed, event);
 		}
 		say_bye(tls);
 	} else if (!tls->heard_bye) {
 		complain_of_end(tls, -ECONNABORTED);
 		fail(tls, -ECONNABORTED);
 	} else if (tls->half_close) {
-		gyre_fire_event(tls->place, &gyre_type_gyre_input_closed, event);
+		gyre_context_fire_event(tls->place, &gyre_type_gyre_input_closed, event);
 	} else {
 		close_channel(tls->place);
 	}
@@ -402,7 +402,7 @@ static void hear_event(struct gyre_handler_context *ctx, const struct gyre_type 
 	struct gy_tls *tls = tls_of(ctx);
 
 	if (type->id != GYRE_ID(gyre_input_closed)) {
-		gyre_fire_event(ctx, type, event);
+		gyre_context_fire_event(ctx, type, event);
 		return;
 	}
 	if (!tls->failed) {
@@ -452,7 +452,7 @@ static void shut_down(struct gyre_handler_context *ctx)
 	tls->shutting = true;
 	if (tls->held == NULL) {
 		say_bye(tls);
-		gyre_channel_shutdown(ctx);
+		gyre_context_shutdown(ctx);
 	}
 }
 
@@ -620,7 +620,7 @@ static void active(struct gyre_handler_context *ctx)
 	enter(tls);
 	start(tls);
 	if (!is_ending(tls)) {
-		gyre_fire_active(ctx);
+		gyre_context_fire_active(ctx);
 	}
 	leave(tls);
 }
@@ -634,7 +634,7 @@ static void inactive(struct gyre_handler_context *ctx)
 		complain_of_end(tls, reason);
 	}
 	stop(tls, gy_channel_failure(ctx->channel));
-	gyre_fire_inactive(ctx);
+	gyre_context_fire_inactive(ctx);
 }
 
 static const struct gyre_handler server = {

@@ -102,9 +102,9 @@ struct gy_log_limit *gy_tls_context_limit(struct gyre_tls_context *context);
 
 /* How connections read and write; NULL without memory. */
 BIO_METHOD *gy_tls_method_create(void);
-/* Gives the channel what is encrypted; as gyre_channel_write(). */
+/* Gives the channel what is encrypted; as gyre_context_write(). */
 int gy_tls_flush(struct gy_tls *tls);
-/* Encrypts @data, which is taken, and gives it to the channel; as gyre_channel_write(). */
+/* Encrypts @data, which is taken, and gives it to the channel; as gyre_context_write(). */
 int gy_tls_encrypt(struct gy_tls *tls, struct gyre_buffer *data);
 /*
  * Takes plain bytes out of what has come, some records at most, into a buffer; NULL for none.

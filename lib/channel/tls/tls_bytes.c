@@ -85,7 +85,7 @@ int gy_tls_flush(struct gy_tls *tls)
 	struct gyre_buffer *out = tls->out;
 
 	tls->out = NULL;
-	return out == NULL ? 0 : gyre_channel_write(tls->place, out);
+	return out == NULL ? 0 : gyre_context_write(tls->place, out);
 }
 
 /* As many bytes of @data as make whole records, or are the last ones; where they stand if they

@@ -52,8 +52,8 @@ static int ask_next(struct gyre_stack *stack)
 				   gyre_new(stack, chain, rest.left,
 					    { rest.next[0], rest.next[1], rest.next[2] }),
 				   patience_ns(stack), &frame_of(stack)->future));
-	if (gyre_failed(&frame_of(stack)->future)) {
-		return gyre_throw(stack, gyre_error(&frame_of(stack)->future));
+	if (gyre_future_failed(&frame_of(stack)->future)) {
+		return gyre_throw(stack, gyre_future_error(&frame_of(stack)->future));
 	}
 	return gyre_reply(stack, gyre_new(stack, number, 0));
 	GYRE_END(stack);
@@ -101,7 +101,7 @@ static int go_round(struct gyre_stack *stack, bool by_way_of_c)
 					   gyre_new(stack, chain, 2, { frame->b, frame->a }), 0,
 					   &frame->future));
 	}
-	error = gyre_error(&frame->future);
+	error = gyre_future_error(&frame->future);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -147,7 +147,7 @@ static int ask_itself(struct gyre_stack *stack)
 	frame->a = spawn_on(stack, &shop_class, 0);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->a, gyre_new(stack, chain, 1, { frame->a }), 0,
 				   &frame->future));
-	error = gyre_error(&frame->future);
+	error = gyre_future_error(&frame->future);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -176,7 +176,7 @@ static int wait_for_asker(struct gyre_stack *stack)
 	frame->b = spawn_on(stack, &bank_class, loops - 1);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->b, gyre_new(stack, chain, 1, { gyre_self(stack) }),
 				   GYRE_MILLISECONDS(50), &frame->future));
-	error = gyre_error(&frame->future);
+	error = gyre_future_error(&frame->future);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -200,7 +200,7 @@ static int ask_a_mute(struct gyre_stack *stack)
 	frame->b = spawn_on(stack, &mute_class, 0);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->a, gyre_new(stack, chain, 1, { frame->b }), 0,
 				   &frame->future));
-	error = gyre_error(&frame->future);
+	error = gyre_future_error(&frame->future);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -224,7 +224,7 @@ static int pass_through_twice(struct gyre_stack *stack)
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->b,
 				   gyre_new(stack, chain, 3, { frame->c, frame->b, frame->a }), 0,
 				   &frame->future));
-	error = gyre_error(&frame->future);
+	error = gyre_future_error(&frame->future);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -265,7 +265,7 @@ static int ask_like_all(struct gyre_stack *stack)
 			       gyre_new(stack, number, 1), GYRE_MILLISECONDS(300), &frame->future);
 		return gyre_suspend(stack, 1);
 	}
-	expect(gyre_error(&frame->future) == -ETIMEDOUT);
+	expect(gyre_future_error(&frame->future) == -ETIMEDOUT);
 	if (given_up++ == 0) {
 		first_ns = worked_ns();
 	}

@@ -13,9 +13,9 @@ static int outcome; /* 1 for an answer */
 
 static int take_answer(const struct gyre_future *future)
 {
-	const struct number *answer = gyre_get(future, number);
+	const struct number *answer = gyre_future_get(future, number);
 
-	return answer == NULL ? gyre_error(future) : (int)answer->value;
+	return answer == NULL ? gyre_future_error(future) : (int)answer->value;
 }
 
 static int ask_target(struct gyre_stack *stack)
@@ -255,7 +255,7 @@ static int from_anywhere(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_ask(stack, target, gyre_new(stack, number, 0), 0, &frame->future));
-	expect(gyre_error(&frame->future) == 0);
+	expect(gyre_future_error(&frame->future) == 0);
 	outcome = take_answer(&frame->future);
 	trace('a');
 	GYRE_END(stack);
@@ -368,7 +368,7 @@ static int ask_briefly(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_ask(stack, target, gyre_new(stack, number, 0),
 				   GYRE_MILLISECONDS(100), &frame->future));
-	outcome = gyre_error(&frame->future);
+	outcome = gyre_future_error(&frame->future);
 	GYRE_END(stack);
 }
 

@@ -32,10 +32,10 @@ static int ask_on(struct gyre_stack *stack, uint32_t loop)
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, ask_number(stack, spawn_on(stack, &adder_class, loop), 41));
-	expect(gyre_error(&frame->answer) == 0);
-	expect(!gyre_failed(&frame->answer));
-	expect(gyre_get(&frame->answer, number)->value == 42);
-	expect(gyre_get(&frame->answer, place) == NULL);
+	expect(gyre_future_error(&frame->answer) == 0);
+	expect(!gyre_future_failed(&frame->answer));
+	expect(gyre_future_get(&frame->answer, number)->value == 42);
+	expect(gyre_future_get(&frame->answer, place) == NULL);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -69,10 +69,10 @@ static int never_inside(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	expect(ask_number(stack, GYRE_NOBODY, 1) == 0);
-	expect(gyre_error(&frame->answer) == -EINPROGRESS);
-	expect(gyre_get(&frame->answer, number) == NULL);
+	expect(gyre_future_error(&frame->answer) == -EINPROGRESS);
+	expect(gyre_future_get(&frame->answer, number) == NULL);
 	GYRE_AWAIT(stack, 0);
-	expect(gyre_error(&frame->answer) == -ESRCH);
+	expect(gyre_future_error(&frame->answer) == -ESRCH);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -95,7 +95,7 @@ static int ask_oneself(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, ask_number(stack, gyre_self(stack), 1));
-	expect(gyre_get(&frame->answer, number)->value == 7);
+	expect(gyre_future_get(&frame->answer, number)->value == 7);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -149,7 +149,7 @@ static int relay(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, ask_number(stack, second, gyre_message(stack, number)->value * 2));
 	expect(gyre_message(stack, number)->value == 10);
-	frame->sum = gyre_get(&frame->answer, number)->value;
+	frame->sum = gyre_future_get(&frame->answer, number)->value;
 	return gyre_reply(stack, gyre_new(stack, number, frame->sum));
 	GYRE_END(stack);
 }
@@ -167,7 +167,7 @@ static int ask_relay(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	second = spawn_here(stack, &adder_class);
 	GYRE_AWAIT(stack, ask_number(stack, spawn_on(stack, &relay_class, 1), 10));
-	expect(gyre_get(&frame->answer, number)->value == 21);
+	expect(gyre_future_get(&frame->answer, number)->value == 21);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -209,24 +209,24 @@ static int fail_on(struct gyre_stack *stack, uint32_t loop)
 	GYRE_BEGIN(stack);
 	frame->loop = loop;
 	GYRE_AWAIT(stack, ask_number(stack, spawn_on(stack, &deaf_class, frame->loop), 1));
-	expect(gyre_error(&frame->answer) == -ENOSYS);
-	expect(gyre_get(&frame->answer, number) == NULL);
+	expect(gyre_future_error(&frame->answer) == -ENOSYS);
+	expect(gyre_future_get(&frame->answer, number) == NULL);
 	GYRE_AWAIT(stack, ask_number(stack, spawn_on(stack, &sink_class, frame->loop), 1));
-	expect(gyre_error(&frame->answer) == -ENOMSG);
+	expect(gyre_future_error(&frame->answer) == -ENOMSG);
 	GYRE_AWAIT(stack, ask_number(stack, spawn_on(stack, &refusing_class, frame->loop), 1));
-	expect(gyre_error(&frame->answer) == -EDOM);
+	expect(gyre_future_error(&frame->answer) == -EDOM);
 	GYRE_AWAIT(stack, ask_number(stack, spawn_on(stack, &nonsense_class, frame->loop), 1));
-	expect(gyre_error(&frame->answer) == -EINVAL);
+	expect(gyre_future_error(&frame->answer) == -EINVAL);
 	GYRE_AWAIT(stack, ask_number(stack, spawn_on(stack, &empty_class, frame->loop), 1));
-	expect(gyre_error(&frame->answer) == -ENOMEM);
+	expect(gyre_future_error(&frame->answer) == -ENOMEM);
 	frame->to = spawn_on(stack, &mute_class, frame->loop);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->to, gyre_new(stack, number, 1),
 				   GYRE_MILLISECONDS(3), &frame->answer));
-	expect(gyre_error(&frame->answer) == -ETIMEDOUT);
+	expect(gyre_future_error(&frame->answer) == -ETIMEDOUT);
 	GYRE_AWAIT(stack, ask_number(stack, frame->to, 2) + gyre_stop(stack, frame->to));
-	expect(gyre_error(&frame->answer) == -ESHUTDOWN);
+	expect(gyre_future_error(&frame->answer) == -ESHUTDOWN);
 	GYRE_AWAIT(stack, ask_number(stack, frame->to, 3));
-	expect(gyre_error(&frame->answer) == -ESRCH);
+	expect(gyre_future_error(&frame->answer) == -ESRCH);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -262,9 +262,9 @@ static int ask_without_mail(struct gyre_stack *stack)
 	struct frame *frame = frame_of(stack);
 
 	expect(gyre_ask(stack, gyre_self(stack), NULL, 0, &frame->answer) == -ENOMEM);
-	expect(gyre_error(&frame->answer) == -ENOMEM);
-	expect(gyre_failed(&frame->answer));
-	expect(gyre_get(&frame->answer, number) == NULL);
+	expect(gyre_future_error(&frame->answer) == -ENOMEM);
+	expect(gyre_future_failed(&frame->answer));
+	expect(gyre_future_get(&frame->answer, number) == NULL);
 	return fixture_end(stack);
 }
 
@@ -286,8 +286,8 @@ static int time_out(struct gyre_stack *stack)
 		expect(gyre_sleep(stack, GYRE_SECONDS(3), &frame->others[0]) == 0);
 		return gyre_suspend_any(stack, 1);
 	}
-	expect(gyre_error(&frame->answer) == -ETIMEDOUT);
-	expect(gyre_error(&frame->others[0]) == -EINPROGRESS);
+	expect(gyre_future_error(&frame->answer) == -ETIMEDOUT);
+	expect(gyre_future_error(&frame->others[0]) == -EINPROGRESS);
 	expect(gyre_now(stack) - asked_ns >= GYRE_MILLISECONDS(20));
 	return fixture_end(stack);
 }
@@ -314,9 +314,9 @@ static int time_out_apart(struct gyre_stack *stack)
 			&frame->others[2]) == 0);
 	return gyre_suspend_any(stack, 1);
 case 1:
-	expect(gyre_error(&frame->others[0]) == -EINPROGRESS);
-	expect(gyre_error(&frame->others[1]) == -ETIMEDOUT);
-	expect(gyre_error(&frame->others[2]) == -EINPROGRESS);
+	expect(gyre_future_error(&frame->others[0]) == -EINPROGRESS);
+	expect(gyre_future_error(&frame->others[1]) == -ETIMEDOUT);
+	expect(gyre_future_error(&frame->others[2]) == -EINPROGRESS);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }

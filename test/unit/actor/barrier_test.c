@@ -107,7 +107,7 @@ static int guard(struct gyre_stack *stack)
 	GYRE_AWAIT(stack, wait_for(stack, what));
 	trace(strchr("Qq", what) != NULL ? '1' : '0');
 	expect((strchr("TZ", what) != NULL) ==
-	       (gyre_error(&frame_of(stack)->future) == -ETIMEDOUT));
+	       (gyre_future_error(&frame_of(stack)->future) == -ETIMEDOUT));
 	if (what == 'F') {
 		return gyre_throw(stack, -EIO);
 	}
@@ -144,7 +144,7 @@ static int ask_target(struct gyre_stack *stack)
 {
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, ask(stack, target, letter_of(stack), 0));
-	if (gyre_failed(&frame_of(stack)->future)) {
+	if (gyre_future_failed(&frame_of(stack)->future)) {
 		trace('!');
 	}
 	GYRE_END(stack);

@@ -67,7 +67,7 @@ Test(batch_ask, for_whose_answer_there_was_no_memory_fails)
 
 static int answer_largely(struct gyre_stack *stack)
 {
-	struct gyre_mail *mail = gyre_mail_new(stack, &gyre_type_large);
+	struct gyre_mail *mail = gyre_mail_create(stack, &gyre_type_large);
 
 	memset(gyre_payload(mail), 0, sizeof(struct large));
 	((struct large *)gyre_payload(mail))->values[4999] = 7;
@@ -86,7 +86,7 @@ static int ask_largely(struct gyre_stack *stack)
 	}
 	GYRE_AWAIT(stack, 0);
 	for (uint32_t i = 0; i < 2; i++) {
-		expect(gyre_get(&frame->asks[i], large)->values[4999] == 7);
+		expect(gyre_future_get(&frame->asks[i], large)->values[4999] == 7);
 	}
 	return fixture_end(stack);
 	GYRE_END(stack);

@@ -271,16 +271,16 @@ static bool trace_answers(struct gyre_stack *stack)
 	const struct gyre_future *asks = frame_of(stack)->asks;
 
 	for (uint32_t i = 0; i < asked; i++) {
-		if (gyre_error(&asks[i]) == -EINPROGRESS) {
+		if (gyre_future_error(&asks[i]) == -EINPROGRESS) {
 			return false;
 		}
 	}
 	for (uint32_t i = 0; i < asked; i++) {
-		const struct number *number = gyre_get(&asks[i], number);
+		const struct number *number = gyre_future_get(&asks[i], number);
 		char sign = number != NULL ? (char)number->value : '?';
 
 		for (size_t k = 0; k < sizeof(signs) / sizeof(signs[0]); k++) {
-			sign = gyre_error(&asks[i]) == signs[k].error ? signs[k].sign : sign;
+			sign = gyre_future_error(&asks[i]) == signs[k].error ? signs[k].sign : sign;
 		}
 		trace(sign);
 	}
@@ -298,7 +298,7 @@ static int follow_script(struct gyre_stack *stack)
 		target = spawn_on(stack, &batching_class, target_loop);
 		expect(gyre_sleep(stack, 0, turn) == 0);
 	}
-	if (gyre_error(turn) == -EINPROGRESS) {
+	if (gyre_future_error(turn) == -EINPROGRESS) {
 		return gyre_suspend_any(stack, 1);
 	}
 	while (*script != 0) {

@@ -39,7 +39,7 @@ static int retire(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_stop_gracefully(stack, actor, GYRE_SECONDS(1),
 					       &puppet_frame(stack)->future));
-	outcome = gyre_error(&puppet_frame(stack)->future);
+	outcome = gyre_future_error(&puppet_frame(stack)->future);
 	GYRE_END(stack);
 }
 

@@ -140,11 +140,11 @@ static int overfill_with_asks(struct gyre_stack *stack)
 		for (uint32_t i = 0; i < 4; i++) {
 			expect(ask(stack, target, 'a' + (char)i, &frame->others[i]) == 0);
 		}
-		expect(gyre_error(&frame->others[2]) == -EINPROGRESS);
+		expect(gyre_future_error(&frame->others[2]) == -EINPROGRESS);
 		return gyre_suspend(stack, 1);
 	}
 	for (uint32_t i = 0; i < 4; i++) {
-		expect(gyre_error(&frame->others[i]) == (i < 2 ? 0 : -ENOBUFS));
+		expect(gyre_future_error(&frame->others[i]) == (i < 2 ? 0 : -ENOBUFS));
 	}
 	return fixture_end(stack);
 }
@@ -175,7 +175,7 @@ static int overfill_far(struct gyre_stack *stack)
 	tell_all(stack, target, "1234xx");
 	(void)spawn_here(stack, &release_class);
 	GYRE_AWAIT(stack, ask(stack, target, 'x', &frame->future));
-	expect(gyre_error(&frame->future) == -ENOBUFS);
+	expect(gyre_future_error(&frame->future) == -ENOBUFS);
 	while (gy_load_acquire(&noted) < 5) {
 		GYRE_AWAIT(stack, turn(stack));
 	}
@@ -244,8 +244,8 @@ static int wait_when_full(struct gyre_stack *stack)
 	expect(gyre_timer_start(stack, 1, &at_once) == 0);
 	expect(ask(stack, deaf, 'q', &frame_of(stack)->others[0]) == 0);
 	GYRE_AWAIT(stack, ask(stack, target, 'q', &frame_of(stack)->future));
-	expect(gyre_error(&frame_of(stack)->others[0]) == -ENOSYS);
-	expect(gyre_error(&frame_of(stack)->future) == 0);
+	expect(gyre_future_error(&frame_of(stack)->others[0]) == -ENOSYS);
+	expect(gyre_future_error(&frame_of(stack)->future) == 0);
 	trace('r');
 	while (strchr(traced, 'e') == NULL) {
 		GYRE_AWAIT(stack, turn(stack));
@@ -289,7 +289,7 @@ static int poison_full(struct gyre_stack *stack, uint32_t loop)
 	GYRE_AWAIT(stack, turn(stack));
 	do {
 		GYRE_AWAIT(stack, ask(stack, target, 'a', &frame_of(stack)->future));
-	} while (gyre_error(&frame_of(stack)->future) != -ESRCH);
+	} while (gyre_future_error(&frame_of(stack)->future) != -ESRCH);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }

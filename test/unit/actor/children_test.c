@@ -186,7 +186,7 @@ static int ask_for_parents(struct gyre_stack *stack)
 	frame_of(stack)->to = spawn_member(stack, next_plan, 1);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame_of(stack)->to, gyre_new(stack, number, 0), 0,
 				   &frame_of(stack)->future));
-	parent = &gyre_get(&frame_of(stack)->future, place)->address;
+	parent = &gyre_future_get(&frame_of(stack)->future, place)->address;
 	expect(gyre_address_equal(*parent, next_plan.detached ? GYRE_NOBODY : gyre_self(stack)));
 	return fixture_end(stack);
 	GYRE_END(stack);
@@ -218,7 +218,7 @@ static int stop_a_detached_parent(struct gyre_stack *stack)
 	}
 	GYRE_AWAIT(stack, gyre_ask(stack, last_child, gyre_new(stack, number, 0), 0,
 				   &frame_of(stack)->future));
-	expect(gyre_error(&frame_of(stack)->future) == 0);
+	expect(gyre_future_error(&frame_of(stack)->future) == 0);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -244,7 +244,7 @@ static int fail_a_child(struct gyre_stack *stack)
 	}
 	GYRE_AWAIT(stack, gyre_ask(stack, frame_of(stack)->to, gyre_new(stack, number, 0), 0,
 				   &frame_of(stack)->future));
-	expect(gyre_error(&frame_of(stack)->future) == 0);
+	expect(gyre_future_error(&frame_of(stack)->future) == 0);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }

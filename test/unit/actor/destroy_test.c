@@ -19,7 +19,7 @@ static int tell_sink(struct gyre_stack *stack)
 	expect(gyre_notify(stack, frame->to, gyre_new(stack, crate, .parcel = pack(1))) == 0);
 	/* Behind the others, so they have been handled when it fails. */
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->to, parcel(stack, 100), 0, &frame->future));
-	expect(gyre_error(&frame->future) == -ENOMSG);
+	expect(gyre_future_error(&frame->future) == -ENOMSG);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -46,7 +46,7 @@ static int tell_failing(struct gyre_stack *stack)
 	frame->to = spawn_target(stack, &failing_class);
 	expect(gyre_notify(stack, frame->to, parcel(stack, 1)) == 0);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->to, parcel(stack, 2), 0, &frame->future));
-	expect(gyre_error(&frame->future) == -EIO);
+	expect(gyre_future_error(&frame->future) == -EIO);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -110,10 +110,10 @@ static int ask_packer(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	frame->to = spawn_target(stack, &packer_class);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->to, parcel(stack, 1), 0, &frame->future));
-	expect(*gyre_get(&frame->future, parcel)->goods == 3);
+	expect(*gyre_future_get(&frame->future, parcel)->goods == 3);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->to, parcel(stack, 1), 0, &frame->other));
-	expect(gyre_error(&frame->future) == -ESTALE);
-	expect(gyre_get(&frame->other, parcel) != NULL);
+	expect(gyre_future_error(&frame->future) == -ESTALE);
+	expect(gyre_future_get(&frame->other, parcel) != NULL);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -176,13 +176,13 @@ static int tell_nobody(struct gyre_stack *stack)
 	frame->to = (struct gyre_address){ .loop = (uint16_t)parcel_loop, .cookie = 1 };
 	(void)gyre_notify(stack, frame->to, parcel(stack, 1));
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->to, parcel(stack, 2), 0, &frame->future));
-	expect(gyre_error(&frame->future) == -ESRCH);
+	expect(gyre_future_error(&frame->future) == -ESRCH);
 	frame->to.node = 1;
 	(void)gyre_notify(stack, frame->to, parcel(stack, 3));
 	frame->to = spawn_target(stack, &deaf_class);
 	expect(gyre_notify(stack, frame->to, parcel(stack, 4)) == 0);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->to, parcel(stack, 5), 0, &frame->future));
-	expect(gyre_error(&frame->future) == -ENOSYS);
+	expect(gyre_future_error(&frame->future) == -ENOSYS);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -208,7 +208,7 @@ static int tell_full(struct gyre_stack *stack)
 		(void)gyre_notify(stack, frame->to, parcel(stack, i));
 	}
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->to, parcel(stack, 10), 0, &frame->future));
-	expect(gyre_failed(&frame->future));
+	expect(gyre_future_failed(&frame->future));
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -228,13 +228,13 @@ static int tell_stopping(struct gyre_stack *stack)
 	expect(gyre_poison(stack, frame->to) == 0);
 	expect(gyre_notify(stack, frame->to, parcel(stack, 2)) == 0);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->to, parcel(stack, 3), 0, &frame->future));
-	expect(gyre_failed(&frame->future));
+	expect(gyre_future_failed(&frame->future));
 	frame->to = spawn_target(stack, &sink_class);
 	expect(gyre_notify(stack, frame->to, parcel(stack, 4)) == 0);
 	expect(gyre_stop(stack, frame->to) == 0);
 	(void)gyre_notify(stack, frame->to, parcel(stack, 5));
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->to, parcel(stack, 6), 0, &frame->future));
-	expect(gyre_failed(&frame->future));
+	expect(gyre_future_failed(&frame->future));
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -262,7 +262,7 @@ static int ask_too_late(struct gyre_stack *stack)
 	late_class.mount = wait_in_mount;
 	frame->to = spawn_target(stack, &late_class);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->to, parcel(stack, 1), 1, &frame->future));
-	expect(gyre_error(&frame->future) == -ETIMEDOUT);
+	expect(gyre_future_error(&frame->future) == -ETIMEDOUT);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->to, parcel(stack, 2), 0, &frame->future));
 	return fixture_end(stack);
 	GYRE_END(stack);
@@ -367,8 +367,8 @@ static int tell_batching(struct gyre_stack *stack)
 	}
 	expect(gyre_ask(stack, frame->to, parcel(stack, 1), 0, &frame->future) == 0);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->to, parcel(stack, 2), 0, &frame->other));
-	expect(*gyre_get(&frame->future, parcel)->goods == 9);
-	expect(gyre_get(&frame->other, parcel) != NULL);
+	expect(*gyre_future_get(&frame->future, parcel)->goods == 9);
+	expect(gyre_future_get(&frame->other, parcel) != NULL);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -391,7 +391,7 @@ static int ask_unanswering(struct gyre_stack *stack)
 	frame->to = spawn_target(stack, &silent_class);
 	expect(gyre_ask(stack, frame->to, parcel(stack, 1), 0, &frame->future) == 0);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->to, parcel(stack, 2), 0, &frame->other));
-	expect(gyre_error(&frame->other) == -ENOMSG);
+	expect(gyre_future_error(&frame->other) == -ENOMSG);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -437,7 +437,7 @@ static int tell_stashing(struct gyre_stack *stack)
 	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->other));
 	GYRE_AWAIT(stack,
 		   gyre_ask(stack, frame->to, gyre_new(stack, number, 1), 0, &frame->future));
-	expect(!gyre_failed(&frame->future));
+	expect(!gyre_future_failed(&frame->future));
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -451,13 +451,13 @@ Test(destroy, happens_to_what_is_laid_aside_when_its_actor_stops)
 
 static int throw_away(struct gyre_stack *stack)
 {
-	struct gyre_mail *empty = gyre_mail_new(stack, &gyre_type_parcel);
+	struct gyre_mail *empty = gyre_mail_create(stack, &gyre_type_parcel);
 
 	expect(((struct parcel *)gyre_payload(empty))->goods == NULL);
-	gyre_mail_free(stack, empty);
-	gyre_mail_free(stack, gyre_mail_new(stack, &gyre_type_crate));
-	gyre_mail_free(stack, parcel(stack, 1));
-	gyre_mail_free(NULL, parcel_outside(2));
+	gyre_mail_destroy(stack, empty);
+	gyre_mail_destroy(stack, gyre_mail_create(stack, &gyre_type_crate));
+	gyre_mail_destroy(stack, parcel(stack, 1));
+	gyre_mail_destroy(NULL, parcel_outside(2));
 	return fixture_end(stack);
 }
 

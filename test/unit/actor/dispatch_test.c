@@ -354,7 +354,7 @@ static int flood(struct gyre_stack *stack)
 	struct gyre_address to = *(struct gyre_address *)gyre_state(stack);
 
 	for (uint32_t i = 0; i < 8; i++) {
-		if (gyre_stack_state(stack) == 0 || gyre_error(&frame->futures[i]) == 0) {
+		if (gyre_stack_state(stack) == 0 || gyre_future_error(&frame->futures[i]) == 0) {
 			expect(gyre_ask(stack, to, gyre_new(stack, number, i), 0,
 					&frame->futures[i]) == 0);
 		}

@@ -78,8 +78,8 @@ static int ring(struct gyre_stack *stack)
 	expect(gyre_notify(stack, frame->to, gyre_new(stack, bell)) == 0);
 	expect(gyre_notify(stack, frame->to, gyre_new_copy(stack, bell, &(struct bell){})) == 0);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->to, gyre_new(stack, ping), 0, &frame->future));
-	expect(gyre_error(&frame->future) == 0);
-	expect(gyre_answer_of(&frame->future, ping) != NULL);
+	expect(gyre_future_error(&frame->future) == 0);
+	expect(gyre_future_answer_to(&frame->future, ping) != NULL);
 	GYRE_AWAIT(stack, gyre_sleep(stack, 1, &frame->future));
 	return fixture_end(stack);
 	GYRE_END(stack);
@@ -114,7 +114,7 @@ static int ring_for_light(struct gyre_stack *stack)
 {
 	struct gyre_address to = spawn_here(stack, &passing_class);
 
-	gyre_mail_free(stack, gyre_new(stack, lamp));
+	gyre_mail_destroy(stack, gyre_new(stack, lamp));
 	return gyre_notify(stack, to, gyre_new(stack, bell));
 }
 
@@ -162,7 +162,7 @@ static int ask_batch(struct gyre_stack *stack)
 	}
 	GYRE_AWAIT(stack, 0);
 	for (uint32_t i = 0; i < BELLS; i++) {
-		expect(gyre_answer_of(&frame->futures[i], ping) != NULL);
+		expect(gyre_future_answer_to(&frame->futures[i], ping) != NULL);
 	}
 	return fixture_end(stack);
 	GYRE_END(stack);
@@ -182,7 +182,7 @@ static int ring_all(struct gyre_stack *stack)
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);
-	expect(gyre_spawn_group(stack, &hearing_class, GYRE_NO_ARGUMENT, &options, &frame->to) ==
+	expect(gyre_group_spawn(stack, &hearing_class, GYRE_NO_ARGUMENT, &options, &frame->to) ==
 	       0);
 	expect(gyre_notify(stack, frame->to, gyre_new(stack, bell)) == 0);
 	while (gy_load_relaxed(&heard) < 4) {
@@ -222,7 +222,7 @@ Test(empty, question_from_outside_is_answered_and_refused)
 				     0, &reply),
 		     0);
 	cr_assert_not_null(gyre_mail_get(reply, pong));
-	gyre_mail_free(NULL, reply);
+	gyre_mail_destroy(NULL, reply);
 	cr_assert_eq(gyre_system_ask(fixture.system, refusing,
 				     gyre_system_new(fixture.system, ping), 0, &reply),
 		     -EACCES);

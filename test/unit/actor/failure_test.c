@@ -269,11 +269,11 @@ static int ask_failing(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	target = spawn_here(stack, &class);
 	GYRE_AWAIT(stack, ask(stack, target, 'f'));
-	expect(gyre_error(&frame_of(stack)->future) == -EIO);
+	expect(gyre_future_error(&frame_of(stack)->future) == -EIO);
 	GYRE_AWAIT(stack, ask(stack, target, 'w'));
-	expect(gyre_error(&frame_of(stack)->future) == -EIO);
+	expect(gyre_future_error(&frame_of(stack)->future) == -EIO);
 	GYRE_AWAIT(stack, ask(stack, target, '1'));
-	expect(gyre_get(&frame_of(stack)->future, number)->value == 3);
+	expect(gyre_future_get(&frame_of(stack)->future, number)->value == 3);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }

@@ -176,7 +176,7 @@ static int wait_in_state(struct gyre_stack *stack)
 	}
 	GYRE_AWAIT(stack, 0);
 	for (uint32_t i = 0; i < KEPT; i++) {
-		completed += gyre_error(&futures[i]) == 0;
+		completed += gyre_future_error(&futures[i]) == 0;
 	}
 	GYRE_END(stack);
 }

@@ -93,11 +93,11 @@ static int stop_at_work(struct gyre_stack *stack)
 	expect(stop(stack) == 0);
 	expect(tell(stack, 0) == 0); /* too late */
 	GYRE_AWAIT(stack, 0);
-	answer_error = gyre_error(&frame->future);
-	stop_error = gyre_error(&frame->stopped);
+	answer_error = gyre_future_error(&frame->future);
+	stop_error = gyre_future_error(&frame->stopped);
 	GYRE_AWAIT(stack,
 		   gyre_ask(stack, frame->to, gyre_new(stack, number, 0), 0, &frame->future));
-	expect(gyre_error(&frame->future) == -ESRCH);
+	expect(gyre_future_error(&frame->future) == -ESRCH);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -133,8 +133,8 @@ static int run_out_of_time(struct gyre_stack *stack)
 	frame->to = spawn_on(stack, &worker_class, worker_loop);
 	expect(gyre_ask(stack, frame->to, gyre_new(stack, number, FAR), 0, &frame->future) == 0);
 	GYRE_AWAIT(stack, stop(stack));
-	answer_error = gyre_error(&frame->future);
-	stop_error = gyre_error(&frame->stopped);
+	answer_error = gyre_future_error(&frame->future);
+	stop_error = gyre_future_error(&frame->stopped);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -167,8 +167,8 @@ static int stop_twice(struct gyre_stack *stack)
 	expect(stop(stack) == 0);
 	expect(gyre_stop_gracefully(stack, frame->to, SHORT_NS, &frame->stopped_too) == 0);
 	GYRE_AWAIT(stack, gyre_stop_gracefully(stack, frame->to, LONG_NS, NULL));
-	expect(gyre_error(&frame->stopped) == 0);
-	expect(gyre_error(&frame->stopped_too) == 0);
+	expect(gyre_future_error(&frame->stopped) == 0);
+	expect(gyre_future_error(&frame->stopped_too) == 0);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -193,7 +193,7 @@ static int stop_what_is_gone(struct gyre_stack *stack)
 		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->future));
 	}
 	GYRE_AWAIT(stack, stop(stack));
-	expect(gyre_error(&frame->stopped) == -ESRCH);
+	expect(gyre_future_error(&frame->stopped) == -ESRCH);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -209,7 +209,7 @@ static int stop_itself(struct gyre_stack *stack)
 	struct frame *frame = frame_of(stack);
 
 	expect(gyre_stop_gracefully(stack, gyre_self(stack), LONG_NS, &frame->stopped) == -EINVAL);
-	expect(gyre_error(&frame->stopped) == -EINVAL);
+	expect(gyre_future_error(&frame->stopped) == -EINVAL);
 	expect(gyre_stop_gracefully(stack, gyre_self(stack), LONG_NS, NULL) == 0);
 	return gyre_return(stack);
 }
@@ -266,7 +266,7 @@ static int stop_parent(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	frame->to = spawn_here(stack, &parent_class);
 	GYRE_AWAIT(stack, stop(stack));
-	expect(gyre_error(&frame->stopped) == 0);
+	expect(gyre_future_error(&frame->stopped) == 0);
 	expect(gy_load_acquire(&cleaned) == 1);
 	return fixture_end(stack);
 	GYRE_END(stack);
@@ -335,10 +335,10 @@ static int stop_parent_again(struct gyre_stack *stack)
 	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->future));
 	expect(gyre_stop_gracefully(stack, frame->to, 0, NULL) == -ESRCH);
 	expect(stop(stack) == 0);
-	expect(gyre_error(&frame->stopped) == -EINPROGRESS);
+	expect(gyre_future_error(&frame->stopped) == -EINPROGRESS);
 	(void)spawn_here(stack, &releaser_class);
 	GYRE_AWAIT(stack, 0);
-	expect(gyre_error(&frame->stopped) == 0);
+	expect(gyre_future_error(&frame->stopped) == 0);
 	expect(gy_load_acquire(&cleaned) == 1);
 	return fixture_end(stack);
 	GYRE_END(stack);

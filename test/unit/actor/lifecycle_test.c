@@ -39,7 +39,7 @@ static int ask_actor(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_ask(stack, actor, gyre_new(stack, number, 1), 0,
 				   &puppet_frame(stack)->future));
-	outcome = gyre_error(&puppet_frame(stack)->future);
+	outcome = gyre_future_error(&puppet_frame(stack)->future);
 	GYRE_END(stack);
 }
 
@@ -212,7 +212,7 @@ static int await_stale(struct gyre_stack *stack)
 {
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_stop_gracefully(stack, actor, 1, &puppet_frame(stack)->future));
-	outcome = gyre_error(&puppet_frame(stack)->future);
+	outcome = gyre_future_error(&puppet_frame(stack)->future);
 	GYRE_END(stack);
 }
 

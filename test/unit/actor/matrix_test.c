@@ -143,7 +143,7 @@ static int ask_target(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_ask(stack, target, gyre_new(stack, number, FAIL), 0,
 				   &puppet_frame(stack)->future));
-	ask_outcome = gyre_error(&puppet_frame(stack)->future);
+	ask_outcome = gyre_future_error(&puppet_frame(stack)->future);
 	GYRE_END(stack);
 }
 

@@ -72,7 +72,7 @@ static int ask_target(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_ask(stack, target, gyre_new(stack, number, 1), 0, &frame->future));
-	answer_error = gyre_error(&frame->future);
+	answer_error = gyre_future_error(&frame->future);
 	GYRE_END(stack);
 }
 
@@ -84,7 +84,7 @@ static int ask_target_twice(struct gyre_stack *stack)
 	GYRE_AWAIT(stack,
 		   gyre_ask(stack, target, gyre_new(stack, number, 1), 0, &frame->future) +
 			   gyre_ask(stack, target, gyre_new(stack, number, 2), 0, &frame->other));
-	answer_error = gyre_error(&frame->other);
+	answer_error = gyre_future_error(&frame->other);
 	GYRE_END(stack);
 }
 

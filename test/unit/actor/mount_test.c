@@ -132,9 +132,9 @@ static int spawn_failing(struct gyre_stack *stack)
 	frame->to = spawn_here(stack, &failing_class);
 	expect(gyre_notify(stack, frame->to, gyre_new(stack, number, 1)) == 0);
 	GYRE_AWAIT(stack, ask_number(stack, frame->to, 1));
-	expect(gyre_error(&frame->future) == -ESHUTDOWN);
+	expect(gyre_future_error(&frame->future) == -ESHUTDOWN);
 	GYRE_AWAIT(stack, ask_number(stack, frame->to, 1));
-	expect(gyre_error(&frame->future) == -ESRCH);
+	expect(gyre_future_error(&frame->future) == -ESRCH);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -191,7 +191,7 @@ static int send_to_both(struct gyre_stack *stack)
 	expect(gyre_notify(stack, frame->to, gyre_new(stack, number, 1)) == 0);
 	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(2), &frame->future));
 	GYRE_AWAIT(stack, ask_number(stack, frame->to, 1));
-	expect(gyre_error(&frame->future) == 0);
+	expect(gyre_future_error(&frame->future) == 0);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -248,7 +248,7 @@ static int stop_before_mount(struct gyre_stack *stack, uint32_t loop)
 	expect(gyre_notify(stack, frame->to, gyre_new(stack, number, 1)) == 0);
 	expect(gyre_stop(stack, frame->to) == 0);
 	GYRE_AWAIT(stack, ask_number(stack, frame->to, 1));
-	expect(gyre_failed(&frame->future));
+	expect(gyre_future_failed(&frame->future));
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -334,7 +334,7 @@ static int mail_while_it_waits(struct gyre_stack *stack, uint32_t loop)
 	expect(gyre_notify(stack, frame->to, gyre_new(stack, number, 2)) == 0);
 	expect(notify_outside(frame->to, 3) == 0);
 	GYRE_AWAIT(stack, ask_number(stack, frame->to, 1));
-	first_error = gyre_error(&frame->future);
+	first_error = gyre_future_error(&frame->future);
 	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(30), &frame->future));
 	GYRE_AWAIT(stack, ask_number(stack, frame->to, 1));
 	return fixture_end(stack);
@@ -421,7 +421,7 @@ static int stop_while_it_waits(struct gyre_stack *stack)
 	expect(ask_number(stack, frame->to, 1) == 0);
 	expect(gyre_stop(stack, frame->to) == 0);
 	GYRE_AWAIT(stack, 0);
-	expect(gyre_error(&frame->future) == -ESHUTDOWN);
+	expect(gyre_future_error(&frame->future) == -ESHUTDOWN);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -465,7 +465,7 @@ static int stop_gracefully_while_it_waits(struct gyre_stack *stack, uint64_t dea
 	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(2), &frame->future));
 	expect(gyre_notify(stack, frame->to, gyre_new(stack, number, 1)) == 0);
 	GYRE_AWAIT(stack, gyre_stop_gracefully(stack, frame->to, deadline_ns, &frame->future));
-	expect(gyre_error(&frame->future) == 0);
+	expect(gyre_future_error(&frame->future) == 0);
 	trace('!');
 	return fixture_end(stack);
 	GYRE_END(stack);
@@ -503,7 +503,7 @@ static int fail_with_mail(struct gyre_stack *stack)
 	frame->to = spawn_here(stack, &failing_late_class);
 	expect(gyre_notify(stack, frame->to, gyre_new(stack, number, 1)) == 0);
 	GYRE_AWAIT(stack, ask_number(stack, frame->to, 1));
-	expect(gyre_error(&frame->future) == -ESHUTDOWN);
+	expect(gyre_future_error(&frame->future) == -ESHUTDOWN);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }

@@ -65,14 +65,14 @@ static int ask_and_keep_answer(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	frame->to = spawn_target(stack, &answering_class);
 	expect(gyre_ask(stack, frame->to, parcel(stack, 6), 0, &frame->future) == 0);
-	expect(gyre_move_answer(&frame->future, parcel, &mine) == -ENOENT);
+	expect(gyre_future_move(&frame->future, parcel, &mine) == -ENOENT);
 	GYRE_AWAIT(stack, 0);
-	expect(gyre_move_answer(&frame->future, number, &other) == -ENOENT);
-	expect(gyre_move_answer(&frame->future, parcel, &mine) == 0);
+	expect(gyre_future_move(&frame->future, number, &other) == -ENOENT);
+	expect(gyre_future_move(&frame->future, parcel, &mine) == 0);
 	expect(unpack(&mine) == 7);
-	expect(gyre_get(&frame->future, parcel) == NULL);
-	expect(gyre_error(&frame->future) == 0);
-	expect(gyre_move_answer(&frame->future, parcel, &mine) == -ENOENT);
+	expect(gyre_future_get(&frame->future, parcel) == NULL);
+	expect(gyre_future_error(&frame->future) == 0);
+	expect(gyre_future_move(&frame->future, parcel, &mine) == -ENOENT);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -101,8 +101,8 @@ static int ask_throwing(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	frame->to = spawn_target(stack, &throwing_class);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->to, parcel(stack, 1), 0, &frame->future));
-	expect(gyre_error(&frame->future) == -EIO);
-	expect(gyre_move_answer(&frame->future, parcel, &(struct parcel){ 0 }) == -ENOENT);
+	expect(gyre_future_error(&frame->future) == -EIO);
+	expect(gyre_future_move(&frame->future, parcel, &(struct parcel){ 0 }) == -ENOENT);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -185,8 +185,8 @@ static int ask_batching(struct gyre_stack *stack)
 	frame->to = spawn_target(stack, &batching_class);
 	expect(gyre_ask(stack, frame->to, parcel(stack, 1), 0, &frame->future) == 0);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->to, parcel(stack, 1), 0, &frame->other));
-	expect(gyre_get(&frame->future, number)->value == 0);
-	expect(gyre_error(&frame->other) == 0);
+	expect(gyre_future_get(&frame->future, number)->value == 0);
+	expect(gyre_future_error(&frame->other) == 0);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -220,7 +220,7 @@ static int ask_plain(struct gyre_stack *stack)
 	frame->to = spawn_here(stack, &plain_class);
 	GYRE_AWAIT(stack,
 		   gyre_ask(stack, frame->to, gyre_new(stack, number, 11), 0, &frame->future));
-	expect(gyre_move_answer(&frame->future, number, &mine) == 0);
+	expect(gyre_future_move(&frame->future, number, &mine) == 0);
 	expect(mine.value == 12);
 	return fixture_end(stack);
 	GYRE_END(stack);

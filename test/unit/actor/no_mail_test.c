@@ -53,10 +53,10 @@ static int send_none(struct gyre_stack *stack)
 		expect(gyre_notify_self_first(stack, given(i)) == errors[i]);
 		expect(gyre_system_notify(system, to, given(i)) == errors[i]);
 		expect(gyre_ask(stack, to, given(i), 0, future) == errors[i]);
-		expect(gyre_error(future) == errors[i]);
+		expect(gyre_future_error(future) == errors[i]);
 		expect(gyre_offload(stack, work_nothing, given(i), 0, future) == errors[i]);
-		expect(gyre_error(future) == errors[i]);
-		gyre_mail_free(stack, given(i));
+		expect(gyre_future_error(future) == errors[i]);
+		gyre_mail_destroy(stack, given(i));
 	}
 	return fixture_end(stack);
 }
@@ -85,7 +85,7 @@ Test(no_mail, is_not_sent_from_outside)
 		cr_assert_eq(gyre_system_ask_callback(fixture.system, to, given(i), 0, hear_nothing,
 						      NULL),
 			     errors[i]);
-		gyre_mail_free(NULL, given(i));
+		gyre_mail_destroy(NULL, given(i));
 	}
 	fixture_close();
 }
@@ -149,7 +149,7 @@ static int ask_each(struct gyre_stack *stack)
 	for (frame->which = 0; frame->which < EVERY; frame->which++) {
 		GYRE_AWAIT(stack, gyre_ask(stack, frame->to, gyre_new(stack, number, frame->which),
 					   0, &frame->future));
-		expect(gyre_error(&frame->future) ==
+		expect(gyre_future_error(&frame->future) ==
 		       (asked_class == &all_class ? -ENOMEM : errors[frame->which]));
 	}
 	return fixture_end(stack);
@@ -165,7 +165,7 @@ static int offload_each(struct gyre_stack *stack)
 		GYRE_AWAIT(stack,
 			   gyre_offload(stack, work_reply, gyre_new(stack, number, frame->which), 0,
 					&frame->future));
-		expect(gyre_error(&frame->future) == errors[frame->which]);
+		expect(gyre_future_error(&frame->future) == errors[frame->which]);
 	}
 	return fixture_end(stack);
 	GYRE_END(stack);
@@ -214,9 +214,9 @@ static int spawn_none(struct gyre_stack *stack)
 	struct gyre_address address;
 
 	expect(gyre_spawn(stack, &born_class, NULL, NULL, &address) == -ENOMEM);
-	expect(gyre_spawn_group(stack, &born_class, NULL, &three, &address) == -ENOMEM);
-	expect(gyre_spawn_group(stack, &born_class, NULL, &one, &address) == -ENOMEM);
-	expect(gyre_spawn_group(stack, &born_class, NULL, NULL, &address) == -ENOMEM);
+	expect(gyre_group_spawn(stack, &born_class, NULL, &three, &address) == -ENOMEM);
+	expect(gyre_group_spawn(stack, &born_class, NULL, &one, &address) == -ENOMEM);
+	expect(gyre_group_spawn(stack, &born_class, NULL, NULL, &address) == -ENOMEM);
 	return fixture_end(stack);
 }
 
@@ -234,9 +234,9 @@ Test(no_mail, for_an_argument_spawns_nobody_from_outside)
 
 	fixture_open(2);
 	cr_assert_eq(gyre_system_spawn(fixture.system, &born_class, NULL, NULL, &address), -ENOMEM);
-	cr_assert_eq(gyre_system_spawn_group(fixture.system, &born_class, NULL, &three, &address),
+	cr_assert_eq(gyre_system_group_spawn(fixture.system, &born_class, NULL, &three, &address),
 		     -ENOMEM);
-	cr_assert_eq(gyre_system_spawn_group(fixture.system, &born_class, NULL, NULL, &address),
+	cr_assert_eq(gyre_system_group_spawn(fixture.system, &born_class, NULL, NULL, &address),
 		     -ENOMEM);
 	fixture_close();
 	cr_assert_eq(fixture.counters.spawned, 0);
@@ -249,10 +249,10 @@ static int spawn_without(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	expect(gyre_spawn(stack, &born_class, GYRE_NO_ARGUMENT, NULL, &frame->to) == 0);
-	expect(gyre_spawn_group(stack, &born_class, GYRE_NO_ARGUMENT, &three, &frame->to) == 0);
+	expect(gyre_group_spawn(stack, &born_class, GYRE_NO_ARGUMENT, &three, &frame->to) == 0);
 	expect(gyre_system_spawn(gyre_system_of(stack), &born_class, GYRE_NO_ARGUMENT, NULL,
 				 &frame->to) == 0);
-	expect(gyre_system_spawn_group(gyre_system_of(stack), &born_class, GYRE_NO_ARGUMENT, &three,
+	expect(gyre_system_group_spawn(gyre_system_of(stack), &born_class, GYRE_NO_ARGUMENT, &three,
 				       &frame->to) == 0);
 	while (gy_load_relaxed(&mounted) < 8) {
 		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->future));

@@ -180,7 +180,7 @@ static int send_large(struct gyre_stack *stack)
 	struct gyre_address there = spawn_on(stack, &large_class, 1);
 
 	for (uint32_t i = 0; i < 3; i++) {
-		struct gyre_mail *mail = gyre_mail_new(stack, &gyre_type_large);
+		struct gyre_mail *mail = gyre_mail_create(stack, &gyre_type_large);
 		struct large *large = (struct large *)gyre_payload(mail);
 
 		for (uint64_t k = 0; k < 5000; k++) {
@@ -203,8 +203,8 @@ static int make_too_large(struct gyre_stack *stack)
 					.id = 0x1004,
 					.bytes = GYRE_MESSAGE_BYTES_MAX + 1 };
 
-	expect(gyre_mail_new(stack, &type) == NULL);
-	expect(gyre_system_mail_new(gyre_system_of(stack), &type) == NULL);
+	expect(gyre_mail_create(stack, &type) == NULL);
+	expect(gyre_system_mail_create(gyre_system_of(stack), &type) == NULL);
 	return fixture_end(stack);
 }
 
@@ -226,7 +226,7 @@ static int send_to_nobody(struct gyre_stack *stack)
 	expect(gyre_notify(stack, far, gyre_new(stack, number, 1)) == -ESRCH);
 	expect(gyre_notify(stack, empty, gyre_new(stack, number, 1)) == -ESRCH);
 	expect(gyre_notify(stack, gyre_self(stack), NULL) == -ENOMEM);
-	expect(gyre_mail_new(stack, NULL) == NULL);
+	expect(gyre_mail_create(stack, NULL) == NULL);
 	return fixture_end(stack);
 }
 
@@ -241,9 +241,9 @@ Test(notice, to_an_address_of_nobody_is_a_dead_letter)
 
 static int never_sent(struct gyre_stack *stack)
 {
-	gyre_mail_free(stack, gyre_new(stack, number, 1));
-	gyre_mail_free(stack, gyre_mail_new(stack, &gyre_type_large));
-	gyre_mail_free(stack, NULL);
+	gyre_mail_destroy(stack, gyre_new(stack, number, 1));
+	gyre_mail_destroy(stack, gyre_mail_create(stack, &gyre_type_large));
+	gyre_mail_destroy(stack, NULL);
 	return fixture_end(stack);
 }
 
@@ -338,6 +338,6 @@ Test(notice, may_be_a_copy_from_outside)
 	mail = gyre_system_new_copy(fixture.system, number, &seven);
 	cr_assert_not_null(mail);
 	cr_expect_eq(((struct number *)gyre_payload(mail))->value, 7);
-	gyre_mail_free(NULL, mail);
+	gyre_mail_destroy(NULL, mail);
 	fixture_close();
 }

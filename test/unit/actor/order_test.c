@@ -45,7 +45,7 @@ static int leave_trace(struct gyre_stack *stack)
 	uint64_t value = gyre_message(stack, number)->value;
 
 	if (gyre_stack_state(stack) != 0) {
-		trace(gyre_error(&puppet_frame(stack)->future) == 0 ? 'r' : 'x');
+		trace(gyre_future_error(&puppet_frame(stack)->future) == 0 ? 'r' : 'x');
 		return gyre_return(stack);
 	}
 	if (value == WAITS) {
@@ -189,7 +189,7 @@ static int live_beside_it(struct gyre_stack *stack)
 	for (frame->i = 0; frame->i < ROUNDS; frame->i++) {
 		GYRE_AWAIT(stack,
 			   gyre_ask(stack, other, gyre_new(stack, number, 1), 0, &frame->future));
-		expect(gyre_error(&frame->future) == 0);
+		expect(gyre_future_error(&frame->future) == 0);
 	}
 	while (timer_heard < 3 || eternal_rounds < OWN_ROUNDS_MIN) {
 		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->future));

@@ -191,9 +191,9 @@ Test(outside, misuse_is_refused_and_the_mail_is_not_lost)
 	cr_assert_eq(
 		gyre_system_notify(NULL, GYRE_NOBODY, gyre_system_new(fixture.system, number, 1)),
 		-EINVAL);
-	cr_assert_null(gyre_system_mail_new(NULL, &gyre_type_number));
-	cr_assert_null(gyre_system_mail_new(fixture.system, NULL));
-	gyre_mail_free(NULL, gyre_system_new(fixture.system, number, 1));
+	cr_assert_null(gyre_system_mail_create(NULL, &gyre_type_number));
+	cr_assert_null(gyre_system_mail_create(fixture.system, NULL));
+	gyre_mail_destroy(NULL, gyre_system_new(fixture.system, number, 1));
 	fixture_close();
 	cr_assert_eq(fixture.counters.sent, 0);
 }

@@ -48,12 +48,12 @@ void crate_destroy(struct crate *crate)
 
 struct gyre_mail *parcel(struct gyre_stack *stack, uint64_t number)
 {
-	return gyre_fill_parcel(gyre_mail_new(stack, &gyre_type_parcel), pack(number));
+	return gyre_fill_parcel(gyre_mail_create(stack, &gyre_type_parcel), pack(number));
 }
 
 struct gyre_mail *parcel_outside(uint64_t number)
 {
-	return gyre_fill_parcel(gyre_system_mail_new(fixture.system, &gyre_type_parcel),
+	return gyre_fill_parcel(gyre_system_mail_create(fixture.system, &gyre_type_parcel),
 				pack(number));
 }
 

@@ -50,7 +50,7 @@ static void play_if_poisoned(gyre_handler_fn script)
 
 static struct gyre_mail *page(struct gyre_stack *stack, unsigned char what)
 {
-	struct gyre_mail *mail = gyre_mail_new(stack, &gyre_type_page);
+	struct gyre_mail *mail = gyre_mail_create(stack, &gyre_type_page);
 	struct page *payload = (struct page *)gyre_payload(mail);
 
 	memset(payload, what, sizeof(*payload));
@@ -101,7 +101,7 @@ static int send_in_all_ways(struct gyre_stack *stack)
 	expect(gyre_ask(stack, frame->to, page(stack, 7), 0, &frame->future) == 0);
 	expect(is_poison(made));
 	GYRE_AWAIT(stack, 0);
-	expect(gyre_get(&frame->future, page)->bytes[999] == 7);
+	expect(gyre_future_get(&frame->future, page)->bytes[999] == 7);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -173,7 +173,7 @@ static int ask_batching(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	frame->to = spawn_target(stack, &batching_class);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->to, page(stack, 7), 0, &frame->future));
-	expect(gyre_get(&frame->future, page)->bytes[0] == 7);
+	expect(gyre_future_get(&frame->future, page)->bytes[0] == 7);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -185,7 +185,7 @@ Test(poison, is_in_the_answers_of_a_batch_that_were_sent)
 
 static int throw_away(struct gyre_stack *stack)
 {
-	gyre_mail_free(stack, page(stack, 7));
+	gyre_mail_destroy(stack, page(stack, 7));
 	expect(is_poison(made));
 	return fixture_end(stack);
 }
@@ -234,11 +234,11 @@ static int look_at_recycled(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	frame->to = spawn_target(stack, &reader_class);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->to, page(stack, 7), 0, &frame->future));
-	seen = gyre_get(&frame->future, page);
+	seen = gyre_future_get(&frame->future, page);
 	expect(seen->bytes[0] == 7);
 	GYRE_AWAIT(stack, gyre_sleep(stack, 0, &frame->other));
 	expect(is_poison(seen));
-	expect(gyre_error(&frame->future) == -ESTALE);
+	expect(gyre_future_error(&frame->future) == -ESTALE);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }

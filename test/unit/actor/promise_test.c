@@ -105,10 +105,10 @@ static int ask_target(struct gyre_stack *stack)
 				&frame->future) == 0);
 		return gyre_suspend(stack, 1);
 	}
-	if (gyre_error(&frame->future) == -ESHUTDOWN) {
+	if (gyre_future_error(&frame->future) == -ESHUTDOWN) {
 		failed++;
 	} else {
-		expect(gyre_get(&frame->future, number)->value == frame->value + 1);
+		expect(gyre_future_get(&frame->future, number)->value == frame->value + 1);
 		answered++;
 	}
 	return gyre_return(stack);

@@ -40,7 +40,7 @@ static int ask_twice_class(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, ask_number(stack, spawn_here(stack, &twice_class), 0));
-	expect(gyre_get(&frame->answer, number)->value == 1);
+	expect(gyre_future_get(&frame->answer, number)->value == 1);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -67,7 +67,7 @@ static int ask_failing(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, ask_number(stack, spawn_here(stack, &failing_class), 0));
-	expect(gyre_error(&frame->answer) == 0);
+	expect(gyre_future_error(&frame->answer) == 0);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -138,11 +138,11 @@ static int ask_slow(struct gyre_stack *stack)
 	frame->to = spawn_on(stack, &slow_class, 1);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->to, gyre_new(stack, number, 1),
 				   GYRE_MILLISECONDS(50), &frame->answer));
-	expect(gyre_error(&frame->answer) == -ETIMEDOUT);
+	expect(gyre_future_error(&frame->answer) == -ETIMEDOUT);
 	gy_store_release(&released, 1);
 	/* Answered by the same actor, so that what was late is here before it. */
 	GYRE_AWAIT(stack, ask_number(stack, frame->to, 1));
-	expect(gyre_get(&frame->answer, number)->value == 1);
+	expect(gyre_future_get(&frame->answer, number)->value == 1);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -216,9 +216,9 @@ static int ask_busy(struct gyre_stack *stack)
 	GYRE_AWAIT(stack, gyre_sleep(stack, 0, &frame->sleep));
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->to, gyre_new(stack, number, 1),
 				   GYRE_MILLISECONDS(5), &frame->answer));
-	expect(gyre_error(&frame->answer) == -ETIMEDOUT);
+	expect(gyre_future_error(&frame->answer) == -ETIMEDOUT);
 	GYRE_AWAIT(stack, ask_number(stack, frame->to, 2));
-	expect(gyre_get(&frame->answer, number)->value == 5);
+	expect(gyre_future_get(&frame->answer, number)->value == 5);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }

@@ -57,8 +57,8 @@ static int buy_from(struct gyre_stack *stack, const struct gyre_class *class)
 	GYRE_BEGIN(stack);
 	frame->to = spawn_target(stack, class);
 	GYRE_AWAIT(stack, ask_price(stack, &frame->future));
-	expect(gyre_answer_of(&frame->future, price_of)->cents == 40);
-	expect(gyre_answer_of(&frame->future, price_of)->currency == 1);
+	expect(gyre_future_answer_to(&frame->future, price_of)->cents == 40);
+	expect(gyre_future_answer_to(&frame->future, price_of)->currency == 1);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -109,7 +109,7 @@ static int offer(struct gyre_stack *stack)
 	frame->to = spawn_target(stack, &swapping_class);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->to, gyre_new(stack, exchange, pack(1)), 0,
 				   &frame->future));
-	expect(*gyre_answer_of(&frame->future, exchange)->goods == 2);
+	expect(*gyre_future_answer_to(&frame->future, exchange)->goods == 2);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -144,8 +144,8 @@ static int buy_two(struct gyre_stack *stack)
 	frame->to = spawn_here(stack, &shop_class);
 	expect(ask_price(stack, &frame->future) == 0);
 	GYRE_AWAIT(stack, ask_price(stack, &frame->other));
-	expect(gyre_answer_of(&frame->future, price_of)->cents == 1);
-	expect(gyre_answer_of(&frame->other, price_of)->cents == 3);
+	expect(gyre_future_answer_to(&frame->future, price_of)->cents == 1);
+	expect(gyre_future_answer_to(&frame->other, price_of)->cents == 3);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -194,9 +194,9 @@ static int buy_wrong_from(struct gyre_stack *stack, const struct gyre_class *cla
 	frame->to = spawn_target(stack, class);
 	expect(ask_price(stack, &frame->future) == 0);
 	GYRE_AWAIT(stack, ask_price(stack, &frame->other));
-	expect(gyre_error(&frame->future) == -EPROTO);
-	expect(gyre_error(&frame->other) == -EPROTO);
-	expect(gyre_answer_of(&frame->future, price_of) == NULL);
+	expect(gyre_future_error(&frame->future) == -EPROTO);
+	expect(gyre_future_error(&frame->other) == -EPROTO);
+	expect(gyre_future_answer_to(&frame->future, price_of) == NULL);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -262,7 +262,7 @@ static int read_as_another(struct gyre_stack *stack)
 	frame->to = spawn_here(stack, &adder_class);
 	GYRE_AWAIT(stack,
 		   gyre_ask(stack, frame->to, gyre_new(stack, number, 1), 0, &frame->future));
-	(void)gyre_answer(&frame->future, &clashing);
+	(void)gyre_future_answer(&frame->future, &clashing);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }

@@ -351,9 +351,9 @@ static int ask_meanwhile(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, set_up(stack, "f"));
 	GYRE_AWAIT(stack, ask(stack, target, GYRE_MILLISECONDS(2)));
-	expect(gyre_error(&frame_of(stack)->future) == -ETIMEDOUT);
+	expect(gyre_future_error(&frame_of(stack)->future) == -ETIMEDOUT);
 	GYRE_AWAIT(stack, ask(stack, target, 0));
-	expect(gyre_error(&frame_of(stack)->future) == 0);
+	expect(gyre_future_error(&frame_of(stack)->future) == 0);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -372,7 +372,7 @@ static int stop_meanwhile(struct gyre_stack *stack)
 	GYRE_AWAIT(stack, set_up(stack, "wf12"));
 	expect(gyre_stop(stack, target) == 0);
 	GYRE_AWAIT(stack, ask(stack, target, 0));
-	expect(gyre_error(&frame_of(stack)->future) == -ESHUTDOWN);
+	expect(gyre_future_error(&frame_of(stack)->future) == -ESHUTDOWN);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }

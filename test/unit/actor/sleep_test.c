@@ -27,7 +27,7 @@ static int sleep_and_look(struct gyre_stack *stack)
 		frame->delay_ns = delays_ns[frame->i];
 		frame->from_ns = gyre_now(stack);
 		GYRE_AWAIT(stack, gyre_sleep(stack, frame->delay_ns, &frame->future));
-		expect(gyre_error(&frame->future) == 0);
+		expect(gyre_future_error(&frame->future) == 0);
 		expect(gyre_now(stack) - frame->from_ns >= frame->delay_ns);
 	}
 	trace('.');
@@ -119,10 +119,10 @@ static int sleep_long(struct gyre_stack *stack)
 	expect(gyre_sleep(stack, GYRE_MILLISECONDS(2), &frame->others[3]) == 0);
 	return gyre_suspend_any(stack, 1);
 case 1:
-	expect(gyre_error(&frame->others[0]) == -EINPROGRESS);
-	expect(gyre_error(&frame->others[1]) == -EINPROGRESS);
-	expect(gyre_error(&frame->others[2]) == -EINPROGRESS);
-	expect(gyre_error(&frame->others[3]) == 0);
+	expect(gyre_future_error(&frame->others[0]) == -EINPROGRESS);
+	expect(gyre_future_error(&frame->others[1]) == -EINPROGRESS);
+	expect(gyre_future_error(&frame->others[2]) == -EINPROGRESS);
+	expect(gyre_future_error(&frame->others[3]) == 0);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }

@@ -287,7 +287,7 @@ static int spawn_many(struct gyre_stack *stack)
 	expect(gyre_address_equal(frame->to, gyre_self(stack)));
 	for (frame->i = 0; frame->i < MANY; frame->i += 7) {
 		GYRE_AWAIT(stack, ask_number(stack, addresses[frame->i], frame->i));
-		expect(gyre_get(&frame->future, number)->value == frame->i + 1);
+		expect(gyre_future_get(&frame->future, number)->value == frame->i + 1);
 	}
 	return fixture_end(stack);
 	GYRE_END(stack);
@@ -368,13 +368,13 @@ static int use_fertile(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	frame->to = spawn_here(stack, &fertile_class);
 	GYRE_AWAIT(stack, ask_number(stack, frame->to, 1));
-	expect(gyre_get(&frame->future, place) != NULL);
+	expect(gyre_future_get(&frame->future, place) != NULL);
 	expect(gyre_notify(stack, frame->to, gyre_new(stack, number, 1)) == 0);
 	while (!ended) {
 		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->future));
 	}
 	GYRE_AWAIT(stack, ask_number(stack, child, 1));
-	expect(gyre_get(&frame->future, number)->value == 2);
+	expect(gyre_future_get(&frame->future, number)->value == 2);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }

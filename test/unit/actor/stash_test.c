@@ -176,10 +176,10 @@ static int stash_asks(struct gyre_stack *stack)
 	expect(ask(stack, 'y', 0, 1) == 0);
 	expect(ask(stack, 'o', 0, 2) == 0);
 	GYRE_AWAIT(stack, ask(stack, 'z', 0, 3));
-	expect(gyre_get(&frame_of(stack)->futures[0], number)->value == 'x');
-	expect(gyre_get(&frame_of(stack)->futures[1], number)->value == 'y');
-	expect(gyre_error(&frame_of(stack)->futures[2]) == -ENOMSG);
-	expect(gyre_get(&frame_of(stack)->futures[3], number)->value == 'z');
+	expect(gyre_future_get(&frame_of(stack)->futures[0], number)->value == 'x');
+	expect(gyre_future_get(&frame_of(stack)->futures[1], number)->value == 'y');
+	expect(gyre_future_error(&frame_of(stack)->futures[2]) == -ENOMSG);
+	expect(gyre_future_get(&frame_of(stack)->futures[3], number)->value == 'z');
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -195,7 +195,7 @@ static int let_a_stashed_ask_expire(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	frame_of(stack)->to = spawn_here(stack, &door_class);
 	GYRE_AWAIT(stack, ask(stack, 'x', GYRE_MILLISECONDS(1), 0));
-	expect(gyre_error(&frame_of(stack)->futures[0]) == -ETIMEDOUT);
+	expect(gyre_future_error(&frame_of(stack)->futures[0]) == -ETIMEDOUT);
 	/* The deadline in the mail is a hint of coarse grain. */
 	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(40), &frame_of(stack)->futures[0]));
 	tell_all(stack, frame_of(stack)->to, "o");
@@ -217,7 +217,7 @@ static int stop_with_a_stashed_ask(struct gyre_stack *stack)
 	frame_of(stack)->to = spawn_on(stack, &door_class, 1);
 	expect(ask(stack, 'x', 0, 0) == 0);
 	GYRE_AWAIT(stack, ask(stack, 's', 0, 1));
-	expect(gyre_error(&frame_of(stack)->futures[0]) == -ESHUTDOWN);
+	expect(gyre_future_error(&frame_of(stack)->futures[0]) == -ESHUTDOWN);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -394,8 +394,8 @@ static int send_each(struct gyre_stack *stack)
 	expect(gyre_ask(stack, frame_of(stack)->to, gyre_new(stack, odd, 0), 0,
 			&frame_of(stack)->futures[1]) == 0);
 	GYRE_AWAIT(stack, ask(stack, 'x', 0, 0));
-	expect(gyre_get(&frame_of(stack)->futures[0], number)->value == 1);
-	expect(gyre_error(&frame_of(stack)->futures[1]) == -ENOSYS);
+	expect(gyre_future_get(&frame_of(stack)->futures[0], number)->value == 1);
+	expect(gyre_future_error(&frame_of(stack)->futures[1]) == -ENOSYS);
 	GYRE_END(stack);
 }
 

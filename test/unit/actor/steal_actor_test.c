@@ -66,7 +66,7 @@ static int ask_adder(struct gyre_stack *stack)
 	(void)gy_fetch_add(&away, is_away(stack));
 	GYRE_AWAIT(stack, gyre_ask(stack, adder, gyre_new(stack, number, 41), 0, &frame->future));
 	expect(!is_away(stack)); /* answers are for the actor at home */
-	expect(gyre_get(&frame->future, number)->value == 42);
+	expect(gyre_future_get(&frame->future, number)->value == 42);
 	old[gy_fetch_add(&old_count, 1)] = frame->future;
 	return finish(stack);
 	GYRE_END(stack);
@@ -80,7 +80,7 @@ static int ask_a_mute(struct gyre_stack *stack)
 	(void)gy_fetch_add(&away, is_away(stack));
 	GYRE_AWAIT(stack, gyre_ask(stack, adder, gyre_new(stack, number, 41), GYRE_MILLISECONDS(5),
 				   &frame->future));
-	expect(gyre_error(&frame->future) == -ETIMEDOUT);
+	expect(gyre_future_error(&frame->future) == -ETIMEDOUT);
 	return finish(stack);
 	GYRE_END(stack);
 }
@@ -105,11 +105,11 @@ static int open_file(struct gyre_stack *stack)
 	}
 	GYRE_AWAIT(stack, gyre_file_open(stack, "/dev/zero", NULL, 0, &frame->future));
 	expect(!is_away(stack));
-	expect(gyre_move_answer(&frame->future, gyre_file_opened, &opened) == 0);
+	expect(gyre_future_move(&frame->future, gyre_file_opened, &opened) == 0);
 	GYRE_AWAIT(stack,
 		   gyre_file_read(stack, opened.file, &GYRE_VALUE(gyre_file_part, .bytes = 100), 0,
 				  &frame->future));
-	expect(gyre_get(&frame->future, gyre_file_data)->count == 100);
+	expect(gyre_future_get(&frame->future, gyre_file_data)->count == 100);
 	return finish(stack); /* which leaves the file to the end of the actor */
 	GYRE_END(stack);
 }
@@ -264,7 +264,7 @@ static int have_them_stolen(struct gyre_stack *stack)
 		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->future));
 	}
 	for (uint32_t i = 0; i < old_count; i++) {
-		expect(gyre_error(&old[i]) == -ESTALE);
+		expect(gyre_future_error(&old[i]) == -ESTALE);
 	}
 	return fixture_end(stack);
 	GYRE_END(stack);
@@ -419,7 +419,7 @@ static int order_while_away(struct gyre_stack *stack)
 	expect(gyre_notify(stack, actors[0], gyre_new(stack, number, 4)) == 0);
 	gy_house_unseal(loop, job);
 	GYRE_AWAIT(stack, 0);
-	expect(gyre_error(&frame->future) == 0);
+	expect(gyre_future_error(&frame->future) == 0);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }

@@ -118,8 +118,8 @@ static int stop_other(struct gyre_stack *stack, uint32_t loop)
 	expect(gyre_stop(stack, frame->to) == 0);
 	expect(gyre_stop(stack, frame->to) == 0);
 	GYRE_AWAIT(stack, ask_number(stack, frame->to, 1));
-	expect(gyre_error(&frame->future) == (frame->i == 0 ? -ESHUTDOWN : -ESRCH) ||
-	       gyre_error(&frame->future) == -ESHUTDOWN);
+	expect(gyre_future_error(&frame->future) == (frame->i == 0 ? -ESHUTDOWN : -ESRCH) ||
+	       gyre_future_error(&frame->future) == -ESHUTDOWN);
 	while (gy_load_acquire(&cleaned) == 0) {
 		GYRE_AWAIT(stack, nap(stack));
 	}
@@ -175,7 +175,7 @@ static int poison(struct gyre_stack *stack, uint32_t loop)
 	expect(gyre_poison(stack, frame->to) == 0);
 	tell(stack, frame->to, 3);
 	GYRE_AWAIT(stack, ask_number(stack, frame->to, 1));
-	expect(gyre_error(&frame->future) == 0);
+	expect(gyre_future_error(&frame->future) == 0);
 	while (gy_load_acquire(&cleaned) == 0) {
 		GYRE_AWAIT(stack, nap(stack));
 	}
@@ -267,7 +267,7 @@ static int stop_waiting(struct gyre_stack *stack, uint32_t loop)
 		return gyre_suspend(stack, 2);
 	default:
 		for (uint32_t i = 0; i < 3; i++) {
-			expect(gyre_error(&frame->others[i]) == -ESHUTDOWN);
+			expect(gyre_future_error(&frame->others[i]) == -ESHUTDOWN);
 		}
 		return fixture_end(stack);
 	}
@@ -349,7 +349,7 @@ static int stop_asker(struct gyre_stack *stack)
 	 */
 	gy_store_release(&may_answer, 1);
 	GYRE_AWAIT(stack, ask_number(stack, late, 1));
-	expect(gyre_error(&frame->future) == 0);
+	expect(gyre_future_error(&frame->future) == 0);
 	while (gy_load_acquire(&fixture.letters_count) == 0) {
 		GYRE_AWAIT(stack, nap(stack));
 	}
@@ -384,9 +384,9 @@ static int reuse_slot(struct gyre_stack *stack)
 		expect(!gyre_address_equal(frame->to, frame->old));
 		expect(gyre_notify(stack, frame->old, gyre_new(stack, number, 1)) == -ESRCH);
 		GYRE_AWAIT(stack, ask_number(stack, frame->old, 1));
-		expect(gyre_error(&frame->future) == -ESRCH);
+		expect(gyre_future_error(&frame->future) == -ESRCH);
 		GYRE_AWAIT(stack, ask_number(stack, frame->to, 1));
-		expect(gyre_error(&frame->future) == 0);
+		expect(gyre_future_error(&frame->future) == 0);
 	}
 	return fixture_end(stack);
 	GYRE_END(stack);

@@ -42,10 +42,10 @@ static int wait_for_all(struct gyre_stack *stack)
 	trace('w');
 	expect(gyre_stack_state(stack) == 9);
 	for (uint64_t i = 0; i < 3; i++) {
-		expect(gyre_get(&frame->others[i], number)->value == i + 1);
+		expect(gyre_future_get(&frame->others[i], number)->value == i + 1);
 	}
-	expect(gyre_error(&frame->others[3]) == 0);
-	expect(gyre_get(&frame->others[3], number) == NULL);
+	expect(gyre_future_error(&frame->others[3]) == 0);
+	expect(gyre_future_get(&frame->others[3], number) == NULL);
 	return fixture_end(stack);
 }
 
@@ -69,7 +69,8 @@ static int wait_for_any(struct gyre_stack *stack)
 	frame->i++;
 	/* The state stays the same, so that what has completed may still be read. */
 	for (uint32_t i = 0; i < 4; i++) {
-		expect(gyre_error(&frame->others[i]) == (i < 4 - frame->i ? -EINPROGRESS : 0));
+		expect(gyre_future_error(&frame->others[i]) ==
+		       (i < 4 - frame->i ? -EINPROGRESS : 0));
 	}
 	return frame->i == 4 ? fixture_end(stack) : gyre_suspend_any(stack, 1);
 }
@@ -91,13 +92,13 @@ static int any_then_all(struct gyre_stack *stack)
 		return gyre_suspend_any(stack, 1);
 	case 1:
 		trace('1');
-		expect(gyre_error(&frame->others[0]) == 0);
+		expect(gyre_future_error(&frame->others[0]) == 0);
 		return gyre_suspend(stack, 2);
 	default:
 		trace('2');
-		expect(gyre_error(&frame->others[0]) == -ESTALE);
-		expect(gyre_error(&frame->others[1]) == 0);
-		expect(gyre_error(&frame->others[2]) == 0);
+		expect(gyre_future_error(&frame->others[0]) == -ESTALE);
+		expect(gyre_future_error(&frame->others[1]) == 0);
+		expect(gyre_future_error(&frame->others[2]) == 0);
 		return fixture_end(stack);
 	}
 }
@@ -126,7 +127,7 @@ static int ask_hopeless(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, ask_number(stack, spawn_here(stack, &hopeless_class), 1));
-	expect(gyre_error(&frame->future) == -EDEADLK);
+	expect(gyre_future_error(&frame->future) == -EDEADLK);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -169,7 +170,7 @@ static int ask_undecided(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, ask_number(stack, spawn_here(stack, &undecided_class), 1));
-	expect(gyre_error(&frame->future) == -EIO);
+	expect(gyre_future_error(&frame->future) == -EIO);
 	/* Longer than what the other one did not wait for. */
 	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(3), &frame->future));
 	return fixture_end(stack);
@@ -191,11 +192,11 @@ static int add_up(struct gyre_stack *stack)
 	frame->to = spawn_on(stack, &adder_class, 1);
 	for (frame->i = 0; frame->i < 100; frame->i++) {
 		GYRE_AWAIT(stack, ask_number(stack, frame->to, frame->i));
-		frame->sum += gyre_get(&frame->future, number)->value;
+		frame->sum += gyre_future_get(&frame->future, number)->value;
 	}
 	expect(frame->sum == 5050);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->to, NULL, 0, &frame->future));
-	expect(gyre_error(&frame->future) == -ENOMEM);
+	expect(gyre_future_error(&frame->future) == -ENOMEM);
 	trace('t');
 	return fixture_end(stack);
 	GYRE_END(stack);
@@ -218,11 +219,11 @@ static int outlive(struct gyre_stack *stack)
 	frame->to = spawn_here(stack, &adder_class);
 	GYRE_AWAIT(stack, ask_number(stack, frame->to, 1));
 	first_future = frame->future;
-	expect(gyre_get(&first_future, number)->value == 2);
+	expect(gyre_future_get(&first_future, number)->value == 2);
 	for (frame->i = 0; frame->i < 100; frame->i++) {
 		GYRE_AWAIT(stack, ask_number(stack, frame->to, 10));
-		expect(gyre_error(&first_future) == -ESTALE);
-		expect(gyre_get(&first_future, number) == NULL);
+		expect(gyre_future_error(&first_future) == -ESTALE);
+		expect(gyre_future_get(&first_future, number) == NULL);
 	}
 	return fixture_end(stack);
 	GYRE_END(stack);
@@ -240,7 +241,7 @@ static struct gyre_future kept[KEPT];
 static void look_at_kept(void)
 {
 	for (uint32_t i = 0; i < KEPT; i++) {
-		expect(gyre_error(&kept[i]) == -ESTALE);
+		expect(gyre_future_error(&kept[i]) == -ESTALE);
 	}
 }
 
@@ -282,7 +283,7 @@ static int compare_futures(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	for (frame->i = 0; frame->i < 4; frame->i++) {
 		GYRE_AWAIT(stack, ask_number(stack, spawn_here(stack, &turn_class), frame->i));
-		expect(gyre_error(&frame->future) == 0);
+		expect(gyre_future_error(&frame->future) == 0);
 	}
 	return fixture_end(stack);
 	GYRE_END(stack);
@@ -309,7 +310,7 @@ static int wait_one_of_many(struct gyre_stack *stack)
 	frame->i = 1;
 	GYRE_AWAIT(stack, ask_number(stack, answerer, value));
 	expect(frame->sum == value);
-	expect(gyre_get(&frame->future, number)->value == value + 1);
+	expect(gyre_future_get(&frame->future, number)->value == value + 1);
 	if (++resumed == MANY) {
 		return fixture_end(stack);
 	}

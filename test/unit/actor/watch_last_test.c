@@ -282,7 +282,7 @@ static int ask_it(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_ask(stack, asked, gyre_new(stack, number, 1), 0, &frame->future));
-	trace(gyre_error(&frame->future) == 0 ? '=' : '!');
+	trace(gyre_future_error(&frame->future) == 0 ? '=' : '!');
 	return ++answers == fails_at ? gyre_throw(stack, -EIO) : gyre_return(stack);
 	GYRE_END(stack);
 }

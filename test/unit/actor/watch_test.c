@@ -145,7 +145,7 @@ static int watch_the_end(struct gyre_stack *stack)
 	}
 	for (given = 0; orders[given] != 0; given++) {
 		GYRE_AWAIT(stack, order(stack, orders[given]));
-		answers[given] = gyre_get(&frame_of(stack)->future, number)->value;
+		answers[given] = gyre_future_get(&frame_of(stack)->future, number)->value;
 	}
 	if (!gone_before) {
 		expect(tell_target(stack, target_end) == 0);
@@ -525,7 +525,7 @@ static const struct gyre_type spawn_order_type = {
 static void refuse_target(struct gyre_stack *stack)
 {
 	struct gy_home *home = gy_stack_of(stack)->home;
-	struct gyre_mail *mail = gyre_mail_new(stack, &spawn_order_type);
+	struct gyre_mail *mail = gyre_mail_create(stack, &spawn_order_type);
 
 	expect(mail != NULL);
 	*(struct gy_spawn_order *)gyre_payload(mail) =
@@ -548,7 +548,7 @@ static int watch_what_is_not_to_be(struct gyre_stack *stack)
 	expect(tell_target(stack, WAIT) == 0);
 	refuse_target(stack);
 	GYRE_AWAIT(stack, turn(stack));
-	expect(gyre_error(&frame_of(stack)->stopped) == 0);
+	expect(gyre_future_error(&frame_of(stack)->stopped) == 0);
 	GYRE_AWAIT(stack, turn(stack)); /* for the deadline, which must not find anybody */
 	GYRE_AWAIT(stack, turn(stack));
 	return fixture_end(stack);

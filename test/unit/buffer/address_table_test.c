@@ -72,7 +72,7 @@ Test(peer, of_a_buffer_can_be_set_changed_and_taken_away)
 	cr_expect_eq(gyre_buffer_set_peer(buffer, NULL), 0);
 	cr_expect_null(gyre_buffer_peer(buffer));
 	cr_expect_eq(used(), 0);
-	gyre_buffer_free(buffer);
+	gyre_buffer_destroy(buffer);
 }
 
 Test(peer, stays_whatever_happens_to_the_bytes)
@@ -87,7 +87,7 @@ Test(peer, stays_whatever_happens_to_the_bytes)
 	cr_expect_eq(port_of(buffer), 7);
 	cr_expect_eq(gyre_buffer_append(buffer, "again", 5), 0);
 	cr_expect_eq(port_of(buffer), 7);
-	gyre_buffer_free(buffer);
+	gyre_buffer_destroy(buffer);
 	cr_expect_eq(used(), 0);
 }
 
@@ -100,9 +100,9 @@ Test(peer, is_had_by_both_parts_of_a_buffer_that_is_split)
 	cr_expect_eq(port_of(front), 7);
 	cr_expect_eq(port_of(buffer), 7);
 	cr_expect_eq(used(), 1);
-	gyre_buffer_free(buffer);
+	gyre_buffer_destroy(buffer);
 	cr_expect_eq(port_of(front), 7);
-	gyre_buffer_free(front);
+	gyre_buffer_destroy(front);
 	cr_expect_eq(used(), 0);
 }
 
@@ -116,7 +116,7 @@ Test(peer, of_what_grows_is_kept_when_buffers_are_joined)
 	cr_assert_eq(gyre_buffer_join(empty, one), 0);
 	cr_expect_null(gyre_buffer_peer(empty));
 	cr_expect_eq(used(), 0);
-	gyre_buffer_free(empty);
+	gyre_buffer_destroy(empty);
 }
 
 Test(peer, is_had_by_a_duplicate_too)
@@ -125,10 +125,10 @@ Test(peer, is_had_by_a_duplicate_too)
 	struct gyre_buffer *same;
 
 	cr_assert_eq(gyre_buffer_duplicate(buffer, &same), 0);
-	gyre_buffer_free(buffer);
+	gyre_buffer_destroy(buffer);
 	cr_expect_eq(port_of(same), 7);
 	cr_expect_eq(used(), 1);
-	gyre_buffer_free(same);
+	gyre_buffer_destroy(same);
 	cr_expect_eq(used(), 0);
 }
 
@@ -146,9 +146,9 @@ Test(peer, stays_when_something_comes_before_the_bytes)
 	cr_expect_eq(port_of(buffer), 7);
 	cr_expect_eq(gyre_buffer_prepend(empty, "first", 5), 0);
 	cr_expect_eq(port_of(empty), 8);
-	gyre_buffer_free(empty);
+	gyre_buffer_destroy(empty);
 	(void)gyre_buffer_skip(buffer, 1000);
-	gyre_buffer_free(buffer);
+	gyre_buffer_destroy(buffer);
 	cr_expect_eq(used(), 0);
 }
 
@@ -164,7 +164,7 @@ Test(peer, takes_memory_only_while_some_buffer_has_one)
 	cr_expect(!gy_address_table_trim(addresses));
 	for (uint16_t i = 0; i < gy_countof(buffers); i++) {
 		cr_assert_eq(port_of(buffers[i]), i + 1);
-		gyre_buffer_free(buffers[i]);
+		gyre_buffer_destroy(buffers[i]);
 	}
 	cr_expect(gy_address_table_trim(addresses));
 	cr_expect_eq(addresses->chunks_count, 0);

@@ -23,7 +23,7 @@ static void keep(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 
 static void pass(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
-	gyre_fire_read(ctx, data);
+	gyre_context_fire_read(ctx, data);
 }
 
 /* Keeps the first byte and the rest, a buffer each. */
@@ -39,7 +39,7 @@ static void split(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 
 static void make(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
-	gyre_buffer_free(data);
+	gyre_buffer_destroy(data);
 	kept[kept_count++] = gyre_context_buffer(ctx);
 }
 
@@ -75,7 +75,7 @@ static void loses(const struct gyre_handler *handler, const char *words)
 	cr_expect_not_null(strstr(rig.last_log, "buffers were never freed by the handlers"));
 #endif
 	while (kept_count > 0) {
-		gyre_buffer_free(kept[--kept_count]);
+		gyre_buffer_destroy(kept[--kept_count]);
 	}
 	(void)close(fd);
 	rig_fini(&rig);
@@ -85,7 +85,7 @@ Test(lost, buffer_names_the_handler_that_read_it_last)
 {
 	loses(&keeping, "loop 0: 1 buffers that handler keeping of a channel of actor owner had "
 			"last were never freed: pass a buffer on, write it, or call "
-			"gyre_buffer_free()");
+			"gyre_buffer_destroy()");
 }
 
 Test(lost, parts_of_a_buffer_name_the_handler_that_has_split_it)

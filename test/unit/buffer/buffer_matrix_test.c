@@ -67,7 +67,7 @@ Test(buffer_matrix, copies_skips_and_reads, .init = begin, .fini = end)
 			cr_assert_eq(gyre_buffer_read(buffer, found, at), at);
 			cr_assert_arr_eq(found, bytes, at);
 			cr_assert(holds(buffer, bytes + at, count - at));
-			gyre_buffer_free(buffer);
+			gyre_buffer_destroy(buffer);
 		}
 	}
 }
@@ -89,9 +89,9 @@ Test(buffer_matrix, splits_and_joins_and_duplicates, .init = begin, .fini = end)
 			cr_assert(holds(same, bytes, count), "it shares pages, not bytes to come");
 			cr_assert_eq(gyre_buffer_join(buffer, front), 0);
 			cr_assert_eq(gyre_buffer_bytes(buffer), count + 1);
-			gyre_buffer_free(buffer);
+			gyre_buffer_destroy(buffer);
 			cr_assert(holds(same, bytes, count));
-			gyre_buffer_free(same);
+			gyre_buffer_destroy(same);
 		}
 	}
 }
@@ -110,12 +110,12 @@ Test(buffer_matrix, prepends_without_harm_to_who_shares_its_pages, .init = begin
 			memcpy(expected + 2, bytes + at, count - at);
 			cr_assert(holds(buffer, expected, count - at + 2));
 			cr_assert(holds(front, bytes, at));
-			gyre_buffer_free(front);
+			gyre_buffer_destroy(front);
 			cr_assert_eq(gyre_buffer_prepend(buffer, "", 0), 0);
 			cr_assert_eq(gyre_buffer_prepend(buffer, "<=", 2), 0);
 			cr_assert_eq(gyre_buffer_skip(buffer, 2), 2);
 			cr_assert(holds(buffer, expected, count - at + 2));
-			gyre_buffer_free(buffer);
+			gyre_buffer_destroy(buffer);
 		}
 	}
 }
@@ -132,7 +132,7 @@ Test(buffer_matrix, prepends_what_is_larger_than_a_page, .init = begin, .fini = 
 	cr_assert_eq(gyre_buffer_linear(buffer, sizeof(large) + LENGTH, &all), 0);
 	cr_assert_eq(memcmp(all, large, sizeof(large)), 0);
 	cr_assert_arr_eq((const unsigned char *)all + sizeof(large), bytes, LENGTH);
-	gyre_buffer_free(buffer);
+	gyre_buffer_destroy(buffer);
 }
 
 Test(buffer_matrix, prepends_headers_without_memory_where_there_is_room, .init = begin, .fini = end)
@@ -145,7 +145,7 @@ Test(buffer_matrix, prepends_headers_without_memory_where_there_is_room, .init =
 	cr_expect_null(buffer->first.next);
 	cr_assert_eq(gyre_buffer_prepend(buffer, "x", 1), 0);
 	cr_expect_not_null(buffer->first.next);
-	gyre_buffer_free(buffer);
+	gyre_buffer_destroy(buffer);
 }
 
 Test(buffer_matrix, makes_the_first_bytes_stand_together, .init = begin, .fini = end)
@@ -162,7 +162,7 @@ Test(buffer_matrix, makes_the_first_bytes_stand_together, .init = begin, .fini =
 			cr_assert_eq(found == first, at <= slice, "copied only if needed");
 			cr_assert(holds(buffer, bytes, count));
 			cr_assert_eq(gyre_buffer_linear(buffer, count + 1, &found), -EAGAIN);
-			gyre_buffer_free(buffer);
+			gyre_buffer_destroy(buffer);
 		}
 	}
 	cr_expect_eq(gyre_buffer_linear(NULL, 1, NULL), -EINVAL);
@@ -194,7 +194,7 @@ Test(buffer_matrix, shows_all_spans, .init = begin, .fini = end)
 		for (size_t max = 1; max <= 3; max++) {
 			cr_assert_eq(visit(buffer, max), count);
 		}
-		gyre_buffer_free(buffer);
+		gyre_buffer_destroy(buffer);
 	}
 }
 
@@ -231,7 +231,7 @@ Test(buffer_matrix, finds_bytes_and_sequences, .init = begin, .fini = end)
 					find_plainly(from, count, whats[i], 1));
 			}
 		}
-		gyre_buffer_free(buffer);
+		gyre_buffer_destroy(buffer);
 	}
 	cr_expect_eq(gyre_buffer_find_bytes(NULL, 0, "a", 1), -ENOENT);
 	cr_expect_eq(gyre_buffer_find_bytes(NULL, 0, "a", 0), -EINVAL);
@@ -268,7 +268,7 @@ Test(buffer_matrix, gets_numbers_in_both_orders_at_every_offset, .init = begin, 
 				expect_number(buffer, at, width);
 			}
 		}
-		gyre_buffer_free(buffer);
+		gyre_buffer_destroy(buffer);
 	}
 }
 
@@ -285,7 +285,7 @@ Test(buffer_matrix, refuses_numbers_of_no_or_too_many_bytes, .init = begin, .fin
 	cr_expect_eq(gyre_buffer_get_number(NULL, 0, 1, GYRE_BIG_ENDIAN, &found), -EAGAIN);
 	cr_expect_eq(found, 5);
 	cr_expect(holds(buffer, bytes, LENGTH));
-	gyre_buffer_free(buffer);
+	gyre_buffer_destroy(buffer);
 }
 
 Test(buffer_matrix, reads_the_typed_numbers_that_were_appended, .init = begin, .fini = end)
@@ -328,7 +328,7 @@ Test(buffer_matrix, reads_the_typed_numbers_that_were_appended, .init = begin, .
 	cr_expect(gyre_buffer_read_f64le(buffer, &f64) == 0 && f64 == -0.1);
 	cr_expect_eq(gyre_buffer_read_u8(buffer, &u8), -EAGAIN);
 	cr_expect_eq(u8, 200);
-	gyre_buffer_free(buffer);
+	gyre_buffer_destroy(buffer);
 }
 
 Test(buffer_matrix, reads_numbers_of_variable_length_in_any_slices, .init = begin, .fini = end)
@@ -350,9 +350,9 @@ Test(buffer_matrix, reads_numbers_of_variable_length_in_any_slices, .init = begi
 				cr_assert_eq(gyre_buffer_read_varint(buffer, &found), (int)count);
 				cr_assert_eq(found, value);
 				cr_assert_eq(gyre_buffer_read_varint(buffer, &found), -EAGAIN);
-				gyre_buffer_free(buffer);
+				gyre_buffer_destroy(buffer);
 			}
-			gyre_buffer_free(flat);
+			gyre_buffer_destroy(flat);
 		}
 	}
 }
@@ -369,7 +369,7 @@ Test(buffer_matrix, refuses_numbers_of_variable_length_over_64_bits, .init = beg
 		cr_expect_eq(gyre_buffer_read_varint(buffer, &found), -EPROTO);
 		cr_expect_eq(found, 7);
 		cr_expect_eq(gyre_buffer_bytes(buffer), 10);
-		gyre_buffer_free(buffer);
+		gyre_buffer_destroy(buffer);
 	}
 }
 
@@ -394,12 +394,12 @@ Test(buffer_matrix, releases_memory_of_others_once_with_its_last_byte, .init = b
 			     0);
 		cr_assert_eq(gyre_buffer_append(buffer, "end", 3), 0);
 		cr_assert_eq(gyre_buffer_split(buffer, 3 + at, &front), 0);
-		gyre_buffer_free(front);
+		gyre_buffer_destroy(front);
 		cr_assert_eq(released, at == LENGTH);
 		cr_assert_eq(gyre_buffer_skip(buffer, LENGTH - at), LENGTH - at);
 		cr_assert_eq(released, 1);
 		cr_assert(holds(buffer, "end", 3));
-		gyre_buffer_free(buffer);
+		gyre_buffer_destroy(buffer);
 		cr_assert_eq(released, 1);
 	}
 }
@@ -421,7 +421,7 @@ Test(buffer_matrix, releases_memory_that_it_does_not_take, .init = begin, .fini 
 	cr_expect_eq(released, 4);
 	cr_expect_eq(gyre_buffer_append_memory(buffer, bytes, 2, NULL, NULL), 0);
 	cr_expect(holds(buffer, bytes, 2));
-	gyre_buffer_free(buffer);
+	gyre_buffer_destroy(buffer);
 }
 
 Test(buffer_matrix, never_writes_to_memory_of_others, .init = begin, .fini = end)
@@ -436,7 +436,7 @@ Test(buffer_matrix, never_writes_to_memory_of_others, .init = begin, .fini = end
 	cr_assert_eq(gyre_buffer_prepend(buffer, "ya", 2), 0);
 	cr_expect(holds(buffer, "yabc", 4));
 	cr_expect_arr_eq(mine, "....ab..", 8);
-	gyre_buffer_free(buffer);
+	gyre_buffer_destroy(buffer);
 }
 
 Test(buffer_matrix, refers_to_shared_bytes_as_long_as_it_has_any, .init = begin, .fini = end)
@@ -460,9 +460,9 @@ Test(buffer_matrix, refers_to_shared_bytes_as_long_as_it_has_any, .init = begin,
 		cr_assert(holds(buffers[i], bytes, LENGTH));
 	}
 	for (size_t i = 0; i < gy_countof(buffers); i++) {
-		gyre_buffer_free(buffers[i]); /* the last one frees them: else it is a leak */
+		gyre_buffer_destroy(buffers[i]); /* the last one frees them: else it is a leak */
 	}
-	gyre_buffer_free(source);
+	gyre_buffer_destroy(source);
 }
 
 Test(buffer_matrix, takes_no_shared_bytes_that_are_none, .init = begin, .fini = end)
@@ -481,7 +481,7 @@ Test(buffer_matrix, takes_no_shared_bytes_that_are_none, .init = begin, .fini = 
 	cr_expect_eq(gyre_buffer_append_shared(buffer, empty), 0);
 	cr_expect(holds(buffer, bytes, 2));
 	gyre_bytes_unref(empty);
-	gyre_buffer_free(buffer);
+	gyre_buffer_destroy(buffer);
 }
 
 /* ---- use after free ---- */
@@ -506,10 +506,10 @@ Test(buffer_matrix, is_poison_when_it_was_freed_and_so_are_its_pages, .init = be
 	struct gyre_buffer *same;
 
 	cr_assert_eq(gyre_buffer_duplicate(buffer, &same), 0);
-	gyre_buffer_free(buffer);
+	gyre_buffer_destroy(buffer);
 	cr_expect(is_poison((const unsigned char *)buffer, sizeof(*buffer)));
 	cr_expect(holds(same, bytes, LENGTH), "another one has the page");
-	gyre_buffer_free(same);
+	gyre_buffer_destroy(same);
 	cr_expect(is_poison(first - GY_POOL_HEAD_BYTES, GY_POOL_HEAD_BYTES + GY_POOL_PAGE_BYTES));
 }
 #endif

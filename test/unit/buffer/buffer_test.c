@@ -68,7 +68,7 @@ Test(buffer, holds_what_was_appended_in_pieces_of_any_size, .init = begin, .fini
 
 			cr_assert(holds(buffer, 0, lengths[l]), "%zu in pieces of %zu", lengths[l],
 				  pieces[p]);
-			gyre_buffer_free(buffer);
+			gyre_buffer_destroy(buffer);
 		}
 	}
 }
@@ -89,7 +89,7 @@ Test(buffer, copies_from_any_offset_as_much_as_is_there, .init = begin, .fini = 
 	}
 	cr_expect_eq(gyre_buffer_copy(buffer, BYTES_MAX + 1, found, 1), 0);
 	cr_expect_eq(gyre_buffer_bytes(buffer), BYTES_MAX);
-	gyre_buffer_free(buffer);
+	gyre_buffer_destroy(buffer);
 }
 
 Test(buffer, shows_all_its_bytes_span_by_span, .init = begin, .fini = end)
@@ -105,7 +105,7 @@ Test(buffer, shows_all_its_bytes_span_by_span, .init = begin, .fini = end)
 			at += count;
 		}
 		cr_assert_eq(at, lengths[l]);
-		gyre_buffer_free(buffer);
+		gyre_buffer_destroy(buffer);
 	}
 }
 
@@ -116,7 +116,7 @@ Test(buffer, peeks_into_the_middle_of_a_span, .init = begin, .fini = end)
 
 	cr_assert_eq(gyre_buffer_peek(buffer, 40, &bytes), 60);
 	cr_expect_arr_eq((const unsigned char *)bytes, expected + 40, 60);
-	gyre_buffer_free(buffer);
+	gyre_buffer_destroy(buffer);
 }
 
 Test(buffer, loses_at_the_front_what_is_read_or_skipped, .init = begin, .fini = end)
@@ -131,7 +131,7 @@ Test(buffer, loses_at_the_front_what_is_read_or_skipped, .init = begin, .fini = 
 				     there);
 			cr_assert(s % 2 == 0 || memcmp(found, expected, there) == 0);
 			cr_assert(holds(buffer, there, lengths[l] - there));
-			gyre_buffer_free(buffer);
+			gyre_buffer_destroy(buffer);
 		}
 	}
 }
@@ -143,7 +143,7 @@ Test(buffer, grows_again_after_it_was_emptied, .init = begin, .fini = end)
 	cr_assert_eq(gyre_buffer_skip(buffer, SIZE_MAX), 2 * PAGE + 1);
 	cr_assert_eq(gyre_buffer_append(buffer, expected, PAGE + 1), 0);
 	cr_expect(holds(buffer, 0, PAGE + 1));
-	gyre_buffer_free(buffer);
+	gyre_buffer_destroy(buffer);
 }
 
 Test(buffer, is_split_anywhere_without_a_byte_being_copied, .init = begin, .fini = end)
@@ -158,9 +158,9 @@ Test(buffer, is_split_anywhere_without_a_byte_being_copied, .init = begin, .fini
 			cr_assert(holds(front, 0, lengths[s]));
 			cr_assert(holds(buffer, lengths[s], lengths[l] - lengths[s]));
 			cr_assert_eq(rig_channels(&rig)->pools.pages.free_count, free_pages);
-			gyre_buffer_free(buffer);
+			gyre_buffer_destroy(buffer);
 			cr_assert(holds(front, 0, lengths[s]));
-			gyre_buffer_free(front);
+			gyre_buffer_destroy(front);
 		}
 	}
 }
@@ -173,7 +173,7 @@ Test(buffer, splits_off_no_more_than_there_is, .init = begin, .fini = end)
 	cr_expect_eq(gyre_buffer_split(buffer, 11, &front), -EINVAL);
 	cr_expect_null(front);
 	cr_expect(holds(buffer, 0, 10));
-	gyre_buffer_free(buffer);
+	gyre_buffer_destroy(buffer);
 }
 
 Test(buffer, may_be_appended_to_after_a_split_without_harm_to_the_front, .init = begin, .fini = end)
@@ -186,8 +186,8 @@ Test(buffer, may_be_appended_to_after_a_split_without_harm_to_the_front, .init =
 	cr_assert_eq(gyre_buffer_append(front, expected + 40, 60), 0);
 	cr_expect(holds(buffer, 40, 110));
 	cr_expect(holds(front, 0, 100));
-	gyre_buffer_free(front);
-	gyre_buffer_free(buffer);
+	gyre_buffer_destroy(front);
+	gyre_buffer_destroy(buffer);
 }
 
 Test(buffer, is_joined_without_new_pages, .init = begin, .fini = end)
@@ -204,7 +204,7 @@ Test(buffer, is_joined_without_new_pages, .init = begin, .fini = end)
 			cr_assert_eq(gyre_buffer_join(buffer, more), 0);
 			cr_assert(holds(buffer, 0, lengths[a] + second));
 			cr_assert_geq(rig_channels(&rig)->pools.pages.free_count, free_pages);
-			gyre_buffer_free(buffer);
+			gyre_buffer_destroy(buffer);
 		}
 	}
 }
@@ -228,7 +228,7 @@ Test(buffer, is_joined_with_few_bytes_in_the_page_that_has_room_for_them, .init 
 			cr_expect_not_null(buffer->first.next, "the others are not copied");
 		}
 		cr_expect(holds(buffer, 0, gyre_buffer_bytes(buffer)));
-		gyre_buffer_free(buffer);
+		gyre_buffer_destroy(buffer);
 	}
 }
 
@@ -238,7 +238,7 @@ Test(buffer, is_not_joined_to_itself, .init = begin, .fini = end)
 
 	cr_expect_eq(gyre_buffer_join(buffer, buffer), -EINVAL);
 	cr_expect(holds(buffer, 0, 10));
-	gyre_buffer_free(buffer);
+	gyre_buffer_destroy(buffer);
 }
 
 Test(buffer, finds_the_first_of_a_byte_from_an_offset_on, .init = begin, .fini = end)
@@ -258,7 +258,7 @@ Test(buffer, finds_the_first_of_a_byte_from_an_offset_on, .init = begin, .fini =
 	}
 	cr_expect_eq(gyre_buffer_find(buffer, from, '\n'), -ENOENT);
 	cr_expect_eq(gyre_buffer_find(buffer, 0, 'b'), -ENOENT);
-	gyre_buffer_free(buffer);
+	gyre_buffer_destroy(buffer);
 }
 
 Test(buffer, is_extended_by_room_that_lies_together, .init = begin, .fini = end)
@@ -279,7 +279,7 @@ Test(buffer, is_extended_by_room_that_lies_together, .init = begin, .fini = end)
 		}
 		cr_expect_eq(gyre_buffer_copy(buffer, 0, found, lengths[i]), lengths[i]);
 		cr_expect_arr_eq(found, expected, lengths[i]);
-		gyre_buffer_free(buffer);
+		gyre_buffer_destroy(buffer);
 	}
 }
 
@@ -294,7 +294,7 @@ Test(buffer, that_is_missing_is_an_empty_one_to_those_who_look, .init = begin, .
 	cr_expect_eq(gyre_buffer_peek(NULL, 0, &bytes), 0);
 	cr_expect_eq(gyre_buffer_find(NULL, 0, 'a'), -ENOENT);
 	cr_expect_eq(gyre_buffer_append(NULL, "a", 1), -EINVAL);
-	gyre_buffer_free(NULL);
+	gyre_buffer_destroy(NULL);
 }
 
 Test(buffer, leaves_the_pages_of_the_ring_with_its_bytes_kept, .init = begin, .fini = end)
@@ -312,5 +312,5 @@ Test(buffer, leaves_the_pages_of_the_ring_with_its_bytes_kept, .init = begin, .f
 	cr_expect_eq(page.references, 1);
 	cr_expect(!buffer->first.page->of_ring);
 	cr_expect(holds(buffer, 0, BYTES_MAX));
-	gyre_buffer_free(buffer);
+	gyre_buffer_destroy(buffer);
 }

@@ -49,7 +49,7 @@ static void take(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 	cr_assert_lt(member->crowd->reads, READS_MAX);
 	member->crowd->who[member->crowd->reads++] = member->index;
 	member->bytes += gyre_buffer_bytes(data);
-	gyre_buffer_free(data);
+	gyre_buffer_destroy(data);
 }
 
 static const struct gyre_handler taking = { .name = "taking", .read = take };

@@ -39,7 +39,7 @@ static int reason;
 static void on_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	reads++;
-	gyre_fire_read(ctx, data);
+	gyre_context_fire_read(ctx, data);
 }
 
 static void on_writability(struct gyre_handler_context *ctx, bool is)
@@ -116,17 +116,17 @@ static struct gyre_buffer *buffer_of(size_t count)
 
 static int write_to(uint32_t index, size_t count)
 {
-	return gyre_channel_write(gyre_channel_tail(channels[index]), buffer_of(count));
+	return gyre_context_write(gyre_channel_tail(channels[index]), buffer_of(count));
 }
 
 static int try_write_to(uint32_t index, size_t count)
 {
 	struct gyre_buffer *buffer = buffer_of(count);
-	int r = gyre_channel_try_write(gyre_channel_tail(channels[index]), buffer);
+	int r = gyre_context_try_write(gyre_channel_tail(channels[index]), buffer);
 
 	if (r < 0) {
 		cr_expect_eq(gyre_buffer_bytes(buffer), count, "it stays the caller's");
-		gyre_buffer_free(buffer);
+		gyre_buffer_destroy(buffer);
 	}
 	return r;
 }
@@ -390,7 +390,7 @@ Test(held, input_counts_until_handlers_have_it, .init = begin, .fini = end)
 	gyre_channel_set_auto_read(channels[0], false);
 	cr_assert_eq(send(fds[0], bytes, sizeof(bytes), MSG_NOSIGNAL), sizeof(bytes));
 	cr_expect(rig_until(&rig, holds, &wanted));
-	gyre_channel_read(gyre_channel_tail(channels[0]));
+	gyre_context_read(gyre_channel_tail(channels[0]));
 	rig_settle(&rig);
 	cr_expect_eq(held(), 0);
 	cr_assert_eq(send(fds[0], bytes, sizeof(bytes), MSG_NOSIGNAL), sizeof(bytes));

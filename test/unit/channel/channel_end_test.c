@@ -37,7 +37,7 @@ static void act(struct gyre_handler_context *ctx, const char *call)
 	if (plan.abort) {
 		gyre_channel_abort(gyre_context_channel(ctx), -ECANCELED);
 	} else {
-		gyre_channel_close(ctx);
+		gyre_context_close(ctx);
 	}
 }
 
@@ -46,7 +46,7 @@ static void write_text(struct gyre_handler_context *ctx, const char *text)
 	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
 
 	cr_assert_eq(gyre_buffer_append(buffer, text, strlen(text)), 0);
-	(void)gyre_channel_write(ctx, buffer);
+	(void)gyre_context_write(ctx, buffer);
 }
 
 static int on_added(struct gyre_handler_context *ctx)
@@ -75,10 +75,10 @@ static void on_active(struct gyre_handler_context *ctx)
 static void on_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	act(ctx, "read");
-	(void)gyre_channel_write(ctx, data);
+	(void)gyre_context_write(ctx, data);
 	act(ctx, "read after write");
 	if (plan.in != NULL && strcmp(plan.in, "exception") == 0) {
-		gyre_fire_exception(&channel->pipeline.head.head, -EBADMSG);
+		gyre_context_fire_exception(&channel->pipeline.head.head, -EBADMSG);
 	}
 }
 
@@ -95,7 +95,7 @@ static void on_event(struct gyre_handler_context *ctx, const struct gyre_type *t
 		plan.draining += ((const struct gyre_input_closed *)event)->draining;
 		if (plan.reply != NULL) {
 			write_text(ctx, plan.reply);
-			gyre_channel_close(ctx);
+			gyre_context_close(ctx);
 		}
 	}
 	act(ctx, "event");
@@ -247,7 +247,7 @@ Test(channel_end, leaves_a_half_closed_channel_open_for_writing)
 	write_text(gyre_channel_tail(channel), "still here");
 	rig_settle(&rig);
 	cr_expect_eq(recv(fd, text, sizeof(text), 0), 10);
-	gyre_channel_shutdown(gyre_channel_tail(channel));
+	gyre_context_shutdown(gyre_channel_tail(channel));
 	cr_assert(rig_until(&rig, is_closed, NULL));
 	expect_ended_once(0);
 	(void)close(fd);
@@ -276,7 +276,7 @@ Test(channel_end, of_writing_alone_lets_the_peer_go_on)
 	far.fd = rig_open_tcp(&rig, actors, NULL, NULL, &channel);
 	rig_settle(&rig);
 	write_text(gyre_channel_tail(channel), "bye");
-	gyre_channel_shutdown(gyre_channel_tail(channel));
+	gyre_context_shutdown(gyre_channel_tail(channel));
 	cr_expect(!gyre_channel_is_writable(channel));
 	cr_expect(rig_until(&rig, has_received_the_end, &far));
 	cr_expect_str_eq(far.text, "bye");
@@ -340,7 +340,7 @@ static void end_in(const char *call, bool at_once)
 	(void)shutdown(fd, SHUT_WR); /* unless it was reset */
 	rig_settle(&rig);
 	if (plan.inactive == 0) {
-		gyre_channel_close(gyre_channel_tail(channel));
+		gyre_context_close(gyre_channel_tail(channel));
 	}
 	cr_expect(rig_until(&rig, is_closed, NULL), "%s", call);
 	cr_expect_eq(plan.inactive, 1, "%s", call);
@@ -376,8 +376,8 @@ Test(channel_end, waits_for_what_is_queued_and_reads_no_more)
 	rig_fill(bytes, sizeof(bytes), 0);
 	buffer = gy_buffer_get(&rig_channels(&rig)->pools);
 	cr_assert_eq(gyre_buffer_append(buffer, bytes, sizeof(bytes)), 0);
-	cr_assert_eq(gyre_channel_write(gyre_channel_tail(channel), buffer), 0);
-	gyre_channel_close(gyre_channel_tail(channel));
+	cr_assert_eq(gyre_context_write(gyre_channel_tail(channel), buffer), 0);
+	gyre_context_close(gyre_channel_tail(channel));
 	cr_assert_eq(write(stream.fd, "not read", 8), 8);
 	cr_assert(rig_until(&rig, rig_stream_ended, &stream));
 	cr_expect_eq(stream.received, sizeof(bytes));
@@ -397,7 +397,7 @@ Test(channel_end, at_once_drops_what_is_queued)
 	rig_settle(&rig);
 	buffer = gy_buffer_get(&rig_channels(&rig)->pools);
 	cr_assert_eq(gyre_buffer_append(buffer, bytes, sizeof(bytes)), 0);
-	cr_assert_eq(gyre_channel_write(gyre_channel_tail(channel), buffer), 0);
+	cr_assert_eq(gyre_context_write(gyre_channel_tail(channel), buffer), 0);
 	rig_settle(&rig);
 	cr_assert(channel->send.armed, "the peer does not read");
 	gyre_channel_abort(channel, 0);

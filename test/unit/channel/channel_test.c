@@ -133,10 +133,10 @@ Test(channel, sends_what_was_written_piece_by_piece_in_that_order)
 	rig_init(&rig, NULL);
 	written.fd = rig_open(&rig, rig_echo_only, NULL, NULL, &channel);
 	for (size_t piece = 1; at + piece < 200000; piece += 17) {
-		cr_assert_eq(gyre_channel_write(gyre_channel_tail(channel), pattern(at, piece)), 0);
+		cr_assert_eq(gyre_context_write(gyre_channel_tail(channel), pattern(at, piece)), 0);
 		at += piece;
 		if (piece % 5 == 0) {
-			gyre_channel_flush(gyre_channel_tail(channel));
+			gyre_context_flush(gyre_channel_tail(channel));
 		}
 		if (piece % 7 == 0) {
 			rig_turn(&rig);
@@ -166,7 +166,7 @@ Test(channel, gathers_more_slices_than_one_send_takes)
 
 		cr_assert_eq(gyre_buffer_join(buffer, pattern(i * PIECE + PIECE / 2, PIECE / 2)),
 			     0);
-		cr_assert_eq(gyre_channel_write(gyre_channel_tail(channel), buffer), 0);
+		cr_assert_eq(gyre_context_write(gyre_channel_tail(channel), buffer), 0);
 	}
 	cr_assert(rig_until(&rig, written_arrived, &written));
 	cr_expect(rig_check(written.bytes, PIECES * PIECE, 0));
@@ -182,7 +182,7 @@ Test(channel, puts_small_pieces_behind_one_another_into_few_pages)
 	rig_init(&rig, NULL);
 	fd = rig_open(&rig, rig_echo_only, NULL, NULL, &channel);
 	for (size_t i = 0; i < 1000; i++) {
-		cr_assert_eq(gyre_channel_write(gyre_channel_tail(channel), pattern(i, 1)), 0);
+		cr_assert_eq(gyre_context_write(gyre_channel_tail(channel), pattern(i, 1)), 0);
 	}
 	cr_expect_eq(channel->output_buffers, 1);
 	cr_expect_eq(gyre_channel_queued_bytes(channel), 1000);
@@ -197,8 +197,8 @@ Test(channel, takes_an_empty_buffer_and_sends_nothing)
 
 	rig_init(&rig, NULL);
 	fd = rig_open(&rig, rig_echo_only, NULL, NULL, &channel);
-	cr_expect_eq(gyre_channel_write(gyre_channel_tail(channel), pattern(0, 0)), 0);
-	cr_expect_eq(gyre_channel_write(gyre_channel_tail(channel), NULL), -ENOMEM);
+	cr_expect_eq(gyre_context_write(gyre_channel_tail(channel), pattern(0, 0)), 0);
+	cr_expect_eq(gyre_context_write(gyre_channel_tail(channel), NULL), -ENOMEM);
 	cr_expect_eq(gyre_channel_queued_bytes(channel), 0);
 	(void)close(fd);
 	rig_fini(&rig);
@@ -221,7 +221,7 @@ static void count_read(struct gyre_handler_context *ctx, struct gyre_buffer *dat
 	reader->wrong = reader->wrong || !rig_check(bytes, count, reader->bytes);
 	reader->bytes += count;
 	reader->reads++;
-	gyre_buffer_free(data);
+	gyre_buffer_destroy(data);
 }
 
 static const struct gyre_handler counting = { .name = "counting", .read = count_read };
@@ -253,7 +253,7 @@ Test(channel, reads_only_what_was_asked_for_when_it_is_told_to)
 	while (reader.bytes < stream.total) {
 		uint32_t before = reader.reads;
 
-		gyre_channel_read(gyre_channel_tail(channel));
+		gyre_context_read(gyre_channel_tail(channel));
 		cr_assert(rig_until(&rig, read_once_more, &reader));
 		rig_settle(&rig);
 		cr_assert_eq(reader.reads, before + 1);
@@ -393,7 +393,7 @@ Test(channel, passes_on_the_wake_up_that_it_has_no_need_of_any_more)
 	cr_expect_geq(gy_channels_counters(&rig.home)->buffer_stalls, PARKED);
 	cr_expect_eq(readers[0].bytes, 0);
 	for (size_t i = 0; i < hoarder.count; i++) {
-		gyre_buffer_free(hoarder.hoard[i]);
+		gyre_buffer_destroy(hoarder.hoard[i]);
 	}
 	for (size_t i = 0; i <= PARKED; i++) {
 		(void)close(fds[i]);
@@ -476,7 +476,7 @@ Test(channel, keeps_a_page_that_it_shares_until_the_last_slice_of_it_is_gone)
 	cr_expect_eq(rig_channels(&rig)->pools.lent, 1);
 	cr_expect_eq(gyre_buffer_copy(kept, 0, bytes, 5), 5);
 	cr_expect_eq(memcmp(bytes, "a bit", 5), 0);
-	gyre_buffer_free(kept);
+	gyre_buffer_destroy(kept);
 	cr_expect_eq(rig_channels(&rig)->pools.lent, 0);
 	(void)close(fd);
 	rig_fini(&rig);

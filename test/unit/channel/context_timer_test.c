@@ -179,7 +179,7 @@ Test(context_timer, is_the_handlers_own_whatever_its_key, .init = begin, .fini =
 Test(context_timer, does_not_fire_on_a_channel_that_closes, .init = begin, .fini = end)
 {
 	start_ms(1, 10);
-	gyre_channel_close(gyre_channel_tail(&rig.channel));
+	gyre_context_close(gyre_channel_tail(&rig.channel));
 	wait_ms(20);
 	cr_expect_eq(fired_count, 0);
 }
@@ -214,7 +214,7 @@ static void close_it(struct gyre_handler_context *ctx, uint64_t key)
 {
 	cr_assert_eq(key, 1);
 	fired_count++;
-	gyre_channel_close(ctx);
+	gyre_context_close(ctx);
 	cr_expect_eq(gyre_context_timer_start(ctx, 3, 1), -EPIPE, "it would not fire");
 }
 

@@ -26,7 +26,7 @@ static void spawn_at_the_end(struct gyre_handler_context *ctx)
 
 	spawned = gyre_spawn(stack, &child_class, GYRE_NO_ARGUMENT, NULL, &child);
 	spawned_detached = gyre_spawn(stack, &child_class, GYRE_NO_ARGUMENT, &options, &detached);
-	gyre_fire_unregistered(ctx);
+	gyre_context_fire_unregistered(ctx);
 }
 
 static const struct gyre_handler spawning = { .name = "spawning",
@@ -78,7 +78,7 @@ static void use_all_at_the_end(struct gyre_handler_context *ctx)
 	(void)gyre_ask(stack, child, gyre_new(stack, word, 1), 0, future);
 	(void)gyre_sleep(stack, 1, future);
 	used = true;
-	gyre_fire_unregistered(ctx);
+	gyre_context_fire_unregistered(ctx);
 }
 
 static const struct gyre_handler using_all = { .name = "using",

@@ -65,11 +65,11 @@ static void act(struct gyre_handler_context *ctx, enum call here)
 		gyre_context_remove(ctx);
 	}
 	if (what == CLOSE) {
-		gyre_channel_close(ctx);
+		gyre_context_close(ctx);
 	} else if (what == ABORT || what == REMOVE_AND_ABORT) {
 		gyre_channel_abort(gyre_context_channel(ctx), -ECANCELED);
 	} else if (what == SHUT_DOWN) {
-		gyre_channel_shutdown(ctx);
+		gyre_context_shutdown(ctx);
 	}
 	busy = false;
 }
@@ -88,87 +88,87 @@ static void on_removed(struct gyre_handler_context *ctx)
 static void on_registered(struct gyre_handler_context *ctx)
 {
 	act(ctx, IN_REGISTERED);
-	gyre_fire_registered(ctx);
+	gyre_context_fire_registered(ctx);
 }
 
 static void on_active(struct gyre_handler_context *ctx)
 {
 	act(ctx, IN_ACTIVE);
 	(void)gyre_context_timer_start(ctx, 0, 1); /* it may be closed, or gone */
-	gyre_fire_active(ctx);
+	gyre_context_fire_active(ctx);
 }
 
 static void on_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	act(ctx, IN_READ);
-	gyre_fire_read(ctx, data);
+	gyre_context_fire_read(ctx, data);
 }
 
 static void on_read_complete(struct gyre_handler_context *ctx)
 {
 	act(ctx, IN_READ_COMPLETE);
-	gyre_fire_read_complete(ctx);
+	gyre_context_fire_read_complete(ctx);
 }
 
 static void on_event(struct gyre_handler_context *ctx, const struct gyre_type *type,
 		     const void *event)
 {
 	act(ctx, IN_EVENT);
-	gyre_fire_event(ctx, type, event);
+	gyre_context_fire_event(ctx, type, event);
 }
 
 static void on_writability(struct gyre_handler_context *ctx, bool writable)
 {
 	act(ctx, IN_WRITABILITY);
-	gyre_fire_writability(ctx, writable);
+	gyre_context_fire_writability(ctx, writable);
 }
 
 static void on_exception(struct gyre_handler_context *ctx, int error)
 {
 	act(ctx, IN_EXCEPTION);
-	gyre_fire_exception(ctx, error);
+	gyre_context_fire_exception(ctx, error);
 }
 
 static void on_inactive(struct gyre_handler_context *ctx)
 {
 	act(ctx, IN_INACTIVE);
-	gyre_fire_inactive(ctx);
+	gyre_context_fire_inactive(ctx);
 }
 
 static void on_unregistered(struct gyre_handler_context *ctx)
 {
 	act(ctx, IN_UNREGISTERED);
-	gyre_fire_unregistered(ctx);
+	gyre_context_fire_unregistered(ctx);
 }
 
 static int on_write(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	act(ctx, IN_WRITE);
-	return gyre_channel_write(ctx, data);
+	return gyre_context_write(ctx, data);
 }
 
 static void on_flush(struct gyre_handler_context *ctx)
 {
 	act(ctx, IN_FLUSH);
-	gyre_channel_flush(ctx);
+	gyre_context_flush(ctx);
 }
 
 static void on_read_request(struct gyre_handler_context *ctx)
 {
 	act(ctx, IN_READ_REQUEST);
-	gyre_channel_read(ctx);
+	gyre_context_read(ctx);
 }
 
 static void on_shutdown(struct gyre_handler_context *ctx)
 {
 	act(ctx, IN_SHUTDOWN);
-	gyre_channel_shutdown(ctx);
+	gyre_context_shutdown(ctx);
 }
 
 static void on_close(struct gyre_handler_context *ctx)
 {
 	act(ctx, IN_CLOSE);
-	gyre_channel_close(ctx);
+	gyre_context_close(ctx);
 }
 
 static void on_timer(struct gyre_handler_context *ctx, uint64_t key)
@@ -181,7 +181,7 @@ static int on_send_file(struct gyre_handler_context *ctx, struct gyre_file *file
 			const struct gyre_file_region *region)
 {
 	act(ctx, IN_SEND_FILE);
-	return gyre_channel_send_file(ctx, file, region);
+	return gyre_context_send_file(ctx, file, region);
 }
 
 static const struct gyre_handler doer = {
@@ -247,23 +247,23 @@ static void send_file(struct gyre_handler_context *ctx)
 	cr_assert_eq(gyre_file_adopt(gyre_context_stack(ctx),
 				     open("/proc/self/exe", O_RDONLY | O_CLOEXEC), &file),
 		     0);
-	promised += gyre_channel_send_file(ctx, file, &region) == 0;
+	promised += gyre_context_send_file(ctx, file, &region) == 0;
 	gyre_file_close(file);
 }
 
 static void drive_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
-	promised += gyre_channel_write_then(ctx, data, on_written, NULL) == 0;
+	promised += gyre_context_write_then(ctx, data, on_written, NULL) == 0;
 	send_file(ctx);
-	gyre_channel_flush(ctx);
-	gyre_channel_read(ctx);
+	gyre_context_flush(ctx);
+	gyre_context_read(ctx);
 }
 
 static void drive_exception(struct gyre_handler_context *ctx, int error)
 {
 	(void)error;
-	gyre_channel_shutdown(ctx);
-	gyre_channel_close(ctx);
+	gyre_context_shutdown(ctx);
+	gyre_context_close(ctx);
 }
 
 static void drive_inactive(struct gyre_handler_context *ctx)
@@ -289,18 +289,18 @@ static const struct gyre_handler driver = {
 /* In front of it, whom removals must not disturb. */
 static int front_write(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
-	return gyre_channel_write(ctx, data);
+	return gyre_context_write(ctx, data);
 }
 
 static void front_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
-	gyre_fire_read(ctx, data);
+	gyre_context_fire_read(ctx, data);
 }
 
 static int front_send_file(struct gyre_handler_context *ctx, struct gyre_file *file,
 			   const struct gyre_file_region *region)
 {
-	return gyre_channel_send_file(ctx, file, region);
+	return gyre_context_send_file(ctx, file, region);
 }
 
 static const struct gyre_handler front = {
@@ -331,11 +331,11 @@ static void live_through(int fd)
 	(void)shutdown(fd, SHUT_WR);
 	turn();
 	if (inactive == 0) {
-		gyre_fire_exception(&channel->pipeline.head.head, -EBADMSG);
+		gyre_context_fire_exception(&channel->pipeline.head.head, -EBADMSG);
 		turn();
 	}
 	if (inactive == 0) {
-		gyre_channel_close(gyre_channel_tail(channel));
+		gyre_context_close(gyre_channel_tail(channel));
 	}
 }
 

@@ -134,7 +134,7 @@ static struct gyre_buffer *one_page(void)
 static void expect_end_of_send(enum ending ending, bool gathered)
 {
 	begin();
-	cr_assert_eq(gyre_channel_write(gyre_channel_tail(fault.channel),
+	cr_assert_eq(gyre_context_write(gyre_channel_tail(fault.channel),
 					gathered ? fault_buffer(600000) : one_page()),
 		     0);
 	rig_settle(&fault.rig);
@@ -162,7 +162,7 @@ Test(cancelled, send_of_many_pages_ends_once_and_they_are_given_back)
 Test(cancelled, shutdown_is_waited_for)
 {
 	begin();
-	gyre_channel_shutdown(gyre_channel_tail(fault.channel));
+	gyre_context_shutdown(gyre_channel_tail(fault.channel));
 	for (int i = 0; i < 100 && !fault.channel->control.armed &&
 			(fault.channel->flags & GY_CHANNEL_SHUTDOWN_DONE) == 0;
 	     i++) {
@@ -186,7 +186,7 @@ Test(cancelled, close_that_has_begun_stays_the_only_one)
 Test(cancelled, linger_does_not_hold_up_an_abort)
 {
 	begin();
-	gyre_channel_close(gyre_channel_tail(fault.channel));
+	gyre_context_close(gyre_channel_tail(fault.channel));
 	rig_settle(&fault.rig);
 	cr_assert_eq(fault.inactive, 0);
 	fault.rig.home.channel_ops->abort(&fault.rig.home);
@@ -221,7 +221,7 @@ static void expect_end_of_file(enum ending ending)
 	cr_assert_eq(ftruncate(fd, 600000), 0);
 	told = 0;
 	cr_assert_eq(gyre_file_adopt(&rig_stack(&fault.rig)->head, fd, &file), 0);
-	cr_assert_eq(gyre_channel_send_file(gyre_channel_tail(fault.channel), file, &what), 0);
+	cr_assert_eq(gyre_context_send_file(gyre_channel_tail(fault.channel), file, &what), 0);
 	rig_settle(&fault.rig);
 	cr_assert_eq(told, 0);
 	reason = end_by(ending);
@@ -254,9 +254,9 @@ Test(cancelled, everything_ends_once_at_any_moment)
 			rig_turn(&fault.rig);
 		}
 		if (i % 3 == 0) {
-			gyre_channel_shutdown(gyre_channel_tail(fault.channel));
+			gyre_context_shutdown(gyre_channel_tail(fault.channel));
 		} else if (i % 3 == 1) {
-			gyre_channel_close(gyre_channel_tail(fault.channel));
+			gyre_context_close(gyre_channel_tail(fault.channel));
 		}
 		for (int turn = 0; turn < i / 10 % 4; turn++) {
 			rig_turn(&fault.rig);

@@ -43,7 +43,7 @@ static struct gyre_handler_context *tail(void)
 
 static void shut_down(void)
 {
-	gyre_channel_shutdown(tail());
+	gyre_context_shutdown(tail());
 	rig_settle(&fault.rig);
 }
 
@@ -70,7 +70,7 @@ Test(half_close, by_the_peer_lets_it_have_much_more, .init = begin_allowed)
 	rig_settle(&fault.rig);
 	cr_assert_eq(fault.input_closed, 1);
 	cr_assert_eq(fault_write(MUCH), 0);
-	gyre_channel_close(tail());
+	gyre_context_close(tail());
 	expect_at_the_peer(MUCH);
 	fault_end(0);
 }
@@ -93,14 +93,14 @@ Test(half_close, by_the_peer_is_told_after_all_that_it_sent)
 	cr_expect_eq(fault.input_closed, 0);
 	while (fault.bytes < 100) {
 		cr_assert_eq(fault.input_closed, 0);
-		gyre_channel_read(tail());
+		gyre_context_read(tail());
 		rig_settle(&fault.rig);
 	}
-	gyre_channel_read(tail());
+	gyre_context_read(tail());
 	rig_settle(&fault.rig);
 	cr_expect_eq(fault.input_closed, 1);
 	cr_expect_eq(fault.inactive, 0);
-	gyre_channel_close(tail());
+	gyre_context_close(tail());
 	fault_end(0);
 }
 
@@ -109,7 +109,7 @@ Test(half_close, by_the_peer_ends_with_a_shutdown, .init = begin_allowed)
 	peer_shuts_down();
 	rig_settle(&fault.rig);
 	cr_assert_eq(fault_write(MUCH), 0);
-	gyre_channel_shutdown(tail());
+	gyre_context_shutdown(tail());
 	cr_expect_eq(fault_write(1), -EPIPE);
 	expect_at_the_peer(MUCH);
 	fault_end(0);
@@ -148,7 +148,7 @@ static void expect_read_on(void)
 	struct rig_stream stream = { .fd = fault.fd, .total = 5 << 20 };
 
 	cr_assert_eq(fault_write(MUCH), 0);
-	gyre_channel_shutdown(tail());
+	gyre_context_shutdown(tail());
 	expect_at_the_peer(MUCH);
 	while (stream.sent < stream.total) {
 		rig_stream_send(&stream);
@@ -187,7 +187,7 @@ Test(half_close, by_us_counts_once, .init = begin)
 Test(half_close, by_us_may_be_followed_by_a_close, .init = begin)
 {
 	shut_down();
-	gyre_channel_close(tail());
+	gyre_context_close(tail());
 	fault_send(100);
 	rig_settle(&fault.rig);
 	cr_expect_eq(fault.bytes, 0);
@@ -219,7 +219,7 @@ static void expect_both_at_once(size_t bytes)
 	if (bytes > 0) {
 		cr_assert_eq(fault_write(bytes), 0);
 	}
-	gyre_channel_shutdown(tail());
+	gyre_context_shutdown(tail());
 	fault_send(100);
 	peer_shuts_down();
 	expect_at_the_peer(bytes);

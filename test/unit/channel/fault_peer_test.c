@@ -134,7 +134,7 @@ static void begin_full(void)
 
 Test(slow_peer, that_reads_nothing_is_not_waited_for_beyond_the_linger_time, .init = begin_full)
 {
-	gyre_channel_close(gyre_channel_tail(fault.channel));
+	gyre_context_close(gyre_channel_tail(fault.channel));
 	fault_end(-ETIMEDOUT);
 }
 
@@ -256,7 +256,7 @@ Test(slow_peer, that_drips_what_a_handler_joins_takes_no_page_for_each_byte)
 	cr_expect_leq(held_bytes(), 2 * sizeof(bytes) + 4096, "%lu", held_bytes());
 	cr_expect_eq(gyre_buffer_read(collected, bytes, sizeof(bytes)), sizeof(bytes));
 	cr_expect(rig_check(bytes, sizeof(bytes), 0));
-	gyre_buffer_free(collected);
+	gyre_buffer_destroy(collected);
 	(void)close(stream.fd);
 	rig_fini(&fault.rig);
 }
@@ -294,7 +294,7 @@ Test(slow_peer, that_resets_while_there_are_no_receive_buffers_is_heard_of_when_
 	cr_expect_gt(gy_channels_counters(&fault.rig.home)->buffer_stalls, 0);
 	cr_expect_eq(fault.bytes, 100);
 	for (size_t i = 0; i < hoarded; i++) {
-		gyre_buffer_free(hoard[i]);
+		gyre_buffer_destroy(hoard[i]);
 	}
 	cr_expect_eq(fault.reason, -ECONNRESET);
 	(void)close(fd);

@@ -108,11 +108,11 @@ Test(reset, is_heard_of_by_the_next_read_on_request_after_what_came_before)
 	fault_reset();
 	rig_settle(&fault.rig);
 	cr_expect_eq(fault.inactive, 0);
-	gyre_channel_read(tail());
+	gyre_context_read(tail());
 	rig_settle(&fault.rig);
 	cr_expect_eq(fault.bytes, 100);
 	if (fault.inactive == 0) {
-		gyre_channel_read(tail());
+		gyre_context_read(tail());
 	}
 	fault_end(-ECONNRESET);
 }
@@ -166,7 +166,7 @@ Test(reset, after_the_peers_end_while_a_send_is_under_way, .init = begin_half_cl
 
 Test(reset, at_the_moment_of_a_shutdown, .init = begin_settled)
 {
-	gyre_channel_shutdown(tail());
+	gyre_context_shutdown(tail());
 	fault_reset();
 	fault_end(-ECONNRESET);
 }
@@ -180,7 +180,7 @@ static bool is_shut_down(struct rig *rig, void *arg)
 
 Test(reset, after_a_shutdown, .init = begin_settled)
 {
-	gyre_channel_shutdown(tail());
+	gyre_context_shutdown(tail());
 	cr_assert(rig_until(&fault.rig, is_shut_down, NULL));
 	fault_send(100);
 	fault_reset();
@@ -192,7 +192,7 @@ Test(reset, after_a_shutdown, .init = begin_settled)
 Test(reset, while_a_shutdown_waits_for_output_to_go, .init = begin_settled)
 {
 	write_much();
-	gyre_channel_shutdown(tail());
+	gyre_context_shutdown(tail());
 	rig_settle(&fault.rig);
 	fault_reset();
 	fault_end(-ECONNRESET);
@@ -200,14 +200,14 @@ Test(reset, while_a_shutdown_waits_for_output_to_go, .init = begin_settled)
 
 Test(reset, at_the_moment_of_a_close, .init = begin_settled)
 {
-	gyre_channel_close(tail());
+	gyre_context_close(tail());
 	fault_reset();
 	fault_end(-ECONNRESET);
 }
 
 Test(reset, while_it_lingers_for_the_peers_end, .init = begin_settled)
 {
-	gyre_channel_close(tail());
+	gyre_context_close(tail());
 	rig_settle(&fault.rig);
 	cr_assert_eq(fault.inactive, 0);
 	fault_send(100);
@@ -220,7 +220,7 @@ Test(reset, while_it_lingers_for_the_peers_end, .init = begin_settled)
 Test(reset, while_it_lingers_for_output_to_go, .init = begin_settled)
 {
 	write_much();
-	gyre_channel_close(tail());
+	gyre_context_close(tail());
 	rig_settle(&fault.rig);
 	fault_reset();
 	fault_end(-ECONNRESET);

@@ -35,7 +35,7 @@ static void on_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 
 	line->wrong = line->wrong || line->gone || !rig_check(bytes, count, line->expected);
 	line->expected += count;
-	(void)gyre_channel_write(ctx, data);
+	(void)gyre_context_write(ctx, data);
 }
 
 static void on_inactive(struct gyre_handler_context *ctx)
@@ -82,7 +82,7 @@ static void end_line(struct line *line, uint32_t round)
 	} else if (round % 3 == 1) {
 		(void)shutdown(line->stream.fd, SHUT_RDWR);
 	} else {
-		gyre_channel_close(gyre_channel_tail(line->channel));
+		gyre_context_close(gyre_channel_tail(line->channel));
 		gyre_channel_abort(line->channel, -ECANCELED);
 	}
 	while (closed_count() == closed) {

@@ -12,13 +12,13 @@ static uint64_t sent; /* by the far end */
 static void on_registered(struct gyre_handler_context *ctx)
 {
 	fault.registered++;
-	gyre_fire_registered(ctx);
+	gyre_context_fire_registered(ctx);
 }
 
 static void on_active(struct gyre_handler_context *ctx)
 {
 	fault.active++;
-	gyre_fire_active(ctx);
+	gyre_context_fire_active(ctx);
 }
 
 static void on_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
@@ -34,9 +34,9 @@ static void on_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 	}
 	fault.reads++;
 	if (fault.echo) {
-		(void)gyre_channel_write(ctx, data);
+		(void)gyre_context_write(ctx, data);
 	} else {
-		gyre_fire_read(ctx, data);
+		gyre_context_fire_read(ctx, data);
 	}
 }
 
@@ -44,20 +44,20 @@ static void on_event(struct gyre_handler_context *ctx, const struct gyre_type *t
 		     const void *event)
 {
 	fault.input_closed += type->id == GYRE_ID(gyre_input_closed);
-	gyre_fire_event(ctx, type, event);
+	gyre_context_fire_event(ctx, type, event);
 }
 
 static void on_inactive(struct gyre_handler_context *ctx)
 {
 	fault.inactive++;
 	fault.reason = gyre_channel_reason(gyre_context_channel(ctx));
-	gyre_fire_inactive(ctx);
+	gyre_context_fire_inactive(ctx);
 }
 
 static void on_unregistered(struct gyre_handler_context *ctx)
 {
 	fault.unregistered++;
-	gyre_fire_unregistered(ctx);
+	gyre_context_fire_unregistered(ctx);
 }
 
 static void on_removed(struct gyre_handler_context *ctx)
@@ -143,7 +143,7 @@ struct gyre_buffer *fault_buffer(size_t count)
 
 int fault_write(size_t count)
 {
-	return gyre_channel_write(gyre_channel_tail(fault.channel), fault_buffer(count));
+	return gyre_context_write(gyre_channel_tail(fault.channel), fault_buffer(count));
 }
 
 void fault_send(size_t count)

@@ -110,7 +110,7 @@ Test(handshake, of_a_handler_that_comes_later_is_none, .init = begin, .fini = en
 
 Test(handshake, leaves_a_channel_alone_that_closes_already, .init = begin, .fini = end)
 {
-	gyre_channel_close(gyre_channel_tail(&rig.channel));
+	gyre_context_close(gyre_channel_tail(&rig.channel));
 	wait_ms(52);
 	expect_timed_out(false);
 }

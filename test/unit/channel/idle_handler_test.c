@@ -29,7 +29,7 @@ static void heard(struct gyre_handler_context *ctx, const struct gyre_type *type
 	cr_assert_lt(events_count, EVENTS);
 	events[events_count++] = *(const struct gyre_idle *)event;
 	if (close_it) {
-		gyre_channel_close(ctx);
+		gyre_context_close(ctx);
 	}
 	if (remove_it) {
 		cr_assert_eq(gyre_pipeline_remove(gyre_context_channel(ctx), "idle"), 0);
@@ -72,7 +72,7 @@ static void write_bytes(size_t count)
 {
 	static const char bytes[4096];
 
-	cr_assert_eq(gyre_channel_write(gyre_channel_tail(&rig.channel),
+	cr_assert_eq(gyre_context_write(gyre_channel_tail(&rig.channel),
 					codec_rig_buffer(&rig, bytes, count, count)),
 		     0);
 }
@@ -265,7 +265,7 @@ Test(idle, its_times_begin_when_the_channel_is_active, .init = begin, .fini = en
 	wait_ms(100);
 	cr_expect_eq(events_count, 0);
 	codec_rig_flags(&rig, 0, GY_CHANNEL_NEW);
-	gyre_fire_active(&rig.channel.pipeline.head.head);
+	gyre_context_fire_active(&rig.channel.pipeline.head.head);
 	wait_ms(52);
 	cr_expect_eq(events_count, 1);
 }

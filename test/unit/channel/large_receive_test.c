@@ -22,7 +22,7 @@ static void watch_and_echo(struct gyre_handler_context *ctx, struct gyre_buffer 
 {
 	gy_large_receive_update(gyre_context_channel(ctx), gyre_buffer_bytes(data));
 	had_page = had_page || channel->large_page != NULL;
-	(void)gyre_channel_write(ctx, data);
+	(void)gyre_context_write(ctx, data);
 }
 
 /* Frees what it gets at once, as links do. */
@@ -38,7 +38,7 @@ static void watch_and_check(struct gyre_handler_context *ctx, struct gyre_buffer
 		stream.received += count;
 		(void)gyre_buffer_skip(data, count);
 	}
-	gyre_buffer_free(data);
+	gyre_buffer_destroy(data);
 }
 
 static const struct gyre_handler echo = { .name = "watching echo", .read = watch_and_echo };
@@ -173,7 +173,7 @@ Test(bulk, is_thrown_away_by_a_channel_that_closes)
 {
 	open_with(check_only, NULL);
 	cr_assert(rig_until(&rig, has_page, NULL));
-	gyre_channel_close(gyre_channel_tail(channel));
+	gyre_context_close(gyre_channel_tail(channel));
 	rig_stream_send(&stream);
 	rig_settle(&rig);
 	end();

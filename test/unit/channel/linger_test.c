@@ -32,15 +32,15 @@ static void write_answer(struct gyre_handler_context *ctx, size_t count)
 
 	rig_fill(answer, count, 0);
 	cr_assert_eq(gyre_buffer_append(buffer, answer, count), 0);
-	cr_assert_eq(gyre_channel_write(ctx, buffer), 0);
+	cr_assert_eq(gyre_context_write(ctx, buffer), 0);
 }
 
 static void answer_and_close(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	reads++;
-	gyre_buffer_free(data);
+	gyre_buffer_destroy(data);
 	write_answer(ctx, ANSWER_BYTES);
-	gyre_channel_close(ctx);
+	gyre_context_close(ctx);
 }
 
 static void note_end(struct gyre_handler_context *ctx)
@@ -187,7 +187,7 @@ Test(linger, ends_with_a_reason_when_the_peer_never_reads)
 	rig_init(&rig, &impatient);
 	fd = open_full();
 	began_ns = rig.now_ns;
-	gyre_channel_close(gyre_channel_tail(channel));
+	gyre_context_close(gyre_channel_tail(channel));
 	cr_assert(rig_until_later(&rig, is_closed, NULL));
 	cr_expect_geq(rig.now_ns - began_ns, GYRE_MILLISECONDS(90));
 	expect_ended_for(-ETIMEDOUT);
@@ -213,7 +213,7 @@ Test(linger, ends_with_a_reason_also_when_all_is_in_the_kernel_and_the_peer_neve
 	rig_settle(&rig);
 	write_answer(gyre_channel_tail(channel), ANSWER_BYTES);
 	cr_assert(rig_until(&rig, is_all_in_the_kernel, NULL));
-	gyre_channel_close(gyre_channel_tail(channel));
+	gyre_context_close(gyre_channel_tail(channel));
 	cr_assert(rig_until_later(&rig, is_closed, NULL));
 	expect_ended_for(-ETIMEDOUT);
 	(void)close(fd);
@@ -295,7 +295,7 @@ Test(linger, waits_for_a_peer_that_reads_slowly)
 	rig_settle(&rig);
 	write_answer(gyre_channel_tail(channel), sizeof(answer));
 	began_ns = rig.now_ns;
-	gyre_channel_close(gyre_channel_tail(channel));
+	gyre_context_close(gyre_channel_tail(channel));
 	while (!reader.stream.ended) {
 		cr_expect_eq(inactive, 0, "it is waited for");
 		reader.goal = gy_channel_untaken_bytes(channel);
@@ -397,7 +397,7 @@ Test(linger, is_ended_by_an_abort_and_does_not_hold_up_one)
 		rig_init(&rig, NULL);
 		stream.fd = open_full();
 		if (closing != 0) {
-			gyre_channel_close(gyre_channel_tail(channel));
+			gyre_context_close(gyre_channel_tail(channel));
 			rig_settle(&rig);
 			cr_expect_eq(inactive, 0);
 		}

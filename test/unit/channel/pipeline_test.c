@@ -40,44 +40,44 @@ static void on_removed(struct gyre_handler_context *ctx)
 static void on_registered(struct gyre_handler_context *ctx)
 {
 	note(ctx, "registered");
-	gyre_fire_registered(ctx);
+	gyre_context_fire_registered(ctx);
 }
 
 static void on_active(struct gyre_handler_context *ctx)
 {
 	note(ctx, "active");
-	gyre_fire_active(ctx);
+	gyre_context_fire_active(ctx);
 }
 
 static void on_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	note(ctx, "read");
-	gyre_fire_read(ctx, data);
+	gyre_context_fire_read(ctx, data);
 }
 
 static void on_read_complete(struct gyre_handler_context *ctx)
 {
 	note(ctx, "complete");
-	gyre_fire_read_complete(ctx);
+	gyre_context_fire_read_complete(ctx);
 }
 
 static void on_event(struct gyre_handler_context *ctx, const struct gyre_type *type,
 		     const void *event)
 {
 	note(ctx, type->name);
-	gyre_fire_event(ctx, type, event);
+	gyre_context_fire_event(ctx, type, event);
 }
 
 static void on_writability(struct gyre_handler_context *ctx, bool writable)
 {
 	note(ctx, writable ? "writable" : "unwritable");
-	gyre_fire_writability(ctx, writable);
+	gyre_context_fire_writability(ctx, writable);
 }
 
 static void on_exception(struct gyre_handler_context *ctx, int error)
 {
 	note(ctx, "exception");
-	gyre_fire_exception(ctx, error);
+	gyre_context_fire_exception(ctx, error);
 }
 
 static void on_inactive(struct gyre_handler_context *ctx)
@@ -86,43 +86,43 @@ static void on_inactive(struct gyre_handler_context *ctx)
 
 	trace->error = gyre_channel_reason(gyre_context_channel(ctx));
 	note(ctx, "inactive");
-	gyre_fire_inactive(ctx);
+	gyre_context_fire_inactive(ctx);
 }
 
 static void on_unregistered(struct gyre_handler_context *ctx)
 {
 	note(ctx, "unregistered");
-	gyre_fire_unregistered(ctx);
+	gyre_context_fire_unregistered(ctx);
 }
 
 static int on_write(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	note(ctx, "write");
-	return gyre_channel_write(ctx, data);
+	return gyre_context_write(ctx, data);
 }
 
 static void on_flush(struct gyre_handler_context *ctx)
 {
 	note(ctx, "flush");
-	gyre_channel_flush(ctx);
+	gyre_context_flush(ctx);
 }
 
 static void on_read_request(struct gyre_handler_context *ctx)
 {
 	note(ctx, "read_request");
-	gyre_channel_read(ctx);
+	gyre_context_read(ctx);
 }
 
 static void on_shutdown(struct gyre_handler_context *ctx)
 {
 	note(ctx, "shutdown");
-	gyre_channel_shutdown(ctx);
+	gyre_context_shutdown(ctx);
 }
 
 static void on_close(struct gyre_handler_context *ctx)
 {
 	note(ctx, "close");
-	gyre_channel_close(ctx);
+	gyre_context_close(ctx);
 }
 
 #define EVERYTHING                                                                   \
@@ -200,7 +200,7 @@ Test(pipeline, tells_of_a_channels_life_from_head_to_tail_in_order)
 	receive_something();
 	cr_assert(until_traced("b.complete"));
 	expect_trace("a.read b.read a.complete b.complete");
-	gyre_channel_close(gyre_channel_tail(trace.channel));
+	gyre_context_close(gyre_channel_tail(trace.channel));
 	cr_assert(later_traced("b.removed"));
 	expect_trace("b.close a.close a.inactive b.inactive a.unregistered b.unregistered "
 		     "a.removed b.removed");
@@ -211,10 +211,10 @@ Test(pipeline, passes_what_goes_out_from_tail_to_head)
 {
 	begin_with(a_and_b);
 	trace.text[0] = '\0';
-	cr_expect_eq(gyre_channel_write(gyre_channel_tail(trace.channel), some_bytes("x")), 0);
-	gyre_channel_flush(gyre_channel_tail(trace.channel));
-	gyre_channel_read(gyre_channel_tail(trace.channel));
-	gyre_channel_shutdown(gyre_channel_tail(trace.channel));
+	cr_expect_eq(gyre_context_write(gyre_channel_tail(trace.channel), some_bytes("x")), 0);
+	gyre_context_flush(gyre_channel_tail(trace.channel));
+	gyre_context_read(gyre_channel_tail(trace.channel));
+	gyre_context_shutdown(gyre_channel_tail(trace.channel));
 	expect_trace("b.write a.write b.flush a.flush b.read_request a.read_request b.shutdown "
 		     "a.shutdown");
 	end();
@@ -224,9 +224,9 @@ Test(pipeline, begins_an_outbound_call_at_the_place_of_the_caller)
 {
 	begin_with(a_and_b);
 	trace.text[0] = '\0';
-	cr_expect_eq(gyre_channel_write(gyre_pipeline_get(trace.channel, "b"), some_bytes("x")), 0);
+	cr_expect_eq(gyre_context_write(gyre_pipeline_get(trace.channel, "b"), some_bytes("x")), 0);
 	expect_trace("a.write");
-	cr_expect_eq(gyre_channel_write(gyre_pipeline_get(trace.channel, "a"), some_bytes("y")), 0);
+	cr_expect_eq(gyre_context_write(gyre_pipeline_get(trace.channel, "a"), some_bytes("y")), 0);
 	expect_trace("");
 	end();
 }
@@ -249,8 +249,8 @@ Test(pipeline, hands_an_event_of_any_type_to_those_behind)
 
 	begin_with(a_and_b);
 	trace.text[0] = '\0';
-	gyre_fire_event(gyre_pipeline_get(trace.channel, "a"), &gyre_type_gyre_input_closed,
-			&event);
+	gyre_context_fire_event(gyre_pipeline_get(trace.channel, "a"), &gyre_type_gyre_input_closed,
+				&event);
 	expect_trace("b.gyre_input_closed");
 	end();
 }
@@ -259,7 +259,7 @@ Test(pipeline, closes_the_channel_with_an_exception_that_nobody_keeps)
 {
 	begin_with(a_and_b);
 	trace.text[0] = '\0';
-	gyre_fire_exception(gyre_pipeline_get(trace.channel, "a"), -EBADMSG);
+	gyre_context_fire_exception(gyre_pipeline_get(trace.channel, "a"), -EBADMSG);
 	cr_assert(later_traced("b.removed"));
 	cr_expect_eq(trace.error, -EBADMSG);
 	expect_trace("b.exception a.inactive b.inactive a.unregistered b.unregistered a.removed "
@@ -275,12 +275,12 @@ Test(pipeline, puts_handlers_where_it_was_asked_to)
 	cr_expect_eq(gyre_pipeline_add_after(trace.channel, "b", &c, &trace), 0);
 	cr_expect_eq(gyre_pipeline_add_first(trace.channel, &bystander, &trace), 0);
 	trace.text[0] = '\0';
-	gyre_fire_read_complete(&trace.channel->pipeline.head.head);
+	gyre_context_fire_read_complete(&trace.channel->pipeline.head.head);
 	expect_trace("b.complete c.complete a.complete");
 	cr_expect_eq(gyre_pipeline_remove(trace.channel, "c"), 0);
 	cr_expect_eq(gyre_pipeline_replace(trace.channel, "b", &c, &trace), 0);
 	expect_trace("c.removed c.added b.removed");
-	gyre_fire_read_complete(&trace.channel->pipeline.head.head);
+	gyre_context_fire_read_complete(&trace.channel->pipeline.head.head);
 	expect_trace("c.complete a.complete");
 	end();
 }
@@ -297,7 +297,7 @@ Test(pipeline, refuses_what_it_cannot_do_and_stays_as_it_is)
 	cr_expect_eq(gyre_pipeline_add_last(trace.channel, NULL, &trace), -EINVAL);
 	cr_expect_eq(gyre_pipeline_add_last(NULL, &a, &trace), -EINVAL);
 	cr_expect_null(gyre_pipeline_get(trace.channel, "none"));
-	gyre_fire_read_complete(&trace.channel->pipeline.head.head);
+	gyre_context_fire_read_complete(&trace.channel->pipeline.head.head);
 	expect_trace("a.complete");
 	end();
 }
@@ -330,7 +330,7 @@ static void read_and_go(struct gyre_handler_context *ctx, struct gyre_buffer *da
 	note(ctx, "read");
 	gyre_context_remove(ctx);
 	gyre_context_remove(ctx);
-	gyre_fire_read(ctx, data);
+	gyre_context_fire_read(ctx, data);
 }
 
 static void read_and_answer_gone(struct gyre_handler_context *ctx, struct gyre_buffer *data)
@@ -338,7 +338,7 @@ static void read_and_answer_gone(struct gyre_handler_context *ctx, struct gyre_b
 	note(ctx, "read");
 	(void)gyre_pipeline_remove(gyre_context_channel(ctx), "a");
 	gyre_context_remove(ctx);
-	(void)gyre_channel_write(ctx, data);
+	(void)gyre_context_write(ctx, data);
 }
 
 static void read_and_remove_next(struct gyre_handler_context *ctx, struct gyre_buffer *data)
@@ -346,21 +346,21 @@ static void read_and_remove_next(struct gyre_handler_context *ctx, struct gyre_b
 	note(ctx, "read");
 	(void)gyre_pipeline_remove(gyre_context_channel(ctx), "b");
 	gyre_context_remove(ctx);
-	gyre_fire_read(ctx, data);
+	gyre_context_fire_read(ctx, data);
 }
 
 static void read_and_replace(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	note(ctx, "read");
 	(void)gyre_pipeline_replace(gyre_context_channel(ctx), "first", &c, gyre_context_arg(ctx));
-	gyre_fire_read(ctx, data);
+	gyre_context_fire_read(ctx, data);
 }
 
 static void read_and_add(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	note(ctx, "read");
 	(void)gyre_pipeline_add_last(gyre_context_channel(ctx), &c, gyre_context_arg(ctx));
-	gyre_fire_read(ctx, data);
+	gyre_context_fire_read(ctx, data);
 }
 
 static void check_change(gyre_read_fn read, const char *first_read, const char *second_read)

@@ -88,7 +88,7 @@ Test(reset_watch, is_noticed_when_automatic_reading_was_switched_off)
 	gyre_channel_set_auto_read(fault.channel, false);
 	fault_send(100); /* which is kept, and ends the receive */
 	cr_assert(rig_until_later(&fault.rig, has_input, NULL));
-	gyre_channel_read(tail());
+	gyre_context_read(tail());
 	await_poll();
 	cr_expect_eq(fault.bytes, 100);
 	fault_reset();
@@ -122,7 +122,7 @@ Test(reset_watch, leaves_a_half_closed_channel_alone_that_has_none, .init = begi
 	rig_settle(&fault.rig);
 	cr_assert_eq(fault.inactive, 0);
 	cr_assert_eq(fault_write(100), 0);
-	gyre_channel_close(tail());
+	gyre_context_close(tail());
 	fault_end(0);
 }
 
@@ -167,7 +167,7 @@ Test(reset_watch, waits_for_those_who_have_not_read_what_came_before, .init = be
 	cr_expect_eq(fault.inactive, 0);
 	cr_expect(!fault.channel->reset_watch.poll.armed && !fault.channel->reset_watch.waiting,
 		  "another poll would say the same");
-	gyre_channel_read(tail());
+	gyre_context_read(tail());
 	cr_assert(rig_until_later(&fault.rig, has_read, &all));
 	/* Behind them comes the end, without another request. */
 	fault_end(-ECONNRESET);
@@ -300,11 +300,11 @@ Test(reset_watch, may_be_polled_for_again_and_again, .init = begin_on_request)
 
 		await_poll();
 		fault_send(100);
-		gyre_channel_read(tail());
+		gyre_context_read(tail());
 		cr_assert(rig_until_later(&fault.rig, has_read, &first));
 		fault_send(100); /* which is kept, and ends the receive */
 		cr_assert(rig_until_later(&fault.rig, has_input, NULL));
-		gyre_channel_read(tail());
+		gyre_context_read(tail());
 		cr_assert(rig_until_later(&fault.rig, has_read, &both));
 	}
 	await_poll();
@@ -322,7 +322,7 @@ Test(reset_watch, poll_ends_with_a_channel_that_is_aborted, .init = begin_on_req
 Test(reset_watch, poll_ends_with_a_channel_that_closes, .init = begin_on_request)
 {
 	await_poll();
-	gyre_channel_close(tail());
+	gyre_context_close(tail());
 	(void)close(fault.fd);
 	fault.fd = -1;
 	fault_end(0);

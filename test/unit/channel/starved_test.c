@@ -91,7 +91,7 @@ Test(starved, channels_read_when_they_are_asked_to)
 	set_busy(true);
 	send_byte();
 	cr_expect_eq(back(), -1);
-	gyre_channel_read(gyre_channel_tail(channel));
+	gyre_context_read(gyre_channel_tail(channel));
 	rig_settle(&rig);
 	cr_expect_eq(back(), 1);
 	cr_expect_eq(paused(), 0);
@@ -109,7 +109,7 @@ Test(starved, channels_begin_to_wait_with_automatic_reading_and_cease_without)
 	cr_expect_eq(back(), -1);
 	cr_expect_eq(paused(), 1);
 	gyre_channel_set_auto_read(channel, false);
-	gyre_channel_read(gyre_channel_tail(channel));
+	gyre_context_read(gyre_channel_tail(channel));
 	rig_settle(&rig);
 	cr_expect_eq(back(), 1);
 	close_far();
@@ -124,7 +124,7 @@ Test(starved, channels_write)
 	data = gyre_context_buffer(gyre_channel_tail(channel));
 	cr_assert_not_null(data);
 	cr_assert_eq(gyre_buffer_append(data, "abc", 3), 0);
-	cr_expect_eq(gyre_channel_write(gyre_channel_tail(channel), data), 0);
+	cr_expect_eq(gyre_context_write(gyre_channel_tail(channel), data), 0);
 	rig_settle(&rig);
 	cr_expect_eq(back(), 3);
 	close_far();
@@ -141,7 +141,7 @@ Test(starved, channels_close)
 	open_with(NULL);
 	set_busy(true);
 	send_byte();
-	gyre_channel_close(gyre_channel_tail(channel));
+	gyre_context_close(gyre_channel_tail(channel));
 	rig_settle(&rig);
 	(void)shutdown(far, SHUT_WR);
 	cr_expect(rig_until(&rig, is_gone, NULL));

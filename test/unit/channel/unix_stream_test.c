@@ -18,7 +18,7 @@ static void count(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	(void)ctx;
 	received += gyre_buffer_bytes(data);
-	gyre_buffer_free(data);
+	gyre_buffer_destroy(data);
 }
 
 static const struct gyre_handler counter = { .name = "counter", .read = count };

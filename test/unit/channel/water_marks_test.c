@@ -45,7 +45,7 @@ static void on_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	size_t queued;
 
-	(void)gyre_channel_write(ctx, data);
+	(void)gyre_context_write(ctx, data);
 	queued = gyre_channel_queued_bytes(gyre_context_channel(ctx));
 	heard.most = queued > heard.most ? queued : heard.most;
 }
@@ -98,7 +98,7 @@ static struct gyre_buffer *bytes_of(size_t count)
 
 static int write_bytes(size_t count)
 {
-	return gyre_channel_write(gyre_channel_tail(channel), bytes_of(count));
+	return gyre_context_write(gyre_channel_tail(channel), bytes_of(count));
 }
 
 static void drain_peer(void)
@@ -161,18 +161,18 @@ Test(channel_mark, makes_try_write_refuse_and_leave_the_buffer, .init = begin, .
 	struct gyre_handler_context *tail = gyre_channel_tail(channel);
 	struct gyre_buffer *buffer = bytes_of(100);
 
-	cr_expect_eq(gyre_channel_try_write(tail, bytes_of(HIGH + 1)), 0);
-	cr_expect_eq(gyre_channel_try_write(tail, buffer), -EAGAIN);
+	cr_expect_eq(gyre_context_try_write(tail, bytes_of(HIGH + 1)), 0);
+	cr_expect_eq(gyre_context_try_write(tail, buffer), -EAGAIN);
 	cr_expect_eq(gyre_buffer_bytes(buffer), 100);
 	cr_assert(rig_until(&rig, is_empty, NULL));
-	cr_expect_eq(gyre_channel_try_write(tail, buffer), 0);
-	cr_expect_eq(gyre_channel_try_write(tail, NULL), -ENOMEM);
-	cr_expect_eq(gyre_channel_try_write(NULL, NULL), -EINVAL);
+	cr_expect_eq(gyre_context_try_write(tail, buffer), 0);
+	cr_expect_eq(gyre_context_try_write(tail, NULL), -ENOMEM);
+	cr_expect_eq(gyre_context_try_write(NULL, NULL), -EINVAL);
 	buffer = bytes_of(MAX + 1);
-	cr_expect_eq(gyre_channel_try_write(tail, buffer), -EMSGSIZE);
-	gyre_channel_close(tail);
-	cr_expect_eq(gyre_channel_try_write(tail, buffer), -EPIPE);
-	gyre_buffer_free(buffer);
+	cr_expect_eq(gyre_context_try_write(tail, buffer), -EMSGSIZE);
+	gyre_context_close(tail);
+	cr_expect_eq(gyre_context_try_write(tail, buffer), -EPIPE);
+	gyre_buffer_destroy(buffer);
 }
 
 Test(channel_mark, leaves_room_for_what_codecs_add_to_a_try_write, .init = begin, .fini = end)
@@ -186,10 +186,10 @@ Test(channel_mark, leaves_room_for_what_codecs_add_to_a_try_write, .init = begin
 	struct gyre_buffer *buffer = bytes_of(MAX);
 
 	cr_assert_eq(gyre_pipeline_add_last(channel, gyre_delimiter_codec(), &options), 0);
-	cr_expect_eq(gyre_channel_try_write(tail, buffer), -EMSGSIZE);
+	cr_expect_eq(gyre_context_try_write(tail, buffer), -EMSGSIZE);
 	cr_expect_eq(gyre_channel_reason(channel), 0);
 	(void)gyre_buffer_skip(buffer, sizeof(end));
-	cr_expect_eq(gyre_channel_try_write(tail, buffer), 0);
+	cr_expect_eq(gyre_context_try_write(tail, buffer), 0);
 	cr_expect_eq(gyre_channel_queued_bytes(channel), MAX);
 	cr_expect_eq(gyre_channel_reason(channel), 0);
 }
@@ -203,13 +203,13 @@ Test(channel_mark, is_crossed_by_a_write_that_is_refused_so_that_its_writer_hear
 	cr_assert_eq(write_bytes(HIGH - 1000), 0);
 	rig_settle(&rig);
 	cr_assert(gyre_channel_is_writable(channel));
-	cr_expect_eq(gyre_channel_try_write(tail, large), -EAGAIN, "it would go over the cap");
+	cr_expect_eq(gyre_context_try_write(tail, large), -EAGAIN, "it would go over the cap");
 	rig_settle(&rig);
 	cr_expect_eq(heard.unwritable, 1);
 	cr_expect_eq(heard.writable, 0);
 	cr_assert(rig_until(&rig, is_empty, NULL));
 	cr_expect_eq(heard.writable, 1);
-	cr_expect_eq(gyre_channel_try_write(tail, large), 0);
+	cr_expect_eq(gyre_context_try_write(tail, large), 0);
 }
 
 Test(channel_mark, that_is_the_cap_closes_the_channel_with_a_reason, .init = begin, .fini = end)
@@ -248,7 +248,7 @@ Test(channel_mark, of_one_channel_may_differ_from_those_of_others)
 		rig_turn(&rig);
 	}
 	cr_assert(rig_until(&rig, is_empty, NULL));
-	cr_expect_eq(gyre_channel_try_write(gyre_channel_tail(channel), bytes_of(MAX / 10)), 0);
+	cr_expect_eq(gyre_context_try_write(gyre_channel_tail(channel), bytes_of(MAX / 10)), 0);
 	cr_expect_eq(write_bytes(1), -ENOBUFS);
 	cr_assert(rig_until(&rig, is_inactive, NULL));
 	cr_expect_eq(heard.reason, -ENOBUFS);

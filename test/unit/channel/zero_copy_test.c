@@ -40,7 +40,7 @@ static void write_bytes(size_t count)
 	rig_fill(bytes, count, written);
 	written += count;
 	cr_assert_eq(gyre_buffer_append(buffer, bytes, count), 0);
-	cr_assert_eq(gyre_channel_write(gyre_channel_tail(channel), buffer), 0);
+	cr_assert_eq(gyre_context_write(gyre_channel_tail(channel), buffer), 0);
 }
 
 /* A connection whose peer does not read: its kernel takes a little, ours the rest. */
@@ -210,7 +210,7 @@ static void expect_all_after_the_close(const struct gyre_channel_options *option
 	if (half_close) {
 		cr_assert_eq(shutdown(stream.fd, SHUT_WR), 0);
 	}
-	gyre_channel_close(gyre_channel_tail(channel));
+	gyre_context_close(gyre_channel_tail(channel));
 	rig_settle(&rig);
 	cr_expect(!is_closed(&rig, NULL), "it waits");
 	cr_assert(rig_until(&rig, rig_stream_ended, &stream));
@@ -261,7 +261,7 @@ Test(zero_copy, ends_with_the_linger_time_when_the_peer_never_reads)
 	fd = open_tcp(NULL);
 	write_bytes(LARGE_BYTES);
 	cr_assert(rig_until(&rig, is_held, NULL));
-	gyre_channel_close(gyre_channel_tail(channel));
+	gyre_context_close(gyre_channel_tail(channel));
 	cr_expect(rig_until_later(&rig, is_closed, NULL));
 	cr_expect_eq(counters()->linger_timeouts, 1);
 	end(fd);

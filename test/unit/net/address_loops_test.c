@@ -52,7 +52,7 @@ static int write_bytes(struct gyre_handler_context *ctx, const void *bytes, size
 	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
 
 	(void)gyre_buffer_append(buffer, bytes, count);
-	return gyre_channel_write(ctx, buffer);
+	return gyre_context_write(ctx, buffer);
 }
 
 static void on_event(struct gyre_handler_context *ctx, const struct gyre_type *type,
@@ -86,7 +86,7 @@ static void on_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 	uint64_t value = 0;
 
 	(void)gyre_buffer_read(data, &value, sizeof(value));
-	gyre_buffer_free(data);
+	gyre_buffer_destroy(data);
 	(void)gyre_exchange_answer(ctx, gyre_new(gyre_context_stack(ctx), number, .value = value));
 }
 
@@ -130,7 +130,7 @@ static void begin(void)
 						       .ret_port = &port };
 
 	fixture_open(LOOPS);
-	cr_assert_eq(gyre_listen(fixture.system, &options, NULL), 0);
+	cr_assert_eq(gyre_system_listen(fixture.system, &options, NULL), 0);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 	for (int i = 0; i < CHANNELS; i++) {
 		fds[i] = connect_there(); /* the addresses are in this order: one at a time */
@@ -170,7 +170,7 @@ static int send_to_all(struct gyre_stack *stack)
 
 	for (uint32_t value = 1; value <= MESSAGES; value++) {
 		for (int i = 0; i < CHANNELS; i++) {
-			struct gyre_mail *mail = gyre_mail_new(stack, &gyre_type_parcel);
+			struct gyre_mail *mail = gyre_mail_create(stack, &gyre_type_parcel);
 
 			(void)gyre_notify(stack, addresses[i],
 					  gyre_fill_parcel(mail, parcel_of(sender, value)));
@@ -183,7 +183,7 @@ static const struct gyre_class sending_class = { .name = "sending", .mount = sen
 
 static int send_outside(struct gyre_address to, uint32_t value)
 {
-	struct gyre_mail *mail = gyre_system_mail_new(fixture.system, &gyre_type_parcel);
+	struct gyre_mail *mail = gyre_system_mail_create(fixture.system, &gyre_type_parcel);
 
 	return gyre_system_notify(fixture.system, to,
 				  gyre_fill_parcel(mail, parcel_of(LOOPS, value)));
@@ -269,7 +269,7 @@ Test(address_loops, let_a_thread_ask_the_peer)
 					     0, &reply),
 			     0);
 		cr_expect_eq(gyre_mail_get(reply, number)->value, 42);
-		gyre_mail_free(NULL, reply);
+		gyre_mail_destroy(NULL, reply);
 		(void)pthread_join(thread, NULL);
 	}
 	end();
@@ -290,7 +290,7 @@ static int ask_all(struct gyre_stack *stack)
 	GYRE_AWAIT(stack,
 		   gyre_ask(stack, addresses[gyre_self(stack).loop],
 			    gyre_new(stack, number, .value = 1), GYRE_FOREVER, &frame->future));
-	__atomic_store_n(&outcomes[gyre_self(stack).loop], gyre_error(&frame->future),
+	__atomic_store_n(&outcomes[gyre_self(stack).loop], gyre_future_error(&frame->future),
 			 __ATOMIC_RELEASE);
 	GYRE_END(stack);
 }

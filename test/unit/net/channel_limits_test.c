@@ -38,7 +38,7 @@ static int listen_with(const struct gyre_handler *handler, const struct gyre_cha
 		.ret_address = &address,
 	};
 
-	return gyre_listen(fixture.system, &options, NULL);
+	return gyre_system_listen(fixture.system, &options, NULL);
 }
 
 static void start(const struct gyre_system_options *options, const struct gyre_handler *handler,
@@ -122,7 +122,7 @@ static void write_too_much(struct gyre_handler_context *ctx)
 	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
 
 	expect(gyre_buffer_append(buffer, zeros, sizeof(zeros)) == 0);
-	expect(gyre_channel_write(ctx, buffer) == -ENOBUFS);
+	expect(gyre_context_write(ctx, buffer) == -ENOBUFS);
 }
 
 static void expect_closed_by(const struct gyre_handler *handler)
@@ -165,7 +165,7 @@ static void write_on(struct gyre_handler_context *ctx)
 		struct gyre_buffer *buffer = gyre_context_buffer(ctx);
 
 		if (buffer == NULL || gyre_buffer_append(buffer, bytes, sizeof(bytes)) < 0 ||
-		    gyre_channel_write(ctx, buffer) < 0) {
+		    gyre_context_write(ctx, buffer) < 0) {
 			break;
 		}
 	}
@@ -188,7 +188,7 @@ static struct gyre_loop_snapshot loop_0(char **ret_text)
 	struct gyre_snapshot *snapshot;
 	size_t bytes;
 
-	cr_assert_eq(gyre_inspect(fixture.system, &snapshot), 0);
+	cr_assert_eq(gyre_system_inspect(fixture.system, &snapshot), 0);
 	if (ret_text != NULL) {
 		FILE *file = open_memstream(ret_text, &bytes);
 
@@ -196,7 +196,7 @@ static struct gyre_loop_snapshot loop_0(char **ret_text)
 		(void)fclose(file);
 	}
 	loop = snapshot->loops[0];
-	gyre_snapshot_free(snapshot);
+	gyre_snapshot_destroy(snapshot);
 	return loop;
 }
 

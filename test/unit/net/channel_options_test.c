@@ -53,7 +53,7 @@ static int listen_with(const char *bind, const struct gyre_channel_options *chan
 						       .channel = *channel,
 						       .ret_address = ret_address };
 
-	return gyre_listen(the_system(), &options, NULL);
+	return gyre_system_listen(the_system(), &options, NULL);
 }
 
 static bool was_seen(struct rig *r, void *arg)
@@ -100,7 +100,7 @@ static int write_bytes(size_t count)
 	struct gyre_buffer *buffer = gy_buffer_get(&rig_channels(&rig)->pools);
 
 	cr_assert_eq(gyre_buffer_append(buffer, zeros, count), 0);
-	return gyre_channel_write(gyre_channel_tail(seen), buffer);
+	return gyre_context_write(gyre_channel_tail(seen), buffer);
 }
 
 Test(channel_options, give_channels_of_a_listener_marks_of_their_own, .init = begin, .fini = end)
@@ -167,7 +167,7 @@ Test(channel_options, have_to_be_in_the_order_and_the_bounds_of_the_systems, .in
 static void see(struct gyre_handler_context *ctx)
 {
 	seen = gyre_context_channel(ctx);
-	gyre_fire_active(ctx);
+	gyre_context_fire_active(ctx);
 }
 
 static const struct gyre_handler seeing = { .active = see };

@@ -23,7 +23,7 @@ static int calls;
 static int go_elsewhere(struct gyre_handler_context *ctx, const char *to, const char *local)
 {
 	(void)to;
-	return gyre_channel_connect(ctx, order_address("127.0.0.1", open_port), local);
+	return gyre_context_connect(ctx, order_address("127.0.0.1", open_port), local);
 }
 
 /* ---- keeping ---- */
@@ -74,8 +74,8 @@ static int keep_for_a_while(struct gyre_handler_context *ctx, const char *to, co
 
 static void pass_on(struct gyre_handler_context *ctx)
 {
-	expect(gyre_channel_connect(ctx, order_address("127.0.0.1", open_port), NULL) == 0);
-	expect(gyre_channel_connect(ctx, order_address("127.0.0.1", open_port), NULL) == -EALREADY);
+	expect(gyre_context_connect(ctx, order_address("127.0.0.1", open_port), NULL) == 0);
+	expect(gyre_context_connect(ctx, order_address("127.0.0.1", open_port), NULL) == -EALREADY);
 }
 
 Test(connect_kept, may_be_passed_on_when_a_timer_fires)
@@ -98,7 +98,7 @@ static int keep_the_address_for_a_while(struct gyre_handler_context *ctx, const 
 
 static void pass_the_address_on(struct gyre_handler_context *ctx)
 {
-	expect(gyre_channel_bind(ctx, "tcp://127.0.0.2:0") == 0);
+	expect(gyre_context_bind(ctx, "tcp://127.0.0.2:0") == 0);
 }
 
 Test(connect_kept, goes_on_when_that_to_bind_is_passed_on_later)
@@ -179,7 +179,7 @@ Test(connect_kept, ends_with_its_actor)
 
 static int connect_and_tell(struct gyre_handler_context *ctx, const char *to, const char *local)
 {
-	int r = gyre_channel_connect(ctx, to, local);
+	int r = gyre_context_connect(ctx, to, local);
 
 	gy_store_release(&is_kept, 1);
 	return r;
@@ -208,7 +208,7 @@ Test(connect_kept, ends_with_the_system)
 static int leave(struct gyre_handler_context *ctx, const char *to, const char *local)
 {
 	gyre_context_remove(ctx);
-	return gyre_channel_connect(ctx, to, local);
+	return gyre_context_connect(ctx, to, local);
 }
 
 Test(connect_kept, may_be_passed_on_by_a_handler_that_leaves)
@@ -244,7 +244,7 @@ Test(connect_kept, may_be_passed_on_elsewhere_by_a_handler_that_leaves)
 static int remove_near(struct gyre_handler_context *ctx, const char *to, const char *local)
 {
 	expect(gyre_pipeline_remove(gyre_context_channel(ctx), "near") == 0);
-	return gyre_channel_connect(ctx, to, local);
+	return gyre_context_connect(ctx, to, local);
 }
 
 Test(connect_kept, does_not_come_to_one_that_was_removed)
@@ -261,7 +261,7 @@ Test(connect_kept, does_not_come_to_one_that_was_removed)
 static int late_connect(struct gyre_handler_context *ctx, const char *to, const char *local)
 {
 	trace('L');
-	return gyre_channel_connect(ctx, to, local);
+	return gyre_context_connect(ctx, to, local);
 }
 
 static const struct gyre_handler late_handler = { .name = "late", .connect = late_connect };
@@ -273,7 +273,7 @@ static int add_others(struct gyre_handler_context *ctx, const char *to, const ch
 
 	expect(gyre_pipeline_add_first(channel, &late_handler, NULL) == 0);
 	expect(gyre_pipeline_add_last(channel, &too_late_handler, NULL) == 0);
-	return gyre_channel_connect(ctx, to, local);
+	return gyre_context_connect(ctx, to, local);
 }
 
 Test(connect_kept, comes_to_those_that_were_added_nearer_to_the_head)
@@ -291,43 +291,43 @@ Test(connect_kept, comes_to_those_that_were_added_nearer_to_the_head)
 
 static void ask_too_early(struct gyre_handler_context *ctx)
 {
-	expect(gyre_channel_connect(ctx, "tcp://127.0.0.1:1", NULL) == -EINVAL);
-	expect(gyre_channel_bind(ctx, "tcp://127.0.0.1:0") == -EINVAL);
+	expect(gyre_context_connect(ctx, "tcp://127.0.0.1:1", NULL) == -EINVAL);
+	expect(gyre_context_bind(ctx, "tcp://127.0.0.1:0") == -EINVAL);
 }
 
 static int bind_badly(struct gyre_handler_context *ctx, const char *local)
 {
-	expect(gyre_channel_bind(ctx, NULL) == -EINVAL);
-	expect(gyre_channel_bind(NULL, local) == -EINVAL);
-	expect(gyre_channel_bind(ctx, "nowhere") == -EINVAL);
-	expect(gyre_channel_bind(ctx, "udp://127.0.0.1:0") == -EINVAL);
-	expect(gyre_channel_bind(ctx, "tcp://localhost:0") == -ENOENT);
-	expect(gyre_channel_connect(ctx, "tcp://127.0.0.1:1", NULL) == -EINVAL);
-	expect(gyre_channel_bind(ctx, local) == 0);
-	expect(gyre_channel_bind(ctx, local) == -EALREADY);
+	expect(gyre_context_bind(ctx, NULL) == -EINVAL);
+	expect(gyre_context_bind(NULL, local) == -EINVAL);
+	expect(gyre_context_bind(ctx, "nowhere") == -EINVAL);
+	expect(gyre_context_bind(ctx, "udp://127.0.0.1:0") == -EINVAL);
+	expect(gyre_context_bind(ctx, "tcp://localhost:0") == -ENOENT);
+	expect(gyre_context_connect(ctx, "tcp://127.0.0.1:1", NULL) == -EINVAL);
+	expect(gyre_context_bind(ctx, local) == 0);
+	expect(gyre_context_bind(ctx, local) == -EALREADY);
 	return 0;
 }
 
 static int connect_badly(struct gyre_handler_context *ctx, const char *to, const char *local)
 {
-	expect(gyre_channel_connect(ctx, NULL, local) == -EINVAL);
-	expect(gyre_channel_connect(NULL, to, local) == -EINVAL);
-	expect(gyre_channel_connect(ctx, "nowhere", local) == -EINVAL);
-	expect(gyre_channel_connect(ctx, "udp://127.0.0.1:1", local) == -EINVAL);
-	expect(gyre_channel_connect(ctx, to, "udp://127.0.0.1:1") == -EINVAL);
-	expect(gyre_channel_connect(ctx, to, "tcp://localhost:1") == -ENOENT);
-	expect(gyre_channel_bind(ctx, "tcp://127.0.0.1:0") == -EALREADY);
-	expect(gyre_channel_connect(ctx, to, local) == 0);
-	expect(gyre_channel_connect(ctx, to, local) == -EALREADY);
+	expect(gyre_context_connect(ctx, NULL, local) == -EINVAL);
+	expect(gyre_context_connect(NULL, to, local) == -EINVAL);
+	expect(gyre_context_connect(ctx, "nowhere", local) == -EINVAL);
+	expect(gyre_context_connect(ctx, "udp://127.0.0.1:1", local) == -EINVAL);
+	expect(gyre_context_connect(ctx, to, "udp://127.0.0.1:1") == -EINVAL);
+	expect(gyre_context_connect(ctx, to, "tcp://localhost:1") == -ENOENT);
+	expect(gyre_context_bind(ctx, "tcp://127.0.0.1:0") == -EALREADY);
+	expect(gyre_context_connect(ctx, to, local) == 0);
+	expect(gyre_context_connect(ctx, to, local) == -EALREADY);
 	return 0;
 }
 
 static void ask_too_late(struct gyre_handler_context *ctx)
 {
-	expect(gyre_channel_connect(ctx, "tcp://127.0.0.1:1", NULL) == -EISCONN);
-	expect(gyre_channel_bind(ctx, "tcp://127.0.0.1:0") == -EISCONN);
+	expect(gyre_context_connect(ctx, "tcp://127.0.0.1:1", NULL) == -EISCONN);
+	expect(gyre_context_bind(ctx, "tcp://127.0.0.1:0") == -EISCONN);
 	calls++;
-	gyre_fire_active(ctx);
+	gyre_context_fire_active(ctx);
 }
 
 Test(connect_kept, is_refused_by_the_head_when_it_is_wrong_and_may_come_again)
@@ -349,9 +349,9 @@ Test(connect_kept, is_refused_by_the_head_when_it_is_wrong_and_may_come_again)
 static void ask_when_accepted(struct gyre_handler_context *ctx)
 {
 	ask_too_late(ctx);
-	gyre_channel_close(ctx);
-	expect(gyre_channel_connect(ctx, "tcp://127.0.0.1:1", NULL) == -EPIPE);
-	expect(gyre_channel_bind(ctx, "tcp://127.0.0.1:1") == -EPIPE);
+	gyre_context_close(ctx);
+	expect(gyre_context_connect(ctx, "tcp://127.0.0.1:1", NULL) == -EPIPE);
+	expect(gyre_context_bind(ctx, "tcp://127.0.0.1:1") == -EPIPE);
 }
 
 static const struct gyre_handler asker = { .name = "asker", .active = ask_when_accepted };
@@ -368,7 +368,7 @@ Test(connect_kept, is_refused_where_somebody_else_has_connected)
 							 .ret_port = &open_port };
 	struct gyre_connect_options options;
 
-	cr_assert_eq(gyre_listen(fixture.system, &listening, NULL), 0);
+	cr_assert_eq(gyre_system_listen(fixture.system, &listening, NULL), 0);
 	options = client_options(open_port);
 	(void)client_connect(&options);
 	(void)client_until(GYRE_CONNECTION_GIVEN_UP);
@@ -383,7 +383,7 @@ Test(connect_kept, is_refused_by_a_pipe)
 
 	cr_assert_eq(pipe(ends), 0);
 	options.input_fd = ends[0];
-	cr_assert_eq(gyre_pipe_open(fixture.system, &options, NULL), 0);
+	cr_assert_eq(gyre_system_pipe_open(fixture.system, &options, NULL), 0);
 	(void)close(ends[1]);
 	order_finish();
 	cr_expect_eq(calls, 1);
@@ -408,8 +408,8 @@ static void written(struct gyre_channel *channel, int error, void *arg)
 
 static void write_early(struct gyre_handler_context *ctx)
 {
-	expect(gyre_channel_write_then(ctx, some_bytes(ctx), written, NULL) == 0);
-	gyre_channel_flush(ctx);
+	expect(gyre_context_write_then(ctx, some_bytes(ctx), written, NULL) == 0);
+	gyre_context_flush(ctx);
 	expect(gyre_channel_queued_bytes(gyre_context_channel(ctx)) == 5);
 }
 
@@ -446,8 +446,8 @@ Test(connect_kept, tells_those_who_have_written_before_that_it_has_failed)
 static void shut_down_early(struct gyre_handler_context *ctx)
 {
 	write_early(ctx);
-	gyre_channel_shutdown(ctx);
-	expect(gyre_channel_write(ctx, some_bytes(ctx)) == -EPIPE);
+	gyre_context_shutdown(ctx);
+	expect(gyre_context_write(ctx, some_bytes(ctx)) == -EPIPE);
 }
 
 Test(connect_kept, leaves_a_shutdown_to_be_done)

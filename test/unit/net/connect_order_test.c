@@ -63,7 +63,7 @@ Test(connect_order, comes_after_that_to_bind)
 static int trace_first(struct gyre_handler_context *ctx, const char *to, const char *local)
 {
 	trace('1');
-	expect(gyre_channel_connect(ctx, to, local) == 0);
+	expect(gyre_context_connect(ctx, to, local) == 0);
 	trace('2');
 	return 0;
 }
@@ -129,7 +129,7 @@ Test(connect_order, is_never_heard_of_by_those_who_are_called)
 							 .ret_port = &open_port };
 	struct gyre_connect_options options = client_options(0);
 
-	cr_assert_eq(gyre_listen(fixture.system, &listening, NULL), 0);
+	cr_assert_eq(gyre_system_listen(fixture.system, &listening, NULL), 0);
 	options.to = order_address("127.0.0.1", open_port);
 	(void)client_connect(&options);
 	(void)client_next(GYRE_CONNECTION_OPEN);
@@ -143,7 +143,7 @@ Test(connect_order, is_never_heard_of_by_those_who_are_called)
 static int go_elsewhere(struct gyre_handler_context *ctx, const char *to, const char *local)
 {
 	(void)to;
-	return gyre_channel_connect(ctx, order_address("127.0.0.1", open_port), local);
+	return gyre_context_connect(ctx, order_address("127.0.0.1", open_port), local);
 }
 
 Test(connect_order, may_be_passed_on_with_another_address)
@@ -167,8 +167,8 @@ Test(connect_order, may_be_passed_on_with_another_address)
 
 static void pass_on_twice(struct gyre_handler_context *ctx)
 {
-	gyre_fire_active(ctx);
-	gyre_fire_active(ctx);
+	gyre_context_fire_active(ctx);
+	gyre_context_fire_active(ctx);
 }
 
 Test(connect_order, leads_to_one_connection_however_often_its_handler_says_that_it_is_open)
@@ -190,8 +190,8 @@ Test(connect_order, leads_to_one_connection_however_often_its_handler_says_that_
 
 static int try_elsewhere(struct gyre_handler_context *ctx, const char *to, const char *local)
 {
-	expect(gyre_channel_connect(ctx, "nowhere", local) == -EINVAL);
-	return gyre_channel_connect(ctx, to, local);
+	expect(gyre_context_connect(ctx, "nowhere", local) == -EINVAL);
+	return gyre_context_connect(ctx, to, local);
 }
 
 static void keep_active(struct gyre_handler_context *ctx)
@@ -214,7 +214,7 @@ Test(connect_order, leaves_the_connection_where_it_was_if_nothing_else_could_be_
 static int go_to_a_name(struct gyre_handler_context *ctx, const char *to, const char *local)
 {
 	(void)to;
-	return gyre_channel_connect(ctx, order_address("localhost", open_port), local);
+	return gyre_context_connect(ctx, order_address("localhost", open_port), local);
 }
 
 Test(connect_order, may_be_passed_on_with_a_name)
@@ -235,7 +235,7 @@ static char unix_text[64];
 static int go_to_a_path(struct gyre_handler_context *ctx, const char *to, const char *local)
 {
 	(void)to;
-	return gyre_channel_connect(ctx, unix_text, local);
+	return gyre_context_connect(ctx, unix_text, local);
 }
 
 Test(connect_order, may_be_passed_on_to_a_unix_socket)
@@ -257,7 +257,7 @@ Test(connect_order, may_be_passed_on_to_a_unix_socket)
 static int come_from_three(struct gyre_handler_context *ctx, const char *to, const char *local)
 {
 	(void)local;
-	return gyre_channel_connect(ctx, to, "tcp://127.0.0.3:0");
+	return gyre_context_connect(ctx, to, "tcp://127.0.0.3:0");
 }
 
 Test(connect_order, may_be_passed_on_with_another_address_to_come_from)
@@ -273,7 +273,7 @@ Test(connect_order, may_be_passed_on_with_another_address_to_come_from)
 static int bind_to_two(struct gyre_handler_context *ctx, const char *local)
 {
 	(void)local;
-	return gyre_channel_bind(ctx, "tcp://127.0.0.2:0");
+	return gyre_context_bind(ctx, "tcp://127.0.0.2:0");
 }
 
 Test(connect_order, comes_from_where_a_handler_has_bound_it)
@@ -293,7 +293,7 @@ Test(connect_order, comes_from_where_a_handler_has_bound_it)
 static int come_from_anywhere(struct gyre_handler_context *ctx, const char *to, const char *local)
 {
 	expect(strcmp(local, "tcp://127.0.0.2:0") == 0);
-	return gyre_channel_connect(ctx, to, NULL);
+	return gyre_context_connect(ctx, to, NULL);
 }
 
 Test(connect_order, may_be_passed_on_without_an_address_to_come_from)
@@ -371,7 +371,7 @@ Test(connect_order, may_be_refused_when_it_binds)
 
 static int change_its_mind(struct gyre_handler_context *ctx, const char *to, const char *local)
 {
-	expect(gyre_channel_connect(ctx, to, local) == 0);
+	expect(gyre_context_connect(ctx, to, local) == 0);
 	return -EACCES;
 }
 
@@ -409,7 +409,7 @@ Test(connect_order, does_not_come_to_handlers_that_were_refused)
 
 static void close_it(struct gyre_handler_context *ctx)
 {
-	gyre_channel_close(ctx);
+	gyre_context_close(ctx);
 }
 
 static void abort_it(struct gyre_handler_context *ctx)
@@ -419,27 +419,27 @@ static void abort_it(struct gyre_handler_context *ctx)
 
 static void fail_it(struct gyre_handler_context *ctx)
 {
-	gyre_fire_exception(ctx, -EBADMSG);
+	gyre_context_fire_exception(ctx, -EBADMSG);
 }
 
 static int close_and_bind(struct gyre_handler_context *ctx, const char *local)
 {
-	gyre_channel_close(ctx);
-	expect(gyre_channel_bind(ctx, local) == -EPIPE);
+	gyre_context_close(ctx);
+	expect(gyre_context_bind(ctx, local) == -EPIPE);
 	return 0;
 }
 
 static int close_and_connect(struct gyre_handler_context *ctx, const char *to, const char *local)
 {
-	gyre_channel_close(ctx);
-	expect(gyre_channel_connect(ctx, to, local) == -EPIPE);
+	gyre_context_close(ctx);
+	expect(gyre_context_connect(ctx, to, local) == -EPIPE);
 	return 0;
 }
 
 static int connect_and_close(struct gyre_handler_context *ctx, const char *to, const char *local)
 {
-	expect(gyre_channel_connect(ctx, to, local) == 0);
-	gyre_channel_close(ctx);
+	expect(gyre_context_connect(ctx, to, local) == 0);
+	gyre_context_close(ctx);
 	return 0;
 }
 
@@ -482,7 +482,7 @@ Test(connect_order, ends_with_a_channel_that_is_closed_behind_it)
 static int connect_and_start(struct gyre_handler_context *ctx, const char *to, const char *local)
 {
 	expect(gyre_context_timer_start(ctx, 1, GYRE_MILLISECONDS(20)) == 0);
-	return gyre_channel_connect(ctx, to, local);
+	return gyre_context_connect(ctx, to, local);
 }
 
 Test(connect_order, is_given_up_when_the_channel_is_closed_while_nobody_answers)

@@ -40,13 +40,13 @@ TestSuite(connect_proxy, .timeout = 60, .init = client_begin, .fini = end);
 static void on_active(struct gyre_handler_context *ctx)
 {
 	trace('a');
-	gyre_fire_active(ctx);
+	gyre_context_fire_active(ctx);
 }
 
 static void on_inactive(struct gyre_handler_context *ctx)
 {
 	trace('i');
-	gyre_fire_inactive(ctx);
+	gyre_context_fire_inactive(ctx);
 }
 
 static const struct gyre_handler behind = { .active = on_active, .inactive = on_inactive };
@@ -150,8 +150,8 @@ static void write_early(struct gyre_handler_context *ctx)
 	struct gyre_buffer *early = gyre_context_buffer(ctx);
 
 	expect(gyre_buffer_append(early, "early", 5) == 0);
-	expect(gyre_channel_write(ctx, early) == 0);
-	gyre_fire_registered(ctx);
+	expect(gyre_context_write(ctx, early) == 0);
+	gyre_context_fire_registered(ctx);
 }
 
 static const struct gyre_handler writer = { .registered = write_early };
@@ -275,7 +275,7 @@ static void on_session(struct gyre_handler_context *ctx, const struct gyre_type 
 	const struct gyre_tls_session *session = (const struct gyre_tls_session *)event;
 
 	if (type->id != GYRE_ID(gyre_tls_session)) {
-		gyre_fire_event(ctx, type, event);
+		gyre_context_fire_event(ctx, type, event);
 		return;
 	}
 	if (ctx->arg != NULL) {
@@ -289,12 +289,12 @@ static void on_session(struct gyre_handler_context *ctx, const struct gyre_type 
 static void on_echo(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	if (ctx->arg != NULL) {
-		(void)gyre_channel_write(ctx, data);
+		(void)gyre_context_write(ctx, data);
 		return;
 	}
 	trace('e');
-	gyre_buffer_free(data);
-	gyre_channel_close(ctx);
+	gyre_buffer_destroy(data);
+	gyre_context_close(ctx);
 }
 
 static void say_something(struct gyre_handler_context *ctx)
@@ -304,7 +304,7 @@ static void say_something(struct gyre_handler_context *ctx)
 	if (ctx->arg == NULL) {
 		buffer = gyre_context_buffer(ctx);
 		expect(gyre_buffer_append(buffer, "x", 1) == 0);
-		expect(gyre_channel_write(ctx, buffer) == 0);
+		expect(gyre_context_write(ctx, buffer) == 0);
 	}
 }
 
@@ -345,7 +345,7 @@ static void expect_secret(bool proxied)
 	tls.server_name = "localhost";
 	listening.init_arg = &server;
 	listening.ret_port = &first.target;
-	cr_assert_eq(gyre_listen(fixture.system, &listening, NULL), 0);
+	cr_assert_eq(gyre_system_listen(fixture.system, &listening, NULL), 0);
 	if (proxied) {
 		proxy_open(&first);
 	}

@@ -32,7 +32,7 @@ static int write_question(struct gyre_handler_context *ctx, uint64_t id,
 	(void)id;
 	expect(type->id == GYRE_ID(which));
 	expect(gyre_buffer_append(buffer, &((const struct which *)message)->value, 1) == 0);
-	return gyre_channel_write(ctx, buffer);
+	return gyre_context_write(ctx, buffer);
 }
 
 static const struct gyre_exchange_options exchange = { .ask = write_question,
@@ -52,7 +52,7 @@ static void take_answer(struct gyre_handler_context *ctx, struct gyre_buffer *da
 		expect(gyre_exchange_answer(
 			       ctx, gyre_new(gyre_context_stack(ctx), digit, .value = value)) == 0);
 	}
-	gyre_buffer_free(data);
+	gyre_buffer_destroy(data);
 }
 
 static const struct gyre_handler protocol = { .name = "protocol",
@@ -85,7 +85,7 @@ static int ask(unsigned char value, unsigned char *ret_value)
 
 	if (r == 0) {
 		*ret_value = gyre_mail_get(answer, digit)->value;
-		gyre_mail_free(NULL, answer);
+		gyre_mail_destroy(NULL, answer);
 	}
 	return r;
 }

@@ -61,7 +61,7 @@ static void look_at_socket(struct gyre_handler_context *ctx)
 	expect(getsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &kept, &bytes) == 0);
 	expect(kept == 1);
 	expect(getsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &silence_seconds, &bytes) == 0);
-	gyre_fire_active(ctx);
+	gyre_context_fire_active(ctx);
 }
 
 static const struct gyre_handler looking = { .active = look_at_socket };

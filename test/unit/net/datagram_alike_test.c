@@ -40,7 +40,7 @@ static const struct gyre_multicast of_six = { .group = "ff02::7705", .interface 
 static void count_active(struct gyre_handler_context *ctx)
 {
 	(void)gy_fetch_add(&actives, 1);
-	gyre_fire_active(ctx);
+	gyre_context_fire_active(ctx);
 }
 
 static void await_active(void)
@@ -59,8 +59,8 @@ static void find_elsewhere(const char *host)
 
 static int bind_elsewhere(struct gyre_handler_context *ctx, const char *local)
 {
-	bound = gyre_channel_bind(ctx, elsewhere);
-	return bound == 0 ? 0 : gyre_channel_bind(ctx, local);
+	bound = gyre_context_bind(ctx, elsewhere);
+	return bound == 0 ? 0 : gyre_context_bind(ctx, local);
 }
 
 /* ---- options ---- */
@@ -156,7 +156,7 @@ static void expect_alike(const struct gyre_datagram_options *options)
 {
 	order_plan.registered = look_first;
 	order_plan.active = look_second;
-	cr_assert_eq(gyre_datagram_open(fixture.system, options, NULL), 0);
+	cr_assert_eq(gyre_system_datagram_open(fixture.system, options, NULL), 0);
 	await_active();
 	order_finish();
 	for (size_t i = 0; i < looks; i++) {
@@ -197,7 +197,7 @@ Test(datagram_alike, has_all_options_where_it_is_bound_elsewhere_over_ipv6)
 static int connect_elsewhere(struct gyre_handler_context *ctx, const char *to, const char *local)
 {
 	(void)to;
-	bound = gyre_channel_connect(ctx, elsewhere, local);
+	bound = gyre_context_connect(ctx, elsewhere, local);
 	return bound;
 }
 
@@ -218,16 +218,16 @@ static void change_groups(struct gyre_handler_context *ctx)
 {
 	struct gyre_channel *channel = gyre_context_channel(ctx);
 
-	expect(gyre_datagram_join(channel, &joined) == 0);
-	expect(gyre_datagram_join(channel, &joined) == -EADDRINUSE);
-	expect(gyre_datagram_leave(channel, &of_options) == 0);
-	expect(gyre_datagram_leave(channel, &of_options) == -EADDRNOTAVAIL);
+	expect(gyre_multicast_join(channel, &joined) == 0);
+	expect(gyre_multicast_join(channel, &joined) == -EADDRINUSE);
+	expect(gyre_multicast_leave(channel, &of_options) == 0);
+	expect(gyre_multicast_leave(channel, &of_options) == -EADDRNOTAVAIL);
 	for (int i = 0; i < 3; i++) {
-		expect(gyre_datagram_join(channel, &left) == 0);
-		expect(gyre_datagram_leave(channel, &left) == 0);
+		expect(gyre_multicast_join(channel, &left) == 0);
+		expect(gyre_multicast_leave(channel, &left) == 0);
 	}
-	expect(gyre_datagram_leave(channel, &also_of_options) == 0);
-	expect(gyre_datagram_join(channel, &also_of_options) == 0);
+	expect(gyre_multicast_leave(channel, &also_of_options) == 0);
+	expect(gyre_multicast_join(channel, &also_of_options) == 0);
 }
 
 /* What it is in can be left, and nothing else. */
@@ -235,10 +235,10 @@ static void look_at_groups(struct gyre_handler_context *ctx)
 {
 	struct gyre_channel *channel = gyre_context_channel(ctx);
 
-	expect(gyre_datagram_leave(channel, &joined) == 0);
-	expect(gyre_datagram_leave(channel, &also_of_options) == 0);
-	expect(gyre_datagram_leave(channel, &left) == -EADDRNOTAVAIL);
-	expect(gyre_datagram_leave(channel, &of_options) == -EADDRNOTAVAIL);
+	expect(gyre_multicast_leave(channel, &joined) == 0);
+	expect(gyre_multicast_leave(channel, &also_of_options) == 0);
+	expect(gyre_multicast_leave(channel, &left) == -EADDRNOTAVAIL);
+	expect(gyre_multicast_leave(channel, &of_options) == -EADDRNOTAVAIL);
 	count_active(ctx);
 }
 
@@ -260,7 +260,7 @@ static void expect_same_groups(void)
 
 	order_plan.registered = change_groups;
 	order_plan.active = look_at_groups;
-	cr_assert_eq(gyre_datagram_open(fixture.system, &options, NULL), 0);
+	cr_assert_eq(gyre_system_datagram_open(fixture.system, &options, NULL), 0);
 	await_active();
 	order_finish();
 	cr_expect_eq(bound, 0);
@@ -286,8 +286,8 @@ Test(datagram_alike, is_in_them_also_with_an_address_of_the_later_version)
 static int bind_when_one_has_failed(struct gyre_handler_context *ctx, const char *local)
 {
 	(void)local;
-	expect(gyre_channel_bind(ctx, "udp://192.0.2.1:0") == -EADDRNOTAVAIL);
-	bound = gyre_channel_bind(ctx, elsewhere);
+	expect(gyre_context_bind(ctx, "udp://192.0.2.1:0") == -EADDRNOTAVAIL);
+	bound = gyre_context_bind(ctx, elsewhere);
 	return bound;
 }
 
@@ -300,12 +300,12 @@ Test(datagram_alike, is_in_them_after_an_order_that_could_not_be_carried_out)
 
 static void join_six(struct gyre_handler_context *ctx)
 {
-	expect(gyre_datagram_join(gyre_context_channel(ctx), &of_six) == 0);
+	expect(gyre_multicast_join(gyre_context_channel(ctx), &of_six) == 0);
 }
 
 static void leave_six(struct gyre_handler_context *ctx)
 {
-	expect(gyre_datagram_leave(gyre_context_channel(ctx), &of_six) == 0);
+	expect(gyre_multicast_leave(gyre_context_channel(ctx), &of_six) == 0);
 	count_active(ctx);
 }
 
@@ -321,7 +321,7 @@ Test(datagram_alike, is_not_opened_where_it_cannot_be_in_them)
 	order_plan.registered = join_six;
 	order_plan.bind = bind_elsewhere;
 	order_plan.active = leave_six;
-	cr_assert_eq(gyre_datagram_open(fixture.system, &options, NULL), 0);
+	cr_assert_eq(gyre_system_datagram_open(fixture.system, &options, NULL), 0);
 	await_active();
 	order_finish();
 	cr_expect_eq(bound, -ENOPROTOOPT, "%d", bound);

@@ -309,7 +309,7 @@ Test(datagram_batch, is_read_one_by_one_on_request_and_what_is_left_goes_with_th
 	datagrams.silent = true;
 	send_cut(fd, bytes, sizeof(bytes), 100);
 	for (uint32_t i = 1; i <= 4; i++) {
-		gyre_channel_read(gyre_channel_tail(datagrams.channel));
+		gyre_context_read(gyre_channel_tail(datagrams.channel));
 		datagram_until_reads(i);
 		rig_settle(&datagram_rig);
 		cr_expect_eq(datagrams.reads, i);
@@ -330,8 +330,8 @@ static void read_halves(struct gyre_handler_context *ctx, struct gyre_buffer *da
 	struct gyre_buffer *half;
 
 	cr_assert_eq(gyre_buffer_split(data, 50, &half), 0);
-	cr_expect_eq(gyre_channel_write(ctx, half), 0);
-	cr_expect_eq(gyre_channel_write(ctx, data), 0);
+	cr_expect_eq(gyre_context_write(ctx, half), 0);
+	cr_expect_eq(gyre_context_write(ctx, data), 0);
 }
 
 /* Answers with all that came, as one. */
@@ -344,7 +344,7 @@ static void read_joined(struct gyre_handler_context *ctx, struct gyre_buffer *da
 	cr_assert_eq(gyre_buffer_join(datagrams.kept[0], data), 0);
 	if (gyre_buffer_bytes(datagrams.kept[0]) == 1000) {
 		datagrams.kept_count = 0;
-		cr_expect_eq(gyre_channel_write(ctx, datagrams.kept[0]), 0);
+		cr_expect_eq(gyre_context_write(ctx, datagrams.kept[0]), 0);
 	}
 }
 

@@ -70,7 +70,7 @@ Test(datagram_end, comes_when_all_is_sent_in_order)
 
 	open_unix(NULL);
 	write_numbers(&to, 100);
-	gyre_channel_close(gyre_channel_tail(datagrams.channel));
+	gyre_context_close(gyre_channel_tail(datagrams.channel));
 	rig_settle(&datagram_rig);
 	cr_expect_eq(datagrams.closed, 0, "the peer has no room");
 	expect_hundred_numbers(fd);
@@ -103,7 +103,7 @@ Test(datagram_end, does_not_wait_for_ever_for_a_peer_that_takes_nothing)
 	int fd = begin_with_deaf_peer(&(struct rig_options){ .linger_ns = GYRE_MILLISECONDS(100) },
 				      &to);
 
-	gyre_channel_close(gyre_channel_tail(datagrams.channel));
+	gyre_context_close(gyre_channel_tail(datagrams.channel));
 	datagram_until_closed();
 	cr_expect_eq(datagrams.reason, -ETIMEDOUT);
 	cr_expect_eq(datagram_counters()->linger_timeouts, 1);
@@ -117,7 +117,7 @@ Test(datagram_end, lets_the_loop_rest_while_it_waits_for_room)
 		&(struct rig_options){ .low_bytes = 1000, .high_bytes = 2000 }, &to);
 
 	cr_assert(!gyre_channel_is_writable(datagrams.channel));
-	gyre_channel_close(gyre_channel_tail(datagrams.channel));
+	gyre_context_close(gyre_channel_tail(datagrams.channel));
 	rig_settle(&datagram_rig);
 	cr_assert_eq(datagrams.closed, 0, "the peer has no room");
 	cr_expect(!datagrams.channel->endpoint.ready, "nobody hears of the mark any more");
@@ -135,7 +135,7 @@ Test(datagram_end, has_a_reason_also_when_the_channel_was_not_writable)
 							     .linger_ns = GYRE_MILLISECONDS(100) },
 				      &to);
 
-	gyre_channel_close(gyre_channel_tail(datagrams.channel));
+	gyre_context_close(gyre_channel_tail(datagrams.channel));
 	datagram_until_closed();
 	cr_expect_eq(datagrams.reason, -ETIMEDOUT);
 	(void)close(fd);
@@ -177,7 +177,7 @@ Test(datagram_end, takes_its_actor_along)
 
 	open_unix(&actor);
 	cr_assert_not_null(gy_house_find(&datagram_rig.home, actor.slot, actor.cookie));
-	gyre_channel_close(gyre_channel_tail(datagrams.channel));
+	gyre_context_close(gyre_channel_tail(datagrams.channel));
 	datagram_until_closed();
 	rig_settle(&datagram_rig);
 	cr_expect_null(gy_house_find(&datagram_rig.home, actor.slot, actor.cookie));
@@ -205,7 +205,7 @@ Test(datagram_end, of_writing_leaves_reading)
 	struct gyre_socket_address at = datagram_open_at("udp://127.0.0.1:0");
 	int fd = datagram_client(&at, NULL);
 
-	gyre_channel_shutdown(gyre_channel_tail(datagrams.channel));
+	gyre_context_shutdown(gyre_channel_tail(datagrams.channel));
 	datagram_send(fd, "x", 1);
 	datagram_until_reads(1);
 	cr_expect_eq(datagram_write(datagram_buffer(1), &at), -EPIPE);
@@ -226,7 +226,7 @@ static void end_at(struct gyre_handler_context *ctx, enum place here)
 		if (abortive) {
 			gyre_channel_abort(ctx->channel, -EIO);
 		} else {
-			gyre_channel_close(ctx);
+			gyre_context_close(ctx);
 		}
 	}
 }
@@ -245,8 +245,8 @@ static void ending_read(struct gyre_handler_context *ctx, struct gyre_buffer *da
 	end_at(ctx, IN_READ);
 	gy_socket_address_set_port(&nowhere, 0); /* it fails */
 	(void)gyre_buffer_set_peer(other, &nowhere);
-	(void)gyre_channel_write(ctx, other);
-	(void)gyre_channel_write(ctx, data);
+	(void)gyre_context_write(ctx, other);
+	(void)gyre_context_write(ctx, data);
 }
 
 static void ending_complete(struct gyre_handler_context *ctx)
@@ -270,7 +270,7 @@ static void ending_writability(struct gyre_handler_context *ctx, bool writable)
 static int ending_write(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	end_at(ctx, IN_WRITE);
-	return gyre_channel_write(ctx, data);
+	return gyre_context_write(ctx, data);
 }
 
 static void ending_inactive(struct gyre_handler_context *ctx)

@@ -23,7 +23,7 @@ static uint32_t served[2]; /* by loop; each written by its own */
 static void echo_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	__atomic_fetch_add((uint32_t *)ctx->arg, 1, __ATOMIC_RELAXED);
-	(void)gyre_channel_write(ctx, data);
+	(void)gyre_context_write(ctx, data);
 }
 
 static const struct gyre_handler echo = { .name = "echo", .read = echo_read };
@@ -44,7 +44,7 @@ static void begin(void)
 						       .ret_address = &address };
 
 	fixture_open(2);
-	cr_assert_eq(gyre_datagram_open(fixture.system, &options, &actor), 0);
+	cr_assert_eq(gyre_system_datagram_open(fixture.system, &options, &actor), 0);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 }
 

@@ -37,7 +37,7 @@ static int calls;
 static void count_active(struct gyre_handler_context *ctx)
 {
 	(void)gy_fetch_add(&actives, 1);
-	gyre_fire_active(ctx);
+	gyre_context_fire_active(ctx);
 }
 
 static void await_count(const uint32_t *count, uint32_t wanted)
@@ -56,7 +56,7 @@ static void open_one(const char *bind, const char *connect)
 						       .ret_address = &given };
 
 	order_plan.active = order_plan.active == NULL ? count_active : order_plan.active;
-	cr_assert_eq(gyre_datagram_open(fixture.system, &options, &actor), 0);
+	cr_assert_eq(gyre_system_datagram_open(fixture.system, &options, &actor), 0);
 }
 
 static int watcher_event(struct gyre_stack *stack)
@@ -77,7 +77,7 @@ static int watcher_mount(struct gyre_stack *stack)
 						       .init_channel = order_init_channel,
 						       .ret_address = &given };
 
-	expect(gyre_datagram_spawn(stack, &options, &actor) == 0);
+	expect(gyre_datagram_open(stack, &options, &actor) == 0);
 	expect(gyre_watch(stack, actor) == 0);
 	return gyre_return(stack);
 }
@@ -216,7 +216,7 @@ Test(datagram_order, does_not_come_to_sockets_that_others_have_bound)
 static int bind_elsewhere(struct gyre_handler_context *ctx, const char *local)
 {
 	(void)local;
-	return gyre_channel_bind(ctx, elsewhere);
+	return gyre_context_bind(ctx, elsewhere);
 }
 
 Test(datagram_order, may_be_passed_on_with_another_address)
@@ -255,23 +255,23 @@ Test(datagram_order, may_be_passed_on_with_an_address_of_another_family)
 /* As one does that wants the first free port of some. */
 static int bind_to_the_first_free(struct gyre_handler_context *ctx, const char *local)
 {
-	expect(gyre_channel_bind(ctx, elsewhere) == -EADDRINUSE);
-	expect(gyre_channel_bind(ctx, "udp://192.0.2.1:0") == -EADDRNOTAVAIL);
-	expect(gyre_channel_bind(ctx, "nowhere") == -EINVAL);
-	expect(gyre_channel_bind(ctx, "tcp://127.0.0.1:0") == -EINVAL);
-	expect(gyre_channel_bind(ctx, "udp://localhost:0") == -ENOENT);
-	expect(gyre_channel_bind(ctx, "unix+dgram:@gyre") == -EAFNOSUPPORT);
-	expect(gyre_channel_connect(ctx, elsewhere, NULL) == -EINVAL);
+	expect(gyre_context_bind(ctx, elsewhere) == -EADDRINUSE);
+	expect(gyre_context_bind(ctx, "udp://192.0.2.1:0") == -EADDRNOTAVAIL);
+	expect(gyre_context_bind(ctx, "nowhere") == -EINVAL);
+	expect(gyre_context_bind(ctx, "tcp://127.0.0.1:0") == -EINVAL);
+	expect(gyre_context_bind(ctx, "udp://localhost:0") == -ENOENT);
+	expect(gyre_context_bind(ctx, "unix+dgram:@gyre") == -EAFNOSUPPORT);
+	expect(gyre_context_connect(ctx, elsewhere, NULL) == -EINVAL);
 	calls++;
-	expect(gyre_channel_bind(ctx, local) == 0);
-	expect(gyre_channel_bind(ctx, local) == -EALREADY);
+	expect(gyre_context_bind(ctx, local) == 0);
+	expect(gyre_context_bind(ctx, local) == -EALREADY);
 	return 0;
 }
 
 static void ask_too_late(struct gyre_handler_context *ctx)
 {
-	expect(gyre_channel_bind(ctx, "udp://127.0.0.1:0") == -EISCONN);
-	expect(gyre_channel_connect(ctx, elsewhere, NULL) == -EISCONN);
+	expect(gyre_context_bind(ctx, "udp://127.0.0.1:0") == -EISCONN);
+	expect(gyre_context_connect(ctx, elsewhere, NULL) == -EISCONN);
 	count_active(ctx);
 }
 
@@ -294,7 +294,7 @@ static char path[64];
 static int bind_to_path(struct gyre_handler_context *ctx, const char *local)
 {
 	(void)local;
-	return gyre_channel_bind(ctx, path);
+	return gyre_context_bind(ctx, path);
 }
 
 Test(datagram_order, moves_the_file_of_a_unix_socket)
@@ -320,7 +320,7 @@ Test(datagram_order, leaves_sockets_of_several_loops_together)
 	find_elsewhere();
 	order_plan.bind = bind_elsewhere;
 	order_plan.active = count_active;
-	cr_assert_eq(gyre_datagram_open(fixture.system, &options, &actor), 0);
+	cr_assert_eq(gyre_system_datagram_open(fixture.system, &options, &actor), 0);
 	await_count(&actives, 2);
 	for (int i = 0; i < 20; i++) {
 		expect_echo(elsewhere);
@@ -347,7 +347,7 @@ Test(datagram_order, opens_a_socket_that_is_like_the_first)
 	(void)snprintf(elsewhere, sizeof(elsewhere), "udp://0.0.0.0:%u", own_port());
 	order_plan.bind = bind_elsewhere;
 	order_plan.active = count_active;
-	cr_assert_eq(gyre_datagram_open(fixture.system, &options, &actor), 0);
+	cr_assert_eq(gyre_system_datagram_open(fixture.system, &options, &actor), 0);
 	await_count(&actives, 1);
 	cr_assert_eq(gyre_socket_address_parse(text, &to), 0);
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -365,14 +365,14 @@ static char peer_text[GYRE_SOCKET_ADDRESS_TEXT_MAX];
 
 static int connect_with_peer(struct gyre_handler_context *ctx, const char *to, const char *local)
 {
-	expect(gyre_channel_connect(ctx, "udp://localhost:1", local) == -ENOENT);
-	expect(gyre_channel_connect(ctx, "tcp://127.0.0.1:1", local) == -EINVAL);
-	expect(gyre_channel_connect(ctx, to, "nowhere") == -EINVAL);
+	expect(gyre_context_connect(ctx, "udp://localhost:1", local) == -ENOENT);
+	expect(gyre_context_connect(ctx, "tcp://127.0.0.1:1", local) == -EINVAL);
+	expect(gyre_context_connect(ctx, to, "nowhere") == -EINVAL);
 	if (local != NULL) { /* else the kernel's choice becomes another one */
-		expect(gyre_channel_connect(ctx, "udp://[2001:db8::1]:1", NULL) < 0);
+		expect(gyre_context_connect(ctx, "udp://[2001:db8::1]:1", NULL) < 0);
 	}
 	calls++;
-	return gyre_channel_connect(ctx, peer_text, local);
+	return gyre_context_connect(ctx, peer_text, local);
 }
 
 static void write_early(struct gyre_handler_context *ctx)
@@ -380,8 +380,8 @@ static void write_early(struct gyre_handler_context *ctx)
 	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
 
 	expect(gyre_buffer_append(buffer, "early", 5) == 0);
-	expect(gyre_channel_write(ctx, buffer) == 0);
-	gyre_channel_flush(ctx);
+	expect(gyre_context_write(ctx, buffer) == 0);
+	gyre_context_flush(ctx);
 }
 
 /* What is written goes to the other peer, also what was written before that was known. */
@@ -420,7 +420,7 @@ Test(datagram_order, may_be_passed_on_with_another_peer_where_it_is_bound)
 static int come_from_elsewhere(struct gyre_handler_context *ctx, const char *to, const char *local)
 {
 	(void)local;
-	return gyre_channel_connect(ctx, to, peer_text);
+	return gyre_context_connect(ctx, to, peer_text);
 }
 
 Test(datagram_order, may_be_passed_on_with_another_address_to_come_from)
@@ -460,7 +460,7 @@ Test(datagram_order, may_be_refused_which_is_its_actors_end)
 
 static void close_it(struct gyre_handler_context *ctx)
 {
-	gyre_channel_close(ctx);
+	gyre_context_close(ctx);
 }
 
 Test(datagram_order, does_not_come_to_a_channel_that_is_closed_when_it_is_registered)
@@ -471,8 +471,8 @@ Test(datagram_order, does_not_come_to_a_channel_that_is_closed_when_it_is_regist
 
 static int close_and_bind(struct gyre_handler_context *ctx, const char *local)
 {
-	gyre_channel_close(ctx);
-	expect(gyre_channel_bind(ctx, local) == -EPIPE);
+	gyre_context_close(ctx);
+	expect(gyre_context_bind(ctx, local) == -EPIPE);
 	return 0;
 }
 
@@ -487,8 +487,8 @@ static void write_and_close(struct gyre_handler_context *ctx)
 	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
 
 	expect(gyre_buffer_set_peer(buffer, &given) == 0);
-	expect(gyre_channel_write(ctx, buffer) == 0);
-	gyre_channel_close(ctx);
+	expect(gyre_context_write(ctx, buffer) == 0);
+	gyre_context_close(ctx);
 }
 
 Test(datagram_order, leaves_nothing_of_what_was_written_before_it_was_refused)
@@ -524,7 +524,7 @@ static int keep_for_a_while(struct gyre_handler_context *ctx, const char *local)
 
 static void pass_on(struct gyre_handler_context *ctx)
 {
-	expect(gyre_channel_bind(ctx, elsewhere) == 0);
+	expect(gyre_context_bind(ctx, elsewhere) == 0);
 }
 
 Test(datagram_order, may_be_passed_on_when_a_timer_fires)
@@ -549,7 +549,7 @@ Test(datagram_order, goes_with_the_socket_when_the_loop_retires)
 	};
 
 	order_plan.bind = keep;
-	cr_assert_eq(gyre_datagram_open(fixture.system, &options, &actor), 0);
+	cr_assert_eq(gyre_system_datagram_open(fixture.system, &options, &actor), 0);
 	await_count(&kept, 1);
 	cr_assert_eq(gyre_system_resize(fixture.system, 1), 0);
 	await_count(&kept, 2);

@@ -27,7 +27,7 @@ static void expect_refused(const struct gyre_datagram_options *options, int erro
 	uint32_t before = datagram_rig.logged;
 
 	datagram_rig.warnings_expected++;
-	cr_expect_eq(gyre_datagram_open(the_system(), options, NULL), error, "%s", says);
+	cr_expect_eq(gyre_system_datagram_open(the_system(), options, NULL), error, "%s", says);
 	cr_expect_eq(datagram_rig.logged, before + 1, "%s: one line", says);
 	cr_expect_not_null(strstr(datagram_rig.last_log, says), "%s: %s", says,
 			   datagram_rig.last_log);
@@ -42,8 +42,8 @@ Test(datagram_refusal, names_the_option_that_is_wrong)
 {
 	struct gyre_datagram_options bad;
 
-	cr_expect_eq(gyre_datagram_open(NULL, &good, NULL), -EINVAL);
-	cr_expect_eq(gyre_datagram_open(the_system(), NULL, NULL), -EINVAL);
+	cr_expect_eq(gyre_system_datagram_open(NULL, &good, NULL), -EINVAL);
+	cr_expect_eq(gyre_system_datagram_open(the_system(), NULL, NULL), -EINVAL);
 	EXPECT_REFUSED(init_channel, NULL, "init_channel");
 	EXPECT_REFUSED(receive_buffer_bytes, (uint32_t)INT32_MAX + 1, "receive_buffer_bytes");
 	EXPECT_REFUSED(send_buffer_bytes, UINT32_MAX, "send_buffer_bytes");
@@ -96,11 +96,11 @@ Test(datagram_refusal, of_an_actor_is_told_and_not_logged)
 	struct gyre_address actor;
 
 	bad.multicast_hops = 256;
-	cr_expect_eq(gyre_datagram_spawn(stack, &bad, &actor), -EINVAL);
+	cr_expect_eq(gyre_datagram_open(stack, &bad, &actor), -EINVAL);
 	bad = good;
 	bad.bind = datagram_name("group");
 	bad.groups = &group;
 	bad.groups_count = 1;
-	cr_expect_eq(gyre_datagram_spawn(stack, &bad, &actor), -EINVAL);
+	cr_expect_eq(gyre_datagram_open(stack, &bad, &actor), -EINVAL);
 	cr_expect_eq(datagram_rig.logged, 0);
 }

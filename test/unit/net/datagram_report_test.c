@@ -88,8 +88,8 @@ Test(datagram_report, tells_of_a_channel_that_gets_no_handlers, .init = datagram
 						       .ret_address = &at };
 	uint32_t one = 1;
 
-	cr_assert_eq(gyre_datagram_open((struct gyre_system *)(void *)&datagram_rig.homes, &options,
-					NULL),
+	cr_assert_eq(gyre_system_datagram_open((struct gyre_system *)(void *)&datagram_rig.homes,
+					       &options, NULL),
 		     0);
 	cr_assert(rig_until(&datagram_rig, are_told, &one));
 	expect_event(0, GYRE_DATAGRAM_CLOSED, -EPERM, &at);
@@ -99,7 +99,7 @@ Test(datagram_report, tells_of_a_channel_that_gets_no_handlers, .init = datagram
 static int bind_elsewhere(struct gyre_handler_context *ctx, const char *local)
 {
 	(void)local;
-	return gyre_channel_bind(ctx, "udp://127.0.0.2:0");
+	return gyre_context_bind(ctx, "udp://127.0.0.2:0");
 }
 
 static int init_elsewhere(struct gyre_channel *channel, void *arg)
@@ -139,7 +139,7 @@ Test(datagram_report, tells_of_the_sockets_of_all_loops)
 	uint32_t steps[2] = { 0 };
 
 	fixture_open(LOOPS);
-	cr_assert_eq(gyre_datagram_open(fixture.system, &options, &actor), 0);
+	cr_assert_eq(gyre_system_datagram_open(fixture.system, &options, &actor), 0);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 	fixture_close();
 	cr_assert_eq(told.count, 2 * LOOPS);

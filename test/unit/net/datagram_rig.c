@@ -25,9 +25,9 @@ static void noting_read(struct gyre_handler_context *ctx, struct gyre_buffer *da
 	if (datagrams.keep) {
 		datagrams.kept[datagrams.kept_count++] = data;
 	} else if (datagrams.silent) {
-		gyre_buffer_free(data);
+		gyre_buffer_destroy(data);
 	} else {
-		(void)gyre_channel_write(ctx, data);
+		(void)gyre_context_write(ctx, data);
 	}
 }
 
@@ -35,7 +35,7 @@ static void noting_exception(struct gyre_handler_context *ctx, int error)
 {
 	datagrams.exceptions++;
 	datagrams.error = error;
-	gyre_fire_exception(ctx, error);
+	gyre_context_fire_exception(ctx, error);
 }
 
 static void noting_writability(struct gyre_handler_context *ctx, bool writable)
@@ -93,7 +93,7 @@ void datagram_begin(void)
 void datagram_end(void)
 {
 	while (datagrams.kept_count > 0) {
-		gyre_buffer_free(datagrams.kept[--datagrams.kept_count]);
+		gyre_buffer_destroy(datagrams.kept[--datagrams.kept_count]);
 	}
 	rig_fini(&datagram_rig);
 }
@@ -108,8 +108,8 @@ struct gyre_socket_address datagram_open_with(const struct gyre_datagram_options
 		with.init_channel = init_noting;
 	}
 	with.ret_address = &address;
-	cr_assert_eq(gyre_datagram_open((struct gyre_system *)(void *)&datagram_rig.homes, &with,
-					ret_actor),
+	cr_assert_eq(gyre_system_datagram_open((struct gyre_system *)(void *)&datagram_rig.homes,
+					       &with, ret_actor),
 		     0, "%s", datagram_rig.last_log);
 	rig_settle(&datagram_rig);
 	return address;
@@ -210,7 +210,7 @@ int datagram_write(struct gyre_buffer *buffer, const struct gyre_socket_address 
 	if (to != NULL) {
 		cr_assert_eq(gyre_buffer_set_peer(buffer, to), 0);
 	}
-	return gyre_channel_write(gyre_channel_tail(datagrams.channel), buffer);
+	return gyre_context_write(gyre_channel_tail(datagrams.channel), buffer);
 }
 
 const struct gy_channels_counters *datagram_counters(void)

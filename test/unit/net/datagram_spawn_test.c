@@ -26,12 +26,12 @@ static struct gyre_address actor;
 static void on_active(struct gyre_handler_context *ctx)
 {
 	gy_store_release(&loop, gyre_self(gyre_context_stack(ctx)).loop);
-	gyre_fire_active(ctx);
+	gyre_context_fire_active(ctx);
 }
 
 static void on_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
-	(void)gyre_channel_write(ctx, data);
+	(void)gyre_context_write(ctx, data);
 }
 
 static void on_inactive(struct gyre_handler_context *ctx)
@@ -53,7 +53,7 @@ static int init_echo(struct gyre_channel *channel, void *arg)
 /* Spawns what the options say. */
 static int mount(struct gyre_stack *stack)
 {
-	expect(gyre_datagram_spawn(stack, &options, &actor) == 0);
+	expect(gyre_datagram_open(stack, &options, &actor) == 0);
 	gy_store_release(&ready, 1);
 	return gyre_return(stack);
 }
@@ -163,25 +163,25 @@ static int expect_refusals(struct gyre_stack *stack)
 {
 	struct gyre_datagram_options wrong = { .init_channel = init_echo };
 
-	expect(gyre_datagram_spawn(stack, &wrong, NULL) == -EINVAL);
-	expect(gyre_datagram_spawn(stack, NULL, &actor) == -EINVAL);
+	expect(gyre_datagram_open(stack, &wrong, NULL) == -EINVAL);
+	expect(gyre_datagram_open(stack, NULL, &actor) == -EINVAL);
 	wrong.bind = "udp://localhost:0";
-	expect(gyre_datagram_spawn(stack, &wrong, &actor) == -ENOENT);
+	expect(gyre_datagram_open(stack, &wrong, &actor) == -ENOENT);
 	wrong.bind = "tcp://127.0.0.1:0";
-	expect(gyre_datagram_spawn(stack, &wrong, &actor) == -EINVAL);
+	expect(gyre_datagram_open(stack, &wrong, &actor) == -EINVAL);
 	wrong.bind = "udp://192.0.2.1:0"; /* nobody has that one */
-	expect(gyre_datagram_spawn(stack, &wrong, &actor) == -EADDRNOTAVAIL);
+	expect(gyre_datagram_open(stack, &wrong, &actor) == -EADDRNOTAVAIL);
 	wrong.bind = "udp://127.0.0.1:0";
 	wrong.place = (struct gyre_spawn_options){ .place = GYRE_PLACE_LOOP, .loop = 1 };
-	expect(gyre_datagram_spawn(stack, &wrong, &actor) == -EINVAL);
+	expect(gyre_datagram_open(stack, &wrong, &actor) == -EINVAL);
 	wrong.place = (struct gyre_spawn_options){ .place = (enum gyre_place)77 };
-	expect(gyre_datagram_spawn(stack, &wrong, &actor) == -EINVAL);
+	expect(gyre_datagram_open(stack, &wrong, &actor) == -EINVAL);
 	wrong.place = (struct gyre_spawn_options){ 0 };
 	wrong.channel.write_high_bytes = 1023;
-	expect(gyre_datagram_spawn(stack, &wrong, &actor) == -EINVAL);
+	expect(gyre_datagram_open(stack, &wrong, &actor) == -EINVAL);
 	wrong.channel.write_high_bytes = 0;
 	wrong.init_channel = NULL;
-	expect(gyre_datagram_spawn(stack, &wrong, &actor) == -EINVAL);
+	expect(gyre_datagram_open(stack, &wrong, &actor) == -EINVAL);
 	return fixture_end(stack);
 }
 
@@ -202,7 +202,7 @@ static void open_outside(enum gyre_place place, uint32_t number, int wanted)
 		.place = { .place = place, .loop = number },
 	};
 
-	cr_assert_eq(gyre_datagram_open(fixture.system, &one, &actor), wanted);
+	cr_assert_eq(gyre_system_datagram_open(fixture.system, &one, &actor), wanted);
 }
 
 Test(datagram_spawn, has_the_loop_that_the_program_names)

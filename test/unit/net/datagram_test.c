@@ -169,10 +169,10 @@ Test(datagram, is_refused_over_that_length_or_without_a_peer)
 	cr_expect_eq(datagram_write(datagram_buffer(GYRE_DATAGRAM_BYTES_MAX + 1), &at), -EMSGSIZE);
 	cr_expect_eq(datagram_write(datagram_buffer(5), NULL), -EDESTADDRREQ);
 	cr_expect_eq(datagram_write(NULL, NULL), -ENOMEM);
-	cr_expect_eq(gyre_channel_try_write(tail, buffer), -EDESTADDRREQ);
+	cr_expect_eq(gyre_context_try_write(tail, buffer), -EDESTADDRREQ);
 	cr_expect_eq(gyre_channel_queued_bytes(datagrams.channel), 0);
 	cr_expect_eq(gyre_buffer_set_peer(buffer, &at), 0);
-	cr_expect_eq(gyre_channel_try_write(tail, buffer), 0);
+	cr_expect_eq(gyre_context_try_write(tail, buffer), 0);
 	datagram_until_reads(1);
 	cr_expect_eq(datagram_counters()->datagrams_failed, 2);
 	cr_expect_eq(datagrams.closed, 0);
@@ -189,7 +189,7 @@ Test(datagram, is_never_a_part_of_a_file)
 	struct gyre_file *file;
 
 	cr_assert_eq(gyre_file_adopt(&rig_stack(&datagram_rig)->head, source, &file), 0);
-	cr_expect_eq(gyre_channel_send_file(gyre_channel_tail(datagrams.channel), file, &what),
+	cr_expect_eq(gyre_context_send_file(gyre_channel_tail(datagrams.channel), file, &what),
 		     -EOPNOTSUPP);
 	gyre_file_close(file);
 	expect_echo(fd, "still");
@@ -212,7 +212,7 @@ Test(datagram, of_more_slices_than_a_send_takes_leaves_whole)
 		cr_assert_eq(gyre_buffer_split(whole, 1, &more), 0);
 		cr_assert_eq(gyre_buffer_join(many, more), 0);
 	}
-	gyre_buffer_free(whole);
+	gyre_buffer_destroy(whole);
 	cr_assert_eq(gy_socket_address_of(fd, &own), 0);
 	cr_expect_eq(datagram_write(many, &own), 0);
 	cr_expect_eq(datagram_receive(fd, bytes, sizeof(bytes)), 200);
@@ -308,7 +308,7 @@ Test(datagram, is_read_on_request)
 	rig_settle(&datagram_rig);
 	cr_expect_eq(datagrams.reads, 0);
 	for (uint32_t i = 1; i <= 3; i++) {
-		gyre_channel_read(gyre_channel_tail(datagrams.channel));
+		gyre_context_read(gyre_channel_tail(datagrams.channel));
 		datagram_until_reads(i);
 		rig_settle(&datagram_rig);
 		cr_expect_eq(datagrams.reads, i);
@@ -320,8 +320,8 @@ Test(datagram, is_read_on_request)
 
 static void ask_again(struct gyre_handler_context *ctx)
 {
-	gyre_channel_read(ctx);
-	gyre_fire_read_complete(ctx);
+	gyre_context_read(ctx);
+	gyre_context_fire_read_complete(ctx);
 }
 
 Test(datagram, may_hold_several_frames_which_have_its_sender)
@@ -334,7 +334,7 @@ Test(datagram, may_hold_several_frames_which_have_its_sender)
 	cr_assert_eq(gyre_pipeline_add_first(datagrams.channel, &asking, NULL), 0);
 	cr_assert_eq(gyre_pipeline_add_first(datagrams.channel, gyre_line_codec(), NULL), 0);
 	gyre_channel_set_auto_read(datagrams.channel, false);
-	gyre_channel_read(gyre_channel_tail(datagrams.channel));
+	gyre_context_read(gyre_channel_tail(datagrams.channel));
 	datagram_send(fd, "one\ntwo\nthree\n", 14);
 	datagram_until_reads(3);
 	cr_expect_eq(datagrams.bytes[2], strlen("three"));
@@ -408,7 +408,7 @@ Test(datagram, that_is_empty_is_no_frame_and_not_what_was_asked_for)
 	int fd = open_with_codec(gyre_line_codec(), NULL, &at);
 
 	gyre_channel_set_auto_read(datagrams.channel, false);
-	gyre_channel_read(gyre_channel_tail(datagrams.channel));
+	gyre_context_read(gyre_channel_tail(datagrams.channel));
 	datagram_send(fd, "", 0);
 	datagram_send(fd, "one\n", 4);
 	datagram_until_reads(1);
@@ -420,7 +420,7 @@ Test(datagram, that_is_empty_is_no_frame_and_not_what_was_asked_for)
 static void ask_meanwhile(struct gyre_handler_context *ctx, uint64_t key)
 {
 	(void)key;
-	gyre_channel_read(ctx);
+	gyre_context_read(ctx);
 }
 
 Test(datagram, that_comes_while_frames_of_another_wait_stays_apart)
@@ -432,7 +432,7 @@ Test(datagram, that_comes_while_frames_of_another_wait_stays_apart)
 
 	cr_assert_eq(gyre_pipeline_add_last(datagrams.channel, &asking, NULL), 0);
 	gyre_channel_set_auto_read(datagrams.channel, false);
-	gyre_channel_read(gyre_channel_tail(datagrams.channel));
+	gyre_context_read(gyre_channel_tail(datagrams.channel));
 	datagram_send(one, "a\nbc\ndef", 8);
 	datagram_until_reads(1);
 	datagram_send(other, "ghij\n", 5);
@@ -443,7 +443,7 @@ Test(datagram, that_comes_while_frames_of_another_wait_stays_apart)
 	rig_pass(&datagram_rig, GYRE_MILLISECONDS(5));
 	datagram_until_reads(2);
 	cr_expect_eq(datagrams.bytes[1], 2);
-	gyre_channel_read(gyre_channel_tail(datagrams.channel));
+	gyre_context_read(gyre_channel_tail(datagrams.channel));
 	datagram_until_reads(3);
 	cr_expect_eq(datagrams.bytes[2], 4);
 	expect_sender(other);
@@ -464,7 +464,7 @@ static void read_prefixed(struct gyre_handler_context *ctx, struct gyre_buffer *
 
 	cr_assert_eq(gyre_buffer_prepend(data, "to ", 3), 0);
 	*(uint32_t *)ctx->arg += pages_used() - before;
-	gyre_fire_read(ctx, data);
+	gyre_context_fire_read(ctx, data);
 }
 
 Test(datagram, has_room_for_a_header_where_it_came)
@@ -591,7 +591,8 @@ Test(datagram, that_the_kernel_refuses_is_an_exception_and_counted)
 
 static int try_open(const struct gyre_datagram_options *options)
 {
-	return gyre_datagram_open((struct gyre_system *)(void *)&datagram_rig.homes, options, NULL);
+	return gyre_system_datagram_open((struct gyre_system *)(void *)&datagram_rig.homes, options,
+					 NULL);
 }
 
 static int init_nothing(struct gyre_channel *channel, void *arg)
@@ -608,7 +609,7 @@ Test(datagram, is_not_opened_where_it_cannot_be)
 	const struct gyre_multicast nowhere = { .group = "224.0.0.251", .interface = "nowhere" };
 	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX];
 
-	cr_expect_eq(gyre_datagram_open(NULL, &options, NULL), -EINVAL);
+	cr_expect_eq(gyre_system_datagram_open(NULL, &options, NULL), -EINVAL);
 	cr_expect_eq(try_open(NULL), -EINVAL);
 	cr_expect_eq(try_open(&options), -EINVAL, "it has no handlers");
 	options.init_channel = init_nothing;
@@ -683,7 +684,7 @@ static void hear_of_it(struct gyre_channel *channel, int error, void *arg)
 
 static void answer_and_hear(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
-	cr_expect_eq(gyre_channel_write_then(ctx, data, hear_of_it, &gone), 0);
+	cr_expect_eq(gyre_context_write_then(ctx, data, hear_of_it, &gone), 0);
 }
 
 static const struct gyre_handler hearing = { .read = answer_and_hear };
@@ -731,7 +732,7 @@ static void write_and_note(uint32_t which, const char *to)
 
 	cr_assert_eq(gyre_socket_address_parse(to, &address), 0);
 	cr_assert_eq(gyre_buffer_set_peer(buffer, &address), 0);
-	cr_assert_eq(gyre_channel_write_then(gyre_channel_tail(datagrams.channel), buffer,
+	cr_assert_eq(gyre_context_write_then(gyre_channel_tail(datagrams.channel), buffer,
 					     note_outcome, &outcomes[which]),
 		     0);
 }

@@ -44,7 +44,7 @@ static void write_bytes(struct gyre_handler_context *ctx, size_t count)
 	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
 
 	expect(gyre_buffer_append(buffer, bytes, count) == 0);
-	(void)gyre_channel_write(ctx, buffer);
+	(void)gyre_context_write(ctx, buffer);
 }
 
 static void on_active(struct gyre_handler_context *ctx)
@@ -57,19 +57,19 @@ static void on_active(struct gyre_handler_context *ctx)
 		write_bytes(ctx, 5);
 	}
 	if (deed == SHUT_DOWN || deed == WRITE_AND_SHUT_DOWN) {
-		gyre_channel_shutdown(ctx);
+		gyre_context_shutdown(ctx);
 	} else if (deed == CLOSE || deed == WRITE_MUCH_AND_CLOSE) {
-		gyre_channel_close(ctx);
+		gyre_context_close(ctx);
 	}
 }
 
 static void on_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	if (*(enum deed *)gyre_context_arg(ctx) == NOTHING) {
-		(void)gyre_channel_write(ctx, data);
+		(void)gyre_context_write(ctx, data);
 	} else {
 		trace('r');
-		gyre_buffer_free(data);
+		gyre_buffer_destroy(data);
 	}
 }
 
@@ -79,7 +79,7 @@ static void on_event(struct gyre_handler_context *ctx, const struct gyre_type *t
 	(void)event;
 	if (type->id == GYRE_ID(gyre_input_closed)) {
 		write_bytes(ctx, MUCH);
-		gyre_channel_close(ctx);
+		gyre_context_close(ctx);
 	}
 }
 

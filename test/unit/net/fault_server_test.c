@@ -26,7 +26,8 @@ static void begin(void)
 						 .ret_port = &port };
 
 	rig_init(&rig, NULL);
-	cr_assert_eq(gyre_listen((struct gyre_system *)(void *)&rig.homes, &options, NULL), 0);
+	cr_assert_eq(gyre_system_listen((struct gyre_system *)(void *)&rig.homes, &options, NULL),
+		     0);
 	rig_settle(&rig);
 }
 

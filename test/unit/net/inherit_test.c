@@ -68,7 +68,7 @@ static int listen_on(const char *text)
 						       .init_channel = init_echo,
 						       .ret_address = &address };
 
-	return gyre_listen(fixture.system, &options, NULL);
+	return gyre_system_listen(fixture.system, &options, NULL);
 }
 
 static void expect_refused(const char *text, int error)
@@ -227,7 +227,7 @@ Test(inherited, sockets_have_the_options_of_the_call)
 	give(0, SOCK_STREAM, true);
 	set_option(IPPROTO_TCP, TCP_NODELAY, 1);
 	fixture_open(1);
-	cr_assert_eq(gyre_listen(fixture.system, &options, NULL), 0);
+	cr_assert_eq(gyre_system_listen(fixture.system, &options, NULL), 0);
 	cr_expect_eq(backlog(), 17);
 	cr_expect_eq(option_of(IPPROTO_TCP, TCP_NODELAY), 0);
 	cr_expect_eq(option_of(SOL_SOCKET, SO_KEEPALIVE), 1);
@@ -267,7 +267,7 @@ static int open_at(const char *text, const char *connect, uint32_t groups)
 						       .init_channel = init_echo,
 						       .ret_address = &address };
 
-	return gyre_datagram_open(fixture.system, &options, NULL);
+	return gyre_system_datagram_open(fixture.system, &options, NULL);
 }
 
 Test(inherited, sockets_of_datagrams_are_found_by_their_names_with_what_waits_there)
@@ -326,7 +326,7 @@ Test(inherited, sockets_of_datagrams_have_the_options_of_the_call)
 
 	give(0, SOCK_DGRAM, false);
 	fixture_open(1);
-	cr_assert_eq(gyre_datagram_open(fixture.system, &options, NULL), 0);
+	cr_assert_eq(gyre_system_datagram_open(fixture.system, &options, NULL), 0);
 	cr_expect_eq(option_of(SOL_SOCKET, SO_BROADCAST), 1);
 	cr_expect_eq(option_of(SOL_SOCKET, SO_REUSEADDR), 1);
 	cr_expect_eq(option_of(SOL_SOCKET, SO_REUSEPORT), 1);
@@ -364,7 +364,7 @@ Test(inherited, sockets_of_datagrams_are_closed_again_when_the_call_asks_for_wha
 	give(0, SOCK_DGRAM, false);
 	fixture_open(1);
 	before = descriptors_open();
-	cr_expect_eq(gyre_datagram_open(fixture.system, &options, NULL), -ENODEV);
+	cr_expect_eq(gyre_system_datagram_open(fixture.system, &options, NULL), -ENODEV);
 	cr_expect_eq(descriptors_open(), before);
 	cr_expect_eq(fixture.errors, 1, "explained");
 	fixture.errors = 0;

@@ -34,7 +34,7 @@ static struct gyre_address open_listening(uint32_t loops, struct gyre_acceptor_o
 	}
 	options->ret_address = &address;
 	fixture_open(loops);
-	cr_assert_eq(gyre_listen(fixture.system, options, &acceptor), 0);
+	cr_assert_eq(gyre_system_listen(fixture.system, options, &acceptor), 0);
 	return acceptor;
 }
 
@@ -316,7 +316,7 @@ Test(limits, have_bounds)
 						       .accept_rate = 1000000001 };
 
 	fixture_open(1);
-	cr_expect_eq(gyre_listen(fixture.system, &options, NULL), -EINVAL);
+	cr_expect_eq(gyre_system_listen(fixture.system, &options, NULL), -EINVAL);
 	cr_expect_eq(fixture.errors, 1, "explained");
 	fixture.errors = 0;
 	fixture_close();

@@ -26,7 +26,7 @@ static void begin(void)
 						       .ret_port = &port };
 
 	fixture_open(LOOPS);
-	cr_assert_eq(gyre_listen(fixture.system, &options, &acceptor), 0);
+	cr_assert_eq(gyre_system_listen(fixture.system, &options, &acceptor), 0);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 }
 

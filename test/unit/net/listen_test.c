@@ -49,7 +49,7 @@ static int listen_with(const char *address, gyre_init_channel_fn init, uint16_t 
 						 .init_channel = init,
 						 .ret_port = ret_port };
 
-	return gyre_listen(the_system(), &options, ret_acceptor);
+	return gyre_system_listen(the_system(), &options, ret_acceptor);
 }
 
 static uint16_t listen_anywhere(gyre_init_channel_fn init)
@@ -161,7 +161,7 @@ static int no_delay_of(bool allow_delay)
 
 	options.ret_port = &port;
 	seen = NULL;
-	cr_assert_eq(gyre_listen(the_system(), &options, NULL), 0);
+	cr_assert_eq(gyre_system_listen(the_system(), &options, NULL), 0);
 	fd = connect_to(port);
 	rig_settle(&rig);
 	cr_assert_not_null(seen);
@@ -195,14 +195,14 @@ Test(listening, asks_silent_peers_whether_they_are_there_if_that_is_wanted, .ini
 	int fd;
 
 	options.ret_port = &port;
-	cr_assert_eq(gyre_listen(the_system(), &options, NULL), 0);
+	cr_assert_eq(gyre_system_listen(the_system(), &options, NULL), 0);
 	plain = connect_to(port);
 	rig_settle(&rig);
 	cr_assert_not_null(seen);
 	cr_expect_eq(option_of(seen->endpoint.fd, SOL_SOCKET, SO_KEEPALIVE), 0);
 	seen = NULL;
 	options.channel.keep_alive_ns = GYRE_SECONDS(6) + 1;
-	cr_assert_eq(gyre_listen(the_system(), &options, NULL), 0);
+	cr_assert_eq(gyre_system_listen(the_system(), &options, NULL), 0);
 	fd = connect_to(port);
 	rig_settle(&rig);
 	cr_assert_not_null(seen);
@@ -457,7 +457,7 @@ static int wait_for_port(gyre_log_fn write, uint64_t wait_ns)
 	print_address(text, port);
 	options.bind = text;
 	rig.log.write = write;
-	return gyre_listen(the_system(), &options, NULL);
+	return gyre_system_listen(the_system(), &options, NULL);
 }
 
 Test(listening, waits_for_a_port_and_says_so_once, .init = begin, .fini = end)
@@ -570,7 +570,7 @@ static void expect_wrong(const struct gyre_acceptor_options *options, const char
 	uint32_t before = rig.logged;
 
 	rig.warnings_expected++;
-	cr_expect_eq(gyre_listen(the_system(), options, NULL), -EINVAL, "%s", says);
+	cr_expect_eq(gyre_system_listen(the_system(), options, NULL), -EINVAL, "%s", says);
 	cr_expect_eq(rig.logged, before + 1, "%s: one line", says);
 	cr_expect_not_null(strstr(rig.last_log, says), "%s: %s", says, rig.last_log);
 }
@@ -580,8 +580,8 @@ Test(listening, answers_misuse_with_an_error, .init = begin, .fini = end)
 	struct gyre_acceptor_options options = { .bind = "tcp://127.0.0.1:0",
 						 .init_channel = init_echo };
 
-	cr_expect_eq(gyre_listen(NULL, &options, NULL), -EINVAL);
-	cr_expect_eq(gyre_listen(the_system(), NULL, NULL), -EINVAL);
+	cr_expect_eq(gyre_system_listen(NULL, &options, NULL), -EINVAL);
+	cr_expect_eq(gyre_system_listen(the_system(), NULL, NULL), -EINVAL);
 	cr_expect_eq(rig.logged, 0, "nobody knows what about");
 	options.init_channel = NULL;
 	expect_wrong(&options, "init_channel");

@@ -51,13 +51,13 @@ static void expect_only_while_joined(const char *bind, const struct gyre_multica
 	}
 	rig_settle(&datagram_rig);
 	cr_expect_eq(datagrams.reads, 0, "it has not joined");
-	cr_assert_eq(gyre_datagram_join(datagrams.channel, group), 0);
-	cr_expect_eq(gyre_datagram_join(datagrams.channel, group), -EADDRINUSE);
+	cr_assert_eq(gyre_multicast_join(datagrams.channel, group), 0);
+	cr_expect_eq(gyre_multicast_join(datagrams.channel, group), -EADDRINUSE);
 	datagram_send(fd, "in", 2);
 	datagram_until_reads(1);
 	cr_expect_eq(datagrams.bytes[0], 2);
-	cr_assert_eq(gyre_datagram_leave(datagrams.channel, group), 0);
-	cr_expect_eq(gyre_datagram_leave(datagrams.channel, group), -EADDRNOTAVAIL);
+	cr_assert_eq(gyre_multicast_leave(datagrams.channel, group), 0);
+	cr_expect_eq(gyre_multicast_leave(datagrams.channel, group), -EADDRNOTAVAIL);
 	datagram_send(fd, "out", 3);
 	rig_settle(&datagram_rig);
 	cr_expect_eq(datagrams.reads, 1);
@@ -123,12 +123,12 @@ Test(multicast, is_refused_where_it_makes_no_sense)
 
 	(void)datagram_open_at("udp://127.0.0.1:0");
 	(void)datagram_open_with(&options, NULL);
-	cr_expect_eq(gyre_datagram_join(NULL, &group_four), -EINVAL);
-	cr_expect_eq(gyre_datagram_join(datagrams.channel, NULL), -EINVAL);
-	cr_expect_eq(gyre_datagram_join(datagrams.channel, &no_group), -EINVAL);
-	cr_expect_eq(gyre_datagram_join(datagrams.channel, &no_text), -EINVAL);
-	cr_expect_eq(gyre_datagram_join(datagrams.channel, &nowhere), -ENODEV);
-	cr_expect_eq(gyre_datagram_join(unix_channel, &group_four), -EINVAL);
-	cr_expect_eq(gyre_datagram_join(stream, &group_four), -EINVAL);
+	cr_expect_eq(gyre_multicast_join(NULL, &group_four), -EINVAL);
+	cr_expect_eq(gyre_multicast_join(datagrams.channel, NULL), -EINVAL);
+	cr_expect_eq(gyre_multicast_join(datagrams.channel, &no_group), -EINVAL);
+	cr_expect_eq(gyre_multicast_join(datagrams.channel, &no_text), -EINVAL);
+	cr_expect_eq(gyre_multicast_join(datagrams.channel, &nowhere), -ENODEV);
+	cr_expect_eq(gyre_multicast_join(unix_channel, &group_four), -EINVAL);
+	cr_expect_eq(gyre_multicast_join(stream, &group_four), -EINVAL);
 	(void)close(fd);
 }

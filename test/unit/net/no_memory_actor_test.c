@@ -472,7 +472,7 @@ static int ask_for_ever(struct gyre_stack *stack)
 	struct gyre_future *future = (struct gyre_future *)gyre_frame(stack);
 
 	if (gyre_stack_state(stack) != 0) {
-		failed_asks += gyre_error(future) == -EHOSTDOWN;
+		failed_asks += gyre_future_error(future) == -EHOSTDOWN;
 		return gyre_return(stack);
 	}
 	if (gy_promise_open(gy_stack_of(stack), GYRE_FOREVER, future) == 0) {
@@ -553,7 +553,7 @@ static int reply_nothing(struct gyre_stack *stack)
 	lean_begin(the_round);
 	(void)gyre_reply(stack, NULL);
 	while (count > 0) {
-		gyre_mail_free(stack, mails[--count]);
+		gyre_mail_destroy(stack, mails[--count]);
 	}
 	return gyre_return(stack);
 }
@@ -567,7 +567,7 @@ static int ask_refusing(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_ask(stack, refusing, gyre_new(stack, number, 1), 0, future));
-	ask_error = gyre_error(future);
+	ask_error = gyre_future_error(future);
 	GYRE_END(stack);
 }
 
@@ -620,7 +620,7 @@ static int reply_nothing_to_all(struct gyre_stack *stack)
 	lean_begin(the_round);
 	(void)gyre_batch_reply(stack, 0, NULL);
 	while (count > 0) {
-		gyre_mail_free(stack, mails[--count]);
+		gyre_mail_destroy(stack, mails[--count]);
 	}
 	return gyre_return(stack);
 }
@@ -660,9 +660,9 @@ static int send_bytes(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack,
-		   gyre_channel_send(stack, channel_address, bytes, SENT, GYRE_FOREVER, future));
-	ask_error = gyre_error(future);
-	sent_bytes = ask_error == 0 ? gyre_get(future, gyre_sent)->bytes : 0;
+		   gyre_send_bytes(stack, channel_address, bytes, SENT, GYRE_FOREVER, future));
+	ask_error = gyre_future_error(future);
+	sent_bytes = ask_error == 0 ? gyre_future_get(future, gyre_sent)->bytes : 0;
 	ask_error = ask_error == 0 ? 1 : ask_error;
 	GYRE_END(stack);
 }
@@ -706,7 +706,7 @@ static bool send_and_answer(const struct lean_round *round)
 	cr_expect_eq(ask_error, 1, "%d", ask_error);
 	cr_expect_eq(sent_bytes, SENT);
 	while (count > 0) {
-		gyre_mail_free(&rig_stack(&lean_rig)->head, mails[--count]);
+		gyre_mail_destroy(&rig_stack(&lean_rig)->head, mails[--count]);
 	}
 	(void)close(fd);
 	rig_settle(&lean_rig);
@@ -727,7 +727,7 @@ static int look_up(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	lean_begin(the_round);
 	GYRE_AWAIT(stack, gyre_resolve(stack, "tcp://127.0.0.1:80", NULL, 0, future));
-	ask_error = gyre_error(future);
+	ask_error = gyre_future_error(future);
 	ask_error = ask_error == 0 ? 1 : ask_error;
 	GYRE_END(stack);
 }

@@ -96,7 +96,7 @@ static bool echo_datagrams(const struct lean_round *round)
 	const int each = DATAGRAM;
 	bool lacked;
 
-	cr_assert_eq(gyre_datagram_open(lean_system(), &options, NULL), 0);
+	cr_assert_eq(gyre_system_datagram_open(lean_system(), &options, NULL), 0);
 	client = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	cr_assert_eq(connect(client, (struct sockaddr *)&address.storage, address.bytes), 0);
 	cr_assert_eq(setsockopt(client, SOL_UDP, UDP_SEGMENT, &each, sizeof(each)), 0);

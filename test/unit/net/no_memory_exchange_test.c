@@ -45,10 +45,10 @@ static int write_part(struct gyre_handler_context *ctx, uint64_t id, const struc
 	(void)type;
 	rig_fill(bytes, ANSWER, ((const struct part *)message)->number * ANSWER);
 	if (gyre_buffer_append(buffer, bytes, ANSWER) < 0) {
-		gyre_buffer_free(buffer);
+		gyre_buffer_destroy(buffer);
 		return -ENOMEM;
 	}
-	return gyre_channel_write(ctx, buffer);
+	return gyre_context_write(ctx, buffer);
 }
 
 static void take_wish(struct gyre_handler_context *ctx, struct gyre_buffer *data)
@@ -59,7 +59,7 @@ static void take_wish(struct gyre_handler_context *ctx, struct gyre_buffer *data
 		(void)gyre_exchange_receive(
 			ctx, 0, gyre_new(gyre_context_stack(ctx), wish, .number = number));
 	}
-	gyre_buffer_free(data);
+	gyre_buffer_destroy(data);
 }
 
 static int begin_exchange(struct gyre_handler_context *ctx)
@@ -127,7 +127,7 @@ static int ask_it(struct gyre_stack *stack)
 	asked = 1;
 	GYRE_AWAIT(stack,
 		   gyre_ask(stack, peer, gyre_new(stack, wish, .number = 3), 0, &frame->future));
-	asked = gyre_error(&frame->future);
+	asked = gyre_future_error(&frame->future);
 	return gyre_return(stack);
 	GYRE_END(stack);
 }
@@ -145,10 +145,10 @@ static int write_wish(struct gyre_handler_context *ctx, uint64_t id, const struc
 	(void)type;
 	(void)message;
 	if (gyre_buffer_append(buffer, "?", 1) < 0) {
-		gyre_buffer_free(buffer);
+		gyre_buffer_destroy(buffer);
 		return -ENOMEM;
 	}
-	return gyre_channel_write(ctx, buffer);
+	return gyre_context_write(ctx, buffer);
 }
 
 static void take_part(struct gyre_handler_context *ctx, struct gyre_buffer *data)
@@ -159,7 +159,7 @@ static void take_part(struct gyre_handler_context *ctx, struct gyre_buffer *data
 		(void)gyre_exchange_answer(ctx,
 					   gyre_new(gyre_context_stack(ctx), part, .number = byte));
 	}
-	gyre_buffer_free(data);
+	gyre_buffer_destroy(data);
 }
 
 static const struct gyre_handler client = { .name = "client",

@@ -66,7 +66,7 @@ static int listen_there(void)
 						       .init_channel = init_echo,
 						       .ret_address = &address };
 
-	return gyre_listen(fixture.system, &options, NULL);
+	return gyre_system_listen(fixture.system, &options, NULL);
 }
 
 Test(no_memory_loops, of_a_server_is_told_by_the_call)
@@ -80,7 +80,7 @@ static int open_there(void)
 						       .init_channel = init_echo,
 						       .ret_address = &address };
 
-	return gyre_datagram_open(fixture.system, &options, NULL);
+	return gyre_system_datagram_open(fixture.system, &options, NULL);
 }
 
 Test(no_memory_loops, of_datagrams_is_told_by_the_call)

@@ -148,7 +148,7 @@ static int listen_there(void)
 						       .init_channel = init_echo,
 						       .ret_address = &address };
 
-	return gyre_listen(fixture.system, &options, NULL);
+	return gyre_system_listen(fixture.system, &options, NULL);
 }
 
 Test(no_memory_start, of_a_server_serves_or_fails)
@@ -172,7 +172,7 @@ static int listen_at_one(void)
 						       .init_channel = init_echo,
 						       .ret_address = &address };
 
-	return gyre_listen(fixture.system, &options, NULL);
+	return gyre_system_listen(fixture.system, &options, NULL);
 }
 
 Test(no_memory_start, of_a_server_with_one_socket_serves_or_fails)
@@ -186,7 +186,7 @@ static int open_there(void)
 						       .init_channel = init_echo,
 						       .ret_address = &address };
 
-	return gyre_datagram_open(fixture.system, &options, NULL);
+	return gyre_system_datagram_open(fixture.system, &options, NULL);
 }
 
 Test(no_memory_start, of_datagrams_serves_or_fails)
@@ -215,7 +215,7 @@ static int open_pipe(void)
 	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
 	options.input_fd = fds[0];
 	options.output_fd = fds[0];
-	return gyre_pipe_open(fixture.system, &options, NULL);
+	return gyre_system_pipe_open(fixture.system, &options, NULL);
 }
 
 Test(no_memory_start, of_a_pipe_serves_or_fails)

@@ -73,7 +73,7 @@ static void take_mails(struct gyre_stack *stack)
 
 	do {
 		expect(taken_count < MAILS_MAX);
-		taken[taken_count++] = gyre_mail_new(stack, &gyre_type_gyre_signal);
+		taken[taken_count++] = gyre_mail_create(stack, &gyre_type_gyre_signal);
 	} while (pool->free_count > 0);
 	heap_end_after(0);
 }
@@ -81,7 +81,7 @@ static void take_mails(struct gyre_stack *stack)
 static void give_back(struct gyre_stack *stack)
 {
 	while (taken_count > 0) {
-		gyre_mail_free(stack, taken[--taken_count]);
+		gyre_mail_destroy(stack, taken[--taken_count]);
 	}
 }
 

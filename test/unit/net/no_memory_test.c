@@ -205,7 +205,7 @@ static bool listen_once(const struct lean_round *round)
 
 	lean_houses = 2;
 	lean_begin(round);
-	r = gyre_listen(lean_system(), &options, NULL);
+	r = gyre_system_listen(lean_system(), &options, NULL);
 	if (r == 0) {
 		connect_peer(&address);
 		(void)send(peer_fd, "x", 1, MSG_NOSIGNAL);
@@ -291,7 +291,8 @@ static bool open_datagrams(const struct lean_round *round)
 
 	closed = 0;
 	lean_begin(round);
-	return expect_datagrams(round, gyre_datagram_open(lean_system(), &options, NULL), &address);
+	return expect_datagrams(round, gyre_system_datagram_open(lean_system(), &options, NULL),
+				&address);
 }
 
 Test(no_memory, of_datagrams_is_told_by_the_call_or_the_end)
@@ -308,7 +309,7 @@ static bool spawn_datagrams(const struct lean_round *round)
 
 	closed = 0;
 	lean_begin(round);
-	return expect_datagrams(round, gyre_datagram_spawn(&stack->head, &options, &actor),
+	return expect_datagrams(round, gyre_datagram_open(&stack->head, &options, &actor),
 				&address);
 }
 

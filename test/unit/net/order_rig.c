@@ -35,14 +35,14 @@ static int near_added(struct gyre_handler_context *ctx)
 static void near_registered(struct gyre_handler_context *ctx)
 {
 	trace('r');
-	gyre_fire_registered(ctx);
+	gyre_context_fire_registered(ctx);
 }
 
 static int near_bind(struct gyre_handler_context *ctx, const char *local)
 {
 	trace('b');
 	note(order_heard.bound, local);
-	return gyre_channel_bind(ctx, local);
+	return gyre_context_bind(ctx, local);
 }
 
 static int near_connect(struct gyre_handler_context *ctx, const char *to, const char *local)
@@ -50,32 +50,32 @@ static int near_connect(struct gyre_handler_context *ctx, const char *to, const 
 	trace('c');
 	note(order_heard.to, to);
 	note(order_heard.local, local);
-	return gyre_channel_connect(ctx, to, local);
+	return gyre_context_connect(ctx, to, local);
 }
 
 static void near_active(struct gyre_handler_context *ctx)
 {
 	trace('a');
-	gyre_fire_active(ctx);
+	gyre_context_fire_active(ctx);
 }
 
 static void near_inactive(struct gyre_handler_context *ctx)
 {
 	trace('i');
-	gyre_fire_inactive(ctx);
+	gyre_context_fire_inactive(ctx);
 }
 
 static void near_unregistered(struct gyre_handler_context *ctx)
 {
 	trace('u');
 	order_heard.reason = gyre_channel_reason(gyre_context_channel(ctx));
-	gyre_fire_unregistered(ctx);
+	gyre_context_fire_unregistered(ctx);
 }
 
 static void near_exception(struct gyre_handler_context *ctx, int error)
 {
 	trace('e');
-	gyre_fire_exception(ctx, error);
+	gyre_context_fire_exception(ctx, error);
 }
 
 static void near_removed(struct gyre_handler_context *ctx)
@@ -104,19 +104,19 @@ static void planned_registered(struct gyre_handler_context *ctx)
 	if (order_plan.registered != NULL) {
 		order_plan.registered(ctx);
 	}
-	gyre_fire_registered(ctx);
+	gyre_context_fire_registered(ctx);
 }
 
 static int planned_bind(struct gyre_handler_context *ctx, const char *local)
 {
 	return order_plan.bind != NULL ? order_plan.bind(ctx, local)
-				       : gyre_channel_bind(ctx, local);
+				       : gyre_context_bind(ctx, local);
 }
 
 static int planned_connect(struct gyre_handler_context *ctx, const char *to, const char *local)
 {
 	return order_plan.connect != NULL ? order_plan.connect(ctx, to, local)
-					  : gyre_channel_connect(ctx, to, local);
+					  : gyre_context_connect(ctx, to, local);
 }
 
 static void planned_active(struct gyre_handler_context *ctx)
@@ -124,7 +124,7 @@ static void planned_active(struct gyre_handler_context *ctx)
 	if (order_plan.active != NULL) {
 		order_plan.active(ctx);
 	} else {
-		gyre_fire_active(ctx);
+		gyre_context_fire_active(ctx);
 	}
 }
 
@@ -140,7 +140,7 @@ static void planned_event(struct gyre_handler_context *ctx, const struct gyre_ty
 	if (type->id == GYRE_ID(number) && order_plan.event != NULL) {
 		order_plan.event(ctx);
 	} else {
-		gyre_fire_event(ctx, type, event);
+		gyre_context_fire_event(ctx, type, event);
 	}
 }
 

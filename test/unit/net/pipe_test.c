@@ -39,7 +39,7 @@ static int reason;
 static void send_back(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	received += gyre_buffer_bytes(data);
-	(void)gyre_channel_write(ctx, data);
+	(void)gyre_context_write(ctx, data);
 }
 
 static void check(struct gyre_handler_context *ctx, struct gyre_buffer *data)
@@ -53,7 +53,7 @@ static void check(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 		received += count;
 		(void)gyre_buffer_skip(data, count);
 	}
-	gyre_buffer_free(data);
+	gyre_buffer_destroy(data);
 }
 
 static void on_inactive(struct gyre_handler_context *ctx)
@@ -71,8 +71,8 @@ static void say_hello(struct gyre_handler_context *ctx)
 	expect(gyre_channel_local_address(gyre_context_channel(ctx), &address) == -ENOTSOCK);
 	expect(gyre_channel_peer_address(gyre_context_channel(ctx), &address) == -ENOTSOCK);
 	expect(gyre_buffer_append(buffer, "hello", 5) == 0);
-	expect(gyre_channel_write(ctx, buffer) == 0);
-	gyre_channel_close(ctx);
+	expect(gyre_context_write(ctx, buffer) == 0);
+	gyre_context_close(ctx);
 }
 
 static void write_in_vain(struct gyre_handler_context *ctx)
@@ -80,7 +80,7 @@ static void write_in_vain(struct gyre_handler_context *ctx)
 	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
 
 	expect(gyre_buffer_append(buffer, "hello", 5) == 0);
-	expect(gyre_channel_write(ctx, buffer) == -EPIPE);
+	expect(gyre_context_write(ctx, buffer) == -EPIPE);
 }
 
 static void shut_down_and_read(struct gyre_handler_context *ctx)
@@ -88,8 +88,8 @@ static void shut_down_and_read(struct gyre_handler_context *ctx)
 	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
 
 	expect(gyre_buffer_append(buffer, "last", 4) == 0);
-	expect(gyre_channel_write(ctx, buffer) == 0);
-	gyre_channel_shutdown(ctx);
+	expect(gyre_context_write(ctx, buffer) == 0);
+	gyre_context_shutdown(ctx);
 }
 
 /* More than a pipe has room for. */
@@ -103,13 +103,13 @@ static struct gyre_buffer *much(struct gyre_handler_context *ctx)
 
 static void write_much_and_close(struct gyre_handler_context *ctx)
 {
-	expect(gyre_channel_write(ctx, much(ctx)) == 0);
-	gyre_channel_close(ctx);
+	expect(gyre_context_write(ctx, much(ctx)) == 0);
+	gyre_context_close(ctx);
 }
 
 static void write_much_and_stop(struct gyre_handler_context *ctx)
 {
-	expect(gyre_channel_write(ctx, much(ctx)) == 0);
+	expect(gyre_context_write(ctx, much(ctx)) == 0);
 	gyre_system_stop(fixture.system);
 }
 
@@ -119,9 +119,9 @@ static void send_a_file_and_close(struct gyre_handler_context *ctx)
 	struct gyre_file *file;
 
 	expect(gyre_file_adopt(gyre_context_stack(ctx), source, &file) == 0);
-	expect(gyre_channel_send_file(ctx, file, &what) == 0);
+	expect(gyre_context_send_file(ctx, file, &what) == 0);
 	gyre_file_close(file);
-	gyre_channel_close(ctx);
+	gyre_context_close(ctx);
 }
 
 static const struct gyre_handler echo = { .read = send_back, .inactive = on_inactive };
@@ -184,7 +184,7 @@ static void open_pipe(const struct gyre_pipe_options *options)
 {
 	struct gyre_address address;
 
-	cr_assert_eq(gyre_pipe_open(fixture.system, options, &address), 0);
+	cr_assert_eq(gyre_system_pipe_open(fixture.system, options, &address), 0);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 }
 
@@ -461,7 +461,7 @@ Test(pipe, is_closed_when_its_system_ends_without_a_start, .init = begin)
 	struct gyre_address address;
 
 	open_system(2);
-	cr_assert_eq(gyre_pipe_open(fixture.system, &options, &address), 0);
+	cr_assert_eq(gyre_system_pipe_open(fixture.system, &options, &address), 0);
 	fixture_close();
 }
 
@@ -493,7 +493,7 @@ Test(pipe, has_an_actor_that_ends_with_it, .init = begin)
 	struct gyre_pipe_options options = options_for(&plain);
 
 	open_system(2);
-	cr_assert_eq(gyre_pipe_open(fixture.system, &options, &watched), 0);
+	cr_assert_eq(gyre_system_pipe_open(fixture.system, &options, &watched), 0);
 	(void)spawn_outside(&watcher_class, 0);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 	(void)close(in[1]);
@@ -508,30 +508,30 @@ Test(pipe, takes_its_descriptors_also_when_it_is_refused, .init = begin)
 	struct gyre_pipe_options options = options_for(&echo);
 
 	open_system(0);
-	cr_assert_eq(gyre_pipe_open(NULL, &options, NULL), -EINVAL);
-	cr_assert_eq(gyre_pipe_open(fixture.system, NULL, NULL), -EINVAL);
+	cr_assert_eq(gyre_system_pipe_open(NULL, &options, NULL), -EINVAL);
+	cr_assert_eq(gyre_system_pipe_open(fixture.system, NULL, NULL), -EINVAL);
 	options.loop = 2;
-	cr_assert_eq(gyre_pipe_open(fixture.system, &options, NULL), -EINVAL);
+	cr_assert_eq(gyre_system_pipe_open(fixture.system, &options, NULL), -EINVAL);
 	cr_assert_eq(fcntl(in[0], F_GETFD), -1);
 	cr_assert_eq(fcntl(out[1], F_GETFD), -1);
 	fixture.descriptors -= 2;
 	options.loop = 0;
-	cr_assert_eq(gyre_pipe_open(fixture.system, &options, NULL), -EBADF);
+	cr_assert_eq(gyre_system_pipe_open(fixture.system, &options, NULL), -EBADF);
 	options.input_fd = in[1];
-	cr_assert_eq(gyre_pipe_open(fixture.system, &options, NULL), -EBADF);
+	cr_assert_eq(gyre_system_pipe_open(fixture.system, &options, NULL), -EBADF);
 	cr_assert_eq(fcntl(in[1], F_GETFD), -1);
 	fixture.descriptors--;
 	options.input_fd = -1;
-	cr_assert_eq(gyre_pipe_open(fixture.system, &options, NULL), -EINVAL);
+	cr_assert_eq(gyre_system_pipe_open(fixture.system, &options, NULL), -EINVAL);
 	options.no_input = options.no_output = true;
-	cr_assert_eq(gyre_pipe_open(fixture.system, &options, NULL), -EINVAL);
+	cr_assert_eq(gyre_system_pipe_open(fixture.system, &options, NULL), -EINVAL);
 	options.no_input = false;
 	options.input_fd = 0;
 	options.channel.write_high_bytes = 1023;
-	cr_assert_eq(gyre_pipe_open(fixture.system, &options, NULL), -EINVAL);
+	cr_assert_eq(gyre_system_pipe_open(fixture.system, &options, NULL), -EINVAL);
 	options.channel.write_high_bytes = 0;
 	options.init_channel = NULL;
-	cr_assert_eq(gyre_pipe_open(fixture.system, &options, NULL), -EINVAL);
+	cr_assert_eq(gyre_system_pipe_open(fixture.system, &options, NULL), -EINVAL);
 	cr_assert_geq(fcntl(0, F_GETFD), 0);
 	fixture_close();
 }

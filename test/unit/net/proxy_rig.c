@@ -56,7 +56,7 @@ static int socks_connect(struct gyre_handler_context *ctx, const char *to, const
 	}
 	(void)snprintf(socks->host, sizeof(socks->host), "%.*s", (int)(port - host - 2), host + 2);
 	socks->port = (uint16_t)strtoul(port + 1, NULL, 10);
-	return gyre_channel_connect(ctx, socks->proxy, local);
+	return gyre_context_connect(ctx, socks->proxy, local);
 }
 
 static void say(struct gyre_handler_context *ctx, const void *bytes, size_t count)
@@ -64,9 +64,9 @@ static void say(struct gyre_handler_context *ctx, const void *bytes, size_t coun
 	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
 
 	if (buffer != NULL && gyre_buffer_append(buffer, bytes, count) == 0) {
-		(void)gyre_channel_write(ctx, buffer);
+		(void)gyre_context_write(ctx, buffer);
 	} else {
-		gyre_buffer_free(buffer);
+		gyre_buffer_destroy(buffer);
 		gyre_channel_abort(gyre_context_channel(ctx), -ENOMEM);
 	}
 }
@@ -102,13 +102,13 @@ static void go_through(struct gyre_handler_context *ctx)
 	socks->held = NULL;
 	socks->in = NULL;
 	if (held != NULL) {
-		(void)gyre_channel_write(ctx, held);
+		(void)gyre_context_write(ctx, held);
 	}
-	gyre_fire_active(ctx);
+	gyre_context_fire_active(ctx);
 	if (gyre_buffer_bytes(in) > 0) {
-		gyre_fire_read(ctx, in);
+		gyre_context_fire_read(ctx, in);
 	} else {
-		gyre_buffer_free(in);
+		gyre_buffer_destroy(in);
 	}
 }
 
@@ -134,7 +134,7 @@ static void socks_read(struct gyre_handler_context *ctx, struct gyre_buffer *dat
 	unsigned char answer[SOCKS_ANSWER_BYTES];
 
 	if (socks->through) {
-		gyre_fire_read(ctx, data);
+		gyre_context_fire_read(ctx, data);
 		return;
 	}
 	if (socks->in == NULL) {
@@ -154,7 +154,7 @@ static int socks_write(struct gyre_handler_context *ctx, struct gyre_buffer *dat
 	struct socks *socks = socks_of(ctx);
 
 	if (socks->through) {
-		return gyre_channel_write(ctx, data);
+		return gyre_context_write(ctx, data);
 	}
 	if (socks->held != NULL) {
 		return gyre_buffer_join(socks->held, data);
@@ -167,7 +167,7 @@ static int socks_write(struct gyre_handler_context *ctx, struct gyre_buffer *dat
 static void socks_inactive(struct gyre_handler_context *ctx)
 {
 	if (socks_of(ctx)->through) {
-		gyre_fire_inactive(ctx);
+		gyre_context_fire_inactive(ctx);
 	}
 }
 
@@ -175,8 +175,8 @@ static void socks_removed(struct gyre_handler_context *ctx)
 {
 	struct socks *socks = socks_of(ctx);
 
-	gyre_buffer_free(socks->in);
-	gyre_buffer_free(socks->held);
+	gyre_buffer_destroy(socks->in);
+	gyre_buffer_destroy(socks->held);
 	free(socks);
 }
 

@@ -64,7 +64,7 @@ static void expect_not_listening(const char *bind, const char *remedy)
 {
 	const struct gyre_acceptor_options options = { .bind = bind, .init_channel = init_echo };
 
-	cr_expect_eq(gyre_listen(fixture.system, &options, NULL), -EMFILE);
+	cr_expect_eq(gyre_system_listen(fixture.system, &options, NULL), -EMFILE);
 	expect_explained(remedy);
 }
 
@@ -98,7 +98,7 @@ static void expect_no_datagrams(void)
 	const struct gyre_datagram_options options = { .bind = "udp://127.0.0.1:0",
 						       .init_channel = init_echo };
 
-	cr_expect_eq(gyre_datagram_open(fixture.system, &options, NULL), -EMFILE);
+	cr_expect_eq(gyre_system_datagram_open(fixture.system, &options, NULL), -EMFILE);
 	expect_explained("ulimit");
 }
 
@@ -123,6 +123,6 @@ Test(refusal, of_a_group_is_that_of_the_call)
 						       .groups_count = 2,
 						       .init_channel = init_echo };
 
-	cr_expect_eq(gyre_datagram_open(fixture.system, &options, NULL), -EADDRINUSE);
+	cr_expect_eq(gyre_system_datagram_open(fixture.system, &options, NULL), -EADDRINUSE);
 	expect_explained("cannot open a socket for datagrams");
 }

@@ -393,9 +393,9 @@ static int ask_for_name(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_resolve(stack, question.text, &question.options, question.timeout_ns,
 				       &frame->future));
-	question.error = gyre_error(&frame->future);
-	if (!gyre_failed(&frame->future)) {
-		question.found = *gyre_get(&frame->future, gyre_resolved);
+	question.error = gyre_future_error(&frame->future);
+	if (!gyre_future_failed(&frame->future)) {
+		question.found = *gyre_future_get(&frame->future, gyre_resolved);
 	}
 	gy_store_release(&question.done, 1);
 	GYRE_END(stack);

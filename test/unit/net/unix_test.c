@@ -64,7 +64,7 @@ static int listen_on(const char *address)
 	const struct gyre_acceptor_options options = { .bind = address,
 						       .init_channel = init_counting };
 
-	return gyre_listen(fixture.system, &options, NULL);
+	return gyre_system_listen(fixture.system, &options, NULL);
 }
 
 /* A connection, or a negative errno. */
@@ -161,7 +161,7 @@ Test(unix_sockets, are_not_needed_for_one_listener_to_serve_all_loops, .init = b
 						       .listeners = 1,
 						       .ret_address = &address };
 
-	cr_assert_eq(gyre_listen(fixture.system, &options, NULL), 0);
+	cr_assert_eq(gyre_system_listen(fixture.system, &options, NULL), 0);
 	cr_assert_neq(gyre_socket_address_port(&address), 0);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 	expect_shares(&address);
@@ -200,7 +200,7 @@ Test(unix_sockets, remove_their_file_when_their_acceptor_stops, .init = begin, .
 	int other;
 	int fd;
 
-	cr_assert_eq(gyre_listen(fixture.system, &options, &acceptor), 0);
+	cr_assert_eq(gyre_system_listen(fixture.system, &options, &acceptor), 0);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 	fd = connect_text(text);
 	cr_assert(fd >= 0 && echoes(fd));
@@ -287,7 +287,7 @@ Test(unix_sockets, have_the_permissions_that_were_asked_for, .init = begin, .fin
 	struct stat status;
 
 	(void)umask(077);
-	cr_assert_eq(gyre_listen(fixture.system, &options, NULL), 0);
+	cr_assert_eq(gyre_system_listen(fixture.system, &options, NULL), 0);
 	cr_assert_eq(lstat(path, &status), 0);
 	cr_expect_eq(status.st_mode & 0777, 0666);
 }
@@ -300,7 +300,7 @@ Test(unix_sockets, are_refused_where_they_cannot_be, .init = begin, .fini = end)
 
 	cr_expect_eq(listen_on("unix:/no-such-folder/socket"), -ENOENT);
 	cr_expect_eq(listen_on("unix+dgram:/tmp/socket"), -EINVAL);
-	cr_expect_eq(gyre_listen(fixture.system, &options, NULL), -EINVAL);
+	cr_expect_eq(gyre_system_listen(fixture.system, &options, NULL), -EINVAL);
 	cr_expect_eq(fixture.errors, 3, "each is explained");
 	fixture.errors = 0;
 }
@@ -314,7 +314,7 @@ Test(unix_sockets, leave_no_connection_without_an_owner_when_their_acceptor_stop
 	int fds[200];
 	size_t count = 0;
 
-	cr_assert_eq(gyre_listen(fixture.system, &options, &acceptor), 0);
+	cr_assert_eq(gyre_system_listen(fixture.system, &options, &acceptor), 0);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 	while (count < gy_countof(fds)) {
 		fds[count] = connect_text(text);

@@ -320,7 +320,7 @@ static void leave(struct bare *bare)
 static void begin(struct bare *bare)
 {
 	enter(bare);
-	gyre_fire_active(front_of(bare));
+	gyre_context_fire_active(front_of(bare));
 	leave(bare);
 }
 
@@ -361,7 +361,7 @@ void bare_feed(struct bare *bare, const void *bytes, size_t count, size_t slice_
 	}
 	data = codec_rig_buffer(&bare->rig, bytes, count, slice_bytes);
 	enter(bare);
-	gyre_fire_read(front_of(bare), data);
+	gyre_context_fire_read(front_of(bare), data);
 	leave(bare);
 }
 
@@ -403,7 +403,7 @@ void bare_hang_up(struct bare *bare)
 
 	channel->flags |= GY_CHANNEL_CLOSED;
 	enter(bare);
-	gyre_fire_inactive(front_of(bare));
+	gyre_context_fire_inactive(front_of(bare));
 	gyre_context_remove(&channel->pipeline.tail.previous->head);
 	gy_pipeline_sweep(&channel->pipeline);
 	leave(bare);

@@ -252,7 +252,7 @@ Test(broken_link, fails_a_large_ask_whether_all_of_it_was_sent_or_a_part)
 		hello.window_bytes = (uint32_t)window;
 		stranger_open(&stranger_quick);
 		stranger_listen(&stranger);
-		ask_afar(gyre_system_mail_new(fixture.system, &gyre_type_huge));
+		ask_afar(gyre_system_mail_create(fixture.system, &gyre_type_huge));
 		stranger_accept(&stranger);
 		stranger_expect(&stranger, GY_WIRE_HELLO);
 		stranger_say_hello(&stranger, &hello);
@@ -392,7 +392,7 @@ Test(broken_link, fails_an_ask_whose_answer_its_peer_has_lost)
 
 static int answer_at_length(struct gyre_stack *stack)
 {
-	return gyre_reply(stack, gyre_mail_new(stack, &gyre_type_large));
+	return gyre_reply(stack, gyre_mail_create(stack, &gyre_type_large));
 }
 
 Test(link, has_an_asker_told_whose_answer_is_too_large_for_it)
@@ -474,7 +474,7 @@ Test(broken_link, a_thousand_times_ends_each_ask_and_leaves_nothing_behind)
 		expect_result(-ECONNRESET);
 	}
 	stranger.fd = -1;
-	cr_assert_eq(gyre_node_status_of(fixture.system, STRANGER_ID, &status), 0);
+	cr_assert_eq(gyre_system_node_status(fixture.system, STRANGER_ID, &status), 0);
 	cr_assert_eq(status.sent, FLAPS);
 	cr_assert_eq(status.lost, FLAPS);
 	stranger_close(&stranger);

@@ -30,8 +30,8 @@ static int ask_other(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, "adder", 0, &frame->future));
-	expect(gyre_error(&frame->future) == 0);
-	frame->other = gyre_get(&frame->future, gyre_node_found)->address;
+	expect(gyre_future_error(&frame->future) == 0);
+	frame->other = gyre_future_get(&frame->future, gyre_node_found)->address;
 	expect(gyre_spawn(stack, &asker_class, gyre_new(stack, place, frame->other),
 			  &GYRE_VALUE(gyre_spawn_options, .detached = true), &asker) == 0);
 	GYRE_END(stack);

@@ -24,13 +24,13 @@ static int asks_in_vain(struct gyre_stack *stack)
 	for (frame->number = 0; frame->number < 2; frame->number++) {
 		GYRE_AWAIT(stack, gyre_ask(stack, other, gyre_new(stack, number, 1), GYRE_FOREVER,
 					   &frame->future));
-		expect(gyre_error(&frame->future) == -EADDRNOTAVAIL);
+		expect(gyre_future_error(&frame->future) == -EADDRNOTAVAIL);
 		GYRE_AWAIT(stack,
 			   gyre_node_lookup(stack, 2, "adder", GYRE_FOREVER, &frame->future));
-		expect(gyre_error(&frame->future) == -EADDRNOTAVAIL);
+		expect(gyre_future_error(&frame->future) == -EADDRNOTAVAIL);
 		GYRE_AWAIT(stack,
 			   gyre_stop_gracefully(stack, other, GYRE_SECONDS(1000), &frame->future));
-		expect(gyre_error(&frame->future) == -EADDRNOTAVAIL);
+		expect(gyre_future_error(&frame->future) == -EADDRNOTAVAIL);
 		other = pair_find("other");
 		expect(gyre_notify(stack, other, gyre_new(stack, number, 1)) == 0);
 		do {

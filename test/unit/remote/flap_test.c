@@ -35,7 +35,7 @@ static struct gyre_node_status status(void)
 {
 	struct gyre_node_status status = { 0 };
 
-	cr_assert_eq(gyre_node_status_of(fixture.system, STRANGER_ID, &status), 0);
+	cr_assert_eq(gyre_system_node_status(fixture.system, STRANGER_ID, &status), 0);
 	return status;
 }
 

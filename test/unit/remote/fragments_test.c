@@ -73,8 +73,8 @@ static int sends_large_ones_of_many(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, "other", GYRE_FOREVER, &frame->future));
-	expect(gyre_error(&frame->future) == 0);
-	taker = gyre_get(&frame->future, gyre_node_found)->address;
+	expect(gyre_future_error(&frame->future) == 0);
+	taker = gyre_future_get(&frame->future, gyre_node_found)->address;
 	for (uint64_t i = 1; i <= SENDERS; i++) {
 		expect(gyre_notify(stack, spawn_here(stack, &sender_class),
 				   gyre_new(stack, number, i)) == 0);
@@ -82,8 +82,8 @@ static int sends_large_ones_of_many(struct gyre_stack *stack)
 	do {
 		GYRE_AWAIT(stack, gyre_ask(stack, taker, gyre_new(stack, number, 0), GYRE_FOREVER,
 					   &frame->future));
-		expect(gyre_error(&frame->future) == 0);
-	} while (gyre_get(&frame->future, number)->value < SENDERS * EACH);
+		expect(gyre_future_error(&frame->future) == 0);
+	} while (gyre_future_get(&frame->future, number)->value < SENDERS * EACH);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -163,11 +163,11 @@ static int watches_a_speaker(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, "other", GYRE_FOREVER, &frame->future));
-	expect(gyre_error(&frame->future) == 0);
-	expect(gyre_spawn(
-		       stack, &listener_class,
-		       gyre_new(stack, place, gyre_get(&frame->future, gyre_node_found)->address),
-		       NULL, &listener) == 0);
+	expect(gyre_future_error(&frame->future) == 0);
+	expect(gyre_spawn(stack, &listener_class,
+			  gyre_new(stack, place,
+				   gyre_future_get(&frame->future, gyre_node_found)->address),
+			  NULL, &listener) == 0);
 	GYRE_END(stack);
 }
 

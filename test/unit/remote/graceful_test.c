@@ -17,9 +17,9 @@ static int find_other(struct gyre_stack *stack)
 
 static void take_other(struct gyre_stack *stack)
 {
-	expect(gyre_error(&pair_frame_of(stack)->future) == 0);
+	expect(gyre_future_error(&pair_frame_of(stack)->future) == 0);
 	pair_frame_of(stack)->other =
-		gyre_get(&pair_frame_of(stack)->future, gyre_node_found)->address;
+		gyre_future_get(&pair_frame_of(stack)->future, gyre_node_found)->address;
 }
 
 /* A notice takes as many milliseconds as it says; 0 for ever. */
@@ -58,10 +58,10 @@ static int stop_busy(struct gyre_stack *stack, uint64_t value, uint64_t deadline
 	expect(gyre_notify(stack, frame->other, gyre_new(stack, number, value)) == 0);
 	expect(gyre_notify(stack, frame->other, gyre_new(stack, number, value)) == 0);
 	GYRE_AWAIT(stack, gyre_stop_gracefully(stack, frame->other, deadline_ns, &frame->future));
-	expect(gyre_error(&frame->future) == 0);
+	expect(gyre_future_error(&frame->future) == 0);
 	trace('!');
 	GYRE_AWAIT(stack, gyre_stop_gracefully(stack, frame->other, deadline_ns, &frame->future));
-	expect(gyre_error(&frame->future) == -ESRCH);
+	expect(gyre_future_error(&frame->future) == -ESRCH);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }

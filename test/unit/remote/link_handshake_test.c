@@ -34,7 +34,7 @@ Test(greeting, tells_who_dials_what_the_node_is)
 	stranger_meet(&stranger);
 	cr_assert_eq(stranger.theirs.node, STRANGER_NODE);
 	cr_assert_eq(stranger.theirs.expected, STRANGER_ID);
-	cr_assert_eq(stranger.theirs.port, gyre_node_port(fixture.system));
+	cr_assert_eq(stranger.theirs.port, gyre_system_node_port(fixture.system));
 	cr_assert_eq(stranger.theirs.window_bytes, 1 << 20);
 	cr_assert_eq(stranger.theirs.message_bytes_max, 1 << 16);
 	cr_assert_str_eq(stranger.theirs.cluster, "gyre");

@@ -22,7 +22,7 @@ static int tell(uint64_t value)
 static int tell_large(void)
 {
 	return gyre_system_notify(fixture.system, afar,
-				  gyre_system_mail_new(fixture.system, &gyre_type_large));
+				  gyre_system_mail_create(fixture.system, &gyre_type_large));
 }
 
 static int ask_for(struct gyre_address to, uint64_t timeout_ns)
@@ -31,7 +31,7 @@ static int ask_for(struct gyre_address to, uint64_t timeout_ns)
 	int r = gyre_system_ask(fixture.system, to, gyre_system_new(fixture.system, number, 1),
 				timeout_ns, &answer);
 
-	gyre_mail_free(NULL, answer);
+	gyre_mail_destroy(NULL, answer);
 	return r;
 }
 
@@ -45,7 +45,7 @@ static struct gyre_node_status status(void)
 {
 	struct gyre_node_status status = { 0 };
 
-	cr_assert_eq(gyre_node_status_of(fixture.system, STRANGER_ID, &status), 0);
+	cr_assert_eq(gyre_system_node_status(fixture.system, STRANGER_ID, &status), 0);
 	return status;
 }
 
@@ -315,7 +315,7 @@ static int look_up(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack,
 		   gyre_node_lookup(stack, STRANGER_ID, "anybody", GYRE_FOREVER, &frame->found));
-	expect(gyre_error(&frame->found) == -EHOSTDOWN);
+	expect(gyre_future_error(&frame->found) == -EHOSTDOWN);
 	trace('d');
 	return gyre_reply(stack, gyre_new(stack, number, 1));
 	GYRE_END(stack);

@@ -100,7 +100,7 @@ Test(membership, is_started_published_watched_and_at_last_stopped)
 	cr_expect_str_eq(engine.calls, "spw");
 	cr_expect_eq(engine.published.id, 1);
 	cr_expect_eq(engine.system, system);
-	(void)snprintf(text, sizeof(text), "tcp://127.0.0.1:%u", gyre_node_port(system));
+	(void)snprintf(text, sizeof(text), "tcp://127.0.0.1:%u", gyre_system_node_port(system));
 	cr_expect_str_eq(engine.published_address, text, "the port that it found");
 	gyre_system_destroy(system);
 	cr_expect_str_eq(engine.calls, "spwx");
@@ -205,7 +205,7 @@ static int ask_afar(void)
 	int r = gyre_system_ask(fixture.system, afar, gyre_system_new(fixture.system, number, 1),
 				GYRE_FOREVER, &answer);
 
-	gyre_mail_free(NULL, answer);
+	gyre_mail_destroy(NULL, answer);
 	return r;
 }
 

@@ -84,8 +84,8 @@ static void tell_of(uint32_t id, uint32_t peer)
 	const struct gyre_node_peer it = { (uint16_t)peer, text };
 
 	(void)snprintf(text, sizeof(text), "tcp://127.0.0.1:%u",
-		       gyre_node_port(members[peer].system));
-	cr_assert_eq(gyre_node_add_peer(members[id].system, &it), 0);
+		       gyre_system_node_port(members[peer].system));
+	cr_assert_eq(gyre_system_node_add_peer(members[id].system, &it), 0);
 }
 
 static void open_all(uint32_t count, const struct gyre_class *class)
@@ -181,13 +181,14 @@ static int ask_two(struct gyre_stack *stack)
 		do {
 			GYRE_AWAIT(stack, gyre_node_lookup(stack, frame->peer, "member",
 							   GYRE_FOREVER, &frame->future));
-		} while (gyre_error(&frame->future) == -ENOENT);
-		expect(gyre_error(&frame->future) == 0);
+		} while (gyre_future_error(&frame->future) == -ENOENT);
+		expect(gyre_future_error(&frame->future) == 0);
 		GYRE_AWAIT(stack,
-			   gyre_ask(stack, gyre_get(&frame->future, gyre_node_found)->address,
+			   gyre_ask(stack,
+				    gyre_future_get(&frame->future, gyre_node_found)->address,
 				    gyre_new(stack, number, 1000), GYRE_FOREVER, &frame->future));
-		expect(gyre_error(&frame->future) == 0 &&
-		       gyre_get(&frame->future, number)->value == 1000U + frame->peer);
+		expect(gyre_future_error(&frame->future) == 0 &&
+		       gyre_future_get(&frame->future, number)->value == 1000U + frame->peer);
 		frame->peer = (uint16_t)(id_of(stack) % members_count + 1);
 	}
 	happened();
@@ -262,7 +263,7 @@ static void expect_two_links(uint32_t id, uint32_t peer)
 	struct gyre_node_status status;
 	struct gyre_counters counters;
 
-	cr_assert_eq(gyre_node_status_of(members[id].system, (uint16_t)peer, &status), 0);
+	cr_assert_eq(gyre_system_node_status(members[id].system, (uint16_t)peer, &status), 0);
 	cr_expect_eq(status.links, 2, "%u links between %u and %u", status.links, id, peer);
 	cr_expect_eq(status.sent, NOTICES);
 	cr_expect_eq(status.received, NOTICES);

@@ -269,8 +269,8 @@ static int count_answer(struct gyre_stack *stack)
 {
 	const struct gyre_future *future = (const struct gyre_future *)gyre_frame(stack);
 
-	failed_asks += gyre_error(future) < 0;
-	answered_asks += gyre_error(future) == 0;
+	failed_asks += gyre_future_error(future) < 0;
+	answered_asks += gyre_future_error(future) == 0;
 	return gyre_return(stack);
 }
 
@@ -380,8 +380,8 @@ static int look_up_here(struct gyre_stack *stack)
 	    gyre_node_lookup(stack, BARE_NODE, "adder", GYRE_FOREVER, future) == 0) {
 		return gyre_suspend(stack, 1);
 	}
-	failed_asks += gyre_error(future) < 0;
-	answered_asks += gyre_error(future) == 0;
+	failed_asks += gyre_future_error(future) < 0;
+	answered_asks += gyre_future_error(future) == 0;
 	return gyre_return(stack);
 }
 

@@ -255,12 +255,12 @@ Test(node_options, are_asked_for_by_systems_that_have_some_alone)
 	struct gyre_system *system = NULL;
 
 	cr_assert_eq(create(NULL, &system), 0);
-	cr_expect_eq(gyre_node_id(system), 0);
-	cr_expect_eq(gyre_node_port(system), 0);
-	cr_expect_eq(gyre_node_id(NULL), 0);
-	cr_expect_eq(gyre_node_port(NULL), 0);
-	cr_expect_eq(gyre_node_add_peer(system, &peer), -EINVAL);
-	cr_expect_eq(gyre_node_status_of(system, 2, &status), -EINVAL);
+	cr_expect_eq(gyre_system_node_id(system), 0);
+	cr_expect_eq(gyre_system_node_port(system), 0);
+	cr_expect_eq(gyre_system_node_id(NULL), 0);
+	cr_expect_eq(gyre_system_node_port(NULL), 0);
+	cr_expect_eq(gyre_system_node_add_peer(system, &peer), -EINVAL);
+	cr_expect_eq(gyre_system_node_status(system, 2, &status), -EINVAL);
 	gyre_system_destroy(system);
 }
 
@@ -275,16 +275,17 @@ Test(node_options, may_be_followed_by_peers_that_are_told_later)
 
 	cr_assert_eq(create(&node, &system), 0);
 	for (size_t i = 0; i < gy_countof(bad); i++) {
-		cr_expect_eq(gyre_node_add_peer(system, &bad[i]), -EINVAL, "%zu", i);
+		cr_expect_eq(gyre_system_node_add_peer(system, &bad[i]), -EINVAL, "%zu", i);
 	}
-	cr_expect_eq(gyre_node_add_peer(system, NULL), -EINVAL);
-	cr_expect_eq(gyre_node_add_peer(NULL, &bad[0]), -EINVAL);
-	cr_expect_eq(gyre_node_status_of(system, 8, &status), -ENOENT);
+	cr_expect_eq(gyre_system_node_add_peer(system, NULL), -EINVAL);
+	cr_expect_eq(gyre_system_node_add_peer(NULL, &bad[0]), -EINVAL);
+	cr_expect_eq(gyre_system_node_status(system, 8, &status), -ENOENT);
 	cr_expect_eq(status.sent, 77);
-	cr_expect_eq(gyre_node_add_peer(system, &(struct gyre_node_peer){ 8, "tcp://127.0.0.1:1" }),
+	cr_expect_eq(gyre_system_node_add_peer(system,
+					       &(struct gyre_node_peer){ 8, "tcp://127.0.0.1:1" }),
 		     0);
-	cr_expect_eq(gyre_node_status_of(system, 8, NULL), -EINVAL);
-	cr_expect_eq(gyre_node_status_of(system, 8, &status), 0);
+	cr_expect_eq(gyre_system_node_status(system, 8, NULL), -EINVAL);
+	cr_expect_eq(gyre_system_node_status(system, 8, &status), 0);
 	cr_expect_eq(status.state, GYRE_NODE_UNKNOWN);
 	cr_expect_eq(status.sent, 0);
 	gyre_system_destroy(system);

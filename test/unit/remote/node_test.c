@@ -17,8 +17,8 @@ enum { LETTERS = 300, ITEMS = 50, LARGE_ITEMS = 200000, SENDERS = 20, NOTICES = 
 /* The actor of the other node with that name goes to @other. */
 #define FIND(stack, frame, name)                                                    \
 	GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, (name), 0, &(frame)->future)); \
-	expect(gyre_error(&(frame)->future) == 0);                                  \
-	(frame)->other = gyre_get(&(frame)->future, gyre_node_found)->address
+	expect(gyre_future_error(&(frame)->future) == 0);                           \
+	(frame)->other = gyre_future_get(&(frame)->future, gyre_node_found)->address
 
 #define ASK(stack, frame, mail) \
 	GYRE_AWAIT(stack, gyre_ask(stack, (frame)->other, (mail), 0, &(frame)->future))
@@ -31,8 +31,8 @@ static int asks_the_other(struct gyre_stack *stack)
 	FIND(stack, frame, "adder");
 	expect(frame->other.node == 2);
 	ASK(stack, frame, gyre_new(stack, number, 41));
-	expect(gyre_error(&frame->future) == 0);
-	expect(gyre_get(&frame->future, number)->value == 42);
+	expect(gyre_future_error(&frame->future) == 0);
+	expect(gyre_future_get(&frame->future, number)->value == 42);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -55,13 +55,13 @@ static int finds_nobody(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, "nobody", 0, &frame->future));
-	expect(gyre_error(&frame->future) == -ENOENT);
+	expect(gyre_future_error(&frame->future) == -ENOENT);
 	GYRE_AWAIT(stack, gyre_node_lookup(stack, 1, "nobody", 0, &frame->future));
-	expect(gyre_error(&frame->future) == -ENOENT);
+	expect(gyre_future_error(&frame->future) == -ENOENT);
 	expect(gyre_name_register(stack, "me") == 0);
 	GYRE_AWAIT(stack, gyre_node_lookup(stack, 1, "me", 0, &frame->future));
-	expect(gyre_error(&frame->future) == 0);
-	expect(gyre_address_equal(gyre_get(&frame->future, gyre_node_found)->address,
+	expect(gyre_future_error(&frame->future) == 0);
+	expect(gyre_address_equal(gyre_future_get(&frame->future, gyre_node_found)->address,
 				  gyre_self(stack)));
 	return fixture_end(stack);
 	GYRE_END(stack);
@@ -80,10 +80,10 @@ static int asks_who_is_gone(struct gyre_stack *stack)
 	FIND(stack, frame, "adder");
 	frame->other.cookie += 77;
 	ASK(stack, frame, gyre_new(stack, number, 41));
-	expect(gyre_error(&frame->future) == -ESRCH);
+	expect(gyre_future_error(&frame->future) == -ESRCH);
 	frame->other.loop = 500;
 	ASK(stack, frame, gyre_new(stack, number, 41));
-	expect(gyre_error(&frame->future) == -ESRCH);
+	expect(gyre_future_error(&frame->future) == -ESRCH);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -110,7 +110,7 @@ static int asks_who_fails(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	FIND(stack, frame, "other");
 	ASK(stack, frame, gyre_new(stack, number, 41));
-	expect(gyre_error(&frame->future) == -EDOM);
+	expect(gyre_future_error(&frame->future) == -EDOM);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -133,7 +133,7 @@ static int says_what_is_not_understood(struct gyre_stack *stack)
 	FIND(stack, frame, "adder");
 	expect(gyre_notify(stack, frame->other, gyre_new(stack, unheard, 1)) == 0);
 	ASK(stack, frame, gyre_new(stack, unheard, 1));
-	expect(gyre_error(&frame->future) == -EPROTO);
+	expect(gyre_future_error(&frame->future) == -EPROTO);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -151,7 +151,7 @@ static int asks_with_another_layout(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	FIND(stack, frame, "adder");
 	ASK(stack, frame, gyre_new(stack, number, 1));
-	expect(gyre_error(&frame->future) == -EPROTO);
+	expect(gyre_future_error(&frame->future) == -EPROTO);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -191,7 +191,7 @@ static int sends_what_cannot_travel(struct gyre_stack *stack)
 	FIND(stack, frame, "adder");
 	expect(gyre_notify(stack, frame->other, gyre_new(stack, owning, NULL)) == -EPROTO);
 	ASK(stack, frame, gyre_new(stack, owning, NULL));
-	expect(gyre_error(&frame->future) == -EPROTO);
+	expect(gyre_future_error(&frame->future) == -EPROTO);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -212,9 +212,9 @@ static int sends_too_much(struct gyre_stack *stack)
 	expect(gyre_notify(stack, frame->other, pair_order(stack, 4000, 0)) == 0);
 	expect(gyre_notify(stack, frame->other, pair_order(stack, 5000, 0)) == -EMSGSIZE);
 	ASK(stack, frame, pair_order(stack, 5000, 0));
-	expect(gyre_error(&frame->future) == -EMSGSIZE);
-	ASK(stack, frame, gyre_mail_new(stack, &gyre_type_large));
-	expect(gyre_error(&frame->future) == -EMSGSIZE);
+	expect(gyre_future_error(&frame->future) == -EMSGSIZE);
+	ASK(stack, frame, gyre_mail_create(stack, &gyre_type_large));
+	expect(gyre_future_error(&frame->future) == -EMSGSIZE);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -248,8 +248,8 @@ static int orders(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	FIND(stack, frame, "other");
 	ASK(stack, frame, pair_order(stack, LETTERS, ITEMS));
-	expect(gyre_error(&frame->future) == 0);
-	expect(pair_order_is_whole(gyre_get(&frame->future, order), ITEMS, LETTERS));
+	expect(gyre_future_error(&frame->future) == 0);
+	expect(pair_order_is_whole(gyre_future_get(&frame->future, order), ITEMS, LETTERS));
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -328,8 +328,8 @@ static int sends_from_many(struct gyre_stack *stack)
 	}
 	do {
 		ASK(stack, frame, gyre_new(stack, number, 0));
-		expect(gyre_error(&frame->future) == 0);
-	} while (gyre_get(&frame->future, number)->value < SENDERS * NOTICES);
+		expect(gyre_future_error(&frame->future) == 0);
+	} while (gyre_future_get(&frame->future, number)->value < SENDERS * NOTICES);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -373,7 +373,7 @@ static int mixes(struct gyre_stack *stack)
 	}
 	/* What others ask the node meanwhile does not wait behind them. */
 	ASK(stack, frame, gyre_new(stack, number, 0));
-	expect(gyre_error(&frame->future) == 0);
+	expect(gyre_future_error(&frame->future) == 0);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -393,8 +393,9 @@ static int ask_on(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	frame->other = gyre_message(stack, place)->address;
 	ASK(stack, frame, gyre_new(stack, number, 5));
-	expect(gyre_error(&frame->future) == 0);
-	return gyre_reply(stack, gyre_new(stack, number, gyre_get(&frame->future, number)->value));
+	expect(gyre_future_error(&frame->future) == 0);
+	return gyre_reply(stack,
+			  gyre_new(stack, number, gyre_future_get(&frame->future, number)->value));
 	GYRE_END(stack);
 }
 
@@ -409,8 +410,8 @@ static int sends_an_address(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	FIND(stack, frame, "other");
 	ASK(stack, frame, gyre_new(stack, place, spawn_here(stack, &adder_class)));
-	expect(gyre_error(&frame->future) == 0);
-	expect(gyre_get(&frame->future, number)->value == 6);
+	expect(gyre_future_error(&frame->future) == 0);
+	expect(gyre_future_get(&frame->future, number)->value == 6);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -426,13 +427,13 @@ static int asks_a_group(struct gyre_stack *stack)
 	const struct gyre_group_options options = { .routing = GYRE_ROUTE_ROUND_ROBIN, .count = 3 };
 
 	GYRE_BEGIN(stack);
-	expect(gyre_system_spawn_group(pair_other, &adder_class, GYRE_NO_ARGUMENT, &options,
+	expect(gyre_system_group_spawn(pair_other, &adder_class, GYRE_NO_ARGUMENT, &options,
 				       &frame->other) == 0);
 	expect(frame->other.node == 2);
 	for (frame->number = 0; frame->number < 6; frame->number++) {
 		ASK(stack, frame, gyre_new(stack, number, 7));
-		expect(gyre_error(&frame->future) == 0);
-		expect(gyre_get(&frame->future, number)->value == 8);
+		expect(gyre_future_error(&frame->future) == 0);
+		expect(gyre_future_get(&frame->future, number)->value == 8);
 	}
 	return fixture_end(stack);
 	GYRE_END(stack);
@@ -451,13 +452,14 @@ static int stops_it(struct gyre_stack *stack)
 	FIND(stack, frame, "adder");
 	expect(gyre_stop(stack, frame->other) == 0);
 	ASK(stack, frame, gyre_new(stack, number, 7));
-	expect(gyre_error(&frame->future) == -ESHUTDOWN); /* as one here that was just stopped */
+	expect(gyre_future_error(&frame->future) ==
+	       -ESHUTDOWN); /* as one here that was just stopped */
 	FIND(stack, frame, "other");
 	expect(gyre_notify(stack, frame->other, gyre_new(stack, number, 'n')) == 0);
 	expect(gyre_poison(stack, frame->other) == 0);
 	do {
 		ASK(stack, frame, gyre_new(stack, number, 7));
-	} while (gyre_error(&frame->future) != -ESRCH);
+	} while (gyre_future_error(&frame->future) != -ESRCH);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }

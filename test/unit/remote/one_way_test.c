@@ -91,16 +91,16 @@ static int asks_in_vain(struct gyre_stack *stack)
 	other = pair_find("adder");
 	GYRE_AWAIT(stack, gyre_ask(stack, other, gyre_new(stack, number, 1), GYRE_FOREVER,
 				   &frame->future));
-	expect(gyre_error(&frame->future) == -EADDRNOTAVAIL);
+	expect(gyre_future_error(&frame->future) == -EADDRNOTAVAIL);
 	expect(strstr(fixture.line, "node 2 cannot dial this node") != NULL);
 	expect(strstr(fixture.line, back) != NULL);
 	GYRE_AWAIT(stack, gyre_ask(stack, other, gyre_new(stack, number, 1), GYRE_FOREVER,
 				   &frame->future));
-	expect(gyre_error(&frame->future) == -EADDRNOTAVAIL);
+	expect(gyre_future_error(&frame->future) == -EADDRNOTAVAIL);
 	GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, "adder", GYRE_FOREVER, &frame->future));
-	expect(gyre_error(&frame->future) == -EADDRNOTAVAIL);
+	expect(gyre_future_error(&frame->future) == -EADDRNOTAVAIL);
 	GYRE_AWAIT(stack, gyre_stop_gracefully(stack, other, GYRE_SECONDS(1000), &frame->future));
-	expect(gyre_error(&frame->future) == -EADDRNOTAVAIL);
+	expect(gyre_future_error(&frame->future) == -EADDRNOTAVAIL);
 	other = pair_find("other");
 	expect(gyre_notify(stack, other, gyre_new(stack, number, 1)) == 0);
 	do {
@@ -142,8 +142,9 @@ static void lead_back(void)
 {
 	char text[ADDRESS_BYTES];
 
-	(void)snprintf(text, sizeof(text), "tcp://127.0.0.1:%u", gyre_node_port(fixture.system));
-	expect(gyre_node_add_peer(pair_other, &(struct gyre_node_peer){ 1, text }) == 0);
+	(void)snprintf(text, sizeof(text), "tcp://127.0.0.1:%u",
+		       gyre_system_node_port(fixture.system));
+	expect(gyre_system_node_add_peer(pair_other, &(struct gyre_node_peer){ 1, text }) == 0);
 }
 
 static int asks_until_it_is_answered(struct gyre_stack *stack)
@@ -154,17 +155,17 @@ static int asks_until_it_is_answered(struct gyre_stack *stack)
 	other = pair_find("adder");
 	GYRE_AWAIT(stack, gyre_ask(stack, other, gyre_new(stack, number, 1), GYRE_FOREVER,
 				   &frame->future));
-	expect(gyre_error(&frame->future) == -EADDRNOTAVAIL);
+	expect(gyre_future_error(&frame->future) == -EADDRNOTAVAIL);
 	lead_back();
 	do {
 		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->future));
 		GYRE_AWAIT(stack, gyre_ask(stack, other, gyre_new(stack, number, 6), GYRE_FOREVER,
 					   &frame->future));
-	} while (gyre_error(&frame->future) == -EADDRNOTAVAIL);
-	expect(gyre_error(&frame->future) == 0);
-	expect(gyre_get(&frame->future, number)->value == 7);
+	} while (gyre_future_error(&frame->future) == -EADDRNOTAVAIL);
+	expect(gyre_future_error(&frame->future) == 0);
+	expect(gyre_future_get(&frame->future, number)->value == 7);
 	GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, "adder", GYRE_FOREVER, &frame->future));
-	expect(gyre_error(&frame->future) == 0);
+	expect(gyre_future_error(&frame->future) == 0);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -215,7 +216,7 @@ static int watches_in_vain(struct gyre_stack *stack)
 	(void)spawn_here(stack, &watcher_class);
 	GYRE_AWAIT(stack, gyre_ask(stack, other, gyre_new(stack, number, 1), GYRE_FOREVER,
 				   &frame->future));
-	expect(gyre_error(&frame->future) == -EADDRNOTAVAIL);
+	expect(gyre_future_error(&frame->future) == -EADDRNOTAVAIL);
 	UNTIL_TOLD(stack, frame, 1);
 	(void)spawn_here(stack, &watcher_class);
 	UNTIL_TOLD(stack, frame, 2);

@@ -37,7 +37,7 @@ struct gyre_address pair_find(const char *name)
 {
 	struct gyre_address address = GYRE_NOBODY;
 
-	expect(gyre_system_lookup(pair_other, name, &address) == 0);
+	expect(gyre_system_name_lookup(pair_other, name, &address) == 0);
 	return address;
 }
 
@@ -61,7 +61,7 @@ static void await_name(const char *name)
 {
 	struct gyre_address address;
 
-	while (gyre_system_lookup(pair_other, name, &address) < 0) {
+	while (gyre_system_name_lookup(pair_other, name, &address) < 0) {
 		(void)sched_yield();
 	}
 }
@@ -128,7 +128,7 @@ void pair_play(const struct pair *pair)
 	(void)alarm(HANG_SECONDS);
 	open_other(pair);
 	(void)snprintf(to_other, sizeof(to_other), "tcp://127.0.0.1:%u",
-		       gyre_node_port(pair_other));
+		       gyre_system_node_port(pair_other));
 	node.id = 1;
 	node.listen = pair->dial_only ? NULL : "tcp://127.0.0.1:0";
 	node.peers = (const struct gyre_node_peer[]){ { 2, to_other }, { 0, NULL } };
@@ -201,7 +201,7 @@ const struct gyre_encoding pair_order_encoding = { .version = 1,
 
 struct gyre_mail *pair_order(struct gyre_stack *stack, uint32_t letters, uint32_t count)
 {
-	struct gyre_mail *mail = gyre_mail_new(stack, &gyre_type_order);
+	struct gyre_mail *mail = gyre_mail_create(stack, &gyre_type_order);
 	struct order *order = (struct order *)gyre_payload(mail);
 
 	(void)gy_fetch_add(&pair_orders, 1);

@@ -58,7 +58,7 @@ static int ask_afar(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack,
 		   gyre_ask(stack, afar, gyre_new(stack, number, 1), GYRE_FOREVER, &frame->future));
-	ask_error = gyre_error(&frame->future);
+	ask_error = gyre_future_error(&frame->future);
 	(void)gy_fetch_add(&asks_ended, 1);
 	return gyre_return(stack);
 	GYRE_END(stack);
@@ -110,7 +110,7 @@ static struct gyre_address ask_self(struct gyre_address local)
 				     &mail),
 		     0);
 	self = ((const struct place *)gyre_payload(mail))->address;
-	gyre_mail_free(NULL, mail);
+	gyre_mail_destroy(NULL, mail);
 	return self;
 }
 
@@ -126,7 +126,7 @@ static void wait_until_down(void)
 	struct gyre_node_status status = { 0 };
 
 	while (status.state != GYRE_NODE_DOWN) {
-		(void)gyre_node_status_of(fixture.system, STRANGER_ID, &status);
+		(void)gyre_system_node_status(fixture.system, STRANGER_ID, &status);
 		(void)sched_yield();
 	}
 }
@@ -373,7 +373,7 @@ Test(lives, are_taken_anew_by_a_node_that_was_declared_down_and_its_actors_run_o
 	after = ask_self(before); /* its own address of the former life serves */
 	cr_assert_eq(after.life, life_of(second.theirs.incarnation));
 	cr_assert_eq(after.cookie, before.cookie);
-	cr_assert_eq(gyre_system_lookup(fixture.system, "actor", &found), 0);
+	cr_assert_eq(gyre_system_name_lookup(fixture.system, "actor", &found), 0);
 	cr_assert_eq(found.life, after.life);
 	/* It knows that already. */
 	meet_as(&third, STRANGER_LIFE, before.life);

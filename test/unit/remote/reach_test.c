@@ -50,7 +50,7 @@ static int probe(struct gyre_stack *stack)
 	asked++;
 	GYRE_AWAIT(stack, gyre_ask(stack, afar, gyre_new(stack, bare_number, 1), GYRE_FOREVER,
 				   &frame->future));
-	failed += gyre_error(&frame->future) == -EADDRNOTAVAIL;
+	failed += gyre_future_error(&frame->future) == -EADDRNOTAVAIL;
 	return gyre_return(stack);
 	GYRE_END(stack);
 }

@@ -30,14 +30,14 @@ static int asks_the_other(struct gyre_stack *stack)
 	do {
 		GYRE_AWAIT(stack,
 			   gyre_node_lookup(stack, 2, "adder", GYRE_FOREVER, &frame->future));
-	} while (gyre_error(&frame->future) == -EHOSTUNREACH ||
-		 gyre_error(&frame->future) == -ECONNRESET);
-	expect(gyre_error(&frame->future) == 0);
-	frame->other = gyre_get(&frame->future, gyre_node_found)->address;
+	} while (gyre_future_error(&frame->future) == -EHOSTUNREACH ||
+		 gyre_future_error(&frame->future) == -ECONNRESET);
+	expect(gyre_future_error(&frame->future) == 0);
+	frame->other = gyre_future_get(&frame->future, gyre_node_found)->address;
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->other, gyre_new(stack, number, 41), GYRE_FOREVER,
 				   &frame->future));
-	expect(gyre_error(&frame->future) == 0);
-	expect(gyre_get(&frame->future, number)->value == 42);
+	expect(gyre_future_error(&frame->future) == 0);
+	expect(gyre_future_get(&frame->future, number)->value == 42);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -154,7 +154,7 @@ static int is_refused(struct gyre_stack *stack)
 	do {
 		GYRE_AWAIT(stack,
 			   gyre_node_lookup(stack, 2, "adder", GYRE_FOREVER, &frame->future));
-		expect(gyre_error(&frame->future) == -EHOSTUNREACH);
+		expect(gyre_future_error(&frame->future) == -EHOSTUNREACH);
 	} while (gy_load_relaxed(&fixture.warnings) == 0);
 	return fixture_end(stack);
 	GYRE_END(stack);
@@ -253,12 +253,13 @@ static int is_reflected(struct gyre_stack *stack)
 	char here[64];
 
 	GYRE_BEGIN(stack);
-	(void)snprintf(here, sizeof(here), "tcp://127.0.0.1:%u", gyre_node_port(fixture.system));
-	expect(gyre_node_add_peer(fixture.system, &(struct gyre_node_peer){ 2, here }) == 0);
+	(void)snprintf(here, sizeof(here), "tcp://127.0.0.1:%u",
+		       gyre_system_node_port(fixture.system));
+	expect(gyre_system_node_add_peer(fixture.system, &(struct gyre_node_peer){ 2, here }) == 0);
 	do {
 		GYRE_AWAIT(stack,
 			   gyre_node_lookup(stack, 2, "adder", GYRE_FOREVER, &frame->future));
-		expect(gyre_error(&frame->future) == -EHOSTUNREACH);
+		expect(gyre_future_error(&frame->future) == -EHOSTUNREACH);
 	} while (gy_load_relaxed(&fixture.warnings) < 2);
 	return fixture_end(stack);
 	GYRE_END(stack);

@@ -54,7 +54,7 @@ static struct sockaddr_in loopback(uint16_t port)
 
 void stranger_dial(struct stranger *stranger)
 {
-	const struct sockaddr_in to = loopback(gyre_node_port(fixture.system));
+	const struct sockaddr_in to = loopback(gyre_system_node_port(fixture.system));
 
 	stranger->listener = -1;
 	stranger->literal = false;
@@ -83,7 +83,7 @@ void stranger_listen(struct stranger *stranger)
 	const struct gyre_node_peer peer = { STRANGER_ID, text };
 
 	stranger_listen_unheard(stranger, text);
-	cr_assert_eq(gyre_node_add_peer(fixture.system, &peer), 0);
+	cr_assert_eq(gyre_system_node_add_peer(fixture.system, &peer), 0);
 }
 
 void stranger_accept(struct stranger *stranger)
@@ -279,7 +279,7 @@ void stranger_await_known(void)
 	struct gyre_node_status status = { .state = GYRE_NODE_UNKNOWN };
 
 	while (status.state == GYRE_NODE_UNKNOWN) {
-		(void)gyre_node_status_of(fixture.system, STRANGER_ID, &status);
+		(void)gyre_system_node_status(fixture.system, STRANGER_ID, &status);
 		(void)sched_yield();
 	}
 }

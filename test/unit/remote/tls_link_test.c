@@ -39,12 +39,12 @@ static int asks_the_other(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, "adder", 0, &frame->future));
-	expect(gyre_error(&frame->future) == 0);
-	frame->other = gyre_get(&frame->future, gyre_node_found)->address;
+	expect(gyre_future_error(&frame->future) == 0);
+	frame->other = gyre_future_get(&frame->future, gyre_node_found)->address;
 	GYRE_AWAIT(stack,
 		   gyre_ask(stack, frame->other, gyre_new(stack, number, 41), 0, &frame->future));
-	expect(gyre_error(&frame->future) == 0);
-	expect(gyre_get(&frame->future, number)->value == 42);
+	expect(gyre_future_error(&frame->future) == 0);
+	expect(gyre_future_get(&frame->future, number)->value == 42);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -107,12 +107,12 @@ static int orders_much(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, "other", 0, &frame->future));
-	expect(gyre_error(&frame->future) == 0);
-	frame->other = gyre_get(&frame->future, gyre_node_found)->address;
+	expect(gyre_future_error(&frame->future) == 0);
+	frame->other = gyre_future_get(&frame->future, gyre_node_found)->address;
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->other, pair_order(stack, LETTERS, LARGE_ITEMS),
 				   GYRE_FOREVER, &frame->future));
-	expect(gyre_error(&frame->future) == 0);
-	expect(pair_order_is_whole(gyre_get(&frame->future, order), LETTERS, LARGE_ITEMS));
+	expect(gyre_future_error(&frame->future) == 0);
+	expect(pair_order_is_whole(gyre_future_get(&frame->future, order), LETTERS, LARGE_ITEMS));
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -136,7 +136,7 @@ static int is_refused(struct gyre_stack *stack)
 	do {
 		GYRE_AWAIT(stack,
 			   gyre_node_lookup(stack, 2, "adder", GYRE_FOREVER, &frame->future));
-		expect(gyre_error(&frame->future) == -EHOSTUNREACH);
+		expect(gyre_future_error(&frame->future) == -EHOSTUNREACH);
 	} while (gy_load_relaxed(&fixture.warnings) == 0);
 	return fixture_end(stack);
 	GYRE_END(stack);

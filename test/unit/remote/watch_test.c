@@ -61,8 +61,8 @@ static const struct gyre_class watcher_class = {
 
 #define FIND(stack, frame, name)                                                    \
 	GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, (name), 0, &(frame)->future)); \
-	expect(gyre_error(&(frame)->future) == 0);                                  \
-	watched = gyre_get(&(frame)->future, gyre_node_found)->address
+	expect(gyre_future_error(&(frame)->future) == 0);                           \
+	watched = gyre_future_get(&(frame)->future, gyre_node_found)->address
 
 static int watches_one_that_stops(struct gyre_stack *stack)
 {
@@ -134,7 +134,7 @@ static int hear_words(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	while (gyre_message(stack, number)->value == 0) {
 		GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, "other", 0, &frame->future));
-		if (gyre_error(&frame->future) < 0) {
+		if (gyre_future_error(&frame->future) < 0) {
 			break;
 		}
 	}
@@ -287,7 +287,7 @@ static void wait_until_told(struct gyre_address local)
 				     gyre_system_new(fixture.system, number, 1), GYRE_FOREVER,
 				     &answer),
 		     0);
-	gyre_mail_free(NULL, answer);
+	gyre_mail_destroy(NULL, answer);
 }
 
 Test(remote_watch, tells_of_the_end_of_a_node_once)

@@ -35,15 +35,15 @@ static void owe(struct gyre_handler_context *ctx)
 	for (uint32_t bytes = 0; bytes < OWED_BYTES; bytes += PIECE_BYTES) {
 		expect(gyre_buffer_append(data, piece, PIECE_BYTES) == 0);
 	}
-	expect(gyre_channel_write(ctx, data) == 0);
+	expect(gyre_context_write(ctx, data) == 0);
 	gy_store_release(&owing, 1);
-	gyre_fire_active(ctx);
+	gyre_context_fire_active(ctx);
 }
 
 static void trace_end(struct gyre_handler_context *ctx)
 {
 	trace('c');
-	gyre_fire_unregistered(ctx);
+	gyre_context_fire_unregistered(ctx);
 }
 
 static const struct gyre_handler owing_handler = { .name = "owing",
@@ -128,7 +128,7 @@ static int open_owing(uint64_t drain_timeout_ns)
 
 	fixture_open_with(&options);
 	parent = spawn_outside(&parent_class, 0);
-	cr_assert_eq(gyre_listen(fixture.system, &listening, NULL), 0);
+	cr_assert_eq(gyre_system_listen(fixture.system, &listening, NULL), 0);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 	fd = connect_to(port);
 	wait_for(&owing);

@@ -54,7 +54,7 @@ Test(outside_ask, brings_the_answer_to_the_thread_that_waits_for_it)
 			cr_assert_eq(ask_number(adder, i, 0, &answer), 0);
 			cr_assert_eq(gyre_mail_get(answer, number)->value, i + 1);
 			cr_assert_null(gyre_mail_get(answer, place));
-			gyre_mail_free(NULL, answer);
+			gyre_mail_destroy(NULL, answer);
 		}
 		cr_assert_eq(ask_number(adder, 1, GYRE_FOREVER, NULL), 0);
 	}
@@ -65,7 +65,7 @@ Test(outside_ask, brings_the_answer_to_the_thread_that_waits_for_it)
 
 static int answer_large(struct gyre_stack *stack)
 {
-	struct gyre_mail *mail = gyre_mail_new(stack, &gyre_type_large);
+	struct gyre_mail *mail = gyre_mail_create(stack, &gyre_type_large);
 
 	((struct large *)gyre_payload(mail))->values[4999] = gyre_message(stack, number)->value;
 	return gyre_reply(stack, mail);
@@ -83,8 +83,8 @@ Test(outside_ask, brings_answers_that_are_too_large_for_a_pool_and_outlive_the_s
 	fixture_close();
 	cr_assert_eq(gyre_mail_get(answers[0], large)->values[4999], 7);
 	cr_assert_eq(gyre_mail_get(answers[1], number)->value, 8);
-	gyre_mail_free(NULL, answers[0]);
-	gyre_mail_free(NULL, answers[1]);
+	gyre_mail_destroy(NULL, answers[0]);
+	gyre_mail_destroy(NULL, answers[1]);
 }
 
 static int answer_parcel(struct gyre_stack *stack)
@@ -106,10 +106,10 @@ Test(outside_ask, gives_away_what_an_answer_owns_once)
 	cr_assert_eq(gyre_mail_move(answer, parcel, &kept), 0);
 	cr_assert_null(gyre_mail_get(answer, parcel));
 	cr_assert_eq(gyre_mail_move(answer, parcel, &kept), -ENOENT);
-	gyre_mail_free(NULL, answer);
+	gyre_mail_destroy(NULL, answer);
 	cr_assert_eq(unpack(&kept), 6);
 	cr_assert_eq(gyre_system_ask(fixture.system, packer, parcel_outside(5), 0, &answer), 0);
-	gyre_mail_free(NULL, answer);
+	gyre_mail_destroy(NULL, answer);
 	cr_assert_eq(ask_parcel(packer, 0), 0);
 	fixture_close();
 	assert_all_unpacked();
@@ -467,7 +467,7 @@ static void expect_group(enum gyre_routing routing, int error)
 	struct gyre_address group;
 	uint32_t called = 0;
 
-	cr_assert_eq(gyre_system_spawn_group(fixture.system, &packer_class, GYRE_NO_ARGUMENT,
+	cr_assert_eq(gyre_system_group_spawn(fixture.system, &packer_class, GYRE_NO_ARGUMENT,
 					     &options, &group),
 		     0);
 	for (uint32_t i = 0; i < 10; i++) {
@@ -502,7 +502,7 @@ Test(outside_ask, of_a_group_fails_where_it_sends_to_all_or_has_no_members)
 
 	open_running(2);
 	expect_group(GYRE_ROUTE_ALL, -EINVAL);
-	cr_assert_eq(gyre_group_create(fixture.system, NULL, &group), 0);
+	cr_assert_eq(gyre_system_group_create(fixture.system, NULL, &group), 0);
 	cr_assert_eq(ask_parcel(group, 0), -ESRCH);
 	cr_assert_eq(error_of(group, 0), ESRCH);
 	group.slot = UINT32_MAX;
@@ -665,7 +665,7 @@ Test(outside_ask, keeps_the_order_of_what_a_key_leads_to_one_member)
 	struct gyre_address other;
 
 	open_running(2);
-	cr_assert_eq(gyre_group_create(fixture.system, &options, &ordered), 0);
+	cr_assert_eq(gyre_system_group_create(fixture.system, &options, &ordered), 0);
 	for (uint32_t i = 0; i < 2; i++) {
 		(void)spawn_outside(&turning_class, 1);
 	}

@@ -88,7 +88,7 @@ static struct gyre_address make(struct gyre_stack *stack, uint32_t count, enum g
 	const struct gyre_group_options options = { count, routing, key, false };
 	struct gyre_address group = { 0 };
 
-	expect(gyre_spawn_group(stack, &member_class, gyre_new(stack, number, 1), &options,
+	expect(gyre_group_spawn(stack, &member_class, gyre_new(stack, number, 1), &options,
 				&group) == 0);
 	return group;
 }
@@ -102,7 +102,7 @@ static int ask(struct gyre_stack *stack, uint64_t value)
 
 static struct gyre_address who(struct gyre_stack *stack)
 {
-	const struct place *place = gyre_get(&frame_of(stack)->future, place);
+	const struct place *place = gyre_future_get(&frame_of(stack)->future, place);
 
 	expect(place != NULL);
 	return place == NULL ? GYRE_NOBODY : place->address;
@@ -168,18 +168,18 @@ static int make_badly(struct gyre_stack *stack)
 	struct gyre_address group;
 	struct gyre_group_options options = { .routing = GYRE_ROUTE_BY_KEY };
 
-	expect(gyre_spawn_group(stack, &member_class, GYRE_NO_ARGUMENT, &options, &group) ==
+	expect(gyre_group_spawn(stack, &member_class, GYRE_NO_ARGUMENT, &options, &group) ==
 	       -EINVAL);
 	options = (struct gyre_group_options){ .count = GYRE_GROUP_MEMBERS_MAX + 1 };
-	expect(gyre_spawn_group(stack, &member_class, GYRE_NO_ARGUMENT, &options, &group) ==
+	expect(gyre_group_spawn(stack, &member_class, GYRE_NO_ARGUMENT, &options, &group) ==
 	       -EINVAL);
 	options = (struct gyre_group_options){ .count = 2 };
-	expect(gyre_spawn_group(stack, &member_class, gyre_new(stack, precious, 1), &options,
+	expect(gyre_group_spawn(stack, &member_class, gyre_new(stack, precious, 1), &options,
 				&group) == -EINVAL);
-	expect(gyre_spawn_group(stack, NULL, gyre_new(stack, number, 1), &options, &group) ==
+	expect(gyre_group_spawn(stack, NULL, gyre_new(stack, number, 1), &options, &group) ==
 	       -EINVAL);
-	expect(gyre_spawn_group(stack, &member_class, GYRE_NO_ARGUMENT, &options, NULL) == -EINVAL);
-	expect(gyre_group_create(NULL, NULL, &group) == -EINVAL);
+	expect(gyre_group_spawn(stack, &member_class, GYRE_NO_ARGUMENT, &options, NULL) == -EINVAL);
+	expect(gyre_system_group_create(NULL, NULL, &group) == -EINVAL);
 	expect(gyre_group_join(stack, gyre_self(stack)) == -EINVAL);
 	expect(gyre_group_leave(stack, gyre_self(stack)) == -ENOENT);
 	return fixture_end(stack);
@@ -250,7 +250,7 @@ static int send_to_all(struct gyre_stack *stack)
 	SETTLE(stack, 2 * MEMBERS);
 	expect(gyre_notify(stack, frame->group, gyre_new(stack, precious, 1)) == -EINVAL);
 	GYRE_AWAIT(stack, ask(stack, 1));
-	expect(gyre_error(&frame->future) == -EINVAL);
+	expect(gyre_future_error(&frame->future) == -EINVAL);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -349,7 +349,7 @@ static int spare_the_busy(struct gyre_stack *stack)
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);
-	expect(gyre_spawn_group(stack, &worker_class, GYRE_NO_ARGUMENT, &options, &frame->group) ==
+	expect(gyre_group_spawn(stack, &worker_class, GYRE_NO_ARGUMENT, &options, &frame->group) ==
 	       0);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->group, gyre_new(stack, place, GYRE_NOBODY), 1,
 				   &frame->future));
@@ -398,19 +398,19 @@ static int join_and_leave(struct gyre_stack *stack)
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);
-	expect(gyre_group_create(gyre_system_of(stack), NULL, &frame->group) == 0);
+	expect(gyre_system_group_create(gyre_system_of(stack), NULL, &frame->group) == 0);
 	joined = frame->group;
 	expect(send(stack) == -ESRCH);
 	expect(notify_outside(frame->group, 1) == -ESRCH);
 	GYRE_AWAIT(stack, ask(stack, 1));
-	expect(gyre_error(&frame->future) == -ESRCH);
+	expect(gyre_future_error(&frame->future) == -ESRCH);
 	frame->loner = spawn_on(stack, &joiner_class, LOOPS - 1);
 	while (gy_load_acquire(&mounted) == 0) {
 		GYRE_AWAIT(stack, gyre_sleep(stack, 1, &frame->future));
 	}
 	expect(send(stack) == 0);
 	GYRE_AWAIT(stack, ask(stack, 1));
-	expect(!gyre_failed(&frame->future));
+	expect(!gyre_future_failed(&frame->future));
 	expect(send(stack) == -ESRCH);
 	expect(gyre_watch(stack, frame->group) == -EINVAL);
 	expect(gyre_stop(stack, frame->group) == 0);
@@ -438,7 +438,7 @@ static int await_last(struct gyre_stack *stack)
 		frame->asked = who(stack);
 		GYRE_AWAIT(stack,
 			   gyre_stop_gracefully(stack, frame->asked, GYRE_FOREVER, &frame->future));
-		expect(!gyre_failed(&frame->future));
+		expect(!gyre_future_failed(&frame->future));
 	}
 	expect(send(stack) == -ESRCH);
 	expect(gyre_group_join(stack, frame->group) == -ESRCH);
@@ -545,7 +545,7 @@ Test(groups, are_made_and_sent_to_from_outside)
 	struct gyre_address group = { 0 };
 
 	fixture_open(LOOPS);
-	cr_assert_eq(gyre_system_spawn_group(fixture.system, &outside_class,
+	cr_assert_eq(gyre_system_group_spawn(fixture.system, &outside_class,
 					     gyre_system_new(fixture.system, number, 2), &options,
 					     &group),
 		     0);
@@ -565,7 +565,7 @@ static void expect_size(struct gyre_address group, uint32_t wanted)
 {
 	uint32_t count = UINT32_MAX;
 
-	expect(gyre_group_size(fixture.system, group, &count) == 0);
+	expect(gyre_system_group_size(fixture.system, group, &count) == 0);
 	expect(count == wanted);
 }
 
@@ -576,17 +576,17 @@ static int count_members(struct gyre_stack *stack)
 	uint32_t count;
 
 	expect_size(spawned, MEMBERS);
-	expect(gyre_group_create(fixture.system, NULL, &empty) == 0);
+	expect(gyre_system_group_create(fixture.system, NULL, &empty) == 0);
 	expect_size(empty, 0);
 	expect(gyre_group_join(stack, empty) == 0);
 	expect_size(empty, 1);
 	expect(gyre_group_leave(stack, empty) == 0);
 	expect_size(empty, 0);
 	expect(gyre_stop(stack, spawned) == 0);
-	expect(gyre_group_size(fixture.system, spawned, &count) == -ESRCH);
-	expect(gyre_group_size(fixture.system, gyre_self(stack), &count) == -EINVAL);
-	expect(gyre_group_size(NULL, empty, &count) == -EINVAL);
-	expect(gyre_group_size(fixture.system, empty, NULL) == -EINVAL);
+	expect(gyre_system_group_size(fixture.system, spawned, &count) == -ESRCH);
+	expect(gyre_system_group_size(fixture.system, gyre_self(stack), &count) == -EINVAL);
+	expect(gyre_system_group_size(NULL, empty, &count) == -EINVAL);
+	expect(gyre_system_group_size(fixture.system, empty, NULL) == -EINVAL);
 	return fixture_end(stack);
 }
 
@@ -604,9 +604,9 @@ static int await_fewer(struct gyre_stack *stack)
 	frame->group = make(stack, MEMBERS, GYRE_ROUTE_ROUND_ROBIN, NULL);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->group, gyre_new(stack, number, 0),
 				   GYRE_SECONDS(20), &frame->future));
-	expect(gyre_stop(stack, gyre_get(&frame->future, place)->address) == 0);
+	expect(gyre_stop(stack, gyre_future_get(&frame->future, place)->address) == 0);
 	for (;;) {
-		expect(gyre_group_size(fixture.system, frame->group, &count) == 0);
+		expect(gyre_system_group_size(fixture.system, frame->group, &count) == 0);
 		if (count < MEMBERS) {
 			break;
 		}
@@ -642,17 +642,18 @@ static int make_hasty_groups(struct gyre_stack *stack)
 	uint32_t size = 1;
 
 	GYRE_BEGIN(stack);
-	expect(gyre_group_create(gyre_system_of(stack), NULL, &frame->group) == 0);
+	expect(gyre_system_group_create(gyre_system_of(stack), NULL, &frame->group) == 0);
 	joined = frame->group;
 	for (frame->i = 1; frame->i <= HASTY_GROUPS; frame->i++) {
-		expect(gyre_spawn_group(stack, &hasty_class, GYRE_NO_ARGUMENT, &options,
+		expect(gyre_group_spawn(stack, &hasty_class, GYRE_NO_ARGUMENT, &options,
 					&frame->group) == 0);
 		while (gy_load_acquire(&cleaned) < HASTY * frame->i) {
 			GYRE_AWAIT(stack, gyre_sleep(stack, 1, &frame->future));
 		}
-		expect(gyre_group_size(gyre_system_of(stack), frame->group, &size) == -ESRCH);
+		expect(gyre_system_group_size(gyre_system_of(stack), frame->group, &size) ==
+		       -ESRCH);
 	}
-	expect(gyre_group_size(gyre_system_of(stack), joined, &size) == 0 && size == 0);
+	expect(gyre_system_group_size(gyre_system_of(stack), joined, &size) == 0 && size == 0);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }

@@ -56,13 +56,13 @@ static void answer(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 	}
 	expect(gyre_buffer_append(data, &server->name, 1) == 0);
 	expect(gyre_buffer_append(data, loop, 1) == 0);
-	(void)gyre_channel_write(ctx, data);
+	(void)gyre_context_write(ctx, data);
 }
 
 static void active(struct gyre_handler_context *ctx)
 {
 	(void)gy_fetch_add(&((struct server *)ctx->arg)->open, 1);
-	gyre_fire_active(ctx);
+	gyre_context_fire_active(ctx);
 }
 
 static const struct gyre_handler answering = { .name = "answering",
@@ -86,7 +86,7 @@ static int open_in(struct gyre_system *system, const char *bind, struct server *
 						       .init_arg = server,
 						       .ret_address = &address };
 
-	return gyre_datagram_open(system, &options, NULL);
+	return gyre_system_datagram_open(system, &options, NULL);
 }
 
 static void start_first(uint32_t loops, const char *bind)
@@ -289,7 +289,7 @@ Test(handover_datagram, files_go_with_a_process_that_stops_before_it_hears_that_
 	(void)snprintf(bind, sizeof(bind), "unix+dgram:/tmp/gyre-handover-%d", (int)getpid());
 	on_last.bind = bind;
 	fixture_open_with(&mine);
-	cr_assert_eq(gyre_datagram_open(fixture.system, &on_last, NULL), 0);
+	cr_assert_eq(gyre_system_datagram_open(fixture.system, &on_last, NULL), 0);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 	cr_assert_eq(gyre_system_create(&options, &successor), 0);
 	(void)spawn_outside(&stuck_class, 0);
@@ -327,7 +327,7 @@ static int open_own(struct gyre_stack *stack)
 						       .init_arg = &first,
 						       .ret_address = &address };
 	struct gyre_address actor;
-	int r = gyre_datagram_spawn(stack, &options, &actor);
+	int r = gyre_datagram_open(stack, &options, &actor);
 
 	return r < 0 ? r : gyre_return(stack);
 }

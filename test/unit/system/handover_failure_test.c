@@ -107,7 +107,7 @@ static int listen_in(struct gyre_system *system)
 							 .ret_port = &port };
 
 	(void)snprintf(bind, sizeof(bind), "tcp://127.0.0.1:%u", (unsigned)port);
-	return gyre_listen(system, &listening, NULL);
+	return gyre_system_listen(system, &listening, NULL);
 }
 
 static int connect_there(void)

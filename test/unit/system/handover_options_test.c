@@ -154,7 +154,7 @@ static int listen_in(struct gyre_system *system, bool with)
 						     .keep_alive_ns = GYRE_SECONDS(3),
 						     .receive_buffer_bytes = RECEIVE,
 						     .send_buffer_bytes = SEND };
-	return gyre_listen(system, with ? &all : &none, NULL);
+	return gyre_system_listen(system, with ? &all : &none, NULL);
 }
 
 Test(handover_options, of_streams_become_those_of_the_next_when_it_runs)
@@ -197,7 +197,7 @@ static int listen_at_path(struct gyre_system *system, uint32_t mode)
 		.bind = path, .mode = mode, .init_channel = init_echo, .ret_address = &address
 	};
 
-	return gyre_listen(system, &options, NULL);
+	return gyre_system_listen(system, &options, NULL);
 }
 
 static unsigned mode_there(void)
@@ -257,7 +257,7 @@ static int open_in(struct gyre_system *system, bool with)
 	all.multicast_interface = "lo";
 	all.multicast_hops = HOPS;
 	all.no_multicast_loop = true;
-	return gyre_datagram_open(system, with ? &all : &none, NULL);
+	return gyre_system_datagram_open(system, with ? &all : &none, NULL);
 }
 
 /* Whether it could be left. */
@@ -309,7 +309,7 @@ Test(handover_options, that_the_kernel_refuses_are_told_of_and_stay)
 	cr_assert_eq(open_in(fixture.system, false), 0);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 	open_second();
-	cr_assert_eq(gyre_datagram_open(successor, &options, NULL), 0);
+	cr_assert_eq(gyre_system_datagram_open(successor, &options, NULL), 0);
 	start_second();
 	expect_all(datagrams_without, gy_countof(datagrams_without));
 	cr_expect_eq(warned, 1);

@@ -57,7 +57,7 @@ static int listen_in(struct gyre_system *system, const char *bind)
 							 .init_channel = init_echo,
 							 .ret_port = &port };
 
-	return gyre_listen(system, &listening, NULL);
+	return gyre_system_listen(system, &listening, NULL);
 }
 
 /* What the successor logs. */

@@ -19,7 +19,7 @@ static struct gyre_snapshot *inspect(void)
 {
 	struct gyre_snapshot *snapshot = NULL;
 
-	expect(gyre_inspect(fixture.system, &snapshot) == 0);
+	expect(gyre_system_inspect(fixture.system, &snapshot) == 0);
 	return snapshot;
 }
 
@@ -48,10 +48,10 @@ Test(inspect, of_nothing_is_refused)
 	struct gyre_snapshot *snapshot;
 
 	fixture_open(1);
-	cr_assert_eq(gyre_inspect(NULL, &snapshot), -EINVAL);
-	cr_assert_eq(gyre_inspect(fixture.system, NULL), -EINVAL);
+	cr_assert_eq(gyre_system_inspect(NULL, &snapshot), -EINVAL);
+	cr_assert_eq(gyre_system_inspect(fixture.system, NULL), -EINVAL);
 	cr_assert_eq(gyre_snapshot_print(NULL, stdout), -EINVAL);
-	gyre_snapshot_free(NULL);
+	gyre_snapshot_destroy(NULL);
 	fixture_close();
 }
 
@@ -69,7 +69,7 @@ Test(inspect, shows_a_system_before_its_start)
 		cr_assert_not(snapshot->loops[i].parked);
 		cr_assert_eq(snapshot->loops[i].parked_ns, 0);
 	}
-	gyre_snapshot_free(snapshot);
+	gyre_snapshot_destroy(snapshot);
 	fixture_close();
 }
 
@@ -92,7 +92,7 @@ static bool others_rested_ms(uint64_t ms)
 
 		rested = rested && loop->parked_ns + loop->polled_ns >= GYRE_MILLISECONDS(ms);
 	}
-	gyre_snapshot_free(snapshot);
+	gyre_snapshot_destroy(snapshot);
 	return rested;
 }
 
@@ -115,7 +115,7 @@ Test(inspect, shows_a_system_after_its_end_and_outlives_it)
 	fixture_open(1);
 	cr_assert_eq(notify_outside(spawn_outside(&worker_class, 0), 1), 0);
 	fixture_run();
-	gyre_snapshot_free(taken);
+	gyre_snapshot_destroy(taken);
 	taken = inspect();
 	fixture_close();
 	cr_assert_eq(taken->classes_count, 1);
@@ -123,7 +123,7 @@ Test(inspect, shows_a_system_after_its_end_and_outlives_it)
 	cr_assert_eq(taken->classes[0].handled, 1);
 	cr_assert_eq(taken->loops[0].actors, 0);
 	cr_assert_eq(taken->loops[0].mail.used, 0);
-	gyre_snapshot_free(taken);
+	gyre_snapshot_destroy(taken);
 }
 
 #if GY_INSPECT
@@ -136,7 +136,7 @@ Test(inspect, tells_what_the_time_went_to)
 	fixture_open(2);
 	cr_assert_eq(notify_outside(spawn_outside(&worker_class, 0), 1), 0);
 	fixture_run();
-	gyre_snapshot_free(taken);
+	gyre_snapshot_destroy(taken);
 	taken = inspect();
 	passed_ns = gy_clock_machine_ns() - begin_ns;
 	loop = &taken->loops[0];
@@ -147,7 +147,7 @@ Test(inspect, tells_what_the_time_went_to)
 			      loop->parked_ns,
 		      passed_ns);
 	cr_assert_gt(taken->loops[1].parked_ns + taken->loops[1].polled_ns, 0);
-	gyre_snapshot_free(taken);
+	gyre_snapshot_destroy(taken);
 	fixture_close();
 }
 
@@ -163,7 +163,7 @@ Test(inspect, counts_a_park_that_has_not_ended)
 		snapshot = inspect();
 		cr_assert_geq(snapshot->loops[0].parked_ns + GYRE_MILLISECONDS(1), parked_ns);
 		parked_ns = snapshot->loops[0].parked_ns;
-		gyre_snapshot_free(snapshot);
+		gyre_snapshot_destroy(snapshot);
 	}
 	gyre_system_stop(fixture.system);
 	cr_assert_eq(gyre_system_wait(fixture.system), 0);
@@ -213,7 +213,7 @@ Test(inspect, sums_classes_up_over_loops_by_name)
 	cr_assert_eq(taken->loops[1].actors, 2);
 	cr_assert_gt(taken->loops[0].sent, 0);
 	cr_assert_gt(taken->loops[1].received, 0);
-	gyre_snapshot_free(taken);
+	gyre_snapshot_destroy(taken);
 }
 
 /* ---- queues and pools ---- */
@@ -237,7 +237,7 @@ static struct gyre_snapshot *inspect_when(bool (*holds)(const struct gyre_snapsh
 	struct gyre_snapshot *snapshot = inspect();
 
 	while (!holds(snapshot)) {
-		gyre_snapshot_free(snapshot);
+		gyre_snapshot_destroy(snapshot);
 		(void)sched_yield();
 		snapshot = inspect();
 	}
@@ -274,7 +274,7 @@ Test(inspect, shows_timers_and_what_of_the_pools_is_in_use)
 	cr_assert_geq(snapshot->loops[0].stacks.used, 4);
 	cr_assert_gt(snapshot->loops[0].parts.used, 0);
 	cr_assert_gt(snapshot->loops[0].parts.bytes, 0);
-	gyre_snapshot_free(snapshot);
+	gyre_snapshot_destroy(snapshot);
 	gyre_system_stop(fixture.system);
 	cr_assert_eq(gyre_system_wait(fixture.system), 0);
 	fixture_close();
@@ -296,7 +296,7 @@ Test(inspect, shows_how_many_actors_are_ready)
 	fixture_run();
 	cr_assert_eq(taken->loops[0].ready_state, 11);
 	cr_assert_not(taken->loops[0].parked);
-	gyre_snapshot_free(taken);
+	gyre_snapshot_destroy(taken);
 	fixture_close();
 }
 
@@ -321,7 +321,7 @@ Test(inspect, prints_a_line_for_each_loop_and_each_class)
 	cr_assert_not_null(strstr(text, "adder"));
 	cr_assert_not_null(strstr(text, "unhandled: 3"));
 	free(text);
-	gyre_snapshot_free(taken);
+	gyre_snapshot_destroy(taken);
 }
 
 Test(inspect, of_a_table_that_cannot_be_written_is_refused)
@@ -335,6 +335,6 @@ Test(inspect, of_a_table_that_cannot_be_written_is_refused)
 	cr_assert_eq(setvbuf(full, NULL, _IONBF, 0), 0);
 	cr_assert_eq(gyre_snapshot_print(snapshot, full), -EIO);
 	(void)fclose(full);
-	gyre_snapshot_free(snapshot);
+	gyre_snapshot_destroy(snapshot);
 	fixture_close();
 }

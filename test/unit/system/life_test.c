@@ -292,7 +292,7 @@ static uint32_t ended;
 static void read_nothing(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	(void)ctx;
-	gyre_buffer_free(data);
+	gyre_buffer_destroy(data);
 	(void)gy_fetch_add(&ran, 1);
 }
 
@@ -321,7 +321,7 @@ Test(life, has_an_empty_standard_input_where_that_was_closed)
 	system = create(1);
 	cr_assert_eq(fstat(STDIN_FILENO, &status), 0);
 	cr_expect_eq(status.st_rdev, makedev(1, 3), "the null device");
-	cr_assert_eq(gyre_pipe_open(system, &input, NULL), 0);
+	cr_assert_eq(gyre_system_pipe_open(system, &input, NULL), 0);
 	cr_expect_eq(gyre_system_run(system), 0);
 	gyre_system_destroy(system);
 	cr_expect_eq(ended, 1);

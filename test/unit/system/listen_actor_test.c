@@ -31,7 +31,7 @@ static int listen_there(struct gyre_work *work)
 						       .init_channel = init_echo,
 						       .ret_port = &port };
 	struct gyre_address acceptor;
-	int r = gyre_listen(gyre_work_system(work), &options, &acceptor);
+	int r = gyre_system_listen(gyre_work_system(work), &options, &acceptor);
 
 	return r < 0 ? r : gyre_work_reply(work, gyre_work_new(work, place, acceptor));
 }
@@ -82,11 +82,11 @@ static int listen_for_a_while(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_offload(stack, listen_there, gyre_new(stack, number, 0),
 				       GYRE_FOREVER, &frame->future));
-	expect(gyre_error(&frame->future) == 0);
-	frame->acceptor = gyre_get(&frame->future, place)->address;
+	expect(gyre_future_error(&frame->future) == 0);
+	frame->acceptor = gyre_future_get(&frame->future, place)->address;
 	GYRE_AWAIT(stack, gyre_offload(stack, visit, gyre_new(stack, number, 0), GYRE_FOREVER,
 				       &frame->future));
-	expect(gyre_get(&frame->future, number)->value == 1);
+	expect(gyre_future_get(&frame->future, number)->value == 1);
 	expect(gyre_stop(stack, frame->acceptor) == 0);
 	GYRE_AWAIT(stack, gyre_offload(stack, await_refusal, gyre_new(stack, number, 0),
 				       GYRE_FOREVER, &frame->future));

@@ -80,7 +80,7 @@ static int lose_mail(struct gyre_stack *stack)
 		keep(gyre_new(stack, price, .cents = i));
 	}
 	keep(gyre_new(stack, order, .text = "one"));
-	gyre_mail_free(stack, gyre_new(stack, price, .cents = 9));
+	gyre_mail_destroy(stack, gyre_new(stack, price, .cents = 9));
 	return end(stack);
 }
 
@@ -92,7 +92,7 @@ Test(lost, mail_is_named_by_its_type)
 		says("loop 0: 3 mails of type price were made or taken, and never sent or freed"));
 	cr_assert(
 		says("loop 0: 1 mails of type order were made or taken, and never sent or freed"));
-	cr_assert(says("gyre_mail_free()"));
+	cr_assert(says("gyre_mail_destroy()"));
 }
 
 static const char *const type_names[TYPES] = { "a", "b", "c", "d", "e", "f", "g", "h", "i", "j" };
@@ -102,7 +102,7 @@ static int lose_many_types(struct gyre_stack *stack)
 {
 	for (uint32_t i = 0; i < TYPES; i++) {
 		types[i] = (struct gyre_type){ .name = type_names[i], .id = 0x2310 + i };
-		keep(gyre_mail_new(stack, &types[i]));
+		keep(gyre_mail_create(stack, &types[i]));
 	}
 	return end(stack);
 }
@@ -118,8 +118,8 @@ Test(lost, mail_of_many_types_is_named_in_part_and_counted_in_whole)
 
 static int lose_nothing(struct gyre_stack *stack)
 {
-	gyre_mail_free(stack, gyre_new(stack, price, .cents = 1));
-	gyre_buffer_free(gyre_buffer_create(stack));
+	gyre_mail_destroy(stack, gyre_new(stack, price, .cents = 1));
+	gyre_buffer_destroy(gyre_buffer_create(stack));
 	return end(stack);
 }
 
@@ -147,5 +147,5 @@ Test(lost, buffers_of_an_actor_are_named_by_its_class)
 #else
 	cr_assert(says("loop 0: 2 buffers were never freed by the handlers that had them"));
 #endif
-	cr_assert(says("gyre_buffer_free()"));
+	cr_assert(says("gyre_buffer_destroy()"));
 }

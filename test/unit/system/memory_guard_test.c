@@ -256,7 +256,7 @@ static uint16_t port;
 static void echo_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	(void)gy_fetch_add(&reads, 1);
-	(void)gyre_channel_write(ctx, data);
+	(void)gyre_context_write(ctx, data);
 }
 
 static const struct gyre_handler echo = { .name = "echo", .read = echo_read };
@@ -273,7 +273,7 @@ static void start_serving(uint32_t loops)
 						       .ret_port = &port };
 
 	open_guarded(loops);
-	cr_assert_eq(gyre_listen(fixture.system, &options, NULL), 0);
+	cr_assert_eq(gyre_system_listen(fixture.system, &options, NULL), 0);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 }
 

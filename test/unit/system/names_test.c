@@ -60,7 +60,7 @@ static int tell(struct gyre_stack *stack, struct gyre_address to, uint64_t what)
 /* The errno that the clerk answered with, as a positive number. */
 static int answer(struct gyre_stack *stack)
 {
-	const struct number *number = gyre_get(&frame_of(stack)->future, number);
+	const struct number *number = gyre_future_get(&frame_of(stack)->future, number);
 
 	expect(number != NULL);
 	return number == NULL ? -1 : (int)number->value;
@@ -78,7 +78,7 @@ static int find_what_is_registered(struct gyre_stack *stack)
 	expect(gyre_name_lookup(stack, "one", &found) == 0);
 	expect(gyre_address_equal(found, gyre_self(stack)));
 	expect(gyre_name_lookup(stack, "another", &found) == 0);
-	expect(gyre_system_lookup(gyre_system_of(stack), "one", &found) == 0);
+	expect(gyre_system_name_lookup(gyre_system_of(stack), "one", &found) == 0);
 	expect(gyre_name_unregister(stack, "one") == 0);
 	expect(gyre_name_lookup(stack, "one", &found) == -ENOENT);
 	expect(gyre_name_lookup(stack, "another", &found) == 0);
@@ -107,7 +107,7 @@ static int misuse(struct gyre_stack *stack)
 	expect(gyre_name_unregister(stack, "") == -EINVAL);
 	expect(gyre_name_unregister(stack, "nobody's") == -ENOENT);
 	expect(gyre_name_lookup(stack, text, NULL) == -EINVAL);
-	expect(gyre_system_lookup(NULL, text, &found) == -EINVAL);
+	expect(gyre_system_name_lookup(NULL, text, &found) == -EINVAL);
 	expect(gyre_name_register(stack, text) == -EEXIST);
 	return fixture_end(stack);
 }
@@ -292,7 +292,7 @@ static const struct gyre_class server_class = {
 static void *look_until_found(void *arg)
 {
 	(void)arg;
-	while (gyre_system_lookup(fixture.system, "server", &found_outside) == -ENOENT) {
+	while (gyre_system_name_lookup(fixture.system, "server", &found_outside) == -ENOENT) {
 		gy_pause();
 	}
 	(void)notify_outside(found_outside, 0);
@@ -305,12 +305,12 @@ Test(names, are_found_by_any_thread)
 	pthread_t thread;
 
 	fixture_open(LOOPS);
-	cr_assert_eq(gyre_system_lookup(fixture.system, "server", &found_outside), -ENOENT);
+	cr_assert_eq(gyre_system_name_lookup(fixture.system, "server", &found_outside), -ENOENT);
 	address = spawn_outside(&server_class, ELSEWHERE);
 	cr_assert_eq(pthread_create(&thread, NULL, look_until_found, NULL), 0);
 	fixture_run();
 	cr_assert_eq(pthread_join(thread, NULL), 0);
-	cr_assert_eq(gyre_system_lookup(fixture.system, "server", &found_outside), -ENOENT);
+	cr_assert_eq(gyre_system_name_lookup(fixture.system, "server", &found_outside), -ENOENT);
 	fixture_close();
 	cr_assert(gyre_address_equal(found_outside, address));
 }
@@ -323,7 +323,7 @@ static int name_of_this_system(struct gyre_stack *stack)
 
 	expect(gyre_name_register(stack, "here") == 0);
 	expect(gyre_system_create(&options, &other) == 0);
-	expect(gyre_system_lookup(other, "here", &found) == -ENOENT);
+	expect(gyre_system_name_lookup(other, "here", &found) == -ENOENT);
 	trace('h');
 	gyre_system_destroy(other);
 	return fixture_end(stack);

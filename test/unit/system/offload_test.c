@@ -60,8 +60,8 @@ static int offload_in_turn(struct gyre_stack *stack)
 	for (frame->turn = 0; frame->turn < 100; frame->turn++) {
 		GYRE_AWAIT(stack, gyre_offload(stack, add_one, gyre_new(stack, number, frame->turn),
 					       0, &frame->futures[0]));
-		expect(gyre_error(&frame->futures[0]) == 0);
-		expect(gyre_get(&frame->futures[0], number)->value == frame->turn + 1);
+		expect(gyre_future_error(&frame->futures[0]) == 0);
+		expect(gyre_future_get(&frame->futures[0], number)->value == frame->turn + 1);
 	}
 	return fixture_end(stack);
 	GYRE_END(stack);
@@ -93,7 +93,7 @@ static int offload_at_once(struct gyre_stack *stack)
 	}
 	GYRE_AWAIT(stack, 0);
 	for (uint32_t i = 0; i < MANY; i++) {
-		expect(gyre_get(&frame->futures[i], number)->value == i + 1);
+		expect(gyre_future_get(&frame->futures[i], number)->value == i + 1);
 	}
 	return fixture_end(stack);
 	GYRE_END(stack);
@@ -246,9 +246,9 @@ static int offload_parcels(struct gyre_stack *stack)
 	(void)gyre_offload(stack, answer_and_fail, gyre_new(stack, crate, .parcel = pack(1)), 0,
 			   &frame->futures[2]);
 	GYRE_AWAIT(stack, 0);
-	expect(*gyre_get(&frame->futures[0], parcel)->goods == 6);
-	expect(gyre_error(&frame->futures[1]) == -EIO);
-	expect(gyre_error(&frame->futures[2]) == -EIO);
+	expect(*gyre_future_get(&frame->futures[0], parcel)->goods == 6);
+	expect(gyre_future_error(&frame->futures[1]) == -EIO);
+	expect(gyre_future_error(&frame->futures[2]) == -EIO);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -291,18 +291,18 @@ static int offload_failures(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	expect(gyre_offload(stack, NULL, parcel(stack, 1), 0, &futures[0]) == -EINVAL);
-	expect(gyre_error(&futures[0]) == -EINVAL);
+	expect(gyre_future_error(&futures[0]) == -EINVAL);
 	expect(gyre_offload(stack, add_one, NULL, 0, &futures[0]) == -ENOMEM);
-	expect(gyre_error(&futures[0]) == -ENOMEM);
+	expect(gyre_future_error(&futures[0]) == -ENOMEM);
 	(void)gyre_offload(stack, say_nothing, parcel(stack, 1), 0, &futures[0]);
 	(void)gyre_offload(stack, answer_wrongly, gyre_new(stack, question, 1), 0, &futures[1]);
 	(void)gyre_offload(stack, answer_null, parcel(stack, 1), 0, &futures[2]);
 	(void)gyre_offload(stack, return_nonsense, parcel(stack, 1), 0, &futures[3]);
 	GYRE_AWAIT(stack, 0);
-	expect(gyre_error(&futures[0]) == -ENOMSG);
-	expect(gyre_error(&futures[1]) == -EPROTO);
-	expect(gyre_error(&futures[2]) == -ENOMEM);
-	expect(gyre_error(&futures[3]) == -EINVAL);
+	expect(gyre_future_error(&futures[0]) == -ENOMSG);
+	expect(gyre_future_error(&futures[1]) == -EPROTO);
+	expect(gyre_future_error(&futures[2]) == -ENOMEM);
+	expect(gyre_future_error(&futures[3]) == -EINVAL);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -354,12 +354,12 @@ static int fill_queue(struct gyre_stack *stack)
 	expect(gyre_offload(stack, wait_at_gate, parcel(stack, 1), 0, &futures[1]) == 0);
 	expect(gyre_offload(stack, wait_at_gate, parcel(stack, 1), 0, &futures[2]) == 0);
 	expect(gyre_offload(stack, wait_at_gate, parcel(stack, 1), 0, &futures[3]) == -ENOBUFS);
-	expect(gyre_error(&futures[3]) == -ENOBUFS);
+	expect(gyre_future_error(&futures[3]) == -ENOBUFS);
 	for (uint32_t i = 0; i < 3; i++) {
 		(void)sem_post(&gate);
 	}
 	GYRE_AWAIT(stack, 0);
-	expect(gyre_get(&futures[2], parcel) != NULL);
+	expect(gyre_future_get(&futures[2], parcel) != NULL);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -383,13 +383,13 @@ static int wait_too_long(struct gyre_stack *stack)
 	occupy(stack, GYRE_SECONDS(1));
 	GYRE_AWAIT(stack, gyre_offload(stack, wait_at_gate, parcel(stack, 1), GYRE_MILLISECONDS(1),
 				       &futures[1]));
-	expect(gyre_error(&futures[0]) == -ETIMEDOUT);
-	expect(gyre_error(&futures[1]) == -ETIMEDOUT);
+	expect(gyre_future_error(&futures[0]) == -ETIMEDOUT);
+	expect(gyre_future_error(&futures[1]) == -ETIMEDOUT);
 	(void)sem_post(&gate);
 	/* Behind the other two, so that they have ended. */
 	(void)sem_post(&gate);
 	GYRE_AWAIT(stack, gyre_offload(stack, wait_at_gate, parcel(stack, 1), 0, &futures[0]));
-	expect(gyre_error(&futures[0]) == 0);
+	expect(gyre_future_error(&futures[0]) == 0);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -461,8 +461,8 @@ static int stop_with_work(struct gyre_stack *stack)
 		gyre_system_stop(gyre_system_of(stack));
 		return gyre_suspend_any(stack, 1);
 	case 1:
-		expect(gyre_error(&futures[0]) == -EINPROGRESS);
-		expect(gyre_error(&futures[1]) == -ESHUTDOWN);
+		expect(gyre_future_error(&futures[0]) == -EINPROGRESS);
+		expect(gyre_future_error(&futures[1]) == -ESHUTDOWN);
 		expect(gyre_offload(stack, wait_at_gate, parcel(stack, 1), 0, &futures[2]) ==
 		       -ESHUTDOWN);
 		trace('s');
@@ -491,7 +491,7 @@ static int ask_from_work(struct gyre_work *work)
 
 	expect(r == 0);
 	value = gyre_mail_get(answer, number)->value;
-	gyre_mail_free(NULL, answer);
+	gyre_mail_destroy(NULL, answer);
 	return gyre_work_reply(work, gyre_work_new(work, number, value));
 }
 
@@ -503,7 +503,7 @@ static int offload_ask(struct gyre_stack *stack)
 	GYRE_AWAIT(stack, gyre_offload(stack, ask_from_work,
 				       gyre_new(stack, place, spawn_here(stack, &adder_class)), 0,
 				       &frame->futures[0]));
-	expect(gyre_get(&frame->futures[0], number)->value == 42);
+	expect(gyre_future_get(&frame->futures[0], number)->value == 42);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }

@@ -65,7 +65,7 @@ static void grow_and_shrink_group(void)
 Test(resize_groups, gives_a_group_with_one_member_a_loop_another_one_and_takes_it_again)
 {
 	begin(2);
-	cr_assert_eq(gyre_system_spawn_group(fixture.system, &member_class,
+	cr_assert_eq(gyre_system_group_spawn(fixture.system, &member_class,
 					     gyre_system_new(fixture.system, number, 42), NULL,
 					     &group),
 		     0);
@@ -74,7 +74,7 @@ Test(resize_groups, gives_a_group_with_one_member_a_loop_another_one_and_takes_i
 
 static int spawn_children_as_group(struct gyre_stack *stack)
 {
-	expect(gyre_spawn_group(stack, &member_class, gyre_new(stack, number, 42), NULL, &group) ==
+	expect(gyre_group_spawn(stack, &member_class, gyre_new(stack, number, 42), NULL, &group) ==
 	       0);
 	gy_store_release(&spawned, 1);
 	return gyre_return(stack);
@@ -109,7 +109,7 @@ Test(resize_groups, loses_nothing_that_is_routed_to_a_group_meanwhile)
 	pthread_t thread;
 
 	begin(2);
-	cr_assert_eq(gyre_system_spawn_group(fixture.system, &member_class,
+	cr_assert_eq(gyre_system_group_spawn(fixture.system, &member_class,
 					     gyre_system_new(fixture.system, number, 42), NULL,
 					     &group),
 		     0);

@@ -36,7 +36,7 @@ static void echo_read(struct gyre_handler_context *ctx, struct gyre_buffer *data
 	struct gyre_stack *stack = gyre_context_stack(ctx);
 
 	(void)gy_fetch_add(&served_on[gyre_self(stack).loop], 1);
-	(void)gyre_channel_write(ctx, data);
+	(void)gyre_context_write(ctx, data);
 }
 
 static const struct gyre_handler echo = { .name = "echo", .read = echo_read };
@@ -57,7 +57,7 @@ static void begin_with(uint32_t loops, uint64_t drain_timeout_ns,
 	listening.init_channel = init_echo;
 	listening.ret_port = &port;
 	fixture_open_with(&options);
-	cr_assert_eq(gyre_listen(fixture.system, &listening, &acceptor), 0);
+	cr_assert_eq(gyre_system_listen(fixture.system, &listening, &acceptor), 0);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 }
 
@@ -300,7 +300,7 @@ Test(resize_listen, loses_nothing_that_waits_in_a_backlog)
 							 .ret_port = &port };
 
 	fixture_open_with(&options);
-	cr_assert_eq(gyre_listen(fixture.system, &listening, NULL), 0);
+	cr_assert_eq(gyre_system_listen(fixture.system, &listening, NULL), 0);
 	for (size_t i = 0; i < EARLY; i++) {
 		early[i] = connect_there();
 		cr_assert_geq(early[i], 0);

@@ -28,7 +28,7 @@ static int senders[SENDERS];
 static void echo_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	(void)gy_fetch_add(&served_on[gyre_self(gyre_context_stack(ctx)).loop], 1);
-	(void)gyre_channel_write(ctx, data);
+	(void)gyre_context_write(ctx, data);
 }
 
 static const struct gyre_handler echo = { .name = "echo", .read = echo_read };
@@ -57,7 +57,7 @@ static void open_datagrams(void)
 						       .report = report_datagram,
 						       .ret_address = &address };
 
-	cr_assert_eq(gyre_datagram_open(fixture.system, &options, &actor), 0);
+	cr_assert_eq(gyre_system_datagram_open(fixture.system, &options, &actor), 0);
 	for (size_t i = 0; i < SENDERS; i++) {
 		senders[i] = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 		cr_assert_eq(setsockopt(senders[i], SOL_SOCKET, SO_RCVTIMEO, &long_time,
@@ -184,7 +184,7 @@ Test(resize_sockets, of_clients_end_with_their_loop)
 	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX];
 
 	fixture_open_with(&options);
-	cr_assert_eq(gyre_listen(fixture.system, &listening, NULL), 0);
+	cr_assert_eq(gyre_system_listen(fixture.system, &listening, NULL), 0);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 	cr_assert_geq(gyre_socket_address_format(&address, sizeof(text), text), 0);
 	to.to = text;

@@ -207,9 +207,9 @@ Test(resize, shows_only_loops_that_take_part_and_keeps_what_all_have_counted)
 	}
 	cr_assert_eq(gyre_system_counters(fixture.system, &before), 0);
 	cr_assert_eq(resize(1), 0);
-	cr_assert_eq(gyre_inspect(fixture.system, &snapshot), 0);
+	cr_assert_eq(gyre_system_inspect(fixture.system, &snapshot), 0);
 	cr_expect_eq(snapshot->loops_count, 1);
-	gyre_snapshot_free(snapshot);
+	gyre_snapshot_destroy(snapshot);
 	cr_assert_eq(gyre_system_counters(fixture.system, &after), 0);
 	cr_expect_geq(after.handled, 10);
 	cr_expect_geq(after.turns, before.turns);
@@ -456,14 +456,14 @@ Test(resize, takes_the_names_of_actors_on_a_loop_that_retires)
 
 	begin(3);
 	(void)spawn_outside(&named_class, 2);
-	while (gyre_system_lookup(fixture.system, "far", &found) != 0) {
+	while (gyre_system_name_lookup(fixture.system, "far", &found) != 0) {
 		(void)sched_yield();
 	}
 	cr_assert_eq(resize(2), 0);
-	cr_expect_eq(gyre_system_lookup(fixture.system, "far", &found), -ENOENT);
+	cr_expect_eq(gyre_system_name_lookup(fixture.system, "far", &found), -ENOENT);
 	cr_assert_eq(resize(3), 0);
 	(void)spawn_outside(&named_class, 2);
-	while (gyre_system_lookup(fixture.system, "far", &found) != 0) {
+	while (gyre_system_name_lookup(fixture.system, "far", &found) != 0) {
 		(void)sched_yield();
 	}
 	fixture_close();
@@ -483,7 +483,7 @@ static int ask_target(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_ask(stack, target, gyre_new(stack, number, 1), GYRE_FOREVER,
 				   &frame->future));
-	ask_error = gyre_error(&frame->future);
+	ask_error = gyre_future_error(&frame->future);
 	gy_store_release(&ask_ended, 1);
 	GYRE_END(stack);
 }

@@ -92,8 +92,8 @@ static void open_all(void)
 						      .ret_address = &address };
 
 	adder = spawn_outside(&adder_class, 0);
-	cr_assert_eq(gyre_listen(fixture.system, &listen, NULL), 0);
-	cr_assert_eq(gyre_system_spawn_group(fixture.system, &sink_class, GYRE_NO_ARGUMENT, NULL,
+	cr_assert_eq(gyre_system_listen(fixture.system, &listen, NULL), 0);
+	cr_assert_eq(gyre_system_group_spawn(fixture.system, &sink_class, GYRE_NO_ARGUMENT, NULL,
 					     &group),
 		     0);
 }

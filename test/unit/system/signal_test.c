@@ -63,7 +63,7 @@ static int watch_and_kill(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_signal_watch(stack, SIGHUP, &frame->future));
-	expect(gyre_error(&frame->future) == 0);
+	expect(gyre_future_error(&frame->future) == 0);
 	expect(kill(getpid(), SIGHUP) == 0);
 	GYRE_END(stack);
 }
@@ -89,7 +89,7 @@ static int watch_and_queue(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_signal_watch(stack, SIGRTMAX, &frame->future));
-	expect(gyre_error(&frame->future) == 0);
+	expect(gyre_future_error(&frame->future) == 0);
 	for (int i = 0; i < 3; i++) {
 		expect(sigqueue(getpid(), SIGRTMAX, (union sigval){ .sival_int = 7 + i }) == 0);
 	}
@@ -125,7 +125,7 @@ static int watch_usr1(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	expect(gyre_signal_watch(stack, SIGUSR1, &frame->other) == 0);
 	GYRE_AWAIT(stack, gyre_signal_watch(stack, SIGUSR1, &frame->future)); /* once more */
-	expect(gyre_error(&frame->future) == 0 && gyre_error(&frame->other) == 0);
+	expect(gyre_future_error(&frame->future) == 0 && gyre_future_error(&frame->other) == 0);
 	if (gy_fetch_add(&watching, 1) + 1 == WATCHERS) {
 		expect(kill(getpid(), SIGUSR1) == 0);
 	}
@@ -187,7 +187,7 @@ static int change_its_mind(struct gyre_stack *stack)
 	expect(gyre_signal_watch(stack, SIGUSR2, &frame->other) == 0);
 	expect(gyre_signal_unwatch(stack, SIGUSR2) == 0);
 	GYRE_AWAIT(stack, gyre_signal_watch(stack, SIGUSR2, &frame->future));
-	expect(gyre_error(&frame->future) == 0);
+	expect(gyre_future_error(&frame->future) == 0);
 	/* What was given up has been by now: notices of one sender come in order. */
 	expect(gyre_signal_unwatch(stack, SIGHUP) == 0);
 	GYRE_AWAIT(stack, gyre_signal_watch(stack, SIGHUP, &frame->future));
@@ -288,7 +288,7 @@ static int watch_in_vain(struct gyre_stack *stack)
 
 	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++) {
 		expect(gyre_signal_watch(stack, never[i], &frame->future) == -EINVAL);
-		expect(gyre_error(&frame->future) == -EINVAL);
+		expect(gyre_future_error(&frame->future) == -EINVAL);
 		expect(gyre_signal_unwatch(stack, never[i]) == -EINVAL);
 	}
 	expect(gyre_signal_watch(stack, SIGUSR2, &frame->future) == -EBUSY);
@@ -314,7 +314,7 @@ static int watch_both(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	expect(gyre_signal_watch(stack, SIGHUP, &frame->future) == 0);
 	GYRE_AWAIT(stack, gyre_signal_watch(stack, SIGTERM, &frame->other));
-	expect(gyre_error(&frame->future) == 0 && gyre_error(&frame->other) == 0);
+	expect(gyre_future_error(&frame->future) == 0 && gyre_future_error(&frame->other) == 0);
 	expect(write(fds[1], "r", 1) == 1);
 	GYRE_END(stack);
 }

@@ -55,7 +55,7 @@ static int have_it_looked(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_offload(stack, look, gyre_new(stack, number, 1), GYRE_FOREVER,
 				       &frame->future));
-	expect(gyre_error(&frame->future) == 0);
+	expect(gyre_future_error(&frame->future) == 0);
 	gyre_system_stop(gyre_system_of(stack));
 	GYRE_END(stack);
 }

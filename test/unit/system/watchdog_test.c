@@ -113,9 +113,9 @@ Test(watchdog, tells_class_and_message_of_a_handler_that_stays_too_long_and_wher
 	cr_assert_eq(notify_outside(spawn_outside(&stuck_class, 0), 1), 0);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 	cr_assert_eq(gyre_system_wait(fixture.system), 0);
-	cr_assert_eq(gyre_inspect(fixture.system, &snapshot), 0);
+	cr_assert_eq(gyre_system_inspect(fixture.system, &snapshot), 0);
 	cr_assert_eq(snapshot->stalls, 1);
-	gyre_snapshot_free(snapshot);
+	gyre_snapshot_destroy(snapshot);
 	close_watched();
 	cr_assert_eq(lines_count, 2);
 	cr_assert_not_null(strstr(lines[0], "loop 0: stall: actor stuck has been"), "%s", lines[0]);

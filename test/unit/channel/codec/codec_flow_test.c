@@ -67,11 +67,11 @@ Test(codec_flow, a_request_for_a_read_gives_one_frame, .init = begin, .fini = en
 	feed("a\nb\nc");
 	expect_frames(1, "a");
 	cr_expect_neq(rig.channel.flags & GY_CHANNEL_HELD, 0);
-	gyre_channel_read(gyre_channel_tail(&rig.channel));
+	gyre_context_read(gyre_channel_tail(&rig.channel));
 	codec_rig_run(&rig);
 	expect_frames(2, "ab");
 	cr_expect_neq(rig.channel.flags & GY_CHANNEL_HELD, 0);
-	gyre_channel_read(gyre_channel_tail(&rig.channel));
+	gyre_context_read(gyre_channel_tail(&rig.channel));
 	codec_rig_run(&rig);
 	cr_expect_eq(rig.channel.flags & GY_CHANNEL_HELD, 0, "there is no frame: it is to read");
 	feed("c");
@@ -84,7 +84,7 @@ Test(codec_flow, a_request_for_a_read_gives_one_frame, .init = begin, .fini = en
 static void read_on(struct codec_rig *r, struct gyre_handler_context *ctx)
 {
 	(void)r;
-	gyre_channel_read(ctx);
+	gyre_context_read(ctx);
 }
 
 Test(codec_flow, a_handler_that_asks_for_the_next_has_it_at_once, .init = begin, .fini = end)
@@ -103,14 +103,14 @@ Test(codec_flow, frames_wait_in_each_of_two_codecs_in_order, .init = begin, .fin
 	codec_rig_flags(&rig, GY_CHANNEL_MANUAL, 0);
 	feed("abcd\nef\ng\nhi");
 	expect_frames(1, "ab");
-	gyre_channel_read(gyre_channel_tail(&rig.channel));
+	gyre_context_read(gyre_channel_tail(&rig.channel));
 	codec_rig_run(&rig);
 	expect_frames(2, "abcd");
-	gyre_channel_read(gyre_channel_tail(&rig.channel));
+	gyre_context_read(gyre_channel_tail(&rig.channel));
 	codec_rig_run(&rig);
 	codec_rig_run(&rig);
 	expect_frames(3, "abcdef");
-	gyre_channel_read(gyre_channel_tail(&rig.channel));
+	gyre_context_read(gyre_channel_tail(&rig.channel));
 	codec_rig_run(&rig);
 	codec_rig_run(&rig);
 	cr_expect_eq(rig.channel.flags & GY_CHANNEL_HELD, 0, "half a frame is none");
@@ -134,7 +134,7 @@ Test(codec_flow, a_read_that_was_asked_for_is_not_lost_in_a_pause, .init = begin
 	codec_rig_run(&rig);
 	expect_frames(1, "a");
 	rig.on_frame = pause_output;
-	gyre_channel_read(gyre_channel_tail(&rig.channel));
+	gyre_context_read(gyre_channel_tail(&rig.channel));
 	codec_rig_run(&rig);
 	expect_frames(2, "ab");
 }
@@ -293,9 +293,9 @@ static void count_line(struct gyre_handler_context *ctx, struct gyre_buffer *dat
 	struct lines *lines = (struct lines *)gyre_context_arg(ctx);
 
 	lines->count++;
-	(void)gyre_channel_write(ctx, data);
+	(void)gyre_context_write(ctx, data);
 	if (lines->manual) {
-		gyre_channel_read(ctx);
+		gyre_context_read(ctx);
 	}
 }
 
@@ -319,7 +319,7 @@ static void expect_all_lines(const struct gyre_channel_options *options)
 	rig_init(&live, &(struct rig_options){ .low_bytes = 1000, .high_bytes = 4000 });
 	far = rig_open(&live, counting_only, &lines, options, &channel);
 	cr_assert_eq(gyre_pipeline_add_first(channel, gyre_line_codec(), &lf), 0);
-	gyre_channel_read(gyre_channel_tail(channel));
+	gyre_context_read(gyre_channel_tail(channel));
 	while (back < LINES * bytes) {
 		ssize_t r;
 

@@ -65,7 +65,7 @@ static void last_read(struct gyre_handler_context *ctx, struct gyre_buffer *data
 
 	require(count == gyre_buffer_bytes(data), "a frame is too long for the log");
 	codec_log_frame(&rig->log, bytes, count);
-	gyre_buffer_free(data);
+	gyre_buffer_destroy(data);
 	if (rig->on_frame != NULL) {
 		rig->on_frame(rig, ctx);
 	}
@@ -82,7 +82,7 @@ static void last_exception(struct gyre_handler_context *ctx, int error)
 
 	codec_log_error(&rig->log, error);
 	if (rig->pass_errors) {
-		gyre_fire_exception(ctx, error);
+		gyre_context_fire_exception(ctx, error);
 	}
 }
 
@@ -206,7 +206,7 @@ static struct gyre_buffer *make_slice(struct codec_rig *rig, const void *bytes, 
 			gyre_buffer_append(page, "", 1) == 0 &&
 			gyre_buffer_split(page, count, &slice) == 0,
 		"no memory");
-	gyre_buffer_free(page);
+	gyre_buffer_destroy(page);
 	return slice;
 }
 
@@ -240,7 +240,7 @@ void codec_rig_feed(struct codec_rig *rig, const void *bytes, size_t count, size
 	if ((rig->channel.flags & GY_CHANNEL_MANUAL) != 0) {
 		rig->channel.flags |= GY_CHANNEL_HELD;
 	}
-	gyre_fire_read(&rig->channel.pipeline.head.head, data);
+	gyre_context_fire_read(&rig->channel.pipeline.head.head, data);
 	rig->channels.stack = NULL;
 	gy_pipeline_sweep(&rig->channel.pipeline);
 }
@@ -271,7 +271,7 @@ size_t codec_rig_output(struct codec_rig *rig, void *to, size_t bytes_max)
 	while ((buffer = gy_buffer_queue_pop(&rig->channel.output)) != NULL) {
 		require(gyre_buffer_bytes(buffer) <= bytes_max - count, "too much output");
 		count += gyre_buffer_copy(buffer, 0, out + count, bytes_max - count);
-		gyre_buffer_free(buffer);
+		gyre_buffer_destroy(buffer);
 	}
 	rig->channel.output_bytes = 0;
 	rig->channel.output_buffers = 0;

@@ -314,7 +314,7 @@ Test(codec, refuses_options_that_are_out_of_their_bounds, .init = begin, .fini =
 
 static int write_text(const char *text)
 {
-	return gyre_channel_write(gyre_channel_tail(&rig.channel),
+	return gyre_context_write(gyre_channel_tail(&rig.channel),
 				  codec_rig_buffer(&rig, text, strlen(text), 3));
 }
 

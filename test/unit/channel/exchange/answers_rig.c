@@ -121,7 +121,7 @@ static void put(struct gyre_handler_context *ctx, const void *bytes, size_t coun
 	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
 
 	cr_assert_eq(gyre_buffer_append(buffer, bytes, count), 0);
-	(void)gyre_channel_write(ctx, buffer);
+	(void)gyre_context_write(ctx, buffer);
 }
 
 static void put_head(struct gyre_handler_context *ctx, uint64_t number)
@@ -135,7 +135,7 @@ static void put_file(struct gyre_handler_context *ctx, uint64_t count)
 {
 	const struct gyre_file_region what = { .bytes = count };
 
-	cr_assert_eq(gyre_channel_send_file(ctx, a.file, &what), 0);
+	cr_assert_eq(gyre_context_send_file(ctx, a.file, &what), 0);
 }
 
 static void put_whole(struct gyre_handler_context *ctx, uint64_t number)
@@ -145,7 +145,7 @@ static void put_whole(struct gyre_handler_context *ctx, uint64_t number)
 
 	cr_assert_eq(gyre_buffer_append(buffer, head, sizeof(head)), 0);
 	cr_assert_eq(gyre_buffer_append(buffer, pattern, a.bytes[number]), 0);
-	(void)gyre_channel_write(ctx, buffer);
+	(void)gyre_context_write(ctx, buffer);
 }
 
 static void put_answer(struct gyre_handler_context *ctx, uint64_t number)
@@ -197,7 +197,7 @@ static void decode(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 			ctx, number, gyre_new(gyre_context_stack(ctx), wanted, .number = number));
 	}
 	if (gyre_buffer_bytes(partial) == 0) {
-		gyre_buffer_free(partial);
+		gyre_buffer_destroy(partial);
 		partial = NULL;
 	}
 }
@@ -212,14 +212,14 @@ static void on_event(struct gyre_handler_context *ctx, const struct gyre_type *t
 		     const void *event)
 {
 	a.input_closed += type->id == GYRE_ID(gyre_input_closed);
-	gyre_fire_event(ctx, type, event);
+	gyre_context_fire_event(ctx, type, event);
 }
 
 static void on_inactive(struct gyre_handler_context *ctx)
 {
 	a.inactive++;
 	a.reason = gyre_channel_reason(gyre_context_channel(ctx));
-	gyre_fire_inactive(ctx);
+	gyre_context_fire_inactive(ctx);
 }
 
 static const struct gyre_handler protocol = { .name = "protocol",

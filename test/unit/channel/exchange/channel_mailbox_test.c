@@ -59,7 +59,7 @@ static void on_event(struct gyre_handler_context *ctx, const struct gyre_type *t
 	struct token token;
 
 	if (type->id != GYRE_ID(word) && type->id != GYRE_ID(token)) {
-		gyre_fire_event(ctx, type, event);
+		gyre_context_fire_event(ctx, type, event);
 		return;
 	}
 	heard.values[heard.count++ % HEARD_MAX] = ((const struct word *)event)->value;
@@ -71,7 +71,7 @@ static void on_event(struct gyre_handler_context *ctx, const struct gyre_type *t
 	}
 	buffer = gyre_context_buffer(ctx);
 	(void)gyre_buffer_append(buffer, "w", 1);
-	(void)gyre_channel_write(ctx, buffer);
+	(void)gyre_context_write(ctx, buffer);
 }
 
 static void on_inactive(struct gyre_handler_context *ctx)
@@ -284,7 +284,7 @@ Test(channel_address, is_stale_when_the_channel_is_closed, .init = begin, .fini 
 
 Test(channel_address, is_stale_as_soon_as_the_channel_is_closing, .init = begin, .fini = end)
 {
-	gyre_channel_close(gyre_channel_tail(channel));
+	gyre_context_close(gyre_channel_tail(channel));
 	cr_expect_eq(send_word(address, 1), -ESRCH);
 	cr_expect_eq(dropped(GYRE_DROP_NO_ACTOR), 1);
 }
@@ -395,7 +395,7 @@ static int ask_channel(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_ask(stack, address, gyre_new(stack, word, .value = 1), 0, future));
-	outcome = gyre_error(future);
+	outcome = gyre_future_error(future);
 	return 0;
 	GYRE_END(stack);
 }
@@ -428,7 +428,7 @@ static int stop_channel_gracefully(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_stop_gracefully(stack, address, GYRE_SECONDS(1), future));
-	outcome = gyre_error(future);
+	outcome = gyre_future_error(future);
 	(void)gyre_watch(stack, address);
 	GYRE_END(stack);
 }

@@ -229,7 +229,7 @@ static int write_raw(size_t count)
 	struct gyre_buffer *buffer = gyre_context_buffer(x.ctx);
 
 	cr_assert_eq(gyre_buffer_append(buffer, zeros, count), 0);
-	return gyre_channel_write(x.ctx, buffer);
+	return gyre_context_write(x.ctx, buffer);
 }
 
 static bool has_read(struct rig *rig, void *arg)

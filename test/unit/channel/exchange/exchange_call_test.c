@@ -33,13 +33,13 @@ static void act(struct gyre_handler_context *ctx, enum call here)
 	done = true;
 	switch (what) {
 	case CLOSE:
-		gyre_channel_close(ctx);
+		gyre_context_close(ctx);
 		break;
 	case ABORT:
 		gyre_channel_abort(gyre_context_channel(ctx), -ECANCELED);
 		break;
 	case SHUT_DOWN:
-		gyre_channel_shutdown(ctx);
+		gyre_context_shutdown(ctx);
 		break;
 	default:
 		gyre_context_remove(ctx);
@@ -85,7 +85,7 @@ static void end(void)
 	rig_settle(&x.rig);
 	(void)close(x.fd);
 	if (x.inactive == 0) {
-		gyre_channel_close(gyre_channel_tail(x.channel));
+		gyre_context_close(gyre_channel_tail(x.channel));
 	}
 	cr_assert(rig_until_later(&x.rig, x_is_inactive, NULL), "%s, %d", names[where], (int)what);
 	rig_settle(&x.rig);

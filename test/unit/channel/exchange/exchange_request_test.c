@@ -63,7 +63,7 @@ Test(exchange_request, that_fails_is_written_as_the_protocol_does)
 static void fire(struct gyre_handler_context *ctx, uint64_t id, int error)
 {
 	(void)id;
-	gyre_fire_exception(ctx, error);
+	gyre_context_fire_exception(ctx, error);
 }
 
 static void expect_closed_by_failure(struct gyre_exchange_options *options)
@@ -431,7 +431,7 @@ Test(exchange_request, is_left_to_itself_when_the_protocol_leaves_the_pipeline)
 	cr_expect_eq(x.inactive, 0, "the channel stays");
 	cr_expect_eq(x.rig.home.counters.dropped[GYRE_DROP_STOPPED], 4);
 	cr_expect_eq(x.rig.home.counters.dropped[GYRE_DROP_LATE], 1, "the answer");
-	gyre_buffer_free(x.partial);
+	gyre_buffer_destroy(x.partial);
 	x.partial = NULL;
 	x_end();
 }

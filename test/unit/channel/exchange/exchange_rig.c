@@ -74,9 +74,9 @@ static int ask(struct gyre_stack *stack)
 		   gyre_ask(stack, x.address, gyre_new(stack, question, .value = what->value),
 			    what->timeout_ns, &frame->future));
 	to = &x.asked[frame->index];
-	to->error = gyre_error(&frame->future);
+	to->error = gyre_future_error(&frame->future);
 	if (to->error == 0) {
-		to->value = gyre_get(&frame->future, answer)->value;
+		to->value = gyre_future_get(&frame->future, answer)->value;
 	}
 	x.ended++;
 	return gyre_return(stack);
@@ -178,7 +178,7 @@ static int write_frame(struct gyre_handler_context *ctx, uint64_t id, int64_t va
 	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
 
 	(void)gyre_buffer_append(buffer, &frame, sizeof(frame));
-	return gyre_channel_write(ctx, buffer);
+	return gyre_context_write(ctx, buffer);
 }
 
 static int write_answer(struct gyre_handler_context *ctx, uint64_t id, const struct gyre_type *type,
@@ -263,22 +263,22 @@ static void on_event(struct gyre_handler_context *ctx, const struct gyre_type *t
 {
 	x.events += type->id == GYRE_ID(question);
 	x.input_closed += type->id == GYRE_ID(gyre_input_closed);
-	gyre_fire_event(ctx, type, event);
+	gyre_context_fire_event(ctx, type, event);
 }
 
 static void on_exception(struct gyre_handler_context *ctx, int error)
 {
 	x.exception = error;
-	gyre_fire_exception(ctx, error);
+	gyre_context_fire_exception(ctx, error);
 }
 
 static void on_inactive(struct gyre_handler_context *ctx)
 {
 	x.inactive++;
 	x.reason = gyre_channel_reason(gyre_context_channel(ctx));
-	gyre_buffer_free(x.partial);
+	gyre_buffer_destroy(x.partial);
 	x.partial = NULL;
-	gyre_fire_inactive(ctx);
+	gyre_context_fire_inactive(ctx);
 }
 
 static const struct gyre_handler protocol = {

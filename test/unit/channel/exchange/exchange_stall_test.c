@@ -184,7 +184,7 @@ Test(exchange_stall, is_forgotten_when_the_protocol_leaves_the_pipeline)
 	begin(false, STALL_NS);
 	(void)ask(1, LONG_NS);
 	gyre_context_remove(x.ctx);
-	gyre_buffer_free(x.partial);
+	gyre_buffer_destroy(x.partial);
 	x.partial = NULL;
 	rig_pass(&x.rig, 5 * STALL_NS);
 	expect_open();

@@ -48,7 +48,7 @@ static int write_question(struct gyre_handler_context *ctx, uint64_t id,
 	(void)message;
 	rig_fill(bytes, QUESTION, 0);
 	cr_assert_eq(gyre_buffer_append(buffer, bytes, QUESTION), 0);
-	return gyre_channel_write(ctx, buffer);
+	return gyre_context_write(ctx, buffer);
 }
 
 static const struct gyre_exchange_options exchange = { .ask = write_question };
@@ -61,7 +61,7 @@ static int begin_exchange(struct gyre_handler_context *ctx)
 
 static void take_answer(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
-	gyre_buffer_free(data);
+	gyre_buffer_destroy(data);
 	cr_assert_eq(
 		gyre_exchange_answer(ctx, gyre_new(gyre_context_stack(ctx), digit, .value = 7)), 0);
 }
@@ -83,7 +83,7 @@ static int ask(struct gyre_stack *stack)
 	asked = 1;
 	GYRE_AWAIT(stack, gyre_ask(stack, channel, gyre_new(stack, which, .value = 1), GYRE_FOREVER,
 				   &frame->future));
-	asked = gyre_error(&frame->future);
+	asked = gyre_future_error(&frame->future);
 	return gyre_return(stack);
 	GYRE_END(stack);
 }
@@ -104,11 +104,11 @@ static void take_question(struct gyre_handler_context *ctx, struct gyre_buffer *
 		wrong = wrong || !rig_check(bytes, count, received);
 		received += count;
 	}
-	gyre_buffer_free(data);
+	gyre_buffer_destroy(data);
 	if (received == QUESTION) {
 		answer = gyre_context_buffer(ctx);
 		cr_assert_eq(gyre_buffer_append(answer, "!", 1), 0);
-		(void)gyre_channel_write(ctx, answer);
+		(void)gyre_context_write(ctx, answer);
 	}
 }
 

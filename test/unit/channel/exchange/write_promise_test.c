@@ -80,7 +80,7 @@ static void on_written(struct gyre_channel *of, int error, void *arg)
 
 static int write_then(size_t count, uintptr_t number)
 {
-	return gyre_channel_write_then(gyre_channel_tail(channel), bytes_of(count), on_written,
+	return gyre_context_write_then(gyre_channel_tail(channel), bytes_of(count), on_written,
 				       (void *)number);
 }
 
@@ -136,7 +136,7 @@ Test(write_promise, waits_for_the_last_of_many_short_writes, .init = begin, .fin
 Test(write_promise, does_not_wait_for_bytes_behind_it, .init = begin, .fini = end)
 {
 	cr_assert_eq(write_then(1000, 1), 0);
-	cr_assert_eq(gyre_channel_write(gyre_channel_tail(channel), bytes_of(90000)), 0);
+	cr_assert_eq(gyre_context_write(gyre_channel_tail(channel), bytes_of(90000)), 0);
 	rig_settle(&rig);
 	cr_expect_eq(told.count, 1, "the peer reads nothing");
 	cr_expect_gt(told.queued, 0);
@@ -145,7 +145,7 @@ Test(write_promise, does_not_wait_for_bytes_behind_it, .init = begin, .fini = en
 
 Test(write_promise, waits_for_bytes_before_it, .init = begin, .fini = end)
 {
-	cr_assert_eq(gyre_channel_write(gyre_channel_tail(channel), bytes_of(90000)), 0);
+	cr_assert_eq(gyre_context_write(gyre_channel_tail(channel), bytes_of(90000)), 0);
 	cr_assert_eq(write_then(1, 1), 0);
 	rig_settle(&rig);
 	cr_expect_eq(told.count, 0);
@@ -185,7 +185,7 @@ static void write_again(struct gyre_channel *of, int error, void *arg)
 	told.error = error;
 	if (*left > 0) {
 		(*left)--;
-		(void)gyre_channel_write_then(gyre_channel_tail(of), bytes_of(*left % 2),
+		(void)gyre_context_write_then(gyre_channel_tail(of), bytes_of(*left % 2),
 					      write_again, arg);
 	} else {
 		told.count++;
@@ -197,7 +197,7 @@ Test(write_promise, lets_its_callback_write_the_next_without_recursion, .init = 
 {
 	uint32_t left = 10000;
 
-	cr_assert_eq(gyre_channel_write_then(gyre_channel_tail(channel), bytes_of(1), write_again,
+	cr_assert_eq(gyre_context_write_then(gyre_channel_tail(channel), bytes_of(1), write_again,
 					     &left),
 		     0);
 	wait_for(1);
@@ -208,7 +208,7 @@ Test(write_promise, lets_its_callback_write_the_next_without_recursion, .init = 
 Test(write_promise, is_kept_when_the_channel_closes_in_good_order, .init = begin, .fini = end)
 {
 	cr_assert_eq(write_then(80000, 1), 0);
-	gyre_channel_close(gyre_channel_tail(channel));
+	gyre_context_close(gyre_channel_tail(channel));
 	rig_settle(&rig);
 	cr_expect_eq(told.count, 0);
 	wait_for(1);
@@ -251,9 +251,9 @@ Test(write_promise, is_not_given_for_what_is_refused, .init = begin, .fini = end
 {
 	struct gyre_handler_context *tail = gyre_channel_tail(channel);
 
-	cr_expect_eq(gyre_channel_write_then(NULL, bytes_of(1), on_written, NULL), -EINVAL);
-	cr_expect_eq(gyre_channel_write_then(tail, bytes_of(1), NULL, NULL), -EINVAL);
-	cr_expect_eq(gyre_channel_write_then(tail, NULL, on_written, NULL), -ENOMEM);
+	cr_expect_eq(gyre_context_write_then(NULL, bytes_of(1), on_written, NULL), -EINVAL);
+	cr_expect_eq(gyre_context_write_then(tail, bytes_of(1), NULL, NULL), -EINVAL);
+	cr_expect_eq(gyre_context_write_then(tail, NULL, on_written, NULL), -ENOMEM);
 	cr_expect_eq(write_then(MAX + 1, 1), -ENOBUFS);
 	cr_expect_eq(write_then(1, 1), -EPIPE);
 	cr_assert(rig_until(&rig, is_inactive, NULL));
@@ -295,12 +295,12 @@ static int send_bytes(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	frame->sender = gyre_message(stack, which)->sender;
-	frame->sender->r = gyre_channel_send(stack, address, bytes, frame->sender->count,
-					     frame->sender->timeout_ns, &frame->future);
+	frame->sender->r = gyre_send_bytes(stack, address, bytes, frame->sender->count,
+					   frame->sender->timeout_ns, &frame->future);
 	GYRE_AWAIT(stack, frame->sender->r);
-	frame->sender->error = gyre_error(&frame->future);
+	frame->sender->error = gyre_future_error(&frame->future);
 	if (frame->sender->error == 0) {
-		frame->sender->bytes = gyre_get(&frame->future, gyre_sent)->bytes;
+		frame->sender->bytes = gyre_future_get(&frame->future, gyre_sent)->bytes;
 	}
 	ended[ended_count++] = (uintptr_t)(frame->sender - senders);
 	return 0;
@@ -372,7 +372,7 @@ Test(write_promise, keeps_actors_waiting_while_the_channel_is_not_writable, .ini
 /* Not one of them has been written, whose end would be heard of. */
 Test(write_promise, wakes_actors_that_wait_behind_the_output_of_others, .init = begin, .fini = end)
 {
-	cr_assert_eq(gyre_channel_write(gyre_channel_tail(channel), bytes_of(MAX)), 0);
+	cr_assert_eq(gyre_context_write(gyre_channel_tail(channel), bytes_of(MAX)), 0);
 	(void)start_sender(10, 0);
 	rig_settle(&rig);
 	cr_expect_eq(ended_count, 0);
@@ -437,6 +437,6 @@ Test(write_promise, of_an_actor_refuses_misuse, .init = begin, .fini = end)
 	struct gyre_stack *stack = &rig_stack(&rig)->head;
 	struct gyre_future future;
 
-	cr_expect_eq(gyre_channel_send(stack, address, NULL, 1, 0, &future), -EINVAL);
-	cr_expect_eq(gyre_channel_send(stack, address, "x", 1, 0, NULL), -EINVAL);
+	cr_expect_eq(gyre_send_bytes(stack, address, NULL, 1, 0, &future), -EINVAL);
+	cr_expect_eq(gyre_send_bytes(stack, address, "x", 1, 0, NULL), -EINVAL);
 }

@@ -62,8 +62,8 @@ static int take_file(struct frame *frame)
 {
 	struct gyre_file_opened opened = { 0 };
 
-	expect(gyre_error(&frame->future) == 0);
-	expect(gyre_move_answer(&frame->future, gyre_file_opened, &opened) == 0);
+	expect(gyre_future_error(&frame->future) == 0);
+	expect(gyre_future_move(&frame->future, gyre_file_opened, &opened) == 0);
 	expect(opened.file != NULL);
 	frame->file = opened.file;
 	return 0;
@@ -87,9 +87,9 @@ static bool holds(const struct gyre_buffer *buffer, uint64_t from)
 
 static uint64_t written(const struct frame *frame)
 {
-	const struct gyre_file_done *done = gyre_get(&frame->future, gyre_file_done);
+	const struct gyre_file_done *done = gyre_future_get(&frame->future, gyre_file_done);
 
-	expect(gyre_error(&frame->future) == 0 && done != NULL && done->error == 0);
+	expect(gyre_future_error(&frame->future) == 0 && done != NULL && done->error == 0);
 	return done == NULL ? 0 : done->count;
 }
 
@@ -111,31 +111,31 @@ static int round_trip(struct gyre_stack *stack)
 					  &frame->future));
 	expect(written(frame) == size);
 	GYRE_AWAIT(stack, gyre_file_sync(stack, frame->file, true, 0, &frame->future));
-	expect(gyre_error(&frame->future) == 0);
+	expect(gyre_future_error(&frame->future) == 0);
 	GYRE_AWAIT(stack, gyre_file_sync(stack, frame->file, false, 0, &frame->future));
-	expect(gyre_error(&frame->future) == 0);
+	expect(gyre_future_error(&frame->future) == 0);
 	GYRE_AWAIT(stack, gyre_file_stat(stack, frame->file, 0, &frame->future));
-	expect(gyre_get(&frame->future, gyre_file_status)->bytes == size);
-	expect(S_ISREG(gyre_get(&frame->future, gyre_file_status)->mode));
+	expect(gyre_future_get(&frame->future, gyre_file_status)->bytes == size);
+	expect(S_ISREG(gyre_future_get(&frame->future, gyre_file_status)->mode));
 	GYRE_AWAIT(stack,
 		   gyre_file_read(stack, frame->file, &GYRE_VALUE(gyre_file_part, .bytes = 1 << 20),
 				  0, &frame->future));
-	expect(gyre_get(&frame->future, gyre_file_data)->count == size);
-	expect(gyre_move_answer(&frame->future, gyre_file_data, &data) == 0);
+	expect(gyre_future_get(&frame->future, gyre_file_data)->count == size);
+	expect(gyre_future_move(&frame->future, gyre_file_data, &data) == 0);
 	expect(gyre_buffer_bytes(data.buffer) == size && holds(data.buffer, 0));
-	gyre_buffer_free(data.buffer);
+	gyre_buffer_destroy(data.buffer);
 	GYRE_AWAIT(stack, gyre_file_read(stack, frame->file,
 					 &GYRE_VALUE(gyre_file_part, .offset = size / 2,
 						     .bytes = sizeof(memory) / 4, .memory = memory),
 					 0, &frame->future));
-	expect(gyre_get(&frame->future, gyre_file_data)->count == size - size / 2);
-	expect(gyre_get(&frame->future, gyre_file_data)->buffer == NULL);
+	expect(gyre_future_get(&frame->future, gyre_file_data)->count == size - size / 2);
+	expect(gyre_future_get(&frame->future, gyre_file_data)->buffer == NULL);
 	expect(rig_check(memory, size - size / 2, size / 2));
 	GYRE_AWAIT(stack, gyre_file_read(stack, frame->file,
 					 &GYRE_VALUE(gyre_file_part, .offset = size, .bytes = 100),
 					 0, &frame->future));
-	expect(gyre_get(&frame->future, gyre_file_data)->count == 0);
-	expect(gyre_get(&frame->future, gyre_file_data)->buffer == NULL);
+	expect(gyre_future_get(&frame->future, gyre_file_data)->count == 0);
+	expect(gyre_future_get(&frame->future, gyre_file_data)->buffer == NULL);
 	gyre_file_close(frame->file);
 	return fixture_end(stack);
 	GYRE_END(stack);
@@ -166,7 +166,7 @@ static int write_at_places(struct gyre_stack *stack)
 	GYRE_AWAIT(stack, gyre_file_write(stack, frame->file, 5000, buffer_of(stack, 0, 5000), 0,
 					  &frame->future));
 	GYRE_AWAIT(stack, gyre_file_truncate(stack, frame->file, 10001, 0, &frame->future));
-	expect(gyre_error(&frame->future) == 0);
+	expect(gyre_future_error(&frame->future) == 0);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -204,8 +204,8 @@ static int write_many_slices(struct gyre_stack *stack)
 						      .bytes = 1 << 20),
 					  0, &frame_of(stack)->future));
 		frame = frame_of(stack);
-		expect(gyre_get(&frame->future, gyre_file_data)->count == 1 << 20);
-		expect(holds(gyre_get(&frame->future, gyre_file_data)->buffer, frame->at));
+		expect(gyre_future_get(&frame->future, gyre_file_data)->count == 1 << 20);
+		expect(holds(gyre_future_get(&frame->future, gyre_file_data)->buffer, frame->at));
 	}
 	return fixture_end(stack);
 	GYRE_END(stack);
@@ -234,7 +234,7 @@ static int stat_often(struct gyre_stack *stack)
 		expect(gyre_file_stat(stack, frame->file, 0, &frame->future) == 0);
 	}
 	GYRE_AWAIT(stack, 0);
-	expect(gyre_get(&frame->future, gyre_file_status) != NULL);
+	expect(gyre_future_get(&frame->future, gyre_file_status) != NULL);
 	gyre_file_close(frame->file);
 	return fixture_end(stack);
 	GYRE_END(stack);
@@ -271,7 +271,7 @@ static int open_in_vain(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_file_open(stack, refused_path, &refused_options, 0, &frame->future));
-	expect(gyre_error(&frame->future) == refusal);
+	expect(gyre_future_error(&frame->future) == refusal);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -315,7 +315,7 @@ static int misuse(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	memset(long_path, 'x', sizeof(long_path) - 1);
 	expect(gyre_file_open(stack, NULL, NULL, 0, &frame->future) == -EINVAL);
-	expect(gyre_error(&frame->future) == -EINVAL);
+	expect(gyre_future_error(&frame->future) == -EINVAL);
 	expect(gyre_file_open(stack, long_path, NULL, 0, &frame->future) == -ENAMETOOLONG);
 	expect(gyre_file_adopt(stack, -1, &frame->file) == -EINVAL);
 	expect(gyre_file_read(stack, NULL, &small, 0, &frame->future) == -EINVAL);
@@ -328,7 +328,7 @@ static int misuse(struct gyre_stack *stack)
 			       &frame->future) == -EINVAL);
 	expect(gyre_file_write_memory(stack, frame->file, &small, 0, &frame->future) == -EINVAL);
 	expect(gyre_file_truncate(stack, frame->file, UINT64_MAX, 0, &frame->future) == -EINVAL);
-	expect(gyre_error(&frame->future) == -EINVAL);
+	expect(gyre_future_error(&frame->future) == -EINVAL);
 	GYRE_AWAIT(stack, gyre_file_write(stack, frame->file, 0, buffer_of(stack, 0, 10), 0,
 					  &frame->future));
 	frame = frame_of(stack);
@@ -353,7 +353,7 @@ static int fill_device(struct gyre_stack *stack)
 	take_file(frame);
 	GYRE_AWAIT(stack, gyre_file_write(stack, frame->file, 0, buffer_of(stack, 0, 10), 0,
 					  &frame->future));
-	expect(gyre_error(&frame->future) == -ENOSPC);
+	expect(gyre_future_error(&frame->future) == -ENOSPC);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -373,7 +373,7 @@ static int fill_partly(struct gyre_stack *stack)
 	GYRE_AWAIT(stack, gyre_file_write(stack, frame->file, GYRE_FILE_AT_POSITION,
 					  buffer_of(stack, 0, 200000), GYRE_MILLISECONDS(50),
 					  &frame->future));
-	done = gyre_get(&frame->future, gyre_file_done);
+	done = gyre_future_get(&frame->future, gyre_file_done);
 	expect(done != NULL && done->count == 65536 && done->error == -ETIMEDOUT);
 	return fixture_end(stack);
 	GYRE_END(stack);
@@ -403,7 +403,7 @@ static int read_folder(struct gyre_stack *stack)
 	GYRE_AWAIT(stack,
 		   gyre_file_read(stack, frame->file, &GYRE_VALUE(gyre_file_part, .bytes = 10), 0,
 				  &frame->future));
-	expect(gyre_error(&frame->future) == -EISDIR);
+	expect(gyre_future_error(&frame->future) == -EISDIR);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -463,10 +463,10 @@ static int read_until_timeout(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	expect(gyre_file_adopt(stack, fds[0], &frame->file) == 0);
 	GYRE_AWAIT(stack, begin_read(stack, GYRE_MILLISECONDS(20), &frame->future));
-	expect(gyre_error(&frame->future) == -ETIMEDOUT);
+	expect(gyre_future_error(&frame->future) == -ETIMEDOUT);
 	expect(write(fds[1], "abc", 3) == 3);
 	GYRE_AWAIT(stack, begin_read(stack, 0, &frame->future));
-	expect(gyre_get(&frame->future, gyre_file_data)->count == 3);
+	expect(gyre_future_get(&frame->future, gyre_file_data)->count == 3);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -486,8 +486,8 @@ static int close_meanwhile(struct gyre_stack *stack)
 	expect(begin_read(stack, GYRE_MILLISECONDS(20), &frame->future) == 0);
 	gyre_file_close(frame->file);
 	GYRE_AWAIT(stack, 0);
-	expect(gyre_error(&frame->future) == -ECANCELED);
-	expect(gyre_error(&frame->other) == -ECANCELED);
+	expect(gyre_future_error(&frame->future) == -ECANCELED);
+	expect(gyre_future_error(&frame->other) == -ECANCELED);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -510,13 +510,13 @@ static int write_until_timeout_and_close(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	expect(gyre_file_adopt(stack, fds[0], &frame->file) == 0);
 	GYRE_AWAIT(stack, begin_write(stack, GYRE_MILLISECONDS(20), &frame->future));
-	expect(gyre_error(&frame->future) == -ETIMEDOUT);
+	expect(gyre_future_error(&frame->future) == -ETIMEDOUT);
 	expect(begin_write(stack, GYRE_FOREVER, &frame->other) == 0);
 	expect(begin_write(stack, GYRE_MILLISECONDS(20), &frame->future) == 0);
 	gyre_file_close(frame->file);
 	GYRE_AWAIT(stack, 0);
-	expect(gyre_error(&frame->future) == -ECANCELED);
-	expect(gyre_error(&frame->other) == -ECANCELED);
+	expect(gyre_future_error(&frame->future) == -ECANCELED);
+	expect(gyre_future_error(&frame->other) == -ECANCELED);
 	return fixture_end(stack);
 	GYRE_END(stack);
 }
@@ -585,7 +585,7 @@ static int begin_and_stop(struct gyre_stack *stack)
 		(void)fixture_end(stack);
 		return gyre_suspend(stack, gyre_stack_state(stack));
 	}
-	expect(gyre_move_answer(&frame->future, gyre_file_opened, &opened) == 0);
+	expect(gyre_future_move(&frame->future, gyre_file_opened, &opened) == 0);
 	frame->file = opened.file;
 	if (stage == 2) { /* taken, and nothing under way */
 		return fixture_end(stack);
@@ -617,7 +617,7 @@ static int open_fifo(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_file_open(stack, path, &to_write, 0, &frame->future));
-	expect(gyre_error(&frame->future) == -ENXIO);
+	expect(gyre_future_error(&frame->future) == -ENXIO);
 	GYRE_AWAIT(stack, gyre_file_open(stack, path, NULL, 0, &frame->future));
 	take_file(frame);
 	return fixture_end(stack);
@@ -646,7 +646,7 @@ static int open_fifo_otherwise(struct gyre_stack *stack)
 					  &GYRE_VALUE(gyre_file_options,
 						      .flags = O_WRONLY | flags[frame->round]),
 					  GYRE_FOREVER, &frame->future));
-		expect(gyre_error(&frame->future) == -ENXIO);
+		expect(gyre_future_error(&frame->future) == -ENXIO);
 		GYRE_AWAIT(stack, gyre_file_open(stack, path,
 						 &GYRE_VALUE(gyre_file_options, .flags = O_CREAT),
 						 GYRE_FOREVER, &frame->future));
@@ -698,7 +698,7 @@ static int open_and_wait(struct gyre_stack *stack)
 					 &GYRE_VALUE(gyre_file_part, .bytes = 10,
 						     .offset = GYRE_FILE_AT_POSITION),
 					 GYRE_MILLISECONDS(5), &frame->other));
-	expect(gyre_error(&frame->other) == -ETIMEDOUT);
+	expect(gyre_future_error(&frame->other) == -ETIMEDOUT);
 	expect(gyre_file_read(
 		       stack, frame->file,
 		       &GYRE_VALUE(gyre_file_part, .bytes = 10, .offset = GYRE_FILE_AT_POSITION),
@@ -709,7 +709,7 @@ static int open_and_wait(struct gyre_stack *stack)
 						      .offset = GYRE_FILE_AT_POSITION),
 					  GYRE_FOREVER, &frame->future));
 	expect(written(frame) == 10);
-	expect(gyre_move_answer(&frame->other, gyre_file_data, &data) == 0);
+	expect(gyre_future_move(&frame->other, gyre_file_data, &data) == 0);
 	expect(data.count == 10 && holds(data.buffer, 0));
 	gyre_file_data_fini(&data);
 	return fixture_end(stack);
@@ -732,10 +732,10 @@ static int open_leased(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_file_open(stack, path, NULL, GYRE_MILLISECONDS(20), &frame->future));
-	expect(gyre_error(&frame->future) == -ETIMEDOUT);
+	expect(gyre_future_error(&frame->future) == -ETIMEDOUT);
 	GYRE_AWAIT(stack,
 		   gyre_file_open(stack, path, &to_create, GYRE_MILLISECONDS(20), &frame->future));
-	expect(gyre_error(&frame->future) == -ETIMEDOUT);
+	expect(gyre_future_error(&frame->future) == -ETIMEDOUT);
 	expect(fcntl(fds[0], F_SETLEASE, F_UNLCK) == 0);
 	GYRE_AWAIT(stack, gyre_file_open(stack, path, NULL, 0, &frame->future));
 	take_file(frame);
@@ -776,7 +776,7 @@ static int read_side_by_side(struct gyre_stack *stack)
 	}
 	GYRE_AWAIT(stack, 0);
 	for (uint32_t i = 0; i < SIDE_BY_SIDE; i++) {
-		const struct gyre_file_data *data = gyre_get(&futures[i], gyre_file_data);
+		const struct gyre_file_data *data = gyre_future_get(&futures[i], gyre_file_data);
 
 		expect(data != NULL && data->count == 5000);
 		expect(holds(data->buffer, i * UINT64_C(5000)));

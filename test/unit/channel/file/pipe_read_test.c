@@ -29,7 +29,7 @@ static void on_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 		wrong = wrong || !rig_check(bytes, count, received);
 		received += count;
 	}
-	gyre_buffer_free(data);
+	gyre_buffer_destroy(data);
 }
 
 static void on_inactive(struct gyre_handler_context *ctx)

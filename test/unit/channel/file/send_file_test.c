@@ -84,7 +84,7 @@ static int send_part(uint64_t offset, uint64_t count)
 		.offset = offset, .bytes = count, .sent = sent, .arg = &told
 	};
 
-	return gyre_channel_send_file(gyre_channel_tail(channel), file, &what);
+	return gyre_context_send_file(gyre_channel_tail(channel), file, &what);
 }
 
 static void write_part(uint64_t offset, size_t count)
@@ -92,7 +92,7 @@ static void write_part(uint64_t offset, size_t count)
 	struct gyre_buffer *buffer = gy_buffer_get(&rig_channels(&rig)->pools);
 
 	cr_assert_eq(gyre_buffer_append(buffer, bytes + offset, count), 0);
-	cr_assert_eq(gyre_channel_write(gyre_channel_tail(channel), buffer), 0);
+	cr_assert_eq(gyre_context_write(gyre_channel_tail(channel), buffer), 0);
 }
 
 /* ---- the far end ---- */
@@ -178,7 +178,7 @@ Test(send_file, is_sent_before_a_channel_that_closes_does, .init = begin, .fini 
 
 	cr_assert_eq(send_part(0, 3 * (uint64_t)PIECE), 0);
 	gyre_file_close(file); /* which waits for it */
-	gyre_channel_close(gyre_channel_tail(channel));
+	gyre_context_close(gyre_channel_tail(channel));
 	cr_assert(rig_until(&rig, reads, &reader));
 	cr_assert(reader.ended && !reader.wrong);
 	cr_assert_eq(reader.got, 3 * PIECE);
@@ -222,7 +222,7 @@ Test(send_file, that_cannot_be_read_aborts_the_channel_with_the_reason, .init = 
 	cr_assert_eq(gyre_file_adopt(&rig_stack(&rig)->head,
 				     open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC), &folder),
 		     0);
-	cr_assert_eq(gyre_channel_send_file(gyre_channel_tail(channel), folder, &what), 0);
+	cr_assert_eq(gyre_context_send_file(gyre_channel_tail(channel), folder, &what), 0);
 	cr_assert(rig_until(&rig, is_inactive, NULL));
 	cr_assert_lt(result, 0);
 	cr_assert_neq(result, -ECANCELED);
@@ -259,13 +259,13 @@ static int refusal;
 static int observe_write(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	seen += gyre_buffer_bytes(data);
-	return gyre_channel_write(ctx, data);
+	return gyre_context_write(ctx, data);
 }
 
 static int observe_file(struct gyre_handler_context *ctx, struct gyre_file *of,
 			const struct gyre_file_region *what)
 {
-	int r = refusal < 0 ? refusal : gyre_channel_send_file(ctx, of, what);
+	int r = refusal < 0 ? refusal : gyre_context_send_file(ctx, of, what);
 
 	seen += r == 0 ? what->bytes : 0;
 	return r;
@@ -323,7 +323,7 @@ Test(send_file, may_be_refused_by_a_handler_on_the_way, .init = begin, .fini = e
 
 static int pass_on(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
-	return gyre_channel_write(ctx, data);
+	return gyre_context_write(ctx, data);
 }
 
 static const struct gyre_handler writer = { .name = "writer", .write = pass_on };
@@ -333,9 +333,9 @@ Test(send_file, answers_misuse_with_an_errno, .init = begin, .fini = end)
 	struct gyre_handler_context *tail = gyre_channel_tail(channel);
 	const struct gyre_file_region what = { .bytes = 1 };
 
-	cr_assert_eq(gyre_channel_send_file(NULL, file, &what), -EINVAL);
-	cr_assert_eq(gyre_channel_send_file(tail, NULL, &what), -EINVAL);
-	cr_assert_eq(gyre_channel_send_file(tail, file, NULL), -EINVAL);
+	cr_assert_eq(gyre_context_send_file(NULL, file, &what), -EINVAL);
+	cr_assert_eq(gyre_context_send_file(tail, NULL, &what), -EINVAL);
+	cr_assert_eq(gyre_context_send_file(tail, file, NULL), -EINVAL);
 	cr_assert_eq(send_part(0, 0), -EINVAL);
 	cr_assert_eq(send_part(INT64_MAX, 2), -EINVAL);
 	cr_assert_eq(send_part(0, UINT64_MAX), -EINVAL);
@@ -347,6 +347,6 @@ Test(send_file, answers_misuse_with_an_errno, .init = begin, .fini = end)
 	cr_assert_eq(gyre_pipeline_remove(channel, "writer"), 0);
 	gyre_file_close(file);
 	cr_assert_eq(send_part(0, 1), -EBADF);
-	gyre_channel_shutdown(tail);
+	gyre_context_shutdown(tail);
 	cr_assert_eq(told, 0);
 }

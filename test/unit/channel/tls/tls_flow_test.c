@@ -58,7 +58,7 @@ static void write_more(struct end *end)
 
 		rig_fill(bytes, count, end->written);
 		cr_assert_eq(gyre_buffer_append(buffer, bytes, count), 0);
-		cr_assert_eq(gyre_channel_write(end->ctx, buffer), 0);
+		cr_assert_eq(gyre_context_write(end->ctx, buffer), 0);
 		end->written += count;
 	}
 }
@@ -71,7 +71,7 @@ static void on_active(struct gyre_handler_context *ctx)
 	end->ctx = ctx;
 	write_more(end);
 	if (end->keep) {
-		gyre_channel_read(ctx);
+		gyre_context_read(ctx);
 	}
 }
 
@@ -89,12 +89,12 @@ static void on_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 		offset += count;
 	}
 	if (end->echo) {
-		(void)gyre_channel_write(ctx, data);
+		(void)gyre_context_write(ctx, data);
 	} else {
-		gyre_buffer_free(data);
+		gyre_buffer_destroy(data);
 	}
 	if (end->keep) {
-		gyre_channel_read(ctx);
+		gyre_context_read(ctx);
 	}
 }
 
@@ -121,7 +121,7 @@ static void on_writability(struct gyre_handler_context *ctx, bool writable)
 static void on_exception(struct gyre_handler_context *ctx, int error)
 {
 	((struct end *)gyre_context_arg(ctx))->exception = error;
-	gyre_fire_exception(ctx, error);
+	gyre_context_fire_exception(ctx, error);
 }
 
 static void on_inactive(struct gyre_handler_context *ctx)
@@ -306,11 +306,11 @@ Test(tls_flow, takes_a_write_of_all_the_room_there_is)
 	buffer = gy_buffer_get(&rig_channels(&rig)->pools);
 	cr_assert_eq(gyre_buffer_append(buffer, bytes, MUCH), 0);
 	/* With what encryption adds it is over the cap, and that is known before. */
-	cr_assert_eq(gyre_channel_try_write(client.ctx, buffer), -EMSGSIZE);
-	gyre_buffer_free(buffer);
+	cr_assert_eq(gyre_context_try_write(client.ctx, buffer), -EMSGSIZE);
+	gyre_buffer_destroy(buffer);
 	buffer = gy_buffer_get(&rig_channels(&rig)->pools);
 	cr_assert_eq(gyre_buffer_append(buffer, bytes, MUCH - MUCH / 100), 0);
-	cr_assert_eq(gyre_channel_try_write(client.ctx, buffer), 0);
+	cr_assert_eq(gyre_context_try_write(client.ctx, buffer), 0);
 	client.total = MUCH - MUCH / 100;
 	expect_all();
 	close_rig();
@@ -327,11 +327,11 @@ Test(tls_flow, shakes_hands_on_a_channel_that_reads_on_request)
 	carry_both();
 	rig_settle(&rig);
 	cr_assert_eq(server.reads, 0, "nobody has asked");
-	gyre_channel_read(server.ctx);
+	gyre_context_read(server.ctx);
 	rig_settle(&rig);
 	cr_assert_eq(server.reads, 1);
 	server.keep = true;
-	gyre_channel_read(server.ctx);
+	gyre_context_read(server.ctx);
 	expect_all();
 	close_rig();
 }
@@ -360,7 +360,7 @@ Test(tls_flow, closes_both_sides_in_good_order)
 	client.total = MUCH;
 	open_ends(NULL);
 	expect_all();
-	gyre_channel_close(client.ctx);
+	gyre_context_close(client.ctx);
 	cr_assert(rig_until(&rig, are_inactive, NULL));
 	cr_assert_eq(server.reason, 0);
 	cr_assert_eq(client.reason, 0);
@@ -382,13 +382,13 @@ Test(tls_flow, half_closes_and_goes_on_the_other_way)
 	client.total = PIECE;
 	open_ends(&(struct gyre_channel_options){ .allow_half_close = true });
 	cr_assert(rig_until(&rig, are_agreed, NULL));
-	gyre_channel_shutdown(client.ctx);
+	gyre_context_shutdown(client.ctx);
 	cr_assert(rig_until(&rig, has_heard_end, &server));
 	cr_assert_eq(server.received, PIECE);
 	server.total = MUCH;
 	write_more(&server);
 	expect_all();
-	gyre_channel_shutdown(server.ctx);
+	gyre_context_shutdown(server.ctx);
 	cr_assert(rig_until(&rig, are_inactive, NULL));
 	cr_assert_eq(server.reason, 0);
 	cr_assert_eq(client.reason, 0);

@@ -81,7 +81,7 @@ static struct gyre_buffer *bytes_of(size_t count)
 
 static void write_then(size_t count, uintptr_t number)
 {
-	cr_assert_eq(gyre_channel_write_then(gyre_channel_tail(client), bytes_of(count), on_written,
+	cr_assert_eq(gyre_context_write_then(gyre_channel_tail(client), bytes_of(count), on_written,
 					     (void *)number),
 		     0);
 }
@@ -200,12 +200,12 @@ static int send_bytes(struct gyre_stack *stack)
 	int r;
 
 	GYRE_BEGIN(stack);
-	r = gyre_channel_send(stack, sending.to, "hello", 5, GYRE_FOREVER, &frame->future);
+	r = gyre_send_bytes(stack, sending.to, "hello", 5, GYRE_FOREVER, &frame->future);
 	GYRE_AWAIT(stack, r);
 	sending.over = true;
-	sending.error = gyre_error(&frame->future);
+	sending.error = gyre_future_error(&frame->future);
 	if (sending.error == 0) {
-		sending.bytes = gyre_get(&frame->future, gyre_sent)->bytes;
+		sending.bytes = gyre_future_get(&frame->future, gyre_sent)->bytes;
 	}
 	return 0;
 	GYRE_END(stack);

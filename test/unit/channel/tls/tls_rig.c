@@ -78,7 +78,7 @@ int tls_rig_begin(struct tls_rig *tls, const struct gyre_handler *handler,
 
 int tls_rig_write(struct tls_rig *tls, const void *bytes, size_t count)
 {
-	return gyre_channel_write(gyre_channel_tail(&tls->rig.channel),
+	return gyre_context_write(gyre_channel_tail(&tls->rig.channel),
 				  codec_rig_buffer(&tls->rig, bytes, count, 1000));
 }
 

@@ -491,7 +491,7 @@ Test(tls, ends_a_stream_and_hears_its_end)
 	server.rig.channel.half_close = true;
 	agree();
 	cr_assert_eq(tls_rig_write(&client, "all", 3), 0);
-	gyre_channel_shutdown(gyre_channel_tail(&client.rig.channel));
+	gyre_context_shutdown(gyre_channel_tail(&client.rig.channel));
 	cr_assert_neq(client.rig.channel.flags & GY_CHANNEL_SHUTDOWN, 0);
 	cr_assert_eq(tls_rig_write(&client, "more", 4), -EPIPE);
 	tls_rig_settle(&client, &server, WHOLE);
@@ -509,7 +509,8 @@ static void tell_end(struct tls_rig *tls, uint32_t draining)
 {
 	const struct gyre_input_closed event = { .draining = draining };
 
-	gyre_fire_event(&tls->rig.channel.pipeline.head.head, &gyre_type_gyre_input_closed, &event);
+	gyre_context_fire_event(&tls->rig.channel.pipeline.head.head, &gyre_type_gyre_input_closed,
+				&event);
 }
 
 Test(tls, reports_an_end_that_the_peer_has_not_announced)
@@ -539,7 +540,7 @@ static void hear_end(bool half_close)
 	open_pair();
 	server.rig.channel.half_close = half_close;
 	agree();
-	gyre_channel_close(gyre_channel_tail(&client.rig.channel));
+	gyre_context_close(gyre_channel_tail(&client.rig.channel));
 	cr_assert_neq(client.rig.channel.flags & GY_CHANNEL_CLOSING, 0);
 	tls_rig_settle(&client, &server, WHOLE);
 	cr_assert_neq(server.rig.channel.flags & GY_CHANNEL_INPUT_ENDED, 0);
@@ -584,7 +585,7 @@ Test(tls, throws_away_what_comes_after_the_peers_end)
 {
 	open_pair();
 	agree();
-	gyre_channel_shutdown(gyre_channel_tail(&client.rig.channel));
+	gyre_context_shutdown(gyre_channel_tail(&client.rig.channel));
 	tls_rig_settle(&client, &server, WHOLE);
 	codec_rig_feed(&server.rig, "rubbish", 7, 7);
 	cr_assert_eq(tls_rig_error(&server), 0);
@@ -614,11 +615,11 @@ Test(tls, ends_after_what_was_written_before_the_handshake_is_done)
 	open_pair();
 	begin();
 	cr_assert_eq(tls_rig_write(&client, "all", 3), 0);
-	gyre_channel_close(gyre_channel_tail(&client.rig.channel));
+	gyre_context_close(gyre_channel_tail(&client.rig.channel));
 	cr_assert_eq(client.rig.channel.flags & GY_CHANNEL_CLOSING, 0);
 	cr_assert_eq(tls_rig_write(&client, "more", 4), -EPIPE);
 	cr_assert_eq(tls_rig_write(&server, "all", 3), 0);
-	gyre_channel_shutdown(gyre_channel_tail(&server.rig.channel));
+	gyre_context_shutdown(gyre_channel_tail(&server.rig.channel));
 	cr_assert_eq(server.rig.channel.flags & GY_CHANNEL_SHUTDOWN, 0);
 	tls_rig_settle(&client, &server, WHOLE);
 	cr_assert_neq(client.rig.channel.flags & GY_CHANNEL_CLOSING, 0);
@@ -633,7 +634,7 @@ Test(tls, closes_at_once_in_a_handshake_in_which_nothing_waits)
 {
 	open_pair();
 	begin();
-	gyre_channel_close(gyre_channel_tail(&client.rig.channel));
+	gyre_context_close(gyre_channel_tail(&client.rig.channel));
 	cr_assert_neq(client.rig.channel.flags & GY_CHANNEL_CLOSING, 0);
 	close_pair();
 }
