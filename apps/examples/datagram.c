@@ -1,0 +1,55 @@
+/*
+ * Datagrams: a UDP server that answers each sender with its address, as a STUN server does.
+ *
+ * The peer of a buffer that was read is its sender; a buffer that is written goes to its peer. The
+ * argument is where to listen.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gyre/gyre.h>
+
+static void answer(struct gyre_handler_context *ctx, struct gyre_buffer *datagram)
+{
+	const struct gyre_socket_address *peer = gyre_buffer_peer(datagram);
+	struct gyre_buffer *reply = gyre_context_buffer(ctx);
+	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX];
+	int bytes = gyre_socket_address_format(peer, sizeof(text), text);
+
+	if (bytes > 0 && gyre_buffer_append(reply, text, (size_t)bytes) == 0 &&
+	    gyre_buffer_set_peer(reply, peer) == 0) {
+		(void)gyre_channel_write(ctx, reply);
+	} else {
+		gyre_buffer_free(reply);
+	}
+	gyre_buffer_free(datagram);
+}
+
+static const struct gyre_handler handler = { .read = answer };
+
+static int init_channel(struct gyre_channel *channel, void *arg)
+{
+	return gyre_pipeline_add_last(channel, &handler, arg);
+}
+
+int main(int argc, char **argv)
+{
+	uint16_t port = 0;
+	const struct gyre_datagram_options options = {
+		.bind = argc > 1 ? argv[1] : "udp://127.0.0.1:0",
+		.init_channel = init_channel,
+		.ret_port = &port,
+	};
+	struct gyre_system *system = NULL;
+	int r = gyre_system_create(NULL, &system);
+
+	r = r < 0 ? r : gyre_datagram_open(system, &options, NULL);
+	if (r == 0) {
+		printf("listening on port %u\n", port);
+		(void)fflush(stdout);
+		r = gyre_system_run(system);
+	}
+	gyre_system_destroy(system);
+	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

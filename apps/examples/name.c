@@ -1,0 +1,97 @@
+/*
+ * Names: a service is found by its name, which it loses when it stops.
+ *
+ * A name belongs to one actor of the system at a time. Nobody has to be given an address. The main
+ * actor asks the service, stops it, and finds nobody; then another one has the name.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <gyre/gyre.h>
+
+struct asked {
+	uint32_t times;
+};
+GYRE_MESSAGE(asked, 0x100);
+
+struct question {
+	char nothing;
+};
+GYRE_REQUEST(question, 0x101, asked);
+
+static int answer(struct gyre_stack *stack)
+{
+	return gyre_reply_to(stack, question, ++((struct asked *)gyre_state(stack))->times);
+}
+
+static int take_name(struct gyre_stack *stack)
+{
+	return gyre_name_register(stack, "service");
+}
+
+static const struct gyre_class service_class = { .name = "service",
+						 .state_bytes = sizeof(struct asked),
+						 .mount = take_name,
+						 .behaviour.ask = answer };
+
+struct frame {
+	struct gyre_future future;
+	struct gyre_address service;
+};
+
+/* The question waits until the service has its name: asks are dispatched after the mount. */
+static int begin_service(struct gyre_stack *stack, struct frame *frame)
+{
+	int r = gyre_spawn(stack, &service_class, GYRE_NO_ARGUMENT, NULL, &frame->service);
+
+	return r < 0 ? r
+		     : gyre_ask(stack, frame->service, gyre_new(stack, question, 0), 0,
+				&frame->future);
+}
+
+static int ask_by_name(struct gyre_stack *stack, struct frame *frame)
+{
+	struct gyre_address service;
+	int r = gyre_name_lookup(stack, "service", &service);
+
+	printf("lookup: %s\n", r < 0 ? strerror(-r) : "found");
+	return r < 0 ? r
+		     : gyre_ask(stack, service, gyre_new(stack, question, 0), 0, &frame->future);
+}
+
+static void print_answer(const struct frame *frame)
+{
+	const struct asked *asked = gyre_answer_of(&frame->future, question);
+
+	printf("asked %" PRIu32 " times\n", asked == NULL ? 0 : asked->times);
+}
+
+static int run(struct gyre_stack *stack)
+{
+	struct frame *frame = gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, begin_service(stack, frame));
+	GYRE_AWAIT(stack, ask_by_name(stack, frame));
+	print_answer(frame);
+	GYRE_AWAIT(stack, gyre_stop_gracefully(stack, frame->service, 0, &frame->future));
+	if (ask_by_name(stack, frame) != -ENOENT) {
+		return gyre_throw(stack, -EEXIST);
+	}
+	GYRE_AWAIT(stack, begin_service(stack, frame));
+	GYRE_AWAIT(stack, ask_by_name(stack, frame));
+	print_answer(frame);
+	return gyre_stop(stack, gyre_self(stack));
+	GYRE_END(stack);
+}
+
+static const struct gyre_class main_class = { .name = "main",
+					      .frame_bytes = sizeof(struct frame),
+					      .mount = run };
+
+int main(int argc, char **argv)
+{
+	return gyre_main(&main_class, argc, argv, &(struct gyre_system_options){ .loops = 1 });
+}

@@ -1,0 +1,462 @@
+#!/usr/bin/env python3
+"""The short programs of apps/examples: each does what the first line of its comment says, a test for each."""
+import glob
+import os
+import re
+import signal
+import socket
+import ssl
+import struct
+import subprocess
+import sys
+import tempfile
+import traceback
+import urllib.request
+
+from echo_support import BUILD, PATIENCE_S, expect, is_silent
+from tls_support import Certificates
+
+SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "apps", "examples")
+LINES_MAX = 99
+
+
+def program(name):
+    return os.path.join(BUILD, "apps", "examples", f"gyre-example-{name}")
+
+
+def run(name, *arguments, status=0, given=None):
+    """Runs it to its end, and returns what it printed. Only a failure without output says why."""
+    ran = subprocess.run([program(name), *arguments], input=given, capture_output=True, text=True,
+                         timeout=PATIENCE_S, check=False)
+    expect(ran.returncode == status, f"exit {ran.returncode}: {ran.stdout}{ran.stderr}")
+    expect(is_silent(ran.stderr) == (status == 0 or ran.stdout != ""), f"it said: {ran.stderr!r}")
+    expect(not ran.stderr.startswith("gyre: "), f"the library had to say: {ran.stderr}")
+    return ran.stdout
+
+
+class Server:
+    """A program that serves until it is stopped."""
+
+    def __init__(self, name, *arguments, first=r"listening on port (\d+)"):
+        self.process = subprocess.Popen([program(name), *arguments], stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+        line = self.line()
+        match = re.fullmatch(first, line)
+        if not match:
+            self.process.kill()
+            expect(False, f"its first line is {line!r}: {self.process.stderr.read()}")
+        self.port = int(match.group(1)) if match.groups() else 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind is not None:
+            self.process.kill()
+        self.stop()
+
+    def line(self):
+        return self.process.stdout.readline().rstrip("\n")
+
+    def connect(self):
+        return socket.create_connection(("127.0.0.1", self.port), PATIENCE_S)
+
+    def stop(self, number=signal.SIGTERM):
+        """Ends it, if it runs, and returns what it printed after the lines that were read."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.wait()
+
+    def wait(self):
+        if self.process.stdout.closed:
+            return ""
+        out, errors = self.process.communicate(timeout=PATIENCE_S)
+        expect(self.process.returncode in (0, -signal.SIGKILL) and is_silent(errors),
+               f"exit {self.process.returncode}: {errors}")
+        return out
+
+
+def read_all(connection):
+    with connection, connection.makefile("rb") as file:
+        return file.read()
+
+
+# ---- programs that end by themselves ----
+
+
+def test_batch():
+    *writes, last = run("batch").splitlines()
+    expect([int(n) for line in writes for n in line.split()] == list(range(100)), writes)
+    expect(last == f"100 entries were kept by {len(writes)} writes" and len(writes) < 100, last)
+
+
+def test_encode():
+    expect(run("encode") == "node 2: 12 pieces for Ann\n", "another order")
+
+
+def test_file():
+    with tempfile.TemporaryDirectory() as folder:
+        source, copy = os.path.join(folder, "source"), os.path.join(folder, "copy")
+        for data in (b"", os.urandom(1), os.urandom(700001)):
+            with open(source, "wb") as file:
+                file.write(data)
+            expect(run("file", source, copy) == f"{len(data)} bytes\n", "another length")
+            with open(copy, "rb") as file:
+                expect(file.read() == data, "another copy")
+        run("file", os.path.join(folder, "none"), copy, status=1)
+        run("file", source, folder, status=1)
+    run("file", status=1)
+
+
+def test_group():
+    found = re.findall(r"customer (\d): order (\d) by worker (\S+)\n", run("group"))
+    expect(len(found) == 18, found)
+    for customer in "012345":
+        own = [(order, worker) for who, order, worker in found if who == customer]
+        expect([order for order, _ in own] == ["1", "2", "3"], own)
+        expect(len({worker for _, worker in own}) == 1, own)
+
+
+def test_inspect():
+    out = run("inspect")
+    expect(out.startswith("player: 100000 messages handled\n"), out)
+    expect(re.search(r"\nclass +actors +handled.*\nplayer +0 +100000 ", out) is not None, out)
+
+
+def test_log():
+    lines = run("log").splitlines()
+    expect("[warning] actor worker: task failed: Input/output error" in lines, lines)
+    expect("[lost] nobody understands a riddle" in lines, lines)
+
+
+def test_mailbox():
+    lines = run("mailbox").splitlines()
+    expect(lines[:2] == [f"job {n} is refused: No buffer space available" for n in (9, 10)], lines)
+    jobs = [line for line in lines if line.endswith(" is done")]
+    expect(jobs == [f"job {n} is done" for n in range(1, 9)], lines)
+    marks = [line for line in lines if "wait" in line]
+    expect(marks == ["behind: 6 wait", "in time again: 2 wait"], lines)
+
+
+def test_move():
+    expect(run("move") == "the same block came back, and its first byte is 255\n"
+           "to an actor that has stopped: No such process, and 0 blocks are left\n", "a copy")
+
+
+def test_name():
+    expect(run("name") == "lookup: found\nasked 2 times\nlookup: No such file or directory\n"
+           "lookup: found\nasked 2 times\n", "other answers")
+
+
+def test_offload():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "file")
+        with open(path, "wb") as file:
+            file.write(b"foobar")
+        expect(run("offload", path, path) == 2 * f"bf9cf968 {path}\n", "another sum")
+        none = path + ".none"
+        expect(run("offload", none, path, status=1) ==
+               f"{none}: No such file or directory\nbf9cf968 {path}\n", "other lines")
+    run("offload", status=1)
+
+
+def test_outside():
+    expect(run("outside") == 2 * "a thread has deposited: all\n" + "balance: 2000 (0)\n", "less")
+
+
+def test_overload():
+    """What it says of its shortage of memory is no failure here."""
+    ran = subprocess.run([program("overload"), "256"], capture_output=True, text=True,
+                         timeout=PATIENCE_S, check=False)
+    expect(ran.returncode == 0, f"exit {ran.returncode}: {ran.stderr}")
+    expect(re.fullmatch(r"busy with \d+ blocks\nrecovered\n", ran.stdout) is not None, ran.stdout)
+
+
+def test_pipe():
+    for given in ("one\n\nthree\n", "one\n\nthree\nrest"):
+        expect(run("pipe", given=given) == "     1\tone\n     2\t\n     3\tthree\n", "other lines")
+    many = run("pipe", given="x\n" * 100000).splitlines()
+    expect(many[-1] == "100000\tx" and len(many) == 100000, many[-1])
+    with subprocess.Popen([program("pipe")], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as left:
+        left.stdout.close()  # nobody reads
+        left.stdin.write(b"line\n")
+        left.stdin.close()
+        expect(left.wait(PATIENCE_S) == 0, f"exit {left.returncode}")
+
+
+def test_request():
+    expect(run("request") == "quick: 270 cents\nslow: 0 Connection timed out\n", "other prices")
+
+
+def test_resize():
+    expect(run("resize") == "1 loops: 30 0 0\n3 loops: 10 10 10\n2 loops: 15 15 0\n", "other loops")
+
+
+def test_resolve():
+    out = run("resolve", "127.0.0.1", "localhost", "[::1]")
+    match = re.fullmatch(r"127.0.0.1: tcp://127.0.0.1:80\nlocalhost: (.*)\n"
+                         r"\[::1\]: tcp://\[::1\]:80\n", out)
+    expect(match and {"tcp://127.0.0.1:80", "tcp://[::1]:80"} & set(match.group(1).split()), out)
+    out = run("resolve", "a b", "127.0.0.1", status=1)
+    expect(out == "a b: Invalid argument\n127.0.0.1: tcp://127.0.0.1:80\n", out)
+    expect(run("resolve", "a b", status=1) == "a b: Invalid argument\n", "it was found")
+    run("resolve", status=1)
+
+
+def test_restart():
+    expect(run("restart") == "job 1 is done\njob 2 is done\njob 3 fails\n"
+           "restart, with 2 jobs done\njob 4 is done\njob 5 is done\njob 6 fails\n"
+           "restart, with 4 jobs done\njob 7 is done\njob 8 is done\njob 9 fails\n"
+           "the worker has ended: Input/output error\n", "another life")
+
+
+def test_state():
+    expect(run("state") == "guest 1 waits\nguest 2 waits\nguest 3 waits\nthe door is open for 3\n"
+           "guest 1 is in\nguest 2 is in\nguest 3 is in\n", "another order")
+
+
+def test_stop():
+    *packed, clerk, shop, another = run("stop").splitlines()
+    expect(sorted(packed) == [f"order {n} is packed" for n in (1, 2, 3)], packed)
+    expect((clerk, shop) == ("the clerk goes", "the shop is closed"), (clerk, shop))
+    expect(another == "another order: No such process", another)
+
+
+def test_suspend():
+    expect(run("suspend") == "replica 2 was the first\n", "another replica")
+
+
+def test_timer():
+    match = re.fullmatch(r"saved (\d+) letters after (\d+) ms of quiet\n", run("timer"))
+    expect(match and int(match.group(1)) >= 5 and int(match.group(2)) >= 50, match)
+
+
+def test_watch():
+    expect(run("watch") == "worker 1 has ended: Input/output error\n"
+           "worker 2 has ended: stopped\nworker 3 works\n", "another life")
+
+
+# ---- programs that serve, or are clients ----
+
+
+def test_bytes():
+    with Server("bytes") as server:
+        for _ in range(3):
+            with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/", timeout=PATIENCE_S) as answer:
+                expect(answer.read() == b"there only once\n", "another page")
+
+
+def test_codec():
+    with Server("codec") as server, server.connect() as client:
+        client.sendall(b"one\r\n" + b"x" * 80 + b"\n" + b"y" * 81 + b"\n" + b"last\n")
+        client.shutdown(socket.SHUT_WR)
+        heard = read_all(client).decode().splitlines()
+        expect(heard == ["ONE", "X" * 80, "that line was too long", "LAST"], heard)
+
+
+def test_connect():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.settimeout(PATIENCE_S)
+        address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+        with Server("connect", address, "are you there?",
+                    first="Connection refused, trying again") as client:
+            listener.listen()
+            with listener.accept()[0] as connection, connection.makefile("rw") as file:
+                expect(file.readline() == "are you there?\n", "another line")
+                file.write("yes\n")
+                file.flush()
+            out = client.wait()
+            expect(out.endswith("yes\n"), out)
+    run("connect", status=1)
+
+
+def test_datagram():
+    with Server("datagram") as server, socket.socket(type=socket.SOCK_DGRAM) as client:
+        client.settimeout(PATIENCE_S)
+        client.bind(("127.0.0.1", 0))
+        for data in (b"anything", b""):
+            client.sendto(data, ("127.0.0.1", server.port))
+            heard = client.recv(1000).decode()
+            expect(heard == f"udp://127.0.0.1:{client.getsockname()[1]}", heard)
+
+
+def test_exchange():
+    with Server("exchange") as server:
+        with server.connect() as client:
+            client.sendall(b"wait 100\nwait 1\n" + b"wait 2\n" * 30)
+            client.shutdown(socket.SHUT_WR)
+            heard = read_all(client).decode().splitlines()
+            expect(heard == ["waited 100", "waited 1", *["waited 2"] * 30], heard)
+        with server.connect() as client:
+            client.sendall(b"what?\n")
+            expect(read_all(client) == b"", "nonsense is answered")
+
+
+def test_handover():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "socket")
+        with Server("handover", path) as first:
+            expect(read_all(first.connect()) == b"process %d\n" % first.process.pid, "another")
+            with Server("handover", path) as second:
+                expect(second.port == first.port, "the second has a port of its own")
+                first.wait()
+                expect(read_all(second.connect()) == b"process %d\n" % second.process.pid, "another")
+    run("handover", status=1)
+
+
+def test_idle():
+    """A machine that is held up may ask before it has heard anything."""
+    with Server("idle", "tcp://127.0.0.1:0", "300") as server, server.connect() as client:
+        client.sendall(b"hello\n")
+        heard = read_all(client)
+        expect(re.fullmatch(rb"(still there\?\n)?hello\nstill there\?\ngoodbye\n", heard), heard)
+
+
+def test_listen():
+    """Of three clients one is refused, until another one has gone."""
+    with Server("listen", first=r"listening tcp://127.0.0.1:(\d+)") as server:
+        steps = [r"accepted tcp://127.0.0.1:\d+", "registered", "connected"]
+        with server.connect() as first:
+            with server.connect() as second:
+                lines = sorted(server.line() for _ in 2 * steps)
+                expect(all(re.fullmatch(step, line) for step, line in zip(sorted(2 * steps), lines)), lines)
+                expect(read_all(server.connect()) == b"", "the third is served")
+                line = server.line()
+                expect(re.fullmatch(r"refused tcp://127.0.0.1:\d+", line), line)
+                second.sendall(b"second")
+                second.shutdown(socket.SHUT_WR)
+                expect(read_all(second) == b"second", "no echo")
+            expect(server.line() == "closed", "the second has not gone")
+            first.sendall(b"first")
+            first.shutdown(socket.SHUT_WR)
+            expect(read_all(first) == b"first", "no echo")
+        expect(server.line() == "closed", "the first has not gone")
+
+
+def test_number():
+    with Server("number") as server, server.connect() as client:
+        for value in (1.5, 2.5, -1.0):
+            client.sendall(struct.pack(">HHd", 10, 7, value))
+        with client.makefile("rb") as file:
+            for count, mean in ((1, 1.5), (2, 2.0), (3, 1.0)):
+                expect(file.read(13) == struct.pack(">HHBd", 11, 7, count, mean), "another mean")
+            client.sendall(struct.pack(">HH", 2, 7))
+            expect(file.read() == b"", "half a frame is answered")
+
+
+def test_pipeline():
+    with Server("pipeline", "open") as server:
+        with server.connect() as client:
+            client.sendall(b"open\nfirst\nsecond\n")
+            client.shutdown(socket.SHUT_WR)
+            expect(read_all(client) == b"welcome\nfirst\nsecond\n", "another echo")
+        with server.connect() as client:
+            client.sendall(b"sesame\n")
+            try:
+                heard = read_all(client)
+            except ConnectionResetError:
+                heard = b""
+            expect(heard == b"", "the wrong password is taken")
+
+
+def test_send():
+    """One client reads all, and another one goes in the middle."""
+    data = b"".join(bytes([ord("a") + piece % 26]) * 65536 for piece in range(256))
+    with Server("send") as server:
+        expect(read_all(server.connect()) == data, "other pieces")
+        expect(server.line() == "sent 256 pieces: Success", "not all was sent")
+        with server.connect() as client:
+            client.recv(1)
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        line = server.line()
+        expect(re.fullmatch(r"sent \d+ pieces: .*", line) and "Success" not in line, line)
+
+
+def test_sendfile():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "file")
+        data = os.urandom(3000001)
+        with open(path, "wb") as file:
+            file.write(data)
+        with Server("sendfile", path) as server:
+            for _ in range(2):
+                expect(read_all(server.connect()) == data, "another file")
+        run("sendfile", path + ".none", status=1)
+
+
+def test_signal():
+    with Server("signal", first=r"try: kill -HUP (\d+)") as server:
+        for _ in range(2):
+            server.process.send_signal(signal.SIGHUP)
+            expect(server.line() == "Hangup", "no hangup")
+        expect(server.stop() == "Terminated\n", "no end")
+
+
+def test_tls():
+    certificates = Certificates()
+    certificates.make("server")
+    context = ssl.create_default_context(cafile=certificates.path("ca.pem"))
+    with Server("tls", certificates.path("server.pem"), certificates.path("server.key")) as server:
+        with context.wrap_socket(server.connect(), server_hostname="localhost") as client:
+            with client.makefile("rwb") as file:
+                heard = file.readline()
+                expect(heard == f"hello by TLS 1.3, {client.cipher()[0]}\n".encode(), heard)
+                file.write(b"echo\n")
+                file.flush()
+                expect(file.readline() == b"echo\n", "no echo")
+    run("tls", status=1)
+
+
+# ---- all of them ----
+
+
+def examples():
+    return sorted(os.path.basename(path)[:-2] for path in glob.glob(os.path.join(SOURCES, "*.c")))
+
+
+def check_form(name):
+    """It is short, and its comment begins with a line that scripts/run can print."""
+    with open(os.path.join(SOURCES, f"{name}.c"), encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    expect(len(lines) <= LINES_MAX, f"{len(lines)} lines, at most {LINES_MAX}")
+    expect(lines[0] == "/*" and re.fullmatch(r" \* [A-Z]\w*( \w+)?: .*\.", lines[1]) and lines[2] == " *",
+           f"its first line is {lines[1]!r}")
+    public = re.compile(r"#include (<gyre/gyre\.h>|<[a-z/]+\.h>)")
+    expect(all(public.fullmatch(line) for line in lines if line.startswith("#include")),
+           "it uses more than the public headers")
+
+
+def outcome(name):
+    """None, or why the test of @name has failed."""
+    test = globals().get(f"test_{name}")
+    try:
+        check_form(name)
+        expect(test is not None, "it has no test")
+        test()
+    except SystemExit as failure:
+        return "# SKIP" if failure.code == 77 else str(failure)
+    except Exception:  # pylint: disable=broad-except
+        return traceback.format_exc()
+    return None
+
+
+def main():
+    names = examples()
+    failed = 0
+    print("TAP version 13", flush=True)
+    for number, name in enumerate(names, 1):
+        why = outcome(name)
+        if why is None or why == "# SKIP":
+            print(f"ok {number} - {name}{' # SKIP' if why else ''}", flush=True)
+            continue
+        failed += 1
+        print(f"not ok {number} - {name}", flush=True)
+        for line in why.splitlines():
+            print(f"# {line}", flush=True)
+    print(f"1..{len(names)}")
+    return 1 if failed or not names else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
