@@ -6,6 +6,8 @@ import shutil
 import planted
 
 ECHO = '#!/bin/sh\\necho "echo:$*"\\nexit 5\\n'
+TIMER = '#!/bin/sh\\necho "timer:$*"\\nexit 6\\n'
+LISTED = "one of:\n  echo\nor of these examples:\n  timer      Timers: what a timer shows.\n"
 
 
 class Run(planted.PlantedTest):
@@ -17,7 +19,11 @@ class Run(planted.PlantedTest):
                    'mkdir -p "$2/apps"\ntouch "$2/build.ninja"\n', 0o755)
         self.plant("bin/ninja", f'#!/bin/sh\nprintf \'{ECHO}\' > "$2/apps/gyre-echo"\n'
                    'chmod +x "$2/apps/gyre-echo"\nmkdir -p "$2/apps/gyre-echo.p"\n'
-                   'touch "$2/apps/gyre-notes"\n', 0o755)
+                   'touch "$2/apps/gyre-notes"\n'
+                   'mkdir -p "$2/apps/examples/gyre-example-timer.p"\n'
+                   f'printf \'{TIMER}\' > "$2/apps/examples/gyre-example-timer"\n'
+                   'chmod +x "$2/apps/examples/gyre-example-timer"\n', 0o755)
+        self.plant("apps/examples/timer.c", "/*\n * Timers: what a timer shows.\n *\n * More.\n */\n")
 
     def run_it(self, *arguments):
         environment = dict(os.environ, PATH=self.path("bin") + ":" + os.environ["PATH"])
@@ -34,6 +40,10 @@ class Run(planted.PlantedTest):
         self.assertIn("deps build", self.log())
         self.assertIn("--buildtype=release", self.log())
 
+    def test_becomes_an_example(self):
+        self.assertEqual(self.run_it("timer", "a b")[0], 6)
+        self.assertEqual(self.run_it("timer", "a b"), (6, "timer:a b\n"))
+
     def test_configures_once(self):
         self.run_it("echo")
         self.assertEqual(self.run_it("echo"), (5, "echo:\n"))
@@ -43,12 +53,12 @@ class Run(planted.PlantedTest):
         status, output = self.run_it("nothing")
         self.assertEqual(status, 2)
         self.assertIn('no program "nothing"', output)
-        self.assertTrue(output.endswith("one of:\n  echo\n"), output)
+        self.assertTrue(output.endswith(LISTED), output)
 
     def test_lists_the_names_without_one(self):
         status, output = self.run_it()
         self.assertEqual(status, 2)
-        self.assertTrue(output.endswith("one of:\n  echo\n"), output)
+        self.assertTrue(output.endswith(LISTED), output)
 
     def test_shows_why_a_build_failed(self):
         self.plant("bin/ninja", "#!/bin/sh\necho undefined reference\nexit 1\n", 0o755)
