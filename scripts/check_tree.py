@@ -25,6 +25,7 @@ MACHINE = re.compile(
 )
 # What must be named in a meson.build below the first folder: where it stands, and how it ends.
 LISTED = [
+    ("apps", ".c"),
     ("include/gyre", ".h"),
     ("lib", ".c"),
     ("test/unit", ".c"),

@@ -12,6 +12,10 @@ class Tree(planted.PlantedTest):
         "README.md": "# x\n",
         ".gitignore": "/build*/\n",
         ".ci/run": "#!/bin/sh\n",
+        "apps/meson.build": "executable('gyre-echo', 'echo.c')\n",
+        "apps/echo.c": planted.IDEA,
+        "apps/examples/meson.build": "foreach name : ['timer']\nendforeach\n",
+        "apps/examples/timer.c": planted.IDEA,
         "include/meson.build": "files('gyre/api.h')\n",
         "include/gyre/api.h": planted.IDEA,
         "lib/meson.build": "files('base/log.c')\n",
@@ -81,6 +85,9 @@ class Tree(planted.PlantedTest):
 
     def test_catches_a_source_that_was_forgotten(self):
         self.caught("lib/base/hash.c", planted.IDEA, "lib/base/hash.c: is named in no")
+
+    def test_catches_a_program_that_was_forgotten(self):
+        self.caught("apps/examples/batch.c", planted.IDEA, "apps/examples/batch.c: is named in no")
 
     def test_catches_a_header_that_is_not_installed(self):
         self.caught("include/gyre/log.h", planted.IDEA, "include/gyre/log.h: is named in no")
