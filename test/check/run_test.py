@@ -7,7 +7,8 @@ import planted
 
 ECHO = '#!/bin/sh\\necho "echo:$*"\\nexit 5\\n'
 TIMER = '#!/bin/sh\\necho "timer:$*"\\nexit 6\\n'
-LISTED = "one of:\n  echo\nor of these examples:\n  timer      Timers: what a timer shows.\n"
+LISTED = ("one of:\n  echo\nor of these examples:\n  timer      Timers: what a timer shows.\n"
+          "or of the steps of apps/tutorial/README.md:\n  step1      Step 1: a greeting.\n")
 
 
 class Run(planted.PlantedTest):
@@ -22,7 +23,10 @@ class Run(planted.PlantedTest):
                    'touch "$2/apps/gyre-notes"\n'
                    'mkdir -p "$2/apps/examples/gyre-example-timer.p"\n'
                    f'printf \'{TIMER}\' > "$2/apps/examples/gyre-example-timer"\n'
-                   'chmod +x "$2/apps/examples/gyre-example-timer"\n', 0o755)
+                   'chmod +x "$2/apps/examples/gyre-example-timer"\n'
+                   'mkdir -p "$2/apps/tutorial"\n'
+                   'cp "$2/apps/examples/gyre-example-timer" "$2/apps/tutorial/gyre-tutorial-step1"\n', 0o755)
+        self.plant("apps/tutorial/step1.c", "/*\n * Step 1: a greeting.\n */\n")
         self.plant("apps/examples/timer.c", "/*\n * Timers: what a timer shows.\n *\n * More.\n */\n")
 
     def run_it(self, *arguments):
@@ -40,9 +44,10 @@ class Run(planted.PlantedTest):
         self.assertIn("deps build", self.log())
         self.assertIn("--buildtype=release", self.log())
 
-    def test_becomes_an_example(self):
+    def test_becomes_an_example_or_a_step(self):
         self.assertEqual(self.run_it("timer", "a b")[0], 6)
         self.assertEqual(self.run_it("timer", "a b"), (6, "timer:a b\n"))
+        self.assertEqual(self.run_it("step1", "a b"), (6, "timer:a b\n"))
 
     def test_configures_once(self):
         self.run_it("echo")

@@ -1,0 +1,622 @@
+/*
+ * Step 5: many rooms, which are found by their names, and clients that are too slow for them.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gyre/gyre.h>
+
+enum { LINE_BYTES_MAX = 512, NAME_BYTES_MAX = 24, MEMBERS_MAX = 1000, TRIES_MAX = 16 };
+
+struct name {
+	char text[NAME_BYTES_MAX + 1];
+};
+
+/* ---- messages ---- */
+
+/* To a session: what its client has typed. */
+struct line {
+	char text[LINE_BYTES_MAX + 1];
+};
+GYRE_MESSAGE(line, 0x100);
+
+/* To a channel: the session has finished with a line, and the next may be read. */
+struct next_line {
+	char nothing;
+};
+GYRE_MESSAGE(next_line, 0x101);
+
+/* To a room: a client says this. To a channel: its client is to read this. */
+struct text {
+	struct gyre_bytes *bytes;
+};
+
+static void forget(struct text *text)
+{
+	gyre_bytes_unref(text->bytes);
+}
+GYRE_MESSAGE_OWNING(text, 0x102, forget);
+
+/* The answer of a room to all that it is asked. */
+struct done {
+	char nothing;
+};
+GYRE_MESSAGE(done, 0x103);
+
+/* A session comes into a room, takes another name there, or leaves. */
+struct join {
+	struct gyre_address channel;
+	struct name name;
+};
+GYRE_REQUEST(join, 0x104, done);
+
+struct rename {
+	struct name name;
+};
+GYRE_REQUEST(rename, 0x105, done);
+
+struct leave {
+	char nothing;
+};
+GYRE_REQUEST(leave, 0x106, done);
+
+/* What a session begins with, and a room. */
+struct greeting {
+	struct gyre_address channel;
+};
+GYRE_MESSAGE(greeting, 0x107);
+
+struct founding {
+	struct name name;
+};
+GYRE_MESSAGE(founding, 0x108);
+
+/* A line as shared bytes, or NULL. */
+__attribute__((format(printf, 1, 2))) static struct gyre_bytes *compose(const char *format, ...)
+{
+	char line[LINE_BYTES_MAX + 2 * NAME_BYTES_MAX + 64];
+	va_list arguments;
+	int count;
+
+	va_start(arguments, format);
+	count = vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	return count < 0 || count >= (int)sizeof(line) ? NULL
+						       : gyre_bytes_create(line, (size_t)count);
+}
+
+/* ---- a room ---- */
+
+struct member {
+	struct gyre_address session;
+	struct gyre_address channel;
+	struct name name;
+};
+
+struct room {
+	struct name name;
+	struct member members[MEMBERS_MAX];
+	size_t count;
+};
+
+static struct member *find_session(struct room *room, struct gyre_address session)
+{
+	for (size_t i = 0; i < room->count; i++) {
+		if (gyre_address_equal(room->members[i].session, session)) {
+			return &room->members[i];
+		}
+	}
+	return NULL;
+}
+
+static bool is_taken(const struct room *room, const struct name *name)
+{
+	for (size_t i = 0; i < room->count; i++) {
+		if (strcmp(room->members[i].name.text, name->text) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Sends the same bytes to all but one; each mail has a reference. */
+static void send_others(struct gyre_stack *stack, struct gyre_address but, struct gyre_bytes *bytes)
+{
+	const struct room *room = gyre_state(stack);
+
+	for (size_t i = 0; bytes != NULL && i < room->count; i++) {
+		if (!gyre_address_equal(room->members[i].session, but)) {
+			(void)gyre_notify(stack, room->members[i].channel,
+					  gyre_new(stack, text, gyre_bytes_ref(bytes)));
+		}
+	}
+}
+
+static void announce(struct gyre_stack *stack, struct gyre_address but, struct gyre_bytes *bytes)
+{
+	send_others(stack, but, bytes);
+	gyre_bytes_unref(bytes);
+}
+
+static int end_if_empty(struct gyre_stack *stack)
+{
+	const struct room *room = gyre_state(stack);
+
+	return room->count > 0 ? 0 : gyre_stop(stack, gyre_self(stack));
+}
+
+/* Of several rooms that begin with one name, the first to register it goes on. */
+static int found_room(struct gyre_stack *stack)
+{
+	struct room *room = gyre_state(stack);
+
+	room->name = gyre_message(stack, founding)->name;
+	if (gyre_name_register(stack, room->name.text) < 0) {
+		return gyre_stop(stack, gyre_self(stack));
+	}
+	return gyre_return(stack);
+}
+
+static int let_in(struct gyre_stack *stack)
+{
+	struct room *room = gyre_state(stack);
+	const struct join *join = gyre_message(stack, join);
+	struct gyre_address session = gyre_sender(stack);
+	int r = room->count == MEMBERS_MAX ? -ENOBUFS : 0;
+
+	r = r == 0 && is_taken(room, &join->name) ? -EEXIST : r;
+	r = r < 0 ? r : gyre_watch(stack, session);
+	if (r < 0) {
+		(void)end_if_empty(stack);
+		return gyre_throw(stack, r);
+	}
+	room->members[room->count++] = (struct member){ session, join->channel, join->name };
+	announce(stack, session, compose("* %s has joined %s", join->name.text, room->name.text));
+	return gyre_reply_to(stack, join, 0);
+}
+
+static int see_off(struct gyre_stack *stack, struct gyre_address session)
+{
+	struct room *room = gyre_state(stack);
+	struct member *member = find_session(room, session);
+	struct name name;
+
+	if (member != NULL) {
+		name = member->name;
+		*member = room->members[--room->count];
+		announce(stack, session, compose("* %s has left %s", name.text, room->name.text));
+	}
+	return end_if_empty(stack);
+}
+
+/* A client that has gone leaves no word; the end of its session tells. */
+static int miss(struct gyre_stack *stack)
+{
+	return see_off(stack, gyre_message(stack, gyre_terminated)->actor);
+}
+
+static int let_out(struct gyre_stack *stack)
+{
+	int r = gyre_reply_to(stack, leave, 0);
+
+	(void)gyre_unwatch(stack, gyre_sender(stack));
+	(void)see_off(stack, gyre_sender(stack));
+	return r;
+}
+
+static int rename_member(struct gyre_stack *stack)
+{
+	struct room *room = gyre_state(stack);
+	const struct name *name = &gyre_message(stack, rename)->name;
+	struct member *member = find_session(room, gyre_sender(stack));
+
+	if (member == NULL || is_taken(room, name)) {
+		return gyre_throw(stack, member == NULL ? -ESRCH : -EEXIST);
+	}
+	announce(stack, member->session, compose("* %s is now %s", member->name.text, name->text));
+	member->name = *name;
+	return gyre_reply_to(stack, rename, 0);
+}
+
+static int pass_on(struct gyre_stack *stack)
+{
+	send_others(stack, gyre_sender(stack), gyre_message(stack, text)->bytes);
+	return gyre_reply(stack, gyre_new(stack, done, 0));
+}
+
+static const struct gyre_route room_asks[] = {
+	GYRE_ROUTE(text, pass_on),	   GYRE_ROUTE(join, let_in), GYRE_ROUTE(leave, let_out),
+	GYRE_ROUTE(rename, rename_member), GYRE_ROUTE_END,
+};
+static const struct gyre_route room_events[] = {
+	GYRE_ROUTE(gyre_terminated, miss),
+	GYRE_ROUTE_END,
+};
+
+static const struct gyre_class room_class = {
+	.name = "room",
+	.state_bytes = sizeof(struct room),
+	.mount = found_room,
+	.behaviour = { .ask_routes = room_asks, .event_routes = room_events },
+};
+
+/* ---- a session ---- */
+
+struct session {
+	struct gyre_address room; /* GYRE_NOBODY for none */
+	struct gyre_address channel;
+	struct name name;
+};
+
+struct session_frame {
+	struct gyre_future answer;
+	struct gyre_address room;
+	int tries;
+};
+
+static bool is_in_room(const struct session *session)
+{
+	return !gyre_address_is_nobody(session->room);
+}
+
+static bool is_name(const char *text)
+{
+	size_t bytes = strlen(text);
+
+	return bytes > 0 && bytes <= NAME_BYTES_MAX && strchr(text, ' ') == NULL;
+}
+
+static struct name name_of(const char *text)
+{
+	struct name name = { 0 };
+
+	(void)snprintf(name.text, sizeof(name.text), "%s", text);
+	return name;
+}
+
+static void tell(struct gyre_stack *stack, struct gyre_bytes *bytes)
+{
+	const struct session *session = gyre_state(stack);
+
+	(void)gyre_notify(stack, session->channel, gyre_new(stack, text, bytes));
+}
+
+/* The client's next line is read when the session has finished with this one. */
+static int end_line(struct gyre_stack *stack)
+{
+	const struct session *session = gyre_state(stack);
+
+	(void)gyre_notify(stack, session->channel, gyre_new(stack, next_line, 0));
+	return gyre_return(stack);
+}
+
+static int refuse(struct gyre_stack *stack, int error)
+{
+	tell(stack, compose("* %s", error == -EEXIST ? "that name is taken" : strerror(-error)));
+	return end_line(stack);
+}
+
+static int begin(struct gyre_stack *stack)
+{
+	struct session *session = gyre_state(stack);
+
+	session->channel = gyre_message(stack, greeting)->channel;
+	(void)snprintf(session->name.text, sizeof(session->name.text), "guest%u.%u",
+		       (unsigned)gyre_self(stack).loop, (unsigned)gyre_self(stack).slot);
+	tell(stack, compose("* you are %s; /name NAME, /join ROOM, /quit", session->name.text));
+	return end_line(stack);
+}
+
+static int take_name(struct gyre_stack *stack, const char *text)
+{
+	struct session *session = gyre_state(stack);
+	struct session_frame *frame = gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	if (!is_name(text)) {
+		return refuse(stack, -EINVAL);
+	}
+	if (is_in_room(session)) {
+		GYRE_AWAIT(stack,
+			   gyre_ask(stack, session->room, gyre_new(stack, rename, name_of(text)), 0,
+				    &frame->answer));
+		if (gyre_failed(&frame->answer)) {
+			return refuse(stack, gyre_error(&frame->answer));
+		}
+	}
+	session->name = name_of(text);
+	tell(stack, compose("* you are %s", text));
+	return end_line(stack);
+	GYRE_END(stack);
+}
+
+/* The room of that name, or a new one that is going to try for the name. */
+static int find_room(struct gyre_stack *stack, const char *name, struct gyre_address *ret_room)
+{
+	const struct gyre_spawn_options anywhere = { .place = GYRE_PLACE_ROUND_ROBIN,
+						     .detached = true };
+
+	if (gyre_name_lookup(stack, name, ret_room) == 0) {
+		return 0;
+	}
+	return gyre_spawn(stack, &room_class, gyre_new(stack, founding, name_of(name)), &anywhere,
+			  ret_room);
+}
+
+static bool is_room_gone(const struct gyre_future *answer)
+{
+	return gyre_error(answer) == -ESHUTDOWN || gyre_error(answer) == -ESRCH;
+}
+
+/* A room may end, or lose its name to another, between the lookup and the question. */
+static int join_room(struct gyre_stack *stack, const char *name)
+{
+	struct session *session = gyre_state(stack);
+	struct session_frame *frame = gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	if (!is_name(name)) {
+		return refuse(stack, -EINVAL);
+	}
+	if (is_in_room(session)) {
+		GYRE_AWAIT(stack, gyre_ask(stack, session->room, gyre_new(stack, leave, 0), 0,
+					   &frame->answer));
+		session->room = GYRE_NOBODY;
+	}
+	do {
+		if (find_room(stack, name, &frame->room) < 0) {
+			return refuse(stack, -ENOBUFS);
+		}
+		GYRE_AWAIT(stack, gyre_ask(stack, frame->room,
+					   gyre_new(stack, join, session->channel, session->name),
+					   0, &frame->answer));
+	} while (is_room_gone(&frame->answer) && ++frame->tries < TRIES_MAX);
+	if (gyre_failed(&frame->answer)) {
+		return refuse(stack, gyre_error(&frame->answer));
+	}
+	session->room = frame->room;
+	tell(stack, compose("* you are in %s", name));
+	return end_line(stack);
+	GYRE_END(stack);
+}
+
+static int say(struct gyre_stack *stack, const char *words)
+{
+	struct session *session = gyre_state(stack);
+	struct session_frame *frame = gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	if (!is_in_room(session)) {
+		tell(stack, compose("* you are in no room: /join one"));
+		return end_line(stack);
+	}
+	GYRE_AWAIT(stack,
+		   gyre_ask(stack, session->room,
+			    gyre_new(stack, text, compose("<%s> %s", session->name.text, words)), 0,
+			    &frame->answer));
+	if (gyre_failed(&frame->answer)) {
+		return refuse(stack, gyre_error(&frame->answer));
+	}
+	return end_line(stack);
+	GYRE_END(stack);
+}
+
+static int quit(struct gyre_stack *stack)
+{
+	const struct session *session = gyre_state(stack);
+
+	tell(stack, compose("* goodbye"));
+	return gyre_poison(stack, session->channel);
+}
+
+static int take_line(struct gyre_stack *stack)
+{
+	const char *text = gyre_message(stack, line)->text;
+
+	if (strncmp(text, "/name ", 6) == 0) {
+		return take_name(stack, text + 6);
+	}
+	if (strncmp(text, "/join ", 6) == 0) {
+		return join_room(stack, text + 6);
+	}
+	return strcmp(text, "/quit") == 0 ? quit(stack) : say(stack, text);
+}
+
+static const struct gyre_route session_notices[] = {
+	GYRE_ROUTE(line, take_line),
+	GYRE_ROUTE_END,
+};
+
+static const struct gyre_class session_class = {
+	.name = "session",
+	.state_bytes = sizeof(struct session),
+	.frame_bytes = sizeof(struct session_frame),
+	.mount = begin,
+	.behaviour.notice_routes = session_notices,
+};
+
+/* ---- a connection ---- */
+
+struct client {
+	struct gyre_address session;
+	uint64_t missed; /* lines that were left out */
+};
+
+static void begin_session(struct gyre_handler_context *ctx)
+{
+	struct client *client = gyre_context_arg(ctx);
+	struct gyre_stack *stack = gyre_context_stack(ctx);
+	struct gyre_address channel = gyre_channel_address(gyre_context_channel(ctx));
+	int r = gyre_spawn(stack, &session_class, gyre_new(stack, greeting, channel), NULL,
+			   &client->session);
+
+	if (r < 0) {
+		gyre_channel_abort(gyre_context_channel(ctx), r);
+	}
+}
+
+static void end_session(struct gyre_handler_context *ctx)
+{
+	struct client *client = gyre_context_arg(ctx);
+
+	(void)gyre_stop(gyre_context_stack(ctx), client->session);
+}
+
+static void free_client(struct gyre_handler_context *ctx)
+{
+	free(gyre_context_arg(ctx));
+}
+
+static void read_line(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	struct client *client = gyre_context_arg(ctx);
+	struct gyre_stack *stack = gyre_context_stack(ctx);
+	struct line line = { 0 };
+
+	(void)gyre_buffer_copy(data, 0, line.text, LINE_BYTES_MAX);
+	gyre_buffer_free(data);
+	if (gyre_notify(stack, client->session, gyre_new_copy(stack, line, &line)) < 0) {
+		gyre_channel_close(ctx);
+	}
+}
+
+static void write_bytes(struct gyre_handler_context *ctx, struct gyre_bytes *bytes)
+{
+	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
+
+	(void)gyre_buffer_append_shared(buffer, bytes);
+	(void)gyre_channel_write(ctx, buffer);
+}
+
+static void write_text(struct gyre_handler_context *ctx, struct gyre_bytes *bytes)
+{
+	write_bytes(ctx, bytes);
+	gyre_bytes_unref(bytes);
+}
+
+/* A client that does not read is not waited for: it misses lines. */
+static void hear(struct gyre_handler_context *ctx, const struct text *text)
+{
+	struct client *client = gyre_context_arg(ctx);
+
+	if (gyre_channel_is_writable(gyre_context_channel(ctx))) {
+		write_bytes(ctx, text->bytes);
+	} else {
+		client->missed++;
+	}
+}
+
+static void tell_missed(struct gyre_handler_context *ctx, bool writable)
+{
+	struct client *client = gyre_context_arg(ctx);
+
+	if (writable && client->missed > 0) {
+		write_text(ctx, compose("* you missed %" PRIu64 " lines", client->missed));
+		client->missed = 0;
+	}
+}
+
+/* The client sends no more: the lines before that come first. Or the server ends. */
+static void see_input_end(struct gyre_handler_context *ctx, const struct gyre_input_closed *closed)
+{
+	struct client *client = gyre_context_arg(ctx);
+	struct gyre_stack *stack = gyre_context_stack(ctx);
+
+	if (closed->draining != 0) {
+		write_text(ctx, compose("* the server ends"));
+	} else {
+		(void)gyre_notify(stack, client->session, gyre_new(stack, line, "/quit"));
+	}
+}
+
+static void take_event(struct gyre_handler_context *ctx, const struct gyre_type *type,
+		       const void *event)
+{
+	switch (type->id) {
+	case GYRE_ID(text):
+		hear(ctx, event);
+		break;
+	case GYRE_ID(next_line):
+		gyre_channel_read(ctx);
+		break;
+	case GYRE_ID(gyre_input_closed):
+		see_input_end(ctx, event);
+		break;
+	default:
+		gyre_fire_event(ctx, type, event);
+		break;
+	}
+}
+
+static void take_exception(struct gyre_handler_context *ctx, int error)
+{
+	if (error != -EMSGSIZE) {
+		gyre_fire_exception(ctx, error);
+		return;
+	}
+	write_text(ctx, compose("* a line has at most %d bytes", LINE_BYTES_MAX));
+	gyre_channel_read(ctx);
+}
+
+static const struct gyre_handler chat_handler = {
+	.name = "chat",
+	.removed = free_client,
+	.active = begin_session,
+	.read = read_line,
+	.event = take_event,
+	.writability = tell_missed,
+	.exception = take_exception,
+	.inactive = end_session,
+};
+
+static int init_connection(struct gyre_channel *channel, void *arg)
+{
+	static const struct gyre_line_options lines = { .frame_bytes_max = LINE_BYTES_MAX,
+							.append = GYRE_APPEND_LF };
+	struct client *client = calloc(1, sizeof(*client));
+	int r = client == NULL ? -ENOMEM
+			       : gyre_pipeline_add_last(channel, gyre_line_codec(), &lines);
+
+	(void)arg;
+	r = r < 0 ? r : gyre_pipeline_add_last(channel, &chat_handler, client);
+	if (r < 0) {
+		free(client);
+	}
+	return r;
+}
+
+/* ---- the program ---- */
+
+static void print_listening(struct gyre_system *system, void *address)
+{
+	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX] = "nowhere";
+
+	(void)system;
+	(void)gyre_socket_address_format(address, sizeof(text), text);
+	printf("listening on %s\n", text);
+	(void)fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	struct gyre_socket_address address;
+	const struct gyre_system_options options = { .started = print_listening,
+						     .started_arg = &address };
+	const struct gyre_acceptor_options acceptor = {
+		.bind = argc > 1 ? argv[1] : "tcp://[::]:7001",
+		.init_channel = init_connection,
+		.channel = { .manual_read = true, .allow_half_close = true },
+		.ret_address = &address,
+	};
+	struct gyre_system *system = NULL;
+	int r = gyre_system_create(&options, &system);
+
+	r = r < 0 ? r : gyre_listen(system, &acceptor, NULL);
+	r = r < 0 ? r : gyre_system_run(system);
+	gyre_system_destroy(system);
+	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
