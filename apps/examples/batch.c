@@ -80,9 +80,9 @@ static int run(struct gyre_stack *stack)
 		return gyre_throw(stack, -ENOMEM);
 	}
 	GYRE_AWAIT(stack, ask_all(stack, frame));
-	last = gyre_answer_of(&frame->kept[ENTRIES - 1], entry);
+	last = gyre_future_answer_to(&frame->kept[ENTRIES - 1], entry);
 	if (last == NULL) {
-		return gyre_throw(stack, gyre_error(&frame->kept[ENTRIES - 1]));
+		return gyre_throw(stack, gyre_future_error(&frame->kept[ENTRIES - 1]));
 	}
 	printf("%d entries were kept by %" PRIu32 " writes\n", ENTRIES, last->write);
 	return gyre_stop(stack, gyre_self(stack));

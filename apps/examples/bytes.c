@@ -21,14 +21,14 @@ static void serve(struct gyre_handler_context *ctx, struct gyre_buffer *request)
 	struct gyre_bytes *bytes = gyre_context_arg(ctx);
 	struct gyre_buffer *answer = gyre_context_buffer(ctx);
 
-	gyre_buffer_free(request);
+	gyre_buffer_destroy(request);
 	if (gyre_buffer_append_shared(answer, bytes) < 0) {
-		gyre_buffer_free(answer);
+		gyre_buffer_destroy(answer);
 		gyre_channel_abort(gyre_context_channel(ctx), -ENOMEM);
 		return;
 	}
-	(void)gyre_channel_write(ctx, answer);
-	gyre_channel_close(ctx);
+	(void)gyre_context_write(ctx, answer);
+	gyre_context_close(ctx);
 }
 
 static const struct gyre_handler server = { .read = serve };
@@ -56,7 +56,7 @@ int main(int argc, char **argv)
 	struct gyre_system *system = NULL;
 	int r = bytes == NULL ? -ENOMEM : gyre_system_create(NULL, &system);
 
-	r = r < 0 ? r : gyre_listen(system, &options, NULL);
+	r = r < 0 ? r : gyre_system_listen(system, &options, NULL);
 	if (r == 0) {
 		printf("listening on port %u\n", port);
 		(void)fflush(stdout);

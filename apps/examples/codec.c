@@ -20,9 +20,9 @@ static void write_text(struct gyre_handler_context *ctx, const char *text, size_
 	struct gyre_buffer *line = gyre_context_buffer(ctx);
 
 	if (gyre_buffer_append(line, text, bytes) == 0) {
-		(void)gyre_channel_write(ctx, line);
+		(void)gyre_context_write(ctx, line);
 	} else {
-		gyre_buffer_free(line);
+		gyre_buffer_destroy(line);
 	}
 }
 
@@ -31,7 +31,7 @@ static void read_line(struct gyre_handler_context *ctx, struct gyre_buffer *line
 	char text[LINE_BYTES_MAX];
 	size_t bytes = gyre_buffer_copy(line, 0, text, sizeof(text));
 
-	gyre_buffer_free(line);
+	gyre_buffer_destroy(line);
 	for (size_t i = 0; i < bytes; i++) {
 		text[i] = (char)toupper((unsigned char)text[i]);
 	}
@@ -45,7 +45,7 @@ static void see_exception(struct gyre_handler_context *ctx, int error)
 	if (error == -EMSGSIZE) {
 		write_text(ctx, too_long, strlen(too_long));
 	} else {
-		gyre_fire_exception(ctx, error);
+		gyre_context_fire_exception(ctx, error);
 	}
 }
 
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 	struct gyre_system *system = NULL;
 	int r = gyre_system_create(NULL, &system);
 
-	r = r < 0 ? r : gyre_listen(system, &options, NULL);
+	r = r < 0 ? r : gyre_system_listen(system, &options, NULL);
 	if (r == 0) {
 		printf("listening on port %u\n", port);
 		(void)fflush(stdout);

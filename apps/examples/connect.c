@@ -18,9 +18,9 @@ static void send_line(struct gyre_handler_context *ctx)
 	struct gyre_buffer *line = gyre_context_buffer(ctx);
 
 	if (gyre_buffer_append(line, text, strlen(text)) == 0) {
-		(void)gyre_channel_write(ctx, line);
+		(void)gyre_context_write(ctx, line);
 	} else {
-		gyre_buffer_free(line);
+		gyre_buffer_destroy(line);
 	}
 }
 
@@ -30,8 +30,8 @@ static void print_line(struct gyre_handler_context *ctx, struct gyre_buffer *lin
 	size_t bytes = gyre_buffer_copy(line, 0, text, sizeof(text));
 
 	printf("%.*s\n", (int)bytes, text);
-	gyre_buffer_free(line);
-	gyre_channel_close(ctx);
+	gyre_buffer_destroy(line);
+	gyre_context_close(ctx);
 }
 
 static const struct gyre_handler client = { .active = send_line, .read = print_line };

@@ -19,11 +19,11 @@ static void answer(struct gyre_handler_context *ctx, struct gyre_buffer *datagra
 
 	if (bytes > 0 && gyre_buffer_append(reply, text, (size_t)bytes) == 0 &&
 	    gyre_buffer_set_peer(reply, peer) == 0) {
-		(void)gyre_channel_write(ctx, reply);
+		(void)gyre_context_write(ctx, reply);
 	} else {
-		gyre_buffer_free(reply);
+		gyre_buffer_destroy(reply);
 	}
-	gyre_buffer_free(datagram);
+	gyre_buffer_destroy(datagram);
 }
 
 static const struct gyre_handler handler = { .read = answer };
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
 	struct gyre_system *system = NULL;
 	int r = gyre_system_create(NULL, &system);
 
-	r = r < 0 ? r : gyre_datagram_open(system, &options, NULL);
+	r = r < 0 ? r : gyre_system_datagram_open(system, &options, NULL);
 	if (r == 0) {
 		printf("listening on port %u\n", port);
 		(void)fflush(stdout);

@@ -5,7 +5,6 @@
  * order with a text of any length goes from the first to a clerk on the second, who stops his node.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +51,7 @@ static int take_order(struct gyre_stack *stack)
 {
 	const struct order *order = gyre_message(stack, order);
 
-	printf("node 2: %" PRIu32 " pieces for %s\n", order->pieces, order->customer);
+	printf("node 2: %u pieces for %s\n", (unsigned)order->pieces, order->customer);
 	gyre_system_stop(gyre_system_of(stack));
 	return gyre_return(stack);
 }
@@ -65,8 +64,9 @@ static int send_order(struct gyre_system *first, struct gyre_system *second)
 	char address[32];
 	int r = gyre_system_spawn(second, &clerk_class, GYRE_NO_ARGUMENT, NULL, &clerk);
 
-	(void)snprintf(address, sizeof(address), "tcp://127.0.0.1:%u", gyre_node_port(second));
-	r = r < 0 ? r : gyre_node_add_peer(first, &(struct gyre_node_peer){ 2, address });
+	(void)snprintf(address, sizeof(address), "tcp://127.0.0.1:%u",
+		       gyre_system_node_port(second));
+	r = r < 0 ? r : gyre_system_node_add_peer(first, &(struct gyre_node_peer){ 2, address });
 	r = r < 0 ? r : gyre_system_start(second);
 	r = r < 0 ? r : gyre_system_start(first);
 	if (r == 0) {

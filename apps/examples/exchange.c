@@ -25,8 +25,8 @@ static int handle_request(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(ms), slept));
-	return gyre_failed(slept) ? gyre_throw(stack, gyre_error(slept))
-				  : gyre_reply(stack, gyre_new(stack, wait, ms));
+	return gyre_future_failed(slept) ? gyre_throw(stack, gyre_future_error(slept))
+					 : gyre_reply(stack, gyre_new(stack, wait, ms));
 	GYRE_END(stack);
 }
 
@@ -41,10 +41,10 @@ static int write_answer(struct gyre_handler_context *ctx, uint64_t id, const str
 	(void)id;
 	(void)type;
 	if (gyre_buffer_append(line, text, (size_t)bytes) < 0) {
-		gyre_buffer_free(line);
+		gyre_buffer_destroy(line);
 		return -ENOMEM;
 	}
-	return gyre_channel_write(ctx, line);
+	return gyre_context_write(ctx, line);
 }
 
 static const struct gyre_exchange_options exchange = { .request = handle_request,
@@ -62,13 +62,13 @@ static void read_line(struct gyre_handler_context *ctx, struct gyre_buffer *line
 	char text[16] = { 0 };
 
 	(void)gyre_buffer_copy(line, 0, text, sizeof(text) - 1);
-	gyre_buffer_free(line);
+	gyre_buffer_destroy(line);
 	if (strncmp(text, "wait ", 5) == 0) {
 		uint32_t ms = (uint32_t)strtoul(text + 5, NULL, 10);
 
 		(void)gyre_exchange_receive(ctx, 0, gyre_new(gyre_context_stack(ctx), wait, ms));
 	} else {
-		gyre_fire_exception(ctx, -EPROTO); /* which closes the channel */
+		gyre_context_fire_exception(ctx, -EPROTO); /* which closes the channel */
 	}
 }
 
@@ -91,7 +91,7 @@ int main(int argc, char **argv)
 	struct gyre_system *system = NULL;
 	int r = gyre_system_create(NULL, &system);
 
-	r = r < 0 ? r : gyre_listen(system, &options, NULL);
+	r = r < 0 ? r : gyre_system_listen(system, &options, NULL);
 	printf("listening on port %u\n", port);
 	r = r < 0 || fflush(stdout) != 0 ? r : gyre_system_run(system);
 	gyre_system_destroy(system);

@@ -55,32 +55,33 @@ static int copy_file(struct gyre_stack *stack)
 		return fail(stack, "FROM TO", -EINVAL);
 	}
 	GYRE_AWAIT(stack, gyre_file_open(stack, argv[1], NULL, 0, future));
-	if (gyre_move_answer(future, gyre_file_opened, &opened) < 0) {
-		return fail(stack, argv[1], gyre_error(future));
+	if (gyre_future_move(future, gyre_file_opened, &opened) < 0) {
+		return fail(stack, argv[1], gyre_future_error(future));
 	}
 	copy->from = opened.file;
 	GYRE_AWAIT(stack, gyre_file_open(stack, argv[2], &create, 0, future));
-	if (gyre_move_answer(future, gyre_file_opened, &opened) < 0) {
-		return fail(stack, argv[2], gyre_error(future));
+	if (gyre_future_move(future, gyre_file_opened, &opened) < 0) {
+		return fail(stack, argv[2], gyre_future_error(future));
 	}
 	copy->to = opened.file;
 	do {
 		GYRE_AWAIT(stack, read_part(stack, copy, future));
-		if (gyre_move_answer(future, gyre_file_data, &frame->data) < 0) {
-			return fail(stack, argv[1], gyre_error(future));
+		if (gyre_future_move(future, gyre_file_data, &frame->data) < 0) {
+			return fail(stack, argv[1], gyre_future_error(future));
 		}
 		if (frame->data.count > 0) {
 			GYRE_AWAIT(stack, gyre_file_write(stack, copy->to, copy->bytes,
 							  frame->data.buffer, 0, future));
-			if (gyre_failed(future) || gyre_get(future, gyre_file_done)->error < 0) {
+			if (gyre_future_failed(future) ||
+			    gyre_future_get(future, gyre_file_done)->error < 0) {
 				return fail(stack, argv[2], -EIO);
 			}
 		}
 		copy->bytes += frame->data.count;
 	} while (frame->data.count > 0);
 	GYRE_AWAIT(stack, gyre_file_sync(stack, copy->to, false, 0, future));
-	if (gyre_failed(future)) {
-		return fail(stack, argv[2], gyre_error(future));
+	if (gyre_future_failed(future)) {
+		return fail(stack, argv[2], gyre_future_error(future));
 	}
 	printf("%" PRIu64 " bytes\n", copy->bytes);
 	return gyre_stop(stack, gyre_self(stack));

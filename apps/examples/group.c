@@ -68,16 +68,16 @@ static int run(struct gyre_stack *stack)
 	int r;
 
 	GYRE_BEGIN(stack);
-	r = gyre_spawn_group(stack, &worker_class, GYRE_NO_ARGUMENT, &options, &frame->workers);
+	r = gyre_group_spawn(stack, &worker_class, GYRE_NO_ARGUMENT, &options, &frame->workers);
 	if (r < 0) {
 		return gyre_throw(stack, r);
 	}
 	GYRE_AWAIT(stack, order_all(stack, frame));
 	for (uint32_t i = 0; i < CUSTOMERS * ORDERS; i++) {
-		const struct booked *booked = gyre_answer_of(&frame->booked[i], order);
+		const struct booked *booked = gyre_future_answer_to(&frame->booked[i], order);
 
 		if (booked == NULL) {
-			return gyre_throw(stack, gyre_error(&frame->booked[i]));
+			return gyre_throw(stack, gyre_future_error(&frame->booked[i]));
 		}
 		printf("customer %" PRIu32 ": order %" PRIu32 " by worker %u.%" PRIu32 "\n",
 		       i % CUSTOMERS, booked->orders, booked->by.loop, booked->by.slot);

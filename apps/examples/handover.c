@@ -20,11 +20,11 @@ static void tell_process(struct gyre_handler_context *ctx)
 	int bytes = snprintf(text, sizeof(text), "process %ld\n", (long)getpid());
 
 	if (gyre_buffer_append(line, text, (size_t)bytes) == 0) {
-		(void)gyre_channel_write(ctx, line);
+		(void)gyre_context_write(ctx, line);
 	} else {
-		gyre_buffer_free(line);
+		gyre_buffer_destroy(line);
 	}
-	gyre_channel_close(ctx);
+	gyre_context_close(ctx);
 }
 
 static const struct gyre_handler handler = { .active = tell_process };
@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 	}
 	(void)snprintf(path, sizeof(path), "unix:%s", argv[1]);
 	r = gyre_system_create(&options, &system);
-	r = r < 0 ? r : gyre_listen(system, &acceptor, NULL);
+	r = r < 0 ? r : gyre_system_listen(system, &acceptor, NULL);
 	r = r < 0 ? r : gyre_system_run(system);
 	gyre_system_destroy(system);
 	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

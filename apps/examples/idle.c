@@ -18,27 +18,27 @@ static void say(struct gyre_handler_context *ctx, const char *text)
 	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
 
 	if (gyre_buffer_append(buffer, text, strlen(text)) == 0) {
-		(void)gyre_channel_write(ctx, buffer);
+		(void)gyre_context_write(ctx, buffer);
 	} else {
-		gyre_buffer_free(buffer);
+		gyre_buffer_destroy(buffer);
 	}
 }
 
 static void echo(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
-	(void)gyre_channel_write(ctx, data);
+	(void)gyre_context_write(ctx, data);
 }
 
 static void see_silence(struct gyre_handler_context *ctx, const struct gyre_type *type,
 			const void *event)
 {
 	if (type->id != GYRE_ID(gyre_idle)) {
-		gyre_fire_event(ctx, type, event);
+		gyre_context_fire_event(ctx, type, event);
 	} else if (((const struct gyre_idle *)event)->count == 1) {
 		say(ctx, "still there?\n");
 	} else {
 		say(ctx, "goodbye\n");
-		gyre_channel_close(ctx);
+		gyre_context_close(ctx);
 	}
 }
 
@@ -66,7 +66,7 @@ int main(int argc, char **argv)
 	struct gyre_system *system = NULL;
 	int r = gyre_system_create(NULL, &system);
 
-	r = r < 0 ? r : gyre_listen(system, &options, NULL);
+	r = r < 0 ? r : gyre_system_listen(system, &options, NULL);
 	if (r == 0) {
 		printf("listening on port %u\n", port);
 		(void)fflush(stdout);

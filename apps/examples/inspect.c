@@ -49,7 +49,7 @@ static int play(struct gyre_system *system)
 static int print_snapshot(struct gyre_system *system)
 {
 	struct gyre_snapshot *snapshot;
-	int r = gyre_inspect(system, &snapshot);
+	int r = gyre_system_inspect(system, &snapshot);
 
 	if (r < 0) {
 		return r;
@@ -59,7 +59,7 @@ static int print_snapshot(struct gyre_system *system)
 		       snapshot->classes[i].handled);
 	}
 	r = gyre_snapshot_print(snapshot, stdout);
-	gyre_snapshot_free(snapshot);
+	gyre_snapshot_destroy(snapshot);
 	return r;
 }
 

@@ -12,7 +12,7 @@
 
 static void echo(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
-	(void)gyre_channel_write(ctx, data);
+	(void)gyre_context_write(ctx, data);
 }
 
 static const struct gyre_handler handler = { .read = echo };
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
 	struct gyre_system *system = NULL;
 	int r = gyre_system_create(&one_loop, &system);
 
-	r = r < 0 ? r : gyre_listen(system, &options, NULL);
+	r = r < 0 ? r : gyre_system_listen(system, &options, NULL);
 	r = r < 0 ? r : gyre_system_run(system);
 	gyre_system_destroy(system);
 	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

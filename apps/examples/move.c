@@ -71,8 +71,8 @@ static int run(struct gyre_stack *stack)
 	frame->sent = image.pixels;
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->inverter, gyre_new_copy(stack, image, &image), 0,
 				   &frame->future));
-	if (gyre_move_answer(&frame->future, image, &image) < 0) {
-		return gyre_throw(stack, gyre_error(&frame->future));
+	if (gyre_future_move(&frame->future, image, &image) < 0) {
+		return gyre_throw(stack, gyre_future_error(&frame->future));
 	}
 	printf("%s block came back, and its first byte is %d\n",
 	       image.pixels == frame->sent ? "the same" : "another", image.pixels[0]);

@@ -63,7 +63,7 @@ static int ask_by_name(struct gyre_stack *stack, struct frame *frame)
 
 static void print_answer(const struct frame *frame)
 {
-	const struct asked *asked = gyre_answer_of(&frame->future, question);
+	const struct asked *asked = gyre_future_answer_to(&frame->future, question);
 
 	printf("asked %" PRIu32 " times\n", asked == NULL ? 0 : asked->times);
 }

@@ -26,10 +26,10 @@ static int write_mean(struct gyre_handler_context *ctx, uint16_t sensor, const s
 	r = r < 0 ? r : gyre_buffer_append_varint(answer, mean->count);
 	r = r < 0 ? r : gyre_buffer_append_f64be(answer, mean->sum / (double)mean->count);
 	if (r < 0) {
-		gyre_buffer_free(answer);
+		gyre_buffer_destroy(answer);
 		return r;
 	}
-	return gyre_channel_write(ctx, answer);
+	return gyre_context_write(ctx, answer);
 }
 
 static void read_value(struct gyre_handler_context *ctx, struct gyre_buffer *frame)
@@ -40,13 +40,13 @@ static void read_value(struct gyre_handler_context *ctx, struct gyre_buffer *fra
 
 	if (gyre_buffer_read_u16be(frame, &sensor) < 0 ||
 	    gyre_buffer_read_f64be(frame, &value) < 0 || gyre_buffer_bytes(frame) > 0) {
-		gyre_fire_exception(ctx, -EPROTO); /* which closes the channel */
+		gyre_context_fire_exception(ctx, -EPROTO); /* which closes the channel */
 	} else {
 		mean->count++;
 		mean->sum += value;
 		(void)write_mean(ctx, sensor, mean);
 	}
-	gyre_buffer_free(frame);
+	gyre_buffer_destroy(frame);
 }
 
 static void free_mean(struct gyre_handler_context *ctx)
@@ -84,7 +84,7 @@ int main(int argc, char **argv)
 	struct gyre_system *system = NULL;
 	int r = gyre_system_create(NULL, &system);
 
-	r = r < 0 ? r : gyre_listen(system, &options, NULL);
+	r = r < 0 ? r : gyre_system_listen(system, &options, NULL);
 	if (r == 0) {
 		printf("listening on port %u\n", port);
 		(void)fflush(stdout);

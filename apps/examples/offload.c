@@ -76,11 +76,11 @@ static int run(struct gyre_stack *stack)
 	for (int i = 1; i < arguments->argc; i++) {
 		const struct gyre_future *sum = &frame->sums[i - 1];
 
-		if (gyre_failed(sum)) {
-			printf("%s: %s\n", arguments->argv[i], strerror(-gyre_error(sum)));
+		if (gyre_future_failed(sum)) {
+			printf("%s: %s\n", arguments->argv[i], strerror(-gyre_future_error(sum)));
 			gyre_exit(stack, EXIT_FAILURE);
 		} else {
-			printf("%08" PRIx32 " %s\n", gyre_answer_of(sum, path)->value,
+			printf("%08" PRIx32 " %s\n", gyre_future_answer_to(sum, path)->value,
 			       arguments->argv[i]);
 		}
 	}

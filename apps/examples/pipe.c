@@ -20,11 +20,11 @@ static void number_line(struct gyre_handler_context *ctx, struct gyre_buffer *li
 	int bytes = snprintf(text, sizeof(text), "%6" PRIu64 "\t", ++*count);
 
 	if (gyre_buffer_prepend(line, text, (size_t)bytes) < 0) {
-		gyre_buffer_free(line);
+		gyre_buffer_destroy(line);
 		gyre_channel_abort(gyre_context_channel(ctx), -ENOMEM);
 		return;
 	}
-	(void)gyre_channel_write(ctx, line);
+	(void)gyre_context_write(ctx, line);
 }
 
 static const struct gyre_handler numbers = { .read = number_line };
@@ -42,7 +42,7 @@ static int open_pipe(struct gyre_stack *stack)
 	const struct gyre_pipe_options options = { .init_channel = init_channel,
 						   .init_arg = gyre_state(stack) };
 	struct gyre_address pipe;
-	int r = gyre_pipe_open(gyre_system_of(stack), &options, &pipe);
+	int r = gyre_system_pipe_open(gyre_system_of(stack), &options, &pipe);
 
 	return r < 0 ? gyre_throw(stack, r) : gyre_watch(stack, pipe);
 }

@@ -21,9 +21,9 @@ static void read_password(struct gyre_handler_context *ctx, struct gyre_buffer *
 	char text[PASSWORD_BYTES] = { 0 };
 
 	(void)gyre_buffer_copy(line, 0, text, sizeof(text) - 1);
-	gyre_buffer_free(line);
+	gyre_buffer_destroy(line);
 	if (strcmp(text, password) == 0) {
-		gyre_fire_active(ctx); /* for those behind it the channel begins here */
+		gyre_context_fire_active(ctx); /* for those behind it the channel begins here */
 		gyre_context_remove(ctx);
 	} else {
 		gyre_channel_abort(gyre_context_channel(ctx), -EACCES);
@@ -43,15 +43,15 @@ static void welcome(struct gyre_handler_context *ctx)
 	struct gyre_buffer *line = gyre_context_buffer(ctx);
 
 	if (gyre_buffer_append(line, "welcome", strlen("welcome")) == 0) {
-		(void)gyre_channel_write(ctx, line);
+		(void)gyre_context_write(ctx, line);
 	} else {
-		gyre_buffer_free(line);
+		gyre_buffer_destroy(line);
 	}
 }
 
 static void echo(struct gyre_handler_context *ctx, struct gyre_buffer *line)
 {
-	(void)gyre_channel_write(ctx, line);
+	(void)gyre_context_write(ctx, line);
 }
 
 static const struct gyre_handler echo_handler = { .active = welcome, .read = echo };
@@ -78,7 +78,7 @@ int main(int argc, char **argv)
 	struct gyre_system *system = NULL;
 	int r = gyre_system_create(NULL, &system);
 
-	r = r < 0 ? r : gyre_listen(system, &options, NULL);
+	r = r < 0 ? r : gyre_system_listen(system, &options, NULL);
 	if (r == 0) {
 		printf("listening on port %u\n", port);
 		(void)fflush(stdout);

@@ -65,10 +65,10 @@ static int ask_shop(struct gyre_stack *stack, uint64_t delay_ns, uint64_t timeou
 
 static void print_price(const char *name, const struct gyre_future *future)
 {
-	const struct price *price = gyre_answer_of(future, price_of);
+	const struct price *price = gyre_future_answer_to(future, price_of);
 
 	printf("%s: %d %s\n", name, price == NULL ? 0 : price->cents,
-	       price == NULL ? strerror(-gyre_error(future)) : "cents");
+	       price == NULL ? strerror(-gyre_future_error(future)) : "cents");
 }
 
 static int run(struct gyre_stack *stack)

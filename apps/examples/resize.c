@@ -39,7 +39,7 @@ static int ask_all(struct gyre_system *system, struct gyre_address group, uint32
 			return r;
 		}
 		ret_answers[gyre_mail_get(answer, answer)->loop]++;
-		gyre_mail_free(NULL, answer);
+		gyre_mail_destroy(NULL, answer);
 	}
 	return 0;
 }
@@ -68,7 +68,7 @@ int main(void)
 	int r = gyre_system_create(&options, &system);
 
 	r = r < 0 ? r
-		  : gyre_system_spawn_group(system, &worker_class, GYRE_NO_ARGUMENT, NULL, &group);
+		  : gyre_system_group_spawn(system, &worker_class, GYRE_NO_ARGUMENT, NULL, &group);
 	r = r < 0 ? r : gyre_system_start(system);
 	r = r < 0 ? r : run_with(system, group, 1);
 	r = r < 0 ? r : run_with(system, group, LOOPS_MAX);

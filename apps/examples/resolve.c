@@ -58,8 +58,9 @@ static int run(struct gyre_stack *stack)
 	for (int i = 1; i < arguments->argc; i++) {
 		const struct gyre_future *future = &frame->found[i - 1];
 
-		print_host(arguments->argv[i], gyre_get(future, gyre_resolved), gyre_error(future));
-		if (gyre_failed(future)) {
+		print_host(arguments->argv[i], gyre_future_get(future, gyre_resolved),
+			   gyre_future_error(future));
+		if (gyre_future_failed(future)) {
 			gyre_exit(stack, EXIT_FAILURE);
 		}
 	}

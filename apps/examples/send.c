@@ -38,10 +38,10 @@ static int send_pieces(struct gyre_stack *stack)
 	do {
 		memset(sender->piece, 'a' + frame->pieces % 26, sizeof(sender->piece));
 		GYRE_AWAIT(stack,
-			   gyre_channel_send(stack, client->channel, sender->piece,
-					     sizeof(sender->piece), GYRE_FOREVER, &frame->sent));
-	} while (!gyre_failed(&frame->sent) && ++frame->pieces < PIECES);
-	printf("sent %d pieces: %s\n", frame->pieces, strerror(-gyre_error(&frame->sent)));
+			   gyre_send_bytes(stack, client->channel, sender->piece,
+					   sizeof(sender->piece), GYRE_FOREVER, &frame->sent));
+	} while (!gyre_future_failed(&frame->sent) && ++frame->pieces < PIECES);
+	printf("sent %d pieces: %s\n", frame->pieces, strerror(-gyre_future_error(&frame->sent)));
 	(void)fflush(stdout);
 	(void)gyre_stop(stack, client->channel);
 	return gyre_stop(stack, gyre_self(stack));
@@ -84,7 +84,7 @@ int main(int argc, char **argv)
 	struct gyre_system *system = NULL;
 	int r = gyre_system_create(NULL, &system);
 
-	r = r < 0 ? r : gyre_listen(system, &options, NULL);
+	r = r < 0 ? r : gyre_system_listen(system, &options, NULL);
 	if (r == 0) {
 		printf("listening on port %u\n", port);
 		(void)fflush(stdout);

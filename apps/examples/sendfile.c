@@ -30,11 +30,11 @@ static void send_file(struct gyre_handler_context *ctx)
 	int r = fd < 0 ? -errno : gyre_file_adopt(gyre_context_stack(ctx), fd, &file);
 
 	if (r == 0) {
-		r = gyre_channel_send_file(ctx, file, &all);
+		r = gyre_context_send_file(ctx, file, &all);
 		gyre_file_close(file); /* as soon as it is sent */
 	}
 	if (r == 0) {
-		gyre_channel_close(ctx); /* likewise */
+		gyre_context_close(ctx); /* likewise */
 	} else {
 		gyre_channel_abort(gyre_context_channel(ctx), r);
 	}
@@ -74,7 +74,7 @@ int main(int argc, char **argv)
 	int r = open_source(argc > 1 ? argv[1] : "FILE", &source);
 
 	r = r < 0 ? r : gyre_system_create(NULL, &system);
-	r = r < 0 ? r : gyre_listen(system, &options, NULL);
+	r = r < 0 ? r : gyre_system_listen(system, &options, NULL);
 	if (r == 0) {
 		printf("listening on port %u\n", port);
 		(void)fflush(stdout);

@@ -30,7 +30,7 @@ static int start(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, watch_both(stack, frame));
-	if (gyre_failed(&frame->hangup) || gyre_failed(&frame->terminate)) {
+	if (gyre_future_failed(&frame->hangup) || gyre_future_failed(&frame->terminate)) {
 		return gyre_throw(stack, -EBUSY);
 	}
 	printf("try: kill -HUP %ld\n", (long)getpid());

@@ -80,7 +80,7 @@ static int run(struct gyre_stack *stack)
 		return ask_all(stack, frame);
 	}
 	for (uint32_t i = 0; i < REPLICAS; i++) {
-		const struct value *value = gyre_answer_of(&frame->values[i], value_of);
+		const struct value *value = gyre_future_answer_to(&frame->values[i], value_of);
 
 		if (value != NULL) {
 			printf("replica %" PRIu32 " was the first\n", value->replica);

@@ -21,22 +21,22 @@ static void greet(struct gyre_handler_context *ctx, const struct gyre_type *type
 	int bytes;
 
 	if (type->id != GYRE_ID(gyre_tls_session)) {
-		gyre_buffer_free(line);
-		gyre_fire_event(ctx, type, event);
+		gyre_buffer_destroy(line);
+		gyre_context_fire_event(ctx, type, event);
 		return;
 	}
 	bytes = snprintf(text, sizeof(text), "hello by TLS 1.%d, %s\n", (int)session->version,
 			 session->cipher);
 	if (gyre_buffer_append(line, text, (size_t)bytes) == 0) {
-		(void)gyre_channel_write(ctx, line);
+		(void)gyre_context_write(ctx, line);
 	} else {
-		gyre_buffer_free(line);
+		gyre_buffer_destroy(line);
 	}
 }
 
 static void echo(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
-	(void)gyre_channel_write(ctx, data);
+	(void)gyre_context_write(ctx, data);
 }
 
 static const struct gyre_handler handler = { .read = echo, .event = greet };
@@ -62,7 +62,7 @@ static int serve(struct gyre_system *system, char **arguments, const char *bind)
 	};
 	int r = gyre_tls_context_create(system, &files, &tls.context);
 
-	r = r < 0 ? r : gyre_listen(system, &options, NULL);
+	r = r < 0 ? r : gyre_system_listen(system, &options, NULL);
 	if (r == 0) {
 		printf("listening on port %u\n", port);
 		(void)fflush(stdout);

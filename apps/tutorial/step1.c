@@ -15,7 +15,7 @@ static void greet(struct gyre_handler_context *ctx)
 	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
 
 	(void)gyre_buffer_append(buffer, text, strlen(text));
-	(void)gyre_channel_write(ctx, buffer);
+	(void)gyre_context_write(ctx, buffer);
 }
 
 static const struct gyre_handler chat_handler = { .name = "chat", .active = greet };
@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 	struct gyre_system *system = NULL;
 	int r = gyre_system_create(&options, &system);
 
-	r = r < 0 ? r : gyre_listen(system, &acceptor, NULL);
+	r = r < 0 ? r : gyre_system_listen(system, &acceptor, NULL);
 	r = r < 0 ? r : gyre_system_run(system);
 	gyre_system_destroy(system);
 	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -17,7 +17,7 @@ static void write_text(struct gyre_handler_context *ctx, const char *text)
 	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
 
 	(void)gyre_buffer_append(buffer, text, strlen(text));
-	(void)gyre_channel_write(ctx, buffer);
+	(void)gyre_context_write(ctx, buffer);
 }
 
 static void greet(struct gyre_handler_context *ctx)
@@ -27,7 +27,7 @@ static void greet(struct gyre_handler_context *ctx)
 
 static void read_line(struct gyre_handler_context *ctx, struct gyre_buffer *line)
 {
-	(void)gyre_channel_write(ctx, line);
+	(void)gyre_context_write(ctx, line);
 }
 
 static void take_exception(struct gyre_handler_context *ctx, int error)
@@ -35,7 +35,7 @@ static void take_exception(struct gyre_handler_context *ctx, int error)
 	if (error == -EMSGSIZE) {
 		write_text(ctx, "* that line is too long");
 	} else {
-		gyre_fire_exception(ctx, error);
+		gyre_context_fire_exception(ctx, error);
 	}
 }
 
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
 	struct gyre_system *system = NULL;
 	int r = gyre_system_create(&options, &system);
 
-	r = r < 0 ? r : gyre_listen(system, &acceptor, NULL);
+	r = r < 0 ? r : gyre_system_listen(system, &acceptor, NULL);
 	r = r < 0 ? r : gyre_system_run(system);
 	gyre_system_destroy(system);
 	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -113,7 +113,7 @@ static void write_text(struct gyre_handler_context *ctx, const char *text)
 	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
 
 	(void)gyre_buffer_append(buffer, text, strlen(text));
-	(void)gyre_channel_write(ctx, buffer);
+	(void)gyre_context_write(ctx, buffer);
 }
 
 static void enter_room(struct gyre_handler_context *ctx)
@@ -137,7 +137,7 @@ static void read_line(struct gyre_handler_context *ctx, struct gyre_buffer *line
 
 	(void)gyre_notify(stack, room_of(ctx),
 			  gyre_new(stack, said, channel_of(ctx), gyre_bytes_of_buffer(line)));
-	gyre_buffer_free(line);
+	gyre_buffer_destroy(line);
 }
 
 static void take_event(struct gyre_handler_context *ctx, const struct gyre_type *type,
@@ -146,12 +146,12 @@ static void take_event(struct gyre_handler_context *ctx, const struct gyre_type 
 	struct gyre_buffer *buffer;
 
 	if (type->id != GYRE_ID(said)) {
-		gyre_fire_event(ctx, type, event);
+		gyre_context_fire_event(ctx, type, event);
 		return;
 	}
 	buffer = gyre_context_buffer(ctx);
 	(void)gyre_buffer_append_shared(buffer, ((const struct said *)event)->bytes);
-	(void)gyre_channel_write(ctx, buffer);
+	(void)gyre_context_write(ctx, buffer);
 }
 
 static void take_exception(struct gyre_handler_context *ctx, int error)
@@ -159,7 +159,7 @@ static void take_exception(struct gyre_handler_context *ctx, int error)
 	if (error == -EMSGSIZE) {
 		write_text(ctx, "* that line is too long");
 	} else {
-		gyre_fire_exception(ctx, error);
+		gyre_context_fire_exception(ctx, error);
 	}
 }
 
@@ -209,7 +209,7 @@ int main(int argc, char **argv)
 	int r = gyre_system_create(&options, &system);
 
 	r = r < 0 ? r : gyre_system_spawn(system, &room_class, GYRE_NO_ARGUMENT, NULL, &room);
-	r = r < 0 ? r : gyre_listen(system, &acceptor, NULL);
+	r = r < 0 ? r : gyre_system_listen(system, &acceptor, NULL);
 	r = r < 0 ? r : gyre_system_run(system);
 	gyre_system_destroy(system);
 	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

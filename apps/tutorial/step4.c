@@ -249,8 +249,8 @@ static int begin(struct gyre_stack *stack)
 	GYRE_AWAIT(stack, gyre_ask(stack, session->room,
 				   gyre_new(stack, join, session->channel, session->name), 0,
 				   &frame->answer));
-	if (gyre_failed(&frame->answer)) {
-		tell(stack, compose("* %s", strerror(-gyre_error(&frame->answer))));
+	if (gyre_future_failed(&frame->answer)) {
+		tell(stack, compose("* %s", strerror(-gyre_future_error(&frame->answer))));
 		return gyre_poison(stack, session->channel);
 	}
 	tell(stack, compose("* you are %s; /name NAME, /quit", session->name.text));
@@ -271,8 +271,8 @@ static int take_name(struct gyre_stack *stack, const char *text)
 	(void)snprintf(name.text, sizeof(name.text), "%s", text);
 	GYRE_AWAIT(stack, gyre_ask(stack, session->room, gyre_new(stack, rename, name), 0,
 				   &frame->answer));
-	if (gyre_failed(&frame->answer)) {
-		return refuse(stack, gyre_error(&frame->answer));
+	if (gyre_future_failed(&frame->answer)) {
+		return refuse(stack, gyre_future_error(&frame->answer));
 	}
 	(void)snprintf(session->name.text, sizeof(session->name.text), "%s", text);
 	tell(stack, compose("* you are %s", text));
@@ -290,8 +290,8 @@ static int say(struct gyre_stack *stack, const char *words)
 		   gyre_ask(stack, session->room,
 			    gyre_new(stack, text, compose("<%s> %s", session->name.text, words)), 0,
 			    &frame->answer));
-	if (gyre_failed(&frame->answer)) {
-		return refuse(stack, gyre_error(&frame->answer));
+	if (gyre_future_failed(&frame->answer)) {
+		return refuse(stack, gyre_future_error(&frame->answer));
 	}
 	return end_line(stack);
 	GYRE_END(stack);
@@ -367,9 +367,9 @@ static void read_line(struct gyre_handler_context *ctx, struct gyre_buffer *data
 	struct line line = { 0 };
 
 	(void)gyre_buffer_copy(data, 0, line.text, LINE_BYTES_MAX);
-	gyre_buffer_free(data);
+	gyre_buffer_destroy(data);
 	if (gyre_notify(stack, client->session, gyre_new_copy(stack, line, &line)) < 0) {
-		gyre_channel_close(ctx);
+		gyre_context_close(ctx);
 	}
 }
 
@@ -378,7 +378,7 @@ static void write_bytes(struct gyre_handler_context *ctx, struct gyre_bytes *byt
 	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
 
 	(void)gyre_buffer_append_shared(buffer, bytes);
-	(void)gyre_channel_write(ctx, buffer);
+	(void)gyre_context_write(ctx, buffer);
 }
 
 static void take_event(struct gyre_handler_context *ctx, const struct gyre_type *type,
@@ -389,10 +389,10 @@ static void take_event(struct gyre_handler_context *ctx, const struct gyre_type 
 		write_bytes(ctx, ((const struct text *)event)->bytes);
 		break;
 	case GYRE_ID(next_line):
-		gyre_channel_read(ctx);
+		gyre_context_read(ctx);
 		break;
 	default:
-		gyre_fire_event(ctx, type, event);
+		gyre_context_fire_event(ctx, type, event);
 		break;
 	}
 }
@@ -402,13 +402,13 @@ static void take_exception(struct gyre_handler_context *ctx, int error)
 	struct gyre_bytes *bytes;
 
 	if (error != -EMSGSIZE) {
-		gyre_fire_exception(ctx, error);
+		gyre_context_fire_exception(ctx, error);
 		return;
 	}
 	bytes = compose("* a line has at most %d bytes", LINE_BYTES_MAX);
 	write_bytes(ctx, bytes);
 	gyre_bytes_unref(bytes);
-	gyre_channel_read(ctx);
+	gyre_context_read(ctx);
 }
 
 static const struct gyre_handler chat_handler = {
@@ -468,7 +468,7 @@ int main(int argc, char **argv)
 	int r = gyre_system_create(&options, &system);
 
 	r = r < 0 ? r : gyre_system_spawn(system, &room_class, GYRE_NO_ARGUMENT, NULL, &room);
-	r = r < 0 ? r : gyre_listen(system, &acceptor, NULL);
+	r = r < 0 ? r : gyre_system_listen(system, &acceptor, NULL);
 	r = r < 0 ? r : gyre_system_run(system);
 	gyre_system_destroy(system);
 	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -324,8 +324,8 @@ static int take_name(struct gyre_stack *stack, const char *text)
 		GYRE_AWAIT(stack,
 			   gyre_ask(stack, session->room, gyre_new(stack, rename, name_of(text)), 0,
 				    &frame->answer));
-		if (gyre_failed(&frame->answer)) {
-			return refuse(stack, gyre_error(&frame->answer));
+		if (gyre_future_failed(&frame->answer)) {
+			return refuse(stack, gyre_future_error(&frame->answer));
 		}
 	}
 	session->name = name_of(text);
@@ -349,7 +349,7 @@ static int find_room(struct gyre_stack *stack, const char *name, struct gyre_add
 
 static bool is_room_gone(const struct gyre_future *answer)
 {
-	return gyre_error(answer) == -ESHUTDOWN || gyre_error(answer) == -ESRCH;
+	return gyre_future_error(answer) == -ESHUTDOWN || gyre_future_error(answer) == -ESRCH;
 }
 
 /* A room may end, or lose its name to another, between the lookup and the question. */
@@ -375,8 +375,8 @@ static int join_room(struct gyre_stack *stack, const char *name)
 					   gyre_new(stack, join, session->channel, session->name),
 					   0, &frame->answer));
 	} while (is_room_gone(&frame->answer) && ++frame->tries < TRIES_MAX);
-	if (gyre_failed(&frame->answer)) {
-		return refuse(stack, gyre_error(&frame->answer));
+	if (gyre_future_failed(&frame->answer)) {
+		return refuse(stack, gyre_future_error(&frame->answer));
 	}
 	session->room = frame->room;
 	tell(stack, compose("* you are in %s", name));
@@ -398,8 +398,8 @@ static int say(struct gyre_stack *stack, const char *words)
 		   gyre_ask(stack, session->room,
 			    gyre_new(stack, text, compose("<%s> %s", session->name.text, words)), 0,
 			    &frame->answer));
-	if (gyre_failed(&frame->answer)) {
-		return refuse(stack, gyre_error(&frame->answer));
+	if (gyre_future_failed(&frame->answer)) {
+		return refuse(stack, gyre_future_error(&frame->answer));
 	}
 	return end_line(stack);
 	GYRE_END(stack);
@@ -478,9 +478,9 @@ static void read_line(struct gyre_handler_context *ctx, struct gyre_buffer *data
 	struct line line = { 0 };
 
 	(void)gyre_buffer_copy(data, 0, line.text, LINE_BYTES_MAX);
-	gyre_buffer_free(data);
+	gyre_buffer_destroy(data);
 	if (gyre_notify(stack, client->session, gyre_new_copy(stack, line, &line)) < 0) {
-		gyre_channel_close(ctx);
+		gyre_context_close(ctx);
 	}
 }
 
@@ -489,7 +489,7 @@ static void write_bytes(struct gyre_handler_context *ctx, struct gyre_bytes *byt
 	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
 
 	(void)gyre_buffer_append_shared(buffer, bytes);
-	(void)gyre_channel_write(ctx, buffer);
+	(void)gyre_context_write(ctx, buffer);
 }
 
 static void write_text(struct gyre_handler_context *ctx, struct gyre_bytes *bytes)
@@ -541,13 +541,13 @@ static void take_event(struct gyre_handler_context *ctx, const struct gyre_type 
 		hear(ctx, event);
 		break;
 	case GYRE_ID(next_line):
-		gyre_channel_read(ctx);
+		gyre_context_read(ctx);
 		break;
 	case GYRE_ID(gyre_input_closed):
 		see_input_end(ctx, event);
 		break;
 	default:
-		gyre_fire_event(ctx, type, event);
+		gyre_context_fire_event(ctx, type, event);
 		break;
 	}
 }
@@ -555,11 +555,11 @@ static void take_event(struct gyre_handler_context *ctx, const struct gyre_type 
 static void take_exception(struct gyre_handler_context *ctx, int error)
 {
 	if (error != -EMSGSIZE) {
-		gyre_fire_exception(ctx, error);
+		gyre_context_fire_exception(ctx, error);
 		return;
 	}
 	write_text(ctx, compose("* a line has at most %d bytes", LINE_BYTES_MAX));
-	gyre_channel_read(ctx);
+	gyre_context_read(ctx);
 }
 
 static const struct gyre_handler chat_handler = {
@@ -615,7 +615,7 @@ int main(int argc, char **argv)
 	struct gyre_system *system = NULL;
 	int r = gyre_system_create(&options, &system);
 
-	r = r < 0 ? r : gyre_listen(system, &acceptor, NULL);
+	r = r < 0 ? r : gyre_system_listen(system, &acceptor, NULL);
 	r = r < 0 ? r : gyre_system_run(system);
 	gyre_system_destroy(system);
 	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
