@@ -13,6 +13,8 @@
  * acceptor pauses, 10 ms at first and twice as long each time up to a second, and tries again. When
  * the system is short of memory it ends its accept and starts another when that is over.
  */
+#include "net/acceptor.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -22,7 +24,10 @@
 #include "base/memory.h"
 #include "buffer/socket_address.h"
 #include "channel/endpoint.h"
-#include "net/net.h"
+#include "net/admission.h"
+#include "net/listener.h"
+#include "net/pending_open.h"
+#include "net/worker.h"
 
 static const uint64_t pause_min_ns = GYRE_MILLISECONDS(10);
 static const uint64_t pause_max_ns = GYRE_SECONDS(1);

@@ -2,13 +2,15 @@
  * Addresses to bind to, as users write them. A host's name is looked up here, by the calling
  * thread. What cannot be understood is explained with an example of what can.
  */
+#include "net/bind.h"
+
 #include <errno.h>
 #include <netdb.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "buffer/socket_address.h"
-#include "net/net.h"
 
 static const uint64_t pause_ns = GYRE_MILLISECONDS(1);
 

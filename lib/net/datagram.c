@@ -13,6 +13,14 @@
 #include "channel/endpoint.h"
 #include "channel/water_marks.h"
 #include "net/datagram.h"
+#include "net/fd_passing.h"
+#include "net/inherit.h"
+#include "net/listen.h"
+#include "net/pending_open.h"
+#include "net/socket_file.h"
+#include "net/socket_option.h"
+#include "net/socket_registry.h"
+#include "net/sockets.h"
 
 /* ---- handing over ---- */
 

@@ -8,7 +8,8 @@
 #include <gyre/datagram.h>
 
 #include "channel/connector.h"
-#include "net/net.h"
+#include "net/socket_option.h"
+#include "net/socket_registry.h"
 
 /* What sockets are to be, and what became of them. */
 struct gy_datagram_sockets {

@@ -23,6 +23,8 @@
 #include "channel/endpoint.h"
 #include "channel/water_marks.h"
 #include "net/datagram.h"
+#include "net/pending_open.h"
+#include "net/socket_registry.h"
 
 static const struct gy_log *log_of(const struct gy_channels *channels)
 {

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "net/datagram.h"
+#include "net/socket_file.h"
+#include "net/socket_registry.h"
 
 static struct gy_datagram_orders *orders_of(struct gy_connector *connector)
 {

@@ -12,7 +12,11 @@
 #include <unistd.h>
 
 #include "buffer/socket_address.h"
+#include "net/bind.h"
 #include "net/datagram.h"
+#include "net/inherit.h"
+#include "net/socket_file.h"
+#include "net/socket_option.h"
 
 /* ---- what there is to open ---- */
 

@@ -7,6 +7,8 @@
  * What is used is a duplicate: the socket itself stays open, and goes on collecting connections for
  * whoever listens on it next.
  */
+#include "net/inherit.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -16,7 +18,7 @@
 #include <unistd.h>
 
 #include "buffer/socket_address.h"
-#include "net/net.h"
+#include "net/sockets.h"
 
 enum { FIRST_FD = 3, FDS_MAX = 4096 };
 

@@ -3,6 +3,8 @@
  * thread: the sockets of all loops listen before any actor is spawned, so that a call that fails
  * leaves nothing behind.
  */
+#include "net/listen.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -11,8 +13,14 @@
 
 #include "base/memory.h"
 #include "buffer/socket_address.h"
+#include "net/bind.h"
 #include "net/bounds.h"
-#include "net/net.h"
+#include "net/fd_passing.h"
+#include "net/inherit.h"
+#include "net/listener.h"
+#include "net/socket_file.h"
+#include "net/socket_option.h"
+#include "net/sockets.h"
 #include "net/stream.h"
 
 static const uint64_t wait_max_ns = GYRE_SECONDS(60);

@@ -12,13 +12,24 @@
  * All this changes with the mutex held that also guards the number of loops, so that a socket is
  * never sent to a loop that has begun to retire. The acceptors hold references.
  */
+#include "net/listener.h"
+
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "actor/stack.h"
 #include "base/memory.h"
-#include "net/net.h"
+#include "net/acceptor.h"
+#include "net/admission.h"
+#include "net/fd_passing.h"
+#include "net/listen.h"
+#include "net/pending_open.h"
+#include "net/socket_file.h"
+#include "net/socket_option.h"
+#include "net/socket_registry.h"
+#include "net/sockets.h"
+#include "net/worker.h"
 
 static void lock(struct gy_homes *homes)
 {

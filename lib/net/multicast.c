@@ -17,6 +17,7 @@
 #include "buffer/socket_address.h"
 #include "channel/channel.h"
 #include "net/datagram.h"
+#include "net/socket_option.h"
 
 enum { IPV6_MULTICAST_ALL_ = 29 /* IPV6_MULTICAST_ALL, which the C library does not name */ };
 

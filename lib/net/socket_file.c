@@ -10,6 +10,8 @@
  *
  * A file is removed by its identity, so that one which a later server has put in its place stays.
  */
+#include "net/socket_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -20,8 +22,6 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#include "net/net.h"
 
 static const char lock_suffix[] = ".lock";
 

@@ -8,6 +8,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "net/fd_passing.h"
+#include "net/socket_file.h"
+
 static void lock(struct gy_homes *homes)
 {
 	(void)pthread_mutex_lock(&homes->placing);

@@ -8,13 +8,17 @@
  * it. SO_REUSEADDR, which on Linux allows no second listener, keeps connections of an earlier run
  * from being in the way.
  */
+#include "net/sockets.h"
+
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "buffer/socket_address.h"
-#include "net/net.h"
+#include "net/bind.h"
+#include "net/socket_file.h"
+#include "net/socket_option.h"
 #include "net/stream.h"
 
 static int prepare_ip(int fd, const struct gyre_socket_address *address,

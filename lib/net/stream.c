@@ -12,6 +12,7 @@
 
 #include "channel/water_marks.h"
 #include "net/bounds.h"
+#include "net/socket_option.h"
 
 enum { SILENCE_SECONDS_MAX = 32767, QUESTIONS = 10, QUESTION_SECONDS = 1 };
 

@@ -3,13 +3,18 @@
  * acceptor as an ask, makes a channel of it and lets the user's initialiser give it handlers. One
  * that the initialiser refuses is closed, and no other is touched.
  */
+#include "net/worker.h"
+
 #include <errno.h>
 
 #include <gyre/move.h>
 
 #include "actor/stack.h"
 #include "channel/channel.h"
-#include "net/net.h"
+#include "net/acceptor.h"
+#include "net/admission.h"
+#include "net/listener.h"
+#include "net/pending_open.h"
 #include "net/stream.h"
 
 /* Of one that was never mounted. */

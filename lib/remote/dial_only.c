@@ -3,10 +3,15 @@
  * that another node says to an actor reaches this one: no answer, no found name, no end that is
  * watched. What needs one fails where it is sent; the rest leaves as from any node.
  */
+#include "remote/dial_only.h"
+
 #include <errno.h>
 
 #include "actor/watch.h"
-#include "remote/remote.h"
+#include "remote/links.h"
+#include "remote/node.h"
+#include "remote/one_way.h"
+#include "remote/outgoing.h"
 
 static bool needs_answer(const struct gyre_mail *mail)
 {

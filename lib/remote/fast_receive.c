@@ -3,7 +3,13 @@
  * Their heads are read where they stand. Whatever is out of the ordinary, as a type that is not
  * known, is left to incoming.c, and nothing has been done to it.
  */
-#include "remote/remote.h"
+#include "remote/fast_receive.h"
+
+#include "remote/link.h"
+#include "remote/links.h"
+#include "remote/node.h"
+#include "remote/types.h"
+#include "remote/wire.h"
 
 enum { KEY_OFFSET = offsetof(struct gy_wire_head, type) };
 

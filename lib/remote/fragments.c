@@ -6,11 +6,15 @@
  * Only so many pairs take turns as the peer keeps unfinished messages, and only so many bytes of
  * messages: those of its window and one largest message. The others wait, and begin in order.
  */
+#include "remote/fragments.h"
+
 #include <errno.h>
 
 #include "base/memory.h"
 #include "channel/channel.h"
-#include "remote/remote.h"
+#include "remote/in_flight.h"
+#include "remote/link.h"
+#include "remote/wire.h"
 
 /* A pair. */
 struct stream {

@@ -7,7 +7,9 @@
 #include <errno.h>
 
 #include "buffer/buffer.h"
-#include "remote/remote.h"
+#include "channel/channels.h"
+#include "remote/link.h"
+#include "remote/links.h"
 
 enum {
 	SHEET_BYTES = 16 * 1024,

@@ -2,11 +2,12 @@
  * Things by the 16 bits of a node's id: pages that are made when they are needed, and stay. Found
  * without a lock, also while another thread adds one.
  */
+#include "remote/id_table.h"
+
 #include <errno.h>
 
 #include "base/atomic.h"
 #include "base/memory.h"
-#include "remote/remote.h"
 
 int gy_id_table_set(struct gy_id_table *peers, uint16_t id, void *thing)
 {

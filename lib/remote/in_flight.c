@@ -8,11 +8,18 @@
  * among such frames, a large one by how many of them came before its last fragment. Fragments that
  * go in between only make an item stay longer.
  */
+#include "remote/in_flight.h"
+
 #include <errno.h>
 
 #include "actor/node_loss.h"
 #include "base/memory.h"
-#include "remote/remote.h"
+#include "remote/fragments.h"
+#include "remote/link.h"
+#include "remote/outgoing.h"
+#include "remote/peer_life.h"
+#include "remote/peer_state.h"
+#include "remote/wire.h"
 
 enum { SIZE_FIRST = 64 };
 

@@ -9,6 +9,8 @@
  * before the peer is told that it was taken: then it is lost as with any link, and what follows
  * from that has been thought of.
  */
+#include "remote/incoming.h"
+
 #include <errno.h>
 
 #include <gyre/name.h>
@@ -16,7 +18,18 @@
 #include "actor/stack.h"
 #include "base/memory.h"
 #include "channel/large_receive.h"
-#include "remote/remote.h"
+#include "remote/fast_receive.h"
+#include "remote/in_flight.h"
+#include "remote/link.h"
+#include "remote/link_flush.h"
+#include "remote/link_handshake.h"
+#include "remote/node.h"
+#include "remote/one_way.h"
+#include "remote/peer_state.h"
+#include "remote/repeat.h"
+#include "remote/runtime_messages.h"
+#include "remote/types.h"
+#include "remote/wire.h"
 
 enum { CREDIT_BYTES = 16 };
 /* The part of the window that the peer is told of at once. */

@@ -4,6 +4,8 @@
  *
  * Links of a loop are kept until the system ends; accepted ones end with their connections.
  */
+#include "remote/link.h"
+
 #include <errno.h>
 
 #include <gyre/tls.h>
@@ -11,7 +13,23 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "channel/channel.h"
-#include "remote/remote.h"
+#include "remote/fragments.h"
+#include "remote/frame_page.h"
+#include "remote/id_table.h"
+#include "remote/in_flight.h"
+#include "remote/incoming.h"
+#include "remote/link_dial.h"
+#include "remote/link_flush.h"
+#include "remote/link_handshake.h"
+#include "remote/links.h"
+#include "remote/node.h"
+#include "remote/one_way.h"
+#include "remote/outgoing.h"
+#include "remote/peer.h"
+#include "remote/peer_life.h"
+#include "remote/peer_state.h"
+#include "remote/secret.h"
+#include "remote/wire.h"
 
 enum { BEATS = 4, /* in a heartbeat */ JITTER_PERCENT = 10 };
 

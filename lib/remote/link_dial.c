@@ -10,13 +10,23 @@
  *
  * A loop that does not take part, because it retires or has not been announced yet, dials nobody.
  */
+#include "remote/link_dial.h"
+
 #include <errno.h>
 
 #include <gyre/connect.h>
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "remote/remote.h"
+#include "remote/in_flight.h"
+#include "remote/link.h"
+#include "remote/link_flush.h"
+#include "remote/links.h"
+#include "remote/node.h"
+#include "remote/one_way.h"
+#include "remote/peer.h"
+#include "remote/peer_state.h"
+#include "remote/wire.h"
 
 enum { JITTER_PERCENT = 10 };
 

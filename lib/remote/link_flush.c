@@ -2,11 +2,16 @@
  * What a link gives to its channel: frames of its own at once, messages as far as the channel is
  * writable and the peer has credit left. Without memory for that the link ends.
  */
+#include "remote/link_flush.h"
+
 #include <errno.h>
 
 #include "buffer/buffer.h"
 #include "channel/channel.h"
-#include "remote/remote.h"
+#include "remote/fragments.h"
+#include "remote/frame_page.h"
+#include "remote/link.h"
+#include "remote/wire.h"
 
 /* ---- saying ---- */
 

@@ -3,6 +3,8 @@
  * link itself a proof of it both ways, the dialler first again. A side that does not like what it
  * hears says why and closes; both log it, with what can be done.
  */
+#include "remote/link_handshake.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <netinet/in.h>
@@ -12,7 +14,17 @@
 #include <gyre/socket_address.h>
 
 #include "channel/channel.h"
-#include "remote/remote.h"
+#include "remote/link.h"
+#include "remote/link_flush.h"
+#include "remote/link_order.h"
+#include "remote/links.h"
+#include "remote/node.h"
+#include "remote/one_way.h"
+#include "remote/peer.h"
+#include "remote/peer_life.h"
+#include "remote/peer_state.h"
+#include "remote/secret.h"
+#include "remote/wire.h"
 
 static const char *const refusals[GY_REFUSALS] = {
 	[GY_REFUSED_MALFORMED] = "it was not understood; is there a gyre node at that address, and "

@@ -10,10 +10,17 @@
  * gate the last one gets it. A connection that was dialled before the newest has been given up by
  * who dialled it, and does not claim.
  */
+#include "remote/link_order.h"
+
 #include <errno.h>
 
 #include "base/memory.h"
-#include "remote/remote.h"
+#include "remote/link.h"
+#include "remote/link_handshake.h"
+#include "remote/links.h"
+#include "remote/node.h"
+#include "remote/peer.h"
+#include "remote/wire.h"
 
 /* There and back. */
 struct order {

@@ -6,7 +6,9 @@
 #include <gyre/name.h>
 
 #include "actor/stack.h"
-#include "remote/remote.h"
+#include "remote/links.h"
+#include "remote/node.h"
+#include "remote/runtime_messages.h"
 
 _Static_assert(sizeof(struct gyre_node_found) <= GYRE_NAME_BYTES_MAX &&
 		       sizeof(struct gy_exception) <= GYRE_NAME_BYTES_MAX,

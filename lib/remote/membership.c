@@ -3,10 +3,12 @@
  * options is the engine that every node has, so that another one has nothing to do that this has
  * not.
  */
+#include "remote/membership.h"
+
 #include <errno.h>
 
 #include "base/memory.h"
-#include "remote/remote.h"
+#include "remote/node.h"
 
 /* ---- the static list ---- */
 

@@ -16,12 +16,22 @@
  * which it was said. All actors of the loop are looked at for it, so a peer that changes its mind
  * all the time has its asks failed no more than once in a heartbeat.
  */
+#include "remote/one_way.h"
+
 #include <errno.h>
 
 #include "actor/node_loss.h"
 #include "actor/watch.h"
 #include "base/clock.h"
-#include "remote/remote.h"
+#include "remote/id_table.h"
+#include "remote/link.h"
+#include "remote/link_flush.h"
+#include "remote/links.h"
+#include "remote/node.h"
+#include "remote/outgoing.h"
+#include "remote/peer.h"
+#include "remote/peer_life.h"
+#include "remote/wire.h"
 
 static const uint64_t log_pause_ns = GYRE_SECONDS(60);
 static const uint64_t ms_ns = GYRE_MILLISECONDS(1);

@@ -6,6 +6,8 @@
  * said so (its credit): past the bound a send fails, and nothing grows. Answers have a quarter more
  * room than questions, or two nodes that fill each other's links with asks would lose the answers.
  */
+#include "remote/outgoing.h"
+
 #include <errno.h>
 
 #include <gyre/watch.h>
@@ -14,7 +16,16 @@
 #include "actor/stack.h"
 #include "actor/watch.h"
 #include "base/memory.h"
-#include "remote/remote.h"
+#include "remote/fragments.h"
+#include "remote/id_table.h"
+#include "remote/link.h"
+#include "remote/link_dial.h"
+#include "remote/link_flush.h"
+#include "remote/node.h"
+#include "remote/peer_life.h"
+#include "remote/peer_state.h"
+#include "remote/runtime_messages.h"
+#include "remote/types.h"
 
 enum { OVERHEAD_BYTES = GY_WIRE_HEAD_BYTES_MAX };
 

@@ -15,6 +15,8 @@
  * dials anew. Peers then meet the new life, and so learn that the former is over. What was asked in
  * the former one fails: nobody would take the answer to it.
  */
+#include "remote/peer_life.h"
+
 #include <errno.h>
 #include <inttypes.h>
 
@@ -22,7 +24,11 @@
 #include "actor/stack.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "remote/remote.h"
+#include "remote/links.h"
+#include "remote/node.h"
+#include "remote/one_way.h"
+#include "remote/peer.h"
+#include "remote/peer_state.h"
 
 static const uint64_t again_ns = GYRE_MILLISECONDS(1);
 

@@ -12,13 +12,19 @@
  * what the loop has asked for may have been lost; if it was one of the peer when the next one
  * opens, since by then nothing can be lost with the old one any more.
  */
+#include "remote/peer_state.h"
+
 #include <errno.h>
 #include <inttypes.h>
 
 #include "actor/node_loss.h"
 #include "actor/stack.h"
 #include "base/memory.h"
-#include "remote/remote.h"
+#include "remote/id_table.h"
+#include "remote/links.h"
+#include "remote/node.h"
+#include "remote/peer.h"
+#include "remote/peer_life.h"
 
 static const char *const state_names[] = {
 	[GYRE_NODE_UNKNOWN] = "unknown",	 [GYRE_NODE_UP] = "up",

@@ -5,9 +5,13 @@
  *
  * No user code runs meanwhile, so what has been found stays good to the end of the run.
  */
+#include "remote/repeat.h"
+
 #include <errno.h>
 
-#include "remote/remote.h"
+#include "remote/fast_receive.h"
+#include "remote/link.h"
+#include "remote/wire.h"
 
 int gy_repeat_expand(struct gy_link *link, struct gy_frame *frame)
 {

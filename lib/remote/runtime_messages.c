@@ -2,6 +2,8 @@
  * gyre's own mail between nodes: watches and their ends, orders to stop, and questions for a name.
  * Their bodies are written field by field; all else of gyre's own stays within its node.
  */
+#include "remote/runtime_messages.h"
+
 #include <errno.h>
 
 #include <gyre/name.h>
@@ -10,7 +12,9 @@
 #include "actor/node_loss.h"
 #include "actor/stack.h"
 #include "actor/watch.h"
-#include "remote/remote.h"
+#include "remote/link.h"
+#include "remote/peer_life.h"
+#include "remote/wire.h"
 
 const struct gyre_type gy_type_lookup = { .name = "lookup",
 					  .id = 0x4b,

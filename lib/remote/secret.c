@@ -11,6 +11,8 @@
  * of both among them, over which side it is, and over the TLS connection: so that no answer can be
  * used again, on another connection, by the other side, or by a node between the two.
  */
+#include "remote/secret.h"
+
 #include <errno.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
@@ -23,7 +25,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "remote/remote.h"
+#include "remote/link.h"
+#include "remote/node.h"
+#include "remote/wire.h"
 
 enum { PURPOSE_BYTES_MAX = 16 };
 
@@ -154,6 +158,12 @@ struct gyre_tls_context *gy_secrets_tls(const struct gy_link *link)
 }
 
 /* ---- proofs ---- */
+
+bool gy_secrets_are_proved(const struct gy_nodes *nodes)
+{
+	return nodes->secrets_count > 0 &&
+	       (nodes->options.tls != NULL || nodes->options.no_encryption);
+}
 
 int gy_secret_prove(const struct gy_secret *secret, const unsigned char *binding,
 		    const struct gy_hello *mine, const struct gy_hello *theirs, bool dialled,

@@ -2,11 +2,13 @@
  * Which CPUs the loops are pinned to: a list as the kernel writes them ("0-3,8"), or those that the
  * process is allowed to use.
  */
+#include "system/cpus.h"
+
 #include <errno.h>
+#include <gyre/system.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "system/system.h"
 #include "system/topology.h"
 
 _Static_assert((int)GYRE_CPUS_MAX == (int)GY_CPUS_MAX, "a list can name what a set can hold");

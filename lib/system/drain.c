@@ -11,12 +11,19 @@
  * wakes all. What a loop sent before it arrived has been flushed, so it is in its receiver's inbox
  * when the next stage begins.
  */
+#include "system/drain.h"
+
 #include <errno.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "system/foreign_ask.h"
+#include "system/offload.h"
+#include "system/resize.h"
 #include "system/succession.h"
 #include "system/supervisor.h"
+#include "system/system.h"
+#include "system/threads.h"
 
 void gy_system_wake_all(struct gyre_system *system)
 {

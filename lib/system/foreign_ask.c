@@ -14,13 +14,18 @@
  * One of a loop that retires goes on, as long as anybody else is there: asks that went another way
  * would overtake those that wait for it. It is the last to stop.
  */
+#include "system/foreign_ask.h"
+
 #include <gyre/outside.h>
 
 #include <errno.h>
 
 #include "actor/stack.h"
 #include "base/memory.h"
+#include "system/drain.h"
 #include "system/groups.h"
+#include "system/outside.h"
+#include "system/process.h"
 #include "system/system.h"
 
 /* The mutex is held while a carrier is posted, and while a stage of a stop is opened. */

@@ -7,8 +7,8 @@
 #include "actor/stack.h"
 #include "base/atomic.h"
 #include "base/memory.h"
+#include "system/directory.h"
 #include "system/groups.h"
-#include "system/name_entry.h"
 
 /* ---- tables ---- */
 

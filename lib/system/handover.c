@@ -34,10 +34,14 @@
 
 #include "actor/stack.h"
 #include "channel/endpoint.h"
-#include "net/listeners.h"
+#include "net/fd_passing.h"
+#include "net/listener.h"
 #include "net/pending_open.h"
+#include "net/socket_file.h"
+#include "net/socket_registry.h"
 #include "system/succession.h"
 #include "system/supervisor.h"
+#include "system/system.h"
 
 static const uint64_t patience_ns = GYRE_SECONDS(GYRE_HANDOVER_SECONDS);
 static const uint64_t start_ns = GYRE_SECONDS(10 * GYRE_HANDOVER_SECONDS);

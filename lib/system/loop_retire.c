@@ -9,8 +9,13 @@
  *      of another such time stops at once.
  *   3  The thread ends. What comes from then on is for the deputy; see loop/retired.c.
  */
+#include "system/loop_retire.h"
+
 #include "actor/children.h"
+#include "system/foreign_ask.h"
+#include "system/resize.h"
 #include "system/system.h"
+#include "system/threads.h"
 
 static void wake(struct gy_timer *timer)
 {

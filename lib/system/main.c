@@ -3,6 +3,8 @@
  * system. Its argument has a destructor, which knows when there was no memory for the guardian
  * itself: nobody would stop the system then.
  */
+#include "system/main.h"
+
 #include <gyre/main.h>
 
 #include <errno.h>

@@ -17,7 +17,9 @@
 #include "actor/stack.h"
 #include "base/memory.h"
 #include "channel/channels.h"
+#include "system/drain.h"
 #include "system/system.h"
+#include "system/threads.h"
 
 enum { POOL_KEEP = 10 };
 

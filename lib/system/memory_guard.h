@@ -46,7 +46,7 @@ void gy_memory_guard_fini(struct gy_memory_guard *memory_guard);
 
 /* Whoever is first past the time looks at the memory. Any thread. */
 void gy_memory_guard_check(struct gyre_system *system, uint64_t now_ns);
-/* What gy_memory_guard_after_turn() does when there is something to do. */
+/* After a turn, while the system or the loop is busy: the loop follows the system. */
 void gy_memory_guard_apply(struct gy_worker *worker);
 /* On each loop, when the system begins to stop: it is not busy from now on. */
 void gy_memory_guard_end(struct gy_worker *worker);

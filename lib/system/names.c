@@ -16,7 +16,6 @@
 #include "base/happens.h"
 #include "base/memory.h"
 #include "system/directory.h"
-#include "system/name_entry.h"
 #include "system/system.h"
 
 enum { BUCKETS_FIRST = 64, LOAD_MAX = 2, GROWTH = 4 };

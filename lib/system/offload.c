@@ -11,6 +11,8 @@
  * waits without a limit. They run where the thread that created the system might: not where the
  * loop is pinned that happened to need them.
  */
+#include "system/offload.h"
+
 #include <gyre/offload.h>
 
 #include <errno.h>
@@ -20,6 +22,7 @@
 #include "base/cpus.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "system/outside.h"
 #include "system/system.h"
 
 struct gyre_work {

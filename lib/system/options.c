@@ -2,13 +2,14 @@
  * The options of a system: each tunable has bounds, and a default that was chosen when gyre was
  * built. A bad one is refused before anything is made, by name and with its bounds.
  */
+#include "system/options.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 
 #include "base/log.h"
 #include "gyre_config.h"
-#include "system/system.h"
 
 struct tunable {
 	const char *name;

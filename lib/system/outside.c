@@ -1,12 +1,18 @@
 /*
  * What threads that are not loops may do: make mail, send it, spawn, and read the counters.
  */
+#include "system/outside.h"
+
 #include <errno.h>
 
 #include "base/memory.h"
 #include "channel/channels.h"
-#include "remote/remote.h"
+#include "remote/links.h"
+#include "remote/outgoing.h"
 #include "system/directory.h"
+#include "system/drain.h"
+#include "system/foreign_ask.h"
+#include "system/groups.h"
 #include "system/system.h"
 
 struct gyre_mail *gyre_system_mail_create(struct gyre_system *system, const struct gyre_type *type)
@@ -59,6 +65,27 @@ static struct gyre_mail *address_to(const struct gyre_system *system, struct gyr
 	return gy_is_of_node(system->homes.node, to) ? mail : gy_relay_create(to, mail);
 }
 
+enum { GUARD_EVERY_NOTICES = 128, GUARD_LARGE_BYTES = 4096 };
+
+/*
+ * Before the @sent-th notice of a thread from outside: checks the memory now and then, and waits
+ * while it is short. Reading the clock for each notice would cost as much as the notice.
+ */
+static inline void guard_memory(struct gyre_system *system, uint64_t sent, uint32_t bytes)
+{
+	if (gy_unlikely(sent % GUARD_EVERY_NOTICES == 0 || bytes >= GUARD_LARGE_BYTES)) {
+		const struct gy_clock machine = { 0 };
+		uint64_t now_ns = gy_clock_ns(&machine);
+
+		if (gy_unlikely(now_ns >= gy_load_relaxed(&system->memory_guard.due_ns))) {
+			gy_memory_guard_check(system, now_ns);
+		}
+	}
+	if (gy_unlikely(gy_load_relaxed(&system->memory_guard.busy) != 0)) {
+		gy_memory_guard_wait(system);
+	}
+}
+
 int gyre_system_notify(struct gyre_system *system, struct gyre_address to, struct gyre_mail *mail)
 {
 	struct gyre_mail *posted;
@@ -81,7 +108,7 @@ int gyre_system_notify(struct gyre_system *system, struct gyre_address to, struc
 		gyre_mail_destroy(NULL, mail);
 		return -ENOMEM;
 	}
-	gy_memory_guard_admit(system, gy_add_relaxed(&system->outside_sent, 1), mail->type->bytes);
+	guard_memory(system, gy_add_relaxed(&system->outside_sent, 1), mail->type->bytes);
 	/* From then on what waits is only taken down; a flood must not keep that from ending. */
 	if (gy_unlikely(gy_load_acquire(&system->stage) >= GY_STAGE_NO_MAIL)) {
 		if (posted != mail) {

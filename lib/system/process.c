@@ -1,9 +1,34 @@
 /*
- * Which loop the calling thread turns. This is the one thread-local object in gyre: who may not
- * wait on a loop's thread asks it, and so does the watchdog's signal handler, which finds itself on
+ * What a process has once, for all its systems.
+ *
+ * Which loop the calling thread turns is the one thread-local object in gyre: functions that may
+ * not wait on a loop's thread ask for it, and so does the watchdog's signal handler, which runs on
  * some thread and must know what that does.
+ *
+ * The descriptors 0 to 2 are standard input, output and error to all that a process is made of. A
+ * descriptor that is closed when the program begins would be the number of whatever is opened next:
+ * a ring, or a connection, into which others then print. So the null device takes its place.
+ *
+ * The kernel's table of a process's descriptors grows by doubling, and in a process of several
+ * threads whoever opens the descriptor that is one too many waits for an RCU grace period of the
+ * kernel: milliseconds, on a busy machine tens of them, while its loop stands still. So the table
+ * is made large enough before there are loops, which costs 8 bytes of the kernel's memory for each
+ * descriptor.
  */
+#include "system/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include "system/system.h"
+#include "system/threads.h"
+
+enum { RESERVED = 65536 }; /* half a megabyte; beyond that the table grows while loops run */
+
+/* ---- the present worker ---- */
 
 static _Thread_local const struct gy_worker *here;
 
@@ -20,4 +45,49 @@ const struct gy_worker *gy_current_worker(void)
 bool gyre_address_is_here(struct gyre_address address)
 {
 	return here != NULL && gy_is_of_node(here->system->homes.node, address);
+}
+
+/* ---- descriptors ---- */
+
+static bool is_open(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0 || errno != EBADF;
+}
+
+int gy_process_open_standard(const struct gy_log *log)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		/* It gets the lowest number that is free, which is this one. */
+		if (!is_open(fd) && open("/dev/null", O_RDWR) < 0) {
+			int r = -errno;
+
+			gy_log(log, GYRE_LOG_ERROR,
+			       "descriptor %d is closed and /dev/null cannot take its place: %s; "
+			       "start the program with standard input, output and error",
+			       fd, strerror(-r));
+			return r;
+		}
+	}
+	return 0;
+}
+
+void gy_process_reserve_descriptors(const struct gy_log *log)
+{
+	struct rlimit limit = { 0 };
+	int count = RESERVED;
+	int fd;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < RESERVED) {
+		count = (int)limit.rlim_cur;
+	}
+	fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, count - 1);
+	if (fd >= 0) {
+		(void)close(fd);
+	} else if (errno == ENOMEM) {
+		gy_log(log, GYRE_LOG_WARNING,
+		       "the kernel has no memory for a table of %d descriptors: %s; loops wait "
+		       "whenever it grows",
+		       count, strerror(ENOMEM));
+	}
+	/* Else it is refused because so many are open: the table has that size. */
 }

@@ -12,14 +12,24 @@
  * A stop of the system begins when nobody resizes. So how many loops take part in a stop does not
  * change, and all visits take place.
  */
+#include "system/resize.h"
+
 #include <gyre/resize.h>
 
 #include <errno.h>
 #include <string.h>
 
-#include "net/listeners.h"
+#include "net/listener.h"
+#include "system/cpus.h"
 #include "system/directory.h"
+#include "system/drain.h"
+#include "system/foreign_ask.h"
+#include "system/groups.h"
+#include "system/loop_retire.h"
+#include "system/process.h"
+#include "system/rcu.h"
 #include "system/system.h"
+#include "system/threads.h"
 #include "system/topology.h"
 #include "system/watchdog.h"
 

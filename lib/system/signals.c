@@ -8,6 +8,8 @@
  * answered when it has. What is asked and what is done stand in two atomic sets of signals, a bit
  * each.
  */
+#include "system/signals.h"
+
 #include <gyre/signal.h>
 
 #include <errno.h>
@@ -23,6 +25,7 @@
 #include "actor/stack.h"
 #include "channel/endpoint.h"
 #include "system/system.h"
+#include "system/threads.h"
 
 enum { SIGNALS = 64, READ_AT_ONCE = 8, RECORDS_FIRST = 8 };
 

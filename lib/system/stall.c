@@ -16,6 +16,8 @@
 #include <string.h>
 #include <ucontext.h>
 
+#include "system/process.h"
+#include "system/threads.h"
 #include "system/watchdog.h"
 
 enum { SIGNALS_LEFT_ALONE = 5 }; /* the first ones, which others like to take */

@@ -4,7 +4,7 @@
 #ifndef GY_SYSTEM_SUCCESSION_H
 #define GY_SYSTEM_SUCCESSION_H
 
-#include "net/net.h"
+#include "net/socket_file.h"
 #include "system/system.h"
 
 /* From the heap; of the thread that creates and destroys, and while loops turn of the actor. */

@@ -17,7 +17,12 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "net/bind.h"
+#include "net/fd_passing.h"
+#include "net/socket_file.h"
+#include "net/socket_registry.h"
 #include "system/succession.h"
+#include "system/system.h"
 
 enum { MESSAGES_MAX = 65536, BACKLOG = 4, MODE = 0600, ENDS_MAX = 64 };
 

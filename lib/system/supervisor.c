@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "system/supervisor.h"
+#include "system/system.h"
 
 int gy_supervisor_find(struct gyre_system *system)
 {

@@ -2,6 +2,8 @@
  * The life of a system: its homes are made by the thread that creates it, so that whatever the
  * kernel refuses is an error of the creation; their threads come with the start.
  */
+#include "system/system.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -14,12 +16,19 @@
 
 #include "base/memory.h"
 #include "channel/channels.h"
-#include "remote/remote.h"
+#include "remote/node.h"
+#include "system/cpus.h"
 #include "system/directory.h"
+#include "system/foreign_ask.h"
+#include "system/main.h"
+#include "system/offload.h"
+#include "system/options.h"
+#include "system/process.h"
 #include "system/rcu.h"
+#include "system/resize.h"
 #include "system/succession.h"
 #include "system/supervisor.h"
-#include "system/system.h"
+#include "system/threads.h"
 #include "system/topology.h"
 
 static uint16_t next_loop(struct gyre_system *system, bool channels_actor)

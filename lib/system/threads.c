@@ -3,6 +3,8 @@
  * in gyre_system_run() takes SIGINT and SIGTERM from a descriptor, so that an idle system wakes
  * nobody.
  */
+#include "system/threads.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -12,6 +14,14 @@
 #include <unistd.h>
 
 #include "base/thread.h"
+#include "system/drain.h"
+#include "system/foreign_ask.h"
+#include "system/loop_retire.h"
+#include "system/offload.h"
+#include "system/outside.h"
+#include "system/process.h"
+#include "system/resize.h"
+#include "system/signals.h"
 #include "system/supervisor.h"
 #include "system/system.h"
 #include "system/watchdog.h"
@@ -51,6 +61,19 @@ static inline bool goes_on(struct gy_worker *worker)
 	return gy_likely(gy_load_relaxed(&worker->system->stop) == 0) || gy_drain_step(worker);
 }
 
+/* After a turn: checks the memory if that is due, and follows what the whole system does. */
+static inline void guard_memory(struct gy_worker *worker)
+{
+	struct gy_memory_guard *memory_guard = &worker->system->memory_guard;
+
+	if (gy_unlikely(worker->home->loop.now_ns >= gy_load_relaxed(&memory_guard->due_ns))) {
+		gy_memory_guard_check(worker->system, worker->home->loop.now_ns);
+	}
+	if (gy_unlikely((gy_load_relaxed(&memory_guard->busy) | worker->guarded.busy) != 0)) {
+		gy_memory_guard_apply(worker);
+	}
+}
+
 static void *run_loop(void *arg)
 {
 	struct gy_worker *worker = (struct gy_worker *)arg;
@@ -72,7 +95,7 @@ static void *run_loop(void *arg)
 	gy_watchdog_enter(worker);
 	do {
 		gy_loop_turn(loop);
-		gy_memory_guard_after_turn(worker);
+		guard_memory(worker);
 		if (loop->index == 0 && gy_loops_want_service(system->homes.loops)) {
 			gy_loops_serve(system->homes.loops);
 		}

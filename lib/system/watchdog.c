@@ -16,6 +16,8 @@
 
 #include "base/memory.h"
 #include "base/thread.h"
+#include "system/system.h"
+#include "system/threads.h"
 
 enum { LINES_A_MINUTE = 5 };
 

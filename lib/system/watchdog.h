@@ -9,6 +9,7 @@
 
 #include "base/log_limit.h"
 #include "system/system.h"
+#include "system/threads.h"
 
 enum { GY_STALL_FRAMES = 40 };
 

@@ -9,8 +9,11 @@
 
 #include <gyre/node.h>
 
-#include "remote/remote.h"
+#include "remote/link.h"
+#include "remote/links.h"
+#include "remote/node.h"
 #include "stress.h"
+#include "system/system.h"
 
 enum { NODES = 3 };
 

@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "base/clock.h"
+#include "loop/wheel.h"
 #include "system/system.h"
 
 enum { HANG_SECONDS = 120, STALL_MS = 10000 };

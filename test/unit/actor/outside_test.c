@@ -7,8 +7,12 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "actor/mail.h"
 #include "base/atomic.h"
+#include "loop/loop.h"
+#include "system/drain.h"
 #include "system/system.h"
+#include "system/threads.h"
 
 enum { THREADS = 4, EACH = 2000 };
 

@@ -4,6 +4,7 @@
 #include "fixture.h"
 
 #include "base/atomic.h"
+#include "base/clock.h"
 #include "system/system.h"
 
 struct frame {

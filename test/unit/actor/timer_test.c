@@ -1,11 +1,11 @@
 /*
  * Timers of actors: when they fire, how often, and that what was stopped or replaced never speaks.
  */
+#include "base/clock.h"
 #include "fixture.h"
+#include "system/system.h"
 
 #include <time.h>
-
-#include "system/system.h"
 
 enum { KEYS = 1000, LAST = 99 };
 

@@ -13,7 +13,7 @@
 
 #include "buffer/socket_address.h"
 #include "channel/rig.h"
-#include "net/net.h"
+#include "system/system.h"
 
 TestSuite(channel_options, .timeout = 60);
 

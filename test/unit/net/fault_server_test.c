@@ -4,13 +4,14 @@
  */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <gyre/listen.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "channel/rig.h"
 #include "echo.h"
-#include "net/net.h"
+#include "system/system.h"
 
 TestSuite(server_fault, .timeout = 110);
 

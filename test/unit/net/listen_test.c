@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <gyre/listen.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -13,7 +14,9 @@
 
 #include "channel/rig.h"
 #include "echo.h"
-#include "net/net.h"
+#include "net/bind.h"
+#include "net/sockets.h"
+#include "system/system.h"
 
 TestSuite(listening, .timeout = 60);
 

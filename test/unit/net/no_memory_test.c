@@ -17,7 +17,6 @@
 #include "buffer/socket_address.h"
 #include "echo.h"
 #include "net/dial.h"
-#include "net/net.h"
 #include "net/no_memory_rig.h"
 
 TestSuite(no_memory, .timeout = 60);

@@ -19,7 +19,7 @@
 #include "base/macros.h"
 #include "echo.h"
 #include "fixture.h"
-#include "net/net.h"
+#include "net/socket_file.h"
 
 TestSuite(unix_sockets, .timeout = 60);
 

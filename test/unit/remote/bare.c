@@ -11,6 +11,7 @@
 
 #include "actor/stack.h"
 #include "base/memory.h"
+#include "remote/node.h"
 
 enum {
 	TURNS = 4,

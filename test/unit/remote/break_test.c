@@ -10,8 +10,11 @@
 #include <gyre/outside.h>
 #include <gyre/watch.h>
 
+#include "actor/node_loss.h"
 #include "actor/watch.h"
 #include "base/atomic.h"
+#include "remote/node.h"
+#include "remote/peer.h"
 #include "remote/stranger.h"
 
 enum { HUGE_BYTES = 200000, NOT_YET = 1 };

@@ -9,7 +9,7 @@
 
 #include "base/atomic.h"
 #include "pair.h"
-#include "remote/remote.h"
+#include "remote/wire.h"
 
 enum { SENDERS = GY_PARTIAL_MESSAGES_MAX + 36, ITEMS = 30000, EACH = 5, LARGEST_BYTES = 1 << 18 };
 

@@ -16,8 +16,10 @@
 #include "actor/node_loss.h"
 #include "actor/watch.h"
 #include "base/atomic.h"
+#include "remote/links.h"
 #include "remote/patience.h"
 #include "remote/stranger.h"
+#include "remote/types.h"
 
 enum { BODY_BYTES = 64 };
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "remote/secret.h"
 #include "remote/stranger.h"
 
 static void expect_refused(const struct gy_hello *hello, enum gy_refusal refusal)

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "remote/stranger.h"
+#include "remote/types.h"
 
 static const struct gyre_address afar = { .slot = 5, .cookie = 6, .loop = 3, .node = STRANGER_ID };
 

@@ -14,6 +14,8 @@
 #include "actor/stack.h"
 #include "actor/watch.h"
 #include "bare.h"
+#include "remote/peer_state.h"
+#include "remote/types.h"
 
 TestSuite(remote_no_memory, .timeout = 120);
 

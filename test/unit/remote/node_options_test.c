@@ -12,7 +12,8 @@
 #include <gyre/system.h>
 
 #include "base/macros.h"
-#include "remote/remote.h"
+#include "remote/secret.h"
+#include "system/system.h"
 
 enum { LINE_BYTES = 512 };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bare.h"
+#include "remote/types.h"
 
 enum {
 	LARGEST_BYTES = 1 << 24,

@@ -13,6 +13,7 @@
 #include "actor/watch.h"
 #include "base/atomic.h"
 #include "remote/stranger.h"
+#include "remote/types.h"
 
 static const struct gyre_address afar = {
 	.slot = 5, .cookie = 6, .node = STRANGER_ID, .life = STRANGER_LIFE

@@ -13,6 +13,8 @@
 #include "actor/watch.h"
 #include "bare.h"
 #include "base/random.h"
+#include "remote/runtime_messages.h"
+#include "remote/types.h"
 
 enum { STREAM_BYTES = 4096, HEARD_BYTES = 1 << 16, LARGE_BYTES = 500, GARBAGE_ROUNDS = 3000 };
 

@@ -16,6 +16,7 @@
 #include "actor/watch.h"
 #include "bare.h"
 #include "remote/stranger.h"
+#include "remote/types.h"
 
 enum { HOLD_MS = 60000 };
 

@@ -9,6 +9,7 @@
 #include <gyre/outside.h>
 
 #include "remote/stranger.h"
+#include "remote/types.h"
 
 enum { MANY = 3000 };
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "bare.h"
+#include "remote/link_dial.h"
 
 static struct bare bare;
 static const uint64_t heartbeat_ns = GYRE_SECONDS(1);

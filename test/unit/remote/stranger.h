@@ -8,7 +8,7 @@
 #include <gyre/node.h>
 
 #include "fixture.h"
-#include "remote/remote.h"
+#include "remote/wire.h"
 
 enum {
 	STRANGER_ID = 7,

@@ -12,6 +12,7 @@
 #include "base/atomic.h"
 #include "pair.h"
 #include "remote/stranger.h"
+#include "remote/types.h"
 
 static struct gyre_address watched = {
 	.slot = 5, .cookie = 6, .loop = 0, .node = STRANGER_ID, .life = STRANGER_LIFE

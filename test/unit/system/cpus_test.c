@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/macros.h"
+#include "system/cpus.h"
 #include "system/system.h"
 
 static int allowed[GYRE_CPUS_MAX];

@@ -10,7 +10,10 @@
 
 #include "actor/parcel_rig.h"
 #include "base/atomic.h"
+#include "system/drain.h"
+#include "system/process.h"
 #include "system/system.h"
+#include "system/threads.h"
 
 enum { THREADS = 4, EACH = 500 };
 

@@ -26,6 +26,7 @@
 #include "echo.h"
 #include "net/fd_passing.h"
 #include "net/pending_open.h"
+#include "system/drain.h"
 #include "system/succession.h"
 #include "system/system.h"
 

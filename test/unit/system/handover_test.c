@@ -22,6 +22,7 @@
 #include "base/atomic.h"
 #include "echo.h"
 #include "net/fd_passing.h"
+#include "system/drain.h"
 #include "system/succession.h"
 #include "system/system.h"
 

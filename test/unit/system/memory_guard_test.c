@@ -14,6 +14,7 @@
 #include <gyre/overload.h>
 
 #include "plant.h"
+#include "system/drain.h"
 #include "system/system.h"
 
 #define MIB UINT64_C(1048576)

@@ -15,6 +15,7 @@
 
 #include "actor/parcel_rig.h"
 #include "base/atomic.h"
+#include "system/process.h"
 #include "system/system.h"
 
 enum { MANY = 4 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "system/options.h"
 #include "system/system.h"
 
 static uint32_t lines;

@@ -11,7 +11,6 @@
 
 #include "actor/stack.h"
 #include "resize_rig.h"
-#include "system/system.h"
 
 TestSuite(resize_asks, .timeout = 60);
 

@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/atomic.h"
 #include "echo.h"
 #include "heap.h"
 #include "system/system.h"

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "system/system.h"
-
 TestSuite(thread_names, .timeout = 60);
 
 /* How many threads of the process have that name. */

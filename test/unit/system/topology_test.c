@@ -11,6 +11,7 @@
 
 #include "base/macros.h"
 #include "plant.h"
+#include "system/cpus.h"
 #include "system/system.h"
 #include "system/topology.h"
 

@@ -1,0 +1,23 @@
+/*
+ * Addresses of sockets, and the wait for those that the kernel still holds; see bind.c.
+ */
+#ifndef GY_NET_BIND_H
+#define GY_NET_BIND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <gyre/socket_address.h>
+
+#include "base/log.h"
+
+/* An address of a socket of @type; on failure one line goes to the log. */
+int gy_bind_parse(const char *text, int type, const struct gy_log *log,
+		  struct gyre_socket_address *ret_address);
+/* What can be done where a socket could not have its address, for the log. */
+const char *gy_bind_remedy(int error);
+/* After -EADDRINUSE: whether to try again, after a pause, for the kernel still closes what a
+ * process had that was killed; until then by the machine's clock. Setup. */
+bool gy_bind_pause(uint64_t until_ns);
+
+#endif

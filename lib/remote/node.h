@@ -1,0 +1,76 @@
+/*
+ * This node: its options, its secrets, and what it knows of other nodes.
+ */
+#ifndef GY_REMOTE_NODE_H
+#define GY_REMOTE_NODE_H
+
+#include <pthread.h>
+
+#include <gyre/node.h>
+#include <gyre/socket_address.h>
+
+#include "actor/house.h"
+#include "base/log_limit.h"
+#include "remote/id_table.h"
+#include "remote/membership.h"
+#include "remote/peer_state.h"
+#include "remote/secret.h"
+#include "remote/types.h"
+
+struct gy_links;
+struct gy_nodes;
+
+/* This node, and all that it knows of. */
+struct gy_nodes {
+	struct gyre_system *system;
+	struct gy_homes *homes;
+	const struct gy_log *log;
+	struct gyre_node_options options; /* no field is left at its default */
+	char cluster[GYRE_NODE_NAME_BYTES_MAX + 1];
+	struct gy_secret secrets[GY_SECRETS_MAX]; /* the present one first */
+	uint32_t secrets_count;
+	uint64_t incarnation; /* atomic: its life; written under the mutex */
+	uint32_t loops_max;
+	uint16_t port;
+	/* Where it listens if it was to find a port itself; else "". */
+	char found[GYRE_SOCKET_ADDRESS_TEXT_MAX];
+	struct gy_node_engine engines[2]; /* the static list, and perhaps another */
+	bool ending;			  /* for it was declared down; under the mutex */
+	struct gy_types types;
+	struct gy_links *links; /* one a loop */
+	struct gy_remote_ops ops;
+	struct gy_remote_ops one_way_ops; /* of a loop that has a link that is one-way */
+	uint32_t lack_logged;		  /* atomic: that it does not listen */
+	struct gy_log_limit refusals;	  /* of lines about those that have dialled; atomic */
+	pthread_mutex_t mutex;
+	struct gy_id_table peers; /* read without the mutex */
+	struct gy_node_watcher *watchers;
+	uint32_t watchers_count; /* atomic; written under the mutex */
+	/* Of higher floors: the name directory, and the end of a system. */
+	int (*look_up)(struct gyre_system *system, const char *name, struct gyre_address *ret);
+	void (*declared_down)(struct gyre_system *system);
+};
+
+/* What a node is given by the floor above. */
+struct gy_nodes_life {
+	uint32_t loops_max;
+	struct gy_homes *homes;
+	const struct gy_log *log;
+	int (*look_up)(struct gyre_system *system, const char *name, struct gyre_address *ret);
+	void (*declared_down)(struct gyre_system *system); /* it is to end with that; any thread */
+};
+
+/* A node of those options, without links; a bad option is named in the log. */
+int gy_nodes_create(const struct gyre_node_options *options, const struct gy_nodes_life *life,
+		    struct gy_nodes **ret_nodes);
+/* A home has been made: it can have links. Its index is below loops_max. */
+void gy_nodes_add_home(struct gy_nodes *nodes, struct gy_home *home);
+/* All homes are made: listens, and looks for others. */
+int gy_nodes_start(struct gy_nodes *nodes, struct gyre_system *system);
+/* All loops have ended. NULL is allowed. */
+void gy_nodes_destroy(struct gy_nodes *nodes);
+
+/* Told by an engine, or a user. */
+int gy_node_told(struct gyre_system *system, const struct gyre_node_peer *peer);
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * The threads that turn loops; see threads.c.
+ */
+#ifndef GY_SYSTEM_THREADS_H
+#define GY_SYSTEM_THREADS_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "actor/house.h"
+#include "system/loop_retire.h"
+#include "system/memory_guard.h"
+#include "system/resize.h"
+
+struct gyre_system;
+
+struct gy_worker {
+	struct gyre_system *system;
+	struct gy_home *home;
+	pthread_t thread;
+	bool started;
+	bool draining;
+	bool aborted;
+	bool arrived; /* at the end of the present stage */
+	bool stopped; /* its actors have been told to stop */
+	uint32_t stage;
+	struct gy_loop_retiring retiring;
+	struct gy_timer deadline; /* of the drain, or of the present stage of retiring */
+	struct gy_visit visit;
+	int error; /* of its start */
+	struct gy_guarded guarded;
+};
+
+/* The signals that stop a system. */
+void gy_system_signals(sigset_t *ret_signals);
+void gy_system_join(struct gyre_system *system);
+/* An actor of a socket has been mounted, or could not be. Any thread. */
+void gy_system_opened(struct gy_homes *homes);
+/* Starts the threads of some loops, and waits until they can turn; on failure they may not. */
+int gy_threads_start(struct gyre_system *system, uint32_t from, uint32_t to);
+/* Takes what came in after the loops had ended: it can have come only from outside. Any thread. */
+void gy_system_take_late(struct gy_home *home);
+
+#endif
