@@ -46,6 +46,7 @@
 #include <gyre/system.h>
 #include <gyre/timer.h>
 #include <gyre/tls.h>
+#include <gyre/version.h>
 #include <gyre/watch.h>
 
 #endif

@@ -1,0 +1,626 @@
+/*
+ * What programs have compiled into them: sizes of public structures and places of their members.
+ * Another value is another soname; see CONTRIBUTING.md. lib/gyre.inline lists what headers inline.
+ *
+ * Written by scripts/check_abi.py --keep, which also compares it with the headers. Structures that
+ * are FROZEN keep their size, those that GROW may get members at their ends.
+ */
+#include <gyre/gyre.h>
+
+#include <stddef.h>
+
+#define FROZEN(NAME, BYTES) \
+	_Static_assert(sizeof(struct NAME) == (BYTES), "struct " #NAME " has another size")
+#define GROWS(NAME, BYTES) \
+	_Static_assert(sizeof(struct NAME) >= (BYTES), "struct " #NAME " has lost members")
+#define AT(NAME, MEMBER, OFFSET, BYTES)                                          \
+	_Static_assert(offsetof(struct NAME, MEMBER) == (OFFSET) &&              \
+			       sizeof(((struct NAME *)NULL)->MEMBER) == (BYTES), \
+		       #MEMBER " of struct " #NAME " was moved or has another size")
+
+FROZEN(gyre_acceptor_options, 144);
+AT(gyre_acceptor_options, bind, 0, 8);
+AT(gyre_acceptor_options, init_channel, 8, 8);
+AT(gyre_acceptor_options, init_arg, 16, 8);
+AT(gyre_acceptor_options, channel, 24, 48);
+AT(gyre_acceptor_options, backlog, 72, 4);
+AT(gyre_acceptor_options, listeners, 76, 4);
+AT(gyre_acceptor_options, mode, 80, 4);
+AT(gyre_acceptor_options, connections_max, 84, 4);
+AT(gyre_acceptor_options, loop_connections_max, 88, 4);
+AT(gyre_acceptor_options, accept_rate, 92, 4);
+AT(gyre_acceptor_options, wait_ns, 96, 8);
+AT(gyre_acceptor_options, refuse, 104, 1);
+AT(gyre_acceptor_options, report, 112, 8);
+AT(gyre_acceptor_options, report_arg, 120, 8);
+AT(gyre_acceptor_options, ret_port, 128, 8);
+AT(gyre_acceptor_options, ret_address, 136, 8);
+
+FROZEN(gyre_address, 16);
+AT(gyre_address, slot, 0, 4);
+AT(gyre_address, cookie, 4, 4);
+AT(gyre_address, loop, 8, 2);
+AT(gyre_address, node, 10, 2);
+AT(gyre_address, life, 12, 4);
+
+FROZEN(gyre_arguments, 16);
+AT(gyre_arguments, argc, 0, 4);
+AT(gyre_arguments, argv, 8, 8);
+
+FROZEN(gyre_behaviour, 64);
+AT(gyre_behaviour, notice, 0, 8);
+AT(gyre_behaviour, ask, 8, 8);
+AT(gyre_behaviour, event, 16, 8);
+AT(gyre_behaviour, notice_batch, 24, 8);
+AT(gyre_behaviour, ask_batch, 32, 8);
+AT(gyre_behaviour, notice_routes, 40, 8);
+AT(gyre_behaviour, ask_routes, 48, 8);
+AT(gyre_behaviour, event_routes, 56, 8);
+
+FROZEN(gyre_channel_options, 48);
+AT(gyre_channel_options, allow_half_close, 0, 1);
+AT(gyre_channel_options, keep_reading, 1, 1);
+AT(gyre_channel_options, manual_read, 2, 1);
+AT(gyre_channel_options, no_linger, 3, 1);
+AT(gyre_channel_options, allow_delay, 4, 1);
+AT(gyre_channel_options, handshake_ns, 8, 8);
+AT(gyre_channel_options, keep_alive_ns, 16, 8);
+AT(gyre_channel_options, write_low_bytes, 24, 4);
+AT(gyre_channel_options, write_high_bytes, 28, 4);
+AT(gyre_channel_options, write_max_bytes, 32, 4);
+AT(gyre_channel_options, receive_buffer_bytes, 36, 4);
+AT(gyre_channel_options, send_buffer_bytes, 40, 4);
+
+FROZEN(gyre_class, 200);
+AT(gyre_class, name, 0, 8);
+AT(gyre_class, state_bytes, 8, 8);
+AT(gyre_class, frame_bytes, 16, 8);
+AT(gyre_class, behaviour, 24, 64);
+AT(gyre_class, mount, 88, 8);
+AT(gyre_class, clean, 96, 8);
+AT(gyre_class, barrier, 104, 8);
+AT(gyre_class, batch_notices, 112, 8);
+AT(gyre_class, batch_asks, 120, 8);
+AT(gyre_class, stash_max, 128, 4);
+AT(gyre_class, batch_max, 132, 4);
+AT(gyre_class, mailbox_limit, 136, 4);
+AT(gyre_class, mailbox_high, 140, 4);
+AT(gyre_class, mailbox_low, 144, 4);
+AT(gyre_class, strategy, 148, 4);
+AT(gyre_class, before_restart, 152, 8);
+AT(gyre_class, restart, 160, 8);
+AT(gyre_class, after_restart, 168, 8);
+AT(gyre_class, restarts_max, 176, 4);
+AT(gyre_class, restart_window_ns, 184, 8);
+AT(gyre_class, restart_delay_ns, 192, 8);
+
+FROZEN(gyre_class_snapshot, 184);
+AT(gyre_class_snapshot, name, 0, 48);
+AT(gyre_class_snapshot, actors, 48, 8);
+AT(gyre_class_snapshot, handled, 56, 8);
+AT(gyre_class_snapshot, dropped, 64, 112);
+AT(gyre_class_snapshot, busy_ns, 176, 8);
+
+FROZEN(gyre_connect_options, 184);
+AT(gyre_connect_options, to, 0, 8);
+AT(gyre_connect_options, local, 8, 8);
+AT(gyre_connect_options, init_channel, 16, 8);
+AT(gyre_connect_options, init_arg, 24, 8);
+AT(gyre_connect_options, channel, 32, 48);
+AT(gyre_connect_options, connections, 80, 4);
+AT(gyre_connect_options, connect_timeout_ns, 88, 8);
+AT(gyre_connect_options, retries_max, 96, 4);
+AT(gyre_connect_options, retry_min_ns, 104, 8);
+AT(gyre_connect_options, retry_max_ns, 112, 8);
+AT(gyre_connect_options, retry_percent, 120, 4);
+AT(gyre_connect_options, retry_jitter_percent, 124, 4);
+AT(gyre_connect_options, name_servers, 128, 8);
+AT(gyre_connect_options, report, 136, 8);
+AT(gyre_connect_options, report_arg, 144, 8);
+AT(gyre_connect_options, owner, 152, 16);
+AT(gyre_connect_options, place, 168, 12);
+
+FROZEN(gyre_connection, 160);
+AT(gyre_connection, step, 0, 4);
+AT(gyre_connection, reason, 4, 4);
+AT(gyre_connection, connection, 8, 4);
+AT(gyre_connection, failures, 12, 4);
+AT(gyre_connection, pause_ns, 16, 8);
+AT(gyre_connection, address, 24, 136);
+
+FROZEN(gyre_counters, 496);
+AT(gyre_counters, sent, 0, 8);
+AT(gyre_counters, handled, 8, 8);
+AT(gyre_counters, dropped, 16, 112);
+AT(gyre_counters, to_nodes, 128, 8);
+AT(gyre_counters, failed, 136, 8);
+AT(gyre_counters, restarted, 144, 8);
+AT(gyre_counters, spawned, 152, 8);
+AT(gyre_counters, stopped, 160, 8);
+AT(gyre_counters, turns, 168, 8);
+AT(gyre_counters, parks, 176, 8);
+AT(gyre_counters, wakes, 184, 8);
+AT(gyre_counters, chains, 192, 8);
+AT(gyre_counters, published, 200, 8);
+AT(gyre_counters, stolen, 208, 8);
+AT(gyre_counters, enters, 216, 8);
+AT(gyre_counters, accepted, 224, 8);
+AT(gyre_counters, connected, 232, 8);
+AT(gyre_counters, closed, 240, 8);
+AT(gyre_counters, bytes_received, 248, 8);
+AT(gyre_counters, bytes_sent, 256, 8);
+AT(gyre_counters, reads, 264, 8);
+AT(gyre_counters, buffer_stalls, 272, 8);
+AT(gyre_counters, accept_stalls, 280, 8);
+AT(gyre_counters, handshake_timeouts, 288, 8);
+AT(gyre_counters, idle_closed, 296, 8);
+AT(gyre_counters, write_max_closed, 304, 8);
+AT(gyre_counters, linger_timeouts, 312, 8);
+AT(gyre_counters, zero_copy_sends, 320, 8);
+AT(gyre_counters, zero_copies_copied, 328, 8);
+AT(gyre_counters, accepts_held, 336, 8);
+AT(gyre_counters, refused_full, 344, 8);
+AT(gyre_counters, refused_rate, 352, 8);
+AT(gyre_counters, refused_report, 360, 8);
+AT(gyre_counters, links_refused, 368, 8);
+AT(gyre_counters, busy_periods, 376, 8);
+AT(gyre_counters, accepts_paused, 384, 8);
+AT(gyre_counters, reads_paused, 392, 8);
+AT(gyre_counters, held_periods, 400, 8);
+AT(gyre_counters, held_reads_paused, 408, 8);
+AT(gyre_counters, held_refused, 416, 8);
+AT(gyre_counters, held_closed, 424, 8);
+AT(gyre_counters, notices_delayed, 432, 8);
+AT(gyre_counters, datagrams_sent, 440, 8);
+AT(gyre_counters, datagrams_failed, 448, 8);
+AT(gyre_counters, datagrams_truncated, 456, 8);
+AT(gyre_counters, datagrams_dropped, 464, 8);
+AT(gyre_counters, datagram_receives, 472, 8);
+AT(gyre_counters, datagram_sends, 480, 8);
+AT(gyre_counters, allocations, 488, 8);
+
+FROZEN(gyre_datagram_event, 144);
+AT(gyre_datagram_event, step, 0, 4);
+AT(gyre_datagram_event, reason, 4, 4);
+AT(gyre_datagram_event, address, 8, 136);
+
+FROZEN(gyre_datagram_options, 176);
+AT(gyre_datagram_options, bind, 0, 8);
+AT(gyre_datagram_options, connect, 8, 8);
+AT(gyre_datagram_options, init_channel, 16, 8);
+AT(gyre_datagram_options, init_arg, 24, 8);
+AT(gyre_datagram_options, channel, 32, 48);
+AT(gyre_datagram_options, one_loop, 80, 1);
+AT(gyre_datagram_options, reuse_port, 81, 1);
+AT(gyre_datagram_options, broadcast, 82, 1);
+AT(gyre_datagram_options, no_gro, 83, 1);
+AT(gyre_datagram_options, no_gso, 84, 1);
+AT(gyre_datagram_options, receive_buffer_bytes, 88, 4);
+AT(gyre_datagram_options, send_buffer_bytes, 92, 4);
+AT(gyre_datagram_options, groups, 96, 8);
+AT(gyre_datagram_options, groups_count, 104, 4);
+AT(gyre_datagram_options, multicast_interface, 112, 8);
+AT(gyre_datagram_options, multicast_hops, 120, 4);
+AT(gyre_datagram_options, no_multicast_loop, 124, 1);
+AT(gyre_datagram_options, place, 128, 12);
+AT(gyre_datagram_options, report, 144, 8);
+AT(gyre_datagram_options, report_arg, 152, 8);
+AT(gyre_datagram_options, ret_port, 160, 8);
+AT(gyre_datagram_options, ret_address, 168, 8);
+
+FROZEN(gyre_decoder, 24);
+AT(gyre_decoder, at, 0, 8);
+AT(gyre_decoder, left, 8, 8);
+AT(gyre_decoder, error, 16, 4);
+
+FROZEN(gyre_delimiter_options, 32);
+AT(gyre_delimiter_options, delimiters, 0, 8);
+AT(gyre_delimiter_options, delimiters_count, 8, 8);
+AT(gyre_delimiter_options, frame_bytes_max, 16, 8);
+AT(gyre_delimiter_options, append, 24, 1);
+AT(gyre_delimiter_options, keep_delimiter, 25, 1);
+AT(gyre_delimiter_options, fail_late, 26, 1);
+
+FROZEN(gyre_encoder, 40);
+AT(gyre_encoder, bytes, 0, 8);
+AT(gyre_encoder, count, 8, 8);
+AT(gyre_encoder, room, 16, 8);
+AT(gyre_encoder, max, 24, 8);
+AT(gyre_encoder, error, 32, 4);
+
+FROZEN(gyre_encoding, 24);
+AT(gyre_encoding, version, 0, 4);
+AT(gyre_encoding, encode, 8, 8);
+AT(gyre_encoding, decode, 16, 8);
+
+FROZEN(gyre_exchange_load, 16);
+AT(gyre_exchange_load, requests, 0, 4);
+AT(gyre_exchange_load, requests_pending, 4, 4);
+AT(gyre_exchange_load, asks, 8, 4);
+AT(gyre_exchange_load, asks_pending, 12, 4);
+
+FROZEN(gyre_exchange_options, 104);
+AT(gyre_exchange_options, request, 0, 8);
+AT(gyre_exchange_options, frame_bytes, 8, 8);
+AT(gyre_exchange_options, reply, 16, 8);
+AT(gyre_exchange_options, fail, 24, 8);
+AT(gyre_exchange_options, request_barrier, 32, 8);
+AT(gyre_exchange_options, requests_max, 40, 4);
+AT(gyre_exchange_options, requests_pending_max, 44, 4);
+AT(gyre_exchange_options, any_order, 48, 1);
+AT(gyre_exchange_options, ask, 56, 8);
+AT(gyre_exchange_options, ask_barrier, 64, 8);
+AT(gyre_exchange_options, asks_max, 72, 4);
+AT(gyre_exchange_options, asks_pending_max, 76, 4);
+AT(gyre_exchange_options, ask_stall_ns, 80, 8);
+AT(gyre_exchange_options, ids, 88, 1);
+AT(gyre_exchange_options, id_max, 96, 8);
+
+FROZEN(gyre_file_data, 16);
+AT(gyre_file_data, buffer, 0, 8);
+AT(gyre_file_data, count, 8, 8);
+
+FROZEN(gyre_file_done, 16);
+AT(gyre_file_done, count, 0, 8);
+AT(gyre_file_done, error, 8, 4);
+
+FROZEN(gyre_file_opened, 8);
+AT(gyre_file_opened, file, 0, 8);
+
+FROZEN(gyre_file_options, 8);
+AT(gyre_file_options, flags, 0, 4);
+AT(gyre_file_options, mode, 4, 4);
+
+FROZEN(gyre_file_part, 24);
+AT(gyre_file_part, offset, 0, 8);
+AT(gyre_file_part, bytes, 8, 8);
+AT(gyre_file_part, memory, 16, 8);
+
+FROZEN(gyre_file_region, 32);
+AT(gyre_file_region, offset, 0, 8);
+AT(gyre_file_region, bytes, 8, 8);
+AT(gyre_file_region, sent, 16, 8);
+AT(gyre_file_region, arg, 24, 8);
+
+FROZEN(gyre_file_status, 24);
+AT(gyre_file_status, bytes, 0, 8);
+AT(gyre_file_status, mode, 8, 4);
+AT(gyre_file_status, modified_ns, 16, 8);
+
+FROZEN(gyre_fixed_options, 8);
+AT(gyre_fixed_options, frame_bytes, 0, 8);
+
+FROZEN(gyre_future, 24);
+AT(gyre_future, promise, 0, 8);
+AT(gyre_future, id, 8, 8);
+AT(gyre_future, error, 16, 4);
+
+FROZEN(gyre_group_options, 24);
+AT(gyre_group_options, count, 0, 4);
+AT(gyre_group_options, routing, 4, 4);
+AT(gyre_group_options, key, 8, 8);
+AT(gyre_group_options, detached, 16, 1);
+
+FROZEN(gyre_handler, 168);
+AT(gyre_handler, name, 0, 8);
+AT(gyre_handler, added, 8, 8);
+AT(gyre_handler, removed, 16, 8);
+AT(gyre_handler, registered, 24, 8);
+AT(gyre_handler, active, 32, 8);
+AT(gyre_handler, read, 40, 8);
+AT(gyre_handler, read_complete, 48, 8);
+AT(gyre_handler, event, 56, 8);
+AT(gyre_handler, writability, 64, 8);
+AT(gyre_handler, exception, 72, 8);
+AT(gyre_handler, inactive, 80, 8);
+AT(gyre_handler, unregistered, 88, 8);
+AT(gyre_handler, timer, 96, 8);
+AT(gyre_handler, bind, 104, 8);
+AT(gyre_handler, connect, 112, 8);
+AT(gyre_handler, write, 120, 8);
+AT(gyre_handler, flush, 128, 8);
+AT(gyre_handler, read_request, 136, 8);
+AT(gyre_handler, shutdown, 144, 8);
+AT(gyre_handler, close, 152, 8);
+AT(gyre_handler, send_file, 160, 8);
+
+FROZEN(gyre_handler_context, 16);
+AT(gyre_handler_context, channel, 0, 8);
+AT(gyre_handler_context, arg, 8, 8);
+
+FROZEN(gyre_idle, 24);
+AT(gyre_idle, kind, 0, 4);
+AT(gyre_idle, count, 4, 4);
+AT(gyre_idle, bytes, 8, 8);
+AT(gyre_idle, duration_ns, 16, 8);
+
+FROZEN(gyre_idle_options, 80);
+AT(gyre_idle_options, read_ns, 0, 8);
+AT(gyre_idle_options, write_ns, 8, 8);
+AT(gyre_idle_options, all_ns, 16, 8);
+AT(gyre_idle_options, read_bytes_min, 24, 8);
+AT(gyre_idle_options, write_bytes_min, 32, 8);
+AT(gyre_idle_options, read_rate_min, 40, 8);
+AT(gyre_idle_options, write_rate_min, 48, 8);
+AT(gyre_idle_options, rate_window_ns, 56, 8);
+AT(gyre_idle_options, rate_grace_ns, 64, 8);
+AT(gyre_idle_options, close, 72, 1);
+
+FROZEN(gyre_input_closed, 4);
+AT(gyre_input_closed, draining, 0, 4);
+
+FROZEN(gyre_length_options, 48);
+AT(gyre_length_options, frame_bytes_max, 0, 8);
+AT(gyre_length_options, length_field_offset, 8, 8);
+AT(gyre_length_options, length_field_bytes, 16, 8);
+AT(gyre_length_options, length_adjustment, 24, 4);
+AT(gyre_length_options, initial_bytes_to_strip, 32, 8);
+AT(gyre_length_options, order, 40, 4);
+AT(gyre_length_options, fail_late, 44, 1);
+
+FROZEN(gyre_line_options, 16);
+AT(gyre_line_options, frame_bytes_max, 0, 8);
+AT(gyre_line_options, append, 8, 4);
+AT(gyre_line_options, keep_end, 12, 1);
+AT(gyre_line_options, fail_late, 13, 1);
+
+FROZEN(gyre_listen_event, 144);
+AT(gyre_listen_event, step, 0, 4);
+AT(gyre_listen_event, reason, 4, 4);
+AT(gyre_listen_event, address, 8, 136);
+
+FROZEN(gyre_loop_snapshot, 240);
+AT(gyre_loop_snapshot, index, 0, 4);
+AT(gyre_loop_snapshot, cpu, 4, 4);
+AT(gyre_loop_snapshot, parked, 8, 1);
+AT(gyre_loop_snapshot, turns, 16, 8);
+AT(gyre_loop_snapshot, parks, 24, 8);
+AT(gyre_loop_snapshot, io_ns, 32, 8);
+AT(gyre_loop_snapshot, channels_ns, 40, 8);
+AT(gyre_loop_snapshot, state_ns, 48, 8);
+AT(gyre_loop_snapshot, polled_ns, 56, 8);
+AT(gyre_loop_snapshot, parked_ns, 64, 8);
+AT(gyre_loop_snapshot, ready_channels, 72, 4);
+AT(gyre_loop_snapshot, ready_state, 76, 4);
+AT(gyre_loop_snapshot, mounting, 80, 4);
+AT(gyre_loop_snapshot, sent, 88, 8);
+AT(gyre_loop_snapshot, received, 96, 8);
+AT(gyre_loop_snapshot, timers, 104, 8);
+AT(gyre_loop_snapshot, actors, 112, 4);
+AT(gyre_loop_snapshot, held_bytes, 120, 8);
+AT(gyre_loop_snapshot, held_max, 128, 8);
+AT(gyre_loop_snapshot, held_over, 136, 1);
+AT(gyre_loop_snapshot, mail, 144, 24);
+AT(gyre_loop_snapshot, stacks, 168, 24);
+AT(gyre_loop_snapshot, parts, 192, 24);
+AT(gyre_loop_snapshot, promises, 216, 24);
+
+FROZEN(gyre_mailbox_mark, 8);
+AT(gyre_mailbox_mark, waiting, 0, 4);
+AT(gyre_mailbox_mark, high, 4, 1);
+
+FROZEN(gyre_membership, 32);
+AT(gyre_membership, start, 0, 8);
+AT(gyre_membership, publish, 8, 8);
+AT(gyre_membership, watch, 16, 8);
+AT(gyre_membership, stop, 24, 8);
+
+FROZEN(gyre_multicast, 16);
+AT(gyre_multicast, group, 0, 8);
+AT(gyre_multicast, interface, 8, 8);
+
+FROZEN(gyre_node_event, 16);
+AT(gyre_node_event, incarnation, 0, 8);
+AT(gyre_node_event, node, 8, 2);
+AT(gyre_node_event, state, 10, 2);
+
+FROZEN(gyre_node_found, 16);
+AT(gyre_node_found, address, 0, 16);
+
+FROZEN(gyre_node_options, 184);
+AT(gyre_node_options, id, 0, 2);
+AT(gyre_node_options, cluster, 8, 8);
+AT(gyre_node_options, listen, 16, 8);
+AT(gyre_node_options, listen_wait_ns, 24, 8);
+AT(gyre_node_options, peers, 32, 8);
+AT(gyre_node_options, membership, 40, 8);
+AT(gyre_node_options, membership_arg, 48, 8);
+AT(gyre_node_options, types, 56, 8);
+AT(gyre_node_options, secret, 64, 8);
+AT(gyre_node_options, secret_before, 72, 8);
+AT(gyre_node_options, no_encryption, 80, 1);
+AT(gyre_node_options, tls, 88, 8);
+AT(gyre_node_options, allow_public, 96, 1);
+AT(gyre_node_options, link_bytes_max, 100, 4);
+AT(gyre_node_options, message_bytes_max, 104, 4);
+AT(gyre_node_options, greetings_max, 108, 4);
+AT(gyre_node_options, greeting_ns, 112, 8);
+AT(gyre_node_options, heartbeat_ns, 120, 8);
+AT(gyre_node_options, suspect_ns, 128, 8);
+AT(gyre_node_options, down_ns, 136, 8);
+AT(gyre_node_options, idle_ns, 144, 8);
+AT(gyre_node_options, redial_min_ns, 152, 8);
+AT(gyre_node_options, redial_max_ns, 160, 8);
+AT(gyre_node_options, away_ns, 168, 8);
+AT(gyre_node_options, end_when_declared_down, 176, 1);
+
+FROZEN(gyre_node_peer, 16);
+AT(gyre_node_peer, id, 0, 2);
+AT(gyre_node_peer, address, 8, 8);
+
+FROZEN(gyre_node_status, 40);
+AT(gyre_node_status, incarnation, 0, 8);
+AT(gyre_node_status, state, 8, 4);
+AT(gyre_node_status, links, 12, 4);
+AT(gyre_node_status, sent, 16, 8);
+AT(gyre_node_status, received, 24, 8);
+AT(gyre_node_status, lost, 32, 8);
+
+FROZEN(gyre_pipe_options, 80);
+AT(gyre_pipe_options, init_channel, 0, 8);
+AT(gyre_pipe_options, init_arg, 8, 8);
+AT(gyre_pipe_options, channel, 16, 48);
+AT(gyre_pipe_options, input_fd, 64, 4);
+AT(gyre_pipe_options, output_fd, 68, 4);
+AT(gyre_pipe_options, no_input, 72, 1);
+AT(gyre_pipe_options, no_output, 73, 1);
+AT(gyre_pipe_options, keep, 74, 1);
+AT(gyre_pipe_options, loop, 76, 4);
+
+FROZEN(gyre_pool_use, 24);
+AT(gyre_pool_use, used, 0, 8);
+AT(gyre_pool_use, free, 8, 8);
+AT(gyre_pool_use, bytes, 16, 8);
+
+FROZEN(gyre_prepender_options, 24);
+AT(gyre_prepender_options, length_field_bytes, 0, 8);
+AT(gyre_prepender_options, length_adjustment, 8, 4);
+AT(gyre_prepender_options, length_includes_field, 12, 1);
+AT(gyre_prepender_options, order, 16, 4);
+
+FROZEN(gyre_receive_timeout, 8);
+AT(gyre_receive_timeout, idle_ns, 0, 8);
+
+FROZEN(gyre_resolve_options, 16);
+AT(gyre_resolve_options, name_servers, 0, 8);
+AT(gyre_resolve_options, family, 8, 4);
+
+FROZEN(gyre_resolved, 2184);
+AT(gyre_resolved, count, 0, 4);
+AT(gyre_resolved, addresses, 8, 2176);
+
+FROZEN(gyre_route, 16);
+AT(gyre_route, id, 0, 4);
+AT(gyre_route, handler, 8, 8);
+
+FROZEN(gyre_sent, 8);
+AT(gyre_sent, bytes, 0, 8);
+
+FROZEN(gyre_signal, 32);
+AT(gyre_signal, signo, 0, 4);
+AT(gyre_signal, code, 4, 4);
+AT(gyre_signal, pid, 8, 8);
+AT(gyre_signal, value, 16, 8);
+AT(gyre_signal, count, 24, 4);
+
+FROZEN(gyre_snapshot, 40);
+AT(gyre_snapshot, time_ns, 0, 8);
+AT(gyre_snapshot, stalls, 8, 8);
+AT(gyre_snapshot, loops_count, 16, 4);
+AT(gyre_snapshot, classes_count, 20, 4);
+AT(gyre_snapshot, loops, 24, 8);
+AT(gyre_snapshot, classes, 32, 8);
+
+FROZEN(gyre_socket_address, 136);
+AT(gyre_socket_address, bytes, 0, 4);
+AT(gyre_socket_address, type, 4, 4);
+AT(gyre_socket_address, storage, 8, 128);
+
+FROZEN(gyre_span, 16);
+AT(gyre_span, bytes, 0, 8);
+AT(gyre_span, count, 8, 8);
+
+FROZEN(gyre_spawn_options, 12);
+AT(gyre_spawn_options, place, 0, 4);
+AT(gyre_spawn_options, loop, 4, 4);
+AT(gyre_spawn_options, detached, 8, 1);
+
+FROZEN(gyre_stack, 40);
+AT(gyre_stack, message, 0, 8);
+AT(gyre_stack, type, 8, 8);
+AT(gyre_stack, actor, 16, 8);
+AT(gyre_stack, frame, 24, 8);
+AT(gyre_stack, state, 32, 4);
+
+FROZEN(gyre_system_options, 264);
+AT(gyre_system_options, loops, 0, 4);
+AT(gyre_system_options, loops_max, 4, 4);
+AT(gyre_system_options, cpus, 8, 8);
+AT(gyre_system_options, ring_entries, 16, 4);
+AT(gyre_system_options, buffer_count, 20, 4);
+AT(gyre_system_options, buffer_bytes, 24, 4);
+AT(gyre_system_options, whole_buffers, 28, 4);
+AT(gyre_system_options, datagram_buffer_count, 32, 4);
+AT(gyre_system_options, datagram_buffer_bytes, 36, 4);
+AT(gyre_system_options, io_ratio, 40, 4);
+AT(gyre_system_options, min_budget_ns, 48, 8);
+AT(gyre_system_options, run_budget, 56, 4);
+AT(gyre_system_options, starvation_limit, 60, 4);
+AT(gyre_system_options, steal_floor, 64, 4);
+AT(gyre_system_options, steal_aggression, 68, 4);
+AT(gyre_system_options, timer_tick_ns, 72, 8);
+AT(gyre_system_options, high_replies, 80, 4);
+AT(gyre_system_options, high_events, 84, 4);
+AT(gyre_system_options, ask_timeout_ns, 88, 8);
+AT(gyre_system_options, spin_ns, 96, 8);
+AT(gyre_system_options, stall_ms, 104, 8);
+AT(gyre_system_options, offload_threads, 112, 4);
+AT(gyre_system_options, offload_queue_max, 116, 4);
+AT(gyre_system_options, memory_limit_bytes, 120, 8);
+AT(gyre_system_options, write_low_bytes, 128, 4);
+AT(gyre_system_options, write_high_bytes, 132, 4);
+AT(gyre_system_options, write_max_bytes, 136, 4);
+AT(gyre_system_options, channel_bytes_max, 144, 8);
+AT(gyre_system_options, zero_copy_bytes, 152, 8);
+AT(gyre_system_options, linger_ns, 160, 8);
+AT(gyre_system_options, drain_timeout_ns, 168, 8);
+AT(gyre_system_options, handover, 176, 8);
+AT(gyre_system_options, notify_supervisor, 184, 1);
+AT(gyre_system_options, log, 192, 8);
+AT(gyre_system_options, log_level, 200, 4);
+AT(gyre_system_options, log_arg, 208, 8);
+AT(gyre_system_options, dead_letter, 216, 8);
+AT(gyre_system_options, dead_letter_arg, 224, 8);
+AT(gyre_system_options, started, 232, 8);
+AT(gyre_system_options, started_arg, 240, 8);
+AT(gyre_system_options, user, 248, 8);
+AT(gyre_system_options, node, 256, 8);
+
+FROZEN(gyre_terminated, 20);
+AT(gyre_terminated, actor, 0, 16);
+AT(gyre_terminated, reason, 16, 4);
+
+FROZEN(gyre_timeout, 16);
+AT(gyre_timeout, key, 0, 8);
+AT(gyre_timeout, expirations, 8, 8);
+
+FROZEN(gyre_timer_options, 24);
+AT(gyre_timer_options, delay_ns, 0, 8);
+AT(gyre_timer_options, date_ns, 8, 8);
+AT(gyre_timer_options, period_ns, 16, 8);
+
+FROZEN(gyre_tls_context_options, 40);
+AT(gyre_tls_context_options, certificate, 0, 8);
+AT(gyre_tls_context_options, key, 8, 8);
+AT(gyre_tls_context_options, ca, 16, 8);
+AT(gyre_tls_context_options, alpn, 24, 8);
+AT(gyre_tls_context_options, version_min, 32, 4);
+AT(gyre_tls_context_options, record_bytes, 36, 4);
+
+FROZEN(gyre_tls_options, 32);
+AT(gyre_tls_options, context, 0, 8);
+AT(gyre_tls_options, server_name, 8, 8);
+AT(gyre_tls_options, mutual, 16, 1);
+AT(gyre_tls_options, any_name, 17, 1);
+AT(gyre_tls_options, no_verify, 18, 1);
+AT(gyre_tls_options, handshake_ns, 24, 8);
+
+FROZEN(gyre_tls_session, 40);
+AT(gyre_tls_session, version, 0, 4);
+AT(gyre_tls_session, resumed, 4, 1);
+AT(gyre_tls_session, cipher, 8, 8);
+AT(gyre_tls_session, alpn, 16, 8);
+AT(gyre_tls_session, server_name, 24, 8);
+AT(gyre_tls_session, peer_subject, 32, 8);
+
+FROZEN(gyre_type, 40);
+AT(gyre_type, name, 0, 8);
+AT(gyre_type, id, 8, 4);
+AT(gyre_type, bytes, 12, 4);
+AT(gyre_type, destroy, 16, 8);
+AT(gyre_type, answer, 24, 8);
+AT(gyre_type, encoding, 32, 8);
+
+FROZEN(gyre_varint_options, 16);
+AT(gyre_varint_options, frame_bytes_max, 0, 8);
+AT(gyre_varint_options, fail_late, 8, 1);
