@@ -4,8 +4,9 @@
 usage: check_docs.py [ROOT]
 
 In include/gyre/*.h a function marked GYRE_API has a kernel-doc comment: a title of one line, each
-parameter by its name in the prototype, and the parts Return:, Errors:, Ownership:, Context:, Since:
-(Return: may be left out where the function returns nothing). A callback type ends in _fn and says in
+parameter by its name in the prototype, and the parts Return:, Errors:, Ownership:, Context:, Since:.
+Return: is left out where the function returns nothing, and Errors: where nothing can fail: what it
+returns is no signed integer, and no pointer that Return: calls NULL. A callback type ends in _fn and says in
 which phase it runs, whether it is re-entered, and which call is the last. Structs, unions, enums,
 inline functions, variables and macros with parameters have a title, and the members of a struct are
 explained. Each file of lib/ and include/ opens with a comment that tells its idea.
@@ -20,9 +21,11 @@ PARTS = ["Return", "Errors", "Ownership", "Context", "Since"]
 PART = re.compile(r"^(Return|Returns|Errors|Ownership|Context|Since):\s*(.*)$")
 PARAMETER = re.compile(r"^@([A-Za-z_]\w*|\.\.\.):\s*(.*)$")
 TITLE = re.compile(r"^(?:(?:struct|union|enum|typedef)\s+)?(\w+)(\(\))?\s+-\s+(\S.*)$")
-# An errno; NULL, of what returns a pointer; what another function has; or none.
+# An errno; NULL, of what returns a pointer; what another function has; or none, and why.
 ERRORS = re.compile(r"-E[A-Z0-9]+|^NULL\b|^as gyre_\w+\(\)|^none\b", re.IGNORECASE)
 CONTEXTS = ("any thread", "loop thread", "setup", "signal handler")
+SIGNED = ("int", "int64_t", "ssize_t")
+NOTHING = re.compile(r"^(?:none|nothing)\.?$", re.IGNORECASE)
 IDEA_CHARACTERS = 40
 
 
@@ -96,15 +99,32 @@ def check_parameters(comment, parameters, what):
     return found
 
 
-def check_parts(comment, returns_nothing, what):
+def needless_parts(comment, returned):
+    """The parts that say nothing of a function whose prototype returns @returned, as words."""
+    parts = set()
+    if "void" in returned and "*" not in returned:
+        parts.add("Return")
+    if "*" in returned:
+        fails = re.search(r"\bNULL\b", comment.parts.get("Return", ""))
+    else:
+        fails = any(word in SIGNED for word in returned)
+    if not fails:
+        parts.add("Errors")
+    return parts
+
+
+def check_parts(comment, returned, what):
     found = []
+    needless = needless_parts(comment, returned)
     for part in PARTS:
         content = comment.parts.get(part)
         if content is None:
-            if part != "Return" or not returns_nothing:
+            if part not in needless:
                 found.append(f"{what} has no {part}:")
         elif not content.strip():
             found.append(f"{part}: of {what} is empty")
+        elif part in needless and NOTHING.match(content.strip()):
+            found.append(f"{part}: of {what} says nothing: leave it out")
     errors = comment.parts.get("Errors", "").strip()
     if errors and not ERRORS.search(errors):
         found.append(f'Errors: of {what} names no errno (and is not "none")')
@@ -117,13 +137,14 @@ def check_parts(comment, returns_nothing, what):
     return found
 
 
-def returns_nothing(tokens, name):
+def words_before(tokens, name):
+    """What stands in a prototype before its @name: what it returns, with its attributes."""
     before = []
     for token in tokens:
         if token.text == name:
             break
         before.append(token.text)
-    return "void" in before and "*" not in before
+    return before
 
 
 def check_function(declaration):
@@ -133,7 +154,7 @@ def check_function(declaration):
     found = check_title(comment, name.text, what)
     if comment is not None:
         found += check_parameters(comment, parameters, what)
-        found += check_parts(comment, returns_nothing(declaration.tokens, name.text), what)
+        found += check_parts(comment, words_before(declaration.tokens, name.text), what)
     return found
 
 

@@ -204,8 +204,6 @@ GYRE_API int gyre_system_spawn(struct gyre_system *system, const struct gyre_cla
  * @stack: the stack of the running handler
  *
  * Return: the address; GYRE_NOBODY for an actor that is detached or was spawned from outside.
- * Errors:
- *   none
  * Ownership: a value.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1

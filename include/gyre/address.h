@@ -43,8 +43,6 @@ struct gyre_address {
  * @address: of any actor, which may have ended
  *
  * Return: whether it is of this system or node, in whichever life; false on other threads.
- * Errors:
- *   none
  * Ownership: values.
  * Context: any thread, in any phase.
  * Since: 0.1

@@ -18,8 +18,6 @@ GYRE_BEGIN_DECLS
  * @stack: the stack of a batch handler
  *
  * Return: the number, at least 1; 0 for the stack of any other handler.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
@@ -54,8 +52,6 @@ GYRE_API const void *gyre_batch_message(const struct gyre_stack *stack, uint32_t
  * @index: which, below gyre_batch_count()
  *
  * Return: the address; GYRE_NOBODY when no actor sent it, or there is no such message.
- * Errors:
- *   none
  * Ownership: a value.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1

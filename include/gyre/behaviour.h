@@ -123,9 +123,6 @@ GYRE_API int gyre_become_nested(struct gyre_stack *stack, const struct gyre_beha
  *
  * That is the one that the latest gyre_become_nested() has kept, or without any that of the class.
  *
- * Return: nothing.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
@@ -160,8 +157,6 @@ GYRE_API int gyre_stash(struct gyre_stack *stack);
  * are dispatched after this handler. The limit of the mailbox does not apply.
  *
  * Return: how many went back.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
@@ -173,8 +168,6 @@ GYRE_API uint32_t gyre_unstash(struct gyre_stack *stack, uint32_t count_max);
  * @stack: the stack of the running handler
  *
  * Return: the number.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1

@@ -59,9 +59,6 @@ GYRE_API struct gyre_buffer *gyre_buffer_create(struct gyre_stack *stack);
  * gyre_buffer_destroy() - throws a buffer away
  * @buffer: the buffer, or NULL
  *
- * Return: nothing.
- * Errors:
- *   none
  * Ownership: @buffer is taken.
  * Context: loop thread, phases 2 and 3, on the loop where it was made.
  * Since: 0.1
@@ -73,8 +70,6 @@ GYRE_API void gyre_buffer_destroy(struct gyre_buffer *buffer);
  * @buffer: the buffer, or NULL
  *
  * Return: the number of bytes.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: loop thread, phases 2 and 3, on the loop where it was made.
  * Since: 0.1
@@ -197,8 +192,6 @@ GYRE_API int gyre_buffer_duplicate(const struct gyre_buffer *buffer, struct gyre
  * To visit all bytes, call it again with @offset advanced by what it returned.
  *
  * Return: how many bytes stand together there; 0 past the end.
- * Errors:
- *   none
  * Ownership: the bytes stay the buffer's. They may be changed only if nobody else has them.
  * Context: loop thread, phases 2 and 3, on the loop where it was made.
  * Since: 0.1
@@ -216,8 +209,6 @@ GYRE_API size_t gyre_buffer_peek(const struct gyre_buffer *buffer, size_t offset
  * To visit more, call it again with @offset advanced by what the spans have.
  *
  * Return: how many spans there are; 0 past the end.
- * Errors:
- *   none
  * Ownership: @spans stays the caller's, the bytes stay the buffer's.
  * Context: loop thread, phases 2 and 3, on the loop where it was made.
  * Since: 0.1
@@ -253,8 +244,6 @@ GYRE_API int gyre_buffer_linear(struct gyre_buffer *buffer, size_t count, const 
  * @count: how many bytes
  *
  * Return: how many were copied: fewer than @count when fewer are there.
- * Errors:
- *   none
  * Ownership: @to stays the caller's.
  * Context: loop thread, phases 2 and 3, on the loop where it was made.
  * Since: 0.1
@@ -269,8 +258,6 @@ GYRE_API size_t gyre_buffer_copy(const struct gyre_buffer *buffer, size_t offset
  * @count: how many bytes
  *
  * Return: how many were copied: fewer than @count when fewer are there.
- * Errors:
- *   none
  * Ownership: @to stays the caller's.
  * Context: loop thread, phases 2 and 3, on the loop where it was made.
  * Since: 0.1
@@ -283,8 +270,6 @@ GYRE_API size_t gyre_buffer_read(struct gyre_buffer *buffer, void *to, size_t co
  * @count: how many bytes
  *
  * Return: how many were taken off: fewer than @count when fewer are there.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: loop thread, phases 2 and 3, on the loop where it was made.
  * Since: 0.1

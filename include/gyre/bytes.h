@@ -53,8 +53,6 @@ GYRE_API struct gyre_bytes *gyre_bytes_of_buffer(const struct gyre_buffer *buffe
  * @bytes: the block, or NULL
  *
  * Return: @bytes.
- * Errors:
- *   none
  * Ownership: the reference is the caller's, until gyre_bytes_unref() takes it.
  * Context: any thread, any phase, while some reference is sure to stay.
  * Since: 0.1
@@ -65,9 +63,6 @@ GYRE_API struct gyre_bytes *gyre_bytes_ref(struct gyre_bytes *bytes);
  * gyre_bytes_unref() - one reference less; the last one frees the block
  * @bytes: the block, or NULL
  *
- * Return: nothing.
- * Errors:
- *   none
  * Ownership: the reference is taken.
  * Context: any thread, any phase.
  * Since: 0.1
@@ -79,8 +74,6 @@ GYRE_API void gyre_bytes_unref(struct gyre_bytes *bytes);
  * @bytes: the block, or NULL
  *
  * Return: the number of bytes.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: any thread, any phase.
  * Since: 0.1
@@ -92,8 +85,6 @@ GYRE_API size_t gyre_bytes_count(const struct gyre_bytes *bytes);
  * @bytes: the block
  *
  * Return: where they begin; valid as long as the caller has a reference.
- * Errors:
- *   none
  * Ownership: they stay the block's, and nobody may change them.
  * Context: any thread, any phase.
  * Since: 0.1

@@ -286,9 +286,6 @@ GYRE_API int gyre_context_write_then(struct gyre_handler_context *ctx, struct gy
  *
  * Needed only to send before the actor's run ends.
  *
- * Return: nothing.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
@@ -299,9 +296,6 @@ GYRE_API void gyre_context_flush(struct gyre_handler_context *ctx);
  * gyre_context_read() - asks for one more @read, on a channel that does not read by itself
  * @ctx: where in the pipeline it begins
  *
- * Return: nothing.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
@@ -314,9 +308,6 @@ GYRE_API void gyre_context_read(struct gyre_handler_context *ctx);
  *
  * A channel whose peer has ended too is closed.
  *
- * Return: nothing.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
@@ -333,9 +324,6 @@ GYRE_API void gyre_context_shutdown(struct gyre_handler_context *ctx);
  * system ends the channel with -ETIMEDOUT; one that has it all and does not close is waited for as
  * long. @inactive comes when the descriptor is about to be closed.
  *
- * Return: nothing.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
@@ -422,8 +410,6 @@ GYRE_API int gyre_send_bytes(struct gyre_stack *stack, struct gyre_address chann
  * does, the first bytes that come end the handshake. Several may; all have to be done.
  *
  * Return: whether the channel has a time for it, which is not over: @handshake_ns of its options.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
@@ -437,9 +423,6 @@ GYRE_API bool gyre_channel_handshake_begin(struct gyre_channel *channel);
  * Once for each gyre_channel_handshake_begin(), also by a handler that leaves before. Without any
  * it ends the handshake at once.
  *
- * Return: nothing.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
@@ -453,9 +436,6 @@ GYRE_API void gyre_channel_handshake_done(struct gyre_channel *channel);
  *
  * Goes past the handlers. @inactive comes after the present call of a handler has returned.
  *
- * Return: nothing.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
@@ -467,8 +447,6 @@ GYRE_API void gyre_channel_abort(struct gyre_channel *channel, int reason);
  * @channel: the channel
  *
  * Return: the place.
- * Errors:
- *   none
  * Ownership: stays the channel's; valid as long as it.
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
@@ -483,9 +461,6 @@ GYRE_API struct gyre_handler_context *gyre_channel_tail(struct gyre_channel *cha
  * What has been received already is kept, in order. A peer that resets the connection meanwhile is
  * noticed; what it sent before is still read when it is asked for, and the end comes behind it.
  *
- * Return: nothing.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
@@ -501,8 +476,6 @@ GYRE_API void gyre_channel_set_auto_read(struct gyre_channel *channel, bool auto
  * gyre_system_options.
  *
  * Return: true while it is; false on a channel that is closed or closing.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
@@ -514,8 +487,6 @@ GYRE_API bool gyre_channel_is_writable(const struct gyre_channel *channel);
  * @channel: the channel
  *
  * Return: the number of bytes.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1

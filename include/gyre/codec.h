@@ -158,8 +158,6 @@ struct gyre_varint_options {
  * Its argument is a struct gyre_fixed_options, its name "fixed". What is written passes unchanged.
  *
  * Return: the handler.
- * Errors:
- *   none
  * Ownership: stays the library's, and lives for ever.
  * Context: any thread, any phase.
  * Since: 0.1
@@ -172,8 +170,6 @@ GYRE_API const struct gyre_handler *gyre_fixed_codec(void);
  * Its argument is a struct gyre_line_options or NULL, its name "line".
  *
  * Return: the handler.
- * Errors:
- *   none
  * Ownership: stays the library's, and lives for ever.
  * Context: any thread, any phase.
  * Since: 0.1
@@ -186,8 +182,6 @@ GYRE_API const struct gyre_handler *gyre_line_codec(void);
  * Its argument is a struct gyre_delimiter_options, its name "delimiter".
  *
  * Return: the handler.
- * Errors:
- *   none
  * Ownership: stays the library's, and lives for ever.
  * Context: any thread, any phase.
  * Since: 0.1
@@ -201,8 +195,6 @@ GYRE_API const struct gyre_handler *gyre_delimiter_codec(void);
  * unchanged: gyre_length_prepender() is for that.
  *
  * Return: the handler.
- * Errors:
- *   none
  * Ownership: stays the library's, and lives for ever.
  * Context: any thread, any phase.
  * Since: 0.1
@@ -216,8 +208,6 @@ GYRE_API const struct gyre_handler *gyre_length_codec(void);
  * read passes unchanged.
  *
  * Return: the handler.
- * Errors:
- *   none
  * Ownership: stays the library's, and lives for ever.
  * Context: any thread, any phase.
  * Since: 0.1
@@ -230,8 +220,6 @@ GYRE_API const struct gyre_handler *gyre_length_prepender(void);
  * Its argument is a struct gyre_varint_options or NULL, its name "varint".
  *
  * Return: the handler.
- * Errors:
- *   none
  * Ownership: stays the library's, and lives for ever.
  * Context: any thread, any phase.
  * Since: 0.1

@@ -175,8 +175,6 @@ GYRE_API int gyre_system_counters(struct gyre_system *system, struct gyre_counte
  * @reason: the reason
  *
  * Return: a word in small letters; "unknown" for what is no reason.
- * Errors:
- *   none
  * Ownership: static.
  * Context: any thread, in any phase; signal handler.
  * Since: 0.1

@@ -106,9 +106,6 @@ struct gyre_file_status {
  * gyre_file_opened_fini() - gives back an opened file that nobody has taken
  * @opened: the answer
  *
- * Return: nothing.
- * Errors:
- *   none
  * Ownership: the file in @opened is taken.
  * Context: loop thread, phases 2 and 3, on the loop of the file's actor.
  * Since: 0.1
@@ -119,9 +116,6 @@ GYRE_API void gyre_file_opened_fini(struct gyre_file_opened *opened);
  * gyre_file_data_fini() - gives back what was read and nobody has taken
  * @data: the answer
  *
- * Return: nothing.
- * Errors:
- *   none
  * Ownership: the buffer in @data is taken.
  * Context: loop thread, phases 2 and 3, on the loop of the file's actor.
  * Since: 0.1
@@ -317,7 +311,6 @@ GYRE_API int gyre_file_truncate(struct gyre_stack *stack, struct gyre_file *file
  * What is under way is cancelled, and its futures complete; the descriptor is closed when the last
  * has. What gyre_context_send_file() still has to send of it is sent before.
  *
- * Return: nothing.
  * Errors:
  *   none; what a disk could not keep gyre_file_sync() tells
  * Ownership: @file is taken.

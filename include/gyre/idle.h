@@ -85,8 +85,6 @@ struct gyre_idle_options {
  * measure nothing refuse with -EINVAL.
  *
  * Return: the handler.
- * Errors:
- *   none
  * Ownership: stays the library's, and lives for ever.
  * Context: any thread, any phase.
  * Since: 0.1

@@ -147,9 +147,6 @@ GYRE_API int gyre_system_inspect(struct gyre_system *system, struct gyre_snapsho
  * gyre_snapshot_destroy() - frees a snapshot
  * @snapshot: the snapshot, or NULL
  *
- * Return: nothing.
- * Errors:
- *   none
  * Ownership: @snapshot is taken.
  * Context: any thread, in any phase.
  * Since: 0.1

@@ -61,9 +61,6 @@ GYRE_API int gyre_main(const struct gyre_class *main_class, int argc, char **arg
  * The system drains and stops, as by gyre_system_stop(). A system that was not made by gyre_main()
  * stops too, but its status is nobody's.
  *
- * Return: nothing.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1

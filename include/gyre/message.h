@@ -111,9 +111,6 @@ GYRE_API struct gyre_mail *gyre_system_mail_create(struct gyre_system *system,
  *
  * What its payload owns is destroyed.
  *
- * Return: nothing.
- * Errors:
- *   none
  * Ownership: @mail is taken.
  * Context: loop thread, phases 2 and 3, inside a handler; any thread with @stack NULL.
  * Since: 0.1

@@ -251,8 +251,6 @@ struct gyre_node_status {
  * @system: the system, or NULL
  *
  * Return: the id, 0 when the system is no node.
- * Errors:
- *   none
  * Ownership: a value.
  * Context: any thread, in any phase.
  * Since: 0.1
@@ -264,8 +262,6 @@ GYRE_API uint16_t gyre_system_node_id(const struct gyre_system *system);
  * @system: the system
  *
  * Return: the port; 0 when it does not listen.
- * Errors:
- *   none
  * Ownership: a value.
  * Context: any thread, in any phase.
  * Since: 0.1

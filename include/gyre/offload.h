@@ -116,8 +116,6 @@ GYRE_API int gyre_work_message_move(struct gyre_work *work, const struct gyre_ty
  * @work: the running piece
  *
  * Return: the system.
- * Errors:
- *   none
  * Ownership: stays the program's.
  * Context: any thread that runs the piece.
  * Since: 0.1

@@ -32,8 +32,6 @@ GYRE_BEGIN_DECLS
  * It is not from its stop on.
  *
  * Return: whether it is busy; false when @system is NULL.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: any thread, in any phase; signal handler.
  * Since: 0.1
@@ -45,8 +43,6 @@ GYRE_API bool gyre_system_busy(const struct gyre_system *system);
  * @stack: the stack of the running handler
  *
  * Return: whether it is busy.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1

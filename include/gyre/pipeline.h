@@ -297,9 +297,6 @@ GYRE_API struct gyre_buffer *gyre_context_buffer(const struct gyre_handler_conte
  * @removed of the handler is called at once. What it still passes on in the call that is running
  * goes to those that were its neighbours.
  *
- * Return: nothing.
- * Errors:
- *   none
  * Ownership: @ctx is not to be used any more when the running call of the handler has returned.
  * Context: loop thread, phase 2.
  * Since: 0.1
@@ -489,9 +486,6 @@ GYRE_API struct gyre_handler_context *gyre_pipeline_get(struct gyre_channel *cha
  * gyre_context_fire_registered() - passes the event on to the next handler
  * @ctx: the handler's place
  *
- * Return: nothing.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, inside a handler of the pipeline.
  * Since: 0.1
@@ -502,9 +496,6 @@ GYRE_API void gyre_context_fire_registered(struct gyre_handler_context *ctx);
  * gyre_context_fire_active() - passes the event on to the next handler
  * @ctx: the handler's place
  *
- * Return: nothing.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, inside a handler of the pipeline.
  * Since: 0.1
@@ -516,9 +507,6 @@ GYRE_API void gyre_context_fire_active(struct gyre_handler_context *ctx);
  * @ctx: the handler's place
  * @data: the bytes; nothing happens when it is NULL
  *
- * Return: nothing.
- * Errors:
- *   none
  * Ownership: @data is taken.
  * Context: loop thread, phase 2, inside a handler of the pipeline.
  * Since: 0.1
@@ -529,9 +517,6 @@ GYRE_API void gyre_context_fire_read(struct gyre_handler_context *ctx, struct gy
  * gyre_context_fire_read_complete() - passes the event on to the next handler
  * @ctx: the handler's place
  *
- * Return: nothing.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, inside a handler of the pipeline.
  * Since: 0.1
@@ -544,9 +529,6 @@ GYRE_API void gyre_context_fire_read_complete(struct gyre_handler_context *ctx);
  * @type: what it is
  * @event: the struct that the type stands for
  *
- * Return: nothing.
- * Errors:
- *   none
  * Ownership: @event stays the caller's.
  * Context: loop thread, phase 2, inside a handler of the pipeline.
  * Since: 0.1
@@ -559,9 +541,6 @@ GYRE_API void gyre_context_fire_event(struct gyre_handler_context *ctx,
  * @ctx: the handler's place
  * @writable: whether output is welcome
  *
- * Return: nothing.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, inside a handler of the pipeline.
  * Since: 0.1
@@ -575,9 +554,6 @@ GYRE_API void gyre_context_fire_writability(struct gyre_handler_context *ctx, bo
  *
  * When no handler keeps it, the tail closes the channel with @error as its reason.
  *
- * Return: nothing.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, inside a handler of the pipeline.
  * Since: 0.1
@@ -588,9 +564,6 @@ GYRE_API void gyre_context_fire_exception(struct gyre_handler_context *ctx, int 
  * gyre_context_fire_inactive() - passes the event on to the next handler
  * @ctx: the handler's place
  *
- * Return: nothing.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, inside a handler of the pipeline.
  * Since: 0.1
@@ -601,9 +574,6 @@ GYRE_API void gyre_context_fire_inactive(struct gyre_handler_context *ctx);
  * gyre_context_fire_unregistered() - passes the event on to the next handler
  * @ctx: the handler's place
  *
- * Return: nothing.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, inside a handler of the pipeline.
  * Since: 0.1

@@ -100,8 +100,6 @@ GYRE_API int gyre_socket_address_format(const struct gyre_socket_address *addres
  * @address: the address; NULL is no address
  *
  * Return: the port in the byte order of the machine, or 0 when there is none.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: any thread.
  * Since: 0.1
@@ -114,8 +112,6 @@ GYRE_API uint16_t gyre_socket_address_port(const struct gyre_socket_address *add
  * @b: the other; NULL is no address
  *
  * Return: true if they are.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: any thread.
  * Since: 0.1

@@ -92,8 +92,6 @@ static inline const void *gyre_message_as(const struct gyre_stack *stack,
  * @stack: the stack of the running handler
  *
  * Return: the address.
- * Errors:
- *   none
  * Ownership: a value.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
@@ -105,8 +103,6 @@ GYRE_API struct gyre_address gyre_self(const struct gyre_stack *stack);
  * @stack: the stack of the running handler
  *
  * Return: the address; GYRE_NOBODY when no actor sent it, and after gyre_take().
- * Errors:
- *   none
  * Ownership: a value.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
@@ -118,8 +114,6 @@ GYRE_API struct gyre_address gyre_sender(const struct gyre_stack *stack);
  * @stack: the stack of the running handler
  *
  * Return: the system.
- * Errors:
- *   none
  * Ownership: stays the program's.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
@@ -131,8 +125,6 @@ GYRE_API struct gyre_system *gyre_system_of(const struct gyre_stack *stack);
  * @stack: the stack of the running handler
  *
  * Return: the clock in nanoseconds, read anew.
- * Errors:
- *   none
  * Ownership: a value.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1

@@ -195,9 +195,6 @@ GYRE_API int gyre_system_create(const struct gyre_system_options *options,
  * gyre_system_destroy() - stops a system if it runs, and frees it
  * @system: the system, or NULL
  *
- * Return: nothing.
- * Errors:
- *   none
  * Ownership: @system is taken; no other thread may use it any more.
  * Context: any thread but a loop's, setup.
  * Since: 0.1
@@ -237,9 +234,6 @@ GYRE_API int gyre_system_start(struct gyre_system *system);
  * come back, and work of gyre_offload() that was not begun fails; both with -ESHUTDOWN. Asking
  * twice is harmless; so is asking before the start, which then stops at once.
  *
- * Return: nothing.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: any thread, in any phase; does not wait. Signal handler.
  * Since: 0.1
@@ -287,8 +281,6 @@ GYRE_API int gyre_system_run(struct gyre_system *system);
  * Those that retire do not count any more.
  *
  * Return: the number, at least 1; 0 when @system is NULL.
- * Errors:
- *   none
  * Ownership: nothing changes hands.
  * Context: any thread, in any phase.
  * Since: 0.1
@@ -301,9 +293,9 @@ GYRE_API uint32_t gyre_system_loops(const struct gyre_system *system);
  *
  * So the main actor of gyre_main(), and any other, gets at what main() has prepared.
  *
- * Return: @user of the options; NULL when @system is NULL.
+ * Return: @user of the options, or NULL.
  * Errors:
- *   none
+ *   NULL  @system is NULL, or the options had no @user
  * Ownership: stays the program's.
  * Context: any thread, in any phase, between create and destroy of the system.
  * Since: 0.1

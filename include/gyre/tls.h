@@ -173,8 +173,6 @@ GYRE_API int gyre_tls_context_reload(struct gyre_tls_context *context);
  * @context: the context, or NULL
  *
  * Return: @context.
- * Errors:
- *   none
  * Ownership: the reference is the caller's, until gyre_tls_context_unref() takes it.
  * Context: any thread, any phase, while some reference is sure to stay.
  * Since: 0.1
@@ -187,9 +185,6 @@ GYRE_API struct gyre_tls_context *gyre_tls_context_ref(struct gyre_tls_context *
  *
  * Handlers in pipelines have references of their own.
  *
- * Return: nothing.
- * Errors:
- *   none
  * Ownership: the reference is taken.
  * Context: any thread, any phase.
  * Since: 0.1
@@ -203,8 +198,6 @@ GYRE_API void gyre_tls_context_unref(struct gyre_tls_context *context);
  * certificate, or @mutual with one without @ca, refuses with -EINVAL.
  *
  * Return: the handler.
- * Errors:
- *   none
  * Ownership: stays the library's, and lives for ever.
  * Context: any thread, any phase.
  * Since: 0.1
@@ -218,8 +211,6 @@ GYRE_API const struct gyre_handler *gyre_tls_server(void);
  * has neither @server_name nor @any_name is refused with -EINVAL.
  *
  * Return: the handler.
- * Errors:
- *   none
  * Ownership: stays the library's, and lives for ever.
  * Context: any thread, any phase.
  * Since: 0.1

@@ -64,12 +64,35 @@ GYRE_API int gyre_send(struct gyre_mail *mail, const char *to[16], gyre_open_fn 
  * gyre_forget() - drop a mail
  * @mail: the mail
  *
- * Errors: none
  * Ownership: @mail is taken.
  * Context: loop thread, any phase.
  * Since: 0.1
  */
 GYRE_API void gyre_forget(struct gyre_mail *mail);
+
+/**
+ * gyre_mail_age() - how old a mail is
+ * @mail: the mail
+ *
+ * Return: the age in nanoseconds.
+ * Ownership: @mail stays the caller's.
+ * Context: any thread.
+ * Since: 0.1
+ */
+GYRE_API uint64_t gyre_mail_age(const struct gyre_mail *mail);
+
+/**
+ * gyre_mail_text() - the text of a mail
+ * @mail: the mail
+ *
+ * Return: the text, or NULL.
+ * Errors:
+ *   NULL  the mail has no text
+ * Ownership: the text stays the mail's.
+ * Context: any thread.
+ * Since: 0.1
+ */
+GYRE_API const char *gyre_mail_text(const struct gyre_mail *mail);
 
 GYRE_MESSAGE(gyre_mail, 0x01);
 
@@ -117,11 +140,31 @@ class Docs(planted.PlantedTest):
         self.caught("Ownership: @mail is taken.\n * Context: any", "Ownership:\n * Context: any",
                     "Ownership: of gyre_send() is empty")
 
+    def test_catches_missing_errors_of_a_pointer_that_may_be_null(self):
+        self.caught(" * Errors:\n *   NULL  the mail has no text\n", "",
+                    "gyre_mail_text() has no Errors:")
+
+    def test_wants_no_errors_of_a_pointer_that_is_never_null(self):
+        self.change("include/gyre/mail.h", " * Errors:\n *   NULL  the mail has no text\n", "")
+        self.change("include/gyre/mail.h", "the text, or NULL", "the text")
+        self.assert_content()
+
+    def test_catches_parts_that_say_nothing(self):
+        for old, new, part in (
+            ("drop a mail\n * @mail: the mail\n *\n",
+             "drop a mail\n * @mail: the mail\n *\n * Return: nothing.\n", "Return"),
+            (" * Return: the age in nanoseconds.\n",
+             " * Return: the age in nanoseconds.\n * Errors:\n *   none\n", "Errors"),
+        ):
+            with self.subTest(part):
+                self.plant("include/gyre/mail.h", HEADER)
+                self.caught(old, new, f"{part}: of gyre_", "says nothing: leave it out")
+
     def test_catches_errors_that_name_no_errno(self):
         self.caught("-EINVAL   @mail is NULL", "when it fails", "names no errno")
 
     def test_allows_errors_that_are_told_otherwise(self):
-        for text in ("NULL  there is none", "as gyre_forget()", "none"):
+        for text in ("NULL  there is none", "as gyre_forget()", "none; the log tells"):
             with self.subTest(text):
                 self.plant("include/gyre/mail.h", HEADER.replace("-EINVAL   @mail is NULL", text))
                 self.assert_content()
