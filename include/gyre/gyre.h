@@ -1,52 +1,153 @@
 /*
  * All of gyre: the one header that a program needs to include.
+ *
+ * The headers stand in an order in which a newcomer can read them. Their headings and titles here
+ * are those of the reference, which takes its order from this file. Every header compiles alone, so
+ * the order means nothing to the compiler.
  */
 #ifndef GYRE_GYRE_H
 #define GYRE_GYRE_H
 
-#include <gyre/actor.h>
-#include <gyre/address.h>
-#include <gyre/api.h>
-#include <gyre/batch.h>
-#include <gyre/behaviour.h>
-#include <gyre/buffer.h>
-#include <gyre/bytes.h>
-#include <gyre/channel.h>
-#include <gyre/codec.h>
-#include <gyre/connect.h>
-#include <gyre/counters.h>
-#include <gyre/datagram.h>
-#include <gyre/declare.h>
-#include <gyre/encode.h>
-#include <gyre/exchange.h>
-#include <gyre/file.h>
-#include <gyre/group.h>
-#include <gyre/handover.h>
-#include <gyre/idle.h>
-#include <gyre/inspect.h>
-#include <gyre/listen.h>
-#include <gyre/log.h>
+/* ---- Start here ---- */
+
+/* a program that is one main actor */
 #include <gyre/main.h>
-#include <gyre/message.h>
-#include <gyre/move.h>
-#include <gyre/name.h>
-#include <gyre/node.h>
-#include <gyre/number.h>
-#include <gyre/offload.h>
-#include <gyre/outside.h>
-#include <gyre/overload.h>
-#include <gyre/pipe.h>
-#include <gyre/pipeline.h>
-#include <gyre/request.h>
-#include <gyre/resize.h>
-#include <gyre/resolve.h>
-#include <gyre/signal.h>
-#include <gyre/socket_address.h>
-#include <gyre/stack.h>
+
+/* a system: its options, its start and its end */
 #include <gyre/system.h>
-#include <gyre/timer.h>
-#include <gyre/tls.h>
+
+/* classes, spawning, notices, stopping */
+#include <gyre/actor.h>
+
+/* declaring messages and making mail */
+#include <gyre/message.h>
+
+/* reading a message, replying, asking, waiting */
+#include <gyre/stack.h>
+
+/* addresses of actors and channels */
+#include <gyre/address.h>
+
+/* linkage, and units of time */
+#include <gyre/api.h>
+
+/* which version this is */
 #include <gyre/version.h>
+
+/* ---- Actors ---- */
+
+/* handlers, tables of routes, state machines, the stash */
+#include <gyre/behaviour.h>
+
+/* questions that declare the type of their answer */
+#include <gyre/request.h>
+
+/* taking over what a message owns */
+#include <gyre/move.h>
+
+/* timers and receive time-outs */
+#include <gyre/timer.h>
+
+/* hearing of the end of other actors */
 #include <gyre/watch.h>
+
+/* finding actors by name */
+#include <gyre/name.h>
+
+/* many actors behind one address */
+#include <gyre/group.h>
+
+/* many messages in one call */
+#include <gyre/batch.h>
+
+/* asks from threads that run no loop */
+#include <gyre/outside.h>
+
+/* work that blocks or takes long */
+#include <gyre/offload.h>
+
+/* signals of the process as events */
+#include <gyre/signal.h>
+
+/* the expansion of the macros that declare messages */
+#include <gyre/declare.h>
+
+/* ---- Channels ---- */
+
+/* reading, writing and closing a connection */
+#include <gyre/channel.h>
+
+/* handlers between the head and the tail of a channel */
+#include <gyre/pipeline.h>
+
+/* bytes on their way through a pipeline */
+#include <gyre/buffer.h>
+
+/* numbers in buffers */
+#include <gyre/number.h>
+
+/* blocks of bytes that many channels share */
+#include <gyre/bytes.h>
+
+/* addresses of sockets, and their text */
+#include <gyre/socket_address.h>
+
+/* servers */
+#include <gyre/listen.h>
+
+/* clients */
+#include <gyre/connect.h>
+
+/* names of hosts */
+#include <gyre/resolve.h>
+
+/* cutting a stream of bytes into frames */
+#include <gyre/codec.h>
+
+/* idle and slow peers */
+#include <gyre/idle.h>
+
+/* encryption */
+#include <gyre/tls.h>
+
+/* requests and answers on a connection */
+#include <gyre/exchange.h>
+
+/* UDP, and Unix sockets of datagrams */
+#include <gyre/datagram.h>
+
+/* reading and writing files */
+#include <gyre/file.h>
+
+/* standard input and output, pipes and terminals */
+#include <gyre/pipe.h>
+
+/* ---- Nodes ---- */
+
+/* systems that exchange messages over a network */
+#include <gyre/node.h>
+
+/* encodings of messages that hold pointers */
+#include <gyre/encode.h>
+
+/* ---- Operations ---- */
+
+/* the hook for messages of the library */
+#include <gyre/log.h>
+
+/* the count of every message, and of its fate */
+#include <gyre/counters.h>
+
+/* a snapshot of a running system */
+#include <gyre/inspect.h>
+
+/* behaviour when memory gets scarce */
+#include <gyre/overload.h>
+
+/* adding and retiring loops */
+#include <gyre/resize.h>
+
+/* a new process takes over from an old one */
+#include <gyre/handover.h>
 
 #endif
