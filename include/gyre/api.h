@@ -11,6 +11,8 @@
 /** GYRE_API - marks a symbol that the library exports */
 #define GYRE_API __attribute__((visibility("default")))
 
+/** GYRE_BEGIN_DECLS - opens the declarations of a header: they have C linkage in C++ too */
+/** GYRE_END_DECLS - closes what GYRE_BEGIN_DECLS has opened */
 #ifdef __cplusplus
 #define GYRE_BEGIN_DECLS extern "C" {
 #define GYRE_END_DECLS	 }

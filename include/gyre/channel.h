@@ -333,28 +333,22 @@ GYRE_API void gyre_context_close(struct gyre_handler_context *ctx);
 /* ---- the channel itself ---- */
 
 /**
- * gyre_channel_address() - by which actors, other channels and foreign threads reach a channel
+ * gyre_channel_address() - the address of a channel, for actors, other channels and threads
  * @channel: the channel
  *
- * It is used like an actor's, and like that is stale when the channel has begun to close:
+ * The address is used like that of an actor, and is stale as soon as the channel begins to close.
  *
- * gyre_notify(), gyre_system_notify()
- *	bring the message to the pipeline as an event, from the head, in the order in which one
- *	sender sends them. During that event gyre_sender() and gyre_move() with
- *	gyre_context_stack() tell who sent it, and take its payload out. Where no handler has
- *	@event the message is a dead letter (GYRE_DROP_UNHANDLED).
- * gyre_ask(), gyre_system_ask()
- *	ask the peer, where the channel has an exchange that takes asks (see exchange.h); elsewhere
- *	they fail with -ENOSYS.
- * gyre_stop()
- *	closes the channel as gyre_context_close() does; messages that wait are dead letters.
- * gyre_poison()
- *	does so after the messages that wait.
- * gyre_stop_gracefully()
- *	does the same; it can tell nobody when the channel is gone: with a future it fails with
- *	-ENOSYS, and nothing happens.
- * gyre_watch()
- *	is for actors: it says at once that the channel has terminated.
+ * - gyre_notify() and gyre_system_notify() bring the message to the pipeline as an event, from the
+ *   head, in the order in which a sender sends. During the event gyre_sender() tells who sent it,
+ *   and gyre_move() takes its payload out, both with gyre_context_stack(). Where no handler has
+ *   @event the message is a dead letter (GYRE_DROP_UNHANDLED).
+ * - gyre_ask() and gyre_system_ask() ask the peer where the channel has an exchange that takes
+ *   asks (see exchange.h), and fail with -ENOSYS elsewhere.
+ * - gyre_stop() closes the channel as gyre_context_close() does; waiting messages are dead letters.
+ * - gyre_poison() closes the channel behind the messages that wait.
+ * - gyre_stop_gracefully() does the same, and tells nobody when the channel is gone: with a future
+ *   it fails with -ENOSYS and does nothing.
+ * - gyre_watch() is for actors: it says at once that the channel has terminated.
  *
  * A channel that nobody has asked for its address costs nothing for that.
  *

@@ -51,10 +51,13 @@ struct gyre_fixed_options {
 };
 
 /**
- * enum gyre_append - what a line that is written ends in
+ * enum gyre_append - the end that is put behind each line that is written
+ * @GYRE_APPEND_NOTHING: none: the writer puts it there
+ * @GYRE_APPEND_LF: LF
+ * @GYRE_APPEND_CRLF: CR and LF
  */
 enum gyre_append {
-	GYRE_APPEND_NOTHING = 0, /* the writer sees to it */
+	GYRE_APPEND_NOTHING = 0,
 	GYRE_APPEND_LF = 1,
 	GYRE_APPEND_CRLF = 2,
 };

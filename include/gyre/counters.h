@@ -27,6 +27,7 @@ struct gyre_system;
  * @GYRE_DROP_LINK_FULL: too much waits for the node of its receiver already
  * @GYRE_DROP_FORMER_LIFE: its receiver was of a life of its node that is over, see node.h
  * @GYRE_DROP_NOT_UNDERSTOOD: its type cannot travel, or is not known in the same form on both nodes
+ * @GYRE_DROP_COUNT: how many reasons there are
  */
 enum gyre_drop {
 	GYRE_DROP_NO_ACTOR,

@@ -108,7 +108,8 @@ struct gyre_encoding {
  * @bytes: what is copied; may be NULL when @count is 0
  * @count: how many
  *
- * Return: nothing; the error is remembered.
+ * The encoder remembers an error, and the message then fails with it.
+ *
  * Errors:
  *   -EMSGSIZE  there would be more than its maximum
  *   -ENOMEM    there is no memory

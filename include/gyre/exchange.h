@@ -1,12 +1,15 @@
 /*
  * Exchanges: requests and their answers on a channel, in both directions.
  *
- * A protocol is one handler of the pipeline: its @read takes messages out of bytes, and the
- * functions of struct gyre_exchange_options write them. What it has decoded it gives to the
+ * A protocol is one handler of the pipeline: its @read decodes messages, and the functions of
+ * struct gyre_exchange_options encode them. The handler passes each decoded message to the
  * exchange, which does the rest:
  *
- *	peer -> gyre_exchange_receive() -> pending -> @request, a stack of the owner -> @reply ->
- *peer actor -> gyre_ask() -> pending -> @ask -> peer -> gyre_exchange_answer() -> actor
+ *	peer -> gyre_exchange_receive() -> pending -> @request, a stack of the owner
+ *	peer <- @reply, or @fail        <- what the request's handler returned
+ *
+ *	actor -> gyre_ask() -> pending -> @ask -> peer
+ *	actor <- gyre_exchange_answer()        <- peer
  *
  * A request of the peer becomes a message of the actor that owns the channel: @request handles it
  * with a stack like any other, and may answer at once, ask others, or wait. Actors, on whatever
