@@ -6,7 +6,7 @@ usage: check_tree.py [ROOT]
 Looks at what git tracks or would track (without git: at everything but build folders). The top level
 holds only the names of ALLOWED; no file is a binary or names a folder of somebody's machine; text ends
 in a newline, with no space at the end of a line; what starts with #! is executable; and every source,
-public header and test is named in a meson.build of its part of the tree, so that none is forgotten.
+public header, test and page is named in a meson.build of its part of the tree, so that none is forgotten.
 """
 import os
 import re
@@ -37,6 +37,8 @@ LISTED = [
     ("test/system", "_test.py"),
     ("test/system", "_test.sh"),
     ("test/check", "_test.py"),
+    ("scripts/doc/pages", ".md"),
+    ("scripts/doc/pages", ".dot"),
 ]
 
 

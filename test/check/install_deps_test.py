@@ -54,7 +54,14 @@ class InstallDeps(planted.PlantedTest):
         status, output, log = self.install()
         self.assertEqual(status, 0, output)
         self.assertIn("libcriterion-dev", log)
+        self.assertIn("doxygen", log)
         self.assertNotIn("liburing-dev", log)
+
+    def test_installs_what_the_reference_needs_alone(self):
+        status, output, log = self.install("docs")
+        self.assertEqual(status, 0, output)
+        self.assertEqual(output, "installing: doxygen graphviz\n")
+        self.assertTrue(log.endswith(" install doxygen graphviz\n"), log)
 
     def test_goes_through_sudo_when_not_root(self):
         self.be(1000)
