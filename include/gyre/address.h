@@ -12,16 +12,17 @@
 GYRE_BEGIN_DECLS
 
 /**
- * struct gyre_address - names one actor or channel, for as long as the address is kept
+ * struct gyre_address - the name of an actor or a channel, however long it is kept
  * @slot: the place of the actor in its loop's table
- * @cookie: tells this actor from those that had the slot before it; 0 in the address of nobody
- * @loop: the loop where the actor lives; of a group, which lives nowhere, a number that no loop has
- * @node: the node of that loop; 0 is this one
- * @life: the life of that node in which the address was made, see node.h: it is stale for other
- *   nodes when that life is over, though the actor may go on. 0 in a system that is no node
+ * @cookie: tells this actor from earlier ones of the same slot; 0 in the address of nobody
+ * @loop: the loop where the actor lives; for a group, which lives nowhere, a number that no loop
+ *   has
+ * @node: the node of that loop; 0 in a system that is no node
+ * @life: the life of that node in which the address was made (see node.h). The address is stale for
+ *   other nodes when that life is over, though the actor may go on. 0 in a system that is no node
  *
  * The fields are for printing and for tables keyed by address; only the runtime makes addresses.
- * Keys are to leave @life out, since addresses of one life and another may be equal.
+ * Leave @life out of a key: addresses of different lives may be equal.
  */
 struct gyre_address {
 	uint32_t slot;
@@ -39,10 +40,11 @@ struct gyre_address {
 #endif
 
 /**
- * gyre_address_is_here() - whether an address is of the system whose loop is asked
- * @address: of any actor, which may have ended
+ * gyre_address_is_here() - whether an address belongs to the system of the calling loop
+ * @address: the address of any actor, which may have ended
  *
- * Return: whether it is of this system or node, in whichever life; false on other threads.
+ * Return: true if it belongs to this system or node, in whichever life; false on threads that run
+ *   no loop.
  * Ownership: values.
  * Context: any thread, in any phase.
  * Since: 0.1
@@ -52,8 +54,8 @@ GYRE_API bool gyre_address_is_here(struct gyre_address address);
 /**
  * gyre_address_equal() - whether two addresses name the same actor
  *
- * For other nodes, an actor of one life of a node is none of the next. For its own node it is the
- * same: the loops of that find both addresses equal.
+ * Seen from another node, the addresses of an actor in two lives of its node differ. Seen from a
+ * loop of its own node, they are equal.
  */
 static inline bool gyre_address_equal(struct gyre_address a, struct gyre_address b)
 {

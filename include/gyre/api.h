@@ -1,5 +1,5 @@
 /*
- * What every public header needs: visibility, C linkage, and the few macros for units of time.
+ * The base of every public header: visibility, C linkage, and macros for units of time.
  */
 #ifndef GYRE_API_H
 #define GYRE_API_H

@@ -1,7 +1,7 @@
 /*
- * What an actor does with its messages, and how that changes: behaviours that are swapped, tables
- * that lead each type of message to a handler of its own, and the stash for messages whose time has
- * not come. Together they make state machines: a behaviour a state.
+ * Behaviours: the handlers of an actor, tables that lead each type of message to a handler of its
+ * own, and the stash for messages whose time has not come. Behaviours can be swapped, which makes
+ * state machines: one behaviour for each state.
  *
  *	static const struct gyre_route closed_asks[] = {
  *		GYRE_ROUTE(open_door, open_it),
@@ -22,19 +22,19 @@ GYRE_BEGIN_DECLS
  * @stack: the message, its sender, the actor's state, and the frame that outlives a suspension
  *
  * Runs in phase 3 for a state actor, in phase 2 for a channels actor and for every mount. It is
- * re-entered only for another message while this one is suspended, never from within; the last call
- * for a message is the one that does not return from gyre_suspend().
+ * re-entered only for another message while this one is suspended, never from within. The last call
+ * for a message is the one that does not return the result of gyre_suspend().
  *
- * Returns 0 when the message is done, what gyre_suspend() returned to wait for promises, or a
- * negative errno: the message has failed, which an asker gets as the answer, and for a notice or an
- * event the strategy of the class deals with.
+ * Returns 0 when the message is done; the result of gyre_suspend() to wait for promises; or a
+ * negative errno when the message has failed. An asker gets that errno as the answer; a failed
+ * notice or event is dealt with by the strategy of the class.
  */
 typedef int (*gyre_handler_fn)(struct gyre_stack *stack);
 
 /**
  * struct gyre_route - where messages of one type go
- * @id: of the type; 0 in the last route of a table, which takes all others
- * @handler: their handler; NULL in the last route when there is none for the others
+ * @id: the id of the type; 0 in the last route of a table, which takes all other types
+ * @handler: the handler of those messages; NULL in the last route if there is none for other types
  */
 struct gyre_route {
 	uint32_t id;
@@ -59,16 +59,16 @@ struct gyre_route {
 	}
 
 /**
- * struct gyre_behaviour - what an actor does with its messages
- * @notice: fire-and-forget messages
- * @ask: messages that must be answered
- * @event: signals of the system, as struct gyre_timeout
- * @notice_batch: notices that @batch_notices of the class has chosen; see batch.h
- * @ask_batch: asks that @batch_asks of the class has chosen
- * @notice_routes: where @notice is NULL: a handler for each type, ended by GYRE_ROUTE_OTHERS() or
- *   GYRE_ROUTE_END. Notices for which there is neither become dead letters
- * @ask_routes: the same for @ask; asks for which there is neither are answered with -ENOSYS
- * @event_routes: the same for @event; events for which there is neither become dead letters
+ * struct gyre_behaviour - the handlers of an actor
+ * @notice: for messages that need no answer
+ * @ask: for messages that must be answered
+ * @event: for events of the system, such as struct gyre_timeout
+ * @notice_batch: for notices that @batch_notices of the class has chosen; see batch.h
+ * @ask_batch: for asks that @batch_asks of the class has chosen
+ * @notice_routes: used where @notice is NULL: a handler for each type, ended by GYRE_ROUTE_OTHERS()
+ *   or GYRE_ROUTE_END. A notice without a handler becomes a dead letter
+ * @ask_routes: likewise for @ask; an ask without a handler is answered with -ENOSYS
+ * @event_routes: likewise for @event; an event without a handler becomes a dead letter
  */
 struct gyre_behaviour {
 	gyre_handler_fn notice;
@@ -121,7 +121,8 @@ GYRE_API int gyre_become_nested(struct gyre_stack *stack, const struct gyre_beha
  * gyre_unbecome() - goes back to the behaviour underneath
  * @stack: the stack of the running handler
  *
- * That is the one that the latest gyre_become_nested() has kept, or without any that of the class.
+ * That is the behaviour which the latest gyre_become_nested() has kept; if there is none, that of
+ * the class.
  *
  * Ownership: nothing changes hands.
  * Context: loop thread, phases 2 and 3, inside a handler.
@@ -133,9 +134,9 @@ GYRE_API void gyre_unbecome(struct gyre_stack *stack);
  * gyre_stash() - keeps the message of the running handler for later
  * @stack: the stack of a notice, or of an ask that is not answered yet
  *
- * The stack shows no message from then on, and its end answers nobody; a stashed ask is dispatched
- * again as if it had just come, unless its time-out has passed by then. What is stashed when the
- * actor restarts goes back to its mailbox; when it stops, it becomes dead letters.
+ * The stack shows no message from then on, and its end answers nobody. A stashed ask is dispatched
+ * again as if it had just come, unless its time-out has passed by then. When the actor restarts,
+ * stashed messages go back to its mailbox; when it stops, they become dead letters.
  *
  * Return: 0, to be returned by the handler, or a negative errno.
  * Errors:
@@ -153,8 +154,8 @@ GYRE_API int gyre_stash(struct gyre_stack *stack);
  * @stack: the stack of the running handler
  * @count_max: how many at most, the oldest first; UINT32_MAX for all
  *
- * In the order in which they were stashed, asks and notices each before all others that wait. They
- * are dispatched after this handler. The limit of the mailbox does not apply.
+ * They keep the order in which they were stashed, asks and notices each before all others that
+ * wait, and are dispatched after this handler. The limit of the mailbox does not apply.
  *
  * Return: how many went back.
  * Ownership: nothing changes hands.

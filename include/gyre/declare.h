@@ -1,9 +1,9 @@
 /*
- * What GYRE_MESSAGE() and its like write into a program: nothing here is for direct use.
+ * The expansion of GYRE_MESSAGE() and its like: nothing here is for direct use.
  *
  * For a struct price they declare gyre_id_price, gyre_type_price, and gyre_fill_price(), which puts
- * a value into a mail and so has the compiler check it. What C and C++ say differently is said
- * here once for each.
+ * a value into a mail, so that the compiler checks its type. Where C and C++ differ, there is a
+ * definition for each.
  */
 #ifndef GYRE_DECLARE_H
 #define GYRE_DECLARE_H

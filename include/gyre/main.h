@@ -1,14 +1,14 @@
 /*
- * A program that is one main actor: it gets the program's arguments, spawns what it needs, and when
- * it stops, so does the system, and the program with its exit status.
+ * A program that is one main actor. The actor gets the program's arguments and spawns what it
+ * needs; when it stops, the system stops, and the program ends with its exit status.
  *
  *	int main(int argc, char **argv)
  *	{
  *		return gyre_main(&main_class, argc, argv, NULL);
  *	}
  *
- * A main actor that runs for long does so in a notice that its mount sends to itself: no event,
- * signals and ends of children among them, is dispatched before the mount has ended.
+ * A main actor that runs for long does its work in a notice that its mount sends to itself, since
+ * no event is dispatched before the mount has ended, neither signals nor the ends of children.
  */
 #ifndef GYRE_MAIN_H
 #define GYRE_MAIN_H
@@ -19,8 +19,8 @@ GYRE_BEGIN_DECLS
 
 /**
  * struct gyre_arguments - the message of the main actor's mount hook
- * @argc: as main() got it
- * @argv: as main() got it; valid as long as the program
+ * @argc: from main()
+ * @argv: from main(); valid as long as the program
  */
 struct gyre_arguments {
 	int argc;
@@ -30,17 +30,17 @@ GYRE_OWN_MESSAGE_(gyre_arguments, 0x18);
 
 /**
  * gyre_main() - runs a system for a main actor until that has stopped
- * @main_class: of the main actor, which lives on loop 0 and has all else as its children, unless it
- *   detaches them; the message of its mount is struct gyre_arguments
+ * @main_class: the class of the main actor, which lives on loop 0. All that it spawns are its
+ *   children, unless it detaches them. The message of its mount is struct gyre_arguments
  * @argc: of main()
  * @argv: of main()
- * @options: of the system; NULL for the defaults. Its @user is for what main() has for the main
- *   actor besides: see gyre_system_user()
+ * @options: the options of the system; NULL for the defaults. What main() has for the main actor
+ *   besides goes into @user: see gyre_system_user()
  *
- * It ends when the main actor stops, at gyre_exit(), gyre_system_stop(), SIGINT or SIGTERM, each
- * with the drain that gyre_system_run() describes.
+ * The system ends when the main actor stops, by gyre_exit(), by gyre_system_stop(), or by SIGINT or
+ * SIGTERM, each with the drain that gyre_system_run() describes.
  *
- * Return: the exit status for main(): what gyre_exit() was given first, else 0,
+ * Return: the exit status for main(): that of the first gyre_exit(), else 0;
  *   GYRE_NODE_EXIT_DECLARED_DOWN where the options of its node say so, or 1 when the system could
  *   not be made or run, the main actor failed, an actor failed whose strategy shuts the system
  *   down, or the drain ran out of time.
@@ -58,8 +58,8 @@ GYRE_API int gyre_main(const struct gyre_class *main_class, int argc, char **arg
  * @stack: the stack of the running handler, of any actor
  * @status: 0 to 255; the first call counts
  *
- * The system drains and stops, as by gyre_system_stop(). A system that was not made by gyre_main()
- * stops too, but its status is nobody's.
+ * The system drains and stops, as by gyre_system_stop(). A system that gyre_main() did not make
+ * stops too, and the status is dropped.
  *
  * Ownership: nothing changes hands.
  * Context: loop thread, phases 2 and 3, inside a handler.

@@ -33,26 +33,27 @@ struct gyre_system;
  * @payload: the payload; the memory it stands in is not the destructor's
  *
  * Runs once for each payload, where its mail ends: on the loop that has handled, lost or recycled
- * it, in phase 2 or 3, also inside a handler; on the thread that made it when there was no memory
- * for its mail; and on the thread that sent it from outside or waits for the end when it came too
- * late. It is the last call that sees the payload. It is not re-entered on one thread but runs on
- * several at once, and may call only those of gyre's functions that any thread may call.
+ * it, in phase 2 or 3, also inside a handler; on the thread that made it, if there was no memory
+ * for its mail; and on the thread that sent it from outside or waits for the end of the system, if
+ * it came too late. It is the last call that sees the payload. It is not re-entered on one thread
+ * but runs on several at once, and may call only those of gyre's functions that any thread may
+ * call.
  *
- * A payload that was never filled is all zero, and must be taken too.
+ * A payload that was never filled is all zero; the destructor must accept it.
  */
 typedef void (*gyre_destroy_fn)(void *payload);
 
 /**
- * struct gyre_type - what the runtime knows of a message's type
+ * struct gyre_type - the type of a message
  * @name: for logs
  * @id: unique in a program, and between nodes; ids below 0x100 belong to gyre
- * @bytes: of the payload
+ * @bytes: the size of the payload
  * @destroy: gives back what the payload owns; NULL for plain messages
  * @answer: the type of the answer to an ask of this type; NULL for any
- * @encoding: how it travels between nodes, see encode.h; NULL: as its bytes
+ * @encoding: how it travels between nodes (see encode.h); NULL if as its bytes
  *
- * Types are compared by @id alone. The library asserts that those it takes for the same agree in
- * @bytes, which finds most ids that were given twice.
+ * Types are compared by @id alone. The library asserts that two types with one id agree in @bytes,
+ * which finds most ids that were given twice.
  */
 struct gyre_type {
 	const char *name;
@@ -120,8 +121,8 @@ GYRE_API void gyre_mail_destroy(struct gyre_stack *stack, struct gyre_mail *mail
 /**
  * GYRE_NO_ARGUMENT - for a spawn: the mount hook gets no message
  *
- * NULL does not say that: it is a mail that could not be made, and fails the spawn with -ENOMEM.
- * A call that sends a mail refuses this constant with -EINVAL.
+ * NULL does not say so: NULL is a mail that could not be made, and fails the spawn with -ENOMEM. A
+ * call that sends a mail refuses this constant with -EINVAL.
  */
 #ifdef __cplusplus
 #define GYRE_NO_ARGUMENT (reinterpret_cast<struct gyre_mail *>(static_cast<uintptr_t>(1)))
@@ -141,8 +142,8 @@ static inline void *gyre_payload(struct gyre_mail *mail)
  * @ID: its type id, at least 0x100
  *
  * Gives gyre_new(), gyre_future_get() and the rest their typed versions for NAME. The struct is
- * moved about as bytes; in C++ it must be trivially copyable. One without members has a payload of
- * 0 bytes, in C++ too, and a pointer to it is not NULL. An id below 0x100 does not compile.
+ * moved as bytes; in C++ it must be trivially copyable. A struct without members has a payload of 0
+ * bytes, in C++ too, and a pointer to it is not NULL. An id below 0x100 does not compile.
  */
 #define GYRE_MESSAGE(NAME, ID) GYRE_TYPE_(NAME, ID, NULL, NULL, NULL)
 
@@ -152,8 +153,7 @@ static inline void *gyre_payload(struct gyre_mail *mail)
  * @ID: its type id, at least 0x100
  * @DESTROY: a function void (struct NAME *) with the contract of gyre_destroy_fn
  *
- * gyre_new() then takes what it is given: also when there is no memory for the mail, it is
- * destroyed.
+ * gyre_new() then takes what it is given: if there is no memory for the mail, the destructor runs.
  */
 #define GYRE_MESSAGE_OWNING(NAME, ID, DESTROY) \
 	GYRE_DESTROY_(NAME, DESTROY)           \
@@ -163,19 +163,20 @@ static inline void *gyre_payload(struct gyre_mail *mail)
 #ifdef __cplusplus
 #define GYRE_VALUE(NAME, ...) (NAME{ __VA_ARGS__ })
 #else
-/** GYRE_VALUE() - the same in C */
 #define GYRE_VALUE(NAME, ...) ((struct NAME){ __VA_ARGS__ })
 #endif
 
-/** GYRE_ID() - the type id of a message, a constant for switch */
+/** GYRE_ID() - the type id of a message: a constant, for switch */
 #define GYRE_ID(NAME) gyre_id_##NAME
 
 /** gyre_new() - a mail with a message in it: gyre_new(stack, price_of, .item = 7) */
 #define gyre_new(STACK, ...) GYRE_NEW_(gyre_mail_create, STACK, __VA_ARGS__, )
 
 /**
- * gyre_new_copy() - a mail with a copy of *@FROM, a struct @NAME that stands ready:
- * gyre_new_copy(stack, price_of, &known); @FROM is used once
+ * gyre_new_copy() - a mail with a copy of a struct: gyre_new_copy(stack, price_of, &known)
+ * @STACK: the stack of the running handler
+ * @NAME: the tag of the struct
+ * @FROM: a pointer to the struct; used once
  */
 #define gyre_new_copy(STACK, NAME, FROM) \
 	gyre_fill_##NAME(gyre_mail_create((STACK), &gyre_type_##NAME), *(FROM))
