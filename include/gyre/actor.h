@@ -1,9 +1,11 @@
 /*
- * Actors: what a user writes (a class with its handlers), how one is spawned and how it ends.
+ * Actors: the class that a user writes, with its handlers; how an actor is spawned, and how it
+ * ends.
  *
- * All of an actor's handlers and hooks have one form: they get a stack, through which they reach
- * the message, the actor's state and the rest of gyre, and they return what gyre_return(),
- * gyre_reply(), gyre_throw() or gyre_suspend() gave them. One handler of an actor runs at a time.
+ * All handlers and hooks of an actor have one form. They get a stack, through which they reach the
+ * message, the state of the actor and the rest of gyre, and they return the result of
+ * gyre_return(), gyre_reply(), gyre_throw() or gyre_suspend(). One handler of an actor runs at a
+ * time.
  */
 #ifndef GYRE_ACTOR_H
 #define GYRE_ACTOR_H
@@ -29,22 +31,22 @@ typedef void (*gyre_clean_fn)(void *state);
  * @message: its payload
  *
  * Runs just before the message's handler would, in the same phase; it is not re-entered, and there
- * is no last call. It only looks at the message, perhaps more than once, and must not do anything
- * to actors or channels.
+ * is no last call. It may be called more than once for a message. It only looks at the message, and
+ * must not do anything to actors or channels.
  *
- * Returns whether the message is of the kind that the class's field asks for.
+ * Returns whether the field of the class that holds the filter applies to the message.
  */
 typedef bool (*gyre_filter_fn)(const struct gyre_type *type, const void *message);
 
 /**
- * enum gyre_strategy - what becomes of an actor of which a notice or an event has failed
- * @GYRE_STRATEGY_RESTART: its restart hooks run; address, state and mailboxes stay. If there is no
- *   memory for what an actor keeps of its restarts, from the first on, it stops for that failure
+ * enum gyre_strategy - the fate of an actor whose handler of a notice or an event has failed
+ * @GYRE_STRATEGY_RESTART: its restart hooks run; address, state and mailboxes stay. The actor stops
+ *   with that failure if there is no memory for the record of its restarts
  * @GYRE_STRATEGY_IGNORE: it goes on with the next message
  * @GYRE_STRATEGY_STOP: it stops, as by gyre_stop()
  * @GYRE_STRATEGY_SHUT_DOWN: the system stops, as by gyre_system_stop()
  *
- * A failed ask is the asker's to deal with: the actor goes on. A failed mount stops the actor.
+ * A failed ask is for the asker to deal with: the actor goes on. A failed mount stops the actor.
  */
 enum gyre_strategy {
 	GYRE_STRATEGY_RESTART,
@@ -54,7 +56,7 @@ enum gyre_strategy {
 };
 
 /**
- * struct gyre_mailbox_mark - the event that waiting mail has crossed a mark of its class
+ * struct gyre_mailbox_mark - the event that waiting messages have crossed a mark of the class
  * @waiting: asks and notices that wait
  * @high: true when there are now @mailbox_high of them, false when there are @mailbox_low again
  */
@@ -65,27 +67,27 @@ struct gyre_mailbox_mark {
 GYRE_OWN_MESSAGE_(gyre_mailbox_mark, 0x07);
 
 /**
- * struct gyre_class - what all actors of one kind share; must outlive them
+ * struct gyre_class - the kind of an actor, which must outlive all actors of the class
  * @name: for logs
  * @state_bytes: of each actor's state, zeroed at first, at most 16 MiB
  * @frame_bytes: of each message's frame, zeroed at first, at most 8 KiB
  * @behaviour: the first behaviour
- * @mount: the first call, its message the argument of gyre_spawn(); a failure stops the actor.
- *   While it waits, its answers and no other messages are dispatched, so an actor that asks itself
- *   in its mount waits until the time-out
+ * @mount: the first call, whose message is the argument of gyre_spawn(); a failure stops the actor.
+ *   While the mount waits, only the answers to its asks are dispatched: an actor that asks itself
+ *   there waits until the time-out
  * @clean: the last call
  * @barrier: chooses asks and notices from whose dispatch until the end of their own stack no other
  *   ask or notice of the actor is dispatched; NULL for none
  * @batch_notices: chooses notices that arrive together, if the behaviour has @notice_batch; NULL
  *   for none. A message that @barrier chooses is never part of a batch
- * @batch_asks: the same for asks and @ask_batch
+ * @batch_asks: likewise for asks and @ask_batch
  * @stash_max: messages that may be stashed at once; one more is refused. 0 for 1024
  * @batch_max: messages in one batch, up to 1024; 0 for 64
  * @mailbox_limit: asks and notices that may wait; one more is refused with -ENOBUFS. 0 for no limit
- * @mailbox_high: waiting asks and notices at which the actor gets struct gyre_mailbox_mark, at most
- *   @mailbox_limit; 0 for never
- * @mailbox_low: at which it gets another, below @mailbox_high
- * @strategy: what a failed notice or event leads to
+ * @mailbox_high: how many waiting asks and notices raise the event struct gyre_mailbox_mark, at
+ *   most @mailbox_limit; 0 for never
+ * @mailbox_low: how few of them raise it again, below @mailbox_high
+ * @strategy: the consequence of a failed notice or event
  * @before_restart: the first of a restart's three calls, after the timers have been stopped and the
  *   behaviour is the class's again; each may be NULL or wait for answers, and if one fails the
  *   actor stops
@@ -94,8 +96,8 @@ GYRE_OWN_MESSAGE_(gyre_mailbox_mark, 0x07);
  * @restarts_max: restarts within @restart_window_ns of the first one; one more stops the actor, and
  *   the first one after it begins a new window. 0 for no limit
  * @restart_window_ns: 0 for a minute
- * @restart_delay_ns: from a failure to its restart, doubled by each restart within the window up to
- *   64 times; mail waits meanwhile. 0 for at once
+ * @restart_delay_ns: the pause between a failure and its restart, doubled by each restart within
+ *   the window, up to 64 times; mail waits meanwhile. 0 for none
  */
 struct gyre_class {
 	const char *name;
@@ -122,8 +124,9 @@ struct gyre_class {
 };
 
 /**
- * enum gyre_place - where a new actor goes to live
- * @GYRE_PLACE_HERE: the loop of the spawning actor; outside of actors as GYRE_PLACE_ROUND_ROBIN
+ * enum gyre_place - the loop that a new actor lives on
+ * @GYRE_PLACE_HERE: the loop of the spawning actor; outside of actors the same as
+ *   GYRE_PLACE_ROUND_ROBIN
  * @GYRE_PLACE_LOOP: the loop that the options name
  * @GYRE_PLACE_ROUND_ROBIN: one loop after the other
  */
@@ -134,7 +137,7 @@ enum gyre_place {
 };
 
 /**
- * struct gyre_spawn_options - all zero is the default
+ * struct gyre_spawn_options - how an actor is spawned; all zero is the default
  * @place: how the loop is chosen
  * @loop: the index of the loop for GYRE_PLACE_LOOP, below the number of loops
  * @detached: not a child of the spawning actor, so that it may outlive it
@@ -148,17 +151,18 @@ struct gyre_spawn_options {
 /**
  * gyre_spawn() - makes an actor
  * @stack: the stack of the running handler
- * @actor_class: what it is
+ * @actor_class: the class of the actor
  * @argument: the message of its mount hook, or GYRE_NO_ARGUMENT
  * @options: where it goes; NULL for the defaults
  * @ret_address: its address, good for sending at once
  *
  * Mail may be sent to the address immediately, from anywhere; asks, notices and events wait until
- * the mount hook has ended, however long it waits for answers. A stop, and the deadline of a
- * graceful stop, end the actor meanwhile. The new actor is a child of the running one, unless the
- * options say otherwise: when the parent stops, for whatever reason, all its children are stopped
- * first, on whatever loop, and have been cleaned before the parent is. A parent that restarts keeps
- * them; one that has stopped, and only closes its channels, gets no more of them.
+ * the mount hook has ended, however long it waits for answers. A stop, or the deadline of a
+ * graceful stop, ends the actor during that wait, too. The new actor is a child of the running one,
+ * unless the options say otherwise: when the parent stops, for whatever reason, all its children
+ * are stopped first, on whatever loop, and have been cleaned before the parent is. A parent that
+ * restarts keeps its children. A parent that has stopped, and only closes its channels, gets no new
+ * ones.
  *
  * Return: 0, or a negative errno.
  * Errors:
@@ -179,7 +183,7 @@ GYRE_API int gyre_spawn(struct gyre_stack *stack, const struct gyre_class *actor
 /**
  * gyre_system_spawn() - makes an actor from outside of any actor
  * @system: where
- * @actor_class: what it is
+ * @actor_class: the class of the actor
  * @argument: the message of its mount hook, made by gyre_system_new(), or GYRE_NO_ARGUMENT
  * @options: where it goes; NULL for the defaults
  * @ret_address: its address, good for sending at once
@@ -237,8 +241,8 @@ GYRE_API int gyre_notify(struct gyre_stack *stack, struct gyre_address to, struc
  * @stack: the stack of the running handler
  * @mail: the notice
  *
- * For what must come before any user's message, as an authentication after a connect. The limit of
- * the mailbox does not apply.
+ * Made for a message that must come before those of users, such as an authentication after a
+ * connect. The limit of the mailbox does not apply.
  *
  * Return: 0, or a negative errno.
  * Errors:
@@ -268,8 +272,8 @@ GYRE_API int gyre_notify_self_first(struct gyre_stack *stack, struct gyre_mail *
  *   -ESRCH   @to is a group without members
  * Ownership: @mail is taken, whatever is returned.
  * Context: any thread, in any phase, between create and destroy of the system. Never blocks on a
- *   loop; wakes the receiver's loop if it is parked. On a thread that is no loop's it waits up to
- *   40 ms while the system is short of memory; see gyre/overload.h.
+ *   loop; wakes the receiver's loop if it is parked. On a thread that runs no loop, the call waits
+ *   up to 40 ms while the system is short of memory: see gyre/overload.h.
  * Since: 0.1
  */
 GYRE_API int gyre_system_notify(struct gyre_system *system, struct gyre_address to,
@@ -280,9 +284,9 @@ GYRE_API int gyre_system_notify(struct gyre_system *system, struct gyre_address 
  * @stack: the stack of the running handler
  * @actor: the actor, also the running one itself; a stale address is allowed
  *
- * What waits in its mailboxes becomes dead letters, its asks fail with -ESHUTDOWN, its suspended
- * messages end, and its timers stop. Its address is stale from then on. Its children are stopped
- * and the channels it owns are closed before its state is cleaned.
+ * The messages in its mailboxes become dead letters, waiting asks fail with -ESHUTDOWN, its
+ * suspended messages end, and its timers stop. Its address is stale from then on. Its children are
+ * stopped and the channels it owns are closed before its state is cleaned.
  *
  * Return: 0, or a negative errno.
  * Errors:
@@ -299,8 +303,8 @@ GYRE_API int gyre_stop(struct gyre_stack *stack, struct gyre_address actor);
  * @stack: the stack of the running handler
  * @actor: the actor; a stale address is allowed
  *
- * A poison notice keeps its place among the notices; where it is dispatched, the actor stops as by
- * gyre_stop(): asks that wait or are suspended then fail with -ESHUTDOWN.
+ * A poison notice keeps its place among the notices. When it is dispatched, the actor stops as by
+ * gyre_stop(): asks that wait or are suspended fail with -ESHUTDOWN.
  *
  * Return: 0, or a negative errno.
  * Errors:

@@ -1,10 +1,10 @@
 /*
  * Batches: consecutive messages that a class's filter has chosen reach the handler together, in one
- * stack and in their order. One that the filter does not choose first sends off those before it.
- * There is no waiting for a batch to fill: it holds what was there, and may hold one.
+ * stack and in their order. A message that the filter does not choose first sends off those before
+ * it. No batch waits to fill: it holds the messages that were there, and may hold only one.
  *
- * Each ask of a batch is answered by itself, or all by one call; one that is unanswered when the
- * stack ends gets -ENOMSG, and all that are unanswered when it fails get the error.
+ * Each ask of a batch is answered by itself, or all by one call. An ask that is unanswered when the
+ * stack ends fails with -ENOMSG; if the handler fails, all unanswered asks fail with its error.
  */
 #ifndef GYRE_BATCH_H
 #define GYRE_BATCH_H
@@ -17,7 +17,7 @@ GYRE_BEGIN_DECLS
  * gyre_batch_count() - how many messages the batch holds
  * @stack: the stack of a batch handler
  *
- * Return: the number, at least 1; 0 for the stack of any other handler.
+ * Return: the number, at least 1; 0 outside of batch handlers.
  * Ownership: nothing changes hands.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
@@ -25,7 +25,7 @@ GYRE_BEGIN_DECLS
 GYRE_API uint32_t gyre_batch_count(const struct gyre_stack *stack);
 
 /**
- * gyre_batch_message() - one message of the batch
+ * gyre_batch_message() - the payload of a message of the batch
  * @stack: the stack of a batch handler
  * @index: which, below gyre_batch_count(); in the order of arrival
  * @type: the type it must have
@@ -47,7 +47,7 @@ GYRE_API const void *gyre_batch_message(const struct gyre_stack *stack, uint32_t
 	((const struct NAME *)gyre_batch_message((STACK), (INDEX), &gyre_type_##NAME))
 
 /**
- * gyre_batch_sender() - who sent one message of the batch
+ * gyre_batch_sender() - the sender of a message of the batch
  * @stack: the stack of a batch handler
  * @index: which, below gyre_batch_count()
  *
@@ -77,16 +77,16 @@ GYRE_API struct gyre_address gyre_batch_sender(const struct gyre_stack *stack, u
 GYRE_API int gyre_batch_reply(struct gyre_stack *stack, uint32_t index, struct gyre_mail *mail);
 
 /**
- * gyre_batch_reply_all() - gives all asks of the batch that are unanswered the same answer
+ * gyre_batch_reply_all() - gives all unanswered asks of the batch the same answer
  * @stack: the stack of a batch of asks
  * @mail: the answer, whose payload is copied for each
  *
- * An answer that owns something cannot be copied: it is only for a batch with one ask unanswered.
+ * An answer that owns something cannot be copied: use one only while a single ask is unanswered.
  *
  * Return: 0, to be returned by the handler, or a negative errno.
  * Errors:
- *   -EINVAL  the stack is not that of a batch of asks, or @mail owns something and not just one is
- *     unanswered
+ *   -EINVAL  the stack is not that of a batch of asks, or @mail owns something and not exactly one
+ *            ask is unanswered
  *   -ENOMEM  @mail is NULL: it could not be made; or there is none for a copy. Askers without an
  *     answer get -ENOMEM too
  *   -EPROTO  a question declares another type of answer; its asker gets -EPROTO, the others theirs

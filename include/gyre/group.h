@@ -1,17 +1,18 @@
 /*
- * Groups: several actors behind one address. What is sent to the address of a group goes to one of
- * its members, or to all, as the group's routing says; gyre_notify(), gyre_ask() and
- * gyre_system_notify() take it like any other.
+ * Groups: several actors behind one address. A message to the address of a group goes to one of its
+ * members, or to all, according to the routing of the group; gyre_notify(), gyre_ask() and
+ * gyre_system_notify() take the address like any other.
  *
- * A spawned group is made with its members, which are children of the spawning actor as others are.
+ * A spawned group is made with its members, which are children of the spawning actor like others.
  * It ends, and its address is stale, when gyre_stop() is called for it or its last member has gone.
  * A created group is made empty, actors join it, and only gyre_stop() or the end of the system ends
  * it. gyre_stop() ends the group at once and stops the members that were spawned with it;
- * gyre_poison() goes to those members, each of which handles first what waits for it. Members that
- * joined are only members no longer. To be watched or stopped gracefully is for actors.
+ * gyre_poison() goes to those members, each of which first handles the notices that wait for it.
+ * Members that joined only lose their membership. Groups can neither be watched nor be stopped
+ * gracefully.
  *
  * A member leaves all its groups when it stops, before its watchers are told; a restart keeps it.
- * Mail that was routed to it just before has its fate: it is a dead letter. What is sent to a group
+ * Mail that was routed to it just before shares its fate: it is a dead letter. A notice to a group
  * without members is a dead letter with GYRE_DROP_NO_ACTOR, and an ask fails with -ESRCH.
  *
  * Notices of one sender that reach the same member are dispatched in the order of the calls.
@@ -32,9 +33,9 @@ GYRE_BEGIN_DECLS
  * @message: its payload
  *
  * Runs where the message is sent: on the sender's loop in phase 2 or 3, inside its handler, or on
- * the thread that sends from outside; on several threads at once. For an ask from outside it runs
- * twice, on that thread and on a loop. It is not re-entered on one thread, there is no last call,
- * and it must not call gyre.
+ * the thread that sends from outside, and so on several threads at once. For an ask from outside it
+ * runs twice: on that thread and on a loop. It is not re-entered on one thread, there is no last
+ * call, and it must not call gyre.
  *
  * Returns the key: all messages of one key go to the same member.
  */
@@ -42,16 +43,18 @@ typedef uint64_t (*gyre_key_fn)(const struct gyre_type *type, const void *messag
 
 /**
  * enum gyre_routing - which member gets a message
- * @GYRE_ROUTE_ROUND_ROBIN: one after the other; each sending loop counts for itself
- * @GYRE_ROUTE_NEAR: one on the sender's loop, in turn if there are several; if there is none, and
- *   from outside, as GYRE_ROUTE_ROUND_ROBIN
- * @GYRE_ROUTE_RANDOM: any
- * @GYRE_ROUTE_ALL: each gets a copy of a notice, also the sender if it is a member; a message that
- *   owns something cannot be copied, and an ask cannot have several answers: -EINVAL
- * @GYRE_ROUTE_BY_KEY: the one that the key leads to; when a member goes only its keys move, and
- *   when one comes it takes its share from the others. Takes time in proportion to the members
- * @GYRE_ROUTE_LESS_LOADED: of two random members that with fewer asks and notices in its mailbox;
- *   what is on its way there does not count yet
+ * @GYRE_ROUTE_ROUND_ROBIN: the next one in turn; each sending loop counts for itself
+ * @GYRE_ROUTE_NEAR: a member on the sender's loop, in turn if there are several; without any, and
+ *   from outside, the same as GYRE_ROUTE_ROUND_ROBIN
+ * @GYRE_ROUTE_RANDOM: a random one
+ * @GYRE_ROUTE_ALL: each gets a copy of a notice, including the sender if it is a member; -EINVAL
+ *   for a message that owns something, which cannot be copied, and for an ask, which cannot have
+ *   several answers
+ * @GYRE_ROUTE_BY_KEY: the member that the key leads to. When a member leaves, only its keys move;
+ *   when one joins, it takes its share from the others. The time it takes is proportional to the
+ *   number of members
+ * @GYRE_ROUTE_LESS_LOADED: of two random members, the one with fewer asks and notices in its
+ *   mailbox; messages on their way there do not count yet
  */
 enum gyre_routing {
 	GYRE_ROUTE_ROUND_ROBIN,
@@ -63,8 +66,8 @@ enum gyre_routing {
 };
 
 /**
- * struct gyre_group_options - all zero is the default
- * @count: members to spawn, up to GYRE_GROUP_MEMBERS_MAX; 0 for one on each loop
+ * struct gyre_group_options - how a group is made; all zero is the default
+ * @count: how many members to spawn, up to GYRE_GROUP_MEMBERS_MAX; 0 for one on each loop
  * @routing: which member gets a message
  * @key: for GYRE_ROUTE_BY_KEY
  * @detached: the members are not children of the spawning actor, so that they may outlive it
@@ -85,11 +88,11 @@ struct gyre_group_options {
  * @options: how many, and which of them gets a message; NULL for the defaults
  * @ret_address: the address of the group, good for sending at once
  *
- * A count of 1 makes one actor on the loop of the running one and gives its own address: there is
- * no group then. A count of 0 makes one on each loop, any other spreads them over the loops one
- * after the other. Where there is one on each loop, loops that are added later get one too, and
- * @actor_class must stay good for as long as the group. If one cannot be made, those that were made
- * before it are stopped.
+ * A count of 1 makes an actor on the loop of the running one and returns its own address: there is
+ * no group then. A count of 0 makes a member on each loop; any other count spreads the members over
+ * the loops in turn. Where each loop has a member, loops that are added later get one too, and
+ * @actor_class must outlive the group. If a member cannot be made, those made before it are
+ * stopped.
  *
  * Return: 0, or a negative errno.
  * Errors:
@@ -107,7 +110,7 @@ GYRE_API int gyre_group_spawn(struct gyre_stack *stack, const struct gyre_class 
 			      struct gyre_address *ret_address);
 
 /**
- * gyre_system_group_spawn() - the same from outside of any actor
+ * gyre_system_group_spawn() - gyre_group_spawn() from outside of any actor
  * @system: where
  * @actor_class: what they are
  * @argument: the message of their mount hooks, made by gyre_system_new(), or
@@ -133,9 +136,9 @@ GYRE_API int gyre_system_group_spawn(struct gyre_system *system,
 				     struct gyre_address *ret_address);
 
 /**
- * gyre_system_group_create() - makes a group without members
+ * gyre_system_group_create() - makes an empty group
  * @system: where
- * @options: which member gets a message; the rest is not looked at. NULL for the defaults
+ * @options: the routing; the rest is ignored. NULL for the defaults
  * @ret_address: the address of the group
  *
  * Return: 0, or a negative errno.
@@ -157,7 +160,8 @@ GYRE_API int gyre_system_group_create(struct gyre_system *system,
  * @stack: the stack of the running handler
  * @group: the address of a group
  *
- * To join twice is to join once. What is sent to the group after this may come to the actor.
+ * Joining twice is joining once. Messages that are sent to the group after this may come to the
+ * actor.
  *
  * Return: 0, or a negative errno.
  * Errors:
@@ -177,7 +181,7 @@ GYRE_API int gyre_group_join(struct gyre_stack *stack, struct gyre_address group
  * @stack: the stack of the running handler
  * @group: the address of a group
  *
- * What was routed to it before still comes.
+ * Messages that were routed to the actor before still come.
  *
  * Return: 0, or a negative errno.
  * Errors:
@@ -194,7 +198,7 @@ GYRE_API int gyre_group_leave(struct gyre_stack *stack, struct gyre_address grou
  * @group: the address of a group
  * @ret_count: the number, at most GYRE_GROUP_MEMBERS_MAX
  *
- * It was true at some moment during the call: members come and go on all loops.
+ * The number was true at some moment during the call: members come and go on all loops.
  *
  * Return: 0, or a negative errno.
  * Errors:

@@ -1,6 +1,6 @@
 /*
- * Taking a payload out of a message, to keep it: what it owns is then the handler's, and the
- * destructor of the type will not run.
+ * Moving a payload out of a message, to keep it: the handler then owns what the payload owns, and
+ * the destructor of the type does not run.
  *
  *	struct file file;
  *
@@ -8,8 +8,8 @@
  *		state->descriptor = file.descriptor;
  *	}
  *
- * Works for plain messages too. The message is gone from where it was, as after gyre_take(), but an
- * ask is still to be answered, and gyre_sender() goes on telling who sent it.
+ * Plain messages can be moved too. The message is gone from its stack, as after gyre_take(), but an
+ * ask must still be answered, and gyre_sender() still tells who sent it.
  */
 #ifndef GYRE_MOVE_H
 #define GYRE_MOVE_H

@@ -1,10 +1,9 @@
 /*
- * Names: how actors are found that nobody gave an address of. A name belongs to one actor at a time
- * and is known at once in the whole system, to every thread.
+ * Names: a way to find an actor without its address. A name belongs to one actor at a time, and
+ * every thread of the system sees it at once.
  *
- * An actor may have several names. It keeps them through restarts, and loses them when it stops:
- * before its address finds nobody any more for those who watch it, so that whoever hears of its end
- * can register its names anew.
+ * An actor may have several names. It keeps them through restarts and loses them when it stops,
+ * before those who watch it are told, so that whoever hears of its end can register its names anew.
  */
 #ifndef GYRE_NAME_H
 #define GYRE_NAME_H
@@ -21,8 +20,8 @@ GYRE_BEGIN_DECLS
  * @stack: the stack of the running handler
  * @name: 1 to GYRE_NAME_BYTES_MAX bytes of any kind but 0; copied
  *
- * Of several actors that register one name at the same time exactly one gets it, and when this has
- * returned 0 every lookup finds it.
+ * Of several actors that register one name at the same time, exactly one gets it. When this call
+ * has returned 0, every lookup finds the actor.
  *
  * Return: 0, or a negative errno.
  * Errors:
@@ -74,8 +73,9 @@ GYRE_API int gyre_name_lookup(const struct gyre_stack *stack, const char *name,
  * @name: the name
  * @ret_address: its address
  *
- * The first call of a thread makes it a reader of liburcu's QSBR flavour, offline between calls,
- * until it ends. A thread that is such a reader by itself must be online when it calls this.
+ * The first call of a thread registers it as a reader of liburcu's QSBR flavour, offline between
+ * calls, until the thread ends. A thread that is such a reader already must be online when it calls
+ * this.
  *
  * Return: 0, or a negative errno.
  * Errors:

@@ -11,9 +11,9 @@
  *	GYRE_AWAIT(stack, gyre_offload(stack, hash, gyre_new(stack, path, ...), GYRE_SECONDS(10),
  *				       &frame->digest));
  *
- * The function runs on a thread of a pool that the system keeps for such work; what it replies
- * completes a future of the stack that gave it, as the answer to an ask does. Threads are started
- * when they are first needed, offload_threads of them at most; while there is no work they sleep.
+ * The function runs on a thread of a pool that the system keeps for such work. Its reply completes
+ * a future of the stack that gave the work, like the answer to an ask. At most offload_threads
+ * threads are started, each when it is first needed; without work they sleep.
  */
 #ifndef GYRE_OFFLOAD_H
 #define GYRE_OFFLOAD_H
@@ -26,33 +26,34 @@ struct gyre_work;
 
 /**
  * gyre_work_fn - does a piece of work off the loops
- * @work: the piece: its message, and the way to answer
+ * @work: the piece of work: its message, and the way to answer
  *
  * Runs on a thread of the pool, in no phase of any loop, and may block. It runs at most once for
  * each gyre_offload(), which is the last call; it is re-entered on other threads for other pieces.
  * It may call those of gyre's functions that any thread may call. It cannot be killed: the end of
  * the system waits for it.
  *
- * Returns what gyre_work_reply() returned, or a negative errno, with which the future then fails.
- * To return 0 without a reply fails it with -ENOMSG.
+ * Returns the result of gyre_work_reply(), or a negative errno, with which the future then fails. A
+ * return of 0 without a reply fails it with -ENOMSG.
  */
 typedef int (*gyre_work_fn)(struct gyre_work *work);
 
 /**
  * gyre_offload() - has a function run off the loops
  * @stack: the running stack, which will own the promise
- * @function: what to do
- * @mail: what it is given, made by gyre_new()
+ * @function: the function
+ * @mail: the message for the function, made by gyre_new()
  * @timeout_ns: how long the answer may take; 0 for the system's default, GYRE_FOREVER for no limit
  * @ret_future: where the answer will be; in the frame of @stack
  *
- * The pieces wait in one queue of offload_queue_max for all loops, first in first out. One that is
- * past its time-out when its turn comes is not begun; one that runs goes on, and what it replies is
- * dropped and counted. When the system stops, pieces that were not begun fail with -ESHUTDOWN.
+ * Pieces of work wait in one queue for all loops, of offload_queue_max, first in first out. A piece
+ * that is past its time-out when its turn comes is not begun. A piece that runs goes on past its
+ * time-out, and its reply is dropped and counted. When the system stops, pieces that were not begun
+ * fail with -ESHUTDOWN.
  *
  * The future always completes, with an answer or an error: -ETIMEDOUT, -ESHUTDOWN, -ENOMSG, -EPROTO
- * (the answer is not of the type that a GYRE_REQUEST() declares), -ENOMEM, or what @function failed
- * with. It never completes inside this call, unless that fails.
+ * (the answer is not of the type that a GYRE_REQUEST() declares), -ENOMEM, or the errno that
+ * @function failed with. The future never completes inside this call, unless the call fails.
  *
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:
@@ -70,13 +71,13 @@ GYRE_API int gyre_offload(struct gyre_stack *stack, gyre_work_fn function, struc
 			  uint64_t timeout_ns, struct gyre_future *ret_future);
 
 /**
- * gyre_work_message() - what a piece of work was given
+ * gyre_work_message() - the message that a piece of work was given
  * @work: the running piece
  * @type: the type it must have
  *
  * Mostly called through gyre_work_get().
  *
- * Return: the payload, or NULL when it is of another type or was moved out.
+ * Return: the payload, or NULL if it has another type or was moved out.
  * Errors:
  *   NULL  there is none of that type
  * Ownership: stays with @work, until the function returns.
@@ -85,12 +86,12 @@ GYRE_API int gyre_offload(struct gyre_stack *stack, gyre_work_fn function, struc
  */
 GYRE_API const void *gyre_work_message(const struct gyre_work *work, const struct gyre_type *type);
 
-/** gyre_work_get() - what it was given as const struct NAME *, or NULL */
+/** gyre_work_get() - the message of a piece of work as const struct NAME *, or NULL */
 #define gyre_work_get(WORK, NAME) \
 	((const struct NAME *)gyre_work_message((WORK), &gyre_type_##NAME))
 
 /**
- * gyre_work_message_move() - moves the payload out of what a piece of work was given
+ * gyre_work_message_move() - moves the payload out of the message of a piece of work
  * @work: the running piece
  * @type: the type it must have
  * @ret_payload: room for a payload of that type
@@ -107,7 +108,7 @@ GYRE_API const void *gyre_work_message(const struct gyre_work *work, const struc
 GYRE_API int gyre_work_message_move(struct gyre_work *work, const struct gyre_type *type,
 				    void *ret_payload);
 
-/** gyre_work_move() - moves what it was given to where a struct NAME * points; 0 or -ENOENT */
+/** gyre_work_move() - moves that message to where a struct NAME * points; 0 or -ENOENT */
 #define gyre_work_move(WORK, NAME, VALUE) \
 	gyre_work_message_move((WORK), &gyre_type_##NAME, GYRE_POINTER_(NAME, VALUE))
 
@@ -130,7 +131,7 @@ GYRE_API struct gyre_system *gyre_work_system(const struct gyre_work *work);
  * @work: the running piece
  * @mail: the answer, made by gyre_work_new()
  *
- * It goes out when the function returns, and only if that returns 0.
+ * The answer goes out when the function returns, and only if the function returns 0.
  *
  * Return: 0, to be returned by the function, or a negative errno.
  * Errors:

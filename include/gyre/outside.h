@@ -1,5 +1,5 @@
 /*
- * Asks from threads that are no loop's: of a library, of another runtime, of main().
+ * Asks from threads that run no loop: threads of a library, of another runtime, or main().
  *
  *	struct gyre_mail *answer;
  *	int r = gyre_system_ask(system, shop, gyre_system_new(system, price_of, .item = 7),
@@ -10,11 +10,11 @@
  *		gyre_mail_destroy(NULL, answer);
  *	}
  *
- * The ask is carried by an actor of gyre's own on the receiver's loop, which the receiver sees as
- * the sender, so that all is as between actors: time-outs, the end of the receiver, counters. The
+ * An actor of gyre on the receiver's loop carries the ask, and the receiver sees that actor as the
+ * sender. So everything is as between actors: time-outs, the end of the receiver, counters. The
  * asks of one thread to one receiver are dispatched in the order of the calls, also those that a
- * group leads to one member by their key. A thread that asks leaves nothing behind: it may end
- * whenever it likes. See actor.h for notices from such threads.
+ * group routes to one member by their key. A thread that asks leaves nothing behind: it may end
+ * whenever it likes. For notices from such threads see actor.h.
  */
 #ifndef GYRE_OUTSIDE_H
 #define GYRE_OUTSIDE_H
@@ -25,15 +25,16 @@ GYRE_BEGIN_DECLS
 
 /**
  * gyre_answered_fn - hears how an ask from outside has ended
- * @answer: the answer, to be read by gyre_mail_get() or moved by gyre_mail_move(); NULL for none
+ * @answer: the answer, for gyre_mail_get() or gyre_mail_move(), valid during the call; NULL for
+ *   none
  * @error: 0 when there is an answer, else a negative errno as of gyre_system_ask()
  * @arg: what was given with the ask
  *
- * The answer is gone after the call. Runs on the loop of the asked actor, in phase 2, also while
- * that loop stops; and where a system ends that never took the ask up, on the thread that waits for
- * the end. It must not block: that loop waits for it. It runs exactly once for each ask, which is
- * the last call for its @arg; it is not re-entered on one thread but runs on several at once. It
- * may call those of gyre's functions that any thread may call, but for gyre_system_ask().
+ * Runs on the loop of the asked actor, in phase 2, also while that loop stops; if the system ends
+ * before it took up the ask, on the thread that waits for the end. It must not block, since it
+ * holds up that loop. It runs exactly once for each ask, which is the last call for its @arg; it is
+ * not re-entered on one thread but runs on several at once. It may call those of gyre's functions
+ * that any thread may call, but for gyre_system_ask().
  */
 typedef void (*gyre_answered_fn)(struct gyre_mail *answer, int error, void *arg);
 
@@ -45,10 +46,11 @@ typedef void (*gyre_answered_fn)(struct gyre_mail *answer, int error, void *arg)
  * @timeout_ns: how long the answer may take; 0 for the system's default, GYRE_FOREVER for no limit
  * @ret_answer: the answer, for gyre_mail_get(); NULL when it is of no interest
  *
- * A system that was not started yet answers when it is. An answer that comes after the time-out is
+ * A system that was not started yet answers once it is. An answer that comes after the time-out is
  * dropped and counted.
  *
- * Return: 0, or a negative errno: of those below or what the receiver's handler failed with.
+ * Return: 0, or a negative errno: one of those below, or the one that the receiver's handler failed
+ *   with.
  * Errors:
  *   -EDEADLK  the calling thread is that of a loop, which must not wait: see gyre_ask()
  *   -EINVAL  @system is NULL, or @to names no loop of it, nor of another node; or it is a group
@@ -79,7 +81,7 @@ GYRE_API int gyre_system_ask(struct gyre_system *system, struct gyre_address to,
  * @callback: hears of the answer or the error
  * @arg: for @callback
  *
- * Nobody is told, of a time-out either, before the system has been started.
+ * @callback does not run before the system has been started, not even for a time-out.
  *
  * Return: 0, and then @callback runs exactly once; or a negative errno, and then it never does.
  * Errors:
@@ -97,7 +99,7 @@ GYRE_API int gyre_system_ask_callback(struct gyre_system *system, struct gyre_ad
 				      gyre_answered_fn callback, void *arg);
 
 /**
- * gyre_mail_message() - the message in an answer that came from gyre_system_ask() or to a callback
+ * gyre_mail_message() - the payload of an answer that came from gyre_system_ask() or to a callback
  * @mail: the answer, or NULL
  * @type: the type it must have
  *

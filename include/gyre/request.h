@@ -11,10 +11,9 @@
  *
  *	cents = gyre_future_answer_to(&frame->price, price_of)->cents;
  *
- * Both ends so name the question, and the compiler knows the answer. Who answers with gyre_reply()
- * and a mail of another type is stopped at run time: gyre_reply() returns -EPROTO, the asker gets
- * -EPROTO, and the log says which actor it was. A library built with -Dassertions=full ends the
- * program there.
+ * Both ends name the question, and the compiler knows the answer. An answer of another type, by
+ * gyre_reply(), is refused at run time: gyre_reply() returns -EPROTO, the asker gets -EPROTO, and
+ * the log names the actor. A library built with -Dassertions=full ends the program there.
  */
 #ifndef GYRE_REQUEST_H
 #define GYRE_REQUEST_H
@@ -35,7 +34,7 @@ GYRE_BEGIN_DECLS
 	GYRE_ANSWER_(NAME, ANSWER)
 
 /**
- * GYRE_REQUEST_OWNING() - the same for a question that owns something
+ * GYRE_REQUEST_OWNING() - GYRE_REQUEST() for a question that owns something
  * @NAME: as for GYRE_MESSAGE()
  * @ID: its type id, at least 0x100
  * @ANSWER: the tag of a struct that was declared as a message before

@@ -1,16 +1,18 @@
 /*
- * Signals as events: an actor says which ones of the process it wants to hear of.
+ * Signals as events: an actor says which signals of the process it wants to hear of.
  *
  *	GYRE_AWAIT(stack, gyre_signal_watch(stack, SIGHUP, &frame->watching));
  *
- * and then @event of its behaviour gets a gyre_signal each time. A signal goes to every actor that
- * watches it, and has no other effect; SIGINT and SIGTERM stop the system only while nobody does.
+ * From then on @event of its behaviour gets a gyre_signal each time. A signal goes to every actor
+ * that watches it, and has no other effect; SIGINT and SIGTERM stop the system only while nobody
+ * watches them.
  *
  * A signal can be watched only if every thread of the process blocks it, because the kernel gives
- * it to any that does not. The loops and the other threads of gyre block all, and the thread in
- * gyre_system_run() or gyre_main() blocks what is watched as long as it is. Other threads must do
- * so themselves: pthread_sigmask() before gyre_system_create() is what they inherit. So must the
- * thread that calls gyre_system_start() and gyre_system_wait() instead.
+ * it to any thread that does not. The loops and the other threads of gyre block all signals, and
+ * the thread in gyre_system_run() or gyre_main() blocks the watched ones while they are watched.
+ * Other threads must block them themselves: they inherit what pthread_sigmask() sets before
+ * gyre_system_create(). So must a thread that calls gyre_system_start() and gyre_system_wait()
+ * instead.
  */
 #ifndef GYRE_SIGNAL_H
 #define GYRE_SIGNAL_H
@@ -21,12 +23,12 @@ GYRE_BEGIN_DECLS
 
 /**
  * struct gyre_signal - the event that a signal has come
- * @signo: which
- * @code: where from, si_code of sigaction(2): SI_USER for kill(2)
+ * @signo: the signal
+ * @code: its origin, si_code of sigaction(2): SI_USER for kill(2)
  * @pid: the process that sent it; 0 if none did
- * @value: what sigqueue(3) gave it; 0 else
- * @count: how many came together, at least 1. The kernel itself makes one of several standard
- *   signals that wait, and the rest tells of the last of them
+ * @value: the value from sigqueue(3); 0 otherwise
+ * @count: how many came together, at least 1; the other fields tell of the last. The kernel itself
+ *   merges several standard signals that wait into one
  */
 struct gyre_signal {
 	int signo;
@@ -38,16 +40,16 @@ struct gyre_signal {
 GYRE_OWN_MESSAGE_(gyre_signal, 0x44);
 
 /**
- * gyre_signal_watch() - has the running actor told of a signal
+ * gyre_signal_watch() - tells the running actor of a signal
  * @stack: the running stack, which will own the promise
  * @signo: the signal
  * @ret_future: completes when the signal is caught, without an answer to be read; in the frame of
  *   @stack
  *
- * A signal that comes before the future has completed may do what it did without. Of two systems
- * in one process that watch the same signal, each gets some of them. To watch it twice is to watch
- * it once. The watch ends with the actor, and when the last one has ended the signal is let through
- * again.
+ * A signal that comes before the future has completed may still have its former effect. Of two
+ * systems in one process that watch the same signal, each gets some of them. Watching twice is
+ * watching once. A watch ends with its actor, and when the last has ended, the signal is let
+ * through again.
  *
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:
@@ -65,9 +67,9 @@ GYRE_API int gyre_signal_watch(struct gyre_stack *stack, int signo, struct gyre_
 /**
  * gyre_signal_unwatch() - ends a watch of the running actor
  * @stack: the stack of the running handler
- * @signo: what gyre_signal_watch() was given; a signal that is not watched is allowed
+ * @signo: the signal; one that is not watched is allowed
  *
- * Events that are on their way still come.
+ * Events that are already on their way still come.
  *
  * Return: 0, or a negative errno.
  * Errors:

@@ -2,9 +2,10 @@
  * The stack of one message, from its dispatch to its end, across suspensions: reading the message,
  * answering it, asking others and waiting for what they answer.
  *
- * A handler that waits is written either with states, as a function that is called again with
- * gyre_stack_state(), or straight on, with GYRE_BEGIN(), GYRE_AWAIT() and GYRE_END(). In both, what
- * must survive the wait stands in the frame: locals do not.
+ * A handler that waits is written in one of two ways: with states, as a function that is called
+ * again and looks at gyre_stack_state(); or straight on, with GYRE_BEGIN(), GYRE_AWAIT() and
+ * GYRE_END(). In both, data that must survive the wait belongs in the frame: local variables do not
+ * survive.
  */
 #ifndef GYRE_STACK_H
 #define GYRE_STACK_H
@@ -18,12 +19,12 @@ GYRE_BEGIN_DECLS
 struct gy_promise;
 
 /**
- * struct gyre_stack - the part of a stack that the accessors below read; not to be touched directly
+ * struct gyre_stack - one message on its way through a handler; use the accessors below
  * @message: the payload
- * @type: its type; NULL where there is no message, as in a mount without argument
+ * @type: the type of the message; NULL where there is none, as in a mount without argument
  * @actor: the state of the actor
  * @frame: the frame of this message
- * @state: where it was suspended; 0 at the start
+ * @state: the state it was suspended with; 0 at the start
  */
 struct gyre_stack {
 	const void *message;
@@ -35,14 +36,14 @@ struct gyre_stack {
 
 /**
  * struct gyre_future - the answer to an ask, or the end of a sleep
- * @promise: the runtime's
- * @id: the runtime's
- * @error: of an ask that could not be made
+ * @promise: for the runtime
+ * @id: for the runtime
+ * @error: why the ask could not be made
  *
- * Lives in the frame of the stack that waits for it, or in the state of its actor: the runtime
- * finds it there when the answer comes. A local variable of the handler is gone by then. With
- * `assertions` at cheap or full a call that gets a future anywhere else ends the program. What a
- * future shows may be read from the resumption on and until the next suspend.
+ * A future lives in the frame of the stack that waits for it, or in the state of its actor, where
+ * the runtime finds it when the answer comes. A local variable of the handler is gone by then. With
+ * `assertions` at cheap or full, a call that gets a future anywhere else ends the program. A
+ * completed future may be read from the resumption on until the next suspend.
  */
 struct gyre_future {
 	struct gy_promise *promise;
@@ -102,7 +103,7 @@ GYRE_API struct gyre_address gyre_self(const struct gyre_stack *stack);
  * gyre_sender() - the address of the actor that sent the message
  * @stack: the stack of the running handler
  *
- * Return: the address; GYRE_NOBODY when no actor sent it, and after gyre_take().
+ * Return: the address; GYRE_NOBODY if no actor sent the message, and after gyre_take().
  * Ownership: a value.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
@@ -132,14 +133,14 @@ GYRE_API struct gyre_system *gyre_system_of(const struct gyre_stack *stack);
 GYRE_API uint64_t gyre_now(const struct gyre_stack *stack);
 
 /**
- * gyre_take() - takes the mail of a notice out of its stack, to pass it on as it is
+ * gyre_take() - takes the mail of a notice out of its stack, to pass it on
  * @stack: the stack of the running handler
  *
  * The payload may be changed through gyre_payload() before it is sent on. A mail that is kept must
  * be given away or freed before the actor stops.
  *
- * Return: the mail, or NULL when there is none to take: for asks, events, and if it was taken or
- *   its payload was moved out.
+ * Return: the mail, or NULL if there is none to take: for an ask or an event, and after the mail
+ *   was taken or its payload was moved out.
  * Errors:
  *   NULL  there is none
  * Ownership: the caller's. The stack shows no message from then on.
@@ -184,7 +185,7 @@ static inline int gyre_throw(struct gyre_stack *stack, int error)
 GYRE_API int gyre_reply(struct gyre_stack *stack, struct gyre_mail *mail);
 
 /**
- * gyre_suspend() - the handler waits until no promise of this stack is outstanding
+ * gyre_suspend() - waits until no promise of this stack is outstanding
  * @stack: the running stack
  * @state: not 0: what gyre_stack_state() shows when the handler is called again
  *
@@ -201,7 +202,7 @@ GYRE_API int gyre_reply(struct gyre_stack *stack, struct gyre_mail *mail);
 GYRE_API int gyre_suspend(struct gyre_stack *stack, uint32_t state);
 
 /**
- * gyre_suspend_any() - the handler waits until any promise of this stack completes
+ * gyre_suspend_any() - waits until any promise of this stack completes
  * @stack: the running stack
  * @state: not 0: what gyre_stack_state() shows when the handler is called again
  *
@@ -228,13 +229,15 @@ GYRE_API int gyre_suspend_any(struct gyre_stack *stack, uint32_t state);
  * @ret_future: where the answer will be; in the frame of @stack
  *
  * The future always completes, with an answer or an error: -ETIMEDOUT, -ESRCH (no such actor),
- * -ESHUTDOWN (it stopped), -ENOBUFS (its mailbox is full), -ENOSYS (it takes no asks), -ENOMSG (it
- * did not answer), or what its handler failed with; for an actor of another node also -EHOSTDOWN,
- * -EHOSTUNREACH, -ECONNRESET (it may have been lost with its link), -EAGAIN (the link is full) and
- * -EADDRNOTAVAIL (no answer can come: this node does not listen, or the other cannot dial it).
- * It never completes inside this call.
- * When the ask of a barrier times out, the cycle of waits that it may be part of is looked for and
- * logged; where that leads to other loops, the time-out may be up to 0.1 s late.
+ * -ESHUTDOWN (the receiver stopped), -ENOBUFS (its mailbox is full), -ENOSYS (it takes no asks),
+ * -ENOMSG (it did not answer), -EPROTO (the answer has another type than the question declares), or
+ * the errno that its handler failed with. For an actor of another node also -EHOSTDOWN,
+ * -EHOSTUNREACH, -ECONNRESET (the ask or its answer may have been lost with a link), -EAGAIN (the
+ * link is full) and -EADDRNOTAVAIL (no answer can come: this node does not listen, or the other
+ * cannot dial it). The future never completes inside this call.
+ *
+ * When the ask of a barrier times out, a cycle of waits that it is part of is looked for and
+ * logged. Where the cycle leads to other loops, the time-out may be up to 0.1 s late.
  *
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:
@@ -268,14 +271,15 @@ GYRE_API int gyre_sleep(struct gyre_stack *stack, uint64_t delay_ns,
  * gyre_stop_gracefully() - stops an actor when it has finished its work, or when a time is over
  * @stack: the running stack, which will own the promise
  * @actor: the actor, of this or of another node; a stale address is allowed
- * @deadline_ns: from the arrival of this at the actor; then it stops as by gyre_stop()
- * @ret_future: completes when the actor is gone, its children and channels too; in the frame of
- *   @stack. NULL when that is of no interest
+ * @deadline_ns: the time from the arrival of the order at the actor; at its end the actor stops as
+ *   by gyre_stop()
+ * @ret_future: completes when the actor is gone, with its children and channels; in the frame of
+ *   @stack. NULL if that is of no interest
  *
- * The actor first handles the notices that wait for it now, and asks that come meanwhile; then it
- * takes no more of either, but its suspended messages may end, and with the last of them it stops.
- * The future shows -ESRCH if it was gone before, and for an actor of another node also what
- * gyre_ask() does: -EHOSTDOWN when that node is lost, among others.
+ * The actor first handles the notices that wait for it now, and asks that come meanwhile. Then it
+ * takes no more of either, but its suspended messages may end; with the last of them it stops. The
+ * future shows -ESRCH if it was gone before, and for an actor of another node also what gyre_ask()
+ * does: -EHOSTDOWN when that node is lost, among others.
  *
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:
@@ -294,8 +298,8 @@ GYRE_API int gyre_stop_gracefully(struct gyre_stack *stack, struct gyre_address 
  * gyre_future_error() - how an ask ended
  * @future: a future that gyre_ask() or gyre_sleep() has set
  *
- * Return: 0 when there is an answer, -EINPROGRESS while there is none, else the negative errno it
- *   failed with.
+ * Return: 0 if there is an answer, -EINPROGRESS while there is none, else the negative errno that
+ *   the ask failed with.
  * Errors:
  *   -EINPROGRESS  the promise is outstanding
  *   -ESTALE       the promise was recycled at a suspend
@@ -305,7 +309,7 @@ GYRE_API int gyre_stop_gracefully(struct gyre_stack *stack, struct gyre_address 
  */
 GYRE_API int gyre_future_error(const struct gyre_future *future);
 
-/** gyre_future_failed() - whether an ask that has ended has no answer */
+/** gyre_future_failed() - whether an ask has ended without an answer */
 static inline bool gyre_future_failed(const struct gyre_future *future)
 {
 	return gyre_future_error(future) < 0;
@@ -337,7 +341,7 @@ GYRE_API const void *gyre_future_answer(const struct gyre_future *future,
 /* ---- straight on ---- */
 
 /**
- * gyre_await() - gyre_suspend() for GYRE_AWAIT(): always counts as a change of state
+ * gyre_await() - gyre_suspend() for GYRE_AWAIT(), always with a change of state
  * @stack: the running stack
  * @point: where to resume, not 0
  *
@@ -356,11 +360,12 @@ GYRE_API int gyre_await(struct gyre_stack *stack, uint32_t point);
 	case 0:
 
 /**
- * GYRE_AWAIT() - makes promises, then waits until none of the stack's is outstanding
+ * GYRE_AWAIT() - makes promises, then waits until no promise of the stack is outstanding
  * @STACK: the running stack
- * @CALL: gyre_ask(), gyre_sleep() or an expression of several; negative: go on without waiting
+ * @CALL: gyre_ask(), gyre_sleep(), or an expression that makes several promises; if it is negative,
+ *   the handler goes on without waiting
  *
- * At most one on a source line, and not inside a switch of its own.
+ * Use at most one on a source line, and none inside a switch of the handler.
  */
 #define GYRE_AWAIT(STACK, CALL)                               \
 	do {                                                  \

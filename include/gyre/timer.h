@@ -1,7 +1,7 @@
 /*
  * Timers of an actor. Each has a key that the actor chooses; starting a key that runs replaces its
- * timer. A timer speaks through the actor's event handler, as struct gyre_timeout; what was stopped
- * or replaced never speaks again, also when its event was already waiting.
+ * timer. A timer speaks to the event handler of the actor, as struct gyre_timeout. A timer that was
+ * stopped or replaced never speaks again, even if its event was already waiting.
  */
 #ifndef GYRE_TIMER_H
 #define GYRE_TIMER_H
@@ -13,7 +13,7 @@ GYRE_BEGIN_DECLS
 /**
  * struct gyre_timeout - the event of a timer
  * @key: which timer
- * @expirations: periods passed since the last event; more than 1 when the actor was slow
+ * @expirations: periods that have passed since the last event; more than 1 if the actor was slow
  */
 struct gyre_timeout {
 	uint64_t key;
@@ -24,8 +24,8 @@ GYRE_OWN_MESSAGE_(gyre_timeout, 0x01);
 /**
  * struct gyre_timer_options - when a timer fires; all zero fires once, at once
  * @delay_ns: from now to the first time
- * @date_ns: the first time as a date, in nanoseconds of the Unix epoch; 0 to use @delay_ns. It is
- *   converted when the timer starts: later changes of the wall clock do not move it
+ * @date_ns: the first time as a date, in nanoseconds of the Unix epoch; 0 to use @delay_ns. The
+ *   date is converted when the timer starts: later changes of the wall clock do not move it
  * @period_ns: from each time to the next; 0 for once. Deadlines are absolute: there is no drift
  */
 struct gyre_timer_options {
@@ -38,12 +38,12 @@ struct gyre_timer_options {
  * gyre_timer_start() - starts or restarts a timer of the running actor
  * @stack: the stack of the running handler
  * @key: names the timer within the actor
- * @options: when it fires; never early, on an idle loop at most a timer tick late
+ * @options: when the timer fires; never early, and on an idle loop at most a timer tick late
  *
  * Return: 0, or a negative errno.
  * Errors:
  *   -EINVAL  @options is NULL
- *   -ENOMEM  there is no memory; a timer of that key is stopped then
+ *   -ENOMEM  there is no memory; a timer of that key has been stopped then
  * Ownership: @options stays the caller's.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
@@ -66,8 +66,8 @@ GYRE_API int gyre_timer_start(struct gyre_stack *stack, uint64_t key,
 GYRE_API int gyre_timer_stop(struct gyre_stack *stack, uint64_t key);
 
 /**
- * struct gyre_receive_timeout - the event that nothing has come for a while
- * @idle_ns: how long, at least what gyre_receive_timeout_start() was given
+ * struct gyre_receive_timeout - the event that an actor has been idle for a while
+ * @idle_ns: for how long, at least the time given to gyre_receive_timeout_start()
  */
 struct gyre_receive_timeout {
 	uint64_t idle_ns;
@@ -75,13 +75,13 @@ struct gyre_receive_timeout {
 GYRE_OWN_MESSAGE_(gyre_receive_timeout, 0x0c);
 
 /**
- * gyre_receive_timeout_start() - has the running actor told when it is idle
+ * gyre_receive_timeout_start() - tells the running actor when it is idle
  * @stack: the stack of the running handler
- * @timeout_ns: how long neither an ask, a notice nor an answer must have been dispatched, at least
- *   1; from this call on at first
+ * @timeout_ns: how long no ask, notice or answer was dispatched, at least 1; first counted from
+ *   this call on
  *
- * The event comes again after each such time. Events are no activity. A second call replaces the
- * first; a restart ends it.
+ * The event comes again after each such time. Events do not count as activity. A second call
+ * replaces the first; a restart ends it.
  *
  * Return: 0, or a negative errno.
  * Errors:
@@ -94,10 +94,10 @@ GYRE_OWN_MESSAGE_(gyre_receive_timeout, 0x0c);
 GYRE_API int gyre_receive_timeout_start(struct gyre_stack *stack, uint64_t timeout_ns);
 
 /**
- * gyre_receive_timeout_stop() - ends that
+ * gyre_receive_timeout_stop() - ends the receive time-out of the running actor
  * @stack: the stack of the running handler
  *
- * An event that waits already does not come any more.
+ * An event that is already waiting does not come any more.
  *
  * Return: 0, or a negative errno.
  * Errors:
