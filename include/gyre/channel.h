@@ -1,14 +1,14 @@
 /*
- * Channels: one socket each, owned by a channels actor and served by its loop's ring; connected, or
- * about to be.
+ * Channels: each is a socket, connected or about to be, that a channels actor owns and the ring of
+ * its loop serves.
  *
- * The calls with a struct gyre_handler_context go through the pipeline from there towards the head,
- * so that a handler's outbound functions see what handlers nearer to the tail do.
- * gyre_channel_tail() gives a place from which they go through all of it. The calls with a channel
- * are for the channel itself.
+ * A call with a struct gyre_handler_context goes through the pipeline, from that place towards the
+ * head, so that outbound functions of a handler see the calls of handlers nearer to the tail.
+ * gyre_channel_tail() is the place from which a call goes through the whole pipeline. A call with a
+ * channel is for the channel itself.
  *
  * A channel pointer is valid from the initialiser until @unregistered of its handlers has returned.
- * Everybody else, on whatever loop or thread, has the channel's address: see
+ * Everybody else, on whatever loop or thread, uses the channel's address: see
  * gyre_channel_address().
  */
 #ifndef GYRE_CHANNEL_H
@@ -23,8 +23,8 @@ GYRE_BEGIN_DECLS
 
 /**
  * struct gyre_input_closed - the event of a channel with @allow_half_close: no more will be read
- * @draining: 0 when the peer sends no more; 1 when the channel closes after the event, with what is
- *   written during it, because its actor or the system stops
+ * @draining: 0 when the peer sends no more; 1 when the channel closes after the event, because its
+ *   actor or the system stops; bytes that are written during the event are still sent
  */
 struct gyre_input_closed {
 	uint32_t draining;
@@ -37,28 +37,29 @@ GYRE_OWN_MESSAGE_(gyre_input_closed, 0x10);
  *   writing until gyre_context_close(); by default the channel sends what is queued and closes
  * @keep_reading: read on while queued output is above the high mark; by default reading stops then
  * @manual_read: read only what gyre_context_read() asks for
- * @no_linger: close as soon as the kernel has what was queued, though the peer may lose it when it
- *   still sends; by default wait for the peer as gyre_context_close() says
+ * @no_linger: close as soon as the kernel has the queued bytes, though a peer that still sends may
+ *   lose them; by default wait for the peer as gyre_context_close() says
  * @allow_delay: let the kernel gather small writes (Nagle's algorithm); by default it does not
  * @handshake_ns: how long the peer has, from the connection on, to show that it speaks the
- *   protocol; then the channel is closed with -ETIMEDOUT. 0 for no limit. When it has is for the
- *   handlers to say: see gyre_channel_handshake_begin()
- * @keep_alive_ns: after how long a silence the kernel asks the peer of a TCP connection whether it
- *   is still there, up to 32767 s, in whole seconds, rounded up; one that does not answer 10 such
+ *   protocol; then the channel is closed with -ETIMEDOUT. 0 for no limit. The handlers say when the
+ *   peer has shown it: see gyre_channel_handshake_begin()
+ * @keep_alive_ns: the silence after which the kernel asks the peer of a TCP connection whether it
+ *   is still there, up to 32767 s, rounded up to whole seconds. A peer that does not answer 10 such
  *   questions, a second apart, ends the channel with -ETIMEDOUT. 0 for never
- * @write_low_bytes: queued output below which it is writable again, 1 to 2^30; 0 for what the
- *   system has, as for the next two
- * @write_high_bytes: queued output above which it is not, 1024 to 2^30, at least @write_low_bytes
- * @write_max_bytes: queued output over which it is closed, at least @write_high_bytes, up to 2^30;
- *   messages of an exchange may pass it, see exchange.h. Where the system's are used for some of
- *   the three they too have to be in this order
- * @receive_buffer_bytes: what the kernel keeps of what was not received, at most, up to 2^31 - 1
- *   and as far as net.core.rmem_max lets it; it takes twice as much, for its own needs. 0 for the
- *   kernel's choice, which for TCP grows with the rate and the distance of the peer (autotuning,
- *   up to net.ipv4.tcp_rmem): a fixed size is never more than it says, so that a fast peer that is
- *   far away may be slower, and never less. The window that TCP can announce follows from it
- * @send_buffer_bytes: the same for what the peer has not acknowledged, net.core.wmem_max and
- *   net.ipv4.tcp_wmem. What goes over it is queued in the channel, and counts for the marks
+ * @write_low_bytes: queued output below which the channel is writable again, 1 to 2^30; 0 for the
+ *   value of the system, as for the next two
+ * @write_high_bytes: queued output above which the channel is not writable, 1024 to 2^30, at least
+ *   @write_low_bytes
+ * @write_max_bytes: queued output over which the channel is closed, at least @write_high_bytes, up
+ *   to 2^30; messages of an exchange may pass it, see exchange.h. The order of the three must hold
+ *   as well where some are those of the system
+ * @receive_buffer_bytes: the most that the kernel keeps of bytes that were not received, up to 2^31
+ *   - 1 and to net.core.rmem_max; it takes twice as much, for its own needs. 0 for the kernel's
+ *   choice, which for TCP grows with the rate and the distance of the peer (autotuning, up to
+ *   net.ipv4.tcp_rmem). A fixed size does not grow, so that a fast peer that is far away may be
+ *   slower. The window that TCP can announce follows from it
+ * @send_buffer_bytes: likewise for bytes that the peer has not acknowledged, with net.core.wmem_max
+ *   and net.ipv4.tcp_wmem. Bytes beyond it are queued in the channel and count for the marks
  */
 struct gyre_channel_options {
 	bool allow_half_close;
@@ -76,11 +77,11 @@ struct gyre_channel_options {
 };
 
 /**
- * gyre_file_sent_fn - hears what has become of a part of a file
+ * gyre_file_sent_fn - is told that a part of a file was sent, or why not
  * @channel: the channel
- * @arg: the one of struct gyre_file_region
- * @result: 0 when the kernel has taken all of it, else why not: a negative errno, -ECANCELED when
- *   the channel was closed before for no other reason
+ * @arg: @arg of struct gyre_file_region
+ * @result: 0 when the kernel has taken all of it, else a negative errno: -ECANCELED if the channel
+ *   was closed before for no other reason
  *
  * Runs once for each gyre_context_send_file() that returned 0, which is the last call for that
  * part, in phase 2, before @inactive of the channel's handlers, and is not re-entered. It may use
@@ -92,7 +93,7 @@ typedef void (*gyre_file_sent_fn)(struct gyre_channel *channel, void *arg, int r
  * struct gyre_file_region - a part of a file that is to be sent
  * @offset: where it begins, in bytes
  * @bytes: its length, not 0
- * @sent: hears the result; NULL for nobody
+ * @sent: is told the result; NULL for nobody
  * @arg: for @sent
  */
 struct gyre_file_region {
@@ -103,8 +104,8 @@ struct gyre_file_region {
 };
 
 /**
- * struct gyre_sent - what gyre_send_bytes() is answered with
- * @bytes: how many the kernel has taken: all
+ * struct gyre_sent - the answer to gyre_send_bytes()
+ * @bytes: how many bytes the kernel has taken: all of them
  */
 struct gyre_sent {
 	uint64_t bytes;
@@ -116,10 +117,10 @@ GYRE_OWN_MESSAGE_(gyre_sent, 0x39);
 /**
  * gyre_context_bind() - passes on the order to bind a channel to a local address
  * @ctx: the place of the handler whose @bind was called
- * @local: the address, as text without a name: of the kind of the channel's sockets
+ * @local: the address, as text without a name, of the same kind as the channel's sockets
  *
- * Only for an order that has come, from inside of @bind or later. When it has failed it may be
- * passed on again, with another address.
+ * Only for an order that has come: call it from inside of @bind, or later. After a failure the
+ * order may be passed on again, with another address.
  *
  * Return: 0, or a negative errno.
  * Errors:
@@ -132,7 +133,7 @@ GYRE_OWN_MESSAGE_(gyre_sent, 0x39);
  *   -EADDRINUSE, -EADDRNOTAVAIL, -EACCES  of datagrams: as gyre_system_datagram_open(); a
  *              client hears of these when it tries to connect
  *   -ENAMETOOLONG, -ENODEV, -ENOENT  as gyre_socket_address_parse()
- *   others     what a handler in between, or the kernel, refused with
+ *   others why a handler in between, or the kernel, refused
  * Ownership: @local stays the caller's.
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
@@ -142,12 +143,13 @@ GYRE_API int gyre_context_bind(struct gyre_handler_context *ctx, const char *loc
 /**
  * gyre_context_connect() - passes on the order to connect a channel
  * @ctx: the place of the handler whose @connect was called
- * @to: where to, as text: of the kind of the channel's sockets; for datagrams without a name
- * @local: where from, as text without a name; NULL for any, or of datagrams for where it is bound
+ * @to: where to, as text, of the same kind as the channel's sockets; for datagrams without a name
+ * @local: where from, as text without a name; NULL for any, or for datagrams the address that the
+ *   socket is bound to
  *
- * Only for an order that has come, from inside of @connect or later. When it has failed it may be
- * passed on again, with another address. 0 means that what can be done is under way: @active tells
- * that it has succeeded, and @unregistered that it has not.
+ * Only for an order that has come: call it from inside of @connect, or later. After a failure the
+ * order may be passed on again, with another address. 0 means that the attempt is under way:
+ * @active tells of its success, @unregistered of its failure.
  *
  * Return: 0, or a negative errno.
  * Errors:
@@ -172,12 +174,12 @@ GYRE_API int gyre_context_connect(struct gyre_handler_context *ctx, const char *
  * @ctx: where in the pipeline it begins
  * @data: the bytes
  *
- * What is queued is sent when the actor's run ends, in one call with what was queued before; what
- * was written before the channel is connected, when it is. Pages are not copied, except of a small
- * piece behind others. Queued bytes over the high mark make the channel unwritable; over the hard
- * cap (@write_max_bytes of its options) they close it with reason -ENOBUFS.
+ * Queued bytes are sent when the run of the actor ends, in one call with those queued before; bytes
+ * written before the channel is connected are sent when it is. Pages are not copied, except for a
+ * small piece behind others. Queued bytes over the high mark make the channel unwritable; over the
+ * hard cap (@write_max_bytes of its options) they close it with reason -ENOBUFS.
  *
- * Return: 0, or a negative errno, which may be ignored: handlers hear of the channel's end.
+ * Return: 0, or a negative errno, which may be ignored: handlers are told of the channel's end.
  * Errors:
  *   -EINVAL   @ctx is NULL
  *   -ENOBUFS  the hard cap, or channel_bytes_max of the system: the channel is being closed
@@ -198,10 +200,10 @@ GYRE_API int gyre_context_write(struct gyre_handler_context *ctx, struct gyre_bu
  *
  * Return: 0, or a negative errno, and then nothing has happened.
  * Errors:
- *   -EAGAIN    the channel is not writable: @writability of the handlers says when it is
+ *   -EAGAIN    the channel is not writable: @writability of the handlers tells when it is again
  *   -EINVAL    @ctx is NULL
  *   -EMSGSIZE  @data is larger than the hard cap, or than half of what all channels of the loop may
- *              hold; where a handler has a @write, with 64 bytes that it may add
+ *              hold; where a handler has a @write, 64 bytes that it may add are counted too
  *   -ENOMEM    @data is NULL: there was no memory to make it
  *   -EPIPE     the channel is closed, or shut down for writing
  * Ownership: @data is taken when 0 is returned, and stays the caller's otherwise.
@@ -211,20 +213,20 @@ GYRE_API int gyre_context_write(struct gyre_handler_context *ctx, struct gyre_bu
 GYRE_API int gyre_context_try_write(struct gyre_handler_context *ctx, struct gyre_buffer *data);
 
 /**
- * gyre_context_send_file() - queues a part of a file to be sent, without copying it
+ * gyre_context_send_file() - queues a part of a file, which is sent without a copy
  * @ctx: where in the pipeline it begins; a handler from there to the head that has a @write must
  *   have a @send_file too
  * @file: the file, of the same actor
- * @what: which part
+ * @what: the part
  *
- * It is sent behind what is queued, and what is written afterwards comes behind it. It counts
- * neither for the marks nor for the hard cap, for it takes no memory; it goes as fast as the peer
- * reads. What the file holds when it is sent is sent. A file that ends before the part does, or
- * cannot be read, aborts the channel with -ENODATA or the kernel's error. @file may be closed at
- * once: its descriptor stays until the part has been sent.
+ * The part is sent in the order of the writes, as fast as the peer reads. It takes no memory, and
+ * counts neither for the marks nor for the hard cap. The bytes are those that the file holds when
+ * they are sent. A file that ends before the part does, or cannot be read, aborts the channel with
+ * -ENODATA or the kernel's error. @file may be closed at once: its descriptor stays until the part
+ * has been sent.
  *
- * Handlers of a pipeline cannot await gyre_file_open(); what handles a request of an exchange can,
- * see exchange.h, and the channel is the same actor's.
+ * A handler of a pipeline cannot await gyre_file_open(). The handler of a request of an exchange
+ * can (see exchange.h), and its actor owns the channel too.
  *
  * Return: 0, or a negative errno, and then nothing has happened.
  * Errors:
@@ -243,12 +245,11 @@ GYRE_API int gyre_context_send_file(struct gyre_handler_context *ctx, struct gyr
 				    const struct gyre_file_region *what);
 
 /**
- * gyre_written_fn - a write has ended
+ * gyre_written_fn - is told that a write has ended
  * @channel: the channel
- * @error: 0 when the kernel has taken all of the bytes; else a negative errno: the channel closed
- *   before, with that as its reason, or -EPIPE for none; or it is a datagram, and why it was not
- *   sent; or TLS was to encrypt it, and why the handshake failed, -ECANCELED when its handler was
- *   removed before
+ * @error: 0 when the kernel has taken all of the bytes, else a negative errno: the reason of a
+ *   channel that closed before (-EPIPE if it has none); for a datagram, why it was not sent; under
+ *   TLS, why the handshake failed, or -ECANCELED if its handler was removed before
  * @arg: what was given with the write
  *
  * Runs in phase 2, on the channel's loop, in the order of the writes, before @inactive of the
@@ -257,15 +258,15 @@ GYRE_API int gyre_context_send_file(struct gyre_handler_context *ctx, struct gyr
 typedef void (*gyre_written_fn)(struct gyre_channel *channel, int error, void *arg);
 
 /**
- * gyre_context_write_then() - gyre_context_write(), and hears when the bytes have gone
+ * gyre_context_write_then() - writes as gyre_context_write(), and tells when the bytes have gone
  * @ctx: where in the pipeline it begins
  * @data: the bytes
- * @callback: hears of it
+ * @callback: is told of the end
  * @arg: for @callback
  *
- * What a handler on the way to the head keeps for later is not waited for, but what that of TLS
- * keeps until its handshake is done: see gyre/tls.h. Writes without a callback do not pay for those
- * with one.
+ * Bytes that a handler on the way to the head keeps for later are not waited for, except those that
+ * TLS keeps until its handshake is done: see gyre/tls.h. Writes without a callback do not pay for
+ * those with one.
  *
  * Return: 0, and then @callback runs exactly once, after this call; or a negative errno, and then
  *   it never does.
@@ -281,10 +282,10 @@ GYRE_API int gyre_context_write_then(struct gyre_handler_context *ctx, struct gy
 				     gyre_written_fn callback, void *arg);
 
 /**
- * gyre_context_flush() - begins at once to send what is queued
+ * gyre_context_flush() - begins at once to send the queued bytes
  * @ctx: where in the pipeline it begins
  *
- * Needed only to send before the actor's run ends.
+ * Needed only to send before the run of the actor ends.
  *
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.
@@ -293,7 +294,7 @@ GYRE_API int gyre_context_write_then(struct gyre_handler_context *ctx, struct gy
 GYRE_API void gyre_context_flush(struct gyre_handler_context *ctx);
 
 /**
- * gyre_context_read() - asks for one more @read, on a channel that does not read by itself
+ * gyre_context_read() - asks for one more read, on a channel that does not read by itself
  * @ctx: where in the pipeline it begins
  *
  * Ownership: nothing changes hands.
@@ -303,10 +304,10 @@ GYRE_API void gyre_context_flush(struct gyre_handler_context *ctx);
 GYRE_API void gyre_context_read(struct gyre_handler_context *ctx);
 
 /**
- * gyre_context_shutdown() - ends writing when all that is queued has been sent; reading goes on
+ * gyre_context_shutdown() - ends writing when all queued bytes have been sent; reading goes on
  * @ctx: where in the pipeline it begins
  *
- * A channel whose peer has ended too is closed.
+ * If the peer has ended too, the channel is closed.
  *
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.
@@ -315,14 +316,14 @@ GYRE_API void gyre_context_read(struct gyre_handler_context *ctx);
 GYRE_API void gyre_context_shutdown(struct gyre_handler_context *ctx);
 
 /**
- * gyre_context_close() - closes the channel when all that is queued has been sent
+ * gyre_context_close() - closes the channel when all queued bytes have been sent
  * @ctx: where in the pipeline it begins
  *
- * Nothing more is delivered or may be written. What the peer still sends is received and thrown
- * away until it ends too, because a socket closed before would answer with a reset, which takes
- * from the peer what it has not read. A peer that takes none of what is queued for linger_ns of the
- * system ends the channel with -ETIMEDOUT; one that has it all and does not close is waited for as
- * long. @inactive comes when the descriptor is about to be closed.
+ * Nothing more is delivered or may be written. Bytes that the peer still sends are received and
+ * thrown away until it ends too, because a socket that is closed earlier would answer with a reset,
+ * which takes from the peer what it has not read. A peer that takes none of the queued bytes for
+ * linger_ns of the system ends the channel with -ETIMEDOUT; a peer that has them all and does not
+ * close is waited for as long. @inactive comes when the descriptor is about to be closed.
  *
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.
@@ -350,9 +351,9 @@ GYRE_API void gyre_context_close(struct gyre_handler_context *ctx);
  *   it fails with -ENOSYS and does nothing.
  * - gyre_watch() is for actors: it says at once that the channel has terminated.
  *
- * A channel that nobody has asked for its address costs nothing for that.
+ * A channel whose address nobody has asked for pays nothing for this.
  *
- * Return: the address, always the same; GYRE_NOBODY when there is no memory for it.
+ * Return: the address, always the same; GYRE_NOBODY if there is no memory for it.
  * Errors:
  *   GYRE_NOBODY  there is no memory (the errno for it is -ENOMEM)
  * Ownership: a value.
@@ -363,18 +364,18 @@ GYRE_API void gyre_context_close(struct gyre_handler_context *ctx);
 GYRE_API struct gyre_address gyre_channel_address(struct gyre_channel *channel);
 
 /**
- * gyre_send_bytes() - writes to a channel from any actor, and hears when the bytes have gone
+ * gyre_send_bytes() - writes to a channel from any actor, and tells when the bytes have gone
  * @stack: the stack of the running handler
  * @channel: the address of the channel, on whatever loop; a stale one is allowed
- * @bytes: what is written; may be NULL when @count is 0
+ * @bytes: the bytes; may be NULL when @count is 0
  * @count: how many bytes
  * @timeout_ns: how long it may take; 0 for the system's default, GYRE_FOREVER for no limit
- * @ret_future: the end of it: struct gyre_sent, or what failed
+ * @ret_future: the answer, a struct gyre_sent, or the failure; in the frame of @stack
  *
- * An ask like any other: the stack resumes when the kernel has taken all of the bytes. They go
- * through the whole pipeline, from the tail. While the channel is not writable they wait, in the
- * order of the calls, so that an actor which awaits each send cannot flood it. After a time-out
- * they may have been written or not, or in part.
+ * This is an ask like any other: the stack resumes when the kernel has taken all of the bytes. They
+ * go through the whole pipeline, from the tail. While the channel is not writable they wait, in the
+ * order of the calls, so that an actor which awaits each send cannot flood the channel. After a
+ * time-out they may have been written, or not, or in part.
  *
  * Return: 0, or a negative errno, and then nothing was sent.
  * Errors:
@@ -395,15 +396,16 @@ GYRE_API int gyre_send_bytes(struct gyre_stack *stack, struct gyre_address chann
 			     struct gyre_future *ret_future);
 
 /**
- * gyre_channel_handshake_begin() - says that a handler will tell when its handshake is done
+ * gyre_channel_handshake_begin() - announces a handshake, whose end the handler will tell
  * @channel: the channel
  *
- * For @added of a handler that finds out whether the peer is one to talk with: by a handshake of
- * its own, as TLS has, or by a first message that it understands, as the greeting of a protocol.
- * The codecs of the library do so: theirs is done with the first whole frame. Where no handler
- * does, the first bytes that come end the handshake. Several may; all have to be done.
+ * For @added of a handler that finds out whether the peer speaks the protocol: by a handshake of
+ * its own, as TLS has, or by a first message that it understands, such as a greeting. The codecs of
+ * the library announce one that is done with the first whole frame. If several handlers announce
+ * one, all have to be done; if none does, the first bytes end the handshake.
  *
- * Return: whether the channel has a time for it, which is not over: @handshake_ns of its options.
+ * Return: true if the channel has a limit for it (@handshake_ns of its options) which is not over
+ *   yet.
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
@@ -411,11 +413,11 @@ GYRE_API int gyre_send_bytes(struct gyre_stack *stack, struct gyre_address chann
 GYRE_API bool gyre_channel_handshake_begin(struct gyre_channel *channel);
 
 /**
- * gyre_channel_handshake_done() - tells that it is
+ * gyre_channel_handshake_done() - tells that an announced handshake is done
  * @channel: the channel; nothing happens when its handshake is over already
  *
- * Once for each gyre_channel_handshake_begin(), also by a handler that leaves before. Without any
- * it ends the handshake at once.
+ * Call it once for each gyre_channel_handshake_begin(), also when the handler leaves before. If
+ * none was announced, this ends the handshake at once.
  *
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.
@@ -424,11 +426,12 @@ GYRE_API bool gyre_channel_handshake_begin(struct gyre_channel *channel);
 GYRE_API void gyre_channel_handshake_done(struct gyre_channel *channel);
 
 /**
- * gyre_channel_abort() - closes a channel at once; what is queued or on its way may be lost
+ * gyre_channel_abort() - closes a channel at once; bytes queued or on their way may be lost
  * @channel: the channel
  * @reason: a negative errno for gyre_channel_reason(), or 0
  *
- * Goes past the handlers. @inactive comes after the present call of a handler has returned.
+ * The call does not go through the pipeline. @inactive comes after the present call of a handler
+ * has returned.
  *
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.
@@ -441,7 +444,7 @@ GYRE_API void gyre_channel_abort(struct gyre_channel *channel, int reason);
  * @channel: the channel
  *
  * Return: the place.
- * Ownership: stays the channel's; valid as long as it.
+ * Ownership: stays the channel's; valid as long as the channel.
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
  */
@@ -452,8 +455,9 @@ GYRE_API struct gyre_handler_context *gyre_channel_tail(struct gyre_channel *cha
  * @channel: the channel
  * @auto_read: whether by itself
  *
- * What has been received already is kept, in order. A peer that resets the connection meanwhile is
- * noticed; what it sent before is still read when it is asked for, and the end comes behind it.
+ * Bytes that have been received already are kept, in order. A peer that resets the connection
+ * meanwhile is noticed: the bytes that it sent before are still read when they are asked for, and
+ * the end comes behind them.
  *
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.
@@ -465,11 +469,11 @@ GYRE_API void gyre_channel_set_auto_read(struct gyre_channel *channel, bool auto
  * gyre_channel_is_writable() - whether output is welcome
  * @channel: the channel
  *
- * It is not from when queued output crosses the high mark until it is below the low one, nor while
- * the channels of its loop hold too much together: see channel_bytes_max of struct
- * gyre_system_options.
+ * Output is unwelcome from the time that queued output crosses the high mark until it is below the
+ * low one, and while the channels of the loop hold too much together: see channel_bytes_max of
+ * struct gyre_system_options.
  *
- * Return: true while it is; false on a channel that is closed or closing.
+ * Return: true while it is welcome; false on a channel that is closed or closing.
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
@@ -477,7 +481,7 @@ GYRE_API void gyre_channel_set_auto_read(struct gyre_channel *channel, bool auto
 GYRE_API bool gyre_channel_is_writable(const struct gyre_channel *channel);
 
 /**
- * gyre_channel_queued_bytes() - how much output waits, with what the kernel has not taken
+ * gyre_channel_queued_bytes() - how much output the kernel has not taken yet
  * @channel: the channel
  *
  * Return: the number of bytes.
@@ -491,7 +495,7 @@ GYRE_API size_t gyre_channel_queued_bytes(const struct gyre_channel *channel);
  * gyre_channel_reason() - why a channel is closed or closing
  * @channel: the channel
  *
- * Return: 0 in good order or while it is open; else the negative errno.
+ * Return: 0 if it closes in good order, or is open; else a negative errno.
  * Errors:
  *   -ECANCELED   it was closed before it was connected
  *   -ECONNRESET  the peer has reset the connection
@@ -514,7 +518,7 @@ GYRE_API int gyre_channel_reason(const struct gyre_channel *channel);
  * @channel: the channel
  * @ret_address: the address
  *
- * The kernel is asked each time, by a system call.
+ * Each call asks the kernel, by a system call.
  *
  * Return: 0, or a negative errno.
  * Errors:
@@ -532,11 +536,11 @@ GYRE_API int gyre_channel_local_address(const struct gyre_channel *channel,
 /**
  * gyre_channel_peer_address() - the address of a channel's peer
  * @channel: the channel
- * @ret_address: the address; of IPv4 peers of "tcp://[::]:PORT" a mapped one, as
- *   [::ffff:127.0.0.1], and of most Unix sockets that connect one without a name
+ * @ret_address: the address. An IPv4 peer of "tcp://[::]:PORT" has a mapped one, such as
+ *   [::ffff:127.0.0.1]; most Unix sockets that connect have one without a name
  *
- * The kernel is asked each time, by a system call, and knows it while it has the connection: who
- * wants it at the channel's end asks before.
+ * Each call asks the kernel, by a system call. The kernel knows the address while it has the
+ * connection: a program that needs it at the end of the channel asks before.
  *
  * Return: 0, or a negative errno.
  * Errors:
@@ -556,21 +560,21 @@ GYRE_API int gyre_channel_peer_address(const struct gyre_channel *channel,
  * gyre_channel_descriptor() - the descriptor of a channel, for what there is no call for
  * @channel: the channel
  *
- * For getsockopt(2) and setsockopt(2), as of TCP_INFO, SO_PEERCRED, TCP_CONGESTION or SO_PRIORITY,
- * and for what only looks. What the kernel takes notice of before a connection is made has to be in
- * the options of the channel or the listener.
+ * For getsockopt(2) and setsockopt(2), for example with TCP_INFO, SO_PEERCRED, TCP_CONGESTION or
+ * SO_PRIORITY, and for calls that only look. Settings that the kernel needs before a connection is
+ * made belong in the options of the channel or the listener.
  *
- * It stays the channel's. It must not be read from, written to, shut down, connected, closed,
- * replaced by dup2(2) or made non-blocking, whose operations would then fail; nor may timeouts,
- * SO_LINGER, SO_ZEROCOPY or UDP_GRO of it be changed, which are the channel's own. A duplicate
- * keeps the connection open when the channel is closed.
+ * The descriptor must not be read from, written to, shut down, connected, closed, replaced by
+ * dup2(2) or made non-blocking: operations of the channel would fail. Its timeouts, SO_LINGER,
+ * SO_ZEROCOPY and UDP_GRO are the channel's own and must not be changed. A duplicate keeps the
+ * connection open when the channel is closed.
  *
- * Return: the descriptor, of a pipe that of its input if it has one; or a negative errno.
+ * Return: the descriptor, for a pipe that of its input if it has one; or a negative errno.
  * Errors:
  *   -EINVAL    @channel is NULL
  *   -ENOTCONN  it is a client's that is not connected yet, and has none
  * Ownership: stays the channel's; it is open until @unregistered of its handlers has returned, and
- *   may be another's after that.
+ *   may belong to something else after that.
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
  */

@@ -1,27 +1,27 @@
 /*
- * The pipeline of a channel: handlers between head and tail. What comes from the socket begins at
- * the head and is passed from handler to handler towards the tail (inbound); what goes to it begins
- * where a handler calls gyre_context_write() and its like, and is passed towards the head
- * (outbound).
+ * The pipeline of a channel: handlers between head and tail. Inbound events come from the socket:
+ * they begin at the head and are passed from handler to handler towards the tail. Outbound calls go
+ * to the socket: they begin where a handler calls gyre_context_write() and its like, and are passed
+ * towards the head.
  *
  *	head  ->  codec  ->  logic  ->  tail        read, active, exception ...
  *	head  <-  codec  <-  logic  <-  tail        connect, write, flush, close ...
  *
- * A pipeline is made before its channel is connected, if that is done here: one that was accepted
- * or inherited, or is a pipe, is connected already. Its handlers hear, each in this order,
+ * The pipeline of a client is made before its channel is connected. A channel that was accepted or
+ * inherited, or is a pipe, is connected already. Handlers are told, in this order,
  *
  *	accepted, inherited, pipe    registered, active ... inactive, unregistered
  *	client                       registered, bind, connect, active ... inactive, unregistered
  *	datagrams                    the same
  *	not connected                registered, bind, connect, unregistered
  *
- * with @bind if there is a local address, and with @connect if there is another side. These two are
- * orders, on their way from the tail to the head, which does what they say: see gyre_connect_fn.
- * What is written before @active is kept, and sent then.
+ * with @bind if there is a local address, and with @connect if there is a peer. These two are
+ * orders on their way from the tail to the head, which carries them out: see gyre_connect_fn. Bytes
+ * that are written before @active are kept, and sent then.
  *
- * A handler is a const table of functions, with NULL for what it passes on untouched. One that is
- * given passes on what it does not keep, by gyre_context_fire_read() and its like. Handlers may be
- *added, removed and replaced at any time, also from inside themselves.
+ * A handler is a const table of functions. Where a function is NULL, the event passes on untouched;
+ * a function that is given passes on what it does not keep, by gyre_context_fire_read() and its
+ *like. Handlers may be added, removed and replaced at any time, also from inside themselves.
  */
 #ifndef GYRE_PIPELINE_H
 #define GYRE_PIPELINE_H
@@ -38,7 +38,7 @@ struct gyre_file_region;
 /**
  * struct gyre_handler_context - a handler's place in one pipeline; read with the accessors below
  * @channel: the channel
- * @arg: what the handler was added with
+ * @arg: the argument that the handler was added with
  */
 struct gyre_handler_context {
 	struct gyre_channel *channel;
@@ -55,20 +55,20 @@ struct gyre_handler_context {
 typedef void (*gyre_context_fn)(struct gyre_handler_context *ctx);
 
 /**
- * gyre_added_fn - a handler comes into a pipeline
+ * gyre_added_fn - begins the life of a handler in a pipeline
  * @ctx: the handler's place
  *
- * Runs in phase 2, once, before anything else of this place; it is not re-entered. After it any
- * other may come; the last call is @removed of struct gyre_handler. A negative errno refuses: the
+ * Runs in phase 2, once, before anything else of this place; it is not re-entered. Any other call
+ * may follow; the last call is @removed of struct gyre_handler. A negative errno refuses: the
  * handler is out again, without a call of @removed, and whoever added it gets the errno.
  */
 typedef int (*gyre_added_fn)(struct gyre_handler_context *ctx);
 
 /**
- * gyre_read_fn - bytes have come
+ * gyre_read_fn - handles bytes that have come
  * @ctx: the handler's place
- * @data: the bytes; the handler's own, to be written, passed on, kept or freed. They are empty only
- *   as a datagram, or as a frame of a codec
+ * @data: the bytes, which the handler owns and writes, passes on, keeps or frees. They are empty
+ *   only as a datagram, or as a frame of a codec
  *
  * Runs in phase 2, on the channel's loop. It is re-entered only by what the handler itself calls in
  * the pipeline. The last call comes before @inactive of struct gyre_handler.
@@ -76,10 +76,11 @@ typedef int (*gyre_added_fn)(struct gyre_handler_context *ctx);
 typedef void (*gyre_read_fn)(struct gyre_handler_context *ctx, struct gyre_buffer *data);
 
 /**
- * gyre_event_fn - something that a handler tells those behind it, or that the channel tells all
+ * gyre_event_fn - handles an event, from a handler nearer to the head or from the channel
  * @ctx: the handler's place
- * @type: what it is, told by `type->id == GYRE_ID(NAME)`, for there may be several structs of one
- *   type; gyre_input_closed is the channel's own, others were sent to its address
+ * @type: the type, to be compared by `type->id == GYRE_ID(NAME)`, since there may be several
+ *   structs for one type. gyre_input_closed is the channel's own event; others were sent to its
+ *   address, or raised by handlers
  * @event: the struct that the type stands for; valid during the call
  *
  * Runs in phase 2, on the channel's loop. It is re-entered only by what the handler itself calls in
@@ -89,7 +90,7 @@ typedef void (*gyre_event_fn)(struct gyre_handler_context *ctx, const struct gyr
 			      const void *event);
 
 /**
- * gyre_writability_fn - queued output has crossed a water mark
+ * gyre_writability_fn - is told that queued output has crossed a water mark
  * @ctx: the handler's place
  * @writable: false above the high mark, true again below the low one
  *
@@ -100,27 +101,28 @@ typedef void (*gyre_event_fn)(struct gyre_handler_context *ctx, const struct gyr
 typedef void (*gyre_writability_fn)(struct gyre_handler_context *ctx, bool writable);
 
 /**
- * gyre_exception_fn - a handler nearer to the head has failed
+ * gyre_exception_fn - handles the failure of a handler nearer to the head
  * @ctx: the handler's place
  * @error: the negative errno
  *
  * Runs in phase 2, on the channel's loop. It is re-entered only by what the handler itself calls in
- * the pipeline. The last call comes before @unregistered of struct gyre_handler. What no handler
- * keeps closes the channel with @error as its reason, unless it is one of datagrams.
+ * the pipeline. The last call comes before @unregistered of struct gyre_handler. An exception that
+ * no handler keeps closes the channel with @error as its reason, except for a channel of datagrams.
  */
 typedef void (*gyre_exception_fn)(struct gyre_handler_context *ctx, int error);
 
 /**
- * gyre_bind_fn - a channel is to be bound to a local address
+ * gyre_bind_fn - handles the order to bind a channel to a local address
  * @ctx: the handler's place
  * @local: the address, as text: see gyre/socket_address.h; valid during the call
  *
- * Passed on, refused or kept as gyre_connect_fn says, with gyre_context_bind(). A client keeps what
- * comes to the head, and connects from there. A socket for datagrams is bound to @local already,
- * with the port that it got, by the call that opened it: only for another address, one opened alike
- * takes its place, in the groups that the channel is in by then; the order fails if that cannot
- * join one of them, as one of IPv4 cannot join those of IPv6. What waits in the first socket is
- * lost with it, and so is what was set on its descriptor: that is done when the channel is active.
+ * The order is passed on, refused or kept as gyre_connect_fn says, with gyre_context_bind(). The
+ * head of a client keeps the address and connects from it. A socket for datagrams is bound to
+ * @local already, with the port that it got, by the call that opened it. For another address, a new
+ * socket with the same options takes its place, in the groups that the channel is in by then; the
+ * order fails if the new socket cannot join one of them, as a socket of IPv4 cannot join groups of
+ * IPv6. Datagrams that wait in the first socket are lost with it, and so are settings of its
+ * descriptor: make those when the channel is active.
  *
  * Runs in phase 2, on the channel's loop, after @registered of struct gyre_handler; it is not
  * re-entered. It is called once, unless another handler passes it on again after the head has
@@ -130,7 +132,7 @@ typedef void (*gyre_exception_fn)(struct gyre_handler_context *ctx, int error);
 typedef int (*gyre_bind_fn)(struct gyre_handler_context *ctx, const char *local);
 
 /**
- * gyre_connect_fn - a channel is to be connected
+ * gyre_connect_fn - handles the order to connect a channel
  * @ctx: the handler's place
  * @to: where to, as text: "tcp://HOST:PORT" and the like, see gyre/socket_address.h; HOST may be a
  *   name, which is looked up when the head is reached; valid during the call
@@ -138,16 +140,17 @@ typedef int (*gyre_bind_fn)(struct gyre_handler_context *ctx, const char *local)
  *
  * The order comes once for each channel, and so once for each round of gyre_connect(), which may
  * try several addresses of one name: the channel gets the first connection that is made. A handler
- * passes it on with gyre_context_connect(), as it is or with another @to or @local; it may do so
- * later, when a timer or a message tells it how. A negative errno refuses: the channel ends with
- * that as its reason. So it does when it is closed before it is connected, by whomever; what is
- * under way for it is given up then.
+ * passes the order on with gyre_context_connect(), unchanged or with another @to or @local; it may
+ * do so later, when a timer or a message tells it how. A negative errno refuses: the channel ends
+ * with that as its reason. A channel that is closed before it is connected ends too, and the
+ * attempts under way are given up.
  *
- * A handler that passes on another @to takes the connection over, as one for a proxy does: it comes
- * to speak with what it has chosen in its @active, keeps that, and what is written meanwhile, and
- * passes @active on when those behind it can talk with whom they wanted. Only then does the
- * connection count as open: for the report of struct gyre_connect_options, its retries and its
- * time. When it never does, it need not pass on @inactive.
+ * A handler that passes on another @to takes the connection over, as a handler for a proxy does: in
+ * its @active it talks to the peer that it has chosen, keeps the event and the bytes that are
+ * written meanwhile, and passes @active on when the handlers behind it can talk to the peer that
+ * they wanted. Only then does the connection count as open, for the report of struct
+ * gyre_connect_options, its retries and its time. A handler that never passes on @active need not
+ * pass on @inactive.
  *
  * Runs in phase 2, on the channel's loop, after @registered of struct gyre_handler and after @bind;
  * it is not re-entered. It is called once, unless another handler passes it on again after the head
@@ -157,7 +160,7 @@ typedef int (*gyre_bind_fn)(struct gyre_handler_context *ctx, const char *local)
 typedef int (*gyre_connect_fn)(struct gyre_handler_context *ctx, const char *to, const char *local);
 
 /**
- * gyre_write_fn - bytes are on their way out
+ * gyre_write_fn - handles bytes on their way out
  * @ctx: the handler's place
  * @data: the bytes; the handler's own, to be passed on with gyre_context_write(), kept or freed
  *
@@ -170,15 +173,15 @@ typedef int (*gyre_connect_fn)(struct gyre_handler_context *ctx, const char *to,
 typedef int (*gyre_write_fn)(struct gyre_handler_context *ctx, struct gyre_buffer *data);
 
 /**
- * gyre_send_file_fn - a part of a file is on its way out
+ * gyre_send_file_fn - handles a part of a file on its way out
  * @ctx: the handler's place
  * @file: the file
  * @what: which part; valid during the call
  *
- * For a handler with a @write that only observes what is written, and so can let bytes pass that it
- * does not see: it passes them on with gyre_context_send_file(). Runs in phase 2, on the channel's
- * loop, inside the call of that function by another handler; it is re-entered only by what the
- * handler itself calls in the pipeline. The last call may come after @inactive of struct
+ * For a handler whose @write only observes what is written, so that it can let bytes pass without
+ * seeing them: it passes the part on with gyre_context_send_file(). Runs in phase 2, on the
+ * channel's loop, inside the call of that function by another handler; it is re-entered only by
+ * what the handler itself calls in the pipeline. The last call may come after @inactive of struct
  * gyre_handler, from another handler, and before @removed. What it returns is returned to the
  * caller.
  */
@@ -186,9 +189,9 @@ typedef int (*gyre_send_file_fn)(struct gyre_handler_context *ctx, struct gyre_f
 				 const struct gyre_file_region *what);
 
 /**
- * gyre_context_timer_fn - a timer of the handler has fired
+ * gyre_context_timer_fn - handles a timer of the handler that has fired
  * @ctx: the handler's place
- * @key: of the timer, which does not run any more and may be started again
+ * @key: the key of the timer, which does not run any more and may be started again
  *
  * Runs in phase 2, on the channel's loop, in a run of the channel and before its input. It is
  * re-entered only by what the handler itself calls in the pipeline. The last call comes before
@@ -197,30 +200,30 @@ typedef int (*gyre_send_file_fn)(struct gyre_handler_context *ctx, struct gyre_f
 typedef void (*gyre_context_timer_fn)(struct gyre_handler_context *ctx, uint64_t key);
 
 /**
- * struct gyre_handler - what a handler does; any may be NULL; must outlive the pipelines it is in
- * @name: by which it is found in a pipeline; may be NULL
- * @added: it has come into a pipeline
- * @removed: it has left it, or the channel is gone: the last call
+ * struct gyre_handler - the functions of a handler, each of which may be NULL
+ * @name: the name by which it is found in a pipeline; may be NULL
+ * @added: the handler has come into a pipeline
+ * @removed: the handler has left it, or the channel is gone: the last call
  * @registered: the channel belongs to its actor
  * @active: the channel is open for reading and writing
  * @read: bytes have come
- * @read_complete: no more bytes are there for now
- * @event: something that another handler or the channel tells
+ * @read_complete: there are no more bytes for now
+ * @event: another handler or the channel tells something
  * @writability: queued output has crossed a water mark
  * @exception: a handler has failed
- * @inactive: the channel is closed for reading and writing; gyre_channel_reason() says why. It does
- *   not come to one that never was connected
+ * @inactive: the channel is closed for reading and writing; gyre_channel_reason() says why. Not
+ *   called for a channel that was never connected
  * @unregistered: the channel no longer belongs to its actor
  * @timer: a timer of gyre_context_timer_start() has fired
  * @bind: outbound: the channel is to be bound to a local address
  * @connect: outbound: the channel is to be connected
  * @write: outbound: bytes are to be queued
- * @flush: outbound: what is queued is to be sent now
+ * @flush: outbound: queued bytes are to be sent now
  * @read_request: outbound: one more read is wanted, for channels that do not read by themselves
- * @shutdown: outbound: no more is to be written
+ * @shutdown: outbound: writing is to end
  * @close: outbound: the channel is to be closed when all is sent
- * @send_file: outbound: a part of a file is to be queued; a handler with a @write refuses that if
- *   this is NULL, and others pass it on
+ * @send_file: outbound: a part of a file is to be queued. Where this is NULL, a handler with a
+ *   @write refuses the part, and others pass it on
  */
 struct gyre_handler {
 	const char *name;
@@ -256,7 +259,7 @@ static inline struct gyre_channel *gyre_context_channel(const struct gyre_handle
 	return ctx->channel;
 }
 
-/** gyre_context_arg() - what the handler was added with */
+/** gyre_context_arg() - the argument that the handler was added with */
 static inline void *gyre_context_arg(const struct gyre_handler_context *ctx)
 {
 	return ctx->arg;
@@ -266,7 +269,7 @@ static inline void *gyre_context_arg(const struct gyre_handler_context *ctx)
  * gyre_context_stack() - the stack that a pipeline runs with, to notify, to spawn and to make mail
  * @ctx: the handler's place
  *
- * A handler of a pipeline cannot suspend: the answer to an ask made with this stack is dropped.
+ * A handler of a pipeline cannot suspend, and the answer to an ask made with this stack is dropped.
  *
  * Return: the stack, or NULL.
  * Errors:
@@ -294,8 +297,8 @@ GYRE_API struct gyre_buffer *gyre_context_buffer(const struct gyre_handler_conte
  * gyre_context_remove() - takes a handler out of its pipeline
  * @ctx: the handler's place; nothing happens when it is out already
  *
- * @removed of the handler is called at once. What it still passes on in the call that is running
- * goes to those that were its neighbours.
+ * @removed of the handler is called at once. Events that the handler still passes on during the
+ * running call go to its former neighbours.
  *
  * Ownership: @ctx is not to be used any more when the running call of the handler has returned.
  * Context: loop thread, phase 2.
@@ -309,7 +312,7 @@ GYRE_API void gyre_context_remove(struct gyre_handler_context *ctx);
  * @key: names the timer within this place
  * @delay_ns: when it fires, once; never early, on an idle loop at most a timer tick late
  *
- * It is stopped when the handler leaves the pipeline, and does not fire on a channel that closes.
+ * The timer stops when the handler leaves the pipeline, and does not fire on a channel that closes.
  *
  * Return: 0, or a negative errno.
  * Errors:
@@ -343,7 +346,7 @@ GYRE_API int gyre_context_timer_stop(struct gyre_handler_context *ctx, uint64_t 
 /**
  * gyre_pipeline_add_first() - puts a handler next to the head
  * @channel: the channel
- * @handler: what it does
+ * @handler: the handler, which must outlive the pipeline
  * @arg: for gyre_context_arg(); const for options that the handler only copies
  *
  * Return: 0, or a negative errno.
@@ -363,7 +366,7 @@ GYRE_API int gyre_pipeline_add_first(struct gyre_channel *channel,
 /**
  * gyre_pipeline_add_last() - puts a handler next to the tail
  * @channel: the channel
- * @handler: what it does
+ * @handler: the handler, which must outlive the pipeline
  * @arg: for gyre_context_arg()
  *
  * Return: 0, or a negative errno.
@@ -383,8 +386,8 @@ GYRE_API int gyre_pipeline_add_last(struct gyre_channel *channel,
 /**
  * gyre_pipeline_add_before() - puts a handler next to another, on the head's side
  * @channel: the channel
- * @name: of the other one
- * @handler: what it does
+ * @name: the name of the other handler
+ * @handler: the handler, which must outlive the pipeline
  * @arg: for gyre_context_arg()
  *
  * Return: 0, or a negative errno.
@@ -405,8 +408,8 @@ GYRE_API int gyre_pipeline_add_before(struct gyre_channel *channel, const char *
 /**
  * gyre_pipeline_add_after() - puts a handler next to another, on the tail's side
  * @channel: the channel
- * @name: of the other one
- * @handler: what it does
+ * @name: the name of the other handler
+ * @handler: the handler, which must outlive the pipeline
  * @arg: for gyre_context_arg()
  *
  * Return: 0, or a negative errno.
@@ -427,8 +430,8 @@ GYRE_API int gyre_pipeline_add_after(struct gyre_channel *channel, const char *n
 /**
  * gyre_pipeline_replace() - puts a handler in the place of another
  * @channel: the channel
- * @name: of the one that goes; the new one may have the same
- * @handler: what the new one does
+ * @name: the name of the handler that goes; the new one may have the same
+ * @handler: the new handler, which must outlive the pipeline
  * @arg: for gyre_context_arg()
  *
  * The new one is added, then the old one is removed.
@@ -451,9 +454,9 @@ GYRE_API int gyre_pipeline_replace(struct gyre_channel *channel, const char *nam
 /**
  * gyre_pipeline_remove() - takes a handler out of a pipeline
  * @channel: the channel
- * @name: of the handler
+ * @name: the name of the handler
  *
- * As gyre_context_remove().
+ * Does what gyre_context_remove() does.
  *
  * Return: 0, or a negative errno.
  * Errors:
@@ -468,7 +471,7 @@ GYRE_API int gyre_pipeline_remove(struct gyre_channel *channel, const char *name
 /**
  * gyre_pipeline_get() - finds a handler's place by its name
  * @channel: the channel
- * @name: of the handler
+ * @name: the name of the handler
  *
  * Return: the place, or NULL.
  * Errors:
@@ -526,8 +529,8 @@ GYRE_API void gyre_context_fire_read_complete(struct gyre_handler_context *ctx);
 /**
  * gyre_context_fire_event() - passes an event of any type to the next handler
  * @ctx: the handler's place
- * @type: what it is
- * @event: the struct that the type stands for
+ * @type: the type of the event
+ * @event: a struct of that type
  *
  * Ownership: @event stays the caller's.
  * Context: loop thread, phase 2, inside a handler of the pipeline.
@@ -541,6 +544,7 @@ GYRE_API void gyre_context_fire_event(struct gyre_handler_context *ctx,
  * @ctx: the handler's place
  * @writable: whether output is welcome
  *
+ *
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, inside a handler of the pipeline.
  * Since: 0.1
@@ -548,11 +552,11 @@ GYRE_API void gyre_context_fire_event(struct gyre_handler_context *ctx,
 GYRE_API void gyre_context_fire_writability(struct gyre_handler_context *ctx, bool writable);
 
 /**
- * gyre_context_fire_exception() - tells the next handler that this one has failed
+ * gyre_context_fire_exception() - tells the next handler that this handler has failed
  * @ctx: the handler's place
  * @error: a negative errno
  *
- * When no handler keeps it, the tail closes the channel with @error as its reason.
+ * If no handler keeps the exception, the tail closes the channel with @error as its reason.
  *
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, inside a handler of the pipeline.
