@@ -1,10 +1,10 @@
 /*
  * Buffers: bytes on their way through a pipeline. A buffer is a chain of slices of shared pages, so
- * that taking some off its front, splitting it and joining two copies nothing.
+ * that taking bytes off its front, splitting it and joining two buffers copy nothing.
  *
  * A buffer belongs to the loop where it was made and does not leave it. Whoever has a buffer owns
- * it, and gives it away with every call that takes one. Functions that only look take NULL for an
- * empty one.
+ * it, and gives it away with every call that takes one. Functions that only look accept NULL as an
+ * empty buffer.
  */
 #ifndef GYRE_BUFFER_H
 #define GYRE_BUFFER_H
@@ -22,9 +22,9 @@ struct gyre_stack;
 #define GYRE_SPAN_BYTES_MAX (UINT32_C(1) << 30)
 
 /**
- * struct gyre_span - bytes that stand together
- * @bytes: the first of them
- * @count: how many
+ * struct gyre_span - bytes in one piece of memory
+ * @bytes: the first byte
+ * @count: how many bytes
  */
 struct gyre_span {
 	const void *bytes;
@@ -32,18 +32,19 @@ struct gyre_span {
 };
 
 /**
- * gyre_release_fn - memory that a buffer was given is needed no more
- * @arg: what it was given with
+ * gyre_release_fn - takes back memory that a buffer was given
+ * @arg: the argument that was given with the memory
  *
- * Runs once for each piece of memory, on the loop of the buffer, in phase 1, 2 or 3: where the last
- * buffer with a byte of it loses that, or inside the call that was to take it and failed. It is the
- * last call for that memory. It is not re-entered for the same memory, and may call only those of
- * gyre's functions that any thread may call.
+ *
+ * Runs once for each piece of memory, on the loop of the buffer, in phase 1, 2 or 3: when no buffer
+ * refers to it any more, or inside the call that was to take the memory and failed. It is the last
+ * call for that memory. It is not re-entered for the same memory, and may call only those of gyre's
+ * functions that any thread may call.
  */
 typedef void (*gyre_release_fn)(void *arg);
 
 /**
- * gyre_buffer_create() - an empty buffer, to be appended to
+ * gyre_buffer_create() - makes an empty buffer
  * @stack: the stack of the running handler; in a pipeline, that of gyre_context_stack()
  *
  * Return: the buffer, or NULL.
@@ -79,7 +80,7 @@ GYRE_API size_t gyre_buffer_bytes(const struct gyre_buffer *buffer);
 /**
  * gyre_buffer_append() - copies bytes to the end of a buffer
  * @buffer: the buffer
- * @bytes: what is copied; may be NULL when @count is 0
+ * @bytes: the bytes; may be NULL when @count is 0
  * @count: how many bytes
  *
  * Return: 0, or a negative errno, and then the buffer is as it was.
@@ -93,11 +94,12 @@ GYRE_API size_t gyre_buffer_bytes(const struct gyre_buffer *buffer);
 GYRE_API int gyre_buffer_append(struct gyre_buffer *buffer, const void *bytes, size_t count);
 
 /**
- * gyre_buffer_append_memory() - puts memory at the end of a buffer as it is, without a copy
+ * gyre_buffer_append_memory() - puts memory at the end of a buffer, without a copy
  * @buffer: the buffer
- * @memory: what is put there; may not change any more; may be NULL when @count is 0
+ * @memory: the memory, which must not change any more; may be NULL when @count is 0
  * @count: how many bytes, at most GYRE_SPAN_BYTES_MAX
- * @release: called when no buffer has any of it, nor the kernel; NULL for what stays for ever
+ * @release: called when neither a buffer nor the kernel refers to it; NULL for memory that stays
+ *   for ever
  * @arg: for @release
  *
  * Return: 0, or a negative errno, and then the buffer is as it was.
@@ -115,10 +117,10 @@ GYRE_API int gyre_buffer_append_memory(struct gyre_buffer *buffer, const void *m
 /**
  * gyre_buffer_prepend() - copies bytes to the front of a buffer
  * @buffer: the buffer
- * @bytes: what is copied; may be NULL when @count is 0
+ * @bytes: the bytes; may be NULL when @count is 0
  * @count: how many bytes, at most GYRE_SPAN_BYTES_MAX
  *
- * Made for headers: up to 32 bytes before what a handler has appended cost no memory.
+ * Made for headers: up to 32 bytes in front of bytes that a handler has appended cost no memory.
  *
  * Return: 0, or a negative errno, and then the buffer is as it was.
  * Errors:
@@ -133,11 +135,11 @@ GYRE_API int gyre_buffer_prepend(struct gyre_buffer *buffer, const void *bytes, 
 
 /**
  * gyre_buffer_join() - moves the bytes of one buffer to the end of another, without a copy
- * @buffer: what grows
- * @more: what is moved
+ * @buffer: the buffer that grows
+ * @more: the buffer that is moved
  *
- * A piece of at most 256 bytes is copied where there is room for it, so that what comes a few bytes
- * at a time does not keep a page for each time.
+ * A piece of at most 256 bytes is copied where there is room for it, so that bytes which come a few
+ * at a time do not keep a page each time.
  *
  * Return: 0, or a negative errno, and then @buffer is as it was.
  * Errors:
@@ -150,9 +152,9 @@ GYRE_API int gyre_buffer_prepend(struct gyre_buffer *buffer, const void *bytes, 
 GYRE_API int gyre_buffer_join(struct gyre_buffer *buffer, struct gyre_buffer *more);
 
 /**
- * gyre_buffer_split() - takes the first bytes of a buffer into one of their own, without a copy
- * @buffer: what keeps the rest
- * @count: how many bytes, at most those there are
+ * gyre_buffer_split() - moves the first bytes of a buffer into another, without a copy
+ * @buffer: the buffer that keeps the rest
+ * @count: how many bytes, at most as many as there are
  * @ret_front: the first @count bytes
  *
  * Return: 0, or a negative errno, and then @buffer is as it was.
@@ -167,11 +169,12 @@ GYRE_API int gyre_buffer_split(struct gyre_buffer *buffer, size_t count,
 			       struct gyre_buffer **ret_front);
 
 /**
- * gyre_buffer_duplicate() - another buffer with the same bytes, without a copy
+ * gyre_buffer_duplicate() - makes another buffer with the same bytes, without a copy
  * @buffer: the buffer
- * @ret_same: the other one
+ * @ret_same: the other buffer
  *
- * For the same bytes to several channels of one loop; struct gyre_bytes is for those of many loops.
+ * Made for sending the same bytes to several channels of one loop; struct gyre_bytes is for
+ * channels of many loops.
  *
  * Return: 0, or a negative errno.
  * Errors:
@@ -184,14 +187,14 @@ GYRE_API int gyre_buffer_split(struct gyre_buffer *buffer, size_t count,
 GYRE_API int gyre_buffer_duplicate(const struct gyre_buffer *buffer, struct gyre_buffer **ret_same);
 
 /**
- * gyre_buffer_peek() - shows bytes where they stand, as many as stand together
+ * gyre_buffer_peek() - shows bytes where they are, as many as are in one piece
  * @buffer: the buffer, or NULL
  * @offset: from the front, in bytes
  * @ret_bytes: where the byte at @offset is; valid until the buffer changes hands or loses that byte
  *
  * To visit all bytes, call it again with @offset advanced by what it returned.
  *
- * Return: how many bytes stand together there; 0 past the end.
+ * Return: how many bytes are in one piece there; 0 past the end.
  * Ownership: the bytes stay the buffer's. They may be changed only if nobody else has them.
  * Context: loop thread, phases 2 and 3, on the loop where it was made.
  * Since: 0.1
@@ -200,10 +203,11 @@ GYRE_API size_t gyre_buffer_peek(const struct gyre_buffer *buffer, size_t offset
 				 const void **ret_bytes);
 
 /**
- * gyre_buffer_spans() - shows bytes where they stand, several spans of them at once
+ * gyre_buffer_spans() - shows bytes where they are, several pieces at once
  * @buffer: the buffer, or NULL
  * @offset: from the front, in bytes
- * @spans: room for @spans_max spans, which are valid as long as what gyre_buffer_peek() shows
+ * @spans: room for @spans_max spans, which are valid as long as the bytes that gyre_buffer_peek()
+ *   shows
  * @spans_max: how many spans at most
  *
  * To visit more, call it again with @offset advanced by what the spans have.
@@ -217,18 +221,18 @@ GYRE_API size_t gyre_buffer_spans(const struct gyre_buffer *buffer, size_t offse
 				  struct gyre_span *spans, size_t spans_max);
 
 /**
- * gyre_buffer_linear() - sees to it that the first bytes of a buffer stand together
+ * gyre_buffer_linear() - brings the first bytes of a buffer into one piece
  * @buffer: the buffer
  * @count: how many bytes, 1 to GYRE_SPAN_BYTES_MAX
  * @ret_bytes: where they are; valid until the buffer changes hands or loses the first of them
  *
- * They are copied only if they do not stand together already.
+ * They are copied only if they are not in one piece already.
  *
  * Return: 0, or a negative errno, and then the buffer is as it was.
  * Errors:
  *   -EAGAIN    fewer bytes are there
  *   -EINVAL    an argument is NULL, or @count is 0
- *   -EMSGSIZE  @count is more than GYRE_SPAN_BYTES_MAX, and they do not stand together
+ *   -EMSGSIZE  @count is more than GYRE_SPAN_BYTES_MAX, and the bytes are not in one piece
  *   -ENOMEM    there is no memory
  * Ownership: the bytes stay the buffer's. They may be changed only if nobody else has them.
  * Context: loop thread, phases 2 and 3, on the loop where it was made.
@@ -237,7 +241,7 @@ GYRE_API size_t gyre_buffer_spans(const struct gyre_buffer *buffer, size_t offse
 GYRE_API int gyre_buffer_linear(struct gyre_buffer *buffer, size_t count, const void **ret_bytes);
 
 /**
- * gyre_buffer_copy() - copies bytes out of a buffer and leaves them there
+ * gyre_buffer_copy() - copies bytes out of a buffer, which keeps them
  * @buffer: the buffer, or NULL
  * @offset: from the front, in bytes
  * @to: room for @count bytes
@@ -252,7 +256,7 @@ GYRE_API size_t gyre_buffer_copy(const struct gyre_buffer *buffer, size_t offset
 				 size_t count);
 
 /**
- * gyre_buffer_read() - copies bytes out of a buffer and takes them off its front
+ * gyre_buffer_read() - copies bytes out of a buffer, and takes them off its front
  * @buffer: the buffer, or NULL
  * @to: room for @count bytes
  * @count: how many bytes
@@ -280,7 +284,7 @@ GYRE_API size_t gyre_buffer_skip(struct gyre_buffer *buffer, size_t count);
  * gyre_buffer_find() - looks for a byte
  * @buffer: the buffer, or NULL
  * @offset: where to begin, from the front, in bytes
- * @byte: what to look for
+ * @byte: the byte
  *
  * Return: the offset of the first such byte from the front, or a negative errno.
  * Errors:
@@ -293,11 +297,11 @@ GYRE_API int64_t gyre_buffer_find(const struct gyre_buffer *buffer, size_t offse
 				  unsigned char byte);
 
 /**
- * gyre_buffer_find_bytes() - looks for a sequence of bytes, also where it lies across pages
+ * gyre_buffer_find_bytes() - looks for a sequence of bytes, also across pages
  * @buffer: the buffer, or NULL
  * @offset: where to begin, from the front, in bytes
- * @bytes: what to look for
- * @count: how many bytes that is, at least 1. The time taken grows with it
+ * @bytes: the sequence
+ * @count: the length of the sequence, at least 1 byte. The search takes longer for a longer one
  *
  * Return: the offset from the front where it begins first, or a negative errno.
  * Errors:
@@ -313,12 +317,13 @@ GYRE_API int64_t gyre_buffer_find_bytes(const struct gyre_buffer *buffer, size_t
 /* ---- datagrams ---- */
 
 /**
- * gyre_buffer_peer() - who sent a datagram, or whom it is for
+ * gyre_buffer_peer() - the peer of a datagram: its sender, or its receiver
  * @buffer: the buffer, or NULL
  *
- * What a datagram channel received has its sender, unless that is a Unix socket without a name.
+ * A buffer that a datagram channel received has its sender, unless that is a Unix socket without a
+ * name.
  *
- * Return: the address, or NULL when it has none.
+ * Return: the address, or NULL if the buffer has none.
  * Errors:
  *   NULL  there is none
  * Ownership: stays the buffer's; valid until the buffer changes hands or gets another peer.
@@ -328,13 +333,13 @@ GYRE_API int64_t gyre_buffer_find_bytes(const struct gyre_buffer *buffer, size_t
 GYRE_API const struct gyre_socket_address *gyre_buffer_peer(const struct gyre_buffer *buffer);
 
 /**
- * gyre_buffer_set_peer() - says whom a datagram is for
+ * gyre_buffer_set_peer() - sets the receiver of a datagram
  * @buffer: the buffer
  * @peer: the address, which is copied; NULL for none
  *
  * Return: 0, or a negative errno, and then the buffer is as it was.
  * Errors:
- *   -EINVAL  @buffer is NULL, or @peer is not the address of anybody
+ *   -EINVAL  @buffer is NULL, or @peer is no address
  *   -ENOMEM  there is no memory
  * Ownership: @peer stays the caller's.
  * Context: loop thread, phases 2 and 3, on the loop where it was made.

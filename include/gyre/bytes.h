@@ -1,11 +1,11 @@
 /*
- * Shared bytes: a block that is filled once, never changes, and is counted by those who have it,
- * from any thread. Buffers of many channels on many loops may refer to it; so one line that goes to
- * a thousand receivers is there once.
+ * Shared bytes: a block that is filled once, never changes, and is counted by reference from any
+ * thread. Buffers of many channels on many loops may refer to it, so that a line for a thousand
+ * receivers is in memory once.
  *
  *	struct gyre_bytes *line = gyre_bytes_of_buffer(data);
  *
- * Sent to other actors in a message that owns it, each of them does
+ * Each actor that gets the block in a message which owns a reference does
  *
  *	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
  *
@@ -22,8 +22,8 @@ GYRE_BEGIN_DECLS
 struct gyre_bytes;
 
 /**
- * gyre_bytes_create() - shared bytes, with a copy of some memory in them
- * @bytes: what is copied; may be NULL when @count is 0
+ * gyre_bytes_create() - makes shared bytes from a copy of memory
+ * @bytes: the bytes; may be NULL when @count is 0
  * @count: how many bytes, at most GYRE_SPAN_BYTES_MAX
  *
  * Return: the block, with one reference, or NULL.
@@ -36,7 +36,7 @@ struct gyre_bytes;
 GYRE_API struct gyre_bytes *gyre_bytes_create(const void *bytes, size_t count);
 
 /**
- * gyre_bytes_of_buffer() - shared bytes, with a copy of what is in a buffer
+ * gyre_bytes_of_buffer() - makes shared bytes from a copy of a buffer
  * @buffer: the buffer, or NULL
  *
  * Return: the block, with one reference, or NULL.
@@ -49,7 +49,7 @@ GYRE_API struct gyre_bytes *gyre_bytes_create(const void *bytes, size_t count);
 GYRE_API struct gyre_bytes *gyre_bytes_of_buffer(const struct gyre_buffer *buffer);
 
 /**
- * gyre_bytes_ref() - one more reference
+ * gyre_bytes_ref() - adds a reference
  * @bytes: the block, or NULL
  *
  * Return: @bytes.
@@ -60,7 +60,7 @@ GYRE_API struct gyre_bytes *gyre_bytes_of_buffer(const struct gyre_buffer *buffe
 GYRE_API struct gyre_bytes *gyre_bytes_ref(struct gyre_bytes *bytes);
 
 /**
- * gyre_bytes_unref() - one reference less; the last one frees the block
+ * gyre_bytes_unref() - drops a reference; the last frees the block
  * @bytes: the block, or NULL
  *
  * Ownership: the reference is taken.
@@ -84,7 +84,7 @@ GYRE_API size_t gyre_bytes_count(const struct gyre_bytes *bytes);
  * gyre_bytes_data() - the bytes of a block
  * @bytes: the block
  *
- * Return: where they begin; valid as long as the caller has a reference.
+ * Return: the first byte; valid as long as the caller has a reference.
  * Ownership: they stay the block's, and nobody may change them.
  * Context: any thread, any phase.
  * Since: 0.1

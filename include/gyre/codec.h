@@ -1,31 +1,32 @@
 /*
  * Codecs: handlers that cut a stream of bytes into frames. Each complete frame is one read of the
- * next handler; what is not complete is kept until more comes, and dropped when the channel ends.
+ * next handler. An incomplete frame is kept until more comes, and dropped when the channel ends.
  *
  *	const struct gyre_line_options options = { .append = GYRE_APPEND_LF };
  *
  *	r = gyre_pipeline_add_last(channel, gyre_line_codec(), &options);
  *
  * A codec is added with its options as the argument: they are copied, and NULL stands for all zero.
- * Options out of their bounds refuse with -EINVAL. Of one codec a pipeline has one, as of any name;
- * for another of the same kind copy its table and give that another name.
+ * Options out of their bounds refuse with -EINVAL. A pipeline has at most one codec of a kind,
+ * because names are unique; for a second one, copy the table of the codec and give the copy another
+ * name.
  *
- * Frames wait, like reads of the socket, while the channel reads nothing: paused over the high
- *mark, or with reading turned off. On a channel that reads on request each request gives one frame.
- *After the peer's end all complete frames are delivered before the channel closes. Read_complete is
- *passed on as it comes.
+ * Frames wait, as reads of the socket do, while the channel does not read: over the high mark, or
+ * with reading turned off. On a channel that reads on request, each request gives one frame. After
+ * the peer's end, all complete frames are delivered before the channel closes. @read_complete is
+ * passed on as it comes.
  *
- * A frame over the limit raises the exception -EMSGSIZE, once, and is thrown away; with @fail_late
- * not before its end has come. What cannot be understood raises -EPROTO, and then all input is
- * thrown away. An exception that no handler keeps closes the channel with that reason; one that
- * keeps -EMSGSIZE sees the frames behind the long one.
+ * A frame over the limit raises the exception -EMSGSIZE once and is thrown away; with @fail_late
+ * the exception comes when the frame has ended. Bytes that cannot be understood raise -EPROTO, and
+ * then all input is thrown away. An exception that no handler keeps closes the channel with that
+ * reason. A handler that keeps -EMSGSIZE gets the frames behind the long one.
  *
- * On a channel of datagrams each datagram is a stream of its own. A frame that is not complete at
- * its end raises -EPROTO, one over the limit -EMSGSIZE also with @fail_late, and what a datagram
- * has raised is over with it.
+ * On a channel of datagrams, each datagram is a stream of its own. A frame that is incomplete at
+ * the end of a datagram raises -EPROTO; a frame over the limit raises -EMSGSIZE, also with
+ * @fail_late. The next datagram begins anew.
  *
- * A codec that is removed or replaced, also by the next handler in the midst of frames of one read,
- * gives what it has not cut yet to what comes to stand in its place.
+ * A codec that is removed or replaced, also by the next handler between frames of one read, gives
+ * the bytes that it has not cut yet to the handler that takes its place.
  */
 #ifndef GYRE_CODEC_H
 #define GYRE_CODEC_H
@@ -65,9 +66,10 @@ enum gyre_append {
 /**
  * struct gyre_line_options - lines, which end in LF or CRLF; all zero is the default
  * @frame_bytes_max: the longest line without its end, at most GYRE_FRAME_BYTES_MAX; 0 for 8 KiB
- * @append: what is put at the end of each buffer that is written; parts of files pass if nothing is
- * @keep_end: leave the end on the lines; by default it is taken off, and a line may be empty
- * @fail_late: raise -EMSGSIZE when the end of the long line has come
+ * @append: the end that is put behind each buffer that is written; parts of files pass only if it
+ *   is GYRE_APPEND_NOTHING
+ * @keep_end: leave the end on the lines; by default it is taken off, so that a line may be empty
+ * @fail_late: raise -EMSGSIZE only when the end of the long line has come
  */
 struct gyre_line_options {
 	size_t frame_bytes_max;
@@ -78,17 +80,19 @@ struct gyre_line_options {
 
 /**
  * struct gyre_delimiter_options - frames that end in one of several sequences of bytes
- * @delimiters: the sequences, 1 to GYRE_DELIMITER_BYTES_MAX bytes each, whose bytes must outlive
+ * @delimiters: the sequences, of 1 to GYRE_DELIMITER_BYTES_MAX bytes each; their bytes must outlive
  *   the codec
  * @delimiters_count: how many, 1 to GYRE_DELIMITERS_MAX
  * @frame_bytes_max: the longest frame without its delimiter, at most GYRE_FRAME_BYTES_MAX; 0 for
  *   8 KiB
- * @append: put the first of the delimiters at the end of each buffer that is written; parts of
- *   files pass if it is not
- * @keep_delimiter: leave it on the frames; by default it is taken off, and a frame may be empty
+ * @append: put the first of the delimiters behind each buffer that is written; parts of files pass
+ *   only without this
+ * @keep_delimiter: leave the delimiter on the frames; by default it is taken off, so that a frame
+ *   may be empty
  * @fail_late: raise -EMSGSIZE when the end of the long frame has come
  *
- * The delimiter that is complete first ends the frame; of those that are so together the longest.
+ * The delimiter that is complete first ends the frame; of several that are complete at the same
+ * byte, the longest.
  */
 struct gyre_delimiter_options {
 	const struct gyre_span *delimiters;
@@ -111,9 +115,9 @@ struct gyre_delimiter_options {
  * @order: which byte of the field comes first
  * @fail_late: raise -EMSGSIZE when the end of the long frame has come
  *
- * A frame ends where its field ends, plus the field's value, plus @length_adjustment. One that
- * would end before its field does, that is shorter than what is stripped, or whose field has the
- * top bit of 8 bytes, is -EPROTO.
+ * A frame ends at the end of its field, plus the value of the field, plus @length_adjustment.
+ * -EPROTO is raised for a frame that would end before its field does, that is shorter than
+ * @initial_bytes_to_strip, or whose field of 8 bytes has the top bit set.
  */
 struct gyre_length_options {
 	size_t frame_bytes_max;
@@ -126,14 +130,14 @@ struct gyre_length_options {
 };
 
 /**
- * struct gyre_prepender_options - the length before a buffer; all zero is the default
+ * struct gyre_prepender_options - how a length is put before buffers; all zero is the default
  * @length_field_bytes: 1, 2, 3, 4 or 8; 0 for 4
  * @length_adjustment: added to the number of bytes
  * @length_includes_field: count the field too
  * @order: which byte of the field comes first
  *
- * A write whose length does not fit into the field is refused with -EMSGSIZE, one below 0 with
- * -EINVAL.
+ * A write whose length does not fit into the field is refused with -EMSGSIZE, a write whose
+ * adjusted length is below 0 with -EINVAL.
  */
 struct gyre_prepender_options {
 	size_t length_field_bytes;
@@ -143,12 +147,12 @@ struct gyre_prepender_options {
 };
 
 /**
- * struct gyre_varint_options - frames with a length as protobuf has; all zero is the default
+ * struct gyre_varint_options - frames with a varint as length; all zero is the default
  * @frame_bytes_max: the longest frame without the length, at most GYRE_FRAME_BYTES_MAX; 0 for 1 MiB
  * @fail_late: raise -EMSGSIZE when the end of the long frame has come
  *
- * The length has at most 5 bytes and 32 bits; else it is -EPROTO. It is taken off what is read and
- * put before what is written.
+ * The length has at most 5 bytes and 32 bits; a longer one raises -EPROTO. It is taken off the
+ * frames that are read, and put before the buffers that are written.
  */
 struct gyre_varint_options {
 	size_t frame_bytes_max;
@@ -158,7 +162,7 @@ struct gyre_varint_options {
 /**
  * gyre_fixed_codec() - frames of one length
  *
- * Its argument is a struct gyre_fixed_options, its name "fixed". What is written passes unchanged.
+ * The argument is a struct gyre_fixed_options; the name is "fixed". Written bytes pass unchanged.
  *
  * Return: the handler.
  * Ownership: stays the library's, and lives for ever.
@@ -170,7 +174,7 @@ GYRE_API const struct gyre_handler *gyre_fixed_codec(void);
 /**
  * gyre_line_codec() - lines
  *
- * Its argument is a struct gyre_line_options or NULL, its name "line".
+ * The argument is a struct gyre_line_options or NULL; the name is "line".
  *
  * Return: the handler.
  * Ownership: stays the library's, and lives for ever.
@@ -182,7 +186,7 @@ GYRE_API const struct gyre_handler *gyre_line_codec(void);
 /**
  * gyre_delimiter_codec() - frames that end in a delimiter
  *
- * Its argument is a struct gyre_delimiter_options, its name "delimiter".
+ * The argument is a struct gyre_delimiter_options; the name is "delimiter".
  *
  * Return: the handler.
  * Ownership: stays the library's, and lives for ever.
@@ -194,8 +198,8 @@ GYRE_API const struct gyre_handler *gyre_delimiter_codec(void);
 /**
  * gyre_length_codec() - frames that tell their length
  *
- * Its argument is a struct gyre_length_options or NULL, its name "length". What is written passes
- * unchanged: gyre_length_prepender() is for that.
+ * The argument is a struct gyre_length_options or NULL; the name is "length". Written bytes
+ * pass unchanged: add gyre_length_prepender() for them.
  *
  * Return: the handler.
  * Ownership: stays the library's, and lives for ever.
@@ -207,8 +211,8 @@ GYRE_API const struct gyre_handler *gyre_length_codec(void);
 /**
  * gyre_length_prepender() - puts the length before what is written
  *
- * Its argument is a struct gyre_prepender_options or NULL, its name "length_prepender". What is
- * read passes unchanged.
+ * The argument is a struct gyre_prepender_options or NULL; the name is "length_prepender". Bytes
+ * that are read pass unchanged.
  *
  * Return: the handler.
  * Ownership: stays the library's, and lives for ever.
@@ -218,9 +222,9 @@ GYRE_API const struct gyre_handler *gyre_length_codec(void);
 GYRE_API const struct gyre_handler *gyre_length_prepender(void);
 
 /**
- * gyre_varint_codec() - frames with a length of variable length
+ * gyre_varint_codec() - frames with a varint as length, as in protobuf
  *
- * Its argument is a struct gyre_varint_options or NULL, its name "varint".
+ * The argument is a struct gyre_varint_options or NULL; the name is "varint".
  *
  * Return: the handler.
  * Ownership: stays the library's, and lives for ever.

@@ -24,14 +24,14 @@ GYRE_BEGIN_DECLS
 #define GYRE_CONNECTIONS_MAX 4096
 
 /**
- * enum gyre_connection_step - what has happened to a connection
+ * enum gyre_connection_step - a step in the life of a connection
  * @GYRE_CONNECTION_OPEN: it is made, and its channel is about to be active; where a handler has
- *   taken it over, those behind that are about to hear of it: see gyre_connect_fn
- * @GYRE_CONNECTION_FAILED: an attempt has failed: of one address, to find any, or of a handler,
- *   which has refused it or ended it before it was open; others may follow
+ *   taken it over, the handlers behind are about to be told: see gyre_connect_fn
+ * @GYRE_CONNECTION_FAILED: an attempt has failed: no address was found, an address failed, or a
+ *   handler refused the connection or ended it before it was open; other attempts may follow
  * @GYRE_CONNECTION_CLOSED: it was open, and its channel is gone
  * @GYRE_CONNECTION_PAUSE: it will be tried again after a pause
- * @GYRE_CONNECTION_GIVEN_UP: it will not be tried again: the last of this connection
+ * @GYRE_CONNECTION_GIVEN_UP: it will not be tried again: the last step of this connection
  */
 enum gyre_connection_step {
 	GYRE_CONNECTION_OPEN,
@@ -43,13 +43,13 @@ enum gyre_connection_step {
 
 /**
  * struct gyre_connection - the notice and the report about a connection
- * @step: what has happened
+ * @step: the step
  * @reason: a negative errno, or 0: why the attempt failed, the channel was closed, or there is a
  *   pause or an end
- * @connection: which one of the actor's, from 0
+ * @connection: the number of the connection within its actor, from 0
  * @failures: how many rounds of attempts have failed since it was last open
- * @pause_ns: of GYRE_CONNECTION_PAUSE
- * @address: that was tried, or is connected with; of 0 bytes when there is none
+ * @pause_ns: the pause, for GYRE_CONNECTION_PAUSE
+ * @address: the address that was tried, or of the peer; of 0 bytes if there is none
  */
 struct gyre_connection {
 	enum gyre_connection_step step;
@@ -62,15 +62,15 @@ struct gyre_connection {
 GYRE_OWN_MESSAGE_(gyre_connection, 0x28);
 
 /**
- * gyre_connection_fn - hears what becomes of connections
+ * gyre_connection_fn - is told of each step of connections
  * @stack: to notify, to spawn and to make mail; nothing can be awaited
  * @connection: what has happened; valid during the call
  * @channel: the channel, for GYRE_CONNECTION_OPEN and GYRE_CONNECTION_CLOSED; else NULL
  * @arg: @report_arg of struct gyre_connect_options
  *
  * Runs in phase 2, on the actor's loop; it is not re-entered. The last call for a connection is
- * that with GYRE_CONNECTION_GIVEN_UP, or GYRE_CONNECTION_CLOSED when the actor stops, or none if
- * the actor stops before the connection was open.
+ * that with GYRE_CONNECTION_GIVEN_UP, or with GYRE_CONNECTION_CLOSED when the actor stops; there is
+ * none if the actor stops before the connection was open.
  */
 typedef void (*gyre_connection_fn)(struct gyre_stack *stack,
 				   const struct gyre_connection *connection,
@@ -80,31 +80,32 @@ typedef void (*gyre_connection_fn)(struct gyre_stack *stack,
  * struct gyre_connect_options - where to connect to, and how; all zero is the default
  * @to: "tcp://HOST:PORT" or "unix:PATH", see gyre/socket_address.h; HOST may be a name
  * @local: the address to connect from, without a name; NULL for any. Addresses of another family
- *   than it are not tried
- * @init_channel: gives each channel its handlers: a new one in each round, when nothing has been
- *   tried yet
+ *   are not tried
+ * @init_channel: gives each channel its handlers, before the first attempt of a round; each round
+ *   has a new channel
  * @init_arg: for @init_channel
  * @channel: how each channel behaves
  * @connections: how many to keep, at most GYRE_CONNECTIONS_MAX; 0 for one
- * @connect_timeout_ns: for one round: the lookup and all attempts, and what handlers do before and,
- *   if one has taken the connection over, after them; 0 for 10 s
- * @retries_max: how many rounds in a row may follow one that has failed, or the loss of an open
- *   connection; 0 for none, UINT32_MAX for no limit. A connection that was open begins anew
- * @retry_min_ns: the pause before the first of them, up to 8.64e13; 0 for 100 ms, or for
+ * @connect_timeout_ns: the limit of one round: the lookup, all attempts, the work of handlers
+ *   before them and, if a handler has taken the connection over, after them; 0 for 10 s
+ * @retries_max: how many rounds in a row may follow a failed round, or the loss of an open
+ *   connection; 0 for none, UINT32_MAX for no limit. The count begins anew when a connection was
+ *   open
+ * @retry_min_ns: the pause before the first of these rounds, up to 8.64e13; 0 for 100 ms, or for
  *   @retry_max_ns if that is less
  * @retry_max_ns: the longest pause, at least @retry_min_ns, up to 8.64e13; 0 for 10 s, or for
  *   @retry_min_ns if that is more
- * @retry_percent: how long a pause is, of the one before, 100 to 1000; 0 for 200. The first again
- *   is that after a connection that was open for longer than the pause before it
- * @retry_jitter_percent: how much of a pause may be taken off by chance, so that many do not come
- *   back at once; at most 100, and 0 for 20
+ * @retry_percent: the length of a pause in per cent of the one before, 100 to 1000; 0 for 200.
+ *   Pauses begin anew after a connection that was open for longer than the pause before it
+ * @retry_jitter_percent: how many per cent of a pause may be taken off at random, so that many
+ *   clients do not come back at once; at most 100; 0 for 20
  * @name_servers: "ADDRESS:PORT,..." to ask, as in struct gyre_resolve_options; NULL for those of
  *   the machine; 1 to 1023 bytes
- * @report: hears of each step; may be NULL
+ * @report: is told of each step; may be NULL
  * @report_arg: for @report
- * @owner: an actor that gets each step as a notice; nobody for none
- * @place: the loop of the actor; as for gyre_spawn(); it ends with its loop when that retires, see
- *   gyre_system_resize(): its connections are drained then
+ * @owner: an actor that gets each step as a notice; GYRE_NOBODY for none
+ * @place: the loop of the actor, as for gyre_spawn(). When its loop retires (see
+ *   gyre_system_resize()), the actor ends and its connections are drained
  */
 struct gyre_connect_options {
 	const char *to;
@@ -129,15 +130,15 @@ struct gyre_connect_options {
 /**
  * gyre_connect() - makes an actor that connects
  * @stack: the stack of the running handler
- * @options: where to, and how; not needed after the call, except for @init_arg and @report_arg
+ * @options: where to connect to, and how; not needed after the call, except for @init_arg and @report_arg
  * @ret_socket: the actor
  *
- * Nothing has been tried when the call returns: what becomes of the connections is reported. The
- * actor is a child of the running one, unless @place says that it is detached. The reasons of
- * failures are -ECONNREFUSED, -ETIMEDOUT, -ENETUNREACH, -ENOENT (a Unix path), -ENXIO (the name is
- * not known), -EAGAIN (no name server answers usefully), -EMFILE, -ECANCELED (a handler has closed
- * the channel before), -ECONNABORTED (its end came before it was open), and what else a handler or
- * a connect may fail with; a round's is the one that explains most.
+ * Nothing has been tried when the call returns: success and failure are reported. The actor is a
+ * child of the running one, unless @place says that it is detached. The reasons of failures are
+ * -ECONNREFUSED, -ETIMEDOUT, -ENETUNREACH, -ENOENT (a Unix path), -ENXIO (the name is not known),
+ * -EAGAIN (no name server answers usefully), -EMFILE, -ECANCELED (a handler has closed the channel
+ * before), -ECONNABORTED (the connection ended before it was open), and others that a handler or a
+ * connect may fail with. The reason of a round is that of the attempt that explains most.
  *
  * Return: 0, or a negative errno.
  * Errors:
@@ -160,7 +161,8 @@ GYRE_API int gyre_connect(struct gyre_stack *stack, const struct gyre_connect_op
 /**
  * gyre_system_connect() - makes an actor that connects, from outside
  * @system: where
- * @options: as for gyre_connect(); without a loop in @place they go to all in turn
+ * @options: as for gyre_connect(); without a loop in @place the actors are placed on all loops in
+ *   turn
  * @ret_socket: the actor
  *
  * Return: 0, or a negative errno.

@@ -1,7 +1,7 @@
 /*
- * Idle and slow channels. This handler measures progress, which is bytes that have moved, and
- *raises an event when there has been none, or too little, for a time; a peer that sends or takes a
- *byte now and then makes as much progress as the bytes say.
+ * Idle and slow channels. The idle handler measures progress, which is bytes that have moved, and
+ * raises an event after a time without progress, or with too little of it. A peer that moves a byte
+ * now and then makes as much progress as these bytes.
  *
  *	const struct gyre_idle_options options = {
  *		.read_ns = GYRE_SECONDS(30),
@@ -11,11 +11,11 @@
  *
  *	r = gyre_pipeline_add_first(channel, gyre_idle_handler(), &options);
  *
- * It is to stand next to the head, where it sees the bytes of the socket. What is written counts as
- * moved when the peer's kernel has acknowledged it; that is looked at eight times in the shortest
- *of the times for output while some is under way, so an event of output may be late by an eighth.
- * Times begin when the channel is active. Time in which the channel does not read, as nobody wants
- * it to, is not held against the peer, nor is time in which there is nothing to be sent, except by
+ * The handler belongs next to the head, where it sees the bytes of the socket. Written bytes count
+ * as moved when the peer's kernel has acknowledged them. While some are under way, this is looked
+ * at eight times in the shortest time that is measured for output, so that an event of output may
+ * be late by an eighth. Times begin when the channel is active. Time in which the channel does not
+ * read by its own will is not held against the peer, nor is time without output to send, except by
  * @write_ns and @all_ns.
  */
 #ifndef GYRE_IDLE_H
@@ -26,22 +26,22 @@
 GYRE_BEGIN_DECLS
 
 /**
- * enum gyre_idle_kind - what has been missed
+ * enum gyre_idle_kind - how a channel is idle or slow
  */
 enum gyre_idle_kind {
-	GYRE_IDLE_READ = 1,  /* progress of input */
-	GYRE_IDLE_WRITE = 2, /* progress of output */
-	GYRE_IDLE_ALL = 3,   /* progress of either */
-	GYRE_SLOW_READ = 4,  /* the least rate of input */
-	GYRE_SLOW_WRITE = 5, /* the least rate of output */
+	GYRE_IDLE_READ = 1,  /* no progress of input */
+	GYRE_IDLE_WRITE = 2, /* no progress of output */
+	GYRE_IDLE_ALL = 3,   /* no progress of either */
+	GYRE_SLOW_READ = 4,  /* input below the least rate */
+	GYRE_SLOW_WRITE = 5, /* output below the least rate */
 };
 
 /**
  * struct gyre_idle - the event of an idle or a slow channel
- * @kind: what has been missed
- * @count: how often in a row, 1 for the first time
- * @bytes: what has moved in @duration_ns after all
- * @duration_ns: for how long
+ * @kind: how it is idle or slow
+ * @count: how often in a row; 1 for the first time
+ * @bytes: the bytes that have moved in @duration_ns nevertheless
+ * @duration_ns: the time that was measured
  */
 struct gyre_idle {
 	enum gyre_idle_kind kind;
@@ -52,17 +52,17 @@ struct gyre_idle {
 GYRE_OWN_MESSAGE_(gyre_idle, 0x20);
 
 /**
- * struct gyre_idle_options - what is measured; what is 0 is not, and something has to be
+ * struct gyre_idle_options - what is measured: each field that is not 0, and at least one
  * @read_ns: the time without progress of input after which GYRE_IDLE_READ is raised, and again
  *   after as long
- * @write_ns: the same for output, also when there was none
- * @all_ns: the same for both together
+ * @write_ns: likewise for GYRE_IDLE_WRITE, also without any output to send
+ * @all_ns: likewise for GYRE_IDLE_ALL, with progress of either
  * @read_bytes_min: how many bytes are progress of input; 0 for 1
  * @write_bytes_min: how many bytes are progress of output; 0 for 1
  * @read_rate_min: bytes a second below which GYRE_SLOW_READ is raised
  * @write_rate_min: bytes a second below which GYRE_SLOW_WRITE is raised, while there is output
  * @rate_window_ns: the time over which rates are measured; 0 for 5 s
- * @rate_grace_ns: the time after the channel has become active in which they are not
+ * @rate_grace_ns: the time after the channel became active in which rates are not measured
  * @close: close the channel with -ETIMEDOUT after the event, unless a handler has closed it
  */
 struct gyre_idle_options {
@@ -81,8 +81,8 @@ struct gyre_idle_options {
 /**
  * gyre_idle_handler() - raises gyre_idle
  *
- * Its argument is a struct gyre_idle_options, which is copied, its name "idle". Options that
- * measure nothing refuse with -EINVAL.
+ * The argument is a struct gyre_idle_options, which is copied; the name is "idle". Options
+ * that measure nothing are refused with -EINVAL.
  *
  * Return: the handler.
  * Ownership: stays the library's, and lives for ever.

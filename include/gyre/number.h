@@ -1,12 +1,12 @@
 /*
- * Numbers in buffers: whole ones of 8 to 64 bits in both byte orders, floating point ones, and
- * those of variable length that protobuf has. They may lie across pages.
+ * Numbers in buffers: integers of 8 to 64 bits in both byte orders, floating-point numbers, and the
+ * varints of protobuf. They may lie across pages.
  *
- * For each kind there are three functions: gyre_buffer_get_u16be(buffer, offset, &value) looks and
- * leaves, gyre_buffer_read_u16be(buffer, &value) takes it off the front, and
- * gyre_buffer_append_u16be(buffer, value) puts one at the end. The kinds are u8, i8, and u16be,
- * u16le, i16be, ... u64le, i64le, f32be, f32le, f64be and f64le. What they return is what
- * gyre_buffer_get_number(), gyre_buffer_read_number() and gyre_buffer_append_number() do.
+ * For each kind there are three functions: gyre_buffer_get_u16be(buffer, offset, &value) looks at a
+ * number and leaves it, gyre_buffer_read_u16be(buffer, &value) takes a number off the front, and
+ * gyre_buffer_append_u16be(buffer, value) puts a number at the end. The kinds are u8, i8, and
+ * u16be, u16le, i16be, ... u64le, i64le, f32be, f32le, f64be and f64le. They return the same as
+ * gyre_buffer_get_number(), gyre_buffer_read_number() and gyre_buffer_append_number().
  */
 #ifndef GYRE_NUMBER_H
 #define GYRE_NUMBER_H
@@ -25,15 +25,15 @@ enum gyre_byte_order {
 	GYRE_LITTLE_ENDIAN = 1, /* the lowest */
 };
 
-/** GYRE_VARINT_BYTES_MAX - the length of the longest number of variable length, in bytes */
+/** GYRE_VARINT_BYTES_MAX - the length of the longest varint, in bytes */
 #define GYRE_VARINT_BYTES_MAX 10
 
 /**
- * gyre_buffer_get_number() - looks at a number without a sign
+ * gyre_buffer_get_number() - looks at an unsigned number
  * @buffer: the buffer, or NULL
  * @offset: where it begins, from the front, in bytes
  * @bytes: how long it is, 1 to 8 bytes
- * @order: which of them comes first
+ * @order: which byte comes first
  * @ret_value: the number
  *
  * Return: 0, or a negative errno.
@@ -48,10 +48,10 @@ GYRE_API int gyre_buffer_get_number(const struct gyre_buffer *buffer, size_t off
 				    enum gyre_byte_order order, uint64_t *ret_value);
 
 /**
- * gyre_buffer_read_number() - takes a number without a sign off the front
+ * gyre_buffer_read_number() - takes an unsigned number off the front
  * @buffer: the buffer, or NULL
  * @bytes: how long it is, 1 to 8 bytes
- * @order: which of them comes first
+ * @order: which byte comes first
  * @ret_value: the number
  *
  * Return: 0, or a negative errno, and then the buffer is as it was.
@@ -69,8 +69,8 @@ GYRE_API int gyre_buffer_read_number(struct gyre_buffer *buffer, size_t bytes,
  * gyre_buffer_append_number() - puts a number at the end
  * @buffer: the buffer
  * @bytes: how long it is, 1 to 8 bytes
- * @order: which of them comes first
- * @value: the number; what does not fit into @bytes is left out
+ * @order: which byte comes first
+ * @value: the number; bits that do not fit into @bytes are left out
  *
  * Return: 0, or a negative errno, and then the buffer is as it was.
  * Errors:
@@ -84,7 +84,7 @@ GYRE_API int gyre_buffer_append_number(struct gyre_buffer *buffer, size_t bytes,
 				       enum gyre_byte_order order, uint64_t value);
 
 /**
- * gyre_buffer_get_varint() - looks at a number of variable length
+ * gyre_buffer_get_varint() - looks at a varint
  * @buffer: the buffer, or NULL
  * @offset: where it begins, from the front, in bytes
  * @ret_value: the number
@@ -102,7 +102,7 @@ GYRE_API int gyre_buffer_get_varint(const struct gyre_buffer *buffer, size_t off
 				    uint64_t *ret_value);
 
 /**
- * gyre_buffer_read_varint() - takes a number of variable length off the front
+ * gyre_buffer_read_varint() - takes a varint off the front
  * @buffer: the buffer, or NULL
  * @ret_value: the number
  *
@@ -118,7 +118,7 @@ GYRE_API int gyre_buffer_get_varint(const struct gyre_buffer *buffer, size_t off
 GYRE_API int gyre_buffer_read_varint(struct gyre_buffer *buffer, uint64_t *ret_value);
 
 /**
- * gyre_buffer_append_varint() - puts a number of variable length at the end
+ * gyre_buffer_append_varint() - puts a varint at the end
  * @buffer: the buffer
  * @value: the number
  *

@@ -1,6 +1,6 @@
 /*
- * Looking up names of hosts without blocking: what gyre_connect() does before it connects, for
- * those who want the addresses themselves, as for datagrams.
+ * Looking up names of hosts without blocking. gyre_connect() does it by itself; this is for
+ * programs that need the addresses, for example for datagrams.
  */
 #ifndef GYRE_RESOLVE_H
 #define GYRE_RESOLVE_H
@@ -11,17 +11,17 @@
 
 GYRE_BEGIN_DECLS
 
-/** GYRE_RESOLVED_MAX - how many addresses a lookup brings at most */
+/** GYRE_RESOLVED_MAX - the largest number of addresses in an answer */
 #define GYRE_RESOLVED_MAX 16
 
-/** GYRE_RESOLVES_MAX - how many lookups of one loop may be under way */
+/** GYRE_RESOLVES_MAX - how many lookups of a loop may be under way */
 #define GYRE_RESOLVES_MAX 256
 
 /**
  * struct gyre_resolved - the answer to gyre_resolve()
  * @count: of @addresses, 1 to GYRE_RESOLVED_MAX
- * @addresses: with the port and the type of the question, in the order in which they should be
- *   tried: the best first, as RFC 6724 says, and IPv6 and IPv4 by turns
+ * @addresses: the addresses, with the port and the type of the question, in the order in which they
+ *   should be tried: the best first, as RFC 6724 says, and IPv6 and IPv4 in turn
  */
 struct gyre_resolved {
 	uint32_t count;
@@ -30,10 +30,10 @@ struct gyre_resolved {
 GYRE_OWN_MESSAGE_(gyre_resolved, 0x50);
 
 /**
- * struct gyre_resolve_options - whom to ask for names
- * @name_servers: "ADDRESS:PORT,..." to ask, without spaces, as "127.0.0.1:53,[::1]:53"; the port
- *   is 53 where it is left out, and the brackets with it; no scopes; NULL for those of
- *   the machine; 1 to 1023 bytes
+ * struct gyre_resolve_options - how names are looked up
+ * @name_servers: the name servers, as "ADDRESS:PORT,..." without spaces, 1 to 1023 bytes, for
+ *   example "127.0.0.1:53,[::1]:53". The port, and the brackets with it, may be left out for port
+ *   53; scopes are not allowed. NULL for the servers of the machine
  * @family: of the addresses that are wanted: AF_INET or AF_INET6; 0 for both
  */
 struct gyre_resolve_options {
@@ -44,22 +44,23 @@ struct gyre_resolve_options {
 /**
  * gyre_resolve() - looks up the addresses of a host
  * @stack: the running stack, which will own the promise
- * @text: "tcp://HOST:PORT" or "udp://HOST:PORT", see gyre/socket_address.h; what is an address
- *   already, and also "unix:PATH", is answered as it is
- * @options: whom to ask; NULL for the defaults; not needed after the call, nor is @text
+ * @text: "tcp://HOST:PORT" or "udp://HOST:PORT", see gyre/socket_address.h; an address, and
+ *   "unix:PATH" too, is answered as it is
+ * @options: how to look it up; NULL for the defaults; neither this nor @text is needed after the
+ *   call
  * @timeout_ns: how long the answer may take; 0 for the system's default, GYRE_FOREVER for as long
  *   as it takes to hear that no name server answers
  * @ret_future: where the answer will be, a struct gyre_resolved; in the frame of @stack
  *
- * When no server has answered about both families after a quarter of a second, the addresses of one
- * are enough. The machine's own names, as of /etc/hosts, are known without a name server. Nothing
- * is kept for the next lookup. The future always completes, with an answer or an error: -ENXIO (the
+ * If no server has answered for both families after a quarter of a second, the addresses of one are
+ * enough. Names of the machine itself, such as those of /etc/hosts, are known without a name
+ * server. Nothing is cached. The future always completes, with an answer or an error: -ENXIO (the
  * name is not known, or has no address of that family), -EAGAIN (no name server answers usefully),
  * -ENOBUFS (GYRE_RESOLVES_MAX are under way on this loop), -ETIMEDOUT, -ESHUTDOWN, -ENOMEM or
  * -EMFILE. It never completes inside this call, unless that fails.
  *
- * When the asking actor ends, its lookups are given up. When only @stack ends they go on to their
- * ends, and what they bring is dropped.
+ * When the asking actor ends, its lookups are given up. When only @stack ends, they go on, and
+ * their answers are dropped.
  *
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:

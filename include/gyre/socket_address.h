@@ -1,6 +1,6 @@
 /*
- * Socket addresses: where a socket is, or is to be, as a value. Of the families IPv4, IPv6 and
- * Unix; with the kind of socket that the text of it asked for.
+ * Socket addresses: the place of a socket, as a value, together with the kind of socket that its
+ * text asked for. The families are IPv4, IPv6 and Unix.
  *
  * - tcp://HOST:PORT and udp://HOST:PORT, a stream or datagrams; HOST is a name, an IPv4 address of
  *   four decimal numbers, or an IPv6 address in brackets, with a scope as in [fe80::1%eth0]
@@ -21,8 +21,7 @@ GYRE_BEGIN_DECLS
 /** GYRE_SOCKET_ADDRESS_BYTES_MAX - the longest address, in bytes: a struct sockaddr_storage */
 #define GYRE_SOCKET_ADDRESS_BYTES_MAX 128
 
-/** GYRE_SOCKET_ADDRESS_TEXT_MAX - what gyre_socket_address_format() needs at most, with the final 0
- */
+/** GYRE_SOCKET_ADDRESS_TEXT_MAX - the longest text of an address, in bytes, with its final 0 */
 #define GYRE_SOCKET_ADDRESS_TEXT_MAX 160
 
 /**
@@ -38,9 +37,9 @@ struct gyre_socket_address {
 };
 
 /**
- * gyre_socket_address_parse() - reads an address from text that names no host
- * @text: as described at the head of this file; "*" as HOST is every address of the machine, as
- *   [::] is, which takes in IPv4 where it is bound by gyre
+ * gyre_socket_address_parse() - parses the text of an address, without a host's name
+ * @text: as described at the head of this file. "*" as HOST is every address of the machine, the
+ *   same as [::], which includes IPv4 where gyre binds it
  * @ret_address: the address
  *
  * Return: 0, or a negative errno.
@@ -57,11 +56,11 @@ struct gyre_socket_address {
 GYRE_API int gyre_socket_address_parse(const char *text, struct gyre_socket_address *ret_address);
 
 /**
- * gyre_socket_address_text_type() - which kind of socket the text of an address asks for
+ * gyre_socket_address_text_type() - the kind of socket that the text of an address asks for
  * @text: as described at the head of this file
  *
- * Only its scheme is looked at: what comes behind may be a name, or wrong. So a program knows
- * whether an address is for gyre_system_listen() or for gyre_system_datagram_open() before it is
+ * Only the scheme is looked at: the rest may be a name, or wrong. So a program knows whether an
+ * address is for gyre_system_listen() or for gyre_system_datagram_open() before the address is
  * looked up.
  *
  * Return: SOCK_STREAM or SOCK_DGRAM, or a negative errno.
@@ -80,7 +79,7 @@ GYRE_API int gyre_socket_address_text_type(const char *text);
  * @bytes: how many bytes @ret_text has, at least GYRE_SOCKET_ADDRESS_TEXT_MAX for any address
  * @ret_text: the text, with its final 0
  *
- * A Unix socket without a name, as those that connect have it, is "unix:", which names nobody and
+ * A Unix socket without a name, which most that connect are, is "unix:": this names nobody and
  * cannot be parsed again.
  *
  * Return: the number of bytes written, without the final 0, or a negative errno.
@@ -107,11 +106,11 @@ GYRE_API int gyre_socket_address_format(const struct gyre_socket_address *addres
 GYRE_API uint16_t gyre_socket_address_port(const struct gyre_socket_address *address);
 
 /**
- * gyre_socket_address_equal() - whether two are the same address and kind of socket
- * @a: one; NULL is no address
- * @b: the other; NULL is no address
+ * gyre_socket_address_equal() - whether two addresses and their kinds of socket are equal
+ * @a: the first; NULL is no address
+ * @b: the second; NULL is no address
  *
- * Return: true if they are.
+ * Return: true if they are equal.
  * Ownership: nothing changes hands.
  * Context: any thread.
  * Since: 0.1

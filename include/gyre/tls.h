@@ -1,6 +1,6 @@
 /*
- * TLS for channels, by OpenSSL. A context has the certificates and what else many connections
- * share; a handler next to the head encrypts and decrypts one connection.
+ * TLS for channels, by OpenSSL. A context holds the certificates and the other settings that
+ * connections share; a handler next to the head encrypts and decrypts one connection.
  *
  *	static struct gyre_tls_options tls;
  *
@@ -10,21 +10,21 @@
  *	...
  *	r = gyre_pipeline_add_first(channel, gyre_tls_server(), &tls);
  *
- * The handlers behind it see plain bytes, and need not know. They hear of @active at once; what
- * they write before the handshake is done waits, and counts as queued output. When it is done they
- * get the event gyre_tls_session. One that is added to a channel which is active already begins at
- * once, as a protocol with STARTTLS wants it.
+ * The handlers behind it see plain bytes and need not know. They get @active at once; bytes that
+ * they write before the handshake is done wait, and count as queued output. When the handshake is
+ * done they get the event gyre_tls_session. A handler that is added to an active channel begins its
+ * handshake at once, as a protocol with STARTTLS needs it.
  *
  * The end of a stream is a close_notify. gyre_context_shutdown() and gyre_context_close() send it
- * before the end of the connection; one that comes is told as the end of input is, by
+ * before the end of the connection. A close_notify of the peer is the end of input, told by
  * gyre_input_closed where half-closing is allowed. A connection that ends without it raises the
- * exception -ECONNABORTED: what has come may be cut off. Who closes a channel from between this
- * handler and the head, or aborts it, sends none.
+ * exception -ECONNABORTED: bytes may have been cut off. A channel that is aborted, or closed from
+ * between this handler and the head, sends none.
  *
  * A handshake that fails raises an exception, closes the channel with that reason and is one line
  * in the log, at most 20 a minute for a context: -EKEYREJECTED when this side refuses the peer's
  * certificate, -ECONNREFUSED when the peer refuses, -EPROTO when the two do not understand each
- * other. One who goes away in the midst of it is -ECONNABORTED too, which a server does not log.
+ * other, -ECONNABORTED when the peer goes away during the handshake, which a server does not log.
  * After @handshake_ns the channel is aborted with -ETIMEDOUT.
  *
  * TLS 1.2 and 1.3 are spoken, with forward secrecy only; renegotiation, compression and early data
@@ -60,19 +60,19 @@ enum gyre_tls_version {
 };
 
 /**
- * struct gyre_tls_context_options - what connections share; all zero is an anonymous client
+ * struct gyre_tls_context_options - the shared settings; all zero: an anonymous client
  * @certificate: a PEM file with the own certificate, first, and those between it and its CA; NULL
- *   for none, which only a client can do without
+ *   for none, for clients only
  * @key: a PEM file with its key, without a passphrase; needed with @certificate
- * @ca: a PEM file with the certificates of those CAs whose word is taken for a peer; NULL for those
- *   of the machine. Those are read with the other files where @certificate is NULL too, else when
- *   the first client verifies by them: never for a context that only serves
- * @alpn: the protocols spoken inside, the preferred one first, 1 to 255 bytes each, at most
- *   GYRE_TLS_PROTOCOLS_MAX, ended by NULL; NULL for no such choice. A server that has none in
- *   common with a client which offers some refuses it
+ * @ca: a PEM file with the certificates of the CAs that are trusted to sign those of peers; NULL
+ *   for the CAs of the machine. These are read with the other files where @certificate is NULL too,
+ *   else when the first client verifies by them: never for a context that only serves
+ * @alpn: the protocols spoken inside, the preferred one first, of 1 to 255 bytes each, at most
+ *   GYRE_TLS_PROTOCOLS_MAX, ended by NULL; NULL for no such choice. A server refuses a client that
+ *   offers protocols of which it speaks none
  * @version_min: the oldest version that is spoken
- * @record_bytes: the most that is encrypted as one piece, 4096 to 16384; 0 for 16384. The receiver
- *   can use no byte of a piece before it has all of it
+ * @record_bytes: the most bytes that are encrypted as one piece, 4096 to 16384; 0 for 16384. The
+ *   receiver can use no byte of a piece before it has the whole piece
  */
 struct gyre_tls_context_options {
 	const char *certificate;
@@ -84,16 +84,16 @@ struct gyre_tls_context_options {
 };
 
 /**
- * struct gyre_tls_options - one connection; @context is needed
- * @context: the certificates
- * @server_name: of the server that a client wants to reach, a host's name or address, up to
- *   GYRE_TLS_NAME_BYTES_MAX bytes; it is told the server, and its certificate must be for it.
- *   Servers do not look at it
- * @mutual: a server wants a certificate of its clients, signed by @ca of the context, which has to
+ * struct gyre_tls_options - the settings of one connection; @context is needed
+ * @context: the context, with the certificates
+ * @server_name: the host's name or address of the server that a client wants to reach, up to
+ *   GYRE_TLS_NAME_BYTES_MAX bytes. The server is told it, and the server's certificate must be for
+ *   it. Servers ignore this field
+ * @mutual: a server demands a certificate of its clients, signed by @ca of the context, which must
  *   be given
- * @any_name: a client takes a certificate for any name, as long as @ca has signed it: for a CA that
- *   signs only those who may be talked to. Else @server_name is needed
- * @no_verify: a client takes any certificate at all, so that it does not know whom it talks to
+ * @any_name: a client accepts a certificate for any name, as long as @ca has signed it: for a CA
+ *   that signs only peers one may talk to. Else @server_name is needed
+ * @no_verify: a client accepts any certificate at all, so that it does not know whom it talks to
  * @handshake_ns: how long the handshake may take, 1e6 to 3.6e12; 0 for 10 s
  */
 struct gyre_tls_options {
@@ -106,13 +106,14 @@ struct gyre_tls_options {
 };
 
 /**
- * struct gyre_tls_session - the event of a handshake that is done; what was agreed
- * @version: of the protocol
+ * struct gyre_tls_session - the event of a finished handshake, with its results
+ * @version: the version of the protocol
  * @resumed: keys of an earlier connection were used, and no certificate was shown again
  * @cipher: the cipher suite
  * @alpn: the protocol inside; "" for none
- * @server_name: that the client wants to reach; "" for none
- * @peer_subject: of the peer's certificate, as RFC 2253 writes it; "" without a certificate
+ * @server_name: the name that the client wants to reach; "" for none
+ * @peer_subject: the subject of the peer's certificate, as RFC 2253 writes it; "" without a
+ *   certificate
  *
  * The texts are the handler's: valid until it is removed.
  */
@@ -128,10 +129,10 @@ GYRE_OWN_MESSAGE_(gyre_tls_session, 0x60);
 
 /**
  * gyre_tls_context_create() - reads certificates, for any number of connections
- * @system: whose log hears of this context; NULL for standard error. If it is given the context may
+ * @system: the system whose log is told of this context; NULL for standard error. The context must
  *   not outlive it
- * @options: what is read; not needed after the call, but the files are for
- *   gyre_tls_context_reload()
+ * @options: the files and settings; not needed after the call, but gyre_tls_context_reload() needs
+ *   the files
  * @ret_context: the context, with one reference
  *
  * A failure is explained by one line in the log, with its cause and remedy.
@@ -140,9 +141,9 @@ GYRE_OWN_MESSAGE_(gyre_tls_session, 0x60);
  * Errors:
  *   -EINVAL   an argument is NULL, @certificate is given without @key or the other way round, or a
  *             number or a protocol is out of bounds
- *   -EBADMSG  a file has no certificate or key in it, or those do not belong together
+ *   -EBADMSG  a file holds no certificate or key, or those do not belong together
  *   -ENOMEM   there is no memory
- *   others    what the kernel refused a file with, as -ENOENT and -EACCES
+ *   others why the kernel refused a file, such as -ENOENT and -EACCES
  * Ownership: the reference is the caller's, until gyre_tls_context_unref() takes it.
  * Context: any thread, setup or later; it reads files.
  * Since: 0.1
@@ -155,7 +156,7 @@ GYRE_API int gyre_tls_context_create(struct gyre_system *system,
  * gyre_tls_context_reload() - reads the files again, for connections that begin from now on
  * @context: the context
  *
- * Connections that are open go on with what they have. What is wrong with a file is explained as by
+ * Open connections go on with the former certificates. A fault of a file is explained as by
  * gyre_tls_context_create().
  *
  * Return: 0, or a negative errno, and then the context is as it was.
@@ -169,7 +170,7 @@ GYRE_API int gyre_tls_context_create(struct gyre_system *system,
 GYRE_API int gyre_tls_context_reload(struct gyre_tls_context *context);
 
 /**
- * gyre_tls_context_ref() - one more reference
+ * gyre_tls_context_ref() - adds a reference
  * @context: the context, or NULL
  *
  * Return: @context.
@@ -180,7 +181,7 @@ GYRE_API int gyre_tls_context_reload(struct gyre_tls_context *context);
 GYRE_API struct gyre_tls_context *gyre_tls_context_ref(struct gyre_tls_context *context);
 
 /**
- * gyre_tls_context_unref() - one reference less; the last one frees the context
+ * gyre_tls_context_unref() - drops a reference; the last frees the context
  * @context: the context, or NULL
  *
  * Handlers in pipelines have references of their own.
@@ -192,10 +193,10 @@ GYRE_API struct gyre_tls_context *gyre_tls_context_ref(struct gyre_tls_context *
 GYRE_API void gyre_tls_context_unref(struct gyre_tls_context *context);
 
 /**
- * gyre_tls_server() - TLS on the side that was connected to
+ * gyre_tls_server() - TLS on the side that accepted the connection
  *
- * Its argument is a struct gyre_tls_options, which is copied, its name "tls". A context without a
- * certificate, or @mutual with one without @ca, refuses with -EINVAL.
+ * The argument is a struct gyre_tls_options, which is copied; the name is "tls". A context without
+ * a certificate, or @mutual with a context without @ca, is refused with -EINVAL.
  *
  * Return: the handler.
  * Ownership: stays the library's, and lives for ever.
@@ -205,10 +206,10 @@ GYRE_API void gyre_tls_context_unref(struct gyre_tls_context *context);
 GYRE_API const struct gyre_handler *gyre_tls_server(void);
 
 /**
- * gyre_tls_client() - TLS on the side that has connected
+ * gyre_tls_client() - TLS on the side that made the connection
  *
- * Its argument is a struct gyre_tls_options, which is copied, its name "tls". One that verifies and
- * has neither @server_name nor @any_name is refused with -EINVAL.
+ * The argument is a struct gyre_tls_options, which is copied; the name is "tls". Options that
+ * verify, but have neither @server_name nor @any_name, are refused with -EINVAL.
  *
  * Return: the handler.
  * Ownership: stays the library's, and lives for ever.
@@ -218,7 +219,7 @@ GYRE_API const struct gyre_handler *gyre_tls_server(void);
 GYRE_API const struct gyre_handler *gyre_tls_client(void);
 
 /**
- * gyre_tls_session_of() - what was agreed in the handshake of a channel
+ * gyre_tls_session_of() - the results of the handshake of a channel
  * @channel: the channel
  * @ret_session: where it goes
  *
