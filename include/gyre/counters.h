@@ -1,6 +1,6 @@
 /*
- * What a system counts: every message that was sent, and what became of it. At the end of a system
- * sent = handled + the sum of dropped + to_nodes. What comes from other nodes is sent here anew.
+ * The counters of a system: every message that was sent, and its fate. At the end of a system sent
+ * = handled + the sum of dropped + to_nodes. Messages from other nodes are counted as sent here.
  */
 #ifndef GYRE_COUNTERS_H
 #define GYRE_COUNTERS_H
@@ -15,7 +15,7 @@ struct gyre_system;
  * enum gyre_drop - why a message was not handled
  * @GYRE_DROP_NO_ACTOR: its receiver had stopped, or never was
  * @GYRE_DROP_MAILBOX_FULL: its receiver had as many waiting as its class allows
- * @GYRE_DROP_STOPPED: it waited for an actor that then stopped
+ * @GYRE_DROP_STOPPED: it was waiting for an actor that stopped
  * @GYRE_DROP_SHUTDOWN: the system was stopping
  * @GYRE_DROP_UNHANDLED: the behaviour has no handler for its kind
  * @GYRE_DROP_EXPIRED: an ask that was past its deadline when its turn came
@@ -52,7 +52,7 @@ enum gyre_drop {
  * @sent: messages of every kind: notices, asks, answers, events
  * @handled: of these, given to a handler or to a promise
  * @dropped: of these, lost, by reason
- * @to_nodes: of these, gone to other nodes
+ * @to_nodes: of these, sent on to other nodes
  * @failed: handlers that returned an error
  * @restarted: actors restarted after a failure
  * @spawned: actors made
@@ -61,12 +61,13 @@ enum gyre_drop {
  * @parks: waits of loops that could block
  * @wakes: parked loops woken by others
  * @chains: exchanges between loops
- * @published: ready actors that a loop let others take; most often it takes them back
+ * @published: ready actors that a loop offered to other loops; most often it takes them back
  * @stolen: of these, run by another loop
  * @enters: calls of io_uring_enter
  * @accepted: connections accepted, and pipes opened
  * @connected: connections made to others
- * @closed: of both, closed again, also those that found no owner; never more than there were
+ * @closed: of both, those closed again, including those that found no owner; never more than there
+ *   were
  * @bytes_received: by channels
  * @bytes_sent: by channels
  * @reads: receive completions with data, and datagrams
@@ -76,28 +77,28 @@ enum gyre_drop {
  * @idle_closed: channels closed by the idle handler, idle or too slow
  * @write_max_closed: channels closed because their queued output went over write_max_bytes
  * @linger_timeouts: channels closed because their peers took none of their output for linger_ns
- * @zero_copy_sends: sends whose bytes the kernel was to take without a copy
- * @zero_copies_copied: of these, copied by it all the same
+ * @zero_copy_sends: sends whose bytes the kernel was asked to take without a copy
+ * @zero_copies_copied: of these, those that the kernel copied all the same
  * @accepts_held: times an acceptor found a connection that had to wait for a limit
  * @refused_full: connections closed because there were as many as there may be
  * @refused_rate: connections closed because they came too fast
  * @refused_report: connections closed because the report about them said so
- * @links_refused: connections from other nodes, or from what said to be one, that ended before they
- *   were links: refused, too slow, or too many; see gyre/node.h
+ * @links_refused: connections from nodes, real or alleged, that ended before they became links:
+ *   refused, too slow, or too many; see gyre/node.h
  * @busy_periods: times the system was short of memory; see gyre/overload.h
- * @accepts_paused: times an acceptor paused because of that
- * @reads_paused: times a channel stopped reading because of that
+ * @accepts_paused: times an acceptor paused for lack of memory
+ * @reads_paused: times a channel stopped reading for lack of memory
  * @held_periods: times that the channels of a loop held too much; see channel_bytes_max of struct
  *   gyre_system_options
- * @held_reads_paused: times a channel stopped reading because of that
+ * @held_reads_paused: times a channel stopped reading because its loop held too much
  * @held_refused: writes of gyre_context_try_write(), of sends and of datagrams that were refused
- *   because of that
+ *   because the loop held too much
  * @held_closed: channels closed because they wrote all the same
- * @notices_delayed: notices from outside that waited because of that
+ * @notices_delayed: notices from outside that waited while the system was short of memory
  * @datagrams_sent: datagrams that the kernel took
- * @datagrams_failed: written, and not sent: refused by the channel or by the kernel
- * @datagrams_truncated: thrown away, since they were longer than datagram_buffer_bytes
- * @datagrams_dropped: received, and thrown away for lack of memory
+ * @datagrams_failed: datagrams written and not sent: refused by the channel or by the kernel
+ * @datagrams_truncated: datagrams thrown away because they were longer than datagram_buffer_bytes
+ * @datagrams_dropped: datagrams received, and thrown away for lack of memory
  * @datagram_receives: receive completions of datagrams, each with one or several of one sender
  * @datagram_sends: send completions of datagrams, each with one or several to one peer
  * @allocations: calls to the heap, of the whole process
@@ -157,7 +158,7 @@ struct gyre_counters {
 /**
  * gyre_system_counters() - reads the counters of a running system
  * @system: the system
- * @ret_counters: where they go
+ * @ret_counters: the counters
  *
  * The loops are not stopped: each number was true at some moment during the call, and only after
  * gyre_system_wait() are they all of one moment.
@@ -175,7 +176,7 @@ GYRE_API int gyre_system_counters(struct gyre_system *system, struct gyre_counte
  * gyre_drop_name() - the name of a reason, for logs
  * @reason: the reason
  *
- * Return: a word in small letters; "unknown" for what is no reason.
+ * Return: a word in small letters; "unknown" for a number that is no reason.
  * Ownership: static.
  * Context: any thread, in any phase; signal handler.
  * Since: 0.1

@@ -1,34 +1,34 @@
 /*
- * Datagrams: UDP, and Unix sockets of datagrams. A datagram channel has a pipeline as any other,
- * and each @read is one datagram, whose buffer has its sender as its peer; gyre_context_write()
- * sends a buffer as one datagram to its peer. So a handler that writes what it read answers the
- * sender.
+ * Datagrams: UDP, and Unix sockets of datagrams. A datagram channel has a pipeline like any other.
+ * Each @read is one datagram, whose buffer has its sender as its peer; gyre_context_write() sends a
+ * buffer as one datagram to its peer. So a handler that writes what it read answers the sender.
  *
- * What differs from a stream:
+ * Differences from a stream:
  *
- *   Empty buffers are delivered and sent: they are empty datagrams.
- *   gyre_context_write() can also fail with -EDESTADDRREQ, when a channel that is not connected is
- *   given a buffer without a peer; with -EMSGSIZE, over GYRE_DATAGRAM_BYTES_MAX; and over the hard
- *   cap with -ENOBUFS, which costs that datagram only: the channel stays open. Towards the marks
- * and the cap each datagram counts with 64 bytes more than it has. What cannot be sent, or the net
- * reports as lost, is an exception (-ECONNREFUSED, -EMSGSIZE,
- *   -ENETUNREACH, -EPERM and the like). Neither that nor any other exception closes the channel.
- *   There is no half-close: gyre_context_shutdown() ends writing and tells nobody,
- *   @allow_half_close is only for last words in a drain, and @no_linger, @allow_delay,
- *   @handshake_ns, @keep_alive_ns and the sizes of the kernel's buffers in struct
- *   gyre_channel_options mean nothing; for the last struct gyre_datagram_options has its own.
- *   Parts of files cannot be sent.
- *   gyre_context_close() sends what is queued and closes, without waiting for anybody.
+ * - Empty buffers are delivered and sent: they are empty datagrams.
+ * - gyre_context_write() can also fail with -EDESTADDRREQ, if the channel is not connected and the
+ *   buffer has no peer, and with -EMSGSIZE, over GYRE_DATAGRAM_BYTES_MAX. Over the hard cap it
+ *   fails with -ENOBUFS, which loses that datagram only: the channel stays open. For the marks and
+ *   the cap each datagram counts with 64 bytes more than it has.
+ * - A datagram that cannot be sent, or that the net reports as lost, is an exception
+ *   (-ECONNREFUSED, -EMSGSIZE, -ENETUNREACH, -EPERM and the like). Neither that nor any other
+ *   exception closes the channel.
+ * - There is no half-close: gyre_context_shutdown() ends writing and tells nobody, and
+ *   @allow_half_close is only for last words in a drain. @no_linger, @allow_delay, @handshake_ns,
+ *   @keep_alive_ns and the sizes of the kernel's buffers in struct gyre_channel_options mean
+ *   nothing; struct gyre_datagram_options has sizes of its own.
+ * - Parts of files cannot be sent.
+ * - gyre_context_close() sends what is queued and closes, without waiting for anybody.
  *
- * What is written for a Unix socket waits until that has room, and what is written behind it waits
- * with it. A peer that makes none for linger_ns of the system, while something for others waits or
- * the channel is not writable, loses what is queued for it: each datagram is an exception
- * -ETIMEDOUT. A channel that is connected has only one peer, and waits for it as long as it takes.
+ * Datagrams for a Unix socket wait until that socket has room, and those written behind them wait
+ * too. A peer that makes no room for linger_ns of the system, while datagrams for others wait or
+ * the channel is not writable, loses those queued for it: each is an exception -ETIMEDOUT. A
+ * channel that is connected has only one peer, and waits for it as long as it takes.
  *
- * Datagrams that are written behind each other for one peer and are of one size leave by one call
- * (GSO), and such that the kernel has received as one (GRO) are delivered one by one, without a
- * copy. The order of writes is kept, except that over UDP a datagram which finds the socket's send
- * buffer full, or a batch that a path refuses, may be passed by later ones.
+ * Datagrams of one size that are written behind each other for one peer leave by one call (GSO).
+ * Datagrams that the kernel has received as one (GRO) are delivered one by one, without a copy. The
+ * order of writes is kept, except that over UDP a datagram which finds the socket's send buffer
+ * full, or a batch that a path refuses, may be passed by later ones.
  */
 #ifndef GYRE_DATAGRAM_H
 #define GYRE_DATAGRAM_H
@@ -43,8 +43,9 @@ GYRE_BEGIN_DECLS
 
 /**
  * struct gyre_multicast - a group of receivers
- * @group: its address, as "224.0.0.251" or "ff02::fb"
- * @interface: where it is joined, as "eth0"; NULL for where the machine's routes lead
+ * @group: the address of the group, such as "224.0.0.251" or "ff02::fb"
+ * @interface: the interface by which it is joined, such as "eth0"; NULL for the one that the
+ *   machine's routes lead to
  */
 struct gyre_multicast {
 	const char *group;
@@ -52,9 +53,9 @@ struct gyre_multicast {
 };
 
 /**
- * enum gyre_datagram_step - what has happened to a socket for datagrams
- * @GYRE_DATAGRAM_BOUND: its channel is about to become active; once for each socket, and again when
- *   one goes to another loop because its own retires
+ * enum gyre_datagram_step - a step in the life of a socket for datagrams
+ * @GYRE_DATAGRAM_BOUND: its channel is about to become active: once for each socket, and again when
+ *   a socket goes to another loop because its own retires
  * @GYRE_DATAGRAM_CLOSED: its channel is gone, or never became active because @init_channel failed
  *   or its handlers refused an order
  */
@@ -65,9 +66,9 @@ enum gyre_datagram_step {
 
 /**
  * struct gyre_datagram_event - a report about a socket for datagrams
- * @step: what has happened
+ * @step: the step
  * @reason: a negative errno, or 0: why the channel is gone, as gyre_channel_reason() says
- * @address: where it is bound
+ * @address: the address that the socket is bound to
  */
 struct gyre_datagram_event {
 	enum gyre_datagram_step step;
@@ -76,53 +77,54 @@ struct gyre_datagram_event {
 };
 
 /**
- * gyre_datagram_fn - hears what becomes of sockets for datagrams
+ * gyre_datagram_fn - is told of each step of sockets for datagrams
  * @stack: to notify, to spawn and to make mail; nothing can be awaited
  * @event: what has happened; valid during the call
  * @channel: the channel
  * @arg: @report_arg of struct gyre_datagram_options
  *
  * Runs in phase 2, on the channel's loop; it is not re-entered on one loop, but runs on several at
- * once. The last call for a channel is that with GYRE_DATAGRAM_CLOSED, with GYRE_DATAGRAM_BOUND
- * before it or not.
+ * once. The last call for a channel is that with GYRE_DATAGRAM_CLOSED, whether GYRE_DATAGRAM_BOUND
+ * came before or not.
  */
 typedef void (*gyre_datagram_fn)(struct gyre_stack *stack, const struct gyre_datagram_event *event,
 				 struct gyre_channel *channel, void *arg);
 
 /**
- * struct gyre_datagram_options - where datagrams come and go, and what for
+ * struct gyre_datagram_options - how sockets for datagrams are opened and used
  * @bind: "udp://HOST:PORT" or "unix+dgram:PATH"; port 0 is any free one; NULL for any free port, or
- *   for what the kernel chooses when @connect is given; "udp://[::]:7000" is every address, and
- * IPv4 senders then have mapped addresses, as [::ffff:127.0.0.1]
- *   Or "fd:NAME" or "fd:NUMBER": sockets that are bound already, as in struct
- *   gyre_acceptor_options; without @connect, and without @groups, which the channel can join. What
- *   is set of them is what is not 0 or false here
- * @connect: the only peer, written likewise; NULL for a channel that is open to all
+ *   for the kernel's choice when @connect is given. "udp://[::]:7000" is every address, and IPv4
+ *   senders then have mapped addresses, such as [::ffff:127.0.0.1]. Or "fd:NAME" or "fd:NUMBER":
+ *   sockets that are bound already, as in struct gyre_acceptor_options, without @connect and
+ *   without @groups, which the channel can join; of their settings those are set that are not 0 or
+ *   false here
+ * @connect: the only peer, as text of the same form; NULL for a channel that is open to all
  * @init_channel: gives each channel its handlers
  * @init_arg: for @init_channel
  * @channel: how each channel behaves
- * @one_loop: open one channel, on the loop of @place; by default there is one on each loop, and the
- *   kernel gives each sender to one of them. One it is in any case for a Unix socket, with
- * @connect, without @bind, and with @groups, whose datagrams would come to each
- * @reuse_port: let other sockets have the address too, as programs do that join one group
+ * @one_loop: open a single channel, on the loop of @place; by default each loop has one, and the
+ *   kernel gives each sender to one of them. There is always a single channel for a Unix socket,
+ *   with @connect, without @bind, and with @groups, whose datagrams would come to each channel
+ * @reuse_port: let other sockets have the address too, as programs that join one group do
  * @broadcast: allow sending to broadcast addresses
  * @no_gro: have the kernel deliver each datagram singly
  * @no_gso: send each datagram singly
- * @receive_buffer_bytes: what the kernel keeps of what was not received, at most, up to 2^31 - 1
- *   and as far as net.core.rmem_max lets it; 0 for the system's default
- * @send_buffer_bytes: the same for what has not left, and net.core.wmem_max
- * @groups: joined from the beginning
- * @groups_count: how many of them; 0 for none
- * @multicast_interface: by which datagrams to groups leave; NULL for where the routes lead
- * @multicast_hops: how many routers these may pass, 1 to 255; 0 for 1, the own net
+ * @receive_buffer_bytes: the most that the kernel keeps of datagrams that were not received, up to
+ *   2^31 - 1 and to net.core.rmem_max; 0 for the default of the machine
+ * @send_buffer_bytes: likewise for datagrams that have not left, with net.core.wmem_max
+ * @groups: the groups that are joined from the beginning
+ * @groups_count: how many groups; 0 for none
+ * @multicast_interface: the interface by which datagrams to groups leave; NULL for the one that the
+ *   routes lead to
+ * @multicast_hops: how many routers these may pass, 1 to 255; 0 for 1, which stays in the own net
  * @no_multicast_loop: do not deliver these on this machine
- * @place: the loop of the channel where there is only one; by default the first, and that of the
- *   running actor for gyre_datagram_open(), whose child it is unless @place says that it is
- * detached
- * @report: hears of each step; may be NULL
+ * @place: the loop of a single channel; by default the first one. For gyre_datagram_open() the
+ *   default is the loop of the running actor, whose child the channel's actor is unless @place
+ *   detaches it
+ * @report: is told of each step; may be NULL
  * @report_arg: for @report
- * @ret_port: where the port goes that the call has bound, for port 0; may be NULL
- * @ret_address: where the address goes that it has bound; may be NULL
+ * @ret_port: gets the port that was bound, for port 0; may be NULL
+ * @ret_address: gets the address that was bound; may be NULL
  */
 struct gyre_datagram_options {
 	const char *bind;
@@ -152,24 +154,26 @@ struct gyre_datagram_options {
 /**
  * gyre_system_datagram_open() - opens a socket for datagrams on each loop of a system, or on one
  * @system: the system, started or not
- * @options: where, and what for; not needed after the call, except for @init_arg and @report_arg
+ * @options: how they are opened and used; not needed after the call, except for @init_arg and
+ *   @report_arg
  * @ret_actor: the actor of the first loop's channel, whose stop closes all of them; may be NULL
  *
  * The sockets are bound when the call returns; channels become active as soon as the system runs.
- * Their handlers have the orders to bind and to connect before that, and may choose other
- * addresses: see gyre_bind_fn. An actor stops when its channel is closed, and if that never was
- * active with the reason. A failure is explained by one line in the log, with its cause and remedy,
- * and nothing is left open then.
+ * Before that their handlers get the orders to bind and to connect, and may choose other addresses:
+ * see gyre_bind_fn. An actor stops when its channel is closed; if the channel was never active, the
+ * actor stops with its reason. A failure is explained by one line in the log, with its cause and
+ * remedy, and nothing is left open then.
  *
- * Sockets of a process that this one succeeds are taken with all datagrams that wait in them, see
- * gyre/handover.h.
+ * Sockets of a process that this one succeeds are taken over with all datagrams that wait in them:
+ * see gyre/handover.h.
  *
- * Loops that are added later get no channel. When a loop retires its socket goes to another, with
- * all datagrams that wait in it: a new channel is made for it there, with @init_channel, and that
- * of the old loop closes when its handlers have had what was taken out before, and all is sent.
+ * Loops that are added later get no channel. When a loop retires, its socket goes to another loop,
+ * with all datagrams that wait in it. A new channel is made for it there, with @init_channel; the
+ * old channel closes when its handlers have got the datagrams that were received before, and all
+ * output is sent.
  *
- * A loop's first datagram channel takes datagram_buffer_count buffers of datagram_buffer_bytes of
- * the system, of which what no datagram ever filled costs no memory.
+ * The first datagram channel of a loop takes datagram_buffer_count buffers of datagram_buffer_bytes
+ * of the system. Parts of them that no datagram ever filled cost no memory.
  *
  * Return: 0, or a negative errno.
  * Errors:
@@ -198,13 +202,13 @@ GYRE_API int gyre_system_datagram_open(struct gyre_system *system,
 /**
  * gyre_datagram_open() - opens one socket for datagrams, as a child of the running actor
  * @stack: the stack of the running handler
- * @options: where, and what for; not needed after the call, except for @init_arg and @report_arg.
- *   There is one channel, and addresses are no names
+ * @options: how it is opened and used; not needed after the call, except for @init_arg and
+ *   @report_arg. There is a single channel, and addresses must not be names
  * @ret_actor: the actor of the channel, whose stop closes it
  *
  * The socket is bound when the call returns, and the channel active soon after. The actor stops
- * when its channel is closed. The rest is as for gyre_system_datagram_open(), but that nothing is
- * logged, and that the socket is not handed over: see gyre/handover.h.
+ * when its channel is closed. The rest is as for gyre_system_datagram_open(), except that nothing
+ * is logged, and that the socket is not handed over: see gyre/handover.h.
  *
  * Return: 0, or a negative errno.
  * Errors:
@@ -226,12 +230,12 @@ GYRE_API int gyre_datagram_open(struct gyre_stack *stack,
 				struct gyre_address *ret_actor);
 
 /**
- * gyre_multicast_join() - lets a channel receive what is sent to a group
+ * gyre_multicast_join() - lets a channel receive the datagrams of a group
  * @channel: a channel of gyre_system_datagram_open(), of UDP
  * @multicast: the group
  *
- * A channel gets what is sent to the port it is bound to, and to groups it has joined. It may join
- * before it is active, and stays in a group where its handlers have it bound elsewhere then.
+ * A channel gets datagrams that are sent to its port, at its address or at groups it has joined. It
+ * may join before it is active, and stays in the group if its handlers then bind it elsewhere.
  *
  * Return: 0, or a negative errno.
  * Errors:
@@ -249,9 +253,9 @@ GYRE_API int gyre_multicast_join(struct gyre_channel *channel,
 				 const struct gyre_multicast *multicast);
 
 /**
- * gyre_multicast_leave() - the opposite
+ * gyre_multicast_leave() - ends the membership of a channel in a group
  * @channel: a channel of gyre_system_datagram_open(), of UDP
- * @multicast: the group, as it was joined
+ * @multicast: the group, with the interface by which it was joined
  *
  * Return: 0, or a negative errno.
  * Errors:

@@ -1,6 +1,6 @@
 /*
- * Encoding: how messages that point to something travel between nodes. A message without pointers
- * travels as its bytes and needs none of this.
+ * Encoding: how messages with pointers travel between nodes. A message without pointers travels as
+ * its bytes and needs none of this.
  *
  *	static int encode_order(const void *payload, struct gyre_encoder *out)
  *	{
@@ -11,9 +11,9 @@
  *		return 0;
  *	}
  *
- * Numbers are little-endian. An encoder that has no memory, and a decoder that has too few bytes,
- * remember it: all further calls do nothing, and the message fails as a whole. So calls need not be
- * checked one by one, except before what was decoded decides how much is allocated.
+ * Numbers are little-endian. An encoder without memory, and a decoder with too few bytes, remember
+ * the error: all further calls do nothing, and the message fails as a whole. So calls need not be
+ * checked one by one, except before a decoded number decides how much is allocated.
  */
 #ifndef GYRE_ENCODE_H
 #define GYRE_ENCODE_H
@@ -26,10 +26,11 @@ GYRE_BEGIN_DECLS
 
 /**
  * struct gyre_encoder - bytes that grow; made by gyre, or zeroed with @max set
- * @bytes: what there is so far
- * @count: how many
- * @room: how many @bytes can hold
- * @max: how many there may be
+ * @bytes: the bytes so far
+ * @count: how many bytes there are
+ * @room: how many bytes @bytes can hold
+ * @max: how many bytes there may be
+ *
  * @error: 0, or why it failed: -EMSGSIZE over @max, -ENOMEM
  */
 struct gyre_encoder {
@@ -42,9 +43,9 @@ struct gyre_encoder {
 
 /**
  * struct gyre_decoder - bytes that are read from their front
- * @at: what is read next
- * @left: how many bytes there are from there
- * @error: 0, or -EPROTO when there were too few
+ * @at: the next byte
+ * @left: how many bytes are left
+ * @error: 0, or -EPROTO if there were too few bytes
  */
 struct gyre_decoder {
 	const unsigned char *at;
@@ -55,7 +56,7 @@ struct gyre_decoder {
 /**
  * gyre_encode_fn - writes a payload as bytes
  * @payload: the message
- * @out: where to
+ * @out: the encoder
  *
  * Runs on the sender's loop, in phase 2 or 3, inside gyre_notify(), gyre_ask() or what answers, and
  * on several loops at once; it is not re-entered on one, there is no last call, and it must not
@@ -65,22 +66,22 @@ struct gyre_decoder {
 typedef int (*gyre_encode_fn)(const void *payload, struct gyre_encoder *out);
 
 /**
- * gyre_decode_fn - makes a payload of bytes, which may be anything
+ * gyre_decode_fn - makes a payload of bytes, which cannot be trusted
  * @payload: zeroed memory of the type's size
- * @in: where from
+ * @in: the decoder
  *
  * Runs on the loop of a link, in phase 2, and on several loops at once; it is not re-entered on
  * one, there is no last call, and it must not call gyre except for gyre_decode_*(). A negative
- * errno, the decoder's error, or bytes that are left over, fail the message with -EPROTO; the
- * destructor of the type is then called for what there is.
+ * errno, an error of the decoder, or bytes that are left over fail the message with -EPROTO; the
+ * destructor of the type is then called for the payload so far.
  */
 typedef int (*gyre_decode_fn)(void *payload, struct gyre_decoder *in);
 
 /**
  * struct gyre_encoding - how messages of a type travel
  * @version: of the layout; nodes with different ones do not understand each other's messages
- * @encode: writes it; NULL for messages that travel as their bytes
- * @decode: reads it; NULL for the same
+ * @encode: encodes a payload; NULL for messages that travel as their bytes
+ * @decode: decodes a payload; NULL for messages that travel as their bytes
  */
 struct gyre_encoding {
 	uint32_t version;
@@ -105,8 +106,9 @@ struct gyre_encoding {
 /**
  * gyre_encode_bytes() - appends bytes
  * @out: the encoder
- * @bytes: what is copied; may be NULL when @count is 0
- * @count: how many
+ * @bytes: the bytes, which are copied; may be NULL when @count is 0
+ * @count: how many bytes
+ *
  *
  * The encoder remembers an error, and the message then fails with it.
  *

@@ -10,15 +10,15 @@
  *					 &GYRE_VALUE(gyre_file_part, .bytes = 4096), 0,
  *					 &frame->future));
  *
- * A file belongs to the actor that opened it and is closed with it: what is under way then is
+ * A file belongs to the actor that opened it and is closed with it: operations under way are
  * cancelled and waited for first. A restart leaves it open. An actor that has opened a file is not
  * stolen by other loops any more. Operations on one file run side by side, in no order; an actor
- *that wants one waits for the operation before.
+ * that needs an order waits for the operation before.
  *
- * A time-out cancels an operation. Its future completes when the kernel has let go of it, so that
- * from then on no memory of the operation is used: for all that waits (pipes, terminals, FIFOs) at
- * once, for a disk that has been given the operation already when it is done. The end of a stack
- * does not end its operations, whose answers are then dropped and counted as late.
+ * A time-out cancels an operation. Its future completes when the kernel no longer uses the memory
+ * of the operation: at once for files that wait (pipes, terminals, FIFOs); for a disk that has the
+ * operation already, when it is done. The end of a stack does not end its operations, whose answers
+ * are then dropped and counted as late.
  */
 #ifndef GYRE_FILE_H
 #define GYRE_FILE_H
@@ -32,8 +32,7 @@ struct gyre_file;
 
 /** GYRE_FILE_READ_BYTES_MAX - the most that one gyre_file_read() reads */
 #define GYRE_FILE_READ_BYTES_MAX (UINT32_C(1) << 20)
-/** GYRE_FILE_AT_POSITION - an offset: where the file stands, which moves on; for pipes and devices,
- * which have no offsets */
+/** GYRE_FILE_AT_POSITION - as an offset: the position of the file, which moves on; for pipes too */
 #define GYRE_FILE_AT_POSITION UINT64_MAX
 
 /**
@@ -48,12 +47,12 @@ struct gyre_file_options {
 };
 
 /**
- * struct gyre_file_part - what of a file, and of memory
- * @offset: where in the file, in bytes
- * @bytes: how many
- * @memory: where they go to, or come from: it must stay in place until the future completes, also
- *   after the end of the stack, so it must not be in a frame, but may be in the actor's state. NULL
- *   in a read: into a new buffer
+ * struct gyre_file_part - a part of a file, and the memory for it
+ * @offset: its offset in the file, in bytes
+ * @bytes: its length
+ * @memory: where the bytes go to, or come from. The memory must stay in place until the future
+ *   completes, also after the end of the stack: it must not be in a frame, but may be in the
+ *   actor's state. NULL in a read for a new buffer
  */
 struct gyre_file_part {
 	uint64_t offset;
@@ -63,7 +62,7 @@ struct gyre_file_part {
 
 /**
  * struct gyre_file_opened - the answer to gyre_file_open(), to be moved out by gyre_future_move()
- * @file: the file; one that is not moved out is closed again
+ * @file: the file, which is closed unless it is moved out
  */
 struct gyre_file_opened {
 	struct gyre_file *file;
@@ -71,8 +70,8 @@ struct gyre_file_opened {
 
 /**
  * struct gyre_file_data - the answer to gyre_file_read(), to be moved out by gyre_future_move()
- * @buffer: what was read, freed unless it is moved out; NULL when there is nothing, or when it was
- *   read into memory
+ * @buffer: the bytes, freed unless they are moved out; NULL if there are none, or if they were read
+ *   into memory
  * @count: how many bytes were read; 0 at the end of the file
  */
 struct gyre_file_data {
@@ -83,7 +82,7 @@ struct gyre_file_data {
 /**
  * struct gyre_file_done - the answer to a write, a sync or a change of length
  * @count: how many bytes were written
- * @error: 0, or, if not all was written, why the rest was not: a negative errno
+ * @error: 0, or a negative errno: why not all was written
  */
 struct gyre_file_done {
 	uint64_t count;
@@ -103,7 +102,7 @@ struct gyre_file_status {
 };
 
 /**
- * gyre_file_opened_fini() - gives back an opened file that nobody has taken
+ * gyre_file_opened_fini() - closes an opened file that nobody has moved out
  * @opened: the answer
  *
  * Ownership: the file in @opened is taken.
@@ -113,7 +112,7 @@ struct gyre_file_status {
 GYRE_API void gyre_file_opened_fini(struct gyre_file_opened *opened);
 
 /**
- * gyre_file_data_fini() - gives back what was read and nobody has taken
+ * gyre_file_data_fini() - frees bytes that were read and that nobody has moved out
  * @data: the answer
  *
  * Ownership: the buffer in @data is taken.
@@ -136,9 +135,9 @@ GYRE_OWN_MESSAGE_(gyre_file_status, 0x43);
  *   no limit
  * @ret_future: where the answer will be, a gyre_file_opened; in the frame of @stack
  *
- * Besides what the kernel refuses it with (-ENOENT, -EACCES, -EMFILE and so on) the future may fail
- * with -ETIMEDOUT, and with -ECANCELED when the actor stops. A FIFO is not waited for: it is
- * opened for reading at once, and without a reader it cannot be opened for writing (-ENXIO).
+ * The future may fail with an error of the kernel (-ENOENT, -EACCES, -EMFILE and so on), with
+ * -ETIMEDOUT, and with -ECANCELED when the actor stops. Opening a FIFO does not wait: for reading
+ * it succeeds at once, and for writing it fails without a reader (-ENXIO).
  *
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:
@@ -174,11 +173,12 @@ GYRE_API int gyre_file_adopt(struct gyre_stack *stack, int fd, struct gyre_file 
  * gyre_file_read() - reads once
  * @stack: the running stack, which will own the promise
  * @file: the file
- * @part: what is read, at most GYRE_FILE_READ_BYTES_MAX bytes, and where to
+ * @part: the part, at most GYRE_FILE_READ_BYTES_MAX bytes, and the memory for it
  * @timeout_ns: how long it may take, as for gyre_file_open()
  * @ret_future: where the answer will be, a gyre_file_data; in the frame of @stack
  *
- * It gives what there is, which may be less than was asked for; nothing at the end of the file.
+ * The answer has the bytes that there are, which may be fewer than were asked for, and none at the
+ * end of the file.
  *
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:
@@ -199,13 +199,14 @@ GYRE_API int gyre_file_read(struct gyre_stack *stack, struct gyre_file *file,
  * gyre_file_write() - writes all the bytes of a buffer
  * @stack: the running stack, which will own the promise
  * @file: the file
- * @offset: where in the file, in bytes; a file opened with O_APPEND does not heed it
+ * @offset: the offset in the file, in bytes; ignored for a file opened with O_APPEND
  * @data: the bytes
  * @timeout_ns: how long it may take, as for gyre_file_open()
  * @ret_future: where the answer will be, a gyre_file_done; in the frame of @stack
  *
- * What the kernel does not take at once is written in further steps. The future fails if nothing
- * was written; if some was, it succeeds with the count, and says why the rest was not.
+ * Bytes that the kernel does not take at once are written in further steps. The future fails if
+ * nothing was written. If only some bytes were written, it succeeds with the count, and tells why
+ * the rest was not.
  *
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:
@@ -221,7 +222,7 @@ GYRE_API int gyre_file_write(struct gyre_stack *stack, struct gyre_file *file, u
 			     struct gyre_future *ret_future);
 
 /**
- * gyre_file_write_memory() - writes memory; else as gyre_file_write()
+ * gyre_file_write_memory() - writes memory, otherwise as gyre_file_write()
  * @stack: the running stack, which will own the promise
  * @file: the file
  * @part: the bytes, and where to
@@ -243,14 +244,14 @@ GYRE_API int gyre_file_write_memory(struct gyre_stack *stack, struct gyre_file *
 				    struct gyre_future *ret_future);
 
 /**
- * gyre_file_sync() - waits until what was written is on the disk
+ * gyre_file_sync() - waits until written bytes are on the disk
  * @stack: the running stack, which will own the promise
  * @file: the file
- * @data_only: only what is needed to read it again, as fdatasync(2)
+ * @data_only: sync only what is needed to read the bytes again, as fdatasync(2)
  * @timeout_ns: how long it may take, as for gyre_file_open()
  * @ret_future: where the answer will be, a gyre_file_done; in the frame of @stack
  *
- * It speaks for writes whose futures have completed.
+ * The answer covers the writes whose futures had completed before the call.
  *
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:
@@ -265,7 +266,7 @@ GYRE_API int gyre_file_sync(struct gyre_stack *stack, struct gyre_file *file, bo
 			    uint64_t timeout_ns, struct gyre_future *ret_future);
 
 /**
- * gyre_file_stat() - asks for length, type and date
+ * gyre_file_stat() - asks for the length, type and date of a file
  * @stack: the running stack, which will own the promise
  * @file: the file
  * @timeout_ns: how long it may take, as for gyre_file_open()
@@ -284,10 +285,10 @@ GYRE_API int gyre_file_stat(struct gyre_stack *stack, struct gyre_file *file, ui
 			    struct gyre_future *ret_future);
 
 /**
- * gyre_file_truncate() - sets the length
+ * gyre_file_truncate() - sets the length of a file
  * @stack: the running stack, which will own the promise
  * @file: the file, opened for writing
- * @bytes: the new length; what is added is zero
+ * @bytes: the new length; added bytes are zero
  * @timeout_ns: how long it may take, as for gyre_file_open()
  * @ret_future: where the answer will be, a gyre_file_done; in the frame of @stack
  *
@@ -308,11 +309,11 @@ GYRE_API int gyre_file_truncate(struct gyre_stack *stack, struct gyre_file *file
  * gyre_file_close() - closes a file
  * @file: the file, or NULL
  *
- * What is under way is cancelled, and its futures complete; the descriptor is closed when the last
- * has. What gyre_context_send_file() still has to send of it is sent before.
+ * Operations under way are cancelled, and their futures complete; the descriptor is closed when the
+ * last has. Parts that gyre_context_send_file() has queued are sent before.
  *
  * Errors:
- *   none; what a disk could not keep gyre_file_sync() tells
+ * none; gyre_file_sync() tells of bytes that a disk could not keep
  * Ownership: @file is taken.
  * Context: loop thread, phases 2 and 3, inside a handler of the file's actor.
  * Since: 0.1

@@ -1,6 +1,6 @@
 /*
- * A snapshot of a running system: what its loops and its actors do, by class. It is taken from any
- * thread, and no loop stops or waits for it.
+ * A snapshot of a running system: the work of its loops, and of its actors by class. Any thread
+ * takes one, and no loop stops or waits for it.
  */
 #ifndef GYRE_INSPECT_H
 #define GYRE_INSPECT_H
@@ -11,14 +11,14 @@
 
 GYRE_BEGIN_DECLS
 
-/** GYRE_CLASS_NAME_BYTES - room for the name of a class; what is longer is cut off */
+/** GYRE_CLASS_NAME_BYTES - room for the name of a class; a longer name is cut off */
 #define GYRE_CLASS_NAME_BYTES 48
 
 /**
- * struct gyre_pool_use - what a loop has in the pools of one kind of object, of all sizes
+ * struct gyre_pool_use - the pools of a loop for one kind of object, of all sizes
  * @used: objects in use
  * @free: objects that wait for their next use
- * @bytes: of both
+ * @bytes: the memory of both
  */
 struct gyre_pool_use {
 	uint64_t used;
@@ -27,10 +27,10 @@ struct gyre_pool_use {
 };
 
 /**
- * struct gyre_loop_snapshot - one loop
- * @index: its number
- * @cpu: it is pinned to; -1 for none
- * @parked: it sleeps, or has been woken and is not up yet
+ * struct gyre_loop_snapshot - the numbers of a loop
+ * @index: the number of the loop
+ * @cpu: the CPU that it is pinned to; -1 for none
+ * @parked: the loop sleeps, or has been woken and does not run yet
  * @turns: iterations so far
  * @parks: waits so far that could block
  * @io_ns: time spent submitting and reaping
@@ -43,19 +43,19 @@ struct gyre_pool_use {
  * @ready_state: state actors that were ready when it had ended
  * @mounting: actors that waited for their mount hook when it began
  * @sent: messages and returning envelopes handed to other loops
- * @received: those that came in from other loops and from outside
- * @timers: that run, those of asks and of the loop itself among them
- * @actors: that live here
- * @held_bytes: what its channels hold; 0 where channel_bytes_max sets no limit
- * @held_max: what they may; 0 for no limit
- * @held_over: they hold too much, and do not read by themselves
+ * @received: messages and returning envelopes that came in from other loops and from outside
+ * @timers: running timers, including those of asks and of the loop itself
+ * @actors: actors that live here
+ * @held_bytes: bytes that its channels hold; 0 where channel_bytes_max sets no limit
+ * @held_max: bytes that they may hold; 0 for no limit
+ * @held_over: the channels hold too much, and do not read by themselves
  * @mail: envelopes with their messages
  * @stacks: of handlers
  * @parts: states, tables and timers of actors
  * @promises: of asks and sleeps
  *
- * Phases that a loop is in the middle of are counted when they end, but for parking. A state, part
- * or message of more than 16 KiB comes from no pool.
+ * A phase that is under way is counted when it ends, except for parking. A state, part or message
+ * of more than 16 KiB comes from no pool.
  */
 struct gyre_loop_snapshot {
 	uint32_t index;
@@ -85,12 +85,13 @@ struct gyre_loop_snapshot {
 };
 
 /**
- * struct gyre_class_snapshot - the actors of all classes of one name, on all loops
- * @name: of the class, cut off if need be
- * @actors: that live
+ * struct gyre_class_snapshot - the numbers of all classes of one name, on all loops
+ * @name: the name of the class, cut off if need be
+ * @actors: living actors
+ *
  * @handled: messages given to a handler or to a promise
- * @dropped: messages lost that an actor of the class should have had, by reason; those for an actor
- *   that has gone are counted for no class
+ * @dropped: messages for actors of the class that were lost, by reason; messages for an actor that
+ *   has gone are counted for no class
  * @busy_ns: time spent running them, mount hooks included: an estimate where there is much to do.
  *   A loop that has little to do, or long handlers, times each run; else one in 256
  */
@@ -103,13 +104,13 @@ struct gyre_class_snapshot {
 };
 
 /**
- * struct gyre_snapshot - a system
+ * struct gyre_snapshot - the numbers of a system
  * @time_ns: when it was taken, by the monotonic clock
  * @stalls: handlers so far that ran for longer than stall_ms
- * @loops_count: of @loops
- * @classes_count: of @classes
- * @loops: by index
- * @classes: by name; those of which there has been an actor
+ * @loops_count: the length of @loops
+ * @classes_count: the length of @classes
+ * @loops: the loops, by index
+ * @classes: the classes of which there has been an actor, by name
  *
  * Times are since the start, counters since the creation of the system. All times but @time_ns are
  * 0 in a build with -Dinspect=false.
@@ -129,9 +130,9 @@ struct gyre_snapshot {
  * @ret_snapshot: the snapshot
  *
  * The loops are not stopped: each number was true at some moment during the call, and only after
- * gyre_system_wait() are they all of one moment. Times come from a counter of the processor; what
- * it counts in a nanosecond is found from what has passed since the system was created, so they are
- * only rough in its first millisecond.
+ * gyre_system_wait() are they all of one moment. Times come from a counter of the processor, whose
+ * rate is measured from the creation of the system on, so that they are only rough in its first
+ * millisecond.
  *
  * Return: 0, or a negative errno.
  * Errors:
@@ -158,7 +159,7 @@ GYRE_API void gyre_snapshot_destroy(struct gyre_snapshot *snapshot);
  * @snapshot: the snapshot
  * @file: where to
  *
- * What the columns are may change with every version.
+ * The columns may change with every version.
  *
  * Return: 0, or a negative errno.
  * Errors:

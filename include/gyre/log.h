@@ -1,6 +1,6 @@
 /*
- * One hook through which everything goes that gyre has to say. Without a hook, warnings and errors
- * are written to standard error, a line each.
+ * The hook for all messages of the library. Without a hook, warnings and errors are written to
+ * standard error, a line each.
  */
 #ifndef GYRE_LOG_H
 #define GYRE_LOG_H
@@ -11,11 +11,11 @@ GYRE_BEGIN_DECLS
 
 /**
  * enum gyre_log_level - how grave a message is; nothing above warning is logged in normal life
- * @GYRE_LOG_DEFAULT: in options, for GYRE_LOG_WARNING; no message has it
- * @GYRE_LOG_DEBUG: what only those who work on gyre want to know
- * @GYRE_LOG_INFO: what happens
- * @GYRE_LOG_WARNING: what should not happen, and what gyre goes on after
- * @GYRE_LOG_ERROR: what failed
+ * @GYRE_LOG_DEFAULT: in options, stands for GYRE_LOG_WARNING; no message has this level
+ * @GYRE_LOG_DEBUG: for people who work on gyre
+ * @GYRE_LOG_INFO: events of normal life
+ * @GYRE_LOG_WARNING: an event that should not happen, and after which gyre goes on
+ * @GYRE_LOG_ERROR: a failure
  */
 enum gyre_log_level {
 	GYRE_LOG_DEFAULT,
@@ -29,7 +29,7 @@ enum gyre_log_level {
  * gyre_log_fn - receives each message of the library
  * @level: how grave it is
  * @message: one line without a newline; valid during the call only
- * @arg: what was registered with the hook
+ * @arg: the argument that was registered with the hook
  *
  * Runs in any phase and on any thread, also on several at once; it may be re-entered only from
  * another thread, and must not call gyre. There is no last call: it may come until

@@ -8,51 +8,51 @@
  *					  .types = types, .secret = secret };
  *
  * Delivery is at most once, and in the order of the calls for each sender, receiver and kind. A
- * loop has one link, which is a TCP connection, to each node that its actors send to. When a link
- * breaks what was on its way is lost or has arrived, and after it broke nothing older arrives: the
- * other node takes nothing from the next link before it is done with the last.
+ * loop has one link, a TCP connection, to each node that its actors send to. When a link breaks,
+ * messages on their way are lost or have arrived; nothing older arrives later, because the other
+ * node takes nothing from the next link before it is done with the last.
  *
- * An ask that may be lost with its link fails with -ECONNRESET at once; one whose answer may be
- * lost does so when the other node has a link again. It may have been handled or not, and is not
- * sent again. What the other node has said to have taken, at the latest with its heartbeat, is not
- * lost: those asks go on. An answer that does not fit into its link, or is too large for the node
- * that asked, fails the ask with -EAGAIN or -EMSGSIZE there.
+ * An ask that may be lost with its link fails with -ECONNRESET at once; an ask whose answer may be
+ * lost fails so when the other node has a link again. Either may have been handled or not, and is
+ * not sent again. Messages that the other node has acknowledged, at the latest with its heartbeat,
+ * are not lost: those asks go on. An answer that does not fit into its link, or is too large for
+ * the node that asked, fails the ask with -EAGAIN or -EMSGSIZE there.
  *
  * A peer that is silent for suspect_ns is suspect, and after down_ns it is down; it is down at once
  * when another process comes up with its id. Asks to a node that is down fail with -EHOSTDOWN at
- * once, and its watched actors are reported as ended with that reason, after the last mail of them.
- * Asks that wait for a node that cannot be reached fail with -EHOSTUNREACH after away_ns.
+ * once, and its watched actors are reported as ended with that reason, after their last mail. Asks
+ * that wait for a node that cannot be reached fail with -EHOSTUNREACH after away_ns.
  *
- * What a node answers goes over links that it dials itself. If it cannot dial the node that asks,
- * since the address leads elsewhere or something stands between the two, that one is told: when a
- * dial is refused, or an answer has waited for away_ns. Its asks there then fail with
- * -EADDRNOTAVAIL, handled or not, and new ones at once; its watches there end with that reason once
- * this has lasted for away_ns, and what they watched may live on. Both nodes log the address and
- * the error. Notices go on, and so does all else as soon as a dial succeeds.
+ * A node answers over links that it dials itself. If it cannot dial the node that asks, because the
+ * address leads elsewhere or something stands between the two, it tells that node when a dial is
+ * refused, or when an answer has waited for away_ns. The asks of that node then fail with
+ * -EADDRNOTAVAIL, handled or not, and new ones fail at once; its watches end with that reason once
+ * this has lasted for away_ns, and the watched actors may live on. Both nodes log the address and
+ * the error. Notices still arrive, and everything works again as soon as a dial succeeds.
  *
- * What was declared down stays so: it is a life of a node, and addresses carry the life in which
- * they were made. A node that was halted, or cut off, for longer than down_ns learns with its next
- * link that its life is over. It gets a gyre_node_event with GYRE_NODE_QUARANTINED, takes a new
- * life and goes on by itself:
+ * A node that was declared down does not come back as it was: it had a *life*, and addresses carry
+ * the life in which they were made. A node that was halted, or cut off, for longer than down_ns
+ * learns with its next link that its life is over. It gets a gyre_node_event with
+ * GYRE_NODE_QUARANTINED, takes a new life and goes on by itself:
  *
  * - Its actors run on, and its own addresses serve as before within the node, whenever they were
  *   made. gyre_self() and the like have the new life from then on.
- * - For all other nodes, also those that had never lost sight of it, its former life has ended: who
- *   watched its actors hears so once, asks to them fail with -EHOSTDOWN at once, and mail to them
- *   is a dead letter (GYRE_DROP_FORMER_LIFE). Names have to be looked up anew: the same actor has
- *   another address then, which is not equal to the former one.
+ * - For all other nodes, also those that had never lost sight of it, its former life has ended:
+ *   watchers of its actors are told once, asks to them fail with -EHOSTDOWN at once, and mail to
+ *   them is a dead letter (GYRE_DROP_FORMER_LIFE). Names have to be looked up anew: the same actor
+ *   then has another address, which does not equal the former one.
  * - Mail to a life that others have met before waits as for a node that cannot be reached: the node
  *   may be down, and about to come with it.
- * - The asks that it had sent fail with -ECONNRESET: they may have been handled or not. What it
- *   watches on other nodes it still watches, unless it has declared those down.
+ * - The asks that it had sent fail with -ECONNRESET: they may have been handled or not. Its watches
+ *   of actors on other nodes stay, except on nodes that it has declared down.
  *
  * Two nodes that have declared each other down both take new lives. Lives differ, and have no
  * order: clocks do not matter. Of two processes with one id the later one is believed, and the
- * other is refused as long as that is alive.
+ * other is refused as long as the later one is alive.
  *
- * With a secret, or with certificates, links are encrypted, and both ends know that the other one
- * has the secret, or a certificate; with neither whoever can connect, or get between, may send
- * anything to any actor and stop it.
+ * With a secret, or with certificates, links are encrypted, and each end has proved to the other
+ * that it has the secret, or a certificate. With neither, anybody who can connect, or get between
+ * two nodes, may send anything to any actor, and stop it.
  */
 #ifndef GYRE_NODE_H
 #define GYRE_NODE_H
@@ -67,14 +67,14 @@ struct gyre_tls_context;
 #define GYRE_NODE_NAME_BYTES_MAX 63
 
 /**
- * GYRE_NODE_EXIT_DECLARED_DOWN - the exit status of a program whose node was declared down and was
- *   to end with that: a temporary failure, as EX_TEMPFAIL is
+ * GYRE_NODE_EXIT_DECLARED_DOWN - the exit status of a program that ends because its node was
+ * declared down: that of a temporary failure, as EX_TEMPFAIL
  */
 #define GYRE_NODE_EXIT_DECLARED_DOWN 75
 
 /**
  * struct gyre_node_peer - where another node can be reached
- * @id: of the node, not 0; a list ends with an entry whose id is 0
+ * @id: the id of the node, not 0; a list ends with an entry whose id is 0
  * @address: "tcp://HOST:PORT"
  */
 struct gyre_node_peer {
@@ -83,10 +83,10 @@ struct gyre_node_peer {
 };
 
 /**
- * gyre_node_told_fn - a membership engine tells of another node
+ * gyre_node_told_fn - is called by a membership engine, to tell of another node
  * @system: the node that is told
- * @peer: the other one; its address is copied. NULL for an address: it has left, and is not dialled
- *   any more until it is told of anew
+ * @peer: the other node; its address is copied. An address of NULL means that it has left, and is
+ *   not dialled until the engine tells of it again
  *
  * The engine may call it from any thread, in any phase, also inside of @watch of struct
  * gyre_membership, but not from a handler of the system; it may be re-entered, on several threads
@@ -98,16 +98,15 @@ typedef int (*gyre_node_told_fn)(struct gyre_system *system, const struct gyre_n
 
 /**
  * struct gyre_membership - an engine outside of gyre that knows which nodes there are
- * @start: begins; what it puts into @ret_engine is given to the others. A negative errno fails
+ * @start: begins, and sets @ret_engine, which the other functions get. A negative errno fails
  *   gyre_system_create()
- * @publish: makes known where this node can be reached: @listen of struct gyre_node_options, with
- *   the port that was found for 0; not called for a node that does not listen
- * @watch: from now on tells of each other node, of those that are known at once
- * @stop: the last call; takes back what was published
+ * @publish: announces where this node can be reached: @listen of struct gyre_node_options, with the
+ *   actual port for 0; not called for a node that does not listen
+ * @watch: from now on the engine tells of each other node, and at once of those that it knows
+ * @stop: the last call; withdraws the announcement
  *
- * All are called by the thread that creates or destroys the system, once each and in that order,
- * and are not re-entered; @stop after the loops have ended. A static list is the engine of nodes
- * that name no other.
+ * The thread that creates or destroys the system calls each function once, in that order, without
+ * re-entering; @stop after the loops have ended. Nodes that name no engine have a static list.
  */
 struct gyre_membership {
 	int (*start)(const void *arg, void **ret_engine);
@@ -118,55 +117,55 @@ struct gyre_membership {
 
 /**
  * struct gyre_node_options - a system as a node; all but @id may be 0 for the default
- * @id: of the node, unique in its cluster, not 0
- * @cluster: a name that nodes must agree in, up to GYRE_NODE_NAME_BYTES_MAX bytes; "gyre"
- * @listen: "tcp://HOST:PORT" where other nodes reach this one; NULL for a node that only dials,
- *   and can say what needs no answer: messages go over links that their sender has dialled. Its
+ * @id: the id of the node, unique in its cluster, not 0
+ * @cluster: a name that all nodes must share, up to GYRE_NODE_NAME_BYTES_MAX bytes; "gyre"
+ * @listen: "tcp://HOST:PORT" where other nodes reach this one; NULL for a node that only dials.
+ *   Messages go over links that their sender has dialled, so such a node can only send notices: its
  *   asks of other nodes, its watches there and gyre_node_lookup() fail at once with -EADDRNOTAVAIL
- * @listen_wait_ns: how long to try, 1e6 to 6e10, while somebody else listens there, as a process
- *   that was killed does until the kernel has taken it down; 5e9
- * @peers: those known from the start, ended by an entry with id 0; NULL for none. More are told by
- *   gyre_system_node_add_peer()
+ * @listen_wait_ns: how long to try, 1e6 to 6e10, while another process listens there, such as one
+ *   that was killed and that the kernel has not taken down yet; 5e9
+ * @peers: the nodes known from the start, ended by an entry with id 0; NULL for none.
+ *   gyre_system_node_add_peer() adds more
  * @membership: an engine that tells of more peers as they come and go; NULL for none
  * @membership_arg: for its @start
  * @types: the types of messages that may come from other nodes, ended by NULL; others are dead
  *   letters, and asks of them are answered with -EPROTO
- * @secret: what nodes of a cluster must share, 16 to 255 bytes, and random, as `openssl rand -hex
- *   32` makes them: who sees a link begin can try words at leisure. Links are encrypted by TLS 1.3
- *   with a key made of it and of @cluster, and keys of their own, so that who learns the secret
- *   later reads nothing of before; nothing goes in the clear. With @tls it is proved besides the
- *   certificates. NULL for none
- * @secret_before: the secret that @secret takes the place of: both are taken, and a node that has
- *   one of them alone is reached with that. Give it to all nodes with the new one, one node after
- *   the other, and take it from them when all have it; NULL for none
- * @no_encryption: @secret is proved when links begin, and they go on in the clear: whoever gets
- *   between two nodes reads, alters and adds what it likes. For networks that keep everybody else
- *   out. All nodes of a cluster must agree in it; not with @tls
+ * @secret: the secret that nodes of a cluster share, 16 to 255 bytes, and random, as `openssl rand
+ *   -hex 32` makes it: anybody who sees a link begin can try words at leisure. Links are encrypted
+ *   by TLS 1.3 with a key made of the secret and of @cluster, and with fresh keys each, so that the
+ *   secret reveals nothing of earlier links; nothing goes in the clear. With @tls it is proved
+ *   besides the certificates. NULL for none
+ * @secret_before: the secret that @secret replaces: both are accepted, and a node that has only one
+ *   of them is reached with that. Give both to one node after the other, and drop this one when all
+ *   have both; NULL for none
+ * @no_encryption: @secret is proved when a link begins, and the link goes on in the clear: anybody
+ *   between two nodes can read, alter and add. For networks that keep everybody else out. All nodes
+ *   of a cluster must have the same value; not with @tls
  * @tls: the certificates of the node, with the CA of its cluster, see tls.h: links are encrypted,
  *   and no node has one whose certificate that CA has not signed, whatever its name. The node takes
  *   a reference. NULL for none
- * @allow_public: without @secret or @tls, which is in the clear and open to everybody, listen also
- *   on an address that is not the loopback one
- * @link_bytes_max: bytes of messages that may wait for, or be on their way to, a peer on one link,
- *   65536 to 2^30; past it a send fails with -EAGAIN; 4 MiB. Of messages on their way in that are
- *   too large for one frame a link keeps what has come, and takes no more at once than this and one
- *   of @message_bytes_max
+ * @allow_public: listen on an address other than loopback even without @secret or @tls, in the
+ *   clear and open to everybody
+ * @link_bytes_max: how many bytes of messages may wait for, or be on their way to, a peer on one
+ *   link, 65536 to 2^30; beyond it a send fails with -EAGAIN; 4 MiB. Of incoming messages that are
+ *   too large for one frame, a link keeps the parts that have come, at most as many bytes as this
+ *   and one message of @message_bytes_max
  * @message_bytes_max: the largest encoded message, 64 to 2^24; 2^24
- * @greetings_max: connections of others, on each loop, that may be open before their peers have
- *   proved what they are, 1 to 65536; more are closed at once; 1024
+ * @greetings_max: how many incoming connections a loop may have whose peers have not proved yet
+ *   what they are, 1 to 65536; more are closed at once; 1024
  * @greeting_ns: how long that may take, 1e7 to 6e10; 5e9
- * @heartbeat_ns: how often a link that has nothing else to say shows life, 1e7 to 6e10; 1e9. All
- *   times are with a jitter of a tenth. It has to be well below the suspect_ns of other nodes
+ * @heartbeat_ns: how often a link that has nothing else to send sends a sign of life, 1e7 to 6e10;
+ *   1e9. All times have a jitter of a tenth. It must be well below the suspect_ns of other nodes
  * @suspect_ns: silence after which a peer is suspect, more than @heartbeat_ns, up to 3.6e12; 3e9
  * @down_ns: silence after which it is down, more than @suspect_ns, up to 3.6e12; 1e10
- * @idle_ns: a link over which no message went for this long is closed, 1e9 to 3.6e12; 3e11
+ * @idle_ns: the time without a message after which a link is closed, 1e9 to 3.6e12; 3e11
  * @redial_min_ns: the pause after the first failure to reach a peer, 1e6 to 6e10; 1e8. It doubles
  *   with each further one
  * @redial_max_ns: the longest pause, at least @redial_min_ns, up to 3.6e12; 1e10
  * @away_ns: how long messages wait for a peer that cannot be reached, 1e6 to 3.6e12; 5e9; then they
  *   are dead letters
- * @end_when_declared_down: a node whose life another one has declared down stops instead of taking
- *   a new one, for a supervisor to start it anew: gyre_main() returns GYRE_NODE_EXIT_DECLARED_DOWN,
+ * @end_when_declared_down: if another node has declared this one down, it stops instead of taking a
+ *   new life, for a supervisor to start it anew: gyre_main() returns GYRE_NODE_EXIT_DECLARED_DOWN,
  *   gyre_system_wait() and gyre_system_run() return -ESTALE
  */
 struct gyre_node_options {
@@ -198,13 +197,13 @@ struct gyre_node_options {
 };
 
 /**
- * enum gyre_node_state - what is known of another node
+ * enum gyre_node_state - the state of another node, as far as it is known
  * @GYRE_NODE_UNKNOWN: nothing was heard of it yet
  * @GYRE_NODE_UP: it was heard of lately
  * @GYRE_NODE_SUSPECT: it was silent for suspect_ns, or its links broke
  * @GYRE_NODE_DOWN: it was silent for down_ns, or has come with another life, see above
- * @GYRE_NODE_QUARANTINED: of the node itself: another one had declared it down, and it goes on with
- *   a new life
+ * @GYRE_NODE_QUARANTINED: of the node itself: another node had declared it down, and it goes on
+ *   with a new life
  */
 enum gyre_node_state {
 	GYRE_NODE_UNKNOWN,
@@ -216,8 +215,8 @@ enum gyre_node_state {
 
 /**
  * struct gyre_node_event - the event of a node whose state has changed
- * @incarnation: which life of the node it is about: its lower half is the life of addresses; 0
- *   while unknown
+ * @incarnation: the life of the node that the event is about, whose lower half is the life of
+ *   addresses; 0 while unknown
  * @node: its id
  * @state: enum gyre_node_state
  */
@@ -229,10 +228,10 @@ struct gyre_node_event {
 GYRE_OWN_MESSAGE_(gyre_node_event, 0x48);
 
 /**
- * struct gyre_node_status - what is known of another node, with counts of this one's links to it
- * @incarnation: of its present or last life
+ * struct gyre_node_status - the state of another node, and counts of the links to it
+ * @incarnation: that of its present or last life
  * @state: enum gyre_node_state
- * @links: that are open to it
+ * @links: open links to it
  * @sent: messages that went to it
  * @received: messages that came from it
  * @lost: messages that were on their way when a link broke, and may have arrived or not
@@ -258,7 +257,7 @@ struct gyre_node_status {
 GYRE_API uint16_t gyre_system_node_id(const struct gyre_system *system);
 
 /**
- * gyre_system_node_port() - the port that a node listens on, for those who asked for port 0
+ * gyre_system_node_port() - the port that a node listens on, also if it asked for port 0
  * @system: the system
  *
  * Return: the port; 0 when it does not listen.
@@ -269,7 +268,7 @@ GYRE_API uint16_t gyre_system_node_id(const struct gyre_system *system);
 GYRE_API uint16_t gyre_system_node_port(const struct gyre_system *system);
 
 /**
- * gyre_system_node_add_peer() - tells a node where another one can be reached
+ * gyre_system_node_add_peer() - tells a node where another node can be reached
  * @system: the node
  * @peer: id and address, which is copied; the address of a known one is changed for the next dial
  *
@@ -286,15 +285,15 @@ GYRE_API int gyre_system_node_add_peer(struct gyre_system *system,
 				       const struct gyre_node_peer *peer);
 
 /**
- * gyre_system_node_status() - what is known of another node
- * @system: the node
- * @id: of the other one
- * @ret_status: where it goes
+ * gyre_system_node_status() - the state of another node, as far as it is known
+ * @system: the own node
+ * @id: the id of the other node
+ * @ret_status: the state
  *
  * Return: 0, or a negative errno.
  * Errors:
  *   -EINVAL  an argument is NULL, or the system is no node
- *   -ENOENT  no such node was told of or has come
+ *   -ENOENT  no such node is known: nobody told of it, and it has not come
  * Ownership: nothing changes hands.
  * Context: any thread, in any phase.
  * Since: 0.1
@@ -303,13 +302,13 @@ GYRE_API int gyre_system_node_status(const struct gyre_system *system, uint16_t 
 				     struct gyre_node_status *ret_status);
 
 /**
- * gyre_node_watch() - has the running actor told of the states of other nodes
+ * gyre_node_watch() - tells the running actor of the states of other nodes
  * @stack: the stack of the running handler
  *
- * It gets a gyre_node_event for each node that is not unknown now, and for each change from then
- * on, until it stops. To watch twice is to watch once. While there is no memory for the events,
- * changes are left out; the states that nodes have by then are told as soon as there is, some of
- * them perhaps once more.
+ * The actor gets a gyre_node_event for each node that is not unknown now, and for each change from
+ * then on, until it stops. Watching twice is watching once. While there is no memory for the
+ * events, changes are left out; as soon as there is, the present states are told, some of them
+ * perhaps a second time.
  *
  * Return: 0, or a negative errno.
  * Errors:

@@ -1,17 +1,18 @@
 /*
- * Overload: what a system does when memory gets scarce, and how an actor can help.
+ * Overload: the behaviour of a system when memory gets scarce, and how an actor can help.
  *
- * While it has something to do a system looks at its memory every 100 ms, and from half of the
- * limit on every 10 ms. When more than 90 % of the limit are used, or less than 100 MiB are free
- * (an eighth of a limit under 800 MiB), it is busy, until less than 80 % are used:
+ * A system that has something to do looks at its memory every 100 ms, every 10 ms from half of the
+ * limit on, and more often while memory is taken fast. When more than 90 % of the limit are used,
+ * or less than 100 MiB are free (an eighth of a limit under 800 MiB), it is busy, until less than
+ * 80 % are used:
  *
- * - Threads that are no loops wait in gyre_system_notify() until that is over, each up to 40 ms.
- * - Nothing is accepted. Connections wait in the backlog.
- * - Channels with automatic reading do not read. They go on to write and to close.
+ * - Threads that run no loop wait in gyre_system_notify() until that is over, each up to 40 ms.
+ * - No connection is accepted: connections wait in the backlog.
+ * - Channels that read by themselves stop reading. They still write and close.
  * - Memory that pools and the heap keep for later goes back to the system.
  *
- * Nothing that was taken is dropped for it. What actors send each other goes on as ever; those that
- * can put work off may ask whether they should.
+ * Nothing that was taken is dropped because of it. Messages between actors go on as ever; an actor
+ * that can put work off asks whether it should.
  *
  * The limit is the tightest that a cgroup (version 2) of the process has, which counts page cache
  * only as far as it cannot be dropped; where there is none, the machine's memory, against what is
@@ -29,7 +30,7 @@ GYRE_BEGIN_DECLS
  * gyre_system_busy() - whether a system is short of memory
  * @system: the system
  *
- * It is not from its stop on.
+ * A system is never busy from its stop on.
  *
  * Return: whether it is busy; false when @system is NULL.
  * Ownership: nothing changes hands.

@@ -1,6 +1,6 @@
 /*
  * Pipes: channels on standard input and output, and on pipes, FIFOs, terminals and files. They have
- * a pipeline as connections do; what differs is said at struct gyre_pipe_options.
+ * a pipeline as connections do; for the differences see struct gyre_pipe_options.
  *
  *	static int read_words(struct gyre_channel *channel, void *arg)
  *	{
@@ -10,7 +10,7 @@
  *	gyre_system_pipe_open(system, &GYRE_VALUE(gyre_pipe_options, .init_channel = read_words),
  *NULL);
  *
- * Each has an actor of its own, which ends with its channel, so that gyre_watch() tells of that.
+ * Each has an actor of its own, which ends with its channel: gyre_watch() tells of that end.
  */
 #ifndef GYRE_PIPE_H
 #define GYRE_PIPE_H
@@ -21,20 +21,20 @@
 GYRE_BEGIN_DECLS
 
 /**
- * struct gyre_pipe_options - what a pipe is between; by default standard input and output
+ * struct gyre_pipe_options - the two ends of a pipe; by default standard input and output
  * @init_channel: gives the channel its handlers
  * @init_arg: for @init_channel
- * @channel: how the channel behaves; lingering, delay, keeping alive and sizes of buffers of the
- *   kernel are nothing to it
- * @input_fd: what is read, until its end; 0 is standard input, which has ended if it was closed
- *   when the system was created
- * @output_fd: what is written to; 0 is for standard output. If it is @input_fd, that is used both
- *   ways, and to shut it down tells nobody
+ * @channel: how the channel behaves; lingering, delay, keep-alive and the sizes of the kernel's
+ *   buffers do not apply
+ * @input_fd: the descriptor that is read, until its end; 0 is standard input, which has ended if it
+ *   was closed when the system was created
+ * @output_fd: the descriptor that is written to; 0 stands for standard output. If it equals
+ *   @input_fd, the descriptor is used both ways, and shutting it down tells nobody
  * @no_input: nothing is read: the channel lives until it is closed, or a write fails
  * @no_output: nothing can be written: the channel ends with its input
  * @keep: leave the descriptors open at the end. Those of standard input, output and error are
  *   always left
- * @loop: on which loop it is served, less than gyre_system_loops()
+ * @loop: the loop that serves it, less than gyre_system_loops()
  */
 struct gyre_pipe_options {
 	gyre_init_channel_fn init_channel;
@@ -49,15 +49,16 @@ struct gyre_pipe_options {
 };
 
 /**
- * gyre_system_pipe_open() - makes a channel of descriptors that are open
+ * gyre_system_pipe_open() - makes a channel of open descriptors
  * @system: the system
- * @options: what it is between
- * @ret_pipe: the actor that owns it, may be NULL. To stop it ends the channel in good order
+ * @options: the two ends, and how they are used
+ * @ret_pipe: the actor that owns the channel; may be NULL. Stopping it ends the channel in good
+ *   order
  *
- * Regular files are read and written where their descriptors stand. A terminal, or whatever the
- * process shares with others, is used as it is: no flag of it is changed. A channel that closes
- * sends what is queued and takes no more of its input, which may be others' to read. Parts of files
- * can be sent where splice(2) can write, which is not to what was opened with O_APPEND.
+ * Regular files are read and written where their descriptors stand. A terminal, or anything that
+ * the process shares with others, is used as it is: none of its flags is changed. A channel that
+ * closes sends what is queued and takes no more of its input, which may be for others to read.
+ * Parts of files can be sent where splice(2) can write, which excludes files opened with O_APPEND.
  *
  * Return: 0, or a negative errno.
  * Errors:

@@ -17,25 +17,25 @@ GYRE_BEGIN_DECLS
  * that were added run, or the threads of those that retire have ended. Two calls do not overlap:
  * the second waits for the first.
  *
- * A loop that is added is one like the others: it is pinned to the next CPU; actors are placed on
- * it; groups that were spawned with one member a loop get one there, and what gyre_system_listen()
- * has opened listens there too; it robs and is robbed.
+ * A loop that is added is like the others: it is pinned to the next CPU; actors are placed on it;
+ * groups that were spawned with one member a loop get one there; listeners of gyre_system_listen()
+ * listen there too; it steals actors and is stolen from.
  *
- * The loops with the highest numbers retire. At first nothing new is placed there, their members
- * leave all groups, and their sockets that listen go to other loops, with all that waits in the
- * backlog: no connection is refused or lost. Connections are served on; those that are still open
- * when half of drain_timeout_ns is over are drained, as by gyre_system_stop(), and closed at once
- * at its end. Then the actors of one loop after the other stop, those explicitly placed there too,
- * children before parents. Each handles what was accepted for it before the call, and may go on
- * with what it has begun, as by gyre_stop_gracefully(); what is left after another
- * drain_timeout_ns is stopped at once. What comes later finds nobody: a notice is a dead letter,
- * an ask fails with -ESRCH. Addresses of actors on a loop that has retired stay stale when that
- * loop is added again. A handler that does not return holds this up: it cannot be taken off its
- * loop. When the system stops meanwhile, loops that have not retired by then stop with it.
+ * The loops with the highest numbers retire. First, nothing new is placed there, their actors leave
+ * all groups, and their listening sockets go to other loops with the whole backlog: no connection
+ * is refused or lost. Connections are still served; those that are open when half of
+ * drain_timeout_ns is over are drained, as by gyre_system_stop(), and closed at once at its end.
+ * Then the actors of one loop after the other stop, those explicitly placed there too, children
+ * before parents. Each handles the messages that were accepted for it before the call, and may go
+ * on with those it has begun, as by gyre_stop_gracefully(); actors that are left after another
+ * drain_timeout_ns are stopped at once. Later messages find nobody: a notice is a dead letter, an
+ * ask fails with -ESRCH. Addresses of actors on a loop that has retired stay stale when that loop
+ * is added again. A handler that does not return holds this up: it cannot be taken off its loop.
+ * When the system stops meanwhile, loops that have not retired by then stop with it.
  *
- * The first loop, and with it the program's main actor, never retires. Of a loop that has retired
- * its counters and some memory are left, for messages that others may still hold; both are used
- * again when the loop is.
+ * The first loop, and with it the program's main actor, never retires. The counters and some memory
+ * of a retired loop are kept, for messages that others may still hold; both are used again when the
+ * loop is added again.
  *
  * Return: 0, or a negative errno, and then the system has the loops that it had before, except for
  * -ESHUTDOWN.

@@ -1,6 +1,6 @@
 /*
- * A system: one running runtime of one or more loops. Create it, spawn into it, listen in it, run
- * it, destroy it. Several may live in one process.
+ * Systems: a system is one running runtime of one or more loops. Create it, spawn actors in it,
+ * listen, run it, destroy it. Several may live in one process.
  */
 #ifndef GYRE_SYSTEM_H
 #define GYRE_SYSTEM_H
@@ -20,107 +20,113 @@ GYRE_BEGIN_DECLS
 #define GYRE_CPUS_MAX 8192
 
 /**
- * gyre_dead_letter_fn - hears of each message that is lost
- * @type: its type
+ * gyre_dead_letter_fn - is told of each message that is lost
+ * @type: the type of the message
  * @from: its sender, or GYRE_NOBODY
  * @to: its receiver
- * @reason: why
- * @arg: what was registered
+ * @reason: why it was lost
+ * @arg: the argument that was registered
  *
- * Runs on the loop that lost it, in phase 2 or 3, also inside a handler, and for mail from outside
- * that came after the end on the thread that sent it or waits for the end; for work off the loops
- * that was never begun, also on a thread of its pool. It is not re-entered on one thread but runs
- * on several at once, and must not call gyre except for the helpers of an address. There is no last
- * call before gyre_system_destroy() has returned.
+ * Runs on the loop that lost the message, in phase 2 or 3, also inside a handler; for mail from
+ * outside that came after the end, on the thread that sent it or waits for the end; for work off
+ * the loops that was never begun, also on a thread of its pool. It is not re-entered on one thread
+ * but runs on several at once, and must not call gyre except for the helpers of an address. There
+ * is no last call before gyre_system_destroy() has returned.
  */
 typedef void (*gyre_dead_letter_fn)(const struct gyre_type *type, struct gyre_address from,
 				    struct gyre_address to, enum gyre_drop reason, void *arg);
 
 /**
- * gyre_started_fn - hears that a system serves
+ * gyre_started_fn - is told that a system serves
  * @system: the system
- * @arg: what was registered
+ * @arg: the argument that was registered
  *
  * Runs in no phase, on the thread in gyre_system_start() or gyre_system_run(), when all loops run
- * and what was opened before is served; not when the start fails, or the system is to stop by then.
- * In gyre_system_run() SIGINT and SIGTERM drain the system from then on: a program says here where
- * it listens. It is not re-entered; the first call is the last call. It may call whatever that
- * thread may.
+ * and everything that was opened before is served; not if the start fails, or the system is to stop
+ * by then. In gyre_system_run() SIGINT and SIGTERM drain the system from then on, so this is the
+ * place for a program to say where it listens. It is not re-entered; the first call is the last
+ * call. It may call everything that the thread may.
  */
 typedef void (*gyre_started_fn)(struct gyre_system *system, void *arg);
 
 /**
- * struct gyre_system_options - how a system runs; what is 0 has the default chosen at the build
- * @loops: how many loops; by default one for each CPU the process may use, but not more than what
- *   its cgroups (version 2) give it CPU time for; at most 1024
- * @loops_max: how many gyre_system_resize() may make of them, which sizes some tables; by default
- *   one for each CPU the process may use, and no less than @loops; at most 1024
- * @cpus: a list of CPUs for the loops, as "0-3,8"; NULL for those that the process may use. Loops
- *   are pinned to one of each physical core first
- * @ring_entries: submissions a ring holds, a power of two, 64 to 32768
- * @buffer_count: receive buffers a loop, a power of two, 16 to 32768
- * @buffer_bytes: of each receive buffer, 512 to 65536. From Linux 6.15 on several receives share a
- *   buffer; then the same memory is made up of fewer and larger ones
+ * struct gyre_system_options - how a system runs; a field of 0 has the default of the build
+ * @loops: how many loops, at most 1024; by default one for each CPU that the process may use, but
+ *   not more than its cgroups (version 2) give it CPU time for
+ * @loops_max: how many loops gyre_system_resize() may make, at most 1024, which sizes some tables;
+ *   by default one for each CPU that the process may use, and no less than @loops
+ * @cpus: a list of CPUs for the loops, such as "0-3,8"; NULL for those that the process may use.
+ *   Loops are pinned to one CPU of each physical core first
+ * @ring_entries: how many submissions a ring holds, a power of two, 64 to 32768
+ * @buffer_count: how many receive buffers a loop has, a power of two, 16 to 32768
+ * @buffer_bytes: the size of a receive buffer, 512 to 65536. From Linux 6.15 on, several receives
+ *   share a buffer; then the same memory is made up of fewer and larger ones
  * @whole_buffers: 1 for buffers that are never shared, as on older kernels
- * @datagram_buffer_count: receive buffers for datagrams of a loop that has a datagram channel, a
- *   power of two, 16 to 32768
- * @datagram_buffer_bytes: of the longest datagram that is received, 512 to 65536; also of what the
- *   kernel gathers of one sender
- * @io_ratio: share of I/O in a loop's time in percent, 1 to 100; 100 sets phase 3 no deadline
- * @min_budget_ns: of phase 3 in a turn without I/O events, 1000 to 1e9
- * @run_budget: messages an actor handles before the next actor's turn, 1 to 1e6
- * @starvation_limit: actors of high priority that may pass one of normal priority, 1 to 1e6
- * @steal_floor: ready actors that a loop keeps for itself, 1 to 1e6
- * @steal_aggression: idle turns times ready actors before a theft, 1 to 1e6
+ * @datagram_buffer_count: how many receive buffers a loop with a datagram channel has for
+ *   datagrams, a power of two, 16 to 32768
+ * @datagram_buffer_bytes: the size of the longest datagram that is received, and the most that the
+ *   kernel gathers of one sender, 512 to 65536
+ * @io_ratio: the share of I/O in a loop's time in per cent, 1 to 100; 100 sets phase 3 no deadline
+ * @min_budget_ns: the time of phase 3 in a turn without I/O events, 1000 to 1e9
+ * @run_budget: how many messages an actor handles before the next actor's turn, 1 to 1e6
+ * @starvation_limit: how many actors of high priority may pass one of normal priority, 1 to 1e6
+ * @steal_floor: how many ready actors a loop keeps for itself, 1 to 1e6
+ * @steal_aggression: the product of idle turns and ready actors from which an idle loop steals, 1
+ *   to 1e6
  * @timer_tick_ns: the grain of timers, 1e5 to 1e9
- * @high_replies: waiting replies above which an actor has high priority, 1 to 65535
- * @high_events: the same for events
- * @ask_timeout_ns: of an ask that names none, 1000 to 3.6e12
+ * @high_replies: the number of waiting replies above which an actor has high priority, 1 to 65535
+ * @high_events: likewise for events
+ * @ask_timeout_ns: the time-out of an ask that names none, 1000 to 3.6e12
  * @spin_ns: how long a loop polls before it parks: GYRE_SPIN_AUTO, GYRE_SPIN_NEVER, 1 to 1e9
- * @stall_ms: a handler that runs for longer is logged, with its class, message and backtrace, at
- *   most 5 a minute; -1 for never, 1 to 60000. Its thread is sent a signal for that, see below
- * @offload_threads: threads for gyre_offload(), each started when it is first needed, 1 to 256
- * @offload_queue_max: pieces of its work that may wait for one of them, 1 to 1e6
- * @memory_limit_bytes: resident memory of the process near which the system takes in less, besides
- *   what a cgroup allows; 0 for the machine's if no cgroup sets a limit, -1 for never, 1 to 2^50;
- *   see gyre/overload.h
+ * @stall_ms: the time, 1 to 60000, after which a running handler is logged with its class, message
+ *   and backtrace, at most 5 a minute; -1 for never. Its thread is sent a signal for that, see
+ *   below
+ * @offload_threads: how many threads there are for gyre_offload(), each started when it is first
+ *   needed, 1 to 256
+ * @offload_queue_max: how many pieces of work may wait for one of them, 1 to 1e6
+ * @memory_limit_bytes: resident memory of the process near which the system takes in less, 1 to
+ *   2^50, besides the limit of a cgroup; 0 for the memory of the machine if no cgroup sets a limit,
+ *   -1 for never; see gyre/overload.h
  * @write_low_bytes: queued output below which a channel is writable again, 1 to 2^30
- * @write_high_bytes: queued output above which it is not, at least @write_low_bytes, up to 2^30
- * @write_max_bytes: queued output at which it is closed, at least @write_high_bytes, up to 2^30
- * @channel_bytes_max: what all channels may hold of output that the kernel has not taken, of input
- *   that handlers have not been given, and of frames that are not complete, in bytes; each loop has
- *   an equal share. Over three quarters of that its channels do not read by themselves, and are not
- *   writable; what is written over all of it closes the channel with -ENOBUFS, and a write that can
- *   wait (gyre_context_try_write()) may be of half at most. It goes on below half; peers that never
- *   take what they asked for are the idle handler's matter. 0 for no limit, up to 2^50
+ * @write_high_bytes: queued output above which the channel is not writable, at least
+ *   @write_low_bytes, up to 2^30
+ * @write_max_bytes: queued output over which the channel is closed, at least @write_high_bytes, up
+ *   to 2^30
+ * @channel_bytes_max: how many bytes all channels may hold of output that the kernel has not taken,
+ *   of input that handlers have not been given, and of incomplete frames, up to 2^50; 0 for no
+ *   limit. Each loop has an equal share. Over three quarters of its share, the channels of a loop
+ *   do not read by themselves and are not writable, until they hold less than half. A write that
+ *   exceeds the share closes its channel with -ENOBUFS; a write that can wait
+ *   (gyre_context_try_write()) may have at most half of the share. The idle handler ends peers that
+ *   never take what they asked for
  * @zero_copy_bytes: queued output from which a channel of TCP has the kernel send from the pages
- *   themselves, 1 to 2^30; -1 for never. A channel whose bytes are copied after all, as those for
- *   the same machine, goes back to plain sends; the memory counts as locked (RLIMIT_MEMLOCK)
- * @linger_ns: how long a closing channel waits for a peer that takes none of its output, or has
- *   it all and does not close, 1e6 to 3.6e12; see gyre_context_close(). Also how long others wait
- *   for the peer of a Unix socket for datagrams, see gyre/datagram.h
+ *   themselves, 1 to 2^30; -1 for never. A channel whose bytes are copied after all, such as one to
+ *   the same machine, goes back to plain sends. The memory counts as locked (RLIMIT_MEMLOCK)
+ * @linger_ns: how long a closing channel waits for a peer that takes none of its output, or has it
+ *   all and does not close, 1e6 to 3.6e12: see gyre_context_close(). Also how long datagrams wait
+ *   behind those for a slow peer of a Unix socket: see gyre/datagram.h
  * @drain_timeout_ns: how long channels may take to end when the system stops, 1e6 to 3.6e12; then
  *   they are closed at once
  * @handover: "unix:PATH", see gyre/handover.h; NULL for none
- * @notify_supervisor: tell the supervisor, if there is one at the Unix socket of NOTIFY_SOCKET as
- *   systemd's, READY=1 when the loops run, with MAINPID= of this process if it succeeds another at
- *   @handover, and STOPPING=1 when the system stops other than for a successor
- * @log: where messages go; NULL for standard error
- * @log_level: the least that is logged, GYRE_LOG_DEBUG to GYRE_LOG_ERROR; by default warnings
+ * @notify_supervisor: tell the supervisor at the Unix socket of NOTIFY_SOCKET, such as systemd,
+ *   READY=1 when the loops run, with MAINPID= of this process if it succeeds another at @handover,
+ *   and STOPPING=1 when the system stops for another reason than a successor
+ * @log: gets messages of the library; NULL for standard error
+ * @log_level: the lowest level that is logged, GYRE_LOG_DEBUG to GYRE_LOG_ERROR; by default
+ *   warnings
  * @log_arg: for @log
- * @dead_letter: hears of each message that is lost; NULL for nobody
+ * @dead_letter: is told of each message that is lost; NULL for nobody
  * @dead_letter_arg: for @dead_letter
- * @started: told when the system serves, see there; NULL for nobody
+ * @started: is told when the system serves; NULL for nobody
  * @started_arg: for @started
- * @user: the program's own, for gyre_system_user(); may be NULL
+ * @user: a pointer of the program, for gyre_system_user(); may be NULL
  * @node: makes the system a node that exchanges messages with others, see node.h; NULL for none
  *
  * A handler that has run for a quarter of @stall_ms or more is interrupted now and then by a
  * signal, which gyre takes for itself while such a system runs: the first from SIGRTMIN + 5 on that
- * the program has left at its default. Calls that a signal makes fail with EINTR although handlers
- * of signals are installed with SA_RESTART, such as poll() and nanosleep(), may do so in such a
- * handler. A program that wants none of this says -1. A loop's thread has every other signal
- * blocked.
+ * the program has left at its default. In such a handler, calls that fail with EINTR even under
+ * SA_RESTART, such as poll() and nanosleep(), may do so. A program that wants none of this sets -1.
+ * The thread of a loop has every other signal blocked.
  */
 struct gyre_system_options {
 	uint32_t loops;
@@ -172,18 +178,18 @@ struct gyre_system_options {
  * @options: how it runs; NULL for the defaults; not needed after the call
  * @ret_system: the system
  *
- * A failure is explained by one line in the log, with its cause and remedy. Where standard input,
- * output or error is closed the null device takes its place, and stays.
+ * A failure is explained by one line in the log, with its cause and remedy. If standard input,
+ * output or error is closed, the null device takes its place, and stays.
  *
  * Return: 0, or a negative errno.
  * Errors:
  *   -EAGAIN  no more threads can be had
- *   -EINVAL  a field is out of its bounds, or NOTIFY_SOCKET is nothing that can be notified
+ *   -EINVAL  a field is out of its bounds, or NOTIFY_SOCKET is no address that can be notified
  *   -ENOMEM  there is no memory, or too little of it may be locked
  *   -ENOSYS  the kernel has no io_uring
- *   -EPROTO, -ETIMEDOUT, -EACCES  nobody could be succeeded at @handover, though somebody is there
+ *   -EPROTO, -ETIMEDOUT, -EACCES  the process at @handover could not be succeeded
  *   -EPERM   io_uring is forbidden
- *   others   what the kernel refused a ring or a thread with
+ *   others   why the kernel refused a ring or a thread
  * Ownership: @ret_system is the caller's, for gyre_system_destroy().
  * Context: any thread, setup.
  * Since: 0.1
@@ -205,17 +211,17 @@ GYRE_API void gyre_system_destroy(struct gyre_system *system);
  * gyre_system_start() - starts the loops, each on a thread of its own
  * @system: a system that was never started
  *
- * Returns when all loops run, and what gyre_system_listen(), gyre_system_datagram_open() and
- * gyre_system_connect() opened before has the actors that serve it. Without memory for one of
- * those the start fails: all that was opened is closed, and the log says what was lacking.
+ * Returns when all loops run, and everything that gyre_system_listen(), gyre_system_datagram_open()
+ * and gyre_system_connect() opened before has the actors that serve it. Without memory for one of
+ * these the start fails: everything that was opened is closed, and the log says what was lacking.
  *
  * Return: 0, or a negative errno, and then no loop runs.
  * Errors:
  *   -EINVAL  @system is NULL
  *   -EALREADY  it was started before
  *   -EAGAIN  no more threads can be had
- *   -ENOMEM  there is no memory for what serves a socket
- *   others   what the kernel refused with
+ *   -ENOMEM  there is no memory for the actor that serves a socket
+ *   others   why the kernel refused
  * Ownership: nothing changes hands.
  * Context: any thread but a loop's, setup.
  * Since: 0.1
@@ -226,13 +232,14 @@ GYRE_API int gyre_system_start(struct gyre_system *system);
  * gyre_system_stop() - asks a system to drain and stop
  * @system: the system, or NULL
  *
- * Listening ends. Channels deliver what they have received, send what is queued and close, as by
- * gyre_context_close(); but one whose peer has everything and sends nothing does not wait for it to
- * close too. What is not closed after drain_timeout_ns is closed at once. Then actors stop,
- * children before their parents, and what waits for them becomes dead letters. A handler that does
- * not return holds this up: it cannot be taken off its loop. Threads that wait in gyre_system_ask()
- * come back, and work of gyre_offload() that was not begun fails; both with -ESHUTDOWN. Asking
- * twice is harmless; so is asking before the start, which then stops at once.
+ * Listening ends. Channels deliver the bytes that they have received, send those that are queued,
+ * and close, as by gyre_context_close(); a channel whose peer has everything and sends nothing does
+ * not wait for the peer to close too. Channels that are still open after drain_timeout_ns are
+ * closed at once. Then actors stop, children before their parents, and messages that wait for them
+ * become dead letters. A handler that does not return holds this up: it cannot be taken off its
+ * loop. Threads that wait in gyre_system_ask() return, and work of gyre_offload() that was not
+ * begun fails, both with -ESHUTDOWN. A second call is harmless; so is a call before the start,
+ * which then stops at once.
  *
  * Ownership: nothing changes hands.
  * Context: any thread, in any phase; does not wait. Signal handler.
@@ -244,14 +251,14 @@ GYRE_API void gyre_system_stop(struct gyre_system *system);
  * gyre_system_wait() - waits until a system has stopped
  * @system: a started system
  *
- * What gyre_offload() has begun is waited for too: it cannot be killed.
+ * Work of gyre_offload() that has begun is waited for too: it cannot be killed.
  *
  * Return: 0, or a negative errno.
  * Errors:
  *   -EINVAL  @system is NULL or was never started
- *   -ESTALE  another node had declared this one down, and its options have it end then
- *   -ETIMEDOUT  channels had output left at the end of the drain's time, and were closed with it
- *   others   what the first loop that failed did so with
+ *   -ESTALE  another node had declared this one down, and the options of the node have it end then
+ *   -ETIMEDOUT  channels with output left were closed at the end of drain_timeout_ns
+ *   others the error of the first loop that failed
  * Ownership: nothing changes hands.
  * Context: any thread but a loop's, one at a time, setup; blocks.
  * Since: 0.1
@@ -278,7 +285,7 @@ GYRE_API int gyre_system_run(struct gyre_system *system);
  * gyre_system_loops() - how many loops a system has
  * @system: the system
  *
- * Those that retire do not count any more.
+ * Loops that retire do not count any more.
  *
  * Return: the number, at least 1; 0 when @system is NULL.
  * Ownership: nothing changes hands.
@@ -288,10 +295,10 @@ GYRE_API int gyre_system_run(struct gyre_system *system);
 GYRE_API uint32_t gyre_system_loops(const struct gyre_system *system);
 
 /**
- * gyre_system_user() - what the program gave the system for its actors
+ * gyre_system_user() - the pointer that the program gave the system for its actors
  * @system: the system; of the running actor gyre_system_of()
  *
- * So the main actor of gyre_main(), and any other, gets at what main() has prepared.
+ * So the main actor of gyre_main(), or any other, reaches what main() has prepared.
  *
  * Return: @user of the options, or NULL.
  * Errors:
