@@ -9,7 +9,7 @@ Return: is left out where the function returns nothing, and Errors: where nothin
 returns is no signed integer, and no pointer that Return: calls NULL. A callback type ends in _fn and says in
 which phase it runs, whether it is re-entered, and which call is the last. Structs, unions, enums,
 inline functions, variables and macros with parameters have a title, and the members of a struct are
-explained. Each file of lib/ and include/ opens with a comment that tells its idea.
+explained. Behind each star of a comment stands a space or a tab. Each file of lib/ and include/ opens with a comment that tells its idea.
 """
 import os
 import re
@@ -26,6 +26,7 @@ ERRORS = re.compile(r"-E[A-Z0-9]+|^NULL\b|^as gyre_\w+\(\)|^none\b", re.IGNORECA
 CONTEXTS = ("any thread", "loop thread", "setup", "signal handler")
 SIGNED = ("int", "int64_t", "ssize_t")
 NOTHING = re.compile(r"^(?:none|nothing)\.?$", re.IGNORECASE)
+BROKEN = re.compile(r"^ \*[^\s*/]")
 IDEA_CHARACTERS = 40
 
 
@@ -274,7 +275,17 @@ def variable_name(tokens):
     return plain[-1].text
 
 
+def check_stars(source, problems):
+    """Finds lines that clang-format has broken in the middle of a comment."""
+    for token in source.tokens:
+        if token.kind == "comment":
+            for at, line in enumerate(token.text.split("\n")):
+                if BROKEN.match(line):
+                    problems.append((source.path, token.line + at, "no space behind the star"))
+
+
 def check_header(source, problems):
+    check_stars(source, problems)
     for declaration in source.declarations:
         for text in check_declaration(declaration):
             problems.append((source.path, declaration.line, text))

@@ -130,7 +130,8 @@ struct gyre_connect_options {
 /**
  * gyre_connect() - makes an actor that connects
  * @stack: the stack of the running handler
- * @options: where to connect to, and how; not needed after the call, except for @init_arg and @report_arg
+ * @options: where to connect to, and how; not needed after the call, except for @init_arg and
+ *   @report_arg
  * @ret_socket: the actor
  *
  * Nothing has been tried when the call returns: success and failure are reported. The actor is a

@@ -71,7 +71,8 @@ typedef void (*gyre_exchange_fail_fn)(struct gyre_handler_context *ctx, uint64_t
  *   state belongs to the library; NULL if the peer may send none
  * @frame_bytes: the size of each request's frame, zeroed at first, at most 8 KiB
  * @reply: writes an answer; needed with @request
- * @fail: writes that a request has failed; NULL to close the channel, by gyre_context_fire_exception()
+ * @fail: writes that a request has failed; NULL to close the channel, by
+ *   gyre_context_fire_exception()
  * @request_barrier: chooses requests that are handled alone: when all requests before have been
  *   answered, and before those behind begin; NULL for none
  * @requests_max: requests of the peer in flight: begun, and not answered in writing; 0 for 1

@@ -8,10 +8,10 @@
  * gyre_system_create() of the new process asks the process that it finds there for its listening
  * sockets, and for its sockets of datagrams that are bound and not connected, and gets them with
  * everything that waits in them. A gyre_system_listen() or gyre_system_datagram_open() with a @bind
- *of the same text, letter by letter, takes such a socket instead of opening its own, with port 0,
- *too. When the new system has started, the old one accepts and receives no more; sockets that were
- *not taken before the start are closed. Connections that are open stay with the old process, which
- *serves them on for half of its drain_timeout_ns, or until there are none, and then stops as by
+ * of the same text, letter by letter, takes such a socket instead of opening its own, with port 0,
+ * too. When the new system has started, the old one accepts and receives no more; sockets that were
+ * not taken before the start are closed. Connections that are open stay with the old process, which
+ * serves them on for half of its drain_timeout_ns, or until there are none, and then stops as by
  * gyre_system_stop(): so gyre_system_run() returns there, with 0. A datagram belongs to the process
  * that has read it, and each channel of datagrams closes when its handlers have got the datagrams
  * that were read, and everything they have written has been sent. A process that finds nobody is
@@ -35,10 +35,10 @@
  * Connections are not handed over, nor are sockets that are opened while a successor starts, nor
  * sockets of gyre_datagram_open(): these are part of the work of an actor, which goes on until the
  * old process ends. Open a socket for the next process before the start: by
- *gyre_system_datagram_open() with @one_loop, whose channel an actor reaches by its
- *gyre_channel_address(); or get it from a supervisor, see @bind. A socket that the new process
- *opens only after its start finds the address taken until the old process has closed its own: try
- *again, as gyre_system_listen() does with @wait_ns, or set @reuse_port in both.
+ * gyre_system_datagram_open() with @one_loop, whose channel an actor reaches by its
+ * gyre_channel_address(); or get it from a supervisor, see @bind. A socket that the new process
+ * opens only after its start finds the address taken until the old process has closed its own: try
+ * again, as gyre_system_listen() does with @wait_ns, or set @reuse_port in both.
  *
  * When the new process has started, the sockets that were taken get its options, also those that
  * are 0 there and were not before: for streams @backlog, @mode, @allow_delay and @keep_alive_ns,

@@ -72,11 +72,12 @@ struct gyre_type {
 #define GYRE_MESSAGE_BYTES_MAX (UINT32_C(1) << 24)
 
 /**
- * gyre_mail_create() - a mail for a message of some type, its payload undefined, or zero if it owns
+ * gyre_mail_create() - makes a mail for a message of a type
  * @stack: the stack of the handler that makes it
  * @type: its type
  *
- * Mostly called through gyre_new().
+ * Mostly called through gyre_new(). The payload is undefined; that of a type which owns something
+ * is zero.
  *
  * Return: the mail, or NULL, which every call that takes a mail answers with -ENOMEM.
  * Errors:
@@ -88,11 +89,12 @@ struct gyre_type {
 GYRE_API struct gyre_mail *gyre_mail_create(struct gyre_stack *stack, const struct gyre_type *type);
 
 /**
- * gyre_system_mail_create() - allocate a mail outside of any actor
+ * gyre_system_mail_create() - makes a mail outside of any actor
  * @system: the system it will be sent in
  * @type: its type
  *
- * Mostly called through gyre_system_new(). The mail comes from the heap.
+ * Mostly called through gyre_system_new(). The mail comes from the heap; its payload is as by
+ * gyre_mail_create().
  *
  * Return: the mail, or NULL, which every call that takes a mail answers with -ENOMEM.
  * Errors:

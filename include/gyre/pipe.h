@@ -7,8 +7,8 @@
  *		return gyre_pipeline_add_last(channel, &words, arg);
  *	}
  *
- *	gyre_system_pipe_open(system, &GYRE_VALUE(gyre_pipe_options, .init_channel = read_words),
- *NULL);
+ *	gyre_system_pipe_open(system,
+ *			      &GYRE_VALUE(gyre_pipe_options, .init_channel = read_words), NULL);
  *
  * Each has an actor of its own, which ends with its channel: gyre_watch() tells of that end.
  */

@@ -21,7 +21,7 @@
  *
  * A handler is a const table of functions. Where a function is NULL, the event passes on untouched;
  * a function that is given passes on what it does not keep, by gyre_context_fire_read() and its
- *like. Handlers may be added, removed and replaced at any time, also from inside themselves.
+ * like. Handlers may be added, removed and replaced at any time, also from inside themselves.
  */
 #ifndef GYRE_PIPELINE_H
 #define GYRE_PIPELINE_H

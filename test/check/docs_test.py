@@ -191,6 +191,9 @@ class Docs(planted.PlantedTest):
         self.change("include/gyre/mail.h", "gyre_open_fn open, void *arg);", "gyre_open_fn, void *);")
         self.assert_caught("parameter 3 of gyre_send() has no name", "parameter 4")
 
+    def test_catches_a_line_that_was_broken_in_the_middle_of_a_comment(self):
+        self.caught(" * Says nothing more.", " * Says nothing\n *more.", ":52: no space behind the star")
+
     def test_catches_a_title_about_another_function(self):
         self.caught("gyre_forget() - drop", "gyre_drop() - drop", "is about gyre_drop")
 
