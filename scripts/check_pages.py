@@ -6,7 +6,7 @@ usage: check_pages.py [ROOT]
 scripts/doc/pages/index.md lists every other page as a \\subpage, by the label gyre-NAME that NAME.md gives
 itself. The code of a page, which stands between ```c and ```, is one file in its order: with gyre/gyre.h
 before it, it compiles as C11 without a warning, with gcc and with clang, as far as they are found. Each
-diagram (.dot) is shown by a page, and each header of include/gyre/ is named by one. A line has at most 120
+diagram (.dot) is shown by a page, and each header of include/gyre/ is named by one; the functions that they name exist. A line has at most 120
 columns, but for rows of tables. Exits 77 when no compiler works.
 """
 import os
@@ -64,6 +64,18 @@ def check_named(root, paths, problems):
             problems.append((path, 0, "is named by no page of scripts/doc/pages/"))
 
 
+def check_calls(root, problems):
+    """A function that a page or a diagram names, as gyre_name(), stands in a header."""
+    known = set()
+    for path in csource.find(root, [os.path.join("include", "gyre")], (".h",)):
+        known.update(re.findall(r"\bgyre_\w+", read(root, path)))
+    for path in csource.find(root, [PAGES], (".md", ".dot")):
+        for line, text in enumerate(read(root, path).split("\n"), 1):
+            for name in re.findall(r"(gyre_\w+)\(\)", text.replace("\\n", " ")):
+                if name not in known:
+                    problems.append((path, line, f"{name}() stands in no header"))
+
+
 def check_lines(root, path, problems):
     for line, text in enumerate(read(root, path).split("\n"), 1):
         if len(text.expandtabs(8)) > COLUMNS_MAX and not text.startswith("|"):
@@ -80,6 +92,7 @@ def main(arguments):
     paths = csource.find(root, [PAGES], (".md",))
     check_reached(root, paths, problems)
     check_named(root, paths, problems)
+    check_calls(root, problems)
     for path in paths:
         check_lines(root, path, problems)
         for compiler in compilers:

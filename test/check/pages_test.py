@@ -69,6 +69,13 @@ class Pages(planted.PlantedTest):
         self.plant("include/gyre/watch.h", planted.IDEA)
         self.assert_caught("include/gyre/watch.h: is named by no page")
 
+    def test_catches_a_function_that_does_not_exist(self):
+        self.caught("Sent by gyre_send()", "Sent by gyre_sent()", ":3: gyre_sent() stands in no header")
+
+    def test_catches_a_function_that_does_not_exist_in_a_diagram(self):
+        self.plant("scripts/doc/pages/way.dot", 'digraph way { a [label="by\\ngyre_sent()"]; }\n')
+        self.assert_caught("scripts/doc/pages/way.dot:1: gyre_sent() stands in no header")
+
     def test_catches_a_long_line(self):
         self.caught("Sent by", "Sent " + "very " * 30 + "often by", ":3: has more than 120 columns")
 
