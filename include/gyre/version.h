@@ -34,8 +34,6 @@ GYRE_BEGIN_DECLS
  * gyre_version() - the version of the library that runs
  *
  * Return: the version, made as by GYRE_VERSION_NUMBER().
- * Errors:
- *   none
  * Ownership: a value.
  * Context: any thread, any phase.
  * Since: 0.1
@@ -46,8 +44,6 @@ GYRE_API uint32_t gyre_version(void);
  * gyre_version_text() - the version of the library that runs, as text
  *
  * Return: the version, such as "0.1.0".
- * Errors:
- *   none
  * Ownership: stays the library's, and lives for ever.
  * Context: any thread, any phase.
  * Since: 0.1
