@@ -17,7 +17,7 @@ import csource
 
 ALLOWED = set(
     "meson.build meson_options.txt lib include apps test perf scripts README.md LICENSE CHANGELOG.md "
-    "CONTRIBUTING.md .clang-format .clang-tidy .editorconfig .gitignore .ci .git".split()
+    "CONTRIBUTING.md SECURITY.md .clang-format .clang-tidy .editorconfig .gitignore .ci .git".split()
 )
 # The names are spelt with a class, so that this file does not name a folder of a machine itself.
 MACHINE = re.compile(

@@ -48,6 +48,12 @@ class Tree(planted.PlantedTest):
     def test_catches_a_stranger_at_the_top(self):
         self.caught("NOTES.txt", "x\n", "NOTES.txt: does not belong at the top level")
 
+    def test_allows_what_projects_keep_at_the_top(self):
+        for name in ("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "SECURITY.md"):
+            with self.subTest(name):
+                self.plant(name, "x\n")
+                self.assert_content()
+
     def test_catches_a_folder_of_somebodys_machine(self):
         for folder in ("ho" + "me/ada", "ro" + "ot", "wo" + "rk", "tm" + "p/bash_jobs"):
             with self.subTest(folder):
