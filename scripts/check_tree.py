@@ -39,6 +39,7 @@ LISTED = [
     ("test/check", "_test.py"),
     ("scripts/doc/pages", ".md"),
     ("scripts/doc/pages", ".dot"),
+    ("test/install", "_test.py"),
 ]
 
 

@@ -9,25 +9,10 @@ import glob
 import os
 import shlex
 import shutil
-import signal
-import socket
-import subprocess
 import sys
 import tempfile
-import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-BUILD = os.environ["GYRE_BUILD"]
-CC = shlex.split(os.environ.get("GYRE_CC", "cc"))
-PATIENCE_S = 20
-
-
-def run(command, **more):
-    """The output of @command, which must succeed."""
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, **more)
-    if ran.returncode != 0:
-        raise SystemExit(f"failed: {shlex.join(command)}\n{ran.stdout}{ran.stderr}")
-    return ran.stdout
+from outside import BUILD, CC, HERE, run, serve
 
 
 def install(folder):
@@ -45,47 +30,6 @@ def flags(pc_folder, prefix, *what):
     environment = dict(os.environ, PKG_CONFIG_PATH=pc_folder)
     command = ["pkg-config", f"--define-variable=prefix={prefix}", *what, "gyre"]
     return shlex.split(run(command, env=environment))
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def connect(port, server):
-    end = time.monotonic() + PATIENCE_S
-    while True:
-        try:
-            return socket.create_connection(("127.0.0.1", port), PATIENCE_S)
-        except ConnectionRefusedError:
-            if server.poll() is not None or time.monotonic() > end:
-                raise
-            time.sleep(0.01)
-
-
-def serve(program, libraries):
-    """Starts the server, has it echo, ends it, and looks at how it ended."""
-    port = free_port()
-    environment = dict(os.environ, LD_LIBRARY_PATH=libraries)
-    with subprocess.Popen([program, f"tcp://127.0.0.1:{port}"], env=environment) as server:
-        try:
-            sent = bytes(range(256)) * 256
-            with connect(port, server) as client:
-                client.sendall(sent)
-                client.shutdown(socket.SHUT_WR)
-                got = b""
-                while part := client.recv(65536):
-                    got += part
-            if got != sent:
-                raise SystemExit(f"{program}: sent {len(sent)} bytes, other {len(got)} came back")
-            server.send_signal(signal.SIGINT)
-            status = server.wait(PATIENCE_S)
-        except BaseException:
-            server.kill()
-            raise
-    if status != 0:
-        raise SystemExit(f"{program}: exit status {status} after SIGINT")
 
 
 def main():
