@@ -62,6 +62,11 @@ class InstallDeps(planted.PlantedTest):
         self.assertEqual(status, 0, output)
         self.assertEqual(output, "installing: doxygen graphviz\n")
         self.assertTrue(log.endswith(" install doxygen graphviz\n"), log)
+    def test_wants_other_tools_for_packages(self):
+        status, output, log = self.install("package")
+        self.assertEqual(status, 0, output)
+        self.assertIn("lintian", log)
+        self.assertNotIn("libcriterion-dev", log)
 
     def test_goes_through_sudo_when_not_root(self):
         self.be(1000)

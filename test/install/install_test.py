@@ -12,7 +12,9 @@ import shutil
 import sys
 import tempfile
 
-from outside import BUILD, CC, HERE, run, serve
+from outside import CC, HERE, run, serve_somewhere
+
+BUILD = os.environ["GYRE_BUILD"]
 
 
 def install(folder):
@@ -46,7 +48,7 @@ def main():
             program = os.path.join(outside, name)
             run([*CC, "-Wall", "-Wextra", "-Werror", "-o", program, source, *compile_flags,
                  *link_flags], cwd=outside)
-            serve(program, libraries)
+            serve_somewhere(program, LD_LIBRARY_PATH=libraries)
             print(f"{name}: built outside the tree, echoed, ended")
     finally:
         shutil.rmtree(outside)

@@ -7,7 +7,6 @@ import subprocess
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-BUILD = os.environ["GYRE_BUILD"]
 CC = shlex.split(os.environ.get("GYRE_CC", "cc"))
 PATIENCE_S = 20
 
@@ -37,11 +36,9 @@ def connect(port, server):
             time.sleep(0.01)
 
 
-def serve(program, libraries=None):
-    """Starts the server, has it echo, ends it, and looks at how it ended."""
-    port = free_port()
-    environment = dict(os.environ, **({"LD_LIBRARY_PATH": libraries} if libraries else {}))
-    with subprocess.Popen([program, f"tcp://127.0.0.1:{port}"], env=environment) as server:
+def serve(command, port, **variables):
+    """Starts a server of TCP port @port, has it echo, ends it, and looks at how it ended."""
+    with subprocess.Popen(command, env=dict(os.environ, **variables)) as server:
         try:
             sent = bytes(range(256)) * 256
             with connect(port, server) as client:
@@ -51,11 +48,17 @@ def serve(program, libraries=None):
                 while part := client.recv(65536):
                     got += part
             if got != sent:
-                raise SystemExit(f"{program}: sent {len(sent)} bytes, other {len(got)} came back")
+                raise SystemExit(f"{command}: sent {len(sent)} bytes, other {len(got)} came back")
             server.send_signal(signal.SIGINT)
             status = server.wait(PATIENCE_S)
         except BaseException:
             server.kill()
             raise
     if status != 0:
-        raise SystemExit(f"{program}: exit status {status} after SIGINT")
+        raise SystemExit(f"{command}: exit status {status} after SIGINT")
+
+
+def serve_somewhere(program, **variables):
+    """The same for test/install/server.c, which is told where to bind."""
+    port = free_port()
+    serve([program, f"tcp://127.0.0.1:{port}"], port, **variables)

@@ -12,7 +12,7 @@ import shutil
 import sys
 import tempfile
 
-from outside import CC, HERE, run, serve
+from outside import CC, HERE, run, serve_somewhere
 
 ROOT = os.path.realpath(os.path.join(HERE, "..", ".."))
 PARTS = ("LICENSE", "include", "lib", "meson.build", "meson_options.txt")
@@ -81,7 +81,7 @@ def main():
         project(named, repository, readme_line())
         build = configure(named)
         run(["ninja", "-C", build])
-        serve(os.path.join(build, "server"))
+        serve_somewhere(os.path.join(build, "server"))
         print("subproject: cloned, built, echoed, ended")
         provided = os.path.join(outside, "provided")
         project(provided, repository, "gyre = dependency('gyre')")
