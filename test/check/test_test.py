@@ -27,10 +27,11 @@ esac
 class Test(planted.PlantedTest):
     def setUp(self):
         super().setUp()
-        for name in ("test", "count_tests.py"):
+        for name in ("test", "count_tests.py", "print_coverage.py"):
             os.makedirs(self.path("scripts"), exist_ok=True)
             shutil.copy(os.path.join(planted.SCRIPTS, name), self.path("scripts"))
-        self.plant("scripts/install-deps", '#!/bin/sh\nexit "${DEPS_STATUS:-0}"\n', 0o755)
+        self.plant("scripts/install-deps", '#!/bin/sh\necho "deps $*" >> "$LOG"\nexit "${DEPS_STATUS:-0}"\n',
+                   0o755)
         self.plant("bin/meson", MESON, 0o755)
         self.plant("bin/ninja", "#!/bin/sh\n", 0o755)
         self.compiler("clang", "exit 0")
@@ -74,6 +75,32 @@ class Test(planted.PlantedTest):
         status, lines, log = self.run_it("--quick")
         self.assertEqual((status, lines[-1]), (0, "1 passed, 0 failed, 0 skipped"))
         self.assertEqual(log.count("meson setup"), 1)
+
+    def feign_gcovr(self, program):
+        self.plant("bin/gcovr", '#!/bin/sh\necho "gcovr $*" >> "$LOG"\n'
+                   'while [ "$1" != --json-summary ]; do shift; done\n' + program, 0o755)
+
+    def test_prints_what_was_reached_and_builds_nothing_else(self):
+        summary = {"files": [{"filename": "lib/base/a.c", "line_total": 8, "line_covered": 6,
+                              "branch_total": 4, "branch_covered": 1}]}
+        self.plant("summary.json", json.dumps(summary))
+        old = self.plant("build-test/coverage/lib/a.gcda", "of a run before")
+        self.feign_gcovr('cp "$ROOT/summary.json" "$2"\n')
+        status, lines, log = self.run_it("--coverage")
+        self.assertEqual((status, lines[-1]), (0, "1 passed, 0 failed, 0 skipped"), lines)
+        self.assertIn("base 6 8 75.0 % 1 4 25.0 % under 90 %".split(), [line.split() for line in lines])
+        self.assertFalse(os.path.exists(old))
+        self.assertEqual(log.count("meson setup"), 1)
+        for expected in ("deps coverage\n", "-Db_coverage=true", "-fprofile-update=atomic",
+                         "--suite unit --suite system --suite stress"):
+            self.assertIn(expected, log)
+
+    def test_fails_when_coverage_was_not_counted(self):
+        for program in ("exit 1\n", 'echo \'{"files": []}\' > "$2"\n'):
+            with self.subTest(program):
+                self.feign_gcovr(program)
+                status, lines, _ = self.run_it("--coverage")
+                self.assertEqual((status, lines[-1]), (1, "1 passed, 1 failed, 0 skipped"), lines)
 
     def test_fails_when_a_test_failed(self):
         self.result("FAIL")
@@ -121,7 +148,7 @@ class Test(planted.PlantedTest):
 
     def test_stops_when_something_is_missing_and_cannot_be_installed(self):
         status, _, log = self.run_it(DEPS_STATUS="1")
-        self.assertEqual((status, log), (1, ""))
+        self.assertEqual((status, log), (1, "deps test\n"))
 
     def test_refuses_an_unknown_option(self):
         self.assertEqual(self.run_it("--fast")[0], 2)
