@@ -134,7 +134,7 @@ static int end_spawning(struct gyre_stack *stack, struct spawner *self)
 	perf_report_number(&self->report, "rss_bytes", rss_bytes());
 	perf_report_number(&self->report, "bytes_per_actor",
 			   (rss_bytes() - self->rss_before_bytes) / actors);
-	return begin_churn(stack, self, CHURN_AT_ONCE * CHURN_AT_ONCE);
+	return begin_churn(stack, self, (int64_t)CHURN_AT_ONCE * CHURN_AT_ONCE);
 }
 
 static int end_churn(struct gyre_stack *stack, struct spawner *self)

@@ -25,7 +25,7 @@ static void send_file(struct gyre_handler_context *ctx)
 {
 	const struct source *source = gyre_context_arg(ctx);
 	const struct gyre_file_region all = { .bytes = source->bytes };
-	struct gyre_file *file;
+	struct gyre_file *file = NULL;
 	int fd = fcntl(source->fd, F_DUPFD_CLOEXEC, 0);
 	int r = fd < 0 ? -errno : gyre_file_adopt(gyre_context_stack(ctx), fd, &file);
 

@@ -76,10 +76,10 @@ GY_COLD struct gy_stack *gy_stack_make_scratch(struct gy_home *home, uint8_t siz
 /* A small one as a whole number of what it is aligned to, for which it has room: without a call. */
 static inline void gy_stack_clear_frame(struct gy_stack *stack, size_t bytes)
 {
-	if (bytes > 2 * GY_FRAME_ALIGN) {
+	if (bytes > 2 * (size_t)GY_FRAME_ALIGN) {
 		memset(stack->frame, 0, bytes);
 	} else if (bytes > GY_FRAME_ALIGN) {
-		memset(stack->frame, 0, 2 * GY_FRAME_ALIGN);
+		memset(stack->frame, 0, 2 * (size_t)GY_FRAME_ALIGN);
 	} else {
 		memset(stack->frame, 0, GY_FRAME_ALIGN);
 	}

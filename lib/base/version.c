@@ -5,9 +5,9 @@
 
 #include "gyre_config.h"
 
-_Static_assert(GYRE_VERSION_MAJOR == GY_VERSION_MAJOR && GYRE_VERSION_MINOR == GY_VERSION_MINOR &&
-		       GYRE_VERSION_PATCH == GY_VERSION_PATCH,
-	       "gyre/version.h and meson.build tell two versions");
+_Static_assert(GYRE_VERSION_MAJOR == GY_VERSION_MAJOR, "gyre/version.h and meson.build differ");
+_Static_assert(GYRE_VERSION_MINOR == GY_VERSION_MINOR, "gyre/version.h and meson.build differ");
+_Static_assert(GYRE_VERSION_PATCH == GY_VERSION_PATCH, "gyre/version.h and meson.build differ");
 
 uint32_t gyre_version(void)
 {

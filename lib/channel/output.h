@@ -21,8 +21,8 @@ struct gy_gather {
 void gy_gather_buffers(struct gy_gather *gather, const struct gyre_buffer *first);
 
 void gy_output_init(struct gyre_channel *channel);
-/* Whether a write of @bytes would be taken now: 0, -EAGAIN, -EMSGSIZE, -EPIPE. */
-int gy_output_check(struct gyre_channel *channel, size_t bytes);
+/* Whether a write of @count bytes would be taken now: 0, -EAGAIN, -EMSGSIZE, -EPIPE. */
+int gy_output_check(struct gyre_channel *channel, size_t count);
 /* Queues @data, which is taken; see gyre_context_write(). */
 int gy_output_add(struct gyre_channel *channel, struct gyre_buffer *data);
 /* Sends what is queued, which is something, while no send is under way; -EAGAIN when the ring has

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "channel/channel.h"
 #include "channel/context_timer.h"
 
@@ -186,6 +187,7 @@ void gy_pipeline_move_behind(struct gy_context *context, struct gy_context *plac
 {
 	const struct gy_context *after = place;
 
+	gy_assert(context != NULL && place != NULL && place->next != NULL);
 	while (after != NULL && after != context) {
 		after = after->next;
 	}

@@ -246,7 +246,7 @@ static uint64_t state_deadline(const struct gy_loop *loop, uint64_t io_ns, bool 
 /* At a reading of the clock; @before_ns is the one before. */
 static inline void after_some_jobs(struct gy_loop *loop, uint64_t before_ns)
 {
-	if (loop->now_ns - before_ns > CLOCK_EVERY_JOBS * LONG_JOB_NS) {
+	if (loop->now_ns - before_ns > (uint64_t)CLOCK_EVERY_JOBS * LONG_JOB_NS) {
 		gy_meter_time_exactly(&loop->meter, CLOCK_EVERY_JOBS, 0);
 	}
 	if (gy_ring_has_prepared(loop->ring)) {

@@ -152,7 +152,7 @@ static int prepare_six(int fd, uint32_t interface, const struct gyre_datagram_op
 int gy_multicast_prepare(int fd, int family, const struct gyre_datagram_options *options,
 			 enum gy_socket_origin origin)
 {
-	uint32_t interface;
+	uint32_t interface = 0;
 	int r = find_interface(options->multicast_interface, &interface);
 
 	if (r == 0) {
@@ -265,7 +265,7 @@ static int change_channel(const struct gyre_channel *channel, int what,
 		return r < 0 ? r : -EINVAL;
 	}
 	r = read_request(multicast, &request);
-	if (r < 0) {
+	if (r != 0) {
 		return r;
 	}
 	return channel->unconnected

@@ -25,7 +25,7 @@ static inline uint32_t gy_incoming_slot(const struct gy_link *link, uint32_t slo
 	return (slot & gy_slot_mask) | link->life_mark;
 }
 /* The time that an ask has which came with that much left; 0 for no bound. */
-uint32_t gy_incoming_patience(uint16_t left);
+uint32_t gy_incoming_patience(uint16_t encoded);
 /* As gy_send(), for an address that need not be anybody's. */
 static inline void gy_incoming_deliver(struct gy_home *home, struct gyre_address to,
 				       struct gyre_mail *mail, enum gy_lane lane)

@@ -71,6 +71,6 @@ int gy_nodes_start(struct gy_nodes *nodes, struct gyre_system *system);
 void gy_nodes_destroy(struct gy_nodes *nodes);
 
 /* Told by an engine, or a user. */
-int gy_node_told(struct gyre_system *system, const struct gyre_node_peer *peer);
+int gy_node_told(struct gyre_system *system, const struct gyre_node_peer *told);
 
 #endif

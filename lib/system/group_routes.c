@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "actor/stack.h"
+#include "base/assert.h"
 #include "base/atomic.h"
 #include "base/happens.h"
 #include "base/random.h"
@@ -227,6 +228,7 @@ static int send_to_all(struct gyre_system *system, struct gy_home *home, const s
 	for (uint32_t i = 0; i < route->members->count; i++) {
 		struct gyre_mail *copy = gy_mail_of(copies);
 
+		gy_assert(copies != NULL); /* one for each member */
 		copies = copies->next;
 		send_copy(system, home, &route->members->member[i], copy);
 	}

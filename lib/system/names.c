@@ -183,7 +183,7 @@ int gyre_name_register(struct gyre_stack *stack, const char *name)
 	if (r == 0) {
 		r = gy_name_entry_get(house, &name_entry);
 	}
-	if (r < 0) {
+	if (r != 0) {
 		return r;
 	}
 	mine = make_name(house, &key);

@@ -13,7 +13,7 @@
 
 #include "system/topology.h"
 
-enum { NODES_MAX = GY_NUMA_WORDS * 8 * sizeof(long), PAGES_AT_ONCE = 64 };
+enum { NODES_MAX = 8 * sizeof(long) * GY_NUMA_WORDS, PAGES_AT_ONCE = 64 };
 
 void gy_numa_enter(int node, struct gy_numa_policy *ret_before)
 {

@@ -132,6 +132,7 @@ static int run_local(const struct ask_options *options, uint64_t *ret_asks, uint
 
 	r = perf_pin(options->pin ? 0 : -1);
 	if (r < 0) {
+		free(promises);
 		return r;
 	}
 	make_actors(actors, ask_local, serve_local);
@@ -148,6 +149,7 @@ static int run_local(const struct ask_options *options, uint64_t *ret_asks, uint
 	}
 	*ret_ns = perf_now_ns() - start_ns;
 	*ret_asks = loop.handled / 2;
+	free(promises);
 	return 0;
 }
 
@@ -174,6 +176,7 @@ static int run_pair(const struct ask_options *options, uint64_t *ret_asks, uint6
 	}
 	r = pair_run(&pair, (uint64_t)options->asks, options->pin, ret_ns);
 	*ret_asks = asker->loop.handled;
+	free(promises);
 	return r;
 }
 

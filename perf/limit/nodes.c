@@ -295,7 +295,7 @@ int main(int argc, char **argv)
 		r = read_all(&ring, &to);
 	}
 	stop(&ring);
-	if (r < 0) {
+	if (r != 0) {
 		return perf_fail("cannot run", r);
 	}
 	report(&from, &to);

@@ -54,7 +54,7 @@ static void *run_sender(void *arg)
 		if (i % SHOW_EVERY == 0) {
 			/* The last node that was read is still linked to, and one line is shown
 			 * late. */
-			while (i + 2 * SHOW_EVERY >
+			while (i + 2 * (uint64_t)SHOW_EVERY >
 			       __atomic_load_n(&arrived, __ATOMIC_ACQUIRE) + window) {
 				perf_relax();
 			}
@@ -101,7 +101,7 @@ static int run(uint64_t *ret_ns)
 	if (r == 0) {
 		r = -pthread_create(&sender, NULL, run_sender, NULL);
 	}
-	if (r < 0) {
+	if (r != 0) {
 		return r;
 	}
 	if (receive(count) != count * (count - 1) / 2) {
