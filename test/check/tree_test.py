@@ -85,6 +85,10 @@ class Tree(planted.PlantedTest):
         self.plant("test/system/nc_test.sh", "#!/bin/sh\n", 0o755)
         self.assert_caught("nc_test.sh: is named in no")
 
+    def test_catches_a_test_of_users_that_was_forgotten(self):
+        self.plant("test/install/wrap_test.py", "#!/usr/bin/env python3\n", 0o755)
+        self.assert_caught("wrap_test.py: is named in no")
+
     def test_catches_a_test_that_is_only_named_in_a_comment(self):
         self.change("test/meson.build", "stress = ['inbox']", "# 'inbox'")
         self.assert_caught("test/stress/inbox.c: is named in no")
