@@ -10,6 +10,8 @@ returns is no signed integer, and no pointer that Return: calls NULL. A callback
 which phase it runs, whether it is re-entered, and which call is the last. Structs, unions, enums,
 inline functions, variables and macros with parameters have a title, and the members of a struct are
 explained. Behind each star of a comment stands a space or a tab. Each file of lib/ and include/ opens with a comment that tells its idea.
+explained. Each file of lib/ and include/ opens with a comment that tells its idea. SECURITY.md, which tells
+what to set, names in backquotes only what the public headers have.
 """
 import os
 import re
@@ -309,12 +311,29 @@ def check_idea(source, problems):
         problems.append((source.path, 1, "opens with a comment too short to tell its idea"))
 
 
+def check_security(root, headers, problems):
+    """Looks for each name that SECURITY.md tells to set, or to call, in the public headers."""
+    path = "SECURITY.md"
+    if not os.path.exists(os.path.join(root, path)):
+        return
+    known = set()
+    for header in headers:
+        with open(os.path.join(root, header), encoding="utf-8") as file:
+            known.update(re.findall(r"\w+", file.read()))
+    with open(os.path.join(root, path), encoding="utf-8") as file:
+        for line, text in enumerate(file, 1):
+            for name in re.findall(r"`([a-z]\w*)(?:\(\))?`", text):
+                if name not in known:
+                    problems.append((path, line, f"{name} is in no public header"))
+
+
 def main(arguments):
     root = csource.root_of(arguments)
     problems = []
     headers = csource.find(root, [os.path.join("include", "gyre")], (".h",))
     for path in headers:
         check_header(csource.load(root, path), problems)
+    check_security(root, headers, problems)
     files = csource.find(root, ["include", "lib"])
     for path in files:
         check_idea(csource.load(root, path), problems)

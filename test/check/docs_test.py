@@ -248,6 +248,14 @@ class Docs(planted.PlantedTest):
         self.plant("lib/base/mail.c", "/* Mail. */\n")
         self.assert_caught("lib/base/mail.c:1: opens with a comment too short")
 
+    def test_catches_a_name_to_be_set_that_no_header_has(self):
+        self.plant("SECURITY.md", "# x\n\nSet `kind`, or call `gyre_send()`, see `test/fuzz/`.\n")
+        self.assert_content()
+        self.plant("SECURITY.md", "# x\n\nSet `kind`.\nSet `kinds_max`.\n")
+        self.assert_caught("SECURITY.md:4: kinds_max is in no public header")
+        self.plant("SECURITY.md", "# x\n\nCall `gyre_sent()`.\n")
+        self.assert_caught("SECURITY.md:3: gyre_sent is in no public header")
+
 
 if __name__ == "__main__":
     planted.main()
