@@ -9,8 +9,7 @@ Return: is left out where the function returns nothing, and Errors: where nothin
 returns is no signed integer, and no pointer that Return: calls NULL. A callback type ends in _fn and says in
 which phase it runs, whether it is re-entered, and which call is the last. Structs, unions, enums,
 inline functions, variables and macros with parameters have a title, and the members of a struct are
-explained. Behind each star of a comment stands a space or a tab. Each file of lib/ and include/ opens with a comment that tells its idea.
-explained. Each file of lib/ and include/ opens with a comment that tells its idea. SECURITY.md, which tells
+explained. Behind each star of a comment stands a space or a tab. Each file of lib/ and include/ opens with a comment that tells its idea. SECURITY.md, which tells
 what to set, names in backquotes only what the public headers have.
 """
 import os
