@@ -8,6 +8,7 @@
  */
 #include <stdio.h>
 
+#include "actor/ask_cycle.h"
 #include "actor/house_extra.h"
 #include "actor/stack.h"
 
@@ -174,7 +175,7 @@ static void come_home(struct gy_home *home, struct gyre_mail *mail)
 	house = gy_house_find(home, origin.slot, origin.cookie);
 	/* One that is away has left nothing outstanding: that ask has been answered meanwhile. */
 	if (house != NULL && !gy_house_is_away(house)) {
-		gy_promise_was_read(house, probe->ask_id);
+		gy_promise_cycle_checked(house, probe->ask_id);
 	}
 	gy_mail_put(home, mail);
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "actor/send.h"
 #include "actor/stack.h"
 
 enum { COUNT_DEFAULT = 64 };

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+#include "actor/behaviour.h"
 #include "actor/house_extra.h"
 #include "actor/stack.h"
 

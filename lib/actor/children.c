@@ -6,7 +6,9 @@
 #include <errno.h>
 
 #include "actor/house_extra.h"
+#include "actor/lifecycle.h"
 #include "actor/stack.h"
+#include "actor/steal_actor.h"
 
 enum { BITS = 64 };
 

@@ -11,7 +11,12 @@
 #ifndef GY_ACTOR_CHILDREN_H
 #define GY_ACTOR_CHILDREN_H
 
-#include "actor/house.h"
+#include "actor/mail.h"
+#include "base/table.h"
+#include "loop/loop.h"
+
+struct gy_home;
+struct gy_house;
 
 struct gy_family {
 	struct gy_table_item item;

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "actor/class_log.h"
 #include "actor/stack.h"
 #include "base/memory.h"
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "actor/house.h"
+#include "actor/home.h"
 #include "base/log_limit.h"
 #include "base/memory.h"
 

@@ -10,13 +10,22 @@
  */
 #include <errno.h>
 
+#include <gyre/timer.h>
 #include <gyre/watch.h>
 
+#include "actor/behaviour.h"
+#include "actor/dispatch.h"
+#include "actor/graceful_stop.h"
 #include "actor/house_extra.h"
+#include "actor/lifecycle.h"
 #include "actor/memory_retry.h"
 #include "actor/misuse.h"
 #include "actor/node_loss.h"
+#include "actor/receive_timeout.h"
+#include "actor/restart.h"
+#include "actor/send.h"
 #include "actor/stack.h"
+#include "actor/timer.h"
 #include "actor/watch.h"
 
 /* What a receive time-out counts as activity. */

@@ -8,8 +8,11 @@
  */
 #include <errno.h>
 
+#include "actor/graceful_stop.h"
 #include "actor/house_extra.h"
+#include "actor/send.h"
 #include "actor/stack.h"
+#include "actor/steal_actor.h"
 
 struct gy_graceful_stop {
 	struct gy_timer timer;

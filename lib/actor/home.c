@@ -3,8 +3,13 @@
  */
 #include <errno.h>
 
+#include "actor/class_log.h"
+#include "actor/dispatch.h"
+#include "actor/lifecycle.h"
 #include "actor/memory_retry.h"
+#include "actor/send.h"
 #include "actor/stack.h"
+#include "actor/steal_actor.h"
 #include "base/tally.h"
 
 /* Promises stay: a user may still look at a future whose promise was recycled, to learn -ESTALE. */
@@ -133,4 +138,35 @@ void gy_leaks_log(const struct gy_leaks *leaks, const struct gy_log *log)
 		       "of them had ended: that is a fault of gyre, please report it",
 		       leaks->stacks, leaks->parts, leaks->promises);
 	}
+}
+
+/* ---- the running actor ---- */
+
+/*
+ * A run takes its mail from the lanes before any of it is freed, so within a run no two messages
+ * have the same place in memory. The messages that a class has handled are counted at the end of a
+ * run. Calls without a message of their own are counted as steps.
+ */
+bool gy_home_get_running(const struct gy_home *home, struct gy_running *ret_running)
+{
+	const struct gy_house *house = home->hook;
+	const struct gy_stack *stack = home->resumed;
+	struct gy_running running = { .steps = home->steps };
+
+	/* While a hook runs, the scratch stack still holds an older message. */
+	if (house == NULL) {
+		house = home->running;
+		if (house == NULL ||
+		    (house->status != GY_HOUSE_RUNNING && !gy_house_is_away(house))) {
+			return false;
+		}
+		stack = stack != NULL ? stack : home->scratch[house->class_info->stack_class];
+		running.type = stack == NULL ? NULL : stack->head.type;
+		running.message = stack == NULL ? NULL : stack->head.message;
+	}
+	running.class_info = house->class_info;
+	running.handled = house->class_info->handled;
+	running.first = house->status == GY_HOUSE_MOUNTING;
+	*ret_running = running;
+	return true;
 }

@@ -4,6 +4,8 @@
  */
 #include "actor/house_extra.h"
 
+#include "actor/home.h"
+
 struct gy_house_extra *gy_house_extra_build(struct gy_house *house)
 {
 	struct gy_house_extra *extra = house->extra;

@@ -6,23 +6,28 @@
 #define GY_ACTOR_HOUSE_EXTRA_H
 
 #include "actor/house.h"
+#include "actor/stash.h"
+#include "base/table.h"
 
-/* A list that ends in NULL. */
-struct gy_stash {
-	struct gy_node *first;
-	struct gy_node *last;
-	uint32_t count;
-};
+struct gy_children;
+struct gy_endpoints;
+struct gy_graceful_stop;
+struct gy_name_entry;
+struct gy_nested;
+struct gy_receive_timeout;
+struct gy_restart;
+struct gy_stack;
+struct gy_watch;
 
 struct gy_house_extra {
-	struct gy_stack *barrier;     /* whose end opens the mailbox again */
-	struct gy_restart *restart;   /* NULL until the first failure */
-	struct gy_table timers;	      /* by key */
-	void *channels;		      /* the channel floor's */
-	void *name_entry;	      /* the system floor's: names and groups */
-	struct gy_children *children; /* NULL until the first child */
-	struct gy_watch *watch;	      /* NULL until the first watch, either way */
-	struct gy_nested *nested;     /* behaviours underneath; NULL until the first */
+	struct gy_stack *barrier;	  /* whose end opens the mailbox again */
+	struct gy_restart *restart;	  /* NULL until the first failure */
+	struct gy_table timers;		  /* by key */
+	struct gy_endpoints *endpoints;	  /* the channel floor's; NULL until the first channel */
+	struct gy_name_entry *name_entry; /* the system floor's; NULL without name and group */
+	struct gy_children *children;	  /* NULL until the first child */
+	struct gy_watch *watch;		  /* NULL until the first watch, either way */
+	struct gy_nested *nested;	  /* behaviours underneath; NULL until the first */
 	struct gy_receive_timeout *receive_timeout; /* the receive time-out; NULL for none */
 	struct gy_graceful_stop *graceful_stop;	    /* a graceful stop is under way */
 	struct gy_stash stash;

@@ -9,9 +9,17 @@
 
 #include <gyre/watch.h>
 
+#include "actor/behaviour.h"
 #include "actor/children.h"
+#include "actor/class_log.h"
+#include "actor/graceful_stop.h"
 #include "actor/house_extra.h"
+#include "actor/lifecycle.h"
+#include "actor/receive_timeout.h"
+#include "actor/restart.h"
+#include "actor/send.h"
 #include "actor/stack.h"
+#include "actor/timer.h"
 #include "actor/watch.h"
 
 enum { STATE_BYTES_MAX = 1 << 24, FRAME_BYTES_MAX = 8192, BATCH_MAX = 1024 };
@@ -433,7 +441,7 @@ static GY_COLD void empty_extra(struct gy_house *house)
 /* And afterwards, when others may be told. */
 static GY_COLD void leave_extra(struct gy_house *house)
 {
-	if (house->extra->channels != NULL) {
+	if (house->extra->endpoints != NULL) {
 		house->home->channel_ops->fini(house);
 	}
 	gy_watch_end(house, reason_of(house));
@@ -500,10 +508,11 @@ void gy_house_stop(struct gy_house *house)
 	make_stale(house);
 	drop_all(home, house);
 	if (extra != NULL) {
-		extra->awaits_channels = extra->channels != NULL && !home->channel_ops->stop(house);
+		extra->awaits_channels =
+			extra->endpoints != NULL && !home->channel_ops->stop(house);
 		extra->awaits_children = !gy_children_stop(house);
 	}
-	if (extra != NULL && extra->channels == NULL) {
+	if (extra != NULL && extra->endpoints == NULL) {
 		/* Nobody need wait for what the children still do. */
 		abort_stacks(house);
 		gy_timers_stop(house);

@@ -2,34 +2,17 @@
  * The five lanes of a mailbox, and the house's way into the loop's queues. A lane is a ring of mail
  * with one pointer, to its last; so appending and taking all are both O(1) with eight bytes a lane.
  */
+#include "actor/graceful_stop.h"
 #include "actor/house_extra.h"
+#include "actor/mail_pool.h"
 #include "actor/memory_retry.h"
+#include "actor/send.h"
 #include "actor/watch.h"
 
 void gy_house_channels_ready(struct gy_house *house)
 {
 	house->pending |= GY_PENDING_CHANNELS;
 	gy_house_wake(house, GY_PENDING_CHANNELS);
-}
-
-/* ---- states ---- */
-
-#define TO(status) (1U << GY_HOUSE_##status)
-
-static const uint32_t may_go[GY_HOUSE_STATUSES] = {
-	[GY_HOUSE_FREE] = TO(CREATED),
-	[GY_HOUSE_CREATED] = TO(MOUNTING) | TO(FREE), /* refused after all */
-	[GY_HOUSE_MOUNTING] = TO(WAITING),
-	[GY_HOUSE_WAITING] = TO(READY),
-	[GY_HOUSE_READY] = TO(SCHEDULED),
-	[GY_HOUSE_SCHEDULED] = TO(RUNNING) | TO(READY), /* nobody has taken it */
-	[GY_HOUSE_RUNNING] = TO(WAITING) | TO(STOPPING),
-	[GY_HOUSE_STOPPING] = TO(FREE),
-};
-
-bool gy_house_status_is_allowed(enum gy_house_status from, enum gy_house_status to)
-{
-	return from < GY_HOUSE_STATUSES && (may_go[from] >> to & 1U) != 0;
 }
 
 void gy_house_close(struct gy_house *house, int reason)

@@ -5,6 +5,7 @@
  * them. The marks of mailboxes are looked at then too.
  */
 #include "actor/memory_retry.h"
+#include "actor/mailbox.h"
 
 static const uint64_t pause_ns = GYRE_MILLISECONDS(1);
 

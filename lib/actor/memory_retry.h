@@ -5,7 +5,13 @@
 #ifndef GY_ACTOR_MEMORY_RETRY_H
 #define GY_ACTOR_MEMORY_RETRY_H
 
-#include "actor/house.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/macros.h"
+
+struct gy_home;
+struct gy_house;
 
 void gy_memory_retry_init(struct gy_home *home);
 /* There is no memory for what waits in a lane, or for the channel floor, a bit as in @pending: in a
@@ -13,8 +19,6 @@ void gy_memory_retry_init(struct gy_home *home);
 GY_COLD void gy_house_retry_later(struct gy_house *house, uint32_t bit);
 /* In a moment all houses are looked at. */
 GY_COLD void gy_home_retry_later(struct gy_home *home);
-/* Tells of a mark that has been crossed, if its actor has not heard of it. */
-void gy_house_check_mailbox_mark(struct gy_house *house);
 /* Whether a house of this loop is more than reserved, which other threads may be doing. */
 bool gy_house_is_spawned(struct gy_home *home, const struct gy_house *house);
 

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "actor/class_log.h"
 #include "actor/stack.h"
 
 enum { TEXT_BYTES = 384, LOCALS_BYTES = 256 * 1024 };

@@ -7,9 +7,10 @@
  */
 #include "actor/node_loss.h"
 
-#include "actor/house_extra.h"
 #include "actor/memory_retry.h"
+#include "actor/send.h"
 #include "actor/stack.h"
+#include "actor/steal_actor.h"
 #include "actor/watch.h"
 
 const struct gyre_type gy_type_node_loss = { .name = "news of a node",

@@ -4,7 +4,7 @@
 #ifndef GY_ACTOR_NODE_LOSS_H
 #define GY_ACTOR_NODE_LOSS_H
 
-#include "actor/house.h"
+#include "actor/home.h"
 
 /* What is to be done about another node, as bits. */
 enum {

@@ -5,7 +5,9 @@
  */
 #include <errno.h>
 
+#include "actor/ask_cycle.h"
 #include "actor/misuse.h"
+#include "actor/send.h"
 #include "actor/stack.h"
 
 /*
@@ -134,7 +136,7 @@ void gy_promise_fail_later(struct gy_promise *promise, int error)
 	gy_timer_start(wheel, &promise->timer, GYRE_MILLISECONDS(1));
 }
 
-void gy_promise_was_read(struct gy_house *house, uint64_t ask_id)
+void gy_promise_cycle_checked(struct gy_house *house, uint64_t ask_id)
 {
 	struct gy_table_item *item = gy_table_find(&house->promises, ask_id);
 	struct gy_promise *promise =

@@ -3,9 +3,13 @@
  * message moves the deadline. The timer is not moved with it: where it fires too early, it is
  * started for what is left.
  */
+#include <gyre/timer.h>
+
 #include <errno.h>
 
 #include "actor/house_extra.h"
+#include "actor/mailbox.h"
+#include "actor/receive_timeout.h"
 #include "actor/stack.h"
 
 struct gy_receive_timeout {

@@ -4,8 +4,14 @@
  * the three hooks run. It happens between two messages; if it is delayed, the mailbox is closed
  * until then. A hook may wait for answers; only those come in until it has ended.
  */
+#include "actor/restart.h"
+#include "actor/behaviour.h"
+#include "actor/class_log.h"
 #include "actor/house_extra.h"
+#include "actor/mailbox.h"
+#include "actor/receive_timeout.h"
 #include "actor/stack.h"
+#include "actor/timer.h"
 
 enum { DOUBLINGS_MAX = 6 };
 

@@ -5,9 +5,14 @@
  */
 #include <errno.h>
 
+#include "actor/ask_cycle.h"
 #include "actor/children.h"
+#include "actor/graceful_stop.h"
+#include "actor/lifecycle.h"
 #include "actor/node_loss.h"
+#include "actor/send.h"
 #include "actor/stack.h"
+#include "actor/steal_actor.h"
 #include "actor/watch.h"
 
 const struct gyre_type gy_type_exception = { .name = "exception",

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 
+#include "actor/home.h"
 #include "actor/house.h"
 #include "base/memory.h"
 

@@ -5,12 +5,17 @@
 #include "actor/stack.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "actor/class_log.h"
+#include "actor/graceful_stop.h"
 #include "actor/house_extra.h"
 #include "actor/misuse.h"
+#include "actor/restart.h"
+#include "actor/send.h"
 
-enum { SUSPENDED = 1, ERRNO_MAX = 4095 };
+enum { SUSPENDED = 1, ERRNO_MAX = 4095, TEXT_BYTES = 512 };
 
 static struct gy_stack *make(struct gy_home *home, uint8_t size_class)
 {
@@ -272,6 +277,29 @@ int gy_answer_error(struct gy_stack *stack, struct gyre_mail *ask, int error)
 	return 0;
 }
 
+/*
+ * Refuses an answer of the wrong type. The asker relies on the type that the question declares, so
+ * it gets -EPROTO; the log names the answering actor, whose fault it is. At assertions=full the
+ * program ends here.
+ */
+static GY_COLD int refuse_type(struct gy_stack *stack, struct gyre_mail *ask,
+			       struct gyre_mail *mail)
+{
+	struct gy_home *home = stack->home;
+	char text[TEXT_BYTES];
+
+	(void)snprintf(text, sizeof(text), "answers %s with %s, but its answer is %s",
+		       ask->type->name, mail->type->name, ask->type->answer->name);
+	gy_class_warn(home, stack->house->class_info, "%s", text);
+#if GY_ASSERT_LEVEL >= 2
+	gy_assert_failed(text, __FILE__, __LINE__);
+#else
+	gy_mail_put(home, mail);
+	(void)gy_answer_error(stack, ask, -EPROTO);
+	return -EPROTO;
+#endif
+}
+
 int gy_answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *mail)
 {
 	struct gy_home *home = stack->home;
@@ -292,7 +320,7 @@ int gy_answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *m
 	}
 	if (ask->type->answer != NULL &&
 	    gy_unlikely(!gy_type_equal(ask->type->answer, mail->type))) {
-		return gy_answer_refuse_type(stack, ask, mail);
+		return refuse_type(stack, ask, mail);
 	}
 	mail->node.kind = GY_MAIL_REPLY;
 	mail->ask_id = ask->ask_id;

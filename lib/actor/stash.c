@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "actor/house_extra.h"
+#include "actor/send.h"
 #include "actor/stack.h"
 
 enum { COUNT_DEFAULT = 1024 };

@@ -14,8 +14,14 @@
  * batches, which belong to its mailbox. Files that it opens while it is away are opened when it is
  * back.
  */
+#include "actor/steal_actor.h"
+#include "actor/dispatch.h"
 #include "actor/house_extra.h"
+#include "actor/receive_timeout.h"
+#include "actor/restart.h"
+#include "actor/send.h"
 #include "actor/stack.h"
+#include "actor/timer.h"
 #include "base/ticks.h"
 
 /* What is carried about with a stolen house; the payload of a mail of its own loop. */
@@ -43,7 +49,7 @@ static bool extra_may_leave(const struct gy_house *house)
 	const struct gy_house_extra *extra = house->extra;
 
 	return extra == NULL || (extra->timers.count == 0 && extra->receive_timeout == NULL &&
-				 extra->graceful_stop == NULL && extra->channels == NULL &&
+				 extra->graceful_stop == NULL && extra->endpoints == NULL &&
 				 gy_restart_is_quiet(house));
 }
 
@@ -266,7 +272,7 @@ void gy_house_came_home(struct gy_home *home, struct gyre_mail *mail)
 		house->extra->count_at_home = false;
 		gy_house_count(house);
 	}
-	if (house->extra != NULL && house->extra->channels != NULL) {
+	if (house->extra != NULL && house->extra->endpoints != NULL) {
 		home->channel_ops->came_home(house);
 	}
 	if (house->closed != 0 && house->closed != GY_CLOSED_BY_RESTART) {

@@ -4,11 +4,15 @@
  * table. Periodic deadlines are absolute. While an event waits, further periods only raise its
  * count.
  */
+#include <gyre/timer.h>
+
 #include <errno.h>
 #include <time.h>
 
 #include "actor/house_extra.h"
+#include "actor/mailbox.h"
 #include "actor/stack.h"
+#include "actor/timer.h"
 
 struct actor_timer {
 	struct gy_table_item item; /* its key is the mixed key */

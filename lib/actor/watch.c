@@ -5,8 +5,10 @@
 
 #include <gyre/watch.h>
 
+#include "actor/graceful_stop.h"
 #include "actor/house_extra.h"
 #include "actor/node_loss.h"
+#include "actor/send.h"
 #include "actor/stack.h"
 #include "actor/watch.h"
 

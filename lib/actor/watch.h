@@ -18,6 +18,7 @@
 #define GY_ACTOR_WATCH_H
 
 #include "actor/house.h"
+#include "actor/mail.h"
 
 /* A bit of a house beside its lanes that are passed over: ends stand in other lanes than that of
  * events. */

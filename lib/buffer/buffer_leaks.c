@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "actor/house.h"
+#include "actor/home.h"
 #include "base/tally.h"
 #include "buffer/buffer.h"
 

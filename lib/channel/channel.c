@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <sys/socket.h>
 
+#include "actor/stack.h"
 #include "channel/file/pipe.h"
 #include "channel/file/region.h"
 #include "channel/handshake.h"

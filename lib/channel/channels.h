@@ -13,7 +13,7 @@
 
 #include <pthread.h>
 
-#include "actor/house.h"
+#include "actor/home.h"
 #include "buffer/page.h"
 #include "buffer/pools.h"
 #include "channel/buffer_waiters.h"

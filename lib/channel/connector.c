@@ -15,6 +15,7 @@
 
 #include <string.h>
 
+#include "actor/stack.h"
 #include "channel/handshake.h"
 #include "channel/output.h"
 

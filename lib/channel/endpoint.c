@@ -6,6 +6,8 @@
 #include <errno.h>
 
 #include "actor/house_extra.h"
+#include "actor/lifecycle.h"
+#include "actor/mailbox.h"
 #include "actor/stack.h"
 #include "channel/channel.h"
 
@@ -41,7 +43,7 @@ static void process_ready(struct gy_endpoints *endpoints, struct gy_stack *stack
 
 void gy_endpoints_run(struct gy_house *house, struct gy_stack *stack)
 {
-	process_ready((struct gy_endpoints *)house->extra->channels, stack);
+	process_ready(house->extra->endpoints, stack);
 }
 
 /* For a house that is stopping. Its last endpoint gone, the house is, and @endpoints with it. */
@@ -104,14 +106,13 @@ static struct gy_endpoints *make(struct gy_house *house)
 	if (!gy_house_is_away(house)) {
 		settle_in(endpoints);
 	}
-	extra->channels = endpoints;
+	extra->endpoints = endpoints;
 	return endpoints;
 }
 
 int gy_endpoint_add(struct gy_endpoint *endpoint, struct gy_house *house)
 {
-	struct gy_endpoints *owner =
-		house->extra == NULL ? NULL : (struct gy_endpoints *)house->extra->channels;
+	struct gy_endpoints *owner = house->extra == NULL ? NULL : house->extra->endpoints;
 
 	if (owner == NULL) {
 		owner = make(house);
@@ -148,8 +149,7 @@ void gy_endpoint_closed(struct gy_endpoint *endpoint)
 
 void gy_endpoints_leave(struct gy_house *house)
 {
-	struct gy_endpoints *endpoints =
-		house->extra == NULL ? NULL : (struct gy_endpoints *)house->extra->channels;
+	struct gy_endpoints *endpoints = house->extra == NULL ? NULL : house->extra->endpoints;
 	struct gy_list *item = endpoints == NULL ? NULL : endpoints->open.next;
 
 	while (item != NULL && item != &endpoints->open) {
@@ -164,7 +164,7 @@ void gy_endpoints_leave(struct gy_house *house)
 
 bool gy_endpoints_stop(struct gy_house *house)
 {
-	struct gy_endpoints *endpoints = (struct gy_endpoints *)house->extra->channels;
+	struct gy_endpoints *endpoints = house->extra->endpoints;
 
 	struct gy_list *item = endpoints->open.next;
 
@@ -187,7 +187,7 @@ bool gy_endpoints_stop(struct gy_house *house)
 
 void gy_endpoints_fini(struct gy_house *house)
 {
-	struct gy_endpoints *endpoints = (struct gy_endpoints *)house->extra->channels;
+	struct gy_endpoints *endpoints = house->extra->endpoints;
 
 	gy_assert(endpoints->count == 0 && !endpoints->later_queued);
 	while (!gy_list_empty(&endpoints->remains)) {
@@ -199,12 +199,12 @@ void gy_endpoints_fini(struct gy_house *house)
 	}
 	gy_list_remove(&endpoints->item);
 	gy_sizes_delete(&house->home->parts, endpoints, sizeof(*endpoints));
-	house->extra->channels = NULL;
+	house->extra->endpoints = NULL;
 }
 
 void gy_endpoints_came_home(struct gy_house *house)
 {
-	struct gy_endpoints *endpoints = (struct gy_endpoints *)house->extra->channels;
+	struct gy_endpoints *endpoints = house->extra->endpoints;
 	struct gy_list *item = endpoints->open.next;
 
 	settle_in(endpoints);

@@ -20,6 +20,7 @@
 
 #include <gyre/move.h>
 
+#include "actor/graceful_stop.h"
 #include "actor/stack.h"
 #include "base/memory.h"
 #include "buffer/socket_address.h"

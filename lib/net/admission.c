@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "actor/stack.h"
+#include "actor/send.h"
 #include "base/memory.h"
 #include "buffer/socket_address.h"
 

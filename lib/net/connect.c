@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "actor/lifecycle.h"
 #include "actor/stack.h"
 #include "net/dial.h"
 #include "net/pending_open.h"

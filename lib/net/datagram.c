@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "actor/lifecycle.h"
 #include "actor/stack.h"
 #include "base/memory.h"
 #include "buffer/socket_address.h"
@@ -16,6 +17,7 @@
 #include "net/fd_passing.h"
 #include "net/inherit.h"
 #include "net/listen.h"
+#include "net/net_state.h"
 #include "net/pending_open.h"
 #include "net/socket_file.h"
 #include "net/socket_option.h"
@@ -357,7 +359,7 @@ int gyre_system_datagram_open(struct gyre_system *system,
 	setup.homes = gy_homes_of(system);
 	setup.sockets.options = options;
 	setup.sockets.log = setup.homes->log;
-	setup.sockets.bound_until_ns = gy_load_relaxed(&setup.homes->bound_until_ns);
+	setup.sockets.bound_until_ns = gy_load_relaxed(&setup.homes->net->bound_until_ns);
 	r = gy_datagram_check(options, setup.homes->log);
 	if (r == 0) {
 		r = gy_water_marks_check(gy_channels_of(&setup.homes->homes[0]), &options->channel,

@@ -16,6 +16,8 @@
 
 #include <gyre/move.h>
 
+#include "actor/lifecycle.h"
+#include "actor/send.h"
 #include "actor/stack.h"
 #include "base/memory.h"
 #include "buffer/socket_address.h"

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "actor/mailbox.h"
 #include "net/datagram.h"
 #include "net/socket_file.h"
 #include "net/socket_registry.h"

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "actor/mailbox.h"
 #include "actor/stack.h"
 #include "base/random.h"
 

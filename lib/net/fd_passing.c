@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "net/net_state.h"
 
 /* "gyr" and a version. */
 static const uint32_t magic = 0x67797201;
@@ -198,10 +199,10 @@ int gy_fd_message_check_peer(int fd)
 static struct gy_passed_sockets *find_last(const struct gy_homes *homes,
 					   const struct gy_fd_message *passing)
 {
-	struct gy_passed_sockets *last =
-		gy_container_of(homes->passed_sockets.previous, struct gy_passed_sockets, item);
+	struct gy_passed_sockets *last = gy_container_of(homes->net->passed_sockets.previous,
+							 struct gy_passed_sockets, item);
 
-	return gy_list_empty(&homes->passed_sockets) || last->serial != passing->serial ||
+	return gy_list_empty(&homes->net->passed_sockets) || last->serial != passing->serial ||
 			       last->kind != passing->kind
 		       ? NULL
 		       : last;
@@ -234,7 +235,7 @@ static int append(struct gy_homes *homes, const struct gy_fd_message *passing)
 	passed->fds = fds;
 	passed->count += passing->count;
 	if (is_new) {
-		gy_list_append(&homes->passed_sockets, &passed->item);
+		gy_list_append(&homes->net->passed_sockets, &passed->item);
 	}
 	return 0;
 }
@@ -255,8 +256,8 @@ int gy_passed_sockets_add(struct gy_homes *homes, const struct gy_fd_message *pa
 struct gy_passed_sockets *gy_passed_sockets_take(struct gy_homes *homes,
 						 enum gy_fd_message_kind kind, const char *text)
 {
-	for (struct gy_list *item = homes->passed_sockets.next; item != &homes->passed_sockets;
-	     item = item->next) {
+	for (struct gy_list *item = homes->net->passed_sockets.next;
+	     item != &homes->net->passed_sockets; item = item->next) {
 		struct gy_passed_sockets *passed =
 			gy_container_of(item, struct gy_passed_sockets, item);
 
@@ -281,9 +282,9 @@ uint32_t gy_passed_sockets_drop(struct gy_homes *homes)
 	uint32_t dropped = 0;
 
 	(void)pthread_mutex_lock(&homes->placing);
-	while (!gy_list_empty(&homes->passed_sockets)) {
-		struct gy_passed_sockets *passed =
-			gy_container_of(homes->passed_sockets.next, struct gy_passed_sockets, item);
+	while (!gy_list_empty(&homes->net->passed_sockets)) {
+		struct gy_passed_sockets *passed = gy_container_of(homes->net->passed_sockets.next,
+								   struct gy_passed_sockets, item);
 
 		gy_list_remove(&passed->item);
 		for (uint32_t i = 0; i < passed->count; i++) {

@@ -6,7 +6,7 @@
 #ifndef GY_NET_FD_PASSING_H
 #define GY_NET_FD_PASSING_H
 
-#include "actor/house.h"
+#include "actor/home.h"
 
 enum {
 	GY_FD_MESSAGE_FDS_MAX = 253, /* of one message, as the kernel has it */
@@ -52,7 +52,7 @@ int gy_fd_message_check_peer(int fd);
 /* ---- what was received, until it is listened on; guarded by homes->placing ---- */
 
 struct gy_passed_sockets {
-	struct gy_list item; /* in homes->passed */
+	struct gy_list item; /* in net->passed_sockets */
 	enum gy_fd_message_kind kind;
 	uint32_t serial;
 	uint32_t count;

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "actor/send.h"
 #include "base/memory.h"
 #include "buffer/socket_address.h"
 #include "net/bind.h"
@@ -18,6 +19,7 @@
 #include "net/fd_passing.h"
 #include "net/inherit.h"
 #include "net/listener.h"
+#include "net/net_state.h"
 #include "net/socket_file.h"
 #include "net/socket_option.h"
 #include "net/sockets.h"
@@ -269,7 +271,7 @@ static int prepare(struct setup *setup)
 		.mode = options->mode,
 		.origin = setup->plan.inherited ? GY_SOCKET_GIVEN : GY_SOCKET_OURS,
 		.channel = &options->channel,
-		.bound_until_ns = gy_load_relaxed(&setup->homes->bound_until_ns),
+		.bound_until_ns = gy_load_relaxed(&setup->homes->net->bound_until_ns),
 	};
 	return setup->plan.inherited ? 0
 				     : gy_bind_parse(options->bind, SOCK_STREAM, setup->homes->log,

@@ -18,12 +18,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "actor/lifecycle.h"
+#include "actor/send.h"
 #include "actor/stack.h"
 #include "base/memory.h"
 #include "net/acceptor.h"
 #include "net/admission.h"
 #include "net/fd_passing.h"
 #include "net/listen.h"
+#include "net/net_state.h"
 #include "net/pending_open.h"
 #include "net/socket_file.h"
 #include "net/socket_option.h"
@@ -544,9 +547,10 @@ static void grow(struct gy_listener *listener, uint32_t from, uint32_t to)
 static struct gy_listener *next_listener(const struct gy_homes *homes,
 					 const struct gy_listener *before)
 {
-	const struct gy_list *item = before == NULL ? &homes->socket_registry : &before->entry.item;
+	const struct gy_list *item =
+		before == NULL ? &homes->net->socket_registry : &before->entry.item;
 
-	for (item = item->next; item != &homes->socket_registry; item = item->next) {
+	for (item = item->next; item != &homes->net->socket_registry; item = item->next) {
 		struct gy_socket_entry *entry = gy_container_of(item, struct gy_socket_entry, item);
 
 		if (entry->kind == GY_FD_MESSAGE_LISTENER) {

@@ -11,7 +11,9 @@
 #include <gyre/move.h>
 #include <gyre/watch.h>
 
+#include "actor/lifecycle.h"
 #include "actor/stack.h"
+#include "actor/stash.h"
 #include "base/memory.h"
 #include "buffer/socket_address.h"
 #include "channel/channels.h"

@@ -2,6 +2,7 @@
  * How many actors of sockets are on their way, and what becomes of one that does not arrive.
  */
 #include "net/pending_open.h"
+#include "net/net_state.h"
 
 #include <errno.h>
 #include <string.h>
@@ -26,15 +27,15 @@ int gy_pending_open_place(const struct gy_house *house, struct gyre_spawn_option
 
 static void end(struct gy_homes *homes)
 {
-	(void)gy_fetch_add(&homes->pending_opens, -1U);
-	if (homes->opened != NULL) {
-		homes->opened(homes);
+	(void)gy_fetch_add(&homes->net->pending_opens, -1U);
+	if (homes->net->opened != NULL) {
+		homes->net->opened(homes);
 	}
 }
 
 void gy_pending_open_begin(struct gy_homes *homes)
 {
-	(void)gy_fetch_add(&homes->pending_opens, 1);
+	(void)gy_fetch_add(&homes->net->pending_opens, 1);
 }
 
 void gy_pending_open_end(struct gy_homes *homes)
@@ -55,6 +56,6 @@ void gy_pending_open_fail(const struct gy_home *home, const char *what,
 	gy_log(homes->log, GYRE_LOG_ERROR, "loop %u: %s %s failed: %s%s",
 	       (unsigned)home->loop.index, what, text, strerrordesc_np(-error),
 	       error == -ENOMEM ? "; see `ulimit -v` and the limits of its cgroups" : "");
-	(void)gy_compare_exchange(&homes->pending_open_error, &none, error);
+	(void)gy_compare_exchange(&homes->net->pending_open_error, &none, error);
 	end(homes);
 }

@@ -10,7 +10,7 @@
 #ifndef GY_NET_PENDING_OPEN_H
 #define GY_NET_PENDING_OPEN_H
 
-#include "actor/house.h"
+#include "actor/home.h"
 
 struct gyre_socket_address;
 struct gyre_spawn_options;

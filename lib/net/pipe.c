@@ -10,6 +10,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "actor/lifecycle.h"
+#include "actor/mailbox.h"
 #include "actor/stack.h"
 #include "channel/channel.h"
 #include "channel/file/pipe.h"

@@ -4,6 +4,7 @@
  * other process's too: whichever of the two ends first leaves the files of Unix sockets alone.
  */
 #include "net/socket_registry.h"
+#include "net/net_state.h"
 
 #include <errno.h>
 #include <string.h>
@@ -23,8 +24,8 @@ static void unlock(struct gy_homes *homes)
 
 void gy_socket_entry_add(struct gy_homes *homes, struct gy_socket_entry *entry)
 {
-	entry->serial = ++homes->registry_serial;
-	gy_list_append(&homes->socket_registry, &entry->item);
+	entry->serial = ++homes->net->registry_serial;
+	gy_list_append(&homes->net->socket_registry, &entry->item);
 }
 
 void gy_socket_entry_remove(struct gy_socket_entry *entry)
@@ -34,9 +35,9 @@ void gy_socket_entry_remove(struct gy_socket_entry *entry)
 
 static void keep_all(struct gy_homes *homes)
 {
-	homes->registry_taker = -1;
-	for (struct gy_list *item = homes->socket_registry.next; item != &homes->socket_registry;
-	     item = item->next) {
+	homes->net->registry_taker = -1;
+	for (struct gy_list *item = homes->net->socket_registry.next;
+	     item != &homes->net->socket_registry; item = item->next) {
 		gy_container_of(item, struct gy_socket_entry, item)->shared = false;
 	}
 }
@@ -44,7 +45,8 @@ static void keep_all(struct gy_homes *homes)
 /* The other process may have gone, and nobody has seen it yet. */
 static void look_for_taker(struct gy_homes *homes)
 {
-	if (homes->registry_taker >= 0 && !gy_fd_message_is_wanted(homes->registry_taker)) {
+	if (homes->net->registry_taker >= 0 &&
+	    !gy_fd_message_is_wanted(homes->net->registry_taker)) {
 		keep_all(homes);
 	}
 }
@@ -104,8 +106,8 @@ int gy_socket_entry_order(const struct gy_homes *homes, struct gyre_address acto
 /* The next that has not ended; NULL for none. */
 static struct gy_socket_entry *holding_after(const struct gy_homes *homes, uint32_t serial)
 {
-	for (struct gy_list *item = homes->socket_registry.next; item != &homes->socket_registry;
-	     item = item->next) {
+	for (struct gy_list *item = homes->net->socket_registry.next;
+	     item != &homes->net->socket_registry; item = item->next) {
 		struct gy_socket_entry *entry = gy_container_of(item, struct gy_socket_entry, item);
 
 		if (entry->serial > serial && !entry->ended) {
@@ -156,7 +158,7 @@ int gy_socket_registry_pass(struct gy_homes *homes, struct gy_socket_registry_cu
 	}
 	r = gy_fd_message_send(fd, &passing);
 	if (r == 0) {
-		homes->registry_taker = fd;
+		homes->net->registry_taker = fd;
 	}
 	if (r == 0 && entry != NULL) {
 		entry->shared = true;
@@ -172,8 +174,8 @@ int gy_socket_registry_pass(struct gy_homes *homes, struct gy_socket_registry_cu
 void gy_socket_registry_adopt(struct gy_homes *homes)
 {
 	lock(homes); /* so that no socket is closed meanwhile */
-	for (struct gy_list *item = homes->socket_registry.next; item != &homes->socket_registry;
-	     item = item->next) {
+	for (struct gy_list *item = homes->net->socket_registry.next;
+	     item != &homes->net->socket_registry; item = item->next) {
 		const struct gy_socket_entry *entry =
 			gy_container_of(item, struct gy_socket_entry, item);
 		int r = entry->shared && !entry->ended ? entry->ops->adopt(entry) : 0;
@@ -200,8 +202,8 @@ bool gy_socket_registry_settle(struct gy_homes *homes)
 
 	lock(homes);
 	look_for_taker(homes);
-	taken = homes->registry_taker >= 0;
-	homes->registry_taker = -1;
+	taken = homes->net->registry_taker >= 0;
+	homes->net->registry_taker = -1;
 	unlock(homes);
 	return taken;
 }
@@ -211,9 +213,9 @@ bool gy_socket_registry_settle(struct gy_homes *homes)
 void gy_socket_registry_leave(struct gy_homes *homes)
 {
 	lock(homes);
-	homes->registry_taker = -1; /* it has them for good */
-	for (struct gy_list *item = homes->socket_registry.next; item != &homes->socket_registry;
-	     item = item->next) {
+	homes->net->registry_taker = -1; /* it has them for good */
+	for (struct gy_list *item = homes->net->socket_registry.next;
+	     item != &homes->net->socket_registry; item = item->next) {
 		struct gy_socket_entry *entry = gy_container_of(item, struct gy_socket_entry, item);
 
 		if (!entry->ended) {
@@ -230,8 +232,8 @@ bool gy_socket_registry_have_left(struct gy_homes *homes)
 	bool left = true;
 
 	lock(homes);
-	for (struct gy_list *item = homes->socket_registry.next;
-	     item != &homes->socket_registry && left; item = item->next) {
+	for (struct gy_list *item = homes->net->socket_registry.next;
+	     item != &homes->net->socket_registry && left; item = item->next) {
 		const struct gy_socket_entry *entry =
 			gy_container_of(item, struct gy_socket_entry, item);
 

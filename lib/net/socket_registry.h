@@ -28,7 +28,7 @@ struct gy_socket_entry_ops {
 
 /* A part of what its sockets share. */
 struct gy_socket_entry {
-	struct gy_list item; /* in homes->holdings */
+	struct gy_list item; /* in net->socket_registry */
 	const struct gy_socket_entry_ops *ops;
 	enum gy_fd_message_kind kind;
 	uint32_t serial;  /* tells it from all others of the system */

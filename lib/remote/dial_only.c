@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "actor/send.h"
 #include "actor/watch.h"
 #include "remote/links.h"
 #include "remote/node.h"

@@ -5,6 +5,7 @@
  */
 #include "remote/fast_receive.h"
 
+#include "actor/mail_pool.h"
 #include "remote/link.h"
 #include "remote/links.h"
 #include "remote/node.h"

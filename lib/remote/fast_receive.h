@@ -4,6 +4,7 @@
 #ifndef GY_REMOTE_FAST_RECEIVE_H
 #define GY_REMOTE_FAST_RECEIVE_H
 
+#include "actor/send.h"
 #include "remote/link.h"
 
 /* The type that the head of a message names, if it is nothing but bytes and the same here. */

@@ -13,6 +13,7 @@
 #include <errno.h>
 
 #include "actor/node_loss.h"
+#include "actor/send.h"
 #include "base/memory.h"
 #include "remote/fragments.h"
 #include "remote/link.h"

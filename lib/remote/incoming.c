@@ -15,6 +15,7 @@
 
 #include <gyre/name.h>
 
+#include "actor/send.h"
 #include "actor/stack.h"
 #include "base/memory.h"
 #include "channel/large_receive.h"

@@ -11,7 +11,7 @@
 
 #include <gyre/channel.h>
 
-#include "actor/house.h"
+#include "actor/home.h"
 #include "remote/frame_page.h"
 #include "remote/in_flight.h"
 #include "remote/incoming.h"

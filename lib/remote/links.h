@@ -4,7 +4,7 @@
 #ifndef GY_REMOTE_LINKS_H
 #define GY_REMOTE_LINKS_H
 
-#include "actor/house.h"
+#include "actor/home.h"
 #include "remote/frame_page.h"
 #include "remote/id_table.h"
 

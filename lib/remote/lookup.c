@@ -5,6 +5,7 @@
 
 #include <gyre/name.h>
 
+#include "actor/send.h"
 #include "actor/stack.h"
 #include "remote/links.h"
 #include "remote/node.h"

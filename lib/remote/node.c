@@ -13,7 +13,6 @@
 #include <gyre/listen.h>
 #include <gyre/name.h>
 
-#include "actor/stack.h"
 #include "base/memory.h"
 #include "channel/tls/tls.h"
 #include "remote/dial_only.h"

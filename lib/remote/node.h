@@ -9,7 +9,7 @@
 #include <gyre/node.h>
 #include <gyre/socket_address.h>
 
-#include "actor/house.h"
+#include "actor/home.h"
 #include "base/log_limit.h"
 #include "remote/id_table.h"
 #include "remote/membership.h"

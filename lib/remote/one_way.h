@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "actor/house.h"
+#include "actor/home.h"
 #include "remote/peer.h"
 #include "remote/wire.h"
 

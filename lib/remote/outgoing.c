@@ -12,10 +12,10 @@
 
 #include <gyre/watch.h>
 
+#include "actor/mail_pool.h"
 #include "actor/node_loss.h"
-#include "actor/stack.h"
+#include "actor/send.h"
 #include "actor/watch.h"
-#include "base/memory.h"
 #include "remote/fragments.h"
 #include "remote/id_table.h"
 #include "remote/link.h"

@@ -4,7 +4,7 @@
 #ifndef GY_REMOTE_OUTGOING_H
 #define GY_REMOTE_OUTGOING_H
 
-#include "actor/house.h"
+#include "actor/home.h"
 
 struct gy_link;
 

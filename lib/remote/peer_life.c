@@ -21,7 +21,6 @@
 #include <inttypes.h>
 
 #include "actor/node_loss.h"
-#include "actor/stack.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "remote/links.h"

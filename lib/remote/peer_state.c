@@ -17,7 +17,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "actor/node_loss.h"
+#include "actor/send.h"
 #include "actor/stack.h"
 #include "base/memory.h"
 #include "remote/id_table.h"

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 
+#include "actor/mail_pool.h"
 #include "remote/fast_receive.h"
 #include "remote/link.h"
 #include "remote/wire.h"

@@ -9,6 +9,7 @@
 #include <gyre/name.h>
 #include <gyre/watch.h>
 
+#include "actor/graceful_stop.h"
 #include "actor/node_loss.h"
 #include "actor/stack.h"
 #include "actor/watch.h"

@@ -48,12 +48,13 @@ int gy_name_entry_get(struct gy_house *house, struct gy_name_entry **ret_entry)
 	}
 	extra = gy_house_extra_get(house);
 	if (extra != NULL && extra->name_entry == NULL) {
-		extra->name_entry = gy_memory_get(sizeof(struct gy_name_entry));
+		extra->name_entry =
+			(struct gy_name_entry *)gy_memory_get(sizeof(struct gy_name_entry));
 	}
 	if (extra == NULL || extra->name_entry == NULL) {
 		return -ENOMEM;
 	}
-	*ret_entry = (struct gy_name_entry *)extra->name_entry;
+	*ret_entry = extra->name_entry;
 	return 0;
 }
 

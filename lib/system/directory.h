@@ -26,7 +26,7 @@ struct gy_name_entry {
 /* NULL when it has none. */
 static inline struct gy_name_entry *gy_name_entry_of(const struct gy_house *house)
 {
-	return house->extra == NULL ? NULL : (struct gy_name_entry *)house->extra->name_entry;
+	return house->extra == NULL ? NULL : house->extra->name_entry;
 }
 
 /* Makes it if need be: 0, -ENOMEM, or -ESHUTDOWN when the actor is being taken down. */

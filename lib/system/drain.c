@@ -17,6 +17,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "actor/steal_actor.h"
 #include "system/foreign_ask.h"
 #include "system/offload.h"
 #include "system/resize.h"

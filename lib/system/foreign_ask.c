@@ -20,6 +20,8 @@
 
 #include <errno.h>
 
+#include "actor/lifecycle.h"
+#include "actor/send.h"
 #include "actor/stack.h"
 #include "base/memory.h"
 #include "system/drain.h"

@@ -8,7 +8,7 @@
 
 #include <gyre/address.h>
 
-#include "actor/house.h"
+#include "actor/home.h"
 
 struct gyre_system;
 

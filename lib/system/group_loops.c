@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "actor/lifecycle.h"
 #include "actor/stack.h"
 #include "base/memory.h"
 #include "system/groups.h"

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "actor/mailbox.h"
 #include "actor/stack.h"
 #include "base/atomic.h"
 #include "base/memory.h"

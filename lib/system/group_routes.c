@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "actor/send.h"
 #include "actor/stack.h"
 #include "base/assert.h"
 #include "base/atomic.h"

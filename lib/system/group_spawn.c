@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "actor/lifecycle.h"
+#include "actor/send.h"
 #include "actor/stack.h"
 #include "base/memory.h"
 #include "system/groups.h"

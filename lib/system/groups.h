@@ -10,7 +10,8 @@
 
 #include <gyre/group.h>
 
-#include "actor/house.h"
+#include "actor/home.h"
+#include "actor/lifecycle.h"
 #include "system/rcu.h"
 
 enum { GY_GROUPS_A_CHUNK = 256, GY_GROUP_CHUNKS = 256 };

@@ -32,6 +32,7 @@
 
 #include <gyre/move.h>
 
+#include "actor/lifecycle.h"
 #include "actor/stack.h"
 #include "channel/endpoint.h"
 #include "net/fd_passing.h"
@@ -380,11 +381,11 @@ static int begin_to_serve(struct giver *giver)
 {
 	struct gyre_system *system = giver->system;
 
-	if (gy_load_acquire(&system->homes.pending_opens) > 0) {
+	if (gy_load_acquire(&system->net.pending_opens) > 0) {
 		start_timer(giver, start_look_ns);
 		return 0;
 	}
-	if (gy_load_relaxed(&system->homes.pending_open_error) < 0) {
+	if (gy_load_relaxed(&system->net.pending_open_error) < 0) {
 		return 0;
 	}
 	tell_predecessor(system);
@@ -623,7 +624,7 @@ static int make_giver(struct gyre_system *system, struct gy_house *house)
 		return r;
 	}
 	system->succession->listen_fd = -1;
-	gy_store_relaxed(&system->homes.bound_until_ns, 0);
+	gy_store_relaxed(&system->net.bound_until_ns, 0);
 	gy_endpoint_ready(&giver->endpoint);
 	return 0;
 }

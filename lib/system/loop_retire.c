@@ -12,6 +12,8 @@
 #include "system/loop_retire.h"
 
 #include "actor/children.h"
+#include "actor/graceful_stop.h"
+#include "actor/steal_actor.h"
 #include "system/foreign_ask.h"
 #include "system/resize.h"
 #include "system/system.h"

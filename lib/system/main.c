@@ -15,7 +15,6 @@
 #include <gyre/node.h>
 #include <gyre/watch.h>
 
-#include "actor/stack.h"
 #include "system/system.h"
 
 enum { STATUS_NONE = -1, STATUS_MAX = 255 };

@@ -14,7 +14,6 @@
 
 #include <gyre/overload.h>
 
-#include "actor/stack.h"
 #include "base/memory.h"
 #include "channel/channels.h"
 #include "system/drain.h"

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 
+#include "actor/lifecycle.h"
+#include "actor/mail_pool.h"
 #include "base/memory.h"
 #include "channel/channels.h"
 #include "remote/links.h"

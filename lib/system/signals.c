@@ -22,6 +22,8 @@
 #include <gyre/actor.h>
 #include <gyre/watch.h>
 
+#include "actor/lifecycle.h"
+#include "actor/send.h"
 #include "actor/stack.h"
 #include "channel/endpoint.h"
 #include "system/system.h"

@@ -250,7 +250,7 @@ static int settle_at_last(struct gyre_system *system, const struct gyre_socket_a
 		(r == -ENODATA && ++ends < ENDS_MAX) ||
 		(r == -EADDRINUSE && !gy_socket_file_is_strange(address) && gy_bind_pause(end_ns)));
 	if (r == 0 && killed && system->succession->predecessor_fd < 0) {
-		system->homes.bound_until_ns = gy_clock_machine_ns() + patience_ns;
+		system->net.bound_until_ns = gy_clock_machine_ns() + patience_ns;
 	}
 	return r;
 }

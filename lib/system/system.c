@@ -368,10 +368,9 @@ int gyre_system_create(const struct gyre_system_options *options, struct gyre_sy
 	system->options = resolved;
 	system->log = (struct gy_log){ log_creation, system, resolved.log_level };
 	system->homes.log = &system->log;
-	gy_list_init(&system->homes.socket_registry);
-	system->homes.registry_taker = -1;
-	system->homes.opened = gy_system_opened;
-	gy_list_init(&system->homes.passed_sockets);
+	gy_net_init(&system->net);
+	system->net.opened = gy_system_opened;
+	system->homes.net = &system->net;
 	(void)pthread_mutex_init(&system->homes.placing, NULL);
 	gy_resizing_init(system);
 	system->ended_fd = -1;

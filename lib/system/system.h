@@ -9,7 +9,8 @@
 #include <gyre/socket_address.h>
 #include <gyre/system.h>
 
-#include "actor/house.h"
+#include "actor/home.h"
+#include "net/net_state.h"
 #include "system/memory_guard.h"
 #include "system/resize.h"
 
@@ -23,6 +24,7 @@ struct gy_worker;
 
 struct gyre_system {
 	struct gy_homes homes; /* first: lower floors find it there */
+	struct gy_net net;     /* homes.net */
 	struct gy_worker *workers;
 	struct gyre_system_options options; /* no field is left at its default */
 	struct gy_log log;

@@ -13,6 +13,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "actor/lifecycle.h"
 #include "base/thread.h"
 #include "system/drain.h"
 #include "system/foreign_ask.h"
@@ -185,12 +186,12 @@ static int wait_until_served(struct gyre_system *system)
 	struct gy_homes *homes = &system->homes;
 
 	(void)pthread_mutex_lock(&system->mutex);
-	while (gy_load_acquire(&homes->pending_opens) > 0 &&
-	       gy_load_relaxed(&homes->pending_open_error) == 0) {
+	while (gy_load_acquire(&homes->net->pending_opens) > 0 &&
+	       gy_load_relaxed(&homes->net->pending_open_error) == 0) {
 		(void)pthread_cond_wait(&system->entered_condition, &system->mutex);
 	}
 	(void)pthread_mutex_unlock(&system->mutex);
-	return gy_load_relaxed(&homes->pending_open_error);
+	return gy_load_relaxed(&homes->net->pending_open_error);
 }
 
 static void end_at_once(struct gyre_system *system, int error)

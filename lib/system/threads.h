@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "actor/house.h"
+#include "actor/home.h"
 #include "system/loop_retire.h"
 #include "system/memory_guard.h"
 #include "system/resize.h"

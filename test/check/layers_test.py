@@ -27,7 +27,7 @@ class Layers(planted.PlantedTest):
 
     def test_catches_an_include_that_goes_up_behind_spaces_and_comments(self):
         self.plant("lib/base/list.h", planted.IDEA + '  #  include /* */ "loop/wheel.h"\n'
-                   '#  include "actor/house.h"\n')
+                   '#  include "actor/home.h"\n')
         self.assert_caught("lib/base/list.h:5:")
 
     def test_ignores_an_include_in_a_comment_and_in_a_string(self):

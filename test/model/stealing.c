@@ -5,8 +5,10 @@
  * had all its mail in order. What a thief and the home both touch without an order is found as a
  * race, in the memory of the house itself.
  */
-#include "actor/house.h"
+#include "actor/home.h"
+#include "actor/lifecycle.h"
 #include "actor/mail.h"
+#include "actor/send.h"
 #include "actor/stack.h"
 #include "base/memory.h"
 #include "rig.h"

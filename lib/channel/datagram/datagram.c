@@ -5,6 +5,7 @@
  * linger time bounds as it does for a stream.
  */
 #include "channel/datagram/datagram.h"
+#include "actor/stack.h"
 
 #include <errno.h>
 

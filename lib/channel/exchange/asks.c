@@ -15,6 +15,7 @@
  */
 #include <errno.h>
 
+#include "actor/send.h"
 #include "actor/stack.h"
 #include "channel/exchange/exchange.h"
 

@@ -10,6 +10,8 @@
 
 #include <errno.h>
 
+#include "actor/class_log.h"
+#include "actor/send.h"
 #include "actor/stack.h"
 #include "base/memory.h"
 #include "channel/channel.h"

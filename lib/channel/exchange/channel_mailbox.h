@@ -9,7 +9,7 @@
 #ifndef GY_CHANNEL_EXCHANGE_CHANNEL_MAILBOX_H
 #define GY_CHANNEL_EXCHANGE_CHANNEL_MAILBOX_H
 
-#include "actor/house.h"
+#include "actor/home.h"
 #include "base/list.h"
 
 struct gyre_channel;

@@ -5,8 +5,6 @@
 
 #include <errno.h>
 
-#include "actor/stack.h"
-
 enum { FRAME_BYTES_MAX = 8192 };
 
 static const uint64_t stall_min_ns = GYRE_MILLISECONDS(1);

@@ -13,6 +13,7 @@
  */
 #include <errno.h>
 
+#include "actor/send.h"
 #include "actor/stack.h"
 #include "channel/exchange/exchange.h"
 

@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "actor/send.h"
 #include "actor/stack.h"
 #include "base/memory.h"
 #include "channel/channel.h"

@@ -16,7 +16,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "actor/stack.h"
+#include "actor/mailbox.h"
 #include "buffer/buffer.h"
 #include "channel/output.h"
 #include "ring/kernel.h"

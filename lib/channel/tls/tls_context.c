@@ -15,7 +15,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "actor/house.h"
+#include "actor/home.h"
 #include "base/atomic.h"
 #include "base/memory.h"
 #include "channel/tls/tls.h"

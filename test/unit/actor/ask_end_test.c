@@ -3,6 +3,9 @@
  * and after the answer; on one loop and between two. And from where an ask may be made: every hook
  * and handler that has a stack.
  */
+#include "actor/dispatch.h"
+#include "actor/lifecycle.h"
+#include "actor/mailbox.h"
 #include "model.h"
 
 #include <gyre/batch.h>

@@ -9,6 +9,7 @@
 #include <gyre/watch.h>
 
 #include "actor/children.h"
+#include "actor/mailbox.h"
 
 enum { CHILDREN_MAX = 16 };
 

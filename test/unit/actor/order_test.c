@@ -3,6 +3,8 @@
  * completions of channels, and then what was to be done later. And that an actor which never runs
  * out of notices shuts nobody out.
  */
+#include "actor/lifecycle.h"
+#include "actor/mailbox.h"
 #include "model.h"
 
 #include <string.h>

@@ -2,6 +2,7 @@
  * High priority: which actor is of it, when that is looked at, and what it is good for. The actors
  * live in a model, where nothing runs between two lines of a test.
  */
+#include "actor/dispatch.h"
 #include "model.h"
 
 enum { WAIT = 1000, SHY, NUMBERS_MAX = 1024 };

@@ -5,6 +5,7 @@
  */
 #include "model.h"
 
+#include "actor/mailbox.h"
 #include "base/random.h"
 
 enum { MANY = 100000, SOME = 5000 };

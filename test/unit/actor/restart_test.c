@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "actor/restart.h"
 #include "actor/stack.h"
 
 struct waiting_frame {

@@ -11,6 +11,7 @@
 #include "fixture.h"
 
 #include "actor/stack.h"
+#include "actor/steal_actor.h"
 #include "base/atomic.h"
 
 enum { ACTORS = 200, FLOOR = 32, EXCESS = ACTORS - FLOOR, BUDGET = 256 };

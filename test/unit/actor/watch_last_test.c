@@ -14,7 +14,10 @@
 
 #include "model.h"
 
+#include "actor/graceful_stop.h"
 #include "actor/house_extra.h"
+#include "actor/mailbox.h"
+#include "actor/steal_actor.h"
 #include "actor/watch.h"
 
 enum { BUDGET = 4, ASKS = 10, MANY = 1000, BACKLOG = 100000, THIEF = 1 };

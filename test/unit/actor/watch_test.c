@@ -5,6 +5,7 @@
 
 #include "fixture.h"
 
+#include "actor/lifecycle.h"
 #include "actor/stack.h"
 #include "base/atomic.h"
 

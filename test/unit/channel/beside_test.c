@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 #include <unistd.h>
 
+#include "actor/lifecycle.h"
 #include "actor/stack.h"
 
 struct beat {

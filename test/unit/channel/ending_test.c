@@ -8,8 +8,11 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include <gyre/timer.h>
 #include <gyre/watch.h>
 
+#include "actor/lifecycle.h"
+#include "actor/mailbox.h"
 #include "actor/stack.h"
 
 static const struct gyre_class child_class = { .name = "child" };

@@ -13,6 +13,7 @@
 #include "actor/stack.h"
 #include "channel/file/file.h"
 
+#include "actor/send.h"
 #include "fault_rig.h"
 
 TestSuite(cancelled, .timeout = 60);

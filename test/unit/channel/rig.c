@@ -11,6 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "actor/lifecycle.h"
+#include "actor/mailbox.h"
 #include "actor/stack.h"
 #include "base/memory.h"
 #include "channel/datagram/datagram.h"
@@ -112,14 +114,15 @@ void rig_init(struct rig *rig, const struct rig_options *options)
 	rig->now_ns = gy_clock_machine_ns();
 	rig->descriptors = rig_open_descriptors();
 	make_home(rig, options == NULL ? &(struct rig_options){ 0 } : options);
-	rig->homes = (struct gy_homes){ .count = 1, .homes = &rig->home, .log = &rig->log };
+	gy_net_init(&rig->net);
+	rig->homes = (struct gy_homes){
+		.count = 1, .net = &rig->net, .homes = &rig->home, .log = &rig->log
+	};
 	rig->loops = gy_memory_get(sizeof(*rig->loops) + sizeof(struct gy_loop *));
 	rig->loops->count = 1;
 	rig->loops->made = 1;
 	rig->loops->max = 1;
 	rig->homes.loops = rig->loops;
-	gy_list_init(&rig->homes.socket_registry);
-	gy_list_init(&rig->homes.passed_sockets);
 	rig->loops->loop[0] = &rig->home.loop;
 	cr_assert_eq(gy_loop_join(&rig->home.loop, rig->loops), 0);
 	cr_assert_eq(gy_loop_enter(&rig->home.loop), 0);

@@ -10,6 +10,7 @@
 #define TEST_UNIT_CHANNEL_RIG_H
 
 #include "channel/channel.h"
+#include "net/net_state.h"
 
 /* It does not run out, however fast time goes by. */
 #define RIG_LINGER_WITHOUT_END_NS GYRE_SECONDS(3600000)
@@ -32,6 +33,7 @@ struct rig_options {
 
 struct rig {
 	struct gy_homes homes; /* first, as in a system */
+	struct gy_net net;     /* homes.net, for tests of the net floor */
 	struct gy_home home;
 	struct gy_loops *loops;
 	struct gy_log log;

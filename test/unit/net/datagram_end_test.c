@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "actor/send.h"
 #include "actor/stack.h"
 #include "datagram_rig.h"
 

@@ -11,6 +11,7 @@
 
 #include "actor/stack.h"
 
+#include "actor/send.h"
 #include "datagram_rig.h"
 
 TestSuite(datagram, .timeout = 60, .init = datagram_begin, .fini = datagram_end);

@@ -10,11 +10,13 @@
 #include <unistd.h>
 
 #include "fixture.h"
+#include "net/net_state.h"
 
 static int ends[2];
 static int listener;
 static int descriptors;
-static struct gy_homes homes;
+static struct gy_net net;
+static struct gy_homes homes = { .net = &net };
 
 /* A socket of a name of its own, that listens if that is possible. */
 static int open_one(int type)
@@ -33,7 +35,7 @@ static void begin(void)
 	listener = open_one(SOCK_STREAM);
 	cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
 	(void)pthread_mutex_init(&homes.placing, NULL);
-	gy_list_init(&homes.passed_sockets);
+	gy_net_init(&net);
 }
 
 static void end(void)

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "actor/send.h"
 #include "channel/rig.h"
 #include "echo.h"
 #include "net/bind.h"

@@ -14,7 +14,9 @@
 #include <gyre/timer.h>
 #include <gyre/watch.h>
 
+#include "actor/lifecycle.h"
 #include "actor/node_loss.h"
+#include "actor/send.h"
 #include "actor/stack.h"
 #include "fixture.h"
 #include "net/no_memory_rig.h"

@@ -9,6 +9,7 @@
 #include <gyre/exchange.h>
 #include <gyre/request.h>
 
+#include "actor/lifecycle.h"
 #include "actor/stack.h"
 #include "net/no_memory_rig.h"
 

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "actor/lifecycle.h"
+#include "actor/send.h"
 #include "actor/stack.h"
 #include "base/memory.h"
 #include "remote/node.h"

@@ -11,6 +11,8 @@
 #include <gyre/watch.h>
 
 #include "../heap.h"
+#include "actor/lifecycle.h"
+#include "actor/send.h"
 #include "actor/stack.h"
 #include "actor/watch.h"
 #include "bare.h"

@@ -9,6 +9,8 @@
 #include <gyre/watch.h>
 
 #include "actor/house_extra.h"
+#include "actor/lifecycle.h"
+#include "actor/send.h"
 #include "actor/stack.h"
 #include "actor/watch.h"
 #include "bare.h"

@@ -12,7 +12,10 @@
 
 #include <gyre/watch.h>
 
+#include "actor/lifecycle.h"
 #include "actor/mail.h"
+#include "actor/mail_pool.h"
+#include "actor/send.h"
 #include "actor/watch.h"
 #include "bare.h"
 #include "remote/stranger.h"

@@ -149,7 +149,7 @@ static bool play_round(enum phase phase, const struct lack *lack, uint32_t numbe
 	fixture.warnings = 0;
 	lack->begin(number);
 	r = gyre_system_resize(fixture.system, LOOPS);
-	while (gy_load_acquire(&fixture.system->homes.pending_opens) > 0 && phase != NEW) {
+	while (gy_load_acquire(&fixture.system->net.pending_opens) > 0 && phase != NEW) {
 		(void)sched_yield();
 	}
 	lacked = lack->end();

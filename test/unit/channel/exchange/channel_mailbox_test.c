@@ -9,6 +9,8 @@
 #include <gyre/watch.h>
 
 #include "../rig.h"
+#include "actor/lifecycle.h"
+#include "actor/mailbox.h"
 #include "actor/stack.h"
 #include "channel/exchange/exchange.h"
 

@@ -1,4 +1,5 @@
 #include "exchange_rig.h"
+#include "actor/lifecycle.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -9,6 +9,7 @@
 
 #include "../rig.h"
 #include "../tls/tls_rig.h"
+#include "actor/lifecycle.h"
 #include "actor/stack.h"
 
 TestSuite(exchange_tls, .timeout = 60);

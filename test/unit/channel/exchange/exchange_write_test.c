@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "actor/mailbox.h"
 #include "answers_rig.h"
 
 TestSuite(exchange_write, .timeout = 60);

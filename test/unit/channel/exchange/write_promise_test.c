@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "../rig.h"
+#include "actor/lifecycle.h"
 #include "actor/stack.h"
 
 TestSuite(write_promise, .timeout = 60);

@@ -15,6 +15,7 @@
 #include "channel/file/file.h"
 
 #include "../rig.h"
+#include "actor/mailbox.h"
 
 TestSuite(send_file, .timeout = 60);
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "actor/house.h"
+#include "actor/home.h"
 #include "tls_rig.h"
 
 TestSuite(tls_context, .timeout = 60);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "../rig.h"
+#include "actor/lifecycle.h"
 #include "actor/stack.h"
 #include "tls_rig.h"
 

@@ -1,0 +1,33 @@
+/*
+ * Running houses: the mail of their lanes, in passes, at home or on the loop of a thief.
+ */
+#ifndef GY_ACTOR_DISPATCH_H
+#define GY_ACTOR_DISPATCH_H
+
+#include <stdint.h>
+
+struct gy_home;
+struct gy_house;
+struct gy_job;
+struct gy_loop;
+struct gy_node;
+
+/* Runs a ready house once. */
+void gy_house_run(struct gy_loop *loop, struct gy_job *job);
+/* Ends a run: does the work that waited for that, and readies or stops the house. */
+void gy_house_end_run(struct gy_home *home, struct gy_house *house);
+
+/* Asks or notices that were taken out of a lane: a list that ends in NULL. */
+struct gy_sealed_lane {
+	struct gy_node *first;
+	struct gy_node *last;
+};
+
+/*
+ * Runs sealed mail on whatever loop @home is, of each lane as much as in a run at home; mail that
+ * may not run now stays. Returns how many messages were handled.
+ */
+uint32_t gy_house_run_sealed(struct gy_home *home, struct gy_house *house,
+			     struct gy_sealed_lane *asks, struct gy_sealed_lane *notices);
+
+#endif

@@ -1,0 +1,79 @@
+/*
+ * The tables of functions by which the actor floor calls the floors above it. A home has a pointer
+ * to each; a system that lacks a floor has NULL there.
+ */
+#ifndef GY_ACTOR_UPPER_OPS_H
+#define GY_ACTOR_UPPER_OPS_H
+
+#include <gyre/address.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gy_home;
+struct gy_house;
+struct gy_loop;
+struct gy_stack;
+struct gyre_mail;
+
+/* The channel floor. On the loop's thread. */
+struct gy_channel_ops {
+	/* Handles completed operations. */
+	void (*run)(struct gy_house *house, struct gy_stack *stack);
+	/* Closes the open channels of a stopping house. True when all are closed; else
+	 * gy_house_channels_closed() follows. */
+	bool (*stop)(struct gy_house *house);
+	/* Frees the endpoints of a house that ends. */
+	void (*fini)(struct gy_house *house);
+	/* A house has come back from another loop, where it opened something. */
+	void (*came_home)(struct gy_house *house);
+	/* gy_pool_trim() for the floor's pools. True to be called again later. */
+	bool (*trim)(struct gy_loop *loop, uint32_t keep);
+	/* The loop stops: accepts and reads nothing more, and sends the output that is queued. */
+	void (*drain)(struct gy_home *home);
+	/* Closes at once all that is still open. */
+	void (*abort)(struct gy_home *home);
+	uint32_t (*open_count)(const struct gy_home *home);
+	/* The loop retires: listening sockets move to other loops, open channels stay. */
+	void (*leave)(struct gy_home *home);
+	/* The loop has retired with all channels closed; its ring is about to go. */
+	void (*rest)(struct gy_home *home);
+	/* The loop comes back with another ring. */
+	void (*resume)(struct gy_home *home);
+	/* Delivers mail to a slot of this loop that is a channel's; as gy_send(). Any phase. */
+	int (*put)(struct gy_home *home, uint32_t slot, uint32_t cookie, struct gyre_mail *mail);
+};
+
+/* The loop in the address of a group. */
+enum { GY_GROUP_LOOP = 0xfffe };
+
+/* The system floor, for houses with names and for groups. On the loop's thread. */
+struct gy_directory_ops {
+	/* Delivers mail to a group; as gy_send(). */
+	int (*route)(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail);
+	/* Makes a spawned house a member of a group; -ENOMEM. */
+	int (*enlist)(struct gy_house *house, struct gyre_address group);
+	/* The house that was to be @member cannot be spawned. */
+	void (*refuse)(struct gy_home *home, struct gyre_address member, struct gyre_address group);
+	/* A house with a name entry stops; its address is still good. */
+	void (*withdraw)(struct gy_house *house);
+};
+
+/* The remote floor. On the loop's thread. */
+struct gy_remote_ops {
+	/* Sends mail of an actor of this loop to another node; as gy_send(), and counts it. */
+	int (*route)(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail);
+	/* Mail of the kind GY_MAIL_REMOTE has come from another thread of this node. After @drain
+	 * also on a thread that takes down a loop that has ended. */
+	void (*arrived)(struct gy_home *home, struct gyre_mail *mail);
+	/* The loop retires: links end in good order. Called again until it returns true. */
+	bool (*leave)(struct gy_home *home);
+	/* The loop stops: no more mail leaves. May be called twice. */
+	void (*drain)(struct gy_home *home);
+	/* A loop that had stopped will turn again. */
+	void (*resume)(struct gy_home *home);
+	/* The address of an actor of another node with its life, which an origin lacks. */
+	struct gyre_address (*shown)(const struct gy_home *home, struct gyre_address address);
+};
+
+#endif
