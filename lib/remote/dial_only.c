@@ -13,6 +13,7 @@
 #include "remote/node.h"
 #include "remote/one_way.h"
 #include "remote/outgoing.h"
+#include "remote/route.h"
 
 static bool needs_answer(const struct gyre_mail *mail)
 {

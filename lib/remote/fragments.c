@@ -261,3 +261,38 @@ void gy_fragments_fini(struct gy_link *link)
 		end(link, stream);
 	}
 }
+
+/* Only the first parcel of a pair can have left in part. */
+static uint64_t check_parcels(const struct stream *stream, uint64_t *begun_bytes)
+{
+	const struct gy_list *item = stream->parcels.next;
+	uint64_t unsent_bytes = 0;
+
+	gy_verify(item != &stream->parcels);
+	for (; item != &stream->parcels; item = item->next) {
+		const struct parcel *parcel = gy_container_of(item, const struct parcel, item);
+
+		gy_verify(parcel->at < parcel->bytes);
+		gy_verify(parcel->at == 0 || item == stream->parcels.next);
+		unsent_bytes += parcel->bytes - parcel->at;
+		*begun_bytes += parcel->at > 0 ? parcel->bytes : 0;
+	}
+	return unsent_bytes;
+}
+
+uint64_t gy_fragments_check(const struct gy_link *link)
+{
+	const struct gy_list *item = link->fragments.next;
+	uint64_t unsent_bytes = 0;
+	uint64_t begun_bytes = 0;
+	uint32_t count = 0;
+
+	for (; item != &link->fragments; item = item->next) {
+		unsent_bytes += check_parcels(gy_container_of(item, const struct stream, item),
+					      &begun_bytes);
+		count++;
+	}
+	gy_verify(count == link->fragments_count);
+	gy_verify(!gy_link_can_send(link) || begun_bytes == link->begun_bytes);
+	return unsent_bytes;
+}

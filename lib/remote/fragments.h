@@ -24,6 +24,8 @@ struct gyre_buffer *gy_fragments_next(struct gy_link *link);
 /* What had not left in full does not arrive; -ENOMEM while not all who wait for it could be told:
  * the rest stays then. */
 int gy_fragments_reset(struct gy_link *link);
+/* Asserts that parcels, streams and their sums agree. How many bytes have still to leave. */
+uint64_t gy_fragments_check(const struct gy_link *link);
 /* Forgets what stayed. */
 void gy_fragments_fini(struct gy_link *link);
 

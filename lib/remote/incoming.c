@@ -386,8 +386,8 @@ static int take_credit(struct gy_link *link, const struct gy_frame *frame)
  * it in the inboxes of the other loops. */
 static void take_bye(struct gy_link *link)
 {
-	link->bye = true;
-	if (!link->dialled && link->consumed_bytes > link->told_bytes) {
+	gy_link_set(link, GY_LINK_CLOSING);
+	if (!link->dialled && link->consumed_bytes > link->announced_bytes) {
 		gy_loop_flush(&link->links->home->loop);
 		gy_incoming_credit(link);
 	}
@@ -398,7 +398,7 @@ static int take_open(struct gy_link *link, struct gy_frame *frame, uint32_t byte
 	if (frame->kind == GY_WIRE_PING) {
 		return 0;
 	}
-	if (frame->kind == GY_WIRE_BYE) {
+	if (frame->kind == GY_WIRE_CLOSE) {
 		take_bye(link);
 		return 0;
 	}
@@ -557,7 +557,7 @@ void gy_incoming_credit(struct gy_link *link)
 	unsigned char body[CREDIT_BYTES];
 	struct gyre_encoder out = { .bytes = body, .room = sizeof(body), .max = sizeof(body) };
 
-	link->told_bytes = link->consumed_bytes;
+	link->announced_bytes = link->consumed_bytes;
 	gyre_encode_u64(&out, link->consumed_bytes);
 	gyre_encode_u64(&out, link->consumed_frames);
 	gy_link_send_control(link, GY_WIRE_CREDIT, body, sizeof(body));
@@ -572,8 +572,8 @@ static void credit_if_due(struct gy_link *link)
 		window = link->theirs.window_bytes;
 	}
 	if (link->stage == GY_LINK_OPEN && !link->dialled &&
-	    link->consumed_bytes - link->told_bytes >= window / CREDIT_SHARE &&
-	    link->consumed_bytes > link->told_bytes) {
+	    link->consumed_bytes - link->announced_bytes >= window / CREDIT_SHARE &&
+	    link->consumed_bytes > link->announced_bytes) {
 		gy_incoming_credit(link);
 	}
 }
@@ -593,6 +593,7 @@ void gy_incoming_read(struct gy_link *link, struct gyre_buffer *data)
 		gy_peer_heard(link->links, link->peer);
 		credit_if_due(link);
 	}
+	gy_link_verify(link);
 }
 
 void gy_incoming_reset(struct gy_link *link)
@@ -606,5 +607,35 @@ void gy_incoming_reset(struct gy_link *link)
 	link->last_received = (struct gy_last_received){ 0 };
 	link->consumed_bytes = 0;
 	link->consumed_frames = 0;
-	link->told_bytes = 0;
+	link->announced_bytes = 0;
+}
+
+static void check_partial_messages(const struct gy_link *link)
+{
+	const struct gy_list *item = link->partial_messages.next;
+	uint64_t bytes = 0;
+	uint32_t count = 0;
+
+	for (; item != &link->partial_messages; item = item->next) {
+		const struct gy_partial_message *message =
+			gy_container_of(item, const struct gy_partial_message, item);
+
+		gy_verify(message->at < message->bytes);
+		gy_verify(message->at <= message->room && message->room <= message->bytes);
+		gy_verify((message->frame == NULL) == (message->room == 0));
+		bytes += message->bytes;
+		count++;
+	}
+	gy_verify(count <= GY_PARTIAL_MESSAGES_MAX);
+	gy_verify(bytes == link->partial_messages_bytes);
+}
+
+void gy_incoming_check(const struct gy_link *link)
+{
+	const struct gy_partial_frame *frame = &link->partial_frame;
+
+	gy_verify(link->stage == GY_LINK_ENDED || frame->frame == NULL
+			  ? frame->at <= GY_WIRE_WORD_BYTES
+			  : frame->at < frame->bytes);
+	check_partial_messages(link);
 }

@@ -33,6 +33,8 @@ struct gy_partial_frame {
 /* Bytes have come. */
 void gy_incoming_read(struct gy_link *link, struct gyre_buffer *data);
 void gy_incoming_reset(struct gy_link *link);
+/* Asserts that partial frames and messages, and their sums, agree. */
+void gy_incoming_check(const struct gy_link *link);
 /* Tells the peer what has been taken. */
 void gy_incoming_credit(struct gy_link *link);
 

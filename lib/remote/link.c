@@ -1,39 +1,112 @@
 /*
- * A link over its life: it outlives its connection, and is looked at now and then by a beat of its
- * loop, as long as the loop has any link.
+ * A link over its life: made for a peer that mail is to go to, or of a connection that a peer has
+ * dialled; through the stages of its connection; and, if it was dialled, back to none.
  *
- * Links of a loop are kept until the system ends; accepted ones end with their connections.
+ * Memory: dialled links are kept until the system ends. An accepted link is freed when its handler
+ * is removed from the pipeline of its connection.
  */
 #include "remote/link.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 #include <gyre/tls.h>
 
 #include "base/memory.h"
-#include "base/random.h"
 #include "channel/channel.h"
 #include "remote/fragments.h"
-#include "remote/frame_page.h"
-#include "remote/id_table.h"
-#include "remote/in_flight.h"
-#include "remote/incoming.h"
+#include "remote/link_beat.h"
 #include "remote/link_dial.h"
 #include "remote/link_flush.h"
 #include "remote/link_handshake.h"
-#include "remote/links.h"
 #include "remote/node.h"
-#include "remote/one_way.h"
 #include "remote/outgoing.h"
-#include "remote/peer.h"
 #include "remote/peer_life.h"
 #include "remote/peer_state.h"
 #include "remote/secret.h"
-#include "remote/wire.h"
-
-enum { BEATS = 4, /* in a heartbeat */ JITTER_PERCENT = 10 };
 
 static const uint64_t full_log_pause_ns = GYRE_SECONDS(60);
+
+/* ---- stages ---- */
+
+#define TO(stage) (1U << GY_LINK_##stage)
+
+/* A connection can be lost in any stage. Who was dialled is open once its peer has proved itself;
+ * who was accepted, when its order has come back besides. */
+static const uint32_t may_go[GY_LINK_STAGES] = {
+	[GY_LINK_UNCONNECTED] = TO(AWAITS_HELLO) | TO(ENDED),
+	[GY_LINK_AWAITS_HELLO] =
+		TO(AWAITS_PROOF) | TO(AWAITS_ORDER) | TO(OPEN) | TO(ENDED) | TO(UNCONNECTED),
+	[GY_LINK_AWAITS_PROOF] = TO(AWAITS_ORDER) | TO(OPEN) | TO(ENDED) | TO(UNCONNECTED),
+	[GY_LINK_AWAITS_ORDER] = TO(OPEN) | TO(ENDED),
+	[GY_LINK_OPEN] = TO(LEAVING) | TO(ENDED) | TO(UNCONNECTED),
+	[GY_LINK_LEAVING] = TO(ENDED) | TO(UNCONNECTED),
+	[GY_LINK_ENDED] = TO(UNCONNECTED),
+};
+
+static const char *const stage_names[GY_LINK_STAGES] = {
+	[GY_LINK_UNCONNECTED] = "unconnected",
+	[GY_LINK_AWAITS_HELLO] = "awaits hello",
+	[GY_LINK_AWAITS_PROOF] = "awaits proof",
+	[GY_LINK_AWAITS_ORDER] = "awaits order",
+	[GY_LINK_OPEN] = "open",
+	[GY_LINK_LEAVING] = "leaving",
+	[GY_LINK_ENDED] = "ended",
+};
+
+static const char *const flag_names[GY_LINK_FLAGS] = {
+	"connected",	  "greeted",	    "closing",	    "successor", "has client",
+	"stranger",	  "counted open",   "flush queued", "pinned",	 "peer unsure",
+	"redial at once", "unacknowledged", "one-way",
+};
+
+bool gy_link_stage_is_allowed(enum gy_link_stage from, enum gy_link_stage to)
+{
+	return from < GY_LINK_STAGES && (may_go[from] >> to & 1U) != 0;
+}
+
+const char *gy_link_stage_name(enum gy_link_stage stage)
+{
+	return stage < GY_LINK_STAGES ? stage_names[stage] : "no stage";
+}
+
+const char *gy_link_describe(const struct gy_link *link, char text[GY_LINK_TEXT_BYTES])
+{
+	int count =
+		snprintf(text, GY_LINK_TEXT_BYTES, "%s, %s", link->dialled ? "dialled" : "accepted",
+			 gy_link_stage_name(link->stage));
+	const char *separator = ": ";
+
+	for (uint32_t i = 0; i < GY_LINK_FLAGS && count < GY_LINK_TEXT_BYTES; i++) {
+		if ((link->flags >> i & 1U) != 0) {
+			count += snprintf(text + count, (size_t)(GY_LINK_TEXT_BYTES - count),
+					  "%s%s", separator, flag_names[i]);
+			separator = ", ";
+		}
+	}
+	return text;
+}
+
+void gy_link_set_stage(struct gy_link *link, enum gy_link_stage stage)
+{
+	const struct gy_nodes *nodes = link->links->nodes;
+	char text[GY_LINK_TEXT_BYTES];
+
+	if (link->stage == stage) {
+		return;
+	}
+	gy_assert(gy_link_stage_is_allowed(link->stage, stage));
+	gy_assert(stage != GY_LINK_AWAITS_ORDER || !link->dialled);
+	gy_assert(stage != GY_LINK_LEAVING || link->dialled);
+	if (gy_log_is_written(nodes->log, GYRE_LOG_DEBUG)) {
+		gy_log(nodes->log, GYRE_LOG_DEBUG, "node %u: the link %s node %u (%s) is %s now",
+		       nodes->options.id, link->dialled ? "to" : "from",
+		       link->peer == NULL ? 0U : link->peer->id, gy_link_describe(link, text),
+		       gy_link_stage_name(stage));
+	}
+	link->stage = stage;
+}
 
 /* ---- the pipeline ---- */
 
@@ -45,7 +118,7 @@ static void active(struct gyre_handler_context *ctx)
 	link->ctx = ctx;
 	link->opened_ns = now_ns;
 	link->heard_ns = now_ns;
-	link->said_ns = now_ns;
+	link->sent_ns = now_ns;
 	gy_links_start_beat(link->links);
 	gy_link_handshake_begin(link);
 }
@@ -62,20 +135,91 @@ static void writability(struct gyre_handler_context *ctx, bool writable)
 	}
 }
 
-static void inactive(struct gyre_handler_context *ctx)
+/* Dials a peer that has no link left, to learn what has become of it: a link has broken, or nodes
+ * are watched. Without memory nothing is learnt. */
+static void examine_peer(struct gy_links *links, struct gy_peer *peer)
 {
-	gy_link_lost((struct gy_link *)gyre_context_arg(ctx),
-		     gyre_channel_reason(gyre_context_channel(ctx)));
+	struct gy_link *link = gy_link_get_dialled(links, peer);
+
+	if (link != NULL) {
+		gy_link_set(link, GY_LINK_PEER_UNSURE);
+		link->used_ns = links->home->loop.now_ns;
+		(void)gy_link_dial(link); /* which may have no address */
+		gy_links_start_beat(links);
+	}
 }
 
-/* The last call: an accepted link ends with its connection. */
+/* The link was open. Whoever watches there is told, and the peer examined if it has no other. */
+static void closed_after_open(struct gy_link *link)
+{
+	struct gy_links *links = link->links;
+	bool last = gy_fetch_add(&link->peer->links, UINT32_MAX) == 1;
+
+	gy_link_clear(link, GY_LINK_COUNTED_OPEN);
+	if (link->dialled) {
+		(void)gy_fetch_add(&link->peer->ways, UINT32_MAX);
+	}
+	if (links->draining) {
+		return;
+	}
+	if (last && gy_peer_is_unreached(link->peer)) {
+		gy_peer_left(links, link->peer);
+	}
+	if (link->dialled && !gy_link_has(link, GY_LINK_CLOSING)) {
+		gy_peer_link_broke(links, link->peer);
+	}
+	if (last && (!gy_link_has(link, GY_LINK_CLOSING) ||
+		     gy_load_relaxed(&links->nodes->watchers_count) > 0)) {
+		examine_peer(links, link->peer);
+	}
+}
+
+/* The connection of a link has ended. What was on its way may be lost with it. */
+static void connection_lost(struct gy_link *link, int reason)
+{
+	if (link->queued_bytes != link->credited_bytes) {
+		gy_link_set(link, GY_LINK_UNACKNOWLEDGED);
+	}
+	gy_link_handshake_failed(link, NULL, 0);
+	if (link->dialled && !gy_link_has(link, GY_LINK_GREETED) &&
+	    link->links->nodes->secrets_count > 1) {
+		link->secret ^= 1; /* perhaps the peer has the other one alone */
+	}
+	gy_link_set_stage(link, link->dialled ? GY_LINK_UNCONNECTED : GY_LINK_ENDED);
+	if (link->peer != NULL) {
+		gy_log(link->links->nodes->log, GYRE_LOG_INFO,
+		       "node %u: a link %s node %u has ended: %s", link->links->nodes->options.id,
+		       link->dialled ? "to" : "from", link->peer->id,
+		       reason == 0 ? "in good order" : strerror(-reason));
+		gy_outgoing_reset(link);
+	}
+	gy_incoming_reset(link);
+	gy_one_way_forget(link);
+	link->life = 0;
+	link->ctx = NULL;
+	if (gy_link_has(link, GY_LINK_COUNTED_OPEN)) {
+		closed_after_open(link);
+	}
+	if (gy_link_is_last(link)) {
+		gy_outgoing_drop_waiting(link, -ESHUTDOWN, GY_WAITING_ALL);
+	}
+}
+
+static void inactive(struct gyre_handler_context *ctx)
+{
+	connection_lost((struct gy_link *)gyre_context_arg(ctx),
+			gyre_channel_reason(gyre_context_channel(ctx)));
+}
+
+/* The last call of the pipeline: an accepted link is freed. */
 static void removed(struct gyre_handler_context *ctx)
 {
 	struct gy_link *link = (struct gy_link *)gyre_context_arg(ctx);
 
 	link->ctx = NULL;
 	if (!link->dialled) {
-		if (link->stranger) {
+		if (gy_link_has(link, GY_LINK_STRANGER)) {
+			gy_assert(link->links->strangers > 0);
 			link->links->strangers--;
 			gy_count(&link->links->refused, 1);
 		}
@@ -95,21 +239,6 @@ static const struct gyre_handler link_handler = {
 
 /* ---- life ---- */
 
-void gy_links_start_beat(struct gy_links *links)
-{
-	const struct gyre_node_options *options = &links->nodes->options;
-	uint64_t heart_ns = options->heartbeat_ns / BEATS;
-	uint64_t period_ns = heart_ns < options->greeting_ns ? heart_ns : options->greeting_ns;
-	uint64_t jitter_ns = period_ns / JITTER_PERCENT;
-
-	if (gy_timer_is_started(&links->beat) || links->draining) {
-		return;
-	}
-	links->expected_ns = links->home->loop.now_ns + period_ns;
-	gy_timer_start(&links->home->loop.wheel, &links->beat,
-		       period_ns - gy_random_next(&links->random) % jitter_ns);
-}
-
 static struct gy_link *make(struct gy_links *links, struct gy_peer *peer, bool dialled)
 {
 	struct gy_link *link = (struct gy_link *)gy_memory_get(sizeof(*link));
@@ -120,7 +249,7 @@ static struct gy_link *make(struct gy_links *links, struct gy_peer *peer, bool d
 	link->links = links;
 	link->peer = peer;
 	link->dialled = dialled;
-	link->stage = GY_LINK_PAUSED;
+	link->stage = GY_LINK_UNCONNECTED;
 	gy_list_init(&link->fragments);
 	gy_list_init(&link->partial_messages);
 	gy_link_init_redial(link);
@@ -129,8 +258,22 @@ static struct gy_link *make(struct gy_links *links, struct gy_peer *peer, bool d
 	return link;
 }
 
-/* Encrypts the connection first, where the node has a secret or certificates: the link need not
- * know. */
+struct gy_link *gy_link_get_dialled(struct gy_links *links, struct gy_peer *peer)
+{
+	struct gy_link *link = (struct gy_link *)gy_id_table_find(&links->dialled, peer->id);
+
+	if (link == NULL) {
+		link = make(links, peer, true);
+		if (link != NULL && gy_id_table_set(&links->dialled, peer->id, link) < 0) {
+			gy_list_remove(&link->item);
+			gy_memory_put(link);
+			link = NULL;
+		}
+	}
+	return link;
+}
+
+/* TLS goes first where the node has a secret or certificates: the link need not know. */
 static int add_handlers(struct gyre_channel *channel, struct gy_link *link)
 {
 	struct gyre_tls_options tls = { .context = gy_secrets_tls(link),
@@ -145,7 +288,7 @@ static int add_handlers(struct gyre_channel *channel, struct gy_link *link)
 	return r < 0 ? r : gyre_pipeline_add_last(channel, &link_handler, link);
 }
 
-/* Not each time, lest who connects again and again fills the log. */
+/* Once a minute at most, lest connections that come again and again fill the log. */
 static void log_full(struct gy_links *links)
 {
 	uint64_t now_ns = links->home->loop.now_ns;
@@ -174,13 +317,18 @@ int gy_link_accept(struct gyre_channel *channel, void *arg)
 	link = make(links, NULL, false);
 	r = link == NULL ? -ENOMEM : add_handlers(channel, link);
 	if (r == 0) {
-		link->stranger = true;
+		gy_link_set(link, GY_LINK_STRANGER);
 		links->strangers++;
 	} else if (link != NULL) {
 		gy_list_remove(&link->item);
 		gy_memory_put(link);
 	}
 	return r;
+}
+
+int gy_link_init_channel(struct gyre_channel *channel, void *arg)
+{
+	return add_handlers(channel, (struct gy_link *)arg);
 }
 
 void gy_link_open(struct gy_link *link)
@@ -192,9 +340,9 @@ void gy_link_open(struct gy_link *link)
 		gy_link_abort(link, -EHOSTDOWN); /* it has ended meanwhile */
 		return;
 	}
-	link->stage = GY_LINK_OPEN;
-	link->opened = true;
-	link->greeted = true;
+	gy_link_set_stage(link, GY_LINK_OPEN);
+	gy_link_set(link, GY_LINK_COUNTED_OPEN);
+	gy_link_set(link, GY_LINK_GREETED);
 	link->life_mark = gy_life_code(link->life) << GY_LIFE_SHIFT;
 	link->window_bytes = link->theirs.window_bytes;
 	link->queued_bytes_max = links->nodes->options.link_bytes_max;
@@ -204,148 +352,53 @@ void gy_link_open(struct gy_link *link)
 	}
 	link->used_ns = links->home->loop.now_ns;
 	(void)gy_add_relaxed(&link->peer->links, 1);
-	links->strangers -= link->stranger;
-	link->stranger = false;
+	if (gy_link_has(link, GY_LINK_STRANGER)) {
+		gy_link_clear(link, GY_LINK_STRANGER);
+		links->strangers--;
+	}
 	if (link->dialled) {
 		(void)gy_add_relaxed(&link->peer->ways, 1);
 		gy_peer_reached(links, link->peer);
-		link->unacknowledged = false; /* the peer is done with the last one */
+		gy_link_clear(link,
+			      GY_LINK_UNACKNOWLEDGED); /* the peer is done with the last one */
 		gy_outgoing_send_waiting(link);
-	} else if (link->again) {
+	} else if (gy_link_has(link, GY_LINK_SUCCESSOR)) {
 		gy_peer_link_returned(links, link->peer);
-	}
-}
-
-static struct gy_link *get_dialled(struct gy_links *links, struct gy_peer *peer)
-{
-	struct gy_link *link = (struct gy_link *)gy_id_table_find(&links->dialled, peer->id);
-
-	if (link == NULL) {
-		link = make(links, peer, true);
-		if (link != NULL && gy_id_table_set(&links->dialled, peer->id, link) < 0) {
-			gy_list_remove(&link->item);
-			gy_memory_put(link);
-			link = NULL;
-		}
-	}
-	return link;
-}
-
-/* A link has broken, or nodes are watched: what has become of a peer that has none left? Without
- * memory that is not asked. */
-static void worry(struct gy_links *links, struct gy_peer *peer)
-{
-	struct gy_link *link = get_dialled(links, peer);
-
-	if (link != NULL) {
-		link->peer_unsure = true;
-		link->used_ns = links->home->loop.now_ns;
-		(void)gy_link_dial(link); /* which may have no address */
-		gy_links_start_beat(links);
-	}
-}
-
-static void was_open(struct gy_link *link)
-{
-	struct gy_links *links = link->links;
-	bool last = gy_fetch_add(&link->peer->links, UINT32_MAX) == 1;
-
-	link->opened = false;
-	if (link->dialled) {
-		(void)gy_fetch_add(&link->peer->ways, UINT32_MAX);
-	}
-	if (links->draining) {
-		return;
-	}
-	if (last && gy_peer_is_unreached(link->peer)) {
-		gy_peer_left(links, link->peer);
-	}
-	if (link->dialled && !link->bye) {
-		gy_peer_link_broke(links, link->peer);
-	}
-	if (last && (!link->bye || gy_load_relaxed(&links->nodes->watchers_count) > 0)) {
-		worry(links, link->peer);
-	}
-}
-
-void gy_link_lost(struct gy_link *link, int reason)
-{
-	link->unacknowledged = link->unacknowledged || link->queued_bytes != link->credited_bytes;
-	gy_link_handshake_failed(link, NULL, 0);
-	if (link->dialled && !link->greeted && link->links->nodes->secrets_count > 1) {
-		link->secret ^= 1; /* perhaps the peer has the other one alone */
-	}
-	link->stage = link->dialled ? GY_LINK_PAUSED : GY_LINK_ENDED;
-	if (link->peer != NULL) {
-		gy_log(link->links->nodes->log, GYRE_LOG_INFO,
-		       "node %u: a link %s node %u has ended: %s", link->links->nodes->options.id,
-		       link->dialled ? "to" : "from", link->peer->id,
-		       reason == 0 ? "in good order" : strerror(-reason));
-		gy_outgoing_reset(link);
-	}
-	gy_incoming_reset(link);
-	gy_one_way_forget(link);
-	link->life = 0;
-	link->ctx = NULL;
-	if (link->opened) {
-		was_open(link);
-	}
-	if (gy_link_is_last(link)) {
-		gy_outgoing_drop_waiting(link, -ESHUTDOWN, GY_WAITING_ALL);
 	}
 }
 
 void gy_link_abort(struct gy_link *link, int reason)
 {
 	if (link->ctx != NULL) {
-		link->stage = GY_LINK_ENDED;
+		gy_link_set_stage(link, GY_LINK_ENDED);
 		gyre_channel_abort(gyre_context_channel(link->ctx), reason);
 	}
 }
 
-/* ---- silence ---- */
-
-static uint64_t lesser(uint64_t one, uint64_t other)
+void gy_link_say_close(struct gy_link *link)
 {
-	return one < other ? one : other;
+	gy_assert(gy_link_can_send(link));
+	gy_link_set(link, GY_LINK_CLOSING);
+	gy_link_send_control(link, GY_WIRE_CLOSE, "", 0);
 }
 
-/* Its connection, or the attempts to have one, say how the peer is. */
-static bool is_judge(const struct gy_link *link)
+void gy_link_close(struct gy_link *link)
 {
-	return link->peer != NULL && (link->ctx != NULL || link->dialling || link->peer_unsure ||
-				      gy_timer_is_started(&link->redial));
+	gy_assert(gy_link_has(link, GY_LINK_CLOSING) || link->stage == GY_LINK_ENDED);
+	gy_link_set_stage(link, GY_LINK_ENDED);
+	gyre_context_close(link->ctx);
 }
 
-/* For how long the peer has said nothing, to any loop, while this one listened; in another
- * @unheard_ns it did not. */
-static uint64_t silence_of(struct gy_link *link, uint64_t unheard_ns)
+void gy_link_leave(struct gy_link *link)
 {
-	uint64_t now_ns = link->links->home->loop.now_ns;
-	uint64_t heard_ns = gy_load_relaxed(&link->peer->heard_ns);
-	uint64_t silence_ns = now_ns > heard_ns ? now_ns - heard_ns : 0;
-
-	if (link->judged_ns != heard_ns) {
-		link->judged_ns = heard_ns;
-		link->excused_ns = 0;
+	gy_assert(link->stage == GY_LINK_LEAVING);
+	if (!gy_link_has(link, GY_LINK_CLOSING) && link->out == NULL &&
+	    link->fragments_count == 0) {
+		gy_link_say_close(link); /* so the peer credits all that it has taken */
 	}
-	link->excused_ns = lesser(gy_time_add(link->excused_ns, unheard_ns), silence_ns);
-	return silence_ns - link->excused_ns;
-}
-
-/* Nobody listened as long as there was nothing to say: what was not heard then means nothing. */
-static void begin_to_listen(struct gy_link *link)
-{
-	if (!is_judge(link) && gy_load_relaxed(&link->peer->state) == GYRE_NODE_UP) {
-		(void)silence_of(link, UINT64_MAX);
+	if (gy_link_has(link, GY_LINK_CLOSING) && link->queued_bytes == link->credited_bytes) {
+		gy_link_close(link);
 	}
-}
-
-/* ---- dialling ---- */
-
-int gy_link_init_channel(struct gyre_channel *channel, void *arg)
-{
-	return add_handlers(channel, (struct gy_link *)arg);
 }
 
 struct gy_link *gy_link_get(struct gy_links *links, uint16_t node, int *ret_error)
@@ -359,9 +412,9 @@ struct gy_link *gy_link_get(struct gy_links *links, uint16_t node, int *ret_erro
 		*ret_error = links->draining ? -ESHUTDOWN : -EHOSTUNREACH;
 		return NULL;
 	}
-	link = get_dialled(links, peer);
+	link = gy_link_get_dialled(links, peer);
 	if (link != NULL) {
-		begin_to_listen(link);
+		gy_link_excuse_silence(link);
 	}
 	r = link == NULL ? -ENOMEM : gy_link_dial(link);
 	if (r == -ENOMEM && link != NULL) {
@@ -375,246 +428,58 @@ struct gy_link *gy_link_get(struct gy_links *links, uint16_t node, int *ret_erro
 	return r == 0 ? link : NULL;
 }
 
-/* ---- the beat ---- */
+/* ---- checks ---- */
 
-static bool is_idle(const struct gy_link *link, uint64_t now_ns)
+static uint64_t bytes_of_waiting(const struct gy_link *link)
 {
-	const struct gy_nodes *nodes = link->links->nodes;
+	const struct gy_node *last = NULL;
+	uint64_t bytes = 0;
 
-	return link->dialled && link->stage == GY_LINK_OPEN && !link->pinned &&
-	       now_ns - link->used_ns > nodes->options.idle_ns &&
-	       link->queued_bytes == link->credited_bytes &&
-	       gy_load_relaxed(&nodes->watchers_count) == 0;
+	for (const struct gy_node *node = link->waiting; node != NULL; node = node->next) {
+		bytes += gy_outgoing_waiting_bytes(node);
+		last = node;
+	}
+	gy_verify(last == NULL || last == link->waiting_last);
+	return bytes;
 }
 
-/* It has said nothing for nearly a heartbeat. */
-static void show_life(struct gy_link *link)
+static void check_stage(const struct gy_link *link)
 {
-	if (link->consumed_bytes > link->told_bytes) {
-		gy_incoming_credit(link);
-	} else {
-		gy_link_send_control(link, GY_WIRE_PING, "", 0);
-	}
+	bool connected = link->stage >= GY_LINK_AWAITS_HELLO && link->stage <= GY_LINK_LEAVING;
+
+	gy_verify(!connected || link->ctx != NULL);
+	gy_verify(link->stage != GY_LINK_UNCONNECTED || link->ctx == NULL);
+	gy_verify(!link->dialled || link->peer != NULL);
+	gy_verify(!gy_link_can_send(link) || (link->peer != NULL && link->life != 0));
+	gy_verify(!gy_link_can_send(link) || gy_link_has(link, GY_LINK_COUNTED_OPEN));
+	gy_verify(!gy_link_has(link, GY_LINK_STRANGER) ||
+		  !(link->dialled || gy_link_has(link, GY_LINK_COUNTED_OPEN)));
+	gy_verify(!gy_link_has(link, GY_LINK_HAS_CLIENT) || link->dialled);
 }
 
-static void look_at_connection(struct gy_link *link, uint64_t now_ns, uint64_t late_ns)
+/* What is queued is with the channel, in @out behind it, on the page of frames, or in parcels. */
+static void check_sums(const struct gy_link *link)
 {
-	const struct gyre_node_options *options = &link->links->nodes->options;
+	uint64_t out_bytes = link->out == NULL ? 0 : gyre_buffer_bytes(link->out);
+	uint64_t page_bytes = (uint64_t)(link->frame_page.at - link->frame_page.begin);
+	uint64_t parcel_bytes = gy_fragments_check(link);
 
-	link->heard_ns += lesser(late_ns, now_ns - link->heard_ns);
-	if (!gy_link_can_send(link)) {
-		if (now_ns - link->opened_ns > options->greeting_ns) {
-			gy_link_abort(link, -ETIMEDOUT);
-		}
-		return;
-	}
-	if (now_ns - link->heard_ns > options->down_ns) {
-		gy_link_abort(link, -ETIMEDOUT);
-	} else if (now_ns - link->said_ns >=
-		   options->heartbeat_ns - options->heartbeat_ns / BEATS) {
-		show_life(link);
-	}
+	gy_verify(link->queued_bytes >= link->sent_bytes);
+	gy_verify(link->sent_bytes >= link->credited_bytes);
+	gy_verify(link->queued_frames >= link->credited_frames);
+	gy_verify(link->queued_frames >= link->counted_frames);
+	gy_verify(link->consumed_bytes >= link->announced_bytes);
+	gy_verify(link->queued_bytes >= link->parcel_bytes);
+	gy_verify(link->sent_bytes >= link->fragment_bytes);
+	gy_verify(!gy_link_can_send(link) ||
+		  link->queued_bytes == link->sent_bytes + out_bytes + page_bytes + parcel_bytes);
+	gy_verify(bytes_of_waiting(link) == link->waiting_bytes);
 }
 
-/* Its connection has ended, and memory was lacking to say so to all who wait. */
-static bool is_unsettled(const struct gy_link *link)
+void gy_link_check(const struct gy_link *link)
 {
-	return link->ctx == NULL && (link->in_flight.count > 0 || link->fragments_count > 0);
-}
-
-static void look(struct gy_link *link, uint64_t late_ns)
-{
-	const struct gyre_node_options *options = &link->links->nodes->options;
-	uint64_t now_ns = link->links->home->loop.now_ns;
-
-	if (link->ctx != NULL) {
-		look_at_connection(link, now_ns, late_ns);
-	}
-	if (is_unsettled(link)) {
-		(void)gy_in_flight_reset(link);
-	}
-	if (link->one_way && link->dialled) {
-		gy_one_way_check(link);
-	}
-	if (link->waiting != NULL && now_ns - link->away_ns > options->away_ns) {
-		gy_peer_wait_expired(link);
-		gy_outgoing_drop_waiting(link, -EHOSTUNREACH,
-					 gy_peer_is_alive(link->peer) ? GY_WAITING_BUT_EVENTS
-								      : GY_WAITING_ALL);
-	}
-	if (is_judge(link)) {
-		gy_peer_judge(link->links, link->peer, silence_of(link, late_ns));
-		link->peer_unsure = link->peer_unsure && gy_load_relaxed(&link->peer->links) == 0 &&
-				    gy_peer_is_alive(link->peer);
-	}
-	if (gy_frame_page_is_idle(&link->frame_page)) {
-		gy_frame_page_drop(link, &link->frame_page);
-	}
-	if (is_idle(link, now_ns)) {
-		gy_link_close_idle(link);
-	}
-}
-
-/*
- * For how long this loop has not listened, since it was stuck or had no processor: a peer may have
- * spoken then. Only that time is excused, or a loop that is late again and again would never find
- * that a peer is down.
- */
-static uint64_t lateness(const struct gy_links *links)
-{
-	uint64_t now_ns = links->home->loop.now_ns;
-	uint64_t late_ns = now_ns > links->expected_ns ? now_ns - links->expected_ns : 0;
-
-	return late_ns > links->nodes->options.heartbeat_ns ? late_ns : 0;
-}
-
-static void beat(struct gy_timer *timer)
-{
-	struct gy_links *links = gy_container_of(timer, struct gy_links, beat);
-	uint64_t late_ns = lateness(links);
-	struct gy_list *item = links->all.next;
-	bool any = false;
-
-	while (item != &links->all) {
-		struct gy_link *link = gy_container_of(item, struct gy_link, item);
-
-		item = item->next;
-		any = any || link->ctx != NULL || is_judge(link) || link->waiting != NULL ||
-		      is_unsettled(link);
-		look(link, late_ns);
-	}
-	if (any) {
-		gy_links_start_beat(links);
-	}
-}
-
-static bool is_past_hello(const struct gy_link *link)
-{
-	return link->ctx != NULL && link->stage >= GY_LINK_AWAITS_HELLO &&
-	       link->stage <= GY_LINK_LEAVING;
-}
-
-void gy_links_cut(struct gy_links *links, const struct gy_peer *peer)
-{
-	struct gy_list *item = links->all.next;
-
-	while (item != &links->all) {
-		struct gy_link *link = gy_container_of(item, struct gy_link, item);
-
-		item = item->next;
-		if (link->peer != peer) {
-			continue;
-		}
-		if (link->life != 0 && gy_lives_is_over(&peer->lives, link->life)) {
-			gy_link_abort(link, -EHOSTDOWN);
-		}
-		link->pinned = false; /* what was watched there has ended */
-		gy_outgoing_drop_waiting(link, -EHOSTDOWN, GY_WAITING_OVER);
-	}
-}
-
-void gy_links_end_former(struct gy_links *links)
-{
-	struct gy_list *item = links->all.next;
-
-	while (item != &links->all) {
-		struct gy_link *link = gy_container_of(item, struct gy_link, item);
-
-		item = item->next;
-		gy_outgoing_drop_waiting(link, -ECONNRESET, GY_WAITING_ASKS);
-		if (is_past_hello(link) && link->mine.incarnation != 0 &&
-		    link->mine.incarnation != links->incarnation) {
-			link->new_life = link->dialled;
-			gy_link_abort(link, -ECONNABORTED);
-		}
-	}
-}
-
-/* ---- of a loop ---- */
-
-void gy_links_init(struct gy_links *links, struct gy_nodes *nodes, struct gy_home *home)
-{
-	*links = (struct gy_links){ .nodes = nodes, .home = home };
-	gy_links_init_life(links);
-	links->random = links->incarnation + home->loop.index;
-	gy_list_init(&links->all);
-	gy_timer_init(&links->beat, beat);
-	gy_states_init(links);
-	home->loop.own_links = links;
-}
-
-void gy_link_leave(struct gy_link *link)
-{
-	if (!link->bye && link->out == NULL && link->fragments_count == 0) {
-		link->bye = true;
-		gy_link_send_control(link, GY_WIRE_BYE, "",
-				     0); /* so the peer says what it has taken */
-	}
-	if (link->bye && link->queued_bytes == link->credited_bytes) {
-		link->stage = GY_LINK_ENDED;
-		gyre_context_close(link->ctx);
-	}
-}
-
-bool gy_links_leave(struct gy_home *home)
-{
-	struct gy_links *links = gy_links_of(home);
-	struct gy_list *item = links->all.next;
-	bool left = true;
-
-	links->recent = NULL;
-	while (item != &links->all) {
-		struct gy_link *link = gy_container_of(item, struct gy_link, item);
-
-		item = item->next;
-		if (link->dialled && link->stage == GY_LINK_OPEN) {
-			link->stage = GY_LINK_LEAVING;
-			gy_link_flush(link);
-		}
-		left = left && (!link->dialled || link->ctx == NULL);
-	}
-	return left;
-}
-
-void gy_links_drain(struct gy_links *links)
-{
-	struct gy_list *item = links->all.next;
-
-	links->draining = true;
-	gy_timer_stop(&links->home->loop.wheel, &links->beat);
-	for (; item != &links->all; item = item->next) {
-		struct gy_link *link = gy_container_of(item, struct gy_link, item);
-
-		gy_timer_stop(&links->home->loop.wheel, &link->redial);
-		gy_outgoing_drop_waiting(link, -ESHUTDOWN, GY_WAITING_ALL);
-	}
-}
-
-/* Clients that were to dial, and actors that watched, have ended with the loop. */
-void gy_links_resume(struct gy_links *links)
-{
-	struct gy_list *item = links->all.next;
-
-	links->draining = false;
-	for (; item != &links->all; item = item->next) {
-		struct gy_link *link = gy_container_of(item, struct gy_link, item);
-
-		link->dialling = false;
-		link->pinned = false;
-		link->peer_unsure = false;
-	}
-}
-
-void gy_links_fini(struct gy_links *links)
-{
-	while (!gy_list_empty(&links->all)) {
-		struct gy_link *link = gy_container_of(links->all.next, struct gy_link, item);
-
-		gy_list_remove(&link->item);
-		gy_fragments_fini(link);
-		gy_memory_put(link->in_flight.items);
-		gy_memory_put(link);
-	}
-	gy_id_table_fini(&links->dialled);
-	gy_frame_pages_fini(&links->frame_pages);
+	check_stage(link);
+	check_sums(link);
+	gy_in_flight_check(link);
+	gy_incoming_check(link);
 }

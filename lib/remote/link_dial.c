@@ -20,6 +20,7 @@
 #include "base/random.h"
 #include "remote/in_flight.h"
 #include "remote/link.h"
+#include "remote/link_beat.h"
 #include "remote/link_flush.h"
 #include "remote/links.h"
 #include "remote/node.h"
@@ -34,7 +35,8 @@ static bool is_wanted(const struct gy_link *link)
 {
 	const struct gy_nodes *nodes = link->links->nodes;
 
-	return link->waiting != NULL || link->pinned || link->peer_unsure ||
+	return link->waiting != NULL || gy_link_has(link, GY_LINK_PINNED) ||
+	       gy_link_has(link, GY_LINK_PEER_UNSURE) ||
 	       gy_load_relaxed(&nodes->watchers_count) > 0 ||
 	       link->links->home->loop.now_ns - link->used_ns <= nodes->options.idle_ns;
 }
@@ -60,20 +62,21 @@ static void start_pause(struct gy_link *link)
 }
 
 /* The connection has ended, or there was none. */
-static void ended(struct gy_link *link, int reason)
+static void dial_ended(struct gy_link *link, int reason)
 {
-	bool again = link->bye && link->waiting != NULL; /* it was closed just as somebody came */
+	bool again = gy_link_has(link, GY_LINK_CLOSING) &&
+		     link->waiting != NULL; /* it was closed just as somebody came */
 
-	link->dialling = false;
-	if (link->greeted) {
+	gy_link_clear(link, GY_LINK_HAS_CLIENT);
+	if (gy_link_has(link, GY_LINK_GREETED)) {
 		link->failures = 0;
 	} else {
 		link->failures += link->failures < UINT32_MAX;
 		gy_peer_dial_failed(link->links, link->peer);
 		gy_peer_unreachable(link, reason);
 	}
-	if (link->new_life) {
-		link->new_life = false;
+	if (gy_link_has(link, GY_LINK_REDIAL_AT_ONCE)) {
+		gy_link_clear(link, GY_LINK_REDIAL_AT_ONCE);
 		link->failures = 0;
 		again = is_wanted(link);
 	}
@@ -92,9 +95,9 @@ static void report(struct gyre_stack *stack, const struct gyre_connection *conne
 	(void)stack;
 	(void)channel;
 	if (connection->step == GYRE_CONNECTION_OPEN) {
-		link->connected = true;
+		gy_link_set(link, GY_LINK_CONNECTED);
 	} else if (connection->step == GYRE_CONNECTION_GIVEN_UP) {
-		ended(link, connection->reason);
+		dial_ended(link, connection->reason);
 	}
 }
 
@@ -125,7 +128,7 @@ int gy_link_dial(struct gy_link *link)
 	char *address;
 	int r;
 
-	if (link->dialling) {
+	if (gy_link_has(link, GY_LINK_HAS_CLIENT)) {
 		return 0;
 	}
 	if (link->ctx == NULL && gy_in_flight_reset(link) < 0) {
@@ -138,10 +141,8 @@ int gy_link_dial(struct gy_link *link)
 		gy_peer_unreachable(link, r);
 	}
 	if (r == 0 && !in_pause) {
-		link->dialling = true;
-		link->connected = false;
-		link->greeted = false;
-		link->bye = false;
+		gy_link_set(link, GY_LINK_HAS_CLIENT);
+		link->flags &= ~(uint32_t)GY_LINK_CONNECTION_FLAGS;
 		gy_links_start_beat(link->links);
 	}
 	return r;
@@ -168,12 +169,4 @@ static void dial_again(struct gy_timer *timer)
 void gy_link_init_redial(struct gy_link *link)
 {
 	gy_timer_init(&link->redial, dial_again);
-}
-
-void gy_link_close_idle(struct gy_link *link)
-{
-	link->bye = true;
-	gy_link_send_control(link, GY_WIRE_BYE, "", 0);
-	link->stage = GY_LINK_ENDED;
-	gyre_context_close(link->ctx);
 }

@@ -12,7 +12,5 @@ void gy_link_init_redial(struct gy_link *link);
 int gy_link_dial(struct gy_link *link);
 /* The same, and if that fails again after a pause: something waits. */
 void gy_link_ensure_dialled(struct gy_link *link);
-/* Closes an open connection in good order, until there is something to say. */
-void gy_link_close_idle(struct gy_link *link);
 
 #endif

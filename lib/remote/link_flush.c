@@ -13,9 +13,9 @@
 #include "remote/link.h"
 #include "remote/wire.h"
 
-/* ---- saying ---- */
+/* ---- frames that are no messages ---- */
 
-/* In front of messages that are not with the channel yet. */
+/* Goes ahead of messages that the channel does not have yet. */
 void gy_link_send_bytes(struct gy_link *link, const void *frame, uint32_t bytes)
 {
 	struct gyre_buffer *buffer;
@@ -28,7 +28,7 @@ void gy_link_send_bytes(struct gy_link *link, const void *frame, uint32_t bytes)
 		gyre_buffer_destroy(buffer);
 		buffer = NULL;
 	}
-	link->said_ns = link->links->home->loop.now_ns;
+	link->sent_ns = link->links->home->loop.now_ns;
 	if (gyre_context_write(link->ctx, buffer) == -ENOMEM) {
 		gy_link_abort(link, -ENOMEM);
 	}
@@ -45,22 +45,22 @@ void gy_link_send_control(struct gy_link *link, enum gy_wire_kind kind, const vo
 	gy_link_send_bytes(link, frame, head_bytes + bytes);
 }
 
-/* ---- giving to the channel ---- */
+/* ---- messages ---- */
 
 static bool has_credit(const struct gy_link *link)
 {
 	return link->sent_bytes - link->credited_bytes < link->window_bytes;
 }
 
-static void give(struct gy_link *link, struct gyre_buffer *data)
+static void write_messages(struct gy_link *link, struct gyre_buffer *data)
 {
 	link->sent_bytes += gyre_buffer_bytes(data);
-	link->said_ns = link->links->home->loop.now_ns;
+	link->sent_ns = link->links->home->loop.now_ns;
 	(void)gyre_context_write(link->ctx, data); /* handlers hear of a failure */
 }
 
-/* No more than makes the channel unwritable: its cap is not for links. */
-static bool give_some(struct gy_link *link)
+/* No more than makes the channel unwritable: links do not go up to its limit. */
+static bool flush_frames(struct gy_link *link)
 {
 	size_t max = gyre_context_channel(link->ctx)->write_high_bytes;
 	struct gyre_buffer *front = link->out;
@@ -71,11 +71,11 @@ static bool give_some(struct gy_link *link)
 		gy_link_abort(link, -ENOMEM);
 		return false;
 	}
-	give(link, front);
+	write_messages(link, front);
 	return true;
 }
 
-static bool give_fragment(struct gy_link *link)
+static bool flush_fragment(struct gy_link *link)
 {
 	struct gyre_buffer *buffer = gy_fragments_next(link);
 
@@ -83,14 +83,18 @@ static bool give_fragment(struct gy_link *link)
 		gy_link_abort(link, -ENOMEM);
 		return false;
 	}
-	give(link, buffer);
+	write_messages(link, buffer);
 	return true;
+}
+
+static bool can_flush(const struct gy_link *link)
+{
+	return gy_link_can_send(link) && has_credit(link) &&
+	       gyre_channel_is_writable(gyre_context_channel(link->ctx));
 }
 
 void gy_link_flush(struct gy_link *link)
 {
-	const struct gyre_channel *channel;
-
 	if (!gy_link_can_send(link)) {
 		return;
 	}
@@ -98,20 +102,18 @@ void gy_link_flush(struct gy_link *link)
 		gy_link_abort(link, -ENOMEM);
 		return;
 	}
-	channel = gyre_context_channel(link->ctx);
-	while (link->out != NULL && gy_link_can_send(link) && has_credit(link) &&
-	       gyre_channel_is_writable(channel)) {
-		if (!give_some(link)) {
+	while (link->out != NULL && can_flush(link)) {
+		if (!flush_frames(link)) {
 			return;
 		}
 	}
-	while (link->fragments_count > 0 && gy_link_can_send(link) && has_credit(link) &&
-	       gyre_channel_is_writable(channel)) {
-		if (!give_fragment(link)) {
+	while (link->fragments_count > 0 && can_flush(link)) {
+		if (!flush_fragment(link)) {
 			return;
 		}
 	}
 	if (gy_unlikely(link->stage == GY_LINK_LEAVING)) {
 		gy_link_leave(link);
 	}
+	gy_link_verify(link);
 }

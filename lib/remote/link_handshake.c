@@ -77,7 +77,7 @@ static void refuse(struct gy_link *link, enum gy_refusal refusal)
 		       link->theirs.node, refusal_text(refusal), note);
 	}
 	gy_link_send_control(link, GY_WIRE_REFUSE, &code, sizeof(code));
-	link->stage = GY_LINK_ENDED;
+	gy_link_set_stage(link, GY_LINK_ENDED);
 	gyre_context_close(link->ctx);
 }
 
@@ -122,7 +122,7 @@ static void say_hello(struct gy_link *link, uint16_t expected)
 
 void gy_link_handshake_begin(struct gy_link *link)
 {
-	link->stage = GY_LINK_AWAITS_HELLO;
+	gy_link_set_stage(link, GY_LINK_AWAITS_HELLO);
 	link->life = 0;
 	if (link->dialled) {
 		say_hello(link, link->peer->id);
@@ -300,7 +300,7 @@ static void take_hello(struct gy_link *link, const struct gy_frame *frame)
 	if (!link->dialled) {
 		say_hello(link, link->theirs.node);
 	}
-	link->stage = GY_LINK_AWAITS_PROOF;
+	gy_link_set_stage(link, GY_LINK_AWAITS_PROOF);
 	if (link->dialled) {
 		say_proof(link);
 	}

@@ -62,8 +62,9 @@ static int claim(struct gy_link *link)
 	if (link_order == NULL) {
 		return -ENOMEM;
 	}
-	link->again = link_order->incarnation == theirs->incarnation;
-	if (link->again && theirs->dial != 0 && theirs->dial <= link_order->dial) {
+	gy_link_assign(link, GY_LINK_SUCCESSOR, link_order->incarnation == theirs->incarnation);
+	if (gy_link_has(link, GY_LINK_SUCCESSOR) && theirs->dial != 0 &&
+	    theirs->dial <= link_order->dial) {
 		return -ECONNABORTED;
 	}
 	link_order->incarnation = theirs->incarnation;
@@ -166,7 +167,7 @@ void gy_link_order_enter(struct gy_link *link)
 	struct order order = { .newer = links, .peer = link->peer, .loop = link->theirs.loop };
 	int host;
 
-	link->stage = GY_LINK_AWAITS_ORDER;
+	gy_link_set_stage(link, GY_LINK_AWAITS_ORDER);
 	(void)pthread_mutex_lock(&nodes->mutex);
 	host = claim(link);
 	(void)pthread_mutex_unlock(&nodes->mutex);

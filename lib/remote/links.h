@@ -52,9 +52,7 @@ bool gy_links_leave(struct gy_home *home);
 void gy_links_drain(struct gy_links *links);
 /* The loop had retired, and comes back. */
 void gy_links_resume(struct gy_links *links);
-/* The look at all links, now and then. */
 void gy_links_init(struct gy_links *links, struct gy_nodes *nodes, struct gy_home *home);
 void gy_links_fini(struct gy_links *links);
-void gy_links_start_beat(struct gy_links *links);
 
 #endif

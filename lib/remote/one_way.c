@@ -27,10 +27,12 @@
 #include "remote/link.h"
 #include "remote/link_flush.h"
 #include "remote/links.h"
+#include "remote/mail_loss.h"
 #include "remote/node.h"
 #include "remote/outgoing.h"
 #include "remote/peer.h"
 #include "remote/peer_life.h"
+#include "remote/route.h"
 #include "remote/wire.h"
 
 static const uint64_t log_pause_ns = GYRE_SECONDS(60);
@@ -115,9 +117,10 @@ static void unreached(struct gy_link *link, int error)
  */
 void gy_peer_unreachable(struct gy_link *link, int error)
 {
-	link->missed = error;
-	link->missed_ns = link->links->home->loop.now_ns;
-	if ((error == -ECONNREFUSED && !link->connected) || gy_peer_is_unreached(link->peer)) {
+	link->dial_error = error;
+	link->dial_failed_ns = link->links->home->loop.now_ns;
+	if ((error == -ECONNREFUSED && !gy_link_has(link, GY_LINK_CONNECTED)) ||
+	    gy_peer_is_unreached(link->peer)) {
 		unreached(link, error);
 	}
 }
@@ -125,9 +128,9 @@ void gy_peer_unreachable(struct gy_link *link, int error)
 /* Unless all that time was a pause, which the failures of before have made that long. */
 void gy_peer_wait_expired(struct gy_link *link)
 {
-	if (link->missed_ns >= link->away_ns) {
-		unreached(link, link->missed);
-	} else if (link->dialling) {
+	if (link->dial_failed_ns >= link->waiting_since_ns) {
+		unreached(link, link->dial_error);
+	} else if (gy_link_has(link, GY_LINK_HAS_CLIENT)) {
 		unreached(link, -ETIMEDOUT);
 	}
 }
@@ -175,8 +178,8 @@ void gy_one_way_send_reach(struct gy_link *link)
 	const struct gy_reach reach = reach_of(link->links, link->peer);
 	unsigned char frame[GY_REACH_BYTES_MAX];
 
-	if (reach.error != 0 || link->one_way) {
-		link->one_way = reach.error != 0;
+	if (reach.error != 0 || gy_link_has(link, GY_LINK_ONE_WAY)) {
+		gy_link_assign(link, GY_LINK_ONE_WAY, reach.error != 0);
 		gy_link_send_bytes(link, frame, gy_reach_put(&reach, frame));
 	}
 }
@@ -245,7 +248,7 @@ static void begin(struct gy_link *link, const struct gy_reach *reach)
 {
 	struct gy_links *links = link->links;
 
-	link->one_way = true;
+	gy_link_set(link, GY_LINK_ONE_WAY);
 	link->back.since_ns = links->home->loop.now_ns;
 	link->back.told = false;
 	links->one_ways++;
@@ -259,7 +262,7 @@ static void end(struct gy_link *link)
 	struct gy_links *links = link->links;
 
 	gy_assert(links->one_ways > 0);
-	link->one_way = false;
+	gy_link_clear(link, GY_LINK_ONE_WAY);
 	link->back.due = false;
 	if (--links->one_ways == 0) {
 		links->home->options.remote = &links->nodes->ops;
@@ -284,9 +287,9 @@ int gy_one_way_receive_reach(struct gy_link *link, const struct gy_frame *frame)
 		return -EPROTO;
 	}
 	link->back.until_ns = gy_time_add(now_ns, reach.left_ms * ms_ns);
-	if (reach.error != 0 && !link->one_way) {
+	if (reach.error != 0 && !gy_link_has(link, GY_LINK_ONE_WAY)) {
 		begin(link, &reach);
-	} else if (reach.error == 0 && link->one_way) {
+	} else if (reach.error == 0 && gy_link_has(link, GY_LINK_ONE_WAY)) {
 		end(link);
 		log_end(link);
 	}
@@ -312,7 +315,7 @@ void gy_one_way_check(struct gy_link *link)
 
 void gy_one_way_forget(struct gy_link *link)
 {
-	if (link->dialled && link->one_way) {
+	if (link->dialled && gy_link_has(link, GY_LINK_ONE_WAY)) {
 		end(link);
 	}
 }
@@ -323,7 +326,7 @@ bool gy_one_way_refuses(const struct gy_links *links, struct gyre_address to,
 	const struct gy_link *link =
 		(const struct gy_link *)gy_id_table_find(&links->dialled, to.node);
 
-	if (link == NULL || !link->one_way) {
+	if (link == NULL || !gy_link_has(link, GY_LINK_ONE_WAY)) {
 		return false;
 	}
 	return mail->type == &gy_type_watch ? link->back.told : mail->node.kind == GY_MAIL_ASK;
@@ -335,5 +338,5 @@ int gy_one_way_route(struct gy_home *home, struct gyre_address to, struct gyre_m
 		return gy_remote_ops.route(home, to, mail);
 	}
 	gy_count(&home->counters.sent, 1);
-	return gy_outgoing_drop(home, to, mail, -EADDRNOTAVAIL);
+	return gy_mail_loss(home, to, mail, -EADDRNOTAVAIL);
 }

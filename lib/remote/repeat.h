@@ -7,11 +7,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "actor/mail.h"
 #include "remote/wire.h"
 
 struct gy_link;
 
-/* The last notice that was heard in full. */
+/* The last notice that was sent in full. */
+struct gy_last_sent {
+	const struct gyre_type *type; /* NULL: the next one is sent in full */
+	uint32_t type_id;
+	uint32_t bytes;
+	struct gyre_address to; /* as it was given */
+	struct gy_origin from;
+};
+
+/* The last notice that was received in full. */
 struct gy_last_received {
 	bool any;
 	unsigned char head[GY_WIRE_HEAD_BYTES];

@@ -14,8 +14,8 @@
  *	NOTICE EVENT                28 bytes   the message
  *	ASK REPLY EXCEPTION LOOKUP  36 bytes   the message, an errno, a name
  *	FRAGMENT                    8 bytes    a piece of a larger frame
- *	BYE                         -          -; the link is closed for it was idle
- *	AGAIN                       -          the message of a notice
+ *	CLOSE                       -          -; the link is closed in good order
+ *	REPEAT                      -          the message of a notice
  *	REACH                       -          see struct gy_reach
  *
  * The head of a message: 16 bits each for the receiver's loop and the sender's; 32 bits each for
@@ -23,8 +23,8 @@
  * layout and the time an ask has left; and for those kinds that have it the ask's id. A fragment's
  * head is the number of its stream and the bytes that are still to come with it.
  *
- * AGAIN is a notice whose head is that of the last NOTICE before it on this connection, but for the
- * length: what one actor says to another takes a head only once. NOTICE in fragments does not
+ * REPEAT is a notice whose head is that of the last NOTICE before it on this connection, but for
+ *the length: what one actor says to another takes a head only once. NOTICE in fragments does not
  * count.
  *
  * REACH comes from the side that was dialled: whether it can dial the other one back, over links of
@@ -54,7 +54,7 @@ enum gy_wire_kind {
 	GY_WIRE_EXCEPTION,
 	GY_WIRE_LOOKUP,
 	GY_WIRE_FRAGMENT,
-	GY_WIRE_BYE,
+	GY_WIRE_CLOSE,
 	GY_WIRE_REPEAT,
 	GY_WIRE_REACH,
 	GY_WIRE_KINDS,
@@ -285,9 +285,5 @@ struct gy_reach {
 uint32_t gy_reach_put(const struct gy_reach *reach, unsigned char *out);
 /* 0, or -EPROTO. What cannot be printed is no part of an address, and heard as a question mark. */
 int gy_reach_get(const unsigned char *body, size_t count, struct gy_reach *ret_reach);
-
-/* ---- encode.c ---- */
-
-void gy_encoder_fini(struct gyre_encoder *out);
 
 #endif

@@ -11,6 +11,7 @@
 #include "channel/channels.h"
 #include "remote/links.h"
 #include "remote/outgoing.h"
+#include "remote/route.h"
 #include "system/directory.h"
 #include "system/drain.h"
 #include "system/foreign_ask.h"

@@ -123,7 +123,7 @@ static struct outcome play(struct fuzz fuzz, unsigned mode, size_t piece)
 	}
 	after = bare_sums(bare);
 	outcome = (struct outcome){ .alive = bare_is_alive(bare),
-				    .open = bare->link->opened,
+				    .open = gy_link_has(bare->link, GY_LINK_COUNTED_OPEN),
 				    .bytes = after.bytes,
 				    .frames = after.frames,
 				    .not_understood = after.dropped[GYRE_DROP_NOT_UNDERSTOOD] -

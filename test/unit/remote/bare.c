@@ -14,6 +14,8 @@
 #include "actor/stack.h"
 #include "base/memory.h"
 #include "remote/node.h"
+#include "remote/outgoing.h"
+#include "remote/route.h"
 
 enum {
 	TURNS = 4,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "bare.h"
+#include "remote/outgoing.h"
 
 enum { HEARD_BYTES = 1 << 16 };
 
@@ -69,7 +70,7 @@ static void expect_refused(const struct gy_hello *hello, enum gy_refusal refusal
 
 	bare_dial(&bare);
 	answer(hello);
-	cr_expect_not(bare.link->opened);
+	cr_expect_not(gy_link_has(bare.link, GY_LINK_COUNTED_OPEN));
 	cr_assert(has_said(GY_WIRE_REFUSE, &last_sent));
 	cr_expect_eq(last_sent.body[0], refusal, "%u instead of %u", last_sent.body[0],
 		     (unsigned)refusal);
@@ -116,7 +117,7 @@ Test(dialler, refuses_an_answer_without_the_proof_of_the_secret, .init = begin, 
 	bare_feed(&bare, proof, sizeof(proof), sizeof(proof));
 	cr_assert(has_said(GY_WIRE_REFUSE, &last_sent));
 	cr_expect_eq(last_sent.body[0], GY_REFUSED_SECRET);
-	cr_expect_not(bare.link->opened);
+	cr_expect_not(gy_link_has(bare.link, GY_LINK_COUNTED_OPEN));
 	bare_hang_up(&bare);
 }
 
@@ -162,7 +163,7 @@ static void expect_closed(void)
 {
 	struct gy_frame last_sent;
 
-	cr_expect(has_said(GY_WIRE_BYE, &last_sent));
+	cr_expect(has_said(GY_WIRE_CLOSE, &last_sent));
 	cr_expect_not(bare_is_alive(&bare));
 	bare_hang_up(&bare);
 }
@@ -175,7 +176,7 @@ Test(dialler, closes_a_link_that_has_carried_one_message_when_it_is_idle, .init 
 	dial_and_say_one();
 	credit(1);
 	bare_wait(&bare, idle_ns - GYRE_MILLISECONDS(1));
-	cr_expect_not(has_said(GY_WIRE_BYE, &last_sent));
+	cr_expect_not(has_said(GY_WIRE_CLOSE, &last_sent));
 	bare_wait(&bare, beat_ns);
 	expect_closed();
 }
@@ -215,14 +216,14 @@ Test(dialler, keeps_a_link_that_is_used, .init = begin, .fini = end)
 Test(dialler, leaves_it_to_the_other_side_to_close_what_that_has_dialled, .init = begin,
      .fini = end)
 {
-	static const unsigned char bye[] = { 0, 0, 0, GY_WIRE_BYE };
+	static const unsigned char bye[] = { 0, 0, 0, GY_WIRE_CLOSE };
 
 	bare_accept(&bare);
 	bare_greet(&bare);
 	bare_wait(&bare, 3 * idle_ns);
 	cr_expect(bare_is_alive(&bare));
 	bare_feed(&bare, bye, sizeof(bye), sizeof(bye));
-	cr_expect(bare.link->bye);
+	cr_expect(gy_link_has(bare.link, GY_LINK_CLOSING));
 	bare_hang_up(&bare);
 	cr_expect_eq(gy_peer_find(bare.homes.nodes, BARE_PEER)->state, GYRE_NODE_UP,
 		     "it is not suspect for that");

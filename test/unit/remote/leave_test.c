@@ -146,7 +146,7 @@ static void begin(struct scene *scene)
 		(void)sched_yield();
 	}
 	gy_loop_post_task(&gy_homes_of(fixture.system)->homes[1].loop, &leaving);
-	stranger_expect(&scene->out, GY_WIRE_BYE);
+	stranger_expect(&scene->out, GY_WIRE_CLOSE);
 	gy_store_release(&may_answer, 1);
 	await(&has_answered, 2);
 }

@@ -394,7 +394,7 @@ Test(link, closes_with_a_word_when_idle_and_is_made_again)
 	stranger_welcome(&stranger);
 	expect_number(&stranger, 1);
 	stranger_credit(&stranger, 32 + sizeof(struct number), 1);
-	stranger_expect(&stranger, GY_WIRE_BYE);
+	stranger_expect(&stranger, GY_WIRE_CLOSE);
 	stranger_expect_end(&stranger);
 	cr_assert_eq(close(stranger.fd), 0);
 	cr_assert_eq(status().state, GYRE_NODE_UP, "it is not suspect for that");

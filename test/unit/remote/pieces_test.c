@@ -134,7 +134,7 @@ static void put_messages(struct stream *stream)
 	put_frame(stream, GY_WIRE_EVENT, GYRE_ID(gyre_terminated), 0, terminated,
 		  sizeof(terminated));
 	put_fragments(stream, 1);
-	put_frame(stream, GY_WIRE_BYE, 0, 0, NULL, 0);
+	put_frame(stream, GY_WIRE_CLOSE, 0, 0, NULL, 0);
 }
 
 /* With the peer's hello before them. */
@@ -159,7 +159,7 @@ static void put_answers(struct stream *stream)
 	put_frame(stream, GY_WIRE_PING, 0, 0, NULL, 0);
 	put_frame(stream, GY_WIRE_CREDIT, 0, 0, body, sizeof(body));
 	put_frame(stream, GY_WIRE_CREDIT, 0, 0, body, sizeof(body));
-	put_frame(stream, GY_WIRE_BYE, 0, 0, NULL, 0);
+	put_frame(stream, GY_WIRE_CLOSE, 0, 0, NULL, 0);
 }
 
 /* ---- the same in pieces ---- */
@@ -189,7 +189,7 @@ static struct bare_sums feed_accepted(const struct stream *stream, size_t cut, s
 	bare_feed(&bare, stream->bytes, cut, slice_bytes);
 	bare_feed(&bare, stream->bytes + cut, stream->count - cut, slice_bytes);
 	cr_expect(bare_is_alive(&bare), "cut at %zu", cut);
-	cr_expect(bare.link->bye, "cut at %zu", cut);
+	cr_expect(gy_link_has(bare.link, GY_LINK_CLOSING), "cut at %zu", cut);
 	cr_expect_eq(bare.link->partial_frame.at, 0);
 	cr_expect(gy_list_empty(&bare.link->partial_messages));
 	sums = since(&before);
@@ -252,7 +252,7 @@ Test(pieces, are_put_together_wherever_the_answers_of_who_was_dialled_are_cut, .
 		bare_feed(&bare, stream.bytes + cut, stream.count - cut, stream.count);
 		cr_expect(bare_is_alive(&bare), "cut at %zu", cut);
 		cr_expect_eq(bare.link->credited_frames, 1, "cut at %zu", cut);
-		cr_expect(bare.link->bye);
+		cr_expect(gy_link_has(bare.link, GY_LINK_CLOSING));
 		bare_hang_up(&bare);
 		cr_expect_eq(gy_peer_find(bare.homes.nodes, BARE_PEER)->lost, 0);
 	}

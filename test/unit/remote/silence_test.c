@@ -107,7 +107,8 @@ Test(silence, counts_though_the_loop_is_late_again_and_again, .init = begin, .fi
 Test(silence, means_nothing_when_there_was_no_link_as_nobody_had_anything_to_say, .init = begin,
      .fini = end)
 {
-	gy_link_close_idle(bare.link);
+	gy_link_say_close(bare.link);
+	gy_link_close(bare.link);
 	bare_hang_up(&bare);
 	bare_wait(&bare, 10 * down_ns);
 	cr_assert_eq(state(), GYRE_NODE_UP);

@@ -13,7 +13,7 @@ enum { BODY_BYTES = 5, LEFT_UNITS_MAX = 1 << 24 };
 static const enum gy_wire_kind messages[] = { GY_WIRE_NOTICE, GY_WIRE_EVENT,	 GY_WIRE_ASK,
 					      GY_WIRE_REPLY,  GY_WIRE_EXCEPTION, GY_WIRE_LOOKUP };
 static const enum gy_wire_kind others[] = { GY_WIRE_HELLO,  GY_WIRE_PROOF,  GY_WIRE_REFUSE,
-					    GY_WIRE_PING,   GY_WIRE_CREDIT, GY_WIRE_BYE,
+					    GY_WIRE_PING,   GY_WIRE_CREDIT, GY_WIRE_CLOSE,
 					    GY_WIRE_REPEAT, GY_WIRE_REACH };
 
 static struct gy_frame frame_of(enum gy_wire_kind kind)
