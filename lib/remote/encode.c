@@ -2,9 +2,9 @@
  * Mail to frames: the only place where heads of messages are built. A frame is written where it is
  * to stand, on the link's page, or copied into a parcel if it is to leave in fragments.
  *
- * Most mail needs little of this: a notice like the one before is a word and its body (encode.h);
- * a type that travels as the bytes that it has here is copied. The rest, encoded types and gyre's
- * own, is encoded into memory of its own first.
+ * Most mail needs little of this: a notice like the one before is a word and its body (encode.h),
+ * and a type that travels as the bytes that it has here is copied. The rest, encoded types and
+ * gyre's own, is encoded into memory of its own first.
  *
  * What a link holds is bounded, from the send until the peer has taken it out of its connection and
  * credited it: past the bound a send fails, and nothing grows. Answers have a quarter more room
@@ -19,7 +19,6 @@
 #include "actor/stack.h"
 #include "remote/encoder.h"
 #include "remote/fragments.h"
-#include "remote/node.h"
 #include "remote/runtime_messages.h"
 #include "remote/types.h"
 
@@ -226,11 +225,6 @@ int gy_encode(struct gy_link *link, struct gyre_address to, const struct gyre_ma
 	uint32_t bytes = mail->type->bytes;
 	struct gy_frame frame;
 
-	gy_assert(link->stage == GY_LINK_OPEN && gy_link_has(link, GY_LINK_FLUSH_QUEUED));
-	if (gy_encode_is_repeat(link, to, mail)) {
-		gy_encode_repeat(link, mail);
-		return 0;
-	}
 	if (gy_unlikely(!is_plain(mail->type) || bytes > GY_WIRE_BODY_BYTES_MAX ||
 			bytes > link->message_bytes_max || link->fragments_count > 0 ||
 			!gy_encode_has_room(link, bytes))) {
@@ -240,10 +234,10 @@ int gy_encode(struct gy_link *link, struct gyre_address to, const struct gyre_ma
 	return add_whole(link, &frame, to, mail);
 }
 
-void gy_encode_repeated_body(struct gy_link *link, const struct gyre_mail *mail)
+int gy_encode_repeat_body(struct gy_link *link, struct gyre_mail *mail)
 {
 	uint32_t bytes = link->last_sent.bytes;
 
 	memcpy(link->frame_page.at + GY_WIRE_WORD_BYTES, mail->payload, bytes);
-	gy_encode_advance(link, GY_WIRE_WORD_BYTES + bytes);
+	return gy_encode_end_repeat(link, mail, GY_WIRE_WORD_BYTES + bytes);
 }

@@ -11,8 +11,9 @@
 #include "remote/link.h"
 
 /*
- * Queues mail on a link that is open and will be flushed; the mail stays the caller's. -EAGAIN when
- * the link holds its bound, -EMSGSIZE, -EPROTO or -EOPNOTSUPP for what cannot travel, -ENOMEM.
+ * Queues mail that is no repeat on a link that is open and will be flushed; @mail stays the
+ * caller's. -EAGAIN when the link holds its bound, -EMSGSIZE, -EPROTO or -EOPNOTSUPP for what
+ * cannot travel, -ENOMEM.
  */
 int gy_encode(struct gy_link *link, struct gyre_address to, const struct gyre_mail *mail);
 
@@ -53,28 +54,27 @@ static inline bool gy_encode_is_repeat(const struct gy_link *link, struct gyre_a
 	       gy_encode_is_direct(link, link->last_sent.bytes);
 }
 
-static inline void gy_encode_advance(struct gy_link *link, uint32_t bytes)
+static inline int gy_encode_end_repeat(struct gy_link *link, struct gyre_mail *mail, uint32_t bytes)
 {
 	link->frame_page.at += bytes;
 	link->queued_bytes += bytes;
 	link->queued_frames++;
+	gy_mail_put(link->links->home, mail);
+	return 0;
 }
 
 /* A call of its own, so that a notice without a body saves no registers. */
-void gy_encode_repeated_body(struct gy_link *link, const struct gyre_mail *mail);
+int gy_encode_repeat_body(struct gy_link *link, struct gyre_mail *mail);
 
-/* Queues a notice of which gy_encode_is_repeat() holds. */
-static inline void gy_encode_repeat(struct gy_link *link, const struct gyre_mail *mail)
+/* Takes a notice of which gy_encode_is_repeat() holds, and queues it; 0. */
+static inline int gy_encode_repeat(struct gy_link *link, struct gyre_mail *mail)
 {
 	uint32_t word =
 		htole32((uint32_t)GY_WIRE_REPEAT << GY_WIRE_KIND_SHIFT | link->last_sent.bytes);
 
 	memcpy(link->frame_page.at, &word, sizeof(word));
-	if (link->last_sent.bytes > 0) {
-		gy_encode_repeated_body(link, mail);
-	} else {
-		gy_encode_advance(link, GY_WIRE_WORD_BYTES);
-	}
+	return link->last_sent.bytes > 0 ? gy_encode_repeat_body(link, mail)
+					 : gy_encode_end_repeat(link, mail, GY_WIRE_WORD_BYTES);
 }
 
 #endif

@@ -137,6 +137,9 @@ int gy_outgoing_send(struct gy_link *link, struct gyre_address to, struct gyre_m
 	if (!gy_link_has(link, GY_LINK_FLUSH_QUEUED)) {
 		queue_flush(link);
 	}
+	if (gy_encode_is_repeat(link, to, mail)) {
+		return gy_encode_repeat(link, mail);
+	}
 	r = gy_encode(link, to, mail);
 	if (gy_unlikely(r == -ENOMEM && mail->node.kind == GY_MAIL_EVENT)) {
 		return wait_first(link, to, mail);

@@ -10,7 +10,6 @@
 #include "actor/stack.h"
 #include "remote/encode.h"
 #include "remote/mail_loss.h"
-#include "remote/node.h"
 #include "remote/outgoing.h"
 #include "remote/peer_life.h"
 
@@ -115,9 +114,7 @@ static int route(struct gy_home *home, struct gyre_address to, struct gyre_mail 
 	/* Like the notice before: the same link then, and it takes the mail. */
 	if (gy_likely(link != NULL && gy_encode_is_repeat(link, to, mail) &&
 		      home->here != GY_LOOP_NONE)) {
-		gy_encode_repeat(link, mail);
-		gy_mail_put(home, mail);
-		return 0;
+		return gy_encode_repeat(link, mail);
 	}
 	return route_slow(home, to, mail);
 }
