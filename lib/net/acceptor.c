@@ -16,6 +16,7 @@
 #include "net/acceptor.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <gyre/move.h>
@@ -25,6 +26,7 @@
 #include "base/memory.h"
 #include "buffer/socket_address.h"
 #include "channel/endpoint.h"
+#include "net/accepted.h"
 #include "net/admission.h"
 #include "net/listener.h"
 #include "net/pending_open.h"
@@ -45,16 +47,11 @@ struct acceptor {
 	struct gy_list untaken; /* what no worker was asked to take yet */
 	struct gy_acceptor_socket *listen_socket;
 	struct gyre_address self;
-	uint64_t pause_ns;  /* of the last one; 0 when accepting goes well */
-	uint64_t logged_ns; /* the clock when a pause was last logged */
-	int error;	    /* that ended the last accept, or 0 */
-	bool ending;
-	bool look;    /* an accept is to be ended, and begun again */
-	bool leaving; /* the socket is to go to another loop */
-	bool left;    /* it has */
-	bool busy;    /* accepting pauses: memory is short */
-	bool full;    /* and the first that was accepted waits: a limit is reached */
-	bool cancelled;
+	enum gy_acceptor_stage stage; /* set by set_stage() */
+	uint32_t obstacles;	      /* why it does not accept: enum gy_obstacle */
+	uint64_t pause_ns;	      /* of the last one; 0 when accepting goes well */
+	uint64_t logged_ns;	      /* the clock when a pause was last logged */
+	int error;		      /* that ended the last accept, or 0 */
 };
 
 struct acceptor_frame {
@@ -62,80 +59,57 @@ struct acceptor_frame {
 	struct gy_accepted *accepted;
 };
 
-/* ---- connections on their way ---- */
+/* ---- stages and obstacles ---- */
 
-static void free_accepted(struct gy_channels *channels, struct gy_fd_transit *transit)
+/* For those who work on gyre: what an acceptor does, and why not. */
+static void log_state(const struct acceptor *acceptor)
 {
-	gy_sizes_delete(&channels->home->parts,
-			gy_container_of(transit, struct gy_accepted, transit),
-			sizeof(struct gy_accepted));
-}
+	const struct gy_loop *loop = &acceptor->channels->home->loop;
+	char text[GY_OBSTACLES_TEXT_BYTES];
 
-/* NULL and the descriptor is closed. */
-static struct gy_accepted *begin_accepted(struct gy_channels *channels, int fd)
-{
-	struct gy_accepted *accepted =
-		(struct gy_accepted *)gy_sizes_new(&channels->home->parts, sizeof(*accepted));
-
-	if (accepted == NULL) {
-		gy_channels_drop(channels, fd);
-		return NULL;
+	if (gy_log_is_written(loop->options.log, GYRE_LOG_DEBUG)) {
+		gy_log(loop->options.log, GYRE_LOG_DEBUG,
+		       "loop %u: the acceptor of %s is %s; obstacles: %s", (unsigned)loop->index,
+		       acceptor->listen_socket->listener->entry.text,
+		       gy_acceptor_stage_name(acceptor->stage),
+		       gy_obstacles_describe(acceptor->obstacles, text));
 	}
-	*accepted = (struct gy_accepted){
-		.transit = { .discard = free_accepted, .fd = fd, .connection = true },
-		.channels = channels,
-	};
-	gy_list_init(&accepted->item);
-	gy_fd_transit_begin(channels, &accepted->transit);
-	channels->handovers++;
-	return accepted;
 }
 
-int gy_accepted_take(struct gy_accepted *accepted)
+static void set_stage(struct acceptor *acceptor, enum gy_acceptor_stage stage)
 {
-	return gy_fd_transit_end(accepted->channels, &accepted->transit);
+	gy_assert(gy_acceptor_stage_is_allowed(acceptor->stage, stage));
+	gy_assert(stage != GY_ACCEPTOR_LEFT || !acceptor->accept.armed);
+	acceptor->stage = stage;
+	log_state(acceptor);
 }
 
-static void end_accepted(struct gy_accepted *accepted)
+static bool has_obstacle(const struct acceptor *acceptor, uint32_t obstacles)
 {
-	gy_list_remove(&accepted->item);
-	accepted->channels->handovers -= accepted->transit.fd >= 0;
-	free_accepted(accepted->channels, &accepted->transit);
+	return (acceptor->obstacles & obstacles) != 0;
 }
 
-static void freed_elsewhere(struct gy_loop *loop, struct gy_task *task)
+static void set_obstacle(struct acceptor *acceptor, enum gy_obstacle obstacle, bool is_there)
 {
-	(void)loop;
-	end_accepted(gy_container_of(task, struct gy_accepted, freed));
-}
+	uint32_t before = acceptor->obstacles;
 
-void gy_accepted_free(struct gy_channels *channels, struct gy_accepted *accepted)
-{
-	if (channels == accepted->channels) {
-		end_accepted(accepted);
-		return;
+	acceptor->obstacles = is_there ? before | obstacle : before & ~(uint32_t)obstacle;
+	if (acceptor->obstacles != before) {
+		log_state(acceptor);
 	}
-	accepted->freed.run = freed_elsewhere;
-	gy_loop_post_task(&accepted->channels->home->loop, &accepted->freed);
 }
 
-/* One that no worker takes. */
-static void drop_accepted(struct gy_accepted *accepted)
+/* Whether the socket is to be closed, or is elsewhere. */
+static bool is_over(const struct acceptor *acceptor)
 {
-	struct gy_channels *channels = accepted->channels;
-
-	if (accepted->admission != NULL) {
-		gy_admission_leave(accepted->admission, accepted->worker.loop, channels->home);
-	}
-	gy_channels_drop(channels, gy_accepted_take(accepted));
-	end_accepted(accepted);
+	return acceptor->stage == GY_ACCEPTOR_CLOSING || acceptor->stage == GY_ACCEPTOR_LEFT;
 }
 
 /* ---- accepting ---- */
 
 static void queue_accepted(struct acceptor *acceptor, int fd)
 {
-	struct gy_accepted *accepted = begin_accepted(acceptor->channels, fd);
+	struct gy_accepted *accepted = gy_accepted_create(acceptor->channels, fd);
 
 	if (accepted != NULL) {
 		gy_fifo_push(&acceptor->accepted, &accepted->link);
@@ -155,7 +129,9 @@ static void accept_completed(struct gy_op *op, const struct gy_completion *compl
 	} else {
 		acceptor->error = completion->result;
 	}
-	acceptor->cancelled = acceptor->cancelled && completion->more;
+	if (!completion->more) {
+		set_obstacle(acceptor, GY_OBSTACLE_CANCEL, false);
+	}
 	gy_endpoint_ready(&acceptor->endpoint);
 }
 
@@ -170,6 +146,7 @@ static void pause_accepting(struct acceptor *acceptor)
 {
 	struct gy_loop *loop = &acceptor->channels->home->loop;
 
+	gy_assert(!acceptor->accept.armed && !gy_timer_is_started(&acceptor->timer));
 	acceptor->pause_ns = acceptor->pause_ns == 0 ? pause_min_ns : acceptor->pause_ns * 2;
 	if (acceptor->pause_ns > pause_max_ns) {
 		acceptor->pause_ns = pause_max_ns;
@@ -182,12 +159,23 @@ static void pause_accepting(struct acceptor *acceptor)
 		       "descriptors see `ulimit -n`)",
 		       (unsigned)loop->index, strerror(-acceptor->error));
 	}
+	set_obstacle(acceptor, GY_OBSTACLE_KERNEL, true);
 	gy_timer_start(&loop->wheel, &acceptor->timer, acceptor->pause_ns);
+}
+
+/* Before its time, where something else is to be done. */
+static void end_pause(struct acceptor *acceptor)
+{
+	gy_timer_stop(&acceptor->channels->home->loop.wheel, &acceptor->timer);
+	set_obstacle(acceptor, GY_OBSTACLE_KERNEL, false);
 }
 
 static void pause_ended(struct gy_timer *timer)
 {
-	gy_endpoint_ready(&gy_container_of(timer, struct acceptor, timer)->endpoint);
+	struct acceptor *acceptor = gy_container_of(timer, struct acceptor, timer);
+
+	set_obstacle(acceptor, GY_OBSTACLE_KERNEL, false);
+	gy_endpoint_ready(&acceptor->endpoint);
 }
 
 static void close_completed(struct gy_op *op, const struct gy_completion *completion)
@@ -198,13 +186,14 @@ static void close_completed(struct gy_op *op, const struct gy_completion *comple
 	gy_endpoint_ready(&acceptor->endpoint);
 }
 
+/* Cancels the accept if there is one; 0 also while an earlier cancel is under way. */
 static int cancel(struct acceptor *acceptor)
 {
 	int r = 0;
 
-	if (acceptor->accept.armed && !acceptor->cancelled) {
+	if (acceptor->accept.armed && !has_obstacle(acceptor, GY_OBSTACLE_CANCEL)) {
 		r = gy_ring_cancel(acceptor->channels->pools.ring, &acceptor->accept);
-		acceptor->cancelled = r == 0;
+		set_obstacle(acceptor, GY_OBSTACLE_CANCEL, r == 0);
 	}
 	return r;
 }
@@ -218,10 +207,11 @@ static int close_socket(struct acceptor *acceptor)
 	return r;
 }
 
-/* Cancel, wait, close, and wait. */
-static int end(struct acceptor *acceptor)
+/* Stage CLOSING, a step at each call: cancel, wait, close, wait, and the endpoint goes. */
+static int step_closing(struct acceptor *acceptor)
 {
-	gy_timer_stop(&acceptor->channels->home->loop.wheel, &acceptor->timer);
+	gy_assert(acceptor->stage == GY_ACCEPTOR_CLOSING);
+	end_pause(acceptor);
 	if (acceptor->accept.armed) {
 		return cancel(acceptor);
 	}
@@ -235,8 +225,9 @@ static int end(struct acceptor *acceptor)
 	return 0;
 }
 
-/* With the connections that wait for room. On failure nothing has changed. */
-static int send_away(struct acceptor *acceptor)
+/* Gives the socket to a new acceptor, with the connections that wait for room. On failure nothing
+ * has changed. */
+static int move_socket(struct acceptor *acceptor)
 {
 	struct gy_acceptor_socket *own = acceptor->listen_socket;
 	uint32_t carried = gy_fifo_count(&acceptor->accepted);
@@ -261,24 +252,27 @@ static int send_away(struct acceptor *acceptor)
 		struct gy_accepted *accepted = gy_container_of(link, struct gy_accepted, link);
 
 		(void)gy_accepted_take(accepted);
-		end_accepted(accepted);
+		gy_accepted_destroy(accepted);
 	}
 	return 0;
 }
 
-/* What it has accepted is with workers, or will be by notices that it has sent. */
-static void retire(struct acceptor *acceptor)
+/* Connections that were accepted are with workers, or will be by notices that have been sent. */
+static void leave(struct acceptor *acceptor)
 {
-	gy_timer_stop(&acceptor->channels->home->loop.wheel, &acceptor->timer);
-	acceptor->left = true;
+	gy_assert(gy_fifo_empty(&acceptor->accepted));
+	end_pause(acceptor);
+	set_stage(acceptor, GY_ACCEPTOR_LEFT);
 	gy_endpoint_closed(&acceptor->endpoint);
 	gy_house_order_graceful_stop(acceptor->endpoint.owner->house, GYRE_FOREVER);
 }
 
-/* To another process, which has the socket. Here it is closed at once, for should that one end the
- * address has to be nobody's. Who waits for room is served here, however long that takes. */
-static int leave_system(struct acceptor *acceptor)
+/* Stage HANDED_OVER: another process has the socket too. Here it is closed at once, for should that
+ * process end the address has to be nobody's. Connections that wait for room are served here,
+ * however long that takes. */
+static int step_handed_over(struct acceptor *acceptor)
 {
+	gy_assert(acceptor->stage == GY_ACCEPTOR_HANDED_OVER);
 	if (acceptor->accept.armed) {
 		return cancel(acceptor);
 	}
@@ -293,76 +287,94 @@ static int leave_system(struct acceptor *acceptor)
 	gy_listener_left(acceptor->listen_socket->listener, acceptor->listen_socket->number,
 			 acceptor->self);
 	if (gy_fifo_empty(&acceptor->accepted)) {
-		retire(acceptor);
+		leave(acceptor);
 	}
 	return 0;
 }
 
-/* What there is no memory for is tried again: until then connections wait in the backlog. */
-static int leave(struct acceptor *acceptor)
+static bool is_handed_over(const struct acceptor *acceptor)
 {
-	struct gy_loop *loop = &acceptor->channels->home->loop;
+	return gy_load_acquire(&acceptor->listen_socket->listener->entry.handed_over);
+}
+
+static void begin_closing(struct acceptor *acceptor)
+{
+	set_stage(acceptor, GY_ACCEPTOR_CLOSING);
+	gy_listener_closes(acceptor->listen_socket->listener, acceptor->listen_socket->number);
+}
+
+/* Stage MOVING: the socket goes to another loop, once the accept has ended. Without memory that is
+ * tried again; until then connections wait in the backlog. */
+static int step_moving(struct acceptor *acceptor)
+{
 	int r;
 
-	gy_timer_stop(&loop->wheel, &acceptor->timer);
+	gy_assert(acceptor->stage == GY_ACCEPTOR_MOVING);
+	end_pause(acceptor);
 	if (acceptor->accept.armed) {
 		return cancel(acceptor);
 	}
-	r = send_away(acceptor);
-	if (r == -ESHUTDOWN &&
-	    gy_load_acquire(&acceptor->listen_socket->listener->entry.handed_over)) {
-		return leave_system(acceptor);
+	r = move_socket(acceptor);
+	if (r == 0) {
+		leave(acceptor);
+	} else if (r != -ESHUTDOWN) {
+		gy_timer_start(&acceptor->channels->home->loop.wheel, &acceptor->timer,
+			       pause_min_ns);
+	} else if (is_handed_over(acceptor)) {
+		set_stage(acceptor, GY_ACCEPTOR_HANDED_OVER);
+		return step_handed_over(acceptor);
+	} else {
+		begin_closing(acceptor);
+		return step_closing(acceptor);
 	}
-	if (r == -ESHUTDOWN) {
-		acceptor->ending = true;
-		gy_listener_closes(acceptor->listen_socket->listener,
-				   acceptor->listen_socket->number);
-		return end(acceptor);
-	}
-	if (r < 0) {
-		gy_timer_start(&loop->wheel, &acceptor->timer, pause_min_ns);
-		return 0;
-	}
-	retire(acceptor);
 	return 0;
 }
 
-/* Does to the accept what is due; -EAGAIN when the ring has no room for it. */
-static int settle(struct acceptor *acceptor)
+/* Stage SERVING: begins an accept, unless there are obstacles, and ends the one that is in their
+ * way. */
+static int step_serving(struct acceptor *acceptor)
 {
-	int error = acceptor->error;
-
-	if (acceptor->left) {
-		return 0;
-	}
-	if (acceptor->ending) {
-		return end(acceptor);
-	}
-	if (acceptor->leaving) {
-		return gy_load_acquire(&acceptor->listen_socket->listener->entry.handed_over)
-			       ? leave_system(acceptor)
-			       : leave(acceptor);
-	}
-	if (acceptor->busy || acceptor->full || acceptor->look) {
+	if (has_obstacle(acceptor, GY_OBSTACLE_MEMORY | GY_OBSTACLE_LIMIT | GY_OBSTACLE_RETRY)) {
 		int r = cancel(acceptor);
 
-		acceptor->look = acceptor->look && r < 0;
-		if (acceptor->busy || acceptor->full || r < 0) {
+		if (r == 0) {
+			set_obstacle(acceptor, GY_OBSTACLE_RETRY, false);
+		}
+		if (r < 0 || has_obstacle(acceptor, GY_OBSTACLE_MEMORY | GY_OBSTACLE_LIMIT)) {
 			return r;
 		}
 	}
 	if (acceptor->accept.armed || gy_timer_is_started(&acceptor->timer)) {
 		return 0;
 	}
-	acceptor->error = 0;
-	if (is_lack(error)) {
-		acceptor->error = error;
+	if (is_lack(acceptor->error)) {
 		pause_accepting(acceptor);
 		acceptor->error = 0;
 		return 0;
 	}
+	acceptor->error = 0;
 	return gy_ring_accept(acceptor->channels->pools.ring, &acceptor->accept,
 			      acceptor->endpoint.fd);
+}
+
+/* Does what the stage asks for; -EAGAIN when the ring has no room for it. */
+static int step(struct acceptor *acceptor)
+{
+	if (acceptor->stage == GY_ACCEPTOR_MOVING && is_handed_over(acceptor)) {
+		set_stage(acceptor, GY_ACCEPTOR_HANDED_OVER);
+	}
+	switch (acceptor->stage) {
+	case GY_ACCEPTOR_SERVING:
+		return step_serving(acceptor);
+	case GY_ACCEPTOR_MOVING:
+		return step_moving(acceptor);
+	case GY_ACCEPTOR_HANDED_OVER:
+		return step_handed_over(acceptor);
+	case GY_ACCEPTOR_CLOSING:
+		return step_closing(acceptor);
+	default:
+		return 0;
+	}
 }
 
 /* ---- limits ---- */
@@ -421,7 +433,7 @@ static void refuse(struct acceptor *acceptor, struct gy_accepted *accepted, int 
 
 	gy_count(reason == -EAGAIN ? &counters->refused_rate : &counters->refused_full, 1);
 	(void)report(acceptor, accepted, GYRE_LISTEN_REFUSED, reason);
-	drop_accepted(accepted);
+	gy_accepted_drop(accepted);
 }
 
 /* 0 when it is let in, else why not; then @acceptor->timer runs if it is to wait. */
@@ -444,32 +456,44 @@ static int admit(struct acceptor *acceptor, struct gy_accepted *accepted)
 	return 0;
 }
 
-/* The first connection that is to be handed over; NULL when there is none, or it has to wait. */
+/* What becomes of a connection that has been taken out of the queue: false if it is dropped. */
+static bool let_in(struct acceptor *acceptor, struct gy_accepted *accepted, int refusal)
+{
+	if (acceptor->stage == GY_ACCEPTOR_CLOSING) {
+		gy_accepted_drop(accepted);
+	} else if (refusal < 0) {
+		refuse(acceptor, accepted, refusal);
+	} else if (report(acceptor, accepted, GYRE_LISTEN_ACCEPTED, 0) < 0) {
+		gy_count(&acceptor->channels->counters.refused_report, 1);
+		gy_accepted_drop(accepted);
+	} else {
+		return true;
+	}
+	return false;
+}
+
+/* The next connection that may be handed to its worker; NULL when there is none, or it has to wait
+ * for room. */
 static struct gy_accepted *next_admitted(struct acceptor *acceptor)
 {
-	acceptor->full = false;
+	bool refuses = acceptor->listen_socket->listener->admission->refuse;
+
 	while (!gy_fifo_empty(&acceptor->accepted)) {
 		struct gy_accepted *accepted =
 			gy_container_of(acceptor->accepted.first, struct gy_accepted, link);
-		int r = acceptor->ending ? 0 : admit(acceptor, accepted);
+		int r = acceptor->stage == GY_ACCEPTOR_CLOSING ? 0 : admit(acceptor, accepted);
 
-		if (r < 0 && !acceptor->listen_socket->listener->admission->refuse) {
-			acceptor->full = true;
+		if (r < 0 && !refuses) {
+			set_obstacle(acceptor, GY_OBSTACLE_LIMIT, true);
 			gy_count(&acceptor->channels->counters.accepts_held, 1);
 			return NULL;
 		}
 		(void)gy_fifo_pop(&acceptor->accepted);
-		if (r < 0) {
-			refuse(acceptor, accepted, r);
-		} else if (acceptor->ending) {
-			drop_accepted(accepted);
-		} else if (report(acceptor, accepted, GYRE_LISTEN_ACCEPTED, 0) < 0) {
-			gy_count(&acceptor->channels->counters.refused_report, 1);
-			drop_accepted(accepted);
-		} else {
+		if (let_in(acceptor, accepted, r)) {
 			return accepted;
 		}
 	}
+	set_obstacle(acceptor, GY_OBSTACLE_LIMIT, false);
 	return NULL;
 }
 
@@ -497,9 +521,9 @@ static int event(struct gyre_stack *stack)
 	if (!gy_type_equal(gy_stack_of(stack)->head.type, &gy_type_room)) {
 		return gyre_throw(stack, -EPROTO);
 	}
-	/* A loop that does not drain yet says so also to one whose socket is closed. */
-	if (!acceptor->left && !acceptor->ending) {
-		gy_timer_stop(&acceptor->channels->home->loop.wheel, &acceptor->timer);
+	/* There is room. An acceptor whose socket is closed may hear of it too. */
+	if (!is_over(acceptor)) {
+		end_pause(acceptor);
 		gy_endpoint_ready(&acceptor->endpoint);
 	}
 	return gyre_return(stack);
@@ -516,11 +540,11 @@ static void process(struct gy_endpoint *endpoint)
 	while ((accepted = next_accepted(acceptor)) != NULL) {
 		if (gyre_notify(stack, gyre_self(stack), gyre_new(stack, gy_handover, accepted)) <
 		    0) {
-			drop_accepted(accepted);
+			gy_accepted_drop(accepted);
 		}
 	}
 	endpoint->ready = false;
-	if (settle(acceptor) < 0) {
+	if (step(acceptor) < 0) {
 		gy_endpoint_ready(endpoint);
 	}
 }
@@ -529,10 +553,8 @@ static void drain(struct gy_endpoint *endpoint)
 {
 	struct acceptor *acceptor = gy_container_of(endpoint, struct acceptor, endpoint);
 
-	if (!acceptor->ending) {
-		acceptor->ending = true;
-		gy_listener_closes(acceptor->listen_socket->listener,
-				   acceptor->listen_socket->number);
+	if (!is_over(acceptor)) {
+		begin_closing(acceptor);
 		gy_endpoint_ready(endpoint);
 	}
 }
@@ -547,8 +569,8 @@ static void set_busy(struct gy_endpoint *endpoint, bool busy)
 {
 	struct acceptor *acceptor = gy_container_of(endpoint, struct acceptor, endpoint);
 
-	if (busy != acceptor->busy && !acceptor->ending) {
-		acceptor->busy = busy;
+	if (busy != has_obstacle(acceptor, GY_OBSTACLE_MEMORY) && !is_over(acceptor)) {
+		set_obstacle(acceptor, GY_OBSTACLE_MEMORY, busy);
 		gy_count(&acceptor->channels->counters.accepts_paused, busy);
 		gy_endpoint_ready(endpoint);
 	}
@@ -558,8 +580,8 @@ static void leave_loop(struct gy_endpoint *endpoint)
 {
 	struct acceptor *acceptor = gy_container_of(endpoint, struct acceptor, endpoint);
 
-	if (!acceptor->leaving && !acceptor->ending) {
-		acceptor->leaving = true;
+	if (acceptor->stage == GY_ACCEPTOR_SERVING) {
+		set_stage(acceptor, GY_ACCEPTOR_MOVING);
 		gy_endpoint_ready(endpoint);
 	}
 }
@@ -569,13 +591,14 @@ void gy_acceptor_leave(struct gy_house *house)
 	leave_loop(&((struct acceptor *)house->state)->endpoint);
 }
 
-/* An accept that begins looks; one that is under way may have missed its call. */
+/* An accept finds what waits in the backlog when it begins; an accept under way may have missed its
+ * wake-up. */
 void gy_acceptor_retry(struct gy_house *house)
 {
 	struct acceptor *acceptor = (struct acceptor *)house->state;
 
-	if (!acceptor->ending && !acceptor->leaving && cancel(acceptor) < 0) {
-		acceptor->look = true;
+	if (acceptor->stage == GY_ACCEPTOR_SERVING && cancel(acceptor) < 0) {
+		set_obstacle(acceptor, GY_OBSTACLE_RETRY, true);
 		gy_endpoint_ready(&acceptor->endpoint);
 	}
 }
@@ -603,7 +626,7 @@ static void join_admission(struct gyre_stack *stack, const struct acceptor *acce
 }
 
 /* What came along, from a loop where it has been counted as accepted. */
-static void take_held(struct acceptor *acceptor)
+static void take_carried(struct acceptor *acceptor)
 {
 	struct gy_acceptor_socket *listen_socket = acceptor->listen_socket;
 
@@ -670,9 +693,11 @@ static int mount(struct gyre_stack *stack)
 	}
 	gy_pending_open_end(listen_socket->listener->homes);
 	set_busy(&acceptor->endpoint, channels->busy);
-	acceptor->leaving = channels->leaving;
+	if (channels->leaving) {
+		set_stage(acceptor, GY_ACCEPTOR_MOVING);
+	}
 	gy_endpoint_ready(&acceptor->endpoint);
-	take_held(acceptor);
+	take_carried(acceptor);
 	join_admission(stack, acceptor);
 	return gyre_return(stack);
 }
@@ -683,7 +708,7 @@ static bool redirect(struct gyre_stack *stack, struct gy_accepted *accepted)
 	const struct acceptor *acceptor = (const struct acceptor *)gyre_state(stack);
 	struct gyre_address worker = gy_listener_next_worker(acceptor->listen_socket);
 
-	if (acceptor->ending || gy_address_same(worker, accepted->worker)) {
+	if (acceptor->stage == GY_ACCEPTOR_CLOSING || gy_address_same(worker, accepted->worker)) {
 		return false;
 	}
 	if (accepted->admission != NULL) {
@@ -715,7 +740,7 @@ static int notice(struct gyre_stack *stack)
 					   GYRE_FOREVER, &frame->taken));
 	}
 	if (gyre_future_failed(&frame->taken)) {
-		drop_accepted(frame->accepted);
+		gy_accepted_drop(frame->accepted);
 	}
 	GYRE_END(stack);
 }
@@ -726,7 +751,8 @@ static void leave_listener(const struct acceptor *acceptor)
 	const struct gy_acceptor_socket *listen_socket = acceptor->listen_socket;
 
 	gy_listener_left(listen_socket->listener, listen_socket->number, acceptor->self);
-	if (listen_socket->number == 0 && !acceptor->channels->draining && !acceptor->left) {
+	if (listen_socket->number == 0 && !acceptor->channels->draining &&
+	    acceptor->stage != GY_ACCEPTOR_LEFT) {
 		gy_listener_end(listen_socket->listener, acceptor->channels->home);
 	}
 }
@@ -741,7 +767,7 @@ static void clean(void *state)
 	}
 	leave_listener(acceptor);
 	while (!gy_list_empty(&acceptor->untaken)) {
-		drop_accepted(gy_container_of(acceptor->untaken.next, struct gy_accepted, item));
+		gy_accepted_drop(gy_container_of(acceptor->untaken.next, struct gy_accepted, item));
 	}
 	acceptor->listen_socket->transit.discard(acceptor->channels,
 						 &acceptor->listen_socket->transit);

@@ -20,6 +20,42 @@
 
 enum { DOUBLINGS_MAX = 1000 }; /* no pause grows for longer */
 
+/* ---- stages ---- */
+
+#define TO(stage)	(1U << GY_DIAL_##stage)
+#define TO_END_OF_ROUND (TO(PAUSED) | TO(GIVEN_UP))
+
+/* A round can fail in any stage, and ends with its channel. */
+static const uint32_t may_go[GY_DIAL_STAGES] = {
+	[GY_DIAL_START] = TO(ORDERED) | TO_END_OF_ROUND,
+	[GY_DIAL_ORDERED] = TO(RESOLVING) | TO(CONNECTING) | TO(FAILING) | TO_END_OF_ROUND,
+	[GY_DIAL_RESOLVING] = TO(CONNECTING) | TO(FAILING) | TO_END_OF_ROUND,
+	[GY_DIAL_CONNECTING] = TO(CONNECTED) | TO(FAILING) | TO_END_OF_ROUND,
+	[GY_DIAL_CONNECTED] = TO(OPEN) | TO(FAILING) | TO_END_OF_ROUND,
+	[GY_DIAL_FAILING] = TO_END_OF_ROUND,
+	[GY_DIAL_OPEN] = TO_END_OF_ROUND,
+	[GY_DIAL_PAUSED] = TO(START) | TO(ORDERED),
+};
+
+bool gy_dial_stage_is_allowed(enum gy_dial_stage from, enum gy_dial_stage to)
+{
+	return from < GY_DIAL_STAGES && (may_go[from] >> to & 1U) != 0;
+}
+
+static void set_stage(struct gy_dial *dial, enum gy_dial_stage stage)
+{
+	gy_assert(dial->stage == stage || gy_dial_stage_is_allowed(dial->stage, stage));
+	gy_assert(dial->end != GY_DIAL_ENDED);
+	dial->stage = stage;
+}
+
+/* Its endpoint is closed, then cancels what is under way, then is gone; never back. */
+static void set_end(struct gy_dial *dial, enum gy_dial_end end)
+{
+	gy_assert(end == dial->end + 1);
+	dial->end = end;
+}
+
 static uint64_t now_of(const struct gy_dial *dial)
 {
 	return dial->socket->channels->home->loop.now_ns;
@@ -48,15 +84,15 @@ static void expired(struct gy_timer *timer)
 	gy_endpoint_ready(&dial->endpoint);
 }
 
-/* ---- telling ---- */
+/* ---- reports ---- */
 
-static void tell(const struct gy_dial *dial, const struct gyre_connection *news)
+static void report(const struct gy_dial *dial, const struct gyre_connection *event)
 {
 	const struct gyre_connect_options *options = &dial->socket->order->options;
 	struct gyre_stack *stack = &dial->socket->channels->stack->head;
-	struct gyre_connection whole = *news;
+	struct gyre_connection whole = *event;
 	bool of_channel =
-		news->step == GYRE_CONNECTION_OPEN || news->step == GYRE_CONNECTION_CLOSED;
+		event->step == GYRE_CONNECTION_OPEN || event->step == GYRE_CONNECTION_CLOSED;
 
 	whole.connection = dial->index;
 	whole.failures = dial->failures;
@@ -71,19 +107,19 @@ static void tell(const struct gy_dial *dial, const struct gyre_connection *news)
 }
 
 /* With the peer as its address, if there has been one in this round. */
-static void tell_failed(const struct gy_dial *dial, int error)
+static void report_failed(const struct gy_dial *dial, int error)
 {
-	tell(dial, &(struct gyre_connection){ .step = GYRE_CONNECTION_FAILED,
-					      .reason = error,
-					      .address = dial->peer });
+	report(dial, &(struct gyre_connection){ .step = GYRE_CONNECTION_FAILED,
+						.reason = error,
+						.address = dial->peer });
 }
 
 static void attempt_failed(struct gy_happy_eyeballs *happy_eyeballs,
 			   const struct gyre_socket_address *address, int error)
 {
-	tell(gy_container_of(happy_eyeballs, struct gy_dial, happy_eyeballs),
-	     &(struct gyre_connection){
-		     .step = GYRE_CONNECTION_FAILED, .reason = error, .address = *address });
+	report(gy_container_of(happy_eyeballs, struct gy_dial, happy_eyeballs),
+	       &(struct gyre_connection){
+		       .step = GYRE_CONNECTION_FAILED, .reason = error, .address = *address });
 }
 
 /* ---- pauses ---- */
@@ -110,15 +146,16 @@ static void give_up(struct gy_dial *dial, int reason)
 {
 	struct gy_socket *socket = dial->socket;
 
-	dial->stage = GY_DIAL_GIVEN_UP;
-	tell(dial, &(struct gyre_connection){ .step = GYRE_CONNECTION_GIVEN_UP, .reason = reason });
+	set_stage(dial, GY_DIAL_GIVEN_UP);
+	report(dial,
+	       &(struct gyre_connection){ .step = GYRE_CONNECTION_GIVEN_UP, .reason = reason });
 	if (++socket->given_up == socket->count) {
 		gy_house_close(dial->endpoint.owner->house, reason);
 	}
 }
 
 /* A round has failed, or a connection that was open is lost. */
-static void try_again_or_give_up(struct gy_dial *dial, int reason)
+static void retry_or_give_up(struct gy_dial *dial, int reason)
 {
 	uint32_t retries_max = dial->socket->order->options.retries_max;
 	uint64_t pause_ns;
@@ -130,16 +167,17 @@ static void try_again_or_give_up(struct gy_dial *dial, int reason)
 	}
 	pause_ns = pause_of(dial);
 	dial->pause_ns = pause_ns;
-	dial->stage = GY_DIAL_PAUSED;
+	set_stage(dial, GY_DIAL_PAUSED);
 	start_timer(dial, pause_ns);
-	tell(dial, &(struct gyre_connection){
-			   .step = GYRE_CONNECTION_PAUSE, .reason = reason, .pause_ns = pause_ns });
+	report(dial, &(struct gyre_connection){ .step = GYRE_CONNECTION_PAUSE,
+						.reason = reason,
+						.pause_ns = pause_ns });
 }
 
 static void round_failed(struct gy_dial *dial, int reason)
 {
 	dial->failures += dial->failures < UINT32_MAX;
-	try_again_or_give_up(dial, reason);
+	retry_or_give_up(dial, reason);
 }
 
 /* ---- the channel ---- */
@@ -156,11 +194,11 @@ static void channel_active(struct gyre_handler_context *ctx)
 
 	if (dial->stage == GY_DIAL_CONNECTED) { /* and not failing by now, or open already */
 		stop_timer(dial);
-		dial->stage = GY_DIAL_OPEN;
+		set_stage(dial, GY_DIAL_OPEN);
 		dial->failures = 0;
 		dial->opened_ns = now_of(dial);
-		tell(dial, &(struct gyre_connection){ .step = GYRE_CONNECTION_OPEN,
-						      .address = dial->peer });
+		report(dial, &(struct gyre_connection){ .step = GYRE_CONNECTION_OPEN,
+							.address = dial->peer });
 	}
 	gyre_context_fire_active(ctx);
 }
@@ -171,12 +209,12 @@ static void channel_removed(struct gyre_handler_context *ctx)
 
 	dial->reason = gyre_channel_reason(gyre_context_channel(ctx));
 	if (dial->stage == GY_DIAL_OPEN) {
-		tell(dial, &(struct gyre_connection){ .step = GYRE_CONNECTION_CLOSED,
-						      .reason = dial->reason,
-						      .address = dial->peer });
+		report(dial, &(struct gyre_connection){ .step = GYRE_CONNECTION_CLOSED,
+							.reason = dial->reason,
+							.address = dial->peer });
 	}
 	dial->channel = NULL;
-	if (!dial->ended) {
+	if (dial->end != GY_DIAL_ENDED) {
 		gy_endpoint_ready(&dial->endpoint);
 	}
 }
@@ -198,38 +236,39 @@ static int init_channel(struct gyre_channel *channel, void *arg)
 	return options->init_channel(channel, options->init_arg);
 }
 
-/* A server that accepts and then closes would else be called on at the shortest pause for ever. */
-static void was_lost(struct gy_dial *dial)
+/* Connections that are lost at once count as failures for the pause: a server that accepts and then
+ * closes would be dialled at the shortest pause for ever. */
+static void channel_lost(struct gy_dial *dial)
 {
 	bool brief = now_of(dial) - dial->opened_ns < dial->pause_ns;
 
 	dial->brief = brief ? dial->brief + (dial->brief < UINT32_MAX) : 1;
-	try_again_or_give_up(dial, dial->reason);
+	retry_or_give_up(dial, dial->reason);
 }
 
-static void channel_is_gone(struct gy_dial *dial)
+static void channel_ended(struct gy_dial *dial)
 {
 	if (dial->stage == GY_DIAL_OPEN) {
-		was_lost(dial);
+		channel_lost(dial);
 		return;
 	}
 	gy_happy_eyeballs_forget(&dial->happy_eyeballs);
 	if (dial->stage != GY_DIAL_FAILING) {
 		/* It has been connected, and a handler found nothing wrong with its end. */
 		dial->reason = dial->reason == 0 ? -ECONNABORTED : dial->reason;
-		tell_failed(dial, dial->reason);
+		report_failed(dial, dial->reason);
 	}
 	round_failed(dial, dial->reason);
 }
 
-/* What has failed is told already; the round ends with the channel. */
+/* The failure has been reported; the round ends with the channel. */
 static void fail(struct gy_dial *dial, int error)
 {
-	dial->stage = GY_DIAL_FAILING;
+	set_stage(dial, GY_DIAL_FAILING);
 	gy_channel_fail(dial->channel, error);
 }
 
-/* ---- what its head is told ---- */
+/* ---- orders of the channel's head ---- */
 
 static struct gy_dial *dial_of(struct gy_connector *connector)
 {
@@ -289,13 +328,13 @@ static const struct gy_connector_ops connector_ops = { .bind = ordered_bind,
 /* Takes the descriptor. */
 static void connected(struct gy_dial *dial, int fd)
 {
-	dial->stage = GY_DIAL_CONNECTED;
+	set_stage(dial, GY_DIAL_CONNECTED);
 	(void)gy_socket_address_of_peer(fd, &dial->peer);
 	gy_count(&dial->socket->channels->counters.connected, 1);
 	gy_stream_connected(dial->channel, fd);
 }
 
-static void race_goes_on(struct gy_dial *dial)
+static void race_step(struct gy_dial *dial)
 {
 	int r = gy_happy_eyeballs_process(&dial->happy_eyeballs);
 
@@ -315,12 +354,12 @@ static void race_goes_on(struct gy_dial *dial)
 static void start_race(struct gy_dial *dial, const struct gyre_socket_address *addresses,
 		       uint32_t count)
 {
-	dial->stage = GY_DIAL_CONNECTING;
+	set_stage(dial, GY_DIAL_CONNECTING);
 	gy_happy_eyeballs_start(&dial->happy_eyeballs, addresses, count);
-	race_goes_on(dial);
+	race_step(dial);
 }
 
-static void lookup_goes_on(struct gy_dial *dial)
+static void lookup_step(struct gy_dial *dial)
 {
 	struct gy_resolve *resolve = &dial->resolve;
 	int error;
@@ -332,7 +371,7 @@ static void lookup_goes_on(struct gy_dial *dial)
 	error = resolve->done ? resolve->error : -ETIMEDOUT;
 	(void)gy_resolve_end(resolve);
 	if (error < 0) {
-		tell_failed(dial, error);
+		report_failed(dial, error);
 		fail(dial, error);
 	} else {
 		start_race(dial, resolve->addresses, resolve->count);
@@ -341,12 +380,12 @@ static void lookup_goes_on(struct gy_dial *dial)
 
 static void expire(struct gy_dial *dial)
 {
-	tell_failed(dial, -ETIMEDOUT);
+	report_failed(dial, -ETIMEDOUT);
 	fail(dial, -ETIMEDOUT);
 }
 
 /* The handlers may still have the order. */
-static void order_goes_on(struct gy_dial *dial)
+static void order_step(struct gy_dial *dial)
 {
 	if (dial->expired) {
 		expire(dial);
@@ -355,14 +394,14 @@ static void order_goes_on(struct gy_dial *dial)
 	} else if (dial->to.address.bytes != 0) {
 		start_race(dial, &dial->to.address, 1);
 	} else {
-		dial->stage = GY_DIAL_RESOLVING;
+		set_stage(dial, GY_DIAL_RESOLVING);
 		gy_resolve_start(&dial->resolve, dial->to.host, dial->to.port, dial->to.type,
 				 dial->socket->order->options.name_servers);
-		lookup_goes_on(dial);
+		lookup_step(dial);
 	}
 }
 
-/* Made anew for each round, with what the options say. */
+/* Each round begins with what the options say. */
 static void prepare(struct gy_dial *dial)
 {
 	const struct gy_connect_order *order = dial->socket->order;
@@ -379,7 +418,7 @@ static void prepare(struct gy_dial *dial)
 	};
 }
 
-/* When nothing of the last round is left. */
+/* Once nothing of the last round is left. */
 static void start_round(struct gy_dial *dial)
 {
 	const struct gyre_connect_options *options = &dial->socket->order->options;
@@ -392,35 +431,35 @@ static void start_round(struct gy_dial *dial)
 	int r;
 
 	if (!gy_happy_eyeballs_end(&dial->happy_eyeballs) || !looked_up) {
-		dial->stage = GY_DIAL_START;
+		set_stage(dial, GY_DIAL_START);
 		return;
 	}
 	start_timer(dial, options->connect_timeout_ns);
 	prepare(dial);
-	dial->stage = GY_DIAL_ORDERED;
+	set_stage(dial, GY_DIAL_ORDERED);
 	r = gy_stream_open(dial->endpoint.owner->house, dial->socket->channels->stack, &opening,
 			   &dial->connector);
 	if (r < 0 && dial->channel == NULL) {
-		tell_failed(dial, r);
+		report_failed(dial, r);
 		round_failed(dial, r);
 	}
 }
 
 /* ---- the endpoint ---- */
 
-static void end(struct gy_dial *dial)
+static void step_ending(struct gy_dial *dial)
 {
 	bool looked_up = gy_resolve_end(&dial->resolve);
 
 	stop_timer(dial);
 	if (gy_happy_eyeballs_end(&dial->happy_eyeballs) && looked_up) {
-		dial->ended = true;
+		set_end(dial, GY_DIAL_ENDED);
 		gy_endpoint_closed(&dial->endpoint);
 	}
 }
 
-/* What lost the race, and what the lookup used. */
-static void clean_up(struct gy_dial *dial)
+/* Frees what the race and the lookup of this round do not need any more. */
+static void release_round(struct gy_dial *dial)
 {
 	if (dial->stage > GY_DIAL_CONNECTING) {
 		(void)gy_happy_eyeballs_end(&dial->happy_eyeballs);
@@ -437,13 +476,13 @@ static void process_stage(struct gy_dial *dial)
 		start_round(dial);
 		break;
 	case GY_DIAL_ORDERED:
-		order_goes_on(dial);
+		order_step(dial);
 		break;
 	case GY_DIAL_RESOLVING:
-		lookup_goes_on(dial);
+		lookup_step(dial);
 		break;
 	case GY_DIAL_CONNECTING:
-		race_goes_on(dial);
+		race_step(dial);
 		break;
 	case GY_DIAL_CONNECTED:
 		if (dial->expired) {
@@ -458,6 +497,7 @@ static void process_stage(struct gy_dial *dial)
 	case GY_DIAL_FAILING:
 	case GY_DIAL_OPEN:
 	case GY_DIAL_GIVEN_UP:
+	case GY_DIAL_STAGES:
 		break;
 	}
 }
@@ -472,24 +512,24 @@ static void process(struct gy_endpoint *endpoint)
 	struct gy_dial *dial = gy_container_of(endpoint, struct gy_dial, endpoint);
 
 	endpoint->ready = false;
-	if (dial->ending) {
-		end(dial);
+	if (dial->end == GY_DIAL_ENDING) {
+		step_ending(dial);
 		return;
 	}
 	if (has_channel(dial) && dial->channel == NULL) {
-		channel_is_gone(dial);
+		channel_ended(dial);
 	} else {
 		process_stage(dial);
 	}
-	clean_up(dial);
+	release_round(dial);
 }
 
 static void drain(struct gy_endpoint *endpoint)
 {
 	struct gy_dial *dial = gy_container_of(endpoint, struct gy_dial, endpoint);
 
-	if (!dial->ending) {
-		dial->ending = true;
+	if (dial->end == GY_DIAL_RUNNING) {
+		set_end(dial, GY_DIAL_ENDING);
 		gy_happy_eyeballs_forget(&dial->happy_eyeballs);
 		gy_endpoint_ready(endpoint);
 	}

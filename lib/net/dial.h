@@ -59,6 +59,14 @@ enum gy_dial_stage {
 	GY_DIAL_OPEN,
 	GY_DIAL_PAUSED,
 	GY_DIAL_GIVEN_UP,
+	GY_DIAL_STAGES,
+};
+
+/* The end of its endpoint, whatever the stage. */
+enum gy_dial_end {
+	GY_DIAL_RUNNING,
+	GY_DIAL_ENDING, /* cancels what is under way, and waits for it */
+	GY_DIAL_ENDED,
 };
 
 struct gy_dial {
@@ -70,9 +78,8 @@ struct gy_dial {
 	uint32_t failures;
 	uint32_t brief; /* connections in a row that were lost sooner than they were waited for */
 	int reason;	/* why the channel is gone */
-	bool expired;	/* the timer has fired */
-	bool ending;
-	bool ended;
+	enum gy_dial_end end;
+	bool expired; /* the timer has fired */
 	struct gy_connector connector;
 	struct gy_socket_text to; /* as ordered in this round */
 	char local[GYRE_SOCKET_ADDRESS_TEXT_MAX];
@@ -85,6 +92,7 @@ struct gy_dial {
 	struct gy_happy_eyeballs happy_eyeballs;
 };
 
+bool gy_dial_stage_is_allowed(enum gy_dial_stage from, enum gy_dial_stage to);
 /* Begins, in phase 2; -ENOMEM. */
 int gy_dial_init(struct gy_dial *dial, struct gy_socket *socket, struct gy_house *house,
 		 uint32_t index);

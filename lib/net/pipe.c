@@ -140,20 +140,47 @@ static int output_fd(const struct gyre_pipe_options *options)
 	return options->output_fd == 0 ? STDOUT_FILENO : options->output_fd;
 }
 
-/* Fills in what the actor is to have of the descriptors; on failure it has none. */
+/* The descriptors of the options, and what the first is used for; the second is for output. */
+struct ends {
+	int first;  /* -1 for none */
+	int second; /* likewise */
+	uint32_t uses;
+};
+
+static struct ends ends_of(const struct gyre_pipe_options *options)
+{
+	int input = options->input_fd;
+	int output = output_fd(options);
+
+	if (options->no_input && options->no_output) {
+		return (struct ends){ -1, -1, 0 };
+	}
+	if (options->no_input) {
+		return (struct ends){ output, -1, GY_PIPE_OUTPUT };
+	}
+	if (options->no_output) {
+		return (struct ends){ input, -1, GY_PIPE_INPUT };
+	}
+	if (input == output) {
+		return (struct ends){ input, -1, GY_PIPE_INPUT | GY_PIPE_OUTPUT };
+	}
+	return (struct ends){ input, output, GY_PIPE_INPUT };
+}
+
+/* Gives the argument its descriptors; on failure the argument closes those that it has. */
 static int own_all(const struct gyre_pipe_options *options, struct gy_pipe_argument *argument)
 {
-	bool both = !options->no_input && !options->no_output;
-	bool one = both && options->input_fd == output_fd(options);
-	int first = own(options, options->no_input ? output_fd(options) : options->input_fd);
-	int second = both && !one ? own(options, output_fd(options)) : -1;
+	const struct ends ends = ends_of(options);
 
-	argument->fds[0] = first;
-	argument->fds[1] = second;
+	gy_assert(ends.first >= 0 && ends.uses != 0);
+	argument->ends = ends.uses;
+	argument->fds[0] = own(options, ends.first);
+	argument->fds[1] = ends.second < 0 ? -1 : own(options, ends.second);
 	argument->open = true;
-	argument->ends |= options->no_input ? 0U : (uint32_t)GY_PIPE_INPUT;
-	argument->ends |= options->no_input || one ? (uint32_t)GY_PIPE_OUTPUT : 0U;
-	return first < 0 ? first : both && !one && second < 0 ? second : 0;
+	if (argument->fds[0] < 0) {
+		return argument->fds[0];
+	}
+	return ends.second >= 0 && argument->fds[1] < 0 ? argument->fds[1] : 0;
 }
 
 static int spawn(struct gy_home *home, struct gyre_mail *mail, struct gyre_address *ret_pipe)
@@ -182,18 +209,20 @@ static int spawn(struct gy_home *home, struct gyre_mail *mail, struct gyre_addre
 	return r;
 }
 
-/* Those that would have been taken. */
+static void close_unless_kept(const struct gyre_pipe_options *options, int fd)
+{
+	if (fd >= 0 && !is_kept(options, fd)) {
+		(void)close(fd);
+	}
+}
+
+/* The call fails before the descriptors have an owner, and takes them all the same. */
 static void close_given(const struct gyre_pipe_options *options)
 {
-	int output = output_fd(options);
+	const struct ends ends = ends_of(options);
 
-	if (!options->no_input && options->input_fd >= 0 && !is_kept(options, options->input_fd)) {
-		(void)close(options->input_fd);
-	}
-	if (!options->no_output && output >= 0 && !is_kept(options, output) &&
-	    (options->no_input || output != options->input_fd)) {
-		(void)close(output);
-	}
+	close_unless_kept(options, ends.first);
+	close_unless_kept(options, ends.second);
 }
 
 int gyre_system_pipe_open(struct gyre_system *system, const struct gyre_pipe_options *options,

@@ -11,7 +11,7 @@
 
 #include "actor/stack.h"
 #include "channel/channel.h"
-#include "net/acceptor.h"
+#include "net/accepted.h"
 #include "net/admission.h"
 #include "net/listener.h"
 #include "net/pending_open.h"
