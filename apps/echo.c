@@ -31,6 +31,7 @@ struct settings {
 	const char *unix_path;
 	uint64_t loops;
 	int64_t spin_ns;
+	struct gyre_system_options tuned; /* by --set */
 	bool no_offload;
 	bool stats;
 	bool summary;
@@ -283,6 +284,7 @@ static const char usage[] =
 	"  --handover AT   takes over from the process with the same unix:PATH, without a\n"
 	"                  connection or datagram lost, and hands over to the next\n"
 	"  --no-offload    datagrams one by one: no GRO, no GSO\n"
+	"  --set OPT=VAL   a tunable of the system, as run_budget=64; may be repeated\n"
 	"  --spin HOW      how long a loop polls before it sleeps: auto, never, or ns\n"
 	"  --stats         a line a second: connections, requests/s, bytes/s\n"
 	"  --summary       at the end one line of JSON: what was served, at what cost\n"
@@ -299,6 +301,7 @@ static enum app_parsed parse(int argc, char **argv, struct settings *settings)
 		{ "handover", APP_TEXT, &settings->handover, 0, 0 },
 		{ "loops", APP_NUMBER, &settings->loops, 1, APP_LOOPS_MAX },
 		{ "no-offload", APP_FLAG, &settings->no_offload, 0, 0 },
+		{ "set", APP_SET, &settings->tuned, 0, 0 },
 		{ "spin", APP_SPIN, &settings->spin_ns, 0, 0 },
 		{ "stats", APP_FLAG, &settings->stats, 0, 0 },
 		{ "summary", APP_FLAG, &settings->summary, 0, 0 },
@@ -440,7 +443,7 @@ int main(int argc, char **argv)
 	struct settings settings = { 0 };
 	char unix_address[256];
 	struct gyre_system *system = NULL;
-	struct gyre_system_options options = { 0 };
+	struct gyre_system_options options;
 	enum app_parsed parsed = parse(argc, argv, &settings);
 	int r;
 
@@ -452,13 +455,18 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	settings.udp = settings.udp || is_of_datagrams(settings.bind);
-	options.loops = (uint32_t)settings.loops;
+	options = settings.tuned;
+	if (settings.loops != 0) {
+		options.loops = (uint32_t)settings.loops;
+	}
 	options.cpus = settings.cpus;
 	options.handover = settings.handover;
 	options.notify_supervisor = true;
 	options.started = print_listening;
 	options.started_arg = &settings;
-	options.spin_ns = settings.spin_ns;
+	if (settings.spin_ns != 0) {
+		options.spin_ns = settings.spin_ns;
+	}
 	r = gyre_system_create(&options, &system);
 	if (r == 0) {
 		r = make_tls(system, &settings, &tls);

@@ -12,6 +12,8 @@
 
 #include <gyre/gyre.h>
 
+#include "set_field.h"
+
 enum { OPTIONS_MAX = 24, SPIN_NS_MAX = 1000000000, HELP = OPTIONS_MAX, UNKNOWN = '?' };
 
 static int parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_number)
@@ -72,6 +74,16 @@ static int set_spin(const struct app *app, const struct app_option *option, cons
 	return 0;
 }
 
+static int set_tunable(const struct app *app, const struct app_option *option, const char *text)
+{
+	if (app_set_field((struct gyre_system_options *)option->to, text) < 0) {
+		(void)fprintf(stderr, "%s: --%s cannot be \"%s\": it is OPTION=VALUE\n", app->name,
+			      option->name, text);
+		return -1;
+	}
+	return 0;
+}
+
 static int set(const struct app *app, const struct app_option *option, const char *text)
 {
 	switch (option->kind) {
@@ -79,6 +91,8 @@ static int set(const struct app *app, const struct app_option *option, const cha
 		return set_number(app, option, text);
 	case APP_SECONDS:
 		return set_seconds(app, option, text);
+	case APP_SET:
+		return set_tunable(app, option, text);
 	case APP_SPIN:
 		return set_spin(app, option, text);
 	case APP_TEXT:

@@ -15,6 +15,7 @@ enum app_kind {
 	APP_TEXT,    /* @to is a const char * */
 	APP_NUMBER,  /* @to is a uint64_t */
 	APP_SECONDS, /* as 10 or 0.5; @to is a uint64_t of nanoseconds, as are @min and @max */
+	APP_SET,     /* NAME=VALUE, as often as wanted; @to is a struct gyre_system_options */
 	APP_SPIN,    /* auto, never, or nanoseconds; @to is an int64_t as in gyre_system_options */
 };
 

@@ -47,7 +47,9 @@ struct settings {
 	bool forward;
 	bool inspect;
 	bool json;
-	struct ring_node node; /* if its node is not 0 */
+	bool together;
+	struct gyre_system_options tuned; /* by --set */
+	struct ring_node node;		  /* if its node is not 0 */
 };
 
 struct go {
@@ -268,7 +270,7 @@ static int build(struct gyre_system *system, const struct settings *settings,
 	int r = spawn_on(system, &conductor_class, 0, &conductor);
 
 	for (uint64_t i = 0; i < settings->actors && r == 0; i++) {
-		r = spawn_on(system, &ring_class, i, &ring[i]);
+		r = spawn_on(system, &ring_class, settings->together ? 0 : i, &ring[i]);
 	}
 	for (uint64_t i = 0; i < settings->actors && r == 0; i++) {
 		r = gyre_system_notify(system, ring[i],
@@ -290,7 +292,9 @@ static const char usage[] =
 	"  --hops N       hops of all tokens together (100000000)\n"
 	"  --loops N      loops, 1 to 1024; neighbours live on different ones (1)\n"
 	"  --cpus LIST    CPUs for the loops, as 0-3,8 (those allowed)\n"
+	"  --set OPT=VAL  a tunable of the system, as run_budget=64; may be repeated\n"
 	"  --spin HOW     how long a loop polls before it sleeps: auto, never, or ns\n"
+	"  --together     all actors begin on the first loop, for the others to steal\n"
 	"  --forward      pass the same mail on instead of making a fresh one\n"
 	"  --inspect      take a snapshot every 10 ms, and print the last one\n"
 	"  --json         one JSON object instead of a line of text\n"
@@ -319,6 +323,8 @@ static enum app_parsed parse(int argc, char **argv, struct settings *settings)
 		{ "base-port", APP_NUMBER, &settings->node.base_port, 1, PORT_MAX },
 		{ "payload", APP_NUMBER, &settings->node.payload, 0, PAYLOAD_MAX },
 		{ "seconds", APP_NUMBER, &settings->node.seconds, 1, SECONDS_MAX },
+		{ "set", APP_SET, &settings->tuned, 0, 0 },
+		{ "together", APP_FLAG, &settings->together, 0, 0 },
 		{ "spin", APP_SPIN, &settings->node.spin_ns, 0, 0 },
 		{ "secret", APP_TEXT, (void *)&settings->node.secret, 0, 0 },
 	};
@@ -330,15 +336,19 @@ static enum app_parsed parse(int argc, char **argv, struct settings *settings)
 
 static int run(const struct settings *settings)
 {
-	struct gyre_system_options options = { .loops = (uint32_t)settings->loops,
-					       .cpus = settings->cpus,
-					       .spin_ns = settings->node.spin_ns };
+	struct gyre_system_options options = settings->tuned;
 	struct gyre_address *ring = calloc(settings->actors, sizeof(*ring));
 	struct gyre_system *system = NULL;
 	struct inspector inspector = { .system = NULL };
 	bool inspected = false;
-	int r = ring == NULL ? -ENOMEM : gyre_system_create(&options, &system);
+	int r;
 
+	options.loops = (uint32_t)settings->loops;
+	options.cpus = settings->cpus;
+	if (settings->node.spin_ns != 0) {
+		options.spin_ns = settings->node.spin_ns;
+	}
+	r = ring == NULL ? -ENOMEM : gyre_system_create(&options, &system);
 	if (r == 0) {
 		r = build(system, settings, ring);
 	}

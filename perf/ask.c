@@ -195,6 +195,7 @@ static int build(struct gyre_system *system, const struct settings *settings)
 int main(int argc, char **argv)
 {
 	struct settings settings = { .outstanding = 1, .asks = 10000000, .loops = 1 };
+	struct gyre_system_options system_options = { 0 };
 	const struct perf_option options[] = {
 		{ "outstanding", PERF_OPTION_NUMBER, "asks on their way at once",
 		  &settings.outstanding, 1, 1000000, NULL },
@@ -204,16 +205,17 @@ int main(int argc, char **argv)
 		  &settings.loops, 1, 2, NULL },
 		{ "cpus", PERF_OPTION_STRING, "CPUs for the loops, as 0-3,8", &settings.cpus, 0, 0,
 		  NULL },
+		{ "set", PERF_OPTION_SET, "a tunable of the system, as run_budget=64",
+		  &system_options, 0, 0, NULL },
 		{ "json", PERF_OPTION_FLAG, "one JSON object", &settings.json, 0, 0, NULL },
 	};
-	struct gyre_system_options system_options;
 	struct gyre_system *system = NULL;
 	int r;
 
 	perf_options_parse(argc, argv, "asks and replies between two actors", options,
 			   sizeof(options) / sizeof(options[0]));
-	system_options = (struct gyre_system_options){ .loops = (uint32_t)settings.loops,
-						       .cpus = settings.cpus };
+	system_options.loops = (uint32_t)settings.loops;
+	system_options.cpus = settings.cpus;
 	r = gyre_system_create(&system_options, &system);
 	if (r == 0) {
 		r = build(system, &settings);

@@ -224,6 +224,7 @@ static int build(struct gyre_system *system)
 
 int main(int argc, char **argv)
 {
+	struct gyre_system_options system_options = { 0 };
 	const struct perf_option options[] = {
 		{ "producers", PERF_OPTION_NUMBER, "actors that send", &settings.producers, 1,
 		  PRODUCERS_MAX, NULL },
@@ -239,9 +240,10 @@ int main(int argc, char **argv)
 		  0, NULL },
 		{ "cpus", PERF_OPTION_STRING, "CPUs for the loops, as 0-3,8", &settings.cpus, 0, 0,
 		  NULL },
+		{ "set", PERF_OPTION_SET, "a tunable of the system, as run_budget=64",
+		  &system_options, 0, 0, NULL },
 		{ "json", PERF_OPTION_FLAG, "one JSON object", &settings.json, 0, 0, NULL },
 	};
-	struct gyre_system_options system_options;
 	struct gyre_system *system = NULL;
 	int r;
 
@@ -250,8 +252,8 @@ int main(int argc, char **argv)
 	if ((settings.batch & (settings.batch - 1)) != 0) {
 		return perf_fail("--batch is no power of two", -EINVAL);
 	}
-	system_options = (struct gyre_system_options){ .loops = (uint32_t)settings.loops,
-						       .cpus = settings.cpus };
+	system_options.loops = (uint32_t)settings.loops;
+	system_options.cpus = settings.cpus;
 	r = gyre_system_create(&system_options, &system);
 	if (r == 0) {
 		r = build(system);

@@ -42,6 +42,7 @@ struct settings {
 	bool spin;
 	bool json;
 	pid_t server;
+	struct gyre_system_options tuned; /* by --set */
 };
 
 struct settings_argument {
@@ -202,13 +203,7 @@ static int run(const struct settings *settings, uint16_t id)
 						.secret = secret,
 						.redial_min_ns = find_again_ns,
 						.redial_max_ns = find_again_ns };
-	const struct gyre_system_options options = { .loops = 1,
-						     .cpus = !settings->pin ? NULL
-							     : id == CLIENT ? "0"
-									    : "1",
-						     .spin_ns = settings->spin ? GYRE_SPIN_AUTO
-									       : GYRE_SPIN_NEVER,
-						     .node = &node };
+	struct gyre_system_options options = settings->tuned;
 	struct gyre_system *system = NULL;
 	struct gyre_address address;
 	int r;
@@ -216,6 +211,12 @@ static int run(const struct settings *settings, uint16_t id)
 	for (int i = 0; i < 2; i++) {
 		(void)snprintf(addresses[i], ADDRESS_BYTES, "tcp://127.0.0.1:%d",
 			       (int)settings->port + i);
+	}
+	options.loops = 1;
+	options.cpus = !settings->pin ? NULL : id == CLIENT ? "0" : "1";
+	options.node = &node;
+	if (options.spin_ns == 0) {
+		options.spin_ns = settings->spin ? GYRE_SPIN_AUTO : GYRE_SPIN_NEVER;
 	}
 	r = gyre_system_create(&options, &system);
 	if (r == 0) {
@@ -266,6 +267,8 @@ int main(int argc, char **argv)
 		  0, 0, NULL },
 		{ "spin", PERF_OPTION_FLAG, "loops may poll before they sleep", &settings.spin, 0,
 		  0, NULL },
+		{ "set", PERF_OPTION_SET, "a tunable of the system, as run_budget=64",
+		  &settings.tuned, 0, 0, NULL },
 		{ "json", PERF_OPTION_FLAG, "one JSON object", &settings.json, 0, 0, NULL },
 	};
 	int r;

@@ -3,9 +3,10 @@
 
 usage: check_options.py [ROOT]
 
-The integer options of meson_options.txt are gyre's tunables. Each must be a field of the same name in
-struct gyre_system_options, a line OPTION(field, min, max) with the same bounds in lib/system/options.c,
-and a GY_DEFAULT_ macro of include/meson.build. Every option, tunable or not, has a row in the README's
+The integer options of meson_options.txt are gyre's tunables, and so are those that choose a word and are
+fields of struct gyre_system_options: enums that count the words from 1 on. Each must be a field of the same
+name there, a line OPTION(field, min, max) with the same bounds in lib/system/options.c, a line FIELD(field)
+in apps/set_field.c, and a GY_DEFAULT_ macro of include/meson.build. Every option, tunable or not, has a row in the README's
 table of options, with its default in the second column. meson_options.txt is alphabetical and each of
 its texts says something.
 """
@@ -20,6 +21,7 @@ import csource
 OPTIONS = "meson_options.txt"
 HEADER = os.path.join("include", "gyre", "system.h")
 SOURCE = os.path.join("lib", "system", "options.c")
+SETTER = os.path.join("apps", "set_field.c")
 CONFIG = os.path.join("include", "meson.build")
 README = "README.md"
 STRUCT = "gyre_system_options"
@@ -39,10 +41,13 @@ class Option:
         self.default = words.get("value", "")
         self.low, self.high = words.get("min"), words.get("max")
         self.description = words.get("description", "")
+        self.choices = re.findall(r"'(\w+)'", words.get("choices", ""))
 
-    @property
-    def is_tunable(self):
-        return self.kind == "integer"
+    def is_tunable(self, fields):
+        return self.kind == "integer" or self.kind == "combo" and self.name in fields
+
+    def bounds(self):
+        return (1, len(self.choices)) if self.kind == "combo" else (self.low, self.high)
 
 
 def read(root, path, problems):
@@ -174,31 +179,35 @@ def check_file(options, problems):
     for option in options:
         if len(option.description) < 10:
             problems.append((OPTIONS, option.line, f"{option.name} has no description"))
-        if option.is_tunable and (option.low is None or option.high is None):
+        if option.kind == "integer" and (option.low is None or option.high is None):
             problems.append((OPTIONS, option.line, f"{option.name} has no min or no max"))
     if not names:
         problems.append((OPTIONS, 0, "has no options"))
 
 
 def check_code(root, options, problems):
-    tunables = {option.name: option for option in options if option.is_tunable}
     fields = fields_of_struct(root, problems)
+    tunables = {option.name: option for option in options if option.is_tunable(fields)}
     bounds = bounds_of_source(root, problems)
     config = read(root, CONFIG, problems)
+    settable = set(re.findall(r"^\tFIELD\((\w+)\)", read(root, SETTER, problems), re.MULTILINE))
     for name, option in tunables.items():
         if fields and name not in fields:
             problems.append((OPTIONS, option.line, f"{name} is no field of struct {STRUCT}"))
         if bounds and name not in bounds:
             problems.append((OPTIONS, option.line, f"{name} has no OPTION() in {SOURCE}"))
-        elif bounds and bounds[name][1:] != (option.low, option.high):
+        elif bounds and bounds[name][1:] != option.bounds():
             line, low, high = bounds[name]
-            text = f"{name} is {low} to {high} here, {option.low} to {option.high} in {OPTIONS}"
+            least, most = option.bounds()
+            text = f"{name} is {low} to {high} here, {least} to {most} in {OPTIONS}"
             problems.append((SOURCE, line, text))
         if config and not re.search(rf"'{name}'", config):
             problems.append((CONFIG, 0, f"{name} does not become a GY_DEFAULT_ macro"))
+        if settable and name not in settable:
+            problems.append((SETTER, 0, f"{name} has no FIELD(), so that --set does not know it"))
     for name, (line, _, _) in bounds.items():
         if name not in tunables:
-            problems.append((SOURCE, line, f"{name} is no integer option of {OPTIONS}"))
+            problems.append((SOURCE, line, f"{name} is no tunable of {OPTIONS}"))
         if fields and name not in fields:
             problems.append((SOURCE, line, f"{name} is no field of struct {STRUCT}"))
 

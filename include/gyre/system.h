@@ -20,6 +20,19 @@ GYRE_BEGIN_DECLS
 #define GYRE_CPUS_MAX 8192
 
 /**
+ * enum gyre_receive_buffers - how the kernel fills receive buffers
+ * @GYRE_RECEIVE_BUFFERS_DEFAULT: as the library was built, which is shared unless said otherwise
+ * @GYRE_RECEIVE_BUFFERS_SHARED: large buffers, filled bit by bit by several receives (from Linux
+ *   6.15 on; older kernels use whole ones)
+ * @GYRE_RECEIVE_BUFFERS_WHOLE: each receive takes a buffer of its own
+ */
+enum gyre_receive_buffers {
+	GYRE_RECEIVE_BUFFERS_DEFAULT = 0,
+	GYRE_RECEIVE_BUFFERS_SHARED = 1,
+	GYRE_RECEIVE_BUFFERS_WHOLE = 2,
+};
+
+/**
  * gyre_dead_letter_fn - is told of each message that is lost
  * @type: the type of the message
  * @from: its sender, or GYRE_NOBODY
@@ -61,7 +74,7 @@ typedef void (*gyre_started_fn)(struct gyre_system *system, void *arg);
  * @buffer_count: how many receive buffers a loop has, a power of two, 16 to 32768
  * @buffer_bytes: the size of a receive buffer, 512 to 65536. From Linux 6.15 on, several receives
  *   share a buffer; then the same memory is made up of fewer and larger ones
- * @whole_buffers: 1 for buffers that are never shared, as on older kernels
+ * @receive_buffers: whether several receives share a buffer, see enum gyre_receive_buffers
  * @datagram_buffer_count: how many receive buffers a loop with a datagram channel has for
  *   datagrams, a power of two, 16 to 32768
  * @datagram_buffer_bytes: the size of the longest datagram that is received, and the most that the
@@ -135,7 +148,7 @@ struct gyre_system_options {
 	uint32_t ring_entries;
 	uint32_t buffer_count;
 	uint32_t buffer_bytes;
-	uint32_t whole_buffers;
+	enum gyre_receive_buffers receive_buffers;
 	uint32_t datagram_buffer_count;
 	uint32_t datagram_buffer_bytes;
 	uint32_t io_ratio;

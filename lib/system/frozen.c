@@ -539,7 +539,7 @@ AT(gyre_system_options, cpus, 8, 8);
 AT(gyre_system_options, ring_entries, 16, 4);
 AT(gyre_system_options, buffer_count, 20, 4);
 AT(gyre_system_options, buffer_bytes, 24, 4);
-AT(gyre_system_options, whole_buffers, 28, 4);
+AT(gyre_system_options, receive_buffers, 28, 4);
 AT(gyre_system_options, datagram_buffer_count, 32, 4);
 AT(gyre_system_options, datagram_buffer_bytes, 36, 4);
 AT(gyre_system_options, io_ratio, 40, 4);

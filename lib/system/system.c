@@ -64,7 +64,7 @@ static int make_home(struct gyre_system *system, uint32_t index, uint32_t cookie
 		.ring = { .entries = options->ring_entries,
 			  .buffer_count = options->buffer_count,
 			  .buffer_bytes = options->buffer_bytes,
-			  .whole_buffers = options->whole_buffers != 0,
+			  .whole_buffers = options->receive_buffers == GYRE_RECEIVE_BUFFERS_WHOLE,
 			  .log = &system->log },
 		.log = &system->log,
 	};

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "set_field.h"
+
 enum {
 	OPTIONS_MAX = 32,
 	STATUS_MISUSE = 2,
@@ -37,6 +39,7 @@ static void print_default(const struct perf_option *option)
 			printf(" (%s)", *(const char *const *)option->value);
 		}
 		break;
+	case PERF_OPTION_SET:
 	case PERF_OPTION_FLAG:
 		break;
 	}
@@ -52,6 +55,7 @@ static _Noreturn void print_help(const char *purpose, const struct perf_option *
 				       : option->kind == PERF_OPTION_NUMBER ? " N"
 				       : option->kind == PERF_OPTION_CHOICE ? option->choices
 				       : option->kind == PERF_OPTION_STRING ? " TEXT"
+				       : option->kind == PERF_OPTION_SET    ? " OPTION=VALUE"
 									    : " S";
 
 		printf("  --%s%s%s\n        %s", option->name,
@@ -136,6 +140,11 @@ static void set(const struct perf_option *option, const char *text)
 		break;
 	case PERF_OPTION_STRING:
 		*(const char **)option->value = text;
+		break;
+	case PERF_OPTION_SET:
+		if (app_set_field((struct gyre_system_options *)option->value, text) < 0) {
+			refuse(option, text);
+		}
 		break;
 	}
 }

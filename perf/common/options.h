@@ -15,6 +15,7 @@ enum perf_option_kind {
 	PERF_OPTION_SECONDS, /* a uint64_t of ns; the user gives seconds, also 0.5 */
 	PERF_OPTION_CHOICE,  /* a const char *, one of those in @choices */
 	PERF_OPTION_STRING,  /* a const char * */
+	PERF_OPTION_SET,     /* NAME=VALUE; @value is a struct gyre_system_options */
 };
 
 struct perf_option {

@@ -10,6 +10,8 @@ option('high_events', type: 'integer', min: 1, max: 65535, value: 4,
 option('loops', type : 'integer', min : 0, max : 1024, value : 0,
   description : 'Loops of a system; ' +
     '0: one for each CPU')
+option('receive_buffers', type: 'combo', choices: ['shared', 'whole'], value: 'shared',
+  description: 'Whether receives share a buffer')
 option('spin_ns', type: 'integer', min: -2, max: 1000000000, value: -1,
   description: 'Time to poll in nanoseconds')
 option('write_max_bytes', type: 'integer', min: 1024, max: 1073741824, value: 1048576,
@@ -18,6 +20,7 @@ option('write_max_bytes', type: 'integer', min: 1024, max: 1073741824, value: 10
 HEADER = planted.IDEA + """struct gyre_system_options {
 	unsigned loops; /* how many */
 	unsigned high_events;
+	enum gyre_receive_buffers receive_buffers;
 	int64_t spin_ns;
 	size_t write_max_bytes;
 	const char *name;
@@ -26,11 +29,20 @@ HEADER = planted.IDEA + """struct gyre_system_options {
 SOURCE = planted.IDEA + """static const struct field fields[] = {
 	OPTION(high_events, 1, UINT16_MAX),
 	OPTION(loops, 0, 1024),
+	OPTION(receive_buffers, 1, 2),
 	OPTION(spin_ns, -2, INT64_C(1000) * 1000000),
 	OPTION(write_max_bytes, 1024, 1U << 30),
 };
 """
-CONFIG = "tunables = [\n  'high_events', 'loops',\n  'spin_ns',\n  'write_max_bytes',\n]\n"
+CONFIG = "tunables = [\n  'high_events', 'loops', 'receive_buffers',\n  'spin_ns',\n  'write_max_bytes',\n]\n"
+SETTER = planted.IDEA + """static const struct field fields[] = {
+	FIELD(high_events),
+	FIELD(loops),
+	FIELD(receive_buffers),
+	FIELD(spin_ns),
+	FIELD(write_max_bytes),
+};
+"""
 README = """# gyre
 
 | command | what |
@@ -42,6 +54,7 @@ README = """# gyre
 | `allocator` | `mimalloc` | where memory comes from |
 | `loops` | 0 | loops |
 | `high_events` | 4 | events |
+| `receive_buffers` | shared | sharing |
 | `spin_ns` | -1 | polls |
 | `write_max_bytes` | 1,048,576 | bytes |
 """
@@ -55,6 +68,7 @@ class Options(planted.PlantedTest):
         "include/meson.build": CONFIG,
         "lib/system/options.c": SOURCE,
         "README.md": README,
+        "apps/set_field.c": SETTER,
     }
 
     def caught(self, path, old, new, *expected):
@@ -74,7 +88,7 @@ class Options(planted.PlantedTest):
 
     def test_catches_a_different_lower_bound(self):
         self.caught("lib/system/options.c", "spin_ns, -2", "spin_ns, -1",
-                    "lib/system/options.c:7: spin_ns is -1 to 1000000000 here, -2 to")
+                    "lib/system/options.c:8: spin_ns is -1 to 1000000000 here, -2 to")
 
     def test_catches_a_different_upper_bound(self):
         self.caught("lib/system/options.c", "1U << 30", "1U << 31", "1024 to 2147483648 here")
@@ -86,9 +100,21 @@ class Options(planted.PlantedTest):
         self.caught("lib/system/options.c", "OPTION(loops, 0, 1024),", "/* OPTION(loops, 0, 1024), */",
                     "loops has no OPTION()")
 
+    def test_counts_the_words_of_a_choice_that_is_a_field(self):
+        self.caught("lib/system/options.c", "receive_buffers, 1, 2", "receive_buffers, 0, 1",
+                    "lib/system/options.c:7: receive_buffers is 0 to 1 here, 1 to 2 in")
+
+    def test_catches_a_choice_that_is_a_field_without_bounds(self):
+        self.caught("lib/system/options.c", "\tOPTION(receive_buffers, 1, 2),\n", "",
+                    "receive_buffers has no OPTION()")
+
+    def test_catches_a_tunable_that_programs_cannot_set(self):
+        self.caught("apps/set_field.c", "\tFIELD(spin_ns),\n", "",
+                    "apps/set_field.c: spin_ns has no FIELD()")
+
     def test_catches_bounds_of_what_is_no_option(self):
         self.caught("lib/system/options.c", "\tOPTION(loops", "\tOPTION(extra, 1, 2),\n\tOPTION(loops",
-                    "extra is no integer option")
+                    "extra is no tunable")
 
     def test_catches_a_tunable_that_is_not_configured(self):
         self.caught("include/meson.build", "'loops',", "", "loops does not become a GY_DEFAULT_")
@@ -99,7 +125,7 @@ class Options(planted.PlantedTest):
 
     def test_catches_an_old_default_in_the_readme(self):
         self.caught("README.md", "1,048,576", "1,000,000",
-                    "README.md:13: the default of write_max_bytes is 1048576, not 1,000,000")
+                    "README.md:14: the default of write_max_bytes is 1048576, not 1,000,000")
 
     def test_catches_a_row_of_what_is_no_option(self):
         self.caught("README.md", "| `loops` |", "| `gone` | 1 | x |\n| `loops` |",

@@ -71,6 +71,21 @@ def test_used_port():
     server.stop()
 
 
+def test_tunables():
+    """By --set: no such option, no number, more than the field holds, and a value out of bounds."""
+    for bad in ("budget=1", "run_budget", "run_budget=", "run_budget=1x", "run_budget=whole", "loops_max=-1",
+                "run_budget=4294967297", "receive_buffers=half"):
+        expect_refusal(run_echo("--bind", "tcp://127.0.0.1:0", "--set", bad), "--set", bad)
+    ran = run_echo("--bind", "tcp://127.0.0.1:0", "--set", "run_budget=1000001")
+    expect_refusal(ran, "run_budget", "1000000")
+    server = Server("--loops", "1", "--set", "receive_buffers=whole", "--set", "run_budget=7",
+                    "--set", "spin_ns=-2")
+    with server.connect() as connection:
+        connection.sendall(b"x")
+        expect(connection.recv(1) == b"x", "it does not serve")
+    server.stop()
+
+
 def limit_address_space(kibibytes):
     resource.setrlimit(resource.RLIMIT_AS, (kibibytes * 1024, kibibytes * 1024))
 
@@ -161,6 +176,7 @@ def test_few_descriptors():
 
 def main():
     test_bad_options()
+    test_tunables()
     test_bad_addresses()
     test_used_port()
     test_io_uring_refused()

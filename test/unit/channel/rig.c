@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <gyre/system.h>
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -76,7 +77,8 @@ static void make_home(struct rig *rig, const struct rig_options *options)
 		.ring = { .entries = 256,
 			  .buffer_count = or_default(options->buffer_count, 64),
 			  .buffer_bytes = or_default(options->buffer_bytes, 4096),
-			  .whole_buffers = options->whole_buffers || GY_DEFAULT_whole_buffers != 0,
+			  .whole_buffers = options->whole_buffers ||
+					   GY_DEFAULT_receive_buffers == GYRE_RECEIVE_BUFFERS_WHOLE,
 			  .log = &rig->log },
 		.clock = { .read_ns = read_ns, .arg = rig },
 		.log = &rig->log,

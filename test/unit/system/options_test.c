@@ -61,7 +61,7 @@ static const struct option bounded[] = {
 	OPTION(ask_timeout_ns, 1000, 3600000000000),
 	OPTION(spin_ns, -2, 1000000000),
 	OPTION(write_low_bytes, 1, 1 << 30),
-	OPTION(whole_buffers, 0, 1),
+	OPTION(receive_buffers, 1, 2),
 	OPTION(write_high_bytes, 1024, 1 << 30),
 	OPTION(write_max_bytes, 1024, 1 << 30),
 };
