@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Proves what scripts/bench says of figures: how a sweep reads its values and draws them, and tables."""
+import json
+import os
+import re
+import sys
+import unittest
+from pathlib import Path
+
+import planted
+
+sys.path.insert(0, planted.SCRIPTS)
+# pylint: disable=wrong-import-position
+import bench_sweep  # noqa: E402
+import bench_table  # noqa: E402
+import check_options  # noqa: E402
+from benchlib import BenchError, Metric  # noqa: E402
+
+TREE = Path(planted.SCRIPTS).resolve().parent
+BENCH = TREE / "scripts" / "bench"
+FIGURES = [TREE / "perf" / "figures.json", TREE / "perf" / "instructions.json"]
+OPTIONS = bench_sweep.options_of_tree()
+FIELDS = check_options.fields_of_struct(str(TREE), [])
+
+
+class Sweep(unittest.TestCase):
+    def refused(self, *words):
+        with self.assertRaises(BenchError) as caught:
+            bench_sweep.parse(words, OPTIONS)
+        return str(caught.exception)
+
+    def test_every_tunable_is_swept_or_has_a_reason_not_to_be(self):
+        tunables = {name for name, option in OPTIONS.items() if option.is_tunable(FIELDS)}
+        self.assertEqual(tunables, bench_sweep.SWEEPS.keys() | bench_sweep.UNSWEPT.keys())
+
+    def test_every_tunable_has_a_row_on_the_page_of_tuning(self):
+        page = (TREE / "scripts/doc/pages/tuning.md").read_text(encoding="utf-8")
+        for name in bench_sweep.SWEEPS.keys() | bench_sweep.UNSWEPT.keys():
+            self.assertRegex(page, rf"(?m)^\| `{name}` \|")
+
+    def test_own_values_are_within_the_bounds(self):
+        for name in bench_sweep.SWEEPS:
+            option, values = bench_sweep.parse([name], OPTIONS)
+            self.assertIn(str(option.default), values)
+            self.assertGreater(len(values), 1)
+
+    def test_values_are_sorted_and_the_default_is_among_them(self):
+        option, values = bench_sweep.parse(["run_budget", "1_000", "16,4", "16"], OPTIONS)
+        self.assertEqual((option.name, values), ("run_budget", ["4", "16", "256", "1000"]))
+
+    def test_words_stay_in_their_order(self):
+        self.assertEqual(bench_sweep.parse(["receive_buffers", "whole"], OPTIONS)[1], ["whole", "shared"])
+
+    def test_negative_values_are_values(self):
+        self.assertEqual(bench_sweep.parse(["spin_ns", "-2", "500"], OPTIONS)[1], ["-2", "-1", "500"])
+
+    def test_refuses_what_is_out_of_bounds_or_no_value(self):
+        self.assertIn("run_budget is 1 to 1000000, not 0", self.refused("run_budget", "0"))
+        self.assertIn("run_budget is a number, not many", self.refused("run_budget", "many"))
+        self.assertIn("one of shared, whole, not 1", self.refused("receive_buffers", "1"))
+
+    def test_refuses_an_option_that_there_is_not_or_that_nothing_shows(self):
+        self.assertIn("budget is no tunable; there are buffer_bytes", self.refused("budget"))
+        self.assertIn("assertions is no tunable", self.refused("assertions"))
+        self.assertIn("decides when an ask fails", self.refused("ask_timeout_ns"))
+
+    def test_draws_a_bar_for_each_value_and_the_ratio_to_the_default(self):
+        lines = bench_sweep.draw(Metric("x", "hops/s"), {"4": 5e6, "256": 20e6, "1024": 10e6}, "256")
+        self.assertEqual(lines, [
+            "  hops/s",
+            "        4        5M   0.250  " + 10 * "#",
+            "  *   256       20M   1.000  " + 40 * "#",
+            "     1024       10M   0.500  " + 20 * "#",
+        ])
+
+    def test_draws_small_values_and_none_and_a_default_that_failed(self):
+        lines = bench_sweep.draw(Metric("x", "y"), {"1": 1.0, "2": 1000.0, "3": 0.0}, "9")
+        self.assertEqual([line.split()[-1] for line in lines[1:]], ["#", 40 * "#", "-"])
+
+
+class Program(planted.PlantedTest):
+    """scripts/bench itself, which measures programs that are planted."""
+
+    def bench(self, *arguments):
+        return self.run_command([str(BENCH), *arguments])
+
+    def test_sweeps_by_the_flag_of_a_program_in_alternating_runs(self):
+        self.plant("perf/ring", '#!/bin/sh\necho "$*" >> log\nfor last; do case $last in\n'
+                   'run_budget=*) budget=${last#*=};; esac; done\n'
+                   'echo "{\\"hops_per_s\\": $((budget * 1000))}"\n', 0o755)
+        status, output = self.bench("--no-build", "--build", self.root, "--runs", "2", "--quick",
+                                    "--json", self.path("out.json"), "--sweep", "run_budget", "64", "128")
+        self.assertEqual(status, 0, output)
+        self.assertIn("medians of 2 alternating runs, with the ratio to the default (*), 256", output)
+        self.assertIn("     64       64k   0.250  " + 10 * "#", output)
+        self.assertIn("  *  256      256k   1.000  " + 40 * "#", output)
+        with open(self.path("log"), encoding="utf-8") as file:
+            order = re.findall(r"--set run_budget=(\d+)", file.read())
+        self.assertEqual(order, ["64", "128", "256", "128", "256", "64"])
+        with open(self.path("out.json"), encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["results"][0]["summaries"]["64"]["hops_per_s"]["median"], 64000)
+
+    def test_fails_when_a_value_cannot_be_measured(self):
+        self.plant("perf/ring", "#!/bin/sh\necho no such tunable >&2\nexit 1\n", 0o755)
+        status, output = self.bench("--no-build", "--build", self.root, "--runs", "1", "--sweep", "run_budget")
+        self.assertEqual(status, 1, output)
+        self.assertIn("FAILED, ring ended with 1: no such tunable", output)
+
+    def test_refuses_a_bad_value_before_it_builds(self):
+        status, output = self.bench("--build", self.path("build"), "--sweep", "run_budget", "0")
+        self.assertEqual((status, output), (1, "bench: run_budget is 1 to 1000000, not 0\n"))
+        self.assertFalse(os.path.exists(self.path("build")))
+
+    def test_the_readme_has_the_tables_of_the_kept_figures(self):
+        page = (TREE / "README.md").read_text(encoding="utf-8")
+        tables = page.partition(bench_table.BEGIN)[2].partition(bench_table.END)[0].strip()
+        status, output = self.bench("--table", *map(str, FIGURES))
+        self.assertEqual(status, 0, output)
+        self.assertEqual(tables, output.strip(), "run scripts/bench --table perf/figures.json "
+                         "perf/instructions.json --into README.md")
+
+    def test_puts_tables_between_the_marks_of_a_page(self):
+        self.plant("page.md", f"before\n{bench_table.BEGIN}\nold\n{bench_table.END}\nafter\n")
+        figures = {"figures": {"echo": 1234.4}, "compiler": "GCC 1"}
+        self.plant("kept.json", json.dumps(figures))
+        status, output = self.bench("--table", "kept.json", "--into", "page.md")
+        self.assertEqual((status, output), (0, ""))
+        with open(self.path("page.md"), encoding="utf-8") as file:
+            page = file.read()
+        self.assertIn("| echo | 1,234 |", page)
+        self.assertTrue(page.startswith("before\n") and page.endswith("\nafter\n") and "old" not in page, page)
+        self.plant("page.md", "no marks\n")
+        status, output = self.bench("--table", "kept.json", "--into", "page.md")
+        self.assertEqual(status, 1)
+        self.assertIn("page.md lacks the lines", output)
+
+    def test_refuses_a_file_of_something_else(self):
+        for text in ("{", "{}", '{"results": [1]}', '{"results": [{"case": "x"}]}'):
+            self.plant("bad.json", text)
+            status, output = self.bench("--table", "bad.json")
+            self.assertEqual(status, 1)
+            self.assertIn("bad.json is no file that scripts/bench has written", output)
+
+
+class Table(unittest.TestCase):
+    def lines(self, *results):
+        return bench_table.tables_of_results({"machine": {"system": "here", "command": "bench -x"},
+                                              "results": list(results)})
+
+    def test_divides_medians_and_leaves_out_empty_columns(self):
+        lines = self.lines({"question": "echo", "case": "50 connections", "summaries": {
+            "gyre": {"requests_per_s": {"median": 300000}, "server_cpu_ns_per_request": {"median": 90}},
+            "io_uring": {"requests_per_s": {"median": 200000}, "server_cpu_ns_per_request": {"median": 100}},
+        }})
+        self.assertEqual(lines, [
+            "**Servers**", "",
+            "| servers | gyre | to the limit | CPU to the limit's |", "| --- | --- | --- | --- |",
+            "| TCP echo: 50 connections | 300k requests/s | 1.50 | 0.90 |", "",
+            "Measured by `bench -x`: here."])
+
+    def test_takes_kept_ratios_and_pairs(self):
+        lines = self.lines({"question": "nodes", "case": "ring", "ratios": {
+            "sockets": {"hops_per_s": [0.5, 0.75]}, "with a secret": {"cpu_ns_per_hop": 0.5}},
+            "summaries": {"gyre": {"hops_per_s": {"median": [1e6, 2e6]}}}})
+        self.assertEqual(lines[2], "| nodes | gyre | to plain sockets | CPU with a secret |")
+        self.assertEqual(lines[4], "| nodes: ring | 1M to 2M hops/s | 0.50 to 0.75 | 2.00 |")
+
+
+if __name__ == "__main__":
+    planted.main()
