@@ -10,7 +10,8 @@ returns is no signed integer, and no pointer that Return: calls NULL. A callback
 which phase it runs, whether it is re-entered, and which call is the last. Structs, unions, enums,
 inline functions, variables and macros with parameters have a title, and the members of a struct are
 explained. Behind each star of a comment stands a space or a tab. Each file of lib/ and include/ opens with a comment that tells its idea. SECURITY.md, which tells
-what to set, names in backquotes only what the public headers have.
+what to set, names in backquotes only what the public headers have. CONTRIBUTING.md, which tells where things
+are, names files that there are, up to its list of old names, and functions that stand in the files before them.
 """
 import os
 import re
@@ -326,6 +327,23 @@ def check_security(root, headers, problems):
                     problems.append((path, line, f"{name} is in no public header"))
 
 
+def check_answers(root, problems):
+    """Looks for the files that CONTRIBUTING.md names, and in them for `file` (`function`)."""
+    path = "CONTRIBUTING.md"
+    if not os.path.exists(os.path.join(root, path)):
+        return
+    with open(os.path.join(root, path), encoding="utf-8") as file:
+        lines = file.read().partition("\n## Old names")[0].split("\n")
+    for line, text in enumerate(lines, 1):
+        for name, function in re.findall(
+                r"`((?:lib|test|scripts|apps|perf|include)/[\w./-]+)`(?: \(`(\w+)`\))?", text):
+            whole = os.path.join(root, name)
+            if not os.path.exists(whole):
+                problems.append((path, line, f"there is no {name}"))
+            elif function and not re.search(rf"\b{function}\(", csource.load(root, name).text):
+                problems.append((path, line, f"{name} has no {function}()"))
+
+
 def main(arguments):
     root = csource.root_of(arguments)
     problems = []
@@ -333,6 +351,7 @@ def main(arguments):
     for path in headers:
         check_header(csource.load(root, path), problems)
     check_security(root, headers, problems)
+    check_answers(root, problems)
     files = csource.find(root, ["include", "lib"])
     for path in files:
         check_idea(csource.load(root, path), problems)

@@ -256,6 +256,15 @@ class Docs(planted.PlantedTest):
         self.plant("SECURITY.md", "# x\n\nCall `gyre_sent()`.\n")
         self.assert_caught("SECURITY.md:3: gyre_sent is in no public header")
 
+    def test_catches_an_answer_that_is_not_where_the_page_says(self):
+        self.plant("lib/base/a.c", planted.IDEA + "void gy_a(void)\n{\n}\n")
+        self.plant("CONTRIBUTING.md", "# x\n\n| who? | `lib/base/a.c` (`gy_a`) |\n\n## Old names\n\n`lib/b.c`\n")
+        self.assert_content()
+        self.change("CONTRIBUTING.md", "a.c` (", "b.c` (")
+        self.assert_caught("CONTRIBUTING.md:3: there is no lib/base/b.c")
+        self.plant("CONTRIBUTING.md", "# x\n\n`lib/base/a.c` (`gy_b`)\n")
+        self.assert_caught("CONTRIBUTING.md:3: lib/base/a.c has no gy_b()")
+
 
 if __name__ == "__main__":
     planted.main()
