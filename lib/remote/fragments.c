@@ -268,12 +268,12 @@ static uint64_t check_parcels(const struct stream *stream, uint64_t *begun_bytes
 	const struct gy_list *item = stream->parcels.next;
 	uint64_t unsent_bytes = 0;
 
-	gy_verify(item != &stream->parcels);
+	gy_assert(item != &stream->parcels);
 	for (; item != &stream->parcels; item = item->next) {
 		const struct parcel *parcel = gy_container_of(item, const struct parcel, item);
 
-		gy_verify(parcel->at < parcel->bytes);
-		gy_verify(parcel->at == 0 || item == stream->parcels.next);
+		gy_assert(parcel->at < parcel->bytes);
+		gy_assert(parcel->at == 0 || item == stream->parcels.next);
 		unsent_bytes += parcel->bytes - parcel->at;
 		*begun_bytes += parcel->at > 0 ? parcel->bytes : 0;
 	}
@@ -292,7 +292,7 @@ uint64_t gy_fragments_check(const struct gy_link *link)
 					      &begun_bytes);
 		count++;
 	}
-	gy_verify(count == link->fragments_count);
-	gy_verify(!gy_link_can_send(link) || begun_bytes == link->begun_bytes);
+	gy_assert(count == link->fragments_count);
+	gy_assert(!gy_link_can_send(link) || begun_bytes == link->begun_bytes);
 	return unsent_bytes;
 }

@@ -155,13 +155,13 @@ void gy_in_flight_check(const struct gy_link *link)
 	const struct gy_in_flight *in_flight = &link->in_flight;
 	uint64_t end = 0;
 
-	gy_verify((in_flight->size & (in_flight->size - 1)) == 0);
-	gy_verify(in_flight->count <= in_flight->size);
-	gy_verify(in_flight->first < in_flight->size || in_flight->size == 0);
-	gy_verify((in_flight->items == NULL) == (in_flight->size == 0));
+	gy_assert((in_flight->size & (in_flight->size - 1)) == 0);
+	gy_assert(in_flight->count <= in_flight->size);
+	gy_assert(in_flight->first < in_flight->size || in_flight->size == 0);
+	gy_assert((in_flight->items == NULL) == (in_flight->size == 0));
 	for (uint32_t i = 0; i < in_flight->count; i++) {
-		gy_verify(at(in_flight, i)->end >= end);
+		gy_assert(at(in_flight, i)->end >= end);
 		end = at(in_flight, i)->end;
 	}
-	gy_verify(!gy_link_can_send(link) || end <= link->queued_bytes - link->parcel_bytes);
+	gy_assert(!gy_link_can_send(link) || end <= link->queued_bytes - link->parcel_bytes);
 }

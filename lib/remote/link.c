@@ -439,7 +439,7 @@ static uint64_t bytes_of_waiting(const struct gy_link *link)
 		bytes += gy_outgoing_waiting_bytes(node);
 		last = node;
 	}
-	gy_verify(last == NULL || last == link->waiting_last);
+	gy_assert(last == NULL || last == link->waiting_last);
 	return bytes;
 }
 
@@ -447,14 +447,14 @@ static void check_stage(const struct gy_link *link)
 {
 	bool connected = link->stage >= GY_LINK_AWAITS_HELLO && link->stage <= GY_LINK_LEAVING;
 
-	gy_verify(!connected || link->ctx != NULL);
-	gy_verify(link->stage != GY_LINK_UNCONNECTED || link->ctx == NULL);
-	gy_verify(!link->dialled || link->peer != NULL);
-	gy_verify(!gy_link_can_send(link) || (link->peer != NULL && link->life != 0));
-	gy_verify(!gy_link_can_send(link) || gy_link_has(link, GY_LINK_COUNTED_OPEN));
-	gy_verify(!gy_link_has(link, GY_LINK_STRANGER) ||
+	gy_assert(!connected || link->ctx != NULL);
+	gy_assert(link->stage != GY_LINK_UNCONNECTED || link->ctx == NULL);
+	gy_assert(!link->dialled || link->peer != NULL);
+	gy_assert(!gy_link_can_send(link) || (link->peer != NULL && link->life != 0));
+	gy_assert(!gy_link_can_send(link) || gy_link_has(link, GY_LINK_COUNTED_OPEN));
+	gy_assert(!gy_link_has(link, GY_LINK_STRANGER) ||
 		  !(link->dialled || gy_link_has(link, GY_LINK_COUNTED_OPEN)));
-	gy_verify(!gy_link_has(link, GY_LINK_HAS_CLIENT) || link->dialled);
+	gy_assert(!gy_link_has(link, GY_LINK_HAS_CLIENT) || link->dialled);
 }
 
 /* What is queued is with the channel, in @out behind it, on the page of frames, or in parcels. */
@@ -464,16 +464,16 @@ static void check_sums(const struct gy_link *link)
 	uint64_t page_bytes = (uint64_t)(link->frame_page.at - link->frame_page.begin);
 	uint64_t parcel_bytes = gy_fragments_check(link);
 
-	gy_verify(link->queued_bytes >= link->sent_bytes);
-	gy_verify(link->sent_bytes >= link->credited_bytes);
-	gy_verify(link->queued_frames >= link->credited_frames);
-	gy_verify(link->queued_frames >= link->counted_frames);
-	gy_verify(link->consumed_bytes >= link->announced_bytes);
-	gy_verify(link->queued_bytes >= link->parcel_bytes);
-	gy_verify(link->sent_bytes >= link->fragment_bytes);
-	gy_verify(!gy_link_can_send(link) ||
+	gy_assert(link->queued_bytes >= link->sent_bytes);
+	gy_assert(link->sent_bytes >= link->credited_bytes);
+	gy_assert(link->queued_frames >= link->credited_frames);
+	gy_assert(link->queued_frames >= link->counted_frames);
+	gy_assert(link->consumed_bytes >= link->announced_bytes);
+	gy_assert(link->queued_bytes >= link->parcel_bytes);
+	gy_assert(link->sent_bytes >= link->fragment_bytes);
+	gy_assert(!gy_link_can_send(link) ||
 		  link->queued_bytes == link->sent_bytes + out_bytes + page_bytes + parcel_bytes);
-	gy_verify(bytes_of_waiting(link) == link->waiting_bytes);
+	gy_assert(bytes_of_waiting(link) == link->waiting_bytes);
 }
 
 void gy_link_check(const struct gy_link *link)
@@ -482,4 +482,5 @@ void gy_link_check(const struct gy_link *link)
 	check_sums(link);
 	gy_in_flight_check(link);
 	gy_incoming_check(link);
+	gy_partial_messages_check(link);
 }

@@ -17,6 +17,7 @@
 #include "remote/incoming.h"
 #include "remote/links.h"
 #include "remote/one_way.h"
+#include "remote/partial_message.h"
 #include "remote/peer.h"
 #include "remote/repeat.h"
 #include "remote/wire.h"

@@ -8,7 +8,6 @@
 #include <errno.h>
 
 #include "base/random.h"
-#include "remote/incoming.h"
 #include "remote/link.h"
 #include "remote/link_dial.h"
 #include "remote/link_flush.h"
@@ -16,6 +15,7 @@
 #include "remote/one_way.h"
 #include "remote/outgoing.h"
 #include "remote/peer_state.h"
+#include "remote/receive.h"
 
 enum { BEATS = 4, /* in a heartbeat */ JITTER_PERCENT = 10 };
 
@@ -75,7 +75,7 @@ static bool is_idle(const struct gy_link *link, uint64_t now_ns)
 static void show_life(struct gy_link *link)
 {
 	if (link->consumed_bytes > link->announced_bytes) {
-		gy_incoming_credit(link);
+		gy_receive_send_credit(link);
 	} else {
 		gy_link_send_control(link, GY_WIRE_PING, "", 0);
 	}
