@@ -19,6 +19,7 @@ struct gy_accepted *gy_accepted_create(struct gy_channels *channels, int fd)
 	struct gy_accepted *accepted =
 		(struct gy_accepted *)gy_sizes_new(&channels->home->parts, sizeof(*accepted));
 
+	gy_assert(fd >= 0);
 	if (accepted == NULL) {
 		gy_channels_drop(channels, fd);
 		return NULL;
@@ -40,6 +41,7 @@ int gy_accepted_take(struct gy_accepted *accepted)
 
 void gy_accepted_destroy(struct gy_accepted *accepted)
 {
+	gy_assert(accepted->transit.fd < 0 || accepted->channels->handovers > 0);
 	gy_list_remove(&accepted->item);
 	accepted->channels->handovers -= accepted->transit.fd >= 0;
 	free_accepted(accepted->channels, &accepted->transit);

@@ -431,6 +431,7 @@ static void refuse(struct acceptor *acceptor, struct gy_accepted *accepted, int 
 {
 	struct gy_channels_counters *counters = &acceptor->channels->counters;
 
+	gy_assert(reason == -EAGAIN || reason == -ENOBUFS);
 	gy_count(reason == -EAGAIN ? &counters->refused_rate : &counters->refused_full, 1);
 	(void)report(acceptor, accepted, GYRE_LISTEN_REFUSED, reason);
 	gy_accepted_drop(accepted);

@@ -23,6 +23,7 @@ int gy_admission_create(const struct gyre_acceptor_options *options, uint32_t lo
 {
 	struct gy_admission *admission;
 
+	gy_assert(loops > 0);
 	*ret_admission = NULL;
 	if (options->connections_max == 0 && options->loop_connections_max == 0 &&
 	    options->accept_rate == 0 && options->report == NULL) {
@@ -52,6 +53,7 @@ int gy_admission_create(const struct gyre_acceptor_options *options, uint32_t lo
 struct gy_admission *gy_admission_ref(struct gy_admission *admission)
 {
 	if (admission != NULL) {
+		gy_assert(gy_load_relaxed(&admission->references) > 0);
 		(void)gy_fetch_add(&admission->references, 1);
 	}
 	return admission;
@@ -98,6 +100,7 @@ static bool count_in(uint32_t *count, uint32_t max)
 
 bool gy_admission_enter(struct gy_admission *admission, uint16_t loop, uint64_t now_ns)
 {
+	gy_assert(loop < admission->loops_count);
 	if (!count_in(&admission->loops[loop].connections, admission->loop_connections_max)) {
 		return false;
 	}
@@ -113,6 +116,9 @@ bool gy_admission_enter(struct gy_admission *admission, uint16_t loop, uint64_t 
 
 void gy_admission_leave(struct gy_admission *admission, uint16_t loop, struct gy_home *home)
 {
+	gy_assert(loop < admission->loops_count);
+	gy_assert(gy_load_relaxed(&admission->loops[loop].connections) > 0);
+	gy_assert(gy_load_relaxed(&admission->connections) > 0);
 	(void)gy_add_full(&admission->loops[loop].connections, -1U);
 	(void)gy_add_full(&admission->connections, -1U);
 	for (uint32_t i = 0; i < admission->loops_count && !gy_channels_of(home)->draining; i++) {
@@ -131,6 +137,7 @@ void gy_admission_leave(struct gy_admission *admission, uint16_t loop, struct gy
 void gy_admission_join(struct gy_admission *admission, uint32_t number,
 		       struct gyre_address acceptor)
 {
+	gy_assert(number < admission->loops_count);
 	(void)pthread_mutex_lock(&admission->mutex);
 	admission->loops[number].acceptor = acceptor;
 	(void)pthread_mutex_unlock(&admission->mutex);
@@ -138,11 +145,14 @@ void gy_admission_join(struct gy_admission *admission, uint32_t number,
 
 void gy_admission_wait(struct gy_admission *admission, uint32_t number)
 {
+	gy_assert(number < admission->loops_count);
 	gy_store_full(&admission->loops[number].waiting, 1);
 }
 
 void gy_admission_move(struct gy_admission *admission, uint16_t from, uint16_t to)
 {
+	gy_assert(from != to && from < admission->loops_count && to < admission->loops_count);
+	gy_assert(gy_load_relaxed(&admission->loops[from].connections) > 0);
 	(void)gy_add_full(&admission->loops[to].connections, 1);
 	(void)gy_add_full(&admission->loops[from].connections, -1U);
 }

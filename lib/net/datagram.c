@@ -99,6 +99,7 @@ static struct gy_datagram_pending *make_pending(const struct setup *setup, uint3
 		(struct gy_datagram_pending *)gy_memory_get(sizeof(*pending));
 	bool is_unix = setup->sockets.address.storage.ss_family == AF_UNIX;
 
+	gy_assert(index < setup->sockets.count && setup->fds[index] >= 0);
 	if (pending == NULL) {
 		return NULL;
 	}
@@ -259,6 +260,7 @@ static void take_passed(struct setup *setup, uint32_t wanted)
 {
 	uint32_t count = setup->passed->count;
 
+	gy_assert(count > 0 && wanted > 0);
 	memcpy(setup->fds, setup->passed->fds, count * sizeof(int));
 	setup->passed->count = 0;
 	gy_datagram_sockets_adopt(&setup->sockets, count, wanted, setup->fds);
@@ -290,6 +292,7 @@ static int open_all(struct setup *setup, uint32_t loops)
 	uint32_t passed;
 	int r;
 
+	gy_assert(loops > 0 && wanted > 0);
 	setup->sockets.count = wanted;
 	r = find_loop(setup, loops);
 	if (r < 0) {

@@ -220,6 +220,7 @@ int gy_datagram_sockets_open(struct gy_datagram_sockets *sockets, int *ret_fds)
 	uint32_t opened = 0;
 	int r = 0;
 
+	gy_assert(sockets->count > 0);
 	while (opened < sockets->count && r == 0) {
 		do {
 			r = open_one(sockets, opened == 0, &ret_fds[opened]);
@@ -269,6 +270,7 @@ static bool may_be_joined(const int *fds, uint32_t count)
 void gy_datagram_sockets_adopt(struct gy_datagram_sockets *sockets, uint32_t count, uint32_t wanted,
 			       int *fds)
 {
+	gy_assert(count > 0);
 	(void)gy_socket_address_of(fds[0], &sockets->address); /* which any socket can tell */
 	sockets->batched = can_cut(sockets, fds[0]);
 	if (wanted > count && may_be_joined(fds, count)) {

@@ -149,6 +149,7 @@ static void give_up(struct gy_dial *dial, int reason)
 	set_stage(dial, GY_DIAL_GIVEN_UP);
 	report(dial,
 	       &(struct gyre_connection){ .step = GYRE_CONNECTION_GIVEN_UP, .reason = reason });
+	gy_assert(socket->given_up < socket->count);
 	if (++socket->given_up == socket->count) {
 		gy_house_close(dial->endpoint.owner->house, reason);
 	}
@@ -329,6 +330,7 @@ static const struct gy_connector_ops connector_ops = { .bind = ordered_bind,
 static void connected(struct gy_dial *dial, int fd)
 {
 	set_stage(dial, GY_DIAL_CONNECTED);
+	gy_assert(fd >= 0);
 	(void)gy_socket_address_of_peer(fd, &dial->peer);
 	gy_count(&dial->socket->channels->counters.connected, 1);
 	gy_stream_connected(dial->channel, fd);

@@ -41,6 +41,8 @@ int gy_fd_message_send(int fd, const struct gy_fd_message *passing)
 	union control control = { 0 };
 	struct msghdr message = { .msg_iov = &bytes, .msg_iovlen = 1 };
 
+	gy_assert(passing->count <= GY_FD_MESSAGE_FDS_MAX);
+	gy_assert(passing->kind >= GY_FD_MESSAGE_SELF && passing->kind <= GY_FD_MESSAGE_ENDS);
 	memcpy(head.text, passing->text, sizeof(head.text));
 	if (passing->count > 0) {
 		struct cmsghdr *rights = &control.align;
@@ -223,6 +225,7 @@ static int append(struct gy_homes *homes, const struct gy_fd_message *passing)
 		passed->serial = passing->serial;
 		memcpy(passed->text, passing->text, sizeof(passed->text));
 	}
+	gy_assert(passing->count > 0 && passed->kind == passing->kind);
 	fds = (int *)gy_memory_resize(passed->fds, passed->count * sizeof(int),
 				      (passed->count + passing->count) * sizeof(int));
 	if (fds == NULL) {

@@ -18,6 +18,7 @@ static void connected(struct gy_op *op, const struct gy_completion *completion)
 {
 	struct gy_attempt *attempt = gy_container_of(op, struct gy_attempt, connect);
 
+	gy_assert(attempt->fd >= 0);
 	attempt->result = completion->result;
 	gy_endpoint_ready(attempt->happy_eyeballs->endpoint);
 }
@@ -26,6 +27,7 @@ static void closed(struct gy_op *op, const struct gy_completion *completion)
 {
 	struct gy_attempt *attempt = gy_container_of(op, struct gy_attempt, close);
 
+	gy_assert(attempt->fd >= 0 && !attempt->running && !attempt->connect.armed);
 	(void)completion; /* whatever it says, the descriptor is gone */
 	attempt->fd = -1;
 	gy_endpoint_ready(attempt->happy_eyeballs->endpoint);
@@ -83,6 +85,8 @@ static int begin(struct gy_happy_eyeballs *happy_eyeballs, struct gy_attempt *at
 	int fd = socket(to->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int r = fd < 0 ? -errno : prepare(happy_eyeballs->options, fd, to->storage.ss_family);
 
+	gy_assert(attempt->fd < 0 && !attempt->running);
+	gy_assert(!attempt->connect.armed && !attempt->close.armed);
 	if (r == 0) {
 		r = gy_ring_connect(happy_eyeballs->channels->pools.ring, &attempt->connect, fd,
 				    (const struct sockaddr *)&to->storage, to->bytes);
@@ -140,6 +144,8 @@ static void begin_next(struct gy_happy_eyeballs *happy_eyeballs)
 void gy_happy_eyeballs_start(struct gy_happy_eyeballs *happy_eyeballs,
 			     const struct gyre_socket_address *addresses, uint32_t count)
 {
+	gy_assert(count > 0);
+	gy_assert(happy_eyeballs->running == 0 && happy_eyeballs->next == happy_eyeballs->count);
 	happy_eyeballs->addresses = addresses;
 	happy_eyeballs->count = count < GY_HAPPY_EYEBALLS_MAX ? count : GY_HAPPY_EYEBALLS_MAX;
 	happy_eyeballs->next = 0;
@@ -173,6 +179,7 @@ int gy_happy_eyeballs_process(struct gy_happy_eyeballs *happy_eyeballs)
 			gy_happy_eyeballs_forget(happy_eyeballs);
 			return fd;
 		}
+		gy_assert(happy_eyeballs->running > 0 && attempt->result < 0);
 		attempt->running = false;
 		happy_eyeballs->running--;
 		happy_eyeballs->due = true;

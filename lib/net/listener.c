@@ -107,6 +107,7 @@ int gy_listener_make(struct gy_homes *homes, const struct gy_listener_plan *plan
 	int r = listener == NULL ? -ENOMEM
 				 : gy_admission_create(plan->options, max, &listener->admission);
 
+	gy_assert(plan->sockets > 0 && plan->sockets <= max);
 	if (r < 0) {
 		gy_memory_put(listener);
 		return r;
@@ -145,6 +146,7 @@ void gy_listener_unref(struct gy_listener *listener)
 	uint32_t references = gy_load_relaxed(&listener->references);
 	bool last;
 
+	gy_assert(references > 0);
 	while (references > 1) {
 		if (gy_compare_exchange(&listener->references, &references, references - 1)) {
 			return;
@@ -179,6 +181,7 @@ struct gy_acceptor_socket *gy_acceptor_socket_create(struct gy_listener *listene
 		sizeof(*listen_socket) + max * sizeof(listen_socket->workers[0]) +
 		carried_count * sizeof(int));
 
+	gy_assert(number < listener->stands_max);
 	if (listen_socket != NULL) {
 		listen_socket->transit =
 			(struct gy_fd_transit){ .discard = free_listen_socket, .fd = fd };
@@ -225,6 +228,7 @@ static int place_worker(struct gy_listener *listener, uint32_t loop)
 	struct gyre_mail *mail;
 	int r;
 
+	gy_assert(loop < gy_homes_made(listener->homes) && loop < listener->stands_max);
 	if (!gyre_address_is_nobody(*worker)) {
 		return 0;
 	}
@@ -325,6 +329,7 @@ struct gyre_address gy_listener_next_worker(struct gy_acceptor_socket *listen_so
 			listen_socket->version)) {
 		refresh(listen_socket);
 	}
+	gy_assert(listen_socket->workers_count > 0);
 	return listen_socket->workers[listen_socket->next_worker++ % listen_socket->workers_count];
 }
 
@@ -338,6 +343,7 @@ static int spawn_acceptor(struct gy_home *home, struct gy_acceptor_socket *liste
 	struct gy_acceptor_argument *argument;
 	int r;
 
+	gy_assert(listen_socket->transit.fd >= 0);
 	if (mail == NULL) {
 		return -ENOMEM;
 	}
@@ -370,6 +376,8 @@ int gy_listener_place(struct gy_acceptor_socket *listen_socket)
 	int fd = listen_socket->transit.fd;
 	int r = place_worker(listener, loop);
 
+	gy_assert(number < listener->entry.max);
+	gy_assert(!listener->entry.ended);
 	if (r == 0) {
 		listen_socket->worker = listener->stands[loop].worker;
 		/* Which is that of none, so that it looks. */
@@ -405,6 +413,7 @@ void gy_listener_left(struct gy_listener *listener, uint32_t number, struct gyre
 {
 	struct gyre_address *stands = &listener->stands[number].acceptor;
 
+	gy_assert(number < listener->stands_max);
 	lock(listener->homes);
 	if (gy_address_same(*stands, acceptor)) {
 		*stands = GYRE_NOBODY;
@@ -427,6 +436,7 @@ void gy_listener_end(struct gy_listener *listener, struct gy_home *home)
 
 void gy_listener_closes(struct gy_listener *listener, uint32_t number)
 {
+	gy_assert(number < listener->entry.max);
 	lock(listener->homes);
 	listener->entry.fds[number] = -1;
 	if (number == 0) { /* who comes now shall find nobody */
@@ -471,6 +481,7 @@ void gy_listener_lost_worker(struct gy_listener *listener, struct gy_home *home)
 		gy_pending_open_end(homes);
 		return;
 	}
+	gy_assert(home->loop.index < listener->stands_max);
 	lock(homes);
 	listener->stands[home->loop.index].worker = GYRE_NOBODY;
 	gy_store_release(&listener->version, listener->version + 1);
@@ -562,6 +573,7 @@ static struct gy_listener *next_listener(const struct gy_homes *homes,
 
 void gy_listeners_grow(struct gy_homes *homes, uint32_t from, uint32_t to)
 {
+	gy_assert(from < to && to <= homes->loops->max);
 	for (struct gy_listener *listener = next_listener(homes, NULL); listener != NULL;
 	     listener = next_listener(homes, listener)) {
 		if (!listener->entry.ended) {
@@ -572,6 +584,7 @@ void gy_listeners_grow(struct gy_homes *homes, uint32_t from, uint32_t to)
 
 void gy_listeners_shrink(struct gy_homes *homes, uint32_t to)
 {
+	gy_assert(to > 0 && to <= homes->loops->max);
 	for (struct gy_listener *listener = next_listener(homes, NULL); listener != NULL;
 	     listener = next_listener(homes, listener)) {
 		for (uint32_t i = to; i < homes->loops->max; i++) {

@@ -191,6 +191,7 @@ static void note(struct gy_multicast_change **changes, struct gy_multicast_chang
 	struct gy_multicast_change **last = NULL;
 	struct gy_multicast_change *undone;
 
+	gy_assert(change->what == MCAST_JOIN_GROUP || change->what == MCAST_LEAVE_GROUP);
 	while (*place != NULL) {
 		last = is_of_same_group(*place, change) ? place : last;
 		place = &(*place)->next;

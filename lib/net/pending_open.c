@@ -27,6 +27,7 @@ int gy_pending_open_place(const struct gy_house *house, struct gyre_spawn_option
 
 static void end(struct gy_homes *homes)
 {
+	gy_assert(gy_load_relaxed(&homes->net->pending_opens) > 0);
 	(void)gy_fetch_add(&homes->net->pending_opens, -1U);
 	if (homes->net->opened != NULL) {
 		homes->net->opened(homes);
@@ -53,6 +54,7 @@ void gy_pending_open_fail(const struct gy_home *home, const char *what,
 	if (address != NULL && gyre_socket_address_format(address, sizeof(found), found) >= 0) {
 		text = found;
 	}
+	gy_assert(error < 0);
 	gy_log(homes->log, GYRE_LOG_ERROR, "loop %u: %s %s failed: %s%s",
 	       (unsigned)home->loop.index, what, text, strerrordesc_np(-error),
 	       error == -ENOMEM ? "; see `ulimit -v` and the limits of its cgroups" : "");

@@ -45,6 +45,7 @@ static void closed(struct gy_op *op, const struct gy_completion *completion)
 {
 	struct gy_resolve_socket *s = gy_container_of(op, struct gy_resolve_socket, close);
 
+	gy_assert(s->closing && !s->poll.armed);
 	(void)completion; /* whatever it says, the descriptor is gone */
 	s->fd = -1;
 	s->closing = false;
@@ -67,6 +68,7 @@ static struct gy_resolve_socket *find(struct gy_resolve *resolve, int theirs)
 /* Nobody would hear of the answer. */
 static void fail(struct gy_resolve *resolve, int error)
 {
+	gy_assert(error < 0);
 	resolve->done = true;
 	resolve->error = error;
 	gy_endpoint_ready(resolve->endpoint);
@@ -77,6 +79,7 @@ static void add(struct gy_resolve *resolve, int theirs, uint32_t events)
 	struct gy_resolve_socket *s = find(resolve, -1);
 	int fd = s == NULL ? -1 : fcntl(theirs, F_DUPFD_CLOEXEC, 0);
 
+	gy_assert(theirs >= 0);
 	if (fd < 0) {
 		fail(resolve, s == NULL ? -ENOBUFS : -errno);
 		return;
@@ -109,6 +112,8 @@ static int settle(struct gy_resolve *resolve, struct gy_resolve_socket *s)
 	struct gy_ring *ring = resolve->channels->pools.ring;
 	int r = 0;
 
+	gy_assert(!s->closing || s->fd >= 0);
+	gy_assert(!s->close.armed || !s->poll.armed);
 	if (s->poll.armed) {
 		if ((s->closing || s->wanted != s->armed) && !s->cancelled) {
 			r = gy_ring_cancel(ring, &s->poll);
@@ -332,6 +337,7 @@ void gy_resolve_start(struct gy_resolve *resolve, const char *host, uint16_t por
 {
 	int r;
 
+	gy_assert(resolve->ares == NULL);
 	resolve->host = host;
 	resolve->impatient = false;
 	resolve->done = false;

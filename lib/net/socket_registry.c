@@ -24,6 +24,7 @@ static void unlock(struct gy_homes *homes)
 
 void gy_socket_entry_add(struct gy_homes *homes, struct gy_socket_entry *entry)
 {
+	gy_assert(entry->serial == 0);
 	entry->serial = ++homes->net->registry_serial;
 	gy_list_append(&homes->net->socket_registry, &entry->item);
 }
@@ -90,6 +91,7 @@ int gy_socket_entry_order(const struct gy_homes *homes, struct gyre_address acto
 	struct gy_node *node = gy_node_get_from_heap(sizeof(struct order));
 	struct order *order;
 
+	gy_assert(actor.loop < gy_homes_made(homes));
 	if (node == NULL) {
 		return -ENOMEM;
 	}
@@ -134,6 +136,7 @@ static void collect(const struct gy_socket_entry *entry, struct gy_socket_regist
 			passing->fds[passing->count++] = fd;
 		}
 	}
+	gy_assert(place->number <= entry->max && passing->count <= GY_FD_MESSAGE_FDS_MAX);
 	if (place->number == entry->max) {
 		*place = (struct gy_socket_registry_cursor){ .serial = entry->serial };
 	}

@@ -20,6 +20,7 @@
 #include "actor/steal_actor.h"
 #include "system/foreign_ask.h"
 #include "system/offload.h"
+#include "system/process.h"
 #include "system/resize.h"
 #include "system/succession.h"
 #include "system/supervisor.h"
@@ -46,6 +47,7 @@ static void begin(struct gy_worker *worker)
 {
 	struct gy_home *home = worker->home;
 
+	gy_assert(worker->retiring.stage == GY_LOOP_RETIRE_NOT);
 	worker->draining = true;
 	worker->stage = GY_STAGE_RUNNING;
 	gy_timer_init(&worker->deadline, wake_for_deadline);
@@ -131,11 +133,13 @@ static void arrive(struct gy_worker *worker)
 {
 	struct gyre_system *system = worker->system;
 
+	gy_assert(!worker->arrived && worker->stage < GY_STAGE_END);
 	worker->arrived = true;
 	gy_loop_flush(&worker->home->loop);
 	if (gy_fetch_add(&system->arrived, 1) + 1 < system->resizing.living) {
 		return;
 	}
+	gy_assert(gy_load_relaxed(&system->arrived) == system->resizing.living);
 	gy_store_relaxed(&system->arrived, 0);
 	gy_foreign_asks_set_stage(system, worker->stage + 1);
 	gy_system_wake_all(system);
@@ -158,6 +162,8 @@ bool gy_drain_step(struct gy_worker *worker)
 	uint32_t stage = gy_load_acquire(&system->stage);
 	uint64_t one = 1;
 
+	gy_assert(gy_current_worker() == worker);
+	gy_assert(!worker->draining || stage >= worker->stage);
 	if (stage == GY_STAGE_END) {
 		return false;
 	}

@@ -91,6 +91,7 @@ static struct inquiry *make_inquiry(gyre_answered_fn callback, void *arg)
 
 static void unref(struct inquiry *inquiry)
 {
+	gy_assert(gy_load_relaxed(&inquiry->references) > 0);
 	if (gy_fetch_add(&inquiry->references, -1U) > 1) {
 		return;
 	}
@@ -121,6 +122,7 @@ static bool tell_thread(struct inquiry *inquiry, struct gyre_mail *answer, int e
 
 static void fail(struct inquiry *inquiry, int error)
 {
+	gy_assert(!inquiry->done && error < 0);
 	inquiry->done = true;
 	if (inquiry->callback != NULL) {
 		inquiry->callback(NULL, error, inquiry->arg);
@@ -137,6 +139,7 @@ static void forget_agent(struct inquiry *inquiry)
 	struct gy_foreign_asks *foreign_asks = inquiry->system->foreign_asks;
 
 	(void)pthread_mutex_lock(&foreign_asks->mutex);
+	gy_assert(inquiry->via < inquiry->system->options.loops_max);
 	foreign_asks->agents[inquiry->via] = GYRE_NOBODY;
 	(void)pthread_mutex_unlock(&foreign_asks->mutex);
 }
@@ -234,6 +237,7 @@ static void finish(struct gyre_stack *stack, struct inquiry *inquiry,
 	struct gyre_mail *answer = promise == NULL ? NULL : promise->answer;
 	int error = gyre_future_error(future);
 
+	gy_assert(!inquiry->done);
 	inquiry->done = true;
 	if (inquiry->callback != NULL) {
 		inquiry->callback(answer, error, inquiry->arg);
@@ -309,6 +313,7 @@ void gy_foreign_asks_fini(struct gyre_system *system)
 void gy_foreign_asks_set_stage(struct gyre_system *system, uint32_t stage)
 {
 	(void)pthread_mutex_lock(&system->foreign_asks->mutex);
+	gy_assert(stage <= GY_STAGE_END && stage > gy_load_relaxed(&system->stage));
 	gy_store_release(&system->stage, stage);
 	(void)pthread_mutex_unlock(&system->foreign_asks->mutex);
 }

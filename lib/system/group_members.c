@@ -83,6 +83,7 @@ static void finish(struct gy_members *table, uint32_t loops)
 		}
 		table->first[loop] = (uint16_t)i;
 	}
+	gy_assert(i == table->count);
 }
 
 /* Copies those that stay. */
@@ -102,6 +103,7 @@ static void replace(struct gy_groups *groups, struct gy_group *group, struct gy_
 	if (table != NULL) {
 		finish(table, groups->homes->loops->max);
 	}
+	gy_assert(table == NULL || table != old);
 	gy_store_release(&group->members, table);
 	if (old != NULL) {
 		gy_rcu_retire(groups->rcu, &old->item);
@@ -125,6 +127,7 @@ int gy_group_add(struct gy_groups *groups, struct gy_group *group,
 	for (uint32_t i = 0; i < count; i++) {
 		fill(&table->member[table->count++], groups, addresses[i], spawned);
 	}
+	gy_assert(table->count <= before + count);
 	sort(table);
 	replace(groups, group, table);
 	return 0;

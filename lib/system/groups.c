@@ -97,6 +97,7 @@ int gy_group_make(struct gy_groups *groups, const struct gyre_group_options *opt
 	if (group == NULL) {
 		return -ENOMEM;
 	}
+	gy_assert(number < GY_GROUP_CHUNKS * GY_GROUPS_A_CHUNK);
 	groups->hint = number;
 	groups->cookie += groups->cookie == UINT32_MAX ? 2 : 1;
 	group->address = (struct gyre_address){ .slot = number,
@@ -115,6 +116,7 @@ int gy_group_make(struct gy_groups *groups, const struct gyre_group_options *opt
 
 void gy_group_publish(struct gy_groups *groups, struct gy_group *group)
 {
+	gy_assert(group->address.loop == GY_GROUP_LOOP && group->address.cookie != 0);
 	gy_store_release(place_of(groups, group->address.slot), group);
 }
 
@@ -133,6 +135,7 @@ void gy_group_end(struct gy_groups *groups, struct gy_group *group)
 {
 	uint32_t number = group->address.slot;
 
+	gy_assert(number < GY_GROUP_CHUNKS * GY_GROUPS_A_CHUNK);
 	if (*place_of(groups, number) == group) {
 		gy_store_release(place_of(groups, number), NULL);
 	}

@@ -15,6 +15,7 @@
 #include "actor/graceful_stop.h"
 #include "actor/steal_actor.h"
 #include "system/foreign_ask.h"
+#include "system/process.h"
 #include "system/resize.h"
 #include "system/system.h"
 #include "system/threads.h"
@@ -29,6 +30,8 @@ static void begin(struct gy_worker *worker, enum gy_loop_retire_stage stage, uin
 	struct gy_loop *loop = &worker->home->loop;
 	uint64_t now_ns = gy_clock_ns(&loop->clock);
 
+	gy_assert(loop->index != 0);
+	gy_assert(!worker->draining);
 	gy_timer_stop(&loop->wheel, &worker->deadline);
 	worker->retiring = (struct gy_loop_retiring){
 		.stage = stage,
@@ -41,6 +44,7 @@ static void begin(struct gy_worker *worker, enum gy_loop_retire_stage stage, uin
 
 void gy_loop_retire_begin(struct gy_worker *worker)
 {
+	gy_assert(worker->retiring.stage == GY_LOOP_RETIRE_NOT);
 	gy_timer_init(&worker->deadline, wake);
 	begin(worker, GY_LOOP_RETIRE_CHANNELS, worker->system->options.drain_timeout_ns / 2);
 	worker->home->channel_ops->leave(worker->home);
@@ -48,6 +52,7 @@ void gy_loop_retire_begin(struct gy_worker *worker)
 
 void gy_loop_retire_actors(struct gy_worker *worker)
 {
+	gy_assert(worker->retiring.stage == GY_LOOP_RETIRE_CHANNELS);
 	begin(worker, GY_LOOP_RETIRE_ACTORS, worker->system->options.drain_timeout_ns);
 	worker->home->leaving = true;
 }
@@ -184,6 +189,7 @@ bool gy_loop_retire_step(struct gy_worker *worker)
 {
 	struct gy_home *home = worker->home;
 
+	gy_assert(gy_current_worker() == worker);
 	if (gy_load_relaxed(&worker->system->stop) != 0) {
 		gy_resizing_tell(worker->system);
 	}

@@ -106,6 +106,7 @@ static uint64_t interval_ns(struct gy_memory_guard *memory_guard,
 	uint64_t left = short_bytes > seen->used_bytes ? short_bytes - seen->used_bytes : 0;
 	bool grows = memory_guard->seen_ns != 0 && seen->used_bytes > memory_guard->seen_bytes;
 
+	gy_assert(now_ns >= memory_guard->seen_ns);
 	memory_guard->seen_bytes = seen->used_bytes;
 	memory_guard->seen_ns = now_ns;
 	most_ns = most_ns < look_every_ns ? most_ns : look_every_ns;
@@ -141,6 +142,8 @@ void gy_memory_guard_check(struct gyre_system *system, uint64_t now_ns)
 		return;
 	}
 	look(system, now_ns);
+	gy_assert(gy_load_relaxed(&memory_guard->due_ns) == UINT64_MAX);
+	gy_assert(memory_guard->interval_ns >= look_again_ns);
 	/* The next one to look sees what this one wrote. */
 	gy_store_release(&memory_guard->due_ns, now_ns + memory_guard->interval_ns);
 }
@@ -170,6 +173,7 @@ static void set_loop_busy(struct gy_worker *worker, bool busy)
 {
 	struct gy_loop *loop = &worker->home->loop;
 
+	gy_assert(busy != (worker->guarded.busy != 0));
 	worker->guarded.busy = busy;
 	gy_channels_set_busy(worker->home, busy);
 	if (loop->index == 0 && busy) {

@@ -113,6 +113,7 @@ static void take_back(struct gy_names *names, struct gy_name *name)
 
 	gy_assert(r == 0);
 	(void)r;
+	gy_assert(gy_load_relaxed(&names->count) > 0);
 	(void)gy_add_relaxed(&names->count, UINT64_MAX);
 	gy_rcu_retire(names->rcu, &name->item);
 }

@@ -62,6 +62,7 @@ static void send_answer(const struct gyre_work *work, struct gyre_mail *mail,
 {
 	struct gyre_system *system = work->system;
 
+	gy_assert(work->asker.loop < gy_homes_made(&system->homes));
 	mail->node.kind = (uint8_t)kind;
 	mail->to_slot = work->asker.slot;
 	mail->to_cookie = work->asker.cookie;
@@ -76,6 +77,7 @@ static void send_error(struct gyre_work *work, int error)
 {
 	struct gyre_mail *mail = work->argument;
 
+	gy_assert(error < 0);
 	work->argument = NULL;
 	gy_mail_release(mail);
 	mail->type = &gy_type_exception;
@@ -132,6 +134,7 @@ static struct gyre_work *take(struct gy_offload *offload)
 	if (work != NULL) {
 		offload->first = work->next;
 		offload->link = work->next == NULL ? &offload->first : offload->link;
+		gy_assert(offload->waiting > 0);
 		offload->waiting--;
 	}
 	return work;
@@ -161,6 +164,8 @@ static int start_thread(struct gy_offload *offload)
 	pthread_attr_t attributes;
 	int r;
 
+	gy_assert(offload->started < offload->system->options.offload_threads);
+	gy_assert(!offload->closed);
 	(void)pthread_attr_init(&attributes);
 	if (offload->has_cpus) {
 		(void)pthread_attr_setaffinity_np(&attributes, sizeof(offload->cpus),
@@ -195,6 +200,7 @@ static int reserve(struct gy_offload *offload)
 static void give_up_place(struct gy_offload *offload)
 {
 	(void)pthread_mutex_lock(&offload->mutex);
+	gy_assert(offload->waiting > 0);
 	offload->waiting--;
 	(void)pthread_mutex_unlock(&offload->mutex);
 }
@@ -212,6 +218,7 @@ static void put(struct gy_offload *offload, struct gyre_work *work)
 
 	(void)pthread_mutex_lock(&offload->mutex);
 	closed = offload->closed;
+	gy_assert(offload->waiting > 0);
 	if (closed) {
 		offload->waiting--;
 	} else {

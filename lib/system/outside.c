@@ -29,6 +29,7 @@ void gy_outside_drop(struct gyre_system *system, const struct gyre_mail *mail,
 	const struct gyre_system_options *options = &system->options;
 	const struct gyre_type *type = mail->type;
 
+	gy_assert(reason < GYRE_DROP_COUNT);
 	(void)gy_add_relaxed(&system->outside_dropped[reason], 1);
 	if (options->dead_letter != NULL) {
 		gy_foreign_ask_describe(mail, &type, &to);
@@ -120,6 +121,7 @@ int gyre_system_notify(struct gyre_system *system, struct gyre_address to, struc
 		gy_outside_lost(system, to, mail);
 		return -ESHUTDOWN;
 	}
+	gy_assert((uint32_t)loop < gy_homes_made(&system->homes));
 	gy_loop_post(&system->homes.homes[loop].loop, &posted->node);
 	return 0;
 }

@@ -7,6 +7,7 @@
 
 #include <signal.h>
 
+#include "base/assert.h"
 #include "base/happens.h"
 #include "base/memory.h"
 #include "base/thread.h"
@@ -125,6 +126,7 @@ static void run_item(struct rcu_head *head)
 	rcu = item->rcu;
 	item->run(item);
 	(void)pthread_mutex_lock(&rcu->mutex);
+	gy_assert(rcu->pending > 0);
 	if (--rcu->pending == 0) {
 		(void)pthread_cond_signal(&rcu->none_left);
 	}

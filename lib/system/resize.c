@@ -63,6 +63,7 @@ static void carry_out(struct gy_loop *loop, struct gy_task *task)
 	struct gy_visit *visit = gy_container_of(task, struct gy_visit, task);
 	struct gy_resizing *resizing = &visit->worker->system->resizing;
 
+	gy_assert(!visit->done);
 	(void)loop;
 	visit->run(visit->worker);
 	(void)pthread_mutex_lock(&resizing->mutex);
@@ -174,6 +175,7 @@ static void tune(struct gy_worker *worker)
 /* No visit, for that would wait behind a flood that is left to the deputy. */
 static void end_thread(struct gy_worker *worker)
 {
+	gy_assert(worker->home->loop.index != 0 && worker->started);
 	gy_store_release(&worker->retiring.end, 1);
 	gy_ring_wake(worker->home->loop.ring);
 	(void)pthread_join(worker->thread, NULL);
@@ -254,6 +256,7 @@ static void wait_for_grace(struct gyre_system *system)
 /* From here on nothing is placed on the loops from @to on. */
 static void unpublish(struct gyre_system *system, uint32_t to)
 {
+	gy_assert(to > 0 && to <= gy_loops_count(system->homes.loops));
 	(void)pthread_mutex_lock(&system->homes.placing);
 	gy_store_release(&system->homes.loops->count, to);
 	gy_listeners_shrink(&system->homes, to);
@@ -277,6 +280,7 @@ static int retire_last(struct gyre_system *system)
 	struct gy_worker *worker = &system->workers[index];
 	int r;
 
+	gy_assert(index > 0 && index >= gy_loops_count(system->homes.loops));
 	visit(worker, gy_loop_retire_actors);
 	r = wait_until_done(system, index, index + 1, GY_LOOP_RETIRE_ACTORS);
 	if (r < 0) {

@@ -74,6 +74,7 @@ struct state {
 
 static uint64_t bit_of(int signo)
 {
+	gy_assert(signo >= 1 && signo <= SIGNALS);
 	return UINT64_C(1) << (signo - 1);
 }
 

@@ -120,6 +120,7 @@ static void init_worker(struct gyre_system *system, uint32_t index)
 static void open_gate(struct gyre_system *system, bool open)
 {
 	(void)pthread_mutex_lock(&system->mutex);
+	gy_assert(system->gate == GY_GATE_CLOSED);
 	system->gate = open ? GY_GATE_OPEN : GY_GATE_ABANDONED;
 	(void)pthread_cond_broadcast(&system->gate_condition);
 	(void)pthread_mutex_unlock(&system->mutex);
@@ -130,6 +131,7 @@ static int start_thread(struct gyre_system *system, uint32_t index)
 	struct gy_worker *worker = &system->workers[index];
 	int r;
 
+	gy_assert(!worker->started);
 	init_worker(system, index);
 	r = gy_thread_start(NULL, run_loop, worker, &worker->thread);
 	worker->started = r == 0;
@@ -147,6 +149,8 @@ int gy_threads_start(struct gyre_system *system, uint32_t from, uint32_t to)
 	uint32_t started = from;
 	int r = 0;
 
+	gy_assert(from < to && to <= system->options.loops_max);
+	gy_assert(gy_current_worker() == NULL || gy_current_worker()->system != system);
 	(void)pthread_mutex_lock(&system->mutex);
 	system->entered = from;
 	system->gate = GY_GATE_CLOSED;

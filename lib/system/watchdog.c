@@ -80,6 +80,7 @@ static void wait_for_tick(struct gy_watchdog *dog)
 
 static void remember(struct gy_watched *watched, const struct gy_pulse *pulse, uint64_t now_ns)
 {
+	gy_assert(now_ns >= watched->since_ns);
 	gy_store_relaxed(&watched->pulse.turns, pulse->turns);
 	gy_store_relaxed(&watched->pulse.timed, pulse->timed);
 	gy_store_relaxed(&watched->pulse.countdown, pulse->countdown);
