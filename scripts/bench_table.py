@@ -82,21 +82,21 @@ def inverse(value):
 TABLES = [
     ("Actors", ("ring", "ask", "fanin", "outside", "spawn", "inspect"), [
         ("gyre", Row.rate),
-        ("to the limit", lambda row: ratio_text(row.first_ratio(LIMITS, rate_keys()))),
-        ("to linked chains", lambda row: ratio_text(row.ratio("limit chains", rate_keys()))),
+        ("rate ÷ limit", lambda row: ratio_text(row.first_ratio(LIMITS, rate_keys()))),
+        ("rate ÷ linked chains", lambda row: ratio_text(row.ratio("limit chains", rate_keys()))),
     ]),
     ("Servers", ("echo", "many", "unix", "accept", "stream", "udp"), [
         ("gyre", Row.rate),
-        ("to the limit", lambda row: ratio_text(row.first_ratio(LIMITS, rate_keys()))),
-        ("CPU to the limit's", lambda row: ratio_text(row.first_ratio(LIMITS, COSTS))),
-        ("to libuv's", lambda row: ratio_text(row.ratio("libuv", COSTS))),
-        ("to libevent's", lambda row: ratio_text(row.ratio("libevent", COSTS))),
+        ("rate ÷ limit", lambda row: ratio_text(row.first_ratio(LIMITS, rate_keys()))),
+        ("CPU ÷ limit", lambda row: ratio_text(row.first_ratio(LIMITS, COSTS))),
+        ("CPU ÷ libuv", lambda row: ratio_text(row.ratio("libuv", COSTS))),
+        ("CPU ÷ libevent", lambda row: ratio_text(row.ratio("libevent", COSTS))),
     ]),
     ("Nodes", ("nodes",), [
         ("gyre", Row.rate),
-        ("to plain sockets", lambda row: ratio_text(row.first_ratio(LIMITS, rate_keys()))),
-        ("CPU to theirs", lambda row: ratio_text(row.first_ratio(LIMITS, COSTS))),
-        ("CPU with a secret", lambda row: ratio_text(inverse(row.ratio("with a secret", COSTS)))),
+        ("rate ÷ plain sockets", lambda row: ratio_text(row.first_ratio(LIMITS, rate_keys()))),
+        ("CPU ÷ plain sockets", lambda row: ratio_text(row.first_ratio(LIMITS, COSTS))),
+        ("CPU with a secret ÷ without", lambda row: ratio_text(inverse(row.ratio("with a secret", COSTS)))),
     ]),
 ]
 

@@ -154,7 +154,7 @@ class Table(unittest.TestCase):
         }})
         self.assertEqual(lines, [
             "**Servers**", "",
-            "| servers | gyre | to the limit | CPU to the limit's |", "| --- | --- | --- | --- |",
+            "| servers | gyre | rate ÷ limit | CPU ÷ limit |", "| --- | --- | --- | --- |",
             "| TCP echo: 50 connections | 300k requests/s | 1.50 | 0.90 |", "",
             "Measured by `bench -x`: here."])
 
@@ -162,7 +162,7 @@ class Table(unittest.TestCase):
         lines = self.lines({"question": "nodes", "case": "ring", "ratios": {
             "sockets": {"hops_per_s": [0.5, 0.75]}, "with a secret": {"cpu_ns_per_hop": 0.5}},
             "summaries": {"gyre": {"hops_per_s": {"median": [1e6, 2e6]}}}})
-        self.assertEqual(lines[2], "| nodes | gyre | to plain sockets | CPU with a secret |")
+        self.assertEqual(lines[2], "| nodes | gyre | rate ÷ plain sockets | CPU with a secret ÷ without |")
         self.assertEqual(lines[4], "| nodes: ring | 1M to 2M hops/s | 0.50 to 0.75 | 2.00 |")
 
 
