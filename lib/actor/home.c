@@ -37,11 +37,6 @@ static void release(struct gy_loop *loop, struct gy_node *node)
 	gy_mail_release(gy_mail_of(node));
 }
 
-static void ready(struct gy_loop *loop, struct gy_job *job)
-{
-	gy_loop_ready_state(loop, job, gy_container_of(job, struct gy_house, job)->high);
-}
-
 static void posted_late(struct gy_loop *loop)
 {
 	struct gy_home *home = gy_home_of(loop);
@@ -51,7 +46,6 @@ static void posted_late(struct gy_loop *loop)
 
 static const struct gy_loop_ops loop_ops = {
 	.run = gy_house_run,
-	.ready = ready,
 	.seal = gy_house_seal,
 	.unseal = gy_house_unseal,
 	.run_stolen = gy_house_run_stolen,

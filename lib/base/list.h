@@ -99,19 +99,15 @@ static inline struct gy_fifo_item *gy_fifo_pop(struct gy_fifo *fifo)
 	return item;
 }
 
-/* Moves all of @from to the end of @to. */
-static inline void gy_fifo_splice(struct gy_fifo *to, struct gy_fifo *from)
+/* Takes out the item behind @before, or the first one for NULL. */
+static inline void gy_fifo_remove_after(struct gy_fifo *fifo, struct gy_fifo_item *before)
 {
-	if (from->first == NULL) {
-		return;
+	struct gy_fifo_item **link = before == NULL ? &fifo->first : &before->next;
+
+	if (*link == fifo->last) {
+		fifo->last = before;
 	}
-	if (to->first == NULL) {
-		to->first = from->first;
-	} else {
-		to->last->next = from->first;
-	}
-	to->last = from->last;
-	from->first = NULL;
+	*link = (*link)->next;
 }
 
 #endif

@@ -39,8 +39,6 @@ struct gy_loop_ops {
 	bool (*trim)(struct gy_loop *loop, uint32_t keep);
 	/* Releases what a node holds that is GY_NODE_HOLDS, and clears that bit; any phase. */
 	void (*release)(struct gy_loop *loop, struct gy_node *node);
-	/* Puts a state job into its queue. */
-	void (*ready)(struct gy_loop *loop, struct gy_job *job);
 	/* Makes a ready job one that another loop may run; false if it may not. NULL: none may. */
 	bool (*seal)(struct gy_loop *loop, struct gy_job *job);
 	/* Makes it an ordinary ready job again. */

@@ -4,6 +4,7 @@
  */
 #include "loop/steal.h"
 
+#include "base/assert.h"
 #include "base/random.h"
 
 enum { PEERS_LOOKED_AT = 4, FRUITLESS_PAUSE = 16 };
@@ -48,44 +49,43 @@ static void wake_one(struct gy_loop *loop)
 	}
 }
 
-/* Puts jobs back before all others that wait, so that none is passed over for ever. */
-static void put_back(struct gy_loop *loop, struct gy_fifo *kept)
+/*
+ * Moves the jobs of @fifo that another loop may run to the ring, in their order; the others stay
+ * where they are. Each job that is looked at takes one of @left. Returns how many were moved.
+ */
+static uint32_t publish_from(struct gy_loop *loop, struct gy_fifo *fifo, uint32_t *left)
 {
-	struct gy_fifo high = loop->state.high;
-	struct gy_fifo normal = loop->state.normal;
-	struct gy_fifo_item *link;
-
-	loop->state.high.first = NULL;
-	loop->state.normal.first = NULL;
-	while ((link = gy_fifo_pop(kept)) != NULL) {
-		loop->ops->ready(loop, (struct gy_job *)link);
-	}
-	gy_fifo_splice(&loop->state.high, &high);
-	gy_fifo_splice(&loop->state.normal, &normal);
-}
-
-/* Moves up to @excess jobs from the queue to the ring. How many were published. */
-static uint32_t publish(struct gy_loop *loop, uint32_t excess)
-{
-	struct gy_fifo kept = { 0 };
-	uint32_t passed = loop->state.passed;
+	struct gy_fifo_item *before = NULL;
+	struct gy_fifo_item *item = fifo->first;
 	uint32_t published = 0;
 
-	excess = excess < GY_STEAL_RING_SLOTS ? excess : GY_STEAL_RING_SLOTS;
-	for (uint32_t i = 0; i < excess && gy_steal_ring_count(&loop->theft) < GY_STEAL_RING_SLOTS;
-	     i++) {
-		struct gy_job *job = gy_queue_pop(&loop->state);
+	for (; item != NULL && *left > 0; --*left) {
+		struct gy_fifo_item *next = item->next;
 
-		if (loop->ops->seal(loop, job)) {
-			(void)gy_steal_ring_push(&loop->theft, job);
-			published++;
+		if (!loop->ops->seal(loop, (struct gy_job *)item)) {
+			before = item;
 		} else {
-			gy_fifo_push(&kept, &job->link);
+			bool pushed;
+
+			gy_fifo_remove_after(fifo, before);
+			pushed = gy_steal_ring_push(&loop->theft, (struct gy_job *)item);
+			gy_assert(pushed); /* the caller has seen the room */
+			published++;
 		}
+		item = next;
 	}
-	put_back(loop, &kept);
-	loop->state.passed = passed;
+	loop->state.count -= published;
 	return published;
+}
+
+/* Looks at up to @excess jobs of the queue. Returns how many were published. */
+static uint32_t publish(struct gy_loop *loop, uint32_t excess)
+{
+	uint32_t room = GY_STEAL_RING_SLOTS - gy_steal_ring_count(&loop->theft);
+	uint32_t left = excess < room ? excess : room;
+	uint32_t published = publish_from(loop, &loop->state.high, &left);
+
+	return published + publish_from(loop, &loop->state.normal, &left);
 }
 
 void gy_loop_publish(struct gy_loop *loop)

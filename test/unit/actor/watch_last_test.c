@@ -547,7 +547,7 @@ static int try_to_publish(struct gyre_stack *stack)
 
 	expect(job == &model_house(watcher)->job);
 	refused = !gy_house_seal(loop, job);
-	loop->ops->ready(loop, job);
+	gy_loop_ready_state(loop, job, false);
 	return gyre_return(stack);
 }
 

@@ -133,3 +133,31 @@ Test(fifo, can_be_used_again_after_it_ran_empty)
 	cr_assert_eq(gy_fifo_pop(&fifo), &items[2].link);
 	cr_assert_null(gy_fifo_pop(&fifo));
 }
+
+Test(fifo, loses_an_item_from_its_begin_its_middle_or_its_end)
+{
+	for (int out = 0; out < 3; out++) {
+		struct gy_fifo fifo = { 0 };
+
+		for (int i = 0; i < 3; i++) {
+			gy_fifo_push(&fifo, &items[i].link);
+		}
+		gy_fifo_remove_after(&fifo, out == 0 ? NULL : &items[out - 1].link);
+		gy_fifo_push(&fifo, &items[3].link);
+		for (int i = 0; i < 4; i++) {
+			cr_assert(i == out || gy_fifo_pop(&fifo) == &items[i].link);
+		}
+		cr_assert_null(gy_fifo_pop(&fifo));
+	}
+}
+
+Test(fifo, is_empty_when_its_only_item_is_taken_out)
+{
+	struct gy_fifo fifo = { 0 };
+
+	gy_fifo_push(&fifo, &items[0].link);
+	gy_fifo_remove_after(&fifo, NULL);
+	cr_assert(gy_fifo_empty(&fifo));
+	gy_fifo_push(&fifo, &items[1].link);
+	cr_assert_eq(gy_fifo_pop(&fifo), &items[1].link);
+}

@@ -15,11 +15,6 @@ static uint32_t stolen;
 static uint32_t unsealed;
 static uint32_t unsealable; /* of the first jobs */
 
-static void ready(struct gy_loop *loop, struct gy_job *job)
-{
-	gy_loop_ready_state(loop, job, false);
-}
-
 static bool seal(struct gy_loop *loop, struct gy_job *job)
 {
 	(void)loop;
@@ -45,7 +40,6 @@ static void setup(void)
 	struct gy_loop_options options = test_options(0);
 
 	ops = test_ops;
-	ops.ready = ready;
 	ops.seal = seal;
 	ops.unseal = unseal;
 	ops.run_stolen = run_stolen;
