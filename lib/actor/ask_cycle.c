@@ -56,7 +56,7 @@ static const struct gy_stack *holder_of(const struct gy_house *house)
 	const struct gy_list *item = house->suspended.previous; /* it has begun to wait last */
 	const struct gy_stack *hook = gy_container_of(item, const struct gy_stack, item);
 
-	if (house->closed == GY_CLOSED_BY_HOOK && item != &house->suspended && hook->mount) {
+	if ((house->reasons & GY_CLOSED_BY_HOOK) != 0 && item != &house->suspended && hook->mount) {
 		return hook;
 	}
 	return house->extra == NULL ? NULL : house->extra->barrier;

@@ -56,7 +56,7 @@ static __attribute__((noinline)) void call_barrier(struct pass *pass, struct gy_
 	gy_stack_call(stack);
 	if (is_barrier && stack->suspended) {
 		pass->house->extra->barrier = stack;
-		pass->house->closed |= GY_CLOSED_BY_BARRIER;
+		gy_house_add_reason(pass->house, GY_CLOSED_BY_BARRIER);
 	}
 }
 
@@ -319,7 +319,7 @@ static void run_events(struct pass *pass, struct gy_node *first, struct gy_node 
 		struct gy_node *next = node->next;
 
 		if (!run_event(pass, GY_LANE_EVENT, gy_mail_of(node))) {
-			gy_house_retry_later(house, 1U << GY_LANE_EVENT);
+			gy_house_retry_later(house, GY_CLOSED_BY_EVENT_MEMORY);
 			break;
 		}
 		house->events--;
@@ -455,7 +455,7 @@ static __attribute__((noinline)) void run_end(struct pass *pass, enum gy_lane la
 		if (run_event(pass, lane, mail)) {
 			return;
 		}
-		gy_house_retry_later(house, 1U << GY_LANE_EVENT);
+		gy_house_retry_later(house, GY_CLOSED_BY_EVENT_MEMORY);
 	} else if (gy_watch_hold(house, mail, lane)) {
 		pass->budget--;
 		return;
@@ -627,7 +627,7 @@ static void run_channels(struct pass *pass)
 		pass->home->channel_ops->run(house, stack);
 	} else {
 		gy_house_channels_ready(house);
-		gy_house_retry_later(house, GY_PENDING_CHANNELS);
+		gy_house_retry_later(house, GY_CLOSED_BY_WORK_MEMORY);
 	}
 }
 

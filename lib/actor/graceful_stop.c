@@ -192,7 +192,7 @@ void gy_house_poisoned(struct gy_house *house, const struct gyre_mail *poison)
 {
 	if (poison->ask_id != 0 && !gy_list_empty(&house->suspended)) {
 		house->extra->graceful_stop->closing = true;
-		house->closed |= GY_CLOSED_BY_BARRIER;
+		gy_house_add_reason(house, GY_CLOSED_BY_POISON);
 	} else {
 		gy_house_close(house, 0);
 	}

@@ -9,7 +9,9 @@
 #define GY_ACTOR_HOUSE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "actor/mail.h"
 #include "base/assert.h"
@@ -37,38 +39,43 @@ enum gy_house_status {
 	GY_HOUSE_STATUSES,
 };
 
-/* Whether the table in house.c has that step. */
-bool gy_house_status_is_allowed(enum gy_house_status from, enum gy_house_status to);
-
 /* ---- lanes that are closed ---- */
 
 /* Pending work, a bit each: the lanes, and work of the channel floor. */
 enum { GY_PENDING_CHANNELS = 1 << GY_LANES };
 
 /*
- * Why lanes are closed. So is one into which something was put first, until the end of the run. A
- * stop closes all for ever and is checked after each message.
+ * Why lanes are closed: reasons, a bit each. The lanes that do not run follow from them by the
+ * table in house.c, so that each reason comes and goes without a look at the others.
  */
-enum {
-	GY_CLOSED_BY_BARRIER = 1 << GY_LANE_ASK | 1 << GY_LANE_NOTICE,
-	GY_CLOSED_BY_RESTART = (GY_PENDING_CHANNELS << 1) - 1,
-	/* A mount or a restart hook waits. Its answers come in, and the work of the channel floor
-	 * goes on, since a file that is waited for may be part of it. */
-	GY_CLOSED_BY_HOOK = GY_CLOSED_BY_BARRIER | 1 << GY_LANE_EVENT,
-	GY_CLOSED_BY_NO_MEMORY = GY_PENDING_CHANNELS
-				 << 1, /* with what lacks memory; for a moment */
-	GY_CLOSED_BY_STOP = 0xff,
+enum gy_closed_reason {
+	GY_CLOSED_BY_BARRIER = 1 << 0,	    /* the stack of a barrier waits */
+	GY_CLOSED_BY_POISON = 1 << 1,	    /* a graceful stop lets suspended stacks end */
+	GY_CLOSED_BY_HOOK = 1 << 2,	    /* a mount or a restart hook waits */
+	GY_CLOSED_BY_RESTART = 1 << 3,	    /* a restart is due, or delayed */
+	GY_CLOSED_BY_FIRST_ASK = 1 << 4,    /* an ask was put first, until the end of the run */
+	GY_CLOSED_BY_FIRST_NOTICE = 1 << 5, /* likewise a notice */
+	GY_CLOSED_BY_EVENT_MEMORY = 1 << 6, /* an event waits for memory, for a moment */
+	GY_CLOSED_BY_WORK_MEMORY = 1 << 7,  /* work of the channel floor waits for memory */
+	GY_CLOSED_BY_STOP = 1 << 8,	    /* the actor stops; never removed */
+	GY_CLOSED_REASONS = (1 << 9) - 1,
+	GY_CLOSED_BY_FIRST = GY_CLOSED_BY_FIRST_ASK | GY_CLOSED_BY_FIRST_NOTICE,
+	GY_CLOSED_BY_NO_MEMORY = GY_CLOSED_BY_EVENT_MEMORY | GY_CLOSED_BY_WORK_MEMORY,
 };
+
+/* Lanes and work that do not run for any of @reasons, a bit each as in gy_house.pending. */
+uint8_t gy_house_lanes_of(uint32_t reasons);
 
 /* ---- the house ---- */
 
 struct gy_house {
 	struct gy_job job;
 	struct gy_node *lanes[GY_LANES]; /* each the last of a ring, NULL when empty */
-	uint8_t pending;
-	uint8_t status; /* enum gy_house_status */
-	bool high;
-	uint8_t closed; /* what does not run at present, a bit each as in @pending; see above */
+	/* Dispatch compares these four at once: see gy_house_is_plainly_ready(). */
+	uint8_t pending; /* lanes and work that wait, a bit each */
+	uint8_t status;	 /* enum gy_house_status */
+	uint8_t closed;	 /* those that do not run at present; follows from @reasons */
+	bool plain;	 /* the class is, and a run has nothing else to do than its mail */
 	struct gy_origin self;
 
 	void *state;
@@ -83,10 +90,11 @@ struct gy_house {
 	uint32_t limit;	  /* of @waiting; 0: no limit, and @waiting is not counted */
 	uint32_t waiting; /* asks and notices; read from any thread */
 	bool channels_actor;
-	bool plain;	       /* the class is, and a run has nothing else to do than its mail */
+	bool high;	       /* its priority in the queue of the loop */
 	uint8_t passed_over;   /* lanes that the next pass leaves out, and GY_ENDS_HELD */
 	bool above_mark;       /* the actor was told so by gyre_mailbox_mark */
 	bool close_at_home;    /* an order to stop came while the house was away */
+	uint16_t reasons;      /* why lanes are closed; see gy_house_add_reason() */
 	uint32_t next_sibling; /* slots, in the ring of the family */
 	uint32_t previous_sibling;
 	struct gy_list suspended;     /* stacks */
@@ -97,12 +105,65 @@ struct gy_house {
 
 _Static_assert(sizeof(struct gy_house) <= 192, "a million idle actors must stay under 300 MB");
 
+/* ---- steps ---- */
+
+/* The statuses from which a house may go to @to, a bit each. */
+static inline uint32_t gy_house_status_before(enum gy_house_status to)
+{
+	switch (to) {
+	case GY_HOUSE_FREE: /* from CREATED: it was refused after all */
+		return 1U << GY_HOUSE_CREATED | 1U << GY_HOUSE_STOPPING;
+	case GY_HOUSE_CREATED:
+		return 1U << GY_HOUSE_FREE;
+	case GY_HOUSE_MOUNTING:
+		return 1U << GY_HOUSE_CREATED;
+	case GY_HOUSE_WAITING:
+		return 1U << GY_HOUSE_MOUNTING | 1U << GY_HOUSE_RUNNING;
+	case GY_HOUSE_READY: /* from SCHEDULED: no thief came */
+		return 1U << GY_HOUSE_WAITING | 1U << GY_HOUSE_SCHEDULED;
+	case GY_HOUSE_SCHEDULED:
+		return 1U << GY_HOUSE_READY;
+	case GY_HOUSE_RUNNING:
+		return 1U << GY_HOUSE_SCHEDULED;
+	case GY_HOUSE_STOPPING:
+		return 1U << GY_HOUSE_RUNNING;
+	case GY_HOUSE_STATUSES:
+		break;
+	}
+	return 0;
+}
+
+static inline bool gy_house_status_is_allowed(enum gy_house_status from, enum gy_house_status to)
+{
+	return (gy_house_status_before(to) >> from & 1U) != 0;
+}
+
+/* Ends the program: names the house, its state, and the step that the table does not have. */
+_Noreturn GY_COLD void gy_house_step_refused(const struct gy_house *house, enum gy_house_status to);
+
 /* The only function that changes a status. */
 static inline void gy_house_set_status(struct gy_house *house, enum gy_house_status to)
 {
-	gy_verify(gy_house_status_is_allowed((enum gy_house_status)house->status, to));
+#if GY_ASSERT_LEVEL >= 1
+	if (gy_unlikely(!gy_house_status_is_allowed((enum gy_house_status)house->status, to))) {
+		gy_house_step_refused(house, to);
+	}
+#endif
 	house->status = (uint8_t)to;
 }
+
+/* Closes the lanes of reasons that come, and opens those of reasons that go, if no other keeps them
+ * closed. A stop is never removed. The caller readies a house that may run again. */
+void gy_house_add_reason(struct gy_house *house, uint32_t reasons);
+void gy_house_remove_reason(struct gy_house *house, uint32_t reasons);
+
+/* Bytes for gy_house_describe() with all reasons, and the NUL. */
+enum { GY_HOUSE_TEXT_BYTES = 192 };
+
+/* "waiting", or "running, closed by a barrier, a restart"; returns @text. */
+const char *gy_house_describe(const struct gy_house *house, char text[GY_HOUSE_TEXT_BYTES]);
+
+/* ---- questions ---- */
 
 /* Whether another loop may run the house: then only its lanes may be touched. On its own loop. */
 static inline bool gy_house_is_away(const struct gy_house *house)
@@ -125,8 +186,22 @@ static inline bool gy_house_can_run(const struct gy_house *house)
 
 static inline bool gy_house_is_stopped(const struct gy_house *house)
 {
-	return house->closed == GY_CLOSED_BY_STOP;
+	return (house->reasons & GY_CLOSED_BY_STOP) != 0;
 }
+
+/* Whether a house is ready with notices alone, in a plain run: one comparison. */
+static inline bool gy_house_is_plainly_ready(const struct gy_house *house)
+{
+	static const uint8_t wanted[4] = { 1U << GY_LANE_NOTICE, GY_HOUSE_READY, 0, true };
+
+	return memcmp(&house->pending, wanted, sizeof(wanted)) == 0;
+}
+
+_Static_assert(offsetof(struct gy_house, status) == offsetof(struct gy_house, pending) + 1 &&
+		       offsetof(struct gy_house, closed) ==
+			       offsetof(struct gy_house, pending) + 2 &&
+		       offsetof(struct gy_house, plain) == offsetof(struct gy_house, pending) + 3,
+	       "compared as one");
 
 /* ---- its address ---- */
 

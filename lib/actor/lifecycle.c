@@ -329,7 +329,7 @@ void gy_house_mount(struct gy_loop *loop, struct gy_job *job)
 		gy_stack_call(stack);
 		gy_store_relaxed(&home->hook, NULL);
 		if (stack->suspended && !gy_house_is_stopped(house)) {
-			house->closed = GY_CLOSED_BY_HOOK;
+			gy_house_add_reason(house, GY_CLOSED_BY_HOOK);
 		}
 	} else if (argument != NULL) {
 		gy_mail_put(home, argument);

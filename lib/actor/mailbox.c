@@ -21,20 +21,9 @@ void gy_house_close(struct gy_house *house, int reason)
 	if (reason != 0 && !gy_house_is_stopped(house) && gy_house_extra_get(house) != NULL) {
 		house->extra->reason = reason;
 	}
-	house->closed = GY_CLOSED_BY_STOP;
+	gy_house_add_reason(house, GY_CLOSED_BY_STOP);
 	if (house->status == GY_HOUSE_WAITING) {
 		gy_house_ready(house);
-	}
-}
-
-void gy_house_open(struct gy_house *house)
-{
-	const struct gy_house_extra *extra = house->extra;
-	bool barrier = extra != NULL && extra->barrier != NULL;
-
-	if (!gy_house_is_stopped(house)) {
-		house->closed =
-			barrier || gy_graceful_stop_is_closing(house) ? GY_CLOSED_BY_BARRIER : 0;
 	}
 }
 
@@ -175,7 +164,8 @@ void gy_house_put_first(struct gy_house *house, enum gy_lane lane, struct gy_nod
 	/* What the pass has taken waits too: the pass puts it back first. */
 	push_front(&home->put_first[lane], first, last);
 	home->front_waits = true;
-	house->closed |= (uint8_t)(1U << lane);
+	gy_house_add_reason(house, lane == GY_LANE_ASK ? GY_CLOSED_BY_FIRST_ASK
+						       : GY_CLOSED_BY_FIRST_NOTICE);
 }
 
 void gy_house_open_front(struct gy_house *house)
@@ -191,7 +181,5 @@ void gy_house_open_front(struct gy_house *house)
 			gy_house_put_back(house, (enum gy_lane)lane, last->next, last);
 		}
 	}
-	if (house->closed != GY_CLOSED_BY_RESTART && house->closed != GY_CLOSED_BY_HOOK) {
-		gy_house_open(house);
-	}
+	gy_house_remove_reason(house, GY_CLOSED_BY_FIRST);
 }

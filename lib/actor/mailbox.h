@@ -36,9 +36,6 @@ void gy_house_channels_ready(struct gy_house *house);
 /* Stops the house after the present message. @reason: a negative errno, or 0. */
 GY_COLD void gy_house_close(struct gy_house *house, int reason);
 
-/* Opens the lanes that no other reason keeps closed. */
-void gy_house_open(struct gy_house *house);
-
 /* ---- lanes ---- */
 
 /* Appends mail to the lane of its kind, and readies the house if it waited. */

@@ -48,14 +48,14 @@ static void look_again(struct gy_timer *timer)
 		if (house->limit != 0) { /* which are always at home */
 			gy_house_check_mailbox_mark(house);
 		}
-		if ((house->closed & GY_CLOSED_BY_NO_MEMORY) == 0) {
+		if ((house->reasons & GY_CLOSED_BY_NO_MEMORY) == 0) {
 			continue;
 		}
 		if (house->status != GY_HOUSE_WAITING) {
 			more = true;
 			continue;
 		}
-		gy_house_open(house);
+		gy_house_remove_reason(house, GY_CLOSED_BY_NO_MEMORY);
 		if (gy_house_can_run(house)) {
 			gy_house_ready(house);
 		}
@@ -70,14 +70,13 @@ void gy_memory_retry_init(struct gy_home *home)
 	gy_timer_init(&home->lack_timer, look_again);
 }
 
-void gy_house_retry_later(struct gy_house *house, uint32_t bit)
+void gy_house_retry_later(struct gy_house *house, enum gy_closed_reason reason)
 {
 	struct gy_home *home = house->home;
 
-	if (gy_house_is_stopped(house) || house->closed == GY_CLOSED_BY_RESTART ||
-	    house->closed == GY_CLOSED_BY_HOOK) {
-		return; /* whose end looks at it */
+	if (gy_house_is_stopped(house)) {
+		return;
 	}
-	house->closed |= (uint8_t)(GY_CLOSED_BY_NO_MEMORY | bit);
+	gy_house_add_reason(house, reason);
 	gy_home_retry_later(home);
 }

@@ -6,17 +6,13 @@
 #define GY_ACTOR_MEMORY_RETRY_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
-#include "base/macros.h"
-
-struct gy_home;
-struct gy_house;
+#include "actor/house.h"
 
 void gy_memory_retry_init(struct gy_home *home);
-/* There is no memory for what waits in a lane, or for the channel floor, a bit as in @pending: in a
- * moment it is tried again. */
-GY_COLD void gy_house_retry_later(struct gy_house *house, uint32_t bit);
+/* There is no memory for an event or for work of the channel floor: closes that lane for a moment.
+ * @reason: GY_CLOSED_BY_EVENT_MEMORY or GY_CLOSED_BY_WORK_MEMORY. */
+GY_COLD void gy_house_retry_later(struct gy_house *house, enum gy_closed_reason reason);
 /* In a moment all houses are looked at. */
 GY_COLD void gy_home_retry_later(struct gy_home *home);
 /* Whether a house of this loop is more than reserved, which other threads may be doing. */

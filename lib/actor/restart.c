@@ -109,7 +109,7 @@ static void order_restart(struct gy_house *house, int error)
 		gy_house_close(house, error);
 		return;
 	}
-	house->closed = GY_CLOSED_BY_RESTART;
+	gy_house_add_reason(house, GY_CLOSED_BY_RESTART);
 	if (class->restart_delay_ns == 0) {
 		restart->due = true;
 		return;
@@ -175,8 +175,10 @@ void gy_house_restart(struct gy_house *house)
 		return;
 	}
 	restart->due = false;
+	gy_house_add_reason(house, GY_CLOSED_BY_RESTART);
+	gy_house_remove_reason(house, GY_CLOSED_BY_HOOK); /* of the hook that has ended */
 	if (gy_stack_scratch(house->home, house) == NULL) {
-		house->closed = GY_CLOSED_BY_RESTART; /* it goes on when there is memory */
+		/* The restart goes on when there is memory. */
 		gy_timer_start(&house->home->loop.wheel, &restart->timer, GYRE_MILLISECONDS(1));
 		return;
 	}
@@ -186,14 +188,13 @@ void gy_house_restart(struct gy_house *house)
 	while (restart->hook < gy_countof(hooks)) {
 		restart->stack = call_hook(house, hooks[restart->hook++]);
 		if (restart->stack != NULL) {
-			if (!gy_house_is_stopped(house)) {
-				house->closed = GY_CLOSED_BY_HOOK;
-			}
+			gy_house_add_reason(house, GY_CLOSED_BY_HOOK);
+			gy_house_remove_reason(house, GY_CLOSED_BY_RESTART);
 			return;
 		}
 	}
 	restart->hook = 0;
-	gy_house_open(house);
+	gy_house_remove_reason(house, GY_CLOSED_BY_RESTART);
 }
 
 bool gy_restart_hook_ended(struct gy_stack *stack)

@@ -114,6 +114,7 @@ void gy_slots_release(struct gy_home *home, struct gy_house *house)
 	gy_house_set_status(house, GY_HOUSE_FREE);
 	house->high = false;
 	house->closed = 0;
+	house->reasons = 0;
 	house->limit = 0;
 	gy_store_relaxed(&house->waiting, 0);
 	house->above_mark = false;

@@ -77,9 +77,7 @@ static void end_barrier(struct gy_stack *stack)
 		return;
 	}
 	house->extra->barrier = NULL;
-	if (house->closed == GY_CLOSED_BY_BARRIER) {
-		gy_house_open(house);
-	}
+	gy_house_remove_reason(house, GY_CLOSED_BY_BARRIER);
 }
 
 void gy_stack_clean(struct gy_stack *stack)
@@ -100,7 +98,7 @@ void gy_stack_clean(struct gy_stack *stack)
 	gy_list_remove(&stack->item);
 	end_barrier(stack);
 	if (hook && !gy_restart_hook_ended(stack)) {
-		gy_house_open(stack->house); /* it was the mount's */
+		gy_house_remove_reason(stack->house, GY_CLOSED_BY_HOOK); /* the mount */
 	}
 	if (gy_list_empty(&stack->house->suspended) && gy_graceful_stop_is_closing(stack->house)) {
 		gy_house_close(stack->house, 0);

@@ -275,9 +275,7 @@ void gy_house_came_home(struct gy_home *home, struct gyre_mail *mail)
 	if (house->extra != NULL && house->extra->endpoints != NULL) {
 		home->channel_ops->came_home(house);
 	}
-	if (house->closed != 0 && house->closed != GY_CLOSED_BY_RESTART) {
-		gy_house_open(house); /* lanes that were closed for what was put first */
-	}
+	gy_house_remove_reason(house, GY_CLOSED_BY_FIRST);
 	if (house->close_at_home) {
 		house->close_at_home = false;
 		gy_house_close(house, 0);

@@ -177,7 +177,8 @@ static uint32_t lanes_before(const struct gy_house *house, enum gy_lane from)
 		lanes |= (uint32_t)(home->put_first[lane] != NULL) << lane;
 	}
 	if (gy_graceful_stop_is_closing(house)) {
-		lanes &= ~(uint32_t)GY_CLOSED_BY_BARRIER; /* whose mail will never be handled */
+		/* Their mail will never be handled. */
+		lanes &= ~(uint32_t)gy_house_lanes_of(GY_CLOSED_BY_POISON);
 	}
 	return lanes & ((1U << from) - 1);
 }

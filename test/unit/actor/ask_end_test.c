@@ -141,7 +141,7 @@ Test(ask, that_is_on_its_way_while_the_target_dies_fails_with_esrch)
 static void die_while_it_waits(uint32_t loop)
 {
 	open_with(loop, answer);
-	model_house(target)->closed = GY_CLOSED_BY_BARRIER;
+	gy_house_add_reason(model_house(target), GY_CLOSED_BY_BARRIER);
 	model_call(asker, ask_target);
 	model_settle();
 	cr_assert_eq(outcome, -EINPROGRESS);
@@ -378,14 +378,14 @@ static int ask_briefly(struct gyre_stack *stack)
 Test(ask, that_is_past_its_deadline_is_not_handled)
 {
 	open_with(0, count_ask);
-	model_house(target)->closed = GY_CLOSED_BY_BARRIER;
+	gy_house_add_reason(model_house(target), GY_CLOSED_BY_BARRIER);
 	model_call(asker, ask_briefly);
 	model_settle();
 	model_advance(GYRE_MILLISECONDS(99));
 	cr_assert_eq(outcome, 0);
 	model_advance(GYRE_MILLISECONDS(100));
 	cr_assert_eq(outcome, -ETIMEDOUT);
-	gy_house_open(model_house(target));
+	gy_house_remove_reason(model_house(target), GY_CLOSED_BY_BARRIER);
 	gy_house_wake(model_house(target), 1U << GY_LANE_ASK);
 	model_settle();
 	cr_assert_eq(handled, 0);
@@ -396,11 +396,11 @@ Test(ask, that_is_past_its_deadline_is_not_handled)
 Test(ask, that_is_just_within_its_deadline_is_handled)
 {
 	open_with(0, count_ask);
-	model_house(target)->closed = GY_CLOSED_BY_BARRIER;
+	gy_house_add_reason(model_house(target), GY_CLOSED_BY_BARRIER);
 	model_call(asker, ask_briefly);
 	model_settle();
 	model_advance(GYRE_MILLISECONDS(99));
-	gy_house_open(model_house(target));
+	gy_house_remove_reason(model_house(target), GY_CLOSED_BY_BARRIER);
 	gy_house_wake(model_house(target), 1U << GY_LANE_ASK);
 	assert_outcome(0);
 	cr_assert_eq(handled, 1);

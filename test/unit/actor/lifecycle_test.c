@@ -51,7 +51,7 @@ static void leave_some_of_each(void)
 	model_open(1);
 	actor = model_spawn(&sink_class, 0);
 	other = model_spawn(&watching_class, 0);
-	model_house(actor)->closed = GY_CLOSED_BY_RESTART; /* so that all waits */
+	gy_house_add_reason(model_house(actor), GY_CLOSED_BY_RESTART); /* so that all waits */
 	model_call(other, ask_actor);
 	model_settle();
 	for (uint32_t lane = 0; lane < GY_LANES; lane++) {

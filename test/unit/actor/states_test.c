@@ -80,3 +80,66 @@ Test(states, of_a_house_are_seen_where_they_should_be)
 {
 	play(1, look);
 }
+
+/* ---- reasons ---- */
+
+static struct gy_house house;
+
+Test(reasons, keep_a_lane_closed_until_the_last_of_them_goes)
+{
+	gy_house_add_reason(&house, GY_CLOSED_BY_BARRIER);
+	gy_house_add_reason(&house, GY_CLOSED_BY_FIRST_NOTICE);
+	cr_expect_eq(house.closed, 1U << GY_LANE_ASK | 1U << GY_LANE_NOTICE);
+	gy_house_remove_reason(&house, GY_CLOSED_BY_BARRIER);
+	cr_expect_eq(house.closed, 1U << GY_LANE_NOTICE);
+	gy_house_remove_reason(&house, GY_CLOSED_BY_FIRST);
+	cr_expect_eq(house.closed, 0);
+}
+
+Test(reasons, that_come_twice_go_at_once)
+{
+	gy_house_add_reason(&house, GY_CLOSED_BY_RESTART);
+	gy_house_add_reason(&house, GY_CLOSED_BY_RESTART);
+	gy_house_remove_reason(&house, GY_CLOSED_BY_RESTART | GY_CLOSED_BY_HOOK);
+	cr_expect_eq(house.closed, 0);
+	cr_expect_eq(house.reasons, 0);
+}
+
+Test(reasons, let_answers_and_work_of_channels_in_while_a_hook_waits)
+{
+	gy_house_add_reason(&house, GY_CLOSED_BY_HOOK);
+	cr_expect_eq(house.closed & (1U << GY_LANE_REPLY | 1U << GY_LANE_EXCEPTION), 0);
+	cr_expect_eq(house.closed & GY_PENDING_CHANNELS, 0);
+	cr_expect_neq(house.closed & 1U << GY_LANE_EVENT, 0);
+}
+
+Test(reasons, of_a_stop_close_everything_for_ever)
+{
+	gy_house_add_reason(&house, GY_CLOSED_BY_STOP);
+	cr_expect(gy_house_is_stopped(&house));
+	gy_house_remove_reason(&house, GY_CLOSED_REASONS & ~GY_CLOSED_BY_STOP);
+	cr_expect(gy_house_is_stopped(&house));
+	cr_expect_eq(house.closed, GY_PENDING_CHANNELS | (GY_PENDING_CHANNELS - 1));
+}
+
+static void expect_text(enum gy_house_status status, uint32_t reasons, const char *expected)
+{
+	char text[GY_HOUSE_TEXT_BYTES];
+
+	house.status = (uint8_t)status;
+	house.reasons = (uint16_t)reasons;
+	cr_expect_str_eq(gy_house_describe(&house, text), expected);
+}
+
+Test(reasons, are_told_in_words)
+{
+	char text[GY_HOUSE_TEXT_BYTES];
+
+	expect_text(GY_HOUSE_WAITING, 0, "waiting");
+	expect_text(GY_HOUSE_RUNNING, GY_CLOSED_BY_STOP, "running, closed by a stop");
+	expect_text(GY_HOUSE_READY, GY_CLOSED_BY_BARRIER | GY_CLOSED_BY_RESTART,
+		    "ready, closed by a barrier, a restart");
+	house.status = GY_HOUSE_STOPPING;
+	house.reasons = GY_CLOSED_REASONS;
+	cr_expect_lt(strlen(gy_house_describe(&house, text)), sizeof(text) - 1, "all of them fit");
+}
