@@ -44,6 +44,22 @@ static void handled(struct pass *pass)
 	pass->budget--;
 }
 
+/* Whether the next message of a taken lane may run in this pass. */
+static inline bool may_go_on(const struct pass *pass, enum gy_lane lane)
+{
+	return pass->budget > 0 && (pass->house->closed & 1U << lane) == 0;
+}
+
+/* Puts back what the budget or a closed lane has left over of a taken lane, which may be nothing.
+ */
+static inline void put_rest_back(struct gy_house *house, enum gy_lane lane, struct gy_node *rest,
+				 struct gy_node *last)
+{
+	if (gy_unlikely(rest != NULL)) {
+		gy_house_put_back(house, lane, rest, last);
+	}
+}
+
 /*
  * Runs a message of a class that has barriers. One that ends at once has been alone anyway; one
  * that waits closes the lanes until its own stack ends.
@@ -268,54 +284,50 @@ static __attribute__((noinline)) void run_bounded_lane(struct pass *pass, enum g
 	struct gy_house *house = pass->house;
 	struct gy_node *node = first;
 
-	while (node != NULL && pass->budget > 0 && (house->closed & (1U << lane)) == 0) {
+	while (node != NULL && may_go_on(pass, lane)) {
 		struct gy_node *next = node->next;
 
 		gy_house_count_down(house);
 		run_mail(pass, lane, gy_mail_of(node));
 		node = next;
 	}
-	if (node != NULL) {
-		gy_house_put_back(house, lane, node, last);
-	}
+	put_rest_back(house, lane, node, last);
 }
 
-/* Runs what was taken from a lane; what the budget or a stop left over goes back. */
+/* Runs a taken lane of any kind but events. @lane is a constant where this is inlined. */
 static inline __attribute__((always_inline)) void
 run_lane_of(struct pass *pass, enum gy_lane lane, struct gy_node *first, struct gy_node *last)
 {
 	struct gy_house *house = pass->house;
+	bool answers = lane <= GY_LANE_EXCEPTION;
 	struct gy_node *node = first;
-	uint32_t before = pass->budget;
 
-	if ((lane == GY_LANE_ASK || lane == GY_LANE_NOTICE) && gy_unlikely(house->limit != 0)) {
+	if (!answers && gy_unlikely(house->limit != 0)) {
 		run_bounded_lane(pass, lane, first, last);
 		return;
 	}
-	while (node != NULL && pass->budget > 0 && (house->closed & (1U << lane)) == 0) {
+	while (node != NULL && may_go_on(pass, lane)) {
 		struct gy_node *next = node->next;
 
 		if (next != NULL) {
 			gy_prefetch(next);
 		}
+		if (answers) {
+			house->replies--;
+		}
 		run_mail(pass, lane, gy_mail_of(node));
 		node = next;
 	}
-	if (lane <= GY_LANE_EXCEPTION) {
-		house->replies -= before - pass->budget;
-	}
-	if (gy_unlikely(node != NULL)) {
-		gy_house_put_back(house, lane, node, last);
-	}
+	put_rest_back(house, lane, node, last);
 }
 
-/* The same for events; what there is no memory for stays with all behind it. */
+/* Runs the taken lane of events. An event that lacks memory stays, with all behind it. */
 static void run_events(struct pass *pass, struct gy_node *first, struct gy_node *last)
 {
 	struct gy_house *house = pass->house;
 	struct gy_node *node = first;
 
-	while (node != NULL && pass->budget > 0 && (house->closed & 1U << GY_LANE_EVENT) == 0) {
+	while (node != NULL && may_go_on(pass, GY_LANE_EVENT)) {
 		struct gy_node *next = node->next;
 
 		if (!run_event(pass, GY_LANE_EVENT, gy_mail_of(node))) {
@@ -325,9 +337,7 @@ static void run_events(struct pass *pass, struct gy_node *first, struct gy_node 
 		house->events--;
 		node = next;
 	}
-	if (gy_unlikely(node != NULL)) {
-		gy_house_put_back(house, GY_LANE_EVENT, node, last);
-	}
+	put_rest_back(house, GY_LANE_EVENT, node, last);
 }
 
 static inline __attribute__((always_inline)) bool
@@ -391,16 +401,14 @@ static __attribute__((noinline)) void run_batched_lane(struct pass *pass, enum g
 	struct gy_batch *batch = NULL;
 	struct gy_node *node = first;
 
-	while (node != NULL && pass->budget > 0 && (house->closed & (1U << lane)) == 0) {
+	while (node != NULL && may_go_on(pass, lane)) {
 		struct gy_node *next = node->next;
 		struct gyre_mail *mail = gy_mail_of(node);
 
 		if (is_batched(house, lane, mail) && add_to_batch(pass, lane, &batch, mail)) {
 			node = next;
 		} else if (batch != NULL) {
-			flush_batch(
-				pass,
-				&batch); /* and then look again, for it may have closed the lane */
+			flush_batch(pass, &batch); /* which may have closed the lane */
 		} else {
 			leave_mailbox(house);
 			run_mail(pass, lane, mail);
@@ -408,9 +416,7 @@ static __attribute__((noinline)) void run_batched_lane(struct pass *pass, enum g
 		}
 	}
 	flush_batch(pass, &batch);
-	if (node != NULL) {
-		gy_house_put_back(house, lane, node, last);
-	}
+	put_rest_back(house, lane, node, last);
 }
 
 /* One loop a lane, so that nothing in it asks what kind of mail it has. */
@@ -498,22 +504,17 @@ static void run_lane_with_ends(struct pass *pass, enum gy_lane lane, struct gy_n
 	struct gy_house *house = pass->house;
 	struct gy_batch *batch = NULL;
 	struct gy_node *node = first;
-	uint32_t before = pass->budget;
 
-	while (node != NULL && pass->budget > 0 && (house->closed & (1U << lane)) == 0) {
+	while (node != NULL && may_go_on(pass, lane)) {
 		struct gy_node *next = node->next;
 
 		if (run_first(pass, lane, &batch, gy_mail_of(node))) {
+			house->replies -= lane <= GY_LANE_EXCEPTION;
 			node = next;
 		}
 	}
 	flush_batch(pass, &batch);
-	if (lane <= GY_LANE_EXCEPTION) {
-		house->replies -= before - pass->budget;
-	}
-	if (node != NULL) {
-		gy_house_put_back(house, lane, node, last);
-	}
+	put_rest_back(house, lane, node, last);
 }
 
 static inline __attribute__((always_inline)) void run_taken(struct pass *pass, uint32_t taken,
@@ -608,9 +609,7 @@ static inline void run_plain_notices(struct pass *pass)
 		run_plain_notice(pass, gy_mail_of(node));
 		node = next;
 	}
-	if (gy_unlikely(node != NULL)) {
-		gy_house_put_back(house, GY_LANE_NOTICE, node, last);
-	}
+	put_rest_back(house, GY_LANE_NOTICE, node, last);
 }
 
 static void run_channels(struct pass *pass)
@@ -673,18 +672,35 @@ static inline void show_running(struct gy_home *home, const struct gy_house *hou
 #endif
 }
 
-static inline __attribute__((always_inline)) void end_run(struct gy_home *home,
-							  struct gy_house *house)
+static inline void wait_again(struct gy_home *home, struct gy_house *house)
 {
-	if (gy_unlikely(house->closed != 0 || home->front_waits) && !end_closed(home, house)) {
-		return;
-	}
 	house->high = house->replies > home->options.high_replies ||
 		      house->events > home->options.high_events || house->promises.count == 0;
 	gy_house_set_status(house, GY_HOUSE_WAITING);
+}
+
+/* Most often no lane is closed and nothing more is pending: one comparison tells. */
+static inline __attribute__((always_inline)) void end_run(struct gy_home *home,
+							  struct gy_house *house)
+{
+	if (gy_likely(gy_house_is_plainly(house, GY_HOUSE_RUNNING, 0) && !home->front_waits)) {
+		wait_again(home, house);
+		return;
+	}
+	if (gy_unlikely(house->closed != 0 || home->front_waits) && !end_closed(home, house)) {
+		return;
+	}
+	wait_again(home, house);
 	if (gy_house_can_run(house)) {
 		gy_house_ready(house);
 	}
+}
+
+/* The loop has taken the house out of its queue, and runs it at once. */
+static inline void leave_queue(struct gy_house *house)
+{
+	gy_house_set_status(house, GY_HOUSE_SCHEDULED);
+	gy_house_set_status(house, GY_HOUSE_RUNNING);
 }
 
 void gy_house_run(struct gy_loop *loop, struct gy_job *job)
@@ -693,13 +709,12 @@ void gy_house_run(struct gy_loop *loop, struct gy_job *job)
 	struct gy_home *home = gy_home_of(loop);
 	struct pass pass = { home, house, home->options.run_budget, 0 };
 
-	gy_house_set_status(house, GY_HOUSE_SCHEDULED);
-	gy_house_set_status(house, GY_HOUSE_RUNNING);
 	show_running(home, house);
-	if (gy_likely(house->pending == 1U << GY_LANE_NOTICE && house->closed == 0 &&
-		      house->plain)) {
+	if (gy_likely(gy_house_is_plainly(house, GY_HOUSE_READY, 1U << GY_LANE_NOTICE))) {
+		leave_queue(house);
 		run_plain_notices(&pass);
 	} else {
+		leave_queue(house);
 		run_all(&pass);
 	}
 	gy_count(&house->class_info->handled, pass.handled);

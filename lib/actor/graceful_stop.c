@@ -29,7 +29,7 @@ struct order {
 };
 
 const struct gyre_type gy_type_retire = { .name = "stop gracefully",
-					  .id = 0x0d,
+					  .id = GY_ID_GRACEFUL_STOP,
 					  .bytes = sizeof(struct order) };
 const struct gyre_type gy_type_stopped = { .name = "stopped", .id = 0x0e };
 

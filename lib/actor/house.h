@@ -71,14 +71,17 @@ uint8_t gy_house_lanes_of(uint32_t reasons);
 struct gy_house {
 	struct gy_job job;
 	struct gy_node *lanes[GY_LANES]; /* each the last of a ring, NULL when empty */
-	/* Dispatch compares these four at once: see gy_house_is_plainly_ready(). */
+	/* Dispatch compares these four at once: see gy_house_is_plainly(). */
 	uint8_t pending; /* lanes and work that wait, a bit each */
 	uint8_t status;	 /* enum gy_house_status */
 	uint8_t closed;	 /* those that do not run at present; follows from @reasons */
 	bool plain;	 /* the class is, and a run has nothing else to do than its mail */
 	struct gy_origin self;
 
-	void *state;
+	union {
+		struct gyre_mail *argument; /* until the house is mounted; may be NULL */
+		void *state;		    /* from then on; NULL if the class has none */
+	};
 	const struct gyre_behaviour *behaviour;
 	struct gy_class_info *class_info;
 	struct gy_home *home;
@@ -189,19 +192,27 @@ static inline bool gy_house_is_stopped(const struct gy_house *house)
 	return (house->reasons & GY_CLOSED_BY_STOP) != 0;
 }
 
-/* Whether a house is ready with notices alone, in a plain run: one comparison. */
-static inline bool gy_house_is_plainly_ready(const struct gy_house *house)
-{
-	static const uint8_t wanted[4] = { 1U << GY_LANE_NOTICE, GY_HOUSE_READY, 0, true };
-
-	return memcmp(&house->pending, wanted, sizeof(wanted)) == 0;
-}
-
 _Static_assert(offsetof(struct gy_house, status) == offsetof(struct gy_house, pending) + 1 &&
 		       offsetof(struct gy_house, closed) ==
 			       offsetof(struct gy_house, pending) + 2 &&
 		       offsetof(struct gy_house, plain) == offsetof(struct gy_house, pending) + 3,
 	       "compared as one");
+
+/*
+ * Whether a plain house is at @status with @pending work and no lane closed: one comparison for the
+ * four, for the runs that are most frequent.
+ */
+static inline bool gy_house_is_plainly(const struct gy_house *house, enum gy_house_status status,
+				       uint32_t pending)
+{
+	const uint8_t wanted[4] = { (uint8_t)pending, (uint8_t)status, 0, true };
+
+	if (memcmp(&house->pending, wanted, sizeof(wanted)) != 0) {
+		return false;
+	}
+	gy_assume(house->status == (uint8_t)status);
+	return true;
+}
 
 /* ---- its address ---- */
 

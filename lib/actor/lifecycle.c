@@ -88,7 +88,7 @@ static int install(struct gy_home *home, struct gy_house *house, const struct gy
 	}
 	house->class_info = info;
 	house->behaviour = &order->class->behaviour;
-	house->state = order->argument; /* until it is mounted */
+	house->argument = order->argument;
 	house->channels_actor = order->channels_actor;
 	house->high = true;
 	house->plain = info->plain && !order->counted;
@@ -299,41 +299,51 @@ static void fail_to_mount(struct gy_home *home, struct gy_house *house)
 	gy_house_close(house, -ENOMEM);
 }
 
-void gy_house_mount(struct gy_loop *loop, struct gy_job *job)
+/* Calls the mount hook with the argument, taken, as its message. */
+static void call_mount(struct gy_home *home, struct gy_stack *stack, struct gyre_mail *argument)
 {
-	struct gy_house *house = gy_container_of(job, struct gy_house, job);
-	struct gy_home *home = gy_home_of(loop);
-	struct gyre_mail *argument = (struct gyre_mail *)house->state;
-	struct gy_stack *stack = NULL;
-	bool mounts = house->class_info->class->mount != NULL;
-	bool has_state = make_state(home, house) == 0;
+	struct gy_house *house = stack->house;
 
-	if (has_state && mounts) {
-		stack = gy_stack_scratch(home, house);
+	stack->head.message = argument == NULL ? NULL : argument->payload;
+	stack->head.type = argument == NULL ? NULL : argument->type;
+	stack->mail = argument;
+	stack->handler = house->class_info->class->mount;
+	stack->mount = true;
+	stack->dirty = true;
+	if (argument != NULL) {
+		argument->node.kind = GY_MAIL_EVENT;
+		gy_mail_from_nobody(argument);
 	}
-	if (!has_state || (mounts && stack == NULL)) {
+	gy_store_relaxed(&home->hook, house);
+	gy_stack_call(stack);
+	gy_store_relaxed(&home->hook, NULL);
+	if (stack->suspended && !gy_house_is_stopped(house)) {
+		gy_house_add_reason(house, GY_CLOSED_BY_HOOK);
+	}
+}
+
+/* Makes the state and calls the mount hook, if the class has one. Takes the argument. */
+static void mount(struct gy_home *home, struct gy_house *house, struct gyre_mail *argument)
+{
+	bool has_hook = house->class_info->class->mount != NULL;
+	bool has_state = make_state(home, house) == 0;
+	struct gy_stack *stack = has_hook && has_state ? gy_stack_scratch(home, house) : NULL;
+
+	if (!has_state || (has_hook && stack == NULL)) {
 		fail_to_mount(home, house);
 	}
 	if (stack != NULL) {
-		stack->head.message = argument == NULL ? NULL : argument->payload;
-		stack->head.type = argument == NULL ? NULL : argument->type;
-		stack->mail = argument;
-		stack->handler = house->class_info->class->mount;
-		stack->mount = true;
-		stack->dirty = true;
-		if (argument != NULL) {
-			argument->node.kind = GY_MAIL_EVENT;
-			gy_mail_from_nobody(argument);
-		}
-		gy_store_relaxed(&home->hook, house);
-		gy_stack_call(stack);
-		gy_store_relaxed(&home->hook, NULL);
-		if (stack->suspended && !gy_house_is_stopped(house)) {
-			gy_house_add_reason(house, GY_CLOSED_BY_HOOK);
-		}
+		call_mount(home, stack, argument);
 	} else if (argument != NULL) {
 		gy_mail_put(home, argument);
 	}
+}
+
+void gy_house_mount(struct gy_loop *loop, struct gy_job *job)
+{
+	struct gy_house *house = gy_container_of(job, struct gy_house, job);
+
+	mount(gy_home_of(loop), house, house->argument);
 	gy_house_set_status(house, GY_HOUSE_WAITING);
 	if (gy_house_is_stopped(house) || gy_house_can_run(house)) {
 		gy_house_ready(house);

@@ -114,8 +114,16 @@ static inline enum gy_lane gy_mail_lane(const struct gyre_mail *mail)
 	return (enum gy_lane)(mail->node.kind - GY_MAIL_REPLY);
 }
 
-/* Ids of types below it are gyre's own. */
-enum { GY_IDS_OF_GYRE = 0x100 };
+/* Ids below GY_IDS_OF_GYRE are gyre's own. These are of orders to a house itself, see send.c. */
+enum {
+	GY_ID_STOP = 0x03,
+	GY_ID_WATCH = 0x0a,
+	GY_ID_UNWATCH = 0x0b,
+	GY_ID_GRACEFUL_STOP = 0x0d,
+	GY_ID_NODE_LOSS = 0x4c,
+	GY_ID_UNANSWERED = 0x4d,
+	GY_IDS_OF_GYRE = 0x100,
+};
 
 _Static_assert(GY_NODE_BYTES_MAX == GYRE_MAIL_HEADER_BYTES + GYRE_MESSAGE_BYTES_MAX,
 	       "the largest message has a node");

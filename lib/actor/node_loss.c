@@ -14,11 +14,11 @@
 #include "actor/watch.h"
 
 const struct gyre_type gy_type_node_loss = { .name = "news of a node",
-					     .id = 0x4c,
+					     .id = GY_ID_NODE_LOSS,
 					     .bytes = sizeof(struct gy_node_loss) };
 
 const struct gyre_type gy_type_unanswered = { .name = "unanswered",
-					      .id = 0x4d,
+					      .id = GY_ID_UNANSWERED,
 					      .bytes = sizeof(struct gy_exception) };
 
 /* Through the house's own lane, as every answer. */

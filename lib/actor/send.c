@@ -18,7 +18,7 @@
 const struct gyre_type gy_type_exception = { .name = "exception",
 					     .id = 0x02,
 					     .bytes = sizeof(struct gy_exception) };
-const struct gyre_type gy_type_stop = { .name = "stop", .id = 0x03 };
+const struct gyre_type gy_type_stop = { .name = "stop", .id = GY_ID_STOP };
 const struct gyre_type gy_type_poison = { .name = "poison", .id = 0x04 };
 
 static const char *const drop_names[] = {
@@ -92,50 +92,77 @@ static int nobody(struct gy_home *home, struct gyre_address to, struct gyre_mail
 	return -ESRCH;
 }
 
+/* Whether mail is an order to the house itself, rather than mail for its actor. */
 static bool is_order(const struct gyre_mail *mail)
 {
-	return mail->type == &gy_type_watch || mail->type == &gy_type_unwatch ||
-	       mail->type == &gy_type_retire || mail->type == &gy_type_stop ||
-	       mail->type == &gy_type_node_loss || mail->type == &gy_type_unanswered;
+	switch (mail->type->id) {
+	case GY_ID_STOP:
+	case GY_ID_WATCH:
+	case GY_ID_UNWATCH:
+	case GY_ID_GRACEFUL_STOP:
+	case GY_ID_NODE_LOSS:
+	case GY_ID_UNANSWERED:
+		return true;
+	default:
+		return false;
+	}
 }
 
-/* Whether it was an order to the house itself, rather than mail for its actor; then it is taken. */
-static bool order_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
+/* Keeps an order to a house that another loop may run. */
+static void defer_order(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
 {
-	if (house != NULL && gy_house_is_away(house) && is_order(mail)) {
-		if (mail->type == &gy_type_retire) {
-			gy_graceful_stop_defer(home, house, mail);
-		}
-		gy_house_defer(home, house, mail);
+	if (mail->type->id == GY_ID_GRACEFUL_STOP) {
+		gy_graceful_stop_defer(home, house, mail);
+	}
+	gy_house_defer(home, house, mail);
+}
+
+static void stop_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
+{
+	gy_count(&home->counters.handled, 1);
+	gy_mail_put(home, mail);
+	gy_house_close(house, 0);
+}
+
+/*
+ * Takes mail that is an order, and does it. @house is NULL when nobody has the address: some orders
+ * mean something even then, for whoever sent them. False if the mail is left to the caller.
+ */
+static __attribute__((noinline)) bool order_arrived(struct gy_home *home, struct gy_house *house,
+						    struct gyre_mail *mail)
+{
+	if (!is_order(mail)) {
+		return false;
+	}
+	if (house != NULL && gy_house_is_away(house)) {
+		defer_order(home, house, mail);
 		return true;
 	}
-	if (mail->type == &gy_type_watch) {
+	switch (mail->type->id) {
+	case GY_ID_WATCH:
 		gy_watch_arrived(home, house, mail);
 		return true;
-	}
-	if (mail->type == &gy_type_unwatch) {
+	case GY_ID_UNWATCH:
 		gy_unwatch_arrived(home, house, mail);
 		return true;
-	}
-	if (mail->type == &gy_type_node_loss) {
+	case GY_ID_NODE_LOSS:
 		gy_node_loss_arrived(home, house, mail);
 		return true;
-	}
-	if (mail->type == &gy_type_unanswered) {
+	case GY_ID_UNANSWERED:
 		gy_unanswered_arrived(home, house, mail);
 		return true;
+	default:
+		break;
 	}
-	if (mail->type == &gy_type_retire && house != NULL) {
+	if (house == NULL) {
+		return false;
+	}
+	if (mail->type->id == GY_ID_GRACEFUL_STOP) {
 		gy_graceful_stop_arrived(home, house, mail);
-		return true;
+	} else {
+		stop_arrived(home, house, mail);
 	}
-	if (mail->type == &gy_type_stop && house != NULL) {
-		gy_count(&home->counters.handled, 1);
-		gy_mail_put(home, mail);
-		gy_house_close(house, 0);
-		return true;
-	}
-	return false;
+	return true;
 }
 
 /* The house that had this address until it began to stop, while its children or channels end. */
@@ -201,7 +228,8 @@ int gy_send_bounded(struct gy_home *home, struct gy_house *house, struct gyre_ma
 }
 
 /* To a group, or to what is no loop of this system. */
-static int send_elsewhere(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
+static __attribute__((noinline)) int send_elsewhere(struct gy_home *home, struct gyre_address to,
+						    struct gyre_mail *mail)
 {
 	if (!gy_is_of_node(home->node, to)) {
 		if (home->options.remote != NULL) {

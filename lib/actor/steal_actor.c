@@ -255,31 +255,46 @@ static void unpack(struct gy_home *home, struct gy_house *house)
 	}
 }
 
-void gy_house_came_home(struct gy_home *home, struct gyre_mail *mail)
+/* The mail that it has not handled stands before all that came meanwhile, and before that the mail
+ * that it has put first. */
+static void put_back_all(struct gy_house *house, const struct record *record)
 {
-	struct record *record = record_of(mail);
-	struct gy_house *house = record->house;
-
-	house->sealed = NULL;
-	gy_house_set_status(house, GY_HOUSE_RUNNING);
-	unpack(home, house);
 	put_back(house, GY_LANE_ASK, &record->asks);
 	put_back(house, GY_LANE_NOTICE, &record->notices);
 	put_back(house, GY_LANE_ASK, &record->first_asks);
 	put_back(house, GY_LANE_NOTICE, &record->first_notices);
-	gy_mail_put(home, mail);
-	if (house->extra != NULL && house->extra->count_at_home) {
-		house->extra->count_at_home = false;
+	gy_house_remove_reason(house, GY_CLOSED_BY_FIRST);
+}
+
+/* Does what had to wait until the house is back. */
+static void catch_up(struct gy_home *home, struct gy_house *house)
+{
+	struct gy_house_extra *extra = house->extra;
+
+	if (extra != NULL && extra->count_at_home) {
+		extra->count_at_home = false;
 		gy_house_count(house);
 	}
-	if (house->extra != NULL && house->extra->endpoints != NULL) {
+	if (extra != NULL && extra->endpoints != NULL) {
 		home->channel_ops->came_home(house);
 	}
-	gy_house_remove_reason(house, GY_CLOSED_BY_FIRST);
 	if (house->close_at_home) {
 		house->close_at_home = false;
 		gy_house_close(house, 0);
 	}
+}
+
+void gy_house_came_home(struct gy_home *home, struct gyre_mail *mail)
+{
+	struct gy_house *house = record_of(mail)->house;
+
+	gy_assert(house->home == home && house->sealed == mail);
+	house->sealed = NULL;
+	gy_house_set_status(house, GY_HOUSE_RUNNING);
+	unpack(home, house);
+	put_back_all(house, record_of(mail));
+	gy_mail_put(home, mail);
+	catch_up(home, house);
 	gy_house_end_run(home, house);
 	deliver_deferred(home);
 }

@@ -19,10 +19,10 @@ struct record {
 };
 
 const struct gyre_type gy_type_watch = { .name = "watch",
-					 .id = 0x0a,
+					 .id = GY_ID_WATCH,
 					 .bytes = sizeof(struct record) };
 const struct gyre_type gy_type_unwatch = { .name = "unwatch",
-					   .id = 0x0b,
+					   .id = GY_ID_UNWATCH,
 					   .bytes = sizeof(struct record) };
 
 _Static_assert(sizeof(struct gyre_terminated) <= sizeof(struct record), "one becomes the other");

@@ -13,7 +13,14 @@
 	((type *)((uintptr_t)(pointer)-offsetof(type, member)))
 #define gy_likely(x)   __builtin_expect(!!(x), 1)
 #define gy_unlikely(x) __builtin_expect(!!(x), 0)
-#define gy_countof(a)  (sizeof(a) / sizeof((a)[0]))
+/* Tells the compiler what was found out in a way that it does not see. */
+#define gy_assume(x)                             \
+	do {                                     \
+		if (!(x)) {                      \
+			__builtin_unreachable(); \
+		}                                \
+	} while (0)
+#define gy_countof(a) (sizeof(a) / sizeof((a)[0]))
 
 #define gy_prefetch(pointer)	   __builtin_prefetch((pointer), 0, 3)
 #define gy_prefetch_write(pointer) __builtin_prefetch((pointer), 1, 3)
