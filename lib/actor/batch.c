@@ -46,6 +46,7 @@ uint32_t gy_batch_run(struct gy_house *house, struct gy_batch *batch)
 		drop_all(house, batch);
 		return 0;
 	}
+	gy_assert(count > 0 && count <= batch->max);
 	house->home->steps++;
 	stack->head.message = NULL;
 	stack->head.type = NULL;

@@ -99,6 +99,7 @@ static void end(struct gy_home *home, struct gy_family *family)
 	struct gy_origin parent = family->parent;
 	struct gyre_mail *order = family->order;
 
+	gy_assert(family->count == 0 && (order == NULL || parent.loop != home->loop.index));
 	put_away(home, family);
 	if (order != NULL) {
 		order->node.kind = GY_MAIL_CHILDREN_GONE;
@@ -120,6 +121,7 @@ void gy_family_leave(struct gy_house *house)
 	if (family == NULL) {
 		return;
 	}
+	gy_assert(family->count > 0);
 	house->family = NULL;
 	gy_house_at(home, house->next_sibling)->previous_sibling = house->previous_sibling;
 	gy_house_at(home, house->previous_sibling)->next_sibling = house->next_sibling;
@@ -189,6 +191,7 @@ static void report(struct gy_house *parent)
 {
 	struct gy_children *children = parent->extra->children;
 
+	gy_assert(parent->status == GY_HOUSE_STOPPING && children->reports > 0);
 	if (--children->reports == 0 && children->ordered) {
 		tell(children);
 	}
@@ -200,6 +203,7 @@ int gy_children_add(struct gy_house *parent, uint16_t loop)
 	struct gy_house_extra *extra = gy_house_extra_get(parent);
 	size_t bytes = brood_bytes(home);
 
+	gy_assert(loop < home->loop.peers->max);
 	if (extra == NULL) {
 		return -ENOMEM;
 	}

@@ -13,6 +13,7 @@
 #include <gyre/actor.h>
 #include <gyre/counters.h>
 
+#include "base/assert.h"
 #include "base/atomic.h"
 #include "base/table.h"
 
@@ -51,6 +52,7 @@ struct gy_class_info *gy_class_info_get(struct gy_home *home, const struct gyre_
 struct gy_class_info *gy_class_info_enter(struct gy_home *home, const struct gyre_class *class);
 static inline void gy_class_info_leave(struct gy_class_info *info)
 {
+	gy_assert(info->actors > 0);
 	gy_store_relaxed(&info->actors, info->actors - 1);
 }
 

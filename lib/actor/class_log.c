@@ -122,6 +122,7 @@ void gy_class_log_put(struct gy_home *home, struct gy_class_log *log)
 {
 	struct gy_class_log **link = &homes_of(home)->class_logs;
 
+	gy_assert(log->kinds > 0);
 	if (--log->kinds > 0) {
 		return;
 	}

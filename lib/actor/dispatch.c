@@ -744,6 +744,7 @@ uint32_t gy_house_run_sealed(struct gy_home *home, struct gy_house *house,
 {
 	struct pass pass = { home, house, 0, 0 };
 
+	gy_assert(gy_house_is_away(house) && house->home == home);
 	show_running(home, house);
 	run_sealed_lane(&pass, GY_LANE_ASK, asks);
 	run_sealed_lane(&pass, GY_LANE_NOTICE, notices);

@@ -190,6 +190,7 @@ void gy_house_order_graceful_stop(struct gy_house *house, uint64_t deadline_ns)
 
 void gy_house_poisoned(struct gy_house *house, const struct gyre_mail *poison)
 {
+	gy_assert(house->status == GY_HOUSE_RUNNING || gy_house_is_away(house));
 	if (poison->ask_id != 0 && !gy_list_empty(&house->suspended)) {
 		house->extra->graceful_stop->closing = true;
 		gy_house_add_reason(house, GY_CLOSED_BY_POISON);

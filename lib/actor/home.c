@@ -10,7 +10,11 @@
 #include "actor/send.h"
 #include "actor/stack.h"
 #include "actor/steal_actor.h"
+#include "base/assert.h"
 #include "base/tally.h"
+
+/* How many houses gy_home_check() looks at in each call. */
+enum { CHECKED_HOUSES = 64 };
 
 /* Promises stay: a user may still look at a future whose promise was recycled, to learn -ESTALE. */
 static bool trim(struct gy_loop *loop, uint32_t keep)
@@ -44,6 +48,11 @@ static void posted_late(struct gy_loop *loop)
 	home->options.take_late(home);
 }
 
+static void check(struct gy_loop *loop)
+{
+	gy_home_check(gy_home_of(loop));
+}
+
 static const struct gy_loop_ops loop_ops = {
 	.run = gy_house_run,
 	.seal = gy_house_seal,
@@ -55,6 +64,7 @@ static const struct gy_loop_ops loop_ops = {
 	.release = release,
 	.busy = busy,
 	.posted_late = posted_late,
+	.check = check,
 };
 
 int gy_home_init(struct gy_home *home, const struct gy_loop_options *loop,
@@ -63,6 +73,7 @@ int gy_home_init(struct gy_home *home, const struct gy_loop_options *loop,
 	struct gy_loop_options with_ops = *loop;
 	int r;
 
+	gy_assert(options->run_budget > 0 && loop->index < GY_LOOP_NONE);
 	*home = (struct gy_home){ .options = *options, .here = loop->index, .node = options->node };
 	with_ops.ops = &loop_ops;
 	gy_log_limit_init(&home->cycles_limit, 1, 1000);
@@ -131,6 +142,37 @@ void gy_leaks_log(const struct gy_leaks *leaks, const struct gy_log *log)
 		       "%d stacks, %d parts and %d promises of actors were never freed when all "
 		       "of them had ended: that is a fault of gyre, please report it",
 		       leaks->stacks, leaks->parts, leaks->promises);
+	}
+}
+
+/* ---- the walker ---- */
+
+/* Whether a house is between two runs, on its own loop. */
+static bool rests(struct gy_home *home, const struct gy_house *house)
+{
+	return gy_house_is_spawned(home, house) && !gy_house_is_away(house) &&
+	       house->status != GY_HOUSE_STOPPING;
+}
+
+void gy_home_check(struct gy_home *home)
+{
+	uint32_t used = gy_load_acquire(&home->slots.used);
+
+	gy_assert(home->here == home->loop.index); /* it runs nobody else's actor */
+	gy_assert(!home->front_waits && home->hook == NULL && home->resumed == NULL);
+	for (uint32_t lane = 0; lane < GY_LANES; lane++) {
+		gy_assert(home->put_first[lane] == NULL);
+	}
+	gy_table_check(&home->families);
+	gy_table_check(&home->class_infos.by_class);
+	gy_sizes_check(&home->stacks);
+	gy_sizes_check(&home->parts);
+	for (uint32_t i = 0; i < CHECKED_HOUSES && i < used; i++) {
+		const struct gy_house *house = gy_house_at(home, home->check_slot++ % used);
+
+		if (rests(home, house)) {
+			gy_house_check(house);
+		}
 	}
 }
 

@@ -133,6 +133,7 @@ struct gy_home {
 	struct gy_node *deferred; /* orders to houses that are away: a ring, by its last */
 	bool draining;		  /* nothing new is spawned here: the system stops */
 	bool leaving;		  /* nothing new is spawned here: the loop retires */
+	uint32_t check_slot;	  /* the next that gy_home_check() looks at */
 
 	/* For gy_home_get_running(). */
 	const struct gy_house *running; /* or the last that ran: its status tells */
@@ -176,6 +177,9 @@ static inline uint64_t gy_home_number(struct gy_home *home)
 {
 	return (uint64_t)home->loop.index << GY_NUMBER_BITS | ++home->number;
 }
+
+/* Asserts what holds of a home between two turns, and of the next houses in the order of slots. */
+void gy_home_check(struct gy_home *home);
 
 /* ---- addresses ---- */
 

@@ -7,6 +7,10 @@
 #include <stdio.h>
 
 #include "actor/class_info.h"
+#include "actor/home.h"
+#include "actor/house_extra.h"
+#include "actor/stack.h"
+#include "actor/watch.h"
 
 /* ---- reasons ---- */
 
@@ -106,4 +110,78 @@ void gy_house_step_refused(const struct gy_house *house, enum gy_house_status to
 		       (unsigned)house->self.loop, (unsigned)house->self.slot,
 		       gy_house_describe(house, state), status_name(to));
 	gy_assert_failed(text, __FILE__, __LINE__);
+}
+
+/* ---- the walker ---- */
+
+/* Mail of one lane: how much of it is of the lane's own kind, and how much are ends (watch.h). */
+struct lane_count {
+	uint32_t own;
+	uint32_t ends;
+};
+
+static struct lane_count count_lane(const struct gy_house *house, enum gy_lane lane)
+{
+	const struct gy_node *last = house->lanes[lane];
+	const struct gy_node *node = last;
+	struct lane_count count = { 0 };
+
+	gy_assert((last != NULL) == ((house->pending >> lane & 1) != 0));
+	while (node != NULL) {
+		bool own = node->kind == (uint32_t)GY_MAIL_REPLY + lane;
+
+		gy_assert(own || node->kind == GY_MAIL_EVENT);
+		count.own += own;
+		count.ends += !own;
+		node = node->next == last ? NULL : node->next;
+	}
+	return count;
+}
+
+/* The promises of suspended stacks are those of the house's table. */
+static void check_stacks(const struct gy_house *house)
+{
+	const struct gy_list *item = house->suspended.next;
+	uint32_t outstanding = 0;
+
+	for (; item != &house->suspended; item = item->next) {
+		const struct gy_stack *stack = gy_container_of(item, const struct gy_stack, item);
+		const struct gy_list *link = stack->outstanding.next;
+
+		gy_assert(item->next->previous == item);
+		gy_assert(stack->house == house && stack->home == house->home && stack->suspended);
+		for (; link != &stack->outstanding; link = link->next) {
+			gy_assert(gy_container_of(link, const struct gy_promise, link)->stack ==
+				  stack);
+			outstanding++;
+		}
+	}
+	gy_assert(outstanding == house->promises.count);
+}
+
+void gy_house_check(const struct gy_house *house)
+{
+	const struct gy_house_extra *extra = house->extra;
+	struct lane_count lanes[GY_LANES];
+	uint32_t held = 0;
+
+	gy_assert(house->status != GY_HOUSE_RUNNING && !gy_house_is_away(house));
+	for (uint32_t lane = 0; lane < GY_LANES; lane++) {
+		lanes[lane] = count_lane(house, (enum gy_lane)lane);
+		held += lane == GY_LANE_EVENT ? 0 : lanes[lane].ends;
+	}
+	gy_assert(house->closed == gy_house_lanes_of(house->reasons));
+	gy_assert((house->reasons & GY_CLOSED_BY_FIRST) == 0);
+	gy_assert((held > 0) == ((house->passed_over & GY_ENDS_HELD) != 0));
+	gy_assert(held == 0 || held == extra->watch->held);
+	gy_assert(house->replies == lanes[GY_LANE_REPLY].own + lanes[GY_LANE_REPLY].ends +
+					    lanes[GY_LANE_EXCEPTION].own +
+					    lanes[GY_LANE_EXCEPTION].ends);
+	gy_assert(house->events == lanes[GY_LANE_EVENT].own);
+	gy_assert(house->limit == 0 ||
+		  house->waiting == lanes[GY_LANE_ASK].own + lanes[GY_LANE_NOTICE].own);
+	gy_assert(((house->reasons & GY_CLOSED_BY_BARRIER) != 0) ==
+		  (extra != NULL && extra->barrier != NULL));
+	gy_assert(!house->plain || house->limit == 0);
+	check_stacks(house);
 }

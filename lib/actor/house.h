@@ -166,6 +166,12 @@ enum { GY_HOUSE_TEXT_BYTES = 192 };
 /* "waiting", or "running, closed by a barrier, a restart"; returns @text. */
 const char *gy_house_describe(const struct gy_house *house, char text[GY_HOUSE_TEXT_BYTES]);
 
+/*
+ * Asserts what holds of a house between two runs, on its own loop: its lanes, its counts, its
+ * reasons, its suspended stacks. Takes time in proportion to what waits.
+ */
+void gy_house_check(const struct gy_house *house);
+
 /* ---- questions ---- */
 
 /* Whether another loop may run the house: then only its lanes may be touched. On its own loop. */

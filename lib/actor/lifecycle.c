@@ -121,6 +121,7 @@ void gy_spawn_arrived(struct gy_home *home, struct gyre_mail *mail)
 
 	int r = home->draining || home->leaving ? -ESHUTDOWN : install(home, house, order);
 
+	gy_assert(house->home == home);
 	if (gy_unlikely(r < 0)) {
 		if (r == -ENOMEM) {
 			warn_unmade(home, order->class);
@@ -343,6 +344,7 @@ void gy_house_mount(struct gy_loop *loop, struct gy_job *job)
 {
 	struct gy_house *house = gy_container_of(job, struct gy_house, job);
 
+	gy_assert(house->status == GY_HOUSE_MOUNTING && house->home == gy_home_of(loop));
 	mount(gy_home_of(loop), house, house->argument);
 	gy_house_set_status(house, GY_HOUSE_WAITING);
 	if (gy_house_is_stopped(house) || gy_house_can_run(house)) {
@@ -478,7 +480,9 @@ static void finish(struct gy_home *home, struct gy_house *house)
 {
 	int reason = reason_of(house);
 
+	gy_assert(house->status == GY_HOUSE_STOPPING);
 	abort_stacks(house);
+	gy_assert(house->promises.count == 0); /* each was of a stack */
 	if (house->extra != NULL) {
 		empty_extra(house);
 	}
@@ -541,6 +545,7 @@ void gy_house_channels_closed(struct gy_house *house)
 
 void gy_house_children_gone(struct gy_house *house)
 {
+	gy_assert(house->status == GY_HOUSE_STOPPING && house->extra->awaits_children);
 	house->extra->awaits_children = false;
 	finish_unless_it_awaits(house);
 }

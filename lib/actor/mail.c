@@ -41,6 +41,7 @@ struct gyre_mail *gy_mail_get_slow(struct gy_home *home, const struct gyre_type 
 
 void gy_mail_destroy(struct gyre_mail *mail)
 {
+	gy_assert(gy_mail_holds(mail));
 	mail->node.owner &= (uint16_t)~GY_NODE_HOLDS;
 	mail->type->destroy(mail->payload);
 }

@@ -17,6 +17,7 @@ void gy_house_channels_ready(struct gy_house *house)
 
 void gy_house_close(struct gy_house *house, int reason)
 {
+	gy_assert(reason <= 0 && house->status != GY_HOUSE_FREE);
 	/* The first reason counts. Without memory for it watchers are told of none. */
 	if (reason != 0 && !gy_house_is_stopped(house) && gy_house_extra_get(house) != NULL) {
 		house->extra->reason = reason;
@@ -150,6 +151,7 @@ void gy_house_put_first(struct gy_house *house, enum gy_lane lane, struct gy_nod
 {
 	struct gy_home *home = house->home;
 
+	gy_assert(lane == GY_LANE_ASK || lane == GY_LANE_NOTICE);
 	if (house->limit != 0) {
 		for (struct gy_node *node = first; node != last; node = node->next) {
 			count_up(house);
@@ -172,6 +174,7 @@ void gy_house_open_front(struct gy_house *house)
 {
 	struct gy_home *home = house->home;
 
+	gy_assert(house->status == GY_HOUSE_RUNNING);
 	home->front_waits = false;
 	for (uint32_t lane = 0; lane < GY_LANES; lane++) {
 		struct gy_node *last = home->put_first[lane];

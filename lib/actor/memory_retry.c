@@ -74,6 +74,7 @@ void gy_house_retry_later(struct gy_house *house, enum gy_closed_reason reason)
 {
 	struct gy_home *home = house->home;
 
+	gy_assert((reason & GY_CLOSED_BY_NO_MEMORY) == reason);
 	if (gy_house_is_stopped(house)) {
 		return;
 	}

@@ -131,6 +131,7 @@ void gy_promise_fail_later(struct gy_promise *promise, int error)
 {
 	struct gy_wheel *wheel = &promise->stack->home->loop.wheel;
 
+	gy_assert(error < 0 && !promise->completed);
 	promise->lost = error;
 	gy_timer_stop(wheel, &promise->timer);
 	gy_timer_start(wheel, &promise->timer, GYRE_MILLISECONDS(1));
@@ -317,6 +318,7 @@ bool gy_promise_complete(struct gy_house *house, struct gyre_mail *mail)
 	}
 	promise = gy_container_of(item, struct gy_promise, item);
 	stack = promise->stack;
+	gy_assert(stack->house == house); /* and its stack waits, so that it can go on */
 	gy_timer_stop(&home->loop.wheel, &promise->timer);
 	gy_list_remove(&promise->link);
 	gy_list_append(&stack->completed, &promise->link);

@@ -47,6 +47,7 @@ static void fired(struct gy_timer *timer)
 	uint64_t now_ns = gy_clock_ns(&loop->clock);
 	uint64_t idle_ns = now_ns - timeout->active_ns;
 
+	gy_assert(timeout->timeout_ns > 0 && timeout->house->extra->receive_timeout == timeout);
 	if (idle_ns < timeout->timeout_ns) {
 		gy_timer_start(&loop->wheel, timer, timeout->timeout_ns - idle_ns);
 	} else if (!timeout->waiting && tell(timeout, now_ns) < 0) {

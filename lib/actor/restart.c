@@ -119,6 +119,7 @@ static void order_restart(struct gy_house *house, int error)
 
 void gy_house_failed(struct gy_house *house, int error)
 {
+	gy_assert(error < 0);
 	switch (house->class_info->class->strategy) {
 	case GYRE_STRATEGY_RESTART:
 		order_restart(house, error);
@@ -171,6 +172,7 @@ void gy_house_restart(struct gy_house *house)
 					  class->after_restart };
 	struct gy_restart *restart = house->extra->restart;
 
+	gy_assert(house->status == GY_HOUSE_RUNNING);
 	if (!restart->due || gy_house_is_stopped(house)) {
 		return;
 	}

@@ -78,6 +78,7 @@ static void count_drop(struct gy_home *home, const struct gyre_mail *mail, struc
 void gy_drop(struct gy_home *home, struct gyre_mail *mail, struct gyre_address to,
 	     enum gyre_drop reason, int error)
 {
+	gy_assert(error <= 0 && (unsigned)reason < GYRE_DROP_COUNT);
 	count_drop(home, mail, to, reason);
 	if (mail->node.kind == GY_MAIL_ASK) {
 		gy_fail_ask(home, mail, error);
@@ -265,6 +266,7 @@ void gy_fail_ask(struct gy_home *home, struct gyre_mail *ask, int error)
 {
 	struct gyre_address asker = gy_mail_sender(ask);
 
+	gy_assert(error < 0);
 	gy_mail_release(ask);
 	ask->type = &gy_type_exception;
 	ask->node.kind = GY_MAIL_EXCEPTION;

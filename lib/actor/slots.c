@@ -68,6 +68,7 @@ static int take_slot(struct gy_home *home, struct gy_house **ret_house)
 
 	if (link != NULL) {
 		house = gy_container_of(link, struct gy_house, job.link);
+		gy_assert(house->status == GY_HOUSE_FREE && house->home == home);
 	} else {
 		uint32_t slot = slots->used;
 
@@ -127,7 +128,8 @@ void gy_slots_release(struct gy_home *home, struct gy_house *house)
 	house->replies = 0;
 	house->events = 0;
 	house->channels_actor = false;
-	gy_assert(house->extra == NULL && house->family == NULL);
+	gy_assert(house->extra == NULL && house->family == NULL && house->sealed == NULL);
+	gy_assert(gy_list_empty(&house->suspended) && house->promises.count == 0);
 	gy_home_clear_running(home, house);
 	(void)pthread_mutex_lock(&home->slots.mutex);
 	gy_fifo_push(&home->slots.free, &house->job.link);

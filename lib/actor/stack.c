@@ -64,6 +64,7 @@ static void keep(struct gy_stack *stack)
 	if (stack->suspended) {
 		return;
 	}
+	gy_assert(stack->home->scratch[stack->size_class] == stack);
 	stack->suspended = true;
 	stack->home->scratch[stack->size_class] = NULL;
 	gy_list_append(&house->suspended, &stack->item);
@@ -94,6 +95,7 @@ void gy_stack_clean(struct gy_stack *stack)
 	if (!stack->suspended) {
 		return;
 	}
+	gy_assert(gy_list_empty(&stack->outstanding) && gy_list_empty(&stack->completed));
 	stack->suspended = false;
 	gy_list_remove(&stack->item);
 	end_barrier(stack);

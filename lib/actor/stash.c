@@ -57,6 +57,7 @@ static struct gyre_mail *take_first(struct gy_house *house)
 	struct gy_stash *stash = &house->extra->stash;
 	struct gy_node *node = stash->first;
 
+	gy_assert(stash->count > 0 && (node == stash->last) == (stash->count == 1));
 	stash->first = node->next;
 	stash->count--;
 	gy_count(&house->home->counters.sent, 1);

@@ -90,6 +90,7 @@ bool gy_house_seal(struct gy_loop *loop, struct gy_job *job)
 	if (mail == NULL) {
 		return false;
 	}
+	gy_assert(house->sealed == NULL && house->status == GY_HOUSE_READY);
 	*record_of(mail) = (struct record){ .house = house };
 	seal_lane(house, GY_LANE_ASK, &record_of(mail)->asks);
 	seal_lane(house, GY_LANE_NOTICE, &record_of(mail)->notices);
@@ -121,6 +122,7 @@ void gy_house_defer(struct gy_home *home, struct gy_house *house, struct gyre_ma
 {
 	struct gy_node *last = home->deferred;
 
+	gy_assert(gy_house_is_away(house) && house->self.loop == home->loop.index);
 	mail->to_slot = house->self.slot;
 	mail->to_cookie = house->self.cookie;
 	mail->node.next = last == NULL ? &mail->node : last->next;
@@ -145,6 +147,7 @@ void gy_house_unseal(struct gy_loop *loop, struct gy_job *job)
 	struct gy_home *home = gy_home_of(loop);
 	struct gyre_mail *mail = house->sealed;
 
+	gy_assert(gy_house_is_away(house) && house->home == home);
 	house->sealed = NULL;
 	put_back(house, GY_LANE_ASK, &record_of(mail)->asks);
 	put_back(house, GY_LANE_NOTICE, &record_of(mail)->notices);
@@ -197,6 +200,7 @@ static void run_here(struct gy_home *thief, struct gy_house *house, struct recor
 {
 	uint32_t handled;
 
+	gy_assert(thief->here == thief->loop.index && !thief->front_waits);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* its kind is the thief's before it is shown */
 	thief->here = GY_LOOP_NONE;
 	handled = gy_house_run_sealed(thief, house, &record->asks, &record->notices);
@@ -220,6 +224,7 @@ void gy_house_run_stolen(struct gy_loop *loop, struct gy_job *job)
 	uint16_t back = house->self.loop;
 	uint64_t from = gy_ticks(&loop->clock);
 
+	gy_assert(gy_house_is_away(house) && back != loop->index);
 	house->class_info = gy_class_info_get(thief, info->class);
 	if (house->class_info != NULL) {
 		house->home = thief;

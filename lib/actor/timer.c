@@ -85,6 +85,7 @@ bool gy_timer_claim(struct gy_house *house, struct gyre_mail *mail)
 	struct gyre_timeout *timeout = (struct gyre_timeout *)gyre_payload(mail);
 	struct actor_timer *timer = find(house, timeout->key);
 
+	gy_assert(mail->node.kind == GY_MAIL_EVENT);
 	if (timer == NULL || timer->generation != mail->ask_id) {
 		return false;
 	}

@@ -231,6 +231,7 @@ static void let_go_of(struct gy_house *house, enum gy_lane lane)
 
 void gy_watch_release(struct gy_house *house)
 {
+	gy_assert(gy_graceful_stop_is_closing(house));
 	let_go_of(house, GY_LANE_ASK);
 	let_go_of(house, GY_LANE_NOTICE);
 }

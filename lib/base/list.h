@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/assert.h"
+
 struct gy_list {
 	struct gy_list *next;
 	struct gy_list *previous;
@@ -39,6 +41,20 @@ static inline void gy_list_remove(struct gy_list *item)
 	item->next->previous = item->previous;
 	item->previous->next = item->next;
 	gy_list_init(item);
+}
+
+/* Asserts that the links of a list agree in both directions; returns how many items it has. */
+static inline uint32_t gy_list_check(const struct gy_list *list)
+{
+	const struct gy_list *item = list;
+	uint32_t count = 0;
+
+	do {
+		gy_assert(item->next->previous == item);
+		item = item->next;
+		count++;
+	} while (item != list);
+	return count - 1;
 }
 
 /* Moves all of @from to the end of @to. */

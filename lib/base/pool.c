@@ -60,6 +60,26 @@ static void forget_free(const struct gy_pool *pool, uint32_t from)
 	gy_assert(left == pool->total - (pool->free_count - from));
 }
 
+void gy_pool_check(const struct gy_pool *pool)
+{
+	uint32_t known = 0;
+
+	gy_assert(pool->free_count <= pool->capacity);
+	mark_free(pool, 0);
+	for (uint32_t i = 0; i < pool->free_count; i++) {
+		gy_assert(is_marked(pool, pool->free[i], i) &&
+			  !is_marked(pool, pool->free[i], i + 1));
+	}
+	if (!pool->is_known) {
+		return;
+	}
+	gy_assert(pool->free_count <= pool->total && pool->total <= pool->capacity);
+	for (uint32_t i = 0; i < pool->total; i++) {
+		known += is_marked(pool, pool->all[i], 0);
+	}
+	gy_assert(known == pool->free_count);
+}
+
 void gy_pool_each_lost(struct gy_pool *pool, gy_lost_fn lost, void *arg)
 {
 	if (!pool->is_known || pool->free_count == pool->total) {

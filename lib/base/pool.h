@@ -59,6 +59,10 @@ GY_COLD int gy_pool_grow(struct gy_pool *pool);
  * at again. */
 bool gy_pool_trim(struct gy_pool *pool, uint32_t keep);
 
+/* Asserts that the free objects differ from each other, and are of this pool where it knows its
+ * objects. On the pool's thread: writes to the begin of free objects. */
+void gy_pool_check(const struct gy_pool *pool);
+
 /* From any thread: what there was at about that time. */
 void gy_pool_use_add(const struct gy_pool *pool, struct gy_pool_use *sum);
 

@@ -50,3 +50,11 @@ bool gy_sizes_trim(struct gy_sizes *sizes, uint32_t keep)
 	}
 	return again;
 }
+
+void gy_sizes_check(const struct gy_sizes *sizes)
+{
+	for (uint32_t i = 0; i < GY_SIZES_COUNT; i++) {
+		gy_assert(sizes->pools[i].object_bytes == gy_sizes_bytes((uint8_t)i));
+		gy_pool_check(&sizes->pools[i]);
+	}
+}

@@ -28,6 +28,9 @@ int32_t gy_sizes_fini(struct gy_sizes *sizes);
 /* gy_pool_trim() for each pool; whether any is to be looked at again. */
 bool gy_sizes_trim(struct gy_sizes *sizes, uint32_t keep);
 
+/* gy_pool_check() for each pool. */
+void gy_sizes_check(const struct gy_sizes *sizes);
+
 /* From any thread. */
 void gy_sizes_use_add(const struct gy_sizes *sizes, struct gy_pool_use *sum);
 

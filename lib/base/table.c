@@ -52,3 +52,19 @@ void gy_table_fini(struct gy_table *table, struct gy_sizes *sizes)
 	put_buckets(table, sizes);
 	*table = (struct gy_table){ 0 };
 }
+
+void gy_table_check(const struct gy_table *table)
+{
+	uint32_t count = 0;
+
+	gy_assert((table->size & (table->size - 1)) == 0 || table->size == 0);
+	for (uint32_t i = 0; i < table->size; i++) {
+		const struct gy_table_item *item = table->buckets[i];
+
+		for (; item != NULL; item = item->next) {
+			gy_assert((item->key & (table->size - 1)) == i);
+			count++;
+		}
+	}
+	gy_assert(count == table->count);
+}

@@ -83,6 +83,9 @@ static inline void gy_table_unlink(struct gy_table *table, struct gy_sizes *size
 	}
 }
 
+/* Asserts that each item stands in the bucket of its key, and that the count is right. */
+void gy_table_check(const struct gy_table *table);
+
 /* Takes out the item of @key and returns it; NULL when there is none. */
 static inline struct gy_table_item *gy_table_take(struct gy_table *table, struct gy_sizes *sizes,
 						  uint64_t key)

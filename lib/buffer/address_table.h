@@ -42,7 +42,7 @@ bool gy_address_table_trim(struct gy_address_table *addresses);
 static inline struct gy_shared_address *
 gy_address_table_at(const struct gy_address_table *addresses, uint32_t peer)
 {
-	gy_verify(peer != 0 && (peer - 1) / GY_ADDRESS_TABLE_CHUNK < addresses->chunks_count);
+	gy_assert(peer != 0 && (peer - 1) / GY_ADDRESS_TABLE_CHUNK < addresses->chunks_count);
 	return &addresses->chunks[(peer - 1) / GY_ADDRESS_TABLE_CHUNK]
 				 [(peer - 1) % GY_ADDRESS_TABLE_CHUNK];
 }

@@ -39,7 +39,7 @@ static void drop_first(struct gyre_buffer *buffer)
 	struct gy_buffer_pools *pools = buffer->pools;
 	struct gy_slice *next = buffer->first.next;
 
-	gy_verify(buffer->first.page != NULL);
+	gy_assert(buffer->first.page != NULL);
 	gy_page_unref(pools, buffer->first.page);
 	if (next == NULL) {
 		gy_buffer_set_first(buffer, &(struct gy_slice){ 0 });

@@ -468,7 +468,7 @@ void gy_output_sent(struct gy_op *op, const struct gy_completion *completion)
 		sent_otherwise(channel, result);
 		return;
 	}
-	gy_verify(channel->output_bytes == (uint32_t)result && channel->output_buffers == 1);
+	gy_assert(channel->output_bytes == (uint32_t)result && channel->output_buffers == 1);
 	gy_count(&channel->channels->counters.bytes_sent, (uint32_t)result);
 	channel->output_bytes = 0;
 	channel->output_buffers = 0;

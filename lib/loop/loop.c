@@ -11,8 +11,9 @@
 #include "loop/steal.h"
 
 enum {
-	PHASE2_ROUNDS_MAX = 64, /* rounds of work that phase 2 makes for itself */
-	INBOX_TAKE_MAX = 8192,	/* nodes a round, so that a flood cannot hold phase 2 */
+	PHASE2_ROUNDS_MAX = 64,	 /* rounds of work that phase 2 makes for itself */
+	INBOX_TAKE_MAX = 8192,	 /* nodes a round, so that a flood cannot hold phase 2 */
+	CHECK_EVERY_TURNS = 256, /* at assertions=full */
 	CLOCK_EVERY_JOBS = 16,
 	LONG_JOB_NS = 2000, /* from here on timing each costs less than one in a hundred */
 };
@@ -335,6 +336,9 @@ void gy_loop_turn(struct gy_loop *loop)
 	loop->pools_used = loop->pools_used || loop->executed;
 	count_idle(loop, loop->executed || completions > 0);
 	gy_count(&loop->counters.turns, 1);
+	if (GY_ASSERT_LEVEL >= 2 && loop->counters.turns % CHECK_EVERY_TURNS == 0) {
+		gy_walk(gy_loop_check(loop));
+	}
 	if (loop->counters.parks == parks) {
 		gy_loop_quiescent(); /* one that blocked has told so by going offline */
 	}

@@ -49,6 +49,8 @@ struct gy_loop_ops {
 	uint64_t *(*busy)(struct gy_loop *loop, struct gy_job *job);
 	/* Something was posted after gy_loop_end(). On any thread, and on several at once. */
 	void (*posted_late)(struct gy_loop *loop);
+	/* Walks structures of the floor above, at assertions=full alone; NULL for none. */
+	void (*check)(struct gy_loop *loop);
 };
 
 /*
@@ -214,6 +216,10 @@ void gy_loop_leave(void);
 /* One turn: three phases and the idle step. Blocks only if nothing can run. */
 void gy_loop_turn(struct gy_loop *loop);
 
+/* Walks the structures of the loop and of the floor above; gy_loop_turn() does so now and then, at
+ * assertions=full. Between two turns. */
+void gy_loop_check(struct gy_loop *loop);
+
 /* ---- the clock ---- */
 
 /*
@@ -344,6 +350,8 @@ static inline void gy_loop_node_put(struct gy_loop *loop, struct gy_node *node)
 void gy_loop_send(struct gy_loop *loop, uint16_t peer, struct gy_node *node);
 /* Hands over what waits in the outboxes and wakes parked receivers. */
 void gy_loop_flush(struct gy_loop *loop);
+/* Asserts that the chain of each outbox is whole, and that outboxes with mail are to be flushed. */
+void gy_outboxes_check(const struct gy_loop *loop);
 /* Wakes a peer if it is parked; goes out with the next submit. Whether it was. */
 bool gy_loop_wake_peer(struct gy_loop *loop, uint16_t peer);
 /* Delivers all that the inbox holds now, outside of a turn; for the stages of a stop. */

@@ -98,3 +98,17 @@ void gy_loop_leave(void)
 {
 	urcu_qsbr_unregister_thread();
 }
+
+void gy_loop_check(struct gy_loop *loop)
+{
+	gy_wheel_check(&loop->wheel);
+	gy_queue_check(&loop->channels);
+	gy_queue_check(&loop->state);
+	gy_outboxes_check(loop);
+	gy_sizes_check(&loop->nodes);
+	gy_assert(loop->mounting_count == gy_fifo_count(&loop->mounting));
+	gy_assert(loop->sure_ns + loop->lag_ns == loop->now_ns);
+	if (loop->ops->check != NULL) {
+		loop->ops->check(loop);
+	}
+}

@@ -123,6 +123,44 @@ void gy_loop_flush(struct gy_loop *loop)
 	loop->flush_count = 0;
 }
 
+static bool is_to_be_flushed(const struct gy_loop *loop, uint16_t peer)
+{
+	for (uint32_t i = 0; i < loop->flush_count; i++) {
+		if (loop->flush_list[i] == peer) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void check_chain(const struct gy_chain *chain)
+{
+	const struct gy_node *node = chain->first;
+
+	for (uint32_t i = 1; i < chain->count; i++) {
+		gy_assert(node != chain->last);
+		node = node->next;
+	}
+	gy_assert(chain->count == 0 || (node == chain->last && node->next == NULL));
+}
+
+void gy_outboxes_check(const struct gy_loop *loop)
+{
+	uint32_t waiting = 0;
+
+	for (uint32_t peer = 0; loop->peers != NULL && peer < gy_loops_made(loop->peers); peer++) {
+		const struct gy_outbox *outbox = &loop->outboxes[peer];
+
+		check_chain(&outbox->chain);
+		gy_assert(outbox->waiting == is_to_be_flushed(loop, (uint16_t)peer));
+		gy_assert(outbox->chain.count == 0 || outbox->waiting);
+		gy_assert(outbox->chain.count > 0 || !outbox->mail);
+		gy_assert(peer != loop->index || outbox->chain.count == 0);
+		waiting += outbox->waiting;
+	}
+	gy_assert(waiting == loop->flush_count);
+}
+
 void gy_loop_finish(struct gy_loop *loop)
 {
 	gy_loop_flush(loop);

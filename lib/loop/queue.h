@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/assert.h"
 #include "base/list.h"
 
 struct gy_job {
@@ -46,6 +47,13 @@ static inline struct gy_job *gy_queue_pop(struct gy_queue *queue)
 		}
 	}
 	return (struct gy_job *)gy_fifo_pop(from);
+}
+
+/* Asserts that the count is that of both FIFOs. */
+static inline void gy_queue_check(const struct gy_queue *queue)
+{
+	gy_assert(queue->count == gy_fifo_count(&queue->high) + gy_fifo_count(&queue->normal));
+	gy_assert(queue->passed <= queue->starvation_limit);
 }
 
 static inline bool gy_queue_empty(const struct gy_queue *queue)

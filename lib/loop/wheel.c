@@ -51,10 +51,18 @@ static uint64_t tick_after(const struct gy_wheel *wheel, uint64_t deadline_ns)
 	return tick < tick_max ? tick : tick_max;
 }
 
+/* The slot number, over all levels, of a tick that lies ahead. */
+static uint32_t slot_of(const struct gy_wheel *wheel, uint64_t tick)
+{
+	uint32_t level = (uint32_t)(63 - __builtin_clzll(tick ^ wheel->tick)) / GY_WHEEL_BITS;
+
+	return level * GY_WHEEL_SLOTS +
+	       (uint32_t)(tick >> (level * GY_WHEEL_BITS)) % GY_WHEEL_SLOTS;
+}
+
 static void place(struct gy_wheel *wheel, struct gy_timer *timer, uint64_t tick)
 {
-	uint32_t level;
-	uint32_t slot;
+	uint32_t at;
 
 	timer->deadline_tick = tick;
 	if (tick <= wheel->tick) {
@@ -62,11 +70,11 @@ static void place(struct gy_wheel *wheel, struct gy_timer *timer, uint64_t tick)
 		gy_list_append(&wheel->due, &timer->item);
 		return;
 	}
-	level = (uint32_t)(63 - __builtin_clzll(tick ^ wheel->tick)) / GY_WHEEL_BITS;
-	slot = (uint32_t)(tick >> (level * GY_WHEEL_BITS)) % GY_WHEEL_SLOTS;
-	timer->place = (uint16_t)(level * GY_WHEEL_SLOTS + slot);
-	wheel->occupied[level] |= UINT64_C(1) << slot;
-	gy_list_append(&wheel->slots[level][slot], &timer->item);
+	gy_assert(tick <= tick_max);
+	at = slot_of(wheel, tick);
+	timer->place = (uint16_t)at;
+	wheel->occupied[at / GY_WHEEL_SLOTS] |= UINT64_C(1) << at % GY_WHEEL_SLOTS;
+	gy_list_append(&wheel->slots[at / GY_WHEEL_SLOTS][at % GY_WHEEL_SLOTS], &timer->item);
 }
 
 void gy_timer_start_at(struct gy_wheel *wheel, struct gy_timer *timer, uint64_t deadline_ns)
@@ -199,4 +207,37 @@ void gy_timer_unpack(struct gy_wheel *wheel, struct gy_timer *timer)
 		timer->place = GY_TIMER_STOPPED;
 		gy_timer_start_at(wheel, timer, deadline_ns);
 	}
+}
+
+static uint64_t check_list(const struct gy_list *list, uint32_t place)
+{
+	for (const struct gy_list *item = list->next; item != list; item = item->next) {
+		gy_assert(gy_container_of(item, const struct gy_timer, item)->place == place);
+	}
+	return gy_list_check(list);
+}
+
+static uint64_t check_slot(const struct gy_wheel *wheel, uint32_t at)
+{
+	const struct gy_list *list = &wheel->slots[at / GY_WHEEL_SLOTS][at % GY_WHEEL_SLOTS];
+	bool occupied = (wheel->occupied[at / GY_WHEEL_SLOTS] >> at % GY_WHEEL_SLOTS & 1) != 0;
+
+	gy_assert(occupied == !gy_list_empty(list));
+	for (const struct gy_list *item = list->next; item != list; item = item->next) {
+		uint64_t tick = gy_container_of(item, const struct gy_timer, item)->deadline_tick;
+
+		gy_assert(tick > wheel->tick && slot_of(wheel, tick) == at);
+	}
+	return check_list(list, at);
+}
+
+void gy_wheel_check(const struct gy_wheel *wheel)
+{
+	uint64_t count = check_list(&wheel->fresh, GY_TIMER_FRESH);
+
+	count += check_list(&wheel->due, GY_TIMER_DUE);
+	for (uint32_t at = 0; at < GY_WHEEL_LEVELS * GY_WHEEL_SLOTS; at++) {
+		count += check_slot(wheel, at);
+	}
+	gy_assert(count == wheel->count);
 }

@@ -107,6 +107,8 @@ void gy_timer_unpack(struct gy_wheel *wheel, struct gy_timer *timer);
 void gy_wheel_advance(struct gy_wheel *wheel, uint64_t now_ns);
 /* Fires the timers that are due, without those that are made due meanwhile. Returns how many. */
 uint32_t gy_wheel_fire(struct gy_wheel *wheel);
+/* Asserts that each timer stands where its deadline belongs, and that the count is right. */
+void gy_wheel_check(const struct gy_wheel *wheel);
 /* The clock reading at which gy_wheel_advance() has something to do; UINT64_MAX for never. */
 uint64_t gy_wheel_next_ns(const struct gy_wheel *wheel);
 

@@ -222,7 +222,7 @@ static inline unsigned char *gy_ring_buffers_taken(struct gy_ring *ring, uint16_
 	unsigned char *bytes = *next;
 	unsigned char *end = bytes + (count > 0 ? (uint32_t)count : 0);
 
-	gy_verify(buffer % GY_RING_DATAGRAM_BUFFERS < buffers->count);
+	gy_assert(buffer % GY_RING_DATAGRAM_BUFFERS < buffers->count);
 	gy_sanitize_give(bytes, (size_t)(end - bytes));
 	*next = end;
 	if (!filling) {

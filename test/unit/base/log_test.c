@@ -71,3 +71,15 @@ Test(assert, that_holds_does_nothing)
 	gy_assert(lines == 0);
 	gy_verify(lines == 0);
 }
+
+static void count_line(void)
+{
+	lines++;
+}
+
+Test(assert, calls_a_walker_only_at_the_level_full)
+{
+	lines = 0;
+	gy_walk(count_line());
+	cr_assert_eq(lines, GY_ASSERT_LEVEL >= 2);
+}
