@@ -2,9 +2,9 @@
  * Cycles of waits: an actor asks another, which asks a third, which cannot answer before the first
  * has its answer, since a barrier, or a mount or restart hook that waits, holds it back. Deadlines
  * end such a cycle; here it gets a name. When an ask has timed out, a probe follows it from house
- * to house, on whatever loop, along what the stack that deals with it waits for; where that is a
- * house whose mailbox is held closed by a stack that the probe has seen waiting, the chain is
- * logged.
+ * to house, on whatever loop: from the stack that deals with the ask to the ask that this stack
+ * waits for. If that leads to a house whose mailbox is held closed by a stack that the probe has
+ * seen waiting, the chain is logged.
  */
 #include <stdio.h>
 
@@ -31,7 +31,7 @@ static const struct gyre_type type_probe = { .name = "probe",
 					     .id = 0x0f,
 					     .bytes = sizeof(struct probe) };
 
-/* Tells of the cycle from hop @first on. */
+/* Logs the cycle from hop @first on. */
 static void log_cycle(struct gy_home *home, const struct probe *probe, uint32_t first)
 {
 	char text[TEXT_BYTES];
@@ -50,7 +50,7 @@ static void log_cycle(struct gy_home *home, const struct probe *probe, uint32_t 
 			     probe->hops[0].name, text);
 }
 
-/* The stack whose end opens the mailbox: of a mount or a restart hook that waits, or a barrier. */
+/* The stack whose end opens the mailbox: of a barrier, or of a mount or restart hook that waits. */
 static const struct gy_stack *holder_of(const struct gy_house *house)
 {
 	const struct gy_list *item = house->suspended.previous; /* it has begun to wait last */
@@ -62,7 +62,8 @@ static const struct gy_stack *holder_of(const struct gy_house *house)
 	return house->extra == NULL ? NULL : house->extra->barrier;
 }
 
-/* The stack that deals with an ask; if the ask still waits, that which holds the mailbox closed. */
+/* The stack that deals with an ask; if the ask still waits, the stack that holds the mailbox
+ * closed. */
 static const struct gy_stack *stack_of(const struct gy_house *house, struct gy_origin asker,
 				       uint64_t ask_id)
 {
@@ -90,7 +91,8 @@ static void append(struct probe *probe, const struct gy_stack *stack)
 	};
 }
 
-/* Whether that ask goes to a house that the chain holds closed; then it is told. */
+/* Logs the cycle if that ask goes to a house that the chain holds closed; returns whether it
+ * does. */
 static bool closes_cycle(struct gy_home *home, const struct probe *probe,
 			 const struct gy_promise *promise)
 {
@@ -109,7 +111,8 @@ static bool can_be_followed(const struct gy_home *home, const struct gy_promise 
 	       promise->to.loop < gy_loops_made(home->loop.peers);
 }
 
-/* The ask to follow from a stack: the first, unless one closes a cycle; NULL when that is told. */
+/* The ask to follow from a stack: the first, or NULL if one closes a cycle, which is then
+ * logged. */
 static const struct gy_promise *next_of(struct gy_home *home, const struct probe *probe,
 					const struct gy_stack *stack)
 {
@@ -130,7 +133,7 @@ static const struct gy_promise *next_of(struct gy_home *home, const struct probe
 	return first;
 }
 
-/* Follows @promise as far as it leads on this loop. Whether it leads to another. */
+/* Follows @promise as far as it leads on this loop. Returns whether it leads to another loop. */
 static bool follow(struct gy_home *home, struct gyre_mail *mail, const struct gy_promise *promise)
 {
 	struct probe *probe = (struct probe *)gyre_payload(mail);
@@ -160,7 +163,7 @@ static bool follow(struct gy_home *home, struct gyre_mail *mail, const struct gy
 	return false;
 }
 
-/* Has the ask fail for which all this is done, if that has waited. */
+/* Lets the ask fail whose time-out was held back for the probe. */
 static void come_home(struct gy_home *home, struct gyre_mail *mail)
 {
 	const struct probe *probe = (const struct probe *)gyre_payload(mail);
@@ -173,7 +176,7 @@ static void come_home(struct gy_home *home, struct gyre_mail *mail)
 		return;
 	}
 	house = gy_house_find(home, origin.slot, origin.cookie);
-	/* One that is away has left nothing outstanding: that ask has been answered meanwhile. */
+	/* A house that is away has nothing outstanding: that ask was answered meanwhile. */
 	if (house != NULL && !gy_house_is_away(house)) {
 		gy_promise_cycle_checked(house, probe->ask_id);
 	}
@@ -198,7 +201,7 @@ void gy_ask_cycle_probe_arrived(struct gy_home *home, struct gyre_mail *mail)
 	come_home(home, mail);
 }
 
-/* A storm of time-outs is not made worse by looking at each. */
+/* Limits probes, so that a storm of time-outs does not get worse. */
 static bool may_look(struct gy_home *home)
 {
 	if (home->loop.now_ns - home->probes_ns > GYRE_MILLISECONDS(100)) {

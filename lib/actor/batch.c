@@ -141,7 +141,7 @@ static struct gyre_mail *only_unanswered(const struct gy_batch *batch)
 	return only;
 }
 
-/* What a payload owns can be given to one asker only. */
+/* A payload with a destructor can be given to one asker only. */
 static int reply_to_only(struct gy_stack *stack, struct gyre_mail *mail)
 {
 	struct gyre_mail *ask = only_unanswered(stack->batch);

@@ -49,7 +49,7 @@ static struct gy_family *make(struct gy_home *home, struct gy_origin parent)
 	return family;
 }
 
-static void put_away(struct gy_home *home, struct gy_family *family)
+static void delete_family(struct gy_home *home, struct gy_family *family)
 {
 	gy_table_remove(&home->families, &home->parts, &family->item);
 	if (home->recent_family == family) {
@@ -93,14 +93,14 @@ int gy_family_join(struct gy_house *house, struct gy_origin parent)
 
 static void report(struct gy_house *parent);
 
-/* The last one has left. */
+/* Ends a family whose last child has left. */
 static void end(struct gy_home *home, struct gy_family *family)
 {
 	struct gy_origin parent = family->parent;
 	struct gyre_mail *order = family->order;
 
 	gy_assert(family->count == 0 && (order == NULL || parent.loop != home->loop.index));
-	put_away(home, family);
+	delete_family(home, family);
 	if (order != NULL) {
 		order->node.kind = GY_MAIL_CHILDREN_GONE;
 		gy_loop_send(&home->loop, parent.loop, &order->node);
@@ -131,7 +131,7 @@ void gy_family_leave(struct gy_house *house)
 	}
 }
 
-/* Whether none is left; else the last one will tell. */
+/* Orders all children to stop. True if there are none; else the last one reports. */
 static bool stop_family(struct gy_home *home, struct gy_origin parent, struct gyre_mail *order)
 {
 	struct gy_family *family = find(home, parent);
@@ -155,7 +155,7 @@ static bool stop_family(struct gy_home *home, struct gy_origin parent, struct gy
 
 /* ---- the parent's side ---- */
 
-static size_t brood_bytes(const struct gy_home *home)
+static size_t children_bytes(const struct gy_home *home)
 {
 	return sizeof(struct gy_children) +
 	       (home->loop.peers->max + BITS - 1) / BITS * sizeof(uint64_t);
@@ -178,7 +178,7 @@ static void tell(struct gy_children *children)
 	gy_loop_later(&children->parent->home->loop, &children->gone);
 }
 
-static void try_again(struct gy_timer *timer)
+static void retry_orders(struct gy_timer *timer)
 {
 	struct gy_children *children = gy_container_of(timer, struct gy_children, again);
 
@@ -201,7 +201,7 @@ int gy_children_add(struct gy_house *parent, uint16_t loop)
 {
 	struct gy_home *home = parent->home;
 	struct gy_house_extra *extra = gy_house_extra_get(parent);
-	size_t bytes = brood_bytes(home);
+	size_t bytes = children_bytes(home);
 
 	gy_assert(loop < home->loop.peers->max);
 	if (extra == NULL) {
@@ -214,13 +214,14 @@ int gy_children_add(struct gy_house *parent, uint16_t loop)
 		}
 		memset(extra->children, 0, bytes);
 		extra->children->parent = parent;
-		gy_timer_init(&extra->children->again, try_again);
+		gy_timer_init(&extra->children->again, retry_orders);
 	}
 	extra->children->loops[loop / BITS] |= UINT64_C(1) << loop % BITS;
 	return 0;
 }
 
-/* What the children know their parent by: a house that stops has another cookie already. */
+/* The origin by which the children know their parent: a stopping house has another cookie
+ * already. */
 static struct gy_origin origin_of(const struct gy_house *parent)
 {
 	struct gy_origin origin = parent->self;
@@ -229,7 +230,7 @@ static struct gy_origin origin_of(const struct gy_house *parent)
 	return origin;
 }
 
-/* Orders one loop to stop its children; what there is no memory for is left for later. */
+/* Orders one loop to stop its children; an order that lacks memory is left for later. */
 static void order_one(struct gy_children *children, uint16_t loop)
 {
 	struct gy_home *home = children->parent->home;
@@ -253,7 +254,7 @@ static void order_one(struct gy_children *children, uint16_t loop)
 	}
 }
 
-/* Whether nothing is left to be ordered or awaited. */
+/* Orders all loops that have children. True when no order or report is outstanding. */
 static bool order_all(struct gy_children *children)
 {
 	struct gy_loop *loop = &children->parent->home->loop;
@@ -284,7 +285,7 @@ void gy_children_fini(struct gy_house *house)
 
 	if (children != NULL) {
 		gy_timer_stop(&house->home->loop.wheel, &children->again);
-		gy_sizes_delete(&house->home->parts, children, brood_bytes(house->home));
+		gy_sizes_delete(&house->home->parts, children, children_bytes(house->home));
 		house->extra->children = NULL;
 	}
 }

@@ -22,13 +22,14 @@ struct gy_family {
 	struct gy_table_item item;
 	struct gy_origin parent;
 	uint32_t count;
-	uint32_t first;		 /* slot of a child; they stand in a ring */
-	struct gyre_mail *order; /* to stop, of a parent elsewhere; goes back as the report */
+	uint32_t first; /* slot of a child; they stand in a ring */
+	struct gyre_mail
+		*order; /* the order of a parent elsewhere to stop; goes back as the report */
 };
 
-/* What a parent knows of its children; hangs at its extra part. */
+/* The parent's side; hangs at the extra part of its house. */
 struct gy_children {
-	struct gy_timer again; /* to order once more what there was no memory for */
+	struct gy_timer again; /* to repeat orders that lacked memory */
 	struct gy_later gone;
 	struct gy_house *parent;
 	uint32_t reports; /* that are awaited */
@@ -41,14 +42,15 @@ int gy_children_add(struct gy_house *parent, uint16_t loop);
 /* Puts a new house into the family of @parent, which may be nobody; -ENOMEM. */
 int gy_family_join(struct gy_house *house, struct gy_origin parent);
 void gy_family_leave(struct gy_house *house);
-/* Of a house that stops: whether no child is left. Else gy_house_children_gone() follows. */
+/* Stops the children of a stopping house. True if no child is left; else gy_house_children_gone()
+ * follows. */
 bool gy_children_stop(struct gy_house *house);
 void gy_children_fini(struct gy_house *house);
 
-/* Whether a house has children that live on its own loop. */
+/* Returns whether a house has children that live on its own loop. */
 bool gy_family_has_local_children(const struct gy_house *parent);
 
-/* Mail between homes. */
+/* Orders and reports between homes. Take the mail. */
 void gy_family_order_arrived(struct gy_home *home, struct gyre_mail *mail);
 void gy_family_report_arrived(struct gy_home *home, struct gyre_mail *mail);
 

@@ -1,6 +1,6 @@
 /*
- * Finding and making class_infos. A program has few classes, and mostly spawns of the same one
- * again and again.
+ * Finding and making the records of classes. A program has few classes, and mostly spawns the same
+ * one again and again.
  */
 #include "actor/class_info.h"
 
@@ -10,7 +10,7 @@
 #include "actor/stack.h"
 #include "base/memory.h"
 
-static void look_at_class(struct gy_class_info *info)
+static void read_class(struct gy_class_info *info)
 {
 	const struct gyre_class *class = info->class;
 
@@ -84,7 +84,7 @@ struct gy_class_info *gy_class_info_get(struct gy_home *home, const struct gyre_
 		home->class_infos.recent = info;
 	}
 	if (info->actors == 0) {
-		look_at_class(info);
+		read_class(info);
 	}
 	return info;
 }

@@ -1,11 +1,11 @@
 /*
- * A kind: what all houses of one class share on one loop. Dispatch reads the few facts of the class
- * that it needs for each message from here, and what the actors of the class do is counted here.
+ * The facts and counters that all houses of one class share on one loop. Dispatch reads the facts
+ * for each message.
  *
- * Kinds stand in a list that only grows while the system lives, so that any thread may read their
- * names and counters. A class may end with its last actor, and another may then stand at the same
- * address; so the kind has its own copy of the name, and looks at the class anew when it gets a
- * first actor.
+ * The records stand in a list that only grows while the system lives, so that any thread may read
+ * their names and counters. A class may end with its last actor, and another class may then have
+ * its address; so a record has its own copy of the name, and reads the class anew for the first
+ * actor.
  */
 #ifndef GY_ACTOR_CLASS_INFO_H
 #define GY_ACTOR_CLASS_INFO_H
@@ -46,9 +46,9 @@ struct gy_class_infos {
 	struct gy_class_info *recent;
 };
 
-/* The kind of a class, of which there may be no actor here; NULL when there is no memory. */
+/* The record of a class that may have no actor here; NULL when there is no memory. */
 struct gy_class_info *gy_class_info_get(struct gy_home *home, const struct gyre_class *class);
-/* The kind of a class for one more actor; NULL when there is no memory. */
+/* The record of a class for one more actor; NULL when there is no memory. */
 struct gy_class_info *gy_class_info_enter(struct gy_home *home, const struct gyre_class *class);
 static inline void gy_class_info_leave(struct gy_class_info *info)
 {

@@ -1,7 +1,7 @@
 /*
- * The logs of classes stand in a list of the system, which any loop may lengthen. It grows only as
- * long as loops turn, so that nobody who walks it needs a lock. The loop that first leaves out a
- * line starts a timer, which tells the count.
+ * The logs of classes stand in a list of the system, which any loop may lengthen. The list only
+ * grows while loops turn, so that readers need no lock. The first loop to leave out a line starts a
+ * timer, which logs the count.
  */
 #include "actor/class_log.h"
 
@@ -30,7 +30,7 @@ static struct gy_homes *homes_of(const struct gy_home *home)
 
 /* ---- the list ---- */
 
-/* Among those from @log on, before @end. */
+/* Searches from @log on, before @end. */
 static struct gy_class_log *find(struct gy_class_log *log, const struct gy_class_log *end,
 				 const char *name)
 {
@@ -51,7 +51,7 @@ static struct gy_class_log *make(const char *name)
 	return log;
 }
 
-/* Puts @log in front, unless another loop has been faster; returns the one that is there. */
+/* Puts @log in front, unless another loop was faster; returns the log that is in the list. */
 static struct gy_class_log *add(struct gy_homes *homes, struct gy_class_log *first,
 				struct gy_class_log *log)
 {

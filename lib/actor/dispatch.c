@@ -1,12 +1,12 @@
 /*
- * One run of a house: a pass over its mailboxes in strict order (replies, exceptions, asks,
- * notices, events, then channel completions). The pass works on a snapshot, so what arrives
- * meanwhile waits for the next one; and it handles no more than the run budget, so that a house
- * with a long queue goes to the back of the loop's. Where the budget ends a pass, the next one goes
- * on with the lanes behind, so that a flood of one kind does not shut out the others.
+ * The run of a house: a pass over its lanes in strict order (replies, exceptions, asks, notices,
+ * events, then channel completions). The pass works on a snapshot: mail that arrives meanwhile
+ * waits for the next pass. A pass handles no more than the run budget, so that a house with a long
+ * queue goes to the back of the loop's queue. Where the budget ends a pass, the next one goes on
+ * with the lanes behind, so that a flood of one kind does not shut out the others.
  *
- * The event of an end may stand in any lane, as watch.h tells. While one stands in another than
- * that of events the passes of the house look at each mail for it; others do not.
+ * The event of an end may stand in any lane (watch.h). While one stands in a lane other than that
+ * of events, the passes of the house look at each mail for it; other passes do not.
  */
 #include <errno.h>
 
@@ -28,7 +28,7 @@
 #include "actor/timer.h"
 #include "actor/watch.h"
 
-/* What a receive time-out counts as activity. */
+/* Lanes whose mail counts as activity for a receive time-out. */
 enum { ACTIVITY = (1U << GY_LANE_EVENT) - 1 };
 
 struct pass {
@@ -44,14 +44,13 @@ static void handled(struct pass *pass)
 	pass->budget--;
 }
 
-/* Whether the next message of a taken lane may run in this pass. */
+/* Returns whether the next message of a taken lane may run in this pass. */
 static inline bool may_go_on(const struct pass *pass, enum gy_lane lane)
 {
 	return pass->budget > 0 && (pass->house->closed & 1U << lane) == 0;
 }
 
-/* Puts back what the budget or a closed lane has left over of a taken lane, which may be nothing.
- */
+/* Puts back the rest of a taken lane, if the budget or a closed lane has left one. */
 static inline void put_rest_back(struct gy_house *house, enum gy_lane lane, struct gy_node *rest,
 				 struct gy_node *last)
 {
@@ -61,8 +60,8 @@ static inline void put_rest_back(struct gy_house *house, enum gy_lane lane, stru
 }
 
 /*
- * Runs a message of a class that has barriers. One that ends at once has been alone anyway; one
- * that waits closes the lanes until its own stack ends.
+ * Runs a message of a class that has barriers. A barrier that ends at once has been alone anyway; a
+ * barrier that waits closes the lanes until its own stack ends.
  */
 static __attribute__((noinline)) void call_barrier(struct pass *pass, struct gy_stack *stack)
 {
@@ -156,8 +155,8 @@ static inline void run_plain_notice(struct pass *pass, struct gyre_mail *mail)
 }
 
 /*
- * Whether nobody waits for that ask any more. The deadline of an actor that another loop runs is by
- * the clock of its own loop.
+ * Returns whether nobody waits for that ask any more. The deadline of an actor that another loop
+ * runs is by the clock of its own loop.
  */
 static inline bool is_overdue(const struct pass *pass, const struct gyre_mail *mail)
 {
@@ -197,7 +196,7 @@ static inline void run_ask(struct pass *pass, struct gyre_mail *mail)
 	}
 }
 
-/* What was called off may have waited already. */
+/* Returns whether an event still counts: it may have waited while its cause was called off. */
 static bool is_wanted(struct gy_house *house, struct gyre_mail *mail)
 {
 	switch (mail->type->id) {
@@ -213,8 +212,8 @@ static bool is_wanted(struct gy_house *house, struct gyre_mail *mail)
 }
 
 /*
- * An event comes once: the end of what is watched, a timer. So the stack is there before the event
- * is claimed. False without memory for it: then the event waits. @lane: where it stood.
+ * Runs an event, which comes once: so the stack is there before the event is claimed. False without
+ * memory for the stack: then the event waits. @lane is where it stood.
  */
 static bool run_event(struct pass *pass, enum gy_lane lane, struct gyre_mail *mail)
 {
@@ -277,7 +276,7 @@ static inline __attribute__((always_inline)) void run_mail(struct pass *pass, en
 	}
 }
 
-/* Asks or notices of a house with a limit: what is being handled waits no longer. */
+/* Runs a taken lane of a house with a limit: a message leaves the count before it is handled. */
 static __attribute__((noinline)) void run_bounded_lane(struct pass *pass, enum gy_lane lane,
 						       struct gy_node *first, struct gy_node *last)
 {
@@ -363,7 +362,7 @@ static void flush_batch(struct pass *pass, struct gy_batch **batch)
 	}
 }
 
-/* What is about to be handled waits no longer. */
+/* The message that is about to be handled waits no longer. */
 static inline void leave_mailbox(struct gy_house *house)
 {
 	if (house->limit != 0) {
@@ -393,7 +392,7 @@ add_to_batch(struct pass *pass, enum gy_lane lane, struct gy_batch **batch, stru
 	return true;
 }
 
-/* A lane of asks or notices of a class that has them in batches. */
+/* Runs a lane of asks or notices of a class that has them in batches. */
 static __attribute__((noinline)) void run_batched_lane(struct pass *pass, enum gy_lane lane,
 						       struct gy_node *first, struct gy_node *last)
 {
@@ -419,7 +418,7 @@ static __attribute__((noinline)) void run_batched_lane(struct pass *pass, enum g
 	put_rest_back(house, lane, node, last);
 }
 
-/* One loop a lane, so that nothing in it asks what kind of mail it has. */
+/* A loop for each lane, so that the loop need not ask what kind of mail it has. */
 static inline void run_lane(struct pass *pass, enum gy_lane lane, struct gy_node *first,
 			    struct gy_node *last)
 {
@@ -497,7 +496,7 @@ static __attribute__((noinline)) bool run_first(struct pass *pass, enum gy_lane 
 	return true;
 }
 
-/* Any lane but that of events, of a house that has ends in such lanes. */
+/* Runs any lane but that of events, of a house that has ends in such lanes. */
 static void run_lane_with_ends(struct pass *pass, enum gy_lane lane, struct gy_node *first,
 			       struct gy_node *last)
 {
@@ -557,7 +556,7 @@ static __attribute__((noinline)) void run_lanes_with_ends(struct pass *pass, uin
 	}
 }
 
-/* The lanes that the last pass did not come to have their turn before the others have another. */
+/* Lanes that the last pass did not reach have their turn before the others have another. */
 static __attribute__((noinline)) uint32_t resume_pass(struct gy_house *house, uint32_t taken)
 {
 	uint32_t left = taken & ~(uint32_t)house->passed_over;
@@ -593,7 +592,7 @@ static void run_lanes(struct pass *pass)
 	}
 }
 
-/* Most often there is nothing but notices, and nothing special about them. */
+/* Most often only notices are pending, and nothing is special about them. */
 static inline void run_plain_notices(struct pass *pass)
 {
 	struct gy_house *house = pass->house;
@@ -646,7 +645,7 @@ static __attribute__((noinline)) void run_all(struct pass *pass)
 	}
 }
 
-/* Does at the end of a run what keeps lanes closed until then. False if the house has stopped. */
+/* Does the work that kept lanes closed until the end of the run. False if the house has stopped. */
 static __attribute__((noinline)) bool end_closed(struct gy_home *home, struct gy_house *house)
 {
 	if (house->extra != NULL && house->extra->restart != NULL) {

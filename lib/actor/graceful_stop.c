@@ -38,7 +38,7 @@ static void time_is_up(struct gy_timer *timer)
 	gy_house_close(gy_container_of(timer, struct gy_graceful_stop, timer)->house, 0);
 }
 
-static struct gy_graceful_stop *retire_of(struct gy_house *house)
+static struct gy_graceful_stop *graceful_stop_of(struct gy_house *house)
 {
 	struct gy_house_extra *extra = gy_house_extra_get(house);
 
@@ -145,7 +145,7 @@ void gy_graceful_stop_defer(struct gy_home *home, struct gy_house *house, struct
 
 void gy_graceful_stop_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
 {
-	struct gy_graceful_stop *stop = retire_of(house);
+	struct gy_graceful_stop *stop = graceful_stop_of(house);
 	uint64_t end_ns = end_of(home, order_of(mail));
 	bool waited = order_of(mail)->until_ns != 0;
 

@@ -90,7 +90,7 @@ static void count_lost_mail(void *arg, const void *object)
 {
 	const struct gyre_mail *mail = (const struct gyre_mail *)object;
 
-	/* What came home, and was not fetched, shows no type any more. */
+	/* A node that came home, and was not fetched, shows no type any more. */
 	gy_tally_add((struct gy_tally *)arg,
 		     mail->node.kind == GY_NODE_RETURNED ? "(returned)" : mail->type->name);
 }

@@ -124,8 +124,8 @@ struct gy_home {
 	uint64_t number; /* the last of gy_home_number() */
 	struct gy_log_limit cycles_limit;
 	struct gy_timer unlogged_timer; /* see class_log.c */
-	struct gy_timer lack_timer; /* houses are closed for lack of memory; see memory_retry.c */
-	uint64_t probes_ns;	    /* since when @probes are counted; see ask_cycle.c */
+	struct gy_timer retry_timer; /* houses are closed for lack of memory; see memory_retry.c */
+	uint64_t probes_ns;	     /* since when @probes are counted; see ask_cycle.c */
 	uint32_t probes;
 	/* Mail for the front of lanes of the running house: rings, as in a house. */
 	struct gy_node *put_first[GY_LANES];
@@ -135,7 +135,7 @@ struct gy_home {
 	bool leaving;		  /* nothing new is spawned here: the loop retires */
 	uint32_t check_slot;	  /* the next that gy_home_check() looks at */
 
-	/* For gy_home_get_running(). */
+	/* Read by gy_home_get_running(): */
 	const struct gy_house *running; /* or the last that ran: its status tells */
 	const struct gy_house *hook;	/* whose mount or clean hook runs */
 	const struct gy_stack *resumed; /* that a promise has resumed */

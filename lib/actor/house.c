@@ -24,7 +24,7 @@ struct reason {
 	uint8_t lanes; /* that it closes, a bit each as in gy_house.pending */
 };
 
-/* By bit number. While a hook waits, its answers come in, and the work of the channel floor goes
+/* In the order of the bits. While a hook waits, answers come in, and work of the channel floor goes
  * on, since the hook may wait for a file. */
 static const struct reason reasons_by_bit[] = {
 	{ "a barrier", MAILBOX },

@@ -1,6 +1,6 @@
 /*
- * The extra part of a house: what only few houses need, so that the many stay small. It is built
- * when the first of it is needed and goes with the actor.
+ * The extra part of a house: fields that only few houses need, so that the many stay small. It is
+ * built when the first of them is needed, and goes with the actor.
  */
 #ifndef GY_ACTOR_HOUSE_EXTRA_H
 #define GY_ACTOR_HOUSE_EXTRA_H
@@ -37,7 +37,7 @@ struct gy_house_extra {
 	bool count_at_home; /* its mail is to be counted from when it is back; see steal_actor.c */
 };
 
-/* The extra part, which is built if need be; NULL when there is no memory. */
+/* The extra part, built if need be; NULL when there is no memory. */
 GY_COLD struct gy_house_extra *gy_house_extra_build(struct gy_house *house);
 
 static inline struct gy_house_extra *gy_house_extra_get(struct gy_house *house)
@@ -45,7 +45,7 @@ static inline struct gy_house_extra *gy_house_extra_get(struct gy_house *house)
 	return gy_likely(house->extra != NULL) ? house->extra : gy_house_extra_build(house);
 }
 
-/* What it held has been given back. */
+/* Frees the extra part, which is empty. */
 void gy_house_extra_fini(struct gy_house *house);
 
 #endif

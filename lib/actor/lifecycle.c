@@ -1,8 +1,8 @@
 /*
- * How actors come and go. A spawn reserves the slot at once, on whatever loop; what is to be
- * mounted there is told the loop by mail, so the address is good before the actor is. A stop makes
- * the address stale first and then takes down what the house holds; a house with open channels
- * or living children waits for them.
+ * The life of actors. A spawn reserves the slot at once, on whatever loop, and an order goes to
+ * that loop by mail; so the address is good before the actor is mounted. A stop makes the address
+ * stale first and then takes down what the house holds; a house with open channels or living
+ * children waits for them.
  */
 #include <errno.h>
 #include <string.h>
@@ -35,8 +35,8 @@ static void leave_extra(struct gy_house *house);
 static void make_stale(struct gy_house *house);
 
 /*
- * One that is not to be: the system stops, or there is no memory. Who knew its address may have
- * begun to watch it, or to stop it.
+ * Takes back a house that cannot be spawned: the system stops, or memory is lacking. Others may
+ * know its address already, and watch it or stop it.
  */
 static void refuse(struct gy_home *home, struct gy_house *house, const struct gy_spawn_order *order,
 		   int error)
@@ -63,7 +63,7 @@ static int enlist(struct gy_house *house, const struct gy_spawn_order *order)
 		       : house->home->options.directory->enlist(house, order->group);
 }
 
-/* It loses its names and leaves its groups. */
+/* Takes the house out of its names and groups. */
 static void withdraw(struct gy_house *house)
 {
 	if (house->extra != NULL && house->extra->name_entry != NULL) {
@@ -100,8 +100,8 @@ static int install(struct gy_home *home, struct gy_house *house, const struct gy
 	return 0;
 }
 
-/* The limit of the class holds, unless there was no memory even for the first of its actors here.
- */
+/* Warns within the limit of the class, unless memory was lacking even for the record of the
+ * class. */
 static GY_COLD void warn_unmade(struct gy_home *home, const struct gyre_class *class)
 {
 	const struct gy_class_info *info = gy_class_info_get(home, class);
@@ -156,14 +156,16 @@ static void fill_order(struct gyre_mail *mail, struct gyre_address to,
 	((struct gy_spawn_order *)gyre_payload(mail))->lent = false;
 }
 
-/* What is needed of memory before the slot; an order is needed for another loop only. */
+/* Checks the order and allocates all that the spawn needs besides the slot; a spawn on another loop
+ * needs a mail. */
 static int prepare(struct gy_home *home, const struct gy_spawn_order *order, uint16_t loop,
 		   struct gyre_mail **ret_mail)
 {
 	if (loop >= gy_loops_made(home->loop.peers) || !class_is_valid(order->class)) {
 		return -EINVAL;
 	}
-	/* The children of one that stops have had their orders: another would outlive it. */
+	/* The children of a stopping house have had their orders: another child would outlive
+	 * it. */
 	if (home->draining || home->leaving ||
 	    (order->parent != NULL && order->parent->status == GY_HOUSE_STOPPING)) {
 		return -ESHUTDOWN;
@@ -291,7 +293,8 @@ static int make_state(struct gy_home *home, struct gy_house *house)
 	return 0;
 }
 
-/* It ends before it has begun, and those that nobody watches would do so silently. */
+/* Ends the actor before it begins. Without the warning an actor that nobody watches would end
+ * silently. */
 static void fail_to_mount(struct gy_home *home, struct gy_house *house)
 {
 	gy_count(&home->counters.failed, 1);
@@ -359,7 +362,7 @@ static enum gyre_drop reason_to_drop(const struct gy_home *home)
 	return home->draining ? GYRE_DROP_SHUTDOWN : GYRE_DROP_STOPPED;
 }
 
-/* @address is what the senders knew: that of a house that stops is stale already. */
+/* @address is the one that senders knew: a stopping house has another cookie already. */
 static void drop_lanes(struct gy_home *home, struct gy_house *house, struct gyre_address address)
 {
 	enum gyre_drop reason = reason_to_drop(home);
@@ -389,7 +392,7 @@ static void drop_lanes(struct gy_home *home, struct gy_house *house, struct gyre
 			node = next;
 		}
 	}
-	while (gy_unlikely(watches != NULL)) { /* which are told at the very end */
+	while (gy_unlikely(watches != NULL)) { /* their watchers are told at the very end */
 		struct gyre_mail *mail = gy_mail_of(watches);
 
 		watches = watches->next;
@@ -397,7 +400,7 @@ static void drop_lanes(struct gy_home *home, struct gy_house *house, struct gyre
 	}
 }
 
-/* From here on the address finds nobody; the last cookie before reuse is set at the release. */
+/* Makes the address stale. The release of the slot sets the next cookie. */
 static void make_stale(struct gy_house *house)
 {
 	uint32_t cookie = house->self.cookie + 1;
@@ -405,7 +408,7 @@ static void make_stale(struct gy_house *house)
 	gy_store_release(&house->self.cookie, cookie == 0 ? 1 : cookie);
 }
 
-/* What a stopping house was known by until its cookie went on. */
+/* The address of a stopping house until its cookie went on. */
 static struct gyre_address last_address(const struct gy_house *house)
 {
 	struct gyre_address address = gy_house_address(house);
@@ -432,7 +435,7 @@ static void abort_stacks(struct gy_house *house)
 	}
 }
 
-/* For its watchers. */
+/* The reason that watchers are told. */
 static int reason_of(const struct gy_house *house)
 {
 	int reason = house->extra == NULL ? 0 : house->extra->reason;
@@ -440,7 +443,7 @@ static int reason_of(const struct gy_house *house)
 	return reason != 0 ? reason : house->home->draining ? -ESHUTDOWN : 0;
 }
 
-/* What may be in the extra part of a house that ends, before its state is cleaned. */
+/* Ends the parts of the extra part that go before the state is cleaned. */
 static GY_COLD void empty_extra(struct gy_house *house)
 {
 	gy_timers_stop(house);
@@ -450,7 +453,7 @@ static GY_COLD void empty_extra(struct gy_house *house)
 	gy_behaviour_reset(house);
 }
 
-/* And afterwards, when others may be told. */
+/* Ends the parts that tell others, and the extra part itself. */
 static GY_COLD void leave_extra(struct gy_house *house)
 {
 	if (house->extra->endpoints != NULL) {
@@ -527,7 +530,7 @@ void gy_house_stop(struct gy_house *house)
 		extra->awaits_children = !gy_children_stop(house);
 	}
 	if (extra != NULL && extra->endpoints == NULL) {
-		/* Nobody need wait for what the children still do. */
+		/* Stacks and timers need not wait for the children. */
 		abort_stacks(house);
 		gy_timers_stop(house);
 		gy_receive_timeout_stop(house);
@@ -560,7 +563,8 @@ int gyre_stop(struct gyre_stack *stack, struct gyre_address actor)
 {
 	struct gy_house *house = gy_stack_of(stack)->house;
 
-	/* The order would find it at home, after all that it was stolen with. */
+	/* An order would be deferred until the house is at home, after all mail that was stolen
+	 * with it. */
 	if (gy_house_is_away(house) && gy_address_same(actor, gy_house_address(house))) {
 		gy_house_close(house, 0);
 		return 0;

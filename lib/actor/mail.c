@@ -1,7 +1,7 @@
 /*
- * What a mail holds. A payload whose type has a destructor is marked in the mail's head, and the
- * mark says that the destructor is still due: it goes with the payload, wherever that is copied or
- * moved to, and is taken off before the destructor runs. So it runs once, wherever the mail ends.
+ * Payloads with destructors. The mail's head has a mark that the destructor of its payload is still
+ * due. The mark goes with the payload wherever that is copied or moved to, and is taken off before
+ * the destructor runs. So the destructor runs once, wherever the mail ends.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@ enum { TEXT_BYTES = 256 };
 
 void gy_mail_hold(struct gyre_mail *mail)
 {
-	/* It may end before it is filled. */
+	/* The mail may end before its payload is filled. */
 	memset(mail->payload, 0, mail->type->bytes);
 	mail->node.owner |= GY_NODE_HOLDS;
 }
@@ -93,7 +93,7 @@ void gyre_mail_destroy(struct gyre_stack *stack, struct gyre_mail *mail)
 
 /* ---- poison ---- */
 
-/* What was sent still shows its type, unless it has been poisoned. */
+/* The type of a mail that was sent; at assertions=full the mail is poisoned. */
 static const char *type_of_sent(const struct gyre_mail *mail)
 {
 #if GY_ASSERT_LEVEL >= 2

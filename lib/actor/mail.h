@@ -34,7 +34,7 @@ enum gy_mail_kind {
 	GY_MAIL_NOTICE,
 	GY_MAIL_EVENT,
 	GY_MAIL_MOVED, /* in a batch: its payload is the handler's */
-	/* To a home rather than a house: */
+	/* For a home rather than a house: */
 	GY_MAIL_SPAWN,	       /* mount what was reserved */
 	GY_MAIL_STOP_CHILDREN, /* of the sender */
 	GY_MAIL_CHILDREN_GONE, /* the same mail, on its way back */
@@ -77,13 +77,13 @@ static inline bool gy_origin_equal(struct gy_origin a, struct gy_origin b)
 	return a.slot == b.slot && a.cookie == b.cookie && a.loop == b.loop && a.node == b.node;
 }
 
-/* The same for two addresses of this node, one of which may be of its former life. */
+/* Compares two addresses of this node, one of which may be of its former life. */
 static inline bool gy_address_same(struct gyre_address a, struct gyre_address b)
 {
 	return gy_origin_equal(gy_origin_of(a), gy_origin_of(b));
 }
 
-/* For tables; two may have the same. */
+/* A key for tables; two origins may have the same. */
 static inline uint64_t gy_origin_key(struct gy_origin origin)
 {
 	return gy_table_mix(((uint64_t)origin.cookie << 32 | origin.slot) ^ (uint64_t)origin.loop
@@ -130,10 +130,10 @@ _Static_assert(GY_NODE_BYTES_MAX == GYRE_MAIL_HEADER_BYTES + GYRE_MESSAGE_BYTES_
 
 /* A mail from the heap, for threads without a loop; NULL when there is no memory. */
 struct gyre_mail *gy_mail_get_from_heap(const struct gyre_type *type);
-/* The same message in a mail from the heap, which any thread may free; NULL when there is no
+/* Moves the message to a mail from the heap, which any thread may free; NULL when there is no
  * memory. Takes the mail in any case. */
 struct gyre_mail *gy_mail_carry_out(struct gy_home *home, struct gyre_mail *mail);
-/* For a mail that was just got and whose type has a destructor: it will be called. */
+/* Marks a new mail whose type has a destructor: the destructor is due. */
 GY_COLD void gy_mail_hold(struct gyre_mail *mail);
 /* Calls the destructor that is due. */
 GY_COLD void gy_mail_destroy(struct gyre_mail *mail);
@@ -165,7 +165,7 @@ static inline bool gy_type_equal(const struct gyre_type *a, const struct gyre_ty
 	return a->id == b->id;
 }
 
-/* What fails an ask: its payload. */
+/* The payload of a mail that fails an ask. */
 struct gy_exception {
 	int error;
 };
@@ -185,7 +185,7 @@ static inline bool gy_mail_is_missing(const struct gyre_mail *mail)
 	return gy_unlikely((uintptr_t)mail <= (uintptr_t)GYRE_NO_ARGUMENT);
 }
 
-/* What such a call then returns. */
+/* The errno for a call that was given no mail. */
 static inline int gy_mail_report_no_memory(const struct gyre_mail *mail)
 {
 	return mail == NULL ? -ENOMEM : -EINVAL;
@@ -193,7 +193,8 @@ static inline int gy_mail_report_no_memory(const struct gyre_mail *mail)
 
 _Noreturn GY_COLD void gy_mail_sent_twice(const struct gy_home *home, const struct gyre_mail *mail);
 
-/* One comparison: what was sent has a kind, also when it has been handled and is in the pool. */
+/* Ends the program if the mail was sent before: a sent mail has a kind, also when it is back in the
+ * pool. */
 static inline void gy_mail_expect_new(const struct gy_home *home, const struct gyre_mail *mail)
 {
 #if GY_ASSERT_LEVEL >= 1
@@ -206,7 +207,7 @@ static inline void gy_mail_expect_new(const struct gy_home *home, const struct g
 #endif
 }
 
-/* What a public spawn was given; in orders NULL is no argument. */
+/* Converts the argument of a public spawn; in orders NULL is no argument. */
 static inline int gy_take_argument(struct gyre_mail *given, struct gyre_mail **ret_argument)
 {
 	if (given == NULL) {
@@ -216,13 +217,13 @@ static inline int gy_take_argument(struct gyre_mail *given, struct gyre_mail **r
 	return 0;
 }
 
-/* Where to answer; what a user is shown is made of it by gy_address_shown(). */
+/* The address to answer to; users get it from gy_address_shown(). */
 static inline struct gyre_address gy_mail_sender(const struct gyre_mail *mail)
 {
 	return gy_origin_address(mail->from);
 }
 
-/* All of it is cleared: other nodes are sent all of it, and nothing old may be read from it. */
+/* Clears the whole sender: other nodes are sent all of it, and nothing old may be read from it. */
 static inline void gy_mail_from_nobody(struct gyre_mail *mail)
 {
 	mail->from = (struct gy_origin){ 0 };
@@ -240,7 +241,7 @@ static inline void gy_mail_from_nobody(struct gyre_mail *mail)
 enum { GY_DEADLINE_SHIFT = 20 };
 #define GY_DEADLINE_SPAN_NS (UINT64_C(20) * 24 * 3600 * UINT64_C(1000000000))
 
-/* What a mail carries on its way; 0 for none. */
+/* The time-out as a mail carries it; 0 for none. */
 static inline uint32_t gy_patience(uint64_t timeout_ns)
 {
 	return gy_unlikely(timeout_ns > GY_DEADLINE_SPAN_NS)
@@ -249,7 +250,8 @@ static inline uint32_t gy_patience(uint64_t timeout_ns)
 				    GY_DEADLINE_SHIFT);
 }
 
-/* The ask is with its receiver's loop, whose last reading of the clock is @now_ns. */
+/* Converts the time-out of an ask to a deadline, on the loop of the receiver, whose last reading of
+ * the clock is @now_ns. */
 static inline void gy_mail_set_deadline(struct gyre_mail *mail, uint64_t now_ns)
 {
 	uint32_t patience = mail->deadline;

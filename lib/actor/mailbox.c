@@ -163,7 +163,8 @@ void gy_house_put_first(struct gy_house *house, enum gy_lane lane, struct gy_nod
 		gy_house_wake(house, 1U << lane);
 		return;
 	}
-	/* What the pass has taken waits too: the pass puts it back first. */
+	/* Mail that the pass has taken waits too: the pass puts it back before the end of the
+	 * run. */
 	push_front(&home->put_first[lane], first, last);
 	home->front_waits = true;
 	gy_house_add_reason(house, lane == GY_LANE_ASK ? GY_CLOSED_BY_FIRST_ASK

@@ -1,8 +1,8 @@
 /*
- * What has to be done, and lacks memory: an event that comes once waits for the stack of its
- * handler, and the lane is closed meanwhile. All houses that wait so look again when a timer of the
- * home fires, so that a loop without memory does not spin. That is rare, so nobody keeps a list of
- * them. The marks of mailboxes are looked at then too.
+ * Work that lacks memory. An event comes once, so it waits for the stack of its handler, and its
+ * lane is closed meanwhile. A timer of the home retries for all houses at once, so that a loop
+ * without memory does not spin. That is rare, so no list of such houses is kept. The timer also
+ * checks the marks of mailboxes.
  */
 #include "actor/memory_retry.h"
 #include "actor/mailbox.h"
@@ -20,7 +20,8 @@ bool gy_house_is_spawned(struct gy_home *home, const struct gy_house *house)
 	return made;
 }
 
-/* Only that can lack anything. */
+/* Returns whether the house has an actor that is not stopping: only such a house waits for
+ * memory. */
 static bool goes_on(struct gy_home *home, const struct gy_house *house)
 {
 	return gy_house_is_spawned(home, house) && !gy_house_is_stopped(house);
@@ -28,15 +29,15 @@ static bool goes_on(struct gy_home *home, const struct gy_house *house)
 
 void gy_home_retry_later(struct gy_home *home)
 {
-	if (!gy_timer_is_started(&home->lack_timer)) {
-		gy_timer_start(&home->loop.wheel, &home->lack_timer, pause_ns);
+	if (!gy_timer_is_started(&home->retry_timer)) {
+		gy_timer_start(&home->loop.wheel, &home->retry_timer, pause_ns);
 	}
 }
 
-/* A house that is about to run, or away, has its turn when the timer fires next. */
-static void look_again(struct gy_timer *timer)
+/* A house that is about to run, or away, is retried when the timer fires next. */
+static void retry_all(struct gy_timer *timer)
 {
-	struct gy_home *home = gy_container_of(timer, struct gy_home, lack_timer);
+	struct gy_home *home = gy_container_of(timer, struct gy_home, retry_timer);
 	bool more = false;
 
 	for (uint32_t slot = 0; slot < gy_load_acquire(&home->slots.used); slot++) {
@@ -45,7 +46,7 @@ static void look_again(struct gy_timer *timer)
 		if (!goes_on(home, house)) {
 			continue;
 		}
-		if (house->limit != 0) { /* which are always at home */
+		if (house->limit != 0) { /* a house with a limit is always at home */
 			gy_house_check_mailbox_mark(house);
 		}
 		if ((house->reasons & GY_CLOSED_BY_NO_MEMORY) == 0) {
@@ -67,7 +68,7 @@ static void look_again(struct gy_timer *timer)
 
 void gy_memory_retry_init(struct gy_home *home)
 {
-	gy_timer_init(&home->lack_timer, look_again);
+	gy_timer_init(&home->retry_timer, retry_all);
 }
 
 void gy_house_retry_later(struct gy_house *house, enum gy_closed_reason reason)

@@ -1,6 +1,6 @@
 /*
- * Houses that wait for memory: what must not be lost stays in its lane, which is closed for a
- * moment and then looked at again.
+ * Houses that wait for memory: an event that must not be lost stays in its lane, which is closed
+ * for a moment and then tried again.
  */
 #ifndef GY_ACTOR_MEMORY_RETRY_H
 #define GY_ACTOR_MEMORY_RETRY_H
@@ -13,9 +13,9 @@ void gy_memory_retry_init(struct gy_home *home);
 /* There is no memory for an event or for work of the channel floor: closes that lane for a moment.
  * @reason: GY_CLOSED_BY_EVENT_MEMORY or GY_CLOSED_BY_WORK_MEMORY. */
 GY_COLD void gy_house_retry_later(struct gy_house *house, enum gy_closed_reason reason);
-/* In a moment all houses are looked at. */
+/* Retries all houses in a moment. */
 GY_COLD void gy_home_retry_later(struct gy_home *home);
-/* Whether a house of this loop is more than reserved, which other threads may be doing. */
+/* Returns whether a house of this loop is more than reserved. Other threads may be reserving it. */
 bool gy_house_is_spawned(struct gy_home *home, const struct gy_house *house);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The words for mistakes. None of them changes what becomes of the message, but for those that end
- * the program.
+ * The words for mistakes. Warnings change nothing about the message; a mistake that corrupts memory
+ * ends the program.
  */
 #include "actor/misuse.h"
 
@@ -11,7 +11,7 @@
 
 enum { TEXT_BYTES = 384, LOCALS_BYTES = 256 * 1024 };
 
-/* What the handler of a stack was called with. */
+/* Names the message that the handler of a stack was called with. */
 static const char *subject_of(const struct gy_stack *stack)
 {
 	if (stack->batch != NULL) {
@@ -23,7 +23,7 @@ static const char *subject_of(const struct gy_stack *stack)
 	return stack->mount ? "no message" : "a message that it has taken";
 }
 
-/* Which handler of its class that is. */
+/* Names the handler of the class that the stack runs. */
 static const char *handler_of(const struct gy_stack *stack)
 {
 	if (stack->mount) {
@@ -42,7 +42,7 @@ static void warn_of_batch(const struct gy_stack *stack)
 	for (uint32_t i = stack->batch->count; i-- > 0;) {
 		const struct gyre_mail *mail = stack->batch->mails[i];
 
-		/* What could not be made is no mistake. */
+		/* A mail that could not be made is no mistake of the handler. */
 		if (mail->ask_id != 0 && (stack->owed == 0 || mail->deadline == 0)) {
 			first = mail;
 			unanswered++;
@@ -107,7 +107,7 @@ void gy_warn_unhandled(struct gy_home *home, const struct gy_house *house,
 		      (unsigned)mail->from.slot, ask ? "; the asker gets ENOSYS" : "");
 }
 
-/* Whether it is a local variable of one of the callers, as far as can be told. */
+/* Returns whether @future is a local variable of one of the callers, as far as can be told. */
 static bool is_local(const struct gyre_future *future)
 {
 	return (uintptr_t)future - (uintptr_t)__builtin_frame_address(0) < LOCALS_BYTES;

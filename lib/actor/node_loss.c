@@ -1,9 +1,9 @@
 /*
- * What becomes of another node means something to actors: when a life of it is over, their asks to
- * it fail, what they watch there has ended, and who watched them is forgotten; when only mail from
- * it may be lost, they watch it anew. That is rare, so nothing is kept for it: all houses are
- * looked at. One that is away has an order that waits for it. When it is known which asks are lost,
- * these alone fail, each by an order. What lacks memory is left to another call.
+ * The loss of another node, as it concerns actors. When a life of the node is over, asks to it
+ * fail, watches on it end, and its watchers are forgotten. When mail from it may be lost, actors
+ * watch it anew. Both are rare, so no index is kept for them: all houses are visited. A house that
+ * is away gets an order that waits for it. When it is known which asks are lost, these alone fail,
+ * each by an order. Work that lacks memory is left to another call.
  */
 #include "actor/node_loss.h"
 
@@ -21,7 +21,7 @@ const struct gyre_type gy_type_unanswered = { .name = "unanswered",
 					      .id = GY_ID_UNANSWERED,
 					      .bytes = sizeof(struct gy_exception) };
 
-/* Through the house's own lane, as every answer. */
+/* Fails the ask through the house's own lane, as every answer comes. */
 static void fail_ask(struct gy_house *house, struct gy_promise *promise, int error)
 {
 	struct gy_home *home = house->home;
@@ -38,7 +38,7 @@ static void fail_ask(struct gy_house *house, struct gy_promise *promise, int err
 	}
 }
 
-/* What was asked on another loop, when the actor was away, may have been before or after. */
+/* Whether an ask from another loop, where the actor was away, came before or after is not known. */
 static bool is_asked_later(const struct gy_house *house, const struct gy_promise *promise,
 			   const struct gy_node_loss *news)
 {

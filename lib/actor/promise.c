@@ -82,21 +82,21 @@ void gy_promises_fini(struct gy_home *home)
 	free_list(gy_exchange(&homes->spare_promises, NULL));
 }
 
-static const uint64_t look_ns = GYRE_MILLISECONDS(100);
+static const uint64_t cycle_check_ns = GYRE_MILLISECONDS(100);
 
 static const struct gyre_type type_slept = { .name = "slept", .id = 0x05 };
 
 /* Whether a cycle of waits is being looked for on other loops; then that has some time. */
-static bool look_for_cycle(struct gy_promise *promise)
+static bool check_cycle(struct gy_promise *promise)
 {
-	if (promise->sleeps || promise->looked) {
+	if (promise->sleeps || promise->cycle_checked) {
 		return false;
 	}
-	promise->looked = true;
+	promise->cycle_checked = true;
 	if (!gy_ask_cycle_check(promise)) {
 		return false;
 	}
-	gy_timer_start(&promise->stack->home->loop.wheel, &promise->timer, look_ns);
+	gy_timer_start(&promise->stack->home->loop.wheel, &promise->timer, cycle_check_ns);
 	return true;
 }
 
@@ -108,7 +108,7 @@ static void timed_out(struct gy_timer *timer)
 	struct gy_home *home = house->home;
 	struct gyre_mail *mail;
 
-	if (promise->lost == 0 && look_for_cycle(promise)) {
+	if (promise->lost == 0 && check_cycle(promise)) {
 		return;
 	}
 	mail = gy_mail_get(home, promise->sleeps ? &type_slept : &gy_type_exception);
@@ -143,7 +143,7 @@ void gy_promise_cycle_checked(struct gy_house *house, uint64_t ask_id)
 	struct gy_promise *promise =
 		item == NULL ? NULL : gy_container_of(item, struct gy_promise, item);
 
-	if (promise != NULL && promise->looked && gy_timer_is_started(&promise->timer)) {
+	if (promise != NULL && promise->cycle_checked && gy_timer_is_started(&promise->timer)) {
 		gy_timer_stop(&house->home->loop.wheel, &promise->timer);
 		timed_out(&promise->timer);
 	}
@@ -170,7 +170,7 @@ static struct gy_promise *make(struct gy_stack *stack, uint64_t timeout_ns, bool
 	promise->error = 0;
 	promise->completed = false;
 	promise->sleeps = sleeps;
-	promise->looked = false;
+	promise->cycle_checked = false;
 	promise->to.cookie = 0;
 	promise->lost = 0;
 	gy_list_append(&stack->outstanding, &promise->link);
@@ -283,7 +283,7 @@ uint64_t gy_promise_open(struct gy_stack *stack, uint64_t timeout_ns,
 	if (promise == NULL) {
 		return 0;
 	}
-	promise->looked = true; /* there is no actor to look at */
+	promise->cycle_checked = true; /* no actor was asked */
 	return promise->item.key;
 }
 

@@ -30,7 +30,7 @@ struct gy_promise {
 	int error;
 	bool completed;
 	bool sleeps;
-	bool looked;	     /* a cycle of waits has been looked for, at the time-out */
+	bool cycle_checked;  /* a cycle of waits has been looked for, at the time-out */
 	struct gy_origin to; /* who was asked; nobody for a sleep */
 	int lost;	     /* the error to tell as soon as there is memory; 0 for none */
 	struct gy_timer timer;

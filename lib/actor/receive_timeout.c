@@ -89,7 +89,7 @@ void gy_receive_timeout_stop(struct gy_house *house)
 	}
 }
 
-static struct gy_receive_timeout *idle_of(struct gy_house *house)
+static struct gy_receive_timeout *receive_timeout_of(struct gy_house *house)
 {
 	struct gy_house_extra *extra = gy_house_extra_get(house);
 
@@ -113,7 +113,7 @@ int gyre_receive_timeout_start(struct gyre_stack *stack, uint64_t timeout_ns)
 	if (timeout_ns == 0) {
 		return -EINVAL;
 	}
-	timeout = idle_of(house);
+	timeout = receive_timeout_of(house);
 	if (timeout == NULL) {
 		return -ENOMEM;
 	}

@@ -1,8 +1,8 @@
 /*
- * What a failure leads to, by the strategy of the class. A restart happens in the same house:
+ * Failures and restarts, by the strategy of the class. A restart happens in the same house:
  * address, state memory and mailboxes stay, timers stop, the behaviour is the class's again, and
- * the three hooks run. It happens between two messages; if it is delayed, the mailbox is closed
- * until then. A hook may wait for answers; only those come in until it has ended.
+ * the three hooks run. A restart happens between two messages; while it is delayed, the mailbox is
+ * closed. A hook may wait for answers; only those come in until it has ended.
  */
 #include "actor/restart.h"
 #include "actor/behaviour.h"
@@ -32,7 +32,7 @@ static void delay_is_over(struct gy_timer *timer)
 	struct gy_restart *restart = gy_container_of(timer, struct gy_restart, timer);
 
 	restart->due = true;
-	/* It has nothing to run but the restart, which comes at the end of the run. */
+	/* The run handles no mail: the restart comes at its end. */
 	if (restart->house->status == GY_HOUSE_WAITING) {
 		gy_house_ready(restart->house);
 	}

@@ -181,7 +181,7 @@ static bool is_for_ending(const struct gyre_mail *mail)
 	       (mail->type == &gy_type_retire && mail->node.kind == GY_MAIL_ASK);
 }
 
-/* To a channel, or to nobody. */
+/* Delivers mail for a slot that no house has: to a channel, or to nobody. */
 static int put_beside(struct gy_home *home, uint32_t slot, uint32_t cookie, struct gyre_mail *mail)
 {
 	if (slot >= GY_CHANNEL_SLOTS && home->channel_ops != NULL) {
@@ -228,7 +228,7 @@ int gy_send_bounded(struct gy_home *home, struct gy_house *house, struct gyre_ma
 	return 0;
 }
 
-/* To a group, or to what is no loop of this system. */
+/* Sends to a group, to another node, or to a loop that this system does not have. */
 static __attribute__((noinline)) int send_elsewhere(struct gy_home *home, struct gyre_address to,
 						    struct gyre_mail *mail)
 {
@@ -289,7 +289,7 @@ int gy_send_signal(struct gy_home *home, struct gyre_address to, const struct gy
 	return gy_send_away(home, to, mail);
 }
 
-/* From the inbox, in phase 2. */
+/* Delivers a node from the inbox, in phase 2. */
 void gy_home_deliver(struct gy_loop *loop, struct gy_node *node)
 {
 	struct gy_home *home = gy_home_of(loop);

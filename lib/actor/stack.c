@@ -120,13 +120,13 @@ static const char *hook_name(const struct gy_stack *stack)
 	return stack->handler == stack->house->class_info->class->mount ? " mount" : "restart hook";
 }
 
-/* What has gone wrong, in words that lead somewhere. */
+/* Words for an error that lead to its cause. */
 static const char *cause_of(int error)
 {
 	return error == -EDEADLK ? "it waited though nothing was outstanding" : strerror(-error);
 }
 
-/* A failed ask is told to its asker; all else is the actor's own affair. */
+/* The asker of a failed ask is told; any other failure is the actor's own affair. */
 static void failed(struct gy_stack *stack, int error)
 {
 	struct gy_house *house = stack->house;
@@ -147,7 +147,7 @@ static void failed(struct gy_stack *stack, int error)
 	}
 }
 
-/* Returns what the handler is taken to have returned. */
+/* Returns the result that counts: a result that is no errno counts as -EINVAL. */
 static GY_COLD int end_badly(struct gy_stack *stack, int result)
 {
 	if (result > 0 || result < -ERRNO_MAX) {
@@ -244,8 +244,8 @@ int gyre_await(struct gyre_stack *stack, uint32_t point)
 }
 
 /*
- * Its handler's end tells the error. Of a batch each ask may have one of its own: it stands in the
- * place of the deadline, which no ask needs that is being handled.
+ * Leaves the error to the end of the handler. Each ask of a batch may have an error of its own: it
+ * stands in place of the deadline, which an ask that is being handled does not need.
  */
 static GY_COLD void owe(struct gy_stack *stack, struct gyre_mail *ask, int error)
 {

@@ -49,7 +49,7 @@ static inline const struct gy_stack *gy_stack_of_const(const struct gyre_stack *
 /* A new scratch stack of a size; NULL without memory. */
 GY_COLD struct gy_stack *gy_stack_make_scratch(struct gy_home *home, uint8_t size_class);
 
-/* A small one as a whole number of what it is aligned to, for which it has room: without a call. */
+/* Clears a small frame in whole units of its alignment, for which it has room: no call. */
 static inline void gy_stack_clear_frame(struct gy_stack *stack, size_t bytes)
 {
 	if (bytes > 2 * (size_t)GY_FRAME_ALIGN) {
@@ -81,15 +81,15 @@ static inline struct gy_stack *gy_stack_scratch(struct gy_home *home, struct gy_
 	return stack;
 }
 
-/* A stack that is kept until its end, as if it had been suspended already: for a message that
- * begins while the scratch stack may be in use. NULL without memory. */
+/* A stack that is kept until its end, as if it had been suspended: for a message that begins while
+ * the scratch stack may be in use. NULL without memory. */
 struct gy_stack *gy_stack_make_kept(struct gy_home *home, struct gy_house *house,
 				    size_t frame_bytes);
 
-/* What a handler returned, where that is more than 0 from a stack that is as good as new. */
+/* Slow path of gy_stack_call(): the stack is dirty, or the handler did not return 0. */
 void gy_stack_returned(struct gy_stack *stack, int result);
 
-/* Runs the handler, from the start or after a suspension, and does what it returned. */
+/* Runs the handler, from the start or after a suspension, and acts on its result. */
 static inline void gy_stack_call(struct gy_stack *stack)
 {
 	int result = stack->handler(&stack->head);
@@ -109,8 +109,8 @@ static inline void gy_stack_call(struct gy_stack *stack)
  */
 int gy_answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *mail);
 /*
- * Answers with an error. The handler may still read the question, so that takes a mail of its own;
- * without one, the handler's end tells that error. Returns 0.
+ * Answers with an error in a mail of its own, since the handler may still read the question.
+ * Without memory the handler's end tells the error. Returns 0.
  */
 int gy_answer_error(struct gy_stack *stack, struct gyre_mail *ask, int error);
 /* Makes the stack as good as new, and scratch again or free. */

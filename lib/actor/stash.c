@@ -14,8 +14,8 @@ static bool may_be_stashed(const struct gy_stack *stack)
 {
 	const struct gyre_mail *mail = stack->mail;
 
-	/* What was moved out is no message any more; a request of a channel's peer is no mail of
-	 * the actor. */
+	/* A message whose payload was moved out is no message any more; a request of a channel's
+	 * peer is no mail of the actor. */
 	return stack->head.message != NULL && stack->batch == NULL && !stack->mount &&
 	       (mail->from.cookie == 0 || mail->from.slot < GY_CHANNEL_SLOTS) &&
 	       (mail->node.kind == GY_MAIL_NOTICE ||

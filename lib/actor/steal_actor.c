@@ -24,7 +24,7 @@
 #include "actor/timer.h"
 #include "base/ticks.h"
 
-/* What is carried about with a stolen house; the payload of a mail of its own loop. */
+/* The record that travels with a stolen house; the payload of a mail of its own loop. */
 struct record {
 	struct gy_house *house;
 	struct gy_sealed_lane asks;
@@ -183,7 +183,7 @@ static void pack_timers(struct gy_house *house, struct gy_loop *loop)
 	}
 }
 
-/* What the actor has put first stands in the thief's rings until the end of the run. */
+/* Mail that the actor has put first stands in the thief's rings until the end of the run. */
 static void take_front(struct gy_home *thief, enum gy_lane lane, struct gy_sealed_lane *sealed)
 {
 	struct gy_node *last = thief->put_first[lane];
@@ -234,7 +234,7 @@ void gy_house_run_stolen(struct gy_loop *loop, struct gy_job *job)
 		house->home = home;
 	}
 	house->class_info = info;
-	/* What it has sent goes first, to whatever loop. */
+	/* Mail that the actor has sent goes before the house itself, to whatever loop. */
 	gy_loop_flush(loop);
 	mail->node.kind = GY_MAIL_HOME;
 	gy_loop_send(loop, back, &mail->node);

@@ -27,7 +27,7 @@ const struct gyre_type gy_type_unwatch = { .name = "unwatch",
 
 _Static_assert(sizeof(struct gyre_terminated) <= sizeof(struct record), "one becomes the other");
 
-/* The deadline of the watcher's record: the event of the end is on its way. */
+/* In the deadline of the watcher's record: the event of the end is on its way. */
 enum { MARK_TOLD = 1 };
 
 static struct record *record_of(struct gyre_mail *mail)
@@ -165,8 +165,8 @@ bool gy_watch_claim(struct gy_house *house, const struct gyre_mail *mail)
 }
 
 /*
- * Lanes that hold mail and come before that one, a bit each. In a pass these have been run as far
- * as they could be, so nothing of them is out of its lane but what was put first.
+ * Lanes before @from that hold mail, a bit each. The pass has run these lanes as far as they go, so
+ * the only mail of theirs outside of them is mail that was put first.
  */
 static uint32_t lanes_before(const struct gy_house *house, enum gy_lane from)
 {
@@ -211,7 +211,7 @@ bool gy_watch_hold(struct gy_house *house, struct gyre_mail *mail, enum gy_lane 
 	return holds;
 }
 
-static void let_go_of(struct gy_house *house, enum gy_lane lane)
+static void release_lane(struct gy_house *house, enum gy_lane lane)
 {
 	struct gy_node *last = NULL;
 	struct gy_node *node =
@@ -232,8 +232,8 @@ static void let_go_of(struct gy_house *house, enum gy_lane lane)
 void gy_watch_release(struct gy_house *house)
 {
 	gy_assert(gy_graceful_stop_is_closing(house));
-	let_go_of(house, GY_LANE_ASK);
-	let_go_of(house, GY_LANE_NOTICE);
+	release_lane(house, GY_LANE_ASK);
+	release_lane(house, GY_LANE_NOTICE);
 }
 
 /* The record becomes the event. */
@@ -249,7 +249,7 @@ static void tell(struct gy_home *home, struct gyre_mail *theirs, int reason)
 	(void)gy_send(home, watcher, theirs, GY_LANE_EVENT);
 }
 
-/* The record of the watch that an order is about. Numbers are given by each node for itself. */
+/* Finds the record of the watch that an order is about. Each node gives numbers for itself. */
 static struct gyre_mail *find_watcher(struct gy_house *house, const struct gyre_mail *order)
 {
 	struct gy_table_item *item =
@@ -267,7 +267,7 @@ static struct gyre_mail *find_watcher(struct gy_house *house, const struct gyre_
 	return NULL;
 }
 
-/* Without memory for the record the watch waits: its watcher must hear of no end but the end. */
+/* Without memory for its record a watch waits: the watcher must hear of the end only at the end. */
 void gy_watch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
 {
 	gy_count(&home->counters.handled, 1);
@@ -284,7 +284,7 @@ bool gy_watch_retry(struct gy_house *house, struct gyre_mail *mail)
 	struct gy_watch *watch = watch_of(house);
 
 	if (find_watcher(house, mail) != NULL) {
-		gy_mail_put(home, mail); /* it was renewed */
+		gy_mail_put(home, mail); /* the watch was renewed */
 		return true;
 	}
 	record_of(mail)->item.key = mail->ask_id;
@@ -324,7 +324,7 @@ void gy_watch_refused(struct gy_home *home, struct gyre_mail *mail, int reason)
 	tell(home, mail, reason);
 }
 
-/* The event needs mail of its own: the record stays until it is claimed, and is marked. */
+/* The event needs mail of its own: the record stays, marked, until it is claimed. */
 static bool tell_lost(struct gy_house *house, struct gyre_mail *mine, int reason)
 {
 	struct gy_home *home = house->home;
@@ -436,7 +436,7 @@ void gy_unwatch_arrived(struct gy_home *home, struct gy_house *house, struct gyr
 	gy_mail_put(home, mail);
 }
 
-/* Any item of a table that is not empty, taken out. */
+/* Takes any item out of a table that is not empty. */
 static struct gyre_mail *take_any(struct gy_table *table, uint32_t *bucket)
 {
 	struct gy_table_item *item;

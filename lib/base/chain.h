@@ -26,13 +26,13 @@ struct gy_node {
 };
 
 /*
- * Loops are few, so the bit above their indices is free to say that the node holds something that
- * must be released before it goes back. Who returns nodes compares the owner anyway: those that
- * hold nothing do not pay for it.
+ * Loops are few, so the bit above their indices is free: it says that the node holds something to
+ * be released before the node goes back. Returning a node compares its owner anyway, so nodes that
+ * hold nothing pay nothing.
  */
 enum { GY_NODE_FROM_HEAP = 0x7fff, GY_NODE_HOLDS = 0x8000 };
 enum { GY_NODE_RETURNED = 0 };
-/* The kind of one that was got and not yet sent. */
+/* The kind of a node that was allocated and not yet sent. */
 enum { GY_NODE_NEW = 0xff };
 /* No node is larger, its header included. */
 enum { GY_NODE_BYTES_MAX = (1 << 24) + 56 };
@@ -72,7 +72,7 @@ static inline void gy_chain_clear(struct gy_chain *chain)
 	chain->count = 0;
 }
 
-/* Starts to fetch what a reader of @node will want soon. */
+/* Prefetches the node that a reader of @node will need soon. */
 static inline void gy_node_fetch_ahead(const struct gy_node *node)
 {
 	gy_prefetch_write((const char *)node + (intptr_t)node->ahead * GY_CACHE_LINE);

@@ -15,7 +15,7 @@ struct gy_cpus {
 	unsigned long words[GY_CPUS_MAX / (8 * sizeof(unsigned long))];
 };
 
-/* For calls of the C library, with the size of the whole structure. */
+/* The set as calls of the C library take it, with the size of the whole structure. */
 static inline cpu_set_t *gy_cpus_raw(struct gy_cpus *cpus)
 {
 	return (cpu_set_t *)(void *)cpus->words;

@@ -23,7 +23,7 @@ void gy_delay_seed(uint64_t seed)
 	__atomic_store_n(&process_seed, seed, __ATOMIC_RELAXED);
 }
 
-/* From 0 to below @limit. */
+/* A number from 0 to below @limit. */
 static uint32_t draw(uint32_t limit)
 {
 	return (uint32_t)(gy_random_next(&state) >> 33) % limit;

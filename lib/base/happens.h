@@ -1,7 +1,8 @@
 /*
- * Order that the thread sanitizer cannot see, and is told of. liburcu is not built with it, so what
- * liburcu orders, as a write before an insertion and a lookup after it, or a look before a grace
- * period and the free after it, would be reported as a race. Other builds have nothing of this.
+ * Order between threads that the thread sanitizer cannot see. liburcu is not built with it, so the
+ * sanitizer would report as races what liburcu orders: a write before an insertion and a lookup
+ * after it, or a look before a grace period and the free after it. Other builds have nothing of
+ * this.
  */
 #ifndef GY_BASE_HAPPENS_H
 #define GY_BASE_HAPPENS_H
@@ -28,7 +29,8 @@
 #define GY_HAPPENS_AFTER(p)  ((void)(p))
 #endif
 
-/* What this thread has done so far is before what others do after gy_happens_after(@object). */
+/* Everything that this thread has done happens before everything that others do after
+ * gy_happens_after(@object). */
 static inline void gy_happens_before(const void *object)
 {
 	gy_delay();

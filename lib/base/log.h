@@ -1,6 +1,6 @@
 /*
- * Where messages of the library go. A system has one log, set at its creation; what has no system
- * yet uses the default, which is standard error from warnings up.
+ * The log of the library. A system has one log, set at its creation; code that has no system yet
+ * uses the default, which writes to standard error from warnings up.
  */
 #ifndef GY_BASE_LOG_H
 #define GY_BASE_LOG_H
@@ -21,7 +21,7 @@ static inline bool gy_log_is_written(const struct gy_log *log, enum gyre_log_lev
 	return level >= (log != NULL ? log->level : GYRE_LOG_WARNING);
 }
 
-/* One line, printf-formatted; @log NULL is the default log. */
+/* Writes one line, printf-formatted; @log NULL is the default log. */
 GY_PRINTF(3, 4)
 GY_COLD void gy_log(const struct gy_log *log, enum gyre_log_level level, const char *format, ...);
 

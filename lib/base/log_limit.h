@@ -30,18 +30,20 @@ static inline void gy_log_limit_init(struct gy_log_limit *limit, uint32_t lines,
 	*limit = (struct gy_log_limit){ .lines_max = lines, .window_ms = window_ms };
 }
 
-/* Whether one more line may be written at @now_ns, by the monotonic clock; else it is counted. */
+/* Returns whether one more line may be written at @now_ns, by the monotonic clock; else the line is
+ * counted. */
 bool gy_log_limit_admit(struct gy_log_limit *limit, uint64_t now_ns);
 
-/* How many lines were not written since this was last asked. */
+/* Returns how many lines were not written since the last call. */
 uint64_t gy_log_limit_take(struct gy_log_limit *limit);
 
-/* The same in words, for the end of a line that was admitted; empty for none. Returns @text. */
+/* gy_log_limit_take() in words, for the end of a line that was admitted; empty for none. Returns
+ * @text. */
 const char *gy_log_limit_note(struct gy_log_limit *limit, char text[GY_LOG_NOTE_BYTES]);
 
 /*
- * gy_log() within a limit, with the count of the lines that were not written before this one.
- * Whether it was written, or is below the log's level; false if it was counted.
+ * gy_log() within a limit, with the count of the lines that were not written before this one. True
+ * if the line was written, or is below the level of the log; false if it was counted.
  */
 GY_PRINTF(5, 6)
 GY_COLD bool gy_log_limited(const struct gy_log *log, struct gy_log_limit *limit, uint64_t now_ns,

@@ -1,7 +1,7 @@
 /*
- * mimalloc or the C library behind one door, with a count of the calls. The count, and what keeps
- * trims apart, are the only mutable objects of file scope in gyre besides those of system/stall.c
- * and system/process.c: the heap that they belong to is just as global.
+ * mimalloc or the C library behind one door, with a count of the calls. The count, and the mutex
+ * that keeps trims apart, are the only mutable objects of file scope in gyre besides those of
+ * system/stall.c and system/process.c: the heap that they belong to is just as global.
  */
 #include "base/memory.h"
 
@@ -79,9 +79,9 @@ void gy_memory_trim(void)
 	mi_collect(true);
 #elif defined(__GLIBC__)
 	/*
-	 * One at a time, for where another allocator stands in for malloc() the first trim sets up
-	 * glibc's own heap, which glibc does not expect of two threads at once. It trims the arenas
-	 * of all threads, so there is nothing to wait for.
+	 * Trims one at a time: where another allocator stands in for malloc(), the first trim sets
+	 * up glibc's own heap, and glibc does not expect that of two threads at once. A trim covers
+	 * the arenas of all threads, so there is nothing to wait for.
 	 */
 	if (pthread_mutex_trylock(&trimming) == 0) {
 		(void)malloc_trim(0);

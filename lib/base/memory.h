@@ -16,14 +16,13 @@ void *gy_memory_get(size_t bytes);
 void *gy_memory_get_raw(size_t bytes);
 /* Moves to @bytes, keeping the first @old_bytes; NULL leaves @memory as it was. */
 void *gy_memory_resize(void *memory, size_t old_bytes, size_t bytes);
-/* From any thread; NULL is allowed. */
+/* Frees. Any thread; NULL is allowed. */
 void gy_memory_put(void *memory);
 
-/* Gives what is free in the calling thread's heap back to the system, as far as that is possible.
- */
+/* Returns free memory of the calling thread's heap to the system, as far as that is possible. */
 void gy_memory_trim(void);
 
-/* How often the heap was asked since the process began. Any thread. */
+/* Returns how many allocations the process has made. Any thread. */
 uint64_t gy_memory_allocations(void);
 
 #endif

@@ -1,11 +1,10 @@
 /*
- * Poison for memory that nobody may use for now. In builds with all assertions it is filled with a
- * byte that strikes the eye, so that who still reads it sees nonsense at once and always, rather
- * than what was there until somebody else writes; and under the address sanitizer any access is
- * reported. In other builds nothing is done.
+ * Poison for memory that nobody may use for now. At assertions=full the memory is filled with a
+ * byte that strikes the eye, so that late readers see nonsense at once and always; under the
+ * address sanitizer any access is reported. In other builds nothing is done.
  *
- * Memory that is read on purpose after it was given back, as a promise is by a stale future, may
- * not be poisoned.
+ * Memory that is read on purpose after its return, as a promise is by a stale future, may not be
+ * poisoned.
  */
 #ifndef GY_BASE_POISON_H
 #define GY_BASE_POISON_H
@@ -24,7 +23,7 @@
 #define GY_POISON_SANITIZED 1
 #endif
 
-/* Another heap than the sanitizer's own hands out memory without telling it. */
+/* A heap other than the sanitizer's own hands out memory without telling it. */
 #if defined(GY_POISON_SANITIZED) && GY_ASSERT_LEVEL >= 2 && !GY_ALLOCATOR_MIMALLOC
 #include <sanitizer/asan_interface.h>
 #else
@@ -33,7 +32,7 @@
 
 enum { GY_POISON_BYTE = 0xdb };
 
-/* Nobody uses it any more. What is poison already may not be given back again. */
+/* Marks memory that nobody uses any more. Poison may not be poisoned again. */
 static inline void gy_poison(void *memory, size_t bytes)
 {
 #if defined(GY_POISON_SANITIZED)
@@ -51,7 +50,7 @@ static inline void gy_poison(void *memory, size_t bytes)
 #endif
 }
 
-/* Somebody uses it again, from its begin on; what is behind @bytes stays as it is. */
+/* Marks the first @bytes as in use again; the bytes behind them stay poison. */
 static inline void gy_unpoison(void *memory, size_t bytes)
 {
 #if defined(GY_POISON_SANITIZED)

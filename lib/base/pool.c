@@ -25,10 +25,10 @@ void gy_pool_know_all(struct gy_pool *pool)
 /* ---- what is free, of all ---- */
 
 /*
- * A free object says at its begin where in @free it stands. Whatever stands there in an object that
- * is out, it is no free one unless @free agrees: a sparse set, after P. Briggs and L. Torczon. The
- * begin of an object that is out may be written by another thread meanwhile, and what is free may
- * be poison, so that the sanitizers do not look at these two.
+ * A free object holds, in its first bytes, its index in @free. Any other object is told from it by
+ * a look at @free: a sparse set, after P. Briggs and L. Torczon. Another thread may write to an
+ * object that is out meanwhile, and a free one may be poison, so the sanitizers leave out these two
+ * functions.
  */
 __attribute__((no_sanitize_address)) static void mark_free(const struct gy_pool *pool,
 							   uint32_t from)
@@ -46,7 +46,7 @@ is_marked(const struct gy_pool *pool, const void *object, uint32_t from)
 	return at >= from && at < pool->free_count && pool->free[at] == object;
 }
 
-/* What is free from @from on is about to be freed. */
+/* Forgets the free objects from @from on, which are about to be freed. */
 static void forget_free(const struct gy_pool *pool, uint32_t from)
 {
 	uint32_t left = 0;
@@ -100,7 +100,7 @@ void gy_pool_use_add(const struct gy_pool *pool, struct gy_pool_use *sum)
 	uint32_t total = gy_load_relaxed(&pool->total);
 	uint32_t free_count = gy_load_relaxed(&pool->free_count);
 
-	/* The two are of two moments. */
+	/* Another thread may have changed one between the two loads. */
 	total = total < free_count || (int32_t)total < 0 ? free_count : total;
 	sum->used += total - free_count;
 	sum->free += free_count;
@@ -156,7 +156,7 @@ static int reserve(struct gy_pool *pool, uint32_t objects)
 
 int gy_pool_grow(struct gy_pool *pool)
 {
-	/* Fewer than none were made here, if those of others were freed. */
+	/* A pool that freed more objects of others than it made has a negative total. */
 	uint32_t total = (int32_t)pool->total < 0 ? 0 : pool->total;
 	uint32_t wanted = total / 4;
 	uint32_t got = 0;

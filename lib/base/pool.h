@@ -1,9 +1,9 @@
 /*
  * A pool of objects of one size, owned by one thread.
  *
- * What is free stands in an array of pointers, used as a stack. Against the usual list threaded
- * through the free objects this touches no object before it is used, so that the next one can be
- * fetched into the cache in time; that counts for objects that come home from another core. The
+ * Pointers to the free objects stand in an array that is used as a stack. Unlike the usual list
+ * threaded through the free objects, the array lets the pool fetch the next object into the cache
+ * without touching the one before; that counts for objects that come home from another core. The
  * array has room for every object of the pool, so putting one back cannot fail.
  */
 #ifndef GY_BASE_POOL_H
@@ -38,35 +38,35 @@ struct gy_pool_use {
 
 void gy_pool_init(struct gy_pool *pool, const char *name, size_t object_bytes);
 /*
- * For a pool that is empty yet: it knows all its objects, for gy_pool_each_lost(). That takes 8
- * bytes an object, and work only where the pool grows or shrinks. Each object comes back to it, and
- * to no other.
+ * Makes an empty pool keep a list of all its objects, for gy_pool_each_lost(). The list takes 8
+ * bytes an object, and work only where the pool grows or shrinks. Each object must come back to
+ * this pool, and to no other.
  */
 void gy_pool_know_all(struct gy_pool *pool);
 
 typedef void (*gy_lost_fn)(void *arg, const void *object);
-/* Calls @lost for each object that is out. No thread may use the pool; what is free is written to.
- */
+/* Calls @lost for each object that is out. No thread may use the pool meanwhile; free objects are
+ * written to. */
 void gy_pool_each_lost(struct gy_pool *pool, gy_lost_fn lost, void *arg);
 /*
- * Returns how many objects were still out, which is a leak of the caller's; it is the sum over
- * pools of one kind that must be 0, where they exchange objects.
+ * Returns how many objects were still out, which is a leak of the caller's. Where pools of one kind
+ * exchange objects, the sum over these pools must be 0.
  */
 int32_t gy_pool_fini(struct gy_pool *pool);
 /* Brings in a batch of objects from the heap; -ENOMEM if not even one could be had. */
 GY_COLD int gy_pool_grow(struct gy_pool *pool);
-/* For a pool that nobody used since the last call: frees all but @keep. Whether it is to be looked
- * at again. */
+/* Frees all free objects but @keep, if the pool was not used since the last call. Returns whether
+ * it should be called again. */
 bool gy_pool_trim(struct gy_pool *pool, uint32_t keep);
 
 /* Asserts that the free objects differ from each other, and are of this pool where it knows its
  * objects. On the pool's thread: writes to the begin of free objects. */
 void gy_pool_check(const struct gy_pool *pool);
 
-/* From any thread: what there was at about that time. */
+/* Adds the figures of the pool to @sum, as they were at about that time. Any thread. */
 void gy_pool_use_add(const struct gy_pool *pool, struct gy_pool_use *sum);
 
-/* What is free, or NULL: the pool does not grow. The contents are undefined. */
+/* A free object, or NULL: the pool does not grow. The contents are undefined. */
 static inline void *gy_pool_take(struct gy_pool *pool)
 {
 	uint32_t count = pool->free_count;
@@ -80,13 +80,14 @@ static inline void *gy_pool_take(struct gy_pool *pool)
 	return pool->free[count];
 }
 
-/* Whether the next two that are taken are there. */
+/* Returns whether two objects can be taken without growing. */
 static inline bool gy_pool_has_two(const struct gy_pool *pool)
 {
 	return pool->free_count > 1;
 }
 
-/* NULL when there is no memory. The contents are undefined. */
+/* A free object; the pool grows if it has none. NULL when there is no memory. The contents are
+ * undefined. */
 static inline void *gy_pool_get(struct gy_pool *pool)
 {
 	if (gy_unlikely(pool->free_count == 0) && gy_pool_grow(pool) < 0) {
@@ -103,11 +104,10 @@ static inline void gy_pool_push(struct gy_pool *pool, void *object)
 	gy_store_relaxed(&pool->free_count, count + 1);
 }
 
-/* For what the array has no room for, as too much has come from elsewhere. */
+/* Frees an object that the array has no room for, since too many have come from elsewhere. */
 GY_COLD void gy_pool_put_surplus(struct gy_pool *pool, void *object);
 
-/* Puts back what was taken from this pool, or from one of the same kind that another thread owns.
- */
+/* Puts back an object of this pool, or of a pool of the same kind that another thread owns. */
 static inline void gy_pool_put_any(struct gy_pool *pool, void *object)
 {
 	if (gy_unlikely(pool->free_count >= pool->capacity)) {
@@ -117,10 +117,10 @@ static inline void gy_pool_put_any(struct gy_pool *pool, void *object)
 	gy_pool_push(pool, object);
 }
 
-/* More is put back than was taken: ends the program, and says of what. */
+/* Ends the program: more was put back than was taken. Names the kind of object. */
 _Noreturn GY_COLD void gy_pool_put_twice(const struct gy_pool *pool);
 
-/* Puts back what was taken from this pool. */
+/* Puts back an object of this pool. */
 static inline void gy_pool_put(struct gy_pool *pool, void *object)
 {
 #if GY_ASSERT_LEVEL >= 1

@@ -1,6 +1,6 @@
 /*
- * Pools for objects of any size: one pool for each power of two from 64 bytes to 16 KiB. What is
- * larger comes from the heap each time, marked GY_SIZES_HEAP.
+ * Pools for objects of any size: one pool for each power of two from 64 bytes to 16 KiB. A larger
+ * object is allocated from the heap each time, marked GY_SIZES_HEAP.
  */
 #ifndef GY_BASE_SIZES_H
 #define GY_BASE_SIZES_H
@@ -25,13 +25,13 @@ void gy_sizes_know_all(struct gy_sizes *sizes);
 void gy_sizes_each_lost(struct gy_sizes *sizes, gy_lost_fn lost, void *arg);
 /* Returns how many objects were still out: see gy_pool_fini(). */
 int32_t gy_sizes_fini(struct gy_sizes *sizes);
-/* gy_pool_trim() for each pool; whether any is to be looked at again. */
+/* gy_pool_trim() for each pool. Returns whether it should be called again. */
 bool gy_sizes_trim(struct gy_sizes *sizes, uint32_t keep);
 
 /* gy_pool_check() for each pool. */
 void gy_sizes_check(const struct gy_sizes *sizes);
 
-/* From any thread. */
+/* Adds the figures of all pools to @sum. Any thread. */
 void gy_sizes_use_add(const struct gy_sizes *sizes, struct gy_pool_use *sum);
 
 /* The pool that serves @bytes, or GY_SIZES_HEAP. */
@@ -45,7 +45,7 @@ static inline uint8_t gy_sizes_class(size_t bytes)
 			 __builtin_clzll((bytes - (bytes != 0)) | ((1U << GY_SIZES_SHIFT) - 1)));
 }
 
-/* What an object of a pool has, whoever uses how much of it. */
+/* The bytes of each object of a pool, however many of them are used. */
 static inline size_t gy_sizes_bytes(uint8_t size_class)
 {
 	return (size_t)1 << (size_class + GY_SIZES_SHIFT);
@@ -69,7 +69,8 @@ static inline void gy_sizes_put(struct gy_sizes *sizes, void *object, uint8_t si
 	gy_pool_put_any(&sizes->pools[size_class], object);
 }
 
-/* For objects that tell their size when they are put back. */
+/* gy_sizes_new() and gy_sizes_delete() are for objects whose size is known when they are put
+ * back. */
 static inline void *gy_sizes_new(struct gy_sizes *sizes, size_t bytes)
 {
 	return gy_sizes_get(sizes, bytes, gy_sizes_class(bytes));

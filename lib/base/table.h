@@ -25,11 +25,12 @@ struct gy_table {
 	uint32_t size; /* of @buckets, a power of two or 0 */
 };
 
-/* Not for what is called often: changes the number of buckets. */
+/* Changes the number of buckets. */
 GY_COLD int gy_table_resize(struct gy_table *table, struct gy_sizes *sizes, uint32_t size);
 void gy_table_fini(struct gy_table *table, struct gy_sizes *sizes);
 
-/* One to one, so that mixed keys differ where the keys do; every bit counts in the low ones. */
+/* Mixes a key, one to one: mixed keys differ where the keys do, and every bit of the key changes
+ * the low bits. */
 static inline uint64_t gy_table_mix(uint64_t key)
 {
 	key ^= key >> 32;

@@ -1,5 +1,5 @@
 /*
- * A few names, looked through one by one.
+ * Counts by a few names, searched one by one.
  */
 #include "base/tally.h"
 

@@ -1,5 +1,5 @@
 /*
- * Counts by name, for what is told once, at the end: so many of this, so many of that.
+ * Counts by name, for a report at the end: so many of this, so many of that.
  */
 #ifndef GY_BASE_TALLY_H
 #define GY_BASE_TALLY_H
@@ -20,7 +20,7 @@ struct gy_tally {
 	uint32_t others; /* of names for which there is no room */
 };
 
-/* One more of that name, which is copied. */
+/* Counts one more of @name, which is copied. */
 void gy_tally_add(struct gy_tally *tally, const char *name);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The one way to a thread of its own. It begins with every signal blocked, so that it never takes
- * one that the program waits for, and says by its name whose it is.
+ * The one way to start a thread. It begins with every signal blocked, so that it never takes a
+ * signal that the program waits for, and has a name that says whose it is.
  */
 #ifndef GY_BASE_THREAD_H
 #define GY_BASE_THREAD_H
@@ -14,9 +14,9 @@ enum { GY_THREAD_NAME_BYTES = 16 }; /* with the end; the kernel keeps no more */
 int gy_thread_start(const pthread_attr_t *attributes, void *(*run)(void *), void *arg,
 		    pthread_t *ret_thread);
 
-/* Calls the calling thread "gyre-", and what it is: debuggers and top show that. */
+/* Names the calling thread "gyre-" and @what, for debuggers and top. */
 void gy_thread_name(const char *what);
-/* The same for one of several: "gyre-loop-3". */
+/* Names the calling thread as one of several: "gyre-loop-3". */
 void gy_thread_name_number(const char *what, uint32_t number);
 
 #endif

@@ -23,7 +23,7 @@ static void run_later(struct gy_loop *loop)
 	struct gy_fifo tasks = loop->later;
 	struct gy_fifo_item *link;
 
-	/* What they queue in turn waits for the end of the next job, or of the phase. */
+	/* Functions that they queue run at the end of the next job, or of the phase. */
 	loop->later.first = NULL;
 	while ((link = gy_fifo_pop(&tasks)) != NULL) {
 		struct gy_later *later = gy_container_of(link, struct gy_later, link);
@@ -57,8 +57,8 @@ static inline void run_untimed(struct gy_loop *loop, struct gy_job *job, run_fn 
 }
 
 /*
- * Runs up to @most jobs of a queue. How many: fewer when the queue is empty. Those that are not
- * timed run in a loop that knows nothing of it.
+ * Runs up to @most jobs of a queue, and returns how many: fewer when the queue is empty. Jobs that
+ * are not timed run in an inner loop that knows nothing of timing.
  */
 static inline uint32_t run_jobs(struct gy_loop *loop, struct gy_queue *queue, uint32_t most)
 {
@@ -96,7 +96,7 @@ static bool can_run(const struct gy_loop *loop)
 	       !gy_inbox_empty(&loop->inbox) || loop->stopping || gy_steal_is_possible(loop);
 }
 
-/* Returns how many completions came. */
+/* Returns the number of completions. */
 static uint32_t phase_io(struct gy_loop *loop)
 {
 	uint64_t next_ns;
@@ -192,7 +192,7 @@ void gy_loop_drain_some(struct gy_loop *loop)
 	gy_loop_flush(loop);
 }
 
-/* What ends a phase of jobs. */
+/* Ends a phase of jobs. */
 static void flush(struct gy_loop *loop)
 {
 	if (loop->flush_count > 0) {
@@ -201,7 +201,7 @@ static void flush(struct gy_loop *loop)
 	}
 }
 
-/* Whether anything was executed. */
+/* Returns whether anything was executed. */
 static bool phase_channels(struct gy_loop *loop)
 {
 	bool executed = false;
@@ -244,7 +244,7 @@ static uint64_t state_deadline(const struct gy_loop *loop, uint64_t io_ns, bool 
 	return gy_time_add(loop->now_ns, io_ns * (100 - ratio) / ratio);
 }
 
-/* At a reading of the clock; @before_ns is the one before. */
+/* Called at each reading of the clock; @before_ns is the reading before. */
 static inline void after_some_jobs(struct gy_loop *loop, uint64_t before_ns)
 {
 	if (loop->now_ns - before_ns > (uint64_t)CLOCK_EVERY_JOBS * LONG_JOB_NS) {
@@ -258,8 +258,8 @@ static inline void after_some_jobs(struct gy_loop *loop, uint64_t before_ns)
 static void phase_state(struct gy_loop *loop, uint64_t deadline_ns)
 {
 	uint32_t run = 0;
-	/* Without a deadline, those that are ready now: more come, and would keep I/O out for ever.
-	 */
+	/* Without a deadline only jobs that are ready now run: more would come, and keep I/O out
+	 * for ever. */
 	uint32_t run_max = deadline_ns == UINT64_MAX ? loop->state.count : UINT32_MAX;
 
 	gy_meter_time_exactly(&loop->meter, GY_METER_EXACT, loop->meter.ticks);
@@ -287,7 +287,7 @@ static void phase_state(struct gy_loop *loop, uint64_t deadline_ns)
 
 /* ---- the turn ---- */
 
-/* The idle step: after a turn without work, others may be robbed. */
+/* The idle step: a turn without work is followed by an attempt to steal. */
 static void count_idle(struct gy_loop *loop, bool worked)
 {
 	if (!worked) {
@@ -321,7 +321,7 @@ void gy_loop_turn(struct gy_loop *loop)
 	gy_store_relaxed(&loop->meter.ready_state, loop->state.count);
 	gy_store_relaxed(&loop->meter.timers, loop->wheel.count);
 	gy_meter_charge_jobs(&loop->meter, &loop->clock, GY_PHASE_CHANNELS);
-	if (gy_unlikely(gy_steal_ring_count(&loop->theft) > 0)) {
+	if (gy_unlikely(gy_steal_ring_count(&loop->steal_ring) > 0)) {
 		gy_loop_unpublish(loop);
 	}
 	if (!gy_queue_empty(&loop->state)) {

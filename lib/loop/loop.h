@@ -1,11 +1,10 @@
 /*
  * A loop: one thread that in each turn serves its ring, then its channels jobs, then its state jobs
  * until a deadline. It schedules jobs and carries nodes between loops, and knows neither actors nor
- * channels: what runs a job or receives a node stands in a table of functions that the floor above
- * gives.
+ * channels: the floor above gives a table of functions that run a job or receive a node.
  *
  * Threads: a loop belongs to the thread that turns it. Others may touch only its inbox, its parked
- * flag and its waker, through gy_loop_post() and what peers do to each other in outbox.c.
+ * flag and its waker, through gy_loop_post() and the functions of outbox.c.
  */
 #ifndef GY_LOOP_LOOP_H
 #define GY_LOOP_LOOP_H
@@ -29,15 +28,14 @@
 struct gy_loop;
 struct gy_task;
 
-/* What the floor above does; all run on the loop's thread. */
+/* The functions of the floor above; all run on the loop's thread, in any phase if none is named. */
 struct gy_loop_ops {
 	void (*run)(struct gy_loop *loop, struct gy_job *job);	     /* phases 2 and 3 */
 	void (*mount)(struct gy_loop *loop, struct gy_job *job);     /* phase 2 */
 	void (*deliver)(struct gy_loop *loop, struct gy_node *node); /* phase 2: from the inbox */
-	/* gy_pool_trim() for each pool of the floors above; whether any is to be looked at again.
-	 */
+	/* gy_pool_trim() for each pool of the floors above. Returns whether to call it again. */
 	bool (*trim)(struct gy_loop *loop, uint32_t keep);
-	/* Releases what a node holds that is GY_NODE_HOLDS, and clears that bit; any phase. */
+	/* Releases the payload of a node with GY_NODE_HOLDS, and clears that bit. */
 	void (*release)(struct gy_loop *loop, struct gy_node *node);
 	/* Makes a ready job one that another loop may run; false if it may not. NULL: none may. */
 	bool (*seal)(struct gy_loop *loop, struct gy_job *job);
@@ -45,19 +43,19 @@ struct gy_loop_ops {
 	void (*unseal)(struct gy_loop *loop, struct gy_job *job);
 	/* Runs a job of another loop, and sends it home. */
 	void (*run_stolen)(struct gy_loop *loop, struct gy_job *job);
-	/* Where the ticks that a job takes are counted: what outlives the job. NULL for nowhere. */
+	/* The counter for the ticks of a job; it outlives the job. NULL: they are not counted. */
 	uint64_t *(*busy)(struct gy_loop *loop, struct gy_job *job);
-	/* Something was posted after gy_loop_end(). On any thread, and on several at once. */
+	/* A node was posted after gy_loop_end(). Any thread, several at once. */
 	void (*posted_late)(struct gy_loop *loop);
 	/* Walks structures of the floor above, at assertions=full alone; NULL for none. */
 	void (*check)(struct gy_loop *loop);
 };
 
 /*
- * Whoever watches loops from another thread, and sleeps while all of them are parked. A loop that
- * leaves its park sets its flag to awake and then looks at @asleep; the watcher sets @asleep and
- * then looks at the flags. All four are sequentially consistent, so that either the loop sees that
- * it has somebody to wake, or the watcher sees that it may not sleep.
+ * A watcher of loops: another thread that sleeps while all loops are parked. A loop that leaves its
+ * park sets its flag to awake and then reads @asleep; the watcher sets @asleep and then reads the
+ * flags. All four are sequentially consistent, so that either the loop sees that it must wake the
+ * watcher, or the watcher sees that it may not sleep.
  */
 struct gy_loop_watch {
 	uint32_t asleep;			   /* atomic */
@@ -67,7 +65,7 @@ struct gy_loop_watch {
 /* A function to be run on a loop, in phase 2, posted from any thread. */
 struct gy_task {
 	struct gy_node node;
-	bool embedded; /* its memory is a part of something: it is not given back unrun */
+	bool embedded; /* its memory is part of an object: it is not freed if it was not run */
 	void (*run)(struct gy_loop *loop, struct gy_task *task);
 };
 
@@ -97,8 +95,8 @@ struct gy_loop_options {
 };
 
 /*
- * A loop's parked flag: awake, asleep, or asleep and about to be woken by the loop of that index.
- * Or retired, and its deputy does not look at its inbox: see retired.c. Or it has ended.
+ * A loop's parked flag: awake; asleep; asleep and about to be woken by the loop of that index;
+ * ended; or retired, and its deputy does not look at its inbox (retired.c).
  */
 enum {
 	GY_AWAKE = 0,
@@ -111,16 +109,16 @@ enum {
 enum { GY_SPIN_AUTO = -1, GY_SPIN_NEVER = -2 };
 
 /*
- * All loops of a system, as a loop sees them. A loop that was made once stays, so whoever finds one
- * here may use it for as long as the system lives. The first @count are those that take part; from
- * there to @made are some that retire, or have done so.
+ * All loops of a system, as a loop sees them. A loop that was made stays, so a pointer from here is
+ * good for as long as the system lives. The first @count loops take part; from there to @made are
+ * loops that retire, or have retired.
  */
 struct gy_loops {
 	uint64_t published GY_ALIGNED_LINE; /* jobs that may be stolen; atomic, seldom changes */
 	uint32_t calls;			    /* atomic: mail has come for a retired loop */
 	uint32_t count GY_ALIGNED_LINE;	    /* atomic */
 	uint32_t made;			    /* atomic; never less */
-	uint32_t max;			    /* for how many there is room */
+	uint32_t max;			    /* how many there may be */
 	struct gy_loop *loop[];
 };
 
@@ -129,7 +127,7 @@ static inline uint32_t gy_loops_count(const struct gy_loops *loops)
 	return gy_load_acquire(&loops->count);
 }
 
-/* Who has seen a loop to be made finds it made. */
+/* Acquires: a loop that is counted here is made completely. */
 static inline uint32_t gy_loops_made(const struct gy_loops *loops)
 {
 	return gy_load_acquire(&loops->made);
@@ -156,18 +154,18 @@ struct gy_outbox {
 };
 
 struct gy_loop {
-	/* The side that others touch. */
+	/* Read or written by other threads. */
 	struct gy_inbox inbox;
 	uint32_t parked GY_ALIGNED_LINE;
 	struct gy_ring *ring;
 	uint16_t index;
 	struct gy_loop_watch *watch; /* NULL for none; fixed while the loop turns */
 
-	/* The loop's own. */
+	/* The loop's own, unless another thread is mentioned. */
 	const struct gy_loop_ops *ops GY_ALIGNED_LINE;
 	uint64_t now_ns;  /* the clock, as read last */
-	uint64_t sure_ns; /* by it deadlines have passed: see gy_loop_read_clock(); read from any
-			     thread */
+	uint64_t sure_ns; /* deadlines before it have passed: see gy_loop_read_clock(); read from
+			     any thread */
 	uint64_t lag_ns;  /* likewise */
 	struct gy_queue channels;
 	struct gy_queue state;
@@ -179,14 +177,14 @@ struct gy_loop {
 	uint32_t flush_count;
 	uint32_t idle_count;   /* turns in a row that executed nothing; read from any thread */
 	uint32_t steal_cursor; /* the peer to be looked at next */
-	uint32_t steal_pause;  /* times not to publish, since nothing could be */
+	uint32_t steal_pause;  /* how often not to publish, since nothing could be */
 	uint64_t steal_random;
-	struct gy_steal_ring theft;
+	struct gy_steal_ring steal_ring;
 	bool executed; /* this turn ran something */
 	bool stopping;
-	bool retired;		  /* its deputy's: it serves this one's inbox */
+	bool retired;		  /* its deputy serves its inbox */
 	uint64_t wait_average_ns; /* of recent waits, for spinning */
-	uint64_t pools_looked_ns;
+	uint64_t pools_trimmed_ns;
 	struct gy_timer pool_timer;
 	bool pools_used; /* something was executed since they were looked at */
 	uint32_t mounting_count;
@@ -203,37 +201,39 @@ struct gy_loop {
 };
 
 int gy_loop_init(struct gy_loop *loop, const struct gy_loop_options *options);
-/* Takes a half made one too. */
+/* Takes a half made loop too. */
 void gy_loop_fini(struct gy_loop *loop);
 /* Tells the loop its peers, itself among them. Setup. */
 int gy_loop_join(struct gy_loop *loop, struct gy_loops *peers);
 
 /* ---- turning ---- */
 
-/* What the loop's thread does first and last: pins itself, registers with RCU, enables the ring. */
+/* gy_loop_enter() and gy_loop_leave() are the first and the last call of the loop's thread: they
+ * pin it, register it with RCU, and enable the ring. */
 int gy_loop_enter(struct gy_loop *loop);
 void gy_loop_leave(void);
-/* One turn: three phases and the idle step. Blocks only if nothing can run. */
+/* Makes one turn: three phases and the idle step. Blocks only if nothing can run. */
 void gy_loop_turn(struct gy_loop *loop);
 
-/* Walks the structures of the loop and of the floor above; gy_loop_turn() does so now and then, at
- * assertions=full. Between two turns. */
+/* Asserts what holds of the loop and of the floor above, between two turns. At assertions=full
+ * gy_loop_turn() calls it now and then. */
 void gy_loop_check(struct gy_loop *loop);
 
 /* ---- the clock ---- */
 
 /*
- * @now_ns lies behind: by as much as the loop has worked since it was read. So a deadline that is
- * made of it would be early. How far it was behind is known only at the next reading, when the mail
- * that has the deadline is anywhere. Therefore the loop keeps the longest time between two readings
- * of late, its lag, and a deadline has passed only when @sure_ns, which is @now_ns less the lag, is
- * past it.
+ * @now_ns is late by the time that the loop has worked since it was read. A deadline that is
+ * computed from it would be early. By how much is known only at the next reading, when the mail
+ * with the deadline may be anywhere. The loop therefore keeps its lag, the longest recent time
+ * between two readings, and a deadline has passed only when @sure_ns, which is @now_ns less the
+ * lag, is past it.
  *
- * What is of late? The lag wears off by a part in GY_LAG_DECAY of the time that passes, and a
- * deadline gets that part of its time-out in addition. If a lag of g followed the reading of which
- * a deadline was made, then a time t later the lag is g - t / GY_LAG_DECAY or more: what has worn
- * off within the time-out is what the deadline has got in addition, and no deadline is early. That
- * costs nothing where a deadline is made, and late it is by the lag and that part at most.
+ * The lag decays by a part in GY_LAG_DECAY of the time that passes, and each deadline is put off by
+ * the same part of its time-out. Suppose that a lag of g followed the reading that a deadline was
+ * computed from. Then after a time t the lag is still at least g - t / GY_LAG_DECAY. The part that
+ * has decayed within the time-out is the part by which the deadline was put off, so no deadline is
+ * early. Computing a deadline costs nothing more, and a deadline is late by the lag and that part
+ * at most.
  */
 enum { GY_LAG_DECAY_SHIFT = 4, GY_LAG_DECAY = 1 << GY_LAG_DECAY_SHIFT };
 
@@ -244,7 +244,7 @@ static inline void gy_loop_set_clock(struct gy_loop *loop, uint64_t now_ns, uint
 	gy_store_relaxed(&loop->sure_ns, now_ns - lag_ns);
 }
 
-/* What is left of the lag when @passed_ns more have passed. */
+/* The lag that remains when @passed_ns more have passed. */
 static inline uint64_t gy_loop_decayed_lag(const struct gy_loop *loop, uint64_t passed_ns)
 {
 	uint64_t worn_ns = passed_ns >> GY_LAG_DECAY_SHIFT;
@@ -252,7 +252,7 @@ static inline uint64_t gy_loop_decayed_lag(const struct gy_loop *loop, uint64_t 
 	return loop->lag_ns > worn_ns ? loop->lag_ns - worn_ns : 0;
 }
 
-/* Reads the clock after work, in which deadlines may have been made. */
+/* Reads the clock after work, in which deadlines may have been computed. */
 static inline void gy_loop_read_clock(struct gy_loop *loop)
 {
 	uint64_t now_ns = gy_clock_ns(&loop->clock);
@@ -262,7 +262,7 @@ static inline void gy_loop_read_clock(struct gy_loop *loop)
 	gy_loop_set_clock(loop, now_ns, lag_ns > passed_ns ? lag_ns : passed_ns);
 }
 
-/* Reads it after a wait, in which none have. */
+/* Reads the clock after a wait, in which none were. */
 static inline void gy_loop_read_clock_waited(struct gy_loop *loop)
 {
 	uint64_t now_ns = gy_clock_ns(&loop->clock);
@@ -295,17 +295,18 @@ static inline void gy_loop_later(struct gy_loop *loop, struct gy_later *later)
 
 /* ---- nodes ---- */
 
-/* A node from the heap, for threads without a loop; NULL when there is no memory, or it is too
- * large. */
+/* A node from the heap, for threads without a loop; NULL when there is no memory, or when @bytes
+ * are more than GY_NODE_BYTES_MAX. */
 struct gy_node *gy_node_get_from_heap(size_t bytes);
 
-/* Makes what comes from the pool a node; its head and the first @bytes may be used. */
+/* Makes a node of @memory from the pool; its head and the first @bytes may be used. */
 static inline struct gy_node *gy_loop_node_init(const struct gy_loop *loop, void *memory,
 						size_t bytes, uint8_t size_class)
 {
 	struct gy_node *node = (struct gy_node *)memory;
 
-	/* A small one is used whole: what fails an ask stands where the question was. */
+	/* A node of the smallest size is used whole: the error of an ask takes the place of the
+	 * question. */
 	gy_unpoison(node, size_class == 0 ? gy_sizes_bytes(0) : bytes);
 	node->owner = loop->index;
 	node->size_class = size_class;
@@ -313,7 +314,8 @@ static inline struct gy_node *gy_loop_node_init(const struct gy_loop *loop, void
 	return node;
 }
 
-/* At least @bytes, its header included, from the loop's pool; NULL when there is no memory. */
+/* A node of at least @bytes, its header included, from the loop's pool; NULL when there is no
+ * memory. */
 static inline struct gy_node *gy_loop_node_get(struct gy_loop *loop, size_t bytes)
 {
 	uint8_t size_class = gy_sizes_class(bytes);
@@ -327,13 +329,14 @@ static inline struct gy_node *gy_loop_node_get(struct gy_loop *loop, size_t byte
 					   : gy_loop_node_init(loop, memory, bytes, size_class);
 }
 
-/* What is free, or on its way home, shows nothing of what it was: only its head is needed. */
+/* Poisons a node that is free or on its way home: only its head is still needed. */
 static inline void gy_node_poison(struct gy_node *node)
 {
 	gy_poison(node + 1, gy_sizes_bytes(node->size_class) - sizeof(*node));
 }
 
-/* Sends a node home that was got on any loop, or holds something, or is from the heap. */
+/* Slow path of gy_loop_node_put(): the node is of another loop, holds a payload, or is from the
+ * heap. */
 void gy_loop_return(struct gy_loop *loop, struct gy_node *node);
 
 static inline void gy_loop_node_put(struct gy_loop *loop, struct gy_node *node)
@@ -348,43 +351,44 @@ static inline void gy_loop_node_put(struct gy_loop *loop, struct gy_node *node)
 
 /* Appends a node to the outbox for @peer, an index of a loop other than this one. */
 void gy_loop_send(struct gy_loop *loop, uint16_t peer, struct gy_node *node);
-/* Hands over what waits in the outboxes and wakes parked receivers. */
+/* Hands over the nodes that wait in the outboxes, and wakes parked receivers. */
 void gy_loop_flush(struct gy_loop *loop);
 /* Asserts that the chain of each outbox is whole, and that outboxes with mail are to be flushed. */
 void gy_outboxes_check(const struct gy_loop *loop);
-/* Wakes a peer if it is parked; goes out with the next submit. Whether it was. */
+/* Wakes a peer if it is parked, with the next submit. Returns whether it was. */
 bool gy_loop_wake_peer(struct gy_loop *loop, uint16_t peer);
-/* Delivers all that the inbox holds now, outside of a turn; for the stages of a stop. */
+/* Delivers all nodes of the inbox, outside of a turn; for the stages of a stop. */
 void gy_loop_drain_inbox(struct gy_loop *loop);
-/* The same for as much as fits into a turn. */
+/* Delivers as many nodes of the inbox as a turn would. */
 void gy_loop_drain_some(struct gy_loop *loop);
-/* Hands over what waits and submits it, as the last that a loop does before its thread ends. */
+/* Flushes and submits: the last call of a loop before its thread ends. */
 void gy_loop_finish(struct gy_loop *loop);
-/* Any thread but that of a loop in the middle of a turn may lose order against gy_loop_send(). */
+/* Any thread. On a loop's own thread, a post made during a turn may overtake mail still in its
+ * outboxes. */
 void gy_loop_post(struct gy_loop *loop, struct gy_node *node);
 void gy_loop_post_task(struct gy_loop *loop, struct gy_task *task);
 /*
- * It will not turn again; no thread turns it or its peers any more. What was posted until now is
- * left to the caller, and of whatever is posted from now on ops->posted_late hears. What is posted
- * at this moment may be both.
+ * Ends the loop: no thread turns it or its peers any more. Nodes that were posted before are left
+ * to the caller; for each node that is posted later ops->posted_late is called. A node that is
+ * posted at this moment may be in both groups.
  */
 void gy_loop_end(struct gy_loop *loop);
 
 /* ---- retired.c: on the thread of the deputy, which is the loop with index 0 ---- */
 
-/* Takes on a loop whose thread has ended, and that has nothing more to run. */
+/* Adopts a loop whose thread has ended, and that has nothing more to run. */
 void gy_loop_adopt(struct gy_loop *loop);
-/* The same before the deputy has a thread, which serves it in its first turn. */
+/* Adopts a loop before the deputy has a thread, which serves it in its first turn. */
 void gy_loop_adopt_later(struct gy_loop *loop);
-/* Leaves it to another thread. */
+/* Releases an adopted loop to another thread. */
 void gy_loop_release(struct gy_loop *loop);
-/* Delivers what has come for retired loops. */
+/* Delivers mail that has come for retired loops. */
 void gy_loops_serve(struct gy_loops *loops);
-/* The same for those whose mail only returns, which calls nobody. */
+/* Delivers for all retired loops, also those that called nobody since their mail only returns. */
 void gy_loops_serve_all(struct gy_loops *loops);
-/* Whether nothing has. */
+/* Returns whether no mail waits for retired loops. */
 bool gy_loops_are_served(const struct gy_loops *loops);
-/* Any thread: has the deputy serve. */
+/* Makes the deputy serve. Any thread. */
 GY_COLD void gy_loops_call(struct gy_loops *loops);
 
 static inline bool gy_loops_want_service(const struct gy_loops *loops)

@@ -14,7 +14,7 @@
 
 static void pool_timer_fired(struct gy_timer *timer)
 {
-	(void)timer; /* the turn that it woke looks at the pools */
+	(void)timer; /* the turn that it woke trims the pools */
 }
 
 int gy_loop_init(struct gy_loop *loop, const struct gy_loop_options *options)
@@ -32,7 +32,7 @@ int gy_loop_init(struct gy_loop *loop, const struct gy_loop_options *options)
 	gy_sizes_init(&loop->nodes, "mail");
 	gy_sizes_know_all(&loop->nodes);
 	gy_loop_set_clock(loop, gy_clock_ns(&loop->clock), 0);
-	loop->pools_looked_ns = loop->now_ns;
+	loop->pools_trimmed_ns = loop->now_ns;
 	gy_wheel_init(&loop->wheel, options->timer_tick_ns, loop->now_ns);
 	gy_timer_init(&loop->pool_timer, pool_timer_fired);
 	return gy_ring_create(&options->ring, &loop->ring);

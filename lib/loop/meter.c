@@ -1,11 +1,11 @@
 /*
- * The rare side of the meter: jobs that are timed.
+ * The slow side of the meter: jobs that are timed.
  */
 #include "loop/meter.h"
 
 #include "base/random.h"
 
-/* From 1 to 511, so that the mean is the weight. */
+/* A number from 1 to 511, so that the mean is the weight. */
 static uint32_t draw_gap(struct gy_meter *meter)
 {
 	return (uint32_t)(gy_random_next(&meter->random) >> 32) % (2 * GY_METER_WEIGHT - 1) + 1;

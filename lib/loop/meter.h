@@ -1,21 +1,21 @@
 /*
- * The meter of a loop: what its time goes to, for whoever looks at it from another thread.
+ * The meter of a loop: how it spends its time, readable from other threads.
  *
- * Phases: a reading of the ticks where one phase ends and the next begins is charged to the one
- * that ends, and one more for each time the loop has polled or was parked. Phases and jobs share
- * readings: a job begins where the phase or the job before it ended, and a phase ends where its
- * last timed job did, unless something else has run in between. So a turn with one job takes two.
+ * Phases: one reading of the ticks ends a phase and begins the next; each time that the loop has
+ * polled or was parked costs one more. Phases and jobs share readings: a job begins where the phase
+ * or the job before it ended, and a phase ends with its last timed job, unless other code has run
+ * in between. A turn with one job therefore takes two readings.
  *
- * Jobs: the first four of a phase are timed one by one, for that costs little where a turn has
- * little to do; of those that follow one in 256, which counts for 256. Gaps between samples are
- * drawn at random, so that jobs that come round in a rhythm are all met alike; and where sampled
- * jobs are left over at the end of a phase the count goes on in the next, or short phases would
- * have too few. When jobs turn out to be long they are timed one by one too. A job that is not
- * timed costs nothing, since they run in a loop of their own up to the next that is.
+ * Jobs: the first four of a phase are timed one by one, which is cheap where a turn has little to
+ * do. Of the jobs that follow one in 256 is timed, and counts for 256. The gaps between samples are
+ * random, so that jobs that come round in a rhythm are sampled alike; a gap that is not used up in
+ * one phase goes on in the next, or short phases would have too few samples. When jobs turn out to
+ * be long they are timed one by one too. A job that is not timed costs nothing, since such jobs run
+ * in a loop of their own up to the next that is timed.
  *
- * The pulse: the turns, how many jobs have been timed, and what is left of the countdown. Together
- * they change with each job that is long and with every 16 that are short, and never come back; by
- * them a watchdog sees from outside whether a loop goes on.
+ * The pulse: the turns, the number of timed jobs, and the rest of the countdown. Together they
+ * change with each long job and with every 16 short ones, and never come back; a watchdog sees by
+ * them from outside whether a loop goes on.
  */
 #ifndef GY_LOOP_METER_H
 #define GY_LOOP_METER_H
@@ -74,7 +74,7 @@ static inline void gy_meter_charge_until(struct gy_meter *meter, uint64_t now, e
 	gy_store_relaxed(&meter->ticks, now);
 }
 
-/* What has passed since the last charge was spent in @phase. */
+/* Charges the time since the last charge to @phase. */
 static inline void gy_meter_charge(struct gy_meter *meter, const struct gy_clock *clock,
 				   enum gy_phase phase)
 {
@@ -87,7 +87,7 @@ static inline void gy_meter_charge(struct gy_meter *meter, const struct gy_clock
 #endif
 }
 
-/* Something that is no job's has run: neither a job nor a phase of jobs may count it as its own. */
+/* Code other than a job has run: its time belongs to neither the job before nor the phase. */
 static inline void gy_meter_interrupt(struct gy_meter *meter)
 {
 #if GY_INSPECT
@@ -97,8 +97,8 @@ static inline void gy_meter_interrupt(struct gy_meter *meter)
 #endif
 }
 
-/* The charge at the end of a phase of jobs; where nothing has followed a timed one, its end is it.
- */
+/* Charges the end of a phase of jobs: at the end of its last timed job, if nothing has run
+ * since. */
 static inline void gy_meter_charge_jobs(struct gy_meter *meter, const struct gy_clock *clock,
 					enum gy_phase phase)
 {
@@ -112,7 +112,7 @@ static inline void gy_meter_charge_jobs(struct gy_meter *meter, const struct gy_
 #endif
 }
 
-/* At least the next @jobs are timed one by one; the first begins at @from, 0 for unknown. */
+/* Times at least the next @jobs one by one; the first begins at @from, 0 for unknown. */
 static inline void gy_meter_time_exactly(struct gy_meter *meter, uint32_t jobs, uint64_t from)
 {
 #if GY_INSPECT
@@ -129,7 +129,7 @@ static inline void gy_meter_time_exactly(struct gy_meter *meter, uint32_t jobs, 
 #endif
 }
 
-/* How many of the next @most jobs need not be timed before one that must be. */
+/* Returns how many of the next @most jobs need no timing before one that does. */
 static inline uint32_t gy_meter_untimed(const struct gy_meter *meter, uint32_t most)
 {
 #if GY_INSPECT
@@ -140,7 +140,7 @@ static inline uint32_t gy_meter_untimed(const struct gy_meter *meter, uint32_t m
 #endif
 }
 
-/* So many have run untimed. */
+/* Counts @jobs that have run untimed. */
 static inline void gy_meter_skip(struct gy_meter *meter, uint32_t jobs)
 {
 #if GY_INSPECT
@@ -151,7 +151,8 @@ static inline void gy_meter_skip(struct gy_meter *meter, uint32_t jobs)
 #endif
 }
 
-/* Round a job that is timed. @busy is where its ticks are counted; it outlives the job. */
+/* gy_meter_begin() and gy_meter_end() surround a job that is timed. @busy counts its ticks, and
+ * outlives the job. */
 void gy_meter_begin(struct gy_meter *meter, const struct gy_clock *clock);
 void gy_meter_end(struct gy_meter *meter, const struct gy_clock *clock, uint64_t *busy);
 

@@ -1,7 +1,7 @@
 /*
  * Nodes between loops. A node for a peer is appended to a private chain; a flush hands the whole
- * chain over with one exchange. It is flushed when a phase ends, when it has 64 nodes, and at once
- * when the peer is parked and the node is mail; nodes that only return home wake nobody.
+ * chain over with one exchange. A chain is flushed when a phase ends, when it has 64 nodes, and at
+ * once when the peer is parked and the node is mail. Nodes that only return home wake nobody.
  */
 #include "base/memory.h"
 #include "loop/loop.h"
@@ -12,16 +12,16 @@ enum { CHAIN_MAX = 64 };
  * The sender's half of parking: the push before this and the load here are sequentially consistent,
  * as are the parker's store and its last look at the inbox, so one of the two sees the other.
  *
- * The wake of a loop is only prepared, and goes out with its next system call. Until the sleeper is
- * awake its flag says by whom it will be woken: that one need not do it again, but nobody else may
- * rely on it, for it may be in the middle of a long handler.
+ * The wake of a loop is only prepared, and goes out with the waker's next system call. Until the
+ * sleeper is awake its flag names the loop that will wake it: that loop need not wake it again, but
+ * no other may rely on it, since it may be in the middle of a long handler.
  */
 static bool take_flag(struct gy_loop *target, uint32_t parked, uint32_t next)
 {
 	return parked != next && gy_compare_exchange_full(&target->parked, &parked, next);
 }
 
-/* Whoever takes the flag of a retired loop has its deputy look at it. */
+/* Takes the flag of a retired loop, and has its deputy look at the inbox. */
 static GY_COLD void call_deputy(struct gy_loop *target)
 {
 	if (take_flag(target, GY_PARKED_RETIRED, GY_AWAKE)) {
@@ -174,7 +174,8 @@ struct gy_node *gy_node_get_from_heap(size_t bytes)
 	size_t least = gy_sizes_bytes(0);
 
 	if (bytes <= GY_NODE_BYTES_MAX) {
-		/* No smaller than those of pools: what fails an ask stands where it was. */
+		/* At least as large as a node of a pool: the error of an ask takes the place of the
+		 * question. */
 		node = (struct gy_node *)gy_memory_get_raw(bytes < least ? least : bytes);
 	}
 	if (node != NULL) {

@@ -14,9 +14,9 @@
 #include "loop/steal.h"
 
 /*
- * What RCU is told in each turn. liburcu's short inline functions, which programs of any licence
- * may use, spare a call to code that is in no cache after the kernel has worked. The thread
- * sanitizer would see races in them.
+ * Reports to RCU in each turn. The short inline functions of liburcu, which programs of any licence
+ * may use, spare a call to code that is in no cache after a system call. The thread sanitizer would
+ * see races in them.
  */
 #if defined(GY_SANITIZE_THREAD)
 #define reader_quiescent urcu_qsbr_quiescent_state
@@ -34,7 +34,7 @@ enum { WAITS_AVERAGED = 8, POOL_KEEP = 10 };
 
 static const uint64_t spin_auto_ns = 50000;
 static const uint64_t waking_ns =
-	50000; /* what being woken adds to a wait that was slept through */
+	50000; /* time that a wake-up adds to a wait that was slept through */
 static const uint64_t wait_counted_max_ns = 400000;
 static const uint64_t pools_idle_ns = UINT64_C(30000000000);
 
@@ -57,7 +57,7 @@ static uint64_t spin_time_ns(const struct gy_loop *loop)
 	return loop->options.spin_ns > 0 ? (uint64_t)loop->options.spin_ns : 0;
 }
 
-/* Whether something came while polling. */
+/* Polls for a while; returns whether there is something to do. */
 static bool spin(struct gy_loop *loop, uint64_t until_ns)
 {
 	uint64_t end_ns = gy_time_add(loop->now_ns, spin_time_ns(loop));
@@ -65,7 +65,8 @@ static bool spin(struct gy_loop *loop, uint64_t until_ns)
 	if (end_ns == loop->now_ns) {
 		return false;
 	}
-	/* One call that also brings what is there already: the sends it submits often do. */
+	/* Submits, and reaps what is there already: the sends that it submits often complete at
+	 * once. */
 	(void)gy_ring_submit_and_wait(loop->ring, 0);
 	gy_meter_charge(&loop->meter, &loop->clock, GY_PHASE_IO);
 	end_ns = end_ns < until_ns ? end_ns : until_ns;
@@ -113,7 +114,7 @@ static void block(struct gy_loop *loop, uint64_t until_ns)
 	leave_park(loop);
 }
 
-/* One long wait counts for no more than a few short ones can make up for. */
+/* A long wait counts for no more than a few short ones can make up for. */
 static void average_wait(struct gy_loop *loop, uint64_t wait_ns)
 {
 	wait_ns = wait_ns < wait_counted_max_ns ? wait_ns : wait_counted_max_ns;
@@ -147,17 +148,17 @@ void gy_loop_trim_pools(struct gy_loop *loop)
 {
 	bool again;
 
-	if (loop->now_ns - loop->pools_looked_ns < pools_idle_ns) {
+	if (loop->now_ns - loop->pools_trimmed_ns < pools_idle_ns) {
 		if (gy_unlikely(loop->pools_used && !gy_timer_is_started(&loop->pool_timer))) {
 			gy_timer_start(&loop->wheel, &loop->pool_timer, pools_idle_ns);
 		}
 		return;
 	}
-	loop->pools_looked_ns = loop->now_ns;
+	loop->pools_trimmed_ns = loop->now_ns;
 	loop->pools_used = false;
 	again = gy_sizes_trim(&loop->nodes, POOL_KEEP);
 	again = loop->options.ops->trim(loop, POOL_KEEP) || again;
-	/* A loop that parks must wake once more to shrink what was in use until then. */
+	/* A parked loop must wake once more to free what was in use until then. */
 	gy_timer_stop(&loop->wheel, &loop->pool_timer);
 	if (again) {
 		gy_timer_start(&loop->wheel, &loop->pool_timer, pools_idle_ns);

@@ -1,17 +1,17 @@
 /*
- * Waiting: spinning before it, parking, and what a loop owes to RCU and to its pools.
+ * Waiting: spinning, parking, and the duties to RCU and to the pools that come with them.
  */
 #ifndef GY_LOOP_PARK_H
 #define GY_LOOP_PARK_H
 
 #include "loop/loop.h"
 
-/* Waits until something can run or the clock is at @until_ns (UINT64_MAX: no limit). Reads the
- * clock anew. */
+/* Waits until something can run or the clock is at @until_ns (UINT64_MAX: no limit), and reads the
+ * clock. */
 void gy_loop_park(struct gy_loop *loop, uint64_t until_ns);
 /* Tells RCU that this loop holds no reference to anything it protects. */
 void gy_loop_quiescent(void);
-/* Now and then gives unused pool memory back to the heap. */
+/* Now and then returns unused memory of the pools to the heap. */
 void gy_loop_trim_pools(struct gy_loop *loop);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * What a loop schedules, and the queue it waits in: two FIFOs, high first. The class of a job is
- * fixed when it is queued; while the job waits it does not change. A normal job that was passed
- * over by `starvation_limit` high ones goes next.
+ * Jobs, which a loop schedules, and the queue in which they wait: two FIFOs, high first. The
+ * priority of a job is fixed while it is in the queue. A normal job that was passed over by
+ * `starvation_limit` high ones goes next.
  */
 #ifndef GY_LOOP_QUEUE_H
 #define GY_LOOP_QUEUE_H

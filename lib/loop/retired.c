@@ -1,13 +1,13 @@
 /*
  * Loops that have retired. The thread of such a loop has ended, but mail may still come for it:
- * from senders who had its address, and mail of its pools that others return. So the loop itself
+ * from senders that had its address, and mail of its pools that others return. So the loop itself
  * stays, with its inbox, its pools and its counters, until it is used again or the system is
- * destroyed. No sender need know, and nothing has to be waited for before the memory may go.
+ * destroyed. Senders need not know, and the memory may go without a wait for anybody.
  *
  * Its inbox is served by a deputy, the loop with index 0, which never retires. The flag of a
- * retired loop says so. Whoever puts mail in and finds it changes it to awake, and has the deputy
- * look; the deputy delivers what is there in the retired loop's name, sets the flag again, and
- * looks once more, as a loop does that parks.
+ * retired loop says so. A sender that puts mail in and finds that flag changes it to awake, and
+ * calls the deputy. The deputy delivers the mail in the retired loop's name, sets the flag again,
+ * and looks at the inbox once more, as a loop does that parks.
  */
 #include "loop/loop.h"
 
@@ -17,7 +17,7 @@ void gy_loops_call(struct gy_loops *loops)
 	gy_ring_wake(loops->loop[0]->ring);
 }
 
-/* The rest of a flood, and what a producer has not linked yet, is left for a later turn. */
+/* The rest of a flood, and mail that a producer has not linked yet, wait for a later turn. */
 static void serve(struct gy_loop *loop)
 {
 	uint32_t retired = GY_PARKED_RETIRED;

@@ -1,6 +1,6 @@
 /*
- * Publishing, taking back and stealing. What is published is out of the state queue, so a loop with
- * little to do takes it back first.
+ * Publishing, taking back and stealing. Published jobs are out of the state queue, so a loop with
+ * little to do takes them back first.
  */
 #include "loop/steal.h"
 
@@ -9,7 +9,7 @@
 
 enum { PEERS_LOOKED_AT = 4, FRUITLESS_PAUSE = 16 };
 
-/* One that retires neither robs nor is robbed. */
+/* A loop that retires neither steals nor is stolen from. */
 static bool has_peers(const struct gy_loop *loop)
 {
 	uint32_t count = loop->peers == NULL ? 0 : gy_loops_count(loop->peers);
@@ -17,7 +17,7 @@ static bool has_peers(const struct gy_loop *loop)
 	return count > 1 && loop->index < count;
 }
 
-/* Whether one of the next few peers has nothing to do; in time all are looked at. */
+/* Returns whether one of the next few peers is idle; in time all are looked at. */
 static bool somebody_is_idle(struct gy_loop *loop)
 {
 	const struct gy_loops *peers = loop->peers;
@@ -68,7 +68,7 @@ static uint32_t publish_from(struct gy_loop *loop, struct gy_fifo *fifo, uint32_
 			bool pushed;
 
 			gy_fifo_remove_after(fifo, before);
-			pushed = gy_steal_ring_push(&loop->theft, (struct gy_job *)item);
+			pushed = gy_steal_ring_push(&loop->steal_ring, (struct gy_job *)item);
 			gy_assert(pushed); /* the caller has seen the room */
 			published++;
 		}
@@ -81,7 +81,7 @@ static uint32_t publish_from(struct gy_loop *loop, struct gy_fifo *fifo, uint32_
 /* Looks at up to @excess jobs of the queue. Returns how many were published. */
 static uint32_t publish(struct gy_loop *loop, uint32_t excess)
 {
-	uint32_t room = GY_STEAL_RING_SLOTS - gy_steal_ring_count(&loop->theft);
+	uint32_t room = GY_STEAL_RING_SLOTS - gy_steal_ring_count(&loop->steal_ring);
 	uint32_t left = excess < room ? excess : room;
 	uint32_t published = publish_from(loop, &loop->state.high, &left);
 
@@ -103,7 +103,7 @@ void gy_loop_publish(struct gy_loop *loop)
 	if (!somebody_is_idle(loop)) {
 		return;
 	}
-	/* What a stolen actor sends must come after what it has sent from here. */
+	/* Mail of a stolen actor must come after the mail that it has sent from here. */
 	gy_loop_flush(loop);
 	published = publish(loop, loop->state.count - floor);
 	if (published == 0) {
@@ -119,8 +119,8 @@ void gy_loop_unpublish(struct gy_loop *loop)
 {
 	uint32_t taken = 0;
 
-	while (gy_steal_ring_count(&loop->theft) > 0) {
-		struct gy_job *job = gy_steal_ring_take(&loop->theft);
+	while (gy_steal_ring_count(&loop->steal_ring) > 0) {
+		struct gy_job *job = gy_steal_ring_take(&loop->steal_ring);
 
 		if (job != NULL) {
 			loop->ops->unseal(loop, job);
@@ -145,13 +145,13 @@ bool gy_loop_steal(struct gy_loop *loop)
 	start = (uint32_t)(gy_random_next(&loop->steal_random) >> 32) % loops;
 	for (uint32_t i = 0; i < loops; i++) {
 		struct gy_loop *victim = peers->loop[(start + i) % loops];
-		uint32_t count = gy_steal_ring_count(&victim->theft);
+		uint32_t count = gy_steal_ring_count(&victim->steal_ring);
 		struct gy_job *job = NULL;
 
 		if (victim != loop && count > 0 &&
 		    (uint64_t)loop->idle_count * (loop->options.steal_floor + count) >=
 			    loop->options.steal_aggression) {
-			job = gy_steal_ring_take(&victim->theft);
+			job = gy_steal_ring_take(&victim->steal_ring);
 		}
 		if (job != NULL) {
 			(void)gy_add_full(&peers->published, -(uint64_t)1);

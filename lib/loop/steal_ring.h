@@ -27,38 +27,38 @@ struct gy_steal_ring {
 	struct gy_job *slots[GY_STEAL_RING_SLOTS];
 };
 
-static inline uint32_t gy_steal_ring_count(const struct gy_steal_ring *theft)
+static inline uint32_t gy_steal_ring_count(const struct gy_steal_ring *ring)
 {
-	uint64_t head = gy_load_relaxed(&theft->head);
-	uint64_t tail = gy_load_relaxed(&theft->tail);
+	uint64_t head = gy_load_relaxed(&ring->head);
+	uint64_t tail = gy_load_relaxed(&ring->tail);
 
 	return tail > head ? (uint32_t)(tail - head) : 0;
 }
 
 /* False when it is full. */
-static inline bool gy_steal_ring_push(struct gy_steal_ring *theft, struct gy_job *job)
+static inline bool gy_steal_ring_push(struct gy_steal_ring *ring, struct gy_job *job)
 {
-	uint64_t tail = theft->tail;
+	uint64_t tail = ring->tail;
 
-	if (tail - gy_load_acquire(&theft->head) == GY_STEAL_RING_SLOTS) {
+	if (tail - gy_load_acquire(&ring->head) == GY_STEAL_RING_SLOTS) {
 		return false;
 	}
-	gy_store_relaxed(&theft->slots[tail % GY_STEAL_RING_SLOTS], job);
-	gy_store_release(&theft->tail, tail + 1);
+	gy_store_relaxed(&ring->slots[tail % GY_STEAL_RING_SLOTS], job);
+	gy_store_release(&ring->tail, tail + 1);
 	return true;
 }
 
 /* The oldest, or NULL: there is none, or another was faster. */
-static inline struct gy_job *gy_steal_ring_take(struct gy_steal_ring *theft)
+static inline struct gy_job *gy_steal_ring_take(struct gy_steal_ring *ring)
 {
-	uint64_t head = gy_load_acquire(&theft->head);
+	uint64_t head = gy_load_acquire(&ring->head);
 	struct gy_job *job;
 
-	if (head == gy_load_acquire(&theft->tail)) {
+	if (head == gy_load_acquire(&ring->tail)) {
 		return NULL;
 	}
-	job = gy_load_relaxed(&theft->slots[head % GY_STEAL_RING_SLOTS]);
-	return gy_compare_exchange(&theft->head, &head, head + 1) ? job : NULL;
+	job = gy_load_relaxed(&ring->slots[head % GY_STEAL_RING_SLOTS]);
+	return gy_compare_exchange(&ring->head, &head, head + 1) ? job : NULL;
 }
 
 #endif

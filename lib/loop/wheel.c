@@ -84,7 +84,7 @@ void gy_timer_start_at(struct gy_wheel *wheel, struct gy_timer *timer, uint64_t 
 	place(wheel, timer, tick_after(wheel, deadline_ns));
 }
 
-/* Moves all timers of @from to where they belong at the present tick. */
+/* Moves all timers of @from to the slots of the present tick. */
 static void settle(struct gy_wheel *wheel, struct gy_list *from, uint64_t now_ns)
 {
 	struct gy_list moving;

@@ -2,9 +2,9 @@
  * A hierarchical timing wheel: 8 levels of 64 slots, intrusive nodes, O(1) to start and to cancel.
  *
  * A timer that is started with a delay is first only appended to a list of fresh ones. It gets its
- * place at the next clock reading, which is what its delay counts from: so starting needs no clock
- * and no division, a stale clock makes no timer early, and an ask that is answered within the same
- * turn never touches the wheel.
+ * place at the next clock reading, from which its delay counts. Starting a timer therefore needs no
+ * clock and no division, a stale clock makes no timer early, and an ask that is answered within the
+ * same turn never touches the wheel.
  */
 #ifndef GY_LOOP_WHEEL_H
 #define GY_LOOP_WHEEL_H
@@ -99,17 +99,18 @@ static inline void gy_timer_stop(struct gy_wheel *wheel, struct gy_timer *timer)
 	}
 }
 
-/* Takes a timer off its wheel, to go on on another one. One that is stopped stays so. */
+/* Takes a timer off its wheel, to be put onto another by gy_timer_unpack(). A stopped timer stays
+ * stopped. */
 void gy_timer_pack(struct gy_wheel *wheel, struct gy_timer *timer, uint64_t now_ns);
 void gy_timer_unpack(struct gy_wheel *wheel, struct gy_timer *timer);
 
-/* Gives fresh timers their places and makes due all whose time has come; cheap when none has. */
+/* Places fresh timers and makes timers due whose time has come; cheap when there are none. */
 void gy_wheel_advance(struct gy_wheel *wheel, uint64_t now_ns);
-/* Fires the timers that are due, without those that are made due meanwhile. Returns how many. */
+/* Fires the timers that are due, without those that become due meanwhile. Returns how many. */
 uint32_t gy_wheel_fire(struct gy_wheel *wheel);
 /* Asserts that each timer stands where its deadline belongs, and that the count is right. */
 void gy_wheel_check(const struct gy_wheel *wheel);
-/* The clock reading at which gy_wheel_advance() has something to do; UINT64_MAX for never. */
+/* Returns the clock reading at which gy_wheel_advance() has something to do; UINT64_MAX: never. */
 uint64_t gy_wheel_next_ns(const struct gy_wheel *wheel);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * What the kernel has learnt since liburing 2.3. A constant is defined here under its own name, so
- * that the definition goes away by itself where the installed header knows it.
+ * Constants of kernels that are newer than liburing 2.3. Each is defined here under its own name,
+ * so that the definition goes away by itself where the installed header knows it.
  */
 #ifndef GY_RING_KERNEL_H
 #define GY_RING_KERNEL_H

@@ -478,8 +478,8 @@ static inline void dispatch(struct gy_ring *ring, struct gy_op *op, const struct
 	op->complete(op, &completion);
 }
 
-/* What an operation stands in is used with it: its line and the next one. Beyond the completions
- * that are there this fetches what has nothing to do with them, which does no harm. */
+/* An operation is used with the object that it stands in: fetches its line and the next one. Beyond
+ * the last completion this fetches lines of no use, which does no harm. */
 static inline void fetch(const struct io_uring_cqe *cqe)
 {
 	uintptr_t op = (uintptr_t)op_of(cqe->user_data);
@@ -488,7 +488,7 @@ static inline void fetch(const struct io_uring_cqe *cqe)
 	gy_prefetch_write((void *)(op + GY_CACHE_LINE));
 }
 
-/* Returns how many of the completions from @head to @tail were those of operations. */
+/* Returns how many completions from @head to @tail were those of operations. */
 static inline uint32_t dispatch_all(struct gy_ring *ring, uint32_t head, uint32_t tail)
 {
 	const struct io_uring_cqe *cqes = ring->uring.cq.cqes;

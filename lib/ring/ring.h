@@ -70,7 +70,7 @@ struct gy_ring_options {
 	const struct gy_log *log;
 };
 
-/* What the kernel was found to have. */
+/* The features that the kernel was found to have. */
 struct gy_ring_features {
 	bool ring_messages;	  /* MSG_RING */
 	bool multishot_receive;	  /* always, above the floor of 6.1 */
@@ -100,7 +100,7 @@ int gy_ring_create(const struct gy_ring_options *options, struct gy_ring **ret_r
  * enabled the ring, or when that thread has ended; no other ring may have a wake under way to it.
  */
 void gy_ring_destroy(struct gy_ring *ring);
-/* The last that the thread does which enabled the ring. Others may still have it send wakes. */
+/* Ends the use of the ring by the thread that enabled it. Others may still have it send wakes. */
 void gy_ring_disown(struct gy_ring *ring);
 /*
  * Gives back all that a ring has of the kernel, when its thread has ended; its operations have seen
@@ -120,8 +120,8 @@ int gy_ring_enable(struct gy_ring *ring);
  * out now; they are lost. Called by gy_ring_reap().
  */
 typedef void (*gy_ring_stale_fn)(void *arg, uint16_t buffer);
-/* Whom to tell, who uses what was received into such a buffer before; else it is returned. Setup.
- */
+/* Sets the function to call for bytes that nobody receives, in a buffer that was in use before;
+ * else such a buffer is returned. Setup. */
 void gy_ring_on_stale(struct gy_ring *ring, gy_ring_stale_fn stale, void *arg);
 
 struct gy_ring_features gy_ring_features(const struct gy_ring *ring);
@@ -137,9 +137,9 @@ int gy_ring_submit(struct gy_ring *ring);
 /* Whether a completion is there or flagged by the kernel, as far as can be seen without a call. */
 bool gy_ring_ready(const struct gy_ring *ring);
 /*
- * One system call that submits what is prepared and waits for a completion: for @timeout_ns,
- * without limit for UINT64_MAX, not at all for 0. With 0 it is left out when nothing is prepared
- * and the kernel has flagged no pending completion work. A signal or a time-out is not an error.
+ * Submits and waits for a completion, in one system call: for @timeout_ns, without limit for
+ * UINT64_MAX, not at all for 0. With 0 the call is left out when nothing is prepared and the kernel
+ * has flagged no pending completion work. A signal or a time-out is not an error.
  */
 int gy_ring_submit_and_wait(struct gy_ring *ring, uint64_t timeout_ns);
 /* Calls the complete function of each completion that is there. Returns how many. */
@@ -149,8 +149,8 @@ uint32_t gy_ring_reap(struct gy_ring *ring);
 
 /* Any thread: makes a wait of this ring end, now or the next one. One write to an eventfd. */
 void gy_ring_wake(struct gy_ring *ring);
-/* The same from the owner of @from: prepares one operation on @from (MSG_RING, or a write to the
- * target's eventfd where that is not to be had) and makes no system call. */
+/* Wakes a ring from the owner of @from: prepares one operation on @from (MSG_RING, or a write to
+ * the target's eventfd where that is not to be had) and makes no system call. */
 void gy_ring_wake_from(struct gy_ring *from, struct gy_ring *target);
 
 /* ---- operations: each prepares; the kernel sees it at the next submit ---- */
@@ -165,11 +165,11 @@ void gy_op_init(struct gy_op *op, gy_op_complete_fn complete);
 int gy_ring_accept(struct gy_ring *ring, struct gy_op *op, int fd); /* multishot */
 int gy_ring_receive(struct gy_ring *ring, struct gy_op *op,
 		    int fd); /* multishot, provided buffers */
-/* The same, but its first completion is its final one. */
+/* Receives once: the first completion is the final one. */
 int gy_ring_receive_once(struct gy_ring *ring, struct gy_op *op, int fd);
-/* The same for datagrams, each with its sender; their own group of buffers. */
+/* Receives datagrams, each with its sender, into their own group of buffers. */
 int gy_ring_receive_datagrams(struct gy_ring *ring, struct gy_op *op, int fd);
-/* Once, into memory that stays in place until the completion. */
+/* Receives once, into memory that stays in place until the completion. */
 int gy_ring_receive_into(struct gy_ring *ring, struct gy_op *op, int fd, void *memory,
 			 size_t bytes);
 int gy_ring_send(struct gy_ring *ring, struct gy_op *op, int fd, const void *bytes, size_t count);
@@ -177,19 +177,19 @@ int gy_ring_send(struct gy_ring *ring, struct gy_op *op, int fd, const void *byt
 int gy_ring_send_message(struct gy_ring *ring, struct gy_op *op, int fd,
 			 const struct msghdr *message);
 /*
- * The same, but the kernel sends from the memory itself, and has it until the final completion: the
- * result comes first, with more to come unless nothing was taken. With @report the second tells
- * what gy_ring_was_copied() asks for; kernels before 6.2 refuse that with -EINVAL.
+ * Sends without a copy: the kernel reads the memory until the final completion. The result comes
+ * first, with more to come unless nothing was taken. With @report the second completion tells what
+ * gy_ring_was_copied() asks for; kernels before 6.2 refuse that with -EINVAL.
  */
 int gy_ring_send_zero_copy(struct gy_ring *ring, struct gy_op *op, int fd,
 			   const struct msghdr *message, bool report);
-/* Whether the kernel copied after all; of a second completion. */
+/* Returns whether the kernel copied after all; of a second completion. */
 bool gy_ring_was_copied(const struct gy_completion *completion);
-/* The same as gy_ring_send_message(), but -EAGAIN when there is no room for it. */
+/* As gy_ring_send_message(), but -EAGAIN when the socket has no room for the message. */
 int gy_ring_send_datagram(struct gy_ring *ring, struct gy_op *op, int fd,
 			  const struct msghdr *message);
-/* The same of what lies in one piece, which costs the kernel less; @to is NULL where the socket is
- * connected. The piece and @to stay in place until the completion. */
+/* As gy_ring_try_send_message() of one piece, which costs the kernel less; @to is NULL where the
+ * socket is connected. The piece and @to stay in place until the completion. */
 int gy_ring_send_datagram_piece(struct gy_ring *ring, struct gy_op *op, int fd, struct iovec piece,
 				const struct sockaddr *to, socklen_t to_bytes);
 /* @address stays in place until the completion. */
@@ -234,22 +234,22 @@ int gy_ring_splice(struct gy_ring *ring, struct gy_op *op, int from, uint64_t of
 /* ---- provided buffers ---- */
 
 /*
- * Those for streams have the memory that was asked for. Where the kernel fills a buffer bit by bit,
- * so that several receives share one, they are fewer and larger.
+ * The buffers for streams have the memory that was asked for. Where the kernel fills a buffer bit
+ * by bit, so that several receives share it, they are fewer and larger.
  */
 uint32_t gy_ring_buffer_count(const struct gy_ring *ring);
 uint32_t gy_ring_buffer_bytes(const struct gy_ring *ring); /* of each */
 bool gy_ring_buffers_are_shared(const struct gy_ring *ring);
-/* Where a buffer begins. */
+/* The begin of a buffer. */
 void *gy_ring_buffer(const struct gy_ring *ring, uint16_t buffer);
 /*
  * Gives back a buffer that is out: the kernel does not go on filling it, and nobody uses what it
  * has received there. The kernel sees all that were given back at the next submit or wait.
  */
 void gy_ring_buffer_return(struct gy_ring *ring, uint16_t buffer);
-/* How many of them are not out. */
+/* Returns how many buffers are not out. */
 uint32_t gy_ring_buffers_available(const struct gy_ring *ring);
-/* How many of them the kernel will have at the next system call. */
+/* Returns how many buffers the kernel will have at the next system call. */
 uint32_t gy_ring_buffers_on_offer(const struct gy_ring *ring);
 
 /* ---- datagrams ---- */
@@ -260,7 +260,7 @@ uint32_t gy_ring_buffers_on_offer(const struct gy_ring *ring);
  */
 int gy_ring_add_datagram_buffers(struct gy_ring *ring, uint32_t count, uint32_t bytes);
 
-/* What a completion of gy_ring_receive_datagrams() brought, in place. */
+/* One or more datagrams of one sender, in place in the buffer of a completion. */
 struct gy_ring_datagram {
 	unsigned char *bytes;
 	uint32_t count;

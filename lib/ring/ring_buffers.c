@@ -89,7 +89,7 @@ void gy_ring_buffers_check(const struct gy_ring_buffers *buffers, uint16_t buffe
 	}
 }
 
-/* Where it works outside of our calls too, the kernel may be ahead of all completions. */
+/* A kernel that also works outside of our calls may be ahead of all completions. */
 void gy_ring_buffers_check_all(const struct gy_ring *ring)
 {
 	const struct gy_ring_buffers *buffers = &ring->buffers[GY_RING_STREAM_GROUP];
@@ -136,7 +136,7 @@ static void offer(struct gy_ring_buffers *buffers, uint16_t buffer)
 	buffers->offered++;
 }
 
-/* Whether more or fewer of them are to be offered from now on. */
+/* Decides whether more or fewer buffers are to be offered from now on. */
 static void look(struct gy_ring_buffers *buffers)
 {
 	if (buffers->ran_out && !buffers->shared && buffers->warm < buffers->count) {

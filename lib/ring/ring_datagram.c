@@ -36,7 +36,8 @@ int gy_ring_add_datagram_buffers(struct gy_ring *ring, uint32_t count, uint32_t 
 	uint32_t lines = (HEAD_BYTES + bytes + LINE_BYTES - 1) / LINE_BYTES | 1;
 
 	gy_assert(ring->enabled && ring->buffers[GY_RING_DATAGRAM_GROUP].count == 0);
-	/* They never share a buffer: what does not fit into the rest of one would be cut off. */
+	/* Datagrams never share a buffer: the part that does not fit into the rest of one would be
+	 * cut off. */
 	return gy_ring_buffers_init(
 		ring, GY_RING_DATAGRAM_GROUP,
 		&(struct gy_ring_buffers_shape){ .count = count, .bytes = lines * LINE_BYTES });

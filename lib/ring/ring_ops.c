@@ -86,8 +86,8 @@ static GY_COLD int send_after_submit(struct gy_ring *ring, struct gy_op *op, int
 	return gy_ring_make_room(ring) ? gy_ring_send(ring, op, fd, bytes, count) : -EAGAIN;
 }
 
-/* What servers do most: the rare case is a call in its place, so that no register need be kept for
- * it. */
+/* The send that servers do most: the rare case is a tail call, so that no register need be saved
+ * for it. */
 int gy_ring_send(struct gy_ring *ring, struct gy_op *op, int fd, const void *bytes, size_t count)
 {
 	struct io_uring_sqe *sqe;

@@ -1,8 +1,8 @@
 /*
- * What the files of the ring floor share; nobody else includes it, except tests that look inside.
+ * Shared by the files of the ring floor; no other file includes it, except tests that look inside.
  *
  * A completion is known by its 64 bits of user data: the address of the operation, and its
- * generation in the sixteen bits above that no address of a process uses. Operations are aligned,
+ * generation in the sixteen bits above, which no address of a process uses. Operations are aligned,
  * so the lowest bits of their addresses are 0; the ring's own submissions set one of them.
  */
 #ifndef GY_RING_RING_PRIVATE_H
@@ -29,7 +29,7 @@ enum {
 	GY_RING_GROUPS,
 };
 
-/* What a ring is made with; each can be refused. */
+/* The parts that a ring is made of; the kernel may refuse each. */
 enum gy_ring_call {
 	GY_RING_CALL_OTHER,
 	GY_RING_CALL_SETUP,
@@ -87,7 +87,7 @@ struct gy_ring {
 
 /* ---- ring.c ---- */
 
-/* Submits what fills the queue. Whether there is room for one more then. */
+/* Submits a full queue. Returns whether there is room for one more entry then. */
 GY_COLD bool gy_ring_make_room(struct gy_ring *ring);
 
 /* The kernel takes submissions only in our calls, so there is nothing to be ordered. */
@@ -106,7 +106,7 @@ static inline struct io_uring_sqe *gy_ring_next_sqe(struct gy_ring *ring)
 	return &sq->sqes[sq->sqe_tail++ & sq->ring_mask];
 }
 
-/* The same, with room made by submitting if there is none; NULL if that does not help. */
+/* The next entry, with room made by submitting if there is none; NULL if that does not help. */
 static inline struct io_uring_sqe *gy_ring_sqe(struct gy_ring *ring)
 {
 	if (gy_unlikely(!gy_ring_has_room(ring)) && !gy_ring_make_room(ring)) {
@@ -139,14 +139,14 @@ static inline int gy_ring_arm(struct gy_ring *ring, struct gy_op *op, struct io_
 
 /* ---- ring_buffers.c ---- */
 
-/* What a group is to be like. */
+/* The shape of a group of buffers. */
 struct gy_ring_buffers_shape {
 	uint32_t count; /* a power of two; 0 for none */
 	uint32_t bytes;
 	bool shared;
 };
 
-/* For streams, by the options and by what the kernel has. */
+/* The shape of the group for streams, by the options and the features of the kernel. */
 struct gy_ring_buffers_shape gy_ring_stream_shape(const struct gy_ring *ring,
 						  const struct gy_ring_options *options);
 int gy_ring_buffers_init(struct gy_ring *ring, uint32_t group,
@@ -198,7 +198,8 @@ static inline void gy_ring_buffers_mark(const struct gy_ring_buffers *buffers, u
 #if GY_ASSERT_LEVEL >= 2
 /* Asserts that nobody wrote to @buffer behind its first @filled bytes, which the kernel did. */
 void gy_ring_buffers_check(const struct gy_ring_buffers *buffers, uint16_t buffer, uint32_t filled);
-/* The same of buffers that the kernel is filling; all completions have been seen. */
+/* Asserts that nobody wrote to the buffers that the kernel is filling; all completions have been
+ * seen. */
 void gy_ring_buffers_check_all(const struct gy_ring *ring);
 #else
 static inline void gy_ring_buffers_check(const struct gy_ring_buffers *buffers, uint16_t buffer,
@@ -237,7 +238,7 @@ static inline unsigned char *gy_ring_buffers_taken(struct gy_ring *ring, uint16_
 
 /* ---- ring_datagram.c ---- */
 
-/* What stands before the bytes of a datagram in its buffer. */
+/* The head of a datagram in its buffer. */
 struct msghdr *gy_ring_datagram_shape(void);
 
 /* ---- ring_wake.c ---- */
@@ -251,7 +252,7 @@ GY_COLD void gy_ring_reap_own(struct gy_ring *ring, const struct io_uring_cqe *c
 
 /* ---- ring_probe.c ---- */
 
-/* What stands around a refusal and tells its cause from others with the same errno. */
+/* The circumstances of a refusal, which tell its cause from others with the same errno. */
 struct gy_ring_surroundings {
 	enum gy_ring_call call;	    /* that was refused */
 	bool no_addresses;	    /* no mapping can be had */

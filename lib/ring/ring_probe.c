@@ -1,9 +1,9 @@
 /*
- * What the kernel has, and why it refuses.
+ * The features of the kernel, and the reasons for its refusals.
  *
- * Features are asked for, never derived from a version: sandboxes and vendors' kernels differ from
+ * Features are probed, never derived from a version: sandboxes and vendors' kernels differ from
  * what their numbers say. A refusal becomes one line that names the cause and the remedy; several
- * causes share an errno, so what stands around is looked at too.
+ * causes share an errno, so the circumstances count too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -48,9 +48,9 @@ static bool has_incremental_buffers(struct gy_ring *ring)
 }
 
 /*
- * Where the bytes of a receive are in a shared buffer follows from the order of completions. Before
- * 6.15 those of a multishot operation could overtake one that had received before them and was not
- * multishot. That cannot be asked for; an operation of the same version can.
+ * The order of completions tells where in a shared buffer the bytes of a receive are. Before 6.15
+ * completions of a multishot operation could overtake an earlier one that was not multishot. That
+ * cannot be probed; an operation of the same version can.
  */
 static bool completes_in_order(const struct io_uring_probe *probe)
 {
@@ -78,7 +78,7 @@ int gy_ring_probe(struct gy_ring *ring)
 	if (r < 0) {
 		return r;
 	}
-	/* It came with 6.1; multishot receive, which cannot be asked for, with 6.0. */
+	/* SENDMSG_ZC came with 6.1; multishot receive, which cannot be probed, with 6.0. */
 	new_enough = io_uring_opcode_supported(probe, IORING_OP_SENDMSG_ZC) != 0;
 	ring->features.ring_messages = io_uring_opcode_supported(probe, IORING_OP_MSG_RING) != 0;
 	ring->features.multishot_read =
@@ -104,7 +104,7 @@ static const char *name_of(enum gy_ring_call call)
 
 static void say_forbidden(char *line, size_t line_bytes, const struct gy_ring_surroundings *around)
 {
-	/* That is looked at by the setup alone. */
+	/* The kernel looks at that in the setup alone. */
 	int sysctl_disabled =
 		around->call == GY_RING_CALL_REGISTER || around->call == GY_RING_CALL_ENTER
 			? -1
@@ -129,7 +129,8 @@ static void say_forbidden(char *line, size_t line_bytes, const struct gy_ring_su
 	}
 }
 
-/* Whether a kernel of that release has all that is needed, if nobody keeps it from us. */
+/* Returns whether a kernel of that release has all features that gyre needs, if no sandbox hides
+ * them. */
 static bool is_new_enough(const char *release)
 {
 	char *end;

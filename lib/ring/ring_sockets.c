@@ -1,6 +1,6 @@
 /*
- * What the kernel knows of a socket at this moment, for which there is no operation in the ring:
- * short calls that never wait.
+ * The state of a socket as the kernel knows it, for which the ring has no operation: short calls
+ * that never wait.
  */
 #include <errno.h>
 #include <linux/sockios.h>
@@ -50,6 +50,6 @@ void gy_ring_reset_on_close(int fd)
 {
 	const struct linger at_once = { .l_onoff = 1 };
 
-	/* It fails for what is no socket any more, whose close does as well. */
+	/* The call fails if the descriptor is no socket any more; its close fails as well. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 }

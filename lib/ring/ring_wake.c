@@ -49,7 +49,7 @@ void gy_ring_wake(struct gy_ring *ring)
 {
 	int saved = errno;
 
-	/* It can only fail when the counter is full, and then there is a wake in it. */
+	/* The write can only fail when the counter is full, and then a wake is in it. */
 	if (write(ring->wake_fd, &one, sizeof(one)) < 0) {
 		gy_assert(errno == EAGAIN);
 	}

@@ -1,8 +1,7 @@
 /*
- * What has to be told to tools that cannot see the kernel write. Bytes that came through the ring
- * are new to valgrind, which would take them for uninitialised; and a buffer that was given back
- * belongs to the kernel, so that touching it is a bug which address sanitizer and valgrind can then
- * report.
+ * Hints for tools that cannot see the kernel write. Valgrind would take bytes that came through the
+ * ring for uninitialised. A buffer that was given back belongs to the kernel: address sanitizer and
+ * valgrind can report whoever touches it.
  */
 #ifndef GY_RING_SANITIZE_H
 #define GY_RING_SANITIZE_H

@@ -86,7 +86,7 @@ void rig_check_asleep(uint32_t number)
 
 	model_check(loop->parked != GY_AWAKE);
 	model_check(gy_queue_empty(&loop->state));
-	model_check(gy_steal_ring_count(&loop->theft) == 0);
+	model_check(gy_steal_ring_count(&loop->steal_ring) == 0);
 }
 
 void rig_turn_0(void)

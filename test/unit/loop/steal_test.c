@@ -78,7 +78,7 @@ Test(steal, leaves_a_loop_what_it_keeps_for_itself)
 {
 	make_ready(FLOOR);
 	gy_loop_publish(owner);
-	cr_assert_eq(gy_steal_ring_count(&owner->theft), 0);
+	cr_assert_eq(gy_steal_ring_count(&owner->steal_ring), 0);
 	cr_assert_eq(test_peers->published, 0);
 }
 
@@ -86,7 +86,7 @@ Test(steal, can_have_what_is_more_than_that)
 {
 	make_ready(FLOOR + 1);
 	gy_loop_publish(owner);
-	cr_assert_eq(gy_steal_ring_count(&owner->theft), 1);
+	cr_assert_eq(gy_steal_ring_count(&owner->steal_ring), 1);
 	cr_assert_eq(owner->state.count, FLOOR);
 	cr_assert_eq(test_peers->published, 1);
 	cr_assert_eq(owner->counters.jobs_published, 1);
@@ -97,7 +97,7 @@ Test(steal, costs_nothing_where_nobody_is_idle)
 	thief->idle_count = 0;
 	make_ready(JOBS);
 	gy_loop_publish(owner);
-	cr_assert_eq(gy_steal_ring_count(&owner->theft), 0);
+	cr_assert_eq(gy_steal_ring_count(&owner->steal_ring), 0);
 	cr_assert_eq(owner->state.count, JOBS);
 }
 
@@ -105,10 +105,10 @@ Test(steal, is_bounded_by_the_ring)
 {
 	make_ready(JOBS);
 	gy_loop_publish(owner);
-	cr_assert_eq(gy_steal_ring_count(&owner->theft), GY_STEAL_RING_SLOTS);
+	cr_assert_eq(gy_steal_ring_count(&owner->steal_ring), GY_STEAL_RING_SLOTS);
 	cr_assert_eq(owner->state.count, JOBS - GY_STEAL_RING_SLOTS);
 	gy_loop_publish(owner);
-	cr_assert_eq(gy_steal_ring_count(&owner->theft), GY_STEAL_RING_SLOTS);
+	cr_assert_eq(gy_steal_ring_count(&owner->steal_ring), GY_STEAL_RING_SLOTS);
 }
 
 Test(steal, leaves_alone_what_must_stay_and_pauses_if_that_is_all)
@@ -116,15 +116,15 @@ Test(steal, leaves_alone_what_must_stay_and_pauses_if_that_is_all)
 	unsealable = JOBS;
 	make_ready(FLOOR + 10);
 	gy_loop_publish(owner);
-	cr_assert_eq(gy_steal_ring_count(&owner->theft), 0);
+	cr_assert_eq(gy_steal_ring_count(&owner->steal_ring), 0);
 	cr_assert_eq(owner->state.count, FLOOR + 10);
 	unsealable = 0;
 	for (uint32_t i = 0; i < 16; i++) {
 		gy_loop_publish(owner);
-		cr_assert_eq(gy_steal_ring_count(&owner->theft), 0);
+		cr_assert_eq(gy_steal_ring_count(&owner->steal_ring), 0);
 	}
 	gy_loop_publish(owner);
-	cr_assert_eq(gy_steal_ring_count(&owner->theft), 10);
+	cr_assert_eq(gy_steal_ring_count(&owner->steal_ring), 10);
 }
 
 Test(steal, leaves_what_must_stay_where_it_stood_in_the_queue)
@@ -132,7 +132,7 @@ Test(steal, leaves_what_must_stay_where_it_stood_in_the_queue)
 	unsealable = 10;
 	make_ready(FLOOR + 20);
 	gy_loop_publish(owner);
-	cr_assert_eq(gy_steal_ring_count(&owner->theft), 10);
+	cr_assert_eq(gy_steal_ring_count(&owner->steal_ring), 10);
 	cr_assert_eq(owner->state.count, FLOOR + 10);
 	for (uint32_t i = 0; i < FLOOR + 10; i++) {
 		cr_assert_eq(gy_queue_pop(&owner->state), &jobs[i < 10 ? i : i + 10].job);
@@ -144,7 +144,7 @@ Test(steal, is_not_looked_for_beyond_what_the_ring_can_hold)
 	unsealable = GY_STEAL_RING_SLOTS;
 	make_ready(JOBS);
 	gy_loop_publish(owner);
-	cr_assert_eq(gy_steal_ring_count(&owner->theft), 0);
+	cr_assert_eq(gy_steal_ring_count(&owner->steal_ring), 0);
 	cr_assert_eq(owner->state.count, JOBS);
 }
 
@@ -185,7 +185,7 @@ Test(steal, gives_back_at_the_next_turn_what_nobody_has_taken)
 Test(steal, lets_every_job_run_once_in_turns_of_their_owner)
 {
 	make_ready(JOBS);
-	while (owner->state.count > 0 || gy_steal_ring_count(&owner->theft) > 0) {
+	while (owner->state.count > 0 || gy_steal_ring_count(&owner->steal_ring) > 0) {
 		turn(owner);
 	}
 	for (uint32_t i = 0; i < JOBS; i++) {
@@ -205,7 +205,7 @@ static void assert_hesitates(uint32_t ready_count, uint32_t idle_count)
 	thief->idle_count = idle_count;
 	cr_assert(gy_loop_steal(thief));
 	cr_assert_eq(stolen, 1);
-	cr_assert_eq(gy_steal_ring_count(&owner->theft), ready_count - FLOOR - 1);
+	cr_assert_eq(gy_steal_ring_count(&owner->steal_ring), ready_count - FLOOR - 1);
 	cr_assert_eq(test_peers->published, ready_count - FLOOR - 1);
 	cr_assert_eq(thief->counters.jobs_stolen, 1);
 }
