@@ -54,7 +54,7 @@ static uint32_t places(const struct gy_channels *channels)
 static void join(struct gyre_channel *channel, struct gy_list *before)
 {
 	gy_assert(!channel->reset_watch.waiting);
-	channel->flags |= GY_CHANNEL_PARKED;
+	gy_channel_add_no_read(channel, GY_NO_READ_WAITS_FOR_BUFFER);
 	channel->channels->buffer_waiters.keep_reading += channel->keep_reading;
 	gy_list_append(before->next, &channel->waiter);
 }
@@ -109,7 +109,7 @@ void gy_buffer_waiters_leave(struct gyre_channel *channel)
 	}
 	gy_assert(buffer_waiters->keep_reading >= channel->keep_reading);
 	buffer_waiters->keep_reading -= channel->keep_reading;
-	channel->flags &= ~(uint32_t)GY_CHANNEL_PARKED;
+	gy_channel_remove_no_read(channel, GY_NO_READ_WAITS_FOR_BUFFER);
 	gy_list_remove(&channel->waiter);
 }
 

@@ -14,7 +14,7 @@
  * holds part of a frame reads on, up to the share's end. A peer that neither goes on with its frame
  * nor takes its output is for the idle handler to end, which counts the time of both.
  *
- * Who has no limit pays nothing: a channel counts only with GY_CHANNEL_COUNTED, which is looked for
+ * Who has no limit pays nothing: a channel counts only with GY_TRAIT_BUDGETED, which is looked for
  * together with other flags that are seldom set.
  */
 #include "channel/byte_budget.h"

@@ -20,7 +20,7 @@ struct gy_byte_budget {
 /* What the channels of this loop may hold; 0 for no limit. Any thread. */
 uint64_t gy_byte_budget_max(const struct gy_channels *channels);
 /*
- * Counts bytes in and out, of channels with GY_CHANNEL_COUNTED alone. Any phase: it runs no user's
+ * Counts bytes in and out, of channels with GY_TRAIT_BUDGETED alone. Any phase: it runs no user's
  * code.
  */
 void gy_byte_budget_charge(struct gy_channels *channels, uint64_t bytes);

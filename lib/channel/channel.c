@@ -23,25 +23,27 @@ enum { GENERATIONS = 251 }; /* from one channel's operations to the next one's; 
 
 static void tell_new(struct gyre_channel *channel)
 {
-	channel->flags &= ~(uint32_t)GY_CHANNEL_NEW;
+	gy_channel_set_events(channel, 0, GY_EVENT_ACTIVE);
+	gy_channel_raise_stage(channel, GY_CHANNEL_OPEN);
 	gyre_context_fire_registered(&channel->pipeline.head.head);
-	if ((channel->flags & GY_CHANNEL_ENDING) == 0) {
+	if ((channel->state & GY_CHANNEL_ENDING) == 0) {
 		gyre_context_fire_active(&channel->pipeline.head.head);
 	}
 }
 
 static void tell_mark(struct gyre_channel *channel)
 {
-	bool unwritable = (channel->flags & GY_CHANNEL_UNWRITABLE) != 0;
+	bool unwritable = (channel->state & GY_OUTPUT_UNWRITABLE) != 0;
 
-	channel->flags &= ~(uint32_t)GY_CHANNEL_MARK_CROSSED;
-	if ((channel->flags & GY_CHANNEL_ENDING) != 0) {
+	gy_channel_set_events(channel, 0, GY_EVENT_MARK_CROSSED);
+	if ((channel->state & GY_CHANNEL_ENDING) != 0) {
 		return; /* and nobody hears of it later */
 	}
-	if (unwritable == ((channel->flags & GY_CHANNEL_MARK_TOLD) != 0)) {
+	if (unwritable == ((channel->state & GY_EVENT_TOLD_UNWRITABLE) != 0)) {
 		return; /* there and back again */
 	}
-	channel->flags ^= GY_CHANNEL_MARK_TOLD;
+	gy_channel_set_events(channel, unwritable ? GY_EVENT_TOLD_UNWRITABLE : 0,
+			      unwritable ? 0 : GY_EVENT_TOLD_UNWRITABLE);
 	if ((channel->pipeline.mask & GY_ON_WRITABILITY) != 0) {
 		gyre_context_fire_writability(&channel->pipeline.head.head, !unwritable);
 	}
@@ -50,12 +52,12 @@ static void tell_mark(struct gyre_channel *channel)
 /* Nothing will come any more, and what came has been delivered. */
 static void tell_input_ended(struct gyre_channel *channel)
 {
-	uint32_t flags = channel->flags;
-	const struct gyre_input_closed event = { .draining = (flags & GY_CHANNEL_DRAINED) != 0 };
+	uint32_t state = channel->state;
+	const struct gyre_input_closed event = { .draining = (state & GY_INPUT_DRAINED) != 0 };
 
-	channel->flags |= GY_CHANNEL_INPUT_TOLD;
-	if ((flags & GY_CHANNEL_INPUT_FAILED) != 0) {
-		channel->flags |= GY_CHANNEL_ABORTED;
+	gy_channel_set_input(channel, GY_INPUT_END_TOLD, 0);
+	if ((state & GY_INPUT_FAILED) != 0) {
+		gy_channel_raise_stage(channel, GY_CHANNEL_ABORTED);
 		return;
 	}
 	if (channel->half_close) {
@@ -63,7 +65,7 @@ static void tell_input_ended(struct gyre_channel *channel)
 					&event);
 	}
 	if (!channel->half_close || event.draining != 0) {
-		channel->flags |= GY_CHANNEL_CLOSING;
+		gy_channel_raise_stage(channel, GY_CHANNEL_CLOSING);
 	}
 }
 
@@ -71,26 +73,25 @@ static void tell_input_ended(struct gyre_channel *channel)
 static bool owes_answers(const struct gyre_channel *channel)
 {
 	return channel->mailbox != NULL && channel->mailbox->exchange != NULL &&
-	       (channel->flags & GY_CHANNEL_INPUT_FAILED) == 0 &&
+	       (channel->state & GY_INPUT_FAILED) == 0 &&
 	       gy_exchange_owes(channel->mailbox->exchange);
 }
 
 static void tell(struct gyre_channel *channel)
 {
-	if ((channel->flags & GY_CHANNEL_SENT) != 0) {
+	if ((channel->state & GY_EVENT_REGIONS_SENT) != 0) {
 		gy_regions_tell(channel);
 	}
-	if ((channel->flags & GY_CHANNEL_MARK_CROSSED) != 0) {
+	if ((channel->state & GY_EVENT_MARK_CROSSED) != 0) {
 		tell_mark(channel);
 	}
-	if ((channel->flags & GY_CHANNEL_ENDING) != 0) {
-		if ((channel->flags & GY_CHANNEL_INPUT_FAILED) != 0) {
-			channel->flags |= GY_CHANNEL_ABORTED;
+	if ((channel->state & GY_CHANNEL_ENDING) != 0) {
+		if ((channel->state & GY_INPUT_FAILED) != 0) {
+			gy_channel_raise_stage(channel, GY_CHANNEL_ABORTED);
 		}
 		return;
 	}
-	if ((channel->flags & (GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_INPUT_TOLD)) ==
-		    GY_CHANNEL_INPUT_ENDED &&
+	if ((channel->state & (GY_INPUT_ENDED | GY_INPUT_END_TOLD)) == GY_INPUT_ENDED &&
 	    channel->input.first == NULL && gy_list_empty(&channel->deferred_list) &&
 	    !owes_answers(channel)) {
 		tell_input_ended(channel);
@@ -125,7 +126,7 @@ static void closed_output(struct gy_op *op, const struct gy_completion *completi
 
 void gy_channel_close(struct gyre_channel *channel)
 {
-	if (gy_unlikely((channel->flags & GY_CHANNEL_PIPE) != 0) && gy_pipe_has_output(channel)) {
+	if (gy_unlikely(gy_channel_is_pipe(channel)) && gy_pipe_has_output(channel)) {
 		gy_op_init(&channel->control, closed_output);
 		if (gy_pipe_close_output(channel) < 0) {
 			gy_endpoint_ready(&channel->endpoint);
@@ -140,7 +141,7 @@ void gy_channel_end(struct gyre_channel *channel, bool inactive, bool unregister
 {
 	struct gyre_handler_context *head = &channel->pipeline.head.head;
 
-	channel->flags |= GY_CHANNEL_CLOSED;
+	gy_channel_set_stage(channel, GY_CHANNEL_CLOSED);
 	gy_linger_stop(channel);
 	gy_handshake_stop(channel);
 	gy_input_clear(channel);
@@ -171,11 +172,11 @@ static bool stop_operations(struct gyre_channel *channel)
 {
 	bool stopped = gy_input_stop(channel);
 
-	if (channel->send.armed && (channel->flags & GY_CHANNEL_SEND_CANCELLED) == 0) {
+	if (channel->send.armed && (channel->state & GY_OUTPUT_CANCELLED) == 0) {
 		if (gy_ring_cancel(channel->channels->pools.ring, gy_output_op(channel)) < 0) {
 			gy_endpoint_ready(&channel->endpoint);
 		} else {
-			channel->flags |= GY_CHANNEL_SEND_CANCELLED;
+			gy_channel_set_output(channel, GY_OUTPUT_CANCELLED, 0);
 		}
 	}
 	stopped = gy_reset_watch_stop(channel) && stopped;
@@ -190,7 +191,7 @@ static void shut_down(struct gy_op *op, const struct gy_completion *completion)
 	if (completion->result < 0 && completion->result != -ENOTCONN) {
 		gy_channel_fail(channel, completion->result);
 	}
-	channel->flags |= GY_CHANNEL_SHUTDOWN_DONE;
+	gy_channel_set_output(channel, GY_OUTPUT_SHUTDOWN_DONE, 0);
 	gy_channel_ready(channel);
 }
 
@@ -199,12 +200,12 @@ static void start_shutdown(struct gyre_channel *channel)
 {
 	int r;
 
-	if ((channel->flags & GY_CHANNEL_SHUTDOWN_DONE) != 0 || channel->output.first != NULL ||
+	if ((channel->state & GY_OUTPUT_SHUTDOWN_DONE) != 0 || channel->output.first != NULL ||
 	    channel->control.armed) {
 		return;
 	}
 	gy_op_init(&channel->control, shut_down);
-	if (gy_unlikely((channel->flags & GY_CHANNEL_PIPE) != 0)) {
+	if (gy_unlikely(gy_channel_is_pipe(channel))) {
 		r = gy_pipe_shutdown(channel);
 	} else {
 		r = gy_ring_shutdown(channel->channels->pools.ring, &channel->control,
@@ -217,10 +218,10 @@ static void start_shutdown(struct gyre_channel *channel)
 
 static void settle_shutdown(struct gyre_channel *channel)
 {
-	const uint32_t both = GY_CHANNEL_SHUTDOWN_DONE | GY_CHANNEL_INPUT_TOLD;
+	const uint32_t both = GY_OUTPUT_SHUTDOWN_DONE | GY_INPUT_END_TOLD;
 
-	if ((channel->flags & both) == both) {
-		gy_channel_set(channel, GY_CHANNEL_CLOSING, 0);
+	if ((channel->state & both) == both) {
+		gy_channel_end_in_order(channel);
 	} else {
 		start_shutdown(channel);
 	}
@@ -228,7 +229,7 @@ static void settle_shutdown(struct gyre_channel *channel)
 
 static void settle_closing(struct gyre_channel *channel)
 {
-	if ((channel->flags & GY_CHANNEL_ABORTED) != 0 || gy_linger_is_over(channel)) {
+	if (gy_channel_is_aborted(channel) || gy_linger_is_over(channel)) {
 		if (stop_operations(channel)) {
 			gy_channel_finish(channel);
 		}
@@ -245,21 +246,19 @@ static void settle_closing(struct gyre_channel *channel)
 /* Does to the operations what the flags call for. */
 static void settle_slowly(struct gyre_channel *channel)
 {
-	uint32_t flags = channel->flags;
-
-	if ((flags & (GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSING)) != 0) {
+	if (gy_channel_is_ending(channel)) {
 		settle_closing(channel);
 		return;
 	}
-	if ((flags & GY_CHANNEL_DRAINED) != 0) {
+	if ((channel->state & GY_INPUT_DRAINED) != 0) {
 		gy_linger_watch(
 			channel); /* it may wait for its output to go, to deliver the rest */
 	}
-	if ((flags & GY_CHANNEL_SHUTDOWN) != 0) {
+	if ((channel->state & GY_OUTPUT_SHUTDOWN) != 0) {
 		settle_shutdown(channel);
 	}
-	if (gy_input_update_receive(channel) < 0 ||
-	    (channel->flags & GY_CHANNEL_MARK_CROSSED) != 0 || gy_channel_has_deferred(channel)) {
+	if (gy_input_update_receive(channel) < 0 || (channel->state & GY_EVENT_MARK_CROSSED) != 0 ||
+	    gy_channel_has_deferred(channel)) {
 		gy_endpoint_ready(&channel->endpoint);
 	}
 }
@@ -281,16 +280,16 @@ static void tell_slowly(struct gyre_channel *channel)
 /* What comes before input, and seldom. Whether there is anything else. */
 static GY_COLD bool prepare(struct gyre_channel *channel)
 {
-	if ((channel->flags & GY_CHANNEL_CLOSED) != 0) {
+	if (gy_channel_is_closed(channel)) {
 		channel->endpoint.ready = false;
 		gy_channel_close(channel);
 		return false;
 	}
-	if ((channel->flags & GY_CHANNEL_NEW) != 0) {
+	if ((channel->state & GY_EVENT_ACTIVE) != 0) {
 		tell_new(channel);
 	}
 	gy_deferred_run_all(channel); /* before input that came later than what they keep */
-	if ((channel->flags & GY_CHANNEL_MARK_CROSSED) != 0) {
+	if ((channel->state & GY_EVENT_MARK_CROSSED) != 0) {
 		tell_mark(channel); /* before input makes it cross the mark again */
 	}
 	return true;
@@ -299,9 +298,9 @@ static GY_COLD bool prepare(struct gyre_channel *channel)
 static inline bool deliver(struct gyre_channel *channel)
 {
 	const uint32_t before =
-		GY_CHANNEL_NEW | GY_CHANNEL_CLOSED | GY_CHANNEL_SWEEP | GY_CHANNEL_MARK_CROSSED;
+		GY_EVENT_ACTIVE | GY_CHANNEL_ENDING | GY_EVENT_DEFERRED | GY_EVENT_MARK_CROSSED;
 
-	if (gy_unlikely((channel->flags & before) != 0) && !prepare(channel)) {
+	if (gy_unlikely((channel->state & before) != 0) && !prepare(channel)) {
 		return false;
 	}
 	gy_input_deliver(channel);
@@ -310,7 +309,7 @@ static inline bool deliver(struct gyre_channel *channel)
 
 static void tell_rest(struct gyre_channel *channel)
 {
-	if ((channel->flags & GY_CHANNEL_SLOW) != 0) {
+	if ((channel->state & GY_CHANNEL_SLOW) != 0) {
 		tell_slowly(channel);
 	} else {
 		channel->endpoint.ready = false;
@@ -333,7 +332,7 @@ static void finish_slowly(struct gyre_channel *channel)
 	if (gy_output_start(channel) < 0) {
 		gy_endpoint_ready(&channel->endpoint);
 	}
-	if ((channel->flags & GY_CHANNEL_UNSETTLED) != 0 || !channel->receive.armed) {
+	if ((channel->state & GY_CHANNEL_SLOW) != 0 || !channel->receive.armed) {
 		settle_slowly(channel);
 	}
 }
@@ -342,10 +341,11 @@ static void process(struct gy_endpoint *endpoint)
 {
 	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
 
+	gy_channel_check(channel);
 	if (gy_unlikely(!deliver(channel))) {
 		return;
 	}
-	if (gy_unlikely((channel->flags & GY_CHANNEL_UNSETTLED) != 0 || !channel->receive.armed)) {
+	if (gy_unlikely((channel->state & GY_CHANNEL_SLOW) != 0 || !channel->receive.armed)) {
 		finish_slowly(channel);
 		return;
 	}
@@ -359,10 +359,12 @@ void gy_channel_drain(struct gy_endpoint *endpoint)
 {
 	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
 
-	gy_channel_set(channel, GY_CHANNEL_DRAINED | GY_CHANNEL_INPUT_ENDED,
-		       GY_CHANNEL_MANUAL | GY_CHANNEL_HELD);
-	if ((channel->flags & GY_CHANNEL_INPUT_TOLD) != 0) {
-		gy_channel_set(channel, GY_CHANNEL_CLOSING, 0);
+	gy_channel_raise_stage(channel, GY_CHANNEL_DRAINING);
+	gy_channel_set_input(channel, GY_INPUT_DRAINED | GY_INPUT_ENDED, GY_INPUT_MANUAL);
+	gy_channel_remove_no_read(channel, GY_NO_READ_NOT_ASKED);
+	gy_channel_ready(channel);
+	if ((channel->state & GY_INPUT_END_TOLD) != 0) {
+		gy_channel_end_in_order(channel);
 	}
 }
 
@@ -378,17 +380,19 @@ void gy_channel_set_busy(struct gy_endpoint *endpoint, bool busy)
 	struct gy_channels *channels = channel->channels;
 	bool over = channels->byte_budget.over != 0 && channel->frame_bytes == 0;
 
-	if ((channel->flags & GY_CHANNEL_COUNTED) != 0) {
+	if ((channel->state & GY_TRAIT_BUDGETED) != 0) {
 		gy_output_update_writability(channel);
 	}
 	if (!busy && !over) {
-		gy_channel_set(channel, 0, GY_CHANNEL_STARVED);
-	} else if ((channel->flags &
-		    (GY_CHANNEL_MANUAL | GY_CHANNEL_STARVED | GY_CHANNEL_CLOSED)) == 0) {
+		gy_channel_remove_no_read(channel, GY_NO_READ_STARVED);
+		gy_channel_ready(channel);
+	} else if ((channel->state & (GY_INPUT_MANUAL | GY_NO_READ_STARVED)) == 0 &&
+		   !gy_channel_is_closed(channel)) {
 		gy_count(busy ? &channels->counters.reads_paused
 			      : &channels->counters.held_reads_paused,
 			 1);
-		gy_channel_set(channel, GY_CHANNEL_STARVED, 0);
+		gy_channel_add_no_read(channel, GY_NO_READ_STARVED);
+		gy_channel_ready(channel);
 	}
 }
 
@@ -425,7 +429,8 @@ int gy_stream_check_write(const struct gyre_channel *channel, const struct gyre_
 }
 
 const struct gy_channel_kind gy_stream_kind = {
-	.add = gy_output_add,
+	.name = "stream",
+	.type = GY_CHANNEL_STREAM,
 	.refusal = gy_stream_check_write,
 	.start = gy_output_start,
 	.receive = receive,
@@ -446,12 +451,11 @@ void gy_channel_become_stream(struct gyre_channel *channel)
 	channel->kind = kind_of(channel->endpoint.fd);
 }
 
-uint32_t gy_channel_flags_of(const struct gyre_channel_options *options)
+uint32_t gy_channel_first_state(const struct gyre_channel_options *options)
 {
-	uint32_t flags = GY_CHANNEL_NEW;
+	uint32_t manual = options->manual_read ? GY_INPUT_MANUAL | GY_NO_READ_NOT_ASKED : 0U;
 
-	flags |= options->manual_read ? GY_CHANNEL_MANUAL | GY_CHANNEL_HELD : 0U;
-	return flags;
+	return GY_CHANNEL_NEW | GY_EVENT_ACTIVE | manual;
 }
 
 /*
@@ -493,7 +497,9 @@ int gy_channel_begin(struct gyre_channel *channel, struct gy_stack *stack,
 	channel->half_close = opening->options->allow_half_close;
 	channel->keep_reading = opening->options->keep_reading;
 	channel->no_linger = opening->options->no_linger;
-	channel->flags |= channels->options.channel_bytes_max != 0 ? GY_CHANNEL_COUNTED : 0U;
+	if (channels->options.channel_bytes_max != 0) {
+		gy_channel_set_traits(channel, GY_TRAIT_BUDGETED, 0);
+	}
 	gy_linger_init(channel);
 	gy_reset_watch_init(channel);
 	gy_pipeline_init(&channel->pipeline, channel);
@@ -505,7 +511,7 @@ int gy_channel_begin(struct gyre_channel *channel, struct gy_stack *stack,
 	channels->stack = before;
 	if (r < 0) {
 		channel->dismissed = true;
-		gy_channel_set(channel, 0, GY_CHANNEL_NEW);
+		gy_channel_set_events(channel, 0, GY_EVENT_ACTIVE);
 		gy_channel_fail(channel, r);
 		return r;
 	}
@@ -530,7 +536,7 @@ int gy_channel_open(struct gy_house *house, struct gy_stack *stack,
 		*channel = (struct gyre_channel){
 			.endpoint = { .ops = &channel_endpoint_ops, .fd = opening->fd },
 			.channels = channels,
-			.flags = gy_channel_flags_of(opening->options),
+			.state = gy_channel_first_state(opening->options),
 			.kind = kind_of(opening->fd),
 		};
 		r = gy_endpoint_add(&channel->endpoint, house);
@@ -562,16 +568,21 @@ struct gyre_handler_context *gyre_channel_tail(struct gyre_channel *channel)
 void gyre_channel_set_auto_read(struct gyre_channel *channel, bool auto_read)
 {
 	if (auto_read) {
-		gy_channel_set(channel, 0, GY_CHANNEL_MANUAL | GY_CHANNEL_HELD);
+		gy_channel_set_input(channel, 0, GY_INPUT_MANUAL);
+		gy_channel_remove_no_read(channel, GY_NO_READ_NOT_ASKED);
+		gy_channel_ready(channel);
 		gy_channel_set_busy(&channel->endpoint, channel->channels->busy);
-	} else if ((channel->flags & GY_CHANNEL_DRAINED) == 0) {
-		gy_channel_set(channel, GY_CHANNEL_MANUAL | GY_CHANNEL_HELD, GY_CHANNEL_STARVED);
+	} else if ((channel->state & GY_INPUT_DRAINED) == 0) {
+		gy_channel_set_input(channel, GY_INPUT_MANUAL, 0);
+		gy_channel_add_no_read(channel, GY_NO_READ_NOT_ASKED);
+		gy_channel_remove_no_read(channel, GY_NO_READ_STARVED);
+		gy_channel_ready(channel);
 	}
 }
 
 bool gyre_channel_is_writable(const struct gyre_channel *channel)
 {
-	return (channel->flags & (GY_CHANNEL_UNWRITABLE | GY_CHANNEL_NO_OUTPUT)) == 0;
+	return (channel->state & (GY_OUTPUT_UNWRITABLE | GY_CHANNEL_NO_OUTPUT)) == 0;
 }
 
 size_t gyre_channel_queued_bytes(const struct gyre_channel *channel)

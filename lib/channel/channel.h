@@ -14,69 +14,18 @@
 #include <errno.h>
 
 #include "buffer/buffer.h"
+#include "channel/channel_state.h"
 #include "channel/deferred.h"
 #include "channel/endpoint.h"
 #include "channel/exchange/channel_mailbox.h"
 #include "channel/pipeline.h"
 #include "channel/reset_watch.h"
 
-enum {
-	GY_CHANNEL_NEW = 1 << 0,       /* handlers have not heard that it is active */
-	GY_CHANNEL_PAUSED = 1 << 1,    /* no reading: output stands over the high mark */
-	GY_CHANNEL_HELD = 1 << 2,      /* no reading: none was asked for */
-	GY_CHANNEL_PARKED = 1 << 3,    /* in channels->pools.waiting */
-	GY_CHANNEL_CANCELLED = 1 << 4, /* the receive was told to end */
-	GY_CHANNEL_SEND_CANCELLED = 1 << 5,
-	GY_CHANNEL_UNWRITABLE = 1 << 6,	   /* over the high mark, and not below the low one since */
-	GY_CHANNEL_MARK_CROSSED = 1 << 7,  /* handlers have not heard of it */
-	GY_CHANNEL_INPUT_ENDED = 1 << 8,   /* nothing will be received any more */
-	GY_CHANNEL_INPUT_TOLD = 1 << 9,	   /* and handlers know */
-	GY_CHANNEL_INPUT_FAILED = 1 << 10, /* it ended by an error */
-	GY_CHANNEL_SHUTDOWN = 1 << 11,	   /* no more output, and the peer is to know */
-	GY_CHANNEL_SHUTDOWN_DONE = 1 << 12,
-	GY_CHANNEL_CLOSING = 1 << 13,	/* to be closed when the output has arrived */
-	GY_CHANNEL_ABORTED = 1 << 14,	/* to be closed now */
-	GY_CHANNEL_CLOSED = 1 << 15,	/* handlers are gone, the descriptor is being closed */
-	GY_CHANNEL_MANUAL = 1 << 18,	/* held again after each read */
-	GY_CHANNEL_DRAINED = 1 << 19,	/* to be closed when its input is dealt with */
-	GY_CHANNEL_MARK_TOLD = 1 << 21, /* what handlers heard last is that it is unwritable */
-	GY_CHANNEL_GATHERED = 1 << 22,	/* the send under way has a gather */
-	GY_CHANNEL_SWEEP = 1 << 23, /* deferred calls, or places of removed handlers to be freed */
-	GY_CHANNEL_COMPLETE = 1 << 24,	 /* some handler wants to know when a read is complete */
-	GY_CHANNEL_COUNTED = 1 << 20,	 /* what it holds counts: see held.h */
-	GY_CHANNEL_PEER_ENDED = 1 << 25, /* the peer has said that it sends no more */
-	GY_CHANNEL_UNHEARD = 1 << 26,	 /* its first bytes end the handshake */
-	GY_CHANNEL_NOISY = 1 << 27,	 /* input was thrown away since the last look */
-	GY_CHANNEL_STARVED = 1 << 28,  /* no reading: memory is short, or the loop holds too much */
-	GY_CHANNEL_DATAGRAM = 1 << 29, /* not a stream: see datagram.h */
-	GY_CHANNEL_PIPE = 1 << 30,     /* no socket: see pipe.c */
-	GY_CHANNEL_POSTED = 1 << 17,   /* its post has something to do, or awaits a send */
-	GY_CHANNEL_FULL = 1U << 31,    /* no reading: too many requests are pending */
-	GY_CHANNEL_SENT = 1 << 16, /* regions of files have been sent that nobody has heard of */
-};
-
-enum {
-	/* There may be more to do than to deliver and to send. */
-	GY_CHANNEL_SLOW = GY_CHANNEL_NEW | GY_CHANNEL_UNWRITABLE | GY_CHANNEL_MARK_CROSSED |
-			  GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_SHUTDOWN | GY_CHANNEL_CLOSING |
-			  GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED | GY_CHANNEL_MANUAL |
-			  GY_CHANNEL_SWEEP | GY_CHANNEL_STARVED | GY_CHANNEL_SENT |
-			  GY_CHANNEL_POSTED | GY_CHANNEL_FULL,
-	/* There may be operations to settle. */
-	GY_CHANNEL_UNSETTLED = GY_CHANNEL_SLOW | GY_CHANNEL_DRAINED,
-	GY_CHANNEL_NO_OUTPUT =
-		GY_CHANNEL_SHUTDOWN | GY_CHANNEL_CLOSING | GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED,
-	GY_CHANNEL_ENDING = GY_CHANNEL_CLOSING | GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED,
-	GY_CHANNEL_NO_DELIVERY =
-		GY_CHANNEL_ENDING | GY_CHANNEL_PAUSED | GY_CHANNEL_HELD | GY_CHANNEL_FULL,
-	/* There is nothing to receive, or nowhere to put it. */
-	GY_CHANNEL_NO_RECEIVE = GY_CHANNEL_NO_DELIVERY | GY_CHANNEL_PARKED |
-				GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_STARVED,
-	/* What is received now is thrown away; a drain still delivers what came before it. */
-	GY_CHANNEL_DISCARDING = GY_CHANNEL_ENDING | GY_CHANNEL_DRAINED,
-	/* And then this alone is a reason not to receive. */
-	GY_CHANNEL_NO_DISCARD = GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSED | GY_CHANNEL_PARKED |
-				GY_CHANNEL_PEER_ENDED | GY_CHANNEL_INPUT_FAILED,
+enum gy_channel_type {
+	GY_CHANNEL_STREAM, /* over TCP */
+	GY_CHANNEL_UNIX_STREAM,
+	GY_CHANNEL_PIPE,     /* no socket: see file/pipe.c */
+	GY_CHANNEL_DATAGRAM, /* see datagram/datagram.h */
 };
 
 /*
@@ -84,6 +33,8 @@ enum {
  * endpoints. The ways of a request over a stream do not go through it.
  */
 struct gy_channel_kind {
+	const char *name;
+	enum gy_channel_type type;
 	/* Queues a buffer, which is taken; see gyre_context_write(). */
 	int (*add)(struct gyre_channel *channel, struct gyre_buffer *data);
 	/* What of @data itself keeps it from being queued; 0 for nothing. */
@@ -109,9 +60,9 @@ int gy_stream_receive_once(struct gyre_channel *channel);
  * why the endpoint begins at the end of the first.
  */
 struct gyre_channel {
-	struct gy_list waiter;	  /* with GY_CHANNEL_PARKED, in channels->pools.waiting; else of
-				     @reset_watch, if    that is waiting */
-	struct gy_op control;	  /* shutdown, and at last close */
+	struct gy_list waiter; /* while it waits for a buffer, in channels->pools.waiting; else of
+				  @reset_watch, if    that is waiting */
+	struct gy_op control;  /* shutdown, and at last close */
 	struct gy_gather *gather; /* of a send of several slices that is under way */
 	int reason;
 	uint16_t
@@ -122,7 +73,7 @@ struct gyre_channel {
 	struct gy_endpoint endpoint;
 	struct gy_op receive;
 	struct gy_op send;
-	uint32_t flags;
+	uint32_t state; /* see channel_state.h */
 	uint32_t output_buffers;
 	struct gy_channels *channels;
 	struct gy_buffer_queue input;  /* received, and not delivered */
@@ -154,14 +105,14 @@ struct gyre_channel {
 	struct gy_reset_watch reset_watch;
 	struct gy_context_timer *timers; /* of handlers */
 	struct gy_handshake *handshake;	 /* NULL when it is over, or has all the time */
-	uint32_t input_charged;		 /* what counts of the input, with GY_CHANNEL_COUNTED */
+	uint32_t input_charged;		 /* what counts of the input, with GY_TRAIT_BUDGETED */
 	uint32_t frame_bytes;		 /* the same of frames that are not complete */
 	union {
-		struct gy_pipe *pipe;		/* with GY_CHANNEL_PIPE */
+		struct gy_pipe *pipe;		/* of a pipe */
 		struct gy_connector *connector; /* with @unconnected */
 		struct gy_op end;		/* a poll; of Unix streams: see unix_stream.c */
 	};
-	struct gy_buffer_queue sent; /* regions; with GY_CHANNEL_SENT */
+	struct gy_buffer_queue sent; /* regions; with GY_EVENT_REGIONS_SENT */
 	uint64_t region_bytes;	     /* of regions in the output, not sent */
 	struct gy_page
 		*large_page; /* to receive into; NULL: those of the ring; see large_receive.c */
@@ -180,12 +131,99 @@ static inline size_t gy_channel_queued_bytes(const struct gyre_channel *channel)
 	return (size_t)channel->output_bytes + channel->withheld_bytes;
 }
 
-/* Whether it can still have handlers. */
-static inline bool gy_channel_is_closed(const struct gyre_channel *channel)
+/* ---- its state; see channel_state.h ---- */
+
+static inline enum gy_channel_stage gy_channel_stage(const struct gyre_channel *channel)
 {
-	return (channel->flags & GY_CHANNEL_CLOSED) != 0;
+	return gy_channel_stage_of(channel->state);
 }
 
+static inline bool gy_channel_is_ending(const struct gyre_channel *channel)
+{
+	return (channel->state & GY_CHANNEL_ENDING) != 0;
+}
+
+/* Whether it is to be closed without waiting for anything, or is closed. */
+static inline bool gy_channel_is_aborted(const struct gyre_channel *channel)
+{
+	return gy_channel_stage(channel) >= GY_CHANNEL_ABORTED;
+}
+
+/* Whether its handlers are gone. */
+static inline bool gy_channel_is_closed(const struct gyre_channel *channel)
+{
+	return gy_channel_stage(channel) == GY_CHANNEL_CLOSED;
+}
+
+static inline bool gy_channel_is_datagram(const struct gyre_channel *channel)
+{
+	return channel->kind->type == GY_CHANNEL_DATAGRAM;
+}
+
+static inline bool gy_channel_is_pipe(const struct gyre_channel *channel)
+{
+	return channel->kind->type == GY_CHANNEL_PIPE;
+}
+
+/* Goes to @stage, which must be allowed to follow the present one. */
+void gy_channel_set_stage(struct gyre_channel *channel, enum gy_channel_stage stage);
+
+/* The same, unless the channel is there already, or beyond. */
+static inline void gy_channel_raise_stage(struct gyre_channel *channel, enum gy_channel_stage stage)
+{
+	if (gy_channel_stage(channel) < stage) {
+		gy_channel_set_stage(channel, stage);
+	}
+}
+
+static inline void gy_channel_add_no_read(struct gyre_channel *channel, uint32_t reasons)
+{
+	gy_assert((reasons & ~(uint32_t)GY_NO_READ_REASONS) == 0);
+	channel->state |= reasons;
+}
+
+static inline void gy_channel_remove_no_read(struct gyre_channel *channel, uint32_t reasons)
+{
+	gy_assert((reasons & ~(uint32_t)GY_NO_READ_REASONS) == 0);
+	channel->state &= ~reasons;
+}
+
+/* Each of the next four sets and clears flags of its group. */
+static inline void gy_channel_set_input(struct gyre_channel *channel, uint32_t set, uint32_t clear)
+{
+	gy_assert(((set | clear) & ~(uint32_t)GY_INPUT_FLAGS) == 0);
+	channel->state = (channel->state & ~clear) | set;
+}
+
+static inline void gy_channel_set_output(struct gyre_channel *channel, uint32_t set, uint32_t clear)
+{
+	gy_assert(((set | clear) & ~(uint32_t)GY_OUTPUT_FLAGS) == 0);
+	channel->state = (channel->state & ~clear) | set;
+}
+
+static inline void gy_channel_set_events(struct gyre_channel *channel, uint32_t set, uint32_t clear)
+{
+	gy_assert(((set | clear) & ~(uint32_t)GY_EVENT_FLAGS) == 0);
+	channel->state = (channel->state & ~clear) | set;
+}
+
+static inline void gy_channel_set_traits(struct gyre_channel *channel, uint32_t set, uint32_t clear)
+{
+	gy_assert(((set | clear) & ~(uint32_t)GY_CHANNEL_TRAITS) == 0);
+	channel->state = (channel->state & ~clear) | set;
+}
+
+/* Aborts the program when the state of @channel, or its queues, contradict themselves. */
+#if GY_ASSERT_LEVEL >= 2
+void gy_channel_check(const struct gyre_channel *channel);
+#else
+static inline void gy_channel_check(const struct gyre_channel *channel)
+{
+	(void)channel;
+}
+#endif
+
+/* Sees to it that the channel is processed, where what its state calls for is done. */
 static inline void gy_channel_ready(struct gyre_channel *channel)
 {
 	if (!gy_channel_is_closed(channel)) {
@@ -196,17 +234,9 @@ static inline void gy_channel_ready(struct gyre_channel *channel)
 /* Whether there are deferred calls, and they may deliver. */
 static inline bool gy_channel_has_deferred(const struct gyre_channel *channel)
 {
-	return (channel->flags & (GY_CHANNEL_SWEEP | GY_CHANNEL_NO_DELIVERY)) == GY_CHANNEL_SWEEP &&
+	return (channel->state & (GY_EVENT_DEFERRED | GY_CHANNEL_NO_DELIVERY)) ==
+		       GY_EVENT_DEFERRED &&
 	       !gy_list_empty(&channel->deferred_list);
-}
-
-/* Sets and clears flags, whose consequences follow after the handlers have returned. */
-static inline void gy_channel_set(struct gyre_channel *channel, uint32_t set, uint32_t clear)
-{
-	if (!gy_channel_is_closed(channel)) {
-		channel->flags = (channel->flags & ~clear) | set;
-		gy_endpoint_ready(&channel->endpoint);
-	}
 }
 
 /* The first reason stays. */
@@ -227,7 +257,15 @@ static inline int gy_channel_failure(const struct gyre_channel *channel)
 static inline void gy_channel_fail(struct gyre_channel *channel, int reason)
 {
 	gy_channel_set_reason(channel, reason);
-	gy_channel_set(channel, GY_CHANNEL_ABORTED, 0);
+	gy_channel_raise_stage(channel, GY_CHANNEL_ABORTED);
+	gy_channel_ready(channel);
+}
+
+/* Ends the channel when its output has arrived. Any phase. */
+static inline void gy_channel_end_in_order(struct gyre_channel *channel)
+{
+	gy_channel_raise_stage(channel, GY_CHANNEL_CLOSING);
+	gy_channel_ready(channel);
 }
 
 /* What comes with a channel: its socket and how it is to be. */
@@ -271,8 +309,8 @@ void gy_channel_abort(struct gy_endpoint *endpoint, int reason);
 void gy_channel_set_busy(struct gy_endpoint *endpoint, bool busy);
 /* Of one that was not connected, by then: its descriptor is one of a stream. */
 void gy_channel_become_stream(struct gyre_channel *channel);
-/* The flags of a channel that begins. */
-uint32_t gy_channel_flags_of(const struct gyre_channel_options *options);
+/* The state of a channel that begins. */
+uint32_t gy_channel_first_state(const struct gyre_channel_options *options);
 
 /* ---- linger.c ---- */
 
@@ -290,10 +328,12 @@ bool gy_linger_is_over(struct gyre_channel *channel);
 /* Whether there is a use for input, be it only to throw it away. */
 static inline bool gy_input_is_wanted(const struct gyre_channel *channel)
 {
-	uint32_t flags = channel->flags;
+	uint32_t state = channel->state;
 
-	return (flags & ((flags & GY_CHANNEL_DISCARDING) != 0 ? GY_CHANNEL_NO_DISCARD
-							      : GY_CHANNEL_NO_RECEIVE)) == 0;
+	if (gy_likely((state & GY_CHANNEL_DISCARDING) == 0)) {
+		return (state & GY_CHANNEL_NO_RECEIVE) == 0;
+	}
+	return (state & GY_CHANNEL_NO_DISCARD) == 0 && !gy_channel_is_aborted(channel);
 }
 /* A completion of a receive. */
 void gy_input_received(struct gy_op *op, const struct gy_completion *completion);

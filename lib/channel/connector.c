@@ -192,7 +192,7 @@ void gy_connector_run(struct gyre_channel *channel)
 		gy_channel_mailbox_run(channel);
 	}
 	order(channel);
-	if ((channel->flags & GY_CHANNEL_DRAINED) != 0) {
+	if ((channel->state & GY_INPUT_DRAINED) != 0) {
 		gy_channel_fail(channel, -ESHUTDOWN);
 	}
 	gy_pipeline_sweep(&channel->pipeline);
@@ -212,7 +212,8 @@ void gy_connector_done(struct gyre_channel *channel)
 	channel->unconnected = false;
 	/* In the place of the connector. */
 	channel->end = (struct gy_op){ .generation = channel->reset_watch.poll.generation };
-	channel->flags &= ~(uint32_t)GY_CHANNEL_NEW;
+	gy_channel_set_events(channel, 0, GY_EVENT_ACTIVE);
+	gy_channel_set_stage(channel, GY_CHANNEL_OPEN);
 	gy_handshake_connected(channel, handshake_ns);
 	if (channel->mailbox != NULL) {
 		gy_exchange_connected(channel->mailbox->exchange);
@@ -238,6 +239,7 @@ static void process(struct gy_endpoint *endpoint)
 {
 	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
 
+	gy_channel_check(channel);
 	gy_connector_run(channel);
 	if (gy_connector_ends(channel) && !endpoint->ready) {
 		gy_connector_end(channel);
@@ -260,7 +262,8 @@ static void free_unconnected(struct gyre_channel *channel)
 }
 
 static const struct gy_channel_kind unconnected_kind = {
-	.add = gy_output_add,
+	.name = "unconnected stream",
+	.type = GY_CHANNEL_STREAM,
 	.refusal = gy_stream_check_write,
 	.start = gy_connector_start_nothing,
 	.free = free_unconnected,
@@ -279,7 +282,7 @@ int gy_stream_open(struct gy_house *house, struct gy_stack *stack,
 	*channel = (struct gyre_channel){
 		.endpoint = { .ops = &unconnected_ops, .fd = -1 },
 		.channels = channels,
-		.flags = gy_channel_flags_of(opening->options),
+		.state = gy_channel_first_state(opening->options),
 		.kind = &unconnected_kind,
 		.unconnected = true,
 		.connector = connector,

@@ -42,7 +42,7 @@ struct gy_connector {
 /* It is to end before it is connected. */
 static inline bool gy_connector_ends(const struct gyre_channel *channel)
 {
-	return (channel->flags & (GY_CHANNEL_ENDING | GY_CHANNEL_DRAINED)) != 0;
+	return (channel->state & GY_CHANNEL_DISCARDING) != 0;
 }
 
 /*

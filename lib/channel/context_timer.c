@@ -43,7 +43,7 @@ static void run(struct gy_deferred *deferred)
 	uint64_t key = timer->key;
 
 	end(find(context, key));
-	if ((context->head.channel->flags & GY_CHANNEL_ENDING) == 0) {
+	if ((context->head.channel->state & GY_CHANNEL_ENDING) == 0) {
 		context->handler->timer(&context->head, key);
 	}
 }
@@ -72,7 +72,7 @@ int gyre_context_timer_start(struct gyre_handler_context *ctx, uint64_t key, uin
 	if (context == NULL || context->handler->timer == NULL) {
 		return -EINVAL;
 	}
-	if (context->removed || (ctx->channel->flags & GY_CHANNEL_ENDING) != 0) {
+	if (context->removed || (ctx->channel->state & GY_CHANNEL_ENDING) != 0) {
 		return -EPIPE;
 	}
 	place = find(context, key);

@@ -11,7 +11,7 @@ void gy_deferred_queue(struct gyre_channel *channel, struct gy_deferred *deferre
 	if (!deferred->queued) {
 		deferred->queued = true;
 		gy_list_append(&channel->deferred_list, &deferred->item);
-		channel->flags |= GY_CHANNEL_SWEEP;
+		gy_channel_set_events(channel, GY_EVENT_DEFERRED, 0);
 		gy_channel_ready(channel);
 	}
 }

@@ -206,17 +206,19 @@ static void head_flush(struct gyre_handler_context *ctx)
 
 static void head_read_request(struct gyre_handler_context *ctx)
 {
-	gy_channel_set(ctx->channel, 0, GY_CHANNEL_HELD);
+	gy_channel_remove_no_read(ctx->channel, GY_NO_READ_NOT_ASKED);
+	gy_channel_ready(ctx->channel);
 }
 
 static void head_shutdown(struct gyre_handler_context *ctx)
 {
-	gy_channel_set(ctx->channel, GY_CHANNEL_SHUTDOWN, 0);
+	gy_channel_set_output(ctx->channel, GY_OUTPUT_SHUTDOWN, 0);
+	gy_channel_ready(ctx->channel);
 }
 
 static void head_close(struct gyre_handler_context *ctx)
 {
-	gy_channel_set(ctx->channel, GY_CHANNEL_CLOSING, 0);
+	gy_channel_end_in_order(ctx->channel);
 }
 
 static int head_send_file(struct gyre_handler_context *ctx, struct gyre_file *file,
@@ -264,11 +266,11 @@ static void tail_writability(struct gyre_handler_context *ctx, bool writable)
 
 static void tail_exception(struct gyre_handler_context *ctx, int error)
 {
-	if ((ctx->channel->flags & GY_CHANNEL_DATAGRAM) != 0) {
+	if (gy_channel_is_datagram(ctx->channel)) {
 		return; /* one datagram is not the others' fault */
 	}
 	gy_channel_set_reason(ctx->channel, error);
-	gy_channel_set(ctx->channel, GY_CHANNEL_CLOSING, 0);
+	gy_channel_end_in_order(ctx->channel);
 }
 
 const struct gyre_handler gy_tail_handler = {

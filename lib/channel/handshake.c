@@ -26,7 +26,7 @@ static void expired(struct gy_timer *timer)
 {
 	struct gyre_channel *channel = gy_container_of(timer, struct gy_handshake, timer)->channel;
 
-	if ((channel->flags & GY_CHANNEL_ENDING) == 0) {
+	if ((channel->state & GY_CHANNEL_ENDING) == 0) {
 		gy_count(&channel->channels->counters.handshake_timeouts, 1);
 		gy_channel_fail(channel, -ETIMEDOUT);
 	}
@@ -36,7 +36,7 @@ int gy_handshake_start(struct gyre_channel *channel, uint64_t time_ns)
 {
 	struct gy_handshake *handshake;
 
-	if (time_ns == 0 || (channel->flags & GY_CHANNEL_DATAGRAM) != 0) {
+	if (time_ns == 0 || gy_channel_is_datagram(channel)) {
 		return 0;
 	}
 	handshake = (struct gy_handshake *)gy_sizes_new(parts_of(channel), sizeof(*handshake));
@@ -46,7 +46,7 @@ int gy_handshake_start(struct gyre_channel *channel, uint64_t time_ns)
 	*handshake = (struct gy_handshake){ .channel = channel };
 	gy_timer_init(&handshake->timer, expired);
 	channel->handshake = handshake;
-	channel->flags |= GY_CHANNEL_UNHEARD;
+	gy_channel_set_input(channel, GY_INPUT_AWAITED, 0);
 	if (!channel->unconnected) {
 		gy_handshake_connected(channel, time_ns);
 	}
@@ -65,7 +65,7 @@ void gy_handshake_stop(struct gyre_channel *channel)
 {
 	struct gy_handshake *handshake = channel->handshake;
 
-	channel->flags &= ~(uint32_t)GY_CHANNEL_UNHEARD;
+	gy_channel_set_input(channel, 0, GY_INPUT_AWAITED);
 	if (handshake != NULL) {
 		channel->handshake = NULL;
 		gy_timer_stop(&channel->channels->home->loop.wheel, &handshake->timer);
@@ -78,7 +78,7 @@ bool gyre_channel_handshake_begin(struct gyre_channel *channel)
 	if (channel->handshake == NULL) {
 		return false;
 	}
-	channel->flags &= ~(uint32_t)GY_CHANNEL_UNHEARD;
+	gy_channel_set_input(channel, 0, GY_INPUT_AWAITED);
 	channel->handshake->expected++;
 	return true;
 }

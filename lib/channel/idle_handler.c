@@ -79,7 +79,7 @@ static void moved(struct flow *flow, uint64_t bytes, uint64_t now_ns)
 
 static bool is_over(const struct idle *idle)
 {
-	return idle->removed || !idle->running || (idle->channel->flags & GY_CHANNEL_ENDING) != 0;
+	return idle->removed || !idle->running || (idle->channel->state & GY_CHANNEL_ENDING) != 0;
 }
 
 static void tell(struct idle *idle, const struct gyre_idle *event)
@@ -193,7 +193,7 @@ static void look_at_output(struct idle *idle, uint64_t now_ns)
 
 static void look_at_input(struct idle *idle, uint64_t now_ns)
 {
-	if ((idle->channel->flags & GY_CHANNEL_NO_RECEIVE) != 0) {
+	if ((idle->channel->state & GY_CHANNEL_NO_RECEIVE) != 0) {
 		idle->read.marked_ns = now_ns;
 		idle->read.marked_bytes = idle->read.bytes;
 		idle->read.measured = false;
@@ -329,7 +329,7 @@ static int added(struct gyre_handler_context *ctx)
 	};
 	gy_deferred_timer_init(&idle->timer, channel, look);
 	ctx->arg = idle;
-	if ((channel->flags & GY_CHANNEL_NEW) == 0) {
+	if ((channel->state & GY_EVENT_ACTIVE) == 0) {
 		start(idle);
 	}
 	return 0;

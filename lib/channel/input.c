@@ -36,7 +36,7 @@ static GY_COLD void received_nothing(struct gyre_channel *channel, int32_t resul
 {
 	switch (result) {
 	case 0:
-		channel->flags |= GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_PEER_ENDED;
+		gy_channel_set_input(channel, GY_INPUT_ENDED | GY_INPUT_PEER_ENDED, 0);
 		break;
 	case -ENOBUFS:
 		gy_buffer_waiters_join(channel);
@@ -45,13 +45,13 @@ static GY_COLD void received_nothing(struct gyre_channel *channel, int32_t resul
 	case -EINTR:
 		break;
 	case -ECANCELED:
-		if ((channel->flags & GY_CHANNEL_CANCELLED) != 0) {
+		if ((channel->state & GY_INPUT_CANCELLED) != 0) {
 			break;
 		}
 		__attribute__((fallthrough));
 	default:
 		/* What came before the error is still delivered. */
-		channel->flags |= GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_INPUT_FAILED;
+		gy_channel_set_input(channel, GY_INPUT_ENDED | GY_INPUT_FAILED, 0);
 		gy_channel_set_reason(channel, result);
 		break;
 	}
@@ -104,13 +104,13 @@ static inline void keep_bytes(struct gyre_channel *channel, struct gy_page *page
 static void keep_wanted(struct gyre_channel *channel, struct gy_page *page, unsigned char *bytes,
 			int32_t count)
 {
-	if (count > 0 && (channel->flags & GY_CHANNEL_DISCARDING) == 0) {
+	if (count > 0 && (channel->state & GY_CHANNEL_DISCARDING) == 0) {
 		keep_bytes(channel, page, bytes, (uint32_t)count);
 		return;
 	}
 	gy_page_unref(&channel->channels->pools, page);
 	if (count > 0) {
-		channel->flags |= GY_CHANNEL_NOISY;
+		gy_channel_set_input(channel, GY_INPUT_DISCARDED, 0);
 	}
 }
 
@@ -133,7 +133,7 @@ static __attribute__((noinline)) void received_otherwise(struct gyre_channel *ch
 		received_nothing(channel, completion->result);
 	}
 	if (!completion->more) {
-		channel->flags &= ~(uint32_t)GY_CHANNEL_CANCELLED;
+		gy_channel_set_input(channel, 0, GY_INPUT_CANCELLED);
 		gy_buffer_waiters_received(channel, completion);
 	} else if (gy_buffer_waiters_overtakes(channel)) {
 		gy_input_renew(channel);
@@ -146,7 +146,7 @@ void gy_input_received(struct gy_op *op, const struct gy_completion *completion)
 	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, receive);
 
 	if (gy_unlikely(!(completion->has_buffer && completion->more) || completion->result <= 0 ||
-			(channel->flags & GY_CHANNEL_DISCARDING) != 0 ||
+			(channel->state & GY_CHANNEL_DISCARDING) != 0 ||
 			!gy_list_empty(&channel->channels->pools.waiting) ||
 			!gy_pool_has_two(&channel->channels->pools.buffers))) {
 		received_otherwise(channel, completion);
@@ -186,7 +186,7 @@ static void count_input(struct gyre_channel *channel)
 void gy_input_clear(struct gyre_channel *channel)
 {
 	gy_buffer_queue_clear(&channel->input);
-	if ((channel->flags & GY_CHANNEL_COUNTED) != 0) {
+	if ((channel->state & GY_TRAIT_BUDGETED) != 0) {
 		count_input(channel);
 	}
 }
@@ -194,7 +194,7 @@ void gy_input_clear(struct gyre_channel *channel)
 /* Input that has to wait must not keep others from receiving. */
 static GY_COLD void keep(struct gyre_channel *channel)
 {
-	if ((channel->flags & GY_CHANNEL_ENDING) != 0) {
+	if ((channel->state & GY_CHANNEL_ENDING) != 0) {
 		gy_input_clear(channel);
 		return;
 	}
@@ -204,7 +204,7 @@ static GY_COLD void keep(struct gyre_channel *channel)
 			gy_buffer_copy_out_of_ring(buffer);
 		}
 	}
-	if ((channel->flags & GY_CHANNEL_COUNTED) != 0) {
+	if ((channel->state & GY_TRAIT_BUDGETED) != 0) {
 		count_input(channel);
 	}
 }
@@ -212,13 +212,13 @@ static GY_COLD void keep(struct gyre_channel *channel)
 /* Input has been delivered to a channel of which more is to be known than that. */
 static GY_COLD void delivered(struct gyre_channel *channel)
 {
-	if ((channel->flags & GY_CHANNEL_UNHEARD) != 0) {
+	if ((channel->state & GY_INPUT_AWAITED) != 0) {
 		gy_handshake_stop(channel);
 	}
-	if ((channel->flags & GY_CHANNEL_COMPLETE) != 0) {
+	if ((channel->state & GY_TRAIT_READ_COMPLETE) != 0) {
 		gyre_context_fire_read_complete(&channel->pipeline.head.head);
 	}
-	if ((channel->flags & GY_CHANNEL_COUNTED) != 0) {
+	if ((channel->state & GY_TRAIT_BUDGETED) != 0) {
 		count_input(channel);
 	}
 }
@@ -227,33 +227,31 @@ static GY_COLD void delivered(struct gyre_channel *channel)
  * datagrams. */
 static struct gyre_buffer *take_otherwise(struct gyre_channel *channel, struct gyre_buffer *buffer)
 {
-	if ((channel->flags & GY_CHANNEL_MANUAL) != 0) {
-		channel->flags |= GY_CHANNEL_HELD;
+	if ((channel->state & GY_INPUT_MANUAL) != 0) {
+		gy_channel_add_no_read(channel, GY_NO_READ_NOT_ASKED);
 	}
-	return (channel->flags & GY_CHANNEL_DATAGRAM) != 0 ? gy_datagram_take(channel, buffer)
-							   : buffer;
+	return gy_channel_is_datagram(channel) ? gy_datagram_take(channel, buffer) : buffer;
 }
 
 void gy_input_deliver(struct gyre_channel *channel)
 {
 	bool any = false;
 
-	while (channel->input.first != NULL && (channel->flags & GY_CHANNEL_NO_DELIVERY) == 0) {
+	while (channel->input.first != NULL && (channel->state & GY_CHANNEL_NO_DELIVERY) == 0) {
 		struct gyre_buffer *buffer = gy_buffer_queue_pop(&channel->input);
 
 		if (gy_unlikely(is_crowded(channel)) && has_ring_page(buffer)) {
 			gy_buffer_copy_out_of_ring(buffer);
 		}
-		if (gy_unlikely((channel->flags & (GY_CHANNEL_MANUAL | GY_CHANNEL_DATAGRAM)) !=
-				0)) {
+		if (gy_unlikely((channel->state & (GY_INPUT_MANUAL | GY_TRAIT_BY_KIND)) != 0)) {
 			buffer = take_otherwise(channel, buffer);
 		}
 		gy_context_gets(channel->reader, buffer);
 		channel->reader->handler->read(&channel->reader->head, buffer);
 		any = true;
 	}
-	if (gy_unlikely((channel->flags &
-			 (GY_CHANNEL_COMPLETE | GY_CHANNEL_COUNTED | GY_CHANNEL_UNHEARD)) != 0) &&
+	if (gy_unlikely((channel->state &
+			 (GY_TRAIT_READ_COMPLETE | GY_TRAIT_BUDGETED | GY_INPUT_AWAITED)) != 0) &&
 	    any) {
 		delivered(channel);
 	}
@@ -268,10 +266,10 @@ static int cancel(struct gyre_channel *channel)
 {
 	int r = 0;
 
-	if (channel->receive.armed && (channel->flags & GY_CHANNEL_CANCELLED) == 0) {
+	if (channel->receive.armed && (channel->state & GY_INPUT_CANCELLED) == 0) {
 		r = gy_ring_cancel(channel->channels->pools.ring, &channel->receive);
 		if (r == 0) {
-			channel->flags |= GY_CHANNEL_CANCELLED;
+			gy_channel_set_input(channel, GY_INPUT_CANCELLED, 0);
 		}
 	}
 	return r;
@@ -285,19 +283,18 @@ void gy_input_renew(struct gyre_channel *channel)
 
 int gy_input_update_receive(struct gyre_channel *channel)
 {
-	if (channel->input.first != NULL && (channel->flags & GY_CHANNEL_NO_DELIVERY) == 0) {
+	if (channel->input.first != NULL && (channel->state & GY_CHANNEL_NO_DELIVERY) == 0) {
 		gy_endpoint_ready(&channel->endpoint); /* a handler let it go on meanwhile */
 		return 0;
 	}
-	if ((channel->flags & GY_CHANNEL_DISCARDING) != 0 &&
-	    (channel->flags & GY_CHANNEL_PIPE) != 0) {
+	if ((channel->state & GY_CHANNEL_DISCARDING) != 0 && gy_channel_is_pipe(channel)) {
 		(void)gy_input_stop(
 			channel); /* no reset waits for it, but perhaps another reader */
 		return 0;
 	}
 	if (channel->receive.armed &&
-	    ((channel->input.first != NULL && (channel->flags & GY_CHANNEL_DISCARDING) == 0) ||
-	     ((channel->flags & GY_CHANNEL_STARVED) != 0 && !gy_input_is_wanted(channel)))) {
+	    ((channel->input.first != NULL && (channel->state & GY_CHANNEL_DISCARDING) == 0) ||
+	     ((channel->state & GY_NO_READ_STARVED) != 0 && !gy_input_is_wanted(channel)))) {
 		return cancel(channel);
 	}
 	if (channel->receive.armed) {
@@ -313,7 +310,7 @@ int gy_input_update_receive(struct gyre_channel *channel)
 
 bool gy_input_stop(struct gyre_channel *channel)
 {
-	if ((channel->flags & GY_CHANNEL_PARKED) != 0) {
+	if ((channel->state & GY_NO_READ_WAITS_FOR_BUFFER) != 0) {
 		gy_buffer_waiters_leave(channel);
 	}
 	if (cancel(channel) < 0) {

@@ -43,8 +43,8 @@ static void keep(struct gyre_channel *channel, uint32_t count)
 	struct gy_channels *channels = channel->channels;
 	struct gyre_buffer *buffer;
 
-	if ((channel->flags & GY_CHANNEL_DISCARDING) != 0) {
-		channel->flags |= GY_CHANNEL_NOISY;
+	if ((channel->state & GY_CHANNEL_DISCARDING) != 0) {
+		gy_channel_set_input(channel, GY_INPUT_DISCARDED, 0);
 		return;
 	}
 	gy_sanitize_give(channel->large_page->memory, count);
@@ -110,7 +110,8 @@ static void release(struct gyre_channel *channel)
 }
 
 static const struct gy_channel_kind bulk_kind = {
-	.add = gy_output_add,
+	.name = "stream in large pages",
+	.type = GY_CHANNEL_STREAM,
 	.refusal = gy_stream_check_write,
 	.start = gy_output_start,
 	.receive = receive,

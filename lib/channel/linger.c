@@ -40,7 +40,7 @@ static void start_timer(struct gyre_channel *channel)
 	uint64_t look_ns = channel->channels->options.linger_ns / LOOKS;
 	uint64_t left_ns = channel->linger_end_ns - loop->now_ns;
 
-	if ((channel->flags & GY_CHANNEL_DRAINED) != 0 && look_ns > drain_look_ns) {
+	if ((channel->state & GY_INPUT_DRAINED) != 0 && look_ns > drain_look_ns) {
 		look_ns = drain_look_ns;
 	}
 	gy_timer_start(&loop->wheel, &channel->linger, look_ns < left_ns ? look_ns : left_ns);
@@ -60,7 +60,7 @@ static void look(struct gy_timer *timer)
 	uint64_t now_ns = channel->channels->home->loop.now_ns;
 	uint64_t untaken = gy_channel_untaken_bytes(channel);
 
-	if ((channel->flags & GY_CHANNEL_ABORTED) != 0) {
+	if (gy_channel_is_aborted(channel)) {
 		return; /* it ends without */
 	}
 	/* Where it has grown, handlers were let write again: that is progress too. */
@@ -72,10 +72,10 @@ static void look(struct gy_timer *timer)
 		expire(channel, untaken);
 		return;
 	}
-	if ((channel->flags & GY_CHANNEL_NOISY) == 0) {
+	if ((channel->state & GY_INPUT_DISCARDED) == 0) {
 		gy_channel_ready(channel); /* it may be quiet by now */
 	}
-	channel->flags &= ~(uint32_t)GY_CHANNEL_NOISY;
+	gy_channel_set_input(channel, 0, GY_INPUT_DISCARDED);
 	start_timer(channel);
 }
 
@@ -92,9 +92,9 @@ void gy_linger_stop(struct gyre_channel *channel)
 /* Whether the peer has all of a draining channel, and sends nothing. */
 static bool is_quiet(const struct gyre_channel *channel)
 {
-	const uint32_t wanted = GY_CHANNEL_DRAINED | GY_CHANNEL_SHUTDOWN_DONE;
+	const uint32_t wanted = GY_INPUT_DRAINED | GY_OUTPUT_SHUTDOWN_DONE;
 
-	return (channel->flags & (wanted | GY_CHANNEL_NOISY)) == wanted &&
+	return (channel->state & (wanted | GY_INPUT_DISCARDED)) == wanted &&
 	       gy_channel_untaken_bytes(channel) == 0 &&
 	       gy_ring_unread_bytes(channel->endpoint.fd) == 0;
 }
@@ -112,7 +112,7 @@ void gy_linger_watch(struct gyre_channel *channel)
 bool gy_linger_is_over(struct gyre_channel *channel)
 {
 	if (channel->output.first == NULL && channel->zero_copies == NULL &&
-	    ((channel->flags & GY_CHANNEL_PEER_ENDED) != 0 || channel->no_linger ||
+	    ((channel->state & GY_INPUT_PEER_ENDED) != 0 || channel->no_linger ||
 	     is_quiet(channel))) {
 		return true;
 	}

@@ -35,14 +35,15 @@ enum {
 
 static int refusal(const struct gyre_channel *channel)
 {
-	return (channel->flags & GY_CHANNEL_NO_OUTPUT) != 0 ? -EPIPE : 0;
+	return (channel->state & GY_CHANNEL_NO_OUTPUT) != 0 ? -EPIPE : 0;
 }
 
 GY_COLD void gy_output_became_unwritable(struct gyre_channel *channel)
 {
-	channel->flags |= GY_CHANNEL_UNWRITABLE | GY_CHANNEL_MARK_CROSSED;
+	gy_channel_set_output(channel, GY_OUTPUT_UNWRITABLE, 0);
+	gy_channel_set_events(channel, GY_EVENT_MARK_CROSSED, 0);
 	if (!channel->keep_reading) {
-		channel->flags |= GY_CHANNEL_PAUSED;
+		gy_channel_add_no_read(channel, GY_NO_READ_PAUSED);
 	}
 }
 
@@ -82,8 +83,10 @@ int gy_output_withhold(struct gyre_channel *channel, size_t bytes)
 		return -ENOBUFS;
 	}
 	channel->withheld_bytes += (uint32_t)bytes; /* no more than the cap, which has 30 bits */
-	if (all > channel->write_high_bytes && (channel->flags & GY_CHANNEL_UNWRITABLE) == 0) {
-		gy_channel_set(channel, GY_CHANNEL_UNWRITABLE | GY_CHANNEL_MARK_CROSSED, 0);
+	if (all > channel->write_high_bytes && (channel->state & GY_OUTPUT_UNWRITABLE) == 0) {
+		gy_channel_set_output(channel, GY_OUTPUT_UNWRITABLE, 0);
+		gy_channel_set_events(channel, GY_EVENT_MARK_CROSSED, 0);
+		gy_channel_ready(channel);
 	}
 	return 0;
 }
@@ -92,7 +95,7 @@ void gy_output_release(struct gyre_channel *channel, int error)
 {
 	channel->withheld_bytes = 0;
 	gy_write_promises_release(channel, error);
-	if ((channel->flags & GY_CHANNEL_UNWRITABLE) == 0) {
+	if ((channel->state & GY_OUTPUT_UNWRITABLE) == 0) {
 		return;
 	}
 	if (channel->output_bytes <= channel->write_low_bytes) {
@@ -108,11 +111,12 @@ void gy_output_update_writability(struct gyre_channel *channel)
 	const struct gy_channels *channels = channel->channels;
 
 	if (channels->byte_budget.over != 0) {
-		if ((channel->flags & GY_CHANNEL_UNWRITABLE) == 0) {
-			channel->flags |= GY_CHANNEL_UNWRITABLE | GY_CHANNEL_MARK_CROSSED;
+		if ((channel->state & GY_OUTPUT_UNWRITABLE) == 0) {
+			gy_channel_set_output(channel, GY_OUTPUT_UNWRITABLE, 0);
+			gy_channel_set_events(channel, GY_EVENT_MARK_CROSSED, 0);
 			gy_channel_ready(channel);
 		}
-	} else if ((channel->flags & GY_CHANNEL_UNWRITABLE) != 0 &&
+	} else if ((channel->state & GY_OUTPUT_UNWRITABLE) != 0 &&
 		   channel->output_bytes <= channel->write_low_bytes) {
 		gy_output_became_writable(channel);
 		gy_channel_ready(channel);
@@ -140,13 +144,13 @@ int gy_output_check(struct gyre_channel *channel, size_t count)
 	if (bytes > max) {
 		return -EMSGSIZE;
 	}
-	if ((channel->flags & GY_CHANNEL_COUNTED) != 0) {
+	if ((channel->state & GY_TRAIT_BUDGETED) != 0) {
 		r = gy_byte_budget_check_write(channel, bytes);
 	}
 	if (r == 0 && bytes + gy_channel_queued_bytes(channel) > max) {
 		r = -EAGAIN;
 	}
-	if ((channel->flags & GY_CHANNEL_UNWRITABLE) != 0) {
+	if ((channel->state & GY_OUTPUT_UNWRITABLE) != 0) {
 		return -EAGAIN;
 	}
 	if (r == -EAGAIN) {
@@ -198,7 +202,7 @@ static __attribute__((noinline)) int queue(struct gyre_channel *channel, struct 
 /* The same where a mark may be crossed, or where what is queued counts. */
 static void queue_with_care(struct gyre_channel *channel, struct gyre_buffer *data, size_t bytes)
 {
-	bool counted = (channel->flags & GY_CHANNEL_COUNTED) != 0;
+	bool counted = (channel->state & GY_TRAIT_BUDGETED) != 0;
 
 	if (counted) {
 		gy_byte_budget_charge(channel->channels, data->bytes);
@@ -206,7 +210,7 @@ static void queue_with_care(struct gyre_channel *channel, struct gyre_buffer *da
 	(void)queue(channel, data, bytes);
 	/* One that counts may have been so for another reason. */
 	if (bytes > channel->write_high_bytes &&
-	    (counted || (channel->flags & GY_CHANNEL_UNWRITABLE) == 0)) {
+	    (counted || (channel->state & GY_OUTPUT_UNWRITABLE) == 0)) {
 		gy_output_became_unwritable(channel);
 	}
 }
@@ -219,7 +223,7 @@ static int check_caps(struct gyre_channel *channel, size_t bytes)
 		tell_of_cap(channel, bytes);
 		return -ENOBUFS;
 	}
-	if ((channel->flags & GY_CHANNEL_COUNTED) != 0 && !gy_byte_budget_fits(channels, bytes)) {
+	if ((channel->state & GY_TRAIT_BUDGETED) != 0 && !gy_byte_budget_fits(channels, bytes)) {
 		gy_byte_budget_log_closed(channel, bytes);
 		return -ENOBUFS;
 	}
@@ -250,12 +254,11 @@ int gy_output_add(struct gyre_channel *channel, struct gyre_buffer *data)
 {
 	size_t bytes = channel->output_bytes + data->bytes;
 
-	if (gy_unlikely((channel->flags &
-			 (GY_CHANNEL_NO_OUTPUT | GY_CHANNEL_DATAGRAM | GY_CHANNEL_COUNTED)) != 0 ||
+	if (gy_unlikely((channel->state &
+			 (GY_CHANNEL_NO_OUTPUT | GY_TRAIT_BY_KIND | GY_TRAIT_BUDGETED)) != 0 ||
 			data->bytes == 0 || bytes > channel->write_high_bytes)) {
-		return (channel->flags & GY_CHANNEL_DATAGRAM) != 0
-			       ? channel->kind->add(channel, data)
-			       : add_otherwise(channel, data);
+		return channel->kind->add != NULL ? channel->kind->add(channel, data)
+						  : add_otherwise(channel, data);
 	}
 	if (channel->output.first != NULL) {
 		return queue(channel, data, bytes);
@@ -290,7 +293,7 @@ void gy_gather_buffers(struct gy_gather *gather, const struct gyre_buffer *first
 
 static int send_one(struct gyre_channel *channel, const struct gy_slice *slice)
 {
-	if (gy_unlikely((channel->flags & GY_CHANNEL_PIPE) != 0)) {
+	if (gy_unlikely(gy_channel_is_pipe(channel))) {
 		return gy_pipe_send_one(channel, slice);
 	}
 	return gy_ring_send(channel->channels->pools.ring, &channel->send, channel->endpoint.fd,
@@ -306,7 +309,7 @@ static int send_many(struct gyre_channel *channel)
 		return send_one(channel, &channel->output.first->first);
 	}
 	gy_gather_buffers(gather, channel->output.first);
-	if (gy_unlikely((channel->flags & GY_CHANNEL_PIPE) != 0)) {
+	if (gy_unlikely(gy_channel_is_pipe(channel))) {
 		r = gy_pipe_send(channel, gather->slices, (uint32_t)gather->message.msg_iovlen);
 	} else {
 		r = gy_ring_send_message(channel->channels->pools.ring, &channel->send,
@@ -317,7 +320,7 @@ static int send_many(struct gyre_channel *channel)
 		return r;
 	}
 	channel->gather = gather;
-	channel->flags |= GY_CHANNEL_GATHERED;
+	gy_channel_set_output(channel, GY_OUTPUT_GATHERED, 0);
 	return 0;
 }
 
@@ -326,7 +329,7 @@ static __attribute__((noinline)) int send_otherwise(struct gyre_channel *channel
 {
 	const struct gyre_buffer *first = channel->output.first;
 
-	if ((channel->flags & GY_CHANNEL_ABORTED) != 0) {
+	if (gy_channel_is_aborted(channel)) {
 		return 0;
 	}
 	if (gy_region_is(first)) {
@@ -350,7 +353,7 @@ int gy_output_send(struct gyre_channel *channel)
 	const struct gyre_buffer *first = channel->output.first;
 	const struct gy_channels *channels = channel->channels;
 
-	if (gy_unlikely((channel->flags & (GY_CHANNEL_ABORTED | GY_CHANNEL_PIPE)) != 0 ||
+	if (gy_unlikely((channel->state & (GY_CHANNEL_ENDING | GY_TRAIT_BY_KIND)) != 0 ||
 			first->next != NULL || first->first.next != NULL ||
 			first->first.page == NULL ||
 			channel->output_bytes >= channels->options.zero_copy_bytes)) {
@@ -379,7 +382,7 @@ void gy_output_clear(struct gyre_channel *channel)
 			gy_buffer_put(buffer);
 		}
 	}
-	if ((channel->flags & GY_CHANNEL_COUNTED) != 0) {
+	if ((channel->state & GY_TRAIT_BUDGETED) != 0) {
 		gy_byte_budget_release(channel->channels, channel->output_bytes);
 	}
 	channel->output_bytes = 0;
@@ -406,25 +409,25 @@ static void consume(struct gyre_channel *channel, size_t count)
 
 GY_COLD void gy_output_became_writable(struct gyre_channel *channel)
 {
-	channel->flags &= ~(uint32_t)GY_CHANNEL_PAUSED;
+	gy_channel_remove_no_read(channel, GY_NO_READ_PAUSED);
 	if (channel->channels->byte_budget.over != 0) {
 		return; /* the rest follows when that is over */
 	}
-	channel->flags &= ~(uint32_t)GY_CHANNEL_UNWRITABLE;
-	channel->flags |= GY_CHANNEL_MARK_CROSSED;
+	gy_channel_set_output(channel, 0, GY_OUTPUT_UNWRITABLE);
+	gy_channel_set_events(channel, GY_EVENT_MARK_CROSSED, 0);
 }
 
 /* A send has ended that had a gather, or that counts for somebody. */
 static GY_COLD void leave_send(struct gyre_channel *channel, int32_t result)
 {
-	if ((channel->flags & GY_CHANNEL_GATHERED) != 0) {
+	if ((channel->state & GY_OUTPUT_GATHERED) != 0) {
 		gy_pool_put(&channel->channels->gathers, channel->gather);
-		channel->flags &= ~(uint32_t)GY_CHANNEL_GATHERED;
+		gy_channel_set_output(channel, 0, GY_OUTPUT_GATHERED);
 	}
-	if ((channel->flags & GY_CHANNEL_POSTED) != 0 && result > 0) {
+	if ((channel->state & GY_EVENT_MAILBOX) != 0 && result > 0) {
 		channel->mailbox->taken_bytes += (uint32_t)result;
 	}
-	if ((channel->flags & GY_CHANNEL_COUNTED) != 0 && result > 0) {
+	if ((channel->state & GY_TRAIT_BUDGETED) != 0 && result > 0) {
 		gy_byte_budget_release(channel->channels, (uint32_t)result);
 	}
 }
@@ -434,22 +437,20 @@ static __attribute__((noinline)) void sent_otherwise(struct gyre_channel *channe
 {
 	struct gy_channels *channels = channel->channels;
 
-	if ((channel->flags & (GY_CHANNEL_GATHERED | GY_CHANNEL_POSTED | GY_CHANNEL_COUNTED)) !=
-	    0) {
+	if ((channel->state & (GY_OUTPUT_GATHERED | GY_EVENT_MAILBOX | GY_TRAIT_BUDGETED)) != 0) {
 		leave_send(channel, result);
 	}
 	if (gy_likely(result > 0)) {
 		gy_count(&channels->counters.bytes_sent, (uint32_t)result);
 		consume(channel, (size_t)result);
-	} else if (result != -EAGAIN && result != -EINTR &&
-		   (channel->flags & GY_CHANNEL_ABORTED) == 0) {
+	} else if (result != -EAGAIN && result != -EINTR && !gy_channel_is_aborted(channel)) {
 		gy_channel_fail(channel, result == 0 ? -EPIPE : result);
 	}
-	if ((channel->flags & GY_CHANNEL_UNWRITABLE) != 0 &&
+	if ((channel->state & GY_OUTPUT_UNWRITABLE) != 0 &&
 	    gy_channel_queued_bytes(channel) <= channel->write_low_bytes) {
 		gy_output_became_writable(channel);
 	}
-	if ((channel->flags & GY_CHANNEL_SLOW) != 0 || gy_output_start(channel) < 0) {
+	if ((channel->state & GY_CHANNEL_SLOW) != 0 || gy_output_start(channel) < 0) {
 		gy_endpoint_ready(&channel->endpoint);
 	}
 }
@@ -462,8 +463,8 @@ void gy_output_sent(struct gy_op *op, const struct gy_completion *completion)
 	int32_t result = completion->result;
 
 	/* More may have been written meanwhile. */
-	if (gy_unlikely((channel->flags &
-			 (GY_CHANNEL_SLOW | GY_CHANNEL_GATHERED | GY_CHANNEL_COUNTED)) != 0 ||
+	if (gy_unlikely((channel->state &
+			 (GY_CHANNEL_SLOW | GY_OUTPUT_GATHERED | GY_TRAIT_BUDGETED)) != 0 ||
 			result <= 0 || (size_t)result != buffer->bytes || buffer->next != NULL)) {
 		sent_otherwise(channel, result);
 		return;

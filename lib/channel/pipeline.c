@@ -66,9 +66,9 @@ static void refresh(struct gy_pipeline *pipeline)
 		context->next_read = gy_context_next(context, GY_ON_READ);
 	}
 	channel->reader = pipeline->head.next_read;
-	channel->flags &= ~(uint32_t)GY_CHANNEL_COMPLETE;
+	gy_channel_set_traits(channel, 0, GY_TRAIT_READ_COMPLETE);
 	if ((pipeline->mask & GY_ON_READ_COMPLETE) != 0) {
-		channel->flags |= GY_CHANNEL_COMPLETE;
+		gy_channel_set_traits(channel, GY_TRAIT_READ_COMPLETE, 0);
 	}
 }
 
@@ -106,7 +106,7 @@ static void unlink_context(struct gy_pipeline *pipeline, struct gy_context *cont
 	context->removed = true;
 	context->next_read = pipeline->removed;
 	pipeline->removed = context;
-	context->head.channel->flags |= GY_CHANNEL_SWEEP;
+	gy_channel_set_events(context->head.channel, GY_EVENT_DEFERRED, 0);
 	if (context->head.channel->mailbox != NULL) {
 		gy_exchange_left(context->head.channel->mailbox, &context->head);
 	}
@@ -171,7 +171,7 @@ void gy_pipeline_sweep(struct gy_pipeline *pipeline)
 		gy_pool_put(&channel->channels->contexts, context);
 	}
 	if (gy_list_empty(&channel->deferred_list)) {
-		channel->flags &= ~(uint32_t)GY_CHANNEL_SWEEP;
+		gy_channel_set_events(channel, 0, GY_EVENT_DEFERRED);
 	}
 }
 

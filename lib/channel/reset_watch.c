@@ -31,10 +31,10 @@ static void tell(struct gyre_channel *channel)
 
 	if (error < 0) {
 		gy_channel_set_reason(channel, error);
-		channel->flags |= GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_INPUT_FAILED;
-		channel->flags &= ~(uint32_t)GY_CHANNEL_INPUT_TOLD; /* of the error it is not */
+		gy_channel_set_input(channel, GY_INPUT_ENDED | GY_INPUT_FAILED, 0);
+		gy_channel_set_input(channel, 0, GY_INPUT_END_TOLD); /* of the error it is not */
 	} else {
-		channel->flags |= GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_PEER_ENDED;
+		gy_channel_set_input(channel, GY_INPUT_ENDED | GY_INPUT_PEER_ENDED, 0);
 	}
 }
 
@@ -51,7 +51,7 @@ static void polled(struct gy_op *op, const struct gy_completion *completion)
 
 	channel->reset_watch.heard = !channel->reset_watch.cancelled && completion->result >= 0;
 	if (channel->reset_watch.heard && !channel->receive.armed &&
-	    (channel->flags & GY_CHANNEL_ENDING) == 0 && !has_unread(channel)) {
+	    (channel->state & GY_CHANNEL_ENDING) == 0 && !has_unread(channel)) {
 		tell(channel);
 	}
 	channel->reset_watch.cancelled = false;
@@ -127,7 +127,7 @@ void gy_reset_watches_init(struct gy_reset_watches *reset_watches)
 static bool has_heard(const struct gyre_channel *channel)
 {
 	return channel->reset_watch.heard &&
-	       ((channel->flags & GY_CHANNEL_INPUT_ENDED) != 0 || has_unread(channel));
+	       ((channel->state & GY_INPUT_ENDED) != 0 || has_unread(channel));
 }
 
 void gy_reset_watch_init(struct gyre_channel *channel)
@@ -141,9 +141,8 @@ void gy_reset_watch_start(struct gyre_channel *channel)
 	struct gy_reset_watch *reset_watch = &channel->reset_watch;
 
 	if (reset_watch->waiting || reset_watch->poll.armed || channel->send.armed ||
-	    has_heard(channel) ||
-	    (channel->flags & (GY_CHANNEL_ENDING | GY_CHANNEL_PIPE | GY_CHANNEL_DATAGRAM |
-			       GY_CHANNEL_PARKED)) != 0) {
+	    has_heard(channel) || gy_channel_is_pipe(channel) || gy_channel_is_datagram(channel) ||
+	    (channel->state & (GY_CHANNEL_ENDING | GY_NO_READ_WAITS_FOR_BUFFER)) != 0) {
 		return;
 	}
 	reset_watch->heard = false;

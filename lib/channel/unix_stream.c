@@ -41,7 +41,8 @@ static int receive(struct gyre_channel *channel)
 
 /* One whose end has been seen, or that is being closed. */
 static const struct gy_channel_kind ending_kind = {
-	.add = gy_output_add,
+	.name = "Unix stream at its end",
+	.type = GY_CHANNEL_UNIX_STREAM,
 	.refusal = gy_stream_check_write,
 	.start = gy_output_start,
 	.receive = gy_stream_receive_once,
@@ -50,7 +51,8 @@ static const struct gy_channel_kind ending_kind = {
 };
 
 const struct gy_channel_kind gy_local_kind = {
-	.add = gy_output_add,
+	.name = "Unix stream",
+	.type = GY_CHANNEL_UNIX_STREAM,
 	.refusal = gy_stream_check_write,
 	.start = gy_output_start,
 	.receive = receive,

@@ -77,7 +77,7 @@ static void release(struct gy_zero_copy *copy)
 	}
 	if (copy->channel != NULL) {
 		forget(copy);
-		if ((copy->channel->flags & GY_CHANNEL_CLOSING) != 0) {
+		if (gy_channel_is_ending(copy->channel)) {
 			gy_channel_ready(copy->channel); /* it may have waited for this */
 		}
 	}

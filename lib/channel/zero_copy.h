@@ -11,7 +11,7 @@ void gy_zero_copies_init(struct gy_channels *channels);
 static inline bool gy_zero_copy_is_due(const struct gyre_channel *channel)
 {
 	return channel->output_bytes >= channel->channels->options.zero_copy_bytes &&
-	       !channel->no_zero_copy && (channel->flags & GY_CHANNEL_PIPE) == 0;
+	       !channel->no_zero_copy && !gy_channel_is_pipe(channel);
 }
 
 /* Sends what is queued; -EAGAIN when the ring has no room for it, -ENOMEM to send it another way.

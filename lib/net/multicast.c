@@ -257,7 +257,7 @@ static int change_channel(const struct gyre_channel *channel, int what,
 	struct group_req request;
 	int r;
 
-	if (channel == NULL || multicast == NULL || (channel->flags & GY_CHANNEL_DATAGRAM) == 0 ||
+	if (channel == NULL || multicast == NULL || !gy_channel_is_datagram(channel) ||
 	    gy_channel_is_closed(channel)) {
 		return -EINVAL;
 	}

@@ -57,14 +57,14 @@ static void hold_sometimes(struct codec_rig *r, struct gyre_handler_context *ctx
 {
 	(void)ctx;
 	if (fuzz_below(holder, 4) == 0) {
-		codec_rig_flags(r, GY_CHANNEL_PAUSED, 0);
+		codec_rig_flags(r, GY_NO_READ_PAUSED, 0);
 	}
 }
 
 static void read_on(struct codec_rig *r)
 {
-	while ((r->channel.flags & GY_CHANNEL_PAUSED) != 0) {
-		codec_rig_flags(r, 0, GY_CHANNEL_PAUSED);
+	while ((r->channel.state & GY_NO_READ_PAUSED) != 0) {
+		codec_rig_flags(r, 0, GY_NO_READ_PAUSED);
 		codec_rig_run(r);
 	}
 }
@@ -114,7 +114,7 @@ void fuzz_codec(struct fuzz *fuzz, const struct gyre_handler *handler, const voi
 	expected.events_count = 0;
 	expected.bytes_count = 0;
 	if (datagrams) {
-		codec_rig_flags(r, GY_CHANNEL_DATAGRAM, 0);
+		codec_rig_take_datagrams(r);
 	} else if (fuzz->count > 0) {
 		(void)model(options, fuzz->bytes, fuzz->count, &expected);
 	}

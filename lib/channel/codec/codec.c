@@ -32,7 +32,7 @@ enum { COPY_BYTES_MAX = 512 };
 /* What is kept counts as held by the channel. */
 static void count_kept(struct gy_codec *codec)
 {
-	if ((codec->channel->flags & GY_CHANNEL_COUNTED) != 0) {
+	if ((codec->channel->state & GY_TRAIT_BUDGETED) != 0) {
 		gy_byte_budget_set_frame(codec->channel, &codec->held,
 					 codec->kept == NULL ? 0 : codec->kept->bytes);
 	}
@@ -150,9 +150,9 @@ static bool may_deliver(const struct gy_codec *codec)
 	uint32_t against = GY_CHANNEL_NO_DELIVERY;
 
 	if (codec->permitted) {
-		against &= ~(uint32_t)GY_CHANNEL_HELD;
+		against &= ~(uint32_t)GY_NO_READ_NOT_ASKED;
 	}
-	return (codec->channel->flags & against) == 0;
+	return (codec->channel->state & against) == 0;
 }
 
 static bool deliver(struct gy_codec *codec, const struct gy_step *step)
@@ -174,8 +174,8 @@ static bool deliver(struct gy_codec *codec, const struct gy_step *step)
 	if (gy_unlikely(codec->handshaking)) {
 		end_handshake(codec);
 	}
-	if ((channel->flags & GY_CHANNEL_MANUAL) != 0) {
-		channel->flags |= GY_CHANNEL_HELD;
+	if ((channel->state & GY_INPUT_MANUAL) != 0) {
+		gy_channel_add_no_read(channel, GY_NO_READ_NOT_ASKED);
 	}
 	gyre_context_fire_read(&codec->context->head, frame);
 	return true;
@@ -185,7 +185,7 @@ static bool step(struct gy_codec *codec)
 {
 	struct gy_step next = { .kind = GY_STEP_WAIT };
 
-	if (codec->failed || (codec->channel->flags & GY_CHANNEL_ENDING) != 0) {
+	if (codec->failed || (codec->channel->state & GY_CHANNEL_ENDING) != 0) {
 		drop_kept(codec);
 		return false;
 	}
@@ -210,7 +210,7 @@ static bool step(struct gy_codec *codec)
 
 static bool has_datagrams(const struct gy_codec *codec)
 {
-	return (codec->channel->flags & GY_CHANNEL_DATAGRAM) != 0;
+	return gy_channel_is_datagram(codec->channel);
 }
 
 /* All of one has been looked at; false when no other waits. */
@@ -259,7 +259,7 @@ static void hand_over(struct gy_codec *codec)
 static bool is_left(const struct gy_codec *codec)
 {
 	return codec->kept != NULL && !codec->failed && codec->kept->bytes > codec->discard &&
-	       (codec->channel->flags & GY_CHANNEL_ENDING) == 0;
+	       (codec->channel->state & GY_CHANNEL_ENDING) == 0;
 }
 
 static void leave(struct gy_codec *codec)
@@ -314,7 +314,7 @@ static void decode(struct gy_codec *codec)
 	}
 	count_kept(codec);
 	if (codec->permitted && !codec->waiting && !codec->failed &&
-	    (codec->channel->flags & GY_CHANNEL_MANUAL) != 0) {
+	    (codec->channel->state & GY_INPUT_MANUAL) != 0) {
 		gyre_context_read(&codec->context->head); /* the same */
 	}
 }
@@ -325,7 +325,7 @@ void gy_codec_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 
 	if (data->bytes == 0) {
 		gy_buffer_put(data);
-		if ((codec->channel->flags & GY_CHANNEL_MANUAL) != 0) {
+		if ((codec->channel->state & GY_INPUT_MANUAL) != 0) {
 			gyre_context_read(ctx); /* the one that was asked for gave no frame */
 		}
 		return;
@@ -350,14 +350,14 @@ static void resume(struct gy_deferred *deferred)
 
 	if (codec->removed) {
 		leave(codec);
-	} else if (!may_deliver(codec) && (channel->flags & GY_CHANNEL_ENDING) == 0) {
+	} else if (!may_deliver(codec) && (channel->state & GY_CHANNEL_ENDING) == 0) {
 		gy_deferred_queue(channel, deferred);
 		return;
 	} else if (!codec->decoding) {
 		decode(codec);
 	}
-	if ((channel->flags & GY_CHANNEL_COMPLETE) != 0 &&
-	    (channel->flags & GY_CHANNEL_ENDING) == 0) {
+	if ((channel->state & GY_TRAIT_READ_COMPLETE) != 0 &&
+	    (channel->state & GY_CHANNEL_ENDING) == 0) {
 		gyre_context_fire_read_complete(head);
 	}
 }

@@ -17,8 +17,8 @@ static void settle_end(struct gy_datagram *datagram)
 	struct gyre_channel *channel = &datagram->channel;
 	bool stopped = gy_input_stop(channel);
 
-	if ((channel->flags & GY_CHANNEL_ABORTED) != 0 ||
-	    ((channel->flags & GY_CHANNEL_CLOSING) != 0 && gy_datagram_has_sent_all(datagram))) {
+	if (gy_channel_is_aborted(channel) ||
+	    (gy_channel_is_ending(channel) && gy_datagram_has_sent_all(datagram))) {
 		if (gy_datagram_cancel(datagram) && stopped) {
 			gy_datagram_tell_failures(datagram);
 			gy_datagram_clear(datagram);
@@ -30,8 +30,8 @@ static void settle_end(struct gy_datagram *datagram)
 		return;
 	}
 	gy_linger_watch(channel);
-	if ((channel->flags & GY_CHANNEL_MARK_CROSSED) != 0 || gy_channel_has_deferred(channel) ||
-	    (channel->input.first != NULL && (channel->flags & GY_CHANNEL_NO_DELIVERY) == 0)) {
+	if ((channel->state & GY_EVENT_MARK_CROSSED) != 0 || gy_channel_has_deferred(channel) ||
+	    (channel->input.first != NULL && (channel->state & GY_CHANNEL_NO_DELIVERY) == 0)) {
 		gy_endpoint_ready(&channel->endpoint);
 	}
 }
@@ -43,16 +43,16 @@ static void settle(struct gy_datagram *datagram)
 	if (gy_unlikely(gy_datagram_start(channel) < 0)) {
 		gy_endpoint_ready(&channel->endpoint);
 	}
-	if (gy_unlikely((channel->flags &
-			 (GY_CHANNEL_ABORTED | GY_CHANNEL_CLOSING | GY_CHANNEL_DRAINED)) != 0)) {
+	if (gy_unlikely((channel->state & GY_CHANNEL_DISCARDING) != 0)) {
 		settle_end(datagram);
 		return;
 	}
 	if (gy_unlikely(datagram->leaving)) {
-		channel->flags |= GY_CHANNEL_STARVED; /* a handler may have asked for more */
+		gy_channel_add_no_read(channel,
+				       GY_NO_READ_STARVED); /* a handler may have asked for more */
 	}
-	if (gy_input_update_receive(channel) < 0 ||
-	    (channel->flags & GY_CHANNEL_MARK_CROSSED) != 0 || gy_channel_has_deferred(channel)) {
+	if (gy_input_update_receive(channel) < 0 || (channel->state & GY_EVENT_MARK_CROSSED) != 0 ||
+	    gy_channel_has_deferred(channel)) {
 		gy_endpoint_ready(&channel->endpoint);
 	} else if (gy_unlikely(datagram->leaving) && !channel->receive.armed &&
 		   channel->input.first == NULL) {
@@ -65,6 +65,7 @@ static void process(struct gy_endpoint *endpoint)
 	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
 	struct gy_datagrams *datagrams = channel->channels->datagrams;
 
+	gy_channel_check(channel);
 	gy_datagram_tell_failures(gy_datagram_of(channel));
 	if (gy_channel_notify_handlers(channel)) {
 		settle(gy_datagram_of(channel));
@@ -91,10 +92,11 @@ static void leave(struct gy_endpoint *endpoint)
 	struct gy_datagram *datagram = gy_datagram_of(channel);
 
 	if (datagram->leave != NULL && !datagram->leaving &&
-	    (channel->flags & GY_CHANNEL_ENDING) == 0) {
+	    (channel->state & GY_CHANNEL_ENDING) == 0) {
 		datagram->leave(datagram->ended_arg, endpoint->fd);
 		datagram->leaving = true;
-		gy_channel_set(channel, GY_CHANNEL_STARVED, 0);
+		gy_channel_add_no_read(channel, GY_NO_READ_STARVED);
+		gy_channel_ready(channel);
 	}
 }
 
@@ -122,6 +124,8 @@ static void free_datagram(struct gyre_channel *channel)
 }
 
 static const struct gy_channel_kind kind = {
+	.name = "datagram",
+	.type = GY_CHANNEL_DATAGRAM,
 	.add = gy_datagram_add,
 	.refusal = gy_datagram_check_write,
 	.start = gy_datagram_start,
@@ -173,6 +177,8 @@ static const struct gy_endpoint_ops unconnected_ops = {
 };
 
 static const struct gy_channel_kind unconnected_kind = {
+	.name = "unconnected datagram",
+	.type = GY_CHANNEL_DATAGRAM,
 	.add = gy_datagram_add,
 	.refusal = gy_datagram_check_write,
 	.start = gy_connector_start_nothing,
@@ -190,8 +196,8 @@ static void init(struct gy_datagram *datagram, struct gy_channels *channels,
 		.channel = { .endpoint = { .ops = unconnected ? &unconnected_ops : &endpoint_ops,
 					   .fd = opening->channel.fd },
 			     .channels = channels,
-			     .flags = gy_channel_flags_of(opening->channel.options) |
-				      GY_CHANNEL_DATAGRAM,
+			     .state = gy_channel_first_state(opening->channel.options) |
+				      GY_TRAIT_BY_KIND,
 			     .kind = unconnected ? &unconnected_kind : &kind,
 			     .unconnected = unconnected,
 			     .connector = opening->connector },

@@ -126,7 +126,7 @@ static void received_datagram(struct gy_datagram *datagram, const struct gy_comp
 	page->segment_bytes = 0;
 	datagrams->lent++;
 	if (gy_unlikely(!gy_ring_datagram(completion, &got)) ||
-	    (datagram->channel.flags & GY_CHANNEL_DISCARDING) != 0 || !is_good(datagram, &got)) {
+	    (datagram->channel.state & GY_CHANNEL_DISCARDING) != 0 || !is_good(datagram, &got)) {
 		gy_page_unref(&channels->pools, page);
 	} else if (gy_unlikely(got.count == 0 || datagrams->lent > datagrams->lent_max)) {
 		receive_copies(datagram, &got);
@@ -187,8 +187,8 @@ static void park(struct gyre_channel *channel)
 
 	gy_count(&channel->channels->counters.buffer_stalls, 1);
 	if (datagrams->lent == datagrams->count &&
-	    (channel->flags & (GY_CHANNEL_NO_RECEIVE | GY_CHANNEL_DISCARDING)) == 0) {
-		channel->flags |= GY_CHANNEL_PARKED;
+	    (channel->state & (GY_CHANNEL_NO_RECEIVE | GY_CHANNEL_DISCARDING)) == 0) {
+		gy_channel_add_no_read(channel, GY_NO_READ_WAITS_FOR_BUFFER);
 		gy_list_append(&datagrams->waiters, &channel->waiter);
 	}
 }
@@ -225,8 +225,8 @@ static GY_COLD void receive_ended(struct gy_datagram *datagram, int32_t result)
 	} else if (is_of_the_net(result)) {
 		datagram->receive_error = result;
 	} else if (result != -EAGAIN && result != -EINTR &&
-		   (result != -ECANCELED || (channel->flags & GY_CHANNEL_CANCELLED) == 0)) {
-		channel->flags |= GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_INPUT_FAILED;
+		   (result != -ECANCELED || (channel->state & GY_INPUT_CANCELLED) == 0)) {
+		gy_channel_set_input(channel, GY_INPUT_ENDED | GY_INPUT_FAILED, 0);
 		gy_channel_set_reason(channel, result);
 	}
 }
@@ -243,7 +243,7 @@ static void received(struct gy_op *op, const struct gy_completion *completion)
 		receive_ended(datagram, completion->result);
 	}
 	if (gy_unlikely(!completion->more)) {
-		channel->flags &= ~(uint32_t)GY_CHANNEL_CANCELLED;
+		gy_channel_set_input(channel, 0, GY_INPUT_CANCELLED);
 	}
 	gy_endpoint_ready(&channel->endpoint);
 }

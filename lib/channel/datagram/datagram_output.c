@@ -69,7 +69,7 @@ int gy_datagram_check_write(const struct gyre_channel *channel, const struct gyr
 	const struct gy_datagram *datagram =
 		gy_container_of(channel, const struct gy_datagram, channel);
 
-	if ((channel->flags & GY_CHANNEL_NO_OUTPUT) != 0) {
+	if ((channel->state & GY_CHANNEL_NO_OUTPUT) != 0) {
 		return -EPIPE;
 	}
 	if (data->bytes > GY_DATAGRAM_BYTES_MAX) {
@@ -98,7 +98,7 @@ static inline int refuse(struct gyre_channel *channel, struct gyre_buffer *data,
 	    channel->output_bytes + cost > channel->write_max_bytes) {
 		r = -ENOBUFS;
 	}
-	if (r == 0 && gy_unlikely((channel->flags & GY_CHANNEL_COUNTED) != 0)) {
+	if (r == 0 && gy_unlikely((channel->state & GY_TRAIT_BUDGETED) != 0)) {
 		r = refuse_counted(channel->channels, cost);
 	}
 	if (r == 0 && !compact(data)) {
@@ -252,7 +252,7 @@ static inline bool is_next(const struct gy_datagram *datagram, const struct gyre
 	return is_alike(batch, data) && send->count > 1 && data->bytes == send->each &&
 	       continues(batch->last, data) && data->first.peer == batch->last->first.peer &&
 	       channel->output_bytes + cost <= channel->write_high_bytes &&
-	       (channel->flags & (GY_CHANNEL_NO_OUTPUT | GY_CHANNEL_COUNTED)) == 0;
+	       (channel->state & (GY_CHANNEL_NO_OUTPUT | GY_TRAIT_BUDGETED)) == 0;
 }
 
 static inline void count_written(struct gy_datagram *datagram, size_t cost)
@@ -278,11 +278,11 @@ static __attribute__((noinline)) int add_otherwise(struct gyre_channel *channel,
 		return r;
 	}
 	count_written(datagram, cost);
-	if (gy_unlikely((channel->flags & GY_CHANNEL_COUNTED) != 0)) {
+	if (gy_unlikely((channel->state & GY_TRAIT_BUDGETED) != 0)) {
 		gy_byte_budget_charge(channel->channels, cost);
 	}
 	if (gy_unlikely(channel->output_bytes > channel->write_high_bytes) &&
-	    (channel->flags & GY_CHANNEL_UNWRITABLE) == 0) {
+	    (channel->state & GY_OUTPUT_UNWRITABLE) == 0) {
 		gy_output_became_unwritable(channel);
 	}
 	return 0;

@@ -110,13 +110,13 @@ static inline size_t leave_queue(struct gy_datagram *datagram, struct gy_datagra
 
 	gy_list_remove(&send->item);
 	channel->output_bytes -= (uint32_t)cost;
-	if (gy_likely((channel->flags & (GY_CHANNEL_COUNTED | GY_CHANNEL_POSTED)) == 0)) {
+	if (gy_likely((channel->state & (GY_TRAIT_BUDGETED | GY_EVENT_MAILBOX)) == 0)) {
 		return cost;
 	}
-	if ((channel->flags & GY_CHANNEL_COUNTED) != 0) {
+	if ((channel->state & GY_TRAIT_BUDGETED) != 0) {
 		gy_byte_budget_release(channel->channels, cost);
 	}
-	if ((channel->flags & GY_CHANNEL_POSTED) != 0) {
+	if ((channel->state & GY_EVENT_MAILBOX) != 0) {
 		channel->mailbox->taken_bytes = gy_datagram_gone(datagram);
 	}
 	return cost;
@@ -185,8 +185,8 @@ static bool is_in_the_way(const struct gy_datagram *datagram, const struct gy_da
 		item = item->next;
 	}
 	return item != &datagram->sends ||
-	       (channel->flags & (GY_CHANNEL_UNWRITABLE | GY_CHANNEL_ENDING)) ==
-		       GY_CHANNEL_UNWRITABLE;
+	       (channel->state & (GY_OUTPUT_UNWRITABLE | GY_CHANNEL_ENDING)) ==
+		       GY_OUTPUT_UNWRITABLE;
 }
 
 /* All that is queued for the peer, which makes no room. Nothing is in flight. */
@@ -262,11 +262,11 @@ static void sent(struct gy_op *op, const struct gy_completion *completion)
 	} else {
 		was_refused(datagram, send, result);
 	}
-	if (gy_unlikely((channel->flags & GY_CHANNEL_UNWRITABLE) != 0) &&
+	if (gy_unlikely((channel->state & GY_OUTPUT_UNWRITABLE) != 0) &&
 	    channel->output_bytes <= channel->write_low_bytes) {
 		gy_output_became_writable(channel);
 	}
-	if (gy_unlikely((channel->flags & GY_CHANNEL_UNSETTLED) != 0 ||
+	if (gy_unlikely((channel->state & GY_CHANNEL_SLOW) != 0 ||
 			datagram->unsent != &datagram->sends || datagram->again ||
 			!gy_fifo_empty(&datagram->failed))) {
 		gy_endpoint_ready(&channel->endpoint);
@@ -392,7 +392,7 @@ int gy_datagram_start(struct gyre_channel *channel)
 	}
 	while (datagram->unsent != &datagram->sends &&
 	       datagram->sends_count < datagram->sends_max &&
-	       (channel->flags & GY_CHANNEL_ABORTED) == 0) {
+	       gy_likely(!gy_channel_is_ending(channel) || !gy_channel_is_aborted(channel))) {
 		struct gy_datagram_send *send = send_at(datagram->unsent);
 
 		if (gy_unlikely(send->count > 1 && send->each > datagram->segment_bytes_max)) {
@@ -416,7 +416,7 @@ int gy_datagram_start(struct gyre_channel *channel)
 
 static void tell(struct gy_datagram *datagram, int error)
 {
-	if ((datagram->channel.flags & GY_CHANNEL_ENDING) == 0) {
+	if ((datagram->channel.state & GY_CHANNEL_ENDING) == 0) {
 		gyre_context_fire_exception(&datagram->channel.pipeline.head.head, error);
 	}
 }

@@ -109,7 +109,7 @@ void gy_datagrams_wake_waiter(struct gy_datagrams *datagrams)
 	struct gyre_channel *channel =
 		gy_container_of(datagrams->waiters.next, struct gyre_channel, waiter);
 
-	channel->flags &= ~(uint32_t)GY_CHANNEL_PARKED;
+	gy_channel_remove_no_read(channel, GY_NO_READ_WAITS_FOR_BUFFER);
 	gy_list_remove(&channel->waiter);
 	gy_channel_ready(channel);
 }

@@ -107,14 +107,14 @@ void gy_asks_connected(struct gy_exchange *exchange)
 /* The timer has fired. What has been received by then has been delivered. */
 static void end_if_stalled(struct gy_exchange *exchange)
 {
-	const uint32_t unread = GY_CHANNEL_HELD | GY_CHANNEL_STARVED | GY_CHANNEL_FULL;
+	const uint32_t unread = GY_NO_READ_NOT_ASKED | GY_NO_READ_STARVED | GY_NO_READ_FULL;
 	struct gyre_channel *channel = exchange->mailbox->channel;
 
 	exchange->asks.overdue = false;
 	if (now_of(exchange) < stall_end_of(exchange)) {
 		return;
 	}
-	if (channel->unconnected || (channel->flags & unread) != 0) {
+	if (channel->unconnected || (channel->state & unread) != 0) {
 		exchange->asks.silent_ns = now_of(exchange);
 		return;
 	}

@@ -141,7 +141,8 @@ struct gyre_address gyre_channel_address(struct gyre_channel *channel)
 
 void gy_channel_mailbox_ready(struct gyre_channel *channel)
 {
-	gy_channel_set(channel, GY_CHANNEL_POSTED, 0);
+	gy_channel_set_events(channel, GY_EVENT_MAILBOX, 0);
+	gy_channel_ready(channel);
 }
 
 static void drop_all(struct gy_channel_mailbox *mailbox, struct gy_mails *mails)
@@ -199,7 +200,7 @@ int gy_channel_mailbox_put(struct gy_home *home, uint32_t slot, uint32_t cookie,
 {
 	struct gy_channel_mailbox *mailbox = find(home, slot - GY_CHANNEL_SLOTS, cookie);
 
-	if (mailbox == NULL || (mailbox->channel->flags & GY_CHANNEL_ENDING) != 0) {
+	if (mailbox == NULL || (mailbox->channel->state & GY_CHANNEL_ENDING) != 0) {
 		return refuse(home, slot - GY_CHANNEL_SLOTS, cookie, mail);
 	}
 	if (mail->type == &gy_type_stop) {
@@ -306,7 +307,7 @@ static void deliver_all(struct gy_channel_mailbox *mailbox)
 	struct gyre_mail *mail;
 
 	mailbox->mails.first = NULL;
-	while ((mailbox->channel->flags & GY_CHANNEL_ENDING) == 0 &&
+	while ((mailbox->channel->state & GY_CHANNEL_ENDING) == 0 &&
 	       (mail = gy_mails_pop(&mails)) != NULL) {
 		deliver(mailbox, mail);
 	}
@@ -341,7 +342,7 @@ static bool is_blocked(const struct gy_channel_mailbox *mailbox)
 
 void gy_channel_mailbox_reschedule(struct gyre_channel *channel)
 {
-	if ((channel->flags & GY_CHANNEL_ENDING) != 0) {
+	if ((channel->state & GY_CHANNEL_ENDING) != 0) {
 		gy_channel_mailbox_end(channel);
 	} else if (is_due(channel->mailbox)) {
 		gy_endpoint_ready(&channel->endpoint);
@@ -352,7 +353,7 @@ void gy_channel_mailbox_run(struct gyre_channel *channel)
 {
 	struct gy_channel_mailbox *mailbox = channel->mailbox;
 
-	channel->flags &= ~(uint32_t)GY_CHANNEL_POSTED;
+	gy_channel_set_events(channel, 0, GY_EVENT_MAILBOX);
 	if (mailbox->stopped) {
 		mailbox->stopped = false;
 		gyre_context_close(gyre_channel_tail(channel));
@@ -366,6 +367,6 @@ void gy_channel_mailbox_run(struct gyre_channel *channel)
 		drop_answers(mailbox);
 	}
 	if (!gy_fifo_empty(&mailbox->written) || is_blocked(mailbox) || is_due(mailbox)) {
-		channel->flags |= GY_CHANNEL_POSTED;
+		gy_channel_set_events(channel, GY_EVENT_MAILBOX, 0);
 	}
 }

@@ -34,7 +34,7 @@ int gyre_exchange_open(struct gyre_handler_context *ctx,
 	if (ctx == NULL || options == NULL || !are_valid(options)) {
 		return -EINVAL;
 	}
-	if ((ctx->channel->flags & GY_CHANNEL_ENDING) != 0) {
+	if ((ctx->channel->state & GY_CHANNEL_ENDING) != 0) {
 		return -EPIPE;
 	}
 	mailbox = gy_channel_mailbox_get(ctx->channel);
@@ -74,7 +74,8 @@ void gy_exchange_left(struct gy_channel_mailbox *mailbox, const struct gyre_hand
 		return;
 	}
 	gy_exchange_end(mailbox);
-	gy_channel_set(mailbox->channel, 0, GY_CHANNEL_FULL);
+	gy_channel_remove_no_read(mailbox->channel, GY_NO_READ_FULL);
+	gy_channel_ready(mailbox->channel);
 	mailbox->exchange = NULL;
 	exchange->closed = true;
 	if (!exchange->running) {

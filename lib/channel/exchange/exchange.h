@@ -58,7 +58,7 @@ struct gy_exchange {
 /* Whether it may call users' functions. */
 static inline bool gy_exchange_is_open(const struct gy_exchange *exchange)
 {
-	return !exchange->closed && (exchange->mailbox->channel->flags & GY_CHANNEL_ENDING) == 0;
+	return !exchange->closed && (exchange->mailbox->channel->state & GY_CHANNEL_ENDING) == 0;
 }
 
 static inline struct gy_home *gy_exchange_home(const struct gy_exchange *exchange)
@@ -75,7 +75,7 @@ static inline bool gy_exchange_must_write(const struct gy_exchange *exchange)
 {
 	const struct gyre_channel *channel = exchange->mailbox->channel;
 
-	return (channel->flags & GY_CHANNEL_FULL) != 0 &&
+	return (channel->state & GY_NO_READ_FULL) != 0 &&
 	       channel->channels->byte_budget.over != 0 &&
 	       channel->input_charged + channel->frame_bytes > 0 &&
 	       gy_channel_queued_bytes(channel) == 0;
@@ -89,7 +89,7 @@ static inline bool gy_exchange_must_write(const struct gy_exchange *exchange)
 static inline bool gy_exchange_may_write(const struct gy_exchange *exchange)
 {
 	return gy_exchange_is_open(exchange) && exchange->mailbox->channel->region_bytes == 0 &&
-	       ((exchange->mailbox->channel->flags & GY_CHANNEL_UNWRITABLE) == 0 ||
+	       ((exchange->mailbox->channel->state & GY_OUTPUT_UNWRITABLE) == 0 ||
 		gy_exchange_must_write(exchange));
 }
 

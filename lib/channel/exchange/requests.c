@@ -66,7 +66,8 @@ static void add(struct gy_exchange *exchange, struct request *request, uint64_t 
 	requests->pending_count++;
 	if (requests->pending_count >=
 	    or_default(exchange->options->requests_pending_max, PENDING_MAX_DEFAULT)) {
-		gy_channel_set(channel, GY_CHANNEL_FULL, 0);
+		gy_channel_add_no_read(channel, GY_NO_READ_FULL);
+		gy_channel_ready(channel);
 	}
 	gy_exchange_ready(exchange);
 }
@@ -258,9 +259,10 @@ static void read_again(struct gy_exchange *exchange)
 	struct gyre_channel *channel = exchange->mailbox->channel;
 	uint32_t max = or_default(exchange->options->requests_pending_max, PENDING_MAX_DEFAULT);
 
-	if ((channel->flags & GY_CHANNEL_FULL) != 0 &&
+	if ((channel->state & GY_NO_READ_FULL) != 0 &&
 	    exchange->requests.pending_count <= max / 2) {
-		gy_channel_set(channel, 0, GY_CHANNEL_FULL);
+		gy_channel_remove_no_read(channel, GY_NO_READ_FULL);
+		gy_channel_ready(channel);
 	}
 }
 

@@ -55,7 +55,7 @@ static void add(struct gyre_channel *channel, struct gy_write_promise *written)
 	struct gy_channel_mailbox *mailbox = channel->mailbox;
 
 	written->error = 0;
-	if ((channel->flags & GY_CHANNEL_DATAGRAM) != 0) {
+	if (gy_channel_is_datagram(channel)) {
 		mailbox->taken_bytes = gy_datagram_gone(gy_datagram_of(channel));
 		written->mark = gy_datagram_of(channel)->written;
 	} else {
@@ -281,9 +281,9 @@ static bool write_one(struct gy_channel_mailbox *mailbox, struct gyre_mail *ask)
 
 bool gy_sends_are_due(const struct gy_channel_mailbox *mailbox)
 {
-	const uint32_t stop = GY_CHANNEL_UNWRITABLE | GY_CHANNEL_ENDING;
+	const uint32_t stop = GY_OUTPUT_UNWRITABLE | GY_CHANNEL_ENDING;
 
-	return mailbox->sends.first != NULL && (mailbox->channel->flags & stop) == 0;
+	return mailbox->sends.first != NULL && (mailbox->channel->state & stop) == 0;
 }
 
 void gy_sends_run(struct gy_channel_mailbox *mailbox)

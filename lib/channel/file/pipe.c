@@ -159,7 +159,8 @@ int gy_pipe_shutdown(struct gyre_channel *channel)
 	if (gy_pipe_has_output(channel)) {
 		return gy_pipe_close_output(channel);
 	}
-	gy_channel_set(channel, GY_CHANNEL_SHUTDOWN_DONE, 0);
+	gy_channel_set_output(channel, GY_OUTPUT_SHUTDOWN_DONE, 0);
+	gy_channel_ready(channel);
 	return 0;
 }
 
@@ -172,7 +173,8 @@ static void free_pipe(struct gyre_channel *channel)
 }
 
 static const struct gy_channel_kind pipe_kind = {
-	.add = gy_output_add,
+	.name = "pipe",
+	.type = GY_CHANNEL_PIPE,
 	.refusal = gy_stream_check_write,
 	.start = gy_output_start,
 	.receive = receive,
@@ -198,13 +200,13 @@ int gy_pipe_attach(struct gyre_channel *channel, uint32_t ends, int output_fd)
 	};
 	channel->pipe = pipe;
 	channel->kind = &pipe_kind;
-	channel->flags |= GY_CHANNEL_PIPE;
+	gy_channel_set_traits(channel, GY_TRAIT_BY_KIND, 0);
 	channel->no_linger = true;
 	if ((ends & GY_PIPE_INPUT) == 0) {
-		channel->flags |= GY_CHANNEL_INPUT_ENDED | GY_CHANNEL_INPUT_TOLD;
+		gy_channel_set_input(channel, GY_INPUT_ENDED | GY_INPUT_END_TOLD, 0);
 	}
 	if ((ends & GY_PIPE_OUTPUT) == 0 && output_fd < 0) {
-		channel->flags |= GY_CHANNEL_SHUTDOWN | GY_CHANNEL_SHUTDOWN_DONE;
+		gy_channel_set_output(channel, GY_OUTPUT_SHUTDOWN | GY_OUTPUT_SHUTDOWN_DONE, 0);
 	}
 	return 0;
 }

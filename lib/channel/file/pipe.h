@@ -35,9 +35,8 @@ static inline bool gy_pipe_has_output(const struct gyre_channel *channel)
 /* What output goes to. */
 static inline int gy_channel_output_fd(const struct gyre_channel *channel)
 {
-	return (channel->flags & GY_CHANNEL_PIPE) != 0 && gy_pipe_has_output(channel)
-		       ? channel->pipe->output_fd
-		       : channel->endpoint.fd;
+	return gy_channel_is_pipe(channel) && gy_pipe_has_output(channel) ? channel->pipe->output_fd
+									  : channel->endpoint.fd;
 }
 
 /* These prepare operations, and return as those of the ring do. */

@@ -83,7 +83,7 @@ void gy_regions_tell(struct gyre_channel *channel)
 {
 	struct gyre_buffer *buffer;
 
-	channel->flags &= ~(uint32_t)GY_CHANNEL_SENT;
+	gy_channel_set_events(channel, 0, GY_EVENT_REGIONS_SENT);
 	while ((buffer = gy_buffer_queue_pop(&channel->sent)) != NULL) {
 		end(channel, buffer, 0);
 	}
@@ -97,7 +97,7 @@ static void finished(struct gyre_channel *channel)
 	close_pipe(channel, region_of(buffer));
 	gy_buffer_queue_push(&channel->sent, buffer);
 	gy_output_init(channel);
-	channel->flags |= GY_CHANNEL_SENT;
+	gy_channel_set_events(channel, GY_EVENT_REGIONS_SENT, 0);
 }
 
 /* ---- rounds, phase 1 ---- */
@@ -106,10 +106,10 @@ static void finished(struct gyre_channel *channel)
 static void go_on(struct gyre_channel *channel, int result)
 {
 	if (result < 0 && result != -EAGAIN && result != -EINTR &&
-	    (channel->flags & GY_CHANNEL_ABORTED) == 0) {
+	    !gy_channel_is_aborted(channel)) {
 		gy_channel_fail(channel, result);
 	}
-	if ((channel->flags & GY_CHANNEL_SLOW) != 0 || gy_output_start(channel) < 0) {
+	if ((channel->state & GY_CHANNEL_SLOW) != 0 || gy_output_start(channel) < 0) {
 		gy_endpoint_ready(&channel->endpoint);
 	}
 }
@@ -195,7 +195,7 @@ static int check(const struct gyre_channel *channel, const struct gyre_file *fil
 	    what->offset > INT64_MAX - what->bytes) {
 		return -EINVAL;
 	}
-	if ((channel->flags & GY_CHANNEL_DATAGRAM) != 0) {
+	if (gy_channel_is_datagram(channel)) {
 		return -EOPNOTSUPP;
 	}
 	if (channel->endpoint.owner->house != file->house) {
@@ -204,7 +204,7 @@ static int check(const struct gyre_channel *channel, const struct gyre_file *fil
 	if (file->ending || file->endpoint.fd < 0) {
 		return -EBADF;
 	}
-	return (channel->flags & GY_CHANNEL_NO_OUTPUT) != 0 ? -EPIPE : 0;
+	return (channel->state & GY_CHANNEL_NO_OUTPUT) != 0 ? -EPIPE : 0;
 }
 
 int gy_region_add(struct gyre_channel *channel, struct gyre_file *file,

@@ -40,7 +40,7 @@ static struct gy_loop *loop_of(const struct gy_tls *tls)
 
 static bool is_ending(const struct gy_tls *tls)
 {
-	return (tls->channel->flags & GY_CHANNEL_ENDING) != 0;
+	return (tls->channel->state & GY_CHANNEL_ENDING) != 0;
 }
 
 static void drop(struct gyre_buffer **buffer)
@@ -199,12 +199,12 @@ static void shake_hands(struct gy_tls *tls)
 
 static bool may_deliver(const struct gy_tls *tls)
 {
-	uint32_t flags = tls->channel->flags;
+	uint32_t state = tls->channel->state;
 
-	if ((flags & GY_CHANNEL_MANUAL) != 0 && !tls->requested) {
+	if ((state & GY_INPUT_MANUAL) != 0 && !tls->requested) {
 		return false;
 	}
-	return (flags & GY_CHANNEL_NO_DELIVERY & ~(uint32_t)GY_CHANNEL_HELD) == 0;
+	return (state & GY_CHANNEL_NO_DELIVERY & ~(uint32_t)GY_NO_READ_NOT_ASKED) == 0;
 }
 
 static void deliver(struct gy_tls *tls, struct gyre_buffer *plain)
@@ -214,8 +214,8 @@ static void deliver(struct gy_tls *tls, struct gyre_buffer *plain)
 		return;
 	}
 	tls->requested = false;
-	if ((tls->channel->flags & GY_CHANNEL_MANUAL) != 0) {
-		tls->channel->flags |= GY_CHANNEL_HELD;
+	if ((tls->channel->state & GY_INPUT_MANUAL) != 0) {
+		gy_channel_add_no_read(tls->channel, GY_NO_READ_NOT_ASKED);
 	}
 	gyre_context_fire_read(tls->place, plain);
 }
@@ -225,14 +225,15 @@ static void hear_bye(struct gy_tls *tls)
 {
 	tls->heard_bye = true;
 	drop(&tls->in);
-	gy_channel_set(tls->channel, GY_CHANNEL_INPUT_ENDED, 0);
+	gy_channel_set_input(tls->channel, GY_INPUT_ENDED, 0);
+	gy_channel_ready(tls->channel);
 }
 
 /* There may be more, which the channel does not want now. */
 static void wait(struct gy_tls *tls)
 {
-	if ((tls->channel->flags & GY_CHANNEL_MANUAL) != 0) {
-		tls->channel->flags |= GY_CHANNEL_HELD;
+	if ((tls->channel->state & GY_INPUT_MANUAL) != 0) {
+		gy_channel_add_no_read(tls->channel, GY_NO_READ_NOT_ASKED);
 	}
 	if (tls->in != NULL && tls->in->bytes > 0 &&
 	    gy_page_is_kernel_provided(tls->in->first.page)) {
@@ -297,7 +298,7 @@ static void advance(struct gy_tls *tls)
 	if (tls->established) {
 		hungry = read_plain(tls);
 	}
-	if (hungry && goes_on(tls) && (tls->channel->flags & GY_CHANNEL_MANUAL) != 0 &&
+	if (hungry && goes_on(tls) && (tls->channel->state & GY_INPUT_MANUAL) != 0 &&
 	    (!tls->established || tls->requested)) {
 		gyre_context_read(tls->place);
 	}
@@ -338,15 +339,15 @@ static void resume(struct gy_deferred *deferred)
 		return;
 	}
 	advance(tls);
-	if ((channel->flags & GY_CHANNEL_COMPLETE) != 0 &&
-	    (channel->flags & GY_CHANNEL_ENDING) == 0) {
+	if ((channel->state & GY_TRAIT_READ_COMPLETE) != 0 &&
+	    (channel->state & GY_CHANNEL_ENDING) == 0) {
 		gyre_context_fire_read_complete(&channel->pipeline.head.head);
 	}
 }
 
 static void read_request(struct gyre_handler_context *ctx)
 {
-	tls_of(ctx)->requested = (ctx->channel->flags & GY_CHANNEL_MANUAL) != 0;
+	tls_of(ctx)->requested = (ctx->channel->state & GY_INPUT_MANUAL) != 0;
 	gyre_context_read(ctx);
 }
 
@@ -438,7 +439,7 @@ static int write_bytes(struct gyre_handler_context *ctx, struct gyre_buffer *dat
 	struct gy_tls *tls = tls_of(ctx);
 
 	if (tls->failed || tls->closing || tls->shutting || tls->said_bye ||
-	    (tls->channel->flags & GY_CHANNEL_NO_OUTPUT) != 0) {
+	    (tls->channel->state & GY_CHANNEL_NO_OUTPUT) != 0) {
 		gy_buffer_put(data);
 		return -EPIPE;
 	}
@@ -558,7 +559,7 @@ static int add(struct gyre_handler_context *ctx, bool client)
 	if (!is_valid(options, client)) {
 		return -EINVAL;
 	}
-	if ((channel->flags & GY_CHANNEL_DATAGRAM) != 0) {
+	if (gy_channel_is_datagram(channel)) {
 		return -EOPNOTSUPP;
 	}
 	tls = (struct gy_tls *)gy_sizes_new(&channel->channels->home->parts, sizeof(*tls));
@@ -584,7 +585,7 @@ static int add(struct gyre_handler_context *ctx, bool client)
 	ctx->arg = tls;
 	channel->half_close = true;
 	channel->expands = true;
-	if ((channel->flags & GY_CHANNEL_NEW) == 0) {
+	if ((channel->state & GY_EVENT_ACTIVE) == 0) {
 		start(tls);
 	}
 	return 0;

@@ -102,7 +102,7 @@ Test(cancelled, receive_may_have_been_cancelled_before_by_a_pause)
 	begin();
 	gyre_channel_set_auto_read(fault.channel, false);
 	fault_send(100);
-	while (fault.channel->receive.armed && (fault.channel->flags & GY_CHANNEL_CANCELLED) == 0) {
+	while (fault.channel->receive.armed && (fault.channel->state & GY_INPUT_CANCELLED) == 0) {
 		rig_turn(&fault.rig);
 	}
 	gyre_channel_abort(fault.channel, -ECANCELED);
@@ -140,7 +140,7 @@ static void expect_end_of_send(enum ending ending, bool gathered)
 		     0);
 	rig_settle(&fault.rig);
 	cr_assert(fault.channel->send.armed);
-	cr_assert_eq((fault.channel->flags & GY_CHANNEL_GATHERED) != 0, gathered);
+	cr_assert_eq((fault.channel->state & GY_OUTPUT_GATHERED) != 0, gathered);
 	fault_end(end_by(ending));
 }
 
@@ -165,7 +165,7 @@ Test(cancelled, shutdown_is_waited_for)
 	begin();
 	gyre_context_shutdown(gyre_channel_tail(fault.channel));
 	for (int i = 0; i < 100 && !fault.channel->control.armed &&
-			(fault.channel->flags & GY_CHANNEL_SHUTDOWN_DONE) == 0;
+			(fault.channel->state & GY_OUTPUT_SHUTDOWN_DONE) == 0;
 	     i++) {
 		rig_turn(&fault.rig);
 	}

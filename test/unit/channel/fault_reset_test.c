@@ -175,7 +175,7 @@ static bool is_shut_down(struct rig *rig, void *arg)
 {
 	(void)rig;
 	(void)arg;
-	return (fault.channel->flags & GY_CHANNEL_SHUTDOWN_DONE) != 0;
+	return (fault.channel->state & GY_OUTPUT_SHUTDOWN_DONE) != 0;
 }
 
 Test(reset, after_a_shutdown, .init = begin_settled)

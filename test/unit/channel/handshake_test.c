@@ -52,7 +52,7 @@ static void feed(const char *text)
 
 static void expect_timed_out(bool wanted)
 {
-	bool aborted = (rig.channel.flags & GY_CHANNEL_ABORTED) != 0;
+	bool aborted = gy_channel_is_aborted(&rig.channel);
 
 	cr_expect_eq(aborted, wanted);
 	cr_expect_eq(gyre_channel_reason(&rig.channel), wanted ? -ETIMEDOUT : 0);

@@ -171,10 +171,10 @@ Test(idle, time_in_which_nothing_is_read_is_not_the_fault_of_the_peer, .init = b
 	measure((struct gyre_idle_options){ .read_ns = GYRE_MILLISECONDS(50),
 					    .read_rate_min = 1000,
 					    .rate_window_ns = GYRE_MILLISECONDS(50) });
-	codec_rig_flags(&rig, GY_CHANNEL_PAUSED, 0);
+	codec_rig_flags(&rig, GY_NO_READ_PAUSED, 0);
 	wait_ms(500);
 	cr_expect_eq(events_count, 0);
-	codec_rig_flags(&rig, 0, GY_CHANNEL_PAUSED);
+	codec_rig_flags(&rig, 0, GY_NO_READ_PAUSED);
 	wait_ms(160);
 	cr_expect_geq(events_count, 2);
 }
@@ -225,7 +225,7 @@ Test(idle, a_channel_is_closed_if_that_is_wished, .init = begin, .fini = end)
 	wait_ms(52);
 	cr_expect_eq(events_count, 1);
 	cr_expect_eq(gyre_channel_reason(&rig.channel), -ETIMEDOUT);
-	cr_expect_neq(rig.channel.flags & GY_CHANNEL_CLOSING, 0);
+	cr_expect(gy_channel_is_ending(&rig.channel));
 	wait_ms(500);
 	cr_expect_eq(events_count, 1, "it hears no more");
 	cr_expect_eq(rig.channels.counters.idle_closed, 1);
@@ -247,7 +247,7 @@ Test(idle, the_handler_may_be_removed_from_inside_its_event, .init = begin, .fin
 		.read_ns = GYRE_MILLISECONDS(50), .all_ns = GYRE_MILLISECONDS(50), .close = true });
 	wait_ms(500);
 	cr_expect_eq(events_count, 1);
-	cr_expect_eq(rig.channel.flags & GY_CHANNEL_CLOSING, 0);
+	cr_expect_not(gy_channel_is_ending(&rig.channel));
 }
 
 Test(idle, options_that_measure_nothing_are_refused, .init = begin, .fini = end)
@@ -260,11 +260,11 @@ Test(idle, options_that_measure_nothing_are_refused, .init = begin, .fini = end)
 
 Test(idle, its_times_begin_when_the_channel_is_active, .init = begin, .fini = end)
 {
-	codec_rig_flags(&rig, GY_CHANNEL_NEW, 0);
+	codec_rig_flags(&rig, GY_EVENT_ACTIVE, 0);
 	measure((struct gyre_idle_options){ .read_ns = GYRE_MILLISECONDS(50) });
 	wait_ms(100);
 	cr_expect_eq(events_count, 0);
-	codec_rig_flags(&rig, 0, GY_CHANNEL_NEW);
+	codec_rig_flags(&rig, 0, GY_EVENT_ACTIVE);
 	gyre_context_fire_active(&rig.channel.pipeline.head.head);
 	wait_ms(52);
 	cr_expect_eq(events_count, 1);

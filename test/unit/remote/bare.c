@@ -214,7 +214,7 @@ static void end_channel(struct codec_rig *rig)
 				    &channels->pools.pages, &channels->pools.foreigns,
 				    &channels->contexts };
 
-	rig->channel.flags |= GY_CHANNEL_CLOSED;
+	codec_rig_stage(rig, GY_CHANNEL_CLOSED);
 	gy_pipeline_fini(&rig->channel.pipeline);
 	gy_deferred_run_all(&rig->channel);
 	codec_rig_end_owner(rig);
@@ -354,7 +354,7 @@ void bare_dial(struct bare *bare)
 bool bare_is_alive(const struct bare *bare)
 {
 	return bare->link != NULL && bare->link->stage != GY_LINK_ENDED &&
-	       (bare->rig.channel.flags & GY_CHANNEL_ENDING) == 0;
+	       (bare->rig.channel.state & GY_CHANNEL_ENDING) == 0;
 }
 
 void bare_feed(struct bare *bare, const void *bytes, size_t count, size_t slice_bytes)
@@ -406,7 +406,7 @@ void bare_hang_up(struct bare *bare)
 {
 	struct gyre_channel *channel = &bare->rig.channel;
 
-	channel->flags |= GY_CHANNEL_CLOSED;
+	codec_rig_stage(&bare->rig, GY_CHANNEL_CLOSED);
 	enter(bare);
 	gyre_context_fire_inactive(front_of(bare));
 	gyre_context_remove(&channel->pipeline.tail.previous->head);

@@ -43,7 +43,7 @@ static void expect_frames(size_t count, const char *bytes)
 static void stop_reading(struct codec_rig *r, struct gyre_handler_context *ctx)
 {
 	(void)ctx;
-	codec_rig_flags(r, GY_CHANNEL_MANUAL | GY_CHANNEL_HELD, 0);
+	codec_rig_flags(r, GY_INPUT_MANUAL | GY_NO_READ_NOT_ASKED, 0);
 }
 
 Test(codec_flow, frames_wait_while_nothing_is_read, .init = begin, .fini = end)
@@ -53,7 +53,7 @@ Test(codec_flow, frames_wait_while_nothing_is_read, .init = begin, .fini = end)
 	expect_frames(1, "a");
 	codec_rig_run(&rig);
 	expect_frames(1, "a");
-	codec_rig_flags(&rig, 0, GY_CHANNEL_MANUAL | GY_CHANNEL_HELD);
+	codec_rig_flags(&rig, 0, GY_INPUT_MANUAL | GY_NO_READ_NOT_ASKED);
 	rig.on_frame = NULL;
 	codec_rig_run(&rig);
 	expect_frames(3, "abc");
@@ -63,22 +63,23 @@ Test(codec_flow, frames_wait_while_nothing_is_read, .init = begin, .fini = end)
 
 Test(codec_flow, a_request_for_a_read_gives_one_frame, .init = begin, .fini = end)
 {
-	codec_rig_flags(&rig, GY_CHANNEL_MANUAL, 0);
+	codec_rig_flags(&rig, GY_INPUT_MANUAL, 0);
 	feed("a\nb\nc");
 	expect_frames(1, "a");
-	cr_expect_neq(rig.channel.flags & GY_CHANNEL_HELD, 0);
+	cr_expect_neq(rig.channel.state & GY_NO_READ_NOT_ASKED, 0);
 	gyre_context_read(gyre_channel_tail(&rig.channel));
 	codec_rig_run(&rig);
 	expect_frames(2, "ab");
-	cr_expect_neq(rig.channel.flags & GY_CHANNEL_HELD, 0);
+	cr_expect_neq(rig.channel.state & GY_NO_READ_NOT_ASKED, 0);
 	gyre_context_read(gyre_channel_tail(&rig.channel));
 	codec_rig_run(&rig);
-	cr_expect_eq(rig.channel.flags & GY_CHANNEL_HELD, 0, "there is no frame: it is to read");
+	cr_expect_eq(rig.channel.state & GY_NO_READ_NOT_ASKED, 0,
+		     "there is no frame: it is to read");
 	feed("c");
-	cr_expect_eq(rig.channel.flags & GY_CHANNEL_HELD, 0, "still none");
+	cr_expect_eq(rig.channel.state & GY_NO_READ_NOT_ASKED, 0, "still none");
 	feed("\n");
 	expect_frames(3, "abcc");
-	cr_expect_neq(rig.channel.flags & GY_CHANNEL_HELD, 0);
+	cr_expect_neq(rig.channel.state & GY_NO_READ_NOT_ASKED, 0);
 }
 
 static void read_on(struct codec_rig *r, struct gyre_handler_context *ctx)
@@ -89,7 +90,7 @@ static void read_on(struct codec_rig *r, struct gyre_handler_context *ctx)
 
 Test(codec_flow, a_handler_that_asks_for_the_next_has_it_at_once, .init = begin, .fini = end)
 {
-	codec_rig_flags(&rig, GY_CHANNEL_MANUAL, 0);
+	codec_rig_flags(&rig, GY_INPUT_MANUAL, 0);
 	rig.on_frame = read_on;
 	feed("a\nb\nc\n");
 	expect_frames(3, "abc");
@@ -100,7 +101,7 @@ Test(codec_flow, frames_wait_in_each_of_two_codecs_in_order, .init = begin, .fin
 	static const struct gyre_fixed_options two = { .frame_bytes = 2 };
 
 	cr_assert_eq(codec_rig_add(&rig, gyre_fixed_codec(), &two), 0);
-	codec_rig_flags(&rig, GY_CHANNEL_MANUAL, 0);
+	codec_rig_flags(&rig, GY_INPUT_MANUAL, 0);
 	feed("abcd\nef\ng\nhi");
 	expect_frames(1, "ab");
 	gyre_context_read(gyre_channel_tail(&rig.channel));
@@ -113,7 +114,7 @@ Test(codec_flow, frames_wait_in_each_of_two_codecs_in_order, .init = begin, .fin
 	gyre_context_read(gyre_channel_tail(&rig.channel));
 	codec_rig_run(&rig);
 	codec_rig_run(&rig);
-	cr_expect_eq(rig.channel.flags & GY_CHANNEL_HELD, 0, "half a frame is none");
+	cr_expect_eq(rig.channel.state & GY_NO_READ_NOT_ASKED, 0, "half a frame is none");
 	feed("\n");
 	expect_frames(4, "abcdefgh");
 }
@@ -121,16 +122,16 @@ Test(codec_flow, frames_wait_in_each_of_two_codecs_in_order, .init = begin, .fin
 static void pause_output(struct codec_rig *r, struct gyre_handler_context *ctx)
 {
 	(void)ctx;
-	codec_rig_flags(r, GY_CHANNEL_PAUSED, 0);
+	codec_rig_flags(r, GY_NO_READ_PAUSED, 0);
 }
 
 Test(codec_flow, a_read_that_was_asked_for_is_not_lost_in_a_pause, .init = begin, .fini = end)
 {
-	codec_rig_flags(&rig, GY_CHANNEL_MANUAL, 0);
-	codec_rig_flags(&rig, GY_CHANNEL_PAUSED, 0);
+	codec_rig_flags(&rig, GY_INPUT_MANUAL, 0);
+	codec_rig_flags(&rig, GY_NO_READ_PAUSED, 0);
 	feed("a\nb\n");
 	expect_frames(0, "");
-	codec_rig_flags(&rig, 0, GY_CHANNEL_PAUSED);
+	codec_rig_flags(&rig, 0, GY_NO_READ_PAUSED);
 	codec_rig_run(&rig);
 	expect_frames(1, "a");
 	rig.on_frame = pause_output;
@@ -143,7 +144,7 @@ Test(codec_flow, frames_that_waited_are_followed_by_read_complete, .init = begin
 {
 	rig.on_frame = stop_reading;
 	feed("a\nb\n");
-	codec_rig_flags(&rig, 0, GY_CHANNEL_MANUAL | GY_CHANNEL_HELD);
+	codec_rig_flags(&rig, 0, GY_INPUT_MANUAL | GY_NO_READ_NOT_ASKED);
 	rig.on_frame = NULL;
 	codec_rig_run(&rig);
 	cr_expect_eq(rig.completes, 1);
@@ -217,7 +218,7 @@ Test(codec_flow, what_was_kept_is_handed_over_when_nothing_runs, .init = begin, 
 static void abort_channel(struct codec_rig *r, struct gyre_handler_context *ctx)
 {
 	(void)ctx;
-	codec_rig_flags(r, GY_CHANNEL_CLOSING, 0);
+	codec_rig_stage(r, GY_CHANNEL_CLOSING);
 }
 
 Test(codec_flow, no_frame_comes_after_the_channel_was_closed, .init = begin, .fini = end)
@@ -232,7 +233,7 @@ Test(codec_flow, a_codec_that_was_removed_while_its_channel_ends_drops_the_rest,
 {
 	feed("a\nbc");
 	cr_assert_eq(gyre_pipeline_remove(&rig.channel, "line"), 0);
-	codec_rig_flags(&rig, GY_CHANNEL_CLOSING, 0);
+	codec_rig_stage(&rig, GY_CHANNEL_CLOSING);
 	codec_rig_run(&rig);
 	expect_frames(1, "a");
 }
@@ -245,7 +246,7 @@ Test(codec_flow, an_error_that_nobody_keeps_closes_with_its_reason, .init = begi
 	rig.pass_errors = true;
 	codec_rig_feed(&rig, "\0\0\0\1a\0\0\0\0", 9, 9);
 	cr_expect_eq(rig.channel.reason, -EMSGSIZE);
-	cr_expect_neq(rig.channel.flags & GY_CHANNEL_CLOSING, 0);
+	cr_expect(gy_channel_is_ending(&rig.channel));
 	cr_expect_eq(rig.log.events_count, 1, "no frame follows");
 }
 

@@ -95,6 +95,13 @@ static const struct gyre_handler last = {
 
 /* ---- the channel ---- */
 
+/* Kinds of their own, for there are no operations. */
+static const struct gy_channel_kind streams = { .name = "stream", .type = GY_CHANNEL_STREAM };
+static const struct gy_channel_kind datagrams = {
+	.name = "datagram",
+	.type = GY_CHANNEL_DATAGRAM,
+};
+
 static void pools_of(struct codec_rig *rig, struct gy_pool *pools[GY_BUFFER_POOLS + 1])
 {
 	gy_buffer_pools_list(&rig->channels.pools, pools);
@@ -141,6 +148,8 @@ void codec_rig_init(struct codec_rig *rig)
 	rig->channel.endpoint.ready = true;
 	rig->channel.endpoint.fd = -1;
 	rig->channel.channels = channels;
+	rig->channel.kind = &streams;
+	rig->channel.state = GY_CHANNEL_OPEN;
 	rig->channel.write_low_bytes = CODEC_RIG_BYTES;
 	rig->channel.write_high_bytes = CODEC_RIG_BYTES;
 	rig->channel.write_max_bytes = CODEC_RIG_BYTES;
@@ -154,7 +163,7 @@ void codec_rig_fini(struct codec_rig *rig)
 {
 	struct gy_pool *pools[GY_BUFFER_POOLS + 1];
 
-	rig->channel.flags |= GY_CHANNEL_CLOSED;
+	codec_rig_stage(rig, GY_CHANNEL_CLOSED);
 	gy_buffer_queue_clear(&rig->channel.output);
 	gy_pipeline_fini(&rig->channel.pipeline);
 	gy_deferred_run_all(&rig->channel);
@@ -173,12 +182,13 @@ void codec_rig_reset(struct codec_rig *rig)
 	struct gyre_channel *channel = &rig->channel;
 	struct gy_pool *pools[GY_BUFFER_POOLS + 1];
 
-	codec_rig_flags(rig, GY_CHANNEL_ABORTED, 0);
+	codec_rig_stage(rig, GY_CHANNEL_ABORTED);
 	while (channel->pipeline.head.next != channel->pipeline.tail.previous) {
 		gyre_context_remove(&channel->pipeline.head.next->head);
 	}
 	codec_rig_run(rig);
-	channel->flags = 0;
+	channel->state = GY_CHANNEL_OPEN;
+	channel->kind = &streams;
 	channel->reason = 0;
 	rig->log.events_count = 0;
 	rig->log.bytes_count = 0;
@@ -237,8 +247,8 @@ void codec_rig_feed(struct codec_rig *rig, const void *bytes, size_t count, size
 	struct gy_stack stack; /* only that there is one */
 
 	rig->channels.stack = &stack;
-	if ((rig->channel.flags & GY_CHANNEL_MANUAL) != 0) {
-		rig->channel.flags |= GY_CHANNEL_HELD;
+	if ((rig->channel.state & GY_INPUT_MANUAL) != 0) {
+		gy_channel_add_no_read(&rig->channel, GY_NO_READ_NOT_ASKED);
 	}
 	gyre_context_fire_read(&rig->channel.pipeline.head.head, data);
 	rig->channels.stack = NULL;
@@ -257,9 +267,19 @@ void codec_rig_wait(struct codec_rig *rig, uint64_t time_ns)
 	}
 }
 
+void codec_rig_stage(struct codec_rig *rig, enum gy_channel_stage stage)
+{
+	rig->channel.state = (rig->channel.state & ~(uint32_t)GY_CHANNEL_STAGE) | stage;
+}
+
+void codec_rig_take_datagrams(struct codec_rig *rig)
+{
+	rig->channel.kind = &datagrams;
+}
+
 void codec_rig_flags(struct codec_rig *rig, uint32_t set, uint32_t clear)
 {
-	rig->channel.flags = (rig->channel.flags & ~clear) | set;
+	rig->channel.state = (rig->channel.state & ~clear) | set;
 }
 
 size_t codec_rig_output(struct codec_rig *rig, void *to, size_t bytes_max)

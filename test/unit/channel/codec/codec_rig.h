@@ -63,7 +63,11 @@ struct gyre_buffer *codec_rig_buffer(struct codec_rig *rig, const void *bytes, s
 void codec_rig_feed(struct codec_rig *rig, const void *bytes, size_t count, size_t slice_bytes);
 /* A run of the channel: what waited goes on if it may. */
 void codec_rig_run(struct codec_rig *rig);
-/* Sets and clears flags of the channel. */
+/* The channel goes to @stage, from any other. */
+void codec_rig_stage(struct codec_rig *rig, enum gy_channel_stage stage);
+/* Each read is a datagram from now on, until the next reset. */
+void codec_rig_take_datagrams(struct codec_rig *rig);
+/* Sets and clears flags of the channel, and reasons not to read. */
 void codec_rig_flags(struct codec_rig *rig, uint32_t set, uint32_t clear);
 /* Lets time go by, millisecond by millisecond, with a run of the channel in each. */
 void codec_rig_wait(struct codec_rig *rig, uint64_t time_ns);

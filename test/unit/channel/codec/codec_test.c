@@ -76,9 +76,9 @@ static void expect_split(const struct codec_case *one, size_t first, size_t step
 			 "%s of '%s' cut at %zu by %zu: %s, and not %s", one->handler->name,
 			 one->stream, first, step, text_of(&rig.log), one->frames);
 	/* What it keeps is not to reach the last handler. */
-	codec_rig_flags(&rig, GY_CHANNEL_ABORTED, 0);
+	codec_rig_stage(&rig, GY_CHANNEL_ABORTED);
 	cr_assert_eq(gyre_pipeline_remove(&rig.channel, one->handler->name), 0);
-	codec_rig_flags(&rig, 0, GY_CHANNEL_ABORTED);
+	codec_rig_stage(&rig, GY_CHANNEL_OPEN);
 	codec_rig_run(&rig);
 }
 

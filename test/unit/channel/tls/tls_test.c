@@ -12,7 +12,7 @@
 
 TestSuite(tls, .timeout = 120);
 
-enum { FLAGS_CLOSING = GY_CHANNEL_CLOSING, WHOLE = 1 << 20 };
+enum { WHOLE = 1 << 20 };
 
 static struct tls_certs certs;
 static struct tls_rig server;
@@ -255,8 +255,8 @@ static void fail_to_agree(int server_error, int client_error)
 		     tls_rig_error(&server), server.line);
 	cr_assert_eq(tls_rig_error(&client), client_error, "the client: %d, %s",
 		     tls_rig_error(&client), client.line);
-	cr_assert_neq(client.rig.channel.flags & FLAGS_CLOSING, 0);
-	cr_assert_neq(server.rig.channel.flags & FLAGS_CLOSING, 0);
+	cr_assert(gy_channel_is_ending(&client.rig.channel));
+	cr_assert(gy_channel_is_ending(&server.rig.channel));
 	cr_assert_eq(client.rig.channel.reason, client_error);
 	cr_assert_eq(server.rig.channel.reason, server_error);
 	cr_assert_eq(client.lines, 1);
@@ -474,9 +474,9 @@ Test(tls, gives_up_a_handshake_that_takes_too_long)
 	server_options.handshake_ns = GYRE_MILLISECONDS(50);
 	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server(), &server_options), 0);
 	codec_rig_wait(&server.rig, GYRE_MILLISECONDS(49));
-	cr_assert_eq(server.rig.channel.flags & GY_CHANNEL_ABORTED, 0);
+	cr_assert_not(gy_channel_is_aborted(&server.rig.channel));
 	codec_rig_wait(&server.rig, GYRE_MILLISECONDS(3));
-	cr_assert_neq(server.rig.channel.flags & GY_CHANNEL_ABORTED, 0);
+	cr_assert(gy_channel_is_aborted(&server.rig.channel));
 	cr_assert_eq(server.rig.channel.reason, -ETIMEDOUT);
 	says(server, "takes too long");
 	close_pair();
@@ -492,11 +492,11 @@ Test(tls, ends_a_stream_and_hears_its_end)
 	agree();
 	cr_assert_eq(tls_rig_write(&client, "all", 3), 0);
 	gyre_context_shutdown(gyre_channel_tail(&client.rig.channel));
-	cr_assert_neq(client.rig.channel.flags & GY_CHANNEL_SHUTDOWN, 0);
+	cr_assert_neq(client.rig.channel.state & GY_OUTPUT_SHUTDOWN, 0);
 	cr_assert_eq(tls_rig_write(&client, "more", 4), -EPIPE);
 	tls_rig_settle(&client, &server, WHOLE);
 	cr_assert(tls_rig_has(&server, "all"));
-	cr_assert_neq(server.rig.channel.flags & GY_CHANNEL_INPUT_ENDED, 0);
+	cr_assert_neq(server.rig.channel.state & GY_INPUT_ENDED, 0);
 	cr_assert_eq(tls_rig_error(&server), 0);
 	/* And the other way it goes on. */
 	cr_assert_eq(tls_rig_write(&server, "answer", 6), 0);
@@ -541,12 +541,12 @@ static void hear_end(bool half_close)
 	server.rig.channel.half_close = half_close;
 	agree();
 	gyre_context_close(gyre_channel_tail(&client.rig.channel));
-	cr_assert_neq(client.rig.channel.flags & GY_CHANNEL_CLOSING, 0);
+	cr_assert(gy_channel_is_ending(&client.rig.channel));
 	tls_rig_settle(&client, &server, WHOLE);
-	cr_assert_neq(server.rig.channel.flags & GY_CHANNEL_INPUT_ENDED, 0);
+	cr_assert_neq(server.rig.channel.state & GY_INPUT_ENDED, 0);
 	tell_end(&server, 0);
 	cr_assert_eq(server.ends, half_close ? 1 : 0);
-	cr_assert_eq((server.rig.channel.flags & GY_CHANNEL_CLOSING) != 0, !half_close);
+	cr_assert_eq(gy_channel_is_ending(&server.rig.channel), !half_close);
 	cr_assert_eq(server.rig.channel.reason, 0);
 	cr_assert_eq(server.rig.channel.output.first != NULL, !half_close); /* its own bye */
 	close_pair();
@@ -571,7 +571,7 @@ static void drain(bool half_close)
 	cr_assert_eq(server.ends, half_close ? 1 : 0);
 	cr_assert_eq(tls_rig_error(&server), 0);
 	tls_rig_settle(&client, &server, WHOLE);
-	cr_assert_neq(client.rig.channel.flags & GY_CHANNEL_INPUT_ENDED, 0);
+	cr_assert_neq(client.rig.channel.state & GY_INPUT_ENDED, 0);
 	close_pair();
 }
 
@@ -616,17 +616,17 @@ Test(tls, ends_after_what_was_written_before_the_handshake_is_done)
 	begin();
 	cr_assert_eq(tls_rig_write(&client, "all", 3), 0);
 	gyre_context_close(gyre_channel_tail(&client.rig.channel));
-	cr_assert_eq(client.rig.channel.flags & GY_CHANNEL_CLOSING, 0);
+	cr_assert_not(gy_channel_is_ending(&client.rig.channel));
 	cr_assert_eq(tls_rig_write(&client, "more", 4), -EPIPE);
 	cr_assert_eq(tls_rig_write(&server, "all", 3), 0);
 	gyre_context_shutdown(gyre_channel_tail(&server.rig.channel));
-	cr_assert_eq(server.rig.channel.flags & GY_CHANNEL_SHUTDOWN, 0);
+	cr_assert_eq(server.rig.channel.state & GY_OUTPUT_SHUTDOWN, 0);
 	tls_rig_settle(&client, &server, WHOLE);
-	cr_assert_neq(client.rig.channel.flags & GY_CHANNEL_CLOSING, 0);
-	cr_assert_neq(server.rig.channel.flags & GY_CHANNEL_SHUTDOWN, 0);
+	cr_assert(gy_channel_is_ending(&client.rig.channel));
+	cr_assert_neq(server.rig.channel.state & GY_OUTPUT_SHUTDOWN, 0);
 	cr_assert_eq(client.sessions, 0);
 	cr_assert(tls_rig_has(&server, "all"));
-	cr_assert_neq(server.rig.channel.flags & GY_CHANNEL_INPUT_ENDED, 0);
+	cr_assert_neq(server.rig.channel.state & GY_INPUT_ENDED, 0);
 	close_pair();
 }
 
@@ -635,7 +635,7 @@ Test(tls, closes_at_once_in_a_handshake_in_which_nothing_waits)
 	open_pair();
 	begin();
 	gyre_context_close(gyre_channel_tail(&client.rig.channel));
-	cr_assert_neq(client.rig.channel.flags & GY_CHANNEL_CLOSING, 0);
+	cr_assert(gy_channel_is_ending(&client.rig.channel));
 	close_pair();
 }
 
@@ -651,10 +651,10 @@ Test(tls, bounds_what_waits_for_the_handshake)
 	cr_assert(gyre_channel_is_writable(&client.rig.channel));
 	cr_assert_eq(tls_rig_write(&client, zeros, 20000), 0);
 	cr_assert_not(gyre_channel_is_writable(&client.rig.channel));
-	cr_assert_eq(client.rig.channel.flags & GY_CHANNEL_PAUSED, 0, "and so no handshake");
+	cr_assert_eq(client.rig.channel.state & GY_NO_READ_PAUSED, 0, "and so no handshake");
 	cr_assert_eq(tls_rig_write(&client, zeros, 65536), 0);
 	cr_assert_eq(tls_rig_write(&client, zeros, 65536), -ENOBUFS);
-	cr_assert_neq(client.rig.channel.flags & GY_CHANNEL_ABORTED, 0);
+	cr_assert(gy_channel_is_aborted(&client.rig.channel));
 	cr_assert_eq(client.rig.channel.reason, -ENOBUFS);
 	cr_assert_eq(client.rig.channels.counters.write_max_closed, 1);
 	cr_assert_eq(client.lines, 1);
