@@ -9,8 +9,6 @@
 #include <sys/socket.h>
 
 #include "actor/stack.h"
-#include "channel/file/pipe.h"
-#include "channel/file/region.h"
 #include "channel/handshake.h"
 #include "channel/output.h"
 #include "channel/unix_stream.h"
@@ -69,18 +67,10 @@ static void tell_input_ended(struct gyre_channel *channel)
 	}
 }
 
-/* Whether requests of the peer are to be answered before the end of its input is dealt with. */
-static bool owes_answers(const struct gyre_channel *channel)
-{
-	return channel->mailbox != NULL && channel->mailbox->exchange != NULL &&
-	       (channel->state & GY_INPUT_FAILED) == 0 &&
-	       gy_exchange_owes(channel->mailbox->exchange);
-}
-
 static void tell(struct gyre_channel *channel)
 {
-	if ((channel->state & GY_EVENT_REGIONS_SENT) != 0) {
-		gy_regions_tell(channel);
+	if ((channel->state & GY_EVENT_ITEMS_SENT) != 0) {
+		gy_output_tell_items_sent(channel);
 	}
 	if ((channel->state & GY_EVENT_MARK_CROSSED) != 0) {
 		tell_mark(channel);
@@ -93,7 +83,7 @@ static void tell(struct gyre_channel *channel)
 	}
 	if ((channel->state & (GY_INPUT_ENDED | GY_INPUT_END_TOLD)) == GY_INPUT_ENDED &&
 	    channel->input.first == NULL && gy_list_empty(&channel->deferred_list) &&
-	    !owes_answers(channel)) {
+	    !gy_channel_mailbox_owes_answers(channel)) {
 		tell_input_ended(channel);
 	}
 }
@@ -109,7 +99,7 @@ static void closed(struct gy_op *op, const struct gy_completion *completion)
 	channel->kind->free(channel);
 }
 
-static void close_socket(struct gyre_channel *channel)
+static void close_descriptor(struct gyre_channel *channel)
 {
 	gy_op_init(&channel->control, closed);
 	if (gy_ring_close(channel->channels->pools.ring, &channel->control, channel->endpoint.fd) <
@@ -121,19 +111,22 @@ static void close_socket(struct gyre_channel *channel)
 static void closed_output(struct gy_op *op, const struct gy_completion *completion)
 {
 	(void)completion;
-	close_socket(gy_container_of(op, struct gyre_channel, control));
+	close_descriptor(gy_container_of(op, struct gyre_channel, control));
 }
 
 void gy_channel_close(struct gyre_channel *channel)
 {
-	if (gy_unlikely(gy_channel_is_pipe(channel)) && gy_pipe_has_output(channel)) {
+	int r = 0;
+
+	if (channel->kind->close_output != NULL) {
 		gy_op_init(&channel->control, closed_output);
-		if (gy_pipe_close_output(channel) < 0) {
-			gy_endpoint_ready(&channel->endpoint);
-		}
-		return;
+		r = channel->kind->close_output(channel);
 	}
-	close_socket(channel);
+	if (r < 0) {
+		gy_endpoint_ready(&channel->endpoint); /* to be tried again */
+	} else if (!channel->control.armed) {
+		close_descriptor(channel);
+	}
 }
 
 /* Then nobody can reach the channel any more. */
@@ -205,8 +198,8 @@ static void start_shutdown(struct gyre_channel *channel)
 		return;
 	}
 	gy_op_init(&channel->control, shut_down);
-	if (gy_unlikely(gy_channel_is_pipe(channel))) {
-		r = gy_pipe_shutdown(channel);
+	if (channel->kind->shutdown != NULL) {
+		r = channel->kind->shutdown(channel);
 	} else {
 		r = gy_ring_shutdown(channel->channels->pools.ring, &channel->control,
 				     channel->endpoint.fd, SHUT_WR);
@@ -421,17 +414,9 @@ void gy_stream_free(struct gyre_channel *channel)
 	gy_pool_put(&channel->channels->channels, channel);
 }
 
-int gy_stream_check_write(const struct gyre_channel *channel, const struct gyre_buffer *data)
-{
-	(void)channel;
-	(void)data;
-	return 0;
-}
-
 const struct gy_channel_kind gy_stream_kind = {
 	.name = "stream",
 	.type = GY_CHANNEL_STREAM,
-	.refusal = gy_stream_check_write,
 	.start = gy_output_start,
 	.receive = receive,
 	.receive_once = gy_stream_receive_once,

@@ -12,12 +12,13 @@
 #include <gyre/channel.h>
 
 #include <errno.h>
+#include <sys/uio.h>
 
 #include "buffer/buffer.h"
+#include "channel/channel_mailbox.h"
 #include "channel/channel_state.h"
 #include "channel/deferred.h"
 #include "channel/endpoint.h"
-#include "channel/exchange/channel_mailbox.h"
 #include "channel/pipeline.h"
 #include "channel/reset_watch.h"
 
@@ -29,29 +30,43 @@ enum gy_channel_type {
 };
 
 /*
- * What differs between channels of streams and of datagrams, besides the operations of their
- * endpoints. The ways of a request over a stream do not go through it.
+ * What differs between channels of streams, of datagrams and on pipes, besides the operations of
+ * their endpoints. A function that is NULL stands for what a stream over TCP does; but those that
+ * say otherwise must be there. A request over a stream goes through none of them.
  */
 struct gy_channel_kind {
 	const char *name;
 	enum gy_channel_type type;
-	/* Queues a buffer, which is taken; see gyre_context_write(). */
+	/* With GY_TRAIT_BY_KIND: queues a buffer, which is taken; see gyre_context_write(). */
 	int (*add)(struct gyre_channel *channel, struct gyre_buffer *data);
-	/* What of @data itself keeps it from being queued; 0 for nothing. */
-	int (*refusal)(const struct gyre_channel *channel, const struct gyre_buffer *data);
-	/* Begins to send what is queued; -EAGAIN when the ring has no room for it. */
+	/* With GY_TRAIT_BY_KIND: the part of @first, which was taken off the input, that is
+	 * delivered; the rest goes back. */
+	struct gyre_buffer *(*take)(struct gyre_channel *channel, struct gyre_buffer *first);
+	/* With GY_TRAIT_BY_KIND: prepares the send of @count slices; -EAGAIN when the ring has no
+	 * room for it. The slices stay until it is complete, but for a single one. */
+	int (*send)(struct gyre_channel *channel, const struct iovec *slices, uint32_t count);
+	/* 0, or why @data cannot be queued however much room there is. */
+	int (*check_write)(const struct gyre_channel *channel, const struct gyre_buffer *data);
+	/* How much was ever queued, and how much of that has gone, as @output_bytes counts. */
+	void (*count_output)(const struct gyre_channel *channel, uint64_t *ret_queued,
+			     uint64_t *ret_gone);
+	/* Begins to send what is queued; -EAGAIN when the ring has no room for it. Never NULL. */
 	int (*start)(struct gyre_channel *channel);
-	/* Arms the receive; likewise. */
+	/* Arms the receive; likewise. NULL only while it is not connected. */
 	int (*receive)(struct gyre_channel *channel);
-	/* The same, of one read; NULL where others do not wait for the same buffers. */
+	/* Arms one read; NULL where others do not wait for the same buffers. */
 	int (*receive_once)(struct gyre_channel *channel);
-	/* Its descriptor is closed. Counts that, and gives the memory back. */
+	/* Tells the peer that no more comes, by the control operation, whose function is set;
+	 * likewise. */
+	int (*shutdown)(struct gyre_channel *channel);
+	/* Closes a descriptor that only output has, by that too; arms nothing if there is none. */
+	int (*close_output)(struct gyre_channel *channel);
+	/* Its descriptor is closed. Counts that, and gives the memory back. Never NULL. */
 	void (*free)(struct gyre_channel *channel);
 };
 
 /* Of the kind that most are, for those that differ from it in part. */
 extern const struct gy_channel_kind gy_stream_kind;
-int gy_stream_check_write(const struct gyre_channel *channel, const struct gyre_buffer *data);
 void gy_stream_free(struct gyre_channel *channel);
 int gy_stream_receive_once(struct gyre_channel *channel);
 
@@ -95,12 +110,14 @@ struct gyre_channel {
 	bool keep_reading; /* as the options say */
 	bool half_close;
 	bool no_linger;
-	bool dismissed;		      /* never became active: handlers hear nothing */
 	bool no_zero_copy;	      /* it does not gain, or cannot be */
-	bool expands;		      /* a handler makes a little more of what is written */
 	uint8_t large_receive_streak; /* in a row, that there was reason to change @bulk_page */
-	bool unconnected : 1;	      /* see connector.h */
-	bool uncapped : 1;	      /* what is written now has been let in, however long it is */
+	/* A handler adds a byte in so many to what is written, and so many; 0 where none does. */
+	uint8_t expand_share;
+	uint8_t expand_bytes;
+	bool dismissed : 1;   /* never became active: handlers hear nothing */
+	bool unconnected : 1; /* see connector.h */
+	bool uncapped : 1;    /* what is written now has been let in, however long it is */
 
 	struct gy_reset_watch reset_watch;
 	struct gy_context_timer *timers; /* of handlers */
@@ -112,7 +129,7 @@ struct gyre_channel {
 		struct gy_connector *connector; /* with @unconnected */
 		struct gy_op end;		/* a poll; of Unix streams: see unix_stream.c */
 	};
-	struct gy_buffer_queue sent; /* regions; with GY_EVENT_REGIONS_SENT */
+	struct gy_buffer_queue sent; /* items; with GY_EVENT_ITEMS_SENT */
 	uint64_t region_bytes;	     /* of regions in the output, not sent */
 	struct gy_page
 		*large_page; /* to receive into; NULL: those of the ring; see large_receive.c */
@@ -334,6 +351,11 @@ static inline bool gy_input_is_wanted(const struct gyre_channel *channel)
 		return (state & GY_CHANNEL_NO_RECEIVE) == 0;
 	}
 	return (state & GY_CHANNEL_NO_DISCARD) == 0 && !gy_channel_is_aborted(channel);
+}
+/* Whether input waits that handlers may have now. */
+static inline bool gy_input_is_deliverable(const struct gyre_channel *channel)
+{
+	return channel->input.first != NULL && (channel->state & GY_CHANNEL_NO_DELIVERY) == 0;
 }
 /* A completion of a receive. */
 void gy_input_received(struct gy_op *op, const struct gy_completion *completion);

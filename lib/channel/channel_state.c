@@ -82,7 +82,7 @@ static const struct name names[] = {
 	{ GY_EVENT_TOLD_UNWRITABLE, "told-unwritable" },
 	{ GY_EVENT_DEFERRED, "deferred" },
 	{ GY_EVENT_MAILBOX, "mailbox" },
-	{ GY_EVENT_REGIONS_SENT, "regions-sent" },
+	{ GY_EVENT_ITEMS_SENT, "items-sent" },
 	{ GY_TRAIT_READ_COMPLETE, "read-complete" },
 	{ GY_TRAIT_BUDGETED, "budgeted" },
 	{ GY_TRAIT_BY_KIND, "by-kind" },
@@ -218,7 +218,7 @@ void gy_channel_check(const struct gyre_channel *channel)
 	check_input(channel);
 	check_output(channel);
 	ONLY(GY_EVENT_MAILBOX, channel->mailbox != NULL);
-	RULE(has(channel, GY_EVENT_REGIONS_SENT) == (channel->sent.first != NULL));
+	RULE(has(channel, GY_EVENT_ITEMS_SENT) == (channel->sent.first != NULL));
 	RULE(has(channel, GY_EVENT_DEFERRED) ||
 	     (gy_list_empty(&channel->deferred_list) && channel->pipeline.removed == NULL));
 	if (gy_channel_stage(channel) == GY_CHANNEL_CLOSED) {

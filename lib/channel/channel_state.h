@@ -23,7 +23,7 @@
  *   SHUTDOWN_DONE          only after a shutdown was asked for, or from closing on
  *   GATHERED               only while the send is armed
  *   MAILBOX                only with a mailbox
- *   REGIONS_SENT           just while regions that were sent are to be told of
+ *   ITEMS_SENT           just while there are items that were sent
  */
 #ifndef GY_CHANNEL_CHANNEL_STATE_H
 #define GY_CHANNEL_CHANNEL_STATE_H
@@ -78,9 +78,9 @@ enum gy_event_flag {
 	GY_EVENT_ACTIVE = 1 << 22,	    /* handlers are to be told that it is active */
 	GY_EVENT_MARK_CROSSED = 1 << 23,    /* or that it is writable, or is not */
 	GY_EVENT_TOLD_UNWRITABLE = 1 << 24, /* the last of these that they were told */
-	GY_EVENT_DEFERRED = 1 << 25,	 /* deferred calls, or places of removed handlers to free */
-	GY_EVENT_MAILBOX = 1 << 26,	 /* the mailbox has something to do, or awaits a send */
-	GY_EVENT_REGIONS_SENT = 1 << 27, /* regions of files were sent, and nobody told */
+	GY_EVENT_DEFERRED = 1 << 25,   /* deferred calls, or places of removed handlers to free */
+	GY_EVENT_MAILBOX = 1 << 26,    /* the mailbox has something to do, or awaits a send */
+	GY_EVENT_ITEMS_SENT = 1 << 27, /* items of the output were sent, nobody told */
 };
 
 enum gy_channel_trait {
@@ -100,7 +100,7 @@ enum {
 	GY_OUTPUT_FLAGS = GY_OUTPUT_UNWRITABLE | GY_OUTPUT_SHUTDOWN | GY_OUTPUT_SHUTDOWN_DONE |
 			  GY_OUTPUT_CANCELLED | GY_OUTPUT_GATHERED,
 	GY_EVENT_FLAGS = GY_EVENT_ACTIVE | GY_EVENT_MARK_CROSSED | GY_EVENT_TOLD_UNWRITABLE |
-			 GY_EVENT_DEFERRED | GY_EVENT_MAILBOX | GY_EVENT_REGIONS_SENT,
+			 GY_EVENT_DEFERRED | GY_EVENT_MAILBOX | GY_EVENT_ITEMS_SENT,
 	GY_CHANNEL_TRAITS = GY_TRAIT_READ_COMPLETE | GY_TRAIT_BUDGETED | GY_TRAIT_BY_KIND,
 };
 
@@ -112,7 +112,7 @@ enum {
 	GY_CHANNEL_SLOW = GY_CHANNEL_DISCARDING | GY_NO_READ_STARVED | GY_NO_READ_FULL |
 			  GY_INPUT_ENDED | GY_INPUT_MANUAL | GY_OUTPUT_UNWRITABLE |
 			  GY_OUTPUT_SHUTDOWN | GY_EVENT_ACTIVE | GY_EVENT_MARK_CROSSED |
-			  GY_EVENT_DEFERRED | GY_EVENT_MAILBOX | GY_EVENT_REGIONS_SENT,
+			  GY_EVENT_DEFERRED | GY_EVENT_MAILBOX | GY_EVENT_ITEMS_SENT,
 	GY_CHANNEL_NO_OUTPUT = GY_CHANNEL_ENDING | GY_OUTPUT_SHUTDOWN,
 	/* What was received stays where it is. */
 	GY_CHANNEL_NO_DELIVERY =

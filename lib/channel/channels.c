@@ -10,7 +10,6 @@
 
 #include "buffer/buffer.h"
 #include "channel/channel.h"
-#include "channel/datagram/datagram.h"
 #include "channel/endpoint.h"
 #include "channel/output.h"
 #include "channel/pipeline.h"
@@ -78,7 +77,6 @@ int gy_channels_init(struct gy_home *home, const struct gy_channels_options *opt
 		channels->options.zero_copy_bytes = UINT64_MAX;
 	}
 	gy_buffer_pools_init(&channels->pools, &home->loop);
-	channels->pools.datagram_page_returned = gy_datagrams_page_returned;
 	gy_pool_init(&channels->channels, "channel", sizeof(struct gyre_channel));
 	gy_pool_init(&channels->contexts, "context", sizeof(struct gy_context));
 	gy_pool_init(&channels->gathers, "gather", sizeof(struct gy_gather));
@@ -118,6 +116,24 @@ static void report_lent(struct gy_channels *channels)
 		       (unsigned)channels->home->loop.index, channels->pools.lent);
 	}
 	channels->pools.lent = 0;
+}
+
+/* With the addresses that datagrams have, of which those of lost buffers stay. */
+static void fini_datagrams(struct gy_channels *channels)
+{
+	struct gy_address_table *addresses = &channels->pools.addresses;
+
+	if (channels->datagrams != NULL) {
+		channels->datagrams_ops->fini(channels);
+		gy_assert(channels->datagrams == NULL);
+	}
+	if (addresses->used > 0) {
+		gy_log(channels->home->loop.options.log, GYRE_LOG_ERROR,
+		       "loop %u: addresses of datagrams never freed: %u; if no buffers were lost "
+		       "that had them, it is a fault of gyre, please report it",
+		       (unsigned)channels->home->loop.index, addresses->used);
+	}
+	(void)gy_address_table_trim(addresses);
 }
 
 enum { POOLS = GY_BUFFER_POOLS + 4 };
@@ -172,7 +188,7 @@ void gy_channels_fini(struct gy_home *home)
 			report(channels, pools[i], lost);
 		}
 	}
-	gy_datagrams_fini(channels);
+	fini_datagrams(channels);
 	close_transits(channels);
 	while (!gy_list_empty(&channels->transits)) {
 		struct gy_fd_transit *transit =
@@ -237,7 +253,10 @@ static bool trim(struct gy_loop *loop, uint32_t keep)
 	for (size_t i = 0; i < gy_countof(pools); i++) {
 		again = gy_pool_trim(pools[i], keep) || again;
 	}
-	return gy_datagrams_trim(channels, keep) || again;
+	if (channels->datagrams != NULL) {
+		again = channels->datagrams_ops->trim(channels, keep) || again;
+	}
+	return !gy_address_table_trim(&channels->pools.addresses) || again;
 }
 
 typedef void (*endpoint_fn)(struct gy_endpoint *endpoint);
@@ -325,7 +344,7 @@ static void rest(struct gy_home *home)
 {
 	struct gy_channels *channels = gy_channels_of(home);
 
-	gy_datagrams_fini(channels); /* its buffers are the ring's */
+	fini_datagrams(channels); /* its buffers are the ring's */
 	report_lent(channels);
 	gy_ring_shut(channels->pools.ring);
 }

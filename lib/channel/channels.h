@@ -18,7 +18,7 @@
 #include "buffer/pools.h"
 #include "channel/buffer_waiters.h"
 #include "channel/byte_budget.h"
-#include "channel/exchange/channel_mailbox.h"
+#include "channel/channel_mailbox.h"
 #include "channel/reset_watch.h"
 
 struct gyre_buffer;
@@ -81,6 +81,14 @@ struct gy_fd_transit {
 	bool connection; /* accepted, and not the socket of a listener */
 };
 
+/* What the datagram channels of a loop share has a room of its own; datagrams.c. */
+struct gy_datagrams_ops {
+	/* Frees it. Objects that were never returned are logged as errors. */
+	void (*fini)(struct gy_channels *channels);
+	/* Frees unused memory but for @keep of each pool; whether there is more. */
+	bool (*trim)(struct gy_channels *channels, uint32_t keep);
+};
+
 struct gy_channels {
 	struct gy_buffer_pools pools;
 	struct gy_home *home;
@@ -97,6 +105,7 @@ struct gy_channels {
 	struct gy_pool gathers;
 	struct gy_pool zero_copies;
 	struct gy_datagrams *datagrams; /* NULL until the first datagram channel is opened */
+	const struct gy_datagrams_ops *datagrams_ops; /* of these */
 
 	struct gy_buffer_waiters buffer_waiters;
 	struct gy_list owners; /* struct gy_endpoints */

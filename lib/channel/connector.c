@@ -215,9 +215,7 @@ void gy_connector_done(struct gyre_channel *channel)
 	gy_channel_set_events(channel, 0, GY_EVENT_ACTIVE);
 	gy_channel_set_stage(channel, GY_CHANNEL_OPEN);
 	gy_handshake_connected(channel, handshake_ns);
-	if (channel->mailbox != NULL) {
-		gy_exchange_connected(channel->mailbox->exchange);
-	}
+	gy_channel_mailbox_connected(channel);
 	gyre_context_fire_active(&channel->pipeline.head.head);
 	gy_channel_ready(channel);
 }
@@ -264,7 +262,6 @@ static void free_unconnected(struct gyre_channel *channel)
 static const struct gy_channel_kind unconnected_kind = {
 	.name = "unconnected stream",
 	.type = GY_CHANNEL_STREAM,
-	.refusal = gy_stream_check_write,
 	.start = gy_connector_start_nothing,
 	.free = free_unconnected,
 };

@@ -138,8 +138,8 @@ int gyre_context_try_write(struct gyre_handler_context *ctx, struct gyre_buffer 
 		return ctx == NULL ? -EINVAL : -ENOMEM;
 	}
 	r = gy_output_check(ctx->channel, data->bytes);
-	if (r == 0) {
-		r = ctx->channel->kind->refusal(ctx->channel, data);
+	if (r == 0 && ctx->channel->kind->check_write != NULL) {
+		r = ctx->channel->kind->check_write(ctx->channel, data);
 	}
 	if (r < 0) {
 		return r;

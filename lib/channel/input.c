@@ -15,8 +15,6 @@
 #include <errno.h>
 
 #include "channel/channel.h"
-#include "channel/datagram/datagram.h"
-#include "channel/file/pipe.h"
 #include "channel/handshake.h"
 #include "ring/sanitize.h"
 
@@ -230,7 +228,7 @@ static struct gyre_buffer *take_otherwise(struct gyre_channel *channel, struct g
 	if ((channel->state & GY_INPUT_MANUAL) != 0) {
 		gy_channel_add_no_read(channel, GY_NO_READ_NOT_ASKED);
 	}
-	return gy_channel_is_datagram(channel) ? gy_datagram_take(channel, buffer) : buffer;
+	return channel->kind->take != NULL ? channel->kind->take(channel, buffer) : buffer;
 }
 
 void gy_input_deliver(struct gyre_channel *channel)

@@ -112,7 +112,6 @@ static void release(struct gyre_channel *channel)
 static const struct gy_channel_kind bulk_kind = {
 	.name = "stream in large pages",
 	.type = GY_CHANNEL_STREAM,
-	.refusal = gy_stream_check_write,
 	.start = gy_output_start,
 	.receive = receive,
 	.free = release,

@@ -12,23 +12,16 @@
 
 #include <errno.h>
 
-#include <gyre/codec.h>
-
 #include "actor/class_log.h"
 #include "buffer/buffer.h"
 #include "channel/channel.h"
-#include "channel/file/pipe.h"
-#include "channel/file/region.h"
 #include "channel/water_marks.h"
 #include "channel/zero_copy.h"
 
 enum {
 	CROWD = 16,				       /* that many buffers are queued: then also */
 	COPY_CROWD_BYTES_MAX = GY_POOL_PAGE_BYTES / 2, /* pieces of this */
-	/* What encryption adds: a part, and something for the last record. */
-	EXPANSION_SHARE = 128,
-	EXPANSION_BYTES = 64,
-	HELD_SHARE = 16,
+	WITHHELD_SHARE = 16, /* of the cap is for what goes before bytes that are withheld */
 };
 
 /* ---- queueing ---- */
@@ -49,7 +42,9 @@ GY_COLD void gy_output_became_unwritable(struct gyre_channel *channel)
 
 size_t gy_output_expanded(const struct gyre_channel *channel, size_t bytes)
 {
-	return channel->expands ? bytes + bytes / EXPANSION_SHARE + EXPANSION_BYTES : bytes;
+	return channel->expand_share == 0
+		       ? bytes
+		       : bytes + bytes / channel->expand_share + channel->expand_bytes;
 }
 
 static size_t cap_of(const struct gyre_channel *channel)
@@ -71,7 +66,7 @@ static GY_COLD void tell_of_cap(struct gyre_channel *channel, size_t bytes)
 int gy_output_withhold(struct gyre_channel *channel, size_t bytes)
 {
 	/* A part is for what goes before it, as the rest of a handshake. */
-	size_t max = cap_of(channel) - cap_of(channel) / HELD_SHARE;
+	size_t max = cap_of(channel) - cap_of(channel) / WITHHELD_SHARE;
 	size_t all = gy_channel_queued_bytes(channel) + bytes;
 
 	if (refusal(channel) < 0) {
@@ -123,19 +118,19 @@ void gy_output_update_writability(struct gyre_channel *channel)
 	}
 }
 
-/* What a write of @count bytes may become: of codecs the delimiter's adds the most. */
-static size_t most_of(const struct gyre_channel *channel, size_t count)
+/* The most bytes that a write of @count may become on its way through the handlers. */
+static size_t most_bytes_of(const struct gyre_channel *channel, size_t count)
 {
 	size_t bytes = gy_output_expanded(channel, count);
 
-	return (channel->pipeline.mask & GY_ON_WRITE) != 0 ? bytes + GYRE_DELIMITER_BYTES_MAX
+	return (channel->pipeline.mask & GY_ON_WRITE) != 0 ? bytes + GY_HANDLER_ADDS_BYTES_MAX
 							   : bytes;
 }
 
 int gy_output_check(struct gyre_channel *channel, size_t count)
 {
 	size_t max = channel->write_max_bytes;
-	size_t bytes = most_of(channel, count);
+	size_t bytes = most_bytes_of(channel, count);
 	int r = 0;
 
 	if (refusal(channel) < 0) {
@@ -166,7 +161,8 @@ static bool merged(struct gyre_channel *channel, struct gyre_buffer *data)
 	size_t max =
 		channel->output_buffers < CROWD ? GY_BUFFER_COPY_BYTES_MAX : COPY_CROWD_BYTES_MAX;
 
-	if (data->bytes > max || data->first.next != NULL || gy_region_is(channel->output.last) ||
+	if (data->bytes > max || data->first.next != NULL ||
+	    gy_output_is_item(channel->output.last) ||
 	    gyre_buffer_append(channel->output.last, data->first.bytes, data->bytes) < 0) {
 		return false;
 	}
@@ -270,7 +266,7 @@ int gy_output_add(struct gyre_channel *channel, struct gyre_buffer *data)
 
 /* ---- sending ---- */
 
-/* A region of a file is sent by itself, and ends what is described. */
+/* An item that is not of bytes is sent by itself, and ends what is described. */
 void gy_gather_buffers(struct gy_gather *gather, const struct gyre_buffer *first)
 {
 	const struct gyre_buffer *buffer = first;
@@ -283,7 +279,7 @@ void gy_gather_buffers(struct gy_gather *gather, const struct gyre_buffer *first
 		gather->slices[count].iov_len = slice->count;
 		count++;
 		slice = slice->next;
-		if (slice == NULL && buffer->next != NULL && !gy_region_is(buffer->next)) {
+		if (slice == NULL && buffer->next != NULL && !gy_output_is_item(buffer->next)) {
 			buffer = buffer->next;
 			slice = &buffer->first;
 		}
@@ -293,8 +289,10 @@ void gy_gather_buffers(struct gy_gather *gather, const struct gyre_buffer *first
 
 static int send_one(struct gyre_channel *channel, const struct gy_slice *slice)
 {
-	if (gy_unlikely(gy_channel_is_pipe(channel))) {
-		return gy_pipe_send_one(channel, slice);
+	if (gy_unlikely(channel->kind->send != NULL)) {
+		const struct iovec only = { .iov_base = slice->bytes, .iov_len = slice->count };
+
+		return channel->kind->send(channel, &only, 1);
 	}
 	return gy_ring_send(channel->channels->pools.ring, &channel->send, channel->endpoint.fd,
 			    slice->bytes, slice->count);
@@ -309,8 +307,9 @@ static int send_many(struct gyre_channel *channel)
 		return send_one(channel, &channel->output.first->first);
 	}
 	gy_gather_buffers(gather, channel->output.first);
-	if (gy_unlikely(gy_channel_is_pipe(channel))) {
-		r = gy_pipe_send(channel, gather->slices, (uint32_t)gather->message.msg_iovlen);
+	if (gy_unlikely(channel->kind->send != NULL)) {
+		r = channel->kind->send(channel, gather->slices,
+					(uint32_t)gather->message.msg_iovlen);
 	} else {
 		r = gy_ring_send_message(channel->channels->pools.ring, &channel->send,
 					 channel->endpoint.fd, &gather->message);
@@ -332,8 +331,8 @@ static __attribute__((noinline)) int send_otherwise(struct gyre_channel *channel
 	if (gy_channel_is_aborted(channel)) {
 		return 0;
 	}
-	if (gy_region_is(first)) {
-		return gy_region_send(channel);
+	if (gy_output_is_item(first)) {
+		return gy_output_item_of(first)->ops->send(channel);
 	}
 	if (gy_zero_copy_is_due(channel)) {
 		int r = gy_zero_copy_send(channel);
@@ -376,8 +375,8 @@ void gy_output_clear(struct gyre_channel *channel)
 
 	gy_assert(!channel->send.armed);
 	while ((buffer = gy_buffer_queue_pop(&channel->output)) != NULL) {
-		if (gy_region_is(buffer)) {
-			gy_region_drop(channel, buffer);
+		if (gy_output_is_item(buffer)) {
+			gy_output_item_of(buffer)->ops->drop(channel, buffer);
 		} else {
 			gy_buffer_put(buffer);
 		}
@@ -387,6 +386,16 @@ void gy_output_clear(struct gyre_channel *channel)
 	}
 	channel->output_bytes = 0;
 	channel->output_buffers = 0;
+}
+
+void gy_output_tell_items_sent(struct gyre_channel *channel)
+{
+	struct gyre_buffer *buffer;
+
+	gy_channel_set_events(channel, 0, GY_EVENT_ITEMS_SENT);
+	while ((buffer = gy_buffer_queue_pop(&channel->sent)) != NULL) {
+		gy_output_item_of(buffer)->ops->tell_sent(channel, buffer);
+	}
 }
 
 /* Takes what was sent off the queue. */

@@ -17,6 +17,40 @@ struct gy_gather {
 	struct iovec slices[GY_GATHER_SLICES];
 };
 
+/*
+ * An item of the output that has no bytes of its own, but what sends them, such as a part of a
+ * file. It stands in the queue as a buffer without a page, whose bytes are where it is, and is sent
+ * by itself, by the channel's one send.
+ */
+struct gy_output_item;
+
+struct gy_output_item_ops {
+	/* Goes on with the item at the front of the output; -EAGAIN when the ring has no room. */
+	int (*send)(struct gyre_channel *channel);
+	/* It will not be sent any more; its buffer is off the queue. Phase 2. */
+	void (*drop)(struct gyre_channel *channel, struct gyre_buffer *buffer);
+	/* It was sent, and put into channel->sent. Phase 2. */
+	void (*tell_sent)(struct gyre_channel *channel, struct gyre_buffer *buffer);
+};
+
+struct gy_output_item {
+	const struct gy_output_item_ops *ops;
+};
+
+static inline bool gy_output_is_item(const struct gyre_buffer *buffer)
+{
+	return buffer->first.page == NULL && buffer->first.bytes != NULL;
+}
+
+static inline struct gy_output_item *gy_output_item_of(const struct gyre_buffer *buffer)
+{
+	gy_assert(gy_output_is_item(buffer));
+	return (struct gy_output_item *)(void *)buffer->first.bytes;
+}
+
+/* Tells those who wait of items that have been sent. Phase 2. */
+void gy_output_tell_items_sent(struct gyre_channel *channel);
+
 /* Describes as much of @first and those behind it in its queue as fits. */
 void gy_gather_buffers(struct gy_gather *gather, const struct gyre_buffer *first);
 

@@ -107,9 +107,7 @@ static void unlink_context(struct gy_pipeline *pipeline, struct gy_context *cont
 	context->next_read = pipeline->removed;
 	pipeline->removed = context;
 	gy_channel_set_events(context->head.channel, GY_EVENT_DEFERRED, 0);
-	if (context->head.channel->mailbox != NULL) {
-		gy_exchange_left(context->head.channel->mailbox, &context->head);
-	}
+	gy_channel_mailbox_handler_left(context->head.channel, &context->head);
 	gy_context_timers_end(context);
 	refresh(pipeline);
 	gy_channel_ready(context->head.channel);

@@ -32,6 +32,9 @@ enum {
 	GY_ON_SEND_FILE = 1 << 14,
 };
 
+/* That a handler may add to what is written: a head, a delimiter. */
+enum { GY_HANDLER_ADDS_BYTES_MAX = 64 };
+
 struct gy_context {
 	struct gyre_handler_context head; /* what users' accessors read */
 	const struct gyre_handler *handler;

@@ -43,7 +43,6 @@ static int receive(struct gyre_channel *channel)
 static const struct gy_channel_kind ending_kind = {
 	.name = "Unix stream at its end",
 	.type = GY_CHANNEL_UNIX_STREAM,
-	.refusal = gy_stream_check_write,
 	.start = gy_output_start,
 	.receive = gy_stream_receive_once,
 	.receive_once = gy_stream_receive_once,
@@ -53,7 +52,6 @@ static const struct gy_channel_kind ending_kind = {
 const struct gy_channel_kind gy_local_kind = {
 	.name = "Unix stream",
 	.type = GY_CHANNEL_UNIX_STREAM,
-	.refusal = gy_stream_check_write,
 	.start = gy_output_start,
 	.receive = receive,
 	.receive_once = gy_stream_receive_once,

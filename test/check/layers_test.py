@@ -14,6 +14,14 @@ class Layers(planted.PlantedTest):
         "lib/ring/ring.c": planted.IDEA + '#include <liburing.h>\n#include "base/list.h"\n',
         "lib/loop/wheel.h": planted.IDEA + "#include <net/if.h>\n",
         "lib/loop/wheel.c": WHEEL,
+        "lib/channel/input.c": planted.IDEA + '#include "channel/channel.h"\n',
+        "lib/channel/channel.h": planted.IDEA + '#include "loop/wheel.h"\n',
+        "lib/channel/events.c": planted.IDEA + '#include "channel/file/region.h"\n',
+        "lib/channel/file/region.h": planted.IDEA + '#include "channel/channel.h"\n',
+        "lib/channel/codec/codec.h": planted.IDEA + '#include "channel/channel.h"\n',
+        "lib/channel/codec/line.c": planted.IDEA + '#include "channel/codec/codec.h"\n',
+        "lib/channel/tls/tls.h": planted.IDEA,
+        "lib/net/pipe.c": planted.IDEA + '#include "channel/file/region.h"\n',
         "apps/echo.c": planted.IDEA + '#include <gyre/api.h>\n#include "options.h"\n',
         "apps/options.h": planted.IDEA,
     }
@@ -34,6 +42,27 @@ class Layers(planted.PlantedTest):
         self.plant("lib/base/list.h", planted.IDEA + '/*\n#include "loop/wheel.h"\n*/\n'
                    'static const char *text = "\\n#include \\"loop/wheel.h\\"";\n')
         self.assert_content()
+
+    def test_catches_a_room_that_the_core_of_its_floor_knows(self):
+        self.plant("lib/channel/input.c", planted.IDEA + '#include "channel/codec/codec.h"\n')
+        self.assert_caught("lib/channel/input.c:4:", "the core of floor channel must not know")
+
+    def test_catches_a_room_that_knows_another(self):
+        self.plant("lib/channel/codec/line.c", planted.IDEA + '#include "channel/tls/tls.h"\n')
+        self.assert_caught("lib/channel/codec/line.c:4:", "room channel/codec must not know")
+
+    def test_catches_another_room_in_a_file_with_an_exception(self):
+        self.plant("lib/channel/events.c", planted.IDEA + '#include "channel/file/region.h"\n'
+                   '#include "channel/tls/tls.h"\n')
+        self.assert_caught("lib/channel/events.c:5:")
+
+    def test_catches_an_exception_that_is_not_needed(self):
+        self.plant("lib/channel/events.c", planted.IDEA + '#include "channel/channel.h"\n')
+        self.assert_caught("lib/channel/events.c:", "take the exception back")
+
+    def test_catches_a_room_of_a_floor_above(self):
+        self.plant("lib/loop/wheel.c", WHEEL + '#include "channel/tls/tls.h"\n')
+        self.assert_caught("floor channel, which is above loop")
 
     def test_catches_liburing_outside_ring(self):
         self.plant("lib/loop/wheel.c", WHEEL + "#include <liburing.h>\n")

@@ -13,6 +13,8 @@
 
 #include <gyre/channel.h>
 
+_Static_assert(GYRE_DELIMITER_BYTES_MAX <= GY_HANDLER_ADDS_BYTES_MAX, "as writes are checked for");
+
 enum { FRAME_BYTES_DEFAULT = 8192 };
 
 struct delimiter {

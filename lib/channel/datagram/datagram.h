@@ -120,10 +120,6 @@ int gy_datagram_open(struct gy_house *house, struct gy_stack *stack,
 
 /* What the datagrams of a loop share, made now if there is none; NULL without memory. */
 struct gy_datagrams *gy_datagrams_of(struct gy_channels *channels);
-void gy_datagrams_fini(struct gy_channels *channels);
-bool gy_datagrams_trim(struct gy_channels *channels, uint32_t keep);
-/* The last slice of a page of theirs is gone. */
-void gy_datagrams_page_returned(struct gy_buffer_pools *pools, struct gy_page *page);
 /* The first that waits for one tries again. */
 void gy_datagrams_wake_waiter(struct gy_datagrams *datagrams);
 
@@ -140,9 +136,9 @@ int gy_datagram_check_write(const struct gyre_channel *channel, const struct gyr
 int gy_datagram_add(struct gyre_channel *channel, struct gyre_buffer *data);
 /* Towards the marks and the cap. */
 size_t gy_datagram_cost(size_t bytes, uint32_t count);
-/* Of what all that was ever written counted, how much had been by the first that is still queued.
- */
-uint64_t gy_datagram_gone(const struct gy_datagram *datagram);
+/* See struct gy_channel_kind. */
+void gy_datagram_count_output(const struct gyre_channel *channel, uint64_t *ret_queued,
+			      uint64_t *ret_gone);
 /* A send of @first, which it takes; NULL without memory. */
 struct gy_datagram_send *gy_datagram_send_of(struct gy_datagram *datagram,
 					     struct gyre_buffer *first);

@@ -31,14 +31,19 @@ static uint64_t position_of(const struct gy_datagram *datagram, const struct gy_
 	return datagram->written - (uint32_t)((uint32_t)datagram->written - send->position);
 }
 
-uint64_t gy_datagram_gone(const struct gy_datagram *datagram)
+void gy_datagram_count_output(const struct gyre_channel *channel, uint64_t *ret_queued,
+			      uint64_t *ret_gone)
 {
+	const struct gy_datagram *datagram =
+		gy_container_of(channel, const struct gy_datagram, channel);
 	const struct gy_list *first = datagram->sends.next;
 
-	return first == &datagram->sends
-		       ? datagram->written
-		       : position_of(datagram,
-				     gy_container_of(first, const struct gy_datagram_send, item));
+	*ret_queued = datagram->written;
+	*ret_gone = datagram->written;
+	if (first != &datagram->sends) {
+		*ret_gone = position_of(
+			datagram, gy_container_of(first, const struct gy_datagram_send, item));
+	}
 }
 
 /* ---- refusing ---- */

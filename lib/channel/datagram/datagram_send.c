@@ -117,7 +117,9 @@ static inline size_t leave_queue(struct gy_datagram *datagram, struct gy_datagra
 		gy_byte_budget_release(channel->channels, cost);
 	}
 	if ((channel->state & GY_EVENT_MAILBOX) != 0) {
-		channel->mailbox->taken_bytes = gy_datagram_gone(datagram);
+		uint64_t queued;
+
+		gy_datagram_count_output(channel, &queued, &channel->mailbox->taken_bytes);
 	}
 	return cost;
 }

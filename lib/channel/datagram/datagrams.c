@@ -56,14 +56,6 @@ static struct gy_datagrams *make(struct gy_channels *channels)
 	return datagrams;
 }
 
-struct gy_datagrams *gy_datagrams_of(struct gy_channels *channels)
-{
-	if (channels->datagrams == NULL) {
-		channels->datagrams = make(channels);
-	}
-	return channels->datagrams;
-}
-
 static void report(const struct gy_channels *channels, const char *name, uint32_t lost)
 {
 	if (lost > 0) {
@@ -74,34 +66,26 @@ static void report(const struct gy_channels *channels, const char *name, uint32_
 	}
 }
 
-void gy_datagrams_fini(struct gy_channels *channels)
+static void fini(struct gy_channels *channels)
 {
 	struct gy_datagrams *datagrams = channels->datagrams;
 
-	if (datagrams != NULL) {
-		report(channels, "datagram channel", (uint32_t)gy_pool_fini(&datagrams->channels));
-		report(channels, "datagram send", (uint32_t)gy_pool_fini(&datagrams->sends));
-		report(channels, "datagram gather", (uint32_t)gy_pool_fini(&datagrams->gathers));
-		report(channels, "datagram buffer", datagrams->lent);
-		gy_memory_put(datagrams->pages);
-		gy_memory_put(datagrams);
-		channels->datagrams = NULL;
-	}
-	report(channels, "peer", channels->pools.addresses.used);
-	(void)gy_address_table_trim(&channels->pools.addresses);
+	report(channels, "datagram channel", (uint32_t)gy_pool_fini(&datagrams->channels));
+	report(channels, "datagram send", (uint32_t)gy_pool_fini(&datagrams->sends));
+	report(channels, "datagram gather", (uint32_t)gy_pool_fini(&datagrams->gathers));
+	report(channels, "datagram buffer", datagrams->lent);
+	gy_memory_put(datagrams->pages);
+	gy_memory_put(datagrams);
+	channels->datagrams = NULL;
 }
 
-bool gy_datagrams_trim(struct gy_channels *channels, uint32_t keep)
+static bool trim(struct gy_channels *channels, uint32_t keep)
 {
 	struct gy_datagrams *datagrams = channels->datagrams;
-	bool again = false;
+	bool again = gy_pool_trim(&datagrams->channels, keep);
 
-	if (datagrams != NULL) {
-		again = gy_pool_trim(&datagrams->channels, keep);
-		again = gy_pool_trim(&datagrams->sends, keep) || again;
-		again = gy_pool_trim(&datagrams->gathers, keep) || again;
-	}
-	return !gy_address_table_trim(&channels->pools.addresses) || again;
+	again = gy_pool_trim(&datagrams->sends, keep) || again;
+	return gy_pool_trim(&datagrams->gathers, keep) || again;
 }
 
 void gy_datagrams_wake_waiter(struct gy_datagrams *datagrams)
@@ -114,7 +98,8 @@ void gy_datagrams_wake_waiter(struct gy_datagrams *datagrams)
 	gy_channel_ready(channel);
 }
 
-void gy_datagrams_page_returned(struct gy_buffer_pools *pools, struct gy_page *page)
+/* The last slice of a page of theirs is gone. */
+static void page_returned(struct gy_buffer_pools *pools, struct gy_page *page)
 {
 	struct gy_datagrams *datagrams =
 		gy_container_of(pools, struct gy_channels, pools)->datagrams;
@@ -124,4 +109,19 @@ void gy_datagrams_page_returned(struct gy_buffer_pools *pools, struct gy_page *p
 	if (gy_unlikely(!gy_list_empty(&datagrams->waiters))) {
 		gy_datagrams_wake_waiter(datagrams);
 	}
+}
+
+static const struct gy_datagrams_ops datagrams_ops = {
+	.fini = fini,
+	.trim = trim,
+};
+
+struct gy_datagrams *gy_datagrams_of(struct gy_channels *channels)
+{
+	if (channels->datagrams == NULL) {
+		channels->pools.datagram_page_returned = page_returned;
+		channels->datagrams_ops = &datagrams_ops;
+		channels->datagrams = make(channels);
+	}
+	return channels->datagrams;
 }

@@ -25,6 +25,91 @@ static bool are_valid(const struct gyre_exchange_options *options)
 	       is_stall(options->ask_stall_ns);
 }
 
+static void end(struct gy_exchange *exchange)
+{
+	gy_requests_end(exchange);
+	gy_asks_end(exchange);
+}
+
+static void discard(struct gy_exchange *exchange)
+{
+	gy_sizes_delete(&gy_exchange_home(exchange)->parts, exchange, sizeof(*exchange));
+}
+
+static void left(struct gy_exchange *exchange, const struct gyre_handler_context *ctx)
+{
+	struct gy_channel_mailbox *mailbox = exchange->mailbox;
+
+	if (exchange->ctx != ctx) {
+		return;
+	}
+	end(exchange);
+	gy_channel_remove_no_read(mailbox->channel, GY_NO_READ_FULL);
+	gy_channel_ready(mailbox->channel);
+	mailbox->exchange = NULL;
+	exchange->closed = true;
+	if (!exchange->running) {
+		discard(exchange);
+	}
+}
+
+static bool is_due(const struct gy_exchange *exchange)
+{
+	return exchange->more || (exchange->blocked && gy_exchange_may_write(exchange));
+}
+
+static bool is_blocked(const struct gy_exchange *exchange)
+{
+	return exchange->blocked;
+}
+
+/* Stacks of an owner that is stopping do not run any more, so nobody need wait for them; but what
+ * they have answered is to be written. */
+static bool owes(const struct gy_exchange *exchange)
+{
+	const struct gyre_channel *channel = exchange->mailbox->channel;
+
+	return channel->endpoint.owner->house->status == GY_HOUSE_STOPPING
+		       ? gy_requests_have_answer(exchange)
+		       : exchange->requests.count + exchange->requests.pending_count > 0;
+}
+
+static bool takes(struct gy_exchange *exchange, struct gyre_mail *ask)
+{
+	if (exchange->options->ask == NULL || ask->type->id < GY_IDS_OF_GYRE) {
+		return false;
+	}
+	gy_asks_add(exchange, ask);
+	return true;
+}
+
+static void run(struct gy_exchange *exchange)
+{
+	exchange->running = true;
+	exchange->more = false;
+	gy_requests_run(exchange);
+	gy_asks_run(exchange);
+	exchange->running = false;
+	exchange->blocked = !gy_exchange_may_write(exchange) &&
+			    (gy_requests_wait(exchange) || exchange->asks.pending.first != NULL);
+	if (exchange->closed) {
+		discard(exchange);
+	}
+}
+
+static const struct gy_exchange_ops exchange_ops = {
+	.takes = takes,
+	.run = run,
+	.is_due = is_due,
+	.is_blocked = is_blocked,
+	.owes = owes,
+	.connected = gy_asks_connected,
+	.end = end,
+	.left = left,
+};
+
+/* ---- the public calls ---- */
+
 int gyre_exchange_open(struct gyre_handler_context *ctx,
 		       const struct gyre_exchange_options *options)
 {
@@ -50,88 +135,8 @@ int gyre_exchange_open(struct gyre_handler_context *ctx,
 	gy_requests_init(exchange);
 	gy_asks_init(exchange);
 	mailbox->exchange = exchange;
+	mailbox->exchange_ops = &exchange_ops;
 	return 0;
-}
-
-void gy_exchange_end(struct gy_channel_mailbox *mailbox)
-{
-	if (mailbox->exchange != NULL) {
-		gy_requests_end(mailbox->exchange);
-		gy_asks_end(mailbox->exchange);
-	}
-}
-
-static void discard(struct gy_exchange *exchange)
-{
-	gy_sizes_delete(&gy_exchange_home(exchange)->parts, exchange, sizeof(*exchange));
-}
-
-void gy_exchange_left(struct gy_channel_mailbox *mailbox, const struct gyre_handler_context *ctx)
-{
-	struct gy_exchange *exchange = mailbox->exchange;
-
-	if (exchange == NULL || exchange->ctx != ctx) {
-		return;
-	}
-	gy_exchange_end(mailbox);
-	gy_channel_remove_no_read(mailbox->channel, GY_NO_READ_FULL);
-	gy_channel_ready(mailbox->channel);
-	mailbox->exchange = NULL;
-	exchange->closed = true;
-	if (!exchange->running) {
-		discard(exchange);
-	}
-}
-
-bool gy_exchange_is_due(const struct gy_exchange *exchange)
-{
-	return exchange->more || (exchange->blocked && gy_exchange_may_write(exchange));
-}
-
-bool gy_exchange_is_blocked(const struct gy_exchange *exchange)
-{
-	return exchange->blocked;
-}
-
-void gy_exchange_connected(struct gy_exchange *exchange)
-{
-	if (exchange != NULL) {
-		gy_asks_connected(exchange);
-	}
-}
-
-/* Stacks of an owner that is stopping do not run any more, so nobody need wait for them; but what
- * they have answered is to be written. */
-bool gy_exchange_owes(const struct gy_exchange *exchange)
-{
-	const struct gyre_channel *channel = exchange->mailbox->channel;
-
-	return channel->endpoint.owner->house->status == GY_HOUSE_STOPPING
-		       ? gy_requests_have_answer(exchange)
-		       : exchange->requests.count + exchange->requests.pending_count > 0;
-}
-
-bool gy_exchange_takes(struct gy_exchange *exchange, struct gyre_mail *ask)
-{
-	if (exchange == NULL || exchange->options->ask == NULL || ask->type->id < GY_IDS_OF_GYRE) {
-		return false;
-	}
-	gy_asks_add(exchange, ask);
-	return true;
-}
-
-void gy_exchange_run(struct gy_exchange *exchange)
-{
-	exchange->running = true;
-	exchange->more = false;
-	gy_requests_run(exchange);
-	gy_asks_run(exchange);
-	exchange->running = false;
-	exchange->blocked = !gy_exchange_may_write(exchange) &&
-			    (gy_requests_wait(exchange) || exchange->asks.pending.first != NULL);
-	if (exchange->closed) {
-		discard(exchange);
-	}
 }
 
 int gyre_exchange_look(const struct gyre_handler_context *ctx, struct gyre_exchange_load *ret_load)

@@ -21,6 +21,17 @@
 
 #include "channel/output.h"
 
+static bool has_output_fd(const struct gyre_channel *channel)
+{
+	return channel->pipe->output_fd >= 0;
+}
+
+int gy_channel_output_fd(const struct gyre_channel *channel)
+{
+	return gy_channel_is_pipe(channel) && has_output_fd(channel) ? channel->pipe->output_fd
+								     : channel->endpoint.fd;
+}
+
 /* ---- input ---- */
 
 static void received(struct gy_op *op, const struct gy_completion *completion)
@@ -116,48 +127,42 @@ static void output_polled(struct gy_op *op, const struct gy_completion *completi
 	gy_output_sent(op, &nothing);
 }
 
-static int poll_output(struct gyre_channel *channel)
+static int send_slices(struct gyre_channel *channel, const struct iovec *slices, uint32_t count)
 {
-	gy_op_init(&channel->send, output_polled);
-	return gy_ring_poll(channel->channels->pools.ring, &channel->send,
-			    gy_channel_output_fd(channel), POLLOUT);
-}
+	struct gy_ring *ring = channel->channels->pools.ring;
+	int fd = gy_channel_output_fd(channel);
 
-int gy_pipe_send_one(struct gyre_channel *channel, const struct gy_slice *slice)
-{
 	if (channel->pipe->output_waits) {
-		return poll_output(channel);
+		gy_op_init(&channel->send, output_polled);
+		return gy_ring_poll(ring, &channel->send, fd, POLLOUT);
 	}
 	gy_op_init(&channel->send, sent);
-	return gy_ring_write_bytes(channel->channels->pools.ring, &channel->send,
-				   gy_channel_output_fd(channel), slice->bytes, slice->count);
+	/* A single slice is gone when this returns, but its bytes stay. */
+	return count == 1 ? gy_ring_write_bytes(ring, &channel->send, fd, slices->iov_base,
+						(uint32_t)slices->iov_len)
+			  : gy_ring_write(ring, &channel->send, fd, slices, count,
+					  GY_RING_AT_POSITION);
 }
 
-int gy_pipe_send(struct gyre_channel *channel, const struct iovec *slices, uint32_t count)
+static int close_output(struct gyre_channel *channel)
 {
-	if (channel->pipe->output_waits) {
-		return poll_output(channel);
+	int r;
+
+	if (!has_output_fd(channel)) {
+		return 0;
 	}
-	gy_op_init(&channel->send, sent);
-	return gy_ring_write(channel->channels->pools.ring, &channel->send,
-			     gy_channel_output_fd(channel), slices, count, GY_RING_AT_POSITION);
-}
-
-int gy_pipe_close_output(struct gyre_channel *channel)
-{
-	int r = gy_ring_close(channel->channels->pools.ring, &channel->control,
-			      channel->pipe->output_fd);
-
+	r = gy_ring_close(channel->channels->pools.ring, &channel->control,
+			  channel->pipe->output_fd);
 	if (r == 0) {
 		channel->pipe->output_fd = -1;
 	}
 	return r;
 }
 
-int gy_pipe_shutdown(struct gyre_channel *channel)
+static int shut_down(struct gyre_channel *channel)
 {
-	if (gy_pipe_has_output(channel)) {
-		return gy_pipe_close_output(channel);
+	if (has_output_fd(channel)) {
+		return close_output(channel);
 	}
 	gy_channel_set_output(channel, GY_OUTPUT_SHUTDOWN_DONE, 0);
 	gy_channel_ready(channel);
@@ -175,9 +180,11 @@ static void free_pipe(struct gyre_channel *channel)
 static const struct gy_channel_kind pipe_kind = {
 	.name = "pipe",
 	.type = GY_CHANNEL_PIPE,
-	.refusal = gy_stream_check_write,
 	.start = gy_output_start,
+	.send = send_slices,
 	.receive = receive,
+	.shutdown = shut_down,
+	.close_output = close_output,
 	.free = free_pipe,
 };
 

@@ -1,5 +1,5 @@
 /*
- * Channels on descriptors that are no sockets: what the other files of the floor call for them.
+ * Channels on descriptors that are no sockets. What is different there is called by their kind.
  */
 #ifndef GY_CHANNEL_FILE_PIPE_H
 #define GY_CHANNEL_FILE_PIPE_H
@@ -27,23 +27,7 @@ enum {
  */
 int gy_pipe_attach(struct gyre_channel *channel, uint32_t ends, int output_fd);
 
-static inline bool gy_pipe_has_output(const struct gyre_channel *channel)
-{
-	return channel->pipe->output_fd >= 0;
-}
-
-/* What output goes to. */
-static inline int gy_channel_output_fd(const struct gyre_channel *channel)
-{
-	return gy_channel_is_pipe(channel) && gy_pipe_has_output(channel) ? channel->pipe->output_fd
-									  : channel->endpoint.fd;
-}
-
-/* These prepare operations, and return as those of the ring do. */
-int gy_pipe_send_one(struct gyre_channel *channel, const struct gy_slice *slice);
-int gy_pipe_send(struct gyre_channel *channel, const struct iovec *slices, uint32_t count);
-/* By the control operation, whose function is set. */
-int gy_pipe_shutdown(struct gyre_channel *channel);
-int gy_pipe_close_output(struct gyre_channel *channel);
+/* The descriptor that output goes to, of a channel of any kind. */
+int gy_channel_output_fd(const struct gyre_channel *channel);
 
 #endif

@@ -25,6 +25,7 @@
 enum { PIPE_BYTES = 65536 }; /* that a pipe has without asking for more */
 
 struct region {
+	struct gy_output_item item;
 	struct gyre_file *file;
 	uint64_t offset;
 	uint64_t left;	/* bytes that the pipe has not seen */
@@ -37,7 +38,7 @@ struct region {
 
 static struct region *region_of(const struct gyre_buffer *buffer)
 {
-	return (struct region *)(void *)buffer->first.bytes;
+	return gy_container_of(gy_output_item_of(buffer), struct region, item);
 }
 
 static struct region *region_at_front(const struct gyre_channel *channel)
@@ -71,7 +72,7 @@ static void end(struct gyre_channel *channel, struct gyre_buffer *buffer, int re
 	gy_buffer_put(buffer);
 }
 
-void gy_region_drop(struct gyre_channel *channel, struct gyre_buffer *buffer)
+static void drop(struct gyre_channel *channel, struct gyre_buffer *buffer)
 {
 	const struct region *region = region_of(buffer);
 
@@ -79,14 +80,9 @@ void gy_region_drop(struct gyre_channel *channel, struct gyre_buffer *buffer)
 	end(channel, buffer, channel->reason < 0 ? channel->reason : -ECANCELED);
 }
 
-void gy_regions_tell(struct gyre_channel *channel)
+static void tell_sent(struct gyre_channel *channel, struct gyre_buffer *buffer)
 {
-	struct gyre_buffer *buffer;
-
-	gy_channel_set_events(channel, 0, GY_EVENT_REGIONS_SENT);
-	while ((buffer = gy_buffer_queue_pop(&channel->sent)) != NULL) {
-		end(channel, buffer, 0);
-	}
+	end(channel, buffer, 0);
 }
 
 /* Phase 1: it has been sent. */
@@ -97,7 +93,7 @@ static void finished(struct gyre_channel *channel)
 	close_pipe(channel, region_of(buffer));
 	gy_buffer_queue_push(&channel->sent, buffer);
 	gy_output_init(channel);
-	gy_channel_set_events(channel, GY_EVENT_REGIONS_SENT, 0);
+	gy_channel_set_events(channel, GY_EVENT_ITEMS_SENT, 0);
 }
 
 /* ---- rounds, phase 1 ---- */
@@ -161,7 +157,8 @@ static int fail(struct gyre_channel *channel, int error)
 	return 0;
 }
 
-int gy_region_send(struct gyre_channel *channel)
+/* Goes on with the region at the front of the output. */
+static int send_region(struct gyre_channel *channel)
 {
 	struct gy_ring *ring = channel->channels->pools.ring;
 	struct region *region = region_at_front(channel);
@@ -185,6 +182,12 @@ int gy_region_send(struct gyre_channel *channel)
 	return gy_ring_splice(ring, &channel->send, region->pipe[0], GY_RING_AT_POSITION, to,
 			      region->piped);
 }
+
+static const struct gy_output_item_ops region_ops = {
+	.send = send_region,
+	.drop = drop,
+	.tell_sent = tell_sent,
+};
 
 /* ---- queueing ---- */
 
@@ -227,6 +230,7 @@ int gy_region_add(struct gyre_channel *channel, struct gyre_file *file,
 		return -ENOMEM;
 	}
 	*region = (struct region){
+		.item = { .ops = &region_ops },
 		.file = file,
 		.offset = what->offset,
 		.left = what->bytes,
@@ -235,7 +239,7 @@ int gy_region_add(struct gyre_channel *channel, struct gyre_file *file,
 		.arg = what->arg,
 	};
 	gy_file_hold(file);
-	buffer->first.bytes = (unsigned char *)(void *)region;
+	buffer->first.bytes = (unsigned char *)(void *)&region->item;
 	gy_buffer_queue_push(&channel->output, buffer);
 	channel->region_bytes += what->bytes;
 	gy_endpoint_ready(&channel->endpoint);

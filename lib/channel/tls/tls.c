@@ -22,7 +22,12 @@
 #include "channel/output.h"
 #include "channel/tls/tls.h"
 
-enum { LINE_BYTES_MAX = 256 };
+enum {
+	LINE_BYTES_MAX = 256,
+	/* What records add to plain bytes: a part, and something for the last one. */
+	EXPAND_SHARE = 128,
+	EXPAND_BYTES = 64,
+};
 
 static const uint64_t handshake_default_ns = GYRE_SECONDS(10);
 static const uint64_t handshake_min_ns = GYRE_MILLISECONDS(1);
@@ -584,7 +589,8 @@ static int add(struct gyre_handler_context *ctx, bool client)
 	}
 	ctx->arg = tls;
 	channel->half_close = true;
-	channel->expands = true;
+	channel->expand_share = EXPAND_SHARE;
+	channel->expand_bytes = EXPAND_BYTES;
 	if ((channel->state & GY_EVENT_ACTIVE) == 0) {
 		start(tls);
 	}
@@ -606,7 +612,7 @@ static void removed(struct gyre_handler_context *ctx)
 	struct gy_tls *tls = tls_of(ctx);
 
 	tls->channel->half_close = tls->half_close;
-	tls->channel->expands = false;
+	tls->channel->expand_share = 0;
 	tls->removed = true;
 	stop(tls, -ECANCELED);
 	if (tls->busy == 0) {

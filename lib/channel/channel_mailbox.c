@@ -6,7 +6,7 @@
  * A channel that is ending takes none, and what waits then is lost: its handlers hear nothing more,
  * as with bytes.
  */
-#include "channel/exchange/channel_mailbox.h"
+#include "channel/channel_mailbox.h"
 
 #include <errno.h>
 
@@ -164,7 +164,37 @@ void gy_channel_mailbox_end(struct gyre_channel *channel)
 		drop_all(mailbox, &mailbox->mails);
 		drop_all(mailbox, &mailbox->answers);
 		drop_all(mailbox, &mailbox->sends);
-		gy_exchange_end(mailbox);
+		if (mailbox->exchange != NULL) {
+			mailbox->exchange_ops->end(mailbox->exchange);
+		}
+	}
+}
+
+bool gy_channel_mailbox_owes_answers(const struct gyre_channel *channel)
+{
+	const struct gy_channel_mailbox *mailbox = channel->mailbox;
+
+	return mailbox != NULL && mailbox->exchange != NULL &&
+	       (channel->state & GY_INPUT_FAILED) == 0 &&
+	       mailbox->exchange_ops->owes(mailbox->exchange);
+}
+
+void gy_channel_mailbox_connected(struct gyre_channel *channel)
+{
+	const struct gy_channel_mailbox *mailbox = channel->mailbox;
+
+	if (mailbox != NULL && mailbox->exchange != NULL) {
+		mailbox->exchange_ops->connected(mailbox->exchange);
+	}
+}
+
+void gy_channel_mailbox_handler_left(struct gyre_channel *channel,
+				     const struct gyre_handler_context *ctx)
+{
+	const struct gy_channel_mailbox *mailbox = channel->mailbox;
+
+	if (mailbox != NULL && mailbox->exchange != NULL) {
+		mailbox->exchange_ops->left(mailbox->exchange, ctx);
 	}
 }
 
@@ -173,10 +203,9 @@ void gy_channel_mailbox_fini(struct gyre_channel *channel)
 	struct gy_channel_mailbox *mailbox = channel->mailbox;
 
 	if (mailbox != NULL) {
-		if (mailbox->exchange != NULL) {
-			/* It was opened at the tail, which does not leave. */
-			gy_exchange_left(mailbox, gyre_channel_tail(channel));
-		}
+		/* An exchange that was opened at the tail, which does not leave by itself. */
+		gy_channel_mailbox_handler_left(channel, gyre_channel_tail(channel));
+		gy_assert(mailbox->exchange == NULL);
 		release(&channel->channels->mailboxes, mailbox->slot);
 		channel->mailbox = NULL;
 		gy_sizes_delete(&channel->channels->home->parts, mailbox, sizeof(*mailbox));
@@ -279,13 +308,18 @@ static void deliver_notice(struct gy_channel_mailbox *mailbox, struct gyre_mail 
 	gy_mail_put(home, mail);
 }
 
+static bool exchange_takes(const struct gy_channel_mailbox *mailbox, struct gyre_mail *ask)
+{
+	return mailbox->exchange != NULL && mailbox->exchange_ops->takes(mailbox->exchange, ask);
+}
+
 static void deliver(struct gy_channel_mailbox *mailbox, struct gyre_mail *mail)
 {
 	struct gyre_channel *channel = mailbox->channel;
 	struct gy_home *home = channel->channels->home;
 
 	if (mail->node.kind == GY_MAIL_ASK) {
-		if (gy_send_arrived(mailbox, mail) || gy_exchange_takes(mailbox->exchange, mail)) {
+		if (gy_send_arrived(mailbox, mail) || exchange_takes(mailbox, mail)) {
 			return;
 		}
 		warn_unhandled(mailbox, mail, "takes asks, as an exchange does");
@@ -330,14 +364,14 @@ static bool is_due(const struct gy_channel_mailbox *mailbox)
 {
 	return mailbox->stopped || mailbox->mails.first != NULL || mailbox->answers.first != NULL ||
 	       gy_write_promises_are_due(mailbox) || gy_sends_are_due(mailbox) ||
-	       (mailbox->exchange != NULL && gy_exchange_is_due(mailbox->exchange));
+	       (mailbox->exchange != NULL && mailbox->exchange_ops->is_due(mailbox->exchange));
 }
 
 /* Whether something is to go on when output is welcome again, which only a run tells. */
 static bool is_blocked(const struct gy_channel_mailbox *mailbox)
 {
 	return mailbox->sends.first != NULL ||
-	       (mailbox->exchange != NULL && gy_exchange_is_blocked(mailbox->exchange));
+	       (mailbox->exchange != NULL && mailbox->exchange_ops->is_blocked(mailbox->exchange));
 }
 
 void gy_channel_mailbox_reschedule(struct gyre_channel *channel)
@@ -362,7 +396,7 @@ void gy_channel_mailbox_run(struct gyre_channel *channel)
 	deliver_all(mailbox);
 	gy_sends_run(mailbox);
 	if (mailbox->exchange != NULL) {
-		gy_exchange_run(mailbox->exchange);
+		mailbox->exchange_ops->run(mailbox->exchange);
 	} else {
 		drop_answers(mailbox);
 	}

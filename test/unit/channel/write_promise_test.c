@@ -5,9 +5,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../rig.h"
 #include "actor/lifecycle.h"
 #include "actor/stack.h"
+#include "rig.h"
 
 TestSuite(write_promise, .timeout = 60);
 

@@ -22,7 +22,6 @@
 #include "actor/stack.h"
 #include "base/memory.h"
 #include "channel/channel.h"
-#include "channel/datagram/datagram.h"
 #include "channel/output.h"
 
 struct gy_write_promise {
@@ -55,9 +54,8 @@ static void add(struct gyre_channel *channel, struct gy_write_promise *written)
 	struct gy_channel_mailbox *mailbox = channel->mailbox;
 
 	written->error = 0;
-	if (gy_channel_is_datagram(channel)) {
-		mailbox->taken_bytes = gy_datagram_gone(gy_datagram_of(channel));
-		written->mark = gy_datagram_of(channel)->written;
+	if (channel->kind->count_output != NULL) {
+		channel->kind->count_output(channel, &written->mark, &mailbox->taken_bytes);
 	} else {
 		if (gy_fifo_empty(&mailbox->written)) {
 			mailbox->taken_bytes = 0;

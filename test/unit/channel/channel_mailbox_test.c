@@ -8,11 +8,11 @@
 #include <gyre/move.h>
 #include <gyre/watch.h>
 
-#include "../rig.h"
 #include "actor/lifecycle.h"
 #include "actor/mailbox.h"
 #include "actor/stack.h"
 #include "channel/exchange/exchange.h"
+#include "rig.h"
 
 TestSuite(channel_address, .timeout = 60);
 

@@ -6,8 +6,8 @@
  * mail reaches channels too, and what finds no house looks here. Slots and generations are the
  * loop's; a channel that nobody addresses has neither, and costs a pointer.
  */
-#ifndef GY_CHANNEL_EXCHANGE_CHANNEL_MAILBOX_H
-#define GY_CHANNEL_EXCHANGE_CHANNEL_MAILBOX_H
+#ifndef GY_CHANNEL_CHANNEL_MAILBOX_H
+#define GY_CHANNEL_CHANNEL_MAILBOX_H
 
 #include "actor/home.h"
 #include "base/list.h"
@@ -46,16 +46,37 @@ static inline struct gyre_mail *gy_mails_pop(struct gy_mails *mails)
 	return gy_mail_of(node);
 }
 
+/* What the mailbox calls of an exchange, which has a room of its own; exchange.c. */
+struct gy_exchange_ops {
+	/* Whether an ask goes to the peer; then it is taken. */
+	bool (*takes)(struct gy_exchange *exchange, struct gyre_mail *ask);
+	/* Does what can be done; the exchange may be gone after that. */
+	void (*run)(struct gy_exchange *exchange);
+	/* Whether the last run could have done more. */
+	bool (*is_due)(const struct gy_exchange *exchange);
+	/* Whether it waits for output to be welcome. */
+	bool (*is_blocked)(const struct gy_exchange *exchange);
+	/* Whether the peer has requests that will be answered. */
+	bool (*owes)(const struct gy_exchange *exchange);
+	/* The channel has been connected. */
+	void (*connected)(struct gy_exchange *exchange);
+	/* The channel ends: fails what is pending and in flight. */
+	void (*end)(struct gy_exchange *exchange);
+	/* @ctx leaves the pipeline; if it is the protocol's handler the exchange goes. */
+	void (*left)(struct gy_exchange *exchange, const struct gyre_handler_context *ctx);
+};
+
 struct gy_channel_mailbox {
 	struct gyre_channel *channel;
-	uint32_t slot;		 /* counted from GY_CHANNEL_SLOTS */
-	bool stopped;		 /* by an order that overtakes the mail */
-	struct gy_mails mails;	 /* notices and asks */
-	struct gy_mails answers; /* of the owner's stacks, to requests of the peer */
-	struct gy_fifo written;	 /* what tells when it has been sent */
-	uint64_t taken_bytes;	 /* that were sent since there is anything of that */
-	struct gy_mails sends;	 /* asks that are to be written */
-	struct gy_exchange *exchange;
+	uint32_t slot;		      /* counted from GY_CHANNEL_SLOTS */
+	bool stopped;		      /* by an order that overtakes the mail */
+	struct gy_mails mails;	      /* notices and asks */
+	struct gy_mails answers;      /* of the owner's stacks, to requests of the peer */
+	struct gy_fifo written;	      /* what tells when it has been sent */
+	uint64_t taken_bytes;	      /* that were sent since there is anything of that */
+	struct gy_mails sends;	      /* asks that are to be written */
+	struct gy_exchange *exchange; /* NULL for none; else @exchange_ops is set */
+	const struct gy_exchange_ops *exchange_ops;
 };
 
 /* A free one has no post, and is in the list. */
@@ -116,26 +137,15 @@ void gy_sends_run(struct gy_channel_mailbox *mailbox);
 /* Whether something may. */
 bool gy_sends_are_due(const struct gy_channel_mailbox *mailbox);
 
-/* ---- exchange.c ---- */
-
-/* Whether an ask goes to the peer; then it is taken. @exchange may be NULL. */
-bool gy_exchange_takes(struct gy_exchange *exchange, struct gyre_mail *ask);
-/* Does what can be done; @exchange may be gone after that. */
-void gy_exchange_run(struct gy_exchange *exchange);
-/* Whether the last run could have done more. */
-bool gy_exchange_is_due(const struct gy_exchange *exchange);
-/* Whether it waits for output to be welcome. */
-bool gy_exchange_is_blocked(const struct gy_exchange *exchange);
-/* The channel has been connected; @exchange may be NULL. */
-void gy_exchange_connected(struct gy_exchange *exchange);
-/* Whether the peer has requests that will be answered. */
-bool gy_exchange_owes(const struct gy_exchange *exchange);
-/* The channel ends: fails what is pending and in flight, if there is an exchange. */
-void gy_exchange_end(struct gy_channel_mailbox *mailbox);
-/* A handler leaves the pipeline; if it was the protocol's the exchange goes. */
-void gy_exchange_left(struct gy_channel_mailbox *mailbox, const struct gyre_handler_context *ctx);
-
 /* ---- the whole ---- */
+
+/* Whether requests of the peer are to be answered before the end of its input is dealt with. */
+bool gy_channel_mailbox_owes_answers(const struct gyre_channel *channel);
+/* The channel has been connected. */
+void gy_channel_mailbox_connected(struct gyre_channel *channel);
+/* A handler leaves the pipeline. */
+void gy_channel_mailbox_handler_left(struct gyre_channel *channel,
+				     const struct gyre_handler_context *ctx);
 
 /* Does what waits. Phase 2, while the channel, which has a post, is processed. */
 void gy_channel_mailbox_run(struct gyre_channel *channel);
