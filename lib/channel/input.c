@@ -75,8 +75,8 @@ static inline struct gy_page *take_page(struct gy_channels *channels,
 	return page;
 }
 
-/* There is no memory for what is in @page. */
-static GY_COLD void lose(struct gyre_channel *channel, struct gy_page *page)
+/* There is no memory for what was received into @page. */
+static GY_COLD void fail_without_memory(struct gyre_channel *channel, struct gy_page *page)
 {
 	gy_page_unref(&channel->channels->pools, page);
 	gy_channel_fail(channel, -ENOMEM);
@@ -90,7 +90,7 @@ static inline void keep_bytes(struct gyre_channel *channel, struct gy_page *page
 	struct gyre_buffer *buffer = gy_buffer_of_page(&channels->pools, page, bytes, count);
 
 	if (gy_unlikely(buffer == NULL)) {
-		lose(channel, page);
+		fail_without_memory(channel, page);
 		return;
 	}
 	gy_count(&channels->counters.reads, 1);
@@ -98,7 +98,7 @@ static inline void keep_bytes(struct gyre_channel *channel, struct gy_page *page
 	gy_buffer_queue_push(&channel->input, buffer);
 }
 
-/* The same, unless there is nothing, or no use for it. */
+/* Queues @count bytes of @page, whose reference is taken, unless they are to be thrown away. */
 static void keep_wanted(struct gyre_channel *channel, struct gy_page *page, unsigned char *bytes,
 			int32_t count)
 {
@@ -119,9 +119,9 @@ void gy_input_received_page(struct gyre_channel *channel, struct gy_page *page, 
 	keep_wanted(channel, page, page->memory, result);
 }
 
-/* What is not just more bytes. */
-static __attribute__((noinline)) void received_otherwise(struct gyre_channel *channel,
-							 const struct gy_completion *completion)
+/* No bytes, the final completion, discarding, or others that wait for buffers. */
+static __attribute__((noinline)) void received_slow(struct gyre_channel *channel,
+						    const struct gy_completion *completion)
 {
 	if (completion->has_buffer) {
 		keep_wanted(channel, take_page(channel->channels, completion), completion->bytes,
@@ -147,7 +147,7 @@ void gy_input_received(struct gy_op *op, const struct gy_completion *completion)
 			(channel->state & GY_CHANNEL_DISCARDING) != 0 ||
 			!gy_list_empty(&channel->channels->pools.waiting) ||
 			!gy_pool_has_two(&channel->channels->pools.buffers))) {
-		received_otherwise(channel, completion);
+		received_slow(channel, completion);
 		return;
 	}
 	gy_prefetch_write(channel->reader);
@@ -189,8 +189,8 @@ void gy_input_clear(struct gyre_channel *channel)
 	}
 }
 
-/* Input that has to wait must not keep others from receiving. */
-static GY_COLD void keep(struct gyre_channel *channel)
+/* Input stays undelivered: it must not keep other channels from receiving. */
+static GY_COLD void keep_undelivered(struct gyre_channel *channel)
 {
 	if ((channel->state & GY_CHANNEL_ENDING) != 0) {
 		gy_input_clear(channel);
@@ -207,8 +207,8 @@ static GY_COLD void keep(struct gyre_channel *channel)
 	}
 }
 
-/* Input has been delivered to a channel of which more is to be known than that. */
-static GY_COLD void delivered(struct gyre_channel *channel)
+/* After a delivery: ends the handshake, completes the read, counts what is left. */
+static GY_COLD void finish_delivery(struct gyre_channel *channel)
 {
 	if ((channel->state & GY_INPUT_AWAITED) != 0) {
 		gy_handshake_stop(channel);
@@ -221,9 +221,8 @@ static GY_COLD void delivered(struct gyre_channel *channel)
 	}
 }
 
-/* What is delivered of the first of the input, to a channel that reads only on request, or of
- * datagrams. */
-static struct gyre_buffer *take_otherwise(struct gyre_channel *channel, struct gyre_buffer *buffer)
+/* The part of @buffer that is delivered, to a channel that reads on request, or by its kind. */
+static struct gyre_buffer *take_slow(struct gyre_channel *channel, struct gyre_buffer *buffer)
 {
 	if ((channel->state & GY_INPUT_MANUAL) != 0) {
 		gy_channel_add_no_read(channel, GY_NO_READ_NOT_ASKED);
@@ -235,14 +234,14 @@ void gy_input_deliver(struct gyre_channel *channel)
 {
 	bool any = false;
 
-	while (channel->input.first != NULL && (channel->state & GY_CHANNEL_NO_DELIVERY) == 0) {
+	while (gy_input_is_deliverable(channel)) {
 		struct gyre_buffer *buffer = gy_buffer_queue_pop(&channel->input);
 
 		if (gy_unlikely(is_crowded(channel)) && has_ring_page(buffer)) {
 			gy_buffer_copy_out_of_ring(buffer);
 		}
 		if (gy_unlikely((channel->state & (GY_INPUT_MANUAL | GY_TRAIT_BY_KIND)) != 0)) {
-			buffer = take_otherwise(channel, buffer);
+			buffer = take_slow(channel, buffer);
 		}
 		gy_context_gets(channel->reader, buffer);
 		channel->reader->handler->read(&channel->reader->head, buffer);
@@ -251,10 +250,10 @@ void gy_input_deliver(struct gyre_channel *channel)
 	if (gy_unlikely((channel->state &
 			 (GY_TRAIT_READ_COMPLETE | GY_TRAIT_BUDGETED | GY_INPUT_AWAITED)) != 0) &&
 	    any) {
-		delivered(channel);
+		finish_delivery(channel);
 	}
 	if (gy_unlikely(channel->input.first != NULL)) {
-		keep(channel);
+		keep_undelivered(channel);
 	}
 }
 
@@ -279,30 +278,36 @@ void gy_input_renew(struct gyre_channel *channel)
 	(void)cancel(channel);
 }
 
+/* What the armed receive brings would only pile up, or take memory that is short. */
+static bool must_cancel(const struct gyre_channel *channel)
+{
+	bool discarding = (channel->state & GY_CHANNEL_DISCARDING) != 0;
+	bool starved = (channel->state & GY_NO_READ_STARVED) != 0;
+
+	return (channel->input.first != NULL && !discarding) ||
+	       (starved && !gy_input_is_wanted(channel));
+}
+
 int gy_input_update_receive(struct gyre_channel *channel)
 {
-	if (channel->input.first != NULL && (channel->state & GY_CHANNEL_NO_DELIVERY) == 0) {
-		gy_endpoint_ready(&channel->endpoint); /* a handler let it go on meanwhile */
+	gy_assert(!gy_channel_is_closed(channel));
+	if (gy_input_is_deliverable(channel)) {
+		gy_endpoint_ready(&channel->endpoint); /* a handler has let reading go on */
 		return 0;
 	}
 	if ((channel->state & GY_CHANNEL_DISCARDING) != 0 && gy_channel_is_pipe(channel)) {
-		(void)gy_input_stop(
-			channel); /* no reset waits for it, but perhaps another reader */
+		/* No reset threatens, and another reader of the pipe may want the bytes. */
+		(void)gy_input_stop(channel);
 		return 0;
-	}
-	if (channel->receive.armed &&
-	    ((channel->input.first != NULL && (channel->state & GY_CHANNEL_DISCARDING) == 0) ||
-	     ((channel->state & GY_NO_READ_STARVED) != 0 && !gy_input_is_wanted(channel)))) {
-		return cancel(channel);
 	}
 	if (channel->receive.armed) {
-		return 0;
+		return must_cancel(channel) ? cancel(channel) : 0;
 	}
 	if (!gy_input_is_wanted(channel)) {
 		gy_reset_watch_start(channel);
 		return 0;
 	}
-	(void)gy_reset_watch_stop(channel); /* what is received hears of that too */
+	(void)gy_reset_watch_stop(channel); /* the receive hears of a reset too */
 	return gy_buffer_waiters_receive(channel);
 }
 

@@ -26,7 +26,8 @@ enum {
 
 /* ---- queueing ---- */
 
-static int refusal(const struct gyre_channel *channel)
+/* -EPIPE where output is not taken any more. */
+static int check_open(const struct gyre_channel *channel)
 {
 	return (channel->state & GY_CHANNEL_NO_OUTPUT) != 0 ? -EPIPE : 0;
 }
@@ -52,8 +53,8 @@ static size_t cap_of(const struct gyre_channel *channel)
 	return channel->uncapped ? GY_WATER_MARKS_BYTES_MAX : channel->write_max_bytes;
 }
 
-/* It is being closed, for @bytes that were to be queued. */
-static GY_COLD void tell_of_cap(struct gyre_channel *channel, size_t bytes)
+/* Counts and logs that the channel is closed for @bytes more than its cap takes. */
+static GY_COLD void log_cap(struct gyre_channel *channel, size_t bytes)
 {
 	gy_count(&channel->channels->counters.write_max_closed, 1);
 	gy_class_warn(
@@ -69,11 +70,11 @@ int gy_output_withhold(struct gyre_channel *channel, size_t bytes)
 	size_t max = cap_of(channel) - cap_of(channel) / WITHHELD_SHARE;
 	size_t all = gy_channel_queued_bytes(channel) + bytes;
 
-	if (refusal(channel) < 0) {
+	if (check_open(channel) < 0) {
 		return -EPIPE;
 	}
 	if (all > max) {
-		tell_of_cap(channel, bytes);
+		log_cap(channel, bytes);
 		gy_channel_fail(channel, -ENOBUFS);
 		return -ENOBUFS;
 	}
@@ -129,24 +130,22 @@ static size_t most_bytes_of(const struct gyre_channel *channel, size_t count)
 
 int gy_output_check(struct gyre_channel *channel, size_t count)
 {
-	size_t max = channel->write_max_bytes;
 	size_t bytes = most_bytes_of(channel, count);
-	int r = 0;
+	bool budgeted = (channel->state & GY_TRAIT_BUDGETED) != 0;
+	int r;
 
-	if (refusal(channel) < 0) {
+	if (check_open(channel) < 0) {
 		return -EPIPE;
 	}
-	if (bytes > max) {
+	if (bytes > channel->write_max_bytes) {
 		return -EMSGSIZE;
 	}
-	if ((channel->state & GY_TRAIT_BUDGETED) != 0) {
-		r = gy_byte_budget_check_write(channel, bytes);
-	}
-	if (r == 0 && bytes + gy_channel_queued_bytes(channel) > max) {
-		r = -EAGAIN;
-	}
+	r = budgeted ? gy_byte_budget_check_write(channel, bytes) : 0;
 	if ((channel->state & GY_OUTPUT_UNWRITABLE) != 0) {
-		return -EAGAIN;
+		return -EAGAIN; /* whatever the budget says: the writer hears of its end */
+	}
+	if (r == 0 && bytes + gy_channel_queued_bytes(channel) > channel->write_max_bytes) {
+		r = -EAGAIN;
 	}
 	if (r == -EAGAIN) {
 		gy_output_became_unwritable(channel);
@@ -195,55 +194,54 @@ static __attribute__((noinline)) int queue(struct gyre_channel *channel, struct 
 	return 0;
 }
 
-/* The same where a mark may be crossed, or where what is queued counts. */
-static void queue_with_care(struct gyre_channel *channel, struct gyre_buffer *data, size_t bytes)
+/* Queues @data where a mark may be crossed, or where the bytes count for the budget. */
+static void queue_slow(struct gyre_channel *channel, struct gyre_buffer *data)
 {
-	bool counted = (channel->state & GY_TRAIT_BUDGETED) != 0;
+	bool budgeted = (channel->state & GY_TRAIT_BUDGETED) != 0;
+	size_t bytes = channel->output_bytes + data->bytes;
 
-	if (counted) {
+	if (budgeted) {
 		gy_byte_budget_charge(channel->channels, data->bytes);
 	}
 	(void)queue(channel, data, bytes);
-	/* One that counts may have been so for another reason. */
+	/* By the budget it may have been unwritable before, and was not paused by that. */
 	if (bytes > channel->write_high_bytes &&
-	    (counted || (channel->state & GY_OUTPUT_UNWRITABLE) == 0)) {
+	    (budgeted || (channel->state & GY_OUTPUT_UNWRITABLE) == 0)) {
 		gy_output_became_unwritable(channel);
 	}
 }
 
+/* 0, or -ENOBUFS, and then the channel is being closed. */
 static int check_caps(struct gyre_channel *channel, size_t bytes)
 {
-	struct gy_channels *channels = channel->channels;
+	bool budgeted = (channel->state & GY_TRAIT_BUDGETED) != 0;
 
 	if (channel->output_bytes + bytes > cap_of(channel)) {
-		tell_of_cap(channel, bytes);
-		return -ENOBUFS;
-	}
-	if ((channel->state & GY_TRAIT_BUDGETED) != 0 && !gy_byte_budget_fits(channels, bytes)) {
+		log_cap(channel, bytes);
+	} else if (budgeted && !gy_byte_budget_fits(channel->channels, bytes)) {
 		gy_byte_budget_log_closed(channel, bytes);
-		return -ENOBUFS;
+	} else {
+		return 0;
 	}
-	return 0;
+	gy_channel_fail(channel, -ENOBUFS);
+	return -ENOBUFS;
 }
 
-/* What counts, or crosses a mark, or cannot be queued: nothing at all, to a channel that ends, or
- * over a cap. */
-static __attribute__((noinline)) int add_otherwise(struct gyre_channel *channel,
-						   struct gyre_buffer *data)
+/* Counted, over a mark, empty, to a channel that ends, or over a cap. */
+static __attribute__((noinline)) int add_slow(struct gyre_channel *channel,
+					      struct gyre_buffer *data)
 {
-	size_t bytes = channel->output_bytes + data->bytes;
-	int r = refusal(channel);
+	int r = check_open(channel);
 
 	if (r == 0 && data->bytes > 0) {
 		r = check_caps(channel, data->bytes);
-		if (r == 0) {
-			queue_with_care(channel, data, bytes);
-			return 0;
-		}
-		gy_channel_fail(channel, r);
 	}
-	gy_buffer_put(data);
-	return r;
+	if (r < 0 || data->bytes == 0) {
+		gy_buffer_put(data);
+		return r;
+	}
+	queue_slow(channel, data);
+	return 0;
 }
 
 int gy_output_add(struct gyre_channel *channel, struct gyre_buffer *data)
@@ -254,7 +252,7 @@ int gy_output_add(struct gyre_channel *channel, struct gyre_buffer *data)
 			 (GY_CHANNEL_NO_OUTPUT | GY_TRAIT_BY_KIND | GY_TRAIT_BUDGETED)) != 0 ||
 			data->bytes == 0 || bytes > channel->write_high_bytes)) {
 		return channel->kind->add != NULL ? channel->kind->add(channel, data)
-						  : add_otherwise(channel, data);
+						  : add_slow(channel, data);
 	}
 	if (channel->output.first != NULL) {
 		return queue(channel, data, bytes);
@@ -323,8 +321,8 @@ static int send_many(struct gyre_channel *channel)
 	return 0;
 }
 
-/* What is not a single slice for a socket. */
-static __attribute__((noinline)) int send_otherwise(struct gyre_channel *channel)
+/* Several slices, an item, a send without a copy, or one by the kind. */
+static __attribute__((noinline)) int send_slow(struct gyre_channel *channel)
 {
 	const struct gyre_buffer *first = channel->output.first;
 
@@ -356,7 +354,7 @@ int gy_output_send(struct gyre_channel *channel)
 			first->next != NULL || first->first.next != NULL ||
 			first->first.page == NULL ||
 			channel->output_bytes >= channels->options.zero_copy_bytes)) {
-		return send_otherwise(channel);
+		return send_slow(channel);
 	}
 	return gy_ring_send(channels->pools.ring, &channel->send, channel->endpoint.fd,
 			    first->first.bytes, first->first.count);
@@ -426,8 +424,8 @@ GY_COLD void gy_output_became_writable(struct gyre_channel *channel)
 	gy_channel_set_events(channel, GY_EVENT_MARK_CROSSED, 0);
 }
 
-/* A send has ended that had a gather, or that counts for somebody. */
-static GY_COLD void leave_send(struct gyre_channel *channel, int32_t result)
+/* A send has ended that had a gather, or whose bytes count for a mailbox or the budget. */
+static GY_COLD void release_send(struct gyre_channel *channel, int32_t result)
 {
 	if ((channel->state & GY_OUTPUT_GATHERED) != 0) {
 		gy_pool_put(&channel->channels->gathers, channel->gather);
@@ -441,27 +439,35 @@ static GY_COLD void leave_send(struct gyre_channel *channel, int32_t result)
 	}
 }
 
-/* What is not just a buffer that has gone. */
-static __attribute__((noinline)) void sent_otherwise(struct gyre_channel *channel, int32_t result)
+void gy_output_send_ended(struct gyre_channel *channel, int32_t result)
 {
-	struct gy_channels *channels = channel->channels;
+	bool again = result > 0 || result == -EAGAIN || result == -EINTR;
 
-	if ((channel->state & (GY_OUTPUT_GATHERED | GY_EVENT_MAILBOX | GY_TRAIT_BUDGETED)) != 0) {
-		leave_send(channel, result);
+	if (!again && !gy_channel_is_aborted(channel)) {
+		gy_channel_fail(channel, result == 0 ? -EPIPE : result);
+	}
+	if ((channel->state & GY_CHANNEL_SLOW) != 0 || gy_output_start(channel) < 0) {
+		gy_endpoint_ready(&channel->endpoint);
+	}
+}
+
+/* A part of what was sent, an error, more that is queued, or handlers that are to be told. */
+static __attribute__((noinline)) void sent_slow(struct gyre_channel *channel, int32_t result)
+{
+	const uint32_t to_release = GY_OUTPUT_GATHERED | GY_EVENT_MAILBOX | GY_TRAIT_BUDGETED;
+
+	if ((channel->state & to_release) != 0) {
+		release_send(channel, result);
 	}
 	if (gy_likely(result > 0)) {
-		gy_count(&channels->counters.bytes_sent, (uint32_t)result);
+		gy_count(&channel->channels->counters.bytes_sent, (uint32_t)result);
 		consume(channel, (size_t)result);
-	} else if (result != -EAGAIN && result != -EINTR && !gy_channel_is_aborted(channel)) {
-		gy_channel_fail(channel, result == 0 ? -EPIPE : result);
 	}
 	if ((channel->state & GY_OUTPUT_UNWRITABLE) != 0 &&
 	    gy_channel_queued_bytes(channel) <= channel->write_low_bytes) {
 		gy_output_became_writable(channel);
 	}
-	if ((channel->state & GY_CHANNEL_SLOW) != 0 || gy_output_start(channel) < 0) {
-		gy_endpoint_ready(&channel->endpoint);
-	}
+	gy_output_send_ended(channel, result);
 }
 
 /* Phase 1. */
@@ -475,7 +481,7 @@ void gy_output_sent(struct gy_op *op, const struct gy_completion *completion)
 	if (gy_unlikely((channel->state &
 			 (GY_CHANNEL_SLOW | GY_OUTPUT_GATHERED | GY_TRAIT_BUDGETED)) != 0 ||
 			result <= 0 || (size_t)result != buffer->bytes || buffer->next != NULL)) {
-		sent_otherwise(channel, result);
+		sent_slow(channel, result);
 		return;
 	}
 	gy_assert(channel->output_bytes == (uint32_t)result && channel->output_buffers == 1);

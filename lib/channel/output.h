@@ -63,7 +63,7 @@ int gy_output_add(struct gyre_channel *channel, struct gyre_buffer *data);
  * no room for it. Any phase. */
 int gy_output_send(struct gyre_channel *channel);
 
-/* The same if there is anything to be sent. */
+/* Sends what is queued, if anything is and no send is under way. */
 static inline int gy_output_start(struct gyre_channel *channel)
 {
 	return channel->output.first == NULL || channel->send.armed ? 0 : gy_output_send(channel);
@@ -73,6 +73,11 @@ static inline int gy_output_start(struct gyre_channel *channel)
 struct gy_op *gy_output_op(struct gyre_channel *channel);
 /* The completion of a send. */
 void gy_output_sent(struct gy_op *op, const struct gy_completion *completion);
+/*
+ * A send of whatever form is complete, and what it sent is off the queue: fails the channel if
+ * @result is an error, and starts the next one unless a run is to come first. Phase 1.
+ */
+void gy_output_send_ended(struct gyre_channel *channel, int32_t result);
 /* Drops what is queued. No send may be under way. */
 void gy_output_clear(struct gyre_channel *channel);
 

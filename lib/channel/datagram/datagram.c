@@ -11,32 +11,56 @@
 
 enum { SEGMENT_BYTES_MAX = 1452 }; /* in a packet of 1500 bytes, over IPv6 */
 
-/* It is to end: now, or when what is queued is sent. */
-static void settle_end(struct gy_datagram *datagram)
+/* Whether handlers are to be told something in another run. */
+static bool needs_run(const struct gyre_channel *channel)
+{
+	return (channel->state & GY_EVENT_MARK_CROSSED) != 0 || gy_channel_has_deferred(channel);
+}
+
+/* Closes the socket when no operation is under way any more; those that are are told to end. */
+static void close_when_idle(struct gy_datagram *datagram, bool input_stopped)
 {
 	struct gyre_channel *channel = &datagram->channel;
-	bool stopped = gy_input_stop(channel);
 
-	if (gy_channel_is_aborted(channel) ||
-	    (gy_channel_is_ending(channel) && gy_datagram_has_sent_all(datagram))) {
-		if (gy_datagram_cancel(datagram) && stopped) {
-			gy_datagram_tell_failures(datagram);
-			gy_datagram_clear(datagram);
-			if (datagram->closes != NULL) {
-				datagram->closes(datagram->ended_arg, channel->endpoint.fd);
-			}
-			gy_channel_finish(channel);
-		}
+	if (!gy_datagram_cancel(datagram) || !input_stopped) {
+		return;
+	}
+	gy_datagram_tell_failures(datagram);
+	gy_datagram_clear(datagram);
+	if (datagram->closes != NULL) {
+		datagram->closes(datagram->ended_arg, channel->endpoint.fd);
+	}
+	gy_channel_finish(channel);
+}
+
+/* The channel is draining, closing or aborted. */
+static void update_ending(struct gy_datagram *datagram)
+{
+	struct gyre_channel *channel = &datagram->channel;
+	bool input_stopped = gy_input_stop(channel);
+	bool all_sent = gy_datagram_has_sent_all(datagram);
+
+	gy_assert(!gy_channel_is_closed(channel));
+	if (gy_channel_is_aborted(channel) || (gy_channel_is_ending(channel) && all_sent)) {
+		close_when_idle(datagram, input_stopped);
 		return;
 	}
 	gy_linger_watch(channel);
-	if ((channel->state & GY_EVENT_MARK_CROSSED) != 0 || gy_channel_has_deferred(channel) ||
-	    (channel->input.first != NULL && (channel->state & GY_CHANNEL_NO_DELIVERY) == 0)) {
+	if (needs_run(channel) || gy_input_is_deliverable(channel)) {
 		gy_endpoint_ready(&channel->endpoint);
 	}
 }
 
-static void settle(struct gy_datagram *datagram)
+/* Reads go on until another loop has the socket; then the channel ends. */
+static void update_leaving(struct gyre_channel *channel)
+{
+	if (!channel->receive.armed && channel->input.first == NULL) {
+		gy_channel_drain(&channel->endpoint);
+	}
+}
+
+/* Does to the operations what the state calls for. */
+static void update(struct gy_datagram *datagram)
 {
 	struct gyre_channel *channel = &datagram->channel;
 
@@ -44,19 +68,17 @@ static void settle(struct gy_datagram *datagram)
 		gy_endpoint_ready(&channel->endpoint);
 	}
 	if (gy_unlikely((channel->state & GY_CHANNEL_DISCARDING) != 0)) {
-		settle_end(datagram);
+		update_ending(datagram);
 		return;
 	}
 	if (gy_unlikely(datagram->leaving)) {
-		gy_channel_add_no_read(channel,
-				       GY_NO_READ_STARVED); /* a handler may have asked for more */
+		/* A handler may have asked for more since. */
+		gy_channel_add_no_read(channel, GY_NO_READ_STARVED);
 	}
-	if (gy_input_update_receive(channel) < 0 || (channel->state & GY_EVENT_MARK_CROSSED) != 0 ||
-	    gy_channel_has_deferred(channel)) {
+	if (gy_input_update_receive(channel) < 0 || needs_run(channel)) {
 		gy_endpoint_ready(&channel->endpoint);
-	} else if (gy_unlikely(datagram->leaving) && !channel->receive.armed &&
-		   channel->input.first == NULL) {
-		gy_channel_drain(&channel->endpoint);
+	} else if (gy_unlikely(datagram->leaving)) {
+		update_leaving(channel);
 	}
 }
 
@@ -68,7 +90,7 @@ static void process(struct gy_endpoint *endpoint)
 	gy_channel_check(channel);
 	gy_datagram_tell_failures(gy_datagram_of(channel));
 	if (gy_channel_notify_handlers(channel)) {
-		settle(gy_datagram_of(channel));
+		update(gy_datagram_of(channel));
 	}
 	if (gy_unlikely(!gy_list_empty(&datagrams->waiters)) &&
 	    datagrams->lent < datagrams->count) {

@@ -166,29 +166,39 @@ static bool is_to(const struct gy_datagram *datagram, const struct gy_datagram_s
 					send->first->first.peer, &peer->storage, peer->bytes);
 }
 
-/*
- * Whether the peer of @send, which is the first, has had its time and holds up somebody: others
- * that stand behind, or those who would write or be read. The latter are none when it closes, and
- * whether that has to wait any longer is for the linger timer to say.
- */
-static bool is_in_the_way(const struct gy_datagram *datagram, const struct gy_datagram_send *send,
-			  const struct gyre_socket_address *peer)
+/* Whether the first of the queue was refused for as long as a peer has to make progress. */
+static bool has_waited_long(const struct gy_datagram *datagram)
 {
-	const struct gyre_channel *channel = &datagram->channel;
-	const struct gy_channels *channels = channel->channels;
-	const struct gy_list *item = send->item.next;
+	const struct gy_channels *channels = datagram->channel.channels;
 
-	if (datagram->retry_ns == 0 ||
-	    channels->home->loop.now_ns - datagram->refused_ns < channels->options.linger_ns) {
-		return false;
-	}
+	return datagram->retry_ns != 0 &&
+	       channels->home->loop.now_ns - datagram->refused_ns >= channels->options.linger_ns;
+}
+
+/* Whether anything is queued for another peer. */
+static bool has_other_peer(const struct gy_datagram *datagram,
+			   const struct gyre_socket_address *peer)
+{
+	const struct gy_list *item = datagram->sends.next;
+
 	while (item != &datagram->sends &&
 	       is_to(datagram, gy_container_of(item, const struct gy_datagram_send, item), peer)) {
 		item = item->next;
 	}
-	return item != &datagram->sends ||
-	       (channel->state & (GY_OUTPUT_UNWRITABLE | GY_CHANNEL_ENDING)) ==
-		       GY_OUTPUT_UNWRITABLE;
+	return item != &datagram->sends;
+}
+
+/*
+ * Whether somebody is held up: by a peer that makes no room, others behind it; or those who would
+ * write. Of a channel that closes nobody would, and the linger timer bounds its wait.
+ */
+static bool holds_up_somebody(const struct gy_datagram *datagram,
+			      const struct gyre_socket_address *peer)
+{
+	const struct gyre_channel *channel = &datagram->channel;
+	bool unwritable = (channel->state & GY_OUTPUT_UNWRITABLE) != 0;
+
+	return has_other_peer(datagram, peer) || (unwritable && !gy_channel_is_ending(channel));
 }
 
 /* All that is queued for the peer, which makes no room. Nothing is in flight. */
@@ -217,7 +227,7 @@ static void had_no_room(struct gy_datagram *datagram, const struct gy_datagram_s
 		peer = gy_address_table_at(&datagram->channel.channels->pools.addresses,
 					   send->first->first.peer)
 			       ->address;
-		if (is_in_the_way(datagram, send, &peer)) {
+		if (has_waited_long(datagram) && holds_up_somebody(datagram, &peer)) {
 			give_up(datagram, &peer);
 			return;
 		}

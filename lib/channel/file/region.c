@@ -98,18 +98,6 @@ static void finished(struct gyre_channel *channel)
 
 /* ---- rounds, phase 1 ---- */
 
-/* After each: the next one, unless there is something for phase 2. */
-static void go_on(struct gyre_channel *channel, int result)
-{
-	if (result < 0 && result != -EAGAIN && result != -EINTR &&
-	    !gy_channel_is_aborted(channel)) {
-		gy_channel_fail(channel, result);
-	}
-	if ((channel->state & GY_CHANNEL_SLOW) != 0 || gy_output_start(channel) < 0) {
-		gy_endpoint_ready(&channel->endpoint);
-	}
-}
-
 static void filled(struct gy_op *op, const struct gy_completion *completion)
 {
 	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, send);
@@ -121,7 +109,7 @@ static void filled(struct gy_op *op, const struct gy_completion *completion)
 		region->offset += (uint32_t)result;
 		region->left -= (uint32_t)result;
 	}
-	go_on(channel, result == 0 ? -ENODATA : result);
+	gy_output_send_ended(channel, result == 0 ? -ENODATA : result);
 }
 
 static void polled(struct gy_op *op, const struct gy_completion *completion)
@@ -129,7 +117,8 @@ static void polled(struct gy_op *op, const struct gy_completion *completion)
 	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, send);
 
 	region_at_front(channel)->has_room = completion->result >= 0;
-	go_on(channel, completion->result);
+	/* A poll that is 0 has found nothing, and is made again. */
+	gy_output_send_ended(channel, completion->result == 0 ? -EAGAIN : completion->result);
 }
 
 static void emptied(struct gy_op *op, const struct gy_completion *completion)
@@ -147,7 +136,7 @@ static void emptied(struct gy_op *op, const struct gy_completion *completion)
 			finished(channel);
 		}
 	}
-	go_on(channel, result == 0 ? -EPIPE : result);
+	gy_output_send_ended(channel, result);
 }
 
 /* Any phase. */
