@@ -87,7 +87,7 @@ const void *gyre_bytes_data(const struct gyre_bytes *bytes)
 	return bytes->data;
 }
 
-static void let_go(void *arg)
+static void unref_bytes(void *arg)
 {
 	gyre_bytes_unref((struct gyre_bytes *)arg);
 }
@@ -97,6 +97,6 @@ int gyre_buffer_append_shared(struct gyre_buffer *buffer, struct gyre_bytes *byt
 	if (buffer == NULL || bytes == NULL) {
 		return -EINVAL;
 	}
-	return gyre_buffer_append_memory(buffer, bytes->data, bytes->count, let_go,
+	return gyre_buffer_append_memory(buffer, bytes->data, bytes->count, unref_bytes,
 					 gyre_bytes_ref(bytes));
 }

@@ -23,12 +23,12 @@
 #include "channel/channel.h"
 
 enum {
-	LONG_TURNS = 128, /* then it is looked at again */
-	TURNS_IN_A_ROW = 16,
+	LONG_ROUNDS = 128, /* then it is looked at again */
+	ROUNDS_IN_A_ROW = 16,
 };
 
 /* A turn goes from one call of the kernel to the next. */
-static struct gy_buffer_waiters *this_turn(struct gy_channels *channels)
+static struct gy_buffer_waiters *this_round(struct gy_channels *channels)
 {
 	struct gy_buffer_waiters *buffer_waiters = &channels->buffer_waiters;
 	uint64_t enters = gy_ring_counters(channels->pools.ring)->enters;
@@ -64,37 +64,50 @@ static void join_last(struct gyre_channel *channel)
 	join(channel, channel->channels->pools.waiting.previous);
 }
 
-/* Whether it had the turn before, and others took all there was. */
+/* Whether it was served in the round before, and others took all there was. */
 static bool came_to_nothing(const struct gyre_channel *channel,
 			    const struct gy_buffer_waiters *buffer_waiters)
 {
 	return channel->input.first == NULL &&
-	       (uint16_t)((uint16_t)buffer_waiters->enters - channel->last_turn_at) == 1;
+	       (uint16_t)((uint16_t)buffer_waiters->enters - channel->last_round) == 1;
 }
 
-/* Whether it got something in a long turn, and goes on. */
+/* Whether it got something in a long round, and has the next one too. */
 static bool has_next(const struct gyre_channel *channel)
 {
-	return channel->input.first != NULL && channel->long_turns % TURNS_IN_A_ROW != 0 &&
+	return channel->input.first != NULL && channel->long_rounds % ROUNDS_IN_A_ROW != 0 &&
 	       channel->channels->buffer_waiters.keep_reading == 0;
+}
+
+/* Before all others, also before those with several rounds in a row. */
+static void join_first(struct gyre_channel *channel, struct gy_buffer_waiters *buffer_waiters)
+{
+	join(channel, buffer_waiters->waiting);
+	if (buffer_waiters->behind == buffer_waiters->waiting) {
+		buffer_waiters->behind = &channel->waiter;
+	}
+}
+
+/* Behind those that keep their places, before the rest. */
+static void join_ahead(struct gyre_channel *channel, struct gy_buffer_waiters *buffer_waiters)
+{
+	join(channel, buffer_waiters->behind);
+	buffer_waiters->behind = &channel->waiter;
 }
 
 void gy_buffer_waiters_join(struct gyre_channel *channel)
 {
-	struct gy_buffer_waiters *buffer_waiters = this_turn(channel->channels);
+	struct gy_buffer_waiters *buffer_waiters = this_round(channel->channels);
+	bool robbed = came_to_nothing(channel, buffer_waiters);
 
 	gy_count(&channel->channels->counters.buffer_stalls, 1);
 	if (!gy_input_is_wanted(channel)) {
 		return;
 	}
-	if (came_to_nothing(channel, buffer_waiters) && channel->keep_reading) {
-		join(channel, buffer_waiters->waiting); /* before one that has several in a row */
-		if (buffer_waiters->behind == buffer_waiters->waiting) {
-			buffer_waiters->behind = &channel->waiter;
-		}
-	} else if (came_to_nothing(channel, buffer_waiters) || has_next(channel)) {
-		join(channel, buffer_waiters->behind);
-		buffer_waiters->behind = &channel->waiter;
+	if (robbed && channel->keep_reading) {
+		join_first(channel, buffer_waiters);
+	} else if (robbed || has_next(channel)) {
+		join_ahead(channel, buffer_waiters);
 	} else {
 		join_last(channel);
 	}
@@ -119,13 +132,13 @@ void gy_buffer_waiters_received(struct gyre_channel *channel,
 	channel->cut = completion->result > 0 && completion->nonempty;
 	if (channel->cut && (uint32_t)completion->result >=
 				    gy_ring_buffer_bytes(channel->channels->pools.ring) / 2) {
-		channel->long_turns = LONG_TURNS;
+		channel->long_rounds = LONG_ROUNDS;
 	}
 }
 
 bool gy_buffer_waiters_overtakes(const struct gyre_channel *channel)
 {
-	return !gy_list_empty(&channel->channels->pools.waiting) && channel->long_turns == 0 &&
+	return !gy_list_empty(&channel->channels->pools.waiting) && channel->long_rounds == 0 &&
 	       channel->kind->receive_once != NULL;
 }
 
@@ -139,29 +152,40 @@ int gy_buffer_waiters_receive(struct gyre_channel *channel)
 	}
 	if (channel->cut) {
 		channel->cut = false;
-		this_turn(channels)->taken++;
+		this_round(channels)->taken++;
 		return channel->kind->receive_once(channel);
 	}
 	join_last(channel);
 	return 0;
 }
 
-/* In its turn. How many places it takes; none if it does not receive. */
-static uint32_t receive_again(struct gyre_channel *channel)
+/* Arms all that comes, for a round that the channel has for itself. */
+static bool receive_long(struct gyre_channel *channel)
 {
-	const struct gy_channels *channels = channel->channels;
+	channel->long_rounds--;
+	return channel->kind->receive(channel) == 0;
+}
 
+/* Arms one read, or all that comes where nobody else waits. */
+static bool receive_short(struct gyre_channel *channel)
+{
+	bool alone = gy_list_empty(&channel->channels->pools.waiting);
+
+	return (alone || channel->kind->receive_once == NULL
+			? channel->kind->receive(channel)
+			: channel->kind->receive_once(channel)) == 0;
+}
+
+/* Serves @channel, which has left the list. Returns how many of a round's places it takes. */
+static uint32_t serve(struct gyre_channel *channel)
+{
 	if (!gy_input_is_wanted(channel) || channel->receive.armed) {
 		return 0;
 	}
-	if (channel->long_turns > 0) {
-		channel->long_turns--;
-		return channel->kind->receive(channel) == 0 ? places(channels) : 0;
+	if (channel->long_rounds > 0) {
+		return receive_long(channel) ? places(channel->channels) : 0;
 	}
-	if (gy_list_empty(&channels->pools.waiting) || channel->kind->receive_once == NULL) {
-		return channel->kind->receive(channel) == 0;
-	}
-	return channel->kind->receive_once(channel) == 0;
+	return receive_short(channel) ? 1 : 0;
 }
 
 /* The system call that ends the turn must not wait. */
@@ -175,7 +199,7 @@ static void go_on(struct gy_channels *channels)
 
 void gy_buffer_waiters_wake(struct gy_channels *channels)
 {
-	struct gy_buffer_waiters *buffer_waiters = this_turn(channels);
+	struct gy_buffer_waiters *buffer_waiters = this_round(channels);
 
 	while (buffer_waiters->taken < places(channels) &&
 	       !gy_list_empty(buffer_waiters->waiting)) {
@@ -184,9 +208,9 @@ void gy_buffer_waiters_wake(struct gy_channels *channels)
 		uint32_t taken;
 
 		gy_buffer_waiters_leave(channel);
-		taken = receive_again(channel);
+		taken = serve(channel);
 		if (taken > 0) {
-			channel->last_turn_at = (uint16_t)buffer_waiters->enters;
+			channel->last_round = (uint16_t)buffer_waiters->enters;
 			buffer_waiters->taken += taken;
 		} else {
 			gy_channel_ready(channel);

@@ -19,7 +19,7 @@ enum { GENERATIONS = 251 }; /* from one channel's operations to the next one's; 
 
 /* ---- what handlers hear besides bytes ---- */
 
-static void tell_new(struct gyre_channel *channel)
+static void notify_active(struct gyre_channel *channel)
 {
 	gy_channel_set_events(channel, 0, GY_EVENT_ACTIVE);
 	gy_channel_raise_stage(channel, GY_CHANNEL_OPEN);
@@ -29,7 +29,7 @@ static void tell_new(struct gyre_channel *channel)
 	}
 }
 
-static void tell_mark(struct gyre_channel *channel)
+static void notify_writability(struct gyre_channel *channel)
 {
 	bool unwritable = (channel->state & GY_OUTPUT_UNWRITABLE) != 0;
 
@@ -48,7 +48,7 @@ static void tell_mark(struct gyre_channel *channel)
 }
 
 /* Nothing will come any more, and what came has been delivered. */
-static void tell_input_ended(struct gyre_channel *channel)
+static void notify_input_ended(struct gyre_channel *channel)
 {
 	uint32_t state = channel->state;
 	const struct gyre_input_closed event = { .draining = (state & GY_INPUT_DRAINED) != 0 };
@@ -67,13 +67,13 @@ static void tell_input_ended(struct gyre_channel *channel)
 	}
 }
 
-static void tell(struct gyre_channel *channel)
+static void notify_state(struct gyre_channel *channel)
 {
 	if ((channel->state & GY_EVENT_ITEMS_SENT) != 0) {
-		gy_output_tell_items_sent(channel);
+		gy_output_notify_items_sent(channel);
 	}
 	if ((channel->state & GY_EVENT_MARK_CROSSED) != 0) {
-		tell_mark(channel);
+		notify_writability(channel);
 	}
 	if ((channel->state & GY_CHANNEL_ENDING) != 0) {
 		if ((channel->state & GY_INPUT_FAILED) != 0) {
@@ -84,7 +84,7 @@ static void tell(struct gyre_channel *channel)
 	if ((channel->state & (GY_INPUT_ENDED | GY_INPUT_END_TOLD)) == GY_INPUT_ENDED &&
 	    channel->input.first == NULL && gy_list_empty(&channel->deferred_list) &&
 	    !gy_channel_mailbox_owes_answers(channel)) {
-		tell_input_ended(channel);
+		notify_input_ended(channel);
 	}
 }
 
@@ -209,7 +209,7 @@ static void start_shutdown(struct gyre_channel *channel)
 	}
 }
 
-static void settle_shutdown(struct gyre_channel *channel)
+static void update_shutdown(struct gyre_channel *channel)
 {
 	const uint32_t both = GY_OUTPUT_SHUTDOWN_DONE | GY_INPUT_END_TOLD;
 
@@ -220,7 +220,7 @@ static void settle_shutdown(struct gyre_channel *channel)
 	}
 }
 
-static void settle_closing(struct gyre_channel *channel)
+static void update_closing(struct gyre_channel *channel)
 {
 	if (gy_channel_is_aborted(channel) || gy_linger_is_over(channel)) {
 		if (stop_operations(channel)) {
@@ -237,10 +237,10 @@ static void settle_closing(struct gyre_channel *channel)
 /* ---- processing ---- */
 
 /* Does to the operations what the flags call for. */
-static void settle_slowly(struct gyre_channel *channel)
+static void update_slow(struct gyre_channel *channel)
 {
 	if (gy_channel_is_ending(channel)) {
-		settle_closing(channel);
+		update_closing(channel);
 		return;
 	}
 	if ((channel->state & GY_INPUT_DRAINED) != 0) {
@@ -248,7 +248,7 @@ static void settle_slowly(struct gyre_channel *channel)
 			channel); /* it may wait for its output to go, to deliver the rest */
 	}
 	if ((channel->state & GY_OUTPUT_SHUTDOWN) != 0) {
-		settle_shutdown(channel);
+		update_shutdown(channel);
 	}
 	if (gy_input_update_receive(channel) < 0 || (channel->state & GY_EVENT_MARK_CROSSED) != 0 ||
 	    gy_channel_has_deferred(channel)) {
@@ -257,12 +257,12 @@ static void settle_slowly(struct gyre_channel *channel)
 }
 
 /* What there may be to tell besides input; no more of it comes in this run. */
-static void tell_slowly(struct gyre_channel *channel)
+static void notify_slow(struct gyre_channel *channel)
 {
 	if (channel->mailbox != NULL) {
 		gy_channel_mailbox_run(channel);
 	}
-	tell(channel);
+	notify_state(channel);
 	gy_pipeline_sweep(&channel->pipeline);
 	channel->endpoint.ready = false;
 	if (channel->mailbox != NULL) {
@@ -271,7 +271,7 @@ static void tell_slowly(struct gyre_channel *channel)
 }
 
 /* What comes before input, and seldom. Whether there is anything else. */
-static GY_COLD bool prepare(struct gyre_channel *channel)
+static GY_COLD bool notify_before_input(struct gyre_channel *channel)
 {
 	if (gy_channel_is_closed(channel)) {
 		channel->endpoint.ready = false;
@@ -279,11 +279,11 @@ static GY_COLD bool prepare(struct gyre_channel *channel)
 		return false;
 	}
 	if ((channel->state & GY_EVENT_ACTIVE) != 0) {
-		tell_new(channel);
+		notify_active(channel);
 	}
 	gy_deferred_run_all(channel); /* before input that came later than what they keep */
 	if ((channel->state & GY_EVENT_MARK_CROSSED) != 0) {
-		tell_mark(channel); /* before input makes it cross the mark again */
+		notify_writability(channel); /* before input makes it cross the mark again */
 	}
 	return true;
 }
@@ -293,17 +293,17 @@ static inline bool deliver(struct gyre_channel *channel)
 	const uint32_t before =
 		GY_EVENT_ACTIVE | GY_CHANNEL_ENDING | GY_EVENT_DEFERRED | GY_EVENT_MARK_CROSSED;
 
-	if (gy_unlikely((channel->state & before) != 0) && !prepare(channel)) {
+	if (gy_unlikely((channel->state & before) != 0) && !notify_before_input(channel)) {
 		return false;
 	}
 	gy_input_deliver(channel);
 	return true;
 }
 
-static void tell_rest(struct gyre_channel *channel)
+static void notify_rest(struct gyre_channel *channel)
 {
 	if ((channel->state & GY_CHANNEL_SLOW) != 0) {
-		tell_slowly(channel);
+		notify_slow(channel);
 	} else {
 		channel->endpoint.ready = false;
 	}
@@ -314,19 +314,19 @@ bool gy_channel_notify_handlers(struct gyre_channel *channel)
 	if (!deliver(channel)) {
 		return false;
 	}
-	tell_rest(channel);
+	notify_rest(channel);
 	return true;
 }
 
 /* What there may be to do besides delivering and sending. */
-static void finish_slowly(struct gyre_channel *channel)
+static void finish_slow(struct gyre_channel *channel)
 {
-	tell_rest(channel);
+	notify_rest(channel);
 	if (gy_output_start(channel) < 0) {
 		gy_endpoint_ready(&channel->endpoint);
 	}
 	if ((channel->state & GY_CHANNEL_SLOW) != 0 || !channel->receive.armed) {
-		settle_slowly(channel);
+		update_slow(channel);
 	}
 }
 
@@ -339,7 +339,7 @@ static void process(struct gy_endpoint *endpoint)
 		return;
 	}
 	if (gy_unlikely((channel->state & GY_CHANNEL_SLOW) != 0 || !channel->receive.armed)) {
-		finish_slowly(channel);
+		finish_slow(channel);
 		return;
 	}
 	endpoint->ready = false;
@@ -468,45 +468,72 @@ static void set_marks(struct gyre_channel *channel, const struct gyre_channel_op
 	channel->write_max_bytes = marks.max_bytes;
 }
 
-int gy_channel_begin(struct gyre_channel *channel, struct gy_stack *stack,
-		     const struct gy_channel_opening *opening)
+/* The parts that handlers may use from when they are added on. */
+static void init_parts(struct gyre_channel *channel, const struct gyre_channel_options *options)
 {
-	struct gy_channels *channels = channel->channels;
-	struct gy_stack *before = channels->stack;
-	int r;
-
 	begin_generations(channel);
-	set_marks(channel, opening->options);
+	set_marks(channel, options);
 	gy_list_init(&channel->waiter);
 	gy_list_init(&channel->deferred_list);
-	channel->half_close = opening->options->allow_half_close;
-	channel->keep_reading = opening->options->keep_reading;
-	channel->no_linger = opening->options->no_linger;
-	if (channels->options.channel_bytes_max != 0) {
+	channel->half_close = options->allow_half_close;
+	channel->keep_reading = options->keep_reading;
+	channel->no_linger = options->no_linger;
+	if (channel->channels->options.channel_bytes_max != 0) {
 		gy_channel_set_traits(channel, GY_TRAIT_BUDGETED, 0);
 	}
 	gy_linger_init(channel);
 	gy_reset_watch_init(channel);
 	gy_pipeline_init(&channel->pipeline, channel);
+}
+
+/* The time of the handshake runs before: handlers say when they are added that they have one. */
+static int add_handlers(struct gyre_channel *channel, struct gy_stack *stack,
+			const struct gy_channel_opening *opening)
+{
+	struct gy_channels *channels = channel->channels;
+	struct gy_stack *before = channels->stack;
+	int r;
+
 	channels->stack = stack;
 	r = gy_handshake_start(channel, opening->options->handshake_ns);
 	if (r == 0) {
 		r = opening->init(channel, opening->init_arg);
 	}
 	channels->stack = before;
-	if (r < 0) {
-		channel->dismissed = true;
-		gy_channel_set_events(channel, 0, GY_EVENT_ACTIVE);
-		gy_channel_fail(channel, r);
-		return r;
-	}
-	gy_channel_ready(channel);
+	return r < 0 ? r : 0;
+}
+
+/* Whatever its loop goes through holds for a channel that comes later too. */
+static void follow_loop(struct gyre_channel *channel)
+{
+	struct gy_channels *channels = channel->channels;
+
 	gy_channel_set_busy(&channel->endpoint, channels->busy);
 	if (channels->aborted) {
 		gy_channel_fail(channel, -ESHUTDOWN);
 	} else if (channels->draining) {
 		gy_channel_drain(&channel->endpoint);
 	}
+}
+
+int gy_channel_begin(struct gyre_channel *channel, struct gy_stack *stack,
+		     const struct gy_channel_opening *opening)
+{
+	int r;
+
+	gy_assert(gy_channel_stage(channel) == GY_CHANNEL_NEW);
+	gy_assert(channel->kind != NULL && channel->endpoint.owner != NULL);
+	init_parts(channel, opening->options);
+	r = add_handlers(channel, stack, opening);
+	if (r < 0) {
+		/* Handlers that were added go without having heard of anything. */
+		channel->dismissed = true;
+		gy_channel_set_events(channel, 0, GY_EVENT_ACTIVE);
+		gy_channel_fail(channel, r);
+		return r;
+	}
+	gy_channel_ready(channel);
+	follow_loop(channel);
 	return 0;
 }
 

@@ -80,10 +80,9 @@ struct gyre_channel {
 	struct gy_op control;  /* shutdown, and at last close */
 	struct gy_gather *gather; /* of a send of several slices that is under way */
 	int reason;
-	uint16_t
-		last_turn_at; /* calls of the kernel when it had its last turn at receive buffers */
-	uint8_t long_turns;   /* so many more in which it receives all there is */
-	bool cut;	      /* the last receive ended with the buffer, and there was more */
+	uint16_t last_round; /* calls of the kernel when it had its last turn at receive buffers */
+	uint8_t long_rounds; /* so many more in which it receives all there is */
+	bool cut;	     /* the last receive ended with the buffer, and there was more */
 
 	struct gy_endpoint endpoint;
 	struct gy_op receive;

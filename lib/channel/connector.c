@@ -53,7 +53,7 @@ int gyre_context_bind(struct gyre_handler_context *ctx, const char *local)
  * Who passes on something else will have to talk before those behind it can. Of several that is for
  * the one nearest to the tail, which gets here last.
  */
-static void look_for_change(struct gyre_handler_context *ctx, const char *to)
+static void place_follower(struct gyre_handler_context *ctx, const char *to)
 {
 	const struct gyre_channel *channel = ctx->channel;
 	const struct gy_connector *connector = channel->unconnected ? channel->connector : NULL;
@@ -75,13 +75,13 @@ int gyre_context_connect(struct gyre_handler_context *ctx, const char *to, const
 	next = next_that_connects(gy_context_of(ctx));
 	r = next->handler->connect(&next->head, to, local);
 	if (r == 0) {
-		look_for_change(ctx, to);
+		place_follower(ctx, to);
 	}
 	return r;
 }
 
 /* What keeps the head from doing what comes at @step. */
-static int refusal(const struct gyre_channel *channel, enum gy_connector_step step)
+static int check_step(const struct gyre_channel *channel, enum gy_connector_step step)
 {
 	if (gy_connector_ends(channel)) {
 		return -EPIPE;
@@ -98,7 +98,7 @@ static int refusal(const struct gyre_channel *channel, enum gy_connector_step st
 int gy_connector_bind(struct gyre_handler_context *ctx, const char *local)
 {
 	struct gy_connector *connector = ctx->channel->connector;
-	int r = refusal(ctx->channel, GY_CONNECTOR_BINDING);
+	int r = check_step(ctx->channel, GY_CONNECTOR_BINDING);
 
 	if (r == 0) {
 		r = connector->ops->bind(connector, local);
@@ -113,7 +113,7 @@ int gy_connector_bind(struct gyre_handler_context *ctx, const char *local)
 int gy_connector_connect(struct gyre_handler_context *ctx, const char *to, const char *local)
 {
 	struct gy_connector *connector = ctx->channel->connector;
-	int r = refusal(ctx->channel, GY_CONNECTOR_CONNECTING);
+	int r = check_step(ctx->channel, GY_CONNECTOR_CONNECTING);
 
 	if (r == 0) {
 		r = connector->ops->connect(connector, to, local);

@@ -79,7 +79,7 @@ void gy_endpoints_schedule(struct gy_endpoints *endpoints)
 }
 
 /* From here on it is known to its loop. */
-static void settle_in(struct gy_endpoints *endpoints)
+static void attach_to_house(struct gy_endpoints *endpoints)
 {
 	endpoints->channels = gy_channels_of(endpoints->house->home);
 	gy_list_append(&endpoints->channels->owners, &endpoints->item);
@@ -104,7 +104,7 @@ static struct gy_endpoints *make(struct gy_house *house)
 	gy_list_init(&endpoints->open);
 	gy_list_init(&endpoints->remains);
 	if (!gy_house_is_away(house)) {
-		settle_in(endpoints);
+		attach_to_house(endpoints);
 	}
 	extra->endpoints = endpoints;
 	return endpoints;
@@ -207,7 +207,7 @@ void gy_endpoints_came_home(struct gy_house *house)
 	struct gy_endpoints *endpoints = house->extra->endpoints;
 	struct gy_list *item = endpoints->open.next;
 
-	settle_in(endpoints);
+	attach_to_house(endpoints);
 	while (item != &endpoints->open) {
 		struct gy_endpoint *endpoint = gy_container_of(item, struct gy_endpoint, item);
 

@@ -105,8 +105,8 @@ void gyre_context_fire_unregistered(struct gyre_handler_context *ctx)
 /* ---- towards the head ---- */
 
 /* Not just from the first handler that writes to the channel. */
-static __attribute__((noinline)) int write_otherwise(struct gyre_handler_context *ctx,
-						     struct gyre_buffer *data)
+static __attribute__((noinline)) int write_slow(struct gyre_handler_context *ctx,
+						struct gyre_buffer *data)
 {
 	struct gy_context *to;
 
@@ -125,7 +125,7 @@ int gyre_context_write(struct gyre_handler_context *ctx, struct gyre_buffer *dat
 {
 	if (gy_unlikely(data == NULL || ctx == NULL || gy_context_of(ctx)->removed ||
 			gy_context_of(ctx)->previous_write != &ctx->channel->pipeline.head)) {
-		return write_otherwise(ctx, data);
+		return write_slow(ctx, data);
 	}
 	return gy_output_add(ctx->channel, data);
 }

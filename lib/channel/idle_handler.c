@@ -49,10 +49,10 @@ struct idle {
 	uint32_t slow_writes;
 	uint64_t written;   /* by handlers */
 	uint64_t window_ns; /* begin of the window */
-	uint64_t look_ns;   /* step; 0 when output is not measured */
+	uint64_t check_ns;  /* step; 0 when output is not measured */
 	bool running;
-	bool looking; /* output is under way */
-	bool busy;    /* in a call that others may remove it in */
+	bool checking; /* output is under way */
+	bool busy;     /* in a call that others may remove it in */
 	bool removed;
 };
 
@@ -149,7 +149,7 @@ static void begin_window(struct idle *idle, uint64_t now_ns)
 	idle->read.window_bytes = idle->read.bytes;
 	idle->write.window_bytes = idle->write.bytes;
 	idle->read.measured = true;
-	idle->write.measured = idle->looking;
+	idle->write.measured = idle->checking;
 }
 
 /* The end of the present window, or of the grace before the first; never without rates. */
@@ -177,7 +177,7 @@ static uint64_t check_rates(struct idle *idle)
 /* ---- the timer ---- */
 
 /* How far output has got. */
-static void look_at_output(struct idle *idle, uint64_t now_ns)
+static void check_output(struct idle *idle, uint64_t now_ns)
 {
 	uint64_t untaken = gy_channel_untaken_bytes(idle->channel);
 	uint64_t taken = idle->written > untaken ? idle->written - untaken : 0;
@@ -186,12 +186,12 @@ static void look_at_output(struct idle *idle, uint64_t now_ns)
 		moved(&idle->write, taken - idle->write.bytes, now_ns);
 	}
 	if (untaken == 0) {
-		idle->looking = false;
+		idle->checking = false;
 		idle->write.measured = false;
 	}
 }
 
-static void look_at_input(struct idle *idle, uint64_t now_ns)
+static void check_input(struct idle *idle, uint64_t now_ns)
 {
 	if ((idle->channel->state & GY_CHANNEL_NO_RECEIVE) != 0) {
 		idle->read.marked_ns = now_ns;
@@ -235,7 +235,7 @@ static void dispose(struct idle *idle)
 	gy_sizes_delete(&idle->channel->channels->home->parts, idle, sizeof(*idle));
 }
 
-static void look(struct gy_deferred *deferred)
+static void check_progress(struct gy_deferred *deferred)
 {
 	struct idle *idle = gy_container_of(deferred, struct idle, timer.deferred);
 	uint64_t now_ns = loop_of(idle)->now_ns;
@@ -244,10 +244,10 @@ static void look(struct gy_deferred *deferred)
 	if (is_over(idle)) {
 		return;
 	}
-	if (idle->looking) {
-		look_at_output(idle, now_ns);
+	if (idle->checking) {
+		check_output(idle, now_ns);
 	}
-	look_at_input(idle, now_ns);
+	check_input(idle, now_ns);
 	idle->busy = true;
 	next_ns = check_all(idle);
 	idle->busy = false;
@@ -256,8 +256,8 @@ static void look(struct gy_deferred *deferred)
 	} else if (!is_over(idle)) {
 		uint64_t delay_ns = next_ns > now_ns ? next_ns - now_ns : 0;
 
-		gy_deferred_timer_start(&idle->timer,
-					idle->looking ? min_of(delay_ns, idle->look_ns) : delay_ns);
+		gy_deferred_timer_start(
+			&idle->timer, idle->checking ? min_of(delay_ns, idle->check_ns) : delay_ns);
 	}
 }
 
@@ -271,16 +271,16 @@ static void start(struct idle *idle)
 		return;
 	}
 	idle->running = true;
-	idle->looking = idle->written > 0 && idle->look_ns != 0;
+	idle->checking = idle->written > 0 && idle->check_ns != 0;
 	idle->read.marked_ns = now_ns;
 	idle->write.marked_ns = now_ns;
 	begin_window(idle, gy_time_add(now_ns, idle->options.rate_grace_ns));
 	gy_deferred_timer_start(&idle->timer,
-				idle->looking ? idle->look_ns : check_all(idle) - now_ns);
+				idle->checking ? idle->check_ns : check_all(idle) - now_ns);
 }
 
 /* The step in which output is looked at; 0 when nobody wants to know. */
-static uint64_t look_time_ns(const struct gyre_idle_options *options)
+static uint64_t check_time_ns(const struct gyre_idle_options *options)
 {
 	uint64_t shortest_ns = UINT64_MAX;
 
@@ -325,9 +325,9 @@ static int added(struct gyre_handler_context *ctx)
 		.read_limit.time_ns = options.read_ns,
 		.write_limit.time_ns = options.write_ns,
 		.all_limit.time_ns = options.all_ns,
-		.look_ns = look_time_ns(&options),
+		.check_ns = check_time_ns(&options),
 	};
-	gy_deferred_timer_init(&idle->timer, channel, look);
+	gy_deferred_timer_init(&idle->timer, channel, check_progress);
 	ctx->arg = idle;
 	if ((channel->state & GY_EVENT_ACTIVE) == 0) {
 		start(idle);
@@ -383,9 +383,9 @@ static int wrote(struct idle *idle, bool was_busy, uint64_t bytes, int r)
 		return r;
 	}
 	idle->written += r < 0 ? 0 : bytes;
-	if (r == 0 && !idle->looking && idle->running && idle->look_ns != 0) {
-		idle->looking = true;
-		gy_deferred_timer_start(&idle->timer, idle->look_ns);
+	if (r == 0 && !idle->checking && idle->running && idle->check_ns != 0) {
+		idle->checking = true;
+		gy_deferred_timer_start(&idle->timer, idle->check_ns);
 	}
 	return r;
 }

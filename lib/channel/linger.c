@@ -24,9 +24,9 @@
 
 #include "channel/channel.h"
 
-enum { LOOKS = 8 }; /* at the peer's progress, in one linger time */
+enum { CHECKS = 8 }; /* at the peer's progress, in one linger time */
 
-static const uint64_t drain_look_ns = GYRE_MILLISECONDS(20);
+static const uint64_t drain_check_ns = GYRE_MILLISECONDS(20);
 
 uint64_t gy_channel_untaken_bytes(const struct gyre_channel *channel)
 {
@@ -37,13 +37,13 @@ uint64_t gy_channel_untaken_bytes(const struct gyre_channel *channel)
 static void start_timer(struct gyre_channel *channel)
 {
 	struct gy_loop *loop = &channel->channels->home->loop;
-	uint64_t look_ns = channel->channels->options.linger_ns / LOOKS;
+	uint64_t check_ns = channel->channels->options.linger_ns / CHECKS;
 	uint64_t left_ns = channel->linger_end_ns - loop->now_ns;
 
-	if ((channel->state & GY_INPUT_DRAINED) != 0 && look_ns > drain_look_ns) {
-		look_ns = drain_look_ns;
+	if ((channel->state & GY_INPUT_DRAINED) != 0 && check_ns > drain_check_ns) {
+		check_ns = drain_check_ns;
 	}
-	gy_timer_start(&loop->wheel, &channel->linger, look_ns < left_ns ? look_ns : left_ns);
+	gy_timer_start(&loop->wheel, &channel->linger, check_ns < left_ns ? check_ns : left_ns);
 }
 
 static void expire(struct gyre_channel *channel, uint64_t untaken)
@@ -54,7 +54,7 @@ static void expire(struct gyre_channel *channel, uint64_t untaken)
 	gy_channel_fail(channel, untaken > 0 ? -ETIMEDOUT : 0);
 }
 
-static void look(struct gy_timer *timer)
+static void check_progress(struct gy_timer *timer)
 {
 	struct gyre_channel *channel = gy_container_of(timer, struct gyre_channel, linger);
 	uint64_t now_ns = channel->channels->home->loop.now_ns;
@@ -81,7 +81,7 @@ static void look(struct gy_timer *timer)
 
 void gy_linger_init(struct gyre_channel *channel)
 {
-	gy_timer_init(&channel->linger, look);
+	gy_timer_init(&channel->linger, check_progress);
 }
 
 void gy_linger_stop(struct gyre_channel *channel)

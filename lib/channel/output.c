@@ -386,13 +386,13 @@ void gy_output_clear(struct gyre_channel *channel)
 	channel->output_buffers = 0;
 }
 
-void gy_output_tell_items_sent(struct gyre_channel *channel)
+void gy_output_notify_items_sent(struct gyre_channel *channel)
 {
 	struct gyre_buffer *buffer;
 
 	gy_channel_set_events(channel, 0, GY_EVENT_ITEMS_SENT);
 	while ((buffer = gy_buffer_queue_pop(&channel->sent)) != NULL) {
-		gy_output_item_of(buffer)->ops->tell_sent(channel, buffer);
+		gy_output_item_of(buffer)->ops->notify_sent(channel, buffer);
 	}
 }
 

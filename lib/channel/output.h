@@ -30,7 +30,7 @@ struct gy_output_item_ops {
 	/* It will not be sent any more; its buffer is off the queue. Phase 2. */
 	void (*drop)(struct gyre_channel *channel, struct gyre_buffer *buffer);
 	/* It was sent, and put into channel->sent. Phase 2. */
-	void (*tell_sent)(struct gyre_channel *channel, struct gyre_buffer *buffer);
+	void (*notify_sent)(struct gyre_channel *channel, struct gyre_buffer *buffer);
 };
 
 struct gy_output_item {
@@ -49,7 +49,7 @@ static inline struct gy_output_item *gy_output_item_of(const struct gyre_buffer 
 }
 
 /* Tells those who wait of items that have been sent. Phase 2. */
-void gy_output_tell_items_sent(struct gyre_channel *channel);
+void gy_output_notify_items_sent(struct gyre_channel *channel);
 
 /* Describes as much of @first and those behind it in its queue as fits. */
 void gy_gather_buffers(struct gy_gather *gather, const struct gyre_buffer *first);

@@ -1,5 +1,5 @@
 /*
- * Hang-ups. A reset is heard of by whatever operation is under way. Where there is none, since
+ * Hang-ups. A reset is reported of by whatever operation is under way. Where there is none, since
  * nobody wants input or all of it has come, a channel would hold on to a peer that is gone until it
  * is used again. So while nothing is received a poll waits for what a poll tells without being
  * asked: an error, or the end of both directions.
@@ -11,7 +11,7 @@
  * operation is.
  *
  * A connection that is gone may have left bytes behind, and those are for the handlers: where there
- * are some they come first, when they are asked for, and the end is heard of behind them.
+ * are some they come first, when they are asked for, and the end is reported of behind them.
  *
  * While a send is under way, as under back-pressure, that one tells, and no poll is needed. Pipes
  * and datagrams have no connection that could be reset.
@@ -25,7 +25,7 @@ enum { SHORT_PAUSE_MS = 10 };
 /* ---- the poll ---- */
 
 /* Phase 1: the connection is gone. A peer that has ended before may have closed in good order. */
-static void tell(struct gyre_channel *channel)
+static void end_input(struct gyre_channel *channel)
 {
 	int error = gy_ring_socket_error(channel->endpoint.fd);
 
@@ -49,10 +49,10 @@ static void polled(struct gy_op *op, const struct gy_completion *completion)
 {
 	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, reset_watch.poll);
 
-	channel->reset_watch.heard = !channel->reset_watch.cancelled && completion->result >= 0;
-	if (channel->reset_watch.heard && !channel->receive.armed &&
+	channel->reset_watch.reported = !channel->reset_watch.cancelled && completion->result >= 0;
+	if (channel->reset_watch.reported && !channel->receive.armed &&
 	    (channel->state & GY_CHANNEL_ENDING) == 0 && !has_unread(channel)) {
-		tell(channel);
+		end_input(channel);
 	}
 	channel->reset_watch.cancelled = false;
 	gy_endpoint_ready(&channel->endpoint);
@@ -92,7 +92,7 @@ static bool arm(struct gyre_channel *channel)
 			    channel->endpoint.fd, 0) == 0;
 }
 
-static void look(struct gy_timer *timer)
+static void arm_polls(struct gy_timer *timer)
 {
 	struct gy_channels *channels =
 		gy_container_of(timer, struct gy_channels, reset_watches.timer);
@@ -118,15 +118,15 @@ static void look(struct gy_timer *timer)
 void gy_reset_watches_init(struct gy_reset_watches *reset_watches)
 {
 	gy_list_init(&reset_watches->waiting);
-	gy_timer_init(&reset_watches->timer, look);
+	gy_timer_init(&reset_watches->timer, arm_polls);
 }
 
 /* ---- a channel ---- */
 
 /* Whether another poll would only say the same. */
-static bool has_heard(const struct gyre_channel *channel)
+static bool is_known(const struct gyre_channel *channel)
 {
-	return channel->reset_watch.heard &&
+	return channel->reset_watch.reported &&
 	       ((channel->state & GY_INPUT_ENDED) != 0 || has_unread(channel));
 }
 
@@ -141,11 +141,11 @@ void gy_reset_watch_start(struct gyre_channel *channel)
 	struct gy_reset_watch *reset_watch = &channel->reset_watch;
 
 	if (reset_watch->waiting || reset_watch->poll.armed || channel->send.armed ||
-	    has_heard(channel) || gy_channel_is_pipe(channel) || gy_channel_is_datagram(channel) ||
+	    is_known(channel) || gy_channel_is_pipe(channel) || gy_channel_is_datagram(channel) ||
 	    (channel->state & (GY_CHANNEL_ENDING | GY_NO_READ_WAITS_FOR_BUFFER)) != 0) {
 		return;
 	}
-	reset_watch->heard = false;
+	reset_watch->reported = false;
 	reset_watch->waiting = true;
 	reset_watch->since_ms = now_ms(channels);
 	gy_list_append(&channels->reset_watches.waiting, &channel->waiter);
@@ -156,7 +156,7 @@ bool gy_reset_watch_stop(struct gyre_channel *channel)
 {
 	struct gy_reset_watch *reset_watch = &channel->reset_watch;
 
-	reset_watch->heard = false;
+	reset_watch->reported = false;
 	if (reset_watch->waiting) {
 		leave_list(channel);
 	}

@@ -20,7 +20,7 @@ struct gy_reset_watch {
 	uint32_t since_ms; /* when the pause began, in 32 bits */
 	bool waiting;	   /* in the loop's list, while the pause is short */
 	bool cancelled;
-	bool heard; /* in this pause: all there is to hear */
+	bool reported; /* in this pause: all there is to hear */
 };
 
 /* A loop's part: the channels whose pauses are short, by their age. */

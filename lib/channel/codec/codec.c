@@ -33,7 +33,7 @@ enum { COPY_BYTES_MAX = 512 };
 static void count_kept(struct gy_codec *codec)
 {
 	if ((codec->channel->state & GY_TRAIT_BUDGETED) != 0) {
-		gy_byte_budget_set_frame(codec->channel, &codec->held,
+		gy_byte_budget_set_frame(codec->channel, &codec->charged,
 					 codec->kept == NULL ? 0 : codec->kept->bytes);
 	}
 }
@@ -293,29 +293,51 @@ void gy_codec_removed(struct gyre_handler_context *ctx)
 
 /* ---- runs ---- */
 
-static void decode(struct gy_codec *codec)
+/* Steps until the codec wants more, its frame has to wait, or it is removed. */
+static void decode_all(struct gy_codec *codec)
 {
-	bool datagrams = has_datagrams(codec);
+	bool next_datagram;
 
 	codec->decoding = true;
 	codec->waiting = false;
 	do {
 		while (!codec->removed && codec->kept != NULL && step(codec)) {
 		}
-	} while (datagrams && !codec->removed && !codec->waiting && end_datagram(codec));
+		next_datagram = has_datagrams(codec) && !codec->removed && !codec->waiting &&
+				end_datagram(codec);
+	} while (next_datagram);
 	codec->decoding = false;
-	if (codec->removed) {
-		leave(codec);
-		return;
-	}
+}
+
+/* Little that stays is copied, so that it keeps no page of the ring. */
+static void keep_rest(struct gy_codec *codec)
+{
 	if (codec->kept != NULL && codec->kept->bytes <= COPY_BYTES_MAX &&
 	    gy_page_is_kernel_provided(codec->kept->first.page)) {
 		gy_buffer_copy_out_of_ring(codec->kept);
 	}
 	count_kept(codec);
-	if (codec->permitted && !codec->waiting && !codec->failed &&
-	    (codec->channel->state & GY_INPUT_MANUAL) != 0) {
-		gyre_context_read(&codec->context->head); /* the same */
+}
+
+/* Whether a read was asked for, gave no frame, and is to be asked for again. */
+static bool wants_read(const struct gy_codec *codec)
+{
+	bool manual = (codec->channel->state & GY_INPUT_MANUAL) != 0;
+
+	return manual && codec->permitted && !codec->waiting && !codec->failed;
+}
+
+static void decode(struct gy_codec *codec)
+{
+	gy_assert(!codec->decoding);
+	decode_all(codec);
+	if (codec->removed) {
+		leave(codec);
+		return;
+	}
+	keep_rest(codec);
+	if (wants_read(codec)) {
+		gyre_context_read(&codec->context->head);
 	}
 }
 

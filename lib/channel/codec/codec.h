@@ -48,11 +48,11 @@ struct gy_codec {
 	uint64_t discard; /* bytes still to be thrown away */
 	size_t scanned;	  /* of @kept, what @next need not look at again; the frame is not there */
 	uint32_t joined;  /* buffers in @kept, at most */
-	uint32_t held;	  /* bytes of @kept that count: see held.h */
+	uint32_t charged; /* bytes of @kept that count: see byte_budget.h */
 	uint32_t state_bytes;
 	int late_error;
 	bool discarding; /* for @next: the frame that is too long has not ended yet */
-	bool permitted;	 /* one frame may go on though the channel is held */
+	bool permitted;	 /* one frame may go on though none was asked for */
 	bool decoding;
 	bool waiting; /* a frame does */
 	bool failed;

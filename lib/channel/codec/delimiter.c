@@ -50,8 +50,8 @@ static const struct gyre_span *find(const struct delimiter *delimiter,
 }
 
 /* No delimiter is complete in what is kept. */
-static void look_on(struct delimiter *delimiter, const struct gyre_buffer *kept,
-		    struct gy_step *step)
+static void scan_unframed(struct delimiter *delimiter, const struct gyre_buffer *kept,
+			  struct gy_step *step)
 {
 	size_t unknown = delimiter->longest - 1;
 	size_t known = kept->bytes > unknown ? kept->bytes - unknown : 0;
@@ -74,7 +74,7 @@ static void next(struct gy_codec *codec, const struct gyre_buffer *kept, struct 
 	const struct gyre_span *found = find(delimiter, kept, &end);
 
 	if (found == NULL) {
-		look_on(delimiter, kept, step);
+		scan_unframed(delimiter, kept, step);
 		return;
 	}
 	if (codec->discarding) {

@@ -24,7 +24,7 @@ static bool is_cr(const struct gyre_buffer *buffer, size_t offset)
 }
 
 /* There is no end in what is kept. */
-static void look_on(struct line *line, const struct gyre_buffer *kept, struct gy_step *step)
+static void scan_unframed(struct line *line, const struct gyre_buffer *kept, struct gy_step *step)
 {
 	size_t max = line->options.frame_bytes_max;
 	bool is_long =
@@ -49,7 +49,7 @@ static void next(struct gy_codec *codec, const struct gyre_buffer *kept, struct 
 	size_t cr;
 
 	if (found < 0) {
-		look_on(line, kept, step);
+		scan_unframed(line, kept, step);
 		return;
 	}
 	if (codec->discarding) {

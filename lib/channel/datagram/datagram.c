@@ -25,7 +25,7 @@ static void close_when_idle(struct gy_datagram *datagram, bool input_stopped)
 	if (!gy_datagram_cancel(datagram) || !input_stopped) {
 		return;
 	}
-	gy_datagram_tell_failures(datagram);
+	gy_datagram_notify_failures(datagram);
 	gy_datagram_clear(datagram);
 	if (datagram->closes != NULL) {
 		datagram->closes(datagram->ended_arg, channel->endpoint.fd);
@@ -88,7 +88,7 @@ static void process(struct gy_endpoint *endpoint)
 	struct gy_datagrams *datagrams = channel->channels->datagrams;
 
 	gy_channel_check(channel);
-	gy_datagram_tell_failures(gy_datagram_of(channel));
+	gy_datagram_notify_failures(gy_datagram_of(channel));
 	if (gy_channel_notify_handlers(channel)) {
 		update(gy_datagram_of(channel));
 	}

@@ -153,7 +153,7 @@ int gy_datagram_start(struct gyre_channel *channel);
 /* Whether nothing is queued or under way. */
 bool gy_datagram_has_sent_all(const struct gy_datagram *datagram);
 /* Tells the handlers of sends that failed. */
-void gy_datagram_tell_failures(struct gy_datagram *datagram);
+void gy_datagram_notify_failures(struct gy_datagram *datagram);
 /* Tells the sends under way to end; whether there are none. */
 bool gy_datagram_cancel(struct gy_datagram *datagram);
 /* Drops what is queued. No send may be under way. */

@@ -181,7 +181,7 @@ struct gyre_buffer *gy_datagram_take(struct gyre_channel *channel, struct gyre_b
 
 /* ---- the end of a receive, phase 1 ---- */
 
-static void park(struct gyre_channel *channel)
+static void wait_for_buffer(struct gyre_channel *channel)
 {
 	struct gy_datagrams *datagrams = channel->channels->datagrams;
 
@@ -221,7 +221,7 @@ static GY_COLD void receive_ended(struct gy_datagram *datagram, int32_t result)
 	struct gyre_channel *channel = &datagram->channel;
 
 	if (result == -ENOBUFS) {
-		park(channel);
+		wait_for_buffer(channel);
 	} else if (is_of_the_net(result)) {
 		datagram->receive_error = result;
 	} else if (result != -EAGAIN && result != -EINTR &&

@@ -86,7 +86,7 @@ int gy_datagram_check_write(const struct gyre_channel *channel, const struct gyr
 	return 0;
 }
 
-static GY_COLD int refuse_counted(struct gy_channels *channels, size_t cost)
+static GY_COLD int check_budget(struct gy_channels *channels, size_t cost)
 {
 	if (gy_byte_budget_fits(channels, cost)) {
 		return 0;
@@ -95,7 +95,7 @@ static GY_COLD int refuse_counted(struct gy_channels *channels, size_t cost)
 	return -ENOBUFS;
 }
 
-static inline int refuse(struct gyre_channel *channel, struct gyre_buffer *data, size_t cost)
+static inline int check_add(struct gyre_channel *channel, struct gyre_buffer *data, size_t cost)
 {
 	int r = gy_datagram_check_write(channel, data);
 
@@ -104,7 +104,7 @@ static inline int refuse(struct gyre_channel *channel, struct gyre_buffer *data,
 		r = -ENOBUFS;
 	}
 	if (r == 0 && gy_unlikely((channel->state & GY_TRAIT_BUDGETED) != 0)) {
-		r = refuse_counted(channel->channels, cost);
+		r = check_budget(channel->channels, cost);
 	}
 	if (r == 0 && !compact(data)) {
 		r = -ENOMEM;
@@ -268,11 +268,11 @@ static inline void count_written(struct gy_datagram *datagram, size_t cost)
 }
 
 /* All other. */
-static __attribute__((noinline)) int add_otherwise(struct gyre_channel *channel,
-						   struct gyre_buffer *data, size_t cost)
+static __attribute__((noinline)) int add_slow(struct gyre_channel *channel,
+					      struct gyre_buffer *data, size_t cost)
 {
 	struct gy_datagram *datagram = gy_datagram_of(channel);
-	int r = refuse(channel, data, cost);
+	int r = check_add(channel, data, cost);
 
 	if (gy_likely(r == 0) && !joined(datagram, data) && !begun(datagram, data)) {
 		r = -ENOMEM;
@@ -300,7 +300,7 @@ int gy_datagram_add(struct gyre_channel *channel, struct gyre_buffer *data)
 	size_t cost = gy_datagram_cost(data->bytes, 1);
 
 	if (!is_next(datagram, data, cost)) {
-		return add_otherwise(channel, data, cost);
+		return add_slow(channel, data, cost);
 	}
 	count_joined(batch, data->bytes);
 	extend(batch, data);

@@ -426,21 +426,21 @@ int gy_datagram_start(struct gyre_channel *channel)
 
 /* ---- failures, phase 2 ---- */
 
-static void tell(struct gy_datagram *datagram, int error)
+static void notify_error(struct gy_datagram *datagram, int error)
 {
 	if ((datagram->channel.state & GY_CHANNEL_ENDING) == 0) {
 		gyre_context_fire_exception(&datagram->channel.pipeline.head.head, error);
 	}
 }
 
-void gy_datagram_tell_failures(struct gy_datagram *datagram)
+void gy_datagram_notify_failures(struct gy_datagram *datagram)
 {
 	int error = datagram->receive_error;
 	struct gy_fifo_item *link;
 
 	if (gy_unlikely(error != 0)) {
 		datagram->receive_error = 0;
-		tell(datagram, error);
+		notify_error(datagram, error);
 	}
 	while (gy_unlikely((link = gy_fifo_pop(&datagram->failed)) != NULL)) {
 		struct gy_datagram_send *send =
@@ -448,7 +448,7 @@ void gy_datagram_tell_failures(struct gy_datagram *datagram)
 
 		error = send->error;
 		put_send(datagram, send);
-		tell(datagram, error);
+		notify_error(datagram, error);
 	}
 }
 

@@ -21,7 +21,7 @@
 
 enum { MAX_DEFAULT = 1, PENDING_MAX_DEFAULT = 1024, LATE_MAX = 1024 };
 
-static const uint64_t look_ns = GYRE_MILLISECONDS(50);
+static const uint64_t check_ns = GYRE_MILLISECONDS(50);
 static const uint64_t stall_default_ns = GYRE_SECONDS(30);
 
 struct asked {
@@ -169,9 +169,9 @@ static void give_up_dead(struct gy_exchange *exchange)
 	}
 }
 
-static void look(struct gy_timer *timer)
+static void timer_fired(struct gy_timer *timer)
 {
-	struct gy_exchange *exchange = gy_container_of(timer, struct gy_exchange, asks.look);
+	struct gy_exchange *exchange = gy_container_of(timer, struct gy_exchange, asks.timer);
 
 	if (exchange->asks.hurried) {
 		give_up_dead(exchange);
@@ -185,7 +185,7 @@ void gy_asks_init(struct gy_exchange *exchange)
 {
 	gy_list_init(&exchange->asks.in_flight);
 	gy_list_init(&exchange->asks.late);
-	gy_timer_init(&exchange->asks.look, look);
+	gy_timer_init(&exchange->asks.timer, timer_fired);
 }
 
 /* ---- asking ---- */
@@ -305,9 +305,9 @@ static void write_ask(struct gy_exchange *exchange, struct gyre_mail *ask)
 	}
 }
 
-static void start_look(struct gy_exchange *exchange, uint64_t delay_ns)
+static void start_timer(struct gy_exchange *exchange, uint64_t delay_ns)
 {
-	gy_timer_start(&gy_exchange_home(exchange)->loop.wheel, &exchange->asks.look, delay_ns);
+	gy_timer_start(&gy_exchange_home(exchange)->loop.wheel, &exchange->asks.timer, delay_ns);
 }
 
 /* Those that wait may be waiting for the dead; and those in flight for a peer that has stalled. */
@@ -319,18 +319,18 @@ static void watch(struct gy_exchange *exchange)
 	uint64_t end_ns;
 
 	if (blocked != asks->hurried) {
-		gy_timer_stop(&gy_exchange_home(exchange)->loop.wheel, &asks->look);
+		gy_timer_stop(&gy_exchange_home(exchange)->loop.wheel, &asks->timer);
 		asks->hurried = blocked;
 	}
 	if (asks->silent_ns == 0 && !blocked) {
 		return;
 	}
-	if (!gy_timer_is_started(&asks->look)) {
+	if (!gy_timer_is_started(&asks->timer)) {
 		end_ns = stall_end_of(exchange);
 		if (blocked) {
-			start_look(exchange, look_ns);
+			start_timer(exchange, check_ns);
 		} else if (end_ns != UINT64_MAX) {
-			start_look(exchange, end_ns > now_ns ? end_ns - now_ns : 1);
+			start_timer(exchange, end_ns > now_ns ? end_ns - now_ns : 1);
 		}
 	}
 }
@@ -483,7 +483,7 @@ void gy_asks_end(struct gy_exchange *exchange)
 	int error = gy_channel_failure(exchange->mailbox->channel);
 	struct gyre_mail *mail;
 
-	gy_timer_stop(&home->loop.wheel, &asks->look);
+	gy_timer_stop(&home->loop.wheel, &asks->timer);
 	while (!gy_list_empty(&asks->in_flight)) {
 		struct asked *asked = oldest(exchange);
 

@@ -37,9 +37,9 @@ struct gy_asks {
 	uint32_t count; /* in flight */
 	uint32_t late_count;
 	bool barrier; /* the one in flight is alone */
-	bool hurried; /* @look is for those that have become late, while others wait */
+	bool hurried; /* @timer is for those that have become late, while others wait */
 	bool overdue; /* it has fired */
-	struct gy_timer look;
+	struct gy_timer timer;
 	uint64_t silent_ns; /* since when an answer is awaited, and none has come; 0 for none is */
 };
 

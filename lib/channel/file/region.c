@@ -80,7 +80,7 @@ static void drop(struct gyre_channel *channel, struct gyre_buffer *buffer)
 	end(channel, buffer, channel->reason < 0 ? channel->reason : -ECANCELED);
 }
 
-static void tell_sent(struct gyre_channel *channel, struct gyre_buffer *buffer)
+static void notify_sent(struct gyre_channel *channel, struct gyre_buffer *buffer)
 {
 	end(channel, buffer, 0);
 }
@@ -175,7 +175,7 @@ static int send_region(struct gyre_channel *channel)
 static const struct gy_output_item_ops region_ops = {
 	.send = send_region,
 	.drop = drop,
-	.tell_sent = tell_sent,
+	.notify_sent = notify_sent,
 };
 
 /* ---- queueing ---- */

@@ -62,8 +62,8 @@ static void stop(struct gy_tls *tls, int reason)
 	gy_timer_stop(&loop_of(tls)->wheel, &tls->timer);
 	gy_deferred_drop(&tls->deferred);
 	drop(&tls->in);
-	if (tls->held != NULL) {
-		drop(&tls->held);
+	if (tls->withheld != NULL) {
+		drop(&tls->withheld);
 		gy_output_release(tls->channel, reason);
 	}
 }
@@ -107,10 +107,10 @@ static void fail(struct gy_tls *tls, int error)
 	}
 }
 
-static void say_bye(struct gy_tls *tls)
+static void send_close(struct gy_tls *tls)
 {
-	if (tls->established && !tls->failed && !tls->said_bye) {
-		tls->said_bye = true;
+	if (tls->established && !tls->failed && !tls->sent_close) {
+		tls->sent_close = true;
 		ERR_clear_error();
 		(void)SSL_shutdown(tls->ssl);
 		(void)gy_tls_flush(tls);
@@ -128,16 +128,16 @@ static void too_late(struct gy_timer *timer)
 	gy_channel_fail(tls->channel, -ETIMEDOUT);
 }
 
-static void send_held(struct gy_tls *tls)
+static void send_withheld(struct gy_tls *tls)
 {
-	struct gyre_buffer *held = tls->held;
+	struct gyre_buffer *withheld = tls->withheld;
 
-	if (held != NULL) {
+	if (withheld != NULL) {
 		int error;
 
-		tls->held = NULL;
+		tls->withheld = NULL;
 		tls->channel->uncapped = true; /* it was let in when it came */
-		error = gy_tls_encrypt(tls, held);
+		error = gy_tls_encrypt(tls, withheld);
 		tls->channel->uncapped = false;
 		/* Handlers hear of a failure. */
 		gy_output_release(tls->channel, error);
@@ -148,7 +148,7 @@ static void send_held(struct gy_tls *tls)
 static void catch_up(struct gy_tls *tls)
 {
 	if (tls->closing || tls->shutting) {
-		say_bye(tls);
+		send_close(tls);
 	}
 	if (tls->closing) {
 		gyre_context_close(tls->place);
@@ -167,7 +167,7 @@ static void establish(struct gy_tls *tls)
 		fail(tls, -ENOMEM);
 		return;
 	}
-	send_held(tls);
+	send_withheld(tls);
 	if (!tls->closing) {
 		gy_tls_session_get(tls, &session);
 		gyre_context_fire_event(tls->place, &gyre_type_gyre_tls_session, &session);
@@ -226,9 +226,9 @@ static void deliver(struct gy_tls *tls, struct gyre_buffer *plain)
 }
 
 /* The peer has ended its side; what it may still send is none of ours. */
-static void hear_bye(struct gy_tls *tls)
+static void end_input(struct gy_tls *tls)
 {
-	tls->heard_bye = true;
+	tls->peer_closed = true;
 	drop(&tls->in);
 	gy_channel_set_input(tls->channel, GY_INPUT_ENDED, 0);
 	gy_channel_ready(tls->channel);
@@ -249,7 +249,7 @@ static void wait(struct gy_tls *tls)
 
 static bool goes_on(const struct gy_tls *tls)
 {
-	return !tls->removed && !tls->failed && !tls->heard_bye && !is_ending(tls);
+	return !tls->removed && !tls->failed && !tls->peer_closed && !is_ending(tls);
 }
 
 static bool has_input(const struct gy_tls *tls)
@@ -263,32 +263,48 @@ static bool is_failure(int error)
 	       error != SSL_ERROR_ZERO_RETURN;
 }
 
-/* Whether it wants more input; else it has ended, or has more than is wanted. */
+enum read_step {
+	READ_ON,	  /* there may be more */
+	READ_NEEDS_INPUT, /* all that has come is read */
+	READ_WAITS,	  /* the channel does not want more now */
+};
+
+/* Decrypts as much as makes one buffer, and passes it on. */
+static enum read_step read_step(struct gy_tls *tls)
+{
+	struct gyre_buffer *plain;
+	int error;
+
+	if (!may_deliver(tls)) {
+		wait(tls);
+		return READ_WAITS;
+	}
+	error = gy_tls_decrypt(tls, &plain);
+	(void)gy_tls_flush(tls);
+	if (plain != NULL) {
+		deliver(tls, plain);
+	}
+	if (error == SSL_ERROR_WANT_READ && !has_input(tls)) {
+		return READ_NEEDS_INPUT;
+	}
+	/* The handler of what was delivered may have removed this one. */
+	if (goes_on(tls) && error == SSL_ERROR_ZERO_RETURN) {
+		end_input(tls);
+	} else if (goes_on(tls) && is_failure(error)) {
+		fail(tls, gy_tls_explain(tls));
+	}
+	return READ_ON;
+}
+
+/* Passes on all that can be decrypted. Returns whether more input is needed for the rest. */
 static bool read_plain(struct gy_tls *tls)
 {
-	while (goes_on(tls)) {
-		struct gyre_buffer *plain;
-		int error;
+	enum read_step step = READ_ON;
 
-		if (!may_deliver(tls)) {
-			wait(tls);
-			return false;
-		}
-		error = gy_tls_decrypt(tls, &plain);
-		(void)gy_tls_flush(tls);
-		if (plain != NULL) {
-			deliver(tls, plain);
-		}
-		if (error == SSL_ERROR_WANT_READ && !has_input(tls)) {
-			return goes_on(tls);
-		}
-		if (error == SSL_ERROR_ZERO_RETURN && goes_on(tls)) {
-			hear_bye(tls);
-		} else if (is_failure(error) && goes_on(tls)) {
-			fail(tls, gy_tls_explain(tls));
-		}
+	while (step == READ_ON && goes_on(tls)) {
+		step = read_step(tls);
 	}
-	return false;
+	return step == READ_NEEDS_INPUT && goes_on(tls);
 }
 
 /* Does what can be done with what is there. */
@@ -365,9 +381,9 @@ static void close_channel(struct gyre_handler_context *ctx)
 	if (tls->closing) {
 		return;
 	}
-	tls->closing = tls->held != NULL;
+	tls->closing = tls->withheld != NULL;
 	if (!tls->closing) {
-		say_bye(tls);
+		send_close(tls);
 		gyre_context_close(ctx);
 	}
 }
@@ -391,8 +407,8 @@ static void take_end(struct gy_tls *tls, const struct gyre_input_closed *event)
 		if (tls->half_close) {
 			gyre_context_fire_event(tls->place, &gyre_type_gyre_input_closed, event);
 		}
-		say_bye(tls);
-	} else if (!tls->heard_bye) {
+		send_close(tls);
+	} else if (!tls->peer_closed) {
 		complain_of_end(tls, -ECONNABORTED);
 		fail(tls, -ECONNABORTED);
 	} else if (tls->half_close) {
@@ -402,8 +418,8 @@ static void take_end(struct gy_tls *tls, const struct gyre_input_closed *event)
 	}
 }
 
-static void hear_event(struct gyre_handler_context *ctx, const struct gyre_type *type,
-		       const void *event)
+static void on_event(struct gyre_handler_context *ctx, const struct gyre_type *type,
+		     const void *event)
 {
 	struct gy_tls *tls = tls_of(ctx);
 
@@ -428,11 +444,11 @@ static int hold(struct gy_tls *tls, struct gyre_buffer *data)
 		gy_buffer_put(data);
 		return r;
 	}
-	if (tls->held == NULL) {
-		tls->held = data;
+	if (tls->withheld == NULL) {
+		tls->withheld = data;
 		return 0;
 	}
-	r = gyre_buffer_join(tls->held, data);
+	r = gyre_buffer_join(tls->withheld, data);
 	if (r < 0) {
 		gy_channel_fail(tls->channel, r);
 	}
@@ -443,7 +459,7 @@ static int write_bytes(struct gyre_handler_context *ctx, struct gyre_buffer *dat
 {
 	struct gy_tls *tls = tls_of(ctx);
 
-	if (tls->failed || tls->closing || tls->shutting || tls->said_bye ||
+	if (tls->failed || tls->closing || tls->shutting || tls->sent_close ||
 	    (tls->channel->state & GY_CHANNEL_NO_OUTPUT) != 0) {
 		gy_buffer_put(data);
 		return -EPIPE;
@@ -456,8 +472,8 @@ static void shut_down(struct gyre_handler_context *ctx)
 	struct gy_tls *tls = tls_of(ctx);
 
 	tls->shutting = true;
-	if (tls->held == NULL) {
-		say_bye(tls);
+	if (tls->withheld == NULL) {
+		send_close(tls);
 		gyre_context_shutdown(ctx);
 	}
 }
@@ -650,7 +666,7 @@ static const struct gyre_handler server = {
 	.removed = removed,
 	.active = active,
 	.read = read_bytes,
-	.event = hear_event,
+	.event = on_event,
 	.inactive = inactive,
 	.write = write_bytes,
 	.read_request = read_request,
@@ -664,7 +680,7 @@ static const struct gyre_handler client = {
 	.removed = removed,
 	.active = active,
 	.read = read_bytes,
-	.event = hear_event,
+	.event = on_event,
 	.inactive = inactive,
 	.write = write_bytes,
 	.read_request = read_request,

@@ -40,9 +40,9 @@ struct gy_tls {
 	struct gyre_handler_context *place;
 	struct gyre_tls_context *context; /* a reference */
 	SSL *ssl;
-	struct gyre_buffer *in;	  /* received, and not decrypted; NULL for none, as the next two */
-	struct gyre_buffer *out;  /* encrypted, and not with the channel */
-	struct gyre_buffer *held; /* written before the handshake was done */
+	struct gyre_buffer *in;	 /* received, and not decrypted; NULL for none, as the next two */
+	struct gyre_buffer *out; /* encrypted, and not with the channel */
+	struct gyre_buffer *withheld; /* written before the handshake was done */
 	struct gy_deferred deferred;
 	struct gy_timer timer; /* of the handshake */
 	uint64_t handshake_ns;
@@ -55,8 +55,8 @@ struct gy_tls {
 	bool failed;
 	bool closing;	  /* when what is held has gone; nothing more is taken or delivered */
 	bool shutting;	  /* likewise; nothing more is taken */
-	bool said_bye;	  /* close_notify, to the peer */
-	bool heard_bye;	  /* from it */
+	bool sent_close;  /* close_notify, to the peer */
+	bool peer_closed; /* from it */
 	bool requested;	  /* on a channel that reads on request: somebody waits for a read */
 	bool no_memory;	  /* OpenSSL was told so */
 	bool unknown_key; /* the client has offered one that this side does not have */
