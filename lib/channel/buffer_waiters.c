@@ -53,7 +53,8 @@ static uint32_t places(const struct gy_channels *channels)
 /* The next after @before. */
 static void join(struct gyre_channel *channel, struct gy_list *before)
 {
-	gy_assert(!channel->reset_watch.waiting);
+	gy_assert(!channel->reset_watch.waiting && !channel->receive.armed);
+	gy_assert((channel->state & GY_NO_READ_WAITS_FOR_BUFFER) == 0);
 	gy_channel_add_no_read(channel, GY_NO_READ_WAITS_FOR_BUFFER);
 	channel->channels->buffer_waiters.keep_reading += channel->keep_reading;
 	gy_list_append(before->next, &channel->waiter);
@@ -117,6 +118,7 @@ void gy_buffer_waiters_leave(struct gyre_channel *channel)
 {
 	struct gy_buffer_waiters *buffer_waiters = &channel->channels->buffer_waiters;
 
+	gy_assert((channel->state & GY_NO_READ_WAITS_FOR_BUFFER) != 0);
 	if (buffer_waiters->behind == &channel->waiter) {
 		buffer_waiters->behind = channel->waiter.previous;
 	}

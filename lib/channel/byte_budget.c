@@ -60,6 +60,7 @@ static void log_change(const struct gy_channels *channels, bool over)
 
 static void set_over(struct gy_channels *channels, bool over)
 {
+	gy_assert((channels->byte_budget.over != 0) != over);
 	gy_store_relaxed(&channels->byte_budget.over, over);
 	gy_count(&channels->counters.held_periods, over);
 	log_change(channels, over);
@@ -97,6 +98,7 @@ void gy_byte_budget_set(struct gyre_channel *channel, uint32_t *counted, size_t 
 {
 	uint32_t before = *counted;
 
+	gy_assert(bytes <= UINT32_MAX);
 	*counted = (uint32_t)bytes;
 	if (bytes > before) {
 		gy_byte_budget_charge(channel->channels, bytes - before);
@@ -133,6 +135,7 @@ void gy_byte_budget_set_frame(struct gyre_channel *channel, uint32_t *counted, s
 	if (bytes > *counted) {
 		fail_if_full(channel, bytes - *counted);
 	}
+	gy_assert(channel->frame_bytes >= *counted && (channel->state & GY_TRAIT_BUDGETED) != 0);
 	channel->frame_bytes += (uint32_t)bytes;
 	channel->frame_bytes -= *counted;
 	gy_byte_budget_set(channel, counted, bytes);

@@ -95,6 +95,7 @@ static void closed(struct gy_op *op, const struct gy_completion *completion)
 	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, control);
 
 	(void)completion; /* whatever it says, the descriptor is gone */
+	gy_assert(gy_channel_is_closed(channel));
 	gy_endpoint_closed(&channel->endpoint);
 	channel->kind->free(channel);
 }
@@ -135,6 +136,7 @@ void gy_channel_end(struct gyre_channel *channel, bool inactive, bool unregister
 	struct gyre_handler_context *head = &channel->pipeline.head.head;
 
 	gy_channel_set_stage(channel, GY_CHANNEL_CLOSED);
+	gy_assert(!channel->receive.armed && !channel->send.armed);
 	gy_linger_stop(channel);
 	gy_handshake_stop(channel);
 	gy_input_clear(channel);
@@ -184,6 +186,7 @@ static void shut_down(struct gy_op *op, const struct gy_completion *completion)
 	if (completion->result < 0 && completion->result != -ENOTCONN) {
 		gy_channel_fail(channel, completion->result);
 	}
+	gy_assert(channel->output.first == NULL);
 	gy_channel_set_output(channel, GY_OUTPUT_SHUTDOWN_DONE, 0);
 	gy_channel_ready(channel);
 }

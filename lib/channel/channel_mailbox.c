@@ -60,6 +60,7 @@ static void release(struct gy_channel_mailboxes *mailboxes, uint32_t slot)
 {
 	struct gy_channel_mailbox_slot *at = &mailboxes->slots[slot];
 
+	gy_assert(slot < mailboxes->used && at->mailbox != NULL);
 	at->mailbox = NULL;
 	at->generation = at->generation == UINT32_MAX ? 1 : at->generation + 1;
 	if (mailboxes->free_count++ == 0) {
@@ -289,6 +290,7 @@ static void deliver_notice(struct gy_channel_mailbox *mailbox, struct gyre_mail 
 	struct gy_home *home = channel->channels->home;
 	struct gy_stack *stack = channel->channels->stack;
 
+	gy_assert(stack != NULL && stack->home == home);
 	if ((channel->pipeline.mask & GY_ON_EVENT) == 0) {
 		warn_unhandled(mailbox, mail, "has .event");
 		gy_drop(home, mail, gy_channel_mailbox_address(mailbox), GYRE_DROP_UNHANDLED, 0);

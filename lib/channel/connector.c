@@ -209,6 +209,7 @@ void gy_connector_done(struct gyre_channel *channel)
 {
 	uint64_t handshake_ns = channel->connector->handshake_ns;
 
+	gy_assert(channel->unconnected && !gy_connector_ends(channel));
 	channel->unconnected = false;
 	/* In the place of the connector. */
 	channel->end = (struct gy_op){ .generation = channel->reset_watch.poll.generation };
@@ -224,6 +225,7 @@ void gy_connector_end(struct gyre_channel *channel)
 {
 	struct gy_connector *connector = channel->connector;
 
+	gy_assert(channel->unconnected && gy_channel_is_ending(channel));
 	gy_channel_set_reason(channel, -ECANCELED);
 	gy_channel_end(channel, false, !channel->dismissed);
 	if (connector->ops->failed != NULL) {

@@ -33,6 +33,7 @@ void gy_deferred_run_all(struct gyre_channel *channel)
 	while (!gy_list_empty(&now)) {
 		struct gy_deferred *deferred = gy_container_of(now.next, struct gy_deferred, item);
 
+		gy_assert(deferred->queued);
 		gy_deferred_drop(deferred);
 		deferred->run(deferred);
 	}

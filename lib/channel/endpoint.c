@@ -28,6 +28,7 @@ static void process_ready(struct gy_endpoints *endpoints, struct gy_stack *stack
 		if (!gy_fifo_empty(&ready)) {
 			gy_prefetch_write(ready.first);
 		}
+		gy_verify(endpoint->ready && !endpoint->away);
 		channels->home->steps++;
 		endpoint->ops->process(endpoint);
 	}
@@ -120,6 +121,7 @@ int gy_endpoint_add(struct gy_endpoint *endpoint, struct gy_house *house)
 			return -ENOMEM;
 		}
 	}
+	gy_assert(house->status != GY_HOUSE_FREE);
 	endpoint->owner = owner;
 	endpoint->ready = false;
 	endpoint->away = gy_house_is_away(house);
@@ -138,6 +140,7 @@ void gy_endpoint_closed(struct gy_endpoint *endpoint)
 
 	gy_assert(!endpoint->ready && !gy_list_empty(&endpoint->item));
 	gy_list_remove(&endpoint->item);
+	gy_assert(owner->count > 0);
 	owner->count--;
 	if (!endpoint->ops->of_actor) {
 		owner->channels->open--;

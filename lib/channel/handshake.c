@@ -45,6 +45,7 @@ int gy_handshake_start(struct gyre_channel *channel, uint64_t time_ns)
 	}
 	*handshake = (struct gy_handshake){ .channel = channel };
 	gy_timer_init(&handshake->timer, expired);
+	gy_assert(channel->handshake == NULL);
 	channel->handshake = handshake;
 	gy_channel_set_input(channel, GY_INPUT_AWAITED, 0);
 	if (!channel->unconnected) {

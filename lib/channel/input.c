@@ -68,6 +68,7 @@ static inline struct gy_page *take_page(struct gy_channels *channels,
 		gy_page_ref(page);
 		return page;
 	}
+	gy_assert(channels->pools.lent < channels->ring_pages_count);
 	channels->pools.lent++;
 	if (!channels->pages_are_shared) {
 		page->used = completion->result > 0 ? (uint32_t)completion->result : 0;
@@ -114,6 +115,7 @@ static void keep_wanted(struct gyre_channel *channel, struct gy_page *page, unsi
 
 void gy_input_received_page(struct gyre_channel *channel, struct gy_page *page, int32_t result)
 {
+	gy_assert(page->references == 1 && !page->of_ring && result <= (int32_t)page->bytes);
 	page->used = result > 0 ? (uint32_t)result : 0;
 	gy_sanitize_give(page->memory, page->used);
 	keep_wanted(channel, page, page->memory, result);

@@ -31,6 +31,7 @@ static void count_time(struct gyre_channel *channel, bool again)
 
 static void end(struct gyre_channel *channel)
 {
+	gy_assert(!channel->receive.armed);
 	gy_page_unref(&channel->channels->pools, channel->large_page);
 	channel->large_page = NULL;
 	channel->large_receive_streak = 0;

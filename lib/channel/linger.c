@@ -40,6 +40,7 @@ static void start_timer(struct gyre_channel *channel)
 	uint64_t check_ns = channel->channels->options.linger_ns / CHECKS;
 	uint64_t left_ns = channel->linger_end_ns - loop->now_ns;
 
+	gy_assert(channel->linger_end_ns >= loop->now_ns);
 	if ((channel->state & GY_INPUT_DRAINED) != 0 && check_ns > drain_check_ns) {
 		check_ns = drain_check_ns;
 	}
@@ -101,6 +102,7 @@ static bool is_quiet(const struct gyre_channel *channel)
 
 void gy_linger_watch(struct gyre_channel *channel)
 {
+	gy_assert((channel->state & GY_CHANNEL_DISCARDING) != 0 && !gy_channel_is_aborted(channel));
 	if (!gy_timer_is_started(&channel->linger)) {
 		channel->untaken_bytes = (uint32_t)gy_channel_untaken_bytes(channel);
 		channel->linger_end_ns =
@@ -111,6 +113,7 @@ void gy_linger_watch(struct gyre_channel *channel)
 
 bool gy_linger_is_over(struct gyre_channel *channel)
 {
+	gy_assert(gy_channel_stage(channel) == GY_CHANNEL_CLOSING);
 	if (channel->output.first == NULL && channel->zero_copies == NULL &&
 	    ((channel->state & GY_INPUT_PEER_ENDED) != 0 || channel->no_linger ||
 	     is_quiet(channel))) {

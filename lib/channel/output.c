@@ -89,6 +89,7 @@ int gy_output_withhold(struct gyre_channel *channel, size_t bytes)
 
 void gy_output_release(struct gyre_channel *channel, int error)
 {
+	gy_assert(channel->withheld_bytes <= GY_WATER_MARKS_BYTES_MAX);
 	channel->withheld_bytes = 0;
 	gy_write_promises_release(channel, error);
 	if ((channel->state & GY_OUTPUT_UNWRITABLE) == 0) {
@@ -304,6 +305,7 @@ static int send_many(struct gyre_channel *channel)
 	if (gather == NULL) {
 		return send_one(channel, &channel->output.first->first);
 	}
+	gy_assert((channel->state & GY_OUTPUT_GATHERED) == 0);
 	gy_gather_buffers(gather, channel->output.first);
 	if (gy_unlikely(channel->kind->send != NULL)) {
 		r = channel->kind->send(channel, gather->slices,
@@ -399,6 +401,7 @@ void gy_output_notify_items_sent(struct gyre_channel *channel)
 /* Takes what was sent off the queue. */
 static void consume(struct gyre_channel *channel, size_t count)
 {
+	gy_assert(count <= channel->output_bytes);
 	channel->output_bytes -= (uint32_t)count;
 	while (count > 0) {
 		struct gyre_buffer *buffer = channel->output.first;
@@ -408,6 +411,7 @@ static void consume(struct gyre_channel *channel, size_t count)
 			return;
 		}
 		count -= buffer->bytes;
+		gy_assert(channel->output_buffers > 0 && !gy_output_is_item(buffer));
 		channel->output.first = buffer->next;
 		channel->output_buffers--;
 		gy_buffer_put(buffer);

@@ -100,6 +100,7 @@ static struct gy_context *find(struct gy_pipeline *pipeline, const char *name)
 
 static void unlink_context(struct gy_pipeline *pipeline, struct gy_context *context)
 {
+	gy_assert(!context->removed && context != &pipeline->head && context != &pipeline->tail);
 	context->previous->next = context->next;
 	context->next->previous = context->previous;
 	context->mask = 0;

@@ -78,6 +78,7 @@ static void leave_list(struct gyre_channel *channel)
 {
 	struct gy_channels *channels = channel->channels;
 
+	gy_assert(channel->reset_watch.waiting);
 	channel->reset_watch.waiting = false;
 	gy_list_remove(&channel->waiter);
 	if (gy_list_empty(&channels->reset_watches.waiting)) {
@@ -146,6 +147,7 @@ void gy_reset_watch_start(struct gyre_channel *channel)
 		return;
 	}
 	reset_watch->reported = false;
+	gy_assert(!channel->receive.armed);
 	reset_watch->waiting = true;
 	reset_watch->since_ms = now_ms(channels);
 	gy_list_append(&channels->reset_watches.waiting, &channel->waiter);

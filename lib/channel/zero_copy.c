@@ -37,6 +37,7 @@ void gy_zero_copies_init(struct gy_channels *channels)
 
 static void hold_page(struct gy_zero_copy *copy, struct gy_page *page)
 {
+	gy_assert(copy->pages_count < GY_GATHER_SLICES);
 	gy_page_ref(page);
 	copy->pages[copy->pages_count++] = page;
 }
@@ -81,6 +82,7 @@ static void release(struct gy_zero_copy *copy)
 			gy_channel_ready(copy->channel); /* it may have waited for this */
 		}
 	}
+	gy_assert(channels->zero_copies_count > 0 && !copy->sending);
 	channels->zero_copies_count--;
 	gy_pool_put(&channels->zero_copies, copy);
 }

@@ -77,6 +77,7 @@ static int keep(struct gy_codec *codec, struct gyre_buffer *data)
 /* Takes the first @count bytes, which there are, out of what is kept. */
 static int take(struct gy_codec *codec, size_t count, struct gyre_buffer **ret_front)
 {
+	gy_assert(count > 0 && count <= codec->kept->bytes);
 	codec->scanned = 0;
 	codec->joined = 1; /* what is left is of the last read, if anything */
 	if (count == codec->kept->bytes) {
@@ -160,6 +161,7 @@ static bool deliver(struct gy_codec *codec, const struct gy_step *step)
 	struct gyre_channel *channel = codec->channel;
 	struct gyre_buffer *frame;
 
+	gy_assert(step->front + step->back <= step->bytes);
 	if (!may_deliver(codec)) {
 		codec->waiting = true;
 		gy_deferred_queue(channel, &codec->deferred);
@@ -235,6 +237,7 @@ static bool end_datagram(struct gy_codec *codec)
 
 static void dispose(struct gy_codec *codec)
 {
+	gy_assert(codec->removed && !codec->decoding);
 	gy_deferred_drop(&codec->deferred);
 	gy_buffer_queue_clear(&codec->behind);
 	drop_kept(codec);
@@ -248,6 +251,7 @@ static void hand_over(struct gy_codec *codec)
 	struct gyre_buffer *left = codec->kept;
 	struct gy_context *before = codec->context->previous;
 
+	gy_assert(codec->removed && codec->discard < left->bytes);
 	codec->kept = NULL;
 	gy_buffer_consume(left, (size_t)codec->discard);
 	while (before->removed) {

@@ -124,6 +124,7 @@ static void received_datagram(struct gy_datagram *datagram, const struct gy_comp
 
 	page->references = 1;
 	page->segment_bytes = 0;
+	gy_assert(datagrams->lent < datagrams->count);
 	datagrams->lent++;
 	if (gy_unlikely(!gy_ring_datagram(completion, &got)) ||
 	    (datagram->channel.state & GY_CHANNEL_DISCARDING) != 0 || !is_good(datagram, &got)) {

@@ -109,6 +109,7 @@ static inline size_t leave_queue(struct gy_datagram *datagram, struct gy_datagra
 	size_t cost = gy_datagram_cost(free_buffers(send), send->count);
 
 	gy_list_remove(&send->item);
+	gy_assert(cost <= channel->output_bytes);
 	channel->output_bytes -= (uint32_t)cost;
 	if (gy_likely((channel->state & (GY_TRAIT_BUDGETED | GY_EVENT_MAILBOX)) == 0)) {
 		return cost;
@@ -206,6 +207,7 @@ static void give_up(struct gy_datagram *datagram, const struct gyre_socket_addre
 {
 	struct gy_list *item = datagram->sends.next;
 
+	gy_assert(datagram->sends_count == 0);
 	while (item != &datagram->sends) {
 		struct gy_datagram_send *send = send_at(item);
 
@@ -262,6 +264,7 @@ static void sent(struct gy_op *op, const struct gy_completion *completion)
 	struct gy_channels *channels = channel->channels;
 	int32_t result = completion->result;
 
+	gy_assert(datagram->sends_count > 0);
 	datagram->sends_count--;
 	put_gather(datagram, send);
 	if (gy_likely(result >= 0)) {

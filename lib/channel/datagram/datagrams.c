@@ -104,6 +104,7 @@ static void page_returned(struct gy_buffer_pools *pools, struct gy_page *page)
 	struct gy_datagrams *datagrams =
 		gy_container_of(pools, struct gy_channels, pools)->datagrams;
 
+	gy_assert(datagrams->lent > 0 && page->of_datagrams);
 	datagrams->lent--;
 	gy_ring_buffer_return(pools->ring, page->number);
 	if (gy_unlikely(!gy_list_empty(&datagrams->waiters))) {

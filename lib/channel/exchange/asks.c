@@ -134,6 +134,7 @@ static void forget(struct gy_exchange *exchange, struct asked *asked)
 
 static void forget_late(struct gy_exchange *exchange, struct asked *asked)
 {
+	gy_assert(exchange->asks.late_count > 0);
 	exchange->asks.late_count--;
 	forget(exchange, asked);
 }
@@ -144,6 +145,7 @@ static void give_up(struct gy_exchange *exchange, struct asked *asked)
 
 	gy_mail_put(gy_exchange_home(exchange), asked->mail);
 	asked->mail = NULL;
+	gy_assert(asks->count > 0);
 	asks->count--;
 	asks->barrier = false;
 	gy_list_remove(&asked->link);
@@ -269,6 +271,7 @@ static struct asked *place(struct gy_exchange *exchange, struct gyre_mail *ask)
 
 static void end(struct gy_exchange *exchange, struct asked *asked)
 {
+	gy_assert(exchange->asks.count > 0);
 	exchange->asks.count--;
 	exchange->asks.barrier = false;
 	forget(exchange, asked);
@@ -345,6 +348,7 @@ void gy_asks_run(struct gy_exchange *exchange)
 	}
 	while (budget > 0 && may_write(exchange)) {
 		budget--;
+		gy_assert(asks->pending_count > 0);
 		asks->pending_count--;
 		write_ask(exchange, gy_mails_pop(&asks->pending));
 	}

@@ -85,6 +85,7 @@ static bool takes(struct gy_exchange *exchange, struct gyre_mail *ask)
 
 static void run(struct gy_exchange *exchange)
 {
+	gy_assert(!exchange->running && !exchange->closed);
 	exchange->running = true;
 	exchange->more = false;
 	gy_requests_run(exchange);

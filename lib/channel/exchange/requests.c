@@ -121,6 +121,7 @@ static void write_answer(struct gy_exchange *exchange, struct request *request)
 
 	gy_list_remove(&request->link);
 	discard(exchange, request);
+	gy_assert(exchange->requests.count > 0);
 	exchange->requests.count--;
 	exchange->requests.barrier = false;
 	gy_count(&home->counters.handled, 1);
@@ -241,6 +242,7 @@ static void begin(struct gy_exchange *exchange)
 	struct request *request = request_of(requests->pending.next);
 	struct gyre_mail *mail = request->mail;
 
+	gy_assert(requests->pending_count > 0 && !requests->barrier);
 	if (gy_table_add(&requests->unanswered, &home->parts, &request->item) < 0) {
 		gy_channel_fail(exchange->mailbox->channel, -ENOMEM);
 		return;

@@ -66,6 +66,7 @@ static void read_page(struct gy_op *op, const struct gy_completion *completion)
 	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, receive);
 	struct gy_page *page = channel->pipe->page;
 
+	gy_assert(page != NULL && !channel->pipe->multishot);
 	channel->pipe->page = NULL;
 	gy_input_received_page(channel, page, completion->result);
 	received(op, completion);

@@ -76,6 +76,7 @@ static void drop(struct gyre_channel *channel, struct gyre_buffer *buffer)
 {
 	const struct region *region = region_of(buffer);
 
+	gy_assert(channel->region_bytes >= region->left + region->piped);
 	channel->region_bytes -= region->left + region->piped;
 	end(channel, buffer, channel->reason < 0 ? channel->reason : -ECANCELED);
 }
@@ -107,6 +108,7 @@ static void filled(struct gy_op *op, const struct gy_completion *completion)
 	if (result > 0) {
 		region->piped = (uint32_t)result;
 		region->offset += (uint32_t)result;
+		gy_assert((uint32_t)result <= region->left);
 		region->left -= (uint32_t)result;
 	}
 	gy_output_send_ended(channel, result == 0 ? -ENODATA : result);
@@ -130,6 +132,7 @@ static void emptied(struct gy_op *op, const struct gy_completion *completion)
 	region->has_room = false;
 	if (result > 0) {
 		gy_count(&channel->channels->counters.bytes_sent, (uint32_t)result);
+		gy_assert((uint32_t)result <= region->piped);
 		region->piped -= (uint32_t)result;
 		channel->region_bytes -= (uint32_t)result;
 		if (region->piped == 0 && region->left == 0) {

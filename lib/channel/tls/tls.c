@@ -70,6 +70,7 @@ static void stop(struct gy_tls *tls, int reason)
 
 static void dispose(struct gy_tls *tls)
 {
+	gy_assert(tls->removed && tls->busy == 0);
 	stop(tls, -ECANCELED);
 	drop(&tls->out);
 	SSL_free(tls->ssl);
@@ -86,6 +87,7 @@ static void enter(struct gy_tls *tls)
 
 static void leave(struct gy_tls *tls)
 {
+	gy_assert(tls->busy > 0);
 	if (--tls->busy == 0 && tls->removed) {
 		dispose(tls);
 	}
@@ -161,6 +163,7 @@ static void establish(struct gy_tls *tls)
 {
 	struct gyre_tls_session session;
 
+	gy_assert(!tls->established && !tls->failed && tls->busy > 0);
 	tls->established = true;
 	gy_timer_stop(&loop_of(tls)->wheel, &tls->timer);
 	if (gy_tls_session_keep(tls) < 0) {
@@ -218,6 +221,7 @@ static void deliver(struct gy_tls *tls, struct gyre_buffer *plain)
 		gy_buffer_put(plain);
 		return;
 	}
+	gy_assert(tls->established && !tls->failed);
 	tls->requested = false;
 	if ((tls->channel->state & GY_INPUT_MANUAL) != 0) {
 		gy_channel_add_no_read(tls->channel, GY_NO_READ_NOT_ASKED);
