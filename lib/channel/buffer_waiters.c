@@ -21,6 +21,7 @@
 #include "channel/buffer_waiters.h"
 
 #include "channel/channel.h"
+#include "channel/input.h"
 
 enum {
 	LONG_ROUNDS = 128, /* then it is looked at again */

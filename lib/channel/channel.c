@@ -4,14 +4,13 @@
  * close. Before it comes what linger.c tells of.
  */
 #include "channel/channel.h"
+#include "channel/input.h"
 
 #include <errno.h>
 #include <sys/socket.h>
 
 #include "actor/stack.h"
-#include "channel/handshake.h"
 #include "channel/output.h"
-#include "channel/unix_stream.h"
 #include "channel/water_marks.h"
 #include "channel/zero_copy.h"
 
@@ -175,7 +174,9 @@ static bool stop_operations(struct gyre_channel *channel)
 		}
 	}
 	stopped = gy_reset_watch_stop(channel) && stopped;
-	stopped = gy_unix_stream_stop(channel) && stopped;
+	if (channel->kind->stop != NULL) {
+		stopped = channel->kind->stop(channel) && stopped;
+	}
 	return stopped && !channel->send.armed && !channel->control.armed;
 }
 
@@ -430,7 +431,7 @@ const struct gy_channel_kind gy_stream_kind = {
 
 static const struct gy_channel_kind *kind_of(int fd)
 {
-	return gy_ring_is_local(fd) ? &gy_local_kind : &gy_stream_kind;
+	return gy_ring_is_local(fd) ? &gy_unix_stream_kind : &gy_stream_kind;
 }
 
 void gy_channel_become_stream(struct gyre_channel *channel)

@@ -54,6 +54,8 @@ struct gy_channel_kind {
 	int (*start)(struct gyre_channel *channel);
 	/* Arms the receive; likewise. NULL only while it is not connected. */
 	int (*receive)(struct gyre_channel *channel);
+	/* The channel is to be closed: tells operations of the kind to end. Whether they have. */
+	bool (*stop)(struct gyre_channel *channel);
 	/* Arms one read; NULL where others do not wait for the same buffers. */
 	int (*receive_once)(struct gyre_channel *channel);
 	/* Tells the peer that no more comes, by the control operation, whose function is set;
@@ -339,37 +341,25 @@ void gy_linger_watch(struct gyre_channel *channel);
 /* Whether a channel that is closing may be closed now; else it is watched. */
 bool gy_linger_is_over(struct gyre_channel *channel);
 
-/* ---- input.c ---- */
+/* ---- handshake.c ---- */
 
-/* Whether there is a use for input, be it only to throw it away. */
-static inline bool gy_input_is_wanted(const struct gyre_channel *channel)
-{
-	uint32_t state = channel->state;
+/* Lets the time run, before handlers are added; 0 is without end. -ENOMEM. */
+int gy_handshake_start(struct gyre_channel *channel, uint64_t time_ns);
+/* A channel that was not connected then is so now: the time runs from here on. */
+void gy_handshake_connected(struct gyre_channel *channel, uint64_t time_ns);
+/* The handshake is over, or the channel is. Phase 2. */
+void gy_handshake_stop(struct gyre_channel *channel);
 
-	if (gy_likely((state & GY_CHANNEL_DISCARDING) == 0)) {
-		return (state & GY_CHANNEL_NO_RECEIVE) == 0;
-	}
-	return (state & GY_CHANNEL_NO_DISCARD) == 0 && !gy_channel_is_aborted(channel);
-}
-/* Whether input waits that handlers may have now. */
-static inline bool gy_input_is_deliverable(const struct gyre_channel *channel)
-{
-	return channel->input.first != NULL && (channel->state & GY_CHANNEL_NO_DELIVERY) == 0;
-}
-/* A completion of a receive. */
-void gy_input_received(struct gy_op *op, const struct gy_completion *completion);
-/* The same, before it, where @page, which is taken, was received into, and none of the ring's. */
-void gy_input_received_page(struct gyre_channel *channel, struct gy_page *page, int32_t result);
-void gy_input_init(struct gyre_channel *channel);
-/* Frees what handlers have not had. */
-void gy_input_clear(struct gyre_channel *channel);
-/* Gives the handlers what has been received, as far as they may have it now. */
-void gy_input_deliver(struct gyre_channel *channel);
-/* Arms, or disarms, the receive as the flags say; -EAGAIN when the ring has no room for it. */
-int gy_input_update_receive(struct gyre_channel *channel);
-/* What is armed ends, and is armed anew in the way that the kind says by then. */
-void gy_input_renew(struct gyre_channel *channel);
-/* Sees to it that nothing is received any more; whether that is so already. */
-bool gy_input_stop(struct gyre_channel *channel);
+/* ---- unix_stream.c ---- */
+
+extern const struct gy_channel_kind gy_unix_stream_kind;
+
+/* ---- large_receive.c ---- */
+
+/*
+ * @bytes have come at once to a channel that reads all it gets, and frees it at once. If that goes
+ * on to be much the channel receives into a page of its own. Phase 2.
+ */
+void gy_large_receive_update(struct gyre_channel *channel, size_t bytes);
 
 #endif

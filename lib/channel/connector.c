@@ -16,7 +16,8 @@
 #include <string.h>
 
 #include "actor/stack.h"
-#include "channel/handshake.h"
+#include "channel/channel.h"
+#include "channel/input.h"
 #include "channel/output.h"
 
 /* ---- orders ---- */

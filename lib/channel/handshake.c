@@ -5,7 +5,6 @@
  *
  * A channel without such a time, or whose handshake is over, has nothing of this but a pointer.
  */
-#include "channel/handshake.h"
 
 #include <errno.h>
 

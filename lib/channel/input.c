@@ -15,7 +15,7 @@
 #include <errno.h>
 
 #include "channel/channel.h"
-#include "channel/handshake.h"
+#include "channel/input.h"
 #include "ring/sanitize.h"
 
 /* Whether the ring's pages are scarce, or become so while this channel has its share queued. */

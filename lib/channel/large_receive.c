@@ -8,8 +8,8 @@
  * page all the time. So one does this from when several pages of the ring in a row were full until
  * little has come several times.
  */
-#include "channel/large_receive.h"
-
+#include "channel/channel.h"
+#include "channel/input.h"
 #include "channel/output.h"
 #include "ring/sanitize.h"
 

@@ -7,11 +7,11 @@
  * A channel that is told of the end by its receive needs the poll no more; as every operation it is
  * over before the channel is closed.
  */
-#include "channel/unix_stream.h"
 
 #include <poll.h>
 
 #include "channel/channel.h"
+#include "channel/input.h"
 #include "channel/output.h"
 
 static const struct gy_channel_kind ending_kind;
@@ -39,33 +39,10 @@ static int receive(struct gyre_channel *channel)
 	return r < 0 ? r : gy_ring_receive(ring, &channel->receive, channel->endpoint.fd);
 }
 
-/* One whose end has been seen, or that is being closed. */
-static const struct gy_channel_kind ending_kind = {
-	.name = "Unix stream at its end",
-	.type = GY_CHANNEL_UNIX_STREAM,
-	.start = gy_output_start,
-	.receive = gy_stream_receive_once,
-	.receive_once = gy_stream_receive_once,
-	.free = gy_stream_free,
-};
-
-const struct gy_channel_kind gy_local_kind = {
-	.name = "Unix stream",
-	.type = GY_CHANNEL_UNIX_STREAM,
-	.start = gy_output_start,
-	.receive = receive,
-	.receive_once = gy_stream_receive_once,
-	.free = gy_stream_free,
-};
-
-bool gy_unix_stream_stop(struct gyre_channel *channel)
+/* The channel is to be closed: the poll is told to end. */
+static bool stop(struct gyre_channel *channel)
 {
-	bool ending = channel->kind == &ending_kind;
-
-	if (channel->kind != &gy_local_kind && !ending) {
-		return true;
-	}
-	if (channel->end.armed && !ending) {
+	if (channel->end.armed && channel->kind != &ending_kind) {
 		if (gy_ring_cancel(channel->channels->pools.ring, &channel->end) == 0) {
 			channel->kind = &ending_kind;
 		} else {
@@ -74,3 +51,24 @@ bool gy_unix_stream_stop(struct gyre_channel *channel)
 	}
 	return !channel->end.armed;
 }
+
+/* One whose end has been seen, or that is being closed. */
+static const struct gy_channel_kind ending_kind = {
+	.name = "Unix stream at its end",
+	.type = GY_CHANNEL_UNIX_STREAM,
+	.start = gy_output_start,
+	.receive = gy_stream_receive_once,
+	.receive_once = gy_stream_receive_once,
+	.stop = stop,
+	.free = gy_stream_free,
+};
+
+const struct gy_channel_kind gy_unix_stream_kind = {
+	.name = "Unix stream",
+	.type = GY_CHANNEL_UNIX_STREAM,
+	.start = gy_output_start,
+	.receive = receive,
+	.receive_once = gy_stream_receive_once,
+	.stop = stop,
+	.free = gy_stream_free,
+};

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "channel/large_receive.h"
+#include "channel/channel.h"
 #include "remote/link.h"
 #include "remote/link_handshake.h"
 #include "remote/node.h"

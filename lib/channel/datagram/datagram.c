@@ -6,6 +6,7 @@
  */
 #include "channel/datagram/datagram.h"
 #include "actor/stack.h"
+#include "channel/input.h"
 
 #include <errno.h>
 

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "channel/input.h"
 #include "channel/output.h"
 
 static bool has_output_fd(const struct gyre_channel *channel)

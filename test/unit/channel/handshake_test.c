@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "channel/handshake.h"
+#include "channel/channel.h"
 
 #include "codec/codec_rig.h"
 #include "rig.h"

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "channel/large_receive.h"
+#include "channel/channel.h"
 #include "rig.h"
 
 enum { TIMES_MAX = 64, MANY_BYTES = 8 << 20 };
