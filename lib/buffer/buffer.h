@@ -29,7 +29,8 @@ struct gy_slice {
 	struct gy_page *page; /* NULL in the first slice of an empty buffer */
 	struct gy_slice *next;
 	uint32_t count; /* not 0, except there */
-	uint32_t peer;	/* in the first slice, of the whole buffer: see peers.h; else 0 */
+	uint32_t peer;	/* in the first slice, the address of the whole buffer (address_table.h);
+			   else 0 */
 };
 
 struct gyre_buffer {
@@ -39,7 +40,7 @@ struct gyre_buffer {
 	struct gyre_buffer *next; /* in a queue */
 	size_t bytes;
 #if GY_ASSERT_LEVEL >= 2
-	/* Who had it last: see buffer_leaks.c. */
+	/* The last owner: see buffer_leaks.c. */
 	const struct gy_class_info *class_info; /* of the actor; NULL while nobody has had it */
 	char reader[GY_READER_BYTES];		/* the handler; empty for the actor itself */
 #endif
@@ -188,7 +189,7 @@ int gy_buffer_add_slice(struct gyre_buffer *buffer, const struct gy_slice *slice
 void gy_buffer_truncate(struct gyre_buffer *buffer, size_t bytes);
 /* The bytes of a number, as they stand in a buffer. */
 void gy_number_put(unsigned char *to, size_t bytes, enum gyre_byte_order order, uint64_t value);
-/* The same of one of variable length; returns how many. */
+/* Writes a number of variable length; returns how many bytes. */
 size_t gy_varint_put(unsigned char *to, uint64_t value);
 /*
  * Room for @count bytes, no more than a page of the pool has, that lie together: they are the end
@@ -196,8 +197,8 @@ size_t gy_varint_put(unsigned char *to, uint64_t value);
  */
 unsigned char *gy_buffer_extend(struct gyre_buffer *buffer, uint32_t count);
 /*
- * The same with as much room as there is behind the last byte, if that is not little, or as a page
- * of the pool has; how much in @ret_count.
+ * Extends by the room behind the last byte, if that is not little, else by a page of the pool;
+ * @ret_count says how much.
  */
 unsigned char *gy_buffer_extend_most(struct gyre_buffer *buffer, uint32_t *ret_count);
 /* Takes back what of the room that was had last is not needed, so that it may be had again. */

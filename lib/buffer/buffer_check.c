@@ -6,14 +6,14 @@
 
 #if GY_ASSERT_LEVEL >= 2
 
-/* What of a page may be in slices: the room before its begin too, where a header goes. */
+/* Slices may also use the room before the begin of a page, where headers go. */
 static void check_slice(const struct gy_slice *slice)
 {
 	const struct gy_page *page = slice->page;
 
 	gy_assert(slice->count > 0);
 	gy_assert(page->references > 0);
-	/* Who provides pages for datagrams, or for several receives each, knows their ends. */
+	/* The providers of these pages know their ends. */
 	if (!gy_page_is_kernel_provided(page)) {
 		size_t head = page->is_foreign ? 0 : gy_page_head_bytes(page);
 

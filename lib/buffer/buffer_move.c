@@ -1,12 +1,10 @@
-/*
- * What moves bytes from one buffer to another. Slices go over; the bytes stay where they are.
- */
+/* Moving bytes from one buffer to another. Slices move; the bytes stay where they are. */
 #include <errno.h>
 #include <string.h>
 
 #include "buffer/buffer.h"
 
-/* An empty one of the same loop, which counts as had by who has @buffer; NULL without memory. */
+/* An empty buffer of the same loop and the same owner; NULL without memory. */
 static struct gyre_buffer *get_like(const struct gyre_buffer *buffer)
 {
 	struct gyre_buffer *other = gy_buffer_get(buffer->pools);

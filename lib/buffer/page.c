@@ -11,7 +11,7 @@
 #include "base/poison.h"
 #include "buffer/pools.h"
 
-/* What stands behind the head of a page of the pool or of the heap. */
+/* The memory behind the head of a page of the pool or of the heap. */
 static inline unsigned char *room_of_page(struct gy_page *page)
 {
 	return (unsigned char *)(page + 1);

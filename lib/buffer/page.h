@@ -47,7 +47,7 @@ struct gy_foreign {
 
 /* A page of the pool with one reference and nothing in it; NULL when there is no memory. */
 struct gy_page *gy_page_get(struct gy_buffer_pools *pools);
-/* The same with room for at least @bytes. */
+/* A page with room for at least @bytes; of the pool if that has so much. */
 struct gy_page *gy_page_get_of(struct gy_buffer_pools *pools, uint32_t bytes);
 /*
  * A page with one reference that is @count bytes of @memory; @release is called on this loop, with
@@ -58,7 +58,7 @@ struct gy_page *gy_page_of_memory(struct gy_buffer_pools *pools, const void *mem
 /* The last slice is gone. */
 void gy_page_return(struct gy_buffer_pools *pools, struct gy_page *page);
 
-/* Whether the kernel receives into it, so that who keeps it keeps it from others. */
+/* Whether the kernel receives into the page, so that keeping it keeps it from others. */
 static inline bool gy_page_is_kernel_provided(const struct gy_page *page)
 {
 	return page->of_ring || page->of_datagrams;

@@ -26,8 +26,10 @@ struct gy_buffer_pools {
 	struct gy_address_table addresses;
 	uint32_t lent; /* pages of the ring that only buffers have, and the kernel no longer has */
 
-	/* Those who wait for a receive buffer, in the order of their turns; items are the floor's
-	 * above, which @available tells that the ring has one more. */
+	/*
+	 * The queue for receive buffers, in the order of service. The items belong to the floor
+	 * above, which @available tells that the ring has another buffer.
+	 */
 	struct gy_list waiting;
 	void (*available)(struct gy_buffer_pools *pools);
 	/* The last slice of a page of the ring's datagram buffers is gone. */

@@ -1,7 +1,7 @@
 /*
- * Shared bytes: a count and the bytes behind it, in one allocation. Whoever has a reference may
- * take another one without any order; the last to let go must see all that others did before they
- * did.
+ * Shared bytes: a count and the bytes behind it, in one allocation. A holder of a reference may
+ * take another one without any memory order; the thread that drops the last one must see all that
+ * others did before they dropped theirs.
  */
 #include <gyre/bytes.h>
 

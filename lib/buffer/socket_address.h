@@ -24,7 +24,7 @@ void gy_socket_address_set(struct gyre_socket_address *address, int type,
 			   const struct sockaddr *from, socklen_t bytes);
 void gy_socket_address_set_port(struct gyre_socket_address *address, uint16_t port);
 
-/* What a socket is bound to, or connected with; a negative errno. */
+/* The address that a socket is bound to, or connected with; a negative errno. */
 int gy_socket_address_of(int fd, struct gyre_socket_address *ret_address);
 int gy_socket_address_of_peer(int fd, struct gyre_socket_address *ret_address);
 

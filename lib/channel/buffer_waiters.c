@@ -1,22 +1,22 @@
 /*
- * Turns at receive buffers. Those that receives share are few, so that what has come is passed on
- * while it is in the cache; so at times there are more channels with something to receive than
+ * Rounds at receive buffers. Buffers that receives share are few, so that bytes are passed on while
+ * they are in the cache; so at times more channels have something to receive than there are
  * buffers. Then a receive finds none and ends, and its channel joins a queue.
  *
- * From each system call on there are buffers again, and the first in the queue receive anew. While
- * others wait each receives once and goes to the end of the queue, be there more to come or not:
- * multishot, it would overtake those that wait with what comes next; and of one that does so since
- * before anybody waited the receive is cancelled when it brings something. So all wait as long as
- * each other. Some have nothing to receive; that they had a turn must not hold up those behind
- * them, so the loop does not sleep while anybody waits and there are buffers.
+ * After each system call there are buffers again, and a round begins: the first channels of the
+ * queue receive anew. While others wait each receives once and goes to the end of the queue, even
+ * if more is to come: a multishot receive would overtake the waiters with its next bytes. A
+ * multishot receive that was armed before anybody waited is cancelled when it brings something. So
+ * all wait equally long. A channel may have nothing to receive, and must not hold up those behind
+ * it; so the loop does not sleep while channels wait and there are buffers.
  *
- * Three exceptions. Who has its turn and finds that the one before it took all goes back to its
- * place. Whose receive was cut short by the end of the buffer has the rest at once, lest a request
- * wait twice. And who has more to receive than a buffer holds receives all there is in each of its
- * next turns, has each for itself, and several in a row: much that comes from one peer costs least
- * when it is passed on together. But none in a row while somebody waits who reads whatever its
- * output does (keep_reading): what comes there may be what lets others go on, as the credit of a
- * link does.
+ * There are three exceptions. A channel that was served, and finds that others took all buffers,
+ * goes back to its place. A channel whose receive was cut short by the end of a buffer gets the
+ * rest at once, so that a request does not wait twice. A channel that has more to receive than a
+ * buffer holds receives all there is in each of its next rounds, has each of them for itself, and
+ * has several in a row: much that comes from one peer costs least when it is passed on together. It
+ * has none in a row while a channel waits that reads whatever its output does (keep_reading): its
+ * bytes may be the ones that let others go on, such as the credit of a link.
  */
 #include "channel/buffer_waiters.h"
 
@@ -28,7 +28,7 @@ enum {
 	ROUNDS_IN_A_ROW = 16,
 };
 
-/* A turn goes from one call of the kernel to the next. */
+/* A round goes from one call of the kernel to the next. */
 static struct gy_buffer_waiters *this_round(struct gy_channels *channels)
 {
 	struct gy_buffer_waiters *buffer_waiters = &channels->buffer_waiters;
@@ -191,7 +191,7 @@ static uint32_t serve(struct gyre_channel *channel)
 	return receive_short(channel) ? 1 : 0;
 }
 
-/* The system call that ends the turn must not wait. */
+/* The system call that ends the round must not wait. */
 static void go_on(struct gy_channels *channels)
 {
 	if (!channels->buffer_waiters.goes_on) {

@@ -15,15 +15,15 @@
 struct gyre_channel;
 struct gy_channels;
 
-/* Of a loop. */
+/* The waiters of one loop. */
 struct gy_buffer_waiters {
 	struct gy_list
 		*waiting; /* channels with GY_NO_READ_WAITS_FOR_BUFFER, in the pools of buffers */
 	struct gy_list *behind; /* the last of those that go before the rest, or @waiting */
-	uint64_t enters;	/* calls of the kernel when the turn began */
+	uint64_t enters;	/* calls of the kernel when the round began */
 	uint32_t taken;		/* so many receive again in it */
 	uint32_t keep_reading;	/* so many of those that wait have that option */
-	struct gy_later later;	/* the next turn, be there completions or not */
+	struct gy_later later;	/* the next round, be there completions or not */
 	bool goes_on;		/* that is queued */
 };
 

@@ -1,21 +1,20 @@
 /*
- * The limit on what all channels hold together: output that the kernel has not taken, input that
- * handlers have not been given, and what codecs keep of frames that are not complete. Each loop has
- * its share of it, and counts for itself; there is no number that loops would fight over. The
- * parts of files that are to be sent take no memory, and do not count.
+ * The limit on the bytes that all channels hold together: output that the kernel has not taken,
+ * input that handlers have not been given, and incomplete frames that codecs keep. Each loop has
+ * its share of the limit and counts for itself; loops do not fight over one number. Parts of files
+ * that are to be sent take no memory, and do not count.
  *
- * Over three quarters of its share a loop stops reading on its channels that read by themselves,
- * and all output becomes unwelcome: channels are not writable, and writes that can wait are
- * refused. It goes on below half. Handlers that heed neither find the share's end: the channel that
- * would pass it is closed.
+ * Over three quarters of its share a loop stops reading on the channels that read by themselves,
+ * and all its channels become unwritable: writes that can wait are refused. Below half it goes on.
+ * Handlers that heed neither find the end of the share: the channel that would exceed it is closed.
  *
- * What is held must be able to go, or too much would be for ever. So what has been received is
- * delivered all the same, unless the channel's own output stands against it; and a channel that
- * holds part of a frame reads on, up to the share's end. A peer that neither goes on with its frame
- * nor takes its output is for the idle handler to end, which counts the time of both.
+ * Held bytes must be able to go, or the state would last for ever. So received bytes are delivered
+ * all the same, unless the channel's own output stands against it; and a channel that holds part of
+ * a frame reads on, up to the end of the share. A peer that neither completes its frame nor takes
+ * its output is for the idle handler to end, which counts the time of both.
  *
- * Who has no limit pays nothing: a channel counts only with GY_TRAIT_BUDGETED, which is looked for
- * together with other flags that are seldom set.
+ * Without a limit nothing is paid: a channel counts only with GY_TRAIT_BUDGETED, which is tested
+ * together with other bits that are seldom set.
  */
 #include "channel/byte_budget.h"
 
@@ -155,8 +154,8 @@ bool gy_byte_budget_fits(const struct gy_channels *channels, uint64_t bytes)
 }
 
 /*
- * What finds no room must find it when it goes on again. So no more than half may be written at
- * once: where that does not fit, too much is held already, and will become less.
+ * A write that is told to try again must succeed at some time. So a write may be no larger than
+ * half of the share: if it does not fit, too much is held already, and that will shrink.
  */
 int gy_byte_budget_check_write(struct gyre_channel *channel, size_t bytes)
 {

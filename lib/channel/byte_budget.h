@@ -1,6 +1,4 @@
-/*
- * What the channels of one loop hold, all together: see byte_budget.c.
- */
+/* The bytes that the channels of one loop hold together: see byte_budget.c. */
 #ifndef GY_CHANNEL_BYTE_BUDGET_H
 #define GY_CHANNEL_BYTE_BUDGET_H
 
@@ -17,7 +15,7 @@ struct gy_byte_budget {
 	uint32_t over; /* too much is held, and has not become much less since */
 };
 
-/* What the channels of this loop may hold; 0 for no limit. Any thread. */
+/* The most bytes that the channels of this loop may hold; 0 for no limit. Any thread. */
 uint64_t gy_byte_budget_max(const struct gy_channels *channels);
 /*
  * Counts bytes in and out, of channels with GY_TRAIT_BUDGETED alone. Any phase: it runs no user's
@@ -27,13 +25,13 @@ void gy_byte_budget_charge(struct gy_channels *channels, uint64_t bytes);
 void gy_byte_budget_release(struct gy_channels *channels, uint64_t bytes);
 /* Makes what is counted of something, *@counted, the number of bytes that it has now. */
 void gy_byte_budget_set(struct gyre_channel *channel, uint32_t *counted, size_t bytes);
-/* The same of a frame that is not complete; a channel that may not have so much is closed. */
+/* Counts a frame that is not complete; a channel for which that is too much is closed. */
 void gy_byte_budget_set_frame(struct gyre_channel *channel, uint32_t *counted, size_t bytes);
 /* Whether so many more are within the share. */
 bool gy_byte_budget_fits(const struct gy_channels *channels, uint64_t bytes);
-/* One more channel is closed, for @bytes that are not: counts and logs that. */
+/* Counts and logs that a channel is closed because @bytes more do not fit. */
 void gy_byte_budget_log_closed(struct gyre_channel *channel, uint64_t bytes);
-/* Whether a write that can wait is to be refused: 0, -EAGAIN, -EMSGSIZE. */
+/* Checks a write that can wait: 0, -EAGAIN, -EMSGSIZE. */
 int gy_byte_budget_check_write(struct gyre_channel *channel, size_t bytes);
 
 #endif

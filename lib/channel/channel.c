@@ -1,7 +1,7 @@
 /*
- * The life of a channel: opened by its worker, processed after completions and calls, and closed by
- * the operation rule: cancel what is under way, wait for its final completions, tell the handlers,
- * close. Before it comes what linger.c tells of.
+ * The life of a channel. Its actor opens it, and processes it after completions and calls. A
+ * channel that ends cancels its operations, waits for their final completions, tells its handlers,
+ * and closes the descriptor. A channel that closes in good order lingers first; see linger.c.
  */
 #include "channel/channel.h"
 #include "channel/input.h"
@@ -129,7 +129,7 @@ void gy_channel_close(struct gyre_channel *channel)
 	}
 }
 
-/* Then nobody can reach the channel any more. */
+/* Afterwards nobody can reach the channel any more. */
 void gy_channel_end(struct gyre_channel *channel, bool inactive, bool unregistered)
 {
 	struct gyre_handler_context *head = &channel->pipeline.head.head;
@@ -260,7 +260,7 @@ static void update_slow(struct gyre_channel *channel)
 	}
 }
 
-/* What there may be to tell besides input; no more of it comes in this run. */
+/* Notifies of everything but input; no more input is delivered in this run. */
 static void notify_slow(struct gyre_channel *channel)
 {
 	if (channel->mailbox != NULL) {
@@ -274,7 +274,7 @@ static void notify_slow(struct gyre_channel *channel)
 	}
 }
 
-/* What comes before input, and seldom. Whether there is anything else. */
+/* Rare work that comes before input. Returns whether the run goes on. */
 static GY_COLD bool notify_before_input(struct gyre_channel *channel)
 {
 	if (gy_channel_is_closed(channel)) {
@@ -322,7 +322,7 @@ bool gy_channel_notify_handlers(struct gyre_channel *channel)
 	return true;
 }
 
-/* What there may be to do besides delivering and sending. */
+/* The end of a run that has more to do than to deliver and to send. */
 static void finish_slow(struct gyre_channel *channel)
 {
 	notify_rest(channel);
@@ -370,7 +370,7 @@ void gy_channel_abort(struct gy_endpoint *endpoint, int reason)
 	gy_channel_fail(gy_container_of(endpoint, struct gyre_channel, endpoint), reason);
 }
 
-/* One that reads only on request may: somebody has thought of what it takes. */
+/* A channel that reads on request goes on: its program has decided how much it takes. */
 void gy_channel_set_busy(struct gy_endpoint *endpoint, bool busy)
 {
 	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
@@ -507,7 +507,7 @@ static int add_handlers(struct gyre_channel *channel, struct gy_stack *stack,
 	return r < 0 ? r : 0;
 }
 
-/* Whatever its loop goes through holds for a channel that comes later too. */
+/* A channel that is opened late takes part in the state of its loop. */
 static void follow_loop(struct gyre_channel *channel)
 {
 	struct gy_channels *channels = channel->channels;

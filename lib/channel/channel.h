@@ -1,10 +1,10 @@
 /*
- * The channel: a connected socket, its two operations and what waits on either side of them.
+ * The channel: a connected socket, its receive and its send, and the queues on either side of them.
  *
- * Completions, in phase 1, only append to the input and take off the output; all that handlers hear
- * of happens in phase 2, when the channel is processed. A call of a user or a completion sets
- * flags; what follows from them is worked out in one place, settle() in channel.c, after the
- * handlers have returned.
+ * Completions, in phase 1, only append to the input and take bytes off the output. Handlers run in
+ * phase 2, when the channel is processed. Calls of the program and completions change the state
+ * (channel_state.h); its consequences for the operations are worked out in one place, update_slow()
+ * in channel.c, after the handlers have returned.
  */
 #ifndef GY_CHANNEL_CHANNEL_H
 #define GY_CHANNEL_CHANNEL_H
@@ -54,7 +54,10 @@ struct gy_channel_kind {
 	int (*start)(struct gyre_channel *channel);
 	/* Arms the receive; likewise. NULL only while it is not connected. */
 	int (*receive)(struct gyre_channel *channel);
-	/* The channel is to be closed: tells operations of the kind to end. Whether they have. */
+	/*
+	 * Tells operations of the kind to end before the channel is closed; returns whether they
+	 * have.
+	 */
 	bool (*stop)(struct gyre_channel *channel);
 	/* Arms one read; NULL where others do not wait for the same buffers. */
 	int (*receive_once)(struct gyre_channel *channel);
@@ -67,7 +70,7 @@ struct gy_channel_kind {
 	void (*free)(struct gyre_channel *channel);
 };
 
-/* Of the kind that most are, for those that differ from it in part. */
+/* The kind of streams over TCP, and the parts of it that other kinds share. */
 extern const struct gy_channel_kind gy_stream_kind;
 void gy_stream_free(struct gyre_channel *channel);
 int gy_stream_receive_once(struct gyre_channel *channel);
@@ -82,7 +85,7 @@ struct gyre_channel {
 	struct gy_op control;  /* shutdown, and at last close */
 	struct gy_gather *gather; /* of a send of several slices that is under way */
 	int reason;
-	uint16_t last_round; /* calls of the kernel when it had its last turn at receive buffers */
+	uint16_t last_round; /* calls of the kernel when it was last served with receive buffers */
 	uint8_t long_rounds; /* so many more in which it receives all there is */
 	bool cut;	     /* the last receive ended with the buffer, and there was more */
 
@@ -95,7 +98,7 @@ struct gyre_channel {
 	struct gy_buffer_queue input;  /* received, and not delivered */
 	struct gy_buffer_queue output; /* written, and not sent; its front may be under way */
 	uint32_t output_bytes;
-	uint32_t write_high_bytes; /* see marks.h; the others are of less use */
+	uint32_t write_high_bytes; /* see water_marks.h; the other marks are used less often */
 	struct gy_context *reader; /* the first that handles read */
 
 	struct gy_pipeline pipeline;
@@ -161,7 +164,7 @@ static inline bool gy_channel_is_ending(const struct gyre_channel *channel)
 	return (channel->state & GY_CHANNEL_ENDING) != 0;
 }
 
-/* Whether it is to be closed without waiting for anything, or is closed. */
+/* Whether the channel closes without waiting for anything, or is closed. */
 static inline bool gy_channel_is_aborted(const struct gyre_channel *channel)
 {
 	return gy_channel_stage(channel) >= GY_CHANNEL_ABORTED;
@@ -186,7 +189,7 @@ static inline bool gy_channel_is_pipe(const struct gyre_channel *channel)
 /* Goes to @stage, which must be allowed to follow the present one. */
 void gy_channel_set_stage(struct gyre_channel *channel, enum gy_channel_stage stage);
 
-/* The same, unless the channel is there already, or beyond. */
+/* Goes to @stage unless the channel is there already, or beyond. */
 static inline void gy_channel_raise_stage(struct gyre_channel *channel, enum gy_channel_stage stage)
 {
 	if (gy_channel_stage(channel) < stage) {
@@ -265,7 +268,7 @@ static inline void gy_channel_set_reason(struct gyre_channel *channel, int reaso
 	}
 }
 
-/* What those who wait for a channel that ends are told. */
+/* The error for those who wait for a channel that ends. */
 static inline int gy_channel_failure(const struct gyre_channel *channel)
 {
 	return channel->reason != 0 ? channel->reason : -EPIPE;
@@ -286,7 +289,7 @@ static inline void gy_channel_end_in_order(struct gyre_channel *channel)
 	gy_channel_ready(channel);
 }
 
-/* What comes with a channel: its socket and how it is to be. */
+/* The socket of a new channel, and its options. */
 struct gy_channel_opening {
 	int fd; /* taken, whatever is returned */
 	const struct gyre_channel_options *options;
@@ -311,21 +314,21 @@ int gy_channel_open(struct gy_house *house, struct gy_stack *stack,
 int gy_channel_begin(struct gyre_channel *channel, struct gy_stack *stack,
 		     const struct gy_channel_opening *opening);
 /*
- * Tells the handlers what there is to tell, and gives them input; afterwards their wishes are to be
- * settled, unless it returns false.
+ * Notifies the handlers of events and delivers input. If it returns true the caller must update the
+ * operations.
  */
 bool gy_channel_notify_handlers(struct gyre_channel *channel);
-/* No operation is under way: tells the handlers of the end and closes the descriptor. */
+/* Tells the handlers of the end and closes the descriptor. No operation may be under way. */
 void gy_channel_finish(struct gyre_channel *channel);
 /* The first half of it, which says of what the handlers are told. */
 void gy_channel_end(struct gyre_channel *channel, bool inactive, bool unregistered);
 /* The second half. */
 void gy_channel_close(struct gyre_channel *channel);
-/* Of the endpoint. */
+/* Functions of the endpoint. */
 void gy_channel_drain(struct gy_endpoint *endpoint);
 void gy_channel_abort(struct gy_endpoint *endpoint, int reason);
 void gy_channel_set_busy(struct gy_endpoint *endpoint, bool busy);
-/* Of one that was not connected, by then: its descriptor is one of a stream. */
+/* The channel has been connected: its descriptor is one of a stream. */
 void gy_channel_become_stream(struct gyre_channel *channel);
 /* The state of a channel that begins. */
 uint32_t gy_channel_first_state(const struct gyre_channel_options *options);

@@ -1,10 +1,10 @@
 /*
- * How mail comes to a channel. It may arrive at any moment, also in the middle of a handler of the
- * same pipeline; so it only queues, and makes the channel ready. When that is processed the mail
- * becomes events of its pipeline, from the head, one after the other.
+ * How mail comes to a channel. Mail may arrive at any moment, also in the middle of a handler of
+ * the same pipeline; so it is only queued, and the channel is made ready. When the channel is
+ * processed the mail becomes events of its pipeline, from the head, one after the other.
  *
- * A channel that is ending takes none, and what waits then is lost: its handlers hear nothing more,
- * as with bytes.
+ * A channel that is ending takes no mail, and waiting mail is dropped: its handlers get nothing
+ * more, as with bytes.
  */
 #include "channel/channel_mailbox.h"
 
@@ -271,7 +271,7 @@ int gy_channel_mailbox_answer(struct gyre_channel *channel, struct gyre_mail *as
 
 /* ---- delivery, phase 2 ---- */
 
-/* Of the actor that owns the channel, since a channel has no name. */
+/* Logged for the actor that owns the channel, since a channel has no name. */
 static GY_COLD void warn_unhandled(struct gy_channel_mailbox *mailbox, const struct gyre_mail *mail,
 				   const char *taker)
 {
@@ -298,7 +298,7 @@ static void deliver_notice(struct gy_channel_mailbox *mailbox, struct gyre_mail 
 	}
 	gy_count(&home->counters.handled, 1);
 	home->steps++;
-	/* It is not the actor's, to take, to stash or to answer. */
+	/* The actor must not take, stash or answer this mail. */
 	mail->node.kind = GY_MAIL_EVENT;
 	stack->mail = mail;
 	stack->head.message = mail->payload;
@@ -336,7 +336,7 @@ static void deliver(struct gy_channel_mailbox *mailbox, struct gyre_mail *mail)
 	}
 }
 
-/* What comes meanwhile has the next run. */
+/* Mail that comes meanwhile is for the next run. */
 static void deliver_all(struct gy_channel_mailbox *mailbox)
 {
 	struct gy_mails mails = mailbox->mails;
@@ -350,7 +350,7 @@ static void deliver_all(struct gy_channel_mailbox *mailbox)
 	drop_all(mailbox, &mails);
 }
 
-/* What stacks answer to requests of an exchange that is no more. */
+/* Drops answers of stacks to requests of an exchange that is gone. */
 static void drop_answers(struct gy_channel_mailbox *mailbox)
 {
 	struct gyre_mail *mail;

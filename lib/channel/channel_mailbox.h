@@ -46,7 +46,7 @@ static inline struct gyre_mail *gy_mails_pop(struct gy_mails *mails)
 	return gy_mail_of(node);
 }
 
-/* What the mailbox calls of an exchange, which has a room of its own; exchange.c. */
+/* The functions of an exchange that its mailbox calls; exchange/exchange.c has them. */
 struct gy_exchange_ops {
 	/* Whether an ask goes to the peer; then it is taken. */
 	bool (*takes)(struct gy_exchange *exchange, struct gyre_mail *ask);
@@ -79,7 +79,7 @@ struct gy_channel_mailbox {
 	const struct gy_exchange_ops *exchange_ops;
 };
 
-/* A free one has no post, and is in the list. */
+/* A free slot has no mailbox, and is in the list. */
 struct gy_channel_mailbox_slot {
 	struct gy_channel_mailbox *mailbox;
 	uint32_t generation;
@@ -101,13 +101,13 @@ void gy_channel_mailboxes_fini(struct gy_channel_mailboxes *mailboxes);
 /* The mailbox of a channel, which is made if need be; NULL when there is no memory. */
 struct gy_channel_mailbox *gy_channel_mailbox_get(struct gyre_channel *channel);
 struct gyre_address gy_channel_mailbox_address(const struct gy_channel_mailbox *mailbox);
-/* The post that an address names; NULL when it is stale, or of another loop. */
+/* The mailbox that an address names; NULL when it is stale, or of another loop. */
 struct gy_channel_mailbox *gy_channel_mailbox_find(const struct gy_home *home,
 						   struct gyre_address address);
 /* Mail has come to a slot of this loop; see gy_channel_ops. */
 int gy_channel_mailbox_put(struct gy_home *home, uint32_t slot, uint32_t cookie,
 			   struct gyre_mail *mail);
-/* There is something to be done for it in the next run. Any phase. */
+/* Schedules a run for the mailbox. Any phase. */
 void gy_channel_mailbox_ready(struct gyre_channel *channel);
 
 /*
@@ -123,12 +123,12 @@ int gy_channel_mailbox_answer(struct gyre_channel *channel, struct gyre_mail *as
 bool gy_write_promises_are_due(const struct gy_channel_mailbox *mailbox);
 /* Tells of those that have. */
 void gy_write_promises_complete(struct gy_channel_mailbox *mailbox);
-/* Of datagrams: those at @position, in its low bits, that count @cost have failed. */
+/* The datagrams at @position, in its low bits, that count @cost have failed. */
 void gy_write_promises_fail(struct gy_channel_mailbox *mailbox, uint32_t position, size_t cost,
 			    int error);
-/* What a handler withheld is queued by now; or will not be, for this reason. Any channel. */
+/* Withheld bytes have been queued, or with @error will not be. Any channel. */
 void gy_write_promises_release(struct gyre_channel *channel, int error);
-/* The channel, which may have no post, is closed: tells of all. */
+/* The channel is closed: completes all promises. It need not have a mailbox. */
 void gy_write_promises_end(struct gyre_channel *channel);
 /* Whether an ask was one to write bytes; then it is taken. */
 bool gy_send_arrived(struct gy_channel_mailbox *mailbox, struct gyre_mail *ask);
@@ -147,13 +147,13 @@ void gy_channel_mailbox_connected(struct gyre_channel *channel);
 void gy_channel_mailbox_handler_left(struct gyre_channel *channel,
 				     const struct gyre_handler_context *ctx);
 
-/* Does what waits. Phase 2, while the channel, which has a post, is processed. */
+/* Does all that waits. Phase 2, while the channel, which has a mailbox, is processed. */
 void gy_channel_mailbox_run(struct gyre_channel *channel);
 /* After the handlers have returned: what they have left is for another run, or for none. */
 void gy_channel_mailbox_reschedule(struct gyre_channel *channel);
 /* The channel ends: fails what still waits. Handlers may still ask for the address. */
 void gy_channel_mailbox_end(struct gyre_channel *channel);
-/* Gives the post back, if there is one; from then on the address finds nobody. */
+/* Frees the mailbox, if there is one; from then on the address finds nobody. */
 void gy_channel_mailbox_fini(struct gyre_channel *channel);
 
 #endif

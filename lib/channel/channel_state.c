@@ -193,7 +193,7 @@ static void check_input(const struct gyre_channel *channel)
 	}
 }
 
-/* Those of datagrams are in sends instead. */
+/* Datagram channels queue sends instead of buffers. */
 static void check_output(const struct gyre_channel *channel)
 {
 	uint64_t bytes = 0;

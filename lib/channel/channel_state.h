@@ -114,10 +114,10 @@ enum {
 			  GY_OUTPUT_SHUTDOWN | GY_EVENT_ACTIVE | GY_EVENT_MARK_CROSSED |
 			  GY_EVENT_DEFERRED | GY_EVENT_MAILBOX | GY_EVENT_ITEMS_SENT,
 	GY_CHANNEL_NO_OUTPUT = GY_CHANNEL_ENDING | GY_OUTPUT_SHUTDOWN,
-	/* What was received stays where it is. */
+	/* Received bytes stay undelivered. */
 	GY_CHANNEL_NO_DELIVERY =
 		GY_CHANNEL_ENDING | GY_NO_READ_PAUSED | GY_NO_READ_NOT_ASKED | GY_NO_READ_FULL,
-	/* There is nothing to receive, or nowhere to put it. */
+	/* Nothing can be received, or there is nowhere to put it. */
 	GY_CHANNEL_NO_RECEIVE = GY_CHANNEL_NO_DELIVERY | GY_NO_READ_WAITS_FOR_BUFFER |
 				GY_INPUT_ENDED | GY_NO_READ_STARVED,
 	/* Where input is thrown away, these alone keep from receiving it; and being aborted. */

@@ -101,7 +101,7 @@ static void report(const struct gy_channels *channels, const struct gy_pool *poo
 	}
 }
 
-/* Whoever lost a buffer lost what is in it: the buffers alone are told of. */
+/* A lost buffer takes its slices and pages with it: only the buffers are reported. */
 static bool has_lost_buffers(const struct gy_channels *channels)
 {
 	return channels->pools.buffers.total != channels->pools.buffers.free_count;
@@ -147,7 +147,7 @@ static void pools_of(struct gy_channels *channels, struct gy_pool *pools[POOLS])
 	pools[GY_BUFFER_POOLS + 3] = &channels->zero_copies;
 }
 
-/* Those who wait for the descriptors will find none. */
+/* Receivers of these descriptors will find none. */
 static void close_transits(struct gy_channels *channels)
 {
 	(void)pthread_mutex_lock(&channels->mutex);

@@ -1,12 +1,12 @@
 /*
- * What the channels of one loop share: the pools their parts come from, the pages of the ring, the
- * queue of those that wait for receive buffers, and what is counted. It hangs at the loop, as
- * home->loop.own_channels.
+ * The shared state of the channels of one loop: the pools of their parts, the pages of the ring,
+ * the queue for receive buffers, and the counters. The loop has it as home->loop.own_channels.
  *
- * Ring pages are lent. Past three quarters of them what arrives is copied into pool pages, so that
- * those who keep their input long cannot stop the rest from receiving; past half of that so is what
- * arrives for a channel that has much of it queued. Where several receives share a page it is lent
- * when it is full, and back when the last of its slices is gone.
+ * Pages of the ring are lent to buffers. When three quarters of them are lent, arriving bytes are
+ * copied into pages of the pool, so that a program that keeps its input for long cannot stop others
+ * from receiving. From half of that on the same is done for channels that have much of it queued. A
+ * page that several receives share is lent when it is full, and returned with the last of its
+ * slices.
  */
 #ifndef GY_CHANNEL_CHANNELS_H
 #define GY_CHANNEL_CHANNELS_H
@@ -81,7 +81,7 @@ struct gy_fd_transit {
 	bool connection; /* accepted, and not the socket of a listener */
 };
 
-/* What the datagram channels of a loop share has a room of its own; datagrams.c. */
+/* The functions of datagram channels that their loop calls; datagram/datagrams.c has them. */
 struct gy_datagrams_ops {
 	/* Frees it. Objects that were never returned are logged as errors. */
 	void (*fini)(struct gy_channels *channels);
@@ -135,7 +135,7 @@ void gy_channels_fini(struct gy_home *home);
 /* Memory has become short, or is so no longer: all endpoints pause or go on. Any phase. */
 void gy_channels_set_busy(struct gy_home *home, bool busy);
 
-/* What its channels hold has become too much, or much less: they follow. Any phase. */
+/* The loop holds too much, or much less again: all endpoints follow. Any phase. */
 void gy_channels_update_limits(struct gy_home *home);
 
 static inline struct gy_channels *gy_channels_of(const struct gy_home *home)
@@ -152,10 +152,10 @@ extern const struct gy_channel_ops gy_channel_ops;
 
 /* Closes a descriptor that has become nothing, and is not known to the ring; -1 is none. */
 void gy_channels_close(struct gy_channels *channels, int fd);
-/* The same for a connection, which is counted as a channel that was closed. */
+/* Closes a connection, which counts as a channel that was closed. */
 void gy_channels_drop(struct gy_channels *channels, int fd);
 
-/* Whoever reads @closed first, then @accepted and @connected, never sees more closed than made. */
+/* A reader that loads @closed before @accepted and @connected never sees more closed than made. */
 static inline void gy_channels_count_closed(struct gy_channels *channels)
 {
 	gy_store_release(&channels->counters.closed, channels->counters.closed + 1);

@@ -1,15 +1,15 @@
 /*
  * How a channel comes to be connected. In its first run it is registered; then it orders itself to
- * be bound, and to be connected, each from the tail to the head. A handler may keep an order, so
- * the next one waits until the head has had the one before; what the head is told is done by the
- * connector, and what becomes of that is told by it.
+ * be bound, and to be connected, each order going from the tail to the head. A handler may keep an
+ * order, so the next one waits until the head has had the one before. The connector carries out the
+ * orders that reach the head, and reports their results.
  *
- * Until then an endpoint's process function of its own serves the channel, so that one which is
- * connected need not ask whether it is. What is written meanwhile is queued, and nothing begins to
- * send it; mail arrives, and timers of handlers fire, for an order that is kept may wait for these.
+ * Until then a process function of its own serves the channel's endpoint, so that a connected
+ * channel need not ask whether it is. Bytes that are written meanwhile are queued and not sent;
+ * mail arrives, and timers of handlers fire, since an order that is kept may wait for these.
  *
- * The handlers that pass the orders on are found by looking at them, and have no bit in the masks
- * of places: it is done once in the life of a client, and never in that of what was accepted.
+ * Handlers that pass orders on are found by looking at each, and have no bit in the masks of
+ * places: this happens once in the life of a client, and never in that of an accepted connection.
  */
 #include "channel/connector.h"
 
@@ -51,8 +51,8 @@ int gyre_context_bind(struct gyre_handler_context *ctx, const char *local)
 }
 
 /*
- * Who passes on something else will have to talk before those behind it can. Of several that is for
- * the one nearest to the tail, which gets here last.
+ * A handler that passes on another target will have to talk before those behind it can. If several
+ * do the one nearest to the tail counts, whose order gets here last.
  */
 static void place_follower(struct gyre_handler_context *ctx, const char *to)
 {
@@ -81,7 +81,7 @@ int gyre_context_connect(struct gyre_handler_context *ctx, const char *to, const
 	return r;
 }
 
-/* What keeps the head from doing what comes at @step. */
+/* 0, or why the head must not do now what comes at @step. */
 static int check_step(const struct gyre_channel *channel, enum gy_connector_step step)
 {
 	if (gy_connector_ends(channel)) {
@@ -256,7 +256,7 @@ static const struct gy_endpoint_ops unconnected_ops = {
 	.set_busy = gy_channel_set_busy,
 };
 
-/* One that never was a connection is not counted as one that was closed. */
+/* A channel that never was connected does not count as closed. */
 static void free_unconnected(struct gyre_channel *channel)
 {
 	gy_pool_put(&channel->channels->channels, channel);

@@ -1,8 +1,8 @@
 /*
- * Channels that are not connected yet. Such a one has its handlers, and hears of orders and timers,
- * but has no operations; whoever made it gives it a connector, a table of functions for what its
- * head is told to do, and says when it is connected. From then on it is a channel like any other:
- * that it was none is not seen on the ways of bytes.
+ * Channels that are not connected yet. Such a channel has its handlers, and gets mail and timers,
+ * but has no operations. Its maker gives it a connector, a table of functions for the orders that
+ * reach the head, and reports when it is connected. From then on it is a channel like any other:
+ * the paths of bytes do not see that it ever was unconnected.
  */
 #ifndef GY_CHANNEL_CONNECTOR_H
 #define GY_CHANNEL_CONNECTOR_H
@@ -12,11 +12,13 @@
 struct gy_connector;
 
 struct gy_connector_ops {
-	/* What reaches the head: 0 if it is done or begun; else the order may come again. The texts
-	 * are good for the call only. Phase 2. */
+	/*
+	 * Called when an order reaches the head: 0 if it is done or begun; else the order may come
+	 * again. The texts are valid for the call only. Phase 2.
+	 */
 	int (*bind)(struct gy_connector *connector, const char *local);
 	int (*connect)(struct gy_connector *connector, const char *to, const char *local);
-	/* It never was connected, and its handlers are gone. Phase 2; may be NULL. */
+	/* The channel never was connected, and its handlers are gone. Phase 2; may be NULL. */
 	void (*failed)(struct gy_connector *connector, int reason);
 };
 
@@ -39,7 +41,7 @@ struct gy_connector {
 	enum gy_connector_step step;
 };
 
-/* It is to end before it is connected. */
+/* Whether the channel ends before it is connected. */
 static inline bool gy_connector_ends(const struct gyre_channel *channel)
 {
 	return (channel->state & GY_CHANNEL_DISCARDING) != 0;
@@ -51,7 +53,9 @@ static inline bool gy_connector_ends(const struct gyre_channel *channel)
  */
 int gy_stream_open(struct gy_house *house, struct gy_stack *stack,
 		   const struct gy_channel_opening *opening, struct gy_connector *connector);
-/* It is connected. Takes the descriptor; a channel that ends does not want it any more. Phase 2. */
+/*
+ * The channel is connected. Takes the descriptor, and closes it if the channel is ending. Phase 2.
+ */
 void gy_stream_connected(struct gyre_channel *channel, int fd);
 
 /* ---- for all kinds ---- */
@@ -60,9 +64,11 @@ void gy_stream_connected(struct gyre_channel *channel, int fd);
 int gy_connector_start_nothing(struct gyre_channel *channel);
 /* A run of a channel that is not connected: orders what is due, and does what else is. */
 void gy_connector_run(struct gyre_channel *channel);
-/* It is connected from now on: tells the handlers. */
+/* Tells the handlers that the channel is connected. */
 void gy_connector_done(struct gyre_channel *channel);
-/* It ends without: takes the handlers away. Its descriptor, if it has one, is still to be closed.
+/*
+ * The channel ends unconnected: removes its handlers. A descriptor, if there is one, is left to be
+ * closed.
  */
 void gy_connector_end(struct gyre_channel *channel);
 

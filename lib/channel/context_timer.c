@@ -1,6 +1,6 @@
 /*
- * Timers of handlers, by keys. A channel has a list of those that run, which is short; one that has
- * fired is out of it before the handler is called, who may start it again.
+ * Timers of handlers, by keys. A channel has a short list of the running ones; a timer that fires
+ * leaves it before its handler is called, which may start it again.
  */
 #include "channel/context_timer.h"
 

@@ -1,6 +1,6 @@
 /*
- * The queue of a channel's deferred calls. A run takes all that are queued off it first, so that
- * one which queues itself again has its turn in the next run.
+ * The queue of a channel's deferred calls. A run takes all queued calls off it first, so that a
+ * call that queues itself again is made in the next run.
  */
 #include "channel/deferred.h"
 

@@ -1,7 +1,7 @@
 /*
- * Chores: what a handler of the library has to do in its channel's run though nothing calls it
- * there: a codec that keeps frames until they are wanted, a timer that has fired. A channel without
- * any does not look for them.
+ * Deferred calls: work that a handler of the library has to do in its channel's run though nothing
+ * calls it there: a codec that keeps frames until they are wanted, a timer that has fired. A
+ * channel without any does not look for them.
  */
 #ifndef GY_CHANNEL_DEFERRED_H
 #define GY_CHANNEL_DEFERRED_H
@@ -44,16 +44,16 @@ static inline void gy_deferred_init(struct gy_deferred *deferred, gy_deferred_fn
 
 /* Sees to it that @deferred is run; one that is queued stays where it is. Any phase. */
 void gy_deferred_queue(struct gyre_channel *channel, struct gy_deferred *deferred);
-/* One that is not queued may be dropped too. */
+/* A call that is not queued may be dropped too. */
 void gy_deferred_drop(struct gy_deferred *deferred);
 /* Runs those that are queued now. */
 void gy_deferred_run_all(struct gyre_channel *channel);
 
 void gy_deferred_timer_init(struct gy_deferred_timer *timer, struct gyre_channel *channel,
 			    gy_deferred_fn run);
-/* One that runs is started anew. */
+/* A running timer is started anew. */
 void gy_deferred_timer_start(struct gy_deferred_timer *timer, uint64_t delay_ns);
-/* One that has fired, and whose call has not run, is stopped too. */
+/* A timer that has fired, and whose call has not run, is stopped too. */
 void gy_deferred_timer_stop(struct gy_deferred_timer *timer);
 
 #endif

@@ -182,7 +182,7 @@ bool gy_endpoints_stop(struct gy_house *house)
 		}
 	}
 	if (endpoints->count > 0) {
-		/* What was ready already waits for a run that will not come. */
+		/* Endpoints that were ready already wait for a run that will not come. */
 		gy_endpoints_schedule(endpoints);
 	}
 	return endpoints->count == 0;

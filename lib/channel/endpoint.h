@@ -1,11 +1,11 @@
 /*
- * Endpoints: what has a descriptor and operations in the ring, a channel or a listener. A channels
- * actor owns some; its house holds the list of them and the queue of those that completions, or
- * calls of users, have given something to do.
+ * Endpoints: objects with a descriptor and operations in the ring, such as channels and listeners.
+ * A channels actor owns some; its house holds the list of them, and the queue of those that
+ * completions or calls of the program have given something to do.
  *
  * A completion makes its endpoint ready, in phase 1; the endpoint is processed in phase 2, in a run
- * of its house. A house that is stopping does not run any more; its endpoints are then served by a
- * later task of the loop, until the last is closed.
+ * of its house. A house that is stopping does not run any more; a later task of the loop then
+ * serves its endpoints until the last is closed.
  */
 #ifndef GY_CHANNEL_ENDPOINT_H
 #define GY_CHANNEL_ENDPOINT_H
@@ -15,8 +15,10 @@
 struct gy_endpoint;
 
 struct gy_endpoint_ops {
-	/* Does what is to be done, in phase 2; clears @ready when a later cause must make it ready
-	 * anew. */
+	/*
+	 * Processes the endpoint, in phase 2; clears @ready when a later cause must make it ready
+	 * anew.
+	 */
 	void (*process)(struct gy_endpoint *endpoint);
 	/* Ends in good order: no new input, what is queued is sent. Any phase; runs no user's code.
 	 */
@@ -33,7 +35,9 @@ struct gy_endpoint_ops {
 	void (*came_home)(struct gy_endpoint *endpoint);
 	/* Frees what was left of it until the end of its actor; NULL if nothing is. */
 	void (*bury)(struct gy_endpoint *endpoint);
-	/* It is no traffic, and ends with its actor: a drain neither touches it nor waits for it.
+	/*
+	 * The endpoint is no traffic, and ends with its actor: a drain neither touches it nor waits
+	 * for it.
 	 */
 	bool of_actor;
 };
@@ -85,7 +89,10 @@ static inline void gy_endpoint_ready(struct gy_endpoint *endpoint)
 	}
 }
 
-/* Those of the house that can go to another loop do, as when theirs retires. On its loop. */
+/*
+ * Moves the endpoints of the house that can go to another loop, as when theirs retires. On its
+ * loop.
+ */
 void gy_endpoints_leave(struct gy_house *house);
 
 /* ---- the house's side; see gy_channel_ops ---- */
@@ -93,7 +100,7 @@ void gy_endpoints_leave(struct gy_house *house);
 void gy_endpoints_run(struct gy_house *house, struct gy_stack *stack);
 bool gy_endpoints_stop(struct gy_house *house);
 void gy_endpoints_fini(struct gy_house *house);
-/* It has made endpoints while another loop ran it. */
+/* The house made endpoints while another loop ran it. */
 void gy_endpoints_came_home(struct gy_house *house);
 
 /* Ends it at once. Any phase. */

@@ -1,7 +1,7 @@
 /*
  * How events go through a pipeline: each call finds the next place that handles it and calls the
- * handler there. At the ends stand the head, which does to the channel what is asked of it, and the
- * tail, which does away with what nobody kept.
+ * handler there. At the ends stand the head, which acts on the channel, and the tail, which
+ * disposes of all that no handler kept.
  */
 #include <errno.h>
 
@@ -144,7 +144,7 @@ int gyre_context_try_write(struct gyre_handler_context *ctx, struct gyre_buffer 
 	if (r < 0) {
 		return r;
 	}
-	/* It is taken now, and what a handler in between thinks of it can no longer be refused. */
+	/* The bytes are taken now: an error of a handler in between can no longer be reported. */
 	(void)gyre_context_write(ctx, data);
 	return 0;
 }

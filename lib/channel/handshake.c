@@ -1,9 +1,9 @@
 /*
- * Handshakes: a channel with a time for it is closed unless its handlers have declared, by then,
- * that the peer is one they can talk with. Each handler that does so says when it comes that it
- * will, and they are counted; without any the first bytes are taken for it.
+ * Handshake time: a channel that has one is closed unless its handlers have declared in time that
+ * the peer speaks their protocol. A handler that will declare it says so when it is added, and
+ * these are counted; if there is none the first bytes count as the declaration.
  *
- * A channel without such a time, or whose handshake is over, has nothing of this but a pointer.
+ * A channel without such a time, or whose handshake is over, has only a NULL pointer of this.
  */
 
 #include <errno.h>

@@ -1,10 +1,10 @@
 /*
  * The idle handler. A read only adds to a counter and notes the time of the loop's turn; one timer
- * then finds at its end whether there was progress, and if so is started for what is left of the
- * time. Output has no such moment, since it moves while no handler runs: so while some is under way
- * the timer looks at it in short steps.
+ * checks at its end whether there was progress, and if so is started for the rest of the time.
+ * Output has no such moment, since it moves while no handler runs: so while some is under way the
+ * timer checks it in short steps.
  *
- * A timer fires outside of the channel's run; what follows is a deferred call: see deferred.h. It
+ * A timer fires outside of the channel's run, and queues a deferred call: see deferred.h. The call
  * is part of the handler's own memory, for it must not fail to start.
  */
 #include <gyre/idle.h>
@@ -18,7 +18,7 @@ enum { LOOKS = 8 };
 
 static const uint64_t window_default_ns = GYRE_SECONDS(5);
 
-/* What has moved in one direction. */
+/* The progress in one direction. */
 struct flow {
 	uint64_t bytes;
 	uint64_t marked_bytes; /* when there was progress last */
@@ -28,7 +28,7 @@ struct flow {
 	bool measured; /* the window counts: there was something to move all the time */
 };
 
-/* One of the idle times. */
+/* An idle time. */
 struct limit {
 	uint64_t time_ns; /* 0 for none */
 	uint64_t told_ns;

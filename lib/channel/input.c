@@ -1,16 +1,16 @@
 /*
- * Receiving: one multishot receive a channel, which the kernel fills buffers of the ring for.
+ * Receiving: each channel has one multishot receive, for which the kernel fills buffers of the
+ * ring.
  *
- * Reading stops in two steps. First what comes is only kept, and not delivered; only if something
- * does come is the receive cancelled. So a pause in which the peer is silent costs nothing, and
- * otherwise what had been received meanwhile stands in the input, in order.
+ * Reading stops in two steps. At first bytes that come are kept and not delivered; the receive is
+ * cancelled only when some do come. So a pause in which the peer is silent costs nothing, and bytes
+ * that came meanwhile stand in the input, in order.
  *
- * Where memory is short that would take more of it for each channel; so there the receive is
- * cancelled at once, and what has come by then is delivered.
+ * Where memory is short this would take more of it for each channel; there the receive is cancelled
+ * at once, and bytes that have come by then are delivered.
  *
- * What comes to a channel that is ending is thrown away at once; see linger.c.
- *
- * A receive that finds no buffer ends, and its channel waits for its turn; see buffer_waiters.c.
+ * A channel that is ending throws away all that it receives; see linger.c. A receive that finds no
+ * buffer ends, and its channel waits for its round; see buffer_waiters.c.
  */
 #include <errno.h>
 
@@ -18,7 +18,7 @@
 #include "channel/input.h"
 #include "ring/sanitize.h"
 
-/* Whether the ring's pages are scarce, or become so while this channel has its share queued. */
+/* Whether the pages of the ring are scarce, or this channel has more than its share of them. */
 static inline bool is_crowded(const struct gyre_channel *channel)
 {
 	const struct gy_channels *channels = channel->channels;
@@ -48,7 +48,7 @@ static GY_COLD void received_nothing(struct gyre_channel *channel, int32_t resul
 		}
 		__attribute__((fallthrough));
 	default:
-		/* What came before the error is still delivered. */
+		/* Bytes that came before the error are still delivered. */
 		gy_channel_set_input(channel, GY_INPUT_ENDED | GY_INPUT_FAILED, 0);
 		gy_channel_set_reason(channel, result);
 		break;
@@ -76,7 +76,7 @@ static inline struct gy_page *take_page(struct gy_channels *channels,
 	return page;
 }
 
-/* There is no memory for what was received into @page. */
+/* No memory for a buffer of @page. */
 static GY_COLD void fail_without_memory(struct gyre_channel *channel, struct gy_page *page)
 {
 	gy_page_unref(&channel->channels->pools, page);
@@ -121,7 +121,7 @@ void gy_input_received_page(struct gyre_channel *channel, struct gy_page *page, 
 	keep_wanted(channel, page, page->memory, result);
 }
 
-/* No bytes, the final completion, discarding, or others that wait for buffers. */
+/* Slow path: no bytes, the final completion, discarding, or others are waiting for buffers. */
 static __attribute__((noinline)) void received_slow(struct gyre_channel *channel,
 						    const struct gy_completion *completion)
 {
@@ -276,11 +276,11 @@ static int cancel(struct gyre_channel *channel)
 
 void gy_input_renew(struct gyre_channel *channel)
 {
-	/* Else it goes on as it was until it ends by itself. */
+	/* A receive that cannot be cancelled now goes on until it ends by itself. */
 	(void)cancel(channel);
 }
 
-/* What the armed receive brings would only pile up, or take memory that is short. */
+/* Whether the armed receive is to end: its bytes would pile up, or memory is short. */
 static bool must_cancel(const struct gyre_channel *channel)
 {
 	bool discarding = (channel->state & GY_CHANNEL_DISCARDING) != 0;
@@ -298,7 +298,7 @@ int gy_input_update_receive(struct gyre_channel *channel)
 		return 0;
 	}
 	if ((channel->state & GY_CHANNEL_DISCARDING) != 0 && gy_channel_is_pipe(channel)) {
-		/* No reset threatens, and another reader of the pipe may want the bytes. */
+		/* A pipe cannot be reset, and another reader may want the bytes. */
 		(void)gy_input_stop(channel);
 		return 0;
 	}

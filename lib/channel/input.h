@@ -21,9 +21,12 @@ static inline bool gy_input_is_deliverable(const struct gyre_channel *channel)
 {
 	return channel->input.first != NULL && (channel->state & GY_CHANNEL_NO_DELIVERY) == 0;
 }
-/* A completion of a receive. */
+/* The completion of a receive. */
 void gy_input_received(struct gy_op *op, const struct gy_completion *completion);
-/* The same, before it, where @page, which is taken, was received into, and none of the ring's. */
+/*
+ * Comes before gy_input_received() where the bytes are in @page, which is taken, and not in a page
+ * of the ring.
+ */
 void gy_input_received_page(struct gyre_channel *channel, struct gy_page *page, int32_t result);
 void gy_input_init(struct gyre_channel *channel);
 /* Frees what handlers have not had. */
@@ -32,7 +35,7 @@ void gy_input_clear(struct gyre_channel *channel);
 void gy_input_deliver(struct gyre_channel *channel);
 /* Arms, or disarms, the receive as the flags say; -EAGAIN when the ring has no room for it. */
 int gy_input_update_receive(struct gyre_channel *channel);
-/* What is armed ends, and is armed anew in the way that the kind says by then. */
+/* Ends the armed receive, so that it is armed again in the way of the present kind. */
 void gy_input_renew(struct gyre_channel *channel);
 /* Sees to it that nothing is received any more; whether that is so already. */
 bool gy_input_stop(struct gyre_channel *channel);

@@ -1,12 +1,12 @@
 /*
- * Receiving much at a time: into a large page of the channel's own, with one operation after the
- * other, instead of many small ones of the ring. So the kernel is asked once where it was asked
- * sixteen times, no message is cut at the end of each small page, and the same memory is used over
- * and over, which stays in the cache, while those of the ring take their turns in all of theirs.
+ * Receiving much at a time: into a large page of the channel's own, by one receive after the other,
+ * instead of into many small pages of the ring. The kernel is asked once instead of sixteen times,
+ * no message is cut at the end of a small page, and the same memory is used over and over, so that
+ * it stays in the cache; pages of the ring take turns in all of their memory.
  *
- * A channel that has something to say only now and then is better off without: it would hold the
- * page all the time. So one does this from when several pages of the ring in a row were full until
- * little has come several times.
+ * A channel that receives now and then is better off without, since it would hold the page all the
+ * time. So a channel receives like this after several pages of the ring in a row were full, and
+ * until little has come several times.
  */
 #include "channel/channel.h"
 #include "channel/input.h"

@@ -1,23 +1,23 @@
 /*
- * Lingering: how a channel that is to be closed sees its output arrive.
+ * Lingering: how a closing channel sees its output arrive.
  *
- * A TCP socket that is closed while input stands unread in it, or comes later, answers with a
- * reset, and a reset may overtake what the peer has not read yet. So a closing channel sends what
- * is queued, then shuts its side down, and goes on receiving, to throw it away, until the peer's
- * end or an error; only then is the descriptor closed. What is thrown away goes back to the ring in
- * phase 1 and reaches no handler. A channel whose peer had ended before skips all that: nothing can
- * come any more that would be answered with a reset.
+ * A TCP socket that is closed with unread input, or that gets input later, answers with a reset,
+ * and a reset may overtake bytes that the peer has not read yet. So a closing channel sends all
+ * that is queued, shuts its side down, and goes on receiving and throwing away until the peer ends
+ * or an error comes; only then is the descriptor closed. Discarded bytes go back to the ring in
+ * phase 1 and reach no handler. If the peer had ended before, none of this is needed: nothing can
+ * come that would be answered with a reset.
  *
- * The linger time bounds it. It counts from the last progress, which is that the peer's kernel
- * acknowledged some of the output, whether it was queued here or in our kernel; input is none. So a
- * slow reader is waited for; one who takes nothing is not (-ETIMEDOUT), nor is one who has
- * everything and does not close (in good order). Bytes that were sent without a copy are always
- * waited for, for the kernel has our pages until they are acknowledged.
+ * The linger time bounds the wait. It counts from the last progress, which is an acknowledgement of
+ * output by the peer's kernel, whether the output was queued here or in our kernel; input is no
+ * progress. A slow reader is waited for. A reader that takes nothing is cut off with -ETIMEDOUT,
+ * and a peer that has everything and does not close is closed in good order. Bytes that were sent
+ * without a copy are always waited for: the kernel has our pages until they are acknowledged.
  *
- * With the system or the actor that ends (a drain) thousands of idle peers would each keep theirs
- * open for that time. There a channel is closed as soon as its shutdown is done, the peer has
- * acknowledged everything, our end included, there is no unread input, and none came since the last
- * look. A peer whose next bytes cross with that close may be reset, but behind an end that it has:
+ * When the system or the actor ends (a drain), thousands of idle peers could each keep their
+ * channel open for that time. So a draining channel is closed as soon as its shutdown is done, the
+ * peer has acknowledged everything, our end included, no input is unread, and none came since the
+ * last check. A peer whose next bytes cross with that close may be reset, but only behind our end:
  * it reads all that we sent, and then the end.
  */
 #include <errno.h>

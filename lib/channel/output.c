@@ -1,12 +1,11 @@
 /*
- * Sending. What is written queues up; a send takes all that is queued, up to a number of slices,
- * and the next one starts when it is complete: in phase 1, if there is nothing for handlers to hear
- * of.
+ * Sending. Written bytes are queued. A send takes all that is queued, up to a number of slices; the
+ * next one starts when it is complete, in phase 1 if no handler has to be told of anything.
  *
- * A small piece behind others is copied to the end of the last one, because a slice more in a send
- * costs more than the copy, and because pages with a few bytes in each would fill the memory long
- * before the marks are reached. What the send under way has been told does not change by that: it
- * is the length that grows, and what is sent is taken off by its count.
+ * A small piece behind others is copied to the end of the last one: another slice in a send costs
+ * more than the copy, and pages with a few bytes each would fill the memory long before the marks
+ * are reached. The send under way does not change by that: the buffer grows behind the bytes that
+ * were given to the kernel, and completions take off what was sent by its count.
  */
 #include "channel/output.h"
 
@@ -183,8 +182,10 @@ static inline void count(struct gyre_channel *channel, size_t bytes)
 	gy_endpoint_ready(&channel->endpoint);
 }
 
-/* @bytes is what is queued with @data, which is not too much. A call of its own, so that who has
- * nothing to merge with saves no registers. */
+/*
+ * Queues @data; @bytes is all that is queued then. The function is not inlined, so that a caller
+ * with an empty queue saves no registers.
+ */
 static __attribute__((noinline)) int queue(struct gyre_channel *channel, struct gyre_buffer *data,
 					   size_t bytes)
 {
@@ -228,7 +229,10 @@ static int check_caps(struct gyre_channel *channel, size_t bytes)
 	return -ENOBUFS;
 }
 
-/* Counted, over a mark, empty, to a channel that ends, or over a cap. */
+/*
+ * Slow path: bytes that count for the budget, cross a mark, are none, exceed a cap, or come too
+ * late.
+ */
 static __attribute__((noinline)) int add_slow(struct gyre_channel *channel,
 					      struct gyre_buffer *data)
 {
@@ -323,7 +327,7 @@ static int send_many(struct gyre_channel *channel)
 	return 0;
 }
 
-/* Several slices, an item, a send without a copy, or one by the kind. */
+/* Slow path: several slices, an item, a send without a copy, or a send by the kind. */
 static __attribute__((noinline)) int send_slow(struct gyre_channel *channel)
 {
 	const struct gyre_buffer *first = channel->output.first;
@@ -455,7 +459,7 @@ void gy_output_send_ended(struct gyre_channel *channel, int32_t result)
 	}
 }
 
-/* A part of what was sent, an error, more that is queued, or handlers that are to be told. */
+/* Slow path: a partial send, an error, more that is queued, or handlers to be notified. */
 static __attribute__((noinline)) void sent_slow(struct gyre_channel *channel, int32_t result)
 {
 	const uint32_t to_release = GY_OUTPUT_GATHERED | GY_EVENT_MAILBOX | GY_TRAIT_BUDGETED;

@@ -11,7 +11,7 @@
 
 enum { GY_GATHER_SLICES = 64 };
 
-/* What a send of several slices points to until it is complete. */
+/* The description of a send of several slices, valid until it is complete. */
 struct gy_gather {
 	struct msghdr message;
 	struct iovec slices[GY_GATHER_SLICES];
@@ -27,9 +27,9 @@ struct gy_output_item;
 struct gy_output_item_ops {
 	/* Goes on with the item at the front of the output; -EAGAIN when the ring has no room. */
 	int (*send)(struct gyre_channel *channel);
-	/* It will not be sent any more; its buffer is off the queue. Phase 2. */
+	/* The item will not be sent; its buffer is off the queue. Phase 2. */
 	void (*drop)(struct gyre_channel *channel, struct gyre_buffer *buffer);
-	/* It was sent, and put into channel->sent. Phase 2. */
+	/* The item was sent, and put into channel->sent. Phase 2. */
 	void (*notify_sent)(struct gyre_channel *channel, struct gyre_buffer *buffer);
 };
 
@@ -87,15 +87,15 @@ void gy_output_clear(struct gyre_channel *channel);
  * cap, and then the channel is being closed.
  */
 int gy_output_withhold(struct gyre_channel *channel, size_t bytes);
-/* What was held is queued by now; or dropped, and those who wait for it are told this error. */
+/* Withheld bytes have been queued; or dropped, and those who wait for them get @error. */
 void gy_output_release(struct gyre_channel *channel, int error);
-/* What @bytes become in a channel that expands them, at most. */
+/* The most that @bytes become in a channel whose handlers add to what is written. */
 size_t gy_output_expanded(const struct gyre_channel *channel, size_t bytes);
 
 /* The marks were crossed; handlers hear of it later. */
 void gy_output_became_unwritable(struct gyre_channel *channel);
 void gy_output_became_writable(struct gyre_channel *channel);
-/* One of these, if all that the channels of its loop hold makes it so, or did. */
+/* Becomes unwritable or writable if the budget of the loop says so. */
 void gy_output_update_writability(struct gyre_channel *channel);
 
 #endif

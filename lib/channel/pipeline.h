@@ -13,7 +13,7 @@
 
 #include "channel/channels.h"
 
-/* What a handler does, a bit each. */
+/* The functions that a handler has, a bit each. */
 enum {
 	GY_ON_REGISTERED = 1 << 0,
 	GY_ON_ACTIVE = 1 << 1,
@@ -32,7 +32,7 @@ enum {
 	GY_ON_SEND_FILE = 1 << 14,
 };
 
-/* That a handler may add to what is written: a head, a delimiter. */
+/* The most bytes that a handler adds to a write: a head, a delimiter. */
 enum { GY_HANDLER_ADDS_BYTES_MAX = 64 };
 
 struct gy_context {
@@ -55,7 +55,10 @@ struct gy_pipeline {
 	uint32_t mask;		    /* of all handlers, without head and tail */
 };
 
-/* What head and tail do: towards the channel, and with what nobody kept. */
+/*
+ * The handlers of head and tail: the head acts on the channel, the tail disposes of all that no
+ * handler kept.
+ */
 extern const struct gyre_handler gy_head_handler;
 extern const struct gyre_handler gy_tail_handler;
 
@@ -95,7 +98,7 @@ static inline struct gy_context *gy_context_next(const struct gy_context *contex
 	return next;
 }
 
-/* The same towards the head. */
+/* The next place towards the head that handles @event; the head handles all of them. */
 static inline struct gy_context *gy_context_previous(const struct gy_context *context,
 						     uint32_t event)
 {

@@ -1,20 +1,20 @@
 /*
- * Hang-ups. A reset is reported of by whatever operation is under way. Where there is none, since
- * nobody wants input or all of it has come, a channel would hold on to a peer that is gone until it
- * is used again. So while nothing is received a poll waits for what a poll tells without being
- * asked: an error, or the end of both directions.
+ * Watching for resets. Every operation that is under way reports a reset. Where there is none,
+ * because nobody wants input or all of it has come, a channel would hold on to a dead peer until it
+ * is used again. So while nothing is received a poll waits for an error, or for the end of both
+ * directions.
  *
- * Most pauses are over before that would be of use, and are to cost no operation. So a channel that
- * stops receiving only goes into its loop's list; a timer of the loop arms the polls of those that
- * have been there for some time. It runs only while there are any. A poll is cancelled when the
- * channel receives again, which tells the same and in its order, and before it closes, as every
- * operation is.
+ * Most pauses are too short for that to be of use, and should cost no operation. So a channel that
+ * stops receiving only joins a list of its loop; a timer of the loop, which runs while the list is
+ * not empty, arms the polls of channels that have been there for some time. The poll is cancelled
+ * when the channel receives again, since the receive reports the same in order, and before the
+ * channel closes.
  *
- * A connection that is gone may have left bytes behind, and those are for the handlers: where there
- * are some they come first, when they are asked for, and the end is reported of behind them.
+ * A connection that is gone may have left bytes behind. Handlers get these first, when they ask for
+ * them, and hear of the end behind them.
  *
- * While a send is under way, as under back-pressure, that one tells, and no poll is needed. Pipes
- * and datagrams have no connection that could be reset.
+ * While a send is under way, as under back-pressure, the send reports the reset, and no poll is
+ * needed. Pipes and datagrams have no connection that could be reset.
  */
 #include "channel/reset_watch.h"
 

@@ -33,7 +33,7 @@ void gy_reset_watches_init(struct gy_reset_watches *reset_watches);
 void gy_reset_watch_init(struct gyre_channel *channel);
 /* Nothing is received, and will not be for a while. Phase 2. */
 void gy_reset_watch_start(struct gyre_channel *channel);
-/* That is over. What is under way is told to end; whether nothing is. Phase 2. */
+/* Stops watching; an armed poll is cancelled. Returns whether none is under way. Phase 2. */
 bool gy_reset_watch_stop(struct gyre_channel *channel);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * Streams over Unix sockets. Kernels up to 6.18 at least may keep the end of one from a multishot
- * receive: where the end comes with the last bytes, or behind more of them than the kernel takes in
- * a row, it brings the bytes, and then waits for what has come already. So a poll waits for the end
- * beside it. When that has been seen the rest is received read by read, which always finds the end.
+ * Streams over Unix sockets. Kernels up to 6.18 at least may hide the end of such a stream from a
+ * multishot receive: if the end comes with the last bytes, or behind more bytes than the kernel
+ * takes in a row, the receive brings the bytes and then waits. So a poll waits for the end beside
+ * it. When the poll has fired the rest is received by single reads, which always find the end.
  *
- * A channel that is told of the end by its receive needs the poll no more; as every operation it is
- * over before the channel is closed.
+ * If the receive finds the end itself the poll is not needed any more; like every operation it ends
+ * before the channel is closed.
  */
 
 #include <poll.h>
@@ -39,7 +39,7 @@ static int receive(struct gyre_channel *channel)
 	return r < 0 ? r : gy_ring_receive(ring, &channel->receive, channel->endpoint.fd);
 }
 
-/* The channel is to be closed: the poll is told to end. */
+/* Cancels the poll before the channel is closed. */
 static bool stop(struct gyre_channel *channel)
 {
 	if (channel->end.armed && channel->kind != &ending_kind) {
@@ -52,7 +52,7 @@ static bool stop(struct gyre_channel *channel)
 	return !channel->end.armed;
 }
 
-/* One whose end has been seen, or that is being closed. */
+/* A stream whose end has been seen, or that is being closed. */
 static const struct gy_channel_kind ending_kind = {
 	.name = "Unix stream at its end",
 	.type = GY_CHANNEL_UNIX_STREAM,

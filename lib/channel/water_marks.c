@@ -1,6 +1,6 @@
 /*
- * The water marks of a channel. They are settled when it is opened, and copied into it, so that a
- * write compares with a number that stands beside what is queued.
+ * The water marks of a channel. They are computed when it is opened and copied into it, so that a
+ * write compares with a number beside the queue.
  */
 #include "channel/water_marks.h"
 

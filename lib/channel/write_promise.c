@@ -1,19 +1,19 @@
 /*
- * Writes whose end somebody wants to hear of.
+ * Writes whose end the program wants to know.
  *
- * The output is a stream, and what is sent is taken off it by its count; so a write has ended when
- * as many bytes have gone as stood before its end. That number is noted behind the write, and only
- * while there are such notes does a completion of a send count for them. Handlers hear of it in
+ * The output is a stream, and sent bytes are taken off it by their count. So a write has ended when
+ * as many bytes have gone as stood before its end. A promise notes that number behind the write,
+ * and only while there are promises do completions of sends count for them. Handlers are told in
  * phase 2, when the channel is processed.
  *
- * Datagrams have places in such a stream too, by what they count. One may be refused while others
- * are sent, or pass them; a note waits until all before it have gone either way.
+ * Datagrams have places in such a stream too. A datagram may be refused while others are sent, or
+ * overtake them; a promise waits until all before it have gone either way.
  *
- * What a handler withholds is not in the output yet: the notes of that get their numbers when it is
- * let go of.
+ * Bytes that a handler withholds are not in the output yet: their promises get their numbers when
+ * the bytes are released.
  *
- * Actors write by an ask to the channel's address. These wait while the channel is unwritable, so
- * that who awaits each cannot flood it.
+ * Actors write by an ask to the channel's address. These asks wait while the channel is unwritable,
+ * so that an actor that awaits each of them cannot flood it.
  */
 #include <errno.h>
 #include <string.h>
@@ -26,7 +26,7 @@
 
 struct gy_write_promise {
 	struct gy_fifo_item link;
-	uint64_t mark; /* of post->taken_bytes; or @withheld */
+	uint64_t mark; /* compared with mailbox->taken_bytes; or @withheld */
 	int error;     /* why it was not sent, where the channel's end does not say that; or 0 */
 	gyre_written_fn callback;
 	void *arg;
@@ -136,7 +136,7 @@ void gy_write_promises_release(struct gyre_channel *channel, int error)
 	}
 }
 
-/* It has ended, or else with the channel. */
+/* Completes the first promise: its write has ended, or the channel has. */
 static void tell_first(struct gy_channel_mailbox *mailbox, bool ended)
 {
 	struct gy_write_promise *written =
@@ -151,7 +151,7 @@ static void tell_first(struct gy_channel_mailbox *mailbox, bool ended)
 	callback(mailbox->channel, error, arg);
 }
 
-/* Those that are noted meanwhile have the next run: they may have ended already. */
+/* Promises that are made meanwhile are for the next run: they may have ended already. */
 void gy_write_promises_complete(struct gy_channel_mailbox *mailbox)
 {
 	const struct gy_fifo_item *last = mailbox->written.last;

@@ -1,16 +1,16 @@
 /*
- * Sending without a copy: the kernel sends from our pages, and says in a second completion when it
- * needs them no more, which for TCP is when the peer has acknowledged them. Until then they are
- * held here, whatever becomes of the buffers, and the channel sends on meanwhile.
+ * Sending without a copy: the kernel sends from our pages, and a second completion says when it
+ * needs them no more, which for TCP is when the peer has acknowledged the bytes. Until then the
+ * pages are held here, whatever becomes of the buffers, and the channel sends on meanwhile.
  *
- * It gains where a network card fetches the bytes itself, and costs where the kernel has to copy
- * them after all, as for a peer on the same machine. The kernel tells which it was: a channel that
- * was told of a copy goes back to plain sends for good, and so does one whose socket cannot, or for
+ * This gains where a network card fetches the bytes itself, and costs where the kernel copies them
+ * after all, as for a peer on the same machine. The kernel reports which it was. A channel that was
+ * copied for goes back to plain sends for good, and so does one whose socket cannot do it, or for
  * which no more memory may be locked.
  *
- * Where a descriptor is closed while its bytes are on their way, the kernel would keep the pages
- * until it gives up on the peer. So a channel that closes in good order lingers until it needs them
- * no more, and one that is cut off ends with a reset.
+ * If a descriptor is closed while its bytes are on their way, the kernel keeps the pages until it
+ * gives up on the peer. So a channel that closes in good order lingers until the kernel needs them
+ * no more, and one that is aborted ends with a reset.
  */
 #include "channel/zero_copy.h"
 
@@ -87,7 +87,7 @@ static void release(struct gy_zero_copy *copy)
 	gy_pool_put(&channels->zero_copies, copy);
 }
 
-/* Whether the send is to be tried again, in another way. */
+/* Whether the send has to be repeated with a copy. */
 static bool is_refused(struct gyre_channel *channel, int32_t result)
 {
 	switch (result) {

@@ -1,21 +1,21 @@
 /*
- * How codecs run. Bytes that come are put behind those that are kept; then the codec says step by
+ * How codecs run. Arriving bytes are put behind those that are kept; then the codec says step by
  * step what to do with the front of them, until it wants more.
  *
- * Frames are reads, and obey what reads obey: while a channel is paused, or held since nobody has
- * asked for the next read, they wait, and a deferred call of the channel goes on with them later.
- * On a channel that reads on request each request gives one frame: a read of the socket that
- * completes none is asked for again, and what it holds besides the first waits.
+ * Frames are reads, and obey the rules of reads: while a channel is paused, or no read was asked
+ * for, they wait, and a deferred call of the channel goes on with them later. On a channel that
+ * reads on request each request gives one frame: if a read of the socket completes none another one
+ * is asked for, and frames besides the first wait.
  *
- * A frame may bring about anything: that the codec is removed, replaced, or that the channel ends.
- * So after each one the codec looks at where it stands. Bytes that are left when it is removed
- * go to whoever stands in its place by then.
+ * The handler of a frame may do anything: remove the codec, replace it, or end the channel. So
+ * after each frame the codec checks where it stands. Bytes that are left when it is removed go to
+ * the handler that stands in its place by then.
  *
- * A datagram is a stream of its own: what it leaves unfinished ends with it, and must not become a
- * part of the next, which may be anybody's. One that comes while frames of another wait is not put
- * behind their bytes.
+ * A datagram is a stream of its own: an incomplete frame ends with it, and must not become a part
+ * of the next, which may come from another peer. A datagram that comes while frames of another wait
+ * is not put behind their bytes.
  *
- * What is kept must not keep pages of the ring from others. Little is copied, and so is all of a
+ * Kept bytes must not keep pages of the ring from others. Few bytes are copied, and so is all of a
  * frame that has the channel's share of pages already.
  */
 #include "channel/codec/codec.h"
@@ -29,7 +29,7 @@ enum { COPY_BYTES_MAX = 512 };
 
 /* ---- what is kept ---- */
 
-/* What is kept counts as held by the channel. */
+/* Kept bytes count as held by the channel. */
 static void count_kept(struct gy_codec *codec)
 {
 	if ((codec->channel->state & GY_TRAIT_BUDGETED) != 0) {
@@ -104,7 +104,7 @@ static bool fail(struct gy_codec *codec, int error)
 	return false;
 }
 
-/* Throws away what is to be thrown away and has come. */
+/* Throws away as much of the bytes to be discarded as has come. */
 static bool discard(struct gy_codec *codec)
 {
 	uint64_t there = codec->kept->bytes;
@@ -323,7 +323,7 @@ static void keep_rest(struct gy_codec *codec)
 	count_kept(codec);
 }
 
-/* Whether a read was asked for, gave no frame, and is to be asked for again. */
+/* Whether a requested read gave no frame, and another one is needed. */
 static bool wants_read(const struct gy_codec *codec)
 {
 	bool manual = (codec->channel->state & GY_INPUT_MANUAL) != 0;
@@ -404,7 +404,7 @@ struct gy_codec *gy_codec_make(struct gyre_handler_context *ctx, size_t bytes,
 	codec->context = gy_context_of(ctx);
 	codec->state_bytes = (uint32_t)bytes;
 	gy_deferred_init(&codec->deferred, resume);
-	/* One that cuts no frames cannot tell when a peer has sent one. */
+	/* A codec that cuts no frames cannot tell when a peer has sent one. */
 	codec->handshaking = next != NULL && gyre_channel_handshake_begin(channel);
 	ctx->arg = codec;
 	return codec;

@@ -1,10 +1,10 @@
 /*
- * What all codecs have in common: they keep the bytes of frames that are not complete, and give
- * those that are to the next handler, one a read.
+ * The part that all codecs share: keeping the bytes of incomplete frames, and giving complete
+ * frames to the next handler, one a read.
  *
- * A codec itself only looks at the front of what is kept and says what the next step is. It is
- * asked again when that has been done, or when there are more bytes; it may remember how far it has
- * looked, but is to say the same when it is asked twice about the same bytes.
+ * A codec itself looks at the front of the kept bytes and says what the next step is. It is asked
+ * again when the step has been done, or when there are more bytes. It may remember how far it has
+ * looked, but must say the same when it is asked twice about the same bytes.
  */
 #ifndef GY_CHANNEL_CODEC_CODEC_H
 #define GY_CHANNEL_CODEC_CODEC_H
@@ -80,7 +80,7 @@ void gy_codec_removed(struct gyre_handler_context *ctx);
 /* An option with a default, whose largest value is @max: 0, or -EINVAL. */
 int gy_codec_limit(size_t *limit, size_t fallback, size_t max);
 
-/* What is too long, and whose end at the offset @end is known. */
+/* A frame that is too long, and ends at the known offset @end. */
 static inline void gy_step_too_long(struct gy_step *step, uint64_t end, bool late)
 {
 	step->kind = GY_STEP_DISCARD;

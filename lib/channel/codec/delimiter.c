@@ -49,7 +49,7 @@ static const struct gyre_span *find(const struct delimiter *delimiter,
 	return best;
 }
 
-/* No delimiter is complete in what is kept. */
+/* The kept bytes contain no complete delimiter. */
 static void scan_unframed(struct delimiter *delimiter, const struct gyre_buffer *kept,
 			  struct gy_step *step)
 {
@@ -162,7 +162,7 @@ static int write_frame(struct gyre_handler_context *ctx, struct gyre_buffer *dat
 	return gyre_context_write(ctx, data);
 }
 
-/* What ends in nothing more than it has may pass unseen. */
+/* A last write without a delimiter may pass as it is. */
 static int send_file(struct gyre_handler_context *ctx, struct gyre_file *file,
 		     const struct gyre_file_region *what)
 {

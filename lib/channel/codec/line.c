@@ -23,7 +23,7 @@ static bool is_cr(const struct gyre_buffer *buffer, size_t offset)
 	return byte == '\r';
 }
 
-/* There is no end in what is kept. */
+/* The kept bytes contain no end of a line. */
 static void scan_unframed(struct line *line, const struct gyre_buffer *kept, struct gy_step *step)
 {
 	size_t max = line->options.frame_bytes_max;
@@ -107,7 +107,7 @@ static int write_line(struct gyre_handler_context *ctx, struct gyre_buffer *data
 	return gyre_context_write(ctx, data);
 }
 
-/* What ends in nothing more than it has may pass unseen. */
+/* A last write without an end of line may pass as it is. */
 static int send_file(struct gyre_handler_context *ctx, struct gyre_file *file,
 		     const struct gyre_file_region *what)
 {

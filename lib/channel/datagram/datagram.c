@@ -1,8 +1,8 @@
 /*
- * The life of a datagram channel. It begins and hears as every channel does; its end is simpler
- * than a stream's. There is nobody to wait for: when it is to close it stops receiving, sends what
- * is queued, and closes. A Unix socket may have to wait for a peer that reads nothing, which the
- * linger time bounds as it does for a stream.
+ * The life of a datagram channel. It begins, and notifies its handlers, as every channel does; its
+ * end is simpler than a stream's. There is no peer to wait for: a closing channel stops receiving,
+ * sends all that is queued, and closes. A Unix socket may have to wait for a peer that reads
+ * nothing, which the linger time bounds as it does for a stream.
  */
 #include "channel/datagram/datagram.h"
 #include "actor/stack.h"
@@ -108,7 +108,7 @@ static void set_busy(struct gy_endpoint *endpoint, bool busy)
 	}
 }
 
-/* What is in the socket from now on is for whoever gets it. */
+/* Datagrams that the socket holds now are for the loop that takes it over. */
 static void leave(struct gy_endpoint *endpoint)
 {
 	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);

@@ -1,11 +1,11 @@
 /*
- * The datagram channel: a channel whose socket is not a stream. What it shares with one are the
- * pipeline, the flags and what follows from them; what differs is how bytes come and go, for which
- * it has a table of its own (struct gy_channel_kind), and its endpoint's process function.
+ * The datagram channel: a channel whose socket is not a stream. It shares the pipeline, the state
+ * and its consequences with streams. Its bytes come and go in another way, for which it has a table
+ * of its own (struct gy_channel_kind) and its own process function.
  *
- * Each datagram is one buffer for handlers. They come into large buffers of the ring, of which a
- * loop has a group of its own for them, made when its first datagram channel is opened. They leave
- * by several sends at once, each of one datagram, or of several alike to one peer.
+ * Each datagram is one buffer for handlers. Datagrams come into large buffers of the ring, a group
+ * that a loop makes when its first datagram channel is opened. They leave by several sends at once,
+ * each of one datagram, or of several of one size to one peer.
  */
 #ifndef GY_CHANNEL_DATAGRAM_DATAGRAM_H
 #define GY_CHANNEL_DATAGRAM_DATAGRAM_H
@@ -18,7 +18,7 @@ enum {
 	GY_DATAGRAM_SENDS_MAX = 64,    /* of one channel, in flight */
 };
 
-/* What the datagram channels of a loop share. */
+/* Memory that the datagram channels of a loop share. */
 struct gy_datagrams {
 	struct gy_page *pages; /* of the ring's buffers for datagrams */
 	uint32_t count;
@@ -31,8 +31,8 @@ struct gy_datagrams {
 };
 
 /*
- * One datagram, or several alike ones to one peer, from the write to the completion of the send
- * that all leave by. Where they stand behind each other in one page they are one buffer.
+ * One datagram, or several of equal size to one peer, from the write to the completion of the send.
+ * Datagrams that follow each other in one page are one buffer.
  */
 struct gy_datagram_send {
 	struct gy_op op;
@@ -54,7 +54,7 @@ struct gy_datagram_send {
 
 _Static_assert(sizeof(struct gy_datagram_send) == 64, "one cache line");
 
-/* What the send of several slices, or of several datagrams, points to. */
+/* The description of a send of several slices, or of several datagrams. */
 struct gy_datagram_gather {
 	struct gy_gather gather;
 	_Alignas(struct cmsghdr) unsigned char control[CMSG_SPACE(sizeof(uint16_t))];
@@ -118,7 +118,7 @@ int gy_datagram_open(struct gy_house *house, struct gy_stack *stack,
 
 /* ---- datagrams.c ---- */
 
-/* What the datagrams of a loop share, made now if there is none; NULL without memory. */
+/* The shared memory of a loop, made now if there is none; NULL without memory. */
 struct gy_datagrams *gy_datagrams_of(struct gy_channels *channels);
 /* The first that waits for one tries again. */
 void gy_datagrams_wake_waiter(struct gy_datagrams *datagrams);
@@ -127,14 +127,14 @@ void gy_datagrams_wake_waiter(struct gy_datagrams *datagrams);
 
 void gy_datagram_input_init(struct gy_datagram *datagram);
 int gy_datagram_receive(struct gyre_channel *channel);
-/* What is delivered of the first of the input, which was taken off it; the rest goes back. */
+/* The part of @first, which was taken off the input, that is delivered; the rest goes back. */
 struct gyre_buffer *gy_datagram_take(struct gyre_channel *channel, struct gyre_buffer *first);
 
 /* ---- datagram_output.c ---- */
 
 int gy_datagram_check_write(const struct gyre_channel *channel, const struct gyre_buffer *data);
 int gy_datagram_add(struct gyre_channel *channel, struct gyre_buffer *data);
-/* Towards the marks and the cap. */
+/* How much @count datagrams of @bytes count for the marks and the cap. */
 size_t gy_datagram_cost(size_t bytes, uint32_t count);
 /* See struct gy_channel_kind. */
 void gy_datagram_count_output(const struct gyre_channel *channel, uint64_t *ret_queued,

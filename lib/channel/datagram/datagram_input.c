@@ -1,12 +1,12 @@
 /*
- * Receiving datagrams: one multishot receive a channel, as of a stream, that brings each with its
- * sender. What the kernel received as one and is several of one sender (GRO) waits as one buffer,
- * whose page says how long each is, and is taken apart when it is delivered: one after the other,
- * so that a handler which is done with one at once gives its memory to the next. They share the
- * page and, if the sender is the same as before, its address.
+ * Receiving datagrams: each channel has one multishot receive, which brings each datagram with its
+ * sender. Several datagrams of one sender that the kernel received as one (GRO) wait as one buffer,
+ * whose page tells how long each is, and are taken apart when they are delivered: one after the
+ * other, so that a handler that frees each gives its memory to the next. They share the page and,
+ * if the sender is the same as before, its address.
  *
- * A datagram that is longer than a buffer of the ring is thrown away, as half of one is of no use;
- * so is one for which there is no memory. Both are counted.
+ * A datagram that is longer than a buffer of the ring is dropped, as half of it is of no use; so is
+ * a datagram for which there is no memory. Both are counted.
  */
 #include <errno.h>
 
@@ -114,7 +114,7 @@ static bool is_good(struct gy_datagram *datagram, const struct gy_ring_datagram 
 	return true;
 }
 
-/* Who has a buffer of its page keeps that; nobody else does. */
+/* Only buffers of the page hold references to it. */
 static void received_datagram(struct gy_datagram *datagram, const struct gy_completion *completion)
 {
 	struct gy_channels *channels = datagram->channel.channels;
@@ -194,7 +194,7 @@ static void wait_for_buffer(struct gyre_channel *channel)
 	}
 }
 
-/* Whether it tells of datagrams sent before, or of the net, and not of the socket. */
+/* Whether an error concerns earlier datagrams or the net, and not the socket. */
 static bool is_of_the_net(int32_t error)
 {
 	switch (error) {

@@ -1,13 +1,13 @@
 /*
- * What is written to a datagram channel. It queues up, and is counted against the marks with what a
- * buffer takes besides its bytes, so that empty ones count too, until it leaves when the actor's
- * run ends: see datagram_send.c.
+ * Queueing of written datagrams. Each counts against the marks with the memory of its buffer
+ * besides its bytes, so that empty datagrams count too, until it leaves when the actor's run ends:
+ * see datagram_send.c.
  *
  * Datagrams of one size that stand behind each other and have one peer leave by one send, which the
- * kernel cuts into pieces of that size (GSO); the last may be shorter. They are brought together
- * here, as they are written, and those that the kernel received as one and that handlers pass on as
- * they came become one buffer again: so what they cost does not grow with their number. Only such
- * as fit into a packet of any Ethernet are sent so.
+ * kernel cuts into pieces of that size (GSO); the last may be shorter. They are joined here, when
+ * they are written. Datagrams that the kernel received as one, and that handlers pass on as they
+ * came, become one buffer again, so that their cost does not grow with their number. Only datagrams
+ * that fit into a packet of any Ethernet are sent like this.
  */
 #include <errno.h>
 
@@ -25,7 +25,7 @@ size_t gy_datagram_cost(size_t bytes, uint32_t count)
 	return bytes + (size_t)count * OVERHEAD_BYTES;
 }
 
-/* What had been written before @send, which is queued. */
+/* How much had been written before @send, which is queued. */
 static uint64_t position_of(const struct gy_datagram *datagram, const struct gy_datagram_send *send)
 {
 	return datagram->written - (uint32_t)((uint32_t)datagram->written - send->position);
@@ -126,7 +126,7 @@ static bool is_one_peer(const struct gy_datagram *datagram, uint32_t a, uint32_t
 	return gy_address_table_matches(peers, b, &address->storage, address->bytes);
 }
 
-/* Nobody can be reached at port 0, which the kernel says in the words for a batch it cannot cut. */
+/* Port 0 is unreachable, and the kernel reports it as it reports a batch that it cannot cut. */
 static bool has_port(const struct gy_datagram *datagram, const struct gyre_buffer *buffer)
 {
 	const struct gy_address_table *peers = &datagram->channel.channels->pools.addresses;
@@ -144,7 +144,7 @@ static inline bool is_alike(const struct gy_datagram_batch *batch, const struct 
 	       batch->bytes + data->bytes <= GY_DATAGRAM_BYTES_MAX;
 }
 
-/* What was received as one stands behind each other. */
+/* Datagrams that were received as one stand behind each other. */
 static inline bool continues(const struct gyre_buffer *last, const struct gyre_buffer *data)
 {
 	return last->first.bytes + last->first.count == data->first.bytes &&

@@ -1,18 +1,18 @@
 /*
- * Sending datagrams. What is written leaves when the actor's run ends: by one send for each, or for
- * several alike, and several sends in flight, prepared in order for one system call.
+ * Sending datagrams. Written datagrams leave when the actor's run ends: by one send for each, or
+ * for several of one size, with several sends in flight, prepared in order for one system call.
  *
- * Where a path takes less than what several were to leave as at once, the first refusal teaches the
- * channel: they are taken apart, and those of that size go singly from then on. A device that
- * cannot do it at all ends the attempts.
+ * If a path takes less than a batch was to leave as, the first refusal teaches the channel: the
+ * batch is taken apart, and datagrams of that size go singly from then on. A device that cannot
+ * send batches at all ends the attempts.
  *
  * A send that finds no room waits here and not in the kernel: nothing more is sent until those
- * under way are done, and then it goes first. Over UDP the kernel tells when there is room, of a
- * Unix socket only to one that is connected; else it is tried again after a while. There the room
- * is that of one peer, and others may stand behind it: after the linger time what is queued for a
- * peer that takes nothing fails, if it is in anybody's way.
+ * under way are done, and then it goes first. Over UDP the kernel reports room, on a Unix socket
+ * only if it is connected; otherwise the send is repeated after a while. There the room is that of
+ * one peer, and datagrams for others may stand behind it: after the linger time the datagrams for a
+ * peer that makes no room fail, if they hold up anybody.
  *
- * A send that fails costs the channel these datagrams only. Handlers hear of it as an exception.
+ * A send that fails costs the channel these datagrams only. Handlers get an exception.
  */
 #include <errno.h>
 #include <netinet/udp.h>
@@ -371,7 +371,7 @@ static inline int send_one(struct gy_datagram *datagram, struct gy_datagram_send
 		to == NULL ? 0 : to->bytes);
 }
 
-/* Those that were refused go first, when no other is under way. */
+/* Refused sends go first, when no other is under way. */
 static GY_COLD bool is_in_order(struct gy_datagram *datagram)
 {
 	if (datagram->sends_count > 0) {
@@ -382,7 +382,7 @@ static GY_COLD bool is_in_order(struct gy_datagram *datagram)
 	return true;
 }
 
-/* Those of several that cannot leave together become as many sends. */
+/* Splits a batch that cannot leave at once into single sends. */
 static GY_COLD void take_apart(struct gy_datagram *datagram, struct gy_datagram_send *send)
 {
 	struct gy_list *before = send->item.previous;

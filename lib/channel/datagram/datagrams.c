@@ -1,11 +1,12 @@
 /*
- * What the datagram channels of a loop share: the pages that the ring's large buffers are, the
- * queue of those that wait for one, and the pools of channels and sends. A loop that never opens a
- * datagram channel has none of it.
+ * The memory that the datagram channels of a loop share: the pages of the ring's large buffers, the
+ * queue of channels that wait for one, and the pools of channels and sends. A loop that never opens
+ * a datagram channel has none of it.
  *
- * The memory is bounded by the number of buffers times the size of the largest datagram; what small
- * datagrams never touched of it is not resident. As with streams the pages are lent, and past three
- * quarters of them what arrives is copied, so that who keeps datagrams does not stop the others.
+ * The memory is bounded by the number of buffers times the size of the largest datagram; parts that
+ * small datagrams never touched are not resident. As with streams the pages are lent, and when
+ * three quarters of them are lent arriving datagrams are copied, so that a program that keeps
+ * datagrams does not stop the others.
  */
 #include <errno.h>
 
@@ -14,7 +15,10 @@
 
 enum { LENT_QUARTERS_MAX = 3 };
 
-/* The pages' memory begins with what the kernel tells of a datagram: nothing is appended there. */
+/*
+ * Each page begins with the head that the kernel writes before a datagram: nothing is appended
+ * there.
+ */
 static void make_pages(struct gy_channels *channels, struct gy_datagrams *datagrams)
 {
 	for (uint32_t i = 0; i < datagrams->count; i++) {

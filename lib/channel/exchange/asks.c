@@ -1,17 +1,17 @@
 /*
  * Asks of actors to the peer. The mail is kept as long as it can be answered; the asker's promise
  * has the time-out. Where answers come in order, an ask that has timed out must keep its place, and
- * its answer is lost at the asker.
+ * its answer is dropped at the asker.
  *
- * Where answers have ids, it need not: when others wait for a place the exchange looks now and then
- * for asks that are past their deadlines, and gives these up. What comes for them later is known by
- * their ids, which are kept for a while.
+ * Where answers have ids an ask need not keep its place: when others wait for one the exchange
+ * checks now and then for asks that are past their deadlines, and gives these up. Their ids are
+ * kept for a while, so that answers that come later are recognised.
  *
- * A peer that leaves out an answer for good has stalled: where answers come in order, that is when
- * the oldest ask has been the oldest for too long; where they have ids, when nothing at all has
- * come since an ask was written. Then the channel ends, for only another connection can go on. What
- * is noted is one time, which asks and answers overwrite; the timer looks at it when it fires, and
- * starts anew if it was for an earlier one.
+ * A peer that leaves out an answer for good has stalled. Where answers come in order, it has
+ * stalled when the oldest ask has been the oldest for too long; where they have ids, when nothing
+ * at all has come since an ask was written. Then the channel ends, for only another connection can
+ * go on. One time is kept for this, which asks and answers overwrite; the timer compares it when it
+ * fires, and is started anew if it was for an earlier time.
  */
 #include <errno.h>
 
@@ -313,7 +313,9 @@ static void start_timer(struct gy_exchange *exchange, uint64_t delay_ns)
 	gy_timer_start(&gy_exchange_home(exchange)->loop.wheel, &exchange->asks.timer, delay_ns);
 }
 
-/* Those that wait may be waiting for the dead; and those in flight for a peer that has stalled. */
+/*
+ * Waiting asks may wait for an abandoned one; asks in flight may wait for a peer that has stalled.
+ */
 static void watch(struct gy_exchange *exchange)
 {
 	struct gy_asks *asks = &exchange->asks;
@@ -360,7 +362,7 @@ void gy_asks_run(struct gy_exchange *exchange)
 
 /* ---- answers ---- */
 
-/* What nobody has asked for. */
+/* An answer that nobody has asked for. */
 static int unasked(struct gy_exchange *exchange, struct gyre_mail *answer)
 {
 	gyre_mail_destroy(gyre_context_stack(exchange->ctx), answer);

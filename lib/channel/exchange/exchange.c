@@ -63,8 +63,10 @@ static bool is_blocked(const struct gy_exchange *exchange)
 	return exchange->blocked;
 }
 
-/* Stacks of an owner that is stopping do not run any more, so nobody need wait for them; but what
- * they have answered is to be written. */
+/*
+ * Stacks of an owner that is stopping do not run any more, so the channel does not wait for them;
+ * but answers that they have given are written.
+ */
 static bool owes(const struct gy_exchange *exchange)
 {
 	const struct gyre_channel *channel = exchange->mailbox->channel;

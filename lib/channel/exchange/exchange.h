@@ -82,9 +82,9 @@ static inline bool gy_exchange_must_write(const struct gy_exchange *exchange)
 }
 
 /*
- * Whether a message may be written: while output is welcome. That it is not either while a region
- * of a file is to be sent, for which the marks do not count, and of which a peer that reads nothing
- * could have any number queued.
+ * Whether a message may be written: while the channel is writable and no region of a file is
+ * queued. The marks do not count regions, and a peer that reads nothing could have any number of
+ * them queued.
  */
 static inline bool gy_exchange_may_write(const struct gy_exchange *exchange)
 {
@@ -108,7 +108,7 @@ static inline void gy_exchange_end_message(struct gy_exchange *exchange)
 	exchange->mailbox->channel->uncapped = false;
 }
 
-/* There is something for the next run. */
+/* Schedules another run. */
 static inline void gy_exchange_ready(struct gy_exchange *exchange)
 {
 	exchange->more = true;

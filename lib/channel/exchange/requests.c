@@ -1,15 +1,15 @@
 /*
  * Requests of the peer. Each has a number, by which its answer finds it, and a place in the list of
  * those in flight, from which answers are written in order. An answer comes as mail, also when the
- * handler gives it at once; so however many requests stand in a row, none is handled inside of
- * another one's answer.
+ * handler gives it at once; so a request is never handled inside of another one's answer, however
+ * many stand in a row.
  *
- * In flight is what was begun and is not written. While too many are pending the channel does not
- * read; it reads again when half of them have begun.
+ * A request is in flight from its begin until its answer is written. While too many are pending the
+ * channel does not read; it reads again when half of them have begun.
  *
- * An answer is written only while output is welcome, and however long it is: see
+ * An answer is written only while output is welcome, however long it is: see
  * gy_exchange_may_write(). Until then it waits as the mail it came in, and keeps its place in
- * flight; so what a peer that reads nothing can make us hold is bounded by their number.
+ * flight; so the number of requests bounds how much a peer that reads nothing can make us hold.
  */
 #include <errno.h>
 
@@ -139,7 +139,7 @@ static void write_answer(struct gy_exchange *exchange, struct request *request)
 	gy_mail_put(home, mail);
 }
 
-/* One that need not wait for those before it. */
+/* An answer that need not wait for those before it. */
 static void queue_answer(struct gy_exchange *exchange, struct request *request)
 {
 	gy_list_remove(&request->link);
@@ -168,7 +168,7 @@ static void collect(struct gy_exchange *exchange)
 	}
 }
 
-/* Those whose answers are to be written first; an empty list when there is no answer to be. */
+/* The requests whose answers are written next; an empty list when none is. */
 static const struct gy_list *first_answers(const struct gy_exchange *exchange)
 {
 	return exchange->options->any_order ? &exchange->requests.answered

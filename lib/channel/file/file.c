@@ -2,12 +2,12 @@
  * The life of files and of their operations.
  *
  * A completion, in phase 1, makes the answer and puts it into the house as a reply or an exception,
- * as any answer comes; no user code runs here. The time-out belongs to the operation, not to the
- * promise: it cancels, and the answer comes with the final completion, when the kernel uses no
- * memory of the operation any more.
+ * as any answer comes; no code of the program runs here. The time-out belongs to the operation, not
+ * to the promise: it cancels, and the answer comes with the final completion, when the kernel no
+ * longer uses memory of the operation.
  *
- * An actor that is run by another loop cannot use that loop's ring for what is to be its own. What
- * it asks for there waits until it is back. It can have no files from before, since an actor with
+ * An actor that another loop runs cannot use that loop's ring for its own objects. Operations that
+ * it asks for there wait until it is back. It has no files from before, since an actor with
  * endpoints is never stolen.
  */
 #include "channel/file/file.h"
@@ -162,7 +162,7 @@ static int prepare(struct gy_file_operation *operation)
 
 /* ---- answers ---- */
 
-/* What was read becomes the answer's, without a copy. */
+/* The bytes that were read become the answer, without a copy. */
 static int answer_read(struct gy_file_operation *operation, size_t count)
 {
 	struct gyre_file_data *data = (struct gyre_file_data *)gyre_payload(operation->mail);
@@ -254,7 +254,9 @@ static bool is_to_be_repeated(int result)
 	return result == -EAGAIN || result == -EINTR || result == -GY_KERNEL_RESTART;
 }
 
-/* What the kernel said; or why it was told to end, if that is what came of it. */
+/*
+ * The result of the kernel; or the reason of the cancellation, if that is what ended the operation.
+ */
 static int result_of(const struct gy_file_operation *operation, int result)
 {
 	bool interrupted = result == -ECANCELED || is_to_be_repeated(result);

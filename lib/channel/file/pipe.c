@@ -1,16 +1,18 @@
 /*
- * Channels on pipes, terminals, FIFOs and files: what is different when the descriptor is no
- * socket.
+ * Channels on pipes, terminals, FIFOs and files: the differences of descriptors that are no
+ * sockets.
  *
- * Reading is multishot for pipes, where the kernel has that, and else one read after the other into
- * pages of the pool. The ring's buffers are not for these: of one that receives share the kernel
- * would take all the rest for a read in a thread of its own. Some kernels (6.16.9 is one) answer
- * -EINVAL to a multishot read that shares buffers, and from then on to each that follows: what
- * cannot be read so is read one by one from there. Receives from sockets do not share that code. A
- * descriptor that others have set to O_NONBLOCK answers -EAGAIN, and to clear that flag would
- * change it for them; so then the next operation is a poll. What has two descriptors ends its
- * output by closing one of them; of one that is used for both directions nothing tells the other
- * side of such an end, and nothing is done.
+ * Pipes are read by a multishot read where the kernel has that; otherwise one read follows the
+ * other, into pages of the pool. Single reads do not use the ring's buffers: of a buffer that
+ * receives share the kernel would take all the rest for a read in a thread of its own. Some kernels
+ * (6.16.9 is one) answer -EINVAL to a multishot read that shares buffers, and to each that follows;
+ * such a pipe is read by single reads from there on. Receives from sockets do not share that code.
+ *
+ * A descriptor that others have set to O_NONBLOCK answers -EAGAIN. Clearing that flag would change
+ * it for them, so the next operation is a poll.
+ *
+ * A channel with two descriptors ends its output by closing one of them. If one descriptor is used
+ * for both directions nothing can tell the other side of that end, and nothing is done.
  */
 #include "channel/file/pipe.h"
 
@@ -51,7 +53,7 @@ static void received(struct gy_op *op, const struct gy_completion *completion)
 	gy_input_received(op, &again);
 }
 
-/* Whatever came of it, the next read tells; a cancel is for this operation as for a read. */
+/* The next read tells the result. A cancellation ends this operation as it ends a read. */
 static void input_polled(struct gy_op *op, const struct gy_completion *completion)
 {
 	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, receive);

@@ -1,11 +1,11 @@
 /*
- * Sending parts of files, without their bytes ever being in the program: the kernel splices them
+ * Sending parts of files without bringing their bytes into the program: the kernel splices them
  * from the file to a pipe, and from there to the socket.
  *
- * A region stands in the channel's output as a buffer without bytes, in its order. When its turn
- * comes it gets a pipe, and then goes round by the channel's one send: fill the pipe, wait until
- * the socket has room, empty the pipe into it. The wait is there because a splice to a socket waits
- * in a thread of the kernel, of which a crowd of slow readers should not hold one each.
+ * A region stands in the channel's output as an item, in its order. At the front it gets a pipe,
+ * and then repeats three steps with the channel's one send: fill the pipe, wait until the socket
+ * has room, empty the pipe into it. The wait is needed because a splice to a socket waits in a
+ * thread of the kernel, and a crowd of slow readers should not hold one each.
  *
  * A region does not count for the marks: it takes no memory.
  */
@@ -56,7 +56,7 @@ static void close_pipe(struct gyre_channel *channel, struct region *region)
 	region->pipe[1] = -1;
 }
 
-/* Phase 2: tells of it, and frees it. */
+/* Phase 2: tells the program and frees the region. */
 static void end(struct gyre_channel *channel, struct gyre_buffer *buffer, int result)
 {
 	struct gy_channels *channels = channel->channels;

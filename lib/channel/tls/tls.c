@@ -1,17 +1,17 @@
 /*
- * The handler of TLS: one connection, between the head and those who need not know.
+ * The handler of TLS: one connection, between the head and handlers that need not know of it.
  *
- * What comes is given to OpenSSL, and what that makes of it is passed on: until the handshake is
- * done nothing, then plain bytes. These are reads, and obey what reads obey: while the channel is
- * paused, or nobody has asked for the next read, they stay where they are, and a chore of the
- * channel goes on later. The handshake itself asks for the reads it needs.
+ * Received bytes are given to OpenSSL, and the plain bytes that it makes of them are passed on;
+ * until the handshake is done there are none. Plain bytes are reads, and obey the rules of reads:
+ * while the channel is paused, or no read was asked for, they stay where they are, and a deferred
+ * call goes on later. The handshake itself asks for the reads it needs.
  *
- * The end of the peer's bytes is its close_notify; from then on the channel is one whose peer has
- * ended. So that an end without it is heard of too, the channel is one with half-closing all the
- * while, and this handler does what others want at the end of input.
+ * The peer's close_notify is the end of its bytes; from then on the channel is one whose peer has
+ * ended. The channel has half-closing all the while, so that an end without close_notify is noticed
+ * too, and this handler does at the end of input what the program has chosen.
  *
- * What is written, and a shutdown or a close after it, waits for the handshake. That is bounded in
- * time, and what waits counts as output.
+ * Writes, and a shutdown or a close behind them, wait for the handshake. That wait is bounded in
+ * time, and waiting bytes count as output.
  */
 #include <errno.h>
 #include <openssl/err.h>
@@ -24,7 +24,7 @@
 
 enum {
 	LINE_BYTES_MAX = 256,
-	/* What records add to plain bytes: a part, and something for the last one. */
+	/* The bytes that records add: a share of the plain bytes, and some for the last record. */
 	EXPAND_SHARE = 128,
 	EXPAND_BYTES = 64,
 };
@@ -146,7 +146,7 @@ static void send_withheld(struct gy_tls *tls)
 	}
 }
 
-/* What was wanted while it was not done. */
+/* Does what was asked for before the handshake was done. */
 static void catch_up(struct gy_tls *tls)
 {
 	if (tls->closing || tls->shutting) {
@@ -238,7 +238,7 @@ static void end_input(struct gy_tls *tls)
 	gy_channel_ready(tls->channel);
 }
 
-/* There may be more, which the channel does not want now. */
+/* More can be decrypted, but the channel does not want it now. */
 static void wait(struct gy_tls *tls)
 {
 	if ((tls->channel->state & GY_INPUT_MANUAL) != 0) {
@@ -392,7 +392,7 @@ static void close_channel(struct gyre_handler_context *ctx)
 	}
 }
 
-/* Who listens is often only looked at; but who connects wanted something. */
+/* A listener often sees connections that only probe it; a client wanted something. */
 static void complain_of_end(struct gy_tls *tls, int reason)
 {
 	char text[LINE_BYTES_MAX];

@@ -1,9 +1,10 @@
 /*
- * What the files of TLS share.
+ * The parts of TLS that its files share.
  *
- * OpenSSL reads from and writes to two buffers of the connection, and never sees its socket; so no
- * call of it can block. One call of this library hands it what has come, takes the plain bytes out
- * until it wants more, and gives the channel what it has written meanwhile.
+ * OpenSSL reads from and writes to two buffers of the connection, and never sees its socket, so
+ * none of its calls can block. A call of this library hands received bytes to OpenSSL, takes plain
+ * bytes out until OpenSSL wants more, and gives the channel the records that OpenSSL has written
+ * meanwhile.
  */
 #ifndef GY_CHANNEL_TLS_TLS_H
 #define GY_CHANNEL_TLS_TLS_H
@@ -25,7 +26,7 @@ enum {
 	GY_TLS_BINDING_BYTES = 32,
 };
 
-/* What sessions of this library are for, for OpenSSL. */
+/* The context of sessions of this library, for OpenSSL. */
 static const unsigned char gy_tls_session_id[] = "gyre";
 
 /* A key that both sides of a connection have, and its name, which everybody may see. */
@@ -67,7 +68,7 @@ struct gy_tls {
 
 /* ---- tls.c ---- */
 
-/* That of a channel; NULL for none. */
+/* The TLS state of a channel; NULL for none. */
 struct gy_tls *gy_tls_of(struct gyre_channel *channel);
 
 /* ---- tls_context.c ---- */
@@ -87,13 +88,15 @@ bool gy_tls_context_is_keyed(const struct gyre_tls_context *context);
  * without memory.
  */
 SSL *gy_tls_context_connection(struct gyre_tls_context *context);
-/* Before a client verifies: has it trust the machine's CAs where the context has none of its own.
- * 0 or -ENOMEM. */
+/*
+ * Called before a client verifies: trusts the CAs of the machine where the context has none of its
+ * own. 0 or -ENOMEM.
+ */
 int gy_tls_context_trust(struct gyre_tls_context *context, SSL *ssl);
 /* Whether it can be a server, or one that wants certificates of its clients. */
 bool gy_tls_context_serves(const struct gyre_tls_context *context, bool mutual);
 uint32_t gy_tls_context_record_bytes(const struct gyre_tls_context *context);
-/* Of the connections: a BIO over the buffers of one of them. */
+/* The BIO method over the two buffers of a connection. */
 const BIO_METHOD *gy_tls_context_method(const struct gyre_tls_context *context);
 /* For the lines about failures of its connections, on any thread. */
 struct gy_log_limit *gy_tls_context_limit(struct gyre_tls_context *context);
@@ -133,11 +136,11 @@ void gy_tls_session_get(const struct gy_tls *tls, struct gyre_tls_session *ret_s
 
 /* ---- tls_error.c ---- */
 
-/* What OpenSSL has against a connection: a line in the log, and the errno for it. */
+/* Logs the error of OpenSSL for a connection, and returns the errno for it. */
 int gy_tls_explain(struct gy_tls *tls);
 /* A line in the log, if the peer has not had too many: "TLS with PEER: @what". */
 void gy_tls_complain(struct gy_tls *tls, const char *what);
-/* What OpenSSL has against a file: a line in the log, and the errno for it. */
+/* Logs the error of OpenSSL for a file, and returns the errno for it. */
 int gy_tls_explain_file(const struct gy_log *log, const char *what, const char *path);
 
 #endif

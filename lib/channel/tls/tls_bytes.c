@@ -1,12 +1,11 @@
 /*
  * Bytes between OpenSSL and the buffers of a channel.
  *
- * What has come is read by OpenSSL out of the buffer it came in, which costs one copy, into a
- * record; what is decrypted goes straight into pages of the pool. What it writes is appended to
- * pages of the pool, until the call of it is over, and then goes to the channel as one buffer.
+ * OpenSSL copies received bytes out of their buffer into a record, and decrypts straight into pages
+ * of the pool. Records that it writes are appended to pages of the pool until its call is over, and
+ * then go to the channel as one buffer.
  *
- * A record costs some bytes and a fixed time, so small slices are first brought together into
- * whole records.
+ * A record costs some bytes and a fixed time, so small slices are first joined into whole records.
  */
 #include <openssl/err.h>
 #include <string.h>

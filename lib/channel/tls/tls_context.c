@@ -1,13 +1,14 @@
 /*
- * What TLS connections share: an SSL_CTX, made of files, and made anew of the same files on demand.
+ * The context that TLS connections share: an SSL_CTX that is made of files, and made again of the
+ * same files on demand.
  *
- * The present one stands under a mutex that is held for a count; connections that began with the
- * one before keep it. So certificates are renewed without a restart, and a bad file changes
- * nothing.
+ * The present SSL_CTX is read under a mutex, which is held for taking a reference; connections that
+ * began with the one before keep it. So certificates are renewed without a restart, and a bad file
+ * changes nothing.
  *
- * The CAs of the machine are hundreds, and take milliseconds to read. They are read for clients
- * only that verify and were given no CA: with the context when it has no certificate, so that it
- * can be nothing but such a client; else by the first of those.
+ * The machine has hundreds of CAs, which take milliseconds to read. They are read only for clients
+ * that verify and were given no CA: with the context when it has no certificate, so that it can
+ * only be for such a client; otherwise by the first such client.
  */
 #include <errno.h>
 #include <openssl/crypto.h>
@@ -23,7 +24,7 @@
 enum { LINES_MAX = 20, LINES_MS = 60000, RECORD_BYTES_MIN = 4096, RECORD_BYTES_DEFAULT = 16384 };
 enum { ALPN_BYTES_MAX = GYRE_TLS_PROTOCOLS_MAX * (1 + GY_TLS_PROTOCOL_BYTES_MAX) };
 
-/* What has forward secrecy, and encrypts and authenticates in one. */
+/* Ciphers with forward secrecy and authenticated encryption. */
 static const char ciphers_1_2[] = "ECDHE+AESGCM:ECDHE+CHACHA20";
 
 struct gyre_tls_context {
@@ -149,7 +150,7 @@ static int take_options(struct gyre_tls_context *context,
 
 /* ---- making an SSL_CTX ---- */
 
-/* Else OpenSSL asks at the terminal, and blocks. */
+/* Without it OpenSSL asks at the terminal, and blocks. */
 static int no_passphrase(char *to, int bytes, int writing, void *arg)
 {
 	(void)to;

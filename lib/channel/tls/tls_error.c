@@ -1,9 +1,9 @@
 /*
- * What OpenSSL says, as an errno and as a line that tells what can be done.
+ * Errors of OpenSSL, as an errno and as a line that says what can be done.
  *
- * Of a handshake that fails it tells much, of which a few cases are what people meet: certificates,
- * a peer that speaks something else, no version in common. A peer's alert is its opinion of this
- * side. Lines are bounded, because whoever can connect can cause them.
+ * OpenSSL tells much of a failed handshake. A few cases are met in practice: certificates, a peer
+ * that speaks another protocol, no version in common. The alert of a peer is its opinion of this
+ * side. Lines are bounded, because anybody who can connect can cause them.
  */
 #include <errno.h>
 #include <openssl/err.h>

@@ -1,11 +1,11 @@
 /*
- * TLS by a key that both sides have, in the place of certificates: the external PSK of TLS 1.3, and
- * always with a fresh key exchange, so that who learns the key later reads nothing of before.
+ * TLS by a key that both sides have, instead of certificates: the external PSK of TLS 1.3, always
+ * with a fresh key exchange, so that a key that leaks later reveals nothing of the past.
  *
- * A client offers one key by its name; a server takes any of those that it has. OpenSSL falls back
- * to certificates where the server does not choose the key, and with none to verify such a
- * handshake is done: so both sides look whether the key was used. The key belongs to SHA-256, and
- * so do the suites. Tickets would be a second way to resume, and there are none.
+ * A client offers one key by its name; a server accepts any of its keys. If the server does not
+ * choose the key OpenSSL falls back to certificates, and completes the handshake if none need be
+ * verified; so both sides check whether the key was used. The key belongs to SHA-256, and so do the
+ * suites. Tickets would be a second way to resume, and there are none.
  */
 #include <errno.h>
 #include <string.h>
@@ -75,7 +75,7 @@ static int find(SSL *ssl, const unsigned char *name, size_t name_bytes, SSL_SESS
 int gy_tls_psk_set(SSL_CTX *made)
 {
 	(void)SSL_CTX_set_options(made, SSL_OP_NO_TICKET);
-	/* No record that is not authenticated, for the sake of what looks into old ones. */
+	/* Only authenticated records. */
 	(void)SSL_CTX_clear_options(made, SSL_OP_ENABLE_MIDDLEBOX_COMPAT);
 	SSL_CTX_set_psk_use_session_callback(made, offer);
 	SSL_CTX_set_psk_find_session_callback(made, find);

@@ -1,6 +1,6 @@
 /*
- * What a handshake has agreed, for those who want to know: noted when it is done, so that to look
- * at it later costs nothing.
+ * The result of a handshake, kept when the handshake is done, so that reading it later costs
+ * nothing.
  */
 #include <errno.h>
 #include <openssl/bio.h>
@@ -53,7 +53,7 @@ int gy_tls_session_keep(struct gy_tls *tls)
 	return keep_subject(tls);
 }
 
-/* Of a client the one it wanted, which may be an address and is not told the server then. */
+/* A client reports the name it wanted, which may be an address that is not sent to the server. */
 static const char *server_name_of(const struct gy_tls *tls)
 {
 	const char *name = tls->client ? tls->server_name
