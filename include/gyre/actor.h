@@ -26,6 +26,17 @@ GYRE_BEGIN_DECLS
 typedef void (*gyre_clean_fn)(void *state);
 
 /**
+ * gyre_frame_clean_fn - frees what the frame of a suspended handler owns
+ * @frame: the frame, as the handler left it when it suspended
+ * @state: the actor's state, which is cleaned later
+ *
+ * Runs in phase 2 or 3, for each handler that is suspended when its actor stops: it will not be
+ * resumed, and the call is the last for its frame. It is not re-entered, and must not do anything
+ * to actors or channels. A handler that returns frees by itself.
+ */
+typedef void (*gyre_frame_clean_fn)(void *frame, void *state);
+
+/**
  * gyre_filter_fn - chooses messages of an actor
  * @type: of the message
  * @message: its payload
@@ -76,6 +87,8 @@ GYRE_OWN_MESSAGE_(gyre_mailbox_mark, 0x07);
  *   While the mount waits, only the answers to its asks are dispatched: an actor that asks itself
  *   there waits until the time-out
  * @clean: the last call
+ * @frame_clean: gets the frame of each handler that is suspended when the actor stops; NULL where
+ *   frames own nothing
  * @barrier: chooses asks and notices from whose dispatch until the end of their own stack no other
  *   ask or notice of the actor is dispatched; NULL for none
  * @batch_notices: chooses notices that arrive together, if the behaviour has @notice_batch; NULL
@@ -106,6 +119,7 @@ struct gyre_class {
 	struct gyre_behaviour behaviour;
 	gyre_handler_fn mount;
 	gyre_clean_fn clean;
+	gyre_frame_clean_fn frame_clean;
 	gyre_filter_fn barrier;
 	gyre_filter_fn batch_notices;
 	gyre_filter_fn batch_asks;

@@ -9,6 +9,8 @@
 #ifndef GYRE_BUFFER_H
 #define GYRE_BUFFER_H
 
+#include <stdarg.h>
+
 #include <gyre/api.h>
 
 GYRE_BEGIN_DECLS
@@ -92,6 +94,88 @@ GYRE_API size_t gyre_buffer_bytes(const struct gyre_buffer *buffer);
  * Since: 0.1
  */
 GYRE_API int gyre_buffer_append(struct gyre_buffer *buffer, const void *bytes, size_t count);
+
+/**
+ * gyre_buffer_printf() - formats text at the end of a buffer
+ * @buffer: the buffer
+ * @format: as of printf(3); the text is not ended by a null byte
+ *
+ * Return: how many bytes the text has, or a negative errno, and then the buffer is as it was.
+ * Errors:
+ *   -EINVAL    @buffer or @format is NULL, or the text cannot be formatted
+ *   -EMSGSIZE  the text is longer than GYRE_SPAN_BYTES_MAX
+ *   -ENOMEM    there is no memory
+ * Ownership: the arguments stay the caller's.
+ * Context: loop thread, phases 2 and 3, on the loop where it was made.
+ * Since: 0.1
+ */
+GYRE_API int gyre_buffer_printf(struct gyre_buffer *buffer, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/**
+ * gyre_buffer_vprintf() - formats text at the end of a buffer, with the arguments as a list
+ * @buffer: the buffer
+ * @format: as of vprintf(3)
+ * @args: the arguments; undefined after the call
+ *
+ * Return: how many bytes the text has, or a negative errno, and then the buffer is as it was.
+ * Errors:
+ *   as gyre_buffer_printf()
+ * Ownership: the arguments stay the caller's.
+ * Context: loop thread, phases 2 and 3, on the loop where it was made.
+ * Since: 0.1
+ */
+GYRE_API int gyre_buffer_vprintf(struct gyre_buffer *buffer, const char *format, va_list args)
+	__attribute__((format(printf, 2, 0)));
+
+/**
+ * gyre_buffer_reserve() - room at the end of a buffer for bytes that the caller writes itself
+ * @buffer: the buffer
+ * @count: how many bytes, 1 to GYRE_SPAN_BYTES_MAX
+ * @ret_bytes: where they are to be written, in one piece
+ *
+ * From then on the bytes belong to the buffer, with undefined contents. The next call for the
+ * buffer is gyre_buffer_commit(), which says how many were written.
+ *
+ * Return: 0, or a negative errno, and then the buffer is as it was.
+ * Errors:
+ *   -EINVAL    @buffer or @ret_bytes is NULL, or @count is 0
+ *   -EMSGSIZE  @count is more than GYRE_SPAN_BYTES_MAX
+ *   -ENOMEM    there is no memory
+ * Ownership: *@ret_bytes stays the buffer's.
+ * Context: loop thread, phases 2 and 3, on the loop where it was made.
+ * Since: 0.1
+ */
+GYRE_API int gyre_buffer_reserve(struct gyre_buffer *buffer, size_t count, void **ret_bytes);
+
+/**
+ * gyre_buffer_commit() - ends a gyre_buffer_reserve()
+ * @buffer: the buffer
+ * @count: what was reserved
+ * @written: of these, how many were written from the front; the rest is given back
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL  @buffer is NULL, @written is more than @count, or the buffer has less than @count
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phases 2 and 3, on the loop where it was made.
+ * Since: 0.1
+ */
+GYRE_API int gyre_buffer_commit(struct gyre_buffer *buffer, size_t count, size_t written);
+
+/**
+ * gyre_buffer_truncate() - cuts bytes off the end of a buffer
+ * @buffer: the buffer
+ * @bytes: how many stay
+ *
+ * Return: 0, or a negative errno, and then the buffer is as it was.
+ * Errors:
+ *   -EINVAL  @buffer is NULL, or has less than @bytes
+ * Ownership: memory that no buffer has any more is given back.
+ * Context: loop thread, phases 2 and 3, on the loop where it was made.
+ * Since: 0.1
+ */
+GYRE_API int gyre_buffer_truncate(struct gyre_buffer *buffer, size_t bytes);
 
 /**
  * gyre_buffer_append_memory() - puts memory at the end of a buffer, without a copy

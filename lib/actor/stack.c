@@ -196,6 +196,11 @@ void gy_stack_returned(struct gy_stack *stack, int result)
 
 void gy_stack_abort(struct gy_stack *stack, int error)
 {
+	gyre_frame_clean_fn frame_clean = stack->house->class_info->class->frame_clean;
+
+	if (frame_clean != NULL) {
+		frame_clean(stack->head.frame, stack->head.actor);
+	}
 	if (stack->batch != NULL) {
 		gy_batch_end(stack, error);
 	}
