@@ -99,6 +99,7 @@ GYRE_API int gyre_buffer_append(struct gyre_buffer *buffer, const void *bytes, s
  * gyre_buffer_printf() - formats text at the end of a buffer
  * @buffer: the buffer
  * @format: as of printf(3); the text is not ended by a null byte
+ * @...: the arguments of @format
  *
  * Return: how many bytes the text has, or a negative errno, and then the buffer is as it was.
  * Errors:

@@ -211,6 +211,31 @@ GYRE_API int gyre_group_leave(struct gyre_stack *stack, struct gyre_address grou
 GYRE_API int gyre_system_group_size(struct gyre_system *system, struct gyre_address group,
 				    uint32_t *ret_count);
 
+/**
+ * gyre_system_group_members() - the members of a group
+ * @system: where; of the running actor gyre_system_of()
+ * @group: the address of a group
+ * @members_max: how many addresses @members has room for
+ * @members: gets the addresses, in the order of the members' loops; may be NULL when @members_max
+ *   is 0
+ * @ret_count: the number of members, which may be larger than @members_max
+ *
+ * They were the members at some moment during the call: members come and go on all loops.
+ *
+ * Return: 0, or a negative errno, and then @members is as it was.
+ * Errors:
+ *   -EINVAL  @system or @ret_count is NULL, @members is NULL and @members_max is not 0, or @group
+ *            is not the address of a group of this node
+ *   -ESRCH   the group has ended
+ * Ownership: values.
+ * Context: any thread, in any phase, between create and destroy of the system. Takes a mutex that
+ *   is held shortly.
+ * Since: 0.1
+ */
+GYRE_API int gyre_system_group_members(struct gyre_system *system, struct gyre_address group,
+				       uint32_t members_max, struct gyre_address *members,
+				       uint32_t *ret_count);
+
 GYRE_END_DECLS
 
 #endif

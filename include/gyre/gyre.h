@@ -16,6 +16,9 @@
 /* a system: its options, its start and its end */
 #include <gyre/system.h>
 
+/* data of the program for each loop */
+#include <gyre/loop_data.h>
+
 /* classes, spawning, notices, stopping */
 #include <gyre/actor.h>
 

@@ -8,6 +8,7 @@
 #include <gyre/actor.h>
 #include <gyre/counters.h>
 #include <gyre/log.h>
+#include <gyre/loop_data.h>
 #include <gyre/node.h>
 
 GYRE_BEGIN_DECLS
@@ -132,6 +133,9 @@ typedef void (*gyre_started_fn)(struct gyre_system *system, void *arg);
  * @dead_letter_arg: for @dead_letter
  * @started: is told when the system serves; NULL for nobody
  * @started_arg: for @started
+ * @loop_init: makes the program's data of each loop, see gyre/loop_data.h; NULL for none
+ * @loop_fini: frees that; NULL where nothing is to be freed. Needs @loop_init
+ * @loop_arg: for both
  * @user: a pointer of the program, for gyre_system_user(); may be NULL
  * @node: makes the system a node that exchanges messages with others, see node.h; NULL for none
  *
@@ -182,6 +186,9 @@ struct gyre_system_options {
 	void *dead_letter_arg;
 	gyre_started_fn started;
 	void *started_arg;
+	gyre_loop_init_fn loop_init;
+	gyre_loop_fini_fn loop_fini;
+	void *loop_arg;
 	void *user;
 	const struct gyre_node_options *node;
 };

@@ -198,6 +198,7 @@ struct gy_loop {
 	struct gy_buffer_pools *buffer_pools;
 	struct gy_channels *own_channels;
 	struct gy_links *own_links;
+	void *user_data; /* the program's: see gyre/loop_data.h */
 };
 
 int gy_loop_init(struct gy_loop *loop, const struct gy_loop_options *options);

@@ -170,24 +170,31 @@ int gyre_system_group_create(struct gyre_system *system, const struct gyre_group
 	return r;
 }
 
-static uint32_t count_of(const struct gy_members *members)
+/* Copies the first @max addresses of those that have not gone; returns how many those are. */
+static uint32_t copy_members(const struct gy_home *home, const struct gy_members *members,
+			     uint32_t max, struct gyre_address *ret_addresses)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; members != NULL && i < members->count; i++) {
-		count += gy_load_relaxed(&members->member[i].gone) == 0;
+		if (gy_load_relaxed(&members->member[i].gone) != 0) {
+			continue;
+		}
+		if (count < max) {
+			ret_addresses[count] = gy_address_shown(home, members->member[i].address);
+		}
+		count++;
 	}
 	return count;
 }
 
-int gyre_system_group_size(struct gyre_system *system, struct gyre_address address,
-			   uint32_t *ret_count)
+/* With the mutex held, if it succeeds: the group, which may be gone. */
+static int find_locked(struct gyre_system *system, struct gyre_address address,
+		       const struct gy_group **ret_group)
 {
 	struct gy_groups *groups;
-	const struct gy_group *group;
-	int r = -ESRCH;
 
-	if (system == NULL || ret_count == NULL || address.loop != GY_GROUP_LOOP) {
+	if (system == NULL || address.loop != GY_GROUP_LOOP) {
 		return -EINVAL;
 	}
 	groups = gy_groups_of(system);
@@ -195,11 +202,35 @@ int gyre_system_group_size(struct gyre_system *system, struct gyre_address addre
 		return -EINVAL;
 	}
 	(void)pthread_mutex_lock(&groups->mutex);
-	group = gy_group_find(groups, address);
-	if (group != NULL) {
-		*ret_count = count_of(group->members);
-		r = 0;
+	*ret_group = gy_group_find(groups, address);
+	if (*ret_group == NULL) {
+		(void)pthread_mutex_unlock(&groups->mutex);
+		return -ESRCH;
 	}
-	(void)pthread_mutex_unlock(&groups->mutex);
-	return r;
+	return 0;
+}
+
+int gyre_system_group_members(struct gyre_system *system, struct gyre_address address,
+			      uint32_t members_max, struct gyre_address *members,
+			      uint32_t *ret_count)
+{
+	const struct gy_group *group;
+	int r;
+
+	if (ret_count == NULL || (members == NULL && members_max > 0)) {
+		return -EINVAL;
+	}
+	r = find_locked(system, address, &group);
+	if (r < 0) {
+		return r;
+	}
+	*ret_count = copy_members(&system->homes.homes[0], group->members, members_max, members);
+	(void)pthread_mutex_unlock(&gy_groups_of(system)->mutex);
+	return 0;
+}
+
+int gyre_system_group_size(struct gyre_system *system, struct gyre_address address,
+			   uint32_t *ret_count)
+{
+	return gyre_system_group_members(system, address, 0, NULL, ret_count);
 }

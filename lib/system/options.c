@@ -135,6 +135,17 @@ static int check_loops(const struct gy_log *log, const struct gyre_system_option
 	return 0;
 }
 
+static int check_loop_data(const struct gy_log *log, const struct gyre_system_options *options)
+{
+	if (options->loop_fini != NULL && options->loop_init == NULL) {
+		gy_log(log, GYRE_LOG_ERROR,
+		       "loop_fini is set and loop_init is not: there is "
+		       "nothing to be freed");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int resolve_level(const struct gy_log *log, struct gyre_system_options *options)
 {
 	unsigned level = (unsigned)options->log_level;
@@ -178,6 +189,9 @@ int gy_options_resolve(const struct gyre_system_options *options,
 	}
 	if (r == 0) {
 		r = check_marks(&log, &resolved);
+	}
+	if (r == 0) {
+		r = check_loop_data(&log, &resolved);
 	}
 	if (r == 0) {
 		*ret_options = resolved;

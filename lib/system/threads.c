@@ -17,6 +17,7 @@
 #include "base/thread.h"
 #include "system/drain.h"
 #include "system/foreign_ask.h"
+#include "system/loop_data.h"
 #include "system/loop_retire.h"
 #include "system/offload.h"
 #include "system/outside.h"
@@ -75,6 +76,26 @@ static inline void guard_memory(struct gy_worker *worker)
 	}
 }
 
+static int enter(struct gy_worker *worker)
+{
+	int r = gy_loop_enter(&worker->home->loop);
+
+	if (r < 0) {
+		return r;
+	}
+	r = gy_loop_data_init(worker);
+	if (r < 0) {
+		gy_loop_leave();
+	}
+	return r;
+}
+
+static void leave(struct gy_worker *worker)
+{
+	gy_loop_data_fini(worker);
+	gy_loop_leave();
+}
+
 static void *run_loop(void *arg)
 {
 	struct gy_worker *worker = (struct gy_worker *)arg;
@@ -83,11 +104,11 @@ static void *run_loop(void *arg)
 	int r;
 
 	gy_thread_name_number("loop", loop->index);
-	r = gy_loop_enter(loop);
+	r = enter(worker);
 	entered(worker, r);
 	if (r < 0 || !may_turn(system)) {
 		if (r == 0) {
-			gy_loop_leave();
+			leave(worker);
 		}
 		gy_ring_disown(loop->ring);
 		return NULL;
@@ -103,7 +124,7 @@ static void *run_loop(void *arg)
 	} while (goes_on(worker));
 	gy_watchdog_leave(worker);
 	gy_current_worker_set(NULL);
-	gy_loop_leave();
+	leave(worker);
 	if (worker->retiring.end != 0) {
 		gy_ring_disown(loop->ring);
 	}

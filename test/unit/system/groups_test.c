@@ -595,6 +595,42 @@ Test(groups, tell_how_many_members_they_have)
 	play(LOOPS, count_members);
 }
 
+static int list_members(struct gyre_stack *stack)
+{
+	struct gyre_address spawned = make(stack, MEMBERS, GYRE_ROUTE_ROUND_ROBIN, NULL);
+	struct gyre_address members[MEMBERS + 1] = { GYRE_NOBODY };
+	struct gyre_address group;
+	uint32_t count = 0;
+
+	expect(gyre_system_group_members(fixture.system, spawned, MEMBERS + 1, members, &count) ==
+	       0);
+	expect(count == MEMBERS);
+	for (uint32_t i = 0; i < MEMBERS; i++) {
+		expect(!gyre_address_is_nobody(members[i]));
+		expect(i == 0 || members[i - 1].loop <= members[i].loop);
+		for (uint32_t j = 0; j < i; j++) {
+			expect(!gyre_address_equal(members[i], members[j]));
+		}
+	}
+	expect(gyre_system_group_create(fixture.system, NULL, &group) == 0);
+	expect(gyre_group_join(stack, group) == 0);
+	expect(gyre_system_group_members(fixture.system, group, 1, members, &count) == 0);
+	expect(count == 1 && gyre_address_equal(members[0], gyre_self(stack)));
+	members[0] = GYRE_NOBODY;
+	expect(gyre_system_group_members(fixture.system, group, 0, members, &count) == 0);
+	expect(count == 1 && gyre_address_is_nobody(members[0]));
+	expect(gyre_system_group_members(fixture.system, group, 1, NULL, &count) == -EINVAL);
+	expect(gyre_system_group_members(fixture.system, group, 1, members, NULL) == -EINVAL);
+	expect(gyre_stop(stack, spawned) == 0);
+	expect(gyre_system_group_members(fixture.system, spawned, 1, members, &count) == -ESRCH);
+	return fixture_end(stack);
+}
+
+Test(groups, list_their_members)
+{
+	play(LOOPS, list_members);
+}
+
 static int await_fewer(struct gyre_stack *stack)
 {
 	struct frame *frame = frame_of(stack);
