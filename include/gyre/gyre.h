@@ -122,6 +122,9 @@
 /* reading and writing files */
 #include <gyre/file.h>
 
+/* waiting for descriptors of other libraries */
+#include <gyre/descriptor.h>
+
 /* standard input and output, pipes and terminals */
 #include <gyre/pipe.h>
 

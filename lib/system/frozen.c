@@ -222,6 +222,11 @@ AT(gyre_delimiter_options, append, 24, 1);
 AT(gyre_delimiter_options, keep_delimiter, 25, 1);
 AT(gyre_delimiter_options, fail_late, 26, 1);
 
+FROZEN(gyre_descriptor_ready, 12);
+AT(gyre_descriptor_ready, fd, 0, 4);
+AT(gyre_descriptor_ready, events, 4, 4);
+AT(gyre_descriptor_ready, error, 8, 4);
+
 FROZEN(gyre_encoder, 40);
 AT(gyre_encoder, bytes, 0, 8);
 AT(gyre_encoder, count, 8, 8);

@@ -16,6 +16,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <gyre/descriptor.h>
+
+#include "actor/mail_pool.h"
 #include "actor/mailbox.h"
 #include "buffer/buffer.h"
 #include "channel/output.h"
@@ -155,6 +158,9 @@ static int prepare(struct gy_file_operation *operation)
 	case GY_FILE_STAT:
 		return gy_ring_stat(ring, &operation->op, fd,
 				    (struct statx *)(void *)operation->tail);
+	case GY_FILE_POLL:
+	case GY_FILE_WATCH:
+		return gy_ring_poll(ring, &operation->op, operation->polled_fd, operation->events);
 	default:
 		return gy_ring_truncate(ring, &operation->op, fd, operation->offset);
 	}
@@ -216,6 +222,11 @@ static int fill(struct gy_file_operation *operation, int result)
 	case GY_FILE_STAT:
 		answer_status(operation);
 		return 0;
+	case GY_FILE_POLL:
+		*(struct gyre_descriptor_ready *)gyre_payload(operation->mail) =
+			(struct gyre_descriptor_ready){ .fd = operation->polled_fd,
+							.events = (uint32_t)result };
+		return 0;
 	default:
 		*(struct gyre_file_done *)gyre_payload(operation->mail) = (struct gyre_file_done){
 			.count = operation->done,
@@ -233,6 +244,7 @@ static void answer(struct gy_file_operation *operation, int result)
 	struct gyre_mail *mail = operation->mail;
 	int r = fill(operation, result);
 
+	file->ending = file->ending || operation->kind == GY_FILE_POLL;
 	mail->node.kind = GY_MAIL_REPLY;
 	if (r < 0) {
 		gy_mail_release(mail);
@@ -246,6 +258,22 @@ static void answer(struct gy_file_operation *operation, int result)
 	gy_file_operation_free(home, operation);
 	gy_count(&home->counters.sent, 1);
 	gy_house_put(home, house, mail, gy_mail_lane(mail));
+	close_if_unused(file);
+}
+
+/* A watch has told what it had to tell: its file has no other use. */
+static void end_watch(struct gy_file_operation *operation)
+{
+	struct gyre_file *file = operation->file;
+	struct gy_home *home = file->house->home;
+
+	gy_timer_stop(&home->loop.wheel, &operation->timer);
+	gy_list_remove(&operation->item);
+	if (operation->mail != NULL) {
+		gy_mail_put(home, operation->mail);
+	}
+	gy_file_operation_free(home, operation);
+	file->ending = true;
 	close_if_unused(file);
 }
 
@@ -284,9 +312,22 @@ static bool write_more(struct gy_file_operation *operation, uint64_t count)
 /* Begins it, or goes on with it. */
 static void step(struct gy_file_operation *operation)
 {
-	if (operation->cancelled != 0) {
+	if (operation->cancelled != 0 && operation->kind == GY_FILE_WATCH) {
+		end_watch(operation);
+	} else if (operation->cancelled != 0) {
 		answer(operation, operation->cancelled);
 	} else if (prepare(operation) < 0) {
+		gy_endpoint_ready(&operation->file->endpoint);
+	}
+}
+
+/* A watch begins anew in process(), when its actor has handled the event; without memory for one,
+ * or with events waiting, after a moment. */
+static void watched(struct gy_file_operation *operation, int result)
+{
+	if (operation->cancelled != 0 || !gy_descriptor_report(operation, result)) {
+		end_watch(operation);
+	} else {
 		gy_endpoint_ready(&operation->file->endpoint);
 	}
 }
@@ -309,6 +350,8 @@ static void completed(struct gy_op *op, const struct gy_completion *completion)
 	}
 	if (again) {
 		step(operation);
+	} else if (operation->kind == GY_FILE_WATCH) {
+		watched(operation, result);
 	} else {
 		answer(operation, result_of(operation, result));
 	}
@@ -319,9 +362,25 @@ static void timed_out(struct gy_timer *timer)
 	struct gy_file_operation *operation =
 		gy_container_of(timer, struct gy_file_operation, timer);
 
+	if (operation->kind == GY_FILE_WATCH) {
+		gy_endpoint_ready(&operation->file->endpoint);
+		return;
+	}
 	cancel(operation, -ETIMEDOUT);
 	if (!operation->told) {
 		gy_timer_start(&operation->file->house->home->loop.wheel, timer, retry_ns);
+	}
+}
+
+/* So that no more than one event of a watch waits in the mailbox. */
+static void step_if_handled(struct gy_file_operation *operation)
+{
+	if (operation->kind == GY_FILE_WATCH && operation->cancelled == 0 &&
+	    !gy_descriptor_is_handled(operation)) {
+		gy_timer_start(&operation->file->house->home->loop.wheel, &operation->timer,
+			       retry_ns);
+	} else {
+		step(operation);
 	}
 }
 
@@ -364,7 +423,7 @@ static void process(struct gy_endpoint *endpoint)
 		if (operation->op.armed && operation->cancelled != 0) {
 			cancel(operation, operation->cancelled);
 		} else if (!operation->op.armed) {
-			step(operation);
+			step_if_handled(operation);
 		}
 	}
 	gy_file_release(file);
@@ -412,6 +471,19 @@ static const struct gy_endpoint_ops file_ops = {
 	.bury = bury,
 	.of_actor = true,
 };
+
+struct gy_file_operation *gy_file_watch_of(struct gy_endpoint *endpoint)
+{
+	struct gy_list *item;
+	struct gy_file_operation *operation;
+
+	if (endpoint->ops != &file_ops || gy_list_empty(&file_of(endpoint)->operations)) {
+		return NULL;
+	}
+	item = file_of(endpoint)->operations.next;
+	operation = gy_container_of(item, struct gy_file_operation, item);
+	return operation->kind == GY_FILE_WATCH ? operation : NULL;
+}
 
 struct gyre_file *gy_file_make(struct gy_house *house)
 {

@@ -31,6 +31,8 @@ enum gy_file_kind {
 	GY_FILE_SYNC,
 	GY_FILE_STAT,
 	GY_FILE_TRUNCATE,
+	GY_FILE_POLL,  /* of a descriptor that is not ours; then the file ends */
+	GY_FILE_WATCH, /* the same, again and again: see descriptor.c */
 };
 
 struct gy_file_operation {
@@ -44,7 +46,9 @@ struct gy_file_operation {
 	int cancelled; /* why, or 0 */
 	bool told;     /* the kernel knows of that */
 	bool data_only;
-	int flags; /* of an open */
+	int flags;     /* of an open */
+	int polled_fd; /* of a poll or a watch, with the next */
+	uint32_t events;
 	uint32_t mode;
 
 	uint64_t offset;				  /* or a new length */
@@ -73,5 +77,26 @@ static inline void gy_file_hold(struct gyre_file *file)
 
 /* Any phase. */
 void gy_file_release(struct gyre_file *file);
+
+/* The watch that an endpoint is made for; NULL for every other one. */
+struct gy_file_operation *gy_file_watch_of(struct gy_endpoint *endpoint);
+
+/* ---- file_calls.c ---- */
+
+/* An operation with @tail_bytes of room, and the mail that answers it; NULL without memory. */
+struct gy_file_operation *gy_file_operation_make(struct gy_stack *stack, enum gy_file_kind kind,
+						 const struct gyre_type *type, size_t tail_bytes);
+/* Starts it with a promise for its answer: 0, or -ENOMEM, and then it is freed. */
+int gy_file_operation_begin(struct gy_stack *stack, struct gyre_file *file,
+			    struct gy_file_operation *operation, uint64_t timeout_ns,
+			    struct gyre_future *ret_future);
+
+/* ---- descriptor.c ---- */
+
+/* The descriptor of a watch is ready, or cannot be watched for @result: puts the event into the
+ * house. Whether the watch goes on, later. */
+bool gy_descriptor_report(struct gy_file_operation *operation, int result);
+/* Whether a watch may go on now: its event was handled. */
+bool gy_descriptor_is_handled(const struct gy_file_operation *operation);
 
 #endif

@@ -29,9 +29,8 @@ static int check(const struct gy_stack *stack, const struct gyre_file *file)
 	return file->ending ? -EBADF : 0;
 }
 
-/* An operation with @tail_bytes of room, and the mail that answers it; NULL without memory. */
-static struct gy_file_operation *make(struct gy_stack *stack, enum gy_file_kind kind,
-				      const struct gyre_type *type, size_t tail_bytes)
+struct gy_file_operation *gy_file_operation_make(struct gy_stack *stack, enum gy_file_kind kind,
+						 const struct gyre_type *type, size_t tail_bytes)
 {
 	struct gy_home *home = stack->home;
 	size_t bytes = sizeof(struct gy_file_operation) + tail_bytes;
@@ -51,9 +50,9 @@ static struct gy_file_operation *make(struct gy_stack *stack, enum gy_file_kind 
 	return operation;
 }
 
-static int begin(struct gy_stack *stack, struct gyre_file *file,
-		 struct gy_file_operation *operation, uint64_t timeout_ns,
-		 struct gyre_future *ret_future)
+int gy_file_operation_begin(struct gy_stack *stack, struct gyre_file *file,
+			    struct gy_file_operation *operation, uint64_t timeout_ns,
+			    struct gyre_future *ret_future)
 {
 	uint64_t id = gy_promise_open(stack, GYRE_FOREVER, ret_future);
 
@@ -84,7 +83,8 @@ int gyre_file_open(struct gyre_stack *stack, const char *path,
 	if (path_bytes == 0 || path_bytes > PATH_MAX) {
 		return fail(ret_future, path == NULL ? -EINVAL : -ENAMETOOLONG);
 	}
-	operation = make(s, GY_FILE_OPEN, &gyre_type_gyre_file_opened, path_bytes);
+	operation =
+		gy_file_operation_make(s, GY_FILE_OPEN, &gyre_type_gyre_file_opened, path_bytes);
 	if (operation == NULL) {
 		return fail(ret_future, -ENOMEM);
 	}
@@ -97,7 +97,7 @@ int gyre_file_open(struct gyre_stack *stack, const char *path,
 		gy_file_operation_free(s->home, operation);
 		return fail(ret_future, -ENOMEM);
 	}
-	r = begin(s, file, operation, timeout_ns, ret_future);
+	r = gy_file_operation_begin(s, file, operation, timeout_ns, ret_future);
 	if (r < 0) {
 		gy_file_end(file, r);
 	}
@@ -167,7 +167,7 @@ int gyre_file_read(struct gyre_stack *stack, struct gyre_file *file,
 	if (r < 0) {
 		return fail(ret_future, r);
 	}
-	operation = make(s, GY_FILE_READ, &gyre_type_gyre_file_data, 0);
+	operation = gy_file_operation_make(s, GY_FILE_READ, &gyre_type_gyre_file_data, 0);
 	if (operation == NULL) {
 		return fail(ret_future, -ENOMEM);
 	}
@@ -183,7 +183,7 @@ int gyre_file_read(struct gyre_stack *stack, struct gyre_file *file,
 		}
 		operation->memory.iov_base = operation->page->memory;
 	}
-	return begin(s, file, operation, timeout_ns, ret_future);
+	return gy_file_operation_begin(s, file, operation, timeout_ns, ret_future);
 }
 
 /* Takes @data. */
@@ -191,7 +191,7 @@ static struct gy_file_operation *make_write(struct gy_stack *stack, struct gyre_
 {
 	struct gy_channels *channels = gy_channels_of(stack->home);
 	struct gy_file_operation *operation =
-		make(stack, GY_FILE_WRITE, &gyre_type_gyre_file_done, 0);
+		gy_file_operation_make(stack, GY_FILE_WRITE, &gyre_type_gyre_file_done, 0);
 
 	if (operation == NULL) {
 		gy_buffer_put(data);
@@ -228,7 +228,7 @@ int gyre_file_write(struct gyre_stack *stack, struct gyre_file *file, uint64_t o
 		return fail(ret_future, -ENOMEM);
 	}
 	operation->offset = offset;
-	return begin(s, file, operation, timeout_ns, ret_future);
+	return gy_file_operation_begin(s, file, operation, timeout_ns, ret_future);
 }
 
 int gyre_file_write_memory(struct gyre_stack *stack, struct gyre_file *file,
@@ -245,14 +245,14 @@ int gyre_file_write_memory(struct gyre_stack *stack, struct gyre_file *file,
 	if (r < 0) {
 		return fail(ret_future, r);
 	}
-	operation = make(s, GY_FILE_WRITE, &gyre_type_gyre_file_done, 0);
+	operation = gy_file_operation_make(s, GY_FILE_WRITE, &gyre_type_gyre_file_done, 0);
 	if (operation == NULL) {
 		return fail(ret_future, -ENOMEM);
 	}
 	operation->offset = part->offset;
 	operation->memory = (struct iovec){ part->memory, part->bytes };
 	operation->left = part->bytes;
-	return begin(s, file, operation, timeout_ns, ret_future);
+	return gy_file_operation_begin(s, file, operation, timeout_ns, ret_future);
 }
 
 /* ---- the rest ---- */
@@ -267,12 +267,12 @@ int gyre_file_sync(struct gyre_stack *stack, struct gyre_file *file, bool data_o
 	if (r < 0) {
 		return fail(ret_future, r);
 	}
-	operation = make(s, GY_FILE_SYNC, &gyre_type_gyre_file_done, 0);
+	operation = gy_file_operation_make(s, GY_FILE_SYNC, &gyre_type_gyre_file_done, 0);
 	if (operation == NULL) {
 		return fail(ret_future, -ENOMEM);
 	}
 	operation->data_only = data_only;
-	return begin(s, file, operation, timeout_ns, ret_future);
+	return gy_file_operation_begin(s, file, operation, timeout_ns, ret_future);
 }
 
 int gyre_file_stat(struct gyre_stack *stack, struct gyre_file *file, uint64_t timeout_ns,
@@ -285,11 +285,12 @@ int gyre_file_stat(struct gyre_stack *stack, struct gyre_file *file, uint64_t ti
 	if (r < 0) {
 		return fail(ret_future, r);
 	}
-	operation = make(s, GY_FILE_STAT, &gyre_type_gyre_file_status, sizeof(struct statx));
+	operation = gy_file_operation_make(s, GY_FILE_STAT, &gyre_type_gyre_file_status,
+					   sizeof(struct statx));
 	if (operation == NULL) {
 		return fail(ret_future, -ENOMEM);
 	}
-	return begin(s, file, operation, timeout_ns, ret_future);
+	return gy_file_operation_begin(s, file, operation, timeout_ns, ret_future);
 }
 
 int gyre_file_truncate(struct gyre_stack *stack, struct gyre_file *file, uint64_t bytes,
@@ -308,10 +309,10 @@ int gyre_file_truncate(struct gyre_stack *stack, struct gyre_file *file, uint64_
 	if (r < 0) {
 		return fail(ret_future, r);
 	}
-	operation = make(s, GY_FILE_TRUNCATE, &gyre_type_gyre_file_done, 0);
+	operation = gy_file_operation_make(s, GY_FILE_TRUNCATE, &gyre_type_gyre_file_done, 0);
 	if (operation == NULL) {
 		return fail(ret_future, -ENOMEM);
 	}
 	operation->offset = bytes;
-	return begin(s, file, operation, timeout_ns, ret_future);
+	return gy_file_operation_begin(s, file, operation, timeout_ns, ret_future);
 }
