@@ -457,7 +457,7 @@ static int admit(struct acceptor *acceptor, struct gy_accepted *accepted)
 	return 0;
 }
 
-/* What becomes of a connection that has been taken out of the queue: false if it is dropped. */
+/* Decides on a connection that was taken out of the queue; false if it is dropped. */
 static bool let_in(struct acceptor *acceptor, struct gy_accepted *accepted, int refusal)
 {
 	if (acceptor->stage == GY_ACCEPTOR_CLOSING) {
@@ -626,7 +626,7 @@ static void join_admission(struct gyre_stack *stack, const struct acceptor *acce
 	}
 }
 
-/* What came along, from a loop where it has been counted as accepted. */
+/* Connections that came with the socket; another loop has counted them as accepted. */
 static void take_carried(struct acceptor *acceptor)
 {
 	struct gy_acceptor_socket *listen_socket = acceptor->listen_socket;
@@ -719,7 +719,7 @@ static bool redirect(struct gyre_stack *stack, struct gy_accepted *accepted)
 	return true;
 }
 
-/* One connection: a worker takes it, or it is closed. */
+/* Each connection is taken by a worker, or closed. */
 static int notice(struct gyre_stack *stack)
 {
 	struct acceptor_frame *frame = (struct acceptor_frame *)gyre_frame(stack);

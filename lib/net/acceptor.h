@@ -41,7 +41,7 @@ const char *gy_obstacles_describe(uint32_t obstacles, char text[GY_OBSTACLES_TEX
 
 /* An acceptor that is mounted goes where its socket is to stand now. On its loop. */
 void gy_acceptor_leave(struct gy_house *house);
-/* One looks into its backlog anew. */
+/* An acceptor that is mounted begins its accept again, which finds what waits in the backlog. */
 void gy_acceptor_retry(struct gy_house *house);
 
 /* The argument of an acceptor's mount. */

@@ -12,7 +12,7 @@
 
 #include "channel/channel.h"
 
-/* What an acceptor that waits for room is told. */
+/* Tells an acceptor that waits that there is room. */
 extern const struct gyre_type gy_type_room;
 
 /* On heap, counted. All fields but the options and @acceptor are atomic. */
@@ -46,14 +46,14 @@ void gy_admission_unref(struct gy_admission *admission);
 uint64_t gy_admission_delay_ns(const struct gy_admission *admission, uint64_t now_ns);
 /* Counts one in for @loop; false when there is no room. */
 bool gy_admission_enter(struct gy_admission *admission, uint16_t loop, uint64_t now_ns);
-/* One that was counted in has gone; who waits is told. On a loop. */
+/* A connection that was counted has gone; acceptors that wait are told. On a loop. */
 void gy_admission_leave(struct gy_admission *admission, uint16_t loop, struct gy_home *home);
 /* The acceptor of a socket, before it waits for the first time, wherever that one was before. */
 void gy_admission_join(struct gy_admission *admission, uint32_t number,
 		       struct gyre_address acceptor);
-/* It wants to be told when there is room; it has to try once more after that. */
+/* The acceptor is to be told when there is room; it has to try once more after this call. */
 void gy_admission_wait(struct gy_admission *admission, uint32_t number);
-/* One that was counted in for a loop goes to another, which may have one too many then. */
+/* A connection that was counted for a loop goes to another, which may then have one too many. */
 void gy_admission_move(struct gy_admission *admission, uint16_t from, uint16_t to);
 
 int gy_admission_report(const struct gy_admission *admission, struct gyre_stack *stack,

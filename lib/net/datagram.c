@@ -54,7 +54,7 @@ static bool have_left(const struct gy_socket_entry *entry)
 	return true;
 }
 
-/* One of several is in the groups. */
+/* Only the first socket joins the groups. */
 static int adopt_all(const struct gy_socket_entry *entry)
 {
 	const struct gy_datagram_group *group =
@@ -188,7 +188,7 @@ static int make_group(struct setup *setup)
 	return 0;
 }
 
-/* What gyre_system_datagram_open() has bound, and there is no group for. */
+/* The file of a socket that was bound, and for which no group could be made. */
 static void remove_file(const struct setup *setup)
 {
 	struct gy_socket_file file = { 0 };
@@ -266,7 +266,7 @@ static void take_passed(struct setup *setup, uint32_t wanted)
 	gy_datagram_sockets_adopt(&setup->sockets, count, wanted, setup->fds);
 }
 
-/* Where the only one goes; several begin with the first loop. */
+/* The loop of a single socket; several begin with the first loop. */
 static int find_loop(struct setup *setup, uint32_t loops)
 {
 	const struct gyre_spawn_options *place = &setup->options->place;

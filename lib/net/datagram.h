@@ -11,7 +11,7 @@
 #include "net/socket_option.h"
 #include "net/socket_registry.h"
 
-/* What sockets are to be, and what became of them. */
+/* The sockets of one call: as they are to be, and as they were opened. */
 struct gy_datagram_sockets {
 	const struct gyre_datagram_options *options;
 	const struct gy_log *log;
@@ -35,7 +35,7 @@ int gy_datagram_sockets_open(struct gy_datagram_sockets *sockets, int *ret_fds);
  */
 void gy_datagram_sockets_adopt(struct gy_datagram_sockets *sockets, uint32_t count, uint32_t wanted,
 			       int *fds);
-/* What can be set of such a socket, of @family: 0, or a negative errno. */
+/* Sets the options that can be set of an open socket of @family: 0, or a negative errno. */
 int gy_datagram_socket_adopt(int fd, int family, const struct gyre_datagram_options *options,
 			     enum gy_socket_origin origin);
 
@@ -47,7 +47,7 @@ int gy_datagram_sockets_reopen(struct gy_datagram_sockets *sockets, bool alone, 
 
 /* @wrong says what; @log may be NULL, as below. */
 int gy_datagram_refuse(const char *wrong, const struct gy_log *log);
-/* What needs no address to be known. */
+/* Checks the options that need no address. */
 int gy_datagram_check(const struct gyre_datagram_options *options, const struct gy_log *log);
 /* When gy_datagram_sockets_plan() has found the addresses. */
 int gy_datagram_check_addresses(const struct gy_datagram_sockets *sockets);
@@ -76,7 +76,7 @@ void gy_multicast_forget(struct gy_multicast_change *changes);
 
 /* ---- datagram_actor.c ---- */
 
-/* What the sockets of one call share. All but @references under homes->placing. */
+/* What the sockets of one call share. All fields but @references under homes->placing. */
 struct gy_datagram_group {
 	struct gy_socket_entry entry;
 	uint32_t references; /* atomic */
@@ -144,10 +144,10 @@ struct gy_datagram_orders {
 	char to[GYRE_SOCKET_ADDRESS_TEXT_MAX];
 };
 
-/* Those of a channel on @fd. */
+/* The operations of a channel on @fd. */
 void gy_datagram_orders_init(struct gy_datagram_orders *orders, struct gy_datagram_pending *pending,
 			     struct gy_house *house, int fd);
-/* Where it is noted what their channel joins and leaves. */
+/* The list of groups that their channel has joined and left. */
 struct gy_multicast_change **gy_datagram_orders_changes(struct gy_connector *connector);
 
 #endif

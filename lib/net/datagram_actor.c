@@ -75,7 +75,7 @@ void gy_datagram_pending_begin(struct gy_datagram_pending *pending, struct gy_ch
 	gy_pending_open_begin(pending->group->homes);
 }
 
-/* Of an actor that could not be spawned, with its argument, if it got that far. */
+/* The actor could not be spawned; its argument goes with it. */
 void gy_datagram_pending_abort(struct gy_datagram_pending *pending, struct gyre_stack *stack,
 			       struct gyre_mail *mail)
 {
@@ -216,7 +216,7 @@ static void report(const struct gy_datagram_pending *pending, struct gyre_handle
 	struct gyre_channel *channel = gyre_context_channel(ctx);
 	struct gyre_datagram_event event = { .step = step, .reason = gyre_channel_reason(channel) };
 
-	/* It is a socket, and open: that cannot fail. */
+	/* The descriptor is an open socket: this cannot fail. */
 	(void)gyre_channel_local_address(channel, &event.address);
 	pending->report(gyre_context_stack(ctx), &event, channel, pending->report_arg);
 }

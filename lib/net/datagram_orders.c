@@ -27,7 +27,7 @@ static int parse(const char *text, struct gyre_socket_address *ret_address)
 	return r == 0 && ret_address->type != SOCK_DGRAM ? -EINVAL : r;
 }
 
-/* Such an address has a text: it is one that was parsed, or that the kernel has chosen for that. */
+/* The address was parsed, or chosen by the kernel, so that it has a text. */
 static const char *format(const struct gyre_socket_address *address, char *text)
 {
 	return gyre_socket_address_format(address, GYRE_SOCKET_ADDRESS_TEXT_MAX, text) < 0 ? NULL

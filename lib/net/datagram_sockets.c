@@ -93,7 +93,7 @@ static bool can_cut(const struct gy_datagram_sockets *sockets, int fd)
 	return !sockets->options->no_gso && gy_socket_set(fd, SOL_UDP, UDP_SEGMENT, 0) == 0;
 }
 
-/* What a kernel or sandbox without batches refuses is done without. */
+/* Batches are optional: a kernel or sandbox may refuse them. */
 static void prepare_batches(struct gy_datagram_sockets *sockets, int fd)
 {
 	if (!sockets->options->no_gro) {
@@ -102,7 +102,7 @@ static void prepare_batches(struct gy_datagram_sockets *sockets, int fd)
 	sockets->batched = can_cut(sockets, fd);
 }
 
-/* Of any socket that has an address, or is to have one. */
+/* For any socket of IP. */
 static int prepare_ip(int fd, int family, const struct gyre_datagram_options *options,
 		      enum gy_socket_origin origin)
 {
@@ -143,7 +143,7 @@ static int bind_one(int fd, const struct gyre_socket_address *address)
 											: 0;
 }
 
-/* One that is connected has a name, so that a Unix peer can answer. */
+/* A connected Unix socket gets a name, so that its peer can answer. */
 static int connect_one(int fd, const struct gy_datagram_sockets *sockets)
 {
 	const struct gyre_socket_address *peer = &sockets->peer;
@@ -159,7 +159,7 @@ static int connect_one(int fd, const struct gy_datagram_sockets *sockets)
 	return r;
 }
 
-/* What was bound, and comes to nothing. */
+/* Removes the file of a socket that was bound and cannot be used. */
 static void remove_file(const struct gyre_socket_address *address)
 {
 	struct gy_socket_file file;

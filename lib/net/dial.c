@@ -255,7 +255,7 @@ static void channel_ended(struct gy_dial *dial)
 	}
 	gy_happy_eyeballs_forget(&dial->happy_eyeballs);
 	if (dial->stage != GY_DIAL_FAILING) {
-		/* It has been connected, and a handler found nothing wrong with its end. */
+		/* The channel was connected, and a handler ended it without an error. */
 		dial->reason = dial->reason == 0 ? -ECONNABORTED : dial->reason;
 		report_failed(dial, dial->reason);
 	}

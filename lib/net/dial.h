@@ -15,7 +15,7 @@
 
 /* ---- connect.c ---- */
 
-/* What is to be done, from the heap; @options has its defaults filled in, and text of its own. */
+/* An order to connect, from the heap; @options has its defaults filled in, and text of its own. */
 struct gy_connect_order {
 	struct gy_home *home; /* of the loop that it goes to, until it is mounted */
 	struct gyre_connect_options options;

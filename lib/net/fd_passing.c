@@ -197,7 +197,7 @@ int gy_fd_message_check_peer(int fd)
 
 /* ---- what was received ---- */
 
-/* That of the message before, if it has more sockets of the same. */
+/* The record of the message before, if this one has more sockets of the same listener. */
 static struct gy_passed_sockets *find_last(const struct gy_homes *homes,
 					   const struct gy_fd_message *passing)
 {

@@ -22,7 +22,7 @@ enum gy_fd_message_kind {
 	GY_FD_MESSAGE_ENDS,	 /* it stops, for good: more messages, until it has */
 };
 
-/* What a successor says: a byte each. */
+/* The bytes that a successor sends. */
 enum { GY_SUCCESSOR_ASKS = 'n', GY_SUCCESSOR_RUNS = 'r' };
 
 struct gy_fd_message {

@@ -103,7 +103,7 @@ static int begin(struct gy_happy_eyeballs *happy_eyeballs, struct gy_attempt *at
 	return 0;
 }
 
-/* What only says that there is no way to an address explains less than an answer from it. */
+/* An error that only says that there is no route explains less than an answer from the address. */
 static bool is_no_way(int error)
 {
 	return error == 0 || error == -ENETUNREACH || error == -EHOSTUNREACH ||

@@ -58,7 +58,7 @@ void gy_stop_from_outside(struct gy_home *home, struct gyre_address actor)
 	}
 }
 
-/* What is being set up. */
+/* A listener on its way. */
 struct setup {
 	struct gy_homes *homes;
 	struct gyre_acceptor_options options;

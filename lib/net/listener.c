@@ -72,7 +72,7 @@ static bool have_left(const struct gy_socket_entry *entry)
 	return true;
 }
 
-/* Those that were opened beside have these options already. */
+/* Sockets that were opened beside the passed ones have these options already. */
 static int adopt_all(const struct gy_socket_entry *entry)
 {
 	const struct gy_listener *listener = gy_container_of(entry, struct gy_listener, entry);
@@ -206,7 +206,8 @@ void gy_acceptor_socket_destroy(struct gy_channels *channels,
 
 /* ---- workers ---- */
 
-/* What of the options is left to do for a connection, which inherits the rest over TCP. */
+/* The options that a connection does not inherit from its listening socket, as over TCP it does
+ * most. */
 static struct gyre_channel_options channel_of(const struct gy_listener *listener)
 {
 	struct gyre_channel_options options = listener->options.channel;
@@ -218,7 +219,7 @@ static struct gyre_channel_options channel_of(const struct gy_listener *listener
 	return options;
 }
 
-/* One for a loop that has none. */
+/* Makes a worker for a loop that has none. */
 static int place_worker(struct gy_listener *listener, uint32_t loop)
 {
 	const struct gyre_acceptor_options *options = &listener->options;
@@ -380,7 +381,7 @@ int gy_listener_place(struct gy_acceptor_socket *listen_socket)
 	gy_assert(!listener->entry.ended);
 	if (r == 0) {
 		listen_socket->worker = listener->stands[loop].worker;
-		/* Which is that of none, so that it looks. */
+		/* No version of the listener: so the acceptor refreshes its workers. */
 		listen_socket->version = listener->version - 1;
 		(void)gy_fetch_add(&listener->references, 1);
 		listener->entry.fds[number] = fd;

@@ -48,7 +48,7 @@ struct gy_acceptor_socket {
 	struct gyre_address workers[]; /* room for one a loop */
 };
 
-/* What gyre_system_listen() has found out. */
+/* A listener that gyre_system_listen() is about to make. */
 struct gy_listener_plan {
 	const struct gyre_acceptor_options *options;
 	struct gyre_socket_address address;
@@ -73,7 +73,7 @@ void gy_acceptor_socket_destroy(struct gy_channels *channels,
 int gy_listener_place_workers(struct gy_listener *listener);
 /* Spawns an acceptor where the socket is to stand now. Takes @seed if that works. */
 int gy_listener_place(struct gy_acceptor_socket *listen_socket);
-/* The same without the mutex; -ESHUTDOWN when the listener has ended. */
+/* Places the socket without the mutex; -ESHUTDOWN when the listener has ended. */
 int gy_listener_move(struct gy_acceptor_socket *listen_socket);
 /* Without the mutex: the one that is to take the next connection of this acceptor. */
 struct gyre_address gy_listener_next_worker(struct gy_acceptor_socket *listen_socket);
@@ -93,7 +93,7 @@ void gy_listener_closes(struct gy_listener *listener, uint32_t number);
 /* The loops from @from to below @to take part from now on: all listeners listen there. What cannot
  * be had for one is logged. */
 void gy_listeners_grow(struct gy_homes *homes, uint32_t from, uint32_t to);
-/* Those from @to on retire. Their sockets follow when the loops are told to leave. */
+/* The loops from @to on retire. Their sockets follow when the loops are told to leave. */
 void gy_listeners_shrink(struct gy_homes *homes, uint32_t to);
 /* Without the mutex: the process before has left, and all acceptors look for what it was called for
  * and has not taken. */

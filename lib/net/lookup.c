@@ -21,7 +21,7 @@
 
 _Static_assert(GYRE_RESOLVED_MAX == (int)GY_RESOLVE_ADDRESSES_MAX, "what is found is answered");
 
-/* What is to be done, from the heap. */
+/* An order to look up a name, from the heap. */
 struct gy_lookup_order {
 	struct gy_socket_text to;
 	struct gyre_address asker;
@@ -205,7 +205,7 @@ static int ask(struct gyre_stack *stack)
 	return gyre_reply(stack, answer);
 }
 
-/* Who has asked is gone. */
+/* The asker has gone. */
 static int event(struct gyre_stack *stack)
 {
 	(void)gyre_stop(stack, gyre_self(stack));

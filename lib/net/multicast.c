@@ -90,7 +90,7 @@ static int join(int fd, const struct gyre_multicast *multicast)
 	return r == 0 ? change(fd, MCAST_JOIN_GROUP, &request) : r;
 }
 
-/* What is to be set of a socket; that of a predecessor may have something else than the default. */
+/* A setting of a socket. A socket of a predecessor may differ from the default. */
 struct setting {
 	int level;
 	int name;

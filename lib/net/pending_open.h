@@ -18,9 +18,9 @@ struct gyre_spawn_options;
 /* Finds the loop that an actor's spawn is for, and says it in @place; -EINVAL for none. */
 int gy_pending_open_place(const struct gy_house *house, struct gyre_spawn_options *place);
 
-/* One more is on its way. Any thread, as all that follow. */
+/* One more actor is on its way. Any thread, as for the next two. */
 void gy_pending_open_begin(struct gy_homes *homes);
-/* It has come, or its lack is no fault: the system stops, or its caller is told. */
+/* The actor has come; or it has not, and the system stops or its caller is told. */
 void gy_pending_open_end(struct gy_homes *homes);
 /* It could not be made, and its socket is closed. @what: "listening on", of @address, or @text
  * where that has none. */

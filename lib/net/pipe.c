@@ -37,7 +37,7 @@ static void close_pair(const int fds[2])
 	}
 }
 
-/* It has come, or it has not, for @r. */
+/* The actor has come, or could not be made for @r. */
 static void end_opening(const struct gy_home *home, int r)
 {
 	if (r == -ENOMEM && !home->draining && !gy_channels_of(home)->draining) {

@@ -92,7 +92,7 @@ static void add(struct gy_resolve *resolve, int theirs, uint32_t events)
 
 /* What c-ares waits for on a socket of its own, when that changes; nothing when it is to be closed.
  */
-static void wants(void *arg, ares_socket_t theirs, int readable, int writable)
+static void poll_changed(void *arg, ares_socket_t theirs, int readable, int writable)
 {
 	struct gy_resolve *resolve = (struct gy_resolve *)arg;
 	struct gy_resolve_socket *s = find(resolve, theirs);
@@ -107,7 +107,7 @@ static void wants(void *arg, ares_socket_t theirs, int readable, int writable)
 }
 
 /* Arms, cancels or closes, as is due; -EAGAIN when the ring has no room for it. */
-static int settle(struct gy_resolve *resolve, struct gy_resolve_socket *s)
+static int update_poll(struct gy_resolve *resolve, struct gy_resolve_socket *s)
 {
 	struct gy_ring *ring = resolve->channels->pools.ring;
 	int r = 0;
@@ -266,7 +266,7 @@ int gy_resolve_check_servers(const char *servers)
 
 /* ---- the whole ---- */
 
-static void lose_patience(struct gy_timer *timer)
+static void patience_ended(struct gy_timer *timer)
 {
 	struct gy_resolve *resolve = gy_container_of(timer, struct gy_resolve, patience);
 
@@ -274,7 +274,7 @@ static void lose_patience(struct gy_timer *timer)
 	gy_endpoint_ready(resolve->endpoint);
 }
 
-static void time_has_passed(struct gy_timer *timer)
+static void timer_ended(struct gy_timer *timer)
 {
 	struct gy_resolve *resolve = gy_container_of(timer, struct gy_resolve, timer);
 
@@ -286,8 +286,8 @@ void gy_resolve_init(struct gy_resolve *resolve, struct gy_endpoint *endpoint,
 		     struct gy_channels *channels)
 {
 	*resolve = (struct gy_resolve){ .endpoint = endpoint, .channels = channels };
-	gy_timer_init(&resolve->timer, time_has_passed);
-	gy_timer_init(&resolve->patience, lose_patience);
+	gy_timer_init(&resolve->timer, timer_ended);
+	gy_timer_init(&resolve->patience, patience_ended);
 	for (size_t i = 0; i < GY_RESOLVE_SOCKETS; i++) {
 		resolve->sockets[i].fd = -1;
 		resolve->sockets[i].resolve = resolve;
@@ -299,7 +299,7 @@ void gy_resolve_init(struct gy_resolve *resolve, struct gy_endpoint *endpoint,
 static int open_ares(struct gy_resolve *resolve, const char *servers)
 {
 	struct ares_options options = {
-		.sock_state_cb = wants,
+		.sock_state_cb = poll_changed,
 		.sock_state_cb_data = resolve,
 	};
 	int r = ares_init_options(&resolve->ares, &options, ARES_OPT_SOCK_STATE_CB);
@@ -311,10 +311,10 @@ static int open_ares(struct gy_resolve *resolve, const char *servers)
 	return servers == NULL ? ARES_SUCCESS : ares_set_servers_ports_csv(resolve->ares, servers);
 }
 
-static void settle_all(struct gy_resolve *resolve)
+static void update_polls(struct gy_resolve *resolve)
 {
 	for (size_t i = 0; i < GY_RESOLVE_SOCKETS; i++) {
-		if (settle(resolve, &resolve->sockets[i]) < 0) {
+		if (update_poll(resolve, &resolve->sockets[i]) < 0) {
 			gy_endpoint_ready(resolve->endpoint);
 		}
 	}
@@ -354,7 +354,7 @@ void gy_resolve_start(struct gy_resolve *resolve, const char *host, uint16_t por
 		gy_timer_start(&resolve->channels->home->loop.wheel, &resolve->patience,
 			       patience_ns);
 	}
-	settle_all(resolve);
+	update_polls(resolve);
 	start_timer(resolve);
 }
 
@@ -384,7 +384,7 @@ void gy_resolve_process(struct gy_resolve *resolve)
 		ask(resolve, AF_INET, answered_singly);
 	}
 	resolve->impatient = false;
-	settle_all(resolve);
+	update_polls(resolve);
 	if (resolve->ares != NULL) {
 		start_timer(resolve);
 	}
@@ -400,7 +400,7 @@ bool gy_resolve_end(struct gy_resolve *resolve)
 		ares_destroy(resolve->ares); /* and its callback is called, if it was not */
 		resolve->ares = NULL;
 	}
-	settle_all(resolve);
+	update_polls(resolve);
 	for (size_t i = 0; i < GY_RESOLVE_SOCKETS; i++) {
 		quiet = quiet && resolve->sockets[i].fd < 0;
 	}

@@ -68,7 +68,7 @@ int gy_socket_file_permit(const struct gyre_socket_address *address, uint32_t mo
 
 /* ---- the lock ---- */
 
-/* Of another user it may be held for ever. */
+/* Another user might hold the lock for ever. */
 static bool is_trusted(int fd)
 {
 	struct stat status;

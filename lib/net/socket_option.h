@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-/* Who has opened a socket that is to be as options say. */
+/* Who has opened a socket that gets the options of a call. */
 enum gy_socket_origin {
 	GY_SOCKET_OURS,	  /* we have, and it has what is zero in the options */
 	GY_SOCKET_PASSED, /* a predecessor, with other options perhaps: all is set that can be */
@@ -22,7 +22,7 @@ static inline int gy_socket_set(int fd, int level, int name, int value)
 	return setsockopt(fd, level, name, &value, sizeof(value)) < 0 ? -errno : 0;
 }
 
-/* What the kernel keeps for a socket; 0 leaves it as it is. 0, or a negative errno. */
+/* Sizes of the kernel's buffers of a socket; 0 leaves them as they are. 0, or a negative errno. */
 static inline int gy_socket_size_buffers(int fd, uint32_t receive_bytes, uint32_t send_bytes)
 {
 	int r = 0;

@@ -119,7 +119,7 @@ static struct gy_socket_entry *holding_after(const struct gy_homes *homes, uint3
 	return NULL;
 }
 
-/* What the message has room for, from @place on. */
+/* Fills the message with the sockets from @place on, as far as there is room. */
 static void collect(const struct gy_socket_entry *entry, struct gy_socket_registry_cursor *place,
 		    struct gy_fd_message *passing)
 {

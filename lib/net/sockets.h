@@ -34,11 +34,11 @@ uint32_t gy_sockets_count(const struct gyre_socket_address *address, uint32_t co
  */
 int gy_sockets_listen(struct gyre_socket_address *address, const struct gy_listen_params *listening,
 		      uint32_t count, int *ret_fds);
-/* One more socket beside those; on failure nothing is logged. */
+/* Opens one more socket beside those; on failure nothing is logged. */
 int gy_sockets_join(const struct gyre_socket_address *address,
 		    const struct gy_listen_params *listening, int *ret_fd);
 
-/* What can be set of a socket that listens on the address already: 0, or a negative errno. */
+/* Sets the options that can be set of a socket that listens already: 0, or a negative errno. */
 int gy_sockets_adopt(int fd, const struct gyre_socket_address *address,
 		     const struct gy_listen_params *listening);
 

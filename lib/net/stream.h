@@ -16,7 +16,7 @@ int gy_stream_check(const struct gy_channels *channels, const struct gyre_channe
 		    const struct gy_log *log);
 /* A socket of TCP: 0, or a negative errno. */
 int gy_stream_prepare(int fd, const struct gyre_channel_options *options);
-/* The same for one that listens already. A size of 0 leaves it the one that it has. */
+/* Likewise for a socket that listens already. A size of 0 leaves it as it is. */
 int gy_stream_adopt(int fd, const struct gyre_channel_options *options,
 		    enum gy_socket_origin origin);
 /* Its buffers alone, of any socket. */

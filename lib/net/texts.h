@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* What a text takes, which may be NULL. */
+/* The bytes of a text with its terminator; 0 for NULL. */
 static inline size_t gy_text_bytes(const char *text)
 {
 	return text == NULL ? 0 : strlen(text) + 1;

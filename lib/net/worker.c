@@ -17,7 +17,7 @@
 #include "net/pending_open.h"
 #include "net/stream.h"
 
-/* Of one that was never mounted. */
+/* The worker was never mounted. */
 void gy_worker_argument_destroy(struct gy_worker_argument *argument)
 {
 	gy_admission_unref(argument->admission);
@@ -83,7 +83,7 @@ static int init_counted(struct gyre_channel *channel, void *arg)
 	return counted->worker->init_channel(channel, counted->worker->init_arg);
 }
 
-/* As open_channel(). */
+/* Takes the descriptor, as open_channel() does. */
 static int open_counted(struct gy_stack *stack, const struct gy_worker_argument *worker, int fd)
 {
 	struct counted counted = { .worker = worker };
@@ -98,7 +98,7 @@ static int open_counted(struct gy_stack *stack, const struct gy_worker_argument 
 	return r;
 }
 
-/* The same. */
+/* Takes the descriptor, likewise. */
 static int open_plain(struct gy_stack *stack, const struct gy_worker_argument *worker, int fd)
 {
 	const struct gy_channel_opening opening = { .fd = fd,

@@ -6,7 +6,7 @@
 
 struct gy_nodes;
 
-/* What the loops of the node do with mail for others. Its options are there. */
+/* Sets what the loops of a node do with mail for other nodes; its options are resolved. */
 void gy_remote_ops_for(struct gy_nodes *nodes);
 
 #endif

@@ -148,7 +148,7 @@ static int check_bounds(const struct gy_link *link, const struct gy_frame *frame
 		 * failures of answers have a bound of their own. */
 		return 0;
 	}
-	/* One message larger than the bound may go alone. */
+	/* A message larger than the bound may go alone. */
 	if (held > 0 &&
 	    held + frame->bytes + GY_WIRE_HEAD_BYTES_MAX > (answer ? max + max / 4 : max)) {
 		return -EAGAIN;

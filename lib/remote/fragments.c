@@ -24,7 +24,7 @@ struct stream {
 	struct gy_list parcels;
 };
 
-/* One of its messages, as the frame that it would be. */
+/* A message of a pair, as the frame that it would be. */
 struct parcel {
 	struct gy_list item;
 	uint32_t number;

@@ -39,7 +39,7 @@ struct gy_frame_page {
 /* A fresh one, or NULL without memory; what was written before is in link->out then. */
 unsigned char *gy_frame_page_replace(struct gy_link *link, struct gy_frame_page *frame_page,
 				     size_t bytes);
-/* What has been written goes to the end of link->out. -ENOMEM, and it stays where it is. */
+/* Moves what was written to the end of link->out. On -ENOMEM it stays where it is. */
 int gy_frame_page_commit(struct gy_link *link, struct gy_frame_page *frame_page);
 /* Its page goes, and what is written there. */
 void gy_frame_page_drop(struct gy_link *link, struct gy_frame_page *frame_page);

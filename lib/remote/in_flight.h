@@ -47,7 +47,7 @@ void gy_in_flight_acknowledge(struct gy_link *link);
  * who wait for it could be told: then it is to be called again, before there is another connection.
  */
 int gy_in_flight_reset(struct gy_link *link);
-/* That frame does not arrive; -ENOMEM if who waits for it could not be told. */
+/* A frame will not arrive; -ENOMEM if the actor that waits for it could not be told. */
 int gy_in_flight_fail(struct gy_link *link, const struct gy_frame *frame);
 /* Asserts that the ring is one, and that its items stand in the order of their frames. */
 void gy_in_flight_check(const struct gy_link *link);

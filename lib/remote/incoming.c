@@ -88,7 +88,7 @@ static int begin_frame(const struct gy_link *link, struct gy_partial_frame *part
 	return 0;
 }
 
-/* Of a frame that begins in one slice and ends in another. How many bytes, or a negative errno. */
+/* Takes bytes of a frame that does not lie in one slice. How many, or a negative errno. */
 static int64_t take_part(struct gy_link *link, const unsigned char *bytes, size_t count)
 {
 	struct gy_partial_frame *partial_frame = &link->partial_frame;

@@ -457,7 +457,7 @@ static void check_stage(const struct gy_link *link)
 	gy_assert(!gy_link_has(link, GY_LINK_HAS_CLIENT) || link->dialled);
 }
 
-/* What is queued is with the channel, in @out behind it, on the page of frames, or in parcels. */
+/* Queued bytes have gone to the channel, or are in @out, on the page of frames, or in parcels. */
 static void check_sums(const struct gy_link *link)
 {
 	uint64_t out_bytes = link->out == NULL ? 0 : gyre_buffer_bytes(link->out);

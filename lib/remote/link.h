@@ -34,15 +34,15 @@ enum gy_link_stage {
 	GY_LINK_STAGES,
 };
 
-/* What else is true of a link, beside its stage. */
+/* The state of a link beside its stage. */
 enum gy_link_flag {
-	/* Of its connection; the next dial clears them. */
+	/* About its connection; the next dial clears these. */
 	GY_LINK_CONNECTED = 1 << 0, /* the dial has come to a connection */
 	GY_LINK_GREETED = 1 << 1,   /* which has come to be open */
 	GY_LINK_CLOSING = 1 << 2,   /* one side has said CLOSE, since the link was idle */
 	GY_LINK_SUCCESSOR = 1 << 3, /* another link of that loop of the peer came before it */
 	GY_LINK_CONNECTION_FLAGS = 0xf,
-	/* What is to be undone when it ends. */
+	/* To be undone when it ends. */
 	GY_LINK_HAS_CLIENT = 1 << 4,   /* a client of the net floor dials for it */
 	GY_LINK_STRANGER = 1 << 5,     /* it is counted in links->strangers */
 	GY_LINK_COUNTED_OPEN = 1 << 6, /* it is counted in peer->links */
@@ -51,7 +51,7 @@ enum gy_link_flag {
 	GY_LINK_PINNED = 1 << 8,	  /* an actor here watches one there */
 	GY_LINK_PEER_UNSURE = 1 << 9,	  /* links of the peer broke: is it still alive? */
 	GY_LINK_REDIAL_AT_ONCE = 1 << 10, /* it was ended for a new life of this node */
-	/* What may be lost with it. */
+	/* Losses. */
 	GY_LINK_UNACKNOWLEDGED = 1 << 11, /* the last connection ended with bytes not credited */
 	GY_LINK_ONE_WAY = 1 << 12,	  /* the other side's answers cannot come; see one_way.c */
 };

@@ -107,7 +107,7 @@ static int call(struct gy_link *link, const char *address)
 	const struct gyre_connect_options connect = {
 		.to = address,
 		.init_channel = gy_link_init_channel,
-		/* What comes is credit, which is waited for while much is to be sent. */
+		/* The peer sends credit, which a full link waits for. */
 		.channel = { .keep_reading = true },
 		.init_arg = link,
 		.report = report,

@@ -109,7 +109,7 @@ static int make_hello(struct gy_link *link, uint16_t expected)
 	return gy_secret_random(hello->nonce, sizeof(hello->nonce));
 }
 
-static void say_hello(struct gy_link *link, uint16_t expected)
+static void send_hello(struct gy_link *link, uint16_t expected)
 {
 	unsigned char frame[GY_HELLO_BYTES_MAX];
 
@@ -125,11 +125,11 @@ void gy_link_handshake_begin(struct gy_link *link)
 	gy_link_set_stage(link, GY_LINK_AWAITS_HELLO);
 	link->life = 0;
 	if (link->dialled) {
-		say_hello(link, link->peer->id);
+		send_hello(link, link->peer->id);
 	}
 }
 
-static enum gy_refusal judge(const struct gy_link *link)
+static enum gy_refusal check_hello(const struct gy_link *link)
 {
 	const struct gy_nodes *nodes = link->links->nodes;
 	const struct gy_hello *hello = &link->theirs;
@@ -157,7 +157,7 @@ static enum gy_refusal judge(const struct gy_link *link)
 	return 0;
 }
 
-/* What this side proves by that secret, or is to be shown. */
+/* The proof of that secret by this side, or the one that the peer has to show. */
 static int prove(const struct gy_link *link, uint32_t secret, bool by_peer,
 		 unsigned char ret_proof[GY_PROOF_BYTES])
 {
@@ -178,7 +178,7 @@ static int prove(const struct gy_link *link, uint32_t secret, bool by_peer,
 			       link->dialled != by_peer, ret_proof);
 }
 
-static void say_proof(struct gy_link *link)
+static void send_proof(struct gy_link *link)
 {
 	unsigned char proof[GY_PROOF_BYTES];
 	int r = prove(link, link->secret, false, proof);
@@ -218,9 +218,9 @@ void gy_link_handshake_admit(struct gy_link *link)
 		return;
 	}
 	if (link->theirs.proves) {
-		say_proof(link);
+		send_proof(link);
 	} else {
-		say_hello(link, link->theirs.node);
+		send_hello(link, link->theirs.node);
 	}
 	if (gy_peer_is_unreached(link->peer)) {
 		gy_one_way_send_reach(link);
@@ -228,17 +228,17 @@ void gy_link_handshake_admit(struct gy_link *link)
 }
 
 /* Its life is over: it hears that in a hello, and why it has no link. */
-static void turn_away(struct gy_link *link)
+static void refuse_former_life(struct gy_link *link)
 {
 	if (!link->dialled && !link->theirs.proves) {
-		say_hello(link, link->theirs.node);
+		send_hello(link, link->theirs.node);
 	}
 	if (link->stage != GY_LINK_ENDED) {
 		refuse(link, GY_REFUSED_OVER);
 	}
 }
 
-static void welcome(struct gy_link *link)
+static void admit(struct gy_link *link)
 {
 	if (link->dialled) {
 		gy_link_open(link);
@@ -271,10 +271,10 @@ static void accept_peer(struct gy_link *link)
 	}
 	switch (gy_peer_hello(links, link->peer, link->theirs.incarnation, &link->life)) {
 	case GY_HELLO_WELCOME:
-		welcome(link);
+		admit(link);
 		break;
 	case GY_HELLO_OVER:
-		turn_away(link);
+		refuse_former_life(link);
 		break;
 	case GY_HELLO_REPLACED:
 		refuse(link, GY_REFUSED_REPLACED);
@@ -282,12 +282,12 @@ static void accept_peer(struct gy_link *link)
 	}
 }
 
-static void take_hello(struct gy_link *link, const struct gy_frame *frame)
+static void receive_hello(struct gy_link *link, const struct gy_frame *frame)
 {
 	enum gy_refusal refusal = GY_REFUSED_MALFORMED;
 
 	if (gy_hello_get(frame->body, frame->bytes, &link->theirs) == 0) {
-		refusal = judge(link);
+		refusal = check_hello(link);
 	}
 	if (refusal != 0) {
 		refuse(link, refusal);
@@ -298,16 +298,16 @@ static void take_hello(struct gy_link *link, const struct gy_frame *frame)
 		return;
 	}
 	if (!link->dialled) {
-		say_hello(link, link->theirs.node);
+		send_hello(link, link->theirs.node);
 	}
 	gy_link_set_stage(link, GY_LINK_AWAITS_PROOF);
 	if (link->dialled) {
-		say_proof(link);
+		send_proof(link);
 	}
 }
 
-/* Who was dialled answers with the one that it was shown. */
-static void take_proof(struct gy_link *link, const struct gy_frame *frame)
+/* The side that was dialled answers with the secret that it was shown. */
+static void receive_proof(struct gy_link *link, const struct gy_frame *frame)
 {
 	unsigned char proof[GY_PROOF_BYTES];
 
@@ -322,7 +322,7 @@ static void take_proof(struct gy_link *link, const struct gy_frame *frame)
 	refuse(link, GY_REFUSED_SECRET);
 }
 
-static void refused(struct gy_link *link, const struct gy_frame *frame)
+static void receive_refusal(struct gy_link *link, const struct gy_frame *frame)
 {
 	unsigned code = frame->bytes == 0 ? 0 : frame->body[0];
 	char note[GY_LOG_NOTE_BYTES];
@@ -341,11 +341,11 @@ void gy_link_handshake_receive(struct gy_link *link, const struct gy_frame *fram
 	if (gy_wire_head_bytes(frame->kind) + frame->bytes > GY_LINK_HANDSHAKE_BYTES_MAX) {
 		gy_link_abort(link, -EMSGSIZE); /* as one that comes in parts */
 	} else if (frame->kind == GY_WIRE_REFUSE) {
-		refused(link, frame);
+		receive_refusal(link, frame);
 	} else if (frame->kind == GY_WIRE_HELLO && link->stage == GY_LINK_AWAITS_HELLO) {
-		take_hello(link, frame);
+		receive_hello(link, frame);
 	} else if (frame->kind == GY_WIRE_PROOF && link->stage == GY_LINK_AWAITS_PROOF) {
-		take_proof(link, frame);
+		receive_proof(link, frame);
 	} else {
 		refuse(link, GY_REFUSED_MALFORMED);
 	}

@@ -76,7 +76,7 @@ static int claim(struct gy_link *link)
 	return (int)link_order->host - 1;
 }
 
-/* Those of that loop of the peer that claimed it before. What they brought is on its way then. */
+/* Ends older links of that loop of the peer. Mail that came by them has then been handed over. */
 static void end_older(struct gy_links *links, const struct order *order)
 {
 	struct gy_list *item = links->all.next;

@@ -67,7 +67,7 @@ static int start(struct gy_nodes *nodes, struct gy_node_engine *it,
 	if (self.address != NULL) {
 		r = membership->publish(it->engine, &self);
 	}
-	return r < 0 ? r : membership->watch(it->engine, gy_node_told, system);
+	return r < 0 ? r : membership->watch(it->engine, gy_node_peer_found, system);
 }
 
 int gy_membership_start(struct gy_nodes *nodes, struct gyre_system *system)

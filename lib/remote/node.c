@@ -98,7 +98,7 @@ static struct gy_nodes *nodes_of(const struct gyre_system *system)
 	return system == NULL ? NULL : gy_homes_of_const(system)->nodes;
 }
 
-int gy_node_told(struct gyre_system *system, const struct gyre_node_peer *told)
+int gy_node_peer_found(struct gyre_system *system, const struct gyre_node_peer *told)
 {
 	return gy_peer_add(nodes_of(system), told);
 }
@@ -293,8 +293,9 @@ int gyre_system_node_add_peer(struct gyre_system *system, const struct gyre_node
 {
 	const struct gy_nodes *nodes = nodes_of(system);
 
-	return nodes == NULL || peer == NULL || peer->address == NULL ? -EINVAL
-								      : gy_node_told(system, peer);
+	return nodes == NULL || peer == NULL || peer->address == NULL
+		       ? -EINVAL
+		       : gy_node_peer_found(system, peer);
 }
 
 int gyre_system_node_status(const struct gyre_system *system, uint16_t id,

@@ -32,7 +32,7 @@ struct gy_nodes {
 	uint64_t incarnation; /* atomic: its life; written under the mutex */
 	uint32_t loops_max;
 	uint16_t port;
-	/* Where it listens if it was to find a port itself; else "". */
+	/* The address that it listens on if the kernel chose the port; else "". */
 	char found[GYRE_SOCKET_ADDRESS_TEXT_MAX];
 	struct gy_node_engine engines[2]; /* the static list, and perhaps another */
 	bool ending;			  /* for it was declared down; under the mutex */
@@ -46,12 +46,12 @@ struct gy_nodes {
 	struct gy_id_table peers; /* read without the mutex */
 	struct gy_node_watcher *watchers;
 	uint32_t watchers_count; /* atomic; written under the mutex */
-	/* Of higher floors: the name directory, and the end of a system. */
+	/* Calls of higher floors: the name directory, and the end of a system. */
 	int (*look_up)(struct gyre_system *system, const char *name, struct gyre_address *ret);
 	void (*declared_down)(struct gyre_system *system);
 };
 
-/* What a node is given by the floor above. */
+/* What the floor above gives a node. */
 struct gy_nodes_life {
 	uint32_t loops_max;
 	struct gy_homes *homes;
@@ -71,6 +71,6 @@ int gy_nodes_start(struct gy_nodes *nodes, struct gyre_system *system);
 void gy_nodes_destroy(struct gy_nodes *nodes);
 
 /* Told by an engine, or a user. */
-int gy_node_told(struct gyre_system *system, const struct gyre_node_peer *told);
+int gy_node_peer_found(struct gyre_system *system, const struct gyre_node_peer *told);
 
 #endif

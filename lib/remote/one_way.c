@@ -47,7 +47,7 @@ static uint64_t hold_of(const struct gy_nodes *nodes)
 }
 
 /* Under the mutex. Not each time, lest a network that comes and goes fills the log. */
-static bool is_to_be_logged(uint64_t *logged_ns, uint64_t now_ns)
+static bool may_log(uint64_t *logged_ns, uint64_t now_ns)
 {
 	bool due = *logged_ns == 0 || now_ns - *logged_ns > log_pause_ns;
 
@@ -58,7 +58,7 @@ static bool is_to_be_logged(uint64_t *logged_ns, uint64_t now_ns)
 /* Under the mutex. */
 static void log_unreached(const struct gy_links *links, struct gy_peer *peer)
 {
-	if (is_to_be_logged(&peer->unreached_logged_ns, links->home->loop.now_ns)) {
+	if (may_log(&peer->unreached_logged_ns, links->home->loop.now_ns)) {
 		gy_log(links->nodes->log, GYRE_LOG_WARNING,
 		       "node %u: node %u has a link to this node, but cannot be dialled at %s: %s; "
 		       "it gets no answers and is told so: give it an address that leads to it "
@@ -70,7 +70,7 @@ static void log_unreached(const struct gy_links *links, struct gy_peer *peer)
 }
 
 /* On all loops: each has its own links of it. */
-static void have_it_told(struct gy_peer *peer)
+static void request_reach(struct gy_peer *peer)
 {
 	struct gy_nodes *nodes = peer->nodes;
 
@@ -108,7 +108,7 @@ static void unreached(struct gy_link *link, int error)
 	told = set_unreached(links, peer, error);
 	(void)pthread_mutex_unlock(&links->nodes->mutex);
 	if (told) {
-		have_it_told(peer);
+		request_reach(peer);
 	}
 }
 
@@ -145,7 +145,7 @@ void gy_peer_reached(struct gy_links *links, struct gy_peer *peer)
 	(void)pthread_mutex_unlock(&links->nodes->mutex);
 	gy_log(links->nodes->log, GYRE_LOG_INFO, "node %u: node %u can be dialled now",
 	       links->nodes->options.id, peer->id);
-	have_it_told(peer);
+	request_reach(peer);
 }
 
 void gy_peer_left(struct gy_links *links, struct gy_peer *peer)
@@ -155,7 +155,7 @@ void gy_peer_left(struct gy_links *links, struct gy_peer *peer)
 	(void)pthread_mutex_unlock(&links->nodes->mutex);
 }
 
-/* What is to be said by now. */
+/* The reach that the peer is to be told of now. */
 static struct gy_reach reach_of(const struct gy_links *links, const struct gy_peer *peer)
 {
 	uint64_t now_ns = links->home->loop.now_ns;
@@ -206,7 +206,7 @@ static void log_one_way(struct gy_link *link, const struct gy_reach *reach)
 	uint64_t now_ns = link->links->home->loop.now_ns;
 
 	(void)pthread_mutex_lock(&link->links->nodes->mutex);
-	link->back.logged = is_to_be_logged(&link->peer->one_way_logged_ns, now_ns);
+	link->back.logged = may_log(&link->peer->one_way_logged_ns, now_ns);
 	(void)pthread_mutex_unlock(&link->links->nodes->mutex);
 	if (link->back.logged) {
 		gy_log(nodes->log, GYRE_LOG_WARNING,
@@ -219,15 +219,15 @@ static void log_one_way(struct gy_link *link, const struct gy_reach *reach)
 	}
 }
 
-static bool tell_actors(const struct gy_link *link, uint32_t deeds)
+static bool notify_actors(const struct gy_link *link, uint32_t deeds)
 {
 	struct gy_home *home = link->links->home;
-	const struct gy_node_loss news = { .node = link->peer->id,
+	const struct gy_node_loss loss = { .node = link->peer->id,
 					   .deeds = (uint16_t)deeds,
 					   .error = -EADDRNOTAVAIL,
 					   .asked_until = gy_home_number(home) };
 
-	return gy_home_node_lost(home, &news);
+	return gy_home_node_lost(home, &loss);
 }
 
 /* For what lacks memory it is done again. */
@@ -240,7 +240,7 @@ static void fail_asks(struct gy_link *link)
 		    now_ns - back->failed_ns < link->links->nodes->options.heartbeat_ns;
 	if (!back->due) {
 		back->failed_ns = now_ns;
-		back->due = !tell_actors(link, GY_NODE_LOSS_FAIL_ASKS);
+		back->due = !notify_actors(link, GY_NODE_LOSS_FAIL_ASKS);
 	}
 }
 
@@ -309,7 +309,7 @@ void gy_one_way_check(struct gy_link *link)
 		fail_asks(link);
 	}
 	if (!link->back.told && now_ns - link->back.since_ns > away_ns) {
-		link->back.told = tell_actors(link, GY_NODE_LOSS_END_WATCHES);
+		link->back.told = notify_actors(link, GY_NODE_LOSS_END_WATCHES);
 	}
 }
 

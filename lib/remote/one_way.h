@@ -14,7 +14,7 @@
 struct gy_link;
 struct gy_links;
 
-/* Of a dialled link that is one-way; see one_way.c. */
+/* State of a dialled link that is one-way; see one_way.c. */
 struct gy_one_way {
 	uint64_t since_ns;
 	uint64_t until_ns;  /* unless the peer says more */
@@ -34,7 +34,7 @@ static inline bool gy_peer_is_unreached(const struct gy_peer *peer)
 }
 /* There is one. */
 void gy_peer_reached(struct gy_links *links, struct gy_peer *peer);
-/* It has no link any more: there is nobody to tell. */
+/* The peer has no link any more, and cannot be told. */
 void gy_peer_left(struct gy_links *links, struct gy_peer *peer);
 /* All links of the peer to this loop, or one that has opened, say how it is, if that is news. */
 void gy_links_send_reach(struct gy_links *links, const struct gy_peer *peer);

@@ -14,12 +14,12 @@ struct gy_peer;
 int gy_outgoing_send(struct gy_link *link, struct gyre_address to, struct gyre_mail *mail);
 /* Keeps mail until the link is open; likewise. */
 int gy_outgoing_wait(struct gy_link *link, struct gyre_address to, struct gyre_mail *mail);
-/* What one mail of link->waiting counts for in link->waiting_bytes. */
+/* The share of one waiting mail in link->waiting_bytes. */
 uint64_t gy_outgoing_waiting_bytes(const struct gy_node *node);
 /* The link is open: mail that waits for it is sent. */
 void gy_outgoing_send_waiting(struct gy_link *link);
 
-/* Which mail is lost, of that which waits. */
+/* Which of the waiting mail is lost. */
 enum gy_waiting {
 	GY_WAITING_ALL,
 	GY_WAITING_BUT_EVENTS, /* all but events, the ends of watches among them */

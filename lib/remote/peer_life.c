@@ -58,7 +58,7 @@ void gy_lives_begin(struct gy_peer *peer, uint64_t incarnation)
 }
 
 /* On all loops, as many as there are. Under the mutex. */
-static void want_everywhere(struct gy_peer *peer, uint32_t peer_tasks, uint32_t count)
+static void request_everywhere(struct gy_peer *peer, uint32_t peer_tasks, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		gy_peer_task_request(&peer->nodes->links[i], peer, peer_tasks);
@@ -71,7 +71,7 @@ static void begin_to_cut(struct gy_peer *peer)
 
 	lives->cut = lives->over;
 	lives->cutting = gy_homes_made(peer->nodes->homes);
-	want_everywhere(peer, GY_PEER_TASK_CUT, lives->cutting);
+	request_everywhere(peer, GY_PEER_TASK_CUT, lives->cutting);
 }
 
 void gy_lives_end(struct gy_peer *peer)
@@ -102,38 +102,39 @@ uint32_t gy_lives_accused(struct gy_peer *peer, uint64_t incarnation)
 
 /* ---- duties ---- */
 
-/* Of lives whose ends have been told, or are now. One that has not come here has not ended. */
-static bool is_told(const void *arg, uint32_t life)
+/* Whether the end of a life has been announced on this loop. A life that has not come has not
+ * ended. */
+static bool is_end_told(const void *arg, uint32_t life)
 {
 	const struct gy_peer_task *peer_task = (const struct gy_peer_task *)arg;
 	uint32_t number = life == 0 ? 0 : gy_lives_find(&peer_task->peer->lives, life);
 
-	return life == 0 || (number != 0 && number <= peer_task->told);
+	return life == 0 || (number != 0 && number <= peer_task->ended_up_to);
 }
 
 /*
  * Under the mutex. What loops have handed over since the last round stands before this task in the
  * inbox, so one that is there already goes to its end first.
  */
-static void post_telling(struct gy_peer_task *peer_task)
+static void post_end_of_watches(struct gy_peer_task *peer_task)
 {
-	if (peer_task->telling_to == 0) {
-		peer_task->telling_to = peer_task->peer->lives.told;
-		gy_loop_post_task(&peer_task->links->home->loop, &peer_task->telling);
+	if (peer_task->ending_up_to == 0) {
+		peer_task->ending_up_to = peer_task->peer->lives.cut_everywhere;
+		gy_loop_post_task(&peer_task->links->home->loop, &peer_task->end_watches);
 	}
 }
 
-/* The last loop has all of them tell, and begins again for a life that has ended since. */
-static void has_cut(struct gy_peer *peer)
+/* The last loop has all loops end watches, and begins again for a life that has ended since. */
+static void cut_done(struct gy_peer *peer)
 {
 	struct gy_lives *lives = &peer->lives;
 
 	(void)pthread_mutex_lock(&peer->nodes->mutex);
 	gy_assert(lives->cutting > 0);
 	if (--lives->cutting == 0) {
-		lives->told = lives->cut;
+		lives->cut_everywhere = lives->cut;
 		for (uint32_t i = 0; i < gy_homes_made(peer->nodes->homes); i++) {
-			post_telling(&peer->peer_tasks[i]);
+			post_end_of_watches(&peer->peer_tasks[i]);
 		}
 		if (lives->cut != lives->over) {
 			begin_to_cut(peer);
@@ -142,7 +143,7 @@ static void has_cut(struct gy_peer *peer)
 	(void)pthread_mutex_unlock(&peer->nodes->mutex);
 }
 
-static void tell_later(struct gy_peer_task *peer_task, uint32_t deeds)
+static void notify_later(struct gy_peer_task *peer_task, uint32_t deeds)
 {
 	peer_task->lacking |= deeds;
 	if (!gy_timer_is_started(&peer_task->again)) {
@@ -150,28 +151,28 @@ static void tell_later(struct gy_peer_task *peer_task, uint32_t deeds)
 	}
 }
 
-static void tell_actors(struct gy_peer_task *peer_task, uint32_t deeds)
+static void notify_actors(struct gy_peer_task *peer_task, uint32_t deeds)
 {
 	struct gy_home *home = peer_task->links->home;
-	const struct gy_node_loss news = { .node = peer_task->peer->id,
+	const struct gy_node_loss loss = { .node = peer_task->peer->id,
 					   .deeds = (uint16_t)deeds,
 					   .error = -EHOSTDOWN,
-					   .is_over = is_told,
+					   .is_over = is_end_told,
 					   .arg = peer_task,
 					   .asked_until = peer_task->asked_until };
 
-	if (!gy_home_node_lost(home, &news)) {
-		tell_later(peer_task, deeds);
+	if (!gy_home_node_lost(home, &loss)) {
+		notify_later(peer_task, deeds);
 	}
 }
 
-static void tell_again(struct gy_timer *timer)
+static void notify_again(struct gy_timer *timer)
 {
 	struct gy_peer_task *peer_task = gy_container_of(timer, struct gy_peer_task, again);
 	uint32_t deeds = peer_task->lacking;
 
 	peer_task->lacking = 0;
-	tell_actors(peer_task, deeds);
+	notify_actors(peer_task, deeds);
 }
 
 static void cut(struct gy_peer_task *peer_task)
@@ -180,22 +181,22 @@ static void cut(struct gy_peer_task *peer_task)
 
 	gy_links_cut(peer_task->links, peer_task->peer);
 	peer_task->asked_until = gy_home_number(home);
-	tell_actors(peer_task, GY_NODE_LOSS_FAIL_ASKS);
+	notify_actors(peer_task, GY_NODE_LOSS_FAIL_ASKS);
 	gy_loop_flush(&home->loop);
-	has_cut(peer_task->peer);
+	cut_done(peer_task->peer);
 }
 
-static void tell(struct gy_loop *loop, struct gy_task *task)
+static void end_watches(struct gy_loop *loop, struct gy_task *task)
 {
-	struct gy_peer_task *peer_task = gy_container_of(task, struct gy_peer_task, telling);
+	struct gy_peer_task *peer_task = gy_container_of(task, struct gy_peer_task, end_watches);
 
 	(void)loop;
-	peer_task->told = peer_task->telling_to;
-	tell_actors(peer_task, GY_NODE_LOSS_END_WATCHES | GY_NODE_LOSS_FORGET_WATCHERS);
+	peer_task->ended_up_to = peer_task->ending_up_to;
+	notify_actors(peer_task, GY_NODE_LOSS_END_WATCHES | GY_NODE_LOSS_FORGET_WATCHERS);
 	(void)pthread_mutex_lock(&peer_task->peer->nodes->mutex);
-	peer_task->telling_to = 0;
-	if (peer_task->peer->lives.told != peer_task->told) {
-		post_telling(peer_task);
+	peer_task->ending_up_to = 0;
+	if (peer_task->peer->lives.cut_everywhere != peer_task->ended_up_to) {
+		post_end_of_watches(peer_task);
 	}
 	(void)pthread_mutex_unlock(&peer_task->peer->nodes->mutex);
 }
@@ -210,7 +211,7 @@ static void carry_out(struct gy_loop *loop, struct gy_task *task)
 		cut(peer_task);
 	}
 	if ((peer_tasks & GY_PEER_TASK_RENEW) != 0) {
-		tell_actors(peer_task, GY_NODE_LOSS_RENEW_WATCHES);
+		notify_actors(peer_task, GY_NODE_LOSS_RENEW_WATCHES);
 	}
 	if ((peer_tasks & GY_PEER_TASK_REACH) != 0) {
 		gy_links_send_reach(peer_task->links, peer_task->peer);
@@ -235,7 +236,7 @@ void gy_peer_task_renew_later(struct gy_links *links, uint16_t node, uint16_t lo
 		return;
 	}
 	if (loop == links->home->loop.index) {
-		tell_later(&peer->peer_tasks[loop], GY_NODE_LOSS_RENEW_WATCHES);
+		notify_later(&peer->peer_tasks[loop], GY_NODE_LOSS_RENEW_WATCHES);
 	} else {
 		gy_peer_task_request(&links->nodes->links[loop], peer, GY_PEER_TASK_RENEW);
 	}
@@ -267,11 +268,11 @@ int gy_lives_init(struct gy_peer *peer)
 	for (uint32_t i = 0; i < nodes->loops_max; i++) {
 		peer->peer_tasks[i] = (struct gy_peer_task){
 			.task = { .run = carry_out, .embedded = true },
-			.telling = { .run = tell, .embedded = true },
+			.end_watches = { .run = end_watches, .embedded = true },
 			.links = &nodes->links[i],
 			.peer = peer,
 		};
-		gy_timer_init(&peer->peer_tasks[i].again, tell_again);
+		gy_timer_init(&peer->peer_tasks[i].again, notify_again);
 	}
 	return 0;
 }
@@ -303,13 +304,13 @@ struct gyre_address gy_lives_shown(const struct gy_nodes *nodes, struct gyre_add
 }
 
 /* A loop that was added since has nothing to tell: all that were there have done so. */
-static bool is_to_tell(const struct gy_peer_task *peer_task, uint32_t number)
+static bool is_end_due(const struct gy_peer_task *peer_task, uint32_t number)
 {
 	struct gy_peer *peer = peer_task->peer;
 	bool is;
 
 	(void)pthread_mutex_lock(&peer->nodes->mutex);
-	is = number > peer->lives.told || peer_task->telling_to != 0;
+	is = number > peer->lives.cut_everywhere || peer_task->ending_up_to != 0;
 	(void)pthread_mutex_unlock(&peer->nodes->mutex);
 	return is;
 }
@@ -326,30 +327,30 @@ bool gy_lives_end_is_due(const struct gy_links *links, struct gyre_address addre
 	peer_task = &peer->peer_tasks[links->home->loop.index];
 	number = address.life == 0 ? gy_load_acquire(&peer->lives.count)
 				   : gy_lives_find(&peer->lives, address.life);
-	return number > peer_task->told && gy_lives_is_over(&peer->lives, number) &&
-	       is_to_tell(peer_task, number);
+	return number > peer_task->ended_up_to && gy_lives_is_over(&peer->lives, number) &&
+	       is_end_due(peer_task, number);
 }
 
 /* ---- the lives of this node ---- */
 
 /* Who watches in the new life may have begun before the second time: so that is about asks alone.
  * A record that stays names a watch that nobody has any more. */
-static void tell_of_own(struct gy_links *links, uint32_t deeds)
+static void notify_of_own(struct gy_links *links, uint32_t deeds)
 {
-	const struct gy_node_loss news = { .deeds = (uint16_t)deeds,
+	const struct gy_node_loss loss = { .deeds = (uint16_t)deeds,
 					   .error = -ECONNRESET,
 					   .asked_until = links->new_life_asked_until };
 
-	if (!gy_home_node_lost(links->home, &news) &&
+	if (!gy_home_node_lost(links->home, &loss) &&
 	    !gy_timer_is_started(&links->new_life_retry)) {
 		gy_timer_start(&links->home->loop.wheel, &links->new_life_retry, again_ns);
 	}
 }
 
-static void tell_of_own_again(struct gy_timer *timer)
+static void notify_of_own_again(struct gy_timer *timer)
 {
-	tell_of_own(gy_container_of(timer, struct gy_links, new_life_retry),
-		    GY_NODE_LOSS_FAIL_ASKS);
+	notify_of_own(gy_container_of(timer, struct gy_links, new_life_retry),
+		      GY_NODE_LOSS_FAIL_ASKS);
 }
 
 void gy_links_adopt_new_life(struct gy_links *links)
@@ -363,10 +364,10 @@ void gy_links_adopt_new_life(struct gy_links *links)
 	gy_store_relaxed(&links->home->life, gy_life_of(incarnation));
 	gy_links_end_former(links);
 	links->new_life_asked_until = gy_home_number(links->home);
-	tell_of_own(links, GY_NODE_LOSS_FAIL_ASKS | GY_NODE_LOSS_FORGET_WATCHERS);
+	notify_of_own(links, GY_NODE_LOSS_FAIL_ASKS | GY_NODE_LOSS_FORGET_WATCHERS);
 }
 
-static void look_anew(struct gy_loop *loop, struct gy_task *task)
+static void adopt_new_life(struct gy_loop *loop, struct gy_task *task)
 {
 	struct gy_links *links = gy_container_of(task, struct gy_links, new_life);
 
@@ -378,8 +379,8 @@ static void look_anew(struct gy_loop *loop, struct gy_task *task)
 void gy_links_init_life(struct gy_links *links)
 {
 	links->incarnation = gy_load_acquire(&links->nodes->incarnation);
-	gy_timer_init(&links->new_life_retry, tell_of_own_again);
-	links->new_life = (struct gy_task){ .run = look_anew, .embedded = true };
+	gy_timer_init(&links->new_life_retry, notify_of_own_again);
+	links->new_life = (struct gy_task){ .run = adopt_new_life, .embedded = true };
 	gy_store_relaxed(&links->home->life, gy_life_of(links->incarnation));
 }
 
@@ -396,7 +397,7 @@ static uint64_t next_life(struct gy_links *links)
 }
 
 /* Under the mutex. */
-static void take_another(struct gy_links *links, uint16_t by)
+static void begin_next_life(struct gy_links *links, uint16_t by)
 {
 	struct gy_nodes *nodes = links->nodes;
 
@@ -434,12 +435,12 @@ bool gy_nodes_declared_down(struct gy_links *links, uint16_t by, uint32_t life)
 	(void)pthread_mutex_lock(&nodes->mutex);
 	is_over = life != 0 && gy_life_of(nodes->incarnation) == life;
 	if (is_over && !nodes->ending) {
-		gy_nodes_tell_own(links, nodes->incarnation, GYRE_NODE_QUARANTINED);
+		gy_nodes_announce_own(links, nodes->incarnation, GYRE_NODE_QUARANTINED);
 		nodes->ending = nodes->options.end_when_declared_down;
 		if (nodes->ending) {
 			end(links, by);
 		} else {
-			take_another(links, by);
+			begin_next_life(links, by);
 			is_over = false;
 		}
 	}

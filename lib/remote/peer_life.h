@@ -16,7 +16,7 @@ struct gy_links;
 struct gy_nodes;
 struct gy_peer;
 
-/* What a loop has to do about a peer, as bits; see peer_life.c. */
+/* Tasks of a loop about a peer, as bits; see peer_life.c. */
 enum {
 	GY_PEER_TASK_POSTED = 1,
 	GY_PEER_TASK_CUT = 2,	/* a life of it is over */
@@ -26,13 +26,14 @@ enum {
 
 struct gy_peer_task {
 	struct gy_task task;
-	struct gy_task telling; /* its place in the inbox matters, so it is a task of its own */
+	struct gy_task end_watches; /* a task of its own, since its place in the inbox matters */
 	struct gy_peer *peer;
 	struct gy_links *links;
-	uint32_t wanted;     /* atomic: the bits above */
-	uint32_t telling_to; /* under the mutex: posted to tell of lives up to that; 0: it is not */
-	uint32_t told;	     /* of the loop: the ends of lives up to that have been told there */
-	/* Of the loop: what of it lacks memory, as bits of enum in actor/node_loss.h. */
+	uint32_t wanted;       /* atomic: the bits above */
+	uint32_t ending_up_to; /* under the mutex: @end_watches is posted for lives up to that; or 0
+				*/
+	uint32_t ended_up_to;  /* of the loop: watches of lives up to that have ended there */
+	/* Of the loop: deeds that lacked memory, as bits of the enum in actor/node_loss.h. */
 	struct gy_timer again;
 	uint32_t lacking;
 	uint64_t asked_until; /* the asks that fail are no newer */
@@ -43,19 +44,19 @@ struct gy_peer_task {
  * last one, @count, is alive if it is above. What is written is under the mutex.
  */
 struct gy_lives {
-	uint64_t *incarnations; /* atomic: the last GY_LIVES_KEPT, by gy_life_code() */
-	uint32_t count;		/* atomic */
-	uint32_t over;		/* atomic */
-	uint32_t cut;		/* are cut off, or about to be */
-	uint32_t told;		/* atomic: are cut off on all loops */
-	uint32_t cutting;	/* loops that have still to cut */
-	uint32_t accused;	/* the low half of the one that the peer is told to be over; or 0 */
+	uint64_t *incarnations;	 /* atomic: the last GY_LIVES_KEPT, by gy_life_code() */
+	uint32_t count;		 /* atomic */
+	uint32_t over;		 /* atomic */
+	uint32_t cut;		 /* are cut off, or about to be */
+	uint32_t cut_everywhere; /* atomic: are cut off on all loops */
+	uint32_t cutting;	 /* loops that have still to cut */
+	uint32_t accused; /* the low half of the one that the peer is told to be over; or 0 */
 };
 
-/* One number stands for no life; see gy_origin. */
+/* Number 0 stands for no life; see gy_origin. */
 enum { GY_LIVES_KEPT = GY_LIVES - 1 };
 
-/* As it stands in addresses. */
+/* The life of an incarnation, as addresses carry it. */
 static inline uint32_t gy_life_of(uint64_t incarnation)
 {
 	return (uint32_t)incarnation;
@@ -78,13 +79,14 @@ static inline bool gy_lives_is_over(const struct gy_lives *lives, uint32_t numbe
 /* Under the mutex: the next life has come; the present one is over. */
 void gy_lives_begin(struct gy_peer *peer, uint64_t incarnation);
 void gy_lives_end(struct gy_peer *peer);
-/* What a hello to the peer says, which has said so itself, or 0. */
+/* The life that a hello to the peer declares over, or 0; @incarnation is that of the peer's hello.
+ */
 uint32_t gy_lives_accused(struct gy_peer *peer, uint64_t incarnation);
-/* What the loop is to do is done. */
+/* Has the loop carry out those tasks. Any thread. */
 void gy_peer_task_request(struct gy_links *links, struct gy_peer *peer, uint32_t peer_tasks);
 /* A watch by an actor of that loop lacks memory: it is renewed in a moment. */
 void gy_peer_task_renew_later(struct gy_links *links, uint16_t node, uint16_t loop);
-/* It is done at once: nothing of the next life comes before. */
+/* Carries out a cut that is due at once: nothing of the next life comes before it. */
 void gy_peer_task_run(struct gy_links *links, struct gy_peer *peer);
 /* The end of what that address was made in is still to be told on this loop. */
 bool gy_lives_end_is_due(const struct gy_links *links, struct gyre_address address);

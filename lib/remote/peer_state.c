@@ -54,8 +54,8 @@ void gy_peer_link_returned(struct gy_links *links, struct gy_peer *peer)
 
 static const uint64_t behind_ns = GYRE_MILLISECONDS(1);
 
-static bool tell(struct gy_links *links, struct gyre_address watcher,
-		 const struct gyre_node_event *event)
+static bool send_event(struct gy_links *links, struct gyre_address watcher,
+		       const struct gyre_node_event *event)
 {
 	struct gyre_mail *mail = gy_mail_get(links->home, &gyre_type_gyre_node_event);
 
@@ -87,7 +87,7 @@ static void forget_ended(struct gy_nodes *nodes)
 
 /* Under the mutex: the states of nodes from an id on. The first that there is no memory for, or 0.
  */
-static uint32_t tell_present(struct gy_links *links, struct gyre_address watcher, uint32_t from)
+static uint32_t send_present(struct gy_links *links, struct gyre_address watcher, uint32_t from)
 {
 	for (uint32_t id = from; id <= UINT16_MAX; id++) {
 		const struct gy_peer *peer = gy_peer_find(links->nodes, (uint16_t)id);
@@ -97,10 +97,11 @@ static uint32_t tell_present(struct gy_links *links, struct gyre_address watcher
 				      ? GY_PEER_PAGE - 1
 				      : 0; /* to the next page */
 		} else if (peer->state != GYRE_NODE_UNKNOWN &&
-			   !tell(links, watcher,
-				 &(struct gyre_node_event){ .incarnation = peer->incarnation,
-							    .node = peer->id,
-							    .state = (uint16_t)peer->state })) {
+			   !send_event(
+				   links, watcher,
+				   &(struct gyre_node_event){ .incarnation = peer->incarnation,
+							      .node = peer->id,
+							      .state = (uint16_t)peer->state })) {
 			return id;
 		}
 	}
@@ -111,14 +112,14 @@ static uint32_t tell_present(struct gy_links *links, struct gyre_address watcher
 static bool catch_up(struct gy_links *links, struct gy_node_watcher *watcher)
 {
 	if (watcher->own != 0 &&
-	    tell(links, watcher->address,
-		 &(struct gyre_node_event){ .incarnation = watcher->own,
-					    .node = links->nodes->options.id,
-					    .state = GYRE_NODE_QUARANTINED })) {
+	    send_event(links, watcher->address,
+		       &(struct gyre_node_event){ .incarnation = watcher->own,
+						  .node = links->nodes->options.id,
+						  .state = GYRE_NODE_QUARANTINED })) {
 		watcher->own = 0;
 	}
 	if (watcher->own == 0 && watcher->behind != 0) {
-		watcher->behind = tell_present(links, watcher->address, watcher->behind);
+		watcher->behind = send_present(links, watcher->address, watcher->behind);
 	}
 	return watcher->own == 0 && watcher->behind == 0;
 }
@@ -165,7 +166,7 @@ static void fall_behind(struct gy_links *links, struct gy_node_watcher *watcher,
 }
 
 /* Under the mutex. */
-static void tell_all(struct gy_links *links, const struct gyre_node_event *event)
+static void announce(struct gy_links *links, const struct gyre_node_event *event)
 {
 	struct gy_nodes *nodes = links->nodes;
 
@@ -174,7 +175,7 @@ static void tell_all(struct gy_links *links, const struct gyre_node_event *event
 		struct gy_node_watcher *watcher = &nodes->watchers[i];
 
 		if (watcher->behind != 0 || watcher->own != 0 ||
-		    !tell(links, watcher->address, event)) {
+		    !send_event(links, watcher->address, event)) {
 			fall_behind(links, watcher, event);
 		}
 	}
@@ -190,15 +191,15 @@ static void set_state(struct gy_links *links, struct gy_peer *peer, enum gyre_no
 	gy_store_relaxed(&peer->state, state);
 	gy_log(links->nodes->log, state == GYRE_NODE_UP ? GYRE_LOG_INFO : GYRE_LOG_WARNING,
 	       "node %u: node %u is %s", links->nodes->options.id, peer->id, state_names[state]);
-	tell_all(links, &event);
+	announce(links, &event);
 	if (state == GYRE_NODE_DOWN) {
 		gy_lives_end(peer);
 	}
 }
 
-void gy_nodes_tell_own(struct gy_links *links, uint64_t incarnation, enum gyre_node_state state)
+void gy_nodes_announce_own(struct gy_links *links, uint64_t incarnation, enum gyre_node_state state)
 {
-	tell_all(links, &(struct gyre_node_event){ .incarnation = incarnation,
+	announce(links, &(struct gyre_node_event){ .incarnation = incarnation,
 						   .node = links->nodes->options.id,
 						   .state = (uint16_t)state });
 }

@@ -33,9 +33,9 @@ enum gy_hello_verdict {
  */
 enum gy_hello_verdict gy_peer_hello(struct gy_links *links, struct gy_peer *peer,
 				    uint64_t incarnation, uint32_t *ret_life);
-/* It has shown life. */
+/* The peer has shown life. */
 void gy_peer_heard(struct gy_links *links, struct gy_peer *peer);
-/* What its silence means by now, as long as it is. */
+/* Changes the peer's state if it has been silent for that long. */
 void gy_peer_judge(struct gy_links *links, struct gy_peer *peer, uint64_t silence_ns);
 bool gy_peer_is_down(const struct gy_peer *peer);
 /* Up or suspect. */
@@ -49,6 +49,7 @@ void gy_peer_link_returned(struct gy_links *links, struct gy_peer *peer);
 
 void gy_states_init(struct gy_links *links);
 /* An event about this node itself. */
-void gy_nodes_tell_own(struct gy_links *links, uint64_t incarnation, enum gyre_node_state state);
+void gy_nodes_announce_own(struct gy_links *links, uint64_t incarnation,
+			   enum gyre_node_state state);
 
 #endif

@@ -85,7 +85,7 @@ static inline struct gyre_mail *make(const struct gy_link *link, const struct gy
 	return mail;
 }
 
-/* As gy_send(), for an address that need not be anybody's. */
+/* Delivers as gy_send() does, to an address that may be stale. */
 static inline void deliver(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail,
 			   enum gy_lane lane)
 {
@@ -354,7 +354,7 @@ static int expand_repeat(struct gy_link *link, struct gy_frame *frame)
 	return 0;
 }
 
-/* Of an accepted link that is open: messages, and what they are carried in. */
+/* Frames of an accepted link that is open: messages, whole, repeated or in fragments. */
 static inline int receive_accepted(struct gy_link *link, struct gy_frame *frame, uint32_t bytes)
 {
 	link->used_ns = link->links->home->loop.now_ns;

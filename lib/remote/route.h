@@ -6,7 +6,7 @@
 
 #include "actor/house.h"
 
-/* What homes call of this floor. */
+/* The calls of homes into this floor. */
 extern const struct gy_remote_ops gy_remote_ops;
 
 /* Mail that another loop of this node has to send goes there in a relay; takes @mail, and returns

@@ -33,7 +33,7 @@ enum { PURPOSE_BYTES_MAX = 16 };
 
 /* ---- keys ---- */
 
-/* One of these for each use; -ENOMEM. */
+/* Derives the key of one use; -ENOMEM. */
 static int derive(const char *secret, const char *purpose, const char *cluster, unsigned char *key,
 		  size_t bytes)
 {
@@ -110,7 +110,7 @@ static int check_all(const struct gy_nodes *nodes)
 		       : check(nodes, "secret_before", options->secret_before);
 }
 
-/* One context for each secret to dial with; all take all. */
+/* Makes a context for each secret to dial with; all of them accept all secrets. */
 static int make_contexts(struct gy_nodes *nodes)
 {
 	struct gy_tls_key keys[GY_SECRETS_MAX];

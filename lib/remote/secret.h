@@ -19,7 +19,7 @@ enum {
 	GY_SECRETS_MAX = GY_TLS_KEYS_MAX,
 };
 
-/* What is made of a shared secret; see secret.c. */
+/* The keys that are derived from a shared secret; see secret.c. */
 struct gy_secret {
 	struct gy_tls_key key;
 	unsigned char proof_key[GY_PROOF_BYTES];
@@ -33,7 +33,7 @@ int gy_secrets_init(struct gy_nodes *nodes);
 void gy_secrets_fini(struct gy_nodes *nodes);
 /* Whether they are proved in handshakes, and do not encrypt links. */
 bool gy_secrets_are_proved(const struct gy_nodes *nodes);
-/* What encrypts the connections of a link; NULL for nothing. */
+/* The context that encrypts the connections of a link; NULL for none. */
 struct gyre_tls_context *gy_secrets_tls(const struct gy_link *link);
 /*
  * What one side proves to the other: HMAC-SHA256 over its role, a binding to the connection of

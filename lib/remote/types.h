@@ -22,7 +22,7 @@ void gy_types_fini(struct gy_types *types);
 /* Whether its messages may leave the process: not when they own something that is not encoded. */
 bool gy_type_travels(const struct gyre_type *type);
 
-/* Where the type with that id stands, or would. */
+/* The slot of the type with that id, or the free one where it would stand. */
 static inline uint32_t gy_types_slot(const struct gy_types *types, uint32_t id)
 {
 	uint32_t slot = (uint32_t)gy_table_mix(id) & types->mask;

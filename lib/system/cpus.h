@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 
-/* Where a loop runs. */
+/* The CPU and memory that a loop uses. */
 struct gy_cpu_place {
 	int cpu;
 	int node; /* of memory; -1 where it makes no difference */

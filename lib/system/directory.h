@@ -47,7 +47,7 @@ struct gy_directory *gy_directory_create(const struct gy_homes *homes);
 /* When all threads of the system have ended. NULL is allowed. */
 void gy_directory_destroy(struct gy_directory *directory);
 
-/* What homes call. */
+/* The calls of homes into this floor. */
 extern const struct gy_directory_ops gy_directory_ops;
 
 #endif

@@ -64,7 +64,7 @@ static void begin(struct gy_worker *worker)
 	gy_offload_close(worker->system);
 }
 
-static void ran_out_of_time(struct gyre_system *system)
+static void note_timeout(struct gyre_system *system)
 {
 	int none = 0;
 
@@ -83,7 +83,7 @@ static bool channels_are_closed(struct gy_worker *worker)
 	if (now && !worker->aborted) {
 		worker->aborted = true;
 		if (gy_load_relaxed(&worker->system->stop) == 1) {
-			ran_out_of_time(worker->system);
+			note_timeout(worker->system);
 		}
 		gy_log(home->loop.options.log, GYRE_LOG_WARNING,
 		       "loop %u: %u channels did not end in time: they are closed at once",
@@ -145,7 +145,8 @@ static void arrive(struct gy_worker *worker)
 	gy_system_wake_all(system);
 }
 
-/* Of the loop, and for the first one those of the retired loops too, of which it is the deputy. */
+/* Drains the loop's inbox. The first loop also drains those of retired loops, whose deputy it is.
+ */
 static void drain_inboxes(struct gy_worker *worker)
 {
 	struct gy_loop *loop = &worker->home->loop;
@@ -171,7 +172,7 @@ bool gy_drain_step(struct gy_worker *worker)
 		/* In this order: whoever begins to resize sets the one, and then looks at the
 		 * stop. */
 		if (gy_load_full(&system->resizing.under_way) != 0) {
-			gy_resizing_tell(system);
+			gy_resizing_wake(system);
 			return true;
 		}
 		begin(worker);

@@ -133,7 +133,7 @@ static void fail(struct inquiry *inquiry, int error)
 
 /* ---- carriers ---- */
 
-/* It has ended, or there was no memory for it or its stack: another one may have better luck. */
+/* The agent has ended, or lacked memory; the next ask makes another one. */
 static void forget_agent(struct inquiry *inquiry)
 {
 	struct gy_foreign_asks *foreign_asks = inquiry->system->foreign_asks;
@@ -182,7 +182,7 @@ void gy_foreign_ask_describe(const struct gyre_mail *mail, const struct gyre_typ
 
 /* ---- the agent ---- */
 
-/* One that comes too late is not asked at all. */
+/* A question that comes too late is not asked. */
 static bool is_in_time(struct gyre_stack *stack, struct inquiry *inquiry)
 {
 	struct gy_home *home = gy_stack_of(stack)->home;

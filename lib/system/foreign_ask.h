@@ -20,7 +20,7 @@ int gy_foreign_asks_init(struct gyre_system *system);
 void gy_foreign_asks_fini(struct gyre_system *system);
 /* Opens the next stage of a stop, so that no ask from outside falls between two. */
 void gy_foreign_asks_set_stage(struct gyre_system *system, uint32_t stage);
-/* What a lost mail is to those who listen: for a carrier, the question that it carries. */
+/* Describes lost mail for listeners: for a carrier, the question that it carries. */
 void gy_foreign_ask_describe(const struct gyre_mail *mail, const struct gyre_type **type,
 			     struct gyre_address *to);
 

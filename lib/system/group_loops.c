@@ -101,7 +101,7 @@ static int add_one(struct gy_groups *groups, struct gy_group *group, struct gy_h
 	return r < 0 ? r : gy_group_add(groups, group, &member, 1, true);
 }
 
-/* Of a member that could not be made, or added; the others do its work. */
+/* Logs that a member could not be made or added; the others do its work. */
 static void log_lack(const struct gy_groups *groups, const char *name, uint32_t loop, int error)
 {
 	gy_log(groups->homes->log, GYRE_LOG_WARNING,

@@ -32,7 +32,7 @@ static bool is_member(const struct gy_members *table, uint32_t i, struct gyre_ad
 	       gy_address_same(table->member[i].address, address);
 }
 
-/* Of those that are not gone. */
+/* Counts the members that have not gone. */
 static uint32_t count_of(const struct gy_members *table)
 {
 	uint32_t count = 0;

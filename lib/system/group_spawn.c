@@ -70,7 +70,8 @@ static int make_one(struct making *making)
 	return r;
 }
 
-/* Those that were made before one could not be. Without memory for the order they live on. */
+/* Stops the members that were made before one could not be. Without memory for the order they live
+ * on. */
 static void stop_made(struct making *making)
 {
 	for (uint32_t i = 0; i < making->made; i++) {

@@ -28,7 +28,7 @@ static struct gy_group **place_of(const struct gy_groups *groups, uint32_t numbe
 void gy_groups_init(struct gy_groups *groups, const struct gy_homes *homes, struct gy_rcu *rcu)
 {
 	*groups = (struct gy_groups){ .homes = homes, .rcu = rcu };
-	/* One that differs from run to run makes addresses of an earlier run stale. */
+	/* A cookie that differs from run to run makes addresses of an earlier run stale. */
 	groups->cookie = (uint32_t)(gy_clock_machine_ns() >> 10);
 	(void)pthread_mutex_init(&groups->mutex, NULL);
 }

@@ -88,7 +88,7 @@ bool gy_group_options_are_valid(const struct gyre_group_options *options);
 /* A group that nobody finds yet, with its address; -ENOBUFS, -ENOMEM. */
 int gy_group_make(struct gy_groups *groups, const struct gyre_group_options *options, bool spawned,
 		  struct gy_group **ret_group);
-/* From then on it is found. */
+/* Publishes a group: from then on it is found. */
 void gy_group_publish(struct gy_groups *groups, struct gy_group *group);
 /* NULL when the address is stale. Without the mutex too, for as long as a reader stays. */
 struct gy_group *gy_group_find(const struct gy_groups *groups, struct gyre_address address);
@@ -105,7 +105,7 @@ void gy_group_remove(struct gy_groups *groups, struct gyre_address group,
 		     struct gyre_address member);
 /* A house is spawned as a member: notes it there. */
 int gy_group_enlist(struct gy_house *house, struct gyre_address group);
-/* It could not be. */
+/* The house could not be spawned: withdraws the note. */
 void gy_group_refuse(struct gy_home *home, struct gyre_address member, struct gyre_address group);
 /* A house stops: it leaves all its groups. */
 void gy_groups_withdraw(struct gy_groups *groups, struct gy_house *house,

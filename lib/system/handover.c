@@ -120,7 +120,7 @@ static void look_expired(struct gy_timer *timer)
 	gy_endpoint_ready(&giver->endpoint);
 }
 
-static void look(struct giver *giver)
+static void update_door(struct giver *giver)
 {
 	giver->looks = false;
 	gy_listeners_retry(&giver->system->homes);
@@ -135,7 +135,7 @@ static void begin_to_look(struct giver *giver)
 {
 	gy_timer_stop(&loop_of(giver)->wheel, &giver->look);
 	giver->look_ns = look_ns;
-	look(giver);
+	update_door(giver);
 }
 
 /* ---- the successor ---- */
@@ -228,7 +228,7 @@ static int answer(struct giver *giver)
 	return 0;
 }
 
-/* It has the sockets, and this process only what is open. */
+/* The successor has the sockets; this process serves what is open. */
 static int begin_to_leave(struct giver *giver)
 {
 	struct gyre_system *system = giver->system;
@@ -244,7 +244,7 @@ static int begin_to_leave(struct giver *giver)
 	return 0;
 }
 
-/* What it has said, if anything. */
+/* Reads what the successor has sent, if anything. */
 static int listen_to(struct giver *giver)
 {
 	int said;
@@ -273,7 +273,8 @@ static int listen_to(struct giver *giver)
 		return begin_to_leave(giver);
 	}
 	if (said == -ENODATA && !giver->knows_self && !giver->late) {
-		/* It only looked whether anybody is there, as who binds to a path does. */
+		/* The other side only checked that somebody listens, as a process that binds to a
+		 * path does. */
 		forget_successor(giver);
 		return 0;
 	}
@@ -397,7 +398,7 @@ static int begin_to_serve(struct giver *giver)
 
 /* ---- leaving ---- */
 
-/* Those that were closed are read first, so that there are never more of them than were made. */
+/* Closed connections are counted first, so that there are never more of them than were made. */
 static bool all_is_closed(const struct gyre_system *system)
 {
 	uint32_t made = gy_homes_made(&system->homes);
@@ -511,7 +512,7 @@ static int end(struct giver *giver)
 	return gy_ring_close(ring, &giver->door, giver->endpoint.fd);
 }
 
-/* It has, when there is no other end. */
+/* The successor has gone when there is no other end. */
 static int await_predecessor(struct giver *giver)
 {
 	struct gy_succession *succession = giver->system->succession;
@@ -534,7 +535,7 @@ static int await_predecessor(struct giver *giver)
 static int go_on(struct giver *giver)
 {
 	if (giver->looks && giver->stage != STAGE_ENDING) {
-		look(giver);
+		update_door(giver);
 	}
 	if (giver->succeeds && giver->stage != STAGE_ENDING) {
 		int r = await_predecessor(giver);

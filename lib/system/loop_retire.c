@@ -57,17 +57,17 @@ void gy_loop_retire_actors(struct gy_worker *worker)
 	worker->home->leaving = true;
 }
 
-static void done(struct gy_worker *worker)
+static void stage_done(struct gy_worker *worker)
 {
 	if (gy_load_relaxed(&worker->retiring.done) != worker->retiring.stage) {
 		gy_store_release(&worker->retiring.done, (uint32_t)worker->retiring.stage);
-		gy_resizing_tell(worker->system);
+		gy_resizing_wake(worker->system);
 	}
 }
 
 /* ---- connections ---- */
 
-static void look_again_at(struct gy_worker *worker, uint64_t time_ns)
+static void set_deadline(struct gy_worker *worker, uint64_t time_ns)
 {
 	struct gy_wheel *wheel = &worker->home->loop.wheel;
 
@@ -87,7 +87,7 @@ static bool links_have_ended(struct gy_worker *worker)
 	}
 	if (retiring->leave_ns == 0) {
 		retiring->leave_ns = gy_time_add(now_ns, (retiring->end_ns - now_ns) / 2);
-		look_again_at(worker, retiring->leave_ns);
+		set_deadline(worker, retiring->leave_ns);
 	}
 	return now_ns >= retiring->leave_ns;
 }
@@ -100,7 +100,7 @@ static void end_channels(struct gy_worker *worker)
 	if (!retiring->drained && home->loop.now_ns >= retiring->drain_ns &&
 	    (home->loop.now_ns >= retiring->end_ns || links_have_ended(worker))) {
 		retiring->drained = true;
-		look_again_at(worker, retiring->end_ns);
+		set_deadline(worker, retiring->end_ns);
 		home->channel_ops->drain(home);
 	}
 	if (!retiring->hard && home->loop.now_ns >= retiring->end_ns) {
@@ -133,8 +133,8 @@ static void for_each(struct gy_worker *worker, house_fn call)
 	(void)pthread_mutex_unlock(&home->slots.mutex);
 }
 
-/* One that another loop runs is told when it is back. */
-static void order_one(struct gy_worker *worker, struct gy_house *house)
+/* An actor that another loop runs is told when it is back. */
+static void order_stop(struct gy_worker *worker, struct gy_house *house)
 {
 	uint64_t now_ns = worker->home->loop.now_ns;
 	uint64_t end_ns = worker->retiring.end_ns;
@@ -149,7 +149,7 @@ static void order_one(struct gy_worker *worker, struct gy_house *house)
 	}
 }
 
-static void end_one(struct gy_worker *worker, struct gy_house *house)
+static void order_close(struct gy_worker *worker, struct gy_house *house)
 {
 	worker->retiring.ordered++;
 	gy_house_order_close(house);
@@ -165,20 +165,20 @@ static void end_actors(struct gy_worker *worker)
 		gy_log(home->loop.options.log, GYRE_LOG_WARNING,
 		       "loop %u: %u actors did not end before it retired: they are stopped at once",
 		       (unsigned)home->loop.index, home->houses);
-		for_each(worker, end_one);
+		for_each(worker, order_close);
 	} else if (!retiring->hard &&
 		   (retiring->again ||
 		    home->counters.stopped - retiring->stopped >= retiring->ordered)) {
-		/* Those that were told have ended: now their parents. */
+		/* The actors that were told have ended: now their parents are told. */
 		retiring->again = false;
 		retiring->stopped = home->counters.stopped;
 		retiring->ordered = 0;
 		retiring->agents = 0;
 		retiring->last = false;
-		for_each(worker, order_one);
+		for_each(worker, order_stop);
 		retiring->last = retiring->agents == home->houses;
 		if (retiring->last) {
-			for_each(worker, order_one);
+			for_each(worker, order_stop);
 		}
 	}
 }
@@ -191,7 +191,7 @@ bool gy_loop_retire_step(struct gy_worker *worker)
 
 	gy_assert(gy_current_worker() == worker);
 	if (gy_load_relaxed(&worker->system->stop) != 0) {
-		gy_resizing_tell(worker->system);
+		gy_resizing_wake(worker->system);
 	}
 	switch (worker->retiring.stage) {
 	case GY_LOOP_RETIRE_CHANNELS:
@@ -199,7 +199,7 @@ bool gy_loop_retire_step(struct gy_worker *worker)
 			if (home->options.remote != NULL) {
 				home->options.remote->drain(home);
 			}
-			done(worker);
+			stage_done(worker);
 		} else {
 			end_channels(worker);
 		}
@@ -211,7 +211,7 @@ bool gy_loop_retire_step(struct gy_worker *worker)
 			return false;
 		}
 		if (home->houses == 0) {
-			done(worker);
+			stage_done(worker);
 		} else {
 			end_actors(worker);
 		}

@@ -22,11 +22,11 @@
 
 enum { POOL_KEEP = 10 };
 
-static const uint64_t look_every_ns = GYRE_MILLISECONDS(100);
+static const uint64_t measure_every_ns = GYRE_MILLISECONDS(100);
 /* A flood can fill a small limit in a tenth of a second: so fast memory can be written at most. */
 static const uint64_t flood_bytes_per_ns = 8;
-static const uint64_t look_closely_every_ns = GYRE_MILLISECONDS(10);
-static const uint64_t look_again_ns = GYRE_MILLISECONDS(1);
+static const uint64_t measure_closely_every_ns = GYRE_MILLISECONDS(10);
+static const uint64_t measure_again_ns = GYRE_MILLISECONDS(1);
 static const uint64_t hold_max_ns = GYRE_MILLISECONDS(40);
 
 /* ---- life ---- */
@@ -59,22 +59,22 @@ void gy_memory_guard_fini(struct gy_memory_guard *memory_guard)
 	(void)pthread_mutex_destroy(&memory_guard->mutex);
 }
 
-/* ---- looking ---- */
+/* ---- measuring ---- */
 
-/* Whether that is news. */
+/* Whether that is a change. */
 static bool set_busy(struct gy_memory_guard *memory_guard, bool busy)
 {
-	bool news;
+	bool changed;
 
 	(void)pthread_mutex_lock(&memory_guard->mutex);
-	news = !memory_guard->ended && busy != (memory_guard->busy != 0);
-	if (news) {
+	changed = !memory_guard->ended && busy != (memory_guard->busy != 0);
+	if (changed) {
 		gy_store_relaxed(&memory_guard->busy, busy);
 		gy_count(&memory_guard->periods, busy);
 		(void)pthread_cond_broadcast(&memory_guard->condition);
 	}
 	(void)pthread_mutex_unlock(&memory_guard->mutex);
-	return news;
+	return changed;
 }
 
 static void log_change(const struct gyre_system *system, bool busy,
@@ -109,17 +109,17 @@ static uint64_t interval_ns(struct gy_memory_guard *memory_guard,
 	gy_assert(now_ns >= memory_guard->seen_ns);
 	memory_guard->seen_bytes = seen->used_bytes;
 	memory_guard->seen_ns = now_ns;
-	most_ns = most_ns < look_every_ns ? most_ns : look_every_ns;
+	most_ns = most_ns < measure_every_ns ? most_ns : measure_every_ns;
 	if (seen->level >= GY_MEMORY_USAGE_HALF) {
-		most_ns = look_closely_every_ns;
+		most_ns = measure_closely_every_ns;
 	}
 	if (grows && (double)left / 2 * (double)passed_ns < (double)most_ns * (double)grown) {
 		most_ns = (uint64_t)((double)left / 2 * (double)passed_ns / (double)grown);
 	}
-	return most_ns > look_again_ns ? most_ns : look_again_ns;
+	return most_ns > measure_again_ns ? most_ns : measure_again_ns;
 }
 
-static void look(struct gyre_system *system, uint64_t now_ns)
+static void measure(struct gyre_system *system, uint64_t now_ns)
 {
 	struct gy_memory_guard *memory_guard = &system->memory_guard;
 	bool was = gy_load_relaxed(&memory_guard->busy) != 0;
@@ -141,29 +141,29 @@ void gy_memory_guard_check(struct gyre_system *system, uint64_t now_ns)
 	if (now_ns < due_ns || !gy_compare_exchange(&memory_guard->due_ns, &due_ns, UINT64_MAX)) {
 		return;
 	}
-	look(system, now_ns);
+	measure(system, now_ns);
 	gy_assert(gy_load_relaxed(&memory_guard->due_ns) == UINT64_MAX);
-	gy_assert(memory_guard->interval_ns >= look_again_ns);
+	gy_assert(memory_guard->interval_ns >= measure_again_ns);
 	/* The next one to look sees what this one wrote. */
 	gy_store_release(&memory_guard->due_ns, now_ns + memory_guard->interval_ns);
 }
 
 /* ---- loops ---- */
 
-/* The turn that it woke looks. */
-static void keep_looking(struct gy_timer *timer)
+/* The turn that the timer wakes measures. */
+static void keep_measuring(struct gy_timer *timer)
 {
 	struct gy_worker *worker = gy_container_of(timer, struct gy_worker, guarded.timer);
 
-	gy_timer_start(&worker->home->loop.wheel, timer, look_every_ns);
+	gy_timer_start(&worker->home->loop.wheel, timer, measure_every_ns);
 }
 
-/* What this loop's pools did not need since the last time, and what its heap keeps. */
+/* Gives back memory that this loop's pools did not need lately, and that its heap keeps. */
 static void trim(struct gy_worker *worker)
 {
 	struct gy_loop *loop = &worker->home->loop;
 
-	worker->guarded.trim_ns = loop->now_ns + look_every_ns;
+	worker->guarded.trim_ns = loop->now_ns + measure_every_ns;
 	(void)gy_sizes_trim(&loop->nodes, POOL_KEEP);
 	(void)loop->ops->trim(loop, POOL_KEEP);
 	gy_memory_trim();
@@ -177,8 +177,8 @@ static void set_loop_busy(struct gy_worker *worker, bool busy)
 	worker->guarded.busy = busy;
 	gy_channels_set_busy(worker->home, busy);
 	if (loop->index == 0 && busy) {
-		gy_timer_init(&worker->guarded.timer, keep_looking);
-		gy_timer_start(&loop->wheel, &worker->guarded.timer, look_every_ns);
+		gy_timer_init(&worker->guarded.timer, keep_measuring);
+		gy_timer_start(&loop->wheel, &worker->guarded.timer, measure_every_ns);
 	} else if (loop->index == 0) {
 		gy_timer_stop(&loop->wheel, &worker->guarded.timer);
 	}

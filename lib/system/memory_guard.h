@@ -18,7 +18,7 @@ struct gy_memory_guard {
 	uint64_t due_ns GY_ALIGNED_LINE; /* of the next look; UINT64_MAX while somebody looks */
 	uint32_t busy;
 
-	/* Of whoever looks. */
+	/* Used by the thread that measures. */
 	struct gy_memory_usage memory_usage GY_ALIGNED_LINE;
 	uint64_t interval_ns; /* until the next look */
 	uint64_t seen_bytes;  /* at the last look */

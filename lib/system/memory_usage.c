@@ -167,7 +167,7 @@ static uint64_t cache_bytes(const struct gy_memory_usage_cgroup *cgroup)
 	return number_of(text, "inactive_file") + number_of(text, "active_file");
 }
 
-static void take_nearer(struct gy_memory_reading *look, uint64_t used_bytes, uint64_t limit_bytes)
+static void keep_nearer(struct gy_memory_reading *look, uint64_t used_bytes, uint64_t limit_bytes)
 {
 	enum gy_memory_usage_level level = gy_memory_usage_level_of(used_bytes, limit_bytes);
 
@@ -194,7 +194,7 @@ static void look_at_cgroup(const struct gy_memory_usage_cgroup *cgroup,
 
 		used -= cache < used ? cache : used;
 	}
-	take_nearer(look, used, limit);
+	keep_nearer(look, used, limit);
 }
 
 /* The second number of "SIZE RESIDENT SHARED …", in pages. */
@@ -208,7 +208,7 @@ static void look_at_resident(const struct gy_memory_usage *memory_usage,
 	if (gy_kernfile_reread(memory_usage->statm_fd, text, sizeof(text)) > 0 &&
 	    gy_text_number(&at, &pages) && *at++ == ' ' && gy_text_number(&at, &pages) &&
 	    pages < UINT64_MAX / memory_usage->page_bytes) {
-		take_nearer(look, pages * memory_usage->page_bytes, memory_usage->limit_bytes);
+		keep_nearer(look, pages * memory_usage->page_bytes, memory_usage->limit_bytes);
 	}
 }
 

@@ -38,7 +38,7 @@ struct gy_memory_usage {
 	uint64_t page_bytes;
 };
 
-/* Of nothing: it has no limit. */
+/* Initialises a usage without a limit. */
 void gy_memory_usage_init(struct gy_memory_usage *memory_usage);
 /* @limit_bytes: of resident memory; 0 for the machine's if no cgroup sets a limit. What cannot be
  * read is left out. */
@@ -48,7 +48,7 @@ void gy_memory_usage_close(struct gy_memory_usage *memory_usage);
 /* Makes no allocation and opens nothing. */
 struct gy_memory_reading gy_memory_usage_read(const struct gy_memory_usage *memory_usage);
 
-/* Where a use of @used_bytes stands against a limit. */
+/* The level of @used_bytes against a limit. */
 enum gy_memory_usage_level gy_memory_usage_level_of(uint64_t used_bytes, uint64_t limit_bytes);
 
 #endif

@@ -197,7 +197,7 @@ static int reserve(struct gy_offload *offload)
 	return r;
 }
 
-static void give_up_place(struct gy_offload *offload)
+static void release_place(struct gy_offload *offload)
 {
 	(void)pthread_mutex_lock(&offload->mutex);
 	gy_assert(offload->waiting > 0);
@@ -267,7 +267,7 @@ static int offload_work(struct gy_stack *stack, struct gyre_work *work, uint64_t
 	if (r == 0) {
 		work->ask_id = gy_promise_open(stack, timeout_ns, ret_future);
 		if (work->ask_id == 0) {
-			give_up_place(offload);
+			release_place(offload);
 			r = -ENOMEM;
 		}
 	}

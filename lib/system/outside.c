@@ -57,7 +57,7 @@ int gy_outside_loop(const struct gyre_system *system, struct gyre_address to)
 	return system->homes.nodes == NULL ? -EINVAL : 0;
 }
 
-/* What stands in the inbox of the loop: the mail, or for another node a carrier with it. */
+/* The mail to post: for another node, a relay that carries it. */
 static struct gyre_mail *address_to(const struct gyre_system *system, struct gyre_address to,
 				    struct gyre_mail *mail)
 {
@@ -113,7 +113,7 @@ int gyre_system_notify(struct gyre_system *system, struct gyre_address to, struc
 		return -ENOMEM;
 	}
 	guard_memory(system, gy_add_relaxed(&system->outside_sent, 1), mail->type->bytes);
-	/* From then on what waits is only taken down; a flood must not keep that from ending. */
+	/* From this stage on the system only ends; a flood must not keep it from that. */
 	if (gy_unlikely(gy_load_acquire(&system->stage) >= GY_STAGE_NO_MAIL)) {
 		if (posted != mail) {
 			gyre_mail_destroy(NULL, posted);

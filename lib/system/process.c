@@ -57,7 +57,7 @@ static bool is_open(int fd)
 int gy_process_open_standard(const struct gy_log *log)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-		/* It gets the lowest number that is free, which is this one. */
+		/* open() takes the lowest number that is free, which is this one. */
 		if (!is_open(fd) && open("/dev/null", O_RDWR) < 0) {
 			int r = -errno;
 

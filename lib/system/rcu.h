@@ -15,7 +15,7 @@
 
 #include <urcu/urcu-qsbr.h>
 
-/* Of a system: what it has retired that is not freed yet. */
+/* The items of a system that are retired and not freed yet. */
 struct gy_rcu {
 	pthread_mutex_t mutex;
 	pthread_cond_t none_left;

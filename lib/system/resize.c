@@ -49,7 +49,7 @@ void gy_resizing_fini(struct gyre_system *system)
 	(void)pthread_mutex_destroy(&system->resizing.exclusive);
 }
 
-void gy_resizing_tell(struct gyre_system *system)
+void gy_resizing_wake(struct gyre_system *system)
 {
 	(void)pthread_mutex_lock(&system->resizing.mutex);
 	(void)pthread_cond_broadcast(&system->resizing.condition);
@@ -124,8 +124,8 @@ static void adopt(struct gy_worker *worker)
 	gy_loop_adopt(&worker->home->loop);
 }
 
-/* Nothing is taken in there any more, as after a loop has retired. */
-static void turn_away(struct gy_worker *worker)
+/* The loop takes nothing in any more, as after it has retired. */
+static void close_loop(struct gy_worker *worker)
 {
 	struct gy_home *home = worker->home;
 
@@ -153,13 +153,14 @@ static void release(struct gy_worker *worker)
 	}
 }
 
-/* What was prepared before is with the kernel: wakes to other rings among it. */
+/* Submits what was prepared before, wakes to other rings among it. */
 static void submit(struct gy_worker *worker)
 {
 	gy_loop_finish(&worker->home->loop);
 }
 
-/* As many loops as can run at once poll before they park, if that was left to us. */
+/* Lets loops poll before they park if all of them can run at once, unless the options say
+ * otherwise. */
 static void tune(struct gy_worker *worker)
 {
 	const struct gyre_system *system = worker->system;
@@ -182,8 +183,8 @@ static void end_thread(struct gy_worker *worker)
 	worker->started = false;
 }
 
-/* It goes on, and stops with the system. */
-static void stay(struct gy_worker *worker)
+/* The loop goes on, and stops with the system. */
+static void cancel_retiring(struct gy_worker *worker)
 {
 	gy_timer_stop(&worker->home->loop.wheel, &worker->deadline);
 	worker->retiring.stage = GY_LOOP_RETIRE_NOT;
@@ -264,8 +265,8 @@ static void unpublish(struct gyre_system *system, uint32_t to)
 	gy_groups_shrink(system, to);
 }
 
-/* Of a loop whose thread has ended: its deputy takes over, and its ring goes. */
-static void put_to_rest(struct gyre_system *system, uint32_t index)
+/* The thread of a loop has ended: its deputy takes over, and its ring is closed. */
+static void hand_to_deputy(struct gyre_system *system, uint32_t index)
 {
 	struct gy_worker *worker = &system->workers[index];
 
@@ -289,7 +290,7 @@ static int retire_last(struct gyre_system *system)
 	gy_foreign_asks_close(system, index);
 	end_thread(worker);
 	system->resizing.living = index;
-	put_to_rest(system, index);
+	hand_to_deputy(system, index);
 	return 0;
 }
 
@@ -305,7 +306,7 @@ static int retire_all(struct gyre_system *system)
 	while (r == 0 && system->resizing.living > to) {
 		r = retire_last(system);
 	}
-	visit_all(system, to, system->resizing.living, stay);
+	visit_all(system, to, system->resizing.living, cancel_retiring);
 	visit_all(system, 0, to, tune);
 	return r;
 }
@@ -356,7 +357,7 @@ static void give_up(struct gyre_system *system, uint32_t index)
 {
 	struct gy_worker *worker = &system->workers[index];
 
-	visit_deputy(worker, turn_away);
+	visit_deputy(worker, close_loop);
 	if (system->running) {
 		visit_all(system, 0, system->resizing.living, submit);
 	}

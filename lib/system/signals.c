@@ -136,7 +136,7 @@ static void note(struct state *state, const struct gyre_signal *signal)
 	}
 }
 
-/* Those of one number that came together are one event, which tells of the last. */
+/* Signals of one number that came together are one event, which describes the last. */
 static void tell_all(struct state *state, struct gy_home *home,
 		     const struct signalfd_siginfo *infos, size_t count)
 {

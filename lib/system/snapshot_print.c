@@ -24,7 +24,7 @@ static void print_loop(const struct gyre_loop_snapshot *loop, FILE *file)
 			1024);
 }
 
-/* Where there is a limit. */
+/* Prints a limit, where there is one. */
 static void print_held(const struct gyre_loop_snapshot *loop, FILE *file)
 {
 	if (loop->held_max > 0) {

@@ -70,7 +70,7 @@ static int take(struct gyre_system *system, const struct gy_fd_message *passing)
 	if (passing->kind == GY_FD_MESSAGE_SELF && succession->listen_fd < 0 &&
 	    passing->count == 1) {
 		succession->listen_fd = passing->fds[0];
-		/* It is so if the predecessor is as this one; a loop must never wait there. */
+		/* The predecessor does the same; a loop must never wait here. */
 		return fcntl(passing->fds[0], F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
 	}
 	for (uint32_t i = 0; i < passing->count; i++) {
@@ -205,7 +205,7 @@ static void close_one(int *fd)
 	}
 }
 
-/* As before it was found. */
+/* Restores the state before the predecessor was found. */
 static void forget(struct gyre_system *system)
 {
 	struct gy_succession *succession = system->succession;

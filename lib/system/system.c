@@ -315,7 +315,7 @@ static void log_creation(enum gyre_log_level level, const char *message, void *a
 	gy_log(&log, level, "%s", message);
 }
 
-/* What a part lacked heap for; a ring, which may lack other memory, has said so itself. */
+/* Logs that a part lacked heap. A ring, which may lack other memory, has logged that itself. */
 static void log_failure(struct gyre_system *system, int r)
 {
 	if (r == -ENOMEM && !system->explained) {
@@ -326,7 +326,7 @@ static void log_failure(struct gyre_system *system, int r)
 	}
 }
 
-/* What has to be there before anything else: memory, and threads. */
+/* Makes what all other parts need: memory, and threads. */
 static int check_means(const struct gy_log *log, struct gyre_system **ret_system)
 {
 	int r = gy_rcu_check();
@@ -414,7 +414,7 @@ void gyre_system_destroy(struct gyre_system *system)
 	if (system->complete && !system->running) {
 		int r;
 
-		/* What was spawned and sent without a start is taken down in good order too. */
+		/* Actors and mail of a system that was never started end in good order too. */
 		gyre_system_stop(system);
 		r = gyre_system_start(system);
 		if (r < 0) {

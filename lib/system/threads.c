@@ -55,7 +55,7 @@ static bool may_turn(struct gyre_system *system)
 }
 
 /* After a turn: whether there is another one. */
-static inline bool goes_on(struct gy_worker *worker)
+static inline bool has_next_turn(struct gy_worker *worker)
 {
 	if (gy_unlikely(worker->retiring.stage != GY_LOOP_RETIRE_NOT)) {
 		return gy_loop_retire_step(worker);
@@ -121,7 +121,7 @@ static void *run_loop(void *arg)
 		if (loop->index == 0 && gy_loops_want_service(system->homes.loops)) {
 			gy_loops_serve(system->homes.loops);
 		}
-	} while (goes_on(worker));
+	} while (has_next_turn(worker));
 	gy_watchdog_leave(worker);
 	gy_current_worker_set(NULL);
 	leave(worker);

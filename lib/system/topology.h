@@ -10,7 +10,7 @@
 
 #include "base/cpus.h"
 
-/* As many nodes as the kernel can be built for. */
+/* The most nodes that the kernel can be built for. */
 enum { GY_NUMA_WORDS = 1024 / 8 / sizeof(long) };
 
 enum { GY_CPU_PLACES_MAX = 1024 }; /* CPUs that loops are placed on: there are no more loops */

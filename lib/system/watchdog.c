@@ -112,7 +112,7 @@ static void inquire(struct gy_watchdog *dog, struct gy_watched *watched, uint64_
 	}
 }
 
-static void look_at(struct gy_watchdog *dog, struct gy_watched *watched)
+static void check_loop(struct gy_watchdog *dog, struct gy_watched *watched)
 {
 	const struct gy_loop *loop = &watched->home->loop;
 	struct gy_pulse pulse = gy_pulse_read(loop);
@@ -129,13 +129,13 @@ static void look_at(struct gy_watchdog *dog, struct gy_watched *watched)
 	}
 }
 
-static void look_at_all(struct gy_watchdog *dog)
+static void check_loops(struct gy_watchdog *dog)
 {
 	uint32_t made = gy_homes_made(&dog->system->homes);
 	bool quiet = true;
 
 	for (uint32_t i = 0; i < made; i++) {
-		look_at(dog, &dog->watched[i]);
+		check_loop(dog, &dog->watched[i]);
 		quiet = quiet && dog->watched[i].quiet;
 	}
 	dog->quiet_ns = quiet ? dog->quiet_ns + dog->tick_ns : 0;
@@ -154,7 +154,7 @@ static void *run(void *arg)
 		} else {
 			wait_for_tick(dog);
 		}
-		look_at_all(dog);
+		check_loops(dog);
 		/* A loop that comes or goes need not wait for whoever reads the log. */
 		(void)pthread_mutex_unlock(&dog->mutex);
 		gy_stalls_log(dog);

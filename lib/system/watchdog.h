@@ -23,7 +23,7 @@ struct gy_stall {
 	void *frames[GY_STALL_FRAMES];
 };
 
-/* Which call of user code was running, and since when at the latest. */
+/* The call of user code that was running, and since when at the latest. */
 struct gy_stall_mark {
 	struct gy_pulse pulse;
 	struct gy_running look;

@@ -250,7 +250,7 @@ static void forget_peer(struct gy_peer *peer)
 	peer->lives.count = 0;
 	peer->lives.over = 0;
 	peer->lives.cut = 0;
-	peer->lives.told = 0;
+	peer->lives.cut_everywhere = 0;
 	peer->lives.accused = 0;
 	peer->unreached_ns = 0;
 	for (uint32_t link_order = 0; link_order < peer->link_orders_count; link_order++) {
