@@ -184,6 +184,8 @@ static int reserve(struct gy_offload *offload)
 	int r = 0;
 
 	(void)pthread_mutex_lock(&offload->mutex);
+	gy_assert(offload->idle <= offload->started);
+	gy_assert(offload->started <= options->offload_threads);
 	if (offload->closed) {
 		r = -ESHUTDOWN;
 	} else if (offload->waiting >= options->offload_queue_max) {

@@ -33,6 +33,7 @@ static void entered(struct gy_worker *worker, int r)
 {
 	struct gyre_system *system = worker->system;
 
+	gy_assert(r <= 0);
 	(void)pthread_mutex_lock(&system->mutex);
 	system->entered++;
 	worker->error = r;
