@@ -10,7 +10,7 @@ struct data {
 	pthread_t thread;
 };
 
-static struct data datas[LOOPS_MAX];
+static struct data records[LOOPS_MAX];
 static uint32_t made;
 static uint32_t freed;
 static uint32_t failing = UINT32_MAX;
@@ -22,8 +22,8 @@ static int make(struct gyre_system *system, uint32_t loop, void *arg, void **ret
 	if (loop == failing) {
 		return -EIO;
 	}
-	datas[loop] = (struct data){ .loop = loop, .thread = pthread_self() };
-	*ret_data = &datas[loop];
+	records[loop] = (struct data){ .loop = loop, .thread = pthread_self() };
+	*ret_data = &records[loop];
 	(void)gy_fetch_add(&made, 1);
 	return 0;
 }
@@ -31,8 +31,8 @@ static int make(struct gyre_system *system, uint32_t loop, void *arg, void **ret
 static void release(struct gyre_system *system, uint32_t loop, void *data, void *arg)
 {
 	expect(arg == &made && gyre_system_user(system) == &freed);
-	expect(data == &datas[loop]);
-	expect(pthread_equal(datas[loop].thread, pthread_self()) != 0);
+	expect(data == &records[loop]);
+	expect(pthread_equal(records[loop].thread, pthread_self()) != 0);
 	(void)gy_fetch_add(&freed, 1);
 }
 
@@ -52,7 +52,7 @@ static int look(struct gyre_stack *stack)
 {
 	const struct data *data = (const struct data *)gyre_loop_data(stack);
 
-	expect(data == &datas[gyre_self(stack).loop]);
+	expect(data == &records[gyre_self(stack).loop]);
 	expect(pthread_equal(data->thread, pthread_self()) != 0);
 	(void)gy_fetch_add(&seen, 1);
 	return gyre_return(stack);
