@@ -12,6 +12,9 @@ inline functions, variables and macros with parameters have a title, and the mem
 explained. Behind each star of a comment stands a space or a tab. Each file of lib/ and include/ opens with a comment that tells its idea. SECURITY.md, which tells
 what to set, names in backquotes only what the public headers have. CONTRIBUTING.md, which tells where things
 are, names files that there are, up to its list of old names, and functions that stand in the files before them.
+
+A function whose name ends in _sized is called by an inline function of the name without it, which adds
+the sizes of the program's structures: that one carries the contract, the other only a title.
 """
 import os
 import re
@@ -30,6 +33,7 @@ SIGNED = ("int", "int64_t", "ssize_t")
 NOTHING = re.compile(r"^(?:none|nothing)\.?$", re.IGNORECASE)
 BROKEN = re.compile(r"^ \*[^\s*/]")
 IDEA_CHARACTERS = 40
+SIZED = "_sized"
 
 
 class Comment:
@@ -154,11 +158,33 @@ def check_function(declaration):
     name, parameters = csource.declarator(declaration.tokens)
     what = f"{name.text}()"
     comment = comment_of(declaration.doc)
+    if name.text.endswith(SIZED):
+        return check_title(comment, name.text, what)
     found = check_title(comment, name.text, what)
     if comment is not None:
         found += check_parameters(comment, parameters, what)
         found += check_parts(comment, words_before(declaration.tokens, name.text), what)
     return found
+
+
+def check_inline(function):
+    """An inline function that calls the one of its name with _sized has the contract of both."""
+    what = f"{function.name}()"
+    comment = comment_of(function.doc)
+    found = check_title(comment, function.name, what)
+    if comment is not None and function.name + SIZED in [t.text for t in function.body]:
+        found += check_parameters(comment, function.parameters, what)
+        found += check_parts(comment, words_before(function.decl, function.name), what)
+    return found
+
+
+def check_sized(source):
+    """Functions of a header with _sized that no inline function calls: pairs of line and problem."""
+    inline = {function.name + SIZED for function in source.functions}
+    for declaration in source.declarations:
+        declared = csource.declarator(declaration.tokens)
+        if declared and declared[0].text.endswith(SIZED) and declared[0].text not in inline:
+            yield declaration.line, f"{declared[0].text}() has no inline function that calls it"
 
 
 def typedef_callback(tokens):
@@ -292,9 +318,10 @@ def check_header(source, problems):
         for text in check_declaration(declaration):
             problems.append((source.path, declaration.line, text))
     for function in source.functions:
-        comment = comment_of(function.doc)
-        for text in check_title(comment, function.name, f"{function.name}()"):
+        for text in check_inline(function):
             problems.append((source.path, function.line, text))
+    for line, text in check_sized(source):
+        problems.append((source.path, line, text))
     titles = [Comment(t) for t in source.tokens if t.kind == "comment" and t.text[:3] == "/**"]
     known = {comment.name for comment in titles}
     for line, name, called in source.macros():

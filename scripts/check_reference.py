@@ -18,6 +18,7 @@ import urllib.parse
 
 import csource
 import doc_filter
+from check_docs import SIZED
 
 PARTS = ["Returns", "Errors", "Ownership", "Context", "Since"]
 MAN_PARTS = {"Returns": "RETURN VALUE"}
@@ -106,7 +107,9 @@ def public_names(root):
         for declaration in source.declarations:
             words = declaration.words()
             if "GYRE_API" in words:
-                exported[csource.declarator(declaration.tokens)[0].text] = (path, declaration.line)
+                name = csource.declarator(declaration.tokens)[0].text.removesuffix(SIZED)
+                exported[name] = (path, declaration.line)
+                others.pop(name, None)  # the inline function that programs call
             elif words[0] in ("struct", "union", "enum") and declaration.body:
                 others[words[1]] = (path, declaration.line)
                 if words[0] == "enum":
@@ -121,7 +124,8 @@ def public_names(root):
 
 def symbols_of_map(root):
     with open(os.path.join(root, "lib", "gyre.map"), encoding="utf-8") as file:
-        return set(re.findall(r"^\s*(gyre_\w+);", file.read(), re.MULTILINE))
+        names = re.findall(r"^\s*(gyre_\w+);", file.read(), re.MULTILINE)
+    return {name.removesuffix(SIZED) for name in names}
 
 
 def read_pages(folder):

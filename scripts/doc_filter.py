@@ -15,7 +15,7 @@ import re
 import sys
 
 import csource
-from check_docs import PARAMETER, PART, TITLE, Comment, needless_parts
+from check_docs import PARAMETER, PART, SIZED, TITLE, Comment, needless_parts, words_before
 
 FOLDER = os.path.join("include", "gyre")
 UMBRELLA = os.path.join(FOLDER, "gyre.h")
@@ -57,7 +57,7 @@ class Symbols:
                 if words[0] == "enum":
                     self.constants.update(name for name, _ in statements(declaration))
             elif "GYRE_API" in words:
-                self.functions.add(csource.declarator(declaration.tokens)[0].text)
+                self.functions.add(csource.declarator(declaration.tokens)[0].text.removesuffix(SIZED))
 
 
 def statements(declaration):
@@ -305,9 +305,7 @@ class Header:
         for inline in self.source.functions:
             if inline.doc is not None and inline.doc.text.startswith("/**"):
                 done.add(inline.doc.start)
-                contract = Contract(inline.doc.text)
-                self.replace(inline.doc, block(other(contract, "", True, self.symbols),
-                                               inline.doc.text))
+                self.replace(inline.doc, block(self._inline(inline), inline.doc.text))
         for token in comments[1:]:
             if token.start not in done and token.text.startswith("/**"):
                 contract = Contract(token.text)
@@ -319,6 +317,14 @@ class Header:
         self._numbers()
         self._sections(comments[1:])
         return self.result()
+
+    def _inline(self, inline):
+        """The lines of an inline function; one that adds sizes to a call has the contract of it."""
+        contract = Contract(inline.doc.text)
+        if inline.name + SIZED not in [token.text for token in inline.body]:
+            return other(contract, "", True, self.symbols)
+        needless = needless_parts(Comment(inline.doc), words_before(inline.decl, inline.name))
+        return function(contract, needless, self.symbols)
 
     def _idea(self, token):
         lines = running(lines_of(token.text), self.symbols)
@@ -333,6 +339,12 @@ class Header:
         for match in re.finditer(pattern, self.source.text, re.MULTILINE):
             self.edits.append((match.start(), match.end(), "\n" * match.group().count("\n")))
 
+    def _leave_out(self, declaration):
+        """Leaves out a function that programs do not call by its name, with its comment."""
+        start = declaration.doc.start
+        end = self.source.text.index(";", declaration.tokens[-1].end) + 1
+        self.edits.append((start, end, "\n" * self.source.text.count("\n", start, end)))
+
     def _macros(self):
         return {name for _, name, _ in self.source.macros() if not name.endswith("_")}
 
@@ -341,6 +353,9 @@ class Header:
         words = declaration.words()
         if "GYRE_API" in words:
             name = csource.declarator(declaration.tokens)[0].text
+            if name.endswith(SIZED):
+                self._leave_out(declaration)
+                return
             needless = needless_parts(Comment(declaration.doc), words[: words.index(name)])
             lines = function(contract, needless, self.symbols)
         elif words[0] in ("struct", "enum"):

@@ -155,12 +155,20 @@ enum gyre_place {
  * @place: how the loop is chosen
  * @loop: the index of the loop for GYRE_PLACE_LOOP, below the number of loops
  * @detached: not a child of the spawning actor, so that it may outlive it
+ * @reserved: 0, for what comes later
  */
 struct gyre_spawn_options {
 	enum gyre_place place;
 	uint32_t loop;
 	bool detached;
+	uint64_t reserved[2];
 };
+
+/** gyre_spawn_sized() - gyre_spawn() with the size of @actor_class */
+GYRE_API int gyre_spawn_sized(struct gyre_stack *stack, const struct gyre_class *actor_class,
+			      size_t actor_class_bytes, struct gyre_mail *argument,
+			      const struct gyre_spawn_options *options,
+			      struct gyre_address *ret_address);
 
 /**
  * gyre_spawn() - makes an actor
@@ -180,6 +188,7 @@ struct gyre_spawn_options {
  *
  * Return: 0, or a negative errno.
  * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EINVAL   @actor_class is NULL, has no name or a field out of its bounds, @ret_address is
  *             NULL, or the options name no loop
  *   -ENOBUFS  the loop has as many actors as it can have (16 million)
@@ -190,9 +199,20 @@ struct gyre_spawn_options {
  * Context: loop thread, phases 2 and 3, inside a handler; also one that is about to stop.
  * Since: 0.1
  */
-GYRE_API int gyre_spawn(struct gyre_stack *stack, const struct gyre_class *actor_class,
-			struct gyre_mail *argument, const struct gyre_spawn_options *options,
-			struct gyre_address *ret_address);
+static inline int gyre_spawn(struct gyre_stack *stack, const struct gyre_class *actor_class,
+			     struct gyre_mail *argument, const struct gyre_spawn_options *options,
+			     struct gyre_address *ret_address)
+{
+	return gyre_spawn_sized(stack, actor_class, sizeof(*actor_class), argument, options,
+				ret_address);
+}
+
+/** gyre_system_spawn_sized() - gyre_system_spawn() with the size of @actor_class */
+GYRE_API int gyre_system_spawn_sized(struct gyre_system *system,
+				     const struct gyre_class *actor_class, size_t actor_class_bytes,
+				     struct gyre_mail *argument,
+				     const struct gyre_spawn_options *options,
+				     struct gyre_address *ret_address);
 
 /**
  * gyre_system_spawn() - makes an actor from outside of any actor
@@ -204,6 +224,7 @@ GYRE_API int gyre_spawn(struct gyre_stack *stack, const struct gyre_class *actor
  *
  * Return: 0, or a negative errno.
  * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EINVAL   @system, @actor_class or @ret_address is NULL, the class has no name or a field
  *             out of its bounds, or the options name no loop
  *   -ENOBUFS  the loop has as many actors as it can have (16 million)
@@ -213,9 +234,15 @@ GYRE_API int gyre_spawn(struct gyre_stack *stack, const struct gyre_class *actor
  * Context: any thread, in any phase, between create and destroy of the system.
  * Since: 0.1
  */
-GYRE_API int gyre_system_spawn(struct gyre_system *system, const struct gyre_class *actor_class,
-			       struct gyre_mail *argument, const struct gyre_spawn_options *options,
-			       struct gyre_address *ret_address);
+static inline int gyre_system_spawn(struct gyre_system *system,
+				    const struct gyre_class *actor_class,
+				    struct gyre_mail *argument,
+				    const struct gyre_spawn_options *options,
+				    struct gyre_address *ret_address)
+{
+	return gyre_system_spawn_sized(system, actor_class, sizeof(*actor_class), argument, options,
+				       ret_address);
+}
 
 /**
  * gyre_parent() - the actor that spawned the running one as its child

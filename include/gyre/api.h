@@ -30,4 +30,20 @@
 /** GYRE_FOREVER - a time-out that never comes */
 #define GYRE_FOREVER UINT64_MAX
 
+/**
+ * struct gyre_sizes - how large structures are in the program, for calls that take several
+ * @options: the options of the call
+ * @actor_class: struct gyre_class
+ * @node: struct gyre_node_options
+ * @membership: struct gyre_membership
+ *
+ * Programs never fill it: the inline functions that they call do.
+ */
+struct gyre_sizes {
+	uint32_t options;
+	uint32_t actor_class;
+	uint32_t node;
+	uint32_t membership;
+};
+
 #endif

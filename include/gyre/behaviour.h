@@ -34,28 +34,30 @@ typedef int (*gyre_handler_fn)(struct gyre_stack *stack);
 /**
  * struct gyre_route - where messages of one type go
  * @id: the id of the type; 0 in the last route of a table, which takes all other types
+ * @reserved: 0, for what comes later
  * @handler: the handler of those messages; NULL in the last route if there is none for other types
  */
 struct gyre_route {
 	uint32_t id;
+	uint32_t reserved;
 	gyre_handler_fn handler;
 };
 
 /** GYRE_ROUTE() - messages of type NAME go to HANDLER; searched in order, so put the frequent first
  */
-#define GYRE_ROUTE(NAME, HANDLER)        \
-	{                                \
-		GYRE_ID(NAME), (HANDLER) \
+#define GYRE_ROUTE(NAME, HANDLER)           \
+	{                                   \
+		GYRE_ID(NAME), 0, (HANDLER) \
 	}
 /** GYRE_ROUTE_OTHERS() - ends a table: all other messages go to HANDLER */
 #define GYRE_ROUTE_OTHERS(HANDLER) \
 	{                          \
-		0, (HANDLER)       \
+		0, 0, (HANDLER)    \
 	}
 /** GYRE_ROUTE_END - ends a table that has nothing for other messages */
-#define GYRE_ROUTE_END  \
-	{               \
-		0, NULL \
+#define GYRE_ROUTE_END     \
+	{                  \
+		0, 0, NULL \
 	}
 
 /**
@@ -69,6 +71,7 @@ struct gyre_route {
  *   or GYRE_ROUTE_END. A notice without a handler becomes a dead letter
  * @ask_routes: likewise for @ask; an ask without a handler is answered with -ENOSYS
  * @event_routes: likewise for @event; an event without a handler becomes a dead letter
+ * @reserved: NULL, for what comes later
  */
 struct gyre_behaviour {
 	gyre_handler_fn notice;
@@ -79,6 +82,7 @@ struct gyre_behaviour {
 	const struct gyre_route *notice_routes;
 	const struct gyre_route *ask_routes;
 	const struct gyre_route *event_routes;
+	const void *reserved[2];
 };
 
 /** GYRE_NESTED_MAX - how many behaviours gyre_become_nested() can put on top of each other */

@@ -60,6 +60,7 @@ GYRE_OWN_MESSAGE_(gyre_input_closed, 0x10);
  *   slower. The window that TCP can announce follows from it
  * @send_buffer_bytes: likewise for bytes that the peer has not acknowledged, with net.core.wmem_max
  *   and net.ipv4.tcp_wmem. Bytes beyond it are queued in the channel and count for the marks
+ * @reserved: 0, for what comes later
  */
 struct gyre_channel_options {
 	bool allow_half_close;
@@ -74,6 +75,7 @@ struct gyre_channel_options {
 	uint32_t write_max_bytes;
 	uint32_t receive_buffer_bytes;
 	uint32_t send_buffer_bytes;
+	uint64_t reserved[4];
 };
 
 /**
@@ -212,6 +214,10 @@ GYRE_API int gyre_context_write(struct gyre_handler_context *ctx, struct gyre_bu
  */
 GYRE_API int gyre_context_try_write(struct gyre_handler_context *ctx, struct gyre_buffer *data);
 
+/** gyre_context_send_file_sized() - gyre_context_send_file() with the size of @what */
+GYRE_API int gyre_context_send_file_sized(struct gyre_handler_context *ctx, struct gyre_file *file,
+					  const struct gyre_file_region *what, size_t what_bytes);
+
 /**
  * gyre_context_send_file() - queues a part of a file, which is sent without a copy
  * @ctx: where in the pipeline it begins; a handler from there to the head that has a @write must
@@ -230,6 +236,7 @@ GYRE_API int gyre_context_try_write(struct gyre_handler_context *ctx, struct gyr
  *
  * Return: 0, or a negative errno, and then nothing has happened.
  * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EBADF  @file has been closed
  *   -EINVAL  an argument is NULL, @file is another actor's, or there is no such part
  *   -ENOMEM  there is no memory
@@ -241,8 +248,11 @@ GYRE_API int gyre_context_try_write(struct gyre_handler_context *ctx, struct gyr
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
  */
-GYRE_API int gyre_context_send_file(struct gyre_handler_context *ctx, struct gyre_file *file,
-				    const struct gyre_file_region *what);
+static inline int gyre_context_send_file(struct gyre_handler_context *ctx, struct gyre_file *file,
+					 const struct gyre_file_region *what)
+{
+	return gyre_context_send_file_sized(ctx, file, what, sizeof(*what));
+}
 
 /**
  * gyre_written_fn - is told that a write has ended

@@ -127,6 +127,11 @@ struct gyre_connect_options {
 	struct gyre_spawn_options place;
 };
 
+/** gyre_connect_sized() - gyre_connect() with the size of @options */
+GYRE_API int gyre_connect_sized(struct gyre_stack *stack,
+				const struct gyre_connect_options *options, size_t options_bytes,
+				struct gyre_address *ret_socket);
+
 /**
  * gyre_connect() - makes an actor that connects
  * @stack: the stack of the running handler
@@ -143,6 +148,7 @@ struct gyre_connect_options {
  *
  * Return: 0, or a negative errno.
  * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EINVAL  an argument, @to or @init_channel is NULL, an address cannot be understood, a number
  *            is out of bounds, or @name_servers is not a list of addresses
  *   -ENAMETOOLONG  a path or a name is too long, or @name_servers is
@@ -156,8 +162,16 @@ struct gyre_connect_options {
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
  */
-GYRE_API int gyre_connect(struct gyre_stack *stack, const struct gyre_connect_options *options,
-			  struct gyre_address *ret_socket);
+static inline int gyre_connect(struct gyre_stack *stack, const struct gyre_connect_options *options,
+			       struct gyre_address *ret_socket)
+{
+	return gyre_connect_sized(stack, options, sizeof(*options), ret_socket);
+}
+
+/** gyre_system_connect_sized() - gyre_system_connect() with the size of @options */
+GYRE_API int gyre_system_connect_sized(struct gyre_system *system,
+				       const struct gyre_connect_options *options,
+				       size_t options_bytes, struct gyre_address *ret_socket);
 
 /**
  * gyre_system_connect() - makes an actor that connects, from outside
@@ -168,14 +182,18 @@ GYRE_API int gyre_connect(struct gyre_stack *stack, const struct gyre_connect_op
  *
  * Return: 0, or a negative errno.
  * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   as gyre_connect()
  * Ownership: as for gyre_connect().
  * Context: any thread, setup or later.
  * Since: 0.1
  */
-GYRE_API int gyre_system_connect(struct gyre_system *system,
-				 const struct gyre_connect_options *options,
-				 struct gyre_address *ret_socket);
+static inline int gyre_system_connect(struct gyre_system *system,
+				      const struct gyre_connect_options *options,
+				      struct gyre_address *ret_socket)
+{
+	return gyre_system_connect_sized(system, options, sizeof(*options), ret_socket);
+}
 
 GYRE_END_DECLS
 

@@ -47,6 +47,9 @@ enum gyre_drop {
 	GYRE_DROP_COUNT,
 };
 
+/** GYRE_DROPS_MAX - how many reasons there is room for in counters: later ones take it */
+#define GYRE_DROPS_MAX 32
+
 /**
  * struct gyre_counters - the sums over all loops of a system, each since its creation
  * @sent: messages of every kind: notices, asks, answers, events
@@ -106,7 +109,7 @@ enum gyre_drop {
 struct gyre_counters {
 	uint64_t sent;
 	uint64_t handled;
-	uint64_t dropped[GYRE_DROP_COUNT];
+	uint64_t dropped[GYRE_DROPS_MAX];
 	uint64_t to_nodes;
 	uint64_t failed;
 	uint64_t restarted;
@@ -155,6 +158,11 @@ struct gyre_counters {
 	uint64_t allocations;
 };
 
+/** gyre_system_counters_sized() - gyre_system_counters() with the size of @ret_counters */
+GYRE_API int gyre_system_counters_sized(struct gyre_system *system,
+					struct gyre_counters *ret_counters,
+					size_t ret_counters_bytes);
+
 /**
  * gyre_system_counters() - reads the counters of a running system
  * @system: the system
@@ -170,7 +178,11 @@ struct gyre_counters {
  * Context: any thread, in any phase.
  * Since: 0.1
  */
-GYRE_API int gyre_system_counters(struct gyre_system *system, struct gyre_counters *ret_counters);
+static inline int gyre_system_counters(struct gyre_system *system,
+				       struct gyre_counters *ret_counters)
+{
+	return gyre_system_counters_sized(system, ret_counters, sizeof(*ret_counters));
+}
 
 /**
  * gyre_drop_name() - the name of a reason, for logs

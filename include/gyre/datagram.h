@@ -151,6 +151,11 @@ struct gyre_datagram_options {
 	struct gyre_socket_address *ret_address;
 };
 
+/** gyre_system_datagram_open_sized() - gyre_system_datagram_open() with the size of @options */
+GYRE_API int gyre_system_datagram_open_sized(struct gyre_system *system,
+					     const struct gyre_datagram_options *options,
+					     size_t options_bytes, struct gyre_address *ret_actor);
+
 /**
  * gyre_system_datagram_open() - opens a socket for datagrams on each loop of a system, or on one
  * @system: the system, started or not
@@ -177,6 +182,7 @@ struct gyre_datagram_options {
  *
  * Return: 0, or a negative errno.
  * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EINVAL      an argument or @init_channel is NULL, an address cannot be understood or is not of
  *                datagrams, @bind and @connect are of different kinds, a group is none or of
  *                another kind, or a number is out of its bounds
@@ -195,9 +201,17 @@ struct gyre_datagram_options {
  * Context: any thread, setup or later, but not one of the loops: it may block to look up a name.
  * Since: 0.1
  */
-GYRE_API int gyre_system_datagram_open(struct gyre_system *system,
-				       const struct gyre_datagram_options *options,
-				       struct gyre_address *ret_actor);
+static inline int gyre_system_datagram_open(struct gyre_system *system,
+					    const struct gyre_datagram_options *options,
+					    struct gyre_address *ret_actor)
+{
+	return gyre_system_datagram_open_sized(system, options, sizeof(*options), ret_actor);
+}
+
+/** gyre_datagram_open_sized() - gyre_datagram_open() with the size of @options */
+GYRE_API int gyre_datagram_open_sized(struct gyre_stack *stack,
+				      const struct gyre_datagram_options *options,
+				      size_t options_bytes, struct gyre_address *ret_actor);
 
 /**
  * gyre_datagram_open() - opens one socket for datagrams, as a child of the running actor
@@ -212,6 +226,7 @@ GYRE_API int gyre_system_datagram_open(struct gyre_system *system,
  *
  * Return: 0, or a negative errno.
  * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EINVAL      an argument or @init_channel is NULL, an address cannot be understood or is not of
  *                datagrams, @bind and @connect are of different kinds, a group is none or of
  *                another kind, or a number is out of its bounds
@@ -225,9 +240,12 @@ GYRE_API int gyre_system_datagram_open(struct gyre_system *system,
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
  */
-GYRE_API int gyre_datagram_open(struct gyre_stack *stack,
-				const struct gyre_datagram_options *options,
-				struct gyre_address *ret_actor);
+static inline int gyre_datagram_open(struct gyre_stack *stack,
+				     const struct gyre_datagram_options *options,
+				     struct gyre_address *ret_actor)
+{
+	return gyre_datagram_open_sized(stack, options, sizeof(*options), ret_actor);
+}
 
 /**
  * gyre_multicast_join() - lets a channel receive the datagrams of a group

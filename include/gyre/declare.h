@@ -44,27 +44,33 @@
 	}
 
 /* A type of a program's own. */
-#define GYRE_TYPE_(NAME, ID, DESTROY, ANSWER, ENCODING)                                       \
+#define GYRE_TYPE_(NAME, ID, DESTROY, ANSWER, ENCODING_BYTES, ENCODING)                       \
 	GYRE_ASSERT_((ID) >= 0x100, "the type id of " #NAME                                   \
 				    " is below 0x100: those are gyre's own, choose another"); \
-	GYRE_OWN_TYPE_(NAME, ID, DESTROY, ANSWER, ENCODING)
+	GYRE_OWN_TYPE_(NAME, ID, DESTROY, ANSWER, ENCODING_BYTES, ENCODING)
 
 /* The same for types of gyre, whose ids are below 0x100. */
-#define GYRE_OWN_MESSAGE_(NAME, ID) GYRE_OWN_TYPE_(NAME, ID, NULL, NULL, NULL)
+#define GYRE_OWN_MESSAGE_(NAME, ID) GYRE_OWN_TYPE_(NAME, ID, NULL, NULL, 0, NULL)
 #define GYRE_OWN_MESSAGE_OWNING_(NAME, ID, DESTROY) \
 	GYRE_DESTROY_(NAME, DESTROY)                \
-	GYRE_OWN_TYPE_(NAME, ID, gyre_destroy_##NAME, NULL, NULL)
+	GYRE_OWN_TYPE_(NAME, ID, gyre_destroy_##NAME, NULL, 0, NULL)
 
-#define GYRE_OWN_TYPE_(NAME, ID, DESTROY, ANSWER, ENCODING)                                 \
+#define GYRE_OWN_TYPE_(NAME, ID, DESTROY, ANSWER, ENCODING_BYTES, ENCODING)                 \
 	GYRE_ASSERT_(sizeof(struct NAME) <= GYRE_MESSAGE_BYTES_MAX,                         \
 		     #NAME " is too large for mail");                                       \
 	GYRE_ASSERT_(GYRE_ALIGNMENT_(NAME) <= 8, #NAME " is aligned to more than mail is"); \
 	GYRE_ASSERT_(GYRE_IS_BYTES_(NAME), #NAME " cannot be moved as bytes");              \
 	GYRE_ALIAS_(NAME)                                                                   \
 	enum { gyre_id_##NAME = (ID) };                                                     \
-	static const struct gyre_type gyre_type_##NAME __attribute__((                      \
-		unused)) = { #NAME,	(uint32_t)(ID), (uint32_t)GYRE_BYTES_(NAME),        \
-			     (DESTROY), (ANSWER),	(ENCODING) };                       \
+	static const struct gyre_type gyre_type_##NAME                                      \
+		__attribute__((unused)) = { #NAME,                                          \
+					    (uint32_t)(ID),                                 \
+					    (uint32_t)GYRE_BYTES_(NAME),                    \
+					    (DESTROY),                                      \
+					    (ANSWER),                                       \
+					    (uint32_t)sizeof(struct gyre_type),             \
+					    (uint32_t)(ENCODING_BYTES),                     \
+					    (ENCODING) };                                   \
 	static inline __attribute__((unused)) struct gyre_mail *gyre_fill_##NAME(           \
 		struct gyre_mail *mail, struct NAME value)                                  \
 	{                                                                                   \

@@ -98,10 +98,11 @@ struct gyre_encoding {
  */
 #define GYRE_MESSAGE_ENCODED(NAME, ID, DESTROY, ENCODING) \
 	GYRE_DESTROY_(NAME, DESTROY)                      \
-	GYRE_TYPE_(NAME, ID, gyre_destroy_##NAME, NULL, &(ENCODING))
+	GYRE_TYPE_(NAME, ID, gyre_destroy_##NAME, NULL, sizeof(ENCODING), &(ENCODING))
 
 /** GYRE_MESSAGE_VERSIONED() - as GYRE_MESSAGE(), with an encoding that only has a version */
-#define GYRE_MESSAGE_VERSIONED(NAME, ID, ENCODING) GYRE_TYPE_(NAME, ID, NULL, NULL, &(ENCODING))
+#define GYRE_MESSAGE_VERSIONED(NAME, ID, ENCODING) \
+	GYRE_TYPE_(NAME, ID, NULL, NULL, sizeof(ENCODING), &(ENCODING))
 
 /**
  * gyre_encode_bytes() - appends bytes

@@ -66,7 +66,7 @@ typedef void (*gyre_exchange_fail_fn)(struct gyre_handler_context *ctx, uint64_t
 #define GYRE_ASK_STALL_NEVER UINT64_MAX
 
 /**
- * struct gyre_exchange_options - how a channel exchanges messages; must outlive it
+ * struct gyre_exchange_options - how a channel exchanges messages
  * @request: handles a request of the peer, as a message of the actor that owns the channel, whose
  *   state belongs to the library; NULL if the peer may send none
  * @frame_bytes: the size of each request's frame, zeroed at first, at most 8 KiB
@@ -129,6 +129,11 @@ struct gyre_exchange_load {
 	uint32_t asks_pending;
 };
 
+/** gyre_exchange_open_sized() - gyre_exchange_open() with the size of @options */
+GYRE_API int gyre_exchange_open_sized(struct gyre_handler_context *ctx,
+				      const struct gyre_exchange_options *options,
+				      size_t options_bytes);
+
 /**
  * gyre_exchange_open() - lets a channel exchange messages
  * @ctx: the place of the protocol's handler, mostly inside its @added
@@ -144,16 +149,20 @@ struct gyre_exchange_load {
  *
  * Return: 0, or a negative errno.
  * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EEXIST  the channel has one
  *   -EINVAL  @ctx or @options is NULL, or a field is out of its bounds
  *   -ENOMEM  there is no memory
  *   -EPIPE   the channel is closed or closing
- * Ownership: @options stays the caller's, and must outlive the channel.
+ * Ownership: @options is copied, and stays the caller's.
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
  */
-GYRE_API int gyre_exchange_open(struct gyre_handler_context *ctx,
-				const struct gyre_exchange_options *options);
+static inline int gyre_exchange_open(struct gyre_handler_context *ctx,
+				     const struct gyre_exchange_options *options)
+{
+	return gyre_exchange_open_sized(ctx, options, sizeof(*options));
+}
 
 /**
  * gyre_exchange_receive() - has a request of the peer handled
@@ -265,6 +274,10 @@ GYRE_API int gyre_exchange_refuse(struct gyre_handler_context *ctx, int error);
  */
 GYRE_API int gyre_exchange_refuse_id(struct gyre_handler_context *ctx, uint64_t id, int error);
 
+/** gyre_exchange_look_sized() - gyre_exchange_look() with the size of @ret_load */
+GYRE_API int gyre_exchange_look_sized(const struct gyre_handler_context *ctx,
+				      struct gyre_exchange_load *ret_load, size_t ret_load_bytes);
+
 /**
  * gyre_exchange_look() - the load of a channel's exchange
  * @ctx: a place in its pipeline
@@ -277,8 +290,11 @@ GYRE_API int gyre_exchange_refuse_id(struct gyre_handler_context *ctx, uint64_t 
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
  */
-GYRE_API int gyre_exchange_look(const struct gyre_handler_context *ctx,
-				struct gyre_exchange_load *ret_load);
+static inline int gyre_exchange_look(const struct gyre_handler_context *ctx,
+				     struct gyre_exchange_load *ret_load)
+{
+	return gyre_exchange_look_sized(ctx, ret_load, sizeof(*ret_load));
+}
 
 GYRE_END_DECLS
 

@@ -126,6 +126,11 @@ GYRE_OWN_MESSAGE_OWNING_(gyre_file_data, 0x41, gyre_file_data_fini);
 GYRE_OWN_MESSAGE_(gyre_file_done, 0x42);
 GYRE_OWN_MESSAGE_(gyre_file_status, 0x43);
 
+/** gyre_file_open_sized() - gyre_file_open() with the size of @options */
+GYRE_API int gyre_file_open_sized(struct gyre_stack *stack, const char *path,
+				  const struct gyre_file_options *options, size_t options_bytes,
+				  uint64_t timeout_ns, struct gyre_future *ret_future);
+
 /**
  * gyre_file_open() - opens a file
  * @stack: the running stack, which will own the promise
@@ -141,6 +146,7 @@ GYRE_OWN_MESSAGE_(gyre_file_status, 0x43);
  *
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EINVAL  @path is NULL
  *   -ENAMETOOLONG  @path is too long
  *   -ENOMEM  there is no memory
@@ -148,9 +154,12 @@ GYRE_OWN_MESSAGE_(gyre_file_status, 0x43);
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
  */
-GYRE_API int gyre_file_open(struct gyre_stack *stack, const char *path,
-			    const struct gyre_file_options *options, uint64_t timeout_ns,
-			    struct gyre_future *ret_future);
+static inline int gyre_file_open(struct gyre_stack *stack, const char *path,
+				 const struct gyre_file_options *options, uint64_t timeout_ns,
+				 struct gyre_future *ret_future)
+{
+	return gyre_file_open_sized(stack, path, options, sizeof(*options), timeout_ns, ret_future);
+}
 
 /**
  * gyre_file_adopt() - makes a file of an open descriptor
@@ -169,6 +178,11 @@ GYRE_API int gyre_file_open(struct gyre_stack *stack, const char *path,
  */
 GYRE_API int gyre_file_adopt(struct gyre_stack *stack, int fd, struct gyre_file **ret_file);
 
+/** gyre_file_read_sized() - gyre_file_read() with the size of @part */
+GYRE_API int gyre_file_read_sized(struct gyre_stack *stack, struct gyre_file *file,
+				  const struct gyre_file_part *part, size_t part_bytes,
+				  uint64_t timeout_ns, struct gyre_future *ret_future);
+
 /**
  * gyre_file_read() - reads once
  * @stack: the running stack, which will own the promise
@@ -182,6 +196,7 @@ GYRE_API int gyre_file_adopt(struct gyre_stack *stack, int fd, struct gyre_file 
  *
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EBADF  @file has been closed
  *   -EINVAL  @file or @part is NULL or of another actor, or no byte is asked for
  *   -EMSGSIZE  more than GYRE_FILE_READ_BYTES_MAX bytes are asked for
@@ -191,9 +206,12 @@ GYRE_API int gyre_file_adopt(struct gyre_stack *stack, int fd, struct gyre_file 
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
  */
-GYRE_API int gyre_file_read(struct gyre_stack *stack, struct gyre_file *file,
-			    const struct gyre_file_part *part, uint64_t timeout_ns,
-			    struct gyre_future *ret_future);
+static inline int gyre_file_read(struct gyre_stack *stack, struct gyre_file *file,
+				 const struct gyre_file_part *part, uint64_t timeout_ns,
+				 struct gyre_future *ret_future)
+{
+	return gyre_file_read_sized(stack, file, part, sizeof(*part), timeout_ns, ret_future);
+}
 
 /**
  * gyre_file_write() - writes all the bytes of a buffer
@@ -221,6 +239,11 @@ GYRE_API int gyre_file_write(struct gyre_stack *stack, struct gyre_file *file, u
 			     struct gyre_buffer *data, uint64_t timeout_ns,
 			     struct gyre_future *ret_future);
 
+/** gyre_file_write_memory_sized() - gyre_file_write_memory() with the size of @part */
+GYRE_API int gyre_file_write_memory_sized(struct gyre_stack *stack, struct gyre_file *file,
+					  const struct gyre_file_part *part, size_t part_bytes,
+					  uint64_t timeout_ns, struct gyre_future *ret_future);
+
 /**
  * gyre_file_write_memory() - writes memory, otherwise as gyre_file_write()
  * @stack: the running stack, which will own the promise
@@ -231,6 +254,7 @@ GYRE_API int gyre_file_write(struct gyre_stack *stack, struct gyre_file *file, u
  *
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EBADF  @file has been closed
  *   -EINVAL  @file, @part or its memory is NULL, the file is another actor's, or there is no byte
  *   -ENOMEM  there is no memory
@@ -239,9 +263,13 @@ GYRE_API int gyre_file_write(struct gyre_stack *stack, struct gyre_file *file, u
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
  */
-GYRE_API int gyre_file_write_memory(struct gyre_stack *stack, struct gyre_file *file,
-				    const struct gyre_file_part *part, uint64_t timeout_ns,
-				    struct gyre_future *ret_future);
+static inline int gyre_file_write_memory(struct gyre_stack *stack, struct gyre_file *file,
+					 const struct gyre_file_part *part, uint64_t timeout_ns,
+					 struct gyre_future *ret_future)
+{
+	return gyre_file_write_memory_sized(stack, file, part, sizeof(*part), timeout_ns,
+					    ret_future);
+}
 
 /**
  * gyre_file_sync() - waits until written bytes are on the disk

@@ -79,6 +79,12 @@ struct gyre_group_options {
 	bool detached;
 };
 
+/** gyre_group_spawn_sized() - gyre_group_spawn() with the sizes in the program */
+GYRE_API int gyre_group_spawn_sized(struct gyre_stack *stack, const struct gyre_class *actor_class,
+				    struct gyre_mail *argument,
+				    const struct gyre_group_options *options,
+				    struct gyre_sizes sizes, struct gyre_address *ret_address);
+
 /**
  * gyre_group_spawn() - makes several actors of a class behind one address
  * @stack: the stack of the running handler
@@ -96,6 +102,7 @@ struct gyre_group_options {
  *
  * Return: 0, or a negative errno.
  * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EINVAL   as for gyre_spawn(); the options are out of their bounds or lack the key function; or
  *             @argument owns something, and cannot be copied
  *   -ENOBUFS  there are 65536 groups, or a loop has as many actors as it can have
@@ -105,9 +112,22 @@ struct gyre_group_options {
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
  */
-GYRE_API int gyre_group_spawn(struct gyre_stack *stack, const struct gyre_class *actor_class,
+static inline int gyre_group_spawn(struct gyre_stack *stack, const struct gyre_class *actor_class,
+				   struct gyre_mail *argument,
+				   const struct gyre_group_options *options,
+				   struct gyre_address *ret_address)
+{
+	const struct gyre_sizes sizes = { (uint32_t)sizeof(*options),
+					  (uint32_t)sizeof(*actor_class), 0, 0 };
+
+	return gyre_group_spawn_sized(stack, actor_class, argument, options, sizes, ret_address);
+}
+
+/** gyre_system_group_spawn_sized() - gyre_system_group_spawn() with the sizes in the program */
+GYRE_API int
+gyre_system_group_spawn_sized(struct gyre_system *system, const struct gyre_class *actor_class,
 			      struct gyre_mail *argument, const struct gyre_group_options *options,
-			      struct gyre_address *ret_address);
+			      struct gyre_sizes sizes, struct gyre_address *ret_address);
 
 /**
  * gyre_system_group_spawn() - gyre_group_spawn() from outside of any actor
@@ -120,6 +140,7 @@ GYRE_API int gyre_group_spawn(struct gyre_stack *stack, const struct gyre_class 
  *
  * Return: 0, or a negative errno.
  * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EINVAL   as for gyre_system_spawn(); the options are out of their bounds or lack the key
  *             function; or @argument owns something, and cannot be copied
  *   -ENOBUFS  there are 65536 groups, or a loop has as many actors as it can have
@@ -129,11 +150,23 @@ GYRE_API int gyre_group_spawn(struct gyre_stack *stack, const struct gyre_class 
  * Context: any thread, in any phase, between create and destroy of the system.
  * Since: 0.1
  */
-GYRE_API int gyre_system_group_spawn(struct gyre_system *system,
-				     const struct gyre_class *actor_class,
-				     struct gyre_mail *argument,
-				     const struct gyre_group_options *options,
-				     struct gyre_address *ret_address);
+static inline int gyre_system_group_spawn(struct gyre_system *system,
+					  const struct gyre_class *actor_class,
+					  struct gyre_mail *argument,
+					  const struct gyre_group_options *options,
+					  struct gyre_address *ret_address)
+{
+	const struct gyre_sizes sizes = { (uint32_t)sizeof(*options),
+					  (uint32_t)sizeof(*actor_class), 0, 0 };
+
+	return gyre_system_group_spawn_sized(system, actor_class, argument, options, sizes,
+					     ret_address);
+}
+
+/** gyre_system_group_create_sized() - gyre_system_group_create() with the size of @options */
+GYRE_API int gyre_system_group_create_sized(struct gyre_system *system,
+					    const struct gyre_group_options *options,
+					    size_t options_bytes, struct gyre_address *ret_address);
 
 /**
  * gyre_system_group_create() - makes an empty group
@@ -143,6 +176,7 @@ GYRE_API int gyre_system_group_spawn(struct gyre_system *system,
  *
  * Return: 0, or a negative errno.
  * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EINVAL   @system or @ret_address is NULL, or the options are out of their bounds or lack the
  *             key function
  *   -ENOBUFS  there are 65536 groups
@@ -151,9 +185,12 @@ GYRE_API int gyre_system_group_spawn(struct gyre_system *system,
  * Context: any thread, in any phase, between create and destroy of the system.
  * Since: 0.1
  */
-GYRE_API int gyre_system_group_create(struct gyre_system *system,
-				      const struct gyre_group_options *options,
-				      struct gyre_address *ret_address);
+static inline int gyre_system_group_create(struct gyre_system *system,
+					   const struct gyre_group_options *options,
+					   struct gyre_address *ret_address)
+{
+	return gyre_system_group_create_sized(system, options, sizeof(*options), ret_address);
+}
 
 /**
  * gyre_group_join() - makes the running actor a member

@@ -99,7 +99,7 @@ struct gyre_class_snapshot {
 	char name[GYRE_CLASS_NAME_BYTES];
 	uint64_t actors;
 	uint64_t handled;
-	uint64_t dropped[GYRE_DROP_COUNT];
+	uint64_t dropped[GYRE_DROPS_MAX];
 	uint64_t busy_ns;
 };
 
@@ -109,6 +109,8 @@ struct gyre_class_snapshot {
  * @stalls: handlers so far that ran for longer than stall_ms
  * @loops_count: the length of @loops
  * @classes_count: the length of @classes
+ * @loop_bytes: from one of @loops to the next: the size that the program's headers give it
+ * @class_bytes: the same for @classes
  * @loops: the loops, by index
  * @classes: the classes of which there has been an actor, by name
  *
@@ -120,9 +122,15 @@ struct gyre_snapshot {
 	uint64_t stalls;
 	uint32_t loops_count;
 	uint32_t classes_count;
+	uint32_t loop_bytes;
+	uint32_t class_bytes;
 	const struct gyre_loop_snapshot *loops;
 	const struct gyre_class_snapshot *classes;
 };
+
+/** gyre_system_inspect_sized() - gyre_system_inspect() with the sizes of its arrays' elements */
+GYRE_API int gyre_system_inspect_sized(struct gyre_system *system, size_t loop_bytes,
+				       size_t class_bytes, struct gyre_snapshot **ret_snapshot);
 
 /**
  * gyre_system_inspect() - takes a snapshot of a system
@@ -142,7 +150,12 @@ struct gyre_snapshot {
  * Context: any thread, in any phase, between create and destroy of the system; does not wait.
  * Since: 0.1
  */
-GYRE_API int gyre_system_inspect(struct gyre_system *system, struct gyre_snapshot **ret_snapshot);
+static inline int gyre_system_inspect(struct gyre_system *system,
+				      struct gyre_snapshot **ret_snapshot)
+{
+	return gyre_system_inspect_sized(system, sizeof(struct gyre_loop_snapshot),
+					 sizeof(struct gyre_class_snapshot), ret_snapshot);
+}
 
 /**
  * gyre_snapshot_destroy() - frees a snapshot

@@ -124,6 +124,11 @@ struct gyre_acceptor_options {
 	struct gyre_socket_address *ret_address;
 };
 
+/** gyre_system_listen_sized() - gyre_system_listen() with the size of @options */
+GYRE_API int gyre_system_listen_sized(struct gyre_system *system,
+				      const struct gyre_acceptor_options *options,
+				      size_t options_bytes, struct gyre_address *ret_acceptor);
+
 /**
  * gyre_system_listen() - accepts connections for all loops of a system
  * @system: the system, started or not
@@ -145,6 +150,7 @@ struct gyre_acceptor_options {
  *
  * Return: 0, or a negative errno.
  * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EINVAL      an argument or @bind or @init_channel is NULL, or @bind cannot be understood, or
  *                @backlog, @mode, @accept_rate, @wait_ns or a number of @channel is out of bounds
  *   -EADDRINUSE  another process still listens there after @wait_ns
@@ -165,9 +171,12 @@ struct gyre_acceptor_options {
  *   and for @wait_ns.
  * Since: 0.1
  */
-GYRE_API int gyre_system_listen(struct gyre_system *system,
-				const struct gyre_acceptor_options *options,
-				struct gyre_address *ret_acceptor);
+static inline int gyre_system_listen(struct gyre_system *system,
+				     const struct gyre_acceptor_options *options,
+				     struct gyre_address *ret_acceptor)
+{
+	return gyre_system_listen_sized(system, options, sizeof(*options), ret_acceptor);
+}
 
 GYRE_END_DECLS
 

@@ -28,6 +28,10 @@ struct gyre_arguments {
 };
 GYRE_OWN_MESSAGE_(gyre_arguments, 0x18);
 
+/** gyre_main_sized() - gyre_main() with the sizes in the program */
+GYRE_API int gyre_main_sized(const struct gyre_class *main_class, int argc, char **argv,
+			     const struct gyre_system_options *options, struct gyre_sizes sizes);
+
 /**
  * gyre_main() - runs a system for a main actor until that has stopped
  * @main_class: the class of the main actor, which lives on loop 0. All that it spawns are its
@@ -50,8 +54,15 @@ GYRE_OWN_MESSAGE_(gyre_arguments, 0x18);
  * Context: any thread but a loop's, setup; blocks.
  * Since: 0.1
  */
-GYRE_API int gyre_main(const struct gyre_class *main_class, int argc, char **argv,
-		       const struct gyre_system_options *options);
+static inline int gyre_main(const struct gyre_class *main_class, int argc, char **argv,
+			    const struct gyre_system_options *options)
+{
+	const struct gyre_sizes sizes = { (uint32_t)sizeof(*options), (uint32_t)sizeof(*main_class),
+					  (uint32_t)sizeof(struct gyre_node_options),
+					  (uint32_t)sizeof(struct gyre_membership) };
+
+	return gyre_main_sized(main_class, argc, argv, options, sizes);
+}
 
 /**
  * gyre_exit() - ends the program that gyre_main() runs, with an exit status

@@ -50,6 +50,8 @@ typedef void (*gyre_destroy_fn)(void *payload);
  * @bytes: the size of the payload
  * @destroy: gives back what the payload owns; NULL for plain messages
  * @answer: the type of the answer to an ask of this type; NULL for any
+ * @type_bytes: the size of this structure in the program; 0 for all of it
+ * @encoding_bytes: the size of @encoding in the program; 0 for all of it
  * @encoding: how it travels between nodes (see encode.h); NULL if as its bytes
  *
  * Types are compared by @id alone. The library asserts that two types with one id agree in @bytes,
@@ -61,6 +63,8 @@ struct gyre_type {
 	uint32_t bytes;
 	gyre_destroy_fn destroy;
 	const struct gyre_type *answer;
+	uint32_t type_bytes;
+	uint32_t encoding_bytes;
 	const struct gyre_encoding *encoding;
 };
 
@@ -147,7 +151,7 @@ static inline void *gyre_payload(struct gyre_mail *mail)
  * moved as bytes; in C++ it must be trivially copyable. A struct without members has a payload of 0
  * bytes, in C++ too, and a pointer to it is not NULL. An id below 0x100 does not compile.
  */
-#define GYRE_MESSAGE(NAME, ID) GYRE_TYPE_(NAME, ID, NULL, NULL, NULL)
+#define GYRE_MESSAGE(NAME, ID) GYRE_TYPE_(NAME, ID, NULL, NULL, 0, NULL)
 
 /**
  * GYRE_MESSAGE_OWNING() - declares struct NAME as a message that owns something
@@ -159,7 +163,7 @@ static inline void *gyre_payload(struct gyre_mail *mail)
  */
 #define GYRE_MESSAGE_OWNING(NAME, ID, DESTROY) \
 	GYRE_DESTROY_(NAME, DESTROY)           \
-	GYRE_TYPE_(NAME, ID, gyre_destroy_##NAME, NULL, NULL)
+	GYRE_TYPE_(NAME, ID, gyre_destroy_##NAME, NULL, 0, NULL)
 
 /** GYRE_VALUE() - a struct of type NAME with the given members, in C and in C++ */
 #ifdef __cplusplus

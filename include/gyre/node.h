@@ -284,6 +284,11 @@ GYRE_API uint16_t gyre_system_node_port(const struct gyre_system *system);
 GYRE_API int gyre_system_node_add_peer(struct gyre_system *system,
 				       const struct gyre_node_peer *peer);
 
+/** gyre_system_node_status_sized() - gyre_system_node_status() with the size of @ret_status */
+GYRE_API int gyre_system_node_status_sized(const struct gyre_system *system, uint16_t id,
+					   struct gyre_node_status *ret_status,
+					   size_t ret_status_bytes);
+
 /**
  * gyre_system_node_status() - the state of another node, as far as it is known
  * @system: the own node
@@ -298,8 +303,11 @@ GYRE_API int gyre_system_node_add_peer(struct gyre_system *system,
  * Context: any thread, in any phase.
  * Since: 0.1
  */
-GYRE_API int gyre_system_node_status(const struct gyre_system *system, uint16_t id,
-				     struct gyre_node_status *ret_status);
+static inline int gyre_system_node_status(const struct gyre_system *system, uint16_t id,
+					  struct gyre_node_status *ret_status)
+{
+	return gyre_system_node_status_sized(system, id, ret_status, sizeof(*ret_status));
+}
 
 /**
  * gyre_node_watch() - tells the running actor of the states of other nodes

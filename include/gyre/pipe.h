@@ -48,6 +48,11 @@ struct gyre_pipe_options {
 	uint32_t loop;
 };
 
+/** gyre_system_pipe_open_sized() - gyre_system_pipe_open() with the size of @options */
+GYRE_API int gyre_system_pipe_open_sized(struct gyre_system *system,
+					 const struct gyre_pipe_options *options,
+					 size_t options_bytes, struct gyre_address *ret_pipe);
+
 /**
  * gyre_system_pipe_open() - makes a channel of open descriptors
  * @system: the system
@@ -62,6 +67,7 @@ struct gyre_pipe_options {
  *
  * Return: 0, or a negative errno.
  * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EBADF   a descriptor is not open
  *   -EINVAL  an argument or @init_channel is NULL, there is no such loop, a descriptor is negative,
  *     both directions are left out, or a mark of @channel is out of bounds
@@ -73,9 +79,12 @@ struct gyre_pipe_options {
  * Context: any thread, setup or later.
  * Since: 0.1
  */
-GYRE_API int gyre_system_pipe_open(struct gyre_system *system,
-				   const struct gyre_pipe_options *options,
-				   struct gyre_address *ret_pipe);
+static inline int gyre_system_pipe_open(struct gyre_system *system,
+					const struct gyre_pipe_options *options,
+					struct gyre_address *ret_pipe)
+{
+	return gyre_system_pipe_open_sized(system, options, sizeof(*options), ret_pipe);
+}
 
 GYRE_END_DECLS
 

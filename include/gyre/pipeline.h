@@ -343,6 +343,11 @@ GYRE_API int gyre_context_timer_stop(struct gyre_handler_context *ctx, uint64_t 
 
 /* ---- the list of handlers ---- */
 
+/** gyre_pipeline_add_first_sized() - gyre_pipeline_add_first() with the size of @handler */
+GYRE_API int gyre_pipeline_add_first_sized(struct gyre_channel *channel,
+					   const struct gyre_handler *handler, size_t handler_bytes,
+					   const void *arg);
+
 /**
  * gyre_pipeline_add_first() - puts a handler next to the head
  * @channel: the channel
@@ -351,6 +356,7 @@ GYRE_API int gyre_context_timer_stop(struct gyre_handler_context *ctx, uint64_t 
  *
  * Return: 0, or a negative errno.
  * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EINVAL  @channel or @handler is NULL
  *   -EEXIST  a handler of that name is there
  *   -ENOMEM  there is no memory
@@ -360,8 +366,16 @@ GYRE_API int gyre_context_timer_stop(struct gyre_handler_context *ctx, uint64_t 
  * Context: loop thread, phase 2.
  * Since: 0.1
  */
-GYRE_API int gyre_pipeline_add_first(struct gyre_channel *channel,
-				     const struct gyre_handler *handler, const void *arg);
+static inline int gyre_pipeline_add_first(struct gyre_channel *channel,
+					  const struct gyre_handler *handler, const void *arg)
+{
+	return gyre_pipeline_add_first_sized(channel, handler, sizeof(*handler), arg);
+}
+
+/** gyre_pipeline_add_last_sized() - gyre_pipeline_add_last() with the size of @handler */
+GYRE_API int gyre_pipeline_add_last_sized(struct gyre_channel *channel,
+					  const struct gyre_handler *handler, size_t handler_bytes,
+					  const void *arg);
 
 /**
  * gyre_pipeline_add_last() - puts a handler next to the tail
@@ -371,6 +385,7 @@ GYRE_API int gyre_pipeline_add_first(struct gyre_channel *channel,
  *
  * Return: 0, or a negative errno.
  * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EINVAL  @channel or @handler is NULL
  *   -EEXIST  a handler of that name is there
  *   -ENOMEM  there is no memory
@@ -380,8 +395,16 @@ GYRE_API int gyre_pipeline_add_first(struct gyre_channel *channel,
  * Context: loop thread, phase 2.
  * Since: 0.1
  */
-GYRE_API int gyre_pipeline_add_last(struct gyre_channel *channel,
-				    const struct gyre_handler *handler, const void *arg);
+static inline int gyre_pipeline_add_last(struct gyre_channel *channel,
+					 const struct gyre_handler *handler, const void *arg)
+{
+	return gyre_pipeline_add_last_sized(channel, handler, sizeof(*handler), arg);
+}
+
+/** gyre_pipeline_add_before_sized() - gyre_pipeline_add_before() with the size of @handler */
+GYRE_API int gyre_pipeline_add_before_sized(struct gyre_channel *channel, const char *name,
+					    const struct gyre_handler *handler,
+					    size_t handler_bytes, const void *arg);
 
 /**
  * gyre_pipeline_add_before() - puts a handler next to another, on the head's side
@@ -392,6 +415,7 @@ GYRE_API int gyre_pipeline_add_last(struct gyre_channel *channel,
  *
  * Return: 0, or a negative errno.
  * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EINVAL  @channel, @name or @handler is NULL
  *   -ENOENT  no handler has @name
  *   -EEXIST  a handler of the new name is there
@@ -402,8 +426,16 @@ GYRE_API int gyre_pipeline_add_last(struct gyre_channel *channel,
  * Context: loop thread, phase 2.
  * Since: 0.1
  */
-GYRE_API int gyre_pipeline_add_before(struct gyre_channel *channel, const char *name,
-				      const struct gyre_handler *handler, const void *arg);
+static inline int gyre_pipeline_add_before(struct gyre_channel *channel, const char *name,
+					   const struct gyre_handler *handler, const void *arg)
+{
+	return gyre_pipeline_add_before_sized(channel, name, handler, sizeof(*handler), arg);
+}
+
+/** gyre_pipeline_add_after_sized() - gyre_pipeline_add_after() with the size of @handler */
+GYRE_API int gyre_pipeline_add_after_sized(struct gyre_channel *channel, const char *name,
+					   const struct gyre_handler *handler, size_t handler_bytes,
+					   const void *arg);
 
 /**
  * gyre_pipeline_add_after() - puts a handler next to another, on the tail's side
@@ -414,6 +446,7 @@ GYRE_API int gyre_pipeline_add_before(struct gyre_channel *channel, const char *
  *
  * Return: 0, or a negative errno.
  * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EINVAL  @channel, @name or @handler is NULL
  *   -ENOENT  no handler has @name
  *   -EEXIST  a handler of the new name is there
@@ -424,8 +457,16 @@ GYRE_API int gyre_pipeline_add_before(struct gyre_channel *channel, const char *
  * Context: loop thread, phase 2.
  * Since: 0.1
  */
-GYRE_API int gyre_pipeline_add_after(struct gyre_channel *channel, const char *name,
-				     const struct gyre_handler *handler, const void *arg);
+static inline int gyre_pipeline_add_after(struct gyre_channel *channel, const char *name,
+					  const struct gyre_handler *handler, const void *arg)
+{
+	return gyre_pipeline_add_after_sized(channel, name, handler, sizeof(*handler), arg);
+}
+
+/** gyre_pipeline_replace_sized() - gyre_pipeline_replace() with the size of @handler */
+GYRE_API int gyre_pipeline_replace_sized(struct gyre_channel *channel, const char *name,
+					 const struct gyre_handler *handler, size_t handler_bytes,
+					 const void *arg);
 
 /**
  * gyre_pipeline_replace() - puts a handler in the place of another
@@ -438,6 +479,7 @@ GYRE_API int gyre_pipeline_add_after(struct gyre_channel *channel, const char *n
  *
  * Return: 0, or a negative errno, and then the old one is still there.
  * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EINVAL  @channel, @name or @handler is NULL
  *   -ENOENT  no handler has @name
  *   -EEXIST  a handler of the new name is there
@@ -448,8 +490,11 @@ GYRE_API int gyre_pipeline_add_after(struct gyre_channel *channel, const char *n
  * Context: loop thread, phase 2.
  * Since: 0.1
  */
-GYRE_API int gyre_pipeline_replace(struct gyre_channel *channel, const char *name,
-				   const struct gyre_handler *handler, const void *arg);
+static inline int gyre_pipeline_replace(struct gyre_channel *channel, const char *name,
+					const struct gyre_handler *handler, const void *arg)
+{
+	return gyre_pipeline_replace_sized(channel, name, handler, sizeof(*handler), arg);
+}
 
 /**
  * gyre_pipeline_remove() - takes a handler out of a pipeline

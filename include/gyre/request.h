@@ -29,8 +29,8 @@ GYRE_BEGIN_DECLS
  * @ID: its type id, at least 0x100
  * @ANSWER: the tag of a struct that was declared as a message before
  */
-#define GYRE_REQUEST(NAME, ID, ANSWER)                         \
-	GYRE_TYPE_(NAME, ID, NULL, &gyre_type_##ANSWER, NULL); \
+#define GYRE_REQUEST(NAME, ID, ANSWER)                            \
+	GYRE_TYPE_(NAME, ID, NULL, &gyre_type_##ANSWER, 0, NULL); \
 	GYRE_ANSWER_(NAME, ANSWER)
 
 /**
@@ -40,9 +40,9 @@ GYRE_BEGIN_DECLS
  * @ANSWER: the tag of a struct that was declared as a message before
  * @DESTROY: as for GYRE_MESSAGE_OWNING()
  */
-#define GYRE_REQUEST_OWNING(NAME, ID, ANSWER, DESTROY)                        \
-	GYRE_DESTROY_(NAME, DESTROY)                                          \
-	GYRE_TYPE_(NAME, ID, gyre_destroy_##NAME, &gyre_type_##ANSWER, NULL); \
+#define GYRE_REQUEST_OWNING(NAME, ID, ANSWER, DESTROY)                           \
+	GYRE_DESTROY_(NAME, DESTROY)                                             \
+	GYRE_TYPE_(NAME, ID, gyre_destroy_##NAME, &gyre_type_##ANSWER, 0, NULL); \
 	GYRE_ANSWER_(NAME, ANSWER)
 
 /* The answer stands in a struct that is named after the question. */

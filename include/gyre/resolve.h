@@ -41,6 +41,11 @@ struct gyre_resolve_options {
 	int family;
 };
 
+/** gyre_resolve_sized() - gyre_resolve() with the size of @options */
+GYRE_API int gyre_resolve_sized(struct gyre_stack *stack, const char *text,
+				const struct gyre_resolve_options *options, size_t options_bytes,
+				uint64_t timeout_ns, struct gyre_future *ret_future);
+
 /**
  * gyre_resolve() - looks up the addresses of a host
  * @stack: the running stack, which will own the promise
@@ -64,6 +69,7 @@ struct gyre_resolve_options {
  *
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EINVAL  @text or @ret_future is NULL, @text cannot be understood or is an address of another
  *            family than @family, @family is none, or @name_servers is not a list of addresses
  *   -ENAMETOOLONG  the path or the host's name is too long, or @name_servers is
@@ -74,9 +80,12 @@ struct gyre_resolve_options {
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
  */
-GYRE_API int gyre_resolve(struct gyre_stack *stack, const char *text,
-			  const struct gyre_resolve_options *options, uint64_t timeout_ns,
-			  struct gyre_future *ret_future);
+static inline int gyre_resolve(struct gyre_stack *stack, const char *text,
+			       const struct gyre_resolve_options *options, uint64_t timeout_ns,
+			       struct gyre_future *ret_future)
+{
+	return gyre_resolve_sized(stack, text, options, sizeof(*options), timeout_ns, ret_future);
+}
 
 GYRE_END_DECLS
 

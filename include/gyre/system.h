@@ -193,6 +193,10 @@ struct gyre_system_options {
 	const struct gyre_node_options *node;
 };
 
+/** gyre_system_create_sized() - gyre_system_create() with the sizes in the program */
+GYRE_API int gyre_system_create_sized(const struct gyre_system_options *options,
+				      struct gyre_sizes sizes, struct gyre_system **ret_system);
+
 /**
  * gyre_system_create() - makes a system whose loops do not run yet
  * @options: how it runs; NULL for the defaults; not needed after the call
@@ -203,6 +207,7 @@ struct gyre_system_options {
  *
  * Return: 0, or a negative errno.
  * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EAGAIN  no more threads can be had
  *   -EINVAL  a field is out of its bounds, or NOTIFY_SOCKET is no address that can be notified
  *   -ENOMEM  there is no memory, or too little of it may be locked
@@ -214,8 +219,15 @@ struct gyre_system_options {
  * Context: any thread, setup.
  * Since: 0.1
  */
-GYRE_API int gyre_system_create(const struct gyre_system_options *options,
-				struct gyre_system **ret_system);
+static inline int gyre_system_create(const struct gyre_system_options *options,
+				     struct gyre_system **ret_system)
+{
+	const struct gyre_sizes sizes = { (uint32_t)sizeof(*options), 0,
+					  (uint32_t)sizeof(struct gyre_node_options),
+					  (uint32_t)sizeof(struct gyre_membership) };
+
+	return gyre_system_create_sized(options, sizes, ret_system);
+}
 
 /**
  * gyre_system_destroy() - stops a system if it runs, and frees it

@@ -34,6 +34,10 @@ struct gyre_timer_options {
 	uint64_t period_ns;
 };
 
+/** gyre_timer_start_sized() - gyre_timer_start() with the size of @options */
+GYRE_API int gyre_timer_start_sized(struct gyre_stack *stack, uint64_t key,
+				    const struct gyre_timer_options *options, size_t options_bytes);
+
 /**
  * gyre_timer_start() - starts or restarts a timer of the running actor
  * @stack: the stack of the running handler
@@ -42,14 +46,18 @@ struct gyre_timer_options {
  *
  * Return: 0, or a negative errno.
  * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EINVAL  @options is NULL
  *   -ENOMEM  there is no memory; a timer of that key has been stopped then
  * Ownership: @options stays the caller's.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
  */
-GYRE_API int gyre_timer_start(struct gyre_stack *stack, uint64_t key,
-			      const struct gyre_timer_options *options);
+static inline int gyre_timer_start(struct gyre_stack *stack, uint64_t key,
+				   const struct gyre_timer_options *options)
+{
+	return gyre_timer_start_sized(stack, key, options, sizeof(*options));
+}
 
 /**
  * gyre_timer_stop() - stops a timer of the running actor

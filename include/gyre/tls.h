@@ -127,6 +127,12 @@ struct gyre_tls_session {
 };
 GYRE_OWN_MESSAGE_(gyre_tls_session, 0x60);
 
+/** gyre_tls_context_create_sized() - gyre_tls_context_create() with the size of @options */
+GYRE_API int gyre_tls_context_create_sized(struct gyre_system *system,
+					   const struct gyre_tls_context_options *options,
+					   size_t options_bytes,
+					   struct gyre_tls_context **ret_context);
+
 /**
  * gyre_tls_context_create() - reads certificates, for any number of connections
  * @system: the system whose log is told of this context; NULL for standard error. The context must
@@ -139,6 +145,7 @@ GYRE_OWN_MESSAGE_(gyre_tls_session, 0x60);
  *
  * Return: 0, or a negative errno.
  * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EINVAL   an argument is NULL, @certificate is given without @key or the other way round, or a
  *             number or a protocol is out of bounds
  *   -EBADMSG  a file holds no certificate or key, or those do not belong together
@@ -148,9 +155,12 @@ GYRE_OWN_MESSAGE_(gyre_tls_session, 0x60);
  * Context: any thread, setup or later; it reads files.
  * Since: 0.1
  */
-GYRE_API int gyre_tls_context_create(struct gyre_system *system,
-				     const struct gyre_tls_context_options *options,
-				     struct gyre_tls_context **ret_context);
+static inline int gyre_tls_context_create(struct gyre_system *system,
+					  const struct gyre_tls_context_options *options,
+					  struct gyre_tls_context **ret_context)
+{
+	return gyre_tls_context_create_sized(system, options, sizeof(*options), ret_context);
+}
 
 /**
  * gyre_tls_context_reload() - reads the files again, for connections that begin from now on
@@ -218,6 +228,11 @@ GYRE_API const struct gyre_handler *gyre_tls_server(void);
  */
 GYRE_API const struct gyre_handler *gyre_tls_client(void);
 
+/** gyre_tls_session_of_sized() - gyre_tls_session_of() with the size of @ret_session */
+GYRE_API int gyre_tls_session_of_sized(struct gyre_channel *channel,
+				       struct gyre_tls_session *ret_session,
+				       size_t ret_session_bytes);
+
 /**
  * gyre_tls_session_of() - the results of the handshake of a channel
  * @channel: the channel
@@ -232,8 +247,11 @@ GYRE_API const struct gyre_handler *gyre_tls_client(void);
  * Context: loop thread, phase 2, on the channel's loop.
  * Since: 0.1
  */
-GYRE_API int gyre_tls_session_of(struct gyre_channel *channel,
-				 struct gyre_tls_session *ret_session);
+static inline int gyre_tls_session_of(struct gyre_channel *channel,
+				      struct gyre_tls_session *ret_session)
+{
+	return gyre_tls_session_of_sized(channel, ret_session, sizeof(*ret_session));
+}
 
 GYRE_END_DECLS
 

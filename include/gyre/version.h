@@ -4,8 +4,12 @@
  * A program that was built against gyre 0.1.x runs with every later library of the same soname,
  * libgyre.so.0.1: structures grow at their ends only, the calls tell the library how large the
  * program's are, and what headers compile into programs stays as it is. The soname changes when
- * that is broken. A program that was built against a newer library, and uses what an older one does
- * not know, is refused with -E2BIG and a line in the log, or by the dynamic linker.
+ * that is broken.
+ *
+ * Calls that take or fill a structure are inline functions, which pass its size to the function of
+ * the same name with _sized behind it. Structures inside of others have reserved members instead,
+ * which must be 0. A program that was built against a newer library, and uses what an older one
+ * does not know, is refused with -E2BIG and a line in the log, or by the dynamic linker.
  */
 #ifndef GYRE_VERSION_H
 #define GYRE_VERSION_H

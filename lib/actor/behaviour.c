@@ -6,7 +6,9 @@
 #include <errno.h>
 
 #include "actor/behaviour.h"
+#include "actor/class_sized.h"
 #include "actor/house_extra.h"
+#include "actor/log_of.h"
 #include "actor/stack.h"
 
 struct gy_nested {
@@ -16,7 +18,7 @@ struct gy_nested {
 
 int gyre_become(struct gyre_stack *stack, const struct gyre_behaviour *behaviour)
 {
-	if (behaviour == NULL) {
+	if (behaviour == NULL || gy_behaviour_check(behaviour, gy_log_of_stack(stack)) < 0) {
 		return -EINVAL;
 	}
 	gy_stack_of(stack)->house->behaviour = behaviour;
@@ -42,7 +44,7 @@ int gyre_become_nested(struct gyre_stack *stack, const struct gyre_behaviour *be
 	struct gy_house *house = gy_stack_of(stack)->house;
 	struct gy_nested *nested = behaviour == NULL ? NULL : nested_of(house);
 
-	if (behaviour == NULL) {
+	if (behaviour == NULL || gy_behaviour_check(behaviour, gy_log_of_stack(stack)) < 0) {
 		return -EINVAL;
 	}
 	if (nested == NULL) {

@@ -12,9 +12,11 @@
 #include "actor/behaviour.h"
 #include "actor/children.h"
 #include "actor/class_log.h"
+#include "actor/class_sized.h"
 #include "actor/graceful_stop.h"
 #include "actor/house_extra.h"
 #include "actor/lifecycle.h"
+#include "actor/log_of.h"
 #include "actor/receive_timeout.h"
 #include "actor/restart.h"
 #include "actor/send.h"
@@ -265,13 +267,19 @@ int gy_spawn_by(struct gyre_stack *stack, struct gy_spawn_order *order,
 			ret_address);
 }
 
-int gyre_spawn(struct gyre_stack *stack, const struct gyre_class *actor_class,
-	       struct gyre_mail *argument, const struct gyre_spawn_options *options,
-	       struct gyre_address *ret_address)
+int gyre_spawn_sized(struct gyre_stack *stack, const struct gyre_class *actor_class,
+		     size_t actor_class_bytes, struct gyre_mail *argument,
+		     const struct gyre_spawn_options *options, struct gyre_address *ret_address)
 {
-	struct gy_spawn_order order = { .class = actor_class };
-	int r = gy_take_argument(argument, &order.argument);
+	struct gy_spawn_order order = { 0 };
+	int r = gy_class_sized(&actor_class, actor_class_bytes, options, gy_log_of_stack(stack));
 
+	if (r < 0) {
+		gyre_mail_destroy(stack, argument);
+		return r;
+	}
+	order.class = actor_class;
+	r = gy_take_argument(argument, &order.argument);
 	return r < 0 ? r : gy_spawn_by(stack, &order, options, ret_address);
 }
 

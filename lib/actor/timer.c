@@ -10,9 +10,11 @@
 #include <time.h>
 
 #include "actor/house_extra.h"
+#include "actor/log_of.h"
 #include "actor/mailbox.h"
 #include "actor/stack.h"
 #include "actor/timer.h"
+#include "base/sized.h"
 
 struct actor_timer {
 	struct gy_table_item item; /* its key is the mixed key */
@@ -191,8 +193,7 @@ static uint64_t first_deadline_ns(const struct gy_clock *clock,
 	return gy_time_add(gy_clock_ns(clock), delay_ns);
 }
 
-int gyre_timer_start(struct gyre_stack *stack, uint64_t key,
-		     const struct gyre_timer_options *options)
+static int start(struct gyre_stack *stack, uint64_t key, const struct gyre_timer_options *options)
 {
 	struct gy_stack *s = gy_stack_of(stack);
 	struct gy_home *home = s->home;
@@ -215,6 +216,16 @@ int gyre_timer_start(struct gyre_stack *stack, uint64_t key,
 	timer->deadline_ns = first_deadline_ns(&home->loop.clock, options);
 	gy_timer_start_at(&home->loop.wheel, &timer->timer, timer->deadline_ns);
 	return 0;
+}
+
+int gyre_timer_start_sized(struct gyre_stack *stack, uint64_t key,
+			   const struct gyre_timer_options *options, size_t options_bytes)
+{
+	struct gyre_timer_options whole;
+	int r = GY_SIZED_READ(gyre_timer_options, &whole, options, options_bytes,
+			      gy_log_of_stack(stack));
+
+	return r < 0 ? r : start(stack, key, options == NULL ? NULL : &whole);
 }
 
 int gyre_timer_stop(struct gyre_stack *stack, uint64_t key)

@@ -88,6 +88,7 @@ struct gy_channel_mailbox_slot {
 
 /* The slots of a loop. */
 struct gy_channel_mailboxes {
+	struct gy_shared_options *options; /* of exchanges; see shared_options.h */
 	struct gy_channel_mailbox_slot *slots;
 	uint32_t size;
 	uint32_t used; /* slots that were ever given out */

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "actor/stack.h"
+#include "base/sized.h"
 #include "buffer/buffer.h"
 #include "channel/channel.h"
 #include "channel/connector.h"
@@ -149,8 +150,8 @@ int gyre_context_try_write(struct gyre_handler_context *ctx, struct gyre_buffer 
 	return 0;
 }
 
-int gyre_context_send_file(struct gyre_handler_context *ctx, struct gyre_file *file,
-			   const struct gyre_file_region *what)
+static int send_file(struct gyre_handler_context *ctx, struct gyre_file *file,
+		     const struct gyre_file_region *what)
 {
 	struct gy_context *to;
 
@@ -160,6 +161,16 @@ int gyre_context_send_file(struct gyre_handler_context *ctx, struct gyre_file *f
 	to = gy_context_previous(gy_context_of(ctx), GY_ON_WRITE | GY_ON_SEND_FILE);
 	return (to->mask & GY_ON_SEND_FILE) == 0 ? -EOPNOTSUPP
 						 : to->handler->send_file(&to->head, file, what);
+}
+
+int gyre_context_send_file_sized(struct gyre_handler_context *ctx, struct gyre_file *file,
+				 const struct gyre_file_region *what, size_t what_bytes)
+{
+	struct gyre_file_region whole;
+	int r = GY_SIZED_READ(gyre_file_region, &whole, what, what_bytes,
+			      ctx == NULL ? NULL : ctx->channel->channels->home->loop.options.log);
+
+	return r < 0 ? r : send_file(ctx, file, what == NULL ? NULL : &whole);
 }
 
 void gyre_context_flush(struct gyre_handler_context *ctx)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/sized.h"
 #include "channel/channel.h"
 #include "channel/context_timer.h"
 
@@ -204,32 +205,43 @@ void gy_pipeline_move_behind(struct gy_context *context, struct gy_context *plac
 
 /* ---- the public calls ---- */
 
-int gyre_pipeline_add_first(struct gyre_channel *channel, const struct gyre_handler *handler,
-			    const void *arg)
+/* The table to keep for a handler of a program; see base/sized.h. */
+static int take_handler(const struct gyre_channel *channel, const struct gyre_handler **handler,
+			size_t handler_bytes)
 {
-	if (channel == NULL || handler == NULL) {
+	if (channel == NULL || *handler == NULL) {
 		return -EINVAL;
 	}
-	return add(&channel->pipeline.head, handler, arg, NULL);
+	return GY_SIZED_TABLE(gyre_handler, handler, handler_bytes,
+			      channel->channels->home->loop.options.log);
 }
 
-int gyre_pipeline_add_last(struct gyre_channel *channel, const struct gyre_handler *handler,
-			   const void *arg)
+int gyre_pipeline_add_first_sized(struct gyre_channel *channel, const struct gyre_handler *handler,
+				  size_t handler_bytes, const void *arg)
 {
-	if (channel == NULL || handler == NULL) {
-		return -EINVAL;
-	}
-	return add(channel->pipeline.tail.previous, handler, arg, NULL);
+	int r = take_handler(channel, &handler, handler_bytes);
+
+	return r < 0 ? r : add(&channel->pipeline.head, handler, arg, NULL);
+}
+
+int gyre_pipeline_add_last_sized(struct gyre_channel *channel, const struct gyre_handler *handler,
+				 size_t handler_bytes, const void *arg)
+{
+	int r = take_handler(channel, &handler, handler_bytes);
+
+	return r < 0 ? r : add(channel->pipeline.tail.previous, handler, arg, NULL);
 }
 
 /* The place of @name, for the calls that take a name and a handler. */
 static int find_place(struct gyre_channel *channel, const char *name,
-		      const struct gyre_handler *handler, struct gy_context **ret_place)
+		      const struct gyre_handler **handler, size_t handler_bytes,
+		      struct gy_context **ret_place)
 {
 	struct gy_context *place;
+	int r = name == NULL ? -EINVAL : take_handler(channel, handler, handler_bytes);
 
-	if (channel == NULL || name == NULL || handler == NULL) {
-		return -EINVAL;
+	if (r < 0) {
+		return r;
 	}
 	place = find(&channel->pipeline, name);
 	if (place == NULL) {
@@ -239,29 +251,32 @@ static int find_place(struct gyre_channel *channel, const char *name,
 	return 0;
 }
 
-int gyre_pipeline_add_before(struct gyre_channel *channel, const char *name,
-			     const struct gyre_handler *handler, const void *arg)
+int gyre_pipeline_add_before_sized(struct gyre_channel *channel, const char *name,
+				   const struct gyre_handler *handler, size_t handler_bytes,
+				   const void *arg)
 {
 	struct gy_context *place;
-	int r = find_place(channel, name, handler, &place);
+	int r = find_place(channel, name, &handler, handler_bytes, &place);
 
 	return r < 0 ? r : add(place->previous, handler, arg, NULL);
 }
 
-int gyre_pipeline_add_after(struct gyre_channel *channel, const char *name,
-			    const struct gyre_handler *handler, const void *arg)
+int gyre_pipeline_add_after_sized(struct gyre_channel *channel, const char *name,
+				  const struct gyre_handler *handler, size_t handler_bytes,
+				  const void *arg)
 {
 	struct gy_context *place;
-	int r = find_place(channel, name, handler, &place);
+	int r = find_place(channel, name, &handler, handler_bytes, &place);
 
 	return r < 0 ? r : add(place, handler, arg, NULL);
 }
 
-int gyre_pipeline_replace(struct gyre_channel *channel, const char *name,
-			  const struct gyre_handler *handler, const void *arg)
+int gyre_pipeline_replace_sized(struct gyre_channel *channel, const char *name,
+				const struct gyre_handler *handler, size_t handler_bytes,
+				const void *arg)
 {
 	struct gy_context *place;
-	int r = find_place(channel, name, handler, &place);
+	int r = find_place(channel, name, &handler, handler_bytes, &place);
 
 	if (r < 0) {
 		return r;

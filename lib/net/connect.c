@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "actor/lifecycle.h"
+#include "actor/log_of.h"
 #include "actor/stack.h"
+#include "base/sized.h"
 #include "net/dial.h"
 #include "net/pending_open.h"
 #include "net/stream.h"
@@ -146,8 +148,8 @@ static void give_up(struct gy_connect_order *order, struct gyre_stack *stack,
 	gyre_mail_destroy(stack, argument);
 }
 
-int gyre_connect(struct gyre_stack *stack, const struct gyre_connect_options *options,
-		 struct gyre_address *ret_socket)
+static int connect_from(struct gyre_stack *stack, const struct gyre_connect_options *options,
+			struct gyre_address *ret_socket)
 {
 	struct gy_spawn_order order = { .class = &gy_socket_class,
 					.channels_actor = true,
@@ -179,6 +181,22 @@ int gyre_connect(struct gyre_stack *stack, const struct gyre_connect_options *op
 	return r;
 }
 
+int gyre_connect_sized(struct gyre_stack *stack, const struct gyre_connect_options *options,
+		       size_t options_bytes, struct gyre_address *ret_socket)
+{
+	struct gyre_connect_options whole;
+	int r = GY_SIZED_READ(gyre_connect_options, &whole, options, options_bytes,
+			      gy_log_of_stack(stack));
+
+	if (r == 0) {
+		r = GY_SIZED_RESERVED(gyre_channel_options, &whole.channel, gy_log_of_stack(stack));
+	}
+	if (r == 0) {
+		r = GY_SIZED_RESERVED(gyre_spawn_options, &whole.place, gy_log_of_stack(stack));
+	}
+	return r < 0 ? r : connect_from(stack, options == NULL ? NULL : &whole, ret_socket);
+}
+
 static int loop_of(const struct gy_homes *homes, const struct gyre_spawn_options *place,
 		   uint32_t *ret_loop)
 {
@@ -193,8 +211,9 @@ static int loop_of(const struct gy_homes *homes, const struct gyre_spawn_options
 	return 0;
 }
 
-int gyre_system_connect(struct gyre_system *system, const struct gyre_connect_options *options,
-			struct gyre_address *ret_socket)
+static int connect_from_outside(struct gyre_system *system,
+				const struct gyre_connect_options *options,
+				struct gyre_address *ret_socket)
 {
 	struct gy_spawn_order order = { .class = &gy_socket_class,
 					.channels_actor = true,
@@ -225,4 +244,23 @@ int gyre_system_connect(struct gyre_system *system, const struct gyre_connect_op
 		give_up(connect_order, NULL, order.argument);
 	}
 	return r;
+}
+
+int gyre_system_connect_sized(struct gyre_system *system,
+			      const struct gyre_connect_options *options, size_t options_bytes,
+			      struct gyre_address *ret_socket)
+{
+	struct gyre_connect_options whole;
+	int r = GY_SIZED_READ(gyre_connect_options, &whole, options, options_bytes,
+			      gy_log_of_system(system));
+
+	if (r == 0) {
+		r = GY_SIZED_RESERVED(gyre_channel_options, &whole.channel,
+				      gy_log_of_system(system));
+	}
+	if (r == 0) {
+		r = GY_SIZED_RESERVED(gyre_spawn_options, &whole.place, gy_log_of_system(system));
+	}
+	return r < 0 ? r
+		     : connect_from_outside(system, options == NULL ? NULL : &whole, ret_socket);
 }

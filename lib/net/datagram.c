@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include "actor/lifecycle.h"
+#include "actor/log_of.h"
 #include "actor/stack.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "buffer/socket_address.h"
 #include "channel/endpoint.h"
 #include "channel/water_marks.h"
@@ -349,9 +351,9 @@ static int set_up(struct setup *setup, struct gyre_address *ret_actor)
 	return r;
 }
 
-int gyre_system_datagram_open(struct gyre_system *system,
-			      const struct gyre_datagram_options *options,
-			      struct gyre_address *ret_actor)
+static int open_from_outside(struct gyre_system *system,
+			     const struct gyre_datagram_options *options,
+			     struct gyre_address *ret_actor)
 {
 	struct setup setup = { .options = options };
 	int r;
@@ -377,6 +379,24 @@ int gyre_system_datagram_open(struct gyre_system *system,
 	gy_passed_sockets_free(setup.passed);
 	gy_memory_put(setup.fds);
 	return r;
+}
+
+int gyre_system_datagram_open_sized(struct gyre_system *system,
+				    const struct gyre_datagram_options *options,
+				    size_t options_bytes, struct gyre_address *ret_actor)
+{
+	struct gyre_datagram_options whole;
+	int r = GY_SIZED_READ(gyre_datagram_options, &whole, options, options_bytes,
+			      gy_log_of_system(system));
+
+	if (r == 0) {
+		r = GY_SIZED_RESERVED(gyre_channel_options, &whole.channel,
+				      gy_log_of_system(system));
+	}
+	if (r == 0) {
+		r = GY_SIZED_RESERVED(gyre_spawn_options, &whole.place, gy_log_of_system(system));
+	}
+	return r < 0 ? r : open_from_outside(system, options == NULL ? NULL : &whole, ret_actor);
 }
 
 /* ---- opening by an actor ---- */
@@ -434,8 +454,8 @@ static int open_child(struct gyre_stack *stack, struct setup *setup, struct gyre
 	return r;
 }
 
-int gyre_datagram_open(struct gyre_stack *stack, const struct gyre_datagram_options *options,
-		       struct gyre_address *ret_actor)
+static int open_from(struct gyre_stack *stack, const struct gyre_datagram_options *options,
+		     struct gyre_address *ret_actor)
 {
 	struct setup setup = { .options = options };
 	int fd = -1;
@@ -460,4 +480,20 @@ int gyre_datagram_open(struct gyre_stack *stack, const struct gyre_datagram_opti
 		tell_address(&setup);
 	}
 	return r;
+}
+
+int gyre_datagram_open_sized(struct gyre_stack *stack, const struct gyre_datagram_options *options,
+			     size_t options_bytes, struct gyre_address *ret_actor)
+{
+	struct gyre_datagram_options whole;
+	int r = GY_SIZED_READ(gyre_datagram_options, &whole, options, options_bytes,
+			      gy_log_of_stack(stack));
+
+	if (r == 0) {
+		r = GY_SIZED_RESERVED(gyre_channel_options, &whole.channel, gy_log_of_stack(stack));
+	}
+	if (r == 0) {
+		r = GY_SIZED_RESERVED(gyre_spawn_options, &whole.place, gy_log_of_stack(stack));
+	}
+	return r < 0 ? r : open_from(stack, options == NULL ? NULL : &whole, ret_actor);
 }

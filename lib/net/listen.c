@@ -11,8 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "actor/log_of.h"
 #include "actor/send.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "buffer/socket_address.h"
 #include "net/bind.h"
 #include "net/bounds.h"
@@ -293,7 +295,7 @@ static int check(const struct gyre_acceptor_options *options, const struct gy_lo
 	return gy_bounds_check(bounds, gy_countof(bounds), log);
 }
 
-int gyre_system_listen(struct gyre_system *system, const struct gyre_acceptor_options *options,
+static int listen_with(struct gyre_system *system, const struct gyre_acceptor_options *options,
 		       struct gyre_address *ret_acceptor)
 {
 	struct setup setup = { 0 };
@@ -325,4 +327,19 @@ int gyre_system_listen(struct gyre_system *system, const struct gyre_acceptor_op
 	gy_passed_sockets_free(setup.passed);
 	gy_memory_put(setup.fds);
 	return r;
+}
+
+int gyre_system_listen_sized(struct gyre_system *system,
+			     const struct gyre_acceptor_options *options, size_t options_bytes,
+			     struct gyre_address *ret_acceptor)
+{
+	struct gyre_acceptor_options whole;
+	int r = GY_SIZED_READ(gyre_acceptor_options, &whole, options, options_bytes,
+			      gy_log_of_system(system));
+
+	if (r == 0) {
+		r = GY_SIZED_RESERVED(gyre_channel_options, &whole.channel,
+				      gy_log_of_system(system));
+	}
+	return r < 0 ? r : listen_with(system, options == NULL ? NULL : &whole, ret_acceptor);
 }

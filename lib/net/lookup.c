@@ -12,9 +12,11 @@
 #include <gyre/watch.h>
 
 #include "actor/lifecycle.h"
+#include "actor/log_of.h"
 #include "actor/stack.h"
 #include "actor/stash.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "buffer/socket_address.h"
 #include "channel/channels.h"
 #include "net/resolve.h"
@@ -282,9 +284,9 @@ static int spawn(struct gyre_stack *stack, struct gy_lookup_order *order,
 					    : gy_spawn_by(stack, &spawn_order, &here, ret_actor);
 }
 
-int gyre_resolve(struct gyre_stack *stack, const char *text,
-		 const struct gyre_resolve_options *options, uint64_t timeout_ns,
-		 struct gyre_future *ret_future)
+static int resolve(struct gyre_stack *stack, const char *text,
+		   const struct gyre_resolve_options *options, uint64_t timeout_ns,
+		   struct gyre_future *ret_future)
 {
 	struct gy_lookup_order *order;
 	struct gyre_address actor;
@@ -308,4 +310,21 @@ int gyre_resolve(struct gyre_stack *stack, const char *text,
 		(void)gyre_stop(stack, actor);
 	}
 	return r;
+}
+
+int gyre_resolve_sized(struct gyre_stack *stack, const char *text,
+		       const struct gyre_resolve_options *options, size_t options_bytes,
+		       uint64_t timeout_ns, struct gyre_future *ret_future)
+{
+	struct gyre_resolve_options whole;
+	int r = GY_SIZED_READ(gyre_resolve_options, &whole, options, options_bytes,
+			      gy_log_of_stack(stack));
+
+	if (r < 0) {
+		if (ret_future != NULL) {
+			*ret_future = (struct gyre_future){ .error = r };
+		}
+		return r;
+	}
+	return resolve(stack, text, options == NULL ? NULL : &whole, timeout_ns, ret_future);
 }

@@ -11,8 +11,10 @@
 #include <unistd.h>
 
 #include "actor/lifecycle.h"
+#include "actor/log_of.h"
 #include "actor/mailbox.h"
 #include "actor/stack.h"
+#include "base/sized.h"
 #include "channel/channel.h"
 #include "channel/file/pipe.h"
 #include "channel/water_marks.h"
@@ -225,8 +227,8 @@ static void close_given(const struct gyre_pipe_options *options)
 	close_unless_kept(options, ends.second);
 }
 
-int gyre_system_pipe_open(struct gyre_system *system, const struct gyre_pipe_options *options,
-			  struct gyre_address *ret_pipe)
+static int open_pipe(struct gyre_system *system, const struct gyre_pipe_options *options,
+		     struct gyre_address *ret_pipe)
 {
 	struct gy_homes *homes;
 	struct gyre_mail *mail;
@@ -260,4 +262,22 @@ int gyre_system_pipe_open(struct gyre_system *system, const struct gyre_pipe_opt
 		return r;
 	}
 	return spawn(&homes->homes[options->loop], mail, ret_pipe);
+}
+
+int gyre_system_pipe_open_sized(struct gyre_system *system, const struct gyre_pipe_options *options,
+				size_t options_bytes, struct gyre_address *ret_pipe)
+{
+	struct gyre_pipe_options whole;
+	int r = GY_SIZED_READ(gyre_pipe_options, &whole, options, options_bytes,
+			      gy_log_of_system(system));
+
+	if (r == 0) {
+		r = GY_SIZED_RESERVED(gyre_channel_options, &whole.channel,
+				      gy_log_of_system(system));
+	}
+	if (r < 0) {
+		close_given(&whole);
+		return r;
+	}
+	return open_pipe(system, options == NULL ? NULL : &whole, ret_pipe);
 }

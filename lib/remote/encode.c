@@ -70,7 +70,8 @@ static inline void build_head(struct gyre_address to, const struct gyre_mail *ma
 /* Whether messages of the type travel as the bytes that they have here. */
 static bool is_plain(const struct gyre_type *type)
 {
-	return type->id >= GY_IDS_OF_GYRE && type->encoding == NULL && type->destroy == NULL;
+	return type->id >= GY_IDS_OF_GYRE && gy_type_encoding(type) == NULL &&
+	       type->destroy == NULL;
 }
 
 /* The next notice may be like this one. */
@@ -196,7 +197,7 @@ static int encode_body(struct gy_link *link, struct gy_frame *frame, struct gyre
 	} else if (!gy_type_travels(mail->type)) {
 		r = -EPROTO;
 	} else if (gy_type_is_encoded(mail->type)) {
-		r = mail->type->encoding->encode(mail->payload, &out);
+		r = gy_type_encoding(mail->type)->encode(mail->payload, &out);
 	}
 	r = r < 0 ? r : out.error;
 	if (out.bytes != NULL) {

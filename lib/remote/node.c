@@ -14,6 +14,7 @@
 #include <gyre/name.h>
 
 #include "base/memory.h"
+#include "base/sized.h"
 #include "channel/tls/tls.h"
 #include "remote/dial_only.h"
 #include "remote/link.h"
@@ -298,8 +299,8 @@ int gyre_system_node_add_peer(struct gyre_system *system, const struct gyre_node
 		       : gy_node_peer_found(system, peer);
 }
 
-int gyre_system_node_status(const struct gyre_system *system, uint16_t id,
-			    struct gyre_node_status *ret_status)
+static int get_status(const struct gyre_system *system, uint16_t id,
+		      struct gyre_node_status *ret_status)
 {
 	const struct gy_nodes *nodes = nodes_of(system);
 	const struct gy_peer *peer;
@@ -320,4 +321,16 @@ int gyre_system_node_status(const struct gyre_system *system, uint16_t id,
 		.lost = gy_load_relaxed(&peer->lost),
 	};
 	return 0;
+}
+
+int gyre_system_node_status_sized(const struct gyre_system *system, uint16_t id,
+				  struct gyre_node_status *ret_status, size_t ret_status_bytes)
+{
+	struct gyre_node_status whole;
+	int r = get_status(system, id, ret_status == NULL ? NULL : &whole);
+
+	if (r == 0) {
+		gy_sized_write(ret_status, ret_status_bytes, &whole, sizeof(whole));
+	}
+	return r;
 }

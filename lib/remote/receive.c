@@ -152,7 +152,7 @@ static int decode(const struct gyre_type *type, const struct gy_frame *frame, vo
 	int r;
 
 	memset(payload, 0, type->bytes);
-	r = type->encoding->decode(payload, &in);
+	r = gy_type_encoding(type)->decode(payload, &in);
 	return r < 0 || in.error != 0 || in.left != 0 ? -EPROTO : 0;
 }
 

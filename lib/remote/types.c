@@ -63,5 +63,6 @@ void gy_types_fini(struct gy_types *types)
 
 bool gy_type_travels(const struct gyre_type *type)
 {
-	return gy_type_is_encoded(type) ? type->encoding->decode != NULL : type->destroy == NULL;
+	return gy_type_is_encoded(type) ? gy_type_encoding(type)->decode != NULL
+					: type->destroy == NULL;
 }

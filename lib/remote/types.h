@@ -39,16 +39,25 @@ static inline const struct gyre_type *gy_types_find(const struct gy_types *types
 	return types->slots[gy_types_slot(types, id)];
 }
 
+/* NULL for none; the type of an older program may end before it. */
+static inline const struct gyre_encoding *gy_type_encoding(const struct gyre_type *type)
+{
+	return type->type_bytes - 1 < offsetof(struct gyre_type, encoding) ? NULL : type->encoding;
+}
+
 static inline bool gy_type_is_encoded(const struct gyre_type *type)
 {
-	return type->encoding != NULL && type->encoding->encode != NULL;
+	const struct gyre_encoding *encoding = gy_type_encoding(type);
+
+	return encoding != NULL && encoding->encode != NULL;
 }
 
 /* Of the size and the version; what is encoded has no size of its own. One multiplication, since
  * each message asks for it. */
 static inline uint16_t gy_type_layout(const struct gyre_type *type)
 {
-	uint64_t version = type->encoding == NULL ? 0 : type->encoding->version;
+	const struct gyre_encoding *encoding = gy_type_encoding(type);
+	uint64_t version = encoding == NULL ? 0 : encoding->version;
 	uint64_t bytes = gy_type_is_encoded(type) ? UINT32_MAX : type->bytes;
 
 	return (uint16_t)((version << 32 | bytes) * UINT64_C(0x9e3779b97f4a7c15) >> 48);

@@ -5,10 +5,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "actor/class_sized.h"
 #include "actor/lifecycle.h"
+#include "actor/log_of.h"
 #include "actor/send.h"
 #include "actor/stack.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "system/groups.h"
 #include "system/system.h"
 
@@ -158,16 +161,15 @@ static int make(struct making *making, struct gyre_address *ret_address)
 	return r;
 }
 
-int gyre_group_spawn(struct gyre_stack *stack, const struct gyre_class *actor_class,
-		     struct gyre_mail *argument, const struct gyre_group_options *options,
-		     struct gyre_address *ret_address)
+static int spawn_from(struct gyre_stack *stack, const struct gyre_class *actor_class,
+		      struct gyre_mail *argument, const struct gyre_group_options *options,
+		      struct gyre_address *ret_address)
 {
-	const struct gyre_group_options defaults = { 0 };
 	struct gy_house *house = gy_stack_of(stack)->house;
 	struct making making = { .system = house->home->options.system, .home = house->home };
 	int r;
 
-	making.options = options == NULL ? &defaults : options;
+	making.options = options;
 	if (making.options->count == 1) {
 		const struct gyre_spawn_options one = { .detached = making.options->detached };
 
@@ -186,15 +188,32 @@ int gyre_group_spawn(struct gyre_stack *stack, const struct gyre_class *actor_cl
 	return make(&making, ret_address);
 }
 
-int gyre_system_group_spawn(struct gyre_system *system, const struct gyre_class *actor_class,
-			    struct gyre_mail *argument, const struct gyre_group_options *options,
-			    struct gyre_address *ret_address)
+int gyre_group_spawn_sized(struct gyre_stack *stack, const struct gyre_class *actor_class,
+			   struct gyre_mail *argument, const struct gyre_group_options *options,
+			   struct gyre_sizes sizes, struct gyre_address *ret_address)
 {
-	const struct gyre_group_options defaults = { 0 };
+	struct gyre_group_options whole;
+	int r = GY_SIZED_READ(gyre_group_options, &whole, options, sizes.options,
+			      gy_log_of_stack(stack));
+
+	if (r == 0) {
+		r = gy_class_sized(&actor_class, sizes.actor_class, NULL, gy_log_of_stack(stack));
+	}
+	if (r < 0) {
+		gyre_mail_destroy(stack, argument);
+		return r;
+	}
+	return spawn_from(stack, actor_class, argument, &whole, ret_address);
+}
+
+static int spawn_from_outside(struct gyre_system *system, const struct gyre_class *actor_class,
+			      struct gyre_mail *argument, const struct gyre_group_options *options,
+			      struct gyre_address *ret_address)
+{
 	struct making making = { .system = system };
 	int r;
 
-	making.options = options == NULL ? &defaults : options;
+	making.options = options;
 	if (system == NULL || gy_load_relaxed(&system->stop) != 0) {
 		gyre_mail_destroy(NULL, argument);
 		return system == NULL ? -EINVAL : -ESHUTDOWN;
@@ -209,4 +228,23 @@ int gyre_system_group_spawn(struct gyre_system *system, const struct gyre_class 
 	making.order.class = actor_class;
 	making.order.argument = gy_mail_given(NULL, making.order.argument);
 	return make(&making, ret_address);
+}
+
+int gyre_system_group_spawn_sized(struct gyre_system *system, const struct gyre_class *actor_class,
+				  struct gyre_mail *argument,
+				  const struct gyre_group_options *options, struct gyre_sizes sizes,
+				  struct gyre_address *ret_address)
+{
+	struct gyre_group_options whole;
+	int r = GY_SIZED_READ(gyre_group_options, &whole, options, sizes.options,
+			      gy_log_of_system(system));
+
+	if (r == 0) {
+		r = gy_class_sized(&actor_class, sizes.actor_class, NULL, gy_log_of_system(system));
+	}
+	if (r < 0) {
+		gyre_mail_destroy(NULL, argument);
+		return r;
+	}
+	return spawn_from_outside(system, actor_class, argument, &whole, ret_address);
 }

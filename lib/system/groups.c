@@ -5,8 +5,10 @@
 
 #include <errno.h>
 
+#include "actor/log_of.h"
 #include "base/atomic.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "system/directory.h"
 #include "system/system.h"
 
@@ -147,8 +149,8 @@ void gy_group_end(struct gy_groups *groups, struct gy_group *group)
 	gy_rcu_retire(groups->rcu, &group->item);
 }
 
-int gyre_system_group_create(struct gyre_system *system, const struct gyre_group_options *options,
-			     struct gyre_address *ret_address)
+static int create_group(struct gyre_system *system, const struct gyre_group_options *options,
+			struct gyre_address *ret_address)
 {
 	const struct gyre_group_options defaults = { 0 };
 	struct gy_groups *groups;
@@ -168,6 +170,17 @@ int gyre_system_group_create(struct gyre_system *system, const struct gyre_group
 	}
 	(void)pthread_mutex_unlock(&groups->mutex);
 	return r;
+}
+
+int gyre_system_group_create_sized(struct gyre_system *system,
+				   const struct gyre_group_options *options, size_t options_bytes,
+				   struct gyre_address *ret_address)
+{
+	struct gyre_group_options whole;
+	int r = GY_SIZED_READ(gyre_group_options, &whole, options, options_bytes,
+			      gy_log_of_system(system));
+
+	return r < 0 ? r : create_group(system, options == NULL ? NULL : &whole, ret_address);
 }
 
 /* Copies the first @max addresses of those that have not gone; returns how many those are. */

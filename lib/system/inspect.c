@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "channel/channels.h"
 #include "system/system.h"
 
@@ -18,6 +20,7 @@ _Static_assert(GYRE_CLASS_NAME_BYTES == (int)GY_CLASS_NAME_BYTES, "a name is cop
 struct view {
 	struct gyre_snapshot snapshot;
 	uint32_t classes_max;
+	unsigned char *resized; /* the arrays of a program whose elements have another size */
 	struct gyre_class_snapshot *classes;
 	struct gyre_loop_snapshot loops[];
 };
@@ -180,14 +183,11 @@ static struct view *make(const struct gy_homes *homes)
 	return view;
 }
 
-int gyre_system_inspect(struct gyre_system *system, struct gyre_snapshot **ret_snapshot)
+static int inspect(struct gyre_system *system, struct view **ret_view)
 {
 	struct view *view;
 	uint32_t made;
 
-	if (system == NULL || ret_snapshot == NULL) {
-		return -EINVAL;
-	}
 	view = make(&system->homes);
 	if (view == NULL) {
 		return -ENOMEM;
@@ -202,6 +202,59 @@ int gyre_system_inspect(struct gyre_system *system, struct gyre_snapshot **ret_s
 		view_kinds(&system->homes.homes[i], view);
 	}
 	qsort(view->classes, view->snapshot.classes_count, sizeof(*view->classes), compare_names);
+	*ret_view = view;
+	return 0;
+}
+
+/* Copies the elements of an array of ours to where the program's are, which have another size. */
+static void spread(unsigned char *to, size_t to_bytes, const void *from, size_t from_bytes,
+		   uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		gy_sized_write(to + i * to_bytes, to_bytes,
+			       (const unsigned char *)from + i * from_bytes, from_bytes);
+	}
+}
+
+/* For a program whose elements have another size: its snapshot has arrays of its own. */
+static int resize(struct view *view, size_t loop_bytes, size_t class_bytes)
+{
+	struct gyre_snapshot *snapshot = &view->snapshot;
+	size_t loops_bytes = snapshot->loops_count * loop_bytes;
+
+	gy_assert(snapshot->classes_count <= view->classes_max);
+	view->resized = (unsigned char *)gy_memory_get(loops_bytes +
+						       snapshot->classes_count * class_bytes + 1);
+	if (view->resized == NULL) {
+		return -ENOMEM;
+	}
+	spread(view->resized, loop_bytes, view->loops, sizeof(*view->loops), snapshot->loops_count);
+	spread(view->resized + loops_bytes, class_bytes, view->classes, sizeof(*view->classes),
+	       snapshot->classes_count);
+	snapshot->loops = (const struct gyre_loop_snapshot *)(const void *)view->resized;
+	snapshot->classes =
+		(const struct gyre_class_snapshot *)(const void *)(view->resized + loops_bytes);
+	return 0;
+}
+
+int gyre_system_inspect_sized(struct gyre_system *system, size_t loop_bytes, size_t class_bytes,
+			      struct gyre_snapshot **ret_snapshot)
+{
+	struct view *view;
+	int r = system == NULL || ret_snapshot == NULL ? -EINVAL : inspect(system, &view);
+
+	if (r < 0) {
+		return r;
+	}
+	if (loop_bytes != sizeof(*view->loops) || class_bytes != sizeof(*view->classes)) {
+		r = resize(view, loop_bytes, class_bytes);
+	}
+	view->snapshot.loop_bytes = (uint32_t)loop_bytes;
+	view->snapshot.class_bytes = (uint32_t)class_bytes;
+	if (r < 0) {
+		gyre_snapshot_destroy(&view->snapshot);
+		return r;
+	}
 	*ret_snapshot = &view->snapshot;
 	return 0;
 }
@@ -209,6 +262,9 @@ int gyre_system_inspect(struct gyre_system *system, struct gyre_snapshot **ret_s
 void gyre_snapshot_destroy(struct gyre_snapshot *snapshot)
 {
 	if (snapshot != NULL) {
-		gy_memory_put(gy_container_of(snapshot, struct view, snapshot));
+		struct view *view = gy_container_of(snapshot, struct view, snapshot);
+
+		gy_memory_put(view->resized);
+		gy_memory_put(view);
 	}
 }

@@ -15,6 +15,8 @@
 #include <gyre/node.h>
 #include <gyre/watch.h>
 
+#include "actor/class_sized.h"
+#include "actor/stack.h"
 #include "system/system.h"
 
 enum { STATUS_NONE = -1, STATUS_MAX = 255 };
@@ -134,15 +136,18 @@ static int spawn_guardian(struct gyre_system *system, const struct gyre_class *m
 		       : gyre_system_spawn(system, &guardian_class, mail, &on_loop_0, &guardian);
 }
 
-int gyre_main(const struct gyre_class *main_class, int argc, char **argv,
-	      const struct gyre_system_options *options)
+int gyre_main_sized(const struct gyre_class *main_class, int argc, char **argv,
+		    const struct gyre_system_options *options, struct gyre_sizes sizes)
 {
 	struct gyre_system *system = NULL;
 	int status = EXIT_FAILURE;
-	int r = gyre_system_create(options, &system);
+	int r = gyre_system_create_sized(options, sizes, &system);
 
 	if (r == 0) {
 		system->exit_status = STATUS_NONE;
+		r = gy_class_sized(&main_class, sizes.actor_class, NULL, &system->log);
+	}
+	if (r == 0) {
 		r = spawn_guardian(system, main_class, argc, argv);
 	}
 	if (r == 0) {

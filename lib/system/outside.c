@@ -5,9 +5,12 @@
 
 #include <errno.h>
 
+#include "actor/class_sized.h"
 #include "actor/lifecycle.h"
+#include "actor/log_of.h"
 #include "actor/mail_pool.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "channel/channels.h"
 #include "remote/links.h"
 #include "remote/outgoing.h"
@@ -126,9 +129,9 @@ int gyre_system_notify(struct gyre_system *system, struct gyre_address to, struc
 	return 0;
 }
 
-int gyre_system_spawn(struct gyre_system *system, const struct gyre_class *actor_class,
-		      struct gyre_mail *argument, const struct gyre_spawn_options *options,
-		      struct gyre_address *ret_address)
+static int spawn(struct gyre_system *system, const struct gyre_class *actor_class,
+		 struct gyre_mail *argument, const struct gyre_spawn_options *options,
+		 struct gyre_address *ret_address)
 {
 	struct gy_spawn_order order = { 0 };
 	uint32_t count = gyre_system_loops(system);
@@ -155,6 +158,20 @@ int gyre_system_spawn(struct gyre_system *system, const struct gyre_class *actor
 	order.class = actor_class;
 	order.argument = gy_mail_given(NULL, order.argument);
 	return gy_spawn_from_outside(&system->homes.homes[loop], &order, ret_address);
+}
+
+int gyre_system_spawn_sized(struct gyre_system *system, const struct gyre_class *actor_class,
+			    size_t actor_class_bytes, struct gyre_mail *argument,
+			    const struct gyre_spawn_options *options,
+			    struct gyre_address *ret_address)
+{
+	int r = gy_class_sized(&actor_class, actor_class_bytes, options, gy_log_of_system(system));
+
+	if (r < 0) {
+		gyre_mail_destroy(NULL, argument);
+		return r;
+	}
+	return spawn(system, actor_class, argument, options, ret_address);
 }
 
 static void add_home(const struct gy_home *home, struct gyre_counters *sum)
@@ -217,7 +234,7 @@ static void add_home(const struct gy_home *home, struct gyre_counters *sum)
 	sum->zero_copies_copied += gy_load_relaxed(&channels->zero_copies_copied);
 }
 
-int gyre_system_counters(struct gyre_system *system, struct gyre_counters *ret_counters)
+static int sum_counters(struct gyre_system *system, struct gyre_counters *ret_counters)
 {
 	struct gyre_counters sum = { 0 };
 	uint32_t made;
@@ -246,4 +263,16 @@ int gyre_system_counters(struct gyre_system *system, struct gyre_counters *ret_c
 	sum.allocations = gy_memory_allocations();
 	*ret_counters = sum;
 	return 0;
+}
+
+int gyre_system_counters_sized(struct gyre_system *system, struct gyre_counters *ret_counters,
+			       size_t ret_counters_bytes)
+{
+	struct gyre_counters whole;
+	int r = sum_counters(system, ret_counters == NULL ? NULL : &whole);
+
+	if (r == 0) {
+		gy_sized_write(ret_counters, ret_counters_bytes, &whole, sizeof(whole));
+	}
+	return r;
 }

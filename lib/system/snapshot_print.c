@@ -7,6 +7,9 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "base/assert.h"
+#include "base/sized.h"
+
 static const uint64_t ns_of_ms = 1000000;
 
 static void print_loop(const struct gyre_loop_snapshot *loop, FILE *file)
@@ -49,6 +52,29 @@ static void print_class(const struct gyre_class_snapshot *class, FILE *file)
 	(void)fputc('\n', file);
 }
 
+/* An element of an array, as ours: the program's may have another size. */
+static struct gyre_loop_snapshot loop_at(const struct gyre_snapshot *snapshot, uint32_t i)
+{
+	const unsigned char *at = (const unsigned char *)snapshot->loops;
+	struct gyre_loop_snapshot loop;
+
+	gy_assert(i < snapshot->loops_count);
+	gy_sized_write(&loop, sizeof(loop), at + i * (size_t)snapshot->loop_bytes,
+		       snapshot->loop_bytes);
+	return loop;
+}
+
+static struct gyre_class_snapshot class_at(const struct gyre_snapshot *snapshot, uint32_t i)
+{
+	const unsigned char *at = (const unsigned char *)snapshot->classes;
+	struct gyre_class_snapshot class;
+
+	gy_assert(i < snapshot->classes_count);
+	gy_sized_write(&class, sizeof(class), at + i * (size_t)snapshot->class_bytes,
+		       snapshot->class_bytes);
+	return class;
+}
+
 int gyre_snapshot_print(const struct gyre_snapshot *snapshot, FILE *file)
 {
 	if (snapshot == NULL || file == NULL) {
@@ -58,14 +84,20 @@ int gyre_snapshot_print(const struct gyre_snapshot *snapshot, FILE *file)
 		      "cpu", "", "turns", "io ms", "chan. ms", "state ms", "polled ms", "parked ms",
 		      "channels", "ready", "timers", "actors", "pool KiB");
 	for (uint32_t i = 0; i < snapshot->loops_count; i++) {
-		print_loop(&snapshot->loops[i], file);
+		struct gyre_loop_snapshot loop = loop_at(snapshot, i);
+
+		print_loop(&loop, file);
 	}
 	for (uint32_t i = 0; i < snapshot->loops_count; i++) {
-		print_held(&snapshot->loops[i], file);
+		struct gyre_loop_snapshot loop = loop_at(snapshot, i);
+
+		print_held(&loop, file);
 	}
 	(void)fprintf(file, "%-24s %8s %12s %9s  lost\n", "class", "actors", "handled", "busy ms");
 	for (uint32_t i = 0; i < snapshot->classes_count; i++) {
-		print_class(&snapshot->classes[i], file);
+		struct gyre_class_snapshot class = class_at(snapshot, i);
+
+		print_class(&class, file);
 	}
 	if (snapshot->stalls > 0) {
 		(void)fprintf(file, "stalls: %" PRIu64 "\n", snapshot->stalls);

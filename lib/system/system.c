@@ -15,6 +15,7 @@
 #include <gyre/name.h>
 
 #include "base/memory.h"
+#include "base/sized.h"
 #include "channel/channels.h"
 #include "remote/node.h"
 #include "system/cpus.h"
@@ -347,7 +348,7 @@ static int check_means(const struct gy_log *log, struct gyre_system **ret_system
 	return 0;
 }
 
-int gyre_system_create(const struct gyre_system_options *options, struct gyre_system **ret_system)
+static int create(const struct gyre_system_options *options, struct gyre_system **ret_system)
 {
 	struct gyre_system_options resolved;
 	struct gyre_system *system;
@@ -401,6 +402,30 @@ int gyre_system_create(const struct gyre_system_options *options, struct gyre_sy
 	system->log = (struct gy_log){ resolved.log, resolved.log_arg, resolved.log_level };
 	*ret_system = system;
 	return 0;
+}
+
+int gyre_system_create_sized(const struct gyre_system_options *options, struct gyre_sizes sizes,
+			     struct gyre_system **ret_system)
+{
+	struct gyre_system_options whole;
+	struct gyre_node_options node;
+	struct gy_log log = { .level = GYRE_LOG_ERROR };
+	int r;
+
+	if (options != NULL && sizes.options > offsetof(struct gyre_system_options, log_arg)) {
+		log.write = options->log;
+		log.arg = options->log_arg;
+	}
+	r = GY_SIZED_READ(gyre_system_options, &whole, options, sizes.options, &log);
+	if (r == 0 && whole.node != NULL) {
+		r = GY_SIZED_READ(gyre_node_options, &node, whole.node, sizes.node, &log);
+		if (r == 0) {
+			r = GY_SIZED_TABLE(gyre_membership, &node.membership, sizes.membership,
+					   &log);
+		}
+		whole.node = &node;
+	}
+	return r < 0 ? r : create(&whole, ret_system);
 }
 
 void gyre_system_destroy(struct gyre_system *system)

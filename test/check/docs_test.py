@@ -233,6 +233,38 @@ class Docs(planted.PlantedTest):
     def test_catches_an_inline_function_without_a_comment(self):
         self.caught("/** gyre_mail_size() - how long a mail is */\n", "", "gyre_mail_size() has no")
 
+    SIZED = """/** gyre_set_sized() - gyre_set() with the size of @mail */
+GYRE_API int gyre_set_sized(const struct gyre_mail *mail, size_t mail_bytes);
+
+/**
+ * gyre_set() - set what mail is like
+ * @mail: the mail
+ *
+ * Return: 0.
+ * Errors:
+ *   none
+ * Ownership: @mail stays the caller's.
+ * Context: any thread.
+ * Since: 0.1
+ */
+static inline int gyre_set(const struct gyre_mail *mail)
+{
+	return gyre_set_sized(mail, sizeof(*mail));
+}
+"""
+
+    def test_has_the_contract_of_a_sized_function_beside_its_inline_caller(self):
+        self.plant("include/gyre/set.h", planted.IDEA + self.SIZED)
+        self.assert_content()
+        self.plant("include/gyre/set.h", planted.IDEA + self.SIZED.replace(" * Context: any thread.\n", ""))
+        self.assert_caught("gyre_set() has no Context:")
+        self.plant("include/gyre/set.h", planted.IDEA + self.SIZED.replace(" * @mail: the mail\n", ""))
+        self.assert_caught("@mail of gyre_set() is not explained")
+
+    def test_catches_a_sized_function_without_an_inline_caller(self):
+        self.plant("include/gyre/set.h", planted.IDEA + self.SIZED.split("/**\n * gyre_set()")[0])
+        self.assert_caught("gyre_set_sized() has no inline function that calls it")
+
     def test_catches_a_function_that_is_not_exported(self):
         self.caught("GYRE_API void gyre_forget", "void gyre_forget", "not marked GYRE_API")
 

@@ -2,6 +2,8 @@
  * The life of an exchange, and what it does in a run of its channel.
  */
 #include "channel/exchange/exchange.h"
+#include "base/sized.h"
+#include "channel/exchange/shared_options.h"
 
 #include <errno.h>
 
@@ -33,6 +35,7 @@ static void end(struct gy_exchange *exchange)
 
 static void discard(struct gy_exchange *exchange)
 {
+	gy_shared_options_put(&exchange->mailbox->channel->channels->mailboxes, exchange->options);
 	gy_sizes_delete(&gy_exchange_home(exchange)->parts, exchange, sizeof(*exchange));
 }
 
@@ -113,8 +116,8 @@ static const struct gy_exchange_ops exchange_ops = {
 
 /* ---- the public calls ---- */
 
-int gyre_exchange_open(struct gyre_handler_context *ctx,
-		       const struct gyre_exchange_options *options)
+static int open_exchange(struct gyre_handler_context *ctx,
+			 const struct gyre_exchange_options *options)
 {
 	struct gy_exchange *exchange;
 	struct gy_channel_mailbox *mailbox;
@@ -134,7 +137,12 @@ int gyre_exchange_open(struct gyre_handler_context *ctx,
 	if (exchange == NULL) {
 		return -ENOMEM;
 	}
-	*exchange = (struct gy_exchange){ .mailbox = mailbox, .ctx = ctx, .options = options };
+	*exchange = (struct gy_exchange){ .mailbox = mailbox, .ctx = ctx };
+	exchange->options = gy_shared_options_get(&ctx->channel->channels->mailboxes, options);
+	if (exchange->options == NULL) {
+		gy_sizes_delete(&ctx->channel->channels->home->parts, exchange, sizeof(*exchange));
+		return -ENOMEM;
+	}
 	gy_requests_init(exchange);
 	gy_asks_init(exchange);
 	mailbox->exchange = exchange;
@@ -142,7 +150,17 @@ int gyre_exchange_open(struct gyre_handler_context *ctx,
 	return 0;
 }
 
-int gyre_exchange_look(const struct gyre_handler_context *ctx, struct gyre_exchange_load *ret_load)
+int gyre_exchange_open_sized(struct gyre_handler_context *ctx,
+			     const struct gyre_exchange_options *options, size_t options_bytes)
+{
+	struct gyre_exchange_options whole;
+	int r = GY_SIZED_READ(gyre_exchange_options, &whole, options, options_bytes,
+			      ctx == NULL ? NULL : ctx->channel->channels->home->loop.options.log);
+
+	return r < 0 ? r : open_exchange(ctx, options == NULL ? NULL : &whole);
+}
+
+static int get_load(const struct gyre_handler_context *ctx, struct gyre_exchange_load *ret_load)
 {
 	const struct gy_channel_mailbox *mailbox = ctx == NULL ? NULL : ctx->channel->mailbox;
 	const struct gy_exchange *exchange = mailbox == NULL ? NULL : mailbox->exchange;
@@ -156,4 +174,16 @@ int gyre_exchange_look(const struct gyre_handler_context *ctx, struct gyre_excha
 					     .asks = exchange->asks.count,
 					     .asks_pending = exchange->asks.pending_count };
 	return 0;
+}
+
+int gyre_exchange_look_sized(const struct gyre_handler_context *ctx,
+			     struct gyre_exchange_load *ret_load, size_t ret_load_bytes)
+{
+	struct gyre_exchange_load whole;
+	int r = get_load(ctx, ret_load == NULL ? NULL : &whole);
+
+	if (r == 0) {
+		gy_sized_write(ret_load, ret_load_bytes, &whole, sizeof(whole));
+	}
+	return r;
 }

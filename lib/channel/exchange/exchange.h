@@ -46,7 +46,7 @@ struct gy_asks {
 struct gy_exchange {
 	struct gy_channel_mailbox *mailbox;
 	struct gyre_handler_context *ctx;
-	const struct gyre_exchange_options *options;
+	const struct gyre_exchange_options *options; /* see shared_options.h */
 	bool running;
 	bool more;    /* the last run has left something that can be done */
 	bool blocked; /* or that can be when output is welcome again */

@@ -8,7 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "actor/log_of.h"
 #include "actor/stack.h"
+#include "base/sized.h"
 #include "buffer/buffer.h"
 #include "channel/file/file.h"
 #include "channel/output.h"
@@ -70,9 +72,9 @@ int gy_file_operation_begin(struct gy_stack *stack, struct gyre_file *file,
 
 /* ---- opening and closing ---- */
 
-int gyre_file_open(struct gyre_stack *stack, const char *path,
-		   const struct gyre_file_options *options, uint64_t timeout_ns,
-		   struct gyre_future *ret_future)
+static int open_file(struct gyre_stack *stack, const char *path,
+		     const struct gyre_file_options *options, uint64_t timeout_ns,
+		     struct gyre_future *ret_future)
 {
 	struct gy_stack *s = gy_stack_of(stack);
 	size_t path_bytes = path == NULL ? 0 : strnlen(path, PATH_MAX) + 1;
@@ -102,6 +104,20 @@ int gyre_file_open(struct gyre_stack *stack, const char *path,
 		gy_file_end(file, r);
 	}
 	return r;
+}
+
+int gyre_file_open_sized(struct gyre_stack *stack, const char *path,
+			 const struct gyre_file_options *options, size_t options_bytes,
+			 uint64_t timeout_ns, struct gyre_future *ret_future)
+{
+	struct gyre_file_options whole;
+	int r = GY_SIZED_READ(gyre_file_options, &whole, options, options_bytes,
+			      gy_log_of_stack(stack));
+
+	if (r < 0) {
+		return fail(ret_future, r);
+	}
+	return open_file(stack, path, options == NULL ? NULL : &whole, timeout_ns, ret_future);
 }
 
 int gyre_file_adopt(struct gyre_stack *stack, int fd, struct gyre_file **ret_file)
@@ -156,9 +172,9 @@ static int check_read(const struct gy_stack *stack, const struct gyre_file *file
 	return r == 0 && part->bytes > GYRE_FILE_READ_BYTES_MAX ? -EMSGSIZE : r;
 }
 
-int gyre_file_read(struct gyre_stack *stack, struct gyre_file *file,
-		   const struct gyre_file_part *part, uint64_t timeout_ns,
-		   struct gyre_future *ret_future)
+static int read_file(struct gyre_stack *stack, struct gyre_file *file,
+		     const struct gyre_file_part *part, uint64_t timeout_ns,
+		     struct gyre_future *ret_future)
 {
 	struct gy_stack *s = gy_stack_of(stack);
 	struct gy_file_operation *operation;
@@ -184,6 +200,19 @@ int gyre_file_read(struct gyre_stack *stack, struct gyre_file *file,
 		operation->memory.iov_base = operation->page->memory;
 	}
 	return gy_file_operation_begin(s, file, operation, timeout_ns, ret_future);
+}
+
+int gyre_file_read_sized(struct gyre_stack *stack, struct gyre_file *file,
+			 const struct gyre_file_part *part, size_t part_bytes, uint64_t timeout_ns,
+			 struct gyre_future *ret_future)
+{
+	struct gyre_file_part whole;
+	int r = GY_SIZED_READ(gyre_file_part, &whole, part, part_bytes, gy_log_of_stack(stack));
+
+	if (r < 0) {
+		return fail(ret_future, r);
+	}
+	return read_file(stack, file, part == NULL ? NULL : &whole, timeout_ns, ret_future);
 }
 
 /* Takes @data. */
@@ -231,9 +260,9 @@ int gyre_file_write(struct gyre_stack *stack, struct gyre_file *file, uint64_t o
 	return gy_file_operation_begin(s, file, operation, timeout_ns, ret_future);
 }
 
-int gyre_file_write_memory(struct gyre_stack *stack, struct gyre_file *file,
-			   const struct gyre_file_part *part, uint64_t timeout_ns,
-			   struct gyre_future *ret_future)
+static int write_memory(struct gyre_stack *stack, struct gyre_file *file,
+			const struct gyre_file_part *part, uint64_t timeout_ns,
+			struct gyre_future *ret_future)
 {
 	struct gy_stack *s = gy_stack_of(stack);
 	struct gy_file_operation *operation;
@@ -253,6 +282,19 @@ int gyre_file_write_memory(struct gyre_stack *stack, struct gyre_file *file,
 	operation->memory = (struct iovec){ part->memory, part->bytes };
 	operation->left = part->bytes;
 	return gy_file_operation_begin(s, file, operation, timeout_ns, ret_future);
+}
+
+int gyre_file_write_memory_sized(struct gyre_stack *stack, struct gyre_file *file,
+				 const struct gyre_file_part *part, size_t part_bytes,
+				 uint64_t timeout_ns, struct gyre_future *ret_future)
+{
+	struct gyre_file_part whole;
+	int r = GY_SIZED_READ(gyre_file_part, &whole, part, part_bytes, gy_log_of_stack(stack));
+
+	if (r < 0) {
+		return fail(ret_future, r);
+	}
+	return write_memory(stack, file, part == NULL ? NULL : &whole, timeout_ns, ret_future);
 }
 
 /* ---- the rest ---- */

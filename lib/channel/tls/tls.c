@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/sized.h"
 #include "channel/output.h"
 #include "channel/tls/tls.h"
 
@@ -710,7 +711,7 @@ struct gy_tls *gy_tls_of(struct gyre_channel *channel)
 	return handler == &server || handler == &client ? tls_of(place) : NULL;
 }
 
-int gyre_tls_session_of(struct gyre_channel *channel, struct gyre_tls_session *ret_session)
+static int get_session(struct gyre_channel *channel, struct gyre_tls_session *ret_session)
 {
 	const struct gy_tls *tls = channel == NULL ? NULL : gy_tls_of(channel);
 
@@ -725,4 +726,16 @@ int gyre_tls_session_of(struct gyre_channel *channel, struct gyre_tls_session *r
 	}
 	gy_tls_session_get(tls, ret_session);
 	return 0;
+}
+
+int gyre_tls_session_of_sized(struct gyre_channel *channel, struct gyre_tls_session *ret_session,
+			      size_t ret_session_bytes)
+{
+	struct gyre_tls_session whole;
+	int r = get_session(channel, ret_session == NULL ? NULL : &whole);
+
+	if (r == 0) {
+		gy_sized_write(ret_session, ret_session_bytes, &whole, sizeof(whole));
+	}
+	return r;
 }

@@ -17,8 +17,11 @@
 #include <string.h>
 
 #include "actor/home.h"
+#include "actor/house.h"
+#include "actor/log_of.h"
 #include "base/atomic.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "channel/tls/tls.h"
 
 enum { LINES_MAX = 20, LINES_MS = 60000, RECORD_BYTES_MIN = 4096, RECORD_BYTES_DEFAULT = 16384 };
@@ -335,9 +338,9 @@ static int finish(struct gyre_tls_context *context, int r, struct gyre_tls_conte
 	return 0;
 }
 
-int gyre_tls_context_create(struct gyre_system *system,
-			    const struct gyre_tls_context_options *options,
-			    struct gyre_tls_context **ret_context)
+static int create_context(struct gyre_system *system,
+			  const struct gyre_tls_context_options *options,
+			  struct gyre_tls_context **ret_context)
 {
 	struct gyre_tls_context *context;
 
@@ -347,6 +350,17 @@ int gyre_tls_context_create(struct gyre_system *system,
 	context = begin(system == NULL ? NULL : gy_homes_of(system)->log);
 	return context == NULL ? -ENOMEM
 			       : finish(context, take_options(context, options), ret_context);
+}
+
+int gyre_tls_context_create_sized(struct gyre_system *system,
+				  const struct gyre_tls_context_options *options,
+				  size_t options_bytes, struct gyre_tls_context **ret_context)
+{
+	struct gyre_tls_context_options whole;
+	int r = GY_SIZED_READ(gyre_tls_context_options, &whole, options, options_bytes,
+			      gy_log_of_system(system));
+
+	return r < 0 ? r : create_context(system, options == NULL ? NULL : &whole, ret_context);
 }
 
 int gy_tls_context_create_keyed(const struct gy_log *log, const struct gy_tls_key *keys,

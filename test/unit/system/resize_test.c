@@ -122,7 +122,7 @@ static int count_place(struct gyre_stack *stack)
 }
 
 static const struct gyre_class settler_class = { .name = "settler", .mount = count_place };
-static const struct gyre_spawn_options on_third = { GYRE_PLACE_LOOP, 2, false };
+static const struct gyre_spawn_options on_third = { .place = GYRE_PLACE_LOOP, .loop = 2 };
 
 static int spawn_at(const struct gyre_class *class, const struct gyre_spawn_options *options)
 {

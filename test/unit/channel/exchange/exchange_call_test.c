@@ -102,9 +102,9 @@ static void be_asked(bool any_order)
 	done = false;
 	x_serve(&options);
 	inner = options;
-	options.request = on_request;
-	options.reply = on_reply;
-	options.fail = on_fail;
+	x_options()->request = on_request;
+	x_options()->reply = on_reply;
+	x_options()->fail = on_fail;
 	for (uint64_t id = 0; id < 2; id++) {
 		x_send(3 * id, AT_ONCE + 1);
 		x_send(3 * id + 1, -EBADMSG);
@@ -121,7 +121,7 @@ static void be_answered(bool ids)
 	done = false;
 	x_ask(&options);
 	inner = options;
-	options.ask = on_ask;
+	x_options()->ask = on_ask;
 	for (int i = 0; i < QUESTIONS; i++) {
 		(void)x_ask_for(i, GYRE_FOREVER);
 	}

@@ -1,6 +1,7 @@
 /* Requests of the peer: how many at a time, in which order they are answered, and how they end. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -138,7 +139,7 @@ Test(exchange_request, finds_its_protocol_while_the_channel_is_there)
 	struct gyre_exchange_options options = { 0 };
 
 	x_serve(&options);
-	options.request = look_for_context;
+	x_options()->request = look_for_context;
 	seen[1] = x.ctx;
 	x_send(1, 1);
 	rig_settle(&x.rig);
@@ -149,6 +150,21 @@ Test(exchange_request, finds_its_protocol_while_the_channel_is_there)
 	cr_assert(rig_until(&x.rig, has_looked, NULL));
 	cr_expect_null(seen[1]);
 	cr_expect_null(gyre_exchange_context(&rig_stack(&x.rig)->head));
+	x_end();
+}
+
+Test(exchange_request, is_served_by_a_copy_of_the_options)
+{
+	struct gyre_exchange_options options = { 0 };
+
+	x_serve(&options);
+	memset(&options, 0xff, sizeof(options));
+	x_send(1, 10);
+	cr_expect_eq(x_expect().id, 1);
+	gyre_channel_abort(x.channel, 0);
+	cr_assert(rig_until(&x.rig, x_is_inactive, NULL));
+	rig_settle(&x.rig);
+	cr_expect_null(rig_channels(&x.rig)->mailboxes.options, "the copy is free");
 	x_end();
 }
 

@@ -1,5 +1,7 @@
 #include "exchange_rig.h"
 #include "actor/lifecycle.h"
+#include "channel/channel_mailbox.h"
+#include "channel/exchange/exchange.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -340,6 +342,11 @@ void x_end(void)
 {
 	(void)close(x.fd);
 	rig_fini(&x.rig);
+}
+
+struct gyre_exchange_options *x_options(void)
+{
+	return (struct gyre_exchange_options *)(uintptr_t)x.channel->mailbox->exchange->options;
 }
 
 struct gyre_exchange_load x_load(void)

@@ -96,6 +96,8 @@ struct asked *x_ask_for(int64_t value, uint64_t timeout_ns);
 /* For handlers: a promise that is kept when the gate is open. */
 int x_wait(struct gyre_stack *stack, uint32_t gate, struct gyre_future *ret_future);
 void x_open_gate(uint32_t gate);
+/* What the exchange has copied, to be changed. */
+struct gyre_exchange_options *x_options(void);
 struct gyre_exchange_load x_load(void);
 /* The far end. */
 void x_send(uint64_t id, int64_t value);

@@ -1,0 +1,22 @@
+/*
+ * Classes and behaviours of programs, which may be of another size than ours: what they are checked
+ * for where they come in, once, so that dispatch need not.
+ */
+#ifndef GY_ACTOR_CLASS_SIZED_H
+#define GY_ACTOR_CLASS_SIZED_H
+
+#include <gyre/actor.h>
+
+struct gy_log;
+
+/*
+ * Replaces the pointer to a class of @class_bytes bytes by the one to keep, see base/sized.h, and
+ * checks what is reserved in it and in @options; both may be NULL. -E2BIG, -EINVAL or -ENOMEM.
+ */
+int gy_class_sized(const struct gyre_class **class, size_t class_bytes,
+		   const struct gyre_spawn_options *options, const struct gy_log *log);
+
+/* Checks what is reserved in a behaviour and its routes: -EINVAL. */
+int gy_behaviour_check(const struct gyre_behaviour *behaviour, const struct gy_log *log);
+
+#endif

@@ -1,0 +1,64 @@
+/*
+ * Structures of programs, of any size.
+ *
+ * A program may have been built against older headers, whose structures are shorter at their ends,
+ * or against newer ones. The calls pass the size that the program knows; what it does not have is
+ * zero, which is the default. A member that it has set and that this library does not know refuses
+ * the call, for what it asks for would silently not happen.
+ *
+ * Options are copied into ours for the call, results are copied out. Tables that are kept by
+ * pointer, as classes and handlers, stay where they are if they are no smaller than ours; of a
+ * smaller one a zero-padded copy is made once, and lives as long as the process.
+ */
+#ifndef GY_BASE_SIZED_H
+#define GY_BASE_SIZED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/macros.h"
+
+struct gy_log;
+
+/*
+ * Copies a program's structure of @given_bytes bytes into @ours, also on failure; NULL is all zero.
+ * -E2BIG, and a line in the log, when the program has set a member that we do not have.
+ */
+int gy_sized_read(void *ours, size_t ours_bytes, const void *given, size_t given_bytes,
+		  const char *name, const struct gy_log *log);
+
+/* Copies a result of ours out into a program's structure of @given_bytes bytes. */
+void gy_sized_write(void *given, size_t given_bytes, const void *ours, size_t ours_bytes);
+
+/*
+ * The table to keep for one of a program: the same, or a larger copy. NULL is allowed. -E2BIG as
+ * above; -ENOMEM.
+ */
+int gy_sized_table(const void *given, size_t given_bytes, size_t ours_bytes, const char *name,
+		   const struct gy_log *log, const void **ret_table);
+
+/* Reserved members must be zero: -EINVAL, and a line in the log. */
+int gy_sized_reserved(const void *reserved, size_t bytes, const char *name,
+		      const struct gy_log *log);
+
+#define GY_SIZED_READ(NAME, OURS, GIVEN, GIVEN_BYTES, LOG) \
+	gy_sized_read((OURS), sizeof(struct NAME), (GIVEN), (GIVEN_BYTES), "struct " #NAME, (LOG))
+
+/* Replaces the pointer to a program's table by the one to keep; 0 or a negative errno. */
+#define GY_SIZED_TABLE(NAME, TABLE, BYTES, LOG)                                      \
+	({                                                                           \
+		const void *found = NULL;                                            \
+		int found_r = gy_sized_table(*(TABLE), (BYTES), sizeof(struct NAME), \
+					     "struct " #NAME, (LOG), &found);        \
+                                                                                     \
+		if (found_r == 0) {                                                  \
+			*(TABLE) = (const struct NAME *)found;                       \
+		}                                                                    \
+		found_r;                                                             \
+	})
+
+/* For a structure that stands inside of others and has a member @reserved. */
+#define GY_SIZED_RESERVED(NAME, POINTER, LOG) \
+	gy_sized_reserved((POINTER)->reserved, sizeof((POINTER)->reserved), "struct " #NAME, (LOG))
+
+#endif
