@@ -189,6 +189,7 @@ static uint32_t copy_members(const struct gy_home *home, const struct gy_members
 {
 	uint32_t count = 0;
 
+	gy_assert(members == NULL || members->count <= GYRE_GROUP_MEMBERS_MAX);
 	for (uint32_t i = 0; members != NULL && i < members->count; i++) {
 		if (gy_load_relaxed(&members->member[i].gone) != 0) {
 			continue;

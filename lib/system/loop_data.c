@@ -40,6 +40,7 @@ void gy_loop_data_fini(struct gy_worker *worker)
 	const struct gyre_system_options *options = &worker->system->options;
 	struct gy_loop *loop = &worker->home->loop;
 
+	gy_assert(options->loop_init != NULL || loop->user_data == NULL);
 	if (options->loop_fini != NULL) {
 		urcu_qsbr_thread_offline();
 		options->loop_fini(worker->system, loop->index, loop->user_data, options->loop_arg);
