@@ -78,6 +78,7 @@ int gyre_buffer_truncate(struct gyre_buffer *buffer, size_t bytes)
 }
 
 /* Formats into @room bytes with one for the null byte that vsnprintf() writes; the whole length. */
+GY_PRINTF(3, 0)
 static int format_into(unsigned char *bytes, uint32_t room, const char *format, va_list args)
 {
 	va_list copy;
