@@ -139,12 +139,8 @@ int gy_sized_table(const void *given, size_t given_bytes, size_t ours_bytes, con
 	return 0;
 }
 
-int gy_sized_reserved(const void *reserved, size_t bytes, const char *name,
-		      const struct gy_log *log)
+int gy_sized_refuse_reserved(const char *name, const struct gy_log *log)
 {
-	if (is_zero((const unsigned char *)reserved, bytes)) {
-		return 0;
-	}
 	gy_log(log, GYRE_LOG_ERROR,
 	       "reserved members of %s are set, which this library, gyre %s, does not know: the "
 	       "program was built for a newer gyre, which must be installed, or has not zeroed the "

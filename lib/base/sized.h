@@ -13,8 +13,10 @@
 #ifndef GY_BASE_SIZED_H
 #define GY_BASE_SIZED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/macros.h"
 
@@ -37,24 +39,49 @@ void gy_sized_write(void *given, size_t given_bytes, const void *ours, size_t ou
 int gy_sized_table(const void *given, size_t given_bytes, size_t ours_bytes, const char *name,
 		   const struct gy_log *log, const void **ret_table);
 
-/* Reserved members must be zero: -EINVAL, and a line in the log. */
-int gy_sized_reserved(const void *reserved, size_t bytes, const char *name,
-		      const struct gy_log *log);
+/* Whether @count of 4-byte units are zero; of a constant count a few instructions. */
+static inline bool gy_sized_is_zero(const void *units, size_t count)
+{
+	uint32_t any = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t unit;
+
+		memcpy(&unit, (const unsigned char *)units + i * sizeof(unit), sizeof(unit));
+		any |= unit;
+	}
+	return any == 0;
+}
+
+/* -EINVAL, and a line in the log: reserved members of @name are set. */
+GY_COLD int gy_sized_refuse_reserved(const char *name, const struct gy_log *log);
+
+/* Reserved members, a multiple of 4 bytes, must be zero: -EINVAL, and a line in the log. */
+static inline int gy_sized_reserved(const void *reserved, size_t bytes, const char *name,
+				    const struct gy_log *log)
+{
+	return gy_likely(gy_sized_is_zero(reserved, bytes / sizeof(uint32_t)))
+		       ? 0
+		       : gy_sized_refuse_reserved(name, log);
+}
 
 #define GY_SIZED_READ(NAME, OURS, GIVEN, GIVEN_BYTES, LOG) \
 	gy_sized_read((OURS), sizeof(struct NAME), (GIVEN), (GIVEN_BYTES), "struct " #NAME, (LOG))
 
 /* Replaces the pointer to a program's table by the one to keep; 0 or a negative errno. */
-#define GY_SIZED_TABLE(NAME, TABLE, BYTES, LOG)                                      \
-	({                                                                           \
-		const void *found = NULL;                                            \
-		int found_r = gy_sized_table(*(TABLE), (BYTES), sizeof(struct NAME), \
-					     "struct " #NAME, (LOG), &found);        \
-                                                                                     \
-		if (found_r == 0) {                                                  \
-			*(TABLE) = (const struct NAME *)found;                       \
-		}                                                                    \
-		found_r;                                                             \
+#define GY_SIZED_TABLE(NAME, TABLE, BYTES, LOG)                                          \
+	({                                                                               \
+		const void *found = *(TABLE);                                            \
+		int found_r = 0;                                                         \
+                                                                                         \
+		if (gy_unlikely((BYTES) != sizeof(struct NAME))) {                       \
+			found_r = gy_sized_table(*(TABLE), (BYTES), sizeof(struct NAME), \
+						 "struct " #NAME, (LOG), &found);        \
+		}                                                                        \
+		if (found_r == 0) {                                                      \
+			*(TABLE) = (const struct NAME *)found;                           \
+		}                                                                        \
+		found_r;                                                                 \
 	})
 
 /* For a structure that stands inside of others and has a member @reserved. */

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "base/sized.h"
+
 int gy_bounds_check(const struct gy_bound *bounds, size_t count, const struct gy_log *log)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -29,4 +31,12 @@ int gy_options_refuse(const char *purpose, const char *wrong, const struct gy_lo
 		gy_log(log, GYRE_LOG_ERROR, "cannot %s: %s", purpose, wrong);
 	}
 	return -EINVAL;
+}
+
+int gy_options_check_reserved(const struct gyre_channel_options *channel,
+			      const struct gyre_spawn_options *place, const struct gy_log *log)
+{
+	int r = GY_SIZED_RESERVED(gyre_channel_options, channel, log);
+
+	return r < 0 ? r : GY_SIZED_RESERVED(gyre_spawn_options, place, log);
 }

@@ -7,6 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <gyre/actor.h>
+#include <gyre/channel.h>
+
 #include "base/log.h"
 
 struct gy_bound {
@@ -20,5 +23,10 @@ int gy_bounds_check(const struct gy_bound *bounds, size_t count, const struct gy
 
 /* -EINVAL; what is wrong with the options for @purpose is a line in @log, unless that is NULL. */
 int gy_options_refuse(const char *purpose, const char *wrong, const struct gy_log *log);
+
+/* The reserved members of structures that stand in the options of sockets: 0, or -EINVAL and a line
+ * in @log. */
+int gy_options_check_reserved(const struct gyre_channel_options *channel,
+			      const struct gyre_spawn_options *place, const struct gy_log *log);
 
 #endif

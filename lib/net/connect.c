@@ -9,6 +9,7 @@
 #include "actor/log_of.h"
 #include "actor/stack.h"
 #include "base/sized.h"
+#include "net/bounds.h"
 #include "net/dial.h"
 #include "net/pending_open.h"
 #include "net/stream.h"
@@ -189,10 +190,7 @@ int gyre_connect_sized(struct gyre_stack *stack, const struct gyre_connect_optio
 			      gy_log_of_stack(stack));
 
 	if (r == 0) {
-		r = GY_SIZED_RESERVED(gyre_channel_options, &whole.channel, gy_log_of_stack(stack));
-	}
-	if (r == 0) {
-		r = GY_SIZED_RESERVED(gyre_spawn_options, &whole.place, gy_log_of_stack(stack));
+		r = gy_options_check_reserved(&whole.channel, &whole.place, gy_log_of_stack(stack));
 	}
 	return r < 0 ? r : connect_from(stack, options == NULL ? NULL : &whole, ret_socket);
 }
@@ -255,11 +253,8 @@ int gyre_system_connect_sized(struct gyre_system *system,
 			      gy_log_of_system(system));
 
 	if (r == 0) {
-		r = GY_SIZED_RESERVED(gyre_channel_options, &whole.channel,
-				      gy_log_of_system(system));
-	}
-	if (r == 0) {
-		r = GY_SIZED_RESERVED(gyre_spawn_options, &whole.place, gy_log_of_system(system));
+		r = gy_options_check_reserved(&whole.channel, &whole.place,
+					      gy_log_of_system(system));
 	}
 	return r < 0 ? r
 		     : connect_from_outside(system, options == NULL ? NULL : &whole, ret_socket);

@@ -15,6 +15,7 @@
 #include "buffer/socket_address.h"
 #include "channel/endpoint.h"
 #include "channel/water_marks.h"
+#include "net/bounds.h"
 #include "net/datagram.h"
 #include "net/fd_passing.h"
 #include "net/inherit.h"
@@ -390,11 +391,8 @@ int gyre_system_datagram_open_sized(struct gyre_system *system,
 			      gy_log_of_system(system));
 
 	if (r == 0) {
-		r = GY_SIZED_RESERVED(gyre_channel_options, &whole.channel,
-				      gy_log_of_system(system));
-	}
-	if (r == 0) {
-		r = GY_SIZED_RESERVED(gyre_spawn_options, &whole.place, gy_log_of_system(system));
+		r = gy_options_check_reserved(&whole.channel, &whole.place,
+					      gy_log_of_system(system));
 	}
 	return r < 0 ? r : open_from_outside(system, options == NULL ? NULL : &whole, ret_actor);
 }
@@ -490,10 +488,7 @@ int gyre_datagram_open_sized(struct gyre_stack *stack, const struct gyre_datagra
 			      gy_log_of_stack(stack));
 
 	if (r == 0) {
-		r = GY_SIZED_RESERVED(gyre_channel_options, &whole.channel, gy_log_of_stack(stack));
-	}
-	if (r == 0) {
-		r = GY_SIZED_RESERVED(gyre_spawn_options, &whole.place, gy_log_of_stack(stack));
+		r = gy_options_check_reserved(&whole.channel, &whole.place, gy_log_of_stack(stack));
 	}
 	return r < 0 ? r : open_from(stack, options == NULL ? NULL : &whole, ret_actor);
 }
