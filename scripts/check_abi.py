@@ -3,7 +3,7 @@
 
 usage: check_abi.py [ROOT] [--keep]
 
-lib/system/frozen.c lists every structure of include/gyre, with its size and where each member stands;
+lib/system/layouts.c lists every structure of include/gyre, with its size and where each member stands;
 lib/gyre.inline every inline function and macro with parameters, with a digest of its text. The compiler
 holds the headers to the numbers; this check holds the lists to the headers:
 
@@ -29,7 +29,7 @@ import tempfile
 import check_docs
 import csource
 
-LIST = os.path.join("lib", "system", "frozen.c")
+LIST = os.path.join("lib", "system", "layouts.c")
 INLINES = os.path.join("lib", "gyre.inline")
 VERSION = os.path.join("include", "gyre", "version.h")
 HEADERS = os.path.join("include", "gyre")

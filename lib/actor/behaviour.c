@@ -9,7 +9,7 @@
 #include "actor/class_sized.h"
 #include "actor/house_extra.h"
 #include "actor/log_of.h"
-#include "actor/stack.h"
+#include "actor/stack/stack.h"
 
 struct gy_nested {
 	uint32_t count;

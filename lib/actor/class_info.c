@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "actor/class_log.h"
-#include "actor/stack.h"
+#include "actor/stack/stack.h"
 #include "base/memory.h"
 
 static void read_class(struct gy_class_info *info)

@@ -15,18 +15,18 @@
 
 #include "actor/behaviour.h"
 #include "actor/dispatch.h"
-#include "actor/graceful_stop.h"
 #include "actor/house_extra.h"
-#include "actor/lifecycle.h"
+#include "actor/life/graceful_stop.h"
+#include "actor/life/lifecycle.h"
+#include "actor/life/node_loss.h"
+#include "actor/life/receive_timeout.h"
+#include "actor/life/restart.h"
+#include "actor/life/watch.h"
+#include "actor/mail/send.h"
 #include "actor/memory_retry.h"
 #include "actor/misuse.h"
-#include "actor/node_loss.h"
-#include "actor/receive_timeout.h"
-#include "actor/restart.h"
-#include "actor/send.h"
-#include "actor/stack.h"
+#include "actor/stack/stack.h"
 #include "actor/timer.h"
-#include "actor/watch.h"
 
 /* Lanes whose mail counts as activity for a receive time-out. */
 enum { ACTIVITY = (1U << GY_LANE_EVENT) - 1 };

@@ -5,10 +5,10 @@
 
 #include "actor/class_log.h"
 #include "actor/dispatch.h"
-#include "actor/lifecycle.h"
+#include "actor/life/lifecycle.h"
+#include "actor/mail/send.h"
 #include "actor/memory_retry.h"
-#include "actor/send.h"
-#include "actor/stack.h"
+#include "actor/stack/stack.h"
 #include "actor/steal_actor.h"
 #include "base/assert.h"
 #include "base/tally.h"

@@ -15,7 +15,7 @@
 
 #include "actor/class_info.h"
 #include "actor/house.h"
-#include "actor/mail.h"
+#include "actor/mail/mail.h"
 #include "actor/slots.h"
 #include "actor/upper_ops.h"
 #include "base/atomic.h"

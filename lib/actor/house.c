@@ -9,8 +9,8 @@
 #include "actor/class_info.h"
 #include "actor/home.h"
 #include "actor/house_extra.h"
-#include "actor/stack.h"
-#include "actor/watch.h"
+#include "actor/life/watch.h"
+#include "actor/stack/stack.h"
 
 /* ---- reasons ---- */
 

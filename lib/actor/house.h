@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "actor/mail.h"
+#include "actor/mail/mail.h"
 #include "base/assert.h"
 #include "base/list.h"
 #include "base/table.h"

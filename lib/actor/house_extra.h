@@ -6,7 +6,7 @@
 #define GY_ACTOR_HOUSE_EXTRA_H
 
 #include "actor/house.h"
-#include "actor/stash.h"
+#include "actor/mail/stash.h"
 #include "base/table.h"
 
 struct gy_children;

@@ -5,7 +5,7 @@
 #define GY_ACTOR_LOG_OF_H
 
 #include "actor/home.h"
-#include "actor/stack.h"
+#include "actor/stack/stack.h"
 
 static inline const struct gy_log *gy_log_of_stack(struct gyre_stack *stack)
 {

@@ -5,7 +5,7 @@
  * checks the marks of mailboxes.
  */
 #include "actor/memory_retry.h"
-#include "actor/mailbox.h"
+#include "actor/mail/mailbox.h"
 
 static const uint64_t pause_ns = GYRE_MILLISECONDS(1);
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "actor/class_log.h"
-#include "actor/stack.h"
+#include "actor/stack/stack.h"
 
 enum { TEXT_BYTES = 384, LOCALS_BYTES = 256 * 1024 };
 

@@ -11,8 +11,8 @@
 
 #include "actor/house_extra.h"
 #include "actor/log_of.h"
-#include "actor/mailbox.h"
-#include "actor/stack.h"
+#include "actor/mail/mailbox.h"
+#include "actor/stack/stack.h"
 #include "actor/timer.h"
 #include "base/sized.h"
 

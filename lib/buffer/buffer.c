@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "actor/stack.h"
+#include "actor/stack/stack.h"
 
 /* ---- life ---- */
 

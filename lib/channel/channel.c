@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <sys/socket.h>
 
-#include "actor/stack.h"
+#include "actor/stack/stack.h"
 #include "channel/output.h"
 #include "channel/water_marks.h"
 #include "channel/zero_copy.h"

@@ -11,8 +11,8 @@
 #include <errno.h>
 
 #include "actor/class_log.h"
-#include "actor/send.h"
-#include "actor/stack.h"
+#include "actor/mail/send.h"
+#include "actor/stack/stack.h"
 #include "base/memory.h"
 #include "channel/channel.h"
 

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-#include "actor/stack.h"
+#include "actor/stack/stack.h"
 #include "channel/channel.h"
 #include "channel/input.h"
 #include "channel/output.h"

@@ -6,9 +6,9 @@
 #include <errno.h>
 
 #include "actor/house_extra.h"
-#include "actor/lifecycle.h"
-#include "actor/mailbox.h"
-#include "actor/stack.h"
+#include "actor/life/lifecycle.h"
+#include "actor/mail/mailbox.h"
+#include "actor/stack/stack.h"
 #include "channel/channel.h"
 
 /* A run of the endpoints that are ready now; those that become ready meanwhile have the next one.

@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "actor/stack.h"
+#include "actor/stack/stack.h"
 #include "base/sized.h"
 #include "buffer/buffer.h"
 #include "channel/channel.h"

@@ -18,8 +18,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "actor/send.h"
-#include "actor/stack.h"
+#include "actor/mail/send.h"
+#include "actor/stack/stack.h"
 #include "base/memory.h"
 #include "channel/channel.h"
 #include "channel/output.h"

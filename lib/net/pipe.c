@@ -10,10 +10,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "actor/lifecycle.h"
+#include "actor/life/lifecycle.h"
 #include "actor/log_of.h"
-#include "actor/mailbox.h"
-#include "actor/stack.h"
+#include "actor/mail/mailbox.h"
+#include "actor/stack/stack.h"
 #include "base/sized.h"
 #include "channel/channel.h"
 #include "channel/file/pipe.h"

@@ -13,7 +13,7 @@
 #include "base/log_limit.h"
 #include "remote/id_table.h"
 #include "remote/membership.h"
-#include "remote/peer_state.h"
+#include "remote/peer/peer_state.h"
 #include "remote/secret.h"
 #include "remote/types.h"
 

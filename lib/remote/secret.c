@@ -25,7 +25,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "remote/link.h"
+#include "remote/link/link.h"
 #include "remote/node.h"
 #include "remote/wire.h"
 

@@ -7,7 +7,7 @@
 
 #include <gyre/node.h>
 
-#include "actor/mail.h"
+#include "actor/mail/mail.h"
 #include "base/memory.h"
 
 enum { IDS_OF_USERS = 0x100 };

@@ -39,7 +39,7 @@
 #include <gyre/encode.h>
 #include <gyre/node.h>
 
-#include "actor/mail.h"
+#include "actor/mail/mail.h"
 
 enum gy_wire_kind {
 	GY_WIRE_HELLO = 1,

@@ -18,11 +18,11 @@
 #include <unistd.h>
 
 #include "actor/steal_actor.h"
-#include "system/foreign_ask.h"
-#include "system/offload.h"
+#include "system/handover/handover.h"
+#include "system/outside/foreign_ask.h"
+#include "system/outside/offload.h"
 #include "system/process.h"
 #include "system/resize.h"
-#include "system/succession.h"
 #include "system/supervisor.h"
 #include "system/system.h"
 #include "system/threads.h"

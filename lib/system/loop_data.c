@@ -7,7 +7,7 @@
 #include <string.h>
 #include <urcu/urcu-qsbr.h>
 
-#include "actor/stack.h"
+#include "actor/stack/stack.h"
 #include "system/system.h"
 #include "system/threads.h"
 

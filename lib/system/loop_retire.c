@@ -11,10 +11,10 @@
  */
 #include "system/loop_retire.h"
 
-#include "actor/children.h"
-#include "actor/graceful_stop.h"
+#include "actor/life/children.h"
+#include "actor/life/graceful_stop.h"
 #include "actor/steal_actor.h"
-#include "system/foreign_ask.h"
+#include "system/outside/foreign_ask.h"
 #include "system/process.h"
 #include "system/resize.h"
 #include "system/system.h"

@@ -16,7 +16,7 @@
 #include <gyre/watch.h>
 
 #include "actor/class_sized.h"
-#include "actor/stack.h"
+#include "actor/stack/stack.h"
 #include "system/system.h"
 
 enum { STATUS_NONE = -1, STATUS_MAX = 255 };

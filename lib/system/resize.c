@@ -19,19 +19,19 @@
 #include <errno.h>
 #include <string.h>
 
-#include "net/listener.h"
-#include "system/cpus.h"
-#include "system/directory.h"
+#include "net/listen/listener.h"
+#include "system/directory/directory.h"
+#include "system/directory/groups.h"
 #include "system/drain.h"
-#include "system/foreign_ask.h"
-#include "system/groups.h"
 #include "system/loop_retire.h"
+#include "system/machine/cpus.h"
+#include "system/machine/topology.h"
+#include "system/observe/watchdog.h"
+#include "system/outside/foreign_ask.h"
 #include "system/process.h"
 #include "system/rcu.h"
 #include "system/system.h"
 #include "system/threads.h"
-#include "system/topology.h"
-#include "system/watchdog.h"
 
 /* ---- life ---- */
 

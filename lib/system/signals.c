@@ -22,9 +22,9 @@
 #include <gyre/actor.h>
 #include <gyre/watch.h>
 
-#include "actor/lifecycle.h"
-#include "actor/send.h"
-#include "actor/stack.h"
+#include "actor/life/lifecycle.h"
+#include "actor/mail/send.h"
+#include "actor/stack/stack.h"
 #include "channel/endpoint.h"
 #include "system/system.h"
 #include "system/threads.h"

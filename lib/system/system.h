@@ -11,7 +11,7 @@
 
 #include "actor/home.h"
 #include "net/net_state.h"
-#include "system/memory_guard.h"
+#include "system/machine/memory_guard.h"
 #include "system/resize.h"
 
 struct gy_cpu_place;

@@ -13,20 +13,20 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "actor/lifecycle.h"
+#include "actor/life/lifecycle.h"
 #include "base/thread.h"
 #include "system/drain.h"
-#include "system/foreign_ask.h"
 #include "system/loop_data.h"
 #include "system/loop_retire.h"
-#include "system/offload.h"
-#include "system/outside.h"
+#include "system/observe/watchdog.h"
+#include "system/outside/foreign_ask.h"
+#include "system/outside/offload.h"
+#include "system/outside/outside.h"
 #include "system/process.h"
 #include "system/resize.h"
 #include "system/signals.h"
 #include "system/supervisor.h"
 #include "system/system.h"
-#include "system/watchdog.h"
 
 /* Tells the starter how entering went. */
 static void entered(struct gy_worker *worker, int r)

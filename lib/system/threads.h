@@ -11,7 +11,7 @@
 
 #include "actor/home.h"
 #include "system/loop_retire.h"
-#include "system/memory_guard.h"
+#include "system/machine/memory_guard.h"
 #include "system/resize.h"
 
 struct gyre_system;

@@ -51,6 +51,18 @@ class Layers(planted.PlantedTest):
         self.plant("lib/channel/codec/line.c", planted.IDEA + '#include "channel/tls/tls.h"\n')
         self.assert_caught("lib/channel/codec/line.c:4:", "room channel/codec must not know")
 
+    def test_catches_a_room_that_knows_another_where_they_are_apart(self):
+        self.plant("lib/system/observe/stall.c", planted.IDEA + '#include "system/machine/cpus.h"\n')
+        self.assert_caught("lib/system/observe/stall.c:4:", "room system/observe must not know")
+
+    def test_lets_a_core_use_rooms_that_are_apart(self):
+        self.plant("lib/system/system.c", planted.IDEA + '#include "system/machine/cpus.h"\n')
+        self.assert_content()
+
+    def test_lets_open_rooms_know_each_other(self):
+        self.plant("lib/actor/mail/send.c", planted.IDEA + '#include "actor/stack/stack.h"\n')
+        self.assert_content()
+
     def test_catches_another_room_in_a_file_with_an_exception(self):
         self.plant("lib/channel/events.c", planted.IDEA + '#include "channel/file/region.h"\n'
                    '#include "channel/tls/tls.h"\n')

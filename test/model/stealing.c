@@ -6,10 +6,10 @@
  * race, in the memory of the house itself.
  */
 #include "actor/home.h"
-#include "actor/lifecycle.h"
-#include "actor/mail.h"
-#include "actor/send.h"
-#include "actor/stack.h"
+#include "actor/life/lifecycle.h"
+#include "actor/mail/mail.h"
+#include "actor/mail/send.h"
+#include "actor/stack/stack.h"
 #include "base/memory.h"
 #include "rig.h"
 

@@ -9,8 +9,8 @@
 
 #include <gyre/node.h>
 
-#include "remote/link.h"
-#include "remote/links.h"
+#include "remote/link/link.h"
+#include "remote/link/links.h"
 #include "remote/node.h"
 #include "stress.h"
 #include "system/system.h"

@@ -5,7 +5,7 @@
  * nothing, which the linger time bounds as it does for a stream.
  */
 #include "channel/datagram/datagram.h"
-#include "actor/stack.h"
+#include "actor/stack/stack.h"
 #include "channel/input.h"
 
 #include <errno.h>

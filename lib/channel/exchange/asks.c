@@ -15,8 +15,8 @@
  */
 #include <errno.h>
 
-#include "actor/send.h"
-#include "actor/stack.h"
+#include "actor/mail/send.h"
+#include "actor/stack/stack.h"
 #include "channel/exchange/exchange.h"
 
 enum { MAX_DEFAULT = 1, PENDING_MAX_DEFAULT = 1024, LATE_MAX = 1024 };

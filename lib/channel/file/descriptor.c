@@ -12,9 +12,9 @@
 #include <gyre/descriptor.h>
 
 #include "actor/house_extra.h"
-#include "actor/mailbox.h"
-#include "actor/send.h"
-#include "actor/stack.h"
+#include "actor/mail/mailbox.h"
+#include "actor/mail/send.h"
+#include "actor/stack/stack.h"
 #include "channel/file/file.h"
 
 enum { EVENTS = POLLIN | POLLOUT | POLLPRI | POLLRDHUP };

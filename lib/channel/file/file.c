@@ -18,8 +18,8 @@
 
 #include <gyre/descriptor.h>
 
-#include "actor/mail_pool.h"
-#include "actor/mailbox.h"
+#include "actor/mail/mail_pool.h"
+#include "actor/mail/mailbox.h"
 #include "buffer/buffer.h"
 #include "channel/output.h"
 #include "ring/kernel.h"

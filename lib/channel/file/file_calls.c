@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "actor/log_of.h"
-#include "actor/stack.h"
+#include "actor/stack/stack.h"
 #include "base/sized.h"
 #include "buffer/buffer.h"
 #include "channel/file/file.h"

@@ -4,8 +4,8 @@
 #include "actor/house.h"
 
 #include "actor/home.h"
-#include "actor/mailbox.h"
-#include "actor/stack.h"
+#include "actor/mail/mailbox.h"
+#include "actor/stack/stack.h"
 #include "walkers.h"
 
 static const struct gyre_type type = { .name = "message", .id = 0x1000 };

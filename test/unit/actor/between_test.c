@@ -2,8 +2,8 @@
  * Orders that find an actor between two states: its address is known but the order to spawn it has
  * not come, or it stops but its children have not ended.
  */
-#include "actor/lifecycle.h"
-#include "actor/mailbox.h"
+#include "actor/life/lifecycle.h"
+#include "actor/mail/mailbox.h"
 #include "model.h"
 
 #include <gyre/watch.h>

@@ -1,7 +1,7 @@
 /*
  * Deadlines: an ask may be dropped late, never early, however far a clock lies behind.
  */
-#include "actor/mail.h"
+#include "actor/mail/mail.h"
 #include "fixture.h"
 #include "lagging.h"
 

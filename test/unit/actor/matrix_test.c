@@ -3,8 +3,8 @@
  * strategy; and what the actor, its mailbox, its timers, its watcher and the system then do. Each
  * cell is a life of its own in a model.
  */
-#include "actor/lifecycle.h"
-#include "actor/mailbox.h"
+#include "actor/life/lifecycle.h"
+#include "actor/mail/mailbox.h"
 #include "model.h"
 
 #include <stdio.h>

@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 
-#include "actor/lifecycle.h"
-#include "actor/send.h"
+#include "actor/life/lifecycle.h"
+#include "actor/mail/send.h"
 #include "base/memory.h"
 
 enum { TURNS_MAX = 1000000, QUIET_TURNS = 3 };

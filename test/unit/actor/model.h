@@ -12,7 +12,7 @@
 
 #include <errno.h>
 
-#include "actor/stack.h"
+#include "actor/stack/stack.h"
 
 enum { MODEL_LOOPS_MAX = 2, MODEL_LINE_BYTES = 256 };
 

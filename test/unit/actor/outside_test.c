@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "actor/mail.h"
+#include "actor/mail/mail.h"
 #include "base/atomic.h"
 #include "loop/loop.h"
 #include "system/drain.h"

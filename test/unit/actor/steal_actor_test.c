@@ -10,7 +10,7 @@
 
 #include "fixture.h"
 
-#include "actor/stack.h"
+#include "actor/stack/stack.h"
 #include "actor/steal_actor.h"
 #include "base/atomic.h"
 

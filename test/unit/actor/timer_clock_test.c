@@ -2,7 +2,7 @@
  * Timers of actors on a virtual clock: periods that do not drift, delays of years, and that what
  * was replaced or stopped never speaks, to the tick.
  */
-#include "actor/mailbox.h"
+#include "actor/mail/mailbox.h"
 #include "model.h"
 
 enum { KEY = 7, PERIODS = 10000, TIMERS = 100 };

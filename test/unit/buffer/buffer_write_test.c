@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../channel/rig.h"
-#include "actor/stack.h"
+#include "actor/stack/stack.h"
 
 TestSuite(buffer_write, .timeout = 60);
 

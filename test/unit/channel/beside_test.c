@@ -7,8 +7,8 @@
 #include <criterion/criterion.h>
 #include <unistd.h>
 
-#include "actor/lifecycle.h"
-#include "actor/stack.h"
+#include "actor/life/lifecycle.h"
+#include "actor/stack/stack.h"
 
 struct beat {
 	uint64_t count;

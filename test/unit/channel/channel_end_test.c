@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "actor/send.h"
+#include "actor/mail/send.h"
 #include "rig.h"
 
 TestSuite(channel_end, .timeout = 60);

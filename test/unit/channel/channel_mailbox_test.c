@@ -8,9 +8,9 @@
 #include <gyre/move.h>
 #include <gyre/watch.h>
 
-#include "actor/lifecycle.h"
-#include "actor/mailbox.h"
-#include "actor/stack.h"
+#include "actor/life/lifecycle.h"
+#include "actor/mail/mailbox.h"
+#include "actor/stack/stack.h"
 #include "channel/exchange/exchange.h"
 #include "rig.h"
 

@@ -11,9 +11,9 @@
 #include <gyre/timer.h>
 #include <gyre/watch.h>
 
-#include "actor/lifecycle.h"
-#include "actor/mailbox.h"
-#include "actor/stack.h"
+#include "actor/life/lifecycle.h"
+#include "actor/mail/mailbox.h"
+#include "actor/stack/stack.h"
 
 static const struct gyre_class child_class = { .name = "child" };
 

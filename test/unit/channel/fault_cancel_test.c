@@ -10,10 +10,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "actor/stack.h"
+#include "actor/stack/stack.h"
 #include "channel/file/file.h"
 
-#include "actor/send.h"
+#include "actor/mail/send.h"
 #include "fault_rig.h"
 
 TestSuite(cancelled, .timeout = 60);

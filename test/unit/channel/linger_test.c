@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "actor/send.h"
+#include "actor/mail/send.h"
 #include "echo.h"
 #include "rig.h"
 

@@ -12,9 +12,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "actor/lifecycle.h"
-#include "actor/mailbox.h"
-#include "actor/stack.h"
+#include "actor/life/lifecycle.h"
+#include "actor/mail/mailbox.h"
+#include "actor/stack/stack.h"
 #include "base/memory.h"
 #include "channel/datagram/datagram.h"
 #include "echo.h"

@@ -5,8 +5,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "actor/lifecycle.h"
-#include "actor/stack.h"
+#include "actor/life/lifecycle.h"
+#include "actor/stack/stack.h"
 #include "rig.h"
 
 TestSuite(write_promise, .timeout = 60);

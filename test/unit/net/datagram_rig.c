@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "actor/stack.h"
+#include "actor/stack/stack.h"
 
 struct rig datagram_rig;
 struct datagrams datagrams;

@@ -10,7 +10,7 @@
 #include "buffer/socket_address.h"
 #include "channel/datagram/datagram.h"
 #include "channel/rig.h"
-#include "net/datagram.h"
+#include "net/datagram/datagram.h"
 
 enum { DATAGRAMS_NOTED_MAX = 4096 };
 

@@ -14,10 +14,10 @@
 #include <gyre/timer.h>
 #include <gyre/watch.h>
 
-#include "actor/lifecycle.h"
-#include "actor/node_loss.h"
-#include "actor/send.h"
-#include "actor/stack.h"
+#include "actor/life/lifecycle.h"
+#include "actor/life/node_loss.h"
+#include "actor/mail/send.h"
+#include "actor/stack/stack.h"
 #include "fixture.h"
 #include "net/no_memory_rig.h"
 

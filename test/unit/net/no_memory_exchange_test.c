@@ -9,8 +9,8 @@
 #include <gyre/exchange.h>
 #include <gyre/request.h>
 
-#include "actor/lifecycle.h"
-#include "actor/stack.h"
+#include "actor/life/lifecycle.h"
+#include "actor/stack/stack.h"
 #include "net/no_memory_rig.h"
 
 TestSuite(no_memory_exchange, .timeout = 120);

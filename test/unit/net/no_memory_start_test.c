@@ -18,7 +18,7 @@
 #include "echo.h"
 #include "fixture.h"
 #include "heap.h"
-#include "system/succession.h"
+#include "system/handover/handover.h"
 #include "system/system.h"
 
 TestSuite(no_memory_start, .timeout = 120);

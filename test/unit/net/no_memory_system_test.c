@@ -8,7 +8,7 @@
 #include <gyre/signal.h>
 #include <gyre/system.h>
 
-#include "actor/stack.h"
+#include "actor/stack/stack.h"
 #include "fixture.h"
 #include "heap.h"
 

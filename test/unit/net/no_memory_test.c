@@ -13,10 +13,10 @@
 #include <gyre/connect.h>
 #include <gyre/datagram.h>
 
-#include "actor/stack.h"
+#include "actor/stack/stack.h"
 #include "buffer/socket_address.h"
 #include "echo.h"
-#include "net/dial.h"
+#include "net/connect/dial.h"
 #include "net/no_memory_rig.h"
 
 TestSuite(no_memory, .timeout = 60);

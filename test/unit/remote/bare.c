@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "actor/lifecycle.h"
-#include "actor/send.h"
-#include "actor/stack.h"
+#include "actor/life/lifecycle.h"
+#include "actor/mail/send.h"
+#include "actor/stack/stack.h"
 #include "base/memory.h"
+#include "remote/message/outgoing.h"
+#include "remote/message/route.h"
 #include "remote/node.h"
-#include "remote/outgoing.h"
-#include "remote/route.h"
 
 enum {
 	TURNS = 4,

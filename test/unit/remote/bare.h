@@ -8,7 +8,7 @@
 #define TEST_UNIT_REMOTE_BARE_H
 
 #include "../channel/codec/codec_rig.h"
-#include "remote/link.h"
+#include "remote/link/link.h"
 #include "remote/wire.h"
 
 enum { BARE_NODE = 1, BARE_PEER = 7 };

@@ -11,12 +11,12 @@
 #include <gyre/watch.h>
 
 #include "../heap.h"
-#include "actor/lifecycle.h"
-#include "actor/send.h"
-#include "actor/stack.h"
-#include "actor/watch.h"
+#include "actor/life/lifecycle.h"
+#include "actor/life/watch.h"
+#include "actor/mail/send.h"
+#include "actor/stack/stack.h"
 #include "bare.h"
-#include "remote/peer_state.h"
+#include "remote/peer/peer_state.h"
 #include "remote/types.h"
 
 TestSuite(remote_no_memory, .timeout = 120);

@@ -9,10 +9,10 @@
 #include <gyre/watch.h>
 
 #include "actor/house_extra.h"
-#include "actor/lifecycle.h"
-#include "actor/send.h"
-#include "actor/stack.h"
-#include "actor/watch.h"
+#include "actor/life/lifecycle.h"
+#include "actor/life/watch.h"
+#include "actor/mail/send.h"
+#include "actor/stack/stack.h"
 #include "bare.h"
 
 enum { THERE_SLOT = 5, THERE_COOKIE = 6, THERE_LIFE = 1000, NOTICES = 3 };

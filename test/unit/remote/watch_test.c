@@ -8,7 +8,7 @@
 #include <gyre/outside.h>
 #include <gyre/watch.h>
 
-#include "actor/watch.h"
+#include "actor/life/watch.h"
 #include "base/atomic.h"
 #include "pair.h"
 #include "remote/stranger.h"

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "actor/stack.h"
+#include "actor/stack/stack.h"
 #include "resize_rig.h"
 
 TestSuite(resize_asks, .timeout = 60);

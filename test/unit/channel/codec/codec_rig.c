@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "actor/class_log.h"
-#include "actor/stack.h"
+#include "actor/stack/stack.h"
 
 enum { TICK_NS = 1000000 };
 

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "actor/lifecycle.h"
+#include "actor/life/lifecycle.h"
 #include "channel/file/region.h"
 
 enum { PIECE_BYTES = 5000, HEAD_BYTES = 16 };

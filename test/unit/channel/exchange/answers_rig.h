@@ -11,7 +11,7 @@
 
 #include "../rig.h"
 #include "../tls/tls_rig.h"
-#include "actor/stack.h"
+#include "actor/stack/stack.h"
 
 enum { ANSWERS_MAX = 1000, ANSWER_BYTES_MAX = 4 << 20, ANSWERS_GATES = 8 };
 

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "actor/mailbox.h"
+#include "actor/mail/mailbox.h"
 #include "exchange_rig.h"
 
 TestSuite(exchange_request, .timeout = 60);

@@ -1,5 +1,5 @@
 #include "exchange_rig.h"
-#include "actor/lifecycle.h"
+#include "actor/life/lifecycle.h"
 #include "channel/channel_mailbox.h"
 #include "channel/exchange/exchange.h"
 

@@ -10,7 +10,7 @@
 #include <gyre/request.h>
 
 #include "../rig.h"
-#include "actor/stack.h"
+#include "actor/stack/stack.h"
 
 enum { GATES = 64, BEGUN_MAX = 4096, ASKED_MAX = 4096 };
 

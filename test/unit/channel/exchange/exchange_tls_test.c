@@ -9,8 +9,8 @@
 
 #include "../rig.h"
 #include "../tls/tls_rig.h"
-#include "actor/lifecycle.h"
-#include "actor/stack.h"
+#include "actor/life/lifecycle.h"
+#include "actor/stack/stack.h"
 
 TestSuite(exchange_tls, .timeout = 60);
 

@@ -11,11 +11,11 @@
 #include <gyre/codec.h>
 #include <gyre/idle.h>
 
-#include "actor/stack.h"
+#include "actor/stack/stack.h"
 #include "channel/file/file.h"
 
 #include "../rig.h"
-#include "actor/mailbox.h"
+#include "actor/mail/mailbox.h"
 
 TestSuite(send_file, .timeout = 60);
 

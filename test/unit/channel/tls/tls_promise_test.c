@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "../rig.h"
-#include "actor/lifecycle.h"
-#include "actor/stack.h"
+#include "actor/life/lifecycle.h"
+#include "actor/stack/stack.h"
 #include "tls_rig.h"
 
 #include <gyre/tls.h>

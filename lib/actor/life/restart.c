@@ -1,0 +1,235 @@
+/*
+ * Failures and restarts, by the strategy of the class. A restart happens in the same house:
+ * address, state memory and mailboxes stay, timers stop, the behaviour is the class's again, and
+ * the three hooks run. A restart happens between two messages; while it is delayed, the mailbox is
+ * closed. A hook may wait for answers; only those come in until it has ended.
+ */
+#include "actor/life/restart.h"
+#include "actor/behaviour.h"
+#include "actor/class_log.h"
+#include "actor/house_extra.h"
+#include "actor/life/receive_timeout.h"
+#include "actor/mail/mailbox.h"
+#include "actor/stack/stack.h"
+#include "actor/timer.h"
+
+enum { DOUBLINGS_MAX = 6 };
+
+static const uint64_t window_default_ns = GYRE_SECONDS(60);
+
+struct gy_restart {
+	struct gy_timer timer; /* of a delayed restart */
+	struct gy_house *house;
+	uint64_t window_start_ns;
+	uint32_t count;		/* in the window */
+	uint32_t hook;		/* that is next */
+	struct gy_stack *stack; /* of the one that waits */
+	bool due;
+};
+
+static void delay_is_over(struct gy_timer *timer)
+{
+	struct gy_restart *restart = gy_container_of(timer, struct gy_restart, timer);
+
+	restart->due = true;
+	/* The run handles no mail: the restart comes at its end. */
+	if (restart->house->status == GY_HOUSE_WAITING) {
+		gy_house_ready(restart->house);
+	}
+}
+
+static struct gy_restart *restart_of(struct gy_house *house)
+{
+	struct gy_house_extra *extra = gy_house_extra_get(house);
+	struct gy_restart *restart = extra == NULL ? NULL : extra->restart;
+
+	if (extra != NULL && restart == NULL) {
+		restart = (struct gy_restart *)gy_sizes_new(&house->home->parts, sizeof(*restart));
+		if (restart == NULL) {
+			return NULL;
+		}
+		*restart = (struct gy_restart){ .house = house };
+		gy_timer_init(&restart->timer, delay_is_over);
+		extra->restart = restart;
+	}
+	return restart;
+}
+
+void gy_restart_fini(struct gy_house *house)
+{
+	struct gy_restart *restart = house->extra == NULL ? NULL : house->extra->restart;
+
+	if (restart != NULL) {
+		gy_timer_stop(&house->home->loop.wheel, &restart->timer);
+		gy_sizes_delete(&house->home->parts, restart, sizeof(*restart));
+		house->extra->restart = NULL;
+	}
+}
+
+/* Whether one more restart is within the limits. */
+static bool count(struct gy_restart *restart, const struct gyre_class *class, uint64_t now_ns)
+{
+	uint64_t window_ns =
+		class->restart_window_ns == 0 ? window_default_ns : class->restart_window_ns;
+
+	if (restart->count == 0 || now_ns - restart->window_start_ns > window_ns) {
+		restart->window_start_ns = now_ns;
+		restart->count = 0;
+	}
+	restart->count++;
+	return class->restarts_max == 0 || restart->count <= class->restarts_max;
+}
+
+/* Doubled by each restart in the window but the first. */
+static uint64_t delay_of(const struct gyre_class *class, uint32_t count)
+{
+	uint32_t doublings = count - 1 < DOUBLINGS_MAX ? count - 1 : DOUBLINGS_MAX;
+
+	return class->restart_delay_ns > UINT64_MAX >> doublings
+		       ? UINT64_MAX
+		       : class->restart_delay_ns << doublings;
+}
+
+static void order_restart(struct gy_house *house, int error)
+{
+	const struct gyre_class *class = house->class_info->class;
+	struct gy_loop *loop = &house->home->loop;
+	struct gy_restart *restart = restart_of(house);
+
+	if (restart == NULL || gy_house_is_stopped(house)) {
+		gy_house_close(house, error);
+		return;
+	}
+	if (restart->due || restart->stack != NULL || gy_timer_is_started(&restart->timer)) {
+		return; /* one restart mends all that failed before it */
+	}
+	if (!count(restart, class, gy_clock_ns(&loop->clock))) {
+		gy_class_warn(house->home, house->class_info,
+			      "stopped, since it failed more than %u times", class->restarts_max);
+		gy_house_close(house, error);
+		return;
+	}
+	gy_house_add_reason(house, GY_CLOSED_BY_RESTART);
+	if (class->restart_delay_ns == 0) {
+		restart->due = true;
+		return;
+	}
+	gy_timer_start(&loop->wheel, &restart->timer, delay_of(class, restart->count));
+}
+
+void gy_house_failed(struct gy_house *house, int error)
+{
+	gy_assert(error < 0);
+	switch (house->class_info->class->strategy) {
+	case GYRE_STRATEGY_RESTART:
+		order_restart(house, error);
+		break;
+	case GYRE_STRATEGY_IGNORE:
+		break;
+	case GYRE_STRATEGY_STOP:
+		gy_house_close(house, error);
+		break;
+	case GYRE_STRATEGY_SHUT_DOWN:
+		house->home->options.shut_down(house->home->options.system);
+		break;
+	}
+}
+
+/* A hook that fails stops the actor, as a mount that fails does. Its stack, if it waits. */
+static struct gy_stack *call_hook(struct gy_house *house, gyre_handler_fn hook)
+{
+	struct gy_stack *stack;
+
+	if (hook == NULL || gy_house_is_stopped(house)) {
+		return NULL;
+	}
+	stack = gy_stack_scratch(house->home,
+				 house); /* gy_house_restart() has seen that it is there */
+	house->home->steps++;
+	stack->head.message = NULL;
+	stack->head.type = NULL;
+	stack->mail = NULL;
+	stack->handler = hook;
+	stack->mount = true;
+	stack->dirty = true;
+	gy_stack_call(stack);
+	return stack->suspended ? stack : NULL;
+}
+
+static void begin(struct gy_house *house)
+{
+	gy_timers_stop(house);
+	gy_receive_timeout_stop(house);
+	gy_behaviour_reset(house);
+	(void)gy_house_unstash(house, UINT32_MAX);
+	gy_count(&house->home->counters.restarted, 1);
+}
+
+void gy_house_restart(struct gy_house *house)
+{
+	const struct gyre_class *class = house->class_info->class;
+	const gyre_handler_fn hooks[] = { class->before_restart, class->restart,
+					  class->after_restart };
+	struct gy_restart *restart = house->extra->restart;
+
+	gy_assert(house->status == GY_HOUSE_RUNNING);
+	if (!restart->due || gy_house_is_stopped(house)) {
+		return;
+	}
+	restart->due = false;
+	gy_house_add_reason(house, GY_CLOSED_BY_RESTART);
+	gy_house_remove_reason(house, GY_CLOSED_BY_HOOK); /* of the hook that has ended */
+	if (gy_stack_scratch(house->home, house) == NULL) {
+		/* The restart goes on when there is memory. */
+		gy_timer_start(&house->home->loop.wheel, &restart->timer, GYRE_MILLISECONDS(1));
+		return;
+	}
+	if (restart->hook == 0) {
+		begin(house);
+	}
+	while (restart->hook < gy_countof(hooks)) {
+		restart->stack = call_hook(house, hooks[restart->hook++]);
+		if (restart->stack != NULL) {
+			gy_house_add_reason(house, GY_CLOSED_BY_HOOK);
+			gy_house_remove_reason(house, GY_CLOSED_BY_RESTART);
+			return;
+		}
+	}
+	restart->hook = 0;
+	gy_house_remove_reason(house, GY_CLOSED_BY_RESTART);
+}
+
+bool gy_restart_hook_ended(struct gy_stack *stack)
+{
+	struct gy_house *house = stack->house;
+	struct gy_restart *restart = house->extra == NULL ? NULL : house->extra->restart;
+
+	if (restart == NULL || restart->stack != stack) {
+		return false;
+	}
+	restart->stack = NULL;
+	restart->due = true;
+	return true;
+}
+
+bool gy_restart_is_quiet(const struct gy_house *house)
+{
+	const struct gy_restart *restart = house->extra->restart;
+
+	return restart == NULL ||
+	       (!restart->due && restart->stack == NULL && !gy_timer_is_started(&restart->timer));
+}
+
+void gy_restart_pack(struct gy_house *house, struct gy_wheel *wheel, uint64_t now_ns)
+{
+	if (house->extra->restart != NULL) {
+		gy_timer_pack(wheel, &house->extra->restart->timer, now_ns);
+	}
+}
+
+void gy_restart_unpack(struct gy_house *house, struct gy_wheel *wheel)
+{
+	if (house->extra->restart != NULL) {
+		gy_timer_unpack(wheel, &house->extra->restart->timer);
+	}
+}

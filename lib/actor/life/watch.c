@@ -1,0 +1,473 @@
+/*
+ * Beginning, ending and telling watches.
+ */
+#include <errno.h>
+
+#include <gyre/watch.h>
+
+#include "actor/house_extra.h"
+#include "actor/life/graceful_stop.h"
+#include "actor/life/node_loss.h"
+#include "actor/life/watch.h"
+#include "actor/mail/send.h"
+#include "actor/stack/stack.h"
+
+/* The payload of both records. */
+struct record {
+	struct gy_table_item item;
+	struct gyre_address actor; /* that is watched */
+};
+
+const struct gyre_type gy_type_watch = { .name = "watch",
+					 .id = GY_ID_WATCH,
+					 .bytes = sizeof(struct record) };
+const struct gyre_type gy_type_unwatch = { .name = "unwatch",
+					   .id = GY_ID_UNWATCH,
+					   .bytes = sizeof(struct record) };
+
+_Static_assert(sizeof(struct gyre_terminated) <= sizeof(struct record), "one becomes the other");
+
+/* In the deadline of the watcher's record: the event of the end is on its way. */
+enum { MARK_TOLD = 1 };
+
+static struct record *record_of(struct gyre_mail *mail)
+{
+	return (struct record *)gyre_payload(mail);
+}
+
+static const struct record *record_of_const(const struct gyre_mail *mail)
+{
+	return (const struct record *)(const void *)mail->payload;
+}
+
+static struct gyre_mail *mail_of(struct gy_table_item *item)
+{
+	char *payload = (char *)(void *)gy_container_of(item, struct record, item);
+
+	return (struct gyre_mail *)(void *)(payload - GYRE_MAIL_HEADER_BYTES);
+}
+
+static struct gy_watch *watch_of(struct gy_house *house)
+{
+	struct gy_house_extra *extra = gy_house_extra_get(house);
+
+	if (extra != NULL && extra->watch == NULL) {
+		extra->watch =
+			(struct gy_watch *)gy_sizes_new(&house->home->parts, sizeof(*extra->watch));
+		if (extra->watch != NULL) {
+			*extra->watch = (struct gy_watch){ 0 };
+		}
+	}
+	return extra == NULL ? NULL : extra->watch;
+}
+
+static struct gyre_mail *find(struct gy_house *house, struct gyre_address actor)
+{
+	struct gy_table_item *item = house->extra == NULL || house->extra->watch == NULL
+					     ? NULL
+					     : gy_table_find(&house->extra->watch->watched,
+							     gy_origin_key(gy_origin_of(actor)));
+
+	for (; item != NULL; item = item->next) {
+		struct gyre_mail *mail = mail_of(item);
+
+		if (gy_address_equal(house->home, record_of(mail)->actor, actor)) {
+			return mail;
+		}
+	}
+	return NULL;
+}
+
+static struct gyre_mail *make_record(struct gy_house *house, const struct gyre_type *type,
+				     struct gyre_address actor, uint64_t number)
+{
+	struct gyre_mail *mail = gy_mail_get(house->home, type);
+
+	if (mail != NULL) {
+		mail->node.kind = GY_MAIL_EVENT;
+		mail->ask_id = number;
+		mail->deadline = 0;
+		gy_mail_from(mail, house);
+		record_of(mail)->actor = actor;
+	}
+	return mail;
+}
+
+int gyre_watch(struct gyre_stack *stack, struct gyre_address actor)
+{
+	struct gy_house *house = gy_stack_of(stack)->house;
+	struct gy_home *home = house->home;
+	struct gy_watch *watch = watch_of(house);
+	uint64_t number = gy_home_number(home);
+	struct gyre_mail *mine;
+	struct gyre_mail *theirs;
+
+	if (gyre_address_is_nobody(actor) || actor.loop == GY_GROUP_LOOP ||
+	    gy_address_same(actor, gy_house_address(house))) {
+		return -EINVAL;
+	}
+	if (find(house, actor) != NULL) {
+		return 0;
+	}
+	mine = make_record(house, &gy_type_unwatch, actor, number);
+	theirs = make_record(house, &gy_type_watch, actor, number);
+	if (mine != NULL) {
+		record_of(mine)->item.key = gy_origin_key(gy_origin_of(actor));
+	}
+	if (mine == NULL || theirs == NULL || watch == NULL ||
+	    gy_table_add(&watch->watched, &home->parts, &record_of(mine)->item) < 0) {
+		gyre_mail_destroy(stack, mine);
+		gyre_mail_destroy(stack, theirs);
+		return -ENOMEM;
+	}
+	(void)gy_send_away(home, actor, theirs);
+	return 0;
+}
+
+/* The watcher's own record becomes the order to forget. */
+static void forget(struct gy_home *home, struct gyre_mail *mine)
+{
+	struct gyre_address actor = record_of(mine)->actor;
+
+	(void)gy_send_away(home, actor, mine);
+}
+
+int gyre_unwatch(struct gyre_stack *stack, struct gyre_address actor)
+{
+	struct gy_house *house = gy_stack_of(stack)->house;
+	struct gyre_mail *mine = find(house, actor);
+
+	if (mine == NULL) {
+		return -ENOENT;
+	}
+	gy_table_remove(&house->extra->watch->watched, &house->home->parts, &record_of(mine)->item);
+	forget(house->home, mine);
+	return 0;
+}
+
+bool gy_watch_claim(struct gy_house *house, const struct gyre_mail *mail)
+{
+	const struct gyre_terminated *terminated =
+		(const struct gyre_terminated *)(const void *)mail->payload;
+	struct gyre_mail *mine = find(house, terminated->actor);
+
+	if (mine == NULL || mine->ask_id != mail->ask_id) {
+		return false;
+	}
+	gy_table_remove(&house->extra->watch->watched, &house->home->parts, &record_of(mine)->item);
+	if (mine->deadline == MARK_TOLD && terminated->reason == -EADDRNOTAVAIL) {
+		mine->deadline = 0;
+		forget(house->home, mine); /* the watch has ended, and not what was watched */
+	} else {
+		gy_mail_put(house->home, mine);
+	}
+	return true;
+}
+
+/*
+ * Lanes before @from that hold mail, a bit each. The pass has run these lanes as far as they go, so
+ * the only mail of theirs outside of them is mail that was put first.
+ */
+static uint32_t lanes_before(const struct gy_house *house, enum gy_lane from)
+{
+	const struct gy_home *home = house->home;
+	uint32_t lanes = house->pending;
+
+	for (uint32_t lane = 0; home->front_waits && lane < GY_LANES; lane++) {
+		lanes |= (uint32_t)(home->put_first[lane] != NULL) << lane;
+	}
+	if (gy_graceful_stop_is_closing(house)) {
+		/* Their mail will never be handled. */
+		lanes &= ~(uint32_t)gy_house_lanes_of(GY_CLOSED_BY_POISON);
+	}
+	return lanes & ((1U << from) - 1);
+}
+
+static void count_held(struct gy_house *house, uint32_t held)
+{
+	house->extra->watch->held = held;
+	if (held == 0) {
+		house->passed_over &= (uint8_t)~GY_ENDS_HELD;
+		gy_house_update_plain(house);
+	} else {
+		house->passed_over |= GY_ENDS_HELD;
+		house->plain = false;
+	}
+}
+
+bool gy_watch_hold(struct gy_house *house, struct gyre_mail *mail, enum gy_lane from)
+{
+	const struct gy_watch *watch = house->extra == NULL ? NULL : house->extra->watch;
+	uint32_t lanes = watch == NULL ? 0 : lanes_before(house, from);
+	bool holds = lanes != 0;
+
+	if (watch != NULL && holds != (from < GY_LANE_EVENT)) {
+		gy_assert(holds || watch->held > 0);
+		count_held(house, holds ? watch->held + 1 : watch->held - 1);
+	}
+	if (holds) {
+		gy_house_put(house->home, house, mail, (enum gy_lane)(31 - __builtin_clz(lanes)));
+	}
+	return holds;
+}
+
+static void release_lane(struct gy_house *house, enum gy_lane lane)
+{
+	struct gy_node *last = NULL;
+	struct gy_node *node =
+		house->lanes[lane] == NULL ? NULL : gy_house_take_lane(house, lane, &last);
+
+	while (node != NULL) {
+		struct gy_node *next = node->next;
+		bool is_end = node->kind == GY_MAIL_EVENT;
+
+		if (is_end) {
+			count_held(house, house->extra->watch->held - 1);
+		}
+		gy_house_put(house->home, house, gy_mail_of(node), is_end ? GY_LANE_EVENT : lane);
+		node = next;
+	}
+}
+
+void gy_watch_release(struct gy_house *house)
+{
+	gy_assert(gy_graceful_stop_is_closing(house));
+	release_lane(house, GY_LANE_ASK);
+	release_lane(house, GY_LANE_NOTICE);
+}
+
+/* The record becomes the event. */
+static void tell(struct gy_home *home, struct gyre_mail *theirs, int reason)
+{
+	struct gyre_address watcher = gy_mail_sender(theirs);
+	struct gyre_address actor = record_of(theirs)->actor;
+
+	theirs->type = &gyre_type_gyre_terminated;
+	gy_mail_from_nobody(theirs);
+	*(struct gyre_terminated *)gyre_payload(theirs) =
+		(struct gyre_terminated){ .actor = actor, .reason = reason };
+	(void)gy_send(home, watcher, theirs, GY_LANE_EVENT);
+}
+
+/* Finds the record of the watch that an order is about. Each node gives numbers for itself. */
+static struct gyre_mail *find_watcher(struct gy_house *house, const struct gyre_mail *order)
+{
+	struct gy_table_item *item =
+		house->extra == NULL || house->extra->watch == NULL
+			? NULL
+			: gy_table_find(&house->extra->watch->watchers, order->ask_id);
+
+	for (; item != NULL; item = item->next) {
+		struct gyre_mail *mail = mail_of(item);
+
+		if (item->key == order->ask_id && gy_origin_equal(mail->from, order->from)) {
+			return mail;
+		}
+	}
+	return NULL;
+}
+
+/* Without memory for its record a watch waits: the watcher must hear of the end only at the end. */
+void gy_watch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
+{
+	gy_count(&home->counters.handled, 1);
+	if (house == NULL) {
+		tell(home, mail, -ESRCH);
+	} else if (!gy_watch_retry(house, mail)) {
+		gy_house_put(home, house, mail, GY_LANE_EVENT);
+	}
+}
+
+bool gy_watch_retry(struct gy_house *house, struct gyre_mail *mail)
+{
+	struct gy_home *home = house->home;
+	struct gy_watch *watch = watch_of(house);
+
+	if (find_watcher(house, mail) != NULL) {
+		gy_mail_put(home, mail); /* the watch was renewed */
+		return true;
+	}
+	record_of(mail)->item.key = mail->ask_id;
+	return watch != NULL &&
+	       gy_table_add(&watch->watchers, &home->parts, &record_of(mail)->item) == 0;
+}
+
+void gy_watch_tell_waiting(struct gy_house *house, int reason)
+{
+	struct gy_node *last;
+	struct gy_node *node = house->lanes[GY_LANE_EVENT] == NULL
+				       ? NULL
+				       : gy_house_take_lane(house, GY_LANE_EVENT, &last);
+
+	while (node != NULL) {
+		struct gyre_mail *mail = gy_mail_of(node);
+
+		node = node->next;
+		tell(house->home, mail, reason);
+	}
+}
+
+struct gyre_mail *gy_watch_make(struct gy_home *home, const struct gyre_type *type,
+				struct gyre_address actor)
+{
+	struct gyre_mail *mail = gy_mail_get(home, type);
+
+	if (mail != NULL) {
+		record_of(mail)->actor = actor;
+	}
+	return mail;
+}
+
+void gy_watch_refused(struct gy_home *home, struct gyre_mail *mail, int reason)
+{
+	gy_count(&home->counters.handled, 1);
+	tell(home, mail, reason);
+}
+
+/* The event needs mail of its own: the record stays, marked, until it is claimed. */
+static bool tell_lost(struct gy_house *house, struct gyre_mail *mine, int reason)
+{
+	struct gy_home *home = house->home;
+	struct gyre_mail *mail = gy_watch_make(home, &gy_type_watch, record_of(mine)->actor);
+
+	if (mail != NULL) {
+		mine->deadline = MARK_TOLD;
+		mail->node.kind = GY_MAIL_EVENT;
+		mail->ask_id = mine->ask_id;
+		gy_mail_from(mail, house);
+		tell(home, mail, reason);
+	}
+	return mail != NULL;
+}
+
+bool gy_watch_node_lost(struct gy_house *house, const struct gy_node_loss *news)
+{
+	const struct gy_watch *watch = house->extra == NULL ? NULL : house->extra->watch;
+	bool all = true;
+
+	for (uint32_t i = 0; watch != NULL && i < watch->watched.size; i++) {
+		struct gy_table_item *item = watch->watched.buckets[i];
+
+		for (; item != NULL; item = item->next) {
+			struct gyre_mail *mine = mail_of(item);
+
+			if (mine->deadline != MARK_TOLD &&
+			    gy_node_loss_ends(house->home, news, record_of(mine)->actor)) {
+				all = tell_lost(house, mine, news->error) && all;
+			}
+		}
+	}
+	return all;
+}
+
+static bool waits_in_vain(const struct gy_house *house, const struct gy_node_loss *news,
+			  const struct gyre_mail *theirs)
+{
+	return gy_node_loss_ends(house->home, news,
+				 gy_address_shown(house->home, gy_mail_sender(theirs)));
+}
+
+void gy_watch_forget_watchers(struct gy_house *house, const struct gy_node_loss *news)
+{
+	struct gy_table *table = house->extra == NULL || house->extra->watch == NULL
+					 ? NULL
+					 : &house->extra->watch->watchers;
+
+	for (uint32_t i = 0; table != NULL && i < table->size; i++) {
+		struct gy_table_item **link = &table->buckets[i];
+
+		while (*link != NULL) {
+			struct gyre_mail *theirs = mail_of(*link);
+
+			if (waits_in_vain(house, news, theirs)) {
+				*link = (*link)->next;
+				table->count--;
+				gy_mail_put(house->home, theirs);
+			} else {
+				link = &(*link)->next;
+			}
+		}
+	}
+}
+
+/* Sends the order again, which means nothing where it has arrived. */
+static bool renew(struct gy_house *house, const struct gyre_mail *mine)
+{
+	struct gyre_address actor = record_of_const(mine)->actor;
+	struct gyre_mail *theirs = make_record(house, &gy_type_watch, actor, mine->ask_id);
+
+	if (theirs != NULL) {
+		(void)gy_send_away(house->home, actor, theirs);
+	}
+	return theirs != NULL;
+}
+
+bool gy_watch_renew(struct gy_house *house, const struct gy_node_loss *news)
+{
+	const struct gy_watch *watch = house->extra == NULL ? NULL : house->extra->watch;
+	bool all = true;
+
+	for (uint32_t i = 0; watch != NULL && i < watch->watched.size; i++) {
+		struct gy_table_item *item = watch->watched.buckets[i];
+
+		for (; item != NULL; item = item->next) {
+			const struct gyre_mail *mine = mail_of(item);
+			uint16_t node = record_of_const(mine)->actor.node;
+
+			if (mine->deadline != MARK_TOLD &&
+			    gy_node_loss_concerns(house->home, news, node)) {
+				all = renew(house, mine) && all;
+			}
+		}
+	}
+	return all;
+}
+
+void gy_unwatch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
+{
+	struct gyre_mail *theirs = house == NULL ? NULL : find_watcher(house, mail);
+
+	gy_count(&home->counters.handled, 1);
+	if (theirs != NULL) {
+		gy_table_remove(&house->extra->watch->watchers, &home->parts,
+				&record_of(theirs)->item);
+		gy_mail_put(home, theirs);
+	}
+	gy_mail_put(home, mail);
+}
+
+/* Takes any item out of a table that is not empty. */
+static struct gyre_mail *take_any(struct gy_table *table, uint32_t *bucket)
+{
+	struct gy_table_item *item;
+
+	while (table->buckets[*bucket] == NULL) {
+		++*bucket;
+	}
+	item = table->buckets[*bucket];
+	table->buckets[*bucket] = item->next;
+	table->count--;
+	return mail_of(item);
+}
+
+void gy_watch_end(struct gy_house *house, int reason)
+{
+	struct gy_home *home = house->home;
+	struct gy_watch *watch = house->extra == NULL ? NULL : house->extra->watch;
+	uint32_t bucket = 0;
+
+	if (watch == NULL) {
+		return;
+	}
+	while (watch->watchers.count > 0) {
+		tell(home, take_any(&watch->watchers, &bucket), reason);
+	}
+	bucket = 0;
+	while (watch->watched.count > 0) {
+		forget(home, take_any(&watch->watched, &bucket));
+	}
+	gy_table_fini(&watch->watchers, &home->parts);
+	gy_table_fini(&watch->watched, &home->parts);
+	gy_sizes_delete(&home->parts, watch, sizeof(*watch));
+	house->extra->watch = NULL;
+}

@@ -1,0 +1,159 @@
+/*
+ * Payloads with destructors. The mail's head has a mark that the destructor of its payload is still
+ * due. The mark goes with the payload wherever that is copied or moved to, and is taken off before
+ * the destructor runs. So the destructor runs once, wherever the mail ends.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "actor/stack/stack.h"
+#include "base/memory.h"
+
+enum { TEXT_BYTES = 256 };
+
+void gy_mail_hold(struct gyre_mail *mail)
+{
+	/* The mail may end before its payload is filled. */
+	memset(mail->payload, 0, mail->type->bytes);
+	mail->node.owner |= GY_NODE_HOLDS;
+}
+
+static struct gyre_mail *make(struct gy_node *node, const struct gyre_type *type)
+{
+	struct gyre_mail *mail;
+
+	if (node == NULL) {
+		return NULL;
+	}
+	mail = gy_mail_of(node);
+	mail->type = type;
+	if (type->destroy != NULL) {
+		gy_mail_hold(mail);
+	}
+	return mail;
+}
+
+struct gyre_mail *gy_mail_get_slow(struct gy_home *home, const struct gyre_type *type)
+{
+	return make(gy_loop_node_get(&home->loop, GYRE_MAIL_HEADER_BYTES + (size_t)type->bytes),
+		    type);
+}
+
+void gy_mail_destroy(struct gyre_mail *mail)
+{
+	gy_assert(gy_mail_holds(mail));
+	mail->node.owner &= (uint16_t)~GY_NODE_HOLDS;
+	mail->type->destroy(mail->payload);
+}
+
+struct gyre_mail *gy_mail_get_from_heap(const struct gyre_type *type)
+{
+	return make(gy_node_get_from_heap(GYRE_MAIL_HEADER_BYTES + (size_t)type->bytes), type);
+}
+
+struct gyre_mail *gy_mail_carry_out(struct gy_home *home, struct gyre_mail *mail)
+{
+	struct gyre_mail *copy;
+	struct gy_node node;
+
+	if (mail->node.size_class == GY_SIZES_HEAP) {
+		return mail;
+	}
+	copy = gy_mail_get_from_heap(mail->type);
+	if (copy != NULL) {
+		node = copy->node;
+		memcpy(copy, mail, GYRE_MAIL_HEADER_BYTES + (size_t)mail->type->bytes);
+		copy->node.owner = GY_NODE_FROM_HEAP | (mail->node.owner & GY_NODE_HOLDS);
+		copy->node.size_class = node.size_class;
+		mail->node.owner &= (uint16_t)~GY_NODE_HOLDS;
+	}
+	gy_mail_put(home, mail);
+	return copy;
+}
+
+void gy_mail_move_out(struct gyre_mail *mail, void *ret_payload)
+{
+	memcpy(ret_payload, mail->payload, mail->type->bytes);
+	mail->node.owner &= (uint16_t)~GY_NODE_HOLDS;
+}
+
+void gyre_mail_destroy(struct gyre_stack *stack, struct gyre_mail *mail)
+{
+	if (gy_mail_is_missing(mail)) {
+		return;
+	}
+	if (stack != NULL) {
+		gy_mail_put(gy_stack_of(stack)->home, mail);
+		return;
+	}
+	gy_mail_release(mail);
+	gy_assert(mail->node.owner == GY_NODE_FROM_HEAP);
+	gy_memory_put(mail);
+}
+
+/* ---- poison ---- */
+
+/* The type of a mail that was sent; at assertions=full the mail is poisoned. */
+static const char *type_of_sent(const struct gyre_mail *mail)
+{
+#if GY_ASSERT_LEVEL >= 2
+	(void)mail;
+	return "(poisoned)";
+#else
+	return mail->type->name;
+#endif
+}
+
+void gy_mail_sent_twice(const struct gy_home *home, const struct gyre_mail *mail)
+{
+	const struct gy_house *sender = home == NULL ? NULL : home->running;
+	char text[TEXT_BYTES];
+
+	(void)snprintf(text, sizeof(text),
+		       "actor %s gives away a mail that was given away before, of type %s: a call "
+		       "that takes a mail owns it; make another one",
+		       sender == NULL ? "(none)" : sender->class_info->name, type_of_sent(mail));
+	gy_assert_failed(text, __FILE__, __LINE__);
+}
+
+#if GY_ASSERT_LEVEL >= 2
+
+static struct gyre_mail *get_like(struct gy_home *home, const struct gyre_mail *mail)
+{
+	size_t bytes = GYRE_MAIL_HEADER_BYTES + (size_t)mail->type->bytes;
+	struct gy_node *node = NULL;
+
+	if (home != NULL) {
+		node = gy_loop_node_get(&home->loop, bytes);
+	} else if (mail->node.size_class == GY_SIZES_HEAP) {
+		node = gy_node_get_from_heap(bytes);
+	}
+	return node == NULL ? NULL : gy_mail_of(node);
+}
+
+struct gyre_mail *gy_mail_given(struct gy_home *home, struct gyre_mail *mail)
+{
+	struct gyre_mail *moved;
+	struct gy_node node;
+
+	gy_mail_expect_new(home, mail);
+	moved = gy_mail_is_missing(mail) ? NULL : get_like(home, mail);
+	if (moved == NULL) {
+		return mail; /* it is a check, not a service */
+	}
+	node = moved->node;
+	memcpy(moved, mail, GYRE_MAIL_HEADER_BYTES + (size_t)mail->type->bytes);
+	moved->node.owner = node.owner | (mail->node.owner & GY_NODE_HOLDS);
+	moved->node.size_class = node.size_class;
+	mail->node.owner &= (uint16_t)~GY_NODE_HOLDS;
+	mail->node.kind = GY_MAIL_MOVED;
+	if (mail->node.size_class == GY_SIZES_HEAP) {
+		memset(mail->payload, GY_POISON_BYTE, mail->type->bytes);
+		gy_memory_put(mail);
+	} else {
+		gy_mail_put(home, mail);
+	}
+	return moved;
+}
+
+#endif

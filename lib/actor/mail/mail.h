@@ -1,0 +1,273 @@
+/*
+ * The envelope: header and payload in one allocation that is itself the node of every queue it
+ * stands in. The header and a payload of 8 bytes fill one cache line.
+ */
+#ifndef GY_ACTOR_MAIL_MAIL_H
+#define GY_ACTOR_MAIL_MAIL_H
+
+#include <errno.h>
+
+#include <gyre/address.h>
+#include <gyre/message.h>
+
+#include "base/assert.h"
+#include "base/table.h"
+#include "loop/loop.h"
+
+struct gy_home;
+
+/* The lane of a mailbox that mail stands in, in the order of dispatch. Its kind is the lane,
+ * counted on. */
+enum gy_lane {
+	GY_LANE_REPLY,
+	GY_LANE_EXCEPTION,
+	GY_LANE_ASK,
+	GY_LANE_NOTICE,
+	GY_LANE_EVENT,
+	GY_LANES,
+};
+
+enum gy_mail_kind {
+	GY_MAIL_REPLY = GY_NODE_KINDS,
+	GY_MAIL_EXCEPTION,
+	GY_MAIL_ASK,
+	GY_MAIL_NOTICE,
+	GY_MAIL_EVENT,
+	GY_MAIL_MOVED, /* in a batch: its payload is the handler's */
+	/* For a home rather than a house: */
+	GY_MAIL_SPAWN,	       /* mount what was reserved */
+	GY_MAIL_STOP_CHILDREN, /* of the sender */
+	GY_MAIL_CHILDREN_GONE, /* the same mail, on its way back */
+	GY_MAIL_PROBE,	       /* see ask_cycle.c */
+	GY_MAIL_HOME,	       /* a stolen house is back */
+	GY_MAIL_REMOTE,	       /* its payload is for another node */
+};
+
+/*
+ * An address as it stands in mail and in a house: without the life of its node, for which there is
+ * no room. Of an actor of another node the upper bits of the slot say which life it is, by a number
+ * that the remote floor gives; they are 0 for one of this node, whose life does not matter here.
+ */
+enum { GY_LIFE_SHIFT = 26, GY_LIVES = 1 << (32 - GY_LIFE_SHIFT) };
+
+static const uint32_t gy_slot_mask = (UINT32_C(1) << GY_LIFE_SHIFT) - 1;
+
+struct gy_origin {
+	uint32_t slot;
+	uint32_t cookie;
+	uint16_t loop;
+	uint16_t node;
+};
+
+static inline struct gyre_address gy_origin_address(struct gy_origin origin)
+{
+	return (struct gyre_address){ .slot = origin.slot,
+				      .cookie = origin.cookie,
+				      .loop = origin.loop,
+				      .node = origin.node };
+}
+
+static inline struct gy_origin gy_origin_of(struct gyre_address address)
+{
+	return (struct gy_origin){ address.slot, address.cookie, address.loop, address.node };
+}
+
+static inline bool gy_origin_equal(struct gy_origin a, struct gy_origin b)
+{
+	return a.slot == b.slot && a.cookie == b.cookie && a.loop == b.loop && a.node == b.node;
+}
+
+/* Compares two addresses of this node, one of which may be of its former life. */
+static inline bool gy_address_same(struct gyre_address a, struct gyre_address b)
+{
+	return gy_origin_equal(gy_origin_of(a), gy_origin_of(b));
+}
+
+/* A key for tables; two origins may have the same. */
+static inline uint64_t gy_origin_key(struct gy_origin origin)
+{
+	return gy_table_mix(((uint64_t)origin.cookie << 32 | origin.slot) ^ (uint64_t)origin.loop
+										    << 48);
+}
+
+struct gyre_mail {
+	struct gy_node node; /* next, ahead, owner, size class, kind */
+	const struct gyre_type *type;
+	uint32_t to_slot;
+	uint32_t to_cookie;
+	struct gy_origin from;
+	uint32_t deadline; /* of an ask, or the time it has, in units of their own; 0 for none */
+	uint64_t ask_id;   /* of an ask and of what answers it */
+	unsigned char payload[];
+};
+
+_Static_assert(sizeof(struct gyre_mail) == GYRE_MAIL_HEADER_BYTES, "the public header says so");
+_Static_assert(offsetof(struct gyre_mail, payload) == GYRE_MAIL_HEADER_BYTES, "no padding");
+
+static inline struct gyre_mail *gy_mail_of(struct gy_node *node)
+{
+	return gy_container_of(node, struct gyre_mail, node);
+}
+
+static inline enum gy_lane gy_mail_lane(const struct gyre_mail *mail)
+{
+	return (enum gy_lane)(mail->node.kind - GY_MAIL_REPLY);
+}
+
+/* Ids below GY_IDS_OF_GYRE are gyre's own. These are of orders to a house itself, see send.c. */
+enum {
+	GY_ID_STOP = 0x03,
+	GY_ID_WATCH = 0x0a,
+	GY_ID_UNWATCH = 0x0b,
+	GY_ID_GRACEFUL_STOP = 0x0d,
+	GY_ID_NODE_LOSS = 0x4c,
+	GY_ID_UNANSWERED = 0x4d,
+	GY_IDS_OF_GYRE = 0x100,
+};
+
+_Static_assert(GY_NODE_BYTES_MAX == GYRE_MAIL_HEADER_BYTES + GYRE_MESSAGE_BYTES_MAX,
+	       "the largest message has a node");
+
+/* A mail from the heap, for threads without a loop; NULL when there is no memory. */
+struct gyre_mail *gy_mail_get_from_heap(const struct gyre_type *type);
+/* Moves the message to a mail from the heap, which any thread may free; NULL when there is no
+ * memory. Takes the mail in any case. */
+struct gyre_mail *gy_mail_carry_out(struct gy_home *home, struct gyre_mail *mail);
+/* Marks a new mail whose type has a destructor: the destructor is due. */
+GY_COLD void gy_mail_hold(struct gyre_mail *mail);
+/* Calls the destructor that is due. */
+GY_COLD void gy_mail_destroy(struct gyre_mail *mail);
+
+/* Whether the payload must be destroyed where the mail ends. */
+static inline bool gy_mail_holds(const struct gyre_mail *mail)
+{
+	return (mail->node.owner & GY_NODE_HOLDS) != 0;
+}
+
+/* Makes the payload plain memory, for something else to stand there. */
+static inline void gy_mail_release(struct gyre_mail *mail)
+{
+	if (gy_unlikely(gy_mail_holds(mail))) {
+		gy_mail_destroy(mail);
+	}
+}
+
+/* The payload becomes the caller's, and the mail plain. */
+void gy_mail_move_out(struct gyre_mail *mail, void *ret_payload);
+
+/*
+ * Whether two types are the same. Each file of a program has types of its own, so the id decides;
+ * that they agree in the rest can only be hoped for, and is asserted in part.
+ */
+static inline bool gy_type_equal(const struct gyre_type *a, const struct gyre_type *b)
+{
+	gy_assert(a->id != b->id || a->bytes == b->bytes);
+	return a->id == b->id;
+}
+
+/* The payload of a mail that fails an ask. */
+struct gy_exception {
+	int error;
+};
+extern const struct gyre_type gy_type_exception;
+/* A sleep that is over; an event of a timer has gyre_timeout. */
+extern const struct gyre_type gy_type_stop;
+extern const struct gyre_type gy_type_poison; /* its ask id is 1 if it stops gracefully */
+extern const struct gyre_type gy_type_retire;
+extern const struct gyre_type gy_type_stopped; /* what answers it */
+
+/*
+ * Whether what a public call was given is no mail: NULL, which could not be made, or
+ * GYRE_NO_ARGUMENT, which is not to be sent. One comparison tells both.
+ */
+static inline bool gy_mail_is_missing(const struct gyre_mail *mail)
+{
+	return gy_unlikely((uintptr_t)mail <= (uintptr_t)GYRE_NO_ARGUMENT);
+}
+
+/* The errno for a call that was given no mail. */
+static inline int gy_mail_report_no_memory(const struct gyre_mail *mail)
+{
+	return mail == NULL ? -ENOMEM : -EINVAL;
+}
+
+_Noreturn GY_COLD void gy_mail_sent_twice(const struct gy_home *home, const struct gyre_mail *mail);
+
+/* Ends the program if the mail was sent before: a sent mail has a kind, also when it is back in the
+ * pool. */
+static inline void gy_mail_expect_new(const struct gy_home *home, const struct gyre_mail *mail)
+{
+#if GY_ASSERT_LEVEL >= 1
+	if (!gy_mail_is_missing(mail) && gy_unlikely(mail->node.kind != GY_NODE_NEW)) {
+		gy_mail_sent_twice(home, mail);
+	}
+#else
+	(void)home;
+	(void)mail;
+#endif
+}
+
+/* Converts the argument of a public spawn; in orders NULL is no argument. */
+static inline int gy_take_argument(struct gyre_mail *given, struct gyre_mail **ret_argument)
+{
+	if (given == NULL) {
+		return -ENOMEM;
+	}
+	*ret_argument = given == GYRE_NO_ARGUMENT ? NULL : given;
+	return 0;
+}
+
+/* The address to answer to; users get it from gy_address_shown(). */
+static inline struct gyre_address gy_mail_sender(const struct gyre_mail *mail)
+{
+	return gy_origin_address(mail->from);
+}
+
+/* Clears the whole sender: other nodes are sent all of it, and nothing old may be read from it. */
+static inline void gy_mail_from_nobody(struct gyre_mail *mail)
+{
+	mail->from = (struct gy_origin){ 0 };
+}
+
+/*
+ * Deadlines in mail save work that nobody waits for; the promise keeps the exact time-out. On its
+ * way a mail carries the time that its asker gives it, which counts from when it is with the loop
+ * of its receiver: then it becomes a deadline by the clock of that loop, and is never compared with
+ * another. It may be late, never early: see gy_loop_read_clock().
+ *
+ * Its unit is 2^20 ns, about a millisecond; 32 bits wrap after 52 days, which serves for any
+ * time-out of less than 20. A longer one is not carried at all.
+ */
+enum { GY_DEADLINE_SHIFT = 20 };
+#define GY_DEADLINE_SPAN_NS (UINT64_C(20) * 24 * 3600 * UINT64_C(1000000000))
+
+/* The time-out as a mail carries it; 0 for none. */
+static inline uint32_t gy_patience(uint64_t timeout_ns)
+{
+	return gy_unlikely(timeout_ns > GY_DEADLINE_SPAN_NS)
+		       ? 0
+		       : (uint32_t)((timeout_ns + (1U << GY_DEADLINE_SHIFT) - 1) >>
+				    GY_DEADLINE_SHIFT);
+}
+
+/* Converts the time-out of an ask to a deadline, on the loop of the receiver, whose last reading of
+ * the clock is @now_ns. */
+static inline void gy_mail_set_deadline(struct gyre_mail *mail, uint64_t now_ns)
+{
+	uint32_t patience = mail->deadline;
+
+	if (patience != 0) {
+		uint32_t at = (uint32_t)(now_ns >> GY_DEADLINE_SHIFT) + patience +
+			      (patience >> GY_LAG_DECAY_SHIFT) + 1;
+
+		mail->deadline = at == 0 ? 1 : at;
+	}
+}
+
+/* @sure_ns is that of the loop that has set the deadline. */
+static inline bool gy_deadline_passed(uint32_t deadline, uint64_t sure_ns)
+{
+	return deadline != 0 && (int32_t)((uint32_t)(sure_ns >> GY_DEADLINE_SHIFT) - deadline) > 0;
+}
+
+#endif

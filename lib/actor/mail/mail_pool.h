@@ -1,0 +1,67 @@
+/*
+ * Mail from the pools of a loop: getting it, giving it away, and returning it.
+ */
+#ifndef GY_ACTOR_MAIL_MAIL_POOL_H
+#define GY_ACTOR_MAIL_MAIL_POOL_H
+
+#include "actor/home.h"
+
+/* gy_mail_get() where the pool is empty, or the type has a destructor or is too large. */
+GY_COLD struct gyre_mail *gy_mail_get_slow(struct gy_home *home, const struct gyre_type *type);
+
+/*
+ * A mail from this loop's pool with room for a payload of @type; NULL when there is no memory.
+ * @bytes are those of the mail with its header, @size_class is the pool that has them. The slow
+ * path is a tail call, so that the fast path saves no registers.
+ */
+static inline struct gyre_mail *gy_mail_get_of_class(struct gy_home *home,
+						     const struct gyre_type *type, size_t bytes,
+						     uint8_t size_class)
+{
+	if (gy_likely(size_class != GY_SIZES_HEAP && type->destroy == NULL)) {
+		void *memory = gy_pool_take(&home->loop.nodes.pools[size_class]);
+
+		if (gy_likely(memory != NULL)) {
+			struct gyre_mail *mail = gy_mail_of(
+				gy_loop_node_init(&home->loop, memory, bytes, size_class));
+
+			mail->type = type;
+			return mail;
+		}
+	}
+	return gy_mail_get_slow(home, type);
+}
+
+static inline struct gyre_mail *gy_mail_get(struct gy_home *home, const struct gyre_type *type)
+{
+	size_t bytes = GYRE_MAIL_HEADER_BYTES + (size_t)type->bytes;
+
+	return gy_mail_get_of_class(home, type, bytes, gy_sizes_class(bytes));
+}
+
+/*
+ * Marks a mail as given away by its sender. At assertions=full it moves to other memory, so that a
+ * sender who still uses it always sees poison. @home is NULL outside of actors; @mail may be NULL.
+ */
+#if GY_ASSERT_LEVEL >= 2
+struct gyre_mail *gy_mail_given(struct gy_home *home, struct gyre_mail *mail);
+#else
+static inline struct gyre_mail *gy_mail_given(struct gy_home *home, struct gyre_mail *mail)
+{
+	gy_mail_expect_new(home, mail);
+	return mail;
+}
+#endif
+
+/* Returns a mail to wherever its memory is from; its payload is destroyed if that is due. */
+static inline void gy_mail_put(struct gy_home *home, struct gyre_mail *mail)
+{
+	gy_loop_node_put(&home->loop, &mail->node);
+}
+
+static inline void gy_mail_from(struct gyre_mail *mail, const struct gy_house *house)
+{
+	mail->from = house->self;
+}
+
+#endif

@@ -1,0 +1,106 @@
+/*
+ * The lanes of a house: putting mail in, taking it out, the limit, and the house's way into the
+ * queues of its loop.
+ */
+#ifndef GY_ACTOR_MAIL_MAILBOX_H
+#define GY_ACTOR_MAIL_MAILBOX_H
+
+#include "actor/home.h"
+
+/* ---- queues of the loop ---- */
+
+/* Puts the house into the queue of its kind, at the priority that it has now. */
+static inline void gy_house_ready(struct gy_house *house)
+{
+	struct gy_loop *loop = &house->home->loop;
+
+	gy_house_set_status(house, GY_HOUSE_READY);
+	if (gy_unlikely(house->channels_actor)) {
+		gy_loop_ready_channels(loop, &house->job, house->high);
+	} else {
+		gy_loop_ready_state(loop, &house->job, house->high);
+	}
+}
+
+/* Readies a waiting house, if @cause, a bit as in @pending, is not closed. */
+static inline void gy_house_wake(struct gy_house *house, uint32_t cause)
+{
+	if (house->status == GY_HOUSE_WAITING && (house->closed & cause) == 0) {
+		gy_house_ready(house);
+	}
+}
+
+/* The channel floor has work for this house, which is not stopping; any phase. */
+void gy_house_channels_ready(struct gy_house *house);
+
+/* Stops the house after the present message. @reason: a negative errno, or 0. */
+GY_COLD void gy_house_close(struct gy_house *house, int reason);
+
+/* ---- lanes ---- */
+
+/* Appends mail to the lane of its kind, and readies the house if it waited. */
+static inline void gy_house_put(struct gy_home *home, struct gy_house *house,
+				struct gyre_mail *mail, enum gy_lane lane)
+{
+	struct gy_node *last = house->lanes[lane];
+
+	if (last == NULL) {
+		mail->node.next = &mail->node;
+		house->pending |= (uint8_t)(1U << lane);
+	} else {
+		mail->node.next = last->next;
+		last->next = &mail->node;
+	}
+	house->lanes[lane] = &mail->node;
+	if (lane <= GY_LANE_EXCEPTION) {
+		house->high = ++house->replies > home->options.high_replies || house->high;
+	} else if (lane == GY_LANE_EVENT) {
+		house->high = ++house->events > home->options.high_events || house->high;
+	}
+	gy_house_wake(house, 1U << lane);
+}
+
+/* Takes a whole lane, as a list that ends in NULL; @ret_last is its end. */
+static inline struct gy_node *gy_house_take_lane(struct gy_house *house, enum gy_lane lane,
+						 struct gy_node **ret_last)
+{
+	struct gy_node *last = house->lanes[lane];
+	struct gy_node *first = last->next;
+
+	last->next = NULL;
+	house->lanes[lane] = NULL;
+	house->pending &= (uint8_t) ~(1U << lane);
+	*ret_last = last;
+	return first;
+}
+
+/* Puts the rest of a taken lane back at its front. */
+void gy_house_put_back(struct gy_house *house, enum gy_lane lane, struct gy_node *first,
+		       struct gy_node *last);
+
+/*
+ * Puts a list of asks or notices before all others in their lane, whatever the limit; any phase. In
+ * a run of the house the list waits until the end of the run.
+ */
+void gy_house_put_first(struct gy_house *house, enum gy_lane lane, struct gy_node *first,
+			struct gy_node *last);
+/* Ends a run in which gy_house_put_first() was called. */
+GY_COLD void gy_house_open_front(struct gy_house *house);
+
+/* ---- the limit ---- */
+
+/* Counts an ask or a notice that is about to be put into a house with a limit, or drops it. Other
+ * lanes are never refused. */
+bool gy_house_admit(struct gy_house *house, struct gyre_mail *mail, enum gy_lane lane);
+/* An ask or a notice of a house with a limit is taken out of its lane. */
+void gy_house_count_down(struct gy_house *house);
+/* Sets the limit of a new house, and counts mail that overtook the order to spawn it. */
+void gy_house_bound(struct gy_house *house, uint32_t limit);
+/* Counts the mail of a house without a limit too, between two runs. */
+void gy_house_count(struct gy_house *house);
+/* A reason has ended for which the runs of a house were not plain. */
+void gy_house_update_plain(struct gy_house *house);
+/* Tells the actor that a mark of its mailbox was crossed, unless it knows. */
+void gy_house_check_mailbox_mark(struct gy_house *house);
+
+#endif

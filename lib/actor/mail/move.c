@@ -1,0 +1,48 @@
+/*
+ * Moving a payload out of its mail, to a handler that keeps it. The envelope stays where it is, for
+ * an ask is still to be answered; it only ceases to show a message.
+ */
+#include <gyre/move.h>
+
+#include <errno.h>
+
+#include "actor/stack/stack.h"
+
+int gyre_message_move(struct gyre_stack *stack, const struct gyre_type *type, void *ret_payload)
+{
+	if (stack->message == NULL || !gy_type_equal(stack->type, type)) {
+		return -ENOENT;
+	}
+	gy_mail_move_out(gy_stack_of(stack)->mail, ret_payload);
+	stack->message = NULL;
+	stack->type = NULL;
+	return 0;
+}
+
+int gyre_future_move_payload(const struct gyre_future *future, const struct gyre_type *type,
+			     void *ret_payload)
+{
+	struct gy_promise *promise = future->promise;
+
+	if (gyre_future_answer(future, type) == NULL) {
+		return -ENOENT;
+	}
+	gy_mail_move_out(promise->answer, ret_payload);
+	gy_mail_put(promise->stack->home, promise->answer);
+	promise->answer = NULL;
+	return 0;
+}
+
+int gyre_batch_message_move(struct gyre_stack *stack, uint32_t index, const struct gyre_type *type,
+			    void *ret_payload)
+{
+	struct gyre_mail *mail;
+
+	if (gyre_batch_message(stack, index, type) == NULL) {
+		return -ENOENT;
+	}
+	mail = gy_stack_of(stack)->batch->mails[index];
+	gy_mail_move_out(mail, ret_payload);
+	mail->node.kind = GY_MAIL_MOVED;
+	return 0;
+}

@@ -1,0 +1,415 @@
+/*
+ * Promises: outstanding asks and sleeps. A promise is the hash node by which its answer finds it
+ * and the link in its stack's chain; the user's future points at it. It completes only through the
+ * house's own lanes, so never while a stack of the same actor runs.
+ */
+#include <errno.h>
+
+#include "actor/mail/send.h"
+#include "actor/misuse.h"
+#include "actor/stack/ask_cycle.h"
+#include "actor/stack/stack.h"
+
+/*
+ * Actors that are stolen take promises from one loop to another. What a pool has no room for goes
+ * to a list that all loops share, and a loop that has none takes that list as a whole. So other
+ * than what else a pool holds, a promise stays memory as long as the system lives: an old future
+ * may still look at it.
+ */
+static struct gy_promise *take_spare(struct gy_home *home)
+{
+	struct gy_homes *homes = gy_homes_of(home->options.system);
+	struct gy_table_item *item = home->spare_promises;
+
+	if (item == NULL && gy_load_relaxed(&homes->spare_promises) != NULL) {
+		item = gy_exchange(&homes->spare_promises, NULL);
+	}
+	if (item == NULL) {
+		return NULL;
+	}
+	home->spare_promises = item->next;
+	gy_count(&home->promises.total, 1);
+	return gy_container_of(item, struct gy_promise, item);
+}
+
+static GY_COLD void put_spare(struct gy_home *home, struct gy_promise *promise)
+{
+	struct gy_homes *homes = gy_homes_of(home->options.system);
+
+	gy_store_relaxed(&home->promises.total, home->promises.total - 1);
+	promise->item.next = gy_load_relaxed(&homes->spare_promises);
+	while (!gy_compare_exchange(&homes->spare_promises, &promise->item.next, &promise->item)) {
+	}
+}
+
+static struct gy_promise *get(struct gy_home *home)
+{
+	struct gy_promise *promise = (struct gy_promise *)gy_pool_take(&home->promises);
+
+	if (gy_likely(promise != NULL)) {
+		return promise;
+	}
+	promise = take_spare(home);
+	return promise != NULL ? promise : (struct gy_promise *)gy_pool_get(&home->promises);
+}
+
+static void put(struct gy_home *home, struct gy_promise *promise)
+{
+	gy_store_relaxed(&promise->serial, 0);
+	if (gy_likely(home->promises.free_count < home->promises.capacity)) {
+		gy_pool_put_any(&home->promises, promise);
+	} else {
+		put_spare(home, promise);
+	}
+}
+
+static void free_list(struct gy_table_item *item)
+{
+	while (item != NULL) {
+		struct gy_promise *promise = gy_container_of(item, struct gy_promise, item);
+
+		item = item->next;
+		gy_memory_put(promise);
+	}
+}
+
+void gy_promises_fini(struct gy_home *home)
+{
+	struct gy_homes *homes = gy_homes_of(home->options.system);
+
+	free_list(home->spare_promises);
+	home->spare_promises = NULL;
+	free_list(gy_exchange(&homes->spare_promises, NULL));
+}
+
+static const uint64_t cycle_check_ns = GYRE_MILLISECONDS(100);
+
+static const struct gyre_type type_slept = { .name = "slept", .id = 0x05 };
+
+/* Whether a cycle of waits is being looked for on other loops; then that has some time. */
+static bool check_cycle(struct gy_promise *promise)
+{
+	if (promise->sleeps || promise->cycle_checked) {
+		return false;
+	}
+	promise->cycle_checked = true;
+	if (!gy_ask_cycle_check(promise)) {
+		return false;
+	}
+	gy_timer_start(&promise->stack->home->loop.wheel, &promise->timer, cycle_check_ns);
+	return true;
+}
+
+/* A time-out becomes mail of the house itself, in phase 2; without memory it is tried again. */
+static void timed_out(struct gy_timer *timer)
+{
+	struct gy_promise *promise = gy_container_of(timer, struct gy_promise, timer);
+	struct gy_house *house = promise->stack->house;
+	struct gy_home *home = house->home;
+	struct gyre_mail *mail;
+
+	if (promise->lost == 0 && check_cycle(promise)) {
+		return;
+	}
+	mail = gy_mail_get(home, promise->sleeps ? &type_slept : &gy_type_exception);
+	if (mail == NULL) {
+		gy_timer_start(&home->loop.wheel, timer, GYRE_MILLISECONDS(1));
+		return;
+	}
+	mail->node.kind = promise->sleeps ? GY_MAIL_REPLY : GY_MAIL_EXCEPTION;
+	mail->ask_id = promise->item.key;
+	gy_mail_from_nobody(mail);
+	if (!promise->sleeps) {
+		((struct gy_exception *)gyre_payload(mail))->error =
+			promise->lost != 0 ? promise->lost : -ETIMEDOUT;
+	}
+	gy_count(&home->counters.sent, 1);
+	gy_house_put(house->home, house, mail, gy_mail_lane(mail));
+}
+
+void gy_promise_fail_later(struct gy_promise *promise, int error)
+{
+	struct gy_wheel *wheel = &promise->stack->home->loop.wheel;
+
+	gy_assert(error < 0 && !promise->completed);
+	promise->lost = error;
+	gy_timer_stop(wheel, &promise->timer);
+	gy_timer_start(wheel, &promise->timer, GYRE_MILLISECONDS(1));
+}
+
+void gy_promise_cycle_checked(struct gy_house *house, uint64_t ask_id)
+{
+	struct gy_table_item *item = gy_table_find(&house->promises, ask_id);
+	struct gy_promise *promise =
+		item == NULL ? NULL : gy_container_of(item, struct gy_promise, item);
+
+	if (promise != NULL && promise->cycle_checked && gy_timer_is_started(&promise->timer)) {
+		gy_timer_stop(&house->home->loop.wheel, &promise->timer);
+		timed_out(&promise->timer);
+	}
+}
+
+/* A promise in the house's table and the stack's chain; NULL when there is no memory. */
+static struct gy_promise *make(struct gy_stack *stack, uint64_t timeout_ns, bool sleeps)
+{
+	struct gy_home *home = stack->home;
+	struct gy_house *house = stack->house;
+	struct gy_promise *promise = get(home);
+
+	if (gy_unlikely(promise == NULL)) {
+		return NULL;
+	}
+	promise->item.key = ++house->ask_id;
+	if (gy_unlikely(gy_table_add(&house->promises, &home->parts, &promise->item) < 0)) {
+		put(home, promise);
+		return NULL;
+	}
+	gy_store_relaxed(&promise->serial, gy_home_number(home));
+	promise->stack = stack;
+	promise->answer = NULL;
+	promise->error = 0;
+	promise->completed = false;
+	promise->sleeps = sleeps;
+	promise->cycle_checked = false;
+	promise->to.cookie = 0;
+	promise->lost = 0;
+	gy_list_append(&stack->outstanding, &promise->link);
+	gy_timer_init(&promise->timer, timed_out);
+	if (gy_likely(timeout_ns != GYRE_FOREVER)) {
+		gy_timer_start(&home->loop.wheel, &promise->timer, timeout_ns);
+	}
+	stack->dirty = true;
+	return promise;
+}
+
+/*
+ * A future lies where it stays until its stack has read it: in the frame, or in the state of the
+ * actor. A frame is taken to be as large as the stack has room for, since those of exchanges have
+ * sizes of their own.
+ */
+static inline void expect_kept(const struct gy_stack *stack, const struct gyre_future *future)
+{
+#if GY_ASSERT_LEVEL >= 1
+	uintptr_t in_frame = (uintptr_t)future - (uintptr_t)stack->frame;
+	uintptr_t in_state = (uintptr_t)future - (uintptr_t)stack->head.actor;
+
+	if (gy_unlikely(in_frame >= gy_sizes_bytes(stack->size_class) - sizeof(*stack)) &&
+	    in_state >= stack->house->class_info->class->state_bytes) {
+		gy_warn_misplaced_future(stack, future);
+	}
+#else
+	(void)stack;
+	(void)future;
+#endif
+}
+
+static void set_future(const struct gy_stack *stack, struct gyre_future *future,
+		       struct gy_promise *promise)
+{
+	expect_kept(stack, future);
+	if (promise == NULL) {
+		*future = (struct gyre_future){ .error = -ENOMEM };
+		return;
+	}
+	future->promise = promise;
+	future->id = promise->serial;
+	future->error = 0;
+}
+
+static inline void set_receiver(struct gy_promise *promise, struct gyre_address to)
+{
+	promise->to = gy_origin_of(to);
+}
+
+int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail *mail,
+	     uint64_t timeout_ns, struct gyre_future *ret_future)
+{
+	struct gy_stack *s = gy_stack_of(stack);
+	struct gy_home *home = s->home;
+	struct gy_promise *promise;
+
+	if (gy_unlikely(ret_future == NULL)) {
+		gyre_mail_destroy(stack, mail);
+		return -EINVAL;
+	}
+	if (timeout_ns == 0) {
+		timeout_ns = home->options.ask_timeout_ns;
+	}
+	if (gy_mail_is_missing(mail)) {
+		*ret_future = (struct gyre_future){ .error = gy_mail_report_no_memory(mail) };
+		return gy_mail_report_no_memory(mail);
+	}
+	promise = make(s, timeout_ns, false);
+	set_future(s, ret_future, promise);
+	if (gy_unlikely(promise == NULL)) {
+		gyre_mail_destroy(stack, mail);
+		return -ENOMEM;
+	}
+	mail = gy_mail_given(home, mail);
+	mail->node.kind = GY_MAIL_ASK;
+	mail->ask_id = promise->item.key;
+	gy_mail_from(mail, s->house);
+	set_receiver(promise, to);
+	mail->deadline = gy_patience(timeout_ns);
+	(void)gy_send(home, to, mail, GY_LANE_ASK);
+	return 0;
+}
+
+int gy_ask_order(struct gy_stack *stack, struct gyre_address to, struct gyre_mail *mail,
+		 struct gyre_future *ret_future)
+{
+	struct gy_promise *promise = mail == NULL ? NULL : make(stack, GYRE_FOREVER, false);
+
+	set_future(stack, ret_future, promise);
+	if (promise == NULL) {
+		gyre_mail_destroy(&stack->head, mail);
+		return -ENOMEM;
+	}
+	set_receiver(promise, to);
+	mail->node.kind = GY_MAIL_ASK;
+	mail->ask_id = promise->item.key;
+	mail->deadline = 0;
+	gy_mail_from(mail, stack->house);
+	(void)gy_send_away(stack->home, to, mail);
+	return 0;
+}
+
+uint64_t gy_promise_open(struct gy_stack *stack, uint64_t timeout_ns,
+			 struct gyre_future *ret_future)
+{
+	struct gy_promise *promise = make(stack, timeout_ns, false);
+
+	set_future(stack, ret_future, promise);
+	if (promise == NULL) {
+		return 0;
+	}
+	promise->cycle_checked = true; /* no actor was asked */
+	return promise->item.key;
+}
+
+void gy_promise_of_node(const struct gyre_future *future, uint16_t node)
+{
+	set_receiver(future->promise, (struct gyre_address){ .cookie = UINT32_MAX, .node = node });
+}
+
+int gyre_sleep(struct gyre_stack *stack, uint64_t delay_ns, struct gyre_future *ret_future)
+{
+	struct gy_stack *s = gy_stack_of(stack);
+	struct gy_promise *promise;
+
+	if (ret_future == NULL) {
+		return -EINVAL;
+	}
+	promise = make(s, delay_ns, true);
+	set_future(s, ret_future, promise);
+	return promise == NULL ? -ENOMEM : 0;
+}
+
+bool gy_promise_complete(struct gy_house *house, struct gyre_mail *mail)
+{
+	struct gy_home *home = house->home;
+	struct gy_table_item *item = gy_table_take(&house->promises, &home->parts, mail->ask_id);
+	struct gy_promise *promise;
+	struct gy_stack *stack;
+
+	if (gy_unlikely(item == NULL)) {
+		gy_drop(home, mail, gy_house_address(house), GYRE_DROP_LATE, 0);
+		return false;
+	}
+	promise = gy_container_of(item, struct gy_promise, item);
+	stack = promise->stack;
+	gy_assert(stack->house == house); /* and its stack waits, so that it can go on */
+	gy_timer_stop(&home->loop.wheel, &promise->timer);
+	gy_list_remove(&promise->link);
+	gy_list_append(&stack->completed, &promise->link);
+	promise->completed = true;
+	if (gy_likely(mail->node.kind == GY_MAIL_REPLY)) {
+		promise->answer = mail;
+	} else {
+		promise->error = ((struct gy_exception *)gyre_payload(mail))->error;
+		gy_mail_put(home, mail);
+	}
+	if (stack->any || gy_list_empty(&stack->outstanding)) {
+		home->steps++;
+		home->resumed = stack;
+		gy_stack_call(stack);
+		home->resumed = NULL;
+	}
+	return true;
+}
+
+/* Results that were read, or never will be. */
+void gy_promises_recycle(struct gy_stack *stack)
+{
+	struct gy_home *home = stack->home;
+
+	while (!gy_list_empty(&stack->completed)) {
+		struct gy_promise *promise =
+			gy_container_of(stack->completed.next, struct gy_promise, link);
+
+		gy_list_remove(&promise->link);
+		if (promise->answer != NULL) {
+			gy_mail_put(home, promise->answer);
+		}
+		put(home, promise);
+	}
+}
+
+void gy_promises_clear(struct gy_stack *stack)
+{
+	struct gy_home *home = stack->home;
+
+	while (!gy_list_empty(&stack->outstanding)) {
+		struct gy_promise *promise =
+			gy_container_of(stack->outstanding.next, struct gy_promise, link);
+
+		gy_list_remove(&promise->link);
+		gy_timer_stop(&home->loop.wheel, &promise->timer);
+		(void)gy_table_take(&stack->house->promises, &home->parts, promise->item.key);
+		put(home, promise);
+	}
+	gy_promises_recycle(stack);
+}
+
+void gy_promises_pack(struct gy_stack *stack, struct gy_wheel *wheel, uint64_t now_ns)
+{
+	const struct gy_list *link = stack->outstanding.next;
+
+	for (; link != &stack->outstanding; link = link->next) {
+		gy_timer_pack(wheel, &gy_container_of(link, struct gy_promise, link)->timer,
+			      now_ns);
+	}
+}
+
+void gy_promises_unpack(struct gy_stack *stack, struct gy_wheel *wheel)
+{
+	const struct gy_list *link = stack->outstanding.next;
+
+	for (; link != &stack->outstanding; link = link->next) {
+		gy_timer_unpack(wheel, &gy_container_of(link, struct gy_promise, link)->timer);
+	}
+}
+
+int gyre_future_error(const struct gyre_future *future)
+{
+	const struct gy_promise *promise = future->promise;
+
+	if (promise == NULL) {
+		return future->error;
+	}
+	if (gy_load_relaxed(&promise->serial) != future->id) {
+		return -ESTALE;
+	}
+	return promise->completed ? promise->error : -EINPROGRESS;
+}
+
+const void *gyre_future_answer(const struct gyre_future *future, const struct gyre_type *type)
+{
+	struct gyre_mail *answer;
+
+	if (gyre_future_error(future) < 0 || future->promise == NULL) {
+		return NULL;
+	}
+	answer = future->promise->answer;
+	return answer == NULL || !gy_type_equal(answer->type, type) ? NULL : gyre_payload(answer);
+}

@@ -1,0 +1,66 @@
+/*
+ * Promises: outstanding asks and sleeps of a stack.
+ *
+ * A promise stands in one of two chains of its stack: those outstanding, which are also in the
+ * house's hash table, and those completed, whose results wait to be read. A stack ends with both
+ * chains emptied.
+ */
+#ifndef GY_ACTOR_STACK_PROMISE_H
+#define GY_ACTOR_STACK_PROMISE_H
+
+#include <gyre/stack.h>
+
+#include "actor/mail/mail.h"
+#include "base/list.h"
+#include "base/table.h"
+#include "loop/wheel.h"
+
+struct gy_home;
+struct gy_house;
+struct gy_stack;
+
+struct gy_promise {
+	struct gy_table_item item; /* its key is the ask's id */
+	struct gy_list link;	   /* in the stack's outstanding or completed */
+	struct gy_stack *stack;
+	struct gyre_mail *answer; /* owned; NULL while outstanding, and for an error or a sleep */
+	/* Tells this use of the memory from all others; 0 while in the pool. Atomic: an old future
+	 * may be read on another loop than the one that has the promise now. */
+	uint64_t serial;
+	int error;
+	bool completed;
+	bool sleeps;
+	bool cycle_checked;  /* a cycle of waits has been looked for, at the time-out */
+	struct gy_origin to; /* who was asked; nobody for a sleep */
+	int lost;	     /* the error to tell as soon as there is memory; 0 for none */
+	struct gy_timer timer;
+};
+
+/* Completes a promise with @mail, taken, and resumes its stack if that is due. False if nobody
+ * waits. */
+bool gy_promise_complete(struct gy_house *house, struct gyre_mail *mail);
+/* Asks a house itself by an order, which is answered without a time-out. @mail NULL: no memory. */
+int gy_ask_order(struct gy_stack *stack, struct gyre_address to, struct gyre_mail *mail,
+		 struct gyre_future *ret_future);
+/* A promise that no actor was asked for, but that is answered by mail. Returns its id, or 0 when
+ * there is no memory. */
+uint64_t gy_promise_open(struct gy_stack *stack, uint64_t timeout_ns,
+			 struct gyre_future *ret_future);
+/* The promise that was just opened is an ask to another node, and ends with that. */
+void gy_promise_of_node(const struct gyre_future *future, uint16_t node);
+/* Fails the promise with @error as soon as there is memory for the mail that tells so. */
+void gy_promise_fail_later(struct gy_promise *promise, int error);
+/* The search for a cycle of waits is over, for which the time-out of that ask was held back. */
+void gy_promise_cycle_checked(struct gy_house *house, uint64_t ask_id);
+
+/* Frees the promises that no pool has. */
+void gy_promises_fini(struct gy_home *home);
+/* Empties both chains; results that were not read are freed. */
+void gy_promises_clear(struct gy_stack *stack);
+/* Empties the chain of completed promises. */
+void gy_promises_recycle(struct gy_stack *stack);
+/* Takes the time-outs of outstanding promises to another wheel: packed here, unpacked there. */
+void gy_promises_pack(struct gy_stack *stack, struct gy_wheel *wheel, uint64_t now_ns);
+void gy_promises_unpack(struct gy_stack *stack, struct gy_wheel *wheel);
+
+#endif

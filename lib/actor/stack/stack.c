@@ -1,0 +1,388 @@
+/*
+ * The life of a stack. Each loop has one scratch stack a size, that serves message after message;
+ * only when a handler suspends is it kept, and replaced from the pool at the next message.
+ */
+#include "actor/stack/stack.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "actor/class_log.h"
+#include "actor/house_extra.h"
+#include "actor/life/graceful_stop.h"
+#include "actor/life/restart.h"
+#include "actor/mail/send.h"
+#include "actor/misuse.h"
+
+enum { SUSPENDED = 1, ERRNO_MAX = 4095, TEXT_BYTES = 512 };
+
+static struct gy_stack *make(struct gy_home *home, uint8_t size_class)
+{
+	struct gy_stack *stack = (struct gy_stack *)gy_pool_get(&home->stacks.pools[size_class]);
+
+	if (stack == NULL) {
+		return NULL;
+	}
+	*stack = (struct gy_stack){ .home = home, .size_class = size_class };
+	stack->head.frame = stack->frame;
+	gy_list_init(&stack->outstanding);
+	gy_list_init(&stack->completed);
+	gy_list_init(&stack->item);
+	return stack;
+}
+
+struct gy_stack *gy_stack_make_scratch(struct gy_home *home, uint8_t size_class)
+{
+	struct gy_stack *stack = make(home, size_class);
+
+	home->scratch[size_class] = stack;
+	return stack;
+}
+
+struct gy_stack *gy_stack_make_kept(struct gy_home *home, struct gy_house *house,
+				    size_t frame_bytes)
+{
+	struct gy_stack *stack = make(home, gy_sizes_class(sizeof(*stack) + frame_bytes));
+
+	if (stack != NULL) {
+		memset(stack->frame, 0, frame_bytes);
+		stack->house = house;
+		stack->head.actor = house->state;
+		stack->dirty = true;
+		stack->suspended = true;
+		gy_list_append(&house->suspended, &stack->item);
+	}
+	return stack;
+}
+
+/* The handler waits: the stack is kept until its promises complete. */
+static void keep(struct gy_stack *stack)
+{
+	struct gy_house *house = stack->house;
+
+	if (stack->suspended) {
+		return;
+	}
+	gy_assert(stack->home->scratch[stack->size_class] == stack);
+	stack->suspended = true;
+	stack->home->scratch[stack->size_class] = NULL;
+	gy_list_append(&house->suspended, &stack->item);
+}
+
+static void end_barrier(struct gy_stack *stack)
+{
+	struct gy_house *house = stack->house;
+
+	if (house->extra == NULL || house->extra->barrier != stack) {
+		return;
+	}
+	house->extra->barrier = NULL;
+	gy_house_remove_reason(house, GY_CLOSED_BY_BARRIER);
+}
+
+void gy_stack_clean(struct gy_stack *stack)
+{
+	bool hook = stack->mount;
+
+	gy_promises_clear(stack);
+	stack->head.state = 0;
+	stack->owed = 0;
+	stack->mount = false;
+	stack->dirty = false;
+	stack->any = false;
+	stack->suspending = false;
+	if (!stack->suspended) {
+		return;
+	}
+	gy_assert(gy_list_empty(&stack->outstanding) && gy_list_empty(&stack->completed));
+	stack->suspended = false;
+	gy_list_remove(&stack->item);
+	end_barrier(stack);
+	if (hook && !gy_restart_hook_ended(stack)) {
+		gy_house_remove_reason(stack->house, GY_CLOSED_BY_HOOK); /* the mount */
+	}
+	if (gy_list_empty(&stack->house->suspended) && gy_graceful_stop_is_closing(stack->house)) {
+		gy_house_close(stack->house, 0);
+	}
+	if (stack->home->scratch[stack->size_class] == NULL) {
+		stack->home->scratch[stack->size_class] = stack;
+	} else {
+		gy_pool_put_any(&stack->home->stacks.pools[stack->size_class], stack);
+	}
+}
+
+static const char *hook_name(const struct gy_stack *stack)
+{
+	if (!stack->mount) {
+		return "";
+	}
+	return stack->handler == stack->house->class_info->class->mount ? " mount" : "restart hook";
+}
+
+/* Words for an error that lead to its cause. */
+static const char *cause_of(int error)
+{
+	return error == -EDEADLK ? "it waited though nothing was outstanding" : strerror(-error);
+}
+
+/* The asker of a failed ask is told; any other failure is the actor's own affair. */
+static void failed(struct gy_stack *stack, int error)
+{
+	struct gy_house *house = stack->house;
+	struct gy_home *home = stack->home;
+	const char *message = stack->head.type == NULL ? "" : stack->head.type->name;
+
+	gy_count(&home->counters.failed, 1);
+	if (stack->mail != NULL ? stack->mail->node.kind == GY_MAIL_ASK
+				: stack->batch != NULL && stack->batch->asks) {
+		return;
+	}
+	gy_class_warn(home, house->class_info, "%s%s failed: %s", message, hook_name(stack),
+		      cause_of(error));
+	if (stack->mount) {
+		gy_house_close(house, error);
+	} else {
+		gy_house_failed(house, error);
+	}
+}
+
+/* Returns the result that counts: a result that is no errno counts as -EINVAL. */
+static GY_COLD int end_badly(struct gy_stack *stack, int result)
+{
+	if (result > 0 || result < -ERRNO_MAX) {
+		gy_warn_result(stack, result);
+		result = -EINVAL;
+	}
+	if (result < 0) {
+		failed(stack, result);
+	}
+	if (stack->owed != 0 && stack->mail != NULL) {
+		if (result == 0 && stack->owed == ENOMSG) {
+			gy_warn_unanswered(stack);
+		}
+		gy_fail_ask(stack->home, stack->mail, result < 0 ? result : -(int)stack->owed);
+		stack->mail = NULL;
+	}
+	return result;
+}
+
+void gy_stack_returned(struct gy_stack *stack, int result)
+{
+	if (stack->suspending) {
+		stack->suspending = false;
+		if (gy_likely(result == SUSPENDED)) {
+			keep(stack);
+			return;
+		}
+	}
+	if (gy_unlikely(result != 0 || stack->owed != 0)) {
+		result = end_badly(stack, result);
+	}
+	if (gy_likely(stack->mail != NULL)) {
+		gy_mail_put(stack->home, stack->mail);
+		stack->mail = NULL;
+	}
+	if (stack->batch != NULL) {
+		if (result == 0) {
+			gy_warn_unanswered(stack);
+		}
+		gy_batch_end(stack, result < 0 ? result : -ENOMSG);
+	}
+	if (stack->dirty) {
+		gy_stack_clean(stack);
+	}
+}
+
+void gy_stack_abort(struct gy_stack *stack, int error)
+{
+	gyre_frame_clean_fn frame_clean = stack->house->class_info->class->frame_clean;
+
+	if (frame_clean != NULL) {
+		frame_clean(stack->head.frame, stack->head.actor);
+	}
+	if (stack->batch != NULL) {
+		gy_batch_end(stack, error);
+	}
+	if (stack->owed != 0) {
+		gy_fail_ask(stack->home, stack->mail, error);
+		stack->mail = NULL;
+	}
+	if (stack->mail != NULL) {
+		gy_mail_put(stack->home, stack->mail);
+		stack->mail = NULL;
+	}
+	gy_stack_clean(stack);
+}
+
+static int suspend(struct gy_stack *stack, uint32_t state, bool any, bool change)
+{
+	if (state == 0) {
+		return -EINVAL;
+	}
+	if (gy_list_empty(&stack->outstanding)) {
+		gy_warn_endless_wait(stack);
+		return -EDEADLK;
+	}
+	if (change) {
+		gy_promises_recycle(stack);
+	}
+	stack->head.state = state;
+	stack->any = any;
+	stack->suspending = true;
+	return SUSPENDED;
+}
+
+int gyre_suspend(struct gyre_stack *stack, uint32_t state)
+{
+	return suspend(gy_stack_of(stack), state, false, stack->state != state);
+}
+
+int gyre_suspend_any(struct gyre_stack *stack, uint32_t state)
+{
+	return suspend(gy_stack_of(stack), state, true, stack->state != state);
+}
+
+int gyre_await(struct gyre_stack *stack, uint32_t point)
+{
+	return suspend(gy_stack_of(stack), point, false, true);
+}
+
+/*
+ * Leaves the error to the end of the handler. Each ask of a batch may have an error of its own: it
+ * stands in place of the deadline, which an ask that is being handled does not need.
+ */
+static GY_COLD void owe(struct gy_stack *stack, struct gyre_mail *ask, int error)
+{
+	struct gy_batch *batch = stack->batch;
+
+	for (uint32_t i = 0; batch != NULL && stack->owed == 0 && i < batch->count; i++) {
+		batch->mails[i]->deadline = 0;
+	}
+	stack->owed = (uint32_t)-error;
+	if (batch != NULL) {
+		ask->deadline = (uint32_t)-error;
+	}
+}
+
+int gy_answer_error(struct gy_stack *stack, struct gyre_mail *ask, int error)
+{
+	struct gyre_mail *mail = gy_mail_get(stack->home, &gy_type_exception);
+
+	if (mail == NULL) {
+		owe(stack, ask, error);
+		return 0;
+	}
+	mail->node.kind = GY_MAIL_EXCEPTION;
+	mail->ask_id = ask->ask_id;
+	gy_mail_from_nobody(mail);
+	((struct gy_exception *)gyre_payload(mail))->error = error;
+	(void)gy_send(stack->home, gy_mail_sender(ask), mail, GY_LANE_EXCEPTION);
+	ask->ask_id = 0;
+	return 0;
+}
+
+/*
+ * Refuses an answer of the wrong type. The asker relies on the type that the question declares, so
+ * it gets -EPROTO; the log names the answering actor, whose fault it is. At assertions=full the
+ * program ends here.
+ */
+static GY_COLD int refuse_type(struct gy_stack *stack, struct gyre_mail *ask,
+			       struct gyre_mail *mail)
+{
+	struct gy_home *home = stack->home;
+	char text[TEXT_BYTES];
+
+	(void)snprintf(text, sizeof(text), "answers %s with %s, but its answer is %s",
+		       ask->type->name, mail->type->name, ask->type->answer->name);
+	gy_class_warn(home, stack->house->class_info, "%s", text);
+#if GY_ASSERT_LEVEL >= 2
+	gy_assert_failed(text, __FILE__, __LINE__);
+#else
+	gy_mail_put(home, mail);
+	(void)gy_answer_error(stack, ask, -EPROTO);
+	return -EPROTO;
+#endif
+}
+
+int gy_answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *mail)
+{
+	struct gy_home *home = stack->home;
+
+	if (gy_unlikely(ask->ask_id == 0)) {
+		gy_warn_second_answer(stack, ask, mail);
+		if (!gy_mail_is_missing(mail)) {
+			gy_count(&home->counters.sent, 1);
+			mail->node.kind = GY_MAIL_REPLY;
+			gy_mail_from(mail, stack->house);
+			gy_drop(home, mail, gy_mail_sender(ask), GYRE_DROP_SECOND, 0);
+		}
+		return -EALREADY;
+	}
+	if (gy_mail_is_missing(mail)) {
+		(void)gy_answer_error(stack, ask, gy_mail_report_no_memory(mail));
+		return gy_mail_report_no_memory(mail);
+	}
+	if (ask->type->answer != NULL &&
+	    gy_unlikely(!gy_type_equal(ask->type->answer, mail->type))) {
+		return refuse_type(stack, ask, mail);
+	}
+	mail->node.kind = GY_MAIL_REPLY;
+	mail->ask_id = ask->ask_id;
+	gy_mail_from(mail, stack->house);
+	(void)gy_send(home, gy_mail_sender(ask), mail, GY_LANE_REPLY);
+	ask->ask_id = 0;
+	return 0;
+}
+
+int gyre_reply(struct gyre_stack *stack, struct gyre_mail *mail)
+{
+	struct gy_stack *s = gy_stack_of(stack);
+
+	if (gy_unlikely(s->mail == NULL || s->mail->node.kind != GY_MAIL_ASK)) {
+		gyre_mail_destroy(stack, mail);
+		return -EINVAL;
+	}
+	s->owed = 0;
+	return gy_answer(s, s->mail, gy_mail_given(s->home, mail));
+}
+
+struct gyre_mail *gyre_take(struct gyre_stack *stack)
+{
+	struct gy_stack *s = gy_stack_of(stack);
+	struct gyre_mail *mail = s->mail;
+
+	if (stack->message == NULL || mail->node.kind != GY_MAIL_NOTICE) {
+		return NULL;
+	}
+	s->mail = NULL;
+	mail->node.kind = GY_NODE_NEW;
+	s->home->steps++; /* now that the message does not tell this call from others */
+	stack->message = NULL;
+	stack->type = NULL;
+	return mail;
+}
+
+struct gyre_address gyre_self(const struct gyre_stack *stack)
+{
+	const struct gy_house *house = gy_stack_of_const(stack)->house;
+
+	return gy_address_shown(house->home, gy_house_address(house));
+}
+
+struct gyre_address gyre_sender(const struct gyre_stack *stack)
+{
+	const struct gy_stack *s = gy_stack_of_const(stack);
+
+	return s->mail == NULL ? GYRE_NOBODY : gy_sender_shown(s->home, s->mail);
+}
+
+struct gyre_system *gyre_system_of(const struct gyre_stack *stack)
+{
+	return gy_stack_of_const(stack)->home->options.system;
+}
+
+uint64_t gyre_now(const struct gyre_stack *stack)
+{
+	return gy_clock_ns(&gy_stack_of_const(stack)->home->loop.clock);
+}

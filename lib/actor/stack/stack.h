@@ -1,0 +1,121 @@
+/*
+ * The runtime's side of a stack: the message, the handler that runs or waits, and its promises.
+ */
+#ifndef GY_ACTOR_STACK_STACK_H
+#define GY_ACTOR_STACK_STACK_H
+
+#include <gyre/actor.h>
+#include <gyre/stack.h>
+
+#include <string.h>
+
+#include "actor/home.h"
+#include "actor/mail/mail_pool.h"
+#include "actor/stack/batch.h"
+#include "actor/stack/promise.h"
+
+enum { GY_FRAME_ALIGN = 16 };
+
+struct gy_stack {
+	struct gyre_stack head; /* what users' accessors read */
+	struct gy_home *home;
+	struct gy_house *house;
+	struct gyre_mail *mail; /* the message, owned; NULL when there is none */
+	struct gy_batch *batch; /* of a batch handler, else NULL; then also dirty */
+	gyre_handler_fn handler;
+	struct gy_list outstanding;
+	struct gy_list completed;
+	struct gy_list item; /* in house->suspended */
+	uint32_t owed; /* an answer: the errno that the asker gets without one; 0 when none is */
+	uint8_t size_class;
+	bool mount;	 /* of the mount hook: a failure stops the actor; then also dirty */
+	bool dirty;	 /* has promises, or had: it must be cleaned at its end */
+	bool suspended;	 /* the handler waits, or did */
+	bool any;	 /* one completion is enough to resume */
+	bool suspending; /* gyre_suspend() was called in this run of the handler; then also dirty */
+	unsigned char frame[] __attribute__((aligned(GY_FRAME_ALIGN)));
+};
+
+static inline struct gy_stack *gy_stack_of(struct gyre_stack *stack)
+{
+	return gy_container_of(stack, struct gy_stack, head);
+}
+
+static inline const struct gy_stack *gy_stack_of_const(const struct gyre_stack *stack)
+{
+	return gy_container_of(stack, const struct gy_stack, head);
+}
+
+/* A new scratch stack of a size; NULL without memory. */
+GY_COLD struct gy_stack *gy_stack_make_scratch(struct gy_home *home, uint8_t size_class);
+
+/* Clears a small frame in whole units of its alignment, for which it has room: no call. */
+static inline void gy_stack_clear_frame(struct gy_stack *stack, size_t bytes)
+{
+	if (bytes > 2 * (size_t)GY_FRAME_ALIGN) {
+		memset(stack->frame, 0, bytes);
+	} else if (bytes > GY_FRAME_ALIGN) {
+		memset(stack->frame, 0, 2 * (size_t)GY_FRAME_ALIGN);
+	} else {
+		memset(stack->frame, 0, GY_FRAME_ALIGN);
+	}
+}
+
+/* The scratch stack of @house's size, made ready for a message of it; NULL without memory. */
+static inline struct gy_stack *gy_stack_scratch(struct gy_home *home, struct gy_house *house)
+{
+	struct gy_stack *stack = home->scratch[house->class_info->stack_class];
+	size_t frame_bytes = house->class_info->frame_bytes;
+
+	if (gy_unlikely(stack == NULL)) {
+		stack = gy_stack_make_scratch(home, house->class_info->stack_class);
+		if (stack == NULL) {
+			return NULL;
+		}
+	}
+	stack->house = house;
+	stack->head.actor = house->state;
+	if (frame_bytes != 0) {
+		gy_stack_clear_frame(stack, frame_bytes);
+	}
+	return stack;
+}
+
+/* A stack that is kept until its end, as if it had been suspended: for a message that begins while
+ * the scratch stack may be in use. NULL without memory. */
+struct gy_stack *gy_stack_make_kept(struct gy_home *home, struct gy_house *house,
+				    size_t frame_bytes);
+
+/* Slow path of gy_stack_call(): the stack is dirty, or the handler did not return 0. */
+void gy_stack_returned(struct gy_stack *stack, int result);
+
+/* Runs the handler, from the start or after a suspension, and acts on its result. */
+static inline void gy_stack_call(struct gy_stack *stack)
+{
+	int result = stack->handler(&stack->head);
+
+	if (gy_likely(result == 0 && !stack->dirty && stack->mail != NULL)) {
+		gy_mail_put(stack->home, stack->mail);
+		stack->mail = NULL;
+		return;
+	}
+	gy_stack_returned(stack, result);
+}
+
+/*
+ * Answers @ask with @mail, taken; the ask then has no id any more. -EALREADY when it had none;
+ * -ENOMEM for NULL, and -EPROTO when the type of @ask demands another answer, which the asker gets
+ * too.
+ */
+int gy_answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *mail);
+/*
+ * Answers with an error in a mail of its own, since the handler may still read the question.
+ * Without memory the handler's end tells the error. Returns 0.
+ */
+int gy_answer_error(struct gy_stack *stack, struct gyre_mail *ask, int error);
+/* Makes the stack as good as new, and scratch again or free. */
+void gy_stack_clean(struct gy_stack *stack);
+/* Ends a suspended stack of a house that stops. */
+void gy_stack_abort(struct gy_stack *stack, int error);
+
+#endif

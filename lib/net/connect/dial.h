@@ -1,0 +1,100 @@
+/*
+ * What the files of connecting share: the order that an actor got, and each of its connections,
+ * which is an endpoint from its first attempt to its last.
+ */
+#ifndef GY_NET_CONNECT_DIAL_H
+#define GY_NET_CONNECT_DIAL_H
+
+#include <gyre/connect.h>
+#include <gyre/move.h>
+
+#include "buffer/socket_address.h"
+#include "channel/connector.h"
+#include "net/connect/happy_eyeballs.h"
+#include "net/connect/resolve.h"
+
+/* ---- connect.c ---- */
+
+/* An order to connect, from the heap; @options has its defaults filled in, and text of its own. */
+struct gy_connect_order {
+	struct gy_home *home; /* of the loop that it goes to, until it is mounted */
+	struct gyre_connect_options options;
+	struct gy_socket_text to;
+	struct gyre_socket_address local; /* of 0 bytes for any */
+	char texts[];			  /* of the options */
+};
+
+/* The argument of the mount. */
+struct gy_connect_argument {
+	struct gy_connect_order *order;
+};
+void gy_connect_argument_destroy(struct gy_connect_argument *argument);
+GYRE_OWN_MESSAGE_OWNING_(gy_connect_argument, 0x29, gy_connect_argument_destroy);
+
+/* ---- socket.c ---- */
+
+struct gy_dial;
+
+/* The state of the actor. */
+struct gy_socket {
+	struct gy_connect_order *order;
+	struct gy_channels *channels;
+	struct gy_dial *dials;
+	uint32_t count;
+	uint32_t given_up;
+	uint64_t random;
+};
+
+extern const struct gyre_class gy_socket_class;
+
+/* ---- dial.c ---- */
+
+enum gy_dial_stage {
+	GY_DIAL_START,
+	GY_DIAL_ORDERED, /* the channel is made, and its handlers have the order to connect */
+	GY_DIAL_RESOLVING,
+	GY_DIAL_CONNECTING,
+	GY_DIAL_CONNECTED, /* and not open, as long as a handler has taken that over */
+	GY_DIAL_FAILING,   /* the channel has been told to end */
+	GY_DIAL_OPEN,
+	GY_DIAL_PAUSED,
+	GY_DIAL_GIVEN_UP,
+	GY_DIAL_STAGES,
+};
+
+/* The end of its endpoint, whatever the stage. */
+enum gy_dial_end {
+	GY_DIAL_RUNNING,
+	GY_DIAL_ENDING, /* cancels what is under way, and waits for it */
+	GY_DIAL_ENDED,
+};
+
+struct gy_dial {
+	struct gy_endpoint endpoint;
+	struct gy_socket *socket;
+	struct gyre_channel *channel; /* NULL when there is none */
+	enum gy_dial_stage stage;
+	uint32_t index;
+	uint32_t failures;
+	uint32_t brief; /* connections in a row that were lost sooner than they were waited for */
+	int reason;	/* why the channel is gone */
+	enum gy_dial_end end;
+	bool expired; /* the timer has fired */
+	struct gy_connector connector;
+	struct gy_socket_text to; /* as ordered in this round */
+	char local[GYRE_SOCKET_ADDRESS_TEXT_MAX];
+	struct gyre_socket_address peer; /* of 0 bytes before there is one */
+	uint64_t opened_ns;		 /* the clock when the channel became active */
+	uint64_t pause_ns;		 /* the last */
+	struct gy_timer timer;		 /* the end of the round, or of the pause */
+	struct gy_resolve resolve;
+	struct gy_happy_eyeballs_options race_options; /* of this round */
+	struct gy_happy_eyeballs happy_eyeballs;
+};
+
+bool gy_dial_stage_is_allowed(enum gy_dial_stage from, enum gy_dial_stage to);
+/* Begins, in phase 2; -ENOMEM. */
+int gy_dial_init(struct gy_dial *dial, struct gy_socket *socket, struct gy_house *house,
+		 uint32_t index);
+
+#endif

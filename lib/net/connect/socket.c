@@ -1,0 +1,68 @@
+/*
+ * The socket actor: the channels actor of a client. It owns its connections, each a dial, and their
+ * channels; all it does is done by them.
+ */
+#include <errno.h>
+
+#include "actor/stack/stack.h"
+#include "net/connect/dial.h"
+#include "net/pending_open.h"
+
+static int start(struct gyre_stack *stack)
+{
+	struct gy_stack *s = gy_stack_of(stack);
+	struct gy_socket *socket = (struct gy_socket *)gyre_state(stack);
+	struct gy_connect_argument argument;
+	int r = gyre_message_move(stack, &gyre_type_gy_connect_argument, &argument);
+
+	if (r < 0) {
+		return r;
+	}
+	socket->order = argument.order;
+	socket->order->home = NULL;
+	socket->channels = gy_channels_of(s->home);
+	socket->random = gy_home_number(s->home) ^ s->home->loop.now_ns;
+	if (socket->channels->draining) {
+		return gyre_stop(stack, gyre_self(stack));
+	}
+	socket->dials = (struct gy_dial *)gy_memory_get(socket->order->options.connections *
+							sizeof(*socket->dials));
+	if (socket->dials == NULL) {
+		return -ENOMEM;
+	}
+	while (socket->count < socket->order->options.connections && r == 0) {
+		r = gy_dial_init(&socket->dials[socket->count], socket, s->house, socket->count);
+		socket->count += r == 0;
+	}
+	return r < 0 ? r : gyre_return(stack);
+}
+
+static int mount(struct gyre_stack *stack)
+{
+	struct gy_home *home = gy_stack_of(stack)->home;
+	const struct gy_socket *socket = (const struct gy_socket *)gyre_state(stack);
+	int r = start(stack);
+
+	if (r == -ENOMEM) {
+		gy_pending_open_fail(home, "connecting to", NULL, socket->order->options.to, r);
+	} else {
+		gy_pending_open_end(gy_homes_of(home->options.system));
+	}
+	return r;
+}
+
+/* All endpoints are closed. */
+static void clean(void *state)
+{
+	struct gy_socket *socket = (struct gy_socket *)state;
+
+	gy_memory_put(socket->dials);
+	gy_memory_put(socket->order);
+}
+
+const struct gyre_class gy_socket_class = {
+	.name = "socket",
+	.state_bytes = sizeof(struct gy_socket),
+	.mount = mount,
+	.clean = clean,
+};

@@ -1,0 +1,383 @@
+/*
+ * The datagram actor: a channels actor with one channel, for the datagrams of its loop. It ends
+ * with its channel, and the channel with it. As with acceptors the one of the first loop is the one
+ * that users know: when it stops it stops the others.
+ *
+ * A loop that retires gives a copy of its descriptor, and so the socket with all that is in it, to
+ * an actor of another loop; its own channel delivers what it has taken out, and ends.
+ *
+ * All that can be refused is done by the calling thread, before any actor is spawned; the handlers
+ * of the channel may then choose other addresses, see datagram_orders.c.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <gyre/move.h>
+
+#include "actor/life/lifecycle.h"
+#include "actor/mail/send.h"
+#include "actor/stack/stack.h"
+#include "base/memory.h"
+#include "buffer/socket_address.h"
+#include "channel/datagram/datagram.h"
+#include "channel/endpoint.h"
+#include "channel/water_marks.h"
+#include "net/datagram/datagram.h"
+#include "net/pending_open.h"
+#include "net/socket_registry.h"
+
+static const struct gy_log *log_of(const struct gy_channels *channels)
+{
+	return channels->home->loop.options.log;
+}
+
+/* ---- groups ---- */
+
+/* Without the mutex, unless another reference is known to be left. */
+void gy_datagram_group_unref(struct gy_datagram_group *group)
+{
+	if (group != NULL && gy_fetch_add(&group->references, -1U) == 1) {
+		struct gy_homes *homes = group->homes;
+
+		(void)pthread_mutex_lock(&homes->placing);
+		gy_socket_entry_remove_file(homes, &group->entry);
+		gy_socket_entry_remove(&group->entry);
+		(void)pthread_mutex_unlock(&homes->placing);
+		gy_memory_put(group->options);
+		gy_memory_put(group);
+	}
+}
+
+static void drop_pending(struct gy_datagram_pending *pending)
+{
+	if (pending != NULL) {
+		gy_datagram_group_unref(pending->group);
+		gy_multicast_forget(pending->changes);
+		gy_memory_put(pending);
+	}
+}
+
+void gy_datagram_pending_discard(struct gy_channels *channels, struct gy_fd_transit *transit)
+{
+	struct gy_datagram_pending *pending =
+		gy_container_of(transit, struct gy_datagram_pending, transit);
+
+	(void)channels;
+	drop_pending(pending);
+}
+
+void gy_datagram_pending_begin(struct gy_datagram_pending *pending, struct gy_channels *channels)
+{
+	pending->channels = channels;
+	gy_fd_transit_begin(channels, &pending->transit);
+	gy_pending_open_begin(pending->group->homes);
+}
+
+/* The actor could not be spawned; its argument goes with it. */
+void gy_datagram_pending_abort(struct gy_datagram_pending *pending, struct gyre_stack *stack,
+			       struct gyre_mail *mail)
+{
+	if (mail != NULL) {
+		((struct gy_datagram_argument *)gyre_payload(mail))->pending = NULL;
+		gyre_mail_destroy(stack, mail);
+	}
+	gy_channels_close(pending->channels,
+			  gy_fd_transit_end(pending->channels, &pending->transit));
+	gy_pending_open_end(pending->group->homes);
+	drop_pending(pending);
+}
+
+/*
+ * Spawns the actor of a socket, with the mutex held that guards the number of loops. Takes the seed
+ * with its descriptor, whatever is returned.
+ */
+int gy_datagram_place(struct gy_datagram_pending *pending, uint32_t loop)
+{
+	struct gy_datagram_group *group = pending->group;
+	struct gy_home *home = &group->homes->homes[loop];
+	struct gy_channels *channels = gy_channels_of(home);
+	struct gyre_mail *mail = gy_mail_get_from_heap(&gyre_type_gy_datagram_argument);
+	int r = mail == NULL ? -ENOMEM : 0;
+
+	group->entry.fds[pending->number] = pending->transit.fd;
+	gy_datagram_pending_begin(pending, channels);
+	if (r == 0) {
+		((struct gy_datagram_argument *)gyre_payload(mail))->pending = pending;
+		r = gy_spawn_from_outside(home,
+					  &(struct gy_spawn_order){ .class = &gy_datagram_class,
+								    .argument = mail,
+								    .channels_actor = true,
+								    .lent = true },
+					  &group->actors[pending->number]);
+	}
+	if (r < 0) {
+		group->entry.fds[pending->number] = -1;
+		gy_datagram_pending_abort(pending, NULL, mail);
+	}
+	return r;
+}
+
+/* ---- the actor ---- */
+
+struct state {
+	struct gy_channels *channels;
+	struct gy_datagram_pending *pending;
+	struct gy_house *house;
+	struct gyre_address self;
+	struct gy_datagram_orders orders;
+};
+
+/* Phase 1. */
+static void channel_ended(void *arg)
+{
+	struct gy_house *house = ((struct state *)arg)->house;
+
+	if (house->status != GY_HOUSE_STOPPING) {
+		(void)gy_send_signal(house->home, gy_house_address(house), &gy_type_stop,
+				     GY_MAIL_EVENT);
+	}
+}
+
+/* It is not passed on any more, unless it is another's by now; its file goes with it. -1 for one
+ * that was closed on the way. */
+static void closes(void *arg, int fd)
+{
+	const struct gy_datagram_pending *pending = ((const struct state *)arg)->pending;
+	struct gy_socket_entry *entry = &pending->group->entry;
+
+	(void)pthread_mutex_lock(&pending->group->homes->placing);
+	if (fd < 0 || entry->fds[pending->number] == fd) {
+		entry->fds[pending->number] = -1;
+		if (pending->number == 0) {
+			gy_socket_entry_remove_file(pending->group->homes, entry);
+		}
+	}
+	(void)pthread_mutex_unlock(&pending->group->homes->placing);
+}
+
+/* A socket like this one, with all that is in it, for an actor of another loop. */
+static int send_away(const struct state *state, int fd)
+{
+	struct gy_datagram_pending *own = state->pending;
+	struct gy_datagram_pending *pending =
+		(struct gy_datagram_pending *)gy_memory_get(sizeof(*pending));
+	struct gy_homes *homes = own->group->homes;
+	int r = 0;
+
+	if (pending == NULL) {
+		return -ENOMEM;
+	}
+	*pending = *own;
+	pending->orders = own->orders && state->orders.connector.step != GY_CONNECTOR_ORDERED;
+	pending->transit = (struct gy_fd_transit){ .discard = gy_datagram_pending_discard,
+						   .fd = fcntl(fd, F_DUPFD_CLOEXEC, 0) };
+	if (pending->transit.fd < 0) {
+		r = -errno;
+		gy_memory_put(pending);
+		return r;
+	}
+	own->changes = NULL; /* they go with the socket */
+	(void)gy_fetch_add(&pending->group->references, 1);
+	(void)pthread_mutex_lock(&homes->placing);
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): only @transit of the copy is new */
+	if (pending->group->entry.ended) {
+		(void)close(pending->transit.fd);
+		drop_pending(pending);
+	} else {
+		r = gy_datagram_place(pending, pending->number % gy_loops_count(homes->loops));
+	}
+	(void)pthread_mutex_unlock(&homes->placing);
+	return r;
+}
+
+static void leave(void *arg, int fd)
+{
+	const struct state *state = (const struct state *)arg;
+	int r = 0;
+
+	if (!gy_load_acquire(
+		    &state->pending->group->entry.handed_over)) { /* else it is elsewhere */
+		r = send_away(state, fd);
+	}
+	if (r < 0) {
+		gy_log(log_of(state->channels), GYRE_LOG_WARNING,
+		       "loop %u: it retires, and its datagrams cannot go to another: %s",
+		       (unsigned)state->channels->home->loop.index, strerrordesc_np(-r));
+	}
+}
+
+/* ---- the report ---- */
+
+static void report(const struct gy_datagram_pending *pending, struct gyre_handler_context *ctx,
+		   enum gyre_datagram_step step)
+{
+	struct gyre_channel *channel = gyre_context_channel(ctx);
+	struct gyre_datagram_event event = { .step = step, .reason = gyre_channel_reason(channel) };
+
+	/* The descriptor is an open socket: this cannot fail. */
+	(void)gyre_channel_local_address(channel, &event.address);
+	pending->report(gyre_context_stack(ctx), &event, channel, pending->report_arg);
+}
+
+static void reporter_removed(struct gyre_handler_context *ctx)
+{
+	report((const struct gy_datagram_pending *)gyre_context_arg(ctx), ctx,
+	       GYRE_DATAGRAM_CLOSED);
+}
+
+/* Its handlers may have had it bound elsewhere. */
+static void reporter_active(struct gyre_handler_context *ctx)
+{
+	report((const struct gy_datagram_pending *)gyre_context_arg(ctx), ctx, GYRE_DATAGRAM_BOUND);
+	gyre_context_fire_active(ctx);
+}
+
+static const struct gyre_handler reporter = { .active = reporter_active,
+					      .removed = reporter_removed };
+
+static int init_reported(struct gyre_channel *channel, void *arg)
+{
+	struct gy_datagram_pending *pending = (struct gy_datagram_pending *)arg;
+	int r = gyre_pipeline_add_first(channel, &reporter, pending);
+
+	return r < 0 ? r : pending->init_channel(channel, pending->init_arg);
+}
+
+/* ---- the life of the actor ---- */
+
+/* Opens the channel, or closes the descriptor. */
+static int open_channel(struct gyre_stack *stack, struct gy_datagram_pending *pending)
+{
+	struct gy_stack *s = gy_stack_of(stack);
+	struct gy_channels *channels = gy_channels_of(s->home);
+	struct state *state = (struct state *)gyre_state(stack);
+	struct gy_datagram_opening opening = {
+		.channel = { .fd = gy_fd_transit_end(channels, &pending->transit),
+			     .options = &pending->channel,
+			     .init = pending->init_channel,
+			     .init_arg = pending->init_arg },
+		.closes = closes,
+		.ended = channel_ended,
+		.ended_arg = state,
+		.leave = leave,
+		.connected = pending->connected,
+		.is_unix = pending->is_unix,
+		.batched = pending->batched,
+	};
+
+	if (pending->report != NULL) {
+		opening.channel.init = init_reported;
+		opening.channel.init_arg = pending;
+	}
+	*state = (struct state){ .channels = channels,
+				 .pending = pending,
+				 .house = s->house,
+				 .self = gyre_self(stack) };
+	if (opening.channel.fd < 0 || channels->draining) {
+		closes(state, opening.channel.fd);
+		gy_channels_close(channels, opening.channel.fd);
+		return -ESHUTDOWN;
+	}
+	if (pending->orders) {
+		gy_datagram_orders_init(&state->orders, pending, s->house, opening.channel.fd);
+		opening.connector = &state->orders.connector;
+	}
+	return gy_datagram_open(s->house, s, &opening);
+}
+
+static int mount(struct gyre_stack *stack)
+{
+	struct gy_home *home = gy_stack_of(stack)->home;
+	struct gy_datagram_argument argument;
+	int r = gyre_message_move(stack, &gyre_type_gy_datagram_argument, &argument);
+
+	if (r < 0) {
+		return r;
+	}
+	r = open_channel(stack, argument.pending);
+	if (r == -ENOMEM && !gy_channels_of(home)->draining) {
+		gy_pending_open_fail(home, "opening", &argument.pending->address,
+				     argument.pending->group->entry.text, r);
+	} else {
+		gy_pending_open_end(gy_homes_of(home->options.system));
+	}
+	return r == -ESHUTDOWN ? gyre_stop(stack, gyre_self(stack))
+	       : r < 0	       ? r
+			       : gyre_return(stack);
+}
+
+static void stop_others(struct gy_datagram_group *group, struct gy_home *home)
+{
+	group->entry.ended = true;
+	for (uint32_t i = 1; i < group->count; i++) {
+		if (!gyre_address_is_nobody(group->actors[i])) {
+			(void)gy_send_signal(home, group->actors[i], &gy_type_stop, GY_MAIL_EVENT);
+		}
+	}
+}
+
+static void lose(struct gy_datagram_pending *pending)
+{
+	struct gy_datagram_group *group = pending->group;
+	struct gy_home *home = pending->channels->home;
+
+	if (home->draining) { /* the socket goes with all that is on its way */
+		gy_pending_open_end(group->homes);
+		return;
+	}
+	(void)pthread_mutex_lock(&group->homes->placing);
+	group->entry.fds[pending->number] = -1;
+	group->actors[pending->number] = GYRE_NOBODY;
+	if (pending->number == 0) {
+		gy_socket_entry_remove_file(group->homes, &group->entry);
+		stop_others(group, home);
+	}
+	(void)pthread_mutex_unlock(&group->homes->placing);
+	gy_channels_close(pending->channels,
+			  gy_fd_transit_end(pending->channels, &pending->transit));
+	gy_pending_open_fail(home, "opening", &pending->address, group->entry.text, -ENOMEM);
+	drop_pending(pending);
+}
+
+void gy_datagram_argument_destroy(struct gy_datagram_argument *argument)
+{
+	if (argument->pending != NULL) {
+		lose(argument->pending);
+	}
+}
+
+/* The others end with the first; a drain or another process stops them without help. */
+static void leave_group(const struct state *state)
+{
+	struct gy_datagram_group *group = state->pending->group;
+	struct gyre_address *actor = &group->actors[state->pending->number];
+
+	(void)pthread_mutex_lock(&group->homes->placing);
+	if (gy_address_same(*actor, state->self)) {
+		*actor = GYRE_NOBODY;
+	}
+	if (state->pending->number == 0 && !state->channels->draining &&
+	    !group->entry.handed_over) {
+		stop_others(group, state->channels->home);
+	}
+	(void)pthread_mutex_unlock(&group->homes->placing);
+}
+
+static void clean(void *arg)
+{
+	struct state *state = (struct state *)arg;
+
+	if (state->pending != NULL) {
+		leave_group(state);
+		gy_datagram_pending_discard(state->channels, &state->pending->transit);
+	}
+}
+
+const struct gyre_class gy_datagram_class = {
+	.name = "datagram",
+	.state_bytes = sizeof(struct state),
+	.mount = mount,
+	.clean = clean,
+};

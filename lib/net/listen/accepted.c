@@ -1,0 +1,75 @@
+/*
+ * Connections on their way from an acceptor to a worker. The record of a connection belongs to the
+ * acceptor's loop, and its descriptor to the record until a worker takes it: so whatever becomes of
+ * the ask, the descriptor has an owner. A worker of another loop sends the record back to be freed.
+ */
+#include "net/listen/accepted.h"
+
+#include "net/listen/admission.h"
+
+static void free_accepted(struct gy_channels *channels, struct gy_fd_transit *transit)
+{
+	gy_sizes_delete(&channels->home->parts,
+			gy_container_of(transit, struct gy_accepted, transit),
+			sizeof(struct gy_accepted));
+}
+
+struct gy_accepted *gy_accepted_create(struct gy_channels *channels, int fd)
+{
+	struct gy_accepted *accepted =
+		(struct gy_accepted *)gy_sizes_new(&channels->home->parts, sizeof(*accepted));
+
+	gy_assert(fd >= 0);
+	if (accepted == NULL) {
+		gy_channels_drop(channels, fd);
+		return NULL;
+	}
+	*accepted = (struct gy_accepted){
+		.transit = { .discard = free_accepted, .fd = fd, .connection = true },
+		.channels = channels,
+	};
+	gy_list_init(&accepted->item);
+	gy_fd_transit_begin(channels, &accepted->transit);
+	channels->handovers++;
+	return accepted;
+}
+
+int gy_accepted_take(struct gy_accepted *accepted)
+{
+	return gy_fd_transit_end(accepted->channels, &accepted->transit);
+}
+
+void gy_accepted_destroy(struct gy_accepted *accepted)
+{
+	gy_assert(accepted->transit.fd < 0 || accepted->channels->handovers > 0);
+	gy_list_remove(&accepted->item);
+	accepted->channels->handovers -= accepted->transit.fd >= 0;
+	free_accepted(accepted->channels, &accepted->transit);
+}
+
+static void destroy_here(struct gy_loop *loop, struct gy_task *task)
+{
+	(void)loop;
+	gy_accepted_destroy(gy_container_of(task, struct gy_accepted, freed));
+}
+
+void gy_accepted_free(struct gy_channels *channels, struct gy_accepted *accepted)
+{
+	if (channels == accepted->channels) {
+		gy_accepted_destroy(accepted);
+		return;
+	}
+	accepted->freed.run = destroy_here;
+	gy_loop_post_task(&accepted->channels->home->loop, &accepted->freed);
+}
+
+void gy_accepted_drop(struct gy_accepted *accepted)
+{
+	struct gy_channels *channels = accepted->channels;
+
+	if (accepted->admission != NULL) {
+		gy_admission_leave(accepted->admission, accepted->worker.loop, channels->home);
+	}
+	gy_channels_drop(channels, gy_accepted_take(accepted));
+	gy_accepted_destroy(accepted);
+}

@@ -1,0 +1,43 @@
+/*
+ * The actor of each loop that makes channels of accepted connections; see worker.c. An acceptor
+ * asks its worker to take each connection, or where fewer listen than there are loops the workers
+ * of all in turn; the worker makes a channel of it and owns it from then on.
+ */
+#ifndef GY_NET_LISTEN_WORKER_H
+#define GY_NET_LISTEN_WORKER_H
+
+#include <gyre/channel.h>
+#include <gyre/listen.h>
+
+#include "channel/channels.h"
+
+struct gy_accepted;
+struct gy_admission;
+struct gy_listener;
+
+/* The argument of a worker's mount. */
+struct gy_worker_argument {
+	gyre_init_channel_fn init_channel;
+	void *init_arg;
+	struct gyre_channel_options channel;
+	struct gy_admission *admission; /* a reference; NULL for none */
+	struct gy_listener *listener;	/* a reference until it is mounted */
+	struct gy_home *home;
+};
+void gy_worker_argument_destroy(struct gy_worker_argument *argument);
+GYRE_OWN_MESSAGE_OWNING_(gy_worker_argument, 0x11, gy_worker_argument_destroy);
+
+/* The ask: take this. Who answers it, with whatever error, has taken the connection. */
+struct gy_handover {
+	struct gy_accepted *accepted;
+};
+GYRE_OWN_MESSAGE_(gy_handover, 0x12);
+
+struct gy_taken {
+	int error;
+};
+GYRE_OWN_MESSAGE_(gy_taken, 0x13);
+
+extern const struct gyre_class gy_worker_class;
+
+#endif

@@ -1,0 +1,206 @@
+/*
+ * A link is one TCP connection between a loop of this node and some loop of a peer. The side that
+ * dialled sends messages over it; both send the rest. So a loop has up to one dialled link to a
+ * peer, which all that its actors send there goes over, in order; and any number of accepted ones.
+ * A link outlives its connection, and dials again.
+ *
+ * A link belongs to its loop.
+ */
+#ifndef GY_REMOTE_LINK_LINK_H
+#define GY_REMOTE_LINK_LINK_H
+
+#include <gyre/channel.h>
+
+#include "actor/home.h"
+#include "remote/link/frame_page.h"
+#include "remote/link/in_flight.h"
+#include "remote/link/links.h"
+#include "remote/link/partial_message.h"
+#include "remote/message/incoming.h"
+#include "remote/message/last_notice.h"
+#include "remote/peer/one_way.h"
+#include "remote/peer/peer.h"
+#include "remote/wire.h"
+
+/* The stages of a link; link.c has the steps that are allowed. */
+enum gy_link_stage {
+	GY_LINK_UNCONNECTED,  /* nothing to send, or a dial is under way, or a pause before one */
+	GY_LINK_AWAITS_HELLO, /* connected: the peer has still to say hello */
+	GY_LINK_AWAITS_PROOF, /* and to prove that it has the secret */
+	GY_LINK_AWAITS_ORDER, /* accepted: older links are being emptied; see link_order.c */
+	GY_LINK_OPEN,
+	GY_LINK_LEAVING, /* its loop retires: sends what is queued, and waits for the credit */
+	GY_LINK_ENDED,	 /* its connection is about to end; an accepted link stays so */
+	GY_LINK_STAGES,
+};
+
+/* The state of a link beside its stage. */
+enum gy_link_flag {
+	/* About its connection; the next dial clears these. */
+	GY_LINK_CONNECTED = 1 << 0, /* the dial has come to a connection */
+	GY_LINK_GREETED = 1 << 1,   /* which has come to be open */
+	GY_LINK_CLOSING = 1 << 2,   /* one side has said CLOSE, since the link was idle */
+	GY_LINK_SUCCESSOR = 1 << 3, /* another link of that loop of the peer came before it */
+	GY_LINK_CONNECTION_FLAGS = 0xf,
+	/* To be undone when it ends. */
+	GY_LINK_HAS_CLIENT = 1 << 4,   /* a client of the net floor dials for it */
+	GY_LINK_STRANGER = 1 << 5,     /* it is counted in links->strangers */
+	GY_LINK_COUNTED_OPEN = 1 << 6, /* it is counted in peer->links */
+	GY_LINK_FLUSH_QUEUED = 1 << 7, /* it is flushed at the end of the job */
+	/* Why it stays open though idle, or is dialled though nothing waits. */
+	GY_LINK_PINNED = 1 << 8,	  /* an actor here watches one there */
+	GY_LINK_PEER_UNSURE = 1 << 9,	  /* links of the peer broke: is it still alive? */
+	GY_LINK_REDIAL_AT_ONCE = 1 << 10, /* it was ended for a new life of this node */
+	/* Losses. */
+	GY_LINK_UNACKNOWLEDGED = 1 << 11, /* the last connection ended with bytes not credited */
+	GY_LINK_ONE_WAY = 1 << 12,	  /* the other side's answers cannot come; see one_way.c */
+};
+
+enum { GY_LINK_FLAGS = 13, GY_LINK_TEXT_BYTES = 256 };
+
+struct gy_link {
+	struct gy_list item; /* in links->all */
+	struct gy_links *links;
+	struct gy_peer *peer;		  /* NULL for an accepted one before its hello */
+	struct gyre_handler_context *ctx; /* NULL without a channel */
+	enum gy_link_stage stage;	  /* set by gy_link_set_stage() */
+	uint32_t flags;			  /* enum gy_link_flag; set by the functions below */
+	bool dialled;			  /* by this side; fixed */
+	uint8_t secret;	    /* which one it is dialled with, or was proved by the peer */
+	uint32_t failures;  /* to have an open connection, in a row */
+	uint32_t life;	    /* of the peer, by number, as it said in its hello */
+	uint32_t life_mark; /* the same as it stands in the slot of an origin */
+	uint64_t dials;	    /* that came to a hello */
+	uint64_t claim;	    /* see link_order.c; 0 before it has one */
+	struct gy_timer redial;
+
+	/* Out: */
+	struct gy_later later;		 /* flushes at the end of the job that said something */
+	struct gy_frame_page frame_page; /* where frames are written */
+	struct gy_last_sent last_sent;
+	struct gyre_buffer *out;  /* those of them that are not on it, nor given to the channel;
+				     NULL for none */
+	struct gy_list fragments; /* see fragments.c */
+	uint32_t fragments_count;
+	uint32_t stream_number;
+	uint64_t begun_bytes;  /* of parcels that have left in part, of the whole ones */
+	uint64_t queued_bytes; /* of frames, from the send on until the peer credits them */
+	uint64_t sent_bytes;   /* of messages, given to the channel since it opened */
+	uint64_t credited_bytes;
+	uint64_t credited_frames;
+	uint64_t parcel_bytes;	 /* of the queued ones, those of what goes in fragments */
+	uint64_t fragment_bytes; /* given to the channel */
+	struct gy_in_flight in_flight;
+	uint64_t window_bytes;
+	uint64_t queued_bytes_max; /* not credited */
+	uint32_t message_bytes_max;
+	uint64_t queued_frames;
+	uint64_t counted_frames; /* of these, counted with the peer */
+	struct gy_node *waiting; /* mail until the link is open; NULL for none */
+	struct gy_node *waiting_last;
+	uint64_t waiting_bytes;
+	uint64_t waiting_since_ns; /* since when nothing could be sent */
+
+	/* In: */
+	struct gy_partial_frame partial_frame;
+	struct gy_last_received last_received;
+	struct gy_list partial_messages;
+	uint64_t partial_messages_bytes; /* of these, of the whole ones */
+	uint64_t consumed_bytes;
+	uint64_t consumed_frames;
+	uint64_t announced_bytes; /* of @consumed_bytes, by the last credit */
+
+	/* Life: */
+	struct gy_hello mine;
+	struct gy_hello theirs;
+	uint64_t opened_ns; /* the channel */
+	uint64_t heard_ns;
+	uint64_t sent_ns;
+	uint64_t used_ns;
+	uint64_t judged_ns;  /* when the peer was heard, as of the last look at that */
+	uint64_t excused_ns; /* of the time since then: this loop did not listen */
+	struct gy_one_way back;
+	uint64_t dial_failed_ns; /* when a dial failed last */
+	int dial_error;		 /* why */
+};
+
+static inline bool gy_link_has(const struct gy_link *link, enum gy_link_flag flag)
+{
+	return (link->flags & flag) != 0;
+}
+
+static inline void gy_link_set(struct gy_link *link, enum gy_link_flag flag)
+{
+	link->flags |= flag;
+}
+
+static inline void gy_link_clear(struct gy_link *link, enum gy_link_flag flag)
+{
+	link->flags &= ~(uint32_t)flag;
+}
+
+static inline void gy_link_assign(struct gy_link *link, enum gy_link_flag flag, bool is_set)
+{
+	link->flags = is_set ? link->flags | flag : link->flags & ~(uint32_t)flag;
+}
+
+/* Takes a step, which must be an allowed one; a step to the same stage is none. */
+void gy_link_set_stage(struct gy_link *link, enum gy_link_stage stage);
+bool gy_link_stage_is_allowed(enum gy_link_stage from, enum gy_link_stage to);
+const char *gy_link_stage_name(enum gy_link_stage stage);
+/* Stage, side and flags, for logs: "dialled, open: connected greeted". */
+const char *gy_link_describe(const struct gy_link *link, char text[GY_LINK_TEXT_BYTES]);
+/* Walks the link with all that it queues and receives, and asserts that its sums hold. */
+void gy_link_check(const struct gy_link *link);
+
+/* At the end of each flush and receive. */
+static inline void gy_link_verify(const struct gy_link *link)
+{
+	if (GY_ASSERT_LEVEL >= 2) {
+		gy_link_check(link);
+	}
+}
+
+/* Whether an address is of another life of the peer than the link is. */
+static inline bool gy_link_is_stale(const struct gy_link *link, struct gyre_address to)
+{
+	return to.life != gy_life_of(link->theirs.incarnation) && to.life != 0;
+}
+
+/* Whether messages may go over its connection. */
+static inline bool gy_link_can_send(const struct gy_link *link)
+{
+	return link->stage == GY_LINK_OPEN || link->stage == GY_LINK_LEAVING;
+}
+
+/*
+ * The link that mail for a peer goes over; it dials if it has no connection. NULL, and a negative
+ * errno in @ret_error, where mail cannot go to that peer now.
+ */
+struct gy_link *gy_link_get(struct gy_links *links, uint16_t node, int *ret_error);
+/* The dialled link to a peer, made if there is none; NULL without memory. */
+struct gy_link *gy_link_get_dialled(struct gy_links *links, struct gy_peer *peer);
+/* The peer has proved what it is: mail that waits is sent. */
+void gy_link_open(struct gy_link *link);
+/* Ends its connection for that reason. */
+void gy_link_abort(struct gy_link *link, int reason);
+/* Tells the peer that the connection is closed in good order, and sends nothing after that. */
+void gy_link_say_close(struct gy_link *link);
+/* Ends its connection in good order, since all has been sent. */
+void gy_link_close(struct gy_link *link);
+
+/* Its loop retires: it does not dial again, and mail that waits leaves by another loop. */
+static inline bool gy_link_is_last(const struct gy_link *link)
+{
+	const struct gy_loop *loop = &link->links->home->loop;
+
+	return link->dialled && loop->index >= gy_loops_count(loop->peers);
+}
+/* A step of leaving: nothing that another loop sends then overtakes what went by this link. */
+void gy_link_leave(struct gy_link *link);
+/* Makes a link of a connection that another node has dialled. */
+int gy_link_accept(struct gyre_channel *channel, void *arg);
+/* Gives a connection that a link has dialled its handlers. */
+int gy_link_init_channel(struct gyre_channel *channel, void *arg);
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * The links of one loop: what they share, and what is done to all of them.
+ */
+#ifndef GY_REMOTE_LINK_LINKS_H
+#define GY_REMOTE_LINK_LINKS_H
+
+#include "actor/home.h"
+#include "remote/id_table.h"
+#include "remote/link/frame_page.h"
+
+struct gy_link;
+struct gy_nodes;
+struct gy_peer;
+
+/* The links of one loop; it hangs there as home->loop.own_links. */
+struct gy_links {
+	struct gy_nodes *nodes;
+	struct gy_home *home;
+	uint64_t incarnation;		/* in which its links say that they are */
+	struct gy_task new_life;	/* the node has taken another life */
+	uint32_t new_life_posted;	/* atomic */
+	struct gy_timer behind;		/* a watcher of nodes is */
+	struct gy_timer new_life_retry; /* and memory to tell actors of it was lacking */
+	uint64_t new_life_asked_until;	/* who had asked up to then */
+	struct gy_id_table dialled;	/* struct gy_link, by peer */
+	struct gy_link *recent;		/* of these, that mail went over last; or NULL */
+	const struct gyre_type *type;	/* that came last, as it is here; see receive.c */
+	uint16_t type_layout;
+	struct gy_frame_pages frame_pages;
+	struct gy_list all;
+	struct gy_timer beat;
+	uint64_t random;
+	uint64_t expected_ns; /* when the next beat should be */
+	uint32_t strangers;   /* connections that others have made, and are no links yet */
+	uint64_t refused;     /* atomic: of those, that have ended */
+	uint64_t full_logged_ns;
+	uint32_t one_ways; /* links that are one-way */
+	bool draining;
+};
+
+static inline struct gy_links *gy_links_of(const struct gy_home *home)
+{
+	return home->loop.own_links;
+}
+
+/* Ends all links to a peer, on this loop, whose life is over, and gives up what waits for it. */
+void gy_links_cut(struct gy_links *links, const struct gy_peer *peer);
+/* Ends all links that have said the former life of this node. */
+void gy_links_end_former(struct gy_links *links);
+/* The dialled links of a loop end as soon as all that was said is taken; whether they have. */
+bool gy_links_leave(struct gy_home *home);
+void gy_links_drain(struct gy_links *links);
+/* The loop had retired, and comes back. */
+void gy_links_resume(struct gy_links *links);
+void gy_links_init(struct gy_links *links, struct gy_nodes *nodes, struct gy_home *home);
+void gy_links_fini(struct gy_links *links);
+
+#endif

@@ -1,0 +1,244 @@
+/*
+ * Mail to frames: the only place where heads of messages are built. A frame is written where it is
+ * to stand, on the link's page, or copied into a parcel if it is to leave in fragments.
+ *
+ * Most mail needs little of this: a notice like the one before is a word and its body (encode.h),
+ * and a type that travels as the bytes that it has here is copied. The rest, encoded types and
+ * gyre's own, is encoded into memory of its own first.
+ *
+ * What a link holds is bounded, from the send until the peer has taken it out of its connection and
+ * credited it: past the bound a send fails, and nothing grows. Answers have a quarter more room
+ * than questions, or two nodes that fill each other's links with asks would lose the answers.
+ */
+#include "remote/message/encode.h"
+
+#include <errno.h>
+
+#include <gyre/watch.h>
+
+#include "actor/stack/stack.h"
+#include "remote/message/encoder.h"
+#include "remote/message/fragments.h"
+#include "remote/message/runtime_messages.h"
+#include "remote/types.h"
+
+/* ---- heads ---- */
+
+static inline enum gy_wire_kind kind_of(const struct gyre_mail *mail)
+{
+	switch ((enum gy_mail_kind)mail->node.kind) {
+	case GY_MAIL_NOTICE:
+		return GY_WIRE_NOTICE;
+	case GY_MAIL_ASK:
+		return mail->type == &gy_type_lookup ? GY_WIRE_LOOKUP : GY_WIRE_ASK;
+	case GY_MAIL_REPLY:
+		return GY_WIRE_REPLY;
+	case GY_MAIL_EXCEPTION:
+		return GY_WIRE_EXCEPTION;
+	default:
+		return GY_WIRE_EVENT;
+	}
+}
+
+static uint16_t left_of(const struct gyre_mail *mail)
+{
+	return mail->node.kind == GY_MAIL_ASK ? gy_wire_left_encode(mail->deadline) : 0;
+}
+
+static inline void build_head(struct gyre_address to, const struct gyre_mail *mail,
+			      struct gy_frame *ret_frame)
+{
+	*ret_frame = (struct gy_frame){
+		.kind = kind_of(mail),
+		.bytes = mail->type->bytes,
+		.body = mail->payload,
+		.to_loop = to.loop,
+		.from_loop = mail->from.loop,
+		.to_slot = to.slot,
+		.to_cookie = to.cookie,
+		.from_slot = mail->from.slot,
+		.from_cookie = mail->from.cookie,
+		.type = mail->type->id,
+		.layout = gy_type_layout(mail->type),
+		.left = left_of(mail),
+		.ask_id = mail->ask_id,
+	};
+}
+
+/* ---- frames ---- */
+
+/* Whether messages of the type travel as the bytes that they have here. */
+static bool is_plain(const struct gyre_type *type)
+{
+	return type->id >= GY_IDS_OF_GYRE && gy_type_encoding(type) == NULL &&
+	       type->destroy == NULL;
+}
+
+/* The next notice may be like this one. */
+static inline void remember(struct gy_link *link, struct gyre_address to,
+			    const struct gyre_mail *mail)
+{
+	link->last_sent = (struct gy_last_sent){
+		.type = is_plain(mail->type) ? mail->type : NULL,
+		.type_id = mail->type->id,
+		.bytes = mail->type->bytes,
+		.to = to,
+		.from = mail->from,
+	};
+}
+
+static inline __attribute__((always_inline)) int add_frame(struct gy_link *link,
+							   const struct gy_frame *frame,
+							   struct gyre_address to,
+							   const struct gyre_mail *mail)
+{
+	uint32_t head_bytes = gy_wire_head_bytes(frame->kind);
+	unsigned char *at =
+		gy_frame_page_reserve(link, &link->frame_page, head_bytes + frame->bytes);
+
+	if (gy_unlikely(at == NULL)) {
+		return -ENOMEM;
+	}
+	(void)gy_wire_put(frame, at);
+	if (frame->bytes > 0) {
+		memcpy(at + head_bytes, frame->body, frame->bytes);
+	}
+	link->frame_page.at = at + head_bytes + frame->bytes;
+	link->queued_bytes += head_bytes + frame->bytes;
+	link->queued_frames++;
+	if (frame->kind == GY_WIRE_NOTICE) {
+		remember(link, to, mail);
+	}
+	return 0;
+}
+
+/* An ask or an answer: who waits is told if the link breaks. */
+static __attribute__((noinline)) int add_tracked(struct gy_link *link, const struct gy_frame *frame,
+						 struct gyre_address to,
+						 const struct gyre_mail *mail)
+{
+	int r = gy_in_flight_reserve(link);
+
+	r = r < 0 ? r : add_frame(link, frame, to, mail);
+	if (r == 0) {
+		gy_in_flight_add(link, frame);
+	}
+	return r;
+}
+
+static inline int add_whole(struct gy_link *link, const struct gy_frame *frame,
+			    struct gyre_address to, const struct gyre_mail *mail)
+{
+	return gy_unlikely(gy_in_flight_is_tracked(frame)) ? add_tracked(link, frame, to, mail)
+							   : add_frame(link, frame, to, mail);
+}
+
+/* ---- bounds ---- */
+
+static int check_bounds(const struct gy_link *link, const struct gy_frame *frame)
+{
+	uint64_t held = link->queued_bytes - link->credited_bytes;
+	uint64_t max = link->queued_bytes_max;
+	bool answer = frame->kind == GY_WIRE_REPLY || frame->kind == GY_WIRE_EXCEPTION;
+
+	if (frame->bytes > link->message_bytes_max) {
+		return -EMSGSIZE;
+	}
+	if (frame->kind == GY_WIRE_EVENT) {
+		/* The end of a watch must not be lost, and there are no more of them than watches;
+		 * failures of answers have a bound of their own. */
+		return 0;
+	}
+	/* A message larger than the bound may go alone. */
+	if (held > 0 &&
+	    held + frame->bytes + GY_WIRE_HEAD_BYTES_MAX > (answer ? max + max / 4 : max)) {
+		return -EAGAIN;
+	}
+	return 0;
+}
+
+/* Whose large messages go first: the event of an end is from nobody, but comes after the last mail
+ * of the actor that has ended. */
+static struct gyre_address ordered_after(const struct gyre_mail *mail)
+{
+	if (mail->type->id == GYRE_ID(gyre_terminated) && mail->node.kind == GY_MAIL_EVENT) {
+		return ((const struct gyre_terminated *)(const void *)mail->payload)->actor;
+	}
+	return gy_mail_sender(mail);
+}
+
+static int add(struct gy_link *link, const struct gy_frame *frame, struct gyre_address to,
+	       const struct gyre_mail *mail)
+{
+	int r = check_bounds(link, frame);
+
+	if (r < 0) {
+		return r;
+	}
+	if (gy_unlikely(frame->bytes > GY_WIRE_BODY_BYTES_MAX) ||
+	    (gy_unlikely(link->fragments_count > 0) &&
+	     gy_fragments_pending(link, ordered_after(mail), to))) {
+		return gy_fragments_add(link, frame, ordered_after(mail), to);
+	}
+	return add_whole(link, frame, to, mail);
+}
+
+/* ---- mail ---- */
+
+/* Mail whose type does not travel as the bytes that it has here. */
+static int encode_body(struct gy_link *link, struct gy_frame *frame, struct gyre_address to,
+		       const struct gyre_mail *mail)
+{
+	struct gyre_encoder out = { .max = link->message_bytes_max };
+	int r = 0;
+
+	if (mail->type->id < GY_IDS_OF_GYRE) {
+		r = gy_runtime_message_encode(mail, frame, &out);
+	} else if (!gy_type_travels(mail->type)) {
+		r = -EPROTO;
+	} else if (gy_type_is_encoded(mail->type)) {
+		r = gy_type_encoding(mail->type)->encode(mail->payload, &out);
+	}
+	r = r < 0 ? r : out.error;
+	if (out.bytes != NULL) {
+		frame->body = out.bytes;
+		frame->bytes = (uint32_t)out.count;
+	}
+	if (r == 0) {
+		r = add(link, frame, to, mail);
+	}
+	gy_encoder_fini(&out);
+	return r;
+}
+
+static __attribute__((noinline)) int encode_slow(struct gy_link *link, struct gyre_address to,
+						 const struct gyre_mail *mail)
+{
+	struct gy_frame frame;
+
+	build_head(to, mail, &frame);
+	return is_plain(mail->type) ? add(link, &frame, to, mail)
+				    : encode_body(link, &frame, to, mail);
+}
+
+int gy_encode(struct gy_link *link, struct gyre_address to, const struct gyre_mail *mail)
+{
+	uint32_t bytes = mail->type->bytes;
+	struct gy_frame frame;
+
+	if (gy_unlikely(!is_plain(mail->type) || bytes > GY_WIRE_BODY_BYTES_MAX ||
+			bytes > link->message_bytes_max || link->fragments_count > 0 ||
+			!gy_encode_has_room(link, bytes))) {
+		return encode_slow(link, to, mail);
+	}
+	build_head(to, mail, &frame);
+	return add_whole(link, &frame, to, mail);
+}
+
+int gy_encode_repeat_body(struct gy_link *link, struct gyre_mail *mail)
+{
+	uint32_t bytes = link->last_sent.bytes;
+
+	memcpy(link->frame_page.at + GY_WIRE_WORD_BYTES, mail->payload, bytes);
+	return gy_encode_end_repeat(link, mail, GY_WIRE_WORD_BYTES + bytes);
+}

@@ -1,0 +1,520 @@
+/*
+ * Frames to mail: the only place where messages of other nodes become mail, in memory of the loop
+ * that serves the link.
+ *
+ * Most messages are notices like the one before: gy_receive_repeats() takes a run of them in one
+ * go, since type, receiver and pool are found once for the whole run. No user code runs meanwhile,
+ * so they stay good to its end. Of other messages the type that came last is remembered.
+ *
+ * A peer is not trusted to be right: a frame that is malformed, or that is not allowed on this side
+ * of the link, ends the link. A message that is not understood is lost alone, and its asker told.
+ * If that lacks memory, or what is lost comes once, as an answer or the end of an actor, the link
+ * ends before the peer is told that the message was taken: it is then lost as with any broken link.
+ */
+#include "remote/message/receive.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <gyre/name.h>
+
+#include "actor/life/node_loss.h"
+#include "actor/mail/mail_pool.h"
+#include "actor/mail/send.h"
+#include "remote/link/link.h"
+#include "remote/link/link_flush.h"
+#include "remote/message/runtime_messages.h"
+#include "remote/node.h"
+#include "remote/peer/one_way.h"
+#include "remote/types.h"
+
+enum { CREDIT_BYTES = 16 };
+/* The part of the window that is credited at once. */
+enum { CREDIT_SHARE = 16 };
+
+/* ---- heads ---- */
+
+static inline struct gy_origin origin_of(const struct gy_link *link, const struct gy_frame *frame)
+{
+	return (struct gy_origin){ .slot = (frame->from_slot & gy_slot_mask) | link->life_mark,
+				   .cookie = frame->from_cookie,
+				   .loop = frame->from_loop,
+				   .node = link->peer->id };
+}
+
+static inline struct gyre_address receiver_of(const struct gy_link *link,
+					      const struct gy_frame *frame)
+{
+	return (struct gyre_address){ .slot = frame->to_slot,
+				      .cookie = frame->to_cookie,
+				      .loop = frame->to_loop,
+				      .node = link->links->home->node };
+}
+
+static struct gyre_address sender_of(const struct gy_link *link, const struct gy_frame *frame)
+{
+	return gy_origin_address(origin_of(link, frame));
+}
+
+/* The time that an ask has, which came with that much left; 0 for no bound. */
+static uint32_t patience_of(const struct gy_frame *frame)
+{
+	uint64_t left = gy_wire_left_decode(frame->left);
+
+	return left > GY_DEADLINE_SPAN_NS >> GY_DEADLINE_SHIFT ? 0 : (uint32_t)left;
+}
+
+/* Mail is from whom the frame says, and is an answer to, or asks, what it says. */
+static inline void set_head(struct gyre_mail *mail, const struct gy_link *link,
+			    const struct gy_frame *frame, enum gy_mail_kind kind)
+{
+	mail->node.kind = (uint8_t)kind;
+	mail->from = origin_of(link, frame);
+	mail->ask_id = frame->ask_id;
+	mail->deadline = 0;
+}
+
+static inline struct gyre_mail *make(const struct gy_link *link, const struct gyre_type *type,
+				     const struct gy_frame *frame, enum gy_mail_kind kind)
+{
+	struct gyre_mail *mail = gy_mail_get(link->links->home, type);
+
+	if (gy_likely(mail != NULL)) {
+		set_head(mail, link, frame, kind);
+	}
+	return mail;
+}
+
+/* Delivers as gy_send() does, to an address that may be stale. */
+static inline void deliver(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail,
+			   enum gy_lane lane)
+{
+	struct gy_house *house =
+		gy_likely(gy_is_here(home, to)) ? gy_house_find(home, to.slot, to.cookie) : NULL;
+
+	if (gy_likely(house != NULL && gy_house_is_occupied(house) && house->limit == 0)) {
+		gy_count(&home->counters.sent, 1);
+		if (lane == GY_LANE_ASK) {
+			gy_mail_set_deadline(mail, home->loop.now_ns);
+		}
+		gy_house_put(home, house, mail, lane);
+	} else {
+		(void)gy_send_away(home, to, mail);
+	}
+}
+
+/* ---- losses ---- */
+
+/* Tells an asker, on this node or the peer, that its ask has failed; -ENOMEM. */
+static int fail_ask(struct gy_link *link, const struct gy_frame *frame, struct gyre_address asker,
+		    int error)
+{
+	struct gyre_mail *mail = make(link, &gy_type_exception, frame, GY_MAIL_EXCEPTION);
+
+	if (mail != NULL) {
+		((struct gy_exception *)gyre_payload(mail))->error = error;
+		gy_mail_from_nobody(mail);
+		(void)gy_send_away(link->links->home, asker, mail);
+	}
+	return mail == NULL ? -ENOMEM : 0;
+}
+
+/* A message that cannot become mail is a dead letter here. -ENOMEM if who waits for it cannot be
+ * told.
+ */
+static int lose(struct gy_link *link, const struct gy_frame *frame, enum gyre_drop reason,
+		int error)
+{
+	struct gy_home *home = link->links->home;
+	const struct gyre_type type = { .name = "message of another node", .id = frame->type };
+	const struct gyre_mail mail = { .type = &type,
+					.from = gy_origin_of(sender_of(link, frame)) };
+
+	gy_count(&home->counters.sent, 1);
+	gy_count(&home->counters.dropped[reason], 1);
+	if (home->options.dead_letter != NULL) {
+		home->options.dead_letter(home, &mail, receiver_of(link, frame), reason);
+	}
+	if (frame->kind == GY_WIRE_ASK || frame->kind == GY_WIRE_LOOKUP) {
+		return fail_ask(link, frame, sender_of(link, frame), error);
+	}
+	if (frame->kind == GY_WIRE_REPLY) {
+		return fail_ask(link, frame, receiver_of(link, frame), error);
+	}
+	return frame->kind == GY_WIRE_NOTICE || error != -ENOMEM ? 0 : -ENOMEM;
+}
+
+/* ---- messages of users ---- */
+
+static int decode(const struct gyre_type *type, const struct gy_frame *frame, void *payload)
+{
+	struct gyre_decoder in = { .at = frame->body, .left = frame->bytes };
+	int r;
+
+	memset(payload, 0, type->bytes);
+	r = gy_type_encoding(type)->decode(payload, &in);
+	return r < 0 || in.error != 0 || in.left != 0 ? -EPROTO : 0;
+}
+
+static int fill(const struct gyre_type *type, const struct gy_frame *frame, void *payload)
+{
+	if (gy_unlikely(gy_type_is_encoded(type))) {
+		return decode(type, frame, payload);
+	}
+	memcpy(payload, frame->body, type->bytes);
+	return 0;
+}
+
+/* By id; a type that travels as its bytes only if it is the same here. */
+static __attribute__((noinline)) const struct gyre_type *
+find_type_slow(struct gy_links *links, const struct gy_frame *frame)
+{
+	const struct gyre_type *type = gy_types_find(&links->nodes->types, frame->type);
+
+	if (type == NULL || gy_type_layout(type) != frame->layout) {
+		return NULL;
+	}
+	links->type = type;
+	links->type_layout = frame->layout;
+	return type;
+}
+
+static inline const struct gyre_type *find_type(struct gy_links *links,
+						const struct gy_frame *frame)
+{
+	const struct gyre_type *type = links->type;
+
+	return gy_likely(type != NULL && type->id == frame->type &&
+			 links->type_layout == frame->layout)
+		       ? type
+		       : find_type_slow(links, frame);
+}
+
+static inline int receive_message(struct gy_link *link, const struct gy_frame *frame,
+				  enum gy_mail_kind kind)
+{
+	struct gy_home *home = link->links->home;
+	const struct gyre_type *type = find_type(link->links, frame);
+	struct gyre_mail *mail;
+
+	if (gy_unlikely(type == NULL ||
+			(!gy_type_is_encoded(type) && frame->bytes != type->bytes))) {
+		return lose(link, frame, GYRE_DROP_NOT_UNDERSTOOD, -EPROTO);
+	}
+	mail = make(link, type, frame, kind);
+	if (gy_unlikely(mail == NULL)) {
+		return lose(link, frame, GYRE_DROP_NO_MEMORY, -ENOMEM);
+	}
+	if (gy_unlikely(fill(type, frame, gyre_payload(mail)) < 0)) {
+		gy_mail_put(home, mail);
+		return lose(link, frame, GYRE_DROP_NOT_UNDERSTOOD, -EPROTO);
+	}
+	if (kind == GY_MAIL_ASK) {
+		mail->deadline = patience_of(frame);
+	}
+	deliver(home, receiver_of(link, frame), mail, (enum gy_lane)(kind - GY_MAIL_REPLY));
+	return 0;
+}
+
+/* ---- messages of gyre ---- */
+
+static int receive_exception(struct gy_link *link, const struct gy_frame *frame)
+{
+	struct gyre_mail *mail = make(link, &gy_type_exception, frame, GY_MAIL_EXCEPTION);
+	struct gyre_decoder in = { .at = frame->body, .left = frame->bytes };
+	int32_t error = (int32_t)gyre_decode_u32(&in);
+
+	if (mail == NULL) {
+		return lose(link, frame, GYRE_DROP_NO_MEMORY, -ENOMEM);
+	}
+	((struct gy_exception *)gyre_payload(mail))->error = error < 0 ? error : -EPROTO;
+	(void)gy_send_away(link->links->home, receiver_of(link, frame), mail);
+	return 0;
+}
+
+/* Orders to an actor, and the end of one that is watched. */
+static int receive_runtime_message(struct gy_link *link, const struct gy_frame *frame,
+				   enum gy_mail_kind kind)
+{
+	struct gy_home *home = link->links->home;
+	struct gyre_mail *mail = NULL;
+	int r = gy_runtime_message_decode(link, frame, &mail);
+
+	if (r < 0) {
+		return lose(link, frame,
+			    r == -ENOMEM ? GYRE_DROP_NO_MEMORY : GYRE_DROP_NOT_UNDERSTOOD, r);
+	}
+	set_head(mail, link, frame, kind);
+	(void)gy_send_away(home, receiver_of(link, frame), mail);
+	return 0;
+}
+
+static int receive_lookup(struct gy_link *link, const struct gy_frame *frame)
+{
+	struct gy_home *home = link->links->home;
+	char name[GYRE_NAME_BYTES_MAX + 1] = { 0 };
+	struct gyre_address found = { 0 };
+	struct gyre_mail *mail;
+	int r = -EPROTO;
+
+	if (frame->bytes > 0 && frame->bytes < sizeof(name)) {
+		memcpy(name, frame->body, frame->bytes);
+		r = link->links->nodes->look_up(home->options.system, name, &found);
+		found.life = home->life; /* which the link has said */
+	}
+	mail = r < 0 ? NULL : make(link, &gyre_type_gyre_node_found, frame, GY_MAIL_REPLY);
+	if (mail == NULL) {
+		return fail_ask(link, frame, sender_of(link, frame), r < 0 ? r : -ENOMEM);
+	}
+	*(struct gyre_node_found *)gyre_payload(mail) = (struct gyre_node_found){ found };
+	(void)gy_send_away(home, gy_mail_sender(mail), mail);
+	return 0;
+}
+
+/* ---- any message ---- */
+
+static int receive_whole(struct gy_link *link, const struct gy_frame *frame)
+{
+	switch (frame->kind) {
+	case GY_WIRE_NOTICE:
+		return gy_unlikely(frame->type < GY_IDS_OF_GYRE)
+			       ? receive_runtime_message(link, frame, GY_MAIL_NOTICE)
+			       : receive_message(link, frame, GY_MAIL_NOTICE);
+	case GY_WIRE_ASK:
+		/* The only order that is answered. */
+		return gy_unlikely(frame->type == gy_type_retire.id)
+			       ? receive_runtime_message(link, frame, GY_MAIL_ASK)
+			       : receive_message(link, frame, GY_MAIL_ASK);
+	case GY_WIRE_REPLY:
+		return receive_message(link, frame, GY_MAIL_REPLY);
+	case GY_WIRE_EXCEPTION:
+		return receive_exception(link, frame);
+	case GY_WIRE_EVENT:
+		return receive_runtime_message(link, frame, GY_MAIL_EVENT);
+	case GY_WIRE_LOOKUP:
+		return receive_lookup(link, frame);
+	default:
+		return -EPROTO;
+	}
+}
+
+static void count(struct gy_link *link, size_t bytes)
+{
+	link->consumed_bytes += bytes;
+	link->consumed_frames++;
+}
+
+/* The kind of a message in fragments is checked as that of any frame; its length is theirs. */
+static int receive_assembled(struct gy_link *link, const struct gy_partial_message *message)
+{
+	struct gy_frame frame;
+
+	if (!gy_wire_is_message(message->frame) ||
+	    message->bytes < gy_wire_head_bytes(gy_wire_kind(message->frame))) {
+		return -EPROTO;
+	}
+	gy_wire_get(message->frame, &frame);
+	frame.bytes = message->bytes - (uint32_t)(frame.body - message->frame);
+	count(link, 0);
+	return receive_whole(link, &frame);
+}
+
+static int receive_fragment(struct gy_link *link, const struct gy_frame *frame)
+{
+	struct gy_partial_message *whole = NULL;
+	int r = gy_partial_message_add(link, frame, &whole);
+
+	if (r == 0 && whole != NULL) {
+		r = receive_assembled(link, whole);
+		gy_partial_message_drop(link, whole);
+	}
+	return r;
+}
+
+/*
+ * The frame that a REPEAT stands for. From the next one on such notices are taken in one go, if
+ * they travel as their bytes and are for an actor of this loop.
+ */
+static int expand_repeat(struct gy_link *link, struct gy_frame *frame)
+{
+	struct gy_last_received *last = &link->last_received;
+	const struct gyre_type *type;
+
+	if (!last->any) {
+		return -EPROTO;
+	}
+	type = last->frame.type < GY_IDS_OF_GYRE ? NULL : find_type(link->links, &last->frame);
+	last->type = type != NULL && !gy_type_is_encoded(type) &&
+				     last->frame.to_loop == link->links->home->here
+			     ? type
+			     : NULL;
+	last->frame.bytes = frame->bytes;
+	last->frame.body = frame->body;
+	*frame = last->frame;
+	return 0;
+}
+
+/* Frames of an accepted link that is open: messages, whole, repeated or in fragments. */
+static inline int receive_accepted(struct gy_link *link, struct gy_frame *frame, uint32_t bytes)
+{
+	link->used_ns = link->links->home->loop.now_ns;
+	if (gy_unlikely(frame->kind == GY_WIRE_FRAGMENT)) {
+		link->consumed_bytes += bytes;
+		return receive_fragment(link, frame);
+	}
+	count(link, bytes);
+	if (frame->kind == GY_WIRE_REPEAT) {
+		int r = expand_repeat(link, frame);
+
+		return r < 0 ? r : receive_whole(link, frame);
+	}
+	if (frame->kind == GY_WIRE_NOTICE) {
+		link->last_received.any = true;
+		link->last_received.type = NULL;
+		link->last_received.frame = *frame;
+	}
+	return receive_whole(link, frame);
+}
+
+/* ---- frames that are no messages ---- */
+
+static int receive_credit(struct gy_link *link, const struct gy_frame *frame)
+{
+	struct gyre_decoder in = { .at = frame->body, .left = frame->bytes };
+	uint64_t bytes = gyre_decode_u64(&in);
+	uint64_t frames = gyre_decode_u64(&in);
+
+	if (in.error != 0 || bytes > link->sent_bytes || bytes < link->credited_bytes ||
+	    frames > link->queued_frames || frames < link->credited_frames) {
+		return -EPROTO;
+	}
+	link->credited_bytes = bytes;
+	link->credited_frames = frames;
+	gy_in_flight_acknowledge(link);
+	gy_link_flush(link);
+	return 0;
+}
+
+/* The peer may wait for the credit, and then send by another link: that mail must find this link's
+ * in the inboxes of the other loops. */
+static void receive_close(struct gy_link *link)
+{
+	gy_link_set(link, GY_LINK_CLOSING);
+	if (!link->dialled && link->consumed_bytes > link->announced_bytes) {
+		gy_loop_flush(&link->links->home->loop);
+		gy_receive_send_credit(link);
+	}
+}
+
+static int receive_dialled(struct gy_link *link, const struct gy_frame *frame)
+{
+	switch (frame->kind) {
+	case GY_WIRE_CREDIT:
+		return receive_credit(link, frame);
+	case GY_WIRE_REACH:
+		return gy_one_way_receive_reach(link, frame);
+	default:
+		return -EPROTO;
+	}
+}
+
+int gy_receive(struct gy_link *link, struct gy_frame *frame, uint32_t bytes)
+{
+	gy_assert(gy_link_can_send(link));
+	switch (frame->kind) {
+	case GY_WIRE_REFUSE:
+		return -ECONNREFUSED;
+	case GY_WIRE_PING:
+		return 0;
+	case GY_WIRE_CLOSE:
+		receive_close(link);
+		return 0;
+	default:
+		return link->dialled ? receive_dialled(link, frame)
+				     : receive_accepted(link, frame, bytes);
+	}
+}
+
+/* ---- runs of notices ---- */
+
+/* Puts the notices of a run into a house without a limit. How many bytes they took. */
+static size_t receive_run(struct gy_link *link, struct gy_house *house, const unsigned char *bytes,
+			  size_t count)
+{
+	struct gy_home *home = link->links->home;
+	const struct gyre_type *type = link->last_received.type;
+	const struct gy_origin from = origin_of(link, &link->last_received.frame);
+	const uint32_t body_bytes = type->bytes;
+	const uint32_t word = (uint32_t)GY_WIRE_REPEAT << GY_WIRE_KIND_SHIFT | body_bytes;
+	const size_t step = GY_WIRE_WORD_BYTES + (size_t)body_bytes;
+	const size_t mail_bytes = GYRE_MAIL_HEADER_BYTES + (size_t)body_bytes;
+	const uint8_t size_class = gy_sizes_class(mail_bytes);
+	size_t at = 0;
+	uint64_t frames = 0;
+
+	while (count - at >= step && gy_wire_word(bytes + at) == word) {
+		struct gyre_mail *mail = gy_mail_get_of_class(home, type, mail_bytes, size_class);
+
+		if (gy_unlikely(mail == NULL)) {
+			break;
+		}
+		mail->node.kind = GY_MAIL_NOTICE;
+		mail->from = from;
+		mail->ask_id = 0;
+		mail->deadline = 0;
+		if (body_bytes > 0) {
+			memcpy(mail->payload, bytes + at + GY_WIRE_WORD_BYTES, body_bytes);
+		}
+		gy_house_put(home, house, mail, GY_LANE_NOTICE);
+		at += step;
+		frames++;
+	}
+	gy_count(&home->counters.sent, frames);
+	link->consumed_frames += frames;
+	link->consumed_bytes += at;
+	link->used_ns = home->loop.now_ns;
+	return at;
+}
+
+size_t gy_receive_repeats(struct gy_link *link, const unsigned char *bytes, size_t count)
+{
+	const struct gy_last_received *last = &link->last_received;
+	struct gy_house *house;
+
+	if (gy_likely(last->type == NULL || count < GY_WIRE_WORD_BYTES ||
+		      gy_wire_word(bytes) >> GY_WIRE_KIND_SHIFT != GY_WIRE_REPEAT)) {
+		return 0;
+	}
+	gy_assert(!link->dialled && last->any);
+	house = gy_house_find(link->links->home, last->frame.to_slot, last->frame.to_cookie);
+	return house == NULL || !gy_house_is_occupied(house) || house->limit != 0
+		       ? 0
+		       : receive_run(link, house, bytes, count);
+}
+
+/* ---- credit ---- */
+
+void gy_receive_send_credit(struct gy_link *link)
+{
+	unsigned char body[CREDIT_BYTES];
+	struct gyre_encoder out = { .bytes = body, .room = sizeof(body), .max = sizeof(body) };
+
+	link->announced_bytes = link->consumed_bytes;
+	gyre_encode_u64(&out, link->consumed_bytes);
+	gyre_encode_u64(&out, link->consumed_frames);
+	gy_link_send_control(link, GY_WIRE_CREDIT, body, sizeof(body));
+}
+
+void gy_receive_credit_if_due(struct gy_link *link)
+{
+	uint64_t window = link->links->nodes->options.link_bytes_max;
+
+	if (link->theirs.window_bytes < window) {
+		window = link->theirs.window_bytes;
+	}
+	if (link->stage == GY_LINK_OPEN && !link->dialled &&
+	    link->consumed_bytes - link->announced_bytes >= window / CREDIT_SHARE &&
+	    link->consumed_bytes > link->announced_bytes) {
+		gy_receive_send_credit(link);
+	}
+}

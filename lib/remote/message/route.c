@@ -1,0 +1,160 @@
+/*
+ * Which way mail for another node goes. It leaves by the link that its loop has dialled to that
+ * node, so that what one actor sends to another arrives in order; a stolen actor's mail leaves by
+ * the loop that the actor is of, in a relay. Where no link is open mail waits for it (outgoing.c).
+ */
+#include "remote/message/route.h"
+
+#include <errno.h>
+
+#include "actor/stack/stack.h"
+#include "remote/message/encode.h"
+#include "remote/message/mail_loss.h"
+#include "remote/message/outgoing.h"
+#include "remote/peer/peer_life.h"
+
+/* ---- relays ---- */
+
+/* Mail for another node, on its way to the loop that sends it; it is counted as sent already. */
+struct relay {
+	struct gyre_address to;
+	struct gyre_mail *mail;
+};
+static const struct gyre_type type_relay = { .name = "relay to a node",
+					     .id = 0x4a,
+					     .bytes = sizeof(struct relay) };
+
+int gy_route_by_loop(struct gy_home *home, uint16_t loop, struct gyre_address to,
+		     struct gyre_mail *mail)
+{
+	struct gyre_mail *relay = gy_mail_get(home, &type_relay);
+
+	if (relay == NULL) {
+		return gy_mail_loss(home, to, mail, -ENOMEM);
+	}
+	*(struct relay *)gyre_payload(relay) = (struct relay){ .to = to, .mail = mail };
+	relay->node.kind = GY_MAIL_REMOTE;
+	gy_loop_send(&home->loop, loop, &relay->node);
+	return 0;
+}
+
+struct gyre_mail *gy_relay_create(struct gyre_address to, struct gyre_mail *mail)
+{
+	struct gyre_mail *relay = gy_mail_get_from_heap(&type_relay);
+
+	if (relay != NULL) {
+		*(struct relay *)gyre_payload(relay) = (struct relay){ .to = to, .mail = mail };
+		relay->node.kind = GY_MAIL_REMOTE;
+	}
+	return relay;
+}
+
+/* ---- links ---- */
+
+/* Whether the life in an address is known to be over. */
+static bool is_over(const struct gy_links *links, struct gyre_address to)
+{
+	const struct gy_peer *peer = to.life == 0 ? NULL : gy_peer_find(links->nodes, to.node);
+	uint32_t number = peer == NULL ? 0 : gy_lives_find(&peer->lives, to.life);
+
+	return number != 0 && gy_lives_is_over(&peer->lives, number);
+}
+
+/* The link to a node that is down, for mail that may find it in its next life. */
+static struct gy_link *find_for_unmet(const struct gy_links *links, struct gyre_address to)
+{
+	struct gy_link *link = (struct gy_link *)gy_id_table_find(&links->dialled, to.node);
+
+	return link != NULL && gy_outgoing_is_unmet(link->peer, to.life) ? link : NULL;
+}
+
+static int route_by_link(struct gy_links *links, struct gyre_address to, struct gyre_mail *mail)
+{
+	struct gy_link *link = (struct gy_link *)gy_id_table_find(&links->dialled, to.node);
+	int error;
+
+	if (gy_likely(link != NULL && link->stage == GY_LINK_OPEN)) {
+		if (gy_unlikely(to.slot > gy_slot_mask)) {
+			to = gy_lives_shown(links->nodes, to); /* where an ask came from */
+		}
+		if (gy_unlikely(gy_link_is_stale(link, to))) {
+			return gy_mail_loss_stale(links->home, to, mail);
+		}
+		links->recent = link;
+		return gy_outgoing_send(link, to, mail);
+	}
+	to = gy_lives_shown(links->nodes, to);
+	if (is_over(links, to)) {
+		return gy_mail_loss_stale(links->home, to, mail);
+	}
+	link = gy_link_get(links, to.node, &error);
+	if (link == NULL && error == -EHOSTDOWN) {
+		link = find_for_unmet(links, to);
+	}
+	return link == NULL ? gy_mail_loss(links->home, to, mail, error)
+			    : gy_outgoing_wait(link, to, mail);
+}
+
+static __attribute__((noinline)) int route_slow(struct gy_home *home, struct gyre_address to,
+						struct gyre_mail *mail)
+{
+	if (gy_unlikely(home->here == GY_LOOP_NONE && mail->from.cookie != 0 &&
+			mail->from.loop != home->loop.index)) {
+		return gy_route_by_loop(home, mail->from.loop, to,
+					mail); /* it leaves by its own loop */
+	}
+	return route_by_link(gy_links_of(home), to, mail);
+}
+
+static int route(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
+{
+	struct gy_link *link = gy_links_of(home)->recent;
+
+	gy_count(&home->counters.sent, 1);
+	/* Like the notice before: the same link then, and it takes the mail. */
+	if (gy_likely(link != NULL && gy_encode_is_repeat(link, to, mail) &&
+		      home->here != GY_LOOP_NONE)) {
+		return gy_encode_repeat(link, mail);
+	}
+	return route_slow(home, to, mail);
+}
+
+/* ---- what homes call ---- */
+
+static struct gyre_address shown(const struct gy_home *home, struct gyre_address address)
+{
+	return gy_lives_shown(gy_links_of(home)->nodes, address);
+}
+
+static void relay_arrived(struct gy_home *home, struct gyre_mail *mail)
+{
+	struct relay relay = *(const struct relay *)gyre_payload(mail);
+	struct gy_links *links = gy_links_of(home);
+
+	gy_mail_put(home, mail);
+	if (links->one_ways > 0 && gy_one_way_refuses(links, relay.to, relay.mail)) {
+		(void)gy_mail_loss(home, relay.to, relay.mail, -EADDRNOTAVAIL);
+	} else {
+		(void)route_by_link(links, relay.to, relay.mail);
+	}
+}
+
+/* Links are channels, which end by themselves; nothing is to wait for them any more. */
+static void drain(struct gy_home *home)
+{
+	gy_links_drain(gy_links_of(home));
+}
+
+static void resume(struct gy_home *home)
+{
+	gy_links_resume(gy_links_of(home));
+}
+
+const struct gy_remote_ops gy_remote_ops = {
+	.route = route,
+	.arrived = relay_arrived,
+	.leave = gy_links_leave,
+	.drain = drain,
+	.resume = resume,
+	.shown = shown,
+};

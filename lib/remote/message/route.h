@@ -1,0 +1,20 @@
+/*
+ * Which way mail for another node goes; see route.c.
+ */
+#ifndef GY_REMOTE_MESSAGE_ROUTE_H
+#define GY_REMOTE_MESSAGE_ROUTE_H
+
+#include "actor/house.h"
+
+/* The calls of homes into this floor. */
+extern const struct gy_remote_ops gy_remote_ops;
+
+/* Mail that another loop of this node has to send goes there in a relay; takes @mail, and returns
+ * as gy_mail_loss() does. */
+int gy_route_by_loop(struct gy_home *home, uint16_t loop, struct gyre_address to,
+		     struct gyre_mail *mail);
+/* The same for mail from the heap: a relay to be posted; NULL without memory, and then @mail stays
+ * the caller's. */
+struct gyre_mail *gy_relay_create(struct gyre_address to, struct gyre_mail *mail);
+
+#endif

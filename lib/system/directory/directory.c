@@ -1,0 +1,77 @@
+/*
+ * The life of a directory, the entries of actors in it, and what homes call.
+ */
+#include "system/directory/directory.h"
+
+#include <errno.h>
+
+#include "base/memory.h"
+#include "system/system.h"
+
+/* ---- the directory ---- */
+
+struct gy_directory *gy_directory_create(const struct gy_homes *homes)
+{
+	struct gy_directory *directory = (struct gy_directory *)gy_memory_get(sizeof(*directory));
+
+	if (directory == NULL) {
+		return NULL;
+	}
+	gy_rcu_init(&directory->rcu);
+	gy_groups_init(&directory->groups, homes, &directory->rcu);
+	if (gy_names_init(&directory->names, &directory->rcu) < 0) {
+		gy_directory_destroy(directory);
+		return NULL;
+	}
+	return directory;
+}
+
+void gy_directory_destroy(struct gy_directory *directory)
+{
+	if (directory == NULL) {
+		return;
+	}
+	gy_rcu_fini(&directory->rcu);
+	gy_names_fini(&directory->names);
+	gy_groups_fini(&directory->groups);
+	gy_memory_put(directory);
+}
+
+/* ---- entries ---- */
+
+int gy_name_entry_get(struct gy_house *house, struct gy_name_entry **ret_entry)
+{
+	struct gy_house_extra *extra;
+
+	if (house->status == GY_HOUSE_STOPPING) {
+		return -ESHUTDOWN; /* its channels still run handlers, but it has left */
+	}
+	extra = gy_house_extra_get(house);
+	if (extra != NULL && extra->name_entry == NULL) {
+		extra->name_entry =
+			(struct gy_name_entry *)gy_memory_get(sizeof(struct gy_name_entry));
+	}
+	if (extra == NULL || extra->name_entry == NULL) {
+		return -ENOMEM;
+	}
+	*ret_entry = extra->name_entry;
+	return 0;
+}
+
+void gy_name_entry_withdraw(struct gy_house *house)
+{
+	struct gy_directory *directory = house->home->options.system->directory;
+	struct gy_name_entry *name_entry = gy_name_entry_of(house);
+
+	gy_names_withdraw(&directory->names, name_entry->names);
+	gy_groups_withdraw(&directory->groups, house, name_entry->memberships);
+	gy_memory_put(name_entry);
+	house->extra->name_entry = NULL;
+}
+
+const struct gy_directory_ops gy_directory_ops = {
+	.route = gy_group_route,
+	.enlist = gy_group_enlist,
+	.refuse = gy_group_refuse,
+	.withdraw = gy_name_entry_withdraw,
+};

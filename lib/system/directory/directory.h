@@ -1,0 +1,53 @@
+/*
+ * The directory of a system: by what its actors are found, which is names and groups.
+ */
+#ifndef GY_SYSTEM_DIRECTORY_DIRECTORY_H
+#define GY_SYSTEM_DIRECTORY_DIRECTORY_H
+
+#include "actor/house_extra.h"
+#include "system/directory/groups.h"
+#include "system/directory/names.h"
+#include "system/rcu.h"
+
+struct gy_membership;
+struct gy_name;
+
+/* ---- entries ---- */
+
+/*
+ * How an actor is found: by names, and in groups. The entry hangs in the extra part of the house
+ * and goes when the actor stops, with all that is in it.
+ */
+struct gy_name_entry {
+	struct gy_name *names;
+	struct gy_membership *memberships;
+};
+
+/* NULL when it has none. */
+static inline struct gy_name_entry *gy_name_entry_of(const struct gy_house *house)
+{
+	return house->extra == NULL ? NULL : house->extra->name_entry;
+}
+
+/* Makes it if need be: 0, -ENOMEM, or -ESHUTDOWN when the actor is being taken down. */
+int gy_name_entry_get(struct gy_house *house, struct gy_name_entry **ret_entry);
+/* The house stops. */
+void gy_name_entry_withdraw(struct gy_house *house);
+
+/* ---- the directory ---- */
+
+struct gy_directory {
+	struct gy_rcu rcu;
+	struct gy_names names;
+	struct gy_groups groups;
+};
+
+/* @homes are looked at when the first group is made. NULL when there is no memory. */
+struct gy_directory *gy_directory_create(const struct gy_homes *homes);
+/* When all threads of the system have ended. NULL is allowed. */
+void gy_directory_destroy(struct gy_directory *directory);
+
+/* The calls of homes into this floor. */
+extern const struct gy_directory_ops gy_directory_ops;
+
+#endif

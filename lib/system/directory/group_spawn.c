@@ -1,0 +1,250 @@
+/*
+ * Groups that are made with their members. All of it is done under the mutex of the groups, so that
+ * a member which ends on its own loop before the last one is made finds itself in the table.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "actor/class_sized.h"
+#include "actor/life/lifecycle.h"
+#include "actor/log_of.h"
+#include "actor/mail/send.h"
+#include "actor/stack/stack.h"
+#include "base/memory.h"
+#include "base/sized.h"
+#include "system/directory/groups.h"
+#include "system/system.h"
+
+/* A group that is being made. */
+struct making {
+	struct gyre_system *system;
+	struct gy_home *home; /* NULL outside of actors */
+	const struct gyre_group_options *options;
+	struct gy_spawn_order order; /* its argument is the one to be copied */
+	uint32_t count;
+	uint32_t made;
+	struct gyre_address *addresses; /* of those that were made */
+};
+
+static void free_mail(struct making *making, struct gyre_mail *mail)
+{
+	if (mail != NULL && making->home != NULL) {
+		gy_mail_put(making->home, mail);
+	} else {
+		gyre_mail_destroy(NULL, mail);
+	}
+}
+
+static int copy_argument(struct making *making, struct gyre_mail **ret_copy)
+{
+	const struct gyre_mail *argument = making->order.argument;
+	struct gyre_mail *copy;
+
+	*ret_copy = NULL;
+	if (argument == NULL) {
+		return 0;
+	}
+	copy = making->home == NULL ? gy_mail_get_from_heap(argument->type)
+				    : gy_mail_get(making->home, argument->type);
+	if (copy == NULL) {
+		return -ENOMEM;
+	}
+	memcpy(copy->payload, argument->payload, argument->type->bytes);
+	*ret_copy = copy;
+	return 0;
+}
+
+static int make_one(struct making *making)
+{
+	struct gyre_system *system = making->system;
+	struct gyre_address *address = &making->addresses[making->made];
+	struct gy_spawn_order order = making->order;
+	uint32_t loop = making->options->count == 0 ? making->made
+						    : gy_add_relaxed(&system->next_loop[false], 1) %
+							      gy_loops_count(system->homes.loops);
+	int r = copy_argument(making, &order.argument);
+
+	if (r == 0) {
+		r = making->home == NULL
+			    ? gy_spawn_from_outside(&system->homes.homes[loop], &order, address)
+			    : gy_spawn(making->home, &order, (uint16_t)loop, address);
+	}
+	making->made += r == 0;
+	return r;
+}
+
+/* Stops the members that were made before one could not be. Without memory for the order they live
+ * on. */
+static void stop_made(struct making *making)
+{
+	for (uint32_t i = 0; i < making->made; i++) {
+		struct gyre_address to = making->addresses[i];
+		struct gyre_mail *mail;
+
+		if (making->home != NULL) {
+			(void)gy_send_signal(making->home, to, &gy_type_stop, GY_MAIL_EVENT);
+			continue;
+		}
+		mail = gy_mail_get_from_heap(&gy_type_stop);
+		if (mail != NULL) {
+			mail->node.kind = GY_MAIL_EVENT;
+			mail->to_slot = to.slot;
+			mail->to_cookie = to.cookie;
+			gy_mail_from_nobody(mail);
+			(void)gy_add_relaxed(&making->system->outside_sent, 1);
+			gy_loop_post(&making->system->homes.homes[to.loop].loop, &mail->node);
+		}
+	}
+}
+
+static int make_members(struct making *making, struct gy_group *group)
+{
+	int r = 0;
+
+	making->order.group = group->address;
+	making->order.counted = group->routing == GYRE_ROUTE_LESS_LOADED;
+	if (making->options->count == 0) {
+		making->count = gy_loops_count(making->system->homes.loops);
+		r = gy_group_set_recipe(group, &making->order);
+	}
+	while (r == 0 && making->made < making->count) {
+		r = make_one(making);
+	}
+	if (r == 0) {
+		r = gy_group_add(gy_groups_of(making->system), group, making->addresses,
+				 making->count, true);
+	}
+	if (r < 0) {
+		stop_made(making);
+	}
+	return r;
+}
+
+static int make_group(struct making *making, struct gyre_address *ret_address)
+{
+	struct gy_groups *groups = gy_groups_of(making->system);
+	struct gy_group *group;
+	int r;
+
+	(void)pthread_mutex_lock(&groups->mutex);
+	r = gy_group_make(groups, making->options, true, &group);
+	if (r == 0) {
+		r = make_members(making, group);
+		if (r < 0) {
+			gy_group_end(groups, group);
+		} else {
+			*ret_address = gy_address_shown(&groups->homes->homes[0], group->address);
+			gy_group_publish(groups, group);
+		}
+	}
+	(void)pthread_mutex_unlock(&groups->mutex);
+	return r;
+}
+
+static int make(struct making *making, struct gyre_address *ret_address)
+{
+	const struct gyre_mail *argument = making->order.argument;
+	int r = ret_address == NULL || !gy_group_options_are_valid(making->options) ||
+				(argument != NULL && argument->type->destroy != NULL)
+			? -EINVAL
+			: 0;
+
+	making->count = making->options->count == 0 ? making->system->options.loops_max
+						    : making->options->count;
+	if (r == 0) {
+		making->addresses = (struct gyre_address *)gy_memory_get(
+			making->count * sizeof(*making->addresses));
+		r = making->addresses == NULL ? -ENOMEM : make_group(making, ret_address);
+	}
+	gy_memory_put(making->addresses);
+	free_mail(making, making->order.argument);
+	return r;
+}
+
+static int spawn_from(struct gyre_stack *stack, const struct gyre_class *actor_class,
+		      struct gyre_mail *argument, const struct gyre_group_options *options,
+		      struct gyre_address *ret_address)
+{
+	struct gy_house *house = gy_stack_of(stack)->house;
+	struct making making = { .system = house->home->options.system, .home = house->home };
+	int r;
+
+	making.options = options;
+	if (making.options->count == 1) {
+		const struct gyre_spawn_options one = { .detached = making.options->detached };
+
+		return gyre_spawn(stack, actor_class, argument, &one, ret_address);
+	}
+	r = gy_take_argument(argument, &making.order.argument);
+	if (r < 0) {
+		return r;
+	}
+	making.order.class = actor_class;
+	making.order.argument = gy_mail_given(house->home, making.order.argument);
+	if (!making.options->detached) {
+		making.order.parent = house;
+		making.order.child_of = house->self;
+	}
+	return make(&making, ret_address);
+}
+
+int gyre_group_spawn_sized(struct gyre_stack *stack, const struct gyre_class *actor_class,
+			   struct gyre_mail *argument, const struct gyre_group_options *options,
+			   struct gyre_sizes sizes, struct gyre_address *ret_address)
+{
+	struct gyre_group_options whole;
+	int r = GY_SIZED_READ(gyre_group_options, &whole, options, sizes.options,
+			      gy_log_of_stack(stack));
+
+	if (r == 0) {
+		r = gy_class_sized(&actor_class, sizes.actor_class, NULL, gy_log_of_stack(stack));
+	}
+	if (r < 0) {
+		gyre_mail_destroy(stack, argument);
+		return r;
+	}
+	return spawn_from(stack, actor_class, argument, &whole, ret_address);
+}
+
+static int spawn_from_outside(struct gyre_system *system, const struct gyre_class *actor_class,
+			      struct gyre_mail *argument, const struct gyre_group_options *options,
+			      struct gyre_address *ret_address)
+{
+	struct making making = { .system = system };
+	int r;
+
+	making.options = options;
+	if (system == NULL || gy_load_relaxed(&system->stop) != 0) {
+		gyre_mail_destroy(NULL, argument);
+		return system == NULL ? -EINVAL : -ESHUTDOWN;
+	}
+	if (making.options->count == 1) {
+		return gyre_system_spawn(system, actor_class, argument, NULL, ret_address);
+	}
+	r = gy_take_argument(argument, &making.order.argument);
+	if (r < 0) {
+		return r;
+	}
+	making.order.class = actor_class;
+	making.order.argument = gy_mail_given(NULL, making.order.argument);
+	return make(&making, ret_address);
+}
+
+int gyre_system_group_spawn_sized(struct gyre_system *system, const struct gyre_class *actor_class,
+				  struct gyre_mail *argument,
+				  const struct gyre_group_options *options, struct gyre_sizes sizes,
+				  struct gyre_address *ret_address)
+{
+	struct gyre_group_options whole;
+	int r = GY_SIZED_READ(gyre_group_options, &whole, options, sizes.options,
+			      gy_log_of_system(system));
+
+	if (r == 0) {
+		r = gy_class_sized(&actor_class, sizes.actor_class, NULL, gy_log_of_system(system));
+	}
+	if (r < 0) {
+		gyre_mail_destroy(NULL, argument);
+		return r;
+	}
+	return spawn_from_outside(system, actor_class, argument, &whole, ret_address);
+}

@@ -1,0 +1,30 @@
+/*
+ * The name directory of a system. A name is reserved at once and for one actor only; it is found
+ * from any thread without a lock, and a name that has gone is freed after a grace period.
+ */
+#ifndef GY_SYSTEM_DIRECTORY_NAMES_H
+#define GY_SYSTEM_DIRECTORY_NAMES_H
+
+#include <gyre/address.h>
+
+#include "system/rcu.h"
+
+struct cds_lfht;
+struct gy_name;
+
+struct gy_names {
+	struct cds_lfht *table;
+	struct gy_rcu *rcu;
+	uint64_t count;	  /* atomic: names */
+	uint64_t buckets; /* atomic */
+	uint32_t growing; /* atomic: @growth is under way */
+	struct gy_rcu_item growth;
+};
+
+int gy_names_init(struct gy_names *names, struct gy_rcu *rcu);
+/* Nothing that was retired is pending, and all actors are gone. Takes a half made one too. */
+void gy_names_fini(struct gy_names *names);
+/* Takes back all names of an actor. */
+void gy_names_withdraw(struct gy_names *names, struct gy_name *first);
+
+#endif
