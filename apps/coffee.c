@@ -115,7 +115,7 @@ static int end_heating(struct gyre_stack *stack)
 {
 	puts("machine: ready");
 	(void)gyre_become(stack, &ready);
-	(void)gyre_unstash(stack, UINT32_MAX);
+	(void)gyre_unstash(stack, GYRE_UNSTASH_ALL);
 	return gyre_receive_timeout_start(stack, idle_ns);
 }
 
@@ -146,7 +146,7 @@ static int end_refilling(struct gyre_stack *stack)
 	machine_of(stack)->beans = CUPS_PER_FILLING;
 	machine_of(stack)->report.refills++;
 	gyre_unbecome(stack);
-	(void)gyre_unstash(stack, UINT32_MAX);
+	(void)gyre_unstash(stack, GYRE_UNSTASH_ALL);
 	return gyre_return(stack);
 }
 
@@ -163,7 +163,7 @@ static int serve(struct gyre_stack *stack)
 	(void)gyre_become(stack, &brewing);
 	GYRE_AWAIT(stack, gyre_sleep(stack, brewing_ns, &frame->brewed));
 	(void)gyre_become(stack, &ready);
-	(void)gyre_unstash(stack, UINT32_MAX);
+	(void)gyre_unstash(stack, GYRE_UNSTASH_ALL);
 	return gyre_reply(stack, gyre_new(stack, cup, ++machine->report.cups));
 	GYRE_END(stack);
 }

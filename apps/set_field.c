@@ -46,7 +46,7 @@ static const struct field fields[] = {
 	FIELD(ring_entries),
 	FIELD(run_budget),
 	FIELD(spin_ns),
-	FIELD(stall_ms),
+	FIELD(stall_ns),
 	FIELD(starvation_limit),
 	FIELD(steal_aggression),
 	FIELD(steal_floor),

@@ -118,7 +118,7 @@ UNSWEPT = {
     "memory_limit_bytes": "test/system/overload_test.py shows what a limit does",
     "offload_queue_max": "it decides what is refused, and costs nothing",
     "offload_threads": "the work of your program decides it, and no benchmark here has any",
-    "stall_ms": "scripts/bench inspect shows what the watchdog costs",
+    "stall_ns": "scripts/bench inspect shows what the watchdog costs",
 }
 
 

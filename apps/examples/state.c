@@ -46,7 +46,7 @@ static int end_opening(struct gyre_stack *stack)
 {
 	int r = gyre_become(stack, &open);
 
-	printf("the door is open for %" PRIu32 "\n", gyre_unstash(stack, UINT32_MAX));
+	printf("the door is open for %" PRIu32 "\n", gyre_unstash(stack, GYRE_UNSTASH_ALL));
 	return r;
 }
 

@@ -146,7 +146,7 @@ static int connect_streams(struct gyre_system *system, struct load_loop *loop)
 		/* A server that waits for its output to be read must not be waited for. */
 		.channel = { .keep_reading = true, .no_linger = true },
 		.connect_timeout_ns = settings->timeout_ns,
-		.retries_max = settings->reconnect ? UINT32_MAX : 0,
+		.retries_max = settings->reconnect ? GYRE_RETRIES_UNLIMITED : 0,
 		.retry_max_ns = GYRE_MILLISECONDS(200), /* what is measured is to go on */
 		.report = hear,
 		.report_arg = loop,

@@ -17,6 +17,9 @@
 
 GYRE_BEGIN_DECLS
 
+/** GYRE_UNSTASH_ALL - as a count: all that is stashed */
+#define GYRE_UNSTASH_ALL UINT32_MAX
+
 /**
  * gyre_handler_fn - handles one message of an actor
  * @stack: the message, its sender, the actor's state, and the frame that outlives a suspension
@@ -156,7 +159,7 @@ GYRE_API int gyre_stash(struct gyre_stack *stack);
 /**
  * gyre_unstash() - puts stashed messages back to the front of the mailbox
  * @stack: the stack of the running handler
- * @count_max: how many at most, the oldest first; UINT32_MAX for all
+ * @count_max: how many at most, the oldest first; GYRE_UNSTASH_ALL for all
  *
  * They keep the order in which they were stashed, asks and notices each before all others that
  * wait, and are dispatched after this handler. The limit of the mailbox does not apply.

@@ -22,6 +22,8 @@ GYRE_BEGIN_DECLS
 
 /** GYRE_CONNECTIONS_MAX - how many connections one actor can have */
 #define GYRE_CONNECTIONS_MAX 4096
+/** GYRE_RETRIES_UNLIMITED - try for as long as the actor lives */
+#define GYRE_RETRIES_UNLIMITED UINT32_MAX
 
 /**
  * enum gyre_connection_step - a step in the life of a connection
@@ -89,8 +91,8 @@ typedef void (*gyre_connection_fn)(struct gyre_stack *stack,
  * @connect_timeout_ns: the limit of one round: the lookup, all attempts, the work of handlers
  *   before them and, if a handler has taken the connection over, after them; 0 for 10 s
  * @retries_max: how many rounds in a row may follow a failed round, or the loss of an open
- *   connection; 0 for none, UINT32_MAX for no limit. The count begins anew when a connection was
- *   open
+ *   connection; 0 for none, GYRE_RETRIES_UNLIMITED for no limit. The count begins anew when a
+ *   connection was open
  * @retry_min_ns: the pause before the first of these rounds, up to 8.64e13; 0 for 100 ms, or for
  *   @retry_max_ns if that is less
  * @retry_max_ns: the longest pause, at least @retry_min_ns, up to 8.64e13; 0 for 10 s, or for

@@ -29,7 +29,7 @@ struct gyre_pool_use {
 /**
  * struct gyre_loop_snapshot - the numbers of a loop
  * @index: the number of the loop
- * @cpu: the CPU that it is pinned to; -1 for none
+ * @cpu: the CPU that it is pinned to, unless the kernel refused that
  * @parked: the loop sleeps, or has been woken and does not run yet
  * @turns: iterations so far
  * @parks: waits so far that could block
@@ -106,7 +106,7 @@ struct gyre_class_snapshot {
 /**
  * struct gyre_snapshot - the numbers of a system
  * @time_ns: when it was taken, by the monotonic clock
- * @stalls: handlers so far that ran for longer than stall_ms
+ * @stalls: handlers so far that ran for longer than stall_ns
  * @loops_count: the length of @loops
  * @classes_count: the length of @classes
  * @loop_bytes: from one of @loops to the next: the size that the program's headers give it

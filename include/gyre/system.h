@@ -17,6 +17,12 @@ GYRE_BEGIN_DECLS
 #define GYRE_SPIN_AUTO INT64_C(-1)
 /** GYRE_SPIN_NEVER - park at once */
 #define GYRE_SPIN_NEVER INT64_C(-2)
+/** GYRE_STALL_NEVER - a handler may run for ever: no thread looks for stalls */
+#define GYRE_STALL_NEVER INT64_C(-1)
+/** GYRE_MEMORY_LIMIT_NEVER - take in as much as ever, however short memory is */
+#define GYRE_MEMORY_LIMIT_NEVER INT64_C(-1)
+/** GYRE_ZERO_COPY_NEVER - copy all output into the kernel */
+#define GYRE_ZERO_COPY_NEVER INT64_C(-1)
 /** GYRE_CPUS_MAX - how many CPUs @cpus of the options can name */
 #define GYRE_CPUS_MAX 8192
 
@@ -92,15 +98,15 @@ typedef void (*gyre_started_fn)(struct gyre_system *system, void *arg);
  * @high_events: likewise for events
  * @ask_timeout_ns: the time-out of an ask that names none, 1000 to 3.6e12
  * @spin_ns: how long a loop polls before it parks: GYRE_SPIN_AUTO, GYRE_SPIN_NEVER, 1 to 1e9
- * @stall_ms: the time, 1 to 60000, after which a running handler is logged with its class, message
- *   and backtrace, at most 5 a minute; -1 for never. Its thread is sent a signal for that, see
- *   below
+ * @stall_ns: the time after which a running handler is logged with its class, message and
+ *   backtrace, at most 5 a minute: GYRE_STALL_NEVER, 1e6 to 6e10. Its thread is sent a signal for
+ *   that, see below
  * @offload_threads: how many threads there are for gyre_offload(), each started when it is first
  *   needed, 1 to 256
  * @offload_queue_max: how many pieces of work may wait for one of them, 1 to 1e6
  * @memory_limit_bytes: resident memory of the process near which the system takes in less, 1 to
  *   2^50, besides the limit of a cgroup; 0 for the memory of the machine if no cgroup sets a limit,
- *   -1 for never; see gyre/overload.h
+ *   GYRE_MEMORY_LIMIT_NEVER for none of these; see gyre/overload.h
  * @write_low_bytes: queued output below which a channel is writable again, 1 to 2^30
  * @write_high_bytes: queued output above which the channel is not writable, at least
  *   @write_low_bytes, up to 2^30
@@ -114,8 +120,9 @@ typedef void (*gyre_started_fn)(struct gyre_system *system, void *arg);
  *   (gyre_context_try_write()) may have at most half of the share. The idle handler ends peers that
  *   never take what they asked for
  * @zero_copy_bytes: queued output from which a channel of TCP has the kernel send from the pages
- *   themselves, 1 to 2^30; -1 for never. A channel whose bytes are copied after all, such as one to
- *   the same machine, goes back to plain sends. The memory counts as locked (RLIMIT_MEMLOCK)
+ *   themselves: GYRE_ZERO_COPY_NEVER, 1 to 2^30. A channel whose bytes are copied after all, such
+ *   as one to the same machine, goes back to plain sends. The memory counts as locked
+ *   (RLIMIT_MEMLOCK)
  * @linger_ns: how long a closing channel waits for a peer that takes none of its output, or has it
  *   all and does not close, 1e6 to 3.6e12: see gyre_context_close(). Also how long datagrams wait
  *   behind those for a slow peer of a Unix socket: see gyre/datagram.h
@@ -139,11 +146,11 @@ typedef void (*gyre_started_fn)(struct gyre_system *system, void *arg);
  * @user: a pointer of the program, for gyre_system_user(); may be NULL
  * @node: makes the system a node that exchanges messages with others, see node.h; NULL for none
  *
- * A handler that has run for a quarter of @stall_ms or more is interrupted now and then by a
+ * A handler that has run for a quarter of @stall_ns or more is interrupted now and then by a
  * signal, which gyre takes for itself while such a system runs: the first from SIGRTMIN + 5 on that
  * the program has left at its default. In such a handler, calls that fail with EINTR even under
- * SA_RESTART, such as poll() and nanosleep(), may do so. A program that wants none of this sets -1.
- * The thread of a loop has every other signal blocked.
+ * SA_RESTART, such as poll() and nanosleep(), may do so. A program that wants none of this sets
+ * GYRE_STALL_NEVER. The thread of a loop has every other signal blocked.
  */
 struct gyre_system_options {
 	uint32_t loops;
@@ -166,7 +173,7 @@ struct gyre_system_options {
 	uint32_t high_events;
 	uint64_t ask_timeout_ns;
 	int64_t spin_ns;
-	int64_t stall_ms;
+	int64_t stall_ns;
 	uint32_t offload_threads;
 	uint32_t offload_queue_max;
 	int64_t memory_limit_bytes;

@@ -571,7 +571,7 @@ AT(gyre_system_options, high_replies, 80, 4);
 AT(gyre_system_options, high_events, 84, 4);
 AT(gyre_system_options, ask_timeout_ns, 88, 8);
 AT(gyre_system_options, spin_ns, 96, 8);
-AT(gyre_system_options, stall_ms, 104, 8);
+AT(gyre_system_options, stall_ns, 104, 8);
 AT(gyre_system_options, offload_threads, 112, 4);
 AT(gyre_system_options, offload_queue_max, 116, 4);
 AT(gyre_system_options, memory_limit_bytes, 120, 8);

@@ -50,7 +50,7 @@ static const struct tunable tunables[] = {
 	OPTION(ring_entries, 64, 32768),
 	OPTION(run_budget, 1, 1000000),
 	OPTION(spin_ns, -2, 1000000000),
-	OPTION(stall_ms, -1, 60000),
+	OPTION(stall_ns, -1, 60000000000),
 	OPTION(starvation_limit, 1, 1000000),
 	OPTION(steal_aggression, 1, 1000000),
 	OPTION(steal_floor, 1, 1000000),
@@ -60,6 +60,8 @@ static const struct tunable tunables[] = {
 	OPTION(write_max_bytes, 1024, 1073741824),
 	OPTION(zero_copy_bytes, -1, 1073741824),
 };
+
+static const int64_t stall_min_ns = GYRE_MILLISECONDS(1);
 
 static int64_t read_field(const struct gyre_system_options *options, const struct tunable *tunable)
 {
@@ -135,6 +137,19 @@ static int check_loops(const struct gy_log *log, const struct gyre_system_option
 	return 0;
 }
 
+/* A time under a millisecond is shorter than the watchdog's own pace. */
+static int check_stall(const struct gy_log *log, const struct gyre_system_options *options)
+{
+	if (options->stall_ns != GYRE_STALL_NEVER && options->stall_ns < stall_min_ns) {
+		gy_log(log, GYRE_LOG_ERROR,
+		       "stall_ns is %" PRId64 ": it must be -1 for never, or from %" PRId64
+		       " to 60000000000",
+		       options->stall_ns, stall_min_ns);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int check_loop_data(const struct gy_log *log, const struct gyre_system_options *options)
 {
 	if (options->loop_fini != NULL && options->loop_init == NULL) {
@@ -189,6 +204,9 @@ int gy_options_resolve(const struct gyre_system_options *options,
 	}
 	if (r == 0) {
 		r = check_marks(&log, &resolved);
+	}
+	if (r == 0) {
+		r = check_stall(&log, &resolved);
 	}
 	if (r == 0) {
 		r = check_loop_data(&log, &resolved);

@@ -393,7 +393,7 @@ static int notice(struct gyre_stack *stack)
 	uint32_t i;
 
 	if (order == NULL) {
-		(void)gyre_unstash(stack, UINT32_MAX); /* it is about what is blocked */
+		(void)gyre_unstash(stack, GYRE_UNSTASH_ALL); /* it is about what is blocked */
 		return gyre_return(stack);
 	}
 	i = find(state, gyre_sender(stack), order->signo);

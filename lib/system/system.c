@@ -88,8 +88,9 @@ static int make_home(struct gyre_system *system, uint32_t index, uint32_t cookie
 		.write_low_bytes = options->write_low_bytes,
 		.write_high_bytes = options->write_high_bytes,
 		.write_max_bytes = options->write_max_bytes,
-		.zero_copy_bytes =
-			options->zero_copy_bytes < 0 ? 0 : (uint64_t)options->zero_copy_bytes,
+		.zero_copy_bytes = options->zero_copy_bytes == GYRE_ZERO_COPY_NEVER
+					   ? 0
+					   : (uint64_t)options->zero_copy_bytes,
 		.linger_ns = options->linger_ns,
 		.channel_bytes_max = options->channel_bytes_max,
 		.datagram_buffer_count = options->datagram_buffer_count,

@@ -122,7 +122,7 @@ static void begin_client(struct gyre_system *system, const struct gyre_socket_ad
 		.init_channel = init_channel,
 		.init_arg = (void *)(uintptr_t)&client,
 		.connections = CONNECTIONS,
-		.retries_max = UINT32_MAX,
+		.retries_max = GYRE_RETRIES_UNLIMITED,
 		.retry_min_ns = GYRE_MICROSECONDS(100),
 		.retry_max_ns = GYRE_MILLISECONDS(1),
 		.report = connect_report,

@@ -268,7 +268,7 @@ static int act(struct gyre_stack *stack, const struct order *order)
 		}
 		break;
 	case UNSTASH:
-		(void)gyre_unstash(stack, UINT32_MAX);
+		(void)gyre_unstash(stack, GYRE_UNSTASH_ALL);
 		break;
 	case FAIL:
 		return -EIO;
@@ -366,7 +366,7 @@ static int notice_event(struct gyre_stack *stack)
 		hear_of_end(stack, terminated);
 	} else {
 		check(gyre_message(stack, gyre_timeout) != NULL);
-		(void)gyre_unstash(stack, UINT32_MAX);
+		(void)gyre_unstash(stack, GYRE_UNSTASH_ALL);
 	}
 	return gyre_return(stack);
 }

@@ -161,7 +161,8 @@ static struct gyre_system *make_system(void)
 		.buffer_count = 16,
 		.steal_floor = 1,
 		.steal_aggression = 1,
-		.stall_ms = -1, /* a report of the sanitizer must not come in a signal handler */
+		.stall_ns = GYRE_STALL_NEVER, /* a report of the sanitizer must not come in a signal
+						 handler */
 		.log = stress_log,
 	};
 	struct gyre_system *system = NULL;

@@ -218,7 +218,7 @@ int main(int argc, char **argv)
 {
 	const struct gyre_system_options options = { .loops = LOOPS,
 						     .log = logged,
-						     .stall_ms = -1 };
+						     .stall_ns = GYRE_STALL_NEVER };
 	struct gyre_counters counters;
 	struct gyre_system *system;
 	struct gyre_address driver;

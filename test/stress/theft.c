@@ -368,9 +368,10 @@ static void logged(enum gyre_log_level level, const char *message, void *arg)
 
 int main(int argc, char **argv)
 {
-	struct gyre_system_options options = {
-		.log = logged, .steal_floor = 1, .steal_aggression = 1, .stall_ms = 1
-	};
+	struct gyre_system_options options = { .log = logged,
+					       .steal_floor = 1,
+					       .steal_aggression = 1,
+					       .stall_ns = GYRE_MILLISECONDS(1) };
 	struct gyre_counters counters;
 	struct gyre_system *system;
 

@@ -133,8 +133,8 @@ void fixture_open_with(const struct gyre_system_options *options)
 	struct gyre_system_options mine = *options;
 
 	fixture.descriptors = descriptors_open();
-	if (mine.stall_ms == 0) {
-		mine.stall_ms = STALL_MS; /* a busy machine is no stall */
+	if (mine.stall_ns == 0) {
+		mine.stall_ns = GYRE_MILLISECONDS(STALL_MS); /* a busy machine is no stall */
 	}
 	mine.log = logged;
 	mine.log_arg = &fixture;

@@ -161,7 +161,7 @@ static void begin(struct gy_house *house)
 	gy_timers_stop(house);
 	gy_receive_timeout_stop(house);
 	gy_behaviour_reset(house);
-	(void)gy_house_unstash(house, UINT32_MAX);
+	(void)gy_house_unstash(house, GYRE_UNSTASH_ALL);
 	gy_count(&house->home->counters.restarted, 1);
 }
 

@@ -162,7 +162,8 @@ static void retry_or_give_up(struct gy_dial *dial, int reason)
 	uint64_t pause_ns;
 
 	stop_timer(dial);
-	if (retries_max == 0 || (retries_max != UINT32_MAX && dial->failures > retries_max)) {
+	if (retries_max == 0 ||
+	    (retries_max != GYRE_RETRIES_UNLIMITED && dial->failures > retries_max)) {
 		give_up(dial, reason);
 		return;
 	}

@@ -43,7 +43,7 @@ void gy_memory_guard_init(struct gy_memory_guard *memory_guard, const char *root
 	(void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	(void)pthread_cond_init(&memory_guard->condition, &attributes);
 	(void)pthread_condattr_destroy(&attributes);
-	if (limit_bytes < 0) {
+	if (limit_bytes == GYRE_MEMORY_LIMIT_NEVER) {
 		return;
 	}
 	gy_memory_usage_open(&memory_guard->memory_usage, root, (uint64_t)limit_bytes);

@@ -1,7 +1,7 @@
 /*
  * What a loop does at this moment, said by its own thread: in the handler of a signal that the
  * watchdog sends it. A first look notes which call of user code runs; when a later one finds the
- * same call after stall_ms, that is a stall, and its record is handed to the watchdog, which has
+ * same call after stall_ns, that is a stall, and its record is handed to the watchdog, which has
  * the time to log it.
  *
  * The handler may come in the middle of anything. It reads what its own thread alone writes, takes

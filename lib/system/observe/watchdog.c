@@ -1,5 +1,5 @@
 /*
- * The watchdog: a thread that looks at every loop four times in stall_ms. A loop that goes on has
+ * The watchdog: a thread that looks at every loop four times in stall_ns. A loop that goes on has
  * another pulse each time. One that has not and is not parked is sent a signal, for only its own
  * thread may say what it does just then: see stall.c.
  *
@@ -24,6 +24,7 @@ enum { LINES_A_MINUTE = 5 };
 /* Shorter than anybody would wait for a system to become idle, longer than most gaps in its work.
  */
 static const uint64_t quiet_enough_ns = GYRE_MILLISECONDS(250);
+static const uint64_t tick_min_ns = GYRE_MILLISECONDS(1);
 
 /* ---- sleeping ---- */
 
@@ -180,7 +181,6 @@ static void init_condition(pthread_cond_t *condition)
 static struct gy_watchdog *make(struct gyre_system *system)
 {
 	uint32_t loops = system->options.loops_max;
-	uint64_t stall_ms = (uint64_t)system->options.stall_ms;
 	struct gy_watchdog *dog = (struct gy_watchdog *)gy_memory_get(
 		sizeof(*dog) + loops * sizeof(struct gy_watched));
 
@@ -190,8 +190,8 @@ static struct gy_watchdog *make(struct gyre_system *system)
 	dog->watch.wake = wake;
 	dog->system = system;
 	gy_log_limit_init(&dog->limit, LINES_A_MINUTE, 60000);
-	dog->stall_ns = GYRE_MILLISECONDS(stall_ms);
-	dog->tick_ns = GYRE_MILLISECONDS(stall_ms < 4 ? 1 : stall_ms / 4);
+	dog->stall_ns = (uint64_t)system->options.stall_ns;
+	dog->tick_ns = dog->stall_ns / 4 < tick_min_ns ? tick_min_ns : dog->stall_ns / 4;
 	(void)pthread_mutex_init(&dog->mutex, NULL);
 	init_condition(&dog->condition);
 	for (uint32_t i = 0; i < loops; i++) {
@@ -234,7 +234,7 @@ void gy_watchdog_start(struct gyre_system *system)
 	struct gy_watchdog *dog;
 	int r = -ENOMEM;
 
-	if (!GY_INSPECT || system->options.stall_ms < 0) {
+	if (!GY_INSPECT || system->options.stall_ns == GYRE_STALL_NEVER) {
 		return;
 	}
 	dog = make(system);

@@ -159,7 +159,7 @@ static int stash_one(struct gyre_stack *stack)
 		return gyre_stash(stack);
 	}
 	if (value == 2) {
-		expect(gyre_unstash(stack, UINT32_MAX) == 1);
+		expect(gyre_unstash(stack, GYRE_UNSTASH_ALL) == 1);
 		state->number = 2;
 		return gyre_return(stack);
 	}

@@ -87,7 +87,7 @@ static bool play_round(int (*open)(void), bool served, bool once, uint32_t numbe
 {
 	const struct gyre_system_options options = {
 		.loops = LOOPS,
-		.stall_ms = -1,
+		.stall_ns = GYRE_STALL_NEVER,
 		.handover = handover,
 		.started = count_start,
 		.started_arg = &started,

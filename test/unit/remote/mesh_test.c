@@ -66,7 +66,7 @@ static void open_member(uint32_t id, const struct gyre_class *class)
 						     .ring_entries = 64,
 						     .buffer_count = 16,
 						     .spin_ns = GYRE_SPIN_NEVER,
-						     .stall_ms = -1,
+						     .stall_ns = GYRE_STALL_NEVER,
 						     .log = logged,
 						     .node = &node };
 	struct member *member = &members[id];

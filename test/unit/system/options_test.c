@@ -60,6 +60,7 @@ static const struct option bounded[] = {
 	OPTION(high_events, 1, 65535),
 	OPTION(ask_timeout_ns, 1000, 3600000000000),
 	OPTION(spin_ns, -2, 1000000000),
+	OPTION(stall_ns, -1, 60000000000),
 	OPTION(write_low_bytes, 1, 1 << 30),
 	OPTION(receive_buffers, 1, 2),
 	OPTION(write_high_bytes, 1024, 1 << 30),
@@ -200,6 +201,22 @@ Test(options, that_must_be_powers_of_two_are_refused_otherwise)
 						.datagram_buffer_count = 48 };
 	cr_assert_eq(gy_options_resolve(&options, &resolved), -EINVAL);
 	cr_assert_not_null(strstr(last_line, "datagram_buffer_count"));
+}
+
+Test(options, a_stall_is_at_least_a_millisecond_unless_it_is_never)
+{
+	struct gyre_system_options options = { .log = hook, .log_arg = &lines };
+	struct gyre_system_options resolved;
+
+	options.stall_ns = GYRE_MILLISECONDS(1) - 1;
+	cr_assert_eq(gy_options_resolve(&options, &resolved), -EINVAL);
+	cr_assert_not_null(strstr(last_line, "stall_ns is 999999"), "%s", last_line);
+	options.stall_ns = GYRE_MILLISECONDS(1);
+	cr_assert_eq(gy_options_resolve(&options, &resolved), 0);
+	cr_assert_eq(resolved.stall_ns, GYRE_MILLISECONDS(1));
+	options.stall_ns = GYRE_STALL_NEVER;
+	cr_assert_eq(gy_options_resolve(&options, &resolved), 0);
+	cr_assert_eq(resolved.stall_ns, GYRE_STALL_NEVER);
 }
 
 Test(options, of_water_marks_must_rise)

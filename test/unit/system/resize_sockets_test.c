@@ -178,7 +178,7 @@ Test(resize_sockets, of_clients_end_with_their_loop)
 						   .ret_address = &address };
 	struct gyre_connect_options to = { .init_channel = init_silent,
 					   .report = report,
-					   .retries_max = UINT32_MAX,
+					   .retries_max = GYRE_RETRIES_UNLIMITED,
 					   .place = { .place = GYRE_PLACE_LOOP, .loop = 1 } };
 	struct gyre_address client;
 	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX];

@@ -91,7 +91,7 @@ static int note_letter(struct gyre_stack *stack, char what)
 		}
 		return gyre_return(stack);
 	case 'U':
-		expect(gyre_unstash(stack, UINT32_MAX) == 1);
+		expect(gyre_unstash(stack, GYRE_UNSTASH_ALL) == 1);
 		break;
 	case 'E':
 		expect(gyre_unwatch(stack, target) == 0);

@@ -63,7 +63,7 @@ static int note_or_stash(struct gyre_stack *stack)
 	switch (what) {
 	case 'o':
 		expect(gyre_become(stack, &open_behaviour) == 0);
-		(void)gyre_unstash(stack, UINT32_MAX);
+		(void)gyre_unstash(stack, GYRE_UNSTASH_ALL);
 		return gyre_return(stack);
 	case '#':
 		expect(gyre_become(stack, &open_behaviour) == 0);
@@ -230,7 +230,7 @@ Test(stash, tells_the_asker_when_its_actor_stops)
 static int stash_nothing(struct gyre_stack *stack)
 {
 	expect(gyre_stash(stack) == -EINVAL);
-	expect(gyre_unstash(stack, UINT32_MAX) == 0);
+	expect(gyre_unstash(stack, GYRE_UNSTASH_ALL) == 0);
 	expect(gyre_stashed(stack) == 0);
 	return fixture_end(stack);
 }

@@ -48,7 +48,7 @@ static int wait_at_gate(struct gyre_stack *stack)
 static int open_gate(struct gyre_stack *stack)
 {
 	open_gates[gyre_message(stack, knock)->gate] = true;
-	(void)gyre_unstash(stack, UINT32_MAX);
+	(void)gyre_unstash(stack, GYRE_UNSTASH_ALL);
 	return gyre_return(stack);
 }
 

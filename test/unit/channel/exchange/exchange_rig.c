@@ -35,7 +35,7 @@ int x_wait(struct gyre_stack *stack, uint32_t gate, struct gyre_future *ret_futu
 static int open_gate(struct gyre_stack *stack)
 {
 	open_gates[gyre_message(stack, question)->value] = true;
-	(void)gyre_unstash(stack, UINT32_MAX);
+	(void)gyre_unstash(stack, GYRE_UNSTASH_ALL);
 	return gyre_return(stack);
 }
 

@@ -100,7 +100,7 @@ Test(connect_stall, ends_the_connection_and_the_next_one_serves)
 	int connections[2];
 
 	options.init_channel = init;
-	options.retries_max = UINT32_MAX;
+	options.retries_max = GYRE_RETRIES_UNLIMITED;
 	options.retry_min_ns = GYRE_MILLISECONDS(1);
 	(void)client_connect(&options);
 	connections[0] = accept4(fd, NULL, NULL, SOCK_CLOEXEC);

@@ -310,7 +310,7 @@ Test(connecting, finds_a_listener_that_comes_later, .init = client_begin, .fini 
 	int fd;
 	struct gyre_connect_options options = client_options(closed_port(&fd));
 
-	options.retries_max = UINT32_MAX;
+	options.retries_max = GYRE_RETRIES_UNLIMITED;
 	options.retry_min_ns = GYRE_MILLISECONDS(1);
 	options.retry_max_ns = GYRE_MILLISECONDS(5);
 	(void)client_connect(&options);
@@ -446,7 +446,7 @@ Test(connecting, can_be_stopped_while_it_pauses, .init = client_begin, .fini = c
 	int fd;
 	struct gyre_connect_options options = client_options(closed_port(&fd));
 
-	options.retries_max = UINT32_MAX;
+	options.retries_max = GYRE_RETRIES_UNLIMITED;
 	options.retry_min_ns = GYRE_SECONDS(1000);
 	for (int i = 0; i < 2; i++) {
 		struct gyre_address actor = client_connect(&options);
@@ -468,7 +468,7 @@ Test(connecting, closes_its_channels_when_it_is_stopped, .init = client_begin, .
 	int connection;
 	char byte;
 
-	options.retries_max = UINT32_MAX;
+	options.retries_max = GYRE_RETRIES_UNLIMITED;
 	actor = client_connect(&options);
 	connection = client_accept(fd);
 	(void)client_next(GYRE_CONNECTION_OPEN);

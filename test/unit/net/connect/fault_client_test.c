@@ -279,7 +279,7 @@ Test(client_fault, lack_of_descriptors_is_waited_out, .init = begin, .fini = end
 	struct rlimit before;
 	struct rlimit none;
 
-	options.retries_max = UINT32_MAX;
+	options.retries_max = GYRE_RETRIES_UNLIMITED;
 	options.retry_min_ns = GYRE_MILLISECONDS(1);
 	options.retry_max_ns = GYRE_MILLISECONDS(5);
 	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &before), 0);

@@ -76,7 +76,9 @@ static int init_channel(struct gyre_channel *channel, void *arg)
 
 static struct gyre_system_options options_of(uint32_t loops)
 {
-	return (struct gyre_system_options){ .loops = loops, .handover = at, .stall_ms = -1 };
+	return (struct gyre_system_options){ .loops = loops,
+					     .handover = at,
+					     .stall_ns = GYRE_STALL_NEVER };
 }
 
 static int open_in(struct gyre_system *system, const char *bind, struct server *server)

@@ -37,7 +37,9 @@ static struct gyre_system *successor;
 
 static struct gyre_system_options options_of_system(void)
 {
-	return (struct gyre_system_options){ .loops = 1, .handover = at, .stall_ms = -1 };
+	return (struct gyre_system_options){ .loops = 1,
+					     .handover = at,
+					     .stall_ns = GYRE_STALL_NEVER };
 }
 
 static void open_first(void)

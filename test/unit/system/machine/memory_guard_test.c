@@ -135,7 +135,9 @@ Test(memory_guard, sees_the_end_also_when_all_loops_are_parked)
 
 Test(memory_guard, is_told_never_to_look)
 {
-	const struct gyre_system_options options = { .loops = 1, .memory_limit_bytes = -1 };
+	const struct gyre_system_options options = { .loops = 1,
+						     .memory_limit_bytes =
+							     GYRE_MEMORY_LIMIT_NEVER };
 
 	fixture_open_with(&options);
 	sink = spawn_outside(&sink_class, 0);

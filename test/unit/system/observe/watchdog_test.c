@@ -51,11 +51,11 @@ static uint32_t lines_with(const char *what)
 	return count;
 }
 
-static void open_watched(uint32_t loops, int64_t stall_ms)
+static void open_watched(uint32_t loops, int64_t stall_ns)
 {
 	const struct gyre_system_options options = {
 		.loops = loops,
-		.stall_ms = stall_ms,
+		.stall_ns = stall_ns,
 		.log = logged,
 		.log_level = GYRE_LOG_INFO,
 	};
@@ -109,7 +109,7 @@ Test(watchdog, tells_class_and_message_of_a_handler_that_stays_too_long_and_wher
 {
 	struct gyre_snapshot *snapshot;
 
-	open_watched(1, STALL_MS);
+	open_watched(1, GYRE_MILLISECONDS(STALL_MS));
 	cr_assert_eq(notify_outside(spawn_outside(&stuck_class, 0), 1), 0);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 	cr_assert_eq(gyre_system_wait(fixture.system), 0);
@@ -135,7 +135,7 @@ Test(watchdog, tells_each_stall_once)
 {
 	const struct gyre_class class = { .name = "long", .behaviour.notice = get_stuck_for_long };
 
-	open_watched(1, STALL_MS);
+	open_watched(1, GYRE_MILLISECONDS(STALL_MS));
 	cr_assert_eq(notify_outside(spawn_outside(&class, 0), 1), 0);
 	run_watched();
 	cr_assert_eq(lines_with("stall:"), 1);
@@ -162,7 +162,7 @@ Test(watchdog, sees_hooks_which_have_no_message)
 		.clean = get_stuck_in_clean,
 	};
 
-	open_watched(1, STALL_MS);
+	open_watched(1, GYRE_MILLISECONDS(STALL_MS));
 	(void)spawn_outside(&class, 0);
 	run_watched();
 	cr_assert_eq(lines_with("actor hooks has been in one handler"), 2);
@@ -197,7 +197,7 @@ Test(watchdog, knows_the_message_of_a_handler_that_has_waited)
 		.behaviour = { .notice = get_stuck_after_sleep, .event = ignore_event },
 	};
 
-	open_watched(1, STALL_MS);
+	open_watched(1, GYRE_MILLISECONDS(STALL_MS));
 	cr_assert_eq(notify_outside(spawn_outside(&class, 0), 1), 0);
 	run_watched();
 	cr_assert_eq(lines_with("actor sleeper has been"), 1);
@@ -223,7 +223,7 @@ Test(watchdog, takes_many_short_messages_in_one_run_for_no_stall)
 	const struct gyre_class class = { .name = "short", .behaviour.notice = be_short };
 	struct gyre_address address;
 
-	open_watched(1, LIMIT_MS);
+	open_watched(1, GYRE_MILLISECONDS(LIMIT_MS));
 	address = spawn_outside(&class, 0);
 	for (uint64_t left = MESSAGES; left-- > 0;) {
 		cr_assert_eq(notify_outside(address, left), 0);
@@ -247,7 +247,7 @@ Test(watchdog, logs_five_stalls_a_minute_and_counts_the_rest)
 	const struct gyre_class class = { .name = "often", .behaviour.notice = stall_until_seen };
 	struct gyre_address address;
 
-	open_watched(1, 100);
+	open_watched(1, GYRE_MILLISECONDS(100));
 	address = spawn_outside(&class, 0);
 	for (uint64_t i = 0; i < 7; i++) {
 		cr_assert_eq(notify_outside(address, i), 0);
@@ -268,7 +268,7 @@ Test(watchdog, is_not_there_when_nobody_wants_it)
 {
 	const struct gyre_class class = { .name = "unwatched", .mount = end_unwatched };
 
-	open_watched(1, -1);
+	open_watched(1, GYRE_STALL_NEVER);
 	(void)spawn_outside(&class, 0);
 	run_watched();
 }
@@ -295,7 +295,7 @@ Test(watchdog, sleeps_while_all_loops_are_parked_and_wakes_with_the_first_that_i
 	const struct gy_watchdog *dog;
 	uint64_t ticks;
 
-	open_watched(2, STALL_MS);
+	open_watched(2, GYRE_MILLISECONDS(STALL_MS));
 	address = spawn_outside(&stuck_class, 1);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 	dog = fixture.system->watchdog;
@@ -340,7 +340,7 @@ Test(watchdog, is_woken_by_a_loop_that_begins)
 	const struct gy_watchdog *dog;
 	uint64_t ticks;
 
-	open_watched(1, STALL_MS);
+	open_watched(1, GYRE_MILLISECONDS(STALL_MS));
 	worker.system = fixture.system;
 	worker.home = &fixture.system->homes.homes[0];
 	gy_watchdog_start(fixture.system);
@@ -362,7 +362,7 @@ Test(watchdog, tells_less_where_no_signal_is_free)
 {
 	occupy(SIGRTMIN + 5, SIGRTMAX);
 	releasing = "stall:";
-	open_watched(1, STALL_MS);
+	open_watched(1, GYRE_MILLISECONDS(STALL_MS));
 	cr_assert_eq(notify_outside(spawn_outside(&stuck_class, 0), 1), 0);
 	run_watched();
 	cr_assert_eq(lines_with("no real-time signal is free"), 1);
@@ -376,9 +376,9 @@ Test(watchdog, takes_a_signal_that_nobody_has_and_gives_it_back)
 	struct gyre_system *first;
 
 	occupy(SIGRTMIN + 5, SIGRTMIN + 5);
-	open_watched(1, STALL_MS);
+	open_watched(1, GYRE_MILLISECONDS(STALL_MS));
 	first = fixture.system;
-	open_watched(1, STALL_MS);
+	open_watched(1, GYRE_MILLISECONDS(STALL_MS));
 	cr_assert_eq(gyre_system_start(first), 0);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 	cr_assert(is_occupied_by(SIGRTMIN + 5, ignore_signal));
@@ -401,7 +401,7 @@ Test(watchdog, bears_its_signal_from_anybody_on_any_thread)
 {
 	const struct gyre_class class = { .name = "raiser", .mount = send_signal_to_oneself };
 
-	open_watched(1, STALL_MS);
+	open_watched(1, GYRE_MILLISECONDS(STALL_MS));
 	(void)spawn_outside(&class, 0);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 	cr_assert_eq(raise(SIGRTMIN + 5), 0);

@@ -223,7 +223,7 @@ Test(outside_ask, is_refused_on_the_thread_of_a_loop)
 
 Test(outside_ask, is_refused_on_the_thread_of_a_loop_that_nobody_watches)
 {
-	const struct gyre_system_options options = { .loops = 1, .stall_ms = -1 };
+	const struct gyre_system_options options = { .loops = 1, .stall_ns = GYRE_STALL_NEVER };
 
 	play_with(&options, ask_from_handler);
 	assert_all_unpacked();
