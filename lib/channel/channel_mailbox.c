@@ -327,7 +327,7 @@ static void deliver(struct gy_channel_mailbox *mailbox, struct gyre_mail *mail)
 		warn_unhandled(mailbox, mail, "takes asks, as an exchange does");
 		gy_drop(home, mail, gy_channel_mailbox_address(mailbox), GYRE_DROP_UNHANDLED,
 			-ENOSYS);
-	} else if (mail->type == &gy_type_poison || mail->type == &gy_type_retire) {
+	} else if (mail->type == &gy_type_poison || mail->type == &gy_type_graceful_stop) {
 		gy_count(&home->counters.handled, 1);
 		gy_mail_put(home, mail);
 		gyre_context_close(gyre_channel_tail(channel));

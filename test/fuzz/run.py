@@ -19,7 +19,7 @@ import tempfile
 
 RUNS = 20000
 # What comes from other nodes takes a minute in all; a count, so that a busy machine tries no fewer.
-RUNS_OF = {"frames": 4000000, "greeting": 4400000, "link": 112000, "socket_address": 300000, "tls": 3000}
+RUNS_OF = {"frames": 4000000, "link": 112000, "link_handshake": 4400000, "socket_address": 300000, "tls": 3000}
 INPUT_BYTES_MAX = 600
 INPUT_BYTES_MAX_OF = {"link": 3000}
 
@@ -135,7 +135,7 @@ def socket_addresses():
                     for name in names]
 
 
-def passings():
+def fd_messages():
     """How messages with descriptors are made: right ones of each kind, and such of which a part is wrong."""
     for how in (1, 2, 4, 9, 0):
         for what in (0, 1, 2, 3, 4, 0x20, 0x40, 0x80, 0xE3):
@@ -145,13 +145,13 @@ def passings():
 
 def seeds(name):
     """What the fuzzer of @name begins with."""
-    if name == "passing":
-        yield from passings()
+    if name == "fd_passing":
+        yield from fd_messages()
         return
     if name == "socket_address":
         yield from socket_addresses()
         return
-    if name == "greeting":
+    if name == "link_handshake":
         yield from (stream[4:] for stream in link_streams() if stream[3] == 1)
         return
     if name == "frames":

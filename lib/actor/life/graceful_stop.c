@@ -28,9 +28,9 @@ struct order {
 	uint64_t until_ns;    /* the same by the clock, once it has found its actor away; else 0 */
 };
 
-const struct gyre_type gy_type_retire = { .name = "stop gracefully",
-					  .id = GY_ID_GRACEFUL_STOP,
-					  .bytes = sizeof(struct order) };
+const struct gyre_type gy_type_graceful_stop = { .name = "stop gracefully",
+						 .id = GY_ID_GRACEFUL_STOP,
+						 .bytes = sizeof(struct order) };
 const struct gyre_type gy_type_stopped = { .name = "stopped", .id = 0x0e };
 
 static void time_is_up(struct gy_timer *timer)
@@ -62,7 +62,7 @@ static struct order *order_of(struct gyre_mail *mail)
 
 struct gyre_mail *gy_graceful_stop_make(struct gy_home *home, uint64_t deadline_ns)
 {
-	struct gyre_mail *mail = gy_mail_get(home, &gy_type_retire);
+	struct gyre_mail *mail = gy_mail_get(home, &gy_type_graceful_stop);
 
 	if (mail != NULL) {
 		*order_of(mail) = (struct order){ .deadline_ns = deadline_ns };
@@ -122,7 +122,7 @@ static bool is_expected(const struct gy_home *home, const struct gy_house *house
 	while (node != NULL) {
 		const struct gyre_mail *mail = gy_mail_of(node);
 
-		if (mail->type == &gy_type_retire && mail->to_slot == house->self.slot) {
+		if (mail->type == &gy_type_graceful_stop && mail->to_slot == house->self.slot) {
 			return true;
 		}
 		node = node->next == last ? NULL : node->next;

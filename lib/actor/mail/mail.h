@@ -173,7 +173,7 @@ extern const struct gyre_type gy_type_exception;
 /* A sleep that is over; an event of a timer has gyre_timeout. */
 extern const struct gyre_type gy_type_stop;
 extern const struct gyre_type gy_type_poison; /* its ask id is 1 if it stops gracefully */
-extern const struct gyre_type gy_type_retire;
+extern const struct gyre_type gy_type_graceful_stop;
 extern const struct gyre_type gy_type_stopped; /* what answers it */
 
 /*

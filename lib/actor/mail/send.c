@@ -178,7 +178,7 @@ static struct gy_house *find_ending(const struct gy_home *home, uint32_t slot, u
 static bool is_for_ending(const struct gyre_mail *mail)
 {
 	return mail->type == &gy_type_watch || mail->type == &gy_type_unwatch ||
-	       (mail->type == &gy_type_retire && mail->node.kind == GY_MAIL_ASK);
+	       (mail->type == &gy_type_graceful_stop && mail->node.kind == GY_MAIL_ASK);
 }
 
 /* Delivers mail for a slot that no house has: to a channel, or to nobody. */

@@ -282,7 +282,7 @@ static int receive_whole(struct gy_link *link, const struct gy_frame *frame)
 			       : receive_message(link, frame, GY_MAIL_NOTICE);
 	case GY_WIRE_ASK:
 		/* The only order that is answered. */
-		return gy_unlikely(frame->type == gy_type_retire.id)
+		return gy_unlikely(frame->type == gy_type_graceful_stop.id)
 			       ? receive_runtime_message(link, frame, GY_MAIL_ASK)
 			       : receive_message(link, frame, GY_MAIL_ASK);
 	case GY_WIRE_REPLY:

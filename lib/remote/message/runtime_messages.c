@@ -61,7 +61,7 @@ int gy_runtime_message_encode(const struct gyre_mail *mail, struct gy_frame *fra
 	if (type->id == GYRE_ID(gyre_node_found)) {
 		return 0;
 	}
-	if (type == &gy_type_retire) {
+	if (type == &gy_type_graceful_stop) {
 		gyre_encode_u64(out, gy_graceful_stop_deadline(mail));
 		return 0;
 	}
@@ -140,7 +140,7 @@ static int decode(const struct gy_link *link, const struct gy_frame *frame,
 		*ret_mail = gy_mail_get(home, &gy_type_stop);
 	} else if (frame->type == gy_type_poison.id) {
 		*ret_mail = gy_mail_get(home, &gy_type_poison);
-	} else if (frame->type == gy_type_retire.id) {
+	} else if (frame->type == gy_type_graceful_stop.id) {
 		return decode_retire(home, frame, ret_mail);
 	} else if (frame->type == gy_type_unanswered.id) {
 		return decode_unanswered(home, frame, ret_mail);

@@ -319,7 +319,7 @@ int gy_group_route(struct gy_home *home, struct gyre_address to, struct gyre_mai
 					: route_order(home, groups, &route, mail);
 	} else if (!anybody) {
 		r = lose(home, to, mail, -ESRCH);
-	} else if (mail->type == &gy_type_retire ||
+	} else if (mail->type == &gy_type_graceful_stop ||
 		   (mail->node.kind != GY_MAIL_NOTICE && mail->node.kind != GY_MAIL_ASK)) {
 		r = lose(home, to, mail, -EINVAL);
 	} else if (route.group->routing == GYRE_ROUTE_ALL) {

@@ -97,7 +97,7 @@ static void have_asked(const struct gyre_class *class, gyre_handler_fn ask)
 	model_settle();
 }
 
-Test(mistake, of_an_ask_that_nobody_answered_names_the_ask)
+Test(misuse, of_an_ask_that_nobody_answered_names_the_ask)
 {
 	model_open(1);
 	have_asked(&quiet_class, ask_target);
@@ -107,7 +107,7 @@ Test(mistake, of_an_ask_that_nobody_answered_names_the_ask)
 	model_close();
 }
 
-Test(mistake, of_a_batch_counts_the_asks_that_nobody_answered)
+Test(misuse, of_a_batch_counts_the_asks_that_nobody_answered)
 {
 	model_open(1);
 	have_asked(&some_class, ask_target_twice);
@@ -117,7 +117,7 @@ Test(mistake, of_a_batch_counts_the_asks_that_nobody_answered)
 	model_close();
 }
 
-Test(mistake, of_a_second_reply_names_question_and_answer)
+Test(misuse, of_a_second_reply_names_question_and_answer)
 {
 	model_open(1);
 	have_asked(&eager_class, ask_target);
@@ -129,7 +129,7 @@ Test(mistake, of_a_second_reply_names_question_and_answer)
 	model_close();
 }
 
-Test(mistake, of_a_handler_that_returns_a_positive_number_fails_the_message)
+Test(misuse, of_a_handler_that_returns_a_positive_number_fails_the_message)
 {
 	model_open(1);
 	target = model_spawn(&quiet_class, 0);
@@ -163,17 +163,17 @@ static void notify_and_look(const struct gyre_class *class, const char *words)
 	model_close();
 }
 
-Test(mistake, of_a_handler_that_returns_a_positive_number_names_the_message)
+Test(misuse, of_a_handler_that_returns_a_positive_number_names_the_message)
 {
 	notify_and_look(&quiet_class, "actor quiet: its handler returned 7 for number");
 }
 
-Test(mistake, of_a_wait_for_nothing_names_the_message)
+Test(misuse, of_a_wait_for_nothing_names_the_message)
 {
 	notify_and_look(&waiter_class, "actor waiter: its handler waits with number, but no ask");
 }
 
-Test(mistake, of_a_notice_to_a_class_without_a_handler_names_both)
+Test(misuse, of_a_notice_to_a_class_without_a_handler_names_both)
 {
 	model_open(1);
 	target = model_spawn(&deaf_class, 0);
@@ -185,7 +185,7 @@ Test(mistake, of_a_notice_to_a_class_without_a_handler_names_both)
 	model_close();
 }
 
-Test(mistake, of_an_ask_to_a_class_without_a_handler_names_both)
+Test(misuse, of_an_ask_to_a_class_without_a_handler_names_both)
 {
 	model_open(1);
 	have_asked(&deaf_class, ask_target);
@@ -196,7 +196,7 @@ Test(mistake, of_an_ask_to_a_class_without_a_handler_names_both)
 	model_close();
 }
 
-Test(mistake, is_no_event_that_nobody_handles)
+Test(misuse, is_no_event_that_nobody_handles)
 {
 	model_open(1);
 	target = model_spawn(&deaf_class, 0);
@@ -215,7 +215,7 @@ static void make_mistakes(uint32_t count)
 	model_settle();
 }
 
-Test(mistake, is_logged_ten_times_a_second_and_then_counted)
+Test(misuse, is_logged_ten_times_a_second_and_then_counted)
 {
 	model_open(1);
 	target = model_spawn(&deaf_class, 0);
@@ -231,7 +231,7 @@ Test(mistake, is_logged_ten_times_a_second_and_then_counted)
 	says("actor deaf: and 90 more lines");
 }
 
-Test(mistake, is_counted_over_all_loops_together)
+Test(misuse, is_counted_over_all_loops_together)
 {
 	model_open(2);
 	target = model_spawn(&deaf_class, 0);
@@ -244,7 +244,7 @@ Test(mistake, is_counted_over_all_loops_together)
 	says("actor deaf: and 4 more lines");
 }
 
-Test(mistake, of_one_class_leaves_room_for_those_of_others)
+Test(misuse, of_one_class_leaves_room_for_those_of_others)
 {
 	model_open(1);
 	target = model_spawn(&deaf_class, 0);
@@ -267,7 +267,7 @@ static const struct gyre_class brief_class = {
 	.behaviour.notice = fail_always,
 };
 
-Test(mistake, of_actors_that_fail_too_often_fills_no_log)
+Test(misuse, of_actors_that_fail_too_often_fills_no_log)
 {
 	model_open(1);
 	for (uint32_t i = 0; i < 20; i++) {

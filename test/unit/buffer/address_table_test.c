@@ -18,7 +18,7 @@ static void end(void)
 	rig_fini(&rig);
 }
 
-TestSuite(peer, .timeout = 60, .init = begin, .fini = end);
+TestSuite(address_table, .timeout = 60, .init = begin, .fini = end);
 
 static struct gyre_socket_address address_of(uint16_t port)
 {
@@ -50,7 +50,7 @@ static uint32_t used(void)
 	return rig_channels(&rig)->pools.addresses.used;
 }
 
-Test(peer, of_a_buffer_can_be_set_changed_and_taken_away)
+Test(address_table, of_a_buffer_can_be_set_changed_and_taken_away)
 {
 	struct gyre_buffer *buffer = gy_buffer_get(&rig_channels(&rig)->pools);
 	struct gyre_socket_address address = address_of(7);
@@ -75,7 +75,7 @@ Test(peer, of_a_buffer_can_be_set_changed_and_taken_away)
 	gyre_buffer_destroy(buffer);
 }
 
-Test(peer, stays_whatever_happens_to_the_bytes)
+Test(address_table, stays_whatever_happens_to_the_bytes)
 {
 	struct gyre_buffer *buffer = buffer_for(7, 20000);
 
@@ -91,7 +91,7 @@ Test(peer, stays_whatever_happens_to_the_bytes)
 	cr_expect_eq(used(), 0);
 }
 
-Test(peer, is_had_by_both_parts_of_a_buffer_that_is_split)
+Test(address_table, is_had_by_both_parts_of_a_buffer_that_is_split)
 {
 	struct gyre_buffer *buffer = buffer_for(7, 10000);
 	struct gyre_buffer *front;
@@ -106,7 +106,7 @@ Test(peer, is_had_by_both_parts_of_a_buffer_that_is_split)
 	cr_expect_eq(used(), 0);
 }
 
-Test(peer, of_what_grows_is_kept_when_buffers_are_joined)
+Test(address_table, of_what_grows_is_kept_when_buffers_are_joined)
 {
 	struct gyre_buffer *one = buffer_for(7, 100);
 	struct gyre_buffer *empty = gy_buffer_get(&rig_channels(&rig)->pools);
@@ -119,7 +119,7 @@ Test(peer, of_what_grows_is_kept_when_buffers_are_joined)
 	gyre_buffer_destroy(empty);
 }
 
-Test(peer, is_had_by_a_duplicate_too)
+Test(address_table, is_had_by_a_duplicate_too)
 {
 	struct gyre_buffer *buffer = buffer_for(7, 10000);
 	struct gyre_buffer *same;
@@ -132,7 +132,7 @@ Test(peer, is_had_by_a_duplicate_too)
 	cr_expect_eq(used(), 0);
 }
 
-Test(peer, stays_when_something_comes_before_the_bytes)
+Test(address_table, stays_when_something_comes_before_the_bytes)
 {
 	static const char header[5000];
 	struct gyre_buffer *buffer = buffer_for(7, 10000);
@@ -152,7 +152,7 @@ Test(peer, stays_when_something_comes_before_the_bytes)
 	cr_expect_eq(used(), 0);
 }
 
-Test(peer, takes_memory_only_while_some_buffer_has_one)
+Test(address_table, takes_memory_only_while_some_buffer_has_one)
 {
 	struct gy_address_table *addresses = &rig_channels(&rig)->pools.addresses;
 	struct gyre_buffer *buffers[200];

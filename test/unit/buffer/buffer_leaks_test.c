@@ -81,19 +81,19 @@ static void loses(const struct gyre_handler *handler, const char *words)
 	rig_fini(&rig);
 }
 
-Test(lost, buffer_names_the_handler_that_read_it_last)
+Test(buffer_leaks, buffer_names_the_handler_that_read_it_last)
 {
 	loses(&keeping, "loop 0: 1 buffers that handler keeping of a channel of actor owner had "
 			"last were never freed: pass a buffer on, write it, or call "
 			"gyre_buffer_destroy()");
 }
 
-Test(lost, parts_of_a_buffer_name_the_handler_that_has_split_it)
+Test(buffer_leaks, parts_of_a_buffer_name_the_handler_that_has_split_it)
 {
 	loses(&splitting, "2 buffers that handler splitting of a channel of actor owner had last");
 }
 
-Test(lost, buffer_names_the_handler_that_made_it)
+Test(buffer_leaks, buffer_names_the_handler_that_made_it)
 {
 	loses(&making, "1 buffers that handler making of a channel of actor owner had last");
 }

@@ -12,7 +12,7 @@
 
 #include "rig.h"
 
-TestSuite(held, .timeout = 60);
+TestSuite(byte_budget, .timeout = 60);
 
 enum {
 	MANY = 64,
@@ -193,7 +193,7 @@ static bool has_reads(struct rig *of, void *arg)
 
 /* ---- too much ---- */
 
-Test(held, by_many_channels_whose_peers_do_not_read_stops_the_reading_of_all, .init = begin,
+Test(byte_budget, by_many_channels_whose_peers_do_not_read_stops_the_reading_of_all, .init = begin,
      .fini = end)
 {
 	uint32_t one = 1;
@@ -214,7 +214,7 @@ Test(held, by_many_channels_whose_peers_do_not_read_stops_the_reading_of_all, .i
 	cr_expect_eq(rig.logged, 1);
 }
 
-Test(held, too_much_refuses_writes_that_can_wait, .init = begin, .fini = end)
+Test(byte_budget, too_much_refuses_writes_that_can_wait, .init = begin, .fini = end)
 {
 	open_channels(MANY);
 	cr_assert_eq(try_write_to(MANY - 1, 100), 0);
@@ -237,7 +237,8 @@ Test(held, too_much_refuses_writes_that_can_wait, .init = begin, .fini = end)
 }
 
 /* Less than half is held, so that nothing need ever change. */
-Test(held, little_by_a_silent_peer_does_not_make_a_large_write_too_much, .init = begin, .fini = end)
+Test(byte_budget, little_by_a_silent_peer_does_not_make_a_large_write_too_much, .init = begin,
+     .fini = end)
 {
 	open_channels(2);
 	cr_assert_eq(write_to(0, 1), 0);
@@ -248,7 +249,8 @@ Test(held, little_by_a_silent_peer_does_not_make_a_large_write_too_much, .init =
 	cr_expect_eq(try_write_to(1, UNDER), 0);
 }
 
-Test(held, too_much_leaves_channels_unwritable_whose_output_has_gone, .init = begin, .fini = end)
+Test(byte_budget, too_much_leaves_channels_unwritable_whose_output_has_gone, .init = begin,
+     .fini = end)
 {
 	open_channels(MANY);
 	fill();
@@ -262,7 +264,8 @@ Test(held, too_much_leaves_channels_unwritable_whose_output_has_gone, .init = be
 	cr_expect(gyre_channel_is_writable(channels[MANY - 1]));
 }
 
-Test(held, all_there_may_be_closes_the_channel_that_grows_and_no_other, .init = begin, .fini = end)
+Test(byte_budget, all_there_may_be_closes_the_channel_that_grows_and_no_other, .init = begin,
+     .fini = end)
 {
 	uint32_t i;
 
@@ -283,7 +286,8 @@ Test(held, all_there_may_be_closes_the_channel_that_grows_and_no_other, .init = 
 	relieve();
 }
 
-Test(held, much_is_over_below_half_and_comes_again_over_three_quarters, .init = begin, .fini = end)
+Test(byte_budget, much_is_over_below_half_and_comes_again_over_three_quarters, .init = begin,
+     .fini = end)
 {
 	uint32_t aborted = 0;
 
@@ -306,7 +310,7 @@ Test(held, much_is_over_below_half_and_comes_again_over_three_quarters, .init = 
 	rig.warnings_expected++;
 }
 
-Test(held, a_write_that_never_fits_is_too_long, .init = begin, .fini = end)
+Test(byte_budget, a_write_that_never_fits_is_too_long, .init = begin, .fini = end)
 {
 	open_channels(1);
 	rig_channels(&rig)->options.channel_bytes_max = 1000;
@@ -315,7 +319,7 @@ Test(held, a_write_that_never_fits_is_too_long, .init = begin, .fini = end)
 	cr_expect_eq(counters()->held_refused, 0);
 }
 
-Test(held, a_new_channel_does_not_read_either, .init = begin, .fini = end)
+Test(byte_budget, a_new_channel_does_not_read_either, .init = begin, .fini = end)
 {
 	uint32_t one = 1;
 
@@ -331,7 +335,7 @@ Test(held, a_new_channel_does_not_read_either, .init = begin, .fini = end)
 	cr_expect(rig_until(&rig, has_reads, &one));
 }
 
-Test(held, too_much_and_short_memory_are_both_waited_for, .init = begin, .fini = end)
+Test(byte_budget, too_much_and_short_memory_are_both_waited_for, .init = begin, .fini = end)
 {
 	uint32_t one = 1;
 
@@ -350,7 +354,7 @@ Test(held, too_much_and_short_memory_are_both_waited_for, .init = begin, .fini =
 	cr_expect(rig_until(&rig, has_reads, &one));
 }
 
-Test(held, goes_with_channels_that_are_aborted, .init = begin, .fini = end)
+Test(byte_budget, goes_with_channels_that_are_aborted, .init = begin, .fini = end)
 {
 	open_channels(MANY);
 	fill();
@@ -363,7 +367,7 @@ Test(held, goes_with_channels_that_are_aborted, .init = begin, .fini = end)
 
 /* ---- what counts ---- */
 
-Test(held, output_counts_until_the_kernel_has_it, .init = begin, .fini = end)
+Test(byte_budget, output_counts_until_the_kernel_has_it, .init = begin, .fini = end)
 {
 	uint32_t one = 1;
 
@@ -381,7 +385,7 @@ static bool holds(struct rig *of, void *arg)
 	return held() == *(const uint64_t *)arg;
 }
 
-Test(held, input_counts_until_handlers_have_it, .init = begin, .fini = end)
+Test(byte_budget, input_counts_until_handlers_have_it, .init = begin, .fini = end)
 {
 	static const char bytes[3000];
 	uint64_t wanted = sizeof(bytes);
@@ -397,7 +401,7 @@ Test(held, input_counts_until_handlers_have_it, .init = begin, .fini = end)
 	rig_settle(&rig);
 }
 
-Test(held, what_a_codec_keeps_counts, .init = begin, .fini = end)
+Test(byte_budget, what_a_codec_keeps_counts, .init = begin, .fini = end)
 {
 	static const char bytes[3000] = { 0 };
 	uint64_t wanted = sizeof(bytes);
@@ -444,7 +448,7 @@ static bool is_less(struct rig *of, void *arg)
 	return !is_over();
 }
 
-Test(held, by_frames_that_are_not_complete_goes_with_their_ends, .init = begin, .fini = end)
+Test(byte_budget, by_frames_that_are_not_complete_goes_with_their_ends, .init = begin, .fini = end)
 {
 	open_channels(MANY);
 	fill_with_frames(PIECE);
@@ -455,7 +459,7 @@ Test(held, by_frames_that_are_not_complete_goes_with_their_ends, .init = begin, 
 	cr_expect_eq(inactive, 0);
 }
 
-Test(held, by_frames_may_not_be_more_than_all, .init = begin, .fini = end)
+Test(byte_budget, by_frames_may_not_be_more_than_all, .init = begin, .fini = end)
 {
 	static const char bytes[PIECE] = { 0 };
 
@@ -473,7 +477,8 @@ Test(held, by_frames_may_not_be_more_than_all, .init = begin, .fini = end)
 	cr_expect_eq(inactive, 1);
 }
 
-Test(held, by_input_goes_when_the_output_that_stands_against_it_does, .init = begin, .fini = end)
+Test(byte_budget, by_input_goes_when_the_output_that_stands_against_it_does, .init = begin,
+     .fini = end)
 {
 	static const char bytes[PIECE] = { 0 };
 	uint32_t last = MANY - 1;
@@ -497,7 +502,7 @@ Test(held, by_input_goes_when_the_output_that_stands_against_it_does, .init = be
 	cr_expect(is_over() || held() <= UNDER);
 }
 
-Test(held, nothing_counts_without_a_limit)
+Test(byte_budget, nothing_counts_without_a_limit)
 {
 	rig_init(&rig, &(struct rig_options){ .linger_ns = GYRE_SECONDS(3600) });
 	open_channels(2);

@@ -9,7 +9,7 @@
 #include "buffer/socket_address.h"
 #include "rig.h"
 
-TestSuite(ends, .timeout = 60);
+TestSuite(endpoint_address, .timeout = 60);
 
 static int local_error;
 static int peer_error;
@@ -33,7 +33,7 @@ static bool is_gone(struct rig *rig, void *arg)
 	return rig_channels(rig)->open == 0;
 }
 
-Test(ends, of_a_connection_are_those_that_the_peer_sees_the_other_way_round)
+Test(endpoint_address, of_a_connection_are_those_that_the_peer_sees_the_other_way_round)
 {
 	struct gyre_socket_address expected;
 	struct gyre_socket_address address;
@@ -57,7 +57,7 @@ Test(ends, of_a_connection_are_those_that_the_peer_sees_the_other_way_round)
 	rig_fini(&rig);
 }
 
-Test(ends, of_a_connection_that_was_reset_are_not_known_any_more)
+Test(endpoint_address, of_a_connection_that_was_reset_are_not_known_any_more)
 {
 	const struct linger at_once = { .l_onoff = 1 };
 	struct rig rig;
@@ -73,7 +73,7 @@ Test(ends, of_a_connection_that_was_reset_are_not_known_any_more)
 	rig_fini(&rig);
 }
 
-Test(ends, of_unix_sockets_may_have_no_name)
+Test(endpoint_address, of_unix_sockets_may_have_no_name)
 {
 	struct gyre_socket_address address;
 	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX];
@@ -91,7 +91,7 @@ Test(ends, of_unix_sockets_may_have_no_name)
 	rig_fini(&rig);
 }
 
-Test(ends, are_not_asked_for_without_a_channel_or_room)
+Test(endpoint_address, are_not_asked_for_without_a_channel_or_room)
 {
 	struct gyre_socket_address address;
 	struct gyre_channel *channel;
@@ -108,7 +108,7 @@ Test(ends, are_not_asked_for_without_a_channel_or_room)
 	rig_fini(&rig);
 }
 
-Test(ends, are_open_for_questions_by_their_descriptor)
+Test(endpoint_address, are_open_for_questions_by_their_descriptor)
 {
 	struct gyre_channel *channel;
 	struct ucred peer;

@@ -12,7 +12,7 @@
 
 #include "rig.h"
 
-TestSuite(inside, .timeout = 110);
+TestSuite(fault_call, .timeout = 110);
 
 enum call {
 	IN_ADDED,
@@ -380,32 +380,32 @@ static void expect_all(enum deed deed)
 	}
 }
 
-Test(inside, every_call_a_channel_may_be_closed, .init = begin, .fini = end)
+Test(fault_call, every_call_a_channel_may_be_closed, .init = begin, .fini = end)
 {
 	expect_all(CLOSE);
 }
 
-Test(inside, every_call_a_channel_may_be_aborted, .init = begin, .fini = end)
+Test(fault_call, every_call_a_channel_may_be_aborted, .init = begin, .fini = end)
 {
 	expect_all(ABORT);
 }
 
-Test(inside, every_call_a_channel_may_be_shut_down, .init = begin, .fini = end)
+Test(fault_call, every_call_a_channel_may_be_shut_down, .init = begin, .fini = end)
 {
 	expect_all(SHUT_DOWN);
 }
 
-Test(inside, every_call_a_handler_may_remove_itself, .init = begin, .fini = end)
+Test(fault_call, every_call_a_handler_may_remove_itself, .init = begin, .fini = end)
 {
 	expect_all(REMOVE);
 }
 
-Test(inside, every_call_a_handler_may_remove_itself_and_abort, .init = begin, .fini = end)
+Test(fault_call, every_call_a_handler_may_remove_itself_and_abort, .init = begin, .fini = end)
 {
 	expect_all(REMOVE_AND_ABORT);
 }
 
-Test(inside, an_ordinary_life_each_call_comes, .init = begin, .fini = end)
+Test(fault_call, an_ordinary_life_each_call_comes, .init = begin, .fini = end)
 {
 	what = DEEDS;
 	where = CALLS;

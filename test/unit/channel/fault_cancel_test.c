@@ -16,7 +16,7 @@
 #include "actor/mail/send.h"
 #include "fault_rig.h"
 
-TestSuite(cancelled, .timeout = 60);
+TestSuite(fault_cancel, .timeout = 60);
 
 enum ending { BY_ABORT, BY_ABORT_OF_ALL, BY_STOP, BY_STOP_AND_ABORT, ENDINGS };
 
@@ -67,7 +67,7 @@ static void begin(void)
 
 /* ---- receive ---- */
 
-Test(cancelled, receive_ends_once)
+Test(fault_cancel, receive_ends_once)
 {
 	for (int ending = 0; ending < ENDINGS; ending++) {
 		fault_begin_open(NULL);
@@ -86,7 +86,7 @@ Test(cancelled, receive_ends_once)
 	}
 }
 
-Test(cancelled, receive_delivers_nothing_that_has_come)
+Test(fault_cancel, receive_delivers_nothing_that_has_come)
 {
 	begin();
 	fault_send(100);
@@ -97,7 +97,7 @@ Test(cancelled, receive_delivers_nothing_that_has_come)
 	fault_end(-ECANCELED);
 }
 
-Test(cancelled, receive_may_have_been_cancelled_before_by_a_pause)
+Test(fault_cancel, receive_may_have_been_cancelled_before_by_a_pause)
 {
 	begin();
 	gyre_channel_set_auto_read(fault.channel, false);
@@ -109,7 +109,7 @@ Test(cancelled, receive_may_have_been_cancelled_before_by_a_pause)
 	fault_end(-ECANCELED);
 }
 
-Test(cancelled, receive_may_be_one_that_the_kernel_has_not_seen)
+Test(fault_cancel, receive_may_be_one_that_the_kernel_has_not_seen)
 {
 	fault_begin(NULL);
 	fault_open(NULL);
@@ -144,14 +144,14 @@ static void expect_end_of_send(enum ending ending, bool gathered)
 	fault_end(end_by(ending));
 }
 
-Test(cancelled, send_ends_once_and_its_bytes_are_given_back)
+Test(fault_cancel, send_ends_once_and_its_bytes_are_given_back)
 {
 	for (int ending = 0; ending < ENDINGS; ending++) {
 		expect_end_of_send((enum ending)ending, false);
 	}
 }
 
-Test(cancelled, send_of_many_pages_ends_once_and_they_are_given_back)
+Test(fault_cancel, send_of_many_pages_ends_once_and_they_are_given_back)
 {
 	for (int ending = 0; ending < ENDINGS; ending++) {
 		expect_end_of_send((enum ending)ending, true);
@@ -160,7 +160,7 @@ Test(cancelled, send_of_many_pages_ends_once_and_they_are_given_back)
 
 /* ---- shutdown and close ---- */
 
-Test(cancelled, shutdown_is_waited_for)
+Test(fault_cancel, shutdown_is_waited_for)
 {
 	begin();
 	gyre_context_shutdown(gyre_channel_tail(fault.channel));
@@ -173,7 +173,7 @@ Test(cancelled, shutdown_is_waited_for)
 	fault_end(-ECANCELED);
 }
 
-Test(cancelled, close_that_has_begun_stays_the_only_one)
+Test(fault_cancel, close_that_has_begun_stays_the_only_one)
 {
 	begin();
 	gyre_channel_abort(fault.channel, -ECANCELED);
@@ -184,7 +184,7 @@ Test(cancelled, close_that_has_begun_stays_the_only_one)
 	fault_end(-ECANCELED);
 }
 
-Test(cancelled, linger_does_not_hold_up_an_abort)
+Test(fault_cancel, linger_does_not_hold_up_an_abort)
 {
 	begin();
 	gyre_context_close(gyre_channel_tail(fault.channel));
@@ -232,7 +232,7 @@ static void expect_end_of_file(enum ending ending)
 	fault_end(reason);
 }
 
-Test(cancelled, splice_ends_once_and_is_told)
+Test(fault_cancel, splice_ends_once_and_is_told)
 {
 	for (int ending = 0; ending < ENDINGS; ending++) {
 		expect_end_of_file((enum ending)ending);
@@ -241,7 +241,7 @@ Test(cancelled, splice_ends_once_and_is_told)
 
 /* ---- all at once, at any moment ---- */
 
-Test(cancelled, everything_ends_once_at_any_moment)
+Test(fault_cancel, everything_ends_once_at_any_moment)
 {
 	enum { TIMES = 300 };
 

@@ -10,7 +10,7 @@
 
 #include "fault_rig.h"
 
-TestSuite(reset, .timeout = 60);
+TestSuite(fault_reset, .timeout = 60);
 
 /* For tests in which the linger time must not be what ends the channel. */
 static const struct rig_options patient = { .linger_ns = GYRE_SECONDS(3600) };
@@ -36,19 +36,19 @@ static struct gyre_handler_context *tail(void)
 
 /* ---- while it lives ---- */
 
-Test(reset, before_handlers_have_heard_of_the_channel, .init = begin)
+Test(fault_reset, before_handlers_have_heard_of_the_channel, .init = begin)
 {
 	fault_reset();
 	fault_end(-ECONNRESET);
 }
 
-Test(reset, before_the_first_byte, .init = begin_settled)
+Test(fault_reset, before_the_first_byte, .init = begin_settled)
 {
 	fault_reset();
 	fault_end(-ECONNRESET);
 }
 
-Test(reset, with_the_first_bytes_comes_after_them, .init = begin)
+Test(fault_reset, with_the_first_bytes_comes_after_them, .init = begin)
 {
 	fault_send(100);
 	fault_reset();
@@ -57,7 +57,7 @@ Test(reset, with_the_first_bytes_comes_after_them, .init = begin)
 	fault_end(-ECONNRESET);
 }
 
-Test(reset, in_the_middle_of_a_request, .init = begin_settled)
+Test(fault_reset, in_the_middle_of_a_request, .init = begin_settled)
 {
 	fault.echo = true;
 	fault_send(100);
@@ -81,14 +81,14 @@ static void write_much(void)
 	cr_assert(fault.channel->send.armed, "the peer does not read");
 }
 
-Test(reset, while_a_send_is_under_way, .init = begin_settled)
+Test(fault_reset, while_a_send_is_under_way, .init = begin_settled)
 {
 	write_much();
 	fault_reset();
 	fault_end(-ECONNRESET);
 }
 
-Test(reset, while_input_waits_for_output_to_go, .init = begin_settled)
+Test(fault_reset, while_input_waits_for_output_to_go, .init = begin_settled)
 {
 	write_much();
 	fault_send(100);
@@ -99,7 +99,7 @@ Test(reset, while_input_waits_for_output_to_go, .init = begin_settled)
 	fault_end(-ECONNRESET);
 }
 
-Test(reset, is_heard_of_by_the_next_read_on_request_after_what_came_before)
+Test(fault_reset, is_heard_of_by_the_next_read_on_request_after_what_came_before)
 {
 	fault_begin(&patient);
 	fault_open(&on_request);
@@ -117,7 +117,7 @@ Test(reset, is_heard_of_by_the_next_read_on_request_after_what_came_before)
 	fault_end(-ECONNRESET);
 }
 
-Test(reset, while_memory_is_short_is_heard_of_when_it_is_not, .init = begin_settled)
+Test(fault_reset, while_memory_is_short_is_heard_of_when_it_is_not, .init = begin_settled)
 {
 	gy_channels_set_busy(&fault.rig.home, true);
 	rig_settle(&fault.rig);
@@ -148,14 +148,14 @@ static void begin_half_closed(void)
 	cr_assert(rig_until(&fault.rig, is_half_closed, NULL));
 }
 
-Test(reset, after_the_peers_end_is_heard_of_by_the_next_write, .init = begin_half_closed)
+Test(fault_reset, after_the_peers_end_is_heard_of_by_the_next_write, .init = begin_half_closed)
 {
 	fault_reset();
 	cr_assert_eq(fault_write(100), 0);
 	fault_end(-EPIPE); /* the kernel tells a socket whose input has ended so */
 }
 
-Test(reset, after_the_peers_end_while_a_send_is_under_way, .init = begin_half_closed)
+Test(fault_reset, after_the_peers_end_while_a_send_is_under_way, .init = begin_half_closed)
 {
 	write_much();
 	fault_reset();
@@ -164,7 +164,7 @@ Test(reset, after_the_peers_end_while_a_send_is_under_way, .init = begin_half_cl
 
 /* ---- while it ends ---- */
 
-Test(reset, at_the_moment_of_a_shutdown, .init = begin_settled)
+Test(fault_reset, at_the_moment_of_a_shutdown, .init = begin_settled)
 {
 	gyre_context_shutdown(tail());
 	fault_reset();
@@ -178,7 +178,7 @@ static bool is_shut_down(struct rig *rig, void *arg)
 	return (fault.channel->state & GY_OUTPUT_SHUTDOWN_DONE) != 0;
 }
 
-Test(reset, after_a_shutdown, .init = begin_settled)
+Test(fault_reset, after_a_shutdown, .init = begin_settled)
 {
 	gyre_context_shutdown(tail());
 	cr_assert(rig_until(&fault.rig, is_shut_down, NULL));
@@ -189,7 +189,7 @@ Test(reset, after_a_shutdown, .init = begin_settled)
 	fault_end(-ECONNRESET);
 }
 
-Test(reset, while_a_shutdown_waits_for_output_to_go, .init = begin_settled)
+Test(fault_reset, while_a_shutdown_waits_for_output_to_go, .init = begin_settled)
 {
 	write_much();
 	gyre_context_shutdown(tail());
@@ -198,14 +198,14 @@ Test(reset, while_a_shutdown_waits_for_output_to_go, .init = begin_settled)
 	fault_end(-ECONNRESET);
 }
 
-Test(reset, at_the_moment_of_a_close, .init = begin_settled)
+Test(fault_reset, at_the_moment_of_a_close, .init = begin_settled)
 {
 	gyre_context_close(tail());
 	fault_reset();
 	fault_end(-ECONNRESET);
 }
 
-Test(reset, while_it_lingers_for_the_peers_end, .init = begin_settled)
+Test(fault_reset, while_it_lingers_for_the_peers_end, .init = begin_settled)
 {
 	gyre_context_close(tail());
 	rig_settle(&fault.rig);
@@ -217,7 +217,7 @@ Test(reset, while_it_lingers_for_the_peers_end, .init = begin_settled)
 	fault_end(-ECONNRESET);
 }
 
-Test(reset, while_it_lingers_for_output_to_go, .init = begin_settled)
+Test(fault_reset, while_it_lingers_for_output_to_go, .init = begin_settled)
 {
 	write_much();
 	gyre_context_close(tail());
@@ -226,7 +226,7 @@ Test(reset, while_it_lingers_for_output_to_go, .init = begin_settled)
 	fault_end(-ECONNRESET);
 }
 
-Test(reset, at_the_moment_of_an_abort_leaves_the_first_reason, .init = begin_settled)
+Test(fault_reset, at_the_moment_of_an_abort_leaves_the_first_reason, .init = begin_settled)
 {
 	write_much();
 	gyre_channel_abort(fault.channel, -ECANCELED);
@@ -234,7 +234,7 @@ Test(reset, at_the_moment_of_an_abort_leaves_the_first_reason, .init = begin_set
 	fault_end(-ECANCELED);
 }
 
-Test(reset, at_the_moment_of_a_drain, .init = begin_settled)
+Test(fault_reset, at_the_moment_of_a_drain, .init = begin_settled)
 {
 	fault.rig.home.channel_ops->drain(&fault.rig.home);
 	fault_reset();
@@ -242,7 +242,7 @@ Test(reset, at_the_moment_of_a_drain, .init = begin_settled)
 	fault_end(fault.reason == 0 ? 0 : -ECONNRESET); /* it may have been done with the peer */
 }
 
-Test(reset, in_a_drain_while_output_is_to_go, .init = begin_settled)
+Test(fault_reset, in_a_drain_while_output_is_to_go, .init = begin_settled)
 {
 	write_much();
 	fault_send(100);
@@ -252,7 +252,7 @@ Test(reset, in_a_drain_while_output_is_to_go, .init = begin_settled)
 	fault_end(-ECONNRESET);
 }
 
-Test(reset, by_many_peers_at_once_ends_them_all)
+Test(fault_reset, by_many_peers_at_once_ends_them_all)
 {
 	enum { COUNT = 200 };
 	const struct linger none = { .l_onoff = 1 };

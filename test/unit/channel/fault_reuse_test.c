@@ -10,7 +10,7 @@
 
 #include "rig.h"
 
-TestSuite(reuse, .timeout = 110);
+TestSuite(fault_reuse, .timeout = 110);
 
 enum { ROUNDS = 1000, LINES = 8, UNDER_WAY = 10000 };
 
@@ -90,7 +90,7 @@ static void end_line(struct line *line, uint32_t round)
 	}
 }
 
-Test(reuse, of_a_descriptor_under_load_lets_nothing_of_the_old_channel_reach_the_new)
+Test(fault_reuse, of_a_descriptor_under_load_lets_nothing_of_the_old_channel_reach_the_new)
 {
 	uint32_t numbers = 0;
 	uint32_t places = 0;
@@ -122,7 +122,7 @@ Test(reuse, of_a_descriptor_under_load_lets_nothing_of_the_old_channel_reach_the
 	rig_fini(&rig);
 }
 
-Test(reuse, of_a_place_in_memory_gives_operations_generations_of_their_own)
+Test(fault_reuse, of_a_place_in_memory_gives_operations_generations_of_their_own)
 {
 	rig_init(&rig, NULL);
 	open_line(&lines[0]);

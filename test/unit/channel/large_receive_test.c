@@ -11,7 +11,7 @@
 
 enum { TIMES_MAX = 64, MANY_BYTES = 8 << 20 };
 
-TestSuite(bulk, .timeout = 120);
+TestSuite(large_receive, .timeout = 120);
 
 static struct rig rig;
 static struct gyre_channel *channel;
@@ -83,7 +83,7 @@ static void end(void)
 	rig_fini(&rig);
 }
 
-Test(bulk, comes_byte_for_byte_into_a_page_of_the_channel)
+Test(large_receive, comes_byte_for_byte_into_a_page_of_the_channel)
 {
 	open_with(check_only, NULL);
 	receive_all();
@@ -91,7 +91,7 @@ Test(bulk, comes_byte_for_byte_into_a_page_of_the_channel)
 	end();
 }
 
-Test(bulk, comes_byte_for_byte_where_what_came_before_is_kept)
+Test(large_receive, comes_byte_for_byte_where_what_came_before_is_kept)
 {
 	open_with(echo_only, NULL);
 	cr_expect(rig_until(&rig, rig_streamed, &stream), "stuck at %lu", stream.received);
@@ -100,7 +100,7 @@ Test(bulk, comes_byte_for_byte_where_what_came_before_is_kept)
 	end();
 }
 
-Test(bulk, is_over_when_little_comes)
+Test(large_receive, is_over_when_little_comes)
 {
 	int times = 0;
 
@@ -119,7 +119,7 @@ Test(bulk, is_over_when_little_comes)
 	end();
 }
 
-Test(bulk, is_not_what_comes_in_small_pieces)
+Test(large_receive, is_not_what_comes_in_small_pieces)
 {
 	open_with(check_only, NULL);
 	stream.total = 0;
@@ -131,7 +131,7 @@ Test(bulk, is_not_what_comes_in_small_pieces)
 	end();
 }
 
-Test(bulk, waits_while_memory_is_short)
+Test(large_receive, waits_while_memory_is_short)
 {
 	open_with(check_only, NULL);
 	cr_assert(rig_until(&rig, has_page, NULL));
@@ -150,7 +150,7 @@ static bool is_gone(struct rig *r, void *arg)
 	return rig_channels(r)->open == 0;
 }
 
-Test(bulk, ends_with_the_peer)
+Test(large_receive, ends_with_the_peer)
 {
 	open_with(check_only, NULL);
 	cr_assert(rig_until(&rig, has_page, NULL));
@@ -160,7 +160,7 @@ Test(bulk, ends_with_the_peer)
 	rig_fini(&rig);
 }
 
-Test(bulk, ends_with_the_channel_whose_receive_is_under_way)
+Test(large_receive, ends_with_the_channel_whose_receive_is_under_way)
 {
 	open_with(check_only, NULL);
 	cr_assert(rig_until(&rig, has_page, NULL));
@@ -169,7 +169,7 @@ Test(bulk, ends_with_the_channel_whose_receive_is_under_way)
 	end();
 }
 
-Test(bulk, is_thrown_away_by_a_channel_that_closes)
+Test(large_receive, is_thrown_away_by_a_channel_that_closes)
 {
 	open_with(check_only, NULL);
 	cr_assert(rig_until(&rig, has_page, NULL));
@@ -179,7 +179,7 @@ Test(bulk, is_thrown_away_by_a_channel_that_closes)
 	end();
 }
 
-Test(bulk, does_without_a_page_of_the_ring)
+Test(large_receive, does_without_a_page_of_the_ring)
 {
 	const struct rig_options few = { .buffer_count = 16, .buffer_bytes = 512 };
 

@@ -47,7 +47,7 @@ static void end(void)
 	must_hold(descriptors_open() == descriptors, "none is left");
 }
 
-TestSuite(passing, .init = begin, .fini = end, .timeout = 30);
+TestSuite(fd_passing, .init = begin, .fini = end, .timeout = 30);
 
 static struct gy_fd_message sent;
 static struct gy_fd_message got;
@@ -71,7 +71,7 @@ static void close_got(void)
 	}
 }
 
-Test(passing, brings_as_many_sockets_as_a_message_may_have)
+Test(fd_passing, brings_as_many_sockets_as_a_message_may_have)
 {
 	send_it(GY_FD_MESSAGE_FDS_MAX);
 	cr_assert_eq(gy_fd_message_receive(ends[1], &got), 0);
@@ -82,19 +82,19 @@ Test(passing, brings_as_many_sockets_as_a_message_may_have)
 	close_got();
 }
 
-Test(passing, tells_that_there_is_no_sender_any_more)
+Test(fd_passing, tells_that_there_is_no_sender_any_more)
 {
 	(void)shutdown(ends[0], SHUT_WR);
 	cr_expect_eq(gy_fd_message_receive(ends[1], &got), -ENODATA);
 }
 
-Test(passing, refuses_what_is_too_short)
+Test(fd_passing, refuses_what_is_too_short)
 {
 	cr_assert_eq(send(ends[0], "?", 1, 0), 1);
 	cr_expect_eq(gy_fd_message_receive(ends[1], &got), -EPROTO);
 }
 
-Test(passing, refuses_another_version)
+Test(fd_passing, refuses_another_version)
 {
 	char bytes[2048];
 	ssize_t count;
@@ -106,7 +106,7 @@ Test(passing, refuses_another_version)
 	cr_expect_eq(gy_fd_message_receive(ends[1], &got), -EPROTO);
 }
 
-Test(passing, refuses_a_message_without_its_sockets)
+Test(fd_passing, refuses_a_message_without_its_sockets)
 {
 	char bytes[2048];
 	ssize_t count;
@@ -117,7 +117,7 @@ Test(passing, refuses_a_message_without_its_sockets)
 	cr_expect_eq(gy_fd_message_receive(ends[1], &got), -EPROTO);
 }
 
-Test(passing, refuses_a_kind_that_there_is_not)
+Test(fd_passing, refuses_a_kind_that_there_is_not)
 {
 	sent = (struct gy_fd_message){ .kind = GY_FD_MESSAGE_DATAGRAMS + 1,
 				       .count = 1,
@@ -126,7 +126,7 @@ Test(passing, refuses_a_kind_that_there_is_not)
 	cr_expect_eq(gy_fd_message_receive(ends[1], &got), -EPROTO);
 }
 
-Test(passing, refuses_a_text_without_end)
+Test(fd_passing, refuses_a_text_without_end)
 {
 	sent = (struct gy_fd_message){ .kind = GY_FD_MESSAGE_LISTENER };
 	memset(sent.text, 'x', sizeof(sent.text));
@@ -143,7 +143,7 @@ static void send_one(enum gy_fd_message_kind kind, int fd, uint32_t count)
 	cr_assert_eq(gy_fd_message_send(ends[0], &sent), 0);
 }
 
-Test(passing, refuses_descriptors_that_are_not_what_the_kind_says)
+Test(fd_passing, refuses_descriptors_that_are_not_what_the_kind_says)
 {
 	int datagrams = open_one(SOCK_DGRAM);
 	int packets = open_one(SOCK_SEQPACKET);
@@ -179,7 +179,7 @@ Test(passing, refuses_descriptors_that_are_not_what_the_kind_says)
 	(void)close(numbers[1]);
 }
 
-Test(passing, tells_when_there_is_no_room_for_descriptors_and_keeps_none)
+Test(fd_passing, tells_when_there_is_no_room_for_descriptors_and_keeps_none)
 {
 	struct rlimit before;
 	struct rlimit tight;
@@ -213,7 +213,7 @@ static int check_peer_as(uid_t owner, uid_t self)
 	return r;
 }
 
-Test(passing, is_for_processes_of_the_same_user_and_of_the_superuser)
+Test(fd_passing, is_for_processes_of_the_same_user_and_of_the_superuser)
 {
 	enum { OTHER = 65534 };
 
@@ -235,7 +235,7 @@ static void expect_heard(const char *bytes, size_t count, int heard)
 	cr_expect_eq(gy_fd_message_read_successor(ends[1]), heard, "%s", bytes);
 }
 
-Test(passing, hears_a_byte_at_a_time_and_no_nonsense)
+Test(fd_passing, hears_a_byte_at_a_time_and_no_nonsense)
 {
 	cr_expect_eq(gy_fd_message_read_successor(ends[1]), -EAGAIN);
 	expect_heard("n", 1, GY_SUCCESSOR_ASKS);
@@ -250,7 +250,7 @@ Test(passing, hears_a_byte_at_a_time_and_no_nonsense)
 	cr_expect_eq(gy_fd_message_read_successor(ends[1]), -ENODATA);
 }
 
-Test(passing, does_not_wait_for_a_receiver)
+Test(fd_passing, does_not_wait_for_a_receiver)
 {
 	int r = 0;
 
@@ -287,7 +287,7 @@ static void expect_taken(const char *text, uint32_t count)
 	gy_passed_sockets_free(passed);
 }
 
-Test(passing, keeps_the_listeners_of_one_text_apart_and_in_order)
+Test(fd_passing, keeps_the_listeners_of_one_text_apart_and_in_order)
 {
 	add(1, "a", 2);
 	add(2, "a", 1);
@@ -301,14 +301,14 @@ Test(passing, keeps_the_listeners_of_one_text_apart_and_in_order)
 	cr_expect_eq(gy_passed_sockets_drop(&homes), 0);
 }
 
-Test(passing, joins_the_messages_of_one_listener)
+Test(fd_passing, joins_the_messages_of_one_listener)
 {
 	add(1, "a", GY_FD_MESSAGE_FDS_MAX);
 	add(1, "a", 3);
 	expect_taken("a", GY_FD_MESSAGE_FDS_MAX + 3);
 }
 
-Test(passing, takes_no_listener_without_sockets)
+Test(fd_passing, takes_no_listener_without_sockets)
 {
 	const struct gy_fd_message passing = { .kind = GY_FD_MESSAGE_LISTENER, .serial = 1 };
 

@@ -141,36 +141,36 @@ static void stop_family_of(uint32_t loops, struct plan plan, uint32_t count)
 	cr_assert_eq(cleaned, count);
 }
 
-Test(family, of_a_stopped_actor_ends_before_it)
+Test(children, of_a_stopped_actor_ends_before_it)
 {
 	stop_family_of(1, (struct plan){ .letter = 'a', .children = 3 }, 4);
 	cr_assert_str_eq(traced, "bbba");
 }
 
-Test(family, on_other_loops_ends_before_it_too)
+Test(children, on_other_loops_ends_before_it_too)
 {
 	stop_family_of(LOOPS, (struct plan){ .letter = 'a', .children = 4 }, 5);
 	cr_assert_str_eq(traced, "bbbba");
 }
 
-Test(family, of_a_child_ends_before_that)
+Test(children, of_a_child_ends_before_that)
 {
 	stop_family_of(1, (struct plan){ .letter = 'a', .children = 1, .below = 3 }, 5);
 	cr_assert_str_eq(traced, "edcba");
 }
 
-Test(family, of_many_on_two_loops_ends_with_its_ancestor)
+Test(children, of_many_on_two_loops_ends_with_its_ancestor)
 {
 	stop_family_of(LOOPS, (struct plan){ .letter = 'a', .children = CHILDREN }, CHILDREN + 1);
 	assert_children_came_first();
 }
 
-Test(family, of_many_generations_ends_without_recursion)
+Test(children, of_many_generations_ends_without_recursion)
 {
 	stop_family_of(1, (struct plan){ .letter = 'a', .children = 1, .below = DEPTH }, DEPTH + 2);
 }
 
-Test(family, of_many_generations_on_alternate_loops_ends_too)
+Test(children, of_many_generations_on_alternate_loops_ends_too)
 {
 	stop_family_of(70, (struct plan){ .letter = 'a', .children = 1, .below = 100 }, 102);
 }
@@ -192,13 +192,13 @@ static int ask_for_parents(struct gyre_stack *stack)
 	GYRE_END(stack);
 }
 
-Test(family, shows_the_child_its_parent)
+Test(children, shows_the_child_its_parent)
 {
 	next_plan = (struct plan){ .letter = 'a' };
 	play(LOOPS, ask_for_parents);
 }
 
-Test(family, has_no_member_that_is_detached)
+Test(children, has_no_member_that_is_detached)
 {
 	next_plan = (struct plan){ .letter = 'a', .detached = true };
 	play(LOOPS, ask_for_parents);
@@ -223,7 +223,7 @@ static int stop_a_detached_parent(struct gyre_stack *stack)
 	GYRE_END(stack);
 }
 
-Test(family, does_not_take_a_detached_actor_with_it)
+Test(children, does_not_take_a_detached_actor_with_it)
 {
 	play(1, stop_a_detached_parent);
 	cr_assert_str_eq(traced, "ab");
@@ -249,7 +249,7 @@ static int fail_a_child(struct gyre_stack *stack)
 	GYRE_END(stack);
 }
 
-Test(family, outlives_a_child_that_has_failed)
+Test(children, outlives_a_child_that_has_failed)
 {
 	play(1, fail_a_child);
 	cr_assert_str_eq(traced, "ba");
@@ -270,7 +270,7 @@ static int fail_the_parent(struct gyre_stack *stack)
 	GYRE_END(stack);
 }
 
-Test(family, ends_with_a_parent_that_has_failed)
+Test(children, ends_with_a_parent_that_has_failed)
 {
 	play(LOOPS, fail_the_parent);
 	cr_assert_str_eq(traced, "bba");
@@ -287,7 +287,7 @@ static int end_the_system(struct gyre_stack *stack)
 	GYRE_END(stack);
 }
 
-Test(family, ends_in_the_same_order_with_the_system)
+Test(children, ends_in_the_same_order_with_the_system)
 {
 	play(LOOPS, end_the_system);
 	cr_assert_eq(strlen(traced), 127);
@@ -317,7 +317,7 @@ static int mount_in_vain(struct gyre_stack *stack)
 	GYRE_END(stack);
 }
 
-Test(family, of_a_parent_that_cannot_be_mounted_ends)
+Test(children, of_a_parent_that_cannot_be_mounted_ends)
 {
 	play(LOOPS, mount_in_vain);
 	cr_assert_eq(fixture.counters.spawned, 4);

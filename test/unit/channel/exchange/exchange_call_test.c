@@ -9,7 +9,7 @@
 
 #include "exchange_rig.h"
 
-TestSuite(inside_exchange, .timeout = 110);
+TestSuite(exchange_call, .timeout = 110);
 
 enum call { IN_REQUEST, IN_REPLY, IN_FAIL, IN_ASK, CALLS };
 
@@ -149,27 +149,27 @@ static void expect_all(enum deed deed)
 	}
 }
 
-Test(inside_exchange, every_function_a_channel_may_be_closed)
+Test(exchange_call, every_function_a_channel_may_be_closed)
 {
 	expect_all(CLOSE);
 }
 
-Test(inside_exchange, every_function_a_channel_may_be_aborted)
+Test(exchange_call, every_function_a_channel_may_be_aborted)
 {
 	expect_all(ABORT);
 }
 
-Test(inside_exchange, every_function_a_channel_may_be_shut_down)
+Test(exchange_call, every_function_a_channel_may_be_shut_down)
 {
 	expect_all(SHUT_DOWN);
 }
 
-Test(inside_exchange, every_function_the_protocol_may_leave)
+Test(exchange_call, every_function_the_protocol_may_leave)
 {
 	expect_all(REMOVE);
 }
 
-Test(inside_exchange, an_ordinary_life_each_function_is_called)
+Test(exchange_call, an_ordinary_life_each_function_is_called)
 {
 	what = DEEDS;
 	where = CALLS;

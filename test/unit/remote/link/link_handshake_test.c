@@ -26,7 +26,7 @@ static void play_refused(const struct gy_hello *hello, enum gy_refusal refusal)
 	fixture_close();
 }
 
-Test(greeting, tells_who_dials_what_the_node_is)
+Test(link_handshake, tells_who_dials_what_the_node_is)
 {
 	struct stranger stranger;
 
@@ -44,7 +44,7 @@ Test(greeting, tells_who_dials_what_the_node_is)
 	fixture_close();
 }
 
-Test(greeting, refuses_another_cluster)
+Test(link_handshake, refuses_another_cluster)
 {
 	struct gy_hello hello = stranger_hello();
 
@@ -53,7 +53,7 @@ Test(greeting, refuses_another_cluster)
 }
 
 /* Whoever can connect can cause these. */
-Test(greeting, that_is_refused_again_and_again_does_not_fill_the_log)
+Test(link_handshake, that_is_refused_again_and_again_does_not_fill_the_log)
 {
 	enum { TIMES = 100, LINES = 40 };
 	static const unsigned char tls[] = { 0x16, 0x03, 0x01, 0x00, 0x00 };
@@ -78,7 +78,7 @@ Test(greeting, that_is_refused_again_and_again_does_not_fill_the_log)
 	cr_expect_lt(fixture.warnings, LINES, "%u lines", fixture.warnings);
 }
 
-Test(greeting, refuses_an_older_protocol_and_one_that_has_forgotten_ours)
+Test(link_handshake, refuses_an_older_protocol_and_one_that_has_forgotten_ours)
 {
 	struct gy_hello hello = stranger_hello();
 
@@ -94,7 +94,7 @@ Test(greeting, refuses_an_older_protocol_and_one_that_has_forgotten_ours)
 	fixture_close();
 }
 
-Test(greeting, takes_a_later_protocol_that_still_speaks_ours)
+Test(link_handshake, takes_a_later_protocol_that_still_speaks_ours)
 {
 	struct gy_hello hello = stranger_hello();
 	struct stranger stranger;
@@ -108,7 +108,7 @@ Test(greeting, takes_a_later_protocol_that_still_speaks_ours)
 	fixture_close();
 }
 
-Test(greeting, refuses_the_own_id_no_id_and_who_looks_for_somebody_else)
+Test(link_handshake, refuses_the_own_id_no_id_and_who_looks_for_somebody_else)
 {
 	struct gy_hello hello = stranger_hello();
 
@@ -124,7 +124,7 @@ Test(greeting, refuses_the_own_id_no_id_and_who_looks_for_somebody_else)
 }
 
 /* As when somebody sends back to a node what it says. */
-Test(greeting, refuses_its_own_hello)
+Test(link_handshake, refuses_its_own_hello)
 {
 	struct gy_hello hello = stranger_hello();
 	struct stranger stranger;
@@ -144,7 +144,7 @@ Test(greeting, refuses_its_own_hello)
 static const char secret[] = "known to few, and long enough";
 static const char guess[] = "guessed, and as long as it is";
 
-Test(greeting, refuses_a_side_without_a_secret_where_there_is_one)
+Test(link_handshake, refuses_a_side_without_a_secret_where_there_is_one)
 {
 	const struct gy_hello hello = stranger_hello();
 
@@ -153,7 +153,7 @@ Test(greeting, refuses_a_side_without_a_secret_where_there_is_one)
 	fixture_close();
 }
 
-Test(greeting, refuses_a_side_with_a_secret_where_there_is_none)
+Test(link_handshake, refuses_a_side_with_a_secret_where_there_is_none)
 {
 	struct gy_hello hello = stranger_hello();
 
@@ -189,7 +189,7 @@ static void say_proof(struct stranger *stranger, const char *text, bool dialled)
 	stranger_say(stranger, GY_WIRE_PROOF, proof, sizeof(proof));
 }
 
-Test(greeting, proves_the_secret_to_who_has_proved_it)
+Test(link_handshake, proves_the_secret_to_who_has_proved_it)
 {
 	struct stranger stranger;
 	unsigned char proof[GY_PROOF_BYTES];
@@ -205,7 +205,7 @@ Test(greeting, proves_the_secret_to_who_has_proved_it)
 	fixture_close();
 }
 
-Test(greeting, refuses_the_proof_of_another_secret_of_another_side_and_of_another_length)
+Test(link_handshake, refuses_the_proof_of_another_secret_of_another_side_and_of_another_length)
 {
 	struct stranger stranger;
 
@@ -225,7 +225,7 @@ Test(greeting, refuses_the_proof_of_another_secret_of_another_side_and_of_anothe
 	fixture_close();
 }
 
-Test(greeting, makes_a_proof_of_one_connection_worthless_on_the_next)
+Test(link_handshake, makes_a_proof_of_one_connection_worthless_on_the_next)
 {
 	struct stranger stranger;
 	unsigned char proof[GY_PROOF_BYTES];
@@ -241,7 +241,7 @@ Test(greeting, makes_a_proof_of_one_connection_worthless_on_the_next)
 	fixture_close();
 }
 
-Test(greeting, takes_the_proof_of_each_of_two_secrets_and_answers_with_that)
+Test(link_handshake, takes_the_proof_of_each_of_two_secrets_and_answers_with_that)
 {
 	const char *const secrets[] = { secret, guess };
 
@@ -263,7 +263,7 @@ Test(greeting, takes_the_proof_of_each_of_two_secrets_and_answers_with_that)
 
 /* ---- what is out of turn ---- */
 
-Test(greeting, refuses_a_message_before_the_hello)
+Test(link_handshake, refuses_a_message_before_the_hello)
 {
 	const struct gy_frame notice = { .kind = GY_WIRE_NOTICE, .to_cookie = 1 };
 	struct stranger stranger;
@@ -277,7 +277,7 @@ Test(greeting, refuses_a_message_before_the_hello)
 	cr_assert_eq(fixture.letters_count, 0, "it has not become mail");
 }
 
-Test(greeting, refuses_a_message_before_the_proof)
+Test(link_handshake, refuses_a_message_before_the_proof)
 {
 	const struct gy_frame notice = { .kind = GY_WIRE_NOTICE, .to_cookie = 1 };
 	struct stranger stranger;
@@ -291,7 +291,7 @@ Test(greeting, refuses_a_message_before_the_proof)
 	cr_assert_eq(fixture.letters_count, 0, "it has not become mail");
 }
 
-Test(greeting, ends_a_link_on_which_hello_is_said_twice)
+Test(link_handshake, ends_a_link_on_which_hello_is_said_twice)
 {
 	const struct gy_hello hello = stranger_hello();
 	struct stranger stranger;
@@ -304,7 +304,7 @@ Test(greeting, ends_a_link_on_which_hello_is_said_twice)
 	fixture_close();
 }
 
-Test(greeting, ends_a_connection_that_speaks_another_protocol)
+Test(link_handshake, ends_a_connection_that_speaks_another_protocol)
 {
 	static const char request[] = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 	struct stranger stranger;
@@ -317,7 +317,7 @@ Test(greeting, ends_a_connection_that_speaks_another_protocol)
 	fixture_close();
 }
 
-Test(greeting, takes_a_hello_in_single_bytes)
+Test(link_handshake, takes_a_hello_in_single_bytes)
 {
 	const struct gy_hello hello = stranger_hello();
 	unsigned char bytes[GY_HELLO_BYTES_MAX];
@@ -334,7 +334,7 @@ Test(greeting, takes_a_hello_in_single_bytes)
 	fixture_close();
 }
 
-Test(greeting, survives_every_truncation_of_a_hello)
+Test(link_handshake, survives_every_truncation_of_a_hello)
 {
 	const struct gy_hello hello = stranger_hello();
 	unsigned char bytes[GY_HELLO_BYTES_MAX];
@@ -355,7 +355,7 @@ Test(greeting, survives_every_truncation_of_a_hello)
 /* ---- lives ---- */
 
 /* The process is the upper half of an incarnation. */
-Test(greeting, refuses_a_process_that_another_one_with_its_id_has_followed)
+Test(link_handshake, refuses_a_process_that_another_one_with_its_id_has_followed)
 {
 	struct gy_hello hello = stranger_hello();
 	struct stranger former;
@@ -376,7 +376,7 @@ Test(greeting, refuses_a_process_that_another_one_with_its_id_has_followed)
 	fixture_close();
 }
 
-Test(greeting, ends_the_links_of_an_earlier_life_when_a_later_one_comes)
+Test(link_handshake, ends_the_links_of_an_earlier_life_when_a_later_one_comes)
 {
 	struct gy_hello hello = stranger_hello();
 	struct stranger earlier;

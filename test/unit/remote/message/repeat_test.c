@@ -52,7 +52,7 @@ static void close_out(struct stranger *stranger)
 	fixture_close();
 }
 
-Test(again, is_said_of_each_notice_like_the_one_before)
+Test(repeat, is_said_of_each_notice_like_the_one_before)
 {
 	struct stranger stranger;
 
@@ -65,7 +65,7 @@ Test(again, is_said_of_each_notice_like_the_one_before)
 	cr_assert_eq(fixture.counters.to_nodes, 10);
 }
 
-Test(again, is_not_said_of_one_to_another_actor)
+Test(repeat, is_not_said_of_one_to_another_actor)
 {
 	struct gyre_address others[] = { afar, afar, afar };
 	struct stranger stranger;
@@ -86,7 +86,7 @@ Test(again, is_not_said_of_one_to_another_actor)
 	close_out(&stranger);
 }
 
-Test(again, is_not_said_of_one_of_another_type)
+Test(repeat, is_not_said_of_one_of_another_type)
 {
 	struct stranger stranger;
 
@@ -113,7 +113,7 @@ static int orders_between(struct gyre_stack *stack)
 static const struct gyre_class orders_class = { .name = "orders",
 						.behaviour.notice = orders_between };
 
-Test(again, is_not_said_of_one_after_an_order)
+Test(repeat, is_not_said_of_one_after_an_order)
 {
 	struct gy_hello hello = stranger_hello();
 	struct stranger stranger;
@@ -170,7 +170,7 @@ static bool is_linked(void)
 	return status.links > 0;
 }
 
-Test(again, is_not_said_of_the_first_on_another_connection)
+Test(repeat, is_not_said_of_the_first_on_another_connection)
 {
 	struct gy_hello hello = stranger_hello();
 	struct stranger stranger;
@@ -310,7 +310,7 @@ static struct gyre_address open_in(struct stranger *stranger, const struct gyre_
 	return local;
 }
 
-Test(again, is_heard_in_order_however_it_is_cut)
+Test(repeat, is_heard_in_order_however_it_is_cut)
 {
 	struct stranger stranger;
 	struct gyre_address local = open_in(&stranger, &ear_class);
@@ -322,7 +322,7 @@ Test(again, is_heard_in_order_however_it_is_cut)
 	expect_heard(MANY + 1);
 }
 
-Test(again, is_of_the_last_notice_in_full)
+Test(repeat, is_of_the_last_notice_in_full)
 {
 	const struct place place = { { .slot = 3 } };
 	struct stranger stranger;
@@ -341,7 +341,7 @@ Test(again, is_of_the_last_notice_in_full)
 	cr_assert_eq(fixture.lost[GYRE_DROP_NOT_UNDERSTOOD], 1);
 }
 
-Test(again, is_lost_where_nobody_is)
+Test(repeat, is_lost_where_nobody_is)
 {
 	struct stranger stranger;
 	struct gyre_address local = open_in(&stranger, &ear_class);
@@ -366,7 +366,7 @@ static uint32_t lost_numbers(void)
 	return count;
 }
 
-Test(again, is_lost_where_the_mailbox_is_full)
+Test(repeat, is_lost_where_the_mailbox_is_full)
 {
 	struct stranger stranger;
 	struct gyre_address local = open_in(&stranger, &full_class);
@@ -396,17 +396,17 @@ static void play_fatal(bool after_another_connection)
 	fixture_close();
 }
 
-Test(again, ends_the_link_before_any_notice)
+Test(repeat, ends_the_link_before_any_notice)
 {
 	play_fatal(false);
 }
 
-Test(again, ends_the_link_before_any_notice_on_that_connection)
+Test(repeat, ends_the_link_before_any_notice_on_that_connection)
 {
 	play_fatal(true);
 }
 
-Test(again, ends_the_link_when_the_side_that_was_dialled_says_it)
+Test(repeat, ends_the_link_when_the_side_that_was_dialled_says_it)
 {
 	struct stranger stranger;
 

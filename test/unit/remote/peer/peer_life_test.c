@@ -134,7 +134,7 @@ static void wait_until_down(void)
 
 /* ---- of another node ---- */
 
-Test(lives, that_were_declared_down_are_told_so_and_refused_and_the_next_one_is_taken)
+Test(peer_life, that_were_declared_down_are_told_so_and_refused_and_the_next_one_is_taken)
 {
 	struct gy_hello hello = stranger_hello();
 	struct stranger stranger;
@@ -173,7 +173,7 @@ static void command(struct gyre_address local, uint64_t what)
 	cr_assert_eq(notify_outside(local, what), 0);
 }
 
-Test(lives, that_are_over_get_no_mail_also_when_the_node_has_another_one)
+Test(peer_life, that_are_over_get_no_mail_also_when_the_node_has_another_one)
 {
 	struct gyre_address local = stranger_open_with(&stranger_quick, &lives_class);
 	struct stranger former;
@@ -203,7 +203,7 @@ static const struct gyre_class late_class = {
 	.behaviour = { .notice = obey, .event = hear },
 };
 
-Test(lives, that_are_over_are_known_to_loops_that_are_added_later)
+Test(peer_life, that_are_over_are_known_to_loops_that_are_added_later)
 {
 	struct gyre_address local = stranger_open_with(&stranger_quick, &lives_class);
 	struct stranger former;
@@ -222,7 +222,7 @@ Test(lives, that_are_over_are_known_to_loops_that_are_added_later)
 	cr_assert_eq(times_ended, 2);
 }
 
-Test(lives, that_come_first_after_mail_for_another_one_do_not_get_it)
+Test(peer_life, that_come_first_after_mail_for_another_one_do_not_get_it)
 {
 	struct gyre_address local = stranger_open_with(&stranger_quick, &lives_class);
 	struct gy_hello hello = stranger_hello();
@@ -245,7 +245,7 @@ Test(lives, that_come_first_after_mail_for_another_one_do_not_get_it)
 	cr_assert_eq(fixture.counters.to_nodes, 0);
 }
 
-Test(lives, end_with_their_watches_and_asks_when_the_next_one_comes)
+Test(peer_life, end_with_their_watches_and_asks_when_the_next_one_comes)
 {
 	struct gyre_address local = stranger_open_with(&stranger_quick, &lives_class);
 	struct stranger out;
@@ -284,7 +284,7 @@ static void say_number(struct stranger *stranger, struct gyre_address to, uint64
 	stranger_say_frame(stranger, &frame);
 }
 
-Test(lives, stand_in_the_addresses_of_senders)
+Test(peer_life, stand_in_the_addresses_of_senders)
 {
 	struct gyre_address local = stranger_open_with(&stranger_quick, &lives_class);
 	struct stranger stranger;
@@ -329,7 +329,7 @@ static const struct gyre_class next_class = {
 };
 
 /* A third node has told of an actor in the next life, which is still to come here. */
-Test(lives, that_others_have_met_first_have_not_ended_with_the_former_one)
+Test(peer_life, that_others_have_met_first_have_not_ended_with_the_former_one)
 {
 	struct gyre_address local = stranger_open_with(&stranger_brief, &next_class);
 	struct stranger former;
@@ -352,7 +352,7 @@ Test(lives, that_others_have_met_first_have_not_ended_with_the_former_one)
 
 /* ---- of this node ---- */
 
-Test(lives, are_taken_anew_by_a_node_that_was_declared_down_and_its_actors_run_on)
+Test(peer_life, are_taken_anew_by_a_node_that_was_declared_down_and_its_actors_run_on)
 {
 	struct gyre_address local = stranger_open_with(&stranger_quick, &lives_class);
 	struct gyre_address before = ask_self(local);
@@ -386,7 +386,7 @@ Test(lives, are_taken_anew_by_a_node_that_was_declared_down_and_its_actors_run_o
 	cr_assert_eq(times_quarantined, 1);
 }
 
-Test(lives, that_were_declared_down_are_followed_on_the_links_that_this_node_dials)
+Test(peer_life, that_were_declared_down_are_followed_on_the_links_that_this_node_dials)
 {
 	struct gyre_address local = stranger_open_with(&stranger_quick, &lives_class);
 	struct gy_hello hello = stranger_hello();
@@ -414,7 +414,7 @@ Test(lives, that_were_declared_down_are_followed_on_the_links_that_this_node_dia
 	fixture_close();
 }
 
-Test(lives, that_both_sides_have_declared_down_are_both_followed)
+Test(peer_life, that_both_sides_have_declared_down_are_both_followed)
 {
 	struct gyre_address local = stranger_open_with(&stranger_brief, &lives_class);
 	struct stranger stranger;
@@ -434,7 +434,7 @@ Test(lives, that_both_sides_have_declared_down_are_both_followed)
 	cr_assert_eq(times_quarantined, 1);
 }
 
-Test(lives, fail_the_asks_that_were_made_in_them)
+Test(peer_life, fail_the_asks_that_were_made_in_them)
 {
 	struct gyre_address local = stranger_open_with(&stranger_quick, &lives_class);
 	struct stranger out;
@@ -453,7 +453,7 @@ Test(lives, fail_the_asks_that_were_made_in_them)
 	fixture_close();
 }
 
-Test(lives, end_the_node_where_its_options_say_so)
+Test(peer_life, end_the_node_where_its_options_say_so)
 {
 	struct gyre_node_options options = stranger_quick;
 	struct gyre_address local;
