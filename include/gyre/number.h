@@ -141,19 +141,21 @@ GYRE_API int gyre_buffer_append_varint(struct gyre_buffer *buffer, uint64_t valu
 		int r = gyre_buffer_get_number(buffer, offset, sizeof(TYPE), ORDER, &number);     \
 		WHOLE whole = (WHOLE)number;                                                      \
                                                                                                   \
-		if (r == 0) {                                                                     \
-			memcpy(ret_value, &whole, sizeof(whole));                                 \
+		if (r < 0) {                                                                      \
+			return r;                                                                 \
 		}                                                                                 \
-		return r;                                                                         \
+		memcpy(ret_value, &whole, sizeof(whole));                                         \
+		return 0;                                                                         \
 	}                                                                                         \
 	static inline int gyre_buffer_read_##KIND(struct gyre_buffer *buffer, TYPE *ret_value)    \
 	{                                                                                         \
 		int r = gyre_buffer_get_##KIND(buffer, 0, ret_value);                             \
                                                                                                   \
-		if (r == 0) {                                                                     \
-			(void)gyre_buffer_skip(buffer, sizeof(TYPE));                             \
+		if (r < 0) {                                                                      \
+			return r;                                                                 \
 		}                                                                                 \
-		return r;                                                                         \
+		(void)gyre_buffer_skip(buffer, sizeof(TYPE));                                     \
+		return 0;                                                                         \
 	}                                                                                         \
 	static inline int gyre_buffer_append_##KIND(struct gyre_buffer *buffer, TYPE value)       \
 	{                                                                                         \
