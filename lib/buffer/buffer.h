@@ -214,15 +214,11 @@ static inline void gy_buffer_share_peer(struct gyre_buffer *buffer, const struct
 	}
 }
 
-/* Aborts the program when the slices of @buffer contradict each other, their pages or its bytes. */
-#if GY_ASSERT_LEVEL >= 2
+/*
+ * Walks the slices of @buffer, and asserts that they agree with each other, their pages and its
+ * bytes.
+ */
 void gy_buffer_check(const struct gyre_buffer *buffer);
-#else
-static inline void gy_buffer_check(const struct gyre_buffer *buffer)
-{
-	(void)buffer;
-}
-#endif
 
 /* Frees all buffers of a queue. */
 void gy_buffer_queue_clear(struct gy_buffer_queue *queue);

@@ -1,10 +1,8 @@
 /*
- * The check of a buffer, for builds with all assertions: its bytes are those of its slices, the
- * last of them is the one it says, and each is a part of a page that somebody has.
+ * The walker of a buffer: its bytes are those of its slices, the last of them is the one it says,
+ * and each is a part of a page that somebody has.
  */
 #include "buffer/buffer.h"
-
-#if GY_ASSERT_LEVEL >= 2
 
 /* Slices may also use the room before the begin of a page, where headers go. */
 static void check_slice(const struct gy_slice *slice)
@@ -43,5 +41,3 @@ void gy_buffer_check(const struct gyre_buffer *buffer)
 	gy_assert(buffer->last == last);
 	gy_assert(buffer->bytes == bytes);
 }
-
-#endif

@@ -165,7 +165,7 @@ void gy_buffer_truncate(struct gyre_buffer *buffer, size_t bytes)
 	last->next = NULL;
 	buffer->last = last;
 	buffer->bytes = bytes;
-	gy_buffer_check(buffer);
+	gy_walk(gy_buffer_check(buffer));
 }
 
 int gyre_buffer_append(struct gyre_buffer *buffer, const void *bytes, size_t count)
@@ -189,7 +189,7 @@ int gyre_buffer_append(struct gyre_buffer *buffer, const void *bytes, size_t cou
 		memcpy(to, from + done, buffer->last->count);
 		done += buffer->last->count;
 	}
-	gy_buffer_check(buffer);
+	gy_walk(gy_buffer_check(buffer));
 	return 0;
 }
 
@@ -287,7 +287,7 @@ static int gather_first(struct gyre_buffer *buffer, const void *front, size_t fr
 	page->used = (uint32_t)count;
 	gy_buffer_consume(buffer, more);
 	add_first(buffer, page, count, spare);
-	gy_buffer_check(buffer);
+	gy_walk(gy_buffer_check(buffer));
 	return 0;
 }
 

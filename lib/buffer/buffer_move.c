@@ -34,7 +34,7 @@ static int take_slices(struct gyre_buffer *buffer, struct gyre_buffer *from)
 	gy_buffer_set_first(from, &(struct gy_slice){ 0 });
 	from->last = &from->first;
 	from->bytes = 0;
-	gy_buffer_check(buffer);
+	gy_walk(gy_buffer_check(buffer));
 	return 0;
 }
 
@@ -93,8 +93,8 @@ int gyre_buffer_split(struct gyre_buffer *buffer, size_t count, struct gyre_buff
 		return -ENOMEM;
 	}
 	gy_buffer_share_peer(front, buffer);
-	gy_buffer_check(buffer);
-	gy_buffer_check(front);
+	gy_walk(gy_buffer_check(buffer));
+	gy_walk(gy_buffer_check(front));
 	*ret_front = front;
 	return 0;
 }
@@ -120,7 +120,7 @@ int gyre_buffer_duplicate(const struct gyre_buffer *buffer, struct gyre_buffer *
 		gy_page_ref(slice->page);
 	}
 	gy_buffer_share_peer(same, buffer);
-	gy_buffer_check(same);
+	gy_walk(gy_buffer_check(same));
 	*ret_same = same;
 	return 0;
 }

@@ -338,7 +338,7 @@ static void process(struct gy_endpoint *endpoint)
 {
 	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
 
-	gy_channel_check(channel);
+	gy_walk(gy_channel_check(channel));
 	if (gy_unlikely(!deliver(channel))) {
 		return;
 	}

@@ -234,15 +234,8 @@ static inline void gy_channel_set_traits(struct gyre_channel *channel, uint32_t 
 	channel->state = (channel->state & ~clear) | set;
 }
 
-/* Aborts the program when the state of @channel, or its queues, contradict themselves. */
-#if GY_ASSERT_LEVEL >= 2
+/* Walks the queues of @channel, and asserts that its state agrees with itself and with them. */
 void gy_channel_check(const struct gyre_channel *channel);
-#else
-static inline void gy_channel_check(const struct gyre_channel *channel)
-{
-	(void)channel;
-}
-#endif
 
 /* Sees to it that the channel is processed, where what its state calls for is done. */
 static inline void gy_channel_ready(struct gyre_channel *channel)

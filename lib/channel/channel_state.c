@@ -129,8 +129,6 @@ char *gy_channel_state_print(uint32_t state, char *text, size_t bytes)
 
 /* ---- the check ---- */
 
-#if GY_ASSERT_LEVEL >= 2
-
 static _Noreturn GY_COLD void broken(const struct gyre_channel *channel, const char *rule, int line)
 {
 	char text[GY_CHANNEL_STATE_TEXT_BYTES];
@@ -225,5 +223,3 @@ void gy_channel_check(const struct gyre_channel *channel)
 		check_closed(channel);
 	}
 }
-
-#endif

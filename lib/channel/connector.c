@@ -240,7 +240,7 @@ static void process(struct gy_endpoint *endpoint)
 {
 	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
 
-	gy_channel_check(channel);
+	gy_walk(gy_channel_check(channel));
 	gy_connector_run(channel);
 	if (gy_connector_ends(channel) && !endpoint->ready) {
 		gy_connector_end(channel);

@@ -88,7 +88,7 @@ static void process(struct gy_endpoint *endpoint)
 	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
 	struct gy_datagrams *datagrams = channel->channels->datagrams;
 
-	gy_channel_check(channel);
+	gy_walk(gy_channel_check(channel));
 	gy_datagram_notify_failures(gy_datagram_of(channel));
 	if (gy_channel_notify_handlers(channel)) {
 		update(gy_datagram_of(channel));

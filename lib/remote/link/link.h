@@ -153,14 +153,6 @@ const char *gy_link_describe(const struct gy_link *link, char text[GY_LINK_TEXT_
 /* Walks the link with all that it queues and receives, and asserts that its sums hold. */
 void gy_link_check(const struct gy_link *link);
 
-/* At the end of each flush and receive. */
-static inline void gy_link_verify(const struct gy_link *link)
-{
-	if (GY_ASSERT_LEVEL >= 2) {
-		gy_link_check(link);
-	}
-}
-
 /* Whether an address is of another life of the peer than the link is. */
 static inline bool gy_link_is_stale(const struct gy_link *link, struct gyre_address to)
 {

@@ -115,5 +115,5 @@ void gy_link_flush(struct gy_link *link)
 	if (gy_unlikely(link->stage == GY_LINK_LEAVING)) {
 		gy_link_leave(link);
 	}
-	gy_link_verify(link);
+	gy_walk(gy_link_check(link));
 }

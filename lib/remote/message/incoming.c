@@ -156,7 +156,7 @@ void gy_incoming_read(struct gy_link *link, struct gyre_buffer *data)
 		gy_peer_heard(link->links, link->peer);
 		gy_receive_credit_if_due(link);
 	}
-	gy_link_verify(link);
+	gy_walk(gy_link_check(link));
 }
 
 void gy_incoming_reset(struct gy_link *link)

@@ -12,10 +12,7 @@
 enum { SKIPPED = 77 };
 
 static const struct walker_case *const tables[] = {
-	pool_cases,
-	wheel_cases,
-	loop_cases,
-	house_cases,
+	pool_cases, wheel_cases, loop_cases, house_cases, buffer_cases, channel_cases, link_cases,
 };
 
 static const struct walker_case *find(const char *name)

@@ -21,5 +21,8 @@ extern const struct walker_case pool_cases[];
 extern const struct walker_case wheel_cases[];
 extern const struct walker_case loop_cases[];
 extern const struct walker_case house_cases[];
+extern const struct walker_case buffer_cases[];
+extern const struct walker_case channel_cases[];
+extern const struct walker_case link_cases[];
 
 #endif

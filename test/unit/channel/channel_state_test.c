@@ -94,7 +94,7 @@ Test(channel_state, is_printed_whole_when_all_is_set_and_cut_when_there_is_no_ro
 		"drainin");
 }
 
-/* ---- a step that is not allowed, and states that contradict themselves ---- */
+/* ---- a step that is not allowed ---- */
 
 #if GY_ASSERT_LEVEL >= 2
 
@@ -107,16 +107,6 @@ static void prepare(void)
 	gy_timer_init(&rig.channel.linger, NULL);
 }
 
-Test(channel_state, check_is_content_with_a_channel_that_has_nothing_to_do, .init = prepare)
-{
-	gy_channel_check(&rig.channel);
-	codec_rig_flags(&rig, GY_OUTPUT_UNWRITABLE | GY_NO_READ_PAUSED | GY_NO_READ_FULL, 0);
-	gy_channel_check(&rig.channel);
-	codec_rig_flags(&rig, GY_INPUT_ENDED | GY_INPUT_END_TOLD, 0);
-	gy_channel_check(&rig.channel);
-	codec_rig_fini(&rig);
-}
-
 Test(channel_state, aborts_the_program_at_a_step_back, .init = prepare, .signal = SIGABRT)
 {
 	gy_channel_set_stage(&rig.channel, GY_CHANNEL_NEW);
@@ -126,47 +116,6 @@ Test(channel_state, aborts_when_a_flag_is_set_as_one_of_another_group, .init = p
      .signal = SIGABRT)
 {
 	gy_channel_set_input(&rig.channel, GY_OUTPUT_SHUTDOWN, 0);
-}
-
-Test(channel_state, check_finds_an_open_channel_that_was_never_active, .init = prepare,
-     .signal = SIGABRT)
-{
-	codec_rig_flags(&rig, GY_EVENT_ACTIVE, 0);
-	gy_channel_check(&rig.channel);
-}
-
-Test(channel_state, check_finds_a_failure_of_input_that_has_not_ended, .init = prepare,
-     .signal = SIGABRT)
-{
-	rig.channel.reason = -EIO;
-	codec_rig_flags(&rig, GY_INPUT_FAILED, 0);
-	gy_channel_check(&rig.channel);
-}
-
-Test(channel_state, check_finds_a_pause_of_a_writable_channel, .init = prepare, .signal = SIGABRT)
-{
-	codec_rig_flags(&rig, GY_NO_READ_PAUSED, 0);
-	gy_channel_check(&rig.channel);
-}
-
-Test(channel_state, check_finds_output_that_is_not_counted, .init = prepare, .signal = SIGABRT)
-{
-	struct gyre_buffer *buffer = codec_rig_buffer(&rig, "abc", 3, 3);
-
-	gy_buffer_queue_push(&rig.channel.output, buffer);
-	rig.channel.output_buffers = 1;
-	rig.channel.output_bytes = 2;
-	gy_channel_check(&rig.channel);
-}
-
-Test(channel_state, check_finds_a_closed_channel_with_output, .init = prepare, .signal = SIGABRT)
-{
-	gy_buffer_queue_push(&rig.channel.output, codec_rig_buffer(&rig, "abc", 3, 3));
-	rig.channel.output_buffers = 1;
-	rig.channel.output_bytes = 3;
-	gy_channel_check(&rig.channel);
-	codec_rig_stage(&rig, GY_CHANNEL_CLOSED);
-	gy_channel_check(&rig.channel);
 }
 
 #endif
