@@ -1,15 +1,16 @@
 /*
  * The life of a channel. Its actor opens it, and processes it after completions and calls. A
  * channel that ends cancels its operations, waits for their final completions, tells its handlers,
- * and closes the descriptor. A channel that closes in good order lingers first; see linger.c.
+ * and closes the descriptor. A channel that closes in good order lingers first; see linger.c. Its
+ * two directions may end apart: see half_close.c.
  */
 #include "channel/channel.h"
 #include "channel/input.h"
 
 #include <errno.h>
-#include <sys/socket.h>
 
 #include "actor/stack/stack.h"
+#include "channel/half_close.h"
 #include "channel/output.h"
 #include "channel/water_marks.h"
 #include "channel/zero_copy.h"
@@ -46,26 +47,6 @@ static void notify_writability(struct gyre_channel *channel)
 	}
 }
 
-/* Nothing will come any more, and what came has been delivered. */
-static void notify_input_ended(struct gyre_channel *channel)
-{
-	uint32_t state = channel->state;
-	const struct gyre_input_closed event = { .draining = (state & GY_INPUT_DRAINED) != 0 };
-
-	gy_channel_set_input(channel, GY_INPUT_END_TOLD, 0);
-	if ((state & GY_INPUT_FAILED) != 0) {
-		gy_channel_raise_stage(channel, GY_CHANNEL_ABORTED);
-		return;
-	}
-	if (channel->half_close) {
-		gyre_context_fire_event(&channel->pipeline.head.head, &gyre_type_gyre_input_closed,
-					&event);
-	}
-	if (!channel->half_close || event.draining != 0) {
-		gy_channel_raise_stage(channel, GY_CHANNEL_CLOSING);
-	}
-}
-
 static void notify_state(struct gyre_channel *channel)
 {
 	if ((channel->state & GY_EVENT_ITEMS_SENT) != 0) {
@@ -80,11 +61,7 @@ static void notify_state(struct gyre_channel *channel)
 		}
 		return;
 	}
-	if ((channel->state & (GY_INPUT_ENDED | GY_INPUT_END_TOLD)) == GY_INPUT_ENDED &&
-	    channel->input.first == NULL && gy_list_empty(&channel->deferred_list) &&
-	    !gy_channel_mailbox_owes_answers(channel)) {
-		notify_input_ended(channel);
-	}
+	gy_half_close_notify(channel);
 }
 
 /* ---- closing ---- */
@@ -180,50 +157,6 @@ static bool stop_operations(struct gyre_channel *channel)
 	return stopped && !channel->send.armed && !channel->control.armed;
 }
 
-static void shut_down(struct gy_op *op, const struct gy_completion *completion)
-{
-	struct gyre_channel *channel = gy_container_of(op, struct gyre_channel, control);
-
-	if (completion->result < 0 && completion->result != -ENOTCONN) {
-		gy_channel_fail(channel, completion->result);
-	}
-	gy_assert(channel->output.first == NULL);
-	gy_channel_set_output(channel, GY_OUTPUT_SHUTDOWN_DONE, 0);
-	gy_channel_ready(channel);
-}
-
-/* Tells the peer that no more comes, once nothing is queued. */
-static void start_shutdown(struct gyre_channel *channel)
-{
-	int r;
-
-	if ((channel->state & GY_OUTPUT_SHUTDOWN_DONE) != 0 || channel->output.first != NULL ||
-	    channel->control.armed) {
-		return;
-	}
-	gy_op_init(&channel->control, shut_down);
-	if (channel->kind->shutdown != NULL) {
-		r = channel->kind->shutdown(channel);
-	} else {
-		r = gy_ring_shutdown(channel->channels->pools.ring, &channel->control,
-				     channel->endpoint.fd, SHUT_WR);
-	}
-	if (r < 0) {
-		gy_endpoint_ready(&channel->endpoint);
-	}
-}
-
-static void update_shutdown(struct gyre_channel *channel)
-{
-	const uint32_t both = GY_OUTPUT_SHUTDOWN_DONE | GY_INPUT_END_TOLD;
-
-	if ((channel->state & both) == both) {
-		gy_channel_end_in_order(channel);
-	} else {
-		start_shutdown(channel);
-	}
-}
-
 static void update_closing(struct gyre_channel *channel)
 {
 	if (gy_channel_is_aborted(channel) || gy_linger_is_over(channel)) {
@@ -232,7 +165,7 @@ static void update_closing(struct gyre_channel *channel)
 		}
 		return;
 	}
-	start_shutdown(channel);
+	gy_half_close_send_end(channel);
 	if (gy_input_update_receive(channel) < 0) {
 		gy_endpoint_ready(&channel->endpoint);
 	}
@@ -252,7 +185,7 @@ static void update_slow(struct gyre_channel *channel)
 			channel); /* it may wait for its output to go, to deliver the rest */
 	}
 	if ((channel->state & GY_OUTPUT_SHUTDOWN) != 0) {
-		update_shutdown(channel);
+		gy_half_close_update(channel);
 	}
 	if (gy_input_update_receive(channel) < 0 || (channel->state & GY_EVENT_MARK_CROSSED) != 0 ||
 	    gy_channel_has_deferred(channel)) {

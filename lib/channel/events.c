@@ -11,6 +11,7 @@
 #include "channel/channel.h"
 #include "channel/connector.h"
 #include "channel/file/region.h"
+#include "channel/half_close.h"
 #include "channel/output.h"
 #include "channel/pipeline.h"
 
@@ -223,8 +224,7 @@ static void head_read_request(struct gyre_handler_context *ctx)
 
 static void head_shutdown(struct gyre_handler_context *ctx)
 {
-	gy_channel_set_output(ctx->channel, GY_OUTPUT_SHUTDOWN, 0);
-	gy_channel_ready(ctx->channel);
+	gy_half_close_shut_down(ctx->channel);
 }
 
 static void head_close(struct gyre_handler_context *ctx)

@@ -9,12 +9,14 @@
  * Where memory is short this would take more of it for each channel; there the receive is cancelled
  * at once, and bytes that have come by then are delivered.
  *
- * A channel that is ending throws away all that it receives; see linger.c. A receive that finds no
- * buffer ends, and its channel waits for its round; see buffer_waiters.c.
+ * A channel that is ending throws away all that it receives; see linger.c. What follows from the
+ * end of the input stands in half_close.c. A receive that finds no buffer ends, and its channel
+ * waits for its round; see buffer_waiters.c.
  */
 #include <errno.h>
 
 #include "channel/channel.h"
+#include "channel/half_close.h"
 #include "channel/input.h"
 #include "ring/sanitize.h"
 
@@ -34,7 +36,7 @@ static GY_COLD void received_nothing(struct gyre_channel *channel, int32_t resul
 {
 	switch (result) {
 	case 0:
-		gy_channel_set_input(channel, GY_INPUT_ENDED | GY_INPUT_PEER_ENDED, 0);
+		gy_half_close_peer_ended(channel);
 		break;
 	case -ENOBUFS:
 		gy_buffer_waiters_join(channel);
@@ -48,9 +50,7 @@ static GY_COLD void received_nothing(struct gyre_channel *channel, int32_t resul
 		}
 		__attribute__((fallthrough));
 	default:
-		/* Bytes that came before the error are still delivered. */
-		gy_channel_set_input(channel, GY_INPUT_ENDED | GY_INPUT_FAILED, 0);
-		gy_channel_set_reason(channel, result);
+		gy_half_close_input_failed(channel, result);
 		break;
 	}
 }

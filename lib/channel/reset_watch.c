@@ -19,6 +19,7 @@
 #include "channel/reset_watch.h"
 
 #include "channel/channel.h"
+#include "channel/half_close.h"
 
 enum { SHORT_PAUSE_MS = 10 };
 
@@ -30,11 +31,9 @@ static void end_input(struct gyre_channel *channel)
 	int error = gy_ring_socket_error(channel->endpoint.fd);
 
 	if (error < 0) {
-		gy_channel_set_reason(channel, error);
-		gy_channel_set_input(channel, GY_INPUT_ENDED | GY_INPUT_FAILED, 0);
-		gy_channel_set_input(channel, 0, GY_INPUT_END_TOLD); /* of the error it is not */
+		gy_half_close_input_failed(channel, error);
 	} else {
-		gy_channel_set_input(channel, GY_INPUT_ENDED | GY_INPUT_PEER_ENDED, 0);
+		gy_half_close_peer_ended(channel);
 	}
 }
 
