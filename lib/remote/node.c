@@ -128,7 +128,7 @@ static int init_types(struct gy_nodes *nodes)
 				    : "it owns something and has no encoding, or its id is "
 				      "gyre's own");
 	}
-	return r < 0 ? -EINVAL : 0;
+	return bad == NULL ? r : -EINVAL;
 }
 
 static int check_tls(const struct gy_nodes *nodes)

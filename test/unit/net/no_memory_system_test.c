@@ -23,12 +23,12 @@ static void count_errors(enum gyre_log_level level, const char *message, void *a
 }
 
 /* Whether memory was lacking. */
-static bool play_round(uint32_t number)
+static bool play_round(uint32_t number, const struct gyre_node_options *node)
 {
 	uint32_t errors = 0;
-	const struct gyre_system_options options = { .loops = 2,
-						     .log = count_errors,
-						     .log_arg = &errors };
+	const struct gyre_system_options options = {
+		.loops = 2, .log = count_errors, .log_arg = &errors, .node = node
+	};
 	struct gyre_system *system = NULL;
 	uint64_t out = heap_out();
 	bool lacked;
@@ -39,7 +39,9 @@ static bool play_round(uint32_t number)
 	lacked = heap_recover();
 	if (r < 0) {
 		cr_expect_eq(r, -ENOMEM, "round %u: %d", number, r);
-		cr_expect_eq(errors, 1, "round %u: %u lines", number, errors);
+		/* A node that listens has actors by then, which lack memory to end as well. */
+		cr_expect(errors == 1 || (errors > 1 && node != NULL), "round %u: %u lines", number,
+			  errors);
 		cr_expect_null(system);
 	}
 	gyre_system_destroy(system);
@@ -51,7 +53,18 @@ Test(no_memory_system, of_its_making_is_told_in_one_line)
 {
 	uint32_t number = 0;
 
-	while (play_round(number)) {
+	while (play_round(number, NULL)) {
+		cr_assert_lt(++number, ROUNDS_MAX);
+	}
+	cr_expect_gt(number, 0, "nothing was lacking");
+}
+
+Test(no_memory_system, of_its_making_as_a_node_that_listens_is_told_and_nothing_is_left)
+{
+	const struct gyre_node_options node = { .id = 1, .listen = "tcp://127.0.0.1:0" };
+	uint32_t number = 0;
+
+	while (play_round(number, &node)) {
 		cr_assert_lt(++number, ROUNDS_MAX);
 	}
 	cr_expect_gt(number, 0, "nothing was lacking");
