@@ -267,6 +267,31 @@ GYRE_API uint16_t gyre_system_node_id(const struct gyre_system *system);
  */
 GYRE_API uint16_t gyre_system_node_port(const struct gyre_system *system);
 
+/** gyre_system_node_resolved_options_sized() - those of a node, with the size of @ret_options */
+GYRE_API int gyre_system_node_resolved_options_sized(const struct gyre_system *system,
+						     struct gyre_node_options *ret_options,
+						     size_t ret_options_bytes);
+
+/**
+ * gyre_system_node_resolved_options() - the options that a node runs with
+ * @system: the node
+ * @ret_options: the options that it was created with. A field that was 0 has the value that 0
+ *   stood for. @listen has the port that the node got if it asked for port 0. @peers, @types,
+ *   @secret and @secret_before are NULL: a node keeps only what it made of them
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL  an argument is NULL, or the system is no node
+ * Ownership: texts in @ret_options, and @tls, are the node's, until gyre_system_destroy().
+ * Context: any thread, in any phase, between create and destroy of the system.
+ * Since: 0.1
+ */
+static inline int gyre_system_node_resolved_options(const struct gyre_system *system,
+						    struct gyre_node_options *ret_options)
+{
+	return gyre_system_node_resolved_options_sized(system, ret_options, sizeof(*ret_options));
+}
+
 /**
  * gyre_system_node_add_peer() - tells a node where another node can be reached
  * @system: the node

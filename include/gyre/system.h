@@ -206,7 +206,8 @@ GYRE_API int gyre_system_create_sized(const struct gyre_system_options *options,
 
 /**
  * gyre_system_create() - makes a system whose loops do not run yet
- * @options: how it runs; NULL for the defaults; not needed after the call
+ * @options: how it runs; NULL for the defaults. Copied with its texts: nothing of it is needed
+ *   after the call but what its pointers to functions, tables and contexts point to
  * @ret_system: the system
  *
  * A failure is explained by one line in the log, with its cause and remedy. If standard input,
@@ -332,6 +333,37 @@ GYRE_API int gyre_system_run(struct gyre_system *system);
  * Since: 0.1
  */
 GYRE_API uint32_t gyre_system_loops(const struct gyre_system *system);
+
+/** gyre_system_resolved_options_sized() - the resolved options, with the size of @ret_options */
+GYRE_API int gyre_system_resolved_options_sized(const struct gyre_system *system,
+						struct gyre_system_options *ret_options,
+						size_t ret_options_bytes);
+
+/**
+ * gyre_system_resolved_options() - the options that a system runs with
+ * @system: the system
+ * @ret_options: the options that it was created with. A field that was 0 has the value that 0
+ *   stood for:
+ *   - @loops is the number at the creation; gyre_system_loops() tells the present one
+ *   - @cpus is the list of all CPUs that loops are pinned to, in rising order
+ *   - @spin_ns is GYRE_SPIN_NEVER if the system had more loops than can run at once
+ *   - @memory_limit_bytes is the limit that was found, 0 if there is none
+ *   - @channel_bytes_max is 0 for no limit
+ *   - @node is NULL: gyre_system_node_resolved_options() tells those of the node
+ *   - functions, their arguments, @handover and @user stay NULL
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL  an argument is NULL
+ * Ownership: texts in @ret_options are the system's, until gyre_system_destroy().
+ * Context: any thread, in any phase, between create and destroy of the system.
+ * Since: 0.1
+ */
+static inline int gyre_system_resolved_options(const struct gyre_system *system,
+					       struct gyre_system_options *ret_options)
+{
+	return gyre_system_resolved_options_sized(system, ret_options, sizeof(*ret_options));
+}
 
 /**
  * gyre_system_user() - the pointer that the program gave the system for its actors

@@ -54,9 +54,7 @@ static const struct gyre_membership static_list = {
 static int start(struct gy_nodes *nodes, struct gy_node_engine *it,
 		 const struct gyre_membership *membership, const void *arg)
 {
-	const struct gyre_node_peer self = { nodes->options.id, nodes->found[0] == '\0'
-									? nodes->options.listen
-									: nodes->found };
+	const struct gyre_node_peer self = { nodes->options.id, nodes->options.listen };
 	struct gyre_system *system = nodes->system;
 	int r = membership->start(arg, &it->engine);
 

@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/sized.h"
 #include "channel/tls/tls.h"
+#include "net/texts.h"
 #include "remote/link/link.h"
 #include "remote/link/links.h"
 #include "remote/membership.h"
@@ -128,6 +129,7 @@ static int init_types(struct gy_nodes *nodes)
 				    : "it owns something and has no encoding, or its id is "
 				      "gyre's own");
 	}
+	nodes->options.types = NULL; /* the caller's */
 	return bad == NULL ? r : -EINVAL;
 }
 
@@ -203,14 +205,30 @@ static bool is_loopback(const struct gyre_socket_address *address)
 		       : any->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&ipv6->sin6_addr);
 }
 
-/* Others cannot dial port 0. */
-static int note_found(struct gy_nodes *nodes, const struct gyre_socket_address *bound)
+/* Keeps the address that it listens on; others cannot dial port 0. */
+static int keep_listen(struct gy_nodes *nodes, const struct gyre_socket_address *bound)
 {
-	const char *port = strrchr(nodes->options.listen, ':');
+	const char *text = nodes->options.listen;
+	const char *port = strrchr(text, ':');
+	char found[GYRE_SOCKET_ADDRESS_TEXT_MAX];
+	char *place;
 
-	return port == NULL || strcmp(port, ":0") != 0
-		       ? 0
-		       : gyre_socket_address_format(bound, sizeof(nodes->found), nodes->found);
+	if (port != NULL && strcmp(port, ":0") == 0) {
+		int r = gyre_socket_address_format(bound, sizeof(found), found);
+
+		if (r < 0) {
+			return r;
+		}
+		text = found;
+	}
+	gy_assert(nodes->listen == NULL);
+	nodes->listen = (char *)gy_memory_get(gy_text_bytes(text));
+	if (nodes->listen == NULL) {
+		return -ENOMEM;
+	}
+	place = nodes->listen;
+	nodes->options.listen = gy_text_keep(text, &place);
+	return 0;
 }
 
 static int listen_on(struct gy_nodes *nodes, struct gyre_system *system)
@@ -233,7 +251,7 @@ static int listen_on(struct gy_nodes *nodes, struct gyre_system *system)
 		r = -EPERM;
 	}
 	if (r == 0) {
-		r = note_found(nodes, &bound);
+		r = keep_listen(nodes, &bound);
 	}
 	return r;
 }
@@ -271,6 +289,7 @@ void gy_nodes_destroy(struct gy_nodes *nodes)
 	(void)pthread_mutex_destroy(&nodes->mutex);
 	gy_secrets_fini(nodes);
 	gyre_tls_context_unref(nodes->options.tls);
+	gy_memory_put(nodes->listen);
 	gy_memory_put(nodes);
 }
 
@@ -288,6 +307,19 @@ uint16_t gyre_system_node_port(const struct gyre_system *system)
 	const struct gy_nodes *nodes = nodes_of(system);
 
 	return nodes == NULL ? 0 : nodes->port;
+}
+
+int gyre_system_node_resolved_options_sized(const struct gyre_system *system,
+					    struct gyre_node_options *ret_options,
+					    size_t ret_options_bytes)
+{
+	const struct gy_nodes *nodes = nodes_of(system);
+
+	if (nodes == NULL || ret_options == NULL) {
+		return -EINVAL;
+	}
+	gy_sized_write(ret_options, ret_options_bytes, &nodes->options, sizeof(nodes->options));
+	return 0;
 }
 
 int gyre_system_node_add_peer(struct gyre_system *system, const struct gyre_node_peer *peer)

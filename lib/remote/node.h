@@ -32,8 +32,7 @@ struct gy_nodes {
 	uint64_t incarnation; /* atomic: its life; written under the mutex */
 	uint32_t loops_max;
 	uint16_t port;
-	/* The address that it listens on if the kernel chose the port; else "". */
-	char found[GYRE_SOCKET_ADDRESS_TEXT_MAX];
+	char *listen;			  /* of its options, with the port that it got */
 	struct gy_node_engine engines[2]; /* the static list, and perhaps another */
 	bool ending;			  /* for it was declared down; under the mutex */
 	struct gy_types types;

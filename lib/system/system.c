@@ -204,6 +204,9 @@ static int place_loops(struct gyre_system *system, const char *root)
 	if (count < 0) {
 		return count;
 	}
+	if (gy_options_keep_texts(system, cpus, count) < 0) {
+		return -ENOMEM;
+	}
 	gy_topology_find(root, cpus, nodes, (uint32_t)count, &topology);
 	count_loops(system, &topology);
 	system->cpu_places = (struct gy_cpu_place *)gy_memory_get(options->loops_max *
@@ -385,7 +388,8 @@ static int create(const struct gyre_system_options *options, struct gyre_system 
 	(void)pthread_cond_init(&system->gate_condition, NULL);
 	r = gy_process_open_standard(&system->log);
 	gy_process_reserve_descriptors(&system->log);
-	gy_memory_guard_init(&system->memory_guard, "", resolved.memory_limit_bytes);
+	system->options.memory_limit_bytes =
+		gy_memory_guard_init(&system->memory_guard, "", resolved.memory_limit_bytes);
 	if (r == 0) {
 		r = place_loops(system, "");
 	}
@@ -477,6 +481,7 @@ void gyre_system_destroy(struct gyre_system *system)
 	gy_memory_put(system->workers);
 	gy_memory_put(system->homes.loops);
 	gy_memory_put(system->cpu_places);
+	gy_memory_put(system->texts);
 	gy_memory_guard_fini(&system->memory_guard);
 	(void)pthread_cond_destroy(&system->gate_condition);
 	(void)pthread_cond_destroy(&system->entered_condition);

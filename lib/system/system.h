@@ -27,6 +27,7 @@ struct gyre_system {
 	struct gy_net net;     /* homes.net */
 	struct gy_worker *workers;
 	struct gyre_system_options options; /* no field is left at its default */
+	char *texts;			    /* those of @options */
 	struct gy_log log;
 	struct gy_cpu_place *cpu_places; /* one for each loop that there may be */
 	uint32_t cookie_seed;

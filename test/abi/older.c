@@ -142,10 +142,13 @@ static void serve(const struct gyre_class *actor_class)
 
 static void look(void)
 {
+	struct gyre_system_options *options = GUARDED(gyre_system_options, 0);
 	struct gyre_counters *counters = GUARDED(gyre_counters, 0);
 	struct gyre_snapshot *snapshot;
 	bool found = false;
 
+	MUST(gyre_system_resolved_options(the_system, options) == 0);
+	MUST(options->loops == 2 && options->io_ratio > 0);
 	MUST(gyre_system_counters(the_system, counters) == 0);
 	MUST(counters->accepted == 1 && counters->restarted == 1);
 	MUST(gyre_system_inspect(the_system, &snapshot) == 0);

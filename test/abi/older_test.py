@@ -133,6 +133,11 @@ class Older(planted.PlantedTest):
     def test_counters_are_written_over_their_end_where_the_size_is_ignored(self):
         self.dies_where_the_size_is_ignored("gyre_counters", "counters", r"sizeof\(\*ret_counters\)", "TODAY")
 
+    def test_resolved_options_are_written_over_their_end_where_the_size_is_ignored(self):
+        self.copy_headers({**YOUNGER, **WITHOUT_NODE})
+        self.edit(self.path("include/gyre/system.h"), r"sizeof\(\*ret_options\)", self.today("gyre_system_options"))
+        self.assert_dies("gyre_system_options", "-DWITHOUT_NODE")
+
     def test_a_class_is_read_over_its_end_where_the_size_is_ignored(self):
         self.dies_where_the_size_is_ignored("gyre_class", "actor", r"sizeof\(\*actor_class\)", "TODAY")
 

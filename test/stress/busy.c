@@ -119,7 +119,7 @@ int main(int argc, char **argv)
 	plant_all();
 	stressed = stress_create(LOOPS);
 	gy_memory_guard_fini(&stressed->memory_guard);
-	gy_memory_guard_init(&stressed->memory_guard, root, 0);
+	(void)gy_memory_guard_init(&stressed->memory_guard, root, 0);
 	for (uint32_t i = 0; i < LOOPS; i++) {
 		sinks[i] = stress_spawn(stressed, &sink_class, i, GYRE_NO_ARGUMENT);
 	}

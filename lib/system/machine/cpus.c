@@ -6,9 +6,11 @@
 
 #include <errno.h>
 #include <gyre/system.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "system/machine/topology.h"
 
 _Static_assert((int)GYRE_CPUS_MAX == (int)GY_CPUS_MAX, "a list can name what a set can hold");
@@ -95,4 +97,31 @@ int gy_cpus_find(const char *list, const struct gy_log *log, int *ret_cpus, int 
 		ret_cpus[count++] = cpu;
 	}
 	return count > 0 ? count : -EINVAL;
+}
+
+static size_t write_range(int first, int last, bool begins, size_t bytes, char *ret_text)
+{
+	const char *comma = begins ? "" : ",";
+	int length = first == last ? snprintf(ret_text, bytes, "%s%d", comma, first)
+				   : snprintf(ret_text, bytes, "%s%d-%d", comma, first, last);
+
+	gy_assert(length > 0);
+	return (size_t)length;
+}
+
+size_t gy_cpus_format(const int *cpus, int count, size_t bytes, char *ret_list)
+{
+	size_t length = 0;
+
+	for (int first = 0, next; first < count; first = next) {
+		bool fits = length < bytes;
+
+		next = first + 1;
+		while (next < count && cpus[next] == cpus[next - 1] + 1) {
+			next++;
+		}
+		length += write_range(cpus[first], cpus[next - 1], first == 0,
+				      fits ? bytes - length : 0, fits ? ret_list + length : NULL);
+	}
+	return length;
 }

@@ -15,4 +15,7 @@ struct gy_cpu_place {
 /* The CPUs that loops may be pinned to: those of @list, else those the process may use. A count. */
 int gy_cpus_find(const char *list, const struct gy_log *log, int *ret_cpus, int cpus_max);
 
+/* Writes a list of @cpus, which are in rising order, as snprintf() does; returns its length. */
+size_t gy_cpus_format(const int *cpus, int count, size_t bytes, char *ret_list);
+
 #endif

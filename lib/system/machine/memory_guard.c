@@ -31,9 +31,10 @@ static const uint64_t hold_max_ns = GYRE_MILLISECONDS(40);
 
 /* ---- life ---- */
 
-void gy_memory_guard_init(struct gy_memory_guard *memory_guard, const char *root,
-			  int64_t limit_bytes)
+int64_t gy_memory_guard_init(struct gy_memory_guard *memory_guard, const char *root,
+			     int64_t limit_bytes)
 {
+	struct gy_memory_reading reading;
 	pthread_condattr_t attributes;
 
 	*memory_guard = (struct gy_memory_guard){ .due_ns = UINT64_MAX };
@@ -44,12 +45,15 @@ void gy_memory_guard_init(struct gy_memory_guard *memory_guard, const char *root
 	(void)pthread_cond_init(&memory_guard->condition, &attributes);
 	(void)pthread_condattr_destroy(&attributes);
 	if (limit_bytes == GYRE_MEMORY_LIMIT_NEVER) {
-		return;
+		return limit_bytes;
 	}
 	gy_memory_usage_open(&memory_guard->memory_usage, root, (uint64_t)limit_bytes);
-	if (gy_memory_usage_read(&memory_guard->memory_usage).limit_bytes > 0) {
+	reading = gy_memory_usage_read(&memory_guard->memory_usage);
+	if (reading.limit_bytes > 0) {
 		memory_guard->due_ns = 0;
 	}
+	gy_assert(limit_bytes >= 0 && reading.limit_bytes <= INT64_MAX);
+	return limit_bytes > 0 ? limit_bytes : (int64_t)reading.limit_bytes;
 }
 
 void gy_memory_guard_fini(struct gy_memory_guard *memory_guard)

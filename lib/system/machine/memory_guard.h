@@ -38,9 +38,10 @@ struct gy_guarded {
 	struct gy_timer timer; /* keeps the first loop looking while the system is busy */
 };
 
-/* @limit_bytes as memory_limit_bytes of the options. What cannot be read is no limit. */
-void gy_memory_guard_init(struct gy_memory_guard *memory_guard, const char *root,
-			  int64_t limit_bytes);
+/* @limit_bytes as memory_limit_bytes of the options. What cannot be read is no limit. Returns the
+ * limit that 0 stands for, else what was given. */
+int64_t gy_memory_guard_init(struct gy_memory_guard *memory_guard, const char *root,
+			     int64_t limit_bytes);
 /* Only of one that was initialised. */
 void gy_memory_guard_fini(struct gy_memory_guard *memory_guard);
 

@@ -247,11 +247,82 @@ Test(node_options, let_nobody_listen_in_public_without_a_secret_unless_it_is_mea
 	expect_taken(&node, "the loopback address");
 }
 
+/* ---- read back ---- */
+
+Test(node_options, say_what_each_zero_stood_for_but_no_secret)
+{
+	struct gyre_node_options node = { .id = 7, .secret = "known to few, and long" };
+	struct gyre_node_options resolved;
+	struct gyre_system *system = NULL;
+
+	cr_assert_eq(create(&node, &system), 0);
+	memset(&resolved, 0xa5, sizeof(resolved));
+	cr_assert_eq(gyre_system_node_resolved_options(system, &resolved), 0);
+	cr_expect_eq(resolved.id, 7);
+	cr_expect_str_eq(resolved.cluster, "gyre");
+	cr_expect_null(resolved.listen);
+	cr_expect_null(resolved.peers);
+	cr_expect_null(resolved.types);
+	cr_expect_null(resolved.secret);
+	cr_expect_null(resolved.secret_before);
+	cr_expect_eq(resolved.listen_wait_ns, GYRE_SECONDS(5));
+	cr_expect_eq(resolved.link_bytes_max, 1 << 22);
+	cr_expect_eq(resolved.message_bytes_max, 1 << 24);
+	cr_expect_eq(resolved.greetings_max, 1024);
+	cr_expect_eq(resolved.greeting_ns, GYRE_SECONDS(5));
+	cr_expect_eq(resolved.heartbeat_ns, GYRE_SECONDS(1));
+	cr_expect_eq(resolved.suspect_ns, GYRE_SECONDS(3));
+	cr_expect_eq(resolved.down_ns, GYRE_SECONDS(10));
+	cr_expect_eq(resolved.idle_ns, GYRE_SECONDS(300));
+	cr_expect_eq(resolved.redial_min_ns, GYRE_MILLISECONDS(100));
+	cr_expect_eq(resolved.redial_max_ns, GYRE_SECONDS(10));
+	cr_expect_eq(resolved.away_ns, GYRE_SECONDS(5));
+	gyre_system_destroy(system);
+}
+
+Test(node_options, have_texts_of_their_own_and_the_port_that_was_found)
+{
+	char cluster[] = "harbour";
+	char listen[] = "tcp://127.0.0.1:0";
+	struct gyre_node_options node = { .id = 7, .cluster = cluster, .listen = listen };
+	struct gyre_node_options resolved;
+	struct gyre_system *system = NULL;
+	char expected[64];
+
+	cr_assert_eq(create(&node, &system), 0);
+	memset(cluster, 'x', sizeof(cluster));
+	memset(listen, 'x', sizeof(listen));
+	cr_assert_eq(gyre_system_node_resolved_options(system, &resolved), 0);
+	(void)snprintf(expected, sizeof(expected), "tcp://127.0.0.1:%u",
+		       gyre_system_node_port(system));
+	cr_expect_str_eq(resolved.cluster, "harbour");
+	cr_expect_str_eq(resolved.listen, expected);
+	gyre_system_destroy(system);
+}
+
+Test(node_options, keep_the_name_of_a_host_that_is_listened_on)
+{
+	struct gyre_node_options node = { .id = 7, .listen = "tcp://localhost:0" };
+	struct gyre_node_options resolved;
+	struct gyre_system *system = NULL;
+	char listen[64];
+
+	cr_assert_eq(create(&node, &system), 0);
+	(void)snprintf(listen, sizeof(listen), "tcp://localhost:%u", gyre_system_node_port(system));
+	gyre_system_destroy(system);
+	node.listen = listen;
+	cr_assert_eq(create(&node, &system), 0);
+	cr_assert_eq(gyre_system_node_resolved_options(system, &resolved), 0);
+	cr_expect_str_eq(resolved.listen, listen);
+	gyre_system_destroy(system);
+}
+
 /* ---- calls about other nodes ---- */
 
 Test(node_options, are_asked_for_by_systems_that_have_some_alone)
 {
 	const struct gyre_node_peer peer = { 2, "tcp://127.0.0.1:9000" };
+	struct gyre_node_options resolved = { .id = 77 };
 	struct gyre_node_status status;
 	struct gyre_system *system = NULL;
 
@@ -262,6 +333,9 @@ Test(node_options, are_asked_for_by_systems_that_have_some_alone)
 	cr_expect_eq(gyre_system_node_port(NULL), 0);
 	cr_expect_eq(gyre_system_node_add_peer(system, &peer), -EINVAL);
 	cr_expect_eq(gyre_system_node_status(system, 2, &status), -EINVAL);
+	cr_expect_eq(gyre_system_node_resolved_options(system, &resolved), -EINVAL);
+	cr_expect_eq(gyre_system_node_resolved_options(NULL, &resolved), -EINVAL);
+	cr_expect_eq(resolved.id, 77);
 	gyre_system_destroy(system);
 }
 

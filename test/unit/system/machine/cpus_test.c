@@ -72,6 +72,33 @@ Test(cpus, are_named_by_numbers_and_ranges_in_any_order_each_counted_once)
 	cr_assert_eq(lines, 0);
 }
 
+Test(cpus, are_written_as_a_list_of_numbers_and_ranges)
+{
+	static const struct {
+		int cpus[6];
+		int count;
+		const char *list;
+	} all[] = {
+		{ { 0 }, 1, "0" },
+		{ { 8191 }, 1, "8191" },
+		{ { 0, 1 }, 2, "0-1" },
+		{ { 0, 2, 4 }, 3, "0,2,4" },
+		{ { 0, 1, 2, 3, 8, 10 }, 6, "0-3,8,10" },
+		{ { 1, 3, 4, 7, 8, 9 }, 6, "1,3-4,7-9" },
+	};
+	char list[32];
+
+	for (size_t i = 0; i < gy_countof(all); i++) {
+		size_t length = strlen(all[i].list);
+
+		cr_expect_eq(gy_cpus_format(all[i].cpus, all[i].count, 0, NULL), length);
+		cr_expect_eq(gy_cpus_format(all[i].cpus, all[i].count, sizeof(list), list), length);
+		cr_expect_str_eq(list, all[i].list);
+	}
+	cr_expect_eq(gy_cpus_format(all[4].cpus, all[4].count, 4, list), strlen(all[4].list));
+	cr_expect_str_eq(list, "0-3", "a text that does not fit is cut off");
+}
+
 Test(cpus, in_a_list_that_is_none_are_refused_with_one_line_that_shows_it)
 {
 	static const char *const bad[] = { "",

@@ -38,7 +38,7 @@ static void open_guarded(uint32_t loops)
 	use(100);
 	fixture_open_with(&options);
 	gy_memory_guard_fini(&fixture.system->memory_guard);
-	gy_memory_guard_init(&fixture.system->memory_guard, plant_root, 0);
+	(void)gy_memory_guard_init(&fixture.system->memory_guard, plant_root, 0);
 	sink = spawn_outside(&sink_class, loops - 1);
 }
 
