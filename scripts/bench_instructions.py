@@ -26,6 +26,9 @@ from benchlib import BenchError
 
 KEPT = Path(__file__).resolve().parent.parent / "perf" / "instructions.json"
 TOLERANCE = 0.02
+# The most that a case is to take.
+GATES = {"ring, 1,024 tokens": 125, "ring, 1 token": 200, "ask, 1 outstanding": 650,
+         "ask, 1,000 outstanding": 450}
 RUN_SECONDS_MAX = 300
 UNITS_MIN = 1000
 LONGER_MAX = 5  # times that a run is made twice as long
@@ -201,6 +204,8 @@ def cases():
         Instructions("ring, 1,024 tokens", program(
             "perf/ring", "--hops", "--actors", 100, "--messages", 1024), (40_000, 140_000),
             "ring_notice"),
+        Instructions("ring, 1 token", program(
+            "perf/ring", "--hops", "--actors", 100, "--messages", 1), (20_000, 60_000), "ring_notice"),
         Instructions("ring over two loops, 1,024 tokens", program(
             "perf/ring", "--hops", "--actors", 100, "--messages", 1024, "--loops", 2, *POLLS),
             (40_000, 140_000), "ring_notice", inbox=True),
@@ -275,6 +280,18 @@ def report(case, costs, kept):
         if cost >= 0.1:
             print(f"    {cost:9.1f} {name}")
     return f"{case.name} has grown from {kept:.1f} to {total:.1f}"
+
+
+def gates(settings):
+    """How each case with a gate stands: its name, what it takes, the bound, and whether it is met."""
+    if not shutil.which("valgrind"):
+        raise BenchError("valgrind is missing: scripts/install-deps installs it")
+    found = []
+    for case in cases():
+        if case.name in GATES:
+            cost = sum(count(case, settings).values())
+            found.append((case.name, cost, GATES[case.name], cost <= GATES[case.name]))
+    return found
 
 
 def compare(settings, keep):

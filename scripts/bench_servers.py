@@ -8,6 +8,7 @@ import time
 from benchlib import GYRE, BenchError, Case, Metric, Target, Variant, finish, last_object, start
 
 START_SECONDS_MAX = 10
+LARGE_BYTES = 16384
 
 
 def free_port():
@@ -139,18 +140,20 @@ ECHO_METRICS = [
 ]
 
 
-def echo_targets(connections, depth, peers):
+def echo_targets(connections, size, depth, peers):
     targets = [
         Target("server_cpu_ns_per_request", "<=", 1.05, "io_uring"),
-        Target("server_user_ns_per_request", "<=", 1.3, "io_uring"),
         Target("p99_ns", "<=", 1.1, "io_uring"),
         Target("requests_per_s", ">=", 0.95, "io_uring"),
         Target("requests_per_s", ">=", 1, "epoll"),
     ]
+    if depth == 1:
+        targets.append(Target("server_user_ns_per_request", "<=", 1.5, "io_uring"))
     if peers:
-        libuv = 0.92 if connections == 50 and depth == 1 else 1
-        targets += [Target("server_cpu_ns_per_request", "<=", libuv, "libuv"),
+        targets += [Target("server_cpu_ns_per_request", "<=", 1.05, "libuv"),
                     Target("server_cpu_ns_per_request", "<=", 1, "libevent")]
+        if size >= LARGE_BYTES:
+            targets.append(Target("p99_ns", "<=", 1, "libuv"))
     if connections >= 500:
         targets.append(Target("system_calls_per_request", "<=", 0.1))
     return targets
@@ -162,7 +165,7 @@ def echo_case(settings, connections, size, depth, make_place=Tcp):
                 variants(settings, "perf/load", ["--connections", connections, "--size", size,
                                                  "--depth", depth], make_place),
                 ECHO_METRICS,
-                echo_targets(connections, depth, settings.peers and make_place is Tcp))
+                echo_targets(connections, size, depth, settings.peers and make_place is Tcp))
 
 
 def echo_cases(settings):

@@ -13,7 +13,8 @@ from bench_datagrams import gyre_options, measure_udp
 from bench_nodes import free_ports
 from bench_nodes import seconds as node_seconds
 from bench_servers import Tcp, measure_server
-from benchlib import BenchError, Case, Metric, Variant, measure_program, number, run_case, summarize_runs
+from benchlib import (BenchError, Case, Metric, Progress, Variant, measure_program, number, run_case,
+                      summarize_runs)
 
 ROOT = Path(__file__).resolve().parent.parent
 BAR_COLUMNS = 40
@@ -184,7 +185,9 @@ def sweep(words, settings):
                  for value in values], list(rig.metrics))
     print(f"\n{option.name}: {rig.name}\n  medians of {settings.runs} alternating runs, with the "
           f"ratio to the default (*), {default}", flush=True)
-    runs, failures = run_case(case, settings)
+    progress = Progress([case], settings.runs)
+    progress.begin_case()
+    runs, failures = run_case(case, settings, progress)
     summaries = summarize_runs(case, runs)
     for metric in rig.metrics:
         medians = {name: summary[metric.key]["median"] for name, summary in summaries.items()

@@ -131,6 +131,14 @@ def tables_of_instructions(data):
             f"Counted by `scripts/bench --instructions` with {data['compiler']}; system calls are not in it."]
 
 
+def results_of(path):
+    """The results in a file of --json."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))["results"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BenchError(f"{path} is no file that scripts/bench --json has written: {error!r}") from None
+
+
 def text_of(paths):
     """The tables of all @paths, as markdown."""
     parts = []

@@ -8,6 +8,7 @@ import resource
 import statistics
 import subprocess
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable, Optional
@@ -170,6 +171,56 @@ def pair(gyre, limit, loops, options):
 # Measuring and printing
 
 
+class Progress:
+    """On a terminal, a line that says which run of how many is under way, and how long the rest takes by
+    what the runs before took. It stands on standard error, and goes before anything else is printed."""
+
+    def __init__(self, cases, runs, out=sys.stderr, clock=time.monotonic):
+        self.out = out
+        self.clock = clock
+        self.cases = len(cases)
+        self.left = sum(len(case.variants) for case in cases) * runs
+        self.case = 0
+        self.done = 0
+        self.started = clock()
+        self.shown = False
+
+    def begin_case(self):
+        self.case += 1
+
+    def begin_run(self, case, turn, runs, name):
+        if not self.out.isatty():
+            return
+        rest = ""
+        if self.done > 0:
+            seconds = (self.clock() - self.started) / self.done * self.left
+            rest = f", about {span_of_time(seconds)} left"
+        self.clear()
+        self.out.write(f"case {self.case} of {self.cases}, {case.question}: run {turn + 1} of {runs} of "
+                       f"{name}{rest}")
+        self.out.flush()
+        self.shown = True
+
+    def end_run(self):
+        self.done += 1
+        self.left -= 1
+
+    def leave_out(self, count):
+        """That many runs will not be made."""
+        self.left -= count
+
+    def clear(self):
+        if self.shown:
+            self.out.write("\r\x1b[K")
+            self.out.flush()
+            self.shown = False
+
+
+def span_of_time(seconds):
+    minutes = round(seconds / 60)
+    return f"{round(seconds)} s" if seconds < 90 else f"{minutes} min" if minutes < 90 else f"{minutes / 60:.1f} h"
+
+
 def number(value):
     """Four digits that count, and a letter for what is large."""
     for least, unit, letter in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
@@ -178,7 +229,7 @@ def number(value):
     return f"{value:.4g}"
 
 
-def run_case(case, settings):
+def run_case(case, settings, progress):
     """The runs of each variant by name; a variant that cannot be measured is left out."""
     runs = {}
     failures = []
@@ -186,18 +237,24 @@ def run_case(case, settings):
         if settings.path(variant.program).exists():
             runs[variant.name] = []
         else:
+            progress.leave_out(settings.runs)
             print(f"  {variant.name}: skipped, {variant.program} is not built")
     for turn in range(settings.runs):
         shift = turn % len(case.variants)
         for variant in case.variants[shift:] + case.variants[:shift]:
             if variant.name not in runs:
                 continue
+            progress.begin_run(case, turn, settings.runs, variant.name)
             try:
                 runs[variant.name].append(variant.measure(settings))
+                progress.end_run()
             except BenchError as error:
+                progress.clear()
+                progress.leave_out(settings.runs - turn)
                 failures.append(f"{case.question}, {case.name}, {variant.name}: {error}")
                 print(f"  {variant.name}: FAILED, {error}")
                 del runs[variant.name]
+    progress.clear()
     return runs, failures
 
 
@@ -261,9 +318,10 @@ def judge(case, summaries):
     return verdicts
 
 
-def bench(case, settings):
+def bench(case, settings, progress):
     print(f"\n{case.question}: {case.name}", flush=True)
-    runs, failures = run_case(case, settings)
+    progress.begin_case()
+    runs, failures = run_case(case, settings, progress)
     summaries = summarize_runs(case, runs)
     verdicts = []
     if summaries:

@@ -1,20 +1,26 @@
 #!/usr/bin/env python3
 """Proves what scripts/bench says of figures: how a sweep reads its values and draws them, and tables."""
+import contextlib
+import io
 import json
 import os
 import re
 import sys
 import unittest
 from pathlib import Path
+from xml.etree import ElementTree
 
 import planted
 
 sys.path.insert(0, planted.SCRIPTS)
 # pylint: disable=wrong-import-position
+import bench_gates  # noqa: E402
+import bench_instructions  # noqa: E402
+import bench_plot  # noqa: E402
 import bench_sweep  # noqa: E402
 import bench_table  # noqa: E402
 import check_options  # noqa: E402
-from benchlib import BenchError, Metric  # noqa: E402
+from benchlib import BenchError, Case, Metric, Progress, Settings, Target, Variant, bench  # noqa: E402
 
 TREE = Path(planted.SCRIPTS).resolve().parent
 BENCH = TREE / "scripts" / "bench"
@@ -164,6 +170,113 @@ class Table(unittest.TestCase):
             "summaries": {"gyre": {"hops_per_s": {"median": [1e6, 2e6]}}}})
         self.assertEqual(lines[2], "| nodes | gyre | rate ÷ plain sockets | CPU with a secret ÷ without |")
         self.assertEqual(lines[4], "| nodes: ring | 1M to 2M hops/s | 0.50 to 0.75 | 2.00 |")
+
+
+RING = {"question": "ring", "case": "a & b", "summaries": {
+    "gyre": {"hops_per_s": {"median": 50.0, "deviation": 1.0, "min": 40.0, "max": 60.0}},
+    "limit": {"hops_per_s": {"median": 100.0, "deviation": 1.0, "min": 90.0, "max": 120.0}}}}
+
+
+class Plot(unittest.TestCase):
+    @staticmethod
+    def elements(kind, results):
+        root = ElementTree.fromstring(bench_plot.picture(results))
+        return [element for element in root.iter() if element.tag.endswith("}" + kind)]
+
+    def test_draws_a_bar_for_each_variant_with_its_spread_and_the_ratio(self):
+        paper, *bars = self.elements("rect", [RING])
+        self.assertEqual([bar.get("class") for bar in bars], ["gyre", "other"])
+        widths = [float(bar.get("width")) for bar in bars]
+        self.assertAlmostEqual(widths[1], 2 * widths[0], delta=0.2)
+        spreads = [float(line.get("x2")) - float(line.get("x1")) for line in self.elements("line", [RING])]
+        self.assertAlmostEqual(spreads[0] / widths[0], 20 / 50, delta=0.01)
+        self.assertTrue(all(float(line.get("x2")) < float(paper.get("width"))
+                            for line in self.elements("line", [RING])))
+        texts = [text.text for text in self.elements("text", [RING])]
+        self.assertEqual(texts[0], "ring: a & b (hops per s)")
+        self.assertIn("100   gyre/it 0.50", texts)
+
+    def test_leaves_out_cases_that_gyre_was_not_measured_in(self):
+        others = {"question": "ring", "case": "c", "summaries": {"limit": RING["summaries"]["limit"]}}
+        self.assertEqual(len(self.elements("rect", [RING, others])), 3)
+        with self.assertRaises(BenchError):
+            bench_plot.picture([others])
+
+    def test_draws_runs_that_did_nothing(self):
+        none = {"hops_per_s": {"median": 0.0, "deviation": 0.0, "min": 0.0, "max": 0.0}}
+        bars = self.elements("rect", [{"question": "x", "case": "y", "summaries": {"gyre": none}}])
+        self.assertEqual(float(bars[1].get("width")), 0)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+class Shown(unittest.TestCase):
+    """What is said while runs go on."""
+
+    def run_case(self, out):
+        seconds = iter(range(0, 10000, 30))
+        failing = iter([1.0, None])
+
+        def fail(_):
+            value = next(failing)
+            if value is None:
+                raise BenchError("broken")
+            return {"x": value}
+
+        variants = [Variant("gyre", "perf", lambda _: {"x": 2.0}), Variant("limit", "perf", fail),
+                    Variant("peer", "no/such/program", fail)]
+        case = Case("ring", "one", variants, [Metric("x", "x/s")], [Target("x", ">=", 1)])
+        progress = Progress([case, case], 3, out, lambda: next(seconds))
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            result = bench(case, Settings(TREE, 3, True, False, False), progress)
+        return progress, result, said.getvalue()
+
+    def test_a_terminal_is_told_which_run_and_how_long_the_rest_takes(self):
+        out = Terminal()
+        progress, result, _ = self.run_case(out)
+        lines = [line for line in out.getvalue().split("\r\x1b[K") if line]
+        self.assertEqual(lines[0], "case 1 of 2, ring: run 1 of 3 of gyre")
+        # Of 18 runs 3 are left out at once, and 2 when one has failed.
+        self.assertEqual(lines[1], "case 1 of 2, ring: run 1 of 3 of limit, about 7 min left")
+        self.assertEqual(len(lines), 5)
+        self.assertTrue(out.getvalue().endswith("\x1b[K"))
+        self.assertEqual((progress.done, progress.left), (4, 9))
+        self.assertEqual(result["failures"], ["ring, one, limit: broken"])
+
+    def test_a_file_is_told_nothing_of_it(self):
+        out = io.StringIO()
+        _, _, said = self.run_case(out)
+        self.assertEqual(out.getvalue(), "")
+        self.assertIn("target x/s >= 1, is 2: met", said)
+
+
+class Gates(unittest.TestCase):
+    def report(self, state, cost):
+        verdict = {"key": "hops_per_s", "target": ">= 0.55 of limit", "value": 0.6, "state": state}
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            status = bench_gates.report([{"question": "ring", "case": "two", "targets": [verdict]}],
+                                        [("ring", cost, 125, cost <= 125)])
+        return status, said.getvalue()
+
+    def test_are_met_when_each_was_measured_and_reached(self):
+        status, said = self.report("met", 120)
+        self.assertEqual(status, 0)
+        self.assertIn("ring: two           hops per s >= 0.55 of limit  0.6  met\n"
+                      "instructions: ring  <= 125                       120  met\n"
+                      "2 of 2 gates met", said)
+
+    def test_fail_when_one_is_missed_or_was_not_measured(self):
+        for state, cost in (("MISSED", 120), ("not measured", 120), ("met", 126)):
+            status, said = self.report(state, cost)
+            self.assertEqual(status, 1)
+            self.assertIn("1 of 2 gates met", said)
+
+    def test_of_instructions_are_of_cases_that_there_are(self):
+        self.assertLessEqual(bench_instructions.GATES.keys(),
+                             {case.name for case in bench_instructions.cases()})
 
 
 if __name__ == "__main__":
