@@ -20,11 +20,11 @@ struct riddle {
 GYRE_MESSAGE(riddle, 0x101);
 
 /* Both hooks run on any thread, and must not call gyre. */
-static void write_log(enum gyre_log_level level, const char *message, void *arg)
+static void write_log(const struct gyre_log_line *line, void *arg)
 {
 	static const char *const levels[] = { "default", "debug", "info", "warning", "error" };
 
-	(void)fprintf(arg, "[%s] %s\n", levels[level], message);
+	(void)fprintf(arg, "[%s] %s\n", levels[line->level], line->text);
 }
 
 static void count_dead_letter(const struct gyre_type *type, struct gyre_address from,

@@ -26,16 +26,29 @@ enum gyre_log_level {
 };
 
 /**
- * gyre_log_fn - receives each message of the library
+ * struct gyre_log_line - a line of the log
  * @level: how grave it is
- * @message: one line without a newline; valid during the call only
+ * @time_ns: when it was logged, by the monotonic clock
+ * @date_ns: the same by the calendar clock, in nanoseconds of the Unix epoch
+ * @text: the line, without a newline
+ */
+struct gyre_log_line {
+	enum gyre_log_level level;
+	uint64_t time_ns;
+	uint64_t date_ns;
+	const char *text;
+};
+
+/**
+ * gyre_log_fn - receives each message of the library
+ * @line: the message; valid during the call only
  * @arg: the argument that was registered with the hook
  *
  * Runs in any phase and on any thread, also on several at once; it may be re-entered only from
  * another thread, and must not call gyre. There is no last call: it may come until
  * gyre_system_destroy() has returned.
  */
-typedef void (*gyre_log_fn)(enum gyre_log_level level, const char *message, void *arg);
+typedef void (*gyre_log_fn)(const struct gyre_log_line *line, void *arg);
 
 GYRE_END_DECLS
 

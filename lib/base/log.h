@@ -21,6 +21,9 @@ static inline bool gy_log_is_written(const struct gy_log *log, enum gyre_log_lev
 	return level >= (log != NULL ? log->level : GYRE_LOG_WARNING);
 }
 
+/* Hands a line to the hook, on the calling thread, or writes it to standard error. */
+GY_COLD void gy_log_write(const struct gy_log *log, const struct gyre_log_line *line);
+
 /* Writes one line, printf-formatted; @log NULL is the default log. */
 GY_PRINTF(3, 4)
 GY_COLD void gy_log(const struct gy_log *log, enum gyre_log_level level, const char *format, ...);

@@ -377,6 +377,12 @@ AT(gyre_listen_event, step, 0, 4);
 AT(gyre_listen_event, reason, 4, 4);
 AT(gyre_listen_event, address, 8, 136);
 
+GROWS(gyre_log_line, 32);
+AT(gyre_log_line, level, 0, 4);
+AT(gyre_log_line, time_ns, 8, 8);
+AT(gyre_log_line, date_ns, 16, 8);
+AT(gyre_log_line, text, 24, 8);
+
 GROWS(gyre_loop_snapshot, 240);
 AT(gyre_loop_snapshot, index, 0, 4);
 AT(gyre_loop_snapshot, cpu, 4, 4);

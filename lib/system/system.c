@@ -310,14 +310,14 @@ static int start_node(struct gyre_system *system)
 }
 
 /* The log of a system that is being made: it takes note of what has been explained already. */
-static void log_creation(enum gyre_log_level level, const char *message, void *arg)
+static void log_creation(const struct gyre_log_line *line, void *arg)
 {
 	struct gyre_system *system = (struct gyre_system *)arg;
 	const struct gy_log log = { system->options.log, system->options.log_arg,
 				    system->options.log_level };
 
-	system->explained = system->explained || level >= GYRE_LOG_ERROR;
-	gy_log(&log, level, "%s", message);
+	system->explained = system->explained || line->level >= GYRE_LOG_ERROR;
+	gy_log_write(&log, line);
 }
 
 /* Logs that a part lacked heap. A ring, which may lack other memory, has logged that itself. */

@@ -17,10 +17,9 @@ static struct gyre_tls_options client_options;
 static struct codec_rig client;
 static bool is_ready;
 
-static void hear_nothing(enum gyre_log_level level, const char *message, void *arg)
+static void hear_nothing(const struct gyre_log_line *line, void *arg)
 {
-	(void)level;
-	(void)message;
+	(void)line;
 	(void)arg;
 }
 

@@ -387,7 +387,7 @@ violated(struct world *world, uint32_t life, const char *what, const char *forma
 void trace(uint32_t life, const char *what, uint64_t a, uint64_t b);
 void trace_begin(uint64_t seed);
 void dump(struct world *world);
-void log_line(enum gyre_log_level level, const char *message, void *arg);
+void log_line(const struct gyre_log_line *line, void *arg);
 
 /* ---- world.c ---- */
 

@@ -180,11 +180,11 @@ void violated(struct world *world, uint32_t life, const char *what, const char *
 	_exit(1);
 }
 
-void log_line(enum gyre_log_level level, const char *message, void *arg)
+void log_line(const struct gyre_log_line *line, void *arg)
 {
 	struct world *world = (struct world *)arg;
 
-	if (level >= GYRE_LOG_ERROR && !world->plan.lean) {
-		violated(world, 0, "an error was logged", " %s", message);
+	if (line->level >= GYRE_LOG_ERROR && !world->plan.lean) {
+		violated(world, 0, "an error was logged", " %s", line->text);
 	}
 }

@@ -40,10 +40,10 @@ static int init_channel(struct gyre_channel *channel, void *arg)
 }
 
 /* A loop that retires may keep a successor waiting for longer than that waits. */
-static void log_most(enum gyre_log_level level, const char *message, void *arg)
+static void log_most(const struct gyre_log_line *line, void *arg)
 {
-	if (strstr(message, "Connection timed out") == NULL) {
-		stress_log(level, message, arg);
+	if (strstr(line->text, "Connection timed out") == NULL) {
+		stress_log(line, arg);
 	}
 }
 

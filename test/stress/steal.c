@@ -197,11 +197,11 @@ static const struct gyre_class driver_class = {
 
 /* ---- the system ---- */
 
-static void logged(enum gyre_log_level level, const char *message, void *arg)
+static void logged(const struct gyre_log_line *line, void *arg)
 {
 	(void)arg;
-	if (level >= GYRE_LOG_ERROR) {
-		(void)fprintf(stderr, "%s\n", message);
+	if (line->level >= GYRE_LOG_ERROR) {
+		(void)fprintf(stderr, "%s\n", line->text);
 		_exit(1);
 	}
 }

@@ -101,11 +101,11 @@ static inline struct gyre_mail *load_new_outside(struct gyre_system *system, uin
 	return load_fill(gyre_system_mail_create(system, &gyre_type_load), value);
 }
 
-static inline void stress_log(enum gyre_log_level level, const char *message, void *arg)
+static inline void stress_log(const struct gyre_log_line *line, void *arg)
 {
 	(void)arg;
-	if (level >= GYRE_LOG_ERROR) {
-		(void)fprintf(stderr, "logged: %s\n", message);
+	if (line->level >= GYRE_LOG_ERROR) {
+		(void)fprintf(stderr, "logged: %s\n", line->text);
 		_exit(1);
 	}
 }

@@ -28,15 +28,15 @@ static uint32_t traced_count;
 
 /* ---- hooks ---- */
 
-static void logged(enum gyre_log_level level, const char *message, void *arg)
+static void logged(const struct gyre_log_line *line, void *arg)
 {
 	(void)arg;
-	if (level >= GYRE_LOG_ERROR) {
+	if (line->level >= GYRE_LOG_ERROR) {
 		(void)gy_fetch_add(&fixture.errors, 1);
-	} else if (level == GYRE_LOG_WARNING) {
+	} else if (line->level == GYRE_LOG_WARNING) {
 		(void)gy_fetch_add(&fixture.warnings, 1);
 	}
-	(void)snprintf(fixture.line, sizeof(fixture.line), "%s", message);
+	(void)snprintf(fixture.line, sizeof(fixture.line), "%s", line->text);
 }
 
 static void lost(const struct gyre_type *type, struct gyre_address from, struct gyre_address to,

@@ -144,11 +144,10 @@ Test(misuse, of_a_handler_that_returns_a_positive_number_fails_the_message)
 static const char *looked_for;
 static uint32_t lines_found;
 
-static void look(enum gyre_log_level level, const char *message, void *arg)
+static void look(const struct gyre_log_line *line, void *arg)
 {
-	(void)level;
 	(void)arg;
-	lines_found += strstr(message, looked_for) != NULL;
+	lines_found += strstr(line->text, looked_for) != NULL;
 }
 
 static void notify_and_look(const struct gyre_class *class, const char *words)

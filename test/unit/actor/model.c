@@ -19,12 +19,12 @@ static uint64_t read_ns(void *arg)
 	return ((const struct model *)arg)->now_ns;
 }
 
-static void logged(enum gyre_log_level level, const char *message, void *arg)
+static void logged(const struct gyre_log_line *line, void *arg)
 {
 	(void)arg;
-	model.logged += level == GYRE_LOG_WARNING;
-	model.errors += level >= GYRE_LOG_ERROR;
-	(void)snprintf(model.line, sizeof(model.line), "%s", message);
+	model.logged += line->level == GYRE_LOG_WARNING;
+	model.errors += line->level >= GYRE_LOG_ERROR;
+	(void)snprintf(model.line, sizeof(model.line), "%s", line->text);
 }
 
 static void lost(struct gy_home *home, const struct gyre_mail *mail, struct gyre_address to,

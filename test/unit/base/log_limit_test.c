@@ -16,12 +16,11 @@ static const uint64_t ms = 1000000;
 static uint32_t written;
 static char last_line[2048];
 
-static void hook(enum gyre_log_level level, const char *message, void *arg)
+static void hook(const struct gyre_log_line *line, void *arg)
 {
-	(void)level;
 	(void)arg;
 	written++;
-	(void)strncpy(last_line, message, sizeof(last_line) - 1);
+	(void)strncpy(last_line, line->text, sizeof(last_line) - 1);
 }
 
 static const struct gy_log to_hook = { .write = hook, .level = GYRE_LOG_WARNING };

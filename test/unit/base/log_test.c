@@ -6,21 +6,27 @@
 
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/log.h"
 
 static int lines;
 static enum gyre_log_level last_level;
 static char last_line[2048];
+static uint64_t last_time_ns;
+static uint64_t last_date_ns;
 
-static void hook(enum gyre_log_level level, const char *message, void *arg)
+static void hook(const struct gyre_log_line *line, void *arg)
 {
 	cr_assert_eq(arg, &lines);
 	lines++;
-	last_level = level;
-	cr_assert_lt(strlen(message), sizeof(last_line));
-	strncpy(last_line, message, sizeof(last_line) - 1);
+	last_level = line->level;
+	last_time_ns = line->time_ns;
+	last_date_ns = line->date_ns;
+	cr_assert_lt(strlen(line->text), sizeof(last_line));
+	strncpy(last_line, line->text, sizeof(last_line) - 1);
 }
 
 static const struct gy_log to_hook = { .write = hook, .arg = &lines, .level = GYRE_LOG_INFO };
@@ -31,6 +37,18 @@ Test(log, formats_a_line_for_its_hook)
 	cr_assert_eq(lines, 1);
 	cr_assert_eq(last_level, GYRE_LOG_ERROR);
 	cr_assert_str_eq(last_line, "42 words");
+}
+
+Test(log, says_when_it_was_by_both_clocks)
+{
+	uint64_t before_ns = gy_clock_machine_ns();
+	time_t before = time(NULL);
+
+	gy_log(&to_hook, GYRE_LOG_ERROR, "now");
+	cr_expect_geq(last_time_ns, before_ns);
+	cr_expect_leq(last_time_ns, gy_clock_machine_ns());
+	cr_expect_geq(last_date_ns / GYRE_SECONDS(1), (uint64_t)before);
+	cr_expect_leq(last_date_ns / GYRE_SECONDS(1), (uint64_t)time(NULL));
 }
 
 Test(log, leaves_out_what_is_below_its_level)

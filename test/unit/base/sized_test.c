@@ -18,11 +18,10 @@ struct thing {
 
 static char said[512];
 
-static void hear(enum gyre_log_level level, const char *message, void *arg)
+static void hear(const struct gyre_log_line *line, void *arg)
 {
-	(void)level;
 	(void)arg;
-	(void)snprintf(said, sizeof(said), "%s", message);
+	(void)snprintf(said, sizeof(said), "%s", line->text);
 }
 
 static const struct gy_log log_here = { hear, NULL, GYRE_LOG_WARNING };

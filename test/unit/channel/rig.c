@@ -23,13 +23,12 @@ enum { SETTLE_TURNS = 20, MOMENT_NS = 100000 };
 
 static const uint64_t patience_ns = UINT64_C(30000000000);
 
-static void logged(enum gyre_log_level level, const char *message, void *arg)
+static void logged(const struct gyre_log_line *line, void *arg)
 {
 	struct rig *rig = (struct rig *)arg;
 
-	(void)level;
 	rig->logged++;
-	(void)snprintf(rig->last_log, sizeof(rig->last_log), "%s", message);
+	(void)snprintf(rig->last_log, sizeof(rig->last_log), "%s", line->text);
 }
 
 static uint64_t read_ns(void *arg)

@@ -16,10 +16,9 @@ TestSuite(no_memory_system, .timeout = 120);
 
 enum { ROUNDS_MAX = 1000 };
 
-static void count_errors(enum gyre_log_level level, const char *message, void *arg)
+static void count_errors(const struct gyre_log_line *line, void *arg)
 {
-	(void)message;
-	*(uint32_t *)arg += level >= GYRE_LOG_ERROR;
+	*(uint32_t *)arg += line->level >= GYRE_LOG_ERROR;
 }
 
 /* Whether memory was lacking. */

@@ -104,10 +104,9 @@ static uint64_t read_clock(void *arg)
 	return ((struct bare *)arg)->now_ns;
 }
 
-static void logged(enum gyre_log_level level, const char *message, void *arg)
+static void logged(const struct gyre_log_line *line, void *arg)
 {
-	(void)message;
-	((struct bare *)arg)->warnings += level >= GYRE_LOG_WARNING;
+	((struct bare *)arg)->warnings += line->level >= GYRE_LOG_WARNING;
 }
 
 static void do_nothing(struct gy_loop *loop, struct gy_later *later)

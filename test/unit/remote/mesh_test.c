@@ -43,13 +43,13 @@ static void happened(void)
 
 /* ---- life ---- */
 
-static void logged(enum gyre_log_level level, const char *message, void *arg)
+static void logged(const struct gyre_log_line *line, void *arg)
 {
 	(void)arg;
-	if (level >= GYRE_LOG_ERROR) {
-		(void)fprintf(stderr, "%s\n", message);
+	if (line->level >= GYRE_LOG_ERROR) {
+		(void)fprintf(stderr, "%s\n", line->text);
 	}
-	expect(level < GYRE_LOG_ERROR);
+	expect(line->level < GYRE_LOG_ERROR);
 }
 
 static void open_member(uint32_t id, const struct gyre_class *class)

@@ -22,15 +22,15 @@ struct number {
 };
 GYRE_MESSAGE(number, 0x1001);
 
-static char line[LINE_BYTES];
+static char last_line[LINE_BYTES];
 static uint32_t errors;
 
-static void logged(enum gyre_log_level level, const char *message, void *arg)
+static void logged(const struct gyre_log_line *line, void *arg)
 {
 	(void)arg;
-	if (level >= GYRE_LOG_ERROR) {
+	if (line->level >= GYRE_LOG_ERROR) {
 		errors++;
-		(void)snprintf(line, sizeof(line), "%s", message);
+		(void)snprintf(last_line, sizeof(last_line), "%s", line->text);
 	}
 }
 
@@ -47,11 +47,11 @@ static void expect_refused(const struct gyre_node_options *node, int error, cons
 	struct gyre_system *system = NULL;
 
 	errors = 0;
-	line[0] = '\0';
+	last_line[0] = '\0';
 	cr_expect_eq(create(node, &system), error, "%s", names);
 	cr_expect_null(system, "%s", names);
 	cr_expect_eq(errors, 1, "%s: %u lines", names, errors);
-	cr_expect_not_null(strstr(line, names), "\"%s\" is not in: %s", names, line);
+	cr_expect_not_null(strstr(last_line, names), "\"%s\" is not in: %s", names, last_line);
 }
 
 static void expect_taken(const struct gyre_node_options *node, const char *names)
@@ -59,9 +59,9 @@ static void expect_taken(const struct gyre_node_options *node, const char *names
 	struct gyre_system *system = NULL;
 
 	errors = 0;
-	cr_expect_eq(create(node, &system), 0, "%s: %s", names, line);
+	cr_expect_eq(create(node, &system), 0, "%s: %s", names, last_line);
 	gyre_system_destroy(system);
-	cr_expect_eq(errors, 0, "%s: %s", names, line);
+	cr_expect_eq(errors, 0, "%s: %s", names, last_line);
 }
 
 struct edge {

@@ -19,13 +19,13 @@ struct heard {
 	char line[512];
 };
 
-static void hear(enum gyre_log_level level, const char *message, void *arg)
+static void hear(const struct gyre_log_line *line, void *arg)
 {
 	struct heard *heard = arg;
 
 	heard->lines++;
-	heard->level = level;
-	(void)snprintf(heard->line, sizeof(heard->line), "%s", message);
+	heard->level = line->level;
+	(void)snprintf(heard->line, sizeof(heard->line), "%s", line->text);
 }
 
 /* Asks for a ring that will be refused, with @result. */

@@ -208,11 +208,10 @@ Test(life, of_a_loop_is_spent_on_the_cpu_that_was_named)
 
 static uint32_t errors;
 
-static void count_errors(enum gyre_log_level level, const char *message, void *arg)
+static void count_errors(const struct gyre_log_line *line, void *arg)
 {
 	(void)arg;
-	(void)message;
-	errors += level == GYRE_LOG_ERROR;
+	errors += line->level == GYRE_LOG_ERROR;
 }
 
 /* A limit under which as many descriptors as @more are free. */

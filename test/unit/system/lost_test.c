@@ -29,11 +29,11 @@ static uint32_t lines_count;
 static void *kept[64];
 static uint32_t kept_count;
 
-static void logged(enum gyre_log_level level, const char *message, void *arg)
+static void logged(const struct gyre_log_line *line, void *arg)
 {
 	(void)arg;
-	if (level == GYRE_LOG_ERROR && lines_count < LINES_MAX) {
-		(void)snprintf(lines[lines_count++], LINE_BYTES, "%s", message);
+	if (line->level == GYRE_LOG_ERROR && lines_count < LINES_MAX) {
+		(void)snprintf(lines[lines_count++], LINE_BYTES, "%s", line->text);
 	}
 }
 

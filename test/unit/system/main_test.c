@@ -16,15 +16,14 @@ static char program[] = "program";
 static char one[] = "one";
 static char two[] = "two";
 static char *arguments[] = { program, one, two, NULL };
-static char line[512];
+static char last_line[512];
 static bool cleaned;
 static bool child_cleaned;
 
-static void logged(enum gyre_log_level level, const char *message, void *arg)
+static void logged(const struct gyre_log_line *line, void *arg)
 {
-	(void)level;
 	(void)arg;
-	(void)snprintf(line, sizeof(line), "%s", message);
+	(void)snprintf(last_line, sizeof(last_line), "%s", line->text);
 }
 
 static int run(const struct gyre_class *main_class, uint32_t loops)
@@ -67,7 +66,7 @@ Test(main, ends_with_its_actor_and_status_0)
 					  .mount = stop_at_once,
 					  .clean = note_clean };
 
-	cr_assert_eq(run(&class, 2), 0, "%s", line);
+	cr_assert_eq(run(&class, 2), 0, "%s", last_line);
 	cr_assert(cleaned);
 }
 
@@ -81,11 +80,12 @@ Test(main, ends_though_an_allocation_fails, .timeout = 120)
 	do {
 		int status;
 
-		line[0] = '\0';
+		last_line[0] = '\0';
 		heap_lack_once_after(number++);
 		status = run(&class, 2);
 		lacked = heap_recover();
-		cr_expect(status == 0 || (lacked && line[0] != '\0'), "round %u: %s", number, line);
+		cr_expect(status == 0 || (lacked && last_line[0] != '\0'), "round %u: %s", number,
+			  last_line);
 	} while (lacked);
 	cr_expect_gt(number, 1);
 }
@@ -105,7 +105,7 @@ Test(main, hands_on_what_the_program_has_for_its_actor)
 	const struct gyre_class class = { .name = "main", .mount = expect_user };
 	const struct gyre_system_options options = { .loops = 1, .log = logged, .user = &user };
 
-	cr_assert_eq(gyre_main(&class, 3, arguments, &options), 0, "%s", line);
+	cr_assert_eq(gyre_main(&class, 3, arguments, &options), 0, "%s", last_line);
 	cr_assert_neq(run(&class, 1), 0, "there is none");
 	cr_assert_null(gyre_system_user(NULL));
 }
@@ -162,7 +162,7 @@ Test(main, that_fails_ends_with_status_1_and_says_why)
 	const struct gyre_class class = { .name = "main", .mount = fail };
 
 	cr_assert_eq(run(&class, 1), 1);
-	cr_assert_not_null(strstr(line, strerror(EIO)), "%s", line);
+	cr_assert_not_null(strstr(last_line, strerror(EIO)), "%s", last_line);
 }
 
 static int hand_on_a_shutdown(struct gyre_stack *stack)
@@ -175,7 +175,7 @@ Test(main, that_fails_with_what_another_was_stopped_for_ends_with_status_1_too)
 	const struct gyre_class class = { .name = "main", .mount = hand_on_a_shutdown };
 
 	cr_assert_eq(run(&class, 1), 1);
-	cr_assert_not_null(strstr(line, strerror(ESHUTDOWN)), "%s", line);
+	cr_assert_not_null(strstr(last_line, strerror(ESHUTDOWN)), "%s", last_line);
 }
 
 static int spawn_failing_child(struct gyre_stack *stack)
@@ -196,7 +196,7 @@ Test(main, that_is_shut_down_for_a_failure_ends_with_status_1)
 	const struct gyre_class class = { .name = "main", .mount = spawn_failing_child };
 
 	cr_assert_eq(run(&class, 2), 1);
-	cr_assert_not_null(strstr(line, strerror(EIO)), "%s", line);
+	cr_assert_not_null(strstr(last_line, strerror(EIO)), "%s", last_line);
 }
 
 Test(main, of_no_class_or_a_wrong_one_ends_with_status_1_and_says_why)
@@ -205,11 +205,12 @@ Test(main, of_no_class_or_a_wrong_one_ends_with_status_1_and_says_why)
 	const struct gyre_class huge = { .name = "huge", .state_bytes = SIZE_MAX };
 
 	cr_assert_eq(run(NULL, 1), 1);
-	cr_assert_not_null(strstr(line, strerror(EINVAL)), "%s", line);
+	cr_assert_not_null(strstr(last_line, strerror(EINVAL)), "%s", last_line);
 	cr_assert_eq(run(&nameless, 1), 1);
-	cr_assert_not_null(strstr(line, "main actor without a name could not"), "%s", line);
+	cr_assert_not_null(strstr(last_line, "main actor without a name could not"), "%s",
+			   last_line);
 	cr_assert_eq(run(&huge, 1), 1);
-	cr_assert_not_null(strstr(line, "main actor huge could not"), "%s", line);
+	cr_assert_not_null(strstr(last_line, "main actor huge could not"), "%s", last_line);
 }
 
 Test(main, of_a_system_that_cannot_be_made_ends_with_status_1)

@@ -14,12 +14,12 @@
 static uint32_t lines;
 static char last_line[512];
 
-static void hook(enum gyre_log_level level, const char *message, void *arg)
+static void hook(const struct gyre_log_line *line, void *arg)
 {
-	cr_assert_eq(level, GYRE_LOG_ERROR);
+	cr_assert_eq(line->level, GYRE_LOG_ERROR);
 	cr_assert_eq(arg, &lines);
 	lines++;
-	(void)snprintf(last_line, sizeof(last_line), "%s", message);
+	(void)snprintf(last_line, sizeof(last_line), "%s", line->text);
 }
 
 struct option {

@@ -15,10 +15,9 @@
 #include "system/machine/cpus.h"
 #include "system/system.h"
 
-static void hook(enum gyre_log_level level, const char *message, void *arg)
+static void hook(const struct gyre_log_line *line, void *arg)
 {
-	(void)message;
-	cr_assert_lt(level, GYRE_LOG_ERROR);
+	cr_assert_lt(line->level, GYRE_LOG_ERROR);
 	++*(uint32_t *)arg;
 }
 

@@ -109,10 +109,10 @@ Test(supervisor, that_has_gone_is_a_warning_and_nothing_else)
 
 static uint32_t errors;
 
-static void hear(enum gyre_log_level level, const char *message, void *arg)
+static void hear(const struct gyre_log_line *line, void *arg)
 {
 	(void)arg;
-	errors += level == GYRE_LOG_ERROR && strstr(message, "NOTIFY_SOCKET") != NULL;
+	errors += line->level == GYRE_LOG_ERROR && strstr(line->text, "NOTIFY_SOCKET") != NULL;
 }
 
 Test(supervisor, is_at_a_path_or_an_abstract_name)

@@ -16,13 +16,13 @@
 TestSuite(tls_context, .timeout = 60);
 
 static struct tls_certs certs;
-static char line[TLS_RIG_LINE];
+static char last_line[TLS_RIG_LINE];
 
-static void note(enum gyre_log_level level, const char *message, void *arg)
+static void note(const struct gyre_log_line *line, void *arg)
 {
 	(void)arg;
-	cr_assert_eq(level, GYRE_LOG_ERROR);
-	(void)snprintf(line, sizeof(line), "%s", message);
+	cr_assert_eq(line->level, GYRE_LOG_ERROR);
+	(void)snprintf(last_line, sizeof(last_line), "%s", line->text);
 }
 
 static const struct gy_log log_here = { note, NULL, GYRE_LOG_WARNING };
@@ -31,7 +31,7 @@ static struct gy_homes homes = { .log = &log_here };
 static int create(const struct gyre_tls_context_options *options,
 		  struct gyre_tls_context **ret_context)
 {
-	line[0] = '\0';
+	last_line[0] = '\0';
 	return gyre_tls_context_create((struct gyre_system *)(void *)&homes, options, ret_context);
 }
 
@@ -44,9 +44,9 @@ static void refuse(const char *certificate, const char *key, const char *ca, int
 	struct gyre_tls_context *context = NULL;
 	int r = create(&options, &context);
 
-	cr_assert_eq(r, error, "%d instead of %d: %s", r, error, line);
+	cr_assert_eq(r, error, "%d instead of %d: %s", r, error, last_line);
 	cr_assert_eq(context, NULL);
-	cr_assert_neq(strstr(line, says), NULL, "it says: %s", line);
+	cr_assert_neq(strstr(last_line, says), NULL, "it says: %s", last_line);
 }
 
 static void write_file(const char *path, const char *text)
@@ -127,7 +127,7 @@ static void refuse_options(const struct gyre_tls_context_options *options, const
 
 	cr_assert_eq(create(options, &context), -EINVAL);
 	cr_assert_eq(context, NULL);
-	cr_assert_neq(strstr(line, says), NULL, "it says: %s", line);
+	cr_assert_neq(strstr(last_line, says), NULL, "it says: %s", last_line);
 }
 
 Test(tls_context, refuses_what_is_out_of_bounds)
@@ -246,7 +246,7 @@ Test(tls_context, stays_as_it_was_when_the_new_files_are_bad)
 	open_pair();
 	write_file(certs.server.certificate, "half written");
 	cr_assert_eq(gyre_tls_context_reload(server_options.context), -EBADMSG);
-	cr_assert_neq(strstr(line, certs.server.certificate), NULL);
+	cr_assert_neq(strstr(last_line, certs.server.certificate), NULL);
 	cr_assert_eq(unlink(certs.server.certificate), 0);
 	cr_assert_eq(gyre_tls_context_reload(server_options.context), -ENOENT);
 	begin();

@@ -12,13 +12,12 @@ static void require(bool holds, const char *what)
 	}
 }
 
-static void logged(enum gyre_log_level level, const char *message, void *arg)
+static void logged(const struct gyre_log_line *line, void *arg)
 {
 	struct tls_rig *tls = (struct tls_rig *)arg;
 
-	(void)level;
 	tls->lines++;
-	(void)snprintf(tls->line, sizeof(tls->line), "%s", message);
+	(void)snprintf(tls->line, sizeof(tls->line), "%s", line->text);
 }
 
 static void hear(struct gyre_handler_context *ctx, const struct gyre_type *type, const void *event)

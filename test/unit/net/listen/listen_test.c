@@ -431,23 +431,22 @@ static uint32_t warnings;
 static uint32_t errors;
 
 /* Goes when the wait is told of. */
-static void go_away(enum gyre_log_level level, const char *message, void *arg)
+static void go_away(const struct gyre_log_line *line, void *arg)
 {
 	(void)arg;
-	warnings += level == GYRE_LOG_WARNING;
-	errors += level == GYRE_LOG_ERROR;
-	if (in_the_way >= 0 && strstr(message, "somebody still listens") != NULL) {
+	warnings += line->level == GYRE_LOG_WARNING;
+	errors += line->level == GYRE_LOG_ERROR;
+	if (in_the_way >= 0 && strstr(line->text, "somebody still listens") != NULL) {
 		(void)close(in_the_way);
 		in_the_way = -1;
 	}
 }
 
-static void stay(enum gyre_log_level level, const char *message, void *arg)
+static void stay(const struct gyre_log_line *line, void *arg)
 {
-	(void)message;
 	(void)arg;
-	warnings += level == GYRE_LOG_WARNING;
-	errors += level == GYRE_LOG_ERROR;
+	warnings += line->level == GYRE_LOG_WARNING;
+	errors += line->level == GYRE_LOG_ERROR;
 }
 
 static int wait_for_port(gyre_log_fn write, uint64_t wait_ns)

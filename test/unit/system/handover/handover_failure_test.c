@@ -52,14 +52,14 @@ static void end(void)
 TestSuite(handover_failure, .init = begin, .fini = end, .timeout = 60);
 
 static uint32_t errors;
-static char line[256];
+static char last_line[256];
 
-static void hear(enum gyre_log_level level, const char *message, void *arg)
+static void hear(const struct gyre_log_line *line, void *arg)
 {
 	(void)arg;
-	if (level == GYRE_LOG_ERROR) {
+	if (line->level == GYRE_LOG_ERROR) {
 		errors++;
-		(void)snprintf(line, sizeof(line), "%s", message);
+		(void)snprintf(last_line, sizeof(last_line), "%s", line->text);
 	}
 }
 
@@ -160,7 +160,7 @@ static struct gyre_system *create(void)
 	const struct gyre_system_options options = options_of_system();
 	struct gyre_system *system = NULL;
 
-	cr_assert_eq(gyre_system_create(&options, &system), 0, "%s", line);
+	cr_assert_eq(gyre_system_create(&options, &system), 0, "%s", last_line);
 	return system;
 }
 
@@ -201,7 +201,7 @@ static void expect_another_serves(int served)
 	struct gyre_system *third = create();
 
 	cr_expect(is_the_first(third));
-	cr_expect_eq(listen_in(third), 0, "%s", line);
+	cr_expect_eq(listen_in(third), 0, "%s", last_line);
 	cr_assert_eq(gyre_system_start(third), 0);
 	cr_expect(echoes(served), "the one before serves on");
 	expect_echo();
@@ -256,7 +256,7 @@ Test(handover_failure, lets_the_next_be_the_first_though_somebody_waits_for_room
 	(void)close(run_in_pretence());
 	third = create();
 	cr_expect(is_the_first(third));
-	cr_expect_eq(listen_in(third), 0, "%s", line);
+	cr_expect_eq(listen_in(third), 0, "%s", last_line);
 	cr_assert_eq(gyre_system_start(third), 0);
 	expect_echo();
 	(void)close(served);
@@ -344,9 +344,9 @@ Test(handover_failure, comes_after_one_that_is_being_stopped_however_long_that_t
 	(void)close(served);
 	cr_assert_eq(gyre_system_wait(fixture.system), 0);
 	cr_assert_eq(pthread_join(thread, &created), 0);
-	cr_assert_not_null(created, "%s", line);
+	cr_assert_not_null(created, "%s", last_line);
 	cr_expect(is_the_first(next));
-	cr_expect_eq(listen_in(next), 0, "%s", line);
+	cr_expect_eq(listen_in(next), 0, "%s", last_line);
 	gyre_system_destroy(next);
 	fixture_close();
 }
@@ -367,7 +367,7 @@ Test(handover_failure, does_not_serve_beside_a_predecessor_that_has_waited_for_t
 	cr_assert_eq(gyre_system_start(late), 0);
 	cr_expect_eq(gyre_system_wait(late), -ECONNABORTED);
 	cr_expect_eq(errors, 1);
-	cr_expect_not_null(strstr(line, "goes on"), "%s", line);
+	cr_expect_not_null(strstr(last_line, "goes on"), "%s", last_line);
 	gyre_system_destroy(late);
 	cr_expect_eq(access(point.sun_path, F_OK), 0, "the file is not its own");
 	expect_echo();
@@ -478,7 +478,7 @@ static void expect_first_after(struct gy_fd_message *passing)
 	gyre_system_destroy(system);
 	(void)close(bound);
 	cr_expect_eq(descriptors_open(), descriptors);
-	cr_expect_eq(errors, 0, "%s", line);
+	cr_expect_eq(errors, 0, "%s", last_line);
 }
 
 Test(handover_failure, is_the_first_when_the_predecessor_ends_before_it_has_passed_everything)
@@ -577,7 +577,7 @@ static void expect_failure(void *(*other)(void *arg), struct gy_fd_message *pass
 	cr_expect_null(system);
 	cr_assert_eq(pthread_join(thread, NULL), 0);
 	cr_expect_eq(errors, 1, "one line");
-	cr_expect_not_null(strstr(line, says), "%s", line);
+	cr_expect_not_null(strstr(last_line, says), "%s", last_line);
 	cr_expect_eq(descriptors_open(), descriptors);
 	(void)close(door);
 	cr_expect_eq(unlink(point.sun_path), 0, "the file is not its own");

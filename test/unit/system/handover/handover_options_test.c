@@ -50,13 +50,13 @@ static void open_first(void)
 }
 
 static uint32_t warned;
-static char line[256];
+static char last_line[256];
 
-static void hear(enum gyre_log_level level, const char *message, void *arg)
+static void hear(const struct gyre_log_line *line, void *arg)
 {
 	(void)arg;
-	warned += level == GYRE_LOG_WARNING;
-	(void)snprintf(line, sizeof(line), "%s", message);
+	warned += line->level == GYRE_LOG_WARNING;
+	(void)snprintf(last_line, sizeof(last_line), "%s", line->text);
 }
 
 static void open_second(void)
@@ -78,7 +78,7 @@ static void end_second(void)
 static void end_without_warning(void)
 {
 	end_second();
-	cr_expect_eq(warned, 0, "%s", line);
+	cr_expect_eq(warned, 0, "%s", last_line);
 }
 
 /* A peer's socket; who answers it has mounted, and so seen to the options. */
@@ -315,6 +315,6 @@ Test(handover_options, that_the_kernel_refuses_are_told_of_and_stay)
 	start_second();
 	expect_all(datagrams_without, gy_countof(datagrams_without));
 	cr_expect_eq(warned, 1);
-	cr_expect_not_null(strstr(line, "udp://0.0.0.0:0 keep options"), "%s", line);
+	cr_expect_not_null(strstr(last_line, "udp://0.0.0.0:0 keep options"), "%s", last_line);
 	end_second();
 }

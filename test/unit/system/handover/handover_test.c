@@ -63,13 +63,13 @@ static int listen_in(struct gyre_system *system, const char *bind)
 
 /* What the successor logs. */
 static uint32_t errors;
-static char line[256];
+static char last_line[256];
 
-static void hear(enum gyre_log_level level, const char *message, void *arg)
+static void hear(const struct gyre_log_line *line, void *arg)
 {
 	(void)arg;
-	errors += level == GYRE_LOG_ERROR;
-	(void)snprintf(line, sizeof(line), "%s", message);
+	errors += line->level == GYRE_LOG_ERROR;
+	(void)snprintf(last_line, sizeof(last_line), "%s", line->text);
 }
 
 /* The first, in the fixture. */
@@ -539,5 +539,5 @@ Test(handover, is_at_a_unix_socket)
 	options.handover = "nonsense";
 	cr_expect_eq(gyre_system_create(&options, &system), -EINVAL);
 	cr_expect_eq(errors, 3);
-	cr_expect_not_null(strstr(line, "unix:PATH"), "%s", line);
+	cr_expect_not_null(strstr(last_line, "unix:PATH"), "%s", last_line);
 }

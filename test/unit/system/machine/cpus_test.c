@@ -19,12 +19,12 @@ static int allowed_count;
 static uint32_t lines;
 static char last_line[512];
 
-static void hook(enum gyre_log_level level, const char *message, void *arg)
+static void hook(const struct gyre_log_line *line, void *arg)
 {
 	(void)arg;
-	cr_assert_eq(level, GYRE_LOG_ERROR);
+	cr_assert_eq(line->level, GYRE_LOG_ERROR);
 	lines++;
-	(void)snprintf(last_line, sizeof(last_line), "%s", message);
+	(void)snprintf(last_line, sizeof(last_line), "%s", line->text);
 }
 
 static const struct gy_log to_hook = { .write = hook };

@@ -221,11 +221,11 @@ Test(topology, takes_a_quota_that_makes_no_sense_for_none)
 static enum gyre_log_level told_level;
 static char told[256];
 
-static void hook(enum gyre_log_level level, const char *message, void *arg)
+static void hook(const struct gyre_log_line *line, void *arg)
 {
 	(void)arg;
-	told_level = level;
-	(void)snprintf(told, sizeof(told), "%s", message);
+	told_level = line->level;
+	(void)snprintf(told, sizeof(told), "%s", line->text);
 }
 
 Test(topology, is_told_in_one_line_and_loops_never_poll_when_they_are_more_than_cpus)

@@ -29,14 +29,14 @@ static uint32_t lines_count;
 static int released[2]; /* a byte for each stall that was told in full */
 static const char *releasing = "backtrace";
 
-static void logged(enum gyre_log_level level, const char *message, void *arg)
+static void logged(const struct gyre_log_line *line, void *arg)
 {
 	uint32_t place = gy_fetch_add(&lines_count, 1);
 
 	(void)arg;
-	expect(level <= GYRE_LOG_WARNING && place < LINES_MAX);
-	(void)snprintf(lines[place], LINE_BYTES, "%s", message);
-	if (strstr(message, releasing) != NULL) {
+	expect(line->level <= GYRE_LOG_WARNING && place < LINES_MAX);
+	(void)snprintf(lines[place], LINE_BYTES, "%s", line->text);
+	if (strstr(line->text, releasing) != NULL) {
 		expect(write(released[1], "", 1) == 1);
 	}
 }
