@@ -50,7 +50,7 @@ static void print_listening(struct gyre_system *system, void *arg)
 
 static int serve(struct gyre_system *system, struct settings *settings)
 {
-	const struct gyre_group_options all = { .routing = GYRE_ROUTE_ALL };
+	const struct gyre_group_options all = { .routing = GYRE_ROUTING_ALL };
 	struct gyre_socket_address address;
 	const struct gyre_acceptor_options options = {
 		.bind = settings->bind,

@@ -62,7 +62,7 @@ static int order_all(struct gyre_stack *stack, struct frame *frame)
 static int run(struct gyre_stack *stack)
 {
 	static const struct gyre_group_options options = { .count = WORKERS,
-							   .routing = GYRE_ROUTE_BY_KEY,
+							   .routing = GYRE_ROUTING_BY_KEY,
 							   .key = customer_of };
 	struct frame *frame = gyre_frame(stack);
 	int r;

@@ -89,8 +89,8 @@ GYRE_OWN_MESSAGE_(gyre_mailbox_mark, 0x07);
  * @clean: the last call
  * @frame_clean: gets the frame of each handler that is suspended when the actor stops; NULL where
  *   frames own nothing
- * @barrier: chooses asks and notices from whose dispatch until the end of their own stack no other
- *   ask or notice of the actor is dispatched; NULL for none
+ * @barrier: chooses asks and notices that run alone: from the dispatch of one until its stack ends,
+ *   no other ask or notice of the actor is dispatched. NULL for none
  * @batch_notices: chooses notices that arrive together, if the behaviour has @notice_batch; NULL
  *   for none. A message that @barrier chooses is never part of a batch
  * @batch_asks: likewise for asks and @ask_batch
@@ -106,8 +106,8 @@ GYRE_OWN_MESSAGE_(gyre_mailbox_mark, 0x07);
  *   actor stops
  * @restart: the second, to bring the state in order
  * @after_restart: the third
- * @restarts_max: restarts within @restart_window_ns of the first one; one more stops the actor, and
- *   the first one after it begins a new window. 0 for no limit
+ * @restarts_max: restarts within a window of @restart_window_ns, which begins with the first of
+ *   them; one more within it stops the actor, one after its end begins the next. 0 for no limit
  * @restart_window_ns: 0 for a minute
  * @restart_delay_ns: the pause between a failure and its restart, doubled by each restart within
  *   the window, up to 64 times; mail waits meanwhile. 0 for none
@@ -266,11 +266,14 @@ GYRE_API struct gyre_address gyre_parent(const struct gyre_stack *stack);
  *
  * Return: 0, or a negative errno, and then @mail is with the dead letters.
  * Errors:
- *   -EINVAL  @to is a group to all of which @mail is to go though it owns something
+ *   -EAGAIN  @to is of another node, and the link to it is full
+ *   -EINVAL  @mail is GYRE_NO_ARGUMENT; or @to is a group to all of which @mail is to go though it
+ *            owns something
  *   -ENOBUFS  the receiver's mailbox holds its limit (known at once only on the same loop)
  *   -ENOMEM  @mail is NULL: gyre_new() had no memory; or there is none for its copies
  *   -ESRCH   the receiver has stopped (known at once only on the same loop), or is a group without
  *            members
+ *   others   @to is of another node, and the encoder of the type refuses the message: see encode.h
  * Ownership: @mail is taken, whatever is returned.
  * Context: loop thread, phases 2 and 3, inside a handler. Never blocks on a loop.
  * Since: 0.1

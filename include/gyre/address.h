@@ -22,7 +22,8 @@ GYRE_BEGIN_DECLS
  *   other nodes when that life is over, though the actor may go on. 0 in a system that is no node
  *
  * The fields are for printing and for tables keyed by address; only the runtime makes addresses.
- * Leave @life out of a key: addresses of different lives may be equal.
+ * Leave @life out of a hash, and compare by gyre_address_equal(): addresses of different lives may
+ * be equal.
  */
 struct gyre_address {
 	uint32_t slot;
@@ -54,8 +55,8 @@ GYRE_API bool gyre_address_is_here(struct gyre_address address);
 /**
  * gyre_address_equal() - whether two addresses name the same actor
  *
- * Seen from another node, the addresses of an actor in two lives of its node differ. Seen from a
- * loop of its own node, they are equal.
+ * Seen from a loop of its own node, the addresses of an actor in two lives of that node are equal.
+ * Seen from another node, or a thread that runs no loop, they differ.
  */
 static inline bool gyre_address_equal(struct gyre_address a, struct gyre_address b)
 {

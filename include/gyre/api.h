@@ -1,5 +1,19 @@
 /*
  * The base of every public header: visibility, C linkage, and macros for units of time.
+ *
+ * Each call says in its Context where it may be made:
+ *
+ *   any thread       also one that runs no loop
+ *   loop thread      a thread that gyre made to run a loop: inside what gyre calls there
+ *   setup            the thread that creates, starts, waits for and destroys a system, while no
+ * other thread may destroy it signal handler   also inside one
+ *
+ * A loop goes round in turns of three phases. In phase 1 it waits for the kernel and takes what has
+ * been completed: no code of the program runs. In phase 2 channels actors run, those that own
+ * sockets or pipes (acceptors, workers, clients, actors of datagrams), with the handlers of their
+ * channels, due timers, and the first call of actors that are being mounted. In phase 3 all other
+ * actors run, called state actors, until the turn has lasted long enough. The run of an actor is
+ * what it does in one turn: a number of its messages, one after the other.
  */
 #ifndef GYRE_API_H
 #define GYRE_API_H

@@ -7,9 +7,9 @@
  * gyre_channel_tail() is the place from which a call goes through the whole pipeline. A call with a
  * channel is for the channel itself.
  *
- * A channel pointer is valid from the initialiser until @unregistered of its handlers has returned.
- * Everybody else, on whatever loop or thread, uses the channel's address: see
- * gyre_channel_address().
+ * A channel pointer is valid from the initialiser until @removed of its last handler has returned;
+ * its descriptor is open until @unregistered has. Everybody else, on whatever loop or thread, uses
+ * the channel's address: see gyre_channel_address().
  */
 #ifndef GYRE_CHANNEL_H
 #define GYRE_CHANNEL_H
@@ -380,7 +380,8 @@ GYRE_API struct gyre_address gyre_channel_address(struct gyre_channel *channel);
  * @bytes: the bytes; may be NULL when @count is 0
  * @count: how many bytes
  * @timeout_ns: how long it may take; 0 for the system's default, GYRE_FOREVER for no limit
- * @ret_future: the answer, a struct gyre_sent, or the failure; in the frame of @stack
+ * @ret_future: the answer, a struct gyre_sent, or the failure; in the frame of @stack, or the state
+ *   of its actor
  *
  * This is an ask like any other: the stack resumes when the kernel has taken all of the bytes. They
  * go through the whole pipeline, from the tail. While the channel is not writable they wait, in the

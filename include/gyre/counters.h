@@ -63,7 +63,7 @@ enum gyre_drop {
  * @turns: iterations of loops
  * @parks: waits of loops that could block
  * @wakes: parked loops woken by others
- * @chains: exchanges between loops
+ * @chains: batches of mail handed from one loop to another
  * @published: ready actors that a loop offered to other loops; most often it takes them back
  * @stolen: of these, run by another loop
  * @enters: calls of io_uring_enter
@@ -75,7 +75,8 @@ enum gyre_drop {
  * @bytes_sent: by channels
  * @reads: receive completions with data, and datagrams
  * @buffer_stalls: times a channel waited for receive buffers
- * @accept_stalls: times an acceptor paused for lack of descriptors or memory
+ * @accept_stalls: times an acceptor paused because the kernel refused to accept, for lack of
+ *   descriptors or memory
  * @handshake_timeouts: channels closed because their handshake was not done after handshake_ns
  * @idle_closed: channels closed by the idle handler, idle or too slow
  * @write_max_closed: channels closed because their queued output went over write_max_bytes
@@ -89,8 +90,8 @@ enum gyre_drop {
  * @links_refused: connections from nodes, real or alleged, that ended before they became links:
  *   refused, too slow, or too many; see gyre/node.h
  * @busy_periods: times the system was short of memory; see gyre/overload.h
- * @accepts_paused: times an acceptor paused for lack of memory
- * @reads_paused: times a channel stopped reading for lack of memory
+ * @accepts_paused: times an acceptor paused because the system was busy: see gyre/overload.h
+ * @reads_paused: times a channel stopped reading for that reason
  * @held_periods: times that the channels of a loop held too much; see channel_bytes_max of struct
  *   gyre_system_options
  * @held_reads_paused: times a channel stopped reading because its loop held too much

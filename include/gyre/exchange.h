@@ -90,9 +90,8 @@ typedef void (*gyre_exchange_fail_fn)(struct gyre_handler_context *ctx, uint64_t
  *   GYRE_ASK_STALL_NEVER for no limit. Without this, all answers behind one that the peer left out
  *   would be taken for answers to earlier questions. With @ids the channel is closed if no answer
  *   at all has come for so long behind a question. A question that is asked with GYRE_FOREVER may
- *   take its time. The time counts from the connection on, but not while the channel does not read
- *   by its own will: with @manual_read, for lack of memory, or because too many requests are
- *   pending
+ *   take its time. The time counts from the connection on, but not while the channel itself holds
+ *   reading back: with @manual_read, for lack of memory, or because too many requests are pending
  * @ids: give each question an id, so that answers may come in any order
  * @id_max: the largest id, at least @asks_max; the next one is 1 again. 0 for 2^32 - 1
  */
@@ -137,7 +136,7 @@ GYRE_API int gyre_exchange_open_sized(struct gyre_handler_context *ctx,
 /**
  * gyre_exchange_open() - lets a channel exchange messages
  * @ctx: the place of the protocol's handler, mostly inside its @added
- * @options: how messages are exchanged; not copied
+ * @options: how messages are exchanged
  *
  * A channel has one exchange at a time. The exchange ends with the channel, or when the handler is
  * removed from the pipeline. Then asks that are pending or in flight fail with the reason of the

@@ -138,7 +138,8 @@ GYRE_API int gyre_file_open_sized(struct gyre_stack *stack, const char *path,
  * @options: how; NULL for reading
  * @timeout_ns: how long it may take; 0 for the system's default (ask_timeout_ns), GYRE_FOREVER for
  *   no limit
- * @ret_future: where the answer will be, a gyre_file_opened; in the frame of @stack
+ * @ret_future: where the answer will be, a gyre_file_opened; in the frame of @stack, or the state
+ *   of its actor
  *
  * The future may fail with an error of the kernel (-ENOENT, -EACCES, -EMFILE and so on), with
  * -ETIMEDOUT, and with -ECANCELED when the actor stops. Opening a FIFO does not wait: for reading
@@ -189,7 +190,8 @@ GYRE_API int gyre_file_read_sized(struct gyre_stack *stack, struct gyre_file *fi
  * @file: the file
  * @part: the part, at most GYRE_FILE_READ_BYTES_MAX bytes, and the memory for it
  * @timeout_ns: how long it may take, as for gyre_file_open()
- * @ret_future: where the answer will be, a gyre_file_data; in the frame of @stack
+ * @ret_future: where the answer will be, a gyre_file_data; in the frame of @stack, or the state
+ *   of its actor
  *
  * The answer has the bytes that there are, which may be fewer than were asked for, and none at the
  * end of the file.
@@ -220,7 +222,8 @@ static inline int gyre_file_read(struct gyre_stack *stack, struct gyre_file *fil
  * @offset: the offset in the file, in bytes; ignored for a file opened with O_APPEND
  * @data: the bytes
  * @timeout_ns: how long it may take, as for gyre_file_open()
- * @ret_future: where the answer will be, a gyre_file_done; in the frame of @stack
+ * @ret_future: where the answer will be, a gyre_file_done; in the frame of @stack, or the state
+ *   of its actor
  *
  * Bytes that the kernel does not take at once are written in further steps. The future fails if
  * nothing was written. If only some bytes were written, it succeeds with the count, and tells why
@@ -250,7 +253,8 @@ GYRE_API int gyre_file_write_memory_sized(struct gyre_stack *stack, struct gyre_
  * @file: the file
  * @part: the bytes, and where to
  * @timeout_ns: how long it may take, as for gyre_file_open()
- * @ret_future: where the answer will be, a gyre_file_done; in the frame of @stack
+ * @ret_future: where the answer will be, a gyre_file_done; in the frame of @stack, or the state
+ *   of its actor
  *
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:
@@ -277,7 +281,8 @@ static inline int gyre_file_write_memory(struct gyre_stack *stack, struct gyre_f
  * @file: the file
  * @data_only: sync only what is needed to read the bytes again, as fdatasync(2)
  * @timeout_ns: how long it may take, as for gyre_file_open()
- * @ret_future: where the answer will be, a gyre_file_done; in the frame of @stack
+ * @ret_future: where the answer will be, a gyre_file_done; in the frame of @stack, or the state
+ *   of its actor
  *
  * The answer covers the writes whose futures had completed before the call.
  *
@@ -298,7 +303,8 @@ GYRE_API int gyre_file_sync(struct gyre_stack *stack, struct gyre_file *file, bo
  * @stack: the running stack, which will own the promise
  * @file: the file
  * @timeout_ns: how long it may take, as for gyre_file_open()
- * @ret_future: where the answer will be, a gyre_file_status; in the frame of @stack
+ * @ret_future: where the answer will be, a gyre_file_status; in the frame of @stack, or the state
+ *   of its actor
  *
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:
@@ -318,7 +324,8 @@ GYRE_API int gyre_file_stat(struct gyre_stack *stack, struct gyre_file *file, ui
  * @file: the file, opened for writing
  * @bytes: the new length; added bytes are zero
  * @timeout_ns: how long it may take, as for gyre_file_open()
- * @ret_future: where the answer will be, a gyre_file_done; in the frame of @stack
+ * @ret_future: where the answer will be, a gyre_file_done; in the frame of @stack, or the state
+ *   of its actor
  *
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:

@@ -28,7 +28,7 @@ GYRE_BEGIN_DECLS
 #define GYRE_GROUP_MEMBERS_MAX 1024
 
 /**
- * gyre_key_fn - the key of a message for GYRE_ROUTE_BY_KEY
+ * gyre_key_fn - the key of a message for GYRE_ROUTING_BY_KEY
  * @type: of the message
  * @message: its payload
  *
@@ -43,33 +43,33 @@ typedef uint64_t (*gyre_key_fn)(const struct gyre_type *type, const void *messag
 
 /**
  * enum gyre_routing - which member gets a message
- * @GYRE_ROUTE_ROUND_ROBIN: the next one in turn; each sending loop counts for itself
- * @GYRE_ROUTE_NEAR: a member on the sender's loop, in turn if there are several; without any, and
- *   from outside, the same as GYRE_ROUTE_ROUND_ROBIN
- * @GYRE_ROUTE_RANDOM: a random one
- * @GYRE_ROUTE_ALL: each gets a copy of a notice, including the sender if it is a member; -EINVAL
+ * @GYRE_ROUTING_ROUND_ROBIN: the next one in turn; each sending loop counts for itself
+ * @GYRE_ROUTING_NEAR: a member on the sender's loop, in turn if there are several; without any, and
+ *   from outside, the same as GYRE_ROUTING_ROUND_ROBIN
+ * @GYRE_ROUTING_RANDOM: a random one
+ * @GYRE_ROUTING_ALL: each gets a copy of a notice, including the sender if it is a member; -EINVAL
  *   for a message that owns something, which cannot be copied, and for an ask, which cannot have
  *   several answers
- * @GYRE_ROUTE_BY_KEY: the member that the key leads to. When a member leaves, only its keys move;
+ * @GYRE_ROUTING_BY_KEY: the member that the key leads to. When a member leaves, only its keys move;
  *   when one joins, it takes its share from the others. The time it takes is proportional to the
  *   number of members
- * @GYRE_ROUTE_LESS_LOADED: of two random members, the one with fewer asks and notices in its
+ * @GYRE_ROUTING_LESS_LOADED: of two random members, the one with fewer asks and notices in its
  *   mailbox; messages on their way there do not count yet
  */
 enum gyre_routing {
-	GYRE_ROUTE_ROUND_ROBIN,
-	GYRE_ROUTE_NEAR,
-	GYRE_ROUTE_RANDOM,
-	GYRE_ROUTE_ALL,
-	GYRE_ROUTE_BY_KEY,
-	GYRE_ROUTE_LESS_LOADED,
+	GYRE_ROUTING_ROUND_ROBIN,
+	GYRE_ROUTING_NEAR,
+	GYRE_ROUTING_RANDOM,
+	GYRE_ROUTING_ALL,
+	GYRE_ROUTING_BY_KEY,
+	GYRE_ROUTING_LESS_LOADED,
 };
 
 /**
  * struct gyre_group_options - how a group is made; all zero is the default
  * @count: how many members to spawn, up to GYRE_GROUP_MEMBERS_MAX; 0 for one on each loop
  * @routing: which member gets a message
- * @key: for GYRE_ROUTE_BY_KEY
+ * @key: for GYRE_ROUTING_BY_KEY
  * @detached: the members are not children of the spawning actor, so that they may outlive it
  */
 struct gyre_group_options {
@@ -171,7 +171,8 @@ GYRE_API int gyre_system_group_create_sized(struct gyre_system *system,
 /**
  * gyre_system_group_create() - makes an empty group
  * @system: where
- * @options: the routing; the rest is ignored. NULL for the defaults
+ * @options: the routing, and the key function where it needs one; @count and @detached are ignored.
+ *   NULL for the defaults
  * @ret_address: the address of the group
  *
  * Return: 0, or a negative errno.

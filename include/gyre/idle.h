@@ -14,9 +14,9 @@
  * The handler belongs next to the head, where it sees the bytes of the socket. Written bytes count
  * as moved when the peer's kernel has acknowledged them. While some are under way, this is looked
  * at eight times in the shortest time that is measured for output, so that an event of output may
- * be late by an eighth. Times begin when the channel is active. Time in which the channel does not
- * read by its own will is not held against the peer, nor is time without output to send, except by
- * @write_ns and @all_ns.
+ * be late by an eighth. Times begin when the channel is active. Time in which the channel itself
+ * holds reading back (manual reading, lack of memory) is not held against the peer, nor is time
+ * without output to send, except by @write_ns and @all_ns.
  */
 #ifndef GYRE_IDLE_H
 #define GYRE_IDLE_H

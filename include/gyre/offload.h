@@ -44,7 +44,7 @@ typedef int (*gyre_work_fn)(struct gyre_work *work);
  * @function: the function
  * @mail: the message for the function, made by gyre_new()
  * @timeout_ns: how long the answer may take; 0 for the system's default, GYRE_FOREVER for no limit
- * @ret_future: where the answer will be; in the frame of @stack
+ * @ret_future: where the answer will be; in the frame of @stack, or the state of its actor
  *
  * Pieces of work wait in one queue for all loops, of offload_queue_max, first in first out. A piece
  * that is past its time-out when its turn comes is not begun. A piece that runs goes on past its

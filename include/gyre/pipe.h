@@ -28,8 +28,8 @@ GYRE_BEGIN_DECLS
  *   buffers do not apply
  * @input_fd: the descriptor that is read, until its end; 0 is standard input, which has ended if it
  *   was closed when the system was created
- * @output_fd: the descriptor that is written to; 0 stands for standard output. If it equals
- *   @input_fd, the descriptor is used both ways, and shutting it down tells nobody
+ * @output_fd: the descriptor that is written to; 0 stands for standard output. If it is not 0 and
+ *   equals @input_fd, the descriptor is used both ways, and shutting it down tells nobody
  * @no_input: nothing is read: the channel lives until it is closed, or a write fails
  * @no_output: nothing can be written: the channel ends with its input
  * @keep: leave the descriptors open at the end. Those of standard input, output and error are

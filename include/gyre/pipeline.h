@@ -90,9 +90,10 @@ typedef void (*gyre_event_fn)(struct gyre_handler_context *ctx, const struct gyr
 			      const void *event);
 
 /**
- * gyre_writability_fn - is told that queued output has crossed a water mark
+ * gyre_writability_fn - is told that output is unwelcome, or welcome again
  * @ctx: the handler's place
- * @writable: false above the high mark, true again below the low one
+ * @writable: what gyre_channel_is_writable() says from now on: false when queued output has crossed
+ *   the high water mark, or the channels of the loop hold too much
  *
  * Runs in phase 2, after the handler that crossed the mark has returned. It is re-entered only by
  * what the handler itself calls in the pipeline. The last call comes before @inactive of struct
@@ -209,7 +210,7 @@ typedef void (*gyre_context_timer_fn)(struct gyre_handler_context *ctx, uint64_t
  * @read: bytes have come
  * @read_complete: there are no more bytes for now
  * @event: another handler or the channel tells something
- * @writability: queued output has crossed a water mark
+ * @writability: output is unwelcome, or welcome again
  * @exception: a handler has failed
  * @inactive: the channel is closed for reading and writing; gyre_channel_reason() says why. Not
  *   called for a channel that was never connected

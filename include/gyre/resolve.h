@@ -55,7 +55,8 @@ GYRE_API int gyre_resolve_sized(struct gyre_stack *stack, const char *text,
  *   call
  * @timeout_ns: how long the answer may take; 0 for the system's default, GYRE_FOREVER for as long
  *   as it takes to hear that no name server answers
- * @ret_future: where the answer will be, a struct gyre_resolved; in the frame of @stack
+ * @ret_future: where the answer will be, a struct gyre_resolved; in the frame of @stack, or the
+ *   state of its actor
  *
  * If no server has answered for both families after a quarter of a second, the addresses of one are
  * enough. Names of the machine itself, such as those of /etc/hosts, are known without a name

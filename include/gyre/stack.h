@@ -43,7 +43,8 @@ struct gyre_stack {
  * A future lives in the frame of the stack that waits for it, or in the state of its actor, where
  * the runtime finds it when the answer comes. A local variable of the handler is gone by then. With
  * `assertions` at cheap or full, a call that gets a future anywhere else ends the program. A
- * completed future may be read from the resumption on until the next suspend.
+ * completed future may be read until the stack is suspended with another state than its present
+ * one, or ends.
  */
 struct gyre_future {
 	struct gy_promise *promise;
@@ -226,7 +227,7 @@ GYRE_API int gyre_suspend_any(struct gyre_stack *stack, uint32_t state);
  * @to: the receiver; a stale address is allowed
  * @mail: the question
  * @timeout_ns: how long the answer may take; 0 for the system's default, GYRE_FOREVER for no limit
- * @ret_future: where the answer will be; in the frame of @stack
+ * @ret_future: where the answer will be; in the frame of @stack, or the state of its actor
  *
  * The future always completes, with an answer or an error: -ETIMEDOUT, -ESRCH (no such actor),
  * -ESHUTDOWN (the receiver stopped), -ENOBUFS (its mailbox is full), -ENOSYS (it takes no asks),
@@ -254,7 +255,7 @@ GYRE_API int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct g
  * gyre_sleep() - a future that completes after a time
  * @stack: the running stack, which will own the promise
  * @delay_ns: how long; never less, and on an idle loop at most a timer tick more
- * @ret_future: completes without an error; in the frame of @stack
+ * @ret_future: completes without an error; in the frame of @stack, or the state of its actor
  *
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:
@@ -271,7 +272,7 @@ GYRE_API int gyre_sleep(struct gyre_stack *stack, uint64_t delay_ns,
  * gyre_stop_gracefully() - stops an actor when it has finished its work, or when a time is over
  * @stack: the running stack, which will own the promise
  * @actor: the actor, of this or of another node; a stale address is allowed
- * @deadline_ns: the time from the arrival of the order at the actor; at its end the actor stops as
+ * @timeout_ns: the time from the arrival of the order at the actor; at its end the actor stops as
  *   by gyre_stop()
  * @ret_future: completes when the actor is gone, with its children and channels; in the frame of
  *   @stack. NULL if that is of no interest
@@ -292,14 +293,14 @@ GYRE_API int gyre_sleep(struct gyre_stack *stack, uint64_t delay_ns,
  * Since: 0.1
  */
 GYRE_API int gyre_stop_gracefully(struct gyre_stack *stack, struct gyre_address actor,
-				  uint64_t deadline_ns, struct gyre_future *ret_future);
+				  uint64_t timeout_ns, struct gyre_future *ret_future);
 
 /**
  * gyre_future_error() - how an ask ended
  * @future: a future that gyre_ask() or gyre_sleep() has set
  *
- * Return: 0 if there is an answer, -EINPROGRESS while there is none, else the negative errno that
- *   the ask failed with.
+ * Return: 0 if it completed without an error, with or without an answer; -EINPROGRESS until it
+ *   completes; else the negative errno that it failed with.
  * Errors:
  *   -EINPROGRESS  the promise is outstanding
  *   -ESTALE       the promise was recycled at a suspend

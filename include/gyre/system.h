@@ -108,8 +108,8 @@ typedef void (*gyre_started_fn)(struct gyre_system *system, void *arg);
  *   2^50, besides the limit of a cgroup; 0 for the memory of the machine if no cgroup sets a limit,
  *   GYRE_MEMORY_LIMIT_NEVER for none of these; see gyre/overload.h
  * @write_low_bytes: queued output below which a channel is writable again, 1 to 2^30
- * @write_high_bytes: queued output above which the channel is not writable, at least
- *   @write_low_bytes, up to 2^30
+ * @write_high_bytes: queued output above which the channel is not writable, 1024 to 2^30, at least
+ *   @write_low_bytes
  * @write_max_bytes: queued output over which the channel is closed, at least @write_high_bytes, up
  *   to 2^30
  * @channel_bytes_max: how many bytes all channels may hold of output that the kernel has not taken,

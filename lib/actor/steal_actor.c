@@ -278,7 +278,7 @@ static void catch_up(struct gy_home *home, struct gy_house *house)
 
 	if (extra != NULL && extra->count_at_home) {
 		extra->count_at_home = false;
-		gy_house_count(house);
+		gy_house_start_counting(house);
 	}
 	if (extra != NULL && extra->endpoints != NULL) {
 		home->channel_ops->came_home(house);

@@ -1,7 +1,7 @@
 /*
  * mimalloc or the C library behind one door, with a count of the calls. The count, and the mutex
  * that keeps trims apart, are mutable objects of file scope, as the heap that they belong to is
- * just as global. The others in gyre are in base/sized.c, system/rcu.c, system/stall.c and
+ * just as global. The others in gyre are in base/sized.c, system/rcu.c, system/observe/stall.c and
  * system/process.c.
  */
 #include "base/memory.h"

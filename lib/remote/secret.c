@@ -3,7 +3,7 @@
  * each for one use; the secret itself is not kept. Whoever sees a handshake can try guesses at it
  * afterwards, as with every such key: so it has to be random, not a word.
  *
- * Links are TLS by such a key: see channel/tls_psk.c. There are two secrets while one takes the
+ * Links are TLS by such a key: see channel/tls/tls_psk.c. There are two secrets while one takes the
  * place of the other: every node takes both, and dials with the one that was taken last.
  *
  * Where links have certificates, or are not to be encrypted, the secret is proved in their

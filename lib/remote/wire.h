@@ -24,7 +24,7 @@
  * head is the number of its stream and the bytes that are still to come with it.
  *
  * REPEAT is a notice whose head is that of the last NOTICE before it on this connection, but for
- *the length: what one actor says to another takes a head only once. NOTICE in fragments does not
+ * the length: what one actor says to another takes a head only once. NOTICE in fragments does not
  * count.
  *
  * REACH comes from the side that was dialled: whether it can dial the other one back, over links of

@@ -188,7 +188,7 @@ bool gy_ring_was_copied(const struct gy_completion *completion);
 /* As gy_ring_send_message(), but -EAGAIN when the socket has no room for the message. */
 int gy_ring_send_datagram(struct gy_ring *ring, struct gy_op *op, int fd,
 			  const struct msghdr *message);
-/* As gy_ring_try_send_message() of one piece, which costs the kernel less; @to is NULL where the
+/* As gy_ring_send_datagram() of one piece, which costs the kernel less; @to is NULL where the
  * socket is connected. The piece and @to stay in place until the completion. */
 int gy_ring_send_datagram_piece(struct gy_ring *ring, struct gy_op *op, int fd, struct iovec piece,
 				const struct sockaddr *to, socklen_t to_bytes);

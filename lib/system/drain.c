@@ -2,10 +2,12 @@
  * How a system stops: in stages that all loops go through together, so that nothing is lost
  * uncounted.
  *
- *   1  acceptors stop, channels send what is queued and close; past the time-out they are closed at
- * once 2  actors stop; what waits for them becomes dead letters 3  mail that was between loops
- * arrives and becomes dead letters; its askers are told 4  those answers arrive 5  envelopes come
- * home to the loop they belong to
+ * - Acceptors stop, channels send what is queued and close. Past the time-out they are closed at
+ *   once.
+ * - Actors stop. Messages that wait for them become dead letters.
+ * - Mail that was between loops arrives and becomes dead letters. Its askers are told.
+ * - Those answers arrive.
+ * - Envelopes come home to the loop they belong to.
  *
  * A loop that has done its part of a stage arrives; the last one to arrive opens the next stage and
  * wakes all. What a loop sent before it arrived has been flushed, so it is in its receiver's inbox
@@ -23,7 +25,7 @@
 #include "system/outside/offload.h"
 #include "system/process.h"
 #include "system/resize.h"
-#include "system/supervisor.h"
+#include "system/service_notify.h"
 #include "system/system.h"
 #include "system/threads.h"
 
@@ -55,7 +57,7 @@ static void begin(struct gy_worker *worker)
 		       worker->system->options.drain_timeout_ns);
 	gy_memory_guard_end(worker);
 	if (home->loop.index == 0 && !gy_succession_is_over(worker->system)) {
-		gy_supervisor_stopping(worker->system);
+		gy_service_notify_stopping(worker->system);
 	}
 	if (home->options.remote != NULL) {
 		home->options.remote->drain(home);

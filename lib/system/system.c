@@ -29,7 +29,7 @@
 #include "system/process.h"
 #include "system/rcu.h"
 #include "system/resize.h"
-#include "system/supervisor.h"
+#include "system/service_notify.h"
 #include "system/threads.h"
 
 static uint16_t next_loop(struct gyre_system *system, bool channels_actor)
@@ -296,7 +296,7 @@ static int make_parts(struct gyre_system *system)
 		r = make_homes(system);
 	}
 	if (r == 0) {
-		r = gy_supervisor_find(system);
+		r = gy_service_notify_find(system);
 	}
 	return r == 0 ? gy_succession_begin(system) : r;
 }
@@ -462,7 +462,7 @@ void gyre_system_destroy(struct gyre_system *system)
 		gy_home_fini(&system->homes.homes[i], &leaks);
 	}
 	gy_succession_end(system);
-	gy_supervisor_forget(system);
+	gy_service_notify_forget(system);
 	gy_leaks_log(&leaks, &system->log);
 	gy_nodes_destroy(system->homes.nodes);
 	gy_directory_destroy(system->directory);

@@ -24,8 +24,8 @@
 #include "system/outside/outside.h"
 #include "system/process.h"
 #include "system/resize.h"
+#include "system/service_notify.h"
 #include "system/signals.h"
-#include "system/supervisor.h"
 #include "system/system.h"
 
 /* Tells the starter how entering went. */
@@ -248,7 +248,7 @@ static int start(struct gyre_system *system)
 		end_at_once(system, r);
 	} else {
 		if (system->succession == NULL && gy_load_relaxed(&system->stop) == 0) {
-			gy_supervisor_ready(system, false);
+			gy_service_notify_ready(system, false);
 		}
 		gy_resize_after_start(system);
 	}

@@ -81,7 +81,7 @@ static void spawn_group(struct gyre_stack *stack)
 	struct world *world = self->world;
 	struct gyre_group_options options = {
 		.count = draw(&self->random, 4) == 0 ? 0 : 2 + draw(&self->random, 3),
-		.routing = (enum gyre_routing)draw(&self->random, GYRE_ROUTE_LESS_LOADED + 1),
+		.routing = (enum gyre_routing)draw(&self->random, GYRE_ROUTING_LESS_LOADED + 1),
 		.key = key_of,
 		.detached = one_in(&self->random, 4),
 	};
@@ -96,7 +96,7 @@ static void spawn_group(struct gyre_stack *stack)
 	}
 	group = &world->groups[number];
 	group->spawned = true;
-	group->everyone = options.routing == GYRE_ROUTE_ALL;
+	group->everyone = options.routing == GYRE_ROUTING_ALL;
 	mail = gyre_new(stack, birth, .world = world, .random = gy_random_next(&self->random),
 			.parent = options.detached ? 0 : self->life,
 			.depth = (uint8_t)(self->depth + 1), .class = class,

@@ -124,13 +124,13 @@ static void make_groups(struct world *world, uint64_t *random)
 {
 	for (uint32_t i = 1; i <= 2; i++) {
 		const struct gyre_group_options options = {
-			.routing = (enum gyre_routing)draw(random, GYRE_ROUTE_BY_KEY),
+			.routing = (enum gyre_routing)draw(random, GYRE_ROUTING_BY_KEY),
 		};
 		int r = gyre_system_group_create(world->system, &options,
 						 &world->groups[i].address);
 
 		must(world, 0, r == 0, "%d", r);
-		world->groups[i].everyone = options.routing == GYRE_ROUTE_ALL;
+		world->groups[i].everyone = options.routing == GYRE_ROUTING_ALL;
 		world->open_groups[i] = (uint8_t)i;
 	}
 	world->groups_count = 2;

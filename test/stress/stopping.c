@@ -330,7 +330,7 @@ static void create(uint64_t *random)
 		.offload_queue_max = 8,
 		.log = stress_log,
 	};
-	const struct gyre_group_options all = { .routing = GYRE_ROUTE_ALL };
+	const struct gyre_group_options all = { .routing = GYRE_ROUTING_ALL };
 	const struct gyre_acceptor_options listening = { .bind = "tcp://127.0.0.1:0",
 							 .init_channel = init_channel,
 							 .ret_port = &port };

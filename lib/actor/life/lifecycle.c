@@ -95,7 +95,7 @@ static int install(struct gy_home *home, struct gy_house *house, const struct gy
 	house->high = true;
 	house->plain = info->plain && !order->counted;
 	gy_house_set_status(house, GY_HOUSE_MOUNTING);
-	gy_house_bound(house, limit == 0 && order->counted ? UINT32_MAX : limit);
+	gy_house_set_limit(house, limit == 0 && order->counted ? UINT32_MAX : limit);
 	gy_count(&home->houses, 1);
 	gy_count(&home->counters.spawned, 1);
 	gy_loop_mount(&home->loop, &house->job);

@@ -1,6 +1,10 @@
 /*
  * The five lanes of a mailbox, and the house's way into the loop's queues. A lane is a ring of mail
  * with one pointer, to its last; so appending and taking all are both O(1) with eight bytes a lane.
+ *
+ * A house may have a limit for the asks and notices that wait. One more is refused: an ask fails
+ * with -ENOBUFS, a notice becomes a dead letter, and a sender on the same loop is told at once. The
+ * marks of a mailbox are events that are raised long before.
  */
 #include "actor/house_extra.h"
 #include "actor/life/graceful_stop.h"
@@ -90,7 +94,7 @@ static void count_up(struct gy_house *house)
 	}
 }
 
-void gy_house_bound(struct gy_house *house, uint32_t limit)
+void gy_house_set_limit(struct gy_house *house, uint32_t limit)
 {
 	house->limit = limit;
 	for (uint32_t lane = GY_LANE_ASK; limit != 0 && lane <= GY_LANE_NOTICE; lane++) {
@@ -106,11 +110,11 @@ void gy_house_bound(struct gy_house *house, uint32_t limit)
 	}
 }
 
-void gy_house_count(struct gy_house *house)
+void gy_house_start_counting(struct gy_house *house)
 {
 	if (house->limit == 0) {
 		house->plain = false;
-		gy_house_bound(house, UINT32_MAX);
+		gy_house_set_limit(house, UINT32_MAX);
 	}
 }
 

@@ -95,9 +95,9 @@ bool gy_house_admit(struct gy_house *house, struct gyre_mail *mail, enum gy_lane
 /* An ask or a notice of a house with a limit is taken out of its lane. */
 void gy_house_count_down(struct gy_house *house);
 /* Sets the limit of a new house, and counts mail that overtook the order to spawn it. */
-void gy_house_bound(struct gy_house *house, uint32_t limit);
+void gy_house_set_limit(struct gy_house *house, uint32_t limit);
 /* Counts the mail of a house without a limit too, between two runs. */
-void gy_house_count(struct gy_house *house);
+void gy_house_start_counting(struct gy_house *house);
 /* A reason has ended for which the runs of a house were not plain. */
 void gy_house_update_plain(struct gy_house *house);
 /* Tells the actor that a mark of its mailbox was crossed, unless it knows. */

@@ -2,6 +2,11 @@
  * Promises: outstanding asks and sleeps. A promise is the hash node by which its answer finds it
  * and the link in its stack's chain; the user's future points at it. It completes only through the
  * house's own lanes, so never while a stack of the same actor runs.
+ *
+ * That is the side of who asks. Where the answer does not come from a handler: mail that finds no
+ * actor, or no room, fails its ask in gy_drop() (mail/send.c); an actor that stops fails those that
+ * wait for it and those that it was handling (life/lifecycle.c); a node that is lost fails them all
+ * (life/node_loss.c).
  */
 #include <errno.h>
 

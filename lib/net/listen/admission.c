@@ -5,6 +5,8 @@
  *
  * The rate is kept by one number: when the next connection would come if all came evenly. It may
  * lie ahead of the clock by a tenth of a second, which is the burst that is let through.
+ *
+ * Limits of the kernel, such as a lack of descriptors, are met in acceptor.c.
  */
 #include "net/listen/admission.h"
 

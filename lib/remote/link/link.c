@@ -2,6 +2,17 @@
  * A link over its life: made for a peer that mail is to go to, or of a connection that a peer has
  * dialled; through the stages of its connection; and, if it was dialled, back to none.
  *
+ * When its connection breaks (connection_lost() and what it calls):
+ *
+ * - in_flight.c says which asks and answers may be lost, and who hears of that;
+ * - gy_outgoing_reset() (message/outgoing.c) ends frames that had not left, and counts them as
+ * lost;
+ * - link_dial.c dials again, with pauses;
+ * - link_order.c sees to it that nothing of the old connection comes behind the new one;
+ * - peer_state.c judges the peer, and has its watches renewed; peer_life.c ends a life that is
+ * over;
+ * - actor/life/node_loss.c tells the actors.
+ *
  * Memory: dialled links are kept until the system ends. An accepted link is freed when its handler
  * is removed from the pipeline of its connection.
  */
@@ -32,8 +43,8 @@ static const uint64_t full_log_pause_ns = GYRE_SECONDS(60);
 
 #define TO(stage) (1U << GY_LINK_##stage)
 
-/* A connection can be lost in any stage. Who was dialled is open once its peer has proved itself;
- * who was accepted, when its order has come back besides. */
+/* A connection can be lost in any stage. A dialled link is open once its peer has proved itself;
+ * an accepted one when its order has come back too. */
 static const uint32_t may_go[GY_LINK_STAGES] = {
 	[GY_LINK_UNCONNECTED] = TO(AWAITS_HELLO) | TO(ENDED),
 	[GY_LINK_AWAITS_HELLO] =
@@ -200,7 +211,7 @@ static void connection_lost(struct gy_link *link, int reason)
 	if (gy_link_has(link, GY_LINK_COUNTED_OPEN)) {
 		closed_after_open(link);
 	}
-	if (gy_link_is_last(link)) {
+	if (gy_link_is_retiring(link)) {
 		gy_outgoing_drop_waiting(link, -ESHUTDOWN, GY_WAITING_ALL);
 	}
 }

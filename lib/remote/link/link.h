@@ -2,7 +2,8 @@
  * A link is one TCP connection between a loop of this node and some loop of a peer. The side that
  * dialled sends messages over it; both send the rest. So a loop has up to one dialled link to a
  * peer, which all that its actors send there goes over, in order; and any number of accepted ones.
- * A link outlives its connection, and dials again.
+ * Two nodes may dial each other at once: both connections stay, one for each direction. A link
+ * outlives its connection, and dials again.
  *
  * A link belongs to its loop.
  */
@@ -182,7 +183,7 @@ void gy_link_say_close(struct gy_link *link);
 void gy_link_close(struct gy_link *link);
 
 /* Its loop retires: it does not dial again, and mail that waits leaves by another loop. */
-static inline bool gy_link_is_last(const struct gy_link *link)
+static inline bool gy_link_is_retiring(const struct gy_link *link)
 {
 	const struct gy_loop *loop = &link->links->home->loop;
 

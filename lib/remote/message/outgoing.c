@@ -228,7 +228,7 @@ void gy_outgoing_send_failure(struct gy_link *link, struct gyre_address asker,
 		(void)gy_mail_loss_stale(home, asker, mail);
 	} else if (link->stage == GY_LINK_OPEN) {
 		(void)gy_outgoing_send(link, asker, mail);
-	} else if (link->links->draining || gy_link_is_last(link)) {
+	} else if (link->links->draining || gy_link_is_retiring(link)) {
 		(void)gy_mail_loss(home, asker, mail, -ESHUTDOWN);
 	} else {
 		(void)gy_outgoing_wait(link, asker, mail);

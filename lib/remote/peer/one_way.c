@@ -100,7 +100,7 @@ static void unreached(struct gy_link *link, int error)
 	struct gy_peer *peer = link->peer;
 	bool told;
 
-	if (links->draining || gy_link_is_last(link) || gy_load_relaxed(&peer->ways) > 0 ||
+	if (links->draining || gy_link_is_retiring(link) || gy_load_relaxed(&peer->ways) > 0 ||
 	    gy_load_relaxed(&peer->links) == 0 || gy_load_relaxed(&peer->state) != GYRE_NODE_UP) {
 		return;
 	}

@@ -7,7 +7,7 @@
  * links of that life, give up what waits for it, fail asks to it, and hand over all mail that has
  * come. When the last of them has, each tells its actors that what they watched there has ended. So
  * nothing of that life comes after that, whichever loop its links were on. A life that ends while
- * the loops cut is cut in the next round. What a loop has to do stands in a duty that each peer has
+ * the loops cut is cut in the next round. What a loop has to do stands in a task that each peer has
  * for each loop, so that none of it is lost for want of memory; and what its actors cannot be told
  * without, they are told a moment later.
  *
@@ -100,7 +100,7 @@ uint32_t gy_lives_accused(struct gy_peer *peer, uint64_t incarnation)
 	return number;
 }
 
-/* ---- duties ---- */
+/* ---- tasks ---- */
 
 /* Whether the end of a life has been announced on this loop. A life that has not come has not
  * ended. */

@@ -33,7 +33,7 @@ struct gy_peer_task {
 	uint32_t ending_up_to; /* under the mutex: @end_watches is posted for lives up to that; or 0
 				*/
 	uint32_t ended_up_to;  /* of the loop: watches of lives up to that have ended there */
-	/* Of the loop: deeds that lacked memory, as bits of the enum in actor/node_loss.h. */
+	/* Of the loop: deeds that lacked memory, as bits of the enum in actor/life/node_loss.h. */
 	struct gy_timer again;
 	uint32_t lacking;
 	uint64_t asked_until; /* the asks that fail are no newer */

@@ -286,7 +286,7 @@ static void count_later(struct gy_loop *loop, struct gy_later *later)
 		gy_house_find(gy_home_of(loop), order->actor.slot, order->actor.cookie);
 
 	if (house != NULL) {
-		gy_house_count(house);
+		gy_house_start_counting(house);
 	}
 	gy_memory_put(order);
 }
@@ -301,7 +301,7 @@ static int add_one(struct gy_groups *groups, struct gyre_address address, struct
 	group = gy_group_find(groups, address);
 	r = group == NULL ? -ESRCH : gy_group_add(groups, group, &me, 1, false);
 	if (r == 0) {
-		r = group->routing == GYRE_ROUTE_LESS_LOADED;
+		r = group->routing == GYRE_ROUTING_LESS_LOADED;
 	}
 	(void)pthread_mutex_unlock(&groups->mutex);
 	return r;

@@ -95,13 +95,13 @@ static uint32_t by_key(const struct route *route, const struct gyre_mail *mail)
 static uint32_t choose(const struct route *route, const struct gyre_mail *mail)
 {
 	switch (route->group->routing) {
-	case GYRE_ROUTE_NEAR:
+	case GYRE_ROUTING_NEAR:
 		return near(route);
-	case GYRE_ROUTE_RANDOM:
+	case GYRE_ROUTING_RANDOM:
 		return any(route, route->members->count);
-	case GYRE_ROUTE_BY_KEY:
+	case GYRE_ROUTING_BY_KEY:
 		return by_key(route, mail);
-	case GYRE_ROUTE_LESS_LOADED:
+	case GYRE_ROUTING_LESS_LOADED:
 		return less_loaded(route);
 	default:
 		return in_turn(route);
@@ -322,7 +322,7 @@ int gy_group_route(struct gy_home *home, struct gyre_address to, struct gyre_mai
 	} else if (mail->type == &gy_type_graceful_stop ||
 		   (mail->node.kind != GY_MAIL_NOTICE && mail->node.kind != GY_MAIL_ASK)) {
 		r = lose(home, to, mail, -EINVAL);
-	} else if (route.group->routing == GYRE_ROUTE_ALL) {
+	} else if (route.group->routing == GYRE_ROUTING_ALL) {
 		r = route_all(home, to, &route, mail);
 	} else {
 		r = route_one(home, to, &route, mail);
@@ -375,7 +375,7 @@ bool gy_group_loop(struct gyre_system *system, struct gyre_address to, const str
 	struct route route;
 
 	if (begin(&route, gy_groups_of(system), to, system->homes.loops->max) &&
-	    (route.group->routing == GYRE_ROUTE_BY_KEY || route.members->count == 1)) {
+	    (route.group->routing == GYRE_ROUTING_BY_KEY || route.members->count == 1)) {
 		member = pick(&route, mail);
 	}
 	end(&route);
@@ -392,7 +392,7 @@ int gy_group_notify(struct gyre_system *system, struct gyre_address to, struct g
 
 	if (!begin(&route, gy_groups_of(system), to, system->homes.loops->max)) {
 		r = lose_outside(system, to, mail);
-	} else if (route.group->routing == GYRE_ROUTE_ALL) {
+	} else if (route.group->routing == GYRE_ROUTING_ALL) {
 		r = notify_all(system, &route, mail);
 	} else {
 		r = notify_one(system, to, &route, mail);

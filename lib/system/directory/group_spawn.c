@@ -102,7 +102,7 @@ static int make_members(struct making *making, struct gy_group *group)
 	int r = 0;
 
 	making->order.group = group->address;
-	making->order.counted = group->routing == GYRE_ROUTE_LESS_LOADED;
+	making->order.counted = group->routing == GYRE_ROUTING_LESS_LOADED;
 	if (making->options->count == 0) {
 		making->count = gy_loops_count(making->system->homes.loops);
 		r = gy_group_set_recipe(group, &making->order);

@@ -55,8 +55,8 @@ void gy_groups_fini(struct gy_groups *groups)
 bool gy_group_options_are_valid(const struct gyre_group_options *options)
 {
 	return options->count <= GYRE_GROUP_MEMBERS_MAX &&
-	       (unsigned)options->routing <= GYRE_ROUTE_LESS_LOADED &&
-	       (options->routing != GYRE_ROUTE_BY_KEY || options->key != NULL);
+	       (unsigned)options->routing <= GYRE_ROUTING_LESS_LOADED &&
+	       (options->routing != GYRE_ROUTING_BY_KEY || options->key != NULL);
 }
 
 static int find_number(struct gy_groups *groups, uint32_t *ret_number)

@@ -41,7 +41,7 @@
 #include "net/socket_file.h"
 #include "net/socket_registry.h"
 #include "system/handover/handover.h"
-#include "system/supervisor.h"
+#include "system/service_notify.h"
 #include "system/system.h"
 
 static const uint64_t patience_ns = GYRE_SECONDS(GYRE_HANDOVER_SECONDS);
@@ -356,7 +356,7 @@ static void tell_predecessor(struct gyre_system *system)
 		return;
 	}
 	succession->told = true;
-	gy_supervisor_ready(system, succession->predecessor_fd >= 0);
+	gy_service_notify_ready(system, succession->predecessor_fd >= 0);
 	if (succession->predecessor_fd < 0) {
 		return;
 	}

@@ -178,7 +178,7 @@ Test(empty, messages_are_asked_and_answered_in_a_batch)
 
 static int ring_all(struct gyre_stack *stack)
 {
-	const struct gyre_group_options options = { .count = 4, .routing = GYRE_ROUTE_ALL };
+	const struct gyre_group_options options = { .count = 4, .routing = GYRE_ROUTING_ALL };
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);

@@ -424,7 +424,8 @@ Test(node, may_be_given_addresses_of_another_in_messages)
 static int asks_a_group(struct gyre_stack *stack)
 {
 	struct pair_frame *frame = pair_frame_of(stack);
-	const struct gyre_group_options options = { .routing = GYRE_ROUTE_ROUND_ROBIN, .count = 3 };
+	const struct gyre_group_options options = { .routing = GYRE_ROUTING_ROUND_ROBIN,
+						    .count = 3 };
 
 	GYRE_BEGIN(stack);
 	expect(gyre_system_group_spawn(pair_other, &adder_class, GYRE_NO_ARGUMENT, &options,

@@ -492,7 +492,7 @@ Test(watch_last, is_not_counted_where_counting_begins_while_it_waits)
 	put("B");
 	end_saying("abc");
 	model_settle();
-	gy_house_count(model_house(watcher));
+	gy_house_start_counting(model_house(watcher));
 	cr_assert_eq(model_house(watcher)->waiting, 3);
 	model_advance(wait_ns);
 	cr_assert_eq(model_house(watcher)->waiting, 0);

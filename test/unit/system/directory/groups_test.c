@@ -126,7 +126,7 @@ static int make_one_a_loop(struct gyre_stack *stack)
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);
-	frame->group = make(stack, 0, GYRE_ROUTE_ROUND_ROBIN, NULL);
+	frame->group = make(stack, 0, GYRE_ROUTING_ROUND_ROBIN, NULL);
 	for (frame->i = 0; frame->i < NOTICES; frame->i++) {
 		expect(send(stack) == 0);
 	}
@@ -150,7 +150,7 @@ static int make_single(struct gyre_stack *stack)
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);
-	frame->group = make(stack, 1, GYRE_ROUTE_ALL, NULL);
+	frame->group = make(stack, 1, GYRE_ROUTING_ALL, NULL);
 	expect(frame->group.loop == gyre_self(stack).loop);
 	GYRE_AWAIT(stack, ask(stack, 1));
 	expect(gyre_address_equal(who(stack), frame->group));
@@ -166,7 +166,7 @@ Test(groups, a_count_of_1_gives_the_address_of_that_actor)
 static int make_badly(struct gyre_stack *stack)
 {
 	struct gyre_address group;
-	struct gyre_group_options options = { .routing = GYRE_ROUTE_BY_KEY };
+	struct gyre_group_options options = { .routing = GYRE_ROUTING_BY_KEY };
 
 	expect(gyre_group_spawn(stack, &member_class, GYRE_NO_ARGUMENT, &options, &group) ==
 	       -EINVAL);
@@ -199,7 +199,7 @@ static int send_near(struct gyre_stack *stack)
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);
-	frame->group = make(stack, 0, GYRE_ROUTE_NEAR, NULL);
+	frame->group = make(stack, 0, GYRE_ROUTING_NEAR, NULL);
 	for (frame->i = 0; frame->i < NOTICES; frame->i++) {
 		expect(send(stack) == 0);
 	}
@@ -221,7 +221,7 @@ static int send_anywhere(struct gyre_stack *stack)
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);
-	frame->group = make(stack, MEMBERS, GYRE_ROUTE_RANDOM, NULL);
+	frame->group = make(stack, MEMBERS, GYRE_ROUTING_RANDOM, NULL);
 	for (frame->i = 0; frame->i < 10 * NOTICES; frame->i++) {
 		expect(send(stack) == 0);
 	}
@@ -243,7 +243,7 @@ static int send_to_all(struct gyre_stack *stack)
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);
-	frame->group = make(stack, MEMBERS, GYRE_ROUTE_ALL, NULL);
+	frame->group = make(stack, MEMBERS, GYRE_ROUTING_ALL, NULL);
 	expect(send(stack) == 0);
 	SETTLE(stack, MEMBERS);
 	expect(notify_outside(frame->group, 1) == 0);
@@ -289,7 +289,7 @@ static int lose_one(struct gyre_stack *stack)
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);
-	frame->group = make(stack, MEMBERS, GYRE_ROUTE_BY_KEY, key_of);
+	frame->group = make(stack, MEMBERS, GYRE_ROUTING_BY_KEY, key_of);
 	for (frame->i = 0; frame->i < KEYS; frame->i++) {
 		GYRE_AWAIT(stack, ask(stack, frame->i));
 		owners[frame->i] = who(stack);
@@ -345,7 +345,7 @@ static const struct gyre_class worker_class = {
 
 static int spare_the_busy(struct gyre_stack *stack)
 {
-	const struct gyre_group_options options = { 2, GYRE_ROUTE_LESS_LOADED, NULL, false };
+	const struct gyre_group_options options = { 2, GYRE_ROUTING_LESS_LOADED, NULL, false };
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);
@@ -432,7 +432,7 @@ static int await_last(struct gyre_stack *stack)
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);
-	frame->group = make(stack, MEMBERS, GYRE_ROUTE_ROUND_ROBIN, NULL);
+	frame->group = make(stack, MEMBERS, GYRE_ROUTING_ROUND_ROBIN, NULL);
 	for (frame->i = 0; frame->i < MEMBERS; frame->i++) {
 		GYRE_AWAIT(stack, ask(stack, 1));
 		frame->asked = who(stack);
@@ -457,13 +457,13 @@ static int stop_group(struct gyre_stack *stack)
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);
-	frame->group = make(stack, MEMBERS, GYRE_ROUTE_ROUND_ROBIN, NULL);
+	frame->group = make(stack, MEMBERS, GYRE_ROUTING_ROUND_ROBIN, NULL);
 	expect(gyre_stop(stack, frame->group) == 0);
 	expect(send(stack) == -ESRCH);
 	while (gy_load_acquire(&cleaned) < MEMBERS) {
 		GYRE_AWAIT(stack, gyre_sleep(stack, 1, &frame->future));
 	}
-	frame->group = make(stack, MEMBERS, GYRE_ROUTE_ALL, NULL);
+	frame->group = make(stack, MEMBERS, GYRE_ROUTING_ALL, NULL);
 	expect(send(stack) == 0);
 	expect(gyre_poison(stack, frame->group) == 0);
 	while (gy_load_acquire(&cleaned) < 2 * MEMBERS) {
@@ -482,7 +482,7 @@ Test(groups, a_stop_ends_group_and_members_and_a_poison_lets_them_finish)
 
 static int be_parent(struct gyre_stack *stack)
 {
-	(void)make(stack, MEMBERS, GYRE_ROUTE_ROUND_ROBIN, NULL);
+	(void)make(stack, MEMBERS, GYRE_ROUTING_ROUND_ROBIN, NULL);
 	return gyre_stop(stack, gyre_self(stack));
 }
 
@@ -571,7 +571,7 @@ static void expect_size(struct gyre_address group, uint32_t wanted)
 
 static int count_members(struct gyre_stack *stack)
 {
-	struct gyre_address spawned = make(stack, MEMBERS, GYRE_ROUTE_ROUND_ROBIN, NULL);
+	struct gyre_address spawned = make(stack, MEMBERS, GYRE_ROUTING_ROUND_ROBIN, NULL);
 	struct gyre_address empty;
 	uint32_t count;
 
@@ -597,7 +597,7 @@ Test(groups, tell_how_many_members_they_have)
 
 static int list_members(struct gyre_stack *stack)
 {
-	struct gyre_address spawned = make(stack, MEMBERS, GYRE_ROUTE_ROUND_ROBIN, NULL);
+	struct gyre_address spawned = make(stack, MEMBERS, GYRE_ROUTING_ROUND_ROBIN, NULL);
 	struct gyre_address members[MEMBERS + 1] = { GYRE_NOBODY };
 	struct gyre_address group;
 	uint32_t count = 0;
@@ -637,7 +637,7 @@ static int await_fewer(struct gyre_stack *stack)
 	uint32_t count = MEMBERS;
 
 	GYRE_BEGIN(stack);
-	frame->group = make(stack, MEMBERS, GYRE_ROUTE_ROUND_ROBIN, NULL);
+	frame->group = make(stack, MEMBERS, GYRE_ROUTING_ROUND_ROBIN, NULL);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->group, gyre_new(stack, number, 0),
 				   GYRE_SECONDS(20), &frame->future));
 	expect(gyre_stop(stack, gyre_future_get(&frame->future, place)->address) == 0);

@@ -490,11 +490,11 @@ static void expect_group(enum gyre_routing routing, int error)
 Test(outside_ask, of_a_group_is_answered_by_one_of_its_members_whatever_the_routing)
 {
 	open_running(2);
-	expect_group(GYRE_ROUTE_ROUND_ROBIN, 0);
-	expect_group(GYRE_ROUTE_NEAR, 0);
-	expect_group(GYRE_ROUTE_RANDOM, 0);
-	expect_group(GYRE_ROUTE_BY_KEY, 0);
-	expect_group(GYRE_ROUTE_LESS_LOADED, 0);
+	expect_group(GYRE_ROUTING_ROUND_ROBIN, 0);
+	expect_group(GYRE_ROUTING_NEAR, 0);
+	expect_group(GYRE_ROUTING_RANDOM, 0);
+	expect_group(GYRE_ROUTING_BY_KEY, 0);
+	expect_group(GYRE_ROUTING_LESS_LOADED, 0);
 	fixture_close();
 	assert_all_unpacked();
 }
@@ -504,7 +504,7 @@ Test(outside_ask, of_a_group_fails_where_it_sends_to_all_or_has_no_members)
 	struct gyre_address group;
 
 	open_running(2);
-	expect_group(GYRE_ROUTE_ALL, -EINVAL);
+	expect_group(GYRE_ROUTING_ALL, -EINVAL);
 	cr_assert_eq(gyre_system_group_create(fixture.system, NULL, &group), 0);
 	cr_assert_eq(ask_parcel(group, 0), -ESRCH);
 	cr_assert_eq(error_of(group, 0), ESRCH);
@@ -664,7 +664,8 @@ static void ask_group(uint64_t value)
 /* One loop does nothing meanwhile, which is none of theirs. */
 Test(outside_ask, keeps_the_order_of_what_a_key_leads_to_one_member)
 {
-	const struct gyre_group_options options = { .routing = GYRE_ROUTE_BY_KEY, .key = same_key };
+	const struct gyre_group_options options = { .routing = GYRE_ROUTING_BY_KEY,
+						    .key = same_key };
 	struct gyre_address other;
 
 	open_running(2);

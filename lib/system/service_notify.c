@@ -13,10 +13,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "system/supervisor.h"
+#include "system/service_notify.h"
 #include "system/system.h"
 
-int gy_supervisor_find(struct gyre_system *system)
+int gy_service_notify_find(struct gyre_system *system)
 {
 	const char *name = getenv("NOTIFY_SOCKET");
 	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX];
@@ -41,7 +41,7 @@ int gy_supervisor_find(struct gyre_system *system)
 	return r;
 }
 
-void gy_supervisor_forget(struct gyre_system *system)
+void gy_service_notify_forget(struct gyre_system *system)
 {
 	if (system->supervisor_fd >= 0) {
 		(void)close(system->supervisor_fd);
@@ -61,7 +61,7 @@ static void tell(struct gyre_system *system, const char *lines)
 	}
 }
 
-void gy_supervisor_ready(struct gyre_system *system, bool succeeds)
+void gy_service_notify_ready(struct gyre_system *system, bool succeeds)
 {
 	char lines[64];
 
@@ -69,7 +69,7 @@ void gy_supervisor_ready(struct gyre_system *system, bool succeeds)
 	tell(system, succeeds ? lines : "READY=1");
 }
 
-void gy_supervisor_stopping(struct gyre_system *system)
+void gy_service_notify_stopping(struct gyre_system *system)
 {
 	tell(system, "STOPPING=1");
 }
