@@ -38,16 +38,9 @@ int gy_behaviour_check(const struct gyre_behaviour *behaviour, const struct gy_l
 	return r;
 }
 
-int gy_class_sized(const struct gyre_class **class, size_t class_bytes,
-		   const struct gyre_spawn_options *options, const struct gy_log *log)
+int gy_class_sized(struct gy_homes *homes, const struct gyre_class **class, size_t class_bytes)
 {
-	int r = GY_SIZED_TABLE(gyre_class, class, class_bytes, log);
+	int r = GY_SIZED_TABLE(gyre_class, &homes->tables, class, class_bytes, homes->log);
 
-	if (r == 0 && *class != NULL) {
-		r = gy_behaviour_check(&(*class)->behaviour, log);
-	}
-	if (r == 0 && options != NULL) {
-		r = GY_SIZED_RESERVED(gyre_spawn_options, options, log);
-	}
-	return r;
+	return r < 0 || *class == NULL ? r : gy_behaviour_check(&(*class)->behaviour, homes->log);
 }

@@ -7,14 +7,20 @@
 
 #include <gyre/actor.h>
 
-struct gy_log;
+#include "actor/home.h"
 
 /*
  * Replaces the pointer to a class of @class_bytes bytes by the one to keep, see base/sized.h, and
- * checks what is reserved in it and in @options; both may be NULL. -E2BIG, -EINVAL or -ENOMEM.
+ * checks what is reserved in it; it may be NULL. -E2BIG, -EINVAL or -ENOMEM.
  */
-int gy_class_sized(const struct gyre_class **class, size_t class_bytes,
-		   const struct gyre_spawn_options *options, const struct gy_log *log);
+int gy_class_sized(struct gy_homes *homes, const struct gyre_class **class, size_t class_bytes);
+
+/* Checks what is reserved in options of a spawn, which may be NULL: -EINVAL. */
+static inline int gy_spawn_options_check(const struct gyre_spawn_options *options,
+					 const struct gy_log *log)
+{
+	return options == NULL ? 0 : GY_SIZED_RESERVED(gyre_spawn_options, options, log);
+}
 
 /* Checks what is reserved in a behaviour and its routes: -EINVAL. */
 int gy_behaviour_check(const struct gyre_behaviour *behaviour, const struct gy_log *log);

@@ -20,6 +20,7 @@
 #include "actor/upper_ops.h"
 #include "base/atomic.h"
 #include "base/log_limit.h"
+#include "base/sized.h"
 #include "base/sizes.h"
 #include "loop/loop.h"
 
@@ -45,6 +46,7 @@ struct gy_homes {
 	pthread_mutex_t placing; /* held while loops come or go, and to place things on each */
 	struct gy_table_item *spare_promises; /* atomic; a list: see promise.c */
 	struct gy_class_log *class_logs;      /* atomic; a list: see class_log.c */
+	struct gy_table_copies tables;	      /* of programs that are older than this library */
 };
 
 static inline uint32_t gy_homes_made(const struct gy_homes *homes)

@@ -3,12 +3,11 @@
  *
  * Copies of tables are found by what is in them, so that a program which makes the same table
  * again, or another one at the same address, gets the right one. There are as many as the program
- * has tables; the list only grows, and is read without a lock.
+ * has tables; the list of a system only grows while the system lives, and needs no lock.
  */
 #include "base/sized.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 
 #include <gyre/version.h>
@@ -20,14 +19,11 @@
 
 enum { BYTES_MAX = 4096 }; /* no structure of ours comes near; a size above it is a stray value */
 
-struct table_copy {
-	struct table_copy *next;
+struct gy_table_copy {
+	struct gy_table_copy *next;
 	size_t bytes;
 	max_align_t content[];
 };
-
-static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
-static struct table_copy *copies;
 
 static bool is_zero(const unsigned char *bytes, size_t count)
 {
@@ -80,8 +76,8 @@ void gy_sized_write(void *given, size_t given_bytes, const void *ours, size_t ou
 	memset((unsigned char *)given + known, 0, given_bytes - known);
 }
 
-static const struct table_copy *find_copy(const struct table_copy *copy, const void *given,
-					  size_t given_bytes, size_t ours_bytes)
+static struct gy_table_copy *find_copy(struct gy_table_copy *copy, const void *given,
+				       size_t given_bytes, size_t ours_bytes)
 {
 	for (; copy != NULL; copy = copy->next) {
 		if (copy->bytes == ours_bytes && memcmp(copy->content, given, given_bytes) == 0 &&
@@ -93,49 +89,70 @@ static const struct table_copy *find_copy(const struct table_copy *copy, const v
 	return NULL;
 }
 
-static const struct table_copy *add_copy(const void *given, size_t given_bytes, size_t ours_bytes)
+static struct gy_table_copy *make_copy(const void *given, size_t given_bytes, size_t ours_bytes)
 {
-	const struct table_copy *found;
-	struct table_copy *copy;
+	struct gy_table_copy *copy =
+		(struct gy_table_copy *)gy_memory_get(sizeof(*copy) + ours_bytes);
 
-	(void)pthread_mutex_lock(&adding);
-	found = find_copy(copies, given, given_bytes, ours_bytes);
-	if (found == NULL) {
-		copy = (struct table_copy *)gy_memory_get(sizeof(*copy) + ours_bytes);
-		if (copy != NULL) {
-			copy->bytes = ours_bytes;
-			memcpy(copy->content, given, given_bytes);
-			copy->next = copies;
-			gy_store_release(&copies, copy);
-		}
-		found = copy;
+	if (copy != NULL) {
+		copy->bytes = ours_bytes;
+		memcpy(copy->content, given, given_bytes);
 	}
-	(void)pthread_mutex_unlock(&adding);
-	return found;
+	return copy;
 }
 
-int gy_sized_table(const void *given, size_t given_bytes, size_t ours_bytes, const char *name,
-		   const struct gy_log *log, const void **ret_table)
+/* The copy of a table, made if there is none: of several threads that bring it at once, by one. */
+static const struct gy_table_copy *get_copy(struct gy_table_copies *copies, const void *given,
+					    size_t given_bytes, size_t ours_bytes)
 {
-	const struct table_copy *copy;
-	int r;
+	struct gy_table_copy *newest = gy_load_acquire(&copies->newest);
+	struct gy_table_copy *found = find_copy(newest, given, given_bytes, ours_bytes);
+	struct gy_table_copy *copy;
 
-	gy_assert(ret_table != NULL && ours_bytes <= BYTES_MAX);
-	if (given == NULL || given_bytes >= ours_bytes) {
-		r = check_rest(ours_bytes, given, given_bytes, name, log);
-		if (r == 0) {
-			*ret_table = given;
-		}
-		return r;
+	if (found != NULL) {
+		return found;
 	}
-	copy = find_copy(gy_load_acquire(&copies), given, given_bytes, ours_bytes);
+	copy = make_copy(given, given_bytes, ours_bytes);
 	if (copy == NULL) {
-		copy = add_copy(given, given_bytes, ours_bytes);
+		return NULL;
 	}
+	copy->next = newest;
+	while (!gy_compare_exchange(&copies->newest, &copy->next, copy)) {
+		newest = gy_load_acquire(&copies->newest);
+		found = find_copy(newest, given, given_bytes, ours_bytes);
+		if (found != NULL) {
+			gy_memory_put(copy);
+			return found;
+		}
+		copy->next = newest;
+	}
+	return copy;
+}
+
+void gy_table_copies_fini(struct gy_table_copies *copies)
+{
+	while (copies->newest != NULL) {
+		struct gy_table_copy *copy = copies->newest;
+
+		copies->newest = copy->next;
+		gy_memory_put(copy);
+	}
+}
+
+int gy_sized_table(struct gy_table_copies *copies, const void **table, size_t given_bytes,
+		   size_t ours_bytes, const char *name, const struct gy_log *log)
+{
+	const struct gy_table_copy *copy;
+
+	gy_assert(ours_bytes <= BYTES_MAX);
+	if (*table == NULL || given_bytes >= ours_bytes) {
+		return check_rest(ours_bytes, *table, given_bytes, name, log);
+	}
+	copy = get_copy(copies, *table, given_bytes, ours_bytes);
 	if (copy == NULL) {
 		return -ENOMEM;
 	}
-	*ret_table = copy->content;
+	*table = copy->content;
 	return 0;
 }
 

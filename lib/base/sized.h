@@ -8,7 +8,7 @@
  *
  * Options are copied into ours for the call, results are copied out. Tables that are kept by
  * pointer, as classes and handlers, stay where they are if they are no smaller than ours; of a
- * smaller one a zero-padded copy is made once, and lives as long as the process.
+ * smaller one a zero-padded copy is made once for each system, and lives as long as that.
  */
 #ifndef GY_BASE_SIZED_H
 #define GY_BASE_SIZED_H
@@ -32,12 +32,20 @@ int gy_sized_read(void *ours, size_t ours_bytes, const void *given, size_t given
 /* Copies a result of ours out into a program's structure of @given_bytes bytes. */
 void gy_sized_write(void *given, size_t given_bytes, const void *ours, size_t ours_bytes);
 
+/* The copies of tables that a system keeps; any thread may add. All zero is none. */
+struct gy_table_copies {
+	struct gy_table_copy *newest; /* atomic; a list */
+};
+
+/* Nobody uses the tables any more. */
+void gy_table_copies_fini(struct gy_table_copies *copies);
+
 /*
- * The table to keep for one of a program: the same, or a larger copy. NULL is allowed. -E2BIG as
- * above; -ENOMEM.
+ * Replaces @table of a program by the one to keep: the same, or a larger one among @copies. It may
+ * be NULL. -E2BIG as above; -ENOMEM.
  */
-int gy_sized_table(const void *given, size_t given_bytes, size_t ours_bytes, const char *name,
-		   const struct gy_log *log, const void **ret_table);
+int gy_sized_table(struct gy_table_copies *copies, const void **table, size_t given_bytes,
+		   size_t ours_bytes, const char *name, const struct gy_log *log);
 
 /* Whether @count of 4-byte units are zero; of a constant count a few instructions. */
 static inline bool gy_sized_is_zero(const void *units, size_t count)
@@ -68,20 +76,23 @@ static inline int gy_sized_reserved(const void *reserved, size_t bytes, const ch
 #define GY_SIZED_READ(NAME, OURS, GIVEN, GIVEN_BYTES, LOG) \
 	gy_sized_read((OURS), sizeof(struct NAME), (GIVEN), (GIVEN_BYTES), "struct " #NAME, (LOG))
 
-/* Replaces the pointer to a program's table by the one to keep; 0 or a negative errno. */
-#define GY_SIZED_TABLE(NAME, TABLE, BYTES, LOG)                                          \
-	({                                                                               \
-		const void *found = *(TABLE);                                            \
-		int found_r = 0;                                                         \
-                                                                                         \
-		if (gy_unlikely((BYTES) != sizeof(struct NAME))) {                       \
-			found_r = gy_sized_table(*(TABLE), (BYTES), sizeof(struct NAME), \
-						 "struct " #NAME, (LOG), &found);        \
-		}                                                                        \
-		if (found_r == 0) {                                                      \
-			*(TABLE) = (const struct NAME *)found;                           \
-		}                                                                        \
-		found_r;                                                                 \
+/*
+ * Replaces the pointer to a program's table by the one to keep; 0 or a negative errno. COPIES and
+ * LOG are evaluated only for a table of another size than ours.
+ */
+#define GY_SIZED_TABLE(NAME, COPIES, TABLE, BYTES, LOG)                                        \
+	({                                                                                     \
+		const void *kept = *(TABLE);                                                   \
+		int kept_r = 0;                                                                \
+                                                                                               \
+		if (gy_unlikely((BYTES) != sizeof(struct NAME))) {                             \
+			kept_r = gy_sized_table((COPIES), &kept, (BYTES), sizeof(struct NAME), \
+						"struct " #NAME, (LOG));                       \
+		}                                                                              \
+		if (kept_r == 0) {                                                             \
+			*(TABLE) = (const struct NAME *)kept;                                  \
+		}                                                                              \
+		kept_r;                                                                        \
 	})
 
 /* For a structure that stands inside of others and has a member @reserved. */

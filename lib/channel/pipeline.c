@@ -209,11 +209,14 @@ void gy_pipeline_move_behind(struct gy_context *context, struct gy_context *plac
 static int take_handler(const struct gyre_channel *channel, const struct gyre_handler **handler,
 			size_t handler_bytes)
 {
+	const struct gy_home *home;
+
 	if (channel == NULL || *handler == NULL) {
 		return -EINVAL;
 	}
-	return GY_SIZED_TABLE(gyre_handler, handler, handler_bytes,
-			      channel->channels->home->loop.options.log);
+	home = channel->channels->home;
+	return GY_SIZED_TABLE(gyre_handler, &gy_homes_of(home->options.system)->tables, handler,
+			      handler_bytes, home->loop.options.log);
 }
 
 int gyre_pipeline_add_first_sized(struct gyre_channel *channel, const struct gyre_handler *handler,

@@ -145,7 +145,7 @@ int gyre_main_sized(const struct gyre_class *main_class, int argc, char **argv,
 
 	if (r == 0) {
 		system->exit_status = STATUS_NONE;
-		r = gy_class_sized(&main_class, sizes.actor_class, NULL, &system->log);
+		r = gy_class_sized(&system->homes, &main_class, sizes.actor_class);
 	}
 	if (r == 0) {
 		r = spawn_guardian(system, main_class, argc, argv);

@@ -414,6 +414,7 @@ int gyre_system_create_sized(const struct gyre_system_options *options, struct g
 {
 	struct gyre_system_options whole;
 	struct gyre_node_options node;
+	struct gy_table_copies tables = { 0 };
 	struct gy_log log = { .level = GYRE_LOG_ERROR };
 	int r;
 
@@ -425,12 +426,21 @@ int gyre_system_create_sized(const struct gyre_system_options *options, struct g
 	if (r == 0 && whole.node != NULL) {
 		r = GY_SIZED_READ(gyre_node_options, &node, whole.node, sizes.node, &log);
 		if (r == 0) {
-			r = GY_SIZED_TABLE(gyre_membership, &node.membership, sizes.membership,
-					   &log);
+			r = GY_SIZED_TABLE(gyre_membership, &tables, &node.membership,
+					   sizes.membership, &log);
 		}
 		whole.node = &node;
 	}
-	return r < 0 ? r : create(&whole, ret_system);
+	if (r == 0) {
+		r = create(&whole, ret_system);
+	}
+	if (r < 0) {
+		gy_table_copies_fini(&tables);
+		return r;
+	}
+	gy_assert((*ret_system)->homes.tables.newest == NULL);
+	(*ret_system)->homes.tables = tables;
+	return 0;
 }
 
 void gyre_system_destroy(struct gyre_system *system)
@@ -483,6 +493,7 @@ void gyre_system_destroy(struct gyre_system *system)
 	gy_memory_put(system->cpu_places);
 	gy_memory_put(system->texts);
 	gy_memory_guard_fini(&system->memory_guard);
+	gy_table_copies_fini(&system->homes.tables);
 	(void)pthread_cond_destroy(&system->gate_condition);
 	(void)pthread_cond_destroy(&system->entered_condition);
 	(void)pthread_mutex_destroy(&system->late_mutex);

@@ -272,8 +272,12 @@ int gyre_spawn_sized(struct gyre_stack *stack, const struct gyre_class *actor_cl
 		     const struct gyre_spawn_options *options, struct gyre_address *ret_address)
 {
 	struct gy_spawn_order order = { 0 };
-	int r = gy_class_sized(&actor_class, actor_class_bytes, options, gy_log_of_stack(stack));
+	struct gy_home *home = gy_stack_of(stack)->home;
+	int r = gy_class_sized(gy_homes_of(home->options.system), &actor_class, actor_class_bytes);
 
+	if (r == 0) {
+		r = gy_spawn_options_check(options, home->loop.options.log);
+	}
 	if (r < 0) {
 		gyre_mail_destroy(stack, argument);
 		return r;

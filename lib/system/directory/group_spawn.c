@@ -7,7 +7,6 @@
 
 #include "actor/class_sized.h"
 #include "actor/life/lifecycle.h"
-#include "actor/log_of.h"
 #include "actor/mail/send.h"
 #include "actor/stack/stack.h"
 #include "base/memory.h"
@@ -19,7 +18,7 @@
 struct making {
 	struct gyre_system *system;
 	struct gy_home *home; /* NULL outside of actors */
-	const struct gyre_group_options *options;
+	struct gyre_group_options options;
 	struct gy_spawn_order order; /* its argument is the one to be copied */
 	uint32_t count;
 	uint32_t made;
@@ -28,7 +27,7 @@ struct making {
 
 static void free_mail(struct making *making, struct gyre_mail *mail)
 {
-	if (mail != NULL && making->home != NULL) {
+	if (making->home != NULL && !gy_mail_is_missing(mail)) {
 		gy_mail_put(making->home, mail);
 	} else {
 		gyre_mail_destroy(NULL, mail);
@@ -59,9 +58,9 @@ static int make_one(struct making *making)
 	struct gyre_system *system = making->system;
 	struct gyre_address *address = &making->addresses[making->made];
 	struct gy_spawn_order order = making->order;
-	uint32_t loop = making->options->count == 0 ? making->made
-						    : gy_add_relaxed(&system->next_loop[false], 1) %
-							      gy_loops_count(system->homes.loops);
+	uint32_t loop = making->options.count == 0 ? making->made
+						   : gy_add_relaxed(&system->next_loop[false], 1) %
+							     gy_loops_count(system->homes.loops);
 	int r = copy_argument(making, &order.argument);
 
 	if (r == 0) {
@@ -103,7 +102,7 @@ static int make_members(struct making *making, struct gy_group *group)
 
 	making->order.group = group->address;
 	making->order.counted = group->routing == GYRE_ROUTING_LESS_LOADED;
-	if (making->options->count == 0) {
+	if (making->options.count == 0) {
 		making->count = gy_loops_count(making->system->homes.loops);
 		r = gy_group_set_recipe(group, &making->order);
 	}
@@ -127,7 +126,7 @@ static int make_group(struct making *making, struct gyre_address *ret_address)
 	int r;
 
 	(void)pthread_mutex_lock(&groups->mutex);
-	r = gy_group_make(groups, making->options, true, &group);
+	r = gy_group_make(groups, &making->options, true, &group);
 	if (r == 0) {
 		r = make_members(making, group);
 		if (r < 0) {
@@ -144,13 +143,13 @@ static int make_group(struct making *making, struct gyre_address *ret_address)
 static int make(struct making *making, struct gyre_address *ret_address)
 {
 	const struct gyre_mail *argument = making->order.argument;
-	int r = ret_address == NULL || !gy_group_options_are_valid(making->options) ||
+	int r = ret_address == NULL || !gy_group_options_are_valid(&making->options) ||
 				(argument != NULL && argument->type->destroy != NULL)
 			? -EINVAL
 			: 0;
 
-	making->count = making->options->count == 0 ? making->system->options.loops_max
-						    : making->options->count;
+	making->count = making->options.count == 0 ? making->system->options.loops_max
+						   : making->options.count;
 	if (r == 0) {
 		making->addresses = (struct gyre_address *)gy_memory_get(
 			making->count * sizeof(*making->addresses));
@@ -161,73 +160,61 @@ static int make(struct making *making, struct gyre_address *ret_address)
 	return r;
 }
 
-static int spawn_from(struct gyre_stack *stack, const struct gyre_class *actor_class,
-		      struct gyre_mail *argument, const struct gyre_group_options *options,
-		      struct gyre_address *ret_address)
+/* ---- what both calls share ---- */
+
+/* Takes options and class in; @argument goes if that fails. */
+static int take_given(struct making *making, const struct gyre_group_options *options,
+		      struct gyre_sizes sizes, struct gyre_mail *argument)
 {
-	struct gy_house *house = gy_stack_of(stack)->house;
-	struct making making = { .system = house->home->options.system, .home = house->home };
-	int r;
+	struct gy_homes *homes = &making->system->homes;
+	int r = GY_SIZED_READ(gyre_group_options, &making->options, options, sizes.options,
+			      homes->log);
 
-	making.options = options;
-	if (making.options->count == 1) {
-		const struct gyre_spawn_options one = { .detached = making.options->detached };
-
-		return gyre_spawn(stack, actor_class, argument, &one, ret_address);
+	if (r == 0) {
+		r = gy_class_sized(homes, &making->order.class, sizes.actor_class);
 	}
-	r = gy_take_argument(argument, &making.order.argument);
+	if (r < 0) {
+		free_mail(making, argument);
+	}
+	return r;
+}
+
+/* Makes a group of other than one member. */
+static int make_with(struct making *making, struct gyre_mail *argument,
+		     struct gyre_address *ret_address)
+{
+	int r = gy_take_argument(argument, &making->order.argument);
+
 	if (r < 0) {
 		return r;
 	}
-	making.order.class = actor_class;
-	making.order.argument = gy_mail_given(house->home, making.order.argument);
-	if (!making.options->detached) {
-		making.order.parent = house;
-		making.order.child_of = house->self;
-	}
-	return make(&making, ret_address);
+	making->order.argument = gy_mail_given(making->home, making->order.argument);
+	return make(making, ret_address);
 }
 
 int gyre_group_spawn_sized(struct gyre_stack *stack, const struct gyre_class *actor_class,
 			   struct gyre_mail *argument, const struct gyre_group_options *options,
 			   struct gyre_sizes sizes, struct gyre_address *ret_address)
 {
-	struct gyre_group_options whole;
-	int r = GY_SIZED_READ(gyre_group_options, &whole, options, sizes.options,
-			      gy_log_of_stack(stack));
-
-	if (r == 0) {
-		r = gy_class_sized(&actor_class, sizes.actor_class, NULL, gy_log_of_stack(stack));
-	}
-	if (r < 0) {
-		gyre_mail_destroy(stack, argument);
-		return r;
-	}
-	return spawn_from(stack, actor_class, argument, &whole, ret_address);
-}
-
-static int spawn_from_outside(struct gyre_system *system, const struct gyre_class *actor_class,
-			      struct gyre_mail *argument, const struct gyre_group_options *options,
-			      struct gyre_address *ret_address)
-{
-	struct making making = { .system = system };
+	struct gy_house *house = gy_stack_of(stack)->house;
+	struct making making = { .system = house->home->options.system, .home = house->home };
 	int r;
 
-	making.options = options;
-	if (system == NULL || gy_load_relaxed(&system->stop) != 0) {
-		gyre_mail_destroy(NULL, argument);
-		return system == NULL ? -EINVAL : -ESHUTDOWN;
-	}
-	if (making.options->count == 1) {
-		return gyre_system_spawn(system, actor_class, argument, NULL, ret_address);
-	}
-	r = gy_take_argument(argument, &making.order.argument);
+	making.order.class = actor_class;
+	r = take_given(&making, options, sizes, argument);
 	if (r < 0) {
 		return r;
 	}
-	making.order.class = actor_class;
-	making.order.argument = gy_mail_given(NULL, making.order.argument);
-	return make(&making, ret_address);
+	if (making.options.count == 1) {
+		const struct gyre_spawn_options one = { .detached = making.options.detached };
+
+		return gyre_spawn(stack, making.order.class, argument, &one, ret_address);
+	}
+	if (!making.options.detached) {
+		making.order.parent = house;
+		making.order.child_of = house->self;
+	}
+	return make_with(&making, argument, ret_address);
 }
 
 int gyre_system_group_spawn_sized(struct gyre_system *system, const struct gyre_class *actor_class,
@@ -235,16 +222,20 @@ int gyre_system_group_spawn_sized(struct gyre_system *system, const struct gyre_
 				  const struct gyre_group_options *options, struct gyre_sizes sizes,
 				  struct gyre_address *ret_address)
 {
-	struct gyre_group_options whole;
-	int r = GY_SIZED_READ(gyre_group_options, &whole, options, sizes.options,
-			      gy_log_of_system(system));
+	struct making making = { .system = system };
+	int r;
 
-	if (r == 0) {
-		r = gy_class_sized(&actor_class, sizes.actor_class, NULL, gy_log_of_system(system));
+	if (system == NULL || gy_load_relaxed(&system->stop) != 0) {
+		free_mail(&making, argument);
+		return system == NULL ? -EINVAL : -ESHUTDOWN;
 	}
+	making.order.class = actor_class;
+	r = take_given(&making, options, sizes, argument);
 	if (r < 0) {
-		gyre_mail_destroy(NULL, argument);
 		return r;
 	}
-	return spawn_from_outside(system, actor_class, argument, &whole, ret_address);
+	if (making.options.count == 1) {
+		return gyre_system_spawn(system, making.order.class, argument, NULL, ret_address);
+	}
+	return make_with(&making, argument, ret_address);
 }

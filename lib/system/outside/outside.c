@@ -165,8 +165,12 @@ int gyre_system_spawn_sized(struct gyre_system *system, const struct gyre_class 
 			    const struct gyre_spawn_options *options,
 			    struct gyre_address *ret_address)
 {
-	int r = gy_class_sized(&actor_class, actor_class_bytes, options, gy_log_of_system(system));
+	int r = system == NULL ? -EINVAL
+			       : gy_class_sized(&system->homes, &actor_class, actor_class_bytes);
 
+	if (r == 0) {
+		r = gy_spawn_options_check(options, system->homes.log);
+	}
 	if (r < 0) {
 		gyre_mail_destroy(NULL, argument);
 		return r;

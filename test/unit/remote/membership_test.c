@@ -138,6 +138,24 @@ Test(membership, fails_the_node_by_each_of_its_calls_and_is_stopped_if_it_was_st
 	cr_expect_eq(descriptors_open(), before);
 }
 
+Test(membership, of_an_older_program_leaves_no_copy_when_the_system_cannot_be_made)
+{
+	const struct gyre_node_options node = { .id = 1,
+						.membership = &membership,
+						.membership_arg = &engine };
+	const struct gyre_system_options options = { .loops = 1, .node = &node };
+	struct gyre_system *system = NULL;
+
+	engine.start_result = -EIO;
+	cr_expect_eq(gyre_system_create_sized(
+			     &options,
+			     (struct gyre_sizes){ sizeof(options), 0, sizeof(node),
+						  offsetof(struct gyre_membership, stop) },
+			     &system),
+		     -EIO);
+	cr_expect_str_eq(engine.calls, "s", "called by the copy");
+}
+
 /* ---- what it tells ---- */
 
 Test(membership, refuses_to_be_told_of_what_is_no_other_node)
