@@ -50,6 +50,16 @@ struct gy_class_infos {
 struct gy_class_info *gy_class_info_get(struct gy_home *home, const struct gyre_class *class);
 /* The record of a class for one more actor; NULL when there is no memory. */
 struct gy_class_info *gy_class_info_enter(struct gy_home *home, const struct gyre_class *class);
+/* Whether the class has actors here, and spawned the last one; then it is unchanged since the first
+ * of them. */
+static inline bool gy_class_infos_have(const struct gy_class_infos *infos,
+				       const struct gyre_class *class)
+{
+	const struct gy_class_info *recent = infos->recent;
+
+	return recent != NULL && recent->class == class && recent->actors > 0;
+}
+
 static inline void gy_class_info_leave(struct gy_class_info *info)
 {
 	gy_assert(info->actors > 0);

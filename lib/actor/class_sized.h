@@ -1,6 +1,6 @@
 /*
  * Classes and behaviours of programs, which may be of another size than ours: what they are checked
- * for where they come in, once, so that dispatch need not.
+ * for where they come in, so that dispatch need not. A loop checks a class for its first actor.
  */
 #ifndef GY_ACTOR_CLASS_SIZED_H
 #define GY_ACTOR_CLASS_SIZED_H
@@ -20,6 +20,17 @@ static inline int gy_spawn_options_check(const struct gyre_spawn_options *option
 					 const struct gy_log *log)
 {
 	return options == NULL ? 0 : GY_SIZED_RESERVED(gyre_spawn_options, options, log);
+}
+
+/* The first of these on a loop, where a class that has actors is known. */
+static inline int gy_class_sized_at(struct gy_home *home, const struct gyre_class **class,
+				    size_t class_bytes)
+{
+	if (gy_likely(class_bytes == sizeof(**class) &&
+		      gy_class_infos_have(&home->class_infos, *class))) {
+		return 0;
+	}
+	return gy_class_sized(gy_homes_of(home->options.system), class, class_bytes);
 }
 
 /* Checks what is reserved in a behaviour and its routes: -EINVAL. */

@@ -163,7 +163,9 @@ static void fill_order(struct gyre_mail *mail, struct gyre_address to,
 static int prepare(struct gy_home *home, const struct gy_spawn_order *order, uint16_t loop,
 		   struct gyre_mail **ret_mail)
 {
-	if (loop >= gy_loops_made(home->loop.peers) || !class_is_valid(order->class)) {
+	if (loop >= gy_loops_made(home->loop.peers) ||
+	    !(gy_class_infos_have(&home->class_infos, order->class) ||
+	      class_is_valid(order->class))) {
 		return -EINVAL;
 	}
 	/* The children of a stopping house have had their orders: another child would outlive
@@ -273,7 +275,7 @@ int gyre_spawn_sized(struct gyre_stack *stack, const struct gyre_class *actor_cl
 {
 	struct gy_spawn_order order = { 0 };
 	struct gy_home *home = gy_stack_of(stack)->home;
-	int r = gy_class_sized(gy_homes_of(home->options.system), &actor_class, actor_class_bytes);
+	int r = gy_class_sized_at(home, &actor_class, actor_class_bytes);
 
 	if (r == 0) {
 		r = gy_spawn_options_check(options, home->loop.options.log);
