@@ -137,7 +137,7 @@ void gy_house_order_close(struct gy_house *house)
 	if (gy_house_is_away(house)) {
 		house->close_at_home = true;
 	} else {
-		gy_house_close(house, 0);
+		gy_house_request_stop(house, 0);
 	}
 }
 
@@ -155,7 +155,7 @@ void gy_house_unseal(struct gy_loop *loop, struct gy_job *job)
 	gy_house_ready(house);
 	if (house->close_at_home) {
 		house->close_at_home = false;
-		gy_house_close(house, 0);
+		gy_house_request_stop(house, 0);
 	}
 	deliver_deferred(home);
 }
@@ -285,7 +285,7 @@ static void catch_up(struct gy_home *home, struct gy_house *house)
 	}
 	if (house->close_at_home) {
 		house->close_at_home = false;
-		gy_house_close(house, 0);
+		gy_house_request_stop(house, 0);
 	}
 }
 

@@ -48,7 +48,8 @@ static void log_change(const struct gy_channels *channels, bool over)
 	if (over) {
 		gy_log(loop->options.log, GYRE_LOG_WARNING,
 		       "loop %u: its channels hold %" PRIu64 " KiB of the %" PRIu64
-		       " KiB that they may by channel_bytes_max: they do not read until it is less",
+		       " KiB that they may by channel_bytes_max: those that read by themselves "
+		       "pause until it is half of that",
 		       (unsigned)loop->index, kib, gy_byte_budget_max(channels) / 1024);
 	} else {
 		gy_log(loop->options.log, GYRE_LOG_INFO,

@@ -89,7 +89,7 @@ static struct gy_channel_mailbox *find(const struct gy_home *home, uint32_t slot
 struct gy_channel_mailbox *gy_channel_mailbox_find(const struct gy_home *home,
 						   struct gyre_address address)
 {
-	return address.node != 0 || address.loop != home->loop.index ||
+	return !gy_is_of_node(home->node, address) || address.loop != home->loop.index ||
 			       address.slot < GY_CHANNEL_SLOTS
 		       ? NULL
 		       : find(home, address.slot - GY_CHANNEL_SLOTS, address.cookie);
@@ -219,7 +219,8 @@ static int refuse(struct gy_home *home, uint32_t slot, uint32_t cookie, struct g
 {
 	struct gyre_address to = { .slot = GY_CHANNEL_SLOTS + slot,
 				   .cookie = cookie,
-				   .loop = home->loop.index };
+				   .loop = home->loop.index,
+				   .node = home->node };
 
 	gy_drop(home, mail, to, GYRE_DROP_NO_ACTOR, -ESRCH);
 	return -ESRCH;

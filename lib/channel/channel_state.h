@@ -50,7 +50,8 @@ enum gy_no_read {
 	GY_NO_READ_PAUSED = 1 << 3,	      /* output stands over the high mark */
 	GY_NO_READ_NOT_ASKED = 1 << 4,	      /* it reads on request, and none is pending */
 	GY_NO_READ_WAITS_FOR_BUFFER = 1 << 5, /* in channels->pools.waiting, or of datagrams */
-	GY_NO_READ_STARVED = 1 << 6,	      /* memory is short, or the loop holds too much */
+	GY_NO_READ_STARVED = 1 << 6,	      /* memory is short, the loop holds too much, or a
+						 datagram socket leaves its loop */
 	GY_NO_READ_FULL = 1 << 7,	      /* too many requests are pending */
 };
 

@@ -65,7 +65,7 @@ GYRE_OWN_MESSAGE_OWNING_(gy_pipe_argument, 0x47, close_argument);
 /* The actor ends with its channel. */
 static void unregistered(struct gyre_handler_context *ctx)
 {
-	gy_house_close((struct gy_house *)ctx->arg, gyre_channel_reason(ctx->channel));
+	gy_house_request_stop((struct gy_house *)ctx->arg, gyre_channel_reason(ctx->channel));
 }
 
 static const struct gyre_handler end_handler = { .unregistered = unregistered };

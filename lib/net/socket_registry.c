@@ -106,7 +106,7 @@ int gy_socket_entry_order(const struct gy_homes *homes, struct gyre_address acto
 /* ---- passing ---- */
 
 /* The next that has not ended; NULL for none. */
-static struct gy_socket_entry *holding_after(const struct gy_homes *homes, uint32_t serial)
+static struct gy_socket_entry *entry_after(const struct gy_homes *homes, uint32_t serial)
 {
 	for (struct gy_list *item = homes->net->socket_registry.next;
 	     item != &homes->net->socket_registry; item = item->next) {
@@ -151,7 +151,7 @@ int gy_socket_registry_pass(struct gy_homes *homes, struct gy_socket_registry_cu
 
 	lock(homes); /* so that no socket is closed meanwhile */
 	do {
-		entry = holding_after(homes, next.serial);
+		entry = entry_after(homes, next.serial);
 		if (entry != NULL) {
 			collect(entry, &next, &passing);
 		}

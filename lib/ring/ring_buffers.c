@@ -1,6 +1,7 @@
 /*
  * The provided buffers: memory that the kernel takes receive buffers from, so that a connection
- * that has nothing to read holds none.
+ * that has nothing to read holds none. Who uses a buffer that was filled, and when it is returned,
+ * is the affair of buffer/page.c.
  *
  * Newer kernels can fill a buffer bit by bit: a receive takes as much of it as it needs,
  * and the next one begins behind that. So buffers are large, what is long arrives in one piece, and

@@ -84,11 +84,15 @@ static bool channels_are_closed(struct gy_worker *worker)
 	}
 	if (now && !worker->aborted) {
 		worker->aborted = true;
-		if (gy_load_relaxed(&worker->system->stop) == 1) {
+		bool late = gy_load_relaxed(&worker->system->stop) == 1;
+
+		if (late) {
 			note_timeout(worker->system);
 		}
 		gy_log(home->loop.options.log, GYRE_LOG_WARNING,
-		       "loop %u: %u channels did not end in time: they are closed at once",
+		       late ? "loop %u: %u channels did not end in time: they are closed at once"
+			    : "loop %u: %u channels are open still: the system stops at once, and "
+			      "closes them",
 		       (unsigned)home->loop.index, home->channel_ops->open_count(home));
 		home->channel_ops->abort(home);
 	}

@@ -27,8 +27,8 @@ struct gy_resizing {
 	pthread_cond_t condition; /* a visit is over, a stage done, or the system stops */
 	uint32_t under_way;	  /* atomic: no stop begins yet, and no hand-over */
 	uint32_t refused;	  /* atomic: sockets are being handed over */
-	uint32_t living;	  /* loops with a thread, or one from the start on; under @turns */
-	uint32_t threads_max;	  /* more loops than that do not poll */
+	uint32_t living;      /* loops with a thread, or one from the start on; under @exclusive */
+	uint32_t threads_max; /* more loops than that do not poll */
 	bool spin_auto;
 };
 

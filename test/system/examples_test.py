@@ -125,7 +125,7 @@ def test_inspect():
 
 def test_log():
     lines = run("log").splitlines()
-    expect("[warning] actor worker: task failed: Input/output error" in lines, lines)
+    expect("[warning] actor worker: its handler of task failed: Input/output error" in lines, lines)
     expect("[lost] nobody understands a riddle" in lines, lines)
 
 

@@ -35,7 +35,7 @@ const struct gyre_type gy_type_stopped = { .name = "stopped", .id = 0x0e };
 
 static void time_is_up(struct gy_timer *timer)
 {
-	gy_house_close(gy_container_of(timer, struct gy_graceful_stop, timer)->house, 0);
+	gy_house_request_stop(gy_container_of(timer, struct gy_graceful_stop, timer)->house, 0);
 }
 
 static struct gy_graceful_stop *graceful_stop_of(struct gy_house *house)
@@ -162,7 +162,7 @@ void gy_graceful_stop_arrived(struct gy_home *home, struct gy_house *house, stru
 		return; /* it ends already, and then tells */
 	}
 	if (stop == NULL) {
-		gy_house_close(house, 0);
+		gy_house_request_stop(house, 0);
 		return;
 	}
 	if (!stop->poisoned) {
@@ -195,7 +195,7 @@ void gy_house_poisoned(struct gy_house *house, const struct gyre_mail *poison)
 		house->extra->graceful_stop->closing = true;
 		gy_house_add_reason(house, GY_CLOSED_BY_POISON);
 	} else {
-		gy_house_close(house, 0);
+		gy_house_request_stop(house, 0);
 	}
 }
 

@@ -314,7 +314,7 @@ static void fail_to_mount(struct gy_home *home, struct gy_house *house)
 	gy_count(&home->counters.failed, 1);
 	gy_class_warn(home, house->class_info,
 		      "no memory for its state or its mount; it ends, and its watchers are told");
-	gy_house_close(house, -ENOMEM);
+	gy_house_request_stop(house, -ENOMEM);
 }
 
 /* Calls the mount hook with the argument, taken, as its message. */
@@ -568,9 +568,9 @@ void gy_house_children_gone(struct gy_house *house)
 }
 
 static int ask_to_stop(struct gyre_stack *stack, struct gyre_address actor,
-		       const struct gyre_type *type, enum gy_mail_kind info)
+		       const struct gyre_type *type, enum gy_mail_kind kind)
 {
-	return gy_send_signal(gy_stack_of(stack)->home, actor, type, info);
+	return gy_send_signal(gy_stack_of(stack)->home, actor, type, kind);
 }
 
 int gyre_stop(struct gyre_stack *stack, struct gyre_address actor)
@@ -580,7 +580,7 @@ int gyre_stop(struct gyre_stack *stack, struct gyre_address actor)
 	/* An order would be deferred until the house is at home, after all mail that was stolen
 	 * with it. */
 	if (gy_house_is_away(house) && gy_address_same(actor, gy_house_address(house))) {
-		gy_house_close(house, 0);
+		gy_house_request_stop(house, 0);
 		return 0;
 	}
 	return ask_to_stop(stack, actor, &gy_type_stop, GY_MAIL_EVENT);

@@ -97,7 +97,7 @@ static void order_restart(struct gy_house *house, int error)
 	struct gy_restart *restart = restart_of(house);
 
 	if (restart == NULL || gy_house_is_stopped(house)) {
-		gy_house_close(house, error);
+		gy_house_request_stop(house, error);
 		return;
 	}
 	if (restart->due || restart->stack != NULL || gy_timer_is_started(&restart->timer)) {
@@ -105,8 +105,10 @@ static void order_restart(struct gy_house *house, int error)
 	}
 	if (!count(restart, class, gy_clock_ns(&loop->clock))) {
 		gy_class_warn(house->home, house->class_info,
-			      "stopped, since it failed more than %u times", class->restarts_max);
-		gy_house_close(house, error);
+			      "stopped, since it failed more than %u times within its window of "
+			      "restarts",
+			      class->restarts_max);
+		gy_house_request_stop(house, error);
 		return;
 	}
 	gy_house_add_reason(house, GY_CLOSED_BY_RESTART);
@@ -127,7 +129,7 @@ void gy_house_failed(struct gy_house *house, int error)
 	case GYRE_STRATEGY_IGNORE:
 		break;
 	case GYRE_STRATEGY_STOP:
-		gy_house_close(house, error);
+		gy_house_request_stop(house, error);
 		break;
 	case GYRE_STRATEGY_SHUT_DOWN:
 		house->home->options.shut_down(house->home->options.system);

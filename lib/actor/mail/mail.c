@@ -1,7 +1,8 @@
 /*
  * Payloads with destructors. The mail's head has a mark that the destructor of its payload is still
  * due. The mark goes with the payload wherever that is copied or moved to, and is taken off before
- * the destructor runs. So the destructor runs once, wherever the mail ends.
+ * the destructor runs. So the destructor runs once, wherever the mail ends; for mail that nobody
+ * handles, that is gy_drop() in send.c.
  */
 #include <stdio.h>
 #include <string.h>

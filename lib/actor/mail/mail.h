@@ -170,7 +170,7 @@ struct gy_exception {
 	int error;
 };
 extern const struct gyre_type gy_type_exception;
-/* A sleep that is over; an event of a timer has gyre_timeout. */
+/* Orders to an actor to end; what answers a graceful one is gy_type_stopped. */
 extern const struct gyre_type gy_type_stop;
 extern const struct gyre_type gy_type_poison; /* its ask id is 1 if it stops gracefully */
 extern const struct gyre_type gy_type_graceful_stop;

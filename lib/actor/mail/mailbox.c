@@ -19,7 +19,7 @@ void gy_house_channels_ready(struct gy_house *house)
 	gy_house_wake(house, GY_PENDING_CHANNELS);
 }
 
-void gy_house_close(struct gy_house *house, int reason)
+void gy_house_request_stop(struct gy_house *house, int reason)
 {
 	gy_assert(reason <= 0 && house->status != GY_HOUSE_FREE);
 	/* The first reason counts. Without memory for it watchers are told of none. */

@@ -33,8 +33,9 @@ static inline void gy_house_wake(struct gy_house *house, uint32_t cause)
 /* The channel floor has work for this house, which is not stopping; any phase. */
 void gy_house_channels_ready(struct gy_house *house);
 
-/* Stops the house after the present message. @reason: a negative errno, or 0. */
-GY_COLD void gy_house_close(struct gy_house *house, int reason);
+/* Has the house stop after the present message: the end of its run calls gy_house_stop(). @reason:
+ * a negative errno, or 0. */
+GY_COLD void gy_house_request_stop(struct gy_house *house, int reason);
 
 /* ---- lanes ---- */
 

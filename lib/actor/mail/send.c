@@ -122,7 +122,7 @@ static void stop_arrived(struct gy_home *home, struct gy_house *house, struct gy
 {
 	gy_count(&home->counters.handled, 1);
 	gy_mail_put(home, mail);
-	gy_house_close(house, 0);
+	gy_house_request_stop(house, 0);
 }
 
 /*

@@ -103,7 +103,7 @@ void gy_stack_clean(struct gy_stack *stack)
 		gy_house_remove_reason(stack->house, GY_CLOSED_BY_HOOK); /* the mount */
 	}
 	if (gy_list_empty(&stack->house->suspended) && gy_graceful_stop_is_closing(stack->house)) {
-		gy_house_close(stack->house, 0);
+		gy_house_request_stop(stack->house, 0);
 	}
 	if (stack->home->scratch[stack->size_class] == NULL) {
 		stack->home->scratch[stack->size_class] = stack;
@@ -115,9 +115,9 @@ void gy_stack_clean(struct gy_stack *stack)
 static const char *hook_name(const struct gy_stack *stack)
 {
 	if (!stack->mount) {
-		return "";
+		return "handler";
 	}
-	return stack->handler == stack->house->class_info->class->mount ? " mount" : "restart hook";
+	return stack->handler == stack->house->class_info->class->mount ? "mount" : "restart hook";
 }
 
 /* Words for an error that lead to its cause. */
@@ -131,17 +131,18 @@ static void failed(struct gy_stack *stack, int error)
 {
 	struct gy_house *house = stack->house;
 	struct gy_home *home = stack->home;
-	const char *message = stack->head.type == NULL ? "" : stack->head.type->name;
+	const char *message = stack->head.type == NULL ? NULL : stack->head.type->name;
 
 	gy_count(&home->counters.failed, 1);
 	if (stack->mail != NULL ? stack->mail->node.kind == GY_MAIL_ASK
 				: stack->batch != NULL && stack->batch->asks) {
 		return;
 	}
-	gy_class_warn(home, house->class_info, "%s%s failed: %s", message, hook_name(stack),
+	gy_class_warn(home, house->class_info, "its %s%s%s failed: %s", hook_name(stack),
+		      message == NULL ? "" : " of ", message == NULL ? "" : message,
 		      cause_of(error));
 	if (stack->mount) {
-		gy_house_close(house, error);
+		gy_house_request_stop(house, error);
 	} else {
 		gy_house_failed(house, error);
 	}

@@ -151,7 +151,7 @@ static void give_up(struct gy_dial *dial, int reason)
 	       &(struct gyre_connection){ .step = GYRE_CONNECTION_GIVEN_UP, .reason = reason });
 	gy_assert(socket->given_up < socket->count);
 	if (++socket->given_up == socket->count) {
-		gy_house_close(dial->endpoint.owner->house, reason);
+		gy_house_request_stop(dial->endpoint.owner->house, reason);
 	}
 }
 

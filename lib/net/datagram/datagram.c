@@ -79,9 +79,9 @@ static int adopt_all(const struct gy_socket_entry *entry)
 	return r;
 }
 
-static const struct gy_socket_entry_ops holding_ops = { .leave = leave_all,
-							.has_left = have_left,
-							.adopt = adopt_all };
+static const struct gy_socket_entry_ops datagram_entry_ops = { .leave = leave_all,
+							       .has_left = have_left,
+							       .adopt = adopt_all };
 
 /* ---- opening ---- */
 
@@ -170,7 +170,7 @@ static int make_group(struct setup *setup)
 	group->homes = setup->homes;
 	group->count = count;
 	group->entry = (struct gy_socket_entry){
-		.ops = &holding_ops,
+		.ops = &datagram_entry_ops,
 		.kind = GY_FD_MESSAGE_DATAGRAMS,
 		.max = count,
 		.fds = fds,

@@ -143,7 +143,7 @@ static int ordered_connect(struct gy_connector *connector, const char *to, const
 /* Nobody else could tell why. */
 static void failed(struct gy_connector *connector, int reason)
 {
-	gy_house_close(orders_of(connector)->house, reason);
+	gy_house_request_stop(orders_of(connector)->house, reason);
 }
 
 static const struct gy_connector_ops connector_ops = { .bind = ordered_bind,

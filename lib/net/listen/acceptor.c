@@ -539,8 +539,8 @@ static void process(struct gy_endpoint *endpoint)
 	struct gy_accepted *accepted;
 
 	while ((accepted = next_accepted(acceptor)) != NULL) {
-		if (gyre_notify(stack, gyre_self(stack), gyre_new(stack, gy_handover, accepted)) <
-		    0) {
+		if (gyre_notify(stack, gyre_self(stack),
+				gyre_new(stack, gy_take_connection, accepted)) < 0) {
 			gy_accepted_drop(accepted);
 		}
 	}
@@ -723,7 +723,7 @@ static bool redirect(struct gyre_stack *stack, struct gy_accepted *accepted)
 static int notice(struct gyre_stack *stack)
 {
 	struct acceptor_frame *frame = (struct acceptor_frame *)gyre_frame(stack);
-	const struct gy_handover *handover = gyre_message(stack, gy_handover);
+	const struct gy_take_connection *handover = gyre_message(stack, gy_take_connection);
 
 	GYRE_BEGIN(stack);
 	if (handover == NULL) {
@@ -733,11 +733,11 @@ static int notice(struct gyre_stack *stack)
 	gy_list_remove(&frame->accepted->item);
 	gy_list_init(&frame->accepted->item);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->accepted->worker,
-				   gyre_new(stack, gy_handover, frame->accepted), GYRE_FOREVER,
-				   &frame->taken));
+				   gyre_new(stack, gy_take_connection, frame->accepted),
+				   GYRE_FOREVER, &frame->taken));
 	if (gyre_future_failed(&frame->taken) && redirect(stack, frame->accepted)) {
 		GYRE_AWAIT(stack, gyre_ask(stack, frame->accepted->worker,
-					   gyre_new(stack, gy_handover, frame->accepted),
+					   gyre_new(stack, gy_take_connection, frame->accepted),
 					   GYRE_FOREVER, &frame->taken));
 	}
 	if (gyre_future_failed(&frame->taken)) {

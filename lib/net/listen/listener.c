@@ -92,9 +92,9 @@ static int adopt_all(const struct gy_socket_entry *entry)
 	return r;
 }
 
-static const struct gy_socket_entry_ops holding_ops = { .leave = leave_all,
-							.has_left = have_left,
-							.adopt = adopt_all };
+static const struct gy_socket_entry_ops listener_entry_ops = { .leave = leave_all,
+							       .has_left = have_left,
+							       .adopt = adopt_all };
 
 int gy_listener_make(struct gy_homes *homes, const struct gy_listener_plan *plan,
 		     struct gy_listener **ret_listener)
@@ -121,7 +121,7 @@ int gy_listener_make(struct gy_homes *homes, const struct gy_listener_plan *plan
 		fds[i] = -1;
 	}
 	listener->entry = (struct gy_socket_entry){
-		.ops = &holding_ops,
+		.ops = &listener_entry_ops,
 		.kind = GY_FD_MESSAGE_LISTENER,
 		.max = max,
 		.fds = fds,
@@ -165,7 +165,7 @@ void gy_listener_unref(struct gy_listener *listener)
 	}
 }
 
-/* ---- seeds ---- */
+/* ---- sockets on their way to an acceptor ---- */
 
 static void free_listen_socket(struct gy_channels *channels, struct gy_fd_transit *transit)
 {

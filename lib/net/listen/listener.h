@@ -71,7 +71,8 @@ void gy_acceptor_socket_destroy(struct gy_channels *channels,
 				struct gy_acceptor_socket *listen_socket);
 /* Workers on all loops, if connections go to all. */
 int gy_listener_place_workers(struct gy_listener *listener);
-/* Spawns an acceptor where the socket is to stand now. Takes @seed if that works. */
+/* Spawns an acceptor where the socket is to stand now. Takes @listen_socket if that
+ * works. */
 int gy_listener_place(struct gy_acceptor_socket *listen_socket);
 /* Places the socket without the mutex; -ESHUTDOWN when the listener has ended. */
 int gy_listener_move(struct gy_acceptor_socket *listen_socket);

@@ -113,7 +113,7 @@ static int ask(struct gyre_stack *stack)
 {
 	const struct gy_worker_argument *worker =
 		(const struct gy_worker_argument *)gyre_state(stack);
-	const struct gy_handover *handover = gyre_message(stack, gy_handover);
+	const struct gy_take_connection *handover = gyre_message(stack, gy_take_connection);
 	struct gy_stack *s = gy_stack_of(stack);
 	struct gyre_mail *answer;
 	int fd;

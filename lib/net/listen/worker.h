@@ -28,10 +28,10 @@ void gy_worker_argument_destroy(struct gy_worker_argument *argument);
 GYRE_OWN_MESSAGE_OWNING_(gy_worker_argument, 0x11, gy_worker_argument_destroy);
 
 /* The ask: take this. Who answers it, with whatever error, has taken the connection. */
-struct gy_handover {
+struct gy_take_connection {
 	struct gy_accepted *accepted;
 };
-GYRE_OWN_MESSAGE_(gy_handover, 0x12);
+GYRE_OWN_MESSAGE_(gy_take_connection, 0x12);
 
 struct gy_taken {
 	int error;

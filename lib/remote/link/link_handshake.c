@@ -96,7 +96,7 @@ static int make_hello(struct gy_link *link, uint16_t expected)
 		.expected = expected,
 		.incarnation = link->links->incarnation,
 		.over = peer == NULL ? 0
-				     : gy_lives_accused(
+				     : gy_lives_accuse(
 					       peer, link->dialled ? 0 : link->theirs.incarnation),
 		.loop = link->links->home->loop.index,
 		.port = nodes->port,

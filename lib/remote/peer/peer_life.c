@@ -11,6 +11,8 @@
  * for each loop, so that none of it is lost for want of memory; and what its actors cannot be told
  * without, they are told a moment later.
  *
+ * Which of two processes with one id is the later one, and so alive, is judged in peer_state.c.
+ *
  * When this node takes another life, each loop ends its links that had said the former one, and
  * dials anew. Peers then meet the new life, and so learn that the former is over. What was asked in
  * the former one fails: nobody would take the answer to it.
@@ -85,19 +87,20 @@ void gy_lives_end(struct gy_peer *peer)
 	}
 }
 
-uint32_t gy_lives_accused(struct gy_peer *peer, uint64_t incarnation)
+uint32_t gy_lives_accuse(struct gy_peer *peer, uint64_t incarnation)
 {
 	struct gy_lives *lives = &peer->lives;
 	uint32_t number;
+	uint32_t accused;
 
 	(void)pthread_mutex_lock(&peer->nodes->mutex);
 	number = incarnation == 0 ? 0 : gy_lives_find(lives, gy_life_of(incarnation));
 	if (number != 0 && gy_lives_is_over(lives, number)) {
 		lives->accused = gy_life_of(incarnation);
 	}
-	number = lives->accused;
+	accused = lives->accused;
 	(void)pthread_mutex_unlock(&peer->nodes->mutex);
-	return number;
+	return accused;
 }
 
 /* ---- tasks ---- */

@@ -81,7 +81,7 @@ void gy_lives_begin(struct gy_peer *peer, uint64_t incarnation);
 void gy_lives_end(struct gy_peer *peer);
 /* The life that a hello to the peer declares over, or 0; @incarnation is that of the peer's hello.
  */
-uint32_t gy_lives_accused(struct gy_peer *peer, uint64_t incarnation);
+uint32_t gy_lives_accuse(struct gy_peer *peer, uint64_t incarnation);
 /* Has the loop carry out those tasks. Any thread. */
 void gy_peer_task_request(struct gy_links *links, struct gy_peer *peer, uint32_t peer_tasks);
 /* A watch by an actor of that loop lacks memory: it is renewed in a moment. */

@@ -26,6 +26,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -50,6 +51,8 @@ static const uint64_t start_look_ns = GYRE_MILLISECONDS(1);
 static const uint64_t look_ns = GYRE_MILLISECONDS(10);
 static const uint64_t remind_ns = GYRE_SECONDS(1);
 static const uint64_t looks_ns = GYRE_SECONDS(GYRE_HANDOVER_SECONDS);
+
+enum { WHY_BYTES = 128 };
 
 enum stage {
 	STAGE_STARTING, /* what was opened is not all served */
@@ -120,7 +123,7 @@ static void look_expired(struct gy_timer *timer)
 	gy_endpoint_ready(&giver->endpoint);
 }
 
-static void update_door(struct giver *giver)
+static void look_into_backlogs(struct giver *giver)
 {
 	giver->looks = false;
 	gy_listeners_retry(&giver->system->homes);
@@ -135,7 +138,7 @@ static void begin_to_look(struct giver *giver)
 {
 	gy_timer_stop(&loop_of(giver)->wheel, &giver->look);
 	giver->look_ns = look_ns;
-	update_door(giver);
+	look_into_backlogs(giver);
 }
 
 /* ---- the successor ---- */
@@ -221,7 +224,11 @@ static int answer(struct giver *giver)
 		giver->knows_self = r == 0;
 	}
 	if (r < 0) {
-		return drop_successor(giver, strerrordesc_np(-r));
+		char why[WHY_BYTES];
+
+		(void)snprintf(why, sizeof(why), "cannot be sent the sockets: %s",
+			       strerrordesc_np(-r));
+		return drop_successor(giver, why);
 	}
 	start_timer(giver, giver->knows_all ? start_ns : patience_ns);
 	gy_endpoint_ready(&giver->endpoint);
@@ -535,7 +542,7 @@ static int await_predecessor(struct giver *giver)
 static int go_on(struct giver *giver)
 {
 	if (giver->looks && giver->stage != STAGE_ENDING) {
-		update_door(giver);
+		look_into_backlogs(giver);
 	}
 	if (giver->succeeds && giver->stage != STAGE_ENDING) {
 		int r = await_predecessor(giver);

@@ -93,7 +93,7 @@ Test(watch, of_an_actor_that_is_yet_to_come_tells_of_its_end)
 	model_turn_one(1);
 	model_settle();
 	cr_assert_eq(told_count, 0);
-	gy_house_close(model_house(actor), 0);
+	gy_house_request_stop(model_house(actor), 0);
 	model_settle();
 	cr_assert_eq(told_count, 1);
 	cr_assert_eq(told_reason, 0);
@@ -138,7 +138,7 @@ Test(graceful, stop_without_a_deadline_that_is_asked_for_twice_leaves_nothing_be
 	model_settle();
 	model_advance(GYRE_SECONDS(86400) * 365);
 	cr_assert_not_null(model_house(actor));
-	gy_house_close(model_house(actor), 0);
+	gy_house_request_stop(model_house(actor), 0);
 	model_settle();
 	cr_assert_eq(model.lost[GYRE_DROP_STOPPED], 0, "an order of the runtime is a dead letter");
 	model_close();
@@ -176,7 +176,7 @@ static void open_stopping(void)
 	model_open(2);
 	actor = model_spawn(&parent_class, 0);
 	other = model_spawn(&other_class, 0);
-	gy_house_close(model_house(actor), -EIO);
+	gy_house_request_stop(model_house(actor), -EIO);
 	model_turn_one(0);
 	cr_assert_null(model_house(actor));
 	cr_assert_not(cleaned);

@@ -289,7 +289,7 @@ static void assert_cell(enum end end)
 /* The watch of what goes on, or has restarted, is in force: a later stop is told. */
 static void assert_watch_is_kept(void)
 {
-	gy_house_close(model_house(target), 0);
+	gy_house_request_stop(model_house(target), 0);
 	model_settle();
 	cr_assert_eq(told_count, 1, "%s: its watcher was told %u times of a later stop", cell.text,
 		     told_count);

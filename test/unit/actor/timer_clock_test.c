@@ -301,7 +301,7 @@ static void open_with_many(void)
 Test(timer, is_cancelled_with_all_others_when_its_actor_stops)
 {
 	open_with_many();
-	gy_house_close(model_house(actor), 0);
+	gy_house_request_stop(model_house(actor), 0);
 	model_settle();
 	cr_assert_eq(timers_running(), 0);
 	model_advance(day_ns);

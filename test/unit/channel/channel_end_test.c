@@ -545,7 +545,7 @@ Test(channel_end, of_an_actor_that_has_stopped_lets_it_have_no_more_children)
 	rig_init(&rig, NULL);
 	fd = rig_open(&rig, spawners, NULL, NULL, &channel);
 	rig_settle(&rig);
-	gy_house_close(rig.house, 0);
+	gy_house_request_stop(rig.house, 0);
 	rig_settle(&rig);
 	(void)close(fd);
 	cr_expect(rig_until_later(&rig, is_orphan_left, NULL), "%u are left", rig.home.houses);

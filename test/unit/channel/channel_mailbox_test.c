@@ -507,7 +507,7 @@ Test(channel_address, is_taken_back_with_the_actor_that_owns_the_channel, .init 
      .fini = end)
 {
 	cr_assert_eq(send_token(address, 1), 0);
-	gy_house_close(rig.house, 0);
+	gy_house_request_stop(rig.house, 0);
 	cr_assert(rig_until_later(&rig, is_closed, NULL));
 	rig_settle(&rig);
 	cr_expect_eq(heard.count + dropped(GYRE_DROP_STOPPED), 1);

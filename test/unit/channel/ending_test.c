@@ -50,7 +50,7 @@ Test(channel_end, of_an_actor_that_stops_spawns_no_children)
 	rig_init(&rig, NULL);
 	fd = rig_open(&rig, spawning_only, NULL, NULL, NULL);
 	rig_settle(&rig);
-	gy_house_close(rig.house, 0);
+	gy_house_request_stop(rig.house, 0);
 	cr_assert(rig_until_later(&rig, has_ended, rig.house));
 	cr_assert_eq(spawned, -ESHUTDOWN, "%d", spawned);
 	cr_assert_eq(spawned_detached, 0, "%d", spawned_detached);
@@ -99,7 +99,7 @@ Test(channel_end, of_an_actor_that_stops_may_call_everything_else)
 	cr_assert_eq(gy_spawn(&rig.home, &order, 0, &child), 0);
 	fd = rig_open(&rig, using_only, NULL, NULL, NULL);
 	rig_settle(&rig);
-	gy_house_close(rig.house, 0);
+	gy_house_request_stop(rig.house, 0);
 	cr_assert(rig_until_later(&rig, has_ended, rig.house));
 	cr_assert(used);
 	rig_settle(&rig);

@@ -117,7 +117,7 @@ static bool watch_and_wait(const struct lean_round *round)
 	rig_turn(&lean_rig);
 	rig_turn(&lean_rig);
 	cr_expect_eq(ends_told, 0, "round %u: it has not ended", round->number);
-	gy_house_close(gy_house_find(&lean_rig.home, watched.slot, watched.cookie), 0);
+	gy_house_request_stop(gy_house_find(&lean_rig.home, watched.slot, watched.cookie), 0);
 	rig_turn(&lean_rig);
 	rig_pass(&lean_rig, GYRE_MILLISECONDS(2));
 	lacked = lean_recover();
@@ -240,7 +240,7 @@ static bool end_and_wait(const struct lean_round *round)
 	house = gy_house_find(&lean_rig.home, watcher.slot, watcher.cookie);
 	take_stacks();
 	heap_end_after(0);
-	gy_house_close(gy_house_find(&lean_rig.home, watched.slot, watched.cookie), 0);
+	gy_house_request_stop(gy_house_find(&lean_rig.home, watched.slot, watched.cookie), 0);
 	rig_turn(&lean_rig);
 	rig_turn(&lean_rig);
 	cr_expect_eq(house->events, 1);
@@ -295,7 +295,7 @@ static bool end_and_be_busy(const struct lean_round *round)
 	house = gy_house_find(&lean_rig.home, listener.slot, listener.cookie);
 	take_stacks();
 	heap_end_after(0);
-	gy_house_close(gy_house_find(&lean_rig.home, watched.slot, watched.cookie), 0);
+	gy_house_request_stop(gy_house_find(&lean_rig.home, watched.slot, watched.cookie), 0);
 	rig_turn(&lean_rig);
 	rig_turn(&lean_rig);
 	cr_expect_eq(house->events, 1);
@@ -365,7 +365,7 @@ static bool end_behind_a_backlog(const struct lean_round *round)
 	for (uint32_t i = 1; i < BACKLOG; i++) {
 		notify(lasting, make_notice());
 	}
-	gy_house_close(gy_house_find(&lean_rig.home, watched.slot, watched.cookie), 0);
+	gy_house_request_stop(gy_house_find(&lean_rig.home, watched.slot, watched.cookie), 0);
 	rig_turn(&lean_rig);
 	rig_turn(&lean_rig);
 	house = gy_house_find(&lean_rig.home, lasting.slot, lasting.cookie);

@@ -201,7 +201,7 @@ static void stop_houses(struct gy_home *home)
 		struct gy_house *house = gy_house_at(home, slot);
 
 		if (house->status >= GY_HOUSE_MOUNTING && house->status != GY_HOUSE_STOPPING) {
-			gy_house_close(house, 0);
+			gy_house_request_stop(house, 0);
 		}
 	}
 }

@@ -467,7 +467,7 @@ static bool end_what_is_watched(const struct round *round)
 	}
 	bare_wait(&bare, 1);
 	begin_to_lack(round);
-	gy_house_close(gy_house_find(&bare.rig.home, bare.adder.slot, bare.adder.cookie), 0);
+	gy_house_request_stop(gy_house_find(&bare.rig.home, bare.adder.slot, bare.adder.cookie), 0);
 	bare_wait(&bare, GYRE_MILLISECONDS(5));
 	lacked = recover();
 	bare_wait(&bare, GYRE_MILLISECONDS(10));

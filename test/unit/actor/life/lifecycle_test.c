@@ -70,7 +70,7 @@ static void assert_all_lost(enum gyre_drop reason)
 Test(lifecycle, makes_what_waits_of_each_kind_a_dead_letter_of_a_stopped_actor)
 {
 	leave_some_of_each();
-	gy_house_close(model_house(actor), 0);
+	gy_house_request_stop(model_house(actor), 0);
 	model_settle();
 	assert_all_lost(GYRE_DROP_STOPPED);
 	cr_assert_eq(outcome, -ESHUTDOWN);
@@ -81,7 +81,7 @@ Test(lifecycle, makes_what_waits_of_each_kind_a_dead_letter_of_the_shutdown)
 {
 	leave_some_of_each();
 	model.home[0].draining = true;
-	gy_house_close(model_house(actor), 0);
+	gy_house_request_stop(model_house(actor), 0);
 	model_settle();
 	assert_all_lost(GYRE_DROP_SHUTDOWN);
 	cr_assert_eq(outcome, -ESHUTDOWN);
@@ -106,7 +106,7 @@ Test(lifecycle, makes_what_is_stashed_a_dead_letter_too)
 	model_call(other, ask_actor);
 	model_put(actor, GY_LANE_NOTICE, 1);
 	model_settle();
-	gy_house_close(model_house(actor), 0);
+	gy_house_request_stop(model_house(actor), 0);
 	model_settle();
 	cr_assert_eq(model.lost[GYRE_DROP_STOPPED], 2);
 	cr_assert_eq(outcome, -ESHUTDOWN);
@@ -126,7 +126,7 @@ Test(lifecycle, uses_slots_again_in_the_order_in_which_they_became_free)
 		cr_assert_eq(actors[i].slot, i);
 	}
 	for (uint32_t i = 0; i < gy_countof(freed); i++) {
-		gy_house_close(model_house(actors[freed[i]]), 0);
+		gy_house_request_stop(model_house(actors[freed[i]]), 0);
 		model_settle();
 	}
 	for (uint32_t i = 0; i < gy_countof(freed); i++) {
@@ -147,7 +147,7 @@ Test(lifecycle, of_a_slot_never_has_the_cookie_of_nobody)
 		actor = model_spawn(&sink_class, 0);
 		cr_assert_eq(actor.slot, 0);
 		cr_assert_neq(actor.cookie, 0);
-		gy_house_close(model_house(actor), 0);
+		gy_house_request_stop(model_house(actor), 0);
 		model_settle();
 	}
 	model_close();
@@ -162,7 +162,7 @@ static struct gyre_address open_stale(uint32_t loop)
 
 	model_open(2);
 	actor = model_spawn(&sink_class, loop);
-	gy_house_close(model_house(actor), 0);
+	gy_house_request_stop(model_house(actor), 0);
 	model_settle();
 	next = model_spawn(&sink_class, loop);
 	cr_assert_eq(next.slot, actor.slot);
@@ -359,7 +359,7 @@ Test(lifecycle, lets_every_hook_and_handler_spawn)
 				.cookie = actor.cookie },
 			(struct gyre_address){ .slot = actor.slot, .cookie = actor.cookie }));
 	}
-	gy_house_close(model_house(actor), 0);
+	gy_house_request_stop(model_house(actor), 0);
 	model_settle();
 	for (uint32_t i = 0; i < children_count; i++) {
 		cr_assert_null(model_house(children[i]), "child %u outlived its parent", i);

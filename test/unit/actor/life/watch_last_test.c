@@ -321,7 +321,7 @@ static void open_and_ask(bool other)
 /* The target has its last run before the watcher runs. */
 static void end_and_answer_all(void)
 {
-	gy_house_close(model_house(target), 0);
+	gy_house_request_stop(model_house(target), 0);
 	for (uint64_t i = 0; i < ASKS; i++) {
 		model_answer(watcher, GY_LANE_REPLY, model_house(watcher)->ask_id - i);
 	}
@@ -358,7 +358,7 @@ Test(watch_last, waits_for_the_end_of_a_restart_hook_behind_replies)
 Test(watch_last, comes_after_more_exceptions_than_a_run_may_handle)
 {
 	open_and_ask(false);
-	gy_house_close(model_house(target), 0);
+	gy_house_request_stop(model_house(target), 0);
 	model_settle();
 	close_with("!!!!!!!!!!T");
 }
@@ -370,7 +370,7 @@ Test(watch_last, passes_through_all_lanes_that_hold_mail)
 		model_put(watcher, GY_LANE_ASK, 'a' + i);
 		model_put(watcher, GY_LANE_NOTICE, 'A' + 24 + i % 2);
 	}
-	gy_house_close(model_house(target), 0);
+	gy_house_request_stop(model_house(target), 0);
 	model_settle();
 	cr_assert_eq(strchr(traced, 'T') > strrchr(traced, '!'), true, "%s", traced);
 	cr_assert_eq(strlen(traced), 3 * ASKS + 1);
@@ -443,7 +443,7 @@ Test(watch_last, comes_after_what_was_laid_aside_and_is_brought_back_in_the_same
 static void kill(struct gyre_address *actors, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		gy_house_close(model_house(actors[i]), 0);
+		gy_house_request_stop(model_house(actors[i]), 0);
 	}
 	model_settle();
 }
@@ -593,7 +593,7 @@ Test(watch_last, of_many_behind_a_long_backlog_takes_the_runs_that_their_number_
 		model_put(watcher, GY_LANE_NOTICE, i);
 	}
 	for (uint32_t i = 0; i < MANY; i++) {
-		gy_house_close(model_house(many[i]), 0);
+		gy_house_request_stop(model_house(many[i]), 0);
 	}
 	runs = model.home[0].loop.counters.jobs_run;
 	model_settle();
@@ -614,7 +614,7 @@ Test(watch_last, leaves_nothing_behind_when_the_watcher_stops_first)
 	end_saying("abc");
 	model_settle();
 	cr_assert_eq(model_house(watcher)->extra->watch->held, 1);
-	gy_house_close(model_house(watcher), 0);
+	gy_house_request_stop(model_house(watcher), 0);
 	model_settle();
 	cr_assert_null(model_house(watcher));
 	cr_assert_eq(told, 0);

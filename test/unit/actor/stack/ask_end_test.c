@@ -94,7 +94,7 @@ static void open_with(uint32_t loop, gyre_handler_fn ask)
 
 static void stop_target(void)
 {
-	gy_house_close(model_house(target), 0);
+	gy_house_request_stop(model_house(target), 0);
 	model_settle();
 }
 
@@ -133,7 +133,7 @@ Test(ask, that_is_on_its_way_while_the_target_dies_fails_with_esrch)
 	open_with(1, answer);
 	model_call(asker, ask_target);
 	model_turn_one(0);
-	gy_house_close(model_house(target), 0);
+	gy_house_request_stop(model_house(target), 0);
 	gy_house_run(&model.home[1].loop, gy_queue_pop(&model.home[1].loop.state));
 	assert_outcome(-ESRCH);
 }

@@ -170,7 +170,7 @@ Test(promise, of_a_hundred_thousand_ends_with_the_actor_that_was_asked)
 		model_call(asker, ask_target);
 	}
 	model_settle();
-	gy_house_close(model_house(target), 0);
+	gy_house_request_stop(model_house(target), 0);
 	model_settle();
 	cr_assert_eq(failed, MANY);
 	cr_assert_eq(model_house(asker)->promises.count, 0);

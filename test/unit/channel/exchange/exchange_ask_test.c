@@ -545,7 +545,7 @@ Test(exchange_ask, fails_when_the_owner_of_the_channel_stops)
 
 	x_ask(&options);
 	ask_two();
-	gy_house_close(x.rig.house, 0);
+	gy_house_request_stop(x.rig.house, 0);
 	(void)shutdown(x.fd, SHUT_WR);
 	expect_error(&x.asked[0], -EPIPE);
 	expect_error(&x.asked[1], -EPIPE);

@@ -153,6 +153,22 @@ Test(exchange_request, finds_its_protocol_while_the_channel_is_there)
 	x_end();
 }
 
+Test(exchange_request, finds_its_protocol_in_a_system_that_is_a_node)
+{
+	struct gyre_exchange_options options = { 0 };
+
+	x_serve(&options);
+	x.rig.home.node = 7;
+	x_options()->request = look_for_context;
+	x_send(1, 1);
+	rig_settle(&x.rig);
+	cr_expect_eq(seen[0], x.ctx);
+	x_open_gate(5);
+	cr_assert(rig_until(&x.rig, has_looked, NULL));
+	cr_expect_eq(seen[1], x.ctx);
+	x_end();
+}
+
 Test(exchange_request, is_served_by_a_copy_of_the_options)
 {
 	struct gyre_exchange_options options = { 0 };
@@ -429,7 +445,7 @@ Test(exchange_request, does_not_keep_an_actor_from_stopping)
 	x_send(2, WAIT + 2);
 	x_send(3, 1);
 	rig_settle(&x.rig);
-	gy_house_close(x.rig.house, 0);
+	gy_house_request_stop(x.rig.house, 0);
 	(void)shutdown(x.fd, SHUT_WR);
 	cr_expect(rig_until(&x.rig, has_stopped, x.rig.house));
 	x_end();

@@ -297,7 +297,7 @@ Test(exchange_write, writes_what_waits_when_its_actor_stops_but_begins_nothing)
 	want(1, 1, ANSWER_GATE);
 	answers_pump();
 	rig_settle(&a.rig);
-	gy_house_close(a.rig.house, 0);
+	gy_house_request_stop(a.rig.house, 0);
 	cr_assert(rig_until_later(&a.rig, answers_have_come, NULL));
 	cr_assert_not(a.wrong);
 	cr_expect_eq(a.got_count, a.begun);

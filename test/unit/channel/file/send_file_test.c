@@ -192,7 +192,7 @@ Test(send_file, is_sent_before_its_actor_ends, .init = begin, .fini = end)
 	struct reader reader = { .wanted = UINT64_MAX, .piece = 1 << 16 };
 
 	cr_assert_eq(send_part(0, FILE_BYTES), 0);
-	gy_house_close(rig.house, 0);
+	gy_house_request_stop(rig.house, 0);
 	cr_assert(rig_until(&rig, reads, &reader));
 	cr_assert(reader.ended && !reader.wrong);
 	cr_assert_eq(reader.got, FILE_BYTES);
