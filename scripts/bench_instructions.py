@@ -41,7 +41,8 @@ OWN = re.compile(r"/(libgyre[^/]*|gyre-[a-z]+|ring|ask)$")
 TURN = re.compile(r"^(gy_loop_(turn|park|trim_pools|quiescent|publish|unpublish|flush)|run_loop|busy|"
                   r"gy_ring_(ready|reap|submit.*|has_prepared|wait.*)|enter|io_uring_.*|gy_wheel_.*|"
                   r"gy_clock_.*|gy_memory_usage_.*|gy_kernfile_.*|gy_memory_guard_.*|gy_stalls_.*|gy_text_.*|"
-                  r"gy_watchdog_.*|gy_house_seal|ready|run|measure|beat|check_link|check_connection)$")
+                  r"gy_watchdog_.*|gy_meter_.*|run_timed|gy_house_seal|ready|run|measure|beat|check_link|"
+                  r"check_connection)$")
 INBOX = "drain_inbox"  # looks in each turn, and takes what is there
 
 
