@@ -45,6 +45,9 @@
 /* questions that declare the type of their answer */
 #include <gyre/request.h>
 
+/* messages that end in an array */
+#include <gyre/tail.h>
+
 /* taking over what a message owns */
 #include <gyre/move.h>
 

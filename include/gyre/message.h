@@ -13,7 +13,8 @@
  * A message that owns something, as memory or a descriptor, is declared with GYRE_MESSAGE_OWNING()
  * and a destructor, which runs exactly once wherever the mail ends, unless the receiver moves the
  * payload out: see move.h. A question that has a certain answer is declared with GYRE_REQUEST():
- * see request.h.
+ * see request.h. A message that ends in an array of any length is declared with
+ * GYRE_MESSAGE_TAIL(): see tail.h.
  */
 #ifndef GYRE_MESSAGE_H
 #define GYRE_MESSAGE_H
@@ -44,15 +45,33 @@ struct gyre_system;
 typedef void (*gyre_destroy_fn)(void *payload);
 
 /**
+ * struct gyre_tail - where the tail of a message stands, and how it is counted; see tail.h
+ * @bytes: the size of the struct without elements
+ * @at: the offset of the first element, at most @bytes
+ * @unit: the size of an element
+ * @count_at: the offset of the count, a uint32_t
+ */
+struct gyre_tail {
+	uint32_t bytes;
+	uint32_t at;
+	uint32_t unit;
+	uint32_t count_at;
+};
+
+/** GYRE_BYTES_VARY - the size of a type whose payloads have a tail, and each its own size */
+#define GYRE_BYTES_VARY UINT32_MAX
+
+/**
  * struct gyre_type - the type of a message
  * @name: for logs
  * @id: unique in a program, and between nodes; ids below 0x100 belong to gyre
- * @bytes: the size of the payload
+ * @bytes: the size of the payload, or GYRE_BYTES_VARY
  * @destroy: gives back what the payload owns; NULL for plain messages
  * @answer: the type of the answer to an ask of this type; NULL for any
  * @type_bytes: the size of this structure in the program; 0 for all of it
  * @encoding_bytes: the size of @encoding in the program; 0 for all of it
  * @encoding: how it travels between nodes (see encode.h); NULL if as its bytes
+ * @tail: of a type whose @bytes are GYRE_BYTES_VARY; else not looked at
  *
  * Types are compared by @id alone. The library asserts that two types with one id agree in @bytes,
  * which finds most ids that were given twice.
@@ -66,6 +85,7 @@ struct gyre_type {
 	uint32_t type_bytes;
 	uint32_t encoding_bytes;
 	const struct gyre_encoding *encoding;
+	struct gyre_tail tail;
 };
 
 /** GYRE_MAIL_HEADER_BYTES - where the payload stands in a mail; a small message fills one cache
@@ -81,7 +101,7 @@ struct gyre_type {
  * @type: its type
  *
  * Mostly called through gyre_new(). The payload is undefined; that of a type which owns something
- * is zero.
+ * is zero. A message with a tail has no elements.
  *
  * Return: the mail, or NULL, which every call that takes a mail answers with -ENOMEM.
  * Errors:
@@ -184,8 +204,7 @@ static inline void *gyre_payload(struct gyre_mail *mail)
  * @NAME: the tag of the struct
  * @FROM: a pointer to the struct; used once
  */
-#define gyre_new_copy(STACK, NAME, FROM) \
-	gyre_fill_##NAME(gyre_mail_create((STACK), &gyre_type_##NAME), *(FROM))
+#define gyre_new_copy(STACK, NAME, FROM) gyre_copy_##NAME((STACK), NULL, (FROM))
 
 /**
  * gyre_system_new() - gyre_new() outside of any actor: gyre_system_new(system, price_of, .item = 7)
@@ -193,8 +212,7 @@ static inline void *gyre_payload(struct gyre_mail *mail)
 #define gyre_system_new(SYSTEM, ...) GYRE_NEW_(gyre_system_mail_create, SYSTEM, __VA_ARGS__, )
 
 /** gyre_system_new_copy() - gyre_new_copy() outside of any actor */
-#define gyre_system_new_copy(SYSTEM, NAME, FROM) \
-	gyre_fill_##NAME(gyre_system_mail_create((SYSTEM), &gyre_type_##NAME), *(FROM))
+#define gyre_system_new_copy(SYSTEM, NAME, FROM) gyre_copy_##NAME(NULL, (SYSTEM), (FROM))
 
 GYRE_END_DECLS
 

@@ -29,6 +29,7 @@ GYRE_BEGIN_DECLS
  *
  * Return: 0, or a negative errno.
  * Errors:
+ *   -EMSGSIZE  it has a tail: see tail.h
  *   -ENOENT  there is no message, or it is of another type
  * Ownership: what the payload owns is the caller's. The stack shows no message from then on.
  * Context: loop thread, phases 2 and 3, inside a handler.
@@ -37,7 +38,7 @@ GYRE_BEGIN_DECLS
 GYRE_API int gyre_message_move(struct gyre_stack *stack, const struct gyre_type *type,
 			       void *ret_payload);
 
-/** gyre_move() - moves the message to where a struct NAME * points; 0 or -ENOENT */
+/** gyre_move() - moves the message to where a struct NAME * points; 0 or an errno */
 #define gyre_move(STACK, NAME, VALUE) \
 	gyre_message_move((STACK), &gyre_type_##NAME, GYRE_POINTER_(NAME, VALUE))
 
@@ -51,6 +52,7 @@ GYRE_API int gyre_message_move(struct gyre_stack *stack, const struct gyre_type 
  *
  * Return: 0, or a negative errno.
  * Errors:
+ *   -EMSGSIZE  it has a tail: see tail.h
  *   -ENOENT  there is no answer, or it is of another type
  * Ownership: what the payload owns is the caller's. The future shows no answer, and no error, from
  *   then on.
@@ -60,7 +62,7 @@ GYRE_API int gyre_message_move(struct gyre_stack *stack, const struct gyre_type 
 GYRE_API int gyre_future_move_payload(const struct gyre_future *future,
 				      const struct gyre_type *type, void *ret_payload);
 
-/** gyre_future_move() - moves an answer to where a struct NAME * points; 0 or -ENOENT */
+/** gyre_future_move() - moves an answer to where a struct NAME * points; 0 or an errno */
 #define gyre_future_move(FUTURE, NAME, VALUE) \
 	gyre_future_move_payload((FUTURE), &gyre_type_##NAME, GYRE_POINTER_(NAME, VALUE))
 
@@ -75,6 +77,7 @@ GYRE_API int gyre_future_move_payload(const struct gyre_future *future,
  *
  * Return: 0, or a negative errno.
  * Errors:
+ *   -EMSGSIZE  it has a tail: see tail.h
  *   -ENOENT  there is no such message, or it is of another type
  * Ownership: what the payload owns is the caller's. gyre_batch_get() shows nothing from then on.
  * Context: loop thread, phases 2 and 3, inside a handler.
@@ -83,7 +86,7 @@ GYRE_API int gyre_future_move_payload(const struct gyre_future *future,
 GYRE_API int gyre_batch_message_move(struct gyre_stack *stack, uint32_t index,
 				     const struct gyre_type *type, void *ret_payload);
 
-/** gyre_batch_move() - moves a message of a batch to where a struct NAME * points; 0 or -ENOENT */
+/** gyre_batch_move() - moves a message of a batch to where a struct NAME * points; 0 or an errno */
 #define gyre_batch_move(STACK, INDEX, NAME, VALUE) \
 	gyre_batch_message_move((STACK), (INDEX), &gyre_type_##NAME, GYRE_POINTER_(NAME, VALUE))
 

@@ -19,6 +19,7 @@
 #define GYRE_OFFLOAD_H
 
 #include <gyre/stack.h>
+#include <gyre/tail.h>
 
 GYRE_BEGIN_DECLS
 
@@ -100,6 +101,7 @@ GYRE_API const void *gyre_work_message(const struct gyre_work *work, const struc
  *
  * Return: 0, or a negative errno.
  * Errors:
+ *   -EMSGSIZE  it has a tail: see tail.h
  *   -ENOENT  there is no message of that type
  * Ownership: what the payload owns is the caller's.
  * Context: any thread that runs the piece.
@@ -108,7 +110,7 @@ GYRE_API const void *gyre_work_message(const struct gyre_work *work, const struc
 GYRE_API int gyre_work_message_move(struct gyre_work *work, const struct gyre_type *type,
 				    void *ret_payload);
 
-/** gyre_work_move() - moves that message to where a struct NAME * points; 0 or -ENOENT */
+/** gyre_work_move() - moves that message to where a struct NAME * points; 0 or an errno */
 #define gyre_work_move(WORK, NAME, VALUE) \
 	gyre_work_message_move((WORK), &gyre_type_##NAME, GYRE_POINTER_(NAME, VALUE))
 
@@ -125,6 +127,9 @@ GYRE_API struct gyre_system *gyre_work_system(const struct gyre_work *work);
 
 /** gyre_work_new() - a mail with the answer in it: gyre_work_new(work, digest, .sum = 7) */
 #define gyre_work_new(WORK, ...) gyre_system_new(gyre_work_system(WORK), __VA_ARGS__)
+
+/** gyre_work_new_tail() - the same with a tail: (work, line, bytes, .number = 7) */
+#define gyre_work_new_tail(WORK, ...) gyre_system_new_tail(gyre_work_system(WORK), __VA_ARGS__)
 
 /**
  * gyre_work_reply() - answers with the result

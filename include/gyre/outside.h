@@ -129,6 +129,7 @@ GYRE_API const void *gyre_mail_message(const struct gyre_mail *mail, const struc
  *
  * Return: 0, or a negative errno.
  * Errors:
+ *   -EMSGSIZE  it has a tail: see tail.h
  *   -ENOENT  there is no message of that type
  * Ownership: what the payload owns is the caller's; the empty mail stays to be freed as before.
  * Context: any thread that owns the mail.
@@ -137,7 +138,7 @@ GYRE_API const void *gyre_mail_message(const struct gyre_mail *mail, const struc
 GYRE_API int gyre_mail_message_move(struct gyre_mail *mail, const struct gyre_type *type,
 				    void *ret_payload);
 
-/** gyre_mail_move() - moves an answer to where a struct NAME * points; 0 or -ENOENT */
+/** gyre_mail_move() - moves an answer to where a struct NAME * points; 0 or an errno */
 #define gyre_mail_move(MAIL, NAME, VALUE) \
 	gyre_mail_message_move((MAIL), &gyre_type_##NAME, GYRE_POINTER_(NAME, VALUE))
 

@@ -45,15 +45,16 @@ GYRE_BEGIN_DECLS
 	GYRE_TYPE_(NAME, ID, gyre_destroy_##NAME, &gyre_type_##ANSWER, 0, NULL); \
 	GYRE_ANSWER_(NAME, ANSWER)
 
-/* The answer stands in a struct that is named after the question. */
+/* The answer stands in a struct that is named after the question. It is the last member of that,
+ * and so may have a tail. */
 #define GYRE_ANSWER_(NAME, ANSWER)                                                          \
-	struct gyre_answer_to_##NAME {                                                      \
+	__extension__ struct gyre_answer_to_##NAME {                                        \
 		struct ANSWER value;                                                        \
 	};                                                                                  \
 	static inline __attribute__((unused)) struct gyre_mail *gyre_fill_answer_##NAME(    \
-		struct gyre_mail *mail, struct gyre_answer_to_##NAME answer)                \
+		struct gyre_mail *mail, GYRE_BY_ADDRESS_(gyre_answer_to_##NAME, answer))    \
 	{                                                                                   \
-		return gyre_fill_##ANSWER(mail, answer.value);                              \
+		return gyre_put_##ANSWER(mail, &GYRE_ADDRESS_OF_(answer)->value);           \
 	}                                                                                   \
 	static inline __attribute__((unused))                                               \
 	const struct ANSWER *gyre_future_answer_to_##NAME(const struct gyre_future *future) \
@@ -67,7 +68,7 @@ GYRE_BEGIN_DECLS
 
 #define GYRE_NEW_ANSWER_(STACK, NAME, ...)                                          \
 	gyre_fill_answer_##NAME(gyre_mail_create((STACK), gyre_type_##NAME.answer), \
-				GYRE_VALUE(gyre_answer_to_##NAME, { __VA_ARGS__ }))
+				GYRE_PASS_(GYRE_VALUE(gyre_answer_to_##NAME, { __VA_ARGS__ })))
 
 /** gyre_reply_to() - answers the running ask, of a NAME: (stack, price_of, .cents = 90) */
 #define gyre_reply_to(STACK, ...) gyre_reply((STACK), gyre_new_answer(STACK, __VA_ARGS__))

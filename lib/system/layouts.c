@@ -603,6 +603,12 @@ AT(gyre_system_options, loop_arg, 264, 8);
 AT(gyre_system_options, user, 272, 8);
 AT(gyre_system_options, node, 280, 8);
 
+FROZEN(gyre_tail, 16);
+AT(gyre_tail, bytes, 0, 4);
+AT(gyre_tail, at, 4, 4);
+AT(gyre_tail, unit, 8, 4);
+AT(gyre_tail, count_at, 12, 4);
+
 FROZEN(gyre_terminated, 20);
 AT(gyre_terminated, actor, 0, 16);
 AT(gyre_terminated, reason, 16, 4);
@@ -640,7 +646,7 @@ AT(gyre_tls_session, alpn, 16, 8);
 AT(gyre_tls_session, server_name, 24, 8);
 AT(gyre_tls_session, peer_subject, 32, 8);
 
-GROWS(gyre_type, 48);
+GROWS(gyre_type, 64);
 AT(gyre_type, name, 0, 8);
 AT(gyre_type, id, 8, 4);
 AT(gyre_type, bytes, 12, 4);
@@ -649,6 +655,7 @@ AT(gyre_type, answer, 24, 8);
 AT(gyre_type, type_bytes, 32, 4);
 AT(gyre_type, encoding_bytes, 36, 4);
 AT(gyre_type, encoding, 40, 8);
+AT(gyre_type, tail, 48, 16);
 
 FROZEN(gyre_varint_options, 16);
 AT(gyre_varint_options, frame_bytes_max, 0, 8);

@@ -163,6 +163,38 @@ class Typed(planted.PlantedTest):
                    "GYRE_MESSAGE(own, 0x104);")
         self.fails(outside=outside, because="own cannot be moved as bytes")
 
+    TAIL = "__extension__ struct line { uint32_t bytes; char text[]; };\nGYRE_MESSAGE_TAIL(line, 0x104, text, bytes);"
+
+    def test_a_message_with_a_tail_is_made_with_the_number_of_its_elements(self):
+        self.passes("gyre_notify(stack, to, gyre_new_tail(stack, line, 3, 0));", outside=self.TAIL)
+        self.fails("gyre_notify(stack, to, gyre_new(stack, line, 3));", outside=self.TAIL,
+                   because="gyre_new_tail_is_for_messages_with_tails")
+        self.fails("gyre_notify(stack, to, gyre_new_tail(stack, price, 3, 0));")
+
+    def test_a_tail_is_filled_with_elements_of_its_own_type(self):
+        self.passes("gyre_notify(stack, to, gyre_tail_fill(line, gyre_new_tail(stack, line, 3, 0), \"abc\"));",
+                    outside=self.TAIL)
+        self.fails("gyre_notify(stack, to, gyre_tail_fill(line, gyre_new_tail(stack, line, 3, 0), &price));",
+                   outside=self.TAIL)
+
+    def test_a_tail_is_an_array_without_a_length_at_the_end(self):
+        message = "__extension__ struct line { uint32_t bytes; %s };\nGYRE_MESSAGE_TAIL(line, 0x104, text, bytes);"
+        self.passes(outside=message % "short text[];")
+        for members in ("char text[8];", "int text[1];", "char text[8]; int more;"):
+            self.fails(outside=message % members,
+                       because="text of line is not an array without a length at its end")
+
+    def test_the_count_of_a_tail_has_32_bits(self):
+        message = "__extension__ struct line { %s bytes; char text[]; };\nGYRE_MESSAGE_TAIL(line, 0x104, text, bytes);"
+        self.passes(outside=message % "uint32_t")
+        for kind in ("size_t", "uint8_t", "char"):
+            self.fails(outside=message % kind, because="bytes of line is not a uint32_t")
+
+    def test_the_answer_to_a_question_may_have_a_tail(self):
+        outside = self.TAIL + "\nstruct read_line { int number; };\nGYRE_REQUEST(read_line, 0x105, line);"
+        self.passes("return gyre_reply_to(stack, read_line, 0);", outside=outside)
+        self.passes("const struct line *p = gyre_future_answer_to(future, read_line); (void)p;", outside=outside)
+
 
 if __name__ == "__main__":
     planted.main()

@@ -58,6 +58,20 @@ void translate_destroy(struct translate *translate)
 
 GYRE_REQUEST_OWNING(translate, 0x0205, text, translate_destroy);
 
+/* A tail is an extension of C++ that both compilers have. */
+__extension__ struct scores {
+	uint32_t count;
+	int values[];
+};
+GYRE_MESSAGE_TAIL(scores, 0x0207, values, count);
+
+__extension__ struct rank {
+	uint64_t best;
+	uint32_t count;
+	int values[];
+};
+GYRE_REQUEST_TAIL(rank, 0x0208, values, count, scores);
+
 char *make_text(const char *chars)
 {
 	texts++;
@@ -101,6 +115,17 @@ int shop_ask(struct gyre_stack *stack)
 		mine.chars[0] = 'J';
 		return gyre_reply(stack, gyre_new(stack, text, mine.chars));
 	}
+	case GYRE_ID(rank): {
+		const struct rank *rank = gyre_message(stack, rank);
+
+		CHECK(rank->best == 9);
+		return rank->count == 0
+			       ? gyre_reply_to(stack, rank, 0)
+			       : gyre_reply(stack, gyre_tail_fill(scores,
+								  gyre_new_tail(stack, scores,
+										rank->count, 0),
+								  rank->values));
+	}
 	default:
 		return gyre_throw(stack, -EPROTO);
 	}
@@ -108,7 +133,10 @@ int shop_ask(struct gyre_stack *stack)
 
 int shop_notice(struct gyre_stack *stack)
 {
-	CHECK(gyre_message(stack, nothing) != nullptr || gyre_message(stack, text) != nullptr);
+	const struct scores *scores = gyre_message(stack, scores);
+
+	CHECK(gyre_message(stack, nothing) != nullptr || gyre_message(stack, text) != nullptr ||
+	      (scores != nullptr && scores->count == 2 && scores->values[1] == 8));
 	return gyre_return(stack);
 }
 
@@ -158,6 +186,28 @@ struct customer_frame {
 	struct gyre_future refused;
 };
 
+/* Tells what stands in a mail, and what was copied from it. */
+int tell_scores(struct gyre_stack *stack, struct gyre_address to)
+{
+	const int values[] = { 7, 8 };
+	struct gyre_mail *mail = gyre_tail_fill(scores, gyre_new_tail(stack, scores, 2, 0), values);
+	struct gyre_mail *copy =
+		gyre_new_copy(stack, scores, static_cast<struct scores *>(gyre_payload(mail)));
+	int r = gyre_notify(stack, to, mail);
+
+	return r < 0 ? r : gyre_notify(stack, to, copy);
+}
+
+int ask_rank(struct gyre_stack *stack, struct gyre_address to, size_t count,
+	     struct gyre_future *ret_future)
+{
+	const int values[] = { 1, 2, 3 };
+
+	return gyre_ask(stack, to,
+			gyre_tail_fill(rank, gyre_new_tail(stack, rank, count, 9, 0), values), 0,
+			ret_future);
+}
+
 int customer_mount(struct gyre_stack *stack)
 {
 	customer_frame *frame = static_cast<customer_frame *>(gyre_frame(stack));
@@ -171,6 +221,12 @@ int customer_mount(struct gyre_stack *stack)
 	CHECK(gyre_spawn(stack, &shop_class, GYRE_NO_ARGUMENT, &elsewhere, &frame->shop) == 0);
 	CHECK(gyre_notify(stack, frame->shop, gyre_new(stack, nothing)) == 0);
 	CHECK(gyre_notify(stack, frame->shop, gyre_new(stack, text, make_text("hello"))) == 0);
+	CHECK(tell_scores(stack, frame->shop) == 0);
+	CHECK(ask_rank(stack, frame->shop, 0, &frame->price) == 0);
+	GYRE_AWAIT(stack, ask_rank(stack, frame->shop, 3, &frame->text));
+	CHECK(gyre_future_answer_to(&frame->price, rank)->count == 0);
+	CHECK(gyre_future_answer_to(&frame->text, rank)->count == 3);
+	CHECK(gyre_future_get(&frame->text, scores)->values[2] == 3);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->shop, gyre_new(stack, price_of, 7, { 1, 3 }),
 				   GYRE_SECONDS(5), &frame->price));
 	CHECK(!gyre_future_failed(&frame->price));
@@ -228,7 +284,8 @@ int main()
 	if (gyre_system_create(&options, &system) < 0) {
 		return 1;
 	}
-	CHECK(gyre_system_spawn(system, &customer_class, GYRE_NO_ARGUMENT, nullptr, &customer) == 0);
+	CHECK(gyre_system_spawn(system, &customer_class, GYRE_NO_ARGUMENT, nullptr, &customer) ==
+	      0);
 	CHECK(gyre_system_start(system) == 0);
 	CHECK(gyre_system_wait(system) == 0);
 	CHECK(gyre_system_notify(system, customer,

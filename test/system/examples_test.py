@@ -226,6 +226,10 @@ def test_suspend():
     expect(run("suspend") == "replica 2 was the first\n", "another replica")
 
 
+def test_tail():
+    expect(run("tail") == "line 0: 0 0 0 4 2 3\nline 1:\nline 2: 0 0 0 0 0 0 1\n", "words of a length")
+
+
 def test_timer():
     match = re.fullmatch(r"saved (\d+) letters after (\d+) ms of quiet\n", run("timer"))
     expect(match and int(match.group(1)) >= 5 and int(match.group(2)) >= 50, match)

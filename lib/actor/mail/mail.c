@@ -7,19 +7,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "actor/mail/tail.h"
 #include "actor/stack/stack.h"
 #include "base/memory.h"
 
 enum { TEXT_BYTES = 256 };
 
-void gy_mail_hold(struct gyre_mail *mail)
+/* Marks a new mail whose type has a destructor: the destructor is due. */
+static GY_COLD void hold(struct gyre_mail *mail, size_t bytes)
 {
 	/* The mail may end before its payload is filled. */
-	memset(mail->payload, 0, mail->type->bytes);
+	memset(mail->payload, 0, bytes - GYRE_MAIL_HEADER_BYTES);
 	mail->node.owner |= GY_NODE_HOLDS;
 }
 
-static struct gyre_mail *make(struct gy_node *node, const struct gyre_type *type)
+static struct gyre_mail *make(struct gy_node *node, const struct gyre_type *type, size_t bytes)
 {
 	struct gyre_mail *mail;
 
@@ -29,15 +31,17 @@ static struct gyre_mail *make(struct gy_node *node, const struct gyre_type *type
 	mail = gy_mail_of(node);
 	mail->type = type;
 	if (type->destroy != NULL) {
-		gy_mail_hold(mail);
+		hold(mail, bytes);
 	}
 	return mail;
 }
 
-struct gyre_mail *gy_mail_get_slow(struct gy_home *home, const struct gyre_type *type)
+struct gyre_mail *gy_mail_get_slow(struct gy_home *home, const struct gyre_type *type, size_t bytes)
 {
-	return make(gy_loop_node_get(&home->loop, GYRE_MAIL_HEADER_BYTES + (size_t)type->bytes),
-		    type);
+	if (bytes == GYRE_MAIL_HEADER_BYTES + (size_t)GYRE_BYTES_VARY) {
+		return gy_mail_get_tail(home, type, 0);
+	}
+	return make(gy_loop_node_get(&home->loop, bytes), type, bytes);
 }
 
 void gy_mail_destroy(struct gyre_mail *mail)
@@ -47,23 +51,31 @@ void gy_mail_destroy(struct gyre_mail *mail)
 	mail->type->destroy(mail->payload);
 }
 
+struct gyre_mail *gy_mail_get_sized_from_heap(const struct gyre_type *type, size_t bytes)
+{
+	return make(gy_node_get_from_heap(bytes), type, bytes);
+}
+
 struct gyre_mail *gy_mail_get_from_heap(const struct gyre_type *type)
 {
-	return make(gy_node_get_from_heap(GYRE_MAIL_HEADER_BYTES + (size_t)type->bytes), type);
+	return gy_type_varies(type) ? gy_mail_get_tail(NULL, type, 0)
+				    : gy_mail_get_sized_from_heap(
+					      type, GYRE_MAIL_HEADER_BYTES + (size_t)type->bytes);
 }
 
 struct gyre_mail *gy_mail_carry_out(struct gy_home *home, struct gyre_mail *mail)
 {
+	const size_t bytes = GYRE_MAIL_HEADER_BYTES + (size_t)gy_mail_bytes(mail);
 	struct gyre_mail *copy;
 	struct gy_node node;
 
 	if (mail->node.size_class == GY_SIZES_HEAP) {
 		return mail;
 	}
-	copy = gy_mail_get_from_heap(mail->type);
+	copy = gy_mail_get_sized_from_heap(mail->type, bytes);
 	if (copy != NULL) {
 		node = copy->node;
-		memcpy(copy, mail, GYRE_MAIL_HEADER_BYTES + (size_t)mail->type->bytes);
+		memcpy(copy, mail, bytes);
 		copy->node.owner = GY_NODE_FROM_HEAP | (mail->node.owner & GY_NODE_HOLDS);
 		copy->node.size_class = node.size_class;
 		mail->node.owner &= (uint16_t)~GY_NODE_HOLDS;
@@ -72,10 +84,14 @@ struct gyre_mail *gy_mail_carry_out(struct gy_home *home, struct gyre_mail *mail
 	return copy;
 }
 
-void gy_mail_move_out(struct gyre_mail *mail, void *ret_payload)
+int gy_mail_move_out(struct gyre_mail *mail, void *ret_payload)
 {
+	if (gy_type_varies(mail->type)) {
+		return -EMSGSIZE; /* nobody can tell how much room there is */
+	}
 	memcpy(ret_payload, mail->payload, mail->type->bytes);
 	mail->node.owner &= (uint16_t)~GY_NODE_HOLDS;
+	return 0;
 }
 
 void gyre_mail_destroy(struct gyre_stack *stack, struct gyre_mail *mail)
@@ -105,15 +121,24 @@ static const char *type_of_sent(const struct gyre_mail *mail)
 #endif
 }
 
-void gy_mail_sent_twice(const struct gy_home *home, const struct gyre_mail *mail)
+void gy_mail_refuse(const struct gy_home *home, const struct gyre_mail *mail)
 {
 	const struct gy_house *sender = home == NULL ? NULL : home->running;
+	const char *name = sender == NULL ? "(none)" : sender->class_info->name;
 	char text[TEXT_BYTES];
 
-	(void)snprintf(text, sizeof(text),
-		       "actor %s gives away a mail that was given away before, of type %s: a call "
-		       "that takes a mail owns it; make another one",
-		       sender == NULL ? "(none)" : sender->class_info->name, type_of_sent(mail));
+	if (mail->node.kind == GY_MAIL_NEW_TAIL) {
+		(void)snprintf(text, sizeof(text),
+			       "actor %s gives away a mail that counts %u elements but was made "
+			       "for %u, of type %s: tell gyre_new_tail() how many there will be",
+			       name, gy_tail_count(mail->type, mail->payload), mail->to_slot,
+			       mail->type->name);
+	} else {
+		(void)snprintf(text, sizeof(text),
+			       "actor %s gives away a mail that was given away before, of type %s: "
+			       "a call that takes a mail owns it; make another one",
+			       name, type_of_sent(mail));
+	}
 	gy_assert_failed(text, __FILE__, __LINE__);
 }
 
@@ -121,7 +146,7 @@ void gy_mail_sent_twice(const struct gy_home *home, const struct gyre_mail *mail
 
 static struct gyre_mail *get_like(struct gy_home *home, const struct gyre_mail *mail)
 {
-	size_t bytes = GYRE_MAIL_HEADER_BYTES + (size_t)mail->type->bytes;
+	size_t bytes = GYRE_MAIL_HEADER_BYTES + (size_t)gy_mail_bytes(mail);
 	struct gy_node *node = NULL;
 
 	if (home != NULL) {
@@ -136,20 +161,22 @@ struct gyre_mail *gy_mail_given(struct gy_home *home, struct gyre_mail *mail)
 {
 	struct gyre_mail *moved;
 	struct gy_node node;
+	uint32_t bytes;
 
 	gy_mail_expect_new(home, mail);
 	moved = gy_mail_is_missing(mail) ? NULL : get_like(home, mail);
 	if (moved == NULL) {
 		return mail; /* it is a check, not a service */
 	}
+	bytes = gy_mail_bytes(mail);
 	node = moved->node;
-	memcpy(moved, mail, GYRE_MAIL_HEADER_BYTES + (size_t)mail->type->bytes);
+	memcpy(moved, mail, GYRE_MAIL_HEADER_BYTES + (size_t)bytes);
 	moved->node.owner = node.owner | (mail->node.owner & GY_NODE_HOLDS);
 	moved->node.size_class = node.size_class;
 	mail->node.owner &= (uint16_t)~GY_NODE_HOLDS;
 	mail->node.kind = GY_MAIL_MOVED;
 	if (mail->node.size_class == GY_SIZES_HEAP) {
-		memset(mail->payload, GY_POISON_BYTE, mail->type->bytes);
+		memset(mail->payload, GY_POISON_BYTE, bytes);
 		gy_memory_put(mail);
 	} else {
 		gy_mail_put(home, mail);

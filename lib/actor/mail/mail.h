@@ -6,11 +6,13 @@
 #define GY_ACTOR_MAIL_MAIL_H
 
 #include <errno.h>
+#include <string.h>
 
 #include <gyre/address.h>
 #include <gyre/message.h>
 
 #include "base/assert.h"
+#include "base/atomic.h"
 #include "base/table.h"
 #include "loop/loop.h"
 
@@ -41,6 +43,8 @@ enum gy_mail_kind {
 	GY_MAIL_PROBE,	       /* see ask_cycle.c */
 	GY_MAIL_HOME,	       /* a stolen house is back */
 	GY_MAIL_REMOTE,	       /* its payload is for another node */
+	/* For its owner: */
+	GY_MAIL_NEW_TAIL, /* was not sent; its slot is the number of elements it was made for */
 };
 
 /*
@@ -128,13 +132,14 @@ enum {
 _Static_assert(GY_NODE_BYTES_MAX == GYRE_MAIL_HEADER_BYTES + GYRE_MESSAGE_BYTES_MAX,
 	       "the largest message has a node");
 
-/* A mail from the heap, for threads without a loop; NULL when there is no memory. */
+/* A mail of @bytes with its header from the heap, for threads without a loop; NULL when there is no
+ * memory. */
+struct gyre_mail *gy_mail_get_sized_from_heap(const struct gyre_type *type, size_t bytes);
+/* The same for a type without a tail; with one, it has no elements. */
 struct gyre_mail *gy_mail_get_from_heap(const struct gyre_type *type);
 /* Moves the message to a mail from the heap, which any thread may free; NULL when there is no
  * memory. Takes the mail in any case. */
 struct gyre_mail *gy_mail_carry_out(struct gy_home *home, struct gyre_mail *mail);
-/* Marks a new mail whose type has a destructor: the destructor is due. */
-GY_COLD void gy_mail_hold(struct gyre_mail *mail);
 /* Calls the destructor that is due. */
 GY_COLD void gy_mail_destroy(struct gyre_mail *mail);
 
@@ -152,8 +157,8 @@ static inline void gy_mail_release(struct gyre_mail *mail)
 	}
 }
 
-/* The payload becomes the caller's, and the mail plain. */
-void gy_mail_move_out(struct gyre_mail *mail, void *ret_payload);
+/* The payload becomes the caller's, and the mail plain; -EMSGSIZE for one with a tail. */
+int gy_mail_move_out(struct gyre_mail *mail, void *ret_payload);
 
 /*
  * Whether two types are the same. Each file of a program has types of its own, so the id decides;
@@ -163,6 +168,21 @@ static inline bool gy_type_equal(const struct gyre_type *a, const struct gyre_ty
 {
 	gy_assert(a->id != b->id || a->bytes == b->bytes);
 	return a->id == b->id;
+}
+
+/* Whether payloads of the type have a tail, and each its own size; see tail.h. */
+static inline bool gy_type_varies(const struct gyre_type *type)
+{
+	return type->bytes == GYRE_BYTES_VARY;
+}
+
+/* How many elements a payload of a type with a tail says that it has. */
+static inline uint32_t gy_tail_count(const struct gyre_type *type, const void *payload)
+{
+	uint32_t count;
+
+	memcpy(&count, (const char *)payload + type->tail.count_at, sizeof(count));
+	return count;
 }
 
 /* The payload of a mail that fails an ask. */
@@ -191,15 +211,27 @@ static inline int gy_mail_report_no_memory(const struct gyre_mail *mail)
 	return mail == NULL ? -ENOMEM : -EINVAL;
 }
 
-_Noreturn GY_COLD void gy_mail_sent_twice(const struct gy_home *home, const struct gyre_mail *mail);
+/* Ends the program: the mail was sent before, or counts more elements than it has. */
+_Noreturn GY_COLD void gy_mail_refuse(const struct gy_home *home, const struct gyre_mail *mail);
+
+/*
+ * Whether a mail was not sent that has a tail, and no more elements than it was made for. Its kind
+ * is read anew, so that who has found it not to be GY_NODE_NEW compared memory, and kept no copy.
+ */
+static inline bool gy_mail_is_new_tail(const struct gyre_mail *mail)
+{
+	return gy_load_relaxed(&mail->node.kind) == GY_MAIL_NEW_TAIL &&
+	       gy_tail_count(mail->type, mail->payload) <= mail->to_slot;
+}
 
 /* Ends the program if the mail was sent before: a sent mail has a kind, also when it is back in the
  * pool. */
 static inline void gy_mail_expect_new(const struct gy_home *home, const struct gyre_mail *mail)
 {
 #if GY_ASSERT_LEVEL >= 1
-	if (!gy_mail_is_missing(mail) && gy_unlikely(mail->node.kind != GY_NODE_NEW)) {
-		gy_mail_sent_twice(home, mail);
+	if (!gy_mail_is_missing(mail) && gy_unlikely(mail->node.kind != GY_NODE_NEW) &&
+	    !gy_mail_is_new_tail(mail)) {
+		gy_mail_refuse(home, mail);
 	}
 #else
 	(void)home;

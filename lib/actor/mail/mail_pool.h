@@ -6,8 +6,10 @@
 
 #include "actor/home.h"
 
-/* gy_mail_get() where the pool is empty, or the type has a destructor or is too large. */
-GY_COLD struct gyre_mail *gy_mail_get_slow(struct gy_home *home, const struct gyre_type *type);
+/* gy_mail_get() where the pool is empty, or the type has a destructor or a tail, or is too large.
+ */
+GY_COLD struct gyre_mail *gy_mail_get_slow(struct gy_home *home, const struct gyre_type *type,
+					   size_t bytes);
 
 /*
  * A mail from this loop's pool with room for a payload of @type; NULL when there is no memory.
@@ -29,9 +31,10 @@ static inline struct gyre_mail *gy_mail_get_of_class(struct gy_home *home,
 			return mail;
 		}
 	}
-	return gy_mail_get_slow(home, type);
+	return gy_mail_get_slow(home, type, bytes);
 }
 
+/* A mail with room for a payload of the type; with a tail, it has no elements. */
 static inline struct gyre_mail *gy_mail_get(struct gy_home *home, const struct gyre_type *type)
 {
 	size_t bytes = GYRE_MAIL_HEADER_BYTES + (size_t)type->bytes;

@@ -10,39 +10,49 @@
 
 int gyre_message_move(struct gyre_stack *stack, const struct gyre_type *type, void *ret_payload)
 {
+	int r;
+
 	if (stack->message == NULL || !gy_type_equal(stack->type, type)) {
 		return -ENOENT;
 	}
-	gy_mail_move_out(gy_stack_of(stack)->mail, ret_payload);
-	stack->message = NULL;
-	stack->type = NULL;
-	return 0;
+	r = gy_mail_move_out(gy_stack_of(stack)->mail, ret_payload);
+	if (r == 0) {
+		stack->message = NULL;
+		stack->type = NULL;
+	}
+	return r;
 }
 
 int gyre_future_move_payload(const struct gyre_future *future, const struct gyre_type *type,
 			     void *ret_payload)
 {
 	struct gy_promise *promise = future->promise;
+	int r;
 
 	if (gyre_future_answer(future, type) == NULL) {
 		return -ENOENT;
 	}
-	gy_mail_move_out(promise->answer, ret_payload);
-	gy_mail_put(promise->stack->home, promise->answer);
-	promise->answer = NULL;
-	return 0;
+	r = gy_mail_move_out(promise->answer, ret_payload);
+	if (r == 0) {
+		gy_mail_put(promise->stack->home, promise->answer);
+		promise->answer = NULL;
+	}
+	return r;
 }
 
 int gyre_batch_message_move(struct gyre_stack *stack, uint32_t index, const struct gyre_type *type,
 			    void *ret_payload)
 {
 	struct gyre_mail *mail;
+	int r;
 
 	if (gyre_batch_message(stack, index, type) == NULL) {
 		return -ENOENT;
 	}
 	mail = gy_stack_of(stack)->batch->mails[index];
-	gy_mail_move_out(mail, ret_payload);
-	mail->node.kind = GY_MAIL_MOVED;
-	return 0;
+	r = gy_mail_move_out(mail, ret_payload);
+	if (r == 0) {
+		mail->node.kind = GY_MAIL_MOVED;
+	}
+	return r;
 }

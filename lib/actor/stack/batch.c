@@ -5,9 +5,9 @@
 #include <gyre/batch.h>
 
 #include <errno.h>
-#include <string.h>
 
 #include "actor/mail/send.h"
+#include "actor/mail/tail.h"
 #include "actor/stack/stack.h"
 
 enum { COUNT_DEFAULT = 64 };
@@ -168,6 +168,7 @@ int gyre_batch_reply_all(struct gyre_stack *stack, struct gyre_mail *mail)
 	if (mail != NULL && mail->type->destroy != NULL) {
 		return reply_to_only(s, mail);
 	}
+	gy_mail_expect_new(s->home, mail);
 	for (uint32_t i = 0; i < s->batch->count; i++) {
 		struct gyre_mail *copy;
 		int one;
@@ -175,10 +176,7 @@ int gyre_batch_reply_all(struct gyre_stack *stack, struct gyre_mail *mail)
 		if (s->batch->mails[i]->ask_id == 0) {
 			continue;
 		}
-		copy = mail == NULL ? NULL : gy_mail_get(s->home, mail->type);
-		if (copy != NULL) {
-			memcpy(copy->payload, mail->payload, mail->type->bytes);
-		}
+		copy = mail == NULL ? NULL : gy_mail_copy(s->home, mail);
 		one = gy_answer(s, s->batch->mails[i], copy);
 		r = r == 0 ? one : r;
 	}

@@ -13,6 +13,7 @@
 #include "actor/life/graceful_stop.h"
 #include "actor/life/restart.h"
 #include "actor/mail/send.h"
+#include "actor/mail/tail.h"
 #include "actor/misuse.h"
 
 enum { SUSPENDED = 1, ERRNO_MAX = 4095, TEXT_BYTES = 512 };
@@ -357,7 +358,7 @@ struct gyre_mail *gyre_take(struct gyre_stack *stack)
 		return NULL;
 	}
 	s->mail = NULL;
-	mail->node.kind = GY_NODE_NEW;
+	gy_mail_renew(mail);
 	s->home->steps++; /* now that the message does not tell this call from others */
 	stack->message = NULL;
 	stack->type = NULL;

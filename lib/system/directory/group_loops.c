@@ -4,9 +4,9 @@
  * that lives, as all children are: so a parent that stops knows of it.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "actor/life/lifecycle.h"
+#include "actor/mail/tail.h"
 #include "actor/stack/stack.h"
 #include "base/memory.h"
 #include "system/directory/groups.h"
@@ -24,12 +24,11 @@ int gy_group_set_recipe(struct gy_group *group, const struct gy_spawn_order *ord
 	recipe->parent = order->child_of;
 	recipe->counted = order->counted;
 	if (argument != NULL) {
-		recipe->argument = gy_mail_get_from_heap(argument->type);
+		recipe->argument = gy_mail_copy(NULL, argument);
 		if (recipe->argument == NULL) {
 			gy_memory_put(recipe);
 			return -ENOMEM;
 		}
-		memcpy(recipe->argument->payload, argument->payload, argument->type->bytes);
 	}
 	group->recipe = recipe;
 	return 0;
@@ -68,13 +67,8 @@ static int copy_argument(struct gy_home *home, const struct gy_group_recipe *rec
 	if (argument == NULL) {
 		return 0;
 	}
-	*ret_copy = home == NULL ? gy_mail_get_from_heap(argument->type)
-				 : gy_mail_get(home, argument->type);
-	if (*ret_copy == NULL) {
-		return -ENOMEM;
-	}
-	memcpy((*ret_copy)->payload, argument->payload, argument->type->bytes);
-	return 0;
+	*ret_copy = gy_mail_copy(home, argument);
+	return *ret_copy == NULL ? -ENOMEM : 0;
 }
 
 /* @parent is NULL for none. Under the mutex. */

@@ -4,9 +4,9 @@
  * share.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "actor/mail/send.h"
+#include "actor/mail/tail.h"
 #include "actor/stack/stack.h"
 #include "base/assert.h"
 #include "base/atomic.h"
@@ -151,11 +151,9 @@ static void end(const struct route *route)
 
 static struct gyre_mail *copy_mail(struct gy_home *home, const struct gyre_mail *mail)
 {
-	struct gyre_mail *copy =
-		home == NULL ? gy_mail_get_from_heap(mail->type) : gy_mail_get(home, mail->type);
+	struct gyre_mail *copy = gy_mail_copy(home, mail);
 
 	if (copy != NULL) {
-		memcpy(copy->payload, mail->payload, mail->type->bytes);
 		copy->node.kind = mail->node.kind;
 		copy->from = mail->from;
 		copy->ask_id = 0;
@@ -390,6 +388,7 @@ int gy_group_notify(struct gyre_system *system, struct gyre_address to, struct g
 	struct route route;
 	int r;
 
+	gy_mail_expect_new(NULL, mail);
 	if (!begin(&route, gy_groups_of(system), to, system->homes.loops->max)) {
 		r = lose_outside(system, to, mail);
 	} else if (route.group->routing == GYRE_ROUTING_ALL) {

@@ -3,11 +3,11 @@
  * a member which ends on its own loop before the last one is made finds itself in the table.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "actor/class_sized.h"
 #include "actor/life/lifecycle.h"
 #include "actor/mail/send.h"
+#include "actor/mail/tail.h"
 #include "actor/stack/stack.h"
 #include "base/memory.h"
 #include "base/sized.h"
@@ -37,20 +37,13 @@ static void free_mail(struct making *making, struct gyre_mail *mail)
 static int copy_argument(struct making *making, struct gyre_mail **ret_copy)
 {
 	const struct gyre_mail *argument = making->order.argument;
-	struct gyre_mail *copy;
 
 	*ret_copy = NULL;
 	if (argument == NULL) {
 		return 0;
 	}
-	copy = making->home == NULL ? gy_mail_get_from_heap(argument->type)
-				    : gy_mail_get(making->home, argument->type);
-	if (copy == NULL) {
-		return -ENOMEM;
-	}
-	memcpy(copy->payload, argument->payload, argument->type->bytes);
-	*ret_copy = copy;
-	return 0;
+	*ret_copy = gy_mail_copy(making->home, argument);
+	return *ret_copy == NULL ? -ENOMEM : 0;
 }
 
 static int make_one(struct making *making)

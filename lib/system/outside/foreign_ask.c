@@ -541,10 +541,14 @@ const void *gyre_mail_message(const struct gyre_mail *mail, const struct gyre_ty
 
 int gyre_mail_message_move(struct gyre_mail *mail, const struct gyre_type *type, void *ret_payload)
 {
+	int r;
+
 	if (gyre_mail_message(mail, type) == NULL) {
 		return -ENOENT;
 	}
-	gy_mail_move_out(mail, ret_payload);
-	mail->node.kind = GY_MAIL_MOVED;
-	return 0;
+	r = gy_mail_move_out(mail, ret_payload);
+	if (r == 0) {
+		mail->node.kind = GY_MAIL_MOVED;
+	}
+	return r;
 }

@@ -318,12 +318,16 @@ const void *gyre_work_message(const struct gyre_work *work, const struct gyre_ty
 
 int gyre_work_message_move(struct gyre_work *work, const struct gyre_type *type, void *ret_payload)
 {
+	int r;
+
 	if (gyre_work_message(work, type) == NULL) {
 		return -ENOENT;
 	}
-	gy_mail_move_out(work->argument, ret_payload);
-	work->argument->node.kind = GY_MAIL_MOVED;
-	return 0;
+	r = gy_mail_move_out(work->argument, ret_payload);
+	if (r == 0) {
+		work->argument->node.kind = GY_MAIL_MOVED;
+	}
+	return r;
 }
 
 struct gyre_system *gyre_work_system(const struct gyre_work *work)

@@ -9,6 +9,7 @@
 #include "actor/life/lifecycle.h"
 #include "actor/log_of.h"
 #include "actor/mail/mail_pool.h"
+#include "actor/mail/tail.h"
 #include "base/memory.h"
 #include "base/sized.h"
 #include "channel/channels.h"
@@ -115,7 +116,7 @@ int gyre_system_notify(struct gyre_system *system, struct gyre_address to, struc
 		gyre_mail_destroy(NULL, mail);
 		return -ENOMEM;
 	}
-	guard_memory(system, gy_add_relaxed(&system->outside_sent, 1), mail->type->bytes);
+	guard_memory(system, gy_add_relaxed(&system->outside_sent, 1), gy_mail_bytes(mail));
 	/* From this stage on the system only ends; a flood must not keep it from that. */
 	if (gy_unlikely(gy_load_acquire(&system->stage) >= GY_STAGE_NO_MAIL)) {
 		if (posted != mail) {
