@@ -61,8 +61,24 @@ void gy_types_fini(struct gy_types *types)
 	types->slots = NULL;
 }
 
+/* A decoder could not tell how many elements there will be, so a tail travels as its bytes. */
 bool gy_type_travels(const struct gyre_type *type)
 {
-	return gy_type_is_encoded(type) ? gy_type_encoding(type)->decode != NULL
-					: type->destroy == NULL;
+	return gy_type_is_encoded(type)
+		       ? gy_type_encoding(type)->decode != NULL && !gy_type_varies(type)
+		       : type->destroy == NULL;
+}
+
+uint16_t gy_type_tail_layout(const struct gyre_type *type)
+{
+	const struct gyre_encoding *encoding = gy_type_encoding(type);
+	const uint32_t parts[] = { encoding == NULL ? 0 : encoding->version, type->tail.bytes,
+				   type->tail.at, type->tail.unit, type->tail.count_at };
+	uint64_t layout = GYRE_BYTES_VARY;
+
+	gy_assert(gy_type_varies(type));
+	for (size_t i = 0; i < gy_countof(parts); i++) {
+		layout = gy_table_mix(layout ^ parts[i]);
+	}
+	return (uint16_t)(layout >> 48);
 }

@@ -7,6 +7,7 @@
 
 #include <gyre/encode.h>
 
+#include "actor/mail/mail.h"
 #include "base/table.h"
 
 struct gy_types {
@@ -52,6 +53,9 @@ static inline bool gy_type_is_encoded(const struct gyre_type *type)
 	return encoding != NULL && encoding->encode != NULL;
 }
 
+/* The layout of a type with a tail: that of its parts. */
+GY_COLD uint16_t gy_type_tail_layout(const struct gyre_type *type);
+
 /* Of the size and the version; what is encoded has no size of its own. One multiplication, since
  * each message asks for it. */
 static inline uint16_t gy_type_layout(const struct gyre_type *type)
@@ -60,6 +64,9 @@ static inline uint16_t gy_type_layout(const struct gyre_type *type)
 	uint64_t version = encoding == NULL ? 0 : encoding->version;
 	uint64_t bytes = gy_type_is_encoded(type) ? UINT32_MAX : type->bytes;
 
+	if (gy_unlikely(gy_type_varies(type))) {
+		return gy_type_tail_layout(type);
+	}
 	return (uint16_t)((version << 32 | bytes) * UINT64_C(0x9e3779b97f4a7c15) >> 48);
 }
 

@@ -65,6 +65,25 @@ def layout_of(version, size):
     return ((version << 32 | size) * 0x9E3779B97F4A7C15 & (1 << 64) - 1) >> 48
 
 
+def table_mix(key):
+    """gy_table_mix() of lib/base/table.h."""
+    key ^= key >> 32
+    key = key * 0x9E3779B97F4A7C15 & (1 << 64) - 1
+    return key ^ key >> 32
+
+
+def tail_layout_of(version, size, at, unit, count_at):
+    layout = 0xFFFFFFFF
+    for part in (version, size, at, unit, count_at):
+        layout = table_mix(layout ^ part)
+    return layout >> 48
+
+
+def values(count, said=None):
+    """A message with a tail, which says that it has so many elements."""
+    return struct.pack("<QI", 5, count if said is None else said) + b"v" * max(4, 2 * count)
+
+
 def fragments(stream, whole, piece):
     return [frame(12, struct.pack("<II", stream, len(whole) - at), whole[at:at + piece])
             for at in range(0, len(whole), piece)]
@@ -80,7 +99,14 @@ def link_streams():
     text = struct.pack("<I", 300) + b"t" * 300
     sizes = (0x1400, layout_of(0, 8))
     texts = (0x1401, layout_of(1, 0xFFFFFFFF))
+    tails = (0x1402, tail_layout_of(0, 16, 12, 2, 8))
     again = frame(14, b"", number)
+    with_tails = [message(kind, *tails, values(count)) for kind in (6, 8) for count in (0, 1, 2, 3, 100)]
+    with_tails += [frame(14, b"", values(count)) for count in (3, 0, 50)]
+    with_tails += [message(kind, *tails, values(3, said)) for kind in (6, 8)
+                   for said in (0, 2, 4, 0x7FFFFFFF, 0x80000003, 0xFFFFFFFF)]
+    with_tails += [message(6, *tails, values(3)[:size]) for size in (0, 8, 11, 12, 15, 17)]
+    whole_tail = struct.pack("<I", 6 << 24) + message(6, *tails, values(200))[4:]
     all_kinds = [message(6, *sizes, number), again, again, message(8, *sizes, number), message(9, *sizes, number),
                  message(10, 2, 0, struct.pack("<i", -5)), message(11, 0x4B, 0, b"adder"),
                  message(6, *texts, text), message(6, 0x2000, 0, b"unknown"), frame(4, b"", b""),
@@ -92,7 +118,8 @@ def link_streams():
     way_back = frame(15, b"", struct.pack("<iI", 0, 0))
     return [hello(), hello(version=2), hello(version=9), again, hello(node=1), hello(flags=1), hello(cluster=b"other"),
             hello() + b"".join(all_kinds), b"".join(all_kinds), b"".join(all_kinds + orders),
-            b"".join(fragments(1, whole, 70)),
+            b"".join(with_tails), b"".join(with_tails + all_kinds),
+            b"".join(fragments(1, whole, 70)), b"".join(fragments(1, whole_tail, 70)),
             interleaved(fragments(1, whole, 100), fragments(2, whole, 90)),
             no_way_back, no_way_back + way_back + credit + no_way_back,
             credit + credit, frame(13, b"", b""), frame(3, b"", b"\3"), frame(2, b"", b"p" * 32),

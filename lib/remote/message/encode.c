@@ -16,6 +16,7 @@
 
 #include <gyre/watch.h>
 
+#include "actor/mail/tail.h"
 #include "actor/stack/stack.h"
 #include "remote/message/encoder.h"
 #include "remote/message/fragments.h"
@@ -45,12 +46,12 @@ static uint16_t left_of(const struct gyre_mail *mail)
 	return mail->node.kind == GY_MAIL_ASK ? gy_wire_left_encode(mail->deadline) : 0;
 }
 
-static inline void build_head(struct gyre_address to, const struct gyre_mail *mail,
+static inline void build_head(struct gyre_address to, const struct gyre_mail *mail, uint32_t bytes,
 			      struct gy_frame *ret_frame)
 {
 	*ret_frame = (struct gy_frame){
 		.kind = kind_of(mail),
-		.bytes = mail->type->bytes,
+		.bytes = bytes,
 		.body = mail->payload,
 		.to_loop = to.loop,
 		.from_loop = mail->from.loop,
@@ -67,19 +68,19 @@ static inline void build_head(struct gyre_address to, const struct gyre_mail *ma
 
 /* ---- frames ---- */
 
-/* Whether messages of the type travel as the bytes that they have here. */
+/* Whether messages of the type travel as the bytes that they have here, a tail included. */
 static bool is_plain(const struct gyre_type *type)
 {
 	return type->id >= GY_IDS_OF_GYRE && gy_type_encoding(type) == NULL &&
 	       type->destroy == NULL;
 }
 
-/* The next notice may be like this one. */
+/* The next notice may be like this one, if all of the type are alike. */
 static inline void remember(struct gy_link *link, struct gyre_address to,
 			    const struct gyre_mail *mail)
 {
 	link->last_sent = (struct gy_last_sent){
-		.type = is_plain(mail->type) ? mail->type : NULL,
+		.type = is_plain(mail->type) && !gy_type_varies(mail->type) ? mail->type : NULL,
 		.type_id = mail->type->id,
 		.bytes = mail->type->bytes,
 		.to = to,
@@ -216,7 +217,7 @@ static __attribute__((noinline)) int encode_slow(struct gy_link *link, struct gy
 {
 	struct gy_frame frame;
 
-	build_head(to, mail, &frame);
+	build_head(to, mail, gy_mail_bytes(mail), &frame);
 	return is_plain(mail->type) ? add(link, &frame, to, mail)
 				    : encode_body(link, &frame, to, mail);
 }
@@ -226,12 +227,13 @@ int gy_encode(struct gy_link *link, struct gyre_address to, const struct gyre_ma
 	uint32_t bytes = mail->type->bytes;
 	struct gy_frame frame;
 
+	/* A size that varies is larger than any body. */
 	if (gy_unlikely(!is_plain(mail->type) || bytes > GY_WIRE_BODY_BYTES_MAX ||
 			bytes > link->message_bytes_max || link->fragments_count > 0 ||
 			!gy_encode_has_room(link, bytes))) {
 		return encode_slow(link, to, mail);
 	}
-	build_head(to, mail, &frame);
+	build_head(to, mail, bytes, &frame);
 	return add_whole(link, &frame, to, mail);
 }
 

@@ -10,6 +10,7 @@
 #include "actor/life/node_loss.h"
 #include "actor/life/watch.h"
 #include "actor/mail/send.h"
+#include "actor/mail/tail.h"
 #include "remote/link/link_dial.h"
 #include "remote/link/link_flush.h"
 #include "remote/message/encode.h"
@@ -61,8 +62,8 @@ static void note_receiver(struct gyre_mail *mail, struct gyre_address to)
 
 uint64_t gy_outgoing_waiting_bytes(const struct gy_node *node)
 {
-	return gy_container_of(node, const struct gyre_mail, node)->type->bytes +
-	       GY_WIRE_HEAD_BYTES_MAX;
+	return gy_mail_bytes(gy_container_of(node, const struct gyre_mail, node)) +
+	       (uint64_t)GY_WIRE_HEAD_BYTES_MAX;
 }
 
 /* An event comes once: if it finds no memory to leave with, the link breaks, and it waits for the

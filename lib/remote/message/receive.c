@@ -21,6 +21,7 @@
 #include "actor/life/node_loss.h"
 #include "actor/mail/mail_pool.h"
 #include "actor/mail/send.h"
+#include "actor/mail/tail.h"
 #include "remote/link/link.h"
 #include "remote/link/link_flush.h"
 #include "remote/message/runtime_messages.h"
@@ -165,6 +166,17 @@ static int fill(const struct gyre_type *type, const struct gy_frame *frame, void
 	return 0;
 }
 
+static inline int deliver_message(const struct gy_link *link, const struct gy_frame *frame,
+				  struct gyre_mail *mail, enum gy_mail_kind kind)
+{
+	if (kind == GY_MAIL_ASK) {
+		mail->deadline = patience_of(frame);
+	}
+	deliver(link->links->home, receiver_of(link, frame), mail,
+		(enum gy_lane)(kind - GY_MAIL_REPLY));
+	return 0;
+}
+
 /* By id; a type that travels as its bytes only if it is the same here. */
 static __attribute__((noinline)) const struct gyre_type *
 find_type_slow(struct gy_links *links, const struct gy_frame *frame)
@@ -190,6 +202,27 @@ static inline const struct gyre_type *find_type(struct gy_links *links,
 		       : find_type_slow(links, frame);
 }
 
+/* A message whose body has not the size of its type: with a tail, if it has the size that it counts
+ * itself. */
+static __attribute__((noinline)) int receive_tail(struct gy_link *link,
+						  const struct gy_frame *frame,
+						  const struct gyre_type *type,
+						  enum gy_mail_kind kind)
+{
+	struct gyre_mail *mail;
+
+	if (!gy_type_varies(type) || !gy_tail_fits(type, frame->body, frame->bytes)) {
+		return lose(link, frame, GYRE_DROP_NOT_UNDERSTOOD, -EPROTO);
+	}
+	mail = gy_mail_get_tail(link->links->home, type, gy_tail_count(type, frame->body));
+	if (mail == NULL) {
+		return lose(link, frame, GYRE_DROP_NO_MEMORY, -ENOMEM);
+	}
+	memcpy(mail->payload, frame->body, frame->bytes);
+	set_head(mail, link, frame, kind);
+	return deliver_message(link, frame, mail, kind);
+}
+
 static inline int receive_message(struct gy_link *link, const struct gy_frame *frame,
 				  enum gy_mail_kind kind)
 {
@@ -197,9 +230,11 @@ static inline int receive_message(struct gy_link *link, const struct gy_frame *f
 	const struct gyre_type *type = find_type(link->links, frame);
 	struct gyre_mail *mail;
 
-	if (gy_unlikely(type == NULL ||
-			(!gy_type_is_encoded(type) && frame->bytes != type->bytes))) {
+	if (gy_unlikely(type == NULL)) {
 		return lose(link, frame, GYRE_DROP_NOT_UNDERSTOOD, -EPROTO);
+	}
+	if (gy_unlikely(!gy_type_is_encoded(type) && frame->bytes != type->bytes)) {
+		return receive_tail(link, frame, type, kind);
 	}
 	mail = make(link, type, frame, kind);
 	if (gy_unlikely(mail == NULL)) {
@@ -209,11 +244,7 @@ static inline int receive_message(struct gy_link *link, const struct gy_frame *f
 		gy_mail_put(home, mail);
 		return lose(link, frame, GYRE_DROP_NOT_UNDERSTOOD, -EPROTO);
 	}
-	if (kind == GY_MAIL_ASK) {
-		mail->deadline = patience_of(frame);
-	}
-	deliver(home, receiver_of(link, frame), mail, (enum gy_lane)(kind - GY_MAIL_REPLY));
-	return 0;
+	return deliver_message(link, frame, mail, kind);
 }
 
 /* ---- messages of gyre ---- */
@@ -333,7 +364,7 @@ static int receive_fragment(struct gy_link *link, const struct gy_frame *frame)
 
 /*
  * The frame that a REPEAT stands for. From the next one on such notices are taken in one go, if
- * they travel as their bytes and are for an actor of this loop.
+ * they travel as their bytes, all as many, and are for an actor of this loop.
  */
 static int expand_repeat(struct gy_link *link, struct gy_frame *frame)
 {
@@ -344,7 +375,7 @@ static int expand_repeat(struct gy_link *link, struct gy_frame *frame)
 		return -EPROTO;
 	}
 	type = last->frame.type < GY_IDS_OF_GYRE ? NULL : find_type(link->links, &last->frame);
-	last->type = type != NULL && !gy_type_is_encoded(type) &&
+	last->type = type != NULL && !gy_type_is_encoded(type) && !gy_type_varies(type) &&
 				     last->frame.to_loop == link->links->home->here
 			     ? type
 			     : NULL;

@@ -66,12 +66,27 @@ const struct gyre_type gyre_type_bare_text = { .name = "text",
 					       .encoding = &text_encoding };
 
 static const struct gyre_type *const types[] = { &gyre_type_bare_number, &gyre_type_bare_text,
-						 NULL };
+						 &gyre_type_bare_values, NULL };
+
+/* Reads all that there is of them. */
+static uint64_t sum_of(const struct bare_values *values)
+{
+	uint64_t sum = values->serial;
+
+	for (uint32_t i = 0; i < values->count; i++) {
+		sum += values->values[i];
+	}
+	return sum;
+}
 
 static int add(struct gyre_stack *stack)
 {
 	const struct bare_number *number = gyre_message(stack, bare_number);
+	const struct bare_values *values = gyre_message(stack, bare_values);
 
+	if (values != NULL) {
+		return gyre_reply(stack, gyre_new(stack, bare_number, sum_of(values)));
+	}
 	return number == NULL ? gyre_throw(stack, -EPROTO)
 			      : gyre_reply(stack, gyre_new(stack, bare_number, number->value + 1));
 }
@@ -81,8 +96,21 @@ static int ignore(struct gyre_stack *stack)
 	return gyre_return(stack);
 }
 
+static struct bare *bare_of(const struct gyre_stack *stack)
+{
+	return (struct bare *)(void *)gyre_system_of(stack);
+}
+
+static int read_values(struct gyre_stack *stack)
+{
+	const struct bare_values *values = gyre_message(stack, bare_values);
+
+	bare_of(stack)->sum += values == NULL ? 0 : sum_of(values);
+	return gyre_return(stack);
+}
+
 static const struct gyre_class adder_class = {
-	.name = "adder", .behaviour = { .ask = add, .notice = ignore, .event = ignore }
+	.name = "adder", .behaviour = { .ask = add, .notice = read_values, .event = ignore }
 };
 
 /* ---- the node ---- */

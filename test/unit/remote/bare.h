@@ -11,6 +11,8 @@
 #include "remote/link/link.h"
 #include "remote/wire.h"
 
+#include <gyre/tail.h>
+
 enum { BARE_NODE = 1, BARE_PEER = 7 };
 
 /* What it may be sent, and answers with the number after it. */
@@ -18,6 +20,14 @@ struct bare_number {
 	uint64_t value;
 };
 GYRE_MESSAGE(bare_number, 0x1400);
+
+/* Has a tail, and is answered with the sum of its values. */
+struct bare_values {
+	uint64_t serial;
+	uint32_t count;
+	uint16_t values[];
+};
+GYRE_MESSAGE_TAIL(bare_values, 0x1402, values, count);
 
 /* Has a text of its own, and so an encoding. */
 struct bare_text {
@@ -32,7 +42,8 @@ struct bare {
 	struct gy_later later; /* so that a turn does not wait */
 	uint64_t now_ns;
 	uint32_t warnings;
-	struct gyre_address adder; /* which answers numbers */
+	struct gyre_address adder; /* which answers numbers and values */
+	uint64_t sum;		   /* of all values in notices */
 	struct gy_link *link;
 	struct codec_rig rig; /* last, for it is large */
 };

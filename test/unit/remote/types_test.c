@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include <gyre/node.h>
+#include <gyre/tail.h>
 
 #include "remote/types.h"
 
@@ -34,6 +35,12 @@ static const struct gyre_encoding first_version = { .version = 1 };
 static const struct gyre_encoding second_version = { .version = 2 };
 static const struct gyre_encoding whole = { .version = 1, .encode = encode, .decode = decode };
 static const struct gyre_encoding half = { .version = 1, .encode = encode };
+
+struct versioned {
+	uint32_t count;
+	int values[];
+};
+GYRE_MESSAGE_TAIL_VERSIONED(versioned, 0x2000, values, count, first_version);
 
 static int init(struct gy_types *types, const struct gyre_type *type,
 		const struct gyre_type **ret_bad)
@@ -91,9 +98,12 @@ Test(types, refuses_what_cannot_travel)
 	static const struct gyre_type owning = { .name = "a", .id = FIRST_ID, .destroy = destroy };
 	static const struct gyre_type mute = { .name = "b", .id = FIRST_ID, .encoding = &half };
 	static const struct gyre_type of_gyre = { .name = "c", .id = FIRST_ID - 1 };
-	static const struct gyre_type *const bad_ones[] = { &owning, &mute, &of_gyre };
+	static const struct gyre_type tail = {
+		.name = "d", .id = FIRST_ID, .bytes = GYRE_BYTES_VARY, .encoding = &whole
+	};
+	static const struct gyre_type *const bad_ones[] = { &owning, &mute, &of_gyre, &tail };
 
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < gy_countof(bad_ones); i++) {
 		const struct gyre_type *bad = NULL;
 		struct gy_types types;
 
@@ -132,6 +142,33 @@ Test(types, differ_in_layout_where_size_or_version_differ)
 	cr_assert_neq(gy_type_layout(&one), gy_type_layout(&two));
 	cr_assert_eq(gy_type_layout(&plain),
 		     gy_type_layout(&(struct gyre_type){ .id = 5, .bytes = 8 }));
+}
+
+Test(types, differ_in_layout_where_parts_of_their_tails_differ)
+{
+	static const struct gyre_tail tails[] = {
+		{ .bytes = 16, .at = 12, .unit = 2, .count_at = 8 },
+		{ .bytes = 24, .at = 12, .unit = 2, .count_at = 8 },
+		{ .bytes = 16, .at = 16, .unit = 2, .count_at = 8 },
+		{ .bytes = 16, .at = 12, .unit = 4, .count_at = 8 },
+		{ .bytes = 16, .at = 12, .unit = 2, .count_at = 0 },
+	};
+	struct gyre_type first = { .id = FIRST_ID, .bytes = GYRE_BYTES_VARY, .tail = tails[0] };
+	struct gyre_type versioned = gyre_type_versioned;
+
+	cr_assert_eq(gyre_type_versioned.encoding, &first_version);
+	cr_assert_eq(gyre_type_versioned.encoding_bytes, sizeof(first_version));
+	versioned.encoding = &second_version;
+	cr_assert_neq(gy_type_layout(&versioned), gy_type_layout(&gyre_type_versioned));
+	versioned.encoding = NULL;
+	cr_assert_neq(gy_type_layout(&versioned), gy_type_layout(&gyre_type_versioned));
+	for (size_t i = 1; i < gy_countof(tails); i++) {
+		struct gyre_type other = first;
+
+		cr_assert_eq(gy_type_layout(&first), gy_type_layout(&other));
+		other.tail = tails[i];
+		cr_assert_neq(gy_type_layout(&first), gy_type_layout(&other), "%zu", i);
+	}
 }
 
 Test(types, that_are_encoded_have_a_layout_whatever_their_size_in_memory)
