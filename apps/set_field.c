@@ -36,6 +36,7 @@ static const struct field fields[] = {
 	FIELD(high_replies),
 	FIELD(io_ratio),
 	FIELD(linger_ns),
+	FIELD(log_buffer_bytes),
 	FIELD(loops),
 	FIELD(loops_max),
 	FIELD(memory_limit_bytes),

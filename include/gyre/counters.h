@@ -106,6 +106,8 @@ enum gyre_drop {
  * @datagram_receives: receive completions of datagrams, each with one or several of one sender
  * @datagram_sends: send completions of datagrams, each with one or several to one peer
  * @allocations: calls to the heap, of the whole process
+ * @log_lines: lines of the log, those that were lost left out
+ * @log_lost: lines of the log that were lost, see gyre/log.h
  */
 struct gyre_counters {
 	uint64_t sent;
@@ -157,6 +159,8 @@ struct gyre_counters {
 	uint64_t datagram_receives;
 	uint64_t datagram_sends;
 	uint64_t allocations;
+	uint64_t log_lines;
+	uint64_t log_lost;
 };
 
 /** gyre_system_counters_sized() - gyre_system_counters() with the size of @ret_counters */

@@ -53,6 +53,8 @@ struct gyre_pool_use {
  * @stacks: of handlers
  * @parts: states, tables and timers of actors
  * @promises: of asks and sleeps
+ * @log_lines: lines that were logged, those that were lost left out
+ * @log_lost: lines that were lost, see gyre/log.h
  *
  * A phase that is under way is counted when it ends, except for parking. A state, part or message
  * of more than 16 KiB comes from no pool.
@@ -82,6 +84,8 @@ struct gyre_loop_snapshot {
 	struct gyre_pool_use stacks;
 	struct gyre_pool_use parts;
 	struct gyre_pool_use promises;
+	uint64_t log_lines;
+	uint64_t log_lost;
 };
 
 /**

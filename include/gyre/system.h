@@ -132,7 +132,7 @@ typedef void (*gyre_started_fn)(struct gyre_system *system, void *arg);
  * @notify_supervisor: tell the supervisor at the Unix socket of NOTIFY_SOCKET, such as systemd,
  *   READY=1 when the loops run, with MAINPID= of this process if it succeeds another at @handover,
  *   and STOPPING=1 when the system stops for another reason than a successor
- * @log: gets messages of the library; NULL for standard error
+ * @log: gets the lines of the log; NULL for standard error
  * @log_level: the lowest level that is logged, GYRE_LOG_DEBUG to GYRE_LOG_ERROR; by default
  *   warnings
  * @log_arg: for @log
@@ -145,6 +145,9 @@ typedef void (*gyre_started_fn)(struct gyre_system *system, void *arg);
  * @loop_arg: for both
  * @user: a pointer of the program, for gyre_system_user(); may be NULL
  * @node: makes the system a node that exchanges messages with others, see node.h; NULL for none
+ * @log_buffer_bytes: how many bytes of lines each loop keeps, and the system for all other threads,
+ *   while @log is slow, 4096 to 2^30; further lines are lost and counted. GYRE_LOG_UNBUFFERED to
+ *   have whoever logs wait for @log: see gyre/log.h
  *
  * A handler that has run for a quarter of @stall_ns or more is interrupted now and then by a
  * signal, which gyre takes for itself while such a system runs: the first from SIGRTMIN + 5 on that
@@ -198,6 +201,7 @@ struct gyre_system_options {
 	void *loop_arg;
 	void *user;
 	const struct gyre_node_options *node;
+	int64_t log_buffer_bytes;
 };
 
 /** gyre_system_create_sized() - gyre_system_create() with the sizes in the program */

@@ -1,18 +1,26 @@
 /*
- * The log of the library. A system has one log, set at its creation; code that has no system yet
- * uses the default, which writes to standard error from warnings up.
+ * The log. Each loop of a system has one, and the system one more for all other threads, which one
+ * writer brings together: see log_writer.h. Code that has no system yet uses the default, which
+ * writes to standard error from warnings up.
  */
 #ifndef GY_BASE_LOG_H
 #define GY_BASE_LOG_H
 
 #include <gyre/log.h>
 
+#include <stdarg.h>
+
 #include "base/macros.h"
+
+enum { GY_LOG_LINE_BYTES = 1024 }; /* with the final 0; a longer line is cut off */
+
+struct gy_log_buffer;
 
 struct gy_log {
 	gyre_log_fn write; /* NULL: standard error */
 	void *arg;
-	enum gyre_log_level level; /* the least that is written */
+	enum gyre_log_level level;    /* the least that is written */
+	struct gy_log_buffer *buffer; /* where lines wait for the writer; NULL: written at once */
 };
 
 /* Whether lines of that level are written at all. */
@@ -21,11 +29,19 @@ static inline bool gy_log_is_written(const struct gy_log *log, enum gyre_log_lev
 	return level >= (log != NULL ? log->level : GYRE_LOG_WARNING);
 }
 
-/* Hands a line to the hook, on the calling thread, or writes it to standard error. */
+/* Passes a line to the hook, on the calling thread, or writes it to standard error. */
 GY_COLD void gy_log_write(const struct gy_log *log, const struct gyre_log_line *line);
 
-/* Writes one line, printf-formatted; @log NULL is the default log. */
+/* Logs one line, printf-formatted; @log NULL is the default log. A byte of the line that is no
+ * text, such as a newline, becomes a space. */
 GY_PRINTF(3, 4)
 GY_COLD void gy_log(const struct gy_log *log, enum gyre_log_level level, const char *format, ...);
+/* The same, behind @prefix. */
+GY_PRINTF(4, 0)
+GY_COLD void gy_log_prefixed(const struct gy_log *log, enum gyre_log_level level,
+			     const char *prefix, const char *format, va_list args);
+
+/* The present date of a moment of the monotonic clock, in nanoseconds of the Unix epoch. */
+uint64_t gy_log_date_ns(uint64_t time_ns);
 
 #endif

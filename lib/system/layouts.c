@@ -131,7 +131,7 @@ AT(gyre_connection, failures, 12, 4);
 AT(gyre_connection, pause_ns, 16, 8);
 AT(gyre_connection, address, 24, 136);
 
-GROWS(gyre_counters, 640);
+GROWS(gyre_counters, 656);
 AT(gyre_counters, sent, 0, 8);
 AT(gyre_counters, handled, 8, 8);
 AT(gyre_counters, dropped, 16, 256);
@@ -181,6 +181,8 @@ AT(gyre_counters, datagrams_dropped, 608, 8);
 AT(gyre_counters, datagram_receives, 616, 8);
 AT(gyre_counters, datagram_sends, 624, 8);
 AT(gyre_counters, allocations, 632, 8);
+AT(gyre_counters, log_lines, 640, 8);
+AT(gyre_counters, log_lost, 648, 8);
 
 FROZEN(gyre_datagram_event, 144);
 AT(gyre_datagram_event, step, 0, 4);
@@ -383,7 +385,7 @@ AT(gyre_log_line, time_ns, 8, 8);
 AT(gyre_log_line, date_ns, 16, 8);
 AT(gyre_log_line, text, 24, 8);
 
-GROWS(gyre_loop_snapshot, 240);
+GROWS(gyre_loop_snapshot, 256);
 AT(gyre_loop_snapshot, index, 0, 4);
 AT(gyre_loop_snapshot, cpu, 4, 4);
 AT(gyre_loop_snapshot, parked, 8, 1);
@@ -408,6 +410,8 @@ AT(gyre_loop_snapshot, mail, 144, 24);
 AT(gyre_loop_snapshot, stacks, 168, 24);
 AT(gyre_loop_snapshot, parts, 192, 24);
 AT(gyre_loop_snapshot, promises, 216, 24);
+AT(gyre_loop_snapshot, log_lines, 240, 8);
+AT(gyre_loop_snapshot, log_lost, 248, 8);
 
 FROZEN(gyre_mailbox_mark, 8);
 AT(gyre_mailbox_mark, waiting, 0, 4);
@@ -556,7 +560,7 @@ AT(gyre_stack, actor, 16, 8);
 AT(gyre_stack, frame, 24, 8);
 AT(gyre_stack, state, 32, 4);
 
-GROWS(gyre_system_options, 288);
+GROWS(gyre_system_options, 296);
 AT(gyre_system_options, loops, 0, 4);
 AT(gyre_system_options, loops_max, 4, 4);
 AT(gyre_system_options, cpus, 8, 8);
@@ -602,6 +606,7 @@ AT(gyre_system_options, loop_fini, 256, 8);
 AT(gyre_system_options, loop_arg, 264, 8);
 AT(gyre_system_options, user, 272, 8);
 AT(gyre_system_options, node, 280, 8);
+AT(gyre_system_options, log_buffer_bytes, 288, 8);
 
 FROZEN(gyre_tail, 16);
 AT(gyre_tail, bytes, 0, 4);

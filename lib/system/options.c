@@ -40,6 +40,7 @@ static const struct tunable tunables[] = {
 	OPTION(high_replies, 1, 65535),
 	OPTION(io_ratio, 1, 100),
 	OPTION(linger_ns, 1000000, 3600000000000),
+	OPTION(log_buffer_bytes, -1, 1073741824),
 	OPTION(loops, 0, 1024),
 	OPTION(loops_max, 0, 1024),
 	OPTION(memory_limit_bytes, -1, 1125899906842624),
@@ -62,6 +63,7 @@ static const struct tunable tunables[] = {
 };
 
 static const int64_t stall_min_ns = GYRE_MILLISECONDS(1);
+static const int64_t log_buffer_bytes_min = 4096;
 
 static int64_t read_field(const struct gyre_system_options *options, const struct tunable *tunable)
 {
@@ -150,6 +152,20 @@ static int check_stall(const struct gy_log *log, const struct gyre_system_option
 	return 0;
 }
 
+/* Several of the longest lines must fit. */
+static int check_log_buffer(const struct gy_log *log, const struct gyre_system_options *options)
+{
+	if (options->log_buffer_bytes != GYRE_LOG_UNBUFFERED &&
+	    options->log_buffer_bytes < log_buffer_bytes_min) {
+		gy_log(log, GYRE_LOG_ERROR,
+		       "log_buffer_bytes is %" PRId64
+		       ": it must be -1 for no buffer, or from %" PRId64 " to 1073741824",
+		       options->log_buffer_bytes, log_buffer_bytes_min);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int check_loop_data(const struct gy_log *log, const struct gyre_system_options *options)
 {
 	if (options->loop_fini != NULL && options->loop_init == NULL) {
@@ -185,7 +201,9 @@ int gy_options_resolve(const struct gyre_system_options *options,
 	if (options != NULL) {
 		resolved = *options;
 	}
-	log = (struct gy_log){ resolved.log, resolved.log_arg, GYRE_LOG_ERROR };
+	log = (struct gy_log){ .write = resolved.log,
+			       .arg = resolved.log_arg,
+			       .level = GYRE_LOG_ERROR };
 	r = resolve_level(&log, &resolved);
 	for (size_t i = 0; i < gy_countof(tunables) && r == 0; i++) {
 		r = resolve_one(&log, &tunables[i], &resolved);
@@ -207,6 +225,9 @@ int gy_options_resolve(const struct gyre_system_options *options,
 	}
 	if (r == 0) {
 		r = check_stall(&log, &resolved);
+	}
+	if (r == 0) {
+		r = check_log_buffer(&log, &resolved);
 	}
 	if (r == 0) {
 		r = check_loop_data(&log, &resolved);

@@ -14,6 +14,7 @@
 
 #include <gyre/name.h>
 
+#include "base/log_writer.h"
 #include "base/memory.h"
 #include "base/sized.h"
 #include "channel/channels.h"
@@ -66,8 +67,8 @@ static int make_home(struct gyre_system *system, uint32_t index, uint32_t cookie
 			  .buffer_count = options->buffer_count,
 			  .buffer_bytes = options->buffer_bytes,
 			  .whole_buffers = options->receive_buffers == GYRE_RECEIVE_BUFFERS_WHOLE,
-			  .log = &system->log },
-		.log = &system->log,
+			  .log = gy_log_writer_loop(system->log_writer, index) },
+		.log = gy_log_writer_loop(system->log_writer, index),
 	};
 	struct gy_home_options home = {
 		.run_budget = options->run_budget,
@@ -123,8 +124,12 @@ static void unmake_home(struct gy_home *home)
 int gy_system_make_home(struct gyre_system *system, uint32_t index)
 {
 	struct gy_home *home = &system->homes.homes[index];
-	int r = make_home(system, index, system->cookie_seed);
+	int r = gy_log_writer_add(system->log_writer, index);
 
+	if (r < 0) {
+		return r;
+	}
+	r = make_home(system, index, system->cookie_seed);
 	if (r == 0) {
 		r = gy_loop_join(&home->loop, system->homes.loops);
 	}
@@ -282,7 +287,10 @@ static int make_parts(struct gyre_system *system)
 		return -ENOMEM;
 	}
 	system->homes.loops->max = loops;
-	r = gy_foreign_asks_init(system);
+	r = gy_log_writer_reserve(system->log_writer, loops);
+	if (r == 0) {
+		r = gy_foreign_asks_init(system);
+	}
 	if (r == 0) {
 		r = gy_offload_init(system);
 	}
@@ -309,21 +317,10 @@ static int start_node(struct gyre_system *system)
 	return system->homes.nodes == NULL ? 0 : gy_nodes_start(system->homes.nodes, system);
 }
 
-/* The log of a system that is being made: it takes note of what has been explained already. */
-static void log_creation(const struct gyre_log_line *line, void *arg)
-{
-	struct gyre_system *system = (struct gyre_system *)arg;
-	const struct gy_log log = { system->options.log, system->options.log_arg,
-				    system->options.log_level };
-
-	system->explained = system->explained || line->level >= GYRE_LOG_ERROR;
-	gy_log_write(&log, line);
-}
-
 /* Logs that a part lacked heap. A ring, which may lack other memory, has logged that itself. */
 static void log_failure(struct gyre_system *system, int r)
 {
-	if (r == -ENOMEM && !system->explained) {
+	if (r == -ENOMEM && gy_load_relaxed(&system->log_writer->errors) == 0) {
 		gy_log(&system->log, GYRE_LOG_ERROR,
 		       "no memory for a system of %u loops: see `ulimit -v` and the limits of its "
 		       "cgroups, or take fewer loops",
@@ -331,9 +328,14 @@ static void log_failure(struct gyre_system *system, int r)
 	}
 }
 
-/* Makes what all other parts need: memory, and threads. */
-static int check_means(const struct gy_log *log, struct gyre_system **ret_system)
+/* Makes what all other parts need: memory, threads, and the log. */
+static int make_means(const struct gyre_system_options *options, struct gyre_system **ret_system)
 {
+	const struct gy_log own = { .write = options->log,
+				    .arg = options->log_arg,
+				    .level = options->log_level };
+	const struct gy_log *log = &own;
+	struct gyre_system *system;
 	int r = gy_rcu_check();
 
 	if (r < 0) {
@@ -343,12 +345,18 @@ static int check_means(const struct gy_log *log, struct gyre_system **ret_system
 		       strerror(-r));
 		return r;
 	}
-	*ret_system = (struct gyre_system *)gy_memory_get(sizeof(**ret_system));
-	if (*ret_system == NULL) {
+	system = (struct gyre_system *)gy_memory_get(sizeof(*system));
+	if (system != NULL) {
+		system->log_writer = gy_log_writer_create(log, options->log_buffer_bytes);
+	}
+	if (system == NULL || system->log_writer == NULL) {
+		gy_memory_put(system);
 		gy_log(log, GYRE_LOG_ERROR,
 		       "no memory for a system: see `ulimit -v` and the limits of its cgroups");
 		return -ENOMEM;
 	}
+	system->log = *gy_log_writer_outside(system->log_writer);
+	*ret_system = system;
 	return 0;
 }
 
@@ -365,13 +373,11 @@ static int create(const struct gyre_system_options *options, struct gyre_system 
 	if (r < 0) {
 		return r;
 	}
-	r = check_means(&(struct gy_log){ resolved.log, resolved.log_arg, resolved.log_level },
-			&system);
+	r = make_means(&resolved, &system);
 	if (r < 0) {
 		return r;
 	}
 	system->options = resolved;
-	system->log = (struct gy_log){ log_creation, system, resolved.log_level };
 	system->homes.log = &system->log;
 	gy_net_init(&system->net);
 	system->net.opened = gy_system_opened;
@@ -404,7 +410,6 @@ static int create(const struct gyre_system_options *options, struct gyre_system 
 		gyre_system_destroy(system);
 		return r;
 	}
-	system->log = (struct gy_log){ resolved.log, resolved.log_arg, resolved.log_level };
 	*ret_system = system;
 	return 0;
 }
@@ -500,6 +505,7 @@ void gyre_system_destroy(struct gyre_system *system)
 	(void)pthread_mutex_destroy(&system->mutex);
 	(void)pthread_mutex_destroy(&system->homes.placing);
 	gy_resizing_fini(system);
+	gy_log_writer_destroy(system->log_writer);
 	gy_memory_put(system);
 }
 

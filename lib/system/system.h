@@ -17,6 +17,7 @@
 struct gy_cpu_place;
 struct gy_directory;
 struct gy_foreign_asks;
+struct gy_log_writer;
 struct gy_offload;
 struct gy_succession;
 struct gy_watchdog;
@@ -28,7 +29,8 @@ struct gyre_system {
 	struct gy_worker *workers;
 	struct gyre_system_options options; /* no field is left at its default */
 	char *texts;			    /* those of @options */
-	struct gy_log log;
+	struct gy_log_writer *log_writer;
+	struct gy_log log;		 /* of threads that are no loop's */
 	struct gy_cpu_place *cpu_places; /* one for each loop that there may be */
 	uint32_t cookie_seed;
 	uint32_t next_loop[2]; /* atomic: round robin, of state actors and of channels actors */
@@ -74,7 +76,6 @@ struct gyre_system {
 	struct gy_succession *succession; /* NULL without @handover */
 	struct gyre_socket_address supervisor;
 	int supervisor_fd; /* by which that is told things, or -1 */
-	bool explained;	   /* an error of the creation has its line in the log */
 };
 
 /* Makes the home of the next loop, which does not take part yet. */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "actor/life/lifecycle.h"
+#include "base/log_writer.h"
 #include "base/thread.h"
 #include "system/drain.h"
 #include "system/loop_data.h"
@@ -228,6 +229,19 @@ static void end_at_once(struct gyre_system *system, int error)
 	gy_system_join(system);
 }
 
+static int start_log(struct gyre_system *system)
+{
+	int r = gy_log_writer_start(system->log_writer);
+
+	if (r < 0) {
+		gy_log(&system->log, GYRE_LOG_ERROR,
+		       "no thread can be started for the log: %s; raise the limit of processes "
+		       "(ulimit -u) or of memory (ulimit -v, and those of its cgroups)",
+		       strerrordesc_np(-r));
+	}
+	return r;
+}
+
 static int start(struct gyre_system *system)
 {
 	int r;
@@ -236,6 +250,12 @@ static int start(struct gyre_system *system)
 		return -EALREADY;
 	}
 	system->running = true;
+	r = start_log(system);
+	if (r < 0) {
+		gy_foreign_asks_set_stage(system, GY_STAGE_END);
+		end_at_once(system, r);
+		return r;
+	}
 	gy_watchdog_start(system);
 	r = gy_threads_start(system, 0, system->resizing.living);
 	if (r < 0) {
@@ -339,6 +359,7 @@ void gy_system_join(struct gyre_system *system)
 		gy_loop_end(&system->homes.homes[i].loop);
 		gy_system_take_late(&system->homes.homes[i]);
 	}
+	gy_log_writer_flush(system->log_writer);
 }
 
 int gyre_system_wait(struct gyre_system *system)

@@ -222,3 +222,25 @@ void *__tsan_memmove(void *to, const void *from, size_t bytes)
 	__tsan_write_range((uintptr_t)to, bytes);
 	return memmove(to, from, bytes);
 }
+
+/* ---- what stands in the place of memcpy() and memset() ---- */
+
+void *model_copy(void *to, const void *from, size_t bytes);
+void *model_fill(void *to, int byte, size_t bytes);
+
+void *model_copy(void *to, const void *from, size_t bytes)
+{
+	if (bytes > 0) {
+		races_plain((uintptr_t)from, bytes, false);
+		races_plain((uintptr_t)to, bytes, true);
+	}
+	return memcpy(to, from, bytes);
+}
+
+void *model_fill(void *to, int byte, size_t bytes)
+{
+	if (bytes > 0) {
+		races_plain((uintptr_t)to, bytes, true);
+	}
+	return memset(to, byte, bytes);
+}

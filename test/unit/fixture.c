@@ -136,6 +136,9 @@ void fixture_open_with(const struct gyre_system_options *options)
 	if (mine.stall_ns == 0) {
 		mine.stall_ns = GYRE_MILLISECONDS(STALL_MS); /* a busy machine is no stall */
 	}
+	if (mine.log_buffer_bytes == 0) {
+		mine.log_buffer_bytes = GYRE_LOG_UNBUFFERED; /* so that lines are counted at once */
+	}
 	mine.log = logged;
 	mine.log_arg = &fixture;
 	mine.dead_letter = lost;

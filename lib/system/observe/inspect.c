@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/log_writer.h"
 #include "base/memory.h"
 #include "base/sized.h"
 #include "channel/channels.h"
@@ -68,6 +69,12 @@ static void view_times(const struct gy_loop *loop, struct gyre_loop_snapshot *vi
 	view->state_ns = gy_ticks_to_ns(spent[GY_PHASE_STATE], &meter->start, &now);
 	view->polled_ns = gy_ticks_to_ns(spent[GY_PHASE_POLLED], &meter->start, &now);
 	view->parked_ns = gy_ticks_to_ns(spent[GY_PHASE_PARKED], &meter->start, &now);
+}
+
+static void view_log(const struct gy_log_source *source, struct gyre_loop_snapshot *view)
+{
+	view->log_lines = gy_load_relaxed(&source->lines);
+	view->log_lost = gy_load_relaxed(&source->lost);
 }
 
 static void view_loop(const struct gy_home *home, struct gyre_loop_snapshot *view)
@@ -196,6 +203,7 @@ static int inspect(struct gyre_system *system, struct view **ret_view)
 	view->snapshot.stalls = gy_load_relaxed(&system->stalls);
 	for (uint32_t i = 0; i < view->snapshot.loops_count; i++) {
 		view_loop(&system->homes.homes[i], &view->loops[i]);
+		view_log(&system->log_writer->loops[i], &view->loops[i]);
 	}
 	made = gy_homes_made(&system->homes);
 	for (uint32_t i = 0; i < made; i++) {

@@ -39,6 +39,16 @@ static void print_held(const struct gyre_loop_snapshot *loop, FILE *file)
 	}
 }
 
+static void print_lost_lines(const struct gyre_loop_snapshot *loop, FILE *file)
+{
+	if (loop->log_lost > 0) {
+		(void)fprintf(file,
+			      "loop %" PRIu32 ": %" PRIu64 " lines of the log lost, %" PRIu64
+			      " written\n",
+			      loop->index, loop->log_lost, loop->log_lines);
+	}
+}
+
 static void print_class(const struct gyre_class_snapshot *class, FILE *file)
 {
 	(void)fprintf(file, "%-24s %8" PRIu64 " %12" PRIu64 " %9" PRIu64, class->name,
@@ -92,6 +102,7 @@ int gyre_snapshot_print(const struct gyre_snapshot *snapshot, FILE *file)
 		struct gyre_loop_snapshot loop = loop_at(snapshot, i);
 
 		print_held(&loop, file);
+		print_lost_lines(&loop, file);
 	}
 	(void)fprintf(file, "%-24s %8s %12s %9s  lost\n", "class", "actors", "handled", "busy ms");
 	for (uint32_t i = 0; i < snapshot->classes_count; i++) {

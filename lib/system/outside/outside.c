@@ -10,6 +10,7 @@
 #include "actor/log_of.h"
 #include "actor/mail/mail_pool.h"
 #include "actor/mail/tail.h"
+#include "base/log_writer.h"
 #include "base/memory.h"
 #include "base/sized.h"
 #include "channel/channels.h"
@@ -266,6 +267,7 @@ static int sum_counters(struct gyre_system *system, struct gyre_counters *ret_co
 	sum.busy_periods = gy_load_relaxed(&system->memory_guard.periods);
 	sum.notices_delayed = gy_load_relaxed(&system->memory_guard.delayed);
 	sum.allocations = gy_memory_allocations();
+	gy_log_writer_count(system->log_writer, &sum.log_lines, &sum.log_lost);
 	*ret_counters = sum;
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 #include <time.h>
+#include <wchar.h>
 
 #include "base/assert.h"
 #include "base/clock.h"
@@ -68,6 +69,23 @@ Test(log, cuts_off_a_line_that_is_too_long)
 	text[sizeof(text) - 1] = '\0';
 	gy_log(&to_hook, GYRE_LOG_ERROR, "%s", text);
 	cr_assert_eq(strlen(last_line), 1023);
+	cr_assert_str_eq(last_line + 1019, "x...");
+}
+
+Test(log, makes_one_line_of_whatever_it_is_given)
+{
+	gy_log(&to_hook, GYRE_LOG_ERROR, "a peer says: %s\n\n", "x\r\ngyre: \x1b[31merror\x7f");
+	cr_assert_str_eq(last_line, "a peer says: x  gyre:  [31merror");
+	gy_log(&to_hook, GYRE_LOG_ERROR, "%s", "gr\xc3\xbc\xc3\x9f");
+	cr_assert_str_eq(last_line, "gr\xc3\xbc\xc3\x9f", "bytes of UTF-8 stay");
+	gy_log(&to_hook, GYRE_LOG_ERROR, "%s", "\n");
+	cr_assert_str_eq(last_line, "");
+}
+
+Test(log, says_so_when_a_line_cannot_be_formatted)
+{
+	gy_log(&to_hook, GYRE_LOG_ERROR, "%ls", (const wchar_t[]){ 0x7fffffff, 0 });
+	cr_assert_str_eq(last_line, "a line that cannot be formatted");
 }
 
 Test(log, without_a_hook_writes_warnings_and_errors_to_standard_error, .init = cr_redirect_stderr)

@@ -34,7 +34,7 @@ static void forget(void)
 	gy_table_copies_fini(&copies);
 }
 
-static const struct gy_log log_here = { hear, NULL, GYRE_LOG_WARNING };
+static const struct gy_log log_here = { .write = hear, .level = GYRE_LOG_WARNING };
 
 Test(sized, reads_what_an_older_program_has_and_zero_for_the_rest)
 {

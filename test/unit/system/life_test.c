@@ -276,6 +276,20 @@ Test(life, does_not_begin_where_no_thread_can_be_had)
 	cr_expect_eq(descriptors_open(), open);
 }
 
+Test(life, does_not_start_where_no_thread_can_be_had_for_the_log)
+{
+	const struct gyre_system_options options = { .loops = 2, .log = count_errors };
+	struct gyre_system *system = NULL;
+
+	cr_assert_eq(gyre_system_create(&options, &system), 0);
+	allow_no_threads();
+	cr_expect_eq(gyre_system_start(system), -EAGAIN);
+	cr_expect_eq(errors, 1, "one line says why");
+	cr_expect_eq(gyre_system_start(system), -EALREADY);
+	cr_expect_eq(gyre_system_wait(system), -EAGAIN);
+	gyre_system_destroy(system);
+}
+
 Test(life, does_not_begin_where_descriptors_run_out_at_any_point)
 {
 	for (rlim_t more = 0; more < 3; more++) {

@@ -39,6 +39,7 @@ struct option {
 /* As the public header says. */
 static const struct option bounded[] = {
 	OPTION(linger_ns, 1000000, 3600000000000),
+	OPTION(log_buffer_bytes, -1, 1073741824),
 	OPTION(loops, 1, 1024),
 	OPTION(loops_max, 0, 1024),
 	OPTION(memory_limit_bytes, -1, INT64_C(1) << 50),
@@ -182,6 +183,28 @@ Test(options, of_the_log_name_any_level_and_no_other)
 	cr_assert_eq(gy_options_resolve(&options, &resolved), -EINVAL);
 	cr_assert_eq(lines, 1);
 	cr_assert_not_null(strstr(last_line, "log_level"), "%s", last_line);
+}
+
+Test(options, of_the_log_have_a_buffer_of_some_size_or_none)
+{
+	struct gyre_system_options options = { .log = hook, .log_arg = &lines };
+	struct gyre_system_options resolved;
+
+	cr_assert_eq(gy_options_resolve(&options, &resolved), 0);
+	cr_expect_geq(resolved.log_buffer_bytes, 4096);
+	options.log_buffer_bytes = 4096;
+	cr_expect_eq(gy_options_resolve(&options, &resolved), 0);
+	options.log_buffer_bytes = GYRE_LOG_UNBUFFERED;
+	cr_expect_eq(gy_options_resolve(&options, &resolved), 0);
+	cr_expect_eq(resolved.log_buffer_bytes, GYRE_LOG_UNBUFFERED);
+	lines = 0;
+	options.log_buffer_bytes = 4095;
+	cr_expect_eq(gy_options_resolve(&options, &resolved), -EINVAL);
+	cr_expect_eq(lines, 1);
+	cr_expect_not_null(strstr(last_line, "log_buffer_bytes is 4095"), "%s", last_line);
+	options.log_buffer_bytes = -2;
+	cr_expect_eq(gy_options_resolve(&options, &resolved), -EINVAL);
+	cr_expect_not_null(strstr(last_line, "log_buffer_bytes is -2"), "%s", last_line);
 }
 
 Test(options, that_must_be_powers_of_two_are_refused_otherwise)

@@ -64,10 +64,13 @@ Test(thread_names, say_what_each_thread_is)
 					  .frame_bytes = sizeof(struct look_frame),
 					  .mount = have_it_looked };
 
-	fixture_open(2);
+	const struct gyre_system_options options = { .loops = 2, .log_buffer_bytes = 4096 };
+
+	fixture_open_with(&options);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 	cr_expect_eq(threads_called("gyre-loop-0"), 1);
 	cr_expect_eq(threads_called("gyre-loop-1"), 1);
+	cr_expect_eq(threads_called("gyre-log"), 1);
 	cr_expect_eq(threads_called("gyre-rcu"), 1);
 	(void)spawn_outside(&class, 1);
 	cr_assert_eq(gyre_system_wait(fixture.system), 0);

@@ -25,7 +25,7 @@ static void note(const struct gyre_log_line *line, void *arg)
 	(void)snprintf(last_line, sizeof(last_line), "%s", line->text);
 }
 
-static const struct gy_log log_here = { note, NULL, GYRE_LOG_WARNING };
+static const struct gy_log log_here = { .write = note, .level = GYRE_LOG_WARNING };
 static struct gy_homes homes = { .log = &log_here };
 
 static int create(const struct gyre_tls_context_options *options,

@@ -49,7 +49,7 @@ void tls_rig_init(struct tls_rig *tls)
 {
 	memset(tls, 0, sizeof(*tls));
 	codec_rig_init(&tls->rig);
-	tls->log = (struct gy_log){ logged, tls, GYRE_LOG_WARNING };
+	tls->log = (struct gy_log){ .write = logged, .arg = tls, .level = GYRE_LOG_WARNING };
 	tls->rig.home.loop.options.log = &tls->log;
 	add_listener(tls);
 }

@@ -65,6 +65,7 @@ static void open_second(void)
 
 	options.log = hear;
 	options.log_level = GYRE_LOG_WARNING;
+	options.log_buffer_bytes = GYRE_LOG_UNBUFFERED; /* lines are counted while it runs */
 	cr_assert_eq(gyre_system_create(&options, &successor), 0);
 }
 

@@ -1,0 +1,21 @@
+/*
+ * What a thread sleeps on that is no loop. A wake-up that comes before the wait ends the wait; so
+ * do several, and then later waits as well. Neither call blocks who wakes.
+ */
+#ifndef GY_BASE_WAKEUP_H
+#define GY_BASE_WAKEUP_H
+
+#include <semaphore.h>
+
+struct gy_wakeup {
+	sem_t semaphore;
+};
+
+void gy_wakeup_init(struct gy_wakeup *wakeup);
+void gy_wakeup_fini(struct gy_wakeup *wakeup);
+/* Waits for one wake-up, and uses it up. */
+void gy_wakeup_wait(struct gy_wakeup *wakeup);
+/* Any thread. */
+void gy_wakeup_post(struct gy_wakeup *wakeup);
+
+#endif
