@@ -53,9 +53,9 @@ static int init_channel(struct gyre_channel *channel, void *arg)
 	int r = 0;
 
 	if (arg != NULL) {
-		r = gyre_pipeline_add_first(channel, gyre_tls_server(), arg);
+		r = gyre_tls_server_add(channel, GYRE_FIRST, arg);
 	}
-	return r < 0 ? r : gyre_pipeline_add_last(channel, &echo, NULL);
+	return r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &echo, NULL);
 }
 
 /* ---- certificates that are renewed ---- */

@@ -179,12 +179,11 @@ int init_connection(struct gyre_channel *channel, void *chat)
 {
 	struct gyre_line_options lines = { .frame_bytes_max = LINE_BYTES_MAX };
 	struct client *client = (struct client *)calloc(1, sizeof(*client));
-	int r = client == NULL ? -ENOMEM
-			       : gyre_pipeline_add_last(channel, gyre_line_codec(), &lines);
+	int r = client == NULL ? -ENOMEM : gyre_line_codec_add(channel, GYRE_LAST, &lines);
 
 	if (r == 0) {
 		client->chat = (const struct chat *)chat;
-		r = gyre_pipeline_add_last(channel, &chat_handler, client);
+		r = gyre_pipeline_add(channel, GYRE_LAST, &chat_handler, client);
 	}
 	if (r < 0) {
 		free(client);

@@ -38,9 +38,9 @@ static int init_channel(struct gyre_channel *channel, void *bytes)
 	static const struct gyre_span end_of_head = { "\r\n\r\n", 4 };
 	const struct gyre_delimiter_options heads = { .delimiters = &end_of_head,
 						      .delimiters_count = 1 };
-	int r = gyre_pipeline_add_last(channel, gyre_delimiter_codec(), &heads);
+	int r = gyre_delimiter_codec_add(channel, GYRE_LAST, &heads);
 
-	return r < 0 ? r : gyre_pipeline_add_last(channel, &server, bytes);
+	return r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &server, bytes);
 }
 
 int main(int argc, char **argv)

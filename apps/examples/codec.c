@@ -55,9 +55,9 @@ static int init_channel(struct gyre_channel *channel, void *arg)
 {
 	const struct gyre_line_options lines = { .frame_bytes_max = LINE_BYTES_MAX,
 						 .append = GYRE_APPEND_LF };
-	int r = gyre_pipeline_add_last(channel, gyre_line_codec(), &lines);
+	int r = gyre_line_codec_add(channel, GYRE_LAST, &lines);
 
-	return r < 0 ? r : gyre_pipeline_add_last(channel, &capitals, arg);
+	return r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &capitals, arg);
 }
 
 int main(int argc, char **argv)

@@ -39,9 +39,9 @@ static const struct gyre_handler client = { .active = send_line, .read = print_l
 static int init_channel(struct gyre_channel *channel, void *text)
 {
 	const struct gyre_line_options lines = { .append = GYRE_APPEND_LF };
-	int r = gyre_pipeline_add_last(channel, gyre_line_codec(), &lines);
+	int r = gyre_line_codec_add(channel, GYRE_LAST, &lines);
 
-	return r < 0 ? r : gyre_pipeline_add_last(channel, &client, text);
+	return r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &client, text);
 }
 
 static int start(struct gyre_stack *stack)

@@ -76,9 +76,9 @@ static const struct gyre_handler protocol = { .added = open_exchange, .read = re
 
 static int init_channel(struct gyre_channel *channel, void *arg)
 {
-	int r = gyre_pipeline_add_last(channel, gyre_line_codec(), NULL);
+	int r = gyre_line_codec_add(channel, GYRE_LAST, NULL);
 
-	return r < 0 ? r : gyre_pipeline_add_last(channel, &protocol, arg);
+	return r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &protocol, arg);
 }
 
 int main(int argc, char **argv)

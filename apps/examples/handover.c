@@ -31,7 +31,7 @@ static const struct gyre_handler handler = { .active = tell_process };
 
 static int init_channel(struct gyre_channel *channel, void *arg)
 {
-	return gyre_pipeline_add_last(channel, &handler, arg);
+	return gyre_pipeline_add(channel, GYRE_LAST, &handler, arg);
 }
 
 /* This process serves from here on. */

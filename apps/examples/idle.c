@@ -46,9 +46,9 @@ static const struct gyre_handler handler = { .read = echo, .event = see_silence 
 
 static int init_channel(struct gyre_channel *channel, void *idle)
 {
-	int r = gyre_pipeline_add_first(channel, gyre_idle_handler(), idle);
+	int r = gyre_idle_add(channel, GYRE_FIRST, idle);
 
-	return r < 0 ? r : gyre_pipeline_add_last(channel, &handler, NULL);
+	return r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &handler, NULL);
 }
 
 int main(int argc, char **argv)

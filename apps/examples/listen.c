@@ -19,7 +19,7 @@ static const struct gyre_handler handler = { .read = echo };
 
 static int init_channel(struct gyre_channel *channel, void *arg)
 {
-	return gyre_pipeline_add_last(channel, &handler, arg);
+	return gyre_pipeline_add(channel, GYRE_LAST, &handler, arg);
 }
 
 /* Runs on the loop where it happens; with one loop the lines stay whole and in order. */

@@ -62,11 +62,11 @@ static int init_channel(struct gyre_channel *channel, void *arg)
 						.initial_bytes_to_strip = 2 };
 	const struct gyre_prepender_options out = { .length_field_bytes = 2 };
 	struct mean *mean = calloc(1, sizeof(*mean));
-	int r = mean == NULL ? -ENOMEM : gyre_pipeline_add_last(channel, gyre_length_codec(), &in);
+	int r = mean == NULL ? -ENOMEM : gyre_length_codec_add(channel, GYRE_LAST, &in);
 
 	(void)arg;
-	r = r < 0 ? r : gyre_pipeline_add_last(channel, gyre_length_prepender(), &out);
-	r = r < 0 ? r : gyre_pipeline_add_last(channel, &means, mean);
+	r = r < 0 ? r : gyre_length_prepender_add(channel, GYRE_LAST, &out);
+	r = r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &means, mean);
 	if (r < 0) {
 		free(mean);
 	}

@@ -32,9 +32,9 @@ static const struct gyre_handler numbers = { .read = number_line };
 static int init_channel(struct gyre_channel *channel, void *count)
 {
 	const struct gyre_line_options lines = { .append = GYRE_APPEND_LF };
-	int r = gyre_pipeline_add_last(channel, gyre_line_codec(), &lines);
+	int r = gyre_line_codec_add(channel, GYRE_LAST, &lines);
 
-	return r < 0 ? r : gyre_pipeline_add_last(channel, &numbers, count);
+	return r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &numbers, count);
 }
 
 static int open_pipe(struct gyre_stack *stack)

@@ -59,10 +59,10 @@ static const struct gyre_handler echo_handler = { .active = welcome, .read = ech
 static int init_channel(struct gyre_channel *channel, void *password)
 {
 	const struct gyre_line_options lines = { .append = GYRE_APPEND_LF };
-	int r = gyre_pipeline_add_last(channel, gyre_line_codec(), &lines);
+	int r = gyre_line_codec_add(channel, GYRE_LAST, &lines);
 
-	r = r < 0 ? r : gyre_pipeline_add_last(channel, &gate, password);
-	return r < 0 ? r : gyre_pipeline_add_last(channel, &echo_handler, NULL);
+	r = r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &gate, password);
+	return r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &echo_handler, NULL);
 }
 
 int main(int argc, char **argv)

@@ -44,7 +44,7 @@ static const struct gyre_handler handler = { .active = send_file };
 
 static int init_channel(struct gyre_channel *channel, void *source)
 {
-	return gyre_pipeline_add_last(channel, &handler, source);
+	return gyre_pipeline_add(channel, GYRE_LAST, &handler, source);
 }
 
 static int open_source(const char *path, struct source *source)

@@ -43,9 +43,9 @@ static const struct gyre_handler handler = { .read = echo, .event = greet };
 
 static int init_channel(struct gyre_channel *channel, void *tls)
 {
-	int r = gyre_pipeline_add_first(channel, gyre_tls_server(), tls);
+	int r = gyre_tls_server_add(channel, GYRE_FIRST, tls);
 
-	return r < 0 ? r : gyre_pipeline_add_last(channel, &handler, NULL);
+	return r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &handler, NULL);
 }
 
 static int serve(struct gyre_system *system, char **arguments, const char *bind)

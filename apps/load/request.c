@@ -82,7 +82,7 @@ int load_connection_add(struct gyre_channel *channel, struct load_loop *loop,
 	connection->slots = (struct load_slot *)calloc(depth, sizeof(*connection->slots));
 	connection->free = (uint32_t *)calloc(depth, sizeof(*connection->free));
 	if (connection->slots != NULL && connection->free != NULL) {
-		r = gyre_pipeline_add_last(channel, requester, connection);
+		r = gyre_pipeline_add(channel, GYRE_LAST, requester, connection);
 	}
 	if (r < 0) {
 		free_connection(connection);

@@ -22,7 +22,7 @@ static const struct gyre_handler chat_handler = { .name = "chat", .active = gree
 
 static int init_connection(struct gyre_channel *channel, void *arg)
 {
-	return gyre_pipeline_add_last(channel, &chat_handler, arg);
+	return gyre_pipeline_add(channel, GYRE_LAST, &chat_handler, arg);
 }
 
 /* ---- the program ---- */

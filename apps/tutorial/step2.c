@@ -50,9 +50,9 @@ static int init_connection(struct gyre_channel *channel, void *arg)
 {
 	static const struct gyre_line_options lines = { .frame_bytes_max = LINE_BYTES_MAX,
 							.append = GYRE_APPEND_LF };
-	int r = gyre_pipeline_add_last(channel, gyre_line_codec(), &lines);
+	int r = gyre_line_codec_add(channel, GYRE_LAST, &lines);
 
-	return r < 0 ? r : gyre_pipeline_add_last(channel, &chat_handler, arg);
+	return r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &chat_handler, arg);
 }
 
 /* ---- the program ---- */

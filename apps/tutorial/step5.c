@@ -578,11 +578,10 @@ static int init_connection(struct gyre_channel *channel, void *arg)
 	static const struct gyre_line_options lines = { .frame_bytes_max = LINE_BYTES_MAX,
 							.append = GYRE_APPEND_LF };
 	struct client *client = calloc(1, sizeof(*client));
-	int r = client == NULL ? -ENOMEM
-			       : gyre_pipeline_add_last(channel, gyre_line_codec(), &lines);
+	int r = client == NULL ? -ENOMEM : gyre_line_codec_add(channel, GYRE_LAST, &lines);
 
 	(void)arg;
-	r = r < 0 ? r : gyre_pipeline_add_last(channel, &chat_handler, client);
+	r = r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &chat_handler, client);
 	if (r < 0) {
 		free(client);
 	}

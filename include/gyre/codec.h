@@ -4,12 +4,15 @@
  *
  *	const struct gyre_line_options options = { .append = GYRE_APPEND_LF };
  *
- *	r = gyre_pipeline_add_last(channel, gyre_line_codec(), &options);
+ *	r = gyre_line_codec_add(channel, GYRE_LAST, &options);
  *
- * A codec is added with its options as the argument: they are copied, and NULL stands for all zero.
- * Options out of their bounds refuse with -EINVAL. A pipeline has at most one codec of a kind,
- * because names are unique; for a second one, copy the table of the codec and give the copy another
- * name.
+ * Options are copied, and NULL stands for all zero. Names in a pipeline are unique, so that a
+ * second codec of a kind needs another name:
+ *
+ *	struct gyre_position inner = GYRE_AFTER("line");
+ *
+ *	inner.name = "inner line";
+ *	r = gyre_line_codec_add(channel, inner, &options);
  *
  * Frames wait, as reads of the socket do, while the channel does not read: over the high mark, or
  * with reading turned off. On a channel that reads on request, each request gives one frame. After
@@ -80,8 +83,7 @@ struct gyre_line_options {
 
 /**
  * struct gyre_delimiter_options - frames that end in one of several sequences of bytes
- * @delimiters: the sequences, of 1 to GYRE_DELIMITER_BYTES_MAX bytes each; their bytes must outlive
- *   the codec
+ * @delimiters: the sequences, of 1 to GYRE_DELIMITER_BYTES_MAX bytes each; copied with their bytes
  * @delimiters_count: how many, 1 to GYRE_DELIMITERS_MAX
  * @frame_bytes_max: the longest frame without its delimiter, at most GYRE_FRAME_BYTES_MAX; 0 for
  *   8 KiB
@@ -159,79 +161,179 @@ struct gyre_varint_options {
 	bool fail_late;
 };
 
-/**
- * gyre_fixed_codec() - frames of one length
- *
- * The argument is a struct gyre_fixed_options; the name is "fixed". Written bytes pass unchanged.
- *
- * Return: the handler.
- * Ownership: stays the library's, and lives for ever.
- * Context: any thread, any phase.
- * Since: 0.1
- */
-GYRE_API const struct gyre_handler *gyre_fixed_codec(void);
+/** gyre_fixed_codec_add_sized() - gyre_fixed_codec_add() with the size of @options */
+GYRE_API int gyre_fixed_codec_add_sized(struct gyre_channel *channel, struct gyre_position position,
+					const struct gyre_fixed_options *options,
+					size_t options_bytes);
 
 /**
- * gyre_line_codec() - lines
+ * gyre_fixed_codec_add() - adds a codec of frames of one length
+ * @channel: the channel
+ * @position: where it goes, as for gyre_pipeline_add()
+ * @options: their length
  *
- * The argument is a struct gyre_line_options or NULL; the name is "line".
+ * Its name is "fixed". Written bytes pass unchanged.
  *
- * Return: the handler.
- * Ownership: stays the library's, and lives for ever.
- * Context: any thread, any phase.
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
+ *   -EINVAL  @channel or @options is NULL, or a field is out of its bounds
+ *   others   as for gyre_pipeline_add()
+ * Ownership: @options is copied, and stays the caller's.
+ * Context: loop thread, phase 2.
  * Since: 0.1
  */
-GYRE_API const struct gyre_handler *gyre_line_codec(void);
+static inline int gyre_fixed_codec_add(struct gyre_channel *channel, struct gyre_position position,
+				       const struct gyre_fixed_options *options)
+{
+	return gyre_fixed_codec_add_sized(channel, position, options, sizeof(*options));
+}
+
+/** gyre_line_codec_add_sized() - gyre_line_codec_add() with the size of @options */
+GYRE_API int gyre_line_codec_add_sized(struct gyre_channel *channel, struct gyre_position position,
+				       const struct gyre_line_options *options,
+				       size_t options_bytes);
 
 /**
- * gyre_delimiter_codec() - frames that end in a delimiter
+ * gyre_line_codec_add() - adds a codec of lines
+ * @channel: the channel
+ * @position: where it goes, as for gyre_pipeline_add()
+ * @options: how lines end; NULL for the defaults
  *
- * The argument is a struct gyre_delimiter_options; the name is "delimiter".
+ * Its name is "line".
  *
- * Return: the handler.
- * Ownership: stays the library's, and lives for ever.
- * Context: any thread, any phase.
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
+ *   -EINVAL  @channel is NULL, or a field of @options is out of its bounds
+ *   others   as for gyre_pipeline_add()
+ * Ownership: @options is copied, and stays the caller's.
+ * Context: loop thread, phase 2.
  * Since: 0.1
  */
-GYRE_API const struct gyre_handler *gyre_delimiter_codec(void);
+static inline int gyre_line_codec_add(struct gyre_channel *channel, struct gyre_position position,
+				      const struct gyre_line_options *options)
+{
+	return gyre_line_codec_add_sized(channel, position, options, sizeof(*options));
+}
+
+/** gyre_delimiter_codec_add_sized() - gyre_delimiter_codec_add() with the size of @options */
+GYRE_API int gyre_delimiter_codec_add_sized(struct gyre_channel *channel,
+					    struct gyre_position position,
+					    const struct gyre_delimiter_options *options,
+					    size_t options_bytes);
 
 /**
- * gyre_length_codec() - frames that tell their length
+ * gyre_delimiter_codec_add() - adds a codec of frames that end in a delimiter
+ * @channel: the channel
+ * @position: where it goes, as for gyre_pipeline_add()
+ * @options: the delimiters
  *
- * The argument is a struct gyre_length_options or NULL; the name is "length". Written bytes
- * pass unchanged: add gyre_length_prepender() for them.
+ * Its name is "delimiter".
  *
- * Return: the handler.
- * Ownership: stays the library's, and lives for ever.
- * Context: any thread, any phase.
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
+ *   -EINVAL  @channel or @options is NULL, or a field is out of its bounds
+ *   others   as for gyre_pipeline_add()
+ * Ownership: @options is copied, and stays the caller's.
+ * Context: loop thread, phase 2.
  * Since: 0.1
  */
-GYRE_API const struct gyre_handler *gyre_length_codec(void);
+static inline int gyre_delimiter_codec_add(struct gyre_channel *channel,
+					   struct gyre_position position,
+					   const struct gyre_delimiter_options *options)
+{
+	return gyre_delimiter_codec_add_sized(channel, position, options, sizeof(*options));
+}
+
+/** gyre_length_codec_add_sized() - gyre_length_codec_add() with the size of @options */
+GYRE_API int gyre_length_codec_add_sized(struct gyre_channel *channel,
+					 struct gyre_position position,
+					 const struct gyre_length_options *options,
+					 size_t options_bytes);
 
 /**
- * gyre_length_prepender() - puts the length before what is written
+ * gyre_length_codec_add() - adds a codec of frames that tell their length
+ * @channel: the channel
+ * @position: where it goes, as for gyre_pipeline_add()
+ * @options: where the length stands; NULL for the defaults
  *
- * The argument is a struct gyre_prepender_options or NULL; the name is "length_prepender". Bytes
- * that are read pass unchanged.
+ * Its name is "length". Written bytes pass unchanged: add gyre_length_prepender_add() for them.
  *
- * Return: the handler.
- * Ownership: stays the library's, and lives for ever.
- * Context: any thread, any phase.
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
+ *   -EINVAL  @channel is NULL, or a field of @options is out of its bounds
+ *   others   as for gyre_pipeline_add()
+ * Ownership: @options is copied, and stays the caller's.
+ * Context: loop thread, phase 2.
  * Since: 0.1
  */
-GYRE_API const struct gyre_handler *gyre_length_prepender(void);
+static inline int gyre_length_codec_add(struct gyre_channel *channel, struct gyre_position position,
+					const struct gyre_length_options *options)
+{
+	return gyre_length_codec_add_sized(channel, position, options, sizeof(*options));
+}
+
+/** gyre_length_prepender_add_sized() - gyre_length_prepender_add() with the size of @options */
+GYRE_API int gyre_length_prepender_add_sized(struct gyre_channel *channel,
+					     struct gyre_position position,
+					     const struct gyre_prepender_options *options,
+					     size_t options_bytes);
 
 /**
- * gyre_varint_codec() - frames with a varint as length, as in protobuf
+ * gyre_length_prepender_add() - adds a handler that puts the length before writes
+ * @channel: the channel
+ * @position: where it goes, as for gyre_pipeline_add()
+ * @options: how the length is written; NULL for the defaults
  *
- * The argument is a struct gyre_varint_options or NULL; the name is "varint".
+ * Its name is "length_prepender". Bytes that are read pass unchanged.
  *
- * Return: the handler.
- * Ownership: stays the library's, and lives for ever.
- * Context: any thread, any phase.
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
+ *   -EINVAL  @channel is NULL, or a field of @options is out of its bounds
+ *   others   as for gyre_pipeline_add()
+ * Ownership: @options is copied, and stays the caller's.
+ * Context: loop thread, phase 2.
  * Since: 0.1
  */
-GYRE_API const struct gyre_handler *gyre_varint_codec(void);
+static inline int gyre_length_prepender_add(struct gyre_channel *channel,
+					    struct gyre_position position,
+					    const struct gyre_prepender_options *options)
+{
+	return gyre_length_prepender_add_sized(channel, position, options, sizeof(*options));
+}
+
+/** gyre_varint_codec_add_sized() - gyre_varint_codec_add() with the size of @options */
+GYRE_API int gyre_varint_codec_add_sized(struct gyre_channel *channel,
+					 struct gyre_position position,
+					 const struct gyre_varint_options *options,
+					 size_t options_bytes);
+
+/**
+ * gyre_varint_codec_add() - adds a codec of frames with a varint as length
+ * @channel: the channel
+ * @position: where it goes, as for gyre_pipeline_add()
+ * @options: the limit; NULL for the default
+ *
+ * The frames are those of protobuf. Its name is "varint".
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
+ *   -EINVAL  @channel is NULL, or a field of @options is out of its bounds
+ *   others   as for gyre_pipeline_add()
+ * Ownership: @options is copied, and stays the caller's.
+ * Context: loop thread, phase 2.
+ * Since: 0.1
+ */
+static inline int gyre_varint_codec_add(struct gyre_channel *channel, struct gyre_position position,
+					const struct gyre_varint_options *options)
+{
+	return gyre_varint_codec_add_sized(channel, position, options, sizeof(*options));
+}
 
 GYRE_END_DECLS
 

@@ -9,7 +9,7 @@
  *		.close = true,
  *	};
  *
- *	r = gyre_pipeline_add_first(channel, gyre_idle_handler(), &options);
+ *	r = gyre_idle_add(channel, GYRE_FIRST, &options);
  *
  * The handler belongs next to the head, where it sees the bytes of the socket. Written bytes count
  * as moved when the peer's kernel has acknowledged them. While some are under way, this is looked
@@ -78,18 +78,32 @@ struct gyre_idle_options {
 	bool close;
 };
 
+/** gyre_idle_add_sized() - gyre_idle_add() with the size of @options */
+GYRE_API int gyre_idle_add_sized(struct gyre_channel *channel, struct gyre_position position,
+				 const struct gyre_idle_options *options, size_t options_bytes);
+
 /**
- * gyre_idle_handler() - raises gyre_idle
+ * gyre_idle_add() - adds a handler that raises gyre_idle
+ * @channel: the channel
+ * @position: where it goes, as for gyre_pipeline_add()
+ * @options: what is measured
  *
- * The argument is a struct gyre_idle_options, which is copied; the name is "idle". Options
- * that measure nothing are refused with -EINVAL.
+ * Its name is "idle".
  *
- * Return: the handler.
- * Ownership: stays the library's, and lives for ever.
- * Context: any thread, any phase.
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
+ *   -EINVAL  @channel or @options is NULL, or @options measure nothing
+ *   others   as for gyre_pipeline_add()
+ * Ownership: @options is copied, and stays the caller's.
+ * Context: loop thread, phase 2.
  * Since: 0.1
  */
-GYRE_API const struct gyre_handler *gyre_idle_handler(void);
+static inline int gyre_idle_add(struct gyre_channel *channel, struct gyre_position position,
+				const struct gyre_idle_options *options)
+{
+	return gyre_idle_add_sized(channel, position, options, sizeof(*options));
+}
 
 GYRE_END_DECLS
 

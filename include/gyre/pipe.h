@@ -4,7 +4,7 @@
  *
  *	static int read_words(struct gyre_channel *channel, void *arg)
  *	{
- *		return gyre_pipeline_add_last(channel, &words, arg);
+ *		return gyre_pipeline_add(channel, GYRE_LAST, &words, arg);
  *	}
  *
  *	gyre_system_pipe_open(system,

@@ -344,21 +344,72 @@ GYRE_API int gyre_context_timer_stop(struct gyre_handler_context *ctx, uint64_t 
 
 /* ---- the list of handlers ---- */
 
-/** gyre_pipeline_add_first_sized() - gyre_pipeline_add_first() with the size of @handler */
-GYRE_API int gyre_pipeline_add_first_sized(struct gyre_channel *channel,
-					   const struct gyre_handler *handler, size_t handler_bytes,
-					   const void *arg);
+/**
+ * enum gyre_where - on which side of a pipeline, or of another handler
+ * @GYRE_WHERE_LAST: next to the tail
+ * @GYRE_WHERE_FIRST: next to the head
+ * @GYRE_WHERE_BEFORE: next to another handler, on the head's side
+ * @GYRE_WHERE_AFTER: next to another handler, on the tail's side
+ * @GYRE_WHERE_REPLACE: in the place of another handler, which is removed when the new one is there
+ */
+enum gyre_where {
+	GYRE_WHERE_LAST = 0,
+	GYRE_WHERE_FIRST = 1,
+	GYRE_WHERE_BEFORE = 2,
+	GYRE_WHERE_AFTER = 3,
+	GYRE_WHERE_REPLACE = 4,
+};
 
 /**
- * gyre_pipeline_add_first() - puts a handler next to the head
+ * struct gyre_position - where in a pipeline a handler goes; made by GYRE_LAST and its like
+ * @where: the side
+ * @reserved: 0, for what comes later
+ * @other: the name of the other handler; NULL where there is none
+ * @name: another name for the handler, which must outlive the pipeline; NULL for its own. So a
+ *   pipeline may have two handlers of a kind
+ */
+struct gyre_position {
+	enum gyre_where where;
+	uint32_t reserved;
+	const char *other;
+	const char *name;
+};
+
+/** GYRE_LAST - the position next to the tail */
+#define GYRE_LAST GYRE_VALUE(gyre_position, GYRE_WHERE_LAST, 0, NULL, NULL)
+/** GYRE_FIRST - the position next to the head */
+#define GYRE_FIRST GYRE_VALUE(gyre_position, GYRE_WHERE_FIRST, 0, NULL, NULL)
+/** GYRE_BEFORE() - the position next to the handler OTHER, on the head's side */
+#define GYRE_BEFORE(OTHER) GYRE_VALUE(gyre_position, GYRE_WHERE_BEFORE, 0, (OTHER), NULL)
+/** GYRE_AFTER() - the position next to the handler OTHER, on the tail's side */
+#define GYRE_AFTER(OTHER) GYRE_VALUE(gyre_position, GYRE_WHERE_AFTER, 0, (OTHER), NULL)
+/** GYRE_REPLACE() - the position of the handler OTHER, which is removed when the new one is there
+ */
+#define GYRE_REPLACE(OTHER) GYRE_VALUE(gyre_position, GYRE_WHERE_REPLACE, 0, (OTHER), NULL)
+
+/** gyre_pipeline_add_sized() - gyre_pipeline_add() with the size of @handler */
+GYRE_API int gyre_pipeline_add_sized(struct gyre_channel *channel, struct gyre_position position,
+				     const struct gyre_handler *handler, size_t handler_bytes,
+				     const void *arg);
+
+/**
+ * gyre_pipeline_add() - puts a handler into a pipeline
  * @channel: the channel
+ * @position: where it goes: GYRE_FIRST, GYRE_LAST, GYRE_BEFORE("name"), GYRE_AFTER("name") or
+ *   GYRE_REPLACE("name")
  * @handler: the handler, which must outlive the pipeline
  * @arg: for gyre_context_arg(); const for options that the handler only copies
  *
- * Return: 0, or a negative errno.
+ * For handlers of the program. Those of the library have calls of their own, which take their
+ * options, such as gyre_line_codec_add(). One that replaces another is added before that is
+ * removed, and may have its name.
+ *
+ * Return: 0, or a negative errno, and then the pipeline is as it was.
  * Errors:
  *   -E2BIG  the program was built for a newer library: see gyre/version.h
- *   -EINVAL  @channel or @handler is NULL
+ *   -EINVAL  @channel or @handler is NULL, or @position is none: a side that is unknown, another
+ *            handler that is lacking or too much, or @reserved that is not 0
+ *   -ENOENT  no handler has the name in @position
  *   -EEXIST  a handler of that name is there
  *   -ENOMEM  there is no memory
  *   -EPIPE   the channel is closed
@@ -367,134 +418,10 @@ GYRE_API int gyre_pipeline_add_first_sized(struct gyre_channel *channel,
  * Context: loop thread, phase 2.
  * Since: 0.1
  */
-static inline int gyre_pipeline_add_first(struct gyre_channel *channel,
-					  const struct gyre_handler *handler, const void *arg)
+static inline int gyre_pipeline_add(struct gyre_channel *channel, struct gyre_position position,
+				    const struct gyre_handler *handler, const void *arg)
 {
-	return gyre_pipeline_add_first_sized(channel, handler, sizeof(*handler), arg);
-}
-
-/** gyre_pipeline_add_last_sized() - gyre_pipeline_add_last() with the size of @handler */
-GYRE_API int gyre_pipeline_add_last_sized(struct gyre_channel *channel,
-					  const struct gyre_handler *handler, size_t handler_bytes,
-					  const void *arg);
-
-/**
- * gyre_pipeline_add_last() - puts a handler next to the tail
- * @channel: the channel
- * @handler: the handler, which must outlive the pipeline
- * @arg: for gyre_context_arg()
- *
- * Return: 0, or a negative errno.
- * Errors:
- *   -E2BIG  the program was built for a newer library: see gyre/version.h
- *   -EINVAL  @channel or @handler is NULL
- *   -EEXIST  a handler of that name is there
- *   -ENOMEM  there is no memory
- *   -EPIPE   the channel is closed
- *   others   what @added of the handler refused with
- * Ownership: @handler and @arg stay the caller's.
- * Context: loop thread, phase 2.
- * Since: 0.1
- */
-static inline int gyre_pipeline_add_last(struct gyre_channel *channel,
-					 const struct gyre_handler *handler, const void *arg)
-{
-	return gyre_pipeline_add_last_sized(channel, handler, sizeof(*handler), arg);
-}
-
-/** gyre_pipeline_add_before_sized() - gyre_pipeline_add_before() with the size of @handler */
-GYRE_API int gyre_pipeline_add_before_sized(struct gyre_channel *channel, const char *name,
-					    const struct gyre_handler *handler,
-					    size_t handler_bytes, const void *arg);
-
-/**
- * gyre_pipeline_add_before() - puts a handler next to another, on the head's side
- * @channel: the channel
- * @name: the name of the other handler
- * @handler: the handler, which must outlive the pipeline
- * @arg: for gyre_context_arg()
- *
- * Return: 0, or a negative errno.
- * Errors:
- *   -E2BIG  the program was built for a newer library: see gyre/version.h
- *   -EINVAL  @channel, @name or @handler is NULL
- *   -ENOENT  no handler has @name
- *   -EEXIST  a handler of the new name is there
- *   -ENOMEM  there is no memory
- *   -EPIPE   the channel is closed
- *   others   what @added of the handler refused with
- * Ownership: @handler and @arg stay the caller's.
- * Context: loop thread, phase 2.
- * Since: 0.1
- */
-static inline int gyre_pipeline_add_before(struct gyre_channel *channel, const char *name,
-					   const struct gyre_handler *handler, const void *arg)
-{
-	return gyre_pipeline_add_before_sized(channel, name, handler, sizeof(*handler), arg);
-}
-
-/** gyre_pipeline_add_after_sized() - gyre_pipeline_add_after() with the size of @handler */
-GYRE_API int gyre_pipeline_add_after_sized(struct gyre_channel *channel, const char *name,
-					   const struct gyre_handler *handler, size_t handler_bytes,
-					   const void *arg);
-
-/**
- * gyre_pipeline_add_after() - puts a handler next to another, on the tail's side
- * @channel: the channel
- * @name: the name of the other handler
- * @handler: the handler, which must outlive the pipeline
- * @arg: for gyre_context_arg()
- *
- * Return: 0, or a negative errno.
- * Errors:
- *   -E2BIG  the program was built for a newer library: see gyre/version.h
- *   -EINVAL  @channel, @name or @handler is NULL
- *   -ENOENT  no handler has @name
- *   -EEXIST  a handler of the new name is there
- *   -ENOMEM  there is no memory
- *   -EPIPE   the channel is closed
- *   others   what @added of the handler refused with
- * Ownership: @handler and @arg stay the caller's.
- * Context: loop thread, phase 2.
- * Since: 0.1
- */
-static inline int gyre_pipeline_add_after(struct gyre_channel *channel, const char *name,
-					  const struct gyre_handler *handler, const void *arg)
-{
-	return gyre_pipeline_add_after_sized(channel, name, handler, sizeof(*handler), arg);
-}
-
-/** gyre_pipeline_replace_sized() - gyre_pipeline_replace() with the size of @handler */
-GYRE_API int gyre_pipeline_replace_sized(struct gyre_channel *channel, const char *name,
-					 const struct gyre_handler *handler, size_t handler_bytes,
-					 const void *arg);
-
-/**
- * gyre_pipeline_replace() - puts a handler in the place of another
- * @channel: the channel
- * @name: the name of the handler that goes; the new one may have the same
- * @handler: the new handler, which must outlive the pipeline
- * @arg: for gyre_context_arg()
- *
- * The new one is added, then the old one is removed.
- *
- * Return: 0, or a negative errno, and then the old one is still there.
- * Errors:
- *   -E2BIG  the program was built for a newer library: see gyre/version.h
- *   -EINVAL  @channel, @name or @handler is NULL
- *   -ENOENT  no handler has @name
- *   -EEXIST  a handler of the new name is there
- *   -ENOMEM  there is no memory
- *   -EPIPE   the channel is closed
- *   others   what @added of the handler refused with
- * Ownership: @handler and @arg stay the caller's.
- * Context: loop thread, phase 2.
- * Since: 0.1
- */
-static inline int gyre_pipeline_replace(struct gyre_channel *channel, const char *name,
-					const struct gyre_handler *handler, const void *arg)
-{
-	return gyre_pipeline_replace_sized(channel, name, handler, sizeof(*handler), arg);
+	return gyre_pipeline_add_sized(channel, position, handler, sizeof(*handler), arg);
 }
 
 /**

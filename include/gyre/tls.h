@@ -8,7 +8,7 @@
  *					.certificate = "chain.pem", .key = "key.pem" },
  *				    &tls.context);
  *	...
- *	r = gyre_pipeline_add_first(channel, gyre_tls_server(), &tls);
+ *	r = gyre_tls_server_add(channel, GYRE_FIRST, &tls);
  *
  * The handlers behind it see plain bytes and need not know. They get @active at once; bytes that
  * they write before the handshake is done wait, and count as queued output. When the handshake is
@@ -202,31 +202,65 @@ GYRE_API struct gyre_tls_context *gyre_tls_context_ref(struct gyre_tls_context *
  */
 GYRE_API void gyre_tls_context_unref(struct gyre_tls_context *context);
 
-/**
- * gyre_tls_server() - TLS on the side that accepted the connection
- *
- * The argument is a struct gyre_tls_options, which is copied; the name is "tls". A context without
- * a certificate, or @mutual with a context without @ca, is refused with -EINVAL.
- *
- * Return: the handler.
- * Ownership: stays the library's, and lives for ever.
- * Context: any thread, any phase.
- * Since: 0.1
- */
-GYRE_API const struct gyre_handler *gyre_tls_server(void);
+/** gyre_tls_server_add_sized() - gyre_tls_server_add() with the size of @options */
+GYRE_API int gyre_tls_server_add_sized(struct gyre_channel *channel, struct gyre_position position,
+				       const struct gyre_tls_options *options,
+				       size_t options_bytes);
 
 /**
- * gyre_tls_client() - TLS on the side that made the connection
+ * gyre_tls_server_add() - adds TLS on the side that accepted the connection
+ * @channel: the channel
+ * @position: where it goes, as for gyre_pipeline_add()
+ * @options: the context, and how clients are checked
  *
- * The argument is a struct gyre_tls_options, which is copied; the name is "tls". Options that
- * verify, but have neither @server_name nor @any_name, are refused with -EINVAL.
+ * Its name is "tls". It takes a reference to the context.
  *
- * Return: the handler.
- * Ownership: stays the library's, and lives for ever.
- * Context: any thread, any phase.
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
+ *   -EINVAL  @channel or @options is NULL, a field is out of its bounds, the context has no
+ *            certificate, or @mutual is set and the context has no @ca
+ *   -EOPNOTSUPP  the channel is one of datagrams
+ *   others   as for gyre_pipeline_add()
+ * Ownership: @options is copied, and stays the caller's.
+ * Context: loop thread, phase 2.
  * Since: 0.1
  */
-GYRE_API const struct gyre_handler *gyre_tls_client(void);
+static inline int gyre_tls_server_add(struct gyre_channel *channel, struct gyre_position position,
+				      const struct gyre_tls_options *options)
+{
+	return gyre_tls_server_add_sized(channel, position, options, sizeof(*options));
+}
+
+/** gyre_tls_client_add_sized() - gyre_tls_client_add() with the size of @options */
+GYRE_API int gyre_tls_client_add_sized(struct gyre_channel *channel, struct gyre_position position,
+				       const struct gyre_tls_options *options,
+				       size_t options_bytes);
+
+/**
+ * gyre_tls_client_add() - adds TLS on the side that made the connection
+ * @channel: the channel
+ * @position: where it goes, as for gyre_pipeline_add()
+ * @options: the context, and how the server is checked
+ *
+ * Its name is "tls". It takes a reference to the context.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
+ *   -EINVAL  @channel or @options is NULL, a field is out of its bounds, or @options verify and
+ *            have neither @server_name nor @any_name
+ *   -EOPNOTSUPP  the channel is one of datagrams
+ *   others   as for gyre_pipeline_add()
+ * Ownership: @options is copied, and stays the caller's.
+ * Context: loop thread, phase 2.
+ * Since: 0.1
+ */
+static inline int gyre_tls_client_add(struct gyre_channel *channel, struct gyre_position position,
+				      const struct gyre_tls_options *options)
+{
+	return gyre_tls_client_add_sized(channel, position, options, sizeof(*options));
+}
 
 /** gyre_tls_session_of_sized() - gyre_tls_session_of() with the size of @ret_session */
 GYRE_API int gyre_tls_session_of_sized(struct gyre_channel *channel,
@@ -236,7 +270,7 @@ GYRE_API int gyre_tls_session_of_sized(struct gyre_channel *channel,
 /**
  * gyre_tls_session_of() - the results of the handshake of a channel
  * @channel: the channel
- * @ret_session: where it goes
+ * @ret_session: where it goes; with several handlers of TLS, of that which is nearest to the tail
  *
  * Return: 0, or a negative errno.
  * Errors:

@@ -299,12 +299,9 @@ static uint64_t check_time_ns(const struct gyre_idle_options *options)
 static int added(struct gyre_handler_context *ctx)
 {
 	struct gyre_channel *channel = ctx->channel;
-	struct gyre_idle_options options = { 0 };
+	struct gyre_idle_options options = *(const struct gyre_idle_options *)ctx->arg;
 	struct idle *idle;
 
-	if (ctx->arg != NULL) {
-		options = *(const struct gyre_idle_options *)ctx->arg;
-	}
 	if ((options.read_ns | options.write_ns | options.all_ns | options.read_rate_min |
 	     options.write_rate_min) == 0) {
 		return -EINVAL;
@@ -422,7 +419,11 @@ static const struct gyre_handler idle_handler = {
 	.send_file = send_file,
 };
 
-const struct gyre_handler *gyre_idle_handler(void)
+int gyre_idle_add_sized(struct gyre_channel *channel, struct gyre_position position,
+			const struct gyre_idle_options *options, size_t options_bytes)
 {
-	return &idle_handler;
+	struct gyre_idle_options ours;
+	int r = GY_HANDLER_OPTIONS(gyre_idle_options, channel, &ours, options, options_bytes);
+
+	return r < 0 ? r : gy_pipeline_add(channel, &position, &idle_handler, &ours);
 }

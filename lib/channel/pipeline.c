@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/memory.h"
 #include "base/sized.h"
 #include "channel/channel.h"
 #include "channel/context_timer.h"
@@ -88,15 +89,54 @@ void gy_pipeline_init(struct gy_pipeline *pipeline, struct gyre_channel *channel
 	refresh(pipeline);
 }
 
+/* A place whose handler goes by another name than its own. Few have one, and places of the others
+ * are to be one cache line. */
+struct named_context {
+	struct gy_context context;
+	const char *name;
+};
+
+static const char *name_of(const struct gy_context *context)
+{
+	return context->named ? gy_container_of(context, const struct named_context, context)->name
+			      : context->handler->name;
+}
+
 static struct gy_context *find(struct gy_pipeline *pipeline, const char *name)
 {
 	for (struct gy_context *context = pipeline->head.next; context != &pipeline->tail;
 	     context = context->next) {
-		if (context->handler->name != NULL && strcmp(context->handler->name, name) == 0) {
+		const char *its_name = name_of(context);
+
+		if (its_name != NULL && strcmp(its_name, name) == 0) {
 			return context;
 		}
 	}
 	return NULL;
+}
+
+static struct gy_context *get_context(struct gy_channels *channels, const char *name)
+{
+	struct named_context *named;
+
+	if (name == NULL) {
+		return (struct gy_context *)gy_pool_get(&channels->contexts);
+	}
+	named = (struct named_context *)gy_memory_get(sizeof(*named));
+	if (named == NULL) {
+		return NULL;
+	}
+	named->name = name;
+	return &named->context;
+}
+
+static void put_context(struct gy_channels *channels, struct gy_context *context)
+{
+	if (context->named) {
+		gy_memory_put(gy_container_of(context, struct named_context, context));
+	} else {
+		gy_pool_put(&channels->contexts, context);
+	}
 }
 
 static void unlink_context(struct gy_pipeline *pipeline, struct gy_context *context)
@@ -116,22 +156,19 @@ static void unlink_context(struct gy_pipeline *pipeline, struct gy_context *cont
 }
 
 /* Adds a handler behind @place; @instead is about to go, so that its name may be used again. */
-static int add(struct gy_context *place, const struct gyre_handler *handler, const void *arg,
-	       const struct gy_context *instead)
+static int add(struct gy_context *place, const struct gy_context *instead, const char *rename,
+	       const struct gyre_handler *handler, const void *arg)
 {
 	struct gyre_channel *channel = place->head.channel;
-	const struct gy_context *same;
+	const char *name = rename == NULL ? handler->name : rename;
+	const struct gy_context *same = name == NULL ? NULL : find(&channel->pipeline, name);
 	struct gy_context *context;
 	int r;
 
-	if (gy_channel_is_closed(channel)) {
-		return -EPIPE;
-	}
-	same = handler->name == NULL ? NULL : find(&channel->pipeline, handler->name);
 	if (same != NULL && same != instead) {
 		return -EEXIST;
 	}
-	context = (struct gy_context *)gy_pool_get(&channel->channels->contexts);
+	context = get_context(channel->channels, rename);
 	if (context == NULL) {
 		return -ENOMEM;
 	}
@@ -141,6 +178,7 @@ static int add(struct gy_context *place, const struct gyre_handler *handler, con
 		.next = place->next,
 		.previous = place,
 		.mask = mask_of(handler),
+		.named = rename != NULL,
 	};
 	place->next->previous = context;
 	place->next = context;
@@ -168,7 +206,7 @@ void gy_pipeline_sweep(struct gy_pipeline *pipeline)
 		struct gy_context *context = pipeline->removed;
 
 		pipeline->removed = context->next_read;
-		gy_pool_put(&channel->channels->contexts, context);
+		put_context(channel->channels, context);
 	}
 	if (gy_list_empty(&channel->deferred_list)) {
 		gy_channel_set_events(channel, 0, GY_EVENT_DEFERRED);
@@ -205,90 +243,92 @@ void gy_pipeline_move_behind(struct gy_context *context, struct gy_context *plac
 
 /* ---- the public calls ---- */
 
-/* The table to keep for a handler of a program; see base/sized.h. */
-static int take_handler(const struct gyre_channel *channel, const struct gyre_handler **handler,
-			size_t handler_bytes)
+static const struct gy_log *log_of(const struct gyre_channel *channel)
+{
+	return channel->channels->home->loop.options.log;
+}
+
+int gy_pipeline_read_options(const struct gyre_channel *channel, void *ours, size_t ours_bytes,
+			     const void *given, size_t given_bytes, const char *name)
+{
+	return channel == NULL
+		       ? -EINVAL
+		       : gy_sized_read(ours, ours_bytes, given, given_bytes, name, log_of(channel));
+}
+
+/* The handler that a position is next to, or in the place of; @ret_other is NULL for an end. */
+static int find_other(struct gyre_channel *channel, const struct gyre_position *position,
+		      struct gy_context **ret_other)
+{
+	bool at_end = position->where == GYRE_WHERE_LAST || position->where == GYRE_WHERE_FIRST;
+
+	*ret_other = NULL;
+	if ((uint32_t)position->where > GYRE_WHERE_REPLACE || at_end != (position->other == NULL)) {
+		return -EINVAL;
+	}
+	if (!at_end) {
+		*ret_other = find(&channel->pipeline, position->other);
+	}
+	return at_end || *ret_other != NULL ? 0 : -ENOENT;
+}
+
+/* The place behind which a handler goes. */
+static struct gy_context *place_of(struct gy_pipeline *pipeline, enum gyre_where where,
+				   struct gy_context *other)
+{
+	gy_assert(other != NULL || where == GYRE_WHERE_LAST || where == GYRE_WHERE_FIRST);
+	switch (where) {
+	case GYRE_WHERE_LAST:
+		return pipeline->tail.previous;
+	case GYRE_WHERE_FIRST:
+		return &pipeline->head;
+	case GYRE_WHERE_BEFORE:
+		return other->previous;
+	default: /* GYRE_WHERE_AFTER, GYRE_WHERE_REPLACE */
+		return other;
+	}
+}
+
+int gy_pipeline_add(struct gyre_channel *channel, const struct gyre_position *position,
+		    const struct gyre_handler *handler, const void *arg)
+{
+	struct gy_context *other = NULL;
+	struct gy_context *replaced;
+	int r = gy_sized_reserved(&position->reserved, sizeof(position->reserved),
+				  "struct gyre_position", log_of(channel));
+
+	if (r == 0) {
+		r = find_other(channel, position, &other);
+	}
+	if (r == 0 && gy_channel_is_closed(channel)) {
+		r = -EPIPE;
+	}
+	if (r < 0) {
+		return r;
+	}
+	replaced = position->where == GYRE_WHERE_REPLACE ? other : NULL;
+	r = add(place_of(&channel->pipeline, position->where, other), replaced, position->name,
+		handler, arg);
+	if (r == 0 && replaced != NULL) {
+		gyre_context_remove(&replaced->head);
+	}
+	return r;
+}
+
+int gyre_pipeline_add_sized(struct gyre_channel *channel, struct gyre_position position,
+			    const struct gyre_handler *handler, size_t handler_bytes,
+			    const void *arg)
 {
 	const struct gy_home *home;
+	int r;
 
-	if (channel == NULL || *handler == NULL) {
+	if (channel == NULL || handler == NULL) {
 		return -EINVAL;
 	}
 	home = channel->channels->home;
-	return GY_SIZED_TABLE(gyre_handler, &gy_homes_of(home->options.system)->tables, handler,
-			      handler_bytes, home->loop.options.log);
-}
-
-int gyre_pipeline_add_first_sized(struct gyre_channel *channel, const struct gyre_handler *handler,
-				  size_t handler_bytes, const void *arg)
-{
-	int r = take_handler(channel, &handler, handler_bytes);
-
-	return r < 0 ? r : add(&channel->pipeline.head, handler, arg, NULL);
-}
-
-int gyre_pipeline_add_last_sized(struct gyre_channel *channel, const struct gyre_handler *handler,
-				 size_t handler_bytes, const void *arg)
-{
-	int r = take_handler(channel, &handler, handler_bytes);
-
-	return r < 0 ? r : add(channel->pipeline.tail.previous, handler, arg, NULL);
-}
-
-/* The place of @name, for the calls that take a name and a handler. */
-static int find_place(struct gyre_channel *channel, const char *name,
-		      const struct gyre_handler **handler, size_t handler_bytes,
-		      struct gy_context **ret_place)
-{
-	struct gy_context *place;
-	int r = name == NULL ? -EINVAL : take_handler(channel, handler, handler_bytes);
-
-	if (r < 0) {
-		return r;
-	}
-	place = find(&channel->pipeline, name);
-	if (place == NULL) {
-		return -ENOENT;
-	}
-	*ret_place = place;
-	return 0;
-}
-
-int gyre_pipeline_add_before_sized(struct gyre_channel *channel, const char *name,
-				   const struct gyre_handler *handler, size_t handler_bytes,
-				   const void *arg)
-{
-	struct gy_context *place;
-	int r = find_place(channel, name, &handler, handler_bytes, &place);
-
-	return r < 0 ? r : add(place->previous, handler, arg, NULL);
-}
-
-int gyre_pipeline_add_after_sized(struct gyre_channel *channel, const char *name,
-				  const struct gyre_handler *handler, size_t handler_bytes,
-				  const void *arg)
-{
-	struct gy_context *place;
-	int r = find_place(channel, name, &handler, handler_bytes, &place);
-
-	return r < 0 ? r : add(place, handler, arg, NULL);
-}
-
-int gyre_pipeline_replace_sized(struct gyre_channel *channel, const char *name,
-				const struct gyre_handler *handler, size_t handler_bytes,
-				const void *arg)
-{
-	struct gy_context *place;
-	int r = find_place(channel, name, &handler, handler_bytes, &place);
-
-	if (r < 0) {
-		return r;
-	}
-	r = add(place, handler, arg, place);
-	if (r == 0) {
-		gyre_context_remove(&place->head);
-	}
-	return r;
+	r = GY_SIZED_TABLE(gyre_handler, &gy_homes_of(home->options.system)->tables, &handler,
+			   handler_bytes, log_of(channel));
+	return r < 0 ? r : gy_pipeline_add(channel, &position, handler, arg);
 }
 
 int gyre_pipeline_remove(struct gyre_channel *channel, const char *name)

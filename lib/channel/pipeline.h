@@ -44,6 +44,7 @@ struct gy_context {
 	struct gy_context *previous;
 	uint32_t mask;
 	bool removed;
+	bool named; /* by who has added it */
 };
 
 _Static_assert(sizeof(struct gy_context) == 64, "a handler's place is one cache line");
@@ -66,6 +67,17 @@ static inline struct gy_context *gy_context_of(struct gyre_handler_context *ctx)
 {
 	return gy_container_of(ctx, struct gy_context, head);
 }
+
+/* As gyre_pipeline_add(), for handlers of the library; @channel and @handler are not NULL. */
+int gy_pipeline_add(struct gyre_channel *channel, const struct gyre_position *position,
+		    const struct gyre_handler *handler, const void *arg);
+/* Copies the options of such a handler as gy_sized_read() does; -EINVAL without a channel. */
+int gy_pipeline_read_options(const struct gyre_channel *channel, void *ours, size_t ours_bytes,
+			     const void *given, size_t given_bytes, const char *name);
+
+#define GY_HANDLER_OPTIONS(NAME, CHANNEL, OURS, GIVEN, GIVEN_BYTES)                              \
+	gy_pipeline_read_options((CHANNEL), (OURS), sizeof(struct NAME), (GIVEN), (GIVEN_BYTES), \
+				 "struct " #NAME)
 
 void gy_pipeline_init(struct gy_pipeline *pipeline, struct gyre_channel *channel);
 /* Removes all handlers, from first to last, and frees their places. */

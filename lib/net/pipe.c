@@ -86,7 +86,7 @@ static int init_channel(struct gyre_channel *channel, void *arg)
 	if (r == 0) {
 		r = argument->init_channel(channel, argument->init_arg);
 	}
-	return r < 0 ? r : gyre_pipeline_add_last(channel, &end_handler, init->house);
+	return r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &end_handler, init->house);
 }
 
 static int mount(struct gyre_stack *stack)

@@ -218,7 +218,7 @@ AT(gyre_decoder, at, 0, 8);
 AT(gyre_decoder, left, 8, 8);
 AT(gyre_decoder, error, 16, 4);
 
-FROZEN(gyre_delimiter_options, 32);
+GROWS(gyre_delimiter_options, 32);
 AT(gyre_delimiter_options, delimiters, 0, 8);
 AT(gyre_delimiter_options, delimiters_count, 8, 8);
 AT(gyre_delimiter_options, frame_bytes_max, 16, 8);
@@ -297,7 +297,7 @@ AT(gyre_file_status, bytes, 0, 8);
 AT(gyre_file_status, mode, 8, 4);
 AT(gyre_file_status, modified_ns, 16, 8);
 
-FROZEN(gyre_fixed_options, 8);
+GROWS(gyre_fixed_options, 8);
 AT(gyre_fixed_options, frame_bytes, 0, 8);
 
 FROZEN(gyre_future, 24);
@@ -344,7 +344,7 @@ AT(gyre_idle, count, 4, 4);
 AT(gyre_idle, bytes, 8, 8);
 AT(gyre_idle, duration_ns, 16, 8);
 
-FROZEN(gyre_idle_options, 80);
+GROWS(gyre_idle_options, 80);
 AT(gyre_idle_options, read_ns, 0, 8);
 AT(gyre_idle_options, write_ns, 8, 8);
 AT(gyre_idle_options, all_ns, 16, 8);
@@ -359,7 +359,7 @@ AT(gyre_idle_options, close, 72, 1);
 FROZEN(gyre_input_closed, 4);
 AT(gyre_input_closed, draining, 0, 4);
 
-FROZEN(gyre_length_options, 48);
+GROWS(gyre_length_options, 48);
 AT(gyre_length_options, frame_bytes_max, 0, 8);
 AT(gyre_length_options, length_field_offset, 8, 8);
 AT(gyre_length_options, length_field_bytes, 16, 8);
@@ -368,7 +368,7 @@ AT(gyre_length_options, initial_bytes_to_strip, 32, 8);
 AT(gyre_length_options, order, 40, 4);
 AT(gyre_length_options, fail_late, 44, 1);
 
-FROZEN(gyre_line_options, 16);
+GROWS(gyre_line_options, 16);
 AT(gyre_line_options, frame_bytes_max, 0, 8);
 AT(gyre_line_options, append, 8, 4);
 AT(gyre_line_options, keep_end, 12, 1);
@@ -490,7 +490,13 @@ AT(gyre_pool_use, used, 0, 8);
 AT(gyre_pool_use, free, 8, 8);
 AT(gyre_pool_use, bytes, 16, 8);
 
-FROZEN(gyre_prepender_options, 24);
+FROZEN(gyre_position, 24);
+AT(gyre_position, where, 0, 4);
+AT(gyre_position, reserved, 4, 4);
+AT(gyre_position, other, 8, 8);
+AT(gyre_position, name, 16, 8);
+
+GROWS(gyre_prepender_options, 24);
 AT(gyre_prepender_options, length_field_bytes, 0, 8);
 AT(gyre_prepender_options, length_adjustment, 8, 4);
 AT(gyre_prepender_options, length_includes_field, 12, 1);
@@ -635,7 +641,7 @@ AT(gyre_tls_context_options, alpn, 24, 8);
 AT(gyre_tls_context_options, version_min, 32, 4);
 AT(gyre_tls_context_options, record_bytes, 36, 4);
 
-FROZEN(gyre_tls_options, 32);
+GROWS(gyre_tls_options, 32);
 AT(gyre_tls_options, context, 0, 8);
 AT(gyre_tls_options, server_name, 8, 8);
 AT(gyre_tls_options, mutual, 16, 1);
@@ -662,6 +668,6 @@ AT(gyre_type, encoding_bytes, 36, 4);
 AT(gyre_type, encoding, 40, 8);
 AT(gyre_type, tail, 48, 16);
 
-FROZEN(gyre_varint_options, 16);
+GROWS(gyre_varint_options, 16);
 AT(gyre_varint_options, frame_bytes_max, 0, 8);
 AT(gyre_varint_options, fail_late, 8, 1);

@@ -62,7 +62,9 @@ static void echo(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 static int init_server(struct gyre_channel *channel, void *arg)
 {
 	(void)arg;
-	return gyre_pipeline_add_last(channel, echo_handler, NULL);
+	MUST(gyre_idle_add(channel, GYRE_FIRST,
+			   GUARDED(gyre_idle_options, .read_ns = GYRE_SECONDS(600))) == 0);
+	return gyre_pipeline_add(channel, GYRE_LAST, echo_handler, NULL);
 }
 
 static void greet(struct gyre_handler_context *ctx)
@@ -85,7 +87,7 @@ static void hear(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 static int init_client(struct gyre_channel *channel, void *arg)
 {
 	(void)arg;
-	return gyre_pipeline_add_last(channel, talk_handler, NULL);
+	return gyre_pipeline_add(channel, GYRE_LAST, talk_handler, NULL);
 }
 
 /* ---- the actor ---- */

@@ -31,6 +31,7 @@ YOUNGER = {
     "gyre_connect_options": ["place"],
     "gyre_counters": ["allocations"],
     "gyre_handler": ["send_file"],
+    "gyre_idle_options": ["close"],
     "gyre_loop_snapshot": ["promises"],
     "gyre_node_options": ["away_ns", "end_when_declared_down"],
     "gyre_timer_options": ["period_ns"],
@@ -143,6 +144,9 @@ class Older(planted.PlantedTest):
 
     def test_a_handler_is_read_over_its_end_where_the_size_is_ignored(self):
         self.dies_where_the_size_is_ignored("gyre_handler", "pipeline", r"sizeof\(\*handler\)", "TODAY")
+
+    def test_options_of_a_handler_are_read_over_their_end_where_the_size_is_ignored(self):
+        self.dies_where_the_size_is_ignored("gyre_idle_options", "idle", r"sizeof\(\*options\)", "TODAY")
 
     def test_a_type_is_read_over_its_end_where_the_size_is_ignored(self):
         self.dies_where_the_size_is_ignored("gyre_type", "declare", r"sizeof\(struct gyre_type\)", "TODAY")

@@ -121,6 +121,15 @@ class Typed(planted.PlantedTest):
         self.fails(outside=message % "text_destroy")
         self.fails(outside=message % "missing_destroy")
 
+    def test_a_handler_of_the_library_takes_its_own_options(self):
+        add = ("struct gyre_channel *channel = 0;\nstruct gyre_line_options line = { 0, GYRE_APPEND_LF, 0, 0 };\n"
+               "struct gyre_varint_options varint = { 0, 0 };\n(void)line; (void)varint;\n%s;")
+        self.passes(add % "gyre_line_codec_add(channel, GYRE_LAST, &line)")
+        self.passes(add % 'gyre_varint_codec_add(channel, GYRE_AFTER("tls"), &varint)')
+        self.fails(add % "gyre_line_codec_add(channel, GYRE_LAST, &varint)")
+        self.fails(add % "gyre_idle_add(channel, GYRE_FIRST, &line)")
+        self.fails(add % 'gyre_line_codec_add(channel, "tls", &line)')
+
     def test_a_message_is_not_larger_than_the_largest(self):
         message = "struct big { char bytes[%d]; };\nGYRE_MESSAGE(big, 0x104);"
         self.passes(outside=message % (1 << 24))

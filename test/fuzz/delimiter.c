@@ -76,6 +76,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 		delimiters[i] = (struct gyre_span){ letters[i], 1 + fuzz_byte(&fuzz) % LETTERS };
 	}
-	fuzz_codec(&fuzz, gyre_delimiter_codec(), &options, expect);
+	fuzz_codec(&fuzz, &gy_delimiter_handler, &options, expect);
 	return 0;
 }

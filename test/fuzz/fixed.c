@@ -19,6 +19,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fuzz fuzz = fuzz_begin(data, size);
 	const struct gyre_fixed_options options = { .frame_bytes = 1 + fuzz_byte(&fuzz) % 32U };
 
-	fuzz_codec(&fuzz, gyre_fixed_codec(), &options, expect);
+	fuzz_codec(&fuzz, &gy_fixed_handler, &options, expect);
 	return 0;
 }

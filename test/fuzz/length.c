@@ -68,6 +68,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if ((flags & 0xe0) == 0xe0) {
 		options.length_adjustment = (flags & 1) != 0 ? INT32_MAX : INT32_MIN;
 	}
-	fuzz_codec(&fuzz, gyre_length_codec(), &options, expect);
+	fuzz_codec(&fuzz, &gy_length_handler, &options, expect);
 	return 0;
 }

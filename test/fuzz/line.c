@@ -50,6 +50,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.fail_late = (flags & 2) != 0,
 	};
 
-	fuzz_codec(&fuzz, gyre_line_codec(), &options, expect);
+	fuzz_codec(&fuzz, &gy_line_handler, &options, expect);
 	return 0;
 }

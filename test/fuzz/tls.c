@@ -50,10 +50,9 @@ static void prepare(void)
 	is_ready = true;
 }
 
-static void add(struct codec_rig *rig, const struct gyre_handler *handler,
-		const struct gyre_tls_options *options)
+static void must(int r)
 {
-	fuzz_require(codec_rig_add(rig, handler, options) == 0, "no handler");
+	fuzz_require(r == 0, "no handler");
 }
 
 /* Carries what is there, with a byte changed where @fuzz says so. */
@@ -138,9 +137,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	server->home.loop.options.log = &silence;
 	server->pass_errors = true;
 	server_options.mutual = kind % 2 == 1;
-	add(server, gyre_tls_server(), &server_options);
+	must(gyre_tls_server_add(&server->channel, GYRE_BEFORE("last"), &server_options));
 	if (kind % 8 < 2) {
-		add(&client, gyre_tls_client(), &client_options);
+		must(gyre_tls_client_add(&client.channel, GYRE_BEFORE("last"), &client_options));
 		write_hello();
 		shake_hands(server, kind % 4 == 0 ? &fuzz : NULL, &changed);
 		fuzz_require(changed || server->log.bytes_count == 5, "the handshake failed");

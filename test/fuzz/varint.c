@@ -56,6 +56,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.fail_late = fuzz_byte(&fuzz) % 2 != 0,
 	};
 
-	fuzz_codec(&fuzz, gyre_varint_codec(), &options, expect);
+	fuzz_codec(&fuzz, &gy_varint_handler, &options, expect);
 	return 0;
 }

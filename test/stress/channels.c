@@ -257,7 +257,7 @@ static int init_channel(struct gyre_channel *channel, void *arg)
 
 	(void)arg;
 	check(peer != NULL);
-	return gyre_pipeline_add_last(channel, &handler, peer);
+	return gyre_pipeline_add(channel, GYRE_LAST, &handler, peer);
 }
 
 /* ---- those who send ---- */

@@ -79,7 +79,7 @@ static const struct gyre_handler client = {
 
 static int init_channel(struct gyre_channel *channel, void *arg)
 {
-	return gyre_pipeline_add_last(channel, (const struct gyre_handler *)arg, NULL);
+	return gyre_pipeline_add(channel, GYRE_LAST, (const struct gyre_handler *)arg, NULL);
 }
 
 static int listen_report(struct gyre_stack *stack, const struct gyre_listen_event *event,

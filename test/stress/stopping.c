@@ -221,7 +221,7 @@ static const struct gyre_handler echo = { .name = "echo", .read = echo_read };
 
 static int init_channel(struct gyre_channel *channel, void *arg)
 {
-	return gyre_pipeline_add_last(channel, &echo, arg);
+	return gyre_pipeline_add(channel, GYRE_LAST, &echo, arg);
 }
 
 /* ---- from outside ---- */

@@ -38,7 +38,7 @@ static const struct gyre_handler handler = { .name = "capitals", .read = capital
 
 static int init_channel(struct gyre_channel *channel, void *arg)
 {
-	return gyre_pipeline_add_last(channel, &handler, arg);
+	return gyre_pipeline_add(channel, GYRE_LAST, &handler, arg);
 }
 
 static int mount(struct gyre_stack *stack)

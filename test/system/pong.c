@@ -35,7 +35,7 @@ static const struct gyre_handler pong_handler = { .name = "pong", .read = pong_r
 
 static int init_datagrams(struct gyre_channel *channel, void *arg)
 {
-	return gyre_pipeline_add_last(channel, &pong_handler, arg);
+	return gyre_pipeline_add(channel, GYRE_LAST, &pong_handler, arg);
 }
 
 /* The length is that of the whole message. */
@@ -46,7 +46,7 @@ static int init_stream(struct gyre_channel *channel, void *arg)
 		.length_field_bytes = LENGTH_BYTES,
 		.length_adjustment = -HEADER_BYTES,
 	};
-	int r = gyre_pipeline_add_last(channel, gyre_length_codec(), &lengths);
+	int r = gyre_length_codec_add(channel, GYRE_LAST, &lengths);
 
 	return r < 0 ? r : init_datagrams(channel, arg);
 }

@@ -15,7 +15,7 @@ const struct gyre_handler echo_handler = { .name = "echo", .read = echo_read };
 
 int init_echo(struct gyre_channel *channel, void *arg)
 {
-	return gyre_pipeline_add_last(channel, &echo_handler, arg);
+	return gyre_pipeline_add(channel, GYRE_LAST, &echo_handler, arg);
 }
 
 bool echoes(int fd)

@@ -73,6 +73,14 @@ static inline struct gy_codec *gy_codec_of(const struct gyre_handler_context *ct
 	return (struct gy_codec *)ctx->arg;
 }
 
+/* The tables of the codecs; each takes its options, which are not NULL, as the argument. */
+extern const struct gyre_handler gy_fixed_handler;
+extern const struct gyre_handler gy_line_handler;
+extern const struct gyre_handler gy_delimiter_handler;
+extern const struct gyre_handler gy_length_handler;
+extern const struct gyre_handler gy_prepender_handler;
+extern const struct gyre_handler gy_varint_handler;
+
 /* For the table of a codec. */
 void gy_codec_read(struct gyre_handler_context *ctx, struct gyre_buffer *data);
 void gy_codec_removed(struct gyre_handler_context *ctx);

@@ -10,6 +10,7 @@
 #include "channel/codec/codec.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include <gyre/channel.h>
 
@@ -92,11 +93,14 @@ static void next(struct gy_codec *codec, const struct gyre_buffer *kept, struct 
 	step->back = delimiter->keep_delimiter ? 0 : found->count;
 }
 
-static int check(const struct gyre_delimiter_options *options, size_t *ret_longest)
+/* How many bytes the longest of the delimiters has, and all of them. */
+static int measure(const struct gyre_delimiter_options *options, size_t *ret_longest,
+		   size_t *ret_bytes)
 {
 	size_t longest = 0;
+	size_t bytes = 0;
 
-	if (options == NULL || options->delimiters == NULL || options->delimiters_count == 0 ||
+	if (options->delimiters == NULL || options->delimiters_count == 0 ||
 	    options->delimiters_count > GYRE_DELIMITERS_MAX) {
 		return -EINVAL;
 	}
@@ -108,9 +112,27 @@ static int check(const struct gyre_delimiter_options *options, size_t *ret_longe
 			return -EINVAL;
 		}
 		longest = one->count > longest ? one->count : longest;
+		bytes += one->count;
 	}
 	*ret_longest = longest;
+	*ret_bytes = bytes;
 	return 0;
+}
+
+/* Copies the delimiters, with their bytes behind all of them. */
+static void keep(struct delimiter *delimiter, const struct gyre_delimiter_options *options)
+{
+	unsigned char *place;
+
+	delimiter->count = options->delimiters_count;
+	place = (unsigned char *)&delimiter->delimiters[delimiter->count];
+	for (size_t i = 0; i < delimiter->count; i++) {
+		const struct gyre_span *one = &options->delimiters[i];
+
+		delimiter->delimiters[i].bytes = memcpy(place, one->bytes, one->count);
+		delimiter->delimiters[i].count = one->count;
+		place += one->count;
+	}
 }
 
 static int added(struct gyre_handler_context *ctx)
@@ -120,18 +142,18 @@ static int added(struct gyre_handler_context *ctx)
 	struct delimiter *delimiter;
 	struct gy_codec *codec;
 	size_t longest;
+	size_t bytes;
 	size_t max;
 
-	if (check(options, &longest) < 0) {
+	if (measure(options, &longest, &bytes) < 0) {
 		return -EINVAL;
 	}
 	max = options->frame_bytes_max;
 	if (gy_codec_limit(&max, FRAME_BYTES_DEFAULT, GYRE_FRAME_BYTES_MAX) < 0) {
 		return -EINVAL;
 	}
-	codec = gy_codec_make(
-		ctx, sizeof(*delimiter) + options->delimiters_count * sizeof(struct gyre_span),
-		next);
+	bytes += sizeof(*delimiter) + options->delimiters_count * sizeof(struct gyre_span);
+	codec = gy_codec_make(ctx, bytes, next);
 	if (codec == NULL) {
 		return -ENOMEM;
 	}
@@ -141,10 +163,7 @@ static int added(struct gyre_handler_context *ctx)
 	delimiter->append = options->append;
 	delimiter->keep_delimiter = options->keep_delimiter;
 	delimiter->fail_late = options->fail_late;
-	delimiter->count = options->delimiters_count;
-	for (size_t i = 0; i < delimiter->count; i++) {
-		delimiter->delimiters[i] = options->delimiters[i];
-	}
+	keep(delimiter, options);
 	return 0;
 }
 
@@ -172,7 +191,7 @@ static int send_file(struct gyre_handler_context *ctx, struct gyre_file *file,
 	return !delimiter->append ? gyre_context_send_file(ctx, file, what) : -EOPNOTSUPP;
 }
 
-static const struct gyre_handler delimiter_handler = {
+const struct gyre_handler gy_delimiter_handler = {
 	.name = "delimiter",
 	.added = added,
 	.removed = gy_codec_removed,
@@ -181,7 +200,12 @@ static const struct gyre_handler delimiter_handler = {
 	.send_file = send_file,
 };
 
-const struct gyre_handler *gyre_delimiter_codec(void)
+int gyre_delimiter_codec_add_sized(struct gyre_channel *channel, struct gyre_position position,
+				   const struct gyre_delimiter_options *options,
+				   size_t options_bytes)
 {
-	return &delimiter_handler;
+	struct gyre_delimiter_options ours;
+	int r = GY_HANDLER_OPTIONS(gyre_delimiter_options, channel, &ours, options, options_bytes);
+
+	return r < 0 ? r : gy_pipeline_add(channel, &position, &gy_delimiter_handler, &ours);
 }

@@ -23,7 +23,7 @@ static void next(struct gy_codec *codec, const struct gyre_buffer *kept, struct 
 static int added(struct gyre_handler_context *ctx)
 {
 	const struct gyre_fixed_options *options = (const struct gyre_fixed_options *)ctx->arg;
-	size_t bytes = options == NULL ? 0 : options->frame_bytes;
+	size_t bytes = options->frame_bytes;
 	struct gy_codec *codec;
 
 	if (bytes == 0 || bytes > GYRE_FRAME_BYTES_MAX) {
@@ -37,14 +37,18 @@ static int added(struct gyre_handler_context *ctx)
 	return 0;
 }
 
-static const struct gyre_handler fixed_handler = {
+const struct gyre_handler gy_fixed_handler = {
 	.name = "fixed",
 	.added = added,
 	.removed = gy_codec_removed,
 	.read = gy_codec_read,
 };
 
-const struct gyre_handler *gyre_fixed_codec(void)
+int gyre_fixed_codec_add_sized(struct gyre_channel *channel, struct gyre_position position,
+			       const struct gyre_fixed_options *options, size_t options_bytes)
 {
-	return &fixed_handler;
+	struct gyre_fixed_options ours;
+	int r = GY_HANDLER_OPTIONS(gyre_fixed_options, channel, &ours, options, options_bytes);
+
+	return r < 0 ? r : gy_pipeline_add(channel, &position, &gy_fixed_handler, &ours);
 }

@@ -68,12 +68,9 @@ static void next(struct gy_codec *codec, const struct gyre_buffer *kept, struct 
 
 static int added(struct gyre_handler_context *ctx)
 {
-	struct gyre_length_options options = { 0 };
+	struct gyre_length_options options = *(const struct gyre_length_options *)ctx->arg;
 	struct gy_codec *codec;
 
-	if (ctx->arg != NULL) {
-		options = *(const struct gyre_length_options *)ctx->arg;
-	}
 	if (gy_codec_limit(&options.frame_bytes_max, FRAME_BYTES_DEFAULT, GYRE_FRAME_BYTES_MAX) <
 		    0 ||
 	    check_field(&options.length_field_bytes) < 0 ||
@@ -89,28 +86,29 @@ static int added(struct gyre_handler_context *ctx)
 	return 0;
 }
 
-static const struct gyre_handler length_handler = {
+const struct gyre_handler gy_length_handler = {
 	.name = "length",
 	.added = added,
 	.removed = gy_codec_removed,
 	.read = gy_codec_read,
 };
 
-const struct gyre_handler *gyre_length_codec(void)
+int gyre_length_codec_add_sized(struct gyre_channel *channel, struct gyre_position position,
+				const struct gyre_length_options *options, size_t options_bytes)
 {
-	return &length_handler;
+	struct gyre_length_options ours;
+	int r = GY_HANDLER_OPTIONS(gyre_length_options, channel, &ours, options, options_bytes);
+
+	return r < 0 ? r : gy_pipeline_add(channel, &position, &gy_length_handler, &ours);
 }
 
 /* ---- writing ---- */
 
 static int prepender_added(struct gyre_handler_context *ctx)
 {
-	struct gyre_prepender_options options = { 0 };
+	struct gyre_prepender_options options = *(const struct gyre_prepender_options *)ctx->arg;
 	struct gy_codec *codec;
 
-	if (ctx->arg != NULL) {
-		options = *(const struct gyre_prepender_options *)ctx->arg;
-	}
 	if (check_field(&options.length_field_bytes) < 0) {
 		return -EINVAL;
 	}
@@ -155,14 +153,19 @@ static int prepender_write(struct gyre_handler_context *ctx, struct gyre_buffer 
 	return gyre_context_write(ctx, data);
 }
 
-static const struct gyre_handler prepender_handler = {
+const struct gyre_handler gy_prepender_handler = {
 	.name = "length_prepender",
 	.added = prepender_added,
 	.removed = gy_codec_removed,
 	.write = prepender_write,
 };
 
-const struct gyre_handler *gyre_length_prepender(void)
+int gyre_length_prepender_add_sized(struct gyre_channel *channel, struct gyre_position position,
+				    const struct gyre_prepender_options *options,
+				    size_t options_bytes)
 {
-	return &prepender_handler;
+	struct gyre_prepender_options ours;
+	int r = GY_HANDLER_OPTIONS(gyre_prepender_options, channel, &ours, options, options_bytes);
+
+	return r < 0 ? r : gy_pipeline_add(channel, &position, &gy_prepender_handler, &ours);
 }

@@ -70,12 +70,9 @@ static void next(struct gy_codec *codec, const struct gyre_buffer *kept, struct 
 
 static int added(struct gyre_handler_context *ctx)
 {
-	struct gyre_line_options options = { 0 };
+	struct gyre_line_options options = *(const struct gyre_line_options *)ctx->arg;
 	struct gy_codec *codec;
 
-	if (ctx->arg != NULL) {
-		options = *(const struct gyre_line_options *)ctx->arg;
-	}
 	if (gy_codec_limit(&options.frame_bytes_max, LINE_BYTES_DEFAULT, GYRE_FRAME_BYTES_MAX) <
 		    0 ||
 	    (uint32_t)options.append > GYRE_APPEND_CRLF) {
@@ -117,7 +114,7 @@ static int send_file(struct gyre_handler_context *ctx, struct gyre_file *file,
 							   : -EOPNOTSUPP;
 }
 
-static const struct gyre_handler line_handler = {
+const struct gyre_handler gy_line_handler = {
 	.name = "line",
 	.added = added,
 	.removed = gy_codec_removed,
@@ -126,7 +123,11 @@ static const struct gyre_handler line_handler = {
 	.send_file = send_file,
 };
 
-const struct gyre_handler *gyre_line_codec(void)
+int gyre_line_codec_add_sized(struct gyre_channel *channel, struct gyre_position position,
+			      const struct gyre_line_options *options, size_t options_bytes)
 {
-	return &line_handler;
+	struct gyre_line_options ours;
+	int r = GY_HANDLER_OPTIONS(gyre_line_options, channel, &ours, options, options_bytes);
+
+	return r < 0 ? r : gy_pipeline_add(channel, &position, &gy_line_handler, &ours);
 }

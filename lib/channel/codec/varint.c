@@ -45,12 +45,9 @@ static void next(struct gy_codec *codec, const struct gyre_buffer *kept, struct 
 
 static int added(struct gyre_handler_context *ctx)
 {
-	struct gyre_varint_options options = { 0 };
+	struct gyre_varint_options options = *(const struct gyre_varint_options *)ctx->arg;
 	struct gy_codec *codec;
 
-	if (ctx->arg != NULL) {
-		options = *(const struct gyre_varint_options *)ctx->arg;
-	}
 	if (gy_codec_limit(&options.frame_bytes_max, FRAME_BYTES_DEFAULT, GYRE_FRAME_BYTES_MAX) <
 	    0) {
 		return -EINVAL;
@@ -77,7 +74,7 @@ static int write_frame(struct gyre_handler_context *ctx, struct gyre_buffer *dat
 	return gyre_context_write(ctx, data);
 }
 
-static const struct gyre_handler varint_handler = {
+const struct gyre_handler gy_varint_handler = {
 	.name = "varint",
 	.added = added,
 	.removed = gy_codec_removed,
@@ -85,7 +82,11 @@ static const struct gyre_handler varint_handler = {
 	.write = write_frame,
 };
 
-const struct gyre_handler *gyre_varint_codec(void)
+int gyre_varint_codec_add_sized(struct gyre_channel *channel, struct gyre_position position,
+				const struct gyre_varint_options *options, size_t options_bytes)
 {
-	return &varint_handler;
+	struct gyre_varint_options ours;
+	int r = GY_HANDLER_OPTIONS(gyre_varint_options, channel, &ours, options, options_bytes);
+
+	return r < 0 ? r : gy_pipeline_add(channel, &position, &gy_varint_handler, &ours);
 }

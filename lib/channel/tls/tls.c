@@ -560,7 +560,7 @@ static int prepare(struct gy_tls *tls, const struct gyre_tls_options *options)
 
 static bool is_valid(const struct gyre_tls_options *options, bool client)
 {
-	if (options == NULL || options->context == NULL ||
+	if (options->context == NULL ||
 	    (options->handshake_ns != 0 && (options->handshake_ns < handshake_min_ns ||
 					    options->handshake_ns > handshake_max_ns))) {
 		return false;
@@ -665,7 +665,7 @@ static void inactive(struct gyre_handler_context *ctx)
 	gyre_context_fire_inactive(ctx);
 }
 
-static const struct gyre_handler server = {
+const struct gyre_handler gy_tls_server_handler = {
 	.name = "tls",
 	.added = added_server,
 	.removed = removed,
@@ -679,7 +679,7 @@ static const struct gyre_handler server = {
 	.close = close_channel,
 };
 
-static const struct gyre_handler client = {
+const struct gyre_handler gy_tls_client_handler = {
 	.name = "tls",
 	.added = added_client,
 	.removed = removed,
@@ -693,22 +693,33 @@ static const struct gyre_handler client = {
 	.close = close_channel,
 };
 
-const struct gyre_handler *gyre_tls_server(void)
+int gyre_tls_server_add_sized(struct gyre_channel *channel, struct gyre_position position,
+			      const struct gyre_tls_options *options, size_t options_bytes)
 {
-	return &server;
+	struct gyre_tls_options ours;
+	int r = GY_HANDLER_OPTIONS(gyre_tls_options, channel, &ours, options, options_bytes);
+
+	return r < 0 ? r : gy_pipeline_add(channel, &position, &gy_tls_server_handler, &ours);
 }
 
-const struct gyre_handler *gyre_tls_client(void)
+int gyre_tls_client_add_sized(struct gyre_channel *channel, struct gyre_position position,
+			      const struct gyre_tls_options *options, size_t options_bytes)
 {
-	return &client;
+	struct gyre_tls_options ours;
+	int r = GY_HANDLER_OPTIONS(gyre_tls_options, channel, &ours, options, options_bytes);
+
+	return r < 0 ? r : gy_pipeline_add(channel, &position, &gy_tls_client_handler, &ours);
 }
 
 struct gy_tls *gy_tls_of(struct gyre_channel *channel)
 {
-	struct gyre_handler_context *place = gyre_pipeline_get(channel, "tls");
-	const struct gyre_handler *handler = place == NULL ? NULL : gy_context_of(place)->handler;
+	struct gy_context *context = channel->pipeline.tail.previous;
 
-	return handler == &server || handler == &client ? tls_of(place) : NULL;
+	while (context != NULL && context->handler != &gy_tls_server_handler &&
+	       context->handler != &gy_tls_client_handler) {
+		context = context->previous;
+	}
+	return context == NULL ? NULL : tls_of(&context->head);
 }
 
 static int get_session(struct gyre_channel *channel, struct gyre_tls_session *ret_session)

@@ -68,7 +68,11 @@ struct gy_tls {
 
 /* ---- tls.c ---- */
 
-/* The TLS state of a channel; NULL for none. */
+/* The handlers; each takes its options, which are not NULL, as the argument. */
+extern const struct gyre_handler gy_tls_server_handler;
+extern const struct gyre_handler gy_tls_client_handler;
+
+/* The TLS state of a channel, of the handler nearest to the tail; NULL for none. */
 struct gy_tls *gy_tls_of(struct gyre_channel *channel);
 
 /* ---- tls_context.c ---- */

@@ -229,7 +229,7 @@ static int init_channel(struct gyre_channel *channel, void *arg)
 {
 	struct gy_dial *dial = (struct gy_dial *)arg;
 	const struct gyre_connect_options *options = &dial->socket->order->options;
-	int r = gyre_pipeline_add_first(channel, &channel_handler, dial);
+	int r = gyre_pipeline_add(channel, GYRE_FIRST, &channel_handler, dial);
 
 	if (r < 0) {
 		return r;

@@ -240,7 +240,7 @@ static const struct gyre_handler reporter = { .active = reporter_active,
 static int init_reported(struct gyre_channel *channel, void *arg)
 {
 	struct gy_datagram_pending *pending = (struct gy_datagram_pending *)arg;
-	int r = gyre_pipeline_add_first(channel, &reporter, pending);
+	int r = gyre_pipeline_add(channel, GYRE_FIRST, &reporter, pending);
 
 	return r < 0 ? r : pending->init_channel(channel, pending->init_arg);
 }

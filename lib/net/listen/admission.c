@@ -209,7 +209,7 @@ static const struct gyre_handler handler = {
 
 int gy_admission_update(struct gy_admission *admission, struct gyre_channel *channel)
 {
-	int r = gyre_pipeline_add_first(channel, &handler, admission);
+	int r = gyre_pipeline_add(channel, GYRE_FIRST, &handler, admission);
 
 	if (r == 0) {
 		(void)gy_admission_ref(admission);

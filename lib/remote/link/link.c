@@ -293,10 +293,10 @@ static int add_handlers(struct gyre_channel *channel, struct gy_link *link)
 	int r = 0;
 
 	if (tls.context != NULL) {
-		r = gyre_pipeline_add_last(
-			channel, link->dialled ? gyre_tls_client() : gyre_tls_server(), &tls);
+		r = link->dialled ? gyre_tls_client_add(channel, GYRE_LAST, &tls)
+				  : gyre_tls_server_add(channel, GYRE_LAST, &tls);
 	}
-	return r < 0 ? r : gyre_pipeline_add_last(channel, &link_handler, link);
+	return r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &link_handler, link);
 }
 
 /* Once a minute at most, lest connections that come again and again fill the log. */

@@ -408,7 +408,7 @@ Test(byte_budget, what_a_codec_keeps_counts, .init = begin, .fini = end)
 
 	open_channels(2);
 	for (uint32_t i = 0; i < 2; i++) {
-		cr_assert_eq(gyre_pipeline_add_first(channels[i], gyre_line_codec(), NULL), 0);
+		cr_assert_eq(gyre_line_codec_add(channels[i], GYRE_FIRST, NULL), 0);
 		cr_assert_eq(send(fds[i], bytes, sizeof(bytes), MSG_NOSIGNAL), sizeof(bytes));
 		cr_expect(rig_until(&rig, holds, &wanted));
 		wanted += sizeof(bytes);
@@ -432,8 +432,7 @@ static void fill_with_frames(size_t count)
 	for (uint32_t i = 0; i < MANY && !is_over(); i++) {
 		uint64_t wanted = held() + count;
 
-		cr_assert_eq(gyre_pipeline_add_first(channels[i], gyre_line_codec(), &long_lines),
-			     0);
+		cr_assert_eq(gyre_line_codec_add(channels[i], GYRE_FIRST, &long_lines), 0);
 		cr_assert_eq(send(fds[i], bytes, count, MSG_NOSIGNAL), (ssize_t)count);
 		cr_assert(rig_until(&rig, holds, &wanted));
 	}

@@ -119,7 +119,7 @@ Test(handshake, leaves_a_channel_alone_that_closes_already, .init = begin, .fini
 
 Test(handshake, of_a_codec_is_done_with_a_whole_frame, .init = begin, .fini = end)
 {
-	cr_assert_eq(codec_rig_add(&rig, gyre_line_codec(), NULL), 0);
+	cr_assert_eq(gyre_line_codec_add(&rig.channel, GYRE_BEFORE("last"), NULL), 0);
 	feed("hel");
 	wait_ms(20);
 	feed("lo\n");
@@ -129,7 +129,7 @@ Test(handshake, of_a_codec_is_done_with_a_whole_frame, .init = begin, .fini = en
 
 Test(handshake, of_a_codec_is_not_done_by_bytes_that_drip, .init = begin, .fini = end)
 {
-	cr_assert_eq(codec_rig_add(&rig, gyre_line_codec(), NULL), 0);
+	cr_assert_eq(gyre_line_codec_add(&rig.channel, GYRE_BEFORE("last"), NULL), 0);
 	for (int i = 0; i < 5; i++) {
 		feed("x");
 		wait_ms(10);
@@ -140,8 +140,8 @@ Test(handshake, of_a_codec_is_not_done_by_bytes_that_drip, .init = begin, .fini 
 
 Test(handshake, of_a_handler_that_only_writes_is_not_waited_for, .init = begin, .fini = end)
 {
-	cr_assert_eq(codec_rig_add(&rig, gyre_length_codec(), NULL), 0);
-	cr_assert_eq(codec_rig_add(&rig, gyre_length_prepender(), NULL), 0);
+	cr_assert_eq(gyre_length_codec_add(&rig.channel, GYRE_BEFORE("last"), NULL), 0);
+	cr_assert_eq(gyre_length_prepender_add(&rig.channel, GYRE_BEFORE("last"), NULL), 0);
 	codec_rig_feed(&rig, "\0\0\0\1x", 5, 5);
 	wait_ms(500);
 	expect_timed_out(false);
@@ -150,7 +150,7 @@ Test(handshake, of_a_handler_that_only_writes_is_not_waited_for, .init = begin, 
 Test(handshake, of_a_codec_that_leaves_is_not_waited_for, .init = begin, .fini = end)
 {
 	cr_assert_eq(codec_rig_add(&rig, &first, NULL), 0);
-	cr_assert_eq(codec_rig_add(&rig, gyre_line_codec(), NULL), 0);
+	cr_assert_eq(gyre_line_codec_add(&rig.channel, GYRE_BEFORE("last"), NULL), 0);
 	cr_assert_eq(gyre_pipeline_remove(&rig.channel, "line"), 0);
 	done();
 	wait_ms(52);
@@ -159,8 +159,8 @@ Test(handshake, of_a_codec_that_leaves_is_not_waited_for, .init = begin, .fini =
 
 Test(handshake, of_a_codec_that_took_anothers_place_is_its_own, .init = begin, .fini = end)
 {
-	cr_assert_eq(codec_rig_add(&rig, gyre_line_codec(), NULL), 0);
-	cr_assert_eq(gyre_pipeline_replace(&rig.channel, "line", gyre_varint_codec(), NULL), 0);
+	cr_assert_eq(gyre_line_codec_add(&rig.channel, GYRE_BEFORE("last"), NULL), 0);
+	cr_assert_eq(gyre_varint_codec_add(&rig.channel, GYRE_REPLACE("line"), NULL), 0);
 	wait_ms(52);
 	expect_timed_out(true);
 }

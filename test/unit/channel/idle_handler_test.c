@@ -52,7 +52,7 @@ static void end(void)
 
 static void measure(struct gyre_idle_options options)
 {
-	cr_assert_eq(gyre_pipeline_add_first(&rig.channel, gyre_idle_handler(), &options), 0);
+	cr_assert_eq(gyre_idle_add(&rig.channel, GYRE_FIRST, &options), 0);
 }
 
 static void wait_ms(uint64_t time_ms)
@@ -254,8 +254,8 @@ Test(idle, options_that_measure_nothing_are_refused, .init = begin, .fini = end)
 {
 	static const struct gyre_idle_options none = { .close = true, .read_bytes_min = 5 };
 
-	cr_expect_eq(codec_rig_add(&rig, gyre_idle_handler(), &none), -EINVAL);
-	cr_expect_eq(codec_rig_add(&rig, gyre_idle_handler(), NULL), -EINVAL);
+	cr_expect_eq(gyre_idle_add(&rig.channel, GYRE_BEFORE("last"), &none), -EINVAL);
+	cr_expect_eq(gyre_idle_add(&rig.channel, GYRE_BEFORE("last"), NULL), -EINVAL);
 }
 
 Test(idle, its_times_begin_when_the_channel_is_active, .init = begin, .fini = end)
@@ -307,7 +307,7 @@ Test(idle, a_silent_peer_is_left_in_the_end)
 
 	rig_init(&live, &(struct rig_options){ .linger_ns = GYRE_MILLISECONDS(100) });
 	far = rig_open(&live, ending_only, NULL, NULL, &channel);
-	cr_assert_eq(gyre_pipeline_add_first(channel, gyre_idle_handler(), &options), 0);
+	cr_assert_eq(gyre_idle_add(channel, GYRE_FIRST, &options), 0);
 	cr_expect(rig_until_later(&live, is_gone, NULL));
 	cr_expect_eq(reason, -ETIMEDOUT);
 	(void)close(far);

@@ -271,14 +271,14 @@ Test(pipeline, puts_handlers_where_it_was_asked_to)
 {
 	begin_with(only_a);
 	trace.text[0] = '\0';
-	cr_expect_eq(gyre_pipeline_add_before(trace.channel, "a", &b, &trace), 0);
-	cr_expect_eq(gyre_pipeline_add_after(trace.channel, "b", &c, &trace), 0);
-	cr_expect_eq(gyre_pipeline_add_first(trace.channel, &bystander, &trace), 0);
+	cr_expect_eq(gyre_pipeline_add(trace.channel, GYRE_BEFORE("a"), &b, &trace), 0);
+	cr_expect_eq(gyre_pipeline_add(trace.channel, GYRE_AFTER("b"), &c, &trace), 0);
+	cr_expect_eq(gyre_pipeline_add(trace.channel, GYRE_FIRST, &bystander, &trace), 0);
 	trace.text[0] = '\0';
 	gyre_context_fire_read_complete(&trace.channel->pipeline.head.head);
 	expect_trace("b.complete c.complete a.complete");
 	cr_expect_eq(gyre_pipeline_remove(trace.channel, "c"), 0);
-	cr_expect_eq(gyre_pipeline_replace(trace.channel, "b", &c, &trace), 0);
+	cr_expect_eq(gyre_pipeline_add(trace.channel, GYRE_REPLACE("b"), &c, &trace), 0);
 	expect_trace("c.removed c.added b.removed");
 	gyre_context_fire_read_complete(&trace.channel->pipeline.head.head);
 	expect_trace("c.complete a.complete");
@@ -289,16 +289,63 @@ Test(pipeline, refuses_what_it_cannot_do_and_stays_as_it_is)
 {
 	begin_with(only_a);
 	trace.text[0] = '\0';
-	cr_expect_eq(gyre_pipeline_add_last(trace.channel, &a, &trace), -EEXIST);
-	cr_expect_eq(gyre_pipeline_add_before(trace.channel, "none", &b, &trace), -ENOENT);
-	cr_expect_eq(gyre_pipeline_add_after(trace.channel, "none", &b, &trace), -ENOENT);
-	cr_expect_eq(gyre_pipeline_replace(trace.channel, "none", &b, &trace), -ENOENT);
+	cr_expect_eq(gyre_pipeline_add(trace.channel, GYRE_LAST, &a, &trace), -EEXIST);
+	cr_expect_eq(gyre_pipeline_add(trace.channel, GYRE_BEFORE("none"), &b, &trace), -ENOENT);
+	cr_expect_eq(gyre_pipeline_add(trace.channel, GYRE_AFTER("none"), &b, &trace), -ENOENT);
+	cr_expect_eq(gyre_pipeline_add(trace.channel, GYRE_REPLACE("none"), &b, &trace), -ENOENT);
 	cr_expect_eq(gyre_pipeline_remove(trace.channel, "none"), -ENOENT);
-	cr_expect_eq(gyre_pipeline_add_last(trace.channel, NULL, &trace), -EINVAL);
-	cr_expect_eq(gyre_pipeline_add_last(NULL, &a, &trace), -EINVAL);
+	cr_expect_eq(gyre_pipeline_add(trace.channel, GYRE_LAST, NULL, &trace), -EINVAL);
+	cr_expect_eq(gyre_pipeline_add(NULL, GYRE_LAST, &a, &trace), -EINVAL);
 	cr_expect_null(gyre_pipeline_get(trace.channel, "none"));
 	gyre_context_fire_read_complete(&trace.channel->pipeline.head.head);
 	expect_trace("a.complete");
+	end();
+}
+
+Test(pipeline, refuses_positions_that_are_none)
+{
+	struct gyre_position position = GYRE_LAST;
+
+	begin_with(only_a);
+	trace.text[0] = '\0';
+	position.where = (enum gyre_where)(GYRE_WHERE_REPLACE + 1);
+	cr_expect_eq(gyre_pipeline_add(trace.channel, position, &b, &trace), -EINVAL);
+	position = GYRE_FIRST;
+	position.other = "a";
+	cr_expect_eq(gyre_pipeline_add(trace.channel, position, &b, &trace), -EINVAL);
+	position.where = GYRE_WHERE_LAST;
+	cr_expect_eq(gyre_pipeline_add(trace.channel, position, &b, &trace), -EINVAL);
+	cr_expect_eq(gyre_pipeline_add(trace.channel, GYRE_BEFORE(NULL), &b, &trace), -EINVAL);
+	cr_expect_eq(gyre_pipeline_add(trace.channel, GYRE_AFTER(NULL), &b, &trace), -EINVAL);
+	cr_expect_eq(gyre_pipeline_add(trace.channel, GYRE_REPLACE(NULL), &b, &trace), -EINVAL);
+	gyre_context_fire_read_complete(&trace.channel->pipeline.head.head);
+	expect_trace("a.complete");
+	end();
+}
+
+Test(pipeline, knows_a_handler_by_the_name_that_its_position_gave_it)
+{
+	struct gyre_position second = GYRE_AFTER("a");
+
+	second.name = "second";
+	begin_with(only_a);
+	cr_expect_eq(gyre_pipeline_add(trace.channel, second, &a, &trace), 0);
+	cr_expect_eq(gyre_pipeline_add(trace.channel, second, &b, &trace), -EEXIST);
+	cr_expect_eq(gyre_pipeline_add(trace.channel, GYRE_BEFORE("second"), &b, &trace), 0);
+	cr_expect_neq(gyre_pipeline_get(trace.channel, "second"),
+		      gyre_pipeline_get(trace.channel, "a"));
+	trace.text[0] = '\0';
+	gyre_context_fire_read_complete(&trace.channel->pipeline.head.head);
+	expect_trace("a.complete b.complete a.complete");
+	cr_expect_eq(gyre_pipeline_remove(trace.channel, "second"), 0);
+	cr_expect_null(gyre_pipeline_get(trace.channel, "second"));
+	second.where = GYRE_WHERE_REPLACE;
+	second.name = "a"; /* of the one that goes */
+	cr_expect_eq(gyre_pipeline_add(trace.channel, second, &c, &trace), 0);
+	trace.text[0] = '\0';
+	gyre_context_fire_read_complete(&trace.channel->pipeline.head.head);
+	expect_trace("c.complete b.complete");
+	cr_expect_null(gyre_pipeline_get(trace.channel, "c"));
 	end();
 }
 
@@ -316,7 +363,7 @@ Test(pipeline, is_without_a_handler_that_refused_to_be_added)
 
 	begin_with(only_a);
 	trace.text[0] = '\0';
-	cr_expect_eq(gyre_pipeline_add_first(trace.channel, &refusing, &trace), -EPERM);
+	cr_expect_eq(gyre_pipeline_add(trace.channel, GYRE_FIRST, &refusing, &trace), -EPERM);
 	receive_something();
 	cr_assert(until_traced("a.complete"));
 	expect_trace("refusing.refused a.read a.complete");
@@ -352,14 +399,15 @@ static void read_and_remove_next(struct gyre_handler_context *ctx, struct gyre_b
 static void read_and_replace(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	note(ctx, "read");
-	(void)gyre_pipeline_replace(gyre_context_channel(ctx), "first", &c, gyre_context_arg(ctx));
+	(void)gyre_pipeline_add(gyre_context_channel(ctx), GYRE_REPLACE("first"), &c,
+				gyre_context_arg(ctx));
 	gyre_context_fire_read(ctx, data);
 }
 
 static void read_and_add(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	note(ctx, "read");
-	(void)gyre_pipeline_add_last(gyre_context_channel(ctx), &c, gyre_context_arg(ctx));
+	(void)gyre_pipeline_add(gyre_context_channel(ctx), GYRE_LAST, &c, gyre_context_arg(ctx));
 	gyre_context_fire_read(ctx, data);
 }
 

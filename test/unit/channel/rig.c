@@ -319,7 +319,7 @@ static int init_channel(struct gyre_channel *channel, void *arg)
 	opening->channel = channel;
 	for (const struct gyre_handler *const *handler = opening->handlers;
 	     *handler != NULL && r == 0; handler++) {
-		r = gyre_pipeline_add_last(channel, *handler, opening->arg);
+		r = gyre_pipeline_add(channel, GYRE_LAST, *handler, opening->arg);
 	}
 	return r;
 }

@@ -185,7 +185,7 @@ Test(channel_mark, leaves_room_for_what_codecs_add_to_a_try_write, .init = begin
 	struct gyre_handler_context *tail = gyre_channel_tail(channel);
 	struct gyre_buffer *buffer = bytes_of(MAX);
 
-	cr_assert_eq(gyre_pipeline_add_last(channel, gyre_delimiter_codec(), &options), 0);
+	cr_assert_eq(gyre_delimiter_codec_add(channel, GYRE_LAST, &options), 0);
 	cr_expect_eq(gyre_context_try_write(tail, buffer), -EMSGSIZE);
 	cr_expect_eq(gyre_channel_reason(channel), 0);
 	(void)gyre_buffer_skip(buffer, sizeof(end));

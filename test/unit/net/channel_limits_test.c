@@ -25,7 +25,7 @@ static struct gyre_socket_address address;
 
 static int init(struct gyre_channel *channel, void *arg)
 {
-	return gyre_pipeline_add_last(channel, (const struct gyre_handler *)arg, NULL);
+	return gyre_pipeline_add(channel, GYRE_LAST, (const struct gyre_handler *)arg, NULL);
 }
 
 static int listen_with(const struct gyre_handler *handler, const struct gyre_channel_options *of)
@@ -113,7 +113,7 @@ static int add_idle(struct gyre_handler_context *ctx)
 	static const struct gyre_idle_options briefly = { .read_ns = GYRE_MILLISECONDS(20),
 							  .close = true };
 
-	return gyre_pipeline_add_first(gyre_context_channel(ctx), gyre_idle_handler(), &briefly);
+	return gyre_idle_add(gyre_context_channel(ctx), GYRE_FIRST, &briefly);
 }
 
 static void write_too_much(struct gyre_handler_context *ctx)

@@ -174,7 +174,7 @@ static const struct gyre_handler seeing = { .active = see };
 
 static int init_client(struct gyre_channel *channel, void *arg)
 {
-	return gyre_pipeline_add_last(channel, &seeing, arg);
+	return gyre_pipeline_add(channel, GYRE_LAST, &seeing, arg);
 }
 
 static int connect_with(const struct gyre_channel_options *channel, const char *to)

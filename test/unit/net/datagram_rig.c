@@ -62,7 +62,7 @@ static const struct gyre_handler noting = {
 static int init_noting(struct gyre_channel *channel, void *arg)
 {
 	datagrams.channel = channel;
-	return gyre_pipeline_add_last(channel, &noting, arg);
+	return gyre_pipeline_add(channel, GYRE_LAST, &noting, arg);
 }
 
 void datagram_begin_with(const struct rig_options *options)

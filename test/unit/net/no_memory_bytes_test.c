@@ -9,9 +9,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <gyre/codec.h>
 #include <gyre/datagram.h>
 
+#include "channel/codec/codec.h"
 #include "echo.h"
 #include "net/no_memory_rig.h"
 
@@ -50,7 +50,7 @@ Test(no_memory_bytes, of_streams_come_back_right_or_not_at_all)
 static bool echo_frames(const struct lean_round *round)
 {
 	static struct gyre_fixed_options fixed = { .frame_bytes = FRAME };
-	const struct gyre_handler *const handlers[] = { gyre_fixed_codec(), &echo_handler, NULL };
+	const struct gyre_handler *const handlers[] = { &gy_fixed_handler, &echo_handler, NULL };
 
 	return echo_stream(round, handlers, &fixed);
 }

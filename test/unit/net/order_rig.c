@@ -156,10 +156,10 @@ static const struct gyre_handler planned = {
 
 int order_init_channel(struct gyre_channel *channel, void *arg)
 {
-	int r = gyre_pipeline_add_last(channel, &near_head, arg);
+	int r = gyre_pipeline_add(channel, GYRE_LAST, &near_head, arg);
 
 	if (r == 0) {
-		r = gyre_pipeline_add_last(channel, &planned, arg);
+		r = gyre_pipeline_add(channel, GYRE_LAST, &planned, arg);
 	}
 	if (r == 0) {
 		r = init_echo(channel, arg);

@@ -143,7 +143,7 @@ static const struct gyre_handler sender = { .active = send_a_file_and_close,
 
 static int init_channel(struct gyre_channel *channel, void *arg)
 {
-	return gyre_pipeline_add_last(channel, (const struct gyre_handler *)arg, NULL);
+	return gyre_pipeline_add(channel, GYRE_LAST, (const struct gyre_handler *)arg, NULL);
 }
 
 static int refuse(struct gyre_channel *channel, void *arg)

@@ -198,7 +198,7 @@ int proxy_add(struct gyre_channel *channel, const char *proxy)
 		return -ENOMEM;
 	}
 	socks->proxy = proxy;
-	r = gyre_pipeline_add_last(channel, &socks_handler, socks);
+	r = gyre_pipeline_add(channel, GYRE_LAST, &socks_handler, socks);
 	if (r < 0) {
 		free(socks);
 	}

@@ -39,7 +39,7 @@ static const struct gyre_handler counting_echo = { .active = count_active, .read
 
 static int init_counting(struct gyre_channel *channel, void *arg)
 {
-	return gyre_pipeline_add_last(channel, &counting_echo, arg);
+	return gyre_pipeline_add(channel, GYRE_LAST, &counting_echo, arg);
 }
 
 static void begin(void)

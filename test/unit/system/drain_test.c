@@ -52,7 +52,7 @@ static const struct gyre_handler owing_handler = { .name = "owing",
 
 static int init_owing(struct gyre_channel *channel, void *arg)
 {
-	return gyre_pipeline_add_last(channel, &owing_handler, arg);
+	return gyre_pipeline_add(channel, GYRE_LAST, &owing_handler, arg);
 }
 
 /* ---- actors ---- */

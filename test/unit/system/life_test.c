@@ -319,7 +319,7 @@ static const struct gyre_handler reading = { .read = read_nothing, .inactive = h
 
 static int init_reading(struct gyre_channel *channel, void *arg)
 {
-	return gyre_pipeline_add_last(channel, &reading, arg);
+	return gyre_pipeline_add(channel, GYRE_LAST, &reading, arg);
 }
 
 Test(life, has_an_empty_standard_input_where_that_was_closed)

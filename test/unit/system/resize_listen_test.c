@@ -43,7 +43,7 @@ static const struct gyre_handler echo = { .name = "echo", .read = echo_read };
 
 static int init_echo(struct gyre_channel *channel, void *arg)
 {
-	return gyre_pipeline_add_last(channel, &echo, arg);
+	return gyre_pipeline_add(channel, GYRE_LAST, &echo, arg);
 }
 
 static void begin_with(uint32_t loops, uint64_t drain_timeout_ns,

@@ -36,7 +36,7 @@ static const struct gyre_handler echo = { .name = "echo", .read = echo_read };
 static int init_echo(struct gyre_channel *channel, void *arg)
 {
 	(void)gy_fetch_add(&inits, 1);
-	return gyre_pipeline_add_last(channel, &echo, arg);
+	return gyre_pipeline_add(channel, GYRE_LAST, &echo, arg);
 }
 
 static uint32_t datagram_steps[GYRE_DATAGRAM_CLOSED + 1]; /* atomic */

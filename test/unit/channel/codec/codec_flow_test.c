@@ -18,7 +18,7 @@ static struct codec_rig rig;
 static void begin(void)
 {
 	codec_rig_init(&rig);
-	cr_assert_eq(codec_rig_add(&rig, gyre_line_codec(), NULL), 0);
+	cr_assert_eq(gyre_line_codec_add(&rig.channel, GYRE_BEFORE("last"), NULL), 0);
 }
 
 static void end(void)
@@ -100,7 +100,7 @@ Test(codec_flow, frames_wait_in_each_of_two_codecs_in_order, .init = begin, .fin
 {
 	static const struct gyre_fixed_options two = { .frame_bytes = 2 };
 
-	cr_assert_eq(codec_rig_add(&rig, gyre_fixed_codec(), &two), 0);
+	cr_assert_eq(gyre_fixed_codec_add(&rig.channel, GYRE_BEFORE("last"), &two), 0);
 	codec_rig_flags(&rig, GY_INPUT_MANUAL, 0);
 	feed("abcd\nef\ng\nhi");
 	expect_frames(1, "ab");
@@ -174,7 +174,7 @@ static void replace_codec(struct codec_rig *r, struct gyre_handler_context *ctx)
 
 	(void)ctx;
 	r->on_frame = NULL;
-	cr_assert_eq(gyre_pipeline_replace(&r->channel, "line", gyre_fixed_codec(), &two), 0);
+	cr_assert_eq(gyre_fixed_codec_add(&r->channel, GYRE_REPLACE("line"), &two), 0);
 }
 
 Test(codec_flow, a_codec_that_is_replaced_leaves_the_rest_to_its_successor, .init = begin,
@@ -194,7 +194,7 @@ static void remove_then_add(struct codec_rig *r, struct gyre_handler_context *ct
 	(void)ctx;
 	r->on_frame = NULL;
 	cr_assert_eq(gyre_pipeline_remove(&r->channel, "line"), 0);
-	cr_assert_eq(codec_rig_add(r, gyre_fixed_codec(), &two), 0);
+	cr_assert_eq(gyre_fixed_codec_add(&r->channel, GYRE_BEFORE("last"), &two), 0);
 }
 
 Test(codec_flow, a_successor_that_is_added_after_the_removal_has_the_rest_too, .init = begin,
@@ -242,7 +242,7 @@ Test(codec_flow, an_error_that_nobody_keeps_closes_with_its_reason, .init = begi
 {
 	static const struct gyre_length_options length = { .frame_bytes_max = 4 };
 
-	cr_assert_eq(gyre_pipeline_replace(&rig.channel, "line", gyre_length_codec(), &length), 0);
+	cr_assert_eq(gyre_length_codec_add(&rig.channel, GYRE_REPLACE("line"), &length), 0);
 	rig.pass_errors = true;
 	codec_rig_feed(&rig, "\0\0\0\1a\0\0\0\0", 9, 9);
 	cr_expect_eq(rig.channel.reason, -EMSGSIZE);
@@ -267,8 +267,8 @@ Test(codec_flow, large_pieces_are_copied_from_the_share_of_the_channel_on, .init
 	static char piece[1000];
 
 	memset(piece, 'x', sizeof(piece));
-	cr_assert_eq(gyre_pipeline_replace(&rig.channel, "line", gyre_fixed_codec(),
-					   &(struct gyre_fixed_options){ .frame_bytes = 50001 }),
+	cr_assert_eq(gyre_fixed_codec_add(&rig.channel, GYRE_REPLACE("line"),
+					  &(struct gyre_fixed_options){ .frame_bytes = 50001 }),
 		     0);
 	for (int i = 0; i < 50; i++) {
 		codec_rig_feed(&rig, piece, sizeof(piece), sizeof(piece));
@@ -319,7 +319,7 @@ static void expect_all_lines(const struct gyre_channel_options *options)
 
 	rig_init(&live, &(struct rig_options){ .low_bytes = 1000, .high_bytes = 4000 });
 	far = rig_open(&live, counting_only, &lines, options, &channel);
-	cr_assert_eq(gyre_pipeline_add_first(channel, gyre_line_codec(), &lf), 0);
+	cr_assert_eq(gyre_line_codec_add(channel, GYRE_FIRST, &lf), 0);
 	gyre_context_read(gyre_channel_tail(channel));
 	while (back < LINES * bytes) {
 		ssize_t r;

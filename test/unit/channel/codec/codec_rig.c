@@ -156,7 +156,7 @@ void codec_rig_init(struct codec_rig *rig)
 	make_owner(rig);
 	gy_list_init(&rig->channel.deferred_list);
 	gy_pipeline_init(&rig->channel.pipeline, &rig->channel);
-	require(gyre_pipeline_add_last(&rig->channel, &last, rig) == 0, "no last handler");
+	require(gyre_pipeline_add(&rig->channel, GYRE_LAST, &last, rig) == 0, "no last handler");
 }
 
 void codec_rig_fini(struct codec_rig *rig)
@@ -203,7 +203,7 @@ void codec_rig_reset(struct codec_rig *rig)
 
 int codec_rig_add(struct codec_rig *rig, const struct gyre_handler *handler, const void *options)
 {
-	return gyre_pipeline_add_before(&rig->channel, "last", handler, options);
+	return gyre_pipeline_add(&rig->channel, GYRE_BEFORE("last"), handler, options);
 }
 
 /* Bytes in a page of their own, which none can be added to any more. */

@@ -10,6 +10,7 @@
 #include <gyre/codec.h>
 
 #include "channel/channel.h"
+#include "channel/codec/codec.h"
 
 enum { CODEC_RIG_BYTES = 1 << 17, CODEC_RIG_EVENTS = 1 << 14, CODEC_RIG_RING_PAGES = 8 };
 

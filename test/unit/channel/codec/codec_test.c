@@ -11,6 +11,11 @@
 
 TestSuite(codec, .timeout = 60);
 
+/* Options by default. */
+static const struct gyre_line_options any_line;
+static const struct gyre_varint_options any_varint;
+static const struct gyre_prepender_options any_prepender;
+
 static struct codec_rig rig;
 
 enum { TEXT_BYTES = 4096 };
@@ -102,9 +107,9 @@ Test(codec, cuts_frames_of_one_length, .init = begin, .fini = end)
 	static const struct gyre_fixed_options one = { .frame_bytes = 1 };
 	static const struct gyre_fixed_options three = { .frame_bytes = 3 };
 	const struct codec_case cases[] = {
-		{ gyre_fixed_codec(), &one, "abc", 0, "[a][b][c]" },
-		{ gyre_fixed_codec(), &three, "abcdefgh", 0, "[abc][def]" },
-		{ gyre_fixed_codec(), &three, "ab", 0, "" },
+		{ &gy_fixed_handler, &one, "abc", 0, "[a][b][c]" },
+		{ &gy_fixed_handler, &three, "abcdefgh", 0, "[abc][def]" },
+		{ &gy_fixed_handler, &three, "ab", 0, "" },
 	};
 
 	expect_frames(cases, gy_countof(cases));
@@ -114,9 +119,9 @@ Test(codec, cuts_lines_that_end_in_either_way, .init = begin, .fini = end)
 {
 	static const struct gyre_line_options keep = { .keep_end = true };
 	const struct codec_case cases[] = {
-		{ gyre_line_codec(), NULL, "one\ntwo\r\n\n\r\nthr", 0, "[one][two][][]" },
-		{ gyre_line_codec(), &keep, "one\ntwo\r\n\n", 0, "[one\n][two\r\n][\n]" },
-		{ gyre_line_codec(), NULL, "a\rb\r\r\n", 0, "[a\rb\r]" },
+		{ &gy_line_handler, &any_line, "one\ntwo\r\n\n\r\nthr", 0, "[one][two][][]" },
+		{ &gy_line_handler, &keep, "one\ntwo\r\n\n", 0, "[one\n][two\r\n][\n]" },
+		{ &gy_line_handler, &any_line, "a\rb\r\r\n", 0, "[a\rb\r]" },
 	};
 
 	expect_frames(cases, gy_countof(cases));
@@ -127,13 +132,13 @@ Test(codec, lets_lines_be_as_long_as_the_limit_and_no_longer, .init = begin, .fi
 	static const struct gyre_line_options max = { .frame_bytes_max = 3 };
 	static const struct gyre_line_options late = { .frame_bytes_max = 3, .fail_late = true };
 	const struct codec_case cases[] = {
-		{ gyre_line_codec(), &max, "ab\nabc\nabc\r\n", 0, "[ab][abc][abc]" },
-		{ gyre_line_codec(), &max, "abcd\nx\n", 0, "!size[x]" },
-		{ gyre_line_codec(), &max, "abc\r", 0, "" },
-		{ gyre_line_codec(), &max, "abcd", 0, "!size" },
-		{ gyre_line_codec(), &max, "abc\rd\nx\r\n", 0, "!size[x]" },
-		{ gyre_line_codec(), &late, "abcdefgh", 0, "" },
-		{ gyre_line_codec(), &late, "abcdefgh\r\nx\n", 0, "!size[x]" },
+		{ &gy_line_handler, &max, "ab\nabc\nabc\r\n", 0, "[ab][abc][abc]" },
+		{ &gy_line_handler, &max, "abcd\nx\n", 0, "!size[x]" },
+		{ &gy_line_handler, &max, "abc\r", 0, "" },
+		{ &gy_line_handler, &max, "abcd", 0, "!size" },
+		{ &gy_line_handler, &max, "abc\rd\nx\r\n", 0, "!size[x]" },
+		{ &gy_line_handler, &late, "abcdefgh", 0, "" },
+		{ &gy_line_handler, &late, "abcdefgh\r\nx\n", 0, "!size[x]" },
 	};
 
 	expect_frames(cases, gy_countof(cases));
@@ -152,10 +157,10 @@ Test(codec, ends_frames_at_the_delimiter_that_is_complete_first, .init = begin, 
 	static const struct gyre_delimiter_options overlap = { .delimiters = inner,
 							       .delimiters_count = 2 };
 	const struct codec_case cases[] = {
-		{ gyre_delimiter_codec(), &all, "a--b;c-;dend--e", 0, "[a][b][c][d][]" },
-		{ gyre_delimiter_codec(), &keep, "a--b;c-;dende", 0, "[a--][b;][c-;][dend]" },
-		{ gyre_delimiter_codec(), &all, "a-b-c-", 0, "" },
-		{ gyre_delimiter_codec(), &overlap, "xabcdbc", 0, "[xa][d]" },
+		{ &gy_delimiter_handler, &all, "a--b;c-;dend--e", 0, "[a][b][c][d][]" },
+		{ &gy_delimiter_handler, &keep, "a--b;c-;dende", 0, "[a--][b;][c-;][dend]" },
+		{ &gy_delimiter_handler, &all, "a-b-c-", 0, "" },
+		{ &gy_delimiter_handler, &overlap, "xabcdbc", 0, "[xa][d]" },
 	};
 
 	expect_frames(cases, gy_countof(cases));
@@ -171,13 +176,13 @@ Test(codec, lets_delimited_frames_be_as_long_as_the_limit_and_no_longer, .init =
 							    .frame_bytes_max = 3,
 							    .fail_late = true };
 	const struct codec_case cases[] = {
-		{ gyre_delimiter_codec(), &max, "ab;abc--abcend", 0, "[ab][abc][abc]" },
-		{ gyre_delimiter_codec(), &max, "abcd;x;", 0, "!size[x]" },
-		{ gyre_delimiter_codec(), &max, "abcdend--x;", 0, "!size[][x]" },
-		{ gyre_delimiter_codec(), &max, "abcde", 0, "" },
-		{ gyre_delimiter_codec(), &max, "abcdef", 0, "!size" },
-		{ gyre_delimiter_codec(), &late, "abcdefgh--x;", 0, "!size[x]" },
-		{ gyre_delimiter_codec(), &late, "abcdefgh", 0, "" },
+		{ &gy_delimiter_handler, &max, "ab;abc--abcend", 0, "[ab][abc][abc]" },
+		{ &gy_delimiter_handler, &max, "abcd;x;", 0, "!size[x]" },
+		{ &gy_delimiter_handler, &max, "abcdend--x;", 0, "!size[][x]" },
+		{ &gy_delimiter_handler, &max, "abcde", 0, "" },
+		{ &gy_delimiter_handler, &max, "abcdef", 0, "!size" },
+		{ &gy_delimiter_handler, &late, "abcdefgh--x;", 0, "!size[x]" },
+		{ &gy_delimiter_handler, &late, "abcdefgh", 0, "" },
 	};
 
 	expect_frames(cases, gy_countof(cases));
@@ -201,11 +206,11 @@ static const struct gyre_length_options eight = { .length_field_bytes = 8,
 Test(codec, cuts_frames_at_the_length_they_tell, .init = begin, .fini = end)
 {
 	const struct codec_case cases[] = {
-		{ gyre_length_codec(), &stripped, "\0\3abc\0\0\0\1d\0\2e", 12, "[abc][][d]" },
-		{ gyre_length_codec(), &counts_itself, "\4abc\1\2d", 7, "[abc][][d]" },
-		{ gyre_length_codec(), &amid, "X\0\0\2habY\0\0\0hZ", 13, "[hab][h]" },
-		{ gyre_length_codec(), &little, "\2\0\0\0ab\1\0\0\0c", 11, "[ab][c]" },
-		{ gyre_length_codec(), &eight, "\0\0\0\0\0\0\0\2ab", 10, "[ab]" },
+		{ &gy_length_handler, &stripped, "\0\3abc\0\0\0\1d\0\2e", 12, "[abc][][d]" },
+		{ &gy_length_handler, &counts_itself, "\4abc\1\2d", 7, "[abc][][d]" },
+		{ &gy_length_handler, &amid, "X\0\0\2habY\0\0\0hZ", 13, "[hab][h]" },
+		{ &gy_length_handler, &little, "\2\0\0\0ab\1\0\0\0c", 11, "[ab][c]" },
+		{ &gy_length_handler, &eight, "\0\0\0\0\0\0\0\2ab", 10, "[ab]" },
 	};
 
 	expect_frames(cases, gy_countof(cases));
@@ -213,7 +218,7 @@ Test(codec, cuts_frames_at_the_length_they_tell, .init = begin, .fini = end)
 
 Test(codec, leaves_headers_on_frames_unless_they_are_to_be_stripped, .init = begin, .fini = end)
 {
-	cr_assert_eq(codec_rig_add(&rig, gyre_length_codec(), &whole), 0);
+	cr_assert_eq(gyre_length_codec_add(&rig.channel, GYRE_BEFORE("last"), &whole), 0);
 	codec_rig_feed(&rig, "\0\1a\0\2b", 6, 6);
 	cr_expect_eq(rig.log.events_count, 1);
 	cr_expect_eq(rig.log.bytes_count, 3);
@@ -236,16 +241,16 @@ Test(codec, refuses_lengths_that_are_too_large_or_make_no_sense, .init = begin, 
 	static const char huge[] = "\x7f\xff\xff\xff\xff\xff\xff\xff more";
 	static const char negative[] = "\xff\xff\xff\xff\xff\xff\xff\xff more";
 	const struct codec_case cases[] = {
-		{ gyre_length_codec(), &max, "\2ab\3abc\1x", 9, "[ab][abc][x]" },
-		{ gyre_length_codec(), &max, "\4abcd\1x", 7, "!size[x]" },
-		{ gyre_length_codec(), &max, "\4", 1, "!size" },
-		{ gyre_length_codec(), &late, "\4abc", 4, "" },
-		{ gyre_length_codec(), &late, "\4abcd\1x", 7, "!size[x]" },
-		{ gyre_length_codec(), &counts_itself, "\0abc\1\2d", 7, "!proto" },
-		{ gyre_length_codec(), &strip, "\2ab\1x\2ab", 8, "[]!proto" },
-		{ gyre_length_codec(), &eight, negative, 13, "!proto" },
-		{ gyre_length_codec(), &eight, huge, 13, "!size" },
-		{ gyre_length_codec(), &over, huge, 13, "!size" },
+		{ &gy_length_handler, &max, "\2ab\3abc\1x", 9, "[ab][abc][x]" },
+		{ &gy_length_handler, &max, "\4abcd\1x", 7, "!size[x]" },
+		{ &gy_length_handler, &max, "\4", 1, "!size" },
+		{ &gy_length_handler, &late, "\4abc", 4, "" },
+		{ &gy_length_handler, &late, "\4abcd\1x", 7, "!size[x]" },
+		{ &gy_length_handler, &counts_itself, "\0abc\1\2d", 7, "!proto" },
+		{ &gy_length_handler, &strip, "\2ab\1x\2ab", 8, "[]!proto" },
+		{ &gy_length_handler, &eight, negative, 13, "!proto" },
+		{ &gy_length_handler, &eight, huge, 13, "!size" },
+		{ &gy_length_handler, &over, huge, 13, "!size" },
 	};
 
 	expect_frames(cases, gy_countof(cases));
@@ -256,15 +261,15 @@ Test(codec, cuts_frames_at_lengths_of_variable_length, .init = begin, .fini = en
 	static const struct gyre_varint_options max = { .frame_bytes_max = 3 };
 	static const struct gyre_varint_options late = { .frame_bytes_max = 3, .fail_late = true };
 	const struct codec_case cases[] = {
-		{ gyre_varint_codec(), NULL, "\3abc\0\1d\2e", 9, "[abc][][d]" },
-		{ gyre_varint_codec(), NULL, "\x82\0ab\x81\x80\x80\x80\0c", 10, "[ab][c]" },
-		{ gyre_varint_codec(), NULL, "\x80\x80\x80\x80\x80\0", 6, "!proto" },
-		{ gyre_varint_codec(), NULL, "\x80\x80\x80\x80\x10", 5, "!proto" },
-		{ gyre_varint_codec(), NULL, "\xff\xff\xff\xff\x0f", 5, "!size" },
-		{ gyre_varint_codec(), NULL, "\xff\xff\xff\xff", 4, "" },
-		{ gyre_varint_codec(), &max, "\2ab\3abc\4abcd\1x", 14, "[ab][abc]!size[x]" },
-		{ gyre_varint_codec(), &late, "\4abc", 4, "" },
-		{ gyre_varint_codec(), &late, "\4abcd\1x", 7, "!size[x]" },
+		{ &gy_varint_handler, &any_varint, "\3abc\0\1d\2e", 9, "[abc][][d]" },
+		{ &gy_varint_handler, &any_varint, "\x82\0ab\x81\x80\x80\x80\0c", 10, "[ab][c]" },
+		{ &gy_varint_handler, &any_varint, "\x80\x80\x80\x80\x80\0", 6, "!proto" },
+		{ &gy_varint_handler, &any_varint, "\x80\x80\x80\x80\x10", 5, "!proto" },
+		{ &gy_varint_handler, &any_varint, "\xff\xff\xff\xff\x0f", 5, "!size" },
+		{ &gy_varint_handler, &any_varint, "\xff\xff\xff\xff", 4, "" },
+		{ &gy_varint_handler, &max, "\2ab\3abc\4abcd\1x", 14, "[ab][abc]!size[x]" },
+		{ &gy_varint_handler, &late, "\4abc", 4, "" },
+		{ &gy_varint_handler, &late, "\4abcd\1x", 7, "!size[x]" },
 	};
 
 	expect_frames(cases, gy_countof(cases));
@@ -296,18 +301,22 @@ Test(codec, refuses_options_that_are_out_of_their_bounds, .init = begin, .fini =
 	static const struct gyre_prepender_options prepender = { .length_field_bytes = 7 };
 	static const struct gyre_varint_options varint = { .frame_bytes_max = SIZE_MAX };
 
-	cr_expect_eq(codec_rig_add(&rig, gyre_fixed_codec(), &fixed), -EINVAL);
-	cr_expect_eq(codec_rig_add(&rig, gyre_fixed_codec(), NULL), -EINVAL);
-	cr_expect_eq(codec_rig_add(&rig, gyre_line_codec(), &line), -EINVAL);
-	cr_expect_eq(codec_rig_add(&rig, gyre_delimiter_codec(), NULL), -EINVAL);
+	cr_expect_eq(gyre_fixed_codec_add(&rig.channel, GYRE_BEFORE("last"), &fixed), -EINVAL);
+	cr_expect_eq(gyre_fixed_codec_add(&rig.channel, GYRE_BEFORE("last"), NULL), -EINVAL);
+	cr_expect_eq(gyre_line_codec_add(&rig.channel, GYRE_BEFORE("last"), &line), -EINVAL);
+	cr_expect_eq(gyre_delimiter_codec_add(&rig.channel, GYRE_BEFORE("last"), NULL), -EINVAL);
 	for (size_t i = 0; i < gy_countof(delimiters); i++) {
-		cr_expect_eq(codec_rig_add(&rig, gyre_delimiter_codec(), &delimiters[i]), -EINVAL);
+		cr_expect_eq(
+			gyre_delimiter_codec_add(&rig.channel, GYRE_BEFORE("last"), &delimiters[i]),
+			-EINVAL);
 	}
 	for (size_t i = 0; i < gy_countof(lengths); i++) {
-		cr_expect_eq(codec_rig_add(&rig, gyre_length_codec(), &lengths[i]), -EINVAL);
+		cr_expect_eq(gyre_length_codec_add(&rig.channel, GYRE_BEFORE("last"), &lengths[i]),
+			     -EINVAL);
 	}
-	cr_expect_eq(codec_rig_add(&rig, gyre_length_prepender(), &prepender), -EINVAL);
-	cr_expect_eq(codec_rig_add(&rig, gyre_varint_codec(), &varint), -EINVAL);
+	cr_expect_eq(gyre_length_prepender_add(&rig.channel, GYRE_BEFORE("last"), &prepender),
+		     -EINVAL);
+	cr_expect_eq(gyre_varint_codec_add(&rig.channel, GYRE_BEFORE("last"), &varint), -EINVAL);
 }
 
 /* ---- writing ---- */
@@ -345,15 +354,15 @@ Test(codec, frames_what_is_written, .init = begin, .fini = end)
 							      .length_includes_field = true,
 							      .length_adjustment = 2 };
 
-	expect_output(gyre_line_codec(), NULL, "hello", 5);
-	expect_output(gyre_line_codec(), &lf, "hello\n", 6);
-	expect_output(gyre_line_codec(), &crlf, "hello\r\n", 7);
-	expect_output(gyre_delimiter_codec(), &append, "hello--", 7);
-	expect_output(gyre_delimiter_codec(), &leave, "hello", 5);
-	expect_output(gyre_length_prepender(), NULL, "\0\0\0\5hello", 9);
-	expect_output(gyre_length_prepender(), &three, "\5\0\0hello", 8);
-	expect_output(gyre_length_prepender(), &itself, "\10hello", 6);
-	expect_output(gyre_varint_codec(), NULL, "\5hello", 6);
+	expect_output(&gy_line_handler, &any_line, "hello", 5);
+	expect_output(&gy_line_handler, &lf, "hello\n", 6);
+	expect_output(&gy_line_handler, &crlf, "hello\r\n", 7);
+	expect_output(&gy_delimiter_handler, &append, "hello--", 7);
+	expect_output(&gy_delimiter_handler, &leave, "hello", 5);
+	expect_output(&gy_prepender_handler, &any_prepender, "\0\0\0\5hello", 9);
+	expect_output(&gy_prepender_handler, &three, "\5\0\0hello", 8);
+	expect_output(&gy_prepender_handler, &itself, "\10hello", 6);
+	expect_output(&gy_varint_handler, &any_varint, "\5hello", 6);
 }
 
 Test(codec, refuses_to_write_a_length_that_does_not_fit, .init = begin, .fini = end)
@@ -364,11 +373,11 @@ Test(codec, refuses_to_write_a_length_that_does_not_fit, .init = begin, .fini = 
 							     .length_adjustment = 251 };
 	static const struct gyre_prepender_options negative = { .length_adjustment = -6 };
 
-	expect_output(gyre_length_prepender(), &fits, "\377hello", 6);
-	cr_assert_eq(codec_rig_add(&rig, gyre_length_prepender(), &large), 0);
+	expect_output(&gy_prepender_handler, &fits, "\377hello", 6);
+	cr_assert_eq(gyre_length_prepender_add(&rig.channel, GYRE_BEFORE("last"), &large), 0);
 	cr_expect_eq(write_text("hello"), -EMSGSIZE);
 	cr_assert_eq(gyre_pipeline_remove(&rig.channel, "length_prepender"), 0);
-	cr_assert_eq(codec_rig_add(&rig, gyre_length_prepender(), &negative), 0);
+	cr_assert_eq(gyre_length_prepender_add(&rig.channel, GYRE_BEFORE("last"), &negative), 0);
 	cr_expect_eq(write_text("hello"), -EINVAL);
 }
 
@@ -376,7 +385,7 @@ Test(codec, writes_empty_frames, .init = begin, .fini = end)
 {
 	char bytes[8];
 
-	cr_assert_eq(codec_rig_add(&rig, gyre_varint_codec(), NULL), 0);
+	cr_assert_eq(gyre_varint_codec_add(&rig.channel, GYRE_BEFORE("last"), NULL), 0);
 	cr_expect_eq(write_text(""), 0);
 	cr_expect_eq(codec_rig_output(&rig, bytes, sizeof(bytes)), 1);
 	cr_expect_eq(bytes[0], 0);

@@ -250,7 +250,7 @@ static void begin_tls(void)
 	a.tls_options =
 		(struct gyre_tls_options){ .context = tls_rig_context(&a.certs.server, NULL) };
 	tls_raw_open(&a.raw, TLS1_3_VERSION, NULL);
-	cr_assert_eq(gyre_pipeline_add_first(a.channel, gyre_tls_server(), &a.tls_options), 0);
+	cr_assert_eq(gyre_tls_server_add(a.channel, GYRE_FIRST, &a.tls_options), 0);
 }
 
 void answers_begin(const struct answers_setup *setup)

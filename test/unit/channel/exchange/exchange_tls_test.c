@@ -149,9 +149,9 @@ Test(exchange_tls, brings_a_question_that_is_longer_than_the_cap_and_waits_for_t
 	client_options = (struct gyre_tls_options){ .context = tls_rig_context(NULL, &certs.ca),
 						    .server_name = "localhost" };
 	wires[0] = rig_open(&rig, server_only, NULL, NULL, &of);
-	cr_assert_eq(gyre_pipeline_add_first(of, gyre_tls_server(), &server_options), 0);
+	cr_assert_eq(gyre_tls_server_add(of, GYRE_FIRST, &server_options), 0);
 	wires[1] = rig_open(&rig, client_only, NULL, NULL, &of);
-	cr_assert_eq(gyre_pipeline_add_first(of, gyre_tls_client(), &client_options), 0);
+	cr_assert_eq(gyre_tls_client_add(of, GYRE_FIRST, &client_options), 0);
 	cr_assert_eq(
 		gy_spawn(&rig.home, &(struct gy_spawn_order){ .class = &asking_class }, 0, &asker),
 		0);

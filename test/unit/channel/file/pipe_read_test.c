@@ -47,7 +47,7 @@ static int init(struct gyre_channel *of, void *arg)
 	int r = gy_pipe_attach(of, GY_PIPE_INPUT, -1);
 
 	channel = of;
-	return r < 0 ? r : gyre_pipeline_add_last(of, (const struct gyre_handler *)arg, NULL);
+	return r < 0 ? r : gyre_pipeline_add(of, GYRE_LAST, (const struct gyre_handler *)arg, NULL);
 }
 
 static void begin(void)

@@ -281,8 +281,8 @@ Test(send_file, passes_handlers_that_only_observe, .init = begin, .fini = end)
 	const struct gyre_idle_options idle = { .write_ns = GYRE_SECONDS(3600) };
 	struct reader reader = { .wanted = 2 * PIECE, .piece = 1 << 16 };
 
-	cr_assert_eq(gyre_pipeline_add_first(channel, &observer, NULL), 0);
-	cr_assert_eq(gyre_pipeline_add_first(channel, gyre_idle_handler(), &idle), 0);
+	cr_assert_eq(gyre_pipeline_add(channel, GYRE_FIRST, &observer, NULL), 0);
+	cr_assert_eq(gyre_idle_add(channel, GYRE_FIRST, &idle), 0);
 	write_part(0, PIECE);
 	cr_assert_eq(send_part(PIECE, PIECE), 0);
 	cr_assert_eq(seen, 2 * PIECE);
@@ -297,14 +297,14 @@ Test(send_file, passes_codecs_that_put_nothing_behind_it, .init = begin, .fini =
 	struct gyre_delimiter_options bars = { .delimiters = &bar, .delimiters_count = 1 };
 	struct reader reader = { .wanted = PIECE, .piece = 1 << 16 };
 
-	cr_assert_eq(gyre_pipeline_add_first(channel, gyre_line_codec(), &lines), 0);
+	cr_assert_eq(gyre_line_codec_add(channel, GYRE_FIRST, &lines), 0);
 	cr_expect_eq(send_part(0, PIECE), -EOPNOTSUPP);
-	cr_assert_eq(gyre_pipeline_replace(channel, "line", gyre_line_codec(), NULL), 0);
+	cr_assert_eq(gyre_line_codec_add(channel, GYRE_REPLACE("line"), NULL), 0);
 	bars.append = true;
-	cr_assert_eq(gyre_pipeline_add_first(channel, gyre_delimiter_codec(), &bars), 0);
+	cr_assert_eq(gyre_delimiter_codec_add(channel, GYRE_FIRST, &bars), 0);
 	cr_expect_eq(send_part(0, PIECE), -EOPNOTSUPP);
 	bars.append = false;
-	cr_assert_eq(gyre_pipeline_replace(channel, "delimiter", gyre_delimiter_codec(), &bars), 0);
+	cr_assert_eq(gyre_delimiter_codec_add(channel, GYRE_REPLACE("delimiter"), &bars), 0);
 	cr_assert_eq(send_part(0, PIECE), 0);
 	cr_assert(rig_until(&rig, reads, &reader));
 	cr_assert_not(reader.wrong);
@@ -313,7 +313,7 @@ Test(send_file, passes_codecs_that_put_nothing_behind_it, .init = begin, .fini =
 Test(send_file, may_be_refused_by_a_handler_on_the_way, .init = begin, .fini = end)
 {
 	refusal = -EPERM;
-	cr_assert_eq(gyre_pipeline_add_first(channel, &observer, NULL), 0);
+	cr_assert_eq(gyre_pipeline_add(channel, GYRE_FIRST, &observer, NULL), 0);
 	cr_assert_eq(send_part(0, 1), -EPERM);
 	refusal = 0;
 	cr_assert_eq(send_part(0, 0), -EINVAL, "the head looks at it as ever");
@@ -340,9 +340,9 @@ Test(send_file, answers_misuse_with_an_errno, .init = begin, .fini = end)
 	cr_assert_eq(send_part(0, 0), -EINVAL);
 	cr_assert_eq(send_part(INT64_MAX, 2), -EINVAL);
 	cr_assert_eq(send_part(0, UINT64_MAX), -EINVAL);
-	cr_assert_eq(gyre_pipeline_add_first(channel, &writer, NULL), 0);
+	cr_assert_eq(gyre_pipeline_add(channel, GYRE_FIRST, &writer, NULL), 0);
 	cr_assert_eq(send_part(0, 1), -EOPNOTSUPP);
-	cr_assert_eq(gyre_pipeline_add_last(channel, &observer, NULL), 0);
+	cr_assert_eq(gyre_pipeline_add(channel, GYRE_LAST, &observer, NULL), 0);
 	cr_assert_eq(send_part(0, 1), -EOPNOTSUPP, "one of two that cannot is enough");
 	cr_assert_eq(gyre_pipeline_remove(channel, "observer"), 0);
 	cr_assert_eq(gyre_pipeline_remove(channel, "writer"), 0);

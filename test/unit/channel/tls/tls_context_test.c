@@ -212,8 +212,8 @@ static void close_pair(void)
 
 static void begin(void)
 {
-	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server(), &server_options), 0);
-	cr_assert_eq(tls_rig_begin(&client, gyre_tls_client(), &client_options), 0);
+	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server_add, &server_options), 0);
+	cr_assert_eq(tls_rig_begin(&client, gyre_tls_client_add, &client_options), 0);
 }
 
 static void expect_subject(const char *subject)

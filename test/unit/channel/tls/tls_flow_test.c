@@ -162,9 +162,9 @@ static void open_ends_as(const struct gyre_channel_options *server_channel,
 	struct gyre_channel *channel;
 
 	wires[0] = rig_open(&rig, end_handlers, &server, server_channel, &channel);
-	cr_assert_eq(gyre_pipeline_add_first(channel, gyre_tls_server(), &server_options), 0);
+	cr_assert_eq(gyre_tls_server_add(channel, GYRE_FIRST, &server_options), 0);
 	wires[1] = rig_open(&rig, end_handlers, &client, client_channel, &channel);
-	cr_assert_eq(gyre_pipeline_add_first(channel, gyre_tls_client(), &client_options), 0);
+	cr_assert_eq(gyre_tls_client_add(channel, GYRE_FIRST, &client_options), 0);
 }
 
 static void open_ends(const struct gyre_channel_options *options)
@@ -446,8 +446,8 @@ Test(tls_flow, begins_on_a_connection_that_spoke_plainly_before)
 	wires[1] = rig_open(&rig, end_handlers, &client, NULL, &channels[1]);
 	client.total = 100;
 	expect_all();
-	cr_assert_eq(gyre_pipeline_add_first(channels[0], gyre_tls_server(), &server_options), 0);
-	cr_assert_eq(gyre_pipeline_add_first(channels[1], gyre_tls_client(), &client_options), 0);
+	cr_assert_eq(gyre_tls_server_add(channels[0], GYRE_FIRST, &server_options), 0);
+	cr_assert_eq(gyre_tls_client_add(channels[1], GYRE_FIRST, &client_options), 0);
 	cr_assert(rig_until(&rig, are_agreed, NULL));
 	client.total = MUCH;
 	write_more(&client);

@@ -56,9 +56,9 @@ static void begin(void)
 	client_options = (struct gyre_tls_options){ .context = tls_rig_context(NULL, &certs.ca),
 						    .server_name = "localhost" };
 	wires[0] = rig_open(&rig, nobody, NULL, NULL, &server);
-	cr_assert_eq(gyre_pipeline_add_first(server, gyre_tls_server(), &server_options), 0);
+	cr_assert_eq(gyre_tls_server_add(server, GYRE_FIRST, &server_options), 0);
 	wires[1] = rig_open(&rig, nobody, NULL, NULL, &client);
-	cr_assert_eq(gyre_pipeline_add_first(client, gyre_tls_client(), &client_options), 0);
+	cr_assert_eq(gyre_tls_client_add(client, GYRE_FIRST, &client_options), 0);
 }
 
 static void end(void)

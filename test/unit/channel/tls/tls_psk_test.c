@@ -53,8 +53,8 @@ static void open_pair(struct gyre_tls_context *of_client, struct gyre_tls_contex
 
 static void begin(void)
 {
-	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server(), &server_options), 0);
-	cr_assert_eq(tls_rig_begin(&client, gyre_tls_client(), &client_options), 0);
+	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server_add, &server_options), 0);
+	cr_assert_eq(tls_rig_begin(&client, gyre_tls_client_add, &client_options), 0);
 }
 
 static void close_pair(void)
@@ -210,7 +210,7 @@ Test(tls_psk, refuses_older_versions_of_tls)
 	struct tls_raw raw;
 
 	open_pair(keyed("a"), keyed("a"));
-	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server(), &server_options), 0);
+	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server_add, &server_options), 0);
 	tls_raw_open(&raw, TLS1_2_VERSION, NULL);
 	cr_assert_not(tls_raw_settle(&raw, &server));
 	cr_expect_neq(strstr(server.line, "it does not speak TLS 1.3"), NULL, "%s", server.line);
@@ -225,7 +225,7 @@ Test(tls_psk, refuses_suites_of_another_hash)
 	struct tls_raw raw;
 
 	open_pair(keyed("a"), keyed("a"));
-	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server(), &server_options), 0);
+	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server_add, &server_options), 0);
 	tls_raw_open(&raw, TLS1_3_VERSION, NULL);
 	cr_assert_eq(SSL_set_ciphersuites(raw.ssl, "TLS_AES_256_GCM_SHA384"), 1);
 	cr_assert_not(tls_raw_settle(&raw, &server));

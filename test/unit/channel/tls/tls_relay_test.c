@@ -210,8 +210,8 @@ static bool breaks(const struct mischief *it)
 	memset(lanes, 0, sizeof(lanes));
 	lanes[0].from = lanes[1].to = &client;
 	lanes[0].to = lanes[1].from = &server;
-	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server(), &options), 0);
-	cr_assert_eq(tls_rig_begin(&client, gyre_tls_client(), &options), 0);
+	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server_add, &options), 0);
+	cr_assert_eq(tls_rig_begin(&client, gyre_tls_client_add, &options), 0);
 	talk(it);
 	broken = tls_rig_error(victim) != 0 || victim->sessions == 0;
 	all = has_heard_all(&client);

@@ -69,10 +69,9 @@ void tls_rig_fini(struct tls_rig *tls)
 	codec_rig_fini(&tls->rig);
 }
 
-int tls_rig_begin(struct tls_rig *tls, const struct gyre_handler *handler,
-		  const struct gyre_tls_options *options)
+int tls_rig_begin(struct tls_rig *tls, tls_add_fn add, const struct gyre_tls_options *options)
 {
-	return gyre_pipeline_add_first(&tls->rig.channel, handler, (void *)(uintptr_t)options);
+	return add(&tls->rig.channel, GYRE_FIRST, options);
 }
 
 int tls_rig_write(struct tls_rig *tls, const void *bytes, size_t count)

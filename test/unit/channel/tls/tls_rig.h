@@ -33,9 +33,11 @@ void tls_rig_init(struct tls_rig *tls);
 void tls_rig_fini(struct tls_rig *tls);
 /* As new, but for what was logged. */
 void tls_rig_reset(struct tls_rig *tls);
+/* gyre_tls_server_add() or gyre_tls_client_add(). */
+typedef int (*tls_add_fn)(struct gyre_channel *channel, struct gyre_position position,
+			  const struct gyre_tls_options *options);
 /* Adds the handler, which begins. */
-int tls_rig_begin(struct tls_rig *tls, const struct gyre_handler *handler,
-		  const struct gyre_tls_options *options);
+int tls_rig_begin(struct tls_rig *tls, tls_add_fn add, const struct gyre_tls_options *options);
 /* Writes from behind all handlers. */
 int tls_rig_write(struct tls_rig *tls, const void *bytes, size_t count);
 /* What has been received as plain bytes is that text. */

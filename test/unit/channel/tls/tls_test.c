@@ -41,8 +41,8 @@ static void use(struct gyre_tls_options *options, const struct tls_cert *cert,
 
 static void begin(void)
 {
-	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server(), &server_options), 0);
-	cr_assert_eq(tls_rig_begin(&client, gyre_tls_client(), &client_options), 0);
+	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server_add, &server_options), 0);
+	cr_assert_eq(tls_rig_begin(&client, gyre_tls_client_add, &client_options), 0);
 }
 
 static void again(void)
@@ -147,12 +147,33 @@ Test(tls, tells_of_its_session_later_too)
 	close_pair();
 }
 
+static int add_renamed(struct gyre_channel *channel, struct gyre_position position,
+		       const struct gyre_tls_options *options)
+{
+	position.name = "outer";
+	return gyre_tls_client_add(channel, position, options);
+}
+
+Test(tls, tells_its_results_by_whatever_name_it_was_added)
+{
+	struct gyre_tls_session session;
+
+	open_pair();
+	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server_add, &server_options), 0);
+	cr_assert_eq(tls_rig_begin(&client, add_renamed, &client_options), 0);
+	tls_rig_settle(&client, &server, WHOLE);
+	cr_assert_null(gyre_pipeline_get(&client.rig.channel, "tls"));
+	cr_assert_eq(gyre_tls_session_of(&client.rig.channel, &session), 0);
+	cr_assert_str_eq(session.peer_subject, "CN=server");
+	close_pair();
+}
+
 Test(tls, speaks_1_2_with_a_client_that_wants_it)
 {
 	struct tls_raw raw;
 
 	open_pair();
-	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server(), &server_options), 0);
+	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server_add, &server_options), 0);
 	tls_raw_open(&raw, TLS1_2_VERSION, NULL);
 	cr_assert(tls_raw_settle(&raw, &server));
 	cr_assert_eq(server.session.version, GYRE_TLS_1_2);
@@ -367,7 +388,7 @@ static void refuse_version(int version, const struct gyre_tls_context_options *o
 		gyre_tls_context_unref(server_options.context);
 		cr_assert_eq(gyre_tls_context_create(NULL, options, &server_options.context), 0);
 	}
-	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server(), &server_options), 0);
+	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server_add, &server_options), 0);
 	tls_raw_open(&raw, version, NULL);
 	cr_assert_not(tls_raw_settle(&raw, &server));
 	cr_assert_eq(tls_rig_error(&server), -EPROTO);
@@ -399,7 +420,7 @@ Test(tls, refuses_renegotiation)
 	struct tls_raw raw;
 
 	open_pair();
-	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server(), &server_options), 0);
+	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server_add, &server_options), 0);
 	tls_raw_open(&raw, TLS1_2_VERSION, NULL);
 	cr_assert(tls_raw_settle(&raw, &server));
 	ERR_clear_error();
@@ -413,7 +434,7 @@ Test(tls, refuses_renegotiation)
 static void say_plainly(const char *text, const char *answer)
 {
 	open_pair();
-	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server(), &server_options), 0);
+	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server_add, &server_options), 0);
 	codec_rig_feed(&server.rig, text, strlen(text), strlen(text));
 	cr_assert_eq(tls_rig_error(&server), -EPROTO);
 	cr_assert_eq(server.rig.channel.reason, -EPROTO);
@@ -454,14 +475,14 @@ Test(tls, logs_no_more_than_twenty_failures_a_minute)
 {
 	open_pair();
 	for (int i = 0; i < 30; i++) {
-		cr_assert_eq(tls_rig_begin(&server, gyre_tls_server(), &server_options), 0);
+		cr_assert_eq(tls_rig_begin(&server, gyre_tls_server_add, &server_options), 0);
 		codec_rig_feed(&server.rig, "nonsense!", 9, 9);
 		cr_assert_eq(tls_rig_error(&server), -EPROTO);
 		tls_rig_reset(&server);
 		cr_assert_eq(server.lines, i < 20 ? (uint32_t)i + 1 : 20);
 	}
 	server.rig.home.loop.now_ns += GYRE_SECONDS(60);
-	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server(), &server_options), 0);
+	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server_add, &server_options), 0);
 	codec_rig_feed(&server.rig, "nonsense!", 9, 9);
 	cr_assert_eq(server.lines, 21);
 	says(server, "and 10 more before it");
@@ -472,7 +493,7 @@ Test(tls, gives_up_a_handshake_that_takes_too_long)
 {
 	open_pair();
 	server_options.handshake_ns = GYRE_MILLISECONDS(50);
-	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server(), &server_options), 0);
+	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server_add, &server_options), 0);
 	codec_rig_wait(&server.rig, GYRE_MILLISECONDS(49));
 	cr_assert_not(gy_channel_is_aborted(&server.rig.channel));
 	codec_rig_wait(&server.rig, GYRE_MILLISECONDS(3));
@@ -735,25 +756,25 @@ Test(tls, refuses_options_that_make_no_sense)
 	struct gyre_tls_options options;
 
 	open_pair();
-	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server(), NULL), -EINVAL);
+	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server_add, NULL), -EINVAL);
 	options = (struct gyre_tls_options){ 0 };
-	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server(), &options), -EINVAL);
+	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server_add, &options), -EINVAL);
 	options = client_options; /* no certificate */
-	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server(), &options), -EINVAL);
+	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server_add, &options), -EINVAL);
 	options = server_options;
 	options.handshake_ns = 10;
-	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server(), &options), -EINVAL);
+	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server_add, &options), -EINVAL);
 	options.handshake_ns = GYRE_SECONDS(3601);
-	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server(), &options), -EINVAL);
+	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server_add, &options), -EINVAL);
 	options = client_options;
 	options.server_name = NULL;
-	cr_assert_eq(tls_rig_begin(&client, gyre_tls_client(), &options), -EINVAL);
+	cr_assert_eq(tls_rig_begin(&client, gyre_tls_client_add, &options), -EINVAL);
 	options.server_name = "";
-	cr_assert_eq(tls_rig_begin(&client, gyre_tls_client(), &options), -EINVAL);
+	cr_assert_eq(tls_rig_begin(&client, gyre_tls_client_add, &options), -EINVAL);
 	options.server_name = NULL;
 	options.context = tls_rig_context(&certs.server, NULL);
 	options.mutual = true;
-	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server(), &options), -EINVAL);
+	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server_add, &options), -EINVAL);
 	gyre_tls_context_unref(options.context);
 	close_pair();
 }
@@ -766,6 +787,6 @@ Test(tls, refuses_a_name_that_is_too_long)
 	memset(name, 'a', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	client_options.server_name = name;
-	cr_assert_eq(tls_rig_begin(&client, gyre_tls_client(), &client_options), -EINVAL);
+	cr_assert_eq(tls_rig_begin(&client, gyre_tls_client_add, &client_options), -EINVAL);
 	close_pair();
 }

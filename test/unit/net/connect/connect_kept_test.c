@@ -271,8 +271,8 @@ static int add_others(struct gyre_handler_context *ctx, const char *to, const ch
 {
 	struct gyre_channel *channel = gyre_context_channel(ctx);
 
-	expect(gyre_pipeline_add_first(channel, &late_handler, NULL) == 0);
-	expect(gyre_pipeline_add_last(channel, &too_late_handler, NULL) == 0);
+	expect(gyre_pipeline_add(channel, GYRE_FIRST, &late_handler, NULL) == 0);
+	expect(gyre_pipeline_add(channel, GYRE_LAST, &too_late_handler, NULL) == 0);
 	return gyre_context_connect(ctx, to, local);
 }
 
@@ -358,7 +358,7 @@ static const struct gyre_handler asker = { .name = "asker", .active = ask_when_a
 
 static int init_asker(struct gyre_channel *channel, void *arg)
 {
-	return gyre_pipeline_add_last(channel, &asker, arg);
+	return gyre_pipeline_add(channel, GYRE_LAST, &asker, arg);
 }
 
 Test(connect_kept, is_refused_where_somebody_else_has_connected)

@@ -59,10 +59,10 @@ static int init_client(struct gyre_channel *channel, void *arg)
 		r = proxy_add(channel, second.address);
 	}
 	if (r == 0 && tls.context != NULL) {
-		r = gyre_pipeline_add_last(channel, gyre_tls_client(), &tls);
+		r = gyre_tls_client_add(channel, GYRE_LAST, &tls);
 	}
 	if (r == 0) {
-		r = gyre_pipeline_add_last(channel, &behind, NULL);
+		r = gyre_pipeline_add(channel, GYRE_LAST, &behind, NULL);
 	}
 	return r == 0 ? init_echo(channel, arg) : r;
 }
@@ -161,7 +161,7 @@ static int init_writer(struct gyre_channel *channel, void *arg)
 	int r = proxy_add(channel, first.address);
 
 	(void)arg;
-	return r == 0 ? gyre_pipeline_add_last(channel, &writer, NULL) : r;
+	return r == 0 ? gyre_pipeline_add(channel, GYRE_LAST, &writer, NULL) : r;
 }
 
 Test(connect_proxy, sends_what_was_written_before_when_the_way_is_free)
@@ -314,9 +314,9 @@ static const struct gyre_handler secret = { .event = on_session,
 
 static int init_secret_server(struct gyre_channel *channel, void *arg)
 {
-	int r = gyre_pipeline_add_last(channel, gyre_tls_server(), arg);
+	int r = gyre_tls_server_add(channel, GYRE_LAST, arg);
 
-	return r == 0 ? gyre_pipeline_add_last(channel, &secret, arg) : r;
+	return r == 0 ? gyre_pipeline_add(channel, GYRE_LAST, &secret, arg) : r;
 }
 
 static int init_secret_client(struct gyre_channel *channel, void *arg)
@@ -324,9 +324,9 @@ static int init_secret_client(struct gyre_channel *channel, void *arg)
 	int r = first.fd == 0 ? 0 : proxy_add(channel, first.address);
 
 	if (r == 0) {
-		r = gyre_pipeline_add_last(channel, gyre_tls_client(), arg);
+		r = gyre_tls_client_add(channel, GYRE_LAST, arg);
 	}
-	return r == 0 ? gyre_pipeline_add_last(channel, &secret, NULL) : r;
+	return r == 0 ? gyre_pipeline_add(channel, GYRE_LAST, &secret, NULL) : r;
 }
 
 static void expect_secret(bool proxied)

@@ -62,7 +62,7 @@ static const struct gyre_handler protocol = { .name = "protocol",
 static int init(struct gyre_channel *of, void *arg)
 {
 	(void)arg;
-	return gyre_pipeline_add_last(of, &protocol, NULL);
+	return gyre_pipeline_add(of, GYRE_LAST, &protocol, NULL);
 }
 
 /* A server's thread: takes one question, and answers with the value after it. */

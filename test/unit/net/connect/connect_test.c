@@ -68,7 +68,7 @@ static const struct gyre_handler looking = { .active = look_at_socket };
 
 static int init_looking(struct gyre_channel *channel, void *arg)
 {
-	int r = gyre_pipeline_add_first(channel, &looking, NULL);
+	int r = gyre_pipeline_add(channel, GYRE_FIRST, &looking, NULL);
 
 	return r < 0 ? r : init_echo(channel, arg);
 }

@@ -89,7 +89,7 @@ static int init(struct gyre_channel *channel, void *arg)
 		.name = "client", .active = on_active, .read = on_read, .event = on_event
 	};
 
-	return gyre_pipeline_add_last(channel, &handler, arg);
+	return gyre_pipeline_add(channel, GYRE_LAST, &handler, arg);
 }
 
 static struct gyre_connect_options options_of(uint16_t port, enum deed deed)

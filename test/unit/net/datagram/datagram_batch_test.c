@@ -357,7 +357,7 @@ Test(datagram_batch, that_handlers_cut_or_joined_leaves_as_they_made_it)
 	int fd = datagram_client(&at, NULL);
 
 	rig_fill(bytes, sizeof(bytes), 0);
-	cr_assert_eq(gyre_pipeline_add_first(datagrams.channel, &halving, NULL), 0);
+	cr_assert_eq(gyre_pipeline_add(datagrams.channel, GYRE_FIRST, &halving, NULL), 0);
 	send_cut(fd, bytes, sizeof(bytes), 100);
 	for (uint32_t i = 0; i < 20; i++) {
 		unsigned char got[128];
@@ -366,7 +366,7 @@ Test(datagram_batch, that_handlers_cut_or_joined_leaves_as_they_made_it)
 		cr_assert(rig_check(got, 50, (size_t)i * 50));
 	}
 	cr_expect_eq(datagram_counters()->datagram_sends, 1);
-	cr_assert_eq(gyre_pipeline_add_first(datagrams.channel, &joining, NULL), 0);
+	cr_assert_eq(gyre_pipeline_add(datagrams.channel, GYRE_FIRST, &joining, NULL), 0);
 	send_cut(fd, bytes, sizeof(bytes), 100);
 	cr_assert_eq(datagram_receive(fd, bytes, sizeof(bytes)), 1000);
 	cr_assert(rig_check(bytes, 1000, 0));

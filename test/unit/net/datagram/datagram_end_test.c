@@ -294,9 +294,9 @@ static const struct gyre_handler writing = { .write = ending_write };
 
 static int init_ending(struct gyre_channel *channel, void *arg)
 {
-	int r = gyre_pipeline_add_last(channel, &writing, arg);
+	int r = gyre_pipeline_add(channel, GYRE_LAST, &writing, arg);
 
-	return r < 0 ? r : gyre_pipeline_add_last(channel, &ending, arg);
+	return r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &ending, arg);
 }
 
 Test(datagram_end, can_be_asked_for_in_every_function_of_a_handler)

@@ -34,7 +34,7 @@ static int init_echo(struct gyre_channel *channel, void *arg)
 	uint32_t mine = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
 
 	(void)arg;
-	return mine < 2 ? gyre_pipeline_add_last(channel, &echo, &served[mine]) : -ENOBUFS;
+	return mine < 2 ? gyre_pipeline_add(channel, GYRE_LAST, &echo, &served[mine]) : -ENOBUFS;
 }
 
 static void begin(void)

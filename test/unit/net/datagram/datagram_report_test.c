@@ -106,7 +106,7 @@ static int init_elsewhere(struct gyre_channel *channel, void *arg)
 {
 	static const struct gyre_handler elsewhere = { .bind = bind_elsewhere };
 
-	return gyre_pipeline_add_last(channel, &elsewhere, arg);
+	return gyre_pipeline_add(channel, GYRE_LAST, &elsewhere, arg);
 }
 
 Test(datagram_report, tells_the_address_that_its_handlers_chose, .init = datagram_begin,
@@ -125,7 +125,7 @@ Test(datagram_report, tells_the_address_that_its_handlers_chose, .init = datagra
 
 static int init_silent(struct gyre_channel *channel, void *arg)
 {
-	return gyre_pipeline_add_last(channel, &silent, arg);
+	return gyre_pipeline_add(channel, GYRE_LAST, &silent, arg);
 }
 
 Test(datagram_report, tells_of_the_sockets_of_all_loops)

@@ -47,7 +47,7 @@ static const struct gyre_handler echo = {
 static int init_echo(struct gyre_channel *channel, void *arg)
 {
 	(void)arg;
-	return gyre_pipeline_add_last(channel, &echo, NULL);
+	return gyre_pipeline_add(channel, GYRE_LAST, &echo, NULL);
 }
 
 /* Spawns what the options say. */

@@ -332,8 +332,8 @@ Test(datagram, may_hold_several_frames_which_have_its_sender)
 	int fd = datagram_client(&at, NULL);
 
 	datagrams.silent = true; /* nothing else brings the channel into another run */
-	cr_assert_eq(gyre_pipeline_add_first(datagrams.channel, &asking, NULL), 0);
-	cr_assert_eq(gyre_pipeline_add_first(datagrams.channel, gyre_line_codec(), NULL), 0);
+	cr_assert_eq(gyre_pipeline_add(datagrams.channel, GYRE_FIRST, &asking, NULL), 0);
+	cr_assert_eq(gyre_line_codec_add(datagrams.channel, GYRE_FIRST, NULL), 0);
 	gyre_channel_set_auto_read(datagrams.channel, false);
 	gyre_context_read(gyre_channel_tail(datagrams.channel));
 	datagram_send(fd, "one\ntwo\nthree\n", 14);
@@ -344,20 +344,27 @@ Test(datagram, may_hold_several_frames_which_have_its_sender)
 }
 
 /* A channel that cuts frames, and answers nothing; a client of it. */
-static int open_with_codec(const struct gyre_handler *codec, const void *options,
-			   struct gyre_socket_address *ret_at)
+static int open_silent(struct gyre_socket_address *ret_at)
 {
 	*ret_at = datagram_open_at("udp://127.0.0.1:0");
 	datagrams.silent = true;
-	cr_assert_eq(gyre_pipeline_add_first(datagrams.channel, codec, options), 0);
 	return datagram_client(ret_at, NULL);
+}
+
+static int open_with_lines(const struct gyre_line_options *options,
+			   struct gyre_socket_address *ret_at)
+{
+	int fd = open_silent(ret_at);
+
+	cr_assert_eq(gyre_line_codec_add(datagrams.channel, GYRE_FIRST, options), 0);
+	return fd;
 }
 
 Test(datagram, that_ends_within_a_frame_adds_nothing_to_those_of_other_senders)
 {
 	static const struct gyre_line_options late = { .frame_bytes_max = 4, .fail_late = true };
 	struct gyre_socket_address at;
-	int one = open_with_codec(gyre_line_codec(), &late, &at);
+	int one = open_with_lines(&late, &at);
 	int other = datagram_client(&at, NULL);
 
 	datagram_send(one, "a\nbc", 4);
@@ -384,9 +391,10 @@ Test(datagram, that_cannot_be_understood_is_the_fault_of_no_other)
 	static const struct gyre_length_options options = { .length_adjustment = -4,
 							    .frame_bytes_max = 100 };
 	struct gyre_socket_address at;
-	int one = open_with_codec(gyre_length_codec(), &options, &at);
+	int one = open_silent(&at);
 	int other = datagram_client(&at, NULL);
 
+	cr_assert_eq(gyre_length_codec_add(datagrams.channel, GYRE_FIRST, &options), 0);
 	datagram_send(one, "\0\0\0\3", 4); /* ends within its own length */
 	datagram_until_exceptions(1);
 	cr_expect_eq(datagrams.error, -EPROTO);
@@ -406,7 +414,7 @@ Test(datagram, that_cannot_be_understood_is_the_fault_of_no_other)
 Test(datagram, that_is_empty_is_no_frame_and_not_what_was_asked_for)
 {
 	struct gyre_socket_address at;
-	int fd = open_with_codec(gyre_line_codec(), NULL, &at);
+	int fd = open_with_lines(NULL, &at);
 
 	gyre_channel_set_auto_read(datagrams.channel, false);
 	gyre_context_read(gyre_channel_tail(datagrams.channel));
@@ -428,10 +436,10 @@ Test(datagram, that_comes_while_frames_of_another_wait_stays_apart)
 {
 	static const struct gyre_handler asking = { .name = "asking", .timer = ask_meanwhile };
 	struct gyre_socket_address at;
-	int one = open_with_codec(gyre_line_codec(), NULL, &at);
+	int one = open_with_lines(NULL, &at);
 	int other = datagram_client(&at, NULL);
 
-	cr_assert_eq(gyre_pipeline_add_last(datagrams.channel, &asking, NULL), 0);
+	cr_assert_eq(gyre_pipeline_add(datagrams.channel, GYRE_LAST, &asking, NULL), 0);
 	gyre_channel_set_auto_read(datagrams.channel, false);
 	gyre_context_read(gyre_channel_tail(datagrams.channel));
 	datagram_send(one, "a\nbc\ndef", 8);
@@ -475,7 +483,7 @@ Test(datagram, has_room_for_a_header_where_it_came)
 	int fd = datagram_client(&at, NULL);
 	uint32_t pages = 0;
 
-	cr_assert_eq(gyre_pipeline_add_first(datagrams.channel, &prefixing, &pages), 0);
+	cr_assert_eq(gyre_pipeline_add(datagrams.channel, GYRE_FIRST, &prefixing, &pages), 0);
 	datagram_send(fd, "you", 3);
 	expect_text(fd, "to you");
 	cr_expect_eq(pages, 0);
@@ -692,7 +700,7 @@ static const struct gyre_handler hearing = { .read = answer_and_hear };
 
 static int init_hearing(struct gyre_channel *channel, void *arg)
 {
-	return gyre_pipeline_add_last(channel, &hearing, arg);
+	return gyre_pipeline_add(channel, GYRE_LAST, &hearing, arg);
 }
 
 Test(datagram, that_was_written_to_be_heard_of_is_heard_of_when_it_has_left)
@@ -774,8 +782,7 @@ Test(datagram, is_nothing_that_tls_can_encrypt)
 	cr_assert_eq(gyre_tls_context_create(NULL, &(struct gyre_tls_context_options){ 0 },
 					     &options.context),
 		     0);
-	cr_expect_eq(gyre_pipeline_add_first(datagrams.channel, gyre_tls_client(), &options),
-		     -EOPNOTSUPP);
+	cr_expect_eq(gyre_tls_client_add(datagrams.channel, GYRE_FIRST, &options), -EOPNOTSUPP);
 	gyre_tls_context_unref(options.context);
 	expect_echo(fd, "plain");
 	(void)close(fd);

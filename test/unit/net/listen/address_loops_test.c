@@ -105,7 +105,7 @@ static const struct gyre_handler handler = { .name = "handler",
 
 static int init_channel(struct gyre_channel *channel, void *arg)
 {
-	return gyre_pipeline_add_last(channel, &handler, arg);
+	return gyre_pipeline_add(channel, GYRE_LAST, &handler, arg);
 }
 
 /* ---- begin and end ---- */

@@ -71,7 +71,7 @@ static const struct gyre_handler answering = { .name = "answering",
 
 static int init_channel(struct gyre_channel *channel, void *arg)
 {
-	return gyre_pipeline_add_last(channel, &answering, arg);
+	return gyre_pipeline_add(channel, GYRE_LAST, &answering, arg);
 }
 
 static struct gyre_system_options options_of(uint32_t loops)

@@ -92,7 +92,7 @@ static const struct gyre_handler any = { .name = "any", .read = read_any };
 
 static int init_any(struct gyre_channel *channel, void *arg)
 {
-	return gyre_pipeline_add_last(channel, &any, arg);
+	return gyre_pipeline_add(channel, GYRE_LAST, &any, arg);
 }
 
 static uint16_t port;
