@@ -5,9 +5,10 @@ usage: check_pages.py [ROOT]
 
 scripts/doc/pages/index.md lists every other page as a \\subpage, by the label gyre-NAME that NAME.md gives
 itself. The code of a page, which stands between ```c and ```, is one file in its order: with gyre/gyre.h
-before it, it compiles as C11 without a warning, with gcc and with clang, as far as they are found. Each
-diagram (.dot) is shown by a page, and each header of include/gyre/ is named by one; the functions that they name exist. A line has at most 120
-columns, but for rows of tables. Exits 77 when no compiler works.
+before it, it compiles as C11 without a warning, with gcc and with clang, as far as they are found. What
+stands between ```cpp and ``` is another file, in C++17. Each diagram (.dot) is shown by a page, and each header
+of include/gyre/ is named by one; the functions that they name exist. A line has at most 120 columns, but for
+rows of tables. Exits 77 when no compiler works.
 """
 import os
 import re
@@ -19,7 +20,13 @@ import csource
 PAGES = os.path.join("scripts", "doc", "pages")
 INDEX = os.path.join(PAGES, "index.md")
 COLUMNS_MAX = 120
-LANGUAGES = [("gcc", "C11", ["-x", "c", "-std=c11"]), ("clang", "C11", ["-x", "c", "-std=c11"])]
+C11 = ["-x", "c", "-std=c11"]
+CXX17 = check_headers.CXX17
+# By the word behind the fence of a block.
+LANGUAGES = {
+    "c": [("gcc", "C11", C11), ("clang", "C11", C11)],
+    "cpp": [("g++", "C++17", CXX17), ("clang++", "C++17", CXX17)],
+}
 # Functions of a page are called by nobody there.
 CALM = ["-Wno-unused-function", "-Wno-unused-const-variable"]
 
@@ -29,15 +36,28 @@ def read(root, path):
         return file.read()
 
 
-def code_of(text):
-    """The code of a page, each line where it stands, so that a compiler names the right one."""
+def code_of(text, language):
+    """The code of a page in one language, each line where it stands, so that a compiler names the right one."""
     lines, inside = ["#include <gyre/gyre.h>"], False
     for line in text.split("\n")[1:]:
         if line.startswith("```"):
-            inside = line == "```c"
+            inside = line == "```" + language
             line = "```"
         lines.append(line if inside and line != "```" else "")
     return "\n".join(lines) + "\nextern int gy_nothing;\n"
+
+
+def check_code(root, paths, compilers, problems):
+    flags = ["-I", os.path.join(root, "include"), *CALM]
+    for path in paths:
+        text = read(root, path)
+        for language, found in compilers.items():
+            if f"\n```{language}\n" not in text:
+                continue
+            for compiler in found:
+                complaint = compiler.complaint(code_of(text, language), flags)
+                if complaint:
+                    problems.append((path, 0, f"{compiler.name}: {complaint}"))
 
 
 def check_reached(root, paths, problems):
@@ -85,8 +105,8 @@ def check_lines(root, path, problems):
 def main(arguments):
     root = csource.root_of(arguments)
     problems = []
-    compilers = check_headers.compilers(LANGUAGES)
-    if not compilers:
+    compilers = {language: check_headers.compilers(each) for language, each in LANGUAGES.items()}
+    if not compilers["c"]:
         print("pages: no compiler works, skipped")
         return check_headers.SKIPPED
     paths = csource.find(root, [PAGES], (".md",))
@@ -95,11 +115,7 @@ def main(arguments):
     check_calls(root, problems)
     for path in paths:
         check_lines(root, path, problems)
-        for compiler in compilers:
-            complaint = compiler.complaint(code_of(read(root, path)),
-                                           ["-I", os.path.join(root, "include"), *CALM])
-            if complaint:
-                problems.append((path, 0, f"{compiler.name}: {complaint}"))
+    check_code(root, paths, compilers, problems)
     return csource.report("pages", problems, f"{len(paths)} pages")
 
 

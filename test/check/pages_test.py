@@ -19,6 +19,13 @@ static int send_two(void)
 }
 ```
 
+```cpp
+static int send_three()
+{
+	return gyre_send(3);
+}
+```
+
 ```
 cc $(this is no code)
 ```
@@ -53,6 +60,14 @@ class Pages(planted.PlantedTest):
     def test_catches_code_with_a_warning(self):
         self.change("scripts/doc/pages/mail.md", "return gyre_send(2);", "int i; return gyre_send(2);")
         self.assert_caught("scripts/doc/pages/mail.md: gcc as C11:", "unused variable")
+
+    def test_catches_code_in_cxx_that_does_not_compile(self):
+        self.change("scripts/doc/pages/mail.md", "gyre_send(3)", "gyre_send(nullptr)")
+        self.assert_caught("scripts/doc/pages/mail.md: g++ as C++17:", ":15:")
+
+    def test_catches_c_that_stands_among_the_cxx(self):
+        self.change("scripts/doc/pages/mail.md", "gyre_send(3)", "gyre_send((int[]){ [0] = 3 }[0])")
+        self.assert_caught("scripts/doc/pages/mail.md: clang++ as C++17:")
 
     def test_catches_a_page_that_is_not_listed(self):
         self.change("scripts/doc/pages/index.md", "- @subpage gyre-mail\n", "")
