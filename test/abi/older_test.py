@@ -35,7 +35,7 @@ YOUNGER = {
     "gyre_loop_snapshot": ["promises"],
     "gyre_node_options": ["away_ns", "end_when_declared_down"],
     "gyre_timer_options": ["period_ns"],
-    "gyre_type": ["encoding"],
+    "gyre_type": ["encoding", "tail"],
 }
 # The options of a system end in those of its node; without them there is none, and no type of it.
 WITHOUT_NODE = {"gyre_system_options": ["node"]}
@@ -58,7 +58,8 @@ class Older(planted.PlantedTest):
                 body = re.sub(rf"\n\t[^\n]*\b{member};", "", body)
             self.write(path, text[:start] + body + text[end:])
         if "gyre_type" in younger:
-            self.edit(os.path.join(folder, "gyre", "declare.h"), r",[\s\\]*\(ENCODING\) \}", " }")
+            self.edit(os.path.join(folder, "gyre", "declare.h"), r",[\s\\]*\(ENCODING\),[\s\\]*__VA_ARGS__ \};",
+                      " };")
         return folder
 
     def header_of(self, struct):

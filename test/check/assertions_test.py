@@ -42,6 +42,8 @@ CONFIG = """#define GY_ASSERT_LEVEL @level@
 #define GY_INSPECT 1
 #define GY_PLANTED_DELAYS 0
 """
+SOURCES = ["loop/wheel.c", "base/log.c", "base/log_buffer.c", "base/log_writer.c", "base/memory.c", "base/thread.c",
+           "base/wakeup.c"]
 
 
 class Assertions(planted.PlantedTest):
@@ -93,10 +95,9 @@ class Levels(planted.PlantedTest):
         source = self.plant("timer.c", TIMER_TWICE)
         self.plant("gyre_config.h", CONFIG.replace("@level@", str(level)))
         program = self.path("timer")
+        sources = [os.path.join(LIB, *path.split("/")) for path in SOURCES]
         status, output = self.run_command([*CC, "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-I", self.root,
-                                           "-I", LIB, "-I", INCLUDE, "-o", program, source,
-                                           os.path.join(LIB, "loop", "wheel.c"),
-                                           os.path.join(LIB, "base", "log.c")])
+                                           "-I", LIB, "-I", INCLUDE, "-o", program, source, *sources])
         self.assertEqual(status, 0, output)
         return self.run_command([program, *argument])
 

@@ -139,7 +139,7 @@ def test_second_signal():
     server.process.send_signal(signal.SIGINT)
     _, errors = server.process.communicate(timeout=PATIENCE_S)
     expect(server.process.returncode == 0, f"exit {server.process.returncode}: {errors}")
-    expect("closed at once" in errors, f"it did not hurry: {errors!r}")
+    expect("the system stops at once" in errors, f"it did not hurry: {errors!r}")
     connection.close()
 
 
