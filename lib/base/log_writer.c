@@ -131,8 +131,14 @@ static bool has_any(struct gy_log_writer *writer)
 
 static void sleep_until_woken(struct gy_log_writer *writer)
 {
+	bool any;
+
 	gy_store_full(&writer->asleep, 1);
-	if (!has_any(writer) && gy_load_full(&writer->ending) == 0) {
+	/* While it looks nobody else takes lines, which clears what it looks at. */
+	(void)pthread_mutex_lock(&writer->mutex);
+	any = has_any(writer);
+	(void)pthread_mutex_unlock(&writer->mutex);
+	if (!any && gy_load_full(&writer->ending) == 0) {
 		gy_wakeup_wait(&writer->wakeup);
 	}
 	gy_store_full(&writer->asleep, 0);

@@ -197,12 +197,13 @@ Test(log_writer, says_how_many_lines_of_a_loop_were_lost_where_the_gap_is)
 	cr_expect_eq(heard.levels[index_of(text)], GYRE_LOG_WARNING);
 }
 
-Test(log_writer, says_what_threads_outside_have_lost_though_only_errors_are_written, .init = NULL)
+Test(log_writer, says_what_threads_outside_have_lost_though_only_errors_are_written)
 {
 	char text[200];
 	uint64_t lines;
 	uint64_t lost;
 
+	close_writer();
 	open_with(BYTES, GYRE_LOG_ERROR);
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
@@ -257,11 +258,12 @@ Test(log_writer, wakes_its_thread_for_each_line_that_comes_while_it_sleeps)
 	cr_expect_eq(heard.count, 200);
 }
 
-Test(log_writer, without_buffers_has_who_logs_wait_for_the_hook, .init = NULL)
+Test(log_writer, without_buffers_has_who_logs_wait_for_the_hook)
 {
 	uint64_t lines;
 	uint64_t lost;
 
+	close_writer();
 	open_with(GY_LOG_UNBUFFERED, GYRE_LOG_INFO);
 	cr_assert_eq(gy_log_writer_start(writer), 0);
 	gy_log(loop_log(0), GYRE_LOG_INFO, "at once");
