@@ -225,6 +225,11 @@ typedef void (*gyre_context_timer_fn)(struct gyre_handler_context *ctx, uint64_t
  * @close: outbound: the channel is to be closed when all is sent
  * @send_file: outbound: a part of a file is to be queued. Where this is NULL, a handler with a
  *   @write refuses the part, and others pass it on
+ * @read_end: the peer has ended its side, and this handler has had every @read of what came before:
+ *   the moment to pass on what it has kept, and then the event. It comes at most once, also without
+ *   @allow_half_close, and before struct gyre_input_closed. It does not come where the end is not
+ *   the peer's, so that bytes may be missing: after an error, a drain, an end without the
+ *   close_notify of TLS, or a close by this side; nor for datagrams
  */
 struct gyre_handler {
 	const char *name;
@@ -250,6 +255,7 @@ struct gyre_handler {
 	gyre_context_fn shutdown;
 	gyre_context_fn close;
 	gyre_send_file_fn send_file;
+	gyre_context_fn read_end;
 };
 
 /* ---- a handler's place ---- */
@@ -498,6 +504,16 @@ GYRE_API void gyre_context_fire_read(struct gyre_handler_context *ctx, struct gy
  * Since: 0.1
  */
 GYRE_API void gyre_context_fire_read_complete(struct gyre_handler_context *ctx);
+
+/**
+ * gyre_context_fire_read_end() - passes the event on to the next handler
+ * @ctx: the handler's place
+ *
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phase 2, inside a handler of the pipeline.
+ * Since: 0.1
+ */
+GYRE_API void gyre_context_fire_read_end(struct gyre_handler_context *ctx);
 
 /**
  * gyre_context_fire_event() - passes an event of any type to the next handler

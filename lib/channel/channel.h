@@ -119,9 +119,10 @@ struct gyre_channel {
 	/* A handler adds a byte in so many to what is written, and so many; 0 where none does. */
 	uint8_t expand_share;
 	uint8_t expand_bytes;
-	bool dismissed : 1;   /* never became active: handlers hear nothing */
-	bool unconnected : 1; /* see connector.h */
-	bool uncapped : 1;    /* what is written now has been let in, however long it is */
+	bool dismissed : 1;	/* never became active: handlers hear nothing */
+	bool unconnected : 1;	/* see connector.h */
+	bool uncapped : 1;	/* what is written now has been let in, however long it is */
+	bool told_read_end : 1; /* handlers know that the peer has ended its side */
 
 	struct gy_reset_watch reset_watch;
 	struct gy_context_timer *timers; /* of handlers */

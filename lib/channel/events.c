@@ -68,6 +68,13 @@ void gyre_context_fire_read_complete(struct gyre_handler_context *ctx)
 	next->handler->read_complete(&next->head);
 }
 
+void gyre_context_fire_read_end(struct gyre_handler_context *ctx)
+{
+	struct gy_context *next = gy_context_next(gy_context_of(ctx), GY_ON_READ_END);
+
+	next->handler->read_end(&next->head);
+}
+
 void gyre_context_fire_event(struct gyre_handler_context *ctx, const struct gyre_type *type,
 			     const void *event)
 {
@@ -290,6 +297,7 @@ const struct gyre_handler gy_tail_handler = {
 	.active = tail_ignore,
 	.read = tail_read,
 	.read_complete = tail_ignore,
+	.read_end = tail_ignore,
 	.event = tail_event,
 	.writability = tail_writability,
 	.exception = tail_exception,

@@ -20,6 +20,12 @@
  * An error ends the input too, but is no half-closing: the channel is aborted, after bytes that
  * came before the error have been delivered.
  *
+ * Handlers that keep bytes until a frame is complete hear of the peer's end before all that, by
+ * @read_end, and may deliver what they have kept. What they do then may keep the end from others as
+ * bytes do: a last frame that waits to be read, a request that is to be answered. An end that is
+ * not the peer's is none of what it has sent: there bytes may be missing, and @read_end is not
+ * called.
+ *
  * A handler that shuts its output down first goes on reading. A pipe with one end only begins with
  * the other direction ended: see file/pipe.c.
  */
@@ -54,16 +60,30 @@ static bool is_end_due(const struct gyre_channel *channel)
 	       !gy_channel_mailbox_owes_answers(channel);
 }
 
+/* Whether handlers are to hear of @read_end, and have not. */
+static bool is_read_end_due(const struct gyre_channel *channel)
+{
+	return !channel->told_read_end &&
+	       (channel->state & (GY_INPUT_FAILED | GY_INPUT_DRAINED)) == 0;
+}
+
+/* Returns whether the end is still due afterwards. */
+static bool tell_read_end(struct gyre_channel *channel)
+{
+	channel->told_read_end = true;
+	gyre_context_fire_read_end(&channel->pipeline.head.head);
+	return !gy_channel_is_ending(channel) && is_end_due(channel);
+}
+
 void gy_half_close_notify(struct gyre_channel *channel)
 {
-	const struct gyre_input_closed event = {
-		.draining = (channel->state & GY_INPUT_DRAINED) != 0,
-	};
+	struct gyre_input_closed event;
 
 	gy_assert(!gy_channel_is_ending(channel));
-	if (!is_end_due(channel)) {
+	if (!is_end_due(channel) || (is_read_end_due(channel) && !tell_read_end(channel))) {
 		return;
 	}
+	event.draining = (channel->state & GY_INPUT_DRAINED) != 0;
 	gy_channel_set_input(channel, GY_INPUT_END_TOLD, 0);
 	if ((channel->state & GY_INPUT_FAILED) != 0) {
 		gy_channel_raise_stage(channel, GY_CHANNEL_ABORTED);

@@ -34,10 +34,10 @@ static uint32_t mask_of(const struct gyre_handler *handler)
 		handler->read != NULL,	       handler->read_complete != NULL,
 		handler->event != NULL,	       handler->writability != NULL,
 		handler->exception != NULL,    handler->inactive != NULL,
-		handler->unregistered != NULL, handler->write != NULL,
-		handler->flush != NULL,	       handler->read_request != NULL,
-		handler->shutdown != NULL,     handler->close != NULL,
-		handler->send_file != NULL,
+		handler->unregistered != NULL, handler->read_end != NULL,
+		handler->write != NULL,	       handler->flush != NULL,
+		handler->read_request != NULL, handler->shutdown != NULL,
+		handler->close != NULL,	       handler->send_file != NULL,
 	};
 	uint32_t mask = 0;
 

@@ -24,12 +24,13 @@ enum {
 	GY_ON_EXCEPTION = 1 << 6,
 	GY_ON_INACTIVE = 1 << 7,
 	GY_ON_UNREGISTERED = 1 << 8,
-	GY_ON_WRITE = 1 << 9,
-	GY_ON_FLUSH = 1 << 10,
-	GY_ON_READ_REQUEST = 1 << 11,
-	GY_ON_SHUTDOWN = 1 << 12,
-	GY_ON_CLOSE = 1 << 13,
-	GY_ON_SEND_FILE = 1 << 14,
+	GY_ON_READ_END = 1 << 9,
+	GY_ON_WRITE = 1 << 10,
+	GY_ON_FLUSH = 1 << 11,
+	GY_ON_READ_REQUEST = 1 << 12,
+	GY_ON_SHUTDOWN = 1 << 13,
+	GY_ON_CLOSE = 1 << 14,
+	GY_ON_SEND_FILE = 1 << 15,
 };
 
 /* The most bytes that a handler adds to a write: a head, a delimiter. */

@@ -311,7 +311,7 @@ AT(gyre_group_options, routing, 4, 4);
 AT(gyre_group_options, key, 8, 8);
 AT(gyre_group_options, detached, 16, 1);
 
-GROWS(gyre_handler, 168);
+GROWS(gyre_handler, 176);
 AT(gyre_handler, name, 0, 8);
 AT(gyre_handler, added, 8, 8);
 AT(gyre_handler, removed, 16, 8);
@@ -333,6 +333,7 @@ AT(gyre_handler, read_request, 136, 8);
 AT(gyre_handler, shutdown, 144, 8);
 AT(gyre_handler, close, 152, 8);
 AT(gyre_handler, send_file, 160, 8);
+AT(gyre_handler, read_end, 168, 8);
 
 FROZEN(gyre_handler_context, 16);
 AT(gyre_handler_context, channel, 0, 8);

@@ -423,6 +423,16 @@ static void take_end(struct gy_tls *tls, const struct gyre_input_closed *event)
 	}
 }
 
+/* Only a close_notify tells that nothing has been cut off what the peer has sent. */
+static void read_end(struct gyre_handler_context *ctx)
+{
+	const struct gy_tls *tls = tls_of(ctx);
+
+	if (tls->peer_closed && !tls->failed && !tls->closing) {
+		gyre_context_fire_read_end(ctx);
+	}
+}
+
 static void on_event(struct gyre_handler_context *ctx, const struct gyre_type *type,
 		     const void *event)
 {
@@ -672,6 +682,7 @@ const struct gyre_handler gy_tls_server_handler = {
 	.active = active,
 	.read = read_bytes,
 	.event = on_event,
+	.read_end = read_end,
 	.inactive = inactive,
 	.write = write_bytes,
 	.read_request = read_request,
@@ -686,6 +697,7 @@ const struct gyre_handler gy_tls_client_handler = {
 	.active = active,
 	.read = read_bytes,
 	.event = on_event,
+	.read_end = read_end,
 	.inactive = inactive,
 	.write = write_bytes,
 	.read_request = read_request,

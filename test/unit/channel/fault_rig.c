@@ -47,6 +47,14 @@ static void on_event(struct gyre_handler_context *ctx, const struct gyre_type *t
 	gyre_context_fire_event(ctx, type, event);
 }
 
+static void on_read_end(struct gyre_handler_context *ctx)
+{
+	cr_expect_eq(fault.input_closed, 0, "it comes first");
+	cr_expect_eq(fault.inactive, 0);
+	fault.read_ends++;
+	gyre_context_fire_read_end(ctx);
+}
+
 static void on_inactive(struct gyre_handler_context *ctx)
 {
 	fault.inactive++;
@@ -74,6 +82,7 @@ const struct gyre_handler fault_handler = {
 	.active = on_active,
 	.read = on_read,
 	.event = on_event,
+	.read_end = on_read_end,
 	.inactive = on_inactive,
 	.unregistered = on_unregistered,
 };

@@ -18,6 +18,7 @@ struct fault {
 	uint32_t active;
 	uint32_t reads;
 	uint32_t input_closed;
+	uint32_t read_ends;
 	uint32_t inactive;
 	uint32_t unregistered;
 	uint32_t removed;

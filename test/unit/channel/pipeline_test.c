@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "rig.h"
@@ -252,6 +253,46 @@ Test(pipeline, hands_an_event_of_any_type_to_those_behind)
 	gyre_context_fire_event(gyre_pipeline_get(trace.channel, "a"), &gyre_type_gyre_input_closed,
 				&event);
 	expect_trace("b.gyre_input_closed");
+	end();
+}
+
+static void on_read_end(struct gyre_handler_context *ctx)
+{
+	note(ctx, "read_end");
+	gyre_context_fire_read_end(ctx);
+}
+
+static const struct gyre_handler first_of_ends = { .name = "x", .read_end = on_read_end };
+static const struct gyre_handler last_of_ends = {
+	.name = "y",
+	.event = on_event,
+	.read_end = on_read_end,
+	.inactive = on_inactive,
+};
+
+Test(pipeline, hands_the_end_of_reading_from_head_to_tail_before_all_that_follows_from_it)
+{
+	const struct gyre_handler *const handlers[] = { &first_of_ends, &bystander, &last_of_ends,
+							NULL };
+
+	begin_with(handlers);
+	cr_assert_eq(shutdown(peer, SHUT_WR), 0);
+	cr_assert(later_traced("y.inactive"));
+	expect_trace("x.read_end y.read_end y.inactive");
+	end();
+}
+
+Test(pipeline, hands_the_end_of_reading_to_those_behind_a_handler_that_has_left)
+{
+	struct gyre_handler_context *gone;
+
+	begin_with(only_a);
+	cr_assert_eq(gyre_pipeline_add(trace.channel, GYRE_LAST, &last_of_ends, &trace), 0);
+	gone = gyre_pipeline_get(trace.channel, "a");
+	trace.text[0] = '\0';
+	gyre_context_remove(gone);
+	gyre_context_fire_read_end(gone);
+	expect_trace("a.removed y.read_end");
 	end();
 }
 

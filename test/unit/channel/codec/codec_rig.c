@@ -76,6 +76,11 @@ static void last_complete(struct gyre_handler_context *ctx)
 	((struct codec_rig *)gyre_context_arg(ctx))->completes++;
 }
 
+static void last_read_end(struct gyre_handler_context *ctx)
+{
+	((struct codec_rig *)gyre_context_arg(ctx))->read_ends++;
+}
+
 static void last_exception(struct gyre_handler_context *ctx, int error)
 {
 	struct codec_rig *rig = (struct codec_rig *)gyre_context_arg(ctx);
@@ -90,6 +95,7 @@ static const struct gyre_handler last = {
 	.name = "last",
 	.read = last_read,
 	.read_complete = last_complete,
+	.read_end = last_read_end,
 	.exception = last_exception,
 };
 
@@ -192,6 +198,7 @@ void codec_rig_reset(struct codec_rig *rig)
 	channel->reason = 0;
 	rig->log.events_count = 0;
 	rig->log.bytes_count = 0;
+	rig->read_ends = 0;
 	gy_buffer_queue_clear(&channel->output);
 	channel->output_bytes = 0;
 	channel->output_buffers = 0;
@@ -251,6 +258,16 @@ void codec_rig_feed(struct codec_rig *rig, const void *bytes, size_t count, size
 		gy_channel_add_no_read(&rig->channel, GY_NO_READ_NOT_ASKED);
 	}
 	gyre_context_fire_read(&rig->channel.pipeline.head.head, data);
+	rig->channels.stack = NULL;
+	gy_pipeline_sweep(&rig->channel.pipeline);
+}
+
+void codec_rig_end(struct codec_rig *rig)
+{
+	struct gy_stack stack;
+
+	rig->channels.stack = &stack;
+	gyre_context_fire_read_end(&rig->channel.pipeline.head.head);
 	rig->channels.stack = NULL;
 	gy_pipeline_sweep(&rig->channel.pipeline);
 }

@@ -37,6 +37,7 @@ struct codec_rig {
 	struct gy_house house;
 	struct gy_endpoints owner;
 	uint32_t completes; /* read_complete */
+	uint32_t read_ends;
 	/* Called for each frame after it was written down, if it is not NULL. */
 	void (*on_frame)(struct codec_rig *rig, struct gyre_handler_context *ctx);
 	bool pass_errors; /* to the tail */
@@ -62,6 +63,8 @@ struct gyre_buffer *codec_rig_buffer(struct codec_rig *rig, const void *bytes, s
 				     size_t slice_bytes);
 /* One read. */
 void codec_rig_feed(struct codec_rig *rig, const void *bytes, size_t count, size_t slice_bytes);
+/* The peer has ended its side: handlers hear of it. */
+void codec_rig_end(struct codec_rig *rig);
 /* A run of the channel: what waited goes on if it may. */
 void codec_rig_run(struct codec_rig *rig);
 /* The channel goes to @stage, from any other. */

@@ -530,6 +530,9 @@ static void tell_end(struct tls_rig *tls, uint32_t draining)
 {
 	const struct gyre_input_closed event = { .draining = draining };
 
+	if (draining == 0) {
+		gyre_context_fire_read_end(&tls->rig.channel.pipeline.head.head);
+	}
 	gyre_context_fire_event(&tls->rig.channel.pipeline.head.head, &gyre_type_gyre_input_closed,
 				&event);
 }
@@ -539,6 +542,7 @@ Test(tls, reports_an_end_that_the_peer_has_not_announced)
 	open_pair();
 	agree();
 	tell_end(&server, 0);
+	cr_assert_eq(server.rig.read_ends, 0, "bytes may have been cut off");
 	cr_assert_eq(tls_rig_error(&server), -ECONNABORTED);
 	cr_assert_eq(server.rig.channel.reason, -ECONNABORTED);
 	cr_assert_eq(server.ends, 0);
@@ -566,6 +570,7 @@ static void hear_end(bool half_close)
 	tls_rig_settle(&client, &server, WHOLE);
 	cr_assert_neq(server.rig.channel.state & GY_INPUT_ENDED, 0);
 	tell_end(&server, 0);
+	cr_assert_eq(server.rig.read_ends, 1);
 	cr_assert_eq(server.ends, half_close ? 1 : 0);
 	cr_assert_eq(gy_channel_is_ending(&server.rig.channel), !half_close);
 	cr_assert_eq(server.rig.channel.reason, 0);
