@@ -99,8 +99,9 @@ GYRE_API int gyre_system_ask_callback(struct gyre_system *system, struct gyre_ad
 				      gyre_answered_fn callback, void *arg);
 
 /**
- * gyre_mail_message() - the payload of an answer that came from gyre_system_ask() or to a callback
- * @mail: the answer, or NULL
+ * gyre_mail_message() - the payload of a mail that the caller has
+ * @mail: an answer of gyre_system_ask() or to a callback, or a mail that was taken: see move.h. Or
+ *   NULL
  * @type: the type it must have
  *
  * Mostly called through gyre_mail_get().
@@ -114,14 +115,15 @@ GYRE_API int gyre_system_ask_callback(struct gyre_system *system, struct gyre_ad
  */
 GYRE_API const void *gyre_mail_message(const struct gyre_mail *mail, const struct gyre_type *type);
 
-/** gyre_mail_get() - the answer as const struct NAME *, or NULL: gyre_mail_get(mail, price)->cents
+/** gyre_mail_get() - that payload as const struct NAME *, or NULL: gyre_mail_get(mail,
+ * price)->cents
  */
 #define gyre_mail_get(MAIL, NAME) \
 	((const struct NAME *)gyre_mail_message((MAIL), &gyre_type_##NAME))
 
 /**
- * gyre_mail_message_move() - moves the payload out of an answer, to keep it
- * @mail: the answer, or NULL
+ * gyre_mail_message_move() - moves the payload out of a mail that the caller has, to keep it
+ * @mail: the mail, as for gyre_mail_message(), or NULL
  * @type: the type it must have
  * @ret_payload: room for a payload of that type
  *
@@ -138,7 +140,7 @@ GYRE_API const void *gyre_mail_message(const struct gyre_mail *mail, const struc
 GYRE_API int gyre_mail_message_move(struct gyre_mail *mail, const struct gyre_type *type,
 				    void *ret_payload);
 
-/** gyre_mail_move() - moves an answer to where a struct NAME * points; 0 or an errno */
+/** gyre_mail_move() - moves that payload to where a struct NAME * points; 0 or an errno */
 #define gyre_mail_move(MAIL, NAME, VALUE) \
 	gyre_mail_message_move((MAIL), &gyre_type_##NAME, GYRE_POINTER_(NAME, VALUE))
 

@@ -138,7 +138,8 @@ GYRE_API uint64_t gyre_now(const struct gyre_stack *stack);
  * @stack: the stack of the running handler
  *
  * The payload may be changed through gyre_payload() before it is sent on. A mail that is kept must
- * be given away or freed before the actor stops.
+ * be given away or freed before the actor stops, which may come at any time: see gyre_mail_keep().
+ * Answers and notices of batches have gyre_future_take() and gyre_batch_take().
  *
  * Return: the mail, or NULL if there is none to take: for an ask or an event, and after the mail
  *   was taken or its payload was moved out.

@@ -22,7 +22,8 @@
  * gyre_reply_to() answers without any.
  *
  * A payload with a tail has no fixed size, so it cannot be moved out into a struct: gyre_move() and
- * its like refuse with -EMSGSIZE. Whoever wants to keep one takes its mail: see gyre_take().
+ * its like refuse with -EMSGSIZE. Whoever wants to keep one takes its mail: see gyre_take() and
+ * move.h.
  */
 #ifndef GYRE_TAIL_H
 #define GYRE_TAIL_H

@@ -39,7 +39,7 @@ static void warn_of_batch(const struct gy_stack *stack)
 	const struct gyre_mail *first = NULL;
 	uint32_t unanswered = 0;
 
-	for (uint32_t i = stack->batch->count; i-- > 0;) {
+	for (uint32_t i = stack->batch->asks ? stack->batch->count : 0; i-- > 0;) {
 		const struct gyre_mail *mail = stack->batch->mails[i];
 
 		/* A mail that could not be made is no mistake of the handler. */
@@ -48,7 +48,7 @@ static void warn_of_batch(const struct gy_stack *stack)
 			unanswered++;
 		}
 	}
-	if (stack->batch->asks && first != NULL) {
+	if (first != NULL) {
 		gy_class_warn(stack->home, stack->house->class_info,
 			      "ended a batch with %u of %u asks unanswered, a %s first; their "
 			      "askers get ENOMSG: answer each by gyre_batch_reply(), or all by "

@@ -230,6 +230,10 @@ def test_tail():
     expect(run("tail") == "line 0: 0 0 0 4 2 3\nline 1:\nline 2: 0 0 0 0 0 0 1\n", "words of a length")
 
 
+def test_take():
+    expect(run("take") == "taken, once\nthe book is gone, its page says: call me Ishmael\n", "another page")
+
+
 def test_timer():
     match = re.fullmatch(r"saved (\d+) letters after (\d+) ms of quiet\n", run("timer"))
     expect(match and int(match.group(1)) >= 5 and int(match.group(2)) >= 50, match)

@@ -67,6 +67,9 @@ void gy_batch_end(struct gy_stack *stack, int error)
 	for (uint32_t i = 0; i < batch->count; i++) {
 		struct gyre_mail *mail = batch->mails[i];
 
+		if (mail == NULL) {
+			continue; /* the handler has taken it */
+		}
 		if (batch->asks && mail->ask_id != 0) {
 			bool owed = stack->owed != 0 && mail->deadline != 0;
 

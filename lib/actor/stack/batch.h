@@ -11,7 +11,8 @@ struct gy_house;
 struct gy_stack;
 struct gyre_mail;
 
-/* The messages of a batch stack, owned. An ask that was answered has lost its id. */
+/* The messages of a batch stack, owned. An ask that was answered has lost its id; a notice that the
+ * handler has taken is NULL. */
 struct gy_batch {
 	uint32_t count;
 	uint32_t max;

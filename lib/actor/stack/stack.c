@@ -13,7 +13,6 @@
 #include "actor/life/graceful_stop.h"
 #include "actor/life/restart.h"
 #include "actor/mail/send.h"
-#include "actor/mail/tail.h"
 #include "actor/misuse.h"
 
 enum { SUSPENDED = 1, ERRNO_MAX = 4095, TEXT_BYTES = 512 };
@@ -347,22 +346,6 @@ int gyre_reply(struct gyre_stack *stack, struct gyre_mail *mail)
 	}
 	s->owed = 0;
 	return gy_answer(s, s->mail, gy_mail_given(s->home, mail));
-}
-
-struct gyre_mail *gyre_take(struct gyre_stack *stack)
-{
-	struct gy_stack *s = gy_stack_of(stack);
-	struct gyre_mail *mail = s->mail;
-
-	if (stack->message == NULL || mail->node.kind != GY_MAIL_NOTICE) {
-		return NULL;
-	}
-	s->mail = NULL;
-	gy_mail_renew(mail);
-	s->home->steps++; /* now that the message does not tell this call from others */
-	stack->message = NULL;
-	stack->type = NULL;
-	return mail;
 }
 
 struct gyre_address gyre_self(const struct gyre_stack *stack)

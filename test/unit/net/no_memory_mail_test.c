@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 
+#include <gyre/move.h>
 #include <gyre/tail.h>
 
 #include "actor/life/lifecycle.h"
@@ -55,9 +56,33 @@ static int make_slots(struct gyre_stack *stack)
 
 static const struct gyre_class maker_class = { .name = "maker", .behaviour.notice = make_slots };
 
+/* To take is to need no memory, but to keep is. */
+static int keep_slots(struct gyre_stack *stack)
+{
+	struct gyre_mail *taken = gyre_take(stack);
+
+	runs++;
+	expect(taken != NULL && gyre_message_id(stack) == 0);
+	gyre_mail_destroy(stack, taken);
+	for (size_t i = 0; i < gy_countof(counts); i++) {
+		struct gyre_mail *mail = gyre_new_tail(stack, slots, counts[i]);
+		const bool made = mail != NULL;
+
+		mail = gyre_mail_keep(stack, mail);
+		expect(made || mail == NULL);
+		failures += mail == NULL;
+		gyre_mail_destroy(NULL, mail);
+	}
+	return gyre_return(stack);
+}
+
+static const struct gyre_class keeper_class = { .name = "keeper", .behaviour.notice = keep_slots };
+
+static const struct gyre_class *class_to_play;
+
 static bool make_without_memory(const struct lean_round *round)
 {
-	const struct gy_spawn_order order = { .class = &maker_class };
+	const struct gy_spawn_order order = { .class = class_to_play };
 	struct gyre_mail *mail = gy_mail_get_from_heap(&gyre_type_number);
 	struct gyre_address maker;
 	bool lacked;
@@ -84,6 +109,14 @@ static bool make_without_memory(const struct lean_round *round)
 
 Test(no_memory_mail, gives_back_what_a_message_with_a_tail_owns)
 {
+	class_to_play = &maker_class;
+	lean_play(make_without_memory);
+	cr_assert_geq(failures_of_all, gy_countof(counts), "each has failed once");
+}
+
+Test(no_memory_mail, gives_back_what_could_not_be_kept)
+{
+	class_to_play = &keeper_class;
 	lean_play(make_without_memory);
 	cr_assert_geq(failures_of_all, gy_countof(counts), "each has failed once");
 }

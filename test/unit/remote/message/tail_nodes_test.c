@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 
+#include <gyre/move.h>
 #include <gyre/name.h>
 #include <gyre/node.h>
 
@@ -77,6 +78,32 @@ static int asks_with_tails(struct gyre_stack *stack)
 Test(tail_nodes, are_asked_and_answer_with_as_many_elements_as_were_sent)
 {
 	const struct pair pair = tails_pair(asks_with_tails, &answering_class);
+
+	pair_play(&pair);
+}
+
+/* Asks with what was answered, so that each mail goes there and back and there again. */
+static int asks_with_answers(struct gyre_stack *stack)
+{
+	struct pair_frame *frame = pair_frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	FIND(stack, frame);
+	for (frame->number = 0; frame->number < gy_countof(counts); frame->number++) {
+		ASK(stack, frame, tail_line(stack, 5, counts[frame->number]));
+		ASK(stack, frame, gyre_future_take(&frame->future));
+		expect(tail_line_is_whole(gyre_future_get(&frame->future, line), 7,
+					  counts[frame->number]));
+		gyre_mail_destroy(NULL, gyre_mail_keep(stack, gyre_future_take(&frame->future)));
+		expect(gyre_future_get(&frame->future, line) == NULL);
+	}
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(tail_nodes, give_answers_that_are_taken_and_sent_again)
+{
+	const struct pair pair = tails_pair(asks_with_answers, &answering_class);
 
 	pair_play(&pair);
 }
