@@ -2,19 +2,22 @@
  * Waiting for descriptors that other libraries own, so that a handler can await libpq, libcurl,
  * hiredis, or anything else that gives a descriptor and says what it waits for.
  *
- *	for (;;) {
- *		want = PQconnectPoll(state->database);
- *		if (want != PGRES_POLLING_READING && want != PGRES_POLLING_WRITING)
+ *	frame->database = PQconnectStart(conninfo);
+ *	frame->wants = PGRES_POLLING_WRITING;
+ *	while (frame->wants != PGRES_POLLING_OK && frame->wants != PGRES_POLLING_FAILED) {
+ *		events = frame->wants == PGRES_POLLING_READING ? POLLIN : POLLOUT;
+ *		GYRE_AWAIT(stack, gyre_descriptor_wait(stack, PQsocket(frame->database), events,
+ *						       GYRE_SECONDS(10), &frame->ready));
+ *		if (gyre_future_failed(&frame->ready))
  *			break;
- *		events = want == PGRES_POLLING_READING ? POLLIN : POLLOUT;
- *		GYRE_AWAIT(stack, gyre_descriptor_wait(stack, PQsocket(state->database), events,
- *						       GYRE_SECONDS(10), &frame->future));
+ *		frame->wants = PQconnectPoll(frame->database);
  *	}
  *
- * gyre neither reads nor closes such a descriptor. Readiness is level-triggered, as by poll(2). A
- * descriptor must stay open while a wait or a watch for it is under way: the kernel would go on
- * with what was open there. An actor that waits for a descriptor is not stolen by other loops
- * meanwhile.
+ * apps/examples/postgres.c goes on from there; the page of files and descriptors says how libcurl
+ * and hiredis fit. gyre neither reads nor closes such a descriptor. Readiness is level-triggered,
+ * as by poll(2). A descriptor must stay open while a wait or a watch for it is under way: the
+ * kernel would go on with what was open there. An actor that waits for a descriptor is not stolen
+ * by other loops meanwhile.
  */
 #ifndef GYRE_DESCRIPTOR_H
 #define GYRE_DESCRIPTOR_H

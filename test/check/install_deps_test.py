@@ -14,7 +14,7 @@ MISSING = "libmimalloc-dev"
 class InstallDeps(planted.PlantedTest):
     def setUp(self):
         super().setUp()
-        for name in ("sh", "mktemp", "rm", "cat", "env"):
+        for name in ("sh", "mktemp", "rm", "cat", "chmod", "env"):
             os.makedirs(self.path("bin"), exist_ok=True)
             os.symlink(shutil.which(name), self.path("bin/" + name))
         self.be(0)
@@ -62,6 +62,33 @@ class InstallDeps(planted.PlantedTest):
         self.assertEqual(status, 0, output)
         self.assertEqual(output, "installing: doxygen graphviz\n")
         self.assertTrue(log.endswith(" install doxygen graphviz\n"), log)
+
+    def feign_install(self, script):
+        """An apt-get that runs @script as dpkg does the scripts of packages: $folder comes first in its PATH."""
+        self.tool("apt-get", 'case "$*" in *" install "*) ;; *) exit 0 ;; esac\nset -e\n'
+                  'for word; do case "$word" in DPkg::Path=*) PATH=${word#*=} ;; esac; done\n'
+                  'folder=${PATH%%:*}\n' + script)
+
+    def test_has_postgresql_make_no_cluster_and_start_nothing(self):
+        self.feign_install('run() { test "$(command -v "$1")" = "$folder/$1"; "$@"; }\n'
+                           "run pg_createcluster -u postgres --no-status 15 main\n"
+                           "run invoke-rc.d postgresql start 15\n"
+                           "run invoke-rc.d --skip-systemd-native postgresql start\n"
+                           "run deb-systemd-invoke start postgresql.service\n"
+                           f'echo "$PATH" >>{self.path("log")}\n')
+        status, output, log = self.install()
+        self.assertEqual(status, 0, output)
+        folder, *others = log.rstrip("\n").split(":")
+        self.assertEqual(others, ["/usr/sbin", "/usr/bin", "/sbin", "/bin"])
+        self.assertFalse(os.path.exists(folder), "it left something behind")
+
+    def test_leaves_other_services_to_who_starts_them(self):
+        self.feign_install(f'cat "$folder/invoke-rc.d" "$folder/deb-systemd-invoke" >>{self.path("log")}\n')
+        status, output, log = self.install()
+        self.assertEqual(status, 0, output)
+        for name in ("invoke-rc.d", "deb-systemd-invoke"):
+            self.assertIn(f'PATH=/usr/sbin:/usr/bin:/sbin:/bin\nexec {name} "$@"\n', log)
+
     def test_wants_other_tools_for_packages(self):
         status, output, log = self.install("package")
         self.assertEqual(status, 0, output)
