@@ -45,7 +45,7 @@ static int keep(struct gyre_stack *stack)
 	if (fflush(stdout) != 0) {
 		return gyre_throw(stack, -errno); /* which all of them get */
 	}
-	return gyre_batch_reply_all(stack, gyre_new(stack, kept, ++journal->writes));
+	return gyre_batch_reply_all_to(stack, entry, ++journal->writes);
 }
 
 static const struct gyre_class journal_class = {

@@ -42,7 +42,7 @@ static int add_up(struct gyre_work *work)
 	}
 	r = ferror(file) ? -EIO : 0;
 	(void)fclose(file);
-	return r < 0 ? r : gyre_work_reply(work, gyre_work_new(work, sum, value));
+	return r < 0 ? r : gyre_work_reply_to(work, path, value);
 }
 
 struct frame {

@@ -58,7 +58,7 @@ static void *deposit_all(void *arg)
 
 static void tell_balance(struct gyre_mail *answer, int error, void *arg)
 {
-	const struct balance *balance = gyre_mail_get(answer, balance);
+	const struct balance *balance = gyre_mail_answer_to(answer, deposit);
 
 	printf("balance: %" PRId64 " (%d)\n", balance == NULL ? 0 : balance->cents, error);
 	(void)sem_post(&((struct bank *)arg)->told);

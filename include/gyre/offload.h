@@ -5,7 +5,7 @@
  *	{
  *		const struct path *path = gyre_work_get(work, path);
  *
- *		return gyre_work_reply(work, gyre_work_new(work, digest, .sum = sum_of(path)));
+ *		return gyre_work_reply_to(work, path, .sum = sum_of(path));
  *	}
  *
  *	GYRE_AWAIT(stack, gyre_offload(stack, hash, gyre_new(stack, path, ...), GYRE_SECONDS(10),
@@ -18,6 +18,7 @@
 #ifndef GYRE_OFFLOAD_H
 #define GYRE_OFFLOAD_H
 
+#include <gyre/request.h>
 #include <gyre/stack.h>
 #include <gyre/tail.h>
 
@@ -128,6 +129,9 @@ GYRE_API struct gyre_system *gyre_work_system(const struct gyre_work *work);
 /** gyre_work_new() - a mail with the answer in it: gyre_work_new(work, digest, .sum = 7) */
 #define gyre_work_new(WORK, ...) gyre_system_new(gyre_work_system(WORK), __VA_ARGS__)
 
+/** gyre_work_new_answer() - a mail with the answer to a NAME: (work, path, .sum = 7) */
+#define gyre_work_new_answer(WORK, ...) gyre_system_new_answer(gyre_work_system(WORK), __VA_ARGS__)
+
 /** gyre_work_new_tail() - the same with a tail: (work, line, bytes, .number = 7) */
 #define gyre_work_new_tail(WORK, ...) gyre_system_new_tail(gyre_work_system(WORK), __VA_ARGS__)
 
@@ -148,6 +152,14 @@ GYRE_API struct gyre_system *gyre_work_system(const struct gyre_work *work);
  * Since: 0.1
  */
 GYRE_API int gyre_work_reply(struct gyre_work *work, struct gyre_mail *mail);
+
+/** gyre_work_reply_to() - answers a piece that was given as a NAME: (work, path, .sum = 7) */
+#define gyre_work_reply_to(WORK, ...) \
+	gyre_work_reply((WORK), gyre_work_new_answer(WORK, __VA_ARGS__))
+
+/** gyre_work_reply_copy_to() - gyre_work_reply_to() with a copy: (work, path, &digest) */
+#define gyre_work_reply_copy_to(WORK, NAME, FROM) \
+	gyre_work_reply((WORK), gyre_system_new_answer_copy(gyre_work_system(WORK), NAME, FROM))
 
 GYRE_END_DECLS
 

@@ -6,7 +6,7 @@
  *				GYRE_SECONDS(1), &answer);
  *
  *	if (r == 0) {
- *		cents = gyre_mail_get(answer, price)->cents;
+ *		cents = gyre_mail_answer_to(answer, price_of)->cents;
  *		gyre_mail_destroy(NULL, answer);
  *	}
  *
@@ -20,6 +20,7 @@
 #define GYRE_OUTSIDE_H
 
 #include <gyre/actor.h>
+#include <gyre/request.h>
 
 GYRE_BEGIN_DECLS
 
@@ -121,6 +122,10 @@ GYRE_API const void *gyre_mail_message(const struct gyre_mail *mail, const struc
 #define gyre_mail_get(MAIL, NAME) \
 	((const struct NAME *)gyre_mail_message((MAIL), &gyre_type_##NAME))
 
+/** gyre_mail_answer_to() - that payload as the answer to a request NAME, typed, or NULL */
+#define gyre_mail_answer_to(MAIL, NAME) \
+	((const GYRE_ANSWER_TYPE_(NAME) *)gyre_mail_message((MAIL), gyre_type_##NAME.answer))
+
 /**
  * gyre_mail_message_move() - moves the payload out of a mail that the caller has, to keep it
  * @mail: the mail, as for gyre_mail_message(), or NULL
@@ -143,6 +148,10 @@ GYRE_API int gyre_mail_message_move(struct gyre_mail *mail, const struct gyre_ty
 /** gyre_mail_move() - moves that payload to where a struct NAME * points; 0 or an errno */
 #define gyre_mail_move(MAIL, NAME, VALUE) \
 	gyre_mail_message_move((MAIL), &gyre_type_##NAME, GYRE_POINTER_(NAME, VALUE))
+
+/** gyre_mail_move_answer_to() - moves the answer to a NAME to where VALUE points; 0 or an errno */
+#define gyre_mail_move_answer_to(MAIL, NAME, VALUE) \
+	gyre_mail_message_move((MAIL), gyre_type_##NAME.answer, GYRE_ANSWER_TO_WRITE_(NAME, VALUE))
 
 GYRE_END_DECLS
 

@@ -18,8 +18,8 @@
  * Until the mail is given away, its owner may write the elements, through gyre_tail_fill() or
  * gyre_payload(), and may lower the count. A count that is higher than what the mail was made for
  * is a mistake: with `assertions` at cheap or full, the call that is given such a mail ends the
- * program. gyre_new() does not compile for such messages, gyre_new_copy() copies all elements, and
- * gyre_reply_to() answers without any.
+ * program. gyre_new() does not compile for such messages, gyre_new_copy() and gyre_reply_copy_to()
+ * copy all elements, and gyre_reply_to() answers without any.
  *
  * A payload with a tail has no fixed size, so it cannot be moved out into a struct: gyre_move() and
  * its like refuse with -EMSGSIZE. Whoever wants to keep one takes its mail: see gyre_take() and

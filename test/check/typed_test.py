@@ -95,6 +95,44 @@ class Typed(planted.PlantedTest):
         self.fails("return gyre_reply_to(stack, price_of, text);")
         self.fails("return gyre_batch_reply_to(stack, 0, price_of, text);")
 
+    def test_an_answer_is_copied_from_the_declared_type(self):
+        self.passes("return gyre_reply_copy_to(stack, price_of, &price);")
+        self.passes("const struct price *p = &price; return gyre_reply_copy_to(stack, price_of, p);")
+        self.fails("return gyre_reply_copy_to(stack, price_of, &text);")
+        self.fails("return gyre_reply_copy_to(stack, price_of, price);")
+        self.fails("return gyre_batch_reply(stack, 0, gyre_new_answer_copy(stack, price_of, &text));")
+        self.fails("return gyre_reply_copy_to(stack, price, &price);")
+
+    def test_an_answer_to_a_whole_batch_is_built_of_the_declared_type(self):
+        self.passes("return gyre_batch_reply_all_to(stack, price_of, 1);")
+        self.fails("return gyre_batch_reply_all_to(stack, price_of, .item = 1);")
+        self.fails("return gyre_batch_reply_all_to(stack, price_of, text);")
+        self.fails("return gyre_batch_reply_all_to(stack, price, 1);")
+
+    def test_an_answer_from_off_the_loops_is_built_of_the_declared_type(self):
+        work = "struct gyre_work *work = 0; return %s;"
+        self.passes(work % "gyre_work_reply_to(work, price_of, 1)")
+        self.passes(work % "gyre_work_reply_copy_to(work, price_of, &price)")
+        self.fails(work % "gyre_work_reply_to(work, price_of, .item = 1)")
+        self.fails(work % "gyre_work_reply_to(work, price_of, text)")
+        self.fails(work % "gyre_work_reply_to(work, price, 1)")
+        self.fails(work % "gyre_work_reply_copy_to(work, price_of, &text)")
+
+    def test_an_answer_outside_is_read_as_the_declared_type(self):
+        mail = "struct gyre_mail *mail = 0; %s"
+        self.passes(mail % "const struct price *p = gyre_mail_answer_to(mail, price_of); (void)p;")
+        self.fails(mail % "const struct text *p = gyre_mail_answer_to(mail, price_of); (void)p;")
+        self.fails(mail % "struct price *p = gyre_mail_answer_to(mail, price_of); (void)p;")
+        self.fails(mail % "(void)gyre_mail_answer_to(mail, price);")
+        self.fails(mail % "return gyre_mail_answer_to(mail, price_of)->item;")
+
+    def test_an_answer_is_moved_to_the_declared_type(self):
+        self.passes("return gyre_future_move_answer_to(future, price_of, &price);")
+        self.fails("return gyre_future_move_answer_to(future, price_of, &text);")
+        self.fails("return gyre_future_move_answer_to(future, price, &price);")
+        self.passes("return gyre_mail_move_answer_to((struct gyre_mail *)0, price_of, &price);")
+        self.fails("return gyre_mail_move_answer_to((struct gyre_mail *)0, price_of, &text);")
+
     def test_an_answer_is_read_as_the_declared_type(self):
         self.passes("const struct price *p = gyre_future_answer_to(future, price_of); (void)p;")
         self.fails("const struct price_of *p = gyre_future_answer_to(future, price_of); (void)p;")
@@ -203,6 +241,9 @@ class Typed(planted.PlantedTest):
         outside = self.TAIL + "\nstruct read_line { int number; };\nGYRE_REQUEST(read_line, 0x105, line);"
         self.passes("return gyre_reply_to(stack, read_line, 0);", outside=outside)
         self.passes("const struct line *p = gyre_future_answer_to(future, read_line); (void)p;", outside=outside)
+        copy = "const struct line *p = gyre_future_answer_to(future, read_line);\nreturn gyre_reply_copy_to(stack, %s, p);"
+        self.passes(copy % "read_line", outside=outside)
+        self.fails(copy % "price_of", outside=outside)
 
 
 if __name__ == "__main__":
