@@ -7,24 +7,18 @@
  * begun there. And so a frame is known to be too long when a delimiter that begins at the limit
  * would be complete.
  */
-#include "channel/codec/codec.h"
+#include "channel/codec/terminated.h"
 
 #include <errno.h>
 #include <string.h>
-
-#include <gyre/channel.h>
 
 _Static_assert(GYRE_DELIMITER_BYTES_MAX <= GY_HANDLER_ADDS_BYTES_MAX, "as writes are checked for");
 
 enum { FRAME_BYTES_DEFAULT = 8192 };
 
 struct delimiter {
-	struct gy_codec codec;
-	size_t frame_bytes_max;
+	struct gy_terminated terminated;
 	size_t longest;
-	bool append;
-	bool keep_delimiter;
-	bool fail_late;
 	size_t count;
 	struct gyre_span delimiters[];
 };
@@ -38,7 +32,8 @@ static const struct gyre_span *find(const struct delimiter *delimiter,
 
 	for (size_t i = 0; i < delimiter->count; i++) {
 		const struct gyre_span *one = &delimiter->delimiters[i];
-		int64_t found = gy_buffer_find_within(kept, delimiter->codec.scanned, end, one);
+		int64_t found =
+			gy_buffer_find_within(kept, delimiter->terminated.codec.scanned, end, one);
 		size_t its_end = (size_t)found + one->count;
 
 		if (found >= 0 && (best == NULL || its_end < end || one->count > best->count)) {
@@ -50,47 +45,22 @@ static const struct gyre_span *find(const struct delimiter *delimiter,
 	return best;
 }
 
-/* The kept bytes contain no complete delimiter. */
-static void scan_unframed(struct delimiter *delimiter, const struct gyre_buffer *kept,
-			  struct gy_step *step)
-{
-	size_t unknown = delimiter->longest - 1;
-	size_t known = kept->bytes > unknown ? kept->bytes - unknown : 0;
-	bool discarding = delimiter->codec.discarding;
-
-	if (discarding ? known > 0 : known > delimiter->frame_bytes_max) {
-		step->kind = GY_STEP_DISCARD;
-		step->bytes = known;
-		step->error = discarding || delimiter->fail_late ? 0 : -EMSGSIZE;
-		delimiter->codec.discarding = true;
-		return;
-	}
-	delimiter->codec.scanned = known;
-}
-
 static void next(struct gy_codec *codec, const struct gyre_buffer *kept, struct gy_step *step)
 {
-	struct delimiter *delimiter = gy_container_of(codec, struct delimiter, codec);
+	struct delimiter *delimiter =
+		gy_container_of(gy_terminated_of(codec), struct delimiter, terminated);
 	size_t end;
 	const struct gyre_span *found = find(delimiter, kept, &end);
+	size_t unknown = delimiter->longest - 1;
 
 	if (found == NULL) {
-		scan_unframed(delimiter, kept, step);
+		size_t known = kept->bytes > unknown ? kept->bytes - unknown : 0;
+
+		gy_terminated_wait(&delimiter->terminated, known,
+				   known > delimiter->terminated.frame_bytes_max, step);
 		return;
 	}
-	if (codec->discarding) {
-		codec->discarding = false;
-		gy_step_too_long(step, end, true);
-		step->error = delimiter->fail_late ? -EMSGSIZE : 0;
-		return;
-	}
-	if (end - found->count > delimiter->frame_bytes_max) {
-		gy_step_too_long(step, end, delimiter->fail_late);
-		return;
-	}
-	step->kind = GY_STEP_FRAME;
-	step->bytes = end;
-	step->back = delimiter->keep_delimiter ? 0 : found->count;
+	gy_terminated_end(&delimiter->terminated, end, found->count, step);
 }
 
 /* How many bytes the longest of the delimiters has, and all of them. */
@@ -139,6 +109,7 @@ static int added(struct gyre_handler_context *ctx)
 {
 	const struct gyre_delimiter_options *options =
 		(const struct gyre_delimiter_options *)ctx->arg;
+	struct gy_terminated *terminated;
 	struct delimiter *delimiter;
 	struct gy_codec *codec;
 	size_t longest;
@@ -157,38 +128,17 @@ static int added(struct gyre_handler_context *ctx)
 	if (codec == NULL) {
 		return -ENOMEM;
 	}
-	delimiter = gy_container_of(codec, struct delimiter, codec);
-	delimiter->frame_bytes_max = max;
+	delimiter = gy_container_of(gy_terminated_of(codec), struct delimiter, terminated);
 	delimiter->longest = longest;
-	delimiter->append = options->append;
-	delimiter->keep_delimiter = options->keep_delimiter;
-	delimiter->fail_late = options->fail_late;
 	keep(delimiter, options);
-	return 0;
-}
-
-static int write_frame(struct gyre_handler_context *ctx, struct gyre_buffer *data)
-{
-	const struct delimiter *delimiter =
-		gy_container_of(gy_codec_of(ctx), struct delimiter, codec);
-	const struct gyre_span *end = &delimiter->delimiters[0];
-	int r = delimiter->append ? gyre_buffer_append(data, end->bytes, end->count) : 0;
-
-	if (r < 0) {
-		gy_buffer_put(data);
-		return r;
+	terminated = &delimiter->terminated;
+	terminated->frame_bytes_max = max;
+	terminated->keep_end = options->keep_delimiter;
+	terminated->fail_late = options->fail_late;
+	if (options->append) {
+		terminated->append = delimiter->delimiters[0];
 	}
-	return gyre_context_write(ctx, data);
-}
-
-/* A last write without a delimiter may pass as it is. */
-static int send_file(struct gyre_handler_context *ctx, struct gyre_file *file,
-		     const struct gyre_file_region *what)
-{
-	const struct delimiter *delimiter =
-		gy_container_of(gy_codec_of(ctx), struct delimiter, codec);
-
-	return !delimiter->append ? gyre_context_send_file(ctx, file, what) : -EOPNOTSUPP;
+	return 0;
 }
 
 const struct gyre_handler gy_delimiter_handler = {
@@ -196,8 +146,8 @@ const struct gyre_handler gy_delimiter_handler = {
 	.added = added,
 	.removed = gy_codec_removed,
 	.read = gy_codec_read,
-	.write = write_frame,
-	.send_file = send_file,
+	.write = gy_terminated_write,
+	.send_file = gy_terminated_send_file,
 };
 
 int gyre_delimiter_codec_add_sized(struct gyre_channel *channel, struct gyre_position position,
