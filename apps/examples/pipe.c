@@ -3,7 +3,7 @@
  *
  * The filter is a channel with a pipeline like any other, owned by an actor. The main actor watches
  * that, and ends the program with it: at the end of the input, or when nobody reads the output. A
- * last line without its end is no line for the codec, and is left out.
+ * last line without its end is a line all the same; the codec could also drop it.
  */
 #include <errno.h>
 #include <inttypes.h>

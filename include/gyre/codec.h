@@ -1,6 +1,6 @@
 /*
  * Codecs: handlers that cut a stream of bytes into frames. Each complete frame is one read of the
- * next handler. An incomplete frame is kept until more comes, and dropped when the channel ends.
+ * next handler. An incomplete frame is kept until more comes.
  *
  *	const struct gyre_line_options options = { .append = GYRE_APPEND_LF };
  *
@@ -15,9 +15,13 @@
  *	r = gyre_line_codec_add(channel, inner, &options);
  *
  * Frames wait, as reads of the socket do, while the channel does not read: over the high mark, or
- * with reading turned off. On a channel that reads on request, each request gives one frame. After
- * the peer's end, all complete frames are delivered before the channel closes. @read_complete is
- * passed on as it comes.
+ * with reading turned off. On a channel that reads on request, each request gives one frame.
+ * @read_complete is passed on as it comes.
+ *
+ * After the peer's end, all complete frames are delivered, and then @read_end is passed on. A frame
+ * that the end has cut off raises -EPROTO before that; options of codecs of lines and of delimiters
+ * say what becomes of a last frame without its end. Where the channel ends in another way, after an
+ * error, a drain or a close by this side, an incomplete frame is dropped.
  *
  * A frame over the limit raises the exception -EMSGSIZE once and is thrown away; with @fail_late
  * the exception comes when the frame has ended. Bytes that cannot be understood raise -EPROTO, and
@@ -67,18 +71,37 @@ enum gyre_append {
 };
 
 /**
+ * enum gyre_unterminated - what becomes of a last frame without its end
+ * @GYRE_UNTERMINATED_DELIVER: it is a frame all the same, as the last line of a text without LF is
+ *   a line. A peer that dies while it writes may look like this: a protocol in which the begin of a
+ *   command is another command takes one of the others
+ * @GYRE_UNTERMINATED_DROP: it is thrown away
+ * @GYRE_UNTERMINATED_FAIL: it is thrown away, and raises the exception -EPROTO
+ *
+ * The peer has ended its side behind it, and not behind the end of a frame.
+ */
+enum gyre_unterminated {
+	GYRE_UNTERMINATED_DELIVER = 0,
+	GYRE_UNTERMINATED_DROP = 1,
+	GYRE_UNTERMINATED_FAIL = 2,
+};
+
+/**
  * struct gyre_line_options - lines, which end in LF or CRLF; all zero is the default
  * @frame_bytes_max: the longest line without its end, at most GYRE_FRAME_BYTES_MAX; 0 for 8 KiB
  * @append: the end that is put behind each buffer that is written; parts of files pass only if it
  *   is GYRE_APPEND_NOTHING
  * @keep_end: leave the end on the lines; by default it is taken off, so that a line may be empty
- * @fail_late: raise -EMSGSIZE only when the end of the long line has come
+ * @fail_late: raise -EMSGSIZE only when the end of the long line has come, or that of the input
+ * @unterminated: what becomes of a last line without its end; by default it is delivered. A CR at
+ *   its end is left on it. Not for datagrams
  */
 struct gyre_line_options {
 	size_t frame_bytes_max;
 	enum gyre_append append;
 	bool keep_end;
 	bool fail_late;
+	enum gyre_unterminated unterminated;
 };
 
 /**
@@ -91,7 +114,10 @@ struct gyre_line_options {
  *   only without this
  * @keep_delimiter: leave the delimiter on the frames; by default it is taken off, so that a frame
  *   may be empty
- * @fail_late: raise -EMSGSIZE when the end of the long frame has come
+ * @fail_late: raise -EMSGSIZE when the end of the long frame has come, or that of the input
+ * @unused: not looked at
+ * @unterminated: what becomes of a last frame without a delimiter; by default it is delivered. Not
+ *   for datagrams
  *
  * The delimiter that is complete first ends the frame; of several that are complete at the same
  * byte, the longest.
@@ -103,6 +129,8 @@ struct gyre_delimiter_options {
 	bool append;
 	bool keep_delimiter;
 	bool fail_late;
+	unsigned char unused[5]; /* may be anything where a program was built with less than this */
+	enum gyre_unterminated unterminated;
 };
 
 /**

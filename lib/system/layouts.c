@@ -218,13 +218,15 @@ AT(gyre_decoder, at, 0, 8);
 AT(gyre_decoder, left, 8, 8);
 AT(gyre_decoder, error, 16, 4);
 
-GROWS(gyre_delimiter_options, 32);
+GROWS(gyre_delimiter_options, 40);
 AT(gyre_delimiter_options, delimiters, 0, 8);
 AT(gyre_delimiter_options, delimiters_count, 8, 8);
 AT(gyre_delimiter_options, frame_bytes_max, 16, 8);
 AT(gyre_delimiter_options, append, 24, 1);
 AT(gyre_delimiter_options, keep_delimiter, 25, 1);
 AT(gyre_delimiter_options, fail_late, 26, 1);
+AT(gyre_delimiter_options, unused, 27, 5);
+AT(gyre_delimiter_options, unterminated, 32, 4);
 
 FROZEN(gyre_descriptor_ready, 12);
 AT(gyre_descriptor_ready, fd, 0, 4);
@@ -369,11 +371,12 @@ AT(gyre_length_options, initial_bytes_to_strip, 32, 8);
 AT(gyre_length_options, order, 40, 4);
 AT(gyre_length_options, fail_late, 44, 1);
 
-GROWS(gyre_line_options, 16);
+GROWS(gyre_line_options, 24);
 AT(gyre_line_options, frame_bytes_max, 0, 8);
 AT(gyre_line_options, append, 8, 4);
 AT(gyre_line_options, keep_end, 12, 1);
 AT(gyre_line_options, fail_late, 13, 1);
+AT(gyre_line_options, unterminated, 16, 4);
 
 FROZEN(gyre_listen_event, 144);
 AT(gyre_listen_event, step, 0, 4);

@@ -26,7 +26,8 @@ static size_t ends_at(size_t count, const uint8_t *bytes, size_t end)
 	return longest;
 }
 
-static int expect(const void *arg, const uint8_t *bytes, size_t count, struct codec_log *log)
+static int expect(const void *arg, const uint8_t *bytes, size_t count, bool ended,
+		  struct codec_log *log)
 {
 	const struct gyre_delimiter_options *options = (const struct gyre_delimiter_options *)arg;
 	size_t longest = 0;
@@ -52,10 +53,17 @@ static int expect(const void *arg, const uint8_t *bytes, size_t count, struct co
 		longest = delimiters[i].count > longest ? delimiters[i].count : longest;
 	}
 	is_long = count - from >= options->frame_bytes_max + longest;
-	if (is_long && !options->fail_late) {
-		codec_log_error(log, -EMSGSIZE);
+	if (is_long) {
+		if (!options->fail_late) {
+			codec_log_error(log, -EMSGSIZE);
+		}
+		return fuzz_cut_off(log, -EMSGSIZE, ended, !options->fail_late);
 	}
-	return from == count ? 0 : is_long ? -EMSGSIZE : -EPROTO;
+	return from == count ? 0
+			     : fuzz_unterminated(&(struct fuzz_rest){ bytes + from, count - from,
+								      options->frame_bytes_max,
+								      options->unterminated },
+						 ended, log);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -68,6 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.frame_bytes_max = 1 + fuzz_byte(&fuzz) % 32U,
 		.keep_delimiter = (flags & 1) != 0,
 		.fail_late = (flags & 2) != 0,
+		.unterminated = (enum gyre_unterminated)((flags >> 4) % 3),
 	};
 
 	for (size_t i = 0; i < DELIMITERS; i++) {

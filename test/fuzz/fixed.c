@@ -3,7 +3,8 @@
 
 #include "fuzz.h"
 
-static int expect(const void *arg, const uint8_t *bytes, size_t count, struct codec_log *log)
+static int expect(const void *arg, const uint8_t *bytes, size_t count, bool ended,
+		  struct codec_log *log)
 {
 	size_t frame = ((const struct gyre_fixed_options *)arg)->frame_bytes;
 
@@ -11,7 +12,7 @@ static int expect(const void *arg, const uint8_t *bytes, size_t count, struct co
 		codec_log_frame(log, bytes, frame);
 		bytes += frame;
 	}
-	return count == 0 ? 0 : -EPROTO;
+	return count == 0 ? 0 : fuzz_cut_off(log, -EPROTO, ended, false);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,5 +1,6 @@
 #include "fuzz.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,26 @@ struct codec_rig *fuzz_rig(void)
 	return &rig;
 }
 
+int fuzz_cut_off(struct codec_log *log, int error, bool ended, bool told)
+{
+	if (ended && !told) {
+		codec_log_error(log, error);
+	}
+	return error;
+}
+
+int fuzz_unterminated(const struct fuzz_rest *rest, bool ended, struct codec_log *log)
+{
+	if (ended && rest->count > rest->frame_bytes_max) {
+		codec_log_error(log, -EMSGSIZE);
+	} else if (ended && rest->unterminated == GYRE_UNTERMINATED_DELIVER) {
+		codec_log_frame(log, rest->bytes, rest->count);
+	} else if (ended && rest->unterminated == GYRE_UNTERMINATED_FAIL) {
+		codec_log_error(log, -EPROTO);
+	}
+	return -EPROTO;
+}
+
 static struct fuzz *holder;
 
 /* Now and then reading stops. */
@@ -83,7 +104,7 @@ static void expect_datagram(const void *options, const uint8_t *bytes, size_t co
 			    fuzz_model_fn model, struct codec_log *log)
 {
 	size_t before = log->events_count;
-	int error = count == 0 ? 0 : model(options, bytes, count, log);
+	int error = count == 0 ? 0 : model(options, bytes, count, false, log);
 
 	for (size_t i = before; i < log->events_count; i++) {
 		if (log->events[i].error != 0) {
@@ -103,6 +124,18 @@ static void feed(struct codec_rig *r, struct fuzz *fuzz, const uint8_t *bytes, s
 	}
 }
 
+/* Reading may have stopped by then, and be stopped by the last frame. */
+static void end_stream(struct codec_rig *r)
+{
+	if (fuzz_below(holder, 2) == 0) {
+		codec_rig_flags(r, GY_NO_READ_PAUSED, 0);
+	}
+	codec_rig_end(r);
+	read_on(r);
+	fuzz_require(r->read_ends == 1 && r->ended_at == r->log.events_count,
+		     "the end is told once, behind all frames");
+}
+
 void fuzz_codec(struct fuzz *fuzz, const struct gyre_handler *handler, const void *options,
 		fuzz_model_fn model)
 {
@@ -110,13 +143,14 @@ void fuzz_codec(struct fuzz *fuzz, const struct gyre_handler *handler, const voi
 	struct codec_rig *r = fuzz_rig();
 	size_t pieces = 1 + fuzz_below(fuzz, 40);
 	bool datagrams = fuzz_below(fuzz, 2) == 0;
+	bool ended = !datagrams && fuzz_below(fuzz, 4) != 0;
 
 	expected.events_count = 0;
 	expected.bytes_count = 0;
 	if (datagrams) {
 		codec_rig_take_datagrams(r);
 	} else if (fuzz->count > 0) {
-		(void)model(options, fuzz->bytes, fuzz->count, &expected);
+		(void)model(options, fuzz->bytes, fuzz->count, ended, &expected);
 	}
 	fuzz_require(codec_rig_add(r, handler, options) == 0, "the options were refused");
 	holder = fuzz;
@@ -132,6 +166,9 @@ void fuzz_codec(struct fuzz *fuzz, const struct gyre_handler *handler, const voi
 		at += count;
 	}
 	read_on(r);
+	if (ended) {
+		end_stream(r);
+	}
 	if (!codec_log_equal(&r->log, &expected)) {
 		report(datagrams ? "expected of datagrams" : "expected", &expected);
 		report("found", &r->log);

@@ -28,12 +28,26 @@ void fuzz_require(bool holds, const char *what);
 /* The rig, of which there is one, with nothing in it. */
 struct codec_rig *fuzz_rig(void);
 /*
- * Writes down what a codec with @options is to make of a stream of these bytes, at least one. What
- * is wrong with the stream if it ends there: -EPROTO or -EMSGSIZE for a frame that is not complete,
- * the second for one that is too long already; 0 for nothing.
+ * Writes down what a codec with @options is to make of a stream of these bytes, at least one, and
+ * of the peer's end behind them if @ended. What is wrong with a datagram of these bytes: -EPROTO or
+ * -EMSGSIZE for a frame that is not complete, the second for one that is too long already; 0 for
+ * nothing.
  */
-typedef int (*fuzz_model_fn)(const void *options, const uint8_t *bytes, size_t count,
+typedef int (*fuzz_model_fn)(const void *options, const uint8_t *bytes, size_t count, bool ended,
 			     struct codec_log *log);
+/* For the return of a model: a frame was cut off, of which @log tells already if @told. */
+int fuzz_cut_off(struct codec_log *log, int error, bool ended, bool told);
+
+/* What is left behind the last end of a frame, and may be one all the same. */
+struct fuzz_rest {
+	const uint8_t *bytes;
+	size_t count;
+	size_t frame_bytes_max;
+	enum gyre_unterminated unterminated;
+};
+
+/* For the return of a model too. */
+int fuzz_unterminated(const struct fuzz_rest *rest, bool ended, struct codec_log *log);
 
 /* Sends the rest of the input through a codec, and compares what comes out with what @model says.
  */

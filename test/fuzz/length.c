@@ -19,7 +19,8 @@ static wide field_of(const struct gyre_length_options *options, const uint8_t *f
 	return value;
 }
 
-static int expect(const void *arg, const uint8_t *bytes, size_t count, struct codec_log *log)
+static int expect(const void *arg, const uint8_t *bytes, size_t count, bool ended,
+		  struct codec_log *log)
 {
 	const struct gyre_length_options *options = (const struct gyre_length_options *)arg;
 	size_t field_end = options->length_field_offset + options->length_field_bytes;
@@ -39,7 +40,8 @@ static int expect(const void *arg, const uint8_t *bytes, size_t count, struct co
 			codec_log_error(log, -EMSGSIZE);
 		}
 		if (frame > (wide)count) {
-			return is_long ? -EMSGSIZE : -EPROTO;
+			return fuzz_cut_off(log, is_long ? -EMSGSIZE : -EPROTO, ended,
+					    is_long && !options->fail_late);
 		}
 		if (!is_long) {
 			codec_log_frame(log, bytes + strip, (size_t)frame - strip);
@@ -47,7 +49,7 @@ static int expect(const void *arg, const uint8_t *bytes, size_t count, struct co
 		bytes += (size_t)frame;
 		count -= (size_t)frame;
 	}
-	return count == 0 ? 0 : -EPROTO;
+	return count == 0 ? 0 : fuzz_cut_off(log, -EPROTO, ended, false);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

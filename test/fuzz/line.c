@@ -5,18 +5,23 @@
 #include "fuzz.h"
 
 static int expect_end(const struct gyre_line_options *options, const uint8_t *bytes, size_t count,
-		      struct codec_log *log)
+		      bool ended, struct codec_log *log)
 {
 	size_t max = options->frame_bytes_max;
 	bool is_long = count > max + 1 || (count == max + 1 && bytes[max] != '\r');
 
-	if (is_long && !options->fail_late) {
-		codec_log_error(log, -EMSGSIZE);
+	if (is_long) {
+		if (!options->fail_late) {
+			codec_log_error(log, -EMSGSIZE);
+		}
+		return fuzz_cut_off(log, -EMSGSIZE, ended, !options->fail_late);
 	}
-	return is_long ? -EMSGSIZE : -EPROTO;
+	return fuzz_unterminated(&(struct fuzz_rest){ bytes, count, max, options->unterminated },
+				 ended, log);
 }
 
-static int expect(const void *arg, const uint8_t *bytes, size_t count, struct codec_log *log)
+static int expect(const void *arg, const uint8_t *bytes, size_t count, bool ended,
+		  struct codec_log *log)
 {
 	const struct gyre_line_options *options = (const struct gyre_line_options *)arg;
 	const uint8_t *end;
@@ -37,7 +42,7 @@ static int expect(const void *arg, const uint8_t *bytes, size_t count, struct co
 			return 0;
 		}
 	}
-	return expect_end(options, bytes, count, log);
+	return expect_end(options, bytes, count, ended, log);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -48,6 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.frame_bytes_max = 1 + fuzz_byte(&fuzz) % 64U,
 		.keep_end = (flags & 1) != 0,
 		.fail_late = (flags & 2) != 0,
+		.unterminated = (enum gyre_unterminated)((flags >> 2) % 3),
 	};
 
 	fuzz_codec(&fuzz, &gy_line_handler, &options, expect);

@@ -20,7 +20,8 @@ static int length_of(const uint8_t *bytes, size_t count, uint64_t *ret_length)
 	return count >= LENGTH_BYTES ? -1 : 0;
 }
 
-static int expect(const void *arg, const uint8_t *bytes, size_t count, struct codec_log *log)
+static int expect(const void *arg, const uint8_t *bytes, size_t count, bool ended,
+		  struct codec_log *log)
 {
 	const struct gyre_varint_options *options = (const struct gyre_varint_options *)arg;
 	uint64_t length = 0;
@@ -34,7 +35,8 @@ static int expect(const void *arg, const uint8_t *bytes, size_t count, struct co
 			codec_log_error(log, -EMSGSIZE);
 		}
 		if (all > count) {
-			return is_long ? -EMSGSIZE : -EPROTO;
+			return fuzz_cut_off(log, is_long ? -EMSGSIZE : -EPROTO, ended,
+					    is_long && !options->fail_late);
 		}
 		if (!is_long) {
 			codec_log_frame(log, bytes + header, (size_t)length);
@@ -45,7 +47,7 @@ static int expect(const void *arg, const uint8_t *bytes, size_t count, struct co
 	if (header < 0) {
 		codec_log_error(log, -EPROTO);
 	}
-	return count == 0 ? 0 : -EPROTO;
+	return count == 0 ? 0 : fuzz_cut_off(log, -EPROTO, ended, header < 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -11,6 +11,10 @@
  * after each frame the codec checks where it stands. Bytes that are left when it is removed go to
  * the handler that stands in its place by then.
  *
+ * The end of what the peer sends is told behind all frames. What is left by then is the codec's to
+ * judge: a last frame that nothing ends, or one that was cut off. A last frame waits until it is
+ * wanted as any other does, and the end waits behind it.
+ *
  * A datagram is a stream of its own: an incomplete frame ends with it, and must not become a part
  * of the next, which may come from another peer. A datagram that comes while frames of another wait
  * is not put behind their bytes.
@@ -45,6 +49,8 @@ static void drop_kept(struct gy_codec *codec)
 		codec->kept = NULL;
 	}
 	codec->scanned = 0;
+	codec->needed = 0;
+	codec->waiting = false;
 }
 
 /* Copies @data, which is taken, to the end of what is kept. */
@@ -79,6 +85,7 @@ static int take(struct gy_codec *codec, size_t count, struct gyre_buffer **ret_f
 {
 	gy_assert(count > 0 && count <= codec->kept->bytes);
 	codec->scanned = 0;
+	codec->needed = 0;
 	codec->joined = 1; /* what is left is of the last read, if anything */
 	if (count == codec->kept->bytes) {
 		*ret_front = codec->kept;
@@ -112,6 +119,7 @@ static bool discard(struct gy_codec *codec)
 
 	codec->discard -= count;
 	codec->scanned = 0;
+	codec->needed = 0;
 	if (count == there) {
 		drop_kept(codec);
 	} else {
@@ -162,7 +170,9 @@ static bool deliver(struct gy_codec *codec, const struct gy_step *step)
 	struct gyre_buffer *frame;
 
 	gy_assert(step->front + step->back <= step->bytes);
+	codec->waiting = false;
 	if (!may_deliver(codec)) {
+		codec->held = *step;
 		codec->waiting = true;
 		gy_deferred_queue(channel, &codec->deferred);
 		return false;
@@ -183,6 +193,36 @@ static bool deliver(struct gy_codec *codec, const struct gy_step *step)
 	return true;
 }
 
+static inline bool take_step(struct gy_codec *codec, const struct gy_step *step)
+{
+	switch (step->kind) {
+	case GY_STEP_FRAME:
+		return deliver(codec, step);
+	case GY_STEP_DISCARD:
+		return start_discard(codec, step);
+	case GY_STEP_FAIL:
+		return fail(codec, step->error);
+	case GY_STEP_WAIT:
+		break;
+	}
+	return false;
+}
+
+/* Nothing will follow what is kept. */
+static GY_COLD bool take_last_step(struct gy_codec *codec)
+{
+	struct gy_step last = { .kind = GY_STEP_WAIT };
+
+	if (codec->last == NULL) {
+		return fail(codec, -EPROTO);
+	}
+	codec->last(codec, codec->kept, &last);
+	if (last.kind == GY_STEP_WAIT) {
+		drop_kept(codec);
+	}
+	return take_step(codec, &last);
+}
+
 static bool step(struct gy_codec *codec)
 {
 	struct gy_step next = { .kind = GY_STEP_WAIT };
@@ -194,18 +234,15 @@ static bool step(struct gy_codec *codec)
 	if (codec->discard > 0) {
 		return discard(codec);
 	}
-	codec->next(codec, codec->kept, &next);
-	switch (next.kind) {
-	case GY_STEP_FRAME:
-		return deliver(codec, &next);
-	case GY_STEP_DISCARD:
-		return start_discard(codec, &next);
-	case GY_STEP_FAIL:
-		return fail(codec, next.error);
-	case GY_STEP_WAIT:
-		break;
+	if (gy_unlikely(codec->waiting)) {
+		next = codec->held;
+	} else if (codec->kept->bytes >= codec->needed) {
+		codec->next(codec, codec->kept, &next);
 	}
-	return false;
+	if (gy_unlikely(next.kind == GY_STEP_WAIT && codec->ended)) {
+		return take_last_step(codec);
+	}
+	return take_step(codec, &next);
 }
 
 /* ---- datagrams ---- */
@@ -235,6 +272,26 @@ static bool end_datagram(struct gy_codec *codec)
 
 /* ---- the end ---- */
 
+/* All is said and done of what came before the end. */
+static GY_COLD void finish(struct gy_codec *codec)
+{
+	bool is_cut_late = codec->late_error != 0 || (codec->discarding && codec->fail_late);
+
+	gy_assert(codec->ended && codec->decoding && codec->kept == NULL);
+	codec->discard = 0;
+	codec->discarding = false;
+	codec->late_error = 0;
+	if (is_cut_late && !codec->failed) {
+		tell_error(codec, -EMSGSIZE);
+	}
+	if (!codec->removed) { /* else its successor hears of it, behind the bytes */
+		codec->ended = false;
+		if ((codec->channel->state & GY_CHANNEL_ENDING) == 0) {
+			gyre_context_fire_read_end(&codec->context->head);
+		}
+	}
+}
+
 static void dispose(struct gy_codec *codec)
 {
 	gy_assert(codec->removed && !codec->decoding);
@@ -245,19 +302,27 @@ static void dispose(struct gy_codec *codec)
 	gy_sizes_delete(&codec->channel->channels->home->parts, codec, codec->state_bytes);
 }
 
+/* The place before the one that the codec had. */
+static struct gyre_handler_context *place_before(const struct gy_codec *codec)
+{
+	struct gy_context *before = codec->context->previous;
+
+	gy_assert(codec->removed);
+	while (before->removed) {
+		before = before->previous;
+	}
+	return &before->head;
+}
+
 /* Gives what is left to whoever comes where the codec was. */
 static void hand_over(struct gy_codec *codec)
 {
 	struct gyre_buffer *left = codec->kept;
-	struct gy_context *before = codec->context->previous;
 
-	gy_assert(codec->removed && codec->discard < left->bytes);
+	gy_assert(codec->discard < left->bytes);
 	codec->kept = NULL;
 	gy_buffer_consume(left, (size_t)codec->discard);
-	while (before->removed) {
-		before = before->previous;
-	}
-	gyre_context_fire_read(&before->head, left);
+	gyre_context_fire_read(place_before(codec), left);
 }
 
 static bool is_left(const struct gy_codec *codec)
@@ -276,6 +341,9 @@ static void leave(struct gy_codec *codec)
 		codec->discard = 0;
 		codec->kept = gy_buffer_queue_pop(&codec->behind);
 	} while (codec->kept != NULL);
+	if (codec->ended && (codec->channel->state & GY_CHANNEL_ENDING) == 0) {
+		gyre_context_fire_read_end(place_before(codec));
+	}
 	dispose(codec);
 }
 
@@ -303,13 +371,15 @@ static void decode_all(struct gy_codec *codec)
 	bool next_datagram;
 
 	codec->decoding = true;
-	codec->waiting = false;
 	do {
 		while (!codec->removed && codec->kept != NULL && step(codec)) {
 		}
 		next_datagram = has_datagrams(codec) && !codec->removed && !codec->waiting &&
 				end_datagram(codec);
 	} while (next_datagram);
+	if (gy_unlikely(codec->ended) && !codec->waiting && !codec->removed) {
+		finish(codec);
+	}
 	codec->decoding = false;
 }
 
@@ -362,6 +432,17 @@ void gy_codec_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 	} else if (keep(codec, data) < 0) {
 		(void)fail(codec, -ENOMEM);
 	}
+	if (!codec->decoding) {
+		decode(codec);
+	}
+}
+
+/* Not called for datagrams. */
+void gy_codec_read_end(struct gyre_handler_context *ctx)
+{
+	struct gy_codec *codec = gy_codec_of(ctx);
+
+	codec->ended = true;
 	if (!codec->decoding) {
 		decode(codec);
 	}

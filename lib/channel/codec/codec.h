@@ -3,8 +3,11 @@
  * frames to the next handler, one a read.
  *
  * A codec itself looks at the front of the kept bytes and says what the next step is. It is asked
- * again when the step has been done, or when there are more bytes. It may remember how far it has
- * looked, but must say the same when it is asked twice about the same bytes.
+ * again when the step has been done, or when there are as many bytes as it needs. A frame that has
+ * to wait until it is wanted is remembered: nobody is asked twice about it.
+ *
+ * When the peer has ended its side a codec is asked for its last steps: what is left may be a frame
+ * all the same.
  */
 #ifndef GY_CHANNEL_CODEC_CODEC_H
 #define GY_CHANNEL_CODEC_CODEC_H
@@ -20,7 +23,7 @@
 struct gy_codec;
 
 enum gy_step_kind {
-	GY_STEP_WAIT,	 /* for more bytes */
+	GY_STEP_WAIT,	 /* for more bytes: as many as @needed of the codec, or any */
 	GY_STEP_FRAME,	 /* of @bytes, which are there, without @front and @back at its ends */
 	GY_STEP_DISCARD, /* @bytes, which need not be there yet; @error is raised before or after */
 	GY_STEP_FAIL,	 /* with @error: where the next frame begins cannot be known */
@@ -40,21 +43,30 @@ typedef void (*gy_codec_next_fn)(struct gy_codec *codec, const struct gyre_buffe
 
 struct gy_codec {
 	gy_codec_next_fn next;
+	/*
+	 * The step at the end, where @next waits for bytes that do not come. NULL: -EPROTO is
+	 * raised. Where this waits too the bytes are thrown away. Not of datagrams.
+	 */
+	gy_codec_next_fn last;
 	struct gyre_channel *channel;
 	struct gy_context *context;
 	struct gyre_buffer *kept;      /* NULL when there is nothing */
 	struct gy_buffer_queue behind; /* datagrams that wait until @kept, which is one, is done */
 	struct gy_deferred deferred;
-	uint64_t discard; /* bytes still to be thrown away */
+	struct gy_step held; /* a frame that waits, with @waiting */
+	uint64_t discard;    /* bytes still to be thrown away */
 	size_t scanned;	  /* of @kept, what @next need not look at again; the frame is not there */
+	size_t needed;	  /* bytes of @kept, before which @next is not asked */
 	uint32_t joined;  /* buffers in @kept, at most */
 	uint32_t charged; /* bytes of @kept that count: see byte_budget.h */
 	uint32_t state_bytes;
 	int late_error;
 	bool discarding; /* for @next: the frame that is too long has not ended yet */
+	bool fail_late;	 /* of that, its end raises the exception */
+	bool ended;	 /* the peer has, and the handlers behind do not know yet */
 	bool permitted;	 /* one frame may go on though none was asked for */
 	bool decoding;
-	bool waiting; /* a frame does */
+	bool waiting; /* a frame does: @held */
 	bool failed;
 	bool told; /* of datagrams: this one has raised an exception */
 	bool removed;
@@ -83,18 +95,20 @@ extern const struct gyre_handler gy_varint_handler;
 
 /* For the table of a codec. */
 void gy_codec_read(struct gyre_handler_context *ctx, struct gyre_buffer *data);
+void gy_codec_read_end(struct gyre_handler_context *ctx);
 void gy_codec_removed(struct gyre_handler_context *ctx);
 
 /* An option with a default, whose largest value is @max: 0, or -EINVAL. */
 int gy_codec_limit(size_t *limit, size_t fallback, size_t max);
 
 /* A frame that is too long, and ends at the known offset @end. */
-static inline void gy_step_too_long(struct gy_step *step, uint64_t end, bool late)
+static inline void gy_codec_too_long(const struct gy_codec *codec, uint64_t end,
+				     struct gy_step *step)
 {
 	step->kind = GY_STEP_DISCARD;
 	step->bytes = end;
 	step->error = -EMSGSIZE;
-	step->late = late;
+	step->late = codec->fail_late;
 }
 
 #endif

@@ -120,7 +120,8 @@ static int added(struct gyre_handler_context *ctx)
 		return -EINVAL;
 	}
 	max = options->frame_bytes_max;
-	if (gy_codec_limit(&max, FRAME_BYTES_DEFAULT, GYRE_FRAME_BYTES_MAX) < 0) {
+	if (gy_codec_limit(&max, FRAME_BYTES_DEFAULT, GYRE_FRAME_BYTES_MAX) < 0 ||
+	    (uint32_t)options->unterminated > GYRE_UNTERMINATED_FAIL) {
 		return -EINVAL;
 	}
 	bytes += sizeof(*delimiter) + options->delimiters_count * sizeof(struct gyre_span);
@@ -131,10 +132,12 @@ static int added(struct gyre_handler_context *ctx)
 	delimiter = gy_container_of(gy_terminated_of(codec), struct delimiter, terminated);
 	delimiter->longest = longest;
 	keep(delimiter, options);
+	codec->last = gy_terminated_last;
 	terminated = &delimiter->terminated;
+	terminated->unterminated = options->unterminated;
 	terminated->frame_bytes_max = max;
 	terminated->keep_end = options->keep_delimiter;
-	terminated->fail_late = options->fail_late;
+	codec->fail_late = options->fail_late;
 	if (options->append) {
 		terminated->append = delimiter->delimiters[0];
 	}
@@ -146,6 +149,7 @@ const struct gyre_handler gy_delimiter_handler = {
 	.added = added,
 	.removed = gy_codec_removed,
 	.read = gy_codec_read,
+	.read_end = gy_codec_read_end,
 	.write = gy_terminated_write,
 	.send_file = gy_terminated_send_file,
 };

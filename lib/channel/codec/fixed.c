@@ -17,6 +17,8 @@ static void next(struct gy_codec *codec, const struct gyre_buffer *kept, struct 
 	if (kept->bytes >= fixed->frame_bytes) {
 		step->kind = GY_STEP_FRAME;
 		step->bytes = fixed->frame_bytes;
+	} else {
+		codec->needed = fixed->frame_bytes;
 	}
 }
 
@@ -42,6 +44,7 @@ const struct gyre_handler gy_fixed_handler = {
 	.added = added,
 	.removed = gy_codec_removed,
 	.read = gy_codec_read,
+	.read_end = gy_codec_read_end,
 };
 
 int gyre_fixed_codec_add_sized(struct gyre_channel *channel, struct gyre_position position,

@@ -52,17 +52,19 @@ static void next(struct gy_codec *codec, const struct gyre_buffer *kept, struct 
 	} else if (__builtin_add_overflow((int64_t)value,
 					  (int64_t)field_end + options->length_adjustment,
 					  &frame)) {
-		gy_step_too_long(step, UINT64_MAX, options->fail_late);
+		gy_codec_too_long(codec, UINT64_MAX, step);
 	} else if (frame < (int64_t)field_end) {
 		fail(step);
 	} else if ((uint64_t)frame > options->frame_bytes_max) {
-		gy_step_too_long(step, (uint64_t)frame, options->fail_late);
+		gy_codec_too_long(codec, (uint64_t)frame, step);
 	} else if (options->initial_bytes_to_strip > (uint64_t)frame) {
 		fail(step);
 	} else if (kept->bytes >= (uint64_t)frame) {
 		step->kind = GY_STEP_FRAME;
 		step->bytes = (uint64_t)frame;
 		step->front = options->initial_bytes_to_strip;
+	} else {
+		codec->needed = (size_t)frame;
 	}
 }
 
@@ -82,6 +84,7 @@ static int added(struct gyre_handler_context *ctx)
 	if (codec == NULL) {
 		return -ENOMEM;
 	}
+	codec->fail_late = options.fail_late;
 	gy_container_of(codec, struct length, codec)->options = options;
 	return 0;
 }
@@ -91,6 +94,7 @@ const struct gyre_handler gy_length_handler = {
 	.added = added,
 	.removed = gy_codec_removed,
 	.read = gy_codec_read,
+	.read_end = gy_codec_read_end,
 };
 
 int gyre_length_codec_add_sized(struct gyre_channel *channel, struct gyre_position position,

@@ -53,18 +53,21 @@ static int added(struct gyre_handler_context *ctx)
 
 	if (gy_codec_limit(&options.frame_bytes_max, LINE_BYTES_DEFAULT, GYRE_FRAME_BYTES_MAX) <
 		    0 ||
-	    (uint32_t)options.append > GYRE_APPEND_CRLF) {
+	    (uint32_t)options.append > GYRE_APPEND_CRLF ||
+	    (uint32_t)options.unterminated > GYRE_UNTERMINATED_FAIL) {
 		return -EINVAL;
 	}
 	codec = gy_codec_make(ctx, sizeof(*line), next);
 	if (codec == NULL) {
 		return -ENOMEM;
 	}
+	codec->last = gy_terminated_last;
 	line = gy_terminated_of(codec);
+	line->unterminated = options.unterminated;
 	line->frame_bytes_max = options.frame_bytes_max;
 	line->append = end_of(options.append);
 	line->keep_end = options.keep_end;
-	line->fail_late = options.fail_late;
+	codec->fail_late = options.fail_late;
 	return 0;
 }
 
@@ -73,6 +76,7 @@ const struct gyre_handler gy_line_handler = {
 	.added = added,
 	.removed = gy_codec_removed,
 	.read = gy_codec_read,
+	.read_end = gy_codec_read_end,
 	.write = gy_terminated_write,
 	.send_file = gy_terminated_send_file,
 };

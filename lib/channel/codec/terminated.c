@@ -13,11 +13,30 @@ void gy_terminated_wait(struct gy_terminated *terminated, size_t known, bool is_
 	if (codec->discarding ? known > 0 : is_long) {
 		step->kind = GY_STEP_DISCARD;
 		step->bytes = known;
-		step->error = codec->discarding || terminated->fail_late ? 0 : -EMSGSIZE;
+		step->error = codec->discarding || codec->fail_late ? 0 : -EMSGSIZE;
 		codec->discarding = true;
 		return;
 	}
 	codec->scanned = known;
+}
+
+void gy_terminated_last(struct gy_codec *codec, const struct gyre_buffer *kept,
+			struct gy_step *step)
+{
+	const struct gy_terminated *terminated = gy_terminated_of(codec);
+
+	step->kind = GY_STEP_DISCARD;
+	step->bytes = kept->bytes;
+	if (codec->discarding) {
+		return; /* the rest of a frame that is too long */
+	}
+	if (kept->bytes > terminated->frame_bytes_max) {
+		step->error = -EMSGSIZE; /* what may have been a part of the end is none */
+	} else if (terminated->unterminated == GYRE_UNTERMINATED_DELIVER) {
+		step->kind = GY_STEP_FRAME;
+	} else if (terminated->unterminated == GYRE_UNTERMINATED_FAIL) {
+		step->error = -EPROTO;
+	}
 }
 
 static const struct gyre_span *append_of(const struct gyre_handler_context *ctx)

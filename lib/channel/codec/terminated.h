@@ -16,7 +16,7 @@ struct gy_terminated {
 	size_t frame_bytes_max;
 	struct gyre_span append; /* to each write; of 0 bytes for nothing */
 	bool keep_end;
-	bool fail_late;
+	enum gyre_unterminated unterminated;
 };
 
 static inline struct gy_terminated *gy_terminated_of(struct gy_codec *codec)
@@ -30,12 +30,12 @@ static inline void gy_terminated_end(struct gy_terminated *terminated, size_t en
 {
 	if (gy_unlikely(terminated->codec.discarding)) {
 		terminated->codec.discarding = false;
-		gy_step_too_long(step, end, true);
-		step->error = terminated->fail_late ? -EMSGSIZE : 0;
+		gy_codec_too_long(&terminated->codec, end, step);
+		step->error = terminated->codec.fail_late ? -EMSGSIZE : 0;
 		return;
 	}
 	if (end - end_bytes > terminated->frame_bytes_max) {
-		gy_step_too_long(step, end, terminated->fail_late);
+		gy_codec_too_long(&terminated->codec, end, step);
 		return;
 	}
 	step->kind = GY_STEP_FRAME;
@@ -48,6 +48,10 @@ static inline void gy_terminated_end(struct gy_terminated *terminated, size_t en
  * They are too many for a frame if @is_long.
  */
 void gy_terminated_wait(struct gy_terminated *terminated, size_t known, bool is_long,
+			struct gy_step *step);
+
+/* The @last of such a codec. */
+void gy_terminated_last(struct gy_codec *codec, const struct gyre_buffer *kept,
 			struct gy_step *step);
 
 /* For the table of such a codec. */

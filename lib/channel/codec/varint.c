@@ -35,11 +35,13 @@ static void next(struct gy_codec *codec, const struct gyre_buffer *kept, struct 
 		step->kind = GY_STEP_FAIL;
 		step->error = r;
 	} else if (r > 0 && length > options->frame_bytes_max) {
-		gy_step_too_long(step, (uint64_t)r + length, options->fail_late);
+		gy_codec_too_long(codec, (uint64_t)r + length, step);
 	} else if (r > 0 && kept->bytes - (size_t)r >= length) {
 		step->kind = GY_STEP_FRAME;
 		step->bytes = (uint64_t)r + length;
 		step->front = (size_t)r;
+	} else if (r > 0) {
+		codec->needed = (size_t)r + (size_t)length;
 	}
 }
 
@@ -56,6 +58,7 @@ static int added(struct gyre_handler_context *ctx)
 	if (codec == NULL) {
 		return -ENOMEM;
 	}
+	codec->fail_late = options.fail_late;
 	gy_container_of(codec, struct varint, codec)->options = options;
 	return 0;
 }
@@ -79,6 +82,7 @@ const struct gyre_handler gy_varint_handler = {
 	.added = added,
 	.removed = gy_codec_removed,
 	.read = gy_codec_read,
+	.read_end = gy_codec_read_end,
 	.write = write_frame,
 };
 

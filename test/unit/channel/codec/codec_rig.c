@@ -1,5 +1,6 @@
 #include "codec_rig.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,41 @@ void codec_log_error(struct codec_log *log, int error)
 	*add_event(log) = (struct codec_event){ .error = error };
 }
 
+static const char *text_of_error(int error)
+{
+	switch (error) {
+	case -EMSGSIZE:
+		return "size";
+	case -EPROTO:
+		return "proto";
+	case -EINVAL:
+		return "invalid";
+	default:
+		return "other";
+	}
+}
+
+const char *codec_log_text(const struct codec_log *log)
+{
+	static char text[CODEC_RIG_TEXT_BYTES];
+	size_t used = 0;
+	size_t at = 0;
+
+	text[0] = 0;
+	for (size_t i = 0; i < log->events_count; i++) {
+		const struct codec_event *event = &log->events[i];
+
+		used += event->error != 0 ? (size_t)snprintf(text + used, sizeof(text) - used,
+							     "!%s", text_of_error(event->error))
+					  : (size_t)snprintf(text + used, sizeof(text) - used,
+							     "[%.*s]", (int)event->count,
+							     (const char *)log->bytes + at);
+		at += event->count;
+		require(used < sizeof(text), "the log is too long for a text");
+	}
+	return text;
+}
+
 bool codec_log_equal(const struct codec_log *a, const struct codec_log *b)
 {
 	if (a->events_count != b->events_count || a->bytes_count != b->bytes_count ||
@@ -78,7 +114,10 @@ static void last_complete(struct gyre_handler_context *ctx)
 
 static void last_read_end(struct gyre_handler_context *ctx)
 {
-	((struct codec_rig *)gyre_context_arg(ctx))->read_ends++;
+	struct codec_rig *rig = (struct codec_rig *)gyre_context_arg(ctx);
+
+	rig->read_ends++;
+	rig->ended_at = rig->log.events_count;
 }
 
 static void last_exception(struct gyre_handler_context *ctx, int error)

@@ -12,7 +12,12 @@
 #include "channel/channel.h"
 #include "channel/codec/codec.h"
 
-enum { CODEC_RIG_BYTES = 1 << 17, CODEC_RIG_EVENTS = 1 << 14, CODEC_RIG_RING_PAGES = 8 };
+enum {
+	CODEC_RIG_BYTES = 1 << 17,
+	CODEC_RIG_EVENTS = 1 << 14,
+	CODEC_RIG_RING_PAGES = 8,
+	CODEC_RIG_TEXT_BYTES = 4096,
+};
 
 /* A frame, or an exception. */
 struct codec_event {
@@ -38,6 +43,7 @@ struct codec_rig {
 	struct gy_endpoints owner;
 	uint32_t completes; /* read_complete */
 	uint32_t read_ends;
+	size_t ended_at; /* of the events in the log, when the last of these came */
 	/* Called for each frame after it was written down, if it is not NULL. */
 	void (*on_frame)(struct codec_rig *rig, struct gyre_handler_context *ctx);
 	bool pass_errors; /* to the tail */
@@ -47,6 +53,8 @@ struct codec_rig {
 
 void codec_log_frame(struct codec_log *log, const void *bytes, size_t count);
 void codec_log_error(struct codec_log *log, int error);
+/* As text, in a buffer of its own: frames in brackets, errors as exclamations. */
+const char *codec_log_text(const struct codec_log *log);
 bool codec_log_equal(const struct codec_log *a, const struct codec_log *b);
 
 void codec_rig_init(struct codec_rig *rig);

@@ -4,7 +4,6 @@
  */
 #include <criterion/criterion.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "codec_rig.h"
@@ -30,31 +29,6 @@ static void end(void)
 	codec_rig_fini(&rig);
 }
 
-/* The log as text: frames in brackets, errors as exclamations. */
-static const char *text_of(const struct codec_log *log)
-{
-	static char text[TEXT_BYTES];
-	size_t used = 0;
-	size_t at = 0;
-
-	text[0] = 0;
-	for (size_t i = 0; i < log->events_count; i++) {
-		const struct codec_event *event = &log->events[i];
-
-		used += event->error != 0
-				? (size_t)snprintf(text + used, sizeof(text) - used, "!%s",
-						   event->error == -EMSGSIZE ? "size"
-						   : event->error == -EPROTO ? "proto"
-									     : "other")
-				: (size_t)snprintf(text + used, sizeof(text) - used, "[%.*s]",
-						   (int)event->count,
-						   (const char *)log->bytes + at);
-		at += event->count;
-		cr_assert_lt(used, sizeof(text));
-	}
-	return text;
-}
-
 struct codec_case {
 	const struct gyre_handler *handler;
 	const void *options;
@@ -77,9 +51,9 @@ static void expect_split(const struct codec_case *one, size_t first, size_t step
 		codec_rig_feed(&rig, one->stream + at, step < count - at ? step : count - at,
 			       slice);
 	}
-	cr_assert_str_eq(text_of(&rig.log), one->frames,
+	cr_assert_str_eq(codec_log_text(&rig.log), one->frames,
 			 "%s of '%s' cut at %zu by %zu: %s, and not %s", one->handler->name,
-			 one->stream, first, step, text_of(&rig.log), one->frames);
+			 one->stream, first, step, codec_log_text(&rig.log), one->frames);
 	/* What it keeps is not to reach the last handler. */
 	codec_rig_stage(&rig, GY_CHANNEL_ABORTED);
 	cr_assert_eq(gyre_pipeline_remove(&rig.channel, one->handler->name), 0);
@@ -280,6 +254,8 @@ Test(codec, refuses_options_that_are_out_of_their_bounds, .init = begin, .fini =
 	static const struct gyre_fixed_options fixed = { .frame_bytes = GYRE_FRAME_BYTES_MAX + 1 };
 	static const struct gyre_line_options line = { .frame_bytes_max =
 							       GYRE_FRAME_BYTES_MAX + 1 };
+	static const struct gyre_line_options unknown_end = { .unterminated =
+								      GYRE_UNTERMINATED_FAIL + 1 };
 	static const struct gyre_span empty = { "", 0 };
 	static const struct gyre_delimiter_options delimiters[] = {
 		{ .delimiters_count = 1 },
@@ -289,6 +265,9 @@ Test(codec, refuses_options_that_are_out_of_their_bounds, .init = begin, .fini =
 		{ .delimiters = several,
 		  .delimiters_count = 1,
 		  .frame_bytes_max = GYRE_FRAME_BYTES_MAX + 1 },
+		{ .delimiters = several,
+		  .delimiters_count = 1,
+		  .unterminated = GYRE_UNTERMINATED_FAIL + 1 },
 	};
 	static const struct gyre_length_options lengths[] = {
 		{ .length_field_bytes = 5 },
@@ -304,6 +283,7 @@ Test(codec, refuses_options_that_are_out_of_their_bounds, .init = begin, .fini =
 	cr_expect_eq(gyre_fixed_codec_add(&rig.channel, GYRE_BEFORE("last"), &fixed), -EINVAL);
 	cr_expect_eq(gyre_fixed_codec_add(&rig.channel, GYRE_BEFORE("last"), NULL), -EINVAL);
 	cr_expect_eq(gyre_line_codec_add(&rig.channel, GYRE_BEFORE("last"), &line), -EINVAL);
+	cr_expect_eq(gyre_line_codec_add(&rig.channel, GYRE_BEFORE("last"), &unknown_end), -EINVAL);
 	cr_expect_eq(gyre_delimiter_codec_add(&rig.channel, GYRE_BEFORE("last"), NULL), -EINVAL);
 	for (size_t i = 0; i < gy_countof(delimiters); i++) {
 		cr_expect_eq(
