@@ -94,8 +94,8 @@ static int renew(struct gyre_stack *stack)
 	GYRE_AWAIT(stack, gyre_offload(stack, reload, gyre_new(stack, renewal, self->context),
 				       GYRE_FOREVER, &frame->done));
 	if (gyre_future_failed(&frame->done) && gyre_future_error(&frame->done) != -ESHUTDOWN) {
-		(void)fprintf(stderr, "gyre-echo: certificates are not renewed: %s\n",
-			      strerror(-gyre_future_error(&frame->done)));
+		gyre_log(stack, GYRE_LOG_WARNING, "certificates are not renewed: %s",
+			 strerror(-gyre_future_error(&frame->done)));
 	}
 	GYRE_END(stack);
 }

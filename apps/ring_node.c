@@ -111,8 +111,8 @@ static void fail(struct gyre_stack *stack, struct member *self, const char *why,
 {
 	if (!self->failed) {
 		self->failed = true;
-		(void)fprintf(stderr, "gyre-ring: node %" PRIu64 " %s: %s\n", self->settings->node,
-			      why, strerror(-error));
+		gyre_log(stack, GYRE_LOG_ERROR, "node %" PRIu64 " %s: %s", self->settings->node,
+			 why, strerror(-error));
 		gyre_system_stop(gyre_system_of(stack));
 	}
 }

@@ -37,6 +37,7 @@ static const struct field fields[] = {
 	FIELD(io_ratio),
 	FIELD(linger_ns),
 	FIELD(log_buffer_bytes),
+	FIELD(log_lines_max),
 	FIELD(loops),
 	FIELD(loops_max),
 	FIELD(memory_limit_bytes),

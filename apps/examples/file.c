@@ -29,7 +29,7 @@ struct frame {
 
 static int fail(struct gyre_stack *stack, const char *what, int error)
 {
-	(void)fprintf(stderr, "gyre-example-file: %s: %s\n", what, strerror(-error));
+	gyre_log(stack, GYRE_LOG_ERROR, "%s: %s", what, strerror(-error));
 	gyre_exit(stack, EXIT_FAILURE);
 	return gyre_return(stack);
 }

@@ -1,11 +1,13 @@
 /*
- * Logging: a hook for the library's warnings, and a hook for lost messages.
+ * Logging: lines of actors, and hooks for the log and for lost messages.
  *
- * An actor fails, which is a warning, and gets a message that it does not understand, which is a
- * dead letter. The hooks print both; those of a server would write to its own log.
+ * An actor logs a line and fails, which is a warning of the library, and gets a message that it
+ * does not understand, which is a dead letter. The hooks print all of it; those of a server would
+ * write to its own log.
  */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <gyre/gyre.h>
 
@@ -19,7 +21,7 @@ struct riddle {
 };
 GYRE_MESSAGE(riddle, 0x101);
 
-/* Both hooks run on any thread, and must not call gyre. */
+/* Both hooks run on other threads, and must not call gyre. */
 static void write_log(const struct gyre_log_line *line, void *arg)
 {
 	static const char *const levels[] = { "default", "debug", "info", "warning", "error" };
@@ -39,7 +41,15 @@ static void count_dead_letter(const struct gyre_type *type, struct gyre_address 
 
 static int fail(struct gyre_stack *stack)
 {
+	gyre_log(stack, GYRE_LOG_INFO, "cannot do a %s: %s", stack->type->name, strerror(EIO));
 	return gyre_throw(stack, -EIO);
+}
+
+/* The last call of an actor gets no stack. */
+static void clean(void *state)
+{
+	(void)state;
+	gyre_system_log(NULL, GYRE_LOG_INFO, "goes");
 }
 
 static const struct gyre_route notices[] = {
@@ -49,6 +59,7 @@ static const struct gyre_route notices[] = {
 
 static const struct gyre_class worker_class = { .name = "worker",
 						.behaviour.notice_routes = notices,
+						.clean = clean,
 						.strategy = GYRE_STRATEGY_IGNORE };
 
 static int run(struct gyre_stack *stack)
@@ -79,6 +90,7 @@ int main(int argc, char **argv)
 		.loops = 1,
 		.log = write_log,
 		.log_arg = stdout,
+		.log_level = GYRE_LOG_INFO,
 		.dead_letter = count_dead_letter,
 		.dead_letter_arg = stdout,
 	};

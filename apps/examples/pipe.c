@@ -52,7 +52,7 @@ static int see_end(struct gyre_stack *stack)
 	const struct gyre_terminated *pipe = gyre_message(stack, gyre_terminated);
 
 	if (pipe->reason < 0 && pipe->reason != -EPIPE) {
-		(void)fprintf(stderr, "gyre-example-pipe: %s\n", strerror(-pipe->reason));
+		gyre_log(stack, GYRE_LOG_ERROR, "%s", strerror(-pipe->reason));
 		gyre_exit(stack, EXIT_FAILURE);
 	}
 	return gyre_stop(stack, gyre_self(stack));

@@ -70,6 +70,29 @@ static inline bool gyre_address_is_nobody(struct gyre_address address)
 	return address.cookie == 0;
 }
 
+/** GYRE_ADDRESS_TEXT_MAX - bytes that the text of any address needs, with its final 0 */
+#define GYRE_ADDRESS_TEXT_MAX 40
+
+/**
+ * gyre_address_format() - writes an address as text, for lines of a log
+ * @address: the address of an actor, a channel or a group, or of nobody
+ * @bytes: how many bytes @ret_text has, at least GYRE_ADDRESS_TEXT_MAX for any address
+ * @ret_text: the text, with its final 0
+ *
+ * The text is "[LOOP:SLOT:COOKIE]", with the cookie in hexadecimal; in a system that is a node
+ * "[NODE/LOOP:SLOT:COOKIE]"; for GYRE_NOBODY "[nobody]". Lines of the log name actors and channels
+ * in this form.
+ *
+ * Return: the number of bytes written, without the final 0, or a negative errno.
+ * Errors:
+ *   -EINVAL    @ret_text is NULL
+ *   -EMSGSIZE  @bytes is too small
+ * Ownership: values.
+ * Context: any thread, in any phase.
+ * Since: 0.1
+ */
+GYRE_API int gyre_address_format(struct gyre_address address, size_t bytes, char *ret_text);
+
 GYRE_END_DECLS
 
 #endif

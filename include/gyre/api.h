@@ -35,6 +35,10 @@
 #define GYRE_END_DECLS
 #endif
 
+/** GYRE_PRINTF() - has the compiler check the format that is argument FORMAT of a function, as that
+ * of printf(3), against the arguments from FIRST on */
+#define GYRE_PRINTF(FORMAT, FIRST) __attribute__((format(printf, FORMAT, FIRST)))
+
 /** GYRE_SECONDS() - a span of whole seconds in nanoseconds, the unit of every time in gyre */
 #define GYRE_SECONDS(n) ((uint64_t)(n)*UINT64_C(1000000000))
 /** GYRE_MILLISECONDS() - a span of whole milliseconds in nanoseconds */

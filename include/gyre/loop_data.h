@@ -22,8 +22,8 @@ struct gyre_system;
  *
  * Runs in no phase, on the loop's own thread, before any handler of the loop does; on several
  * threads at once. A loop that gyre_system_resize() adds has its call then. It may block, and may
- * not call gyre but for gyre_system_user(). It is not re-entered; gyre_loop_fini_fn is the last
- * call of a loop.
+ * not call gyre but for gyre_system_user() and gyre_system_log(). It is not re-entered;
+ * gyre_loop_fini_fn is the last call of a loop.
  *
  * Returns 0, or a negative errno, with which the start or the resize fails.
  */
@@ -40,7 +40,7 @@ typedef int (*gyre_loop_init_fn)(struct gyre_system *system, uint32_t loop, void
  * Runs in no phase, on the loop's own thread, once for each call of gyre_loop_init_fn that
  * succeeded: when no handler of the loop will run any more, since the system stops, the loop has
  * retired, or the start has failed on another loop. It may block, and may not call gyre but for
- * gyre_system_user(). It is not re-entered, and the last call of a loop.
+ * gyre_system_user() and gyre_system_log(). It is not re-entered, and the last call of a loop.
  */
 typedef void (*gyre_loop_fini_fn)(struct gyre_system *system, uint32_t loop, void *data, void *arg);
 

@@ -148,6 +148,8 @@ typedef void (*gyre_started_fn)(struct gyre_system *system, void *arg);
  * @log_buffer_bytes: how many bytes of lines each loop keeps, and the system for all other threads,
  *   while @log is slow, 4096 to 2^30; further lines are lost and counted. GYRE_LOG_UNBUFFERED to
  *   have whoever logs wait for @log: see gyre/log.h
+ * @log_lines_max: how many lines a class of actors, the handlers of a name, or the rest of the
+ *   program may log in a second, 1 to 65535; further lines are held back and counted
  *
  * A handler that has run for a quarter of @stall_ns or more is interrupted now and then by a
  * signal, which gyre takes for itself while such a system runs: the first from SIGRTMIN + 5 on that
@@ -202,6 +204,7 @@ struct gyre_system_options {
 	void *user;
 	const struct gyre_node_options *node;
 	int64_t log_buffer_bytes;
+	uint32_t log_lines_max;
 };
 
 /** gyre_system_create_sized() - gyre_system_create() with the sizes in the program */

@@ -178,6 +178,19 @@ void gy_home_check(struct gy_home *home)
 
 /* ---- the running actor ---- */
 
+const struct gy_house *gy_home_running_house(const struct gy_home *home)
+{
+	const struct gy_house *house = home->hook;
+
+	if (house != NULL) {
+		return house;
+	}
+	house = home->running;
+	return house != NULL && (house->status == GY_HOUSE_RUNNING || gy_house_is_away(house))
+		       ? house
+		       : NULL;
+}
+
 /*
  * A run takes its mail from the lanes before any of it is freed, so within a run no two messages
  * have the same place in memory. The messages that a class has handled are counted at the end of a
@@ -185,17 +198,15 @@ void gy_home_check(struct gy_home *home)
  */
 bool gy_home_get_running(const struct gy_home *home, struct gy_running *ret_running)
 {
-	const struct gy_house *house = home->hook;
+	const struct gy_house *house = gy_home_running_house(home);
 	const struct gy_stack *stack = home->resumed;
 	struct gy_running running = { .steps = home->steps };
 
-	/* While a hook runs, the scratch stack still holds an older message. */
 	if (house == NULL) {
-		house = home->running;
-		if (house == NULL ||
-		    (house->status != GY_HOUSE_RUNNING && !gy_house_is_away(house))) {
-			return false;
-		}
+		return false;
+	}
+	/* While a hook runs, the scratch stack still holds an older message. */
+	if (home->hook == NULL) {
 		stack = stack != NULL ? stack : home->scratch[house->class_info->stack_class];
 		running.type = stack == NULL ? NULL : stack->head.type;
 		running.message = stack == NULL ? NULL : stack->head.message;

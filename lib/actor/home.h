@@ -46,6 +46,9 @@ struct gy_homes {
 	pthread_mutex_t placing; /* held while loops come or go, and to place things on each */
 	struct gy_table_item *spare_promises; /* atomic; a list: see promise.c */
 	struct gy_class_log *class_logs;      /* atomic; a list: see class_log.c */
+	uint32_t handler_logs;		      /* atomic; how many in that list are of handlers */
+	uint32_t log_lines_max;		      /* that a program may log, a second and class */
+	struct gy_log_limit other_lines;      /* that a program logs for no class or handler */
 	struct gy_table_copies tables;	      /* of programs that are older than this library */
 };
 
@@ -275,6 +278,8 @@ struct gy_running {
 	bool first; /* this call is the only one of its job */
 };
 
+/* The house whose actor the loop runs; NULL when it runs none. As the next one. */
+const struct gy_house *gy_home_running_house(const struct gy_home *home);
 /*
  * False when no user code runs. For a signal handler on the loop's own thread, which may interrupt
  * anything: reads only fields that are valid at every moment.

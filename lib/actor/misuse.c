@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "actor/address_text.h"
 #include "actor/class_log.h"
 #include "actor/stack/stack.h"
 
@@ -100,11 +101,13 @@ void gy_warn_unhandled(struct gy_home *home, const struct gy_house *house,
 		       const struct gyre_mail *mail)
 {
 	bool ask = mail->node.kind == GY_MAIL_ASK;
+	char from[GYRE_ADDRESS_TEXT_MAX];
 
 	gy_class_warn(home, house->class_info,
-		      "its behaviour has no handler for the %s %s from [%u:%u], which is dropped%s",
-		      ask ? "ask" : "notice", mail->type->name, (unsigned)mail->from.loop,
-		      (unsigned)mail->from.slot, ask ? "; the asker gets ENOSYS" : "");
+		      "its behaviour has no handler for the %s %s from %s, which is dropped%s",
+		      ask ? "ask" : "notice", mail->type->name,
+		      gy_address_text(gy_mail_sender(mail), from),
+		      ask ? "; the asker gets ENOSYS" : "");
 }
 
 /* Returns whether @future is a local variable of one of the callers, as far as can be told. */

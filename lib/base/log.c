@@ -19,8 +19,9 @@
 #include "base/clock.h"
 #include "base/log_writer.h"
 
+enum { AFTER_BYTES_MAX = 64 };
+
 static const char *const level_names[] = { "", "debug", "info", "warning", "error" };
-static const char cut_off[] = "...";
 
 uint64_t gy_log_date_ns(uint64_t time_ns)
 {
@@ -51,61 +52,55 @@ static void write_now(const struct gy_log *log, enum gyre_log_level level, const
 	gy_log_write(log, &line);
 }
 
-static bool is_text(char byte)
+/* Ends of lines at the end of a text are a habit of who writes to a terminal. */
+static size_t without_end(const char *text, size_t count)
 {
-	return (unsigned char)byte >= ' ' && byte != '\x7f';
-}
-
-/* Makes one line of it, and returns its length: ends are not words. */
-static size_t clean(char *text, size_t count)
-{
-	while (count > 0 && !is_text(text[count - 1])) {
+	while (count > 0 && (text[count - 1] == '\n' || text[count - 1] == '\r')) {
 		count--;
 	}
-	for (size_t i = 0; i < count; i++) {
-		if (!is_text(text[i])) {
-			text[i] = ' ';
-		}
-	}
-	text[count] = '\0';
 	return count;
 }
 
+/* Adds what is formatted. */
 GY_PRINTF(3, 0)
-static size_t format_line(char text[GY_LOG_LINE_BYTES], const char *prefix, const char *format,
-			  va_list args)
-{
-	size_t before = strnlen(prefix, GY_LOG_LINE_BYTES / 2);
-	size_t room = GY_LOG_LINE_BYTES - before;
-	int count;
-
-	memcpy(text, prefix, before);
-	count = vsnprintf(text + before, room, format, args);
-	if (count < 0) {
-		count = snprintf(text + before, room, "a line that cannot be formatted");
-	}
-	if ((size_t)count >= room) {
-		memcpy(text + GY_LOG_LINE_BYTES - sizeof(cut_off), cut_off, sizeof(cut_off));
-		count = (int)room - 1;
-	}
-	return clean(text, before + (size_t)count);
-}
-
-void gy_log_prefixed(const struct gy_log *log, enum gyre_log_level level, const char *prefix,
-		     const char *format, va_list args)
+static void add_formatted(struct gy_log_text *line, size_t limit, const char *format, va_list args)
 {
 	char text[GY_LOG_LINE_BYTES];
-	size_t count;
+	int count = vsnprintf(text, sizeof(text), format, args);
 
-	if (!gy_log_is_written(log, level)) {
-		return;
+	if (count < 0) {
+		count = snprintf(text, sizeof(text), "a line that cannot be formatted");
 	}
-	count = format_line(text, prefix, format, args);
-	if (log != NULL && log->buffer != NULL) {
-		gy_log_writer_put(log->buffer, level, text, count);
+	if ((size_t)count < sizeof(text)) {
+		gy_log_text_add(line, text, without_end(text, (size_t)count), limit, false);
 	} else {
-		write_now(log, level, text);
+		gy_log_text_add(line, text, sizeof(text) - 1, limit, true);
 	}
+}
+
+bool gy_log_between(const struct gy_log *log, enum gyre_log_level level, const char *before,
+		    const char *after, const char *format, va_list args)
+{
+	size_t limit = GY_LOG_LINE_BYTES - 1;
+	size_t after_bytes = strlen(after);
+	struct gy_log_text line;
+
+	gy_assert(after_bytes <= AFTER_BYTES_MAX);
+	if (!gy_log_is_written(log, level)) {
+		return true;
+	}
+	line.count = 0;
+	gy_log_text_add(&line, before, strlen(before), limit / 2, false);
+	add_formatted(&line, limit - after_bytes, format, args);
+	if (after_bytes > 0) {
+		memcpy(line.bytes + line.count, after, after_bytes + 1);
+		line.count += after_bytes;
+	}
+	if (log != NULL && log->buffer != NULL) {
+		return gy_log_writer_put(log->buffer, level, line.bytes, line.count);
+	}
+	write_now(log, level, line.bytes);
+	return true;
 }
 
 void gy_log(const struct gy_log *log, enum gyre_log_level level, const char *format, ...)
@@ -113,7 +108,7 @@ void gy_log(const struct gy_log *log, enum gyre_log_level level, const char *for
 	va_list args;
 
 	va_start(args, format);
-	gy_log_prefixed(log, level, "", format, args);
+	(void)gy_log_between(log, level, "", "", format, args);
 	va_end(args);
 }
 

@@ -10,9 +10,8 @@
 
 #include <stdarg.h>
 
+#include "base/log_text.h"
 #include "base/macros.h"
-
-enum { GY_LOG_LINE_BYTES = 1024 }; /* with the final 0; a longer line is cut off */
 
 struct gy_log_buffer;
 
@@ -32,14 +31,15 @@ static inline bool gy_log_is_written(const struct gy_log *log, enum gyre_log_lev
 /* Passes a line to the hook, on the calling thread, or writes it to standard error. */
 GY_COLD void gy_log_write(const struct gy_log *log, const struct gyre_log_line *line);
 
-/* Logs one line, printf-formatted; @log NULL is the default log. A byte of the line that is no
- * text, such as a newline, becomes a space. */
+/* Logs one line, printf-formatted; @log NULL is the default log. Bytes that are no text are
+ * escaped: see log_text.h. */
 GY_PRINTF(3, 4)
 GY_COLD void gy_log(const struct gy_log *log, enum gyre_log_level level, const char *format, ...);
-/* The same, behind @prefix. */
-GY_PRINTF(4, 0)
-GY_COLD void gy_log_prefixed(const struct gy_log *log, enum gyre_log_level level,
-			     const char *prefix, const char *format, va_list args);
+/* Likewise, with @before in front of the line and @after behind it, which is not cut off: up to
+ * half a line and 64 bytes. False when the line is lost, since its buffer is full. */
+GY_PRINTF(5, 0)
+GY_COLD bool gy_log_between(const struct gy_log *log, enum gyre_log_level level, const char *before,
+			    const char *after, const char *format, va_list args);
 
 /* The present date of a moment of the monotonic clock, in nanoseconds of the Unix epoch. */
 uint64_t gy_log_date_ns(uint64_t time_ns);

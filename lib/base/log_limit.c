@@ -11,7 +11,7 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 
-enum { COUNT_BITS = 16, COUNT_MASK = (1 << COUNT_BITS) - 1, TEXT_BYTES = 1024 };
+enum { COUNT_BITS = 16, COUNT_MASK = (1 << COUNT_BITS) - 1 };
 
 bool gy_log_limit_admit(struct gy_log_limit *limit, uint64_t now_ns)
 {
@@ -55,7 +55,6 @@ const char *gy_log_limit_note(struct gy_log_limit *limit, char text[GY_LOG_NOTE_
 bool gy_log_limited(const struct gy_log *log, struct gy_log_limit *limit, uint64_t now_ns,
 		    enum gyre_log_level level, const char *format, ...)
 {
-	char text[TEXT_BYTES];
 	char note[GY_LOG_NOTE_BYTES];
 	va_list args;
 
@@ -66,8 +65,7 @@ bool gy_log_limited(const struct gy_log *log, struct gy_log_limit *limit, uint64
 		return false;
 	}
 	va_start(args, format);
-	(void)vsnprintf(text, sizeof(text), format, args);
+	(void)gy_log_between(log, level, "", gy_log_limit_note(limit, note), format, args);
 	va_end(args);
-	gy_log(log, level, "%s%s", text, gy_log_limit_note(limit, note));
 	return true;
 }

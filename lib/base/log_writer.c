@@ -193,7 +193,7 @@ void gy_log_writer_stop(struct gy_log_writer *writer)
 	gy_log_writer_flush(writer);
 }
 
-void gy_log_writer_put(struct gy_log_buffer *buffer, enum gyre_log_level level, const char *text,
+bool gy_log_writer_put(struct gy_log_buffer *buffer, enum gyre_log_level level, const char *text,
 		       size_t count)
 {
 	struct gy_log_source *source = buffer->source;
@@ -206,6 +206,7 @@ void gy_log_writer_put(struct gy_log_buffer *buffer, enum gyre_log_level level, 
 	} else {
 		gy_log_writer_flush(writer);
 	}
+	return taken;
 }
 
 /* ---- without buffers ---- */

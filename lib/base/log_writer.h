@@ -88,8 +88,8 @@ void gy_log_writer_flush(struct gy_log_writer *writer);
 void gy_log_writer_count(const struct gy_log_writer *writer, uint64_t *ret_lines,
 			 uint64_t *ret_lost);
 
-/* Puts a line of @count bytes, or loses it. Any thread. */
-void gy_log_writer_put(struct gy_log_buffer *buffer, enum gyre_log_level level, const char *text,
+/* Puts a line of @count bytes; false when it is lost. Any thread. */
+bool gy_log_writer_put(struct gy_log_buffer *buffer, enum gyre_log_level level, const char *text,
 		       size_t count);
 
 #endif

@@ -21,8 +21,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "actor/class_log.h"
 #include "channel/channel.h"
+#include "channel/channel_log.h"
 
 enum { OVER_QUARTERS = 3, UNDER_QUARTERS = 2, QUARTERS = 4 };
 
@@ -112,11 +112,11 @@ GY_COLD void gy_byte_budget_log_closed(struct gyre_channel *channel, uint64_t by
 	struct gy_channels *channels = channel->channels;
 
 	gy_count(&channels->counters.held_closed, 1);
-	gy_class_warn(channels->home, channel->endpoint.owner->house->class_info,
-		      "a channel is closed: for %" PRIu64 " bytes more there is no room, as the "
-		      "channels of its loop hold %" PRIu64 " of the %" PRIu64
-		      " that they may (channel_bytes_max)",
-		      bytes, channels->byte_budget.bytes, gy_byte_budget_max(channels));
+	gy_channel_warn(channel,
+			"is closed: for %" PRIu64 " bytes more there is no room, as the channels "
+			"of its loop hold %" PRIu64 " of the %" PRIu64
+			" that they may (channel_bytes_max)",
+			bytes, channels->byte_budget.bytes, gy_byte_budget_max(channels));
 }
 
 static void fail_if_full(struct gyre_channel *channel, uint64_t more)

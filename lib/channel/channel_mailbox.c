@@ -10,11 +10,12 @@
 
 #include <errno.h>
 
-#include "actor/class_log.h"
+#include "actor/address_text.h"
 #include "actor/mail/send.h"
 #include "actor/stack/stack.h"
 #include "base/memory.h"
 #include "channel/channel.h"
+#include "channel/channel_log.h"
 
 enum { SLOTS_FIRST = 64 };
 
@@ -272,16 +273,16 @@ int gy_channel_mailbox_answer(struct gyre_channel *channel, struct gyre_mail *as
 
 /* ---- delivery, phase 2 ---- */
 
-/* Logged for the actor that owns the channel, since a channel has no name. */
 static GY_COLD void warn_unhandled(struct gy_channel_mailbox *mailbox, const struct gyre_mail *mail,
 				   const char *taker)
 {
-	gy_class_warn(mailbox->channel->channels->home,
-		      mailbox->channel->endpoint.owner->house->class_info,
-		      "its channel is sent the %s %s from [%u:%u], which is dropped: no handler of "
-		      "its pipeline %s",
-		      mail->node.kind == GY_MAIL_ASK ? "ask" : "notice", mail->type->name,
-		      (unsigned)mail->from.loop, (unsigned)mail->from.slot, taker);
+	char from[GYRE_ADDRESS_TEXT_MAX];
+
+	gy_channel_warn(
+		mailbox->channel,
+		"is sent the %s %s from %s, which is dropped: no handler of its pipeline %s",
+		mail->node.kind == GY_MAIL_ASK ? "ask" : "notice", mail->type->name,
+		gy_address_text(gy_mail_sender(mail), from), taker);
 }
 
 /* As an event of the pipeline, whose stack shows it meanwhile. */

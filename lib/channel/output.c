@@ -11,9 +11,9 @@
 
 #include <errno.h>
 
-#include "actor/class_log.h"
 #include "buffer/buffer.h"
 #include "channel/channel.h"
+#include "channel/channel_log.h"
 #include "channel/water_marks.h"
 #include "channel/zero_copy.h"
 
@@ -56,11 +56,10 @@ static size_t cap_of(const struct gyre_channel *channel)
 static GY_COLD void log_cap(struct gyre_channel *channel, size_t bytes)
 {
 	gy_count(&channel->channels->counters.write_max_closed, 1);
-	gy_class_warn(
-		channel->channels->home, channel->endpoint.owner->house->class_info,
-		"a channel is closed: %zu bytes were written behind %zu that wait, and its cap "
-		"(write_max_bytes) is %zu; write while gyre_channel_is_writable()",
-		bytes, gy_channel_queued_bytes(channel), cap_of(channel));
+	gy_channel_warn(channel,
+			"is closed: %zu bytes were written behind %zu that wait, and its cap "
+			"(write_max_bytes) is %zu; write while gyre_channel_is_writable()",
+			bytes, gy_channel_queued_bytes(channel), cap_of(channel));
 }
 
 int gy_output_withhold(struct gyre_channel *channel, size_t bytes)

@@ -570,7 +570,7 @@ AT(gyre_stack, actor, 16, 8);
 AT(gyre_stack, frame, 24, 8);
 AT(gyre_stack, state, 32, 4);
 
-GROWS(gyre_system_options, 296);
+GROWS(gyre_system_options, 304);
 AT(gyre_system_options, loops, 0, 4);
 AT(gyre_system_options, loops_max, 4, 4);
 AT(gyre_system_options, cpus, 8, 8);
@@ -617,6 +617,7 @@ AT(gyre_system_options, loop_arg, 264, 8);
 AT(gyre_system_options, user, 272, 8);
 AT(gyre_system_options, node, 280, 8);
 AT(gyre_system_options, log_buffer_bytes, 288, 8);
+AT(gyre_system_options, log_lines_max, 296, 4);
 
 FROZEN(gyre_tail, 16);
 AT(gyre_tail, bytes, 0, 4);

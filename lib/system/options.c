@@ -41,6 +41,7 @@ static const struct tunable tunables[] = {
 	OPTION(io_ratio, 1, 100),
 	OPTION(linger_ns, 1000000, 3600000000000),
 	OPTION(log_buffer_bytes, -1, 1073741824),
+	OPTION(log_lines_max, 1, 65535),
 	OPTION(loops, 0, 1024),
 	OPTION(loops_max, 0, 1024),
 	OPTION(memory_limit_bytes, -1, 1125899906842624),

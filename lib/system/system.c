@@ -14,6 +14,7 @@
 
 #include <gyre/name.h>
 
+#include "actor/class_log.h"
 #include "base/log_writer.h"
 #include "base/memory.h"
 #include "base/sized.h"
@@ -379,6 +380,7 @@ static int create(const struct gyre_system_options *options, struct gyre_system 
 	}
 	system->options = resolved;
 	system->homes.log = &system->log;
+	gy_class_logs_begin(&system->homes, resolved.log_lines_max);
 	gy_net_init(&system->net);
 	system->net.opened = gy_system_opened;
 	system->homes.net = &system->net;
@@ -505,6 +507,7 @@ void gyre_system_destroy(struct gyre_system *system)
 	(void)pthread_mutex_destroy(&system->mutex);
 	(void)pthread_mutex_destroy(&system->homes.placing);
 	gy_resizing_fini(system);
+	gy_class_logs_fini(&system->homes);
 	gy_log_writer_destroy(system->log_writer);
 	gy_memory_put(system);
 }

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "actor/class_log.h"
 #include "actor/life/lifecycle.h"
 #include "actor/mail/send.h"
 #include "base/memory.h"
@@ -96,6 +97,7 @@ void model_open(uint32_t loops)
 		.now_ns = GYRE_SECONDS(1000),
 	};
 	model.homes = (struct gy_homes){ .count = loops, .homes = model.home, .log = &model.log };
+	gy_class_logs_begin(&model.homes, MODEL_LOG_LINES_MAX);
 	model.loops = gy_memory_get(sizeof(*model.loops) + loops * sizeof(struct gy_loop *));
 	model.loops->count = loops;
 	model.loops->made = loops;
@@ -237,6 +239,7 @@ void model_close(void)
 	for (uint32_t i = 0; i < model.homes.count; i++) {
 		gy_home_fini(&model.home[i], &leaks);
 	}
+	gy_class_logs_fini(&model.homes);
 	gy_leaks_log(&leaks, &model.log);
 	gy_memory_put(model.loops);
 	assert_nothing_vanished();

@@ -14,7 +14,7 @@
 
 #include "actor/stack/stack.h"
 
-enum { MODEL_LOOPS_MAX = 2, MODEL_LINE_BYTES = 256 };
+enum { MODEL_LOOPS_MAX = 2, MODEL_LINE_BYTES = 1024, MODEL_LOG_LINES_MAX = 5 };
 
 struct model {
 	struct gy_homes homes; /* first, as in a system */

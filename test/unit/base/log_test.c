@@ -5,6 +5,7 @@
 #include <criterion/redirect.h>
 
 #include <signal.h>
+#include <stdarg.h>
 #include <string.h>
 #include <time.h>
 #include <wchar.h>
@@ -75,11 +76,40 @@ Test(log, cuts_off_a_line_that_is_too_long)
 Test(log, makes_one_line_of_whatever_it_is_given)
 {
 	gy_log(&to_hook, GYRE_LOG_ERROR, "a peer says: %s\n\n", "x\r\ngyre: \x1b[31merror\x7f");
-	cr_assert_str_eq(last_line, "a peer says: x  gyre:  [31merror");
+	cr_assert_str_eq(last_line, "a peer says: x\\r\\ngyre: \\x1b[31merror\\x7f");
 	gy_log(&to_hook, GYRE_LOG_ERROR, "%s", "gr\xc3\xbc\xc3\x9f");
 	cr_assert_str_eq(last_line, "gr\xc3\xbc\xc3\x9f", "bytes of UTF-8 stay");
 	gy_log(&to_hook, GYRE_LOG_ERROR, "%s", "\n");
 	cr_assert_str_eq(last_line, "");
+}
+
+static void log_between(const char *before, const char *after, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	(void)gy_log_between(&to_hook, GYRE_LOG_ERROR, before, after, format, args);
+	va_end(args);
+}
+
+Test(log, keeps_what_stands_before_and_behind_a_line_that_is_too_long)
+{
+	char text[5000];
+
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	log_between("actor a: ", " (and 7 more before it)", "%s", text);
+	cr_expect_eq(strlen(last_line), 1023);
+	cr_expect_eq(strncmp(last_line, "actor a: xx", 11), 0, "%s", last_line);
+	cr_expect_str_eq(last_line + 1023 - 27, "x... (and 7 more before it)");
+	log_between(text, "", "%s", "the line itself");
+	cr_expect_str_eq(last_line + 511 - 4, "x...the line itself");
+}
+
+Test(log, escapes_what_stands_before_a_line_too)
+{
+	log_between("actor \x1b: ", "", "%s", "x\n");
+	cr_assert_str_eq(last_line, "actor \\x1b: x");
 }
 
 Test(log, says_so_when_a_line_cannot_be_formatted)

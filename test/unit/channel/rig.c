@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "actor/class_log.h"
 #include "actor/life/lifecycle.h"
 #include "actor/mail/mailbox.h"
 #include "actor/stack/stack.h"
@@ -119,6 +120,7 @@ void rig_init(struct rig *rig, const struct rig_options *options)
 	rig->homes = (struct gy_homes){
 		.count = 1, .net = &rig->net, .homes = &rig->home, .log = &rig->log
 	};
+	gy_class_logs_begin(&rig->homes, RIG_LOG_LINES_MAX);
 	rig->loops = gy_memory_get(sizeof(*rig->loops) + sizeof(struct gy_loop *));
 	rig->loops->count = 1;
 	rig->loops->made = 1;
@@ -295,6 +297,7 @@ void rig_fini(struct rig *rig)
 	gy_loop_leave();
 	gy_channels_fini(&rig->home);
 	gy_home_fini(&rig->home, &leaks);
+	gy_class_logs_fini(&rig->homes);
 	gy_leaks_log(&leaks, &rig->log);
 	gy_memory_put(rig->loops);
 	expect_at_end(rig->logged == rig->warnings_expected, rig->last_log, rig->logged,

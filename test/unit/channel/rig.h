@@ -15,7 +15,7 @@
 /* It does not run out, however fast time goes by. */
 #define RIG_LINGER_WITHOUT_END_NS GYRE_SECONDS(3600000)
 
-enum { RIG_TRACE_BYTES = 4096, RIG_LOG_BYTES = 1024 };
+enum { RIG_TRACE_BYTES = 4096, RIG_LOG_BYTES = 1024, RIG_LOG_LINES_MAX = 5 };
 
 struct rig_options {
 	uint32_t buffer_count;		/* 64 */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "actor/class_log.h"
 #include "actor/life/lifecycle.h"
 #include "actor/mail/send.h"
 #include "actor/stack/stack.h"
@@ -18,6 +19,7 @@
 #include "remote/node.h"
 
 enum {
+	LOG_LINES_MAX = 100,
 	TURNS = 4,
 	STEP_NS = 5000000,
 	RING_ENTRIES = 8,
@@ -188,6 +190,7 @@ static void make_home(struct bare *bare)
 	bare->homes = (struct gy_homes){
 		.count = 1, .node = BARE_NODE, .homes = home, .log = &bare->log
 	};
+	gy_class_logs_begin(&bare->homes, LOG_LINES_MAX);
 	bare->loops =
 		(struct gy_loops *)gy_memory_get(sizeof(*bare->loops) + sizeof(struct gy_loop *));
 	bare->loops->count = 1;

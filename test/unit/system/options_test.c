@@ -40,6 +40,7 @@ struct option {
 static const struct option bounded[] = {
 	OPTION(linger_ns, 1000000, 3600000000000),
 	OPTION(log_buffer_bytes, -1, 1073741824),
+	OPTION(log_lines_max, 1, 65535),
 	OPTION(loops, 1, 1024),
 	OPTION(loops_max, 0, 1024),
 	OPTION(memory_limit_bytes, -1, INT64_C(1) << 50),

@@ -8,7 +8,7 @@
 #include "actor/class_log.h"
 #include "actor/stack/stack.h"
 
-enum { TICK_NS = 1000000 };
+enum { TICK_NS = 1000000, LOG_LINES_MAX = 100 };
 
 static void require(bool holds, const char *what)
 {
@@ -156,6 +156,7 @@ static void pools_of(struct codec_rig *rig, struct gy_pool *pools[GY_BUFFER_POOL
 static void make_owner(struct codec_rig *rig)
 {
 	rig->home.options.system = (struct gyre_system *)(void *)&rig->homes;
+	gy_class_logs_begin(&rig->homes, LOG_LINES_MAX);
 	gy_class_logs_init(&rig->home);
 	(void)snprintf(rig->class_info.name, sizeof(rig->class_info.name), "rig");
 	rig->class_info.log = gy_class_log_get(&rig->home, rig->class_info.name);
@@ -170,6 +171,9 @@ void codec_rig_end_owner(struct codec_rig *rig)
 {
 	struct gyre_system *system = rig->home.options.system;
 
+	/* Lines of the log may have asked for the address of the channel. */
+	gy_channel_mailbox_fini(&rig->channel);
+	gy_channel_mailboxes_fini(&rig->channels.mailboxes);
 	rig->home.options.system = (struct gyre_system *)(void *)&rig->homes;
 	gy_class_log_put(&rig->home, rig->class_info.log);
 	rig->home.options.system = system;
