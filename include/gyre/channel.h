@@ -9,7 +9,10 @@
  *
  * A channel pointer is valid from the initialiser until @removed of its last handler has returned;
  * its descriptor is open until @unregistered has. Everybody else, on whatever loop or thread, uses
- * the channel's address: see gyre_channel_address().
+ * the channel's address: see gyre_channel_address(). Reports of listeners, clients and sockets for
+ * datagrams, which may be sent on, name it in a field. Events of a pipeline, such as struct
+ * gyre_input_closed, and callbacks have none: they come with the handler's place, or the channel.
+ * Answers have none: who asks has named the channel.
  */
 #ifndef GYRE_CHANNEL_H
 #define GYRE_CHANNEL_H

@@ -52,6 +52,9 @@ enum gyre_connection_step {
  * @failures: how many rounds of attempts have failed since it was last open
  * @pause_ns: the pause, for GYRE_CONNECTION_PAUSE
  * @address: the address that was tried, or of the peer; of 0 bytes if there is none
+ * @channel: the address of the channel, for GYRE_CONNECTION_OPEN, and the same for
+ *   GYRE_CONNECTION_CLOSED, when it is stale; GYRE_NOBODY if there is no memory for it, and for
+ *   other steps, which are about attempts and have no channel that is open
  */
 struct gyre_connection {
 	enum gyre_connection_step step;
@@ -60,6 +63,7 @@ struct gyre_connection {
 	uint32_t failures;
 	uint64_t pause_ns;
 	struct gyre_socket_address address;
+	struct gyre_address channel;
 };
 GYRE_OWN_MESSAGE_(gyre_connection, 0x28);
 

@@ -69,11 +69,14 @@ enum gyre_datagram_step {
  * @step: the step
  * @reason: a negative errno, or 0: why the channel is gone, as gyre_channel_reason() says
  * @address: the address that the socket is bound to
+ * @channel: the address of the channel, the same in each report of it, though stale in the last;
+ *   GYRE_NOBODY if there is no memory for it
  */
 struct gyre_datagram_event {
 	enum gyre_datagram_step step;
 	int reason;
 	struct gyre_socket_address address;
+	struct gyre_address channel;
 };
 
 /**

@@ -48,11 +48,15 @@ enum gyre_listen_step {
  *   that a limit on the number or the rate refused
  * @address: the address of the listener, for GYRE_LISTEN_BOUND; that of the peer, for
  *   GYRE_LISTEN_ACCEPTED and GYRE_LISTEN_REFUSED; else of 0 bytes
+ * @channel: the address of the channel, from GYRE_LISTEN_REGISTERED on, and the same in each report
+ *   of that channel, though stale in the last; GYRE_NOBODY if there is no memory for it, and in
+ *   reports before, when there is no channel yet
  */
 struct gyre_listen_event {
 	enum gyre_listen_step step;
 	int reason;
 	struct gyre_socket_address address;
+	struct gyre_address channel;
 };
 
 /**

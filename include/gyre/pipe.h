@@ -10,7 +10,9 @@
  *	gyre_system_pipe_open(system,
  *			      &GYRE_VALUE(gyre_pipe_options, .init_channel = read_words), NULL);
  *
- * Each has an actor of its own, which ends with its channel: gyre_watch() tells of that end.
+ * Each has an actor of its own, which ends with its channel: gyre_watch() tells of that end, by the
+ * address of the actor. There are no reports that could name the channel; the initialiser may ask
+ * for its address.
  */
 #ifndef GYRE_PIPE_H
 #define GYRE_PIPE_H

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "actor/address_text.h"
 #include "channel/channel.h"
 #include "channel/output.h"
 
@@ -132,9 +133,15 @@ char *gy_channel_state_print(uint32_t state, char *text, size_t bytes)
 static _Noreturn GY_COLD void broken(const struct gyre_channel *channel, const char *rule, int line)
 {
 	char text[GY_CHANNEL_STATE_TEXT_BYTES];
+	char address[GYRE_ADDRESS_TEXT_MAX];
 
+	/* Nothing is made for a channel that is damaged. */
 	gy_log(channel->channels->home->loop.options.log, GYRE_LOG_ERROR,
-	       "a channel of kind %s is in a state that is not allowed (%s); its reason is %d",
+	       "channel %s of kind %s is in a state that is not allowed (%s); its reason is %d",
+	       gy_address_text(channel->mailbox == NULL
+				       ? GYRE_NOBODY
+				       : gy_channel_mailbox_address(channel->mailbox),
+			       address),
 	       channel->kind->name, gy_channel_state_print(channel->state, text, sizeof(text)),
 	       channel->reason);
 	gy_assert_failed(rule, __FILE__, line);

@@ -123,13 +123,14 @@ AT(gyre_connect_options, report_arg, 176, 8);
 AT(gyre_connect_options, owner, 184, 16);
 AT(gyre_connect_options, place, 200, 32);
 
-FROZEN(gyre_connection, 160);
+FROZEN(gyre_connection, 176);
 AT(gyre_connection, step, 0, 4);
 AT(gyre_connection, reason, 4, 4);
 AT(gyre_connection, connection, 8, 4);
 AT(gyre_connection, failures, 12, 4);
 AT(gyre_connection, pause_ns, 16, 8);
 AT(gyre_connection, address, 24, 136);
+AT(gyre_connection, channel, 160, 16);
 
 GROWS(gyre_counters, 656);
 AT(gyre_counters, sent, 0, 8);
@@ -184,10 +185,11 @@ AT(gyre_counters, allocations, 632, 8);
 AT(gyre_counters, log_lines, 640, 8);
 AT(gyre_counters, log_lost, 648, 8);
 
-FROZEN(gyre_datagram_event, 144);
+FROZEN(gyre_datagram_event, 160);
 AT(gyre_datagram_event, step, 0, 4);
 AT(gyre_datagram_event, reason, 4, 4);
 AT(gyre_datagram_event, address, 8, 136);
+AT(gyre_datagram_event, channel, 144, 16);
 
 GROWS(gyre_datagram_options, 224);
 AT(gyre_datagram_options, bind, 0, 8);
@@ -378,10 +380,11 @@ AT(gyre_line_options, keep_end, 12, 1);
 AT(gyre_line_options, fail_late, 13, 1);
 AT(gyre_line_options, unterminated, 16, 4);
 
-FROZEN(gyre_listen_event, 144);
+FROZEN(gyre_listen_event, 160);
 AT(gyre_listen_event, step, 0, 4);
 AT(gyre_listen_event, reason, 4, 4);
 AT(gyre_listen_event, address, 8, 136);
+AT(gyre_listen_event, channel, 144, 16);
 
 GROWS(gyre_log_line, 32);
 AT(gyre_log_line, level, 0, 4);

@@ -13,7 +13,7 @@ SECRET = "4d2ab30a7f5c2f0e1f1b4f56b6c3a9d8"
 HEADER_BYTES = 5
 WIRE_NOTICE = 6
 TYPE_STOP = 3
-BROKEN = r"TLS with .*(bad record mac|decryption failed|wrong version number|unexpected message|" \
+BROKEN = r"TLS of channel .*(bad record mac|decryption failed|wrong version number|unexpected message|" \
          r"packet length|record layer|bad record type|unsolicited|invalid)"
 
 

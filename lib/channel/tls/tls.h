@@ -142,7 +142,8 @@ void gy_tls_session_get(const struct gy_tls *tls, struct gyre_tls_session *ret_s
 
 /* Logs the error of OpenSSL for a connection, and returns the errno for it. */
 int gy_tls_explain(struct gy_tls *tls);
-/* A line in the log, if the peer has not had too many: "TLS with PEER: @what". */
+/* A line in the log, if the peer has not had too many: "TLS of channel ADDRESS with PEER: @what".
+ */
 void gy_tls_complain(struct gy_tls *tls, const char *what);
 /* Logs the error of OpenSSL for a file, and returns the errno for it. */
 int gy_tls_explain_file(const struct gy_log *log, const char *what, const char *path);

@@ -13,6 +13,7 @@
 
 #include <gyre/socket_address.h>
 
+#include "actor/address_text.h"
 #include "channel/tls/tls.h"
 
 enum { TEXT_BYTES_MAX = 512 };
@@ -83,12 +84,14 @@ void gy_tls_complain(struct gy_tls *tls, const char *what)
 {
 	const struct gy_loop *loop = &tls->channel->channels->home->loop;
 	struct gy_log_limit *limit = gy_tls_context_limit(tls->context);
+	char address[GYRE_ADDRESS_TEXT_MAX];
 	char peer[GYRE_SOCKET_ADDRESS_TEXT_MAX];
 	char note[GY_LOG_NOTE_BYTES];
 
 	if (gy_log_limit_admit(limit, loop->now_ns)) {
 		name_peer(tls, sizeof(peer), peer);
-		gy_log(loop->options.log, GYRE_LOG_WARNING, "TLS with %s: %s%s", peer, what,
+		gy_log(loop->options.log, GYRE_LOG_WARNING, "TLS of channel %s with %s: %s%s",
+		       gy_address_text(gyre_channel_address(tls->channel), address), peer, what,
 		       gy_log_limit_note(limit, note));
 	}
 }

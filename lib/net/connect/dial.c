@@ -96,6 +96,12 @@ static void report(const struct gy_dial *dial, const struct gyre_connection *eve
 
 	whole.connection = dial->index;
 	whole.failures = dial->failures;
+	if (options->report == NULL && gyre_address_is_nobody(options->owner)) {
+		return;
+	}
+	if (of_channel) {
+		whole.channel = gyre_channel_address(dial->channel);
+	}
 	if (options->report != NULL) {
 		options->report(stack, &whole, of_channel ? dial->channel : NULL,
 				options->report_arg);

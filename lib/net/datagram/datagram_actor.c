@@ -214,7 +214,9 @@ static void report(const struct gy_datagram_pending *pending, struct gyre_handle
 		   enum gyre_datagram_step step)
 {
 	struct gyre_channel *channel = gyre_context_channel(ctx);
-	struct gyre_datagram_event event = { .step = step, .reason = gyre_channel_reason(channel) };
+	struct gyre_datagram_event event = { .step = step,
+					     .reason = gyre_channel_reason(channel),
+					     .channel = gyre_channel_address(channel) };
 
 	/* The descriptor is an open socket: this cannot fail. */
 	(void)gyre_channel_local_address(channel, &event.address);

@@ -171,12 +171,14 @@ int gy_admission_report(const struct gy_admission *admission, struct gyre_stack 
 
 static void report_channel(struct gyre_handler_context *ctx, enum gyre_listen_step step)
 {
+	const struct gy_admission *admission = (const struct gy_admission *)gyre_context_arg(ctx);
 	struct gyre_channel *channel = gyre_context_channel(ctx);
-	const struct gyre_listen_event event = { .step = step,
-						 .reason = gyre_channel_reason(channel) };
+	struct gyre_listen_event event = { .step = step, .reason = gyre_channel_reason(channel) };
 
-	(void)gy_admission_report((const struct gy_admission *)gyre_context_arg(ctx),
-				  gyre_context_stack(ctx), &event, channel);
+	if (admission->report != NULL) { /* else no channel needs an address for it */
+		event.channel = gyre_channel_address(channel);
+		(void)gy_admission_report(admission, gyre_context_stack(ctx), &event, channel);
+	}
 }
 
 static void registered(struct gyre_handler_context *ctx)

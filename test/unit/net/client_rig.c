@@ -48,6 +48,9 @@ void client_report(struct gyre_stack *stack, const struct gyre_connection *conne
 	(void)arg;
 	expect(stack != NULL && gyre_system_of(stack) == fixture.system);
 	expect((channel != NULL) == has_channel);
+	expect(gyre_address_is_nobody(connection->channel) == !has_channel);
+	expect(channel == NULL ||
+	       gyre_address_equal(connection->channel, gyre_channel_address(channel)));
 	(void)pthread_mutex_lock(&mutex);
 	expect(reported < REPORTS_MAX);
 	reports[reported++ % REPORTS_MAX] = *connection;

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -12,6 +13,7 @@
 
 #include <gyre/watch.h>
 
+#include "base/atomic.h"
 #include "base/macros.h"
 #include "buffer/socket_address.h"
 #include "channel/channel.h"
@@ -46,6 +48,27 @@ Test(connecting, makes_a_channel_that_is_served, .init = client_begin, .fini = c
 	(void)close(connection);
 	cr_expect_eq(client_next(GYRE_CONNECTION_CLOSED).reason, 0);
 	cr_expect_eq(client_next(GYRE_CONNECTION_GIVEN_UP).reason, 0);
+	(void)close(fd);
+}
+
+Test(connecting, names_the_channel_by_one_address_in_its_reports, .init = client_begin,
+     .fini = client_end)
+{
+	uint16_t port;
+	int fd = client_listen(&port);
+	struct gyre_connect_options options = client_options(port);
+	struct gyre_connection opened;
+	struct gyre_connection closed;
+	int connection;
+
+	(void)client_connect(&options);
+	connection = client_accept(fd);
+	opened = client_next(GYRE_CONNECTION_OPEN);
+	cr_expect_not(gyre_address_is_nobody(opened.channel));
+	(void)close(connection);
+	closed = client_next(GYRE_CONNECTION_CLOSED);
+	cr_expect(gyre_address_equal(closed.channel, opened.channel));
+	cr_expect(gyre_address_is_nobody(client_next(GYRE_CONNECTION_GIVEN_UP).channel));
 	(void)close(fd);
 }
 
@@ -546,6 +569,69 @@ Test(connecting, tells_its_owner_by_notices_and_watchers_why_it_ended)
 	fixture_run();
 	fixture_close();
 	cr_expect_str_eq(traced, "ge");
+	(void)close(fd);
+}
+
+static uint32_t owner_steps; /* atomic */
+
+static int owner_notice(struct gyre_stack *stack)
+{
+	const struct gyre_connection *connection = gyre_message(stack, gyre_connection);
+	struct gyre_address *channel = (struct gyre_address *)gyre_state(stack);
+	struct gyre_future *sent = (struct gyre_future *)gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	if (connection->step == GYRE_CONNECTION_OPEN) {
+		*channel = connection->channel;
+		GYRE_AWAIT(stack, gyre_send_bytes(stack, *channel, "hello", 5, 0, sent));
+		expect(!gyre_future_failed(sent));
+		trace('o');
+	} else if (connection->step == GYRE_CONNECTION_CLOSED) {
+		expect(gyre_address_equal(connection->channel, *channel));
+		trace('c');
+	} else {
+		expect(gyre_address_is_nobody(connection->channel));
+		trace('g');
+	}
+	(void)gy_fetch_add(&owner_steps, 1);
+	GYRE_END(stack);
+}
+
+static int owner_mount(struct gyre_stack *stack)
+{
+	struct gyre_connect_options options = the_options;
+	struct gyre_address socket;
+
+	options.owner = gyre_self(stack);
+	expect(gyre_connect(stack, &options, &socket) == 0);
+	return gyre_return(stack);
+}
+
+Test(connecting, lets_its_owner_write_by_the_address_in_a_notice, .init = client_begin,
+     .fini = client_end)
+{
+	static const struct gyre_class owner = { .name = "owner",
+						 .state_bytes = sizeof(struct gyre_address),
+						 .frame_bytes = sizeof(struct gyre_future),
+						 .mount = owner_mount,
+						 .behaviour.notice = owner_notice };
+	char bytes[5];
+	uint16_t port;
+	int fd = client_listen(&port);
+	int connection;
+
+	the_options = client_options(port);
+	the_options.report = NULL;
+	(void)spawn_outside(&owner, 1);
+	connection = accept(fd, NULL, NULL);
+	cr_assert_geq(connection, 0);
+	cr_assert_eq(recv(connection, bytes, sizeof(bytes), MSG_WAITALL), 5);
+	cr_expect_eq(memcmp(bytes, "hello", 5), 0);
+	(void)close(connection);
+	while (gy_load_acquire(&owner_steps) < 3) {
+		(void)sched_yield();
+	}
+	cr_expect_str_eq(traced, "ocg");
 	(void)close(fd);
 }
 

@@ -15,6 +15,7 @@ static struct {
 	uint32_t count; /* atomic where there are several loops */
 	struct gyre_datagram_event events[EVENTS_MAX];
 	struct gyre_channel *channels[EVENTS_MAX];
+	struct gyre_address addresses[EVENTS_MAX];
 	bool has_handlers[EVENTS_MAX];
 	bool has_closed[EVENTS_MAX];
 	void *arg;
@@ -30,6 +31,7 @@ static void note(struct gyre_stack *stack, const struct gyre_datagram_event *eve
 	expect(at < EVENTS_MAX && !gyre_address_is_nobody(gyre_self(stack)));
 	told.events[at] = *event;
 	told.channels[at] = channel;
+	told.addresses[at] = gyre_channel_address(channel);
 	told.has_handlers[at] = gyre_pipeline_get(channel, "noting") != NULL;
 	told.has_closed[at] = datagrams.closed > 0;
 	told.arg = arg;
@@ -63,6 +65,9 @@ Test(datagram_report, tells_where_it_is_bound_and_why_it_was_closed, .init = dat
 	expect_event(1, GYRE_DATAGRAM_CLOSED, -ENETDOWN, &at);
 	cr_expect_eq(told.channels[1], told.channels[0]);
 	cr_expect(told.has_closed[1], "after its handlers");
+	cr_expect_not(gyre_address_is_nobody(told.events[0].channel));
+	cr_expect(gyre_address_equal(told.events[0].channel, told.addresses[0]));
+	cr_expect(gyre_address_equal(told.events[1].channel, told.addresses[0]), "to the last");
 }
 
 static int init_refusing(struct gyre_channel *channel, void *arg)

@@ -13,6 +13,7 @@
 #include "base/atomic.h"
 #include "base/clock.h"
 #include "base/macros.h"
+#include "channel/channel.h"
 #include "echo.h"
 #include "fixture.h"
 #include "net/listen/admission.h"
@@ -325,6 +326,7 @@ Test(limits, have_bounds)
 /* ---- the report ---- */
 
 static const char letters[] = "barRcx";
+static struct gyre_address reported; /* the channel of the connection that is let in */
 
 static int report(struct gyre_stack *stack, const struct gyre_listen_event *event,
 		  struct gyre_channel *channel, void *arg)
@@ -335,6 +337,13 @@ static int report(struct gyre_stack *stack, const struct gyre_listen_event *even
 	expect(arg == &fixture);
 	expect((channel != NULL) == (event->step >= GYRE_LISTEN_REGISTERED));
 	expect((event->address.bytes != 0) == has_address);
+	expect(gyre_address_is_nobody(event->channel) == has_address);
+	if (channel != NULL) {
+		expect(gyre_address_equal(event->channel, gyre_channel_address(channel)));
+		expect(event->step == GYRE_LISTEN_REGISTERED ||
+		       gyre_address_equal(event->channel, reported));
+		reported = event->channel;
+	}
 	trace(letters[event->step]);
 	return 0;
 }
@@ -355,6 +364,35 @@ Test(limits, are_reported_with_each_step_of_a_connection)
 	(void)close(fds[1]);
 	fixture_close();
 	cr_expect_str_eq(traced, "baRcrx");
+}
+
+static void look_for_address(struct gyre_handler_context *ctx)
+{
+	expect(gyre_context_channel(ctx)->mailbox == NULL);
+	trace('n');
+	gyre_context_fire_active(ctx);
+}
+
+static int init_looking(struct gyre_channel *channel, void *arg)
+{
+	static const struct gyre_handler looking = { .active = look_for_address };
+	int r = gyre_pipeline_add(channel, GYRE_LAST, &looking, arg);
+
+	return r < 0 ? r : init_echo(channel, arg);
+}
+
+Test(limits, without_a_report_give_no_channel_an_address)
+{
+	struct gyre_acceptor_options options = { .init_channel = init_looking,
+						 .connections_max = 1 };
+	int fd;
+
+	begin(1, &options);
+	fd = connect_there();
+	cr_expect(echoes(fd));
+	(void)close(fd);
+	fixture_close();
+	cr_expect_str_eq(traced, "n");
 }
 
 static int report_refusal(struct gyre_stack *stack, const struct gyre_listen_event *event,
