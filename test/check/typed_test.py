@@ -160,7 +160,7 @@ class Typed(planted.PlantedTest):
         self.fails(outside=message % "missing_destroy")
 
     def test_a_handler_of_the_library_takes_its_own_options(self):
-        add = ("struct gyre_channel *channel = 0;\nstruct gyre_line_options line = { 0, GYRE_APPEND_LF, 0, 0 };\n"
+        add = ("struct gyre_channel *channel = 0;\nstruct gyre_line_options line = { 0, GYRE_APPEND_LF, 0, 0, GYRE_UNTERMINATED_DROP };\n"
                "struct gyre_varint_options varint = { 0, 0 };\n(void)line; (void)varint;\n%s;")
         self.passes(add % "gyre_line_codec_add(channel, GYRE_LAST, &line)")
         self.passes(add % 'gyre_varint_codec_add(channel, GYRE_AFTER("tls"), &varint)')
