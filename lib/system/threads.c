@@ -22,7 +22,7 @@
 #include "system/observe/watchdog.h"
 #include "system/outside/foreign_ask.h"
 #include "system/outside/offload.h"
-#include "system/outside/outside.h"
+#include "system/outside_loss.h"
 #include "system/process.h"
 #include "system/resize.h"
 #include "system/service_notify.h"
@@ -315,7 +315,8 @@ static void drop_late(struct gyre_system *system, struct gy_home *home, struct g
 	if (node->kind == GY_MAIL_SPAWN) {
 		gy_spawn_arrived(home, gy_mail_of(node));
 	} else if (node->kind >= GY_MAIL_REPLY && node->kind <= GY_MAIL_EVENT) {
-		gy_outside_lost(system, address_of(home, gy_mail_of(node)), gy_mail_of(node));
+		gy_outside_lost(system, address_of(home, gy_mail_of(node)), gy_mail_of(node),
+				GYRE_DROP_SHUTDOWN);
 	} else if (node->kind == GY_MAIL_REMOTE) {
 		home->options.remote->arrived(home, gy_mail_of(node));
 	} else if (node->kind != GY_NODE_TASK ||

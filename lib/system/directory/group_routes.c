@@ -13,6 +13,7 @@
 #include "base/happens.h"
 #include "base/random.h"
 #include "system/directory/groups.h"
+#include "system/outside_loss.h"
 #include "system/system.h"
 
 /* A message on its way, and where it is sent. */
@@ -333,15 +334,9 @@ int gy_group_route(struct gy_home *home, struct gyre_address to, struct gyre_mai
 
 static int lose_outside(struct gyre_system *system, struct gyre_address to, struct gyre_mail *mail)
 {
-	const struct gyre_system_options *options = &system->options;
-
 	(void)gy_add_relaxed(&system->outside_sent, 1);
-	(void)gy_add_relaxed(&gy_groups_of(system)->outside_dropped, 1);
-	if (options->dead_letter != NULL) {
-		options->dead_letter(mail->type, GYRE_NOBODY, to, GYRE_DROP_NO_ACTOR,
-				     options->dead_letter_arg);
-	}
-	gyre_mail_destroy(NULL, mail);
+	gy_mail_from_nobody(mail);
+	gy_outside_lost(system, to, mail, GYRE_DROP_NO_ACTOR);
 	return -ESRCH;
 }
 

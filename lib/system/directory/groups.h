@@ -64,7 +64,6 @@ struct gy_group_chunk {
 struct gy_groups {
 	const struct gy_homes *homes;
 	struct gy_rcu *rcu;
-	uint64_t outside_dropped; /* atomic: from outside, for a group without members */
 	struct gy_group_chunk *chunks[GY_GROUP_CHUNKS]; /* atomic */
 
 	pthread_mutex_t mutex; /* guards the rest, and all that is written above */

@@ -27,6 +27,7 @@
 #include "system/directory/groups.h"
 #include "system/drain.h"
 #include "system/outside/outside.h"
+#include "system/outside_loss.h"
 #include "system/process.h"
 #include "system/system.h"
 
@@ -396,7 +397,7 @@ static int refuse(struct inquiry *inquiry, struct gyre_mail *carrier, int error)
 	if (error == -ESHUTDOWN) {
 		gy_mail_from_nobody(question);
 		(void)gy_add_relaxed(&inquiry->system->outside_sent, 1);
-		gy_outside_lost(inquiry->system, inquiry->to, question);
+		gy_outside_lost(inquiry->system, inquiry->to, question, GYRE_DROP_SHUTDOWN);
 	} else {
 		gyre_mail_destroy(NULL, question);
 	}

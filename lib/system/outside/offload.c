@@ -22,7 +22,7 @@
 #include "base/cpus.h"
 #include "base/memory.h"
 #include "base/thread.h"
-#include "system/outside/outside.h"
+#include "system/outside_loss.h"
 #include "system/system.h"
 
 struct gyre_work {

@@ -21,34 +21,12 @@
 #include "system/directory/groups.h"
 #include "system/drain.h"
 #include "system/outside/foreign_ask.h"
+#include "system/outside_loss.h"
 #include "system/system.h"
 
 struct gyre_mail *gyre_system_mail_create(struct gyre_system *system, const struct gyre_type *type)
 {
 	return system == NULL || type == NULL ? NULL : gy_mail_get_from_heap(type);
-}
-
-void gy_outside_drop(struct gyre_system *system, const struct gyre_mail *mail,
-		     struct gyre_address to, enum gyre_drop reason)
-{
-	const struct gyre_system_options *options = &system->options;
-	const struct gyre_type *type = mail->type;
-
-	gy_assert(reason < GYRE_DROP_COUNT);
-	(void)gy_add_relaxed(&system->outside_dropped[reason], 1);
-	if (options->dead_letter != NULL) {
-		gy_foreign_ask_describe(mail, &type, &to);
-		const struct gy_home *home = &system->homes.homes[0];
-
-		options->dead_letter(type, gy_sender_shown(home, mail), gy_address_shown(home, to),
-				     reason, options->dead_letter_arg);
-	}
-}
-
-void gy_outside_lost(struct gyre_system *system, struct gyre_address to, struct gyre_mail *mail)
-{
-	gy_outside_drop(system, mail, to, GYRE_DROP_SHUTDOWN);
-	gyre_mail_destroy(NULL, mail);
 }
 
 int gy_outside_loop(const struct gyre_system *system, struct gyre_address to)
@@ -123,7 +101,7 @@ int gyre_system_notify(struct gyre_system *system, struct gyre_address to, struc
 		if (posted != mail) {
 			gyre_mail_destroy(NULL, posted);
 		}
-		gy_outside_lost(system, to, mail);
+		gy_outside_lost(system, to, mail, GYRE_DROP_SHUTDOWN);
 		return -ESHUTDOWN;
 	}
 	gy_assert((uint32_t)loop < gy_homes_made(&system->homes));
@@ -262,8 +240,6 @@ static int sum_counters(struct gyre_system *system, struct gyre_counters *ret_co
 	for (uint32_t i = 0; i < GYRE_DROP_COUNT; i++) {
 		sum.dropped[i] += gy_load_relaxed(&system->outside_dropped[i]);
 	}
-	sum.dropped[GYRE_DROP_NO_ACTOR] +=
-		gy_load_relaxed(&system->directory->groups.outside_dropped);
 	sum.busy_periods = gy_load_relaxed(&system->memory_guard.periods);
 	sum.notices_delayed = gy_load_relaxed(&system->memory_guard.delayed);
 	sum.allocations = gy_memory_allocations();

@@ -559,6 +559,27 @@ Test(groups, are_made_and_sent_to_from_outside)
 	cr_assert_eq(got_all, NOTICES);
 }
 
+Test(groups, an_empty_one_loses_what_threads_send_it_and_each_loss_is_told_and_counted_once)
+{
+	struct gyre_address group = { 0 };
+
+	fixture_open(LOOPS);
+	cr_assert_eq(gyre_system_group_create(fixture.system, NULL, &group), 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		cr_assert_eq(notify_outside(group, i), -ESRCH);
+	}
+	cr_assert_eq(fixture.letters_count, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		cr_assert_eq(fixture.letters[i].type, GYRE_ID(number));
+		cr_assert(gyre_address_is_nobody(fixture.letters[i].from));
+		cr_assert(gyre_address_equal(fixture.letters[i].to, group));
+		cr_assert_eq(fixture.letters[i].reason, GYRE_DROP_NO_ACTOR);
+	}
+	fixture_close();
+	cr_assert_eq(fixture.counters.dropped[GYRE_DROP_NO_ACTOR], 3);
+	cr_assert_eq(fixture.counters.sent, 3);
+}
+
 /* ---- how many there are ---- */
 
 static void expect_size(struct gyre_address group, uint32_t wanted)
