@@ -311,9 +311,13 @@ static int retire_all(struct gyre_system *system)
 	return r;
 }
 
+/* Also when no fewer are shown, but some that are not have been left running: see
+ * gy_resize_after_start(). */
 static int shrink(struct gyre_system *system, uint32_t to)
 {
-	unpublish(system, to);
+	if (to < gy_loops_count(system->homes.loops)) {
+		unpublish(system, to);
+	}
 	return system->running ? retire_all(system) : 0;
 }
 
@@ -445,17 +449,23 @@ static int resize(struct gyre_system *system, uint32_t to)
 
 	if (r == 0 && to > from) {
 		r = grow(system, from, to);
-	} else if (r == 0 && to < from) {
+	}
+	if (r == 0 && to < system->resizing.living) {
 		r = shrink(system, to);
 	}
 	end(system);
 	return r;
 }
 
+/*
+ * A successor may have come with the start, and be given the sockets of these loops too. Then they
+ * serve on: the process ends, or the next resize retires them. A stop ends them as it does all.
+ */
 void gy_resize_after_start(struct gyre_system *system)
 {
-	if (system->resizing.living > gy_loops_count(system->homes.loops) && begin(system) == 0) {
-		(void)retire_all(system);
+	if (system->resizing.living > gy_loops_count(system->homes.loops) &&
+	    begin_unless_refused(system) == 0) {
+		(void)retire_all(system); /* fails when the system stops, and only then */
 	}
 	end(system);
 }

@@ -36,7 +36,8 @@ void gy_resizing_init(struct gyre_system *system);
 void gy_resizing_fini(struct gyre_system *system);
 /* A stage is done, or the system stops: whoever resizes looks again. */
 void gy_resizing_wake(struct gyre_system *system);
-/* When the loops have been started: retires those that are too many. */
+/* When the loops have been started: retires those that are too many, unless sockets are handed
+ * over. */
 void gy_resize_after_start(struct gyre_system *system);
 
 #endif

@@ -13,6 +13,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "system/system.h"
+
 TestSuite(resize_sockets, .timeout = 60);
 
 enum { SENDERS = 64 };
@@ -123,6 +125,52 @@ Test(resize_sockets, that_wait_for_the_start_go_with_their_loops)
 	close_senders();
 	fixture_close();
 	cr_expect_eq(served_on[0] + served_on[1] + served_on[2] + served_on[3], SENDERS);
+}
+
+/* A successor that has come with the start is given them, so their loops may not retire then. */
+static void start_beside_a_successor(void)
+{
+	open_with(4);
+	open_datagrams();
+	cr_assert_eq(resize(1), 0);
+	gy_store_full(&fixture.system->resizing.refused, 1);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	cr_expect_eq(fixture.system->resizing.living, 4);
+	cr_expect_eq(resize(1), -EBUSY);
+	gy_store_full(&fixture.system->resizing.refused, 0);
+	send_all();
+	receive_all();
+}
+
+static void end_with(uint32_t loops)
+{
+	cr_expect_eq(fixture.system->resizing.living, loops);
+	cr_expect_eq(gyre_system_loops(fixture.system), loops);
+	send_all();
+	receive_all();
+	close_senders();
+	fixture_close();
+}
+
+Test(resize_sockets, that_are_handed_over_stay_until_a_resize_to_the_same_number)
+{
+	start_beside_a_successor();
+	cr_assert_eq(resize(1), 0);
+	end_with(1);
+}
+
+Test(resize_sockets, that_are_handed_over_stay_until_a_resize_to_more_loops)
+{
+	start_beside_a_successor();
+	cr_assert_eq(resize(2), 0);
+	end_with(2);
+}
+
+Test(resize_sockets, that_are_handed_over_do_not_keep_the_system_from_its_end)
+{
+	start_beside_a_successor();
+	close_senders();
+	fixture_close();
 }
 
 static int stop_datagrams(struct gyre_stack *stack)
