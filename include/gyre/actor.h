@@ -33,6 +33,11 @@ typedef void (*gyre_clean_fn)(void *state);
  * Runs in phase 2 or 3, for each handler that is suspended when its actor stops: it will not be
  * resumed, and the call is the last for its frame. It is not re-entered, and must not do anything
  * to actors or channels. A handler that returns frees by itself.
+ *
+ * The call comes when the actor stops, while its children may still live. It comes later in an
+ * actor that has had a channel, a file or a wait for a descriptor: when the last of them has closed
+ * and all children have gone. So the frame may own what these use, such as the descriptor that is
+ * waited for.
  */
 typedef void (*gyre_frame_clean_fn)(void *frame, void *state);
 

@@ -20,8 +20,8 @@
 #include "actor/upper_ops.h"
 #include "base/atomic.h"
 #include "base/log_limit.h"
+#include "base/size_pools.h"
 #include "base/sized.h"
-#include "base/sizes.h"
 #include "loop/loop.h"
 
 struct gy_class_log;

@@ -18,7 +18,7 @@
 #include "base/inbox.h"
 #include "base/log.h"
 #include "base/poison.h"
-#include "base/sizes.h"
+#include "base/size_pools.h"
 #include "loop/meter.h"
 #include "loop/queue.h"
 #include "loop/steal_ring.h"

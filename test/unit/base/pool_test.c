@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/sizes.h"
+#include "base/size_pools.h"
 
 enum { OBJECTS = 500, OBJECT_BYTES = 96 };
 

@@ -102,3 +102,48 @@ Test(frame_clean, is_not_called_for_a_handler_that_has_returned)
 	play_steady(let_it_return);
 	cr_assert_str_eq(traced, "rc");
 }
+
+/* ---- beside children ---- */
+
+static void clean_child(void *state)
+{
+	(void)state;
+	trace('k');
+}
+
+static const struct gyre_class child_class = { .name = "child", .clean = clean_child };
+
+static int keep_with_child(struct gyre_stack *stack)
+{
+	GYRE_BEGIN(stack);
+	((struct keeper *)gyre_state(stack))->begun++;
+	(void)spawn_on(stack, &child_class, 0);
+	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_SECONDS(3600),
+				     &((struct owning_frame *)gyre_frame(stack))->future));
+	return gyre_return(stack);
+	GYRE_END(stack);
+}
+
+static const struct gyre_class parent_class = {
+	.name = "parent",
+	.state_bytes = sizeof(struct keeper),
+	.frame_bytes = sizeof(struct owning_frame),
+	.behaviour.notice = keep_with_child,
+	.clean = clean_keeper,
+	.frame_clean = clean_frame,
+};
+
+static int stop_a_parent_that_waits(struct gyre_stack *stack)
+{
+	struct gyre_address parent = spawn_on(stack, &parent_class, 0);
+
+	send(stack, parent, 0);
+	expect(gyre_poison(stack, parent) == 0);
+	return fixture_end(stack);
+}
+
+Test(frame_clean, is_called_before_the_children_of_an_actor_without_channels_have_gone)
+{
+	play(1, stop_a_parent_that_waits);
+	cr_assert_str_eq(traced, "fkc");
+}

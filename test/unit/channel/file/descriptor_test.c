@@ -168,6 +168,60 @@ Test(descriptor, is_let_go_when_an_actor_that_waits_for_it_stops)
 	close_ends();
 }
 
+static void clean_child(void *state)
+{
+	(void)state;
+	trace('k');
+}
+
+/* The frame owns the descriptor that it waits for. */
+static void close_in_frame(void *frame, void *state)
+{
+	(void)state;
+	expect(close((int)((const struct frame *)frame)->i) == 0);
+	trace('f');
+}
+
+static const struct gyre_class child_class = { .name = "child", .clean = clean_child };
+
+static int wait_with_a_child(struct gyre_stack *stack)
+{
+	struct frame *frame = frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	(void)spawn_on(stack, &child_class, 0);
+	frame->i = (uint32_t)fcntl(ends[0], F_DUPFD_CLOEXEC, 0);
+	GYRE_AWAIT(stack, gyre_descriptor_wait(stack, (int)frame->i, POLLIN, GYRE_FOREVER,
+					       &frame->future));
+	expect(false);
+	return gyre_return(stack);
+	GYRE_END(stack);
+}
+
+static const struct gyre_class owning_class = {
+	.name = "owning",
+	.frame_bytes = sizeof(struct frame),
+	.behaviour.notice = wait_with_a_child,
+	.frame_clean = close_in_frame,
+};
+
+static int stop_one_that_owns(struct gyre_stack *stack)
+{
+	struct gyre_address owning = spawn_on(stack, &owning_class, 0);
+
+	expect(gyre_notify(stack, owning, gyre_new(stack, number, 0)) == 0);
+	expect(gyre_poison(stack, owning) == 0);
+	return fixture_end(stack);
+}
+
+Test(descriptor, that_a_frame_owns_is_closed_when_its_wait_is_over_and_the_children_have_gone)
+{
+	open_ends();
+	play(1, stop_one_that_owns);
+	cr_assert_str_eq(traced, "kf");
+	close_ends();
+}
+
 /* ---- watches ---- */
 
 enum { ROUNDS = 100 };

@@ -1,7 +1,7 @@
 /*
  * The set of pools behind gy_sizes_get().
  */
-#include "base/sizes.h"
+#include "base/size_pools.h"
 
 void gy_sizes_init(struct gy_sizes *sizes, const char *name)
 {

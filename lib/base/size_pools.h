@@ -2,8 +2,8 @@
  * Pools for objects of any size: one pool for each power of two from 64 bytes to 16 KiB. A larger
  * object is allocated from the heap each time, marked GY_SIZES_HEAP.
  */
-#ifndef GY_BASE_SIZES_H
-#define GY_BASE_SIZES_H
+#ifndef GY_BASE_SIZE_POOLS_H
+#define GY_BASE_SIZE_POOLS_H
 
 #include "base/memory.h"
 #include "base/pool.h"
