@@ -271,12 +271,16 @@ struct gy_passed_sockets *gy_passed_sockets_take(struct gy_homes *homes,
 	return NULL;
 }
 
-void gy_passed_sockets_free(struct gy_passed_sockets *passed)
+void gy_passed_sockets_destroy(struct gy_passed_sockets *passed)
 {
-	if (passed != NULL) {
-		gy_memory_put(passed->fds);
-		gy_memory_put(passed);
+	if (passed == NULL) {
+		return;
 	}
+	for (uint32_t i = 0; i < passed->count; i++) {
+		(void)close(passed->fds[i]);
+	}
+	gy_memory_put(passed->fds);
+	gy_memory_put(passed);
 }
 
 uint32_t gy_passed_sockets_drop(struct gy_homes *homes)
@@ -289,10 +293,7 @@ uint32_t gy_passed_sockets_drop(struct gy_homes *homes)
 								   struct gy_passed_sockets, item);
 
 		gy_list_remove(&passed->item);
-		for (uint32_t i = 0; i < passed->count; i++) {
-			(void)close(passed->fds[i]);
-		}
-		gy_passed_sockets_free(passed);
+		gy_passed_sockets_destroy(passed);
 		dropped++;
 	}
 	(void)pthread_mutex_unlock(&homes->placing);

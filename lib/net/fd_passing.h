@@ -65,8 +65,8 @@ int gy_passed_sockets_add(struct gy_homes *homes, const struct gy_fd_message *pa
 /* The first of that kind and text, from now on the caller's; NULL for none. */
 struct gy_passed_sockets *gy_passed_sockets_take(struct gy_homes *homes,
 						 enum gy_fd_message_kind kind, const char *text);
-/* Not its descriptors. */
-void gy_passed_sockets_free(struct gy_passed_sockets *passed);
+/* Closes its descriptors and frees it; NULL is allowed. */
+void gy_passed_sockets_destroy(struct gy_passed_sockets *passed);
 /* Closes what nobody listens on; how many addresses that were. Without the mutex. */
 uint32_t gy_passed_sockets_drop(struct gy_homes *homes);
 

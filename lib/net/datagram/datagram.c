@@ -374,10 +374,7 @@ static int open_from_outside(struct gyre_system *system,
 	if (r == 0) {
 		r = set_up(&setup, ret_actor);
 	}
-	for (uint32_t i = 0; setup.passed != NULL && i < setup.passed->count; i++) {
-		(void)close(setup.passed->fds[i]);
-	}
-	gy_passed_sockets_free(setup.passed);
+	gy_passed_sockets_destroy(setup.passed);
 	gy_memory_put(setup.fds);
 	return r;
 }

@@ -321,10 +321,7 @@ static int listen_with(struct gyre_system *system, const struct gyre_acceptor_op
 	if (r == 0) {
 		r = listen_patiently(&setup, ret_acceptor);
 	}
-	for (uint32_t i = 0; setup.passed != NULL && i < setup.passed->count; i++) {
-		(void)close(setup.passed->fds[i]);
-	}
-	gy_passed_sockets_free(setup.passed);
+	gy_passed_sockets_destroy(setup.passed);
 	gy_memory_put(setup.fds);
 	return r;
 }

@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -278,13 +279,18 @@ static void expect_taken(const char *text, uint32_t count)
 {
 	struct gy_passed_sockets *passed =
 		gy_passed_sockets_take(&homes, GY_FD_MESSAGE_LISTENER, text);
+	int fds[2 * GY_FD_MESSAGE_FDS_MAX];
 
 	cr_assert_not_null(passed);
-	cr_expect_eq(passed->count, count);
-	for (uint32_t i = 0; i < passed->count; i++) {
-		cr_expect_eq(close(passed->fds[i]), 0);
+	cr_assert_eq(passed->count, count);
+	for (uint32_t i = 0; i < count; i++) {
+		fds[i] = passed->fds[i];
+		cr_expect_geq(fcntl(fds[i], F_GETFD), 0);
 	}
-	gy_passed_sockets_free(passed);
+	gy_passed_sockets_destroy(passed);
+	for (uint32_t i = 0; i < count; i++) {
+		cr_expect_eq(fcntl(fds[i], F_GETFD), -1, "its record has closed it");
+	}
 }
 
 Test(fd_passing, keeps_the_listeners_of_one_text_apart_and_in_order)
