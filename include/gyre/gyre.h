@@ -110,6 +110,9 @@
 /* cutting a stream of bytes into frames */
 #include <gyre/codec.h>
 
+/* codecs of the program */
+#include <gyre/frame_decoder.h>
+
 /* idle and slow peers */
 #include <gyre/idle.h>
 

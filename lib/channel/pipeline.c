@@ -94,7 +94,14 @@ void gy_pipeline_init(struct gy_pipeline *pipeline, struct gyre_channel *channel
 struct named_context {
 	struct gy_context context;
 	const char *name;
+	void *own;
 };
+
+void **gy_context_own(struct gy_context *context)
+{
+	gy_assert(context->named);
+	return &gy_container_of(context, struct named_context, context)->own;
+}
 
 static const char *name_of(const struct gy_context *context)
 {
@@ -127,6 +134,7 @@ static struct gy_context *get_context(struct gy_channels *channels, const char *
 		return NULL;
 	}
 	named->name = name;
+	named->own = NULL;
 	return &named->context;
 }
 

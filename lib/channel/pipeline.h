@@ -45,7 +45,7 @@ struct gy_context {
 	struct gy_context *previous;
 	uint32_t mask;
 	bool removed;
-	bool named; /* by who has added it */
+	bool named; /* by who has added it; it has room for more */
 };
 
 _Static_assert(sizeof(struct gy_context) == 64, "a handler's place is one cache line");
@@ -85,6 +85,11 @@ void gy_pipeline_init(struct gy_pipeline *pipeline, struct gyre_channel *channel
 void gy_pipeline_fini(struct gy_pipeline *pipeline);
 /* Frees the places of removed handlers. No handler of this pipeline may be running. */
 void gy_pipeline_sweep(struct gy_pipeline *pipeline);
+/*
+ * A pointer of the library beside the argument, which is the program's. Only places of handlers
+ * that were added by another name have one, which is NULL at first.
+ */
+void **gy_context_own(struct gy_context *context);
 /* Puts a place next to another one, on the tail's side, if it is nearer to the head. */
 void gy_pipeline_move_behind(struct gy_context *context, struct gy_context *place);
 

@@ -215,6 +215,14 @@ AT(gyre_datagram_options, report_arg, 200, 8);
 AT(gyre_datagram_options, ret_port, 208, 8);
 AT(gyre_datagram_options, ret_address, 216, 8);
 
+FROZEN(gyre_decoded_frame, 56);
+AT(gyre_decoded_frame, scanned, 0, 8);
+AT(gyre_decoded_frame, needed, 8, 8);
+AT(gyre_decoded_frame, front, 16, 8);
+AT(gyre_decoded_frame, back, 24, 8);
+AT(gyre_decoded_frame, skip, 32, 1);
+AT(gyre_decoded_frame, reserved, 40, 16);
+
 FROZEN(gyre_decoder, 24);
 AT(gyre_decoder, at, 0, 8);
 AT(gyre_decoder, left, 8, 8);
@@ -303,6 +311,15 @@ AT(gyre_file_status, modified_ns, 16, 8);
 
 GROWS(gyre_fixed_options, 8);
 AT(gyre_fixed_options, frame_bytes, 0, 8);
+
+GROWS(gyre_frame_decoder, 56);
+AT(gyre_frame_decoder, name, 0, 8);
+AT(gyre_frame_decoder, frame_bytes_max, 8, 8);
+AT(gyre_frame_decoder, decode, 16, 8);
+AT(gyre_frame_decoder, decode_last, 24, 8);
+AT(gyre_frame_decoder, frame, 32, 8);
+AT(gyre_frame_decoder, added, 40, 8);
+AT(gyre_frame_decoder, removed, 48, 8);
 
 FROZEN(gyre_future, 24);
 AT(gyre_future, promise, 0, 8);

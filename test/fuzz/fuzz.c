@@ -136,8 +136,21 @@ static void end_stream(struct codec_rig *r)
 		     "the end is told once, behind all frames");
 }
 
+static const struct gyre_handler *added_handler;
+
+static int add_handler(struct codec_rig *r, const void *options)
+{
+	return codec_rig_add(r, added_handler, options);
+}
+
 void fuzz_codec(struct fuzz *fuzz, const struct gyre_handler *handler, const void *options,
 		fuzz_model_fn model)
+{
+	added_handler = handler;
+	fuzz_stream(fuzz, add_handler, options, model);
+}
+
+void fuzz_stream(struct fuzz *fuzz, fuzz_add_fn add, const void *options, fuzz_model_fn model)
 {
 	static struct codec_log expected;
 	struct codec_rig *r = fuzz_rig();
@@ -152,7 +165,7 @@ void fuzz_codec(struct fuzz *fuzz, const struct gyre_handler *handler, const voi
 	} else if (fuzz->count > 0) {
 		(void)model(options, fuzz->bytes, fuzz->count, ended, &expected);
 	}
-	fuzz_require(codec_rig_add(r, handler, options) == 0, "the options were refused");
+	fuzz_require(add(r, options) == 0, "the options were refused");
 	holder = fuzz;
 	r->on_frame = fuzz_below(fuzz, 2) == 0 ? hold_sometimes : NULL;
 	for (size_t at = 0; at < fuzz->count;) {

@@ -53,5 +53,8 @@ int fuzz_unterminated(const struct fuzz_rest *rest, bool ended, struct codec_log
  */
 void fuzz_codec(struct fuzz *fuzz, const struct gyre_handler *handler, const void *options,
 		fuzz_model_fn model);
+/* The same of a codec that is added by the program, in the rig before "last". */
+typedef int (*fuzz_add_fn)(struct codec_rig *rig, const void *options);
+void fuzz_stream(struct fuzz *fuzz, fuzz_add_fn add, const void *options, fuzz_model_fn model);
 
 #endif

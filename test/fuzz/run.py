@@ -129,6 +129,9 @@ def link_streams():
 def streams(name):
     """What a peer might send to the codec @name."""
     bodies = [b"", b"a", b"hello", b"x" * 15, b"y" * 64, b"z" * 200]
+    if name == "frame_decoder":
+        frames = b"".join(bytes([kind | len(b[:63]) << 2]) + b[:63] for b in bodies for kind in (0, 1))
+        return [frames + b"\x06abcdef\x02" + frames, frames + b"\x03", frames + b"\x50cut off"]
     if name == "line":
         return [b"".join(b + end for b in bodies for end in (b"\n", b"\r\n"))]
     if name == "delimiter":

@@ -294,6 +294,26 @@ def test_datagram():
             expect(heard == f"udp://127.0.0.1:{client.getsockname()[1]}", heard)
 
 
+def test_decode():
+    ping, echo = b"*1\r\n$4\r\nPING\r\n", b"*2\r\n$4\r\nECHO\r\n$2\r\nhi\r\n"
+    with Server("decode") as server:
+        with server.connect() as client:
+            client.sendall(ping + echo + b"*1\r\n$4\r\nQUIT\r\n")
+            client.shutdown(socket.SHUT_WR)
+            heard = read_all(client)
+            expect(heard == b"+PONG\r\n$2\r\nhi\r\n-ERR unknown\r\n", heard)
+        with server.connect() as client:
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            for byte in echo:
+                client.sendall(bytes([byte]))
+            expect(client.recv(100).startswith(b"$"), "a command in pieces is not understood")
+        for wrong in (b"hello", b"*1\r\n$4\r\nPI"):
+            with server.connect() as client:
+                client.sendall(ping + wrong)
+                client.shutdown(socket.SHUT_WR)
+                expect(read_all(client) == b"+PONG\r\n", "nonsense is answered")
+
+
 def test_exchange():
     with Server("exchange") as server:
         with server.connect() as client:

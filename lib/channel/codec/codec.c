@@ -106,7 +106,9 @@ static void tell_error(struct gy_codec *codec, int error)
 static bool fail(struct gy_codec *codec, int error)
 {
 	codec->failed = true;
-	drop_kept(codec);
+	if (!codec->asking) {
+		drop_kept(codec);
+	}
 	tell_error(codec, error);
 	return false;
 }
@@ -169,8 +171,7 @@ static bool deliver(struct gy_codec *codec, const struct gy_step *step)
 	struct gyre_channel *channel = codec->channel;
 	struct gyre_buffer *frame;
 
-	gy_assert(step->front + step->back <= step->bytes);
-	codec->waiting = false;
+	gy_assert(step->front + step->back <= step->bytes && !codec->waiting);
 	if (!may_deliver(codec)) {
 		codec->held = *step;
 		codec->waiting = true;
@@ -189,38 +190,31 @@ static bool deliver(struct gy_codec *codec, const struct gy_step *step)
 	if ((channel->state & GY_INPUT_MANUAL) != 0) {
 		gy_channel_add_no_read(channel, GY_NO_READ_NOT_ASKED);
 	}
-	gyre_context_fire_read(&codec->context->head, frame);
+	if (gy_unlikely(codec->pass != NULL)) {
+		codec->pass(&codec->context->head, frame);
+	} else {
+		gyre_context_fire_read(&codec->context->head, frame);
+	}
 	return true;
 }
 
-static inline bool take_step(struct gy_codec *codec, const struct gy_step *step)
+bool gy_codec_is_stale(const struct gy_codec *codec)
 {
-	switch (step->kind) {
-	case GY_STEP_FRAME:
-		return deliver(codec, step);
-	case GY_STEP_DISCARD:
-		return start_discard(codec, step);
-	case GY_STEP_FAIL:
-		return fail(codec, step->error);
-	case GY_STEP_WAIT:
-		break;
-	}
-	return false;
+	return codec->removed || codec->failed || (codec->channel->state & GY_CHANNEL_ENDING) != 0;
 }
 
 /* Nothing will follow what is kept. */
-static GY_COLD bool take_last_step(struct gy_codec *codec)
+static GY_COLD void find_last_step(struct gy_codec *codec, struct gy_step *step)
 {
-	struct gy_step last = { .kind = GY_STEP_WAIT };
-
-	if (codec->last == NULL) {
-		return fail(codec, -EPROTO);
+	if (!gy_codec_is_stale(codec) && codec->last != NULL) {
+		codec->last(codec, codec->kept, step);
+	} else if (!gy_codec_is_stale(codec)) {
+		step->kind = GY_STEP_FAIL;
+		step->error = -EPROTO;
 	}
-	codec->last(codec, codec->kept, &last);
-	if (last.kind == GY_STEP_WAIT) {
+	if (step->kind == GY_STEP_WAIT && !codec->removed) {
 		drop_kept(codec);
 	}
-	return take_step(codec, &last);
 }
 
 static bool step(struct gy_codec *codec)
@@ -236,13 +230,24 @@ static bool step(struct gy_codec *codec)
 	}
 	if (gy_unlikely(codec->waiting)) {
 		next = codec->held;
+		codec->waiting = false;
 	} else if (codec->kept->bytes >= codec->needed) {
 		codec->next(codec, codec->kept, &next);
 	}
-	if (gy_unlikely(next.kind == GY_STEP_WAIT && codec->ended)) {
-		return take_last_step(codec);
+	if (next.kind == GY_STEP_WAIT && gy_unlikely(codec->ended)) {
+		find_last_step(codec, &next);
 	}
-	return take_step(codec, &next);
+	switch (next.kind) {
+	case GY_STEP_FRAME:
+		return deliver(codec, &next);
+	case GY_STEP_DISCARD:
+		return start_discard(codec, &next);
+	case GY_STEP_FAIL:
+		return fail(codec, next.error);
+	case GY_STEP_WAIT:
+		break;
+	}
+	return false;
 }
 
 /* ---- datagrams ---- */
@@ -347,10 +352,8 @@ static void leave(struct gy_codec *codec)
 	dispose(codec);
 }
 
-void gy_codec_removed(struct gyre_handler_context *ctx)
+void gy_codec_leave(struct gy_codec *codec)
 {
-	struct gy_codec *codec = gy_codec_of(ctx);
-
 	codec->removed = true;
 	end_handshake(codec);
 	if (codec->decoding) {
@@ -361,6 +364,11 @@ void gy_codec_removed(struct gyre_handler_context *ctx)
 		return;
 	}
 	leave(codec);
+}
+
+void gy_codec_removed(struct gyre_handler_context *ctx)
+{
+	gy_codec_leave(gy_codec_of(ctx));
 }
 
 /* ---- runs ---- */
@@ -415,14 +423,14 @@ static void decode(struct gy_codec *codec)
 	}
 }
 
-void gy_codec_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+void gy_codec_take(struct gy_codec *codec, struct gyre_buffer *data)
 {
-	struct gy_codec *codec = gy_codec_of(ctx);
-
 	if (data->bytes == 0) {
 		gy_buffer_put(data);
 		if ((codec->channel->state & GY_INPUT_MANUAL) != 0) {
-			gyre_context_read(ctx); /* the one that was asked for gave no frame */
+			gyre_context_read(
+				&codec->context
+					 ->head); /* the one that was asked for gave no frame */
 		}
 		return;
 	}
@@ -437,15 +445,23 @@ void gy_codec_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 	}
 }
 
-/* Not called for datagrams. */
-void gy_codec_read_end(struct gyre_handler_context *ctx)
+void gy_codec_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
-	struct gy_codec *codec = gy_codec_of(ctx);
+	gy_codec_take(gy_codec_of(ctx), data);
+}
 
+/* Not called for datagrams. */
+void gy_codec_end(struct gy_codec *codec)
+{
 	codec->ended = true;
 	if (!codec->decoding) {
 		decode(codec);
 	}
+}
+
+void gy_codec_read_end(struct gyre_handler_context *ctx)
+{
+	gy_codec_end(gy_codec_of(ctx));
 }
 
 /* Goes on with frames that waited, or ends for good. */

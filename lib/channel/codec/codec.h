@@ -48,6 +48,7 @@ struct gy_codec {
 	 * raised. Where this waits too the bytes are thrown away. Not of datagrams.
 	 */
 	gy_codec_next_fn last;
+	gyre_read_fn pass; /* gets the frames; NULL: the next handler */
 	struct gyre_channel *channel;
 	struct gy_context *context;
 	struct gyre_buffer *kept;      /* NULL when there is nothing */
@@ -67,6 +68,7 @@ struct gy_codec {
 	bool permitted;	 /* one frame may go on though none was asked for */
 	bool decoding;
 	bool waiting; /* a frame does: @held */
+	bool asking;  /* a decoder of the program looks at @kept, which is to stay */
 	bool failed;
 	bool told; /* of datagrams: this one has raised an exception */
 	bool removed;
@@ -93,7 +95,14 @@ extern const struct gyre_handler gy_length_handler;
 extern const struct gyre_handler gy_prepender_handler;
 extern const struct gyre_handler gy_varint_handler;
 
-/* For the table of a codec. */
+/* For a codec that is not the argument of its place. */
+void gy_codec_take(struct gy_codec *codec, struct gyre_buffer *data);
+void gy_codec_end(struct gy_codec *codec);
+void gy_codec_leave(struct gy_codec *codec);
+/* What was found in the kept bytes does not count any more. */
+bool gy_codec_is_stale(const struct gy_codec *codec);
+
+/* For the table of a codec that is. */
 void gy_codec_read(struct gyre_handler_context *ctx, struct gyre_buffer *data);
 void gy_codec_read_end(struct gyre_handler_context *ctx);
 void gy_codec_removed(struct gyre_handler_context *ctx);

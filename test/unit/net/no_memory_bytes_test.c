@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <gyre/datagram.h>
+#include <gyre/frame_decoder.h>
 
 #include "channel/codec/codec.h"
 #include "echo.h"
@@ -58,6 +59,46 @@ static bool echo_frames(const struct lean_round *round)
 Test(no_memory_bytes, of_frames_come_back_right_or_not_at_all)
 {
 	lean_play(echo_frames);
+}
+
+static int64_t decode_frame(struct gyre_handler_context *ctx, const struct gyre_buffer *bytes,
+			    struct gyre_decoded_frame *frame)
+{
+	(void)ctx;
+	frame->needed = FRAME;
+	return gyre_buffer_bytes(bytes) < FRAME ? -EAGAIN : FRAME;
+}
+
+static const struct gyre_frame_decoder decoder = { .name = "decoder", .decode = decode_frame };
+
+/* The decoder comes without memory too. */
+static void read_first(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	struct gyre_channel *channel = gyre_context_channel(ctx);
+	int r = gyre_frame_decoder_add(channel, GYRE_AFTER("first"), &decoder, NULL);
+
+	if (r < 0) {
+		cr_expect_eq(r, -ENOMEM);
+		gyre_buffer_destroy(data);
+		gyre_channel_abort(channel, r);
+		return;
+	}
+	gyre_context_fire_read(ctx, data);
+	gyre_context_remove(ctx);
+}
+
+static const struct gyre_handler first = { .name = "first", .read = read_first };
+
+static bool echo_decoded(const struct lean_round *round)
+{
+	const struct gyre_handler *const handlers[] = { &first, &echo_handler, NULL };
+
+	return echo_stream(round, handlers, NULL);
+}
+
+Test(no_memory_bytes, of_a_programs_decoder_come_back_right_or_not_at_all)
+{
+	lean_play(echo_decoded);
 }
 
 /* ---- datagrams ---- */
