@@ -82,7 +82,7 @@ static int run(struct gyre_stack *stack)
 	if (r < 0) {
 		return gyre_throw(stack, r);
 	}
-	GYRE_AWAIT(stack, 0); /* both have been asked */
+	GYRE_AWAIT_ALL(stack, &frame->quick, &frame->slow);
 	print_price("quick", &frame->quick);
 	print_price("slow", &frame->slow);
 	return gyre_stop(stack, gyre_self(stack));

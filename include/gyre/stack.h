@@ -238,6 +238,17 @@ GYRE_API int gyre_suspend_any(struct gyre_stack *stack, uint32_t state);
  * link is full) and -EADDRNOTAVAIL (no answer can come: this node does not listen, or the other
  * cannot dial it). The future never completes inside this call.
  *
+ * Asks of one sender to one receiver are dispatched in the order of the calls, but futures complete
+ * in the order of the answers. Between asks and notices there is no order:
+ *
+ * - An ask overtakes notices that wait for the receiver, also earlier ones of the same sender.
+ * - A notice overtakes asks, also earlier ones of the same sender, when more of them wait than the
+ *   receiver handles in one run (run_budget): notices come in between.
+ * - An ask whose handler suspends is passed by later asks and notices, unless it is a barrier.
+ * - An answer overtakes all asks and notices that wait for the asker.
+ *
+ * Where the order matters, send one kind, or wait for the answer before the next call.
+ *
  * When the ask of a barrier times out, a cycle of waits that it is part of is looked for and
  * logged. Where the cycle leads to other loops, the time-out may be up to 0.1 s late.
  *
@@ -356,6 +367,37 @@ GYRE_API const void *gyre_future_answer(const struct gyre_future *future,
  */
 GYRE_API int gyre_await(struct gyre_stack *stack, uint32_t point);
 
+/** GYRE_AWAIT_ALL_MAX - the most futures that one GYRE_AWAIT_ALL() waits for */
+#define GYRE_AWAIT_ALL_MAX 4096U
+
+/**
+ * gyre_await_all() - waits until given futures have completed, for GYRE_AWAIT_ALL()
+ * @stack: the running stack
+ * @point: where to resume, not 0: what gyre_stack_state() then shows
+ * @futures: pointers to futures of this stack, some of which may be the same
+ * @count: how many, from 1 to GYRE_AWAIT_ALL_MAX
+ *
+ * Other promises of the stack may stay outstanding; they do not resume it. When the handler goes
+ * on, all of @futures may be read, also those that were complete before this call. If it has to
+ * wait, other futures that were complete before may no longer be read.
+ *
+ * A future has completed when it shows no -EINPROGRESS: with an answer, with an error, or since the
+ * call that was to make its promise has failed. Each shows its own end by gyre_future_error(). With
+ * asks that have time-outs the wait is as long as the longest of them, at most.
+ *
+ * Return: 0 when all have completed and the handler goes on at once; else what the handler must
+ *   return at once.
+ * Errors:
+ *   -EINVAL  @point or @count is out of its bounds, @futures or one of them is NULL, or a future of
+ *            another stack, in the state of the actor, is among them
+ * Ownership: the frame and the message stay until the stack ends. @futures is read only inside of
+ *   the call.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_await_all(struct gyre_stack *stack, uint32_t point,
+			    const struct gyre_future *const *futures, uint32_t count);
+
 /** GYRE_BEGIN() - the first statement of a handler that awaits */
 #define GYRE_BEGIN(STACK)                  \
 	switch (gyre_stack_state(STACK)) { \
@@ -376,6 +418,34 @@ GYRE_API int gyre_await(struct gyre_stack *stack, uint32_t point);
 		}                                             \
 		__attribute__((fallthrough));                 \
 	case __LINE__:;                                       \
+	} while (0)
+
+/**
+ * GYRE_AWAIT_ALL() - waits until all of some futures have completed: (stack, &frame->a, &frame->b)
+ * @STACK: the running stack
+ * @...: pointers to futures of the stack, at most GYRE_AWAIT_ALL_MAX
+ *
+ * Answered, failed or timed out: each future tells its own end, and may still be read if it had
+ * completed before. Promises of the stack that are not named may stay outstanding; wait for them by
+ * another GYRE_AWAIT_ALL(), since GYRE_AWAIT() ends what completed meanwhile. For futures in an
+ * array see gyre_await_all().
+ *
+ * Use at most one on a source line, and none inside a switch of the handler.
+ */
+#define GYRE_AWAIT_ALL(STACK, ...)                                                           \
+	do {                                                                                 \
+		{                                                                            \
+			const struct gyre_future *const gyre_futures_[] = { __VA_ARGS__ };   \
+			const int gyre_result_ = gyre_await_all(                             \
+				(STACK), __LINE__, gyre_futures_,                            \
+				(uint32_t)(sizeof(gyre_futures_) / sizeof(*gyre_futures_))); \
+                                                                                             \
+			if (gyre_result_ != 0) {                                             \
+				return gyre_result_;                                         \
+			}                                                                    \
+		}                                                                            \
+		__attribute__((fallthrough));                                                \
+	case __LINE__:;                                                                      \
 	} while (0)
 
 /** GYRE_END() - the last statement of a handler that awaits; reaching it is gyre_return() */

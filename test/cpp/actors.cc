@@ -277,8 +277,9 @@ int customer_mount(struct gyre_stack *stack)
 	CHECK(gyre_spawn(stack, &stall_class, GYRE_NO_ARGUMENT, nullptr, &frame->stall) == 0);
 	CHECK(gyre_ask(stack, frame->stall, gyre_new(stack, price_of, 1, { 1, 1 }), 0,
 		       &frame->price) == 0);
-	GYRE_AWAIT(stack, gyre_ask(stack, frame->stall, gyre_new(stack, price_of, 2, { 1, 1 }), 0,
-				   &frame->text));
+	CHECK(gyre_ask(stack, frame->stall, gyre_new(stack, price_of, 2, { 1, 1 }), 0,
+		       &frame->text) == 0);
+	GYRE_AWAIT_ALL(stack, &frame->price, &frame->text);
 	CHECK(gyre_future_answer_to(&frame->price, price_of)->cents == 1);
 	CHECK(gyre_future_answer_to(&frame->text, price_of)->cents == 2);
 	CHECK(gyre_ask(stack, frame->shop, gyre_new(stack, translate, make_text("hello")), 0,

@@ -123,6 +123,9 @@ static const struct gy_promise *next_of(struct gy_home *home, const struct probe
 		const struct gy_promise *promise =
 			gy_container_of(link, const struct gy_promise, link);
 
+		if (gy_stack_awaits_some(stack) && !promise->awaited) {
+			continue; /* the stack goes on without it */
+		}
 		if (closes_cycle(home, probe, promise)) {
 			return NULL;
 		}

@@ -176,6 +176,7 @@ static struct gy_promise *make(struct gy_stack *stack, uint64_t timeout_ns, bool
 	promise->completed = false;
 	promise->sleeps = sleeps;
 	promise->cycle_checked = false;
+	promise->awaited = false;
 	promise->to.cookie = 0;
 	promise->lost = 0;
 	gy_list_append(&stack->outstanding, &promise->link);
@@ -310,6 +311,24 @@ int gyre_sleep(struct gyre_stack *stack, uint64_t delay_ns, struct gyre_future *
 	return promise == NULL ? -ENOMEM : 0;
 }
 
+/* Whether a promise that has completed ends the wait of its stack. */
+static inline bool ends_wait(struct gy_stack *stack, struct gy_promise *promise)
+{
+	if (gy_likely(stack->awaited == 0)) {
+		return gy_list_empty(&stack->outstanding);
+	}
+	if (stack->awaited == GY_AWAIT_ANY) {
+		return true;
+	}
+	if (!promise->awaited) {
+		return false;
+	}
+	promise->awaited = false;
+	stack->awaited--;
+	stack->marked = stack->awaited != 0;
+	return stack->awaited == 0;
+}
+
 bool gy_promise_complete(struct gy_house *house, struct gyre_mail *mail)
 {
 	struct gy_home *home = house->home;
@@ -334,7 +353,7 @@ bool gy_promise_complete(struct gy_house *house, struct gyre_mail *mail)
 		promise->error = ((struct gy_exception *)gyre_payload(mail))->error;
 		gy_mail_put(home, mail);
 	}
-	if (stack->any || gy_list_empty(&stack->outstanding)) {
+	if (ends_wait(stack, promise)) {
 		home->steps++;
 		home->resumed = stack;
 		gy_stack_call(stack);
@@ -343,21 +362,52 @@ bool gy_promise_complete(struct gy_house *house, struct gyre_mail *mail)
 	return true;
 }
 
+static void recycle(struct gy_home *home, struct gy_promise *promise)
+{
+	gy_list_remove(&promise->link);
+	if (promise->answer != NULL) {
+		gy_mail_put(home, promise->answer);
+	}
+	put(home, promise);
+}
+
 /* Results that were read, or never will be. */
 void gy_promises_recycle(struct gy_stack *stack)
 {
-	struct gy_home *home = stack->home;
-
 	while (!gy_list_empty(&stack->completed)) {
-		struct gy_promise *promise =
-			gy_container_of(stack->completed.next, struct gy_promise, link);
-
-		gy_list_remove(&promise->link);
-		if (promise->answer != NULL) {
-			gy_mail_put(home, promise->answer);
-		}
-		put(home, promise);
+		recycle(stack->home,
+			gy_container_of(stack->completed.next, struct gy_promise, link));
 	}
+}
+
+void gy_promises_recycle_others(struct gy_stack *stack)
+{
+	struct gy_list *link = stack->completed.next;
+
+	while (link != &stack->completed) {
+		struct gy_promise *promise = gy_container_of(link, struct gy_promise, link);
+
+		link = link->next;
+		if (promise->awaited) {
+			promise->awaited = false;
+		} else {
+			recycle(stack->home, promise);
+		}
+	}
+}
+
+static void remove_marks(struct gy_list *list)
+{
+	for (struct gy_list *link = list->next; link != list; link = link->next) {
+		gy_container_of(link, struct gy_promise, link)->awaited = false;
+	}
+}
+
+void gy_promises_remove_marks(struct gy_stack *stack)
+{
+	remove_marks(&stack->outstanding);
+	remove_marks(&stack->completed);
+	stack->marked = false;
 }
 
 void gy_promises_clear(struct gy_stack *stack)

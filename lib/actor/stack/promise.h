@@ -31,6 +31,7 @@ struct gy_promise {
 	bool completed;
 	bool sleeps;
 	bool cycle_checked;  /* a cycle of waits has been looked for, at the time-out */
+	bool awaited;	     /* the mark of those that the stack waits for; see await.c */
 	struct gy_origin to; /* who was asked; nobody for a sleep */
 	int lost;	     /* the error to tell as soon as there is memory; 0 for none */
 	struct gy_timer timer;
@@ -59,6 +60,10 @@ void gy_promises_fini(struct gy_home *home);
 void gy_promises_clear(struct gy_stack *stack);
 /* Empties the chain of completed promises. */
 void gy_promises_recycle(struct gy_stack *stack);
+/* The same, but those that are marked stay there, without the mark. */
+void gy_promises_recycle_others(struct gy_stack *stack);
+/* Removes the marks of all promises. */
+GY_COLD void gy_promises_remove_marks(struct gy_stack *stack);
 /* Takes the time-outs of outstanding promises to another wheel: packed here, unpacked there. */
 void gy_promises_pack(struct gy_stack *stack, struct gy_wheel *wheel, uint64_t now_ns);
 void gy_promises_unpack(struct gy_stack *stack, struct gy_wheel *wheel);

@@ -15,7 +15,7 @@
 #include "actor/mail/send.h"
 #include "actor/misuse.h"
 
-enum { SUSPENDED = 1, ERRNO_MAX = 4095, TEXT_BYTES = 512 };
+enum { ERRNO_MAX = 4095, TEXT_BYTES = 512 };
 
 static struct gy_stack *make(struct gy_home *home, uint8_t size_class)
 {
@@ -88,9 +88,10 @@ void gy_stack_clean(struct gy_stack *stack)
 	gy_promises_clear(stack);
 	stack->head.state = 0;
 	stack->owed = 0;
+	stack->awaited = 0;
 	stack->mount = false;
 	stack->dirty = false;
-	stack->any = false;
+	stack->marked = false;
 	stack->suspending = false;
 	if (!stack->suspended) {
 		return;
@@ -172,7 +173,7 @@ void gy_stack_returned(struct gy_stack *stack, int result)
 {
 	if (stack->suspending) {
 		stack->suspending = false;
-		if (gy_likely(result == SUSPENDED)) {
+		if (gy_likely(result == GY_SUSPENDED)) {
 			keep(stack);
 			return;
 		}
@@ -216,7 +217,16 @@ void gy_stack_abort(struct gy_stack *stack, int error)
 	gy_stack_clean(stack);
 }
 
-static int suspend(struct gy_stack *stack, uint32_t state, bool any, bool change)
+int gy_stack_suspend(struct gy_stack *stack, uint32_t state, uint32_t awaited)
+{
+	gy_assert(state != 0 && !gy_list_empty(&stack->outstanding));
+	stack->head.state = state;
+	stack->awaited = awaited;
+	stack->suspending = true;
+	return GY_SUSPENDED;
+}
+
+static int suspend(struct gy_stack *stack, uint32_t state, uint32_t awaited, bool change)
 {
 	if (state == 0) {
 		return -EINVAL;
@@ -228,25 +238,22 @@ static int suspend(struct gy_stack *stack, uint32_t state, bool any, bool change
 	if (change) {
 		gy_promises_recycle(stack);
 	}
-	stack->head.state = state;
-	stack->any = any;
-	stack->suspending = true;
-	return SUSPENDED;
+	return gy_stack_suspend(stack, state, awaited);
 }
 
 int gyre_suspend(struct gyre_stack *stack, uint32_t state)
 {
-	return suspend(gy_stack_of(stack), state, false, stack->state != state);
+	return suspend(gy_stack_of(stack), state, 0, stack->state != state);
 }
 
 int gyre_suspend_any(struct gyre_stack *stack, uint32_t state)
 {
-	return suspend(gy_stack_of(stack), state, true, stack->state != state);
+	return suspend(gy_stack_of(stack), state, GY_AWAIT_ANY, stack->state != state);
 }
 
 int gyre_await(struct gyre_stack *stack, uint32_t point)
 {
-	return suspend(gy_stack_of(stack), point, false, true);
+	return suspend(gy_stack_of(stack), point, 0, true);
 }
 
 /*

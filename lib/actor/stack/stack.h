@@ -16,6 +16,12 @@
 
 enum { GY_FRAME_ALIGN = 16 };
 
+/* What a handler returns to wait; gy_stack_suspend() gives it. */
+enum { GY_SUSPENDED = 1 };
+
+/* One completion is enough to resume a stack. */
+#define GY_AWAIT_ANY UINT32_MAX
+
 struct gy_stack {
 	struct gyre_stack head; /* what users' accessors read */
 	struct gy_home *home;
@@ -26,12 +32,13 @@ struct gy_stack {
 	struct gy_list outstanding;
 	struct gy_list completed;
 	struct gy_list item; /* in house->suspended */
-	uint32_t owed; /* an answer: the errno that the asker gets without one; 0 when none is */
+	uint32_t owed;	  /* an answer: the errno that the asker gets without one; 0 when none is */
+	uint32_t awaited; /* marked promises to wait for; 0 for all promises; GY_AWAIT_ANY */
 	uint8_t size_class;
 	bool mount;	 /* of the mount hook: a failure stops the actor; then also dirty */
 	bool dirty;	 /* has promises, or had: it must be cleaned at its end */
 	bool suspended;	 /* the handler waits, or did */
-	bool any;	 /* one completion is enough to resume */
+	bool marked;	 /* promises have marks that they are awaited; see await.c */
 	bool suspending; /* gyre_suspend() was called in this run of the handler; then also dirty */
 	unsigned char frame[] __attribute__((aligned(GY_FRAME_ALIGN)));
 };
@@ -113,6 +120,15 @@ int gy_answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *m
  * Without memory the handler's end tells the error. Returns 0.
  */
 int gy_answer_error(struct gy_stack *stack, struct gyre_mail *ask, int error);
+
+/* Whether the stack waits for marked promises only. */
+static inline bool gy_stack_awaits_some(const struct gy_stack *stack)
+{
+	return stack->awaited != 0 && stack->awaited != GY_AWAIT_ANY;
+}
+
+/* Has the stack wait when its handler returns the result, as @awaited says. */
+int gy_stack_suspend(struct gy_stack *stack, uint32_t state, uint32_t awaited);
 /* Makes the stack as good as new, and scratch again or free. */
 void gy_stack_clean(struct gy_stack *stack);
 /* Ends a suspended stack of a house that stops. */

@@ -15,6 +15,7 @@ GYRE_MESSAGE(chain, 0x1103);
 
 struct frame {
 	struct gyre_future future;
+	struct gyre_future other;
 	struct gyre_address a;
 	struct gyre_address b;
 	struct gyre_address c;
@@ -233,6 +234,53 @@ Test(cycle, is_not_seen_where_an_actor_is_asked_twice_and_can_answer)
 {
 	loops = 1;
 	play_steady(pass_through_twice);
+	cr_assert_eq(error, -ETIMEDOUT);
+	cr_assert_eq(fixture.warnings, 0, "%s", fixture.line);
+}
+
+/* Asks who cannot answer before it ends, but waits for a sleep only. */
+static int ask_and_sleep(struct gyre_stack *stack)
+{
+	struct frame *frame = frame_of(stack);
+	const struct chain *chain = gyre_message(stack, chain);
+
+	GYRE_BEGIN(stack);
+	if (chain->left == 0) {
+		return gyre_reply(stack, gyre_new(stack, number, 0));
+	}
+	expect(gyre_ask(stack, chain->next[0], gyre_new(stack, chain, 1, { gyre_self(stack) }),
+			GYRE_SECONDS(1000), &frame->future) == 0);
+	expect(gyre_sleep(stack, GYRE_MILLISECONDS(200), &frame->other) == 0);
+	GYRE_AWAIT_ALL(stack, &frame->other);
+	return gyre_reply(stack, gyre_new(stack, number, 0));
+	GYRE_END(stack);
+}
+
+static const struct gyre_class careless_class = {
+	.name = "careless",
+	.frame_bytes = sizeof(struct frame),
+	.barrier = all,
+	.behaviour.ask = ask_and_sleep,
+};
+
+static int ask_careless(struct gyre_stack *stack)
+{
+	struct frame *frame = frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	frame->a = spawn_on(stack, &careless_class, 0);
+	frame->b = spawn_on(stack, &bank_class, 0);
+	GYRE_AWAIT(stack, gyre_ask(stack, frame->a, gyre_new(stack, chain, 1, { frame->b }),
+				   GYRE_MILLISECONDS(50), &frame->future));
+	error = gyre_future_error(&frame->future);
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(cycle, is_not_seen_where_an_actor_waits_for_something_else_only)
+{
+	loops = 1;
+	play_steady(ask_careless);
 	cr_assert_eq(error, -ETIMEDOUT);
 	cr_assert_eq(fixture.warnings, 0, "%s", fixture.line);
 }

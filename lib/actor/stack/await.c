@@ -1,0 +1,85 @@
+/*
+ * Waiting for some of the promises of a stack, while others may stay outstanding.
+ *
+ * The promises that are awaited are marked, and the stack has their number. Another completion
+ * costs a look at the mark, and the last that is awaited resumes the handler, however many there
+ * are. Marks go as promises complete. They are left over where a handler thinks better of it and
+ * waits in another way, which looks at no marks; so the next wait of this kind removes them first.
+ */
+#include <errno.h>
+
+#include "actor/stack/stack.h"
+
+/* The promise behind a future; NULL where there is nothing to wait for or to keep. */
+static struct gy_promise *promise_of(const struct gyre_future *future)
+{
+	struct gy_promise *promise = future->promise;
+
+	return promise == NULL || gy_load_relaxed(&promise->serial) != future->id ? NULL : promise;
+}
+
+/* Whether the stack can be resumed by all that are outstanding. */
+static bool may_await(const struct gy_stack *stack, const struct gyre_future *const *futures,
+		      uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct gy_promise *promise =
+			futures[i] == NULL ? NULL : promise_of(futures[i]);
+
+		if (futures[i] == NULL || (promise != NULL && promise->stack != stack)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool any_outstanding(const struct gyre_future *const *futures, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct gy_promise *promise = promise_of(futures[i]);
+
+		if (promise != NULL && !promise->completed) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Marks what is outstanding, and what is complete, to be kept. Returns how many are outstanding. */
+static uint32_t mark(const struct gyre_future *const *futures, uint32_t count)
+{
+	uint32_t outstanding = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct gy_promise *promise = promise_of(futures[i]);
+
+		if (promise != NULL && !promise->awaited) {
+			promise->awaited = true;
+			outstanding += !promise->completed;
+		}
+	}
+	return outstanding;
+}
+
+int gyre_await_all(struct gyre_stack *stack, uint32_t point,
+		   const struct gyre_future *const *futures, uint32_t count)
+{
+	struct gy_stack *s = gy_stack_of(stack);
+	uint32_t awaited;
+
+	if (point == 0 || futures == NULL || count == 0 || count > GYRE_AWAIT_ALL_MAX ||
+	    !may_await(s, futures, count)) {
+		return -EINVAL;
+	}
+	if (!any_outstanding(futures, count)) {
+		return 0;
+	}
+	if (s->marked) {
+		gy_promises_remove_marks(s);
+	}
+	awaited = mark(futures, count);
+	gy_assert(awaited > 0);
+	s->marked = true;
+	gy_promises_recycle_others(s);
+	return gy_stack_suspend(s, point, awaited);
+}
