@@ -11,7 +11,9 @@
 #ifndef GY_BASE_CHAIN_H
 #define GY_BASE_CHAIN_H
 
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/macros.h"
 
@@ -36,6 +38,27 @@ enum { GY_NODE_RETURNED = 0 };
 enum { GY_NODE_NEW = 0xff };
 /* No node is larger, its header included. */
 enum { GY_NODE_BYTES_MAX = (1 << 24) + 56 };
+
+_Static_assert(offsetof(struct gy_node, kind) == offsetof(struct gy_node, owner) + 3,
+	       "compared as one");
+
+/* Where a node belongs: its owner and size class, as one number to compare. */
+static inline uint32_t gy_node_origin(uint16_t owner, uint8_t size_class)
+{
+	const struct gy_node node = { .owner = owner, .size_class = size_class };
+	uint32_t origin;
+
+	memcpy(&origin, &node.owner, sizeof(origin));
+	return origin;
+}
+
+static inline uint32_t gy_node_origin_of(const struct gy_node *node)
+{
+	uint32_t head;
+
+	memcpy(&head, &node->owner, sizeof(head));
+	return head & gy_node_origin(UINT16_MAX, UINT8_MAX);
+}
 
 struct gy_chain {
 	struct gy_node *first;

@@ -115,7 +115,9 @@ int32_t gy_pool_fini(struct gy_pool *pool)
 		gy_memory_put(pool->free[i]);
 	}
 	pool->free_count = 0;
-	gy_memory_put(pool->free);
+	if (pool->free != NULL) {
+		gy_memory_put((void *)(pool->free - 1));
+	}
 	pool->free = NULL;
 	gy_memory_put((void *)pool->all);
 	pool->all = NULL;
@@ -136,6 +138,19 @@ static int resize(void ***array, uint32_t count, uint32_t capacity)
 	return 0;
 }
 
+/* The array of free objects has a NULL before its first element. */
+static int resize_free(struct gy_pool *pool, uint32_t capacity)
+{
+	void **array = pool->free == NULL ? NULL : pool->free - 1;
+	int r = resize(&array, pool->free_count + 1, capacity + 1);
+
+	if (r == 0) {
+		array[0] = NULL;
+		pool->free = array + 1;
+	}
+	return r;
+}
+
 static int reserve(struct gy_pool *pool, uint32_t objects)
 {
 	uint32_t capacity = pool->capacity == 0 ? GROW_MAX : pool->capacity;
@@ -146,7 +161,7 @@ static int reserve(struct gy_pool *pool, uint32_t objects)
 	if (capacity == pool->capacity) {
 		return 0;
 	}
-	if (resize(&pool->free, pool->free_count, capacity) < 0 ||
+	if (resize_free(pool, capacity) < 0 ||
 	    (pool->is_known && resize(&pool->all, pool->total, capacity) < 0)) {
 		return -ENOMEM;
 	}

@@ -18,7 +18,7 @@
 #include "base/macros.h"
 
 struct gy_pool {
-	void **free;
+	void **free; /* free[-1] is NULL: what is prefetched when the last is taken */
 	uint32_t free_count; /* read from any thread, as is @total */
 	uint32_t total;	     /* objects made here and not freed here */
 	uint32_t capacity;   /* of @free, at least @total */
@@ -76,7 +76,8 @@ static inline void *gy_pool_take(struct gy_pool *pool)
 	}
 	pool->used = true;
 	gy_store_relaxed(&pool->free_count, --count);
-	gy_prefetch_write(pool->free[count - (count != 0)]);
+	gy_prefetch_write(pool->free[(ptrdiff_t)count - 1]);
+	gy_assume(pool->free[count] != NULL);
 	return pool->free[count];
 }
 

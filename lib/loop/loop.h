@@ -190,6 +190,7 @@ struct gy_loop {
 	uint32_t mounting_count;
 	struct gy_meter meter;
 	struct gy_sizes nodes;
+	uint32_t small_origin; /* of its own nodes of the smallest size */
 	struct gy_loop_counters counters;
 	struct gy_wheel wheel;
 	struct gy_clock clock;
@@ -342,7 +343,10 @@ void gy_loop_return(struct gy_loop *loop, struct gy_node *node);
 
 static inline void gy_loop_node_put(struct gy_loop *loop, struct gy_node *node)
 {
-	if (gy_likely(node->owner == loop->index)) {
+	if (gy_likely(gy_node_origin_of(node) == loop->small_origin)) {
+		gy_node_poison(node);
+		gy_pool_put(&loop->nodes.pools[0], node); /* a constant: one address */
+	} else if (gy_likely(node->owner == loop->index)) {
 		gy_node_poison(node);
 		gy_pool_put(&loop->nodes.pools[node->size_class], node);
 	} else {

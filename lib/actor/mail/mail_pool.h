@@ -39,6 +39,9 @@ static inline struct gyre_mail *gy_mail_get(struct gy_home *home, const struct g
 {
 	size_t bytes = GYRE_MAIL_HEADER_BYTES + (size_t)type->bytes;
 
+	if (gy_likely(bytes <= (size_t)1 << GY_SIZES_SHIFT)) {
+		return gy_mail_get_of_class(home, type, bytes, 0); /* a constant: one address */
+	}
 	return gy_mail_get_of_class(home, type, bytes, gy_sizes_class(bytes));
 }
 
