@@ -81,6 +81,7 @@ int gy_home_init(struct gy_home *home, const struct gy_loop_options *loop,
 	gy_memory_retry_init(home);
 	gy_sizes_init(&home->stacks, "stack");
 	gy_sizes_init(&home->parts, "part");
+	home->ask_patience = gy_patience(options->ask_timeout_ns);
 	gy_pool_init(&home->promises, "promise", sizeof(struct gy_promise));
 	r = gy_slots_init(&home->slots, options->cookie_seed);
 	return r < 0 ? r : gy_loop_init(&home->loop, &with_ops);

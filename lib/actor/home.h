@@ -118,6 +118,7 @@ struct gy_home {
 	struct gy_sizes stacks;
 	struct gy_sizes parts; /* states, hash buckets, timers, and other parts of houses */
 	struct gy_pool promises;
+	uint32_t ask_patience; /* of an ask with the default time-out, as its mail carries it */
 	struct gy_table_item *spare_promises; /* taken from those of all homes */
 	struct gy_class_infos class_infos;
 	struct gy_table families; /* by parent */

@@ -43,6 +43,14 @@ static inline void gy_list_remove(struct gy_list *item)
 	gy_list_init(item);
 }
 
+/* Takes @item out of its list and appends it to @to. */
+static inline void gy_list_move(struct gy_list *to, struct gy_list *item)
+{
+	item->next->previous = item->previous;
+	item->previous->next = item->next;
+	gy_list_append(to, item);
+}
+
 /* Asserts that the links of a list agree in both directions; returns how many items it has. */
 static inline uint32_t gy_list_check(const struct gy_list *list)
 {

@@ -87,6 +87,8 @@ void gy_timer_start_at(struct gy_wheel *wheel, struct gy_timer *timer, uint64_t 
 /* Moves all timers of @from to the slots of the present tick. */
 static void settle(struct gy_wheel *wheel, struct gy_list *from, uint64_t now_ns)
 {
+	uint64_t fresh_delay_ns = 0;
+	uint64_t fresh_tick = tick_after(wheel, now_ns);
 	struct gy_list moving;
 
 	gy_list_init(&moving);
@@ -96,7 +98,11 @@ static void settle(struct gy_wheel *wheel, struct gy_list *from, uint64_t now_ns
 		uint64_t tick = timer->deadline_tick;
 
 		if (timer->place == GY_TIMER_FRESH) {
-			tick = tick_after(wheel, gy_time_add(now_ns, timer->delay_ns));
+			if (timer->delay_ns != fresh_delay_ns) { /* often the one before had it too */
+				fresh_delay_ns = timer->delay_ns;
+				fresh_tick = tick_after(wheel, gy_time_add(now_ns, fresh_delay_ns));
+			}
+			tick = fresh_tick;
 		}
 		gy_list_remove(&timer->item);
 		place(wheel, timer, tick);

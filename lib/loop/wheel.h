@@ -75,27 +75,37 @@ static inline void gy_timer_start(struct gy_wheel *wheel, struct gy_timer *timer
 	gy_list_append(&wheel->fresh, &timer->item);
 }
 
+/* gy_timer_init() and gy_timer_start() in one. */
+static inline void gy_timer_init_started(struct gy_wheel *wheel, struct gy_timer *timer,
+					 gy_timer_fire_fn fire, uint64_t delay_ns)
+{
+	timer->fire = fire;
+	timer->delay_ns = delay_ns;
+	timer->place = GY_TIMER_FRESH;
+	wheel->count++;
+	gy_list_append(&wheel->fresh, &timer->item);
+}
+
 /* Fires when the clock has reached @deadline_ns. The timer must be stopped. */
 void gy_timer_start_at(struct gy_wheel *wheel, struct gy_timer *timer, uint64_t deadline_ns);
 
 /* A stopped timer may be stopped again. */
 static inline void gy_timer_stop(struct gy_wheel *wheel, struct gy_timer *timer)
 {
-	uint16_t place = timer->place;
+	uint32_t place = timer->place;
+	bool was_last;
 
 	if (place == GY_TIMER_STOPPED) {
 		return;
 	}
+	/* If both neighbours are one, that is the head of the list. */
+	was_last = timer->item.next == timer->item.previous;
 	gy_list_remove(&timer->item);
 	timer->place = GY_TIMER_STOPPED;
 	wheel->count--;
-	if (place < GY_WHEEL_LEVELS * GY_WHEEL_SLOTS) {
-		uint32_t level = place / GY_WHEEL_SLOTS;
-		uint32_t slot = place % GY_WHEEL_SLOTS;
-
-		if (gy_list_empty(&wheel->slots[level][slot])) {
-			wheel->occupied[level] &= ~(UINT64_C(1) << slot);
-		}
+	if (was_last && place < GY_WHEEL_LEVELS * GY_WHEEL_SLOTS) {
+		wheel->occupied[place / GY_WHEEL_SLOTS] &=
+			~(UINT64_C(1) << place % GY_WHEEL_SLOTS);
 	}
 }
 

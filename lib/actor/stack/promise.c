@@ -47,15 +47,18 @@ static GY_COLD void put_spare(struct gy_home *home, struct gy_promise *promise)
 	}
 }
 
-static struct gy_promise *get(struct gy_home *home)
+static __attribute__((noinline)) struct gy_promise *get_slow(struct gy_home *home)
+{
+	struct gy_promise *promise = take_spare(home);
+
+	return promise != NULL ? promise : (struct gy_promise *)gy_pool_get(&home->promises);
+}
+
+static inline struct gy_promise *get(struct gy_home *home)
 {
 	struct gy_promise *promise = (struct gy_promise *)gy_pool_take(&home->promises);
 
-	if (gy_likely(promise != NULL)) {
-		return promise;
-	}
-	promise = take_spare(home);
-	return promise != NULL ? promise : (struct gy_promise *)gy_pool_get(&home->promises);
+	return gy_likely(promise != NULL) ? promise : get_slow(home);
 }
 
 static void put(struct gy_home *home, struct gy_promise *promise)
@@ -154,8 +157,12 @@ void gy_promise_cycle_checked(struct gy_house *house, uint64_t ask_id)
 	}
 }
 
-/* A promise in the house's table and the stack's chain; NULL when there is no memory. */
-static struct gy_promise *make(struct gy_stack *stack, uint64_t timeout_ns, bool sleeps)
+/*
+ * A promise in the house's table and the stack's chain; NULL when there is no memory. @to: who was
+ * asked; for a sleep nobody. Inlined, so that what is a constant there is one.
+ */
+static inline __attribute__((always_inline)) struct gy_promise *
+make(struct gy_stack *stack, uint64_t timeout_ns, struct gy_origin to, bool sleeps)
 {
 	struct gy_home *home = stack->home;
 	struct gy_house *house = stack->house;
@@ -173,16 +180,17 @@ static struct gy_promise *make(struct gy_stack *stack, uint64_t timeout_ns, bool
 	promise->stack = stack;
 	promise->answer = NULL;
 	promise->error = 0;
+	promise->lost = 0;
 	promise->completed = false;
 	promise->sleeps = sleeps;
 	promise->cycle_checked = false;
 	promise->awaited = false;
-	promise->to.cookie = 0;
-	promise->lost = 0;
+	promise->to = to;
 	gy_list_append(&stack->outstanding, &promise->link);
-	gy_timer_init(&promise->timer, timed_out);
 	if (gy_likely(timeout_ns != GYRE_FOREVER)) {
-		gy_timer_start(&home->loop.wheel, &promise->timer, timeout_ns);
+		gy_timer_init_started(&home->loop.wheel, &promise->timer, timed_out, timeout_ns);
+	} else {
+		gy_timer_init(&promise->timer, timed_out);
 	}
 	stack->dirty = true;
 	return promise;
@@ -222,17 +230,13 @@ static void set_future(const struct gy_stack *stack, struct gyre_future *future,
 	future->error = 0;
 }
 
-static inline void set_receiver(struct gy_promise *promise, struct gyre_address to)
-{
-	promise->to = gy_origin_of(to);
-}
-
 int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail *mail,
 	     uint64_t timeout_ns, struct gyre_future *ret_future)
 {
 	struct gy_stack *s = gy_stack_of(stack);
 	struct gy_home *home = s->home;
 	struct gy_promise *promise;
+	uint32_t patience;
 
 	if (gy_unlikely(ret_future == NULL)) {
 		gyre_mail_destroy(stack, mail);
@@ -240,12 +244,15 @@ int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail 
 	}
 	if (timeout_ns == 0) {
 		timeout_ns = home->options.ask_timeout_ns;
+		patience = home->ask_patience;
+	} else {
+		patience = gy_patience(timeout_ns);
 	}
 	if (gy_mail_is_missing(mail)) {
 		*ret_future = (struct gyre_future){ .error = gy_mail_report_no_memory(mail) };
 		return gy_mail_report_no_memory(mail);
 	}
-	promise = make(s, timeout_ns, false);
+	promise = make(s, timeout_ns, gy_origin_of(to), false);
 	set_future(s, ret_future, promise);
 	if (gy_unlikely(promise == NULL)) {
 		gyre_mail_destroy(stack, mail);
@@ -255,8 +262,7 @@ int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail 
 	mail->node.kind = GY_MAIL_ASK;
 	mail->ask_id = promise->item.key;
 	gy_mail_from(mail, s->house);
-	set_receiver(promise, to);
-	mail->deadline = gy_patience(timeout_ns);
+	mail->deadline = patience;
 	(void)gy_send(home, to, mail, GY_LANE_ASK);
 	return 0;
 }
@@ -264,14 +270,13 @@ int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail 
 int gy_ask_order(struct gy_stack *stack, struct gyre_address to, struct gyre_mail *mail,
 		 struct gyre_future *ret_future)
 {
-	struct gy_promise *promise = mail == NULL ? NULL : make(stack, GYRE_FOREVER, false);
+	struct gy_promise *promise = mail == NULL ? NULL : make(stack, GYRE_FOREVER, gy_origin_of(to), false);
 
 	set_future(stack, ret_future, promise);
 	if (promise == NULL) {
 		gyre_mail_destroy(&stack->head, mail);
 		return -ENOMEM;
 	}
-	set_receiver(promise, to);
 	mail->node.kind = GY_MAIL_ASK;
 	mail->ask_id = promise->item.key;
 	mail->deadline = 0;
@@ -283,7 +288,7 @@ int gy_ask_order(struct gy_stack *stack, struct gyre_address to, struct gyre_mai
 uint64_t gy_promise_open(struct gy_stack *stack, uint64_t timeout_ns,
 			 struct gyre_future *ret_future)
 {
-	struct gy_promise *promise = make(stack, timeout_ns, false);
+	struct gy_promise *promise = make(stack, timeout_ns, (struct gy_origin){ 0 }, false);
 
 	set_future(stack, ret_future, promise);
 	if (promise == NULL) {
@@ -295,7 +300,7 @@ uint64_t gy_promise_open(struct gy_stack *stack, uint64_t timeout_ns,
 
 void gy_promise_of_node(const struct gyre_future *future, uint16_t node)
 {
-	set_receiver(future->promise, (struct gyre_address){ .cookie = UINT32_MAX, .node = node });
+	future->promise->to = (struct gy_origin){ .cookie = UINT32_MAX, .node = node };
 }
 
 int gyre_sleep(struct gyre_stack *stack, uint64_t delay_ns, struct gyre_future *ret_future)
@@ -306,7 +311,7 @@ int gyre_sleep(struct gyre_stack *stack, uint64_t delay_ns, struct gyre_future *
 	if (ret_future == NULL) {
 		return -EINVAL;
 	}
-	promise = make(s, delay_ns, true);
+	promise = make(s, delay_ns, (struct gy_origin){ 0 }, true);
 	set_future(s, ret_future, promise);
 	return promise == NULL ? -ENOMEM : 0;
 }
@@ -344,8 +349,7 @@ bool gy_promise_complete(struct gy_house *house, struct gyre_mail *mail)
 	stack = promise->stack;
 	gy_assert(stack->house == house); /* and its stack waits, so that it can go on */
 	gy_timer_stop(&home->loop.wheel, &promise->timer);
-	gy_list_remove(&promise->link);
-	gy_list_append(&stack->completed, &promise->link);
+	gy_list_move(&stack->completed, &promise->link);
 	promise->completed = true;
 	if (gy_likely(mail->node.kind == GY_MAIL_REPLY)) {
 		promise->answer = mail;
@@ -362,9 +366,9 @@ bool gy_promise_complete(struct gy_house *house, struct gyre_mail *mail)
 	return true;
 }
 
-static void recycle(struct gy_home *home, struct gy_promise *promise)
+/* Frees a promise that is in no chain any more, or in one that is emptied. */
+static inline void recycle(struct gy_home *home, struct gy_promise *promise)
 {
-	gy_list_remove(&promise->link);
 	if (promise->answer != NULL) {
 		gy_mail_put(home, promise->answer);
 	}
@@ -374,10 +378,15 @@ static void recycle(struct gy_home *home, struct gy_promise *promise)
 /* Results that were read, or never will be. */
 void gy_promises_recycle(struct gy_stack *stack)
 {
-	while (!gy_list_empty(&stack->completed)) {
-		recycle(stack->home,
-			gy_container_of(stack->completed.next, struct gy_promise, link));
+	struct gy_list *link = stack->completed.next;
+
+	while (link != &stack->completed) {
+		struct gy_promise *promise = gy_container_of(link, struct gy_promise, link);
+
+		link = link->next;
+		recycle(stack->home, promise);
 	}
+	gy_list_init(&stack->completed);
 }
 
 void gy_promises_recycle_others(struct gy_stack *stack)
@@ -391,6 +400,7 @@ void gy_promises_recycle_others(struct gy_stack *stack)
 		if (promise->awaited) {
 			promise->awaited = false;
 		} else {
+			gy_list_remove(&promise->link);
 			recycle(stack->home, promise);
 		}
 	}
