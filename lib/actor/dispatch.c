@@ -95,6 +95,15 @@ static GY_COLD void unhandled(struct pass *pass, struct gyre_mail *mail)
 	gy_drop(pass->home, mail, gy_house_address(pass->house), GYRE_DROP_UNHANDLED, -ENOSYS);
 }
 
+static inline void set_message(struct gy_stack *stack, struct gyre_mail *mail,
+			       gyre_handler_fn handler)
+{
+	stack->head.message = mail->payload;
+	stack->head.type = mail->type;
+	stack->mail = mail;
+	stack->handler = handler;
+}
+
 /* A stack with a message in it, or NULL and the mail is dropped. */
 static struct gy_stack *begin(struct pass *pass, struct gyre_mail *mail, gyre_handler_fn handler)
 {
@@ -106,16 +115,11 @@ static struct gy_stack *begin(struct pass *pass, struct gyre_mail *mail, gyre_ha
 			-ENOMEM);
 		return NULL;
 	}
-	stack->head.message = mail->payload;
-	stack->head.type = mail->type;
-	stack->mail = mail;
-	stack->handler = handler;
+	set_message(stack, mail, handler);
 	return stack;
 }
 
-/* @barriers: whether the class has any; a constant. */
-static inline __attribute__((always_inline)) void
-run_notice_of(struct pass *pass, struct gyre_mail *mail, bool barriers)
+static void run_notice(struct pass *pass, struct gyre_mail *mail)
 {
 	gyre_handler_fn handler = pass->house->behaviour->notice;
 	struct gy_stack *stack;
@@ -135,23 +139,8 @@ run_notice_of(struct pass *pass, struct gyre_mail *mail, bool barriers)
 	}
 	stack = begin(pass, mail, handler);
 	if (gy_likely(stack != NULL)) {
-		if (barriers) {
-			call(pass, stack);
-		} else {
-			handled(pass);
-			gy_stack_call(stack);
-		}
+		call(pass, stack);
 	}
-}
-
-static inline void run_notice(struct pass *pass, struct gyre_mail *mail)
-{
-	run_notice_of(pass, mail, true);
-}
-
-static inline void run_plain_notice(struct pass *pass, struct gyre_mail *mail)
-{
-	run_notice_of(pass, mail, false);
 }
 
 /*
@@ -170,7 +159,7 @@ static inline bool is_overdue(const struct pass *pass, const struct gyre_mail *m
 				&gy_home_peer(pass->home, house->self.loop)->loop.sure_ns)));
 }
 
-static inline void run_ask(struct pass *pass, struct gyre_mail *mail)
+static void run_ask(struct pass *pass, struct gyre_mail *mail)
 {
 	gyre_handler_fn handler = pass->house->behaviour->ask;
 	struct gy_stack *stack;
@@ -191,7 +180,6 @@ static inline void run_ask(struct pass *pass, struct gyre_mail *mail)
 	stack = begin(pass, mail, handler);
 	if (gy_likely(stack != NULL)) {
 		stack->owed = ENOMSG;
-		stack->dirty = true;
 		call(pass, stack);
 	}
 }
@@ -592,24 +580,125 @@ static void run_lanes(struct pass *pass)
 	}
 }
 
-/* Most often only notices are pending, and nothing is special about them. */
-static inline void run_plain_notices(struct pass *pass)
+/* ---- plain runs ---- */
+
+/*
+ * Most often a single lane is pending, and nothing is special about the house or its messages. Then
+ * they share a stack, which is made ready once, and anew only after a message that has kept it.
+ * Where functions are inlined, @lane is a constant.
+ */
+
+/* A message after all that is special. Returns whether it was handled. */
+static __attribute__((noinline)) bool run_special(struct gy_home *home, struct gy_house *house,
+						  enum gy_lane lane, struct gyre_mail *mail)
 {
-	struct gy_house *house = pass->house;
-	struct gy_node *last;
-	struct gy_node *node = gy_house_take_lane(house, GY_LANE_NOTICE, &last);
+	struct pass pass = { home, house, 1, 0 };
 
-	while (node != NULL && pass->budget > 0 && house->closed == 0) {
-		struct gy_node *next = node->next;
-
-		if (next != NULL) {
-			gy_prefetch(next);
-		}
-		run_plain_notice(pass, gy_mail_of(node));
-		node = next;
-	}
-	put_rest_back(house, GY_LANE_NOTICE, node, last);
+	run_mail(&pass, lane, mail);
+	return pass.handled > 0;
 }
+
+/* Whether there is something special about an ask or a notice. @handler is that of the lane. */
+static inline bool is_special(const struct gy_home *home, const struct gyre_mail *mail,
+			      enum gy_lane lane, gyre_handler_fn handler)
+{
+	if (lane == GY_LANE_ASK) {
+		return handler == NULL || gy_deadline_passed(mail->deadline, home->loop.sure_ns);
+	}
+	return handler == NULL || mail->type == &gy_type_poison;
+}
+
+/* Handles a message on a stack that is ready for it. Returns the stack if it still is, else NULL. */
+static inline struct gy_stack *run_plain(struct gy_stack *stack, enum gy_lane lane,
+					 struct gyre_mail *mail, gyre_handler_fn handler)
+{
+	int result;
+
+	set_message(stack, mail, handler);
+	if (lane == GY_LANE_ASK) {
+		stack->owed = ENOMSG;
+	}
+	result = handler(&stack->head);
+	if (gy_likely(gy_stack_ends_plainly(stack, result))) {
+		gy_stack_put_mail(stack);
+		return stack;
+	}
+	gy_stack_returned(stack, result);
+	return NULL;
+}
+
+/* Runs the lane, of asks or notices. Returns how many messages were handled. */
+static inline __attribute__((always_inline)) uint32_t
+run_plain_lane(struct gy_home *home, struct gy_house *house, enum gy_lane lane)
+{
+	const uint32_t frame_bytes = house->class_info->frame_bytes;
+	struct gy_stack *stack = gy_stack_scratch(home, house);
+	struct gy_node *last;
+	struct gy_node *node = gy_house_take_lane(house, lane, &last);
+	uint32_t left = home->options.run_budget;
+	uint32_t handled = left;
+
+	for (;;) {
+		const struct gyre_behaviour *behaviour = house->behaviour;
+		gyre_handler_fn handler =
+			lane == GY_LANE_ASK ? behaviour->ask : behaviour->notice;
+		struct gyre_mail *mail = gy_mail_of(node);
+
+		node = node->next;
+		left--;
+		if (node != NULL) {
+			gy_prefetch(node);
+		}
+		if (gy_unlikely(stack == NULL || is_special(home, mail, lane, handler))) {
+			handled -= !run_special(home, house, lane, mail);
+			stack = NULL;
+		} else {
+			stack = run_plain(stack, lane, mail, handler);
+		}
+		if (node == NULL || left == 0 || gy_unlikely(house->closed != 0)) {
+			break;
+		}
+		if (gy_unlikely(stack == NULL)) {
+			stack = gy_stack_scratch(home, house);
+		} else if (frame_bytes != 0) {
+			gy_stack_clear_frame(stack, frame_bytes);
+		}
+	}
+	put_rest_back(house, lane, node, last);
+	return handled - left;
+}
+
+/* Functions of their own, which save only the registers that they need. */
+static __attribute__((noinline)) uint32_t run_plain_asks(struct gy_home *home,
+							 struct gy_house *house)
+{
+	return run_plain_lane(home, house, GY_LANE_ASK);
+}
+
+static __attribute__((noinline)) uint32_t run_plain_replies(struct gy_home *home,
+							    struct gy_house *house)
+{
+	struct gy_node *last;
+	struct gy_node *node = gy_house_take_lane(house, GY_LANE_REPLY, &last);
+	uint32_t left = home->options.run_budget;
+	uint32_t handled = 0;
+
+	do {
+		struct gyre_mail *mail = gy_mail_of(node);
+
+		node = node->next;
+		left--;
+		if (node != NULL) {
+			gy_prefetch(node);
+		}
+		house->replies--;
+		handled += gy_promise_complete(house, mail);
+	} while (node != NULL && left > 0 && house->closed == 0);
+	put_rest_back(house, GY_LANE_REPLY, node, last);
+	return handled;
+}
+
+/* ---- any run ---- */
 
 static void run_channels(struct pass *pass)
 {
@@ -629,9 +718,10 @@ static void run_channels(struct pass *pass)
 	}
 }
 
-static __attribute__((noinline)) void run_all(struct pass *pass)
+static __attribute__((noinline)) uint32_t run_all(struct gy_home *home, struct gy_house *house)
 {
-	struct gy_house *house = pass->house;
+	struct pass whole = { home, house, home->options.run_budget, 0 };
+	struct pass *pass = &whole;
 
 	if (gy_unlikely(house->extra != NULL && house->extra->receive_timeout != NULL &&
 			(house->pending & ~house->closed & ACTIVITY) != 0)) {
@@ -643,6 +733,7 @@ static __attribute__((noinline)) void run_all(struct pass *pass)
 	if ((house->pending & ~house->closed & GY_PENDING_CHANNELS) != 0) {
 		run_channels(pass);
 	}
+	return pass->handled;
 }
 
 /* Does the work that kept lanes closed until the end of the run. False if the house has stopped. */
@@ -678,12 +769,20 @@ static inline void wait_again(struct gy_home *home, struct gy_house *house)
 	gy_house_set_status(house, GY_HOUSE_WAITING);
 }
 
+/* The same for a house with nothing pending. */
+static inline void wait_with_none(struct gy_house *house)
+{
+	gy_verify(house->replies == 0 && house->events == 0);
+	house->high = house->promises.count == 0;
+	gy_house_set_status(house, GY_HOUSE_WAITING);
+}
+
 /* Most often no lane is closed and nothing more is pending: one comparison tells. */
 static inline __attribute__((always_inline)) void end_run(struct gy_home *home,
 							  struct gy_house *house)
 {
 	if (gy_likely(gy_house_is_plainly(house, GY_HOUSE_RUNNING, 0) && !home->front_waits)) {
-		wait_again(home, house);
+		wait_with_none(house);
 		return;
 	}
 	if (gy_unlikely(house->closed != 0 || home->front_waits) && !end_closed(home, house)) {
@@ -706,17 +805,23 @@ void gy_house_run(struct gy_loop *loop, struct gy_job *job)
 {
 	struct gy_house *house = gy_container_of(job, struct gy_house, job);
 	struct gy_home *home = gy_home_of(loop);
-	struct pass pass = { home, house, home->options.run_budget, 0 };
+	uint32_t handled;
 
 	show_running(home, house);
 	if (gy_likely(gy_house_is_plainly(house, GY_HOUSE_READY, 1U << GY_LANE_NOTICE))) {
 		leave_queue(house);
-		run_plain_notices(&pass);
+		handled = run_plain_lane(home, house, GY_LANE_NOTICE);
+	} else if (gy_house_is_plainly(house, GY_HOUSE_READY, 1U << GY_LANE_ASK)) {
+		leave_queue(house);
+		handled = run_plain_asks(home, house);
+	} else if (gy_house_is_plainly(house, GY_HOUSE_READY, 1U << GY_LANE_REPLY)) {
+		leave_queue(house);
+		handled = run_plain_replies(home, house);
 	} else {
 		leave_queue(house);
-		run_all(&pass);
+		handled = run_all(home, house);
 	}
-	gy_count(&house->class_info->handled, pass.handled);
+	gy_count(&house->class_info->handled, handled);
 	end_run(home, house);
 }
 

@@ -165,6 +165,7 @@ static GY_COLD int end_badly(struct gy_stack *stack, int result)
 		}
 		gy_fail_ask(stack->home, stack->mail, result < 0 ? result : -(int)stack->owed);
 		stack->mail = NULL;
+		stack->owed = 0;
 	}
 	return result;
 }
@@ -235,7 +236,7 @@ static int suspend(struct gy_stack *stack, uint32_t state, uint32_t awaited, boo
 		gy_warn_endless_wait(stack);
 		return -EDEADLK;
 	}
-	if (change) {
+	if (change && !gy_list_empty(&stack->completed)) {
 		gy_promises_recycle(stack);
 	}
 	return gy_stack_suspend(stack, state, awaited);
@@ -267,7 +268,7 @@ static GY_COLD void owe(struct gy_stack *stack, struct gyre_mail *ask, int error
 	for (uint32_t i = 0; batch != NULL && stack->owed == 0 && i < batch->count; i++) {
 		batch->mails[i]->deadline = 0;
 	}
-	stack->owed = (uint32_t)-error;
+	stack->owed = (uint16_t)-error;
 	if (batch != NULL) {
 		ask->deadline = (uint32_t)-error;
 	}

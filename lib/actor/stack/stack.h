@@ -32,14 +32,15 @@ struct gy_stack {
 	struct gy_list outstanding;
 	struct gy_list completed;
 	struct gy_list item; /* in house->suspended */
-	uint32_t owed;	  /* an answer: the errno that the asker gets without one; 0 when none is */
+	/* These are compared as one: see gy_stack_ends_plainly(). */
+	uint16_t owed;	 /* an answer: the errno that the asker gets without one; 0 when none is */
+	bool dirty;	 /* has promises, or had: it must be cleaned at its end */
+	bool suspending; /* gyre_suspend() was called in this run of the handler; then also dirty */
 	uint32_t awaited; /* marked promises to wait for; 0 for all promises; GY_AWAIT_ANY */
 	uint8_t size_class;
-	bool mount;	 /* of the mount hook: a failure stops the actor; then also dirty */
-	bool dirty;	 /* has promises, or had: it must be cleaned at its end */
-	bool suspended;	 /* the handler waits, or did */
-	bool marked;	 /* promises have marks that they are awaited; see await.c */
-	bool suspending; /* gyre_suspend() was called in this run of the handler; then also dirty */
+	bool mount;	/* of the mount hook: a failure stops the actor; then also dirty */
+	bool suspended; /* the handler waits, or did */
+	bool marked;	/* promises have marks that they are awaited; see await.c */
 	unsigned char frame[] __attribute__((aligned(GY_FRAME_ALIGN)));
 };
 
@@ -52,6 +53,10 @@ static inline const struct gy_stack *gy_stack_of_const(const struct gyre_stack *
 {
 	return gy_container_of(stack, const struct gy_stack, head);
 }
+
+_Static_assert(offsetof(struct gy_stack, dirty) == offsetof(struct gy_stack, owed) + 2 &&
+		       offsetof(struct gy_stack, suspending) == offsetof(struct gy_stack, owed) + 3,
+	       "compared as one");
 
 /* A new scratch stack of a size; NULL without memory. */
 GY_COLD struct gy_stack *gy_stack_make_scratch(struct gy_home *home, uint8_t size_class);
@@ -93,17 +98,31 @@ static inline struct gy_stack *gy_stack_scratch(struct gy_home *home, struct gy_
 struct gy_stack *gy_stack_make_kept(struct gy_home *home, struct gy_house *house,
 				    size_t frame_bytes);
 
-/* Slow path of gy_stack_call(): the stack is dirty, or the handler did not return 0. */
+/* Slow path of gy_stack_call(): the stack is dirty or owes an answer, or the handler did not return
+ * 0. */
 void gy_stack_returned(struct gy_stack *stack, int result);
+
+/* Whether a handler that has returned leaves nothing to do but to free the message. */
+static inline bool gy_stack_ends_plainly(const struct gy_stack *stack, int result)
+{
+	static const unsigned char none[4];
+
+	return result == 0 && memcmp(&stack->owed, none, sizeof(none)) == 0 && stack->mail != NULL;
+}
+
+static inline void gy_stack_put_mail(struct gy_stack *stack)
+{
+	gy_mail_put(stack->home, stack->mail);
+	stack->mail = NULL;
+}
 
 /* Runs the handler, from the start or after a suspension, and acts on its result. */
 static inline void gy_stack_call(struct gy_stack *stack)
 {
 	int result = stack->handler(&stack->head);
 
-	if (gy_likely(result == 0 && !stack->dirty && stack->mail != NULL)) {
-		gy_mail_put(stack->home, stack->mail);
-		stack->mail = NULL;
+	if (gy_likely(gy_stack_ends_plainly(stack, result))) {
+		gy_stack_put_mail(stack);
 		return;
 	}
 	gy_stack_returned(stack, result);
