@@ -172,7 +172,8 @@ static inline int gyre_throw(struct gyre_stack *stack, int error)
  * @stack: the stack of the ask
  * @mail: the answer
  *
- * An ask is answered once. The answer goes out at once, also when the handler then suspends.
+ * An ask is answered once. The answer goes out at once or, to another loop, when the handler
+ * returns; it does not wait for a handler that suspends.
  *
  * Return: 0, to be returned by the handler, or a negative errno.
  * Errors:

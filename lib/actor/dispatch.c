@@ -608,7 +608,8 @@ static inline bool is_special(const struct gy_home *home, const struct gyre_mail
 	return handler == NULL || mail->type == &gy_type_poison;
 }
 
-/* Handles a message on a stack that is ready for it. Returns the stack if it still is, else NULL. */
+/* Handles a message on a stack that is ready for it. Returns the stack if it still is, else NULL.
+ */
 static inline struct gy_stack *run_plain(struct gy_stack *stack, enum gy_lane lane,
 					 struct gyre_mail *mail, gyre_handler_fn handler)
 {
@@ -640,8 +641,7 @@ run_plain_lane(struct gy_home *home, struct gy_house *house, enum gy_lane lane)
 
 	for (;;) {
 		const struct gyre_behaviour *behaviour = house->behaviour;
-		gyre_handler_fn handler =
-			lane == GY_LANE_ASK ? behaviour->ask : behaviour->notice;
+		gyre_handler_fn handler = lane == GY_LANE_ASK ? behaviour->ask : behaviour->notice;
 		struct gyre_mail *mail = gy_mail_of(node);
 
 		node = node->next;

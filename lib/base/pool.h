@@ -18,7 +18,7 @@
 #include "base/macros.h"
 
 struct gy_pool {
-	void **free; /* free[-1] is NULL: what is prefetched when the last is taken */
+	void **free;	     /* free[-1] is NULL: what is prefetched when the last is taken */
 	uint32_t free_count; /* read from any thread, as is @total */
 	uint32_t total;	     /* objects made here and not freed here */
 	uint32_t capacity;   /* of @free, at least @total */

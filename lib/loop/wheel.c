@@ -98,7 +98,8 @@ static void settle(struct gy_wheel *wheel, struct gy_list *from, uint64_t now_ns
 		uint64_t tick = timer->deadline_tick;
 
 		if (timer->place == GY_TIMER_FRESH) {
-			if (timer->delay_ns != fresh_delay_ns) { /* often the one before had it too */
+			if (timer->delay_ns !=
+			    fresh_delay_ns) { /* often the one before had it too */
 				fresh_delay_ns = timer->delay_ns;
 				fresh_tick = tick_after(wheel, gy_time_add(now_ns, fresh_delay_ns));
 			}

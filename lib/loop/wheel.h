@@ -104,8 +104,7 @@ static inline void gy_timer_stop(struct gy_wheel *wheel, struct gy_timer *timer)
 	timer->place = GY_TIMER_STOPPED;
 	wheel->count--;
 	if (was_last && place < GY_WHEEL_LEVELS * GY_WHEEL_SLOTS) {
-		wheel->occupied[place / GY_WHEEL_SLOTS] &=
-			~(UINT64_C(1) << place % GY_WHEEL_SLOTS);
+		wheel->occupied[place / GY_WHEEL_SLOTS] &= ~(UINT64_C(1) << place % GY_WHEEL_SLOTS);
 	}
 }
 

@@ -12,6 +12,32 @@ int gy_send_bounded(struct gy_home *home, struct gy_house *house, struct gyre_ma
 /* Slow path of gy_send(): another loop, a group, another node, or nobody. */
 int gy_send_away(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail);
 
+/* Puts mail into a house of this loop. False if @to is elsewhere, or nobody: nothing was done. */
+static inline bool gy_send_here(struct gy_home *home, struct gyre_address to,
+				struct gyre_mail *mail, enum gy_lane lane, int *ret_result)
+{
+	struct gy_house *house;
+
+	if (gy_unlikely(!gy_is_here(home, to))) {
+		return false;
+	}
+	house = gy_house_find(home, to.slot, to.cookie);
+	if (gy_unlikely(house == NULL)) {
+		return false;
+	}
+	gy_count(&home->counters.sent, 1);
+	if (lane == GY_LANE_ASK) {
+		gy_mail_set_deadline(mail, home->loop.now_ns);
+	}
+	if (gy_unlikely(house->limit != 0)) {
+		*ret_result = gy_send_bounded(home, house, mail, lane);
+	} else {
+		*ret_result = 0;
+		gy_house_put(home, house, mail, lane);
+	}
+	return true;
+}
+
 /*
  * Sends a mail whose kind and sender are set to the lane of that kind. -ESRCH when it is known at
  * once that nobody is there. On the same loop the inline part is all: no atomic instruction, no
@@ -20,20 +46,10 @@ int gy_send_away(struct gy_home *home, struct gyre_address to, struct gyre_mail 
 static inline int gy_send(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail,
 			  enum gy_lane lane)
 {
-	if (gy_likely(gy_is_here(home, to))) {
-		struct gy_house *house = gy_house_find(home, to.slot, to.cookie);
+	int result;
 
-		if (gy_likely(house != NULL)) {
-			gy_count(&home->counters.sent, 1);
-			if (lane == GY_LANE_ASK) {
-				gy_mail_set_deadline(mail, home->loop.now_ns);
-			}
-			if (gy_unlikely(house->limit != 0)) {
-				return gy_send_bounded(home, house, mail, lane);
-			}
-			gy_house_put(home, house, mail, lane);
-			return 0;
-		}
+	if (gy_likely(gy_send_here(home, to, mail, lane, &result))) {
+		return result;
 	}
 	return gy_send_away(home, to, mail);
 }

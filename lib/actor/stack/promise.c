@@ -270,7 +270,8 @@ int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail 
 int gy_ask_order(struct gy_stack *stack, struct gyre_address to, struct gyre_mail *mail,
 		 struct gyre_future *ret_future)
 {
-	struct gy_promise *promise = mail == NULL ? NULL : make(stack, GYRE_FOREVER, gy_origin_of(to), false);
+	struct gy_promise *promise =
+		mail == NULL ? NULL : make(stack, GYRE_FOREVER, gy_origin_of(to), false);
 
 	set_future(stack, ret_future, promise);
 	if (promise == NULL) {

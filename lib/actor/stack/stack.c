@@ -14,6 +14,7 @@
 #include "actor/life/restart.h"
 #include "actor/mail/send.h"
 #include "actor/misuse.h"
+#include "actor/stack/envelope.h"
 
 enum { ERRNO_MAX = 4095, TEXT_BYTES = 512 };
 
@@ -172,9 +173,17 @@ static GY_COLD int end_badly(struct gy_stack *stack, int result)
 
 void gy_stack_returned(struct gy_stack *stack, int result)
 {
+	bool envelope = stack->owed == GY_OWES_ENVELOPE;
+
+	if (envelope) {
+		stack->owed = 0;
+	}
 	if (stack->suspending) {
 		stack->suspending = false;
 		if (gy_likely(result == GY_SUSPENDED)) {
+			if (envelope) {
+				gy_envelope_send_apart(stack);
+			}
 			keep(stack);
 			return;
 		}
@@ -182,7 +191,9 @@ void gy_stack_returned(struct gy_stack *stack, int result)
 	if (gy_unlikely(result != 0 || stack->owed != 0)) {
 		result = end_badly(stack, result);
 	}
-	if (gy_likely(stack->mail != NULL)) {
+	if (envelope) {
+		gy_envelope_send(stack);
+	} else if (gy_likely(stack->mail != NULL)) {
 		gy_mail_put(stack->home, stack->mail);
 		stack->mail = NULL;
 	}
@@ -314,9 +325,12 @@ static GY_COLD int refuse_type(struct gy_stack *stack, struct gyre_mail *ask,
 #endif
 }
 
-int gy_answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *mail)
+/* gy_answer(), inlined where most answers are made. */
+static inline __attribute__((always_inline)) int
+answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *mail)
 {
 	struct gy_home *home = stack->home;
+	int result; /* an answer is never refused */
 
 	if (gy_unlikely(ask->ask_id == 0)) {
 		gy_warn_second_answer(stack, ask, mail);
@@ -339,9 +353,16 @@ int gy_answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *m
 	mail->node.kind = GY_MAIL_REPLY;
 	mail->ask_id = ask->ask_id;
 	gy_mail_from(mail, stack->house);
-	(void)gy_send(home, gy_mail_sender(ask), mail, GY_LANE_REPLY);
 	ask->ask_id = 0;
+	if (!gy_send_here(home, gy_mail_sender(ask), mail, GY_LANE_REPLY, &result)) {
+		gy_envelope_answer(stack, ask, mail);
+	}
 	return 0;
+}
+
+int gy_answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *mail)
+{
+	return answer(stack, ask, mail);
 }
 
 int gyre_reply(struct gyre_stack *stack, struct gyre_mail *mail)
@@ -352,8 +373,10 @@ int gyre_reply(struct gyre_stack *stack, struct gyre_mail *mail)
 		gyre_mail_destroy(stack, mail);
 		return -EINVAL;
 	}
-	s->owed = 0;
-	return gy_answer(s, s->mail, gy_mail_given(s->home, mail));
+	if (gy_likely(s->mail->ask_id != 0)) {
+		s->owed = 0; /* else the first answer may still stand here */
+	}
+	return answer(s, s->mail, gy_mail_given(s->home, mail));
 }
 
 struct gyre_address gyre_self(const struct gyre_stack *stack)

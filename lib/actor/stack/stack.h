@@ -22,6 +22,10 @@ enum { GY_SUSPENDED = 1 };
 /* One completion is enough to resume a stack. */
 #define GY_AWAIT_ANY UINT32_MAX
 
+/* In place of what a stack owes: the answer is there, and leaves in the envelope of its question as
+ * soon as the handler returns. See envelope.c. */
+enum { GY_OWES_ENVELOPE = UINT16_MAX };
+
 struct gy_stack {
 	struct gyre_stack head; /* what users' accessors read */
 	struct gy_home *home;
@@ -33,7 +37,8 @@ struct gy_stack {
 	struct gy_list completed;
 	struct gy_list item; /* in house->suspended */
 	/* These are compared as one: see gy_stack_ends_plainly(). */
-	uint16_t owed;	 /* an answer: the errno that the asker gets without one; 0 when none is */
+	/* An answer: the errno that the asker gets without one; GY_OWES_ENVELOPE; or 0 for none. */
+	uint16_t owed;
 	bool dirty;	 /* has promises, or had: it must be cleaned at its end */
 	bool suspending; /* gyre_suspend() was called in this run of the handler; then also dirty */
 	uint32_t awaited; /* marked promises to wait for; 0 for all promises; GY_AWAIT_ANY */
