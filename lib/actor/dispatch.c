@@ -50,15 +50,6 @@ static inline bool may_go_on(const struct pass *pass, enum gy_lane lane)
 	return pass->budget > 0 && (pass->house->closed & 1U << lane) == 0;
 }
 
-/* Puts back the rest of a taken lane, if the budget or a closed lane has left one. */
-static inline void put_rest_back(struct gy_house *house, enum gy_lane lane, struct gy_node *rest,
-				 struct gy_node *last)
-{
-	if (gy_unlikely(rest != NULL)) {
-		gy_house_put_back(house, lane, rest, last);
-	}
-}
-
 /*
  * Runs a message of a class that has barriers. A barrier that ends at once has been alone anyway; a
  * barrier that waits closes the lanes until its own stack ends.
@@ -95,15 +86,6 @@ static GY_COLD void unhandled(struct pass *pass, struct gyre_mail *mail)
 	gy_drop(pass->home, mail, gy_house_address(pass->house), GYRE_DROP_UNHANDLED, -ENOSYS);
 }
 
-static inline void set_message(struct gy_stack *stack, struct gyre_mail *mail,
-			       gyre_handler_fn handler)
-{
-	stack->head.message = mail->payload;
-	stack->head.type = mail->type;
-	stack->mail = mail;
-	stack->handler = handler;
-}
-
 /* A stack with a message in it, or NULL and the mail is dropped. */
 static struct gy_stack *begin(struct pass *pass, struct gyre_mail *mail, gyre_handler_fn handler)
 {
@@ -115,7 +97,7 @@ static struct gy_stack *begin(struct pass *pass, struct gyre_mail *mail, gyre_ha
 			-ENOMEM);
 		return NULL;
 	}
-	set_message(stack, mail, handler);
+	gy_stack_set_message(stack, mail, handler);
 	return stack;
 }
 
@@ -264,6 +246,15 @@ static inline __attribute__((always_inline)) void run_mail(struct pass *pass, en
 	}
 }
 
+bool gy_dispatch_one(struct gy_home *home, struct gy_house *house, enum gy_lane lane,
+		     struct gyre_mail *mail)
+{
+	struct pass pass = { home, house, 1, 0 };
+
+	run_mail(&pass, lane, mail);
+	return pass.handled > 0;
+}
+
 /* Runs a taken lane of a house with a limit: a message leaves the count before it is handled. */
 static __attribute__((noinline)) void run_bounded_lane(struct pass *pass, enum gy_lane lane,
 						       struct gy_node *first, struct gy_node *last)
@@ -278,7 +269,7 @@ static __attribute__((noinline)) void run_bounded_lane(struct pass *pass, enum g
 		run_mail(pass, lane, gy_mail_of(node));
 		node = next;
 	}
-	put_rest_back(house, lane, node, last);
+	gy_house_put_rest_back(house, lane, node, last);
 }
 
 /* Runs a taken lane of any kind but events. @lane is a constant where this is inlined. */
@@ -305,7 +296,7 @@ run_lane_of(struct pass *pass, enum gy_lane lane, struct gy_node *first, struct 
 		run_mail(pass, lane, gy_mail_of(node));
 		node = next;
 	}
-	put_rest_back(house, lane, node, last);
+	gy_house_put_rest_back(house, lane, node, last);
 }
 
 /* Runs the taken lane of events. An event that lacks memory stays, with all behind it. */
@@ -324,7 +315,7 @@ static void run_events(struct pass *pass, struct gy_node *first, struct gy_node 
 		house->events--;
 		node = next;
 	}
-	put_rest_back(house, GY_LANE_EVENT, node, last);
+	gy_house_put_rest_back(house, GY_LANE_EVENT, node, last);
 }
 
 static inline __attribute__((always_inline)) bool
@@ -403,7 +394,7 @@ static __attribute__((noinline)) void run_batched_lane(struct pass *pass, enum g
 		}
 	}
 	flush_batch(pass, &batch);
-	put_rest_back(house, lane, node, last);
+	gy_house_put_rest_back(house, lane, node, last);
 }
 
 /* A loop for each lane, so that the loop need not ask what kind of mail it has. */
@@ -501,7 +492,7 @@ static void run_lane_with_ends(struct pass *pass, enum gy_lane lane, struct gy_n
 		}
 	}
 	flush_batch(pass, &batch);
-	put_rest_back(house, lane, node, last);
+	gy_house_put_rest_back(house, lane, node, last);
 }
 
 static inline __attribute__((always_inline)) void run_taken(struct pass *pass, uint32_t taken,
@@ -580,126 +571,6 @@ static void run_lanes(struct pass *pass)
 	}
 }
 
-/* ---- plain runs ---- */
-
-/*
- * Most often a single lane is pending, and nothing is special about the house or its messages. Then
- * they share a stack, which is made ready once, and anew only after a message that has kept it.
- * Where functions are inlined, @lane is a constant.
- */
-
-/* A message after all that is special. Returns whether it was handled. */
-static __attribute__((noinline)) bool run_special(struct gy_home *home, struct gy_house *house,
-						  enum gy_lane lane, struct gyre_mail *mail)
-{
-	struct pass pass = { home, house, 1, 0 };
-
-	run_mail(&pass, lane, mail);
-	return pass.handled > 0;
-}
-
-/* Whether there is something special about an ask or a notice. @handler is that of the lane. */
-static inline bool is_special(const struct gy_home *home, const struct gyre_mail *mail,
-			      enum gy_lane lane, gyre_handler_fn handler)
-{
-	if (lane == GY_LANE_ASK) {
-		return handler == NULL || gy_deadline_passed(mail->deadline, home->loop.sure_ns);
-	}
-	return handler == NULL || mail->type == &gy_type_poison;
-}
-
-/* Handles a message on a stack that is ready for it. Returns the stack if it still is, else NULL.
- */
-static inline struct gy_stack *run_plain(struct gy_stack *stack, enum gy_lane lane,
-					 struct gyre_mail *mail, gyre_handler_fn handler)
-{
-	int result;
-
-	set_message(stack, mail, handler);
-	if (lane == GY_LANE_ASK) {
-		stack->owed = ENOMSG;
-	}
-	result = handler(&stack->head);
-	if (gy_likely(gy_stack_ends_plainly(stack, result))) {
-		gy_stack_put_mail(stack);
-		return stack;
-	}
-	gy_stack_returned(stack, result);
-	return NULL;
-}
-
-/* Runs the lane, of asks or notices. Returns how many messages were handled. */
-static inline __attribute__((always_inline)) uint32_t
-run_plain_lane(struct gy_home *home, struct gy_house *house, enum gy_lane lane)
-{
-	const uint32_t frame_bytes = house->class_info->frame_bytes;
-	struct gy_stack *stack = gy_stack_scratch(home, house);
-	struct gy_node *last;
-	struct gy_node *node = gy_house_take_lane(house, lane, &last);
-	uint32_t left = home->options.run_budget;
-	uint32_t handled = left;
-
-	for (;;) {
-		const struct gyre_behaviour *behaviour = house->behaviour;
-		gyre_handler_fn handler = lane == GY_LANE_ASK ? behaviour->ask : behaviour->notice;
-		struct gyre_mail *mail = gy_mail_of(node);
-
-		node = node->next;
-		left--;
-		if (node != NULL) {
-			gy_prefetch(node);
-		}
-		if (gy_unlikely(stack == NULL || is_special(home, mail, lane, handler))) {
-			handled -= !run_special(home, house, lane, mail);
-			stack = NULL;
-		} else {
-			stack = run_plain(stack, lane, mail, handler);
-		}
-		if (node == NULL || left == 0 || gy_unlikely(house->closed != 0)) {
-			break;
-		}
-		if (gy_unlikely(stack == NULL)) {
-			stack = gy_stack_scratch(home, house);
-		} else if (frame_bytes != 0) {
-			gy_stack_clear_frame(stack, frame_bytes);
-		}
-	}
-	put_rest_back(house, lane, node, last);
-	return handled - left;
-}
-
-/* Functions of their own, which save only the registers that they need. */
-static __attribute__((noinline)) uint32_t run_plain_asks(struct gy_home *home,
-							 struct gy_house *house)
-{
-	return run_plain_lane(home, house, GY_LANE_ASK);
-}
-
-static __attribute__((noinline)) uint32_t run_plain_replies(struct gy_home *home,
-							    struct gy_house *house)
-{
-	struct gy_node *last;
-	struct gy_node *node = gy_house_take_lane(house, GY_LANE_REPLY, &last);
-	uint32_t left = home->options.run_budget;
-	uint32_t handled = 0;
-
-	do {
-		struct gyre_mail *mail = gy_mail_of(node);
-
-		node = node->next;
-		left--;
-		if (node != NULL) {
-			gy_prefetch(node);
-		}
-		house->replies--;
-		handled += gy_promise_complete(house, mail);
-	} while (node != NULL && left > 0 && house->closed == 0);
-	put_rest_back(house, GY_LANE_REPLY, node, last);
-	return handled;
-}
-
-/* ---- any run ---- */
-
 static void run_channels(struct pass *pass)
 {
 	struct gy_house *house = pass->house;
@@ -718,7 +589,7 @@ static void run_channels(struct pass *pass)
 	}
 }
 
-static __attribute__((noinline)) uint32_t run_all(struct gy_home *home, struct gy_house *house)
+uint32_t gy_dispatch_all(struct gy_home *home, struct gy_house *house)
 {
 	struct pass whole = { home, house, home->options.run_budget, 0 };
 	struct pass *pass = &whole;
@@ -734,101 +605,6 @@ static __attribute__((noinline)) uint32_t run_all(struct gy_home *home, struct g
 		run_channels(pass);
 	}
 	return pass->handled;
-}
-
-/* Does the work that kept lanes closed until the end of the run. False if the house has stopped. */
-static __attribute__((noinline)) bool end_closed(struct gy_home *home, struct gy_house *house)
-{
-	if (house->extra != NULL && house->extra->restart != NULL) {
-		gy_house_restart(house);
-	}
-	if (home->front_waits) {
-		gy_house_open_front(house);
-	}
-	if (gy_house_is_stopped(house)) {
-		gy_house_stop(house);
-		return false;
-	}
-	return true;
-}
-
-static inline void show_running(struct gy_home *home, const struct gy_house *house)
-{
-#if GY_INSPECT
-	gy_store_relaxed(&home->running, house);
-#else
-	(void)home;
-	(void)house;
-#endif
-}
-
-static inline void wait_again(struct gy_home *home, struct gy_house *house)
-{
-	house->high = house->replies > home->options.high_replies ||
-		      house->events > home->options.high_events || house->promises.count == 0;
-	gy_house_set_status(house, GY_HOUSE_WAITING);
-}
-
-/* The same for a house with nothing pending. */
-static inline void wait_with_none(struct gy_house *house)
-{
-	gy_verify(house->replies == 0 && house->events == 0);
-	house->high = house->promises.count == 0;
-	gy_house_set_status(house, GY_HOUSE_WAITING);
-}
-
-/* Most often no lane is closed and nothing more is pending: one comparison tells. */
-static inline __attribute__((always_inline)) void end_run(struct gy_home *home,
-							  struct gy_house *house)
-{
-	if (gy_likely(gy_house_is_plainly(house, GY_HOUSE_RUNNING, 0) && !home->front_waits)) {
-		wait_with_none(house);
-		return;
-	}
-	if (gy_unlikely(house->closed != 0 || home->front_waits) && !end_closed(home, house)) {
-		return;
-	}
-	wait_again(home, house);
-	if (gy_house_can_run(house)) {
-		gy_house_ready(house);
-	}
-}
-
-/* The loop has taken the house out of its queue, and runs it at once. */
-static inline void leave_queue(struct gy_house *house)
-{
-	gy_house_set_status(house, GY_HOUSE_SCHEDULED);
-	gy_house_set_status(house, GY_HOUSE_RUNNING);
-}
-
-void gy_house_run(struct gy_loop *loop, struct gy_job *job)
-{
-	struct gy_house *house = gy_container_of(job, struct gy_house, job);
-	struct gy_home *home = gy_home_of(loop);
-	uint32_t handled;
-
-	show_running(home, house);
-	if (gy_likely(gy_house_is_plainly(house, GY_HOUSE_READY, 1U << GY_LANE_NOTICE))) {
-		leave_queue(house);
-		handled = run_plain_lane(home, house, GY_LANE_NOTICE);
-	} else if (gy_house_is_plainly(house, GY_HOUSE_READY, 1U << GY_LANE_ASK)) {
-		leave_queue(house);
-		handled = run_plain_asks(home, house);
-	} else if (gy_house_is_plainly(house, GY_HOUSE_READY, 1U << GY_LANE_REPLY)) {
-		leave_queue(house);
-		handled = run_plain_replies(home, house);
-	} else {
-		leave_queue(house);
-		handled = run_all(home, house);
-	}
-	gy_count(&house->class_info->handled, handled);
-	end_run(home, house);
-}
-
-void gy_house_end_run(struct gy_home *home, struct gy_house *house)
-{
-	show_running(home, house);
-	end_run(home, house);
 }
 
 static void run_sealed_lane(struct pass *pass, enum gy_lane lane, struct gy_sealed_lane *sealed)
@@ -849,7 +625,7 @@ uint32_t gy_house_run_sealed(struct gy_home *home, struct gy_house *house,
 	struct pass pass = { home, house, 0, 0 };
 
 	gy_assert(gy_house_is_away(house) && house->home == home);
-	show_running(home, house);
+	gy_home_show_running(home, house);
 	run_sealed_lane(&pass, GY_LANE_ASK, asks);
 	run_sealed_lane(&pass, GY_LANE_NOTICE, notices);
 	return pass.handled;

@@ -287,6 +287,17 @@ const struct gy_house *gy_home_running_house(const struct gy_home *home);
  */
 bool gy_home_get_running(const struct gy_home *home, struct gy_running *ret_running);
 
+/* The house is about to run. */
+static inline void gy_home_show_running(struct gy_home *home, const struct gy_house *house)
+{
+#if GY_INSPECT
+	gy_store_relaxed(&home->running, house);
+#else
+	(void)home;
+	(void)house;
+#endif
+}
+
 /* Another thread may have @house from now on, so gy_home_get_running() must not read it. */
 static inline void gy_home_clear_running(struct gy_home *home, const struct gy_house *house)
 {

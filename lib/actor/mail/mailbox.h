@@ -79,6 +79,15 @@ static inline struct gy_node *gy_house_take_lane(struct gy_house *house, enum gy
 void gy_house_put_back(struct gy_house *house, enum gy_lane lane, struct gy_node *first,
 		       struct gy_node *last);
 
+/* Puts back the rest of a taken lane, if the budget or a closed lane has left one. */
+static inline void gy_house_put_rest_back(struct gy_house *house, enum gy_lane lane,
+					  struct gy_node *rest, struct gy_node *last)
+{
+	if (gy_unlikely(rest != NULL)) {
+		gy_house_put_back(house, lane, rest, last);
+	}
+}
+
 /*
  * Puts a list of asks or notices before all others in their lane, whatever the limit; any phase. In
  * a run of the house the list waits until the end of the run.

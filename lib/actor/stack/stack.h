@@ -103,6 +103,16 @@ static inline struct gy_stack *gy_stack_scratch(struct gy_home *home, struct gy_
 struct gy_stack *gy_stack_make_kept(struct gy_home *home, struct gy_house *house,
 				    size_t frame_bytes);
 
+/* Puts the message into a stack that is ready for one. */
+static inline void gy_stack_set_message(struct gy_stack *stack, struct gyre_mail *mail,
+					gyre_handler_fn handler)
+{
+	stack->head.message = mail->payload;
+	stack->head.type = mail->type;
+	stack->mail = mail;
+	stack->handler = handler;
+}
+
 /* Slow path of gy_stack_call(): the stack is dirty or owes an answer, or the handler did not return
  * 0. */
 void gy_stack_returned(struct gy_stack *stack, int result);
