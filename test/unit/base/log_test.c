@@ -83,7 +83,8 @@ Test(log, makes_one_line_of_whatever_it_is_given)
 	cr_assert_str_eq(last_line, "");
 }
 
-static void log_between(const char *before, const char *after, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void log_between(const char *before, const char *after,
+							      const char *format, ...)
 {
 	va_list args;
 
