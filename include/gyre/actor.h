@@ -56,7 +56,10 @@ typedef bool (*gyre_filter_fn)(const struct gyre_type *type, const void *message
 
 /**
  * enum gyre_strategy - the fate of an actor whose handler of a notice or an event has failed
- * @GYRE_STRATEGY_RESTART: its restart hooks run; address, state and mailboxes stay. The actor stops
+ * @GYRE_STRATEGY_RESTART: its restart hooks run; address, state and mailboxes stay. Just before
+ *   them, and so after the delay, its timers and its receive time-out stop, the behaviour is the
+ *   class's again, and stashed messages go back to the front of the mailbox. Suspended handlers
+ *   stay, with their outstanding asks and sleeps, and so does a barrier that waits. The actor stops
  *   with that failure if there is no memory for the record of its restarts
  * @GYRE_STRATEGY_IGNORE: it goes on with the next message
  * @GYRE_STRATEGY_STOP: it stops, as by gyre_stop()
@@ -108,14 +111,15 @@ GYRE_OWN_MESSAGE_(gyre_mailbox_mark, 0x07);
  * @strategy: the consequence of a failed notice or event
  * @before_restart: the first of a restart's three calls, after the timers have been stopped and the
  *   behaviour is the class's again; each may be NULL or wait for answers, and if one fails the
- *   actor stops
+ *   actor stops. While one waits, asks, notices and events wait too; a handler that was suspended
+ *   before the failure can be resumed by its answers then, and between that call and the next
  * @restart: the second, to bring the state in order
  * @after_restart: the third
  * @restarts_max: restarts within a window of @restart_window_ns, which begins with the first of
  *   them; one more within it stops the actor, one after its end begins the next. 0 for no limit
  * @restart_window_ns: 0 for a minute
  * @restart_delay_ns: the pause between a failure and its restart, doubled by each restart within
- *   the window, up to 64 times; mail waits meanwhile. 0 for none
+ *   the window, up to 64 times; mail waits meanwhile, answers included. 0 for none
  */
 struct gyre_class {
 	const char *name;
@@ -314,8 +318,7 @@ GYRE_API int gyre_notify_self_first(struct gyre_stack *stack, struct gyre_mail *
  * Return: 0, or a negative errno; with -ESHUTDOWN and -ESRCH @mail is with the dead letters.
  * Errors:
  *   -EINVAL  @system is NULL, or @to names no loop of it, nor of another node while the system is
- *            one itself, or is a group to all of which
- *            @mail is to go though it owns something
+ *            one itself, or is a group to all of which @mail is to go though it owns something
  *   -ENOMEM  @mail is NULL: gyre_system_new() had no memory; or there is none for its copies
  *   -ESHUTDOWN  the actors of the system have stopped
  *   -ESRCH   @to is a group without members

@@ -6,7 +6,8 @@
  *   any thread       also one that runs no loop
  *   loop thread      a thread that gyre made to run a loop: inside what gyre calls there
  *   setup            the thread that creates, starts, waits for and destroys a system, while no
- * other thread may destroy it signal handler   also inside one
+ *                    other thread may destroy it
+ *   signal handler   also inside one
  *
  * A loop goes round in turns of three phases. In phase 1 it waits for the kernel and takes what has
  * been completed: no code of the program runs. In phase 2 channels actors run, those that own

@@ -37,7 +37,6 @@ struct gyre_span {
  * gyre_release_fn - takes back memory that a buffer was given
  * @arg: the argument that was given with the memory
  *
- *
  * Runs once for each piece of memory, on the loop of the buffer, in phase 1, 2 or 3: when no buffer
  * refers to it any more, or inside the call that was to take the memory and failed. It is the last
  * call for that memory. It is not re-entered for the same memory, and may call only those of gyre's

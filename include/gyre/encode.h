@@ -18,6 +18,7 @@
 #ifndef GYRE_ENCODE_H
 #define GYRE_ENCODE_H
 
+#include <errno.h>
 #include <string.h>
 
 #include <gyre/message.h>
@@ -30,7 +31,6 @@ GYRE_BEGIN_DECLS
  * @count: how many bytes there are
  * @room: how many bytes @bytes can hold
  * @max: how many bytes there may be
- *
  * @error: 0, or why it failed: -EMSGSIZE over @max, -ENOMEM
  */
 struct gyre_encoder {
@@ -110,7 +110,6 @@ struct gyre_encoding {
  * @bytes: the bytes, which are copied; may be NULL when @count is 0
  * @count: how many bytes
  *
- *
  * The encoder remembers an error, and the message then fails with it.
  *
  * Errors:
@@ -161,7 +160,7 @@ static inline const void *gyre_decode_view(struct gyre_decoder *in, size_t count
 	const unsigned char *at = in->at;
 
 	if (in->error != 0 || count > in->left) {
-		in->error = -71; /* -EPROTO */
+		in->error = -EPROTO;
 		return NULL;
 	}
 	in->at += count;

@@ -27,13 +27,18 @@ GYRE_BEGIN_DECLS
 
 /**
  * enum gyre_idle_kind - how a channel is idle or slow
+ * @GYRE_IDLE_READ: no progress of input
+ * @GYRE_IDLE_WRITE: no progress of output
+ * @GYRE_IDLE_ALL: no progress of either
+ * @GYRE_SLOW_READ: input below the least rate
+ * @GYRE_SLOW_WRITE: output below the least rate
  */
 enum gyre_idle_kind {
-	GYRE_IDLE_READ = 1,  /* no progress of input */
-	GYRE_IDLE_WRITE = 2, /* no progress of output */
-	GYRE_IDLE_ALL = 3,   /* no progress of either */
-	GYRE_SLOW_READ = 4,  /* input below the least rate */
-	GYRE_SLOW_WRITE = 5, /* output below the least rate */
+	GYRE_IDLE_READ = 1,
+	GYRE_IDLE_WRITE = 2,
+	GYRE_IDLE_ALL = 3,
+	GYRE_SLOW_READ = 4,
+	GYRE_SLOW_WRITE = 5,
 };
 
 /**

@@ -92,7 +92,6 @@ struct gyre_loop_snapshot {
  * struct gyre_class_snapshot - the numbers of all classes of one name, on all loops
  * @name: the name of the class, cut off if need be
  * @actors: living actors
- *
  * @handled: messages given to a handler or to a promise
  * @dropped: messages for actors of the class that were lost, by reason; messages for an actor that
  *   has gone are counted for no class

@@ -171,8 +171,8 @@ GYRE_API void gyre_channel_log(struct gyre_channel *channel, enum gyre_log_level
  * Ownership: nothing changes hands; all arguments are read during the call.
  * Context: any thread, in any phase, also in gyre_loop_init_fn and gyre_loop_fini_fn, between
  *   create and destroy of @system; not inside gyre_log_fn, and not a signal handler. Before the
- * start, and after gyre_system_wait() has returned, it waits for the hook; else it waits as
- * gyre_log() does.
+ *   start, and after gyre_system_wait() has returned, it waits for the hook; else it waits as
+ *   gyre_log() does.
  * Since: 0.1
  */
 GYRE_PRINTF(3, 4)

@@ -234,7 +234,8 @@ GYRE_OWN_MESSAGE_(gyre_node_event, 0x48);
  * @links: open links to it
  * @sent: messages that went to it
  * @received: messages that came from it
- * @lost: messages that were on their way when a link broke, and may have arrived or not
+ * @lost: messages that the node had not confirmed when a link broke: they may have left or not, and
+ *   may have arrived or not
  */
 struct gyre_node_status {
 	uint64_t incarnation;

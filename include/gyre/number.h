@@ -19,10 +19,12 @@ GYRE_BEGIN_DECLS
 
 /**
  * enum gyre_byte_order - which byte of a number comes first
+ * @GYRE_BIG_ENDIAN: the highest, as in most protocols
+ * @GYRE_LITTLE_ENDIAN: the lowest
  */
 enum gyre_byte_order {
-	GYRE_BIG_ENDIAN = 0,	/* the highest, as in most protocols */
-	GYRE_LITTLE_ENDIAN = 1, /* the lowest */
+	GYRE_BIG_ENDIAN = 0,
+	GYRE_LITTLE_ENDIAN = 1,
 };
 
 /** GYRE_VARINT_BYTES_MAX - the length of the longest varint, in bytes */

@@ -533,7 +533,6 @@ GYRE_API void gyre_context_fire_event(struct gyre_handler_context *ctx,
  * @ctx: the handler's place
  * @writable: whether output is welcome
  *
- *
  * Ownership: nothing changes hands.
  * Context: loop thread, phase 2, inside a handler of the pipeline.
  * Since: 0.1

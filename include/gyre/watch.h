@@ -48,7 +48,6 @@ GYRE_API int gyre_watch(struct gyre_stack *stack, struct gyre_address actor);
  * @stack: the stack of the running handler
  * @actor: the actor that gyre_watch() was given
  *
- *
  * No event of the watch comes any more, even if one was already waiting.
  *
  * Return: 0, or a negative errno.

@@ -1,8 +1,5 @@
 /*
- * Where pages come from and go to. Slices of a page count as its users, and so does whoever may
- * still put bytes into it: the kernel, for a page of its ring of buffers, until a completion says
- * that it is full; channel/input.c gives the kernel's share to the last slice then. The last user
- * returns the page.
+ * Where pages come from and go to.
  *
  * In builds with all assertions a page that nobody has any more is poison, so that a slice that was
  * kept too long shows nonsense, and address sanitizer reports whoever touches it. Pages of the ring

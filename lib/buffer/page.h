@@ -1,8 +1,10 @@
 /*
  * Pages: the memory that buffers are slices of. A page is one of the ring's provided buffers, comes
- * from the loop's pool, is a large one from the heap, or describes memory of somebody else's. It is
- * counted by its slices, with plain numbers, because a loop's pages never leave the loop; with the
- * last slice it goes back to where it came from.
+ * from the loop's pool, is a large one from the heap, or describes memory of somebody else's. The
+ * users of a page are counted, with plain numbers, because a loop's pages never leave the loop: its
+ * slices, and whoever may still put bytes into it. That is the kernel, for a page of its ring of
+ * buffers, until a completion says that it is full; channel/input.c gives the kernel's share to the
+ * last slice then. The last user returns the page to where it came from.
  *
  * A page knows how much of it was ever given to slices. What lies beyond belongs to nobody, so the
  * one slice that ends there may grow into it, also when other slices of the page are shared or on
@@ -25,7 +27,7 @@ enum { GY_POOL_PAGE_BYTES = 4096, GY_POOL_HEAD_BYTES = 32 };
 
 struct gy_page {
 	unsigned char *memory;
-	uint32_t references; /* one of the ring's is the kernel's until it has done with it */
+	uint32_t references; /* its users */
 	uint32_t bytes;
 	uint32_t used;		/* of @bytes, what slices were given */
 	uint16_t number;	/* of the ring's buffer */
@@ -38,7 +40,7 @@ struct gy_page {
 
 typedef void (*gy_release_fn)(void *arg);
 
-/* Somebody else's memory, who hears when the last slice of it has gone. */
+/* Somebody else's memory, who hears when the last user of it has gone. */
 struct gy_foreign {
 	struct gy_page page;
 	gy_release_fn release;
@@ -55,7 +57,7 @@ struct gy_page *gy_page_get_of(struct gy_buffer_pools *pools, uint32_t bytes);
  */
 struct gy_page *gy_page_of_memory(struct gy_buffer_pools *pools, const void *memory, size_t count,
 				  gy_release_fn release, void *arg);
-/* The last slice is gone. */
+/* The last user is gone. */
 void gy_page_return(struct gy_buffer_pools *pools, struct gy_page *page);
 
 /* Whether the kernel receives into the page, so that keeping it keeps it from others. */

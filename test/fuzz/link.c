@@ -69,7 +69,7 @@ static void greet(struct bare *bare, bool secret)
 		bare_prove(bare, secret_text, &hello, proof + head);
 		bare_feed(bare, proof, sizeof(proof), sizeof(proof));
 	}
-	fuzz_require(bare->link->stage == GY_LINK_OPEN, "the greeting was not liked");
+	fuzz_require(bare->link->stage == GY_LINK_STAGE_OPEN, "the greeting was not liked");
 }
 
 static void begin(struct bare *bare, unsigned mode)
@@ -123,7 +123,7 @@ static struct outcome play(struct fuzz fuzz, unsigned mode, size_t piece)
 	}
 	after = bare_sums(bare);
 	outcome = (struct outcome){ .alive = bare_is_alive(bare),
-				    .open = gy_link_has(bare->link, GY_LINK_COUNTED_OPEN),
+				    .open = gy_link_has(bare->link, GY_LINK_FLAG_COUNTED_OPEN),
 				    .bytes = after.bytes,
 				    .frames = after.frames,
 				    .not_understood = after.dropped[GYRE_DROP_NOT_UNDERSTOOD] -

@@ -1,8 +1,16 @@
 /*
- * Failures and restarts, by the strategy of the class. A restart happens in the same house:
- * address, state memory and mailboxes stay, timers stop, the behaviour is the class's again, and
- * the three hooks run. A restart happens between two messages; while it is delayed, the mailbox is
- * closed. A hook may wait for answers; only those come in until it has ended.
+ * Failures and restarts, by the strategy of the class. A restart happens in the same house and
+ * between two messages: address, state memory and mailboxes stay. While it is delayed, all lanes
+ * are closed; begin() comes after the delay, and then the three hooks.
+ *
+ * - begin() stops the timers and the receive time-out: events of them that wait already are void.
+ *   The behaviour is the class's again, and what was stashed goes back to the front of its lanes.
+ * - Suspended handlers go on, with the asks and sleeps that they have outstanding. A barrier that
+ *   waits stays in force until its own stack ends. Children, watches and channels stay.
+ *
+ * A hook may wait for answers. Until it has ended, asks, notices and events wait. Answers come in
+ * for every stack of the house: a handler that was suspended before the failure can run while a
+ * hook waits, and between that hook and the next.
  */
 #include "actor/life/restart.h"
 #include "actor/behaviour.h"

@@ -6,6 +6,10 @@
  * The decoder is a program's handler, and may do what handlers do while it is asked. Afterwards its
  * answer may be stale: the channel ends, the input has failed, or the decoder has left. The bytes
  * that it looks at stay until it returns.
+ *
+ * Bytes may be left when the peer has ended its side. last() asks decode_last about them until
+ * nothing is left, and fails with -EPROTO if it answers -EAGAIN. A decoder without decode_last has
+ * no last(): find_last_step() in codec.c fails then, with -EPROTO too.
  */
 #include <gyre/frame_decoder.h>
 

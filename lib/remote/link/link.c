@@ -2,16 +2,25 @@
  * A link over its life: made for a peer that mail is to go to, or of a connection that a peer has
  * dialled; through the stages of its connection; and, if it was dialled, back to none.
  *
- * When its connection breaks (connection_lost() and what it calls):
+ * When its connection breaks, connection_lost() calls, in this order:
  *
- * - in_flight.c says which asks and answers may be lost, and who hears of that;
- * - gy_outgoing_reset() (message/outgoing.c) ends frames that had not left, and counts them as
- * lost;
- * - link_dial.c dials again, with pauses;
- * - link_order.c sees to it that nothing of the old connection comes behind the new one;
- * - peer_state.c judges the peer, and has its watches renewed; peer_life.c ends a life that is
- * over;
- * - actor/life/node_loss.c tells the actors.
+ * - gy_outgoing_reset() (message/outgoing.c): forgets all frames, counts those that the peer has
+ *   not credited as lost, and has in_flight.c fail the asks and answers among them;
+ * - gy_incoming_reset() (message/incoming.c): forgets what has come in part;
+ * - closed_after_open(), if the link was open: peer_state.c has watches renewed, and a peer that
+ *   has no other link is dialled, to learn whether it lives.
+ *
+ * Later, on this side:
+ *
+ * - link_dial.c hears from the client of the net floor that its round is over, and dials again,
+ *   with pauses (dial_ended());
+ * - mail that waits for the link is kept, and link_beat.c drops it once it has waited for away_ns;
+ *   if the loop retires, connection_lost() drops it;
+ * - link_beat.c fails asks for which there was no memory, and judges the peer (peer_state.c);
+ *   peer_life.c ends a life that is over, and actor/life/node_loss.c tells the actors.
+ *
+ * On the side that accepted, link_order.c lets the next connection in only when nothing of this one
+ * can come behind it; peer_state.c has watches renewed there too.
  *
  * Memory: dialled links are kept until the system ends. An accepted link is freed when its handler
  * is removed from the pipeline of its connection.
@@ -41,36 +50,50 @@ static const uint64_t full_log_pause_ns = GYRE_SECONDS(60);
 
 /* ---- stages ---- */
 
-#define TO(stage) (1U << GY_LINK_##stage)
+#define TO(stage) (1U << GY_LINK_STAGE_##stage)
 
 /* A connection can be lost in any stage. A dialled link is open once its peer has proved itself;
  * an accepted one when its order has come back too. */
 static const uint32_t may_go[GY_LINK_STAGES] = {
-	[GY_LINK_UNCONNECTED] = TO(AWAITS_HELLO) | TO(ENDED),
-	[GY_LINK_AWAITS_HELLO] =
+	[GY_LINK_STAGE_UNCONNECTED] = TO(AWAITS_HELLO) | TO(ENDED),
+	[GY_LINK_STAGE_AWAITS_HELLO] =
 		TO(AWAITS_PROOF) | TO(AWAITS_ORDER) | TO(OPEN) | TO(ENDED) | TO(UNCONNECTED),
-	[GY_LINK_AWAITS_PROOF] = TO(AWAITS_ORDER) | TO(OPEN) | TO(ENDED) | TO(UNCONNECTED),
-	[GY_LINK_AWAITS_ORDER] = TO(OPEN) | TO(ENDED),
-	[GY_LINK_OPEN] = TO(LEAVING) | TO(ENDED) | TO(UNCONNECTED),
-	[GY_LINK_LEAVING] = TO(ENDED) | TO(UNCONNECTED),
-	[GY_LINK_ENDED] = TO(UNCONNECTED),
+	[GY_LINK_STAGE_AWAITS_PROOF] = TO(AWAITS_ORDER) | TO(OPEN) | TO(ENDED) | TO(UNCONNECTED),
+	[GY_LINK_STAGE_AWAITS_ORDER] = TO(OPEN) | TO(ENDED),
+	[GY_LINK_STAGE_OPEN] = TO(LEAVING) | TO(ENDED) | TO(UNCONNECTED),
+	[GY_LINK_STAGE_LEAVING] = TO(ENDED) | TO(UNCONNECTED),
+	[GY_LINK_STAGE_ENDED] = TO(UNCONNECTED),
 };
 
 static const char *const stage_names[GY_LINK_STAGES] = {
-	[GY_LINK_UNCONNECTED] = "unconnected",
-	[GY_LINK_AWAITS_HELLO] = "awaits hello",
-	[GY_LINK_AWAITS_PROOF] = "awaits proof",
-	[GY_LINK_AWAITS_ORDER] = "awaits order",
-	[GY_LINK_OPEN] = "open",
-	[GY_LINK_LEAVING] = "leaving",
-	[GY_LINK_ENDED] = "ended",
+	[GY_LINK_STAGE_UNCONNECTED] = "unconnected",
+	[GY_LINK_STAGE_AWAITS_HELLO] = "awaits hello",
+	[GY_LINK_STAGE_AWAITS_PROOF] = "awaits proof",
+	[GY_LINK_STAGE_AWAITS_ORDER] = "awaits order",
+	[GY_LINK_STAGE_OPEN] = "open",
+	[GY_LINK_STAGE_LEAVING] = "leaving",
+	[GY_LINK_STAGE_ENDED] = "ended",
 };
 
-static const char *const flag_names[GY_LINK_FLAGS] = {
-	"connected",	  "greeted",	    "closing",	    "successor", "has client",
-	"stranger",	  "counted open",   "flush queued", "pinned",	 "peer unsure",
-	"redial at once", "unacknowledged", "one-way",
+#define BIT(flag) __builtin_ctz(GY_LINK_FLAG_##flag)
+
+static const char *const flag_names[] = {
+	[BIT(CONNECTED)] = "connected",
+	[BIT(GREETED)] = "greeted",
+	[BIT(CLOSING)] = "closing",
+	[BIT(SUCCESSOR)] = "successor",
+	[BIT(HAS_CLIENT)] = "has client",
+	[BIT(STRANGER)] = "stranger",
+	[BIT(COUNTED_OPEN)] = "counted open",
+	[BIT(FLUSH_QUEUED)] = "flush queued",
+	[BIT(PINNED)] = "pinned",
+	[BIT(PEER_UNSURE)] = "peer unsure",
+	[BIT(REDIAL_AT_ONCE)] = "redial at once",
+	[BIT(UNACKNOWLEDGED)] = "unacknowledged",
+	[BIT(ONE_WAY)] = "one-way",
 };
+
+_Static_assert(gy_countof(flag_names) == GY_LINK_FLAGS, "each has a name");
 
 bool gy_link_stage_is_allowed(enum gy_link_stage from, enum gy_link_stage to)
 {
@@ -108,8 +131,8 @@ void gy_link_set_stage(struct gy_link *link, enum gy_link_stage stage)
 		return;
 	}
 	gy_assert(gy_link_stage_is_allowed(link->stage, stage));
-	gy_assert(stage != GY_LINK_AWAITS_ORDER || !link->dialled);
-	gy_assert(stage != GY_LINK_LEAVING || link->dialled);
+	gy_assert(stage != GY_LINK_STAGE_AWAITS_ORDER || !link->dialled);
+	gy_assert(stage != GY_LINK_STAGE_LEAVING || link->dialled);
 	if (gy_log_is_written(nodes->log, GYRE_LOG_DEBUG)) {
 		gy_log(nodes->log, GYRE_LOG_DEBUG, "node %u: the link %s node %u (%s) is %s now",
 		       nodes->options.id, link->dialled ? "to" : "from",
@@ -153,7 +176,7 @@ static void examine_peer(struct gy_links *links, struct gy_peer *peer)
 	struct gy_link *link = gy_link_get_dialled(links, peer);
 
 	if (link != NULL) {
-		gy_link_set(link, GY_LINK_PEER_UNSURE);
+		gy_link_set(link, GY_LINK_FLAG_PEER_UNSURE);
 		link->used_ns = links->home->loop.now_ns;
 		(void)gy_link_dial(link); /* which may have no address */
 		gy_links_start_beat(links);
@@ -166,7 +189,7 @@ static void closed_after_open(struct gy_link *link)
 	struct gy_links *links = link->links;
 	bool last = gy_fetch_add(&link->peer->links, UINT32_MAX) == 1;
 
-	gy_link_clear(link, GY_LINK_COUNTED_OPEN);
+	gy_link_clear(link, GY_LINK_FLAG_COUNTED_OPEN);
 	if (link->dialled) {
 		(void)gy_fetch_add(&link->peer->ways, UINT32_MAX);
 	}
@@ -176,10 +199,10 @@ static void closed_after_open(struct gy_link *link)
 	if (last && gy_peer_is_unreached(link->peer)) {
 		gy_peer_left(links, link->peer);
 	}
-	if (link->dialled && !gy_link_has(link, GY_LINK_CLOSING)) {
+	if (link->dialled && !gy_link_has(link, GY_LINK_FLAG_CLOSING)) {
 		gy_peer_link_broke(links, link->peer);
 	}
-	if (last && (!gy_link_has(link, GY_LINK_CLOSING) ||
+	if (last && (!gy_link_has(link, GY_LINK_FLAG_CLOSING) ||
 		     gy_load_relaxed(&links->nodes->watchers_count) > 0)) {
 		examine_peer(links, link->peer);
 	}
@@ -189,14 +212,16 @@ static void closed_after_open(struct gy_link *link)
 static void connection_lost(struct gy_link *link, int reason)
 {
 	if (link->queued_bytes != link->credited_bytes) {
-		gy_link_set(link, GY_LINK_UNACKNOWLEDGED);
+		gy_link_set(link, GY_LINK_FLAG_UNACKNOWLEDGED);
 	}
+	/* Before the stage changes: this logs a peer that has left without a hello, and returns at
+	 * once in every stage but that which awaits one. */
 	gy_link_handshake_failed(link, NULL, 0);
-	if (link->dialled && !gy_link_has(link, GY_LINK_GREETED) &&
+	if (link->dialled && !gy_link_has(link, GY_LINK_FLAG_GREETED) &&
 	    link->links->nodes->secrets_count > 1) {
 		link->secret ^= 1; /* perhaps the peer has the other one alone */
 	}
-	gy_link_set_stage(link, link->dialled ? GY_LINK_UNCONNECTED : GY_LINK_ENDED);
+	gy_link_set_stage(link, link->dialled ? GY_LINK_STAGE_UNCONNECTED : GY_LINK_STAGE_ENDED);
 	if (link->peer != NULL) {
 		gy_log(link->links->nodes->log, GYRE_LOG_INFO,
 		       "node %u: a link %s node %u has ended: %s", link->links->nodes->options.id,
@@ -208,7 +233,7 @@ static void connection_lost(struct gy_link *link, int reason)
 	gy_one_way_forget(link);
 	link->life = 0;
 	link->ctx = NULL;
-	if (gy_link_has(link, GY_LINK_COUNTED_OPEN)) {
+	if (gy_link_has(link, GY_LINK_FLAG_COUNTED_OPEN)) {
 		closed_after_open(link);
 	}
 	if (gy_link_is_retiring(link)) {
@@ -229,7 +254,7 @@ static void removed(struct gyre_handler_context *ctx)
 
 	link->ctx = NULL;
 	if (!link->dialled) {
-		if (gy_link_has(link, GY_LINK_STRANGER)) {
+		if (gy_link_has(link, GY_LINK_FLAG_STRANGER)) {
 			gy_assert(link->links->strangers > 0);
 			link->links->strangers--;
 			gy_count(&link->links->refused, 1);
@@ -260,7 +285,7 @@ static struct gy_link *make(struct gy_links *links, struct gy_peer *peer, bool d
 	link->links = links;
 	link->peer = peer;
 	link->dialled = dialled;
-	link->stage = GY_LINK_UNCONNECTED;
+	link->stage = GY_LINK_STAGE_UNCONNECTED;
 	gy_list_init(&link->fragments);
 	gy_list_init(&link->partial_messages);
 	gy_link_init_redial(link);
@@ -328,7 +353,7 @@ int gy_link_accept(struct gyre_channel *channel, void *arg)
 	link = make(links, NULL, false);
 	r = link == NULL ? -ENOMEM : add_handlers(channel, link);
 	if (r == 0) {
-		gy_link_set(link, GY_LINK_STRANGER);
+		gy_link_set(link, GY_LINK_FLAG_STRANGER);
 		links->strangers++;
 	} else if (link != NULL) {
 		gy_list_remove(&link->item);
@@ -351,9 +376,9 @@ void gy_link_open(struct gy_link *link)
 		gy_link_abort(link, -EHOSTDOWN); /* it has ended meanwhile */
 		return;
 	}
-	gy_link_set_stage(link, GY_LINK_OPEN);
-	gy_link_set(link, GY_LINK_COUNTED_OPEN);
-	gy_link_set(link, GY_LINK_GREETED);
+	gy_link_set_stage(link, GY_LINK_STAGE_OPEN);
+	gy_link_set(link, GY_LINK_FLAG_COUNTED_OPEN);
+	gy_link_set(link, GY_LINK_FLAG_GREETED);
 	link->life_mark = gy_life_code(link->life) << GY_LIFE_SHIFT;
 	link->window_bytes = link->theirs.window_bytes;
 	link->queued_bytes_max = links->nodes->options.link_bytes_max;
@@ -363,17 +388,17 @@ void gy_link_open(struct gy_link *link)
 	}
 	link->used_ns = links->home->loop.now_ns;
 	(void)gy_add_relaxed(&link->peer->links, 1);
-	if (gy_link_has(link, GY_LINK_STRANGER)) {
-		gy_link_clear(link, GY_LINK_STRANGER);
+	if (gy_link_has(link, GY_LINK_FLAG_STRANGER)) {
+		gy_link_clear(link, GY_LINK_FLAG_STRANGER);
 		links->strangers--;
 	}
 	if (link->dialled) {
 		(void)gy_add_relaxed(&link->peer->ways, 1);
 		gy_peer_reached(links, link->peer);
 		gy_link_clear(link,
-			      GY_LINK_UNACKNOWLEDGED); /* the peer is done with the last one */
+			      GY_LINK_FLAG_UNACKNOWLEDGED); /* the peer is done with the last one */
 		gy_outgoing_send_waiting(link);
-	} else if (gy_link_has(link, GY_LINK_SUCCESSOR)) {
+	} else if (gy_link_has(link, GY_LINK_FLAG_SUCCESSOR)) {
 		gy_peer_link_returned(links, link->peer);
 	}
 }
@@ -381,7 +406,7 @@ void gy_link_open(struct gy_link *link)
 void gy_link_abort(struct gy_link *link, int reason)
 {
 	if (link->ctx != NULL) {
-		gy_link_set_stage(link, GY_LINK_ENDED);
+		gy_link_set_stage(link, GY_LINK_STAGE_ENDED);
 		gyre_channel_abort(gyre_context_channel(link->ctx), reason);
 	}
 }
@@ -389,25 +414,25 @@ void gy_link_abort(struct gy_link *link, int reason)
 void gy_link_say_close(struct gy_link *link)
 {
 	gy_assert(gy_link_can_send(link));
-	gy_link_set(link, GY_LINK_CLOSING);
+	gy_link_set(link, GY_LINK_FLAG_CLOSING);
 	gy_link_send_control(link, GY_WIRE_CLOSE, "", 0);
 }
 
 void gy_link_close(struct gy_link *link)
 {
-	gy_assert(gy_link_has(link, GY_LINK_CLOSING) || link->stage == GY_LINK_ENDED);
-	gy_link_set_stage(link, GY_LINK_ENDED);
+	gy_assert(gy_link_has(link, GY_LINK_FLAG_CLOSING) || link->stage == GY_LINK_STAGE_ENDED);
+	gy_link_set_stage(link, GY_LINK_STAGE_ENDED);
 	gyre_context_close(link->ctx);
 }
 
 void gy_link_leave(struct gy_link *link)
 {
-	gy_assert(link->stage == GY_LINK_LEAVING);
-	if (!gy_link_has(link, GY_LINK_CLOSING) && link->out == NULL &&
+	gy_assert(link->stage == GY_LINK_STAGE_LEAVING);
+	if (!gy_link_has(link, GY_LINK_FLAG_CLOSING) && link->out == NULL &&
 	    link->fragments_count == 0) {
 		gy_link_say_close(link); /* so the peer credits all that it has taken */
 	}
-	if (gy_link_has(link, GY_LINK_CLOSING) && link->queued_bytes == link->credited_bytes) {
+	if (gy_link_has(link, GY_LINK_FLAG_CLOSING) && link->queued_bytes == link->credited_bytes) {
 		gy_link_close(link);
 	}
 }
@@ -456,16 +481,17 @@ static uint64_t bytes_of_waiting(const struct gy_link *link)
 
 static void check_stage(const struct gy_link *link)
 {
-	bool connected = link->stage >= GY_LINK_AWAITS_HELLO && link->stage <= GY_LINK_LEAVING;
+	bool connected =
+		link->stage >= GY_LINK_STAGE_AWAITS_HELLO && link->stage <= GY_LINK_STAGE_LEAVING;
 
 	gy_assert(!connected || link->ctx != NULL);
-	gy_assert(link->stage != GY_LINK_UNCONNECTED || link->ctx == NULL);
+	gy_assert(link->stage != GY_LINK_STAGE_UNCONNECTED || link->ctx == NULL);
 	gy_assert(!link->dialled || link->peer != NULL);
 	gy_assert(!gy_link_can_send(link) || (link->peer != NULL && link->life != 0));
-	gy_assert(!gy_link_can_send(link) || gy_link_has(link, GY_LINK_COUNTED_OPEN));
-	gy_assert(!gy_link_has(link, GY_LINK_STRANGER) ||
-		  !(link->dialled || gy_link_has(link, GY_LINK_COUNTED_OPEN)));
-	gy_assert(!gy_link_has(link, GY_LINK_HAS_CLIENT) || link->dialled);
+	gy_assert(!gy_link_can_send(link) || gy_link_has(link, GY_LINK_FLAG_COUNTED_OPEN));
+	gy_assert(!gy_link_has(link, GY_LINK_FLAG_STRANGER) ||
+		  !(link->dialled || gy_link_has(link, GY_LINK_FLAG_COUNTED_OPEN)));
+	gy_assert(!gy_link_has(link, GY_LINK_FLAG_HAS_CLIENT) || link->dialled);
 }
 
 /* Queued bytes have gone to the channel, or are in @out, on the page of frames, or in parcels. */

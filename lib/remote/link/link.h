@@ -25,36 +25,36 @@
 
 /* The stages of a link; link.c has the steps that are allowed. */
 enum gy_link_stage {
-	GY_LINK_UNCONNECTED,  /* nothing to send, or a dial is under way, or a pause before one */
-	GY_LINK_AWAITS_HELLO, /* connected: the peer has still to say hello */
-	GY_LINK_AWAITS_PROOF, /* and to prove that it has the secret */
-	GY_LINK_AWAITS_ORDER, /* accepted: older links are being emptied; see link_order.c */
-	GY_LINK_OPEN,
-	GY_LINK_LEAVING, /* its loop retires: sends what is queued, and waits for the credit */
-	GY_LINK_ENDED,	 /* its connection is about to end; an accepted link stays so */
+	GY_LINK_STAGE_UNCONNECTED,  /* nothing to send, a dial is under way, or a pause before it */
+	GY_LINK_STAGE_AWAITS_HELLO, /* connected: the peer has still to say hello */
+	GY_LINK_STAGE_AWAITS_PROOF, /* and to prove that it has the secret */
+	GY_LINK_STAGE_AWAITS_ORDER, /* accepted: older links are being emptied; see link_order.c */
+	GY_LINK_STAGE_OPEN,
+	GY_LINK_STAGE_LEAVING, /* its loop retires: sends what is queued, awaits the credit */
+	GY_LINK_STAGE_ENDED,   /* its connection is about to end; an accepted link stays so */
 	GY_LINK_STAGES,
 };
 
 /* The state of a link beside its stage. */
 enum gy_link_flag {
 	/* About its connection; the next dial clears these. */
-	GY_LINK_CONNECTED = 1 << 0, /* the dial has come to a connection */
-	GY_LINK_GREETED = 1 << 1,   /* which has come to be open */
-	GY_LINK_CLOSING = 1 << 2,   /* one side has said CLOSE, since the link was idle */
-	GY_LINK_SUCCESSOR = 1 << 3, /* another link of that loop of the peer came before it */
+	GY_LINK_FLAG_CONNECTED = 1 << 0, /* the dial has come to a connection */
+	GY_LINK_FLAG_GREETED = 1 << 1,	 /* which has come to be open */
+	GY_LINK_FLAG_CLOSING = 1 << 2,	 /* one side has said CLOSE, since the link was idle */
+	GY_LINK_FLAG_SUCCESSOR = 1 << 3, /* another link of that loop of the peer came before it */
 	GY_LINK_CONNECTION_FLAGS = 0xf,
 	/* To be undone when it ends. */
-	GY_LINK_HAS_CLIENT = 1 << 4,   /* a client of the net floor dials for it */
-	GY_LINK_STRANGER = 1 << 5,     /* it is counted in links->strangers */
-	GY_LINK_COUNTED_OPEN = 1 << 6, /* it is counted in peer->links */
-	GY_LINK_FLUSH_QUEUED = 1 << 7, /* it is flushed at the end of the job */
+	GY_LINK_FLAG_HAS_CLIENT = 1 << 4,   /* a client of the net floor dials for it */
+	GY_LINK_FLAG_STRANGER = 1 << 5,	    /* it is counted in links->strangers */
+	GY_LINK_FLAG_COUNTED_OPEN = 1 << 6, /* it is counted in peer->links */
+	GY_LINK_FLAG_FLUSH_QUEUED = 1 << 7, /* it is flushed at the end of the job */
 	/* Why it stays open though idle, or is dialled though nothing waits. */
-	GY_LINK_PINNED = 1 << 8,	  /* an actor here watches one there */
-	GY_LINK_PEER_UNSURE = 1 << 9,	  /* links of the peer broke: is it still alive? */
-	GY_LINK_REDIAL_AT_ONCE = 1 << 10, /* it was ended for a new life of this node */
+	GY_LINK_FLAG_PINNED = 1 << 8,	       /* an actor here watches one there */
+	GY_LINK_FLAG_PEER_UNSURE = 1 << 9,     /* links of the peer broke: is it still alive? */
+	GY_LINK_FLAG_REDIAL_AT_ONCE = 1 << 10, /* it was ended for a new life of this node */
 	/* Losses. */
-	GY_LINK_UNACKNOWLEDGED = 1 << 11, /* the last connection ended with bytes not credited */
-	GY_LINK_ONE_WAY = 1 << 12,	  /* the other side's answers cannot come; see one_way.c */
+	GY_LINK_FLAG_UNACKNOWLEDGED = 1 << 11, /* bytes of the last connection were not credited */
+	GY_LINK_FLAG_ONE_WAY = 1 << 12, /* the other side's answers cannot come; see one_way.c */
 };
 
 enum { GY_LINK_FLAGS = 13, GY_LINK_TEXT_BYTES = 256 };
@@ -75,49 +75,56 @@ struct gy_link {
 	uint64_t claim;	    /* see link_order.c; 0 before it has one */
 	struct gy_timer redial;
 
-	/* Out: */
+	/*
+	 * Out. The words are explained in fragments.h. Counts of bytes and frames are of messages,
+	 * not of control frames. They grow over the life of a connection, and gy_outgoing_reset()
+	 * sets them to 0: what is queued and not credited is the difference of two counts.
+	 */
 	struct gy_later later;		 /* flushes at the end of the job that said something */
-	struct gy_frame_page frame_page; /* where frames are written */
+	struct gy_frame_page frame_page; /* the page that frames are written to */
 	struct gy_last_sent last_sent;
-	struct gyre_buffer *out;  /* those of them that are not on it, nor given to the channel;
-				     NULL for none */
-	struct gy_list fragments; /* see fragments.c */
-	uint32_t fragments_count;
-	uint32_t stream_number;
-	uint64_t begun_bytes;  /* of parcels that have left in part, of the whole ones */
-	uint64_t queued_bytes; /* of frames, from the send on until the peer credits them */
-	uint64_t sent_bytes;   /* of messages, given to the channel since it opened */
-	uint64_t credited_bytes;
-	uint64_t credited_frames;
-	uint64_t parcel_bytes;	 /* of the queued ones, those of what goes in fragments */
-	uint64_t fragment_bytes; /* given to the channel */
+	/* Frames that have left the page and have not been given to the channel; NULL for none. */
+	struct gyre_buffer *out;
+	struct gy_list fragments; /* streams of parcels; see fragments.c */
+	uint32_t fragments_count; /* streams in @fragments */
+	uint32_t stream_number;	  /* of the last parcel that was made */
+	/* Sum of the whole lengths of those parcels of which a fragment has left, but not all. */
+	uint64_t begun_bytes;
+	/* Frames and parcels that were queued; the head of a fragment counts once it is taken. */
+	uint64_t queued_bytes;
+	uint64_t sent_bytes;	  /* of @queued_bytes, those that were given to the channel */
+	uint64_t credited_bytes;  /* of @sent_bytes, those that the peer says it has consumed */
+	uint64_t credited_frames; /* of @queued_frames, likewise */
+	uint64_t parcel_bytes;	  /* of @queued_bytes, those of parcels, sent or not */
+	uint64_t fragment_bytes;  /* of @sent_bytes, those of fragments */
 	struct gy_in_flight in_flight;
+	/* No more is given to the channel while as much as this is sent and not credited. */
 	uint64_t window_bytes;
-	uint64_t queued_bytes_max; /* not credited */
+	uint64_t queued_bytes_max; /* the bound of what is queued and not credited */
 	uint32_t message_bytes_max;
-	uint64_t queued_frames;
-	uint64_t counted_frames; /* of these, counted with the peer */
+	uint64_t queued_frames;	 /* messages that were queued: whole frames and parcels */
+	uint64_t counted_frames; /* of @queued_frames, those that peer->sent has counted */
 	struct gy_node *waiting; /* mail until the link is open; NULL for none */
 	struct gy_node *waiting_last;
-	uint64_t waiting_bytes;
+	uint64_t waiting_bytes;	   /* sum of gy_outgoing_waiting_bytes() over @waiting */
 	uint64_t waiting_since_ns; /* since when nothing could be sent */
 
 	/* In: */
 	struct gy_partial_frame partial_frame;
 	struct gy_last_received last_received;
 	struct gy_list partial_messages;
-	uint64_t partial_messages_bytes; /* of these, of the whole ones */
-	uint64_t consumed_bytes;
-	uint64_t consumed_frames;
-	uint64_t announced_bytes; /* of @consumed_bytes, by the last credit */
+	uint64_t partial_messages_bytes; /* sum of the whole lengths of @partial_messages */
+	uint64_t consumed_bytes;	 /* frames and fragments that were taken in */
+	uint64_t consumed_frames;	 /* messages that were: whole frames and partial messages */
+	uint64_t announced_bytes; /* of @consumed_bytes, those that the last CREDIT has told */
 
 	/* Life: */
 	struct gy_hello mine;
 	struct gy_hello theirs;
-	uint64_t opened_ns; /* the channel */
-	uint64_t heard_ns;
-	uint64_t sent_ns;
-	uint64_t used_ns;
+	uint64_t opened_ns;  /* when the channel became active */
+	uint64_t heard_ns;   /* when bytes came last */
+	uint64_t sent_ns;    /* when bytes were given to the channel last */
+	uint64_t used_ns;    /* when it was opened, or a message went or came last */
 	uint64_t judged_ns;  /* when the peer was heard, as of the last look at that */
 	uint64_t excused_ns; /* of the time since then: this loop did not listen */
 	struct gy_one_way back;
@@ -163,7 +170,7 @@ static inline bool gy_link_is_stale(const struct gy_link *link, struct gyre_addr
 /* Whether messages may go over its connection. */
 static inline bool gy_link_can_send(const struct gy_link *link)
 {
-	return link->stage == GY_LINK_OPEN || link->stage == GY_LINK_LEAVING;
+	return link->stage == GY_LINK_STAGE_OPEN || link->stage == GY_LINK_STAGE_LEAVING;
 }
 
 /*

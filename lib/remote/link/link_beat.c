@@ -30,8 +30,8 @@ static uint64_t lesser(uint64_t one, uint64_t other)
 static bool is_judge(const struct gy_link *link)
 {
 	return link->peer != NULL &&
-	       (link->ctx != NULL || gy_link_has(link, GY_LINK_HAS_CLIENT) ||
-		gy_link_has(link, GY_LINK_PEER_UNSURE) || gy_timer_is_started(&link->redial));
+	       (link->ctx != NULL || gy_link_has(link, GY_LINK_FLAG_HAS_CLIENT) ||
+		gy_link_has(link, GY_LINK_FLAG_PEER_UNSURE) || gy_timer_is_started(&link->redial));
 }
 
 /*
@@ -65,7 +65,8 @@ static bool is_idle(const struct gy_link *link, uint64_t now_ns)
 {
 	const struct gy_nodes *nodes = link->links->nodes;
 
-	return link->dialled && link->stage == GY_LINK_OPEN && !gy_link_has(link, GY_LINK_PINNED) &&
+	return link->dialled && link->stage == GY_LINK_STAGE_OPEN &&
+	       !gy_link_has(link, GY_LINK_FLAG_PINNED) &&
 	       now_ns - link->used_ns > nodes->options.idle_ns &&
 	       link->queued_bytes == link->credited_bytes &&
 	       gy_load_relaxed(&nodes->watchers_count) == 0;
@@ -117,7 +118,7 @@ static void check_link(struct gy_link *link, uint64_t late_ns)
 	if (has_untold_losses(link)) {
 		(void)gy_in_flight_reset(link);
 	}
-	if (gy_link_has(link, GY_LINK_ONE_WAY) && link->dialled) {
+	if (gy_link_has(link, GY_LINK_FLAG_ONE_WAY) && link->dialled) {
 		gy_one_way_check(link);
 	}
 	if (link->waiting != NULL && now_ns - link->waiting_since_ns > options->away_ns) {
@@ -129,7 +130,7 @@ static void check_link(struct gy_link *link, uint64_t late_ns)
 	if (is_judge(link)) {
 		gy_peer_judge(link->links, link->peer, silence_of(link, late_ns));
 		if (gy_load_relaxed(&link->peer->links) > 0 || !gy_peer_is_alive(link->peer)) {
-			gy_link_clear(link, GY_LINK_PEER_UNSURE);
+			gy_link_clear(link, GY_LINK_FLAG_PEER_UNSURE);
 		}
 	}
 	if (gy_frame_page_is_idle(&link->frame_page)) {

@@ -35,8 +35,8 @@ static bool is_wanted(const struct gy_link *link)
 {
 	const struct gy_nodes *nodes = link->links->nodes;
 
-	return link->waiting != NULL || gy_link_has(link, GY_LINK_PINNED) ||
-	       gy_link_has(link, GY_LINK_PEER_UNSURE) ||
+	return link->waiting != NULL || gy_link_has(link, GY_LINK_FLAG_PINNED) ||
+	       gy_link_has(link, GY_LINK_FLAG_PEER_UNSURE) ||
 	       gy_load_relaxed(&nodes->watchers_count) > 0 ||
 	       link->links->home->loop.now_ns - link->used_ns <= nodes->options.idle_ns;
 }
@@ -64,19 +64,19 @@ static void start_pause(struct gy_link *link)
 /* The connection has ended, or there was none. */
 static void dial_ended(struct gy_link *link, int reason)
 {
-	bool again = gy_link_has(link, GY_LINK_CLOSING) &&
+	bool again = gy_link_has(link, GY_LINK_FLAG_CLOSING) &&
 		     link->waiting != NULL; /* it was closed just as somebody came */
 
-	gy_link_clear(link, GY_LINK_HAS_CLIENT);
-	if (gy_link_has(link, GY_LINK_GREETED)) {
+	gy_link_clear(link, GY_LINK_FLAG_HAS_CLIENT);
+	if (gy_link_has(link, GY_LINK_FLAG_GREETED)) {
 		link->failures = 0;
 	} else {
 		link->failures += link->failures < UINT32_MAX;
 		gy_peer_dial_failed(link->links, link->peer);
 		gy_peer_unreachable(link, reason);
 	}
-	if (gy_link_has(link, GY_LINK_REDIAL_AT_ONCE)) {
-		gy_link_clear(link, GY_LINK_REDIAL_AT_ONCE);
+	if (gy_link_has(link, GY_LINK_FLAG_REDIAL_AT_ONCE)) {
+		gy_link_clear(link, GY_LINK_FLAG_REDIAL_AT_ONCE);
 		link->failures = 0;
 		again = is_wanted(link);
 	}
@@ -95,7 +95,7 @@ static void report(struct gyre_stack *stack, const struct gyre_connection *conne
 	(void)stack;
 	(void)channel;
 	if (connection->step == GYRE_CONNECTION_OPEN) {
-		gy_link_set(link, GY_LINK_CONNECTED);
+		gy_link_set(link, GY_LINK_FLAG_CONNECTED);
 	} else if (connection->step == GYRE_CONNECTION_GIVEN_UP) {
 		dial_ended(link, connection->reason);
 	}
@@ -128,7 +128,7 @@ int gy_link_dial(struct gy_link *link)
 	char *address;
 	int r;
 
-	if (gy_link_has(link, GY_LINK_HAS_CLIENT)) {
+	if (gy_link_has(link, GY_LINK_FLAG_HAS_CLIENT)) {
 		return 0;
 	}
 	if (link->ctx == NULL && gy_in_flight_reset(link) < 0) {
@@ -141,7 +141,7 @@ int gy_link_dial(struct gy_link *link)
 		gy_peer_unreachable(link, r);
 	}
 	if (r == 0 && !in_pause) {
-		gy_link_set(link, GY_LINK_HAS_CLIENT);
+		gy_link_set(link, GY_LINK_FLAG_HAS_CLIENT);
 		link->flags &= ~(uint32_t)GY_LINK_CONNECTION_FLAGS;
 		gy_links_start_beat(link->links);
 	}

@@ -112,7 +112,7 @@ void gy_link_flush(struct gy_link *link)
 			return;
 		}
 	}
-	if (gy_unlikely(link->stage == GY_LINK_LEAVING)) {
+	if (gy_unlikely(link->stage == GY_LINK_STAGE_LEAVING)) {
 		gy_link_leave(link);
 	}
 	gy_walk(gy_link_check(link));

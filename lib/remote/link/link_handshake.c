@@ -77,7 +77,7 @@ static void refuse(struct gy_link *link, enum gy_refusal refusal)
 		       link->theirs.node, refusal_text(refusal), note);
 	}
 	gy_link_send_control(link, GY_WIRE_REFUSE, &code, sizeof(code));
-	gy_link_set_stage(link, GY_LINK_ENDED);
+	gy_link_set_stage(link, GY_LINK_STAGE_ENDED);
 	gyre_context_close(link->ctx);
 }
 
@@ -122,7 +122,7 @@ static void send_hello(struct gy_link *link, uint16_t expected)
 
 void gy_link_handshake_begin(struct gy_link *link)
 {
-	gy_link_set_stage(link, GY_LINK_AWAITS_HELLO);
+	gy_link_set_stage(link, GY_LINK_STAGE_AWAITS_HELLO);
 	link->life = 0;
 	if (link->dialled) {
 		send_hello(link, link->peer->id);
@@ -214,7 +214,7 @@ static void learn_address(const struct gy_link *link)
 void gy_link_handshake_admit(struct gy_link *link)
 {
 	gy_link_open(link);
-	if (link->stage != GY_LINK_OPEN) {
+	if (link->stage != GY_LINK_STAGE_OPEN) {
 		return;
 	}
 	if (link->theirs.proves) {
@@ -233,7 +233,7 @@ static void refuse_former_life(struct gy_link *link)
 	if (!link->dialled && !link->theirs.proves) {
 		send_hello(link, link->theirs.node);
 	}
-	if (link->stage != GY_LINK_ENDED) {
+	if (link->stage != GY_LINK_STAGE_ENDED) {
 		refuse(link, GY_REFUSED_OVER);
 	}
 }
@@ -266,7 +266,7 @@ static void accept_peer(struct gy_link *link)
 	if (gy_nodes_declared_down(links, link->peer->id, link->theirs.over)) {
 		gy_link_abort(link, -ESTALE);
 	}
-	if (link->stage == GY_LINK_ENDED) {
+	if (link->stage == GY_LINK_STAGE_ENDED) {
 		return;
 	}
 	switch (gy_peer_hello(links, link->peer, link->theirs.incarnation, &link->life)) {
@@ -300,7 +300,7 @@ static void receive_hello(struct gy_link *link, const struct gy_frame *frame)
 	if (!link->dialled) {
 		send_hello(link, link->theirs.node);
 	}
-	gy_link_set_stage(link, GY_LINK_AWAITS_PROOF);
+	gy_link_set_stage(link, GY_LINK_STAGE_AWAITS_PROOF);
 	if (link->dialled) {
 		send_proof(link);
 	}
@@ -342,9 +342,9 @@ void gy_link_handshake_receive(struct gy_link *link, const struct gy_frame *fram
 		gy_link_abort(link, -EMSGSIZE); /* as one that comes in parts */
 	} else if (frame->kind == GY_WIRE_REFUSE) {
 		receive_refusal(link, frame);
-	} else if (frame->kind == GY_WIRE_HELLO && link->stage == GY_LINK_AWAITS_HELLO) {
+	} else if (frame->kind == GY_WIRE_HELLO && link->stage == GY_LINK_STAGE_AWAITS_HELLO) {
 		receive_hello(link, frame);
-	} else if (frame->kind == GY_WIRE_PROOF && link->stage == GY_LINK_AWAITS_PROOF) {
+	} else if (frame->kind == GY_WIRE_PROOF && link->stage == GY_LINK_STAGE_AWAITS_PROOF) {
 		receive_proof(link, frame);
 	} else {
 		refuse(link, GY_REFUSED_MALFORMED);
@@ -364,7 +364,7 @@ void gy_link_handshake_failed(const struct gy_link *link, const unsigned char *b
 	const struct gy_nodes *nodes = link->links->nodes;
 	char note[GY_LOG_NOTE_BYTES];
 
-	if (link->stage != GY_LINK_AWAITS_HELLO || link->links->draining ||
+	if (link->stage != GY_LINK_STAGE_AWAITS_HELLO || link->links->draining ||
 	    gy_secrets_tls(link) != NULL) {
 		return;
 	}

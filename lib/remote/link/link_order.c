@@ -62,8 +62,9 @@ static int claim(struct gy_link *link)
 	if (link_order == NULL) {
 		return -ENOMEM;
 	}
-	gy_link_assign(link, GY_LINK_SUCCESSOR, link_order->incarnation == theirs->incarnation);
-	if (gy_link_has(link, GY_LINK_SUCCESSOR) && theirs->dial != 0 &&
+	gy_link_assign(link, GY_LINK_FLAG_SUCCESSOR,
+		       link_order->incarnation == theirs->incarnation);
+	if (gy_link_has(link, GY_LINK_FLAG_SUCCESSOR) && theirs->dial != 0 &&
 	    theirs->dial <= link_order->dial) {
 		return -ECONNABORTED;
 	}
@@ -86,7 +87,7 @@ static void end_older(struct gy_links *links, const struct order *order)
 
 		item = item->next;
 		if (link->claim != 0 && link->claim < order->claim && link->peer == order->peer &&
-		    link->theirs.loop == order->loop && link->stage != GY_LINK_ENDED) {
+		    link->theirs.loop == order->loop && link->stage != GY_LINK_STAGE_ENDED) {
 			gy_link_abort(link, -ECONNABORTED);
 		}
 	}
@@ -123,7 +124,7 @@ static void came_back(struct gy_loop *loop, struct gy_task *task)
 		struct gy_link *link = gy_container_of(item, struct gy_link, item);
 
 		item = item->next;
-		if (link->stage == GY_LINK_AWAITS_ORDER && link->peer == order->peer &&
+		if (link->stage == GY_LINK_STAGE_AWAITS_ORDER && link->peer == order->peer &&
 		    link->theirs.loop == order->loop && link->claim == order->claim) {
 			let_in(link);
 			break;
@@ -167,7 +168,7 @@ void gy_link_order_enter(struct gy_link *link)
 	struct order order = { .newer = links, .peer = link->peer, .loop = link->theirs.loop };
 	int host;
 
-	gy_link_set_stage(link, GY_LINK_AWAITS_ORDER);
+	gy_link_set_stage(link, GY_LINK_STAGE_AWAITS_ORDER);
 	(void)pthread_mutex_lock(&nodes->mutex);
 	host = claim(link);
 	(void)pthread_mutex_unlock(&nodes->mutex);

@@ -41,15 +41,15 @@ void gy_links_cut(struct gy_links *links, const struct gy_peer *peer)
 		if (link->life != 0 && gy_lives_is_over(&peer->lives, link->life)) {
 			gy_link_abort(link, -EHOSTDOWN);
 		}
-		gy_link_clear(link, GY_LINK_PINNED); /* what was watched there has ended */
+		gy_link_clear(link, GY_LINK_FLAG_PINNED); /* what was watched there has ended */
 		gy_outgoing_drop_waiting(link, -EHOSTDOWN, GY_WAITING_OVER);
 	}
 }
 
 static bool is_past_hello(const struct gy_link *link)
 {
-	return link->ctx != NULL && link->stage >= GY_LINK_AWAITS_HELLO &&
-	       link->stage <= GY_LINK_LEAVING;
+	return link->ctx != NULL && link->stage >= GY_LINK_STAGE_AWAITS_HELLO &&
+	       link->stage <= GY_LINK_STAGE_LEAVING;
 }
 
 void gy_links_end_former(struct gy_links *links)
@@ -63,7 +63,7 @@ void gy_links_end_former(struct gy_links *links)
 		gy_outgoing_drop_waiting(link, -ECONNRESET, GY_WAITING_ASKS);
 		if (is_past_hello(link) && link->mine.incarnation != 0 &&
 		    link->mine.incarnation != links->incarnation) {
-			gy_link_assign(link, GY_LINK_REDIAL_AT_ONCE, link->dialled);
+			gy_link_assign(link, GY_LINK_FLAG_REDIAL_AT_ONCE, link->dialled);
 			gy_link_abort(link, -ECONNABORTED);
 		}
 	}
@@ -80,8 +80,8 @@ bool gy_links_leave(struct gy_home *home)
 		struct gy_link *link = gy_container_of(item, struct gy_link, item);
 
 		item = item->next;
-		if (link->dialled && link->stage == GY_LINK_OPEN) {
-			gy_link_set_stage(link, GY_LINK_LEAVING);
+		if (link->dialled && link->stage == GY_LINK_STAGE_OPEN) {
+			gy_link_set_stage(link, GY_LINK_STAGE_LEAVING);
 			gy_link_flush(link);
 		}
 		left = left && (!link->dialled || link->ctx == NULL);
@@ -112,9 +112,9 @@ void gy_links_resume(struct gy_links *links)
 	for (; item != &links->all; item = item->next) {
 		struct gy_link *link = gy_container_of(item, struct gy_link, item);
 
-		gy_link_clear(link, GY_LINK_HAS_CLIENT);
-		gy_link_clear(link, GY_LINK_PINNED);
-		gy_link_clear(link, GY_LINK_PEER_UNSURE);
+		gy_link_clear(link, GY_LINK_FLAG_HAS_CLIENT);
+		gy_link_clear(link, GY_LINK_FLAG_PINNED);
+		gy_link_clear(link, GY_LINK_FLAG_PEER_UNSURE);
 	}
 }
 

@@ -41,7 +41,7 @@ static inline bool gy_encode_has_last_head(const struct gy_last_sent *last, stru
  * fragments comes first, and there is room. */
 static inline bool gy_encode_is_direct(const struct gy_link *link, uint32_t bytes)
 {
-	return link->stage == GY_LINK_OPEN && gy_link_has(link, GY_LINK_FLUSH_QUEUED) &&
+	return link->stage == GY_LINK_STAGE_OPEN && gy_link_has(link, GY_LINK_FLAG_FLUSH_QUEUED) &&
 	       link->fragments_count == 0 &&
 	       (size_t)(link->frame_page.end - link->frame_page.at) >= GY_WIRE_WORD_BYTES + bytes &&
 	       gy_encode_has_room(link, bytes);

@@ -18,7 +18,7 @@
 
 /* A pair. */
 struct stream {
-	struct gy_list item; /* in link->streams */
+	struct gy_list item; /* in link->fragments */
 	struct gyre_address from;
 	struct gyre_address to;
 	struct gy_list parcels;

@@ -1,5 +1,12 @@
 /*
- * Messages that leave in fragments; see fragments.c.
+ * Messages that leave in fragments; see fragments.c. The words of links for what they carry:
+ *
+ *	frame            a unit of the connection: a word, a head and a body; see wire.h
+ *	parcel           here: a message that leaves in fragments, stored as the one frame that it
+ *	                 would be if frames had no bound
+ *	stream           here: the parcels of one sender to one receiver, in order
+ *	fragment         a frame that carries a piece of a parcel
+ *	partial message  at the other side: a parcel of which fragments have come, but not all
  */
 #ifndef GY_REMOTE_MESSAGE_FRAGMENTS_H
 #define GY_REMOTE_MESSAGE_FRAGMENTS_H

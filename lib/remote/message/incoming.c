@@ -39,7 +39,7 @@ static int64_t take_slice(struct gy_link *link, const unsigned char *bytes, size
 {
 	size_t at = 0;
 
-	while (link->stage != GY_LINK_ENDED) {
+	while (link->stage != GY_LINK_STAGE_ENDED) {
 		int64_t length;
 
 		at += gy_receive_repeats(link, bytes + at, count - at);
@@ -76,7 +76,7 @@ static int begin_frame(const struct gy_link *link, struct gy_partial_frame *part
 	if (length < 0) {
 		return (int)length;
 	}
-	if (length > GY_LINK_HANDSHAKE_BYTES_MAX && link->stage != GY_LINK_OPEN) {
+	if (length > GY_LINK_HANDSHAKE_BYTES_MAX && link->stage != GY_LINK_STAGE_OPEN) {
 		return -EMSGSIZE; /* nobody has proved yet that it may make us keep as much */
 	}
 	partial_frame->frame = (unsigned char *)gy_memory_get_raw((size_t)length);
@@ -123,7 +123,7 @@ static int64_t take_part(struct gy_link *link, const unsigned char *bytes, size_
 
 static void take_all(struct gy_link *link, struct gyre_buffer *data)
 {
-	while (link->stage != GY_LINK_ENDED && gyre_buffer_bytes(data) > 0) {
+	while (link->stage != GY_LINK_STAGE_ENDED && gyre_buffer_bytes(data) > 0) {
 		const void *at = NULL;
 		size_t count = gyre_buffer_peek(data, 0, &at);
 		const unsigned char *bytes = (const unsigned char *)at;
@@ -152,7 +152,7 @@ void gy_incoming_read(struct gy_link *link, struct gyre_buffer *data)
 	if (link->peer != NULL && link->consumed_frames != before) {
 		(void)gy_add_relaxed(&link->peer->received, link->consumed_frames - before);
 	}
-	if (link->peer != NULL && link->stage == GY_LINK_OPEN) {
+	if (link->peer != NULL && link->stage == GY_LINK_STAGE_OPEN) {
 		gy_peer_heard(link->links, link->peer);
 		gy_receive_credit_if_due(link);
 	}
@@ -174,7 +174,7 @@ void gy_incoming_check(const struct gy_link *link)
 {
 	const struct gy_partial_frame *frame = &link->partial_frame;
 
-	gy_assert(link->stage == GY_LINK_ENDED || frame->frame == NULL
+	gy_assert(link->stage == GY_LINK_STAGE_ENDED || frame->frame == NULL
 			  ? frame->at <= GY_WIRE_WORD_BYTES
 			  : frame->at < frame->bytes);
 }

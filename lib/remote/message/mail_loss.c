@@ -84,7 +84,7 @@ static bool may_overtake(struct gy_home *home, struct gyre_address to)
 	const struct gy_link *link =
 		(struct gy_link *)gy_id_table_find(&gy_links_of(home)->dialled, to.node);
 
-	return link != NULL && gy_link_has(link, GY_LINK_UNACKNOWLEDGED);
+	return link != NULL && gy_link_has(link, GY_LINK_FLAG_UNACKNOWLEDGED);
 }
 
 int gy_mail_loss(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail, int error)

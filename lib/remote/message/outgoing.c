@@ -34,7 +34,7 @@ static void flush(struct gy_loop *loop, struct gy_later *later)
 {
 	struct gy_link *link = gy_container_of(later, struct gy_link, later);
 
-	gy_link_clear(link, GY_LINK_FLUSH_QUEUED);
+	gy_link_clear(link, GY_LINK_FLAG_FLUSH_QUEUED);
 	link->used_ns = loop->now_ns;
 	count_frames(link);
 	gy_link_flush(link);
@@ -44,7 +44,7 @@ static void flush(struct gy_loop *loop, struct gy_later *later)
 static void queue_flush(struct gy_link *link)
 {
 	gy_frame_page_rewind(&link->frame_page);
-	gy_link_set(link, GY_LINK_FLUSH_QUEUED);
+	gy_link_set(link, GY_LINK_FLAG_FLUSH_QUEUED);
 	link->later.run = flush;
 	gy_loop_later(&link->links->home->loop, &link->later);
 }
@@ -135,7 +135,7 @@ int gy_outgoing_send(struct gy_link *link, struct gyre_address to, struct gyre_m
 	struct gy_home *home = link->links->home;
 	int r;
 
-	if (!gy_link_has(link, GY_LINK_FLUSH_QUEUED)) {
+	if (!gy_link_has(link, GY_LINK_FLAG_FLUSH_QUEUED)) {
 		queue_flush(link);
 	}
 	if (gy_encode_is_repeat(link, to, mail)) {
@@ -149,7 +149,7 @@ int gy_outgoing_send(struct gy_link *link, struct gyre_address to, struct gyre_m
 		return gy_mail_loss(home, to, mail, r);
 	}
 	if (gy_unlikely(mail->type == &gy_type_watch)) {
-		gy_link_set(link, GY_LINK_PINNED);
+		gy_link_set(link, GY_LINK_FLAG_PINNED);
 	}
 	gy_mail_put(home, mail);
 	return 0;
@@ -160,7 +160,7 @@ void gy_outgoing_send_waiting(struct gy_link *link)
 {
 	struct gyre_address to;
 
-	while (link->waiting != NULL && link->stage == GY_LINK_OPEN) {
+	while (link->waiting != NULL && link->stage == GY_LINK_STAGE_OPEN) {
 		struct gyre_mail *mail = take_waiting(link, &to);
 
 		if (gy_link_is_stale(link, to)) {
@@ -225,9 +225,9 @@ void gy_outgoing_send_failure(struct gy_link *link, struct gyre_address asker,
 	struct gy_home *home = link->links->home;
 
 	asker = gy_lives_shown(link->links->nodes, asker);
-	if (link->stage == GY_LINK_OPEN && gy_link_is_stale(link, asker)) {
+	if (link->stage == GY_LINK_STAGE_OPEN && gy_link_is_stale(link, asker)) {
 		(void)gy_mail_loss_stale(home, asker, mail);
-	} else if (link->stage == GY_LINK_OPEN) {
+	} else if (link->stage == GY_LINK_STAGE_OPEN) {
 		(void)gy_outgoing_send(link, asker, mail);
 	} else if (link->links->draining || gy_link_is_retiring(link)) {
 		(void)gy_mail_loss(home, asker, mail, -ESHUTDOWN);

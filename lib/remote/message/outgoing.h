@@ -37,7 +37,8 @@ int gy_outgoing_fail_answer(struct gy_link *link, struct gyre_address asker, uin
 /* Takes the mail that tells so, which has been counted as sent. */
 void gy_outgoing_send_failure(struct gy_link *link, struct gyre_address asker,
 			      struct gyre_mail *mail);
-/* The connection has ended: forgets the frames that were queued, and counts them as lost. */
+/* The connection has ended: forgets all frames, sent or not, and counts those that the peer has not
+ * credited as lost. Asks and answers among them fail; see in_flight.c. Waiting mail stays. */
 void gy_outgoing_reset(struct gy_link *link);
 
 #endif

@@ -430,7 +430,7 @@ static int receive_credit(struct gy_link *link, const struct gy_frame *frame)
  * in the inboxes of the other loops. */
 static void receive_close(struct gy_link *link)
 {
-	gy_link_set(link, GY_LINK_CLOSING);
+	gy_link_set(link, GY_LINK_FLAG_CLOSING);
 	if (!link->dialled && link->consumed_bytes > link->announced_bytes) {
 		gy_loop_flush(&link->links->home->loop);
 		gy_receive_send_credit(link);
@@ -543,7 +543,7 @@ void gy_receive_credit_if_due(struct gy_link *link)
 	if (link->theirs.window_bytes < window) {
 		window = link->theirs.window_bytes;
 	}
-	if (link->stage == GY_LINK_OPEN && !link->dialled &&
+	if (link->stage == GY_LINK_STAGE_OPEN && !link->dialled &&
 	    link->consumed_bytes - link->announced_bytes >= window / CREDIT_SHARE &&
 	    link->consumed_bytes > link->announced_bytes) {
 		gy_receive_send_credit(link);

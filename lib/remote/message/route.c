@@ -73,7 +73,7 @@ static int route_by_link(struct gy_links *links, struct gyre_address to, struct 
 	struct gy_link *link = (struct gy_link *)gy_id_table_find(&links->dialled, to.node);
 	int error;
 
-	if (gy_likely(link != NULL && link->stage == GY_LINK_OPEN)) {
+	if (gy_likely(link != NULL && link->stage == GY_LINK_STAGE_OPEN)) {
 		if (gy_unlikely(to.slot > gy_slot_mask)) {
 			to = gy_lives_shown(links->nodes, to); /* where an ask came from */
 		}

@@ -119,7 +119,7 @@ void gy_peer_unreachable(struct gy_link *link, int error)
 {
 	link->dial_error = error;
 	link->dial_failed_ns = link->links->home->loop.now_ns;
-	if ((error == -ECONNREFUSED && !gy_link_has(link, GY_LINK_CONNECTED)) ||
+	if ((error == -ECONNREFUSED && !gy_link_has(link, GY_LINK_FLAG_CONNECTED)) ||
 	    gy_peer_is_unreached(link->peer)) {
 		unreached(link, error);
 	}
@@ -130,7 +130,7 @@ void gy_peer_wait_expired(struct gy_link *link)
 {
 	if (link->dial_failed_ns >= link->waiting_since_ns) {
 		unreached(link, link->dial_error);
-	} else if (gy_link_has(link, GY_LINK_HAS_CLIENT)) {
+	} else if (gy_link_has(link, GY_LINK_FLAG_HAS_CLIENT)) {
 		unreached(link, -ETIMEDOUT);
 	}
 }
@@ -178,8 +178,8 @@ void gy_one_way_send_reach(struct gy_link *link)
 	const struct gy_reach reach = reach_of(link->links, link->peer);
 	unsigned char frame[GY_REACH_BYTES_MAX];
 
-	if (reach.error != 0 || gy_link_has(link, GY_LINK_ONE_WAY)) {
-		gy_link_assign(link, GY_LINK_ONE_WAY, reach.error != 0);
+	if (reach.error != 0 || gy_link_has(link, GY_LINK_FLAG_ONE_WAY)) {
+		gy_link_assign(link, GY_LINK_FLAG_ONE_WAY, reach.error != 0);
 		gy_link_send_bytes(link, frame, gy_reach_put(&reach, frame));
 	}
 }
@@ -192,7 +192,7 @@ void gy_links_send_reach(struct gy_links *links, const struct gy_peer *peer)
 		struct gy_link *link = gy_container_of(item, struct gy_link, item);
 
 		item = item->next;
-		if (link->peer == peer && !link->dialled && link->stage == GY_LINK_OPEN) {
+		if (link->peer == peer && !link->dialled && link->stage == GY_LINK_STAGE_OPEN) {
 			gy_one_way_send_reach(link);
 		}
 	}
@@ -248,7 +248,7 @@ static void begin(struct gy_link *link, const struct gy_reach *reach)
 {
 	struct gy_links *links = link->links;
 
-	gy_link_set(link, GY_LINK_ONE_WAY);
+	gy_link_set(link, GY_LINK_FLAG_ONE_WAY);
 	link->back.since_ns = links->home->loop.now_ns;
 	link->back.told = false;
 	links->one_ways++;
@@ -262,7 +262,7 @@ static void end(struct gy_link *link)
 	struct gy_links *links = link->links;
 
 	gy_assert(links->one_ways > 0);
-	gy_link_clear(link, GY_LINK_ONE_WAY);
+	gy_link_clear(link, GY_LINK_FLAG_ONE_WAY);
 	link->back.due = false;
 	if (--links->one_ways == 0) {
 		links->home->options.remote = &links->nodes->ops;
@@ -287,9 +287,9 @@ int gy_one_way_receive_reach(struct gy_link *link, const struct gy_frame *frame)
 		return -EPROTO;
 	}
 	link->back.until_ns = gy_time_add(now_ns, reach.left_ms * ms_ns);
-	if (reach.error != 0 && !gy_link_has(link, GY_LINK_ONE_WAY)) {
+	if (reach.error != 0 && !gy_link_has(link, GY_LINK_FLAG_ONE_WAY)) {
 		begin(link, &reach);
-	} else if (reach.error == 0 && gy_link_has(link, GY_LINK_ONE_WAY)) {
+	} else if (reach.error == 0 && gy_link_has(link, GY_LINK_FLAG_ONE_WAY)) {
 		end(link);
 		log_end(link);
 	}
@@ -315,7 +315,7 @@ void gy_one_way_check(struct gy_link *link)
 
 void gy_one_way_forget(struct gy_link *link)
 {
-	if (link->dialled && gy_link_has(link, GY_LINK_ONE_WAY)) {
+	if (link->dialled && gy_link_has(link, GY_LINK_FLAG_ONE_WAY)) {
 		end(link);
 	}
 }
@@ -326,7 +326,7 @@ bool gy_one_way_refuses(const struct gy_links *links, struct gyre_address to,
 	const struct gy_link *link =
 		(const struct gy_link *)gy_id_table_find(&links->dialled, to.node);
 
-	if (link == NULL || !gy_link_has(link, GY_LINK_ONE_WAY)) {
+	if (link == NULL || !gy_link_has(link, GY_LINK_FLAG_ONE_WAY)) {
 		return false;
 	}
 	return mail->type == &gy_type_watch ? link->back.told : mail->node.kind == GY_MAIL_ASK;

@@ -17,12 +17,12 @@ static void fill(void)
 {
 	static unsigned char frames[10];
 
-	link.stage = GY_LINK_OPEN;
+	link.stage = GY_LINK_STAGE_OPEN;
 	link.ctx = &place;
 	link.peer = &peer;
 	link.life = 1;
 	link.dialled = true;
-	gy_link_set(&link, GY_LINK_COUNTED_OPEN);
+	gy_link_set(&link, GY_LINK_FLAG_COUNTED_OPEN);
 	gy_list_init(&link.fragments);
 	gy_list_init(&link.partial_messages);
 	link.queued_bytes = 30;
@@ -49,7 +49,7 @@ static void is_open_without_a_channel(bool damaged)
 static void is_open_and_not_counted(bool damaged)
 {
 	fill();
-	gy_link_assign(&link, GY_LINK_COUNTED_OPEN, !damaged);
+	gy_link_assign(&link, GY_LINK_FLAG_COUNTED_OPEN, !damaged);
 	gy_link_check(&link);
 }
 

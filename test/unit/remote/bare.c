@@ -383,7 +383,7 @@ void bare_dial(struct bare *bare)
 
 bool bare_is_alive(const struct bare *bare)
 {
-	return bare->link != NULL && bare->link->stage != GY_LINK_ENDED &&
+	return bare->link != NULL && bare->link->stage != GY_LINK_STAGE_ENDED &&
 	       (bare->rig.channel.state & GY_CHANNEL_ENDING) == 0;
 }
 
@@ -489,7 +489,7 @@ void bare_greet(struct bare *bare)
 	unsigned char bytes[GY_HELLO_BYTES_MAX];
 
 	bare_feed(bare, bytes, bare_greeting(bytes), sizeof(bytes));
-	require(bare->link->stage == GY_LINK_OPEN, "it does not like the greeting");
+	require(bare->link->stage == GY_LINK_STAGE_OPEN, "it does not like the greeting");
 }
 
 int bare_notify(struct bare *bare, uint64_t value)

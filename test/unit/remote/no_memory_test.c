@@ -461,7 +461,7 @@ static bool end_what_is_watched(const struct round *round)
 	bare_dial(&bare);
 	bare_greet(&bare);
 	gy_link_set(bare.link,
-		    GY_LINK_HAS_CLIENT); /* so that the next one is under way when it ends */
+		    GY_LINK_FLAG_HAS_CLIENT); /* so that the next one is under way when it ends */
 	for (uint32_t i = 0; i < THINGS; i++) {
 		put(&gy_type_watch, GY_MAIL_EVENT, bare.adder, i);
 	}
@@ -516,7 +516,7 @@ static bool break_and_dial(const struct round *round, uint32_t things)
 	bare_hang_up(&bare);
 	bare_wait(&bare, GYRE_MILLISECONDS(5));
 	lacked = recover();
-	gy_link_clear(link, GY_LINK_HAS_CLIENT);
+	gy_link_clear(link, GY_LINK_FLAG_HAS_CLIENT);
 	bare_dial(&bare);
 	bare_wait(&bare, GYRE_SECONDS(30));
 	cr_assert_eq(failed_asks, things, "round %u: %u", round->number, failed_asks);
@@ -529,7 +529,7 @@ static bool break_link(const struct round *round)
 	bare_dial(&bare);
 	bare_greet(&bare);
 	gy_link_set(bare.link,
-		    GY_LINK_HAS_CLIENT); /* so that the next one is under way when it ends */
+		    GY_LINK_FLAG_HAS_CLIENT); /* so that the next one is under way when it ends */
 	spawn(&asking_there_class, THINGS);
 	for (uint32_t i = 0; i < THINGS; i++) {
 		put(&gyre_type_bare_number, GY_MAIL_ASK, bare.adder, i + 1);
@@ -592,7 +592,7 @@ static bool break_large(const struct round *round)
 	bare_dial(&bare);
 	bare_greet(&bare);
 	gy_link_set(bare.link,
-		    GY_LINK_HAS_CLIENT); /* so that the next one is under way when it ends */
+		    GY_LINK_FLAG_HAS_CLIENT); /* so that the next one is under way when it ends */
 	bare.link->window_bytes = 0;
 	spawn(&asking_large_class, LARGE_THINGS);
 	for (uint32_t i = 0; i < LARGE_THINGS; i++) {

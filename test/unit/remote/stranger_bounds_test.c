@@ -78,7 +78,7 @@ Test(stranger_bounds, end_who_does_not_prove_the_secret, .init = begin, .fini = 
 	hello.proves = true;
 	bare_accept(&bare);
 	bare_feed(&bare, bytes, gy_hello_put(&hello, bytes), sizeof(bytes));
-	cr_assert_eq(bare.link->stage, GY_LINK_AWAITS_PROOF);
+	cr_assert_eq(bare.link->stage, GY_LINK_STAGE_AWAITS_PROOF);
 	expect_too_slow(0);
 	cr_expect_eq(refused(), 1);
 }
@@ -136,7 +136,7 @@ Test(stranger_bounds, leave_room_for_the_greetings_of_later_versions, .init = be
 	memcpy(frame, &word, sizeof(word));
 	bare_accept(&bare);
 	bare_feed(&bare, frame, sizeof(frame), sizeof(frame));
-	cr_expect_eq(bare.link->stage, GY_LINK_OPEN);
+	cr_expect_eq(bare.link->stage, GY_LINK_STAGE_OPEN);
 	bare_hang_up(&bare);
 }
 

@@ -70,7 +70,7 @@ static void expect_refused(const struct gy_hello *hello, enum gy_refusal refusal
 
 	bare_dial(&bare);
 	answer(hello);
-	cr_expect_not(gy_link_has(bare.link, GY_LINK_COUNTED_OPEN));
+	cr_expect_not(gy_link_has(bare.link, GY_LINK_FLAG_COUNTED_OPEN));
 	cr_assert(has_said(GY_WIRE_REFUSE, &last_sent));
 	cr_expect_eq(last_sent.body[0], refusal, "%u instead of %u", last_sent.body[0],
 		     (unsigned)refusal);
@@ -117,7 +117,7 @@ Test(dialler, refuses_an_answer_without_the_proof_of_the_secret, .init = begin, 
 	bare_feed(&bare, proof, sizeof(proof), sizeof(proof));
 	cr_assert(has_said(GY_WIRE_REFUSE, &last_sent));
 	cr_expect_eq(last_sent.body[0], GY_REFUSED_SECRET);
-	cr_expect_not(gy_link_has(bare.link, GY_LINK_COUNTED_OPEN));
+	cr_expect_not(gy_link_has(bare.link, GY_LINK_FLAG_COUNTED_OPEN));
 	bare_hang_up(&bare);
 }
 
@@ -223,7 +223,7 @@ Test(dialler, leaves_it_to_the_other_side_to_close_what_that_has_dialled, .init 
 	bare_wait(&bare, 3 * idle_ns);
 	cr_expect(bare_is_alive(&bare));
 	bare_feed(&bare, bye, sizeof(bye), sizeof(bye));
-	cr_expect(gy_link_has(bare.link, GY_LINK_CLOSING));
+	cr_expect(gy_link_has(bare.link, GY_LINK_FLAG_CLOSING));
 	bare_hang_up(&bare);
 	cr_expect_eq(gy_peer_find(bare.homes.nodes, BARE_PEER)->state, GYRE_NODE_UP,
 		     "it is not suspect for that");

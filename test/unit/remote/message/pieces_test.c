@@ -189,7 +189,7 @@ static struct bare_sums feed_accepted(const struct stream *stream, size_t cut, s
 	bare_feed(&bare, stream->bytes, cut, slice_bytes);
 	bare_feed(&bare, stream->bytes + cut, stream->count - cut, slice_bytes);
 	cr_expect(bare_is_alive(&bare), "cut at %zu", cut);
-	cr_expect(gy_link_has(bare.link, GY_LINK_CLOSING), "cut at %zu", cut);
+	cr_expect(gy_link_has(bare.link, GY_LINK_FLAG_CLOSING), "cut at %zu", cut);
 	cr_expect_eq(bare.link->partial_frame.at, 0);
 	cr_expect(gy_list_empty(&bare.link->partial_messages));
 	sums = since(&before);
@@ -246,13 +246,13 @@ Test(pieces, are_put_together_wherever_the_answers_of_who_was_dialled_are_cut, .
 	for (size_t cut = 1; cut < stream.count; cut++) {
 		bare_dial(&bare);
 		bare_feed(&bare, hello, hello_bytes, cut);
-		cr_assert_eq(bare.link->stage, GY_LINK_OPEN);
+		cr_assert_eq(bare.link->stage, GY_LINK_STAGE_OPEN);
 		cr_assert_eq(bare_notify(&bare, 1), 0);
 		bare_feed(&bare, stream.bytes, cut, stream.count);
 		bare_feed(&bare, stream.bytes + cut, stream.count - cut, stream.count);
 		cr_expect(bare_is_alive(&bare), "cut at %zu", cut);
 		cr_expect_eq(bare.link->credited_frames, 1, "cut at %zu", cut);
-		cr_expect(gy_link_has(bare.link, GY_LINK_CLOSING));
+		cr_expect(gy_link_has(bare.link, GY_LINK_FLAG_CLOSING));
 		bare_hang_up(&bare);
 		cr_expect_eq(gy_peer_find(bare.homes.nodes, BARE_PEER)->lost, 0);
 	}
@@ -328,7 +328,7 @@ Test(pieces, of_a_truncated_stream_are_forgotten_with_the_link, .init = begin, .
 		bare_accept(&bare);
 		bare_feed(&bare, stream.bytes, count, 100);
 		cr_expect(bare_is_alive(&bare), "after %zu bytes", count);
-		cr_expect_eq(bare.link->stage == GY_LINK_OPEN, count >= hello_bytes);
+		cr_expect_eq(bare.link->stage == GY_LINK_STAGE_OPEN, count >= hello_bytes);
 		cr_expect(count >= hello_bytes || since(&before).sent == 0,
 			  "a message before the greeting");
 		bare_hang_up(&bare);
