@@ -115,7 +115,7 @@ UNSWEPT = {
     "high_events": "no benchmark has an actor that gets many events while it waits for answers",
     "linger_ns": "it decides when a slow peer is given up, and costs nothing",
     "log_buffer_bytes": "it decides which lines are lost while the hook is slow, and costs nothing",
-    "log_lines_max": "it decides which lines of a program are held back, and no benchmark logs",
+    "log_lines_max": "it decides which lines of a program are dropped, and no benchmark logs",
     "loops": "scripts/bench ring ask fanin has cases of one loop and of two",
     "loops_max": "it sizes some tables, and costs no time",
     "memory_limit_bytes": "test/system/overload_test.py shows what a limit does",

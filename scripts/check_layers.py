@@ -27,8 +27,6 @@ ROOMS = {"actor": "open", "channel": "closed", "net": "closed", "remote": "open"
 EXCEPTIONS = {
     ("lib/channel/events.c", "channel/file/region.h"):
         "the head of a pipeline takes regions of files, as it takes bytes",
-    ("lib/net/datagram/datagram.c", "net/listen/listen.h"):
-        "inherits its sockets by the parameters of one that listens",
     ("lib/system/outside/outside.c", "system/directory/directory.h"):
         "threads outside send to names and groups as actors do",
     ("lib/system/outside/outside.c", "system/directory/groups.h"):

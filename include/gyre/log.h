@@ -26,8 +26,8 @@
  *
  * Each class of actors may log log_lines_max lines a second (see struct gyre_system_options), on
  * all loops together; so may all handlers of one name, and so may the rest of the program. Further
- * lines are held back before they are formatted, so that nobody makes others lose theirs. The log
- * says how many, in a line of its own, within about a second if a loop held them back.
+ * lines are dropped before they are formatted, so that nobody makes others lose theirs. The log
+ * says how many, in a line of its own, within about a second if a loop dropped them.
  *
  * A line has at most 1023 bytes; a longer one ends in "...". It is valid UTF-8: all other bytes are
  * escaped as in C, and so are control characters and separators of lines, a newline by a backslash

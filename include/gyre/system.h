@@ -149,7 +149,7 @@ typedef void (*gyre_started_fn)(struct gyre_system *system, void *arg);
  *   while @log is slow, 4096 to 2^30; further lines are lost and counted. GYRE_LOG_UNBUFFERED to
  *   have whoever logs wait for @log: see gyre/log.h
  * @log_lines_max: how many lines a class of actors, the handlers of a name, or the rest of the
- *   program may log in a second, 1 to 65535; further lines are held back and counted
+ *   program may log in a second, 1 to 65535; further lines are dropped and counted
  *
  * A handler that has run for a quarter of @stall_ns or more is interrupted now and then by a
  * signal, which gyre takes for itself while such a system runs: the first from SIGRTMIN + 5 on that

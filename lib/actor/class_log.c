@@ -1,10 +1,10 @@
 /*
  * The logs of classes and handlers stand in a list of the system, which any loop may lengthen. The
- * list only grows while loops turn, so that readers need no lock. The first loop to leave out a
- * line starts a timer, which logs the count.
+ * list only grows while loops turn, so that readers need no lock. The first loop to drop a line
+ * starts a timer, which logs how many were dropped.
  *
- * A thread that turns no loop has no timer. What it may not log is told by the next line that it
- * may, by the timer of a loop, or at the end.
+ * A thread that turns no loop has no timer. Lines that it drops are told of by the next line that
+ * it may log, by the timer of a loop, or at the end.
  */
 #include "actor/class_log.h"
 
@@ -26,10 +26,10 @@ static const char *const kind_names[] = { "actor", "handler" };
 
 struct gy_class_log {
 	struct gy_class_log *next;
-	uint32_t kinds; /* atomic; that refer to it */
+	uint32_t references; /* atomic; of records of classes, one on each loop */
 	enum kind kind;
-	struct gy_log_limit limit; /* of the runtime's lines */
-	struct gy_log_limit own;   /* of the program's */
+	struct gy_log_limit runtime_limit;
+	struct gy_log_limit program_limit;
 	char name[GY_CLASS_NAME_BYTES];
 };
 
@@ -62,8 +62,8 @@ static struct gy_class_log *make(const struct gy_homes *homes, enum kind kind, c
 
 	if (log != NULL) {
 		log->kind = kind;
-		gy_log_limit_init(&log->limit, LINES_A_WINDOW, WINDOW_MS);
-		gy_log_limit_init(&log->own, homes->log_lines_max, WINDOW_MS);
+		gy_log_limit_init(&log->runtime_limit, LINES_A_WINDOW, WINDOW_MS);
+		gy_log_limit_init(&log->program_limit, homes->log_lines_max, WINDOW_MS);
 		(void)strncpy(log->name, name, sizeof(log->name) - 1);
 	}
 	return log;
@@ -103,7 +103,7 @@ struct gy_class_log *gy_class_log_get(struct gy_home *home, const char *name)
 		}
 		log = add(homes, first, log);
 	}
-	(void)gy_add_relaxed(&log->kinds, 1);
+	(void)gy_add_relaxed(&log->references, 1);
 	return log;
 }
 
@@ -134,9 +134,9 @@ struct gy_class_log *gy_handler_log_get(struct gy_home *home, const char *name)
 
 /* ---- counts ---- */
 
-static void log_count(const struct gy_log *to, struct gy_class_log *log)
+static void log_runtime_count(const struct gy_log *to, struct gy_class_log *log)
 {
-	uint64_t count = gy_log_limit_take(&log->limit);
+	uint64_t count = gy_log_limit_take(&log->runtime_limit);
 
 	if (count > 0) {
 		gy_log(to, GYRE_LOG_WARNING,
@@ -160,18 +160,19 @@ static bool log_at_any_level(const struct gy_log *to, const char *format, ...)
 	return logged;
 }
 
-/* Logs how many lines of a program were not; false when that line is lost itself: then the count is
- * kept for another time. */
-static bool log_own_count(const struct gy_log *to, struct gy_log_limit *own, const char *whose)
+/* Logs how many lines of a program were dropped; false when that line is lost itself: then the
+ * count is kept for another time. */
+static bool log_program_count(const struct gy_log *to, struct gy_log_limit *limit,
+			      const char *whose)
 {
-	uint64_t count = gy_log_limit_take(own);
+	uint64_t count = gy_log_limit_take(limit);
 
 	if (count > 0 &&
 	    !log_at_any_level(to,
-			      "%s: %" PRIu64 " lines were held back: at most %u a second are "
+			      "%s: %" PRIu64 " lines were dropped: at most %u a second are "
 			      "logged; log less, or raise log_lines_max",
-			      whose, count, (unsigned)own->lines_max)) {
-		(void)gy_add_relaxed(&own->unlogged, count);
+			      whose, count, (unsigned)limit->lines_max)) {
+		(void)gy_add_relaxed(&limit->unlogged, count);
 		return false;
 	}
 	return true;
@@ -189,8 +190,8 @@ static bool log_counts(const struct gy_log *to, struct gy_class_log *log)
 {
 	char text[WHOSE_BYTES];
 
-	log_count(to, log);
-	return log_own_count(to, &log->own, whose(log, text));
+	log_runtime_count(to, log);
+	return log_program_count(to, &log->program_limit, whose(log, text));
 }
 
 /* Has the counts be logged when the window is over. */
@@ -208,7 +209,7 @@ static void window_over(struct gy_timer *timer)
 	const struct gy_log *to = home->loop.options.log;
 	struct gy_homes *homes = homes_of(home);
 	struct gy_class_log *log = gy_load_acquire(&homes->class_logs);
-	bool all = log_own_count(to, &homes->other_lines, others);
+	bool all = log_program_count(to, &homes->other_lines, others);
 
 	for (; log != NULL; log = log->next) {
 		all = log_counts(to, log) && all;
@@ -242,8 +243,8 @@ static void free_log(struct gy_homes *homes, struct gy_class_log *log)
 
 void gy_class_log_put(struct gy_home *home, struct gy_class_log *log)
 {
-	gy_assert(log->kinds > 0 && log->kind == OF_ACTORS);
-	if (--log->kinds > 0) {
+	gy_assert(log->references > 0 && log->kind == OF_ACTORS);
+	if (--log->references > 0) {
 		return;
 	}
 	(void)log_counts(home->loop.options.log, log);
@@ -260,19 +261,19 @@ void gy_class_logs_fini(struct gy_homes *homes)
 		free_log(homes, log);
 	}
 	homes->handler_logs = 0;
-	(void)log_own_count(homes->log, &homes->other_lines, others);
+	(void)log_program_count(homes->log, &homes->other_lines, others);
 }
 
 /* ---- lines of the program ---- */
 
-static bool admit(struct gy_home *home, const struct gy_log *log, struct gy_log_limit *own,
+static bool admit(struct gy_home *home, const struct gy_log *log, struct gy_log_limit *limit,
 		  const char *name)
 {
 	uint64_t now_ns = home == NULL ? gy_clock_machine_ns() : gy_clock_ns(&home->loop.clock);
-	bool admitted = gy_log_limit_admit(own, now_ns);
+	bool admitted = gy_log_limit_admit(limit, now_ns);
 
 	if (admitted) {
-		(void)log_own_count(log, own, name);
+		(void)log_program_count(log, limit, name);
 	} else if (home != NULL) {
 		start_window(home);
 	}
@@ -283,7 +284,7 @@ bool gy_class_log_admit(struct gy_home *home, struct gy_class_log *log)
 {
 	char text[WHOSE_BYTES];
 
-	return admit(home, home->loop.options.log, &log->own, whose(log, text));
+	return admit(home, home->loop.options.log, &log->program_limit, whose(log, text));
 }
 
 bool gy_class_logs_admit_other(struct gy_homes *homes, struct gy_home *home)
@@ -299,7 +300,7 @@ bool gy_class_warn_admit(struct gy_home *home, const struct gy_class_info *info)
 	if (!gy_log_is_written(home->loop.options.log, GYRE_LOG_WARNING)) {
 		return false;
 	}
-	if (!gy_log_limit_admit(&info->log->limit, home->loop.now_ns)) {
+	if (!gy_log_limit_admit(&info->log->runtime_limit, home->loop.now_ns)) {
 		start_window(home);
 		return false;
 	}
@@ -312,7 +313,7 @@ void gy_class_warn_admitted(struct gy_home *home, const struct gy_class_info *in
 	char note[GY_LOG_NOTE_BYTES];
 
 	(void)gy_log_between(home->loop.options.log, GYRE_LOG_WARNING, before,
-			     gy_log_limit_note(&info->log->limit, note), format, args);
+			     gy_log_limit_note(&info->log->runtime_limit, note), format, args);
 }
 
 void gy_class_warn(struct gy_home *home, const struct gy_class_info *info, const char *format, ...)

@@ -2,7 +2,7 @@
  * The log of a class: what the runtime has to say about its actors, and what these log themselves,
  * on however many loops they live. Each of the two has a limit: the runtime logs at most ten lines
  * a second, and the program log_lines_max, so that a noisy actor leaves room for the lines of
- * others. Further lines are counted, and the count is logged within a second.
+ * others. Further lines are dropped, and their count is logged within a second.
  *
  * Handlers of pipelines have such a log by their name, since all channels of the runtime's actors
  * would share one otherwise. What a program logs elsewhere has one limit for all of it.
@@ -23,9 +23,10 @@ struct gy_class_info;
 
 enum { GY_HANDLER_LOGS_MAX = 256 };
 
-/* The first call for a system: each log takes @lines_max lines of the program a second, 1 to 65535.
- */
+/* Once for a system, before its homes are made: each log takes @lines_max lines of the program a
+ * second, 1 to 65535. */
 void gy_class_logs_begin(struct gy_homes *homes, uint32_t lines_max);
+/* Once for each home: the timer by which its loop logs how many lines were dropped. */
 void gy_class_logs_init(struct gy_home *home);
 
 /* The log of a class, by its name, which all loops share; NULL when there is no memory. */
@@ -42,8 +43,8 @@ struct gy_class_log *gy_handler_log_get(struct gy_home *home, const char *name);
 void gy_class_logs_fini(struct gy_homes *homes);
 
 /*
- * Whether the program may log one more line in @log; else the line is counted. Lines that were not
- * logged before are told of. On @home's thread.
+ * Whether the program may log one more line in @log; else the line is dropped and counted. Lines
+ * that were dropped before are told of. On @home's thread.
  */
 GY_COLD bool gy_class_log_admit(struct gy_home *home, struct gy_class_log *log);
 /* Likewise for a line of no class or handler, with @home NULL on a thread that turns no loop. */

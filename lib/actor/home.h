@@ -130,16 +130,16 @@ struct gy_home {
 	uint64_t number; /* the last of gy_home_number() */
 	struct gy_log_limit cycles_limit;
 	struct gy_timer unlogged_timer; /* see class_log.c */
-	struct gy_timer retry_timer; /* houses are closed for lack of memory; see memory_retry.c */
+	struct gy_timer retry_timer; /* lanes are closed for lack of memory; see memory_retry.c */
 	uint64_t probes_ns;	     /* since when @probes are counted; see ask_cycle.c */
 	uint32_t probes;
 	/* Mail for the front of lanes of the running house: rings, as in a house. */
 	struct gy_node *put_first[GY_LANES];
-	bool front_waits;	  /* one of @put_first is not empty */
-	struct gy_node *deferred; /* orders to houses that are away: a ring, by its last */
-	bool draining;		  /* nothing new is spawned here: the system stops */
-	bool leaving;		  /* nothing new is spawned here: the loop retires */
-	uint32_t check_slot;	  /* the next that gy_home_check() looks at */
+	bool front_waits;	     /* one of @put_first is not empty */
+	struct gy_node *orders_kept; /* for houses that are away: a ring, by its last */
+	bool draining;		     /* nothing new is spawned here: the system stops */
+	bool leaving;		     /* nothing new is spawned here: the loop retires */
+	uint32_t check_slot;	     /* the next that gy_home_check() looks at */
 
 	/* Read by gy_home_get_running(): */
 	const struct gy_house *running; /* or the last that ran: its status tells */

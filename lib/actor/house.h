@@ -32,8 +32,10 @@ enum gy_house_status {
 	GY_HOUSE_CREATED,  /* reserved: mail may come, nothing runs */
 	GY_HOUSE_MOUNTING, /* in the mounting queue */
 	GY_HOUSE_WAITING,
-	GY_HOUSE_READY,	    /* in the channels or the state queue */
-	GY_HOUSE_SCHEDULED, /* out of the queue: about to run, or another loop may run it */
+	GY_HOUSE_READY, /* in the channels or the state queue */
+	/* Out of the queue. At home the house passes through it when a run begins; one that stays
+	 * in it is sealed, and may be run by a thief: see steal_actor.c. */
+	GY_HOUSE_SCHEDULED,
 	GY_HOUSE_RUNNING,
 	GY_HOUSE_STOPPING, /* its channels and children end */
 	GY_HOUSE_STATUSES,
@@ -49,15 +51,15 @@ enum { GY_PENDING_CHANNELS = 1 << GY_LANES };
  * table in house.c, so that each reason comes and goes without a look at the others.
  */
 enum gy_closed_reason {
-	GY_CLOSED_BY_BARRIER = 1 << 0,	    /* the stack of a barrier waits */
-	GY_CLOSED_BY_POISON = 1 << 1,	    /* a graceful stop lets suspended stacks end */
-	GY_CLOSED_BY_HOOK = 1 << 2,	    /* a mount or a restart hook waits */
-	GY_CLOSED_BY_RESTART = 1 << 3,	    /* a restart is due, or delayed */
-	GY_CLOSED_BY_FIRST_ASK = 1 << 4,    /* an ask was put first, until the end of the run */
-	GY_CLOSED_BY_FIRST_NOTICE = 1 << 5, /* likewise a notice */
-	GY_CLOSED_BY_EVENT_MEMORY = 1 << 6, /* an event waits for memory, for a moment */
-	GY_CLOSED_BY_WORK_MEMORY = 1 << 7,  /* work of the channel floor waits for memory */
-	GY_CLOSED_BY_STOP = 1 << 8,	    /* the actor stops; never removed */
+	GY_CLOSED_BY_BARRIER = 1 << 0,	     /* the stack of a barrier waits */
+	GY_CLOSED_BY_GRACEFUL_STOP = 1 << 1, /* a graceful stop lets suspended stacks end */
+	GY_CLOSED_BY_HOOK = 1 << 2,	     /* a mount or a restart hook waits */
+	GY_CLOSED_BY_RESTART = 1 << 3,	     /* a restart is due, or delayed */
+	GY_CLOSED_BY_FIRST_ASK = 1 << 4,     /* an ask was put first, until the end of the run */
+	GY_CLOSED_BY_FIRST_NOTICE = 1 << 5,  /* likewise a notice */
+	GY_CLOSED_BY_EVENT_MEMORY = 1 << 6,  /* an event waits for memory, for a moment */
+	GY_CLOSED_BY_WORK_MEMORY = 1 << 7,   /* work of the channel floor waits for memory */
+	GY_CLOSED_BY_STOP = 1 << 8,	     /* the actor stops; never removed */
 	GY_CLOSED_REASONS = (1 << 9) - 1,
 	GY_CLOSED_BY_FIRST = GY_CLOSED_BY_FIRST_ASK | GY_CLOSED_BY_FIRST_NOTICE,
 	GY_CLOSED_BY_NO_MEMORY = GY_CLOSED_BY_EVENT_MEMORY | GY_CLOSED_BY_WORK_MEMORY,
@@ -96,7 +98,7 @@ struct gy_house {
 	bool high;	       /* its priority in the queue of the loop */
 	uint8_t passed_over;   /* lanes that the next pass leaves out, and GY_ENDS_HELD */
 	bool above_mark;       /* the actor was told so by gyre_mailbox_mark */
-	bool close_at_home;    /* an order to stop came while the house was away */
+	bool stop_at_home;     /* an order to stop came while the house was away */
 	uint16_t reasons;      /* why lanes are closed; see gy_house_add_reason() */
 	uint32_t next_sibling; /* slots, in the ring of the family */
 	uint32_t previous_sibling;

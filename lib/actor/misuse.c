@@ -21,13 +21,13 @@ static const char *subject_of(const struct gy_stack *stack)
 	if (stack->mail != NULL) {
 		return stack->mail->type->name;
 	}
-	return stack->mount ? "no message" : "a message that it has taken";
+	return stack->hook ? "no message" : "a message that it has taken";
 }
 
 /* Names the handler of the class that the stack runs. */
 static const char *handler_of(const struct gy_stack *stack)
 {
-	if (stack->mount) {
+	if (stack->hook) {
 		return stack->handler == stack->house->class_info->class->mount ? "mount hook"
 										: "restart hook";
 	}

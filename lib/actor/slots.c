@@ -119,7 +119,7 @@ void gy_slots_release(struct gy_home *home, struct gy_house *house)
 	house->limit = 0;
 	gy_store_relaxed(&house->waiting, 0);
 	house->above_mark = false;
-	house->close_at_home = false;
+	house->stop_at_home = false;
 	house->passed_over = 0;
 	house->plain = false;
 	house->state = NULL;

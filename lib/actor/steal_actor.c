@@ -101,15 +101,15 @@ bool gy_house_seal(struct gy_loop *loop, struct gy_job *job)
 }
 
 /* The orders that have waited go their way, which for other houses may be to wait again. */
-static void deliver_deferred(struct gy_home *home)
+static void deliver_kept_orders(struct gy_home *home)
 {
-	struct gy_node *last = home->deferred;
+	struct gy_node *last = home->orders_kept;
 	struct gy_node *node = last == NULL ? NULL : last->next;
 
 	if (last != NULL) {
 		last->next = NULL;
 	}
-	home->deferred = NULL;
+	home->orders_kept = NULL;
 	while (node != NULL) {
 		struct gy_node *next = node->next;
 
@@ -120,7 +120,7 @@ static void deliver_deferred(struct gy_home *home)
 
 void gy_house_defer(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
 {
-	struct gy_node *last = home->deferred;
+	struct gy_node *last = home->orders_kept;
 
 	gy_assert(gy_house_is_away(house) && house->self.loop == home->loop.index);
 	mail->to_slot = house->self.slot;
@@ -129,13 +129,13 @@ void gy_house_defer(struct gy_home *home, struct gy_house *house, struct gyre_ma
 	if (last != NULL) {
 		last->next = &mail->node;
 	}
-	home->deferred = &mail->node;
+	home->orders_kept = &mail->node;
 }
 
-void gy_house_order_close(struct gy_house *house)
+void gy_house_order_stop(struct gy_house *house)
 {
 	if (gy_house_is_away(house)) {
-		house->close_at_home = true;
+		house->stop_at_home = true;
 	} else {
 		gy_house_request_stop(house, 0);
 	}
@@ -153,11 +153,11 @@ void gy_house_unseal(struct gy_loop *loop, struct gy_job *job)
 	put_back(house, GY_LANE_NOTICE, &record_of(mail)->notices);
 	gy_mail_put(home, mail);
 	gy_house_ready(house);
-	if (house->close_at_home) {
-		house->close_at_home = false;
+	if (house->stop_at_home) {
+		house->stop_at_home = false;
 		gy_house_request_stop(house, 0);
 	}
-	deliver_deferred(home);
+	deliver_kept_orders(home);
 }
 
 /* ---- away ---- */
@@ -201,7 +201,9 @@ static void run_here(struct gy_home *thief, struct gy_house *house, struct recor
 	uint32_t handled;
 
 	gy_assert(thief->here == thief->loop.index && !thief->front_waits);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* its kind is the thief's before it is shown */
+	/* The watchdog's signal handler may interrupt this thread anywhere: the class record must
+	 * be the thief's before gy_home_get_running() can show the house there. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	thief->here = GY_LOOP_NONE;
 	handled = gy_house_run_sealed(thief, house, &record->asks, &record->notices);
 	gy_count(&house->class_info->handled, handled);
@@ -283,8 +285,8 @@ static void catch_up(struct gy_home *home, struct gy_house *house)
 	if (extra != NULL && extra->endpoints != NULL) {
 		home->channel_ops->came_home(house);
 	}
-	if (house->close_at_home) {
-		house->close_at_home = false;
+	if (house->stop_at_home) {
+		house->stop_at_home = false;
 		gy_house_request_stop(house, 0);
 	}
 }
@@ -301,5 +303,5 @@ void gy_house_came_home(struct gy_home *home, struct gyre_mail *mail)
 	gy_mail_put(home, mail);
 	catch_up(home, house);
 	gy_house_end_run(home, house);
-	deliver_deferred(home);
+	deliver_kept_orders(home);
 }

@@ -13,7 +13,7 @@ struct gy_loop;
 struct gyre_mail;
 
 /* gy_house_request_stop() for an order from outside of the house's own run. */
-void gy_house_order_close(struct gy_house *house);
+void gy_house_order_stop(struct gy_house *house);
 /* Keeps an order to a house that is away until it is back. */
 void gy_house_defer(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail);
 /* Makes a ready house one that another loop may run; false if it may not. */

@@ -59,7 +59,7 @@ static int make_ring_pages(struct gy_channels *channels)
 	}
 	channels->ring_pages_count = count;
 	channels->lent_max = count / 4 * LENT_QUARTERS_MAX;
-	channels->share = count / SHARES;
+	channels->channel_share = count / SHARES;
 	find_ring_pages(channels);
 	return 0;
 }
@@ -156,7 +156,7 @@ static void close_transits(struct gy_channels *channels)
 		struct gy_fd_transit *transit = gy_container_of(item, struct gy_fd_transit, item);
 
 		if (transit->connection) {
-			channels->handovers -= transit->fd >= 0;
+			channels->unclaimed -= transit->fd >= 0;
 			gy_channels_drop(channels, transit->fd);
 		} else {
 			gy_channels_close(channels, transit->fd);
@@ -363,7 +363,7 @@ static uint32_t open_count(const struct gy_home *home)
 {
 	const struct gy_channels *channels = gy_channels_of(home);
 
-	return channels->open + channels->handovers + channels->zero_copies_count;
+	return channels->open + channels->unclaimed + channels->zero_copies_count;
 }
 
 const struct gy_channel_ops gy_channel_ops = {

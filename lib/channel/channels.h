@@ -4,7 +4,7 @@
  *
  * Pages of the ring are lent to buffers. When three quarters of them are lent, arriving bytes are
  * copied into pages of the pool, so that a program that keeps its input for long cannot stop others
- * from receiving. From half of that on the same is done for channels that have much of it queued. A
+ * from receiving. From half of that on the same is done for channels with much queued output. A
  * page that several receives share is lent when it is full, and returned with the last of its
  * slices.
  */
@@ -96,7 +96,8 @@ struct gy_channels {
 	struct gy_page *ring_pages;
 	uint32_t ring_pages_count;
 	uint32_t lent_max; /* of pools.lent; above it what arrives is copied */
-	uint32_t share;	   /* of one channel's output */
+	/* Of one channel, in pages: of its queued output, and of what a codec joins. */
+	uint32_t channel_share;
 	bool pages_are_shared;
 	struct gy_channels_options options;
 
@@ -113,7 +114,7 @@ struct gy_channels {
 	struct gy_reset_watches reset_watches;
 	struct gy_byte_budget byte_budget;
 	uint32_t open;		    /* endpoints whose descriptor is open */
-	uint32_t handovers;	    /* accepted descriptors that no worker has taken yet */
+	uint32_t unclaimed;	    /* accepted descriptors that no worker has taken yet */
 	uint32_t lookups;	    /* of gyre_resolve(), under way */
 	uint32_t zero_copies_count; /* whose pages the kernel has */
 	bool zero_copy_reports;	    /* the kernel can tell whether it copied */

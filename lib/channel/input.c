@@ -20,14 +20,15 @@
 #include "channel/input.h"
 #include "ring/sanitize.h"
 
-/* Whether the pages of the ring are scarce, or this channel has more than its share of them. */
+/* Whether the pages of the ring are scarce; from half of that on, whether the queued output of this
+ * channel has more than its share of them. */
 static inline bool is_crowded(const struct gyre_channel *channel)
 {
 	const struct gy_channels *channels = channel->channels;
 
 	return gy_unlikely(channels->pools.lent > channels->lent_max / 2) &&
 	       (channels->pools.lent > channels->lent_max ||
-		channel->output_buffers > channels->share);
+		channel->output_buffers > channels->channel_share);
 }
 
 /* ---- completions, phase 1 ---- */

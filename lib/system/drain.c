@@ -110,7 +110,7 @@ static void stop_actors(struct gy_home *home)
 		if (house->status < GY_HOUSE_MOUNTING || house->status == GY_HOUSE_STOPPING) {
 			continue;
 		}
-		gy_house_order_close(house);
+		gy_house_order_stop(house);
 	}
 	(void)pthread_mutex_unlock(&home->slots.mutex);
 }

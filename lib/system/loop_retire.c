@@ -152,7 +152,7 @@ static void order_stop(struct gy_worker *worker, struct gy_house *house)
 static void order_close(struct gy_worker *worker, struct gy_house *house)
 {
 	worker->retiring.ordered++;
-	gy_house_order_close(house);
+	gy_house_order_stop(house);
 }
 
 static void end_actors(struct gy_worker *worker)

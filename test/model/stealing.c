@@ -152,7 +152,7 @@ static void check(void)
 {
 	for (uint32_t i = 0; i < LOOPS; i++) {
 		rig_check_asleep(i);
-		model_check(homes->homes[i].deferred == NULL);
+		model_check(homes->homes[i].orders_kept == NULL);
 	}
 	for (uint32_t i = 0; i < workers_count; i++) {
 		const struct gy_house *house =

@@ -39,7 +39,7 @@ static void read_line(const struct gyre_log_line *line, void *arg)
 	check(arg == &seen && words != NULL);
 	if (sscanf(line->text, "%" SCNu64 " lines of the log lost", &number) == 1) {
 		seen.lost += number;
-	} else if (strstr(words, " lines were held back: ") != NULL) {
+	} else if (strstr(words, " lines were dropped: ") != NULL) {
 		check(sscanf(words, ": %" SCNu64, &number) == 1);
 		seen.held += number;
 	} else {
@@ -142,11 +142,11 @@ static void run_round(int64_t buffer_bytes, uint32_t lines_max)
 		check(pthread_join(threads[i], NULL) == 0);
 	}
 	(void)stress_end(current);
-	(void)printf("%" PRIu64 " logged: %" PRIu64 " came, %" PRIu64 " were held back, %" PRIu64
+	(void)printf("%" PRIu64 " logged: %" PRIu64 " came, %" PRIu64 " were dropped, %" PRIu64
 		     " lost\n",
 		     logged, seen.came, seen.held, seen.lost);
 	check(logged == (uint64_t)SPEAKERS * LINES);
-	/* Counts of lines that were held back may be among those that were lost, and come later. */
+	/* Counts of lines that were dropped may be among those that were lost, and come later. */
 	check(seen.came + seen.held <= logged);
 	check(seen.came + seen.held + seen.lost >= logged);
 	check(seen.lost > 0 || seen.came + seen.held == logged);
@@ -156,7 +156,7 @@ int main(int argc, char **argv)
 {
 	(void)stress_begin(argc, argv);
 	for (int i = 0; i < ROUNDS; i++) {
-		run_round(1 << 24, 100); /* lines are held back */
+		run_round(1 << 24, 100); /* lines are dropped */
 		run_round(4096, 65535);	 /* and lost */
 		run_round(4096, 1000);	 /* and both */
 		run_round(GYRE_LOG_UNBUFFERED, 1000);

@@ -147,7 +147,7 @@ static bool stop_family(struct gy_home *home, struct gy_origin parent, struct gy
 
 		slot = child->next_sibling;
 		if (child->status != GY_HOUSE_STOPPING) {
-			gy_house_order_close(child);
+			gy_house_order_stop(child);
 		}
 	}
 	return false;

@@ -100,12 +100,12 @@ static void put_poison(struct gy_home *home, struct gy_house *house)
 	struct gyre_mail *poison = gy_mail_get(home, &gy_type_poison);
 
 	if (poison == NULL) {
-		gy_house_order_close(house);
+		gy_house_order_stop(house);
 		return;
 	}
 	poison->node.kind = GY_MAIL_NOTICE;
 	gy_mail_from_nobody(poison);
-	poison->ask_id = 1;
+	poison->ask_id = GY_POISON_GRACEFUL;
 	gy_count(&home->counters.sent, 1);
 	if (house->limit != 0) {
 		(void)gy_house_admit(house, poison, GY_LANE_NOTICE);
@@ -116,8 +116,8 @@ static void put_poison(struct gy_home *home, struct gy_house *house)
 /* Whether such an order waits for the house already, and has put its poison. */
 static bool is_expected(const struct gy_home *home, const struct gy_house *house)
 {
-	const struct gy_node *last = home->deferred;
-	struct gy_node *node = home->deferred;
+	const struct gy_node *last = home->orders_kept;
+	struct gy_node *node = home->orders_kept;
 
 	while (node != NULL) {
 		const struct gyre_mail *mail = gy_mail_of(node);
@@ -180,7 +180,7 @@ void gy_house_order_graceful_stop(struct gy_house *house, uint64_t deadline_ns)
 	struct gyre_mail *mail = gy_graceful_stop_make(home, deadline_ns);
 
 	if (mail == NULL) {
-		gy_house_order_close(house);
+		gy_house_order_stop(house);
 		return;
 	}
 	mail->node.kind = GY_MAIL_NOTICE;
@@ -191,9 +191,9 @@ void gy_house_order_graceful_stop(struct gy_house *house, uint64_t deadline_ns)
 void gy_house_poisoned(struct gy_house *house, const struct gyre_mail *poison)
 {
 	gy_assert(house->status == GY_HOUSE_RUNNING || gy_house_is_away(house));
-	if (poison->ask_id != 0 && !gy_list_empty(&house->suspended)) {
+	if (poison->ask_id == GY_POISON_GRACEFUL && !gy_list_empty(&house->suspended)) {
 		house->extra->graceful_stop->closing = true;
-		gy_house_add_reason(house, GY_CLOSED_BY_POISON);
+		gy_house_add_reason(house, GY_CLOSED_BY_GRACEFUL_STOP);
 	} else {
 		gy_house_request_stop(house, 0);
 	}

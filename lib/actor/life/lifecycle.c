@@ -326,7 +326,7 @@ static void call_mount(struct gy_home *home, struct gy_stack *stack, struct gyre
 	stack->head.type = argument == NULL ? NULL : argument->type;
 	stack->mail = argument;
 	stack->handler = house->class_info->class->mount;
-	stack->mount = true;
+	stack->hook = true;
 	stack->dirty = true;
 	if (argument != NULL) {
 		argument->node.kind = GY_MAIL_EVENT;
@@ -589,4 +589,33 @@ int gyre_stop(struct gyre_stack *stack, struct gyre_address actor)
 int gyre_poison(struct gyre_stack *stack, struct gyre_address actor)
 {
 	return ask_to_stop(stack, actor, &gy_type_poison, GY_MAIL_NOTICE);
+}
+
+/* ---- stops from outside ---- */
+
+struct stop_order {
+	struct gy_task task;
+	struct gyre_address actor;
+};
+
+/* On the actor's own loop, where what is sent is counted. */
+static void carry_out_stop(struct gy_loop *loop, struct gy_task *task)
+{
+	struct stop_order *order = gy_container_of(task, struct stop_order, task);
+
+	(void)gy_send_signal(gy_home_of(loop), order->actor, &gy_type_stop, GY_MAIL_EVENT);
+	gy_loop_node_put(loop, &task->node);
+}
+
+void gy_stop_from_outside(struct gy_home *home, struct gyre_address actor)
+{
+	struct gy_node *node = gy_node_get_from_heap(sizeof(struct stop_order));
+
+	if (node != NULL) {
+		struct stop_order *order = gy_container_of(node, struct stop_order, task.node);
+
+		order->task.run = carry_out_stop;
+		order->actor = actor;
+		gy_loop_post_task(&home->loop, &order->task);
+	}
 }

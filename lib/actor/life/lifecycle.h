@@ -31,6 +31,9 @@ int gy_spawn_by(struct gyre_stack *stack, struct gy_spawn_order *order,
 /* Spawns an orphan from any thread, with an argument from the heap. */
 int gy_spawn_from_outside(struct gy_home *home, const struct gy_spawn_order *order,
 			  struct gyre_address *ret_address);
+/* Takes back an actor that was spawned for a call that then failed. Any thread; without memory the
+ * actor stays. */
+void gy_stop_from_outside(struct gy_home *home, struct gyre_address actor);
 /* An order to spawn has come to its loop. Takes the mail. */
 void gy_spawn_arrived(struct gy_home *home, struct gyre_mail *mail);
 void gy_house_mount(struct gy_loop *loop, struct gy_job *job);

@@ -160,7 +160,7 @@ static struct gy_stack *call_hook(struct gy_house *house, gyre_handler_fn hook)
 	stack->head.type = NULL;
 	stack->mail = NULL;
 	stack->handler = hook;
-	stack->mount = true;
+	stack->hook = true;
 	stack->dirty = true;
 	gy_stack_call(stack);
 	return stack->suspended ? stack : NULL;

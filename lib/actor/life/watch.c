@@ -178,7 +178,7 @@ static uint32_t lanes_before(const struct gy_house *house, enum gy_lane from)
 	}
 	if (gy_graceful_stop_is_closing(house)) {
 		/* Their mail will never be handled. */
-		lanes &= ~(uint32_t)gy_house_lanes_of(GY_CLOSED_BY_POISON);
+		lanes &= ~(uint32_t)gy_house_lanes_of(GY_CLOSED_BY_GRACEFUL_STOP);
 	}
 	return lanes & ((1U << from) - 1);
 }

@@ -192,7 +192,9 @@ struct gy_exception {
 extern const struct gyre_type gy_type_exception;
 /* Orders to an actor to end; what answers a graceful one is gy_type_stopped. */
 extern const struct gyre_type gy_type_stop;
-extern const struct gyre_type gy_type_poison; /* its ask id is 1 if it stops gracefully */
+extern const struct gyre_type gy_type_poison;
+/* The ask id of a poison that lets suspended stacks end; that of any other is 0. */
+enum { GY_POISON_GRACEFUL = 1 };
 extern const struct gyre_type gy_type_graceful_stop;
 extern const struct gyre_type gy_type_stopped; /* what answers it */
 

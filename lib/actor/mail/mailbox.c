@@ -2,9 +2,13 @@
  * The five lanes of a mailbox, and the house's way into the loop's queues. A lane is a ring of mail
  * with one pointer, to its last; so appending and taking all are both O(1) with eight bytes a lane.
  *
- * A house may have a limit for the asks and notices that wait. One more is refused: an ask fails
- * with -ENOBUFS, a notice becomes a dead letter, and a sender on the same loop is told at once. The
- * marks of a mailbox are events that are raised long before.
+ * A house may have a limit for the asks and notices that wait; by default it has none, and they are
+ * not counted. One more is refused: an ask fails with -ENOBUFS, a notice becomes a dead letter, and
+ * a sender on the same loop is told at once. Poison, and mail that is put first, are counted and
+ * never refused; replies, exceptions and events are not even counted. The marks of a mailbox are
+ * events that are raised long before.
+ *
+ * Channels take mail too, in a mailbox of their own without lanes: channel/channel_mailbox.c.
  */
 #include "actor/house_extra.h"
 #include "actor/life/graceful_stop.h"

@@ -1,43 +1,16 @@
 /*
- * The lanes of a house: putting mail in, taking it out, the limit, and the house's way into the
- * queues of its loop.
+ * The mailbox of an actor: the lanes of its house, the limit of those for asks and notices, and the
+ * way of the house into the queues of its loop. See mailbox.c. Channels have a mailbox of their
+ * own: channel/channel_mailbox.h.
  */
 #ifndef GY_ACTOR_MAIL_MAILBOX_H
 #define GY_ACTOR_MAIL_MAILBOX_H
 
 #include "actor/home.h"
 
-/* ---- queues of the loop ---- */
-
-/* Puts the house into the queue of its kind, at the priority that it has now. */
-static inline void gy_house_ready(struct gy_house *house)
-{
-	struct gy_loop *loop = &house->home->loop;
-
-	gy_house_set_status(house, GY_HOUSE_READY);
-	if (gy_unlikely(house->channels_actor)) {
-		gy_loop_ready_channels(loop, &house->job, house->high);
-	} else {
-		gy_loop_ready_state(loop, &house->job, house->high);
-	}
-}
-
-/* Readies a waiting house, if @cause, a bit as in @pending, is not closed. */
-static inline void gy_house_wake(struct gy_house *house, uint32_t cause)
-{
-	if (house->status == GY_HOUSE_WAITING && (house->closed & cause) == 0) {
-		gy_house_ready(house);
-	}
-}
-
-/* The channel floor has work for this house, which is not stopping; any phase. */
-void gy_house_channels_ready(struct gy_house *house);
-
-/* Has the house stop after the present message: the end of its run calls gy_house_stop(). @reason:
- * a negative errno, or 0. */
-GY_COLD void gy_house_request_stop(struct gy_house *house, int reason);
-
 /* ---- lanes ---- */
+
+static inline void gy_house_wake(struct gy_house *house, uint32_t cause);
 
 /* Appends mail to the lane of its kind, and readies the house if it waited. */
 static inline void gy_house_put(struct gy_home *home, struct gy_house *house,
@@ -112,5 +85,35 @@ void gy_house_start_counting(struct gy_house *house);
 void gy_house_update_plain(struct gy_house *house);
 /* Tells the actor that a mark of its mailbox was crossed, unless it knows. */
 void gy_house_check_mailbox_mark(struct gy_house *house);
+
+/* ---- queues of the loop ---- */
+
+/* Puts the house into the queue of its kind, at the priority that it has now. */
+static inline void gy_house_ready(struct gy_house *house)
+{
+	struct gy_loop *loop = &house->home->loop;
+
+	gy_house_set_status(house, GY_HOUSE_READY);
+	if (gy_unlikely(house->channels_actor)) {
+		gy_loop_ready_channels(loop, &house->job, house->high);
+	} else {
+		gy_loop_ready_state(loop, &house->job, house->high);
+	}
+}
+
+/* Readies a waiting house, if @cause, a bit as in @pending, is not closed. */
+static inline void gy_house_wake(struct gy_house *house, uint32_t cause)
+{
+	if (house->status == GY_HOUSE_WAITING && (house->closed & cause) == 0) {
+		gy_house_ready(house);
+	}
+}
+
+/* The channel floor has work for this house, which is not stopping; any phase. */
+void gy_house_channels_ready(struct gy_house *house);
+
+/* Has the house stop after the present message: the end of its run calls gy_house_stop(). @reason:
+ * a negative errno, or 0. */
+GY_COLD void gy_house_request_stop(struct gy_house *house, int reason);
 
 #endif

@@ -56,7 +56,7 @@ static const struct gy_stack *holder_of(const struct gy_house *house)
 	const struct gy_list *item = house->suspended.previous; /* it has begun to wait last */
 	const struct gy_stack *hook = gy_container_of(item, const struct gy_stack, item);
 
-	if ((house->reasons & GY_CLOSED_BY_HOOK) != 0 && item != &house->suspended && hook->mount) {
+	if ((house->reasons & GY_CLOSED_BY_HOOK) != 0 && item != &house->suspended && hook->hook) {
 		return hook;
 	}
 	return house->extra == NULL ? NULL : house->extra->barrier;
@@ -123,7 +123,7 @@ static const struct gy_promise *next_of(struct gy_home *home, const struct probe
 		const struct gy_promise *promise =
 			gy_container_of(link, const struct gy_promise, link);
 
-		if (gy_stack_awaits_some(stack) && !promise->awaited) {
+		if (gy_stack_awaits_some(stack) && !promise->is_awaited) {
 			continue; /* the stack goes on without it */
 		}
 		if (closes_cycle(home, probe, promise)) {

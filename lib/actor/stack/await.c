@@ -5,6 +5,7 @@
  * costs a look at the mark, and the last that is awaited resumes the handler, however many there
  * are. Marks go as promises complete. They are left over where a handler thinks better of it and
  * waits in another way, which looks at no marks; so the next wait of this kind removes them first.
+ * Which completion ends a wait is decided in ends_wait() of promise.c.
  */
 #include <errno.h>
 
@@ -18,7 +19,7 @@ static struct gy_promise *promise_of(const struct gyre_future *future)
 	return promise == NULL || gy_load_relaxed(&promise->serial) != future->id ? NULL : promise;
 }
 
-/* Whether the stack can be resumed by all that are outstanding. */
+/* Whether there are futures alone, none of which is the promise of another stack. */
 static bool may_await(const struct gy_stack *stack, const struct gyre_future *const *futures,
 		      uint32_t count)
 {
@@ -53,8 +54,8 @@ static uint32_t mark(const struct gyre_future *const *futures, uint32_t count)
 	for (uint32_t i = 0; i < count; i++) {
 		struct gy_promise *promise = promise_of(futures[i]);
 
-		if (promise != NULL && !promise->awaited) {
-			promise->awaited = true;
+		if (promise != NULL && !promise->is_awaited) {
+			promise->is_awaited = true;
 			outstanding += !promise->completed;
 		}
 	}
@@ -65,7 +66,7 @@ int gyre_await_all(struct gyre_stack *stack, uint32_t point,
 		   const struct gyre_future *const *futures, uint32_t count)
 {
 	struct gy_stack *s = gy_stack_of(stack);
-	uint32_t awaited;
+	uint32_t awaited_count;
 
 	if (point == 0 || futures == NULL || count == 0 || count > GYRE_AWAIT_ALL_MAX ||
 	    !may_await(s, futures, count)) {
@@ -77,9 +78,9 @@ int gyre_await_all(struct gyre_stack *stack, uint32_t point,
 	if (s->marked) {
 		gy_promises_remove_marks(s);
 	}
-	awaited = mark(futures, count);
-	gy_assert(awaited > 0);
+	awaited_count = mark(futures, count);
+	gy_assert(awaited_count > 0);
 	s->marked = true;
 	gy_promises_recycle_others(s);
-	return gy_stack_suspend(s, point, awaited);
+	return gy_stack_suspend(s, point, awaited_count);
 }

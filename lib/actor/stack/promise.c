@@ -184,7 +184,7 @@ make(struct gy_stack *stack, uint64_t timeout_ns, struct gy_origin to, bool slee
 	promise->completed = false;
 	promise->sleeps = sleeps;
 	promise->cycle_checked = false;
-	promise->awaited = false;
+	promise->is_awaited = false;
 	promise->to = to;
 	gy_list_append(&stack->outstanding, &promise->link);
 	if (gy_likely(timeout_ns != GYRE_FOREVER)) {
@@ -320,19 +320,19 @@ int gyre_sleep(struct gyre_stack *stack, uint64_t delay_ns, struct gyre_future *
 /* Whether a promise that has completed ends the wait of its stack. */
 static inline bool ends_wait(struct gy_stack *stack, struct gy_promise *promise)
 {
-	if (gy_likely(stack->awaited == 0)) {
+	if (gy_likely(stack->awaited_count == 0)) {
 		return gy_list_empty(&stack->outstanding);
 	}
-	if (stack->awaited == GY_AWAIT_ANY) {
+	if (stack->awaited_count == GY_AWAIT_ANY) {
 		return true;
 	}
-	if (!promise->awaited) {
+	if (!promise->is_awaited) {
 		return false;
 	}
-	promise->awaited = false;
-	stack->awaited--;
-	stack->marked = stack->awaited != 0;
-	return stack->awaited == 0;
+	promise->is_awaited = false;
+	stack->awaited_count--;
+	stack->marked = stack->awaited_count != 0;
+	return stack->awaited_count == 0;
 }
 
 bool gy_promise_complete(struct gy_house *house, struct gyre_mail *mail)
@@ -398,8 +398,8 @@ void gy_promises_recycle_others(struct gy_stack *stack)
 		struct gy_promise *promise = gy_container_of(link, struct gy_promise, link);
 
 		link = link->next;
-		if (promise->awaited) {
-			promise->awaited = false;
+		if (promise->is_awaited) {
+			promise->is_awaited = false;
 		} else {
 			gy_list_remove(&promise->link);
 			recycle(stack->home, promise);
@@ -410,7 +410,7 @@ void gy_promises_recycle_others(struct gy_stack *stack)
 static void remove_marks(struct gy_list *list)
 {
 	for (struct gy_list *link = list->next; link != list; link = link->next) {
-		gy_container_of(link, struct gy_promise, link)->awaited = false;
+		gy_container_of(link, struct gy_promise, link)->is_awaited = false;
 	}
 }
 

@@ -32,7 +32,7 @@ struct gy_promise {
 	bool completed;
 	bool sleeps;
 	bool cycle_checked;  /* a cycle of waits has been looked for, at the time-out */
-	bool awaited;	     /* the mark of those that the stack waits for; see await.c */
+	bool is_awaited;     /* the mark of those that the stack waits for; see await.c */
 	struct gy_origin to; /* who was asked; nobody for a sleep */
 	struct gy_timer timer;
 };

@@ -84,13 +84,13 @@ static void end_barrier(struct gy_stack *stack)
 
 void gy_stack_clean(struct gy_stack *stack)
 {
-	bool hook = stack->mount;
+	bool hook = stack->hook;
 
 	gy_promises_clear(stack);
 	stack->head.state = 0;
 	stack->owed = 0;
-	stack->awaited = 0;
-	stack->mount = false;
+	stack->awaited_count = 0;
+	stack->hook = false;
 	stack->dirty = false;
 	stack->marked = false;
 	stack->suspending = false;
@@ -116,7 +116,7 @@ void gy_stack_clean(struct gy_stack *stack)
 
 static const char *hook_name(const struct gy_stack *stack)
 {
-	if (!stack->mount) {
+	if (!stack->hook) {
 		return "handler";
 	}
 	return stack->handler == stack->house->class_info->class->mount ? "mount" : "restart hook";
@@ -143,7 +143,7 @@ static void failed(struct gy_stack *stack, int error)
 	gy_class_warn(home, house->class_info, "its %s%s%s failed: %s", hook_name(stack),
 		      message == NULL ? "" : " of ", message == NULL ? "" : message,
 		      cause_of(error));
-	if (stack->mount) {
+	if (stack->hook) {
 		gy_house_request_stop(house, error);
 	} else {
 		gy_house_failed(house, error);
@@ -229,16 +229,16 @@ void gy_stack_abort(struct gy_stack *stack, int error)
 	gy_stack_clean(stack);
 }
 
-int gy_stack_suspend(struct gy_stack *stack, uint32_t state, uint32_t awaited)
+int gy_stack_suspend(struct gy_stack *stack, uint32_t state, uint32_t awaited_count)
 {
 	gy_assert(state != 0 && !gy_list_empty(&stack->outstanding));
 	stack->head.state = state;
-	stack->awaited = awaited;
+	stack->awaited_count = awaited_count;
 	stack->suspending = true;
 	return GY_SUSPENDED;
 }
 
-static int suspend(struct gy_stack *stack, uint32_t state, uint32_t awaited, bool change)
+static int suspend(struct gy_stack *stack, uint32_t state, uint32_t awaited_count, bool change)
 {
 	if (state == 0) {
 		return -EINVAL;
@@ -250,7 +250,7 @@ static int suspend(struct gy_stack *stack, uint32_t state, uint32_t awaited, boo
 	if (change && !gy_list_empty(&stack->completed)) {
 		gy_promises_recycle(stack);
 	}
-	return gy_stack_suspend(stack, state, awaited);
+	return gy_stack_suspend(stack, state, awaited_count);
 }
 
 int gyre_suspend(struct gyre_stack *stack, uint32_t state)

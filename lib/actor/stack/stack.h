@@ -41,11 +41,15 @@ struct gy_stack {
 	uint16_t owed;
 	bool dirty;	 /* has promises, or had: it must be cleaned at its end */
 	bool suspending; /* gyre_suspend() was called in this run of the handler; then also dirty */
-	uint32_t awaited; /* marked promises to wait for; 0 for all promises; GY_AWAIT_ANY */
+	/* How many marked promises are still to complete before the handler goes on. 0 for a wait
+	 * that looks at no marks and ends when no promise is outstanding, which is that of most
+	 * handlers; GY_AWAIT_ANY for one that ends with any promise. See ends_wait() in promise.c.
+	 */
+	uint32_t awaited_count;
 	uint8_t size_class;
-	bool mount;	/* of the mount hook: a failure stops the actor; then also dirty */
+	bool hook; /* of a mount or a restart hook: a failure stops the actor; then also dirty */
 	bool suspended; /* the handler waits, or did */
-	bool marked;	/* promises have marks that they are awaited; see await.c */
+	bool marked;	/* a promise may have is_awaited set; see await.c */
 	unsigned char frame[] __attribute__((aligned(GY_FRAME_ALIGN)));
 };
 
@@ -158,11 +162,11 @@ int gy_answer_error(struct gy_stack *stack, struct gyre_mail *ask, int error);
 /* Whether the stack waits for marked promises only. */
 static inline bool gy_stack_awaits_some(const struct gy_stack *stack)
 {
-	return stack->awaited != 0 && stack->awaited != GY_AWAIT_ANY;
+	return stack->awaited_count != 0 && stack->awaited_count != GY_AWAIT_ANY;
 }
 
-/* Has the stack wait when its handler returns the result, as @awaited says. */
-int gy_stack_suspend(struct gy_stack *stack, uint32_t state, uint32_t awaited);
+/* Has the stack wait when its handler returns the result; @awaited_count as in the stack. */
+int gy_stack_suspend(struct gy_stack *stack, uint32_t state, uint32_t awaited_count);
 /* Makes the stack as good as new, and scratch again or free. */
 void gy_stack_clean(struct gy_stack *stack);
 /* Ends a suspended stack of a house that stops. */

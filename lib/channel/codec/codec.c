@@ -73,7 +73,8 @@ static int keep(struct gy_codec *codec, struct gyre_buffer *data)
 		codec->joined = 1;
 		return 0;
 	}
-	if (data->bytes <= COPY_BYTES_MAX || codec->joined >= codec->channel->channels->share) {
+	if (data->bytes <= COPY_BYTES_MAX ||
+	    codec->joined >= codec->channel->channels->channel_share) {
 		return copy(codec->kept, data);
 	}
 	codec->joined++;

@@ -19,7 +19,6 @@
 #include "net/datagram/datagram.h"
 #include "net/fd_passing.h"
 #include "net/inherit.h"
-#include "net/listen/listen.h"
 #include "net/net_state.h"
 #include "net/pending_open.h"
 #include "net/socket_file.h"

@@ -30,7 +30,7 @@ struct gy_accepted *gy_accepted_create(struct gy_channels *channels, int fd)
 	};
 	gy_list_init(&accepted->item);
 	gy_fd_transit_begin(channels, &accepted->transit);
-	channels->handovers++;
+	channels->unclaimed++;
 	return accepted;
 }
 
@@ -41,9 +41,9 @@ int gy_accepted_take(struct gy_accepted *accepted)
 
 void gy_accepted_destroy(struct gy_accepted *accepted)
 {
-	gy_assert(accepted->transit.fd < 0 || accepted->channels->handovers > 0);
+	gy_assert(accepted->transit.fd < 0 || accepted->channels->unclaimed > 0);
 	gy_list_remove(&accepted->item);
-	accepted->channels->handovers -= accepted->transit.fd >= 0;
+	accepted->channels->unclaimed -= accepted->transit.fd >= 0;
 	free_accepted(accepted->channels, &accepted->transit);
 }
 

@@ -3,16 +3,14 @@
  * thread: the sockets of all loops listen before any actor is spawned, so that a call that fails
  * leaves nothing behind.
  */
-#include "net/listen/listen.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "actor/life/lifecycle.h"
 #include "actor/log_of.h"
-#include "actor/mail/send.h"
 #include "base/memory.h"
 #include "base/sized.h"
 #include "buffer/socket_address.h"
@@ -32,33 +30,6 @@ static const uint64_t attempt_min_ns = GYRE_MILLISECONDS(5);
 static const uint64_t attempt_max_ns = GYRE_MILLISECONDS(250);
 
 enum { BACKLOG_DEFAULT = 4096, BACKLOG_MAX = 1 << 20, MODE_MAX = 0777, RATE_MAX = 1000000000 };
-
-struct stop_order {
-	struct gy_task task;
-	struct gyre_address actor;
-};
-
-/* On the actor's own loop, where what is sent is counted. */
-static void carry_out_stop(struct gy_loop *loop, struct gy_task *task)
-{
-	struct stop_order *order = gy_container_of(task, struct stop_order, task);
-
-	(void)gy_send_signal(gy_home_of(loop), order->actor, &gy_type_stop, GY_MAIL_EVENT);
-	gy_loop_node_put(loop, &task->node);
-}
-
-void gy_stop_from_outside(struct gy_home *home, struct gyre_address actor)
-{
-	struct gy_node *node = gy_node_get_from_heap(sizeof(struct stop_order));
-
-	if (node != NULL) {
-		struct stop_order *order = gy_container_of(node, struct stop_order, task.node);
-
-		order->task.run = carry_out_stop;
-		order->actor = actor;
-		gy_loop_post_task(&home->loop, &order->task);
-	}
-}
 
 /* A listener on its way. */
 struct setup {

@@ -25,7 +25,6 @@
 #include "net/fd_passing.h"
 #include "net/listen/acceptor.h"
 #include "net/listen/admission.h"
-#include "net/listen/listen.h"
 #include "net/listen/worker.h"
 #include "net/net_state.h"
 #include "net/pending_open.h"

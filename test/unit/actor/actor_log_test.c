@@ -158,7 +158,7 @@ Test(actor_log, reads_errno_and_leaves_it_alone_and_takes_no_format_for_nothing)
 	model_close();
 }
 
-Test(actor_log, leaves_errno_alone_when_a_line_is_held_back_or_left_out)
+Test(actor_log, leaves_errno_alone_when_a_line_is_dropped_or_left_out)
 {
 	struct gyre_address shop;
 
@@ -201,8 +201,8 @@ Test(actor_log, marks_a_line_that_is_too_long)
 	model_close();
 }
 
-static const char held_100[] = "actor shop: 100 lines were held back: at most 5 a second are "
-			       "logged; log less, or raise log_lines_max";
+static const char dropped_100[] = "actor shop: 100 lines were dropped: at most 5 a second are "
+				  "logged; log less, or raise log_lines_max";
 
 Test(actor_log, of_a_class_holds_back_what_is_over_its_limit_and_tells_within_a_second)
 {
@@ -211,13 +211,13 @@ Test(actor_log, of_a_class_holds_back_what_is_over_its_limit_and_tells_within_a_
 	cr_expect_eq(count, MODEL_LOG_LINES_MAX);
 	model_advance(GYRE_SECONDS(1) + GYRE_MILLISECONDS(2));
 	cr_expect_eq(count, MODEL_LOG_LINES_MAX + 1);
-	cr_expect_str_eq(lines[count - 1], held_100);
+	cr_expect_str_eq(lines[count - 1], dropped_100);
 	cr_expect_eq(levels[count - 1], GYRE_LOG_WARNING);
 	model_close();
 	cr_expect_eq(count, MODEL_LOG_LINES_MAX + 1, "it is told once");
 }
 
-Test(actor_log, tells_of_lines_held_back_before_the_next_line_that_is_logged)
+Test(actor_log, tells_of_dropped_lines_before_the_next_line_that_is_logged)
 {
 	struct gyre_address shop;
 
@@ -230,21 +230,21 @@ Test(actor_log, tells_of_lines_held_back_before_the_next_line_that_is_logged)
 	gy_timer_stop(&model.home[0].loop.wheel, &model.home[0].unlogged_timer);
 	have_logged(shop, 1);
 	cr_expect_eq(count, MODEL_LOG_LINES_MAX + 2);
-	cr_expect_str_eq(lines[count - 2], held_100);
+	cr_expect_str_eq(lines[count - 2], dropped_100);
 	expect_line(count - 1, "actor shop ", shop, ": words 0");
 	model_close();
 }
 
-Test(actor_log, tells_of_lines_held_back_at_the_end)
+Test(actor_log, tells_of_dropped_lines_at_the_end)
 {
 	open_model(1, GYRE_LOG_WARNING);
 	have_logged(model_spawn(&shop_class, 0), MODEL_LOG_LINES_MAX + 100);
 	model_close();
 	cr_expect_eq(count, MODEL_LOG_LINES_MAX + 1);
-	cr_expect_str_eq(lines[count - 1], held_100);
+	cr_expect_str_eq(lines[count - 1], dropped_100);
 }
 
-Test(actor_log, tells_of_errors_held_back_where_only_errors_are_logged)
+Test(actor_log, tells_of_dropped_errors_where_only_errors_are_logged)
 {
 	open_model(1, GYRE_LOG_ERROR);
 	level = GYRE_LOG_ERROR;
@@ -252,7 +252,7 @@ Test(actor_log, tells_of_errors_held_back_where_only_errors_are_logged)
 	model_close();
 	cr_expect_eq(count, MODEL_LOG_LINES_MAX + 1);
 	cr_expect_eq(levels[count - 1], GYRE_LOG_ERROR);
-	cr_expect_str_eq(lines[count - 1], held_100);
+	cr_expect_str_eq(lines[count - 1], dropped_100);
 }
 
 Test(actor_log, has_one_limit_for_a_class_on_all_loops)
@@ -263,7 +263,7 @@ Test(actor_log, has_one_limit_for_a_class_on_all_loops)
 	cr_expect_eq(count, MODEL_LOG_LINES_MAX);
 	model_close();
 	cr_expect_eq(count, MODEL_LOG_LINES_MAX + 1);
-	cr_expect_not_null(strstr(lines[count - 1], "shop: 5 lines were held back"), "%s",
+	cr_expect_not_null(strstr(lines[count - 1], "shop: 5 lines were dropped"), "%s",
 			   lines[count - 1]);
 }
 
@@ -296,7 +296,7 @@ Test(actor_log, logs_again_in_the_next_second)
 	have_logged(shop, MODEL_LOG_LINES_MAX);
 	cr_expect_eq(count, 2 * MODEL_LOG_LINES_MAX);
 	model_close();
-	cr_expect_eq(count, 2 * MODEL_LOG_LINES_MAX, "nothing was held back");
+	cr_expect_eq(count, 2 * MODEL_LOG_LINES_MAX, "nothing was dropped");
 }
 
 Test(actor_log, has_a_log_for_each_name_of_a_handler_up_to_a_limit)
@@ -316,7 +316,7 @@ Test(actor_log, has_a_log_for_each_name_of_a_handler_up_to_a_limit)
 	}
 	model_close();
 	cr_expect_eq(count, 1);
-	cr_expect_eq(strncmp(lines[0], "handler handler-0: 1 lines were held back", 41), 0, "%s",
+	cr_expect_eq(strncmp(lines[0], "handler handler-0: 1 lines were dropped", 39), 0, "%s",
 		     lines[0]);
 }
 

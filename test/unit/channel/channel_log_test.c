@@ -61,7 +61,7 @@ static void begin_with(const struct gyre_handler *handler, const struct gyre_han
 	rig_settle(&rig);
 }
 
-/* At the end @counts lines tell of lines that were held back. */
+/* At the end @counts lines tell of lines that were dropped. */
 static void end_with(uint32_t counts)
 {
 	(void)close(fd);
@@ -175,7 +175,7 @@ Test(channel_log, of_one_handler_leaves_room_for_another_and_for_the_owner)
 	gyre_channel_log(channel, GYRE_LOG_WARNING, "there is room");
 	expect_logged("actor owner", "there is room");
 	end_with(2);
-	cr_expect_not_null(strstr(rig.last_log, "95 lines were held back"), "%s", rig.last_log);
+	cr_expect_not_null(strstr(rig.last_log, "95 lines were dropped"), "%s", rig.last_log);
 }
 
 Test(channel_log, of_too_many_handlers_shares_the_limit_of_the_owner)

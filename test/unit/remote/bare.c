@@ -266,7 +266,7 @@ void bare_fini(struct bare *bare)
 	gy_loop_leave();
 	gy_nodes_destroy(bare->homes.nodes);
 	end_channel(&bare->rig);
-	gy_home_fini(home, &leaks); /* it may tell how many lines of a class it held back */
+	gy_home_fini(home, &leaks); /* it may tell how many lines of a class it dropped */
 	warnings = bare->warnings;
 	gy_leaks_log(&leaks, &bare->log);
 	require(bare->warnings == warnings, "something of the home is left");

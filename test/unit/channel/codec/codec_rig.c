@@ -190,7 +190,7 @@ void codec_rig_init(struct codec_rig *rig)
 	gy_wheel_init(&rig->home.loop.wheel, TICK_NS, 0);
 	rig->home.loop.own_channels = channels;
 	channels->home = &rig->home;
-	channels->share = CODEC_RIG_RING_PAGES;
+	channels->channel_share = CODEC_RIG_RING_PAGES;
 	gy_buffer_pools_init(&channels->pools, &rig->home.loop);
 	gy_pool_init(&channels->contexts, "context", sizeof(struct gy_context));
 	/* As if it were being processed: nobody else does that. */
