@@ -151,6 +151,8 @@ struct gy_outbox {
 	struct gy_chain chain;
 	bool waiting; /* in the list of outboxes to flush */
 	bool mail;    /* something in the chain is more than a returned node */
+	uint16_t borrowed_count;
+	struct gy_node **borrowed; /* nodes of the peer: see borrowed.h; NULL until there is one */
 };
 
 struct gy_loop {
@@ -191,6 +193,7 @@ struct gy_loop {
 	struct gy_meter meter;
 	struct gy_sizes nodes;
 	uint32_t small_origin; /* of its own nodes of the smallest size */
+	bool borrows;	       /* may keep nodes of peers; see borrowed.h */
 	struct gy_loop_counters counters;
 	struct gy_wheel wheel;
 	struct gy_clock clock;
@@ -356,6 +359,8 @@ static inline void gy_loop_node_put(struct gy_loop *loop, struct gy_node *node)
 
 /* Appends a node to the outbox for @peer, an index of a loop other than this one. */
 void gy_loop_send(struct gy_loop *loop, uint16_t peer, struct gy_node *node);
+/* Returns a node of another loop that gy_loop_return() has emptied, without borrowing it. */
+void gy_loop_return_now(struct gy_loop *loop, struct gy_node *node);
 /* Hands over the nodes that wait in the outboxes, and wakes parked receivers. */
 void gy_loop_flush(struct gy_loop *loop);
 /* Asserts that the chain of each outbox is whole, and that outboxes with mail are to be flushed. */

@@ -9,6 +9,7 @@
 
 #include "base/cpus.h"
 #include "base/memory.h"
+#include "loop/borrowed.h"
 #include "loop/loop.h"
 #include "loop/park.h"
 
@@ -56,6 +57,7 @@ void gy_loop_fini(struct gy_loop *loop)
 {
 	(void)gy_sizes_fini(&loop->nodes);
 	gy_ring_destroy(loop->ring);
+	gy_borrowed_fini(loop);
 	gy_memory_put(loop->outboxes);
 	gy_memory_put(loop->flush_list);
 	loop->ring = NULL;
@@ -90,6 +92,7 @@ int gy_loop_enter(struct gy_loop *loop)
 		return r;
 	}
 	urcu_qsbr_register_thread();
+	loop->borrows = true;
 	gy_loop_set_clock(loop, gy_clock_ns(&loop->clock), 0);
 	gy_store_relaxed(&loop->meter.ticks, gy_ticks(&loop->clock));
 	return 0;

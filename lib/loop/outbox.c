@@ -4,6 +4,7 @@
  * once when the peer is parked and the node is mail. Nodes that only return home wake nobody.
  */
 #include "base/memory.h"
+#include "loop/borrowed.h"
 #include "loop/loop.h"
 
 enum { CHAIN_MAX = 64 };
@@ -107,6 +108,13 @@ void gy_loop_return(struct gy_loop *loop, struct gy_node *node)
 	}
 	gy_node_poison(node);
 	node->kind = GY_NODE_RETURNED;
+	if (!gy_loop_borrow(loop, node)) {
+		gy_loop_return_now(loop, node);
+	}
+}
+
+void gy_loop_return_now(struct gy_loop *loop, struct gy_node *node)
+{
 	if (append(loop, node->owner, node)->chain.count >= CHAIN_MAX) {
 		flush_one(loop, node->owner);
 	}
@@ -156,6 +164,9 @@ void gy_outboxes_check(const struct gy_loop *loop)
 		gy_assert(outbox->chain.count == 0 || outbox->waiting);
 		gy_assert(outbox->chain.count > 0 || !outbox->mail);
 		gy_assert(peer != loop->index || outbox->chain.count == 0);
+		for (uint32_t i = 0; i < outbox->borrowed_count; i++) {
+			gy_assert(outbox->borrowed[i]->owner == peer && peer != loop->index);
+		}
 		waiting += outbox->waiting;
 	}
 	gy_assert(waiting == loop->flush_count);
@@ -163,6 +174,7 @@ void gy_outboxes_check(const struct gy_loop *loop)
 
 void gy_loop_finish(struct gy_loop *loop)
 {
+	gy_loop_give_back(loop);
 	gy_loop_flush(loop);
 	while (gy_ring_has_prepared(loop->ring) && gy_ring_submit(loop->ring) >= 0) {
 	}

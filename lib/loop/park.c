@@ -11,6 +11,7 @@
 #include <urcu/urcu-qsbr.h>
 
 #include "base/happens.h"
+#include "loop/borrowed.h"
 #include "loop/steal.h"
 
 /*
@@ -156,6 +157,8 @@ void gy_loop_trim_pools(struct gy_loop *loop)
 	}
 	loop->pools_trimmed_ns = loop->now_ns;
 	loop->pools_used = false;
+	gy_loop_give_back(loop);
+	gy_loop_flush(loop);
 	again = gy_sizes_trim(&loop->nodes, POOL_KEEP);
 	again = loop->options.ops->trim(loop, POOL_KEEP) || again;
 	/* A parked loop must wake once more to free what was in use until then. */

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "actor/steal_actor.h"
+#include "loop/borrowed.h"
 #include "system/handover/handover.h"
 #include "system/outside/foreign_ask.h"
 #include "system/outside/offload.h"
@@ -158,6 +159,7 @@ static void drain_inboxes(struct gy_worker *worker)
 	struct gy_loop *loop = &worker->home->loop;
 
 	gy_loop_drain_inbox(loop);
+	gy_loop_end_borrowing(loop);
 	if (loop->index == 0) {
 		gy_loops_serve_all(loop->peers);
 	}

@@ -14,6 +14,7 @@
 #include "actor/life/children.h"
 #include "actor/life/graceful_stop.h"
 #include "actor/steal_actor.h"
+#include "loop/borrowed.h"
 #include "system/outside/foreign_ask.h"
 #include "system/process.h"
 #include "system/resize.h"
@@ -207,6 +208,7 @@ bool gy_loop_retire_step(struct gy_worker *worker)
 	case GY_LOOP_RETIRE_ACTORS:
 		if (gy_load_acquire(&worker->retiring.end) != 0) {
 			gy_timer_stop(&home->loop.wheel, &worker->deadline);
+			gy_loop_end_borrowing(&home->loop);
 			gy_loop_finish(&home->loop);
 			return false;
 		}

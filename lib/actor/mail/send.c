@@ -14,6 +14,7 @@
 #include "actor/stack/ask_cycle.h"
 #include "actor/stack/stack.h"
 #include "actor/steal_actor.h"
+#include "loop/borrowed.h"
 
 const struct gyre_type gy_type_exception = { .name = "exception",
 					     .id = 0x02,
@@ -258,7 +259,7 @@ int gy_send_away(struct gy_home *home, struct gyre_address to, struct gyre_mail 
 	}
 	mail->to_slot = to.slot;
 	mail->to_cookie = to.cookie;
-	gy_loop_send(&home->loop, to.loop, &mail->node);
+	gy_loop_send(&home->loop, to.loop, gy_loop_carry(&home->loop, to.loop, &mail->node));
 	return 0;
 }
 
@@ -289,13 +290,25 @@ int gy_send_signal(struct gy_home *home, struct gyre_address to, const struct gy
 	return gy_send_away(home, to, mail);
 }
 
-/* Delivers a node from the inbox, in phase 2. */
-void gy_home_deliver(struct gy_loop *loop, struct gy_node *node)
+/* Puts mail that has arrived into its house, if there is nothing special about either. @lane is a
+ * constant. */
+static inline __attribute__((always_inline)) bool
+put_plainly(struct gy_home *home, struct gyre_mail *mail, enum gy_lane lane)
 {
-	struct gy_home *home = gy_home_of(loop);
-	struct gyre_mail *mail = gy_mail_of(node);
+	struct gy_house *house = gy_house_find(home, mail->to_slot, mail->to_cookie);
 
-	switch ((enum gy_mail_kind)node->kind) {
+	if (gy_unlikely(house == NULL) || gy_unlikely(!gy_house_is_occupied(house)) ||
+	    gy_unlikely(mail->type->id < GY_IDS_OF_GYRE) || house->limit != 0) {
+		return false;
+	}
+	gy_house_put(home, house, mail, lane);
+	return true;
+}
+
+/* Delivers whatever put_plainly() does not. */
+static __attribute__((noinline)) void deliver(struct gy_home *home, struct gyre_mail *mail)
+{
+	switch ((enum gy_mail_kind)mail->node.kind) {
 	case GY_MAIL_SPAWN:
 		gy_spawn_arrived(home, mail);
 		break;
@@ -314,12 +327,29 @@ void gy_home_deliver(struct gy_loop *loop, struct gy_node *node)
 	case GY_MAIL_PROBE:
 		gy_ask_cycle_probe_arrived(home, mail);
 		break;
-	case GY_MAIL_ASK:
-		gy_mail_set_deadline(mail, home->loop.now_ns);
-		__attribute__((fallthrough));
 	default:
 		(void)put_here(home, mail->to_slot, mail->to_cookie, mail);
 		break;
+	}
+}
+
+/* Delivers a node from the inbox, in phase 2. */
+void gy_home_deliver(struct gy_loop *loop, struct gy_node *node)
+{
+	struct gy_home *home = gy_home_of(loop);
+	struct gyre_mail *mail = gy_mail_of(node);
+	bool done = false;
+
+	if (node->kind == GY_MAIL_NOTICE) {
+		done = put_plainly(home, mail, GY_LANE_NOTICE);
+	} else if (node->kind == GY_MAIL_ASK) {
+		gy_mail_set_deadline(mail, home->loop.now_ns);
+		done = put_plainly(home, mail, GY_LANE_ASK);
+	} else if (node->kind == GY_MAIL_REPLY) {
+		done = put_plainly(home, mail, GY_LANE_REPLY);
+	}
+	if (gy_unlikely(!done)) {
+		deliver(home, mail);
 	}
 }
 

@@ -6,6 +6,7 @@
 #include "actor/life/lifecycle.h"
 #include "actor/mail/send.h"
 #include "base/memory.h"
+#include "loop/borrowed.h"
 
 enum { TURNS_MAX = 1000000, QUIET_TURNS = 3 };
 
@@ -227,6 +228,11 @@ void model_close(void)
 		stop_houses(&model.home[i]);
 	}
 	model_settle();
+	for (uint32_t i = 0; i < model.homes.count; i++) {
+		gy_loop_end_borrowing(&model.home[i].loop);
+	}
+	model_turn();
+	model_turn();
 	for (uint32_t i = 0; i < model.homes.count; i++) {
 		cr_assert_eq(model.home[i].houses, 0, "actors stay on loop %u", i);
 		gy_timer_stop(&model.home[i].loop.wheel, &model.moment[i]);

@@ -82,6 +82,7 @@ Test(retired, calls_nobody_for_nodes_that_return)
 {
 	struct gy_node *node = make_node(retired, 1);
 
+	deputy->borrows = false;
 	gy_loop_return(deputy, node);
 	gy_loop_flush(deputy);
 	cr_assert_not(gy_loops_want_service(test_peers));

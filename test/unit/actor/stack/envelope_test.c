@@ -103,8 +103,7 @@ static int answer_and_wait(struct gyre_stack *stack)
 
 Test(envelope, stays_with_a_handler_that_waits_and_the_answer_leaves_before_it)
 {
-	cr_assert_eq(ask_there(answer_and_wait, sizeof(struct puppet_frame)), 3,
-		     "the question, the answer, and the answer's way home");
+	cr_assert_eq(ask_there(answer_and_wait, sizeof(struct puppet_frame)), 2);
 	cr_assert(seen.waits);
 	cr_assert_eq(seen.answered, 7);
 	model_advance(GYRE_SECONDS(2));
