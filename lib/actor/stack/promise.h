@@ -28,12 +28,12 @@ struct gy_promise {
 	 * may be read on another loop than the one that has the promise now. */
 	uint64_t serial;
 	int error;
-	int lost; /* the error to tell as soon as there is memory; 0 for none */
+	int lost;	     /* the error to tell as soon as there is memory; 0 for none */
+	struct gy_origin to; /* who was asked; nobody for a sleep */
 	bool completed;
 	bool sleeps;
-	bool cycle_checked;  /* a cycle of waits has been looked for, at the time-out */
-	bool is_awaited;     /* the mark of those that the stack waits for; see await.c */
-	struct gy_origin to; /* who was asked; nobody for a sleep */
+	bool cycle_checked; /* a cycle of waits has been looked for, at the time-out */
+	bool is_awaited;    /* the mark of those that the stack waits for; see await.c */
 	struct gy_timer timer;
 };
 
