@@ -25,6 +25,8 @@ struct gy_net {
 	uint32_t pending_opens; /* actors of sockets that are to be mounted; atomic */
 	int pending_open_error; /* of the first that could not be; atomic */
 	void (*opened)(struct gy_homes *homes); /* called when @pending_opens falls; may be NULL */
+	/* Called by threads before they open something: see gy_pending_open_may_begin(). */
+	void (*await_start)(struct gy_homes *homes);
 };
 
 static inline void gy_net_init(struct gy_net *net)

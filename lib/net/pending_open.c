@@ -34,6 +34,13 @@ static void end(struct gy_homes *homes)
 	}
 }
 
+void gy_pending_open_may_begin(struct gy_homes *homes)
+{
+	if (homes->net->await_start != NULL) {
+		homes->net->await_start(homes);
+	}
+}
+
 void gy_pending_open_begin(struct gy_homes *homes)
 {
 	(void)gy_fetch_add(&homes->net->pending_opens, 1);

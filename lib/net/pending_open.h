@@ -18,6 +18,12 @@ struct gyre_spawn_options;
 /* Finds the loop that an actor's spawn is for, and says it in @place; -EINVAL for none. */
 int gy_pending_open_place(const struct gy_house *house, struct gyre_spawn_options *place);
 
+/*
+ * Waits while the system is being started. A start ends when all actors that are on their way have
+ * come, and threads that open sockets all the time would add more. Any thread; on that of a loop it
+ * does not wait.
+ */
+void gy_pending_open_may_begin(struct gy_homes *homes);
 /* One more actor is on its way. Any thread, as for the next two. */
 void gy_pending_open_begin(struct gy_homes *homes);
 /* The actor has come; or it has not, and the system stops or its caller is told. */

@@ -198,6 +198,7 @@ static int spawn(struct gy_home *home, struct gyre_mail *mail, struct gyre_addre
 	int r;
 
 	argument->home = home;
+	gy_pending_open_may_begin(gy_homes_of(home->options.system));
 	gy_pending_open_begin(gy_homes_of(home->options.system));
 	r = gy_spawn_from_outside(home, &order, &pipe);
 	if (r < 0) { /* the caller is told */

@@ -383,6 +383,7 @@ static int create(const struct gyre_system_options *options, struct gyre_system 
 	gy_class_logs_begin(&system->homes, resolved.log_lines_max);
 	gy_net_init(&system->net);
 	system->net.opened = gy_system_opened;
+	system->net.await_start = gy_system_await_start;
 	system->homes.net = &system->net;
 	(void)pthread_mutex_init(&system->homes.placing, NULL);
 	gy_resizing_init(system);
@@ -393,6 +394,7 @@ static int create(const struct gyre_system_options *options, struct gyre_system 
 	(void)pthread_mutex_init(&system->mutex, NULL);
 	(void)pthread_mutex_init(&system->late_mutex, NULL);
 	(void)pthread_cond_init(&system->entered_condition, NULL);
+	(void)pthread_cond_init(&system->started_condition, NULL);
 	(void)pthread_cond_init(&system->gate_condition, NULL);
 	r = gy_process_open_standard(&system->log);
 	gy_process_reserve_descriptors(&system->log);
@@ -503,6 +505,7 @@ void gyre_system_destroy(struct gyre_system *system)
 	gy_table_copies_fini(&system->homes.tables);
 	(void)pthread_cond_destroy(&system->gate_condition);
 	(void)pthread_cond_destroy(&system->entered_condition);
+	(void)pthread_cond_destroy(&system->started_condition);
 	(void)pthread_mutex_destroy(&system->late_mutex);
 	(void)pthread_mutex_destroy(&system->mutex);
 	(void)pthread_mutex_destroy(&system->homes.placing);

@@ -56,6 +56,8 @@ struct gyre_system {
 	pthread_mutex_t late_mutex; /* of who takes what was posted after the end */
 	pthread_mutex_t mutex;	    /* guards the start */
 	pthread_cond_t entered_condition;
+	pthread_cond_t started_condition;
+	uint32_t starting; /* atomic; changes under @mutex */
 	pthread_cond_t gate_condition;
 	uint32_t entered;
 	enum {

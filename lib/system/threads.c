@@ -207,6 +207,28 @@ void gy_system_opened(struct gy_homes *homes)
 	(void)pthread_mutex_unlock(&system->mutex);
 }
 
+void gy_system_await_start(struct gy_homes *homes)
+{
+	struct gyre_system *system = gy_container_of(homes, struct gyre_system, homes);
+
+	if (gy_load_relaxed(&system->starting) == 0 || gy_current_worker() != NULL) {
+		return;
+	}
+	(void)pthread_mutex_lock(&system->mutex);
+	while (gy_load_relaxed(&system->starting) != 0) {
+		(void)pthread_cond_wait(&system->started_condition, &system->mutex);
+	}
+	(void)pthread_mutex_unlock(&system->mutex);
+}
+
+static void set_starting(struct gyre_system *system, bool starting)
+{
+	(void)pthread_mutex_lock(&system->mutex);
+	gy_store_relaxed(&system->starting, starting);
+	(void)pthread_cond_broadcast(&system->started_condition);
+	(void)pthread_mutex_unlock(&system->mutex);
+}
+
 /* Until what was opened before is served; why it is not, if it cannot be. */
 static int wait_until_served(struct gyre_system *system)
 {
@@ -263,7 +285,9 @@ static int start(struct gyre_system *system)
 		end_at_once(system, r);
 		return r;
 	}
+	set_starting(system, true);
 	r = wait_until_served(system);
+	set_starting(system, false);
 	if (r < 0) {
 		end_at_once(system, r);
 	} else {

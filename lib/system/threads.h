@@ -38,6 +38,8 @@ void gy_system_signals(sigset_t *ret_signals);
 void gy_system_join(struct gyre_system *system);
 /* An actor of a socket has been mounted, or could not be. Any thread. */
 void gy_system_opened(struct gy_homes *homes);
+/* Waits while the system is being started, unless on the thread of a loop. */
+void gy_system_await_start(struct gy_homes *homes);
 /* Starts the threads of some loops, and waits until they can turn; on failure they may not. */
 int gy_threads_start(struct gyre_system *system, uint32_t from, uint32_t to);
 /* Takes what came in after the loops had ended: it can have come only from outside. Any thread. */

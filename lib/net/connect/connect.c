@@ -236,6 +236,7 @@ static int connect_from_outside(struct gyre_system *system,
 		return -ENOMEM;
 	}
 	home = &gy_homes_of(system)->homes[loop];
+	gy_pending_open_may_begin(gy_homes_of(system));
 	begin(connect_order, home);
 	r = gy_spawn_from_outside(home, &order, ret_socket);
 	if (r < 0) {

@@ -371,6 +371,7 @@ static int open_from_outside(struct gyre_system *system,
 					 setup.homes->log);
 	}
 	if (r == 0) {
+		gy_pending_open_may_begin(setup.homes);
 		r = set_up(&setup, ret_actor);
 	}
 	gy_passed_sockets_destroy(setup.passed);

@@ -20,6 +20,7 @@
 #include "net/inherit.h"
 #include "net/listen/listener.h"
 #include "net/net_state.h"
+#include "net/pending_open.h"
 #include "net/socket_file.h"
 #include "net/socket_option.h"
 #include "net/sockets.h"
@@ -290,6 +291,7 @@ static int listen_with(struct gyre_system *system, const struct gyre_acceptor_op
 		r = prepare(&setup);
 	}
 	if (r == 0) {
+		gy_pending_open_may_begin(setup.homes);
 		r = listen_patiently(&setup, ret_acceptor);
 	}
 	gy_passed_sockets_destroy(setup.passed);
