@@ -76,7 +76,7 @@ static int speak(struct gyre_stack *stack)
 	if (end < LINES) {
 		(void)gyre_notify(stack, gyre_self(stack),
 				  gyre_new(stack, turn, .speaker = turn->speaker, .number = end));
-	} else if (gy_fetch_add(&running, -1) == 1) {
+	} else if (gy_fetch_add(&running, -1U) == 1) {
 		gyre_system_stop(gyre_system_of(stack));
 	}
 	return gyre_return(stack);
@@ -100,7 +100,7 @@ static void *shout(void *arg)
 				i, speaker, i * 7);
 		(void)gy_fetch_add(&logged, 1);
 	}
-	if (gy_fetch_add(&running, -1) == 1) {
+	if (gy_fetch_add(&running, -1U) == 1) {
 		gyre_system_stop(current);
 	}
 	return NULL;
