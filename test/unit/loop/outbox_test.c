@@ -17,7 +17,7 @@ static void setup(void)
 	receiver = test_loops[1];
 	cr_assert_eq(gy_loop_enter(sender), 0);
 	cr_assert_eq(gy_ring_enable(receiver->ring), 0); /* one thread registers with RCU once */
-	sender->borrows = false; /* see borrowed_test.c */
+	sender->borrows = false;			 /* see borrowed_test.c */
 }
 
 static void teardown(void)
