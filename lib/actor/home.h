@@ -124,6 +124,7 @@ struct gy_home {
 	struct gy_table families; /* by parent */
 	struct gy_family *recent_family;
 	struct gy_stack *scratch[GY_SIZES_COUNT];
+	struct gy_stack *envelope; /* whose answer waits in that of its question: envelope.c */
 	const struct gy_channel_ops *channel_ops;
 	struct gy_actor_counters counters;
 	uint32_t houses; /* mounted or about to be */

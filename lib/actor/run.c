@@ -78,7 +78,7 @@ run_plain_lane(struct gy_home *home, struct gy_house *house, enum gy_lane lane)
 		} else {
 			stack = run_plain(stack, lane, mail, handler);
 		}
-		if (node == NULL || left == 0 || gy_unlikely(house->closed != 0)) {
+		if (node == NULL || left == 0 || gy_unlikely((house->closed & 1U << lane) != 0)) {
 			break;
 		}
 		if (gy_unlikely(stack == NULL)) {
@@ -116,7 +116,7 @@ static __attribute__((noinline)) uint32_t run_plain_replies(struct gy_home *home
 		}
 		house->replies--;
 		handled += gy_promise_complete(house, mail);
-	} while (node != NULL && left > 0 && house->closed == 0);
+	} while (node != NULL && left > 0 && (house->closed & 1U << GY_LANE_REPLY) == 0);
 	gy_house_put_rest_back(house, GY_LANE_REPLY, node, last);
 	return handled;
 }

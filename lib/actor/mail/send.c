@@ -12,6 +12,7 @@
 #include "actor/life/watch.h"
 #include "actor/mail/send.h"
 #include "actor/stack/ask_cycle.h"
+#include "actor/stack/envelope.h"
 #include "actor/stack/stack.h"
 #include "actor/steal_actor.h"
 #include "loop/borrowed.h"
@@ -244,7 +245,8 @@ static __attribute__((noinline)) int send_elsewhere(struct gy_home *home, struct
 	return order_arrived(home, NULL, mail) ? 0 : nobody(home, to, mail);
 }
 
-int gy_send_away(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
+static inline __attribute__((always_inline)) int
+send_away(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
 {
 	if (gy_unlikely(!gy_is_of_node(home->node, to) ||
 			to.loop >= gy_loops_made(home->loop.peers))) {
@@ -261,6 +263,20 @@ int gy_send_away(struct gy_home *home, struct gyre_address to, struct gyre_mail 
 	mail->to_cookie = to.cookie;
 	gy_loop_send(&home->loop, to.loop, gy_loop_carry(&home->loop, to.loop, &mail->node));
 	return 0;
+}
+
+/* After an answer that is still kept. */
+static __attribute__((noinline)) int send_behind(struct gy_home *home, struct gyre_address to,
+						 struct gyre_mail *mail)
+{
+	gy_envelope_open(home->envelope, to.loop);
+	return send_away(home, to, mail);
+}
+
+int gy_send_away(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
+{
+	return gy_unlikely(home->envelope != NULL) ? send_behind(home, to, mail)
+						   : send_away(home, to, mail);
 }
 
 void gy_fail_ask(struct gy_home *home, struct gyre_mail *ask, int error)

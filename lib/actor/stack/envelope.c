@@ -5,8 +5,9 @@
  * the mail that the handler has filled stays here, for the next answer.
  *
  * The handler may read its question until it returns, so that is when the answer leaves; it waits
- * in the link of the envelope, which is in no queue. If the handler suspends instead, the answer
- * leaves at once in its own mail.
+ * in the @next of its question, which is in no queue. If the handler suspends instead, or sends
+ * something more to the asker's loop, which must not overtake the answer, then the answer leaves at
+ * once in its own mail.
  */
 #include "actor/stack/envelope.h"
 
@@ -30,7 +31,7 @@ static bool fits(const struct gy_stack *stack, const struct gyre_mail *ask,
 	       mail->node.size_class <= ask->node.size_class && !gy_mail_holds(mail);
 }
 
-static struct gyre_mail *take(const struct gy_stack *stack)
+static struct gyre_mail *kept_answer(const struct gy_stack *stack)
 {
 	return gy_mail_of(stack->mail->node.next);
 }
@@ -38,17 +39,35 @@ static struct gyre_mail *take(const struct gy_stack *stack)
 void gy_envelope_answer(struct gy_stack *stack, const struct gyre_mail *ask, struct gyre_mail *mail)
 {
 	if (fits(stack, ask, mail)) {
-		gy_assert(stack->owed == 0);
+		gy_assert(stack->owed == 0 && stack->home->envelope == NULL);
 		stack->owed = GY_OWES_ENVELOPE;
+		stack->home->envelope = stack;
 		stack->mail->node.next = &mail->node;
 	} else {
 		(void)gy_send_away(stack->home, gy_mail_sender(ask), mail);
 	}
 }
 
+bool gy_envelope_end(struct gy_stack *stack)
+{
+	if (stack->owed != GY_OWES_ENVELOPE) {
+		return false;
+	}
+	stack->owed = 0;
+	stack->home->envelope = NULL;
+	return true;
+}
+
+void gy_envelope_open(struct gy_stack *stack, uint16_t loop)
+{
+	if (loop == stack->mail->from.loop && gy_envelope_end(stack)) {
+		gy_envelope_send_apart(stack);
+	}
+}
+
 void gy_envelope_send(struct gy_stack *stack)
 {
-	struct gyre_mail *mail = take(stack);
+	struct gyre_mail *mail = kept_answer(stack);
 	struct gyre_mail *envelope = stack->mail;
 	struct gyre_address asker = gy_mail_sender(envelope);
 	const size_t bytes = GYRE_MAIL_HEADER_BYTES + gy_mail_bytes(mail);
@@ -63,5 +82,5 @@ void gy_envelope_send(struct gy_stack *stack)
 
 void gy_envelope_send_apart(struct gy_stack *stack)
 {
-	(void)gy_send_away(stack->home, gy_mail_sender(stack->mail), take(stack));
+	(void)gy_send_away(stack->home, gy_mail_sender(stack->mail), kept_answer(stack));
 }

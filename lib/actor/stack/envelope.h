@@ -10,6 +10,11 @@
  * returns. */
 void gy_envelope_answer(struct gy_stack *stack, const struct gyre_mail *ask,
 			struct gyre_mail *mail);
+/* The handler has ended, or waits. Whether it has left an answer, which is then to be sent by one
+ * of the two functions below. */
+bool gy_envelope_end(struct gy_stack *stack);
+/* The handler sends to a loop: if an answer for that is kept, it leaves before. */
+void gy_envelope_open(struct gy_stack *stack, uint16_t loop);
 /* The handler has ended: sends what is kept in the envelope of the stack's message. */
 void gy_envelope_send(struct gy_stack *stack);
 /* The handler waits, and may still read its message: sends what is kept by itself. */

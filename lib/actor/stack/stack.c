@@ -173,11 +173,8 @@ static GY_COLD int end_badly(struct gy_stack *stack, int result)
 
 void gy_stack_returned(struct gy_stack *stack, int result)
 {
-	bool envelope = stack->owed == GY_OWES_ENVELOPE;
+	bool envelope = stack->owed == GY_OWES_ENVELOPE && gy_envelope_end(stack);
 
-	if (envelope) {
-		stack->owed = 0;
-	}
 	if (stack->suspending) {
 		stack->suspending = false;
 		if (gy_likely(result == GY_SUSPENDED)) {

@@ -10,7 +10,16 @@ static struct {
 	int error;
 	uint64_t read_after;
 	bool waits;
+	uint32_t told; /* 1: before the answer; 2: after it */
 } seen;
+
+static int hear(struct gyre_stack *stack);
+
+static const struct gyre_class client_class = {
+	.name = "client",
+	.frame_bytes = sizeof(struct puppet_frame),
+	.behaviour.notice = hear,
+};
 
 static struct gyre_class server_class = { .name = "server" };
 
@@ -47,7 +56,7 @@ static uint64_t ask_there(gyre_handler_fn handler, size_t frame_bytes)
 	server_class.frame_bytes = frame_bytes;
 	model_open(2);
 	seen.server = model_spawn(&server_class, 1);
-	client = model_spawn(&puppet_class, 0);
+	client = model_spawn(&client_class, 0);
 	model_settle();
 	before = crossed();
 	model_call(client, ask_it);
@@ -159,6 +168,35 @@ static int answer_twice(struct gyre_stack *stack)
 	seen.error = gyre_reply(stack, gyre_new(stack, number, 9));
 	cr_assert_eq(seen.error, -EALREADY);
 	return gyre_return(stack);
+}
+
+static int hear(struct gyre_stack *stack)
+{
+	if (gyre_message(stack, call) != NULL) {
+		return gyre_message(stack, call)->function(stack);
+	}
+	seen.told = seen.answered == 0 ? 1 : 2;
+	return gyre_return(stack);
+}
+
+/* The asker's loop sleeps, so that all is handed to it at once, and wakes before the handler ends.
+ */
+static int answer_and_tell(struct gyre_stack *stack)
+{
+	model.home[0].loop.parked = GY_PARKED;
+	(void)gyre_reply(stack, gyre_new(stack, number, 8));
+	(void)gyre_notify(stack, gyre_sender(stack), gyre_new(stack, number, 1));
+	model.home[0].loop.parked = GY_AWAKE;
+	model_turn_one(0);
+	return gyre_return(stack);
+}
+
+Test(envelope, is_left_behind_for_what_the_handler_sends_after_its_answer)
+{
+	(void)ask_there(answer_and_tell, 0);
+	cr_assert_eq(seen.answered, 8);
+	cr_assert_eq(seen.told, 2, "the notice has overtaken the answer");
+	model_close();
 }
 
 Test(envelope, has_the_first_of_two_answers)
