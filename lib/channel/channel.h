@@ -338,7 +338,7 @@ void gy_linger_watch(struct gyre_channel *channel);
 /* Whether a channel that is closing may be closed now; else it is watched. */
 bool gy_linger_is_over(struct gyre_channel *channel);
 
-/* ---- handshake.c ---- */
+/* ---- handshake_timeout.c ---- */
 
 /* Lets the time run, before handlers are added; 0 is without end. -ENOMEM. */
 int gy_handshake_start(struct gyre_channel *channel, uint64_t time_ns);

@@ -2,7 +2,8 @@
  * The idle handler. A read only adds to a counter and notes the time of the loop's turn; one timer
  * checks at its end whether there was progress, and if so is started for the rest of the time.
  * Output has no such moment, since it moves while no handler runs: so while some is under way the
- * timer checks it in short steps.
+ * timer checks it in short steps. What the peer's kernel has acknowledged is what was written less
+ * what it has not: gy_channel_untaken_bytes() in linger.c.
  *
  * A timer fires outside of the channel's run, and queues a deferred call: see deferred.h. The call
  * is part of the handler's own memory, for it must not fail to start.

@@ -1,6 +1,7 @@
 /*
  * Publishing, taking back and stealing. Published jobs are out of the state queue, so a loop with
- * little to do takes them back first.
+ * little to do takes them back first. How the mail of a stolen actor stays in order: see
+ * actor/steal_actor.c.
  */
 #include "loop/steal.h"
 

@@ -5,8 +5,8 @@
  *
  * A signalfd gets only what every thread blocks. The thread in gyre_system_run() does not block
  * what nobody watches, for that is to do what it always does; so it is asked to, and a watch is
- * answered when it has. What is asked and what is done stand in two atomic sets of signals, a bit
- * each.
+ * answered when it has. After the last watch it is asked again, and lets the signal through. What
+ * is asked and what is done stand in two atomic sets of signals, a bit each.
  */
 #include "system/signals.h"
 

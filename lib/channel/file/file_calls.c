@@ -1,6 +1,7 @@
 /*
  * The calls on files: each checks what it is given, makes the operation, the mail that will answer
- * it and the promise that waits for that mail, and starts it.
+ * it and the promise that waits for that mail, and starts it. An operation outlives its time-out
+ * and its stack, with the memory that the kernel uses: see file.c.
  */
 #include <errno.h>
 #include <fcntl.h>
