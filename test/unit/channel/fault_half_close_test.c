@@ -14,36 +14,12 @@ TestSuite(half_close, .timeout = 60);
 
 enum { MUCH = 900000 };
 
-static const struct rig_options patient = { .linger_ns = GYRE_SECONDS(3600) };
-static const struct gyre_channel_options allowed = { .allow_half_close = true };
 static const struct gyre_channel_options allowed_on_request = { .allow_half_close = true,
 								.manual_read = true };
 
-static void begin_with(const struct gyre_channel_options *options)
-{
-	fault_begin(&patient);
-	fault_open(options);
-	rig_settle(&fault.rig);
-}
-
-static void begin(void)
-{
-	begin_with(NULL);
-}
-
-static void begin_allowed(void)
-{
-	begin_with(&allowed);
-}
-
-static struct gyre_handler_context *tail(void)
-{
-	return gyre_channel_tail(fault.channel);
-}
-
 static void shut_down(void)
 {
-	gyre_context_shutdown(tail());
+	gyre_context_shutdown(fault_tail());
 	rig_settle(&fault.rig);
 }
 
@@ -64,18 +40,19 @@ static void expect_at_the_peer(uint64_t bytes)
 
 /* ---- the peer first ---- */
 
-Test(half_close, by_the_peer_lets_it_have_much_more, .init = begin_allowed)
+Test(half_close, by_the_peer_lets_it_have_much_more, .init = fault_begin_half_closing)
 {
 	peer_shuts_down();
 	rig_settle(&fault.rig);
 	cr_assert_eq(fault.input_closed, 1);
 	cr_assert_eq(fault_write(MUCH), 0);
-	gyre_context_close(tail());
+	gyre_context_close(fault_tail());
 	expect_at_the_peer(MUCH);
 	fault_end(0);
 }
 
-Test(half_close, by_the_peer_ends_a_channel_that_does_not_allow_it_after_its_output, .init = begin)
+Test(half_close, by_the_peer_ends_a_channel_that_does_not_allow_it_after_its_output,
+     .init = fault_begin_closing)
 {
 	cr_assert_eq(fault_write(MUCH), 0);
 	peer_shuts_down();
@@ -86,36 +63,36 @@ Test(half_close, by_the_peer_ends_a_channel_that_does_not_allow_it_after_its_out
 
 Test(half_close, by_the_peer_is_told_after_all_that_it_sent)
 {
-	begin_with(&allowed_on_request);
+	fault_begin_patient(&allowed_on_request);
 	fault_send(100);
 	peer_shuts_down();
 	rig_settle(&fault.rig);
 	cr_expect_eq(fault.input_closed, 0);
 	while (fault.bytes < 100) {
 		cr_assert_eq(fault.input_closed, 0);
-		gyre_context_read(tail());
+		gyre_context_read(fault_tail());
 		rig_settle(&fault.rig);
 	}
-	gyre_context_read(tail());
+	gyre_context_read(fault_tail());
 	rig_settle(&fault.rig);
 	cr_expect_eq(fault.input_closed, 1);
 	cr_expect_eq(fault.inactive, 0);
-	gyre_context_close(tail());
+	gyre_context_close(fault_tail());
 	fault_end(0);
 }
 
-Test(half_close, by_the_peer_ends_with_a_shutdown, .init = begin_allowed)
+Test(half_close, by_the_peer_ends_with_a_shutdown, .init = fault_begin_half_closing)
 {
 	peer_shuts_down();
 	rig_settle(&fault.rig);
 	cr_assert_eq(fault_write(MUCH), 0);
-	gyre_context_shutdown(tail());
+	gyre_context_shutdown(fault_tail());
 	cr_expect_eq(fault_write(1), -EPIPE);
 	expect_at_the_peer(MUCH);
 	fault_end(0);
 }
 
-Test(half_close, by_the_peer_ends_with_a_drain_after_the_output, .init = begin_allowed)
+Test(half_close, by_the_peer_ends_with_a_drain_after_the_output, .init = fault_begin_half_closing)
 {
 	peer_shuts_down();
 	rig_settle(&fault.rig);
@@ -126,7 +103,7 @@ Test(half_close, by_the_peer_ends_with_a_drain_after_the_output, .init = begin_a
 	fault_end(0);
 }
 
-Test(half_close, by_the_peer_ends_with_an_abort, .init = begin_allowed)
+Test(half_close, by_the_peer_ends_with_an_abort, .init = fault_begin_half_closing)
 {
 	peer_shuts_down();
 	rig_settle(&fault.rig);
@@ -148,7 +125,7 @@ static void expect_read_on(void)
 	struct rig_stream stream = { .fd = fault.fd, .total = 5 << 20 };
 
 	cr_assert_eq(fault_write(MUCH), 0);
-	gyre_context_shutdown(tail());
+	gyre_context_shutdown(fault_tail());
 	expect_at_the_peer(MUCH);
 	while (stream.sent < stream.total) {
 		rig_stream_send(&stream);
@@ -160,18 +137,19 @@ static void expect_read_on(void)
 	fault_end(0);
 }
 
-Test(half_close, by_us_lets_the_peer_send_much_more, .init = begin)
+Test(half_close, by_us_lets_the_peer_send_much_more, .init = fault_begin_closing)
 {
 	expect_read_on();
 }
 
-Test(half_close, by_us_lets_the_peer_send_much_more_where_its_own_is_allowed, .init = begin_allowed)
+Test(half_close, by_us_lets_the_peer_send_much_more_where_its_own_is_allowed,
+     .init = fault_begin_half_closing)
 {
 	expect_read_on();
 	cr_expect_eq(fault.input_closed, 1);
 }
 
-Test(half_close, by_us_counts_once, .init = begin)
+Test(half_close, by_us_counts_once, .init = fault_begin_closing)
 {
 	shut_down();
 	shut_down();
@@ -184,10 +162,10 @@ Test(half_close, by_us_counts_once, .init = begin)
 	fault_end(0);
 }
 
-Test(half_close, by_us_may_be_followed_by_a_close, .init = begin)
+Test(half_close, by_us_may_be_followed_by_a_close, .init = fault_begin_closing)
 {
 	shut_down();
-	gyre_context_close(tail());
+	gyre_context_close(fault_tail());
 	fault_send(100);
 	rig_settle(&fault.rig);
 	cr_expect_eq(fault.bytes, 0);
@@ -196,7 +174,7 @@ Test(half_close, by_us_may_be_followed_by_a_close, .init = begin)
 	fault_end(0);
 }
 
-Test(half_close, by_us_ends_with_a_drain, .init = begin)
+Test(half_close, by_us_ends_with_a_drain, .init = fault_begin_closing)
 {
 	shut_down();
 	fault.rig.home.channel_ops->drain(&fault.rig.home);
@@ -204,7 +182,7 @@ Test(half_close, by_us_ends_with_a_drain, .init = begin)
 	fault_end(0);
 }
 
-Test(half_close, by_us_ends_with_a_peer_that_has_closed, .init = begin)
+Test(half_close, by_us_ends_with_a_peer_that_has_closed, .init = fault_begin_closing)
 {
 	shut_down();
 	(void)close(fault.fd);
@@ -219,7 +197,7 @@ static void expect_both_at_once(size_t bytes)
 	if (bytes > 0) {
 		cr_assert_eq(fault_write(bytes), 0);
 	}
-	gyre_context_shutdown(tail());
+	gyre_context_shutdown(fault_tail());
 	fault_send(100);
 	peer_shuts_down();
 	expect_at_the_peer(bytes);
@@ -228,17 +206,18 @@ static void expect_both_at_once(size_t bytes)
 	fault_end(0);
 }
 
-Test(half_close, by_both_at_once_closes_the_channel, .init = begin)
+Test(half_close, by_both_at_once_closes_the_channel, .init = fault_begin_closing)
 {
 	expect_both_at_once(0);
 }
 
-Test(half_close, by_both_at_once_closes_the_channel_after_its_output, .init = begin)
+Test(half_close, by_both_at_once_closes_the_channel_after_its_output, .init = fault_begin_closing)
 {
 	expect_both_at_once(MUCH);
 }
 
-Test(half_close, by_both_at_once_closes_the_channel_where_it_is_allowed, .init = begin_allowed)
+Test(half_close, by_both_at_once_closes_the_channel_where_it_is_allowed,
+     .init = fault_begin_half_closing)
 {
 	expect_both_at_once(MUCH);
 	cr_expect_eq(fault.input_closed, 1);

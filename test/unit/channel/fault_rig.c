@@ -108,6 +108,32 @@ void fault_begin_open(const struct gyre_channel_options *options)
 	rig_settle(&fault.rig);
 }
 
+void fault_begin_patient(const struct gyre_channel_options *options)
+{
+	static const struct rig_options patient = { .linger_ns = GYRE_SECONDS(3600) };
+
+	fault_begin(&patient);
+	fault_open(options);
+	rig_settle(&fault.rig);
+}
+
+void fault_begin_closing(void)
+{
+	fault_begin_patient(NULL);
+}
+
+void fault_begin_half_closing(void)
+{
+	static const struct gyre_channel_options allowed = { .allow_half_close = true };
+
+	fault_begin_patient(&allowed);
+}
+
+struct gyre_handler_context *fault_tail(void)
+{
+	return gyre_channel_tail(fault.channel);
+}
+
 bool fault_is_closed(struct rig *rig, void *arg)
 {
 	(void)arg;

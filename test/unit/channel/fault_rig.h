@@ -38,6 +38,12 @@ void fault_begin(const struct rig_options *options);
 void fault_open(const struct gyre_channel_options *options);
 /* Both, and a few turns. */
 void fault_begin_open(const struct gyre_channel_options *options);
+/* The same with an hour for what is left at a close. */
+void fault_begin_patient(const struct gyre_channel_options *options);
+/* For a channel that closes when its peer ends, and one that then goes on. */
+void fault_begin_closing(void);
+void fault_begin_half_closing(void);
+struct gyre_handler_context *fault_tail(void);
 /* Expects that the channel has ended for @reason, each call of its handler came once, and it was
  * counted; closes the far end if it is not, and the rig. */
 void fault_end(int reason);

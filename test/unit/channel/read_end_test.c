@@ -11,38 +11,14 @@
 
 TestSuite(read_end, .timeout = 60);
 
-static const struct rig_options patient = { .linger_ns = GYRE_SECONDS(3600) };
-static const struct gyre_channel_options allowed = { .allow_half_close = true };
 static const struct gyre_channel_options on_request = { .manual_read = true };
-
-static void begin_with(const struct gyre_channel_options *options)
-{
-	fault_begin(&patient);
-	fault_open(options);
-	rig_settle(&fault.rig);
-}
-
-static void begin(void)
-{
-	begin_with(NULL);
-}
-
-static void begin_allowed(void)
-{
-	begin_with(&allowed);
-}
-
-static struct gyre_handler_context *tail(void)
-{
-	return gyre_channel_tail(fault.channel);
-}
 
 static void peer_shuts_down(void)
 {
 	cr_assert_eq(shutdown(fault.fd, SHUT_WR), 0);
 }
 
-Test(read_end, is_told_after_all_bytes_and_before_the_channel_closes, .init = begin)
+Test(read_end, is_told_after_all_bytes_and_before_the_channel_closes, .init = fault_begin_closing)
 {
 	fault_send(100);
 	peer_shuts_down();
@@ -52,7 +28,7 @@ Test(read_end, is_told_after_all_bytes_and_before_the_channel_closes, .init = be
 	cr_expect_eq(fault.input_closed, 0);
 }
 
-Test(read_end, is_told_once_and_before_the_event_of_half_closing, .init = begin_allowed)
+Test(read_end, is_told_once_and_before_the_event_of_half_closing, .init = fault_begin_half_closing)
 {
 	fault_send(100);
 	peer_shuts_down();
@@ -62,32 +38,32 @@ Test(read_end, is_told_once_and_before_the_event_of_half_closing, .init = begin_
 	cr_expect_eq(fault.input_closed, 1);
 	cr_assert_eq(fault_write(1), 0);
 	rig_settle(&fault.rig);
-	gyre_context_close(tail());
+	gyre_context_close(fault_tail());
 	fault_end(0);
 	cr_expect_eq(fault.read_ends, 1);
 }
 
 Test(read_end, waits_for_the_reads_that_a_channel_on_request_has_not_asked_for)
 {
-	begin_with(&on_request);
+	fault_begin_patient(&on_request);
 	fault_send(100);
 	peer_shuts_down();
 	rig_settle(&fault.rig);
 	while (fault.bytes < 100) {
 		cr_assert_eq(fault.read_ends, 0);
-		gyre_context_read(tail());
+		gyre_context_read(fault_tail());
 		rig_settle(&fault.rig);
 	}
 	if (fault.read_ends == 0) {
-		gyre_context_read(tail());
+		gyre_context_read(fault_tail());
 	}
 	fault_end(0);
 	cr_expect_eq(fault.read_ends, 1);
 }
 
-Test(read_end, is_told_after_we_have_ended_our_side, .init = begin)
+Test(read_end, is_told_after_we_have_ended_our_side, .init = fault_begin_closing)
 {
-	gyre_context_shutdown(tail());
+	gyre_context_shutdown(fault_tail());
 	rig_settle(&fault.rig);
 	fault_send(100);
 	peer_shuts_down();
@@ -96,7 +72,7 @@ Test(read_end, is_told_after_we_have_ended_our_side, .init = begin)
 	cr_expect_eq(fault.read_ends, 1);
 }
 
-Test(read_end, is_not_told_of_a_reset, .init = begin)
+Test(read_end, is_not_told_of_a_reset, .init = fault_begin_closing)
 {
 	fault_send(100);
 	rig_settle(&fault.rig);
@@ -105,7 +81,7 @@ Test(read_end, is_not_told_of_a_reset, .init = begin)
 	cr_expect_eq(fault.read_ends, 0);
 }
 
-Test(read_end, is_not_told_of_a_drain_which_may_cut_a_frame, .init = begin_allowed)
+Test(read_end, is_not_told_of_a_drain_which_may_cut_a_frame, .init = fault_begin_half_closing)
 {
 	fault_send(100);
 	rig_settle(&fault.rig);
@@ -116,9 +92,9 @@ Test(read_end, is_not_told_of_a_drain_which_may_cut_a_frame, .init = begin_allow
 	cr_expect_eq(fault.input_closed, 1);
 }
 
-Test(read_end, is_not_told_once_we_have_closed, .init = begin)
+Test(read_end, is_not_told_once_we_have_closed, .init = fault_begin_closing)
 {
-	gyre_context_close(tail());
+	gyre_context_close(fault_tail());
 	rig_settle(&fault.rig);
 	peer_shuts_down();
 	fault_end(0);
@@ -141,7 +117,8 @@ static void close_in_order(struct gyre_handler_context *ctx)
 
 static const struct gyre_handler closes = { .name = "closes", .read_end = close_in_order };
 
-Test(read_end, may_abort_the_channel_and_then_nothing_else_is_told, .init = begin_allowed)
+Test(read_end, may_abort_the_channel_and_then_nothing_else_is_told,
+     .init = fault_begin_half_closing)
 {
 	cr_assert_eq(gyre_pipeline_add(fault.channel, GYRE_FIRST, &aborts, NULL), 0);
 	peer_shuts_down();
@@ -150,7 +127,8 @@ Test(read_end, may_abort_the_channel_and_then_nothing_else_is_told, .init = begi
 	cr_expect_eq(fault.input_closed, 0);
 }
 
-Test(read_end, may_close_the_channel_and_then_nothing_else_is_told, .init = begin_allowed)
+Test(read_end, may_close_the_channel_and_then_nothing_else_is_told,
+     .init = fault_begin_half_closing)
 {
 	cr_assert_eq(gyre_pipeline_add(fault.channel, GYRE_FIRST, &closes, NULL), 0);
 	peer_shuts_down();
@@ -167,7 +145,7 @@ static void remove_all(struct gyre_handler_context *ctx)
 
 static const struct gyre_handler removes = { .name = "removes", .read_end = remove_all };
 
-Test(read_end, may_remove_handlers_and_the_channel_still_closes, .init = begin)
+Test(read_end, may_remove_handlers_and_the_channel_still_closes, .init = fault_begin_closing)
 {
 	cr_assert_eq(gyre_pipeline_add(fault.channel, GYRE_FIRST, &removes, NULL), 0);
 	peer_shuts_down();
