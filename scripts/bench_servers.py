@@ -116,6 +116,7 @@ ECHO_SERVERS = [
 PEER_SERVERS = [
     ("libuv", "perf/peers/echo_uv", limit_echo_options),
     ("libevent", "perf/peers/echo_event", limit_echo_options),
+    ("Go", "perf/peers/go_echo", limit_echo_options),
 ]
 
 

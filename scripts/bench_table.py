@@ -84,6 +84,7 @@ TABLES = [
         ("gyre", Row.rate),
         ("rate ÷ limit", lambda row: ratio_text(row.first_ratio(LIMITS, rate_keys()))),
         ("rate ÷ linked chains", lambda row: ratio_text(row.ratio("limit chains", rate_keys()))),
+        ("rate ÷ Go", lambda row: ratio_text(row.ratio("Go", rate_keys()))),
     ]),
     ("Servers", ("echo", "many", "unix", "accept", "stream", "udp"), [
         ("gyre", Row.rate),
@@ -91,6 +92,7 @@ TABLES = [
         ("CPU ÷ limit", lambda row: ratio_text(row.first_ratio(LIMITS, COSTS))),
         ("CPU ÷ libuv", lambda row: ratio_text(row.ratio("libuv", COSTS))),
         ("CPU ÷ libevent", lambda row: ratio_text(row.ratio("libevent", COSTS))),
+        ("CPU ÷ Go", lambda row: ratio_text(row.ratio("Go", COSTS))),
     ]),
     ("Nodes", ("nodes",), [
         ("gyre", Row.rate),
