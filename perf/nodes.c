@@ -244,7 +244,7 @@ static int run_both(struct settings *settings)
 		_exit(run(settings, SERVER) < 0);
 	}
 	r = run(settings, CLIENT);
-	(void)kill(settings->server, SIGKILL);
+	(void)kill(settings->server, r == 0 ? SIGTERM : SIGKILL);
 	(void)waitpid(settings->server, NULL, 0);
 	return r;
 }

@@ -71,7 +71,7 @@ def large_case(settings):
 
 
 def ask_case(settings, outstanding):
-    """Sockets send the bytes of an ask there and of its reply back: a head of 40 and 8 each."""
+    """Sockets send the bytes of an ask there and of its reply back: 12 that name a head, and 8 each."""
 
     def measure(*more):
         def run(settings):
@@ -83,7 +83,7 @@ def ask_case(settings, outstanding):
 
     def measure_limit(settings):
         values = measure_program("perf/limit/nodes", "--nodes", 2, "--messages", outstanding,
-                                 "--payload", 44, "--seconds", seconds(settings),
+                                 "--payload", 16, "--seconds", seconds(settings),
                                  "--pin")(settings)
         return {"asks_per_s": values["laps_per_s"], "cpu_ns_per_ask": 2 * values["cpu_ns_per_hop"]}
 
@@ -93,6 +93,24 @@ def ask_case(settings, outstanding):
                  Variant("sockets", "perf/limit/nodes", measure_limit)],
                 [Metric("asks_per_s", "asks/s"), Metric("cpu_ns_per_ask", "ns of CPU/ask")],
                 [Target("asks_per_s", ">=", 0.6, "sockets")] if outstanding > 1 else [])
+
+
+def head_case(settings, name, actors):
+    """Beside the same messages in runs with the same head, of which all but the first only name it."""
+
+    def measure(run):
+        def run_it(settings):
+            return measure_program("perf/heads", "--actors", actors, "--run", run, "--port",
+                                   free_ports(2), "--seconds", seconds(settings), "--pin")(settings)
+
+        return run_it
+
+    return Case("nodes", f"2 processes, heads of their own, {name}",
+                [Variant(GYRE, "perf/heads", measure(1)),
+                 Variant("in runs of 64", "perf/heads", measure(64))],
+                [Metric("messages_per_s", "messages/s"),
+                 Metric("cpu_ns_per_message", "ns of CPU/message")],
+                [Target("cpu_ns_per_message", "<=", 1.3, "in runs of 64")])
 
 
 def node_cases(settings):
@@ -112,5 +130,8 @@ def node_cases(settings):
                   [Target("cpu_ns_per_hop", ">=", 1 / 1.5, "with a secret")]),
         ask_case(settings, 1),
         ask_case(settings, 1000),
+        head_case(settings, "2 types in turn", 1),
+        head_case(settings, "8 actors each", 8),
+        head_case(settings, "256 actors each", 256),
         large_case(settings),
     ]

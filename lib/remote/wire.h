@@ -2,8 +2,9 @@
  * What nodes say to each other: frames, one after the other on a TCP connection that one loop of
  * one node has dialled to another node. Messages go from the dialler; both sides send the rest.
  *
- * All numbers are little-endian. A frame begins with a word, its kind in the upper 8 bits and the
- * bytes of its body in the lower 24; then come the head that its kind has, and the body.
+ * All numbers are little-endian. A frame begins with a word: its kind in the upper 8 bits, the
+ *bytes of its body in the lower 17, and between them the index of its head, which is 0 where a kind
+ *has none. Then come the head that its kind has, and the body.
  *
  *	kind                        head       body
  *	HELLO                       -          see struct gy_hello
@@ -17,15 +18,19 @@
  *	CLOSE                       -          -; the link is closed in good order
  *	REPEAT                      -          the message of a notice
  *	REACH                       -          see struct gy_reach
+ *	REPEAT_ID                   8 bytes    the message of an ask or a reply
  *
  * The head of a message: 16 bits each for the receiver's loop and the sender's; 32 bits each for
  * the receiver's slot and cookie, the sender's, and the type's id; 16 bits each for the type's
  * layout and the time an ask has left; and for those kinds that have it the ask's id. A fragment's
  * head is the number of its stream and the bytes that are still to come with it.
  *
- * REPEAT is a notice whose head is that of the last NOTICE before it on this connection, but for
- * the length: what one actor says to another takes a head only once. NOTICE in fragments does not
- * count.
+ * NOTICE, ASK and REPLY have an index, below 64 if their head may be named again, and else 64. A
+ * REPEAT is a notice whose head is that of the last NOTICE with its index on this connection, but
+ * for the length; a REPEAT_ID is an ask or a reply whose head is that of the last ASK or REPLY with
+ * its index, but for the length and the ask's id, which it has itself. Frames that came in
+ *fragments do not count. So what one actor sends to another takes a head only once, unless the head
+ *of another message has taken its place.
  *
  * REACH comes from the side that was dialled: whether it can dial the other one back, over links of
  * its own, on which all that it answers has to go.
@@ -57,18 +62,24 @@ enum gy_wire_kind {
 	GY_WIRE_CLOSE,
 	GY_WIRE_REPEAT,
 	GY_WIRE_REACH,
+	GY_WIRE_REPEAT_ID,
 	GY_WIRE_KINDS,
 };
 
 enum {
 	GY_WIRE_WORD_BYTES = 4,
 	GY_WIRE_KIND_SHIFT = 24,
-	GY_WIRE_BODY_MASK = (1 << GY_WIRE_KIND_SHIFT) - 1,
-	GY_WIRE_HEAD_BYTES = 32,     /* of a message, the word included */
-	GY_WIRE_HEAD_BYTES_MAX = 40, /* with the id of an ask */
+	GY_WIRE_INDEX_SHIFT = 17,
+	GY_WIRE_INDEX_MASK = (1 << (GY_WIRE_KIND_SHIFT - GY_WIRE_INDEX_SHIFT)) - 1,
+	GY_WIRE_BODY_MASK = (1 << GY_WIRE_INDEX_SHIFT) - 1,
+	GY_WIRE_HEADS_SHIFT = 6,
+	GY_WIRE_HEADS = 1 << GY_WIRE_HEADS_SHIFT, /* as an index: a head that is not kept */
+	GY_WIRE_HEAD_BYTES = 32,		  /* of a message, the word included */
+	GY_WIRE_HEAD_BYTES_MAX = 40,		  /* with the id of an ask */
+	GY_WIRE_REPEAT_ID_BYTES = 12,
 	GY_WIRE_BODY_BYTES_MAX = 1 << 16,
-	GY_WIRE_VERSION_MIN = 3,
-	GY_WIRE_VERSION = 3,
+	GY_WIRE_VERSION_MIN = 4,
+	GY_WIRE_VERSION = 4,
 	GY_NONCE_BYTES = 32,
 	GY_PROOF_BYTES = 32,
 	GY_HELLO_BYTES_MAX = 256,
@@ -106,6 +117,7 @@ struct gy_frame {
 	uint32_t type;
 	uint16_t layout;
 	uint16_t left; /* gy_wire_left_encode() */
+	uint8_t index;
 	uint64_t ask_id;
 };
 
@@ -145,6 +157,31 @@ static inline uint32_t gy_wire_word(const unsigned char *bytes)
 	return le32toh(word);
 }
 
+/* The kinds whose words have the index of a head, a bit each. */
+static const uint32_t gy_wire_indexed = 1U << GY_WIRE_NOTICE | 1U << GY_WIRE_ASK |
+					1U << GY_WIRE_REPLY | 1U << GY_WIRE_REPEAT |
+					1U << GY_WIRE_REPEAT_ID;
+
+/* The word of a frame, as a number. */
+static inline uint32_t gy_wire_make_word(enum gy_wire_kind kind, uint32_t index, uint32_t bytes)
+{
+	return (uint32_t)kind << GY_WIRE_KIND_SHIFT | index << GY_WIRE_INDEX_SHIFT | bytes;
+}
+
+static inline uint32_t gy_wire_index(uint32_t word)
+{
+	return word >> GY_WIRE_INDEX_SHIFT & GY_WIRE_INDEX_MASK;
+}
+
+/* Whether the index in a word of that kind may be there. */
+static inline bool gy_wire_index_is_valid(uint32_t word)
+{
+	uint32_t index = gy_wire_index(word);
+
+	return index == 0 || (index <= GY_WIRE_HEADS &&
+			      (gy_wire_indexed >> (word >> GY_WIRE_KIND_SHIFT) & 1U) != 0);
+}
+
 static inline enum gy_wire_kind gy_wire_kind(const unsigned char *bytes)
 {
 	return (enum gy_wire_kind)(gy_wire_word(bytes) >> GY_WIRE_KIND_SHIFT);
@@ -160,7 +197,7 @@ static inline bool gy_wire_is_message(const unsigned char *bytes)
 static inline uint32_t gy_wire_put(const struct gy_frame *frame, unsigned char *out)
 {
 	const struct gy_wire_head head = {
-		.word = htole32((uint32_t)frame->kind << GY_WIRE_KIND_SHIFT | frame->bytes),
+		.word = htole32(gy_wire_make_word(frame->kind, frame->index, frame->bytes)),
 		.to_loop = htole16(frame->to_loop),
 		.from_loop = htole16(frame->from_loop),
 		.to_slot = htole32(frame->to_slot),
@@ -176,6 +213,9 @@ static inline uint32_t gy_wire_put(const struct gy_frame *frame, unsigned char *
 
 	if (gy_unlikely(count < GY_WIRE_HEAD_BYTES)) {
 		memcpy(out, &head, GY_WIRE_WORD_BYTES);
+		if (frame->kind == GY_WIRE_REPEAT_ID) {
+			memcpy(out + GY_WIRE_WORD_BYTES, &head.ask_id, sizeof(head.ask_id));
+		}
 		return count;
 	}
 	memcpy(out, &head, GY_WIRE_HEAD_BYTES);
@@ -201,7 +241,9 @@ static inline int64_t gy_wire_bytes(const unsigned char *bytes, size_t count)
 	word = gy_wire_word(bytes);
 	head = gy_wire_heads[word >> GY_WIRE_KIND_SHIFT];
 	body = word & GY_WIRE_BODY_MASK;
-	return head == 0 || body > GY_WIRE_BODY_BYTES_MAX ? -EPROTO : (int64_t)head + body;
+	return head == 0 || body > GY_WIRE_BODY_BYTES_MAX || !gy_wire_index_is_valid(word)
+		       ? -EPROTO
+		       : (int64_t)head + body;
 }
 
 /* Takes apart a frame that is there as a whole. */
@@ -216,6 +258,8 @@ static inline void gy_wire_get(const unsigned char *bytes, struct gy_frame *ret_
 	}
 	if (count == GY_WIRE_HEAD_BYTES_MAX) {
 		memcpy(&head.ask_id, bytes + GY_WIRE_HEAD_BYTES, sizeof(head.ask_id));
+	} else if (word >> GY_WIRE_KIND_SHIFT == GY_WIRE_REPEAT_ID) {
+		memcpy(&head.ask_id, bytes + GY_WIRE_WORD_BYTES, sizeof(head.ask_id));
 	}
 	*ret_frame = (struct gy_frame){
 		.kind = (enum gy_wire_kind)(word >> GY_WIRE_KIND_SHIFT),
@@ -230,6 +274,7 @@ static inline void gy_wire_get(const unsigned char *bytes, struct gy_frame *ret_
 		.type = le32toh(head.type),
 		.layout = le16toh(head.layout),
 		.left = le16toh(head.left),
+		.index = (uint8_t)gy_wire_index(word),
 		.ask_id = le64toh(head.ask_id),
 	};
 }

@@ -70,11 +70,10 @@ static struct gy_in_flight_item item_of(const struct gy_frame *frame)
 
 void gy_in_flight_add(struct gy_link *link, const struct gy_frame *frame)
 {
-	struct gy_in_flight *in_flight = &link->in_flight;
-	struct gy_in_flight_item *item = at(in_flight, in_flight->count++);
+	struct gy_in_flight_item item = item_of(frame);
 
-	*item = item_of(frame);
-	item->end = link->queued_bytes - link->parcel_bytes;
+	item.end = link->queued_bytes - link->parcel_bytes;
+	gy_in_flight_put(&link->in_flight, item);
 }
 
 void gy_in_flight_acknowledge(struct gy_link *link)

@@ -39,6 +39,11 @@ static inline bool gy_in_flight_is_tracked(const struct gy_frame *frame)
 }
 /* Room for one more; -ENOMEM. */
 int gy_in_flight_reserve(struct gy_link *link);
+/* Another item behind those that are there. There is room. */
+static inline void gy_in_flight_put(struct gy_in_flight *in_flight, struct gy_in_flight_item item)
+{
+	in_flight->items[(in_flight->first + in_flight->count++) & (in_flight->size - 1)] = item;
+}
 /* An ask or an answer is on its way. There is room. */
 void gy_in_flight_add(struct gy_link *link, const struct gy_frame *frame);
 /* The peer has taken more. */

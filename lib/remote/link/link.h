@@ -17,8 +17,8 @@
 #include "remote/link/in_flight.h"
 #include "remote/link/links.h"
 #include "remote/link/partial_message.h"
+#include "remote/message/heads.h"
 #include "remote/message/incoming.h"
-#include "remote/message/last_notice.h"
 #include "remote/peer/one_way.h"
 #include "remote/peer/peer.h"
 #include "remote/wire.h"
@@ -74,6 +74,8 @@ struct gy_link {
 	uint64_t dials;	    /* that came to a hello */
 	uint64_t claim;	    /* see link_order.c; 0 before it has one */
 	struct gy_timer redial;
+	union gy_heads heads;
+	uint32_t last_index; /* of the head that was named last */
 
 	/*
 	 * Out. The words are explained in fragments.h. Counts of bytes and frames are of messages,
@@ -82,7 +84,6 @@ struct gy_link {
 	 */
 	struct gy_later later;		 /* flushes at the end of the job that said something */
 	struct gy_frame_page frame_page; /* the page that frames are written to */
-	struct gy_last_sent last_sent;
 	/* Frames that have left the page and have not been given to the channel; NULL for none. */
 	struct gyre_buffer *out;
 	struct gy_list fragments; /* streams of parcels; see fragments.c */
@@ -111,7 +112,6 @@ struct gy_link {
 
 	/* In: */
 	struct gy_partial_frame partial_frame;
-	struct gy_last_received last_received;
 	struct gy_list partial_messages;
 	uint64_t partial_messages_bytes; /* sum of the whole lengths of @partial_messages */
 	uint64_t consumed_bytes;	 /* frames and fragments that were taken in */

@@ -2,8 +2,8 @@
  * Mail to frames: the only place where heads of messages are built. A frame is written where it is
  * to stand, on the link's page, or copied into a parcel if it is to leave in fragments.
  *
- * Most mail needs little of this: a notice like the one before is a word and its body (encode.h),
- * and a type that travels as the bytes that it has here is copied. The rest, encoded types and
+ * Most mail needs little of this: a message whose head was sent before names it (encode.h), and a
+ * type that travels as the bytes that it has here is copied. The rest, encoded types and
  * gyre's own, is encoded into memory of its own first.
  *
  * What a link holds is bounded, from the send until the peer has taken it out of its connection and
@@ -62,6 +62,7 @@ static inline void build_head(struct gyre_address to, const struct gyre_mail *ma
 		.type = mail->type->id,
 		.layout = gy_type_layout(mail->type),
 		.left = left_of(mail),
+		.index = GY_WIRE_HEADS,
 		.ask_id = mail->ask_id,
 	};
 }
@@ -75,21 +76,45 @@ static bool is_plain(const struct gyre_type *type)
 	       type->destroy == NULL;
 }
 
-/* The next notice may be like this one, if all of the type are alike. */
-static inline void remember(struct gy_link *link, struct gyre_address to,
+static inline bool is_indexed(enum gy_wire_kind kind)
+{
+	return (gy_wire_indexed >> (uint32_t)kind & 1U) != 0;
+}
+
+/* Later messages may name this head. */
+static inline void remember(struct gy_link *link, uint32_t index, struct gyre_address to,
 			    const struct gyre_mail *mail)
 {
-	link->last_sent = (struct gy_last_sent){
-		.type = is_plain(mail->type) && !gy_type_varies(mail->type) ? mail->type : NULL,
+	link->heads.sent[index] = (struct gy_sent_head){
+		.type = mail->type,
 		.type_id = mail->type->id,
 		.bytes = mail->type->bytes,
 		.to = to,
 		.from = mail->from,
+		.deadline = mail->deadline,
+		.kind = mail->node.kind,
 	};
 }
 
+/* The index of the head of a frame. It is kept if all messages of the type are as long. */
+static inline uint8_t index_of(struct gy_link *link, const struct gy_frame *frame,
+			       struct gyre_address to, const struct gyre_mail *mail)
+{
+	uint32_t index;
+
+	if (!is_indexed(frame->kind)) {
+		return 0;
+	}
+	if (!is_plain(mail->type) || gy_type_varies(mail->type)) {
+		return GY_WIRE_HEADS;
+	}
+	index = gy_head_index(to, mail);
+	remember(link, index, to, mail);
+	return (uint8_t)index;
+}
+
 static inline __attribute__((always_inline)) int add_frame(struct gy_link *link,
-							   const struct gy_frame *frame,
+							   struct gy_frame *frame,
 							   struct gyre_address to,
 							   const struct gyre_mail *mail)
 {
@@ -100,6 +125,7 @@ static inline __attribute__((always_inline)) int add_frame(struct gy_link *link,
 	if (gy_unlikely(at == NULL)) {
 		return -ENOMEM;
 	}
+	frame->index = index_of(link, frame, to, mail);
 	(void)gy_wire_put(frame, at);
 	if (frame->bytes > 0) {
 		memcpy(at + head_bytes, frame->body, frame->bytes);
@@ -107,14 +133,11 @@ static inline __attribute__((always_inline)) int add_frame(struct gy_link *link,
 	link->frame_page.at = at + head_bytes + frame->bytes;
 	link->queued_bytes += head_bytes + frame->bytes;
 	link->queued_frames++;
-	if (frame->kind == GY_WIRE_NOTICE) {
-		remember(link, to, mail);
-	}
 	return 0;
 }
 
 /* An ask or an answer: who waits is told if the link breaks. */
-static __attribute__((noinline)) int add_tracked(struct gy_link *link, const struct gy_frame *frame,
+static __attribute__((noinline)) int add_tracked(struct gy_link *link, struct gy_frame *frame,
 						 struct gyre_address to,
 						 const struct gyre_mail *mail)
 {
@@ -127,8 +150,8 @@ static __attribute__((noinline)) int add_tracked(struct gy_link *link, const str
 	return r;
 }
 
-static inline int add_whole(struct gy_link *link, const struct gy_frame *frame,
-			    struct gyre_address to, const struct gyre_mail *mail)
+static inline int add_whole(struct gy_link *link, struct gy_frame *frame, struct gyre_address to,
+			    const struct gyre_mail *mail)
 {
 	return gy_unlikely(gy_in_flight_is_tracked(frame)) ? add_tracked(link, frame, to, mail)
 							   : add_frame(link, frame, to, mail);
@@ -168,7 +191,7 @@ static struct gyre_address ordered_after(const struct gyre_mail *mail)
 	return gy_mail_sender(mail);
 }
 
-static int add(struct gy_link *link, const struct gy_frame *frame, struct gyre_address to,
+static int add(struct gy_link *link, struct gy_frame *frame, struct gyre_address to,
 	       const struct gyre_mail *mail)
 {
 	int r = check_bounds(link, frame);
@@ -237,10 +260,78 @@ int gy_encode(struct gy_link *link, struct gyre_address to, const struct gyre_ma
 	return add_whole(link, &frame, to, mail);
 }
 
-int gy_encode_repeat_body(struct gy_link *link, struct gyre_mail *mail)
+static inline void note_in_flight(struct gy_link *link, const struct gyre_mail *mail,
+				  struct gyre_address to, uint32_t bytes)
 {
-	uint32_t bytes = link->last_sent.bytes;
+	bool ask = mail->node.kind == GY_MAIL_ASK;
+
+	gy_in_flight_put(&link->in_flight,
+			 (struct gy_in_flight_item){
+				 .end = link->queued_bytes + bytes - link->parcel_bytes,
+				 .ask_id = mail->ask_id,
+				 .slot = ask ? mail->from.slot : to.slot,
+				 .cookie = ask ? mail->from.cookie : to.cookie,
+				 .loop = ask ? mail->from.loop : to.loop,
+				 .ask = ask,
+			 });
+}
+
+static bool may_be_first(const struct gy_link *link, struct gyre_address to,
+			 const struct gyre_mail *mail)
+{
+	uint32_t bytes = mail->type->bytes;
+
+	/* A size that varies is larger than any body. */
+	return mail->node.kind <= GY_MAIL_NOTICE && mail->node.kind != GY_MAIL_EXCEPTION &&
+	       is_plain(mail->type) && bytes <= GY_WIRE_BODY_BYTES_MAX &&
+	       bytes <= link->message_bytes_max && to.node == link->peer->id &&
+	       to.slot <= gy_slot_mask && !gy_link_is_stale(link, to) &&
+	       gy_encode_is_direct(link, bytes + GY_WIRE_HEAD_BYTES_MAX) &&
+	       (mail->node.kind == GY_MAIL_NOTICE || link->in_flight.count < link->in_flight.size);
+}
+
+bool gy_encode_first(struct gy_link *link, uint32_t index, struct gyre_address to,
+		     struct gyre_mail *mail)
+{
+	uint32_t body_bytes = mail->type->bytes;
+	struct gy_frame frame;
+	uint32_t head_bytes;
+
+	if (gy_unlikely(!may_be_first(link, to, mail))) {
+		return false;
+	}
+	build_head(to, mail, body_bytes, &frame);
+	remember(link, index, to, mail);
+	frame.index = (uint8_t)index;
+	head_bytes = gy_wire_put(&frame, link->frame_page.at);
+	if (body_bytes > 0) {
+		memcpy(link->frame_page.at + head_bytes, mail->payload, body_bytes);
+	}
+	if (mail->node.kind != GY_MAIL_NOTICE) {
+		note_in_flight(link, mail, to, head_bytes + body_bytes);
+	}
+	(void)gy_encode_end_repeat(link, mail, head_bytes + body_bytes);
+	return true;
+}
+
+int gy_encode_repeat_body(struct gy_link *link, uint32_t index, struct gyre_mail *mail)
+{
+	uint32_t bytes = link->heads.sent[index].bytes;
 
 	memcpy(link->frame_page.at + GY_WIRE_WORD_BYTES, mail->payload, bytes);
 	return gy_encode_end_repeat(link, mail, GY_WIRE_WORD_BYTES + bytes);
+}
+
+int gy_encode_repeat_id(struct gy_link *link, uint32_t index, struct gyre_mail *mail)
+{
+	const struct gy_sent_head *head = &link->heads.sent[index];
+	uint32_t word = htole32(gy_wire_make_word(GY_WIRE_REPEAT_ID, index, head->bytes));
+	uint64_t ask_id = htole64(mail->ask_id);
+	unsigned char *at = link->frame_page.at;
+
+	memcpy(at, &word, sizeof(word));
+	memcpy(at + sizeof(word), &ask_id, sizeof(ask_id));
+	memcpy(at + GY_WIRE_REPEAT_ID_BYTES, mail->payload, head->bytes);
+	note_in_flight(link, mail, head->to, GY_WIRE_REPEAT_ID_BYTES + head->bytes);
+	return gy_encode_end_repeat(link, mail, GY_WIRE_REPEAT_ID_BYTES + head->bytes);
 }

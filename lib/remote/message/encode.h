@@ -1,5 +1,6 @@
 /*
- * Mail to frames; see encode.c. A notice like the one before is encoded here, for it is most mail.
+ * Mail to frames; see encode.c. A notice whose head was sent before is encoded here: it is most
+ * mail.
  */
 #ifndef GY_REMOTE_MESSAGE_ENCODE_H
 #define GY_REMOTE_MESSAGE_ENCODE_H
@@ -25,17 +26,15 @@ static inline bool gy_encode_has_room(const struct gy_link *link, uint32_t bytes
 	       link->queued_bytes_max;
 }
 
-/* ---- notices like the one before ---- */
+/*
+ * Takes mail whose head the link has not sent, or not last with that index, and queues it with a
+ * head of its own. False, and nothing was done, if it needs more than to be copied: it travels in
+ * another form, the page is full, or it is for another life or peer.
+ */
+bool gy_encode_first(struct gy_link *link, uint32_t index, struct gyre_address to,
+		     struct gyre_mail *mail);
 
-/* Whether the notice has the head of the last one. The type may have changed behind its pointer. */
-static inline bool gy_encode_has_last_head(const struct gy_last_sent *last, struct gyre_address to,
-					   const struct gyre_mail *mail)
-{
-	return last->type == mail->type && mail->node.kind == GY_MAIL_NOTICE &&
-	       memcmp(&last->to, &to, sizeof(to)) == 0 &&
-	       memcmp(&last->from, &mail->from, sizeof(mail->from)) == 0 &&
-	       last->type_id == mail->type->id && last->bytes == mail->type->bytes;
-}
+/* ---- messages whose head was sent before ---- */
 
 /* Whether mail goes to the page as it is: the link is open, it will be flushed, nothing in
  * fragments comes first, and there is room. */
@@ -43,15 +42,20 @@ static inline bool gy_encode_is_direct(const struct gy_link *link, uint32_t byte
 {
 	return link->stage == GY_LINK_STAGE_OPEN && gy_link_has(link, GY_LINK_FLAG_FLUSH_QUEUED) &&
 	       link->fragments_count == 0 &&
-	       (size_t)(link->frame_page.end - link->frame_page.at) >= GY_WIRE_WORD_BYTES + bytes &&
+	       (size_t)(link->frame_page.end - link->frame_page.at) >=
+		       GY_WIRE_REPEAT_ID_BYTES + (size_t)bytes &&
 	       gy_encode_has_room(link, bytes);
 }
 
-static inline bool gy_encode_is_repeat(const struct gy_link *link, struct gyre_address to,
-				       const struct gyre_mail *mail)
+/* Whether the head of that index is the mail's, and the mail can go with it now: an ask or an
+ * answer is noted until it has arrived, for which there is room. */
+static inline bool gy_encode_is_repeat(const struct gy_link *link, uint32_t index,
+				       struct gyre_address to, const struct gyre_mail *mail)
 {
-	return gy_encode_has_last_head(&link->last_sent, to, mail) &&
-	       gy_encode_is_direct(link, link->last_sent.bytes);
+	const struct gy_sent_head *head = &link->heads.sent[index];
+
+	return gy_head_is_of(head, to, mail) && gy_encode_is_direct(link, head->bytes) &&
+	       (head->kind == GY_MAIL_NOTICE || link->in_flight.count < link->in_flight.size);
 }
 
 static inline int gy_encode_end_repeat(struct gy_link *link, struct gyre_mail *mail, uint32_t bytes)
@@ -63,18 +67,22 @@ static inline int gy_encode_end_repeat(struct gy_link *link, struct gyre_mail *m
 	return 0;
 }
 
-/* A call of its own, so that a notice without a body saves no registers. */
-int gy_encode_repeat_body(struct gy_link *link, struct gyre_mail *mail);
+/* Calls of their own, so that a notice without a body saves no registers. */
+int gy_encode_repeat_body(struct gy_link *link, uint32_t index, struct gyre_mail *mail);
+int gy_encode_repeat_id(struct gy_link *link, uint32_t index, struct gyre_mail *mail);
 
-/* Takes a notice of which gy_encode_is_repeat() holds, and queues it; 0. */
-static inline int gy_encode_repeat(struct gy_link *link, struct gyre_mail *mail)
+/* Takes mail of which gy_encode_is_repeat() holds, and queues it; 0. */
+static inline int gy_encode_repeat(struct gy_link *link, uint32_t index, struct gyre_mail *mail)
 {
-	uint32_t word =
-		htole32((uint32_t)GY_WIRE_REPEAT << GY_WIRE_KIND_SHIFT | link->last_sent.bytes);
+	const struct gy_sent_head *head = &link->heads.sent[index];
+	uint32_t word = htole32(gy_wire_make_word(GY_WIRE_REPEAT, index, head->bytes));
 
+	if (head->kind != GY_MAIL_NOTICE) {
+		return gy_encode_repeat_id(link, index, mail);
+	}
 	memcpy(link->frame_page.at, &word, sizeof(word));
-	return link->last_sent.bytes > 0 ? gy_encode_repeat_body(link, mail)
-					 : gy_encode_end_repeat(link, mail, GY_WIRE_WORD_BYTES);
+	return head->bytes > 0 ? gy_encode_repeat_body(link, index, mail)
+			       : gy_encode_end_repeat(link, mail, GY_WIRE_WORD_BYTES);
 }
 
 #endif

@@ -42,7 +42,7 @@ static int64_t take_slice(struct gy_link *link, const unsigned char *bytes, size
 	while (link->stage != GY_LINK_STAGE_ENDED) {
 		int64_t length;
 
-		at += gy_receive_repeats(link, bytes + at, count - at);
+		at += gy_receive_run(link, bytes + at, count - at);
 		length = gy_wire_bytes(bytes + at, count - at);
 		if (length < 0) {
 			return length;
@@ -164,7 +164,7 @@ void gy_incoming_reset(struct gy_link *link)
 	gy_memory_put(link->partial_frame.frame);
 	link->partial_frame = (struct gy_partial_frame){ 0 };
 	gy_partial_messages_reset(link);
-	link->last_received = (struct gy_last_received){ 0 };
+	memset(&link->heads, 0, sizeof(link->heads));
 	link->consumed_bytes = 0;
 	link->consumed_frames = 0;
 	link->announced_bytes = 0;

@@ -1,16 +1,19 @@
 /*
  * What a link has to send: mail that waits for it to open, and the frames that are queued since
  * then and given to the channel at the end of the job. So all that a loop says to a peer in a turn
- * is one send.
+ * is one send, unless a job says much.
  */
 #include "remote/message/outgoing.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "actor/life/node_loss.h"
 #include "actor/life/watch.h"
 #include "actor/mail/send.h"
 #include "actor/mail/tail.h"
+#include "channel/channel.h"
+#include "channel/output.h"
 #include "remote/link/link_dial.h"
 #include "remote/link/link_flush.h"
 #include "remote/message/encode.h"
@@ -21,6 +24,10 @@
 
 /* ---- flushes ---- */
 
+/* As much as a job has said is worth a system call of its own: two nodes that ask and answer each
+ * other would take turns otherwise, each idle while the other works. */
+enum { AT_ONCE_BYTES = 2048 };
+
 static void count_frames(struct gy_link *link)
 {
 	uint64_t frames = link->queued_frames - link->counted_frames;
@@ -30,14 +37,30 @@ static void count_frames(struct gy_link *link)
 	link->counted_frames = link->queued_frames;
 }
 
+/* Gives the kernel what was written before the loop's next jobs run. Where the channel has more to
+ * do than to send, or sends already, it goes the usual way. */
+static void send_at_once(const struct gy_link *link)
+{
+	struct gyre_channel *channel = gyre_context_channel(link->ctx);
+
+	if (channel->receive.armed && !channel->send.armed &&
+	    (channel->state & GY_CHANNEL_SLOW) == 0 && gy_output_start(channel) == 0) {
+		(void)gy_ring_submit(link->links->home->loop.ring);
+	}
+}
+
 static void flush(struct gy_loop *loop, struct gy_later *later)
 {
 	struct gy_link *link = gy_container_of(later, struct gy_link, later);
+	uint64_t before_bytes = link->sent_bytes;
 
 	gy_link_clear(link, GY_LINK_FLAG_FLUSH_QUEUED);
 	link->used_ns = loop->now_ns;
 	count_frames(link);
 	gy_link_flush(link);
+	if (link->sent_bytes - before_bytes >= AT_ONCE_BYTES && link->ctx != NULL) {
+		send_at_once(link);
+	}
 }
 
 /* Before the first frame of a job. */
@@ -133,13 +156,15 @@ static uint64_t count_waiting(const struct gy_link *link)
 int gy_outgoing_send(struct gy_link *link, struct gyre_address to, struct gyre_mail *mail)
 {
 	struct gy_home *home = link->links->home;
+	uint32_t index = gy_head_index(to, mail);
 	int r;
 
 	if (!gy_link_has(link, GY_LINK_FLAG_FLUSH_QUEUED)) {
 		queue_flush(link);
 	}
-	if (gy_encode_is_repeat(link, to, mail)) {
-		return gy_encode_repeat(link, mail);
+	link->last_index = index;
+	if (gy_encode_is_repeat(link, index, to, mail)) {
+		return gy_encode_repeat(link, index, mail);
 	}
 	r = gy_encode(link, to, mail);
 	if (gy_unlikely(r == -ENOMEM && mail->node.kind == GY_MAIL_EVENT)) {
@@ -267,7 +292,7 @@ void gy_outgoing_reset(struct gy_link *link)
 		(void)gy_add_relaxed(&link->peer->lost, lost);
 	}
 	gy_frame_page_drop(link, &link->frame_page);
-	link->last_sent.type = NULL;
+	memset(&link->heads, 0, sizeof(link->heads));
 	gyre_buffer_destroy(link->out);
 	link->out = NULL;
 	link->queued_bytes = 0;

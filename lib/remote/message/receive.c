@@ -2,9 +2,9 @@
  * Frames to mail: the only place where messages of other nodes become mail, in memory of the loop
  * that serves the link.
  *
- * Most messages are notices like the one before: gy_receive_repeats() takes a run of them in one
- * go, since type, receiver and pool are found once for the whole run. No user code runs meanwhile,
- * so they stay good to its end. Of other messages the type that came last is remembered.
+ * Most messages have a head that came before, and what it stands for here has been found then:
+ * gy_receive_run() takes such, and those with a head of their own that are as plain, one after the
+ * other. All other frames are taken one by one. Of types the one that came last is remembered.
  *
  * A peer is not trusted to be right: a frame that is malformed, or that is not allowed on this side
  * of the link, ends the link. A message that is not understood is lost alone, and its asker told.
@@ -362,30 +362,71 @@ static int receive_fragment(struct gy_link *link, const struct gy_frame *frame)
 	return r;
 }
 
-/*
- * The frame that a REPEAT stands for. From the next one on such notices are taken in one go, if
- * they travel as their bytes, all as many, and are for an actor of this loop.
- */
-static int expand_repeat(struct gy_link *link, struct gy_frame *frame)
-{
-	struct gy_last_received *last = &link->last_received;
-	const struct gyre_type *type;
+/* ---- heads that may be named again ---- */
 
-	if (!last->any) {
+/* The type of messages that travel as their bytes, all as many, and are for an actor of this loop;
+ * NULL for those of another head. */
+static const struct gyre_type *plain_type(struct gy_links *links, const struct gy_frame *frame)
+{
+	const struct gyre_type *type =
+		frame->type < GY_IDS_OF_GYRE ? NULL : find_type(links, frame);
+
+	return type != NULL && !gy_type_is_encoded(type) && !gy_type_varies(type) &&
+			       frame->to_loop == links->home->here
+		       ? type
+		       : NULL;
+}
+
+static inline enum gy_mail_kind mail_kind_of(enum gy_wire_kind kind)
+{
+	return kind == GY_WIRE_NOTICE ? GY_MAIL_NOTICE
+	       : kind == GY_WIRE_ASK  ? GY_MAIL_ASK
+				      : GY_MAIL_REPLY;
+}
+
+/* The frame of @head is of a message, and has been set. */
+static inline void end_head(struct gy_link *link, struct gy_received_head *head)
+{
+	head->type = plain_type(link->links, &head->frame);
+	head->from = origin_of(link, &head->frame);
+	head->kind = mail_kind_of(head->frame.kind);
+	head->patience = head->kind == GY_MAIL_ASK ? patience_of(&head->frame) : 0;
+	head->repeat_bytes =
+		head->kind == GY_MAIL_NOTICE ? GY_WIRE_WORD_BYTES : GY_WIRE_REPEAT_ID_BYTES;
+}
+
+static void remember(struct gy_link *link, const struct gy_frame *frame)
+{
+	if (frame->index < GY_WIRE_HEADS) {
+		struct gy_received_head *head = &link->heads.received[frame->index];
+
+		head->frame = *frame;
+		end_head(link, head);
+	}
+}
+
+/* The frame that one stands for which names a head. */
+static int expand_repeat(const struct gy_link *link, struct gy_frame *frame)
+{
+	const struct gy_frame repeat = *frame;
+	const struct gy_frame *head;
+
+	if (repeat.index >= GY_WIRE_HEADS) {
 		return -EPROTO;
 	}
-	type = last->frame.type < GY_IDS_OF_GYRE ? NULL : find_type(link->links, &last->frame);
-	last->type = type != NULL && !gy_type_is_encoded(type) && !gy_type_varies(type) &&
-				     last->frame.to_loop == link->links->home->here
-			     ? type
-			     : NULL;
-	last->frame.bytes = frame->bytes;
-	last->frame.body = frame->body;
-	*frame = last->frame;
+	head = &link->heads.received[repeat.index].frame;
+	if (head->kind == 0 || (head->kind == GY_WIRE_NOTICE) != (repeat.kind == GY_WIRE_REPEAT)) {
+		return -EPROTO;
+	}
+	*frame = *head;
+	frame->bytes = repeat.bytes;
+	frame->body = repeat.body;
+	frame->ask_id = repeat.ask_id;
 	return 0;
 }
 
-/* Frames of an accepted link that is open: messages, whole, repeated or in fragments. */
+/* Frames of an accepted link that is open: messages, whole, with a head from before, or in
+ * fragments. */
 static inline int receive_accepted(struct gy_link *link, struct gy_frame *frame, uint32_t bytes)
 {
 	link->used_ns = link->links->home->loop.now_ns;
@@ -394,15 +435,13 @@ static inline int receive_accepted(struct gy_link *link, struct gy_frame *frame,
 		return receive_fragment(link, frame);
 	}
 	count(link, bytes);
-	if (frame->kind == GY_WIRE_REPEAT) {
+	if (frame->kind == GY_WIRE_REPEAT || frame->kind == GY_WIRE_REPEAT_ID) {
 		int r = expand_repeat(link, frame);
 
 		return r < 0 ? r : receive_whole(link, frame);
 	}
-	if (frame->kind == GY_WIRE_NOTICE) {
-		link->last_received.any = true;
-		link->last_received.type = NULL;
-		link->last_received.frame = *frame;
+	if ((gy_wire_indexed >> (uint32_t)frame->kind & 1U) != 0) {
+		remember(link, frame);
 	}
 	return receive_whole(link, frame);
 }
@@ -466,22 +505,96 @@ int gy_receive(struct gy_link *link, struct gy_frame *frame, uint32_t bytes)
 	}
 }
 
-/* ---- runs of notices ---- */
+/* ---- runs of plain messages ---- */
 
-/* Puts the notices of a run into a house without a limit. How many bytes they took. */
-static size_t receive_run(struct gy_link *link, struct gy_house *house, const unsigned char *bytes,
-			  size_t count)
+/* A message at @bytes, and what stands before its body. */
+struct plain {
+	struct gy_received_head *head;
+	uint32_t head_bytes;
+	uint32_t body_bytes;
+};
+
+/* Whether a whole message is there that can be taken in a run. One with a head of its own has that
+ * remembered, and may be looked at again. */
+static inline bool find_plain(struct gy_link *link, const unsigned char *bytes, size_t count,
+			      struct plain *ret_plain)
 {
-	struct gy_home *home = link->links->home;
-	const struct gyre_type *type = link->last_received.type;
-	const struct gy_origin from = origin_of(link, &link->last_received.frame);
+	uint32_t word = gy_wire_word(bytes);
+	uint32_t index = gy_wire_index(word);
+	enum gy_wire_kind kind = (enum gy_wire_kind)(word >> GY_WIRE_KIND_SHIFT);
+	uint32_t head_bytes = gy_wire_head_bytes(kind);
+	uint32_t body_bytes = word & GY_WIRE_BODY_MASK;
+	struct gy_received_head *head;
+
+	if (index >= GY_WIRE_HEADS || (size_t)head_bytes + body_bytes > count) {
+		return false;
+	}
+	head = &link->heads.received[index];
+	if (kind == GY_WIRE_NOTICE || kind == GY_WIRE_ASK || kind == GY_WIRE_REPLY) {
+		gy_wire_get(bytes, &head->frame);
+		end_head(link, head);
+	} else if ((kind != GY_WIRE_REPEAT && kind != GY_WIRE_REPEAT_ID) ||
+		   head->repeat_bytes != head_bytes) {
+		return false;
+	}
+	*ret_plain = (struct plain){ head, head_bytes, body_bytes };
+	return head->type != NULL && head->type->bytes == body_bytes;
+}
+
+/* The id of an ask, which ends each head that has one. */
+static inline uint64_t ask_id_before(const unsigned char *body)
+{
+	uint64_t ask_id;
+
+	memcpy(&ask_id, body - sizeof(ask_id), sizeof(ask_id));
+	return le64toh(ask_id);
+}
+
+/* Puts a message into a house that has no limit. How many bytes; 0 without memory. */
+static inline size_t receive_plain(struct gy_home *home, const struct plain *plain,
+				   struct gy_house *house, const unsigned char *bytes)
+{
+	const struct gy_received_head *head = plain->head;
+	const unsigned char *body = bytes + plain->head_bytes;
+	struct gyre_mail *mail = gy_mail_get(home, head->type);
+
+	if (gy_unlikely(mail == NULL)) {
+		return 0;
+	}
+	mail->node.kind = (uint8_t)head->kind;
+	mail->from = head->from;
+	mail->deadline = head->patience;
+	if (plain->body_bytes > 0) {
+		memcpy(mail->payload, body, plain->body_bytes);
+	}
+	if (head->kind == GY_MAIL_NOTICE) {
+		mail->ask_id = 0;
+		gy_house_put(home, house, mail, GY_LANE_NOTICE);
+	} else if (head->kind == GY_MAIL_ASK) {
+		mail->ask_id = ask_id_before(body);
+		gy_mail_set_deadline(mail, home->loop.now_ns);
+		gy_house_put(home, house, mail, GY_LANE_ASK);
+	} else {
+		mail->ask_id = ask_id_before(body);
+		gy_house_put(home, house, mail, GY_LANE_REPLY);
+	}
+	return (size_t)plain->head_bytes + plain->body_bytes;
+}
+
+/* Notices that name the same head, one after the other, to a house that has no limit: type and pool
+ * are found once for all. How many bytes; less than there are without memory. */
+static inline size_t receive_repeats(struct gy_home *home, const struct gy_received_head *head,
+				     struct gy_house *house, const unsigned char *bytes,
+				     size_t count)
+{
+	const struct gyre_type *type = head->type;
+	const struct gy_origin from = head->from;
 	const uint32_t body_bytes = type->bytes;
-	const uint32_t word = (uint32_t)GY_WIRE_REPEAT << GY_WIRE_KIND_SHIFT | body_bytes;
+	const uint32_t word = gy_wire_word(bytes);
 	const size_t step = GY_WIRE_WORD_BYTES + (size_t)body_bytes;
 	const size_t mail_bytes = GYRE_MAIL_HEADER_BYTES + (size_t)body_bytes;
 	const uint8_t size_class = gy_sizes_class(mail_bytes);
 	size_t at = 0;
-	uint64_t frames = 0;
 
 	while (count - at >= step && gy_wire_word(bytes + at) == word) {
 		struct gyre_mail *mail = gy_mail_get_of_class(home, type, mail_bytes, size_class);
@@ -498,29 +611,52 @@ static size_t receive_run(struct gy_link *link, struct gy_house *house, const un
 		}
 		gy_house_put(home, house, mail, GY_LANE_NOTICE);
 		at += step;
-		frames++;
 	}
-	gy_count(&home->counters.sent, frames);
-	link->consumed_frames += frames;
-	link->consumed_bytes += at;
-	link->used_ns = home->loop.now_ns;
 	return at;
 }
 
-size_t gy_receive_repeats(struct gy_link *link, const unsigned char *bytes, size_t count)
+static void count_run(struct gy_link *link, size_t bytes, uint64_t frames)
 {
-	const struct gy_last_received *last = &link->last_received;
-	struct gy_house *house;
+	gy_count(&link->links->home->counters.sent, frames);
+	link->consumed_frames += frames;
+	link->consumed_bytes += bytes;
+	link->used_ns = link->links->home->loop.now_ns;
+}
 
-	if (gy_likely(last->type == NULL || count < GY_WIRE_WORD_BYTES ||
-		      gy_wire_word(bytes) >> GY_WIRE_KIND_SHIFT != GY_WIRE_REPEAT)) {
+size_t gy_receive_run(struct gy_link *link, const unsigned char *bytes, size_t count)
+{
+	struct gy_home *home = link->links->home;
+	struct plain plain;
+	size_t at = 0;
+	uint64_t frames = 0;
+
+	if (link->dialled || link->stage != GY_LINK_STAGE_OPEN) {
 		return 0;
 	}
-	gy_assert(!link->dialled && last->any);
-	house = gy_house_find(link->links->home, last->frame.to_slot, last->frame.to_cookie);
-	return house == NULL || !gy_house_is_occupied(house) || house->limit != 0
-		       ? 0
-		       : receive_run(link, house, bytes, count);
+	while (count - at >= GY_WIRE_WORD_BYTES &&
+	       find_plain(link, bytes + at, count - at, &plain)) {
+		const struct gy_frame *frame = &plain.head->frame;
+		struct gy_house *house = gy_house_find(home, frame->to_slot, frame->to_cookie);
+		size_t taken;
+
+		if (house == NULL || !gy_house_is_occupied(house) || house->limit != 0) {
+			break;
+		}
+		taken = plain.head_bytes == GY_WIRE_WORD_BYTES
+				? receive_repeats(home, plain.head, house, bytes + at, count - at)
+				: receive_plain(home, &plain, house, bytes + at);
+		if (gy_unlikely(taken == 0)) {
+			break;
+		}
+		at += taken;
+		frames += plain.head_bytes == GY_WIRE_WORD_BYTES
+				  ? taken / (GY_WIRE_WORD_BYTES + (size_t)plain.body_bytes)
+				  : 1;
+	}
+	if (frames > 0) {
+		count_run(link, at, frames);
+	}
+	return at;
 }
 
 /* ---- credit ---- */

@@ -201,19 +201,25 @@ static bool hear_any(struct stranger *stranger)
 	return true;
 }
 
-/* One like the notice before is heard as if it had been said in full. */
+/* One that names a head is heard as if it had been said in full. */
 static void expand(struct stranger *stranger)
 {
 	struct gy_frame *frame = &stranger->frame;
+	const struct gy_frame again = *frame;
 
-	if (frame->kind == GY_WIRE_NOTICE) {
-		stranger->notice = *frame;
-	} else if (frame->kind == GY_WIRE_REPEAT && !stranger->literal) {
-		struct gy_frame again = *frame;
-
-		*frame = stranger->notice;
+	if (frame->index >= GY_WIRE_HEADS) {
+		return;
+	}
+	if (frame->kind == GY_WIRE_NOTICE || frame->kind == GY_WIRE_ASK ||
+	    frame->kind == GY_WIRE_REPLY) {
+		stranger->heads[frame->index] = *frame;
+	} else if ((frame->kind == GY_WIRE_REPEAT || frame->kind == GY_WIRE_REPEAT_ID) &&
+		   !stranger->literal) {
+		*frame = stranger->heads[again.index];
+		cr_assert_eq(frame->kind == GY_WIRE_NOTICE, again.kind == GY_WIRE_REPEAT);
 		frame->bytes = again.bytes;
 		frame->body = again.body;
+		frame->ask_id = again.ask_id;
 	}
 }
 

@@ -25,8 +25,8 @@ struct stranger {
 	struct gy_hello theirs;
 	unsigned char bytes[STRANGER_FRAME_BYTES]; /* the last frame */
 	struct gy_frame frame;
-	struct gy_frame notice; /* the last in full; its body is gone */
-	bool literal;		/* AGAIN is heard as what it is */
+	struct gy_frame heads[GY_WIRE_HEADS]; /* the last in full; their bodies are gone */
+	bool literal;			      /* AGAIN is heard as what it is */
 };
 
 /* Makes the fixture a node with those options, and id STRANGER_NODE, that listens and runs; it is

@@ -86,6 +86,43 @@ Test(wire, gives_back_each_kind_that_is_no_message)
 	}
 }
 
+Test(wire, gives_back_a_head_that_is_named_with_an_id)
+{
+	struct gy_frame frame = frame_of(GY_WIRE_REPEAT_ID);
+	unsigned char bytes[GY_WIRE_HEAD_BYTES_MAX];
+	struct gy_frame again;
+
+	frame.index = GY_WIRE_HEADS - 1;
+	cr_assert_eq(gy_wire_put(&frame, bytes), GY_WIRE_REPEAT_ID_BYTES);
+	cr_assert_eq(gy_wire_bytes(bytes, sizeof(bytes)), GY_WIRE_REPEAT_ID_BYTES + BODY_BYTES);
+	cr_assert_not(gy_wire_is_message(bytes));
+	gy_wire_get(bytes, &again);
+	cr_assert_eq(again.kind, GY_WIRE_REPEAT_ID);
+	cr_assert_eq(again.bytes, BODY_BYTES);
+	cr_assert_eq(again.index, frame.index);
+	cr_assert_eq(again.ask_id, frame.ask_id);
+	cr_assert_eq(again.to_slot, 0);
+}
+
+Test(wire, takes_an_index_of_kinds_that_have_one_alone)
+{
+	for (uint32_t kind = GY_WIRE_HELLO; kind < GY_WIRE_KINDS; kind++) {
+		bool has = kind == GY_WIRE_NOTICE || kind == GY_WIRE_ASK || kind == GY_WIRE_REPLY ||
+			   kind == GY_WIRE_REPEAT || kind == GY_WIRE_REPEAT_ID;
+
+		for (uint32_t index = 0; index <= GY_WIRE_INDEX_MASK; index++) {
+			uint32_t word = htole32(
+				gy_wire_make_word((enum gy_wire_kind)kind, index, BODY_BYTES));
+			unsigned char bytes[GY_WIRE_WORD_BYTES];
+			bool valid = index == 0 || (has && index <= GY_WIRE_HEADS);
+
+			memcpy(bytes, &word, sizeof(word));
+			cr_assert_eq(gy_wire_bytes(bytes, sizeof(bytes)) > 0, valid, "%u, %u", kind,
+				     index);
+		}
+	}
+}
+
 Test(wire, gives_back_a_fragment)
 {
 	const struct gy_fragment fragment = { .stream = 77, .left = 1 << 23 };
@@ -172,7 +209,7 @@ Test(wire, carries_no_time_as_none_and_the_longest_as_very_long)
 static struct gy_hello hello(void)
 {
 	struct gy_hello it = { .version_min = 1,
-			       .version_max = 3,
+			       .version_max = GY_WIRE_VERSION,
 			       .node = 0x1234,
 			       .expected = 0x5678,
 			       .incarnation = UINT64_C(0x123456789abcdef0),

@@ -1,5 +1,5 @@
 /*
- * Notices like the one before: who says them, and what becomes of them.
+ * Messages with a head that was sent before: who says them, and what becomes of them.
  */
 #include <errno.h>
 #include <sched.h>
@@ -86,7 +86,7 @@ Test(repeat, is_not_said_of_one_to_another_actor)
 	close_out(&stranger);
 }
 
-Test(repeat, is_not_said_of_one_of_another_type)
+Test(repeat, is_said_of_each_type_once_it_has_been_in_full)
 {
 	struct stranger stranger;
 
@@ -97,7 +97,12 @@ Test(repeat, is_not_said_of_one_of_another_type)
 	stranger_expect(&stranger, GY_WIRE_NOTICE);
 	cr_assert_eq(stranger.frame.type, gyre_type_place.id);
 	tell(afar, 1);
-	expect_number(&stranger, GY_WIRE_NOTICE, 1);
+	expect_number(&stranger, GY_WIRE_REPEAT, 1);
+	cr_assert_eq(gyre_system_notify(fixture.system, afar,
+					gyre_system_new(fixture.system, place, afar)),
+		     0);
+	stranger_expect(&stranger, GY_WIRE_REPEAT);
+	cr_assert_eq(stranger.frame.bytes, sizeof(struct place));
 	close_out(&stranger);
 }
 
@@ -113,7 +118,7 @@ static int orders_between(struct gyre_stack *stack)
 static const struct gyre_class orders_class = { .name = "orders",
 						.behaviour.notice = orders_between };
 
-Test(repeat, is_not_said_of_one_after_an_order)
+Test(repeat, is_said_of_one_after_an_order_which_has_a_head_that_is_not_kept)
 {
 	struct gy_hello hello = stranger_hello();
 	struct stranger stranger;
@@ -130,7 +135,8 @@ Test(repeat, is_not_said_of_one_after_an_order)
 	expect_number(&stranger, GY_WIRE_REPEAT, 2);
 	stranger_expect(&stranger, GY_WIRE_NOTICE);
 	cr_assert_eq(stranger.frame.type, gy_type_poison.id);
-	expect_number(&stranger, GY_WIRE_NOTICE, 3);
+	cr_assert_eq(stranger.frame.index, GY_WIRE_HEADS);
+	expect_number(&stranger, GY_WIRE_REPEAT, 3);
 	close_out(&stranger);
 }
 
@@ -341,6 +347,60 @@ Test(repeat, is_of_the_last_notice_in_full)
 	cr_assert_eq(fixture.lost[GYRE_DROP_NOT_UNDERSTOOD], 1);
 }
 
+/* Two heads, of two types, that take turns; each number is said once. */
+Test(repeat, is_of_the_head_that_it_names)
+{
+	struct stranger stranger;
+	struct gyre_address local = open_in(&stranger, &ear_class);
+
+	for (uint32_t i = 0; i < 10; i++) {
+		const struct number number = { i };
+		const struct place place = { { .slot = i } };
+		struct gy_frame frame =
+			i % 2 == 0 ? frame_to(local, GY_WIRE_NOTICE, &gyre_type_number, &number)
+				   : frame_to(local, GY_WIRE_NOTICE, &gyre_type_place, &place);
+
+		frame.index = i % 2 == 0 ? 3 : GY_WIRE_HEADS - 1;
+		frame.kind = i < 2 ? GY_WIRE_NOTICE : GY_WIRE_REPEAT;
+		stranger_say_frame(&stranger, &frame);
+	}
+	settle(&stranger, local, 10);
+	stranger_close(&stranger);
+	fixture_close();
+	expect_heard(10);
+}
+
+Test(repeat, of_an_ask_has_an_id_of_its_own_and_so_has_that_of_its_answer)
+{
+	const struct number one = { 1 };
+	struct stranger stranger;
+	struct gyre_address local = open_in(&stranger, &ear_class);
+	struct gy_frame ask = frame_to(local, GY_WIRE_ASK, &gyre_type_number, &one);
+	struct stranger out;
+
+	ask.index = 7;
+	stranger_listen(&out);
+	out.literal = true;
+	stranger_say_frame(&stranger, &ask);
+	stranger_welcome(&out);
+	stranger_expect(&out, GY_WIRE_REPLY);
+	cr_assert_eq(out.frame.ask_id, 1);
+	for (uint64_t id = 2; id < 10; id++) {
+		uint8_t index = out.frame.index;
+
+		ask.kind = GY_WIRE_REPEAT_ID;
+		ask.ask_id = id;
+		stranger_say_frame(&stranger, &ask);
+		stranger_expect(&out, GY_WIRE_REPEAT_ID);
+		cr_assert_eq(out.frame.ask_id, id);
+		cr_assert_eq(out.frame.index, index);
+		cr_assert_eq(out.frame.bytes, sizeof(struct number));
+	}
+	stranger_close(&out);
+	stranger_close(&stranger);
+	fixture_close();
+}
+
 Test(repeat, is_lost_where_nobody_is)
 {
 	struct stranger stranger;
@@ -394,6 +454,44 @@ static void play_fatal(bool after_another_connection)
 	stranger_expect_end(&stranger);
 	stranger_close(&stranger);
 	fixture_close();
+}
+
+/* A head of that kind and index is said, and one of another kind or index is named. */
+static void play_wrong_name(enum gy_wire_kind kind, enum gy_wire_kind repeat, uint8_t index)
+{
+	const struct number one = { 1 };
+	struct stranger stranger;
+	struct gyre_address local = open_in(&stranger, &ear_class);
+	struct gy_frame frame = frame_to(local, kind, &gyre_type_number, &one);
+
+	frame.index = 5;
+	stranger_say_frame(&stranger, &frame);
+	frame.kind = repeat;
+	frame.index = index;
+	stranger_say_frame(&stranger, &frame);
+	stranger_expect_end(&stranger);
+	stranger_close(&stranger);
+	fixture_close();
+}
+
+Test(repeat, ends_the_link_when_no_head_was_said_with_its_index)
+{
+	play_wrong_name(GY_WIRE_NOTICE, GY_WIRE_REPEAT, 4);
+}
+
+Test(repeat, ends_the_link_when_it_names_a_head_that_is_not_kept)
+{
+	play_wrong_name(GY_WIRE_NOTICE, GY_WIRE_REPEAT, GY_WIRE_HEADS);
+}
+
+Test(repeat, ends_the_link_when_it_names_the_head_of_an_ask_without_an_id)
+{
+	play_wrong_name(GY_WIRE_ASK, GY_WIRE_REPEAT, 5);
+}
+
+Test(repeat, ends_the_link_when_it_names_the_head_of_a_notice_with_an_id)
+{
+	play_wrong_name(GY_WIRE_NOTICE, GY_WIRE_REPEAT_ID, 5);
 }
 
 Test(repeat, ends_the_link_before_any_notice)
