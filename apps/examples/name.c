@@ -1,8 +1,9 @@
 /*
  * Names: a service is found by its name, which it loses when it stops.
  *
- * A name belongs to one actor of the system at a time. Nobody has to be given an address. The main
- * actor asks the service, stops it, and finds nobody; then another one has the name.
+ * A name belongs to one actor of the system at a time. Nobody has to be given an address. Whoever
+ * spawns the service gives it its name; a second one is refused, and gets the address of the first.
+ * The main actor asks the service, stops it, and finds nobody; then another one has the name.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -26,14 +27,8 @@ static int answer(struct gyre_stack *stack)
 	return gyre_reply_to(stack, question, ++((struct asked *)gyre_state(stack))->times);
 }
 
-static int take_name(struct gyre_stack *stack)
-{
-	return gyre_name_register(stack, "service");
-}
-
 static const struct gyre_class service_class = { .name = "service",
 						 .state_bytes = sizeof(struct asked),
-						 .mount = take_name,
 						 .behaviour.ask = answer };
 
 struct frame {
@@ -41,14 +36,10 @@ struct frame {
 	struct gyre_address service;
 };
 
-/* The question waits until the service has its name: asks are dispatched after the mount. */
 static int begin_service(struct gyre_stack *stack, struct frame *frame)
 {
-	int r = gyre_spawn(stack, &service_class, GYRE_NO_ARGUMENT, NULL, &frame->service);
-
-	return r < 0 ? r
-		     : gyre_ask(stack, frame->service, gyre_new(stack, question, 0), 0,
-				&frame->future);
+	return gyre_spawn(stack, &service_class, GYRE_NO_ARGUMENT,
+			  &(struct gyre_spawn_options){ .name = "service" }, &frame->service);
 }
 
 static int ask_by_name(struct gyre_stack *stack, struct frame *frame)
@@ -73,14 +64,18 @@ static int run(struct gyre_stack *stack)
 	struct frame *frame = gyre_frame(stack);
 
 	GYRE_BEGIN(stack);
-	GYRE_AWAIT(stack, begin_service(stack, frame));
+	if (begin_service(stack, frame) < 0 || begin_service(stack, frame) != -EEXIST) {
+		return gyre_throw(stack, -EPROTO);
+	}
 	GYRE_AWAIT(stack, ask_by_name(stack, frame));
 	print_answer(frame);
 	GYRE_AWAIT(stack, gyre_stop_gracefully(stack, frame->service, 0, &frame->future));
 	if (ask_by_name(stack, frame) != -ENOENT) {
 		return gyre_throw(stack, -EEXIST);
 	}
-	GYRE_AWAIT(stack, begin_service(stack, frame));
+	if (begin_service(stack, frame) < 0) {
+		return gyre_throw(stack, -EPROTO);
+	}
 	GYRE_AWAIT(stack, ask_by_name(stack, frame));
 	print_answer(frame);
 	return gyre_stop(stack, gyre_self(stack));

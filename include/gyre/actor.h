@@ -164,12 +164,15 @@ enum gyre_place {
  * @place: how the loop is chosen
  * @loop: the index of the loop for GYRE_PLACE_LOOP, below the number of loops
  * @detached: not a child of the spawning actor, so that it may outlive it
+ * @name: its first name, as by gyre_name_register(); NULL for none. It is found by that name as
+ *   soon as the call has returned. Copied
  * @reserved: 0, for what comes later
  */
 struct gyre_spawn_options {
 	enum gyre_place place;
 	uint32_t loop;
 	bool detached;
+	const char *name;
 	uint64_t reserved[2];
 };
 
@@ -185,7 +188,11 @@ GYRE_API int gyre_spawn_sized(struct gyre_stack *stack, const struct gyre_class 
  * @actor_class: the class of the actor
  * @argument: the message of its mount hook, or GYRE_NO_ARGUMENT
  * @options: where it goes; NULL for the defaults
- * @ret_address: its address, good for sending at once
+ * @ret_address: its address, good for sending at once; with -EEXIST that of the actor which has the
+ *   name
+ *
+ * Of several that spawn actors of one name at the same time, exactly one succeeds; the others get
+ * the address of its actor. That actor may have stopped since.
  *
  * Mail may be sent to the address immediately, from anywhere; asks, notices and events wait until
  * the mount hook has ended, however long it waits for answers. A stop, or the deadline of a
@@ -198,8 +205,9 @@ GYRE_API int gyre_spawn_sized(struct gyre_stack *stack, const struct gyre_class 
  * Return: 0, or a negative errno.
  * Errors:
  *   -E2BIG  the program was built for a newer library: see gyre/version.h
+ *   -EEXIST   another actor has the name
  *   -EINVAL   @actor_class is NULL, has no name or a field out of its bounds, @ret_address is
- *             NULL, or the options name no loop
+ *             NULL, the options name no loop, or the name is empty or too long
  *   -ENOBUFS  the loop has as many actors as it can have (16 million)
  *   -ENOMEM   there is no memory, or @argument is NULL: it could not be made
  *   -ESHUTDOWN  the system is stopping; or the running actor has stopped, what runs is the end of
@@ -229,13 +237,18 @@ GYRE_API int gyre_system_spawn_sized(struct gyre_system *system,
  * @actor_class: the class of the actor
  * @argument: the message of its mount hook, made by gyre_system_new(), or GYRE_NO_ARGUMENT
  * @options: where it goes; NULL for the defaults
- * @ret_address: its address, good for sending at once
+ * @ret_address: its address, good for sending at once; with -EEXIST that of the actor which has the
+ *   name
+ *
+ * A thread that names an actor becomes a reader of liburcu's QSBR flavour, as by
+ * gyre_system_name_lookup().
  *
  * Return: 0, or a negative errno.
  * Errors:
  *   -E2BIG  the program was built for a newer library: see gyre/version.h
+ *   -EEXIST   another actor has the name
  *   -EINVAL   @system, @actor_class or @ret_address is NULL, the class has no name or a field
- *             out of its bounds, or the options name no loop
+ *             out of its bounds, the options name no loop, or the name is empty or too long
  *   -ENOBUFS  the loop has as many actors as it can have (16 million)
  *   -ENOMEM   there is no memory, or @argument is NULL: it could not be made
  *   -ESHUTDOWN  the system is stopping

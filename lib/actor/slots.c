@@ -103,11 +103,28 @@ int gy_slots_reserve(struct gy_home *home, struct gyre_address *ret_address)
 	return r;
 }
 
-void gy_slots_release(struct gy_home *home, struct gy_house *house)
+static void advance_cookie(struct gy_house *house)
 {
 	uint32_t cookie = house->self.cookie + 1;
 
 	gy_store_release(&house->self.cookie, cookie == 0 ? 1 : cookie);
+}
+
+void gy_slots_cancel(struct gy_home *home, struct gyre_address address)
+{
+	struct gy_house *house = gy_house_at(home, address.slot);
+
+	(void)pthread_mutex_lock(&home->slots.mutex);
+	gy_assert(house->status == GY_HOUSE_CREATED);
+	advance_cookie(house);
+	gy_house_set_status(house, GY_HOUSE_FREE);
+	gy_fifo_push(&home->slots.free, &house->job.link);
+	(void)pthread_mutex_unlock(&home->slots.mutex);
+}
+
+void gy_slots_release(struct gy_home *home, struct gy_house *house)
+{
+	advance_cookie(house);
 	for (uint32_t lane = 0; lane < GY_LANES; lane++) {
 		gy_assert(house->lanes[lane] == NULL);
 	}

@@ -33,6 +33,8 @@ int gy_slots_init(struct gy_slots *slots, uint32_t cookie_seed);
 void gy_slots_fini(struct gy_slots *slots);
 /* Any thread: reserves a house, in the status CREATED; -ENOBUFS, -ENOMEM. */
 int gy_slots_reserve(struct gy_home *home, struct gyre_address *ret_address);
+/* Any thread: takes back a house that was reserved, and whose address nobody else has seen. */
+void gy_slots_cancel(struct gy_home *home, struct gyre_address address);
 /* Takes back a house that is empty; its slot queues for reuse. */
 void gy_slots_release(struct gy_home *home, struct gy_house *house);
 

@@ -13,8 +13,10 @@
 struct gy_home;
 struct gy_house;
 struct gy_loop;
+struct gy_name;
 struct gy_stack;
 struct gyre_mail;
+struct gyre_system;
 
 /* The channel floor. On the loop's thread. */
 struct gy_channel_ops {
@@ -57,6 +59,12 @@ struct gy_directory_ops {
 	void (*refuse)(struct gy_home *home, struct gyre_address member, struct gyre_address group);
 	/* A house with a name entry stops; its address is still good. */
 	void (*withdraw)(struct gy_house *house);
+	/* Gives the name @text to @address, for which a house is about to be spawned. -EINVAL,
+	 * -ENOMEM; -EEXIST, and then @ret_holder is the actor that has it. Any thread. */
+	int (*name)(struct gyre_system *system, const char *text, struct gyre_address address,
+		    struct gy_name **ret_name, struct gyre_address *ret_holder);
+	/* The house that was spawned takes its name. -ENOMEM, and then nobody has the name. */
+	int (*take_name)(struct gy_house *house, struct gy_name *name);
 };
 
 /* The remote floor. On the loop's thread. */

@@ -104,7 +104,7 @@ AT(gyre_class_snapshot, handled, 56, 8);
 AT(gyre_class_snapshot, dropped, 64, 256);
 AT(gyre_class_snapshot, busy_ns, 320, 8);
 
-GROWS(gyre_connect_options, 232);
+GROWS(gyre_connect_options, 240);
 AT(gyre_connect_options, to, 0, 8);
 AT(gyre_connect_options, local, 8, 8);
 AT(gyre_connect_options, init_channel, 16, 8);
@@ -121,7 +121,7 @@ AT(gyre_connect_options, name_servers, 160, 8);
 AT(gyre_connect_options, report, 168, 8);
 AT(gyre_connect_options, report_arg, 176, 8);
 AT(gyre_connect_options, owner, 184, 16);
-AT(gyre_connect_options, place, 200, 32);
+AT(gyre_connect_options, place, 200, 40);
 
 FROZEN(gyre_connection, 176);
 AT(gyre_connection, step, 0, 4);
@@ -191,7 +191,7 @@ AT(gyre_datagram_event, reason, 4, 4);
 AT(gyre_datagram_event, address, 8, 136);
 AT(gyre_datagram_event, channel, 144, 16);
 
-GROWS(gyre_datagram_options, 224);
+GROWS(gyre_datagram_options, 232);
 AT(gyre_datagram_options, bind, 0, 8);
 AT(gyre_datagram_options, connect, 8, 8);
 AT(gyre_datagram_options, init_channel, 16, 8);
@@ -209,11 +209,11 @@ AT(gyre_datagram_options, groups_count, 136, 4);
 AT(gyre_datagram_options, multicast_interface, 144, 8);
 AT(gyre_datagram_options, multicast_hops, 152, 4);
 AT(gyre_datagram_options, no_multicast_loop, 156, 1);
-AT(gyre_datagram_options, place, 160, 32);
-AT(gyre_datagram_options, report, 192, 8);
-AT(gyre_datagram_options, report_arg, 200, 8);
-AT(gyre_datagram_options, ret_port, 208, 8);
-AT(gyre_datagram_options, ret_address, 216, 8);
+AT(gyre_datagram_options, place, 160, 40);
+AT(gyre_datagram_options, report, 200, 8);
+AT(gyre_datagram_options, report_arg, 208, 8);
+AT(gyre_datagram_options, ret_port, 216, 8);
+AT(gyre_datagram_options, ret_address, 224, 8);
 
 FROZEN(gyre_decoded_frame, 56);
 AT(gyre_decoded_frame, scanned, 0, 8);
@@ -577,11 +577,12 @@ FROZEN(gyre_span, 16);
 AT(gyre_span, bytes, 0, 8);
 AT(gyre_span, count, 8, 8);
 
-FROZEN(gyre_spawn_options, 32);
+FROZEN(gyre_spawn_options, 40);
 AT(gyre_spawn_options, place, 0, 4);
 AT(gyre_spawn_options, loop, 4, 4);
 AT(gyre_spawn_options, detached, 8, 1);
-AT(gyre_spawn_options, reserved, 16, 16);
+AT(gyre_spawn_options, name, 16, 8);
+AT(gyre_spawn_options, reserved, 24, 16);
 
 FROZEN(gyre_stack, 40);
 AT(gyre_stack, message, 0, 8);

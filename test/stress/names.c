@@ -1,8 +1,9 @@
 /*
  * Actors on all loops and threads from outside contend for one name. In each round all actors
  * register it at the same time: exactly one may win. The winner gives it back, by unregistering it
- * or by its end, and the next round begins. Threads look the name up all the while; what they find
- * must be whole, and of an actor that may have it.
+ * or by its end, and the next round begins. Meanwhile rivals and threads spawn actors that are to
+ * have another name from their beginning, and stop at once. Threads look names up all the while;
+ * what they find must be whole, and of an actor that may have it.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -24,6 +25,37 @@ static struct gyre_address referee;
 static uint32_t may_look = 1;
 static uint64_t found_count;
 
+static int end_at_once(struct gyre_stack *stack)
+{
+	struct gyre_address found;
+	int r = gyre_name_lookup(stack, "the child", &found);
+
+	check(r == 0 && gyre_address_equal(found, gyre_self(stack)));
+	return gyre_stop(stack, gyre_self(stack));
+}
+
+static const struct gyre_class child_class = { .name = "child", .mount = end_at_once };
+
+static uint64_t child_count;
+
+static void count_child(int r, struct gyre_address address)
+{
+	check(r == 0 || r == -EEXIST || r == -ESHUTDOWN);
+	check(r == -ESHUTDOWN || (address.loop < LOOPS && address.cookie != 0));
+	(void)gy_fetch_add(&child_count, r == 0);
+}
+
+static void spawn_child(struct gyre_stack *stack, uint32_t loop)
+{
+	const struct gyre_spawn_options options = { .place = GYRE_PLACE_LOOP,
+						    .loop = loop,
+						    .name = "the child" };
+	struct gyre_address child;
+	int r = gyre_spawn(stack, &child_class, GYRE_NO_ARGUMENT, &options, &child);
+
+	count_child(r, child);
+}
+
 /* What is told to the referee: a rival has won, or not. */
 static int contend(struct gyre_stack *stack)
 {
@@ -34,6 +66,7 @@ static int contend(struct gyre_stack *stack)
 	load_check(gyre_message(stack, load));
 	rival->random += gyre_self(stack).slot;
 	stress_dawdle(&rival->random, 200);
+	spawn_child(stack, (uint32_t)stress_random(&rival->random, LOOPS));
 	r = gyre_name_register(stack, "the name");
 	check(r == 0 || r == -EEXIST);
 	if (r == 0) {
@@ -162,9 +195,13 @@ static const struct gyre_class referee_class = {
 static void *look(void *arg)
 {
 	struct gyre_system *system = (struct gyre_system *)arg;
+	const struct gyre_spawn_options options = { .name = "the child" };
 	struct gyre_address found;
+	int r;
 
 	while (gy_load_acquire(&may_look) != 0) {
+		r = gyre_system_spawn(system, &child_class, GYRE_NO_ARGUMENT, &options, &found);
+		count_child(r, found);
 		if (gyre_system_name_lookup(system, "the name", &found) == 0) {
 			check(found.loop < LOOPS && found.cookie != 0 && found.node == 0);
 			(void)gy_fetch_add(&found_count, 1);
@@ -194,7 +231,8 @@ int main(int argc, char **argv)
 	for (uint32_t i = 0; i < LOOKERS; i++) {
 		check(pthread_join(lookers[i], NULL) == 0);
 	}
-	(void)printf("found %llu times\n", (unsigned long long)found_count);
+	(void)printf("found %llu times, %llu children\n", (unsigned long long)found_count,
+		     (unsigned long long)child_count);
 	(void)stress_end(system);
 	return 0;
 }

@@ -26,9 +26,15 @@
 
 enum { STATE_BYTES_MAX = 1 << 24, FRAME_BYTES_MAX = 8192, BATCH_MAX = 1024 };
 
+/* What its loop is sent. */
+struct spawn {
+	struct gy_spawn_order order;
+	struct gy_name *name; /* reserved for the house; NULL for none */
+};
+
 static const struct gyre_type type_spawn = { .name = "spawn",
 					     .id = 0x06,
-					     .bytes = sizeof(struct gy_spawn_order) };
+					     .bytes = sizeof(struct spawn) };
 
 /* ---- spawning ---- */
 
@@ -71,6 +77,12 @@ static void withdraw(struct gy_house *house)
 	if (house->extra != NULL && house->extra->name_entry != NULL) {
 		house->home->options.directory->withdraw(house);
 	}
+}
+
+/* The house, or nobody, gets the name that was reserved for it. */
+static int take_name(struct gy_house *house, struct gy_name *name)
+{
+	return name == NULL ? 0 : house->home->options.directory->take_name(house, name);
 }
 
 static int install(struct gy_home *home, struct gy_house *house, const struct gy_spawn_order *order)
@@ -118,13 +130,18 @@ static GY_COLD void warn_unmade(struct gy_home *home, const struct gyre_class *c
 
 void gy_spawn_arrived(struct gy_home *home, struct gyre_mail *mail)
 {
-	struct gy_spawn_order *order = (struct gy_spawn_order *)gyre_payload(mail);
+	const struct spawn *spawn = (const struct spawn *)gyre_payload(mail);
+	const struct gy_spawn_order *order = &spawn->order;
 	struct gy_house *house = gy_house_at(home, mail->to_slot);
 
-	int r = home->draining || home->leaving ? -ESHUTDOWN : install(home, house, order);
+	int r = take_name(house, spawn->name);
 
+	if (gy_likely(r == 0)) {
+		r = home->draining || home->leaving ? -ESHUTDOWN : install(home, house, order);
+	}
 	gy_assert(house->home == home);
 	if (gy_unlikely(r < 0)) {
+		withdraw(house);
 		if (r == -ENOMEM) {
 			warn_unmade(home, order->class);
 		}
@@ -148,14 +165,16 @@ static bool class_is_valid(const struct gyre_class *class)
 }
 
 static void fill_order(struct gyre_mail *mail, struct gyre_address to,
-		       const struct gy_spawn_order *order)
+		       const struct gy_spawn_order *order, struct gy_name *name)
 {
+	struct spawn *spawn = (struct spawn *)gyre_payload(mail);
+
 	mail->type = &type_spawn;
 	mail->node.kind = GY_MAIL_SPAWN;
 	mail->to_slot = to.slot;
 	mail->to_cookie = to.cookie;
-	memcpy(gyre_payload(mail), order, sizeof(*order));
-	((struct gy_spawn_order *)gyre_payload(mail))->lent = false;
+	*spawn = (struct spawn){ *order, name };
+	spawn->order.lent = false;
 }
 
 /* Checks the order and allocates all that the spawn needs besides the slot; a spawn on another loop
@@ -184,15 +203,57 @@ static int prepare(struct gy_home *home, const struct gy_spawn_order *order, uin
 	return 0;
 }
 
+/* Reserves the slot and, where the order has one, the name: for an actor of @home, from any
+ * thread. */
+static int reserve(struct gy_home *home, const struct gy_spawn_order *order,
+		   struct gy_name **ret_name, struct gyre_address *ret_address)
+{
+	struct gyre_address address;
+	int r = gy_slots_reserve(home, &address);
+
+	if (r == 0 && order->name != NULL) {
+		r = home->options.directory->name(home->options.system, order->name, address,
+						  ret_name, ret_address);
+		if (r < 0) {
+			gy_slots_cancel(home, address);
+		}
+	}
+	if (r == 0) {
+		*ret_address = address;
+	}
+	return r;
+}
+
+/* Mounts the actor on the running loop. */
+static int install_here(struct gy_home *home, struct gyre_address address,
+			const struct gy_spawn_order *order, struct gy_name *name)
+{
+	struct gy_house *house = gy_house_at(home, address.slot);
+	int r = take_name(house, name);
+
+	if (gy_likely(r == 0)) {
+		r = install(home, house, order);
+	}
+	if (gy_unlikely(r < 0)) {
+		withdraw(house);
+		refuse(home, house, order, r);
+	}
+	return r;
+}
+
 int gy_spawn(struct gy_home *home, const struct gy_spawn_order *order, uint16_t loop,
 	     struct gyre_address *ret_address)
 {
 	struct gyre_address address;
 	struct gyre_mail *mail = NULL;
+	struct gy_name *name = NULL;
 	int r = ret_address == NULL ? -EINVAL : prepare(home, order, loop, &mail);
 
 	if (r == 0) {
-		r = gy_slots_reserve(gy_home_peer(home, loop), &address);
+		r = reserve(gy_home_peer(home, loop), order, &name, &address);
+		if (r == -EEXIST) {
+			*ret_address = address;
+		}
 	}
 	if (r < 0) {
 		if (mail != NULL) {
@@ -204,17 +265,15 @@ int gy_spawn(struct gy_home *home, const struct gy_spawn_order *order, uint16_t 
 		return r;
 	}
 	if (mail != NULL) {
-		fill_order(mail, address, order);
+		fill_order(mail, address, order, name);
 		gy_loop_send(&home->loop, loop, &mail->node);
 	} else {
-		r = install(home, gy_house_at(home, address.slot), order);
-		if (r < 0) {
-			refuse(home, gy_house_at(home, address.slot), order, r);
-			return r;
-		}
+		r = install_here(home, address, order, name);
 	}
-	*ret_address = address;
-	return 0;
+	if (r == 0) {
+		*ret_address = address;
+	}
+	return r;
 }
 
 int gy_spawn_from_outside(struct gy_home *home, const struct gy_spawn_order *order,
@@ -222,14 +281,18 @@ int gy_spawn_from_outside(struct gy_home *home, const struct gy_spawn_order *ord
 {
 	struct gyre_address address;
 	struct gy_node *node = NULL;
+	struct gy_name *name = NULL;
 	int r = class_is_valid(order->class) ? 0 : -EINVAL;
 
 	if (r == 0) {
-		node = gy_node_get_from_heap(sizeof(struct gyre_mail) + sizeof(*order));
+		node = gy_node_get_from_heap(sizeof(struct gyre_mail) + sizeof(struct spawn));
 		r = node == NULL ? -ENOMEM : 0;
 	}
 	if (r == 0) {
-		r = gy_slots_reserve(home, &address);
+		r = reserve(home, order, &name, &address);
+		if (r == -EEXIST) {
+			*ret_address = address;
+		}
 	}
 	if (r < 0) {
 		gy_memory_put(node);
@@ -238,7 +301,7 @@ int gy_spawn_from_outside(struct gy_home *home, const struct gy_spawn_order *ord
 		}
 		return r;
 	}
-	fill_order(gy_mail_of(node), address, order);
+	fill_order(gy_mail_of(node), address, order, name);
 	gy_loop_post(&home->loop, node);
 	*ret_address = address;
 	return 0;
@@ -264,6 +327,7 @@ int gy_spawn_by(struct gyre_stack *stack, struct gy_spawn_order *order,
 	} else if (place != GYRE_PLACE_HERE) {
 		loop = UINT16_MAX;
 	}
+	order->name = options == NULL ? NULL : options->name;
 	order->argument = gy_mail_given(home, order->argument);
 	return gy_spawn(home, order, (uint16_t)(loop > UINT16_MAX ? UINT16_MAX : loop),
 			ret_address);

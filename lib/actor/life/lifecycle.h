@@ -10,6 +10,7 @@
 
 struct gy_home;
 struct gy_house;
+struct gy_name;
 
 struct gy_spawn_order {
 	const struct gyre_class *class;
@@ -17,12 +18,14 @@ struct gy_spawn_order {
 	struct gy_house *parent; /* for a spawn from its loop; NULL for none */
 	struct gy_origin child_of;
 	struct gyre_address group; /* that it is spawned for; nobody for none */
+	const char *name;	   /* its first; NULL for none */
 	bool channels_actor;
 	bool counted; /* its waiting mail is counted though the class has no limit */
 	bool lent;    /* the argument stays the caller's when the call fails */
 };
 
-/* Reserves the address at once, and orders its loop to mount the actor. Takes the argument. */
+/* Reserves the address at once, and orders its loop to mount the actor. Takes the argument. With
+ * -EEXIST, @ret_address is the actor that has the name. */
 int gy_spawn(struct gy_home *home, const struct gy_spawn_order *order, uint16_t loop,
 	     struct gyre_address *ret_address);
 /* Spawns from a handler. @options say where and as whose child; @order has no parent yet. */

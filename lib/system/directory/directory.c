@@ -74,4 +74,6 @@ const struct gy_directory_ops gy_directory_ops = {
 	.enlist = gy_group_enlist,
 	.refuse = gy_group_refuse,
 	.withdraw = gy_name_entry_withdraw,
+	.name = gy_name_reserve,
+	.take_name = gy_name_take,
 };

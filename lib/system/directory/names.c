@@ -158,13 +158,13 @@ static struct gy_names *names_of(const struct gyre_stack *stack)
 	return &gy_stack_of_const(stack)->home->options.system->directory->names;
 }
 
-static struct gy_name *make_name(const struct gy_house *house, const struct key *key)
+static struct gy_name *make_name(struct gyre_address address, const struct key *key)
 {
 	struct gy_name *name =
 		(struct gy_name *)gy_memory_get_raw(sizeof(struct gy_name) + key->bytes);
 
 	if (name != NULL) {
-		name->address = gy_house_address(house);
+		name->address = address;
 		name->bytes = key->bytes;
 		memcpy(name->text, key->text, key->bytes);
 		cds_lfht_node_init(&name->node);
@@ -172,10 +172,44 @@ static struct gy_name *make_name(const struct gy_house *house, const struct key 
 	return name;
 }
 
+/*
+ * Puts a name into the table. -EEXIST if it is there: then @name is freed, and @ret_holder, which
+ * may be NULL, is who has it.
+ */
+static int publish(struct gy_names *names, struct gy_name *name, const struct key *key,
+		   struct gyre_address *ret_holder)
+{
+	bool entered = gy_rcu_enter();
+	struct cds_lfht_node *found;
+
+	gy_happens_before(name);
+	found = cds_lfht_add_unique(names->table, key->hash, match, key, &name->node);
+	if (found != &name->node) {
+		const struct gy_name *holder = gy_container_of(found, struct gy_name, node);
+
+		if (ret_holder != NULL) {
+			*ret_holder = holder->address;
+		}
+		gy_happens_before(holder);
+	}
+	gy_rcu_leave(entered);
+	if (found != &name->node) {
+		gy_memory_put(name);
+		return -EEXIST;
+	}
+	count_up(names);
+	return 0;
+}
+
+static void keep(struct gy_name_entry *name_entry, struct gy_name *name)
+{
+	name->next = name_entry->names;
+	name_entry->names = name;
+}
+
 int gyre_name_register(struct gyre_stack *stack, const char *name)
 {
 	struct gy_house *house = gy_stack_of(stack)->house;
-	struct gy_names *names = names_of(stack);
 	struct gy_name_entry *name_entry;
 	struct gy_name *mine;
 	struct key key;
@@ -187,19 +221,15 @@ int gyre_name_register(struct gyre_stack *stack, const char *name)
 	if (r != 0) {
 		return r;
 	}
-	mine = make_name(house, &key);
+	mine = make_name(gy_house_address(house), &key);
 	if (mine == NULL) {
 		return -ENOMEM;
 	}
-	gy_happens_before(mine);
-	if (cds_lfht_add_unique(names->table, key.hash, match, &key, &mine->node) != &mine->node) {
-		gy_memory_put(mine);
-		return -EEXIST;
+	r = publish(names_of(stack), mine, &key, NULL);
+	if (r == 0) {
+		keep(name_entry, mine);
 	}
-	mine->next = name_entry->names;
-	name_entry->names = mine;
-	count_up(names);
-	return 0;
+	return r;
 }
 
 int gyre_name_unregister(struct gyre_stack *stack, const char *name)
@@ -223,6 +253,48 @@ int gyre_name_unregister(struct gyre_stack *stack, const char *name)
 	take_back(names_of(stack), mine);
 	return 0;
 }
+
+/* ---- of an actor that is about to be spawned ---- */
+
+int gy_name_reserve(struct gyre_system *system, const char *text, struct gyre_address address,
+		    struct gy_name **ret_name, struct gyre_address *ret_holder)
+{
+	struct gy_names *names = &system->directory->names;
+	struct gyre_address holder;
+	struct gy_name *name;
+	struct key key;
+	int r = make_key(text, &key);
+
+	if (r < 0) {
+		return r;
+	}
+	name = make_name(address, &key);
+	if (name == NULL) {
+		return -ENOMEM;
+	}
+	r = publish(names, name, &key, &holder);
+	if (r == 0) {
+		*ret_name = name;
+	} else {
+		*ret_holder = gy_address_shown(&system->homes.homes[0], holder);
+	}
+	return r;
+}
+
+int gy_name_take(struct gy_house *house, struct gy_name *name)
+{
+	struct gy_name_entry *name_entry;
+	int r = gy_name_entry_get(house, &name_entry);
+
+	if (r == 0) {
+		keep(name_entry, name);
+	} else {
+		take_back(&house->home->options.system->directory->names, name);
+	}
+	return r;
+}
+
+/* ---- looking up ---- */
 
 int gyre_name_lookup(const struct gyre_stack *stack, const char *name,
 		     struct gyre_address *ret_address)

@@ -10,7 +10,9 @@
 #include "system/rcu.h"
 
 struct cds_lfht;
+struct gy_house;
 struct gy_name;
+struct gyre_system;
 
 struct gy_names {
 	struct cds_lfht *table;
@@ -24,6 +26,12 @@ struct gy_names {
 int gy_names_init(struct gy_names *names, struct gy_rcu *rcu);
 /* Nothing that was retired is pending, and all actors are gone. Takes a half made one too. */
 void gy_names_fini(struct gy_names *names);
+/* ---- of an actor that is about to be spawned; see struct gy_directory_ops ---- */
+
+int gy_name_reserve(struct gyre_system *system, const char *text, struct gyre_address address,
+		    struct gy_name **ret_name, struct gyre_address *ret_holder);
+int gy_name_take(struct gy_house *house, struct gy_name *name);
+
 /* Takes back all names of an actor. */
 void gy_names_withdraw(struct gy_names *names, struct gy_name *first);
 

@@ -136,6 +136,7 @@ static int spawn(struct gyre_system *system, const struct gyre_class *actor_clas
 		return r;
 	}
 	order.class = actor_class;
+	order.name = options == NULL ? NULL : options->name;
 	order.argument = gy_mail_given(NULL, order.argument);
 	return gy_spawn_from_outside(&system->homes.homes[loop], &order, ret_address);
 }
