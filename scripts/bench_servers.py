@@ -9,6 +9,9 @@ from benchlib import GYRE, BenchError, Case, Metric, Target, Variant, finish, la
 
 START_SECONDS_MAX = 10
 LARGE_BYTES = 16384
+# What kernels give that cannot fill a buffer bit by bit: each receive has a whole buffer.
+WHOLE = "whole"
+LIMIT_WHOLE = "io_uring whole"
 
 
 def free_port():
@@ -103,14 +106,27 @@ def gyre_echo_options(place):
     return ["--bind", place.gyre, "--loops", 1, "--cpus", 0, "--summary", "--spin", "never"]
 
 
+def gyre_whole_options(place):
+    return [*gyre_echo_options(place), "--set", "receive_buffers=whole"]
+
+
 def limit_echo_options(place):
     return [*place.others, "--cpu", 0]
+
+
+def limit_whole_options(place):
+    return [*limit_echo_options(place), "--mode", "multishot"]
 
 
 ECHO_SERVERS = [
     (GYRE, "apps/gyre-echo", gyre_echo_options),
     ("io_uring", "perf/limit/echo_uring", limit_echo_options),
     ("epoll", "perf/limit/echo_epoll", limit_echo_options),
+]
+
+WHOLE_SERVERS = [
+    (WHOLE, "apps/gyre-echo", gyre_whole_options),
+    (LIMIT_WHOLE, "perf/limit/echo_uring", limit_whole_options),
 ]
 
 PEER_SERVERS = [
@@ -120,9 +136,10 @@ PEER_SERVERS = [
 ]
 
 
-def variants(settings, client, client_options, make_place=Tcp):
-    """Each server, with the same client. Those of other libraries serve TCP only."""
-    servers = ECHO_SERVERS + (PEER_SERVERS if settings.peers and make_place is Tcp else [])
+def variants(settings, client, client_options, make_place=Tcp, beside=()):
+    """Each server, and those @beside, with the same client. Those of other libraries serve TCP only."""
+    servers = [*ECHO_SERVERS, *beside,
+               *(PEER_SERVERS if settings.peers and make_place is Tcp else [])]
     return [Variant(name, program,
                     measure_server(program, options, make_place, client, client_options))
             for name, program, options in servers]
@@ -164,7 +181,8 @@ def echo_case(settings, connections, size, depth, make_place=Tcp):
     kind = "Unix, " if make_place is Unix else ""
     return Case("echo", f"{kind}{connections:,} connections, {size:,} bytes, depth {depth}",
                 variants(settings, "perf/load", ["--connections", connections, "--size", size,
-                                                 "--depth", depth], make_place),
+                                                 "--depth", depth], make_place,
+                         WHOLE_SERVERS if make_place is Tcp else ()),
                 ECHO_METRICS,
                 echo_targets(connections, size, depth, settings.peers and make_place is Tcp))
 

@@ -7,6 +7,7 @@ two numbers where several cases are one row.
 
 import json
 
+from bench_servers import LIMIT_WHOLE, WHOLE
 from benchlib import GYRE, BenchError, number
 
 BEGIN = "<!-- scripts/bench --table: begin -->"
@@ -37,12 +38,13 @@ class Row:
                         for name, summary in result.get("summaries", {}).items()}
         self.ratios = result.get("ratios", {})
 
-    def ratio(self, name, keys):
-        """gyre's as a ratio to that of @name, of the first of @keys that both have; else None."""
+    def ratio(self, name, keys, of=GYRE):
+        """That of the variant @of as a ratio to that of @name, of the first of @keys that both have; else
+        None."""
         for key in keys:
             if key in self.ratios.get(name, {}):
                 return self.ratios[name][key]
-            mine, other = self.medians.get(GYRE, {}).get(key), self.medians.get(name, {}).get(key)
+            mine, other = self.medians.get(of, {}).get(key), self.medians.get(name, {}).get(key)
             if mine is not None and other:
                 return mine / other
         return None
@@ -90,6 +92,7 @@ TABLES = [
         ("gyre", Row.rate),
         ("rate ÷ limit", lambda row: ratio_text(row.first_ratio(LIMITS, rate_keys()))),
         ("CPU ÷ limit", lambda row: ratio_text(row.first_ratio(LIMITS, COSTS))),
+        ("CPU ÷ limit, whole buffers", lambda row: ratio_text(row.ratio(LIMIT_WHOLE, COSTS, WHOLE))),
         ("CPU ÷ libuv", lambda row: ratio_text(row.ratio("libuv", COSTS))),
         ("CPU ÷ libevent", lambda row: ratio_text(row.ratio("libevent", COSTS))),
         ("CPU ÷ Go", lambda row: ratio_text(row.ratio("Go", COSTS))),

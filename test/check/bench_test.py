@@ -164,6 +164,16 @@ class Table(unittest.TestCase):
             "| TCP echo: 50 connections | 300k requests/s | 1.50 | 0.90 |", "",
             "Measured by `bench -x`: here."])
 
+    def test_whole_buffers_are_compared_with_whole_buffers(self):
+        lines = self.lines({"question": "echo", "case": "50 connections", "summaries": {
+            "gyre": {"server_cpu_ns_per_request": {"median": 90}},
+            "io_uring": {"server_cpu_ns_per_request": {"median": 100}},
+            "whole": {"server_cpu_ns_per_request": {"median": 120}},
+            "io_uring whole": {"server_cpu_ns_per_request": {"median": 150}},
+        }})
+        self.assertEqual(lines[2], "| servers | CPU ÷ limit | CPU ÷ limit, whole buffers |")
+        self.assertEqual(lines[4], "| TCP echo: 50 connections | 0.90 | 0.80 |")
+
     def test_takes_kept_ratios_and_pairs(self):
         lines = self.lines({"question": "nodes", "case": "ring", "ratios": {
             "sockets": {"hops_per_s": [0.5, 0.75]}, "with a secret": {"cpu_ns_per_hop": 0.5}},
