@@ -14,9 +14,11 @@
  * goes back to its place. A channel whose receive was cut short by the end of a buffer gets the
  * rest at once, so that a request does not wait twice. A channel that has more to receive than a
  * buffer holds receives all there is in each of its next rounds, has each of them for itself, and
- * has several in a row: much that comes from one peer costs least when it is passed on together. It
- * has none in a row while a channel waits that reads whatever its output does (keep_reading): its
- * bytes may be the ones that let others go on, such as the credit of a link.
+ * has several in a row: much that comes from one peer costs least when it is passed on together. In
+ * such a round its peer may send on and on, so after some reads that overtake the waiters its
+ * receive is cancelled, and it goes to the end of the queue. It has no rounds in a row while a
+ * channel waits that reads whatever its output does (keep_reading): its bytes may be the ones that
+ * let others go on, such as the credit of a link.
  */
 #include "channel/buffer_waiters.h"
 
@@ -24,8 +26,9 @@
 #include "channel/input.h"
 
 enum {
-	LONG_ROUNDS = 128, /* then it is looked at again */
+	LONG_ROUNDS = 128, /* and reads that overtake; then it is looked at again */
 	ROUNDS_IN_A_ROW = 16,
+	READS_IN_A_ROW = 8, /* of a receive that goes on while others wait */
 };
 
 /* A round goes from one call of the kernel to the next. */
@@ -139,10 +142,16 @@ void gy_buffer_waiters_received(struct gyre_channel *channel,
 	}
 }
 
-bool gy_buffer_waiters_overtakes(const struct gyre_channel *channel)
+bool gy_buffer_waiters_overtake(struct gyre_channel *channel)
 {
-	return !gy_list_empty(&channel->channels->pools.waiting) && channel->long_rounds == 0 &&
-	       channel->kind->receive_once != NULL;
+	if (gy_list_empty(&channel->channels->pools.waiting) ||
+	    channel->kind->receive_once == NULL) {
+		return false;
+	}
+	if (channel->long_rounds > 0) {
+		channel->long_rounds--;
+	}
+	return channel->long_rounds % READS_IN_A_ROW == 0;
 }
 
 int gy_buffer_waiters_receive(struct gyre_channel *channel)

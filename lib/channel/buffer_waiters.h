@@ -33,8 +33,8 @@ int gy_buffer_waiters_receive(struct gyre_channel *channel);
 /* A receive has ended with @completion. */
 void gy_buffer_waiters_received(struct gyre_channel *channel,
 				const struct gy_completion *completion);
-/* Whether a channel whose receive goes on overtakes others with it. */
-bool gy_buffer_waiters_overtakes(const struct gyre_channel *channel);
+/* A receive has brought something and goes on. Whether it is to end, since it overtakes others. */
+bool gy_buffer_waiters_overtake(struct gyre_channel *channel);
 /* A receive has found no buffer. */
 void gy_buffer_waiters_join(struct gyre_channel *channel);
 /* A channel does not wait any more. */

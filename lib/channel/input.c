@@ -136,7 +136,7 @@ static __attribute__((noinline)) void received_slow(struct gyre_channel *channel
 	if (!completion->more) {
 		gy_channel_set_input(channel, 0, GY_INPUT_CANCELLED);
 		gy_buffer_waiters_received(channel, completion);
-	} else if (gy_buffer_waiters_overtakes(channel)) {
+	} else if (gy_buffer_waiters_overtake(channel)) {
 		gy_input_renew(channel);
 	}
 	gy_endpoint_ready(&channel->endpoint);

@@ -40,6 +40,8 @@ enum {
 	SHARED_BYTES_MAX = 1 << 16, /* what a socket gives at once is seldom more */
 	SHARED_COUNT_MIN = 16,
 	WARM_BYTES = 1 << 18, /* a part of the second cache */
+	/* What one peer sends at once fits, and what it sends meanwhile. */
+	SHARED_WARM_BYTES = 1 << 19,
 	WARM_MIN = 4,
 	LOOK_REFILLS = 1024,
 };
@@ -195,14 +197,15 @@ struct gy_ring_buffers_shape gy_ring_stream_shape(const struct gy_ring *ring,
 	return shape;
 }
 
-static uint32_t warm_min(uint32_t count, uint32_t bytes)
+static uint32_t warm_min(const struct gy_ring_buffers_shape *shape)
 {
+	uint32_t bytes = shape->shared ? SHARED_WARM_BYTES : WARM_BYTES;
 	uint32_t warm = WARM_MIN;
 
-	while (warm < count && warm * bytes < WARM_BYTES) {
+	while (warm < shape->count && warm * shape->bytes < bytes) {
 		warm *= 2;
 	}
-	return warm < count ? warm : count;
+	return warm < shape->count ? warm : shape->count;
 }
 
 int gy_ring_buffers_init(struct gy_ring *ring, uint32_t group,
@@ -225,8 +228,8 @@ int gy_ring_buffers_init(struct gy_ring *ring, uint32_t group,
 		.bytes = shape->bytes,
 		.count = shape->count,
 		.shared = shape->shared,
-		.warm = warm_min(shape->count, shape->bytes),
-		.warm_min = warm_min(shape->count, shape->bytes),
+		.warm = warm_min(shape),
+		.warm_min = warm_min(shape),
 		.first = (uint16_t)(group * GY_RING_DATAGRAM_BUFFERS),
 	};
 	ring->call = GY_RING_CALL_MEMORY;

@@ -13,12 +13,15 @@ enum {
 	CROWD = 60,
 	FEW = 20,
 	BUFFER_BYTES = 65536,
-	READS_MAX = 4096,
+	READS_MAX = 16384,
 	ROUNDS = 20,
+	MANY_ROUNDS = 60,
 	LITTLE_BYTES = BUFFER_BYTES / 4,
 	PIECE_BYTES = 24 * 1024, /* two and a part of a third fit into a buffer */
 	SOON = 16,
-	MUCH_BYTES = 1 << 19,
+	MUCH_BYTES = 1 << 20, /* in two rounds */
+	SOME_BYTES = 3 * BUFFER_BYTES,
+	LEAD_MAX = 40,
 };
 
 static struct rig rig;
@@ -38,6 +41,7 @@ struct crowd {
 	size_t step;  /* so much is written at once; more when that was read */
 	int reads;
 	int who[READS_MAX];
+	size_t sizes[READS_MAX];
 };
 
 static struct crowd crowd;
@@ -47,7 +51,8 @@ static void take(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 	struct member *member = (struct member *)gyre_context_arg(ctx);
 
 	cr_assert_lt(member->crowd->reads, READS_MAX);
-	member->crowd->who[member->crowd->reads++] = member->index;
+	member->crowd->who[member->crowd->reads] = member->index;
+	member->crowd->sizes[member->crowd->reads++] = gyre_buffer_bytes(data);
 	member->bytes += gyre_buffer_bytes(data);
 	gyre_buffer_destroy(data);
 }
@@ -199,6 +204,37 @@ Test(buffer_waiters, of_one_with_much_to_receive_come_in_a_row)
 	changes = count_changes();
 	cr_expect(changes < crowd.reads / 4 * 3 || !are_too_few(), "%d changes in %d reads",
 		  changes, crowd.reads);
+	disperse();
+}
+
+/* The most steps that one was ahead of another that had more to read. */
+static size_t greatest_lead(void)
+{
+	size_t bytes[CROWD] = { 0 };
+	size_t lead = 0;
+
+	for (int i = 0; i < crowd.reads; i++) {
+		size_t *mine = &bytes[crowd.who[i]];
+
+		*mine += crowd.sizes[i];
+		for (int other = 0; other < crowd.members; other++) {
+			size_t ahead = *mine > bytes[other] ? *mine - bytes[other] : 0;
+
+			lead = ahead > lead ? ahead : lead;
+		}
+	}
+	return lead / crowd.step;
+}
+
+/* Its receive does not find the buffers empty, and would go on as long as its peer does. */
+Test(buffer_waiters, are_let_in_by_one_whose_peer_sends_on_and_on)
+{
+	size_t lead;
+
+	gather(FEW, SOME_BYTES, (size_t)MANY_ROUNDS * SOME_BYTES);
+	cr_assert(rig_until(&rig, all_have_all, NULL));
+	lead = greatest_lead();
+	cr_expect(lead <= LEAD_MAX || !are_too_few(), "one was %zu steps ahead", lead);
 	disperse();
 }
 

@@ -173,7 +173,7 @@ Test(ring_shared, uses_again_first_what_was_used_last, .init = begin, .fini = en
 	cr_expect_eq(gy_ring_buffers_available(ring), BUFFERS);
 }
 
-enum { OFFERED = 4, LARGE = 65536 };
+enum { OFFERED = 8, LARGE = 65536 };
 
 Test(ring_shared, offers_no_more_of_them_when_they_run_out)
 {
