@@ -90,7 +90,7 @@
 		struct gyre_stack *stack, struct gyre_system *system, const struct NAME *from) \
 	{                                                                                      \
 		return gyre_fill_##NAME(                                                       \
-			stack != NULL ? gyre_mail_create(stack, &gyre_type_##NAME)             \
+			stack != NULL ? gyre_mail_make(stack, &gyre_type_##NAME)               \
 				      : gyre_system_mail_create(system, &gyre_type_##NAME),    \
 			*from);                                                                \
 	}                                                                                      \

@@ -112,6 +112,35 @@ struct gyre_type {
  */
 GYRE_API struct gyre_mail *gyre_mail_create(struct gyre_stack *stack, const struct gyre_type *type);
 
+/** GYRE_MAIL_SMALL_BYTES - the largest payload of a mail of the smallest size, one cache line */
+#define GYRE_MAIL_SMALL_BYTES 8
+
+/**
+ * gyre_mail_create_small() - gyre_mail_create() for a small plain message
+ * @stack: the stack of the handler that makes it
+ * @type: its type, not NULL, whose payload has at most GYRE_MAIL_SMALL_BYTES and no destructor
+ *
+ * Called through gyre_new(), which knows the type when it is compiled, and so saves the look at it.
+ *
+ * Return: the mail, or NULL, which every call that takes a mail answers with -ENOMEM.
+ * Errors:
+ *   NULL  there is no memory
+ * Ownership: the caller's, until it is given away or gyre_mail_destroy() takes it.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API struct gyre_mail *gyre_mail_create_small(struct gyre_stack *stack,
+						  const struct gyre_type *type);
+
+/** gyre_mail_make() - a mail for a message of a type that is known when the call is compiled */
+static inline struct gyre_mail *gyre_mail_make(struct gyre_stack *stack,
+					       const struct gyre_type *type)
+{
+	return type->bytes <= GYRE_MAIL_SMALL_BYTES && type->destroy == NULL
+		       ? gyre_mail_create_small(stack, type)
+		       : gyre_mail_create(stack, type);
+}
+
 /**
  * gyre_system_mail_create() - makes a mail outside of any actor
  * @system: the system it will be sent in
@@ -196,7 +225,7 @@ static inline void *gyre_payload(struct gyre_mail *mail)
 #define GYRE_ID(NAME) gyre_id_##NAME
 
 /** gyre_new() - a mail with a message in it: gyre_new(stack, price_of, .item = 7) */
-#define gyre_new(STACK, ...) GYRE_NEW_(gyre_mail_create, STACK, __VA_ARGS__, )
+#define gyre_new(STACK, ...) GYRE_NEW_(gyre_mail_make, STACK, __VA_ARGS__, )
 
 /**
  * gyre_new_copy() - a mail with a copy of a struct: gyre_new_copy(stack, price_of, &known)

@@ -89,7 +89,7 @@ GYRE_BEGIN_DECLS
 /* ---- answering ---- */
 
 /** gyre_new_answer() - a mail with the answer to a NAME: (stack, price_of, .cents = 90) */
-#define gyre_new_answer(STACK, ...) GYRE_NEW_ANSWER_(gyre_mail_create, STACK, __VA_ARGS__, )
+#define gyre_new_answer(STACK, ...) GYRE_NEW_ANSWER_(gyre_mail_make, STACK, __VA_ARGS__, )
 
 /** gyre_system_new_answer() - that mail made outside of any actor: (system, price_of, ...) */
 #define gyre_system_new_answer(SYSTEM, ...) \

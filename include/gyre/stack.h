@@ -83,7 +83,13 @@ static inline uint32_t gyre_message_id(const struct gyre_stack *stack)
 static inline const void *gyre_message_as(const struct gyre_stack *stack,
 					  const struct gyre_type *type)
 {
-	return gyre_message_id(stack) == type->id ? stack->message : NULL;
+	if (gyre_message_id(stack) != type->id) {
+		return NULL;
+	}
+	if (stack->message == NULL) {
+		__builtin_unreachable(); /* a message that is gone takes its type along */
+	}
+	return stack->message;
 }
 
 /** gyre_message() - the message as const struct NAME *, or NULL when it is of another type */

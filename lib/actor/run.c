@@ -21,81 +21,178 @@
  * Where functions are inlined, @lane is a constant.
  */
 
-/* Whether there is something special about an ask or a notice. @handler is that of the lane. */
-static inline bool is_special(const struct gy_home *home, const struct gyre_mail *mail,
-			      enum gy_lane lane, gyre_handler_fn handler)
+/* The time that is past for sure, in units of deadlines. */
+static inline uint32_t sure_time(const struct gy_home *home)
 {
-	if (lane == GY_LANE_ASK) {
-		return handler == NULL || gy_deadline_passed(mail->deadline, home->loop.sure_ns);
-	}
-	return handler == NULL || mail->type == &gy_type_poison;
+	return (uint32_t)(home->loop.sure_ns >> GY_DEADLINE_SHIFT);
 }
 
-/* Handles a message on a stack that is ready for it. Returns the stack if it still is, else NULL.
+/* Whether there is something special about an ask or a notice. */
+static inline bool is_special(const struct gyre_mail *mail, enum gy_lane lane, uint32_t sure)
+{
+	if (lane == GY_LANE_ASK) {
+		return mail->deadline != 0 && (int32_t)(sure - mail->deadline) > 0;
+	}
+	return mail->type == &gy_type_poison;
+}
+
+/* gy_node_head_of() of most mail of a lane. */
+static inline uint32_t small_head(const struct gy_home *home, enum gy_lane lane)
+{
+	return gy_node_head(home->loop.small_origin, (uint8_t)(GY_MAIL_REPLY + lane));
+}
+
+static inline gyre_handler_fn handler_of(const struct gyre_behaviour *behaviour, enum gy_lane lane)
+{
+	return lane == GY_LANE_ASK ? behaviour->ask : behaviour->notice;
+}
+
+/*
+ * Shows a message to a stack that is ready and has its handler, which then runs. Returns whether
+ * that leaves nothing to do but to free the mail, to which the stack still points.
  */
-static inline struct gy_stack *run_plain(struct gy_stack *stack, enum gy_lane lane,
-					 struct gyre_mail *mail, gyre_handler_fn handler)
+static inline bool handle_plainly(struct gy_stack *stack, enum gy_lane lane, struct gyre_mail *mail)
 {
 	int result;
 
-	gy_stack_set_message(stack, mail, handler);
+	stack->head.message = mail->payload;
+	stack->head.type = mail->type;
+	stack->mail = mail;
 	if (lane == GY_LANE_ASK) {
 		stack->owed = ENOMSG;
 	}
-	result = handler(&stack->head);
-	if (gy_likely(gy_stack_ends_plainly(stack, result))) {
-		gy_stack_put_mail(stack);
-		return stack;
+	result = stack->handler(&stack->head);
+	if (gy_likely(result == 0) && gy_likely(gy_stack_owes_nothing(stack)) &&
+	    gy_likely(stack->mail == mail)) {
+		return true;
 	}
 	gy_stack_returned(stack, result);
-	return NULL;
+	return false;
 }
 
-/* Runs the lane, of asks or notices. Returns how many messages were handled. */
-static inline __attribute__((always_inline)) uint32_t
-run_plain_lane(struct gy_home *home, struct gy_house *house, enum gy_lane lane)
+/*
+ * Runs the rest of a lane, at most @left messages, whatever they are, and puts back what may not
+ * run. Returns how many were handled.
+ */
+static __attribute__((noinline)) uint32_t run_rest(struct gy_home *home, struct gy_house *house,
+						   enum gy_lane lane, struct gy_node *node,
+						   struct gy_node *last, uint32_t left)
 {
-	const uint32_t frame_bytes = house->class_info->frame_bytes;
-	struct gy_stack *stack = gy_stack_scratch(home, house);
-	struct gy_node *last;
-	struct gy_node *node = gy_house_take_lane(house, lane, &last);
-	uint32_t left = home->options.run_budget;
-	uint32_t handled = left;
+	const uint32_t sure = sure_time(home);
+	uint32_t handled = 0;
 
-	for (;;) {
-		const struct gyre_behaviour *behaviour = house->behaviour;
-		gyre_handler_fn handler = lane == GY_LANE_ASK ? behaviour->ask : behaviour->notice;
+	for (; node != NULL && left > 0 && (house->closed & 1U << lane) == 0; left--) {
 		struct gyre_mail *mail = gy_mail_of(node);
+		gyre_handler_fn handler = handler_of(house->behaviour, lane);
+		struct gy_stack *stack = handler == NULL || is_special(mail, lane, sure)
+						 ? NULL
+						 : gy_stack_scratch(home, house);
 
 		node = node->next;
-		left--;
-		if (node != NULL) {
-			gy_prefetch(node);
+		if (stack == NULL) {
+			handled += gy_dispatch_one(home, house, lane, mail);
+			continue;
 		}
-		if (gy_unlikely(stack == NULL || is_special(home, mail, lane, handler))) {
-			handled -= !gy_dispatch_one(home, house, lane, mail);
-			stack = NULL;
-		} else {
-			stack = run_plain(stack, lane, mail, handler);
-		}
-		if (node == NULL || left == 0 || gy_unlikely((house->closed & 1U << lane) != 0)) {
-			break;
-		}
-		if (gy_unlikely(stack == NULL)) {
-			stack = gy_stack_scratch(home, house);
-		} else if (frame_bytes != 0) {
-			gy_stack_clear_frame(stack, frame_bytes);
+		handled++;
+		stack->handler = handler;
+		if (handle_plainly(stack, lane, mail)) {
+			gy_stack_put_mail(stack);
 		}
 	}
 	gy_house_put_rest_back(house, lane, node, last);
-	return handled - left;
+	return handled;
 }
 
-/* Functions of their own, which save only the registers that they need. */
+/*
+ * Runs the lane, of asks or notices. Returns how many messages were handled. All that it needs
+ * while messages follow each other plainly has place in registers.
+ */
+static inline __attribute__((always_inline)) uint32_t
+run_plain_lane(struct gy_home *home, struct gy_house *house, enum gy_lane lane)
+{
+	const uint32_t head = small_head(home, lane);
+	const uint32_t sure = lane == GY_LANE_ASK ? sure_time(home) : 0;
+	const uint32_t budget = home->options.run_budget;
+	const uint32_t frame_bytes = house->class_info->frame_bytes;
+	const struct gyre_behaviour *behaviour = house->behaviour;
+	struct gy_stack *stack = gy_stack_scratch(home, house);
+	struct gy_node *last;
+	struct gy_node *node = gy_house_take_lane(house, lane, &last);
+	uint32_t left = budget;
+
+	if (gy_unlikely(stack == NULL || handler_of(behaviour, lane) == NULL)) {
+		return run_rest(home, house, lane, node, last, left);
+	}
+	stack->handler = handler_of(behaviour, lane);
+	for (;;) {
+		struct gyre_mail *mail = gy_mail_of(node);
+
+		if (gy_unlikely(is_special(mail, lane, sure))) {
+			break;
+		}
+		node = node->next;
+		left--;
+		gy_prefetch(node); /* NULL too: that does nothing */
+		if (gy_unlikely(!handle_plainly(stack, lane, mail))) {
+			return budget - left + run_rest(home, house, lane, node, last, left);
+		}
+		gy_loop_small_put(&home->loop, &mail->node, head);
+		if (node == NULL || left == 0 || gy_unlikely((house->closed & 1U << lane) != 0) ||
+		    gy_unlikely(house->behaviour != behaviour)) {
+			break;
+		}
+		if (frame_bytes != 0) {
+			gy_stack_clear_frame(stack, frame_bytes);
+		}
+	}
+	stack->mail = NULL;
+	if (gy_unlikely(node != NULL)) {
+		return budget - left + run_rest(home, house, lane, node, last, left);
+	}
+	return budget - left;
+}
+
+/* Functions of their own, so that others save only the registers that they need. */
 static __attribute__((noinline)) uint32_t run_plain_asks(struct gy_home *home,
 							 struct gy_house *house)
 {
 	return run_plain_lane(home, house, GY_LANE_ASK);
+}
+
+static __attribute__((noinline)) uint32_t run_plain_notices(struct gy_home *home,
+							    struct gy_house *house)
+{
+	return run_plain_lane(home, house, GY_LANE_NOTICE);
+}
+
+/* The same for a lane with one message, as where little is to do: nothing follows it. */
+static inline __attribute__((always_inline)) uint32_t
+run_single(struct gy_home *home, struct gy_house *house, enum gy_lane lane)
+{
+	const uint32_t head = small_head(home, lane);
+	struct gyre_mail *mail = gy_mail_of(house->lanes[lane]);
+	gyre_handler_fn handler = handler_of(house->behaviour, lane);
+	struct gy_stack *stack = gy_stack_scratch(home, house);
+
+	if (gy_unlikely(stack == NULL || handler == NULL ||
+			is_special(mail, lane, lane == GY_LANE_ASK ? sure_time(home) : 0))) {
+		return lane == GY_LANE_ASK ? run_plain_asks(home, house)
+					   : run_plain_notices(home, house);
+	}
+	house->lanes[lane] = NULL;
+	house->pending &= (uint8_t) ~(1U << lane);
+	stack->handler = handler;
+	if (gy_likely(handle_plainly(stack, lane, mail))) {
+		gy_loop_small_put(&home->loop, &mail->node, head);
+		stack->mail = NULL;
+	}
+	return 1;
+}
+
+/* Whether one message stands in a lane that is not empty. */
+static inline bool is_single(const struct gy_house *house, enum gy_lane lane)
+{
+	return house->lanes[lane]->next == house->lanes[lane];
 }
 
 static __attribute__((noinline)) uint32_t run_plain_replies(struct gy_home *home,
@@ -193,10 +290,12 @@ void gy_house_run(struct gy_loop *loop, struct gy_job *job)
 	gy_home_show_running(home, house);
 	if (gy_likely(gy_house_is_plainly(house, GY_HOUSE_READY, 1U << GY_LANE_NOTICE))) {
 		leave_queue_plainly(house);
-		handled = run_plain_lane(home, house, GY_LANE_NOTICE);
+		handled = is_single(house, GY_LANE_NOTICE) ? run_single(home, house, GY_LANE_NOTICE)
+							   : run_plain_notices(home, house);
 	} else if (gy_house_is_plainly(house, GY_HOUSE_READY, 1U << GY_LANE_ASK)) {
 		leave_queue_plainly(house);
-		handled = run_plain_asks(home, house);
+		handled = is_single(house, GY_LANE_ASK) ? run_single(home, house, GY_LANE_ASK)
+							: run_plain_asks(home, house);
 	} else if (gy_house_is_plainly(house, GY_HOUSE_READY, 1U << GY_LANE_REPLY)) {
 		leave_queue_plainly(house);
 		handled = run_plain_replies(home, house);

@@ -60,6 +60,24 @@ static inline uint32_t gy_node_origin_of(const struct gy_node *node)
 	return head & gy_node_origin(UINT16_MAX, UINT8_MAX);
 }
 
+/* The same with the kind: all that tells nodes of one size apart, as one number. */
+static inline uint32_t gy_node_head(uint32_t origin, uint8_t kind)
+{
+	const struct gy_node node = { .kind = kind };
+	uint32_t head;
+
+	memcpy(&head, &node.owner, sizeof(head));
+	return head | origin;
+}
+
+static inline uint32_t gy_node_head_of(const struct gy_node *node)
+{
+	uint32_t head;
+
+	memcpy(&head, &node->owner, sizeof(head));
+	return head;
+}
+
 struct gy_chain {
 	struct gy_node *first;
 	struct gy_node *last;

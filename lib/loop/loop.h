@@ -193,6 +193,7 @@ struct gy_loop {
 	struct gy_meter meter;
 	struct gy_sizes nodes;
 	uint32_t small_origin; /* of its own nodes of the smallest size */
+	uint32_t small_new;    /* the same with the kind of a new node: see gy_node_head_of() */
 	bool borrows;	       /* may keep nodes of peers; see borrowed.h */
 	struct gy_loop_counters counters;
 	struct gy_wheel wheel;
@@ -313,6 +314,10 @@ static inline struct gy_node *gy_loop_node_init(const struct gy_loop *loop, void
 	/* A node of the smallest size is used whole: the error of an ask takes the place of the
 	 * question. */
 	gy_unpoison(node, size_class == 0 ? gy_sizes_bytes(0) : bytes);
+	if (size_class == 0) {
+		memcpy(&node->owner, &loop->small_new, sizeof(loop->small_new));
+		return node;
+	}
 	node->owner = loop->index;
 	node->size_class = size_class;
 	node->kind = GY_NODE_NEW;
@@ -355,6 +360,23 @@ static inline void gy_loop_node_put(struct gy_loop *loop, struct gy_node *node)
 	} else {
 		gy_loop_return(loop, node);
 	}
+}
+
+/*
+ * The same for a node that is most often one of the smallest size of this loop: @head is what
+ * gy_node_head_of() says of such a node. It came out of a queue, so it is not free already.
+ */
+static inline void gy_loop_small_put(struct gy_loop *loop, struct gy_node *node, uint32_t head)
+{
+	struct gy_pool *pool = &loop->nodes.pools[0];
+
+	if (gy_unlikely(gy_node_head_of(node) != head)) {
+		gy_loop_node_put(loop, node);
+		return;
+	}
+	gy_verify(pool->free_count < pool->total);
+	gy_node_poison(node);
+	gy_pool_push(pool, node);
 }
 
 /* Appends a node to the outbox for @peer, an index of a loop other than this one. */

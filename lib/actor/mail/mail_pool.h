@@ -34,6 +34,21 @@ static inline struct gyre_mail *gy_mail_get_of_class(struct gy_home *home,
 	return gy_mail_get_slow(home, type, bytes);
 }
 
+/* A mail of the smallest size. */
+static inline struct gyre_mail *gy_mail_get_small(struct gy_home *home,
+						  const struct gyre_type *type)
+{
+	void *memory = gy_pool_take(&home->loop.nodes.pools[0]);
+	struct gyre_mail *mail;
+
+	if (gy_unlikely(memory == NULL)) {
+		return gy_mail_get_slow(home, type, GYRE_MAIL_HEADER_BYTES + (size_t)type->bytes);
+	}
+	mail = gy_mail_of(gy_loop_node_init(&home->loop, memory, (size_t)1 << GY_SIZES_SHIFT, 0));
+	mail->type = type;
+	return mail;
+}
+
 /* A mail with room for a payload of the type; with a tail, it has no elements. */
 static inline struct gyre_mail *gy_mail_get(struct gy_home *home, const struct gyre_type *type)
 {

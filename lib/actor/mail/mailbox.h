@@ -12,25 +12,29 @@
 
 static inline void gy_house_wake(struct gy_house *house, uint32_t cause);
 
-/* Appends mail to the lane of its kind, and readies the house if it waited. */
+/*
+ * Appends mail to the lane of its kind, and readies the house if it waited. A house that waits has
+ * mail in closed lanes only, so where mail stands before this one, nothing is to be readied.
+ */
 static inline void gy_house_put(struct gy_home *home, struct gy_house *house,
 				struct gyre_mail *mail, enum gy_lane lane)
 {
 	struct gy_node *last = house->lanes[lane];
 
-	if (last == NULL) {
-		mail->node.next = &mail->node;
-		house->pending |= (uint8_t)(1U << lane);
-	} else {
-		mail->node.next = last->next;
-		last->next = &mail->node;
-	}
 	house->lanes[lane] = &mail->node;
 	if (lane <= GY_LANE_EXCEPTION) {
 		house->high = ++house->replies > home->options.high_replies || house->high;
 	} else if (lane == GY_LANE_EVENT) {
 		house->high = ++house->events > home->options.high_events || house->high;
 	}
+	if (last != NULL) {
+		mail->node.next = last->next;
+		last->next = &mail->node;
+		gy_verify(house->status != GY_HOUSE_WAITING || (house->closed & 1U << lane) != 0);
+		return;
+	}
+	mail->node.next = &mail->node;
+	house->pending |= (uint8_t)(1U << lane);
 	gy_house_wake(house, 1U << lane);
 }
 

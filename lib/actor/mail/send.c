@@ -369,17 +369,32 @@ void gy_home_deliver(struct gy_loop *loop, struct gy_node *node)
 	}
 }
 
+/* Takes its arguments as gyre_notify() does, which so leaves them where they are. */
+static __attribute__((noinline)) int
+notify_otherwise(const struct gyre_stack *stack, struct gyre_address to, struct gyre_mail *mail)
+{
+	return gy_send(gy_stack_of_const(stack)->home, to, mail, GY_LANE_NOTICE);
+}
+
 int gyre_notify(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail *mail)
 {
-	struct gy_stack *s = gy_stack_of(stack);
+	const struct gy_stack *s = gy_stack_of(stack);
+	struct gy_home *home = s->home;
+	struct gy_house *house;
 
 	if (gy_mail_is_missing(mail)) {
 		return gy_mail_report_no_memory(mail);
 	}
-	mail = gy_mail_given(s->home, mail);
+	mail = gy_mail_given(home, mail);
 	mail->node.kind = GY_MAIL_NOTICE;
 	gy_mail_from(mail, s->house);
-	return gy_send(s->home, to, mail, GY_LANE_NOTICE);
+	house = gy_is_here(home, to) ? gy_house_find(home, to.slot, to.cookie) : NULL;
+	if (gy_unlikely(house == NULL) || gy_unlikely(house->limit != 0)) {
+		return notify_otherwise(stack, to, mail);
+	}
+	gy_count(&home->counters.sent, 1);
+	gy_house_put(home, house, mail, GY_LANE_NOTICE);
+	return 0;
 }
 
 int gyre_notify_self_first(struct gyre_stack *stack, struct gyre_mail *mail)
@@ -400,4 +415,10 @@ int gyre_notify_self_first(struct gyre_stack *stack, struct gyre_mail *mail)
 struct gyre_mail *gyre_mail_create(struct gyre_stack *stack, const struct gyre_type *type)
 {
 	return gy_unlikely(type == NULL) ? NULL : gy_mail_get(gy_stack_of(stack)->home, type);
+}
+
+struct gyre_mail *gyre_mail_create_small(struct gyre_stack *stack, const struct gyre_type *type)
+{
+	gy_verify(type->bytes <= GYRE_MAIL_SMALL_BYTES && type->destroy == NULL);
+	return gy_mail_get_small(gy_stack_of(stack)->home, type);
 }

@@ -121,12 +121,18 @@ static inline void gy_stack_set_message(struct gy_stack *stack, struct gyre_mail
  * 0. */
 void gy_stack_returned(struct gy_stack *stack, int result);
 
-/* Whether a handler that has returned leaves nothing to do but to free the message. */
-static inline bool gy_stack_ends_plainly(const struct gy_stack *stack, int result)
+/* Whether the stack has neither promises nor an answer to give. */
+static inline bool gy_stack_owes_nothing(const struct gy_stack *stack)
 {
 	static const unsigned char none[4];
 
-	return result == 0 && memcmp(&stack->owed, none, sizeof(none)) == 0 && stack->mail != NULL;
+	return memcmp(&stack->owed, none, sizeof(none)) == 0;
+}
+
+/* Whether a handler that has returned leaves nothing to do but to free the message. */
+static inline bool gy_stack_ends_plainly(const struct gy_stack *stack, int result)
+{
+	return result == 0 && gy_stack_owes_nothing(stack) && stack->mail != NULL;
 }
 
 static inline void gy_stack_put_mail(struct gy_stack *stack)
