@@ -8,6 +8,7 @@
 #include "actor/life/lifecycle.h"
 #include "actor/mail/send.h"
 #include "actor/memory_retry.h"
+#include "actor/stack/promise_places.h"
 #include "actor/stack/stack.h"
 #include "actor/steal_actor.h"
 #include "base/assert.h"
@@ -84,6 +85,7 @@ int gy_home_init(struct gy_home *home, const struct gy_loop_options *loop,
 	home->ask_patience = gy_patience(options->ask_timeout_ns);
 	gy_pool_init(&home->promises, "promise", sizeof(struct gy_promise));
 	r = gy_slots_init(&home->slots, options->cookie_seed);
+	r = r < 0 ? r : gy_promise_places_init(home);
 	return r < 0 ? r : gy_loop_init(&home->loop, &with_ops);
 }
 

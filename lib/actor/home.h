@@ -27,6 +27,7 @@
 struct gy_class_log;
 struct gy_net;
 struct gy_nodes;
+struct gy_promise;
 struct gy_stack;
 
 /* ---- all homes of a system ---- */
@@ -44,12 +45,15 @@ struct gy_homes {
 	struct gy_loops *loops;
 	const struct gy_log *log;
 	pthread_mutex_t placing; /* held while loops come or go, and to place things on each */
-	struct gy_table_item *spare_promises; /* atomic; a list: see promise.c */
-	struct gy_class_log *class_logs;      /* atomic; a list: see class_log.c */
-	uint32_t handler_logs;		      /* atomic; how many in that list are of handlers */
-	uint32_t log_lines_max;		      /* that a program may log, a second and class */
-	struct gy_log_limit other_lines;      /* that a program logs for no class or handler */
-	struct gy_table_copies tables;	      /* of programs that are older than this library */
+	struct gy_promise *spare_promises;   /* atomic; a list: see promise.c */
+	struct gy_promise ***promise_places; /* atomic: see promise_places.c */
+	uint32_t promise_count;		     /* atomic: how many have a place */
+	uint32_t promise_homes;		     /* atomic: homes that may look there */
+	struct gy_class_log *class_logs;     /* atomic; a list: see class_log.c */
+	uint32_t handler_logs;		     /* atomic; how many in that list are of handlers */
+	uint32_t log_lines_max;		     /* that a program may log, a second and class */
+	struct gy_log_limit other_lines;     /* that a program logs for no class or handler */
+	struct gy_table_copies tables;	     /* of programs that are older than this library */
 };
 
 static inline uint32_t gy_homes_made(const struct gy_homes *homes)
@@ -119,7 +123,8 @@ struct gy_home {
 	struct gy_sizes parts; /* states, hash buckets, timers, and other parts of houses */
 	struct gy_pool promises;
 	uint32_t ask_patience; /* of an ask with the default time-out, as its mail carries it */
-	struct gy_table_item *spare_promises; /* taken from those of all homes */
+	struct gy_promise *spare_promises;   /* taken from those of all homes */
+	struct gy_promise ***promise_places; /* the system's: see promise_places.c */
 	struct gy_class_infos class_infos;
 	struct gy_table families; /* by parent */
 	struct gy_family *recent_family;
@@ -262,6 +267,26 @@ static inline struct gy_house *gy_house_find(const struct gy_home *home, uint32_
 	if (gy_unlikely(house == NULL) ||
 	    gy_unlikely(gy_load_acquire(&house->self.cookie) != cookie)) {
 		return NULL;
+	}
+	return house;
+}
+
+/*
+ * The house that an address of this loop names, for mail from @from, which runs at home: the look
+ * at where its last mail went saves most of a search. NULL when the address is stale.
+ */
+static inline struct gy_house *gy_house_find_recent(const struct gy_home *home,
+						    struct gy_house *from, struct gyre_address to)
+{
+	struct gy_house *house = from->recent;
+
+	if (gy_likely(house->self.slot == to.slot) &&
+	    gy_likely(gy_load_acquire(&house->self.cookie) == to.cookie)) {
+		return house;
+	}
+	house = gy_house_find(home, to.slot, to.cookie);
+	if (gy_likely(house != NULL)) {
+		from->recent = house;
 	}
 	return house;
 }

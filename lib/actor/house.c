@@ -138,7 +138,7 @@ static struct lane_count count_lane(const struct gy_house *house, enum gy_lane l
 	return count;
 }
 
-/* The promises of suspended stacks are those of the house's table. */
+/* The promises of suspended stacks are all that are outstanding. */
 static void check_stacks(const struct gy_house *house)
 {
 	const struct gy_list *item = house->suspended.next;
@@ -156,7 +156,7 @@ static void check_stacks(const struct gy_house *house)
 			outstanding++;
 		}
 	}
-	gy_assert(outstanding == house->promises.count);
+	gy_assert(outstanding == house->outstanding);
 }
 
 void gy_house_check(const struct gy_house *house)

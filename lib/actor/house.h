@@ -87,8 +87,9 @@ struct gy_house {
 	const struct gyre_behaviour *behaviour;
 	struct gy_class_info *class_info;
 	struct gy_home *home;
-	struct gy_table promises; /* outstanding asks, by id */
-	uint64_t ask_id;	  /* of the last ask */
+	struct gy_house *recent; /* of this home, to which the actor sent last; or itself */
+	uint64_t asks;		 /* how many the actor has made */
+	uint32_t outstanding;	 /* promises, of asks and sleeps */
 
 	uint32_t replies; /* waiting, exceptions included */
 	uint32_t events;

@@ -239,7 +239,7 @@ static __attribute__((noinline)) bool end_closed(struct gy_home *home, struct gy
 static inline void wait_again(struct gy_home *home, struct gy_house *house)
 {
 	house->high = house->replies > home->options.high_replies ||
-		      house->events > home->options.high_events || house->promises.count == 0;
+		      house->events > home->options.high_events || house->outstanding == 0;
 	gy_house_set_status(house, GY_HOUSE_WAITING);
 }
 
@@ -247,7 +247,7 @@ static inline void wait_again(struct gy_home *home, struct gy_house *house)
 static inline void wait_with_none(struct gy_house *house)
 {
 	gy_verify(house->replies == 0 && house->events == 0);
-	house->high = house->promises.count == 0;
+	house->high = house->outstanding == 0;
 	gy_house_set_status(house, GY_HOUSE_WAITING);
 }
 

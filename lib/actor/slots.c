@@ -50,6 +50,7 @@ static int add_chunk(struct gy_home *home, uint32_t number)
 	/* All before it is published: so no house ever has the cookie of nobody. */
 	for (uint32_t i = 0; i < GY_CHUNK_HOUSES; i++) {
 		chunk[i].home = home;
+		chunk[i].recent = &chunk[i];
 		chunk[i].self = (struct gy_origin){ .slot = (number << GY_CHUNK_BITS) + i,
 						    .cookie = slots->cookie_seed,
 						    .loop = home->loop.index,
@@ -146,7 +147,7 @@ void gy_slots_release(struct gy_home *home, struct gy_house *house)
 	house->events = 0;
 	house->channels_actor = false;
 	gy_assert(house->extra == NULL && house->family == NULL && house->sealed == NULL);
-	gy_assert(gy_list_empty(&house->suspended) && house->promises.count == 0);
+	gy_assert(gy_list_empty(&house->suspended) && house->outstanding == 0);
 	gy_home_clear_running(home, house);
 	(void)pthread_mutex_lock(&home->slots.mutex);
 	gy_fifo_push(&home->slots.free, &house->job.link);

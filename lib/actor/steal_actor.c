@@ -58,7 +58,7 @@ static bool may_leave(const struct gy_house *house)
 	const struct gyre_class *class = house->class_info->class;
 
 	return (house->pending & (1U << GY_LANE_ASK | 1U << GY_LANE_NOTICE)) != 0 &&
-	       house->closed == 0 && house->passed_over == 0 && house->promises.count == 0 &&
+	       house->closed == 0 && house->passed_over == 0 && house->outstanding == 0 &&
 	       gy_list_empty(&house->suspended) && house->limit == 0 &&
 	       class->batch_notices == NULL && class->batch_asks == NULL && extra_may_leave(house);
 }

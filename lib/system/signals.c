@@ -550,7 +550,7 @@ int gyre_signal_watch(struct gyre_stack *stack, int signo, struct gyre_future *r
 	}
 	return gyre_ask(
 		stack, actor,
-		gyre_new(stack, gy_signal_order, gy_stack_of(stack)->house->ask_id + 1, signo), 0,
+		gyre_new(stack, gy_signal_order, gy_stack_of(stack)->house->asks + 1, signo), 0,
 		ret_future);
 }
 
@@ -570,7 +570,7 @@ int gyre_signal_unwatch(struct gyre_stack *stack, int signo)
 	if (gyre_address_is_nobody(actor)) {
 		return 0;
 	}
-	mail = gyre_new(stack, gy_signal_order, gy_stack_of(stack)->house->ask_id, signo);
+	mail = gyre_new(stack, gy_signal_order, gy_stack_of(stack)->house->asks, signo);
 	r = mail == NULL ? -ENOMEM : gyre_notify(stack, actor, mail);
 	return r == -ENOMEM ? r : 0;
 }

@@ -563,12 +563,11 @@ static void finish(struct gy_home *home, struct gy_house *house)
 
 	gy_assert(house->status == GY_HOUSE_STOPPING);
 	abort_stacks(house);
-	gy_assert(house->promises.count == 0); /* each was of a stack */
+	gy_assert(house->outstanding == 0); /* each was of a stack */
 	if (house->extra != NULL) {
 		empty_extra(house);
 	}
 	drop_all(home, house);
-	gy_table_fini(&house->promises, &home->parts);
 	clean_state(house);
 	if (house->extra != NULL) {
 		leave_extra(house);

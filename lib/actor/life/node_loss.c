@@ -10,6 +10,7 @@
 #include "actor/life/watch.h"
 #include "actor/mail/send.h"
 #include "actor/memory_retry.h"
+#include "actor/stack/promise_places.h"
 #include "actor/stack/stack.h"
 #include "actor/steal_actor.h"
 
@@ -30,7 +31,7 @@ static void fail_ask(struct gy_house *house, struct gy_promise *promise, int err
 	if (mail != NULL) {
 		mail->node.kind = GY_MAIL_EXCEPTION;
 		gy_mail_from_nobody(mail);
-		mail->ask_id = promise->item.key;
+		mail->ask_id = promise->id;
 		((struct gy_exception *)gyre_payload(mail))->error = error;
 		(void)gy_send(home, gy_house_address(house), mail, GY_LANE_EXCEPTION);
 	} else {
@@ -42,19 +43,21 @@ static void fail_ask(struct gy_house *house, struct gy_promise *promise, int err
 static bool is_asked_later(const struct gy_house *house, const struct gy_promise *promise,
 			   const struct gy_node_loss *news)
 {
-	return news->asked_until != 0 && promise->serial > news->asked_until &&
-	       promise->serial >> GY_NUMBER_BITS == house->home->loop.index;
+	return news->asked_until != 0 && promise->number > news->asked_until &&
+	       promise->number >> GY_NUMBER_BITS == house->home->loop.index;
 }
 
+/* Between two runs only stacks that wait have promises. */
 static void fail_asks(struct gy_house *house, const struct gy_node_loss *news)
 {
-	const struct gy_table *promises = &house->promises;
+	const struct gy_list *item = house->suspended.next;
 
-	for (uint32_t i = 0; promises->count > 0 && i < promises->size; i++) {
-		struct gy_table_item *item = promises->buckets[i];
+	for (; item != &house->suspended; item = item->next) {
+		const struct gy_stack *stack = gy_container_of(item, const struct gy_stack, item);
+		const struct gy_list *link = stack->outstanding.next;
 
-		for (; item != NULL; item = item->next) {
-			struct gy_promise *promise = gy_container_of(item, struct gy_promise, item);
+		for (; link != &stack->outstanding; link = link->next) {
+			struct gy_promise *promise = gy_container_of(link, struct gy_promise, link);
 
 			if (promise->to.cookie != 0 &&
 			    gy_node_loss_concerns(house->home, news, promise->to.node) &&
@@ -167,10 +170,8 @@ int gy_unanswered_error(const struct gyre_mail *mail)
 
 void gy_unanswered_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
 {
-	struct gy_table_item *item =
-		house == NULL ? NULL : gy_table_find(&house->promises, mail->ask_id);
 	struct gy_promise *promise =
-		item == NULL ? NULL : gy_container_of(item, struct gy_promise, item);
+		house == NULL ? NULL : gy_promise_find(home, house, mail->ask_id);
 
 	gy_count(&home->counters.handled, 1);
 	if (promise != NULL && promise->to.cookie != 0 && promise->to.node == mail->from.node) {

@@ -12,8 +12,9 @@ int gy_send_bounded(struct gy_home *home, struct gy_house *house, struct gyre_ma
 /* Slow path of gy_send(): another loop, a group, another node, or nobody. */
 int gy_send_away(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail);
 
-/* Puts mail into a house of this loop. False if @to is elsewhere, or nobody: nothing was done. */
-static inline bool gy_send_here(struct gy_home *home, struct gyre_address to,
+/* Puts mail into a house of this loop. False if @to is elsewhere, or nobody: nothing was done.
+ * @from is the house whose actor sends, or NULL. */
+static inline bool gy_send_here(struct gy_home *home, struct gy_house *from, struct gyre_address to,
 				struct gyre_mail *mail, enum gy_lane lane, int *ret_result)
 {
 	struct gy_house *house;
@@ -21,7 +22,8 @@ static inline bool gy_send_here(struct gy_home *home, struct gyre_address to,
 	if (gy_unlikely(!gy_is_here(home, to))) {
 		return false;
 	}
-	house = gy_house_find(home, to.slot, to.cookie);
+	house = from == NULL ? gy_house_find(home, to.slot, to.cookie)
+			     : gy_house_find_recent(home, from, to);
 	if (gy_unlikely(house == NULL)) {
 		return false;
 	}
@@ -48,7 +50,7 @@ static inline int gy_send(struct gy_home *home, struct gyre_address to, struct g
 {
 	int result;
 
-	if (gy_likely(gy_send_here(home, to, mail, lane, &result))) {
+	if (gy_likely(gy_send_here(home, NULL, to, mail, lane, &result))) {
 		return result;
 	}
 	return gy_send_away(home, to, mail);

@@ -147,7 +147,7 @@ static bool follow(struct gy_home *home, struct gyre_mail *mail, const struct gy
 
 		mail->to_slot = promise->to.slot;
 		mail->to_cookie = promise->to.cookie;
-		mail->ask_id = promise->item.key;
+		mail->ask_id = promise->id;
 		if (promise->to.loop != home->loop.index) {
 			gy_loop_send(&home->loop, promise->to.loop, &mail->node);
 			return true;
@@ -230,7 +230,7 @@ bool gy_ask_cycle_check(const struct gy_promise *promise)
 	}
 	mail->node.kind = GY_MAIL_PROBE;
 	probe = (struct probe *)gyre_payload(mail);
-	*probe = (struct probe){ .ask_id = promise->item.key };
+	*probe = (struct probe){ .ask_id = promise->id };
 	append(probe, promise->stack);
 	if (!closes_cycle(home, probe, promise) && follow(home, mail, promise)) {
 		return holder_of(house) == promise->stack;

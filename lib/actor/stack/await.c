@@ -16,7 +16,7 @@ static struct gy_promise *promise_of(const struct gyre_future *future)
 {
 	struct gy_promise *promise = future->promise;
 
-	return promise == NULL || gy_load_relaxed(&promise->serial) != future->id ? NULL : promise;
+	return promise == NULL || gy_load_relaxed(&promise->id) != future->id ? NULL : promise;
 }
 
 /* Whether there are futures alone, none of which is the promise of another stack. */

@@ -1,6 +1,6 @@
 /*
- * Promises: outstanding asks and sleeps. A promise is the hash node by which its answer finds it
- * and the link in its stack's chain; the user's future points at it. It completes only through the
+ * Promises: outstanding asks and sleeps. A promise has a place, by which its answer finds it, and
+ * stands in its stack's chain; the user's future points at it. It completes only through the
  * house's own lanes, so never while a stack of the same actor runs.
  *
  * That is the side of who asks. Where the answer does not come from a handler: mail that finds no
@@ -13,6 +13,7 @@
 #include "actor/mail/send.h"
 #include "actor/misuse.h"
 #include "actor/stack/ask_cycle.h"
+#include "actor/stack/promise_places.h"
 #include "actor/stack/stack.h"
 
 /*
@@ -24,17 +25,17 @@
 static struct gy_promise *take_spare(struct gy_home *home)
 {
 	struct gy_homes *homes = gy_homes_of(home->options.system);
-	struct gy_table_item *item = home->spare_promises;
+	struct gy_promise *promise = home->spare_promises;
 
-	if (item == NULL && gy_load_relaxed(&homes->spare_promises) != NULL) {
-		item = gy_exchange(&homes->spare_promises, NULL);
+	if (promise == NULL && gy_load_relaxed(&homes->spare_promises) != NULL) {
+		promise = gy_exchange(&homes->spare_promises, NULL);
 	}
-	if (item == NULL) {
+	if (promise == NULL) {
 		return NULL;
 	}
-	home->spare_promises = item->next;
+	home->spare_promises = promise->next_spare;
 	gy_count(&home->promises.total, 1);
-	return gy_container_of(item, struct gy_promise, item);
+	return promise;
 }
 
 static GY_COLD void put_spare(struct gy_home *home, struct gy_promise *promise)
@@ -42,8 +43,25 @@ static GY_COLD void put_spare(struct gy_home *home, struct gy_promise *promise)
 	struct gy_homes *homes = gy_homes_of(home->options.system);
 
 	gy_store_relaxed(&home->promises.total, home->promises.total - 1);
-	promise->item.next = gy_load_relaxed(&homes->spare_promises);
-	while (!gy_compare_exchange(&homes->spare_promises, &promise->item.next, &promise->item)) {
+	promise->next_spare = gy_load_relaxed(&homes->spare_promises);
+	while (!gy_compare_exchange(&homes->spare_promises, &promise->next_spare, promise)) {
+	}
+}
+
+/* Gives each promise of a pool that was empty, and has grown, its place; those that get none are
+ * freed. */
+static void enter_all(struct gy_home *home)
+{
+	struct gy_pool *pool = &home->promises;
+	uint32_t entered = 0;
+
+	while (entered < pool->free_count &&
+	       gy_promise_places_enter(home, (struct gy_promise *)pool->free[entered])) {
+		entered++;
+	}
+	while (pool->free_count > entered) {
+		gy_memory_put(gy_pool_take(pool));
+		gy_store_relaxed(&pool->total, pool->total - 1);
 	}
 }
 
@@ -51,7 +69,11 @@ static __attribute__((noinline)) struct gy_promise *get_slow(struct gy_home *hom
 {
 	struct gy_promise *promise = take_spare(home);
 
-	return promise != NULL ? promise : (struct gy_promise *)gy_pool_get(&home->promises);
+	if (promise != NULL || gy_pool_grow(&home->promises) < 0) {
+		return promise;
+	}
+	enter_all(home);
+	return (struct gy_promise *)gy_pool_take(&home->promises);
 }
 
 static inline struct gy_promise *get(struct gy_home *home)
@@ -61,23 +83,23 @@ static inline struct gy_promise *get(struct gy_home *home)
 	return gy_likely(promise != NULL) ? promise : get_slow(home);
 }
 
-static void put(struct gy_home *home, struct gy_promise *promise)
+static inline void put(struct gy_home *home, struct gy_promise *promise)
 {
-	gy_store_relaxed(&promise->serial, 0);
+	gy_store_relaxed(&promise->id, promise->id + gy_promise_use);
 	if (gy_likely(home->promises.free_count < home->promises.capacity)) {
-		gy_pool_put_any(&home->promises, promise);
+		gy_pool_push(&home->promises, promise);
 	} else {
 		put_spare(home, promise);
 	}
 }
 
-static void free_list(struct gy_table_item *item)
+static void free_list(struct gy_promise *promise)
 {
-	while (item != NULL) {
-		struct gy_promise *promise = gy_container_of(item, struct gy_promise, item);
+	while (promise != NULL) {
+		struct gy_promise *next = promise->next_spare;
 
-		item = item->next;
 		gy_memory_put(promise);
+		promise = next;
 	}
 }
 
@@ -87,7 +109,9 @@ void gy_promises_fini(struct gy_home *home)
 
 	free_list(home->spare_promises);
 	home->spare_promises = NULL;
-	free_list(gy_exchange(&homes->spare_promises, NULL));
+	if (gy_promise_places_leave(home)) {
+		free_list(gy_exchange(&homes->spare_promises, NULL));
+	}
 }
 
 static const uint64_t cycle_check_ns = GYRE_MILLISECONDS(100);
@@ -125,7 +149,7 @@ static void timed_out(struct gy_timer *timer)
 		return;
 	}
 	mail->node.kind = promise->sleeps ? GY_MAIL_REPLY : GY_MAIL_EXCEPTION;
-	mail->ask_id = promise->item.key;
+	mail->ask_id = promise->id;
 	gy_mail_from_nobody(mail);
 	if (!promise->sleeps) {
 		((struct gy_exception *)gyre_payload(mail))->error =
@@ -147,9 +171,7 @@ void gy_promise_fail_later(struct gy_promise *promise, int error)
 
 void gy_promise_cycle_checked(struct gy_house *house, uint64_t ask_id)
 {
-	struct gy_table_item *item = gy_table_find(&house->promises, ask_id);
-	struct gy_promise *promise =
-		item == NULL ? NULL : gy_container_of(item, struct gy_promise, item);
+	struct gy_promise *promise = gy_promise_find(house->home, house, ask_id);
 
 	if (promise != NULL && promise->cycle_checked && gy_timer_is_started(&promise->timer)) {
 		gy_timer_stop(&house->home->loop.wheel, &promise->timer);
@@ -158,8 +180,8 @@ void gy_promise_cycle_checked(struct gy_house *house, uint64_t ask_id)
 }
 
 /*
- * A promise in the house's table and the stack's chain; NULL when there is no memory. @to: who was
- * asked; for a sleep nobody. Inlined, so that what is a constant there is one.
+ * A promise in the stack's chain; NULL when there is no memory. @to: who was asked; for a sleep
+ * nobody. Inlined, so that what is a constant there is one.
  */
 static inline __attribute__((always_inline)) struct gy_promise *
 make(struct gy_stack *stack, uint64_t timeout_ns, struct gy_origin to, bool sleeps)
@@ -171,21 +193,18 @@ make(struct gy_stack *stack, uint64_t timeout_ns, struct gy_origin to, bool slee
 	if (gy_unlikely(promise == NULL)) {
 		return NULL;
 	}
-	promise->item.key = ++house->ask_id;
-	if (gy_unlikely(gy_table_add(&house->promises, &home->parts, &promise->item) < 0)) {
-		put(home, promise);
-		return NULL;
-	}
-	gy_store_relaxed(&promise->serial, gy_home_number(home));
+	house->asks++;
+	house->outstanding++;
+	gy_store_relaxed(&promise->house, house);
 	promise->stack = stack;
 	promise->answer = NULL;
-	promise->error = 0;
-	promise->lost = 0;
+	promise->to = to;
 	promise->completed = false;
 	promise->sleeps = sleeps;
 	promise->cycle_checked = false;
 	promise->is_awaited = false;
-	promise->to = to;
+	promise->error = 0;
+	promise->lost = 0;
 	gy_list_append(&stack->outstanding, &promise->link);
 	if (gy_likely(timeout_ns != GYRE_FOREVER)) {
 		gy_timer_init_started(&home->loop.wheel, &promise->timer, timed_out, timeout_ns);
@@ -194,6 +213,12 @@ make(struct gy_stack *stack, uint64_t timeout_ns, struct gy_origin to, bool slee
 	}
 	stack->dirty = true;
 	return promise;
+}
+
+/* The ask leaves the loop: what becomes of that is told by its number. */
+static void number(struct gy_promise *promise)
+{
+	promise->number = gy_home_number(promise->stack->home);
 }
 
 /*
@@ -207,7 +232,7 @@ static inline void expect_kept(const struct gy_stack *stack, const struct gyre_f
 	uintptr_t in_frame = (uintptr_t)future - (uintptr_t)stack->frame;
 	uintptr_t in_state = (uintptr_t)future - (uintptr_t)stack->head.actor;
 
-	if (gy_unlikely(in_frame >= gy_sizes_bytes(stack->size_class) - sizeof(*stack)) &&
+	if (gy_unlikely(in_frame >= stack->frame_room) &&
 	    in_state >= stack->house->class_info->class->state_bytes) {
 		gy_warn_misplaced_future(stack, future);
 	}
@@ -226,7 +251,7 @@ static void set_future(const struct gy_stack *stack, struct gyre_future *future,
 		return;
 	}
 	future->promise = promise;
-	future->id = promise->serial;
+	future->id = promise->id;
 	future->error = 0;
 }
 
@@ -237,6 +262,7 @@ int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail 
 	struct gy_home *home = s->home;
 	struct gy_promise *promise;
 	uint32_t patience;
+	int result;
 
 	if (gy_unlikely(ret_future == NULL)) {
 		gyre_mail_destroy(stack, mail);
@@ -260,11 +286,14 @@ int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail 
 	}
 	mail = gy_mail_given(home, mail);
 	mail->node.kind = GY_MAIL_ASK;
-	mail->ask_id = promise->item.key;
+	mail->ask_id = promise->id;
 	gy_mail_from(mail, s->house);
 	mail->deadline = patience;
-	(void)gy_send(home, to, mail, GY_LANE_ASK);
-	return 0;
+	if (gy_unlikely(!gy_send_here(home, s->house, to, mail, GY_LANE_ASK, &result))) {
+		number(promise);
+		(void)gy_send_away(home, to, mail);
+	}
+	return 0; /* what has become of it, the future will tell */
 }
 
 int gy_ask_order(struct gy_stack *stack, struct gyre_address to, struct gyre_mail *mail,
@@ -279,9 +308,10 @@ int gy_ask_order(struct gy_stack *stack, struct gyre_address to, struct gyre_mai
 		return -ENOMEM;
 	}
 	mail->node.kind = GY_MAIL_ASK;
-	mail->ask_id = promise->item.key;
+	mail->ask_id = promise->id;
 	mail->deadline = 0;
 	gy_mail_from(mail, stack->house);
+	number(promise);
 	(void)gy_send_away(stack->home, to, mail);
 	return 0;
 }
@@ -296,7 +326,8 @@ uint64_t gy_promise_open(struct gy_stack *stack, uint64_t timeout_ns,
 		return 0;
 	}
 	promise->cycle_checked = true; /* no actor was asked */
-	return promise->item.key;
+	number(promise);
+	return promise->id;
 }
 
 void gy_promise_of_node(const struct gyre_future *future, uint16_t node)
@@ -338,17 +369,16 @@ static inline bool ends_wait(struct gy_stack *stack, struct gy_promise *promise)
 bool gy_promise_complete(struct gy_house *house, struct gyre_mail *mail)
 {
 	struct gy_home *home = house->home;
-	struct gy_table_item *item = gy_table_take(&house->promises, &home->parts, mail->ask_id);
-	struct gy_promise *promise;
+	struct gy_promise *promise = gy_promise_find(home, house, mail->ask_id);
 	struct gy_stack *stack;
 
-	if (gy_unlikely(item == NULL)) {
+	if (gy_unlikely(promise == NULL)) {
 		gy_drop(home, mail, gy_house_address(house), GYRE_DROP_LATE, 0);
 		return false;
 	}
-	promise = gy_container_of(item, struct gy_promise, item);
 	stack = promise->stack;
-	gy_assert(stack->house == house); /* and its stack waits, so that it can go on */
+	gy_assert(stack->house == house && house->outstanding > 0);
+	house->outstanding--;
 	gy_timer_stop(&home->loop.wheel, &promise->timer);
 	gy_list_move(&stack->completed, &promise->link);
 	promise->completed = true;
@@ -361,7 +391,7 @@ bool gy_promise_complete(struct gy_house *house, struct gyre_mail *mail)
 	if (ends_wait(stack, promise)) {
 		home->steps++;
 		home->resumed = stack;
-		gy_stack_call(stack);
+		gy_stack_resume(stack);
 		home->resumed = NULL;
 	}
 	return true;
@@ -431,7 +461,7 @@ void gy_promises_clear(struct gy_stack *stack)
 
 		gy_list_remove(&promise->link);
 		gy_timer_stop(&home->loop.wheel, &promise->timer);
-		(void)gy_table_take(&stack->house->promises, &home->parts, promise->item.key);
+		stack->house->outstanding--;
 		put(home, promise);
 	}
 	gy_promises_recycle(stack);
@@ -463,7 +493,7 @@ int gyre_future_error(const struct gyre_future *future)
 	if (promise == NULL) {
 		return future->error;
 	}
-	if (gy_load_relaxed(&promise->serial) != future->id) {
+	if (gy_load_relaxed(&promise->id) != future->id) {
 		return -ESTALE;
 	}
 	return promise->completed ? promise->error : -EINPROGRESS;

@@ -1,8 +1,8 @@
 /*
  * Promises: outstanding asks and sleeps of a stack.
  *
- * A promise stands in one of two chains of its stack: those outstanding, which are also in the
- * house's hash table, and those completed, whose results wait to be read. A stack ends with both
+ * A promise stands in one of two chains of its stack: those outstanding, and those completed, whose
+ * results wait to be read. A stack ends with both
  * chains emptied.
  */
 #ifndef GY_ACTOR_STACK_PROMISE_H
@@ -12,7 +12,6 @@
 
 #include "actor/mail/mail.h"
 #include "base/list.h"
-#include "base/table.h"
 #include "loop/wheel.h"
 
 struct gy_home;
@@ -20,20 +19,27 @@ struct gy_house;
 struct gy_stack;
 
 struct gy_promise {
-	struct gy_table_item item; /* its key is the ask's id */
-	struct gy_list link;	   /* in the stack's outstanding or completed */
-	struct gy_stack *stack;
+	struct gy_stack *stack; /* the first, since a check of the pool writes here */
+	/* Its place, and which use of the memory this is: see promise_places.h. The next use's
+	 * while in the pool. Atomic: an old future may be read on another loop than the one that
+	 * has the promise now. */
+	uint64_t id;
+	struct gy_house *house;	  /* atomic, likewise: whose actor asks, or was the last to */
 	struct gyre_mail *answer; /* owned; NULL while outstanding, and for an error or a sleep */
-	/* Tells this use of the memory from all others; 0 while in the pool. Atomic: an old future
-	 * may be read on another loop than the one that has the promise now. */
-	uint64_t serial;
-	int error;
-	int lost;	     /* the error to tell as soon as there is memory; 0 for none */
-	struct gy_origin to; /* who was asked; nobody for a sleep */
+	struct gy_list link;	  /* in the stack's outstanding or completed */
+	struct gy_origin to;	  /* who was asked; nobody for a sleep */
 	bool completed;
 	bool sleeps;
 	bool cycle_checked; /* a cycle of waits has been looked for, at the time-out */
 	bool is_awaited;    /* the mark of those that the stack waits for; see await.c */
+	int error;
+	int lost; /* the error to tell as soon as there is memory; 0 for none */
+	union {
+		/* By gy_home_number(), of an ask that did not reach its receiver at once: it tells
+		 * which asks to another node are the later ones. */
+		uint64_t number;
+		struct gy_promise *next_spare;
+	};
 	struct gy_timer timer;
 };
 
@@ -54,7 +60,7 @@ void gy_promise_fail_later(struct gy_promise *promise, int error);
 /* The search for a cycle of waits is over, for which the time-out of that ask was held back. */
 void gy_promise_cycle_checked(struct gy_house *house, uint64_t ask_id);
 
-/* Frees the promises that no pool has. */
+/* A home ends: frees the promises that no pool has; the shared ones with the last home. */
 void gy_promises_fini(struct gy_home *home);
 /* Empties both chains; results that were not read are freed. */
 void gy_promises_clear(struct gy_stack *stack);

@@ -25,7 +25,10 @@ static struct gy_stack *make(struct gy_home *home, uint8_t size_class)
 	if (stack == NULL) {
 		return NULL;
 	}
-	*stack = (struct gy_stack){ .home = home, .size_class = size_class };
+	*stack = (struct gy_stack){ .home = home,
+				    .size_class = size_class,
+				    .frame_room = (uint32_t)(gy_sizes_bytes(size_class) -
+							     sizeof(*stack)) };
 	stack->head.frame = stack->frame;
 	gy_list_init(&stack->outstanding);
 	gy_list_init(&stack->completed);
@@ -351,7 +354,7 @@ answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *mail)
 	mail->ask_id = ask->ask_id;
 	gy_mail_from(mail, stack->house);
 	ask->ask_id = 0;
-	if (!gy_send_here(home, gy_mail_sender(ask), mail, GY_LANE_REPLY, &result)) {
+	if (!gy_send_here(home, stack->house, gy_mail_sender(ask), mail, GY_LANE_REPLY, &result)) {
 		gy_envelope_answer(stack, ask, mail);
 	}
 	return 0;

@@ -48,8 +48,9 @@ struct gy_stack {
 	uint32_t awaited_count;
 	uint8_t size_class;
 	bool hook; /* of a mount or a restart hook: a failure stops the actor; then also dirty */
-	bool suspended; /* the handler waits, or did */
-	bool marked;	/* a promise may have is_awaited set; see await.c */
+	bool suspended;	     /* the handler waits, or did */
+	bool marked;	     /* a promise may have is_awaited set; see await.c */
+	uint32_t frame_room; /* the bytes of @frame, however many of them its class uses */
 	unsigned char frame[] __attribute__((aligned(GY_FRAME_ALIGN)));
 };
 
@@ -148,6 +149,19 @@ static inline void gy_stack_call(struct gy_stack *stack)
 
 	if (gy_likely(gy_stack_ends_plainly(stack, result))) {
 		gy_stack_put_mail(stack);
+		return;
+	}
+	gy_stack_returned(stack, result);
+}
+
+/* gy_stack_call() for a stack that waits, and most often waits again. */
+static inline void gy_stack_resume(struct gy_stack *stack)
+{
+	int result = stack->handler(&stack->head);
+
+	if (gy_likely(result == GY_SUSPENDED && stack->suspending && stack->suspended &&
+		      stack->owed != GY_OWES_ENVELOPE)) {
+		stack->suspending = false;
 		return;
 	}
 	gy_stack_returned(stack, result);

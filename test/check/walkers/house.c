@@ -41,7 +41,7 @@ static void fill(void)
 	gy_list_append(&house.suspended, &stack.item);
 	promise.stack = &stack;
 	gy_list_append(&stack.outstanding, &promise.link);
-	house.promises.count = 1;
+	house.outstanding = 1;
 }
 
 static void lacks_a_pending_bit(bool damaged)
@@ -99,7 +99,7 @@ static void is_closed_by_a_barrier_without_a_stack(bool damaged)
 static void has_a_promise_that_no_stack_has(bool damaged)
 {
 	fill();
-	house.promises.count += damaged;
+	house.outstanding += damaged;
 	gy_house_check(&house);
 }
 

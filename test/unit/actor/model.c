@@ -303,6 +303,32 @@ void model_answer(struct gyre_address to, enum gy_lane lane, uint64_t ask_id)
 	(void)gy_send(&model.home[to.loop], to, mail, lane);
 }
 
+uint32_t model_ask_ids(struct gyre_address actor, uint64_t *ret_ids, uint32_t max)
+{
+	const struct gy_house *house = model_house(actor);
+	const struct gy_list *item = house->suspended.next;
+	uint32_t count = 0;
+
+	for (; item != &house->suspended; item = item->next) {
+		const struct gy_stack *stack = gy_container_of(item, const struct gy_stack, item);
+		const struct gy_list *link = stack->outstanding.next;
+
+		for (; link != &stack->outstanding && count < max; link = link->next) {
+			ret_ids[count++] = gy_container_of(link, const struct gy_promise, link)->id;
+		}
+	}
+	return count;
+}
+
+uint64_t model_ask_id(struct gyre_address actor, uint32_t back)
+{
+	uint64_t ids[64];
+	uint32_t count = model_ask_ids(actor, ids, sizeof(ids) / sizeof(ids[0]));
+
+	cr_assert(back < count);
+	return ids[count - 1 - back];
+}
+
 void model_call(struct gyre_address puppet, gyre_handler_fn function)
 {
 	struct gyre_mail *mail = mail_for(puppet, &gyre_type_call, GY_LANE_NOTICE);

@@ -58,6 +58,11 @@ struct gy_house *model_house(struct gyre_address actor);
 void model_put(struct gyre_address to, enum gy_lane lane, uint64_t value);
 /* Puts the answer to an ask into its asker: its own id, or -EIO in the lane of exceptions. */
 void model_answer(struct gyre_address to, enum gy_lane lane, uint64_t ask_id);
+/* The ids of all outstanding promises of an actor between two runs, in the order in which its
+ * stacks have begun to wait; returns how many. */
+uint32_t model_ask_ids(struct gyre_address actor, uint64_t *ret_ids, uint32_t max);
+/* The id of one of them: 0 for the last, 1 for the last but one. */
+uint64_t model_ask_id(struct gyre_address actor, uint32_t back);
 /* Has the notice handler of a puppet call @function, which may wait; it goes with model_settle().
  */
 void model_call(struct gyre_address puppet, gyre_handler_fn function);

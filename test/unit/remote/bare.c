@@ -185,11 +185,11 @@ static void make_home(struct bare *bare)
 		.remote = &gy_remote_ops,
 	};
 
-	require(gy_home_init(home, &loop, &options) == 0, "no home");
-	home->loop.own_channels = &bare->rig.channels;
 	bare->homes = (struct gy_homes){
 		.count = 1, .node = BARE_NODE, .homes = home, .log = &bare->log
 	};
+	require(gy_home_init(home, &loop, &options) == 0, "no home");
+	home->loop.own_channels = &bare->rig.channels;
 	gy_class_logs_begin(&bare->homes, LOG_LINES_MAX);
 	bare->loops =
 		(struct gy_loops *)gy_memory_get(sizeof(*bare->loops) + sizeof(struct gy_loop *));

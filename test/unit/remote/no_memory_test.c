@@ -278,6 +278,9 @@ static int count_answer(struct gyre_stack *stack)
 	return gyre_return(stack);
 }
 
+static uint64_t asked[THINGS]; /* the ids of all asks */
+static uint32_t asked_count;
+
 static int ask_for_ever(struct gyre_stack *stack)
 {
 	struct gyre_future *future = (struct gyre_future *)gyre_frame(stack);
@@ -285,7 +288,9 @@ static int ask_for_ever(struct gyre_stack *stack)
 	if (gyre_stack_state(stack) != 0) {
 		return count_answer(stack);
 	}
-	cr_assert_neq(gy_promise_open(gy_stack_of(stack), GYRE_FOREVER, future), 0);
+	cr_assert_lt(asked_count, THINGS);
+	asked[asked_count] = gy_promise_open(gy_stack_of(stack), GYRE_FOREVER, future);
+	cr_assert_neq(asked[asked_count++], 0);
 	gy_promise_of_node(future, BARE_PEER);
 	return gyre_suspend(stack, 1);
 }
@@ -320,10 +325,12 @@ static bool answer_all(const struct round *round, struct gy_frame frame, const v
 
 	bare_accept(&bare);
 	bare_greet(&bare);
+	asked_count = 0;
 	spawn(&asking_class, THINGS);
+	cr_assert_eq(asked_count, THINGS);
 	begin_to_lack(round);
 	while (fed < THINGS && bare_is_alive(&bare)) {
-		feed(frame, body, body_bytes, ++fed);
+		feed(frame, body, body_bytes, asked[fed++]);
 	}
 	lacked = recover();
 	bare_wait(&bare, GYRE_MILLISECONDS(10));

@@ -322,8 +322,8 @@ static void open_and_ask(bool other)
 static void end_and_answer_all(void)
 {
 	gy_house_request_stop(model_house(target), 0);
-	for (uint64_t i = 0; i < ASKS; i++) {
-		model_answer(watcher, GY_LANE_REPLY, model_house(watcher)->ask_id - i);
+	for (uint32_t i = 0; i < ASKS; i++) {
+		model_answer(watcher, GY_LANE_REPLY, model_ask_id(watcher, i));
 	}
 	model_settle();
 }

@@ -88,8 +88,8 @@ static struct gyre_address open_and_fill(bool channels_actor)
 	model_put(actor, GY_LANE_EVENT, EVENT);
 	model_put(actor, GY_LANE_NOTICE, NOTICE);
 	model_put(actor, GY_LANE_ASK, ASK);
-	model_answer(actor, GY_LANE_EXCEPTION, model_house(actor)->ask_id);
-	model_answer(actor, GY_LANE_REPLY, model_house(actor)->ask_id - 1);
+	model_answer(actor, GY_LANE_EXCEPTION, model_ask_id(actor, 0));
+	model_answer(actor, GY_LANE_REPLY, model_ask_id(actor, 1));
 	return actor;
 }
 

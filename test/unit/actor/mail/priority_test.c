@@ -69,7 +69,7 @@ Test(priority, is_high_without_an_outstanding_promise_and_not_with_one)
 	model_put(actor, GY_LANE_NOTICE, WAIT);
 	model_settle();
 	cr_assert_not(is_high(actor));
-	model_answer(actor, GY_LANE_REPLY, model_house(actor)->ask_id);
+	model_answer(actor, GY_LANE_REPLY, model_ask_id(actor, 0));
 	model_settle();
 	cr_assert_not(is_high(actor), "it waits anew");
 	model_close();

@@ -102,7 +102,7 @@ static void assert_outcome(int expected)
 {
 	model_settle();
 	cr_assert_eq(outcome, expected, "%d", outcome);
-	cr_assert_eq(model_house(asker)->promises.count, 0);
+	cr_assert_eq(model_house(asker)->outstanding, 0);
 	model_close();
 }
 

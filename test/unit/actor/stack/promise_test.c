@@ -1,7 +1,6 @@
 /*
- * Promises in numbers: the table of an actor as it grows and shrinks, thousands of stacks that end
- * in whatever order, and what becomes of asks whose target dies before, while or after it deals
- * with them. In a model, with the table in sight.
+ * Promises: the ids by which their answers find them, thousands of stacks that end in whatever
+ * order, and what becomes of asks whose target dies before, while or after it deals with them.
  */
 #include "actor/model.h"
 
@@ -10,9 +9,9 @@
 
 enum { MANY = 100000, SOME = 5000 };
 
-/* ---- the table ---- */
+/* ---- ids ---- */
 
-/* Each call makes one promise more that nobody keeps. */
+/* Each call makes one promise more, which is kept until it is answered. */
 static int promise_one(struct gyre_stack *stack)
 {
 	if (gyre_stack_state(stack) != 0) {
@@ -22,54 +21,69 @@ static int promise_one(struct gyre_stack *stack)
 	return gyre_suspend(stack, 1);
 }
 
-static int do_nothing(struct gyre_stack *stack)
+static uint64_t late(struct gyre_address actor)
 {
-	return gyre_return(stack);
+	return model_house(actor)->home->counters.dropped[GYRE_DROP_LATE];
 }
 
-Test(promise, has_no_table_before_the_first_ask)
+Test(promise, is_found_by_no_id_that_differs_from_its_own_in_a_bit)
 {
 	struct gyre_address actor;
+	uint64_t id;
 
 	model_open(1);
 	actor = model_spawn(&puppet_class, 0);
-	model_call(actor, do_nothing);
-	model_put(actor, GY_LANE_REPLY, 1);
+	for (uint32_t i = 0; i < 3; i++) {
+		model_call(actor, promise_one);
+	}
 	model_settle();
-	cr_assert_null(model_house(actor)->promises.buckets);
-	cr_assert_eq(model_house(actor)->promises.size, 0);
-	model_call(actor, promise_one);
+	id = model_ask_id(actor, 0);
+	cr_assert_neq(id, model_ask_id(actor, 1));
+	model_answer(actor, GY_LANE_REPLY, model_ask_id(actor, 1));
+	model_answer(actor, GY_LANE_REPLY, model_ask_id(actor, 2));
 	model_settle();
-	cr_assert_eq(model_house(actor)->promises.size, GY_TABLE_FIRST);
+	cr_assert_eq(model_house(actor)->outstanding, 1);
+	for (uint32_t bit = 0; bit < 64; bit++) {
+		model_answer(actor, GY_LANE_REPLY, id ^ UINT64_C(1) << bit);
+	}
+	model_answer(actor, GY_LANE_REPLY, 0);
+	model_answer(actor, GY_LANE_REPLY, UINT64_MAX);
+	model_settle();
+	cr_assert_eq(late(actor), 66);
+	cr_assert_eq(model_house(actor)->outstanding, 1);
+	model_answer(actor, GY_LANE_REPLY, id);
+	model_settle();
+	cr_assert_eq(model_house(actor)->outstanding, 0);
 	model_close();
 }
 
-Test(promise, table_doubles_at_a_load_of_two_and_shrinks_when_it_is_under_half_full)
+Test(promise, is_not_found_by_its_id_at_another_actor_or_for_another_use)
 {
-	const struct gy_table *table;
 	struct gyre_address actor;
-	uint32_t size = GY_TABLE_FIRST;
+	struct gyre_address other;
 	uint64_t first;
 
 	model_open(1);
 	actor = model_spawn(&puppet_class, 0);
-	table = &model_house(actor)->promises;
-	first = model_house(actor)->ask_id + 1;
-	for (uint32_t i = 1; i <= SOME; i++) {
-		model_call(actor, promise_one);
-		model_settle();
-		size = i > 2 * size ? 2 * size : size;
-		cr_assert_eq(table->count, i);
-		cr_assert_eq(table->size, size, "%u of %u in %u", i, SOME, table->size);
-	}
-	for (uint32_t left = SOME; left-- > 0;) {
-		model_answer(actor, GY_LANE_REPLY, first + left);
-		model_settle();
-		size = size >= 4 * GY_TABLE_FIRST && left < size / 2 ? size / 2 : size;
-		cr_assert_eq(table->count, left);
-		cr_assert_eq(table->size, size, "%u are left in %u", left, table->size);
-	}
-	cr_assert_eq(table->size, 2 * GY_TABLE_FIRST);
+	other = model_spawn(&puppet_class, 0);
+	model_call(actor, promise_one);
+	model_settle();
+	first = model_ask_id(actor, 0);
+	model_answer(other, GY_LANE_REPLY, first);
+	model_settle();
+	cr_assert_eq(late(actor), 1);
+	model_answer(actor, GY_LANE_REPLY, first);
+	model_settle();
+	cr_assert_eq(model_house(actor)->outstanding, 0);
+	model_call(actor, promise_one);
+	model_settle();
+	cr_assert_neq(model_ask_id(actor, 0), first);
+	model_answer(actor, GY_LANE_REPLY, first);
+	model_settle();
+	cr_assert_eq(late(actor), 2);
+	cr_assert_eq(model_house(actor)->outstanding, 1);
+	model_answer(actor, GY_LANE_REPLY, model_ask_id(actor, 0));
+	model_settle();
 	model_close();
 }
 
@@ -127,23 +141,24 @@ static void end_at_random(uint32_t count)
 	asker = model_spawn(&puppet_class, 0);
 	target = model_spawn(&slow_class, 0);
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t place = (uint32_t)((gy_random_next(&random) >> 33) % (i + 1));
-
-		order[i] = order[place];
-		order[place] = model_house(target)->ask_id + 1 + i;
-	}
-	for (uint32_t i = 0; i < count; i++) {
 		model_call(asker, ask_target);
 	}
 	model_settle();
-	cr_assert_eq(model_house(asker)->promises.count, count);
+	cr_assert_eq(model_house(asker)->outstanding, count);
+	cr_assert_eq(model_ask_ids(target, order, count), count);
+	for (uint32_t i = 1; i < count; i++) {
+		uint32_t place = (uint32_t)((gy_random_next(&random) >> 33) % (i + 1));
+		uint64_t id = order[i];
+
+		order[i] = order[place];
+		order[place] = id;
+	}
 	for (uint32_t i = 0; i < count; i++) {
 		model_answer(target, GY_LANE_REPLY, order[i]);
 	}
 	model_settle();
 	cr_assert_eq(answered, count);
-	cr_assert_eq(model_house(asker)->promises.count, 0);
-	cr_assert_eq(model_house(asker)->promises.size, 2 * GY_TABLE_FIRST);
+	cr_assert_eq(model_house(asker)->outstanding, 0);
 	cr_assert(gy_list_empty(&model_house(asker)->suspended));
 	model_close();
 	free(order);
@@ -173,6 +188,6 @@ Test(promise, of_a_hundred_thousand_ends_with_the_actor_that_was_asked)
 	gy_house_request_stop(model_house(target), 0);
 	model_settle();
 	cr_assert_eq(failed, MANY);
-	cr_assert_eq(model_house(asker)->promises.count, 0);
+	cr_assert_eq(model_house(asker)->outstanding, 0);
 	model_close();
 }
