@@ -94,11 +94,36 @@ static inline uint64_t gy_origin_key(struct gy_origin origin)
 										    << 48);
 }
 
+/*
+ * The header of a mail: its size is part of the ABI, since programs read payloads behind it. With a
+ * payload of 8 bytes it fills a cache line, so it is full, and grows no more. What is to come has
+ * room in fields that other mail, or other moments of its life, need:
+ *
+ *   node.next    the queue or the chain that it stands in
+ *   node.ahead   in a chain between loops, a hint for its reader; else free. Reserved for the
+ *                reference of a trace, 4 bytes: a chain that leaves it alone lacks a hint, and one
+ *                that is taken for a hint prefetches in vain
+ *   node.owner, size_class, kind
+ *                where its memory goes back to, and what it is; the kind is GY_NODE_NEW until it is
+ *                sent
+ *   type         also read by handlers
+ *   to           on the way to another loop or node, and while new of one with a tail. In a lane
+ *                nobody reads it: see @reserved_since
+ *   from         who sent it, and is answered
+ *   deadline     of asks alone
+ *   ask_id       of asks and answers; of events what they are about
+ */
 struct gyre_mail {
-	struct gy_node node; /* next, ahead, owner, size class, kind */
+	struct gy_node node;
 	const struct gyre_type *type;
-	uint32_t to_slot;
-	uint32_t to_cookie;
+	union {
+		struct {
+			uint32_t to_slot;
+			uint32_t to_cookie;
+		};
+		/* Since when it waits in its lane, 8 bytes; not set yet. */
+		uint64_t reserved_since;
+	};
 	struct gy_origin from;
 	uint32_t deadline; /* of an ask, or the time it has, in units of their own; 0 for none */
 	uint64_t ask_id;   /* of an ask and of what answers it */
@@ -107,6 +132,9 @@ struct gyre_mail {
 
 _Static_assert(sizeof(struct gyre_mail) == GYRE_MAIL_HEADER_BYTES, "the public header says so");
 _Static_assert(offsetof(struct gyre_mail, payload) == GYRE_MAIL_HEADER_BYTES, "no padding");
+_Static_assert(GYRE_MAIL_HEADER_BYTES + GYRE_MAIL_SMALL_BYTES == GY_CACHE_LINE,
+	       "small mail is a cache line, and the smallest node");
+_Static_assert(1 << GY_SIZES_SHIFT == GY_CACHE_LINE, "likewise");
 
 static inline struct gyre_mail *gy_mail_of(struct gy_node *node)
 {
