@@ -4,6 +4,9 @@ Instructions do not depend on how busy the machine is, so they are held against 
 in the tree (perf/instructions.json): a case that has grown by more than TOLERANCE fails. A figure is
 the slope between a short and a long run, so that setting up and ending do not count.
 
+Each case is counted with libgyre.so as it is installed, and again with the static library, for a
+second column.
+
 Only functions of gyre count, and of these not what a turn of a loop does whether or not there is a
 message: how often a loop goes round while it waits for another depends on chance. So a figure is what
 a message passes through, and no system call is in it. Loops poll: valgrind 3.19 lets no other thread
@@ -24,6 +27,10 @@ from typing import Callable, Optional
 
 from benchlib import BenchError
 
+# The programs that are linked with either form of the library.
+SHARED = {"ring": "perf/ring-shared", "ask": "perf/ask-shared", "echo": "perf/echo-shared",
+          "node": "perf/ring-shared"}
+STATIC = {"ring": "perf/ring", "ask": "perf/ask", "echo": "apps/gyre-echo", "node": "apps/gyre-ring"}
 KEPT = Path(__file__).resolve().parent.parent / "perf" / "instructions.json"
 TOLERANCE = 0.02
 # The most that a case is to take.
@@ -35,7 +42,7 @@ LONGER_MAX = 5  # times that a run is made twice as long
 COUNTS_MAX = 3  # of a case that seems to have grown: load only adds to what threads share
 POLLS = ("--spin", 1_000_000_000)
 LISTENING = re.compile(r"listening on .*:(\d+)")
-OWN = re.compile(r"/(libgyre[^/]*|gyre-[a-z]+|ring|ask)$")
+OWN = re.compile(r"/(libgyre[^/]*|gyre-[a-z]+|(ring|ask|echo)(-shared)?)$")
 
 # What a loop does in each turn, or in a time: not for a message.
 TURN = re.compile(r"^(gy_loop_(turn|park|trim_pools|quiescent|publish|unpublish|flush)|run_loop|busy|"
@@ -165,13 +172,13 @@ def exchange(port, kind, depth, count):
                 left -= got
 
 
-def echo(kind, address, depth):
+def echo(server_program, kind, address, depth):
     def measure(settings, length):
         def drive(server):
             exchange(port_of(server), kind, depth, length)
             server.send_signal(signal.SIGTERM)
 
-        return profile_of(settings, ["apps/gyre-echo", "--loops", 1, *POLLS, "--bind", address], drive)
+        return profile_of(settings, [server_program, "--loops", 1, *POLLS, "--bind", address], drive)
 
     return measure
 
@@ -189,37 +196,44 @@ def free_ports():
     raise BenchError("no free ports")
 
 
-def node_ring(settings, length):
+def node_ring(node_program):
     """The first of two nodes, between which tokens go round for so many seconds."""
-    words = ["--nodes", 2, "--base-port", free_ports(), "--messages", 1, "--seconds", length, *POLLS]
-    other = start([str(word) for word in [settings.path("apps/gyre-ring"), *words, "--node", 2]])
-    try:
-        return profile_of(settings, ["apps/gyre-ring", *words, "--node", 1], lambda _: None)
-    finally:
-        other.terminate()
-        other.communicate()
+
+    def measure(settings, length):
+        words = ["--nodes", 2, "--base-port", free_ports(), "--messages", 1, "--seconds", length, *POLLS]
+        other = start([str(word) for word in [settings.path(node_program), *words, "--node", 2]])
+        try:
+            return profile_of(settings, [node_program, *words, "--node", 1], lambda _: None)
+        finally:
+            other.terminate()
+            other.communicate()
+
+    return measure
 
 
-def cases():
+def cases(programs=None):
+    """All cases, with the programs of one form of the library; without a word, of the shared one."""
+    programs = SHARED if programs is None else programs
+    ring, ask = programs["ring"], programs["ask"]
     return [
         Instructions("ring, 1,024 tokens", program(
-            "perf/ring", "--hops", "--actors", 100, "--messages", 1024), (40_000, 140_000),
-            "ring_notice"),
+            ring, "--hops", "--actors", 100, "--messages", 1024), (40_000, 140_000), "ring_notice"),
         Instructions("ring, 1 token", program(
-            "perf/ring", "--hops", "--actors", 100, "--messages", 1), (20_000, 60_000), "ring_notice"),
+            ring, "--hops", "--actors", 100, "--messages", 1), (20_000, 60_000), "ring_notice"),
         Instructions("ring over two loops, 1,024 tokens", program(
-            "perf/ring", "--hops", "--actors", 100, "--messages", 1024, "--loops", 2, *POLLS),
+            ring, "--hops", "--actors", 100, "--messages", 1024, "--loops", 2, *POLLS),
             (40_000, 140_000), "ring_notice", inbox=True),
         Instructions("ask, 1 outstanding", program(
-            "perf/ask", "--asks", "--outstanding", 1), (5_000, 15_000), "server_ask"),
+            ask, "--asks", "--outstanding", 1), (5_000, 15_000), "server_ask"),
         Instructions("ask, 1,000 outstanding", program(
-            "perf/ask", "--asks", "--outstanding", 1000), (10_000, 30_000), "server_ask"),
-        Instructions("echo, depth 1", echo(socket.SOCK_STREAM, "tcp://127.0.0.1:0", 1),
-                     (500, 2_500)),
-        Instructions("echo, depth 16", echo(socket.SOCK_STREAM, "tcp://127.0.0.1:0", 16),
-                     (8_000, 40_000)),
-        Instructions("datagram", echo(socket.SOCK_DGRAM, "udp://127.0.0.1:0", 1), (500, 2_500)),
-        Instructions("node hop", node_ring, (1, 3), "member_notice"),
+            ask, "--asks", "--outstanding", 1000), (10_000, 30_000), "server_ask"),
+        Instructions("echo, depth 1", echo(
+            programs["echo"], socket.SOCK_STREAM, "tcp://127.0.0.1:0", 1), (500, 2_500)),
+        Instructions("echo, depth 16", echo(
+            programs["echo"], socket.SOCK_STREAM, "tcp://127.0.0.1:0", 16), (8_000, 40_000)),
+        Instructions("datagram", echo(
+            programs["echo"], socket.SOCK_DGRAM, "udp://127.0.0.1:0", 1), (500, 2_500)),
+        Instructions("node hop", node_ring(programs["node"]), (1, 3), "member_notice"),
     ]
 
 
@@ -295,6 +309,16 @@ def gates(settings):
     return found
 
 
+def count_all(settings, those, kept):
+    """The figures of @those, and what to say of each beside what is kept."""
+    figures, said = {}, []
+    for case in those:
+        costs = count_least(case, settings, kept.get(case.name))
+        figures[case.name] = round(sum(costs.values()), 1)
+        said.append(report(case, costs, kept.get(case.name)))
+    return figures, said
+
+
 def compare(settings, keep):
     """Counts all cases, and keeps the figures or holds them against those that are kept. Returns what
     to say of each that has grown."""
@@ -305,15 +329,14 @@ def compare(settings, keep):
     if not keep and kept.get("compiler") != compiler:
         print(f"bench: the kept figures are of {kept.get('compiler')}, this build is of {compiler}: "
               "they are shown, and none fails")
-    figures, grown = {}, []
     print("instructions of gyre a unit")
-    for case in cases():
-        costs = count_least(case, settings, kept.get("figures", {}).get(case.name))
-        figures[case.name] = round(sum(costs.values()), 1)
-        grown.append(report(case, costs, kept.get("figures", {}).get(case.name)))
+    figures, grown = count_all(settings, cases(), kept.get("figures", {}))
+    print("the same with the static library")
+    static, grown_static = count_all(settings, cases(STATIC), kept.get("static", {}))
+    grown += grown_static
     if keep:
-        KEPT.write_text(json.dumps({"compiler": compiler, "figures": figures}, indent=2) + "\n",
-                        encoding="utf-8")
+        new = {"compiler": compiler, "figures": figures, "static": static}
+        KEPT.write_text(json.dumps(new, indent=2) + "\n", encoding="utf-8")
         print(f"kept in {KEPT.relative_to(KEPT.parent.parent)}")
     is_compared = not keep and kept.get("compiler") == compiler
     return [text for text in grown if text is not None] if is_compared else []

@@ -131,8 +131,11 @@ def tables_of_results(data):
 
 
 def tables_of_instructions(data):
-    rows = [[name, f"{count:,.0f}"] for name, count in data["figures"].items()]
-    return ["**Instructions**", "", *table(["a message", "instructions of gyre"], rows), "",
+    static = data.get("static", {})
+    rows = [[name, f"{count:,.0f}", f"{static[name]:,.0f}" if name in static else ""]
+            for name, count in data["figures"].items()]
+    headings = ["a message", "instructions, libgyre.so", "libgyre.a"]
+    return ["**Instructions**", "", *table(headings, rows), "",
             f"Counted by `scripts/bench --instructions` with {data['compiler']}; system calls are not in it."]
 
 
