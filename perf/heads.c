@@ -1,9 +1,9 @@
 /*
  * Notices between two nodes, each a process of one loop, that have heads of their own, or do not.
- * Both nodes have as many actors. Tokens go to and fro: an actor sends each that it gets to the
- * next actor of the other node, as another type of message than the one before; or as many as --run
- * says to the same one, as the same type. All else is alike, so that the difference is that of
- * heads.
+ * Both nodes have as many actors, in pairs, and tokens go to and fro in each pair. A token is sent
+ * as a message of the next of so many types: of one type, all of a pair have the same head; of a
+ * few, heads take turns; of more than a link keeps, each message needs its head in full. All else
+ * is alike, so that the difference is that of heads.
  */
 #include <errno.h>
 #include <signal.h>
@@ -19,17 +19,19 @@
 #include "common/options.h"
 #include "common/report.h"
 
-enum { TEXT_BYTES = 64, FIRST = 1, SECOND = 2, ACTORS_MAX = 1024 };
+enum {
+	TEXT_BYTES = 64,
+	FIRST = 1,
+	SECOND = 2,
+	ACTORS_MAX = 1024,
+	TYPES_MAX = 1024,
+	FIRST_ID = 0x1000
+};
 
 struct token {
 	uint64_t number;
 };
-GYRE_MESSAGE(token, 0x100);
-
-struct counter {
-	uint64_t number;
-};
-GYRE_MESSAGE(counter, 0x101);
+GYRE_MESSAGE(token, FIRST_ID);
 
 struct index {
 	int64_t value;
@@ -41,7 +43,7 @@ static const uint64_t find_again_ns = GYRE_MILLISECONDS(20);
 
 static struct {
 	int64_t actors;
-	int64_t run;
+	int64_t types;
 	int64_t messages;
 	int64_t port;
 	uint64_t duration_ns;
@@ -49,7 +51,7 @@ static struct {
 	bool json;
 	struct gyre_system_options tuned; /* by --set */
 } settings = {
-	.actors = 8, .run = 1, .messages = 1024, .port = 9500, .duration_ns = GYRE_SECONDS(5)
+	.actors = 8, .types = 1, .messages = 1024, .port = 9500, .duration_ns = GYRE_SECONDS(5)
 };
 
 /* Of this process, whose only loop runs all of its actors. */
@@ -57,32 +59,34 @@ static struct {
 	uint16_t id;
 	pid_t other_process;
 	struct gyre_address others[ACTORS_MAX];
+	struct gyre_type types[TYPES_MAX]; /* alike but for their ids */
 	uint64_t received;
 } node;
 
 /* ---- actors ---- */
 
 struct actor {
-	uint64_t sent;
+	int64_t index;
+	int64_t sent;
 };
 
-static int pass_on(struct gyre_stack *stack, struct actor *self, uint64_t number)
+static struct gyre_mail *make_token(struct gyre_stack *stack, int64_t type)
 {
-	uint64_t turn = self->sent++ / (uint64_t)settings.run;
-	struct gyre_address to = node.others[turn % (uint64_t)settings.actors];
+	struct gyre_mail *mail = gyre_mail_create(stack, &node.types[type]);
 
-	return turn % 2 == 0 ? gyre_notify(stack, to, gyre_new(stack, token, number))
-			     : gyre_notify(stack, to, gyre_new(stack, counter, number));
+	if (mail != NULL) {
+		*(struct token *)gyre_payload(mail) = (struct token){ (uint64_t)type };
+	}
+	return mail;
 }
 
 static int actor_notice(struct gyre_stack *stack)
 {
-	const struct token *token = gyre_message(stack, token);
-	int r;
+	struct actor *self = gyre_state(stack);
+	int r = gyre_notify(stack, node.others[self->index],
+			    make_token(stack, self->sent++ % settings.types));
 
 	node.received++;
-	r = pass_on(stack, gyre_state(stack),
-		    token != NULL ? token->number : gyre_message(stack, counter)->number);
 	return r < 0 ? gyre_throw(stack, r) : gyre_return(stack);
 }
 
@@ -93,10 +97,12 @@ static void name_of(char text[TEXT_BYTES], int64_t index)
 
 static int actor_mount(struct gyre_stack *stack)
 {
+	struct actor *self = gyre_state(stack);
 	char name[TEXT_BYTES];
 	int r;
 
-	name_of(name, gyre_message(stack, index)->value);
+	self->index = gyre_message(stack, index)->value;
+	name_of(name, self->index);
 	r = gyre_name_register(stack, name);
 	return r < 0 ? gyre_throw(stack, r) : gyre_return(stack);
 }
@@ -152,7 +158,7 @@ static int send_off(struct gyre_stack *stack)
 	for (int64_t i = 0; i < settings.messages && r == 0; i++) {
 		struct gyre_address to = node.others[i % settings.actors];
 
-		r = gyre_notify(stack, to, gyre_new(stack, token, (uint64_t)i));
+		r = gyre_notify(stack, to, make_token(stack, i % settings.types));
 	}
 	(void)gyre_timer_start(stack, 0, &(struct gyre_timer_options){ .delay_ns = warm_up_ns });
 	return r;
@@ -229,8 +235,7 @@ static int spawn_all(struct gyre_system *system)
 
 static int run(uint16_t id)
 {
-	static const struct gyre_type *const types[] = { &gyre_type_token, &gyre_type_counter,
-							 NULL };
+	static const struct gyre_type *types[TYPES_MAX + 1];
 	char addresses[2][TEXT_BYTES];
 	const struct gyre_node_peer peers[] = {
 		{ (uint16_t)(FIRST + SECOND - id), addresses[FIRST + SECOND - id - 1] }, { 0, NULL }
@@ -248,6 +253,11 @@ static int run(uint16_t id)
 	for (int i = 0; i < 2; i++) {
 		(void)snprintf(addresses[i], TEXT_BYTES, "tcp://127.0.0.1:%d",
 			       (int)settings.port + i);
+	}
+	for (int64_t i = 0; i < settings.types; i++) {
+		node.types[i] = gyre_type_token;
+		node.types[i].id = FIRST_ID + (uint32_t)i;
+		types[i] = &node.types[i];
 	}
 	node.id = id;
 	tuned.loops = 1;
@@ -287,8 +297,8 @@ int main(int argc, char **argv)
 	const struct perf_option options[] = {
 		{ "actors", PERF_OPTION_NUMBER, "of each node", &settings.actors, 1, ACTORS_MAX,
 		  NULL },
-		{ "run", PERF_OPTION_NUMBER, "messages of an actor with the same head in a row",
-		  &settings.run, 1, 1000000, NULL },
+		{ "types", PERF_OPTION_NUMBER, "that an actor sends in turn", &settings.types, 1,
+		  TYPES_MAX, NULL },
 		{ "messages", PERF_OPTION_NUMBER, "tokens", &settings.messages, 1, 1 << 16, NULL },
 		{ "port", PERF_OPTION_NUMBER, "of the first node; the other has the next",
 		  &settings.port, 1, UINT16_MAX - 1, NULL },

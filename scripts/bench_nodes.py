@@ -95,22 +95,22 @@ def ask_case(settings, outstanding):
                 [Target("asks_per_s", ">=", 0.6, "sockets")] if outstanding > 1 else [])
 
 
-def head_case(settings, name, actors):
-    """Beside the same messages in runs with the same head, of which all but the first only name it."""
+def head_case(settings, name, types):
+    """Beside the same messages of one type, of which all but the first name the head of those before."""
 
-    def measure(run):
-        def run_it(settings):
-            return measure_program("perf/heads", "--actors", actors, "--run", run, "--port",
-                                   free_ports(2), "--seconds", seconds(settings), "--pin")(settings)
+    def measure(types):
+        def run(settings):
+            return measure_program("perf/heads", "--types", types, "--port", free_ports(2), "--seconds",
+                                   seconds(settings), "--pin")(settings)
 
-        return run_it
+        return run
 
-    return Case("nodes", f"2 processes, heads of their own, {name}",
-                [Variant(GYRE, "perf/heads", measure(1)),
-                 Variant("in runs of 64", "perf/heads", measure(64))],
+    return Case("nodes", f"2 processes, notices of 8 actors, {name}",
+                [Variant(GYRE, "perf/heads", measure(types)),
+                 Variant("one type", "perf/heads", measure(1))],
                 [Metric("messages_per_s", "messages/s"),
                  Metric("cpu_ns_per_message", "ns of CPU/message")],
-                [Target("cpu_ns_per_message", "<=", 1.3, "in runs of 64")])
+                [Target("cpu_ns_per_message", "<=", 1.3, "one type")])
 
 
 def node_cases(settings):
@@ -130,8 +130,7 @@ def node_cases(settings):
                   [Target("cpu_ns_per_hop", ">=", 1 / 1.5, "with a secret")]),
         ask_case(settings, 1),
         ask_case(settings, 1000),
-        head_case(settings, "2 types in turn", 1),
-        head_case(settings, "8 actors each", 8),
-        head_case(settings, "256 actors each", 256),
+        head_case(settings, "whose heads take turns", 2),
+        head_case(settings, "with heads of their own", 512),
         large_case(settings),
     ]

@@ -87,8 +87,8 @@ int gy_tls_flush(struct gy_tls *tls)
 	return out == NULL ? 0 : gyre_context_write(tls->place, out);
 }
 
-/* As many bytes of @data as make whole records, or are the last ones; where they stand if they
- * stand together, else in @room. */
+/* As many bytes of @data as make whole records, or are the last ones, or half a record, which costs
+ * less than a copy; where they stand if they stand together, else in @room. */
 static size_t next_piece(const struct gyre_buffer *data, size_t offset, size_t record_bytes,
 			 unsigned char *room, const void **ret_bytes)
 {
@@ -100,6 +100,9 @@ static size_t next_piece(const struct gyre_buffer *data, size_t offset, size_t r
 	}
 	if (together >= record_bytes) {
 		return together - together % record_bytes;
+	}
+	if (together >= record_bytes / 2) {
+		return together;
 	}
 	*ret_bytes = room;
 	return gyre_buffer_copy(data, offset, room, left < record_bytes ? left : record_bytes);

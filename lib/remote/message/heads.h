@@ -43,14 +43,19 @@ union gy_heads {
 	struct gy_received_head received[GY_WIRE_HEADS];
 };
 
-/* Where the head of a mail stands. Actors that were made one after the other do not share it. */
+/*
+ * Where the head of a mail stands. Slots are given one after the other: so as many receivers of one
+ * sender, senders to one receiver, or eight of either do not share a place. Types of one pair lie
+ * apart.
+ */
 static inline uint32_t gy_head_index(struct gyre_address to, const struct gyre_mail *mail)
 {
-	uint32_t key = (to.slot + ((uint32_t)to.loop << 16)) * UINT32_C(0x9e3779b1) +
-		       mail->from.slot * UINT32_C(0x85ebca6b) +
-		       (mail->type->id + mail->node.kind) * UINT32_C(0xc2b2ae35);
+	uint32_t from = mail->from.slot % GY_WIRE_HEADS;
+	uint32_t type = mail->type->id + mail->node.kind;
 
-	return key >> (32 - GY_WIRE_HEADS_SHIFT);
+	return (to.slot + to.loop + (from << 3) + (from >> 3) + (type << 5) + (type << 3 & 0x10) +
+		(type << 1 & 0x8)) %
+	       GY_WIRE_HEADS;
 }
 
 /* Whether a mail has that head. Its type may have changed behind the pointer. */
