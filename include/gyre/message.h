@@ -146,8 +146,9 @@ static inline struct gyre_mail *gyre_mail_make(struct gyre_stack *stack,
  * @system: the system it will be sent in
  * @type: its type
  *
- * Mostly called through gyre_system_new(). The mail comes from the heap; its payload is as by
- * gyre_mail_create().
+ * Mostly called through gyre_system_new(). The mail comes from a pool of the calling thread, made
+ * at its first mail, to which it returns from wherever it ends; so a thread that goes on sending
+ * allocates nothing. The pool keeps 4 MiB at most. Its payload is as by gyre_mail_create().
  *
  * Return: the mail, or NULL, which every call that takes a mail answers with -ENOMEM.
  * Errors:

@@ -143,7 +143,7 @@ GYRE_API struct gyre_mail *gyre_batch_take(struct gyre_stack *stack, uint32_t in
  * @mail: a mail that was made or taken, and not given away; or NULL
  *
  * The mails of gyre_new() and of the calls that take come from a pool of the loop, to which only a
- * handler can return them. Those of this call come from the heap: gyre_mail_destroy() with NULL for
+ * handler can return them. Those of this call are free of it: gyre_mail_destroy() with NULL for
  * the stack frees them anywhere, so also in the @clean and @frame_clean of a class. Otherwise they
  * are mails like any other, and may be given away. A mail above 16 KiB is of the heap already, and
  * not copied.

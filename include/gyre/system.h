@@ -97,7 +97,8 @@ typedef void (*gyre_started_fn)(struct gyre_system *system, void *arg);
  * @high_replies: the number of waiting replies above which an actor has high priority, 1 to 65535
  * @high_events: likewise for events
  * @ask_timeout_ns: the time-out of an ask that names none, 1000 to 3.6e12
- * @spin_ns: how long a loop polls before it parks: GYRE_SPIN_AUTO, GYRE_SPIN_NEVER, 1 to 1e9
+ * @spin_ns: how long a loop polls before it parks, and a thread in gyre_system_ask() before it
+ *   sleeps: GYRE_SPIN_AUTO, GYRE_SPIN_NEVER, 1 to 1e9
  * @stall_ns: the time after which a running handler is logged with its class, message and
  *   backtrace, at most 5 a minute: GYRE_STALL_NEVER, 1e6 to 6e10. Its thread is sent a signal for
  *   that, see below

@@ -11,6 +11,7 @@
 #ifndef GY_BASE_CHAIN_H
 #define GY_BASE_CHAIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -28,11 +29,12 @@ struct gy_node {
 };
 
 /*
- * Loops are few, so the bit above their indices is free: it says that the node holds something to
- * be released before the node goes back. Returning a node compares its owner anyway, so nodes that
+ * Loops are few, so there are owners beside them: from GY_NODE_FOREIGN on the pools of threads that
+ * turn no loop, and the heap. The bit above all owners says that the node holds something to be
+ * released before the node goes back. Returning a node compares its owner anyway, so nodes that
  * hold nothing pay nothing.
  */
-enum { GY_NODE_FROM_HEAP = 0x7fff, GY_NODE_HOLDS = 0x8000 };
+enum { GY_NODE_FOREIGN = 0x4000, GY_NODE_FROM_HEAP = 0x7fff, GY_NODE_HOLDS = 0x8000 };
 enum { GY_NODE_RETURNED = 0 };
 /* The kind of a node that was allocated and not yet sent. */
 enum { GY_NODE_NEW = 0xff };
@@ -76,6 +78,12 @@ static inline uint32_t gy_node_head_of(const struct gy_node *node)
 
 	memcpy(&head, &node->owner, sizeof(head));
 	return head;
+}
+
+/* Whether a node is from the pool of a loop; any thread may free one that is not. */
+static inline bool gy_node_is_of_loop(const struct gy_node *node)
+{
+	return (node->owner & (GY_NODE_HOLDS - 1)) < GY_NODE_FOREIGN;
 }
 
 struct gy_chain {

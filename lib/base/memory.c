@@ -1,8 +1,8 @@
 /*
  * mimalloc or the C library behind one door, with a count of the calls. The count, and the mutex
  * that keeps trims apart, are mutable objects of file scope, as the heap that they belong to is
- * just as global. The others in gyre are in base/sized.c, system/rcu.c, system/observe/stall.c and
- * system/process.c.
+ * just as global. The others in gyre are in base/sized.c, loop/foreign_nodes.c, system/rcu.c,
+ * system/observe/stall.c and system/process.c.
  */
 #include "base/memory.h"
 

@@ -155,6 +155,15 @@ struct gy_outbox {
 	struct gy_node **borrowed; /* nodes of the peer: see borrowed.h; NULL until there is one */
 };
 
+/* Nodes on their way home to the pool of a thread that turns no loop: see foreign_nodes.h. */
+struct gy_foreign_chain {
+	struct gy_chain chain;
+	uint32_t origin; /* of all its nodes */
+};
+
+/* How many chains of that kind a loop gathers at once. */
+enum { GY_FOREIGN_CHAINS = 16 };
+
 struct gy_loop {
 	/* Read or written by other threads. */
 	struct gy_inbox inbox;
@@ -195,6 +204,7 @@ struct gy_loop {
 	uint32_t small_origin; /* of its own nodes of the smallest size */
 	uint32_t small_new;    /* the same with the kind of a new node: see gy_node_head_of() */
 	bool borrows;	       /* may keep nodes of peers; see borrowed.h */
+	struct gy_foreign_chain foreign[GY_FOREIGN_CHAINS];
 	struct gy_loop_counters counters;
 	struct gy_wheel wheel;
 	struct gy_clock clock;
@@ -398,6 +408,10 @@ void gy_loop_finish(struct gy_loop *loop);
 /* Any thread. On a loop's own thread, a post made during a turn may overtake mail still in its
  * outboxes. */
 void gy_loop_post(struct gy_loop *loop, struct gy_node *node);
+/* The two steps of gy_loop_post(): puts a node into the inbox, and sees that somebody looks there.
+ */
+void gy_loop_put(struct gy_loop *loop, struct gy_node *node);
+void gy_loop_call(struct gy_loop *loop);
 void gy_loop_post_task(struct gy_loop *loop, struct gy_task *task);
 /*
  * Ends the loop: no thread turns it or its peers any more. Nodes that were posted before are left

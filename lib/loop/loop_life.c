@@ -10,6 +10,7 @@
 #include "base/cpus.h"
 #include "base/memory.h"
 #include "loop/borrowed.h"
+#include "loop/foreign_nodes.h"
 #include "loop/loop.h"
 #include "loop/park.h"
 
@@ -56,6 +57,7 @@ int gy_loop_join(struct gy_loop *loop, struct gy_loops *peers)
 
 void gy_loop_fini(struct gy_loop *loop)
 {
+	gy_foreign_nodes_flush(loop);
 	(void)gy_sizes_fini(&loop->nodes);
 	gy_ring_destroy(loop->ring);
 	gy_borrowed_fini(loop);

@@ -5,6 +5,7 @@
  */
 #include "base/memory.h"
 #include "loop/borrowed.h"
+#include "loop/foreign_nodes.h"
 #include "loop/loop.h"
 
 enum { CHAIN_MAX = 64 };
@@ -91,18 +92,20 @@ void gy_loop_send(struct gy_loop *loop, uint16_t peer, struct gy_node *node)
 
 static void return_special(struct gy_loop *loop, struct gy_node *node)
 {
-	if ((node->owner & GY_NODE_HOLDS) == 0) {
+	if ((node->owner & GY_NODE_HOLDS) != 0) {
+		loop->ops->release(loop, node);
+		gy_assert((node->owner & GY_NODE_HOLDS) == 0);
+		gy_loop_node_put(loop, node);
+	} else if (node->owner == GY_NODE_FROM_HEAP) {
 		gy_memory_put(node);
-		return;
+	} else {
+		gy_foreign_node_return(loop, node);
 	}
-	loop->ops->release(loop, node);
-	gy_assert((node->owner & GY_NODE_HOLDS) == 0);
-	gy_loop_node_put(loop, node);
 }
 
 void gy_loop_return(struct gy_loop *loop, struct gy_node *node)
 {
-	if (gy_unlikely(node->owner >= GY_NODE_FROM_HEAP)) {
+	if (gy_unlikely(node->owner >= GY_NODE_FOREIGN)) {
 		return_special(loop, node);
 		return;
 	}
@@ -176,6 +179,7 @@ void gy_loop_finish(struct gy_loop *loop)
 {
 	gy_loop_give_back(loop);
 	gy_loop_flush(loop);
+	gy_foreign_nodes_flush(loop);
 	while (gy_ring_has_prepared(loop->ring) && gy_ring_submit(loop->ring) >= 0) {
 	}
 }
@@ -191,6 +195,7 @@ struct gy_node *gy_node_get_from_heap(size_t bytes)
 		node = (struct gy_node *)gy_memory_get_raw(bytes < least ? least : bytes);
 	}
 	if (node != NULL) {
+		node->ahead = 0;
 		node->owner = GY_NODE_FROM_HEAP;
 		node->size_class = GY_SIZES_HEAP;
 		node->kind = GY_NODE_NEW;
@@ -198,14 +203,17 @@ struct gy_node *gy_node_get_from_heap(size_t bytes)
 	return node;
 }
 
-void gy_loop_post(struct gy_loop *loop, struct gy_node *node)
+/* A node from a chain that came home keeps @ahead: its thread sends them in the same order. */
+void gy_loop_put(struct gy_loop *loop, struct gy_node *node)
 {
-	uint32_t parked;
-
 	node->next = NULL;
-	node->ahead = 0;
 	gy_inbox_push(&loop->inbox, node, node);
-	parked = gy_load_full(&loop->parked);
+}
+
+void gy_loop_call(struct gy_loop *loop)
+{
+	uint32_t parked = gy_load_full(&loop->parked);
+
 	if (gy_unlikely(parked == GY_PARKED_RETIRED)) {
 		call_deputy(loop);
 	} else if (gy_unlikely(parked == GY_ENDED)) {
@@ -213,6 +221,12 @@ void gy_loop_post(struct gy_loop *loop, struct gy_node *node)
 	} else if (parked != GY_AWAKE && take_flag(loop, parked, GY_AWAKE)) {
 		gy_ring_wake(loop->ring);
 	}
+}
+
+void gy_loop_post(struct gy_loop *loop, struct gy_node *node)
+{
+	gy_loop_put(loop, node);
+	gy_loop_call(loop);
 }
 
 void gy_loop_end(struct gy_loop *loop)

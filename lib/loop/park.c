@@ -12,6 +12,7 @@
 
 #include "base/happens.h"
 #include "loop/borrowed.h"
+#include "loop/foreign_nodes.h"
 #include "loop/steal.h"
 
 /*
@@ -108,6 +109,7 @@ static void block(struct gy_loop *loop, uint64_t until_ns)
 		(void)gy_ring_submit_and_wait(loop->ring, 0);
 		return;
 	}
+	gy_foreign_nodes_flush(loop);
 	gy_count(&loop->counters.parks, 1);
 	reader_offline();
 	(void)gy_ring_submit_and_wait(loop->ring, timeout_ns);
@@ -161,6 +163,7 @@ void gy_loop_trim_pools(struct gy_loop *loop)
 	gy_loop_flush(loop);
 	again = gy_sizes_trim(&loop->nodes, POOL_KEEP);
 	again = loop->options.ops->trim(loop, POOL_KEEP) || again;
+	gy_foreign_nodes_trim(false);
 	/* A parked loop must wake once more to free what was in use until then. */
 	gy_timer_stop(&loop->wheel, &loop->pool_timer);
 	if (again) {

@@ -9,7 +9,7 @@
  * calls the deputy. The deputy delivers the mail in the retired loop's name, sets the flag again,
  * and looks at the inbox once more, as a loop does that parks.
  */
-#include "loop/loop.h"
+#include "loop/foreign_nodes.h"
 
 void gy_loops_call(struct gy_loops *loops)
 {
@@ -23,6 +23,7 @@ static void serve(struct gy_loop *loop)
 	uint32_t retired = GY_PARKED_RETIRED;
 
 	gy_loop_drain_some(loop);
+	gy_foreign_nodes_flush(loop);
 	gy_store_full(&loop->parked, GY_PARKED_RETIRED);
 	if (!gy_inbox_empty(&loop->inbox) &&
 	    gy_compare_exchange_full(&loop->parked, &retired, GY_AWAKE)) {

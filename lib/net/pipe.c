@@ -248,7 +248,7 @@ static int open_pipe(struct gyre_system *system, const struct gyre_pipe_options 
 		close_given(options);
 		return -EINVAL;
 	}
-	mail = gy_mail_get_from_heap(&gyre_type_gy_pipe_argument);
+	mail = gy_mail_get_outside(&gyre_type_gy_pipe_argument);
 	if (mail == NULL) {
 		close_given(options);
 		return -ENOMEM;

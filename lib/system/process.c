@@ -1,9 +1,10 @@
 /*
  * What a process has once, for all its systems.
  *
- * Which loop the calling thread turns is the one thread-local object in gyre: functions that may
- * not wait on a loop's thread ask for it, and so does the watchdog's signal handler, which runs on
- * some thread and must know what that does.
+ * Which loop the calling thread turns is a thread-local object, the only one in gyre beside the
+ * pool of a thread that turns none (loop/foreign_nodes.c): functions that may not wait on a loop's
+ * thread ask for it, and so does the watchdog's signal handler, which runs on some thread and must
+ * know what that does.
  *
  * The descriptors 0 to 2 are standard input, output and error to all that a process is made of. A
  * descriptor that is closed when the program begins would be the number of whatever is opened next:

@@ -19,6 +19,7 @@
 #include "base/memory.h"
 #include "base/sized.h"
 #include "channel/channels.h"
+#include "loop/foreign_nodes.h"
 #include "remote/node.h"
 #include "system/directory/directory.h"
 #include "system/handover/handover.h"
@@ -482,6 +483,7 @@ void gyre_system_destroy(struct gyre_system *system)
 	}
 	gy_succession_end(system);
 	gy_service_notify_forget(system);
+	gy_foreign_nodes_trim(true);
 	gy_leaks_log(&leaks, &system->log);
 	gy_nodes_destroy(system->homes.nodes);
 	gy_directory_destroy(system->directory);

@@ -23,6 +23,11 @@ struct gy_succession;
 struct gy_watchdog;
 struct gy_worker;
 
+struct gy_outside_line {
+	uint64_t count GY_ALIGNED_LINE; /* atomic */
+};
+enum { GY_OUTSIDE_LINES = 16 };
+
 struct gyre_system {
 	struct gy_homes homes; /* first: lower floors find it there */
 	struct gy_net net;     /* homes.net */
@@ -34,8 +39,8 @@ struct gyre_system {
 	struct gy_cpu_place *cpu_places; /* one for each loop that there may be */
 	uint32_t cookie_seed;
 	uint32_t next_loop[2]; /* atomic: round robin, of state actors and of channels actors */
-	uint64_t outside_sent; /* atomic, as the next two */
-	uint64_t outside_handled;
+	struct gy_outside_line outside_sent[GY_OUTSIDE_LINES]; /* see outside_count.h */
+	uint64_t outside_handled GY_ALIGNED_LINE;	       /* atomic, as the next one */
 	uint64_t outside_dropped[GYRE_DROP_COUNT];
 	struct gy_foreign_asks *foreign_asks;
 	struct gy_offload *offload;

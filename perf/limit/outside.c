@@ -1,8 +1,8 @@
 /*
- * Notices from one thread to another with no runtime: the sender swaps each node into the tail of a
- * queue after D. Vyukov, one exchange a node, and the receiver follows the links. The nodes were
- * made before, a window of them, and are used again when the receiver has shown that it is past
- * them.
+ * Notices from one thread to another with no runtime: the sender takes a free mail, and swaps it
+ * into the tail of a queue after D. Vyukov, one exchange a mail, as each has to be on its way when
+ * the sender goes on. The receiver follows the links and gives the mails back in chains, each with
+ * one exchange. No more than a window of them is under way at once.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -12,13 +12,10 @@
 #include "common/cpu.h"
 #include "common/options.h"
 #include "common/report.h"
+#include "limit/bare.h"
+#include "limit/chain.h"
 
-enum { LINE_BYTES = 64, SHOW_EVERY = 256 };
-
-struct node {
-	_Alignas(LINE_BYTES) struct node *next;
-	uint64_t number;
-};
+enum { SHOW_EVERY = 256, RETURN_COUNT = 64 };
 
 struct outside_options {
 	int64_t notices;
@@ -27,39 +24,45 @@ struct outside_options {
 	bool json;
 };
 
-static _Alignas(LINE_BYTES) struct node *tail;
-static _Alignas(LINE_BYTES) uint64_t arrived;
-static _Alignas(LINE_BYTES) struct outside_options options = { .notices = 100000000,
-							       .window = 16384 };
-static struct node *nodes;
-static struct node stub;
+static struct chain_inbox inbox;
+static _Alignas(BARE_LINE_BYTES) struct bare_mail *home;
+static _Alignas(BARE_LINE_BYTES) uint64_t arrived;
+static _Alignas(BARE_LINE_BYTES) struct outside_options options = { .notices = 100000000,
+								    .window = 16384 };
+static struct bare_mail *mails;
 
-static void send(struct node *node, uint64_t number)
+/* A free mail: the window has as many as can be away, and some that are in a chain. */
+static struct bare_mail *get(struct bare_mail **free_mails)
 {
-	struct node *before;
+	struct bare_mail *mail = *free_mails;
 
-	node->next = NULL;
-	node->number = number;
-	before = __atomic_exchange_n(&tail, node, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&before->next, node, __ATOMIC_RELEASE);
+	while (mail == NULL) {
+		mail = __atomic_exchange_n(&home, NULL, __ATOMIC_ACQUIRE);
+	}
+	*free_mails = mail->next;
+	return mail;
 }
 
 static void *run_sender(void *arg)
 {
 	uint64_t window = (uint64_t)options.window;
+	struct bare_mail *free_mails = mails;
 
 	(void)arg;
 	(void)perf_pin(options.pin ? 1 : -1);
 	for (uint64_t i = 0; i < (uint64_t)options.notices; i++) {
+		struct bare_mail *mail;
+		struct chain chain = { 0 };
+
 		if (i % SHOW_EVERY == 0) {
-			/* The last node that was read is still linked to, and one line is shown
-			 * late. */
-			while (i + 2 * (uint64_t)SHOW_EVERY >
-			       __atomic_load_n(&arrived, __ATOMIC_ACQUIRE) + window) {
+			while (i > __atomic_load_n(&arrived, __ATOMIC_ACQUIRE) + window) {
 				perf_relax();
 			}
 		}
-		send(&nodes[i % window], i);
+		mail = get(&free_mails);
+		mail->value = i;
+		chain_append(&chain, mail);
+		chain_flush(&chain, &inbox);
 	}
 	return NULL;
 }
@@ -67,22 +70,39 @@ static void *run_sender(void *arg)
 /* Returns the sum of what came, so that it is read. */
 static uint64_t receive(uint64_t count)
 {
-	struct node *node = &stub;
+	struct chain returned = { 0 };
 	uint64_t sum = 0;
 
 	for (uint64_t i = 1; i <= count; i++) {
-		struct node *next;
+		struct bare_mail *mail;
 
-		while ((next = __atomic_load_n(&node->next, __ATOMIC_ACQUIRE)) == NULL) {
+		while ((mail = chain_take(&inbox)) == NULL) {
 			perf_relax();
 		}
-		node = next;
-		sum += node->number;
+		sum += mail->value;
+		chain_append(&returned, mail);
+		if (returned.count == RETURN_COUNT) {
+			chain_return(&returned, &home);
+		}
 		if (i % SHOW_EVERY == 0) {
 			__atomic_store_n(&arrived, i, __ATOMIC_RELEASE);
 		}
 	}
 	return sum;
+}
+
+/* The window, and what is under way behind what is shown of it. */
+static void make_mails(void)
+{
+	size_t count = (size_t)options.window + 2 * SHOW_EVERY;
+
+	mails = aligned_alloc(BARE_LINE_BYTES, count * sizeof(*mails));
+	if (mails == NULL) {
+		abort();
+	}
+	for (size_t i = 0; i < count; i++) {
+		mails[i].next = i + 1 < count ? &mails[i + 1] : NULL;
+	}
 }
 
 static int run(uint64_t *ret_ns)
@@ -92,11 +112,8 @@ static int run(uint64_t *ret_ns)
 	pthread_t sender;
 	int r = perf_pin(options.pin ? 0 : -1);
 
-	nodes = aligned_alloc(LINE_BYTES, (size_t)options.window * sizeof(*nodes));
-	if (nodes == NULL) {
-		abort();
-	}
-	tail = &stub;
+	make_mails();
+	chain_inbox_init(&inbox);
 	start_ns = perf_now_ns();
 	if (r == 0) {
 		r = -pthread_create(&sender, NULL, run_sender, NULL);
@@ -109,7 +126,7 @@ static int run(uint64_t *ret_ns)
 	}
 	*ret_ns = perf_now_ns() - start_ns;
 	(void)pthread_join(sender, NULL);
-	free(nodes);
+	free(mails);
 	return 0;
 }
 

@@ -96,9 +96,9 @@ int main(void)
 		  0 },
 		{ "a loop that shows that it parks after its last look", "block", MODEL_STORE_FULL,
 		  MODEL_SWAPPED, 0 },
-		{ "a post that looks at the flag before it has posted", "gy_loop_post",
+		{ "a post that looks at the flag before it has posted", "gy_loop_call",
 		  MODEL_LOAD_FULL, MODEL_EARLY, 0 },
-		{ "a post that does not look at the flag", "gy_loop_post", MODEL_LOAD_FULL,
+		{ "a post that does not look at the flag", "gy_loop_call", MODEL_LOAD_FULL,
 		  MODEL_OMITTED, 0 },
 		{ "a flag that is not set", "block", MODEL_STORE_FULL, MODEL_OMITTED, 0 },
 	};

@@ -5,6 +5,7 @@
 
 #include "base/atomic.h"
 #include "base/memory.h"
+#include "loop/foreign_nodes.h"
 
 static uint64_t allocations; /* atomic, as all of these */
 static uint64_t out;
@@ -39,7 +40,10 @@ bool heap_recover(void)
 
 uint64_t heap_out(void)
 {
-	return gy_load_acquire(&out);
+	/* The pools of threads that turn no loop stay, and keep nodes for the next use. */
+	gy_foreign_nodes_free_mine();
+	gy_foreign_nodes_trim(true);
+	return gy_load_acquire(&out) - gy_foreign_nodes_use().pools;
 }
 
 static bool has_one(void)

@@ -16,7 +16,8 @@ void heap_end_after(uint32_t count);
 void heap_lack_once_after(uint32_t count);
 /* All succeed again; whether one has failed. */
 bool heap_recover(void);
-/* What was taken and not given back. */
+/* What was taken and not given back, without what the library keeps for threads that turn no loop.
+ */
 uint64_t heap_out(void);
 
 #endif

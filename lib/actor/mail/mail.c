@@ -9,7 +9,7 @@
 
 #include "actor/mail/tail.h"
 #include "actor/stack/stack.h"
-#include "base/memory.h"
+#include "loop/foreign_nodes.h"
 
 enum { TEXT_BYTES = 256 };
 
@@ -51,16 +51,16 @@ void gy_mail_destroy(struct gyre_mail *mail)
 	mail->type->destroy(mail->payload);
 }
 
-struct gyre_mail *gy_mail_get_sized_from_heap(const struct gyre_type *type, size_t bytes)
+struct gyre_mail *gy_mail_get_sized_outside(const struct gyre_type *type, size_t bytes)
 {
-	return make(gy_node_get_from_heap(bytes), type, bytes);
+	return make(gy_foreign_node_get(bytes), type, bytes);
 }
 
-struct gyre_mail *gy_mail_get_from_heap(const struct gyre_type *type)
+struct gyre_mail *gy_mail_get_outside(const struct gyre_type *type)
 {
 	return gy_type_varies(type) ? gy_mail_get_tail(NULL, type, 0)
-				    : gy_mail_get_sized_from_heap(
-					      type, GYRE_MAIL_HEADER_BYTES + (size_t)type->bytes);
+				    : gy_mail_get_sized_outside(type, GYRE_MAIL_HEADER_BYTES +
+									      (size_t)type->bytes);
 }
 
 struct gyre_mail *gy_mail_carry_out(struct gy_home *home, struct gyre_mail *mail)
@@ -69,14 +69,14 @@ struct gyre_mail *gy_mail_carry_out(struct gy_home *home, struct gyre_mail *mail
 	struct gyre_mail *copy;
 	struct gy_node node;
 
-	if (mail->node.size_class == GY_SIZES_HEAP) {
+	if (!gy_node_is_of_loop(&mail->node)) {
 		return mail;
 	}
-	copy = gy_mail_get_sized_from_heap(mail->type, bytes);
+	copy = gy_mail_get_sized_outside(mail->type, bytes);
 	if (copy != NULL) {
 		node = copy->node;
 		memcpy(copy, mail, bytes);
-		copy->node.owner = GY_NODE_FROM_HEAP | (mail->node.owner & GY_NODE_HOLDS);
+		copy->node.owner = node.owner | (mail->node.owner & GY_NODE_HOLDS);
 		copy->node.size_class = node.size_class;
 		mail->node.owner &= (uint16_t)~GY_NODE_HOLDS;
 	}
@@ -104,8 +104,8 @@ void gyre_mail_destroy(struct gyre_stack *stack, struct gyre_mail *mail)
 		return;
 	}
 	gy_mail_release(mail);
-	gy_assert(mail->node.owner == GY_NODE_FROM_HEAP);
-	gy_memory_put(mail);
+	gy_assert(!gy_node_is_of_loop(&mail->node));
+	gy_foreign_node_put(&mail->node);
 }
 
 /* ---- poison ---- */
@@ -151,8 +151,8 @@ static struct gyre_mail *get_like(struct gy_home *home, const struct gyre_mail *
 
 	if (home != NULL) {
 		node = gy_loop_node_get(&home->loop, bytes);
-	} else if (mail->node.size_class == GY_SIZES_HEAP) {
-		node = gy_node_get_from_heap(bytes);
+	} else if (!gy_node_is_of_loop(&mail->node)) {
+		node = gy_foreign_node_get(bytes);
 	}
 	return node == NULL ? NULL : gy_mail_of(node);
 }
@@ -177,7 +177,9 @@ struct gyre_mail *gy_mail_given(struct gy_home *home, struct gyre_mail *mail)
 	mail->node.kind = GY_MAIL_MOVED;
 	if (mail->node.size_class == GY_SIZES_HEAP) {
 		memset(mail->payload, GY_POISON_BYTE, bytes);
-		gy_memory_put(mail);
+	}
+	if (home == NULL) {
+		gy_foreign_node_put(&mail->node);
 	} else {
 		gy_mail_put(home, mail);
 	}

@@ -160,13 +160,13 @@ enum {
 _Static_assert(GY_NODE_BYTES_MAX == GYRE_MAIL_HEADER_BYTES + GYRE_MESSAGE_BYTES_MAX,
 	       "the largest message has a node");
 
-/* A mail of @bytes with its header from the heap, for threads without a loop; NULL when there is no
- * memory. */
-struct gyre_mail *gy_mail_get_sized_from_heap(const struct gyre_type *type, size_t bytes);
+/* A mail of @bytes with its header, for threads without a loop: any thread may free it. NULL when
+ * there is no memory. */
+struct gyre_mail *gy_mail_get_sized_outside(const struct gyre_type *type, size_t bytes);
 /* The same for a type without a tail; with one, it has no elements. */
-struct gyre_mail *gy_mail_get_from_heap(const struct gyre_type *type);
-/* Moves the message to a mail from the heap, which any thread may free; NULL when there is no
- * memory. Takes the mail in any case. */
+struct gyre_mail *gy_mail_get_outside(const struct gyre_type *type);
+/* Moves the message to a mail that any thread may free; NULL when there is no memory. Takes the
+ * mail in any case. */
 struct gyre_mail *gy_mail_carry_out(struct gy_home *home, struct gyre_mail *mail);
 /* Calls the destructor that is due. */
 GY_COLD void gy_mail_destroy(struct gyre_mail *mail);

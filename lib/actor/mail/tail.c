@@ -18,7 +18,7 @@ uint32_t gy_mail_tail_bytes(const struct gyre_mail *mail)
 
 static struct gyre_mail *get(struct gy_home *home, const struct gyre_type *type, size_t bytes)
 {
-	return home == NULL ? gy_mail_get_sized_from_heap(type, bytes)
+	return home == NULL ? gy_mail_get_sized_outside(type, bytes)
 			    : gy_mail_get_of_class(home, type, bytes, gy_sizes_class(bytes));
 }
 

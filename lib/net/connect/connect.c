@@ -231,7 +231,7 @@ static int connect_from_outside(struct gyre_system *system,
 		gy_memory_put(connect_order);
 		return r;
 	}
-	order.argument = fill(gy_mail_get_from_heap(&gyre_type_gy_connect_argument), connect_order);
+	order.argument = fill(gy_mail_get_outside(&gyre_type_gy_connect_argument), connect_order);
 	if (order.argument == NULL) {
 		return -ENOMEM;
 	}

@@ -98,7 +98,7 @@ int gy_datagram_place(struct gy_datagram_pending *pending, uint32_t loop)
 	struct gy_datagram_group *group = pending->group;
 	struct gy_home *home = &group->homes->homes[loop];
 	struct gy_channels *channels = gy_channels_of(home);
-	struct gyre_mail *mail = gy_mail_get_from_heap(&gyre_type_gy_datagram_argument);
+	struct gyre_mail *mail = gy_mail_get_outside(&gyre_type_gy_datagram_argument);
 	int r = mail == NULL ? -ENOMEM : 0;
 
 	group->entry.fds[pending->number] = pending->transit.fd;

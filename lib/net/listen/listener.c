@@ -232,7 +232,7 @@ static int place_worker(struct gy_listener *listener, uint32_t loop)
 	if (!gyre_address_is_nobody(*worker)) {
 		return 0;
 	}
-	mail = gy_mail_get_from_heap(&gyre_type_gy_worker_argument);
+	mail = gy_mail_get_outside(&gyre_type_gy_worker_argument);
 	if (mail == NULL) {
 		return -ENOMEM;
 	}
@@ -339,7 +339,7 @@ static int spawn_acceptor(struct gy_home *home, struct gy_acceptor_socket *liste
 			  struct gyre_address *ret_acceptor)
 {
 	struct gy_channels *channels = gy_channels_of(home);
-	struct gyre_mail *mail = gy_mail_get_from_heap(&gyre_type_gy_acceptor_argument);
+	struct gyre_mail *mail = gy_mail_get_outside(&gyre_type_gy_acceptor_argument);
 	struct gy_acceptor_argument *argument;
 	int r;
 

@@ -40,7 +40,7 @@ int gy_route_by_loop(struct gy_home *home, uint16_t loop, struct gyre_address to
 
 struct gyre_mail *gy_relay_create(struct gyre_address to, struct gyre_mail *mail)
 {
-	struct gyre_mail *relay = gy_mail_get_from_heap(&type_relay);
+	struct gyre_mail *relay = gy_mail_get_outside(&type_relay);
 
 	if (relay != NULL) {
 		*(struct relay *)gyre_payload(relay) = (struct relay){ .to = to, .mail = mail };

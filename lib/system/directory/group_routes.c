@@ -13,6 +13,7 @@
 #include "base/happens.h"
 #include "base/random.h"
 #include "system/directory/groups.h"
+#include "system/outside_count.h"
 #include "system/outside_loss.h"
 #include "system/system.h"
 
@@ -334,7 +335,7 @@ int gy_group_route(struct gy_home *home, struct gyre_address to, struct gyre_mai
 
 static int lose_outside(struct gyre_system *system, struct gyre_address to, struct gyre_mail *mail)
 {
-	(void)gy_add_relaxed(&system->outside_sent, 1);
+	(void)gy_outside_count(system);
 	gy_mail_from_nobody(mail);
 	gy_outside_lost(system, to, mail, GYRE_DROP_NO_ACTOR);
 	return -ESRCH;

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/sized.h"
 #include "system/directory/groups.h"
+#include "system/outside_count.h"
 #include "system/system.h"
 
 /* A group that is being made. */
@@ -77,13 +78,13 @@ static void stop_made(struct making *making)
 			(void)gy_send_signal(making->home, to, &gy_type_stop, GY_MAIL_EVENT);
 			continue;
 		}
-		mail = gy_mail_get_from_heap(&gy_type_stop);
+		mail = gy_mail_get_outside(&gy_type_stop);
 		if (mail != NULL) {
 			mail->node.kind = GY_MAIL_EVENT;
 			mail->to_slot = to.slot;
 			mail->to_cookie = to.cookie;
 			gy_mail_from_nobody(mail);
-			(void)gy_add_relaxed(&making->system->outside_sent, 1);
+			(void)gy_outside_count(making->system);
 			gy_loop_post(&making->system->homes.homes[to.loop].loop, &mail->node);
 		}
 	}

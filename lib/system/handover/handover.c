@@ -663,7 +663,7 @@ static const struct gyre_class handover_class = {
 
 int gy_handover_spawn(struct gyre_system *system)
 {
-	struct gyre_mail *mail = gy_mail_get_from_heap(&gyre_type_handover_argument);
+	struct gyre_mail *mail = gy_mail_get_outside(&gyre_type_handover_argument);
 	const struct gy_spawn_order order = {
 		.class = &handover_class, .argument = mail, .channels_actor = true, .lent = true
 	};

@@ -16,6 +16,7 @@
 
 #include "base/memory.h"
 #include "channel/channels.h"
+#include "loop/foreign_nodes.h"
 #include "system/drain.h"
 #include "system/system.h"
 #include "system/threads.h"
@@ -170,6 +171,7 @@ static void trim(struct gy_worker *worker)
 	worker->guarded.trim_ns = loop->now_ns + measure_every_ns;
 	(void)gy_sizes_trim(&loop->nodes, POOL_KEEP);
 	(void)loop->ops->trim(loop, POOL_KEEP);
+	gy_foreign_nodes_trim(true);
 	gy_memory_trim();
 }
 
@@ -247,6 +249,8 @@ void gy_memory_guard_wait(struct gyre_system *system)
 	}
 	(void)gy_add_relaxed(&system->memory_guard.delayed, 1);
 	/* What loops have freed of this thread's mail comes back to its heap; here is the time. */
+	gy_foreign_nodes_free_mine();
+	gy_foreign_nodes_trim(true);
 	gy_memory_trim();
 	wait_for_end(&system->memory_guard);
 }

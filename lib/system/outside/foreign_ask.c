@@ -8,6 +8,11 @@
  * foreigner is told exactly once. The inquiry, which the carrier names, is shared with a thread
  * that waits and therefore counted: who leaves last frees it.
  *
+ * An ask takes one wake-up each way: of the loop, if that is parked, and of the thread, if that
+ * sleeps. As a loop does before it parks, a thread polls for a while first, as long as its recent
+ * answers have come within that while. Who tells it changes the state of the inquiry and then posts
+ * its wake-up, and is gone: the two meet in no lock.
+ *
  * The agent is made at the first ask. It counts as a channels actor, since those never leave
  * their loop and run in phase 2.
  *
@@ -24,14 +29,18 @@
 #include "actor/mail/send.h"
 #include "actor/stack/stack.h"
 #include "base/memory.h"
+#include "base/wakeup.h"
+#include "loop/foreign_nodes.h"
 #include "system/directory/groups.h"
 #include "system/drain.h"
 #include "system/outside/outside.h"
+#include "system/outside_count.h"
 #include "system/outside_loss.h"
 #include "system/process.h"
 #include "system/system.h"
 
-/* The mutex is held while a carrier is posted, and while a stage of a stop is opened. */
+/* The mutex is held while a carrier is put into an inbox, and while a stage of a stop is opened. It
+ * is never held for long, so whoever finds it taken looks again before it sleeps. */
 struct gy_foreign_asks {
 	pthread_mutex_t mutex;
 	uint32_t turn;		      /* of the loops, at groups */
@@ -40,7 +49,14 @@ struct gy_foreign_asks {
 
 enum state { WAITING, ANSWERED, ABANDONED };
 
+enum { WAITS_AVERAGED = 8, POLLS_A_READING = 16 };
+
+static const uint64_t poll_ns = 50000;
+static const uint64_t waking_ns = 50000; /* what waking a thread adds to its wait */
+static const uint64_t wait_counted_max_ns = 400000;
+
 struct inquiry {
+	struct gy_node node; /* from the pool of the thread that asks */
 	uint32_t references; /* atomic */
 	struct gyre_system *system;
 	struct gyre_address to;
@@ -52,11 +68,11 @@ struct inquiry {
 	void *arg;
 	bool done; /* the carrier's: the foreigner has been told */
 
-	pthread_mutex_t mutex; /* guards the rest, for a thread that waits */
-	pthread_cond_t condition;
-	enum state state;
-	struct gyre_mail *answer;
+	/* For a thread that waits: */
+	uint32_t state;		  /* atomic: enum state */
+	struct gyre_mail *answer; /* as @error, of who makes the state ANSWERED */
 	int error;
+	struct gy_wakeup wakeup; /* posted once it is */
 };
 
 struct carrier {
@@ -71,21 +87,19 @@ struct carry_frame {
 
 static struct inquiry *make_inquiry(gyre_answered_fn callback, void *arg)
 {
-	struct inquiry *inquiry = (struct inquiry *)gy_memory_get(sizeof(*inquiry));
-	pthread_condattr_t attributes;
+	struct gy_node *node = gy_foreign_node_get(sizeof(struct inquiry));
+	struct inquiry *inquiry;
 
-	if (inquiry == NULL) {
+	if (node == NULL) {
 		return NULL;
 	}
+	inquiry = gy_container_of(node, struct inquiry, node);
+	*inquiry = (struct inquiry){ .node = *node };
 	inquiry->references = 1;
 	inquiry->callback = callback;
 	inquiry->arg = arg;
 	if (callback == NULL) {
-		(void)pthread_mutex_init(&inquiry->mutex, NULL);
-		(void)pthread_condattr_init(&attributes);
-		(void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-		(void)pthread_cond_init(&inquiry->condition, &attributes);
-		(void)pthread_condattr_destroy(&attributes);
+		gy_wakeup_init(&inquiry->wakeup);
 	}
 	return inquiry;
 }
@@ -97,28 +111,24 @@ static void unref(struct inquiry *inquiry)
 		return;
 	}
 	if (inquiry->callback == NULL) {
-		(void)pthread_cond_destroy(&inquiry->condition);
-		(void)pthread_mutex_destroy(&inquiry->mutex);
+		gy_wakeup_fini(&inquiry->wakeup);
 	}
 	gyre_mail_destroy(NULL, inquiry->question);
-	gy_memory_put(inquiry);
+	gy_foreign_node_put(&inquiry->node);
 }
 
 /* Tells the thread that waits; false when it has gone, and then @answer stays with the caller. */
 static bool tell_thread(struct inquiry *inquiry, struct gyre_mail *answer, int error)
 {
-	bool waits;
+	uint32_t waiting = WAITING;
 
-	(void)pthread_mutex_lock(&inquiry->mutex);
-	waits = inquiry->state == WAITING;
-	if (waits) {
-		inquiry->state = ANSWERED;
-		inquiry->answer = answer;
-		inquiry->error = error;
-		(void)pthread_cond_signal(&inquiry->condition);
+	inquiry->answer = answer;
+	inquiry->error = error;
+	if (!gy_compare_exchange(&inquiry->state, &waiting, (uint32_t)ANSWERED)) {
+		return false;
 	}
-	(void)pthread_mutex_unlock(&inquiry->mutex);
-	return waits;
+	gy_wakeup_post(&inquiry->wakeup);
+	return true;
 }
 
 static void fail(struct inquiry *inquiry, int error)
@@ -275,13 +285,18 @@ static const struct gyre_class agent_class = {
 
 int gy_foreign_asks_init(struct gyre_system *system)
 {
+	pthread_mutexattr_t attributes;
+
 	system->foreign_asks = (struct gy_foreign_asks *)gy_memory_get(
 		sizeof(struct gy_foreign_asks) +
 		system->options.loops_max * sizeof(struct gyre_address));
 	if (system->foreign_asks == NULL) {
 		return -ENOMEM;
 	}
-	(void)pthread_mutex_init(&system->foreign_asks->mutex, NULL);
+	(void)pthread_mutexattr_init(&attributes);
+	(void)pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
+	(void)pthread_mutex_init(&system->foreign_asks->mutex, &attributes);
+	(void)pthread_mutexattr_destroy(&attributes);
 	return 0;
 }
 
@@ -380,10 +395,13 @@ static int post(struct inquiry *inquiry, struct gyre_mail *mail)
 		mail->to_slot = to.slot;
 		mail->to_cookie = to.cookie;
 		gy_mail_from_nobody(mail);
-		(void)gy_add_relaxed(&system->outside_sent, 1);
-		gy_loop_post(&system->homes.homes[loop].loop, &mail->node);
+		(void)gy_outside_count(system);
+		gy_loop_put(&system->homes.homes[loop].loop, &mail->node);
 	}
 	(void)pthread_mutex_unlock(&system->foreign_asks->mutex);
+	if (r == 0) {
+		gy_loop_call(&system->homes.homes[loop].loop);
+	}
 	return r;
 }
 
@@ -396,7 +414,7 @@ static int refuse(struct inquiry *inquiry, struct gyre_mail *carrier, int error)
 	inquiry->done = true;
 	if (error == -ESHUTDOWN) {
 		gy_mail_from_nobody(question);
-		(void)gy_add_relaxed(&inquiry->system->outside_sent, 1);
+		(void)gy_outside_count(inquiry->system);
 		gy_outside_lost(inquiry->system, inquiry->to, question, GYRE_DROP_SHUTDOWN);
 	} else {
 		gyre_mail_destroy(NULL, question);
@@ -411,7 +429,7 @@ static int refuse(struct inquiry *inquiry, struct gyre_mail *carrier, int error)
 
 static int send_carrier(struct inquiry *inquiry)
 {
-	struct gyre_mail *mail = gy_mail_get_from_heap(&type_carrier);
+	struct gyre_mail *mail = gy_mail_get_outside(&type_carrier);
 	int r;
 
 	if (mail == NULL) {
@@ -424,27 +442,64 @@ static int send_carrier(struct inquiry *inquiry)
 
 /* ---- waiting ---- */
 
-/* Until the answer is there, or the deadline; the system may be gone by then. */
-static int wait_for_answer(struct inquiry *inquiry, struct gyre_mail **ret_answer)
+/* How long the thread may poll for an answer. */
+static uint64_t poll_time_ns(int64_t spin_ns)
 {
-	struct timespec until = { .tv_sec = (time_t)(inquiry->deadline_ns / GYRE_SECONDS(1)),
-				  .tv_nsec = (long)(inquiry->deadline_ns % GYRE_SECONDS(1)) };
-	int r = 0;
+	if (spin_ns == GYRE_SPIN_AUTO) {
+		return gy_foreign_mine != NULL && gy_foreign_mine->ask_wait_ns < poll_ns ? poll_ns
+											 : 0;
+	}
+	return spin_ns > 0 ? (uint64_t)spin_ns : 0;
+}
 
-	(void)pthread_mutex_lock(&inquiry->mutex);
-	while (inquiry->state == WAITING && r == 0) {
-		r = inquiry->deadline_ns == UINT64_MAX
-			    ? pthread_cond_wait(&inquiry->condition, &inquiry->mutex)
-			    : pthread_cond_timedwait(&inquiry->condition, &inquiry->mutex, &until);
+/* Polls from @from_ns on, for no more than @time_ns; whether there is an answer. */
+static bool poll_for_answer(const struct inquiry *inquiry, uint64_t from_ns, uint64_t time_ns)
+{
+	uint64_t until_ns = gy_time_add(from_ns, time_ns);
+
+	until_ns = until_ns < inquiry->deadline_ns ? until_ns : inquiry->deadline_ns;
+	do {
+		for (uint32_t i = 0; i < POLLS_A_READING; i++) {
+			if (gy_load_acquire(&inquiry->state) == ANSWERED) {
+				return true;
+			}
+			gy_pause();
+		}
+	} while (gy_clock_machine_ns() < until_ns);
+	return false;
+}
+
+/* A long wait counts for no more than a few short ones can make up for. */
+static void average_wait(uint64_t wait_ns, bool slept)
+{
+	struct gy_foreign_mine *mine = gy_foreign_mine;
+
+	if (slept) {
+		wait_ns = wait_ns > waking_ns ? wait_ns - waking_ns : 0;
 	}
-	if (inquiry->state == WAITING) {
-		inquiry->state = ABANDONED;
-		inquiry->error = -ETIMEDOUT;
+	wait_ns = wait_ns < wait_counted_max_ns ? wait_ns : wait_counted_max_ns;
+	if (mine != NULL) {
+		mine->ask_wait_ns =
+			(mine->ask_wait_ns * (WAITS_AVERAGED - 1) + wait_ns) / WAITS_AVERAGED;
 	}
-	r = inquiry->error;
+}
+
+/* Until the answer is there, or the deadline; the system may be gone by then. */
+static int wait_for_answer(struct inquiry *inquiry, int64_t spin_ns, struct gyre_mail **ret_answer)
+{
+	uint64_t from_ns = gy_clock_machine_ns();
+	uint64_t time_ns = poll_time_ns(spin_ns);
+	bool polled = time_ns > 0 && poll_for_answer(inquiry, from_ns, time_ns);
+	uint32_t waiting = WAITING;
+	bool late = !polled && !gy_wakeup_wait_until(&inquiry->wakeup, inquiry->deadline_ns);
+
+	average_wait(gy_clock_machine_ns() - from_ns, !polled);
+	if (late && gy_compare_exchange(&inquiry->state, &waiting, (uint32_t)ABANDONED)) {
+		return -ETIMEDOUT;
+	}
+	gy_assert(gy_load_acquire(&inquiry->state) == ANSWERED);
 	*ret_answer = inquiry->answer;
-	(void)pthread_mutex_unlock(&inquiry->mutex);
-	return r;
+	return inquiry->error;
 }
 
 static int check(const struct gyre_system *system, struct gyre_address to,
@@ -485,6 +540,7 @@ int gyre_system_ask(struct gyre_system *system, struct gyre_address to, struct g
 {
 	struct gyre_mail *answer = NULL;
 	struct inquiry *inquiry;
+	int64_t spin_ns;
 	int r = check(system, to, mail);
 
 	if (r == 0 && gy_current_worker() != NULL) {
@@ -498,10 +554,11 @@ int gyre_system_ask(struct gyre_system *system, struct gyre_address to, struct g
 	if (inquiry == NULL) {
 		return -ENOMEM;
 	}
+	spin_ns = system->options.spin_ns; /* of a system that may be gone when the answer comes */
 	(void)gy_fetch_add(&inquiry->references, 1);
 	r = send_carrier(inquiry);
 	if (r == 0) {
-		r = wait_for_answer(inquiry, &answer);
+		r = wait_for_answer(inquiry, spin_ns, &answer);
 	}
 	unref(inquiry);
 	if (r == 0 && ret_answer != NULL) {

@@ -22,6 +22,7 @@
 #include "base/cpus.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "system/outside_count.h"
 #include "system/outside_loss.h"
 #include "system/system.h"
 
@@ -68,7 +69,7 @@ static void send_answer(const struct gyre_work *work, struct gyre_mail *mail,
 	mail->to_cookie = work->asker.cookie;
 	gy_mail_from_nobody(mail);
 	mail->ask_id = work->ask_id;
-	(void)gy_add_relaxed(&system->outside_sent, 1);
+	(void)gy_outside_count(system);
 	gy_loop_post(&system->homes.homes[work->asker.loop].loop, &mail->node);
 }
 

@@ -21,12 +21,13 @@
 #include "system/directory/groups.h"
 #include "system/drain.h"
 #include "system/outside/foreign_ask.h"
+#include "system/outside_count.h"
 #include "system/outside_loss.h"
 #include "system/system.h"
 
 struct gyre_mail *gyre_system_mail_create(struct gyre_system *system, const struct gyre_type *type)
 {
-	return system == NULL || type == NULL ? NULL : gy_mail_get_from_heap(type);
+	return system == NULL || type == NULL ? NULL : gy_mail_get_outside(type);
 }
 
 int gy_outside_loop(const struct gyre_system *system, struct gyre_address to)
@@ -55,8 +56,8 @@ static struct gyre_mail *address_to(const struct gyre_system *system, struct gyr
 enum { GUARD_EVERY_NOTICES = 128, GUARD_LARGE_BYTES = 4096 };
 
 /*
- * Before the @sent-th notice of a thread from outside: checks the memory now and then, and waits
- * while it is short. Reading the clock for each notice would cost as much as the notice.
+ * Before the @sent-th notice of some threads from outside: checks the memory now and then, and
+ * waits while it is short. Reading the clock for each notice would cost as much as the notice.
  */
 static inline void guard_memory(struct gyre_system *system, uint64_t sent, uint32_t bytes)
 {
@@ -95,7 +96,7 @@ int gyre_system_notify(struct gyre_system *system, struct gyre_address to, struc
 		gyre_mail_destroy(NULL, mail);
 		return -ENOMEM;
 	}
-	guard_memory(system, gy_add_relaxed(&system->outside_sent, 1), gy_mail_bytes(mail));
+	guard_memory(system, gy_outside_count(system), gy_mail_bytes(mail));
 	/* From this stage on the system only ends; a flood must not keep it from that. */
 	if (gy_unlikely(gy_load_acquire(&system->stage) >= GY_STAGE_NO_MAIL)) {
 		if (posted != mail) {
@@ -236,7 +237,7 @@ static int sum_counters(struct gyre_system *system, struct gyre_counters *ret_co
 	for (uint32_t i = 0; i < made; i++) {
 		add_home(&system->homes.homes[i], &sum);
 	}
-	sum.sent += gy_load_relaxed(&system->outside_sent);
+	sum.sent += gy_outside_sent(system);
 	sum.handled += gy_load_relaxed(&system->outside_handled);
 	for (uint32_t i = 0; i < GYRE_DROP_COUNT; i++) {
 		sum.dropped[i] += gy_load_relaxed(&system->outside_dropped[i]);

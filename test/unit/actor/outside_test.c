@@ -11,6 +11,7 @@
 #include "base/atomic.h"
 #include "loop/loop.h"
 #include "system/drain.h"
+#include "system/outside_count.h"
 #include "system/system.h"
 #include "system/threads.h"
 
@@ -133,7 +134,7 @@ Test(outside, what_falls_behind_the_waiter_too_is_counted_by_who_posts_it)
 {
 	struct gyre_counters counters;
 	struct gyre_address address;
-	struct gyre_mail *stop = gy_mail_get_from_heap(&gy_type_stop);
+	struct gyre_mail *stop = gy_mail_get_outside(&gy_type_stop);
 
 	fixture_open(2);
 	receiver = spawn_outside(&ending_class, 1);
@@ -148,7 +149,7 @@ Test(outside, what_falls_behind_the_waiter_too_is_counted_by_who_posts_it)
 	/* As a group does whose creation fails. */
 	stop->node.kind = GY_MAIL_EVENT;
 	gy_mail_from_nobody(stop);
-	fixture.system->outside_sent++;
+	(void)gy_outside_count(fixture.system);
 	gy_loop_post(&fixture.system->homes.homes[0].loop, &stop->node);
 	fixture.system->stop = 1;
 	fixture.system->stage = GY_STAGE_END;

@@ -173,7 +173,7 @@ static bool cross_the_marks(const struct lean_round *round)
 
 	highs_told = lows_told = 0;
 	for (size_t i = 0; i < gy_countof(mails); i++) {
-		mails[i] = gy_mail_get_from_heap(&gyre_type_number);
+		mails[i] = gy_mail_get_outside(&gyre_type_number);
 		cr_assert_not_null(mails[i]);
 	}
 	lean_begin(round);

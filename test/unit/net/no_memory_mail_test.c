@@ -83,7 +83,7 @@ static const struct gyre_class *class_to_play;
 static bool make_without_memory(const struct lean_round *round)
 {
 	const struct gy_spawn_order order = { .class = class_to_play };
-	struct gyre_mail *mail = gy_mail_get_from_heap(&gyre_type_number);
+	struct gyre_mail *mail = gy_mail_get_outside(&gyre_type_number);
 	struct gyre_address maker;
 	bool lacked;
 

@@ -66,6 +66,55 @@ Test(outside_ask, brings_the_answer_to_the_thread_that_waits_for_it)
 	cr_assert_null(gyre_mail_get(NULL, number));
 }
 
+static struct gyre_counters counters_now(void)
+{
+	struct gyre_counters counters = { 0 };
+
+	cr_assert_eq(gyre_system_counters(fixture.system, &counters), 0);
+	return counters;
+}
+
+static void ask_often(struct gyre_address to, uint64_t times)
+{
+	for (uint64_t i = 0; i < times; i++) {
+		struct gyre_mail *answer = NULL;
+
+		cr_assert_eq(ask_number(to, i, 0, &answer), 0);
+		gyre_mail_destroy(NULL, answer);
+	}
+}
+
+/* The loop leaves its park once for each ask at most: it polls for nothing here, so a second
+ * wake-up would show as a second park. */
+Test(outside_ask, wakes_the_loop_once)
+{
+	struct gyre_address adder;
+	uint64_t parks;
+
+	fixture_open_with(&(struct gyre_system_options){ .loops = 1, .spin_ns = GYRE_SPIN_NEVER });
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	adder = spawn_outside(&adder_class, 0);
+	ask_often(adder, 1);
+	parks = counters_now().parks;
+	ask_often(adder, EACH);
+	cr_assert_leq(counters_now().parks, parks + EACH + 2);
+	fixture_close();
+}
+
+Test(outside_ask, allocates_nothing_once_it_has_what_it_needs)
+{
+	struct gyre_address adder;
+	uint64_t allocations;
+
+	open_running(1);
+	adder = spawn_outside(&adder_class, 0);
+	ask_often(adder, EACH);
+	allocations = counters_now().allocations;
+	ask_often(adder, EACH);
+	cr_assert_eq(counters_now().allocations, allocations);
+	fixture_close();
+}
+
 static int answer_large(struct gyre_stack *stack)
 {
 	struct gyre_mail *mail = gyre_mail_create(stack, &gyre_type_large);
