@@ -170,6 +170,8 @@ struct gy_loop {
 	uint32_t parked GY_ALIGNED_LINE;
 	struct gy_ring *ring;
 	uint16_t index;
+	uint32_t idle_count; /* turns in a row that executed nothing: others look for idle loops
+				here, so a busy one leaves this line alone */
 	struct gy_loop_watch *watch; /* NULL for none; fixed while the loop turns */
 
 	/* The loop's own, unless another thread is mentioned. */
@@ -186,7 +188,6 @@ struct gy_loop {
 	struct gy_outbox *outboxes; /* one a peer */
 	uint16_t *flush_list;	    /* peers whose outbox waits to be flushed */
 	uint32_t flush_count;
-	uint32_t idle_count;   /* turns in a row that executed nothing; read from any thread */
 	uint32_t steal_cursor; /* the peer to be looked at next */
 	uint32_t steal_pause;  /* how often not to publish, since nothing could be */
 	uint64_t steal_random;
