@@ -26,15 +26,9 @@
 
 enum { STATE_BYTES_MAX = 1 << 24, FRAME_BYTES_MAX = 8192, BATCH_MAX = 1024 };
 
-/* What its loop is sent. */
-struct spawn {
-	struct gy_spawn_order order;
-	struct gy_name *name; /* reserved for the house; NULL for none */
-};
-
 static const struct gyre_type type_spawn = { .name = "spawn",
 					     .id = 0x06,
-					     .bytes = sizeof(struct spawn) };
+					     .bytes = sizeof(struct gy_spawn_message) };
 
 /* ---- spawning ---- */
 
@@ -130,7 +124,7 @@ static GY_COLD void warn_unmade(struct gy_home *home, const struct gyre_class *c
 
 void gy_spawn_arrived(struct gy_home *home, struct gyre_mail *mail)
 {
-	const struct spawn *spawn = (const struct spawn *)gyre_payload(mail);
+	const struct gy_spawn_message *spawn = (const struct gy_spawn_message *)gyre_payload(mail);
 	const struct gy_spawn_order *order = &spawn->order;
 	struct gy_house *house = gy_house_at(home, mail->to_slot);
 
@@ -167,13 +161,13 @@ static bool class_is_valid(const struct gyre_class *class)
 static void fill_order(struct gyre_mail *mail, struct gyre_address to,
 		       const struct gy_spawn_order *order, struct gy_name *name)
 {
-	struct spawn *spawn = (struct spawn *)gyre_payload(mail);
+	struct gy_spawn_message *spawn = (struct gy_spawn_message *)gyre_payload(mail);
 
 	mail->type = &type_spawn;
 	mail->node.kind = GY_MAIL_SPAWN;
 	mail->to_slot = to.slot;
 	mail->to_cookie = to.cookie;
-	*spawn = (struct spawn){ *order, name };
+	*spawn = (struct gy_spawn_message){ *order, name };
 	spawn->order.lent = false;
 }
 
@@ -285,7 +279,8 @@ int gy_spawn_from_outside(struct gy_home *home, const struct gy_spawn_order *ord
 	int r = class_is_valid(order->class) ? 0 : -EINVAL;
 
 	if (r == 0) {
-		node = gy_node_get_from_heap(sizeof(struct gyre_mail) + sizeof(struct spawn));
+		node = gy_node_get_from_heap(sizeof(struct gyre_mail) +
+					     sizeof(struct gy_spawn_message));
 		r = node == NULL ? -ENOMEM : 0;
 	}
 	if (r == 0) {

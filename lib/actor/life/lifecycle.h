@@ -24,6 +24,12 @@ struct gy_spawn_order {
 	bool lent;    /* the argument stays the caller's when the call fails */
 };
 
+/* The payload of the mail by which the loop of the actor gets the order. */
+struct gy_spawn_message {
+	struct gy_spawn_order order;
+	struct gy_name *name; /* reserved for the house; NULL for none */
+};
+
 /* Reserves the address at once, and orders its loop to mount the actor. Takes the argument. With
  * -EEXIST, @ret_address is the actor that has the name. */
 int gy_spawn(struct gy_home *home, const struct gy_spawn_order *order, uint16_t loop,

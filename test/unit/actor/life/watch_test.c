@@ -519,7 +519,7 @@ Test(watch, of_what_is_ending_tells_when_its_children_have_ended)
 static const struct gyre_type spawn_order_type = {
 	.name = "spawn order",
 	.id = 0x06,
-	.bytes = sizeof(struct gy_spawn_order),
+	.bytes = sizeof(struct gy_spawn_message),
 };
 
 /* What a loop does with an order that has been overtaken, and comes when the loop drains. */
@@ -529,8 +529,8 @@ static void refuse_target(struct gyre_stack *stack)
 	struct gyre_mail *mail = gyre_mail_create(stack, &spawn_order_type);
 
 	expect(mail != NULL);
-	*(struct gy_spawn_order *)gyre_payload(mail) =
-		(struct gy_spawn_order){ .class = &stopping_class };
+	*(struct gy_spawn_message *)gyre_payload(mail) =
+		(struct gy_spawn_message){ .order.class = &stopping_class };
 	mail->to_slot = target.slot;
 	mail->to_cookie = target.cookie;
 	home->draining = true;
