@@ -1,10 +1,10 @@
 /*
- * Sending files: a server sends a file to each client, and copies none of its bytes.
+ * Sending files: a server sends a file to each client.
  *
  *	gyre-example-sendfile FILE [ADDRESS]
  *
- * The bytes go from the page cache to the socket, as fast as the client reads, and take no memory
- * meanwhile, however long the file is.
+ * The bytes go from the page cache to the socket as fast as the client reads, and take no memory
+ * while it does not, however long the file is.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -222,7 +222,7 @@ GYRE_API int gyre_context_send_file_sized(struct gyre_handler_context *ctx, stru
 					  const struct gyre_file_region *what, size_t what_bytes);
 
 /**
- * gyre_context_send_file() - queues a part of a file, which is sent without a copy
+ * gyre_context_send_file() - queues a part of a file
  * @ctx: where in the pipeline it begins; a handler from there to the head that has a @write must
  *   have a @send_file too
  * @file: the file, of the same actor
@@ -230,12 +230,12 @@ GYRE_API int gyre_context_send_file_sized(struct gyre_handler_context *ctx, stru
  *
  * The part is sent in the order of the writes, as fast as the peer reads. It takes no memory, and
  * counts neither for the marks nor for the hard cap. The bytes are those that the file holds when
- * they are sent. A file that ends before the part does, or cannot be read, aborts the channel with
- * -ENODATA or the kernel's error. @file may be closed at once: its descriptor stays until the part
- * has been sent.
+ * they are sent; of a large part, when the peer gets them. A file that ends before the part does,
+ * or cannot be read, aborts the channel with -ENODATA or the kernel's error. @file may be closed at
+ * once: its descriptor stays until the part has been sent.
  *
- * A handler of a pipeline cannot await gyre_file_open(). The handler of a request of an exchange
- * can (see exchange.h), and its actor owns the channel too.
+ * A handler of a pipeline cannot await gyre_file_open(), but gyre_file_find() may do. The handler
+ * of a request of an exchange can (see exchange.h), and its actor owns the channel too.
  *
  * Return: 0, or a negative errno, and then nothing has happened.
  * Errors:

@@ -128,6 +128,9 @@
 /* reading and writing files */
 #include <gyre/file.h>
 
+/* finding files at once, and keeping them open */
+#include <gyre/file_find.h>
+
 /* waiting for descriptors of other libraries */
 #include <gyre/descriptor.h>
 

@@ -147,6 +147,13 @@ static void pools_of(struct gy_channels *channels, struct gy_pool *pools[POOLS])
 	pools[GY_BUFFER_POOLS + 3] = &channels->zero_copies;
 }
 
+static void drop_kept_files(struct gy_channels *channels)
+{
+	if (channels->kept_files != NULL) {
+		channels->kept_files_ops->drop_all(channels);
+	}
+}
+
 /* Receivers of these descriptors will find none. */
 static void close_transits(struct gy_channels *channels)
 {
@@ -175,6 +182,9 @@ void gy_channels_fini(struct gy_home *home)
 	if (channels == NULL) {
 		return;
 	}
+	if (channels->kept_files != NULL) {
+		channels->kept_files_ops->fini(channels);
+	}
 	report_lent(channels);
 	buffers_lost = has_lost_buffers(channels);
 	if (buffers_lost) {
@@ -199,6 +209,7 @@ void gy_channels_fini(struct gy_home *home)
 	}
 	(void)pthread_mutex_destroy(&channels->mutex);
 	gy_channel_mailboxes_fini(&channels->mailboxes);
+	gy_memory_put(channels->file_memory);
 	gy_memory_put(channels->ring_pages);
 	gy_memory_put(channels);
 	home->loop.own_channels = NULL;
@@ -304,6 +315,9 @@ void gy_channels_update_limits(struct gy_home *home)
 void gy_channels_set_busy(struct gy_home *home, bool busy)
 {
 	gy_channels_of(home)->busy = busy;
+	if (busy) {
+		drop_kept_files(gy_channels_of(home));
+	}
 	gy_channels_update_limits(home);
 }
 
@@ -344,6 +358,7 @@ static void rest(struct gy_home *home)
 {
 	struct gy_channels *channels = gy_channels_of(home);
 
+	drop_kept_files(channels);
 	fini_datagrams(channels); /* its buffers are the ring's */
 	report_lent(channels);
 	gy_ring_shut(channels->pools.ring);

@@ -24,6 +24,7 @@
 struct gyre_buffer;
 struct gyre_channel;
 struct gy_datagrams;
+struct gy_kept_files;
 
 struct gy_channels_options {
 	uint32_t write_low_bytes;
@@ -89,6 +90,14 @@ struct gy_datagrams_ops {
 	bool (*trim)(struct gy_channels *channels, uint32_t keep);
 };
 
+/* The functions of kept files that their loop calls; file/kept.c has them. */
+struct gy_kept_files_ops {
+	/* Closes and frees all that has to do with them. */
+	void (*fini)(struct gy_channels *channels);
+	/* Closes all that no handle needs. */
+	void (*drop_all)(struct gy_channels *channels);
+};
+
 struct gy_channels {
 	struct gy_buffer_pools pools;
 	struct gy_home *home;
@@ -105,6 +114,9 @@ struct gy_channels {
 	struct gy_pool contexts;
 	struct gy_pool gathers;
 	struct gy_pool zero_copies;
+	struct gy_kept_files *kept_files;		/* NULL until a file is kept */
+	const struct gy_kept_files_ops *kept_files_ops; /* of these */
+	void *file_memory; /* what is sent of files is read here; NULL until something is */
 	struct gy_datagrams *datagrams; /* NULL until the first datagram channel is opened */
 	const struct gy_datagrams_ops *datagrams_ops; /* of these */
 

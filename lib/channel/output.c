@@ -326,6 +326,14 @@ static int send_many(struct gyre_channel *channel)
 	return 0;
 }
 
+/* Whether @item is sent together with the buffer before it. */
+static bool sent_with_item(struct gyre_channel *channel, struct gyre_buffer *item)
+{
+	const struct gy_output_item_ops *ops = gy_output_item_of(item)->ops;
+
+	return ops->send_with_bytes != NULL && ops->send_with_bytes(channel, item);
+}
+
 /* Slow path: several slices, an item, a send without a copy, or a send by the kind. */
 static __attribute__((noinline)) int send_slow(struct gyre_channel *channel)
 {
@@ -336,6 +344,10 @@ static __attribute__((noinline)) int send_slow(struct gyre_channel *channel)
 	}
 	if (gy_output_is_item(first)) {
 		return gy_output_item_of(first)->ops->send(channel);
+	}
+	if (first->next != NULL && gy_output_is_item(first->next) &&
+	    sent_with_item(channel, first->next)) {
+		return 0;
 	}
 	if (gy_zero_copy_is_due(channel)) {
 		int r = gy_zero_copy_send(channel);
@@ -458,14 +470,9 @@ void gy_output_send_ended(struct gyre_channel *channel, int32_t result)
 	}
 }
 
-/* Slow path: a partial send, an error, more that is queued, or handlers to be notified. */
-static __attribute__((noinline)) void sent_slow(struct gyre_channel *channel, int32_t result)
+/* Takes off what was sent, which may make the channel writable. */
+static void take(struct gyre_channel *channel, int32_t result)
 {
-	const uint32_t to_release = GY_OUTPUT_GATHERED | GY_EVENT_MAILBOX | GY_TRAIT_BUDGETED;
-
-	if ((channel->state & to_release) != 0) {
-		release_send(channel, result);
-	}
 	if (gy_likely(result > 0)) {
 		gy_count(&channel->channels->counters.bytes_sent, (uint32_t)result);
 		consume(channel, (size_t)result);
@@ -474,7 +481,24 @@ static __attribute__((noinline)) void sent_slow(struct gyre_channel *channel, in
 	    gy_channel_queued_bytes(channel) <= channel->write_low_bytes) {
 		gy_output_became_writable(channel);
 	}
+}
+
+/* Slow path: a partial send, an error, more that is queued, or handlers to be notified. */
+static __attribute__((noinline)) void sent_slow(struct gyre_channel *channel, int32_t result)
+{
+	const uint32_t to_release = GY_OUTPUT_GATHERED | GY_EVENT_MAILBOX | GY_TRAIT_BUDGETED;
+
+	if ((channel->state & to_release) != 0) {
+		release_send(channel, result);
+	}
+	take(channel, result);
 	gy_output_send_ended(channel, result);
+}
+
+void gy_output_take(struct gyre_channel *channel, uint32_t count)
+{
+	release_send(channel, (int32_t)count);
+	take(channel, (int32_t)count);
 }
 
 /* Phase 1. */

@@ -27,6 +27,12 @@ struct gy_output_item;
 struct gy_output_item_ops {
 	/* Goes on with the item at the front of the output; -EAGAIN when the ring has no room. */
 	int (*send)(struct gyre_channel *channel);
+	/*
+	 * Sends the bytes before @item in the output, and the item, as far as the socket takes them
+	 * now. Returns whether that was tried, and then all is seen to: else the bytes are sent by
+	 * themselves. NULL for never.
+	 */
+	bool (*send_with_bytes)(struct gyre_channel *channel, struct gyre_buffer *item);
 	/* The item will not be sent; its buffer is off the queue. Phase 2. */
 	void (*drop)(struct gyre_channel *channel, struct gyre_buffer *buffer);
 	/* The item was sent, and put into channel->sent. Phase 2. */
@@ -73,6 +79,9 @@ static inline int gy_output_start(struct gyre_channel *channel)
 struct gy_op *gy_output_op(struct gyre_channel *channel);
 /* The completion of a send. */
 void gy_output_sent(struct gy_op *op, const struct gy_completion *completion);
+/* Takes @count bytes off the output, which were sent, with all that follows from that. Any phase.
+ */
+void gy_output_take(struct gyre_channel *channel, uint32_t count);
 /*
  * A send of whatever form is complete, and what it sent is off the queue: fails the channel if
  * @result is an error, and starts the next one unless a run is to come first. Phase 1.

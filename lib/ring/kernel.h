@@ -20,6 +20,9 @@
 #define GY_KERNEL_FEAT_NO_IOWAIT  (1U << 17) /* IORING_FEAT_NO_IOWAIT, 6.15 */
 #define GY_KERNEL_ENTER_NO_IOWAIT (1U << 7)  /* IORING_ENTER_NO_IOWAIT, 6.15 */
 
+/* A system call, of one number on all machines. */
+#define GY_KERNEL_CACHESTAT 451 /* SYS_cachestat, 6.5 */
+
 /* An errno within the kernel, which an open that was interrupted shows: ERESTARTSYS. */
 #define GY_KERNEL_RESTART 512
 

@@ -231,6 +231,32 @@ int gy_ring_truncate(struct gy_ring *ring, struct gy_op *op, int fd, uint64_t by
 int gy_ring_splice(struct gy_ring *ring, struct gy_op *op, int from, uint64_t offset, int to,
 		   uint32_t bytes);
 
+/*
+ * ---- ring_now.c: what can be done without waiting, by a system call; any thread. A count, a
+ * descriptor, 0 or a negative errno; -EAGAIN where it would have to wait ----
+ */
+
+/* Reads bytes that are in memory: as many as there are in a row, 0 at the end of the file. */
+int64_t gy_ring_read_now(int fd, void *memory, size_t bytes, uint64_t offset);
+/* Sends as much as the socket takes; with @more the last packet may wait for what follows. */
+int64_t gy_ring_send_now(int fd, struct iovec *slices, size_t count, bool more);
+/*
+ * Whether a part of a file is in memory, so that it can be sent without waiting for a disk. Pages
+ * that go meanwhile, or are read in another order than theirs, make that wrong. False where the
+ * kernel does not tell: before 6.5, and of a file that the process could not write to.
+ */
+bool gy_ring_can_send_file_now(int fd, uint64_t offset, uint64_t bytes);
+/* Sends a part of a file that is in memory, without a copy, to a socket that does not block. The
+ * thread has SIGPIPE blocked or ignored. */
+int64_t gy_ring_send_file_now(int to, int from, uint64_t offset, size_t bytes);
+/* Makes system calls on a socket return at once. Operations of a ring are as before. */
+int gy_ring_set_nonblocking(int fd);
+/* Opens a file whose folders and inode are in memory; on exec it is closed. -EAGAIN also under
+ * valgrind. */
+int gy_ring_open_now(const char *path, int flags);
+/* What is known of an open file, without asking a server that has it. */
+int gy_ring_stat_now(int fd, struct statx *ret_status);
+
 /* ---- provided buffers ---- */
 
 /*

@@ -286,6 +286,15 @@ FROZEN(gyre_file_done, 16);
 AT(gyre_file_done, count, 0, 8);
 AT(gyre_file_done, error, 8, 4);
 
+GROWS(gyre_file_found, 32);
+AT(gyre_file_found, file, 0, 8);
+AT(gyre_file_found, status, 8, 24);
+
+GROWS(gyre_file_keeping, 24);
+AT(gyre_file_keeping, files_max, 0, 4);
+AT(gyre_file_keeping, valid_ns, 8, 8);
+AT(gyre_file_keeping, idle_ns, 16, 8);
+
 FROZEN(gyre_file_opened, 8);
 AT(gyre_file_opened, file, 0, 8);
 

@@ -82,11 +82,20 @@ class InstallDeps(planted.PlantedTest):
         self.assertEqual(others, ["/usr/sbin", "/usr/bin", "/sbin", "/bin"])
         self.assertFalse(os.path.exists(folder), "it left something behind")
 
+    def test_has_nginx_start_neither_now_nor_later(self):
+        self.feign_install('run() { test "$(command -v "$1")" = "$folder/$1"; "$@"; }\n'
+                           "run invoke-rc.d nginx start\n"
+                           "run deb-systemd-invoke start nginx.service\n"
+                           "run deb-systemd-helper enable nginx.service\n"
+                           f'echo done >>{self.path("log")}\n')
+        status, output, log = self.install("peers")
+        self.assertEqual((status, log), (0, "done\n"), output)
+
     def test_leaves_other_services_to_who_starts_them(self):
-        self.feign_install(f'cat "$folder/invoke-rc.d" "$folder/deb-systemd-invoke" >>{self.path("log")}\n')
+        self.feign_install(f'cat "$folder/"*-rc.d "$folder/deb-systemd-"* >>{self.path("log")}\n')
         status, output, log = self.install()
         self.assertEqual(status, 0, output)
-        for name in ("invoke-rc.d", "deb-systemd-invoke"):
+        for name in ("invoke-rc.d", "deb-systemd-invoke", "deb-systemd-helper"):
             self.assertIn(f'PATH=/usr/sbin:/usr/bin:/sbin:/bin\nexec {name} "$@"\n', log)
 
     def test_wants_other_tools_for_packages(self):

@@ -21,6 +21,7 @@
 #include "actor/mail/mail_pool.h"
 #include "actor/mail/mailbox.h"
 #include "buffer/buffer.h"
+#include "channel/file/kept.h"
 #include "channel/output.h"
 #include "ring/kernel.h"
 #include "ring/sanitize.h"
@@ -62,6 +63,11 @@ static void close_if_unused(struct gyre_file *file)
 	if (!file->ending || file->closed || file->endpoint.away || file->holds > 0 ||
 	    file->endpoint.ready || !gy_list_empty(&file->operations) || file->close.armed) {
 		return;
+	}
+	if (file->kept != NULL) {
+		gy_kept_unref(gy_channels_of(file->house->home), file->kept);
+		file->kept = NULL;
+		file->endpoint.fd = -1;
 	}
 	if (file->endpoint.fd < 0) {
 		forget(file);
@@ -193,12 +199,7 @@ static void answer_status(struct gy_file_operation *operation)
 	const struct statx *status = (const struct statx *)(const void *)operation->tail;
 
 	gy_sanitize_give(operation->tail, sizeof(*status));
-	*(struct gyre_file_status *)gyre_payload(operation->mail) = (struct gyre_file_status){
-		.bytes = status->stx_size,
-		.mode = status->stx_mode,
-		.modified_ns = status->stx_mtime.tv_sec * (int64_t)GYRE_SECONDS(1) +
-			       status->stx_mtime.tv_nsec,
-	};
+	gy_file_status_of(status, (struct gyre_file_status *)gyre_payload(operation->mail));
 }
 
 /* Fills in the answer; a negative errno if it is to be an exception. */

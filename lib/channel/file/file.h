@@ -13,10 +13,12 @@
 #include "channel/endpoint.h"
 
 struct gy_gather;
+struct gy_kept_file;
 
 struct gyre_file {
 	struct gy_endpoint endpoint; /* its descriptor is -1 until the file is open */
 	struct gy_house *house;
+	struct gy_kept_file *kept; /* that the descriptor is of; NULL: it is the file's own */
 	struct gy_op close;
 	struct gy_list operations; /* struct gy_file_operation */
 	uint32_t holds;		   /* by regions of channels' output, and while it is looked at */

@@ -254,8 +254,8 @@ static void send_file(struct gyre_handler_context *ctx)
 static void drive_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	promised += gyre_context_write_then(ctx, data, on_written, NULL) == 0;
+	gyre_context_flush(ctx); /* else the bytes are sent with the file, before a mark is seen */
 	send_file(ctx);
-	gyre_context_flush(ctx);
 	gyre_context_read(ctx);
 }
 

@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,7 @@ static int file_of(size_t count)
 
 static void begin(void)
 {
+	(void)signal(SIGPIPE, SIG_IGN); /* a thread of a loop has it blocked */
 	bytes = malloc(FILE_BYTES);
 	rig_fill(bytes, FILE_BYTES, 0);
 	rig_init(&rig, NULL);
@@ -102,6 +104,7 @@ struct reader {
 	uint64_t got;
 	uint64_t wanted;
 	size_t piece;
+	uint64_t checked; /* only so many bytes from the begin; 0: all */
 	bool wrong;
 	bool ended;
 };
@@ -114,7 +117,15 @@ static bool reads(struct rig *of, void *arg)
 
 	(void)of;
 	if (got > 0) {
-		reader->wrong |= !rig_check(piece, (size_t)got, reader->got);
+		size_t count = (size_t)got;
+
+		if (reader->checked > 0) {
+			uint64_t left =
+				reader->checked > reader->got ? reader->checked - reader->got : 0;
+
+			count = count < left ? count : (size_t)left;
+		}
+		reader->wrong |= !rig_check(piece, count, reader->got);
 		reader->got += (uint64_t)got;
 	}
 	reader->ended |= got == 0 || (got < 0 && errno != EAGAIN);
@@ -198,11 +209,110 @@ Test(send_file, is_sent_before_its_actor_ends, .init = begin, .fini = end)
 	cr_assert_eq(reader.got, FILE_BYTES);
 }
 
+/* ---- small parts, from the page cache and not ---- */
+
+/* So that calls on the socket take but a part of what they are given. */
+static void narrow(void)
+{
+	const int little = 4096;
+	int fd = channel->endpoint.fd;
+
+	cr_assert_eq(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &little, sizeof(little)), 0);
+	cr_assert_eq(setsockopt(peer, SOL_SOCKET, SO_RCVBUF, &little, sizeof(little)), 0);
+}
+
+/* A head, and a part of the file behind it, again and again. */
+static void send_answers(uint64_t head, uint64_t body, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		write_part(i * (head + body), head);
+		cr_assert_eq(send_part(i * (head + body) + head, body), 0);
+	}
+}
+
+static void expect_answers(uint64_t head, uint64_t body, uint32_t count)
+{
+	struct reader reader = { .wanted = count * (head + body), .piece = 3000 };
+
+	cr_assert(rig_until(&rig, reads, &reader));
+	cr_assert_not(reader.wrong);
+	cr_assert(rig_until(&rig, is_told, &count));
+	cr_assert_eq(result, 0);
+	cr_assert_eq(gyre_channel_queued_bytes(channel), 0);
+	cr_assert_eq(channel->region_bytes, 0);
+}
+
+Test(send_file, goes_out_with_the_head_before_it, .init = begin, .fini = end)
+{
+	const uint64_t sent_before = rig_channels(&rig)->counters.bytes_sent;
+
+	send_answers(200, 16384, 1);
+	gyre_context_flush(gyre_channel_tail(channel));
+	cr_expect_eq(rig_channels(&rig)->counters.bytes_sent - sent_before, 16584, "at once");
+	expect_answers(200, 16384, 1);
+}
+
+Test(send_file, brings_small_parts_to_a_slow_peer_in_order, .init = begin, .fini = end)
+{
+	narrow();
+	send_answers(5000, 20000, 20);
+	expect_answers(5000, 20000, 20);
+}
+
+Test(send_file, brings_large_parts_to_a_slow_peer_in_order, .init = begin, .fini = end)
+{
+	narrow();
+	send_answers(5000, 200000, 5);
+	expect_answers(5000, 200000, 5);
+}
+
+Test(send_file, goes_behind_a_head_too_long_to_go_with_it, .init = begin, .fini = end)
+{
+	send_answers(50000, 1000, 5);
+	expect_answers(50000, 1000, 5);
+}
+
+/* The pages of the file leave the memory, where the file system lets them. */
+static void forget_pages(void)
+{
+	int fd = file->endpoint.fd;
+
+	cr_assert_eq(fsync(fd), 0);
+	cr_assert_eq(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
+}
+
+Test(send_file, waits_for_a_disk_without_the_loop, .init = begin, .fini = end)
+{
+	forget_pages();
+	send_answers(100, 300000, 3);
+	expect_answers(100, 300000, 3);
+}
+
+Test(send_file, of_a_small_part_waits_for_a_disk_too, .init = begin, .fini = end)
+{
+	forget_pages();
+	send_answers(100, 30000, 3);
+	expect_answers(100, 30000, 3);
+}
+
+Test(send_file, of_a_small_part_behind_the_end_aborts_the_channel, .init = begin, .fini = end)
+{
+	struct reader reader = { .wanted = UINT64_MAX, .piece = 1 << 16 };
+
+	write_part(0, 10);
+	cr_assert_eq(send_part(FILE_BYTES - 10, 30), 0);
+	cr_assert(rig_until(&rig, is_inactive, NULL));
+	cr_assert_eq(result, -ENODATA);
+	cr_assert(rig_until(&rig, reads, &reader));
+	cr_assert_eq(told_at_end, 1);
+}
+
 /* ---- ends ---- */
 
 Test(send_file, that_is_cut_short_meanwhile_aborts_the_channel, .init = begin, .fini = end)
 {
-	struct reader reader = { .wanted = UINT64_MAX, .piece = 1 << 16 };
+	/* Pages on their way lose what is cut off. */
+	struct reader reader = { .wanted = UINT64_MAX, .piece = 1 << 16, .checked = 1 << 20 };
 
 	cr_assert_eq(send_part(0, FILE_BYTES), 0);
 	rig_settle(&rig);
