@@ -115,11 +115,11 @@ void rig_init(struct rig *rig, const struct rig_options *options)
 	rig->log.arg = rig;
 	rig->now_ns = gy_clock_machine_ns();
 	rig->descriptors = rig_open_descriptors();
-	make_home(rig, options == NULL ? &(struct rig_options){ 0 } : options);
 	gy_net_init(&rig->net);
 	rig->homes = (struct gy_homes){
 		.count = 1, .net = &rig->net, .homes = &rig->home, .log = &rig->log
 	};
+	make_home(rig, options == NULL ? &(struct rig_options){ 0 } : options);
 	gy_class_logs_begin(&rig->homes, RIG_LOG_LINES_MAX);
 	rig->loops = gy_memory_get(sizeof(*rig->loops) + sizeof(struct gy_loop *));
 	rig->loops->count = 1;
