@@ -151,7 +151,8 @@ static int measure(struct gyre_system *system)
 	uint64_t start_ns = clock_ns(CLOCK_MONOTONIC);
 	uint64_t start_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	uint64_t tokens = (uint64_t)(settings.tokens * settings.loops);
-	double hops = (double)((uint64_t)settings.hops / tokens * tokens);
+	uint64_t hops_all = (uint64_t)settings.hops - (uint64_t)settings.hops % tokens;
+	double hops = (double)hops_all;
 	int r = gyre_system_start(system);
 	struct perf_report report;
 

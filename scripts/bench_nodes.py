@@ -95,22 +95,22 @@ def ask_case(settings, outstanding):
                 [Target("asks_per_s", ">=", 0.6, "sockets")] if outstanding > 1 else [])
 
 
-def head_case(settings, name, types):
-    """Beside the same messages of one type, of which all but the first name the head of those before."""
+def head_case(settings, name, actors, types):
+    """Beside messages of one type of one actor, of which all but the first have the head of the one before."""
 
-    def measure(types):
+    def measure(actors, types):
         def run(settings):
-            return measure_program("perf/heads", "--types", types, "--port", free_ports(2), "--seconds",
-                                   seconds(settings), "--pin")(settings)
+            return measure_program("perf/heads", "--actors", actors, "--types", types, "--port",
+                                   free_ports(2), "--seconds", seconds(settings), "--pin")(settings)
 
         return run
 
-    return Case("nodes", f"2 processes, notices of 8 actors, {name}",
-                [Variant(GYRE, "perf/heads", measure(types)),
-                 Variant("one type", "perf/heads", measure(1))],
+    return Case("nodes", f"2 processes, notices, {name}",
+                [Variant(GYRE, "perf/heads", measure(actors, types)),
+                 Variant("one head", "perf/heads", measure(1, 1))],
                 [Metric("messages_per_s", "messages/s"),
                  Metric("cpu_ns_per_message", "ns of CPU/message")],
-                [Target("cpu_ns_per_message", "<=", 1.3, "one type")])
+                [Target("cpu_ns_per_message", "<=", 1.3, "one head")])
 
 
 def node_cases(settings):
@@ -130,7 +130,9 @@ def node_cases(settings):
                   [Target("cpu_ns_per_hop", ">=", 1 / 1.5, "with a secret")]),
         ask_case(settings, 1),
         ask_case(settings, 1000),
-        head_case(settings, "whose heads take turns", 2),
-        head_case(settings, "with heads of their own", 512),
+        head_case(settings, "two types in turn", 1, 2),
+        head_case(settings, "of 8 actors to 8 others", 8, 1),
+        head_case(settings, "of 256 actors to 256 others", 256, 1),
+        head_case(settings, "512 types in turn, each with a whole head", 1, 512),
         large_case(settings),
     ]

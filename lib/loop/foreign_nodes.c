@@ -177,11 +177,11 @@ static void trim(struct pool *pool)
 	if (gy_exchange(&pool->fetching, 1) != 0) {
 		return;
 	}
-	for (uint8_t i = 0; i < GY_SIZES_COUNT; i++) {
-		taken[i] = clear(pool, i, NULL);
+	for (uint32_t i = 0; i < GY_SIZES_COUNT; i++) {
+		taken[i] = clear(pool, (uint8_t)i, NULL);
 	}
 	gy_store_release(&pool->fetching, 0);
-	for (uint8_t i = 0; i < GY_SIZES_COUNT; i++) {
+	for (uint32_t i = 0; i < GY_SIZES_COUNT; i++) {
 		free_chains(taken[i]);
 	}
 }
@@ -225,7 +225,7 @@ struct gy_foreign_use gy_foreign_nodes_use(void)
 
 static void free_mine(struct gy_foreign_mine *mine)
 {
-	for (uint8_t i = 0; i < GY_SIZES_COUNT; i++) {
+	for (uint32_t i = 0; i < GY_SIZES_COUNT; i++) {
 		free_nodes(mine->free[i]);
 		mine->free[i] = NULL;
 		mine->free_count[i] = 0;
@@ -245,8 +245,8 @@ static void end_thread(void *arg)
 
 	gy_foreign_mine = NULL;
 	(void)pthread_mutex_lock(&all.mutex);
-	for (uint8_t i = 0; i < GY_SIZES_COUNT; i++) {
-		free_chains(clear(pool, i, &nobody));
+	for (uint32_t i = 0; i < GY_SIZES_COUNT; i++) {
+		free_chains(clear(pool, (uint8_t)i, &nobody));
 	}
 	free_mine(&pool->mine);
 	pool->abandoned = true;
@@ -306,7 +306,7 @@ static struct gy_foreign_mine *begin_thread(void)
 		pool = NULL;
 	}
 	if (pool != NULL) {
-		for (uint8_t i = 0; i < GY_SIZES_COUNT; i++) {
+		for (uint32_t i = 0; i < GY_SIZES_COUNT; i++) {
 			gy_store_release(&pool->home[i], NULL);
 		}
 		pool->abandoned = false;
@@ -318,9 +318,9 @@ static struct gy_foreign_mine *begin_thread(void)
 
 /* ---- nodes ---- */
 
-static struct gy_node *make_node(const struct gy_foreign_mine *mine, size_t bytes)
+static struct gy_node *make_node(const struct gy_foreign_mine *mine, uint8_t size_class,
+				 size_t bytes)
 {
-	uint8_t size_class = gy_sizes_class(bytes);
 	size_t all_bytes = gy_sizes_bytes(size_class);
 	struct gy_node *node = (struct gy_node *)gy_memory_get_raw(all_bytes);
 
@@ -353,7 +353,8 @@ struct gy_node *gy_foreign_node_get_slow(size_t bytes)
 	}
 	pool = gy_container_of(mine, struct pool, mine);
 	gy_store_relaxed(&pool->used, true);
-	return fetch(pool, size_class) ? gy_foreign_node_get(bytes) : make_node(mine, bytes);
+	return fetch(pool, size_class) ? gy_foreign_node_get(bytes)
+				       : make_node(mine, size_class, bytes);
 }
 
 void gy_foreign_node_put(struct gy_node *node)

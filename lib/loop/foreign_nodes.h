@@ -55,8 +55,8 @@ void gy_foreign_node_return(struct gy_loop *loop, struct gy_node *node);
 void gy_foreign_nodes_flush(struct gy_loop *loop);
 
 /* Gives to the heap what is at home in pools whose threads have fetched nothing since the last
- * call; with @all, in all of them. Any thread. */
-void gy_foreign_nodes_trim(bool all);
+ * call; with @every, in all of them. Any thread. */
+void gy_foreign_nodes_trim(bool every);
 
 /* Gives to the heap what the calling thread has fetched and not used. */
 void gy_foreign_nodes_free_mine(void);

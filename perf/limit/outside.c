@@ -94,7 +94,7 @@ static uint64_t receive(uint64_t count)
 /* The window, and what is under way behind what is shown of it. */
 static void make_mails(void)
 {
-	size_t count = (size_t)options.window + 2 * SHOW_EVERY;
+	size_t count = (size_t)options.window + 2 * (size_t)SHOW_EVERY;
 
 	mails = aligned_alloc(BARE_LINE_BYTES, count * sizeof(*mails));
 	if (mails == NULL) {

@@ -149,8 +149,8 @@ def test_move():
 
 
 def test_name():
-    expect(run("name") == "lookup: found\nasked 2 times\nlookup: No such file or directory\n"
-           "lookup: found\nasked 2 times\n", "other answers")
+    expect(run("name") == "a second service: File exists\nlookup: found\nasked 1 times\n"
+           "lookup: No such file or directory\nlookup: found\nasked 1 times\n", "other answers")
 
 
 def test_offload():

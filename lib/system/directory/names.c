@@ -260,7 +260,7 @@ int gy_name_reserve(struct gyre_system *system, const char *text, struct gyre_ad
 		    struct gy_name **ret_name, struct gyre_address *ret_holder)
 {
 	struct gy_names *names = &system->directory->names;
-	struct gyre_address holder;
+	struct gyre_address holder = { 0 };
 	struct gy_name *name;
 	struct key key;
 	int r = make_key(text, &key);
