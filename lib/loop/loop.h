@@ -353,6 +353,7 @@ static inline struct gy_node *gy_loop_node_get(struct gy_loop *loop, size_t byte
 /* Poisons a node that is free or on its way home: only its head is still needed. */
 static inline void gy_node_poison(struct gy_node *node)
 {
+	gy_assume(node->size_class < GY_SIZES_COUNT);
 	gy_poison(node + 1, gy_sizes_bytes(node->size_class) - sizeof(*node));
 }
 
