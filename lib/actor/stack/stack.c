@@ -25,6 +25,7 @@ static struct gy_stack *make(struct gy_home *home, uint8_t size_class)
 	if (stack == NULL) {
 		return NULL;
 	}
+	gy_assume(size_class < GY_SIZES_COUNT); /* frames are no larger */
 	*stack = (struct gy_stack){ .home = home,
 				    .size_class = size_class,
 				    .frame_room = (uint32_t)(gy_sizes_bytes(size_class) -
