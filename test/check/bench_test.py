@@ -24,7 +24,7 @@ from benchlib import BenchError, Case, Metric, Progress, Settings, Target, Varia
 
 TREE = Path(planted.SCRIPTS).resolve().parent
 BENCH = TREE / "scripts" / "bench"
-FIGURES = [TREE / "perf" / "figures.json", TREE / "perf" / "instructions.json"]
+FIGURES = [TREE / "perf" / name for name in ("figures.json", "growth.json", "instructions.json")]
 OPTIONS = bench_sweep.options_of_tree()
 FIELDS = check_options.fields_of_struct(str(TREE), [])
 
@@ -122,7 +122,7 @@ class Program(planted.PlantedTest):
         tables = page.partition(bench_table.BEGIN)[2].partition(bench_table.END)[0].strip()
         status, output = self.bench("--table", *map(str, FIGURES))
         self.assertEqual(status, 0, output)
-        self.assertEqual(tables, output.strip(), "run scripts/bench --table perf/figures.json "
+        self.assertEqual(tables, output.strip(), "run scripts/bench --table perf/figures.json perf/growth.json "
                          "perf/instructions.json --into README.md")
 
     def test_puts_tables_between_the_marks_of_a_page(self):
