@@ -5,8 +5,9 @@ usage: check_tree.py [ROOT]
 
 Looks at what git tracks or would track (without git: at everything but build folders). The top level
 holds only the names of ALLOWED; no file is a binary or names a folder of somebody's machine; text ends
-in a newline, with no space at the end of a line; what starts with #! is executable; and every source,
-public header, test and page is named in a meson.build of its part of the tree, so that none is forgotten.
+in a newline, with no space at the end of a line; what starts with #! is executable; every source,
+public header, test and page is named in a meson.build of its part of the tree, so that none is forgotten;
+and every picture is shown by a page, by a relative link.
 """
 import os
 import re
@@ -23,6 +24,7 @@ ALLOWED = set(
 MACHINE = re.compile(
     r"(?:^|[^A-Za-z0-9_.])/(?:[w]ork|[f]arm|[r]oot|[h]ome/\w+|[U]sers/\w+|tmp/(?:bash_jobs|studio))/"
 )
+SHOWN = re.compile(r"!\[[^]]*\]\(([^)]+)\)")  # a picture of a page in markdown
 # What must be named in a meson.build below the first folder: where it stands, and how it ends.
 LISTED = [
     ("apps", ".c"),
@@ -117,6 +119,18 @@ def check_listed(root, files, problems):
                     problems.append((path, 0, f"is named in no meson.build of {top}/"))
 
 
+def check_pictures(root, files, problems):
+    shown = set()
+    for path in files:
+        if path.endswith(".md"):
+            with open(os.path.join(root, path), encoding="utf-8") as file:
+                shown.update(os.path.normpath(os.path.join(os.path.dirname(path), link))
+                             for link in SHOWN.findall(file.read()))
+    for path in files:
+        if path.endswith(".svg") and path not in shown:
+            problems.append((path, 0, "is shown by no page"))
+
+
 def main(arguments):
     root = csource.root_of(arguments)
     problems = []
@@ -124,6 +138,7 @@ def main(arguments):
     check_top(files, problems)
     check_files(root, files, problems)
     check_listed(root, files, problems)
+    check_pictures(root, files, problems)
     return csource.report("tree", problems, f"{len(files)} files")
 
 

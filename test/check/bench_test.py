@@ -125,6 +125,17 @@ class Program(planted.PlantedTest):
         self.assertEqual(tables, output.strip(), "run scripts/bench --table perf/figures.json perf/growth.json "
                          "perf/instructions.json --into README.md")
 
+    def test_the_readme_shows_the_picture_of_the_kept_figures(self):
+        page = (TREE / "README.md").read_text(encoding="utf-8")
+        self.assertRegex(page, r"!\[[^]]+\]\(perf/figures\.svg\)")
+        status, output = self.bench("--table", str(FIGURES[0]), "--only", "ring,ask,fanin,echo",
+                                    "--plot", "figures.svg")
+        self.assertEqual((status, output), (0, ""))
+        with open(self.path("figures.svg"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), (TREE / "perf/figures.svg").read_text(encoding="utf-8"),
+                             "run scripts/bench --table perf/figures.json --only ring,ask,fanin,echo "
+                             "--plot perf/figures.svg")
+
     def test_puts_tables_between_the_marks_of_a_page(self):
         self.plant("page.md", f"before\n{bench_table.BEGIN}\nold\n{bench_table.END}\nafter\n")
         figures = {"figures": {"echo": 1234.4}, "compiler": "GCC 1"}
@@ -187,11 +198,20 @@ RING = {"question": "ring", "case": "a & b", "summaries": {
     "limit": {"hops_per_s": {"median": 100.0, "deviation": 1.0, "min": 90.0, "max": 120.0}}}}
 
 
+KEPT = {"question": "echo", "case": "50 connections", "summaries": {"gyre": {"requests_per_s": {"median": 300}}},
+        "ratios": {"io_uring": {"requests_per_s": 1.5, "server_cpu_ns_per_request": 0.5},
+                   "libuv": {"server_cpu_ns_per_request": 0.8},
+                   "io_uring whole": {"server_cpu_ns_per_request": 0.9}}}
+
+
 class Plot(unittest.TestCase):
     @staticmethod
     def elements(kind, results):
         root = ElementTree.fromstring(bench_plot.picture(results))
         return [element for element in root.iter() if element.tag.endswith("}" + kind)]
+
+    def texts(self, results):
+        return [text.text for text in self.elements("text", results)]
 
     def test_draws_a_bar_for_each_variant_with_its_spread_and_the_ratio(self):
         paper, *bars = self.elements("rect", [RING])
@@ -202,15 +222,29 @@ class Plot(unittest.TestCase):
         self.assertAlmostEqual(spreads[0] / widths[0], 20 / 50, delta=0.01)
         self.assertTrue(all(float(line.get("x2")) < float(paper.get("width"))
                             for line in self.elements("line", [RING])))
-        texts = [text.text for text in self.elements("text", [RING])]
-        self.assertEqual(texts[0], "ring: a & b (hops per s)")
-        self.assertIn("100   gyre/it 0.50", texts)
+        self.assertEqual(self.texts([RING])[:2], ["ring, hops per s", "a & b"])
+        self.assertEqual(self.texts([RING])[4:], ["limit", "100", "gyre/it 0.50"])
 
-    def test_leaves_out_cases_that_gyre_was_not_measured_in(self):
+    def test_draws_kept_ratios_by_the_metric_that_most_others_have(self):
+        texts = self.texts([KEPT])
+        self.assertEqual(texts[:2], ["TCP echo, server CPU per request, gyre = 1", "50 connections"])
+        self.assertEqual(texts[2:], ["gyre", "1", "io_uring", "2", "gyre/it 0.50", "libuv", "1.2", "gyre/it 0.80"])
+        self.assertEqual(self.elements("line", [KEPT]), [])
+
+    def test_leaves_out_cases_that_gyre_was_not_measured_in_and_rows_of_several(self):
         others = {"question": "ring", "case": "c", "summaries": {"limit": RING["summaries"]["limit"]}}
+        several = {"question": "unix", "case": "d", "summaries": {"gyre": {"x_per_s": {"median": [1, 2]}}},
+                   "ratios": {"io_uring": {"x_per_s": [0.5, 0.6]}}}
         self.assertEqual(len(self.elements("rect", [RING, others])), 3)
-        with self.assertRaises(BenchError):
-            bench_plot.picture([others])
+        for result in (others, several):
+            with self.assertRaises(BenchError):
+                bench_plot.picture([result])
+
+    def test_many_cases_stand_in_two_columns_below_their_headings(self):
+        paper = self.elements("rect", [RING] * 9 + [KEPT])[0]
+        self.assertEqual(paper.get("width"), str(2 * bench_plot.WIDTH))
+        self.assertEqual(self.texts([RING] * 9 + [KEPT]).count("ring, hops per s"), 1)
+        self.assertEqual(self.elements("rect", [RING] * 8 + [KEPT])[0].get("width"), str(bench_plot.WIDTH))
 
     def test_draws_runs_that_did_nothing(self):
         none = {"hops_per_s": {"median": 0.0, "deviation": 0.0, "min": 0.0, "max": 0.0}}

@@ -102,6 +102,13 @@ class Tree(planted.PlantedTest):
     def test_catches_a_header_that_is_not_installed(self):
         self.caught("include/gyre/log.h", planted.IDEA, "include/gyre/log.h: is named in no")
 
+    def test_catches_a_picture_that_no_page_shows(self):
+        self.caught("perf/bars.svg", "<svg/>\n", "perf/bars.svg: is shown by no page")
+        self.plant("README.md", "x\n[bars](perf/bars.svg) ![bars](bars.svg)\n")
+        self.assert_caught("perf/bars.svg: is shown by no page")
+        self.plant("README.md", "x\n![bars](perf/bars.svg)\n")
+        self.assert_content()
+
     def test_looks_without_git_too(self):
         self.run_command(["rm", "-rf", ".git"])
         self.assert_content()
