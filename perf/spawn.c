@@ -4,10 +4,10 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <gyre/gyre.h>
 
+#include "common/cpu.h"
 #include "common/options.h"
 #include "common/report.h"
 
@@ -92,28 +92,12 @@ static int begin_churn(struct gyre_stack *stack, struct spawner *self, int64_t c
 	return r;
 }
 
-/* What the process holds in memory; 0 where that cannot be told. */
-static double rss_bytes(void)
-{
-	FILE *file = fopen("/proc/self/statm", "r");
-	long size_pages = 0;
-	long rss_pages = 0;
-
-	if (file != NULL) {
-		if (fscanf(file, "%ld %ld", &size_pages, &rss_pages) != 2) {
-			rss_pages = 0;
-		}
-		(void)fclose(file);
-	}
-	return (double)rss_pages * (double)sysconf(_SC_PAGESIZE);
-}
-
 /* The last one tells when it is mounted, which is when all are. */
 static int spawn_idle(struct gyre_stack *stack, struct spawner *self)
 {
 	int r = 0;
 
-	self->rss_before_bytes = rss_bytes();
+	self->rss_before_bytes = perf_rss_bytes();
 	self->start_ns = gyre_now(stack);
 	for (int64_t i = 0; i < self->settings->actors && r == 0; i++) {
 		struct gyre_address address;
@@ -131,9 +115,9 @@ static int end_spawning(struct gyre_stack *stack, struct spawner *self)
 	perf_report_number(&self->report, "actors", actors);
 	perf_report_number(&self->report, "spawn_s", seconds);
 	perf_report_number(&self->report, "spawns_per_s", actors / seconds);
-	perf_report_number(&self->report, "rss_bytes", rss_bytes());
+	perf_report_number(&self->report, "rss_bytes", perf_rss_bytes());
 	perf_report_number(&self->report, "bytes_per_actor",
-			   (rss_bytes() - self->rss_before_bytes) / actors);
+			   (perf_rss_bytes() - self->rss_before_bytes) / actors);
 	return begin_churn(stack, self, (int64_t)CHURN_AT_ONCE * CHURN_AT_ONCE);
 }
 

@@ -8,6 +8,7 @@ from bench_servers import Tcp, gyre_echo_options, measure_server
 from benchlib import GYRE, Case, Metric, Target, Variant, measure_program
 
 BASE = "base"
+PAIRS_BYTES_MAX = 32 << 20  # of all pairs of 64 loops together
 COST = "cpu_ns_per_message"
 METRICS = [Metric("messages_per_s", "messages/s"), Metric(COST, "ns of CPU/message")]
 
@@ -42,7 +43,16 @@ def loop_cases(settings):
                    1.25) for loops in (1, 2, 4, 8, 16, 32, 64)]
     cross = [grown(f"{loops} loops, each message changes loop", "perf/growth", measure("--cross"),
                    loops, 2) for loops in (2, 4, 8, 16, 32, 64)]
-    return apart + cross
+    return apart + cross + [pairs_case(settings)]
+
+
+def pairs_case(settings):
+    """What all loops take for each other, when each has mail for every other one."""
+    metrics = [Metric("rss_bytes", "bytes resident"), Metric("mail_bytes", "bytes of mail"), *METRICS]
+    measure = measure_program("perf/pairs", "--loops", 64, "--messages", settings.count(20_000_000))
+    return Case("growth", "64 loops, all pairs talk, 64 messages at once",
+                [Variant(GYRE, "perf/pairs", measure)], metrics,
+                [Target("rss_bytes", "<=", PAIRS_BYTES_MAX)])
 
 
 def actor_cases(settings):

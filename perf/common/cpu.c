@@ -108,3 +108,18 @@ struct perf_cpu_time perf_cpu_time_since(const struct perf_cpu_time *before,
 		.total_ns = after->total_ns - before->total_ns,
 	};
 }
+
+double perf_rss_bytes(void)
+{
+	FILE *file = fopen("/proc/self/statm", "r");
+	long size_pages = 0;
+	long rss_pages = 0;
+
+	if (file != NULL) {
+		if (fscanf(file, "%ld %ld", &size_pages, &rss_pages) != 2) {
+			rss_pages = 0;
+		}
+		(void)fclose(file);
+	}
+	return (double)rss_pages * (double)sysconf(_SC_PAGESIZE);
+}

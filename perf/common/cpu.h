@@ -1,6 +1,6 @@
 /*
- * The clock, the processor a thread is bound to, and the processor time of a process: this one or
- * another.
+ * The clock, the processor a thread is bound to, the processor time of a process: this one or
+ * another, and the memory that this one holds.
  */
 #ifndef PERF_COMMON_CPU_H
 #define PERF_COMMON_CPU_H
@@ -24,6 +24,9 @@ static inline void perf_relax(void)
 	__builtin_ia32_pause();
 #elif defined(__aarch64__)
 	__asm__ volatile("yield");
+	/* What this process holds in memory; 0 where that cannot be told. */
+	double perf_rss_bytes(void);
+
 #endif
 }
 
@@ -43,5 +46,8 @@ int perf_cpu_time(pid_t pid, struct perf_cpu_time *ret_time);
 /* Each field of @after less that of @before. */
 struct perf_cpu_time perf_cpu_time_since(const struct perf_cpu_time *before,
 					 const struct perf_cpu_time *after);
+
+/* What this process holds in memory; 0 where that cannot be told. */
+double perf_rss_bytes(void);
 
 #endif
