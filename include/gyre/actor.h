@@ -277,6 +277,34 @@ static inline int gyre_system_spawn(struct gyre_system *system,
  */
 GYRE_API struct gyre_address gyre_parent(const struct gyre_stack *stack);
 
+/** GYRE_PATH_TEXT_MAX - bytes that the path of any actor needs, with its final 0 */
+#define GYRE_PATH_TEXT_MAX 512
+
+/**
+ * gyre_path() - writes the place of the running actor in the tree of families, for people
+ * @stack: the stack of the running handler
+ * @bytes: how many bytes @ret_text has, at least GYRE_PATH_TEXT_MAX for any actor
+ * @ret_text: the path, with its final 0, as "/user/chat/room-3"
+ *
+ * An actor stands below its parent, and one without a parent below "/user" or, if gyre has made it
+ * for itself, "/system". Its own part of the path is the first of its names, else that of its class
+ * with the number of the actor among the children of its parent. The part of an actor that has had
+ * children does not change any more. Of a path that is too long the upper part is left out:
+ * "/user/.../room-3".
+ *
+ * A path is no address: two actors may have had the same one after the other. Logs and snapshots
+ * show paths.
+ *
+ * Return: the length of the text, or a negative errno.
+ * Errors:
+ *   -EINVAL    @ret_text is NULL
+ *   -EMSGSIZE  @bytes are too few
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_path(const struct gyre_stack *stack, size_t bytes, char *ret_text);
+
 /**
  * gyre_notify() - sends a notice and goes on
  * @stack: the stack of the running handler

@@ -116,6 +116,10 @@ struct gyre_class_snapshot {
  * @class_bytes: the same for @classes
  * @loops: the loops, by index
  * @classes: the classes of which there has been an actor, by name
+ * @tree: the actors as a tree, for people: a line for each, with its part of the path (see
+ *   gyre_path()), its class and its address, below its parent. Of a parent with many children a few
+ *   are drawn and the others counted, as "… 9,997 more"; so are children that are too deep. It ends
+ *   after 200 lines
  *
  * Times are since the start, counters since the creation of the system. All times but @time_ns are
  * 0 in a build with -Dinspect=false.
@@ -129,6 +133,7 @@ struct gyre_snapshot {
 	uint32_t class_bytes;
 	const struct gyre_loop_snapshot *loops;
 	const struct gyre_class_snapshot *classes;
+	const char *tree;
 };
 
 /** gyre_system_inspect_sized() - gyre_system_inspect() with the sizes of its arrays' elements */
@@ -171,7 +176,7 @@ static inline int gyre_system_inspect(struct gyre_system *system,
 GYRE_API void gyre_snapshot_destroy(struct gyre_snapshot *snapshot);
 
 /**
- * gyre_snapshot_print() - writes a snapshot as a table, for people
+ * gyre_snapshot_print() - writes a snapshot as tables and a tree, for people
  * @snapshot: the snapshot
  * @file: where to
  *

@@ -5,6 +5,7 @@
 
 #include "actor/class_log.h"
 #include "actor/dispatch.h"
+#include "actor/life/children.h"
 #include "actor/life/lifecycle.h"
 #include "actor/mail/send.h"
 #include "actor/memory_retry.h"
@@ -79,6 +80,7 @@ int gy_home_init(struct gy_home *home, const struct gy_loop_options *loop,
 	with_ops.ops = &loop_ops;
 	gy_log_limit_init(&home->cycles_limit, 1, 1000);
 	gy_class_logs_init(home);
+	gy_families_init(home);
 	gy_memory_retry_init(home);
 	gy_sizes_init(&home->stacks, "stack");
 	gy_sizes_init(&home->parts, "part");

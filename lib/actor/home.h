@@ -15,6 +15,7 @@
 
 #include "actor/class_info.h"
 #include "actor/house.h"
+#include "actor/life/family.h"
 #include "actor/mail/mail.h"
 #include "actor/slots.h"
 #include "actor/upper_ops.h"
@@ -52,8 +53,9 @@ struct gy_homes {
 	struct gy_class_log *class_logs;     /* atomic; a list: see class_log.c */
 	uint32_t handler_logs;		     /* atomic; how many in that list are of handlers */
 	uint32_t log_lines_max;		     /* that a program may log, a second and class */
-	struct gy_log_limit other_lines;     /* that a program logs for no class or handler */
-	struct gy_table_copies tables;	     /* of programs that are older than this library */
+	uint32_t orphans; /* atomic; actors without a parent that were ever spawned */
+	struct gy_log_limit other_lines; /* that a program logs for no class or handler */
+	struct gy_table_copies tables;	 /* of programs that are older than this library */
 };
 
 static inline uint32_t gy_homes_made(const struct gy_homes *homes)
@@ -126,7 +128,9 @@ struct gy_home {
 	struct gy_promise *spare_promises;   /* taken from those of all homes */
 	struct gy_promise ***promise_places; /* the system's: see promise_places.c */
 	struct gy_class_infos class_infos;
-	struct gy_table families; /* by parent */
+	/* By parent; changed under the mutex of @slots, since other threads look there. */
+	struct gy_table families;
+	struct gy_family roots[GY_ROOTS]; /* of actors without a parent */
 	struct gy_family *recent_family;
 	struct gy_stack *scratch[GY_SIZES_COUNT];
 	struct gy_stack *envelope; /* whose answer waits in that of its question: envelope.c */

@@ -100,13 +100,15 @@ struct gy_house {
 	uint8_t passed_over;   /* lanes that the next pass leaves out, and GY_ENDS_HELD */
 	bool above_mark;       /* the actor was told so by gyre_mailbox_mark */
 	bool stop_at_home;     /* an order to stop came while the house was away */
+	bool is_root;	       /* its children stand below a root in paths; see path.h */
 	uint16_t reasons;      /* why lanes are closed; see gy_house_add_reason() */
 	uint32_t next_sibling; /* slots, in the ring of the family */
 	uint32_t previous_sibling;
+	uint32_t number;	      /* among its parent's children, from 1 */
 	struct gy_list suspended;     /* stacks */
 	struct gy_house_extra *extra; /* NULL until something there is needed */
 	struct gyre_mail *sealed;     /* the mail that a thief is to run; see steal_actor.c */
-	struct gy_family *family;     /* that it is a child in; NULL for none */
+	struct gy_family *family;     /* that it is a child in, of a parent or of a root */
 } GY_ALIGNED_LINE;		      /* senders touch the first line only */
 
 _Static_assert(sizeof(struct gy_house) <= 192, "a million idle actors must stay under 300 MB");

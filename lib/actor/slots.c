@@ -138,11 +138,12 @@ void gy_slots_release(struct gy_home *home, struct gy_house *house)
 	gy_store_relaxed(&house->waiting, 0);
 	house->above_mark = false;
 	house->stop_at_home = false;
+	gy_store_relaxed(&house->is_root, false);
 	house->passed_over = 0;
 	house->plain = false;
 	house->state = NULL;
 	house->behaviour = NULL;
-	house->class_info = NULL;
+	gy_store_relaxed(&house->class_info, NULL);
 	house->replies = 0;
 	house->events = 0;
 	house->channels_actor = false;

@@ -226,16 +226,19 @@ void gy_house_run_stolen(struct gy_loop *loop, struct gy_job *job)
 	uint16_t back = house->self.loop;
 	uint64_t from = gy_ticks(&loop->clock);
 
+	struct gy_class_info *here;
+
 	gy_assert(gy_house_is_away(house) && back != loop->index);
-	house->class_info = gy_class_info_get(thief, info->class);
-	if (house->class_info != NULL) {
+	here = gy_class_info_get(thief, info->class);
+	gy_store_relaxed(&house->class_info, here);
+	if (here != NULL) {
 		house->home = thief;
 		run_here(thief, house, record_of(mail));
 		gy_count(&house->class_info->busy_ticks, gy_ticks(&loop->clock) - from);
 		gy_home_clear_running(thief, house);
 		house->home = home;
 	}
-	house->class_info = info;
+	gy_store_relaxed(&house->class_info, info);
 	/* Mail that the actor has sent goes before the house itself, to whatever loop. */
 	gy_loop_flush(loop);
 	mail->node.kind = GY_MAIL_HOME;

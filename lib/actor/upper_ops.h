@@ -8,6 +8,7 @@
 #include <gyre/address.h>
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct gy_home;
@@ -65,6 +66,10 @@ struct gy_directory_ops {
 		    struct gy_name **ret_name, struct gyre_address *ret_holder);
 	/* The house that was spawned takes its name. -ENOMEM, and then nobody has the name. */
 	int (*take_name)(struct gy_house *house, struct gy_name *name);
+	/* Writes the first of the names that an actor has, with its final 0, and returns its
+	 * length; 0 for none. NULL in a directory without names. Any thread. */
+	size_t (*name_of)(struct gyre_system *system, struct gyre_address address, size_t bytes,
+			  char *ret_text);
 };
 
 /* The remote floor. On the loop's thread. */

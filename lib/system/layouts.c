@@ -567,7 +567,7 @@ AT(gyre_sizes, actor_class, 4, 4);
 AT(gyre_sizes, node, 8, 4);
 AT(gyre_sizes, membership, 12, 4);
 
-GROWS(gyre_snapshot, 48);
+GROWS(gyre_snapshot, 56);
 AT(gyre_snapshot, time_ns, 0, 8);
 AT(gyre_snapshot, stalls, 8, 8);
 AT(gyre_snapshot, loops_count, 16, 4);
@@ -576,6 +576,7 @@ AT(gyre_snapshot, loop_bytes, 24, 4);
 AT(gyre_snapshot, class_bytes, 28, 4);
 AT(gyre_snapshot, loops, 32, 8);
 AT(gyre_snapshot, classes, 40, 8);
+AT(gyre_snapshot, tree, 48, 8);
 
 FROZEN(gyre_socket_address, 136);
 AT(gyre_socket_address, bytes, 0, 4);

@@ -16,6 +16,7 @@
 #include <gyre/watch.h>
 
 #include "actor/class_sized.h"
+#include "actor/life/lifecycle.h"
 #include "actor/stack/stack.h"
 #include "system/system.h"
 
@@ -126,14 +127,14 @@ static const struct gyre_class guardian_class = {
 static int spawn_guardian(struct gyre_system *system, const struct gyre_class *main_class, int argc,
 			  char **argv)
 {
-	const struct gyre_spawn_options on_loop_0 = { .place = GYRE_PLACE_LOOP };
+	struct gy_spawn_order order = { .class = &guardian_class, .is_root = true };
 	struct gyre_address guardian;
-	struct gyre_mail *mail =
-		gyre_system_new(system, guardian_argument, system, main_class, { argc, argv });
 
-	return mail == NULL
+	order.argument =
+		gyre_system_new(system, guardian_argument, system, main_class, { argc, argv });
+	return order.argument == NULL
 		       ? -ENOMEM
-		       : gyre_system_spawn(system, &guardian_class, mail, &on_loop_0, &guardian);
+		       : gy_spawn_from_outside(&system->homes.homes[0], &order, &guardian);
 }
 
 int gyre_main_sized(const struct gyre_class *main_class, int argc, char **argv,

@@ -129,7 +129,8 @@ def test_inspect():
 
 def test_log():
     lines = run("log").splitlines()
-    expect("[warning] actor worker: its handler of task failed: Input/output error" in lines, lines)
+    expect(any(line.startswith("[warning] actor worker /user/main-1/worker-") and
+               line.endswith(": its handler of task failed: Input/output error") for line in lines), lines)
     expect("[lost] nobody understands a riddle" in lines, lines)
     own = [line for line in lines if line.startswith("[info] actor worker [0:")]
     expect([line.split("]: ")[1] for line in own] == ["cannot do a task: Input/output error", "goes"], lines)

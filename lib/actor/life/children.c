@@ -14,7 +14,7 @@ enum { BITS = 64 };
 
 static const struct gyre_type type_order = { .name = "stop children", .id = 0x09 };
 
-static struct gy_family *find(const struct gy_home *home, struct gy_origin parent)
+struct gy_family *gy_family_find(const struct gy_home *home, struct gy_origin parent)
 {
 	struct gy_table_item *item = gy_table_find(&home->families, gy_origin_key(parent));
 
@@ -31,18 +31,33 @@ static struct gy_family *find(const struct gy_home *home, struct gy_origin paren
 bool gy_family_has_local_children(const struct gy_house *parent)
 {
 	return parent->extra != NULL && parent->extra->children != NULL &&
-	       find(parent->home, parent->self) != NULL;
+	       gy_family_find(parent->home, parent->self) != NULL;
 }
 
-static struct gy_family *make(struct gy_home *home, struct gy_origin parent)
+void gy_families_init(struct gy_home *home)
+{
+	for (uint32_t root = 0; root < GY_ROOTS; root++) {
+		home->roots[root] = (struct gy_family){ .root = (enum gy_root)root };
+	}
+}
+
+static struct gy_family *make(struct gy_home *home, struct gy_origin parent,
+			      const struct gy_lineage *lineage)
 {
 	struct gy_family *family = (struct gy_family *)gy_sizes_new(&home->parts, sizeof(*family));
+	int r;
 
 	if (family == NULL) {
 		return NULL;
 	}
-	*family = (struct gy_family){ .item.key = gy_origin_key(parent), .parent = parent };
-	if (gy_table_add(&home->families, &home->parts, &family->item) < 0) {
+	*family = (struct gy_family){ .item.key = gy_origin_key(parent),
+				      .parent = parent,
+				      .root = lineage->root,
+				      .lineage = lineage };
+	(void)pthread_mutex_lock(&home->slots.mutex);
+	r = gy_table_add(&home->families, &home->parts, &family->item);
+	(void)pthread_mutex_unlock(&home->slots.mutex);
+	if (r < 0) {
 		gy_sizes_delete(&home->parts, family, sizeof(*family));
 		return NULL;
 	}
@@ -51,43 +66,69 @@ static struct gy_family *make(struct gy_home *home, struct gy_origin parent)
 
 static void delete_family(struct gy_home *home, struct gy_family *family)
 {
+	(void)pthread_mutex_lock(&home->slots.mutex);
 	gy_table_remove(&home->families, &home->parts, &family->item);
+	(void)pthread_mutex_unlock(&home->slots.mutex);
 	if (home->recent_family == family) {
 		home->recent_family = NULL;
 	}
 	gy_sizes_delete(&home->parts, family, sizeof(*family));
 }
 
-int gy_family_join(struct gy_house *house, struct gy_origin parent)
+/* Other threads follow the ring forwards. */
+static void set_next(struct gy_house *house, uint32_t slot)
 {
-	struct gy_home *home = house->home;
-	struct gy_family *family = home->recent_family;
+	gy_store_relaxed(&house->next_sibling, slot);
+}
+
+static void join(struct gy_house *house, struct gy_family *family)
+{
+	const struct gy_home *home = house->home;
+	uint32_t slot = house->self.slot;
 	struct gy_house *first;
 
-	house->family = NULL;
-	if (parent.cookie == 0) {
-		return 0;
-	}
-	if (family == NULL || !gy_origin_equal(family->parent, parent)) {
-		family = find(home, parent);
-		family = family != NULL ? family : make(home, parent);
-		if (family == NULL) {
-			return -ENOMEM;
-		}
-		home->recent_family = family;
-	}
-	house->family = family;
-	if (family->count++ == 0) {
-		family->first = house->self.slot;
-		house->next_sibling = house->self.slot;
-		house->previous_sibling = house->self.slot;
-		return 0;
+	gy_store_relaxed(&house->family, family);
+	gy_store_relaxed(&family->count, family->count + 1);
+	if (family->count == 1) {
+		set_next(house, slot);
+		house->previous_sibling = slot;
+		gy_store_relaxed(&family->first, slot);
+		return;
 	}
 	first = gy_house_at(home, family->first);
-	house->next_sibling = family->first;
+	set_next(house, family->first);
 	house->previous_sibling = first->previous_sibling;
-	gy_house_at(home, first->previous_sibling)->next_sibling = house->self.slot;
-	first->previous_sibling = house->self.slot;
+	set_next(gy_house_at(home, first->previous_sibling), slot);
+	first->previous_sibling = slot;
+}
+
+/* The family of a parent that is not nobody, made if need be; NULL when there is no memory. */
+static struct gy_family *get(struct gy_home *home, struct gy_origin parent,
+			     const struct gy_lineage *lineage)
+{
+	struct gy_family *family = home->recent_family;
+
+	if (family == NULL || !gy_origin_equal(family->parent, parent)) {
+		family = gy_family_find(home, parent);
+		family = family != NULL ? family : make(home, parent, lineage);
+		home->recent_family = family;
+	}
+	return family;
+}
+
+int gy_family_join(struct gy_house *house, struct gy_origin parent, const struct gy_kin *kin)
+{
+	struct gy_home *home = house->home;
+	enum gy_root root = house->channels_actor ? GY_ROOT_SYSTEM : GY_ROOT_USER;
+	struct gy_family *family =
+		parent.cookie == 0 ? &home->roots[root] : get(home, parent, kin->lineage);
+
+	house->family = NULL;
+	if (family == NULL) {
+		return -ENOMEM;
+	}
+	gy_store_relaxed(&house->number, kin->number);
+	join(house, family);
 	return 0;
 }
 
@@ -99,7 +140,8 @@ static void end(struct gy_home *home, struct gy_family *family)
 	struct gy_origin parent = family->parent;
 	struct gyre_mail *order = family->order;
 
-	gy_assert(family->count == 0 && (order == NULL || parent.loop != home->loop.index));
+	gy_assert(family->count == 0 && parent.cookie != 0 &&
+		  (order == NULL || parent.loop != home->loop.index));
 	delete_family(home, family);
 	if (order != NULL) {
 		order->node.kind = GY_MAIL_CHILDREN_GONE;
@@ -122,11 +164,12 @@ void gy_family_leave(struct gy_house *house)
 		return;
 	}
 	gy_assert(family->count > 0);
-	house->family = NULL;
+	gy_store_relaxed(&house->family, NULL);
 	gy_house_at(home, house->next_sibling)->previous_sibling = house->previous_sibling;
-	gy_house_at(home, house->previous_sibling)->next_sibling = house->next_sibling;
-	family->first = house->next_sibling;
-	if (--family->count == 0) {
+	set_next(gy_house_at(home, house->previous_sibling), house->next_sibling);
+	gy_store_relaxed(&family->first, house->next_sibling);
+	gy_store_relaxed(&family->count, family->count - 1);
+	if (family->count == 0 && family->parent.cookie != 0) {
 		end(home, family);
 	}
 }
@@ -134,7 +177,7 @@ void gy_family_leave(struct gy_house *house)
 /* Orders all children to stop. True if there are none; else the last one reports. */
 static bool stop_family(struct gy_home *home, struct gy_origin parent, struct gyre_mail *order)
 {
-	struct gy_family *family = find(home, parent);
+	struct gy_family *family = gy_family_find(home, parent);
 	uint32_t slot;
 
 	if (family == NULL) {
@@ -197,27 +240,51 @@ static void report(struct gy_house *parent)
 	}
 }
 
-int gy_children_add(struct gy_house *parent, uint16_t loop)
+/* NULL when there is no memory. */
+static GY_COLD struct gy_children *make_children(struct gy_house *parent)
 {
 	struct gy_home *home = parent->home;
-	struct gy_house_extra *extra = gy_house_extra_get(parent);
 	size_t bytes = children_bytes(home);
+	struct gy_children *children = (struct gy_children *)gy_sizes_new(&home->parts, bytes);
+	struct gy_lineage *lineage = children == NULL ? NULL : gy_lineage_make(parent);
 
-	gy_assert(loop < home->loop.peers->max);
+	if (lineage == NULL) {
+		if (children != NULL) {
+			gy_sizes_delete(&home->parts, children, bytes);
+		}
+		return NULL;
+	}
+	memset(children, 0, bytes);
+	children->parent = parent;
+	children->lineage = lineage;
+	gy_timer_init(&children->again, retry_orders);
+	return children;
+}
+
+int gy_children_add(struct gy_house *parent, uint16_t loop, struct gy_kin *ret_kin)
+{
+	struct gy_house_extra *extra = gy_house_extra_get(parent);
+	struct gy_children *children;
+
+	gy_assert(loop < parent->home->loop.peers->max);
 	if (extra == NULL) {
 		return -ENOMEM;
 	}
 	if (extra->children == NULL) {
-		extra->children = (struct gy_children *)gy_sizes_new(&home->parts, bytes);
-		if (extra->children == NULL) {
-			return -ENOMEM;
-		}
-		memset(extra->children, 0, bytes);
-		extra->children->parent = parent;
-		gy_timer_init(&extra->children->again, retry_orders);
+		extra->children = make_children(parent);
 	}
-	extra->children->loops[loop / BITS] |= UINT64_C(1) << loop % BITS;
+	children = extra->children;
+	if (children == NULL) {
+		return -ENOMEM;
+	}
+	children->loops[loop / BITS] |= UINT64_C(1) << loop % BITS;
+	*ret_kin = (struct gy_kin){ children->lineage, ++children->spawned };
 	return 0;
+}
+
+struct gy_kin gy_kin_of_orphan(struct gy_homes *homes)
+{
+	return (struct gy_kin){ .number = gy_add_relaxed(&homes->orphans, 1) + 1 };
 }
 
 /* The origin by which the children know their parent: a stopping house has another cookie
@@ -285,6 +352,7 @@ void gy_children_fini(struct gy_house *house)
 
 	if (children != NULL) {
 		gy_timer_stop(&house->home->loop.wheel, &children->again);
+		gy_lineage_free(house, children->lineage);
 		gy_sizes_delete(&house->home->parts, children, children_bytes(house->home));
 		house->extra->children = NULL;
 	}
@@ -314,7 +382,7 @@ struct gyre_address gyre_parent(const struct gyre_stack *stack)
 {
 	const struct gy_family *family = gy_stack_of_const(stack)->house->family;
 
-	if (family == NULL) {
+	if (family->parent.cookie == 0) {
 		return GYRE_NOBODY;
 	}
 	return gy_address_shown(gy_stack_of_const(stack)->house->home,

@@ -11,42 +11,49 @@
 #ifndef GY_ACTOR_LIFE_CHILDREN_H
 #define GY_ACTOR_LIFE_CHILDREN_H
 
-#include "actor/mail/mail.h"
-#include "base/table.h"
+#include "actor/life/family.h"
 #include "loop/loop.h"
 
 struct gy_home;
+struct gy_homes;
 struct gy_house;
-
-struct gy_family {
-	struct gy_table_item item;
-	struct gy_origin parent;
-	uint32_t count;
-	uint32_t first; /* slot of a child; they stand in a ring */
-	struct gyre_mail
-		*order; /* the order of a parent elsewhere to stop; goes back as the report */
-};
+struct gyre_mail;
 
 /* The parent's side; hangs at the extra part of its house. */
 struct gy_children {
 	struct gy_timer again; /* to repeat orders that lacked memory */
 	struct gy_later gone;
 	struct gy_house *parent;
-	uint32_t reports; /* that are awaited */
+	struct gy_lineage *lineage; /* its part of their paths */
+	uint32_t spawned;	    /* how many it has ever had */
+	uint32_t reports;	    /* that are awaited */
 	bool ordered;
 	uint64_t loops[]; /* a bit each */
 };
 
+/* What a new house is told of its family, besides its parent. */
+struct gy_kin {
+	const struct gy_lineage *lineage; /* the parent's; NULL for none */
+	uint32_t number;
+};
+
 /* The parent is about to have a child on that loop; -ENOMEM. */
-int gy_children_add(struct gy_house *parent, uint16_t loop);
-/* Puts a new house into the family of @parent, which may be nobody; -ENOMEM. */
-int gy_family_join(struct gy_house *house, struct gy_origin parent);
+int gy_children_add(struct gy_house *parent, uint16_t loop, struct gy_kin *ret_kin);
+/* An actor without a parent is about to be spawned. Any thread. */
+struct gy_kin gy_kin_of_orphan(struct gy_homes *homes);
+/* Makes the families of the roots. */
+void gy_families_init(struct gy_home *home);
+/* Puts a new house into the family of @parent, or of a root if that is nobody; -ENOMEM. */
+int gy_family_join(struct gy_house *house, struct gy_origin parent, const struct gy_kin *kin);
 void gy_family_leave(struct gy_house *house);
 /* Stops the children of a stopping house. True if no child is left; else gy_house_children_gone()
  * follows. */
 bool gy_children_stop(struct gy_house *house);
 void gy_children_fini(struct gy_house *house);
 
+/* The family of the children of @parent on a home, NULL for none. On the home's thread, or under
+ * the mutex of its slots. */
+struct gy_family *gy_family_find(const struct gy_home *home, struct gy_origin parent);
 /* Returns whether a house has children that live on its own loop. */
 bool gy_family_has_local_children(const struct gy_house *parent);
 

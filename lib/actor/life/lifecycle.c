@@ -79,7 +79,8 @@ static int take_name(struct gy_house *house, struct gy_name *name)
 	return name == NULL ? 0 : house->home->options.directory->take_name(house, name);
 }
 
-static int install(struct gy_home *home, struct gy_house *house, const struct gy_spawn_order *order)
+static int install(struct gy_home *home, struct gy_house *house, const struct gy_spawn_order *order,
+		   const struct gy_kin *kin)
 {
 	struct gy_class_info *info = gy_class_info_enter(home, order->class);
 	uint32_t limit = order->class->mailbox_limit;
@@ -87,17 +88,18 @@ static int install(struct gy_home *home, struct gy_house *house, const struct gy
 	if (info == NULL) {
 		return -ENOMEM;
 	}
+	house->channels_actor = order->channels_actor;
 	if ((order->class->barrier != NULL && gy_house_extra_get(house) == NULL) ||
-	    gy_family_join(house, order->child_of) < 0 || enlist(house, order) < 0) {
+	    gy_family_join(house, order->child_of, kin) < 0 || enlist(house, order) < 0) {
 		gy_family_leave(house);
 		withdraw(house);
 		gy_class_info_leave(info);
 		return -ENOMEM;
 	}
-	house->class_info = info;
+	gy_store_relaxed(&house->class_info, info);
+	gy_store_relaxed(&house->is_root, order->is_root);
 	house->behaviour = &order->class->behaviour;
 	house->argument = order->argument;
-	house->channels_actor = order->channels_actor;
 	house->high = true;
 	house->plain = info->plain && !order->counted;
 	gy_house_set_status(house, GY_HOUSE_MOUNTING);
@@ -131,7 +133,8 @@ void gy_spawn_arrived(struct gy_home *home, struct gyre_mail *mail)
 	int r = take_name(house, spawn->name);
 
 	if (gy_likely(r == 0)) {
-		r = home->draining || home->leaving ? -ESHUTDOWN : install(home, house, order);
+		r = home->draining || home->leaving ? -ESHUTDOWN
+						    : install(home, house, order, &spawn->kin);
 	}
 	gy_assert(house->home == home);
 	if (gy_unlikely(r < 0)) {
@@ -159,7 +162,8 @@ static bool class_is_valid(const struct gyre_class *class)
 }
 
 static void fill_order(struct gyre_mail *mail, struct gyre_address to,
-		       const struct gy_spawn_order *order, struct gy_name *name)
+		       const struct gy_spawn_order *order, struct gy_name *name,
+		       const struct gy_kin *kin)
 {
 	struct gy_spawn_message *spawn = (struct gy_spawn_message *)gyre_payload(mail);
 
@@ -167,14 +171,14 @@ static void fill_order(struct gyre_mail *mail, struct gyre_address to,
 	mail->node.kind = GY_MAIL_SPAWN;
 	mail->to_slot = to.slot;
 	mail->to_cookie = to.cookie;
-	*spawn = (struct gy_spawn_message){ *order, name };
+	*spawn = (struct gy_spawn_message){ *order, name, *kin };
 	spawn->order.lent = false;
 }
 
 /* Checks the order and allocates all that the spawn needs besides the slot; a spawn on another loop
  * needs a mail. */
 static int prepare(struct gy_home *home, const struct gy_spawn_order *order, uint16_t loop,
-		   struct gyre_mail **ret_mail)
+		   struct gyre_mail **ret_mail, struct gy_kin *ret_kin)
 {
 	if (loop >= gy_loops_made(home->loop.peers) ||
 	    !(gy_class_infos_have(&home->class_infos, order->class) ||
@@ -187,7 +191,9 @@ static int prepare(struct gy_home *home, const struct gy_spawn_order *order, uin
 	    (order->parent != NULL && order->parent->status == GY_HOUSE_STOPPING)) {
 		return -ESHUTDOWN;
 	}
-	if (order->parent != NULL && gy_children_add(order->parent, loop) < 0) {
+	if (order->parent == NULL) {
+		*ret_kin = gy_kin_of_orphan(gy_homes_of(home->options.system));
+	} else if (gy_children_add(order->parent, loop, ret_kin) < 0) {
 		return -ENOMEM;
 	}
 	if (loop != home->loop.index) {
@@ -220,13 +226,14 @@ static int reserve(struct gy_home *home, const struct gy_spawn_order *order,
 
 /* Mounts the actor on the running loop. */
 static int install_here(struct gy_home *home, struct gyre_address address,
-			const struct gy_spawn_order *order, struct gy_name *name)
+			const struct gy_spawn_order *order, struct gy_name *name,
+			const struct gy_kin *kin)
 {
 	struct gy_house *house = gy_house_at(home, address.slot);
 	int r = take_name(house, name);
 
 	if (gy_likely(r == 0)) {
-		r = install(home, house, order);
+		r = install(home, house, order, kin);
 	}
 	if (gy_unlikely(r < 0)) {
 		withdraw(house);
@@ -241,7 +248,8 @@ int gy_spawn(struct gy_home *home, const struct gy_spawn_order *order, uint16_t 
 	struct gyre_address address;
 	struct gyre_mail *mail = NULL;
 	struct gy_name *name = NULL;
-	int r = ret_address == NULL ? -EINVAL : prepare(home, order, loop, &mail);
+	struct gy_kin kin = { 0 };
+	int r = ret_address == NULL ? -EINVAL : prepare(home, order, loop, &mail, &kin);
 
 	if (r == 0) {
 		r = reserve(gy_home_peer(home, loop), order, &name, &address);
@@ -259,10 +267,10 @@ int gy_spawn(struct gy_home *home, const struct gy_spawn_order *order, uint16_t 
 		return r;
 	}
 	if (mail != NULL) {
-		fill_order(mail, address, order, name);
+		fill_order(mail, address, order, name, &kin);
 		gy_loop_send(&home->loop, loop, &mail->node);
 	} else {
-		r = install_here(home, address, order, name);
+		r = install_here(home, address, order, name, &kin);
 	}
 	if (r == 0) {
 		*ret_address = address;
@@ -276,6 +284,7 @@ int gy_spawn_from_outside(struct gy_home *home, const struct gy_spawn_order *ord
 	struct gyre_address address;
 	struct gy_node *node = NULL;
 	struct gy_name *name = NULL;
+	struct gy_kin kin = gy_kin_of_orphan(gy_homes_of(home->options.system));
 	int r = class_is_valid(order->class) ? 0 : -EINVAL;
 
 	if (r == 0) {
@@ -296,7 +305,7 @@ int gy_spawn_from_outside(struct gy_home *home, const struct gy_spawn_order *ord
 		}
 		return r;
 	}
-	fill_order(gy_mail_of(node), address, order, name);
+	fill_order(gy_mail_of(node), address, order, name, &kin);
 	gy_loop_post(&home->loop, node);
 	*ret_address = address;
 	return 0;

@@ -6,6 +6,7 @@
 
 #include <gyre/actor.h>
 
+#include "actor/life/children.h"
 #include "actor/mail/mail.h"
 
 struct gy_home;
@@ -22,12 +23,14 @@ struct gy_spawn_order {
 	bool channels_actor;
 	bool counted; /* its waiting mail is counted though the class has no limit */
 	bool lent;    /* the argument stays the caller's when the call fails */
+	bool is_root; /* its children stand below a root in paths; see path.h */
 };
 
 /* The payload of the mail by which the loop of the actor gets the order. */
 struct gy_spawn_message {
 	struct gy_spawn_order order;
 	struct gy_name *name; /* reserved for the house; NULL for none */
+	struct gy_kin kin;
 };
 
 /* Reserves the address at once, and orders its loop to mount the actor. Takes the argument. With

@@ -14,8 +14,8 @@
  */
 #include "actor/life/restart.h"
 #include "actor/behaviour.h"
-#include "actor/class_log.h"
 #include "actor/house_extra.h"
+#include "actor/life/path.h"
 #include "actor/life/receive_timeout.h"
 #include "actor/mail/mailbox.h"
 #include "actor/stack/stack.h"
@@ -112,7 +112,7 @@ static void order_restart(struct gy_house *house, int error)
 		return; /* one restart mends all that failed before it */
 	}
 	if (!count(restart, class, gy_clock_ns(&loop->clock))) {
-		gy_class_warn(house->home, house->class_info,
+		gy_house_warn(house->home, house,
 			      "stopped, since it failed more than %u times within its window of "
 			      "restarts",
 			      class->restarts_max);

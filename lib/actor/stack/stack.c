@@ -11,6 +11,7 @@
 #include "actor/class_log.h"
 #include "actor/house_extra.h"
 #include "actor/life/graceful_stop.h"
+#include "actor/life/path.h"
 #include "actor/life/restart.h"
 #include "actor/mail/send.h"
 #include "actor/misuse.h"
@@ -144,7 +145,7 @@ static void failed(struct gy_stack *stack, int error)
 				: stack->batch != NULL && stack->batch->asks) {
 		return;
 	}
-	gy_class_warn(home, house->class_info, "its %s%s%s failed: %s", hook_name(stack),
+	gy_house_warn(home, house, "its %s%s%s failed: %s", hook_name(stack),
 		      message == NULL ? "" : " of ", message == NULL ? "" : message,
 		      cause_of(error));
 	if (stack->hook) {

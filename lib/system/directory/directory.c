@@ -76,4 +76,5 @@ const struct gy_directory_ops gy_directory_ops = {
 	.withdraw = gy_name_entry_withdraw,
 	.name = gy_name_reserve,
 	.take_name = gy_name_take,
+	.name_of = gy_name_of,
 };

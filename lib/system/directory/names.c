@@ -23,6 +23,8 @@ enum { BUCKETS_FIRST = 64, LOAD_MAX = 2, GROWTH = 4 };
 struct gy_name {
 	struct gy_rcu_item item; /* first */
 	struct cds_lfht_node node;
+	struct cds_lfht_node first; /* by address, of the first name of an actor */
+	bool is_first;
 	struct gy_name *next; /* of the actor */
 	struct gyre_address address;
 	size_t bytes;
@@ -75,6 +77,7 @@ static void grow(struct gy_rcu_item *item)
 	uint64_t buckets = gy_load_relaxed(&names->buckets) * GROWTH;
 
 	cds_lfht_resize(names->table, (unsigned long)buckets);
+	cds_lfht_resize(names->by_address, (unsigned long)buckets);
 	gy_store_relaxed(&names->buckets, buckets);
 	gy_store_release(&names->growing, 0);
 }
@@ -95,7 +98,9 @@ int gy_names_init(struct gy_names *names, struct gy_rcu *rcu)
 	/* Without its own resizing, for which it would keep another thread. */
 	names->table =
 		cds_lfht_new_flavor(BUCKETS_FIRST, BUCKETS_FIRST, 0, 0, &urcu_qsbr_flavor, NULL);
-	return names->table == NULL ? -ENOMEM : 0;
+	names->by_address =
+		cds_lfht_new_flavor(BUCKETS_FIRST, BUCKETS_FIRST, 0, 0, &urcu_qsbr_flavor, NULL);
+	return names->table == NULL || names->by_address == NULL ? -ENOMEM : 0;
 }
 
 void gy_names_fini(struct gy_names *names)
@@ -103,14 +108,19 @@ void gy_names_fini(struct gy_names *names)
 	int r = names->table == NULL ? 0 : cds_lfht_destroy(names->table, NULL);
 
 	gy_assert(r == 0);
+	r = names->by_address == NULL ? 0 : cds_lfht_destroy(names->by_address, NULL);
+	gy_assert(r == 0);
 	(void)r;
 	names->table = NULL;
+	names->by_address = NULL;
 }
 
 static void take_back(struct gy_names *names, struct gy_name *name)
 {
 	int r = cds_lfht_del(names->table, &name->node);
 
+	gy_assert(r == 0);
+	r = name->is_first ? cds_lfht_del(names->by_address, &name->first) : 0;
 	gy_assert(r == 0);
 	(void)r;
 	gy_assert(gy_load_relaxed(&names->count) > 0);
@@ -165,6 +175,7 @@ static struct gy_name *make_name(struct gyre_address address, const struct key *
 
 	if (name != NULL) {
 		name->address = address;
+		name->is_first = false;
 		name->bytes = key->bytes;
 		memcpy(name->text, key->text, key->bytes);
 		cds_lfht_node_init(&name->node);
@@ -201,10 +212,60 @@ static int publish(struct gy_names *names, struct gy_name *name, const struct ke
 	return 0;
 }
 
-static void keep(struct gy_name_entry *name_entry, struct gy_name *name)
+static unsigned long address_hash(struct gyre_address address)
+{
+	return (unsigned long)gy_origin_key(gy_origin_of(address));
+}
+
+/* The actor has the name, which is in the table by now. */
+static void keep(struct gy_names *names, struct gy_name_entry *name_entry, struct gy_name *name)
 {
 	name->next = name_entry->names;
 	name_entry->names = name;
+	if (name->next == NULL) {
+		bool entered = gy_rcu_enter();
+
+		name->is_first = true;
+		cds_lfht_node_init(&name->first);
+		gy_happens_before(name);
+		cds_lfht_add(names->by_address, address_hash(name->address), &name->first);
+		gy_rcu_leave(entered);
+	}
+}
+
+static int match_address(struct cds_lfht_node *node, const void *key)
+{
+	const struct gy_name *name = gy_container_of(node, struct gy_name, first);
+	bool is_it;
+
+	gy_happens_after(name);
+	is_it = gy_address_same(name->address, *(const struct gyre_address *)key);
+	gy_happens_before(name);
+	return is_it;
+}
+
+size_t gy_name_of(struct gyre_system *system, struct gyre_address address, size_t bytes,
+		  char *ret_text)
+{
+	struct gy_names *names = &system->directory->names;
+	bool entered = gy_rcu_enter();
+	struct cds_lfht_iter iter;
+	struct cds_lfht_node *node;
+	size_t count = 0;
+
+	cds_lfht_lookup(names->by_address, address_hash(address), match_address, &address, &iter);
+	node = cds_lfht_iter_get_node(&iter);
+	if (node != NULL) {
+		const struct gy_name *name = gy_container_of(node, struct gy_name, first);
+
+		gy_happens_after(name);
+		count = name->bytes < bytes ? name->bytes : bytes - 1;
+		memcpy(ret_text, name->text, count);
+		ret_text[count] = 0;
+		gy_happens_before(name);
+	}
+	gy_rcu_leave(entered);
+	return count;
 }
 
 int gyre_name_register(struct gyre_stack *stack, const char *name)
@@ -227,7 +288,7 @@ int gyre_name_register(struct gyre_stack *stack, const char *name)
 	}
 	r = publish(names_of(stack), mine, &key, NULL);
 	if (r == 0) {
-		keep(name_entry, mine);
+		keep(names_of(stack), name_entry, mine);
 	}
 	return r;
 }
@@ -287,7 +348,7 @@ int gy_name_take(struct gy_house *house, struct gy_name *name)
 	int r = gy_name_entry_get(house, &name_entry);
 
 	if (r == 0) {
-		keep(name_entry, name);
+		keep(&house->home->options.system->directory->names, name_entry, name);
 	} else {
 		take_back(&house->home->options.system->directory->names, name);
 	}

@@ -15,7 +15,8 @@ struct gy_name;
 struct gyre_system;
 
 struct gy_names {
-	struct cds_lfht *table;
+	struct cds_lfht *table;	     /* by name */
+	struct cds_lfht *by_address; /* the first name of each actor that has one */
 	struct gy_rcu *rcu;
 	uint64_t count;	  /* atomic: names */
 	uint64_t buckets; /* atomic */
@@ -31,6 +32,8 @@ void gy_names_fini(struct gy_names *names);
 int gy_name_reserve(struct gyre_system *system, const char *text, struct gyre_address address,
 		    struct gy_name **ret_name, struct gyre_address *ret_holder);
 int gy_name_take(struct gy_house *house, struct gy_name *name);
+size_t gy_name_of(struct gyre_system *system, struct gyre_address address, size_t bytes,
+		  char *ret_text);
 
 /* Takes back all names of an actor. */
 void gy_names_withdraw(struct gy_names *names, struct gy_name *first);

@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/sized.h"
 #include "channel/channels.h"
+#include "system/observe/actor_tree.h"
 #include "system/system.h"
 
 _Static_assert(GYRE_CLASS_NAME_BYTES == (int)GY_CLASS_NAME_BYTES, "a name is copied whole");
@@ -21,6 +22,7 @@ _Static_assert(GYRE_CLASS_NAME_BYTES == (int)GY_CLASS_NAME_BYTES, "a name is cop
 struct view {
 	struct gyre_snapshot snapshot;
 	uint32_t classes_max;
+	char *tree;
 	unsigned char *resized; /* the arrays of a program whose elements have another size */
 	struct gyre_class_snapshot *classes;
 	struct gyre_loop_snapshot loops[];
@@ -199,6 +201,12 @@ static int inspect(struct gyre_system *system, struct view **ret_view)
 	if (view == NULL) {
 		return -ENOMEM;
 	}
+	view->tree = gy_actor_tree_draw(&system->homes);
+	if (view->tree == NULL) {
+		gy_memory_put(view);
+		return -ENOMEM;
+	}
+	view->snapshot.tree = view->tree;
 	view->snapshot.time_ns = gy_clock_machine_ns();
 	view->snapshot.stalls = gy_load_relaxed(&system->stalls);
 	for (uint32_t i = 0; i < view->snapshot.loops_count; i++) {
@@ -273,6 +281,7 @@ void gyre_snapshot_destroy(struct gyre_snapshot *snapshot)
 		struct view *view = gy_container_of(snapshot, struct view, snapshot);
 
 		gy_memory_put(view->resized);
+		gy_memory_put(view->tree);
 		gy_memory_put(view);
 	}
 }

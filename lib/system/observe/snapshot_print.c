@@ -1,6 +1,6 @@
 /*
- * A snapshot as people read it: a line for each loop, then a line for each class. Times are in
- * milliseconds, since that is what fits.
+ * A snapshot as people read it: a line for each loop, a line for each class, then the tree of
+ * actors. Times are in milliseconds, since that is what fits.
  */
 #include <gyre/inspect.h>
 
@@ -112,6 +112,9 @@ int gyre_snapshot_print(const struct gyre_snapshot *snapshot, FILE *file)
 	}
 	if (snapshot->stalls > 0) {
 		(void)fprintf(file, "stalls: %" PRIu64 "\n", snapshot->stalls);
+	}
+	if (snapshot->tree != NULL) {
+		(void)fputs(snapshot->tree, file);
 	}
 	return ferror(file) != 0 ? -EIO : 0;
 }

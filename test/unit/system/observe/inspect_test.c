@@ -314,10 +314,11 @@ Test(inspect, prints_a_line_for_each_loop_and_each_class)
 	cr_assert_eq(gyre_snapshot_print(taken, file), 0);
 	cr_assert_eq(gyre_snapshot_print(taken, NULL), -EINVAL);
 	cr_assert_eq(fclose(file), 0);
-	for (const char *c = text; *c != '\0'; c++) {
+	for (const char *c = text; c < strstr(text, "\n/\n") + 1; c++) {
 		lines += *c == '\n';
 	}
 	cr_assert_eq(lines, 6);
+	cr_assert_not_null(strstr(text, "\n/\n  user\n"));
 	cr_assert_not_null(strstr(text, "adder"));
 	cr_assert_not_null(strstr(text, "unhandled: 3"));
 	free(text);
