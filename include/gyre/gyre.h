@@ -66,6 +66,9 @@
 /* many messages in one call */
 #include <gyre/batch.h>
 
+/* a system inside a program with a loop of its own */
+#include <gyre/embed.h>
+
 /* asks from threads that run no loop */
 #include <gyre/outside.h>
 

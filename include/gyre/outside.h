@@ -53,7 +53,8 @@ typedef void (*gyre_answered_fn)(struct gyre_mail *answer, int error, void *arg)
  * Return: 0, or a negative errno: one of those below, or the one that the receiver's handler failed
  *   with.
  * Errors:
- *   -EDEADLK  the calling thread is that of a loop, which must not wait: see gyre_ask()
+ *   -EDEADLK  the calling thread is that of a loop, which must not wait: see gyre_ask(); or it is
+ *            the one that turns this system: see gyre/embed.h
  *   -EINVAL  @system is NULL, or @to names no loop of it, nor of another node; or it is a group
  *            that sends to all its members
  *   -ENOBUFS  the receiver's mailbox holds its limit

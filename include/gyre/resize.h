@@ -41,7 +41,7 @@ GYRE_BEGIN_DECLS
  * -ESHUTDOWN.
  * Errors:
  *   -EINVAL    @system is NULL or @loops is 0
- *   -EDEADLK   this is a loop's thread
+ *   -EDEADLK   this is a loop's thread, or the one that turns this system: see gyre/embed.h
  *   -EBUSY     a successor is starting, or has taken over; see gyre/handover.h
  *   -ENOBUFS   @loops is above @loops_max of the options
  *   -ESHUTDOWN  the system is stopping

@@ -151,6 +151,8 @@ typedef void (*gyre_started_fn)(struct gyre_system *system, void *arg);
  *   have whoever logs wait for @log: see gyre/log.h
  * @log_lines_max: how many lines a class of actors, the handlers of a name, or the rest of the
  *   program may log in a second, 1 to 65535; further lines are dropped and counted
+ * @embedded: the first loop has no thread, but is turned by the one that starts the system, from
+ *   another loop of the program: see gyre/embed.h. Not with @handover
  *
  * A handler that has run for a quarter of @stall_ns or more is interrupted now and then by a
  * signal, which gyre takes for itself while such a system runs: the first from SIGRTMIN + 5 on that
@@ -206,6 +208,7 @@ struct gyre_system_options {
 	const struct gyre_node_options *node;
 	int64_t log_buffer_bytes;
 	uint32_t log_lines_max;
+	bool embedded;
 };
 
 /** gyre_system_create_sized() - gyre_system_create() with the sizes in the program */
@@ -249,7 +252,10 @@ static inline int gyre_system_create(const struct gyre_system_options *options,
  * gyre_system_destroy() - stops a system if it runs, and frees it
  * @system: the system, or NULL
  *
- * Ownership: @system is taken; no other thread may use it any more.
+ * Waits for the end as gyre_system_wait() does.
+ *
+ * Ownership: @system is taken; no other thread may use it any more, but the one that turns it if it
+ *   is embedded, until gyre_system_turn() has returned -ESHUTDOWN.
  * Context: any thread but a loop's, setup.
  * Since: 0.1
  */
@@ -257,7 +263,8 @@ GYRE_API void gyre_system_destroy(struct gyre_system *system);
 
 /**
  * gyre_system_start() - starts the loops, each on a thread of its own
- * @system: a system that was never started
+ * @system: a system that was never started; if it is embedded, the calling thread is from here on
+ *   the one that turns its first loop
  *
  * Returns when all loops run, and everything that gyre_system_listen(), gyre_system_datagram_open()
  * and gyre_system_connect() opened before has the actors that serve it. Without memory for one of
@@ -299,7 +306,8 @@ GYRE_API void gyre_system_stop(struct gyre_system *system);
  * gyre_system_wait() - waits until a system has stopped
  * @system: a started system
  *
- * Work of gyre_offload() that has begun is waited for too: it cannot be killed.
+ * Work of gyre_offload() that has begun is waited for too: it cannot be killed. An embedded system
+ * is turned meanwhile, by the thread that does so; another one waits until that has been done.
  *
  * Return: 0, or a negative errno.
  * Errors:
@@ -322,7 +330,8 @@ GYRE_API int gyre_system_wait(struct gyre_system *system);
  *
  * Return: 0 after a drain, or a negative errno.
  * Errors:
- *   as gyre_system_start() and gyre_system_wait()
+ *   -EINVAL  @system is NULL, or embedded
+ *   others   as gyre_system_start() and gyre_system_wait()
  * Ownership: nothing changes hands.
  * Context: any thread but a loop's, setup; blocks.
  * Since: 0.1

@@ -89,20 +89,13 @@ static inline uint32_t run_jobs(struct gy_loop *loop, struct gy_queue *queue, ui
 
 /* ---- phase 1 ---- */
 
-static bool can_run(const struct gy_loop *loop)
-{
-	return !gy_queue_empty(&loop->state) || !gy_queue_empty(&loop->channels) ||
-	       !gy_fifo_empty(&loop->mounting) || !gy_fifo_empty(&loop->later) ||
-	       !gy_inbox_empty(&loop->inbox) || loop->stopping || gy_steal_is_possible(loop);
-}
-
 /* Returns the number of completions. */
 static uint32_t phase_io(struct gy_loop *loop)
 {
 	uint64_t next_ns;
 
 	gy_wheel_advance(&loop->wheel, loop->now_ns);
-	next_ns = can_run(loop) ? 0 : gy_wheel_next_ns(&loop->wheel);
+	next_ns = gy_loop_can_run(loop) ? 0 : gy_wheel_next_ns(&loop->wheel);
 	if (next_ns <= loop->now_ns) {
 		(void)gy_ring_submit_and_wait(loop->ring, 0);
 	} else {

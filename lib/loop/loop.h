@@ -88,6 +88,7 @@ struct gy_loop_options {
 	uint64_t min_budget_ns;
 	uint64_t timer_tick_ns;
 	int64_t spin_ns; /* GY_SPIN_AUTO, GY_SPIN_NEVER, or a time */
+	bool embedded;	 /* never blocks: somebody else waits, see gy_loop_rest() */
 	struct gy_ring_options ring;
 	struct gy_clock clock;
 	const struct gy_log *log;
@@ -231,6 +232,15 @@ int gy_loop_enter(struct gy_loop *loop);
 void gy_loop_leave(void);
 /* Makes one turn: three phases and the idle step. Blocks only if nothing can run. */
 void gy_loop_turn(struct gy_loop *loop);
+
+/*
+ * A loop that is embedded in another one: between its turns it rests, and then counts as parked,
+ * while the other one polls the descriptor of its ring. gy_loop_rest() returns false, and the loop
+ * is to be turned again, if there is something to do; @anyway makes it rest all the same, with the
+ * descriptor readable. gy_loop_rouse() comes before the next turn.
+ */
+bool gy_loop_rest(struct gy_loop *loop, bool anyway);
+void gy_loop_rouse(struct gy_loop *loop);
 
 /* Asserts what holds of the loop and of the floor above, between two turns. At assertions=full
  * gy_loop_turn() calls it now and then. */

@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
-#include <urcu/urcu-qsbr.h>
 
 #include "base/cpus.h"
 #include "base/memory.h"
+#include "base/reader.h"
 #include "loop/borrowed.h"
 #include "loop/foreign_nodes.h"
 #include "loop/loop.h"
@@ -94,7 +94,7 @@ int gy_loop_enter(struct gy_loop *loop)
 	if (r < 0) {
 		return r;
 	}
-	urcu_qsbr_register_thread();
+	gy_reader_get();
 	loop->borrows = true;
 	gy_loop_set_clock(loop, gy_clock_ns(&loop->clock), 0);
 	gy_store_relaxed(&loop->meter.ticks, gy_ticks(&loop->clock));
@@ -103,7 +103,7 @@ int gy_loop_enter(struct gy_loop *loop)
 
 void gy_loop_leave(void)
 {
-	urcu_qsbr_unregister_thread();
+	gy_reader_put();
 }
 
 void gy_loop_check(struct gy_loop *loop)

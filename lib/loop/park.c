@@ -129,8 +129,13 @@ void gy_loop_park(struct gy_loop *loop, uint64_t until_ns)
 {
 	uint64_t from_ns = loop->now_ns;
 	uint64_t saved_ns = 0;
-	bool found = spin(loop, until_ns);
+	bool found;
 
+	if (gy_unlikely(loop->options.embedded)) {
+		(void)gy_ring_submit_and_wait(loop->ring, 0);
+		return;
+	}
+	found = spin(loop, until_ns);
 	if (found || loop->now_ns != from_ns) {
 		gy_meter_charge(&loop->meter, &loop->clock, GY_PHASE_POLLED);
 	}
@@ -145,6 +150,52 @@ void gy_loop_park(struct gy_loop *loop, uint64_t until_ns)
 	average_wait(loop,
 		     loop->now_ns - from_ns > saved_ns ? loop->now_ns - from_ns - saved_ns : 0);
 	gy_wheel_advance(&loop->wheel, loop->now_ns);
+}
+
+/* ---- a loop that another one turns ---- */
+
+/* Of what a turn does at its begin, or a completion or a timer sets off. */
+static bool has_work(const struct gy_loop *loop, uint64_t next_ns)
+{
+	return gy_loop_can_run(loop) || gy_ring_ready(loop->ring) ||
+	       gy_ring_has_prepared(loop->ring) || next_ns <= loop->now_ns;
+}
+
+/* As in block(): what comes after the flag is set wakes the loop, and what comes after the
+ * descriptor is cleared makes it readable again. */
+bool gy_loop_rest(struct gy_loop *loop, bool anyway)
+{
+	uint64_t next_ns;
+	bool busy;
+
+	gy_assert(loop->options.embedded);
+	(void)gy_ring_submit(loop->ring);
+	gy_store_full(&loop->parked, GY_PARKED);
+	busy = gy_ring_descriptor_clear(loop->ring);
+	next_ns = gy_wheel_next_ns(&loop->wheel);
+	busy = busy || has_work(loop, next_ns);
+	if (busy && !anyway) {
+		leave_park(loop);
+		return false;
+	}
+	gy_foreign_nodes_flush(loop);
+	gy_count(&loop->counters.parks, 1);
+	if (busy) {
+		gy_ring_wake(loop->ring);
+	} else {
+		gy_ring_descriptor_arm(loop->ring, next_ns);
+	}
+	reader_offline();
+	return true;
+}
+
+void gy_loop_rouse(struct gy_loop *loop)
+{
+	gy_assert(loop->options.embedded);
+	reader_online();
+	leave_park(loop);
+	gy_meter_charge(&loop->meter, &loop->clock, GY_PHASE_PARKED);
+	gy_loop_read_clock_waited(loop);
 }
 
 void gy_loop_trim_pools(struct gy_loop *loop)

@@ -113,8 +113,12 @@ static int init(struct gy_ring *ring, const struct gy_ring_options *options)
 	if (r < 0) {
 		return r;
 	}
-	r = open_ring(ring, options);
+	r = options->descriptor ? gy_ring_descriptor_init(ring) : 0;
+	if (r == 0) {
+		r = open_ring(ring, options);
+	}
 	if (r < 0) {
+		gy_ring_descriptor_fini(ring);
 		gy_ring_waker_fini(ring);
 	}
 	return r;
@@ -132,6 +136,8 @@ int gy_ring_create(const struct gy_ring_options *options, struct gy_ring **ret_r
 	}
 	ring->log = options->log;
 	ring->flag_fd = -1;
+	ring->poll_fd = -1;
+	ring->timer_fd = -1;
 	r = init(ring, options);
 	if (r < 0) {
 		enum gy_ring_call call = ring->call;
@@ -176,6 +182,7 @@ void gy_ring_shut(struct gy_ring *ring)
 		(void)close(ring->flag_fd);
 		ring->flag_fd = -1;
 	}
+	gy_ring_descriptor_fini(ring);
 	ring->shut = true;
 	ring->waker_armed = false;
 	ring->enter_flags = 0;
@@ -227,7 +234,10 @@ static void register_ring(struct gy_ring *ring)
 static int flag_by_descriptor(struct gy_ring *ring)
 {
 	ring->flag_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	return ring->flag_fd < 0 ? -errno : io_uring_register_eventfd(&ring->uring, ring->flag_fd);
+	if (ring->flag_fd < 0 || (ring->poll_fd >= 0 && gy_ring_descriptor_watch_flag(ring) < 0)) {
+		return -errno;
+	}
+	return io_uring_register_eventfd(&ring->uring, ring->flag_fd);
 }
 
 static int enable(struct gy_ring *ring)
@@ -243,7 +253,7 @@ static int enable(struct gy_ring *ring)
 	ring->enabled = true;
 	ring->owner = gettid();
 	register_ring(ring);
-	r = gy_sanitize_valgrind() ? flag_by_descriptor(ring) : 0;
+	r = ring->poll_fd >= 0 || gy_sanitize_valgrind() ? flag_by_descriptor(ring) : 0;
 	if (r < 0) {
 		return r;
 	}

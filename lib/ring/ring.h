@@ -67,6 +67,7 @@ struct gy_ring_options {
 	uint32_t buffer_count; /* provided buffers, a power of two; 0 for none */
 	uint32_t buffer_bytes; /* of each */
 	bool whole_buffers;    /* what is received never shares one, though the kernel could */
+	bool descriptor;       /* somebody else waits for the ring: see gy_ring_descriptor() */
 	const struct gy_log *log;
 };
 
@@ -152,6 +153,21 @@ void gy_ring_wake(struct gy_ring *ring);
 /* Wakes a ring from the owner of @from: prepares one operation on @from (MSG_RING, or a write to
  * the target's eventfd where that is not to be had) and makes no system call. */
 void gy_ring_wake_from(struct gy_ring *from, struct gy_ring *target);
+
+/*
+ * ---- ring_descriptor.c: a ring whose options ask for it has a descriptor that others poll, for
+ * completions, wakes and a time. The kernel only says that something has come, so who has looked
+ * clears it, and then looks whether there is anything to do before it goes to wait ----
+ */
+
+/* The descriptor; it stays until the ring is shut. */
+int gy_ring_descriptor(const struct gy_ring *ring);
+/* Makes it unreadable until something more comes. Returns whether there were wakes. */
+bool gy_ring_descriptor_clear(struct gy_ring *ring);
+/* Makes it readable at @time_ns of the machine's clock; UINT64_MAX for never. */
+void gy_ring_descriptor_arm(struct gy_ring *ring, uint64_t time_ns);
+/* Waits until it is readable, for at most @timeout_ns; UINT64_MAX for no limit. */
+void gy_ring_descriptor_wait(const struct gy_ring *ring, uint64_t timeout_ns);
 
 /* ---- operations: each prepares; the kernel sees it at the next submit ---- */
 

@@ -81,8 +81,12 @@ struct gy_ring {
 	int wake_fd;
 	gy_ring_stale_fn stale;
 	void *stale_arg;
-	int flag_fd; /* under valgrind, an eventfd by which to wait; else -1 */
-	pid_t owner; /* the thread that enabled the ring */
+	int flag_fd; /* an eventfd that is written to when completions come; -1 where none is needed
+		      */
+	int poll_fd; /* what others poll, or -1; see ring_descriptor.c */
+	int timer_fd;
+	uint64_t timer_ns; /* that it is armed for; UINT64_MAX for none */
+	pid_t owner;	   /* the thread that enabled the ring */
 };
 
 /* ---- ring.c ---- */
@@ -240,6 +244,13 @@ static inline unsigned char *gy_ring_buffers_taken(struct gy_ring *ring, uint16_
 
 /* The head of a datagram in its buffer. */
 struct msghdr *gy_ring_datagram_shape(void);
+
+/* ---- ring_descriptor.c ---- */
+
+int gy_ring_descriptor_init(struct gy_ring *ring);
+void gy_ring_descriptor_fini(struct gy_ring *ring);
+/* Has it tell of @flag_fd too. */
+int gy_ring_descriptor_watch_flag(struct gy_ring *ring);
 
 /* ---- ring_wake.c ---- */
 

@@ -35,8 +35,13 @@ void gy_ring_waker_fini(struct gy_ring *ring)
 
 void gy_ring_waker_arm(struct gy_ring *ring)
 {
-	struct io_uring_sqe *sqe = gy_ring_sqe(ring);
+	struct io_uring_sqe *sqe;
 
+	if (ring->poll_fd >= 0) {
+		ring->waker_armed = true; /* it is polled with the descriptor */
+		return;
+	}
+	sqe = gy_ring_sqe(ring);
 	if (sqe == NULL) {
 		return; /* the next wait tries again */
 	}
@@ -64,7 +69,9 @@ void gy_ring_wake_from(struct gy_ring *from, struct gy_ring *target)
 		gy_ring_wake(target);
 		return;
 	}
-	if (gy_likely(from->features.ring_messages)) {
+	/* The thread of a ring that others poll is not to be interrupted in their calls, as some
+	 * kernels do for a message. */
+	if (gy_likely(from->features.ring_messages && target->poll_fd < 0)) {
 		io_uring_prep_msg_ring(sqe, target->uring.ring_fd, 0, GY_USER_IGNORED, 0);
 		sqe->user_data = (uintptr_t)target | GY_USER_MESSAGE;
 	} else {

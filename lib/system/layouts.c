@@ -649,6 +649,7 @@ AT(gyre_system_options, user, 272, 8);
 AT(gyre_system_options, node, 280, 8);
 AT(gyre_system_options, log_buffer_bytes, 288, 8);
 AT(gyre_system_options, log_lines_max, 296, 4);
+AT(gyre_system_options, embedded, 300, 1);
 
 FROZEN(gyre_tail, 16);
 AT(gyre_tail, bytes, 0, 4);

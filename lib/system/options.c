@@ -178,6 +178,17 @@ static int check_loop_data(const struct gy_log *log, const struct gyre_system_op
 	return 0;
 }
 
+static int check_embedded(const struct gy_log *log, const struct gyre_system_options *options)
+{
+	if (options->embedded && options->handover != NULL) {
+		gy_log(log, GYRE_LOG_ERROR,
+		       "embedded and handover are both set: an embedded system cannot be "
+		       "succeeded");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int resolve_level(const struct gy_log *log, struct gyre_system_options *options)
 {
 	unsigned level = (unsigned)options->log_level;
@@ -232,6 +243,9 @@ int gy_options_resolve(const struct gyre_system_options *options,
 	}
 	if (r == 0) {
 		r = check_loop_data(&log, &resolved);
+	}
+	if (r == 0) {
+		r = check_embedded(&log, &resolved);
 	}
 	if (r == 0) {
 		*ret_options = resolved;

@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "base/happens.h"
 #include "base/memory.h"
+#include "base/reader.h"
 #include "base/thread.h"
 
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
@@ -19,7 +20,7 @@ static bool has_key;
 static void sign_off(void *arg)
 {
 	(void)arg;
-	urcu_qsbr_unregister_thread();
+	gy_reader_put();
 }
 
 static void make_key(void)
@@ -43,7 +44,7 @@ bool gy_rcu_enter(void)
 		urcu_qsbr_thread_online();
 		return true;
 	}
-	urcu_qsbr_register_thread();
+	gy_reader_get();
 	if (has_key) {
 		(void)pthread_setspecific(key, &key_once);
 	}
@@ -58,7 +59,7 @@ void gy_rcu_leave(bool entered)
 	if (is_known()) {
 		urcu_qsbr_thread_offline();
 	} else {
-		urcu_qsbr_unregister_thread(); /* there was no memory to remember it */
+		gy_reader_put(); /* there was no memory to remember it */
 	}
 }
 

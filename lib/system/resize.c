@@ -477,7 +477,7 @@ int gyre_system_resize(struct gyre_system *system, uint32_t loops)
 	if (system == NULL || loops == 0) {
 		return -EINVAL;
 	}
-	if (gy_current_worker() != NULL) {
+	if (gy_current_worker() != NULL || gy_embedded_is_owner(system)) {
 		return -EDEADLK;
 	}
 	if (loops > system->options.loops_max) {

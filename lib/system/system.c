@@ -55,9 +55,11 @@ static void dead_letter(struct gy_home *home, const struct gyre_mail *mail, stru
 static int make_home(struct gyre_system *system, uint32_t index, uint32_t cookie_seed)
 {
 	const struct gyre_system_options *options = &system->options;
+	const bool embedded = options->embedded && index == 0;
 	struct gy_loop_options loop = {
 		.index = (uint16_t)index,
-		.cpu = system->cpu_places[index].cpu,
+		.cpu = embedded ? -1 : system->cpu_places[index].cpu,
+		.embedded = embedded,
 		.io_ratio = options->io_ratio,
 		.starvation_limit = options->starvation_limit,
 		.steal_floor = options->steal_floor,
@@ -69,6 +71,7 @@ static int make_home(struct gyre_system *system, uint32_t index, uint32_t cookie
 			  .buffer_count = options->buffer_count,
 			  .buffer_bytes = options->buffer_bytes,
 			  .whole_buffers = options->receive_buffers == GYRE_RECEIVE_BUFFERS_WHOLE,
+			  .descriptor = embedded,
 			  .log = gy_log_writer_loop(system->log_writer, index) },
 		.log = gy_log_writer_loop(system->log_writer, index),
 	};

@@ -11,6 +11,7 @@
 
 #include "actor/home.h"
 #include "net/net_state.h"
+#include "system/embedded.h"
 #include "system/machine/memory_guard.h"
 #include "system/resize.h"
 
@@ -49,6 +50,7 @@ struct gyre_system {
 	uint64_t stalls;	      /* written by the watchdog with gy_count() */
 	struct gy_memory_guard memory_guard;
 	struct gy_resizing resizing;
+	struct gy_embedding embedding;
 
 	/* Atomic: */
 	uint32_t stop;	/* 1 asked to drain, 2 asked not to wait */

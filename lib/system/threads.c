@@ -78,7 +78,7 @@ static inline void guard_memory(struct gy_worker *worker)
 	}
 }
 
-static int enter(struct gy_worker *worker)
+int gy_worker_enter(struct gy_worker *worker)
 {
 	int r = gy_loop_enter(&worker->home->loop);
 
@@ -92,10 +92,27 @@ static int enter(struct gy_worker *worker)
 	return r;
 }
 
-static void leave(struct gy_worker *worker)
+void gy_worker_leave(struct gy_worker *worker)
 {
 	gy_loop_data_fini(worker);
 	gy_loop_leave();
+}
+
+static inline bool turn(struct gy_worker *worker)
+{
+	struct gy_loop *loop = &worker->home->loop;
+
+	gy_loop_turn(loop);
+	guard_memory(worker);
+	if (loop->index == 0 && gy_loops_want_service(loop->peers)) {
+		gy_loops_serve(loop->peers);
+	}
+	return has_next_turn(worker);
+}
+
+bool gy_worker_turn(struct gy_worker *worker)
+{
+	return turn(worker);
 }
 
 static void *run_loop(void *arg)
@@ -106,27 +123,22 @@ static void *run_loop(void *arg)
 	int r;
 
 	gy_thread_name_number("loop", loop->index);
-	r = enter(worker);
+	r = gy_worker_enter(worker);
 	entered(worker, r);
 	if (r < 0 || !may_turn(system)) {
 		if (r == 0) {
-			leave(worker);
+			gy_worker_leave(worker);
 		}
 		gy_ring_disown(loop->ring);
 		return NULL;
 	}
 	gy_current_worker_set(worker);
 	gy_watchdog_enter(worker);
-	do {
-		gy_loop_turn(loop);
-		guard_memory(worker);
-		if (loop->index == 0 && gy_loops_want_service(system->homes.loops)) {
-			gy_loops_serve(system->homes.loops);
-		}
-	} while (has_next_turn(worker));
+	while (turn(worker)) {
+	}
 	gy_watchdog_leave(worker);
 	gy_current_worker_set(NULL);
-	leave(worker);
+	gy_worker_leave(worker);
 	if (worker->retiring.end != 0) {
 		gy_ring_disown(loop->ring);
 	}
@@ -149,6 +161,23 @@ static void open_gate(struct gyre_system *system, bool open)
 	(void)pthread_mutex_unlock(&system->mutex);
 }
 
+static bool has_thread(const struct gyre_system *system, uint32_t index)
+{
+	return index > 0 || !system->options.embedded;
+}
+
+/* Of a loop that another one turns the calling thread is to be the thread. */
+static int start_embedded(struct gyre_system *system)
+{
+	int r = gy_embedded_enter(system);
+
+	if (r == 0) {
+		entered(&system->workers[0], 0);
+		gy_watchdog_enter(&system->workers[0]);
+	}
+	return r;
+}
+
 static int start_thread(struct gyre_system *system, uint32_t index)
 {
 	struct gy_worker *worker = &system->workers[index];
@@ -156,6 +185,9 @@ static int start_thread(struct gyre_system *system, uint32_t index)
 
 	gy_assert(!worker->started);
 	init_worker(system, index);
+	if (!has_thread(system, index)) {
+		return start_embedded(system);
+	}
 	r = gy_thread_start(NULL, run_loop, worker, &worker->thread);
 	worker->started = r == 0;
 	if (r < 0) {
@@ -192,8 +224,12 @@ int gy_threads_start(struct gyre_system *system, uint32_t from, uint32_t to)
 	}
 	open_gate(system, r == 0);
 	for (uint32_t i = from; i < started && r < 0; i++) {
-		(void)pthread_join(system->workers[i].thread, NULL);
-		system->workers[i].started = false;
+		if (has_thread(system, i)) {
+			(void)pthread_join(system->workers[i].thread, NULL);
+			system->workers[i].started = false;
+		} else {
+			gy_embedded_leave(system);
+		}
 	}
 	return r;
 }
@@ -205,6 +241,9 @@ void gy_system_opened(struct gy_homes *homes)
 	(void)pthread_mutex_lock(&system->mutex);
 	(void)pthread_cond_signal(&system->entered_condition);
 	(void)pthread_mutex_unlock(&system->mutex);
+	if (system->options.embedded) {
+		gy_ring_wake(system->homes.homes[0].loop.ring);
+	}
 }
 
 void gy_system_await_start(struct gy_homes *homes)
@@ -229,14 +268,21 @@ static void set_starting(struct gyre_system *system, bool starting)
 	(void)pthread_mutex_unlock(&system->mutex);
 }
 
+static bool is_served(const struct gy_net *net)
+{
+	return gy_load_acquire(&net->pending_opens) == 0 ||
+	       gy_load_relaxed(&net->pending_open_error) != 0;
+}
+
 /* Until what was opened before is served; why it is not, if it cannot be. */
 static int wait_until_served(struct gyre_system *system)
 {
 	struct gy_homes *homes = &system->homes;
 
+	while (system->options.embedded && !is_served(homes->net) && gy_embedded_wait(system)) {
+	}
 	(void)pthread_mutex_lock(&system->mutex);
-	while (gy_load_acquire(&homes->net->pending_opens) > 0 &&
-	       gy_load_relaxed(&homes->net->pending_open_error) == 0) {
+	while (!is_served(homes->net)) {
 		(void)pthread_cond_wait(&system->entered_condition, &system->mutex);
 	}
 	(void)pthread_mutex_unlock(&system->mutex);
@@ -372,6 +418,7 @@ void gy_system_join(struct gyre_system *system)
 	if (!system->running || system->joined) {
 		return;
 	}
+	gy_embedded_join(system);
 	for (uint32_t i = 0; i < system->homes.count; i++) {
 		if (system->workers[i].started) {
 			(void)pthread_join(system->workers[i].thread, NULL);
@@ -460,6 +507,11 @@ int gyre_system_run(struct gyre_system *system)
 	int r;
 
 	if (system == NULL) {
+		return -EINVAL;
+	}
+	if (system->options.embedded) {
+		gy_log(&system->log, GYRE_LOG_ERROR,
+		       "an embedded system cannot be run: start it, and call gyre_system_turn()");
 		return -EINVAL;
 	}
 	gy_system_signals(&signals);

@@ -42,6 +42,11 @@ void gy_system_opened(struct gy_homes *homes);
 void gy_system_await_start(struct gy_homes *homes);
 /* Starts the threads of some loops, and waits until they can turn; on failure they may not. */
 int gy_threads_start(struct gyre_system *system, uint32_t from, uint32_t to);
+/* On the thread that turns a loop: before its first turn, one turn, and after its last one. A turn
+ * returns whether there is another. */
+int gy_worker_enter(struct gy_worker *worker);
+bool gy_worker_turn(struct gy_worker *worker);
+void gy_worker_leave(struct gy_worker *worker);
 /* Takes what came in after the loops had ended: it can have come only from outside. Any thread. */
 void gy_system_take_late(struct gy_home *home);
 

@@ -94,6 +94,18 @@ def test_batch():
     expect(last == f"100 entries were kept by {len(writes)} writes" and len(writes) < 100, last)
 
 
+def test_embed():
+    lines = run("embed", given="abc\nhello\n").splitlines()
+    expect(lines == ["4 bytes", "6 bytes"], f"it printed {lines}")
+
+
+def test_libuv():
+    if not os.path.exists(program("libuv")):
+        sys.exit(77)
+    lines = run("libuv").splitlines()
+    expect(lines == [f"libuv's timer, number {i}" for i in (1, 2, 3)], f"it printed {lines}")
+
+
 def test_encode():
     expect(run("encode") == "node 2: 12 pieces for Ann\n", "another order")
 

@@ -275,11 +275,12 @@ void gy_watchdog_stop(struct gyre_system *system)
 	unmake(dog);
 }
 
-static void mask_signal(const struct gy_watchdog *dog, int how)
+/* All signals are blocked on a loop's thread, unless it is the program's. */
+static void mask_signal(const struct gy_watchdog *dog, const struct gy_worker *worker, int how)
 {
 	sigset_t set;
 
-	if (dog->signal != 0) {
+	if (dog->signal != 0 && !worker->home->loop.options.embedded) {
 		(void)sigemptyset(&set);
 		(void)sigaddset(&set, dog->signal);
 		(void)pthread_sigmask(how, &set, NULL);
@@ -306,7 +307,7 @@ void gy_watchdog_enter(struct gy_worker *worker)
 	if (dog != NULL) {
 		struct gy_watched *watched = &dog->watched[worker->home->loop.index];
 
-		mask_signal(dog, SIG_UNBLOCK);
+		mask_signal(dog, worker, SIG_UNBLOCK);
 		set_here(dog, watched, true);
 	}
 }
@@ -317,6 +318,6 @@ void gy_watchdog_leave(struct gy_worker *worker)
 
 	if (dog != NULL) {
 		set_here(dog, &dog->watched[worker->home->loop.index], false);
-		mask_signal(dog, SIG_BLOCK);
+		mask_signal(dog, worker, SIG_BLOCK);
 	}
 }

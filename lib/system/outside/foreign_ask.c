@@ -543,7 +543,7 @@ int gyre_system_ask(struct gyre_system *system, struct gyre_address to, struct g
 	int64_t spin_ns;
 	int r = check(system, to, mail);
 
-	if (r == 0 && gy_current_worker() != NULL) {
+	if (r == 0 && (gy_current_worker() != NULL || gy_embedded_is_owner(system))) {
 		r = -EDEADLK;
 	}
 	if (r < 0) {

@@ -1,0 +1,31 @@
+/*
+ * Registering threads with RCU. The count is thread-local, as a thread is a reader for all systems
+ * of the process.
+ */
+#include "base/reader.h"
+
+#include <stdint.h>
+#include <urcu/urcu-qsbr.h>
+
+#include "base/assert.h"
+
+static _Thread_local uint32_t reasons;
+
+void gy_reader_get(void)
+{
+	if (reasons++ == 0) {
+		urcu_qsbr_register_thread();
+	} else {
+		urcu_qsbr_thread_online();
+	}
+}
+
+void gy_reader_put(void)
+{
+	gy_assert(reasons > 0);
+	if (--reasons == 0) {
+		urcu_qsbr_unregister_thread();
+	} else {
+		urcu_qsbr_thread_offline();
+	}
+}
