@@ -3,8 +3,7 @@
  *
  *	gyre-example-connect ADDRESS [LINE]
  *
- * The actor that connects tells its owner of each step, and stops when its connection has ended, or
- * it has given up.
+ * The handler awaits the connection, and gets the address of its channel.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,17 +11,9 @@
 
 #include <gyre/gyre.h>
 
-static void send_line(struct gyre_handler_context *ctx)
-{
-	const char *text = gyre_context_arg(ctx);
-	struct gyre_buffer *line = gyre_context_buffer(ctx);
-
-	if (gyre_buffer_append(line, text, strlen(text)) == 0) {
-		(void)gyre_context_write(ctx, line);
-	} else {
-		gyre_buffer_destroy(line);
-	}
-}
+struct main_frame {
+	struct gyre_future future;
+};
 
 static void print_line(struct gyre_handler_context *ctx, struct gyre_buffer *line)
 {
@@ -34,60 +25,63 @@ static void print_line(struct gyre_handler_context *ctx, struct gyre_buffer *lin
 	gyre_context_close(ctx);
 }
 
-static const struct gyre_handler client = { .active = send_line, .read = print_line };
+static const struct gyre_handler client = { .read = print_line };
 
-static int init_channel(struct gyre_channel *channel, void *text)
+static int init_channel(struct gyre_channel *channel, void *arg)
 {
 	const struct gyre_line_options lines = { .append = GYRE_APPEND_LF };
 	int r = gyre_line_codec_add(channel, GYRE_LAST, &lines);
 
-	return r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &client, text);
+	return r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &client, arg);
 }
 
-static int start(struct gyre_stack *stack)
+/* The actor that connects ends with its connection, and this one with it. */
+static int connect_to(struct gyre_stack *stack, const char *address, struct gyre_future *ret_future)
 {
-	static char hello[] = "hello";
-	const struct gyre_arguments *arguments = gyre_message(stack, gyre_arguments);
-	const struct gyre_connect_options options = {
-		.to = arguments->argv[1],
-		.init_channel = init_channel,
-		.init_arg = arguments->argc > 2 ? arguments->argv[2] : hello,
-		.retries_max = 100,
-		.owner = gyre_self(stack),
-	};
+	const struct gyre_connect_options options = { .to = address,
+						      .init_channel = init_channel,
+						      .retries_max = 100 };
 	struct gyre_address socket;
+	int r = gyre_connect(stack, &options, &socket, ret_future);
 
+	return r < 0 ? r : gyre_watch(stack, socket);
+}
+
+static int run(struct gyre_stack *stack)
+{
+	const struct gyre_arguments *arguments = gyre_message(stack, gyre_arguments);
+	struct main_frame *frame = gyre_frame(stack);
+	const char *line = arguments->argc > 2 ? arguments->argv[2] : "hello";
+	const struct gyre_connected *connected;
+
+	GYRE_BEGIN(stack);
 	if (arguments->argc < 2) {
 		(void)fprintf(stderr, "usage: gyre-example-connect ADDRESS [LINE]\n");
 		gyre_exit(stack, EXIT_FAILURE);
 		return gyre_return(stack);
 	}
-	return gyre_connect(stack, &options, &socket);
-}
-
-static int see_step(struct gyre_stack *stack)
-{
-	const struct gyre_connection *connection = gyre_message(stack, gyre_connection);
-
-	if (connection->step == GYRE_CONNECTION_PAUSE) {
-		printf("%s, trying again\n", strerror(-connection->reason));
-		(void)fflush(stdout);
-	}
-	if (connection->step == GYRE_CONNECTION_GIVEN_UP) {
+	GYRE_AWAIT(stack, connect_to(stack, arguments->argv[1], &frame->future));
+	connected = gyre_future_get(&frame->future, gyre_connected);
+	if (connected == NULL) {
+		(void)fprintf(stderr, "%s: %s\n", arguments->argv[1],
+			      strerror(-gyre_future_error(&frame->future)));
 		gyre_exit(stack, EXIT_FAILURE);
+		return gyre_return(stack);
 	}
-	return connection->step == GYRE_CONNECTION_CLOSED ? gyre_stop(stack, gyre_self(stack))
-							  : gyre_return(stack);
+	GYRE_AWAIT(stack, gyre_send_bytes(stack, connected->channel, line, strlen(line), 0,
+					  &frame->future));
+	GYRE_END(stack);
 }
 
-static const struct gyre_route notices[] = {
-	GYRE_ROUTE(gyre_connection, see_step),
-	GYRE_ROUTE_END,
-};
+static int end(struct gyre_stack *stack)
+{
+	return gyre_stop(stack, gyre_self(stack));
+}
 
 static const struct gyre_class main_class = { .name = "main",
-					      .mount = start,
-					      .behaviour.notice_routes = notices };
+					      .frame_bytes = sizeof(struct main_frame),
+					      .mount = run,
+					      .behaviour.event = end };
 
 int main(int argc, char **argv)
 {

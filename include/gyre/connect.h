@@ -6,6 +6,9 @@
  * A connection that could not be made, or was lost, is tried again after a pause, if that is
  * wanted, with a new channel.
  *
+ * A handler awaits the first connection that is open, and gets the address of its channel. What
+ * becomes of connections later is told by reports.
+ *
  * The actor is stopped by gyre_stop(), at whatever stage it is; its channels then send what is
  * queued and close. It stops by itself when none of its connections is left and none will be made;
  * those who watch it are told the reason.
@@ -15,8 +18,10 @@
 
 #include <gyre/actor.h>
 #include <gyre/channel.h>
+#include <gyre/channel_actor.h>
 #include <gyre/listen.h>
 #include <gyre/socket_address.h>
+#include <gyre/stack.h>
 
 GYRE_BEGIN_DECLS
 
@@ -68,6 +73,21 @@ struct gyre_connection {
 GYRE_OWN_MESSAGE_(gyre_connection, 0x28);
 
 /**
+ * struct gyre_connected - the answer to gyre_connect(): a connection is open
+ * @channel: the address of its channel; GYRE_NOBODY if there is no memory for it
+ * @actor: the actor of the channel, of @actor_class; GYRE_NOBODY without a class
+ * @connection: the number of the connection within the actor that connects, from 0
+ * @peer: the address of the peer
+ */
+struct gyre_connected {
+	struct gyre_address channel;
+	struct gyre_address actor;
+	uint32_t connection;
+	struct gyre_socket_address peer;
+};
+GYRE_OWN_MESSAGE_(gyre_connected, 0x2b);
+
+/**
  * gyre_connection_fn - is told of each step of connections
  * @stack: to notify, to spawn and to make mail; nothing can be awaited
  * @connection: what has happened; valid during the call
@@ -90,6 +110,9 @@ typedef void (*gyre_connection_fn)(struct gyre_stack *stack,
  * @init_channel: gives each channel its handlers, before the first attempt of a round; each round
  *   has a new channel
  * @init_arg: for @init_channel
+ * @actor_class: each channel gets an actor of that class, which must outlive the system: see
+ *   channel_actor.h; NULL for none. It is a child of the actor that connects
+ * @bond: how the ends of channel and actor go together
  * @channel: how each channel behaves
  * @connections: how many to keep, at most GYRE_CONNECTIONS_MAX; 0 for one
  * @connect_timeout_ns: the limit of one round: the lookup, all attempts, the work of handlers
@@ -118,6 +141,8 @@ struct gyre_connect_options {
 	const char *local;
 	gyre_init_channel_fn init_channel;
 	void *init_arg;
+	const struct gyre_class *actor_class;
+	enum gyre_channel_bond bond;
 	struct gyre_channel_options channel;
 	uint32_t connections;
 	uint64_t connect_timeout_ns;
@@ -133,30 +158,38 @@ struct gyre_connect_options {
 	struct gyre_spawn_options place;
 };
 
-/** gyre_connect_sized() - gyre_connect() with the size of @options */
+/** gyre_connect_sized() - gyre_connect() with the sizes of its structures */
 GYRE_API int gyre_connect_sized(struct gyre_stack *stack,
-				const struct gyre_connect_options *options, size_t options_bytes,
-				struct gyre_address *ret_socket);
+				const struct gyre_connect_options *options, struct gyre_sizes sizes,
+				struct gyre_address *ret_socket, struct gyre_future *ret_future);
 
 /**
- * gyre_connect() - makes an actor that connects
+ * gyre_connect() - makes an actor that connects, and awaits the first connection
  * @stack: the stack of the running handler
  * @options: where to connect to, and how; not needed after the call, except for @init_arg and
  *   @report_arg
- * @ret_socket: the actor
+ * @ret_socket: the actor that connects; may be NULL
+ * @ret_future: the answer, a struct gyre_connected, or the failure; in the frame of @stack, or the
+ *   state of its actor. NULL if that is of no interest
  *
- * Nothing has been tried when the call returns: success and failure are reported. The actor is a
- * child of the running one, unless @place says that it is detached. The reasons of failures are
+ * Nothing has been tried when the call returns. The future completes as soon as one of the
+ * connections is open, or when all are given up: so it lasts as long as @connect_timeout_ns and the
+ * retries of @options say. If the waiting stack ends before, however that comes, the actor is
+ * stopped. Afterwards it keeps its connections whether or not the stack that has made it lives.
+ *
+ * The actor is a child of the running one, unless @place says that it is detached. The reasons of
+ * failures are
  * -ECONNREFUSED, -ETIMEDOUT, -ENETUNREACH, -ENOENT (a Unix path), -ENXIO (the name is not known),
  * -EAGAIN (no name server answers usefully), -EMFILE, -ECANCELED (a handler has closed the channel
  * before), -ECONNABORTED (the connection ended before it was open), and others that a handler or a
  * connect may fail with. The reason of a round is that of the attempt that explains most.
  *
- * Return: 0, or a negative errno.
+ * Return: 0, or a negative errno, which the future then shows too.
  * Errors:
  *   -E2BIG  the program was built for a newer library: see gyre/version.h
- *   -EINVAL  an argument, @to or @init_channel is NULL, an address cannot be understood, a number
- *            is out of bounds, or @name_servers is not a list of addresses
+ *   -EINVAL  @options, @to or @init_channel is NULL, an address cannot be understood, a number or
+ *            @bond is out of bounds, @name_servers is not a list of addresses, or @actor_class has
+ *            no name or a field out of its bounds
  *   -ENAMETOOLONG  a path or a name is too long, or @name_servers is
  *   -ENODEV  the machine has no interface with a scope's name
  *   -ENOENT  @local is a name
@@ -169,27 +202,33 @@ GYRE_API int gyre_connect_sized(struct gyre_stack *stack,
  * Since: 0.1
  */
 static inline int gyre_connect(struct gyre_stack *stack, const struct gyre_connect_options *options,
-			       struct gyre_address *ret_socket)
+			       struct gyre_address *ret_socket, struct gyre_future *ret_future)
 {
-	return gyre_connect_sized(stack, options, sizeof(*options), ret_socket);
+	const struct gyre_sizes sizes = { (uint32_t)sizeof(*options),
+					  (uint32_t)sizeof(struct gyre_class), 0, 0 };
+
+	return gyre_connect_sized(stack, options, sizes, ret_socket, ret_future);
 }
 
-/** gyre_system_connect_sized() - gyre_system_connect() with the size of @options */
+/** gyre_system_connect_sized() - gyre_system_connect() with the sizes of its structures */
 GYRE_API int gyre_system_connect_sized(struct gyre_system *system,
 				       const struct gyre_connect_options *options,
-				       size_t options_bytes, struct gyre_address *ret_socket);
+				       struct gyre_sizes sizes, struct gyre_address *ret_socket);
 
 /**
  * gyre_system_connect() - makes an actor that connects, from outside
  * @system: where
  * @options: as for gyre_connect(); without a loop in @place the actors are placed on all loops in
  *   turn
- * @ret_socket: the actor
+ * @ret_socket: the actor that connects; may be NULL
+ *
+ * Success and failure are told by reports.
  *
  * Return: 0, or a negative errno.
  * Errors:
  *   -E2BIG  the program was built for a newer library: see gyre/version.h
- *   as gyre_connect()
+ *   -EINVAL  @system is NULL
+ *   others   as gyre_connect()
  * Ownership: as for gyre_connect().
  * Context: any thread, setup or later.
  * Since: 0.1
@@ -198,7 +237,10 @@ static inline int gyre_system_connect(struct gyre_system *system,
 				      const struct gyre_connect_options *options,
 				      struct gyre_address *ret_socket)
 {
-	return gyre_system_connect_sized(system, options, sizeof(*options), ret_socket);
+	const struct gyre_sizes sizes = { (uint32_t)sizeof(*options),
+					  (uint32_t)sizeof(struct gyre_class), 0, 0 };
+
+	return gyre_system_connect_sized(system, options, sizes, ret_socket);
 }
 
 GYRE_END_DECLS

@@ -33,6 +33,7 @@
 #ifndef GYRE_DATAGRAM_H
 #define GYRE_DATAGRAM_H
 
+#include <gyre/channel_actor.h>
 #include <gyre/listen.h>
 #include <gyre/socket_address.h>
 
@@ -104,6 +105,9 @@ typedef void (*gyre_datagram_fn)(struct gyre_stack *stack, const struct gyre_dat
  * @connect: the only peer, as text of the same form; NULL for a channel that is open to all
  * @init_channel: gives each channel its handlers
  * @init_arg: for @init_channel
+ * @actor_class: each channel gets an actor of that class, which must outlive the system: see
+ *   channel_actor.h; NULL for none
+ * @bond: how the ends of channel and actor go together
  * @channel: how each channel behaves
  * @one_loop: open a single channel, on the loop of @place; by default each loop has one, and the
  *   kernel gives each sender to one of them. There is always a single channel for a Unix socket,
@@ -134,6 +138,8 @@ struct gyre_datagram_options {
 	const char *connect;
 	gyre_init_channel_fn init_channel;
 	void *init_arg;
+	const struct gyre_class *actor_class;
+	enum gyre_channel_bond bond;
 	struct gyre_channel_options channel;
 	bool one_loop;
 	bool reuse_port;
@@ -154,10 +160,12 @@ struct gyre_datagram_options {
 	struct gyre_socket_address *ret_address;
 };
 
-/** gyre_system_datagram_open_sized() - gyre_system_datagram_open() with the size of @options */
+/** gyre_system_datagram_open_sized() - gyre_system_datagram_open() with the sizes of its structures
+ */
 GYRE_API int gyre_system_datagram_open_sized(struct gyre_system *system,
 					     const struct gyre_datagram_options *options,
-					     size_t options_bytes, struct gyre_address *ret_actor);
+					     struct gyre_sizes sizes,
+					     struct gyre_address *ret_actor);
 
 /**
  * gyre_system_datagram_open() - opens a socket for datagrams on each loop of a system, or on one
@@ -188,7 +196,8 @@ GYRE_API int gyre_system_datagram_open_sized(struct gyre_system *system,
  *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EINVAL      an argument or @init_channel is NULL, an address cannot be understood or is not of
  *                datagrams, @bind and @connect are of different kinds, a group is none or of
- *                another kind, or a number is out of its bounds
+ *                another kind, or a number or @bond is out of its bounds; or @actor_class has no
+ *                name or a field out of its bounds
  *   -EADDRINUSE  the address is taken
  *   -EADDRNOTAVAIL  the machine has no such address
  *   -EACCES      the port is for privileged processes
@@ -208,13 +217,16 @@ static inline int gyre_system_datagram_open(struct gyre_system *system,
 					    const struct gyre_datagram_options *options,
 					    struct gyre_address *ret_actor)
 {
-	return gyre_system_datagram_open_sized(system, options, sizeof(*options), ret_actor);
+	const struct gyre_sizes sizes = { (uint32_t)sizeof(*options),
+					  (uint32_t)sizeof(struct gyre_class), 0, 0 };
+
+	return gyre_system_datagram_open_sized(system, options, sizes, ret_actor);
 }
 
-/** gyre_datagram_open_sized() - gyre_datagram_open() with the size of @options */
+/** gyre_datagram_open_sized() - gyre_datagram_open() with the sizes of its structures */
 GYRE_API int gyre_datagram_open_sized(struct gyre_stack *stack,
 				      const struct gyre_datagram_options *options,
-				      size_t options_bytes, struct gyre_address *ret_actor);
+				      struct gyre_sizes sizes, struct gyre_address *ret_actor);
 
 /**
  * gyre_datagram_open() - opens one socket for datagrams, as a child of the running actor
@@ -232,7 +244,8 @@ GYRE_API int gyre_datagram_open_sized(struct gyre_stack *stack,
  *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EINVAL      an argument or @init_channel is NULL, an address cannot be understood or is not of
  *                datagrams, @bind and @connect are of different kinds, a group is none or of
- *                another kind, or a number is out of its bounds
+ *                another kind, or a number or @bond is out of its bounds; or @actor_class has no
+ *                name or a field out of its bounds
  *   -ENOENT      an address has a name, which would have to be looked up, or nobody has bound the
  *                Unix path of @connect
  *   -ENOBUFS     the loop has as many actors as it can have
@@ -247,7 +260,10 @@ static inline int gyre_datagram_open(struct gyre_stack *stack,
 				     const struct gyre_datagram_options *options,
 				     struct gyre_address *ret_actor)
 {
-	return gyre_datagram_open_sized(stack, options, sizeof(*options), ret_actor);
+	const struct gyre_sizes sizes = { (uint32_t)sizeof(*options),
+					  (uint32_t)sizeof(struct gyre_class), 0, 0 };
+
+	return gyre_datagram_open_sized(stack, options, sizes, ret_actor);
 }
 
 /**

@@ -86,6 +86,9 @@
 /* reading, writing and closing a connection */
 #include <gyre/channel.h>
 
+/* actors of the program that own a channel each */
+#include <gyre/channel_actor.h>
+
 /* handlers between the head and the tail of a channel */
 #include <gyre/pipeline.h>
 

@@ -7,6 +7,7 @@
 
 #include <gyre/actor.h>
 #include <gyre/channel.h>
+#include <gyre/channel_actor.h>
 #include <gyre/socket_address.h>
 
 GYRE_BEGIN_DECLS
@@ -85,6 +86,9 @@ typedef int (*gyre_listen_fn)(struct gyre_stack *stack, const struct gyre_listen
  *   that wait there already keep the former settings
  * @init_channel: gives each connection its handlers
  * @init_arg: for @init_channel
+ * @actor_class: each connection gets an actor of that class, which must outlive the system: see
+ *   channel_actor.h; NULL for none
+ * @bond: how the ends of connection and actor go together
  * @channel: how each channel behaves
  * @backlog: connections that may wait to be accepted, by loop, 1 to 2^20; 0 for 4096
  * @listeners: how many loops listen; 0 for all loops where the kernel lets sockets share an
@@ -113,6 +117,8 @@ struct gyre_acceptor_options {
 	const char *bind;
 	gyre_init_channel_fn init_channel;
 	void *init_arg;
+	const struct gyre_class *actor_class;
+	enum gyre_channel_bond bond;
 	struct gyre_channel_options channel;
 	uint32_t backlog;
 	uint32_t listeners;
@@ -128,10 +134,10 @@ struct gyre_acceptor_options {
 	struct gyre_socket_address *ret_address;
 };
 
-/** gyre_system_listen_sized() - gyre_system_listen() with the size of @options */
+/** gyre_system_listen_sized() - gyre_system_listen() with the sizes of its structures */
 GYRE_API int gyre_system_listen_sized(struct gyre_system *system,
 				      const struct gyre_acceptor_options *options,
-				      size_t options_bytes, struct gyre_address *ret_acceptor);
+				      struct gyre_sizes sizes, struct gyre_address *ret_acceptor);
 
 /**
  * gyre_system_listen() - accepts connections for all loops of a system
@@ -156,7 +162,8 @@ GYRE_API int gyre_system_listen_sized(struct gyre_system *system,
  * Errors:
  *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EINVAL      an argument or @bind or @init_channel is NULL, or @bind cannot be understood, or
- *                @backlog, @mode, @accept_rate, @wait_ns or a number of @channel is out of bounds
+ *                @backlog, @mode, @accept_rate, @wait_ns, @bond or a number of @channel is out of
+ *                bounds; or @actor_class has no name or a field out of its bounds
  *   -EADDRINUSE  another process still listens there after @wait_ns
  *   -EADDRNOTAVAIL  the machine has no such address
  *   -EACCES      the port is for privileged processes, or the folder of a path may not be written
@@ -179,7 +186,10 @@ static inline int gyre_system_listen(struct gyre_system *system,
 				     const struct gyre_acceptor_options *options,
 				     struct gyre_address *ret_acceptor)
 {
-	return gyre_system_listen_sized(system, options, sizeof(*options), ret_acceptor);
+	const struct gyre_sizes sizes = { (uint32_t)sizeof(*options),
+					  (uint32_t)sizeof(struct gyre_class), 0, 0 };
+
+	return gyre_system_listen_sized(system, options, sizes, ret_acceptor);
 }
 
 GYRE_END_DECLS

@@ -45,7 +45,17 @@ struct gy_channel_ops {
 	void (*resume)(struct gy_home *home);
 	/* Delivers mail to a slot of this loop that is a channel's; as gy_send(). Any phase. */
 	int (*put)(struct gy_home *home, uint32_t slot, uint32_t cookie, struct gyre_mail *mail);
+	/* An actor that was spawned with mail of the type GY_CHANNEL_ORDER_ID is about to be
+	 * mounted on @stack: opens its channel, and makes the mail the message of its mount. */
+	int (*begin)(struct gy_stack *stack, struct gyre_mail *argument);
+	/* Its mount waits: the channel does until that has ended. */
+	void (*hold)(struct gy_house *house);
+	/* The mount of a house that has endpoints has waited, and has ended. */
+	void (*release)(struct gy_house *house);
 };
+
+/* The id of the type of mail with which an actor is spawned that is to own a channel. */
+enum { GY_CHANNEL_ORDER_ID = 0x1b };
 
 /* The loop in the address of a group. */
 enum { GY_GROUP_LOOP = 0xfffe };

@@ -5,6 +5,7 @@
  * two directions may end apart: see half_close.c.
  */
 #include "channel/channel.h"
+#include "channel/channel_actor.h"
 #include "channel/input.h"
 
 #include <errno.h>
@@ -130,6 +131,9 @@ void gy_channel_end(struct gyre_channel *channel, bool inactive, bool unregister
 	gy_assert(gy_list_empty(&channel->deferred_list));
 	gy_channel_mailbox_fini(channel);
 	gy_zero_copy_leave(channel);
+	if (channel->endpoint.owner->channel == channel) {
+		gy_channel_actor_lose(channel);
+	}
 }
 
 void gy_channel_finish(struct gyre_channel *channel)

@@ -10,6 +10,7 @@
 
 #include "buffer/buffer.h"
 #include "channel/channel.h"
+#include "channel/channel_actor.h"
 #include "channel/endpoint.h"
 #include "channel/output.h"
 #include "channel/pipeline.h"
@@ -394,4 +395,7 @@ const struct gy_channel_ops gy_channel_ops = {
 	.rest = rest,
 	.resume = resume,
 	.put = gy_channel_mailbox_put,
+	.begin = gy_channel_actor_begin,
+	.hold = gy_channel_actor_hold,
+	.release = gy_channel_actor_release,
 };

@@ -10,6 +10,7 @@
 #include "actor/mail/mailbox.h"
 #include "actor/stack/stack.h"
 #include "channel/channel.h"
+#include "channel/channel_actor.h"
 
 /* A run of the endpoints that are ready now; those that become ready meanwhile have the next one.
  */
@@ -111,15 +112,19 @@ static struct gy_endpoints *make(struct gy_house *house)
 	return endpoints;
 }
 
+struct gy_endpoints *gy_endpoints_get(struct gy_house *house)
+{
+	struct gy_endpoints *endpoints = house->extra == NULL ? NULL : house->extra->endpoints;
+
+	return endpoints != NULL ? endpoints : make(house);
+}
+
 int gy_endpoint_add(struct gy_endpoint *endpoint, struct gy_house *house)
 {
-	struct gy_endpoints *owner = house->extra == NULL ? NULL : house->extra->endpoints;
+	struct gy_endpoints *owner = gy_endpoints_get(house);
 
 	if (owner == NULL) {
-		owner = make(house);
-		if (owner == NULL) {
-			return -ENOMEM;
-		}
+		return -ENOMEM;
 	}
 	gy_assert(house->status != GY_HOUSE_FREE);
 	endpoint->owner = owner;
@@ -145,8 +150,45 @@ void gy_endpoint_closed(struct gy_endpoint *endpoint)
 	if (!endpoint->ops->of_actor) {
 		owner->channels->open--;
 	}
+	if (owner->channel != NULL && &owner->channel->endpoint == endpoint) {
+		gy_channel_actor_closed(owner);
+	}
 	if (gy_unlikely(owner->count == 0 && owner->house->status == GY_HOUSE_STOPPING)) {
 		gy_endpoints_schedule(owner);
+	}
+}
+
+/* Takes an endpoint that waits for a run out of the queue. */
+static void unqueue(struct gy_endpoints *endpoints, const struct gy_endpoint *endpoint)
+{
+	struct gy_fifo ready = endpoints->ready;
+	struct gy_fifo_item *link;
+
+	endpoints->ready.first = NULL;
+	while ((link = gy_fifo_pop(&ready)) != NULL) {
+		if (link != &endpoint->ready_link) {
+			gy_fifo_push(&endpoints->ready, link);
+		}
+	}
+}
+
+void gy_endpoint_move(struct gy_endpoint *endpoint, struct gy_endpoints *to)
+{
+	struct gy_endpoints *from = endpoint->owner;
+	bool ready = endpoint->ready;
+
+	gy_assert(from != to && from->channels == to->channels && !endpoint->away);
+	if (ready) {
+		unqueue(from, endpoint);
+	}
+	gy_list_remove(&endpoint->item);
+	from->count--;
+	gy_list_append(&to->open, &endpoint->item);
+	to->count++;
+	endpoint->owner = to;
+	endpoint->ready = false;
+	if (ready) {
+		gy_endpoint_ready(endpoint);
 	}
 }
 
@@ -168,9 +210,13 @@ void gy_endpoints_leave(struct gy_house *house)
 bool gy_endpoints_stop(struct gy_house *house)
 {
 	struct gy_endpoints *endpoints = house->extra->endpoints;
+	struct gy_list *item;
 
-	struct gy_list *item = endpoints->open.next;
-
+	gy_channel_actor_release(house);
+	if (endpoints->channel != NULL) {
+		gy_channel_actor_leave(endpoints);
+	}
+	item = endpoints->open.next;
 	while (item != &endpoints->open) {
 		struct gy_endpoint *endpoint = gy_container_of(item, struct gy_endpoint, item);
 

@@ -52,8 +52,15 @@ struct gy_endpoints {
 	struct gy_list item;	/* in channels->owners */
 	struct gy_later later;
 	bool later_queued;
+	uint8_t bond; /* enum gyre_channel_bond, of the actor with @channel */
 	uint32_t count;
+	/* Of an actor of the program: the channel that it was spawned for, until that is closed or
+	 * they have parted; and while a mount keeps that from being served, its own functions. */
+	struct gyre_channel *channel;
+	const struct gy_endpoint_ops *held;
 };
+
+_Static_assert(sizeof(struct gy_endpoints) <= 128, "one of 128 bytes for each actor of a channel");
 
 struct gy_endpoint {
 	struct gy_list item; /* in owner->open */
@@ -70,6 +77,11 @@ struct gy_endpoint {
 int gy_endpoint_add(struct gy_endpoint *endpoint, struct gy_house *house);
 /* Its descriptor is closed and its memory is about to go: the last call for it. Any phase. */
 void gy_endpoint_closed(struct gy_endpoint *endpoint);
+/* The endpoints of a house, made if need be; NULL when there is no memory. */
+struct gy_endpoints *gy_endpoints_get(struct gy_house *house);
+/* Makes an endpoint one of another house of the loop; not while it is being processed. Any phase.
+ */
+void gy_endpoint_move(struct gy_endpoint *endpoint, struct gy_endpoints *to);
 /* Sees to it that the ready ones are processed. */
 void gy_endpoints_schedule(struct gy_endpoints *endpoints);
 

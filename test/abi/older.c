@@ -108,7 +108,7 @@ static int on_notice(struct gyre_stack *stack)
 		MUST(gyre_connect(
 			     stack,
 			     GUARDED(gyre_connect_options, .to = to, .init_channel = init_client),
-			     &socket) == 0);
+			     &socket, NULL) == 0);
 	}
 	if (back != NULL) {
 		MUST(back->count > 0);

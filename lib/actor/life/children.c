@@ -174,6 +174,17 @@ void gy_family_leave(struct gy_house *house)
 	}
 }
 
+void gy_family_orphan(struct gy_house *house)
+{
+	const struct gy_kin kin = gy_kin_of_orphan(gy_homes_of(house->home->options.system));
+	int r;
+
+	gy_family_leave(house);
+	r = gy_family_join(house, (struct gy_origin){ 0 }, &kin);
+	gy_assert(r == 0); /* a root is always there */
+	(void)r;
+}
+
 /* Orders all children to stop. True if there are none; else the last one reports. */
 static bool stop_family(struct gy_home *home, struct gy_origin parent, struct gyre_mail *order)
 {

@@ -46,6 +46,8 @@ void gy_families_init(struct gy_home *home);
 /* Puts a new house into the family of @parent, or of a root if that is nobody; -ENOMEM. */
 int gy_family_join(struct gy_house *house, struct gy_origin parent, const struct gy_kin *kin);
 void gy_family_leave(struct gy_house *house);
+/* Lets an actor go on without its parent: from now on it is one of a root. */
+void gy_family_orphan(struct gy_house *house);
 /* Stops the children of a stopping house. True if no child is left; else gy_house_children_gone()
  * follows. */
 bool gy_children_stop(struct gy_house *house);

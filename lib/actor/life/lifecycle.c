@@ -151,7 +151,7 @@ void gy_spawn_arrived(struct gy_home *home, struct gyre_mail *mail)
 	gy_mail_put(home, mail);
 }
 
-static bool class_is_valid(const struct gyre_class *class)
+bool gy_class_is_valid(const struct gyre_class *class)
 {
 	return class != NULL && class->name != NULL && class->state_bytes <= STATE_BYTES_MAX &&
 	       class->frame_bytes <= FRAME_BYTES_MAX &&
@@ -182,7 +182,7 @@ static int prepare(struct gy_home *home, const struct gy_spawn_order *order, uin
 {
 	if (loop >= gy_loops_made(home->loop.peers) ||
 	    !(gy_class_infos_have(&home->class_infos, order->class) ||
-	      class_is_valid(order->class))) {
+	      gy_class_is_valid(order->class))) {
 		return -EINVAL;
 	}
 	/* The children of a stopping house have had their orders: another child would outlive
@@ -285,7 +285,7 @@ int gy_spawn_from_outside(struct gy_home *home, const struct gy_spawn_order *ord
 	struct gy_node *node = NULL;
 	struct gy_name *name = NULL;
 	struct gy_kin kin = gy_kin_of_orphan(gy_homes_of(home->options.system));
-	int r = class_is_valid(order->class) ? 0 : -EINVAL;
+	int r = gy_class_is_valid(order->class) ? 0 : -EINVAL;
 
 	if (r == 0) {
 		node = gy_node_get_from_heap(sizeof(struct gyre_mail) +
@@ -405,7 +405,39 @@ static void call_mount(struct gy_home *home, struct gy_stack *stack, struct gyre
 	gy_store_relaxed(&home->hook, NULL);
 	if (stack->suspended && !gy_house_is_stopped(house)) {
 		gy_house_add_reason(house, GY_CLOSED_BY_HOOK);
+		if (house->channels_actor && house->extra != NULL &&
+		    house->extra->endpoints != NULL) {
+			home->channel_ops->hold(house);
+		}
 	}
+}
+
+static bool is_channel_order(const struct gyre_mail *argument)
+{
+	return argument != NULL && argument->type->id == GY_CHANNEL_ORDER_ID;
+}
+
+/* Opens the channel that the actor is to own; its maker's part of that, and the handlers', run on
+ * the stack of the mount. False if there is none, and then the actor ends. */
+static bool open_channel(struct gy_home *home, struct gy_stack *stack, struct gyre_mail *argument)
+{
+	struct gy_house *house = stack->house;
+	int r;
+
+	stack->head.message = NULL;
+	stack->head.type = NULL;
+	stack->mail = NULL;
+	home->steps++;
+	gy_store_relaxed(&home->hook, house);
+	r = home->channel_ops->begin(stack, argument);
+	gy_store_relaxed(&home->hook, NULL);
+	if (gy_unlikely(stack->dirty)) {
+		gy_stack_clean(stack); /* handlers of a pipeline cannot wait */
+	}
+	if (r < 0) {
+		gy_house_request_stop(house, r);
+	}
+	return r == 0;
 }
 
 /* Makes the state and calls the mount hook, if the class has one. Takes the argument. */
@@ -413,12 +445,17 @@ static void mount(struct gy_home *home, struct gy_house *house, struct gyre_mail
 {
 	bool has_hook = house->class_info->class->mount != NULL;
 	bool has_state = make_state(home, house) == 0;
-	struct gy_stack *stack = has_hook && has_state ? gy_stack_scratch(home, house) : NULL;
+	bool has_channel = is_channel_order(argument);
+	bool runs = has_hook || has_channel;
+	struct gy_stack *stack = runs && has_state ? gy_stack_scratch(home, house) : NULL;
 
-	if (!has_state || (has_hook && stack == NULL)) {
+	if (!has_state || (runs && stack == NULL)) {
 		fail_to_mount(home, house);
 	}
-	if (stack != NULL) {
+	if (stack != NULL && has_channel && !open_channel(home, stack, argument)) {
+		stack = NULL;
+	}
+	if (stack != NULL && has_hook) {
 		call_mount(home, stack, argument);
 	} else if (argument != NULL) {
 		gy_mail_put(home, argument);

@@ -33,6 +33,9 @@ struct gy_spawn_message {
 	struct gy_kin kin;
 };
 
+/* Whether a class that was taken in has a name, and all its fields are within their bounds. NULL is
+ * none. */
+bool gy_class_is_valid(const struct gyre_class *class);
 /* Reserves the address at once, and orders its loop to mount the actor. Takes the argument. With
  * -EEXIST, @ret_address is the actor that has the name. */
 int gy_spawn(struct gy_home *home, const struct gy_spawn_order *order, uint16_t loop,

@@ -153,7 +153,7 @@ static void timed_out(struct gy_timer *timer)
 	gy_mail_from_nobody(mail);
 	if (!promise->sleeps) {
 		((struct gy_exception *)gyre_payload(mail))->error =
-			promise->lost != 0 ? promise->lost : -ETIMEDOUT;
+			promise->lost < 0 ? promise->lost : -ETIMEDOUT;
 	}
 	gy_count(&home->counters.sent, 1);
 	gy_house_put(house->home, house, mail, gy_mail_lane(mail));
@@ -335,6 +335,12 @@ void gy_promise_of_node(const struct gyre_future *future, uint16_t node)
 	future->promise->to = (struct gy_origin){ .cookie = UINT32_MAX, .node = node };
 }
 
+void gy_promise_bind(const struct gyre_future *future)
+{
+	future->promise->lost = GY_LOST_STOPS;
+	future->promise->cycle_checked = true;
+}
+
 int gyre_sleep(struct gyre_stack *stack, uint64_t delay_ns, struct gyre_future *ret_future)
 {
 	struct gy_stack *s = gy_stack_of(stack);
@@ -462,6 +468,10 @@ void gy_promises_clear(struct gy_stack *stack)
 		gy_list_remove(&promise->link);
 		gy_timer_stop(&home->loop.wheel, &promise->timer);
 		stack->house->outstanding--;
+		if (gy_unlikely(promise->lost == GY_LOST_STOPS)) {
+			(void)gy_send_signal(home, gy_origin_address(promise->to), &gy_type_stop,
+					     GY_MAIL_EVENT);
+		}
 		put(home, promise);
 	}
 	gy_promises_recycle(stack);

@@ -18,6 +18,9 @@ struct gy_home;
 struct gy_house;
 struct gy_stack;
 
+/* In place of an error that is lost: who was asked is to stop if nobody waits any more. */
+enum { GY_LOST_STOPS = 1 };
+
 struct gy_promise {
 	struct gy_stack *stack; /* the first, since a check of the pool writes here */
 	/* Its place, and which use of the memory this is: see promise_places.h. The next use's
@@ -33,7 +36,8 @@ struct gy_promise {
 	bool cycle_checked; /* a cycle of waits has been looked for, at the time-out */
 	bool is_awaited;    /* the mark of those that the stack waits for; see await.c */
 	int error;
-	int lost; /* the error to tell as soon as there is memory; 0 for none */
+	/* The error to tell as soon as there is memory; 0 for none; GY_LOST_STOPS. */
+	int lost;
 	union {
 		/* By gy_home_number(), of an ask that did not reach its receiver at once: it tells
 		 * which asks to another node are the later ones. */
@@ -57,6 +61,9 @@ uint64_t gy_promise_open(struct gy_stack *stack, uint64_t timeout_ns,
 void gy_promise_of_node(const struct gyre_future *future, uint16_t node);
 /* Fails the promise with @error as soon as there is memory for the mail that tells so. */
 void gy_promise_fail_later(struct gy_promise *promise, int error);
+/* Who was asked by the promise that was just made serves that ask alone, and stops when its stack
+ * ends before the answer. */
+void gy_promise_bind(const struct gyre_future *future);
 /* The search for a cycle of waits is over, for which the time-out of that ask was held back. */
 void gy_promise_cycle_checked(struct gy_house *house, uint64_t ask_id);
 

@@ -87,6 +87,15 @@ static void end_barrier(struct gy_stack *stack)
 	gy_house_remove_reason(house, GY_CLOSED_BY_BARRIER);
 }
 
+/* A mount that has waited has ended. */
+static GY_COLD void end_mount(struct gy_house *house)
+{
+	gy_house_remove_reason(house, GY_CLOSED_BY_HOOK);
+	if (house->channels_actor && house->extra != NULL && house->extra->endpoints != NULL) {
+		house->home->channel_ops->release(house);
+	}
+}
+
 void gy_stack_clean(struct gy_stack *stack)
 {
 	bool hook = stack->hook;
@@ -107,7 +116,7 @@ void gy_stack_clean(struct gy_stack *stack)
 	gy_list_remove(&stack->item);
 	end_barrier(stack);
 	if (hook && !gy_restart_hook_ended(stack)) {
-		gy_house_remove_reason(stack->house, GY_CLOSED_BY_HOOK); /* the mount */
+		end_mount(stack->house);
 	}
 	if (gy_list_empty(&stack->house->suspended) && gy_graceful_stop_is_closing(stack->house)) {
 		gy_house_request_stop(stack->house, 0);

@@ -9,6 +9,7 @@
 #include "actor/log_of.h"
 #include "actor/stack/stack.h"
 #include "base/sized.h"
+#include "channel/channel_actor.h"
 #include "net/bounds.h"
 #include "net/connect/dial.h"
 #include "net/pending_open.h"
@@ -150,19 +151,19 @@ static void give_up(struct gy_connect_order *order, struct gyre_stack *stack,
 }
 
 static int connect_from(struct gyre_stack *stack, const struct gyre_connect_options *options,
-			struct gyre_address *ret_socket)
+			bool awaited, struct gyre_address *ret_socket)
 {
 	struct gy_spawn_order order = { .class = &gy_socket_class,
 					.channels_actor = true,
 					.lent = true };
 	struct gyre_spawn_options place;
 	struct gy_connect_order *connect_order;
-	int r = ret_socket == NULL ? -EINVAL
-				   : make_order(gy_stack_of(stack)->home, options, &connect_order);
+	int r = make_order(gy_stack_of(stack)->home, options, &connect_order);
 
 	if (r < 0) {
 		return r;
 	}
+	connect_order->awaited = awaited;
 	place = options->place;
 	r = gy_pending_open_place(gy_stack_of(stack)->house, &place);
 	if (r < 0) {
@@ -182,17 +183,60 @@ static int connect_from(struct gyre_stack *stack, const struct gyre_connect_opti
 	return r;
 }
 
-int gyre_connect_sized(struct gyre_stack *stack, const struct gyre_connect_options *options,
-		       size_t options_bytes, struct gyre_address *ret_socket)
+/* What was given by the program; 0, or a negative errno. */
+static int take_options(struct gy_homes *homes, const struct gyre_connect_options *options,
+			struct gyre_sizes sizes, struct gyre_connect_options *ret_options)
 {
-	struct gyre_connect_options whole;
-	int r = GY_SIZED_READ(gyre_connect_options, &whole, options, options_bytes,
-			      gy_log_of_stack(stack));
+	int r = GY_SIZED_READ(gyre_connect_options, ret_options, options, sizes.options,
+			      homes->log);
 
 	if (r == 0) {
-		r = gy_options_check_reserved(&whole.channel, &whole.place, gy_log_of_stack(stack));
+		r = gy_options_check_reserved(&ret_options->channel, &ret_options->place,
+					      homes->log);
 	}
-	return r < 0 ? r : connect_from(stack, options == NULL ? NULL : &whole, ret_socket);
+	return r < 0 ? r
+		     : gy_channel_class_take(homes, &ret_options->actor_class, sizes.actor_class,
+					     ret_options->bond, NULL);
+}
+
+/* The promise of the first connection; where there is none, nothing is connected. */
+static int await_first(struct gyre_stack *stack, struct gyre_address socket,
+		       struct gyre_future *ret_future)
+{
+	int r = gyre_ask(stack, socket, gyre_new(stack, gy_await_connection, 0), GYRE_FOREVER,
+			 ret_future);
+
+	if (r < 0) {
+		(void)gyre_stop(stack, socket);
+	} else {
+		gy_promise_bind(ret_future);
+	}
+	return r;
+}
+
+int gyre_connect_sized(struct gyre_stack *stack, const struct gyre_connect_options *options,
+		       struct gyre_sizes sizes, struct gyre_address *ret_socket,
+		       struct gyre_future *ret_future)
+{
+	struct gyre_connect_options whole;
+	struct gyre_address socket;
+	int r = take_options(gy_homes_of(gyre_system_of(stack)), options, sizes, &whole);
+
+	if (r == 0) {
+		r = connect_from(stack, options == NULL ? NULL : &whole, ret_future != NULL,
+				 &socket);
+	}
+	if (ret_future != NULL) {
+		if (r < 0) {
+			*ret_future = (struct gyre_future){ .error = r };
+		} else {
+			r = await_first(stack, socket, ret_future);
+		}
+	}
+	if (r == 0 && ret_socket != NULL) {
+		*ret_socket = socket;
+	}
+	return r;
 }
 
 static int loop_of(const struct gy_homes *homes, const struct gyre_spawn_options *place,
@@ -219,9 +263,8 @@ static int connect_from_outside(struct gyre_system *system,
 	struct gy_connect_order *connect_order;
 	struct gy_home *home;
 	uint32_t loop = 0;
-	int r = system == NULL || ret_socket == NULL
-			? -EINVAL
-			: make_order(&gy_homes_of(system)->homes[0], options, &connect_order);
+	struct gyre_address socket;
+	int r = make_order(&gy_homes_of(system)->homes[0], options, &connect_order);
 
 	if (r < 0) {
 		return r;
@@ -238,25 +281,23 @@ static int connect_from_outside(struct gyre_system *system,
 	home = &gy_homes_of(system)->homes[loop];
 	gy_pending_open_may_begin(gy_homes_of(system));
 	begin(connect_order, home);
-	r = gy_spawn_from_outside(home, &order, ret_socket);
+	r = gy_spawn_from_outside(home, &order, &socket);
 	if (r < 0) {
 		give_up(connect_order, NULL, order.argument);
+	} else if (ret_socket != NULL) {
+		*ret_socket = socket;
 	}
 	return r;
 }
 
 int gyre_system_connect_sized(struct gyre_system *system,
-			      const struct gyre_connect_options *options, size_t options_bytes,
+			      const struct gyre_connect_options *options, struct gyre_sizes sizes,
 			      struct gyre_address *ret_socket)
 {
 	struct gyre_connect_options whole;
-	int r = GY_SIZED_READ(gyre_connect_options, &whole, options, options_bytes,
-			      gy_log_of_system(system));
+	int r = system == NULL ? -EINVAL
+			       : take_options(gy_homes_of(system), options, sizes, &whole);
 
-	if (r == 0) {
-		r = gy_options_check_reserved(&whole.channel, &whole.place,
-					      gy_log_of_system(system));
-	}
 	return r < 0 ? r
 		     : connect_from_outside(system, options == NULL ? NULL : &whole, ret_socket);
 }

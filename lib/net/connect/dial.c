@@ -17,6 +17,7 @@
 #include "actor/mail/mailbox.h"
 #include "actor/stack/stack.h"
 #include "base/random.h"
+#include "channel/channel_actor.h"
 
 enum { DOUBLINGS_MAX = 1000 }; /* no pause grows for longer */
 
@@ -150,15 +151,10 @@ static uint64_t pause_of(struct gy_dial *dial)
 
 static void give_up(struct gy_dial *dial, int reason)
 {
-	struct gy_socket *socket = dial->socket;
-
 	set_stage(dial, GY_DIAL_GIVEN_UP);
 	report(dial,
 	       &(struct gyre_connection){ .step = GYRE_CONNECTION_GIVEN_UP, .reason = reason });
-	gy_assert(socket->given_up < socket->count);
-	if (++socket->given_up == socket->count) {
-		gy_house_request_stop(dial->endpoint.owner->house, reason);
-	}
+	gy_socket_gave_up(dial->socket, reason);
 }
 
 /* A round has failed, or a connection that was open is lost. */
@@ -196,6 +192,21 @@ static int channel_added(struct gyre_handler_context *ctx)
 	return 0;
 }
 
+static void tell_connected(const struct gy_dial *dial)
+{
+	const struct gy_socket *socket = dial->socket;
+
+	if (socket->order->awaited && !socket->connected) {
+		gy_socket_connected(dial->socket,
+				    &(struct gyre_connected){
+					    .channel = gyre_channel_address(dial->channel),
+					    .actor = gyre_channel_actor(dial->channel),
+					    .connection = dial->index,
+					    .peer = dial->peer,
+				    });
+	}
+}
+
 static void channel_active(struct gyre_handler_context *ctx)
 {
 	struct gy_dial *dial = (struct gy_dial *)gyre_context_arg(ctx);
@@ -207,6 +218,7 @@ static void channel_active(struct gyre_handler_context *ctx)
 		dial->opened_ns = now_of(dial);
 		report(dial, &(struct gyre_connection){ .step = GYRE_CONNECTION_OPEN,
 							.address = dial->peer });
+		tell_connected(dial);
 	}
 	gyre_context_fire_active(ctx);
 }
@@ -231,9 +243,8 @@ static const struct gyre_handler channel_handler = { .added = channel_added,
 						     .active = channel_active,
 						     .removed = channel_removed };
 
-static int init_channel(struct gyre_channel *channel, void *arg)
+static int add_handlers(struct gyre_channel *channel, struct gy_dial *dial)
 {
-	struct gy_dial *dial = (struct gy_dial *)arg;
 	const struct gyre_connect_options *options = &dial->socket->order->options;
 	int r = gyre_pipeline_add(channel, GYRE_FIRST, &channel_handler, dial);
 
@@ -242,6 +253,11 @@ static int init_channel(struct gyre_channel *channel, void *arg)
 	}
 	dial->channel = channel;
 	return options->init_channel(channel, options->init_arg);
+}
+
+static int init_channel(struct gyre_channel *channel, void *arg)
+{
+	return add_handlers(channel, (struct gy_dial *)arg);
 }
 
 /* Connections that are lost at once count as failures for the pause: a server that accepts and then
@@ -427,17 +443,91 @@ static void prepare(struct gy_dial *dial)
 	};
 }
 
+/* The channel of a round that an actor of the program is to own. */
+struct ordered {
+	struct gy_dial *dial;
+	const struct gy_channel_order *order;
+};
+
+static int init_ordered(struct gyre_channel *channel, void *arg)
+{
+	const struct ordered *ordered = (const struct ordered *)arg;
+
+	gy_channel_attach(channel, ordered->order);
+	return add_handlers(channel, ordered->dial);
+}
+
+/* The order has come to its end: the round goes on, or fails for @reason with its channel. */
+static void carried_out(struct gy_dial *dial, int reason)
+{
+	dial->ordered = false;
+	dial->reason = reason;
+	gy_endpoint_ready(&dial->endpoint);
+}
+
+static int open_ordered(const struct gy_channel_order *order, struct gy_stack *stack)
+{
+	struct gy_dial *dial = (struct gy_dial *)order->maker;
+	struct ordered ordered = { .dial = dial, .order = order };
+	const struct gy_channel_opening opening = {
+		.options = &dial->socket->order->options.channel,
+		.init = init_ordered,
+		.init_arg = &ordered,
+	};
+	int r = dial->end == GY_DIAL_RUNNING
+			? gy_stream_open(stack->house, stack, &opening, &dial->connector)
+			: -ESHUTDOWN;
+
+	carried_out(dial, r);
+	return r;
+}
+
+static void drop_ordered(const struct gy_channel_order *order)
+{
+	carried_out((struct gy_dial *)order->maker, -ENOMEM);
+}
+
+static const struct gy_channel_order_ops order_ops = { .open = open_ordered, .drop = drop_ordered };
+
+/* The channel is opened when the actor is mounted. */
+static void spawn_owner(struct gy_dial *dial)
+{
+	const struct gyre_connect_options *options = &dial->socket->order->options;
+	const struct gy_channel_order order = { .ops = &order_ops,
+						.maker = dial,
+						.arg = options->init_arg,
+						.fd = -1,
+						.bond = options->bond };
+	int r;
+
+	dial->ordered = true;
+	r = gy_channel_actor_spawn(dial->socket->channels->stack, options->actor_class, &order);
+	if (r < 0) {
+		carried_out(dial, r);
+	}
+}
+
+static void open_channel(struct gy_dial *dial)
+{
+	const struct gy_channel_opening opening = {
+		.options = &dial->socket->order->options.channel,
+		.init = init_channel,
+		.init_arg = dial,
+	};
+	int r = gy_stream_open(dial->endpoint.owner->house, dial->socket->channels->stack, &opening,
+			       &dial->connector);
+
+	if (r < 0 && dial->channel == NULL) {
+		report_failed(dial, r);
+		round_failed(dial, r);
+	}
+}
+
 /* Once nothing of the last round is left. */
 static void start_round(struct gy_dial *dial)
 {
 	const struct gyre_connect_options *options = &dial->socket->order->options;
-	const struct gy_channel_opening opening = {
-		.options = &options->channel,
-		.init = init_channel,
-		.init_arg = dial,
-	};
 	bool looked_up = gy_resolve_end(&dial->resolve);
-	int r;
 
 	if (!gy_happy_eyeballs_end(&dial->happy_eyeballs) || !looked_up) {
 		set_stage(dial, GY_DIAL_START);
@@ -446,11 +536,10 @@ static void start_round(struct gy_dial *dial)
 	start_timer(dial, options->connect_timeout_ns);
 	prepare(dial);
 	set_stage(dial, GY_DIAL_ORDERED);
-	r = gy_stream_open(dial->endpoint.owner->house, dial->socket->channels->stack, &opening,
-			   &dial->connector);
-	if (r < 0 && dial->channel == NULL) {
-		report_failed(dial, r);
-		round_failed(dial, r);
+	if (options->actor_class != NULL) {
+		spawn_owner(dial);
+	} else {
+		open_channel(dial);
 	}
 }
 
@@ -524,6 +613,9 @@ static void process(struct gy_endpoint *endpoint)
 	if (dial->end == GY_DIAL_ENDING) {
 		step_ending(dial);
 		return;
+	}
+	if (dial->ordered) {
+		return; /* until the actor has been mounted */
 	}
 	if (has_channel(dial) && dial->channel == NULL) {
 		channel_ended(dial);

@@ -21,7 +21,11 @@ struct gy_connect_order {
 	struct gyre_connect_options options;
 	struct gy_socket_text to;
 	struct gyre_socket_address local; /* of 0 bytes for any */
-	char texts[];			  /* of the options */
+	bool awaited; /* an ask comes, which is answered when a connection is open or all are lost
+		       */
+	bool answered;
+	struct gyre_connected connected; /* of the first that was open; of nobody before */
+	char texts[];			 /* of the options */
 };
 
 /* The argument of the mount. */
@@ -39,13 +43,27 @@ struct gy_dial;
 struct gy_socket {
 	struct gy_connect_order *order;
 	struct gy_channels *channels;
+	struct gy_house *house;
 	struct gy_dial *dials;
 	uint32_t count;
 	uint32_t given_up;
+	int reason;	/* for which the last one was given up */
+	bool connected; /* there has been a connection that was open */
 	uint64_t random;
 };
 
 extern const struct gyre_class gy_socket_class;
+
+/* The ask of who awaits the first connection. */
+struct gy_await_connection {
+	char nothing;
+};
+GYRE_OWN_MESSAGE_(gy_await_connection, 0x2c);
+
+/* A connection is open: who awaits the first is told. */
+void gy_socket_connected(struct gy_socket *socket, const struct gyre_connected *connected);
+/* One is given up; with the last one the actor stops for that reason. */
+void gy_socket_gave_up(struct gy_socket *socket, int reason);
 
 /* ---- dial.c ---- */
 
@@ -80,6 +98,7 @@ struct gy_dial {
 	int reason;	/* why the channel is gone */
 	enum gy_dial_end end;
 	bool expired; /* the timer has fired */
+	bool ordered; /* an actor of the program is being made that is to open the channel */
 	struct gy_connector connector;
 	struct gy_socket_text to; /* as ordered in this round */
 	char local[GYRE_SOCKET_ADDRESS_TEXT_MAX];

@@ -1,9 +1,14 @@
 /*
  * The socket actor: the channels actor of a client. It owns its connections, each a dial, and their
- * channels; all it does is done by them.
+ * channels, unless the program names a class for the actors of these; all it does is done by them.
+ *
+ * The ask of who awaits the first connection waits in the stash until it is known how that ends.
+ * The actor does not stop before it has answered.
  */
 #include <errno.h>
 
+#include "actor/mail/mailbox.h"
+#include "actor/mail/stash.h"
 #include "actor/stack/stack.h"
 #include "net/connect/dial.h"
 #include "net/pending_open.h"
@@ -21,6 +26,7 @@ static int start(struct gyre_stack *stack)
 	socket->order = argument.order;
 	socket->order->home = NULL;
 	socket->channels = gy_channels_of(s->home);
+	socket->house = s->house;
 	socket->random = gy_home_number(s->home) ^ s->home->loop.now_ns;
 	if (socket->channels->draining) {
 		return gyre_stop(stack, gyre_self(stack));
@@ -51,6 +57,55 @@ static int mount(struct gyre_stack *stack)
 	return r;
 }
 
+/* ---- who awaits the first connection ---- */
+
+static bool is_over(const struct gy_socket *socket)
+{
+	return socket->count > 0 && socket->given_up == socket->count;
+}
+
+void gy_socket_connected(struct gy_socket *socket, const struct gyre_connected *connected)
+{
+	socket->connected = true;
+	socket->order->connected = *connected;
+	(void)gy_house_unstash(socket->house, UINT32_MAX);
+}
+
+void gy_socket_gave_up(struct gy_socket *socket, int reason)
+{
+	gy_assert(socket->given_up < socket->count);
+	socket->given_up++;
+	if (!is_over(socket)) {
+		return;
+	}
+	socket->reason = reason;
+	if (socket->order->awaited && !socket->order->answered) {
+		(void)gy_house_unstash(socket->house, UINT32_MAX);
+	} else {
+		gy_house_request_stop(socket->house, reason);
+	}
+}
+
+static int ask(struct gyre_stack *stack)
+{
+	const struct gy_socket *socket = (const struct gy_socket *)gyre_state(stack);
+	struct gy_connect_order *order = socket->order;
+
+	if (gyre_message(stack, gy_await_connection) == NULL || !order->awaited) {
+		return gyre_throw(stack, -EPROTO);
+	}
+	if (!socket->connected && !is_over(socket)) {
+		return gyre_stash(stack);
+	}
+	order->answered = true;
+	if (is_over(socket)) {
+		gy_house_request_stop(socket->house, socket->reason);
+	}
+	return socket->connected
+		       ? gyre_reply(stack, gyre_new_copy(stack, gyre_connected, &order->connected))
+		       : gyre_throw(stack, socket->reason);
+}
+
 /* All endpoints are closed. */
 static void clean(void *state)
 {
@@ -63,6 +118,7 @@ static void clean(void *state)
 const struct gyre_class gy_socket_class = {
 	.name = "socket",
 	.state_bytes = sizeof(struct gy_socket),
+	.behaviour = { .ask = ask },
 	.mount = mount,
 	.clean = clean,
 };

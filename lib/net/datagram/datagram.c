@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/sized.h"
 #include "buffer/socket_address.h"
+#include "channel/channel_actor.h"
 #include "channel/endpoint.h"
 #include "channel/water_marks.h"
 #include "net/bounds.h"
@@ -110,6 +111,8 @@ static struct gy_datagram_pending *make_pending(const struct setup *setup, uint3
 		.transit = { .discard = gy_datagram_pending_discard, .fd = setup->fds[index] },
 		.init_channel = options->init_channel,
 		.init_arg = options->init_arg,
+		.actor_class = options->actor_class,
+		.bond = options->bond,
 		.channel = options->channel,
 		.report = options->report,
 		.report_arg = options->report_arg,
@@ -381,15 +384,18 @@ static int open_from_outside(struct gyre_system *system,
 
 int gyre_system_datagram_open_sized(struct gyre_system *system,
 				    const struct gyre_datagram_options *options,
-				    size_t options_bytes, struct gyre_address *ret_actor)
+				    struct gyre_sizes sizes, struct gyre_address *ret_actor)
 {
+	const struct gy_log *log = gy_log_of_system(system);
 	struct gyre_datagram_options whole;
-	int r = GY_SIZED_READ(gyre_datagram_options, &whole, options, options_bytes,
-			      gy_log_of_system(system));
+	int r = GY_SIZED_READ(gyre_datagram_options, &whole, options, sizes.options, log);
 
 	if (r == 0) {
-		r = gy_options_check_reserved(&whole.channel, &whole.place,
-					      gy_log_of_system(system));
+		r = gy_options_check_reserved(&whole.channel, &whole.place, log);
+	}
+	if (r == 0 && system != NULL) {
+		r = gy_channel_class_take(gy_homes_of(system), &whole.actor_class,
+					  sizes.actor_class, whole.bond, log);
 	}
 	return r < 0 ? r : open_from_outside(system, options == NULL ? NULL : &whole, ret_actor);
 }
@@ -478,14 +484,18 @@ static int open_from(struct gyre_stack *stack, const struct gyre_datagram_option
 }
 
 int gyre_datagram_open_sized(struct gyre_stack *stack, const struct gyre_datagram_options *options,
-			     size_t options_bytes, struct gyre_address *ret_actor)
+			     struct gyre_sizes sizes, struct gyre_address *ret_actor)
 {
 	struct gyre_datagram_options whole;
-	int r = GY_SIZED_READ(gyre_datagram_options, &whole, options, options_bytes,
+	int r = GY_SIZED_READ(gyre_datagram_options, &whole, options, sizes.options,
 			      gy_log_of_stack(stack));
 
 	if (r == 0) {
 		r = gy_options_check_reserved(&whole.channel, &whole.place, gy_log_of_stack(stack));
+	}
+	if (r == 0) {
+		r = gy_channel_class_take(gy_homes_of(gyre_system_of(stack)), &whole.actor_class,
+					  sizes.actor_class, whole.bond, NULL);
 	}
 	return r < 0 ? r : open_from(stack, options == NULL ? NULL : &whole, ret_actor);
 }

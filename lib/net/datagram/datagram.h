@@ -92,6 +92,8 @@ struct gy_datagram_pending {
 	struct gy_channels *channels; /* of the loop that it goes to */
 	gyre_init_channel_fn init_channel;
 	void *init_arg;
+	const struct gyre_class *actor_class; /* NULL for none */
+	enum gyre_channel_bond bond;
 	struct gyre_channel_options channel;
 	gyre_datagram_fn report; /* NULL for nobody */
 	void *report_arg;

@@ -6,6 +6,9 @@
  * A loop that retires gives a copy of its descriptor, and so the socket with all that is in it, to
  * an actor of another loop; its own channel delivers what it has taken out, and ends.
  *
+ * With a class of the program the channel belongs to a child of that class, which opens it when it
+ * is mounted. The actor here keeps what the channel needs, and ends with it all the same.
+ *
  * All that can be refused is done by the calling thread, before any actor is spawned; the handlers
  * of the channel may then choose other addresses, see datagram_orders.c.
  */
@@ -17,10 +20,12 @@
 #include <gyre/move.h>
 
 #include "actor/life/lifecycle.h"
+#include "actor/mail/mailbox.h"
 #include "actor/mail/send.h"
 #include "actor/stack/stack.h"
 #include "base/memory.h"
 #include "buffer/socket_address.h"
+#include "channel/channel_actor.h"
 #include "channel/datagram/datagram.h"
 #include "channel/endpoint.h"
 #include "channel/water_marks.h"
@@ -239,27 +244,40 @@ static void reporter_active(struct gyre_handler_context *ctx)
 static const struct gyre_handler reporter = { .active = reporter_active,
 					      .removed = reporter_removed };
 
-static int init_reported(struct gyre_channel *channel, void *arg)
-{
-	struct gy_datagram_pending *pending = (struct gy_datagram_pending *)arg;
-	int r = gyre_pipeline_add(channel, GYRE_FIRST, &reporter, pending);
+/* A channel on its way to its owner. */
+struct opened {
+	struct gy_datagram_pending *pending;
+	const struct gy_channel_order *order; /* to the actor of the program; NULL for none */
+};
 
+static int init_channel(struct gyre_channel *channel, void *arg)
+{
+	const struct opened *opened = (const struct opened *)arg;
+	struct gy_datagram_pending *pending = opened->pending;
+	int r = 0;
+
+	if (opened->order != NULL) {
+		gy_channel_attach(channel, opened->order);
+	}
+	if (pending->report != NULL) {
+		r = gyre_pipeline_add(channel, GYRE_FIRST, &reporter, pending);
+	}
 	return r < 0 ? r : pending->init_channel(channel, pending->init_arg);
 }
 
 /* ---- the life of the actor ---- */
 
-/* Opens the channel, or closes the descriptor. */
-static int open_channel(struct gyre_stack *stack, struct gy_datagram_pending *pending)
+/* Opens the channel as one of the house of @stack, or closes the descriptor. */
+static int open_channel(struct state *state, struct gy_stack *stack, int fd,
+			const struct gy_channel_order *order)
 {
-	struct gy_stack *s = gy_stack_of(stack);
-	struct gy_channels *channels = gy_channels_of(s->home);
-	struct state *state = (struct state *)gyre_state(stack);
+	struct gy_datagram_pending *pending = state->pending;
+	struct opened opened = { .pending = pending, .order = order };
 	struct gy_datagram_opening opening = {
-		.channel = { .fd = gy_fd_transit_end(channels, &pending->transit),
+		.channel = { .fd = fd,
 			     .options = &pending->channel,
-			     .init = pending->init_channel,
-			     .init_arg = pending->init_arg },
+			     .init = init_channel,
+			     .init_arg = &opened },
 		.closes = closes,
 		.ended = channel_ended,
 		.ended_arg = state,
@@ -269,45 +287,101 @@ static int open_channel(struct gyre_stack *stack, struct gy_datagram_pending *pe
 		.batched = pending->batched,
 	};
 
-	if (pending->report != NULL) {
-		opening.channel.init = init_reported;
-		opening.channel.init_arg = pending;
-	}
-	*state = (struct state){ .channels = channels,
-				 .pending = pending,
-				 .house = s->house,
-				 .self = gyre_self(stack) };
-	if (opening.channel.fd < 0 || channels->draining) {
-		closes(state, opening.channel.fd);
-		gy_channels_close(channels, opening.channel.fd);
-		return -ESHUTDOWN;
-	}
 	if (pending->orders) {
-		gy_datagram_orders_init(&state->orders, pending, s->house, opening.channel.fd);
+		gy_datagram_orders_init(&state->orders, pending, state->house, fd);
 		opening.connector = &state->orders.connector;
 	}
-	return gy_datagram_open(s->house, s, &opening);
+	return gy_datagram_open(stack->house, stack, &opening);
+}
+
+/* The channel is open, or will not be. */
+static void tell_opened(const struct state *state, int r)
+{
+	const struct gy_datagram_pending *pending = state->pending;
+	struct gy_home *home = state->channels->home;
+
+	if (r == -ENOMEM && !state->channels->draining) {
+		gy_pending_open_fail(home, "opening", &pending->address, pending->group->entry.text,
+				     r);
+	} else {
+		gy_pending_open_end(gy_homes_of(home->options.system));
+	}
+}
+
+static void forget_fd(const struct state *state, int fd)
+{
+	closes((void *)(uintptr_t)state, fd);
+	gy_channels_close(state->channels, fd);
+}
+
+static int open_ordered(const struct gy_channel_order *order, struct gy_stack *stack)
+{
+	struct state *state = (struct state *)order->maker;
+	int r = open_channel(state, stack, order->fd, order);
+
+	state->channels->unclaimed--;
+	tell_opened(state, r);
+	if (r < 0) {
+		gy_house_request_stop(state->house, r);
+	}
+	return r;
+}
+
+static void drop_ordered(const struct gy_channel_order *order)
+{
+	struct state *state = (struct state *)order->maker;
+
+	state->channels->unclaimed--;
+	forget_fd(state, order->fd);
+	tell_opened(state, -ENOMEM);
+	gy_house_request_stop(state->house, -ENOMEM);
+}
+
+static const struct gy_channel_order_ops order_ops = { .open = open_ordered, .drop = drop_ordered };
+
+/* Takes the descriptor; what becomes of it is told later, whatever is returned. */
+static int spawn_owner(struct gyre_stack *stack, struct state *state, int fd)
+{
+	const struct gy_datagram_pending *pending = state->pending;
+	const struct gy_channel_order order = { .ops = &order_ops,
+						.maker = state,
+						.arg = pending->init_arg,
+						.fd = fd,
+						.bond = pending->bond };
+
+	state->channels->unclaimed++;
+	return gy_channel_actor_spawn(gy_stack_of(stack), pending->actor_class, &order);
 }
 
 static int mount(struct gyre_stack *stack)
 {
-	struct gy_home *home = gy_stack_of(stack)->home;
+	struct gy_stack *s = gy_stack_of(stack);
+	struct gy_channels *channels = gy_channels_of(s->home);
+	struct state *state = (struct state *)gyre_state(stack);
 	struct gy_datagram_argument argument;
+	int fd;
 	int r = gyre_message_move(stack, &gyre_type_gy_datagram_argument, &argument);
 
 	if (r < 0) {
 		return r;
 	}
-	r = open_channel(stack, argument.pending);
-	if (r == -ENOMEM && !gy_channels_of(home)->draining) {
-		gy_pending_open_fail(home, "opening", &argument.pending->address,
-				     argument.pending->group->entry.text, r);
-	} else {
-		gy_pending_open_end(gy_homes_of(home->options.system));
+	*state = (struct state){ .channels = channels,
+				 .pending = argument.pending,
+				 .house = s->house,
+				 .self = gyre_self(stack) };
+	fd = gy_fd_transit_end(channels, &argument.pending->transit);
+	if (fd < 0 || channels->draining) {
+		forget_fd(state, fd);
+		gy_pending_open_end(gy_homes_of(s->home->options.system));
+		return gyre_stop(stack, gyre_self(stack));
 	}
-	return r == -ESHUTDOWN ? gyre_stop(stack, gyre_self(stack))
-	       : r < 0	       ? r
-			       : gyre_return(stack);
+	if (argument.pending->actor_class != NULL) {
+		r = spawn_owner(stack, state, fd);
+		return r < 0 ? r : gyre_return(stack);
+	}
+	r = open_channel(state, s, fd, NULL);
+	tell_opened(state, r);
+	return r < 0 ? r : gyre_return(stack);
 }
 
 static void stop_others(struct gy_datagram_group *group, struct gy_home *home)

@@ -9,11 +9,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "actor/class_sized.h"
 #include "actor/life/lifecycle.h"
 #include "actor/log_of.h"
 #include "base/memory.h"
 #include "base/sized.h"
 #include "buffer/socket_address.h"
+#include "channel/channel_actor.h"
 #include "net/bind.h"
 #include "net/bounds.h"
 #include "net/fd_passing.h"
@@ -300,16 +302,20 @@ static int listen_with(struct gyre_system *system, const struct gyre_acceptor_op
 }
 
 int gyre_system_listen_sized(struct gyre_system *system,
-			     const struct gyre_acceptor_options *options, size_t options_bytes,
+			     const struct gyre_acceptor_options *options, struct gyre_sizes sizes,
 			     struct gyre_address *ret_acceptor)
 {
 	struct gyre_acceptor_options whole;
-	int r = GY_SIZED_READ(gyre_acceptor_options, &whole, options, options_bytes,
+	int r = GY_SIZED_READ(gyre_acceptor_options, &whole, options, sizes.options,
 			      gy_log_of_system(system));
 
 	if (r == 0) {
 		r = GY_SIZED_RESERVED(gyre_channel_options, &whole.channel,
 				      gy_log_of_system(system));
+	}
+	if (r == 0 && system != NULL) {
+		r = gy_channel_class_take(gy_homes_of(system), &whole.actor_class,
+					  sizes.actor_class, whole.bond, gy_log_of_system(system));
 	}
 	return r < 0 ? r : listen_with(system, options == NULL ? NULL : &whole, ret_acceptor);
 }

@@ -240,6 +240,8 @@ static int place_worker(struct gy_listener *listener, uint32_t loop)
 	*argument = (struct gy_worker_argument){
 		.init_channel = options->init_channel,
 		.init_arg = options->init_arg,
+		.actor_class = options->actor_class,
+		.bond = options->bond,
 		.channel = channel_of(listener),
 		.admission = gy_admission_ref(listener->admission),
 		.listener = listener,

@@ -2,6 +2,10 @@
  * The worker: the channels actor that owns the connections of its loop. It takes each from the
  * acceptor as an ask, makes a channel of it and lets the user's initialiser give it handlers. One
  * that the initialiser refuses is closed, and no other is touched.
+ *
+ * With a class of the program the worker spawns an actor for the connection, which makes the
+ * channel when it is mounted; until then the descriptor counts among those of the loop that have no
+ * owner yet.
  */
 #include "net/listen/worker.h"
 
@@ -11,6 +15,7 @@
 
 #include "actor/stack/stack.h"
 #include "channel/channel.h"
+#include "channel/channel_actor.h"
 #include "net/listen/accepted.h"
 #include "net/listen/admission.h"
 #include "net/listen/listener.h"
@@ -65,35 +70,47 @@ static int open_channel(struct gy_stack *stack, const struct gy_channel_opening 
 	return gy_channel_open(stack->house, stack, opening);
 }
 
-/* A channel that is counted, or reported. */
-struct counted {
+/* A channel that is counted, or reported, or that an actor of the program is to own. */
+struct special {
 	const struct gy_worker_argument *worker;
-	bool followed; /* its pipeline counts it out */
+	const struct gy_channel_order *order; /* to that actor; NULL for none */
+	bool followed;			      /* its pipeline counts it out */
 };
 
-static int init_counted(struct gyre_channel *channel, void *arg)
+static int init_special(struct gyre_channel *channel, void *arg)
 {
-	struct counted *counted = (struct counted *)arg;
-	int r = gy_admission_update(counted->worker->admission, channel);
+	struct special *special = (struct special *)arg;
+	const struct gy_worker_argument *worker = special->worker;
+	int r = 0;
 
-	if (r < 0) {
-		return r;
+	if (special->order != NULL) {
+		gy_channel_attach(channel, special->order);
 	}
-	counted->followed = true;
-	return counted->worker->init_channel(channel, counted->worker->init_arg);
+	if (worker->admission != NULL) {
+		r = gy_admission_update(worker->admission, channel);
+		special->followed = r == 0;
+	}
+	return r < 0 ? r : worker->init_channel(channel, worker->init_arg);
+}
+
+static void count_out(const struct gy_worker_argument *worker)
+{
+	if (worker->admission != NULL) {
+		gy_admission_leave(worker->admission, worker->home->loop.index, worker->home);
+	}
 }
 
 /* Takes the descriptor, as open_channel() does. */
-static int open_counted(struct gy_stack *stack, const struct gy_worker_argument *worker, int fd)
+static int open_special(struct gy_stack *stack, struct special *special, int fd)
 {
-	struct counted counted = { .worker = worker };
-	const struct gy_channel_opening opening = {
-		.fd = fd, .options = &worker->channel, .init = init_counted, .init_arg = &counted
-	};
+	const struct gy_channel_opening opening = { .fd = fd,
+						    .options = &special->worker->channel,
+						    .init = init_special,
+						    .init_arg = special };
 	int r = open_channel(stack, &opening);
 
-	if (!counted.followed) {
-		gy_admission_leave(worker->admission, stack->home->loop.index, stack->home);
+	if (!special->followed) {
+		count_out(special->worker);
 	}
 	return r;
 }
@@ -109,10 +126,59 @@ static int open_plain(struct gy_stack *stack, const struct gy_worker_argument *w
 	return open_channel(stack, &opening);
 }
 
+/* ---- actors of the program ---- */
+
+static int open_ordered(const struct gy_channel_order *order, struct gy_stack *stack)
+{
+	struct special special = { .worker = (const struct gy_worker_argument *)order->maker,
+				   .order = order };
+
+	gy_channels_of(stack->home)->unclaimed--;
+	return open_special(stack, &special, order->fd);
+}
+
+static void drop_ordered(const struct gy_channel_order *order)
+{
+	const struct gy_worker_argument *worker = (const struct gy_worker_argument *)order->maker;
+	struct gy_channels *channels = gy_channels_of(worker->home);
+
+	channels->unclaimed--;
+	gy_channels_drop(channels, order->fd);
+	count_out(worker);
+}
+
+static const struct gy_channel_order_ops order_ops = { .open = open_ordered, .drop = drop_ordered };
+
+/* Takes the descriptor, likewise. */
+static int spawn_owner(struct gy_stack *stack, struct gy_worker_argument *worker, int fd)
+{
+	const struct gy_channel_order order = { .ops = &order_ops,
+						.maker = worker,
+						.arg = worker->init_arg,
+						.fd = fd,
+						.bond = worker->bond };
+
+	gy_channels_of(stack->home)->unclaimed++;
+	return gy_channel_actor_spawn(stack, worker->actor_class, &order);
+}
+
+/* ---- the worker's own ---- */
+
+/* Takes the descriptor, likewise; -1 is one that was closed on the way. */
+static int take(struct gy_stack *stack, struct gy_worker_argument *worker, int fd)
+{
+	struct special counted = { .worker = worker };
+
+	if (worker->actor_class != NULL && fd >= 0) {
+		return spawn_owner(stack, worker, fd);
+	}
+	return worker->admission == NULL ? open_plain(stack, worker, fd)
+					 : open_special(stack, &counted, fd);
+}
+
 static int ask(struct gyre_stack *stack)
 {
-	const struct gy_worker_argument *worker =
-		(const struct gy_worker_argument *)gyre_state(stack);
+	struct gy_worker_argument *worker = (struct gy_worker_argument *)gyre_state(stack);
 	const struct gy_take_connection *handover = gyre_message(stack, gy_take_connection);
 	struct gy_stack *s = gy_stack_of(stack);
 	struct gyre_mail *answer;
@@ -131,7 +197,7 @@ static int ask(struct gyre_stack *stack)
 		return gyre_throw(stack, -ENOMEM); /* the acceptor still has it */
 	}
 	fd = gy_accepted_take(handover->accepted);
-	r = worker->admission == NULL ? open_plain(s, worker, fd) : open_counted(s, worker, fd);
+	r = take(s, worker, fd);
 	gy_accepted_free(gy_channels_of(s->home), handover->accepted);
 	((struct gy_taken *)gyre_payload(answer))->error = r;
 	return gyre_reply(stack, answer);

@@ -1,7 +1,8 @@
 /*
  * The actor of each loop that makes channels of accepted connections; see worker.c. An acceptor
  * asks its worker to take each connection, or where fewer listen than there are loops the workers
- * of all in turn; the worker makes a channel of it and owns it from then on.
+ * of all in turn; the worker makes a channel of it and owns it from then on. Where the program
+ * names a class, the worker spawns an actor that does so in its place.
  */
 #ifndef GY_NET_LISTEN_WORKER_H
 #define GY_NET_LISTEN_WORKER_H
@@ -19,6 +20,8 @@ struct gy_listener;
 struct gy_worker_argument {
 	gyre_init_channel_fn init_channel;
 	void *init_arg;
+	const struct gyre_class *actor_class; /* NULL for none: the worker owns the channels */
+	enum gyre_channel_bond bond;
 	struct gyre_channel_options channel;
 	struct gy_admission *admission; /* a reference; NULL for none */
 	struct gy_listener *listener;	/* a reference until it is mounted */

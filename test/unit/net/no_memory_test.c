@@ -113,7 +113,7 @@ static bool connect_inside(const struct lean_round *round)
 	opened = 0;
 	given_up = 0;
 	lean_begin(round);
-	r = gyre_connect(&stack->head, &options, &actor);
+	r = gyre_connect(&stack->head, &options, &actor, NULL);
 	lacked = lean_recover();
 	cr_expect(r == 0 || (lacked && r == -ENOMEM), "round %u: %d", round->number, r);
 	cr_expect(r < 0 || rig_until(&lean_rig, is_told, NULL));

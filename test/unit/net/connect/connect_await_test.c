@@ -1,0 +1,346 @@
+/* Connecting where a handler awaits the first connection, and actors that own a client's channel.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <gyre/listen.h>
+#include <gyre/watch.h>
+
+#include "base/atomic.h"
+#include "base/macros.h"
+#include "echo.h"
+#include "net/client_rig.h"
+
+TestSuite(connect_await, .timeout = 60);
+
+struct frame {
+	struct gyre_future future;
+	struct gyre_future other;
+	struct gyre_address socket;
+};
+
+static struct gyre_connect_options options_of_test;
+static char to_text[64];
+static struct gyre_address waiter;
+static struct gyre_address socket_of_waiter;
+static uint32_t waiting; /* atomic */
+static uint32_t cleaned; /* atomic: actors of channels */
+static uint32_t mounted; /* atomic, likewise */
+
+/* ---- actors of channels ---- */
+
+static int count_mount(struct gyre_stack *stack)
+{
+	expect(gyre_message(stack, gyre_channel_attached)->arg == &cleaned);
+	expect(gyre_actor_channel(stack) != NULL);
+	(void)gy_fetch_add(&mounted, 1);
+	return gyre_return(stack);
+}
+
+static int fail_mount(struct gyre_stack *stack)
+{
+	(void)gy_fetch_add(&mounted, 1);
+	return gyre_throw(stack, -EACCES);
+}
+
+static void count_clean(void *state)
+{
+	(void)state;
+	(void)gy_fetch_add(&cleaned, 1);
+}
+
+static int add(struct gyre_stack *stack)
+{
+	expect(gyre_actor_channel(stack) != NULL);
+	return gyre_reply(stack, gyre_new(stack, number, gyre_message(stack, number)->value + 1));
+}
+
+static const struct gyre_class owner_class = { .name = "owner",
+					       .state_bytes = sizeof(uint64_t),
+					       .mount = count_mount,
+					       .clean = count_clean,
+					       .behaviour.ask = add };
+
+static const struct gyre_class failing_class = { .name = "failing",
+						 .mount = fail_mount,
+						 .clean = count_clean };
+
+/* ---- a server, and scripts that connect to it ---- */
+
+static void set_target(uint16_t port)
+{
+	(void)snprintf(to_text, sizeof(to_text), "tcp://127.0.0.1:%u", (unsigned)port);
+	options_of_test.to = to_text;
+	options_of_test.init_channel = init_echo;
+	options_of_test.init_arg = &cleaned;
+}
+
+/* Plays a script beside a server that echoes. */
+static void play_beside_server(gyre_handler_fn script)
+{
+	const struct gyre_class class = { .name = "script",
+					  .mount = script,
+					  .frame_bytes = sizeof(struct frame) };
+	uint16_t port = 0;
+	const struct gyre_acceptor_options server = { .bind = "tcp://127.0.0.1:0",
+						      .init_channel = init_echo,
+						      .ret_port = &port };
+
+	fixture_open(2);
+	cr_assert_eq(gyre_system_listen(fixture.system, &server, NULL), 0);
+	set_target(port);
+	(void)spawn_outside(&class, 0);
+	fixture_run();
+	fixture_close();
+}
+
+static int connect_once(struct gyre_stack *stack)
+{
+	struct frame *frame = (struct frame *)gyre_frame(stack);
+	const struct gyre_connected *connected;
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_connect(stack, &options_of_test, &frame->socket, &frame->future));
+	connected = gyre_future_get(&frame->future, gyre_connected);
+	expect(connected != NULL && gyre_address_is_nobody(connected->actor));
+	expect(connected != NULL && !gyre_address_is_nobody(connected->channel));
+	expect(connected != NULL && connected->connection == 0);
+	if (connected != NULL) {
+		char text[GYRE_SOCKET_ADDRESS_TEXT_MAX];
+
+		expect(gyre_socket_address_format(&connected->peer, sizeof(text), text) >= 0);
+		expect(strcmp(text, to_text) == 0);
+		GYRE_AWAIT(stack,
+			   gyre_send_bytes(stack, connected->channel, "x", 1, 0, &frame->other));
+		expect(gyre_future_error(&frame->other) == 0);
+	}
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(connect_await, gives_the_address_of_the_channel)
+{
+	play_beside_server(connect_once);
+}
+
+Test(connect_await, works_from_another_loop)
+{
+	options_of_test.place = (struct gyre_spawn_options){ .place = GYRE_PLACE_LOOP, .loop = 1 };
+	play_beside_server(connect_once);
+}
+
+static int connect_owned(struct gyre_stack *stack)
+{
+	struct frame *frame = (struct frame *)gyre_frame(stack);
+	const struct gyre_connected *connected;
+	const struct number *answer;
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_connect(stack, &options_of_test, &frame->socket, &frame->future));
+	connected = gyre_future_get(&frame->future, gyre_connected);
+	expect(connected != NULL);
+	if (connected == NULL) {
+		return fixture_end(stack);
+	}
+	GYRE_AWAIT(stack,
+		   gyre_ask(stack, connected->actor, gyre_new(stack, number, 6), 0, &frame->other));
+	answer = gyre_future_get(&frame->other, number);
+	expect(answer != NULL && answer->value == 7);
+	expect(gyre_stop(stack, frame->socket) == 0);
+	GYRE_AWAIT(stack, gyre_stop_gracefully(stack, frame->socket, GYRE_FOREVER, &frame->future));
+	expect(gy_load_acquire(&cleaned) == 1);
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(connect_await, gives_the_actor_of_the_channel_too_which_ends_before_that_which_connects)
+{
+	options_of_test.actor_class = &owner_class;
+	play_beside_server(connect_owned);
+	cr_expect_eq(mounted, 1);
+}
+
+Test(connect_await, gives_the_actor_of_the_channel_on_another_loop)
+{
+	options_of_test.actor_class = &owner_class;
+	options_of_test.place = (struct gyre_spawn_options){ .place = GYRE_PLACE_LOOP, .loop = 1 };
+	play_beside_server(connect_owned);
+}
+
+/* ---- failures ---- */
+
+static int expected_error;
+
+static int connect_in_vain(struct gyre_stack *stack)
+{
+	struct frame *frame = (struct frame *)gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_connect(stack, &options_of_test, NULL, &frame->future));
+	expect(gyre_future_error(&frame->future) == expected_error);
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+static void play_in_vain(uint16_t port, int error)
+{
+	expected_error = error;
+	set_target(port);
+	play(2, connect_in_vain);
+}
+
+Test(connect_await, tells_why_nothing_could_be_connected)
+{
+	uint16_t port;
+	int fd = client_bind("tcp://127.0.0.1:0", &port);
+
+	options_of_test.retries_max = 2;
+	options_of_test.retry_max_ns = GYRE_MILLISECONDS(1);
+	play_in_vain(port, -ECONNREFUSED);
+	(void)close(fd);
+}
+
+Test(connect_await, tells_the_same_where_many_connections_are_wanted)
+{
+	uint16_t port;
+	int fd = client_bind("tcp://127.0.0.1:0", &port);
+
+	options_of_test.connections = 5;
+	options_of_test.place = (struct gyre_spawn_options){ .place = GYRE_PLACE_LOOP, .loop = 1 };
+	play_in_vain(port, -ECONNREFUSED);
+	(void)close(fd);
+}
+
+static int init_refusing(struct gyre_channel *channel, void *arg)
+{
+	(void)channel;
+	(void)arg;
+	return -EPERM;
+}
+
+static int refuse_handlers(struct gyre_stack *stack)
+{
+	options_of_test.init_channel = init_refusing;
+	return connect_in_vain(stack);
+}
+
+Test(connect_await, tells_what_the_initialiser_refused_with)
+{
+	expected_error = -EPERM;
+	set_target(1);
+	play(2, refuse_handlers);
+}
+
+Test(connect_await, tells_what_the_mount_of_the_actor_failed_with)
+{
+	options_of_test.actor_class = &failing_class;
+	options_of_test.retries_max = 1;
+	options_of_test.retry_max_ns = GYRE_MILLISECONDS(1);
+	play_in_vain(1, -EACCES);
+	cr_expect_eq(mounted, 2, "each round has an actor");
+	cr_expect_eq(cleaned, 2);
+}
+
+Test(connect_await, gives_the_actor_of_each_round_up_with_its_channel)
+{
+	uint16_t port;
+	int fd = client_bind("tcp://127.0.0.1:0", &port);
+
+	options_of_test.actor_class = &owner_class;
+	options_of_test.retries_max = 3;
+	options_of_test.retry_max_ns = GYRE_MILLISECONDS(1);
+	play_in_vain(port, -ECONNREFUSED);
+	cr_expect_eq(mounted, 4);
+	cr_expect_eq(cleaned, 4);
+	(void)close(fd);
+}
+
+static int misuse(struct gyre_stack *stack)
+{
+	struct frame *frame = (struct frame *)gyre_frame(stack);
+	struct gyre_connect_options bad = options_of_test;
+
+	bad.to = "nonsense";
+	expect(gyre_connect(stack, &bad, NULL, &frame->future) < 0);
+	expect(gyre_future_error(&frame->future) < 0);
+	expect(gyre_connect(stack, NULL, NULL, &frame->future) == -EINVAL);
+	expect(gyre_future_error(&frame->future) == -EINVAL);
+	bad = options_of_test;
+	bad.bond = (enum gyre_channel_bond)(GYRE_BOND_PART + 1);
+	expect(gyre_connect(stack, &bad, NULL, NULL) == -EINVAL);
+	return fixture_end(stack);
+}
+
+Test(connect_await, answers_misuse_at_once_and_by_the_future)
+{
+	set_target(1);
+	play(1, misuse);
+}
+
+/* ---- who no longer waits ---- */
+
+static int wait_for_hole(struct gyre_stack *stack)
+{
+	struct frame *frame = (struct frame *)gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	expect(gyre_connect(stack, &options_of_test, &frame->socket, &frame->future) == 0);
+	expect(gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->other) == 0);
+	socket_of_waiter = frame->socket;
+	gy_store_release(&waiting, 1);
+	GYRE_AWAIT_ALL(stack, &frame->other);
+	return gyre_throw(stack, -EIO); /* the other is still outstanding */
+	GYRE_END(stack);
+}
+
+static const struct gyre_class waiter_class = { .name = "waiter",
+						.frame_bytes = sizeof(struct frame),
+						.strategy = GYRE_STRATEGY_IGNORE,
+						.behaviour.notice = wait_for_hole };
+
+static int watch_hole(struct gyre_stack *stack)
+{
+	if (gy_load_acquire(&waiting) == 0) {
+		expect(gyre_notify(stack, waiter, gyre_new(stack, number, 0)) == 0);
+		return gyre_timer_start(stack, 1,
+					&(struct gyre_timer_options){ .delay_ns = 1000000 });
+	}
+	expect(gyre_watch(stack, socket_of_waiter) == 0);
+	return gyre_return(stack);
+}
+
+static int hole_event(struct gyre_stack *stack)
+{
+	if (gyre_message(stack, gyre_timeout) != NULL) {
+		return gy_load_acquire(&waiting) == 0
+			       ? gyre_timer_start(
+					 stack, 1,
+					 &(struct gyre_timer_options){ .delay_ns = 1000000 })
+			       : watch_hole(stack);
+	}
+	expect(gyre_message(stack, gyre_terminated) != NULL);
+	return fixture_end(stack);
+}
+
+Test(connect_await, is_over_when_nobody_waits_any_more)
+{
+	static const struct gyre_class class = { .name = "watcher",
+						 .mount = watch_hole,
+						 .behaviour.event = hole_event };
+	struct client_hole hole;
+	uint16_t port;
+
+	client_hole_open(&hole, client_listen(&port));
+	set_target(port);
+	options_of_test.retries_max = GYRE_RETRIES_UNLIMITED;
+	options_of_test.place = (struct gyre_spawn_options){ .place = GYRE_PLACE_LOOP, .loop = 1 };
+	fixture_open(2);
+	waiter = spawn_outside(&waiter_class, 0);
+	(void)spawn_outside(&class, 1);
+	fixture_run();
+	fixture_close();
+	client_hole_close(&hole);
+}
