@@ -1,12 +1,12 @@
 /*
  * A chat server of lines. Three things make it:
  *
- *	connection.c  a connection, a channel: its last handler gives each line to the session, and
- *		      writes what it hears to the client
- *	session.c     a session, an actor beside it: understands commands, and speaks in the room
- *		      for the client
+ *	session.c     a session, the actor of a connection: understands commands, and speaks in the
+ *		      room for the client
+ *	connection.c  its channel: the last handler of that gives each line to the session; and how
+ *		      the session writes to the client
  *	room.c        a room, an actor that is found by its name: knows its members, and sends what
- *		      one says to the channels of the others
+ *		      one says to the sessions of the others
  *
  * A room begins with the first who joins it and ends with the last who leaves. What is said is one
  * block of shared bytes, to which each channel's output refers: it is never copied for a receiver.
@@ -28,10 +28,23 @@ struct name {
 	char text[NAME_BYTES_MAX + 1];
 };
 
+/* The state of a session, within reach of the handlers of its channel. */
+struct session {
+	const struct chat *chat;
+	struct gyre_address room;
+	struct name nick;
+	bool joined;
+	uint64_t missed; /* lines left out, since the client does not read */
+};
+
 extern const struct gyre_class room_class;
 extern const struct gyre_class session_class;
 
 int init_connection(struct gyre_channel *channel, void *chat);
+/* Of a session: writes to the client, if that is there still. Takes the bytes. */
+void write_text(struct gyre_stack *stack, struct gyre_bytes *bytes);
+/* The same for what others say: left out while the client does not read. Leaves the bytes. */
+void write_heard(struct gyre_stack *stack, struct gyre_bytes *bytes);
 
 /* A line of text as shared bytes, or NULL. */
 __attribute__((format(printf, 1, 2))) struct gyre_bytes *compose(const char *format, ...);
@@ -44,13 +57,7 @@ struct line {
 };
 GYRE_MESSAGE(line, 0x400);
 
-/* To a channel: the session has done with a line. */
-struct next_line {
-	char nothing;
-};
-GYRE_MESSAGE(next_line, 0x401);
-
-/* To a room: what is said there. To a channel: what its client is to read. */
+/* To a room: what is said there. To a session: what its client is to read. */
 struct text {
 	struct gyre_bytes *bytes;
 };
@@ -63,7 +70,6 @@ GYRE_MESSAGE_OWNING(text, 0x402, forget_text);
 
 /* Asks of a session to a room, which are answered with done. */
 struct join {
-	struct gyre_address channel;
 	struct name nick;
 };
 GYRE_MESSAGE(join, 0x403);
@@ -83,35 +89,22 @@ struct done {
 };
 GYRE_MESSAGE(done, 0x406);
 
-/* To a room, and to all rooms: tell this channel who is there, and of the room. */
+/* To a room, and to all rooms: tell the session who is there, and of the room. */
 struct who {
-	struct gyre_address channel;
+	char nothing;
 };
 GYRE_MESSAGE(who, 0x407);
 
 struct rooms {
-	struct gyre_address channel;
+	char nothing;
 };
 GYRE_MESSAGE(rooms, 0x408);
 
-/* With which a room begins, and a session. */
+/* With which a room begins. */
 struct founding {
 	const struct chat *chat;
 	struct name name;
 };
 GYRE_MESSAGE(founding, 0x409);
-
-struct greeting {
-	const struct chat *chat;
-	struct gyre_address channel;
-};
-GYRE_MESSAGE(greeting, 0x40a);
-
-/* Sends text to a channel; takes it. */
-static inline void tell(struct gyre_stack *stack, struct gyre_address channel,
-			struct gyre_bytes *bytes)
-{
-	(void)gyre_notify(stack, channel, gyre_new(stack, text, bytes));
-}
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * A connection, and the program. The pipeline is a codec that cuts lines and a handler that stands
- * between the channel and the session.
+ * A connection. Its pipeline is a codec that cuts lines, and a handler that gives them to the
+ * session, the actor to which the channel belongs.
  *
  * The channel reads on request, a line at a time. A client that does not read is not waited for:
  * above the high mark lines for it are left out, and it is told how many.
@@ -13,12 +13,6 @@
 #include <string.h>
 
 #include "chat.h"
-
-struct client {
-	const struct chat *chat;
-	struct gyre_address session;
-	uint64_t missed; /* lines left out */
-};
 
 struct gyre_bytes *compose(const char *format, ...)
 {
@@ -36,30 +30,7 @@ struct gyre_bytes *compose(const char *format, ...)
 	return gyre_bytes_create(line, (size_t)count + 1);
 }
 
-static struct client *client_of(struct gyre_handler_context *ctx)
-{
-	return (struct client *)gyre_context_arg(ctx);
-}
-
 /* ---- from the client ---- */
-
-static void begin_session(struct gyre_handler_context *ctx)
-{
-	struct client *client = client_of(ctx);
-	struct gyre_stack *stack = gyre_context_stack(ctx);
-	struct gyre_address channel = gyre_channel_address(gyre_context_channel(ctx));
-	int r = gyre_spawn(stack, &session_class, gyre_new(stack, greeting, client->chat, channel),
-			   NULL, &client->session);
-
-	if (r < 0) {
-		gyre_channel_abort(gyre_context_channel(ctx), r);
-	}
-}
-
-static void end_session(struct gyre_handler_context *ctx)
-{
-	(void)gyre_stop(gyre_context_stack(ctx), client_of(ctx)->session);
-}
 
 static void read_line(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
@@ -76,43 +47,51 @@ static void read_line(struct gyre_handler_context *ctx, struct gyre_buffer *data
 		}
 	}
 	gyre_buffer_destroy(data);
-	if (gyre_notify(stack, client_of(ctx)->session, mail) < 0) {
+	if (gyre_notify(stack, gyre_self(stack), mail) < 0) {
 		gyre_context_close(ctx);
 	}
 }
 
 /* ---- to the client ---- */
 
-static void write_bytes(struct gyre_handler_context *ctx, struct gyre_bytes *bytes)
+static void write_bytes(struct gyre_channel *channel, struct gyre_bytes *bytes)
 {
+	struct gyre_handler_context *ctx = gyre_channel_tail(channel);
 	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
 
 	(void)gyre_buffer_append_shared(buffer, bytes);
 	(void)gyre_context_write(ctx, buffer);
 }
 
-static void write_text(struct gyre_handler_context *ctx, struct gyre_bytes *bytes)
+void write_text(struct gyre_stack *stack, struct gyre_bytes *bytes)
 {
-	write_bytes(ctx, bytes);
+	struct gyre_channel *channel = gyre_actor_channel(stack);
+
+	if (channel != NULL) {
+		write_bytes(channel, bytes);
+	}
 	gyre_bytes_unref(bytes);
 }
 
-static void hear(struct gyre_handler_context *ctx, const struct text *text)
+void write_heard(struct gyre_stack *stack, struct gyre_bytes *bytes)
 {
-	if (gyre_channel_is_writable(gyre_context_channel(ctx))) {
-		write_bytes(ctx, text->bytes);
+	struct gyre_channel *channel = gyre_actor_channel(stack);
+
+	if (channel != NULL && gyre_channel_is_writable(channel)) {
+		write_bytes(channel, bytes);
 	} else {
-		client_of(ctx)->missed++;
+		((struct session *)gyre_state(stack))->missed++;
 	}
 }
 
 static void tell_missed(struct gyre_handler_context *ctx, bool writable)
 {
-	struct client *client = client_of(ctx);
+	struct gyre_stack *stack = gyre_context_stack(ctx);
+	struct session *session = (struct session *)gyre_state(stack);
 
-	if (writable && client->missed > 0) {
-		write_text(ctx, compose("* you missed %" PRIu64 " lines", client->missed));
-		client->missed = 0;
+	if (writable && session->missed > 0) {
+		write_text(stack, compose("* you missed %" PRIu64 " lines", session->missed));
+		session->missed = 0;
 	}
 }
 
@@ -122,28 +101,19 @@ static void say_goodbye(struct gyre_handler_context *ctx, const struct gyre_inpu
 	struct gyre_stack *stack = gyre_context_stack(ctx);
 
 	if (closed->draining != 0) {
-		write_text(ctx, compose("* the server ends, goodbye"));
+		write_text(stack, compose("* the server ends, goodbye"));
 	} else {
-		(void)gyre_notify(stack, client_of(ctx)->session, gyre_new(stack, line, "/quit"));
+		(void)gyre_notify(stack, gyre_self(stack), gyre_new(stack, line, "/quit"));
 	}
 }
 
 static void take_event(struct gyre_handler_context *ctx, const struct gyre_type *type,
 		       const void *event)
 {
-	switch (type->id) {
-	case GYRE_ID(text):
-		hear(ctx, (const struct text *)event);
-		break;
-	case GYRE_ID(next_line):
-		gyre_context_read(ctx);
-		break;
-	case GYRE_ID(gyre_input_closed):
+	if (type->id == GYRE_ID(gyre_input_closed)) {
 		say_goodbye(ctx, (const struct gyre_input_closed *)event);
-		break;
-	default:
+	} else {
 		gyre_context_fire_event(ctx, type, event);
-		break;
 	}
 }
 
@@ -153,40 +123,25 @@ static void take_exception(struct gyre_handler_context *ctx, int error)
 		gyre_context_fire_exception(ctx, error);
 		return;
 	}
-	write_text(ctx, compose("* a line has at most %d bytes", LINE_BYTES_MAX));
+	write_text(gyre_context_stack(ctx),
+		   compose("* a line has at most %d bytes", LINE_BYTES_MAX));
 	gyre_context_read(ctx);
 }
 
 /* ---- the pipeline ---- */
 
-static void forget_client(struct gyre_handler_context *ctx)
-{
-	free(client_of(ctx));
-}
-
 static const struct gyre_handler chat_handler = {
 	.name = "chat",
-	.removed = forget_client,
-	.active = begin_session,
 	.read = read_line,
 	.event = take_event,
 	.writability = tell_missed,
 	.exception = take_exception,
-	.inactive = end_session,
 };
 
 int init_connection(struct gyre_channel *channel, void *chat)
 {
 	struct gyre_line_options lines = { .frame_bytes_max = LINE_BYTES_MAX };
-	struct client *client = (struct client *)calloc(1, sizeof(*client));
-	int r = client == NULL ? -ENOMEM : gyre_line_codec_add(channel, GYRE_LAST, &lines);
+	int r = gyre_line_codec_add(channel, GYRE_LAST, &lines);
 
-	if (r == 0) {
-		client->chat = (const struct chat *)chat;
-		r = gyre_pipeline_add(channel, GYRE_LAST, &chat_handler, client);
-	}
-	if (r < 0) {
-		free(client);
-	}
-	return r;
+	return r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &chat_handler, chat);
 }

@@ -56,6 +56,7 @@ static int serve(struct gyre_system *system, struct settings *settings)
 		.bind = settings->bind,
 		.init_channel = init_connection,
 		.init_arg = &settings->chat,
+		.actor_class = &session_class,
 		.channel = { .manual_read = true, .allow_half_close = true },
 		.ret_address = &address,
 	};

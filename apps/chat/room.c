@@ -1,7 +1,6 @@
 /*
- * A room. It is where its name is, and nobody keeps a list: who joins looks the name up, and makes
- * an actor that tries for the name where there is none. Members are told apart by their sessions,
- * which the room watches; what is said goes to their channels, past the sessions.
+ * A room. It is where its name is, and nobody keeps a list: who joins spawns a room of that name,
+ * and where there is one already gets its address. Members are sessions, which the room watches.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +10,6 @@
 
 struct member {
 	struct gyre_address session;
-	struct gyre_address channel;
 	struct name nick;
 };
 
@@ -58,7 +56,7 @@ static void broadcast(struct gyre_stack *stack, struct gyre_address but, struct 
 		const struct member *member = &room->members[i];
 
 		if (!gyre_address_equal(member->session, but)) {
-			(void)gyre_notify(stack, member->channel,
+			(void)gyre_notify(stack, member->session,
 					  gyre_new(stack, text, gyre_bytes_ref(bytes)));
 		}
 	}
@@ -71,7 +69,6 @@ static void announce(struct gyre_stack *stack, struct gyre_address but, struct g
 	gyre_bytes_unref(bytes);
 }
 
-/* Of several that begin under one name, the one that has got it goes on. */
 static int found_room(struct gyre_stack *stack)
 {
 	const struct founding *founding = gyre_message(stack, founding);
@@ -79,9 +76,6 @@ static int found_room(struct gyre_stack *stack)
 
 	room->chat = founding->chat;
 	room->name = founding->name;
-	if (gyre_name_register(stack, room->name.text) < 0) {
-		return gyre_stop(stack, gyre_self(stack));
-	}
 	room->refusal = gyre_group_join(stack, room->chat->rooms);
 	return gyre_return(stack);
 }
@@ -130,7 +124,7 @@ static int let_in(struct gyre_stack *stack)
 		(void)close_if_empty(stack);
 		return gyre_throw(stack, r);
 	}
-	room->members[room->count++] = (struct member){ session, join->channel, join->nick };
+	room->members[room->count++] = (struct member){ session, join->nick };
 	announce(stack, session, compose("* %s has joined %s", join->nick.text, room->name.text));
 	return gyre_reply(stack, gyre_new(stack, done, 0));
 }
@@ -184,21 +178,25 @@ static int rename_member(struct gyre_stack *stack)
 	return gyre_reply(stack, gyre_new(stack, done, 0));
 }
 
+/* Sends text to the session that has asked for it; takes it. */
+static void tell(struct gyre_stack *stack, struct gyre_bytes *bytes)
+{
+	(void)gyre_notify(stack, gyre_sender(stack), gyre_new(stack, text, bytes));
+}
+
 static int tell_who(struct gyre_stack *stack)
 {
 	const struct room *room = room_of(stack);
 
 	for (size_t i = 0; i < room->count; i++) {
-		tell(stack, gyre_message(stack, who)->channel,
-		     compose("* %s is in %s", room->members[i].nick.text, room->name.text));
+		tell(stack, compose("* %s is in %s", room->members[i].nick.text, room->name.text));
 	}
 	return gyre_reply(stack, gyre_new(stack, done, 0));
 }
 
 static int tell_room(struct gyre_stack *stack)
 {
-	tell(stack, gyre_message(stack, rooms)->channel,
-	     compose("* %s: %zu", room_of(stack)->name.text, room_of(stack)->count));
+	tell(stack, compose("* %s: %zu", room_of(stack)->name.text, room_of(stack)->count));
 	return gyre_return(stack);
 }
 

@@ -1,7 +1,7 @@
 /*
- * A session: what the client types becomes questions to rooms. Each is awaited, and only then the
- * next line is read: so a client's lines are done with in their order, and one that types faster
- * than its room can pass on is slowed down by TCP.
+ * A session, the actor of a connection: what the client types becomes questions to rooms. Each is
+ * awaited, and only then the next line is read: so a client's lines are done with in their order,
+ * and one that types faster than its room can pass on is slowed down by TCP.
  *
  * A command is a part of a handler: it is called again when what it awaits has come, by the same
  * way, since the message is still the same.
@@ -12,20 +12,9 @@
 
 #include "chat.h"
 
-enum { TRIES_MAX = 16 };
-
-struct session {
-	const struct chat *chat;
-	struct gyre_address channel;
-	struct gyre_address room;
-	struct name nick;
-	bool joined;
-};
-
 struct session_frame {
 	struct gyre_future answer;
 	struct gyre_address room;
-	uint32_t tries;
 };
 
 static struct session *session_of(struct gyre_stack *stack)
@@ -41,21 +30,26 @@ static struct session_frame *frame_of(struct gyre_stack *stack)
 /* The client's next line is read when this one is done with: who types too fast is slowed down. */
 static int end_line(struct gyre_stack *stack)
 {
-	(void)gyre_notify(stack, session_of(stack)->channel, gyre_new(stack, next_line, 0));
+	struct gyre_channel *channel = gyre_actor_channel(stack);
+
+	if (channel != NULL) {
+		gyre_context_read(gyre_channel_tail(channel));
+	}
 	return gyre_return(stack);
 }
 
 static int answer(struct gyre_stack *stack, const char *text)
 {
-	tell(stack, session_of(stack)->channel, compose("* %s", text));
+	write_text(stack, compose("* %s", text));
 	return end_line(stack);
 }
 
 static const char *reason(int error)
 {
-	return error == -EEXIST	   ? "somebody there has that nick"
-	       : error == -ENOBUFS ? "there is no place"
-				   : strerror(-error);
+	return error == -EEXIST				? "somebody there has that nick"
+	       : error == -ENOBUFS			? "there is no place"
+	       : error == -ESRCH || error == -ESHUTDOWN ? "the room has just ended: try again"
+							: strerror(-error);
 }
 
 static bool is_name(const char *text)
@@ -75,15 +69,12 @@ static struct name name_of(const char *text)
 
 static int greet(struct gyre_stack *stack)
 {
-	const struct greeting *greeting = gyre_message(stack, greeting);
 	struct session *session = session_of(stack);
 
-	session->chat = greeting->chat;
-	session->channel = greeting->channel;
+	session->chat = (const struct chat *)gyre_message(stack, gyre_channel_attached)->arg;
 	(void)snprintf(session->nick.text, sizeof(session->nick.text), "guest%u.%u",
 		       (unsigned)gyre_self(stack).loop, (unsigned)gyre_self(stack).slot);
-	tell(stack, session->channel,
-	     compose("* you are %s; /help tells what you can do", session->nick.text));
+	write_text(stack, compose("* you are %s; /help tells what you can do", session->nick.text));
 	return end_line(stack);
 }
 
@@ -105,7 +96,7 @@ static int rename_self(struct gyre_stack *stack, const char *nick)
 		}
 	}
 	session->nick = name_of(nick);
-	tell(stack, session->channel, compose("* you are %s", nick));
+	write_text(stack, compose("* you are %s", nick));
 	return end_line(stack);
 	GYRE_END(stack);
 }
@@ -127,26 +118,19 @@ static int leave_room(struct gyre_stack *stack, const char *nothing)
 	GYRE_END(stack);
 }
 
-/* The room of that name, or a new one that is going to try for the name. */
+/* The room of that name, which is made if there is none. */
 static int find_room(struct gyre_stack *stack, const char *name, struct gyre_address *ret_room)
 {
-	const struct gyre_spawn_options place = { .place = GYRE_PLACE_ROUND_ROBIN,
-						  .detached = true };
+	const struct gyre_spawn_options named = { .place = GYRE_PLACE_ROUND_ROBIN,
+						  .detached = true,
+						  .name = name };
+	int r = gyre_spawn(stack, &room_class,
+			   gyre_new(stack, founding, session_of(stack)->chat, name_of(name)),
+			   &named, ret_room);
 
-	if (gyre_name_lookup(stack, name, ret_room) == 0) {
-		return 0;
-	}
-	return gyre_spawn(stack, &room_class,
-			  gyre_new(stack, founding, session_of(stack)->chat, name_of(name)), &place,
-			  ret_room);
+	return r == -EEXIST ? 0 : r;
 }
 
-static bool is_room_gone(const struct gyre_future *answer)
-{
-	return gyre_future_error(answer) == -ESHUTDOWN || gyre_future_error(answer) == -ESRCH;
-}
-
-/* A room may end, or lose its name to another, between its being found and its being asked. */
 static int join_room(struct gyre_stack *stack, const char *name)
 {
 	struct session *session = session_of(stack);
@@ -157,20 +141,17 @@ static int join_room(struct gyre_stack *stack, const char *name)
 		return answer(stack, session->joined ? "you are in a room: /leave it first"
 						     : "a room has 1 to 24 bytes and no space");
 	}
-	do {
-		if (find_room(stack, name, &frame->room) < 0) {
-			return answer(stack, "there is no place for another room");
-		}
-		GYRE_AWAIT(stack, gyre_ask(stack, frame->room,
-					   gyre_new(stack, join, session->channel, session->nick),
-					   0, &frame->answer));
-	} while (is_room_gone(&frame->answer) && ++frame->tries < TRIES_MAX);
+	if (find_room(stack, name, &frame->room) < 0) {
+		return answer(stack, "there is no place for another room");
+	}
+	GYRE_AWAIT(stack, gyre_ask(stack, frame->room, gyre_new(stack, join, session->nick), 0,
+				   &frame->answer));
 	if (gyre_future_failed(&frame->answer)) {
 		return answer(stack, reason(gyre_future_error(&frame->answer)));
 	}
 	session->room = frame->room;
 	session->joined = true;
-	tell(stack, session->channel, compose("* you are in %s", name));
+	write_text(stack, compose("* you are in %s", name));
 	return end_line(stack);
 	GYRE_END(stack);
 }
@@ -184,7 +165,7 @@ static int ask_who(struct gyre_stack *stack, const char *nothing)
 	if (!session->joined) {
 		return answer(stack, "you are in no room");
 	}
-	GYRE_AWAIT(stack, gyre_ask(stack, session->room, gyre_new(stack, who, session->channel), 0,
+	GYRE_AWAIT(stack, gyre_ask(stack, session->room, gyre_new(stack, who, 0), 0,
 				   &frame_of(stack)->answer));
 	return end_line(stack);
 	GYRE_END(stack);
@@ -195,18 +176,23 @@ static int ask_rooms(struct gyre_stack *stack, const char *nothing)
 	struct session *session = session_of(stack);
 
 	(void)nothing;
-	if (gyre_notify(stack, session->chat->rooms, gyre_new(stack, rooms, session->channel)) <
-	    0) {
+	if (gyre_notify(stack, session->chat->rooms, gyre_new(stack, rooms, 0)) < 0) {
 		return answer(stack, "there are no rooms");
 	}
 	return end_line(stack);
 }
 
+/* The session stops when its channel has closed. */
 static int quit(struct gyre_stack *stack, const char *nothing)
 {
+	struct gyre_channel *channel = gyre_actor_channel(stack);
+
 	(void)nothing;
-	tell(stack, session_of(stack)->channel, compose("* goodbye"));
-	return gyre_poison(stack, session_of(stack)->channel);
+	write_text(stack, compose("* goodbye"));
+	if (channel != NULL) {
+		gyre_context_close(gyre_channel_tail(channel));
+	}
+	return gyre_return(stack);
 }
 
 static int help(struct gyre_stack *stack, const char *nothing)
@@ -262,8 +248,15 @@ static int take_line(struct gyre_stack *stack)
 	return answer(stack, "there is no such command; see /help");
 }
 
+static int hear(struct gyre_stack *stack)
+{
+	write_heard(stack, gyre_message(stack, text)->bytes);
+	return gyre_return(stack);
+}
+
 static const struct gyre_route notices[] = {
 	GYRE_ROUTE(line, take_line),
+	GYRE_ROUTE(text, hear),
 	GYRE_ROUTE_END,
 };
 

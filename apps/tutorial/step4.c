@@ -23,13 +23,7 @@ struct line {
 };
 GYRE_MESSAGE(line, 0x100);
 
-/* To a channel: the session has finished with a line, and the next may be read. */
-struct next_line {
-	char nothing;
-};
-GYRE_MESSAGE(next_line, 0x101);
-
-/* To the room: a client says this. To a channel: its client is to read this. */
+/* To the room: a client says this. To a session: its client is to read this. */
 struct text {
 	struct gyre_bytes *bytes;
 };
@@ -38,32 +32,24 @@ static void forget(struct text *text)
 {
 	gyre_bytes_unref(text->bytes);
 }
-GYRE_MESSAGE_OWNING(text, 0x102, forget);
+GYRE_MESSAGE_OWNING(text, 0x101, forget);
 
 /* The answer of the room to all that it is asked. */
 struct done {
 	char nothing;
 };
-GYRE_MESSAGE(done, 0x103);
+GYRE_MESSAGE(done, 0x102);
 
 /* A session comes into the room, or takes another name there. */
 struct join {
-	struct gyre_address channel;
 	struct name name;
 };
-GYRE_REQUEST(join, 0x104, done);
+GYRE_REQUEST(join, 0x103, done);
 
 struct rename {
 	struct name name;
 };
-GYRE_REQUEST(rename, 0x105, done);
-
-/* What a session begins with. */
-struct greeting {
-	struct gyre_address room;
-	struct gyre_address channel;
-};
-GYRE_MESSAGE(greeting, 0x106);
+GYRE_REQUEST(rename, 0x104, done);
 
 /* A line as shared bytes, or NULL. */
 __attribute__((format(printf, 1, 2))) static struct gyre_bytes *compose(const char *format, ...)
@@ -83,7 +69,6 @@ __attribute__((format(printf, 1, 2))) static struct gyre_bytes *compose(const ch
 
 struct member {
 	struct gyre_address session;
-	struct gyre_address channel;
 	struct name name;
 };
 
@@ -119,7 +104,7 @@ static void send_others(struct gyre_stack *stack, struct gyre_address but, struc
 
 	for (size_t i = 0; bytes != NULL && i < room->count; i++) {
 		if (!gyre_address_equal(room->members[i].session, but)) {
-			(void)gyre_notify(stack, room->members[i].channel,
+			(void)gyre_notify(stack, room->members[i].session,
 					  gyre_new(stack, text, gyre_bytes_ref(bytes)));
 		}
 	}
@@ -143,7 +128,7 @@ static int let_in(struct gyre_stack *stack)
 	if (r < 0) {
 		return gyre_throw(stack, r);
 	}
-	room->members[room->count++] = (struct member){ session, join->channel, join->name };
+	room->members[room->count++] = (struct member){ session, join->name };
 	announce(stack, session, compose("* %s has come", join->name.text));
 	return gyre_reply_to(stack, join, 0);
 }
@@ -205,7 +190,6 @@ static const struct gyre_class room_class = {
 
 struct session {
 	struct gyre_address room;
-	struct gyre_address channel;
 	struct name name;
 };
 
@@ -213,19 +197,34 @@ struct session_frame {
 	struct gyre_future answer;
 };
 
+static void write_bytes(struct gyre_channel *channel, struct gyre_bytes *bytes)
+{
+	struct gyre_handler_context *tail = gyre_channel_tail(channel);
+	struct gyre_buffer *buffer = gyre_context_buffer(tail);
+
+	(void)gyre_buffer_append_shared(buffer, bytes);
+	(void)gyre_context_write(tail, buffer);
+}
+
+/* Writes to the client, if that is still there. */
 static void tell(struct gyre_stack *stack, struct gyre_bytes *bytes)
 {
-	const struct session *session = gyre_state(stack);
+	struct gyre_channel *channel = gyre_actor_channel(stack);
 
-	(void)gyre_notify(stack, session->channel, gyre_new(stack, text, bytes));
+	if (channel != NULL) {
+		write_bytes(channel, bytes);
+	}
+	gyre_bytes_unref(bytes);
 }
 
 /* The client's next line is read when the session has finished with this one. */
 static int end_line(struct gyre_stack *stack)
 {
-	const struct session *session = gyre_state(stack);
+	struct gyre_channel *channel = gyre_actor_channel(stack);
 
-	(void)gyre_notify(stack, session->channel, gyre_new(stack, next_line, 0));
+	if (channel != NULL) {
+		gyre_context_read(gyre_channel_tail(channel));
+	}
 	return gyre_return(stack);
 }
 
@@ -237,21 +236,19 @@ static int refuse(struct gyre_stack *stack, int error)
 
 static int begin(struct gyre_stack *stack)
 {
-	const struct greeting *greeting = gyre_message(stack, greeting);
+	const struct gyre_address *room = gyre_message(stack, gyre_channel_attached)->arg;
 	struct session *session = gyre_state(stack);
 	struct session_frame *frame = gyre_frame(stack);
 
 	GYRE_BEGIN(stack);
-	session->room = greeting->room;
-	session->channel = greeting->channel;
+	session->room = *room;
 	(void)snprintf(session->name.text, sizeof(session->name.text), "guest%u.%u",
 		       (unsigned)gyre_self(stack).loop, (unsigned)gyre_self(stack).slot);
-	GYRE_AWAIT(stack, gyre_ask(stack, session->room,
-				   gyre_new(stack, join, session->channel, session->name), 0,
+	GYRE_AWAIT(stack, gyre_ask(stack, session->room, gyre_new(stack, join, session->name), 0,
 				   &frame->answer));
 	if (gyre_future_failed(&frame->answer)) {
 		tell(stack, compose("* %s", strerror(-gyre_future_error(&frame->answer))));
-		return gyre_poison(stack, session->channel);
+		return gyre_stop(stack, gyre_self(stack));
 	}
 	tell(stack, compose("* you are %s; /name NAME, /quit", session->name.text));
 	return end_line(stack);
@@ -297,12 +294,16 @@ static int say(struct gyre_stack *stack, const char *words)
 	GYRE_END(stack);
 }
 
+/* The session ends with its channel. */
 static int quit(struct gyre_stack *stack)
 {
-	const struct session *session = gyre_state(stack);
+	struct gyre_channel *channel = gyre_actor_channel(stack);
 
 	tell(stack, compose("* goodbye"));
-	return gyre_poison(stack, session->channel);
+	if (channel != NULL) {
+		gyre_context_close(gyre_channel_tail(channel));
+	}
+	return gyre_return(stack);
 }
 
 static int take_line(struct gyre_stack *stack)
@@ -315,8 +316,16 @@ static int take_line(struct gyre_stack *stack)
 	return strcmp(text, "/quit") == 0 ? quit(stack) : say(stack, text);
 }
 
+/* What another client says. */
+static int hear(struct gyre_stack *stack)
+{
+	tell(stack, gyre_bytes_ref(gyre_message(stack, text)->bytes));
+	return gyre_return(stack);
+}
+
 static const struct gyre_route session_notices[] = {
 	GYRE_ROUTE(line, take_line),
+	GYRE_ROUTE(text, hear),
 	GYRE_ROUTE_END,
 };
 
@@ -330,112 +339,41 @@ static const struct gyre_class session_class = {
 
 /* ---- a connection ---- */
 
-struct client {
-	const struct gyre_address *room;
-	struct gyre_address session;
-};
-
-static void begin_session(struct gyre_handler_context *ctx)
-{
-	struct client *client = gyre_context_arg(ctx);
-	struct gyre_stack *stack = gyre_context_stack(ctx);
-	struct gyre_address channel = gyre_channel_address(gyre_context_channel(ctx));
-	int r = gyre_spawn(stack, &session_class, gyre_new(stack, greeting, *client->room, channel),
-			   NULL, &client->session);
-
-	if (r < 0) {
-		gyre_channel_abort(gyre_context_channel(ctx), r);
-	}
-}
-
-static void end_session(struct gyre_handler_context *ctx)
-{
-	struct client *client = gyre_context_arg(ctx);
-
-	(void)gyre_stop(gyre_context_stack(ctx), client->session);
-}
-
-static void free_client(struct gyre_handler_context *ctx)
-{
-	free(gyre_context_arg(ctx));
-}
-
 static void read_line(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
-	struct client *client = gyre_context_arg(ctx);
 	struct gyre_stack *stack = gyre_context_stack(ctx);
 	struct line line = { 0 };
 
 	(void)gyre_buffer_copy(data, 0, line.text, LINE_BYTES_MAX);
 	gyre_buffer_destroy(data);
-	if (gyre_notify(stack, client->session, gyre_new_copy(stack, line, &line)) < 0) {
+	if (gyre_notify(stack, gyre_self(stack), gyre_new_copy(stack, line, &line)) < 0) {
 		gyre_context_close(ctx);
-	}
-}
-
-static void write_bytes(struct gyre_handler_context *ctx, struct gyre_bytes *bytes)
-{
-	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
-
-	(void)gyre_buffer_append_shared(buffer, bytes);
-	(void)gyre_context_write(ctx, buffer);
-}
-
-static void take_event(struct gyre_handler_context *ctx, const struct gyre_type *type,
-		       const void *event)
-{
-	switch (type->id) {
-	case GYRE_ID(text):
-		write_bytes(ctx, ((const struct text *)event)->bytes);
-		break;
-	case GYRE_ID(next_line):
-		gyre_context_read(ctx);
-		break;
-	default:
-		gyre_context_fire_event(ctx, type, event);
-		break;
 	}
 }
 
 static void take_exception(struct gyre_handler_context *ctx, int error)
 {
-	struct gyre_bytes *bytes;
-
 	if (error != -EMSGSIZE) {
 		gyre_context_fire_exception(ctx, error);
 		return;
 	}
-	bytes = compose("* a line has at most %d bytes", LINE_BYTES_MAX);
-	write_bytes(ctx, bytes);
-	gyre_bytes_unref(bytes);
+	tell(gyre_context_stack(ctx), compose("* a line has at most %d bytes", LINE_BYTES_MAX));
 	gyre_context_read(ctx);
 }
 
 static const struct gyre_handler chat_handler = {
 	.name = "chat",
-	.removed = free_client,
-	.active = begin_session,
 	.read = read_line,
-	.event = take_event,
 	.exception = take_exception,
-	.inactive = end_session,
 };
 
-static int init_connection(struct gyre_channel *channel, void *room)
+static int init_connection(struct gyre_channel *channel, void *arg)
 {
 	static const struct gyre_line_options lines = { .frame_bytes_max = LINE_BYTES_MAX,
 							.append = GYRE_APPEND_LF };
-	struct client *client = calloc(1, sizeof(*client));
-	int r = client == NULL ? -ENOMEM : gyre_line_codec_add(channel, GYRE_LAST, &lines);
+	int r = gyre_line_codec_add(channel, GYRE_LAST, &lines);
 
-	if (r == 0) {
-		client->room = room;
-		r = gyre_pipeline_add(channel, GYRE_LAST, &chat_handler, client);
-	}
-	if (r < 0) {
-		free(client);
-	}
-	return r;
+	return r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &chat_handler, arg);
 }
 
 /* ---- the program ---- */
@@ -460,6 +398,7 @@ int main(int argc, char **argv)
 		.bind = argc > 1 ? argv[1] : "tcp://[::]:7001",
 		.init_channel = init_connection,
 		.init_arg = &room,
+		.actor_class = &session_class,
 		.channel = { .manual_read = true },
 		.ret_address = &address,
 	};

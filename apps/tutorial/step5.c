@@ -10,7 +10,7 @@
 
 #include <gyre/gyre.h>
 
-enum { LINE_BYTES_MAX = 512, NAME_BYTES_MAX = 24, MEMBERS_MAX = 1000, TRIES_MAX = 16 };
+enum { LINE_BYTES_MAX = 512, NAME_BYTES_MAX = 24, MEMBERS_MAX = 1000 };
 
 struct name {
 	char text[NAME_BYTES_MAX + 1];
@@ -24,13 +24,7 @@ struct line {
 };
 GYRE_MESSAGE(line, 0x100);
 
-/* To a channel: the session has finished with a line, and the next may be read. */
-struct next_line {
-	char nothing;
-};
-GYRE_MESSAGE(next_line, 0x101);
-
-/* To a room: a client says this. To a channel: its client is to read this. */
+/* To a room: a client says this. To a session: its client is to read this. */
 struct text {
 	struct gyre_bytes *bytes;
 };
@@ -39,41 +33,35 @@ static void forget(struct text *text)
 {
 	gyre_bytes_unref(text->bytes);
 }
-GYRE_MESSAGE_OWNING(text, 0x102, forget);
+GYRE_MESSAGE_OWNING(text, 0x101, forget);
 
 /* The answer of a room to all that it is asked. */
 struct done {
 	char nothing;
 };
-GYRE_MESSAGE(done, 0x103);
+GYRE_MESSAGE(done, 0x102);
 
 /* A session comes into a room, takes another name there, or leaves. */
 struct join {
-	struct gyre_address channel;
 	struct name name;
 };
-GYRE_REQUEST(join, 0x104, done);
+GYRE_REQUEST(join, 0x103, done);
 
 struct rename {
 	struct name name;
 };
-GYRE_REQUEST(rename, 0x105, done);
+GYRE_REQUEST(rename, 0x104, done);
 
 struct leave {
 	char nothing;
 };
-GYRE_REQUEST(leave, 0x106, done);
+GYRE_REQUEST(leave, 0x105, done);
 
-/* What a session begins with, and a room. */
-struct greeting {
-	struct gyre_address channel;
-};
-GYRE_MESSAGE(greeting, 0x107);
-
+/* What a room begins with. */
 struct founding {
 	struct name name;
 };
-GYRE_MESSAGE(founding, 0x108);
+GYRE_MESSAGE(founding, 0x106);
 
 /* A line as shared bytes, or NULL. */
 __attribute__((format(printf, 1, 2))) static struct gyre_bytes *compose(const char *format, ...)
@@ -93,7 +81,6 @@ __attribute__((format(printf, 1, 2))) static struct gyre_bytes *compose(const ch
 
 struct member {
 	struct gyre_address session;
-	struct gyre_address channel;
 	struct name name;
 };
 
@@ -130,7 +117,7 @@ static void send_others(struct gyre_stack *stack, struct gyre_address but, struc
 
 	for (size_t i = 0; bytes != NULL && i < room->count; i++) {
 		if (!gyre_address_equal(room->members[i].session, but)) {
-			(void)gyre_notify(stack, room->members[i].channel,
+			(void)gyre_notify(stack, room->members[i].session,
 					  gyre_new(stack, text, gyre_bytes_ref(bytes)));
 		}
 	}
@@ -149,15 +136,11 @@ static int end_if_empty(struct gyre_stack *stack)
 	return room->count > 0 ? 0 : gyre_stop(stack, gyre_self(stack));
 }
 
-/* Of several rooms that begin with one name, the first to register it goes on. */
 static int found_room(struct gyre_stack *stack)
 {
 	struct room *room = gyre_state(stack);
 
 	room->name = gyre_message(stack, founding)->name;
-	if (gyre_name_register(stack, room->name.text) < 0) {
-		return gyre_stop(stack, gyre_self(stack));
-	}
 	return gyre_return(stack);
 }
 
@@ -174,7 +157,7 @@ static int let_in(struct gyre_stack *stack)
 		(void)end_if_empty(stack);
 		return gyre_throw(stack, r);
 	}
-	room->members[room->count++] = (struct member){ session, join->channel, join->name };
+	room->members[room->count++] = (struct member){ session, join->name };
 	announce(stack, session, compose("* %s has joined %s", join->name.text, room->name.text));
 	return gyre_reply_to(stack, join, 0);
 }
@@ -248,14 +231,13 @@ static const struct gyre_class room_class = {
 
 struct session {
 	struct gyre_address room; /* GYRE_NOBODY for none */
-	struct gyre_address channel;
 	struct name name;
+	uint64_t missed; /* lines that were left out */
 };
 
 struct session_frame {
 	struct gyre_future answer;
 	struct gyre_address room;
-	int tries;
 };
 
 static bool is_in_room(const struct session *session)
@@ -278,19 +260,34 @@ static struct name name_of(const char *text)
 	return name;
 }
 
+static void write_bytes(struct gyre_channel *channel, struct gyre_bytes *bytes)
+{
+	struct gyre_handler_context *tail = gyre_channel_tail(channel);
+	struct gyre_buffer *buffer = gyre_context_buffer(tail);
+
+	(void)gyre_buffer_append_shared(buffer, bytes);
+	(void)gyre_context_write(tail, buffer);
+}
+
+/* Writes to the client, if that is still there. */
 static void tell(struct gyre_stack *stack, struct gyre_bytes *bytes)
 {
-	const struct session *session = gyre_state(stack);
+	struct gyre_channel *channel = gyre_actor_channel(stack);
 
-	(void)gyre_notify(stack, session->channel, gyre_new(stack, text, bytes));
+	if (channel != NULL) {
+		write_bytes(channel, bytes);
+	}
+	gyre_bytes_unref(bytes);
 }
 
 /* The client's next line is read when the session has finished with this one. */
 static int end_line(struct gyre_stack *stack)
 {
-	const struct session *session = gyre_state(stack);
+	struct gyre_channel *channel = gyre_actor_channel(stack);
 
-	(void)gyre_notify(stack, session->channel, gyre_new(stack, next_line, 0));
+	if (channel != NULL) {
+		gyre_context_read(gyre_channel_tail(channel));
+	}
 	return gyre_return(stack);
 }
 
@@ -304,7 +301,6 @@ static int begin(struct gyre_stack *stack)
 {
 	struct session *session = gyre_state(stack);
 
-	session->channel = gyre_message(stack, greeting)->channel;
 	(void)snprintf(session->name.text, sizeof(session->name.text), "guest%u.%u",
 		       (unsigned)gyre_self(stack).loop, (unsigned)gyre_self(stack).slot);
 	tell(stack, compose("* you are %s; /name NAME, /join ROOM, /quit", session->name.text));
@@ -334,25 +330,18 @@ static int take_name(struct gyre_stack *stack, const char *text)
 	GYRE_END(stack);
 }
 
-/* The room of that name, or a new one that is going to try for the name. */
+/* The room of that name, which is made if there is none. */
 static int find_room(struct gyre_stack *stack, const char *name, struct gyre_address *ret_room)
 {
-	const struct gyre_spawn_options anywhere = { .place = GYRE_PLACE_ROUND_ROBIN,
-						     .detached = true };
+	const struct gyre_spawn_options named = { .place = GYRE_PLACE_ROUND_ROBIN,
+						  .detached = true,
+						  .name = name };
+	int r = gyre_spawn(stack, &room_class, gyre_new(stack, founding, name_of(name)), &named,
+			   ret_room);
 
-	if (gyre_name_lookup(stack, name, ret_room) == 0) {
-		return 0;
-	}
-	return gyre_spawn(stack, &room_class, gyre_new(stack, founding, name_of(name)), &anywhere,
-			  ret_room);
+	return r == -EEXIST ? 0 : r;
 }
 
-static bool is_room_gone(const struct gyre_future *answer)
-{
-	return gyre_future_error(answer) == -ESHUTDOWN || gyre_future_error(answer) == -ESRCH;
-}
-
-/* A room may end, or lose its name to another, between the lookup and the question. */
 static int join_room(struct gyre_stack *stack, const char *name)
 {
 	struct session *session = gyre_state(stack);
@@ -367,14 +356,11 @@ static int join_room(struct gyre_stack *stack, const char *name)
 					   &frame->answer));
 		session->room = GYRE_NOBODY;
 	}
-	do {
-		if (find_room(stack, name, &frame->room) < 0) {
-			return refuse(stack, -ENOBUFS);
-		}
-		GYRE_AWAIT(stack, gyre_ask(stack, frame->room,
-					   gyre_new(stack, join, session->channel, session->name),
-					   0, &frame->answer));
-	} while (is_room_gone(&frame->answer) && ++frame->tries < TRIES_MAX);
+	if (find_room(stack, name, &frame->room) < 0) {
+		return refuse(stack, -ENOBUFS);
+	}
+	GYRE_AWAIT(stack, gyre_ask(stack, frame->room, gyre_new(stack, join, session->name), 0,
+				   &frame->answer));
 	if (gyre_future_failed(&frame->answer)) {
 		return refuse(stack, gyre_future_error(&frame->answer));
 	}
@@ -405,12 +391,16 @@ static int say(struct gyre_stack *stack, const char *words)
 	GYRE_END(stack);
 }
 
+/* The session ends with its channel. */
 static int quit(struct gyre_stack *stack)
 {
-	const struct session *session = gyre_state(stack);
+	struct gyre_channel *channel = gyre_actor_channel(stack);
 
 	tell(stack, compose("* goodbye"));
-	return gyre_poison(stack, session->channel);
+	if (channel != NULL) {
+		gyre_context_close(gyre_channel_tail(channel));
+	}
+	return gyre_return(stack);
 }
 
 static int take_line(struct gyre_stack *stack)
@@ -426,8 +416,23 @@ static int take_line(struct gyre_stack *stack)
 	return strcmp(text, "/quit") == 0 ? quit(stack) : say(stack, text);
 }
 
+/* What another client says. One that does not read is not waited for: it misses lines. */
+static int hear(struct gyre_stack *stack)
+{
+	struct session *session = gyre_state(stack);
+	struct gyre_channel *channel = gyre_actor_channel(stack);
+
+	if (channel != NULL && gyre_channel_is_writable(channel)) {
+		write_bytes(channel, gyre_message(stack, text)->bytes);
+	} else {
+		session->missed++;
+	}
+	return gyre_return(stack);
+}
+
 static const struct gyre_route session_notices[] = {
 	GYRE_ROUTE(line, take_line),
+	GYRE_ROUTE(text, hear),
 	GYRE_ROUTE_END,
 };
 
@@ -441,114 +446,42 @@ static const struct gyre_class session_class = {
 
 /* ---- a connection ---- */
 
-struct client {
-	struct gyre_address session;
-	uint64_t missed; /* lines that were left out */
-};
-
-static void begin_session(struct gyre_handler_context *ctx)
-{
-	struct client *client = gyre_context_arg(ctx);
-	struct gyre_stack *stack = gyre_context_stack(ctx);
-	struct gyre_address channel = gyre_channel_address(gyre_context_channel(ctx));
-	int r = gyre_spawn(stack, &session_class, gyre_new(stack, greeting, channel), NULL,
-			   &client->session);
-
-	if (r < 0) {
-		gyre_channel_abort(gyre_context_channel(ctx), r);
-	}
-}
-
-static void end_session(struct gyre_handler_context *ctx)
-{
-	struct client *client = gyre_context_arg(ctx);
-
-	(void)gyre_stop(gyre_context_stack(ctx), client->session);
-}
-
-static void free_client(struct gyre_handler_context *ctx)
-{
-	free(gyre_context_arg(ctx));
-}
-
 static void read_line(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
-	struct client *client = gyre_context_arg(ctx);
 	struct gyre_stack *stack = gyre_context_stack(ctx);
 	struct line line = { 0 };
 
 	(void)gyre_buffer_copy(data, 0, line.text, LINE_BYTES_MAX);
 	gyre_buffer_destroy(data);
-	if (gyre_notify(stack, client->session, gyre_new_copy(stack, line, &line)) < 0) {
+	if (gyre_notify(stack, gyre_self(stack), gyre_new_copy(stack, line, &line)) < 0) {
 		gyre_context_close(ctx);
-	}
-}
-
-static void write_bytes(struct gyre_handler_context *ctx, struct gyre_bytes *bytes)
-{
-	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
-
-	(void)gyre_buffer_append_shared(buffer, bytes);
-	(void)gyre_context_write(ctx, buffer);
-}
-
-static void write_text(struct gyre_handler_context *ctx, struct gyre_bytes *bytes)
-{
-	write_bytes(ctx, bytes);
-	gyre_bytes_unref(bytes);
-}
-
-/* A client that does not read is not waited for: it misses lines. */
-static void hear(struct gyre_handler_context *ctx, const struct text *text)
-{
-	struct client *client = gyre_context_arg(ctx);
-
-	if (gyre_channel_is_writable(gyre_context_channel(ctx))) {
-		write_bytes(ctx, text->bytes);
-	} else {
-		client->missed++;
 	}
 }
 
 static void tell_missed(struct gyre_handler_context *ctx, bool writable)
 {
-	struct client *client = gyre_context_arg(ctx);
+	struct session *session = gyre_channel_actor_state(gyre_context_channel(ctx));
 
-	if (writable && client->missed > 0) {
-		write_text(ctx, compose("* you missed %" PRIu64 " lines", client->missed));
-		client->missed = 0;
+	if (writable && session->missed > 0) {
+		tell(gyre_context_stack(ctx),
+		     compose("* you missed %" PRIu64 " lines", session->missed));
+		session->missed = 0;
 	}
 }
 
 /* The client sends no more: the lines before that come first. Or the server ends. */
-static void see_input_end(struct gyre_handler_context *ctx, const struct gyre_input_closed *closed)
-{
-	struct client *client = gyre_context_arg(ctx);
-	struct gyre_stack *stack = gyre_context_stack(ctx);
-
-	if (closed->draining != 0) {
-		write_text(ctx, compose("* the server ends"));
-	} else {
-		(void)gyre_notify(stack, client->session, gyre_new(stack, line, "/quit"));
-	}
-}
-
 static void take_event(struct gyre_handler_context *ctx, const struct gyre_type *type,
 		       const void *event)
 {
-	switch (type->id) {
-	case GYRE_ID(text):
-		hear(ctx, event);
-		break;
-	case GYRE_ID(next_line):
-		gyre_context_read(ctx);
-		break;
-	case GYRE_ID(gyre_input_closed):
-		see_input_end(ctx, event);
-		break;
-	default:
+	const struct gyre_input_closed *closed = event;
+	struct gyre_stack *stack = gyre_context_stack(ctx);
+
+	if (type->id != GYRE_ID(gyre_input_closed)) {
 		gyre_context_fire_event(ctx, type, event);
-		break;
+	} else if (closed->draining != 0) {
+		tell(stack, compose("* the server ends"));
+	} else {
+		(void)gyre_notify(stack, gyre_self(stack), gyre_new(stack, line, "/quit"));
 	}
 }
 
@@ -558,34 +491,25 @@ static void take_exception(struct gyre_handler_context *ctx, int error)
 		gyre_context_fire_exception(ctx, error);
 		return;
 	}
-	write_text(ctx, compose("* a line has at most %d bytes", LINE_BYTES_MAX));
+	tell(gyre_context_stack(ctx), compose("* a line has at most %d bytes", LINE_BYTES_MAX));
 	gyre_context_read(ctx);
 }
 
 static const struct gyre_handler chat_handler = {
 	.name = "chat",
-	.removed = free_client,
-	.active = begin_session,
 	.read = read_line,
 	.event = take_event,
 	.writability = tell_missed,
 	.exception = take_exception,
-	.inactive = end_session,
 };
 
 static int init_connection(struct gyre_channel *channel, void *arg)
 {
 	static const struct gyre_line_options lines = { .frame_bytes_max = LINE_BYTES_MAX,
 							.append = GYRE_APPEND_LF };
-	struct client *client = calloc(1, sizeof(*client));
-	int r = client == NULL ? -ENOMEM : gyre_line_codec_add(channel, GYRE_LAST, &lines);
+	int r = gyre_line_codec_add(channel, GYRE_LAST, &lines);
 
-	(void)arg;
-	r = r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &chat_handler, client);
-	if (r < 0) {
-		free(client);
-	}
-	return r;
+	return r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &chat_handler, arg);
 }
 
 /* ---- the program ---- */
@@ -608,6 +532,7 @@ int main(int argc, char **argv)
 	const struct gyre_acceptor_options acceptor = {
 		.bind = argc > 1 ? argv[1] : "tcp://[::]:7001",
 		.init_channel = init_connection,
+		.actor_class = &session_class,
 		.channel = { .manual_read = true, .allow_half_close = true },
 		.ret_address = &address,
 	};
