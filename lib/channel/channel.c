@@ -266,7 +266,9 @@ static void finish_slow(struct gyre_channel *channel)
 	if (gy_output_start(channel) < 0) {
 		gy_endpoint_ready(&channel->endpoint);
 	}
-	if ((channel->state & GY_CHANNEL_SLOW) != 0 || !channel->receive.armed) {
+	/* What handlers have let in since the input was delivered is for another run. */
+	if ((channel->state & GY_CHANNEL_SLOW) != 0 || !channel->receive.armed ||
+	    channel->input.first != NULL) {
 		update_slow(channel);
 	}
 }

@@ -172,6 +172,48 @@ Test(channel_address, is_not_paid_for_by_channels_that_nobody_addresses)
 
 /* ---- delivery ---- */
 
+static uint32_t bytes_read;
+
+static void count_bytes(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	(void)ctx;
+	bytes_read += (uint32_t)gyre_buffer_bytes(data);
+	gyre_buffer_destroy(data);
+}
+
+static void read_on(struct gyre_handler_context *ctx, const struct gyre_type *type,
+		    const void *event)
+{
+	(void)type;
+	(void)event;
+	gyre_channel_set_auto_read(gyre_context_channel(ctx), true);
+}
+
+Test(channel_address, brings_a_message_that_lets_reading_go_on_with_what_has_come_meanwhile)
+{
+	static const struct gyre_handler reading = { .name = "reading",
+						     .read = count_bytes,
+						     .event = read_on };
+	static const struct gyre_handler *const readers[] = { &reading, NULL };
+
+	bytes_read = 0;
+	begin_with(readers);
+	rig_settle(&rig);
+	/* In one of these the message is there in the same turn as the byte. */
+	for (uint32_t turns = 0; turns < 4; turns++) {
+		gyre_channel_set_auto_read(channel, false);
+		rig_settle(&rig);
+		cr_assert_eq(write(fd, "x", 1), 1);
+		for (uint32_t i = 0; i < turns; i++) {
+			rig_turn(&rig);
+		}
+		cr_assert_eq(send_word(address, turns), 0);
+		rig_settle(&rig);
+		cr_expect_eq(bytes_read, turns + 1, "%u turns: %u", turns, bytes_read);
+	}
+	end();
+}
+
 Test(channel_address, is_the_same_whenever_it_is_asked_for, .init = begin, .fini = end)
 {
 	cr_expect(!gyre_address_is_nobody(address));
