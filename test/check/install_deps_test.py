@@ -91,6 +91,15 @@ class InstallDeps(planted.PlantedTest):
         status, output, log = self.install("peers")
         self.assertEqual((status, log), (0, "done\n"), output)
 
+    def test_has_redis_start_neither_now_nor_later(self):
+        self.feign_install('run() { test "$(command -v "$1")" = "$folder/$1"; "$@"; }\n'
+                           "run invoke-rc.d redis-server start\n"
+                           "run deb-systemd-invoke start redis-server.service\n"
+                           "run deb-systemd-helper enable redis-server.service\n"
+                           f'echo done >>{self.path("log")}\n')
+        status, output, log = self.install("peers")
+        self.assertEqual((status, log), (0, "done\n"), output)
+
     def test_leaves_other_services_to_who_starts_them(self):
         self.feign_install(f'cat "$folder/"*-rc.d "$folder/deb-systemd-"* >>{self.path("log")}\n')
         status, output, log = self.install()
