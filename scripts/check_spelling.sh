@@ -8,8 +8,9 @@
 set -eu
 
 # crate: a box of the unit tests' parcels; fro: to and fro; hel, nd, ot, te: pieces of words that arrive
-# in parts, or that a script puts together; whats: the plural of a test's parameter; bu: an option's letters
-WORDS=bu,crate,fro,hel,nd,ot,te,whats
+# in parts, or that a script puts together; whats: the plural of a test's parameter; bu: an option's letters;
+# exat: an option of Redis's SET
+WORDS=bu,crate,exat,fro,hel,nd,ot,te,whats
 
 root=$(cd "${1:-$(dirname "$0")/..}" && pwd)
 if ! command -v codespell >/dev/null 2>&1; then

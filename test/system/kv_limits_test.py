@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""What gyre-kv refuses, in Redis's words, and clients that flood it or do not read."""
+import socket
+
+from echo_support import expect, sanitizer
+from kv_support import Client, Kv, encode
+
+BIG = 1 << 20
+FLOOD = 3000
+ROOM_KIB = 150 << 10
+
+
+def refusals_are_those_of_redis(kv):
+    for sent, wanted in (
+            (b"*1\r\n!4\r\nPING\r\n", b"-ERR Protocol error: expected '$', got '!'\r\n"),
+            (b"*1\r\n$-5\r\n", b"-ERR Protocol error: invalid bulk length\r\n"),
+            (b"*1\r\n$99999999999\r\n", b"-ERR Protocol error: invalid bulk length\r\n"),
+            (b"*99999999\r\n", b"-ERR Protocol error: invalid multibulk length\r\n"),
+            (b"*x\r\n", b"-ERR Protocol error: invalid multibulk length\r\n"),
+            (b"x" * 70000, b"-ERR Protocol error: too big inline request\r\n")):
+        with Client(kv) as client:
+            client.send(encode("ping") + sent)
+            got = client.rest()
+            expect(got == b"+PONG\r\n" + wanted, f"{sent[:30]!r}: {got!r}")
+
+
+def limits_on_arguments(kv):
+    with Client(kv) as client:
+        client.expect(b"+OK\r\n", "set", "k", "x" * (1 << 16))
+        client.expect(b"-ERR a key has at most 65536 bytes\r\n", "set", "k" * 65537, 1)
+        client.expect(b"-ERR string exceeds maximum allowed size (proto-max-bulk-len)\r\n", "append", "k", "x" * BIG)
+        client.expect(b"*0\r\n", "lrange", "none", 0, -1)
+        client.send(encode("mget", *["k"] * 70000))
+        expect(client.rest() == b"-ERR Protocol error: invalid multibulk length\r\n", "too many arguments")
+
+
+def memory_has_a_limit(loops):
+    oom = b"-OOM command not allowed when used memory > 'maxmemory'.\r\n"
+    with Kv("--memory-max", str(4 * BIG), loops=loops) as kv, Client(kv) as client:
+        replies = {client.ask("set", f"m{i}", "x" * 10000) for i in range(1000)}
+        expect(replies == {b"+OK\r\n", oom}, f"{replies}")
+        client.expect(b"$10000\r\n" + b"x" * 10000 + b"\r\n", "get", "m0")
+        expect(client.ask("del", *[f"m{i}" for i in range(1000)]) != b":0\r\n", "nothing was there")
+        client.expect(b"+OK\r\n", "set", "m0", 1)
+
+
+def clients_are_counted():
+    with Kv("--clients-max", "2") as kv, Client(kv) as one, Client(kv) as two:
+        one.expect(b"+PONG\r\n", "ping")
+        two.expect(b"+PONG\r\n", "ping")
+        with Client(kv) as three:
+            try:
+                expect(three.rest() == b"", "a third client is served")
+            except ConnectionResetError:
+                pass
+        one.expect(b"+PONG\r\n", "ping")
+
+
+def fill(client, data):
+    """Sends until nothing more is taken, and says how much that was."""
+    client.socket.setblocking(False)
+    taken = 0
+    try:
+        while taken < len(data):
+            taken += client.socket.send(data[taken:taken + 65536])
+    except BlockingIOError:
+        pass
+    client.socket.settimeout(60)
+    return taken
+
+
+def who_does_not_read_holds_little(kv):
+    """Each asks for gigabytes; the server keeps a few replies for him, and serves the others."""
+    with Client(kv) as client:
+        for i in range(8):
+            client.expect(b"+OK\r\n", "set", f"big{i}", "x" * BIG)
+        before = kv.memory_kib()
+        flood = b"".join(encode("get", f"big{i % 8}") for i in range(FLOOD))
+        silent = [Client(kv, small=True) for _ in range(10)]
+        for each in silent:
+            fill(each, flood)
+            client.expect(b"+PONG\r\n", "ping")
+        for i in range(200):
+            client.expect(b"$1048576\r\n" + b"x" * BIG + b"\r\n", "get", f"big{i % 8}")
+        held = kv.memory_kib() - before
+        expect(held < ROOM_KIB or sanitizer() != "none", f"{held} KiB are held for clients that do not read")
+        # One of them reads after all, and misses nothing.
+        for i in range(100):
+            expect(len(silent[0].reply()) == BIG + 12, f"reply {i} is not whole")
+        for each in silent:
+            each.socket.close()
+        client.expect(b"+PONG\r\n", "ping")
+
+
+def who_floods_waits(kv):
+    """Small commands without end, of which no reply is read."""
+    with Client(kv) as client, Client(kv, small=True) as flooder:
+        flood = b"".join(encode("set", f"f{i % 100}", "y" * 100) for i in range(400000))
+        taken = fill(flooder, flood)
+        expect(taken < len(flood), "the flood was taken")
+        client.expect(b"+PONG\r\n", "ping")
+        expect(flooder.reply() == b"+OK\r\n", "no reply")
+
+
+def a_subscriber_that_does_not_read_is_cut_off(kv):
+    with Client(kv) as teller, Client(kv, small=True) as subscriber:
+        subscriber.ask("subscribe", "news")
+        for _ in range(200):
+            if teller.ask("publish", "news", "x" * BIG) == b":0\r\n":
+                break
+        else:
+            expect(False, "it is kept for ever")
+
+
+def a_command_in_pieces(kv):
+    """Each byte by itself, and large arguments that many receives bring."""
+    with Client(kv) as client:
+        client.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for byte in encode("set", "piecemeal", "a\r\nb") + b"get  piecemeal \r\n":
+            client.send(bytes([byte]))
+        expect(client.reply() + client.reply() == b"+OK\r\n$4\r\na\r\nb\r\n", "wrong bytes")
+        pairs = [word for i in range(300) for word in (f"large{i}", bytes([i % 256]) * 30000)]
+        client.expect(b"+OK\r\n", "mset", *pairs)
+        for i in range(0, 300, 37):
+            client.expect(b"$30000\r\n" + bytes([i % 256]) * 30000 + b"\r\n", "get", f"large{i}")
+
+
+def main():
+    clients_are_counted()
+    for loops in (1, 3):
+        memory_has_a_limit(loops)
+        with Kv("--value-max", str(BIG), loops=loops) as kv:
+            refusals_are_those_of_redis(kv)
+            limits_on_arguments(kv)
+            a_command_in_pieces(kv)
+            who_floods_waits(kv)
+            a_subscriber_that_does_not_read_is_cut_off(kv)
+            who_does_not_read_holds_little(kv)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""gyre-kv with the clients of Redis: redis-cli, redis-benchmark and python3-redis, on one loop and on several."""
+import importlib
+import shutil
+import subprocess
+import sys
+import threading
+
+from echo_support import PATIENCE_S, expect, skip
+from kv_support import Client, Kv, encode, parts
+
+BENCHMARK_REQUESTS = 2000
+THREADS = 4
+INCREMENTS = 500
+
+
+def redis_module():
+    """That of Debian, also where another Python comes first in the path."""
+    sys.path.append("/usr/lib/python3/dist-packages")
+    try:
+        return importlib.import_module("redis")
+    except ImportError:
+        return skip("there is no python3-redis")
+
+
+def run(*command, text=None):
+    if not shutil.which(command[0]):
+        skip(f"there is no {command[0]}")
+    ran = subprocess.run([str(word) for word in command], input=text, capture_output=True, text=True,
+                         timeout=PATIENCE_S, check=False)
+    expect(ran.returncode == 0, f"{command}: exit {ran.returncode}, {ran.stdout}{ran.stderr}")
+    return ran.stdout
+
+
+def redis_cli_is_served(kv):
+    out = run("redis-cli", "-p", kv.port, text="set a 1\nincr a\nlpush l x y z\nlrange l 0 -1\nhset h f v\nhgetall h\n")
+    expect(out.split() == ["OK", "2", "3", "z", "y", "x", "1", "f", "v"], out)
+    expect(run("redis-cli", "-3", "-p", kv.port, "hgetall", "h") == "f v\n", "no map under RESP3")
+    out = run("redis-cli", "-p", kv.port, "--scan", "--pattern", "[al]")
+    expect(sorted(out.split()) == ["a", "l"], out)
+    expect("role:master" in run("redis-cli", "-p", kv.port, "info"), "no info")
+    run("redis-cli", "-p", kv.port, "flushall")
+    expect(run("redis-cli", "-p", kv.port, "dbsize") == "0\n", "keys are left")
+
+
+def redis_benchmark_is_served(kv):
+    """All that it plays by default, with keys in every shard."""
+    for depth in (1, 16):
+        out = run("redis-benchmark", "-p", kv.port, "-n", BENCHMARK_REQUESTS, "-c", 20, "-P", depth, "-r", 1000,
+                  "--csv")
+        tests = [line.split(",")[0].strip('"') for line in out.splitlines()[1:]]
+        for name in ("PING_INLINE", "PING_MBULK", "SET", "GET", "INCR", "LPUSH", "RPUSH", "LPOP", "RPOP", "SADD", "HSET",
+                     "SPOP", "ZADD", "ZPOPMIN", "LRANGE_600 (first 600 elements)", "MSET (10 keys)"):
+            expect(name in tests, f"{name} is not in {tests}")
+
+
+def python_redis_is_served(kv):
+    client = redis_module().Redis(port=kv.port, socket_timeout=PATIENCE_S, client_name="tester")
+    expect(client.ping() and client.client_getname() == "tester", "no ping, or no name")
+    expect(client.mset({f"m{i}": i for i in range(50)}), "no mset")
+    expect(client.mget([f"m{i}" for i in range(60)]) == [b"%d" % i for i in range(50)] + [None] * 10, "wrong mget")
+    expect(client.delete(*[f"m{i}" for i in range(60)]) == 50, "wrong delete")
+    expect(client.zadd("z", {"one": 1, "two": 2, "three": 3}) == 3, "wrong zadd")
+    expect(client.zrange("z", 0, 1, withscores=True) == [(b"one", 1.0), (b"two", 2.0)], "wrong zrange")
+    with client.pipeline(transaction=True) as pipe:
+        pipe.set("{t}a", 1).incr("{t}a").get("{t}a").rpush("{t}l", "x")
+        expect(pipe.execute() == [True, 2, b"2", 1], "wrong transaction")
+    with client.pipeline(transaction=False) as pipe:
+        for i in range(500):
+            pipe.set(f"p{i}", i)
+            pipe.get(f"p{i}")
+        expect(pipe.execute() == [x for i in range(500) for x in (True, b"%d" % i)], "wrong pipeline")
+    expect(client.dbsize() == 503, f"{client.dbsize()} keys")
+    expect(len(set(client.scan_iter(count=7))) == 503, "scan leaves keys out")
+    expect(client.info()["db0"]["keys"] >= 1, "no keys in info")
+    client.flushall()
+
+
+def threads_agree(kv):
+    """Counters that all increment from connections of every loop."""
+    def work():
+        with Client(kv) as client:
+            client.send(b"".join(encode("incr", f"counter{i % 7}") for i in range(INCREMENTS)))
+            for _ in range(INCREMENTS):
+                expect(client.reply().startswith(b":"), "no number")
+    threads = [threading.Thread(target=work) for _ in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with Client(kv) as client:
+        total = sum(int(parts(client.ask("mget", f"counter{i}"))[0].split(b"\r\n")[1]) for i in range(7))
+        expect(total == THREADS * INCREMENTS, f"{total} increments")
+
+
+def a_command_sees_those_before_it(kv):
+    """In one pipeline, whichever shards the keys are in."""
+    with Client(kv) as client:
+        stream, wanted = b"", b""
+        for i in range(300):
+            stream += encode("set", f"s{i}", i) + encode("mset", f"s{i}", "x", f"t{i}", "yy")
+            stream += encode("mget", f"t{i}", f"s{i}", "none") + encode("del", f"s{i}", f"t{i}", "none")
+            stream += encode("exists", f"s{i}", f"t{i}") + encode("nonsense")
+            wanted += b"+OK\r\n+OK\r\n*3\r\n$2\r\nyy\r\n$1\r\nx\r\n$-1\r\n:2\r\n:0\r\n"
+            wanted += b"-ERR unknown command 'nonsense', with args beginning with: \r\n"
+        client.send(stream)
+        got = b"".join(client.reply() for _ in range(300 * 6))
+        expect(got == wanted, "wrong replies in a pipeline")
+
+
+def a_transaction_is_of_one_shard(kv, loops):
+    with Client(kv) as client:
+        client.expect(b"-ERR EXEC without MULTI\r\n", "exec")
+        client.expect(b"+OK\r\n", "multi")
+        client.expect(b"-ERR MULTI calls can not be nested\r\n", "multi")
+        client.expect(b"+QUEUED\r\n", "set", "{x}1", 5)
+        client.expect(b"+QUEUED\r\n", "incr", "{x}1")
+        client.expect(b"+QUEUED\r\n", "ping")
+        client.expect(b"*3\r\n+OK\r\n:6\r\n+PONG\r\n", "exec")
+        client.expect(b"+OK\r\n", "multi")
+        client.expect(b"-ERR wrong number of arguments for 'get' command\r\n", "get")
+        client.expect(b"-EXECABORT Transaction discarded because of previous errors.\r\n", "exec")
+        client.expect(b"+OK\r\n", "multi")
+        client.expect(b"+QUEUED\r\n", "set", "{x}1", "gone")
+        client.expect(b"+OK\r\n", "discard")
+        client.expect(b"$1\r\n6\r\n", "get", "{x}1")
+        client.expect(b"+OK\r\n", "multi")
+        replies = {client.ask("set", f"k{i}", 1) for i in range(50)}
+        crossed = b"-CROSSSLOT Keys in request don't hash to the same slot\r\n"
+        expect(replies == ({b"+QUEUED\r\n"} if loops == 1 else {b"+QUEUED\r\n", crossed}), f"{replies}")
+        client.ask("exec")
+
+
+def what_is_published_reaches_all(kv):
+    with Client(kv) as one, Client(kv) as two, Client(kv) as three, Client(kv) as teller:
+        two.ask("hello", 3)
+        for client, kind in ((one, b"*"), (two, b">")):
+            client.expect(kind + b"3\r\n$9\r\nsubscribe\r\n$4\r\nnews\r\n:1\r\n", "subscribe", "news")
+        three.expect(b"*3\r\n$10\r\npsubscribe\r\n$3\r\nn*s\r\n:1\r\n", "psubscribe", "n*s")
+        teller.expect(b":3\r\n", "publish", "news", "hello")
+        teller.expect(b":0\r\n", "publish", "olds", "hello")
+        expect(one.reply() == b"*3\r\n$7\r\nmessage\r\n$4\r\nnews\r\n$5\r\nhello\r\n", "no message")
+        expect(two.reply() == b">3\r\n$7\r\nmessage\r\n$4\r\nnews\r\n$5\r\nhello\r\n", "no push")
+        expect(three.reply() == b"*4\r\n$8\r\npmessage\r\n$3\r\nn*s\r\n$4\r\nnews\r\n$5\r\nhello\r\n", "no pattern")
+        one.expect(b"*2\r\n$4\r\npong\r\n$0\r\n\r\n", "ping")
+        expect(one.ask("get", "x").startswith(b"-ERR Can't execute 'get'"), "a subscriber may read keys")
+        one.expect(b"*3\r\n$11\r\nunsubscribe\r\n$4\r\nnews\r\n:0\r\n", "unsubscribe")
+        one.expect(b"$-1\r\n", "get", "x")
+        teller.expect(b":2\r\n", "publish", "news", "again")
+
+
+def keys_end_in_time(kv):
+    with Client(kv) as client:
+        for i in range(200):
+            client.expect(b"+OK\r\n", "set", f"brief{i}", 1, "px", 1)
+        client.expect(b"+OK\r\n", "set", "long", 1, "ex", 1000)
+        while client.ask("dbsize") != b":1\r\n":  # the timers of the shards remove them, nobody asks for them
+            pass
+        client.expect(b"$-1\r\n", "get", "brief0")
+        client.expect(b":1000\r\n", "ttl", "long")
+        client.expect(b":1\r\n", "persist", "long")
+        client.expect(b":-1\r\n", "ttl", "long")
+        client.expect(b":1\r\n", "pexpire", "long", 1)
+        while client.ask("exists", "long") != b":0\r\n":
+            pass
+        client.expect(b":-2\r\n", "pttl", "long")
+
+
+def who_ends_his_side_gets_all(kv):
+    with Client(kv) as client:
+        client.send(b"PING\r\n" + b"".join(encode("set", f"e{i}", i) for i in range(1000)) + b"get e7\r\nquit\r\n")
+        client.socket.shutdown(1)
+        expect(client.rest() == b"+PONG\r\n" + b"+OK\r\n" * 1000 + b"$1\r\n7\r\n+OK\r\n", "replies are missing")
+
+
+def main():
+    for loops in (1, 2, 3):
+        with Kv(loops=loops) as kv:
+            redis_cli_is_served(kv)
+            redis_benchmark_is_served(kv)
+            with Client(kv) as client:
+                client.expect(b"+OK\r\n", "flushall")
+            python_redis_is_served(kv)
+            threads_agree(kv)
+            a_command_sees_those_before_it(kv)
+            a_transaction_is_of_one_shard(kv, loops)
+            what_is_published_reaches_all(kv)
+            with Client(kv) as client:
+                client.expect(b"+OK\r\n", "flushall")
+            keys_end_in_time(kv)
+            who_ends_his_side_gets_all(kv)
+
+
+if __name__ == "__main__":
+    main()
