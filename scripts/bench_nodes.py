@@ -133,6 +133,6 @@ def node_cases(settings):
         head_case(settings, "two types in turn", 1, 2),
         head_case(settings, "of 8 actors to 8 others", 8, 1),
         head_case(settings, "of 256 actors to 256 others", 256, 1),
-        head_case(settings, "512 types in turn, each with a whole head", 1, 512),
+        head_case(settings, "1,024 types in turn, each with a whole head", 1, 1024),
         large_case(settings),
     ]

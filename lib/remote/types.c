@@ -14,12 +14,12 @@ enum { IDS_OF_USERS = 0x100 };
 
 static int add(struct gy_types *types, const struct gyre_type *type)
 {
-	uint32_t slot = gy_types_slot(types, type->id);
+	struct gy_types_slot *slot = gy_types_slot(types, type->id);
 
-	if (types->slots[slot] != NULL) {
+	if (slot->type != NULL) {
 		return -EEXIST;
 	}
-	types->slots[slot] = type;
+	*slot = (struct gy_types_slot){ type, type->id, gy_type_layout(type) };
 	return 0;
 }
 
@@ -36,7 +36,7 @@ int gy_types_init(struct gy_types *types, const struct gyre_type *const *list,
 		slots *= 2;
 	}
 	types->mask = slots - 1;
-	types->slots = (const struct gyre_type **)gy_memory_get(slots * sizeof(*types->slots));
+	types->slots = (struct gy_types_slot *)gy_memory_get(slots * sizeof(*types->slots));
 	if (types->slots == NULL) {
 		*ret_bad = NULL;
 		return -ENOMEM;
@@ -57,7 +57,7 @@ int gy_types_init(struct gy_types *types, const struct gyre_type *const *list,
 
 void gy_types_fini(struct gy_types *types)
 {
-	gy_memory_put((void *)types->slots);
+	gy_memory_put(types->slots);
 	types->slots = NULL;
 }
 

@@ -10,8 +10,15 @@
 #include "actor/mail/mail.h"
 #include "base/table.h"
 
+/* A type, with what has to be looked at to find it. */
+struct gy_types_slot {
+	const struct gyre_type *type; /* NULL: empty */
+	uint32_t id;
+	uint16_t layout; /* gy_type_layout() */
+};
+
 struct gy_types {
-	const struct gyre_type **slots; /* open addressing; NULL is empty */
+	struct gy_types_slot *slots; /* open addressing */
 	uint32_t mask;
 };
 
@@ -24,20 +31,29 @@ void gy_types_fini(struct gy_types *types);
 bool gy_type_travels(const struct gyre_type *type);
 
 /* The slot of the type with that id, or the free one where it would stand. */
-static inline uint32_t gy_types_slot(const struct gy_types *types, uint32_t id)
+static inline struct gy_types_slot *gy_types_slot(const struct gy_types *types, uint32_t id)
 {
 	uint32_t slot = (uint32_t)gy_table_mix(id) & types->mask;
 
-	while (types->slots[slot] != NULL && types->slots[slot]->id != id) {
+	while (types->slots[slot].id != id && types->slots[slot].type != NULL) {
 		slot = (slot + 1) & types->mask;
 	}
-	return slot;
+	return &types->slots[slot];
 }
 
 /* NULL for an unknown one. */
 static inline const struct gyre_type *gy_types_find(const struct gy_types *types, uint32_t id)
 {
-	return types->slots[gy_types_slot(types, id)];
+	return gy_types_slot(types, id)->type;
+}
+
+/* NULL for an unknown one, or one of another layout. */
+static inline const struct gyre_type *gy_types_find_same(const struct gy_types *types, uint32_t id,
+							 uint16_t layout)
+{
+	const struct gy_types_slot *slot = gy_types_slot(types, id);
+
+	return slot->layout == layout ? slot->type : NULL;
 }
 
 /* NULL for none; the type of an older program may end before it. */
@@ -57,7 +73,7 @@ static inline bool gy_type_is_encoded(const struct gyre_type *type)
 GY_COLD uint16_t gy_type_tail_layout(const struct gyre_type *type);
 
 /* Of the size and the version; what is encoded has no size of its own. One multiplication, since
- * each message asks for it. */
+ * each message with a head of its own asks for it. */
 static inline uint16_t gy_type_layout(const struct gyre_type *type)
 {
 	const struct gyre_encoding *encoding = gy_type_encoding(type);

@@ -2,9 +2,9 @@
  * What nodes say to each other: frames, one after the other on a TCP connection that one loop of
  * one node has dialled to another node. Messages go from the dialler; both sides send the rest.
  *
- * All numbers are little-endian. A frame begins with a word: its kind in the upper 8 bits, the
- *bytes of its body in the lower 17, and between them the index of its head, which is 0 where a kind
- *has none. Then come the head that its kind has, and the body.
+ * All numbers are little-endian. A frame begins with a word: the bytes of its body in the lower 17
+ * bits, then the lower 7 bits of the index of its head, its kind in 5 bits, and the upper 3 bits of
+ * the index, which is 0 where a kind has none. Then come the head that its kind has, and the body.
  *
  *	kind                        head       body
  *	HELLO                       -          see struct gy_hello
@@ -25,12 +25,12 @@
  * layout and the time an ask has left; and for those kinds that have it the ask's id. A fragment's
  * head is the number of its stream and the bytes that are still to come with it.
  *
- * NOTICE, ASK and REPLY have an index, below 64 if their head may be named again, and else 64. A
+ * NOTICE, ASK and REPLY have an index, below 512 if their head may be named again, and else 512. A
  * REPEAT is a notice whose head is that of the last NOTICE with its index on this connection, but
  * for the length; a REPEAT_ID is an ask or a reply whose head is that of the last ASK or REPLY with
  * its index, but for the length and the ask's id, which it has itself. Frames that came in
- *fragments do not count. So what one actor sends to another takes a head only once, unless the head
- *of another message has taken its place.
+ * fragments do not count. So what one actor sends to another takes a head only once, unless the
+ *head of another message has taken its place.
  *
  * REACH comes from the side that was dialled: whether it can dial the other one back, over links of
  * its own, on which all that it answers has to go.
@@ -68,18 +68,23 @@ enum gy_wire_kind {
 
 enum {
 	GY_WIRE_WORD_BYTES = 4,
-	GY_WIRE_KIND_SHIFT = 24,
 	GY_WIRE_INDEX_SHIFT = 17,
-	GY_WIRE_INDEX_MASK = (1 << (GY_WIRE_KIND_SHIFT - GY_WIRE_INDEX_SHIFT)) - 1,
+	GY_WIRE_KIND_SHIFT = 24,
+	GY_WIRE_KIND_BITS = 5,
+	GY_WIRE_KIND_MASK = (1 << GY_WIRE_KIND_BITS) - 1,
+	GY_WIRE_INDEX_LOW_BITS = GY_WIRE_KIND_SHIFT - GY_WIRE_INDEX_SHIFT,
+	GY_WIRE_INDEX_LOW_MASK = (1 << GY_WIRE_INDEX_LOW_BITS) - 1,
+	GY_WIRE_INDEX_HIGH_SHIFT = GY_WIRE_KIND_SHIFT + GY_WIRE_KIND_BITS,
+	GY_WIRE_INDEX_MAX = (1 << (32 - GY_WIRE_INDEX_HIGH_SHIFT + GY_WIRE_INDEX_LOW_BITS)) - 1,
 	GY_WIRE_BODY_MASK = (1 << GY_WIRE_INDEX_SHIFT) - 1,
-	GY_WIRE_HEADS_SHIFT = 6,
+	GY_WIRE_HEADS_SHIFT = 9,
 	GY_WIRE_HEADS = 1 << GY_WIRE_HEADS_SHIFT, /* as an index: a head that is not kept */
 	GY_WIRE_HEAD_BYTES = 32,		  /* of a message, the word included */
 	GY_WIRE_HEAD_BYTES_MAX = 40,		  /* with the id of an ask */
 	GY_WIRE_REPEAT_ID_BYTES = 12,
 	GY_WIRE_BODY_BYTES_MAX = 1 << 16,
-	GY_WIRE_VERSION_MIN = 4,
-	GY_WIRE_VERSION = 4,
+	GY_WIRE_VERSION_MIN = 5,
+	GY_WIRE_VERSION = 5,
 	GY_NONCE_BYTES = 32,
 	GY_PROOF_BYTES = 32,
 	GY_HELLO_BYTES_MAX = 256,
@@ -117,7 +122,7 @@ struct gy_frame {
 	uint32_t type;
 	uint16_t layout;
 	uint16_t left; /* gy_wire_left_encode() */
-	uint8_t index;
+	uint16_t index;
 	uint64_t ask_id;
 };
 
@@ -136,16 +141,18 @@ struct gy_wire_head {
 	uint64_t ask_id;
 };
 
+_Static_assert(GY_WIRE_KINDS <= GY_WIRE_KIND_MASK + 1, "each kind has its number");
+_Static_assert(GY_WIRE_HEADS <= GY_WIRE_INDEX_MAX, "each head has its index, and that of none");
 _Static_assert(sizeof(struct gy_wire_head) == GY_WIRE_HEAD_BYTES_MAX, "no padding");
 _Static_assert(offsetof(struct gy_wire_head, ask_id) == GY_WIRE_HEAD_BYTES, "the shorter head");
 
-/* By kind, of the 8 bits that stand on the wire; 0 for what is none. */
-extern const uint8_t gy_wire_heads[256];
+/* By kind, of the bits that stand on the wire; 0 for what is none. */
+extern const uint8_t gy_wire_heads[GY_WIRE_KIND_MASK + 1];
 
 /* The bytes before the body, the word included; 0 for what is no kind. */
 static inline uint32_t gy_wire_head_bytes(enum gy_wire_kind kind)
 {
-	return gy_wire_heads[(uint8_t)kind];
+	return gy_wire_heads[(uint32_t)kind & GY_WIRE_KIND_MASK];
 }
 
 /* The word that every frame begins with. */
@@ -165,12 +172,20 @@ static const uint32_t gy_wire_indexed = 1U << GY_WIRE_NOTICE | 1U << GY_WIRE_ASK
 /* The word of a frame, as a number. */
 static inline uint32_t gy_wire_make_word(enum gy_wire_kind kind, uint32_t index, uint32_t bytes)
 {
-	return (uint32_t)kind << GY_WIRE_KIND_SHIFT | index << GY_WIRE_INDEX_SHIFT | bytes;
+	return (uint32_t)kind << GY_WIRE_KIND_SHIFT |
+	       index >> GY_WIRE_INDEX_LOW_BITS << GY_WIRE_INDEX_HIGH_SHIFT |
+	       (index & GY_WIRE_INDEX_LOW_MASK) << GY_WIRE_INDEX_SHIFT | bytes;
+}
+
+static inline enum gy_wire_kind gy_wire_word_kind(uint32_t word)
+{
+	return (enum gy_wire_kind)(word >> GY_WIRE_KIND_SHIFT & GY_WIRE_KIND_MASK);
 }
 
 static inline uint32_t gy_wire_index(uint32_t word)
 {
-	return word >> GY_WIRE_INDEX_SHIFT & GY_WIRE_INDEX_MASK;
+	return word >> GY_WIRE_INDEX_HIGH_SHIFT << GY_WIRE_INDEX_LOW_BITS |
+	       (word >> GY_WIRE_INDEX_SHIFT & GY_WIRE_INDEX_LOW_MASK);
 }
 
 /* Whether the index in a word of that kind may be there. */
@@ -178,19 +193,19 @@ static inline bool gy_wire_index_is_valid(uint32_t word)
 {
 	uint32_t index = gy_wire_index(word);
 
-	return index == 0 || (index <= GY_WIRE_HEADS &&
-			      (gy_wire_indexed >> (word >> GY_WIRE_KIND_SHIFT) & 1U) != 0);
+	return index == 0 ||
+	       (index <= GY_WIRE_HEADS && (gy_wire_indexed >> gy_wire_word_kind(word) & 1U) != 0);
 }
 
 static inline enum gy_wire_kind gy_wire_kind(const unsigned char *bytes)
 {
-	return (enum gy_wire_kind)(gy_wire_word(bytes) >> GY_WIRE_KIND_SHIFT);
+	return gy_wire_word_kind(gy_wire_word(bytes));
 }
 
 /* Whether a frame that begins there carries a message. */
 static inline bool gy_wire_is_message(const unsigned char *bytes)
 {
-	return gy_wire_heads[gy_wire_word(bytes) >> GY_WIRE_KIND_SHIFT] >= GY_WIRE_HEAD_BYTES;
+	return gy_wire_heads[gy_wire_kind(bytes)] >= GY_WIRE_HEAD_BYTES;
 }
 
 /* Writes word and head, of as many bytes as its kind has. How many. */
@@ -239,7 +254,7 @@ static inline int64_t gy_wire_bytes(const unsigned char *bytes, size_t count)
 		return 0;
 	}
 	word = gy_wire_word(bytes);
-	head = gy_wire_heads[word >> GY_WIRE_KIND_SHIFT];
+	head = gy_wire_heads[gy_wire_word_kind(word)];
 	body = word & GY_WIRE_BODY_MASK;
 	return head == 0 || body > GY_WIRE_BODY_BYTES_MAX || !gy_wire_index_is_valid(word)
 		       ? -EPROTO
@@ -250,7 +265,8 @@ static inline int64_t gy_wire_bytes(const unsigned char *bytes, size_t count)
 static inline void gy_wire_get(const unsigned char *bytes, struct gy_frame *ret_frame)
 {
 	uint32_t word = gy_wire_word(bytes);
-	uint32_t count = gy_wire_heads[word >> GY_WIRE_KIND_SHIFT];
+	enum gy_wire_kind kind = gy_wire_word_kind(word);
+	uint32_t count = gy_wire_heads[kind];
 	struct gy_wire_head head = { 0 };
 
 	if (gy_likely(count >= GY_WIRE_HEAD_BYTES)) {
@@ -258,11 +274,11 @@ static inline void gy_wire_get(const unsigned char *bytes, struct gy_frame *ret_
 	}
 	if (count == GY_WIRE_HEAD_BYTES_MAX) {
 		memcpy(&head.ask_id, bytes + GY_WIRE_HEAD_BYTES, sizeof(head.ask_id));
-	} else if (word >> GY_WIRE_KIND_SHIFT == GY_WIRE_REPEAT_ID) {
+	} else if (kind == GY_WIRE_REPEAT_ID) {
 		memcpy(&head.ask_id, bytes + GY_WIRE_WORD_BYTES, sizeof(head.ask_id));
 	}
 	*ret_frame = (struct gy_frame){
-		.kind = (enum gy_wire_kind)(word >> GY_WIRE_KIND_SHIFT),
+		.kind = kind,
 		.bytes = word & GY_WIRE_BODY_MASK,
 		.body = bytes + count,
 		.to_loop = le16toh(head.to_loop),
@@ -274,7 +290,7 @@ static inline void gy_wire_get(const unsigned char *bytes, struct gy_frame *ret_
 		.type = le32toh(head.type),
 		.layout = le16toh(head.layout),
 		.left = le16toh(head.left),
-		.index = (uint8_t)gy_wire_index(word),
+		.index = (uint16_t)gy_wire_index(word),
 		.ask_id = le64toh(head.ask_id),
 	};
 }

@@ -97,7 +97,7 @@ static void hear(struct bare *bare, bool was_open)
 		int64_t length = gy_wire_bytes(bytes + at, count - at);
 
 		fuzz_require(length > 0 && (size_t)length <= count - at, "it said no frame");
-		fuzz_require(was_open || bytes[at + 3] <= GY_WIRE_REFUSE,
+		fuzz_require(was_open || gy_wire_kind(bytes + at) <= GY_WIRE_REFUSE,
 			     "it said more than a greeting");
 		at += (size_t)length;
 	}

@@ -38,6 +38,32 @@ static inline void gy_house_put(struct gy_home *home, struct gy_house *house,
 	gy_house_wake(house, 1U << lane);
 }
 
+/* The same for a chain of @count replies, asks or notices. What is in the @next of @last is
+ * nothing.
+ */
+static inline void gy_house_put_chain(struct gy_home *home, struct gy_house *house,
+				      enum gy_lane lane, struct gy_node *first,
+				      struct gy_node *last, uint32_t count)
+{
+	struct gy_node *before = house->lanes[lane];
+
+	gy_assume(lane == GY_LANE_REPLY || lane == GY_LANE_ASK || lane == GY_LANE_NOTICE);
+	house->lanes[lane] = last;
+	if (lane == GY_LANE_REPLY) {
+		house->replies += count;
+		house->high = house->replies > home->options.high_replies || house->high;
+	}
+	if (before != NULL) {
+		last->next = before->next;
+		before->next = first;
+		gy_verify(house->status != GY_HOUSE_WAITING || (house->closed & 1U << lane) != 0);
+		return;
+	}
+	last->next = first;
+	house->pending |= (uint8_t)(1U << lane);
+	gy_house_wake(house, 1U << lane);
+}
+
 /* Takes a whole lane, as a list that ends in NULL; @ret_last is its end. */
 static inline struct gy_node *gy_house_take_lane(struct gy_house *house, enum gy_lane lane,
 						 struct gy_node **ret_last)

@@ -260,6 +260,7 @@ static void removed(struct gyre_handler_context *ctx)
 			gy_count(&link->links->refused, 1);
 		}
 		gy_list_remove(&link->item);
+		gy_heads_reset(&link->heads);
 		gy_memory_put(link);
 	}
 }
@@ -288,6 +289,7 @@ static struct gy_link *make(struct gy_links *links, struct gy_peer *peer, bool d
 	link->stage = GY_LINK_STAGE_UNCONNECTED;
 	gy_list_init(&link->fragments);
 	gy_list_init(&link->partial_messages);
+	gy_heads_init(&link->heads);
 	gy_link_init_redial(link);
 	gy_list_append(&links->all, &link->item);
 	gy_links_start_beat(links);

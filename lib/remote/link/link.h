@@ -74,7 +74,7 @@ struct gy_link {
 	uint64_t dials;	    /* that came to a hello */
 	uint64_t claim;	    /* see link_order.c; 0 before it has one */
 	struct gy_timer redial;
-	union gy_heads heads;
+	struct gy_heads heads;
 	uint32_t last_index; /* of the head that was named last */
 
 	/*

@@ -125,6 +125,7 @@ void gy_links_fini(struct gy_links *links)
 
 		gy_list_remove(&link->item);
 		gy_fragments_fini(link);
+		gy_heads_reset(&link->heads);
 		gy_memory_put(link->in_flight.items);
 		gy_memory_put(link);
 	}

@@ -24,8 +24,6 @@ struct gy_links {
 	uint64_t new_life_asked_until;	/* who had asked up to then */
 	struct gy_id_table dialled;	/* struct gy_link, by peer */
 	struct gy_link *recent;		/* of these, that mail went over last; or NULL */
-	const struct gyre_type *type;	/* that came last, as it is here; see receive.c */
-	uint16_t type_layout;
 	struct gy_frame_pages frame_pages;
 	struct gy_list all;
 	struct gy_timer beat;

@@ -81,36 +81,46 @@ static inline bool is_indexed(enum gy_wire_kind kind)
 	return (gy_wire_indexed >> (uint32_t)kind & 1U) != 0;
 }
 
-/* Later messages may name this head. */
+/* Later messages may name this head. @to is that of a head. */
 static inline void remember(struct gy_link *link, uint32_t index, struct gyre_address to,
 			    const struct gyre_mail *mail)
 {
-	link->heads.sent[index] = (struct gy_sent_head){
+	struct gy_heads *heads = &link->heads;
+	enum gy_wire_kind repeat =
+		mail->node.kind == GY_MAIL_NOTICE ? GY_WIRE_REPEAT : GY_WIRE_REPEAT_ID;
+
+	if (heads->sent[index].type != NULL) {
+		gy_heads_count_replaced(heads);
+	}
+	heads->sent[index] = (struct gy_sent_head){
 		.type = mail->type,
-		.type_id = mail->type->id,
-		.bytes = mail->type->bytes,
 		.to = to,
 		.from = mail->from,
+		.type_id = mail->type->id,
+		.bytes = mail->type->bytes,
 		.deadline = mail->deadline,
+		.repeat = htole32(gy_wire_make_word(repeat, index, mail->type->bytes)),
 		.kind = mail->node.kind,
 	};
 }
 
 /* The index of the head of a frame. It is kept if all messages of the type are as long. */
-static inline uint8_t index_of(struct gy_link *link, const struct gy_frame *frame,
-			       struct gyre_address to, const struct gyre_mail *mail)
+static inline uint16_t index_of(struct gy_link *link, const struct gy_frame *frame,
+				struct gyre_address to, const struct gyre_mail *mail)
 {
+	struct gyre_address head_to;
 	uint32_t index;
 
 	if (!is_indexed(frame->kind)) {
 		return 0;
 	}
-	if (!is_plain(mail->type) || gy_type_varies(mail->type)) {
-		return GY_WIRE_HEADS;
+	if (!is_plain(mail->type) || mail->type->bytes > GY_WIRE_BODY_BYTES_MAX) {
+		return GY_WIRE_HEADS; /* a size that varies is larger than any body */
 	}
-	index = gy_head_index(to, mail);
-	remember(link, index, to, mail);
-	return (uint8_t)index;
+	head_to = gy_head_to(link, to, mail);
+	index = gy_head_index(&link->heads, head_to, mail);
+	remember(link, index, head_to, mail);
+	return (uint16_t)index;
 }
 
 static inline __attribute__((always_inline)) int add_frame(struct gy_link *link,
@@ -269,13 +279,14 @@ static inline void note_in_flight(struct gy_link *link, const struct gyre_mail *
 			 (struct gy_in_flight_item){
 				 .end = link->queued_bytes + bytes - link->parcel_bytes,
 				 .ask_id = mail->ask_id,
-				 .slot = ask ? mail->from.slot : to.slot,
+				 .slot = ask ? mail->from.slot : to.slot & gy_slot_mask,
 				 .cookie = ask ? mail->from.cookie : to.cookie,
 				 .loop = ask ? mail->from.loop : to.loop,
 				 .ask = ask,
 			 });
 }
 
+/* @to says the life of the link, or one that is looked at here. */
 static bool may_be_first(const struct gy_link *link, struct gyre_address to,
 			 const struct gyre_mail *mail)
 {
@@ -285,7 +296,9 @@ static bool may_be_first(const struct gy_link *link, struct gyre_address to,
 	return mail->node.kind <= GY_MAIL_NOTICE && mail->node.kind != GY_MAIL_EXCEPTION &&
 	       is_plain(mail->type) && bytes <= GY_WIRE_BODY_BYTES_MAX &&
 	       bytes <= link->message_bytes_max && to.node == link->peer->id &&
-	       to.slot <= gy_slot_mask && !gy_link_is_stale(link, to) &&
+	       ((to.slot & ~gy_slot_mask) == 0 ||
+		(to.life == 0 && (to.slot & ~gy_slot_mask) == link->life_mark)) &&
+	       !gy_link_is_stale(link, to) &&
 	       gy_encode_is_direct(link, bytes + GY_WIRE_HEAD_BYTES_MAX) &&
 	       (mail->node.kind == GY_MAIL_NOTICE || link->in_flight.count < link->in_flight.size);
 }
@@ -300,9 +313,10 @@ bool gy_encode_first(struct gy_link *link, uint32_t index, struct gyre_address t
 	if (gy_unlikely(!may_be_first(link, to, mail))) {
 		return false;
 	}
-	build_head(to, mail, body_bytes, &frame);
 	remember(link, index, to, mail);
-	frame.index = (uint8_t)index;
+	to.slot &= gy_slot_mask;
+	build_head(to, mail, body_bytes, &frame);
+	frame.index = (uint16_t)index;
 	head_bytes = gy_wire_put(&frame, link->frame_page.at);
 	if (body_bytes > 0) {
 		memcpy(link->frame_page.at + head_bytes, mail->payload, body_bytes);
@@ -314,23 +328,21 @@ bool gy_encode_first(struct gy_link *link, uint32_t index, struct gyre_address t
 	return true;
 }
 
-int gy_encode_repeat_body(struct gy_link *link, uint32_t index, struct gyre_mail *mail)
+int gy_encode_repeat_body(struct gy_link *link, const struct gy_sent_head *head,
+			  struct gyre_mail *mail)
 {
-	uint32_t bytes = link->heads.sent[index].bytes;
-
-	memcpy(link->frame_page.at + GY_WIRE_WORD_BYTES, mail->payload, bytes);
-	return gy_encode_end_repeat(link, mail, GY_WIRE_WORD_BYTES + bytes);
+	memcpy(link->frame_page.at + GY_WIRE_WORD_BYTES, mail->payload, head->bytes);
+	return gy_encode_end_repeat(link, mail, GY_WIRE_WORD_BYTES + head->bytes);
 }
 
-int gy_encode_repeat_id(struct gy_link *link, uint32_t index, struct gyre_mail *mail)
+int gy_encode_repeat_id(struct gy_link *link, const struct gy_sent_head *head,
+			struct gyre_mail *mail)
 {
-	const struct gy_sent_head *head = &link->heads.sent[index];
-	uint32_t word = htole32(gy_wire_make_word(GY_WIRE_REPEAT_ID, index, head->bytes));
 	uint64_t ask_id = htole64(mail->ask_id);
 	unsigned char *at = link->frame_page.at;
 
-	memcpy(at, &word, sizeof(word));
-	memcpy(at + sizeof(word), &ask_id, sizeof(ask_id));
+	memcpy(at, &head->repeat, sizeof(head->repeat));
+	memcpy(at + sizeof(head->repeat), &ask_id, sizeof(ask_id));
 	memcpy(at + GY_WIRE_REPEAT_ID_BYTES, mail->payload, head->bytes);
 	note_in_flight(link, mail, head->to, GY_WIRE_REPEAT_ID_BYTES + head->bytes);
 	return gy_encode_end_repeat(link, mail, GY_WIRE_REPEAT_ID_BYTES + head->bytes);

@@ -27,9 +27,24 @@ static inline bool gy_encode_has_room(const struct gy_link *link, uint32_t bytes
 }
 
 /*
+ * Whom mail is for, as its head is kept: that of an answer says the life in its slot, as the ask
+ * did that it answers.
+ */
+static inline struct gyre_address gy_head_to(const struct gy_link *link, struct gyre_address to,
+					     const struct gyre_mail *mail)
+{
+	if (mail->node.kind == GY_MAIL_REPLY && to.slot <= gy_slot_mask &&
+	    to.life == gy_life_of(link->theirs.incarnation)) {
+		to.slot |= link->life_mark;
+		to.life = 0;
+	}
+	return to;
+}
+
+/*
  * Takes mail whose head the link has not sent, or not last with that index, and queues it with a
  * head of its own. False, and nothing was done, if it needs more than to be copied: it travels in
- * another form, the page is full, or it is for another life or peer.
+ * another form, the page is full, or it is for another life or peer. @to is that of a head.
  */
 bool gy_encode_first(struct gy_link *link, uint32_t index, struct gyre_address to,
 		     struct gyre_mail *mail);
@@ -47,13 +62,11 @@ static inline bool gy_encode_is_direct(const struct gy_link *link, uint32_t byte
 	       gy_encode_has_room(link, bytes);
 }
 
-/* Whether the head of that index is the mail's, and the mail can go with it now: an ask or an
- * answer is noted until it has arrived, for which there is room. */
-static inline bool gy_encode_is_repeat(const struct gy_link *link, uint32_t index,
+/* Whether a head is the mail's, and the mail can go with it now: an ask or an answer is noted until
+ * it has arrived, for which there is room. @to is that of a head. */
+static inline bool gy_encode_is_repeat(const struct gy_link *link, const struct gy_sent_head *head,
 				       struct gyre_address to, const struct gyre_mail *mail)
 {
-	const struct gy_sent_head *head = &link->heads.sent[index];
-
 	return gy_head_is_of(head, to, mail) && gy_encode_is_direct(link, head->bytes) &&
 	       (head->kind == GY_MAIL_NOTICE || link->in_flight.count < link->in_flight.size);
 }
@@ -68,20 +81,20 @@ static inline int gy_encode_end_repeat(struct gy_link *link, struct gyre_mail *m
 }
 
 /* Calls of their own, so that a notice without a body saves no registers. */
-int gy_encode_repeat_body(struct gy_link *link, uint32_t index, struct gyre_mail *mail);
-int gy_encode_repeat_id(struct gy_link *link, uint32_t index, struct gyre_mail *mail);
+int gy_encode_repeat_body(struct gy_link *link, const struct gy_sent_head *head,
+			  struct gyre_mail *mail);
+int gy_encode_repeat_id(struct gy_link *link, const struct gy_sent_head *head,
+			struct gyre_mail *mail);
 
 /* Takes mail of which gy_encode_is_repeat() holds, and queues it; 0. */
-static inline int gy_encode_repeat(struct gy_link *link, uint32_t index, struct gyre_mail *mail)
+static inline int gy_encode_repeat(struct gy_link *link, const struct gy_sent_head *head,
+				   struct gyre_mail *mail)
 {
-	const struct gy_sent_head *head = &link->heads.sent[index];
-	uint32_t word = htole32(gy_wire_make_word(GY_WIRE_REPEAT, index, head->bytes));
-
 	if (head->kind != GY_MAIL_NOTICE) {
-		return gy_encode_repeat_id(link, index, mail);
+		return gy_encode_repeat_id(link, head, mail);
 	}
-	memcpy(link->frame_page.at, &word, sizeof(word));
-	return head->bytes > 0 ? gy_encode_repeat_body(link, index, mail)
+	memcpy(link->frame_page.at, &head->repeat, sizeof(head->repeat));
+	return head->bytes > 0 ? gy_encode_repeat_body(link, head, mail)
 			       : gy_encode_end_repeat(link, mail, GY_WIRE_WORD_BYTES);
 }
 

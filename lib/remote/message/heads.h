@@ -3,6 +3,9 @@
  * a time, so that most of it has the head of something before: it is sent with the index of that
  * head instead. Who sends chooses the index, by what it is made of, and both sides keep what was
  * sent with it last; see wire.h, encode.c and receive.c.
+ *
+ * A side has room for 64 heads, which are in the link, until as many again have had to take the
+ * place of another: then for all that there are indices for, which are 32 KiB. See heads.c.
  */
 #ifndef GY_REMOTE_MESSAGE_HEADS_H
 #define GY_REMOTE_MESSAGE_HEADS_H
@@ -14,48 +17,93 @@
 #include "actor/mail/mail.h"
 #include "remote/wire.h"
 
+struct gy_house;
+
+enum {
+	GY_HEADS_FIRST_SHIFT = 6,
+	GY_HEADS_FIRST = 1 << GY_HEADS_FIRST_SHIFT,
+	GY_HEAD_TYPE_STEP = 297, /* odd: as many types as there are heads lie apart */
+};
+
 /* A head of messages that travel as their bytes, as many in each. */
 struct gy_sent_head {
 	const struct gyre_type *type; /* NULL: none was sent */
+	struct gyre_address to;	      /* by gy_head_to() */
+	struct gy_origin from;
 	uint32_t type_id;
 	uint32_t bytes;
-	struct gyre_address to;
-	struct gy_origin from;
 	uint32_t deadline; /* of an ask: the time it has */
+	uint32_t repeat;   /* the word of a message that names it, as it stands on the wire */
 	uint8_t kind;	   /* enum gy_mail_kind */
-};
+} GY_ALIGNED_LINE;
 
 /* A head, and what it stands for here. */
 struct gy_received_head {
-	struct gy_frame frame; /* of no kind: none was received; its body is gone */
-	/* NULL: messages with it are taken one by one. Else they travel as their bytes, and are for
-	 * an actor of this loop. */
+	/* The word of a message that names it; 0: messages with it are taken one by one. Else they
+	 * travel as their bytes, and are for an actor of this loop. */
+	uint32_t repeat;
+	uint32_t repeat_bytes; /* that stand before the body of a message which names it */
 	const struct gyre_type *type;
+	struct gy_house *house; /* that has had the slot of the receiver, if @repeat is set */
 	struct gy_origin from;
 	uint32_t patience; /* of an ask */
-	enum gy_mail_kind kind;
-	uint32_t repeat_bytes; /* that stand before the body of a message which names it */
-};
+	uint32_t to_slot;
+	uint32_t to_cookie;
+	uint32_t type_id;
+	uint16_t to_loop;
+	uint16_t layout;
+	uint16_t left;
+	uint8_t kind; /* enum gy_wire_kind; 0: none was received */
+} GY_ALIGNED_LINE;
+
+_Static_assert(sizeof(struct gy_sent_head) == GY_CACHE_LINE, "a line each");
+_Static_assert(sizeof(struct gy_received_head) == GY_CACHE_LINE, "a line each");
 
 /* Those of a link, which sends messages if it was dialled, and else receives them. */
-union gy_heads {
-	struct gy_sent_head sent[GY_WIRE_HEADS];
-	struct gy_received_head received[GY_WIRE_HEADS];
+struct gy_heads {
+	union {
+		struct gy_sent_head *sent;
+		struct gy_received_head *received;
+		void *all;
+	};
+	uint32_t shift;	   /* for 1 << @shift heads there is room */
+	uint32_t mask;	   /* likewise, less one */
+	uint32_t replaced; /* heads that another one has taken the place of */
+	union {
+		struct gy_sent_head first_sent[GY_HEADS_FIRST];
+		struct gy_received_head first_received[GY_HEADS_FIRST];
+	};
 };
+
+void gy_heads_init(struct gy_heads *heads);
+/* The connection has ended, or the link: forgets them all. */
+void gy_heads_reset(struct gy_heads *heads);
+/* Makes room for all that have an index; those that are there stay where they are. -ENOMEM. */
+GY_COLD int gy_heads_grow(struct gy_heads *heads);
+
+/* A head has taken the place of another one. Without memory there is no more room. */
+static inline void gy_heads_count_replaced(struct gy_heads *heads)
+{
+	if (gy_unlikely(heads->mask < GY_WIRE_HEADS - 1 && ++heads->replaced >= GY_HEADS_FIRST)) {
+		heads->replaced = 0;
+		(void)gy_heads_grow(heads);
+	}
+}
 
 /*
  * Where the head of a mail stands. Slots are given one after the other: so as many receivers of one
  * sender, senders to one receiver, or eight of either do not share a place. Types of one pair lie
  * apart.
  */
-static inline uint32_t gy_head_index(struct gyre_address to, const struct gyre_mail *mail)
+static inline uint32_t gy_head_index(const struct gy_heads *heads, struct gyre_address to,
+				     const struct gyre_mail *mail)
 {
-	uint32_t from = mail->from.slot % GY_WIRE_HEADS;
+	uint32_t from = mail->from.slot & heads->mask;
 	uint32_t type = mail->type->id + mail->node.kind;
 
-	return (to.slot + to.loop + (from << 3) + (from >> 3) + (type << 5) + (type << 3 & 0x10) +
-		(type << 1 & 0x8)) %
-	       GY_WIRE_HEADS;
+	return (to.slot + to.loop + (from << 3) + (from >> (heads->shift - 3)) +
+		type * GY_HEAD_TYPE_STEP) &
+	       heads->mask;
 }
 
 /* Whether a mail has that head. Its type may have changed behind the pointer. */

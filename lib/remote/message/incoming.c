@@ -13,6 +13,7 @@
 #include "remote/link/link.h"
 #include "remote/link/link_handshake.h"
 #include "remote/message/receive.h"
+#include "remote/message/receive_run.h"
 #include "remote/node.h"
 #include "remote/peer/peer_state.h"
 
@@ -164,7 +165,7 @@ void gy_incoming_reset(struct gy_link *link)
 	gy_memory_put(link->partial_frame.frame);
 	link->partial_frame = (struct gy_partial_frame){ 0 };
 	gy_partial_messages_reset(link);
-	memset(&link->heads, 0, sizeof(link->heads));
+	gy_heads_reset(&link->heads);
 	link->consumed_bytes = 0;
 	link->consumed_frames = 0;
 	link->announced_bytes = 0;

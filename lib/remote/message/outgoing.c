@@ -156,15 +156,17 @@ static uint64_t count_waiting(const struct gy_link *link)
 int gy_outgoing_send(struct gy_link *link, struct gyre_address to, struct gyre_mail *mail)
 {
 	struct gy_home *home = link->links->home;
-	uint32_t index = gy_head_index(to, mail);
+	const struct gyre_address head_to = gy_head_to(link, to, mail);
+	uint32_t index = gy_head_index(&link->heads, head_to, mail);
+	const struct gy_sent_head *head = &link->heads.sent[index];
 	int r;
 
 	if (!gy_link_has(link, GY_LINK_FLAG_FLUSH_QUEUED)) {
 		queue_flush(link);
 	}
 	link->last_index = index;
-	if (gy_encode_is_repeat(link, index, to, mail)) {
-		return gy_encode_repeat(link, index, mail);
+	if (gy_encode_is_repeat(link, head, head_to, mail)) {
+		return gy_encode_repeat(link, head, mail);
 	}
 	r = gy_encode(link, to, mail);
 	if (gy_unlikely(r == -ENOMEM && mail->node.kind == GY_MAIL_EVENT)) {
@@ -292,7 +294,8 @@ void gy_outgoing_reset(struct gy_link *link)
 		(void)gy_add_relaxed(&link->peer->lost, lost);
 	}
 	gy_frame_page_drop(link, &link->frame_page);
-	memset(&link->heads, 0, sizeof(link->heads));
+	gy_heads_reset(&link->heads);
+	link->last_index = 0;
 	gyre_buffer_destroy(link->out);
 	link->out = NULL;
 	link->queued_bytes = 0;

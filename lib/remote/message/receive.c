@@ -3,8 +3,8 @@
  * that serves the link.
  *
  * Most messages have a head that came before, and what it stands for here has been found then:
- * gy_receive_run() takes such, and those with a head of their own that are as plain, one after the
- * other. All other frames are taken one by one. Of types the one that came last is remembered.
+ * receive_run.c takes such, and those with a head of their own that are as plain, one after the
+ * other. All other frames are taken one by one, here.
  *
  * A peer is not trusted to be right: a frame that is malformed, or that is not allowed on this side
  * of the link, ends the link. A message that is not understood is lost alone, and its asker told.
@@ -24,6 +24,7 @@
 #include "actor/mail/tail.h"
 #include "remote/link/link.h"
 #include "remote/link/link_flush.h"
+#include "remote/message/receive_run.h"
 #include "remote/message/runtime_messages.h"
 #include "remote/node.h"
 #include "remote/peer/one_way.h"
@@ -34,14 +35,6 @@ enum { CREDIT_BYTES = 16 };
 enum { CREDIT_SHARE = 16 };
 
 /* ---- heads ---- */
-
-static inline struct gy_origin origin_of(const struct gy_link *link, const struct gy_frame *frame)
-{
-	return (struct gy_origin){ .slot = (frame->from_slot & gy_slot_mask) | link->life_mark,
-				   .cookie = frame->from_cookie,
-				   .loop = frame->from_loop,
-				   .node = link->peer->id };
-}
 
 static inline struct gyre_address receiver_of(const struct gy_link *link,
 					      const struct gy_frame *frame)
@@ -54,15 +47,7 @@ static inline struct gyre_address receiver_of(const struct gy_link *link,
 
 static struct gyre_address sender_of(const struct gy_link *link, const struct gy_frame *frame)
 {
-	return gy_origin_address(origin_of(link, frame));
-}
-
-/* The time that an ask has, which came with that much left; 0 for no bound. */
-static uint32_t patience_of(const struct gy_frame *frame)
-{
-	uint64_t left = gy_wire_left_decode(frame->left);
-
-	return left > GY_DEADLINE_SPAN_NS >> GY_DEADLINE_SHIFT ? 0 : (uint32_t)left;
+	return gy_origin_address(gy_receive_origin(link, frame));
 }
 
 /* Mail is from whom the frame says, and is an answer to, or asks, what it says. */
@@ -70,7 +55,7 @@ static inline void set_head(struct gyre_mail *mail, const struct gy_link *link,
 			    const struct gy_frame *frame, enum gy_mail_kind kind)
 {
 	mail->node.kind = (uint8_t)kind;
-	mail->from = origin_of(link, frame);
+	mail->from = gy_receive_origin(link, frame);
 	mail->ask_id = frame->ask_id;
 	mail->deadline = 0;
 }
@@ -170,36 +155,11 @@ static inline int deliver_message(const struct gy_link *link, const struct gy_fr
 				  struct gyre_mail *mail, enum gy_mail_kind kind)
 {
 	if (kind == GY_MAIL_ASK) {
-		mail->deadline = patience_of(frame);
+		mail->deadline = gy_receive_patience(frame);
 	}
 	deliver(link->links->home, receiver_of(link, frame), mail,
 		(enum gy_lane)(kind - GY_MAIL_REPLY));
 	return 0;
-}
-
-/* By id; a type that travels as its bytes only if it is the same here. */
-static __attribute__((noinline)) const struct gyre_type *
-find_type_slow(struct gy_links *links, const struct gy_frame *frame)
-{
-	const struct gyre_type *type = gy_types_find(&links->nodes->types, frame->type);
-
-	if (type == NULL || gy_type_layout(type) != frame->layout) {
-		return NULL;
-	}
-	links->type = type;
-	links->type_layout = frame->layout;
-	return type;
-}
-
-static inline const struct gyre_type *find_type(struct gy_links *links,
-						const struct gy_frame *frame)
-{
-	const struct gyre_type *type = links->type;
-
-	return gy_likely(type != NULL && type->id == frame->type &&
-			 links->type_layout == frame->layout)
-		       ? type
-		       : find_type_slow(links, frame);
 }
 
 /* A message whose body has not the size of its type: with a tail, if it has the size that it counts
@@ -227,7 +187,7 @@ static inline int receive_message(struct gy_link *link, const struct gy_frame *f
 				  enum gy_mail_kind kind)
 {
 	struct gy_home *home = link->links->home;
-	const struct gyre_type *type = find_type(link->links, frame);
+	const struct gyre_type *type = gy_receive_type(link->links, frame);
 	struct gyre_mail *mail;
 
 	if (gy_unlikely(type == NULL)) {
@@ -364,64 +324,47 @@ static int receive_fragment(struct gy_link *link, const struct gy_frame *frame)
 
 /* ---- heads that may be named again ---- */
 
-/* The type of messages that travel as their bytes, all as many, and are for an actor of this loop;
- * NULL for those of another head. */
-static const struct gyre_type *plain_type(struct gy_links *links, const struct gy_frame *frame)
+/* Without memory the head is not known when it is named. */
+static int remember(struct gy_link *link, const struct gy_frame *frame)
 {
-	const struct gyre_type *type =
-		frame->type < GY_IDS_OF_GYRE ? NULL : find_type(links, frame);
+	struct gy_heads *heads = &link->heads;
 
-	return type != NULL && !gy_type_is_encoded(type) && !gy_type_varies(type) &&
-			       frame->to_loop == links->home->here
-		       ? type
-		       : NULL;
-}
-
-static inline enum gy_mail_kind mail_kind_of(enum gy_wire_kind kind)
-{
-	return kind == GY_WIRE_NOTICE ? GY_MAIL_NOTICE
-	       : kind == GY_WIRE_ASK  ? GY_MAIL_ASK
-				      : GY_MAIL_REPLY;
-}
-
-/* The frame of @head is of a message, and has been set. */
-static inline void end_head(struct gy_link *link, struct gy_received_head *head)
-{
-	head->type = plain_type(link->links, &head->frame);
-	head->from = origin_of(link, &head->frame);
-	head->kind = mail_kind_of(head->frame.kind);
-	head->patience = head->kind == GY_MAIL_ASK ? patience_of(&head->frame) : 0;
-	head->repeat_bytes =
-		head->kind == GY_MAIL_NOTICE ? GY_WIRE_WORD_BYTES : GY_WIRE_REPEAT_ID_BYTES;
-}
-
-static void remember(struct gy_link *link, const struct gy_frame *frame)
-{
-	if (frame->index < GY_WIRE_HEADS) {
-		struct gy_received_head *head = &link->heads.received[frame->index];
-
-		head->frame = *frame;
-		end_head(link, head);
+	if (frame->index >= GY_WIRE_HEADS) {
+		return 0;
 	}
+	if (frame->index > heads->mask) {
+		int r = gy_heads_grow(heads);
+
+		if (r < 0) {
+			return r;
+		}
+	}
+	gy_receive_head(link, frame, &heads->received[frame->index]);
+	return 0;
 }
 
 /* The frame that one stands for which names a head. */
 static int expand_repeat(const struct gy_link *link, struct gy_frame *frame)
 {
-	const struct gy_frame repeat = *frame;
-	const struct gy_frame *head;
+	const struct gy_received_head *head;
 
-	if (repeat.index >= GY_WIRE_HEADS) {
+	if (frame->index > link->heads.mask) {
+		return -EPROTO; /* that of no head, or of none that came */
+	}
+	head = &link->heads.received[frame->index];
+	if (head->kind == 0 || (head->kind == GY_WIRE_NOTICE) != (frame->kind == GY_WIRE_REPEAT)) {
 		return -EPROTO;
 	}
-	head = &link->heads.received[repeat.index].frame;
-	if (head->kind == 0 || (head->kind == GY_WIRE_NOTICE) != (repeat.kind == GY_WIRE_REPEAT)) {
-		return -EPROTO;
-	}
-	*frame = *head;
-	frame->bytes = repeat.bytes;
-	frame->body = repeat.body;
-	frame->ask_id = repeat.ask_id;
+	frame->kind = (enum gy_wire_kind)head->kind;
+	frame->to_loop = head->to_loop;
+	frame->from_loop = head->from.loop;
+	frame->to_slot = head->to_slot;
+	frame->to_cookie = head->to_cookie;
+	frame->from_slot = head->from.slot & gy_slot_mask;
+	frame->from_cookie = head->from.cookie;
+	frame->type = head->type_id;
+	frame->layout = head->layout;
+	frame->left = head->left;
 	return 0;
 }
 
@@ -441,7 +384,11 @@ static inline int receive_accepted(struct gy_link *link, struct gy_frame *frame,
 		return r < 0 ? r : receive_whole(link, frame);
 	}
 	if ((gy_wire_indexed >> (uint32_t)frame->kind & 1U) != 0) {
-		remember(link, frame);
+		int r = remember(link, frame);
+
+		if (r < 0) {
+			return r;
+		}
 	}
 	return receive_whole(link, frame);
 }
@@ -503,160 +450,6 @@ int gy_receive(struct gy_link *link, struct gy_frame *frame, uint32_t bytes)
 		return link->dialled ? receive_dialled(link, frame)
 				     : receive_accepted(link, frame, bytes);
 	}
-}
-
-/* ---- runs of plain messages ---- */
-
-/* A message at @bytes, and what stands before its body. */
-struct plain {
-	struct gy_received_head *head;
-	uint32_t head_bytes;
-	uint32_t body_bytes;
-};
-
-/* Whether a whole message is there that can be taken in a run. One with a head of its own has that
- * remembered, and may be looked at again. */
-static inline bool find_plain(struct gy_link *link, const unsigned char *bytes, size_t count,
-			      struct plain *ret_plain)
-{
-	uint32_t word = gy_wire_word(bytes);
-	uint32_t index = gy_wire_index(word);
-	enum gy_wire_kind kind = (enum gy_wire_kind)(word >> GY_WIRE_KIND_SHIFT);
-	uint32_t head_bytes = gy_wire_head_bytes(kind);
-	uint32_t body_bytes = word & GY_WIRE_BODY_MASK;
-	struct gy_received_head *head;
-
-	if (index >= GY_WIRE_HEADS || (size_t)head_bytes + body_bytes > count) {
-		return false;
-	}
-	head = &link->heads.received[index];
-	if (kind == GY_WIRE_NOTICE || kind == GY_WIRE_ASK || kind == GY_WIRE_REPLY) {
-		gy_wire_get(bytes, &head->frame);
-		end_head(link, head);
-	} else if ((kind != GY_WIRE_REPEAT && kind != GY_WIRE_REPEAT_ID) ||
-		   head->repeat_bytes != head_bytes) {
-		return false;
-	}
-	*ret_plain = (struct plain){ head, head_bytes, body_bytes };
-	return head->type != NULL && head->type->bytes == body_bytes;
-}
-
-/* The id of an ask, which ends each head that has one. */
-static inline uint64_t ask_id_before(const unsigned char *body)
-{
-	uint64_t ask_id;
-
-	memcpy(&ask_id, body - sizeof(ask_id), sizeof(ask_id));
-	return le64toh(ask_id);
-}
-
-/* Puts a message into a house that has no limit. How many bytes; 0 without memory. */
-static inline size_t receive_plain(struct gy_home *home, const struct plain *plain,
-				   struct gy_house *house, const unsigned char *bytes)
-{
-	const struct gy_received_head *head = plain->head;
-	const unsigned char *body = bytes + plain->head_bytes;
-	struct gyre_mail *mail = gy_mail_get(home, head->type);
-
-	if (gy_unlikely(mail == NULL)) {
-		return 0;
-	}
-	mail->node.kind = (uint8_t)head->kind;
-	mail->from = head->from;
-	mail->deadline = head->patience;
-	if (plain->body_bytes > 0) {
-		memcpy(mail->payload, body, plain->body_bytes);
-	}
-	if (head->kind == GY_MAIL_NOTICE) {
-		mail->ask_id = 0;
-		gy_house_put(home, house, mail, GY_LANE_NOTICE);
-	} else if (head->kind == GY_MAIL_ASK) {
-		mail->ask_id = ask_id_before(body);
-		gy_mail_set_deadline(mail, home->loop.now_ns);
-		gy_house_put(home, house, mail, GY_LANE_ASK);
-	} else {
-		mail->ask_id = ask_id_before(body);
-		gy_house_put(home, house, mail, GY_LANE_REPLY);
-	}
-	return (size_t)plain->head_bytes + plain->body_bytes;
-}
-
-/* Notices that name the same head, one after the other, to a house that has no limit: type and pool
- * are found once for all. How many bytes; less than there are without memory. */
-static inline size_t receive_repeats(struct gy_home *home, const struct gy_received_head *head,
-				     struct gy_house *house, const unsigned char *bytes,
-				     size_t count)
-{
-	const struct gyre_type *type = head->type;
-	const struct gy_origin from = head->from;
-	const uint32_t body_bytes = type->bytes;
-	const uint32_t word = gy_wire_word(bytes);
-	const size_t step = GY_WIRE_WORD_BYTES + (size_t)body_bytes;
-	const size_t mail_bytes = GYRE_MAIL_HEADER_BYTES + (size_t)body_bytes;
-	const uint8_t size_class = gy_sizes_class(mail_bytes);
-	size_t at = 0;
-
-	while (count - at >= step && gy_wire_word(bytes + at) == word) {
-		struct gyre_mail *mail = gy_mail_get_of_class(home, type, mail_bytes, size_class);
-
-		if (gy_unlikely(mail == NULL)) {
-			break;
-		}
-		mail->node.kind = GY_MAIL_NOTICE;
-		mail->from = from;
-		mail->ask_id = 0;
-		mail->deadline = 0;
-		if (body_bytes > 0) {
-			memcpy(mail->payload, bytes + at + GY_WIRE_WORD_BYTES, body_bytes);
-		}
-		gy_house_put(home, house, mail, GY_LANE_NOTICE);
-		at += step;
-	}
-	return at;
-}
-
-static void count_run(struct gy_link *link, size_t bytes, uint64_t frames)
-{
-	gy_count(&link->links->home->counters.sent, frames);
-	link->consumed_frames += frames;
-	link->consumed_bytes += bytes;
-	link->used_ns = link->links->home->loop.now_ns;
-}
-
-size_t gy_receive_run(struct gy_link *link, const unsigned char *bytes, size_t count)
-{
-	struct gy_home *home = link->links->home;
-	struct plain plain;
-	size_t at = 0;
-	uint64_t frames = 0;
-
-	if (link->dialled || link->stage != GY_LINK_STAGE_OPEN) {
-		return 0;
-	}
-	while (count - at >= GY_WIRE_WORD_BYTES &&
-	       find_plain(link, bytes + at, count - at, &plain)) {
-		const struct gy_frame *frame = &plain.head->frame;
-		struct gy_house *house = gy_house_find(home, frame->to_slot, frame->to_cookie);
-		size_t taken;
-
-		if (house == NULL || !gy_house_is_occupied(house) || house->limit != 0) {
-			break;
-		}
-		taken = plain.head_bytes == GY_WIRE_WORD_BYTES
-				? receive_repeats(home, plain.head, house, bytes + at, count - at)
-				: receive_plain(home, &plain, house, bytes + at);
-		if (gy_unlikely(taken == 0)) {
-			break;
-		}
-		at += taken;
-		frames += plain.head_bytes == GY_WIRE_WORD_BYTES
-				  ? taken / (GY_WIRE_WORD_BYTES + (size_t)plain.body_bytes)
-				  : 1;
-	}
-	if (frames > 0) {
-		count_run(link, at, frames);
-	}
-	return at;
 }
 
 /* ---- credit ---- */

@@ -106,43 +106,33 @@ static __attribute__((noinline)) int route_slow(struct gy_home *home, struct gyr
 	return route_by_link(gy_links_of(home), to, mail);
 }
 
-/* Where an ask came from is told by the number of a life, which is the link's. */
-static inline struct gyre_address shown_of(const struct gy_link *link, struct gyre_address to)
-{
-	if (gy_unlikely(to.slot > gy_slot_mask) && to.life == 0 &&
-	    (to.slot & ~gy_slot_mask) == link->life_mark) {
-		to.slot &= gy_slot_mask;
-		to.life = gy_life_of(link->theirs.incarnation);
-	}
-	return to;
-}
-
 /* By the link that mail went over last, if it takes this one as it is. */
 static int route_by_head(struct gy_home *home, struct gy_link *link, struct gyre_address to,
 			 struct gyre_mail *mail)
 {
-	struct gyre_address full = shown_of(link, to);
-	uint32_t index = gy_head_index(full, mail);
+	uint32_t index = gy_head_index(&link->heads, to, mail);
+	const struct gy_sent_head *head = &link->heads.sent[index];
 
-	if (gy_likely(gy_encode_is_repeat(link, index, full, mail))) {
-		link->last_index = index;
-		return gy_encode_repeat(link, index, mail);
+	link->last_index = index;
+	if (gy_likely(gy_encode_is_repeat(link, head, to, mail))) {
+		return gy_encode_repeat(link, head, mail);
 	}
-	return gy_encode_first(link, index, full, mail) ? 0 : route_slow(home, to, mail);
+	return gy_encode_first(link, index, to, mail) ? 0 : route_slow(home, to, mail);
 }
 
 static int route(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
 {
 	struct gy_link *link = gy_links_of(home)->recent;
+	const struct gy_sent_head *head;
 
 	gy_count(&home->counters.sent, 1);
 	if (gy_unlikely(link == NULL || home->here == GY_LOOP_NONE)) {
 		return route_slow(home, to, mail);
 	}
 	/* Mostly it is the head of the mail before. */
-	return gy_encode_is_repeat(link, link->last_index, to, mail)
-		       ? gy_encode_repeat(link, link->last_index, mail)
-		       : route_by_head(home, link, to, mail);
+	head = &link->heads.sent[link->last_index];
+	return gy_encode_is_repeat(link, head, to, mail) ? gy_encode_repeat(link, head, mail)
+							 : route_by_head(home, link, to, mail);
 }
 
 /* ---- what homes call ---- */

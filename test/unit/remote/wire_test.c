@@ -110,7 +110,7 @@ Test(wire, takes_an_index_of_kinds_that_have_one_alone)
 		bool has = kind == GY_WIRE_NOTICE || kind == GY_WIRE_ASK || kind == GY_WIRE_REPLY ||
 			   kind == GY_WIRE_REPEAT || kind == GY_WIRE_REPEAT_ID;
 
-		for (uint32_t index = 0; index <= GY_WIRE_INDEX_MASK; index++) {
+		for (uint32_t index = 0; index <= GY_WIRE_INDEX_MAX; index++) {
 			uint32_t word = htole32(
 				gy_wire_make_word((enum gy_wire_kind)kind, index, BODY_BYTES));
 			unsigned char bytes[GY_WIRE_WORD_BYTES];
@@ -153,27 +153,30 @@ Test(wire, cannot_tell_the_length_of_a_frame_before_its_word_is_there)
 	}
 }
 
-/* Every word that there is, in steps that leave out no kind and neither end of the bodies. */
+/* Every word that there is, in steps that leave out no kind and neither end of the bodies; the
+ * upper bits of the last byte are of an index. */
 Test(wire, takes_exactly_the_known_kinds_with_bodies_up_to_the_bound)
 {
 	static const uint32_t bodies[] = { 0, 1, GY_WIRE_BODY_BYTES_MAX, GY_WIRE_BODY_BYTES_MAX + 1,
 					   (1 << 24) - 1 };
 
-	for (uint32_t kind = 0; kind < 256; kind++) {
+	for (uint32_t byte = 0; byte < 256; byte++) {
 		for (size_t i = 0; i < gy_countof(bodies); i++) {
-			uint32_t word = kind << 24 | bodies[i];
+			uint32_t word = byte << 24 | bodies[i];
+			uint32_t kind = byte & GY_WIRE_KIND_MASK;
 			unsigned char bytes[] = { (unsigned char)word, (unsigned char)(word >> 8),
 						  (unsigned char)(word >> 16),
 						  (unsigned char)(word >> 24) };
 			bool good = kind > 0 && kind < GY_WIRE_KINDS &&
-				    bodies[i] <= GY_WIRE_BODY_BYTES_MAX;
+				    bodies[i] <= GY_WIRE_BODY_BYTES_MAX &&
+				    (kind == byte || gy_wire_index_is_valid(word));
 			int64_t length = gy_wire_bytes(bytes, sizeof(bytes));
 
 			cr_assert_eq(length,
 				     good ? (int64_t)gy_wire_head_bytes((enum gy_wire_kind)kind) +
 						     bodies[i]
 					  : -EPROTO,
-				     "kind %u, %u bytes: %ld", kind, bodies[i], (long)length);
+				     "byte %u, %u bytes: %ld", byte, bodies[i], (long)length);
 		}
 	}
 }

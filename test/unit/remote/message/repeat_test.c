@@ -106,6 +106,30 @@ Test(repeat, is_said_of_each_type_once_it_has_been_in_full)
 	close_out(&stranger);
 }
 
+/* More heads than a link has room for at first take each other's places, until there is more. */
+Test(repeat, is_said_of_each_of_many_receivers)
+{
+	enum { RECEIVERS = 256, ROUNDS = 3 };
+	struct stranger stranger;
+	uint16_t indices[RECEIVERS];
+
+	open_out(&stranger);
+	for (uint32_t round = 0; round < ROUNDS; round++) {
+		for (uint32_t i = 0; i < RECEIVERS; i++) {
+			struct gyre_address to = afar;
+
+			to.slot += 1 + i;
+			tell(to, i);
+			cr_assert(stranger_hear(&stranger));
+			cr_assert_eq(memcmp(stranger.frame.body, &(uint64_t){ i }, 8), 0);
+			cr_assert(round < ROUNDS - 1 || stranger.frame.kind == GY_WIRE_REPEAT);
+			cr_assert(round < ROUNDS - 1 || stranger.frame.index == indices[i]);
+			indices[i] = stranger.frame.index;
+		}
+	}
+	close_out(&stranger);
+}
+
 static int orders_between(struct gyre_stack *stack)
 {
 	expect(gyre_notify(stack, afar, gyre_new(stack, number, 1)) == 0);
@@ -386,7 +410,7 @@ Test(repeat, of_an_ask_has_an_id_of_its_own_and_so_has_that_of_its_answer)
 	stranger_expect(&out, GY_WIRE_REPLY);
 	cr_assert_eq(out.frame.ask_id, 1);
 	for (uint64_t id = 2; id < 10; id++) {
-		uint8_t index = out.frame.index;
+		uint16_t index = out.frame.index;
 
 		ask.kind = GY_WIRE_REPEAT_ID;
 		ask.ask_id = id;
@@ -457,7 +481,7 @@ static void play_fatal(bool after_another_connection)
 }
 
 /* A head of that kind and index is said, and one of another kind or index is named. */
-static void play_wrong_name(enum gy_wire_kind kind, enum gy_wire_kind repeat, uint8_t index)
+static void play_wrong_name(enum gy_wire_kind kind, enum gy_wire_kind repeat, uint16_t index)
 {
 	const struct number one = { 1 };
 	struct stranger stranger;
@@ -482,6 +506,11 @@ Test(repeat, ends_the_link_when_no_head_was_said_with_its_index)
 Test(repeat, ends_the_link_when_it_names_a_head_that_is_not_kept)
 {
 	play_wrong_name(GY_WIRE_NOTICE, GY_WIRE_REPEAT, GY_WIRE_HEADS);
+}
+
+Test(repeat, ends_the_link_when_it_names_a_head_that_there_is_no_room_for_yet)
+{
+	play_wrong_name(GY_WIRE_NOTICE, GY_WIRE_REPEAT, GY_WIRE_HEADS - 1);
 }
 
 Test(repeat, ends_the_link_when_it_names_the_head_of_an_ask_without_an_id)
