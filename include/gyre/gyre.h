@@ -75,6 +75,9 @@
 /* work that blocks or takes long */
 #include <gyre/offload.h>
 
+/* the phases of a shutdown, and holding them */
+#include <gyre/shutdown.h>
+
 /* signals of the process as events */
 #include <gyre/signal.h>
 

@@ -127,8 +127,8 @@ typedef void (*gyre_started_fn)(struct gyre_system *system, void *arg);
  * @linger_ns: how long a closing channel waits for a peer that takes none of its output, or has it
  *   all and does not close, 1e6 to 3.6e12: see gyre_context_close(). Also how long datagrams wait
  *   behind those for a slow peer of a Unix socket: see gyre/datagram.h
- * @drain_timeout_ns: how long channels may take to end when the system stops, 1e6 to 3.6e12; then
- *   they are closed at once
+ * @drain_timeout_ns: how long actors that hold up the shutdown and channels may take together when
+ *   the system stops, 1e6 to 3.6e12; then channels are closed at once
  * @handover: "unix:PATH", see gyre/handover.h; NULL for none
  * @notify_supervisor: tell the supervisor at the Unix socket of NOTIFY_SOCKET, such as systemd,
  *   READY=1 when the loops run, with MAINPID= of this process if it succeeds another at @handover,
@@ -289,8 +289,8 @@ GYRE_API int gyre_system_start(struct gyre_system *system);
  *
  * Listening ends. Channels deliver the bytes that they have received, send those that are queued,
  * and close, as by gyre_context_close(); a channel whose peer has everything and sends nothing does
- * not wait for the peer to close too. Channels that are still open after drain_timeout_ns are
- * closed at once. Then actors stop, children before their parents, and messages that wait for them
+ * not wait for the peer to close too. Actors may hold up each of these steps: see gyre/shutdown.h.
+ * Channels that are still open after drain_timeout_ns are closed at once. Then actors stop, children before their parents, and messages that wait for them
  * become dead letters. A handler that does not return holds this up: it cannot be taken off its
  * loop. Threads that wait in gyre_system_ask() return, and work of gyre_offload() that was not
  * begun fails, both with -ESHUTDOWN. A second call is harmless; so is a call before the start,
@@ -313,7 +313,8 @@ GYRE_API void gyre_system_stop(struct gyre_system *system);
  * Errors:
  *   -EINVAL  @system is NULL or was never started
  *   -ESTALE  another node had declared this one down, and the options of the node have it end then
- *   -ETIMEDOUT  channels with output left were closed at the end of drain_timeout_ns
+ *   -ETIMEDOUT  channels with output left were closed at the end of drain_timeout_ns, or actors
+ *     held a phase of the shutdown until then
  *   others the error of the first loop that failed
  * Ownership: nothing changes hands.
  * Context: any thread but a loop's, one at a time, setup; blocks.

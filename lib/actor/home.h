@@ -31,6 +31,27 @@ struct gy_nodes;
 struct gy_promise;
 struct gy_stack;
 
+/* ---- the shutdown ---- */
+
+/* How long an actor has held a phase. */
+struct gy_shutdown_hold {
+	uint64_t held_ns;
+	const struct gyre_class *class; /* NULL: nobody has */
+	struct gyre_address address;
+	uint32_t phase;
+	bool abandoned; /* nobody waits for it any more */
+};
+
+/* Of one loop; see life/shutdown.c. */
+struct gy_shutdown {
+	uint32_t phase;	  /* atomic: the last that has begun; enum gyre_shutdown_phase, or 0 */
+	uint32_t holding; /* houses that hold it */
+	bool untold;	  /* some may not have been told yet */
+	uint64_t begun_ns;
+	uint64_t deadline_ns;
+	struct gy_shutdown_hold longest;
+};
+
 /* ---- all homes of a system ---- */
 
 /*
@@ -56,6 +77,7 @@ struct gy_homes {
 	uint32_t orphans; /* atomic; actors without a parent that were ever spawned */
 	struct gy_log_limit other_lines; /* that a program logs for no class or handler */
 	struct gy_table_copies tables;	 /* of programs that are older than this library */
+	uint32_t shutdown_wanted[5];	 /* atomic, by phase: an actor has ever wanted to hold it */
 };
 
 static inline uint32_t gy_homes_made(const struct gy_homes *homes)
@@ -156,6 +178,8 @@ struct gy_home {
 	const struct gy_house *hook;	/* whose mount or clean hook runs */
 	const struct gy_stack *resumed; /* that a promise has resumed */
 	uint32_t steps;			/* calls of user code without a message */
+
+	struct gy_shutdown shutdown;
 };
 
 int gy_home_init(struct gy_home *home, const struct gy_loop_options *loop,

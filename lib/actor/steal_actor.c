@@ -10,8 +10,8 @@
  * it sent earlier or will send later. Timers that it has started are taken home with it.
  *
  * What would need its own loop meanwhile keeps an actor at home: outstanding promises, timers,
- * files, a restart or a graceful stop under way, ends that stand among its mail; and a limit or
- * batches, which belong to its mailbox. Files that it opens while it is away are opened when it is
+ * files, a restart or a graceful stop under way, phases of the shutdown that it holds, ends that
+ * stand among its mail; and a limit or batches, which belong to its mailbox. Files that it opens while it is away are opened when it is
  * back.
  */
 #include "actor/steal_actor.h"
@@ -50,6 +50,7 @@ static bool extra_may_leave(const struct gy_house *house)
 
 	return extra == NULL || (extra->timers.count == 0 && extra->receive_timeout == NULL &&
 				 extra->graceful_stop == NULL && extra->endpoints == NULL &&
+				 (extra->shutdown_holds | extra->shutdown_holding) == 0 &&
 				 gy_restart_is_quiet(house));
 }
 

@@ -32,6 +32,8 @@ struct gy_channel_ops {
 	void (*came_home)(struct gy_house *house);
 	/* gy_pool_trim() for the floor's pools. True to be called again later. */
 	bool (*trim)(struct gy_loop *loop, uint32_t keep);
+	/* The system stops: nothing new is taken in, what is open stays. */
+	void (*close_doors)(struct gy_home *home);
 	/* The loop stops: accepts and reads nothing more, and sends the output that is queued. */
 	void (*drain)(struct gy_home *home);
 	/* Closes at once all that is still open. */

@@ -322,10 +322,26 @@ void gy_channels_set_busy(struct gy_home *home, bool busy)
 	gy_channels_update_limits(home);
 }
 
+static void close_door(struct gy_endpoint *endpoint)
+{
+	if (endpoint->ops->is_door) {
+		endpoint->ops->drain(endpoint);
+	}
+}
+
+static void close_doors(struct gy_home *home)
+{
+	struct gy_channels *channels = gy_channels_of(home);
+
+	channels->doors_closed = true;
+	for_each(channels, close_door);
+}
+
 static void drain(struct gy_home *home)
 {
 	struct gy_channels *channels = gy_channels_of(home);
 
+	channels->doors_closed = true;
 	channels->draining = true;
 	for_each(channels, drain_one);
 }
@@ -334,6 +350,7 @@ static void abort_all(struct gy_home *home)
 {
 	struct gy_channels *channels = gy_channels_of(home);
 
+	channels->doors_closed = true;
 	channels->draining = true;
 	channels->aborted = true;
 	close_transits(channels);
@@ -369,6 +386,7 @@ static void resume(struct gy_home *home)
 {
 	struct gy_channels *channels = gy_channels_of(home);
 
+	channels->doors_closed = false;
 	channels->draining = false;
 	channels->aborted = false;
 	channels->leaving = false;
@@ -388,6 +406,7 @@ const struct gy_channel_ops gy_channel_ops = {
 	.fini = gy_endpoints_fini,
 	.came_home = gy_endpoints_came_home,
 	.trim = trim,
+	.close_doors = close_doors,
 	.drain = drain,
 	.abort = abort_all,
 	.open_count = open_count,

@@ -132,6 +132,7 @@ struct gy_channels {
 	bool zero_copy_reports;	    /* the kernel can tell whether it copied */
 	uint16_t generation;	    /* where those of the next channel's operations begin */
 	bool busy;		    /* memory is short: nothing new is taken in */
+	bool doors_closed;	    /* nothing listens here any more: the system stops */
 	bool draining;
 	bool aborted;
 	bool leaving; /* the loop retires: nothing new listens here */

@@ -40,6 +40,8 @@ struct gy_endpoint_ops {
 	 * for it.
 	 */
 	bool of_actor;
+	/* New things come in by it, as by a socket that listens: it drains before others. */
+	bool is_door;
 };
 
 /* The endpoints of one house, which hang at its extra part. */

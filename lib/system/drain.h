@@ -11,8 +11,11 @@ struct gyre_system;
 
 /* The stages of a stop. All loops go through each together; see drain.c. */
 enum gy_stage {
-	GY_STAGE_RUNNING,
-	GY_STAGE_NO_ACTORS = 1, /* reached when all channels are closed */
+	GY_STAGE_RUNNING, /* while the system stops: nothing new is taken in */
+	GY_STAGE_FINISH,
+	GY_STAGE_CLOSE,
+	GY_STAGE_LAST_WORDS, /* reached when all channels are closed */
+	GY_STAGE_NO_ACTORS,
 	GY_STAGE_NO_MAIL,	/* reached when all actors are gone */
 	GY_STAGE_NO_ANSWERS,
 	GY_STAGE_NO_RETURNS,

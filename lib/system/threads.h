@@ -27,6 +27,8 @@ struct gy_worker {
 	bool stopped; /* its actors have been told to stop */
 	uint32_t stage;
 	struct gy_loop_retiring retiring;
+	bool closing;		  /* its channels have been told to close */
+	uint64_t deadline_ns;	  /* of the drain */
 	struct gy_timer deadline; /* of the drain, or of the present stage of retiring */
 	struct gy_visit visit;
 	int error; /* of its start */

@@ -229,6 +229,11 @@ def test_restart():
            "the worker has ended: Input/output error\n", "another life")
 
 
+def test_shutdown():
+    lines = run("shutdown").splitlines()
+    expect(lines == [*(f"order {i} is packed" for i in (1, 2, 3)), "3 orders are in the books"], f"it printed {lines}")
+
+
 def test_state():
     expect(run("state") == "guest 1 waits\nguest 2 waits\nguest 3 waits\nthe door is open for 3\n"
            "guest 1 is in\nguest 2 is in\nguest 3 is in\n", "another order")

@@ -18,6 +18,7 @@
 #include "actor/life/lifecycle.h"
 #include "actor/life/receive_timeout.h"
 #include "actor/life/restart.h"
+#include "actor/life/shutdown.h"
 #include "actor/life/watch.h"
 #include "actor/log_of.h"
 #include "actor/mail/send.h"
@@ -643,6 +644,7 @@ void gy_house_stop(struct gy_house *house)
 	make_stale(house);
 	drop_all(home, house);
 	if (extra != NULL) {
+		gy_shutdown_leave(house);
 		extra->awaits_channels =
 			extra->endpoints != NULL && !home->channel_ops->stop(house);
 		extra->awaits_children = !gy_children_stop(house);

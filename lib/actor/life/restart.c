@@ -17,6 +17,7 @@
 #include "actor/house_extra.h"
 #include "actor/life/path.h"
 #include "actor/life/receive_timeout.h"
+#include "actor/life/shutdown.h"
 #include "actor/mail/mailbox.h"
 #include "actor/stack/stack.h"
 #include "actor/timer.h"
@@ -170,6 +171,7 @@ static void begin(struct gy_house *house)
 {
 	gy_timers_stop(house);
 	gy_receive_timeout_stop(house);
+	gy_shutdown_leave(house);
 	gy_behaviour_reset(house);
 	(void)gy_house_unstash(house, GYRE_UNSTASH_ALL);
 	gy_count(&house->home->counters.restarted, 1);

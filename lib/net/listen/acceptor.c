@@ -610,6 +610,7 @@ static const struct gy_endpoint_ops endpoint_ops = {
 	.abort = abort_acceptor,
 	.set_busy = set_busy,
 	.leave = leave_loop,
+	.is_door = true,
 };
 
 /* ---- the actor ---- */
@@ -651,7 +652,7 @@ static int refused(struct gyre_stack *stack, const struct gy_acceptor_socket *li
 {
 	const struct gy_listener *listener = listen_socket->listener;
 
-	if (listen_socket->channels->draining) {
+	if (listen_socket->channels->doors_closed) {
 		gy_pending_open_end(listener->homes);
 		return gyre_stop(stack, gyre_self(stack));
 	}
@@ -685,8 +686,8 @@ static int mount(struct gyre_stack *stack)
 	gy_op_init(&acceptor->accept, accept_completed);
 	gy_op_init(&acceptor->close, close_completed);
 	gy_timer_init(&acceptor->timer, pause_ended);
-	r = fd < 0 || channels->draining ? -ESHUTDOWN
-					 : gy_endpoint_add(&acceptor->endpoint, s->house);
+	r = fd < 0 || channels->doors_closed ? -ESHUTDOWN
+					     : gy_endpoint_add(&acceptor->endpoint, s->house);
 	if (r < 0) {
 		gy_listener_closes(listen_socket->listener, listen_socket->number);
 		gy_channels_close(channels, fd);
@@ -752,7 +753,7 @@ static void leave_listener(const struct acceptor *acceptor)
 	const struct gy_acceptor_socket *listen_socket = acceptor->listen_socket;
 
 	gy_listener_left(listen_socket->listener, listen_socket->number, acceptor->self);
-	if (listen_socket->number == 0 && !acceptor->channels->draining &&
+	if (listen_socket->number == 0 && !acceptor->channels->doors_closed &&
 	    acceptor->stage != GY_ACCEPTOR_LEFT) {
 		gy_listener_end(listen_socket->listener, acceptor->channels->home);
 	}
