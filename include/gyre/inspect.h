@@ -107,6 +107,30 @@ struct gyre_class_snapshot {
 };
 
 /**
+ * struct gyre_offload_pool_snapshot - the numbers of a pool for work off the loops
+ * @name: its name; empty for that of gyre_offload()
+ * @threads: threads that were started
+ * @threads_max: how many there may be
+ * @busy: threads that do not wait for work
+ * @waiting: pieces of work that wait
+ * @queue_max: how many may wait
+ * @done: pieces that were done
+ * @reserved: 0
+ * @reserved_more: 0
+ */
+struct gyre_offload_pool_snapshot {
+	char name[32];
+	uint32_t threads;
+	uint32_t threads_max;
+	uint32_t busy;
+	uint32_t waiting;
+	uint32_t queue_max;
+	uint32_t reserved;
+	uint64_t done;
+	uint64_t reserved_more[2];
+};
+
+/**
  * struct gyre_snapshot - the numbers of a system
  * @time_ns: when it was taken, by the monotonic clock
  * @stalls: handlers so far that ran for longer than stall_ns
@@ -120,6 +144,9 @@ struct gyre_class_snapshot {
  *   gyre_path()), its class and its address, below its parent. Of a parent with many children a few
  *   are drawn and the others counted, as "… 9,997 more"; so are children that are too deep. It ends
  *   after 200 lines
+ * @offload_pools: the pools for work off the loops: that of gyre_offload(), then those that the
+ *   options name
+ * @offload_pools_count: the length of @offload_pools
  *
  * Times are since the start, counters since the creation of the system. All times but @time_ns are
  * 0 in a build with -Dinspect=false.
@@ -134,6 +161,8 @@ struct gyre_snapshot {
 	const struct gyre_loop_snapshot *loops;
 	const struct gyre_class_snapshot *classes;
 	const char *tree;
+	const struct gyre_offload_pool_snapshot *offload_pools;
+	uint32_t offload_pools_count;
 };
 
 /** gyre_system_inspect_sized() - gyre_system_inspect() with the sizes of its arrays' elements */

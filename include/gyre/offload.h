@@ -14,6 +14,14 @@
  * The function runs on a thread of a pool that the system keeps for such work. Its reply completes
  * a future of the stack that gave the work, like the answer to an ask. At most offload_threads
  * threads are started, each when it is first needed; without work they sleep.
+ *
+ * Work of one kind that waits for long, such as for a disk, need not hold up work of another: the
+ * options of the system name further pools, and gyre_offload_to() chooses one.
+ *
+ *	static const struct gyre_offload_pool pools[] = { { .name = "disk", .threads = 2 },
+ *							  { .name = "hash", .threads = 8 } };
+ *
+ *	struct gyre_system_options options = { .offload_pools = pools, .offload_pools_count = 2 };
  */
 #ifndef GYRE_OFFLOAD_H
 #define GYRE_OFFLOAD_H
@@ -25,6 +33,25 @@
 GYRE_BEGIN_DECLS
 
 struct gyre_work;
+
+/** GYRE_OFFLOAD_POOL_NAME_MAX - the most bytes of the name of a pool */
+#define GYRE_OFFLOAD_POOL_NAME_MAX 31U
+/** GYRE_OFFLOAD_POOLS_MAX - the most pools that the options can name */
+#define GYRE_OFFLOAD_POOLS_MAX 64U
+
+/**
+ * struct gyre_offload_pool - a pool of threads of its own, in the options of a system
+ * @name: 1 to GYRE_OFFLOAD_POOL_NAME_MAX bytes, another one for each pool
+ * @threads: how many threads it has at most, 1 to 256; 0 for offload_threads of the system
+ * @queue_max: how many pieces may wait for one of them, 1 to 1e6; 0 for offload_queue_max
+ * @reserved: 0
+ */
+struct gyre_offload_pool {
+	const char *name;
+	uint32_t threads;
+	uint32_t queue_max;
+	uint64_t reserved[2];
+};
 
 /**
  * gyre_work_fn - does a piece of work off the loops
@@ -71,6 +98,29 @@ typedef int (*gyre_work_fn)(struct gyre_work *work);
  */
 GYRE_API int gyre_offload(struct gyre_stack *stack, gyre_work_fn function, struct gyre_mail *mail,
 			  uint64_t timeout_ns, struct gyre_future *ret_future);
+
+/**
+ * gyre_offload_to() - has a function run off the loops, by a pool of the program's choice
+ * @stack: the running stack, which will own the promise
+ * @pool: the name of a pool in the options of the system; NULL for the one of gyre_offload()
+ * @function: the function
+ * @mail: the message for the function, made by gyre_new()
+ * @timeout_ns: how long the answer may take; 0 for the system's default, GYRE_FOREVER for no limit
+ * @ret_future: where the answer will be; in the frame of @stack, or the state of its actor
+ *
+ * As gyre_offload(), with the threads and the queue of the pool.
+ *
+ * Return: 0, or a negative errno, which the future then shows too.
+ * Errors:
+ *   -ENOENT  there is no pool of that name
+ *   others   as gyre_offload()
+ * Ownership: @mail is taken, whatever is returned, as by gyre_offload().
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_offload_to(struct gyre_stack *stack, const char *pool, gyre_work_fn function,
+			     struct gyre_mail *mail, uint64_t timeout_ns,
+			     struct gyre_future *ret_future);
 
 /**
  * gyre_work_message() - the message that a piece of work was given

@@ -13,6 +13,8 @@
 
 GYRE_BEGIN_DECLS
 
+struct gyre_offload_pool;
+
 /** GYRE_SPIN_AUTO - poll before parking while recent waits were short */
 #define GYRE_SPIN_AUTO INT64_C(-1)
 /** GYRE_SPIN_NEVER - park at once */
@@ -153,6 +155,9 @@ typedef void (*gyre_started_fn)(struct gyre_system *system, void *arg);
  *   program may log in a second, 1 to 65535; further lines are dropped and counted
  * @embedded: the first loop has no thread, but is turned by the one that starts the system, from
  *   another loop of the program: see gyre/embed.h. Not with @handover
+ * @offload_pools: pools of threads for gyre_offload_to(), each with a name, see gyre/offload.h; NULL
+ *   for none
+ * @offload_pools_count: how many, at most GYRE_OFFLOAD_POOLS_MAX
  *
  * A handler that has run for a quarter of @stall_ns or more is interrupted now and then by a
  * signal, which gyre takes for itself while such a system runs: the first from SIGRTMIN + 5 on that
@@ -209,6 +214,8 @@ struct gyre_system_options {
 	int64_t log_buffer_bytes;
 	uint32_t log_lines_max;
 	bool embedded;
+	const struct gyre_offload_pool *offload_pools;
+	uint32_t offload_pools_count;
 };
 
 /** gyre_system_create_sized() - gyre_system_create() with the sizes in the program */
@@ -368,6 +375,7 @@ GYRE_API int gyre_system_resolved_options_sized(const struct gyre_system *system
  *   - @memory_limit_bytes is the limit that was found, 0 if there is none
  *   - @channel_bytes_max is 0 for no limit
  *   - @node is NULL: gyre_system_node_resolved_options() tells those of the node
+ *   - @offload_pools is NULL: a snapshot shows the pools
  *   - functions, their arguments, @handover and @user stay NULL
  *
  * Return: 0, or a negative errno.

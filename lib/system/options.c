@@ -7,6 +7,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
+#include <string.h>
+
+#include <gyre/offload.h>
 
 #include "base/log.h"
 #include "gyre_config.h"
@@ -65,6 +68,8 @@ static const struct tunable tunables[] = {
 
 static const int64_t stall_min_ns = GYRE_MILLISECONDS(1);
 static const int64_t log_buffer_bytes_min = 4096;
+static const uint32_t offload_threads_max = 256;
+static const uint32_t offload_queue_max_max = 1000000;
 
 static int64_t read_field(const struct gyre_system_options *options, const struct tunable *tunable)
 {
@@ -178,6 +183,61 @@ static int check_loop_data(const struct gy_log *log, const struct gyre_system_op
 	return 0;
 }
 
+static bool has_good_name(const struct gyre_offload_pool *pools, uint32_t i)
+{
+	const char *name = pools[i].name;
+	size_t bytes = name == NULL ? 0 : strnlen(name, GYRE_OFFLOAD_POOL_NAME_MAX + 1);
+
+	if (bytes == 0 || bytes > GYRE_OFFLOAD_POOL_NAME_MAX) {
+		return false;
+	}
+	for (uint32_t before = 0; before < i; before++) {
+		if (strcmp(pools[before].name, name) == 0) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static int check_pool(const struct gy_log *log, const struct gyre_offload_pool *pools, uint32_t i)
+{
+	const struct gyre_offload_pool *pool = &pools[i];
+
+	if (!has_good_name(pools, i)) {
+		gy_log(log, GYRE_LOG_ERROR,
+		       "offload_pools[%u] has no name of 1 to %u bytes that no other has", i,
+		       GYRE_OFFLOAD_POOL_NAME_MAX);
+		return -EINVAL;
+	}
+	if (pool->threads > offload_threads_max || pool->queue_max > offload_queue_max_max) {
+		gy_log(log, GYRE_LOG_ERROR,
+		       "pool %s has %u threads and %u pieces that may wait: these must be at most "
+		       "%u and %u",
+		       pool->name, pool->threads, pool->queue_max, offload_threads_max,
+		       offload_queue_max_max);
+		return -EINVAL;
+	}
+	return (pool->reserved[0] | pool->reserved[1]) != 0 ? -EINVAL : 0;
+}
+
+static int check_pools(const struct gy_log *log, const struct gyre_system_options *options)
+{
+	uint32_t count = options->offload_pools_count;
+	int r = 0;
+
+	if (count > GYRE_OFFLOAD_POOLS_MAX || (count > 0 && options->offload_pools == NULL)) {
+		gy_log(log, GYRE_LOG_ERROR,
+		       "offload_pools_count is %u: it must be the number of offload_pools, and at "
+		       "most %u",
+		       count, GYRE_OFFLOAD_POOLS_MAX);
+		return -EINVAL;
+	}
+	for (uint32_t i = 0; i < count && r == 0; i++) {
+		r = check_pool(log, options->offload_pools, i);
+	}
+	return r;
+}
+
 static int check_embedded(const struct gy_log *log, const struct gyre_system_options *options)
 {
 	if (options->embedded && options->handover != NULL) {
@@ -246,6 +306,9 @@ int gy_options_resolve(const struct gyre_system_options *options,
 	}
 	if (r == 0) {
 		r = check_embedded(&log, &resolved);
+	}
+	if (r == 0) {
+		r = check_pools(&log, &resolved);
 	}
 	if (r == 0) {
 		*ret_options = resolved;

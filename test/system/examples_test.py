@@ -203,6 +203,11 @@ def test_pipe():
         expect(left.wait(PATIENCE_S) == 0, f"exit {left.returncode}")
 
 
+def test_pools():
+    lines = run("pools").splitlines()
+    expect(lines == ["quick work is done", *(f"slow work {i} is done" for i in (1, 2, 3))], f"it printed {lines}")
+
+
 def test_request():
     expect(run("request") == "quick: 270 cents\nslow: 0 Connection timed out\n", "other prices")
 

@@ -15,6 +15,7 @@
 #include "base/sized.h"
 #include "channel/channels.h"
 #include "system/observe/actor_tree.h"
+#include "system/offload_view.h"
 #include "system/system.h"
 
 _Static_assert(GYRE_CLASS_NAME_BYTES == (int)GY_CLASS_NAME_BYTES, "a name is copied whole");
@@ -25,6 +26,7 @@ struct view {
 	char *tree;
 	unsigned char *resized; /* the arrays of a program whose elements have another size */
 	struct gyre_class_snapshot *classes;
+	struct gyre_offload_pool_snapshot *pools;
 	struct gyre_loop_snapshot loops[];
 };
 
@@ -173,13 +175,15 @@ static int compare_names(const void *a, const void *b)
 
 /* ---- the snapshot ---- */
 
-static struct view *make(const struct gy_homes *homes)
+static struct view *make(const struct gy_homes *homes, uint32_t pools)
 {
 	uint32_t classes = count_kinds(homes);
 	uint32_t loops = gy_loops_count(homes->loops);
 	size_t loops_bytes = loops * sizeof(struct gyre_loop_snapshot);
-	struct view *view = (struct view *)gy_memory_get(
-		sizeof(*view) + loops_bytes + classes * sizeof(struct gyre_class_snapshot));
+	size_t classes_bytes = classes * sizeof(struct gyre_class_snapshot);
+	struct view *view =
+		(struct view *)gy_memory_get(sizeof(*view) + loops_bytes + classes_bytes +
+					     pools * sizeof(struct gyre_offload_pool_snapshot));
 
 	if (view == NULL) {
 		return NULL;
@@ -189,6 +193,9 @@ static struct view *make(const struct gy_homes *homes)
 	view->snapshot.loops = view->loops;
 	view->snapshot.loops_count = loops;
 	view->snapshot.classes = view->classes;
+	view->pools = (struct gyre_offload_pool_snapshot *)(void *)(view->classes + classes);
+	view->snapshot.offload_pools = view->pools;
+	view->snapshot.offload_pools_count = pools;
 	return view;
 }
 
@@ -197,7 +204,7 @@ static int inspect(struct gyre_system *system, struct view **ret_view)
 	struct view *view;
 	uint32_t made;
 
-	view = make(&system->homes);
+	view = make(&system->homes, system->options.offload_pools_count + 1);
 	if (view == NULL) {
 		return -ENOMEM;
 	}
@@ -217,6 +224,7 @@ static int inspect(struct gyre_system *system, struct view **ret_view)
 	for (uint32_t i = 0; i < made; i++) {
 		view_kinds(&system->homes.homes[i], view);
 	}
+	gy_offload_view(system, view->pools);
 	qsort(view->classes, view->snapshot.classes_count, sizeof(*view->classes), compare_names);
 	*ret_view = view;
 	return 0;

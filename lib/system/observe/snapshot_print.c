@@ -62,6 +62,18 @@ static void print_class(const struct gyre_class_snapshot *class, FILE *file)
 	(void)fputc('\n', file);
 }
 
+/* Those that were ever used. */
+static void print_pool(const struct gyre_offload_pool_snapshot *pool, FILE *file)
+{
+	if (pool->threads > 0) {
+		(void)fprintf(file,
+			      "pool %s: %" PRIu32 " of %" PRIu32 " threads are busy, %" PRIu32
+			      " pieces of work wait, %" PRIu64 " are done\n",
+			      pool->name[0] == 0 ? "without a name" : pool->name, pool->busy,
+			      pool->threads_max, pool->waiting, pool->done);
+	}
+}
+
 /* An element of an array, as ours: the program's may have another size. */
 static struct gyre_loop_snapshot loop_at(const struct gyre_snapshot *snapshot, uint32_t i)
 {
@@ -109,6 +121,9 @@ int gyre_snapshot_print(const struct gyre_snapshot *snapshot, FILE *file)
 		struct gyre_class_snapshot class = class_at(snapshot, i);
 
 		print_class(&class, file);
+	}
+	for (uint32_t i = 0; i < snapshot->offload_pools_count; i++) {
+		print_pool(&snapshot->offload_pools[i], file);
 	}
 	if (snapshot->stalls > 0) {
 		(void)fprintf(file, "stalls: %" PRIu64 "\n", snapshot->stalls);

@@ -1,8 +1,8 @@
 /*
- * Work off the loops: a queue and a few threads that take from it. The stack that gives a piece has
- * a promise for it, and the answer is mail to that promise's house, from the heap, posted to its
- * loop as by any other foreign thread; so time-outs, cancellation and late answers need nothing of
- * their own here.
+ * Work off the loops: pools, each of a queue and a few threads that take from it. The stack that
+ * gives a piece has a promise for it, and the answer is mail to that promise's house, from the
+ * heap, posted to its loop as by any other foreign thread; so time-outs, cancellation and late
+ * answers need nothing of their own here.
  *
  * The argument's mail goes out to the heap with the piece. Where the piece fails, the same mail
  * becomes the exception that tells so, and no memory is needed.
@@ -17,11 +17,13 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <string.h>
 
 #include "actor/stack/stack.h"
 #include "base/cpus.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "system/offload_view.h"
 #include "system/outside_count.h"
 #include "system/outside_loss.h"
 #include "system/system.h"
@@ -29,6 +31,7 @@
 struct gyre_work {
 	struct gyre_work *next;
 	struct gyre_system *system;
+	struct gy_offload *offload; /* the pool */
 	gyre_work_fn function;
 	struct gyre_mail *argument;
 	struct gyre_mail *answer; /* what was replied */
@@ -41,6 +44,11 @@ struct gyre_work {
 
 struct gy_offload {
 	struct gyre_system *system;
+	struct gy_offload *next; /* of the pools; the first is that without a name */
+	const char *name;	 /* behind the threads */
+	uint32_t threads_max;
+	uint32_t queue_max;
+	uint64_t done; /* atomic */
 	bool has_cpus;
 	struct gy_cpus cpus;
 
@@ -107,6 +115,7 @@ static void run(struct gyre_work *work)
 	}
 	r = work->function(work);
 	(void)gy_add_relaxed(&work->system->outside_handled, 1);
+	(void)gy_add_relaxed(&work->offload->done, 1);
 	if (r == 0) {
 		r = work->refused < 0 ? work->refused : work->answer == NULL ? -ENOMSG : 0;
 	}
@@ -147,7 +156,7 @@ static void *run_thread(void *arg)
 	struct gyre_work *work;
 
 	(void)pthread_mutex_lock(&offload->mutex);
-	gy_thread_name_number("off", ++offload->named);
+	gy_thread_name_number(offload->name[0] == 0 ? "off" : offload->name, ++offload->named);
 	while ((work = take(offload)) != NULL) {
 		(void)pthread_mutex_unlock(&offload->mutex);
 		run(work);
@@ -165,7 +174,7 @@ static int start_thread(struct gy_offload *offload)
 	pthread_attr_t attributes;
 	int r;
 
-	gy_assert(offload->started < offload->system->options.offload_threads);
+	gy_assert(offload->started < offload->threads_max);
 	gy_assert(!offload->closed);
 	(void)pthread_attr_init(&attributes);
 	if (offload->has_cpus) {
@@ -181,18 +190,16 @@ static int start_thread(struct gy_offload *offload)
 /* Takes a place in the queue, and sees to it that there is a thread. */
 static int reserve(struct gy_offload *offload)
 {
-	const struct gyre_system_options *options = &offload->system->options;
 	int r = 0;
 
 	(void)pthread_mutex_lock(&offload->mutex);
 	gy_assert(offload->idle <= offload->started);
-	gy_assert(offload->started <= options->offload_threads);
+	gy_assert(offload->started <= offload->threads_max);
 	if (offload->closed) {
 		r = -ESHUTDOWN;
-	} else if (offload->waiting >= options->offload_queue_max) {
+	} else if (offload->waiting >= offload->queue_max) {
 		r = -ENOBUFS;
-	} else if (offload->waiting >= offload->idle &&
-		   offload->started < options->offload_threads) {
+	} else if (offload->waiting >= offload->idle && offload->started < offload->threads_max) {
 		r = start_thread(offload);
 	}
 	offload->waiting += r == 0;
@@ -264,7 +271,7 @@ static struct gyre_work *make_work(struct gy_stack *stack, gyre_work_fn function
 static int offload_work(struct gy_stack *stack, struct gyre_work *work, uint64_t timeout_ns,
 			struct gyre_future *ret_future)
 {
-	struct gy_offload *offload = work->system->offload;
+	struct gy_offload *offload = work->offload;
 	int r = reserve(offload);
 
 	if (r == 0) {
@@ -283,13 +290,26 @@ static int offload_work(struct gy_stack *stack, struct gyre_work *work, uint64_t
 	return 0;
 }
 
-int gyre_offload(struct gyre_stack *stack, gyre_work_fn function, struct gyre_mail *mail,
-		 uint64_t timeout_ns, struct gyre_future *ret_future)
+/* NULL for the pool without a name. There are few of them. */
+static struct gy_offload *find(const struct gyre_system *system, const char *name)
+{
+	struct gy_offload *offload = system->offload;
+
+	while (offload != NULL && strcmp(offload->name, name == NULL ? "" : name) != 0) {
+		offload = offload->next;
+	}
+	return offload;
+}
+
+int gyre_offload_to(struct gyre_stack *stack, const char *pool, gyre_work_fn function,
+		    struct gyre_mail *mail, uint64_t timeout_ns, struct gyre_future *ret_future)
 {
 	struct gy_stack *s = gy_stack_of(stack);
+	struct gy_offload *offload = find(s->home->options.system, pool);
 	struct gyre_work *work = NULL;
 	int r = gy_mail_is_missing(mail) ? gy_mail_report_no_memory(mail)
 		: function == NULL	 ? -EINVAL
+		: offload == NULL	 ? -ENOENT
 					 : 0;
 
 	if (timeout_ns == 0) {
@@ -299,12 +319,23 @@ int gyre_offload(struct gyre_stack *stack, gyre_work_fn function, struct gyre_ma
 		gyre_mail_destroy(stack, mail);
 	} else {
 		work = make_work(s, function, mail, timeout_ns);
-		r = work == NULL ? -ENOMEM : offload_work(s, work, timeout_ns, ret_future);
+		if (work == NULL) {
+			r = -ENOMEM;
+		} else {
+			work->offload = offload;
+			r = offload_work(s, work, timeout_ns, ret_future);
+		}
 	}
 	if (r < 0) {
 		*ret_future = (struct gyre_future){ .error = r };
 	}
 	return r;
+}
+
+int gyre_offload(struct gyre_stack *stack, gyre_work_fn function, struct gyre_mail *mail,
+		 uint64_t timeout_ns, struct gyre_future *ret_future)
+{
+	return gyre_offload_to(stack, NULL, function, mail, timeout_ns, ret_future);
 }
 
 /* ---- what the function calls ---- */
@@ -359,38 +390,63 @@ int gyre_work_reply(struct gyre_work *work, struct gyre_mail *mail)
 
 /* ---- life ---- */
 
-int gy_offload_init(struct gyre_system *system)
+/* 0 for a number is that of the pool without a name. */
+static struct gy_offload *make(struct gyre_system *system, const char *name, uint32_t threads,
+			       uint32_t queue_max)
 {
-	struct gy_offload *offload = (struct gy_offload *)gy_memory_get(
-		sizeof(*offload) + system->options.offload_threads * sizeof(pthread_t));
+	uint32_t threads_max = threads == 0 ? system->options.offload_threads : threads;
+	size_t threads_bytes = threads_max * sizeof(pthread_t);
+	size_t name_bytes = strlen(name) + 1;
+	struct gy_offload *offload =
+		(struct gy_offload *)gy_memory_get(sizeof(*offload) + threads_bytes + name_bytes);
 
 	if (offload == NULL) {
-		return -ENOMEM;
+		return NULL;
 	}
 	offload->system = system;
+	offload->name =
+		(const char *)memcpy((char *)offload->threads + threads_bytes, name, name_bytes);
+	offload->threads_max = threads_max;
+	offload->queue_max = queue_max == 0 ? system->options.offload_queue_max : queue_max;
 	offload->link = &offload->first;
 	offload->has_cpus =
 		sched_getaffinity(0, sizeof(offload->cpus), gy_cpus_raw(&offload->cpus)) == 0;
 	(void)pthread_mutex_init(&offload->mutex, NULL);
 	(void)pthread_cond_init(&offload->condition, NULL);
-	system->offload = offload;
-	return 0;
+	return offload;
+}
+
+int gy_offload_init(struct gyre_system *system)
+{
+	const struct gyre_offload_pool *pools = system->options.offload_pools;
+	struct gy_offload **link = &system->offload;
+
+	*link = make(system, "", 0, 0);
+	for (uint32_t i = 0; i < system->options.offload_pools_count && *link != NULL; i++) {
+		link = &(*link)->next;
+		*link = make(system, pools[i].name, pools[i].threads, pools[i].queue_max);
+	}
+	system->options.offload_pools = NULL; /* the caller's */
+	return *link == NULL ? -ENOMEM : 0;
 }
 
 void gy_offload_fini(struct gyre_system *system)
 {
 	struct gy_offload *offload = system->offload;
 
-	if (offload != NULL) {
+	while (offload != NULL) {
+		struct gy_offload *next = offload->next;
+
 		(void)pthread_cond_destroy(&offload->condition);
 		(void)pthread_mutex_destroy(&offload->mutex);
 		gy_memory_put(offload);
+		offload = next;
 	}
+	system->offload = NULL;
 }
 
-void gy_offload_close(struct gyre_system *system)
+static void close_pool(struct gy_offload *offload)
 {
-	struct gy_offload *offload = system->offload;
 	struct gyre_work *work;
 
 	(void)pthread_mutex_lock(&offload->mutex);
@@ -408,12 +464,38 @@ void gy_offload_close(struct gyre_system *system)
 	}
 }
 
+void gy_offload_close(struct gyre_system *system)
+{
+	for (struct gy_offload *pool = system->offload; pool != NULL; pool = pool->next) {
+		close_pool(pool);
+	}
+}
+
 void gy_offload_stop(struct gyre_system *system)
 {
-	struct gy_offload *offload = system->offload;
-
 	gy_offload_close(system);
-	for (uint32_t i = 0; i < offload->started; i++) {
-		(void)pthread_join(offload->threads[i], NULL);
+	for (struct gy_offload *pool = system->offload; pool != NULL; pool = pool->next) {
+		for (uint32_t i = 0; i < pool->started; i++) {
+			(void)pthread_join(pool->threads[i], NULL);
+		}
+	}
+}
+
+/* ---- what a snapshot shows ---- */
+
+void gy_offload_view(const struct gyre_system *system, struct gyre_offload_pool_snapshot *ret_pools)
+{
+	for (struct gy_offload *pool = system->offload; pool != NULL; pool = pool->next) {
+		struct gyre_offload_pool_snapshot *view = ret_pools++;
+
+		*view = (struct gyre_offload_pool_snapshot){ .threads_max = pool->threads_max,
+							     .queue_max = pool->queue_max };
+		memcpy(view->name, pool->name, strlen(pool->name) + 1);
+		(void)pthread_mutex_lock(&pool->mutex);
+		view->threads = pool->started;
+		view->busy = pool->started - pool->idle;
+		view->waiting = pool->waiting;
+		(void)pthread_mutex_unlock(&pool->mutex);
+		view->done = gy_load_relaxed(&pool->done);
 	}
 }
