@@ -152,11 +152,14 @@ struct gyre_class {
  *   GYRE_PLACE_ROUND_ROBIN
  * @GYRE_PLACE_LOOP: the loop that the options name
  * @GYRE_PLACE_ROUND_ROBIN: one loop after the other
+ * @GYRE_PLACE_PINNED: a loop of its own, one of loops_pinned in the options of the system, until
+ *   the actor ends; for actors alone, not for sockets and groups. -ENOBUFS if none is free
  */
 enum gyre_place {
 	GYRE_PLACE_HERE,
 	GYRE_PLACE_LOOP,
 	GYRE_PLACE_ROUND_ROBIN,
+	GYRE_PLACE_PINNED,
 };
 
 /**

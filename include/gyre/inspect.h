@@ -138,7 +138,7 @@ struct gyre_offload_pool_snapshot {
  * @classes_count: the length of @classes
  * @loop_bytes: from one of @loops to the next: the size that the program's headers give it
  * @class_bytes: the same for @classes
- * @loops: the loops, by index
+ * @loops: the loops, by index; those of GYRE_PLACE_PINNED come last
  * @classes: the classes of which there has been an actor, by name
  * @tree: the actors as a tree, for people: a line for each, with its part of the path (see
  *   gyre_path()), its class and its address, below its parent. Of a parent with many children a few

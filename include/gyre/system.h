@@ -155,6 +155,11 @@ typedef void (*gyre_started_fn)(struct gyre_system *system, void *arg);
  *   program may log in a second, 1 to 65535; further lines are dropped and counted
  * @embedded: the first loop has no thread, but is turned by the one that starts the system, from
  *   another loop of the program: see gyre/embed.h. Not with @handover
+ * @loops_pinned: how many further loops there are for actors that are spawned with
+ *   GYRE_PLACE_PINNED, each for one such actor at a time and the children that it places there; at
+ *   most 1024 together with @loops_max. They neither steal nor are stolen from, get no listeners,
+ *   no members of groups and no other actors, and sleep while nothing is to be done. They have the
+ *   numbers from @loops_max on, and do not count in gyre_system_loops()
  * @offload_pools: pools of threads for gyre_offload_to(), each with a name, see gyre/offload.h; NULL
  *   for none
  * @offload_pools_count: how many, at most GYRE_OFFLOAD_POOLS_MAX
@@ -216,6 +221,7 @@ struct gyre_system_options {
 	bool embedded;
 	const struct gyre_offload_pool *offload_pools;
 	uint32_t offload_pools_count;
+	uint32_t loops_pinned;
 };
 
 /** gyre_system_create_sized() - gyre_system_create() with the sizes in the program */
@@ -297,11 +303,11 @@ GYRE_API int gyre_system_start(struct gyre_system *system);
  * Listening ends. Channels deliver the bytes that they have received, send those that are queued,
  * and close, as by gyre_context_close(); a channel whose peer has everything and sends nothing does
  * not wait for the peer to close too. Actors may hold up each of these steps: see gyre/shutdown.h.
- * Channels that are still open after drain_timeout_ns are closed at once. Then actors stop, children before their parents, and messages that wait for them
- * become dead letters. A handler that does not return holds this up: it cannot be taken off its
- * loop. Threads that wait in gyre_system_ask() return, and work of gyre_offload() that was not
- * begun fails, both with -ESHUTDOWN. A second call is harmless; so is a call before the start,
- * which then stops at once.
+ * Channels that are still open after drain_timeout_ns are closed at once. Then actors stop,
+ * children before their parents, and messages that wait for them become dead letters. A handler
+ * that does not return holds this up: it cannot be taken off its loop. Threads that wait in
+ * gyre_system_ask() return, and work of gyre_offload() that was not begun fails, both with
+ * -ESHUTDOWN. A second call is harmless; so is a call before the start, which then stops at once.
  *
  * Ownership: nothing changes hands.
  * Context: any thread, in any phase; does not wait. Signal handler.

@@ -82,6 +82,7 @@ int gy_home_init(struct gy_home *home, const struct gy_loop_options *loop,
 	gy_class_logs_init(home);
 	gy_families_init(home);
 	gy_memory_retry_init(home);
+	home->pinned.slot = GY_PINNED_NONE;
 	gy_sizes_init(&home->stacks, "stack");
 	gy_sizes_init(&home->parts, "part");
 	home->ask_patience = gy_patience(options->ask_timeout_ns);

@@ -52,6 +52,15 @@ struct gy_shutdown {
 	struct gy_shutdown_hold longest;
 };
 
+/* ---- loops of one actor ---- */
+
+/* Who takes the loop names the slot of the actor, before it sends the order to make it. */
+struct gy_pinned {
+	uint32_t taken; /* atomic */
+	uint32_t slot;	/* atomic; GY_PINNED_NONE where no such actor is */
+};
+#define GY_PINNED_NONE UINT32_MAX
+
 /* ---- all homes of a system ---- */
 
 /*
@@ -112,6 +121,8 @@ struct gy_home_options {
 	gy_dead_letter_fn dead_letter; /* may be NULL */
 	/* Round robin, counted separately for channels actors. */
 	uint16_t (*next_loop)(struct gyre_system *system, bool channels_actor);
+	/* Takes a loop for an actor of its own: its index, or -ENOBUFS. Any thread. */
+	int (*take_pinned)(struct gyre_system *system);
 	void (*shut_down)(struct gyre_system *system);
 	/* Takes mail that was posted after the loops had ended; any thread, several at once. */
 	void (*take_late)(struct gy_home *home);
@@ -180,6 +191,7 @@ struct gy_home {
 	uint32_t steps;			/* calls of user code without a message */
 
 	struct gy_shutdown shutdown;
+	struct gy_pinned pinned;
 };
 
 int gy_home_init(struct gy_home *home, const struct gy_loop_options *loop,
@@ -284,6 +296,13 @@ static inline struct gy_house *gy_house_at(const struct gy_home *home, uint32_t 
 	}
 	chunk = gy_load_acquire(&home->slots.chunks[slot >> GY_CHUNK_BITS]);
 	return gy_unlikely(chunk == NULL) ? NULL : &chunk[slot % GY_CHUNK_HOUSES];
+}
+
+/* The loop is free for the next actor that wants one of its own. Any thread that has taken it. */
+static inline void gy_pinned_release(struct gy_home *home)
+{
+	gy_store_relaxed(&home->pinned.slot, GY_PINNED_NONE);
+	gy_store_release(&home->pinned.taken, 0);
 }
 
 /* The house that an address of this loop names, NULL when it is stale. */

@@ -125,6 +125,8 @@ void gy_slots_cancel(struct gy_home *home, struct gyre_address address)
 
 void gy_slots_release(struct gy_home *home, struct gy_house *house)
 {
+	bool pinned;
+
 	advance_cookie(house);
 	for (uint32_t lane = 0; lane < GY_LANES; lane++) {
 		gy_assert(house->lanes[lane] == NULL);
@@ -150,7 +152,11 @@ void gy_slots_release(struct gy_home *home, struct gy_house *house)
 	gy_assert(house->extra == NULL && house->family == NULL && house->sealed == NULL);
 	gy_assert(gy_list_empty(&house->suspended) && house->outstanding == 0);
 	gy_home_clear_running(home, house);
+	pinned = gy_load_relaxed(&home->pinned.slot) == house->self.slot;
 	(void)pthread_mutex_lock(&home->slots.mutex);
 	gy_fifo_push(&home->slots.free, &house->job.link);
 	(void)pthread_mutex_unlock(&home->slots.mutex);
+	if (gy_unlikely(pinned)) {
+		gy_pinned_release(home);
+	}
 }

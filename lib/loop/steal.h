@@ -18,7 +18,9 @@
 /* Returns whether this loop might take jobs, or take some back; sequentially consistent. */
 static inline bool gy_steal_is_possible(const struct gy_loop *loop)
 {
-	return loop->peers != NULL && gy_unlikely(gy_load_full(&loop->peers->published) > 0);
+	return loop->peers != NULL && gy_unlikely(gy_load_full(&loop->peers->published) > 0) &&
+	       (loop->index < gy_loops_count(loop->peers) ||
+		gy_steal_ring_count(&loop->steal_ring) > 0);
 }
 
 /* Publishes the jobs beyond those that the loop keeps, if a peer is idle. In phase 3. */

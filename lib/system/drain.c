@@ -249,10 +249,10 @@ static void arrive(struct gy_worker *worker)
 	gy_assert(!worker->arrived && worker->stage < GY_STAGE_END);
 	worker->arrived = true;
 	gy_loop_flush(&worker->home->loop);
-	if (gy_fetch_add(&system->arrived, 1) + 1 < system->resizing.living) {
+	if (gy_fetch_add(&system->arrived, 1) + 1 <
+	    system->resizing.living + system->resizing.pinned) {
 		return;
 	}
-	gy_assert(gy_load_relaxed(&system->arrived) == system->resizing.living);
 	gy_store_relaxed(&system->arrived, 0);
 	gy_foreign_asks_set_stage(system, worker->stage + 1);
 	gy_system_wake_all(system);

@@ -159,6 +159,14 @@ static void submit(struct gy_worker *worker)
 	gy_loop_finish(&worker->home->loop);
 }
 
+static void submit_all(struct gyre_system *system)
+{
+	uint32_t from = system->options.loops_max;
+
+	visit_all(system, 0, system->resizing.living, submit);
+	visit_all(system, from, from + system->resizing.pinned, submit);
+}
+
 /* Lets loops poll before they park if all of them can run at once, unless the options say
  * otherwise. */
 static void tune(struct gy_worker *worker)
@@ -271,7 +279,7 @@ static void hand_to_deputy(struct gyre_system *system, uint32_t index)
 	struct gy_worker *worker = &system->workers[index];
 
 	visit_deputy(worker, adopt);
-	visit_all(system, 0, system->resizing.living, submit);
+	submit_all(system);
 	worker->home->channel_ops->rest(worker->home);
 }
 
@@ -363,7 +371,7 @@ static void give_up(struct gyre_system *system, uint32_t index)
 
 	visit_deputy(worker, close_loop);
 	if (system->running) {
-		visit_all(system, 0, system->resizing.living, submit);
+		submit_all(system);
 	}
 	worker->home->channel_ops->rest(worker->home);
 }
@@ -413,6 +421,32 @@ static int grow(struct gyre_system *system, uint32_t from, uint32_t to)
 
 	if (r == 0) {
 		publish(system, from, to);
+	}
+	return r;
+}
+
+/* ---- loops of one actor each ---- */
+
+/*
+ * Their numbers follow those of all loops that there may be, and homes are made without a gap: so
+ * those in between are made too, and rest as if they had retired.
+ */
+int gy_resize_make_pinned(struct gyre_system *system)
+{
+	uint32_t there = system->resizing.living;
+	uint32_t made = there;
+	int r = 0;
+
+	gy_assert(!system->running && system->homes.count == there);
+	while (made < gy_system_places(system) && r == 0) {
+		r = prepare(system, made);
+		made += r == 0;
+		if (r == 0 && made <= system->options.loops_max) {
+			give_up(system, made - 1);
+		}
+	}
+	if (r == 0) {
+		system->resizing.pinned = system->options.loops_pinned;
 	}
 	return r;
 }

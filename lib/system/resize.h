@@ -28,6 +28,7 @@ struct gy_resizing {
 	uint32_t under_way;	  /* atomic: no stop begins yet, and no hand-over */
 	uint32_t refused;	  /* atomic: sockets are being handed over */
 	uint32_t living;      /* loops with a thread, or one from the start on; under @exclusive */
+	uint32_t pinned;      /* loops of one actor each, which are never resized */
 	uint32_t threads_max; /* more loops than that do not poll */
 	bool spin_auto;
 };
@@ -36,6 +37,8 @@ void gy_resizing_init(struct gyre_system *system);
 void gy_resizing_fini(struct gyre_system *system);
 /* A stage is done, or the system stops: whoever resizes looks again. */
 void gy_resizing_wake(struct gyre_system *system);
+/* Makes the loops of one actor each, of a system whose other loops are made. */
+int gy_resize_make_pinned(struct gyre_system *system);
 /* When the loops have been started: retires those that are too many, unless sockets are handed
  * over. */
 void gy_resize_after_start(struct gyre_system *system);

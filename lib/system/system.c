@@ -41,6 +41,21 @@ static uint16_t next_loop(struct gyre_system *system, bool channels_actor)
 			  gy_loops_count(system->homes.loops));
 }
 
+/* Nobody waits for one: an actor that finds none free is refused. */
+static int take_pinned(struct gyre_system *system)
+{
+	uint32_t from = system->options.loops_max;
+
+	for (uint32_t i = from; i < from + system->options.loops_pinned; i++) {
+		uint32_t none = 0;
+
+		if (gy_compare_exchange(&system->homes.homes[i].pinned.taken, &none, 1U)) {
+			return (int)i;
+		}
+	}
+	return -ENOBUFS;
+}
+
 static void dead_letter(struct gy_home *home, const struct gyre_mail *mail, struct gyre_address to,
 			enum gyre_drop reason)
 {
@@ -85,6 +100,7 @@ static int make_home(struct gyre_system *system, uint32_t index, uint32_t cookie
 		.system = system,
 		.dead_letter = options->dead_letter == NULL ? NULL : dead_letter,
 		.next_loop = next_loop,
+		.take_pinned = take_pinned,
 		.shut_down = gy_system_fail,
 		.take_late = gy_system_take_late,
 		.directory = &gy_directory_ops,
@@ -164,6 +180,9 @@ static int make_homes(struct gyre_system *system)
 	}
 	system->resizing.living = system->homes.count;
 	gy_store_release(&system->homes.loops->count, system->homes.count);
+	if (r == 0 && system->options.loops_pinned > 0) {
+		r = gy_resize_make_pinned(system);
+	}
 	return r;
 }
 
@@ -210,6 +229,7 @@ static int place_loops(struct gyre_system *system, const char *root)
 	int nodes[GY_CPU_PLACES_MAX];
 	int count = gy_cpus_find(options->cpus, &system->log, cpus, GY_CPU_PLACES_MAX);
 	struct gy_topology topology;
+	uint32_t places;
 
 	if (count < 0) {
 		return count;
@@ -219,12 +239,19 @@ static int place_loops(struct gyre_system *system, const char *root)
 	}
 	gy_topology_find(root, cpus, nodes, (uint32_t)count, &topology);
 	count_loops(system, &topology);
-	system->cpu_places = (struct gy_cpu_place *)gy_memory_get(options->loops_max *
-								  sizeof(*system->cpu_places));
+	places = gy_system_places(system);
+	if (places > GY_CPU_PLACES_MAX) {
+		gy_log(&system->log, GYRE_LOG_ERROR,
+		       "loops_max is %u and loops_pinned is %u: together they must be at most %d",
+		       options->loops_max, options->loops_pinned, GY_CPU_PLACES_MAX);
+		return -EINVAL;
+	}
+	system->cpu_places =
+		(struct gy_cpu_place *)gy_memory_get(places * sizeof(*system->cpu_places));
 	if (system->cpu_places == NULL) {
 		return -ENOMEM;
 	}
-	for (uint32_t i = 0; i < options->loops_max; i++) {
+	for (uint32_t i = 0; i < places; i++) {
 		uint32_t place = i % (uint32_t)count;
 
 		system->cpu_places[i].cpu = cpus[place];
@@ -262,7 +289,7 @@ static int open_descriptors(struct gyre_system *system)
 static int make_node(struct gyre_system *system)
 {
 	const struct gyre_node_options *options = system->options.node;
-	const struct gy_nodes_life life = { .loops_max = system->options.loops_max,
+	const struct gy_nodes_life life = { .loops_max = gy_system_places(system),
 					    .homes = &system->homes,
 					    .log = &system->log,
 					    .look_up = gyre_system_name_lookup,
@@ -280,7 +307,7 @@ static int make_parts(struct gyre_system *system)
 {
 	int r;
 
-	uint32_t loops = system->options.loops_max;
+	uint32_t loops = gy_system_places(system);
 
 	system->homes.homes = (struct gy_home *)gy_memory_get(loops * sizeof(struct gy_home));
 	system->workers = (struct gy_worker *)gy_memory_get(loops * sizeof(struct gy_worker));

@@ -87,6 +87,12 @@ struct gyre_system {
 	int supervisor_fd; /* by which that is told things, or -1 */
 };
 
+/* How many loops there may be, with those of one actor each, which come last. */
+static inline uint32_t gy_system_places(const struct gyre_system *system)
+{
+	return system->options.loops_max + system->options.loops_pinned;
+}
+
 /* Makes the home of the next loop, which does not take part yet. */
 int gy_system_make_home(struct gyre_system *system, uint32_t index);
 

@@ -204,7 +204,7 @@ int gy_threads_start(struct gyre_system *system, uint32_t from, uint32_t to)
 	uint32_t started = from;
 	int r = 0;
 
-	gy_assert(from < to && to <= system->options.loops_max);
+	gy_assert(from < to && to <= gy_system_places(system));
 	gy_assert(gy_current_worker() == NULL || gy_current_worker()->system != system);
 	(void)pthread_mutex_lock(&system->mutex);
 	system->entered = from;
@@ -310,6 +310,21 @@ static int start_log(struct gyre_system *system)
 	return r;
 }
 
+/* Those that do not run take no part in the end. */
+static int start_pinned(struct gyre_system *system)
+{
+	uint32_t from = system->options.loops_max;
+	int r = 0;
+
+	if (system->options.loops_pinned > 0) {
+		r = gy_threads_start(system, from, gy_system_places(system));
+	}
+	if (r < 0) {
+		system->resizing.pinned = 0;
+	}
+	return r;
+}
+
 static int start(struct gyre_system *system)
 {
 	int r;
@@ -328,6 +343,11 @@ static int start(struct gyre_system *system)
 	r = gy_threads_start(system, 0, system->resizing.living);
 	if (r < 0) {
 		gy_foreign_asks_set_stage(system, GY_STAGE_END);
+		end_at_once(system, r);
+		return r;
+	}
+	r = start_pinned(system);
+	if (r < 0) {
 		end_at_once(system, r);
 		return r;
 	}

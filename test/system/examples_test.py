@@ -203,6 +203,12 @@ def test_pipe():
         expect(left.wait(PATIENCE_S) == 0, f"exit {left.returncode}")
 
 
+def test_place():
+    lines = run("place").splitlines()
+    expect(lines == ["the ticker is on loop 1 of its own", "the ticker has gone on meanwhile",
+                     "another one: no loop is free", "when the first has stopped: here it is"], f"it printed {lines}")
+
+
 def test_pools():
     lines = run("pools").splitlines()
     expect(lines == ["quick work is done", *(f"slow work {i} is done" for i in (1, 2, 3))], f"it printed {lines}")

@@ -219,6 +219,9 @@ static int reserve(struct gy_home *home, const struct gy_spawn_order *order,
 			gy_slots_cancel(home, address);
 		}
 	}
+	if (r == 0 && order->pinned) {
+		gy_store_relaxed(&home->pinned.slot, address.slot);
+	}
 	if (r == 0) {
 		*ret_address = address;
 	}
@@ -259,6 +262,9 @@ int gy_spawn(struct gy_home *home, const struct gy_spawn_order *order, uint16_t 
 		}
 	}
 	if (r < 0) {
+		if (order->pinned) {
+			gy_pinned_release(gy_home_peer(home, loop));
+		}
 		if (mail != NULL) {
 			gy_mail_put(home, mail);
 		}
@@ -300,6 +306,9 @@ int gy_spawn_from_outside(struct gy_home *home, const struct gy_spawn_order *ord
 		}
 	}
 	if (r < 0) {
+		if (order->pinned) {
+			gy_pinned_release(home);
+		}
 		gy_memory_put(node);
 		if (!order->lent) {
 			gyre_mail_destroy(NULL, order->argument);
@@ -319,6 +328,7 @@ int gy_spawn_by(struct gyre_stack *stack, struct gy_spawn_order *order,
 	struct gy_home *home = house->home;
 	enum gyre_place place = options == NULL ? GYRE_PLACE_HERE : options->place;
 	uint32_t loop = house->self.loop;
+	int r = 0;
 
 	if (options == NULL || !options->detached) {
 		order->parent = house;
@@ -329,11 +339,21 @@ int gy_spawn_by(struct gyre_stack *stack, struct gy_spawn_order *order,
 									: UINT16_MAX;
 	} else if (place == GYRE_PLACE_ROUND_ROBIN) {
 		loop = home->options.next_loop(home->options.system, order->channels_actor);
+	} else if (place == GYRE_PLACE_PINNED) {
+		r = home->options.take_pinned(home->options.system);
+		order->pinned = r >= 0;
+		loop = r >= 0 ? (uint32_t)r : loop;
 	} else if (place != GYRE_PLACE_HERE) {
 		loop = UINT16_MAX;
 	}
 	order->name = options == NULL ? NULL : options->name;
 	order->argument = gy_mail_given(home, order->argument);
+	if (r < 0) {
+		if (order->argument != NULL && !order->lent) {
+			gy_mail_put(home, order->argument);
+		}
+		return r;
+	}
 	return gy_spawn(home, order, (uint16_t)(loop > UINT16_MAX ? UINT16_MAX : loop),
 			ret_address);
 }

@@ -22,6 +22,7 @@ struct gy_spawn_order {
 	const char *name;	   /* its first; NULL for none */
 	bool channels_actor;
 	bool counted; /* its waiting mail is counted though the class has no limit */
+	bool pinned;  /* the loop was taken for it alone */
 	bool lent;    /* the argument stays the caller's when the call fails */
 	bool is_root; /* its children stand below a root in paths; see path.h */
 };

@@ -175,10 +175,17 @@ static int compare_names(const void *a, const void *b)
 
 /* ---- the snapshot ---- */
 
-static struct view *make(const struct gy_homes *homes, uint32_t pools)
+/* The index of a loop that is shown: those of one actor each stand behind all that there may be. */
+static uint32_t index_of(const struct gyre_system *system, uint32_t number, uint32_t loops)
 {
+	return number < loops ? number : system->options.loops_max + number - loops;
+}
+
+static struct view *make(const struct gyre_system *system, uint32_t loops)
+{
+	const struct gy_homes *homes = &system->homes;
+	uint32_t pools = system->options.offload_pools_count + 1;
 	uint32_t classes = count_kinds(homes);
-	uint32_t loops = gy_loops_count(homes->loops);
 	size_t loops_bytes = loops * sizeof(struct gyre_loop_snapshot);
 	size_t classes_bytes = classes * sizeof(struct gyre_class_snapshot);
 	struct view *view =
@@ -201,10 +208,11 @@ static struct view *make(const struct gy_homes *homes, uint32_t pools)
 
 static int inspect(struct gyre_system *system, struct view **ret_view)
 {
+	uint32_t loops = gy_loops_count(system->homes.loops);
 	struct view *view;
 	uint32_t made;
 
-	view = make(&system->homes, system->options.offload_pools_count + 1);
+	view = make(system, loops + system->options.loops_pinned);
 	if (view == NULL) {
 		return -ENOMEM;
 	}
@@ -217,8 +225,10 @@ static int inspect(struct gyre_system *system, struct view **ret_view)
 	view->snapshot.time_ns = gy_clock_machine_ns();
 	view->snapshot.stalls = gy_load_relaxed(&system->stalls);
 	for (uint32_t i = 0; i < view->snapshot.loops_count; i++) {
-		view_loop(&system->homes.homes[i], &view->loops[i]);
-		view_log(&system->log_writer->loops[i], &view->loops[i]);
+		uint32_t index = index_of(system, i, loops);
+
+		view_loop(&system->homes.homes[index], &view->loops[i]);
+		view_log(&system->log_writer->loops[index], &view->loops[i]);
 	}
 	made = gy_homes_made(&system->homes);
 	for (uint32_t i = 0; i < made; i++) {

@@ -180,7 +180,7 @@ static void init_condition(pthread_cond_t *condition)
 
 static struct gy_watchdog *make(struct gyre_system *system)
 {
-	uint32_t loops = system->options.loops_max;
+	uint32_t loops = gy_system_places(system);
 	struct gy_watchdog *dog = (struct gy_watchdog *)gy_memory_get(
 		sizeof(*dog) + loops * sizeof(struct gy_watched));
 

@@ -150,7 +150,7 @@ static void forget_agent(struct inquiry *inquiry)
 	struct gy_foreign_asks *foreign_asks = inquiry->system->foreign_asks;
 
 	(void)pthread_mutex_lock(&foreign_asks->mutex);
-	gy_assert(inquiry->via < inquiry->system->options.loops_max);
+	gy_assert(inquiry->via < gy_system_places(inquiry->system));
 	foreign_asks->agents[inquiry->via] = GYRE_NOBODY;
 	(void)pthread_mutex_unlock(&foreign_asks->mutex);
 }
@@ -289,7 +289,7 @@ int gy_foreign_asks_init(struct gyre_system *system)
 
 	system->foreign_asks = (struct gy_foreign_asks *)gy_memory_get(
 		sizeof(struct gy_foreign_asks) +
-		system->options.loops_max * sizeof(struct gyre_address));
+		gy_system_places(system) * sizeof(struct gyre_address));
 	if (system->foreign_asks == NULL) {
 		return -ENOMEM;
 	}

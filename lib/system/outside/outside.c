@@ -120,13 +120,17 @@ static int spawn(struct gyre_system *system, const struct gyre_class *actor_clas
 	int r = system == NULL || ret_address == NULL ? -EINVAL
 						      : gy_take_argument(argument, &order.argument);
 
-	if (r == 0 && options != NULL && (unsigned)options->place > GYRE_PLACE_ROUND_ROBIN) {
+	if (r == 0 && options != NULL && (unsigned)options->place > GYRE_PLACE_PINNED) {
 		r = -EINVAL;
 	}
 	if (r == 0 && gy_load_relaxed(&system->stop) != 0) {
 		r = -ESHUTDOWN;
 	}
-	if (r == 0) {
+	if (r == 0 && options != NULL && options->place == GYRE_PLACE_PINNED) {
+		r = system->homes.homes[0].options.take_pinned(system);
+		order.pinned = r >= 0;
+		loop = r >= 0 ? (uint32_t)r : 0;
+	} else if (r == 0) {
 		loop = options != NULL && options->place == GYRE_PLACE_LOOP
 			       ? options->loop
 			       : gy_add_relaxed(&system->next_loop[false], 1) % count;
