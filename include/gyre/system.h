@@ -160,7 +160,7 @@ typedef void (*gyre_started_fn)(struct gyre_system *system, void *arg);
  *   most 1024 together with @loops_max. They neither steal nor are stolen from, get no listeners,
  *   no members of groups and no other actors, and sleep while nothing is to be done. They have the
  *   numbers from @loops_max on, and do not count in gyre_system_loops()
- * @offload_pools: pools of threads for gyre_offload_to(), each with a name, see gyre/offload.h; NULL
+ * @offload_pools: named pools of threads for gyre_offload_to(), see gyre/offload.h; NULL
  *   for none
  * @offload_pools_count: how many, at most GYRE_OFFLOAD_POOLS_MAX
  *

@@ -38,6 +38,7 @@ struct gy_shutdown_hold {
 	uint64_t held_ns;
 	const struct gyre_class *class; /* NULL: nobody has */
 	struct gyre_address address;
+	char path[GYRE_PATH_TEXT_MAX];
 	uint32_t phase;
 	bool abandoned; /* nobody waits for it any more */
 };

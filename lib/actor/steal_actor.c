@@ -11,8 +11,8 @@
  *
  * What would need its own loop meanwhile keeps an actor at home: outstanding promises, timers,
  * files, a restart or a graceful stop under way, phases of the shutdown that it holds, ends that
- * stand among its mail; and a limit or batches, which belong to its mailbox. Files that it opens while it is away are opened when it is
- * back.
+ * stand among its mail; and a limit or batches, which belong to its mailbox. Files that it opens
+ * while it is away are opened when it is back.
  */
 #include "actor/steal_actor.h"
 #include "actor/dispatch.h"

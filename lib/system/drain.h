@@ -16,7 +16,7 @@ enum gy_stage {
 	GY_STAGE_CLOSE,
 	GY_STAGE_LAST_WORDS, /* reached when all channels are closed */
 	GY_STAGE_NO_ACTORS,
-	GY_STAGE_NO_MAIL,	/* reached when all actors are gone */
+	GY_STAGE_NO_MAIL, /* reached when all actors are gone */
 	GY_STAGE_NO_ANSWERS,
 	GY_STAGE_NO_RETURNS,
 	GY_STAGE_END,

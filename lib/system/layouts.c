@@ -523,6 +523,23 @@ AT(gyre_node_status, sent, 16, 8);
 AT(gyre_node_status, received, 24, 8);
 AT(gyre_node_status, lost, 32, 8);
 
+FROZEN(gyre_offload_pool, 32);
+AT(gyre_offload_pool, name, 0, 8);
+AT(gyre_offload_pool, threads, 8, 4);
+AT(gyre_offload_pool, queue_max, 12, 4);
+AT(gyre_offload_pool, reserved, 16, 16);
+
+FROZEN(gyre_offload_pool_snapshot, 80);
+AT(gyre_offload_pool_snapshot, name, 0, 32);
+AT(gyre_offload_pool_snapshot, threads, 32, 4);
+AT(gyre_offload_pool_snapshot, threads_max, 36, 4);
+AT(gyre_offload_pool_snapshot, busy, 40, 4);
+AT(gyre_offload_pool_snapshot, waiting, 44, 4);
+AT(gyre_offload_pool_snapshot, queue_max, 48, 4);
+AT(gyre_offload_pool_snapshot, reserved, 52, 4);
+AT(gyre_offload_pool_snapshot, done, 56, 8);
+AT(gyre_offload_pool_snapshot, reserved_more, 64, 16);
+
 GROWS(gyre_pipe_options, 112);
 AT(gyre_pipe_options, init_channel, 0, 8);
 AT(gyre_pipe_options, init_arg, 8, 8);
@@ -583,7 +600,7 @@ AT(gyre_sizes, actor_class, 4, 4);
 AT(gyre_sizes, node, 8, 4);
 AT(gyre_sizes, membership, 12, 4);
 
-GROWS(gyre_snapshot, 56);
+GROWS(gyre_snapshot, 72);
 AT(gyre_snapshot, time_ns, 0, 8);
 AT(gyre_snapshot, stalls, 8, 8);
 AT(gyre_snapshot, loops_count, 16, 4);
@@ -593,6 +610,8 @@ AT(gyre_snapshot, class_bytes, 28, 4);
 AT(gyre_snapshot, loops, 32, 8);
 AT(gyre_snapshot, classes, 40, 8);
 AT(gyre_snapshot, tree, 48, 8);
+AT(gyre_snapshot, offload_pools, 56, 8);
+AT(gyre_snapshot, offload_pools_count, 64, 4);
 
 FROZEN(gyre_socket_address, 136);
 AT(gyre_socket_address, bytes, 0, 4);
@@ -617,7 +636,11 @@ AT(gyre_stack, actor, 16, 8);
 AT(gyre_stack, frame, 24, 8);
 AT(gyre_stack, state, 32, 4);
 
-GROWS(gyre_system_options, 304);
+FROZEN(gyre_stopping, 16);
+AT(gyre_stopping, phase, 0, 4);
+AT(gyre_stopping, deadline_ns, 8, 8);
+
+GROWS(gyre_system_options, 320);
 AT(gyre_system_options, loops, 0, 4);
 AT(gyre_system_options, loops_max, 4, 4);
 AT(gyre_system_options, cpus, 8, 8);
@@ -666,6 +689,9 @@ AT(gyre_system_options, node, 280, 8);
 AT(gyre_system_options, log_buffer_bytes, 288, 8);
 AT(gyre_system_options, log_lines_max, 296, 4);
 AT(gyre_system_options, embedded, 300, 1);
+AT(gyre_system_options, offload_pools, 304, 8);
+AT(gyre_system_options, offload_pools_count, 312, 4);
+AT(gyre_system_options, loops_pinned, 316, 4);
 
 FROZEN(gyre_tail, 16);
 AT(gyre_tail, bytes, 0, 4);

@@ -1,16 +1,22 @@
 /*
  * Systems that are stopped at a random moment under load of every kind: asks between loops, timers,
- * spawns, mail from outside. Each time every message must have an end that is counted, and nothing
- * may be left over.
+ * spawns, also on loops of one actor each, mail from outside. Actors hold phases of the shutdown,
+ * for as long as they please, some to their end; some want to when it is too late, or while another
+ * loop runs them. Each time every message must have an end that is counted, and nothing may be left
+ * over.
  */
+#include <errno.h>
 #include <pthread.h>
+
+#include <gyre/shutdown.h>
 
 #include "stress.h"
 
-enum { SYSTEMS = 60, LOOPS = 3, WORKERS = 4, DELAY_US_MAX = 20000 };
+enum { SYSTEMS = 60, LOOPS = 3, WORKERS = 4, PINNED = 2, DELAY_US_MAX = 20000 };
 
 struct worker {
 	uint64_t random;
+	enum gyre_shutdown_phase held; /* now, or 0 */
 };
 
 struct worker_frame {
@@ -35,9 +41,23 @@ static int start_work(struct gyre_stack *stack)
 	return gyre_timer_start(stack, 1, &often);
 }
 
-static int ignore(struct gyre_stack *stack)
+/* A phase of a shutdown that may not have begun. */
+static void hold_some_phase(struct gyre_stack *stack, uint64_t number)
 {
-	(void)load_check(gyre_message(stack, load));
+	int r = gyre_shutdown_hold(stack, (enum gyre_shutdown_phase)(1 + number % 4));
+
+	check(r == 0 || r == -ESHUTDOWN);
+}
+
+static int take(struct gyre_stack *stack)
+{
+	hold_some_phase(stack, load_check(gyre_message(stack, load)));
+	return gyre_return(stack);
+}
+
+static int let_go(struct gyre_stack *stack)
+{
+	check(gyre_shutdown_release(stack, gyre_message(stack, gyre_stopping)->phase) == 0);
 	return gyre_return(stack);
 }
 
@@ -59,17 +79,38 @@ static int answer(struct gyre_stack *stack)
 	return gyre_reply(stack, load_new(stack, value));
 }
 
-static const struct gyre_class brief_class = { .name = "brief", .behaviour.notice = ignore };
+static const struct gyre_class brief_class = { .name = "brief",
+					       .behaviour = { .notice = take, .event = let_go } };
+
+/* Holds some phase, and lets go of it at some later event. */
+static void hold_a_while(struct gyre_stack *stack, struct worker *worker)
+{
+	const struct gyre_stopping *stopping = gyre_message(stack, gyre_stopping);
+
+	if (stopping != NULL) {
+		check(worker->held == 0);
+		worker->held = stopping->phase;
+	} else if (worker->held == 0) {
+		hold_some_phase(stack, stress_random(&worker->random, 4));
+	} else if (stress_random(&worker->random, 2) == 0) {
+		check(gyre_shutdown_release(stack, worker->held) == 0);
+		worker->held = (enum gyre_shutdown_phase)0;
+	}
+}
 
 /* Asks three others; spawns one, writes to it and stops it; sends a notice on a long way. */
 static int work(struct gyre_stack *stack)
 {
 	struct worker *worker = (struct worker *)gyre_state(stack);
 	struct worker_frame *frame = (struct worker_frame *)gyre_frame(stack);
-	const struct gyre_spawn_options anywhere = { .place = GYRE_PLACE_ROUND_ROBIN };
+	struct gyre_spawn_options anywhere = { .place = GYRE_PLACE_ROUND_ROBIN };
 	struct gyre_address brief;
 
 	GYRE_BEGIN(stack);
+	hold_a_while(stack, worker);
+	if (stress_random(&worker->random, 3) == 0) {
+		anywhere.place = GYRE_PLACE_PINNED;
+	}
 	if (gyre_spawn(stack, &brief_class, load_new(stack, 1), &anywhere, &brief) == 0) {
 		(void)gyre_notify(stack, brief, load_new(stack, 2));
 		(void)gyre_poison(stack, brief);
@@ -130,7 +171,14 @@ static void run_one(uint64_t *random)
 	uint64_t delay_us = stress_random(random, DELAY_US_MAX);
 	pthread_t thread;
 
-	current = stress_create(loops);
+	const struct gyre_system_options options = { .loops = loops,
+						     .loops_pinned = PINNED,
+						     .spin_ns = GYRE_SPIN_NEVER,
+						     .buffer_count = 16,
+						     .drain_timeout_ns = GYRE_SECONDS(60),
+						     .log = stress_log };
+
+	check(gyre_system_create(&options, &current) == 0);
 	for (uint32_t i = 0; i < LOOPS * WORKERS; i++) {
 		workers[i] = stress_spawn(current, &worker_class, i % loops,
 					  load_new_outside(current, seed + i));

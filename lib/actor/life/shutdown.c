@@ -18,6 +18,7 @@
 
 #include "actor/home.h"
 #include "actor/house_extra.h"
+#include "actor/life/path.h"
 #include "actor/mail/mailbox.h"
 #include "actor/mail/send.h"
 #include "actor/memory_retry.h"
@@ -78,8 +79,11 @@ static void note(struct gy_house *house, bool abandoned)
 {
 	struct gy_shutdown *shutdown = &house->home->shutdown;
 	uint64_t held_ns = gy_clock_ns(&house->home->loop.clock) - shutdown->begun_ns;
+	char text[GYRE_PATH_TEXT_MAX];
 
 	if (held_ns >= shutdown->longest.held_ns) {
+		const char *path = gy_path(house, text);
+
 		shutdown->longest = (struct gy_shutdown_hold){
 			.held_ns = held_ns,
 			.class = house->class_info->class,
@@ -87,6 +91,7 @@ static void note(struct gy_house *house, bool abandoned)
 			.phase = house->extra->shutdown_holding,
 			.abandoned = abandoned,
 		};
+		memcpy(shutdown->longest.path, path, strlen(path) + 1);
 	}
 }
 

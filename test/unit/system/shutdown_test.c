@@ -236,9 +236,16 @@ static int release_close(struct gyre_stack *stack)
 	return gyre_shutdown_release(stack, GYRE_SHUTDOWN_CLOSE);
 }
 
+/* The answer comes after the mount. */
+static int say_that_it_is_there(struct gyre_stack *stack)
+{
+	return gyre_reply(stack, gyre_new(stack, number, 1));
+}
+
 static const struct gyre_class late_class = { .name = "late",
 					      .mount = come_late,
-					      .behaviour.event = release_close };
+					      .behaviour = { .ask = say_that_it_is_there,
+							     .event = release_close } };
 
 static int hold_finish(struct gyre_stack *stack)
 {
@@ -248,7 +255,7 @@ static int hold_finish(struct gyre_stack *stack)
 
 struct late_frame {
 	struct gyre_address late;
-	struct gyre_future pause;
+	struct gyre_future there;
 };
 
 static int spawn_late(struct gyre_stack *stack)
@@ -257,7 +264,8 @@ static int spawn_late(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	expect(gyre_spawn(stack, &late_class, GYRE_NO_ARGUMENT, &on_loop_1, &frame->late) == 0);
-	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(20), &frame->pause));
+	GYRE_AWAIT(stack, gyre_ask(stack, frame->late, gyre_new(stack, number, 1), GYRE_FOREVER,
+				   &frame->there));
 	return gyre_shutdown_release(stack, GYRE_SHUTDOWN_FINISH);
 	GYRE_END(stack);
 }
