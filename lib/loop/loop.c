@@ -1,9 +1,9 @@
 /*
  * The turn of a loop: I/O, channels jobs to completion, state jobs until a deadline.
  *
- * Every phase ends with a flush of the outboxes. Whatever operations were prepared, sends and
- * wake-ups among them, go to the kernel before a phase 3 that has work, and at each clock reading
- * inside it.
+ * Every phase ends with a flush of the outboxes, and of the links between nodes. Whatever
+ * operations were prepared, sends and wake-ups among them, go to the kernel before a phase 3 that
+ * has work, and at each clock reading inside it.
  */
 #include "loop/loop.h"
 
@@ -18,17 +18,31 @@ enum {
 	LONG_JOB_NS = 2000, /* from here on timing each costs less than one in a hundred */
 };
 
-static void run_later(struct gy_loop *loop)
+static void run_all(struct gy_loop *loop, struct gy_fifo *queue)
 {
-	struct gy_fifo tasks = loop->later;
+	struct gy_fifo tasks = *queue;
 	struct gy_fifo_item *link;
 
-	/* Functions that they queue run at the end of the next job, or of the phase. */
-	loop->later.first = NULL;
+	/* Functions that they queue run at the end of the next job, or of the next phase. */
+	queue->first = NULL;
 	while ((link = gy_fifo_pop(&tasks)) != NULL) {
 		struct gy_later *later = gy_container_of(link, struct gy_later, link);
 
 		later->run(loop, later);
+	}
+}
+
+static void run_later(struct gy_loop *loop)
+{
+	run_all(loop, &loop->later);
+}
+
+static void run_ending(struct gy_loop *loop)
+{
+	if (!gy_fifo_empty(&loop->ending)) {
+		gy_meter_interrupt(&loop->meter);
+		loop->ending_due_ns = UINT64_MAX;
+		run_all(loop, &loop->ending);
 	}
 }
 
@@ -218,6 +232,7 @@ static bool phase_channels(struct gy_loop *loop)
 		}
 		executed = true;
 	}
+	run_ending(loop);
 	flush(loop);
 	return executed;
 }
@@ -242,6 +257,9 @@ static inline void after_some_jobs(struct gy_loop *loop, uint64_t before_ns)
 {
 	if (loop->now_ns - before_ns > (uint64_t)CLOCK_EVERY_JOBS * LONG_JOB_NS) {
 		gy_meter_time_exactly(&loop->meter, CLOCK_EVERY_JOBS, 0);
+	}
+	if (loop->now_ns >= loop->ending_due_ns) {
+		run_ending(loop);
 	}
 	if (gy_ring_has_prepared(loop->ring)) {
 		(void)gy_ring_submit(loop->ring);
@@ -275,6 +293,7 @@ static void phase_state(struct gy_loop *loop, uint64_t deadline_ns)
 		}
 	}
 	gy_count(&loop->counters.jobs_run, run);
+	run_ending(loop);
 	flush(loop);
 }
 
@@ -303,6 +322,7 @@ void gy_loop_turn(struct gy_loop *loop)
 	working_ns = loop->now_ns;
 	gy_loop_trim_pools(loop);
 	completions = phase_io(loop);
+	loop->waited = loop->idle_count > 0 || loop->counters.parks != parks;
 	if (loop->now_ns != working_ns) {
 		working_ns = loop->now_ns; /* it has parked: only what follows is work */
 	}

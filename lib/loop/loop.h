@@ -69,7 +69,7 @@ struct gy_task {
 	void (*run)(struct gy_loop *loop, struct gy_task *task);
 };
 
-/* A function to be run at the end of the present job. */
+/* A function to be run at the end of the present job, or of the present phase. */
 struct gy_later {
 	struct gy_fifo_item link;
 	void (*run)(struct gy_loop *loop, struct gy_later *later);
@@ -185,6 +185,8 @@ struct gy_loop {
 	struct gy_queue state;
 	struct gy_fifo mounting;
 	struct gy_fifo later;
+	struct gy_fifo ending;	/* of gy_loop_at_phase_end() */
+	uint64_t ending_due_ns; /* when they run before that; UINT64_MAX for none */
 	struct gy_loops *peers;
 	struct gy_outbox *outboxes; /* one a peer */
 	uint16_t *flush_list;	    /* peers whose outbox waits to be flushed */
@@ -194,6 +196,7 @@ struct gy_loop {
 	uint64_t steal_random;
 	struct gy_steal_ring steal_ring;
 	bool executed; /* this turn ran something */
+	bool waited;   /* before this turn there was nothing to do */
 	bool stopping;
 	bool retired;		  /* its deputy serves its inbox */
 	uint64_t wait_average_ns; /* of recent waits, for spinning */
@@ -318,6 +321,18 @@ static inline void gy_loop_mount(struct gy_loop *loop, struct gy_job *job)
 static inline void gy_loop_later(struct gy_loop *loop, struct gy_later *later)
 {
 	gy_fifo_push(&loop->later, &later->link);
+}
+
+/* Has @later run at the end of the phase; in one that goes on for longer than GY_PHASE_PART_NS,
+ * between two jobs. */
+enum { GY_PHASE_PART_NS = 50000 };
+
+static inline void gy_loop_at_phase_end(struct gy_loop *loop, struct gy_later *later)
+{
+	if (gy_fifo_empty(&loop->ending)) {
+		loop->ending_due_ns = loop->now_ns + GY_PHASE_PART_NS;
+	}
+	gy_fifo_push(&loop->ending, &later->link);
 }
 
 /* ---- nodes ---- */

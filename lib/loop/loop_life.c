@@ -28,6 +28,7 @@ int gy_loop_init(struct gy_loop *loop, const struct gy_loop_options *options)
 		.options = *options,
 		.channels.starvation_limit = options->starvation_limit,
 		.state.starvation_limit = options->starvation_limit,
+		.ending_due_ns = UINT64_MAX,
 	};
 	gy_inbox_init(&loop->inbox);
 	gy_meter_init(&loop->meter, &loop->clock, options->index);

@@ -12,7 +12,8 @@ static inline bool gy_loop_can_run(const struct gy_loop *loop)
 {
 	return !gy_queue_empty(&loop->state) || !gy_queue_empty(&loop->channels) ||
 	       !gy_fifo_empty(&loop->mounting) || !gy_fifo_empty(&loop->later) ||
-	       !gy_inbox_empty(&loop->inbox) || loop->stopping || gy_steal_is_possible(loop);
+	       !gy_fifo_empty(&loop->ending) || !gy_inbox_empty(&loop->inbox) || loop->stopping ||
+	       gy_steal_is_possible(loop);
 }
 
 /* Waits until something can run or the clock is at @until_ns (UINT64_MAX: no limit), and reads the

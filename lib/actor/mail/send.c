@@ -230,26 +230,33 @@ int gy_send_bounded(struct gy_home *home, struct gy_house *house, struct gyre_ma
 	return 0;
 }
 
-/* Sends to a group, to another node, or to a loop that this system does not have. */
+/* Mail that finds nobody: some orders mean something even then. */
+static __attribute__((noinline)) int send_to_nobody(struct gy_home *home, struct gyre_address to,
+						    struct gyre_mail *mail)
+{
+	gy_count(&home->counters.sent, 1);
+	return order_arrived(home, NULL, mail) ? 0 : nobody(home, to, mail);
+}
+
+/* Sends to a group, or to a loop that this system does not have. */
 static __attribute__((noinline)) int send_elsewhere(struct gy_home *home, struct gyre_address to,
 						    struct gyre_mail *mail)
 {
-	if (!gy_is_of_node(home->node, to)) {
-		if (home->options.remote != NULL) {
-			return home->options.remote->route(home, to, mail);
-		}
-	} else if (to.loop == GY_GROUP_LOOP && home->options.directory != NULL) {
-		return home->options.directory->route(home, to, mail);
-	}
-	gy_count(&home->counters.sent, 1);
-	return order_arrived(home, NULL, mail) ? 0 : nobody(home, to, mail);
+	return to.loop == GY_GROUP_LOOP && home->options.directory != NULL
+		       ? home->options.directory->route(home, to, mail)
+		       : send_to_nobody(home, to, mail);
 }
 
 static inline __attribute__((always_inline)) int
 send_away(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
 {
-	if (gy_unlikely(!gy_is_of_node(home->node, to) ||
-			to.loop >= gy_loops_made(home->loop.peers))) {
+	if (!gy_is_of_node(home->node, to)) {
+		const struct gy_remote_ops *remote = home->options.remote;
+
+		return gy_likely(remote != NULL) ? remote->route(home, to, mail)
+						 : send_to_nobody(home, to, mail);
+	}
+	if (gy_unlikely(to.loop >= gy_loops_made(home->loop.peers))) {
 		return send_elsewhere(home, to, mail);
 	}
 	gy_count(&home->counters.sent, 1);

@@ -83,6 +83,7 @@ int gy_frame_page_commit(struct gy_link *link, struct gy_frame_page *frame_page)
 
 void gy_frame_page_drop(struct gy_link *link, struct gy_frame_page *frame_page)
 {
+	link->direct_end = NULL;
 	if (frame_page->page != NULL) {
 		gy_page_unref(&gy_channels_of(link->links->home)->pools, frame_page->page);
 		*frame_page = (struct gy_frame_page){ 0 };

@@ -91,6 +91,7 @@ static const char *const flag_names[] = {
 	[BIT(REDIAL_AT_ONCE)] = "redial at once",
 	[BIT(UNACKNOWLEDGED)] = "unacknowledged",
 	[BIT(ONE_WAY)] = "one-way",
+	[BIT(FLUSH_SOON)] = "flush soon",
 };
 
 _Static_assert(gy_countof(flag_names) == GY_LINK_FLAGS, "each has a name");
@@ -140,6 +141,7 @@ void gy_link_set_stage(struct gy_link *link, enum gy_link_stage stage)
 		       gy_link_stage_name(stage));
 	}
 	link->stage = stage;
+	link->direct_end = NULL;
 }
 
 /* ---- the pipeline ---- */

@@ -47,7 +47,7 @@ enum gy_link_flag {
 	GY_LINK_FLAG_HAS_CLIENT = 1 << 4,   /* a client of the net floor dials for it */
 	GY_LINK_FLAG_STRANGER = 1 << 5,	    /* it is counted in links->strangers */
 	GY_LINK_FLAG_COUNTED_OPEN = 1 << 6, /* it is counted in peer->links */
-	GY_LINK_FLAG_FLUSH_QUEUED = 1 << 7, /* it is flushed at the end of the job */
+	GY_LINK_FLAG_FLUSH_QUEUED = 1 << 7, /* it is flushed at the end of the phase */
 	/* Why it stays open though idle, or is dialled though nothing waits. */
 	GY_LINK_FLAG_PINNED = 1 << 8,	       /* an actor here watches one there */
 	GY_LINK_FLAG_PEER_UNSURE = 1 << 9,     /* links of the peer broke: is it still alive? */
@@ -55,9 +55,11 @@ enum gy_link_flag {
 	/* Losses. */
 	GY_LINK_FLAG_UNACKNOWLEDGED = 1 << 11, /* bytes of the last connection were not credited */
 	GY_LINK_FLAG_ONE_WAY = 1 << 12, /* the other side's answers cannot come; see one_way.c */
+	/* Beside FLUSH_QUEUED: */
+	GY_LINK_FLAG_FLUSH_SOON = 1 << 13, /* it is flushed at the end of the job, too */
 };
 
-enum { GY_LINK_FLAGS = 13, GY_LINK_TEXT_BYTES = 256 };
+enum { GY_LINK_FLAGS = 14, GY_LINK_TEXT_BYTES = 256 };
 
 struct gy_link {
 	struct gy_list item; /* in links->all */
@@ -82,8 +84,12 @@ struct gy_link {
 	 * not of control frames. They grow over the life of a connection, and gy_outgoing_reset()
 	 * sets them to 0: what is queued and not credited is the difference of two counts.
 	 */
-	struct gy_later later;		 /* flushes at the end of the job that said something */
+	struct gy_later ending;		 /* flushes at the end of the phase that said something */
+	struct gy_later later;		 /* flushes at the end of the job that said much */
 	struct gy_frame_page frame_page; /* the page that frames are written to */
+	/* Up to there on the page mail may be written without a look at stage, bounds and all else;
+	 * NULL for not at all. */
+	unsigned char *direct_end;
 	/* Frames that have left the page and have not been given to the channel; NULL for none. */
 	struct gyre_buffer *out;
 	struct gy_list fragments; /* streams of parcels; see fragments.c */

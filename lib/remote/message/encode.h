@@ -51,15 +51,10 @@ bool gy_encode_first(struct gy_link *link, uint32_t index, struct gyre_address t
 
 /* ---- messages whose head was sent before ---- */
 
-/* Whether mail goes to the page as it is: the link is open, it will be flushed, nothing in
- * fragments comes first, and there is room. */
+/* Whether so many bytes of mail may be written to the page as they are. */
 static inline bool gy_encode_is_direct(const struct gy_link *link, uint32_t bytes)
 {
-	return link->stage == GY_LINK_STAGE_OPEN && gy_link_has(link, GY_LINK_FLAG_FLUSH_QUEUED) &&
-	       link->fragments_count == 0 &&
-	       (size_t)(link->frame_page.end - link->frame_page.at) >=
-		       GY_WIRE_REPEAT_ID_BYTES + (size_t)bytes &&
-	       gy_encode_has_room(link, bytes);
+	return (intptr_t)link->direct_end - (intptr_t)link->frame_page.at >= (intptr_t)bytes;
 }
 
 /* Whether a head is the mail's, and the mail can go with it now: an ask or an answer is noted until
@@ -67,7 +62,8 @@ static inline bool gy_encode_is_direct(const struct gy_link *link, uint32_t byte
 static inline bool gy_encode_is_repeat(const struct gy_link *link, const struct gy_sent_head *head,
 				       struct gyre_address to, const struct gyre_mail *mail)
 {
-	return gy_head_is_of(head, to, mail) && gy_encode_is_direct(link, head->bytes) &&
+	return gy_head_is_of(head, to, mail) &&
+	       gy_encode_is_direct(link, GY_WIRE_REPEAT_ID_BYTES + head->bytes) &&
 	       (head->kind == GY_MAIL_NOTICE || link->in_flight.count < link->in_flight.size);
 }
 

@@ -70,6 +70,7 @@ static struct stream *make(struct gy_link *link, struct gyre_address from, struc
 		gy_list_init(&stream->parcels);
 		gy_list_append(&link->fragments, &stream->item);
 		link->fragments_count++;
+		link->direct_end = NULL; /* what follows may have to come behind it */
 	}
 	return stream;
 }

@@ -1,7 +1,12 @@
 /*
  * What a link has to send: mail that waits for it to open, and the frames that are queued since
- * then and given to the channel at the end of the job. So all that a loop says to a peer in a turn
- * is one send, unless a job says much.
+ * then and given to the channel at the end of the phase. So all that a loop says to a peer in a
+ * turn is one send, unless it says much.
+ *
+ * Two nodes that ask and answer each other would take turns, each idle while the other works, if
+ * each sent only when it had nothing left to do. So a loop that had to wait for its input sends
+ * what each job says, if that is worth a system call; where there is always more to do, system
+ * calls are saved.
  */
 #include "remote/message/outgoing.h"
 
@@ -24,8 +29,7 @@
 
 /* ---- flushes ---- */
 
-/* As much as a job has said is worth a system call of its own: two nodes that ask and answer each
- * other would take turns otherwise, each idle while the other works. */
+/* As much as is worth a system call of its own. */
 enum { AT_ONCE_BYTES = 2048 };
 
 static void count_frames(struct gy_link *link)
@@ -37,39 +41,101 @@ static void count_frames(struct gy_link *link)
 	link->counted_frames = link->queued_frames;
 }
 
-/* Gives the kernel what was written before the loop's next jobs run. Where the channel has more to
- * do than to send, or sends already, it goes the usual way. */
-static void send_at_once(const struct gy_link *link)
+/* Prepares the send of what the channel has. Where it has more to do than to send, or sends
+ * already, it goes the usual way. False if nothing was prepared. */
+static bool start_send(const struct gy_link *link)
 {
-	struct gyre_channel *channel = gyre_context_channel(link->ctx);
+	struct gyre_channel *channel =
+		gy_link_can_send(link) ? gyre_context_channel(link->ctx) : NULL;
 
-	if (channel->receive.armed && !channel->send.armed &&
-	    (channel->state & GY_CHANNEL_SLOW) == 0 && gy_output_start(channel) == 0) {
-		(void)gy_ring_submit(link->links->home->loop.ring);
-	}
+	return channel != NULL && channel->receive.armed && !channel->send.armed &&
+	       (channel->state & GY_CHANNEL_SLOW) == 0 && gy_output_start(channel) == 0;
 }
 
-static void flush(struct gy_loop *loop, struct gy_later *later)
+static void flush(struct gy_link *link)
 {
-	struct gy_link *link = gy_container_of(later, struct gy_link, later);
-	uint64_t before_bytes = link->sent_bytes;
-
-	gy_link_clear(link, GY_LINK_FLAG_FLUSH_QUEUED);
-	link->used_ns = loop->now_ns;
+	link->used_ns = link->links->home->loop.now_ns;
 	count_frames(link);
 	gy_link_flush(link);
-	if (link->sent_bytes - before_bytes >= AT_ONCE_BYTES && link->ctx != NULL) {
-		send_at_once(link);
+}
+
+/* The phase ends: what was prepared goes to the kernel with all else. */
+static void flush_at_phase_end(struct gy_loop *loop, struct gy_later *ending)
+{
+	struct gy_link *link = gy_container_of(ending, struct gy_link, ending);
+
+	(void)loop;
+	gy_link_clear(link, GY_LINK_FLAG_FLUSH_QUEUED);
+	link->direct_end = NULL;
+	flush(link);
+	(void)start_send(link);
+}
+
+/* The job has ended: gives the kernel what was written before the next jobs run. */
+static void flush_after_job(struct gy_loop *loop, struct gy_later *later)
+{
+	struct gy_link *link = gy_container_of(later, struct gy_link, later);
+
+	gy_link_clear(link, GY_LINK_FLAG_FLUSH_SOON);
+	flush(link);
+	if (start_send(link)) {
+		(void)gy_ring_submit(loop->ring);
 	}
 }
 
-/* Before the first frame of a job. */
+/* Before the first frame of a phase. */
 static void queue_flush(struct gy_link *link)
 {
 	gy_frame_page_rewind(&link->frame_page);
 	gy_link_set(link, GY_LINK_FLAG_FLUSH_QUEUED);
-	link->later.run = flush;
-	gy_loop_later(&link->links->home->loop, &link->later);
+	link->ending.run = flush_at_phase_end;
+	gy_loop_at_phase_end(&link->links->home->loop, &link->ending);
+}
+
+static void queue_flush_after_job(struct gy_link *link)
+{
+	if (!gy_link_has(link, GY_LINK_FLAG_FLUSH_SOON)) {
+		gy_link_set(link, GY_LINK_FLAG_FLUSH_SOON);
+		link->later.run = flush_after_job;
+		gy_loop_later(&link->links->home->loop, &link->later);
+	}
+}
+
+/* ---- what may be written without more ado ---- */
+
+/* So many bytes, up to the end of the page and the bound of the link. */
+static size_t direct_room(const struct gy_link *link)
+{
+	const struct gy_frame_page *page = &link->frame_page;
+	size_t room = (size_t)(page->end - page->at);
+	uint64_t held = link->queued_bytes - link->credited_bytes + GY_WIRE_HEAD_BYTES_MAX;
+
+	if (link->stage != GY_LINK_STAGE_OPEN || link->fragments_count > 0 ||
+	    held >= link->queued_bytes_max) {
+		return 0;
+	}
+	return link->queued_bytes_max - held < room ? link->queued_bytes_max - held : room;
+}
+
+static void set_direct(struct gy_link *link, size_t room)
+{
+	link->direct_end = room == 0 ? NULL : link->frame_page.at + room;
+}
+
+/* After a frame was queued. A loop that waits soon sends soon: mail that makes it much comes here
+ * again. */
+static void update_direct(struct gy_link *link)
+{
+	size_t written = (size_t)(link->frame_page.at - link->frame_page.begin);
+	size_t room = direct_room(link);
+	bool much = written >= AT_ONCE_BYTES || link->out != NULL;
+
+	if (much && (link->links->home->loop.waited || link->out != NULL)) {
+		queue_flush_after_job(link);
+	} else if (!much && room > AT_ONCE_BYTES - written) {
+		room = AT_ONCE_BYTES - written;
+	}
+	set_direct(link, room);
 }
 
 /* ---- mail that waits ---- */
@@ -153,22 +219,12 @@ static uint64_t count_waiting(const struct gy_link *link)
 	return bytes;
 }
 
-int gy_outgoing_send(struct gy_link *link, struct gyre_address to, struct gyre_mail *mail)
+/* Mail that does not go to the page as it is. */
+static int send_slow(struct gy_link *link, struct gyre_address to, struct gyre_mail *mail)
 {
 	struct gy_home *home = link->links->home;
-	const struct gyre_address head_to = gy_head_to(link, to, mail);
-	uint32_t index = gy_head_index(&link->heads, head_to, mail);
-	const struct gy_sent_head *head = &link->heads.sent[index];
-	int r;
+	int r = gy_encode(link, to, mail);
 
-	if (!gy_link_has(link, GY_LINK_FLAG_FLUSH_QUEUED)) {
-		queue_flush(link);
-	}
-	link->last_index = index;
-	if (gy_encode_is_repeat(link, head, head_to, mail)) {
-		return gy_encode_repeat(link, head, mail);
-	}
-	r = gy_encode(link, to, mail);
 	if (gy_unlikely(r == -ENOMEM && mail->node.kind == GY_MAIL_EVENT)) {
 		return wait_first(link, to, mail);
 	}
@@ -180,6 +236,24 @@ int gy_outgoing_send(struct gy_link *link, struct gyre_address to, struct gyre_m
 	}
 	gy_mail_put(home, mail);
 	return 0;
+}
+
+int gy_outgoing_send(struct gy_link *link, struct gyre_address to, struct gyre_mail *mail)
+{
+	const struct gyre_address head_to = gy_head_to(link, to, mail);
+	uint32_t index = gy_head_index(&link->heads, head_to, mail);
+	const struct gy_sent_head *head = &link->heads.sent[index];
+	int r;
+
+	if (!gy_link_has(link, GY_LINK_FLAG_FLUSH_QUEUED)) {
+		queue_flush(link);
+	}
+	set_direct(link, direct_room(link));
+	link->last_index = index;
+	r = gy_encode_is_repeat(link, head, head_to, mail) ? gy_encode_repeat(link, head, mail)
+							   : send_slow(link, to, mail);
+	update_direct(link);
+	return r;
 }
 
 /* The link may break again meanwhile; then the rest waits on. */

@@ -208,6 +208,51 @@ Test(turn, runs_a_later_task_that_no_job_asked_for_before_phase_3)
 	loop_close();
 }
 
+static void ask_for_the_end(struct gy_loop *loop, struct test_job *job)
+{
+	(void)job;
+	laters[1].run = run_later_traced;
+	gy_loop_at_phase_end(loop, &laters[1]);
+}
+
+Test(turn, runs_what_is_for_the_end_of_the_phase_after_all_of_its_jobs)
+{
+	struct gy_loop *loop = loop_open();
+
+	jobs[0].run = ask_for_the_end;
+	make_ready(loop, &jobs[0], 'a', true);
+	make_ready(loop, &jobs[1], 'b', true);
+	make_ready(loop, &jobs[2], 's', false);
+	gy_loop_turn(loop);
+	cr_assert_str_eq(traced, "ab1s");
+	trace_clear();
+	make_ready(loop, &jobs[0], 'a', false);
+	make_ready(loop, &jobs[1], 'b', false);
+	gy_loop_turn(loop);
+	cr_assert_str_eq(traced, "ab1");
+	loop_close();
+}
+
+static void ask_for_the_end_and_pass(struct gy_loop *loop, struct test_job *job)
+{
+	ask_for_the_end(loop, job);
+	virtual_ns += GY_PHASE_PART_NS + 1;
+}
+
+/* The clock is read after 16 jobs. */
+Test(turn, does_not_leave_what_is_for_its_end_to_the_end_of_a_long_phase)
+{
+	struct gy_loop *loop = loop_open();
+
+	jobs[0].run = ask_for_the_end_and_pass;
+	for (size_t i = 0; i < 20; i++) {
+		make_ready(loop, &jobs[i], (char)('a' + i), false);
+	}
+	gy_loop_turn(loop);
+	cr_assert_str_eq(traced, "abcdefghijklmnop1qrst");
+	loop_close();
+}
+
 /* ---- prepared operations ---- */
 
 static void prepare(struct gy_loop *loop, struct test_job *job)
