@@ -303,24 +303,60 @@ static bool may_be_first(const struct gy_link *link, struct gyre_address to,
 	       (mail->node.kind == GY_MAIL_NOTICE || link->in_flight.count < link->in_flight.size);
 }
 
+/* To the page. */
+static inline void copy_body(unsigned char *to, const struct gyre_mail *mail, uint32_t bytes)
+{
+	if (bytes == GYRE_MAIL_SMALL_BYTES) {
+		memcpy(to, mail->payload, GYRE_MAIL_SMALL_BYTES); /* no call */
+	} else {
+		memcpy(to, mail->payload, bytes);
+	}
+}
+
+/* Builds the head where it is to stand. How many bytes. */
+static inline uint32_t put_first(unsigned char *at, uint32_t index, struct gyre_address to,
+				 const struct gyre_mail *mail)
+{
+	static const uint8_t kinds[] = { [GY_LANE_REPLY] = GY_WIRE_REPLY,
+					 [GY_LANE_ASK] = GY_WIRE_ASK,
+					 [GY_LANE_NOTICE] = GY_WIRE_NOTICE };
+	const struct gyre_type *type = mail->type;
+	enum gy_wire_kind kind = (enum gy_wire_kind)kinds[gy_mail_lane(mail)];
+	const struct gy_wire_head head = {
+		.word = htole32(gy_wire_make_word(kind, index, type->bytes)),
+		.to_loop = htole16(to.loop),
+		.from_loop = htole16(mail->from.loop),
+		.to_slot = htole32(to.slot & gy_slot_mask),
+		.to_cookie = htole32(to.cookie),
+		.from_slot = htole32(mail->from.slot),
+		.from_cookie = htole32(mail->from.cookie),
+		.type = htole32(type->id),
+		.layout = htole16(gy_type_layout(type)),
+		.left = htole16(left_of(mail)),
+		.ask_id = htole64(mail->ask_id),
+	};
+
+	if (kind == GY_WIRE_NOTICE) {
+		memcpy(at, &head, GY_WIRE_HEAD_BYTES);
+		return GY_WIRE_HEAD_BYTES;
+	}
+	memcpy(at, &head, GY_WIRE_HEAD_BYTES_MAX);
+	return GY_WIRE_HEAD_BYTES_MAX;
+}
+
 bool gy_encode_first(struct gy_link *link, uint32_t index, struct gyre_address to,
 		     struct gyre_mail *mail)
 {
+	unsigned char *at = link->frame_page.at;
 	uint32_t body_bytes = mail->type->bytes;
-	struct gy_frame frame;
 	uint32_t head_bytes;
 
 	if (gy_unlikely(!may_be_first(link, to, mail))) {
 		return false;
 	}
 	remember(link, index, to, mail);
-	to.slot &= gy_slot_mask;
-	build_head(to, mail, body_bytes, &frame);
-	frame.index = (uint16_t)index;
-	head_bytes = gy_wire_put(&frame, link->frame_page.at);
-	if (body_bytes > 0) {
-		memcpy(link->frame_page.at + head_bytes, mail->payload, body_bytes);
-	}
+	head_bytes = put_first(at, index, to, mail);
+	copy_body(at + head_bytes, mail, body_bytes);
 	if (mail->node.kind != GY_MAIL_NOTICE) {
 		note_in_flight(link, mail, to, head_bytes + body_bytes);
 	}
@@ -331,7 +367,7 @@ bool gy_encode_first(struct gy_link *link, uint32_t index, struct gyre_address t
 int gy_encode_repeat_body(struct gy_link *link, const struct gy_sent_head *head,
 			  struct gyre_mail *mail)
 {
-	memcpy(link->frame_page.at + GY_WIRE_WORD_BYTES, mail->payload, head->bytes);
+	copy_body(link->frame_page.at + GY_WIRE_WORD_BYTES, mail, head->bytes);
 	return gy_encode_end_repeat(link, mail, GY_WIRE_WORD_BYTES + head->bytes);
 }
 
@@ -343,7 +379,7 @@ int gy_encode_repeat_id(struct gy_link *link, const struct gy_sent_head *head,
 
 	memcpy(at, &head->repeat, sizeof(head->repeat));
 	memcpy(at + sizeof(head->repeat), &ask_id, sizeof(ask_id));
-	memcpy(at + GY_WIRE_REPEAT_ID_BYTES, mail->payload, head->bytes);
+	copy_body(at + GY_WIRE_REPEAT_ID_BYTES, mail, head->bytes);
 	note_in_flight(link, mail, head->to, GY_WIRE_REPEAT_ID_BYTES + head->bytes);
 	return gy_encode_end_repeat(link, mail, GY_WIRE_REPEAT_ID_BYTES + head->bytes);
 }

@@ -155,7 +155,7 @@ static inline int deliver_message(const struct gy_link *link, const struct gy_fr
 				  struct gyre_mail *mail, enum gy_mail_kind kind)
 {
 	if (kind == GY_MAIL_ASK) {
-		mail->deadline = gy_receive_patience(frame);
+		mail->deadline = gy_receive_patience(frame->left);
 	}
 	deliver(link->links->home, receiver_of(link, frame), mail,
 		(enum gy_lane)(kind - GY_MAIL_REPLY));
@@ -187,7 +187,7 @@ static inline int receive_message(struct gy_link *link, const struct gy_frame *f
 				  enum gy_mail_kind kind)
 {
 	struct gy_home *home = link->links->home;
-	const struct gyre_type *type = gy_receive_type(link->links, frame);
+	const struct gyre_type *type = gy_receive_type(link->links, frame->type, frame->layout);
 	struct gyre_mail *mail;
 
 	if (gy_unlikely(type == NULL)) {
@@ -339,7 +339,8 @@ static int remember(struct gy_link *link, const struct gy_frame *frame)
 			return r;
 		}
 	}
-	gy_receive_head(link, frame, &heads->received[frame->index]);
+	gy_receive_head(link, frame->body - gy_wire_head_bytes(frame->kind),
+			&heads->received[frame->index]);
 	return 0;
 }
 

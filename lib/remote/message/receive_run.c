@@ -16,63 +16,82 @@
 
 /* The type of messages that travel as their bytes, all as many, and are for an actor of this loop;
  * NULL for those of another head. */
-static const struct gyre_type *plain_type(const struct gy_links *links,
-					  const struct gy_frame *frame)
+static inline const struct gyre_type *plain_type(const struct gy_links *links,
+						 const struct gy_wire_head *wire)
 {
+	uint32_t id = le32toh(wire->type);
 	const struct gyre_type *type =
-		frame->type < GY_IDS_OF_GYRE || frame->to_loop != links->home->here
+		id < GY_IDS_OF_GYRE || le16toh(wire->to_loop) != links->home->here
 			? NULL
-			: gy_receive_type(links, frame);
+			: gy_receive_type(links, id, le16toh(wire->layout));
 
 	return type != NULL && !gy_type_is_encoded(type) && type->bytes <= GY_WIRE_BODY_BYTES_MAX
 		       ? type
 		       : NULL;
 }
 
-void gy_receive_head(const struct gy_link *link, const struct gy_frame *frame,
+static inline struct gy_origin origin_of(const struct gy_link *link,
+					 const struct gy_wire_head *wire)
+{
+	return (struct gy_origin){ .slot = (le32toh(wire->from_slot) & gy_slot_mask) |
+					   link->life_mark,
+				   .cookie = le32toh(wire->from_cookie),
+				   .loop = le16toh(wire->from_loop),
+				   .node = link->peer->id };
+}
+
+static inline void set_head(const struct gy_link *link, const unsigned char *bytes,
+			    struct gy_received_head *head)
+{
+	struct gy_wire_head wire;
+	const struct gyre_type *type;
+	enum gy_wire_kind kind;
+	bool notice;
+
+	memcpy(&wire, bytes, GY_WIRE_HEAD_BYTES);
+	kind = gy_wire_word_kind(le32toh(wire.word));
+	notice = kind == GY_WIRE_NOTICE;
+	type = plain_type(link->links, &wire);
+	head->to_slot = le32toh(wire.to_slot);
+	head->house = type == NULL ? NULL : gy_house_at(link->links->home, head->to_slot);
+	head->repeat = head->house == NULL
+			       ? 0
+			       : gy_wire_make_word(notice ? GY_WIRE_REPEAT : GY_WIRE_REPEAT_ID,
+						   gy_wire_index(le32toh(wire.word)), type->bytes);
+	head->repeat_bytes = notice ? GY_WIRE_WORD_BYTES : GY_WIRE_REPEAT_ID_BYTES;
+	head->type = type;
+	head->from = origin_of(link, &wire);
+	head->left = le16toh(wire.left);
+	head->patience = kind == GY_WIRE_ASK ? gy_receive_patience(head->left) : 0;
+	head->to_cookie = le32toh(wire.to_cookie);
+	head->type_id = le32toh(wire.type);
+	head->to_loop = le16toh(wire.to_loop);
+	head->layout = le16toh(wire.layout);
+	head->kind = (uint8_t)kind;
+}
+
+void gy_receive_head(const struct gy_link *link, const unsigned char *bytes,
 		     struct gy_received_head *head)
 {
-	const struct gyre_type *type = plain_type(link->links, frame);
-	struct gy_house *house =
-		type == NULL ? NULL : gy_house_at(link->links->home, frame->to_slot);
-	bool notice = frame->kind == GY_WIRE_NOTICE;
-	enum gy_wire_kind repeat = notice ? GY_WIRE_REPEAT : GY_WIRE_REPEAT_ID;
-
-	*head = (struct gy_received_head){
-		.repeat = house == NULL ? 0 : gy_wire_make_word(repeat, frame->index, type->bytes),
-		.repeat_bytes = notice ? GY_WIRE_WORD_BYTES : GY_WIRE_REPEAT_ID_BYTES,
-		.type = type,
-		.house = house,
-		.from = gy_receive_origin(link, frame),
-		.patience = frame->kind == GY_WIRE_ASK ? gy_receive_patience(frame) : 0,
-		.to_slot = frame->to_slot,
-		.to_cookie = frame->to_cookie,
-		.type_id = frame->type,
-		.to_loop = frame->to_loop,
-		.layout = frame->layout,
-		.left = frame->left,
-		.kind = (uint8_t)frame->kind,
-	};
+	set_head(link, bytes, head);
 }
 
 /* Keeps the head that a message has itself. How many bytes it has, or 0 if it cannot be taken in a
  * run; it may be looked at again then. */
-static uint32_t keep_head(const struct gy_link *link, struct gy_received_head *head,
-			  const unsigned char *bytes, size_t count)
+static inline uint32_t keep_head(const struct gy_link *link, struct gy_received_head *head,
+				 const unsigned char *bytes, size_t count)
 {
-	enum gy_wire_kind kind = gy_wire_kind(bytes);
-	struct gy_frame frame;
+	uint32_t word = gy_wire_word(bytes);
+	enum gy_wire_kind kind = gy_wire_word_kind(word);
+	uint32_t head_bytes = kind == GY_WIRE_NOTICE ? GY_WIRE_HEAD_BYTES : GY_WIRE_HEAD_BYTES_MAX;
 
 	if ((kind != GY_WIRE_NOTICE && kind != GY_WIRE_ASK && kind != GY_WIRE_REPLY) ||
-	    gy_wire_head_bytes(kind) > count) {
+	    head_bytes > count || (word & GY_WIRE_BODY_MASK) > GY_WIRE_BODY_BYTES_MAX) {
 		return 0;
 	}
-	gy_wire_get(bytes, &frame);
-	if (frame.bytes > GY_WIRE_BODY_BYTES_MAX) {
-		return 0;
-	}
-	gy_receive_head(link, &frame, head);
-	return head->repeat != 0 && frame.bytes == head->type->bytes ? gy_wire_head_bytes(kind) : 0;
+	set_head(link, bytes, head);
+	return head->repeat != 0 && (word & GY_WIRE_BODY_MASK) == head->type->bytes ? head_bytes
+										    : 0;
 }
 
 /* The head of a whole message that can be taken in a run, and how many bytes it has there; NULL for

@@ -16,8 +16,8 @@
  * actors of this loop. How many bytes, up to the first frame that has to be taken by itself.
  */
 size_t gy_receive_run(struct gy_link *link, const unsigned char *bytes, size_t count);
-/* Keeps the head of a frame, of a message that may be named again, in its place. */
-void gy_receive_head(const struct gy_link *link, const struct gy_frame *frame,
+/* Keeps the head that stands at @bytes, of a message that may be named again, in its place. */
+void gy_receive_head(const struct gy_link *link, const unsigned char *bytes,
 		     struct gy_received_head *head);
 
 static inline struct gy_origin gy_receive_origin(const struct gy_link *link,
@@ -30,18 +30,18 @@ static inline struct gy_origin gy_receive_origin(const struct gy_link *link,
 }
 
 /* The time that an ask has, which came with that much left; 0 for no bound. */
-static inline uint32_t gy_receive_patience(const struct gy_frame *frame)
+static inline uint32_t gy_receive_patience(uint16_t left)
 {
-	uint64_t left = gy_wire_left_decode(frame->left);
+	uint64_t units = gy_wire_left_decode(left);
 
-	return left > GY_DEADLINE_SPAN_NS >> GY_DEADLINE_SHIFT ? 0 : (uint32_t)left;
+	return units > GY_DEADLINE_SPAN_NS >> GY_DEADLINE_SHIFT ? 0 : (uint32_t)units;
 }
 
 /* The type of a message, if it is the same here; else NULL. */
-static inline const struct gyre_type *gy_receive_type(const struct gy_links *links,
-						      const struct gy_frame *frame)
+static inline const struct gyre_type *gy_receive_type(const struct gy_links *links, uint32_t id,
+						      uint16_t layout)
 {
-	return gy_types_find_same(&links->nodes->types, frame->type, frame->layout);
+	return gy_types_find_same(&links->nodes->types, id, layout);
 }
 
 #endif
