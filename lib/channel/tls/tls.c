@@ -63,6 +63,7 @@ static void stop(struct gy_tls *tls, int reason)
 	gy_timer_stop(&loop_of(tls)->wheel, &tls->timer);
 	gy_deferred_drop(&tls->deferred);
 	drop(&tls->in);
+	gy_tls_drop_page(tls);
 	if (tls->withheld != NULL) {
 		drop(&tls->withheld);
 		gy_output_release(tls->channel, reason);

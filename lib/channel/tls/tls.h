@@ -44,6 +44,7 @@ struct gy_tls {
 	struct gyre_buffer *in;	 /* received, and not decrypted; NULL for none, as the next two */
 	struct gyre_buffer *out; /* encrypted, and not with the channel */
 	struct gyre_buffer *withheld; /* written before the handshake was done */
+	struct gy_page *page;	      /* to decrypt into while much comes; NULL for pool pages */
 	struct gy_deferred deferred;
 	struct gy_timer timer; /* of the handshake */
 	uint64_t handshake_ns;
@@ -113,6 +114,8 @@ BIO_METHOD *gy_tls_method_create(void);
 int gy_tls_flush(struct gy_tls *tls);
 /* Encrypts @data, which is taken, and gives it to the channel; as gyre_context_write(). */
 int gy_tls_encrypt(struct gy_tls *tls, struct gyre_buffer *data);
+/* Gives back the page that it decrypts into. */
+void gy_tls_drop_page(struct gy_tls *tls);
 /*
  * Takes plain bytes out of what has come, some records at most, into a buffer; NULL for none.
  * SSL_ERROR_NONE when there may be more, SSL_ERROR_WANT_READ when there are none, or what ended it.

@@ -6,6 +6,12 @@
  * then go to the channel as one buffer.
  *
  * A record costs some bytes and a fixed time, so small slices are first joined into whole records.
+ *
+ * While a channel receives much at a time (large_receive.c), records are decrypted into a page that
+ * has room for two: each with one call, and frames that the peer has put into one record lie
+ * together here too. The page is used again as soon as nobody has any of it. OpenSSL frees its own
+ * buffers after each record, for connections are mostly idle; it keeps them while records come and
+ * go one after the other.
  */
 #include <openssl/err.h>
 #include <string.h>
@@ -108,6 +114,22 @@ static size_t next_piece(const struct gyre_buffer *data, size_t offset, size_t r
 	return gyre_buffer_copy(data, offset, room, left < record_bytes ? left : record_bytes);
 }
 
+/* Whether a write of so many bytes may be one of many: between nodes, which also write little now
+ * and then. Other connections wait for their peers after a long answer. */
+static bool follows_others(const struct gy_tls *tls, size_t bytes)
+{
+	return bytes >= GY_TLS_RECORD_BYTES_MAX / 2 && gy_tls_context_is_keyed(tls->context);
+}
+
+static void keep_buffers(struct gy_tls *tls, bool keep)
+{
+	if (keep) {
+		(void)SSL_clear_mode(tls->ssl, SSL_MODE_RELEASE_BUFFERS);
+	} else {
+		(void)SSL_set_mode(tls->ssl, SSL_MODE_RELEASE_BUFFERS);
+	}
+}
+
 int gy_tls_encrypt(struct gy_tls *tls, struct gyre_buffer *data)
 {
 	size_t record_bytes = gy_tls_context_record_bytes(tls->context);
@@ -115,6 +137,7 @@ int gy_tls_encrypt(struct gy_tls *tls, struct gyre_buffer *data)
 	size_t offset = 0;
 	bool good = true;
 
+	keep_buffers(tls, tls->page != NULL || follows_others(tls, data->bytes));
 	ERR_clear_error();
 	while (good && offset < data->bytes) {
 		const void *bytes;
@@ -135,34 +158,98 @@ int gy_tls_encrypt(struct gy_tls *tls, struct gyre_buffer *data)
 
 /* ---- inwards ---- */
 
-/* Whether bytes came; else what OpenSSL says is in @ret_error. */
-static bool decrypt_some(struct gy_tls *tls, struct gyre_buffer *plain, int *ret_error)
+enum { PAGE_BYTES = 2 * GY_TLS_RECORD_BYTES_MAX };
+
+void gy_tls_drop_page(struct gy_tls *tls)
 {
-	uint32_t room;
-	unsigned char *to = gy_buffer_extend_most(plain, &room);
+	if (tls->page != NULL) {
+		gy_page_unref(&tls->channel->channels->pools, tls->page);
+		tls->page = NULL;
+		keep_buffers(tls, false);
+	}
+}
+
+/* Whether there is a page to decrypt into of which nobody has any. */
+static bool have_page(struct gy_tls *tls)
+{
+	if (tls->channel->large_page == NULL || (tls->page != NULL && tls->page->references > 1)) {
+		gy_tls_drop_page(tls);
+	}
+	if (tls->channel->large_page != NULL && tls->page == NULL) {
+		tls->page = gy_page_get_of(&tls->channel->channels->pools, PAGE_BYTES);
+		if (tls->page != NULL) {
+			tls->page->used = tls->page->bytes; /* nothing is appended there */
+			keep_buffers(tls, true);
+		}
+	}
+	return tls->page != NULL;
+}
+
+/* How many bytes came, at most @room; if none, what OpenSSL says is in @ret_error. */
+static size_t read_some(struct gy_tls *tls, unsigned char *to, size_t room, int *ret_error)
+{
 	size_t got = 0;
 
-	if (to == NULL) {
-		tls->no_memory = true;
-		*ret_error = SSL_ERROR_SSL;
-		return false;
-	}
 	ERR_clear_error();
 	*ret_error = SSL_ERROR_NONE;
 	if (SSL_read_ex(tls->ssl, to, room, &got) != 1) {
 		got = 0;
 		*ret_error = SSL_get_error(tls->ssl, 0);
 	}
+	return got;
+}
+
+/* Whether bytes came into a page of the pool; else what OpenSSL says is in @ret_error. */
+static bool decrypt_some(struct gy_tls *tls, struct gyre_buffer *plain, int *ret_error)
+{
+	uint32_t room;
+	unsigned char *to = gy_buffer_extend_most(plain, &room);
+	size_t got;
+
+	if (to == NULL) {
+		tls->no_memory = true;
+		*ret_error = SSL_ERROR_SSL;
+		return false;
+	}
+	got = read_some(tls, to, room, ret_error);
 	gy_buffer_unreserve(plain, room - (uint32_t)got);
 	return got > 0;
 }
 
+/* Into the page, whole records at a time. */
+static int decrypt_records(struct gy_tls *tls, struct gyre_buffer **ret_plain)
+{
+	struct gy_page *page = tls->page;
+	size_t bytes = 0;
+	size_t got;
+	int error;
+
+	do {
+		got = read_some(tls, page->memory + bytes, page->bytes - bytes, &error);
+		bytes += got;
+	} while (got > 0 && bytes <= PAGE_BYTES - GY_TLS_RECORD_BYTES_MAX);
+	if (bytes > 0) {
+		*ret_plain = gy_buffer_of_page(&tls->channel->channels->pools, page, page->memory,
+					       (uint32_t)bytes);
+		if (*ret_plain == NULL) {
+			tls->no_memory = true;
+			return SSL_ERROR_SSL;
+		}
+		gy_page_ref(page);
+	}
+	return error;
+}
+
 int gy_tls_decrypt(struct gy_tls *tls, struct gyre_buffer **ret_plain)
 {
-	struct gyre_buffer *plain = gy_buffer_get(&tls->channel->channels->pools);
+	struct gyre_buffer *plain;
 	int error = SSL_ERROR_NONE;
 
 	*ret_plain = NULL;
+	if (have_page(tls)) {
+		return decrypt_records(tls, ret_plain);
+	}
+	plain = gy_buffer_get(&tls->channel->channels->pools);
 	if (plain == NULL) {
 		tls->no_memory = true;
 		return SSL_ERROR_SSL;
