@@ -44,21 +44,22 @@ def client_hello():
     return outgoing.read()
 
 
-def frame(kind, head, body):
+def frame(kind, head, body, index=0):
     """A frame of a link; see lib/remote/wire.h."""
-    return struct.pack("<I", kind << 24 | len(body)) + head + body
+    word = index >> 7 << 29 | kind << 24 | (index & 0x7F) << 17 | len(body)
+    return struct.pack("<I", word) + head + body
 
 
-def hello(version=3, node=7, expected=1, incarnation=1000, flags=0, cluster=b"gyre", dial=1,
+def hello(version=5, node=7, expected=1, incarnation=1000, flags=0, cluster=b"gyre", dial=1,
           over=0):
     body = struct.pack("<IHHHHQIHHHIIQ", 0x65727967, version, version, node, expected, incarnation,
                        over, 0, 0, flags, 1 << 24, 1 << 22, dial)
     return frame(1, b"", body + b"n" * 32 + bytes([len(cluster)]) + cluster)
 
 
-def message(kind, type_id, layout, body, slot=0, cookie=1, ask=9):
+def message(kind, type_id, layout, body, slot=0, cookie=1, ask=9, index=0):
     head = struct.pack("<HHIIIIIHH", 0, 0, slot, cookie, 5, 6, type_id, layout, 100)
-    return frame(kind, head if kind == 6 else head + struct.pack("<Q", ask), body)
+    return frame(kind, head if kind == 6 else head + struct.pack("<Q", ask), body, index)
 
 
 def layout_of(version, size):
@@ -111,6 +112,11 @@ def link_streams():
                  message(10, 2, 0, struct.pack("<i", -5)), message(11, 0x4B, 0, b"adder"),
                  message(6, *texts, text), message(6, 0x2000, 0, b"unknown"), frame(4, b"", b""),
                  message(6, *sizes, number, slot=1), message(8, *sizes, number, cookie=2)]
+    ask = struct.pack("<Q", 10)
+    heads = [frame(14, b"", number, 300), message(6, *sizes, number, index=300), frame(14, b"", number, 300),
+             frame(14, b"", number, 300), message(8, *sizes, number, index=511), frame(16, ask, number, 511),
+             frame(16, ask, number, 511), message(6, *sizes, number, index=512), frame(14, b"", number, 300),
+             frame(14, b"", number, 301)]
     orders = [message(7, order, 0, b"") for order in (0x0A, 0x0A, 0x0B, 4, 3)]
     whole = struct.pack("<I", 6 << 24) + message(6, *texts, text)[4:]
     credit = frame(5, b"", struct.pack("<QQ", 40, 1))
@@ -118,7 +124,8 @@ def link_streams():
     way_back = frame(15, b"", struct.pack("<iI", 0, 0))
     return [hello(), hello(version=2), hello(version=9), again, hello(node=1), hello(flags=1), hello(cluster=b"other"),
             hello() + b"".join(all_kinds), b"".join(all_kinds), b"".join(all_kinds + orders),
-            b"".join(with_tails), b"".join(with_tails + all_kinds),
+            b"".join(with_tails), b"".join(with_tails + all_kinds), b"".join(heads[1:]), b"".join(heads[1:9] + all_kinds),
+            heads[1] + heads[4] + 40 * (heads[2] + heads[5]), heads[0],
             b"".join(fragments(1, whole, 70)), b"".join(fragments(1, whole_tail, 70)),
             interleaved(fragments(1, whole, 100), fragments(2, whole, 90)),
             no_way_back, no_way_back + way_back + credit + no_way_back,
