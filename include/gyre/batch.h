@@ -67,7 +67,7 @@ GYRE_API struct gyre_address gyre_batch_sender(const struct gyre_stack *stack, u
  * Return: 0, or a negative errno.
  * Errors:
  *   -EINVAL    there is no such ask
- *   -EALREADY  it was answered before; this answer is dropped and counted
+ *   -EALREADY  it was answered or forwarded before; this answer is dropped and counted
  *   -ENOMEM    @mail is NULL: it could not be made; the asker gets -ENOMEM too
  *   -EPROTO    the question declares another type of answer; the asker gets -EPROTO too
  * Ownership: @mail is taken, whatever is returned.
@@ -95,6 +95,22 @@ GYRE_API int gyre_batch_reply(struct gyre_stack *stack, uint32_t index, struct g
  * Since: 0.1
  */
 GYRE_API int gyre_batch_reply_all(struct gyre_stack *stack, struct gyre_mail *mail);
+
+/**
+ * gyre_batch_forward() - passes one message of the batch on, as gyre_forward() does
+ * @stack: the stack of a batch handler
+ * @index: which, below gyre_batch_count()
+ * @to: the receiver, as for gyre_forward(); a stale address is allowed
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL    there is no such message, it was taken, or its payload was moved out
+ *   -EALREADY  it is an ask that was answered or forwarded before
+ * Ownership: the message is taken, unless there is an error: the batch shows it no longer.
+ * Context: loop thread, phases 2 and 3, inside a handler. Never blocks on a loop.
+ * Since: 0.1
+ */
+GYRE_API int gyre_batch_forward(struct gyre_stack *stack, uint32_t index, struct gyre_address to);
 
 GYRE_END_DECLS
 

@@ -110,7 +110,8 @@ GYRE_API struct gyre_address gyre_self(const struct gyre_stack *stack);
  * gyre_sender() - the address of the actor that sent the message
  * @stack: the stack of the running handler
  *
- * Return: the address; GYRE_NOBODY if no actor sent the message, and after gyre_take().
+ * Return: the address; GYRE_NOBODY if no actor sent the message, and after gyre_take() or
+ *   gyre_forward().
  * Ownership: a value.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
@@ -184,7 +185,7 @@ static inline int gyre_throw(struct gyre_stack *stack, int error)
  * Return: 0, to be returned by the handler, or a negative errno.
  * Errors:
  *   -EINVAL    the message is not an ask
- *   -EALREADY  it was answered before; this answer is dropped and counted
+ *   -EALREADY  it was answered or forwarded before; this answer is dropped and counted
  *   -ENOMEM    @mail is NULL: it could not be made; the asker gets -ENOMEM too
  *   -EPROTO    the question declares another type of answer; the asker gets -EPROTO too
  * Ownership: @mail is taken, whatever is returned.
@@ -192,6 +193,36 @@ static inline int gyre_throw(struct gyre_stack *stack, int error)
  * Since: 0.1
  */
 GYRE_API int gyre_reply(struct gyre_stack *stack, struct gyre_mail *mail);
+
+/**
+ * gyre_forward() - passes the running message on to another receiver, and is done with it
+ * @stack: the stack of a notice or an ask
+ * @to: an actor, a group or a channel, of this or of another node; a stale address is allowed
+ *
+ * The receiver sees the message as if its sender had sent it there: gyre_sender() is the first
+ * sender, and the answer to an ask goes straight to the asker, who waits no longer than it meant
+ * to. Messages that one actor forwards to one receiver are dispatched in the order of the calls.
+ *
+ * An ask that is lost on its way fails at once at its asker, as gyre_ask() says; a notice is with
+ * the dead letters. The running actor hears of neither, and its own end changes nothing any more.
+ *
+ * To another node an ask goes by an actor of this node, which asks for the asker: its receiver sees
+ * that one as the sender, and its answer comes back by this node. A notice from a node that the
+ * receiver's has never met comes from GYRE_NOBODY.
+ *
+ * The stack shows no message from then on. It may go on, but an error that it then returns is that
+ * of a notice: no asker hears of it.
+ *
+ * Return: 0, to be returned by the handler, or a negative errno.
+ * Errors:
+ *   -EINVAL    there is no message, or it is an event or a batch: see gyre_batch_forward(); or its
+ *              payload was moved out
+ *   -EALREADY  it was answered or forwarded before
+ * Ownership: the message is taken, unless there is an error.
+ * Context: loop thread, phases 2 and 3, inside a handler. Never blocks on a loop.
+ * Since: 0.1
+ */
+GYRE_API int gyre_forward(struct gyre_stack *stack, struct gyre_address to);
 
 /**
  * gyre_suspend() - waits until no promise of this stack is outstanding

@@ -44,7 +44,8 @@ static void warn_of_batch(const struct gy_stack *stack)
 		const struct gyre_mail *mail = stack->batch->mails[i];
 
 		/* A mail that could not be made is no mistake of the handler. */
-		if (mail->ask_id != 0 && (stack->owed == 0 || mail->deadline == 0)) {
+		if (mail != NULL && mail->ask_id != 0 &&
+		    (stack->owed == 0 || mail->deadline == 0)) {
 			first = mail;
 			unanswered++;
 		}
@@ -78,6 +79,15 @@ void gy_warn_second_answer(const struct gy_stack *stack, const struct gyre_mail 
 		      "answered the ask %s a second time, with %s, which is dropped: the asker has "
 		      "the first answer",
 		      ask->type->name, gy_mail_is_missing(mail) ? "no message" : mail->type->name);
+}
+
+void gy_warn_forwarded(const struct gy_stack *stack, const struct gyre_mail *mail)
+{
+	gy_class_warn(
+		stack->home, stack->house->class_info,
+		"answered a message that it has forwarded, with %s, which is dropped: whoever "
+		"got the message answers it",
+		gy_mail_is_missing(mail) ? "no message" : mail->type->name);
 }
 
 void gy_warn_result(const struct gy_stack *stack, int result)

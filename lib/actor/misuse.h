@@ -19,6 +19,8 @@ GY_COLD void gy_warn_unanswered(const struct gy_stack *stack);
 /* The handler answers an ask again; @mail is the answer, or NULL. */
 GY_COLD void gy_warn_second_answer(const struct gy_stack *stack, const struct gyre_mail *ask,
 				   const struct gyre_mail *mail);
+/* The handler answers what it has forwarded; @mail as above. */
+GY_COLD void gy_warn_forwarded(const struct gy_stack *stack, const struct gyre_mail *mail);
 /* The handler has returned neither 0, nor a negative errno, nor the result of a suspend. */
 GY_COLD void gy_warn_result(const struct gy_stack *stack, int result);
 /* The handler waits, and nothing is outstanding that would wake it. */

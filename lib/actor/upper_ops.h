@@ -88,6 +88,9 @@ struct gy_directory_ops {
 struct gy_remote_ops {
 	/* Sends mail of an actor of this loop to another node; as gy_send(), and counts it. */
 	int (*route)(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail);
+	/* Sends an ask or a notice on that an actor of that loop has forwarded, and counts it. */
+	void (*forward)(struct gy_home *home, uint16_t loop, struct gyre_address to,
+			struct gyre_mail *mail);
 	/* Mail of the kind GY_MAIL_REMOTE has come from another thread of this node. After @drain
 	 * also on a thread that takes down a loop that has ended. */
 	void (*arrived)(struct gy_home *home, struct gyre_mail *mail);

@@ -20,6 +20,7 @@
 #include "base/sized.h"
 #include "channel/channels.h"
 #include "loop/foreign_nodes.h"
+#include "remote/message/forward.h"
 #include "remote/node.h"
 #include "system/directory/directory.h"
 #include "system/handover/handover.h"
@@ -61,9 +62,11 @@ static void dead_letter(struct gy_home *home, const struct gyre_mail *mail, stru
 {
 	const struct gyre_system_options *options = &home->options.system->options;
 	const struct gyre_type *type = mail->type;
+	struct gyre_address sender = gy_sender_shown(home, mail);
 
 	gy_foreign_ask_describe(mail, &type, &to);
-	options->dead_letter(type, gy_sender_shown(home, mail), gy_address_shown(home, to), reason,
+	gy_forwarded_describe(mail, &type, &sender);
+	options->dead_letter(type, sender, gy_address_shown(home, to), reason,
 			     options->dead_letter_arg);
 }
 

@@ -124,6 +124,10 @@ def test_file():
     run("file", status=1)
 
 
+def test_forward():
+    expect(run("forward") == "three stamps cost 255 cents\nthe parcel finds nobody: No such process\n", "another desk")
+
+
 def test_group():
     found = re.findall(r"customer (\d): order (\d) by worker (\S+)\n", run("group"))
     expect(len(found) == 18, found)

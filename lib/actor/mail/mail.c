@@ -63,7 +63,7 @@ struct gyre_mail *gy_mail_get_outside(const struct gyre_type *type)
 									      (size_t)type->bytes);
 }
 
-struct gyre_mail *gy_mail_carry_out(struct gy_home *home, struct gyre_mail *mail)
+struct gyre_mail *gy_mail_try_carry_out(struct gy_home *home, struct gyre_mail *mail)
 {
 	const size_t bytes = GYRE_MAIL_HEADER_BYTES + (size_t)gy_mail_bytes(mail);
 	struct gyre_mail *copy;
@@ -73,15 +73,26 @@ struct gyre_mail *gy_mail_carry_out(struct gy_home *home, struct gyre_mail *mail
 		return mail;
 	}
 	copy = gy_mail_get_sized_outside(mail->type, bytes);
-	if (copy != NULL) {
-		node = copy->node;
-		memcpy(copy, mail, bytes);
-		copy->node.owner = node.owner | (mail->node.owner & GY_NODE_HOLDS);
-		copy->node.size_class = node.size_class;
-		mail->node.owner &= (uint16_t)~GY_NODE_HOLDS;
+	if (copy == NULL) {
+		return NULL;
 	}
+	node = copy->node;
+	memcpy(copy, mail, bytes);
+	copy->node.owner = node.owner | (mail->node.owner & GY_NODE_HOLDS);
+	copy->node.size_class = node.size_class;
+	mail->node.owner &= (uint16_t)~GY_NODE_HOLDS;
 	gy_mail_put(home, mail);
 	return copy;
+}
+
+struct gyre_mail *gy_mail_carry_out(struct gy_home *home, struct gyre_mail *mail)
+{
+	struct gyre_mail *carried = gy_mail_try_carry_out(home, mail);
+
+	if (carried == NULL) {
+		gy_mail_put(home, mail);
+	}
+	return carried;
 }
 
 int gy_mail_move_out(struct gyre_mail *mail, void *ret_payload)

@@ -168,6 +168,8 @@ struct gyre_mail *gy_mail_get_outside(const struct gyre_type *type);
 /* Moves the message to a mail that any thread may free; NULL when there is no memory. Takes the
  * mail in any case. */
 struct gyre_mail *gy_mail_carry_out(struct gy_home *home, struct gyre_mail *mail);
+/* The same, but without memory @mail stays the caller's. */
+struct gyre_mail *gy_mail_try_carry_out(struct gy_home *home, struct gyre_mail *mail);
 /* Calls the destructor that is due. */
 GY_COLD void gy_mail_destroy(struct gyre_mail *mail);
 

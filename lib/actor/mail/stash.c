@@ -17,7 +17,7 @@ static bool may_be_stashed(const struct gy_stack *stack)
 	/* A message whose payload was moved out is no message any more; a request of a channel's
 	 * peer is no mail of the actor. */
 	return stack->head.message != NULL && stack->batch == NULL && !stack->hook &&
-	       (mail->from.cookie == 0 || mail->from.slot < GY_CHANNEL_SLOTS) &&
+	       !stack->request &&
 	       (mail->node.kind == GY_MAIL_NOTICE ||
 		(mail->node.kind == GY_MAIL_ASK && mail->ask_id != 0));
 }

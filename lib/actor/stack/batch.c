@@ -68,7 +68,7 @@ void gy_batch_end(struct gy_stack *stack, int error)
 		struct gyre_mail *mail = batch->mails[i];
 
 		if (mail == NULL) {
-			continue; /* the handler has taken it */
+			continue; /* the handler has taken or forwarded it */
 		}
 		if (batch->asks && mail->ask_id != 0) {
 			bool owed = stack->owed != 0 && mail->deadline != 0;
@@ -121,11 +121,20 @@ int gyre_batch_reply(struct gyre_stack *stack, uint32_t index, struct gyre_mail 
 	struct gy_stack *s = gy_stack_of(stack);
 	struct gyre_mail *ask = mail_at(stack, index);
 
-	if (ask == NULL || !s->batch->asks) {
+	if (s->batch == NULL || !s->batch->asks || index >= s->batch->count) {
 		gyre_mail_destroy(stack, mail);
 		return -EINVAL;
 	}
+	if (ask == NULL) {
+		return gy_answer_forwarded(s, mail);
+	}
 	return gy_answer(s, ask, gy_mail_given(s->home, mail));
+}
+
+/* Whether an ask of a batch is still there, and without an answer. */
+static bool is_unanswered(const struct gyre_mail *ask)
+{
+	return ask != NULL && ask->ask_id != 0;
 }
 
 /* The one ask that is unanswered, or NULL when there are none or several. */
@@ -134,7 +143,7 @@ static struct gyre_mail *only_unanswered(const struct gy_batch *batch)
 	struct gyre_mail *only = NULL;
 
 	for (uint32_t i = 0; i < batch->count; i++) {
-		if (batch->mails[i]->ask_id != 0) {
+		if (is_unanswered(batch->mails[i])) {
 			if (only != NULL) {
 				return NULL;
 			}
@@ -176,7 +185,7 @@ int gyre_batch_reply_all(struct gyre_stack *stack, struct gyre_mail *mail)
 		struct gyre_mail *copy;
 		int one;
 
-		if (s->batch->mails[i]->ask_id == 0) {
+		if (!is_unanswered(s->batch->mails[i])) {
 			continue;
 		}
 		copy = mail == NULL ? NULL : gy_mail_copy(s->home, mail);

@@ -11,8 +11,8 @@ struct gy_house;
 struct gy_stack;
 struct gyre_mail;
 
-/* The messages of a batch stack, owned. An ask that was answered has lost its id; a notice that the
- * handler has taken is NULL. */
+/* The messages of a batch stack, owned. An ask that was answered has lost its id; a message that
+ * the handler has taken or forwarded is NULL. */
 struct gy_batch {
 	uint32_t count;
 	uint32_t max;

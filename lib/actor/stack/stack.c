@@ -105,6 +105,8 @@ void gy_stack_clean(struct gy_stack *stack)
 	stack->owed = 0;
 	stack->awaited_count = 0;
 	stack->hook = false;
+	stack->request = false;
+	stack->forwarded = false;
 	stack->dirty = false;
 	stack->marked = false;
 	stack->suspending = false;
@@ -288,7 +290,9 @@ static GY_COLD void owe(struct gy_stack *stack, struct gyre_mail *ask, int error
 	struct gy_batch *batch = stack->batch;
 
 	for (uint32_t i = 0; batch != NULL && stack->owed == 0 && i < batch->count; i++) {
-		batch->mails[i]->deadline = 0;
+		if (batch->mails[i] != NULL) {
+			batch->mails[i]->deadline = 0;
+		}
 	}
 	stack->owed = (uint16_t)-error;
 	if (batch != NULL) {
@@ -376,11 +380,28 @@ int gy_answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *m
 	return answer(stack, ask, mail);
 }
 
+int gy_answer_forwarded(struct gy_stack *stack, struct gyre_mail *mail)
+{
+	struct gy_home *home = stack->home;
+
+	gy_warn_forwarded(stack, mail);
+	if (!gy_mail_is_missing(mail)) {
+		gy_count(&home->counters.sent, 1);
+		mail->node.kind = GY_MAIL_REPLY;
+		gy_mail_from(mail, stack->house);
+		gy_drop(home, mail, GYRE_NOBODY, GYRE_DROP_SECOND, 0);
+	}
+	return -EALREADY;
+}
+
 int gyre_reply(struct gyre_stack *stack, struct gyre_mail *mail)
 {
 	struct gy_stack *s = gy_stack_of(stack);
 
 	if (gy_unlikely(s->mail == NULL || s->mail->node.kind != GY_MAIL_ASK)) {
+		if (s->forwarded) {
+			return gy_answer_forwarded(s, mail);
+		}
 		gyre_mail_destroy(stack, mail);
 		return -EINVAL;
 	}

@@ -47,7 +47,10 @@ struct gy_stack {
 	 */
 	uint32_t awaited_count;
 	uint8_t size_class;
-	bool hook; /* of a mount or a restart hook: a failure stops the actor; then also dirty */
+	bool hook : 1; /* of a mount or a restart hook: a failure stops the actor; then also dirty
+			*/
+	bool request : 1;    /* of the peer of a channel: see gyre/exchange.h */
+	bool forwarded : 1;  /* the message was; then also dirty */
 	bool suspended;	     /* the handler waits, or did */
 	bool marked;	     /* a promise may have is_awaited set; see await.c */
 	uint32_t frame_room; /* the bytes of @frame, however many of them its class uses */
@@ -178,6 +181,9 @@ int gy_answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *m
  * Without memory the handler's end tells the error. Returns 0.
  */
 int gy_answer_error(struct gy_stack *stack, struct gyre_mail *ask, int error);
+
+/* Drops the answer to an ask that was forwarded; -EALREADY. */
+GY_COLD int gy_answer_forwarded(struct gy_stack *stack, struct gyre_mail *mail);
 
 /* Whether the stack waits for marked promises only. */
 static inline bool gy_stack_awaits_some(const struct gy_stack *stack)

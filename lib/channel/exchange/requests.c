@@ -229,6 +229,7 @@ static void call(struct gy_exchange *exchange, struct gyre_mail *mail)
 	stack->head.type = mail->type;
 	stack->mail = mail;
 	stack->owed = ENOMSG;
+	stack->request = true;
 	stack->handler = exchange->options->request;
 	home->resumed = stack;
 	gy_stack_call(stack);
@@ -337,5 +338,9 @@ struct gyre_handler_context *gyre_exchange_context(const struct gyre_stack *stac
 		return NULL;
 	}
 	mailbox = gy_channel_mailbox_find(s->home, gy_mail_sender(s->mail));
-	return mailbox == NULL || mailbox->exchange == NULL ? NULL : mailbox->exchange->ctx;
+	/* A request that was forwarded is handled by an actor that the channel is not of. */
+	return mailbox == NULL || mailbox->exchange == NULL ||
+			       mailbox->channel->endpoint.owner->house != s->house
+		       ? NULL
+		       : mailbox->exchange->ctx;
 }

@@ -32,7 +32,8 @@ struct gy_links {
 	uint32_t strangers;   /* connections that others have made, and are no links yet */
 	uint64_t refused;     /* atomic: of those, that have ended */
 	uint64_t full_logged_ns;
-	uint32_t one_ways; /* links that are one-way */
+	uint32_t one_ways;	    /* links that are one-way */
+	struct gyre_address deputy; /* which asks for others: see forward.c; or nobody */
 	bool draining;
 };
 

@@ -24,6 +24,7 @@
 #include "actor/mail/tail.h"
 #include "remote/link/link.h"
 #include "remote/link/link_flush.h"
+#include "remote/message/forward.h"
 #include "remote/message/receive_run.h"
 #include "remote/message/runtime_messages.h"
 #include "remote/node.h"
@@ -262,12 +263,50 @@ static int receive_lookup(struct gy_link *link, const struct gy_frame *frame)
 	return 0;
 }
 
+/* A notice of a third node, of whatever type. */
+static int receive_forwarded(struct gy_link *link, const struct gy_frame *frame)
+{
+	struct gy_home *home = link->links->home;
+	struct gy_frame inner;
+	struct gy_origin sender;
+	const struct gyre_type *type;
+	struct gyre_mail *mail;
+	bool varies;
+
+	if (gy_forwarded_take_apart(link, frame, &inner, &sender) < 0) {
+		return lose(link, frame, GYRE_DROP_NOT_UNDERSTOOD, -EPROTO);
+	}
+	type = gy_receive_type(link->links, inner.type, inner.layout);
+	varies = type != NULL && gy_type_varies(type);
+	if (type == NULL || (varies ? !gy_tail_fits(type, inner.body, inner.bytes)
+				    : !gy_type_is_encoded(type) && inner.bytes != type->bytes)) {
+		return lose(link, &inner, GYRE_DROP_NOT_UNDERSTOOD, -EPROTO);
+	}
+	mail = varies ? gy_mail_get_tail(home, type, gy_tail_count(type, inner.body))
+		      : gy_mail_get(home, type);
+	if (mail == NULL) {
+		return lose(link, &inner, GYRE_DROP_NO_MEMORY, -ENOMEM);
+	}
+	if (varies) {
+		memcpy(mail->payload, inner.body, inner.bytes);
+	} else if (fill(type, &inner, gyre_payload(mail)) < 0) {
+		gy_mail_put(home, mail);
+		return lose(link, &inner, GYRE_DROP_NOT_UNDERSTOOD, -EPROTO);
+	}
+	set_head(mail, link, &inner, GY_MAIL_NOTICE);
+	mail->from = sender;
+	return deliver_message(link, &inner, mail, GY_MAIL_NOTICE);
+}
+
 /* ---- any message ---- */
 
 static int receive_whole(struct gy_link *link, const struct gy_frame *frame)
 {
 	switch (frame->kind) {
 	case GY_WIRE_NOTICE:
+		if (gy_unlikely(frame->type == GY_ID_FORWARDED)) {
+			return receive_forwarded(link, frame);
+		}
 		return gy_unlikely(frame->type < GY_IDS_OF_GYRE)
 			       ? receive_runtime_message(link, frame, GY_MAIL_NOTICE)
 			       : receive_message(link, frame, GY_MAIL_NOTICE);

@@ -9,6 +9,7 @@
 
 #include "actor/stack/stack.h"
 #include "remote/message/encode.h"
+#include "remote/message/forward.h"
 #include "remote/message/mail_loss.h"
 #include "remote/message/outgoing.h"
 #include "remote/peer/peer_life.h"
@@ -19,23 +20,35 @@
 struct relay {
 	struct gyre_address to;
 	struct gyre_mail *mail;
+	bool forwarded;
 };
 static const struct gyre_type type_relay = { .name = "relay to a node",
 					     .id = 0x4a,
 					     .bytes = sizeof(struct relay) };
 
-int gy_route_by_loop(struct gy_home *home, uint16_t loop, struct gyre_address to,
-		     struct gyre_mail *mail)
+static int relay_to(struct gy_home *home, uint16_t loop, struct relay what)
 {
 	struct gyre_mail *relay = gy_mail_get(home, &type_relay);
 
 	if (relay == NULL) {
-		return gy_mail_loss(home, to, mail, -ENOMEM);
+		return gy_mail_loss(home, what.to, what.mail, -ENOMEM);
 	}
-	*(struct relay *)gyre_payload(relay) = (struct relay){ .to = to, .mail = mail };
+	*(struct relay *)gyre_payload(relay) = what;
 	relay->node.kind = GY_MAIL_REMOTE;
 	gy_loop_send(&home->loop, loop, &relay->node);
 	return 0;
+}
+
+int gy_route_by_loop(struct gy_home *home, uint16_t loop, struct gyre_address to,
+		     struct gyre_mail *mail)
+{
+	return relay_to(home, loop, (struct relay){ .to = to, .mail = mail });
+}
+
+void gy_forward_by_loop(struct gy_home *home, uint16_t loop, struct gyre_address to,
+			struct gyre_mail *mail)
+{
+	(void)relay_to(home, loop, (struct relay){ .to = to, .mail = mail, .forwarded = true });
 }
 
 struct gyre_mail *gy_relay_create(struct gyre_address to, struct gyre_mail *mail)
@@ -135,6 +148,11 @@ static int route(struct gy_home *home, struct gyre_address to, struct gyre_mail 
 							 : route_by_head(home, link, to, mail);
 }
 
+int gy_route_counted(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
+{
+	return route_by_link(gy_links_of(home), to, mail);
+}
+
 /* ---- what homes call ---- */
 
 static struct gyre_address shown(const struct gy_home *home, struct gyre_address address)
@@ -148,7 +166,9 @@ static void relay_arrived(struct gy_home *home, struct gyre_mail *mail)
 	struct gy_links *links = gy_links_of(home);
 
 	gy_mail_put(home, mail);
-	if (links->one_ways > 0 && gy_one_way_refuses(links, relay.to, relay.mail)) {
+	if (relay.forwarded) {
+		gy_forward_counted(home, relay.to, relay.mail);
+	} else if (links->one_ways > 0 && gy_one_way_refuses(links, relay.to, relay.mail)) {
 		(void)gy_mail_loss(home, relay.to, relay.mail, -EADDRNOTAVAIL);
 	} else {
 		(void)route_by_link(links, relay.to, relay.mail);
@@ -168,6 +188,7 @@ static void resume(struct gy_home *home)
 
 const struct gy_remote_ops gy_remote_ops = {
 	.route = route,
+	.forward = gy_forward,
 	.arrived = relay_arrived,
 	.leave = gy_links_leave,
 	.drain = drain,

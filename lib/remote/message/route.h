@@ -13,6 +13,11 @@ extern const struct gy_remote_ops gy_remote_ops;
  * as gy_mail_loss() does. */
 int gy_route_by_loop(struct gy_home *home, uint16_t loop, struct gyre_address to,
 		     struct gyre_mail *mail);
+/* The same for mail that an actor of that loop has forwarded. */
+void gy_forward_by_loop(struct gy_home *home, uint16_t loop, struct gyre_address to,
+			struct gyre_mail *mail);
+/* Sends mail of this loop that is counted as sent. */
+int gy_route_counted(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail);
 /* The same for mail from the heap: a relay to be posted; NULL without memory, and then @mail stays
  * the caller's. */
 struct gyre_mail *gy_relay_create(struct gyre_address to, struct gyre_mail *mail);

@@ -14,6 +14,7 @@
 #include "actor/life/watch.h"
 #include "actor/stack/stack.h"
 #include "remote/link/link.h"
+#include "remote/message/forward.h"
 #include "remote/peer/peer_life.h"
 #include "remote/wire.h"
 
@@ -60,6 +61,9 @@ int gy_runtime_message_encode(const struct gyre_mail *mail, struct gy_frame *fra
 	}
 	if (type->id == GYRE_ID(gyre_node_found)) {
 		return 0;
+	}
+	if (type == &gy_type_forwarded) {
+		return gy_forwarded_encode(mail, out);
 	}
 	if (type == &gy_type_graceful_stop) {
 		gyre_encode_u64(out, gy_graceful_stop_deadline(mail));

@@ -45,6 +45,21 @@ Test(exchange_request, may_wait_for_others)
 	x_end();
 }
 
+Test(exchange_request, may_be_forwarded_and_stashed_by_who_got_it)
+{
+	struct gyre_exchange_options options = { .requests_max = 2 };
+
+	x_serve(&options);
+	x_send(1, FORWARD + 5);
+	x_send(2, 7);
+	x_expect_none(); /* the answers are in order */
+	x_open_gate(5);
+	expect_frame(1, 5);
+	expect_frame(2, 8);
+	cr_expect_eq(x_load().requests, 0);
+	x_end();
+}
+
 Test(exchange_request, that_fails_is_written_as_the_protocol_does)
 {
 	struct gyre_exchange_options options = { 0 };

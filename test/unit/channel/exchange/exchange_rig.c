@@ -18,8 +18,9 @@ static struct gyre_address gates;
 
 static int wait_at_gate(struct gyre_stack *stack)
 {
-	int64_t gate = gyre_message(stack, question)->value;
+	int64_t gate = gyre_message(stack, question)->value % FORWARD;
 
+	cr_assert_null(gyre_exchange_context(stack), "the channel is another actor's");
 	if (!open_gates[gate]) {
 		return gyre_stash(stack);
 	}
@@ -157,6 +158,10 @@ static int serve(struct gyre_stack *stack)
 	x.begun[x.begun_count++ % BEGUN_MAX] = frame->value;
 	x.running++;
 	x.running_max = x.running > x.running_max ? x.running : x.running_max;
+	if (frame->value >= FORWARD) {
+		x.running--;
+		return leave(gyre_forward(stack, gates));
+	}
 	if (waits(frame->value)) {
 		leave(0);
 		GYRE_AWAIT(stack, x_wait(stack, (uint32_t)frame->value % 100, &frame->future));

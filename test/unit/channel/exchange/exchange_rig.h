@@ -39,6 +39,7 @@ enum {
 	UNWRITABLE,	  /* an answer that the protocol cannot write */
 	TO_THE_CHANNEL,	  /* send the channel a message, then answer */
 	STASH,		  /* answer with the result of gyre_stash() and one more */
+	FORWARD = 3000,	  /* and up: forward to a gate, which stashes it until it is open */
 };
 
 /* What an answer of the peer is taken for; a negative value is its error. */

@@ -1,0 +1,38 @@
+/*
+ * The time that the asker of a stack's message has left, as far as this loop can tell: never less
+ * than it has.
+ */
+#ifndef GY_ACTOR_STACK_BUDGET_H
+#define GY_ACTOR_STACK_BUDGET_H
+
+#include "actor/stack/stack.h"
+
+/* What is sure to be past by the clock of the loop that the actor lives on, which has set the
+ * deadlines of its mail. */
+static inline uint64_t gy_budget_sure_ns(const struct gy_stack *stack)
+{
+	const struct gy_home *home = stack->home;
+	uint16_t loop = stack->house->self.loop;
+
+	return gy_likely(loop == home->loop.index)
+		       ? home->loop.sure_ns
+		       : gy_load_relaxed(&gy_home_peer(home, loop)->loop.sure_ns);
+}
+
+/*
+ * Turns the deadline of an ask that the actor has been handed into the time that is left, as mail
+ * carries it on its way; 0 stays 0. False when nothing is.
+ */
+static inline bool gy_budget_to_patience(const struct gy_stack *stack, uint32_t *deadline)
+{
+	int32_t left;
+
+	if (*deadline == 0) {
+		return true;
+	}
+	left = (int32_t)(*deadline - (uint32_t)(gy_budget_sure_ns(stack) >> GY_DEADLINE_SHIFT));
+	*deadline = left > 0 ? (uint32_t)left : 1;
+	return left >= 0;
+}
+
+#endif
