@@ -330,11 +330,16 @@ static void merge_part(struct client *client, struct gyre_buffer *from, size_t b
 static bool deliver(struct client *client)
 {
 	struct round *round = client->round;
-	const struct expected *next = &round->expected[round->done];
-	struct stream *stream = &round->streams[next->shard];
+	const struct expected *next;
+	struct stream *stream;
 	uint32_t bytes = 0;
 
-	if (round->done == round->count || (next->parts == 0 && stream->ready == 0)) {
+	if (round->done == round->count) {
+		return false;
+	}
+	next = &round->expected[round->done];
+	stream = &round->streams[next->shard];
+	if (next->parts == 0 && stream->ready == 0) {
 		return false;
 	}
 	round->done++;
