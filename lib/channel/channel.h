@@ -122,6 +122,7 @@ struct gyre_channel {
 	bool dismissed : 1;	/* never became active: handlers hear nothing */
 	bool unconnected : 1;	/* see connector.h */
 	bool uncapped : 1;	/* what is written now has been let in, however long it is */
+	bool unblocked : 1;	/* calls on its socket return at once: see file/region.c */
 	bool told_read_end : 1; /* handlers know that the peer has ended its side */
 
 	struct gy_reset_watch reset_watch;

@@ -69,6 +69,24 @@ bool gy_kept_is_same(const struct gy_kept_file *kept, const struct statx *now)
 	       kept->status.bytes == now->stx_size && kept->changed_ns == changed_ns_of(now);
 }
 
+bool gy_kept_is_in_memory(const struct gy_channels *channels, struct gy_kept_file *kept,
+			  uint64_t offset, uint64_t bytes)
+{
+	uint64_t turn = channels->home->loop.counters.turns;
+
+	if (kept->seen_turn == turn && offset >= kept->seen_from &&
+	    offset + bytes <= kept->seen_to) {
+		return true;
+	}
+	if (!gy_ring_can_send_file_now(kept->fd, offset, bytes)) {
+		return false;
+	}
+	kept->seen_turn = turn;
+	kept->seen_from = offset;
+	kept->seen_to = offset + bytes;
+	return true;
+}
+
 /* ---- the end of one ---- */
 
 void gy_kept_unref(struct gy_channels *channels, struct gy_kept_file *kept)

@@ -25,6 +25,10 @@ struct gy_kept_file {
 	uint64_t device;
 	int64_t changed_ns; /* the inode: also by a rename or a change of rights */
 	struct gyre_file_status status;
+	/* What was found in memory, and in which turn of the loop: see gy_kept_is_in_memory(). */
+	uint64_t seen_turn;
+	uint64_t seen_from;
+	uint64_t seen_to;  /* 0: nothing yet */
 	size_t path_bytes; /* with its end */
 	char path[];
 };
@@ -41,6 +45,14 @@ struct gy_kept_file *gy_kept_add(struct gy_channels *channels, const char *path,
 void gy_kept_drop(struct gy_channels *channels, struct gy_kept_file *kept);
 /* A handle that was closed needs it no more. */
 void gy_kept_unref(struct gy_channels *channels, struct gy_kept_file *kept);
+
+/*
+ * Whether a part of a kept file is in memory. What a loop has found there it does not look for
+ * again in the same turn: of many requests for one file, which arrive together, the first one
+ * looks.
+ */
+bool gy_kept_is_in_memory(const struct gy_channels *channels, struct gy_kept_file *kept,
+			  uint64_t offset, uint64_t bytes);
 
 void gy_file_status_of(const struct statx *status, struct gyre_file_status *ret_status);
 

@@ -23,6 +23,7 @@
 
 #include "channel/channel.h"
 #include "channel/file/file.h"
+#include "channel/file/kept.h"
 #include "channel/file/pipe.h"
 #include "channel/output.h"
 #include "channel/pipeline.h"
@@ -43,7 +44,6 @@ struct region {
 	uint32_t piped; /* bytes in the pipe */
 	bool has_room;	/* in the socket, since the last poll */
 	bool waits;	/* for a disk, or for no socket: it is spliced to its end */
-	bool unblocked; /* calls on the socket return at once */
 	int pipe[2];	/* -1 until its turn comes */
 	gyre_file_sent_fn sent;
 	void *arg;
@@ -253,6 +253,25 @@ static void send_copy(struct gyre_channel *channel, const struct region *region,
 					 attempt->count, (uint64_t)got < region->left);
 }
 
+static bool is_in_memory(const struct gyre_channel *channel, const struct region *region,
+			 size_t bytes)
+{
+	struct gy_kept_file *kept = region->file->kept;
+
+	return kept == NULL
+		       ? gy_ring_can_send_file_now(region->file->endpoint.fd, region->offset, bytes)
+		       : gy_kept_is_in_memory(channel->channels, kept, region->offset, bytes);
+}
+
+/* From here on calls on the socket return at once. */
+static bool unblock(struct gyre_channel *channel, int fd)
+{
+	if (!channel->unblocked) {
+		channel->unblocked = gy_ring_set_nonblocking(fd) == 0;
+	}
+	return channel->unblocked;
+}
+
 static void send_pages(struct gyre_channel *channel, struct region *region, struct attempt *attempt)
 {
 	int to = gy_channel_output_fd(channel);
@@ -260,13 +279,9 @@ static void send_pages(struct gyre_channel *channel, struct region *region, stru
 	int from = region->file->endpoint.fd;
 	int64_t sent;
 
-	if (!gy_ring_can_send_file_now(from, region->offset, bytes)) {
+	if (!is_in_memory(channel, region, bytes) || !unblock(channel, to)) {
 		return;
 	}
-	if (!region->unblocked && gy_ring_set_nonblocking(to) < 0) {
-		return;
-	}
-	region->unblocked = true;
 	attempt->wanted = (int64_t)(attempt->before + bytes);
 	if (attempt->before > 0) {
 		attempt->sent = gy_ring_send_now(to, attempt->slices, attempt->count, true);

@@ -182,6 +182,26 @@ Test(find, goes_on_with_a_file_that_is_the_same, .init = begin, .fini = end)
 	cr_assert_eq(found_once(paths[0], &kept_well), fd);
 }
 
+Test(find, looks_once_a_turn_whether_a_part_is_in_memory, .init = begin, .fini = end)
+{
+	const struct gy_channels *channels = rig_channels(&rig);
+	struct gyre_file_found found;
+	struct gy_kept_file *kept;
+
+	cr_assert_eq(find(paths[0], &kept_well, &found), 0);
+	kept = found.file->kept;
+	cr_assert_not_null(kept);
+	if (gy_kept_is_in_memory(channels, kept, 0, 5)) { /* the kernel can tell */
+		cr_assert_eq(truncate(paths[0], 0), 0);
+		cr_assert(gy_kept_is_in_memory(channels, kept, 0, 5));
+		cr_assert(gy_kept_is_in_memory(channels, kept, 4, 1));
+		cr_assert_not(gy_kept_is_in_memory(channels, kept, 4, 2), "that was not seen");
+		rig_settle(&rig);
+		cr_assert_not(gy_kept_is_in_memory(channels, kept, 0, 5));
+	}
+	gyre_file_close(found.file);
+}
+
 /* ---- bounds ---- */
 
 Test(find, lets_go_what_was_used_least_lately, .init = begin, .fini = end)
