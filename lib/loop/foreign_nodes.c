@@ -403,13 +403,15 @@ void gy_foreign_node_return(struct gy_loop *loop, struct gy_node *node)
 		chain->origin = origin;
 	}
 	gy_chain_append(&chain->chain, node);
+	loop->keeps_foreign = true;
 	if (chain->chain.count == CHAIN_MAX) {
 		flush(chain);
 	}
 }
 
-void gy_foreign_nodes_flush(struct gy_loop *loop)
+void gy_foreign_nodes_flush_kept(struct gy_loop *loop)
 {
+	loop->keeps_foreign = false;
 	for (uint32_t i = 0; i < GY_FOREIGN_CHAINS; i++) {
 		flush(&loop->foreign[i]);
 	}

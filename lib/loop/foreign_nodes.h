@@ -51,8 +51,15 @@ void gy_foreign_node_put(struct gy_node *node);
 
 /* Frees such a node on a loop: it goes home in a chain with others. */
 void gy_foreign_node_return(struct gy_loop *loop, struct gy_node *node);
-/* Sends home what gy_foreign_node_return() has kept. */
-void gy_foreign_nodes_flush(struct gy_loop *loop);
+void gy_foreign_nodes_flush_kept(struct gy_loop *loop);
+/* Sends home what gy_foreign_node_return() has kept. A loop does so before each sleep, most often
+ * with nothing: then it leaves the chains, a line each, alone. */
+static inline void gy_foreign_nodes_flush(struct gy_loop *loop)
+{
+	if (gy_unlikely(loop->keeps_foreign)) {
+		gy_foreign_nodes_flush_kept(loop);
+	}
+}
 
 /* Gives to the heap what is at home in pools whose threads have fetched nothing since the last
  * call; with @every, in all of them. Any thread. */

@@ -209,6 +209,7 @@ struct gy_loop {
 	uint32_t small_origin; /* of its own nodes of the smallest size */
 	uint32_t small_new;    /* the same with the kind of a new node: see gy_node_head_of() */
 	bool borrows;	       /* may keep nodes of peers; see borrowed.h */
+	bool keeps_foreign;    /* a chain of @foreign has nodes */
 	struct gy_foreign_chain foreign[GY_FOREIGN_CHAINS];
 	struct gy_loop_counters counters;
 	struct gy_wheel wheel;
