@@ -3,8 +3,10 @@
  * actor that got one; with --forward it is the same mail passed on. A lap is one token once round.
  *
  * A conductor sends the tokens off, first for a short warm-up and then for the measured round, and
- * reports when the last one has come to its end. With --inspect a thread takes a snapshot every 10
- * ms meanwhile, to show what looking costs, and prints the last one.
+ * reports when the last one has come to its end. In the warm-up an actor of each loop sends off as
+ * many, so that the pools of each loop have what all tokens take, wherever they are. With --inspect
+ * a thread takes a snapshot every 10 ms meanwhile, to show what looking costs, and prints the last
+ * one.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -18,7 +20,7 @@
 #include "options.h"
 #include "ring_node.h"
 
-enum { ACTORS_MAX = 1000000, WARM_UP_SHARE = 10, INSPECT_EVERY_NS = 10000000 };
+enum { ACTORS_MAX = 1000000, WARM_UP_SHARE = 20, ROUNDS = 3, INSPECT_EVERY_NS = 10000000 };
 enum { NODES_MAX = 1000, PORT_MAX = 64000, PAYLOAD_MAX = 1000000, SECONDS_MAX = 3600 };
 
 struct token {
@@ -37,6 +39,12 @@ struct finished {
 	bool warm_up;
 };
 GYRE_MESSAGE(finished, 0x102);
+
+struct warm_up {
+	uint32_t tokens;
+	uint32_t hops; /* of each */
+};
+GYRE_MESSAGE(warm_up, 0x104);
 
 struct settings {
 	uint64_t actors;
@@ -74,13 +82,29 @@ static int pass_on(struct gyre_stack *stack, const struct neighbour *self, uint6
 	return gyre_notify(stack, self->next, gyre_new(stack, token, hops - 1));
 }
 
+static int send_tokens(struct gyre_stack *stack, const struct neighbour *self,
+		       const struct warm_up *warm_up)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < warm_up->tokens && r == 0; i++) {
+		r = gyre_notify(stack, self->next, gyre_new(stack, token, warm_up->hops));
+	}
+	return r < 0 ? r : gyre_return(stack);
+}
+
 static int ring_notice(struct gyre_stack *stack)
 {
 	struct neighbour *self = (struct neighbour *)gyre_state(stack);
 	const struct token *token = gyre_message(stack, token);
+	const struct warm_up *warm_up;
 
 	if (token != NULL) {
 		return pass_on(stack, self, token->hops);
+	}
+	warm_up = gyre_message(stack, warm_up);
+	if (warm_up != NULL) {
+		return send_tokens(stack, self, warm_up);
 	}
 	*self = *gyre_message(stack, neighbour);
 	return gyre_return(stack);
@@ -100,7 +124,7 @@ struct conductor {
 	uint64_t hops;	  /* of each token in this round */
 	uint64_t start_ns;
 	uint64_t allocations;
-	bool measuring;
+	uint32_t rounds; /* that have ended */
 };
 
 static uint64_t allocations(struct gyre_stack *stack)
@@ -128,6 +152,24 @@ static int send_off(struct gyre_stack *stack, struct conductor *self, uint64_t h
 		}
 	}
 	return gyre_return(stack);
+}
+
+/* Neighbours live on different loops, so the first few are one of each. */
+static int warm_up(struct gyre_stack *stack, struct conductor *self)
+{
+	const struct settings *settings = self->go.settings;
+	uint64_t starters = settings->loops < settings->actors ? settings->loops : settings->actors;
+	uint64_t hops = settings->hops / WARM_UP_SHARE / settings->messages / starters;
+	int r = 0;
+
+	self->waiting = settings->messages * starters;
+	hops = hops < UINT32_MAX ? hops : UINT32_MAX;
+	for (uint64_t i = 0; i < starters && r == 0; i++) {
+		r = gyre_notify(
+			stack, self->go.ring[i],
+			gyre_new(stack, warm_up, (uint32_t)settings->messages, (uint32_t)hops));
+	}
+	return r < 0 ? gyre_throw(stack, r) : gyre_return(stack);
 }
 
 static void report(struct gyre_stack *stack, const struct conductor *self)
@@ -158,14 +200,18 @@ static int conductor_notice(struct gyre_stack *stack)
 
 	if (go != NULL) {
 		self->go = *go;
-		return send_off(stack, self, go->settings->hops / WARM_UP_SHARE);
+		return warm_up(stack, self);
 	}
 	if (--self->waiting > 0) {
 		return gyre_return(stack);
 	}
-	if (!self->measuring) {
-		self->measuring = true;
-		return send_off(stack, self, self->go.settings->hops);
+	/* The second round is the measured one in small, with what the first one has left. */
+	self->rounds++;
+	if (self->rounds < ROUNDS) {
+		return send_off(stack, self,
+				self->rounds == ROUNDS - 1
+					? self->go.settings->hops
+					: self->go.settings->hops / WARM_UP_SHARE);
 	}
 	report(stack, self);
 	gyre_system_stop(gyre_system_of(stack));
