@@ -231,7 +231,8 @@ bool gy_endpoints_stop(struct gy_house *house)
 		/* Endpoints that were ready already wait for a run that will not come. */
 		gy_endpoints_schedule(endpoints);
 	}
-	return endpoints->count == 0;
+	/* A later task may have been queued for one that has left since. */
+	return endpoints->count == 0 && !endpoints->later_queued;
 }
 
 void gy_endpoints_fini(struct gy_house *house)

@@ -19,7 +19,7 @@ TestSuite(channel_actor, .timeout = 60);
 enum { OUTPUT_BYTES = 1 << 20 };
 
 /* What a notice has the actor do. */
-enum { WRITE_STATE = 1, WRITE_MUCH_AND_STOP, STOP, FAIL, TELL };
+enum { WRITE_STATE = 1, WRITE_MUCH_AND_STOP, STOP, FAIL, TELL, STOP_OTHER };
 
 struct client {
 	const void *arg;
@@ -457,6 +457,9 @@ static int gate_notice(struct gyre_stack *stack)
 	if (gyre_message(stack, number)->value == STOP) {
 		return gyre_stop(stack, gyre_self(stack));
 	}
+	if (gyre_message(stack, number)->value == STOP_OTHER) {
+		return gyre_stop(stack, seen.actor);
+	}
 	*(bool *)gyre_state(stack) = true;
 	(void)gyre_unstash(stack, UINT32_MAX);
 	return gyre_return(stack);
@@ -473,6 +476,7 @@ static int wait_to_mount(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	client->arg = gyre_message(stack, gyre_channel_attached)->arg;
+	seen.actor = gyre_self(stack);
 	(void)gy_fetch_add(&seen.mounted, 1);
 	GYRE_AWAIT(stack, gyre_ask(stack, seen.gate, gyre_new(stack, number, 0), GYRE_FOREVER,
 				   &client->future));
@@ -490,9 +494,12 @@ static const struct gyre_class waiting_class = { .name = "waiting",
 						 .clean = clean,
 						 .behaviour.notice = notice };
 
+static enum gyre_channel_bond waiting_bond;
+
 static void begin_waiting(const struct gyre_system_options *system, uint64_t handshake_ns)
 {
 	begin_with(system, &(struct gyre_acceptor_options){ .actor_class = &waiting_class,
+							    .bond = waiting_bond,
 							    .channel.handshake_ns = handshake_ns });
 	seen.gate = spawn_outside(&gate_class, 0);
 }
@@ -549,6 +556,23 @@ Test(channel_actor, whose_mount_waits_does_not_keep_the_system_from_its_end)
 	cr_expect_eq(seen.active, 0);
 	cr_expect_eq(fixture.errors, 0, "%s", fixture.line);
 	cr_expect_null(fixture.failure, "%s", fixture.failure);
+}
+
+Test(channel_actor, that_is_stopped_while_its_mount_waits_may_leave_its_channel_open)
+{
+	int fd;
+
+	waiting_bond = GYRE_BOND_PART;
+	begin_waiting(&(struct gyre_system_options){ .loops = 1 }, 0);
+	fd = connect_there();
+	order(fd, 0);
+	await_count(&seen.mounted, 1);
+	cr_assert_eq(notify_outside(seen.gate, STOP_OTHER), 0);
+	expect_answer(fd, '-');
+	await_count(&seen.cleaned, 1);
+	(void)close(fd);
+	fixture_close();
+	cr_expect_eq(seen.removed, 1);
 }
 
 Test(channel_actor, whose_mount_waits_too_long_for_the_handshake_closes_its_connection)
