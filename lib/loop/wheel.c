@@ -72,9 +72,17 @@ static void place(struct gy_wheel *wheel, struct gy_timer *timer, uint64_t tick)
 	}
 	gy_assert(tick <= tick_max);
 	at = slot_of(wheel, tick);
-	timer->place = (uint16_t)at;
+	timer->place = at;
 	wheel->occupied[at / GY_WHEEL_SLOTS] |= UINT64_C(1) << at % GY_WHEEL_SLOTS;
 	gy_list_append(&wheel->slots[at / GY_WHEEL_SLOTS][at % GY_WHEEL_SLOTS], &timer->item);
+}
+
+/* Places a timer behind one that has the same tick, and was placed just before. */
+static void place_behind(struct gy_timer *timer, struct gy_timer *before, uint64_t tick)
+{
+	timer->deadline_tick = tick;
+	timer->place = before->place;
+	gy_list_append(before->item.next, &timer->item); /* that is the head */
 }
 
 void gy_timer_start_at(struct gy_wheel *wheel, struct gy_timer *timer, uint64_t deadline_ns)
@@ -107,6 +115,34 @@ static void settle(struct gy_wheel *wheel, struct gy_list *from, uint64_t now_ns
 		}
 		gy_list_remove(&timer->item);
 		place(wheel, timer, tick);
+	}
+}
+
+void gy_timers_settle_lazy(struct gy_wheel *wheel, uint64_t now_ns)
+{
+	uint64_t last_delay_ns = 0;
+	uint64_t tick = 0;
+	struct gy_list *item = wheel->lazy;
+	struct gy_timer *before = NULL;
+
+	wheel->lazy = NULL;
+	while (item != NULL) {
+		struct gy_timer *timer = gy_container_of(item, struct gy_timer, item);
+
+		item = item->next;
+		if (timer->delay_ns == 0) {
+			timer->place = GY_TIMER_STOPPED;
+			continue;
+		}
+		wheel->count++;
+		if (timer->delay_ns == last_delay_ns) { /* most often */
+			place_behind(timer, before, tick);
+		} else {
+			last_delay_ns = timer->delay_ns;
+			tick = tick_after(wheel, gy_time_add(now_ns, last_delay_ns));
+			place(wheel, timer, tick);
+		}
+		before = timer;
 	}
 }
 
@@ -150,6 +186,9 @@ void gy_wheel_advance(struct gy_wheel *wheel, uint64_t now_ns)
 	if (!gy_list_empty(&wheel->fresh)) {
 		settle(wheel, &wheel->fresh, now_ns);
 	}
+	if (wheel->lazy != NULL) {
+		gy_timers_settle_lazy(wheel, now_ns);
+	}
 }
 
 uint32_t gy_wheel_fire(struct gy_wheel *wheel)
@@ -177,7 +216,7 @@ uint64_t gy_wheel_next_ns(const struct gy_wheel *wheel)
 	uint32_t slot;
 	uint64_t tick;
 
-	if (!gy_list_empty(&wheel->fresh) || !gy_list_empty(&wheel->due)) {
+	if (!gy_list_empty(&wheel->fresh) || !gy_list_empty(&wheel->due) || wheel->lazy != NULL) {
 		return 0;
 	}
 	tick = next_slot(wheel, &level, &slot);
@@ -191,6 +230,9 @@ void gy_timer_pack(struct gy_wheel *wheel, struct gy_timer *timer, uint64_t now_
 {
 	uint64_t deadline_ns;
 
+	if (timer->place == GY_TIMER_LAZY) {
+		gy_timers_settle_lazy(wheel, now_ns);
+	}
 	if (!gy_timer_is_started(timer)) {
 		return;
 	}
@@ -247,4 +289,8 @@ void gy_wheel_check(const struct gy_wheel *wheel)
 		count += check_slot(wheel, at);
 	}
 	gy_assert(count == wheel->count);
+	for (const struct gy_list *item = wheel->lazy; item != NULL; item = item->next) {
+		gy_assert(gy_container_of(item, const struct gy_timer, item)->place ==
+			  GY_TIMER_LAZY);
+	}
 }

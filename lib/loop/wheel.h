@@ -3,8 +3,13 @@
  *
  * A timer that is started with a delay is first only appended to a list of fresh ones. It gets its
  * place at the next clock reading, from which its delay counts. Starting a timer therefore needs no
- * clock and no division, a stale clock makes no timer early, and an ask that is answered within the
- * same turn never touches the wheel.
+ * clock and no division, and a stale clock makes no timer early.
+ *
+ * A lazy timer is for what is started and stopped many times a turn, as that of an ask, which is
+ * most often answered in the turn that it is made in. It stays in a list of its own until the next
+ * clock reading, started or not; starting and stopping it there only write its delay. Then it gets
+ * its place if it is started, and leaves the list if it is not. So its memory must stay until then,
+ * or until gy_timers_settle_lazy() is called for it.
  */
 #ifndef GY_LOOP_WHEEL_H
 #define GY_LOOP_WHEEL_H
@@ -25,11 +30,11 @@ typedef void (*gy_timer_fire_fn)(struct gy_timer *timer);
 struct gy_timer {
 	struct gy_list item;
 	union {
-		uint64_t delay_ns;	/* while fresh */
+		uint64_t delay_ns;	/* while fresh; while lazy, 0: it is not started */
 		uint64_t deadline_tick; /* once placed */
 	};
 	gy_timer_fire_fn fire;
-	uint16_t place; /* slot number over all levels, or one of the below */
+	uint32_t place; /* slot number over all levels, or one of the below */
 };
 
 enum {
@@ -37,6 +42,7 @@ enum {
 	GY_TIMER_FRESH = 0xfffe,
 	GY_TIMER_DUE = 0xfffd,
 	GY_TIMER_PACKED = 0xfffc, /* between two wheels; delay_ns is the deadline */
+	GY_TIMER_LAZY = 0xfffb,	  /* in the list of lazy ones, by item.next alone */
 };
 
 struct gy_wheel {
@@ -44,9 +50,10 @@ struct gy_wheel {
 	uint64_t tick_ns;    /* length of a tick */
 	uint64_t reciprocal; /* of @tick_ns, as a fraction of 2^64 */
 	uint64_t start_ns;   /* the clock at tick 0 */
-	uint64_t count;	     /* timers started and not yet fired or stopped */
+	uint64_t count;	     /* timers started and not yet fired or stopped, but lazy ones */
 	uint64_t occupied[GY_WHEEL_LEVELS];
 	struct gy_list fresh;
+	struct gy_list *lazy; /* ends in NULL */
 	struct gy_list due;
 	struct gy_list slots[GY_WHEEL_LEVELS][GY_WHEEL_SLOTS];
 };
@@ -62,7 +69,8 @@ static inline void gy_timer_init(struct gy_timer *timer, gy_timer_fire_fn fire)
 
 static inline bool gy_timer_is_started(const struct gy_timer *timer)
 {
-	return timer->place != GY_TIMER_STOPPED;
+	return timer->place == GY_TIMER_LAZY ? timer->delay_ns != 0
+					     : timer->place != GY_TIMER_STOPPED;
 }
 
 /* Fires @delay_ns after the next clock reading, never earlier. The timer must be stopped. */
@@ -75,15 +83,17 @@ static inline void gy_timer_start(struct gy_wheel *wheel, struct gy_timer *timer
 	gy_list_append(&wheel->fresh, &timer->item);
 }
 
-/* gy_timer_init() and gy_timer_start() in one. */
-static inline void gy_timer_init_started(struct gy_wheel *wheel, struct gy_timer *timer,
-					 gy_timer_fire_fn fire, uint64_t delay_ns)
+/* gy_timer_start() for a lazy timer; @delay_ns is not 0. */
+static inline void gy_timer_start_lazy(struct gy_wheel *wheel, struct gy_timer *timer,
+				       uint64_t delay_ns)
 {
-	timer->fire = fire;
+	if (gy_unlikely(timer->place != GY_TIMER_LAZY)) {
+		gy_assert(timer->place == GY_TIMER_STOPPED);
+		timer->place = GY_TIMER_LAZY;
+		timer->item.next = wheel->lazy;
+		wheel->lazy = &timer->item;
+	}
 	timer->delay_ns = delay_ns;
-	timer->place = GY_TIMER_FRESH;
-	wheel->count++;
-	gy_list_append(&wheel->fresh, &timer->item);
 }
 
 /* Fires when the clock has reached @deadline_ns. The timer must be stopped. */
@@ -95,6 +105,7 @@ static inline void gy_timer_stop(struct gy_wheel *wheel, struct gy_timer *timer)
 	uint32_t place = timer->place;
 	bool was_last;
 
+	gy_verify(place != GY_TIMER_LAZY);
 	if (place == GY_TIMER_STOPPED) {
 		return;
 	}
@@ -107,6 +118,19 @@ static inline void gy_timer_stop(struct gy_wheel *wheel, struct gy_timer *timer)
 		wheel->occupied[place / GY_WHEEL_SLOTS] &= ~(UINT64_C(1) << place % GY_WHEEL_SLOTS);
 	}
 }
+
+/* gy_timer_stop() for a lazy timer. */
+static inline void gy_timer_stop_lazy(struct gy_wheel *wheel, struct gy_timer *timer)
+{
+	if (gy_likely(timer->place == GY_TIMER_LAZY)) {
+		timer->delay_ns = 0;
+		return;
+	}
+	gy_timer_stop(wheel, timer);
+}
+
+/* Empties the list of lazy timers: each is placed, or stopped. */
+void gy_timers_settle_lazy(struct gy_wheel *wheel, uint64_t now_ns);
 
 /* Takes a timer off its wheel, to be put onto another by gy_timer_unpack(). A stopped timer stays
  * stopped. */

@@ -74,7 +74,19 @@ static void has_a_broken_link(bool damaged)
 	gy_wheel_check(&wheel);
 }
 
+static void has_a_lazy_timer_that_has_its_place(bool damaged)
+{
+	fill();
+	gy_timer_stop(&wheel, &timers[2]);
+	gy_timer_start_lazy(&wheel, &timers[2], 9000);
+	if (damaged) {
+		timers[2].place = timers[3].place;
+	}
+	gy_wheel_check(&wheel);
+}
+
 const struct walker_case wheel_cases[] = {
+	{ "wheel: a lazy timer has a place too", has_a_lazy_timer_that_has_its_place },
 	{ "wheel: a stopped timer is linked", has_a_linked_timer_that_is_stopped },
 	{ "wheel: a timer is in another slot", has_a_timer_in_another_slot },
 	{ "wheel: a timer of the past waits", has_a_timer_of_the_past },

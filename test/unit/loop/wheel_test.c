@@ -198,6 +198,92 @@ Test(wheel, that_stops_a_fresh_timer_never_places_it)
 	cr_assert_eq(advance_to(now_ns + year_ns), 0);
 }
 
+/* ---- lazy timers ---- */
+
+static void start_lazily(struct alarm *alarm, uint64_t delay_ns)
+{
+	alarm->due_ns = now_ns + delay_ns;
+	gy_timer_start_lazy(&wheel, &alarm->timer, delay_ns);
+}
+
+Test(wheel, fires_a_lazy_timer_as_any_other_with_the_delay_it_was_started_with_last)
+{
+	start_lazily(&alarms[0], 9 * tick_ns);
+	gy_timer_stop_lazy(&wheel, &alarms[0].timer);
+	cr_assert_not(gy_timer_is_started(&alarms[0].timer));
+	start_lazily(&alarms[0], 5 * tick_ns);
+	start_lazily(&alarms[1], 5 * tick_ns);
+	start_lazily(&alarms[2], 300 * tick_ns);
+	cr_assert(gy_timer_is_started(&alarms[0].timer));
+	cr_assert_eq(gy_wheel_next_ns(&wheel), 0, "they have to be placed at once");
+	gy_wheel_advance(&wheel, now_ns);
+	gy_wheel_check(&wheel);
+	cr_assert_eq(wheel.count, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		sleep_until_fired(&alarms[i]);
+	}
+	cr_assert_eq(advance_to(now_ns + year_ns), 0);
+}
+
+Test(wheel, never_places_a_lazy_timer_that_was_stopped)
+{
+	for (uint32_t i = 0; i < 1000; i++) {
+		start_lazily(&alarms[i % 3], tick_ns);
+		gy_timer_stop_lazy(&wheel, &alarms[i % 3].timer);
+	}
+	gy_wheel_check(&wheel);
+	cr_assert_eq(advance_to(now_ns + year_ns), 0);
+	cr_assert_eq(wheel.count, 0);
+	cr_assert_eq(gy_wheel_next_ns(&wheel), UINT64_MAX);
+}
+
+Test(wheel, stops_a_lazy_timer_that_has_its_place_and_starts_it_again)
+{
+	start_lazily(&alarms[0], 70 * tick_ns);
+	start_lazily(&alarms[1], 70 * tick_ns);
+	gy_wheel_advance(&wheel, now_ns);
+	gy_timer_stop_lazy(&wheel, &alarms[0].timer);
+	gy_timer_stop_lazy(&wheel, &alarms[1].timer);
+	gy_wheel_check(&wheel);
+	cr_assert_eq(gy_wheel_next_ns(&wheel), UINT64_MAX, "no slot may still be marked");
+	start_lazily(&alarms[0], 3 * tick_ns);
+	gy_wheel_advance(&wheel, now_ns);
+	sleep_until_fired(&alarms[0]);
+	cr_assert_eq(alarms[1].fired, 0);
+}
+
+Test(wheel, counts_a_lazy_delay_from_the_next_clock_reading)
+{
+	gy_timer_start_lazy(&wheel, &alarms[0].timer, 5 * tick_ns);
+	alarms[0].due_ns = now_ns + 1000 * tick_ns + 5 * tick_ns;
+	cr_assert_eq(advance_to(now_ns + 1000 * tick_ns), 0);
+	sleep_until_fired(&alarms[0]);
+}
+
+Test(wheel, gives_away_a_lazy_timer_and_keeps_the_others)
+{
+	struct gy_wheel other;
+
+	gy_wheel_init(&other, tick_ns, now_ns);
+	start_lazily(&alarms[0], 5 * tick_ns);
+	start_lazily(&alarms[1], 6 * tick_ns);
+	start_lazily(&alarms[2], 7 * tick_ns);
+	gy_timer_stop_lazy(&wheel, &alarms[2].timer);
+	gy_timer_pack(&wheel, &alarms[2].timer, now_ns);
+	gy_timer_pack(&wheel, &alarms[0].timer, now_ns);
+	gy_timer_unpack(&other, &alarms[0].timer);
+	gy_timer_unpack(&other, &alarms[2].timer);
+	gy_wheel_check(&wheel);
+	gy_wheel_check(&other);
+	cr_assert_eq(wheel.count, 1);
+	cr_assert_eq(other.count, 1);
+	sleep_until_fired(&alarms[1]);
+	cr_assert_eq(alarms[0].fired, 0);
+	gy_wheel_advance(&other, now_ns);
+	cr_assert_eq(gy_wheel_fire(&other), 1);
+	cr_assert_eq(alarms[0].fired, 1);
+}
+
 /* ---- absolute deadlines ---- */
 
 Test(wheel, fires_at_a_deadline_and_at_once_when_it_is_past)
