@@ -328,8 +328,7 @@ static inline struct gy_house *gy_house_find_recent(const struct gy_home *home,
 {
 	struct gy_house *house = from->recent;
 
-	if (gy_likely(house->self.slot == to.slot) &&
-	    gy_likely(gy_load_acquire(&house->self.cookie) == to.cookie)) {
+	if (gy_house_is_named(house, to)) {
 		return house;
 	}
 	house = gy_house_find(home, to.slot, to.cookie);

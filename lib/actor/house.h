@@ -74,11 +74,13 @@ struct gy_house {
 	struct gy_job job;
 	struct gy_node *lanes[GY_LANES]; /* each the last of a ring, NULL when empty */
 	/* Dispatch compares these four at once: see gy_house_is_plainly(). */
-	uint8_t pending; /* lanes and work that wait, a bit each */
-	uint8_t status;	 /* enum gy_house_status */
-	uint8_t closed;	 /* those that do not run at present; follows from @reasons */
-	bool plain;	 /* the class is, and a run has nothing else to do than its mail */
-	struct gy_origin self;
+	uint8_t pending;       /* lanes and work that wait, a bit each */
+	uint8_t status;	       /* enum gy_house_status */
+	uint8_t closed;	       /* those that do not run at present; follows from @reasons */
+	bool plain;	       /* the class is, and a run has nothing else to do than its mail */
+	uint32_t limit;	       /* of @waiting; 0: no limit, and @waiting is not counted */
+	struct gy_origin self; /* by which senders know the house: see gy_house_is_named() */
+	uint32_t replies;      /* waiting, exceptions included */
 
 	union {
 		struct gyre_mail *argument; /* until the house is mounted; may be NULL */
@@ -91,9 +93,7 @@ struct gy_house {
 	uint64_t asks;		 /* how many the actor has made */
 	uint32_t outstanding;	 /* promises, of asks and sleeps */
 
-	uint32_t replies; /* waiting, exceptions included */
 	uint32_t events;
-	uint32_t limit;	  /* of @waiting; 0: no limit, and @waiting is not counted */
 	uint32_t waiting; /* asks and notices; read from any thread */
 	bool channels_actor;
 	bool high;	       /* its priority in the queue of the loop */
@@ -226,6 +226,27 @@ static inline bool gy_house_is_plainly(const struct gy_house *house, enum gy_hou
 }
 
 /* ---- its address ---- */
+
+_Static_assert(offsetof(struct gyre_address, slot) == 0 &&
+		       offsetof(struct gyre_address, cookie) == sizeof(uint32_t) &&
+		       offsetof(struct gy_origin, cookie) == sizeof(uint32_t) &&
+		       offsetof(struct gy_house, self) % sizeof(uint64_t) == 0,
+	       "compared as one");
+
+typedef uint64_t __attribute__((may_alias)) gy_slot_and_cookie;
+
+/*
+ * Whether an address of the loop of this house, which had that slot and may be stale, names it: one
+ * comparison for slot and cookie. Other threads may be giving the cookie to somebody.
+ */
+static inline bool gy_house_is_named(const struct gy_house *house, struct gyre_address to)
+{
+	const void *self = &house->self;
+	uint64_t named;
+
+	memcpy(&named, &to, sizeof(named));
+	return gy_likely(gy_load_acquire((const gy_slot_and_cookie *)self) == named);
+}
 
 /* The cookie that a stopping house had until gy_house_stop(). */
 static inline uint32_t gy_house_last_cookie(const struct gy_house *house)

@@ -63,6 +63,12 @@ struct gy_origin {
 	uint16_t node;
 };
 
+_Static_assert(offsetof(struct gy_origin, cookie) == offsetof(struct gyre_address, cookie) &&
+		       offsetof(struct gy_origin, loop) == offsetof(struct gyre_address, loop) &&
+		       offsetof(struct gy_origin, node) == offsetof(struct gyre_address, node) &&
+		       offsetof(struct gyre_address, life) == sizeof(struct gy_origin),
+	       "an address begins with an origin");
+
 static inline struct gyre_address gy_origin_address(struct gy_origin origin)
 {
 	return (struct gyre_address){ .slot = origin.slot,
@@ -73,7 +79,10 @@ static inline struct gyre_address gy_origin_address(struct gy_origin origin)
 
 static inline struct gy_origin gy_origin_of(struct gyre_address address)
 {
-	return (struct gy_origin){ address.slot, address.cookie, address.loop, address.node };
+	struct gy_origin origin;
+
+	memcpy(&origin, &address, sizeof(origin)); /* else it is taken apart, and put together */
+	return origin;
 }
 
 static inline bool gy_origin_equal(struct gy_origin a, struct gy_origin b)
@@ -314,24 +323,38 @@ static inline uint32_t gy_patience(uint64_t timeout_ns)
 				    GY_DEADLINE_SHIFT);
 }
 
-/* Converts the time-out of an ask to a deadline, on the loop of the receiver, whose last reading of
- * the clock is @now_ns. */
+/* How far from the last reading of the clock the deadline is that a time-out leads to; 0 for none.
+ */
+static inline uint32_t gy_patience_span(uint32_t patience)
+{
+	return patience == 0 ? 0 : patience + (patience >> GY_LAG_DECAY_SHIFT) + 1;
+}
+
+/* The deadline of an ask on the loop of the receiver, whose last reading of the clock is @now_ns.
+ * One that is odd is late by no more than a unit, and never 0. */
+static inline uint32_t gy_deadline_at(uint64_t now_ns, uint32_t span)
+{
+	return ((uint32_t)(now_ns >> GY_DEADLINE_SHIFT) + span) | 1;
+}
+
+/* Converts the time-out of an ask to a deadline, likewise. */
 static inline void gy_mail_set_deadline(struct gyre_mail *mail, uint64_t now_ns)
 {
-	uint32_t patience = mail->deadline;
+	uint32_t span = gy_patience_span(mail->deadline);
 
-	if (patience != 0) {
-		uint32_t at = (uint32_t)(now_ns >> GY_DEADLINE_SHIFT) + patience +
-			      (patience >> GY_LAG_DECAY_SHIFT) + 1;
+	mail->deadline = span == 0 ? 0 : gy_deadline_at(now_ns, span);
+}
 
-		mail->deadline = at == 0 ? 1 : at;
-	}
+/* Whether a deadline is past at @sure, in its units; the second question is seldom asked. */
+static inline bool gy_deadline_is_past(uint32_t deadline, uint32_t sure)
+{
+	return gy_unlikely((int32_t)(sure - deadline) > 0) && deadline != 0;
 }
 
 /* @sure_ns is that of the loop that has set the deadline. */
 static inline bool gy_deadline_passed(uint32_t deadline, uint64_t sure_ns)
 {
-	return deadline != 0 && (int32_t)((uint32_t)(sure_ns >> GY_DEADLINE_SHIFT) - deadline) > 0;
+	return gy_deadline_is_past(deadline, (uint32_t)(sure_ns >> GY_DEADLINE_SHIFT));
 }
 
 #endif

@@ -23,9 +23,13 @@ static inline void gy_house_put(struct gy_home *home, struct gy_house *house,
 
 	house->lanes[lane] = &mail->node;
 	if (lane <= GY_LANE_EXCEPTION) {
-		house->high = ++house->replies > home->options.high_replies || house->high;
+		if (gy_unlikely(house->replies++ == home->options.high_replies)) {
+			house->high = true;
+		}
 	} else if (lane == GY_LANE_EVENT) {
-		house->high = ++house->events > home->options.high_events || house->high;
+		if (gy_unlikely(house->events++ == home->options.high_events)) {
+			house->high = true;
+		}
 	}
 	if (last != NULL) {
 		mail->node.next = last->next;
