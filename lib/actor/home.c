@@ -85,7 +85,7 @@ int gy_home_init(struct gy_home *home, const struct gy_loop_options *loop,
 	home->pinned.slot = GY_PINNED_NONE;
 	gy_sizes_init(&home->stacks, "stack");
 	gy_sizes_init(&home->parts, "part");
-	home->ask_patience = gy_patience(options->ask_timeout_ns);
+	home->ask_span = gy_patience_span(gy_patience(options->ask_timeout_ns));
 	gy_pool_init(&home->promises, "promise", sizeof(struct gy_promise));
 	r = gy_slots_init(&home->slots, options->cookie_seed);
 	r = r < 0 ? r : gy_promise_places_init(home);

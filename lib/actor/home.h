@@ -158,7 +158,7 @@ struct gy_home {
 	struct gy_sizes stacks;
 	struct gy_sizes parts; /* states, hash buckets, timers, and other parts of houses */
 	struct gy_pool promises;
-	uint32_t ask_patience; /* of an ask with the default time-out, as its mail carries it */
+	uint32_t ask_span; /* of an ask with the default time-out: see gy_patience_span() */
 	struct gy_promise *spare_promises;   /* taken from those of all homes */
 	struct gy_promise ***promise_places; /* the system's: see promise_places.c */
 	struct gy_class_infos class_infos;

@@ -10,6 +10,7 @@
 #include "actor/home.h"
 #include "actor/house_extra.h"
 #include "actor/life/watch.h"
+#include "actor/stack/promise_places.h"
 #include "actor/stack/stack.h"
 
 /* ---- reasons ---- */
@@ -146,13 +147,15 @@ static void check_stacks(const struct gy_house *house)
 
 	for (; item != &house->suspended; item = item->next) {
 		const struct gy_stack *stack = gy_container_of(item, const struct gy_stack, item);
-		const struct gy_list *link = stack->outstanding.next;
+		const struct gy_promise *previous = NULL;
+		const struct gy_promise *promise = stack->outstanding;
 
 		gy_assert(item->next->previous == item);
 		gy_assert(stack->house == house && stack->home == house->home && stack->suspended);
-		for (; link != &stack->outstanding; link = link->next) {
-			gy_assert(gy_container_of(link, const struct gy_promise, link)->stack ==
-				  stack);
+		for (; promise != NULL; promise = promise->next) {
+			gy_assert(promise->stack == stack && promise->house == house &&
+				  promise->previous == previous && !gy_promise_is_done(promise));
+			previous = promise;
 			outstanding++;
 		}
 	}

@@ -31,7 +31,7 @@ static inline uint32_t sure_time(const struct gy_home *home)
 static inline bool is_special(const struct gyre_mail *mail, enum gy_lane lane, uint32_t sure)
 {
 	if (lane == GY_LANE_ASK) {
-		return mail->deadline != 0 && (int32_t)(sure - mail->deadline) > 0;
+		return gy_deadline_is_past(mail->deadline, sure);
 	}
 	return mail->type == &gy_type_poison;
 }
@@ -200,20 +200,9 @@ static __attribute__((noinline)) uint32_t run_plain_replies(struct gy_home *home
 {
 	struct gy_node *last;
 	struct gy_node *node = gy_house_take_lane(house, GY_LANE_REPLY, &last);
-	uint32_t left = home->options.run_budget;
-	uint32_t handled = 0;
+	uint32_t handled;
 
-	do {
-		struct gyre_mail *mail = gy_mail_of(node);
-
-		node = node->next;
-		left--;
-		if (node != NULL) {
-			gy_prefetch(node);
-		}
-		house->replies--;
-		handled += gy_promise_complete(house, mail);
-	} while (node != NULL && left > 0 && (house->closed & 1U << GY_LANE_REPLY) == 0);
+	node = gy_promises_complete(house, node, home->options.run_budget, &handled);
 	gy_house_put_rest_back(house, GY_LANE_REPLY, node, last);
 	return handled;
 }

@@ -54,11 +54,9 @@ static void fail_asks(struct gy_house *house, const struct gy_node_loss *news)
 
 	for (; item != &house->suspended; item = item->next) {
 		const struct gy_stack *stack = gy_container_of(item, const struct gy_stack, item);
-		const struct gy_list *link = stack->outstanding.next;
+		struct gy_promise *promise = stack->outstanding;
 
-		for (; link != &stack->outstanding; link = link->next) {
-			struct gy_promise *promise = gy_container_of(link, struct gy_promise, link);
-
+		for (; promise != NULL; promise = promise->next) {
 			if (promise->to.cookie != 0 &&
 			    gy_node_loss_concerns(house->home, news, promise->to.node) &&
 			    !is_asked_later(house, promise, news)) {

@@ -10,6 +10,7 @@
 #include <gyre/move.h>
 
 #include "actor/mail/tail.h"
+#include "actor/stack/promise_places.h"
 #include "actor/stack/stack.h"
 
 struct gyre_mail *gyre_take(struct gyre_stack *stack)
@@ -36,7 +37,7 @@ struct gyre_mail *gyre_future_take(const struct gyre_future *future)
 	if (gyre_future_error(future) < 0 || promise == NULL || promise->sleeps) {
 		return NULL;
 	}
-	gy_assert(promise->completed);
+	gy_assert(gy_promise_is_done(promise));
 	mail = promise->answer;
 	if (mail != NULL) {
 		promise->answer = NULL;

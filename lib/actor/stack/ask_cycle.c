@@ -117,12 +117,9 @@ static const struct gy_promise *next_of(struct gy_home *home, const struct probe
 					const struct gy_stack *stack)
 {
 	const struct gy_promise *first = NULL;
-	const struct gy_list *link = stack->outstanding.next;
+	const struct gy_promise *promise = stack->outstanding;
 
-	for (uint32_t i = 0; i < SCAN_MAX && link != &stack->outstanding; i++, link = link->next) {
-		const struct gy_promise *promise =
-			gy_container_of(link, const struct gy_promise, link);
-
+	for (uint32_t i = 0; i < SCAN_MAX && promise != NULL; i++, promise = promise->next) {
 		if (gy_stack_awaits_some(stack) && !promise->is_awaited) {
 			continue; /* the stack goes on without it */
 		}

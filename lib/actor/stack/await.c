@@ -9,15 +9,8 @@
  */
 #include <errno.h>
 
+#include "actor/stack/promise_places.h"
 #include "actor/stack/stack.h"
-
-/* The promise behind a future; NULL where there is nothing to wait for or to keep. */
-static struct gy_promise *promise_of(const struct gyre_future *future)
-{
-	struct gy_promise *promise = future->promise;
-
-	return promise == NULL || gy_load_relaxed(&promise->id) != future->id ? NULL : promise;
-}
 
 /* Whether there are futures alone, none of which is the promise of another stack. */
 static bool may_await(const struct gy_stack *stack, const struct gyre_future *const *futures,
@@ -25,7 +18,7 @@ static bool may_await(const struct gy_stack *stack, const struct gyre_future *co
 {
 	for (uint32_t i = 0; i < count; i++) {
 		const struct gy_promise *promise =
-			futures[i] == NULL ? NULL : promise_of(futures[i]);
+			futures[i] == NULL ? NULL : gy_promise_of(futures[i]);
 
 		if (futures[i] == NULL || (promise != NULL && promise->stack != stack)) {
 			return false;
@@ -37,9 +30,9 @@ static bool may_await(const struct gy_stack *stack, const struct gyre_future *co
 static bool any_outstanding(const struct gyre_future *const *futures, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		const struct gy_promise *promise = promise_of(futures[i]);
+		const struct gy_promise *promise = gy_promise_of(futures[i]);
 
-		if (promise != NULL && !promise->completed) {
+		if (promise != NULL && !gy_promise_is_done(promise)) {
 			return true;
 		}
 	}
@@ -52,11 +45,11 @@ static uint32_t mark(const struct gyre_future *const *futures, uint32_t count)
 	uint32_t outstanding = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct gy_promise *promise = promise_of(futures[i]);
+		struct gy_promise *promise = gy_promise_of(futures[i]);
 
 		if (promise != NULL && !promise->is_awaited) {
 			promise->is_awaited = true;
-			outstanding += !promise->completed;
+			outstanding += !gy_promise_is_done(promise);
 		}
 	}
 	return outstanding;

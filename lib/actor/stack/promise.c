@@ -14,6 +14,7 @@
 #include "actor/misuse.h"
 #include "actor/stack/ask_cycle.h"
 #include "actor/stack/promise_places.h"
+#include "actor/stack/promise_pool.h"
 #include "actor/stack/stack.h"
 
 /*
@@ -38,25 +39,38 @@ static struct gy_promise *take_spare(struct gy_home *home)
 	return promise;
 }
 
-static GY_COLD void put_spare(struct gy_home *home, struct gy_promise *promise)
+void gy_promise_put_spare(struct gy_home *home, struct gy_promise *promise)
 {
 	struct gy_homes *homes = gy_homes_of(home->options.system);
 
+	if (promise->timer.place == GY_TIMER_LAZY) {
+		gy_timers_settle_lazy(&home->loop.wheel, gy_clock_ns(&home->loop.clock));
+	}
 	gy_store_relaxed(&home->promises.total, home->promises.total - 1);
 	promise->next_spare = gy_load_relaxed(&homes->spare_promises);
 	while (!gy_compare_exchange(&homes->spare_promises, &promise->next_spare, promise)) {
 	}
 }
 
-/* Gives each promise of a pool that was empty, and has grown, its place; those that get none are
- * freed. */
+static void timed_out(struct gy_timer *timer);
+
+/* Makes new memory a promise, with a place; false without memory. */
+static bool enter(struct gy_home *home, struct gy_promise *promise)
+{
+	promise->previous = NULL;
+	gy_timer_init(&promise->timer, timed_out);
+	return gy_promise_places_enter(home, promise);
+}
+
+/* Makes promises of all that is in a pool that was empty, and has grown; those that get no place
+ * are freed. */
 static void enter_all(struct gy_home *home)
 {
 	struct gy_pool *pool = &home->promises;
 	uint32_t entered = 0;
 
 	while (entered < pool->free_count &&
-	       gy_promise_places_enter(home, (struct gy_promise *)pool->free[entered])) {
+	       enter(home, (struct gy_promise *)pool->free[entered])) {
 		entered++;
 	}
 	while (pool->free_count > entered) {
@@ -65,7 +79,7 @@ static void enter_all(struct gy_home *home)
 	}
 }
 
-static __attribute__((noinline)) struct gy_promise *get_slow(struct gy_home *home)
+struct gy_promise *gy_promise_get_slow(struct gy_home *home)
 {
 	struct gy_promise *promise = take_spare(home);
 
@@ -74,23 +88,6 @@ static __attribute__((noinline)) struct gy_promise *get_slow(struct gy_home *hom
 	}
 	enter_all(home);
 	return (struct gy_promise *)gy_pool_take(&home->promises);
-}
-
-static inline struct gy_promise *get(struct gy_home *home)
-{
-	struct gy_promise *promise = (struct gy_promise *)gy_pool_take(&home->promises);
-
-	return gy_likely(promise != NULL) ? promise : get_slow(home);
-}
-
-static inline void put(struct gy_home *home, struct gy_promise *promise)
-{
-	gy_store_relaxed(&promise->id, promise->id + gy_promise_use);
-	if (gy_likely(home->promises.free_count < home->promises.capacity)) {
-		gy_pool_push(&home->promises, promise);
-	} else {
-		put_spare(home, promise);
-	}
 }
 
 static void free_list(struct gy_promise *promise)
@@ -163,10 +160,10 @@ void gy_promise_fail_later(struct gy_promise *promise, int error)
 {
 	struct gy_wheel *wheel = &promise->stack->home->loop.wheel;
 
-	gy_assert(error < 0 && !promise->completed);
-	promise->lost = error;
-	gy_timer_stop(wheel, &promise->timer);
-	gy_timer_start(wheel, &promise->timer, GYRE_MILLISECONDS(1));
+	gy_assert(error < 0 && error >= INT16_MIN && !gy_promise_is_done(promise));
+	promise->lost = (int16_t)error;
+	gy_timer_stop_lazy(wheel, &promise->timer);
+	gy_timer_start_lazy(wheel, &promise->timer, GYRE_MILLISECONDS(1));
 }
 
 void gy_promise_cycle_checked(struct gy_house *house, uint64_t ask_id)
@@ -174,44 +171,63 @@ void gy_promise_cycle_checked(struct gy_house *house, uint64_t ask_id)
 	struct gy_promise *promise = gy_promise_find(house->home, house, ask_id);
 
 	if (promise != NULL && promise->cycle_checked && gy_timer_is_started(&promise->timer)) {
-		gy_timer_stop(&house->home->loop.wheel, &promise->timer);
+		gy_timer_stop_lazy(&house->home->loop.wheel, &promise->timer);
 		timed_out(&promise->timer);
 	}
 }
 
 /*
- * A promise in the stack's chain; NULL when there is no memory. @to: who was asked; for a sleep
- * nobody. Inlined, so that what is a constant there is one.
+ * Puts a promise into the chain of its stack. @to: who was asked; for a sleep nobody. Inlined, so
+ * that what is a constant there is one.
  */
-static inline __attribute__((always_inline)) struct gy_promise *
-make(struct gy_stack *stack, uint64_t timeout_ns, struct gy_origin to, bool sleeps)
+static inline __attribute__((always_inline)) void open(struct gy_stack *stack,
+						       struct gy_house *house,
+						       struct gy_promise *promise,
+						       struct gy_origin to, bool sleeps)
 {
-	struct gy_home *home = stack->home;
-	struct gy_house *house = stack->house;
-	struct gy_promise *promise = get(home);
+	struct gy_promise *next = stack->outstanding;
 
-	if (gy_unlikely(promise == NULL)) {
-		return NULL;
-	}
+	gy_verify(promise->previous == NULL && !gy_timer_is_started(&promise->timer));
 	house->asks++;
 	house->outstanding++;
 	gy_store_relaxed(&promise->house, house);
 	promise->stack = stack;
-	promise->answer = NULL;
 	promise->to = to;
-	promise->completed = false;
+	memset(&promise->lost, 0, sizeof(uint64_t));
 	promise->sleeps = sleeps;
-	promise->cycle_checked = false;
-	promise->is_awaited = false;
-	promise->error = 0;
-	promise->lost = 0;
-	gy_list_append(&stack->outstanding, &promise->link);
-	if (gy_likely(timeout_ns != GYRE_FOREVER)) {
-		gy_timer_init_started(&home->loop.wheel, &promise->timer, timed_out, timeout_ns);
-	} else {
-		gy_timer_init(&promise->timer, timed_out);
+	promise->next = next;
+	if (next != NULL) {
+		next->previous = promise;
 	}
+	stack->outstanding = promise;
 	stack->dirty = true;
+}
+
+/* Sleeps that begin together end in that order, where it costs nothing. */
+static inline __attribute__((always_inline)) void start_timer(struct gy_promise *promise,
+							      uint64_t timeout_ns)
+{
+	struct gy_wheel *wheel = &promise->stack->home->loop.wheel;
+
+	if (promise->sleeps && promise->timer.place == GY_TIMER_STOPPED) {
+		gy_timer_start(wheel, &promise->timer, timeout_ns);
+	} else {
+		gy_timer_start_lazy(wheel, &promise->timer, timeout_ns == 0 ? 1 : timeout_ns);
+	}
+}
+
+/* A promise in the stack's chain, with a time-out; NULL when there is no memory. */
+static struct gy_promise *make(struct gy_stack *stack, uint64_t timeout_ns, struct gy_origin to,
+			       bool sleeps)
+{
+	struct gy_promise *promise = gy_promise_get(stack->home);
+
+	if (promise != NULL) {
+		open(stack, stack->house, promise, to, sleeps);
+		if (timeout_ns != GYRE_FOREVER) {
+			start_timer(promise, timeout_ns);
+		}
+	}
 	return promise;
 }
 
@@ -226,13 +242,17 @@ static void number(struct gy_promise *promise)
  * actor. A frame is taken to be as large as the stack has room for, since those of exchanges have
  * sizes of their own.
  */
+static inline bool is_in_frame(const struct gy_stack *stack, const struct gyre_future *future)
+{
+	return gy_likely((uintptr_t)future - (uintptr_t)stack->frame < stack->frame_room);
+}
+
 static inline void expect_kept(const struct gy_stack *stack, const struct gyre_future *future)
 {
 #if GY_ASSERT_LEVEL >= 1
-	uintptr_t in_frame = (uintptr_t)future - (uintptr_t)stack->frame;
 	uintptr_t in_state = (uintptr_t)future - (uintptr_t)stack->head.actor;
 
-	if (gy_unlikely(in_frame >= stack->frame_room) &&
+	if (!is_in_frame(stack, future) &&
 	    in_state >= stack->house->class_info->class->state_bytes) {
 		gy_warn_misplaced_future(stack, future);
 	}
@@ -255,24 +275,19 @@ static void set_future(const struct gy_stack *stack, struct gyre_future *future,
 	future->error = 0;
 }
 
-int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail *mail,
-	     uint64_t timeout_ns, struct gyre_future *ret_future)
+/* gyre_ask() where ask_here() does not serve, with the time-out that counts. */
+static __attribute__((noinline)) int ask_otherwise(struct gyre_stack *stack, struct gyre_address to,
+						   struct gyre_mail *mail, uint64_t timeout_ns,
+						   struct gyre_future *ret_future)
 {
 	struct gy_stack *s = gy_stack_of(stack);
 	struct gy_home *home = s->home;
 	struct gy_promise *promise;
-	uint32_t patience;
 	int result;
 
 	if (gy_unlikely(ret_future == NULL)) {
 		gyre_mail_destroy(stack, mail);
 		return -EINVAL;
-	}
-	if (timeout_ns == 0) {
-		timeout_ns = home->options.ask_timeout_ns;
-		patience = home->ask_patience;
-	} else {
-		patience = gy_patience(timeout_ns);
 	}
 	if (gy_mail_is_missing(mail)) {
 		*ret_future = (struct gyre_future){ .error = gy_mail_report_no_memory(mail) };
@@ -288,12 +303,68 @@ int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail 
 	mail->node.kind = GY_MAIL_ASK;
 	mail->ask_id = promise->id;
 	gy_mail_from(mail, s->house);
-	mail->deadline = patience;
+	mail->deadline = gy_patience(timeout_ns);
 	if (gy_unlikely(!gy_send_here(home, s->house, to, mail, GY_LANE_ASK, &result))) {
 		number(promise);
 		(void)gy_send_away(home, to, mail);
 	}
 	return 0; /* what has become of it, the future will tell */
+}
+
+/*
+ * Asks an actor of this loop to which the last mail of the asker went too, where nothing is missing
+ * or special: all of that is known before anything is done. @span is that of the time-out.
+ */
+static inline __attribute__((always_inline)) bool
+ask_here(struct gy_stack *stack, struct gyre_address to, struct gyre_mail *mail,
+	 uint64_t timeout_ns, uint32_t span, struct gyre_future *future)
+{
+	struct gy_home *home = stack->home;
+	struct gy_house *house = stack->house;
+	struct gy_house *receiver = house->recent;
+	struct gy_promise *promise;
+
+	if (gy_unlikely(!is_in_frame(stack, future)) || gy_mail_is_missing(mail) ||
+	    gy_unlikely(mail->node.kind != GY_NODE_NEW) || gy_unlikely(span == 0) ||
+	    gy_unlikely(!gy_is_here(home, to)) || gy_unlikely(!gy_house_is_named(receiver, to)) ||
+	    gy_unlikely(receiver->limit != 0)) {
+		return false;
+	}
+	promise = gy_promise_take(home);
+	if (gy_unlikely(promise == NULL)) {
+		return false;
+	}
+	open(stack, house, promise, gy_origin_of(to), false);
+	gy_timer_start_lazy(&home->loop.wheel, &promise->timer, timeout_ns);
+	future->promise = promise;
+	future->id = promise->id;
+	future->error = 0;
+	mail = gy_mail_given_new(home, mail);
+	mail->node.kind = GY_MAIL_ASK;
+	mail->ask_id = promise->id;
+	gy_mail_from(mail, house);
+	mail->deadline = gy_deadline_at(home->loop.now_ns, span);
+	gy_count(&home->counters.sent, 1);
+	gy_house_put(home, receiver, mail, GY_LANE_ASK);
+	return true;
+}
+
+int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail *mail,
+	     uint64_t timeout_ns, struct gyre_future *ret_future)
+{
+	struct gy_stack *s = gy_stack_of(stack);
+	uint32_t span;
+
+	if (timeout_ns == 0) {
+		timeout_ns = s->home->options.ask_timeout_ns;
+		span = s->home->ask_span;
+	} else {
+		span = gy_patience_span(gy_patience(timeout_ns));
+	}
+	if (gy_likely(ask_here(s, to, mail, timeout_ns, span, ret_future))) {
+		return 0;
+	}
+	return ask_otherwise(stack, to, mail, timeout_ns, ret_future);
 }
 
 int gy_ask_order(struct gy_stack *stack, struct gyre_address to, struct gyre_mail *mail,
@@ -354,11 +425,28 @@ int gyre_sleep(struct gyre_stack *stack, uint64_t delay_ns, struct gyre_future *
 	return promise == NULL ? -ENOMEM : 0;
 }
 
-/* Whether a promise that has completed ends the wait of its stack. */
+/* Takes a promise out of the chain of those that are outstanding, which is seldom longer. */
+static inline void close(struct gy_stack *stack, struct gy_promise *promise)
+{
+	struct gy_promise *next = promise->next;
+	struct gy_promise *previous = promise->previous;
+
+	if (gy_likely(next == NULL && previous == NULL)) {
+		stack->outstanding = NULL;
+		return;
+	}
+	if (next != NULL) {
+		next->previous = previous;
+	}
+	*(previous == NULL ? &stack->outstanding : &previous->next) = next;
+	promise->previous = NULL;
+}
+
+/* Whether a promise that has completed ends the wait of its stack, which has others outstanding. */
 static inline bool ends_wait(struct gy_stack *stack, struct gy_promise *promise)
 {
-	if (gy_likely(stack->awaited_count == 0)) {
-		return gy_list_empty(&stack->outstanding);
+	if (stack->awaited_count == 0) {
+		return false;
 	}
 	if (stack->awaited_count == GY_AWAIT_ANY) {
 		return true;
@@ -372,9 +460,14 @@ static inline bool ends_wait(struct gy_stack *stack, struct gy_promise *promise)
 	return stack->awaited_count == 0;
 }
 
-bool gy_promise_complete(struct gy_house *house, struct gyre_mail *mail)
+/*
+ * Completes a promise with a reply or an exception, and has its stack run if that ends its wait.
+ * The caller says afterwards that no stack is resumed any more, and counts what the house has
+ * outstanding. Returns whether there was a promise.
+ */
+static inline __attribute__((always_inline)) bool
+complete(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail, bool is_reply)
 {
-	struct gy_home *home = house->home;
 	struct gy_promise *promise = gy_promise_find(home, house, mail->ask_id);
 	struct gy_stack *stack;
 
@@ -383,77 +476,108 @@ bool gy_promise_complete(struct gy_house *house, struct gyre_mail *mail)
 		return false;
 	}
 	stack = promise->stack;
-	gy_assert(stack->house == house && house->outstanding > 0);
-	house->outstanding--;
-	gy_timer_stop(&home->loop.wheel, &promise->timer);
-	gy_list_move(&stack->completed, &promise->link);
-	promise->completed = true;
-	if (gy_likely(mail->node.kind == GY_MAIL_REPLY)) {
-		promise->answer = mail;
-	} else {
-		promise->error = ((struct gy_exception *)gyre_payload(mail))->error;
+	gy_timer_stop_lazy(&home->loop.wheel, &promise->timer);
+	gy_count(&promise->id, gy_promise_done);
+	promise->answer = mail;
+	if (!is_reply) {
+		promise->answer = NULL;
+		promise->error = (int16_t)((struct gy_exception *)gyre_payload(mail))->error;
 		gy_mail_put(home, mail);
 	}
-	if (ends_wait(stack, promise)) {
+	close(stack, promise);
+	promise->next = stack->completed;
+	stack->completed = promise;
+	if (gy_likely(stack->outstanding == NULL) || ends_wait(stack, promise)) {
 		home->steps++;
 		home->resumed = stack;
 		gy_stack_resume(stack);
-		home->resumed = NULL;
 	}
 	return true;
 }
 
-/* Frees a promise that is in no chain any more, or in one that is emptied. */
-static inline void recycle(struct gy_home *home, struct gy_promise *promise)
+static inline void count_completed(struct gy_home *home, struct gy_house *house, uint32_t completed)
 {
-	if (promise->answer != NULL) {
-		gy_mail_put(home, promise->answer);
-	}
-	put(home, promise);
+	gy_assert(house->outstanding >= completed);
+	house->outstanding -= completed;
+	home->resumed = NULL;
+}
+
+bool gy_promise_complete(struct gy_house *house, struct gyre_mail *mail)
+{
+	struct gy_home *home = house->home;
+	bool completed = complete(home, house, mail, mail->node.kind == GY_MAIL_REPLY);
+
+	count_completed(home, house, completed);
+	return completed;
+}
+
+struct gy_node *gy_promises_complete(struct gy_house *house, struct gy_node *replies, uint32_t most,
+				     uint32_t *ret_completed)
+{
+	struct gy_home *home = house->home;
+	struct gy_node *node = replies;
+	uint32_t left = most;
+	uint32_t late = 0;
+
+	do {
+		struct gyre_mail *mail = gy_mail_of(node);
+
+		gy_verify(node->kind == GY_MAIL_REPLY);
+		node = node->next;
+		left--;
+		gy_prefetch(node); /* NULL too: that does nothing */
+		if (gy_unlikely(!complete(home, house, mail, true))) {
+			late++;
+		}
+	} while (node != NULL && left > 0 && (house->closed & 1U << GY_LANE_REPLY) == 0);
+	house->replies -= most - left;
+	*ret_completed = most - left - late;
+	count_completed(home, house, *ret_completed);
+	return node;
 }
 
 /* Results that were read, or never will be. */
 void gy_promises_recycle(struct gy_stack *stack)
 {
-	struct gy_list *link = stack->completed.next;
+	struct gy_promise *promise = stack->completed;
 
-	while (link != &stack->completed) {
-		struct gy_promise *promise = gy_container_of(link, struct gy_promise, link);
+	stack->completed = NULL;
+	while (promise != NULL) {
+		struct gy_promise *next = promise->next;
 
-		link = link->next;
-		recycle(stack->home, promise);
+		gy_promise_recycle(stack->home, promise);
+		promise = next;
 	}
-	gy_list_init(&stack->completed);
 }
 
 void gy_promises_recycle_others(struct gy_stack *stack)
 {
-	struct gy_list *link = stack->completed.next;
+	struct gy_promise **at = &stack->completed;
 
-	while (link != &stack->completed) {
-		struct gy_promise *promise = gy_container_of(link, struct gy_promise, link);
+	while (*at != NULL) {
+		struct gy_promise *promise = *at;
 
-		link = link->next;
 		if (promise->is_awaited) {
 			promise->is_awaited = false;
+			at = &promise->next;
 		} else {
-			gy_list_remove(&promise->link);
-			recycle(stack->home, promise);
+			*at = promise->next;
+			gy_promise_recycle(stack->home, promise);
 		}
 	}
 }
 
-static void remove_marks(struct gy_list *list)
+static void remove_marks(struct gy_promise *promise)
 {
-	for (struct gy_list *link = list->next; link != list; link = link->next) {
-		gy_container_of(link, struct gy_promise, link)->is_awaited = false;
+	for (; promise != NULL; promise = promise->next) {
+		promise->is_awaited = false;
 	}
 }
 
 void gy_promises_remove_marks(struct gy_stack *stack)
 {
-	remove_marks(&stack->outstanding);
-	remove_marks(&stack->completed);
+	remove_marks(stack->outstanding);
+	remove_marks(stack->completed);
 	stack->marked = false;
 }
 
@@ -461,61 +585,64 @@ void gy_promises_clear(struct gy_stack *stack)
 {
 	struct gy_home *home = stack->home;
 
-	while (!gy_list_empty(&stack->outstanding)) {
-		struct gy_promise *promise =
-			gy_container_of(stack->outstanding.next, struct gy_promise, link);
+	while (stack->outstanding != NULL) {
+		struct gy_promise *promise = stack->outstanding;
 
-		gy_list_remove(&promise->link);
-		gy_timer_stop(&home->loop.wheel, &promise->timer);
+		close(stack, promise);
+		gy_timer_stop_lazy(&home->loop.wheel, &promise->timer);
 		stack->house->outstanding--;
 		if (gy_unlikely(promise->lost == GY_LOST_STOPS)) {
 			(void)gy_send_signal(home, gy_origin_address(promise->to), &gy_type_stop,
 					     GY_MAIL_EVENT);
 		}
-		put(home, promise);
+		gy_store_relaxed(&promise->id, promise->id + gy_promise_use);
+		gy_promise_put(home, promise);
 	}
 	gy_promises_recycle(stack);
 }
 
 void gy_promises_pack(struct gy_stack *stack, struct gy_wheel *wheel, uint64_t now_ns)
 {
-	const struct gy_list *link = stack->outstanding.next;
+	struct gy_promise *promise = stack->outstanding;
 
-	for (; link != &stack->outstanding; link = link->next) {
-		gy_timer_pack(wheel, &gy_container_of(link, struct gy_promise, link)->timer,
-			      now_ns);
+	for (; promise != NULL; promise = promise->next) {
+		gy_timer_pack(wheel, &promise->timer, now_ns);
 	}
 }
 
 void gy_promises_unpack(struct gy_stack *stack, struct gy_wheel *wheel)
 {
-	const struct gy_list *link = stack->outstanding.next;
+	struct gy_promise *promise = stack->outstanding;
 
-	for (; link != &stack->outstanding; link = link->next) {
-		gy_timer_unpack(wheel, &gy_container_of(link, struct gy_promise, link)->timer);
+	for (; promise != NULL; promise = promise->next) {
+		gy_timer_unpack(wheel, &promise->timer);
 	}
 }
 
 int gyre_future_error(const struct gyre_future *future)
 {
 	const struct gy_promise *promise = future->promise;
+	uint64_t steps;
 
-	if (promise == NULL) {
+	if (gy_unlikely(promise == NULL)) {
 		return future->error;
 	}
-	if (gy_load_relaxed(&promise->id) != future->id) {
-		return -ESTALE;
+	steps = gy_load_relaxed(&promise->id) - future->id;
+	if (gy_likely(steps == gy_promise_done)) {
+		return promise->error;
 	}
-	return promise->completed ? promise->error : -EINPROGRESS;
+	return steps == 0 ? -EINPROGRESS : -ESTALE;
 }
 
 const void *gyre_future_answer(const struct gyre_future *future, const struct gyre_type *type)
 {
+	const struct gy_promise *promise = future->promise;
 	struct gyre_mail *answer;
 
-	if (gyre_future_error(future) < 0 || future->promise == NULL) {
+	if (gy_unlikely(promise == NULL) ||
+	    gy_unlikely(gy_load_relaxed(&promise->id) - future->id != gy_promise_done)) {
 		return NULL;
 	}
-	answer = future->promise->answer;
+	answer = promise->answer;
 	return answer == NULL || !gy_type_equal(answer->type, type) ? NULL : gyre_payload(answer);
 }

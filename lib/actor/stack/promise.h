@@ -2,8 +2,10 @@
  * Promises: outstanding asks and sleeps of a stack.
  *
  * A promise stands in one of two chains of its stack: those outstanding, and those completed, whose
- * results wait to be read. A stack ends with both
- * chains emptied.
+ * results wait to be read. Both begin with the newest. A stack ends with both chains emptied.
+ *
+ * In the pool a promise has no @previous and its timer is not started, so that those who take one
+ * write only what differs.
  */
 #ifndef GY_ACTOR_STACK_PROMISE_H
 #define GY_ACTOR_STACK_PROMISE_H
@@ -23,33 +25,38 @@ enum { GY_LOST_STOPS = 1 };
 
 struct gy_promise {
 	struct gy_stack *stack; /* the first, since a check of the pool writes here */
-	/* Its place, and which use of the memory this is: see promise_places.h. The next use's
-	 * while in the pool. Atomic: an old future may be read on another loop than the one that
-	 * has the promise now. */
+	/* Its place, which use of the memory this is, and whether it has completed: see
+	 * promise_places.h. The next use's while in the pool. Atomic: an old future may be read on
+	 * another loop than the one that has the promise now. */
 	uint64_t id;
-	struct gy_house *house;	  /* atomic, likewise: whose actor asks, or was the last to */
-	struct gyre_mail *answer; /* owned; NULL while outstanding, and for an error or a sleep */
-	struct gy_list link;	  /* in the stack's outstanding or completed */
-	struct gy_origin to;	  /* who was asked; nobody for a sleep */
-	bool completed;
+	struct gy_house *house; /* atomic, likewise: whose actor asks, or was the last to */
+	/* Of one that has completed: owned; NULL for an error, and when it was taken. */
+	struct gyre_mail *answer;
+	struct gy_promise *next;     /* in the stack's outstanding or completed */
+	struct gy_promise *previous; /* in those outstanding; NULL for the first */
+	/* These 8 bytes are cleared as one. */
+	int16_t lost; /* the error to tell as soon as there is memory; or 0; or GY_LOST_STOPS */
+	int16_t error;
 	bool sleeps;
 	bool cycle_checked; /* a cycle of waits has been looked for, at the time-out */
 	bool is_awaited;    /* the mark of those that the stack waits for; see await.c */
-	int error;
-	/* The error to tell as soon as there is memory; 0 for none; GY_LOST_STOPS. */
-	int lost;
 	union {
 		/* By gy_home_number(), of an ask that did not reach its receiver at once: it tells
 		 * which asks to another node are the later ones. */
 		uint64_t number;
 		struct gy_promise *next_spare;
 	};
+	struct gy_origin to; /* who was asked; nobody for a sleep */
 	struct gy_timer timer;
 };
 
 /* Completes a promise with @mail, taken, and resumes its stack if that is due. False if nobody
  * waits. */
 bool gy_promise_complete(struct gy_house *house, struct gyre_mail *mail);
+/* The same for each of a list of replies that was taken out of the lane, until there were @most or
+ * the lane is closed. Returns the rest of the list. */
+struct gy_node *gy_promises_complete(struct gy_house *house, struct gy_node *replies, uint32_t most,
+				     uint32_t *ret_completed);
 /* Asks a house itself by an order, which is answered without a time-out. @mail NULL: no memory. */
 int gy_ask_order(struct gy_stack *stack, struct gyre_address to, struct gyre_mail *mail,
 		 struct gyre_future *ret_future);

@@ -21,7 +21,9 @@ int gy_promise_places_init(struct gy_home *home)
 	struct gy_promise ***made;
 
 	if (chunks == NULL) {
-		made = (struct gy_promise ***)gy_memory_get(GY_PLACE_CHUNKS * sizeof(*made));
+		/* As many again, which stay empty, are for ids with the bit of promises that have
+		 * completed. */
+		made = (struct gy_promise ***)gy_memory_get(2 * GY_PLACE_CHUNKS * sizeof(*made));
 		if (made == NULL) {
 			return -ENOMEM;
 		}

@@ -7,14 +7,37 @@
 #include "actor/home.h"
 #include "actor/stack/promise.h"
 
+/*
+ * An id is a place, the bit of those that have completed, and which use of the place this is. It is
+ * also by what a future knows its promise: adding the bit once makes the id that of a promise which
+ * has completed, adding it again that of the next use.
+ *
+ * An answer has the id without the bit. There are no chunks for places with it, so that an id which
+ * somebody made up leads to no promise that has completed.
+ */
 enum {
 	GY_PLACE_CHUNK_BITS = 13, /* of a place: which of its chunk */
-	GY_PLACE_BITS = 26,	  /* of an id: the place; above it stands which use this is */
+	GY_PLACE_BITS = 25,
 	GY_PLACE_CHUNKS = 1 << (GY_PLACE_BITS - GY_PLACE_CHUNK_BITS),
 };
 
-/* The first use of a place; adding it to an id gives that of the next use. */
-static const uint64_t gy_promise_use = UINT64_C(1) << GY_PLACE_BITS;
+static const uint64_t gy_promise_done = UINT64_C(1) << GY_PLACE_BITS;
+static const uint64_t gy_promise_use = UINT64_C(2) << GY_PLACE_BITS;
+
+static inline bool gy_promise_is_done(const struct gy_promise *promise)
+{
+	return (gy_load_relaxed(&promise->id) & gy_promise_done) != 0;
+}
+
+/* The promise behind a future; NULL when there was none, or it was recycled. */
+static inline struct gy_promise *gy_promise_of(const struct gyre_future *future)
+{
+	struct gy_promise *promise = future->promise;
+
+	return promise == NULL || (gy_load_relaxed(&promise->id) & ~gy_promise_done) != future->id
+		       ? NULL
+		       : promise;
+}
 
 /* Tells a home where the places of its system are; -ENOMEM. Setup, or as a loop is added. */
 int gy_promise_places_init(struct gy_home *home);
@@ -39,8 +62,7 @@ static inline struct gy_promise *gy_promise_find(const struct gy_home *home,
 	}
 	promise = gy_load_acquire(&chunk[id & ((1U << GY_PLACE_CHUNK_BITS) - 1)]);
 	if (gy_unlikely(promise == NULL) || gy_unlikely(gy_load_relaxed(&promise->id) != id) ||
-	    gy_unlikely(gy_load_relaxed(&promise->house) != house) ||
-	    gy_unlikely(promise->completed)) {
+	    gy_unlikely(gy_load_relaxed(&promise->house) != house)) {
 		return NULL;
 	}
 	return promise;

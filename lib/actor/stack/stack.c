@@ -16,6 +16,7 @@
 #include "actor/mail/send.h"
 #include "actor/misuse.h"
 #include "actor/stack/envelope.h"
+#include "actor/stack/promise_pool.h"
 
 enum { ERRNO_MAX = 4095, TEXT_BYTES = 512 };
 
@@ -32,8 +33,6 @@ static struct gy_stack *make(struct gy_home *home, uint8_t size_class)
 				    .frame_room = (uint32_t)(gy_sizes_bytes(size_class) -
 							     sizeof(*stack)) };
 	stack->head.frame = stack->frame;
-	gy_list_init(&stack->outstanding);
-	gy_list_init(&stack->completed);
 	gy_list_init(&stack->item);
 	return stack;
 }
@@ -113,7 +112,7 @@ void gy_stack_clean(struct gy_stack *stack)
 	if (!stack->suspended) {
 		return;
 	}
-	gy_assert(gy_list_empty(&stack->outstanding) && gy_list_empty(&stack->completed));
+	gy_assert(stack->outstanding == NULL && stack->completed == NULL);
 	stack->suspended = false;
 	gy_list_remove(&stack->item);
 	end_barrier(stack);
@@ -244,26 +243,53 @@ void gy_stack_abort(struct gy_stack *stack, int error)
 
 int gy_stack_suspend(struct gy_stack *stack, uint32_t state, uint32_t awaited_count)
 {
-	gy_assert(state != 0 && !gy_list_empty(&stack->outstanding));
+	gy_assert(state != 0 && stack->outstanding != NULL);
 	stack->head.state = state;
 	stack->awaited_count = awaited_count;
 	stack->suspending = true;
 	return GY_SUSPENDED;
 }
 
-static int suspend(struct gy_stack *stack, uint32_t state, uint32_t awaited_count, bool change)
+static GY_COLD int wait_for_nothing(const struct gy_stack *stack, uint32_t state)
 {
 	if (state == 0) {
 		return -EINVAL;
 	}
-	if (gy_list_empty(&stack->outstanding)) {
-		gy_warn_endless_wait(stack);
-		return -EDEADLK;
+	gy_warn_endless_wait(stack);
+	return -EDEADLK;
+}
+
+static __attribute__((noinline)) int recycle_all(struct gy_stack *stack)
+{
+	gy_promises_recycle(stack);
+	return GY_SUSPENDED;
+}
+
+/* Recycles what has completed, most often a single promise; returns what a handler that waits does,
+ * so that the call of the other function is the last. */
+static inline int recycle(struct gy_stack *stack)
+{
+	struct gy_promise *promise = stack->completed;
+
+	if (gy_unlikely(promise->next != NULL) ||
+	    gy_unlikely(!gy_promise_recycle_plainly(stack->home, promise))) {
+		return recycle_all(stack);
 	}
-	if (change && !gy_list_empty(&stack->completed)) {
-		gy_promises_recycle(stack);
+	stack->completed = NULL;
+	return GY_SUSPENDED;
+}
+
+static inline int suspend(struct gy_stack *stack, uint32_t state, uint32_t awaited_count,
+			  bool change)
+{
+	if (gy_unlikely(state == 0) || gy_unlikely(stack->outstanding == NULL)) {
+		return wait_for_nothing(stack, state);
 	}
-	return gy_stack_suspend(stack, state, awaited_count);
+	gy_stack_suspend(stack, state, awaited_count);
+	if (change && stack->completed != NULL) {
+		return recycle(stack);
+	}
+	return GY_SUSPENDED;
 }
 
 int gyre_suspend(struct gyre_stack *stack, uint32_t state)
@@ -340,9 +366,7 @@ static GY_COLD int refuse_type(struct gy_stack *stack, struct gyre_mail *ask,
 #endif
 }
 
-/* gy_answer(), inlined where most answers are made. */
-static inline __attribute__((always_inline)) int
-answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *mail)
+int gy_answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *mail)
 {
 	struct gy_home *home = stack->home;
 	int result; /* an answer is never refused */
@@ -375,11 +399,6 @@ answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *mail)
 	return 0;
 }
 
-int gy_answer(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *mail)
-{
-	return answer(stack, ask, mail);
-}
-
 int gy_answer_forwarded(struct gy_stack *stack, struct gyre_mail *mail)
 {
 	struct gy_home *home = stack->home;
@@ -394,7 +413,8 @@ int gy_answer_forwarded(struct gy_stack *stack, struct gyre_mail *mail)
 	return -EALREADY;
 }
 
-int gyre_reply(struct gyre_stack *stack, struct gyre_mail *mail)
+static __attribute__((noinline)) int reply_otherwise(struct gyre_stack *stack,
+						     struct gyre_mail *mail)
 {
 	struct gy_stack *s = gy_stack_of(stack);
 
@@ -408,7 +428,45 @@ int gyre_reply(struct gyre_stack *stack, struct gyre_mail *mail)
 	if (gy_likely(s->mail->ask_id != 0)) {
 		s->owed = 0; /* else the first answer may still stand here */
 	}
-	return answer(s, s->mail, gy_mail_given(s->home, mail));
+	return gy_answer(s, s->mail, gy_mail_given(s->home, mail));
+}
+
+/*
+ * Answers an asker on this loop to which the last mail of the actor went too, where nothing is
+ * missing or special: all of that is known before anything is done. @ask is that of the stack.
+ */
+static inline bool reply_here(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_mail *mail)
+{
+	struct gy_home *home = stack->home;
+	struct gy_house *house = stack->house;
+	struct gy_house *asker = house->recent;
+
+	if (gy_unlikely(ask == NULL) || gy_unlikely(ask->node.kind != GY_MAIL_ASK) ||
+	    gy_unlikely(ask->ask_id == 0) || gy_unlikely(ask->type->answer != NULL) ||
+	    gy_mail_is_missing(mail) || gy_unlikely(mail->node.kind != GY_NODE_NEW) ||
+	    gy_unlikely(!gy_is_here(home, gy_mail_sender(ask))) ||
+	    gy_unlikely(!gy_house_is_named(asker, gy_mail_sender(ask)))) {
+		return false;
+	}
+	mail = gy_mail_given_new(home, mail);
+	mail->node.kind = GY_MAIL_REPLY;
+	mail->ask_id = ask->ask_id;
+	gy_mail_from(mail, house);
+	ask->ask_id = 0;
+	stack->owed = 0;
+	gy_count(&home->counters.sent, 1);
+	gy_house_put(home, asker, mail, GY_LANE_REPLY);
+	return true;
+}
+
+int gyre_reply(struct gyre_stack *stack, struct gyre_mail *mail)
+{
+	struct gy_stack *s = gy_stack_of(stack);
+
+	if (gy_likely(reply_here(s, s->mail, mail))) {
+		return 0;
+	}
+	return reply_otherwise(stack, mail);
 }
 
 struct gyre_address gyre_self(const struct gyre_stack *stack)

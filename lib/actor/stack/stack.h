@@ -33,8 +33,8 @@ struct gy_stack {
 	struct gyre_mail *mail; /* the message, owned; NULL when there is none */
 	struct gy_batch *batch; /* of a batch handler, else NULL; then also dirty */
 	gyre_handler_fn handler;
-	struct gy_list outstanding;
-	struct gy_list completed;
+	struct gy_promise *outstanding;
+	struct gy_promise *completed;
 	struct gy_list item; /* in house->suspended */
 	/* These are compared as one: see gy_stack_ends_plainly(). */
 	/* An answer: the errno that the asker gets without one; GY_OWES_ENVELOPE; or 0 for none. */
@@ -162,8 +162,9 @@ static inline void gy_stack_resume(struct gy_stack *stack)
 {
 	int result = stack->handler(&stack->head);
 
-	if (gy_likely(result == GY_SUSPENDED && stack->suspending && stack->suspended &&
-		      stack->owed != GY_OWES_ENVELOPE)) {
+	gy_verify(stack->suspended);
+	if (gy_likely(result == GY_SUSPENDED) && gy_likely(stack->suspending) &&
+	    gy_likely(stack->owed != GY_OWES_ENVELOPE)) {
 		stack->suspending = false;
 		return;
 	}

@@ -37,10 +37,10 @@ static void fill(void)
 	stack.home = &home;
 	stack.house = &house;
 	stack.suspended = true;
-	gy_list_init(&stack.outstanding);
 	gy_list_append(&house.suspended, &stack.item);
 	promise.stack = &stack;
-	gy_list_append(&stack.outstanding, &promise.link);
+	promise.house = &house;
+	stack.outstanding = &promise;
 	house.outstanding = 1;
 }
 

@@ -303,6 +303,16 @@ void model_answer(struct gyre_address to, enum gy_lane lane, uint64_t ask_id)
 	(void)gy_send(&model.home[to.loop], to, mail, lane);
 }
 
+static void reverse(uint64_t *ids, uint32_t count)
+{
+	for (uint32_t i = 0; i < count / 2; i++) {
+		uint64_t id = ids[i];
+
+		ids[i] = ids[count - 1 - i];
+		ids[count - 1 - i] = id;
+	}
+}
+
 uint32_t model_ask_ids(struct gyre_address actor, uint64_t *ret_ids, uint32_t max)
 {
 	const struct gy_house *house = model_house(actor);
@@ -311,11 +321,13 @@ uint32_t model_ask_ids(struct gyre_address actor, uint64_t *ret_ids, uint32_t ma
 
 	for (; item != &house->suspended; item = item->next) {
 		const struct gy_stack *stack = gy_container_of(item, const struct gy_stack, item);
-		const struct gy_list *link = stack->outstanding.next;
+		const struct gy_promise *promise = stack->outstanding;
+		uint32_t first = count;
 
-		for (; link != &stack->outstanding && count < max; link = link->next) {
-			ret_ids[count++] = gy_container_of(link, const struct gy_promise, link)->id;
+		for (; promise != NULL && count < max; promise = promise->next) {
+			ret_ids[count++] = promise->id;
 		}
+		reverse(ret_ids + first, count - first); /* the chain begins with the newest */
 	}
 	return count;
 }

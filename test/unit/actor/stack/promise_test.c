@@ -87,6 +87,114 @@ Test(promise, is_not_found_by_its_id_at_another_actor_or_for_another_use)
 	model_close();
 }
 
+/* Waits for two promises, and then for a third, which leaves the results of the two where they are.
+ */
+static int promise_two(struct gyre_stack *stack)
+{
+	struct puppet_frame *frame = puppet_frame(stack);
+
+	if (gyre_stack_state(stack) != 0) {
+		expect(gyre_future_error(&frame->future) == 0);
+		expect(gyre_future_error(&frame->other) == 0);
+		return gyre_return(stack);
+	}
+	expect(gyre_sleep(stack, GYRE_FOREVER, &frame->future) == 0);
+	expect(gyre_sleep(stack, GYRE_FOREVER, &frame->other) == 0);
+	return gyre_suspend(stack, 1);
+}
+
+Test(promise, that_has_completed_is_found_by_no_id)
+{
+	struct gyre_address actor;
+	uint64_t id;
+
+	model_open(1);
+	actor = model_spawn(&puppet_class, 0);
+	model_call(actor, promise_two);
+	model_settle();
+	id = model_ask_id(actor, 1);
+	model_answer(actor, GY_LANE_REPLY, id);
+	model_settle();
+	cr_assert_eq(model_house(actor)->outstanding, 1);
+	model_answer(actor, GY_LANE_REPLY, id);
+	for (uint32_t bit = 0; bit < 64; bit++) {
+		model_answer(actor, GY_LANE_REPLY, id ^ UINT64_C(1) << bit);
+	}
+	model_settle();
+	cr_assert_eq(late(actor), 64, "one of these ids is that of the other promise");
+	cr_assert_eq(model_house(actor)->outstanding, 0);
+	model_close();
+}
+
+/* ---- several of one stack ---- */
+
+enum { PROMISES = 6 };
+
+static struct gyre_future futures[PROMISES];
+static uint32_t resumed;
+
+struct many_frame {
+	struct gyre_future futures[PROMISES];
+};
+
+/* Is called anew with each promise that completes; the last half of them end with its stack. */
+static int promise_many(struct gyre_stack *stack)
+{
+	struct many_frame *frame = (struct many_frame *)gyre_frame(stack);
+	uint32_t done = 0;
+
+	if (gyre_stack_state(stack) == 0) {
+		for (uint32_t i = 0; i < PROMISES; i++) {
+			expect(gyre_sleep(stack, GYRE_FOREVER, &frame->futures[i]) == 0);
+		}
+		return gyre_suspend_any(stack, 1);
+	}
+	resumed++;
+	for (uint32_t i = 0; i < PROMISES; i++) {
+		done += gyre_future_error(&frame->futures[i]) == 0;
+		futures[i] = frame->futures[i];
+	}
+	expect(done == resumed);
+	return done == PROMISES / 2 ? gyre_return(stack) : gyre_suspend_any(stack, 1);
+}
+
+static const struct gyre_class many_class = {
+	.name = "many",
+	.frame_bytes = sizeof(struct many_frame),
+	.behaviour.notice = promise_many,
+};
+
+Test(promise, of_one_stack_completes_in_any_order)
+{
+	static const uint32_t orders[][PROMISES / 2] = { { 0, 1, 2 }, { 5, 4, 3 }, { 2, 4, 3 },
+							 { 3, 0, 5 }, { 5, 0, 1 }, { 1, 5, 2 } };
+
+	model_open(1);
+	for (uint32_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+		struct gyre_address actor = model_spawn(&many_class, 0);
+		uint64_t ids[PROMISES];
+
+		resumed = 0;
+		model_put(actor, GY_LANE_NOTICE, 0);
+		model_settle();
+		cr_assert_eq(model_ask_ids(actor, ids, PROMISES), PROMISES);
+		for (uint32_t k = 0; k < PROMISES / 2; k++) {
+			model_answer(actor, GY_LANE_REPLY, ids[orders[i][k]]);
+			model_settle();
+			gy_house_check(model_house(actor));
+			cr_assert_eq(resumed, k + 1);
+		}
+		cr_assert_eq(model_house(actor)->outstanding, 0);
+		for (uint32_t k = 0; k < PROMISES; k++) {
+			cr_assert_eq(gyre_future_error(&futures[k]), -ESTALE);
+			model_answer(actor, GY_LANE_REPLY, ids[k]);
+		}
+		model_settle();
+		cr_assert_eq(late(actor), (i + 1) * PROMISES);
+	}
+	model_close();
+}
+
 /* ---- in numbers ---- */
 
 static struct gyre_address target;
