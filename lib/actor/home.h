@@ -254,6 +254,17 @@ static inline bool gy_is_here(const struct gy_home *home, struct gyre_address to
 	return here == there;
 }
 
+/* The same of the sender of a mail. */
+static inline bool gy_mail_is_from_here(const struct gy_home *home, const struct gyre_mail *mail)
+{
+	uint32_t here;
+	uint32_t there;
+
+	memcpy(&here, &home->here, sizeof(here));
+	memcpy(&there, &mail->from.loop, sizeof(there));
+	return here == there;
+}
+
 /* Whether an address is of this node; always, in a system that is no node. */
 static inline bool gy_is_of_node(uint16_t node, struct gyre_address to)
 {
@@ -329,6 +340,7 @@ static inline struct gy_house *gy_house_find_recent(const struct gy_home *home,
 	struct gy_house *house = from->recent;
 
 	if (gy_house_is_named(house, to)) {
+		gy_assume(house != NULL);
 		return house;
 	}
 	house = gy_house_find(home, to.slot, to.cookie);
@@ -336,6 +348,14 @@ static inline struct gy_house *gy_house_find_recent(const struct gy_home *home,
 		from->recent = house;
 	}
 	return house;
+}
+
+/* Whether that is a house to which mail did not go last; now it has. For those that take turns. */
+static inline bool gy_house_finds_another(const struct gy_home *home, struct gy_house *from,
+					  struct gyre_address to)
+{
+	return gy_is_here(home, to) && !gy_house_is_named(from->recent, to) &&
+	       gy_house_find_recent(home, from, to) != NULL;
 }
 
 /* ---- the running actor ---- */

@@ -248,6 +248,16 @@ static inline bool gy_house_is_named(const struct gy_house *house, struct gyre_a
 	return gy_likely(gy_load_acquire((const gy_slot_and_cookie *)self) == named);
 }
 
+/* The same of the sender of a mail. */
+static inline bool gy_mail_is_from_house(const struct gy_house *house, const struct gyre_mail *mail)
+{
+	const void *self = &house->self;
+	uint64_t named;
+
+	memcpy(&named, &mail->from, sizeof(named));
+	return gy_likely(gy_load_acquire((const gy_slot_and_cookie *)self) == named);
+}
+
 /* The cookie that a stopping house had until gy_house_stop(). */
 static inline uint32_t gy_house_last_cookie(const struct gy_house *house)
 {

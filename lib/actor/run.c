@@ -62,8 +62,9 @@ static inline bool handle_plainly(struct gy_stack *stack, enum gy_lane lane, str
 		stack->owed = ENOMSG;
 	}
 	result = stack->handler(&stack->head);
-	if (gy_likely(result == 0) && gy_likely(gy_stack_owes_nothing(stack)) &&
-	    gy_likely(stack->mail == mail)) {
+	gy_verify(lane == GY_LANE_ASK || stack->owed == 0);
+	if (gy_likely(result == 0) && gy_likely(gy_stack_is_plain(stack)) &&
+	    (lane != GY_LANE_ASK || gy_likely(stack->owed == 0))) {
 		return true;
 	}
 	gy_stack_returned(stack, result);
@@ -165,46 +166,33 @@ static __attribute__((noinline)) uint32_t run_plain_notices(struct gy_home *home
 	return run_plain_lane(home, house, GY_LANE_NOTICE);
 }
 
-/* The same for a lane with one message, as where little is to do: nothing follows it. */
-static inline __attribute__((always_inline)) uint32_t
+/* The same for a lane with one message, as where little is to do: nothing follows it. False if it
+ * is left to the functions above. */
+static inline __attribute__((always_inline)) bool
 run_single(struct gy_home *home, struct gy_house *house, enum gy_lane lane)
 {
-	const uint32_t head = small_head(home, lane);
 	struct gyre_mail *mail = gy_mail_of(house->lanes[lane]);
 	gyre_handler_fn handler = handler_of(house->behaviour, lane);
 	struct gy_stack *stack = gy_stack_scratch(home, house);
 
 	if (gy_unlikely(stack == NULL || handler == NULL ||
 			is_special(mail, lane, lane == GY_LANE_ASK ? sure_time(home) : 0))) {
-		return lane == GY_LANE_ASK ? run_plain_asks(home, house)
-					   : run_plain_notices(home, house);
+		return false;
 	}
 	house->lanes[lane] = NULL;
 	house->pending &= (uint8_t) ~(1U << lane);
 	stack->handler = handler;
 	if (gy_likely(handle_plainly(stack, lane, mail))) {
-		gy_loop_small_put(&home->loop, &mail->node, head);
+		gy_loop_small_put(&home->loop, &mail->node, small_head(home, lane));
 		stack->mail = NULL;
 	}
-	return 1;
+	return true;
 }
 
 /* Whether one message stands in a lane that is not empty. */
 static inline bool is_single(const struct gy_house *house, enum gy_lane lane)
 {
 	return house->lanes[lane]->next == house->lanes[lane];
-}
-
-static __attribute__((noinline)) uint32_t run_plain_replies(struct gy_home *home,
-							    struct gy_house *house)
-{
-	struct gy_node *last;
-	struct gy_node *node = gy_house_take_lane(house, GY_LANE_REPLY, &last);
-	uint32_t handled;
-
-	node = gy_promises_complete(house, node, home->options.run_budget, &handled);
-	gy_house_put_rest_back(house, GY_LANE_REPLY, node, last);
-	return handled;
 }
 
 /* ---- the end of a run ---- */
@@ -240,6 +228,18 @@ static inline void wait_with_none(struct gy_house *house)
 	gy_house_set_status(house, GY_HOUSE_WAITING);
 }
 
+static __attribute__((noinline)) void end_run_otherwise(struct gy_home *home,
+							struct gy_house *house)
+{
+	if (gy_unlikely(house->closed != 0 || home->front_waits) && !end_closed(home, house)) {
+		return;
+	}
+	wait_again(home, house);
+	if (gy_house_can_run(house)) {
+		gy_house_ready(house);
+	}
+}
+
 /* Most often no lane is closed and nothing more is pending: one comparison tells. */
 static inline __attribute__((always_inline)) void end_run(struct gy_home *home,
 							  struct gy_house *house)
@@ -248,13 +248,7 @@ static inline __attribute__((always_inline)) void end_run(struct gy_home *home,
 		wait_with_none(house);
 		return;
 	}
-	if (gy_unlikely(house->closed != 0 || home->front_waits) && !end_closed(home, house)) {
-		return;
-	}
-	wait_again(home, house);
-	if (gy_house_can_run(house)) {
-		gy_house_ready(house);
-	}
+	end_run_otherwise(home, house);
 }
 
 /* The loop has taken the house out of its queue, and runs it at once. */
@@ -270,30 +264,62 @@ static inline void leave_queue_plainly(struct gy_house *house)
 	house->passed_over = 0; /* with a single lane, it is the turn of that in any case */
 }
 
+static inline __attribute__((always_inline)) void finish(struct gy_home *home,
+							 struct gy_house *house, uint32_t handled)
+{
+	gy_count(&house->class_info->handled, handled);
+	end_run(home, house);
+}
+
+/* Each kind of run is a function of its own, which gy_house_run() ends with: so it saves only the
+ * registers that it needs. */
+static __attribute__((noinline)) void run_notices(struct gy_home *home, struct gy_house *house)
+{
+	if (is_single(house, GY_LANE_NOTICE) && run_single(home, house, GY_LANE_NOTICE)) {
+		finish(home, house, 1);
+	} else {
+		finish(home, house, run_plain_notices(home, house));
+	}
+}
+
+static __attribute__((noinline)) void run_asks(struct gy_home *home, struct gy_house *house)
+{
+	if (is_single(house, GY_LANE_ASK) && run_single(home, house, GY_LANE_ASK)) {
+		finish(home, house, 1);
+	} else {
+		finish(home, house, run_plain_asks(home, house));
+	}
+}
+
+static __attribute__((noinline)) void run_replies(struct gy_home *home, struct gy_house *house)
+{
+	finish(home, house, gy_promises_complete(home, house));
+}
+
+static __attribute__((noinline)) void run_all(struct gy_home *home, struct gy_house *house)
+{
+	leave_queue(house);
+	finish(home, house, gy_dispatch_all(home, house));
+}
+
 void gy_house_run(struct gy_loop *loop, struct gy_job *job)
 {
 	struct gy_house *house = gy_container_of(job, struct gy_house, job);
 	struct gy_home *home = gy_home_of(loop);
-	uint32_t handled;
 
 	gy_home_show_running(home, house);
 	if (gy_likely(gy_house_is_plainly(house, GY_HOUSE_READY, 1U << GY_LANE_NOTICE))) {
 		leave_queue_plainly(house);
-		handled = is_single(house, GY_LANE_NOTICE) ? run_single(home, house, GY_LANE_NOTICE)
-							   : run_plain_notices(home, house);
+		run_notices(home, house);
 	} else if (gy_house_is_plainly(house, GY_HOUSE_READY, 1U << GY_LANE_ASK)) {
 		leave_queue_plainly(house);
-		handled = is_single(house, GY_LANE_ASK) ? run_single(home, house, GY_LANE_ASK)
-							: run_plain_asks(home, house);
+		run_asks(home, house);
 	} else if (gy_house_is_plainly(house, GY_HOUSE_READY, 1U << GY_LANE_REPLY)) {
 		leave_queue_plainly(house);
-		handled = run_plain_replies(home, house);
+		run_replies(home, house);
 	} else {
-		leave_queue(house);
-		handled = gy_dispatch_all(home, house);
+		run_all(home, house);
 	}
-	gy_count(&house->class_info->handled, handled);
-	end_run(home, house);
 }
 
 void gy_house_end_run(struct gy_home *home, struct gy_house *house)

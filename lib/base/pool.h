@@ -97,12 +97,16 @@ static inline void *gy_pool_get(struct gy_pool *pool)
 	return gy_pool_take(pool);
 }
 
-static inline void gy_pool_push(struct gy_pool *pool, void *object)
+/* @count: the number of free objects, for those who have looked at that already. */
+static inline void gy_pool_push_at(struct gy_pool *pool, uint32_t count, void *object)
 {
-	uint32_t count = pool->free_count;
-
 	pool->free[count] = object;
 	gy_store_relaxed(&pool->free_count, count + 1);
+}
+
+static inline void gy_pool_push(struct gy_pool *pool, void *object)
+{
+	gy_pool_push_at(pool, pool->free_count, object);
 }
 
 /* Frees an object that the array has no room for, since too many have come from elsewhere. */

@@ -46,6 +46,7 @@ int gyre_stash(struct gyre_stack *stack)
 	}
 	extra->stash.last = &s->mail->node;
 	s->mail = NULL;
+	s->given = true;
 	s->owed = 0;
 	stack->message = NULL;
 	stack->type = NULL;

@@ -22,6 +22,7 @@ struct gyre_mail *gyre_take(struct gyre_stack *stack)
 		return NULL;
 	}
 	s->mail = NULL;
+	s->given = true;
 	gy_mail_renew(mail);
 	s->home->steps++; /* now that the message does not tell this call from others */
 	stack->message = NULL;

@@ -275,42 +275,6 @@ static void set_future(const struct gy_stack *stack, struct gyre_future *future,
 	future->error = 0;
 }
 
-/* gyre_ask() where ask_here() does not serve, with the time-out that counts. */
-static __attribute__((noinline)) int ask_otherwise(struct gyre_stack *stack, struct gyre_address to,
-						   struct gyre_mail *mail, uint64_t timeout_ns,
-						   struct gyre_future *ret_future)
-{
-	struct gy_stack *s = gy_stack_of(stack);
-	struct gy_home *home = s->home;
-	struct gy_promise *promise;
-	int result;
-
-	if (gy_unlikely(ret_future == NULL)) {
-		gyre_mail_destroy(stack, mail);
-		return -EINVAL;
-	}
-	if (gy_mail_is_missing(mail)) {
-		*ret_future = (struct gyre_future){ .error = gy_mail_report_no_memory(mail) };
-		return gy_mail_report_no_memory(mail);
-	}
-	promise = make(s, timeout_ns, gy_origin_of(to), false);
-	set_future(s, ret_future, promise);
-	if (gy_unlikely(promise == NULL)) {
-		gyre_mail_destroy(stack, mail);
-		return -ENOMEM;
-	}
-	mail = gy_mail_given(home, mail);
-	mail->node.kind = GY_MAIL_ASK;
-	mail->ask_id = promise->id;
-	gy_mail_from(mail, s->house);
-	mail->deadline = gy_patience(timeout_ns);
-	if (gy_unlikely(!gy_send_here(home, s->house, to, mail, GY_LANE_ASK, &result))) {
-		number(promise);
-		(void)gy_send_away(home, to, mail);
-	}
-	return 0; /* what has become of it, the future will tell */
-}
-
 /*
  * Asks an actor of this loop to which the last mail of the asker went too, where nothing is missing
  * or special: all of that is known before anything is done. @span is that of the time-out.
@@ -347,6 +311,47 @@ ask_here(struct gy_stack *stack, struct gyre_address to, struct gyre_mail *mail,
 	gy_count(&home->counters.sent, 1);
 	gy_house_put(home, receiver, mail, GY_LANE_ASK);
 	return true;
+}
+
+/* gyre_ask() where ask_here() does not serve, with the time-out that counts. */
+static __attribute__((noinline)) int ask_otherwise(struct gyre_stack *stack, struct gyre_address to,
+						   struct gyre_mail *mail, uint64_t timeout_ns,
+						   struct gyre_future *ret_future)
+{
+	struct gy_stack *s = gy_stack_of(stack);
+	struct gy_home *home = s->home;
+	struct gy_promise *promise;
+	int result;
+
+	if (gy_house_finds_another(home, s->house, to) &&
+	    ask_here(s, to, mail, timeout_ns, gy_patience_span(gy_patience(timeout_ns)),
+		     ret_future)) {
+		return 0;
+	}
+	if (gy_unlikely(ret_future == NULL)) {
+		gyre_mail_destroy(stack, mail);
+		return -EINVAL;
+	}
+	if (gy_mail_is_missing(mail)) {
+		*ret_future = (struct gyre_future){ .error = gy_mail_report_no_memory(mail) };
+		return gy_mail_report_no_memory(mail);
+	}
+	promise = make(s, timeout_ns, gy_origin_of(to), false);
+	set_future(s, ret_future, promise);
+	if (gy_unlikely(promise == NULL)) {
+		gyre_mail_destroy(stack, mail);
+		return -ENOMEM;
+	}
+	mail = gy_mail_given(home, mail);
+	mail->node.kind = GY_MAIL_ASK;
+	mail->ask_id = promise->id;
+	gy_mail_from(mail, s->house);
+	mail->deadline = gy_patience(timeout_ns);
+	if (gy_unlikely(!gy_send_here(home, s->house, to, mail, GY_LANE_ASK, &result))) {
+		number(promise);
+		(void)gy_send_away(home, to, mail);
+	}
+	return 0; /* what has become of it, the future will tell */
 }
 
 int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail *mail,
@@ -511,12 +516,12 @@ bool gy_promise_complete(struct gy_house *house, struct gyre_mail *mail)
 	return completed;
 }
 
-struct gy_node *gy_promises_complete(struct gy_house *house, struct gy_node *replies, uint32_t most,
-				     uint32_t *ret_completed)
+uint32_t gy_promises_complete(struct gy_home *home, struct gy_house *house)
 {
-	struct gy_home *home = house->home;
-	struct gy_node *node = replies;
-	uint32_t left = most;
+	const uint32_t budget = home->options.run_budget;
+	struct gy_node *last;
+	struct gy_node *node = gy_house_take_lane(house, GY_LANE_REPLY, &last);
+	uint32_t left = budget;
 	uint32_t late = 0;
 
 	do {
@@ -530,10 +535,10 @@ struct gy_node *gy_promises_complete(struct gy_house *house, struct gy_node *rep
 			late++;
 		}
 	} while (node != NULL && left > 0 && (house->closed & 1U << GY_LANE_REPLY) == 0);
-	house->replies -= most - left;
-	*ret_completed = most - left - late;
-	count_completed(home, house, *ret_completed);
-	return node;
+	house->replies -= budget - left;
+	count_completed(home, house, budget - left - late);
+	gy_house_put_rest_back(house, GY_LANE_REPLY, node, last);
+	return budget - left - late;
 }
 
 /* Results that were read, or never will be. */

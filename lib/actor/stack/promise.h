@@ -53,10 +53,9 @@ struct gy_promise {
 /* Completes a promise with @mail, taken, and resumes its stack if that is due. False if nobody
  * waits. */
 bool gy_promise_complete(struct gy_house *house, struct gyre_mail *mail);
-/* The same for each of a list of replies that was taken out of the lane, until there were @most or
- * the lane is closed. Returns the rest of the list. */
-struct gy_node *gy_promises_complete(struct gy_house *house, struct gy_node *replies, uint32_t most,
-				     uint32_t *ret_completed);
+/* The same for the replies that wait in the lane of a running house, which is not empty and holds
+ * nothing else, as far as the budget goes. Returns how many were waited for. */
+uint32_t gy_promises_complete(struct gy_home *home, struct gy_house *house);
 /* Asks a house itself by an order, which is answered without a time-out. @mail NULL: no memory. */
 int gy_ask_order(struct gy_stack *stack, struct gyre_address to, struct gyre_mail *mail,
 		 struct gyre_future *ret_future);

@@ -62,17 +62,20 @@ static inline bool gy_promise_recycle_plainly(struct gy_home *home, struct gy_pr
 	struct gy_pool *mails = &home->loop.nodes.pools[0];
 	struct gy_pool *promises = &home->promises;
 
+	uint32_t mail_count = mails->free_count;
+	uint32_t promise_count = promises->free_count;
+
 	if (gy_unlikely(answer == NULL) ||
 	    gy_unlikely(gy_node_head_of(&answer->node) !=
 			gy_node_head(home->loop.small_origin, GY_MAIL_REPLY)) ||
-	    gy_unlikely(mails->free_count >= mails->total) ||
-	    gy_unlikely(promises->free_count >= promises->capacity)) {
+	    gy_unlikely(mail_count >= mails->total) ||
+	    gy_unlikely(promise_count >= promises->capacity)) {
 		return false;
 	}
 	gy_node_poison(&answer->node);
-	gy_pool_push(mails, answer);
+	gy_pool_push_at(mails, mail_count, answer);
 	gy_count(&promise->id, gy_promise_done);
-	gy_pool_push(promises, promise);
+	gy_pool_push_at(promises, promise_count, promise);
 	return true;
 }
 

@@ -107,6 +107,7 @@ void gy_stack_clean(struct gy_stack *stack)
 	stack->request = false;
 	stack->forwarded = false;
 	stack->dirty = false;
+	stack->given = false;
 	stack->marked = false;
 	stack->suspending = false;
 	if (!stack->suspended) {
@@ -190,6 +191,7 @@ void gy_stack_returned(struct gy_stack *stack, int result)
 {
 	bool envelope = stack->owed == GY_OWES_ENVELOPE && gy_envelope_end(stack);
 
+	stack->given = false;
 	if (stack->suspending) {
 		stack->suspending = false;
 		if (gy_likely(result == GY_SUSPENDED)) {
@@ -413,24 +415,6 @@ int gy_answer_forwarded(struct gy_stack *stack, struct gyre_mail *mail)
 	return -EALREADY;
 }
 
-static __attribute__((noinline)) int reply_otherwise(struct gyre_stack *stack,
-						     struct gyre_mail *mail)
-{
-	struct gy_stack *s = gy_stack_of(stack);
-
-	if (gy_unlikely(s->mail == NULL || s->mail->node.kind != GY_MAIL_ASK)) {
-		if (s->forwarded) {
-			return gy_answer_forwarded(s, mail);
-		}
-		gyre_mail_destroy(stack, mail);
-		return -EINVAL;
-	}
-	if (gy_likely(s->mail->ask_id != 0)) {
-		s->owed = 0; /* else the first answer may still stand here */
-	}
-	return gy_answer(s, s->mail, gy_mail_given(s->home, mail));
-}
-
 /*
  * Answers an asker on this loop to which the last mail of the actor went too, where nothing is
  * missing or special: all of that is known before anything is done. @ask is that of the stack.
@@ -444,8 +428,8 @@ static inline bool reply_here(struct gy_stack *stack, struct gyre_mail *ask, str
 	if (gy_unlikely(ask == NULL) || gy_unlikely(ask->node.kind != GY_MAIL_ASK) ||
 	    gy_unlikely(ask->ask_id == 0) || gy_unlikely(ask->type->answer != NULL) ||
 	    gy_mail_is_missing(mail) || gy_unlikely(mail->node.kind != GY_NODE_NEW) ||
-	    gy_unlikely(!gy_is_here(home, gy_mail_sender(ask))) ||
-	    gy_unlikely(!gy_house_is_named(asker, gy_mail_sender(ask)))) {
+	    gy_unlikely(!gy_mail_is_from_here(home, ask)) ||
+	    gy_unlikely(!gy_mail_is_from_house(asker, ask))) {
 		return false;
 	}
 	mail = gy_mail_given_new(home, mail);
@@ -457,6 +441,28 @@ static inline bool reply_here(struct gy_stack *stack, struct gyre_mail *ask, str
 	gy_count(&home->counters.sent, 1);
 	gy_house_put(home, asker, mail, GY_LANE_REPLY);
 	return true;
+}
+
+static __attribute__((noinline)) int reply_otherwise(struct gyre_stack *stack,
+						     struct gyre_mail *mail)
+{
+	struct gy_stack *s = gy_stack_of(stack);
+
+	if (s->mail != NULL && gy_house_finds_another(s->home, s->house, gy_mail_sender(s->mail)) &&
+	    reply_here(s, s->mail, mail)) {
+		return 0;
+	}
+	if (gy_unlikely(s->mail == NULL || s->mail->node.kind != GY_MAIL_ASK)) {
+		if (s->forwarded) {
+			return gy_answer_forwarded(s, mail);
+		}
+		gyre_mail_destroy(stack, mail);
+		return -EINVAL;
+	}
+	if (gy_likely(s->mail->ask_id != 0)) {
+		s->owed = 0; /* else the first answer may still stand here */
+	}
+	return gy_answer(s, s->mail, gy_mail_given(s->home, mail));
 }
 
 int gyre_reply(struct gyre_stack *stack, struct gyre_mail *mail)

@@ -36,23 +36,23 @@ struct gy_stack {
 	struct gy_promise *outstanding;
 	struct gy_promise *completed;
 	struct gy_list item; /* in house->suspended */
-	/* These are compared as one: see gy_stack_ends_plainly(). */
 	/* An answer: the errno that the asker gets without one; GY_OWES_ENVELOPE; or 0 for none. */
 	uint16_t owed;
-	bool dirty;	 /* has promises, or had: it must be cleaned at its end */
-	bool suspending; /* gyre_suspend() was called in this run of the handler; then also dirty */
+	uint8_t size_class;
+	bool suspended; /* the handler waits, or did */
 	/* How many marked promises are still to complete before the handler goes on. 0 for a wait
 	 * that looks at no marks and ends when no promise is outstanding, which is that of most
 	 * handlers; GY_AWAIT_ANY for one that ends with any promise. See ends_wait() in promise.c.
 	 */
 	uint32_t awaited_count;
-	uint8_t size_class;
-	bool hook : 1; /* of a mount or a restart hook: a failure stops the actor; then also dirty
-			*/
+	/* These four bytes are compared as one: see gy_stack_is_plain(). */
+	bool dirty;	 /* has promises, or had: it must be cleaned at its end */
+	bool suspending; /* gyre_suspend() was called in this run of the handler; then also dirty */
+	bool given;	 /* the handler has taken its message, so that @mail is NULL */
+	bool hook : 1;	 /* of a mount or a restart hook: a failure stops the actor */
 	bool request : 1;    /* of the peer of a channel: see gyre/exchange.h */
 	bool forwarded : 1;  /* the message was; then also dirty */
-	bool suspended;	     /* the handler waits, or did */
-	bool marked;	     /* a promise may have is_awaited set; see await.c */
+	bool marked : 1;     /* a promise may have is_awaited set; see await.c */
 	uint32_t frame_room; /* the bytes of @frame, however many of them its class uses */
 	unsigned char frame[] __attribute__((aligned(GY_FRAME_ALIGN)));
 };
@@ -67,8 +67,9 @@ static inline const struct gy_stack *gy_stack_of_const(const struct gyre_stack *
 	return gy_container_of(stack, const struct gy_stack, head);
 }
 
-_Static_assert(offsetof(struct gy_stack, dirty) == offsetof(struct gy_stack, owed) + 2 &&
-		       offsetof(struct gy_stack, suspending) == offsetof(struct gy_stack, owed) + 3,
+_Static_assert(offsetof(struct gy_stack, given) == offsetof(struct gy_stack, dirty) + 2 &&
+		       offsetof(struct gy_stack, frame_room) ==
+			       offsetof(struct gy_stack, dirty) + 4,
 	       "compared as one");
 
 /* A new scratch stack of a size; NULL without memory. */
@@ -125,18 +126,19 @@ static inline void gy_stack_set_message(struct gy_stack *stack, struct gyre_mail
  * 0. */
 void gy_stack_returned(struct gy_stack *stack, int result);
 
-/* Whether the stack has neither promises nor an answer to give. */
-static inline bool gy_stack_owes_nothing(const struct gy_stack *stack)
+/* Whether a stack whose handler has returned has its message, and no promises. What it owes is
+ * another question: the answer was stored just before, and not as one with these. */
+static inline bool gy_stack_is_plain(const struct gy_stack *stack)
 {
 	static const unsigned char none[4];
 
-	return memcmp(&stack->owed, none, sizeof(none)) == 0;
+	return memcmp(&stack->dirty, none, sizeof(none)) == 0;
 }
 
 /* Whether a handler that has returned leaves nothing to do but to free the message. */
 static inline bool gy_stack_ends_plainly(const struct gy_stack *stack, int result)
 {
-	return result == 0 && gy_stack_owes_nothing(stack) && stack->mail != NULL;
+	return result == 0 && gy_stack_is_plain(stack) && stack->owed == 0 && stack->mail != NULL;
 }
 
 static inline void gy_stack_put_mail(struct gy_stack *stack)
