@@ -148,8 +148,10 @@ def check_statements(source, function, problems):
 
 def check_typedefs(source, problems):
     tokens = [t for t in source.tokens if t.kind != "comment"]
-    for first, second in zip(tokens, tokens[1:]):
-        if first.text == "typedef" and second.text in ("struct", "union", "enum"):
+    for i, (first, second) in enumerate(zip(tokens, tokens[1:])):
+        # What a callback returns may have a name.
+        callback = [token.text for token in tokens[i + 3:i + 5]] == ["(", "*"]
+        if first.text == "typedef" and second.text in ("struct", "union", "enum") and not callback:
             problems.append((source.path, first.line, f"typedef {second.text}: leave the name be"))
 
 

@@ -13,6 +13,7 @@
 #include <gyre/address.h>
 #include <gyre/behaviour.h>
 #include <gyre/message.h>
+#include <gyre/supervision.h>
 
 GYRE_BEGIN_DECLS
 
@@ -58,20 +59,27 @@ typedef bool (*gyre_filter_fn)(const struct gyre_type *type, const void *message
  * enum gyre_strategy - the fate of an actor whose handler of a notice or an event has failed
  * @GYRE_STRATEGY_RESTART: its restart hooks run; address, state and mailboxes stay. Just before
  *   them, and so after the delay, its timers and its receive time-out stop, the behaviour is the
- *   class's again, and stashed messages go back to the front of the mailbox. Suspended handlers
- *   stay, with their outstanding asks and sleeps, and so does a barrier that waits. The actor stops
- *   with that failure if there is no memory for the record of its restarts
+ *   class's again, and stashed messages go back to the front of the mailbox. Its children stop, and
+ *   the hooks wait for that, unless the class keeps them. Suspended handlers stay, with their
+ *   outstanding asks and sleeps, and so does a barrier that waits. The actor stops with that
+ *   failure if there is no memory for the record of its restarts
  * @GYRE_STRATEGY_IGNORE: it goes on with the next message
  * @GYRE_STRATEGY_STOP: it stops, as by gyre_stop()
  * @GYRE_STRATEGY_SHUT_DOWN: the system stops, as by gyre_system_stop()
+ * @GYRE_STRATEGY_ESCALATE: the parent decides, by the supervision of its class; see supervision.h.
+ *   Until it has, the actor handles nothing. The parent hears of a failed mount and of a failed
+ *   restart hook too. Without memory to tell it the actor stops. Where there is no parent, the
+ *   system stops, with the error as its result
  *
- * A failed ask is for the asker to deal with: the actor goes on. A failed mount stops the actor.
+ * A failed ask is for the asker to deal with: the actor goes on. A failed mount stops the actor,
+ * and so does a failed restart hook. A failure while the actor stops changes nothing.
  */
 enum gyre_strategy {
 	GYRE_STRATEGY_RESTART,
 	GYRE_STRATEGY_IGNORE,
 	GYRE_STRATEGY_STOP,
 	GYRE_STRATEGY_SHUT_DOWN,
+	GYRE_STRATEGY_ESCALATE,
 };
 
 /**
@@ -115,11 +123,13 @@ GYRE_OWN_MESSAGE_(gyre_mailbox_mark, 0x07);
  *   before the failure can be resumed by its answers then, and between that call and the next
  * @restart: the second, to bring the state in order
  * @after_restart: the third
- * @restarts_max: restarts within a window of @restart_window_ns, which begins with the first of
- *   them; one more within it stops the actor, one after its end begins the next. 0 for no limit
- * @restart_window_ns: 0 for a minute
- * @restart_delay_ns: the pause between a failure and its restart, doubled by each restart within
- *   the window, up to 64 times; mail waits meanwhile, answers included. 0 for none
+ * @restarts_max: restarts within any @restart_window_ns; one more stops the actor. 0 for no limit
+ * @restart_window_ns: for how long a restart counts; 0 for a minute. Where more than nine count at
+ *   a time, some may count for up to a quarter longer
+ * @restart_delay_ns: the pause between a failure and its restart, doubled by each restart that
+ *   counts, up to 64 times; mail waits meanwhile, answers included. 0 for none
+ * @keep_children: a restart leaves the children alone
+ * @supervision: what is done about failures of children whose class says GYRE_STRATEGY_ESCALATE
  */
 struct gyre_class {
 	const char *name;
@@ -144,6 +154,8 @@ struct gyre_class {
 	uint32_t restarts_max;
 	uint64_t restart_window_ns;
 	uint64_t restart_delay_ns;
+	bool keep_children;
+	struct gyre_supervision supervision;
 };
 
 /**
@@ -201,9 +213,9 @@ GYRE_API int gyre_spawn_sized(struct gyre_stack *stack, const struct gyre_class 
  * the mount hook has ended, however long it waits for answers. A stop, or the deadline of a
  * graceful stop, ends the actor during that wait, too. The new actor is a child of the running one,
  * unless the options say otherwise: when the parent stops, for whatever reason, all its children
- * are stopped first, on whatever loop, and have been cleaned before the parent is. A parent that
- * restarts keeps its children. A parent that has stopped, and only closes its channels, gets no new
- * ones.
+ * are stopped first, on whatever loop, and have been cleaned before the parent is. When the parent
+ * restarts, they are stopped before its restart hooks run, unless its class keeps them. A parent
+ * that has stopped, and only closes its channels, gets no new ones.
  *
  * Return: 0, or a negative errno.
  * Errors:

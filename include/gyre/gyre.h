@@ -54,6 +54,9 @@
 /* timers and receive time-outs */
 #include <gyre/timer.h>
 
+/* what parents do about failures of their children */
+#include <gyre/supervision.h>
+
 /* hearing of the end of other actors */
 #include <gyre/watch.h>
 

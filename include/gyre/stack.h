@@ -175,6 +175,28 @@ static inline int gyre_throw(struct gyre_stack *stack, int error)
 }
 
 /**
+ * gyre_throw_with() - gyre_throw() with a message that says more than an errno
+ * @stack: the stack of the running handler
+ * @error: the negative errno
+ * @mail: the message, made by gyre_new(); the failure is the same without, if it is NULL
+ *
+ * The asker of a failed ask reads the message by gyre_future_cause(), also on another node that
+ * knows its type. Of a failed notice or event, or a failed hook, the supervision of the parent sees
+ * it (gyre_failure_cause()), and on this node those who watch the actor, if it ends with that
+ * failure (gyre_terminated_cause()). Each asker of a batch gets a copy; a message that owns
+ * something cannot be copied, and is destroyed then.
+ *
+ * Return: @error, to be returned by the handler; -EINVAL in place of what is no negative errno.
+ * Errors:
+ *   -EINVAL  @error is no negative errno
+ *   others   @error
+ * Ownership: @mail is taken.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_throw_with(struct gyre_stack *stack, int error, struct gyre_mail *mail);
+
+/**
  * gyre_reply() - answers an ask
  * @stack: the stack of the ask
  * @mail: the answer
@@ -388,6 +410,28 @@ GYRE_API const void *gyre_future_answer(const struct gyre_future *future,
  */
 #define gyre_future_get(FUTURE, NAME) \
 	((const struct NAME *)gyre_future_answer((FUTURE), &gyre_type_##NAME))
+
+/**
+ * gyre_future_cause_as() - the message that an ask has failed with
+ * @future: a future that gyre_ask() has set
+ * @type: the type it must have
+ *
+ * Mostly called through gyre_future_cause().
+ *
+ * Return: the payload, or NULL when the ask has not failed by gyre_throw_with(), or with a message
+ *   of another type.
+ * Errors:
+ *   NULL  there is none of that type
+ * Ownership: stays with the promise, as the answer would.
+ * Context: loop thread, phases 2 and 3, inside a handler of the stack that owns it.
+ * Since: 0.1
+ */
+GYRE_API const void *gyre_future_cause_as(const struct gyre_future *future,
+					  const struct gyre_type *type);
+
+/** gyre_future_cause() - the message that an ask has failed with as const struct NAME *, or NULL */
+#define gyre_future_cause(FUTURE, NAME) \
+	((const struct NAME *)gyre_future_cause_as((FUTURE), &gyre_type_##NAME))
 
 /* ---- straight on ---- */
 

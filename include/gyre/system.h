@@ -328,7 +328,8 @@ GYRE_API void gyre_system_stop(struct gyre_system *system);
  *   -ESTALE  another node had declared this one down, and the options of the node have it end then
  *   -ETIMEDOUT  channels with output left were closed at the end of drain_timeout_ns, or actors
  *     held a phase of the shutdown until then
- *   others the error of the first loop that failed
+ *   others the error of the first loop that failed, or that of an actor whose failure no parent has
+ *          settled: see GYRE_STRATEGY_ESCALATE
  * Ownership: nothing changes hands.
  * Context: any thread but a loop's, one at a time, setup; blocks.
  * Since: 0.1

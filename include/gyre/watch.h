@@ -44,6 +44,46 @@ GYRE_OWN_MESSAGE_(gyre_terminated, 0x08);
 GYRE_API int gyre_watch(struct gyre_stack *stack, struct gyre_address actor);
 
 /**
+ * gyre_watch_pact() - ends the running actor when another one ends
+ * @stack: the stack of the running handler
+ * @actor: the other, on whatever loop; a stale address is allowed
+ *
+ * A watch whose event no handler sees: when it would come, the running actor stops, for the same
+ * reason as the other, which is 0 if that was stopped. A watch that there is becomes a pact, and
+ * stays one. Restarts of either do not end a pact; gyre_unwatch() does.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   as gyre_watch()
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_watch_pact(struct gyre_stack *stack, struct gyre_address actor);
+
+/**
+ * gyre_terminated_cause_as() - the message that a watched actor has failed with
+ * @stack: the stack of the event struct gyre_terminated
+ * @type: the type it must have
+ *
+ * Mostly called through gyre_terminated_cause(). An actor of another node gives its reason alone.
+ *
+ * Return: the payload, or NULL when the actor has not ended with a failure of gyre_throw_with(), or
+ *   with a message of another type.
+ * Errors:
+ *   NULL  there is none of that type
+ * Ownership: stays with the event.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API const void *gyre_terminated_cause_as(const struct gyre_stack *stack,
+					      const struct gyre_type *type);
+
+/** gyre_terminated_cause() - that message as const struct NAME *, or NULL */
+#define gyre_terminated_cause(STACK, NAME) \
+	((const struct NAME *)gyre_terminated_cause_as((STACK), &gyre_type_##NAME))
+
+/**
  * gyre_unwatch() - ends a watch
  * @stack: the stack of the running handler
  * @actor: the actor that gyre_watch() was given

@@ -38,9 +38,16 @@ int gy_behaviour_check(const struct gyre_behaviour *behaviour, const struct gy_l
 	return r;
 }
 
+static int check(const struct gyre_class *class, const struct gy_log *log)
+{
+	int r = gy_behaviour_check(&class->behaviour, log);
+
+	return r < 0 ? r : GY_SIZED_RESERVED(gyre_supervision, &class->supervision, log);
+}
+
 int gy_class_sized(struct gy_homes *homes, const struct gyre_class **class, size_t class_bytes)
 {
 	int r = GY_SIZED_TABLE(gyre_class, &homes->tables, class, class_bytes, homes->log);
 
-	return r < 0 || *class == NULL ? r : gy_behaviour_check(&(*class)->behaviour, homes->log);
+	return r < 0 || *class == NULL ? r : check(*class, homes->log);
 }

@@ -21,6 +21,7 @@
 #include "actor/life/node_loss.h"
 #include "actor/life/receive_timeout.h"
 #include "actor/life/restart.h"
+#include "actor/life/supervise.h"
 #include "actor/life/watch.h"
 #include "actor/mail/send.h"
 #include "actor/memory_retry.h"
@@ -194,13 +195,23 @@ static bool run_event(struct pass *pass, enum gy_lane lane, struct gyre_mail *ma
 		pass->budget--;
 		return gy_watch_retry(house, mail);
 	}
+	if (gy_unlikely(mail->type == &gy_type_failure)) {
+		pass->budget--;
+		return gy_failure_retry(house, mail);
+	}
 	if (gy_unlikely(mail->type == &gy_type_node_loss)) {
 		pass->budget--;
 		return gy_node_loss_retry(house, mail);
 	}
-	if (mail->type->id == GYRE_ID(gyre_terminated) && gy_watch_hold(house, mail, lane)) {
-		pass->budget--;
-		return true;
+	if (mail->type->id == GYRE_ID(gyre_terminated)) {
+		if (gy_watch_hold(house, mail, lane)) {
+			pass->budget--;
+			return true;
+		}
+		if (gy_watch_end_by_pact(house, mail)) {
+			handled(pass);
+			return true;
+		}
 	}
 	if (handler == NULL) {
 		handler = gy_route_find(house->behaviour->event_routes, mail->type->id);

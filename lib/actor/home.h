@@ -124,7 +124,8 @@ struct gy_home_options {
 	uint16_t (*next_loop)(struct gyre_system *system, bool channels_actor);
 	/* Takes a loop for an actor of its own: its index, or -ENOBUFS. Any thread. */
 	int (*take_pinned)(struct gyre_system *system);
-	void (*shut_down)(struct gyre_system *system);
+	/* @error: the result of the system, if it was not about to stop; 0 for none. */
+	void (*shut_down)(struct gyre_system *system, int error);
 	/* Takes mail that was posted after the loops had ended; any thread, several at once. */
 	void (*take_late)(struct gy_home *home);
 	const struct gy_directory_ops *directory; /* NULL for none */

@@ -37,6 +37,7 @@ static const struct reason reasons_by_bit[] = {
 	{ "no memory for an event", 1 << GY_LANE_EVENT },
 	{ "no memory for its channels", GY_PENDING_CHANNELS },
 	{ "a stop", EVERYTHING },
+	{ "a failure that its parent decides about", EVERYTHING },
 };
 
 _Static_assert((1U << gy_countof(reasons_by_bit)) - 1 == GY_CLOSED_REASONS, "each has a row");

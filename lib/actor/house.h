@@ -60,7 +60,8 @@ enum gy_closed_reason {
 	GY_CLOSED_BY_EVENT_MEMORY = 1 << 6,  /* an event waits for memory, for a moment */
 	GY_CLOSED_BY_WORK_MEMORY = 1 << 7,   /* work of the channel floor waits for memory */
 	GY_CLOSED_BY_STOP = 1 << 8,	     /* the actor stops; never removed */
-	GY_CLOSED_REASONS = (1 << 9) - 1,
+	GY_CLOSED_BY_FAILURE = 1 << 9,	     /* a failure that the parent decides about */
+	GY_CLOSED_REASONS = (1 << 10) - 1,
 	GY_CLOSED_BY_FIRST = GY_CLOSED_BY_FIRST_ASK | GY_CLOSED_BY_FIRST_NOTICE,
 	GY_CLOSED_BY_NO_MEMORY = GY_CLOSED_BY_EVENT_MEMORY | GY_CLOSED_BY_WORK_MEMORY,
 };
@@ -166,7 +167,7 @@ void gy_house_add_reason(struct gy_house *house, uint32_t reasons);
 void gy_house_remove_reason(struct gy_house *house, uint32_t reasons);
 
 /* Bytes for gy_house_describe() with all reasons, and the NUL. */
-enum { GY_HOUSE_TEXT_BYTES = 192 };
+enum { GY_HOUSE_TEXT_BYTES = 256 };
 
 /* "waiting", or "running, closed by a barrier, a restart"; returns @text. */
 const char *gy_house_describe(const struct gy_house *house, char text[GY_HOUSE_TEXT_BYTES]);

@@ -5,6 +5,7 @@
 #include "actor/house_extra.h"
 
 #include "actor/home.h"
+#include "actor/stack/cause.h"
 
 struct gy_house_extra *gy_house_extra_build(struct gy_house *house)
 {
@@ -23,6 +24,7 @@ struct gy_house_extra *gy_house_extra_build(struct gy_house *house)
 void gy_house_extra_fini(struct gy_house *house)
 {
 	if (house->extra != NULL) {
+		gy_cause_unref(house->extra->cause);
 		gy_sizes_delete(&house->home->parts, house->extra, sizeof(*house->extra));
 		house->extra = NULL;
 	}

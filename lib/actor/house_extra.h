@@ -9,6 +9,7 @@
 #include "actor/mail/stash.h"
 #include "base/table.h"
 
+struct gy_cause;
 struct gy_children;
 struct gy_endpoints;
 struct gy_graceful_stop;
@@ -30,7 +31,9 @@ struct gy_house_extra {
 	struct gy_nested *nested;	  /* behaviours underneath; NULL until the first */
 	struct gy_receive_timeout *receive_timeout; /* the receive time-out; NULL for none */
 	struct gy_graceful_stop *graceful_stop;	    /* a graceful stop is under way */
+	struct gy_cause *cause;			    /* of the last failure; NULL for none */
 	struct gy_stash stash;
+	int cause_error;      /* of that failure */
 	int reason;	      /* for which it ends: a negative errno, or 0 */
 	bool awaits_channels; /* the end of this house does: see lifecycle.c */
 	bool awaits_children;

@@ -79,7 +79,7 @@ AT(gyre_channel_options, receive_buffer_bytes, 36, 4);
 AT(gyre_channel_options, send_buffer_bytes, 40, 4);
 AT(gyre_channel_options, reserved, 48, 32);
 
-GROWS(gyre_class, 224);
+GROWS(gyre_class, 288);
 AT(gyre_class, name, 0, 8);
 AT(gyre_class, state_bytes, 8, 8);
 AT(gyre_class, frame_bytes, 16, 8);
@@ -102,6 +102,8 @@ AT(gyre_class, after_restart, 192, 8);
 AT(gyre_class, restarts_max, 200, 4);
 AT(gyre_class, restart_window_ns, 208, 8);
 AT(gyre_class, restart_delay_ns, 216, 8);
+AT(gyre_class, keep_children, 224, 1);
+AT(gyre_class, supervision, 232, 56);
 
 GROWS(gyre_class_snapshot, 328);
 AT(gyre_class_snapshot, name, 0, 48);
@@ -293,6 +295,15 @@ AT(gyre_exchange_options, asks_pending_max, 76, 4);
 AT(gyre_exchange_options, ask_stall_ns, 80, 8);
 AT(gyre_exchange_options, ids, 88, 1);
 AT(gyre_exchange_options, id_max, 96, 8);
+
+FROZEN(gyre_failure, 56);
+AT(gyre_failure, child, 0, 16);
+AT(gyre_failure, class_name, 16, 8);
+AT(gyre_failure, path, 24, 8);
+AT(gyre_failure, error, 32, 4);
+AT(gyre_failure, ends, 36, 1);
+AT(gyre_failure, cause_type, 40, 8);
+AT(gyre_failure, cause, 48, 8);
 
 FROZEN(gyre_file_data, 16);
 AT(gyre_file_data, buffer, 0, 8);
@@ -639,6 +650,15 @@ AT(gyre_stack, state, 32, 4);
 FROZEN(gyre_stopping, 16);
 AT(gyre_stopping, phase, 0, 4);
 AT(gyre_stopping, deadline_ns, 8, 8);
+
+FROZEN(gyre_supervision, 56);
+AT(gyre_supervision, scope, 0, 4);
+AT(gyre_supervision, decision, 4, 4);
+AT(gyre_supervision, decide, 8, 8);
+AT(gyre_supervision, restarts_max, 16, 4);
+AT(gyre_supervision, window_ns, 24, 8);
+AT(gyre_supervision, delay_ns, 32, 8);
+AT(gyre_supervision, reserved, 40, 16);
 
 GROWS(gyre_system_options, 320);
 AT(gyre_system_options, loops, 0, 4);

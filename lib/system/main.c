@@ -29,9 +29,14 @@ static void set_status(struct gyre_system *system, int status)
 	(void)gy_compare_exchange_relaxed(&system->exit_status, &none, status);
 }
 
-void gy_system_fail(struct gyre_system *system)
+void gy_system_fail(struct gyre_system *system, int error)
 {
+	int none = 0;
+
 	set_status(system, EXIT_FAILURE);
+	if (error < 0 && gy_load_relaxed(&system->stop) == 0) {
+		(void)gy_compare_exchange_relaxed(&system->error, &none, error);
+	}
 	gyre_system_stop(system);
 }
 
@@ -65,7 +70,7 @@ static void fail_to_begin(struct gyre_system *system, const struct gyre_class *m
 
 	gy_log(&system->log, GYRE_LOG_ERROR, "the main actor %s could not be made: %s",
 	       name == NULL ? "without a name" : name, strerror(-error));
-	gy_system_fail(system);
+	gy_system_fail(system, 0);
 }
 
 static void destroy_argument(struct guardian_argument *argument)
@@ -121,7 +126,8 @@ static const struct gyre_class guardian_class = {
 	.name = "guardian",
 	.mount = mount_guardian,
 	.behaviour.event = hear_of_the_end,
-	.strategy = GYRE_STRATEGY_SHUT_DOWN,
+	.strategy = GYRE_STRATEGY_ESCALATE,
+	.supervision.decision = GYRE_DECISION_ESCALATE,
 };
 
 static int spawn_guardian(struct gyre_system *system, const struct gyre_class *main_class, int argc,

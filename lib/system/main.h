@@ -7,7 +7,7 @@
 struct gyre_system;
 
 /* An actor's failure stops the system; the program of gyre_main() then ends with a status of 1. */
-void gy_system_fail(struct gyre_system *system);
+void gy_system_fail(struct gyre_system *system, int error);
 /* Its node is to end, for another one has declared it down. */
 void gy_system_was_declared_down(struct gyre_system *system);
 

@@ -7,6 +7,7 @@
 
 #include "actor/house_extra.h"
 #include "actor/life/lifecycle.h"
+#include "actor/life/restart_window.h"
 #include "actor/stack/stack.h"
 #include "actor/steal_actor.h"
 
@@ -139,6 +140,7 @@ static void end(struct gy_home *home, struct gy_family *family)
 {
 	struct gy_origin parent = family->parent;
 	struct gyre_mail *order = family->order;
+	bool ordered = family->ordered;
 
 	gy_assert(family->count == 0 && parent.cookie != 0 &&
 		  (order == NULL || parent.loop != home->loop.index));
@@ -146,12 +148,8 @@ static void end(struct gy_home *home, struct gy_family *family)
 	if (order != NULL) {
 		order->node.kind = GY_MAIL_CHILDREN_GONE;
 		gy_loop_send(&home->loop, parent.loop, &order->node);
-	} else if (parent.loop == home->loop.index) {
-		struct gy_house *house = gy_house_at(home, parent.slot);
-
-		if (house->status == GY_HOUSE_STOPPING) {
-			report(house);
-		}
+	} else if (ordered) {
+		report(gy_house_at(home, parent.slot));
 	}
 }
 
@@ -195,6 +193,7 @@ static bool stop_family(struct gy_home *home, struct gy_origin parent, struct gy
 		return true;
 	}
 	family->order = order;
+	family->ordered = order == NULL;
 	slot = family->first;
 	for (uint32_t i = 0; i < family->count; i++) {
 		struct gy_house *child = gy_house_at(home, slot);
@@ -222,12 +221,15 @@ static void tell_later(struct gy_loop *loop, struct gy_later *later)
 	struct gy_children *children = gy_container_of(later, struct gy_children, gone);
 
 	(void)loop;
+	children->telling = false;
 	gy_house_children_gone(children->parent);
 }
 
 /* All children are gone. A long line of ancestors must not end on one C stack. */
 static void tell(struct gy_children *children)
 {
+	gy_assert(!children->telling);
+	children->telling = true;
 	children->gone.run = tell_later;
 	gy_loop_later(&children->parent->home->loop, &children->gone);
 }
@@ -245,7 +247,7 @@ static void report(struct gy_house *parent)
 {
 	struct gy_children *children = parent->extra->children;
 
-	gy_assert(parent->status == GY_HOUSE_STOPPING && children->reports > 0);
+	gy_assert(children->reports > 0);
 	if (--children->reports == 0 && children->ordered) {
 		tell(children);
 	}
@@ -304,7 +306,9 @@ static struct gy_origin origin_of(const struct gy_house *parent)
 {
 	struct gy_origin origin = parent->self;
 
-	origin.cookie = gy_house_last_cookie(parent);
+	if (parent->status == GY_HOUSE_STOPPING) {
+		origin.cookie = gy_house_last_cookie(parent);
+	}
 	return origin;
 }
 
@@ -345,6 +349,7 @@ static bool order_all(struct gy_children *children)
 		left |= children->loops[i];
 	}
 	children->ordered = left == 0;
+	gy_timer_stop(&loop->wheel, &children->again);
 	if (left != 0) {
 		gy_timer_start(&loop->wheel, &children->again, GYRE_MILLISECONDS(1));
 	}
@@ -353,8 +358,9 @@ static bool order_all(struct gy_children *children)
 
 bool gy_children_stop(struct gy_house *house)
 {
-	return house->extra == NULL || house->extra->children == NULL ||
-	       order_all(house->extra->children);
+	struct gy_children *children = house->extra == NULL ? NULL : house->extra->children;
+
+	return children == NULL || (!children->telling && order_all(children));
 }
 
 void gy_children_fini(struct gy_house *house)
@@ -363,10 +369,41 @@ void gy_children_fini(struct gy_house *house)
 
 	if (children != NULL) {
 		gy_timer_stop(&house->home->loop.wheel, &children->again);
+		gy_assert(!children->telling);
 		gy_lineage_free(house, children->lineage);
+		if (children->restarts != NULL) {
+			gy_sizes_delete(&house->home->parts, children->restarts,
+					sizeof(*children->restarts));
+		}
 		gy_sizes_delete(&house->home->parts, children, children_bytes(house->home));
 		house->extra->children = NULL;
 	}
+}
+
+uint32_t gy_children_next_loop(const struct gy_children *children, uint32_t from)
+{
+	uint32_t max = children->parent->home->loop.peers->max;
+
+	for (uint32_t loop = from; loop < max; loop++) {
+		if ((children->loops[loop / BITS] >> loop % BITS & 1) != 0) {
+			return loop;
+		}
+	}
+	return UINT32_MAX;
+}
+
+struct gy_restart_window *gy_children_restarts(struct gy_house *parent)
+{
+	struct gy_children *children = parent->extra->children;
+
+	if (children->restarts == NULL) {
+		children->restarts = (struct gy_restart_window *)gy_sizes_new(
+			&parent->home->parts, sizeof(*children->restarts));
+		if (children->restarts != NULL) {
+			*children->restarts = (struct gy_restart_window){ 0 };
+		}
+	}
+	return children->restarts;
 }
 
 /* ---- between homes ---- */

@@ -17,6 +17,7 @@
 struct gy_home;
 struct gy_homes;
 struct gy_house;
+struct gy_restart_window;
 struct gyre_mail;
 
 /* The parent's side; hangs at the extra part of its house. */
@@ -28,7 +29,9 @@ struct gy_children {
 	uint32_t spawned;	    /* how many it has ever had */
 	uint32_t reports;	    /* that are awaited */
 	bool ordered;
-	uint64_t loops[]; /* a bit each */
+	bool telling;			    /* @gone is on its way */
+	struct gy_restart_window *restarts; /* that it has decided; NULL until the first */
+	uint64_t loops[];		    /* a bit each */
 };
 
 /* What a new house is told of its family, besides its parent. */
@@ -48,10 +51,14 @@ int gy_family_join(struct gy_house *house, struct gy_origin parent, const struct
 void gy_family_leave(struct gy_house *house);
 /* Lets an actor go on without its parent: from now on it is one of a root. */
 void gy_family_orphan(struct gy_house *house);
-/* Stops the children of a stopping house. True if no child is left; else gy_house_children_gone()
- * follows. */
+/* Stops the children of a house that stops or restarts. True if no child is left; else
+ * gy_house_children_gone() follows. */
 bool gy_children_stop(struct gy_house *house);
 void gy_children_fini(struct gy_house *house);
+/* The first loop from @from on that may have children; UINT32_MAX for none. */
+uint32_t gy_children_next_loop(const struct gy_children *children, uint32_t from);
+/* The restarts of children that the parent has decided; NULL when there is no memory. */
+GY_COLD struct gy_restart_window *gy_children_restarts(struct gy_house *parent);
 
 /* The family of the children of @parent on a home, NULL for none. On the home's thread, or under
  * the mutex of its slots. */

@@ -19,6 +19,7 @@
 #include "actor/life/receive_timeout.h"
 #include "actor/life/restart.h"
 #include "actor/life/shutdown.h"
+#include "actor/life/supervise.h"
 #include "actor/life/watch.h"
 #include "actor/log_of.h"
 #include "actor/mail/send.h"
@@ -159,7 +160,9 @@ bool gy_class_is_valid(const struct gyre_class *class)
 	       class->mailbox_high <= class->mailbox_limit &&
 	       (class->mailbox_high == 0 || class->mailbox_low < class->mailbox_high) &&
 	       class->batch_max <= BATCH_MAX &&
-	       (unsigned)class->strategy <= GYRE_STRATEGY_SHUT_DOWN;
+	       (unsigned)class->strategy <= GYRE_STRATEGY_ESCALATE &&
+	       (unsigned)class->supervision.scope <= GYRE_REST_FOR_ONE &&
+	       (unsigned)class->supervision.decision <= GYRE_DECISION_ESCALATE;
 }
 
 static void fill_order(struct gyre_mail *mail, struct gyre_address to,
@@ -403,7 +406,7 @@ static void fail_to_mount(struct gy_home *home, struct gy_house *house)
 	gy_count(&home->counters.failed, 1);
 	gy_class_warn(home, house->class_info,
 		      "no memory for its state or its mount; it ends, and its watchers are told");
-	gy_house_request_stop(house, -ENOMEM);
+	gy_house_hook_failed(house, -ENOMEM);
 }
 
 /* Calls the mount hook with the argument, taken, as its message. */
@@ -526,6 +529,8 @@ static void drop_lanes(struct gy_home *home, struct gy_house *house, struct gyre
 					       GYRE_ID(gyre_terminated))) {
 				gy_count(&home->counters.handled, 1); /* nobody watches any more */
 				gy_mail_put(home, gy_mail_of(node));
+			} else if (gy_unlikely(gy_mail_of(node)->type == &gy_type_failure)) {
+				gy_mail_put(home, gy_mail_of(node)); /* counted when it came */
 			} else {
 				gy_drop(home, gy_mail_of(node), address, reason, -ESHUTDOWN);
 			}
@@ -688,7 +693,11 @@ void gy_house_channels_closed(struct gy_house *house)
 
 void gy_house_children_gone(struct gy_house *house)
 {
-	gy_assert(house->status == GY_HOUSE_STOPPING && house->extra->awaits_children);
+	if (house->status != GY_HOUSE_STOPPING) {
+		gy_restart_children_gone(house);
+		return;
+	}
+	gy_assert(house->extra->awaits_children);
 	house->extra->awaits_children = false;
 	finish_unless_it_awaits(house);
 }

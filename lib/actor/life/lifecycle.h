@@ -57,7 +57,7 @@ void gy_house_mount(struct gy_loop *loop, struct gy_job *job);
 void gy_house_stop(struct gy_house *house);
 /* The channel floor has closed the last channel of a stopping house. */
 void gy_house_channels_closed(struct gy_house *house);
-/* The last child of a stopping house has ended. */
+/* The last child of a house that stops or restarts has ended. */
 void gy_house_children_gone(struct gy_house *house);
 
 #endif

@@ -5,8 +5,9 @@
  *
  * - begin() stops the timers and the receive time-out: events of them that wait already are void.
  *   The behaviour is the class's again, and what was stashed goes back to the front of its lanes.
+ * - The children stop, unless the class keeps them, and the hooks come when the last has ended.
  * - Suspended handlers go on, with the asks and sleeps that they have outstanding. A barrier that
- *   waits stays in force until its own stack ends. Children, watches and channels stay.
+ *   waits stays in force until its own stack ends. Watches and channels stay.
  *
  * A hook may wait for answers. Until it has ended, asks, notices and events wait. Answers come in
  * for every stack of the house: a handler that was suspended before the failure can run while a
@@ -15,25 +16,25 @@
 #include "actor/life/restart.h"
 #include "actor/behaviour.h"
 #include "actor/house_extra.h"
+#include "actor/life/children.h"
 #include "actor/life/path.h"
 #include "actor/life/receive_timeout.h"
+#include "actor/life/restart_window.h"
 #include "actor/life/shutdown.h"
+#include "actor/life/supervise.h"
 #include "actor/mail/mailbox.h"
 #include "actor/stack/stack.h"
 #include "actor/timer.h"
 
-enum { DOUBLINGS_MAX = 6 };
-
-static const uint64_t window_default_ns = GYRE_SECONDS(60);
-
 struct gy_restart {
 	struct gy_timer timer; /* of a delayed restart */
 	struct gy_house *house;
-	uint64_t window_start_ns;
-	uint32_t count;		/* in the window */
+	struct gy_restart_window window;
 	uint32_t hook;		/* that is next */
 	struct gy_stack *stack; /* of the one that waits */
 	bool due;
+	bool begun;
+	bool awaits_children;
 };
 
 static void delay_is_over(struct gy_timer *timer)
@@ -75,28 +76,23 @@ void gy_restart_fini(struct gy_house *house)
 	}
 }
 
-/* Whether one more restart is within the limits. */
-static bool count(struct gy_restart *restart, const struct gyre_class *class, uint64_t now_ns)
+static bool is_under_way(const struct gy_restart *restart)
 {
-	uint64_t window_ns =
-		class->restart_window_ns == 0 ? window_default_ns : class->restart_window_ns;
-
-	if (restart->count == 0 || now_ns - restart->window_start_ns > window_ns) {
-		restart->window_start_ns = now_ns;
-		restart->count = 0;
-	}
-	restart->count++;
-	return class->restarts_max == 0 || restart->count <= class->restarts_max;
+	return restart->due || restart->awaits_children || restart->stack != NULL ||
+	       gy_timer_is_started(&restart->timer);
 }
 
-/* Doubled by each restart in the window but the first. */
-static uint64_t delay_of(const struct gyre_class *class, uint32_t count)
+static void start(struct gy_house *house, struct gy_restart *restart, uint64_t delay_ns)
 {
-	uint32_t doublings = count - 1 < DOUBLINGS_MAX ? count - 1 : DOUBLINGS_MAX;
-
-	return class->restart_delay_ns > UINT64_MAX >> doublings
-		       ? UINT64_MAX
-		       : class->restart_delay_ns << doublings;
+	gy_house_add_reason(house, GY_CLOSED_BY_RESTART);
+	if (delay_ns != 0) {
+		gy_timer_start(&house->home->loop.wheel, &restart->timer, delay_ns);
+		return;
+	}
+	restart->due = true;
+	if (house->status == GY_HOUSE_WAITING) {
+		gy_house_ready(house);
+	}
 }
 
 static void order_restart(struct gy_house *house, int error)
@@ -104,15 +100,18 @@ static void order_restart(struct gy_house *house, int error)
 	const struct gyre_class *class = house->class_info->class;
 	struct gy_loop *loop = &house->home->loop;
 	struct gy_restart *restart = restart_of(house);
+	uint32_t count;
 
 	if (restart == NULL || gy_house_is_stopped(house)) {
 		gy_house_request_stop(house, error);
 		return;
 	}
-	if (restart->due || restart->stack != NULL || gy_timer_is_started(&restart->timer)) {
+	if (is_under_way(restart)) {
 		return; /* one restart mends all that failed before it */
 	}
-	if (!count(restart, class, gy_clock_ns(&loop->clock))) {
+	count = gy_restart_window_count(&restart->window, class->restart_window_ns,
+					gy_clock_ns(&loop->clock));
+	if (class->restarts_max != 0 && count > class->restarts_max) {
 		gy_house_warn(house->home, house,
 			      "stopped, since it failed more than %u times within its window of "
 			      "restarts",
@@ -120,20 +119,64 @@ static void order_restart(struct gy_house *house, int error)
 		gy_house_request_stop(house, error);
 		return;
 	}
-	gy_house_add_reason(house, GY_CLOSED_BY_RESTART);
-	if (class->restart_delay_ns == 0) {
-		restart->due = true;
+	start(house, restart, gy_restart_delay(class->restart_delay_ns, count));
+}
+
+/* Whether the mount has not ended, which a restart would not repeat. */
+static bool is_mounting(const struct gy_house *house)
+{
+	const struct gy_restart *restart = house->extra == NULL ? NULL : house->extra->restart;
+
+	return house->status == GY_HOUSE_MOUNTING || ((house->reasons & GY_CLOSED_BY_HOOK) != 0 &&
+						      (restart == NULL || restart->stack == NULL));
+}
+
+void gy_house_order_restart(struct gy_house *house, int error, uint64_t delay_ns)
+{
+	struct gy_restart *restart;
+
+	if (gy_house_is_stopped(house) || is_mounting(house)) {
 		return;
 	}
-	gy_timer_start(&loop->wheel, &restart->timer, delay_of(class, restart->count));
+	restart = restart_of(house);
+	if (restart == NULL) {
+		gy_house_request_stop(house, error);
+	} else if (!is_under_way(restart)) {
+		start(house, restart, delay_ns);
+	}
+}
+
+void gy_house_hook_failed(struct gy_house *house, int error)
+{
+	bool stops_already = gy_house_is_stopped(house);
+
+	gy_house_request_stop(house, error);
+	if (!stops_already && house->class_info->class->strategy == GYRE_STRATEGY_ESCALATE) {
+		gy_supervise_report(house, error, true, NULL);
+	}
 }
 
 void gy_house_failed(struct gy_house *house, int error)
 {
+	gy_house_failed_for(house, error, NULL);
+}
+
+void gy_house_failed_for(struct gy_house *house, int error, const struct gyre_mail *origin)
+{
 	gy_assert(error < 0);
 	switch (house->class_info->class->strategy) {
 	case GYRE_STRATEGY_RESTART:
-		order_restart(house, error);
+		/* A child has failed while the mount waits, perhaps for that child. */
+		if (origin != NULL && is_mounting(house)) {
+			gy_house_request_stop(house, error);
+		} else {
+			order_restart(house, error);
+		}
+		break;
+	case GYRE_STRATEGY_ESCALATE:
+		if (!gy_house_is_stopped(house)) {
+			gy_supervise_report(house, error, false, origin);
+		}
 		break;
 	case GYRE_STRATEGY_IGNORE:
 		break;
@@ -141,7 +184,7 @@ void gy_house_failed(struct gy_house *house, int error)
 		gy_house_request_stop(house, error);
 		break;
 	case GYRE_STRATEGY_SHUT_DOWN:
-		house->home->options.shut_down(house->home->options.system);
+		house->home->options.shut_down(house->home->options.system, 0);
 		break;
 	}
 }
@@ -196,8 +239,13 @@ void gy_house_restart(struct gy_house *house)
 		gy_timer_start(&house->home->loop.wheel, &restart->timer, GYRE_MILLISECONDS(1));
 		return;
 	}
-	if (restart->hook == 0) {
+	if (!restart->begun) {
+		restart->begun = true;
 		begin(house);
+		restart->awaits_children = !class->keep_children && !gy_children_stop(house);
+		if (restart->awaits_children) {
+			return;
+		}
 	}
 	while (restart->hook < gy_countof(hooks)) {
 		restart->stack = call_hook(house, hooks[restart->hook++]);
@@ -208,7 +256,20 @@ void gy_house_restart(struct gy_house *house)
 		}
 	}
 	restart->hook = 0;
+	restart->begun = false;
 	gy_house_remove_reason(house, GY_CLOSED_BY_RESTART);
+}
+
+void gy_restart_children_gone(struct gy_house *house)
+{
+	struct gy_restart *restart = house->extra->restart;
+
+	gy_assert(restart->awaits_children);
+	restart->awaits_children = false;
+	restart->due = true;
+	if (house->status == GY_HOUSE_WAITING) {
+		gy_house_ready(house);
+	}
 }
 
 bool gy_restart_hook_ended(struct gy_stack *stack)
@@ -228,8 +289,7 @@ bool gy_restart_is_quiet(const struct gy_house *house)
 {
 	const struct gy_restart *restart = house->extra->restart;
 
-	return restart == NULL ||
-	       (!restart->due && restart->stack == NULL && !gy_timer_is_started(&restart->timer));
+	return restart == NULL || !is_under_way(restart);
 }
 
 void gy_restart_pack(struct gy_house *house, struct gy_wheel *wheel, uint64_t now_ns)

@@ -2,12 +2,15 @@
  * Beginning, ending and telling watches.
  */
 #include <errno.h>
+#include <string.h>
 
 #include <gyre/watch.h>
 
+#include "actor/address_text.h"
 #include "actor/house_extra.h"
 #include "actor/life/graceful_stop.h"
 #include "actor/life/node_loss.h"
+#include "actor/life/path.h"
 #include "actor/life/watch.h"
 #include "actor/mail/send.h"
 #include "actor/stack/stack.h"
@@ -25,10 +28,27 @@ const struct gyre_type gy_type_unwatch = { .name = "unwatch",
 					   .id = GY_ID_UNWATCH,
 					   .bytes = sizeof(struct record) };
 
-_Static_assert(sizeof(struct gyre_terminated) <= sizeof(struct record), "one becomes the other");
+/* The payload of the event of an end that has a cause. */
+struct caused {
+	struct gyre_terminated terminated; /* first */
+	struct gy_cause *cause;		   /* owned */
+};
 
-/* In the deadline of the watcher's record: the event of the end is on its way. */
-enum { MARK_TOLD = 1 };
+static void release_cause(void *payload)
+{
+	gy_cause_unref(((struct caused *)payload)->cause);
+}
+
+static const struct gyre_type type_caused = { .name = "gyre_terminated",
+					      .id = GYRE_ID(gyre_terminated),
+					      .bytes = sizeof(struct gyre_terminated),
+					      .destroy = release_cause };
+
+_Static_assert(sizeof(struct caused) <= sizeof(struct record), "one becomes the other");
+
+/* In the deadline of the watcher's record, a bit each: the event of the end is on its way, and it
+ * ends the watcher. */
+enum { MARK_TOLD = 1, MARK_PACT = 2 };
 
 static struct record *record_of(struct gyre_mail *mail)
 {
@@ -93,7 +113,8 @@ static struct gyre_mail *make_record(struct gy_house *house, const struct gyre_t
 	return mail;
 }
 
-int gyre_watch(struct gyre_stack *stack, struct gyre_address actor)
+/* @marks: of the watcher's record. */
+static int watch(struct gyre_stack *stack, struct gyre_address actor, uint32_t marks)
 {
 	struct gy_house *house = gy_stack_of(stack)->house;
 	struct gy_home *home = house->home;
@@ -106,13 +127,16 @@ int gyre_watch(struct gyre_stack *stack, struct gyre_address actor)
 	    gy_address_same(actor, gy_house_address(house))) {
 		return -EINVAL;
 	}
-	if (find(house, actor) != NULL) {
+	mine = find(house, actor);
+	if (mine != NULL) {
+		mine->deadline |= marks;
 		return 0;
 	}
 	mine = make_record(house, &gy_type_unwatch, actor, number);
 	theirs = make_record(house, &gy_type_watch, actor, number);
 	if (mine != NULL) {
 		record_of(mine)->item.key = gy_origin_key(gy_origin_of(actor));
+		mine->deadline = marks;
 	}
 	if (mine == NULL || theirs == NULL || watch == NULL ||
 	    gy_table_add(&watch->watched, &home->parts, &record_of(mine)->item) < 0) {
@@ -124,11 +148,22 @@ int gyre_watch(struct gyre_stack *stack, struct gyre_address actor)
 	return 0;
 }
 
+int gyre_watch(struct gyre_stack *stack, struct gyre_address actor)
+{
+	return watch(stack, actor, 0);
+}
+
+int gyre_watch_pact(struct gyre_stack *stack, struct gyre_address actor)
+{
+	return watch(stack, actor, MARK_PACT);
+}
+
 /* The watcher's own record becomes the order to forget. */
 static void forget(struct gy_home *home, struct gyre_mail *mine)
 {
 	struct gyre_address actor = record_of(mine)->actor;
 
+	mine->deadline = 0;
 	(void)gy_send_away(home, actor, mine);
 }
 
@@ -155,8 +190,7 @@ bool gy_watch_claim(struct gy_house *house, const struct gyre_mail *mail)
 		return false;
 	}
 	gy_table_remove(&house->extra->watch->watched, &house->home->parts, &record_of(mine)->item);
-	if (mine->deadline == MARK_TOLD && terminated->reason == -EADDRNOTAVAIL) {
-		mine->deadline = 0;
+	if ((mine->deadline & MARK_TOLD) != 0 && terminated->reason == -EADDRNOTAVAIL) {
 		forget(house->home, mine); /* the watch has ended, and not what was watched */
 	} else {
 		gy_mail_put(house->home, mine);
@@ -236,8 +270,52 @@ void gy_watch_release(struct gy_house *house)
 	release_lane(house, GY_LANE_NOTICE);
 }
 
-/* The record becomes the event. */
-static void tell(struct gy_home *home, struct gyre_mail *theirs, int reason)
+static struct gy_cause *cause_of(const struct gyre_mail *mail)
+{
+	return mail->type == &type_caused
+		       ? ((const struct caused *)(const void *)mail->payload)->cause
+		       : NULL;
+}
+
+bool gy_watch_end_by_pact(struct gy_house *house, struct gyre_mail *mail)
+{
+	const struct gyre_terminated *terminated =
+		(const struct gyre_terminated *)(const void *)mail->payload;
+	const struct gyre_mail *mine = find(house, terminated->actor);
+	int reason = terminated->reason;
+	char text[GYRE_ADDRESS_TEXT_MAX];
+
+	if (mine == NULL || mine->ask_id != mail->ask_id || (mine->deadline & MARK_PACT) == 0) {
+		return false;
+	}
+	if (reason < 0) {
+		gy_house_warn(house->home, house, "stops with %s, with which it has a pact: %s",
+			      gy_address_text(terminated->actor, text), strerror(-reason));
+		gy_house_set_cause(house, reason, gy_cause_ref(cause_of(mail)));
+	}
+	(void)gy_watch_claim(house, mail);
+	gy_mail_put(house->home, mail);
+	gy_house_request_stop(house, reason);
+	return true;
+}
+
+const void *gyre_terminated_cause_as(const struct gyre_stack *stack, const struct gyre_type *type)
+{
+	const struct gyre_mail *mail = gy_stack_of_const(stack)->mail;
+
+	return mail == NULL ? NULL : gy_cause_as(cause_of(mail), type);
+}
+
+static void attach_cause(struct gyre_mail *event, struct gy_cause *cause)
+{
+	event->type = &type_caused;
+	((struct caused *)gyre_payload(event))->cause = gy_cause_ref(cause);
+	event->node.owner |= GY_NODE_HOLDS;
+}
+
+/* The record becomes the event. @cause is NULL for none; it stays on this node. */
+static void tell_cause(struct gy_home *home, struct gyre_mail *theirs, int reason,
+		       struct gy_cause *cause)
 {
 	struct gyre_address watcher = gy_mail_sender(theirs);
 	struct gyre_address actor = record_of(theirs)->actor;
@@ -246,7 +324,15 @@ static void tell(struct gy_home *home, struct gyre_mail *theirs, int reason)
 	gy_mail_from_nobody(theirs);
 	*(struct gyre_terminated *)gyre_payload(theirs) =
 		(struct gyre_terminated){ .actor = actor, .reason = reason };
+	if (cause != NULL && gy_is_of_node(home->node, watcher)) {
+		attach_cause(theirs, cause);
+	}
 	(void)gy_send(home, watcher, theirs, GY_LANE_EVENT);
+}
+
+static void tell(struct gy_home *home, struct gyre_mail *theirs, int reason)
+{
+	tell_cause(home, theirs, reason, NULL);
 }
 
 /* Finds the record of the watch that an order is about. Each node gives numbers for itself. */
@@ -331,7 +417,7 @@ static bool tell_lost(struct gy_house *house, struct gyre_mail *mine, int reason
 	struct gyre_mail *mail = gy_watch_make(home, &gy_type_watch, record_of(mine)->actor);
 
 	if (mail != NULL) {
-		mine->deadline = MARK_TOLD;
+		mine->deadline |= MARK_TOLD;
 		mail->node.kind = GY_MAIL_EVENT;
 		mail->ask_id = mine->ask_id;
 		gy_mail_from(mail, house);
@@ -351,7 +437,7 @@ bool gy_watch_node_lost(struct gy_house *house, const struct gy_node_loss *news)
 		for (; item != NULL; item = item->next) {
 			struct gyre_mail *mine = mail_of(item);
 
-			if (mine->deadline != MARK_TOLD &&
+			if ((mine->deadline & MARK_TOLD) == 0 &&
 			    gy_node_loss_ends(house->home, news, record_of(mine)->actor)) {
 				all = tell_lost(house, mine, news->error) && all;
 			}
@@ -414,7 +500,7 @@ bool gy_watch_renew(struct gy_house *house, const struct gy_node_loss *news)
 			const struct gyre_mail *mine = mail_of(item);
 			uint16_t node = record_of_const(mine)->actor.node;
 
-			if (mine->deadline != MARK_TOLD &&
+			if ((mine->deadline & MARK_TOLD) == 0 &&
 			    gy_node_loss_concerns(house->home, news, node)) {
 				all = renew(house, mine) && all;
 			}
@@ -460,7 +546,8 @@ void gy_watch_end(struct gy_house *house, int reason)
 		return;
 	}
 	while (watch->watchers.count > 0) {
-		tell(home, take_any(&watch->watchers, &bucket), reason);
+		tell_cause(home, take_any(&watch->watchers, &bucket), reason,
+			   gy_house_cause(house, reason));
 	}
 	bucket = 0;
 	while (watch->watched.count > 0) {

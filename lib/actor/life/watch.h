@@ -42,6 +42,8 @@ void gy_watch_tell_waiting(struct gy_house *house, int reason);
 void gy_unwatch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail);
 /* Returns whether the event of an end is still wanted; then the watch is over. */
 bool gy_watch_claim(struct gy_house *house, const struct gyre_mail *mail);
+/* The event of an end is of a pact that holds: the house stops. Then the event has been taken. */
+bool gy_watch_end_by_pact(struct gy_house *house, struct gyre_mail *mail);
 /* The event of an end has come to the head of lane @from, while the house runs. True if a lane
  * before holds mail: then the event stands at the end of that lane, and has been taken. */
 bool gy_watch_hold(struct gy_house *house, struct gyre_mail *mail, enum gy_lane from);

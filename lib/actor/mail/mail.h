@@ -37,12 +37,13 @@ enum gy_mail_kind {
 	GY_MAIL_EVENT,
 	GY_MAIL_MOVED, /* in a batch: its payload is the handler's */
 	/* For a home rather than a house: */
-	GY_MAIL_SPAWN,	       /* mount what was reserved */
-	GY_MAIL_STOP_CHILDREN, /* of the sender */
-	GY_MAIL_CHILDREN_GONE, /* the same mail, on its way back */
-	GY_MAIL_PROBE,	       /* see ask_cycle.c */
-	GY_MAIL_HOME,	       /* a stolen house is back */
-	GY_MAIL_REMOTE,	       /* its payload is for another node */
+	GY_MAIL_SPAWN,		 /* mount what was reserved */
+	GY_MAIL_STOP_CHILDREN,	 /* of the sender */
+	GY_MAIL_CHILDREN_GONE,	 /* the same mail, on its way back */
+	GY_MAIL_DECIDE_CHILDREN, /* of the sender: see supervise.c */
+	GY_MAIL_PROBE,		 /* see ask_cycle.c */
+	GY_MAIL_HOME,		 /* a stolen house is back */
+	GY_MAIL_REMOTE,		 /* its payload is for another node */
 	/* For its owner: */
 	GY_MAIL_NEW_TAIL, /* was not sent; its slot is the number of elements it was made for */
 };
@@ -161,6 +162,8 @@ enum {
 	GY_ID_WATCH = 0x0a,
 	GY_ID_UNWATCH = 0x0b,
 	GY_ID_GRACEFUL_STOP = 0x0d,
+	GY_ID_FAILURE = 0x1a,
+	GY_ID_DECISION = 0x1b,
 	GY_ID_NODE_LOSS = 0x4c,
 	GY_ID_UNANSWERED = 0x4d,
 	GY_IDS_OF_GYRE = 0x100,

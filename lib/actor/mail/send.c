@@ -9,6 +9,7 @@
 #include "actor/life/graceful_stop.h"
 #include "actor/life/lifecycle.h"
 #include "actor/life/node_loss.h"
+#include "actor/life/supervise.h"
 #include "actor/life/watch.h"
 #include "actor/mail/send.h"
 #include "actor/stack/ask_cycle.h"
@@ -105,6 +106,8 @@ static bool is_order(const struct gyre_mail *mail)
 	case GY_ID_GRACEFUL_STOP:
 	case GY_ID_NODE_LOSS:
 	case GY_ID_UNANSWERED:
+	case GY_ID_FAILURE:
+	case GY_ID_DECISION:
 		return true;
 	default:
 		return false;
@@ -153,6 +156,12 @@ static __attribute__((noinline)) bool order_arrived(struct gy_home *home, struct
 		return true;
 	case GY_ID_UNANSWERED:
 		gy_unanswered_arrived(home, house, mail);
+		return true;
+	case GY_ID_FAILURE:
+		gy_failure_arrived(home, house, mail);
+		return true;
+	case GY_ID_DECISION:
+		gy_decision_arrived(home, house, mail);
 		return true;
 	default:
 		break;
@@ -337,6 +346,9 @@ static __attribute__((noinline)) void deliver(struct gy_home *home, struct gyre_
 		break;
 	case GY_MAIL_STOP_CHILDREN:
 		gy_family_order_arrived(home, mail);
+		break;
+	case GY_MAIL_DECIDE_CHILDREN:
+		gy_family_decision_arrived(home, mail);
 		break;
 	case GY_MAIL_CHILDREN_GONE:
 		gy_family_report_arrived(home, mail);

@@ -465,6 +465,16 @@ static inline bool ends_wait(struct gy_stack *stack, struct gy_promise *promise)
 	return stack->awaited_count == 0;
 }
 
+/* An exception of a user's type is a cause, which stays to be read. */
+static GY_COLD void complete_badly(struct gy_home *home, struct gy_promise *promise,
+				   struct gyre_mail *mail)
+{
+	if (mail->type->id < GY_IDS_OF_GYRE) {
+		gy_mail_put(home, mail);
+		promise->answer = NULL;
+	}
+}
+
 /*
  * Completes a promise with a reply or an exception, and has its stack run if that ends its wait.
  * The caller says afterwards that no stack is resumed any more, and counts what the house has
@@ -485,9 +495,8 @@ complete(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail, b
 	gy_count(&promise->id, gy_promise_done);
 	promise->answer = mail;
 	if (!is_reply) {
-		promise->answer = NULL;
-		promise->error = (int16_t)((struct gy_exception *)gyre_payload(mail))->error;
-		gy_mail_put(home, mail);
+		promise->error = (int16_t)gy_exception_error(mail);
+		complete_badly(home, promise, mail);
 	}
 	close(stack, promise);
 	promise->next = stack->completed;

@@ -30,7 +30,8 @@ struct gy_promise {
 	 * another loop than the one that has the promise now. */
 	uint64_t id;
 	struct gy_house *house; /* atomic, likewise: whose actor asks, or was the last to */
-	/* Of one that has completed: owned; NULL for an error, and when it was taken. */
+	/* Of one that has completed: owned, the reply or the cause of an error; NULL for an error
+	 * without a cause, for a sleep, and when it was taken. */
 	struct gyre_mail *answer;
 	struct gy_promise *next;     /* in the stack's outstanding or completed */
 	struct gy_promise *previous; /* in those outstanding; NULL for the first */

@@ -144,8 +144,9 @@ static const char *cause_of(int error)
 	return error == -EDEADLK ? "it waited though nothing was outstanding" : strerror(-error);
 }
 
-/* The asker of a failed ask is told; any other failure is the actor's own affair. */
-static void failed(struct gy_stack *stack, int error)
+/* The asker of a failed ask is told; any other failure is the actor's own affair. Takes the cause.
+ */
+static void failed(struct gy_stack *stack, int error, struct gy_cause *cause)
 {
 	struct gy_house *house = stack->house;
 	struct gy_home *home = stack->home;
@@ -154,13 +155,15 @@ static void failed(struct gy_stack *stack, int error)
 	gy_count(&home->counters.failed, 1);
 	if (stack->mail != NULL ? stack->mail->node.kind == GY_MAIL_ASK
 				: stack->batch != NULL && stack->batch->asks) {
+		gy_assert(cause == NULL);
 		return;
 	}
+	gy_house_set_cause(house, error, cause);
 	gy_house_warn(home, house, "its %s%s%s failed: %s", hook_name(stack),
 		      message == NULL ? "" : " of ", message == NULL ? "" : message,
 		      cause_of(error));
 	if (stack->hook) {
-		gy_house_request_stop(house, error);
+		gy_house_hook_failed(house, error);
 	} else {
 		gy_house_failed(house, error);
 	}
@@ -169,12 +172,20 @@ static void failed(struct gy_stack *stack, int error)
 /* Returns the result that counts: a result that is no errno counts as -EINVAL. */
 static GY_COLD int end_badly(struct gy_stack *stack, int result)
 {
+	struct gy_cause *cause = stack->cause;
+
 	if (result > 0 || result < -ERRNO_MAX) {
 		gy_warn_result(stack, result);
 		result = -EINVAL;
 	}
+	if (cause != NULL) {
+		stack->cause = NULL;
+		stack->owed = 0; /* which only led here */
+	}
 	if (result < 0) {
-		failed(stack, result);
+		failed(stack, result, cause);
+	} else {
+		gy_cause_unref(cause); /* it was thrown, and not returned */
 	}
 	if (stack->owed != 0 && stack->mail != NULL) {
 		if (result == 0 && stack->owed == ENOMSG) {
@@ -231,6 +242,11 @@ void gy_stack_abort(struct gy_stack *stack, int error)
 	}
 	if (stack->batch != NULL) {
 		gy_batch_end(stack, error);
+	}
+	if (stack->cause != NULL) {
+		gy_cause_unref(stack->cause);
+		stack->cause = NULL;
+		stack->owed = 0;
 	}
 	if (stack->owed != 0) {
 		gy_fail_ask(stack->home, stack->mail, error);

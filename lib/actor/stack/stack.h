@@ -12,6 +12,7 @@
 #include "actor/home.h"
 #include "actor/mail/mail_pool.h"
 #include "actor/stack/batch.h"
+#include "actor/stack/cause.h"
 #include "actor/stack/promise.h"
 
 enum { GY_FRAME_ALIGN = 16 };
@@ -32,6 +33,7 @@ struct gy_stack {
 	struct gy_house *house;
 	struct gyre_mail *mail; /* the message, owned; NULL when there is none */
 	struct gy_batch *batch; /* of a batch handler, else NULL; then also dirty */
+	struct gy_cause *cause; /* that it fails with, owned, else NULL; then it also owes */
 	gyre_handler_fn handler;
 	struct gy_promise *outstanding;
 	struct gy_promise *completed;

@@ -130,7 +130,7 @@ static void write_answer(struct gy_exchange *exchange, struct request *request)
 	if (mail->node.kind == GY_MAIL_REPLY) {
 		r = exchange->options->reply(exchange->ctx, id, mail->type, mail->payload);
 	} else {
-		r = ((const struct gy_exception *)gyre_payload(mail))->error;
+		r = gy_exception_error(mail);
 	}
 	if (r < 0 && gy_exchange_is_open(exchange)) {
 		refuse(exchange, id, r);

@@ -90,6 +90,8 @@ static inline void deliver(struct gy_home *home, struct gyre_address to, struct 
 	}
 }
 
+enum { ERRNO_MAX = 4095 };
+
 /* ---- losses ---- */
 
 /* Tells an asker, on this node or the peer, that its ask has failed; -ENOMEM. */
@@ -210,16 +212,59 @@ static inline int receive_message(struct gy_link *link, const struct gy_frame *f
 
 /* ---- messages of gyre ---- */
 
+/* An exception with a cause that is understood here; NULL for another, and without memory. */
+static GY_COLD struct gyre_mail *make_caused(struct gy_link *link, const struct gy_frame *frame,
+					     int error)
+{
+	const struct gyre_type *type =
+		frame->type < GY_IDS_OF_GYRE ? NULL : find_type(link->links, frame);
+	struct gy_frame inner = *frame;
+	struct gyre_mail *mail;
+
+	if (type == NULL || frame->bytes < sizeof(uint32_t)) {
+		return NULL;
+	}
+	inner.body = (const unsigned char *)frame->body + sizeof(uint32_t);
+	inner.bytes = frame->bytes - (uint32_t)sizeof(uint32_t);
+	if (gy_type_varies(type)) {
+		mail = gy_tail_fits(type, inner.body, inner.bytes)
+			       ? gy_mail_get_tail(link->links->home, type,
+						  gy_tail_count(type, inner.body))
+			       : NULL;
+		if (mail != NULL) {
+			memcpy(mail->payload, inner.body, inner.bytes);
+		}
+	} else {
+		bool fits = gy_type_is_encoded(type) || inner.bytes == type->bytes;
+
+		mail = fits ? gy_mail_get(link->links->home, type) : NULL;
+		if (mail != NULL && fill(type, &inner, gyre_payload(mail)) < 0) {
+			gy_mail_put(link->links->home, mail);
+			mail = NULL;
+		}
+	}
+	if (mail != NULL) {
+		set_head(mail, link, frame, GY_MAIL_EXCEPTION);
+		mail->deadline = (uint32_t)-error;
+	}
+	return mail;
+}
+
 static int receive_exception(struct gy_link *link, const struct gy_frame *frame)
 {
-	struct gyre_mail *mail = make(link, &gy_type_exception, frame, GY_MAIL_EXCEPTION);
+	struct gyre_mail *mail;
 	struct gyre_decoder in = { .at = frame->body, .left = frame->bytes };
 	int32_t error = (int32_t)gyre_decode_u32(&in);
 
+	error = error < 0 && error >= -ERRNO_MAX ? error : -EPROTO;
+	mail = make_caused(link, frame, error);
 	if (mail == NULL) {
-		return lose(link, frame, GYRE_DROP_NO_MEMORY, -ENOMEM);
+		mail = make(link, &gy_type_exception, frame, GY_MAIL_EXCEPTION);
+		if (mail == NULL) {
+			return lose(link, frame, GYRE_DROP_NO_MEMORY, -ENOMEM);
+		}
+		((struct gy_exception *)gyre_payload(mail))->error = error;
 	}
-	((struct gy_exception *)gyre_payload(mail))->error = error < 0 ? error : -EPROTO;
 	(void)gy_send_away(link->links->home, receiver_of(link, frame), mail);
 	return 0;
 }

@@ -16,6 +16,7 @@
 #include "remote/link/link.h"
 #include "remote/message/forward.h"
 #include "remote/peer/peer_life.h"
+#include "remote/types.h"
 #include "remote/wire.h"
 
 const struct gyre_type gy_type_lookup = { .name = "lookup",
@@ -35,6 +36,39 @@ static void encode_terminated(const struct gyre_mail *mail, struct gyre_encoder 
 	gyre_encode_u32(out, (uint32_t)terminated->reason);
 }
 
+static int encode_cause(const struct gy_cause *cause, struct gyre_encoder *out)
+{
+	if (!gy_type_travels(cause->type)) {
+		return -EPROTO;
+	}
+	if (gy_type_is_encoded(cause->type)) {
+		return gy_type_encoding(cause->type)->encode(cause->payload, out);
+	}
+	gyre_encode_bytes(out, cause->payload, cause->bytes);
+	return 0;
+}
+
+/* The errno, then the cause as any message of its type, which the head names. A cause that does not
+ * travel, or is too large, is left out. */
+static int encode_caused(const struct gyre_mail *mail, struct gy_frame *frame,
+			 struct gyre_encoder *out)
+{
+	const struct gy_caused *caused = (const struct gy_caused *)(const void *)mail->payload;
+
+	gyre_encode_u32(out, (uint32_t)caused->exception.error);
+	if (out->error != 0) {
+		return out->error;
+	}
+	frame->type = caused->cause->type->id;
+	frame->layout = gy_type_layout(caused->cause->type);
+	if (encode_cause(caused->cause, out) < 0 || out->error != 0) {
+		frame->type = gy_type_exception.id;
+		out->error = 0;
+		out->count = sizeof(uint32_t);
+	}
+	return 0;
+}
+
 int gy_runtime_message_encode(const struct gyre_mail *mail, struct gy_frame *frame,
 			      struct gyre_encoder *out)
 {
@@ -46,6 +80,9 @@ int gy_runtime_message_encode(const struct gyre_mail *mail, struct gy_frame *fra
 
 		gyre_encode_u32(out, (uint32_t)exception->error);
 		return 0;
+	}
+	if (type == &gy_type_caused) {
+		return encode_caused(mail, frame, out);
 	}
 	if (type->id == GYRE_ID(gyre_terminated) && mail->node.kind == GY_MAIL_EVENT) {
 		encode_terminated(mail, out);

@@ -245,8 +245,9 @@ static void finish(struct gyre_stack *stack, struct inquiry *inquiry,
 		   const struct gyre_future *future)
 {
 	struct gy_promise *promise = future->promise;
-	struct gyre_mail *answer = promise == NULL ? NULL : promise->answer;
 	int error = gyre_future_error(future);
+	/* The cause of an error stays with the promise. */
+	struct gyre_mail *answer = promise == NULL || error < 0 ? NULL : promise->answer;
 
 	gy_assert(!inquiry->done);
 	inquiry->done = true;
@@ -254,7 +255,7 @@ static void finish(struct gyre_stack *stack, struct inquiry *inquiry,
 		inquiry->callback(answer, error, inquiry->arg);
 		return;
 	}
-	if (promise != NULL) {
+	if (answer != NULL) {
 		promise->answer = NULL;
 	}
 	hand_over(stack, inquiry, answer, error);

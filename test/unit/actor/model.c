@@ -44,10 +44,11 @@ static uint16_t next_loop(struct gyre_system *system, bool channels_actor)
 	return 0;
 }
 
-static void shut_down(struct gyre_system *system)
+static void shut_down(struct gyre_system *system, int error)
 {
 	expect((void *)system == (void *)&model.homes);
 	model.shut_down++;
+	model.shut_down_error = error;
 }
 
 static void moment_over(struct gy_timer *timer)

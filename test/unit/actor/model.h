@@ -23,7 +23,8 @@ struct model {
 	struct gy_log log;
 	struct gy_timer moment[MODEL_LOOPS_MAX]; /* so that no loop ever blocks */
 	uint64_t now_ns;
-	uint32_t shut_down;		/* how often an actor has asked for it */
+	uint32_t shut_down; /* how often an actor has asked for it */
+	int shut_down_error;
 	uint32_t lost[GYRE_DROP_COUNT]; /* by reason */
 	struct letter last_lost;
 	uint32_t logged; /* warnings */

@@ -252,7 +252,7 @@ static int spawn_unknown(struct gyre_stack *stack)
 {
 	struct gyre_address address;
 
-	class.strategy = GYRE_STRATEGY_SHUT_DOWN + 1;
+	class.strategy = GYRE_STRATEGY_ESCALATE + 1;
 	expect(gyre_spawn(stack, &class, GYRE_NO_ARGUMENT, NULL, &address) == -EINVAL);
 	return fixture_end(stack);
 }

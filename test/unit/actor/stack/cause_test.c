@@ -1,0 +1,437 @@
+/*
+ * Failures that carry a message: what askers, watchers and parents read of it, and that it is freed
+ * once wherever it ends.
+ */
+#include "actor/mail/mailbox.h"
+#include "actor/model.h"
+
+#include <string.h>
+
+#include <gyre/batch.h>
+#include <gyre/tail.h>
+#include <gyre/watch.h>
+
+struct why {
+	uint32_t code;
+};
+GYRE_MESSAGE(why, 0x1020);
+
+static uint32_t destroyed;
+
+struct load {
+	uint64_t weight;
+};
+
+static void destroy_load(struct load *load)
+{
+	destroyed += load->weight != 0;
+}
+GYRE_MESSAGE_OWNING(load, 0x1021, destroy_load);
+
+struct many {
+	uint32_t count;
+	uint32_t numbers[];
+};
+GYRE_MESSAGE_TAIL(many, 0x1022, numbers, count);
+
+static struct gyre_address target;
+static struct gyre_address asker;
+static int error;
+static uint32_t code;
+static uint64_t weight;
+static uint32_t last;
+static bool other;
+static uint32_t told;
+
+/* ---- who fails ---- */
+
+static int throw_why(struct gyre_stack *stack)
+{
+	return gyre_throw_with(stack, -EIO, gyre_new(stack, why, 42));
+}
+
+static int throw_load(struct gyre_stack *stack)
+{
+	return gyre_throw_with(stack, -EIO, gyre_new(stack, load, 7));
+}
+
+static int throw_many(struct gyre_stack *stack)
+{
+	struct gyre_mail *mail = gyre_new_tail(stack, many, 300);
+
+	((struct many *)gyre_payload(mail))->numbers[299] = 99;
+	return gyre_throw_with(stack, -EIO, mail);
+}
+
+static int throw_and_return(struct gyre_stack *stack)
+{
+	(void)throw_load(stack);
+	return gyre_return(stack);
+}
+
+static int throw_twice(struct gyre_stack *stack)
+{
+	(void)throw_load(stack);
+	return throw_why(stack);
+}
+
+static int throw_nothing(struct gyre_stack *stack)
+{
+	expect(gyre_throw_with(stack, 5, NULL) == -EINVAL);
+	return gyre_throw_with(stack, -EIO, NULL);
+}
+
+static int answer_and_throw(struct gyre_stack *stack)
+{
+	expect(gyre_reply(stack, gyre_new(stack, number, 1)) == 0);
+	return throw_load(stack);
+}
+
+static int throw_and_wait(struct gyre_stack *stack)
+{
+	GYRE_BEGIN(stack);
+	(void)throw_load(stack);
+	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &puppet_frame(stack)->future));
+	return gyre_return(stack);
+	GYRE_END(stack);
+}
+
+/* ---- who asks ---- */
+
+static gyre_handler_fn thrown;
+
+static int ask_target(struct gyre_stack *stack)
+{
+	struct puppet_frame *frame = puppet_frame(stack);
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack,
+		   gyre_ask(stack, target, gyre_new(stack, call, thrown), 0, &frame->future));
+	error = gyre_future_error(&frame->future);
+	expect(gyre_future_get(&frame->future, why) == NULL);
+	code = gyre_future_cause(&frame->future, why) == NULL
+		       ? 0
+		       : gyre_future_cause(&frame->future, why)->code;
+	weight = gyre_future_cause(&frame->future, load) == NULL
+			 ? 0
+			 : gyre_future_cause(&frame->future, load)->weight;
+	last = gyre_future_cause(&frame->future, many) == NULL
+		       ? 0
+		       : gyre_future_cause(&frame->future, many)->numbers[299];
+	other = gyre_future_cause(&frame->future, number) != NULL;
+	GYRE_END(stack);
+}
+
+static void ask(gyre_handler_fn function, uint32_t loop)
+{
+	error = 77;
+	code = 0;
+	weight = 0;
+	last = 0;
+	destroyed = 0;
+	thrown = function;
+	model_open(2);
+	target = model_spawn(&puppet_class, 0);
+	asker = model_spawn(&puppet_class, loop);
+	model_call(asker, ask_target);
+	model_settle();
+	model_close();
+}
+
+Test(cause, is_read_by_the_asker_on_this_and_on_another_loop)
+{
+	for (uint32_t loop = 0; loop < 2; loop++) {
+		ask(throw_why, loop);
+		cr_assert_eq(error, -EIO);
+		cr_assert_eq(code, 42);
+		cr_assert_not(other);
+	}
+}
+
+Test(cause, that_owns_something_is_destroyed_once_after_it_was_read)
+{
+	for (uint32_t loop = 0; loop < 2; loop++) {
+		ask(throw_load, loop);
+		cr_assert_eq(weight, 7);
+		cr_assert_eq(destroyed, 1);
+	}
+}
+
+Test(cause, may_have_a_tail)
+{
+	ask(throw_many, 1);
+	cr_assert_eq(last, 99);
+}
+
+Test(cause, that_could_not_be_made_leaves_the_error_alone)
+{
+	ask(throw_nothing, 0);
+	cr_assert_eq(error, -EIO);
+	cr_assert_eq(code, 0);
+}
+
+Test(cause, after_an_answer_is_destroyed)
+{
+	ask(answer_and_throw, 0);
+	cr_assert_eq(error, 0);
+	cr_assert_eq(destroyed, 1);
+}
+
+/* The asker is gone when the failure comes. */
+static int stop_asker(struct gyre_stack *stack)
+{
+	expect(gyre_stop(stack, asker) == 0);
+	return throw_load(stack);
+}
+
+Test(cause, that_finds_nobody_is_destroyed)
+{
+	for (uint32_t loop = 0; loop < 2; loop++) {
+		ask(stop_asker, loop);
+		cr_assert_eq(error, 77);
+		cr_assert_eq(destroyed, 1);
+	}
+}
+
+/* ---- who watches ---- */
+
+static int hear(struct gyre_stack *stack)
+{
+	told++;
+	code = gyre_terminated_cause(stack, why) == NULL ? 0
+							 : gyre_terminated_cause(stack, why)->code;
+	weight = gyre_terminated_cause(stack, load) == NULL
+			 ? 0
+			 : gyre_terminated_cause(stack, load)->weight;
+	error = gyre_message(stack, gyre_terminated)->reason;
+	return gyre_return(stack);
+}
+
+static const struct gyre_class watcher_class = {
+	.name = "watcher",
+	.frame_bytes = sizeof(struct puppet_frame),
+	.behaviour = { .notice = puppet_run, .event = hear },
+};
+
+static struct gyre_class target_class = {
+	.name = "target",
+	.frame_bytes = sizeof(struct puppet_frame),
+	.behaviour = { .notice = puppet_run, .ask = puppet_run },
+	.strategy = GYRE_STRATEGY_STOP,
+};
+
+static int watch_target(struct gyre_stack *stack)
+{
+	return gyre_watch(stack, target);
+}
+
+static void open_watched(void)
+{
+	struct gyre_address watchers[2];
+
+	told = 0;
+	code = 0;
+	weight = 0;
+	destroyed = 0;
+	model_open(2);
+	target = model_spawn(&target_class, 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		watchers[i] = model_spawn(&watcher_class, i);
+		model_call(watchers[i], watch_target);
+	}
+	model_settle();
+}
+
+static void fail_watched(gyre_handler_fn function)
+{
+	open_watched();
+	model_call(target, function);
+	model_settle();
+	model_advance(GYRE_MILLISECONDS(2));
+}
+
+Test(cause, is_shared_by_all_who_watch_the_actor_that_ends_with_it)
+{
+	fail_watched(throw_load);
+	cr_assert_eq(told, 2);
+	cr_assert_eq(error, -EIO);
+	cr_assert_eq(weight, 7);
+	cr_assert_eq(destroyed, 1);
+	model_close();
+}
+
+Test(cause, is_that_of_the_last_call)
+{
+	fail_watched(throw_twice);
+	cr_assert_eq(code, 42);
+	cr_assert_eq(weight, 0);
+	cr_assert_eq(destroyed, 1);
+	model_close();
+}
+
+Test(cause, that_is_thrown_and_not_returned_is_destroyed)
+{
+	fail_watched(throw_and_return);
+	cr_assert_eq(told, 0);
+	cr_assert_eq(destroyed, 1);
+	model_close();
+	fail_watched(throw_and_wait);
+	cr_assert_eq(told, 0);
+	cr_assert_eq(destroyed, 1);
+	model_close();
+}
+
+Test(cause, of_a_handler_that_waits_when_its_actor_stops_is_destroyed)
+{
+	open_watched();
+	model_call(target, throw_and_wait);
+	model_settle();
+	gy_house_request_stop(model_house(target), 0);
+	model_settle();
+	cr_assert_eq(told, 2);
+	cr_assert_eq(weight, 0);
+	cr_assert_eq(destroyed, 1);
+	model_close();
+}
+
+Test(cause, of_an_earlier_failure_is_not_that_of_the_end)
+{
+	target_class.strategy = GYRE_STRATEGY_IGNORE;
+	open_watched();
+	model_call(target, throw_load);
+	model_settle();
+	gy_house_request_stop(model_house(target), 0);
+	model_settle();
+	cr_assert_eq(told, 2);
+	cr_assert_eq(weight, 0);
+	cr_assert_eq(destroyed, 1);
+	model_close();
+}
+
+static struct gyre_address watched;
+
+static int make_pact(struct gyre_stack *stack)
+{
+	return gyre_watch_pact(stack, watched);
+}
+
+Test(cause, goes_on_by_a_pact_to_those_who_watch_the_next)
+{
+	model_open(2);
+	watched = model_spawn(&target_class, 0);
+	target = model_spawn(&puppet_class, 1);
+	asker = model_spawn(&watcher_class, 0);
+	model_call(target, make_pact);
+	model_call(asker, watch_target);
+	model_settle();
+	model_call(watched, throw_load);
+	model_settle();
+	cr_assert_eq(told, 1);
+	cr_assert_eq(weight, 7);
+	cr_assert_eq(destroyed, 1);
+	model_close();
+}
+
+/* ---- batches ---- */
+
+static bool is_call(const struct gyre_type *type, const void *message)
+{
+	(void)message;
+	return type->id == GYRE_ID(call);
+}
+
+static const struct gyre_class batch_class = {
+	.name = "batch",
+	.frame_bytes = sizeof(struct puppet_frame),
+	.behaviour = { .ask = puppet_run, .ask_batch = throw_why },
+	.batch_asks = is_call,
+};
+
+Test(cause, is_copied_to_each_asker_of_a_batch)
+{
+	struct gyre_address askers[2];
+
+	model_open(2);
+	target = model_spawn(&batch_class, 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		askers[i] = model_spawn(&puppet_class, i);
+		model_call(askers[i], ask_target);
+	}
+	thrown = throw_why;
+	code = 0;
+	model_turn();
+	model_settle();
+	cr_assert_eq(code, 42);
+	cr_assert_eq(error, -EIO);
+	model_close();
+}
+
+/* ---- parents ---- */
+
+static enum gyre_decision decide(void *state, const struct gyre_failure *failure)
+{
+	(void)state;
+	code = gyre_failure_cause(failure, why) == NULL ? 0
+							: gyre_failure_cause(failure, why)->code;
+	other = gyre_failure_cause(failure, load) != NULL;
+	return GYRE_DECISION_STOP;
+}
+
+static const struct gyre_class parent_class = {
+	.name = "parent",
+	.frame_bytes = sizeof(struct puppet_frame),
+	.behaviour.notice = puppet_run,
+	.supervision.decide = decide,
+};
+
+static const struct gyre_class child_class = {
+	.name = "child",
+	.frame_bytes = sizeof(struct puppet_frame),
+	.behaviour.notice = puppet_run,
+	.strategy = GYRE_STRATEGY_ESCALATE,
+};
+
+static int spawn_child(struct gyre_stack *stack)
+{
+	return gyre_spawn(stack, &child_class, GYRE_NO_ARGUMENT,
+			  &(struct gyre_spawn_options){ .place = GYRE_PLACE_LOOP, .loop = 1 },
+			  &target);
+}
+
+static void open_family(void)
+{
+	struct gyre_address parent;
+	struct gyre_address watcher;
+
+	destroyed = 0;
+	model_open(2);
+	parent = model_spawn(&parent_class, 0);
+	model_call(parent, spawn_child);
+	model_settle();
+	watcher = model_spawn(&watcher_class, 0);
+	model_call(watcher, watch_target);
+	model_settle();
+}
+
+Test(cause, is_seen_by_the_parent_that_decides_and_by_those_who_watch)
+{
+	open_family();
+	model_call(target, throw_why);
+	model_settle();
+	cr_assert_eq(code, 42);
+	cr_assert_not(other);
+	cr_assert_eq(told, 1);
+	model_close();
+}
+
+Test(cause, that_the_parent_sees_is_destroyed_once)
+{
+	open_family();
+	model_call(target, throw_load);
+	model_settle();
+	cr_assert(other);
+	cr_assert_eq(told, 1);
+	cr_assert_eq(weight, 7);
+	cr_assert_eq(destroyed, 1);
+	model_close();
+}
