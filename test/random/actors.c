@@ -362,7 +362,8 @@ static int on_before_restart(struct gyre_stack *stack)
 	if (gyre_stack_state(stack) == 0) {
 		must(self->world, self->life,
 		     self->phase == PHASE_UP || self->phase == PHASE_MOUNT);
-		must(self->world, self->life, !self->keeper);
+		/* Without memory to decide for a child, a parent fails itself. */
+		must(self->world, self->life, !self->keeper || self->world->plan.lean);
 		trace(self->life, "restarts", self->stashed_count, 0);
 		self->phase = PHASE_RESTART;
 		model_restarted(self);
@@ -458,10 +459,10 @@ static bool is_barrier(const struct gyre_type *type, const void *message)
 	}
 
 const struct gyre_behaviour behaviours[CLASSES][BEHAVIOURS] = {
-	{ PLAIN_0, PLAIN_1, PLAIN_2 },	   { BATCHES_0, BATCHES_1, PLAIN_2 },
-	{ PLAIN_0, PLAIN_1, PLAIN_2 },	   { PLAIN_0, PLAIN_1, PLAIN_2 },
-	{ PLAIN_0, PLAIN_1, PLAIN_2 },	   { PLAIN_0, ROUTES_1, ROUTES_2 },
-	{ BATCHES_0, BATCHES_1, PLAIN_2 }, { BATCHES_0, PLAIN_1, ROUTES_2 },
+	{ PLAIN_0, PLAIN_1, PLAIN_2 },	 { BATCHES_0, BATCHES_1, PLAIN_2 },
+	{ PLAIN_0, PLAIN_1, PLAIN_2 },	 { PLAIN_0, PLAIN_1, PLAIN_2 },
+	{ PLAIN_0, PLAIN_1, PLAIN_2 },	 { BATCHES_0, PLAIN_1, ROUTES_2 },
+	{ PLAIN_0, ROUTES_1, ROUTES_2 }, { BATCHES_0, BATCHES_1, PLAIN_2 },
 };
 
 #define COMMON                                                                     \
@@ -469,42 +470,59 @@ const struct gyre_behaviour behaviours[CLASSES][BEHAVIOURS] = {
 	.mount = on_mount, .clean = on_clean, .before_restart = on_before_restart, \
 	.after_restart = on_after_restart
 
+enum { ORPHANS = 6 }; /* classes from there on leave failures to their parents */
+
+uint8_t draw_class(uint64_t *random, bool orphan)
+{
+	return (uint8_t)draw(random, orphan ? ORPHANS : CLASSES);
+}
+
+static enum gyre_decision decide(void *state, const struct gyre_failure *failure)
+{
+	struct self *self = (struct self *)state;
+
+	expect_alive(self);
+	must(self->world, self->life, failure->error < 0 && failure->cause == NULL);
+	return (enum gyre_decision)draw(&self->random, GYRE_DECISION_ESCALATE + 1);
+}
+
 const struct gyre_class classes[CLASSES] = {
-	{ .name = "plain", COMMON, .behaviour = PLAIN_0, .restart = on_restart },
+	{ .name = "plain",
+	  COMMON,
+	  .behaviour = PLAIN_0,
+	  .restart = on_restart,
+	  .supervision = { .scope = GYRE_ALL_FOR_ONE, .delay_ns = 100000 } },
 	{ .name = "batching",
 	  COMMON,
 	  .behaviour = BATCHES_0,
 	  .batch_notices = is_batched,
 	  .batch_asks = is_batched,
 	  .batch_max = 4,
-	  .strategy = GYRE_STRATEGY_IGNORE },
+	  .strategy = GYRE_STRATEGY_IGNORE,
+	  .supervision.decision = GYRE_DECISION_ESCALATE },
 	{ .name = "barring",
 	  COMMON,
 	  .behaviour = PLAIN_0,
 	  .barrier = is_barrier,
 	  .restarts_max = 3,
-	  .restart_delay_ns = 300000 },
+	  .restart_delay_ns = 300000,
+	  .keep_children = true,
+	  .supervision = { .scope = GYRE_REST_FOR_ONE, .restarts_max = 2, .window_ns = 2000000 } },
 	{ .name = "bounded",
 	  COMMON,
 	  .behaviour = PLAIN_0,
 	  .mailbox_limit = 6,
 	  .mailbox_high = 4,
 	  .mailbox_low = 1,
-	  .strategy = GYRE_STRATEGY_STOP },
+	  .strategy = GYRE_STRATEGY_STOP,
+	  .supervision = { .scope = GYRE_REST_FOR_ONE, .decision = GYRE_DECISION_STOP } },
 	{ .name = "stashing",
 	  COMMON,
 	  .behaviour = PLAIN_0,
 	  .stash_max = 4,
 	  .restarts_max = 5,
-	  .restart_window_ns = 2000000 },
-	{ .name = "routing", COMMON, .behaviour = PLAIN_0, .strategy = GYRE_STRATEGY_IGNORE },
-	{ .name = "barring batches",
-	  COMMON,
-	  .behaviour = BATCHES_0,
-	  .barrier = is_barrier,
-	  .batch_notices = is_batched,
-	  .batch_asks = is_batched,
-	  .batch_max = 8 },
+	  .restart_window_ns = 2000000,
+	  .supervision.decide = decide },
 	{ .name = "bounded batches",
 	  COMMON,
 	  .behaviour = BATCHES_0,
@@ -513,5 +531,20 @@ const struct gyre_class classes[CLASSES] = {
 	  .batch_max = 3,
 	  .mailbox_limit = 10,
 	  .restart_delay_ns = 200000,
-	  .strategy = GYRE_STRATEGY_RESTART },
+	  .strategy = GYRE_STRATEGY_RESTART,
+	  .keep_children = true },
+	{ .name = "routing",
+	  COMMON,
+	  .behaviour = PLAIN_0,
+	  .strategy = GYRE_STRATEGY_ESCALATE,
+	  .supervision.scope = GYRE_ALL_FOR_ONE },
+	{ .name = "barring batches",
+	  COMMON,
+	  .behaviour = BATCHES_0,
+	  .barrier = is_barrier,
+	  .batch_notices = is_batched,
+	  .batch_asks = is_batched,
+	  .batch_max = 8,
+	  .strategy = GYRE_STRATEGY_ESCALATE,
+	  .supervision.decision = GYRE_DECISION_IGNORE },
 };

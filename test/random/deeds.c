@@ -46,7 +46,7 @@ static void spawn(struct gyre_stack *stack)
 	struct world *world = self->world;
 	struct gyre_spawn_options options = draw_place(self);
 	struct acquaintance child = { .life = life_take(world) };
-	uint8_t class = (uint8_t)draw(&self->random, CLASSES);
+	uint8_t class = draw_class(&self->random, options.detached);
 	struct gyre_mail *mail;
 	int r;
 
@@ -86,7 +86,7 @@ static void spawn_group(struct gyre_stack *stack)
 		.detached = one_in(&self->random, 4),
 	};
 	uint32_t number = gy_add_relaxed(&world->groups_count, 1) + 1;
-	uint8_t class = (uint8_t)draw(&self->random, CLASSES);
+	uint8_t class = draw_class(&self->random, options.detached);
 	struct gyre_mail *mail;
 	struct group *group;
 	int r;
@@ -116,11 +116,43 @@ static void spawn_group(struct gyre_stack *stack)
 
 /* ---- ends and watches ---- */
 
+static bool is_watched(const struct self *self, struct gyre_address actor)
+{
+	for (uint32_t i = 0; i < self->watched_count; i++) {
+		if (gyre_address_equal(self->watched[i].address, actor)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* One for each actor, and none with whom it watches: it would not be told of that end. */
+static void make_pact(struct gyre_stack *stack, struct acquaintance whom)
+{
+	struct self *self = self_of(stack);
+	int r;
+
+	if (self->keeper || whom.life == self->life || !gyre_address_is_nobody(self->pact) ||
+	    is_watched(self, whom.address)) {
+		return;
+	}
+	r = gyre_watch_pact(stack, whom.address);
+	trace(self->life, "makes a pact with", whom.life, (uint64_t)r);
+	must(self->world, self->life, r == 0 || (r == -ENOMEM && self->world->plan.lean), "%d", r);
+	if (r == 0) {
+		self->pact = whom.address;
+		gy_store_release(&self->world->lives[self->life].pact, whom.life);
+	}
+}
+
 static void watch(struct gyre_stack *stack, struct acquaintance whom)
 {
 	struct self *self = self_of(stack);
 	int r;
 
+	if (gyre_address_equal(self->pact, whom.address)) {
+		return;
+	}
 	for (uint32_t i = 0; i < self->watched_count; i++) {
 		if (gyre_address_equal(self->watched[i].address, whom.address)) {
 			r = gyre_watch(stack, whom.address);
@@ -479,6 +511,9 @@ static void do_with(struct gyre_stack *stack, enum deed deed, struct acquaintanc
 	case DEED_WATCH:
 		watch(stack, whom);
 		break;
+	case DEED_PACT:
+		make_pact(stack, whom);
+		break;
 	case DEED_STOP:
 	case DEED_POISON:
 	case DEED_GRACEFUL:
@@ -519,6 +554,7 @@ static void do_one(struct gyre_stack *stack, enum deed deed)
 	case DEED_PARCEL:
 	case DEED_BULK:
 	case DEED_WATCH:
+	case DEED_PACT:
 	case DEED_STOP:
 	case DEED_POISON:
 	case DEED_GRACEFUL:

@@ -143,7 +143,7 @@ static void spawn(struct outsider *outsider)
 {
 	struct world *world = outsider->world;
 	struct acquaintance child = { .life = life_take(world) };
-	uint8_t class = (uint8_t)draw(&outsider->random, CLASSES);
+	uint8_t class = draw_class(&outsider->random, true);
 	struct gyre_mail *mail;
 	int r;
 

@@ -133,6 +133,7 @@ struct life {
 	uint32_t children;
 	uint32_t doomed;    /* a stop of it was accepted */
 	uint32_t lost_name; /* another has got its name, so it must have stopped */
+	uint32_t pact;	    /* the life that it ends with; 0 for none */
 	uint8_t class;
 	struct gyre_address address;
 	uint32_t sent[KINDS];  /* the life's own */
@@ -194,6 +195,7 @@ enum deed {
 	DEED_SPAWN_GROUP,
 	DEED_WATCH,
 	DEED_UNWATCH,
+	DEED_PACT,
 	DEED_STOP,
 	DEED_POISON,
 	DEED_GRACEFUL,
@@ -308,11 +310,12 @@ struct self {
 	uint8_t behaviour;
 	uint8_t nested[GYRE_NESTED_MAX];
 	uint8_t nested_count;
-	bool full;	  /* it was told that its mailbox is */
-	uint32_t names;	  /* a bit each */
-	uint32_t groups;  /* a bit each */
-	uint32_t meant;	  /* groups that it was ever in */
-	uint64_t idle_ns; /* 0 for off */
+	bool full;		  /* it was told that its mailbox is */
+	uint32_t names;		  /* a bit each */
+	uint32_t groups;	  /* a bit each */
+	uint32_t meant;		  /* groups that it was ever in */
+	uint64_t idle_ns;	  /* 0 for off */
+	struct gyre_address pact; /* it ends with that one */
 	uint32_t watched_count;
 	struct watched watched[WATCHED_MAX];
 	struct timer_model timers[TIMERS];
@@ -482,6 +485,8 @@ int answer(struct gyre_stack *stack);
 enum { CLASSES = 8 };
 
 extern const struct gyre_class classes[CLASSES];
+/* Actors without a parent are of no class that leaves its failures to one. */
+uint8_t draw_class(uint64_t *random, bool orphan);
 extern const struct gyre_behaviour behaviours[CLASSES][BEHAVIOURS];
 
 /* ---- outside.c ---- */

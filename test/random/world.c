@@ -140,7 +140,7 @@ static void spawn_one(struct world *world, uint64_t *random, uint32_t loop, bool
 {
 	const struct gyre_spawn_options options = { .place = GYRE_PLACE_LOOP, .loop = loop };
 	struct acquaintance one = { .life = life_take(world) };
-	uint8_t class = keeper ? 0 : (uint8_t)draw(random, CLASSES);
+	uint8_t class = keeper ? 0 : draw_class(random, true);
 	int r;
 
 	world->lives[one.life].class = class;
@@ -309,6 +309,21 @@ static bool doomed_have_ended(const struct world *world)
 	return true;
 }
 
+/* Whoever has a pact with one that has ended must have ended too. */
+static bool pacts_are_kept(const struct world *world)
+{
+	for (uint32_t i = 1; i < LIVES_MAX; i++) {
+		uint32_t with = gy_load_acquire(&world->lives[i].pact);
+
+		if (with != 0 && !world->plan.lean &&
+		    gy_load_relaxed(&world->lives[with].ended) != 0 &&
+		    gy_load_relaxed(&world->lives[i].alive) != 0) {
+			return false;
+		}
+	}
+	return true;
+}
+
 static void tell_to_settle(struct world *world)
 {
 	for (uint32_t i = 1; i < LIVES_MAX; i++) {
@@ -378,7 +393,7 @@ static void calm_world(struct world *world)
 			pause_ns(50000 + i * UINT64_C(20000));
 			quiet = is_balanced(world) && pledges_are_kept(world) &&
 				all_are_told(world) && doomed_have_ended(world) &&
-				names_agree(world) && groups_agree(world);
+				pacts_are_kept(world) && names_agree(world) && groups_agree(world);
 		}
 	}
 }

@@ -254,6 +254,18 @@ def test_state():
            "guest 1 is in\nguest 2 is in\nguest 3 is in\n", "another order")
 
 
+def test_supervise():
+    lines = run("supervise").splitlines()
+    failed = "/user/main-1/desk/worker-{} has failed at job {}: Input/output error"
+    restarts = ["/user/main-1/desk/worker-1 restarts", "/user/main-1/desk/worker-2 restarts"]
+    # The workers take turns; one of them is at job 3 or 6 first.
+    expect(sorted(line for line in lines if "has failed" in line)[-1].endswith("Input/output error"), lines)
+    expect(sum("has failed" in line for line in lines) == 3, lines)
+    expect(sorted(line for line in lines if "restarts" in line) == sorted(restarts * 2), lines)
+    expect(lines[-1].startswith("the desk has ended at job "), lines)
+    expect(any(line in (failed.format(2, 3), failed.format(1, 6)) for line in lines), lines)
+
+
 def test_stop():
     *packed, clerk, shop, another = run("stop").splitlines()
     expect(sorted(packed) == [f"order {n} is packed" for n in (1, 2, 3)], packed)
