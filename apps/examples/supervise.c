@@ -1,0 +1,107 @@
+/*
+ * Supervision: a parent decides about the failures of its children, by the message they carry.
+ *
+ * The workers of a desk leave their failures to it. The desk restarts both when one has failed, for
+ * they share what they do, but only twice a minute: the third failure is its own, with which it
+ * ends. Who watches it hears at which job.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <gyre/gyre.h>
+
+enum { JOBS = 12, WORKERS = 2 };
+
+struct job {
+	uint32_t number;
+};
+GYRE_MESSAGE(job, 0x100);
+
+/* Every third job fails. */
+static int work(struct gyre_stack *stack)
+{
+	uint32_t number = gyre_message(stack, job)->number;
+
+	if (number % 3 == 0) {
+		return gyre_throw_with(stack, -EIO, gyre_new(stack, job, number));
+	}
+	printf("job %" PRIu32 " is done\n", number);
+	return gyre_return(stack);
+}
+
+static int restart(struct gyre_stack *stack)
+{
+	char path[GYRE_PATH_TEXT_MAX];
+
+	return gyre_path(stack, sizeof(path), path) > 0 && printf("%s restarts\n", path) > 0
+		       ? gyre_return(stack)
+		       : gyre_throw(stack, -EIO);
+}
+
+static const struct gyre_class worker_class = {
+	.name = "worker",
+	.behaviour.notice = work,
+	.strategy = GYRE_STRATEGY_ESCALATE,
+	.restart = restart,
+};
+
+static enum gyre_decision decide(void *state, const struct gyre_failure *failure)
+{
+	const struct job *job = gyre_failure_cause(failure, job);
+
+	(void)state;
+	printf("%s has failed at job %" PRIu32 ": %s\n", failure->path, job->number,
+	       strerror(-failure->error));
+	return GYRE_DECISION_RESTART;
+}
+
+static int open_desk(struct gyre_stack *stack)
+{
+	struct gyre_address workers[WORKERS];
+	int r = 0;
+
+	for (uint32_t i = 0; i < WORKERS && r == 0; i++) {
+		r = gyre_spawn(stack, &worker_class, GYRE_NO_ARGUMENT, NULL, &workers[i]);
+	}
+	for (uint32_t i = 1; i <= JOBS && r == 0; i++) {
+		r = gyre_notify(stack, workers[i % WORKERS], gyre_new(stack, job, i));
+	}
+	return r;
+}
+
+static const struct gyre_class desk_class = {
+	.name = "desk",
+	.mount = open_desk,
+	.strategy = GYRE_STRATEGY_STOP,
+	.supervision = { .scope = GYRE_ALL_FOR_ONE, .decide = decide, .restarts_max = 2 },
+};
+
+static int start(struct gyre_stack *stack)
+{
+	const struct gyre_spawn_options named = { .name = "desk" };
+	struct gyre_address desk;
+	int r = gyre_spawn(stack, &desk_class, GYRE_NO_ARGUMENT, &named, &desk);
+
+	return r < 0 ? r : gyre_watch(stack, desk);
+}
+
+static int see_end(struct gyre_stack *stack)
+{
+	printf("the desk has ended at job %" PRIu32 "\n",
+	       gyre_terminated_cause(stack, job)->number);
+	return gyre_stop(stack, gyre_self(stack));
+}
+
+static const struct gyre_class main_class = { .name = "main",
+					      .mount = start,
+					      .behaviour.event = see_end };
+
+int main(int argc, char **argv)
+{
+	/* Failures are warnings in the log; here they are wanted. */
+	const struct gyre_system_options options = { .loops = 1, .log_level = GYRE_LOG_ERROR };
+
+	return gyre_main(&main_class, argc, argv, &options);
+}
