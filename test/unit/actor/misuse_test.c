@@ -136,7 +136,7 @@ Test(misuse, of_a_handler_that_returns_a_positive_number_fails_the_message)
 	model_put(target, GY_LANE_NOTICE, 1);
 	model_settle();
 	cr_assert_eq(model.logged, 2);
-	says("actor quiet: its handler of number failed: Invalid argument");
+	says("actor quiet /user/quiet-1: its handler of number failed: Invalid argument");
 	model_close();
 	cr_assert_eq(model.counters.failed, 1);
 }

@@ -337,6 +337,7 @@ static const struct gyre_class fertile_class = {
 	.before_restart = spawn_child,
 	.restart = spawn_child,
 	.after_restart = spawn_child,
+	.keep_children = true,
 };
 
 Test(lifecycle, lets_every_hook_and_handler_spawn)
