@@ -56,7 +56,7 @@ const struct gyre_type gy_type_decision = { .name = "decision",
 					    .bytes = sizeof(struct report),
 					    .destroy = release_report };
 static const struct gyre_type type_family_decision = { .name = "family decision",
-						       .id = 0x1c,
+						       .id = 0x73,
 						       .bytes = sizeof(struct family_decision) };
 
 static struct report *report_of(struct gyre_mail *mail)

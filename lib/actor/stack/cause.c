@@ -21,7 +21,7 @@ static void release_caused(void *payload)
 }
 
 const struct gyre_type gy_type_caused = { .name = "exception with a cause",
-					  .id = 0x1d,
+					  .id = 0x72,
 					  .bytes = sizeof(struct gy_caused),
 					  .destroy = release_caused };
 

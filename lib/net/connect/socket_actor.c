@@ -121,4 +121,6 @@ const struct gyre_class gy_socket_class = {
 	.behaviour = { .ask = ask },
 	.mount = mount,
 	.clean = clean,
+	.keep_children = true,
+	.supervision.decision = GYRE_DECISION_STOP,
 };

@@ -456,4 +456,6 @@ const struct gyre_class gy_datagram_class = {
 	.state_bytes = sizeof(struct state),
 	.mount = mount,
 	.clean = clean,
+	.keep_children = true,
+	.supervision.decision = GYRE_DECISION_STOP,
 };

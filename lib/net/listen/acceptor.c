@@ -782,4 +782,6 @@ const struct gyre_class gy_acceptor_class = {
 	.behaviour = { .notice = notice, .event = event },
 	.mount = mount,
 	.clean = clean,
+	.keep_children = true,
+	.supervision.decision = GYRE_DECISION_STOP,
 };

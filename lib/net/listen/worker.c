@@ -209,4 +209,6 @@ const struct gyre_class gy_worker_class = {
 	.behaviour = { .ask = ask },
 	.mount = mount,
 	.clean = clean,
+	.keep_children = true,
+	.supervision.decision = GYRE_DECISION_STOP,
 };
