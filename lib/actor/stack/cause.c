@@ -127,11 +127,12 @@ static void fail_batch(struct gy_stack *stack, struct gyre_mail *mail, int error
 	const struct gy_batch *batch = stack->batch;
 
 	for (uint32_t i = 0; i < batch->count && mail->type->destroy == NULL; i++) {
+		struct gyre_mail *ask = batch->mails[i]; /* NULL if it was forwarded */
 		struct gyre_mail *copy =
-			batch->mails[i]->ask_id == 0 ? NULL : gy_mail_copy(stack->home, mail);
+			ask == NULL || ask->ask_id == 0 ? NULL : gy_mail_copy(stack->home, mail);
 
 		if (copy != NULL) {
-			fail_ask(stack, batch->mails[i], copy, error);
+			fail_ask(stack, ask, copy, error);
 		}
 	}
 	gy_mail_put(stack->home, mail);

@@ -216,8 +216,10 @@ static inline int receive_message(struct gy_link *link, const struct gy_frame *f
 static GY_COLD struct gyre_mail *make_caused(struct gy_link *link, const struct gy_frame *frame,
 					     int error)
 {
-	const struct gyre_type *type =
-		frame->type < GY_IDS_OF_GYRE ? NULL : find_type(link->links, frame);
+	const struct gyre_type *type = frame->type < GY_IDS_OF_GYRE
+					       ? NULL
+					       : gy_types_find_same(&link->links->nodes->types,
+								    frame->type, frame->layout);
 	struct gy_frame inner = *frame;
 	struct gyre_mail *mail;
 
