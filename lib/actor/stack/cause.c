@@ -1,7 +1,7 @@
 /*
  * Failures that carry a message. On a stack, the cause waits until the handler has returned: only a
- * result that is an error makes it the cause of a failure. Until then the stack owes an answer that
- * nobody has asked for, which takes the handler's end off the short way.
+ * result that is an error makes it the cause of a failure. A bit of the stack says that there is
+ * one, and takes the handler's end off the short way.
  */
 #include "actor/stack/cause.h"
 
@@ -156,9 +156,7 @@ int gyre_throw_with(struct gyre_stack *stack, int error, struct gyre_mail *mail)
 	} else if (s->mail == NULL || s->mail->node.kind != GY_MAIL_ASK) {
 		gy_cause_unref(s->cause);
 		s->cause = gy_cause_make(s->home, mail);
-		if (s->cause != NULL) {
-			s->owed = (uint16_t)-error; /* leads to where the cause is taken */
-		}
+		s->caused = s->cause != NULL;
 	} else if (s->mail->ask_id != 0) {
 		s->owed = 0;
 		fail_ask(s, s->mail, mail, error);

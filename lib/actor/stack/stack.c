@@ -180,7 +180,7 @@ static GY_COLD int end_badly(struct gy_stack *stack, int result)
 	}
 	if (cause != NULL) {
 		stack->cause = NULL;
-		stack->owed = 0; /* which only led here */
+		stack->caused = false;
 	}
 	if (result < 0) {
 		failed(stack, result, cause);
@@ -213,7 +213,7 @@ void gy_stack_returned(struct gy_stack *stack, int result)
 			return;
 		}
 	}
-	if (gy_unlikely(result != 0 || stack->owed != 0)) {
+	if (gy_unlikely(result != 0 || stack->owed != 0 || stack->caused)) {
 		result = end_badly(stack, result);
 	}
 	if (envelope) {
@@ -246,7 +246,7 @@ void gy_stack_abort(struct gy_stack *stack, int error)
 	if (stack->cause != NULL) {
 		gy_cause_unref(stack->cause);
 		stack->cause = NULL;
-		stack->owed = 0;
+		stack->caused = false;
 	}
 	if (stack->owed != 0) {
 		gy_fail_ask(stack->home, stack->mail, error);

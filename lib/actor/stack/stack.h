@@ -33,7 +33,7 @@ struct gy_stack {
 	struct gy_house *house;
 	struct gyre_mail *mail; /* the message, owned; NULL when there is none */
 	struct gy_batch *batch; /* of a batch handler, else NULL; then also dirty */
-	struct gy_cause *cause; /* that it fails with, owned, else NULL; then it also owes */
+	struct gy_cause *cause; /* that it fails with, owned, else NULL; see @caused */
 	gyre_handler_fn handler;
 	struct gy_promise *outstanding;
 	struct gy_promise *completed;
@@ -54,6 +54,7 @@ struct gy_stack {
 	bool hook : 1;	 /* of a mount or a restart hook: a failure stops the actor */
 	bool request : 1;    /* of the peer of a channel: see gyre/exchange.h */
 	bool forwarded : 1;  /* the message was; then also dirty */
+	bool caused : 1;     /* @cause is there */
 	bool marked : 1;     /* a promise may have is_awaited set; see await.c */
 	uint32_t frame_room; /* the bytes of @frame, however many of them its class uses */
 	unsigned char frame[] __attribute__((aligned(GY_FRAME_ALIGN)));
