@@ -658,5 +658,9 @@ const void *gyre_future_answer(const struct gyre_future *future, const struct gy
 		return NULL;
 	}
 	answer = promise->answer;
-	return answer == NULL || !gy_type_equal(answer->type, type) ? NULL : gyre_payload(answer);
+	if (answer == NULL || !gy_type_equal(answer->type, type) ||
+	    gy_unlikely(promise->error != 0)) {
+		return NULL; /* with an error it is the cause of that */
+	}
+	return gyre_payload(answer);
 }
