@@ -82,8 +82,9 @@ static int pass_on(struct gyre_stack *stack, const struct neighbour *self, uint6
 	return gyre_notify(stack, self->next, gyre_new(stack, token, hops - 1));
 }
 
-static int send_tokens(struct gyre_stack *stack, const struct neighbour *self,
-		       const struct warm_up *warm_up)
+/* Seldom called, so it is kept out of the handler, which would save registers for it. */
+static __attribute__((noinline)) int
+send_tokens(struct gyre_stack *stack, const struct neighbour *self, const struct warm_up *warm_up)
 {
 	int r = 0;
 

@@ -407,7 +407,10 @@ int gyre_notify(struct gyre_stack *stack, struct gyre_address to, struct gyre_ma
 	mail = gy_mail_given(home, mail);
 	mail->node.kind = GY_MAIL_NOTICE;
 	gy_mail_from(mail, s->house);
-	house = gy_is_here(home, to) ? gy_house_find_recent(home, s->house, to) : NULL;
+	if (gy_unlikely(!gy_is_here(home, to))) {
+		return gy_send_away(home, to, mail);
+	}
+	house = gy_house_find_recent(home, s->house, to);
 	if (gy_unlikely(house == NULL) || gy_unlikely(house->limit != 0)) {
 		return notify_otherwise(stack, to, mail);
 	}
