@@ -382,7 +382,7 @@ GYRE_API struct gyre_address gyre_channel_address(struct gyre_channel *channel);
  * @channel: the address of the channel, on whatever loop; a stale one is allowed
  * @bytes: the bytes; may be NULL when @count is 0
  * @count: how many bytes
- * @timeout_ns: how long it may take; 0 for the system's default, GYRE_FOREVER for no limit
+ * @timeout_ns: how long it may take; 0 as for gyre_ask(), GYRE_FOREVER for no limit
  * @ret_future: the answer, a struct gyre_sent, or the failure; in the frame of @stack, or the state
  *   of its actor
  *
@@ -395,6 +395,7 @@ GYRE_API struct gyre_address gyre_channel_address(struct gyre_channel *channel);
  * Errors:
  *   -EINVAL  @bytes is NULL and @count is not 0, or @ret_future is NULL
  *   -ENOMEM  there is no memory
+ *   -ETIMEDOUT  @timeout_ns is 0, and the asker of the running message has no time left
  * Later, by gyre_future_error():
  *   -EMSGSIZE  @count is over what gyre_context_try_write() takes
  *   -EPIPE   the channel was closed or shut down for writing before

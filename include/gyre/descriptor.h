@@ -44,8 +44,7 @@ GYRE_OWN_MESSAGE_(gyre_descriptor_ready, 0x61);
  * @stack: the stack of the running handler
  * @fd: the descriptor
  * @events: POLLIN, POLLOUT, POLLPRI or POLLRDHUP, together
- * @timeout_ns: until the wait fails with -ETIMEDOUT; 0 for the system's ask_timeout_ns,
- *   GYRE_FOREVER for none
+ * @timeout_ns: until the wait fails with -ETIMEDOUT; 0 as for gyre_ask(), GYRE_FOREVER for none
  * @ret_future: the future, in the stack's frame or the actor's state
  *
  * The answer is a struct gyre_descriptor_ready. Several may wait for one descriptor. The end of the
@@ -56,6 +55,7 @@ GYRE_OWN_MESSAGE_(gyre_descriptor_ready, 0x61);
  * Errors:
  *   -EINVAL  @fd is negative, or @events is 0 or has other bits
  *   -ENOMEM  there is no memory
+ *   -ETIMEDOUT  @timeout_ns is 0, and the asker of the running message has no time left
  * Later, by gyre_future_error():
  *   -EBADF   @fd is not open
  *   -EPERM   @fd is of a kind that cannot be waited for, as a file on a disk

@@ -136,8 +136,8 @@ GYRE_API int gyre_file_open_sized(struct gyre_stack *stack, const char *path,
  * @stack: the running stack, which will own the promise
  * @path: its path, of at most 4095 bytes; a relative one is relative to the process's folder
  * @options: how; NULL for reading
- * @timeout_ns: how long it may take; 0 for the system's default (ask_timeout_ns), GYRE_FOREVER for
- *   no limit
+ * @timeout_ns: how long it may take; 0 as for gyre_ask(), which may fail with -ETIMEDOUT at once;
+ *   GYRE_FOREVER for no limit
  * @ret_future: where the answer will be, a gyre_file_opened; in the frame of @stack, or the state
  *   of its actor
  *
@@ -151,6 +151,7 @@ GYRE_API int gyre_file_open_sized(struct gyre_stack *stack, const char *path,
  *   -EINVAL  @path is NULL
  *   -ENAMETOOLONG  @path is too long
  *   -ENOMEM  there is no memory
+ *   -ETIMEDOUT  @timeout_ns is 0, and the asker of the running message has no time left
  * Ownership: @path and @options stay the caller's. The file is the actor's.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1

@@ -375,6 +375,7 @@ GYRE_OWN_MESSAGE_(gyre_node_found, 0x49);
  * Errors:
  *   -EINVAL  @ret_future or @name is NULL, @name is too long, or the system is no node
  *   -ENOMEM  there is no memory
+ *   -ETIMEDOUT  as for gyre_ask()
  * Ownership: @name stays the caller's.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1

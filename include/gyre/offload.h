@@ -72,7 +72,7 @@ typedef int (*gyre_work_fn)(struct gyre_work *work);
  * @stack: the running stack, which will own the promise
  * @function: the function
  * @mail: the message for the function, made by gyre_new()
- * @timeout_ns: how long the answer may take; 0 for the system's default, GYRE_FOREVER for no limit
+ * @timeout_ns: how long the answer may take; 0 as for gyre_ask(), GYRE_FOREVER for no limit
  * @ret_future: where the answer will be; in the frame of @stack, or the state of its actor
  *
  * Pieces of work wait in one queue for all loops, of offload_queue_max, first in first out. A piece
@@ -91,6 +91,7 @@ typedef int (*gyre_work_fn)(struct gyre_work *work);
  *   -ENOBUFS  as many pieces wait as may
  *   -ENOMEM  there is no memory, or @mail is NULL
  *   -ESHUTDOWN  the system is stopping
+ *   -ETIMEDOUT  @timeout_ns is 0, and the asker of the running message has no time left
  * Ownership: @mail is taken, whatever is returned. What its payload owns is destroyed on the thread
  *   of the pool, if the function does not move it out.
  * Context: loop thread, phases 2 and 3, inside a handler.

@@ -53,8 +53,8 @@ GYRE_API int gyre_resolve_sized(struct gyre_stack *stack, const char *text,
  *   "unix:PATH" too, is answered as it is
  * @options: how to look it up; NULL for the defaults; neither this nor @text is needed after the
  *   call
- * @timeout_ns: how long the answer may take; 0 for the system's default, GYRE_FOREVER for as long
- *   as it takes to hear that no name server answers
+ * @timeout_ns: how long the answer may take; 0 as for gyre_ask(), GYRE_FOREVER for as long as it
+ *   takes to hear that no name server answers
  * @ret_future: where the answer will be, a struct gyre_resolved; in the frame of @stack, or the
  *   state of its actor
  *
@@ -77,6 +77,7 @@ GYRE_API int gyre_resolve_sized(struct gyre_stack *stack, const char *text,
  *   -ENODEV  the machine has no interface with the scope's name in @text
  *   -ENOMEM  there is no memory
  *   -ESHUTDOWN  the system is stopping
+ *   -ETIMEDOUT  @timeout_ns is 0, and the asker of the running message has no time left
  * Ownership: nothing changes hands.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1

@@ -158,6 +158,41 @@ GYRE_API uint64_t gyre_now(const struct gyre_stack *stack);
  */
 GYRE_API struct gyre_mail *gyre_take(struct gyre_stack *stack);
 
+/**
+ * gyre_time_left() - how long the asker of the running message still waits, as far as is known
+ * @stack: the stack of the running handler
+ *
+ * The time came with the ask, which has been on its way since: an asker may wait less long than
+ * this says, never longer. An ask that was forwarded has what is left of the time of its first
+ * asker. Of a batch, the asker counts that waits longest.
+ *
+ * A call that waits and names no time-out, as gyre_ask() with 0, gets the least of the default and
+ * this time. A time-out that is named is taken as it is.
+ *
+ * Return: nanoseconds; 0 when the time is over; GYRE_FOREVER when the asker waits without a limit,
+ *   and when nobody waits: for notices and events, and once the ask was answered or forwarded.
+ * Ownership: a value.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API uint64_t gyre_time_left(const struct gyre_stack *stack);
+
+/**
+ * gyre_is_awaited() - whether anybody still waits for an answer to the running message
+ * @stack: the stack of the running handler
+ *
+ * For work that takes long: what nobody waits for need not be done. An asker on the same loop is
+ * known to wait or not; of others only the time is known, so true means that the answer may be
+ * awaited.
+ *
+ * Return: false when the message is no ask, was answered or forwarded, when its time is over, or
+ *   its asker has given it up; of a batch, when that holds of all its asks.
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API bool gyre_is_awaited(const struct gyre_stack *stack);
+
 /* ---- ending ---- */
 
 /** gyre_return() - the message is done, without an answer; an asker gets -ENOMSG */
@@ -287,7 +322,8 @@ GYRE_API int gyre_suspend_any(struct gyre_stack *stack, uint32_t state);
  * @stack: the running stack, which will own the promise
  * @to: the receiver; a stale address is allowed
  * @mail: the question
- * @timeout_ns: how long the answer may take; 0 for the system's default, GYRE_FOREVER for no limit
+ * @timeout_ns: how long the answer may take; 0 for the system's default, or what gyre_time_left()
+ *   tells if that is less; GYRE_FOREVER for no limit
  * @ret_future: where the answer will be; in the frame of @stack, or the state of its actor
  *
  * The future always completes, with an answer or an error: -ETIMEDOUT, -ESRCH (no such actor),
@@ -316,6 +352,8 @@ GYRE_API int gyre_suspend_any(struct gyre_stack *stack, uint32_t state);
  * Errors:
  *   -EINVAL  @ret_future is NULL; nothing is sent
  *   -ENOMEM  there is no memory, or @mail is NULL
+ *   -ETIMEDOUT  @timeout_ns is 0, and the asker of the running message has no time left: nothing is
+ *               sent
  * Ownership: @mail is taken, whatever is returned.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
@@ -339,6 +377,25 @@ GYRE_API int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct g
  */
 GYRE_API int gyre_sleep(struct gyre_stack *stack, uint64_t delay_ns,
 			struct gyre_future *ret_future);
+
+/**
+ * gyre_cancel() - gives up one ask, sleep or other promise of the running stack
+ * @stack: the running stack, which owns the promise
+ * @future: a future that is outstanding
+ *
+ * The future shows -ECANCELED at once, and may be read as any that has completed. Who was asked
+ * hears nothing of it; an answer that comes later is dropped and counted. What a call of file.h or
+ * an offloaded piece of work does goes on.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EALREADY  it has completed, or the call that was to make it has failed
+ *   -EINVAL    @future is NULL, or of another stack
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_cancel(struct gyre_stack *stack, const struct gyre_future *future);
 
 /**
  * gyre_stop_gracefully() - stops an actor when it has finished its work, or when a time is over
@@ -440,16 +497,17 @@ GYRE_API const void *gyre_future_cause_as(const struct gyre_future *future,
  * @stack: the running stack
  * @point: where to resume, not 0
  *
- * Return: what the handler must return at once.
+ * Return: 0 when no promise is outstanding and the handler goes on at once; else what the handler
+ *   must return at once.
  * Errors:
- *   -EDEADLK  no promise is outstanding
+ *   -EINVAL  @point is 0
  * Ownership: the frame and the message stay until the stack ends.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
  */
 GYRE_API int gyre_await(struct gyre_stack *stack, uint32_t point);
 
-/** GYRE_AWAIT_ALL_MAX - the most futures that one GYRE_AWAIT_ALL() waits for */
+/** GYRE_AWAIT_ALL_MAX - the most futures that one GYRE_AWAIT_ALL() or GYRE_AWAIT_ANY() names */
 #define GYRE_AWAIT_ALL_MAX 4096U
 
 /**
@@ -480,6 +538,29 @@ GYRE_API int gyre_await(struct gyre_stack *stack, uint32_t point);
 GYRE_API int gyre_await_all(struct gyre_stack *stack, uint32_t point,
 			    const struct gyre_future *const *futures, uint32_t count);
 
+/**
+ * gyre_await_any() - waits until one of given futures has completed, for GYRE_AWAIT_ANY()
+ * @stack: the running stack
+ * @point: where to resume, not 0: what gyre_stack_state() then shows
+ * @futures: pointers to futures of this stack, some of which may be the same
+ * @count: how many, from 1 to GYRE_AWAIT_ALL_MAX
+ *
+ * As gyre_await_all(), but the handler goes on as soon as one of @futures has completed, at once if
+ * one has already. The others stay outstanding; see gyre_cancel().
+ *
+ * Return: 0 when one has completed and the handler goes on at once; else what the handler must
+ *   return at once.
+ * Errors:
+ *   -EINVAL  @point or @count is out of its bounds, @futures or one of them is NULL, or a future of
+ *            another stack, in the state of the actor, is among them
+ * Ownership: the frame and the message stay until the stack ends. @futures is read only inside of
+ *   the call.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_await_any(struct gyre_stack *stack, uint32_t point,
+			    const struct gyre_future *const *futures, uint32_t count);
+
 /** GYRE_BEGIN() - the first statement of a handler that awaits */
 #define GYRE_BEGIN(STACK)                  \
 	switch (gyre_stack_state(STACK)) { \
@@ -489,17 +570,21 @@ GYRE_API int gyre_await_all(struct gyre_stack *stack, uint32_t point,
  * GYRE_AWAIT() - makes promises, then waits until no promise of the stack is outstanding
  * @STACK: the running stack
  * @CALL: gyre_ask(), gyre_sleep(), or an expression that makes several promises; if it is negative,
- *   the handler goes on without waiting
+ *   or nothing is outstanding after it, the handler goes on without waiting
  *
  * Use at most one on a source line, and none inside a switch of the handler.
  */
-#define GYRE_AWAIT(STACK, CALL)                               \
-	do {                                                  \
-		if ((CALL) >= 0) {                            \
-			return gyre_await((STACK), __LINE__); \
-		}                                             \
-		__attribute__((fallthrough));                 \
-	case __LINE__:;                                       \
+#define GYRE_AWAIT(STACK, CALL)                                                 \
+	do {                                                                    \
+		if ((CALL) >= 0) {                                              \
+			const int gyre_result_ = gyre_await((STACK), __LINE__); \
+                                                                                \
+			if (gyre_result_ != 0) {                                \
+				return gyre_result_;                            \
+			}                                                       \
+		}                                                               \
+		__attribute__((fallthrough));                                   \
+	case __LINE__:;                                                         \
 	} while (0)
 
 /**
@@ -514,20 +599,35 @@ GYRE_API int gyre_await_all(struct gyre_stack *stack, uint32_t point,
  *
  * Use at most one on a source line, and none inside a switch of the handler.
  */
-#define GYRE_AWAIT_ALL(STACK, ...)                                                           \
-	do {                                                                                 \
-		{                                                                            \
-			const struct gyre_future *const gyre_futures_[] = { __VA_ARGS__ };   \
-			const int gyre_result_ = gyre_await_all(                             \
-				(STACK), __LINE__, gyre_futures_,                            \
-				(uint32_t)(sizeof(gyre_futures_) / sizeof(*gyre_futures_))); \
-                                                                                             \
-			if (gyre_result_ != 0) {                                             \
-				return gyre_result_;                                         \
-			}                                                                    \
-		}                                                                            \
-		__attribute__((fallthrough));                                                \
-	case __LINE__:;                                                                      \
+#define GYRE_AWAIT_ALL(STACK, ...) GYRE_AWAIT_SOME_(gyre_await_all, (STACK), __VA_ARGS__)
+
+/**
+ * GYRE_AWAIT_ANY() - waits until one of some futures has completed: (stack, &frame->a, &frame->b)
+ * @STACK: the running stack
+ * @...: pointers to futures of the stack, at most GYRE_AWAIT_ALL_MAX
+ *
+ * Goes on at once if one has completed already. gyre_future_error() shows -EINPROGRESS for the
+ * others, which stay outstanding; give them up by gyre_cancel(). For futures in an array see
+ * gyre_await_any().
+ *
+ * Use at most one on a source line, and none inside a switch of the handler.
+ */
+#define GYRE_AWAIT_ANY(STACK, ...) GYRE_AWAIT_SOME_(gyre_await_any, (STACK), __VA_ARGS__)
+
+#define GYRE_AWAIT_SOME_(AWAIT, STACK, ...)                                                        \
+	do {                                                                                       \
+		{                                                                                  \
+			const struct gyre_future *const gyre_futures_[] = { __VA_ARGS__ };         \
+			const int gyre_result_ =                                                   \
+				AWAIT((STACK), __LINE__, gyre_futures_,                            \
+				      (uint32_t)(sizeof(gyre_futures_) / sizeof(*gyre_futures_))); \
+                                                                                                   \
+			if (gyre_result_ != 0) {                                                   \
+				return gyre_result_;                                               \
+			}                                                                          \
+		}                                                                                  \
+		__attribute__((fallthrough));                                                      \
+	case __LINE__:;                                                                            \
 	} while (0)
 
 /** GYRE_END() - the last statement of a handler that awaits; reaching it is gyre_return() */

@@ -6,6 +6,7 @@
 #include <gyre/name.h>
 
 #include "actor/mail/send.h"
+#include "actor/stack/budget.h"
 #include "actor/stack/stack.h"
 #include "remote/link/links.h"
 #include "remote/message/runtime_messages.h"
@@ -54,6 +55,7 @@ int gyre_node_lookup(struct gyre_stack *stack, uint16_t node, const char *name, 
 	size_t bytes = name == NULL ? 0 : strnlen(name, GYRE_NAME_BYTES_MAX + 1);
 	struct gyre_mail *mail;
 	uint64_t ask_id;
+	int r;
 
 	if (ret_future == NULL) {
 		return -EINVAL;
@@ -62,10 +64,12 @@ int gyre_node_lookup(struct gyre_stack *stack, uint16_t node, const char *name, 
 		*ret_future = (struct gyre_future){ .error = -EINVAL };
 		return -EINVAL;
 	}
-	mail = gy_mail_get(s->home, &gy_type_lookup);
-	if (timeout_ns == 0) {
-		timeout_ns = s->home->options.ask_timeout_ns;
+	r = gy_budget_timeout(s, &timeout_ns);
+	if (r < 0) {
+		*ret_future = (struct gyre_future){ .error = r };
+		return r;
 	}
+	mail = gy_mail_get(s->home, &gy_type_lookup);
 	ask_id = mail == NULL ? 0 : gy_promise_open(s, timeout_ns, ret_future);
 	if (ask_id == 0) {
 		gyre_mail_destroy(stack, mail);

@@ -88,6 +88,10 @@ def read_all(connection):
 # ---- programs that end by themselves ----
 
 
+def test_await():
+    expect(run("await") == "mirror 2 answers first; the other ask: Operation canceled\n", "another mirror")
+
+
 def test_batch():
     *writes, last = run("batch").splitlines()
     expect([int(n) for line in writes for n in line.split()] == list(range(100)), writes)
@@ -296,6 +300,12 @@ def test_watch():
 
 
 # ---- programs that serve, or are clients ----
+
+
+def test_budget():
+    lines = run("budget").splitlines()
+    expect(lines == ["the store had some of the 300 ms left", "the shop gave up: Connection timed out",
+                     "the work that nobody waits for was not done"], lines)
 
 
 def test_bytes():

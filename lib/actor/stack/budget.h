@@ -35,4 +35,26 @@ static inline bool gy_budget_to_patience(const struct gy_stack *stack, uint32_t 
 	return left >= 0;
 }
 
+/* What the asker of the message has left, of a batch the one that waits longest: 0 for nothing;
+ * GYRE_FOREVER without a limit, and where nobody waits for an answer. */
+uint64_t gy_budget_left_ns(const struct gy_stack *stack);
+/* Shortens a time-out to what is left; -ETIMEDOUT when nothing is. */
+int gy_budget_bound(const struct gy_stack *stack, uint64_t *timeout_ns);
+
+/* Whether something may be inherited: an ask that is unanswered owes an answer. */
+static inline bool gy_budget_may_bound(const struct gy_stack *stack)
+{
+	return (stack->owed | (uintptr_t)stack->batch) != 0;
+}
+
+/* The time-out of a call, which is 0 where the call names none; -ETIMEDOUT when nothing is left. */
+static inline int gy_budget_timeout(const struct gy_stack *stack, uint64_t *timeout_ns)
+{
+	if (*timeout_ns != 0) {
+		return 0;
+	}
+	*timeout_ns = stack->home->options.ask_timeout_ns;
+	return gy_budget_may_bound(stack) ? gy_budget_bound(stack, timeout_ns) : 0;
+}
+
 #endif

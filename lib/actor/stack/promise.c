@@ -13,6 +13,7 @@
 #include "actor/mail/send.h"
 #include "actor/misuse.h"
 #include "actor/stack/ask_cycle.h"
+#include "actor/stack/budget.h"
 #include "actor/stack/promise_places.h"
 #include "actor/stack/promise_pool.h"
 #include "actor/stack/stack.h"
@@ -354,6 +355,30 @@ static __attribute__((noinline)) int ask_otherwise(struct gyre_stack *stack, str
 	return 0; /* what has become of it, the future will tell */
 }
 
+/* Shortens the default time-out to what the asker of the running message has left. False when
+ * nothing is. */
+static __attribute__((noinline)) bool bound(const struct gy_stack *stack, uint64_t *timeout_ns,
+					    uint32_t *span)
+{
+	if (gy_budget_bound(stack, timeout_ns) < 0) {
+		return false;
+	}
+	*span = gy_patience_span(gy_patience(*timeout_ns));
+	return true;
+}
+
+/* The asker of the running message has given up, so nothing is sent. */
+static GY_COLD int ask_too_late(struct gyre_stack *stack, struct gyre_mail *mail,
+				struct gyre_future *ret_future)
+{
+	gyre_mail_destroy(stack, mail);
+	if (ret_future == NULL) {
+		return -EINVAL;
+	}
+	*ret_future = (struct gyre_future){ .error = -ETIMEDOUT };
+	return -ETIMEDOUT;
+}
+
 int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail *mail,
 	     uint64_t timeout_ns, struct gyre_future *ret_future)
 {
@@ -363,6 +388,9 @@ int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail 
 	if (timeout_ns == 0) {
 		timeout_ns = s->home->options.ask_timeout_ns;
 		span = s->home->ask_span;
+		if (gy_budget_may_bound(s) && !bound(s, &timeout_ns, &span)) {
+			return ask_too_late(stack, mail, ret_future);
+		}
 	} else {
 		span = gy_patience_span(gy_patience(timeout_ns));
 	}
@@ -593,6 +621,33 @@ void gy_promises_remove_marks(struct gy_stack *stack)
 	remove_marks(stack->outstanding);
 	remove_marks(stack->completed);
 	stack->marked = false;
+	stack->marked_any = false;
+}
+
+/* Nobody waits for a promise that is outstanding any more. */
+static void give_up(struct gy_stack *stack, struct gy_promise *promise)
+{
+	struct gy_home *home = stack->home;
+
+	gy_assert(stack->house->outstanding > 0);
+	close(stack, promise);
+	gy_timer_stop_lazy(&home->loop.wheel, &promise->timer);
+	stack->house->outstanding--;
+	if (gy_unlikely(promise->lost == GY_LOST_STOPS)) {
+		(void)gy_send_signal(home, gy_origin_address(promise->to), &gy_type_stop,
+				     GY_MAIL_EVENT);
+	}
+}
+
+void gy_promise_cancel(struct gy_stack *stack, struct gy_promise *promise)
+{
+	gy_assert(!gy_promise_is_done(promise));
+	give_up(stack, promise);
+	gy_count(&promise->id, gy_promise_done);
+	promise->answer = NULL;
+	promise->error = -ECANCELED;
+	promise->next = stack->completed;
+	stack->completed = promise;
 }
 
 void gy_promises_clear(struct gy_stack *stack)
@@ -602,13 +657,7 @@ void gy_promises_clear(struct gy_stack *stack)
 	while (stack->outstanding != NULL) {
 		struct gy_promise *promise = stack->outstanding;
 
-		close(stack, promise);
-		gy_timer_stop_lazy(&home->loop.wheel, &promise->timer);
-		stack->house->outstanding--;
-		if (gy_unlikely(promise->lost == GY_LOST_STOPS)) {
-			(void)gy_send_signal(home, gy_origin_address(promise->to), &gy_type_stop,
-					     GY_MAIL_EVENT);
-		}
+		give_up(stack, promise);
 		gy_store_relaxed(&promise->id, promise->id + gy_promise_use);
 		gy_promise_put(home, promise);
 	}

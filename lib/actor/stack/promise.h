@@ -78,6 +78,8 @@ void gy_promise_cycle_checked(struct gy_house *house, uint64_t ask_id);
 void gy_promises_fini(struct gy_home *home);
 /* Empties both chains; results that were not read are freed. */
 void gy_promises_clear(struct gy_stack *stack);
+/* Completes one that is outstanding with -ECANCELED, for the handler that runs. */
+void gy_promise_cancel(struct gy_stack *stack, struct gy_promise *promise);
 /* Empties the chain of completed promises. */
 void gy_promises_recycle(struct gy_stack *stack);
 /* The same, but those that are marked stay there, without the mark. */

@@ -106,6 +106,7 @@ void gy_stack_clean(struct gy_stack *stack)
 	stack->hook = false;
 	stack->request = false;
 	stack->forwarded = false;
+	stack->marked_any = false;
 	stack->dirty = false;
 	stack->given = false;
 	stack->marked = false;
@@ -322,7 +323,9 @@ int gyre_suspend_any(struct gyre_stack *stack, uint32_t state)
 
 int gyre_await(struct gyre_stack *stack, uint32_t point)
 {
-	return suspend(gy_stack_of(stack), point, 0, true);
+	struct gy_stack *s = gy_stack_of(stack);
+
+	return s->outstanding == NULL && point != 0 ? 0 : suspend(s, point, 0, true);
 }
 
 /*

@@ -52,9 +52,11 @@ struct gy_stack {
 	bool suspending; /* gyre_suspend() was called in this run of the handler; then also dirty */
 	bool given;	 /* the handler has taken its message, so that @mail is NULL */
 	bool hook : 1;	 /* of a mount or a restart hook: a failure stops the actor */
-	bool request : 1;    /* of the peer of a channel: see gyre/exchange.h */
-	bool forwarded : 1;  /* the message was; then also dirty */
-	bool caused : 1;     /* @cause is there */
+	bool request : 1;   /* of the peer of a channel: see gyre/exchange.h */
+	bool forwarded : 1; /* the message was; then also dirty */
+	bool caused : 1;    /* @cause is there */
+	/* As @marked, of a wait for any of some, which leaves the marks of the others behind. */
+	bool marked_any : 1;
 	bool marked : 1;     /* a promise may have is_awaited set; see await.c */
 	uint32_t frame_room; /* the bytes of @frame, however many of them its class uses */
 	unsigned char frame[] __attribute__((aligned(GY_FRAME_ALIGN)));

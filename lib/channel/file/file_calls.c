@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "actor/log_of.h"
+#include "actor/stack/budget.h"
 #include "actor/stack/stack.h"
 #include "base/sized.h"
 #include "buffer/buffer.h"
@@ -57,16 +58,18 @@ int gy_file_operation_begin(struct gy_stack *stack, struct gyre_file *file,
 			    struct gy_file_operation *operation, uint64_t timeout_ns,
 			    struct gyre_future *ret_future)
 {
-	uint64_t id = gy_promise_open(stack, GYRE_FOREVER, ret_future);
+	int r = gy_budget_timeout(stack, &timeout_ns);
+	uint64_t id = r < 0 ? 0 : gy_promise_open(stack, GYRE_FOREVER, ret_future);
 
 	if (id == 0) {
+		r = fail(ret_future, r < 0 ? r : -ENOMEM);
 		gyre_mail_destroy(&stack->head, operation->mail);
 		gy_file_operation_free(stack->home, operation);
-		return -ENOMEM;
+		return r;
 	}
 	operation->mail->ask_id = id;
 	operation->file = file;
-	operation->timeout_ns = timeout_ns == 0 ? stack->home->options.ask_timeout_ns : timeout_ns;
+	operation->timeout_ns = timeout_ns;
 	gy_file_start(operation);
 	return 0;
 }

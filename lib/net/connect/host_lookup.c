@@ -14,6 +14,7 @@
 #include "actor/life/lifecycle.h"
 #include "actor/log_of.h"
 #include "actor/mail/stash.h"
+#include "actor/stack/budget.h"
 #include "actor/stack/stack.h"
 #include "base/memory.h"
 #include "base/sized.h"
@@ -290,13 +291,14 @@ static int resolve(struct gyre_stack *stack, const char *text,
 {
 	struct gy_lookup_order *order;
 	struct gyre_address actor;
-	int r = ret_future == NULL ? -EINVAL : make_order(text, options, &order);
+	int r = ret_future == NULL ? -EINVAL : gy_budget_timeout(gy_stack_of(stack), &timeout_ns);
 
 	if (r == 0) {
-		uint64_t default_ns = gy_stack_of(stack)->home->options.ask_timeout_ns;
-
+		r = make_order(text, options, &order);
+	}
+	if (r == 0) {
 		order->asker = gyre_self(stack);
-		order->timeout_ns = timeout_ns == 0 ? default_ns : timeout_ns;
+		order->timeout_ns = timeout_ns;
 		r = spawn(stack, order, &actor);
 	}
 	if (r < 0) {

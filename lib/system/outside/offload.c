@@ -19,6 +19,7 @@
 #include <sched.h>
 #include <string.h>
 
+#include "actor/stack/budget.h"
 #include "actor/stack/stack.h"
 #include "base/cpus.h"
 #include "base/memory.h"
@@ -312,8 +313,8 @@ int gyre_offload_to(struct gyre_stack *stack, const char *pool, gyre_work_fn fun
 		: offload == NULL	 ? -ENOENT
 					 : 0;
 
-	if (timeout_ns == 0) {
-		timeout_ns = s->home->options.ask_timeout_ns;
+	if (r == 0) {
+		r = gy_budget_timeout(s, &timeout_ns);
 	}
 	if (r < 0) {
 		gyre_mail_destroy(stack, mail);

@@ -115,7 +115,7 @@ static int suspend_for_nothing(struct gyre_stack *stack)
 {
 	expect(gyre_suspend(stack, 1) == -EDEADLK);
 	expect(gyre_suspend_any(stack, 1) == -EDEADLK);
-	return gyre_await(stack, 1);
+	return gyre_suspend(stack, 1);
 }
 
 static const struct gyre_class hopeless_class = { .name = "hopeless",
