@@ -1,7 +1,8 @@
 /*
  * Timers of an actor. Each has a key that the actor chooses; starting a key that runs replaces its
- * timer. A timer speaks to the event handler of the actor, as struct gyre_timeout. A timer that was
- * stopped or replaced never speaks again, even if its event was already waiting.
+ * timer. A timer speaks to the event handler of the actor, as struct gyre_timeout, or sends a mail
+ * that it was given to whomever. A timer that was stopped or replaced never speaks again, even if
+ * its event was already waiting.
  */
 #ifndef GYRE_TIMER_H
 #define GYRE_TIMER_H
@@ -58,6 +59,56 @@ static inline int gyre_timer_start(struct gyre_stack *stack, uint64_t key,
 {
 	return gyre_timer_start_sized(stack, key, options, sizeof(*options));
 }
+
+/** gyre_send_after_sized() - gyre_send_after() with the size of @options */
+GYRE_API int gyre_send_after_sized(struct gyre_stack *stack, uint64_t key, struct gyre_address to,
+				   struct gyre_mail *mail, const struct gyre_timer_options *options,
+				   size_t options_bytes);
+
+/**
+ * gyre_send_after() - sends a notice after a time or at a date, once or in periods
+ * @stack: the stack of the running handler
+ * @key: names the timer within the actor: its keys are those of gyre_timer_start()
+ * @to: the receiver, of whatever loop or node; a stale address is allowed
+ * @mail: the notice, made by gyre_new()
+ * @options: when it is sent; never early. With a period a copy is sent each time, so @mail must own
+ *   nothing; periods that the loop has missed are not made up for
+ *
+ * The running actor is the sender. gyre_timer_stop() calls the notice off. It ends with the actor,
+ * and with its restart: a notice that was to be sent once is a dead letter then.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
+ *   -EINVAL  @options is NULL, or it has a period and @mail owns something
+ *   -ENOMEM  there is no memory, or @mail is NULL; a timer of that key has been stopped then
+ * Ownership: @mail is taken, whatever is returned. @options stays the caller's.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+static inline int gyre_send_after(struct gyre_stack *stack, uint64_t key, struct gyre_address to,
+				  struct gyre_mail *mail, const struct gyre_timer_options *options)
+{
+	return gyre_send_after_sized(stack, key, to, mail, options, sizeof(*options));
+}
+
+/**
+ * gyre_sleep_until() - a future that completes at a date
+ * @stack: the running stack, which will own the promise
+ * @date_ns: the date, in nanoseconds of the Unix epoch; one that has passed completes at once. It
+ *   is converted in the call: later changes of the wall clock do not move it
+ * @ret_future: completes without an error; in the frame of @stack, or the state of its actor
+ *
+ * Return: 0, or a negative errno, which the future then shows too.
+ * Errors:
+ *   -EINVAL  @ret_future is NULL
+ *   -ENOMEM  there is no memory
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_sleep_until(struct gyre_stack *stack, uint64_t date_ns,
+			      struct gyre_future *ret_future);
 
 /**
  * gyre_timer_stop() - stops a timer of the running actor

@@ -449,6 +449,12 @@ def test_pipeline():
             expect(heard == b"", "the wrong password is taken")
 
 
+def test_schedule():
+    lines = run("schedule").splitlines()
+    expect(lines[0] == "the call is off", lines)
+    expect(lines.count("ring") == 1 and lines.count("tick") in (1, 2) and lines[1] == "tick", lines)
+
+
 def test_send():
     """One client reads all, and another one goes in the middle."""
     data = b"".join(bytes([ord("a") + piece % 26]) * 65536 for piece in range(256))
