@@ -98,7 +98,7 @@ static int install(struct gy_home *home, struct gy_house *house, const struct gy
 		gy_class_info_leave(info);
 		return -ENOMEM;
 	}
-	gy_store_relaxed(&house->class_info, info);
+	gy_store_release(&house->class_info, info); /* whoever draws the tree reads its name */
 	gy_store_relaxed(&house->is_root, order->is_root);
 	house->behaviour = &order->class->behaviour;
 	house->argument = order->argument;

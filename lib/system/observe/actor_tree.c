@@ -58,7 +58,7 @@ static bool read_child(const struct gy_home *home, const struct gy_family *famil
 		       struct child *ret_child)
 {
 	const struct gy_house *house = gy_house_at(home, slot);
-	const struct gy_class_info *info = gy_load_relaxed(&house->class_info);
+	const struct gy_class_info *info = gy_load_acquire(&house->class_info);
 
 	*ret_child = (struct child){ .home = home, .number = gy_load_relaxed(&house->number) };
 	ret_child->is_root = gy_load_relaxed(&house->is_root);
