@@ -118,7 +118,7 @@ int connect_there(gyre_stack *stack)
 	options.init_channel = init_client;
 	options.init_arg = state;
 	options.retries_max = GYRE_RETRIES_UNLIMITED;
-	return gyre_connect(stack, &options, &connector);
+	return gyre_connect(stack, &options, &connector, nullptr);
 }
 
 int see_line(gyre_stack *stack)
