@@ -129,7 +129,7 @@ static void exec(struct call *call)
 {
 	struct client *client = call->client;
 	struct slice requests = { "", gyre_buffer_bytes(client->queue) };
-	const void *bytes;
+	const void *bytes = "";
 	struct call each = *call;
 
 	if (!client->in_transaction) {

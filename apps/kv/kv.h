@@ -189,7 +189,7 @@ struct collection {
 extern const struct gyre_class shard_class;
 
 int shard_init(struct gyre_system *system, uint32_t loop, void *kv, void **ret_shard);
-void shard_fini(struct gyre_system *system, uint32_t loop, void *shard, void *kv);
+void shard_fini(struct gyre_system *system, uint32_t loop, void *data, void *kv);
 void shard_look_at_clock(struct shard *shard);
 void shard_show_figures(struct shard *shard);
 struct item *shard_find(struct shard *shard, uint64_t hash, struct slice key);

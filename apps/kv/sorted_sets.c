@@ -268,7 +268,7 @@ static void add(struct call *call)
 	struct add_options options = { .increment = call->command->variant == 'i' };
 	int64_t counted = 0;
 	size_t first = 2;
-	double score;
+	double score = 0;
 	int r = 0;
 
 	if (!options.increment && !parse_add(call, &options, &first)) {

@@ -181,10 +181,10 @@ void gy_promise_cycle_checked(struct gy_house *house, uint64_t ask_id)
  * Puts a promise into the chain of its stack. @to: who was asked; for a sleep nobody. Inlined, so
  * that what is a constant there is one.
  */
-static inline __attribute__((always_inline)) void open(struct gy_stack *stack,
-						       struct gy_house *house,
-						       struct gy_promise *promise,
-						       struct gy_origin to, bool sleeps)
+static inline __attribute__((always_inline)) void begin(struct gy_stack *stack,
+							struct gy_house *house,
+							struct gy_promise *promise,
+							struct gy_origin to, bool sleeps)
 {
 	struct gy_promise *next = stack->outstanding;
 
@@ -224,7 +224,7 @@ static struct gy_promise *make(struct gy_stack *stack, uint64_t timeout_ns, stru
 	struct gy_promise *promise = gy_promise_get(stack->home);
 
 	if (promise != NULL) {
-		open(stack, stack->house, promise, to, sleeps);
+		begin(stack, stack->house, promise, to, sleeps);
 		if (timeout_ns != GYRE_FOREVER) {
 			start_timer(promise, timeout_ns);
 		}
@@ -299,7 +299,7 @@ ask_here(struct gy_stack *stack, struct gyre_address to, struct gyre_mail *mail,
 	if (gy_unlikely(promise == NULL)) {
 		return false;
 	}
-	open(stack, house, promise, gy_origin_of(to), false);
+	begin(stack, house, promise, gy_origin_of(to), false);
 	gy_timer_start_lazy(&home->loop.wheel, &promise->timer, timeout_ns);
 	future->promise = promise;
 	future->id = promise->id;

@@ -23,7 +23,8 @@ int gy_promise_places_init(struct gy_home *home)
 	if (chunks == NULL) {
 		/* As many again, which stay empty, are for ids with the bit of promises that have
 		 * completed. */
-		made = (struct gy_promise ***)gy_memory_get(2 * GY_PLACE_CHUNKS * sizeof(*made));
+		made = (struct gy_promise ***)gy_memory_get((size_t)2 * GY_PLACE_CHUNKS *
+							    sizeof(*made));
 		if (made == NULL) {
 			return -ENOMEM;
 		}

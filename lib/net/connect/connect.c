@@ -219,7 +219,7 @@ int gyre_connect_sized(struct gyre_stack *stack, const struct gyre_connect_optio
 		       struct gyre_future *ret_future)
 {
 	struct gyre_connect_options whole;
-	struct gyre_address socket;
+	struct gyre_address socket = GYRE_NOBODY;
 	int r = take_options(gy_homes_of(gyre_system_of(stack)), options, sizes, &whole);
 
 	if (r == 0) {

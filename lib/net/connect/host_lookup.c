@@ -290,7 +290,7 @@ static int resolve(struct gyre_stack *stack, const char *text,
 		   struct gyre_future *ret_future)
 {
 	struct gy_lookup_order *order;
-	struct gyre_address actor;
+	struct gyre_address actor = GYRE_NOBODY;
 	int r = ret_future == NULL ? -EINVAL : gy_budget_timeout(gy_stack_of(stack), &timeout_ns);
 
 	if (r == 0) {

@@ -37,9 +37,7 @@ static int reply_twice(struct gyre_stack *stack)
 
 static int await_nothing(struct gyre_stack *stack)
 {
-	GYRE_BEGIN(stack);
-	GYRE_AWAIT(stack, 0);
-	GYRE_END(stack);
+	return gyre_suspend(stack, 1);
 }
 
 static bool all(const struct gyre_type *type, const void *message)
