@@ -109,6 +109,7 @@ static uint32_t phase_io(struct gy_loop *loop)
 	uint64_t next_ns;
 
 	gy_wheel_advance(&loop->wheel, loop->now_ns);
+	gy_store_relaxed(&loop->meter.timers, loop->wheel.count); /* a loop that parks shows them */
 	next_ns = gy_loop_can_run(loop) ? 0 : gy_wheel_next_ns(&loop->wheel);
 	if (next_ns <= loop->now_ns) {
 		(void)gy_ring_submit_and_wait(loop->ring, 0);
