@@ -1,5 +1,7 @@
 /*
- * Await: two mirrors are asked for the same thing, the first answer wins, and the other ask is off.
+ * Await: two mirrors are asked, and the first answer wins.
+ *
+ * The other ask is called off, and nobody waits for it any more.
  */
 #include <stdio.h>
 #include <string.h>

@@ -35,16 +35,14 @@ static int init_channel(struct gyre_channel *channel, void *arg)
 	return r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &client, arg);
 }
 
-/* The actor that connects ends with its connection, and this one with it. */
 static int connect_to(struct gyre_stack *stack, const char *address, struct gyre_future *ret_future)
 {
 	const struct gyre_connect_options options = { .to = address,
 						      .init_channel = init_channel,
-						      .retries_max = 100 };
-	struct gyre_address socket;
-	int r = gyre_connect(stack, &options, &socket, ret_future);
+						      .retries_max = 100,
+						      .owner = gyre_self(stack) };
 
-	return r < 0 ? r : gyre_watch(stack, socket);
+	return gyre_connect(stack, &options, NULL, ret_future);
 }
 
 static int run(struct gyre_stack *stack)
@@ -73,15 +71,19 @@ static int run(struct gyre_stack *stack)
 	GYRE_END(stack);
 }
 
-static int end(struct gyre_stack *stack)
+/* It hears of each step of the connection, and ends when that is closed, for it would be made
+ * again. */
+static int hear(struct gyre_stack *stack)
 {
-	return gyre_stop(stack, gyre_self(stack));
+	return gyre_message(stack, gyre_connection)->step == GYRE_CONNECTION_CLOSED
+		       ? gyre_stop(stack, gyre_self(stack))
+		       : gyre_return(stack);
 }
 
 static const struct gyre_class main_class = { .name = "main",
 					      .frame_bytes = sizeof(struct main_frame),
 					      .mount = run,
-					      .behaviour.event = end };
+					      .behaviour.notice = hear };
 
 int main(int argc, char **argv)
 {

@@ -1,5 +1,5 @@
 /*
- * An actor for each connection: it counts the lines of its client, and may wait before it answers.
+ * Connection actor: each client has an actor, which counts its lines.
  *
  *	gyre-example-connection_actor [ADDRESS]
  *	nc localhost 7001
@@ -60,8 +60,7 @@ static const struct gyre_class client_class = { .name = "client",
 						.mount = begin,
 						.behaviour.notice = answer };
 
-/* A handler of the pipeline reaches the state without a message. What may wait goes to the actor.
- */
+/* A handler of the pipeline reaches the state without a message. What waits is for the actor. */
 static void read_line(struct gyre_handler_context *ctx, struct gyre_buffer *text)
 {
 	struct client *client = gyre_channel_actor_state(gyre_context_channel(ctx));

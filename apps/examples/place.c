@@ -47,7 +47,7 @@ static void hold_up_the_loop(void)
 
 struct frame {
 	struct gyre_address tickers[2];
-	struct gyre_future stopped;
+	struct gyre_future future;
 };
 
 static int run(struct gyre_stack *stack)
@@ -62,11 +62,13 @@ static int run(struct gyre_stack *stack)
 		return gyre_throw(stack, r);
 	}
 	printf("the ticker is on loop %u of its own\n", frame->tickers[0].loop);
+	/* What goes to another loop leaves when the handlers of this one have had their turns. */
+	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->future));
 	hold_up_the_loop();
 	r = gyre_spawn(stack, &ticker_class, GYRE_NO_ARGUMENT, &pinned, &frame->tickers[1]);
 	printf("another one: %s\n", r == -ENOBUFS ? "no loop is free" : strerror(-r));
-	GYRE_AWAIT(stack, gyre_stop_gracefully(stack, frame->tickers[0], GYRE_SECONDS(1),
-					       &frame->stopped));
+	GYRE_AWAIT(stack,
+		   gyre_stop_gracefully(stack, frame->tickers[0], GYRE_SECONDS(1), &frame->future));
 	r = gyre_spawn(stack, &ticker_class, GYRE_NO_ARGUMENT, &pinned, &frame->tickers[1]);
 	printf("when the first has stopped: %s\n", r == 0 ? "here it is" : strerror(-r));
 	return gyre_stop(stack, gyre_self(stack));

@@ -1,5 +1,7 @@
 /*
- * Schedule: a clock strikes for somebody else, again and again and once more, and a call is off.
+ * Schedule: a clock sends notices to somebody else after a time and in periods.
+ *
+ * One of them is called off before its time.
  */
 #include <stdio.h>
 

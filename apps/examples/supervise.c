@@ -6,13 +6,10 @@
  * ends. Who watches it hears at which job.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <gyre/gyre.h>
-
-enum { JOBS = 12, WORKERS = 2 };
 
 struct job {
 	uint32_t number;
@@ -27,7 +24,7 @@ static int work(struct gyre_stack *stack)
 	if (number % 3 == 0) {
 		return gyre_throw_with(stack, -EIO, gyre_new(stack, job, number));
 	}
-	printf("job %" PRIu32 " is done\n", number);
+	printf("job %u is done\n", number);
 	return gyre_return(stack);
 }
 
@@ -35,9 +32,9 @@ static int restart(struct gyre_stack *stack)
 {
 	char path[GYRE_PATH_TEXT_MAX];
 
-	return gyre_path(stack, sizeof(path), path) > 0 && printf("%s restarts\n", path) > 0
-		       ? gyre_return(stack)
-		       : gyre_throw(stack, -EIO);
+	(void)gyre_path(stack, sizeof(path), path);
+	printf("%s restarts\n", path);
+	return gyre_return(stack);
 }
 
 static const struct gyre_class worker_class = {
@@ -52,21 +49,19 @@ static enum gyre_decision decide(void *state, const struct gyre_failure *failure
 	const struct job *job = gyre_failure_cause(failure, job);
 
 	(void)state;
-	printf("%s has failed at job %" PRIu32 ": %s\n", failure->path, job->number,
+	printf("%s has failed at job %u: %s\n", failure->path, job->number,
 	       strerror(-failure->error));
 	return GYRE_DECISION_RESTART;
 }
 
 static int open_desk(struct gyre_stack *stack)
 {
-	struct gyre_address workers[WORKERS];
-	int r = 0;
+	struct gyre_address workers[2];
+	int r = gyre_spawn(stack, &worker_class, GYRE_NO_ARGUMENT, NULL, &workers[0]);
 
-	for (uint32_t i = 0; i < WORKERS && r == 0; i++) {
-		r = gyre_spawn(stack, &worker_class, GYRE_NO_ARGUMENT, NULL, &workers[i]);
-	}
-	for (uint32_t i = 1; i <= JOBS && r == 0; i++) {
-		r = gyre_notify(stack, workers[i % WORKERS], gyre_new(stack, job, i));
+	r = r < 0 ? r : gyre_spawn(stack, &worker_class, GYRE_NO_ARGUMENT, NULL, &workers[1]);
+	for (uint32_t i = 1; i <= 12 && r == 0; i++) {
+		r = gyre_notify(stack, workers[i % 2], gyre_new(stack, job, i));
 	}
 	return r;
 }
@@ -80,17 +75,15 @@ static const struct gyre_class desk_class = {
 
 static int start(struct gyre_stack *stack)
 {
-	const struct gyre_spawn_options named = { .name = "desk" };
 	struct gyre_address desk;
-	int r = gyre_spawn(stack, &desk_class, GYRE_NO_ARGUMENT, &named, &desk);
+	int r = gyre_spawn(stack, &desk_class, GYRE_NO_ARGUMENT, NULL, &desk);
 
 	return r < 0 ? r : gyre_watch(stack, desk);
 }
 
 static int see_end(struct gyre_stack *stack)
 {
-	printf("the desk has ended at job %" PRIu32 "\n",
-	       gyre_terminated_cause(stack, job)->number);
+	printf("the desk has ended at job %u\n", gyre_terminated_cause(stack, job)->number);
 	return gyre_stop(stack, gyre_self(stack));
 }
 
@@ -100,8 +93,6 @@ static const struct gyre_class main_class = { .name = "main",
 
 int main(int argc, char **argv)
 {
-	/* Failures are warnings in the log; here they are wanted. */
-	const struct gyre_system_options options = { .loops = 1, .log_level = GYRE_LOG_ERROR };
-
-	return gyre_main(&main_class, argc, argv, &options);
+	return gyre_main(&main_class, argc, argv,
+			 &(struct gyre_system_options){ .loops = 1, .log_level = GYRE_LOG_ERROR });
 }

@@ -194,7 +194,7 @@ static int add_member(struct call *call, const struct add_options *options, stru
 
 	if (node == NULL) {
 		if (options->if_there) {
-			*score = NAN;
+			*score = (double)NAN;
 			return 0;
 		}
 		if (add_node(set_of(call), name, *score) == NULL) {
@@ -210,7 +210,7 @@ static int add_member(struct call *call, const struct add_options *options, stru
 	}
 	if (options->if_missing || (options->if_greater && *score <= node->score) ||
 	    (options->if_less && *score >= node->score)) {
-		*score = NAN;
+		*score = (double)NAN;
 		return 0;
 	}
 	if (*score == node->score) {

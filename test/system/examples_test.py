@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 import urllib.request
 
@@ -78,6 +79,20 @@ class Server:
         expect(self.process.returncode in (0, -signal.SIGKILL) and is_silent(errors),
                f"exit {self.process.returncode}: {errors}")
         return out
+
+
+def refused_connects():
+    """How many connects of this network have failed."""
+    with open("/proc/net/snmp", encoding="ascii") as file:
+        names, values = (line.split() for line in file if line.startswith("Tcp:"))
+    return int(values[names.index("AttemptFails")])
+
+
+def wait_until_refused(before):
+    end = time.monotonic() + PATIENCE_S
+    while refused_connects() == before:
+        expect(time.monotonic() < end, "it has not tried to connect")
+        time.sleep(0.01)
 
 
 def read_all(connection):
@@ -260,8 +275,8 @@ def test_state():
 
 def test_supervise():
     lines = run("supervise").splitlines()
-    failed = "/user/main-1/desk/worker-{} has failed at job {}: Input/output error"
-    restarts = ["/user/main-1/desk/worker-1 restarts", "/user/main-1/desk/worker-2 restarts"]
+    failed = "/user/main-1/desk-1/worker-{} has failed at job {}: Input/output error"
+    restarts = ["/user/main-1/desk-1/worker-1 restarts", "/user/main-1/desk-1/worker-2 restarts"]
     # The workers take turns; one of them is at job 3 or 6 first.
     expect(sorted(line for line in lines if "has failed" in line)[-1].endswith("Input/output error"), lines)
     expect(sum("has failed" in line for line in lines) == 3, lines)
@@ -328,15 +343,17 @@ def test_connect():
         listener.bind(("127.0.0.1", 0))
         listener.settimeout(PATIENCE_S)
         address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
-        with Server("connect", address, "are you there?",
-                    first="Connection refused, trying again") as client:
+        before = refused_connects()
+        with subprocess.Popen([program("connect"), address, "are you there?"], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as client:
+            wait_until_refused(before)
             listener.listen()
             with listener.accept()[0] as connection, connection.makefile("rw") as file:
                 expect(file.readline() == "are you there?\n", "another line")
                 file.write("yes\n")
                 file.flush()
-            out = client.wait()
-            expect(out.endswith("yes\n"), out)
+            out, errors = client.communicate(timeout=PATIENCE_S)
+            expect(client.returncode == 0 and out == "yes\n" and is_silent(errors), (out, errors))
     run("connect", status=1)
 
 
