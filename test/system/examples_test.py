@@ -357,6 +357,20 @@ def test_connect():
     run("connect", status=1)
 
 
+def test_connection_actor():
+    """Two clients, each counts its own lines; and one that goes before it is answered."""
+    with Server("connection_actor", "tcp://127.0.0.1:0", first=LISTENING) as server:
+        with server.connect() as hasty:
+            hasty.sendall(b"a line\n")
+        clients = [server.connect() for _ in range(2)]
+        for number, client in enumerate(clients, 1):
+            client.sendall(b"a line\n" * number)
+        for number, client in enumerate(clients, 1):
+            with client, client.makefile("r") as file:
+                heard = [file.readline() for _ in range(number)]
+            expect(heard == [f"welcome: line {n} of {number}\n" for n in range(1, number + 1)], heard)
+
+
 def test_datagram():
     with Server("datagram") as server, socket.socket(type=socket.SOCK_DGRAM) as client:
         client.settimeout(PATIENCE_S)
