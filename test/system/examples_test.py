@@ -359,7 +359,7 @@ def test_connect():
 
 def test_connection_actor():
     """Two clients, each counts its own lines; and one that goes before it is answered."""
-    with Server("connection_actor", "tcp://127.0.0.1:0", first=LISTENING) as server:
+    with Server("connection_actor", "tcp://127.0.0.1:0", first=r"listening tcp://.*:(\d+)") as server:
         with server.connect() as hasty:
             hasty.sendall(b"a line\n")
         clients = [server.connect() for _ in range(2)]

@@ -355,18 +355,6 @@ static __attribute__((noinline)) int ask_otherwise(struct gyre_stack *stack, str
 	return 0; /* what has become of it, the future will tell */
 }
 
-/* Shortens the default time-out to what the asker of the running message has left. False when
- * nothing is. */
-static __attribute__((noinline)) bool bound(const struct gy_stack *stack, uint64_t *timeout_ns,
-					    uint32_t *span)
-{
-	if (gy_budget_bound(stack, timeout_ns) < 0) {
-		return false;
-	}
-	*span = gy_patience_span(gy_patience(*timeout_ns));
-	return true;
-}
-
 /* The asker of the running message has given up, so nothing is sent. */
 static GY_COLD int ask_too_late(struct gyre_stack *stack, struct gyre_mail *mail,
 				struct gyre_future *ret_future)
@@ -379,6 +367,25 @@ static GY_COLD int ask_too_late(struct gyre_stack *stack, struct gyre_mail *mail
 	return -ETIMEDOUT;
 }
 
+/* gyre_ask() without a time-out, of one who owes an answer: it gets what its own asker has left. A
+ * function of its own, for the address of the time-out would keep it out of registers there. */
+static __attribute__((noinline)) int ask_bounded(struct gyre_stack *stack, struct gyre_address to,
+						 struct gyre_mail *mail,
+						 struct gyre_future *ret_future)
+{
+	struct gy_stack *s = gy_stack_of(stack);
+	uint64_t timeout_ns = s->home->options.ask_timeout_ns;
+
+	if (gy_budget_bound(s, &timeout_ns) < 0) {
+		return ask_too_late(stack, mail, ret_future);
+	}
+	if (ask_here(s, to, mail, timeout_ns, gy_patience_span(gy_patience(timeout_ns)),
+		     ret_future)) {
+		return 0;
+	}
+	return ask_otherwise(stack, to, mail, timeout_ns, ret_future);
+}
+
 int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail *mail,
 	     uint64_t timeout_ns, struct gyre_future *ret_future)
 {
@@ -386,11 +393,11 @@ int gyre_ask(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail 
 	uint32_t span;
 
 	if (timeout_ns == 0) {
+		if (gy_budget_may_bound(s)) {
+			return ask_bounded(stack, to, mail, ret_future);
+		}
 		timeout_ns = s->home->options.ask_timeout_ns;
 		span = s->home->ask_span;
-		if (gy_budget_may_bound(s) && !bound(s, &timeout_ns, &span)) {
-			return ask_too_late(stack, mail, ret_future);
-		}
 	} else {
 		span = gy_patience_span(gy_patience(timeout_ns));
 	}
