@@ -47,9 +47,10 @@ typedef void (*gyre_frame_clean_fn)(void *frame, void *state);
  * @type: of the message
  * @message: its payload
  *
- * Runs just before the message's handler would, in the same phase; it is not re-entered, and there
- * is no last call. It may be called more than once for a message. It only looks at the message, and
- * must not do anything to actors or channels.
+ * Runs just before the message's handler would, in the same phase, and for @urgent of the class
+ * when the message arrives, in any phase; it is not re-entered, and there is no last call. It may
+ * be called more than once for a message. It only looks at the message, and must not do anything to
+ * actors or channels.
  *
  * Returns whether the field of the class that holds the filter applies to the message.
  */
@@ -83,6 +84,23 @@ enum gyre_strategy {
 };
 
 /**
+ * enum gyre_overflow - what becomes of an ask or a notice for which a mailbox has no room
+ * @GYRE_OVERFLOW_REFUSE: it is refused with -ENOBUFS, which the sender hears at once where it lives
+ *   on the same loop
+ * @GYRE_OVERFLOW_DROP_NEWEST: likewise, but the sender of a notice hears nothing
+ * @GYRE_OVERFLOW_DROP_OLDEST: the oldest one of its kind that waits makes room for it, or the
+ *   oldest of the other kind; never an urgent one. Where none can be dropped, as in a run of the
+ *   actor, which has taken all that waited: as for GYRE_OVERFLOW_DROP_NEWEST
+ *
+ * What is dropped is a dead letter for GYRE_DROP_MAILBOX_FULL, and an ask fails with -ENOBUFS.
+ */
+enum gyre_overflow {
+	GYRE_OVERFLOW_REFUSE,
+	GYRE_OVERFLOW_DROP_NEWEST,
+	GYRE_OVERFLOW_DROP_OLDEST,
+};
+
+/**
  * struct gyre_mailbox_mark - the event that waiting messages have crossed a mark of the class
  * @waiting: asks and notices that wait
  * @high: true when there are now @mailbox_high of them, false when there are @mailbox_low again
@@ -110,9 +128,12 @@ GYRE_OWN_MESSAGE_(gyre_mailbox_mark, 0x07);
  * @batch_notices: chooses notices that arrive together, if the behaviour has @notice_batch; NULL
  *   for none. A message that @barrier chooses is never part of a batch
  * @batch_asks: likewise for asks and @ask_batch
+ * @urgent: chooses asks and notices that are dispatched before the others of their kind that wait,
+ *   among themselves in their order. It is called as they arrive. NULL for none
  * @stash_max: messages that may be stashed at once; one more is refused. 0 for 1024
  * @batch_max: messages in one batch, up to 1024; 0 for 64
- * @mailbox_limit: asks and notices that may wait; one more is refused with -ENOBUFS. 0 for no limit
+ * @mailbox_limit: asks and notices that may wait; 0 for no limit
+ * @overflow: what becomes of one more
  * @mailbox_high: how many waiting asks and notices raise the event struct gyre_mailbox_mark, at
  *   most @mailbox_limit; 0 for never
  * @mailbox_low: how few of them raise it again, below @mailbox_high
@@ -142,9 +163,11 @@ struct gyre_class {
 	gyre_filter_fn barrier;
 	gyre_filter_fn batch_notices;
 	gyre_filter_fn batch_asks;
+	gyre_filter_fn urgent;
 	uint32_t stash_max;
 	uint32_t batch_max;
 	uint32_t mailbox_limit;
+	enum gyre_overflow overflow;
 	uint32_t mailbox_high;
 	uint32_t mailbox_low;
 	enum gyre_strategy strategy;

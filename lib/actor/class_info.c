@@ -17,7 +17,8 @@ static void read_class(struct gy_class_info *info)
 	info->frame_bytes = (uint32_t) class->frame_bytes;
 	info->stack_class = gy_sizes_class(sizeof(struct gy_stack) + class->frame_bytes);
 	info->plain = class->barrier == NULL && class->batch_notices == NULL &&
-		      class->batch_asks == NULL && class->mailbox_limit == 0;
+		      class->batch_asks == NULL && class->urgent == NULL &&
+		      class->mailbox_limit == 0;
 }
 
 static bool is_of(const struct gy_class_info *info, const struct gyre_class *class)

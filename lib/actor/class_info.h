@@ -26,7 +26,7 @@ struct gy_class_info {
 	const struct gyre_class *class;
 	uint32_t frame_bytes;
 	uint8_t stack_class; /* of gy_sizes, for stacks of its houses */
-	bool plain;	     /* the class has no barriers, batches or limit */
+	bool plain;	     /* the class has no barriers, batches, urgent mail or limit */
 	uint32_t actors;
 
 	/* Written by the loop with gy_count(), read from any thread. */

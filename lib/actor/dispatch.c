@@ -276,7 +276,7 @@ static __attribute__((noinline)) void run_bounded_lane(struct pass *pass, enum g
 	while (node != NULL && may_go_on(pass, lane)) {
 		struct gy_node *next = node->next;
 
-		gy_house_count_down(house);
+		gy_house_count_down(house, node, lane);
 		run_mail(pass, lane, gy_mail_of(node));
 		node = next;
 	}
@@ -353,10 +353,10 @@ static void flush_batch(struct pass *pass, struct gy_batch **batch)
 }
 
 /* The message that is about to be handled waits no longer. */
-static inline void leave_mailbox(struct gy_house *house)
+static inline void leave_mailbox(struct gy_house *house, struct gyre_mail *mail, enum gy_lane lane)
 {
 	if (house->limit != 0) {
-		gy_house_count_down(house);
+		gy_house_count_down(house, &mail->node, lane);
 	}
 }
 
@@ -373,7 +373,7 @@ add_to_batch(struct pass *pass, enum gy_lane lane, struct gy_batch **batch, stru
 			return false;
 		}
 	}
-	leave_mailbox(pass->house);
+	leave_mailbox(pass->house, mail, lane);
 	(*batch)->mails[(*batch)->count++] = mail;
 	pass->budget--;
 	if ((*batch)->count == (*batch)->max) {
@@ -399,7 +399,7 @@ static __attribute__((noinline)) void run_batched_lane(struct pass *pass, enum g
 		} else if (batch != NULL) {
 			flush_batch(pass, &batch); /* which may have closed the lane */
 		} else {
-			leave_mailbox(house);
+			leave_mailbox(house, mail, lane);
 			run_mail(pass, lane, mail);
 			node = next;
 		}
@@ -480,7 +480,7 @@ static __attribute__((noinline)) bool run_first(struct pass *pass, enum gy_lane 
 		return true;
 	}
 	if (bounded) {
-		leave_mailbox(pass->house);
+		leave_mailbox(pass->house, mail, lane);
 	}
 	run_mail(pass, lane, mail);
 	return true;
@@ -515,6 +515,9 @@ static inline __attribute__((always_inline)) void run_taken(struct pass *pass, u
 	for (uint32_t left = taken; left != 0; left &= left - 1) {
 		uint32_t lane = (uint32_t)__builtin_ctz(left);
 
+		if (gy_unlikely(pass->house->limit != 0)) {
+			gy_house_about_to_take(pass->house, (enum gy_lane)lane);
+		}
 		first[lane] = gy_house_take_lane(pass->house, (enum gy_lane)lane, &last[lane]);
 	}
 	for (uint32_t left = taken; left != 0; left &= left - 1) {
@@ -557,9 +560,13 @@ static __attribute__((noinline)) uint32_t resume_pass(struct gy_house *house, ui
 
 static __attribute__((noinline)) void run_one_lane(struct pass *pass, enum gy_lane lane)
 {
+	struct gy_node *first;
 	struct gy_node *last;
-	struct gy_node *first = gy_house_take_lane(pass->house, lane, &last);
 
+	if (gy_unlikely(pass->house->limit != 0)) {
+		gy_house_about_to_take(pass->house, lane);
+	}
+	first = gy_house_take_lane(pass->house, lane, &last);
 	run_lane(pass, lane, first, last);
 }
 

@@ -7,6 +7,7 @@
 
 #include "actor/house.h"
 #include "actor/mail/stash.h"
+#include "actor/mail/urgent.h"
 #include "base/table.h"
 
 struct gy_cause;
@@ -33,6 +34,7 @@ struct gy_house_extra {
 	struct gy_graceful_stop *graceful_stop;	    /* a graceful stop is under way */
 	struct gy_cause *cause;			    /* of the last failure; NULL for none */
 	struct gy_stash stash;
+	struct gy_urgent urgent;
 	int cause_error;      /* of that failure */
 	int reason;	      /* for which it ends: a negative errno, or 0 */
 	bool awaits_channels; /* the end of this house does: see lifecycle.c */

@@ -26,7 +26,7 @@ PATIENCE_S = 60
 # The last members of structures, which an older program does not have.
 YOUNGER = {
     "gyre_acceptor_options": ["ret_address"],
-    "gyre_class": ["restart_window_ns", "restart_delay_ns"],
+    "gyre_class": ["keep_children", "supervision"],
     "gyre_class_snapshot": ["busy_ns"],
     "gyre_connect_options": ["place"],
     "gyre_counters": ["allocations"],

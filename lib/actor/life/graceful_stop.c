@@ -107,10 +107,7 @@ static void put_poison(struct gy_home *home, struct gy_house *house)
 	gy_mail_from_nobody(poison);
 	poison->ask_id = GY_POISON_GRACEFUL;
 	gy_count(&home->counters.sent, 1);
-	if (house->limit != 0) {
-		(void)gy_house_admit(house, poison, GY_LANE_NOTICE);
-	}
-	gy_house_put(home, house, poison, GY_LANE_NOTICE);
+	(void)gy_send_bounded(home, house, poison, GY_LANE_NOTICE);
 }
 
 /* Whether such an order waits for the house already, and has put its poison. */

@@ -85,13 +85,15 @@ static int install(struct gy_home *home, struct gy_house *house, const struct gy
 		   const struct gy_kin *kin)
 {
 	struct gy_class_info *info = gy_class_info_enter(home, order->class);
+	bool counted = order->counted || order->class->urgent != NULL;
 	uint32_t limit = order->class->mailbox_limit;
 
 	if (info == NULL) {
 		return -ENOMEM;
 	}
 	house->channels_actor = order->channels_actor;
-	if ((order->class->barrier != NULL && gy_house_extra_get(house) == NULL) ||
+	if (((order->class->barrier != NULL || order->class->urgent != NULL) &&
+	     gy_house_extra_get(house) == NULL) ||
 	    gy_family_join(house, order->child_of, kin) < 0 || enlist(house, order) < 0) {
 		gy_family_leave(house);
 		withdraw(house);
@@ -105,7 +107,7 @@ static int install(struct gy_home *home, struct gy_house *house, const struct gy
 	house->high = true;
 	house->plain = info->plain && !order->counted;
 	gy_house_set_status(house, GY_HOUSE_MOUNTING);
-	gy_house_set_limit(house, limit == 0 && order->counted ? UINT32_MAX : limit);
+	gy_house_set_limit(house, limit == 0 && counted ? UINT32_MAX : limit);
 	gy_count(&home->houses, 1);
 	gy_count(&home->counters.spawned, 1);
 	gy_loop_mount(&home->loop, &house->job);
@@ -158,6 +160,8 @@ bool gy_class_is_valid(const struct gyre_class *class)
 	return class != NULL && class->name != NULL && class->state_bytes <= STATE_BYTES_MAX &&
 	       class->frame_bytes <= FRAME_BYTES_MAX &&
 	       class->mailbox_high <= class->mailbox_limit &&
+	       (unsigned)class->overflow <= GYRE_OVERFLOW_DROP_OLDEST &&
+	       (class->overflow == GYRE_OVERFLOW_REFUSE || class->mailbox_limit != 0) &&
 	       (class->mailbox_high == 0 || class->mailbox_low < class->mailbox_high) &&
 	       class->batch_max <= BATCH_MAX &&
 	       (unsigned)class->strategy <= GYRE_STRATEGY_ESCALATE &&

@@ -3,10 +3,9 @@
  * with one pointer, to its last; so appending and taking all are both O(1) with eight bytes a lane.
  *
  * A house may have a limit for the asks and notices that wait; by default it has none, and they are
- * not counted. One more is refused: an ask fails with -ENOBUFS, a notice becomes a dead letter, and
- * a sender on the same loop is told at once. Poison, and mail that is put first, are counted and
- * never refused; replies, exceptions and events are not even counted. The marks of a mailbox are
- * events that are raised long before.
+ * not counted. For one more the class says what becomes of it, see enum gyre_overflow. Poison, and
+ * mail that is put first, are counted and never refused; replies, exceptions and events are not
+ * even counted. The marks of a mailbox are events that are raised long before.
  *
  * Channels take mail too, in a mailbox of their own without lanes: channel/channel_mailbox.c.
  */
@@ -14,6 +13,7 @@
 #include "actor/life/graceful_stop.h"
 #include "actor/life/watch.h"
 #include "actor/mail/mail_pool.h"
+#include "actor/mail/overflow.h"
 #include "actor/mail/send.h"
 #include "actor/memory_retry.h"
 
@@ -48,8 +48,26 @@ static void push_front(struct gy_node **ring, struct gy_node *first, struct gy_n
 	}
 }
 
+static bool has_urgent(const struct gy_house *house, enum gy_lane lane)
+{
+	return (lane == GY_LANE_ASK || lane == GY_LANE_NOTICE) &&
+	       house->class_info->class->urgent != NULL;
+}
+
 void gy_house_put_back(struct gy_house *house, enum gy_lane lane, struct gy_node *first,
 		       struct gy_node *last)
+{
+	if (house->limit != 0 && has_urgent(house, lane)) {
+		gy_urgent_put_back(house, lane, first, last);
+	} else {
+		push_front(&house->lanes[lane], first, last);
+	}
+	house->pending |= (uint8_t)(1U << lane);
+}
+
+/* The same, before mail that is urgent too. */
+static void put_at_front(struct gy_house *house, enum gy_lane lane, struct gy_node *first,
+			 struct gy_node *last)
 {
 	push_front(&house->lanes[lane], first, last);
 	house->pending |= (uint8_t)(1U << lane);
@@ -112,6 +130,9 @@ void gy_house_set_limit(struct gy_house *house, uint32_t limit)
 			node = node->next == last ? NULL : node->next;
 		}
 	}
+	if (house->class_info->class->urgent != NULL) {
+		gy_urgent_sort(house);
+	}
 }
 
 void gy_house_start_counting(struct gy_house *house)
@@ -129,23 +150,54 @@ void gy_house_update_plain(struct gy_house *house)
 		       (house->extra == NULL || house->extra->receive_timeout == NULL);
 }
 
-bool gy_house_admit(struct gy_house *house, struct gyre_mail *mail, enum gy_lane lane)
+/* Makes room, or drops the mail. True if there is room, without a change of the count. */
+static bool make_room(struct gy_house *house, struct gyre_mail *mail, enum gy_lane lane)
 {
-	if (lane != GY_LANE_ASK && lane != GY_LANE_NOTICE) {
+	if (house->class_info->class->overflow == GYRE_OVERFLOW_DROP_OLDEST &&
+	    gy_overflow_drop_oldest(house, lane)) {
 		return true;
 	}
-	if (house->waiting >= house->limit && mail->type != &gy_type_poison) {
-		gy_drop(house->home, mail, gy_house_address(house), GYRE_DROP_MAILBOX_FULL,
-			-ENOBUFS);
-		return false;
-	}
-	count_up(house);
-	return true;
+	gy_drop(house->home, mail, gy_house_address(house), GYRE_DROP_MAILBOX_FULL, -ENOBUFS);
+	return false;
 }
 
-void gy_house_count_down(struct gy_house *house)
+static int put_counted(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail,
+		       enum gy_lane lane)
+{
+	if (gy_likely(house->waiting < house->limit) || mail->type == &gy_type_poison) {
+		count_up(house);
+	} else if (!make_room(house, mail, lane)) {
+		return house->class_info->class->overflow == GYRE_OVERFLOW_REFUSE ? -ENOBUFS : 0;
+	}
+	if (!has_urgent(house, lane) || !gy_urgent_put(house, mail, lane)) {
+		gy_house_put(home, house, mail, lane);
+	}
+	return 0;
+}
+
+int gy_house_put_bounded(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail,
+			 enum gy_lane lane)
+{
+	if (lane == GY_LANE_ASK || lane == GY_LANE_NOTICE) {
+		return put_counted(home, house, mail, lane);
+	}
+	gy_house_put(home, house, mail, lane);
+	return 0;
+}
+
+void gy_house_about_to_take(struct gy_house *house, enum gy_lane lane)
+{
+	if (has_urgent(house, lane)) {
+		gy_urgent_take(house, lane);
+	}
+}
+
+void gy_house_count_down(struct gy_house *house, const struct gy_node *node, enum gy_lane lane)
 {
 	gy_assert(house->waiting > 0);
+	if (has_urgent(house, lane)) {
+		gy_urgent_leaves(house, node, lane);
+	}
 	gy_store_relaxed(&house->waiting, house->waiting - 1);
 	if (house->above_mark && house->waiting <= house->class_info->class->mailbox_low) {
 		tell_mark(house, false);
@@ -167,7 +219,7 @@ void gy_house_put_first(struct gy_house *house, enum gy_lane lane, struct gy_nod
 		count_up(house);
 	}
 	if (house->status != GY_HOUSE_RUNNING && !gy_house_is_away(house)) {
-		gy_house_put_back(house, lane, first, last);
+		put_at_front(house, lane, first, last);
 		gy_house_wake(house, 1U << lane);
 		return;
 	}
@@ -190,7 +242,7 @@ void gy_house_open_front(struct gy_house *house)
 
 		if (last != NULL) {
 			home->put_first[lane] = NULL;
-			gy_house_put_back(house, (enum gy_lane)lane, last->next, last);
+			put_at_front(house, (enum gy_lane)lane, last->next, last);
 		}
 	}
 	gy_house_remove_reason(house, GY_CLOSED_BY_FIRST);

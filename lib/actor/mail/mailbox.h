@@ -106,11 +106,14 @@ GY_COLD void gy_house_open_front(struct gy_house *house);
 
 /* ---- the limit ---- */
 
-/* Counts an ask or a notice that is about to be put into a house with a limit, or drops it. Other
- * lanes are never refused. */
-bool gy_house_admit(struct gy_house *house, struct gyre_mail *mail, enum gy_lane lane);
+/* Puts mail into a house with a limit, or drops what there is no room for, as the class says;
+ * -ENOBUFS where the sender is to be told. Only asks and notices are counted, and ever dropped. */
+int gy_house_put_bounded(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail,
+			 enum gy_lane lane);
 /* An ask or a notice of a house with a limit is taken out of its lane. */
-void gy_house_count_down(struct gy_house *house);
+void gy_house_count_down(struct gy_house *house, const struct gy_node *node, enum gy_lane lane);
+/* A run is about to take a lane of a house with a limit. */
+void gy_house_about_to_take(struct gy_house *house, enum gy_lane lane);
 /* Sets the limit of a new house, and counts mail that overtook the order to spawn it. */
 void gy_house_set_limit(struct gy_house *house, uint32_t limit);
 /* Counts the mail of a house without a limit too, between two runs. */

@@ -232,8 +232,8 @@ static int put_here(struct gy_home *home, uint32_t slot, uint32_t cookie, struct
 int gy_send_bounded(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail,
 		    enum gy_lane lane)
 {
-	if (house->limit != 0 && !gy_house_admit(house, mail, lane)) {
-		return -ENOBUFS;
+	if (house->limit != 0) {
+		return gy_house_put_bounded(home, house, mail, lane);
 	}
 	gy_house_put(home, house, mail, lane);
 	return 0;
