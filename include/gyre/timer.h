@@ -7,6 +7,7 @@
 #ifndef GYRE_TIMER_H
 #define GYRE_TIMER_H
 
+#include <gyre/actor.h>
 #include <gyre/stack.h>
 
 GYRE_BEGIN_DECLS
@@ -91,6 +92,62 @@ static inline int gyre_send_after(struct gyre_stack *stack, uint64_t key, struct
 {
 	return gyre_send_after_sized(stack, key, to, mail, options, sizeof(*options));
 }
+
+/** gyre_system_send_after_sized() - gyre_system_send_after() with the size of @options */
+GYRE_API int gyre_system_send_after_sized(struct gyre_system *system, uint64_t key,
+					  struct gyre_address to, struct gyre_mail *mail,
+					  const struct gyre_timer_options *options,
+					  size_t options_bytes);
+
+/**
+ * gyre_system_send_after() - the same from outside of any actor
+ * @system: where
+ * @key: names the timer within the system, for all threads; one that runs is replaced
+ * @to: the receiver; a stale address is allowed
+ * @mail: the notice, made by gyre_system_new()
+ * @options: as for gyre_send_after(); a delay counts from this call on
+ *
+ * An actor of gyre on the first loop has the timer, and is the sender. The calls of one thread are
+ * obeyed in their order. In a system that was not started yet nothing is sent before it is.
+ *
+ * Return: 0, or a negative errno. Where that actor finds no memory, the notice is lost with a line
+ *   in the log.
+ * Errors:
+ *   -E2BIG  the program was built for a newer library: see gyre/version.h
+ *   -EINVAL  @system or @options is NULL, @to names no loop of the system, nor of another node, or
+ *            there is a period and @mail owns something
+ *   -ENOMEM  there is no memory, or @mail is NULL
+ *   -ESHUTDOWN  the system is stopping
+ * Ownership: @mail is taken, whatever is returned. @options stays the caller's.
+ * Context: any thread, in any phase, between create and destroy of the system. Never blocks on a
+ *   loop; wakes the first loop if it is parked.
+ * Since: 0.1
+ */
+static inline int gyre_system_send_after(struct gyre_system *system, uint64_t key,
+					 struct gyre_address to, struct gyre_mail *mail,
+					 const struct gyre_timer_options *options)
+{
+	return gyre_system_send_after_sized(system, key, to, mail, options, sizeof(*options));
+}
+
+/**
+ * gyre_system_timer_stop() - calls off what gyre_system_send_after() was to send
+ * @system: where
+ * @key: names the timer within the system
+ *
+ * Nothing is sent once the first loop has heard of it, which the call does not wait for; so a
+ * notice whose time has come may be under way. A key that no timer has means nothing.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL  @system is NULL
+ *   -ENOMEM  there is no memory
+ *   -ESHUTDOWN  the system is stopping
+ * Ownership: nothing changes hands.
+ * Context: as for gyre_system_send_after().
+ * Since: 0.1
+ */
+GYRE_API int gyre_system_timer_stop(struct gyre_system *system, uint64_t key);
 
 /**
  * gyre_sleep_until() - a future that completes at a date

@@ -427,6 +427,7 @@ static int create(const struct gyre_system_options *options, struct gyre_system 
 	system->supervisor_fd = -1;
 	(void)pthread_mutex_init(&system->mutex, NULL);
 	(void)pthread_mutex_init(&system->late_mutex, NULL);
+	gy_foreign_timers_init(&system->foreign_timers);
 	(void)pthread_cond_init(&system->entered_condition, NULL);
 	(void)pthread_cond_init(&system->started_condition, NULL);
 	(void)pthread_cond_init(&system->gate_condition, NULL);
@@ -541,6 +542,7 @@ void gyre_system_destroy(struct gyre_system *system)
 	(void)pthread_cond_destroy(&system->gate_condition);
 	(void)pthread_cond_destroy(&system->entered_condition);
 	(void)pthread_cond_destroy(&system->started_condition);
+	gy_foreign_timers_fini(&system->foreign_timers);
 	(void)pthread_mutex_destroy(&system->late_mutex);
 	(void)pthread_mutex_destroy(&system->mutex);
 	(void)pthread_mutex_destroy(&system->homes.placing);

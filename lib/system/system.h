@@ -13,6 +13,7 @@
 #include "net/net_state.h"
 #include "system/embedded.h"
 #include "system/machine/memory_guard.h"
+#include "system/outside/foreign_timers.h"
 #include "system/resize.h"
 
 struct gy_cpu_place;
@@ -44,6 +45,7 @@ struct gyre_system {
 	uint64_t outside_handled GY_ALIGNED_LINE;	       /* atomic, as the next one */
 	uint64_t outside_dropped[GYRE_DROP_COUNT];
 	struct gy_foreign_asks *foreign_asks;
+	struct gy_foreign_timers foreign_timers;
 	struct gy_offload *offload;
 	struct gy_directory *directory;
 	struct gy_watchdog *watchdog; /* NULL for none, and when no loop runs */

@@ -15,7 +15,7 @@
 #include "system/system.h"
 #include "system/threads.h"
 
-enum { THREADS = 4, EACH = 500 };
+enum { THREADS = 4, EACH = 500, UNDER_WAY_MAX = 256 };
 
 static void open_running(uint32_t loops)
 {
@@ -101,17 +101,19 @@ Test(outside_ask, wakes_the_loop_once)
 	fixture_close();
 }
 
-Test(outside_ask, allocates_nothing_once_it_has_what_it_needs)
+/* A loop keeps a chain of what it is to give back, and gives it back when it is long or the loop
+ * has nothing to do; so how much is under way at most depends on when the loop sleeps. */
+Test(outside_ask, allocates_no_more_than_what_can_be_under_way)
 {
 	struct gyre_address adder;
 	uint64_t allocations;
 
 	open_running(1);
 	adder = spawn_outside(&adder_class, 0);
-	ask_often(adder, EACH);
+	ask_often(adder, 1);
 	allocations = counters_now().allocations;
-	ask_often(adder, EACH);
-	cr_assert_eq(counters_now().allocations, allocations);
+	ask_often(adder, (uint64_t)20 * UNDER_WAY_MAX);
+	cr_assert_leq(counters_now().allocations - allocations, UNDER_WAY_MAX);
 	fixture_close();
 }
 

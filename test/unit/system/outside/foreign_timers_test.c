@@ -1,0 +1,224 @@
+/*
+ * Notices that threads without a loop have sent later: when, in periods, replaced and called off,
+ * and what becomes of them as a system ends.
+ */
+#include <gyre/group.h>
+#include <gyre/timer.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+
+#include "actor/parcel_rig.h"
+#include "base/atomic.h"
+#include "base/clock.h"
+
+static uint32_t heard;
+static uint64_t heard_ns;
+static uint64_t last_value;
+
+static int hear(struct gyre_stack *stack)
+{
+	gy_store_relaxed(&heard_ns, gy_clock_machine_ns());
+	gy_store_relaxed(&last_value, gyre_message(stack, number)->value);
+	(void)gy_fetch_add(&heard, 1);
+	return gyre_return(stack);
+}
+
+static const struct gyre_class hearer_class = { .name = "hearer", .behaviour.notice = hear };
+
+static void wait_until_heard(uint32_t count)
+{
+	while (gy_load_acquire(&heard) < count) {
+		(void)sched_yield();
+	}
+}
+
+static int send_after(uint64_t key, struct gyre_address to, uint64_t value, uint64_t delay_ms,
+		      uint64_t period_ms)
+{
+	const struct gyre_timer_options options = { .delay_ns = GYRE_MILLISECONDS(delay_ms),
+						    .period_ns = GYRE_MILLISECONDS(period_ms) };
+
+	return gyre_system_send_after(fixture.system, key, to,
+				      gyre_system_new(fixture.system, number, value), &options);
+}
+
+static struct gyre_address open_running(uint32_t loops)
+{
+	fixture_open(loops);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	return spawn_outside(&hearer_class, loops - 1);
+}
+
+static void stop_and_close(void)
+{
+	gyre_system_stop(fixture.system);
+	cr_assert_eq(gyre_system_wait(fixture.system), 0);
+	fixture_close();
+}
+
+Test(outside_timer, sends_a_notice_not_before_its_time)
+{
+	struct gyre_address hearer = open_running(2);
+	uint64_t from_ns = gy_clock_machine_ns();
+
+	cr_assert_eq(send_after(1, hearer, 7, 20, 0), 0);
+	wait_until_heard(1);
+	cr_assert_geq(gy_load_relaxed(&heard_ns) - from_ns, GYRE_MILLISECONDS(20));
+	cr_assert_eq(gy_load_relaxed(&last_value), 7);
+	stop_and_close();
+}
+
+Test(outside_timer, counts_a_delay_from_the_call_where_the_system_starts_later)
+{
+	struct gyre_address hearer;
+
+	fixture_open(1);
+	hearer = spawn_outside(&hearer_class, 0);
+	cr_assert_eq(send_after(1, hearer, 1, 0, 0), 0);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	wait_until_heard(1);
+	stop_and_close();
+}
+
+Test(outside_timer, sends_at_a_date)
+{
+	struct gyre_address hearer = open_running(1);
+	struct timespec now;
+	struct gyre_timer_options options = { 0 };
+
+	cr_assert_eq(clock_gettime(CLOCK_REALTIME, &now), 0);
+	options.date_ns = (uint64_t)now.tv_sec * GYRE_SECONDS(1) + (uint64_t)now.tv_nsec +
+			  GYRE_MILLISECONDS(10);
+	cr_assert_eq(gyre_system_send_after(fixture.system, 1, hearer,
+					    gyre_system_new(fixture.system, number, 1), &options),
+		     0);
+	wait_until_heard(1);
+	stop_and_close();
+}
+
+Test(outside_timer, sends_in_periods_until_it_is_stopped)
+{
+	struct gyre_address hearer = open_running(2);
+	uint32_t count;
+
+	cr_assert_eq(send_after(1, hearer, 1, 1, 1), 0);
+	wait_until_heard(3);
+	cr_assert_eq(gyre_system_timer_stop(fixture.system, 1), 0);
+	cr_assert_eq(send_after(2, hearer, 2, 5, 0), 0); /* behind the stop */
+	while (gy_load_relaxed(&last_value) != 2) {
+		(void)sched_yield();
+	}
+	count = gy_load_acquire(&heard);
+	cr_assert_eq(send_after(2, hearer, 3, 5, 0), 0);
+	wait_until_heard(count + 1);
+	cr_assert_eq(gy_load_relaxed(&last_value), 3);
+	stop_and_close();
+}
+
+Test(outside_timer, is_replaced_by_another_of_its_key)
+{
+	struct gyre_address hearer = open_running(1);
+
+	cr_assert_eq(send_after(1, hearer, 1, 60000, 0), 0);
+	cr_assert_eq(send_after(1, hearer, 2, 1, 0), 0);
+	wait_until_heard(1);
+	cr_assert_eq(gy_load_relaxed(&last_value), 2);
+	stop_and_close();
+}
+
+Test(outside_timer, is_called_off_and_what_it_owned_is_freed)
+{
+	struct gyre_address hearer = open_running(1);
+	const struct gyre_timer_options late = { .delay_ns = GYRE_SECONDS(60) };
+
+	cr_assert_eq(gyre_system_send_after(fixture.system, 1, hearer, parcel_outside(1), &late),
+		     0);
+	cr_assert_eq(gyre_system_timer_stop(fixture.system, 1), 0);
+	cr_assert_eq(gyre_system_timer_stop(fixture.system, 2), 0); /* nothing has that key */
+	cr_assert_eq(send_after(3, hearer, 1, 1, 0), 0);
+	wait_until_heard(1);
+	stop_and_close();
+	cr_assert_eq(gy_load_acquire(&parcels_destroyed), 1);
+}
+
+Test(outside_timer, that_waits_when_the_system_ends_leaves_a_dead_letter)
+{
+	struct gyre_address hearer = open_running(2);
+	const struct gyre_timer_options late = { .delay_ns = GYRE_SECONDS(60) };
+
+	cr_assert_eq(gyre_system_send_after(fixture.system, 1, hearer, parcel_outside(1), &late),
+		     0);
+	cr_assert_eq(send_after(2, hearer, 1, 1, 0), 0);
+	wait_until_heard(1);
+	stop_and_close();
+	cr_assert_eq(gy_load_acquire(&parcels_destroyed), 1);
+	cr_assert_eq(fixture.counters.dropped[GYRE_DROP_SHUTDOWN] +
+			     fixture.counters.dropped[GYRE_DROP_STOPPED],
+		     1);
+}
+
+static const struct gyre_address *asked;
+
+static void *send_many(void *arg)
+{
+	const uint64_t *number = (const uint64_t *)arg;
+
+	for (uint64_t i = 0; i < 100; i++) {
+		expect(send_after(*number * 100 + i, *asked, i, i % 3, 0) == 0);
+	}
+	return NULL;
+}
+
+Test(outside_timer, of_many_threads_at_once_are_all_kept)
+{
+	struct gyre_address hearer = open_running(2);
+	pthread_t threads[4];
+	uint64_t numbers[4];
+
+	asked = &hearer;
+	for (uint64_t i = 0; i < 4; i++) {
+		numbers[i] = i;
+		cr_assert_eq(pthread_create(&threads[i], NULL, send_many, &numbers[i]), 0);
+	}
+	for (uint32_t i = 0; i < 4; i++) {
+		cr_assert_eq(pthread_join(threads[i], NULL), 0);
+	}
+	wait_until_heard(400);
+	stop_and_close();
+}
+
+Test(outside_timer, that_is_wrong_is_refused_and_what_it_owns_is_freed)
+{
+	struct gyre_address hearer = open_running(1);
+	const struct gyre_timer_options once = { 0 };
+	const struct gyre_timer_options often = { .period_ns = 1 };
+	struct gyre_address elsewhere = hearer;
+
+	elsewhere.loop = 77;
+	cr_assert_eq(gyre_system_send_after(NULL, 1, hearer, parcel_outside(1), &once), -EINVAL);
+	cr_assert_eq(gyre_system_send_after(fixture.system, 1, hearer, parcel_outside(1), NULL),
+		     -EINVAL);
+	cr_assert_eq(gyre_system_send_after(fixture.system, 1, elsewhere, parcel_outside(1), &once),
+		     -EINVAL);
+	cr_assert_eq(gyre_system_send_after(fixture.system, 1, hearer, parcel_outside(1), &often),
+		     -EINVAL);
+	cr_assert_eq(gyre_system_send_after(fixture.system, 1, hearer, NULL, &once), -ENOMEM);
+	cr_assert_eq(gyre_system_timer_stop(NULL, 1), -EINVAL);
+	cr_assert_eq(gy_load_acquire(&parcels_destroyed), 4);
+	stop_and_close();
+	cr_assert_eq(gy_load_relaxed(&heard), 0);
+}
+
+Test(outside_timer, after_the_stop_is_refused)
+{
+	struct gyre_address hearer = open_running(1);
+
+	gyre_system_stop(fixture.system);
+	cr_assert_eq(gyre_system_wait(fixture.system), 0);
+	cr_assert_eq(send_after(1, hearer, 1, 0, 0), -ESHUTDOWN);
+	cr_assert_eq(gyre_system_timer_stop(fixture.system, 1), -ESHUTDOWN);
+	fixture_close();
+}
