@@ -357,18 +357,39 @@ def test_connect():
     run("connect", status=1)
 
 
+def connect_unix(path):
+    """Connects to a server that has just been started."""
+    end = time.monotonic() + PATIENCE_S
+    while True:
+        client = socket.socket(socket.AF_UNIX)
+        client.settimeout(PATIENCE_S)
+        try:
+            client.connect(path)
+            return client
+        except (FileNotFoundError, ConnectionRefusedError):
+            client.close()
+            expect(time.monotonic() < end, "it does not listen")
+            time.sleep(0.01)
+
+
 def test_connection_actor():
     """Two clients, each counts its own lines; and one that goes before it is answered."""
-    with Server("connection_actor", "tcp://127.0.0.1:0", first=r"listening tcp://.*:(\d+)") as server:
-        with server.connect() as hasty:
-            hasty.sendall(b"a line\n")
-        clients = [server.connect() for _ in range(2)]
-        for number, client in enumerate(clients, 1):
-            client.sendall(b"a line\n" * number)
-        for number, client in enumerate(clients, 1):
-            with client, client.makefile("r") as file:
-                heard = [file.readline() for _ in range(number)]
-            expect(heard == [f"welcome: line {n} of {number}\n" for n in range(1, number + 1)], heard)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "socket")
+        with subprocess.Popen([program("connection_actor"), f"unix:{path}"], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as server:
+            with connect_unix(path) as hasty:
+                hasty.sendall(b"a line\n")
+            clients = [connect_unix(path) for _ in range(2)]
+            for number, client in enumerate(clients, 1):
+                client.sendall(b"a line\n" * number)
+            for number, client in enumerate(clients, 1):
+                with client, client.makefile("r") as file:
+                    heard = [file.readline() for _ in range(number)]
+                expect(heard == [f"welcome: line {n} of {number}\n" for n in range(1, number + 1)], heard)
+            server.terminate()
+            out, errors = server.communicate(timeout=PATIENCE_S)
+            expect(server.returncode == 0 and out == "" and is_silent(errors), (out, errors))
 
 
 def test_datagram():
