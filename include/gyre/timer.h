@@ -144,7 +144,8 @@ static inline int gyre_system_send_after(struct gyre_system *system, uint64_t ke
  *   -ENOMEM  there is no memory
  *   -ESHUTDOWN  the system is stopping
  * Ownership: nothing changes hands.
- * Context: as for gyre_system_send_after().
+ * Context: any thread, in any phase, between create and destroy of the system. Never blocks on a
+ *   loop; wakes the first loop if it is parked.
  * Since: 0.1
  */
 GYRE_API int gyre_system_timer_stop(struct gyre_system *system, uint64_t key);
