@@ -42,3 +42,35 @@ Test(deadline, is_not_early_between_two_nodes_when_the_coarse_clock_lags)
 	pair_play(&(struct pair){ .script = ask_other });
 	cr_assert_eq(lagging_early, 0);
 }
+
+/* ---- what an ask from another node inherits ---- */
+
+static int look_at_time(struct gyre_stack *stack)
+{
+	uint64_t left_ns = gyre_time_left(stack);
+
+	expect(left_ns > 0 && left_ns <= GYRE_SECONDS(3) + GYRE_MILLISECONDS(200));
+	expect(gyre_is_awaited(stack));
+	return gyre_reply(stack, gyre_new(stack, number, 1));
+}
+
+static const struct gyre_class looking_class = { .name = "looking", .behaviour.ask = look_at_time };
+
+static int ask_looking(struct gyre_stack *stack)
+{
+	struct pair_frame *frame = pair_frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, "other", 0, &frame->future));
+	frame->other = gyre_future_get(&frame->future, gyre_node_found)->address;
+	GYRE_AWAIT(stack, gyre_ask(stack, frame->other, gyre_new(stack, number, 1), GYRE_SECONDS(3),
+				   &frame->future));
+	expect(gyre_future_error(&frame->future) == 0);
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(deadline, of_an_asker_on_another_node_is_known_to_who_is_asked)
+{
+	pair_play(&(struct pair){ .script = ask_looking, .class = &looking_class });
+}
