@@ -116,7 +116,9 @@ typedef void (*gyre_connection_fn)(struct gyre_stack *stack,
  * @channel: how each channel behaves
  * @connections: how many to keep, at most GYRE_CONNECTIONS_MAX; 0 for one
  * @connect_timeout_ns: the limit of one round: the lookup, all attempts, the work of handlers
- *   before them and, if a handler has taken the connection over, after them; 0 for 10 s
+ *   before them and, if a handler has taken the connection over, after them; 0 for 10 s. With 0, a
+ *   connect that is awaited while an ask is handled has no longer for all its rounds together than
+ *   the asker waits: see gyre_time_left()
  * @retries_max: how many rounds in a row may follow a failed round, or the loss of an open
  *   connection; 0 for none, GYRE_RETRIES_UNLIMITED for no limit. The count begins anew when a
  *   connection was open

@@ -130,6 +130,12 @@ static bool check_cycle(struct gy_promise *promise)
 	return true;
 }
 
+/* Who was asked serves that ask alone. */
+static int order_stop(struct gy_home *home, const struct gy_promise *promise)
+{
+	return gy_send_signal(home, gy_origin_address(promise->to), &gy_type_stop, GY_MAIL_EVENT);
+}
+
 /* A time-out becomes mail of the house itself, in phase 2; without memory it is tried again. */
 static void timed_out(struct gy_timer *timer)
 {
@@ -139,6 +145,10 @@ static void timed_out(struct gy_timer *timer)
 	struct gyre_mail *mail;
 
 	if (promise->lost == 0 && check_cycle(promise)) {
+		return;
+	}
+	if (promise->lost == GY_LOST_STOPS && order_stop(home, promise) < 0) {
+		gy_timer_start(&home->loop.wheel, timer, GYRE_MILLISECONDS(1));
 		return;
 	}
 	mail = gy_mail_get(home, promise->sleeps ? &type_slept : &gy_type_exception);
@@ -641,8 +651,7 @@ static void give_up(struct gy_stack *stack, struct gy_promise *promise)
 	gy_timer_stop_lazy(&home->loop.wheel, &promise->timer);
 	stack->house->outstanding--;
 	if (gy_unlikely(promise->lost == GY_LOST_STOPS)) {
-		(void)gy_send_signal(home, gy_origin_address(promise->to), &gy_type_stop,
-				     GY_MAIL_EVENT);
+		(void)order_stop(home, promise);
 	}
 }
 

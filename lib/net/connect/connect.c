@@ -16,6 +16,7 @@
 #include "net/stream.h"
 #include "net/texts.h"
 
+static const uint64_t timeout_default_ns = GYRE_SECONDS(10);
 static const uint64_t pause_max_ns = GYRE_SECONDS(24 * 60 * 60);
 static const uint64_t min_default_ns = GYRE_MILLISECONDS(100);
 static const uint64_t max_default_ns = GYRE_SECONDS(10);
@@ -57,7 +58,7 @@ static void fill_in(struct gyre_connect_options *options)
 {
 	options->connections = options->connections == 0 ? 1 : options->connections;
 	if (options->connect_timeout_ns == 0) {
-		options->connect_timeout_ns = GYRE_SECONDS(10);
+		options->connect_timeout_ns = timeout_default_ns;
 	}
 	fill_in_pauses(options);
 	options->retry_percent = options->retry_percent == 0 ? 200 : options->retry_percent;
@@ -199,11 +200,27 @@ static int take_options(struct gy_homes *homes, const struct gyre_connect_option
 					     ret_options->bond, NULL);
 }
 
+/* Without a time-out of its own a connect that is awaited has no more time than the asker of the
+ * running message has left, with all its rounds; -ETIMEDOUT when that is nothing. */
+static int inherit(const struct gyre_stack *stack, struct gyre_connect_options *options,
+		   uint64_t *ret_left_ns)
+{
+	*ret_left_ns = GYRE_FOREVER;
+	if (options->connect_timeout_ns != 0) {
+		return 0;
+	}
+	*ret_left_ns = gyre_time_left(stack);
+	if (*ret_left_ns < timeout_default_ns) {
+		options->connect_timeout_ns = *ret_left_ns;
+	}
+	return *ret_left_ns == 0 ? -ETIMEDOUT : 0;
+}
+
 /* The promise of the first connection; where there is none, nothing is connected. */
-static int await_first(struct gyre_stack *stack, struct gyre_address socket,
+static int await_first(struct gyre_stack *stack, struct gyre_address socket, uint64_t left_ns,
 		       struct gyre_future *ret_future)
 {
-	int r = gyre_ask(stack, socket, gyre_new(stack, gy_await_connection, 0), GYRE_FOREVER,
+	int r = gyre_ask(stack, socket, gyre_new(stack, gy_await_connection, 0), left_ns,
 			 ret_future);
 
 	if (r < 0) {
@@ -220,8 +237,12 @@ int gyre_connect_sized(struct gyre_stack *stack, const struct gyre_connect_optio
 {
 	struct gyre_connect_options whole;
 	struct gyre_address socket = GYRE_NOBODY;
+	uint64_t left_ns = GYRE_FOREVER;
 	int r = take_options(gy_homes_of(gyre_system_of(stack)), options, sizes, &whole);
 
+	if (r == 0 && ret_future != NULL && options != NULL) {
+		r = inherit(stack, &whole, &left_ns);
+	}
 	if (r == 0) {
 		r = connect_from(stack, options == NULL ? NULL : &whole, ret_future != NULL,
 				 &socket);
@@ -230,7 +251,7 @@ int gyre_connect_sized(struct gyre_stack *stack, const struct gyre_connect_optio
 		if (r < 0) {
 			*ret_future = (struct gyre_future){ .error = r };
 		} else {
-			r = await_first(stack, socket, ret_future);
+			r = await_first(stack, socket, left_ns, ret_future);
 		}
 	}
 	if (r == 0 && ret_socket != NULL) {

@@ -344,3 +344,62 @@ Test(connect_await, is_over_when_nobody_waits_any_more)
 	fixture_close();
 	client_hole_close(&hole);
 }
+
+/* ---- the time that an asker has left ---- */
+
+static int dial(struct gyre_stack *stack)
+{
+	struct frame *frame = (struct frame *)gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_connect(stack, &options_of_test, &frame->socket, &frame->future));
+	expect(gyre_future_error(&frame->future) == -ETIMEDOUT);
+	expect(gyre_time_left(stack) == 0 || !gyre_is_awaited(stack));
+	expect(gyre_connect(stack, &options_of_test, NULL, &frame->other) == -ETIMEDOUT);
+	expect(gyre_watch(stack, frame->socket) == 0);
+	return gyre_return(stack);
+	GYRE_END(stack);
+}
+
+static int end_with_socket(struct gyre_stack *stack)
+{
+	expect(gyre_message(stack, gyre_terminated) != NULL);
+	return fixture_end(stack);
+}
+
+static const struct gyre_class dialer_class = { .name = "dialer",
+						.frame_bytes = sizeof(struct frame),
+						.behaviour = { .ask = dial,
+							       .event = end_with_socket } };
+
+static int ask_to_dial(struct gyre_stack *stack)
+{
+	struct frame *frame = (struct frame *)gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack,
+		   gyre_ask(stack, spawn_here(stack, &dialer_class), gyre_new(stack, number, 1),
+			    GYRE_MILLISECONDS(50), &frame->future));
+	expect(gyre_future_error(&frame->future) == -ETIMEDOUT);
+	GYRE_END(stack);
+}
+
+Test(connect_await, tries_no_longer_than_the_asker_of_its_message_waits)
+{
+	struct gyre_socket_address address;
+	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX];
+	socklen_t bytes = sizeof(address.storage);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	/* Bound and not listening: all who connect are refused. */
+	cr_assert_eq(gyre_socket_address_parse("tcp://127.0.0.1:0", &address), 0);
+	cr_assert_eq(bind(fd, (const struct sockaddr *)&address.storage, address.bytes), 0);
+	cr_assert_eq(getsockname(fd, (struct sockaddr *)&address.storage, &bytes), 0);
+	cr_assert_geq(gyre_socket_address_format(&address, sizeof(text), text), 0);
+	options_of_test.retries_max = GYRE_RETRIES_UNLIMITED;
+	options_of_test.to = text;
+	options_of_test.init_channel = init_echo;
+	options_of_test.init_arg = &cleaned;
+	play(2, ask_to_dial);
+	cr_assert_eq(close(fd), 0);
+}
