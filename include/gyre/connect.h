@@ -198,6 +198,7 @@ GYRE_API int gyre_connect_sized(struct gyre_stack *stack,
  *   -ENOMEM  there is no memory
  *   -ENOBUFS  the loop has as many actors as it can have
  *   -ESHUTDOWN  the system or the running actor is stopping
+ *   -ETIMEDOUT  the asker of the running message waits no longer
  * Ownership: @options stays the caller's; so does what @init_arg and @report_arg point to, for as
  *   long as the actor lives.
  * Context: loop thread, phases 2 and 3, inside a handler.
