@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "actor/life/lifecycle.h"
 #include "actor/mail/mailbox.h"
 #include "exchange_rig.h"
 
@@ -51,6 +52,54 @@ Test(exchange_ask, is_written_to_the_peer_and_answered)
 	cr_expect_eq(frame.id, 0, "there are no ids");
 	x_send(0, 55);
 	expect_answer(one, 55);
+	x_end();
+}
+
+static struct gyre_address channel_behind;
+
+static int pass_on(struct gyre_stack *stack)
+{
+	return gyre_forward(stack, channel_behind);
+}
+
+static const struct gyre_class relay_class = { .name = "relay", .behaviour.ask = pass_on };
+
+/* Who asks, asks an actor that passes the ask on to @channel. */
+static void ask_by_way_of_a_relay(struct gyre_address channel)
+{
+	channel_behind = channel;
+	cr_assert_eq(gy_spawn(&x.rig.home, &(struct gy_spawn_order){ .class = &relay_class }, 0,
+			      &x.address),
+		     0);
+}
+
+Test(exchange_ask, that_an_actor_forwards_to_the_channel_is_answered_to_its_asker)
+{
+	struct gyre_exchange_options options = { 0 };
+	struct asked *one;
+
+	x_ask(&options);
+	ask_by_way_of_a_relay(x.address);
+	one = x_ask_for(5, 0);
+	cr_expect_eq(x_expect().value, 5);
+	x_send(0, 55);
+	expect_answer(one, 55);
+	x_end();
+}
+
+Test(exchange_ask, that_an_actor_forwards_to_a_channel_that_has_closed_fails)
+{
+	struct gyre_exchange_options options = { 0 };
+	struct gyre_address closed;
+	struct asked *one;
+
+	x_ask(&options);
+	closed = x.address;
+	closed.cookie ^= 0x55;
+	ask_by_way_of_a_relay(closed);
+	one = x_ask_for(5, 0);
+	cr_assert(rig_until(&x.rig, has_ended, one));
+	cr_expect_eq(one->error, -ESRCH);
 	x_end();
 }
 
