@@ -150,6 +150,11 @@ def streams(name):
         return [b"".join(struct.pack(f, len(b)) + b for b in bodies) for f in forms] + [b"\xff" * 20]
     if name == "tls":
         return [client_hello(), client_hello()[:50], b"\x17\x03\x03\x00\x05hello", b"\x15\x03\x03\x00\x02\x01\x00"]
+    if name == "resp":
+        return [b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$5\r\nvalue\r\n*1\r\n$4\r\nPING\r\n",
+                b"PING\r\nget  k \n\n*0\r\n*-1\r\nx",
+                b"*2\r\n$0\r\n\r\n$12\r\nhello world!\r\n", b"*1\r\n$-1\r\n", b"*70000\r\n", b"*1\r\n:5\r\n",
+                b"*" + b"1" * 30, b"*1\r\n$99999999999\r\n", b"*00002\r\n$0001\r\na\r\n$1\r\nb\r\n"]
     if name == "buffer":
         return [bytes((i * step) % 256 for i in range(200)) for step in (1, 7, 31, 97)]
     return [b"".join(bodies)]
