@@ -113,9 +113,7 @@ static int ask_in_turn(struct gyre_stack *stack)
 		look_at(frame, 0);
 		look_at(frame, 1);
 	}
-	if (gy_fetch_add(&unfinished, -1U) == 1) {
-		gyre_system_stop(gyre_system_of(stack));
-	}
+	stress_finish(stack, &unfinished);
 	GYRE_END(stack);
 }
 

@@ -170,9 +170,7 @@ static int keep(struct gyre_stack *stack)
 			      gyre_future_error(&frame->future) == -ESHUTDOWN);
 		}
 	}
-	if (gy_fetch_add(&unfinished, -1U) == 1) {
-		gyre_system_stop(gyre_system_of(stack));
-	}
+	stress_finish(stack, &unfinished);
 	GYRE_END(stack);
 }
 

@@ -154,9 +154,7 @@ static int ask_in_turn(struct gyre_stack *stack)
 		GYRE_AWAIT(stack, ask_one(stack, frame, &frame->future));
 		look_at(frame);
 	}
-	if (gy_fetch_add(&unfinished, -1U) == 1) {
-		gyre_system_stop(gyre_system_of(stack));
-	}
+	stress_finish(stack, &unfinished);
 	GYRE_END(stack);
 }
 
@@ -174,9 +172,7 @@ static int wait_for_notices(struct gyre_stack *stack)
 	while (gy_load_acquire(&heard) < NOTICES) {
 		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->nap));
 	}
-	if (gy_fetch_add(&unfinished, -1U) == 1) {
-		gyre_system_stop(gyre_system_of(stack));
-	}
+	stress_finish(stack, &unfinished);
 	GYRE_END(stack);
 }
 

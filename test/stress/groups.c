@@ -167,9 +167,7 @@ static int step(struct gyre_stack *stack)
 	if (++sender->steps < STEPS) {
 		return gyre_notify(stack, gyre_self(stack), load_new(stack, 0));
 	}
-	if (gy_fetch_add(&unfinished, (uint32_t)-1) == 1) {
-		gyre_system_stop(gyre_system_of(stack));
-	}
+	stress_finish(stack, &unfinished);
 	return gyre_return(stack);
 	GYRE_END(stack);
 }

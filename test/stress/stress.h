@@ -124,6 +124,14 @@ static inline struct gyre_system *stress_create(uint32_t loops)
 	return system;
 }
 
+/* One of @unfinished is done; the last ends the system. */
+static inline void stress_finish(struct gyre_stack *stack, uint32_t *unfinished)
+{
+	if (gy_fetch_add(unfinished, -1U) == 1) {
+		gyre_system_stop(gyre_system_of(stack));
+	}
+}
+
 static inline struct gyre_address stress_spawn(struct gyre_system *system,
 					       const struct gyre_class *class, uint32_t loop,
 					       struct gyre_mail *argument)

@@ -57,12 +57,13 @@ static const struct gyre_class hurried_class = {
 	.urgent = is_upper,
 };
 
+static const struct gyre_class *class_told = &hurried_class;
 static const char *letters_told;
 static uint32_t loop_told;
 
 static int tell_some(struct gyre_stack *stack)
 {
-	target = spawn_on(stack, &hurried_class, loop_told);
+	target = spawn_on(stack, class_told, loop_told);
 	tell_all(stack, target, letters_told);
 	return gyre_return(stack);
 }
@@ -162,15 +163,10 @@ static const struct gyre_class first_class = { .name = "first",
 					       .behaviour.notice = put_first,
 					       .urgent = is_upper };
 
-static int start_first(struct gyre_stack *stack)
-{
-	tell_all(stack, spawn_here(stack, &first_class), "a");
-	return gyre_return(stack);
-}
-
 Test(urgent, mail_is_behind_what_the_actor_puts_first)
 {
-	play(1, start_first);
+	class_told = &first_class;
+	play_letters(&(struct gyre_system_options){ .loops = 1 }, "a", NULL);
 	cr_assert_str_eq(traced, "afBCbc.");
 }
 
@@ -197,15 +193,10 @@ static const struct gyre_class batching_class = {
 	.batch_max = 3,
 };
 
-static int start_batches(struct gyre_stack *stack)
-{
-	tell_all(stack, spawn_here(stack, &batching_class), "abAcB.");
-	return gyre_return(stack);
-}
-
 Test(urgent, mail_leads_the_batches)
 {
-	play(1, start_batches);
+	class_told = &batching_class;
+	play_letters(&(struct gyre_system_options){ .loops = 1 }, "abAcB.", NULL);
 	cr_assert_str_eq(traced, "ABa|bc|.");
 }
 
