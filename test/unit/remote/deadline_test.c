@@ -49,7 +49,7 @@ static int look_at_time(struct gyre_stack *stack)
 {
 	uint64_t left_ns = gyre_time_left(stack);
 
-	expect(left_ns > 0 && left_ns <= GYRE_SECONDS(3) + GYRE_MILLISECONDS(200));
+	expect(left_ns > 0 && left_ns <= GYRE_SECONDS(60) + GYRE_MILLISECONDS(200));
 	expect(gyre_is_awaited(stack));
 	return gyre_reply(stack, gyre_new(stack, number, 1));
 }
@@ -63,8 +63,8 @@ static int ask_looking(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, "other", 0, &frame->future));
 	frame->other = gyre_future_get(&frame->future, gyre_node_found)->address;
-	GYRE_AWAIT(stack, gyre_ask(stack, frame->other, gyre_new(stack, number, 1), GYRE_SECONDS(3),
-				   &frame->future));
+	GYRE_AWAIT(stack, gyre_ask(stack, frame->other, gyre_new(stack, number, 1),
+				   GYRE_SECONDS(60), &frame->future));
 	expect(gyre_future_error(&frame->future) == 0);
 	return fixture_end(stack);
 	GYRE_END(stack);
