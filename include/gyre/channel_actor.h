@@ -93,7 +93,7 @@ GYRE_OWN_MESSAGE_(gyre_channel_attached, 0x1a);
  * Context: loop thread, phase 2, inside a handler.
  * Since: 0.1
  */
-GYRE_API struct gyre_channel *gyre_actor_channel(const struct gyre_stack *stack);
+GYRE_API struct gyre_channel *gyre_actor_channel(struct gyre_stack *stack);
 
 /**
  * gyre_channel_actor() - the actor that was spawned for a channel

@@ -196,7 +196,7 @@ GYRE_API int gyre_exchange_receive(struct gyre_handler_context *ctx, uint64_t id
  * Context: loop thread, phase 2, inside @request.
  * Since: 0.1
  */
-GYRE_API struct gyre_handler_context *gyre_exchange_context(const struct gyre_stack *stack);
+GYRE_API struct gyre_handler_context *gyre_exchange_context(struct gyre_stack *stack);
 
 /**
  * gyre_exchange_answer() - gives the oldest ask in flight its answer

@@ -277,6 +277,7 @@ static inline void *gyre_context_arg(const struct gyre_handler_context *ctx)
  * @ctx: the handler's place
  *
  * A handler of a pipeline cannot suspend, and the answer to an ask made with this stack is dropped.
+ * Where a handler of the channel's actor has called into the pipeline, it is that handler's stack.
  *
  * Return: the stack, or NULL.
  * Errors:

@@ -54,6 +54,8 @@ struct gy_channel_ops {
 	void (*hold)(struct gy_house *house);
 	/* The mount of a house that has endpoints has waited, and has ended. */
 	void (*release)(struct gy_house *house);
+	/* The handler of a stack that is @piping has returned. */
+	void (*returned)(struct gy_stack *stack);
 };
 
 /* The id of the type of mail with which an actor is spawned that is to own a channel. */

@@ -157,6 +157,24 @@ void gy_channel_actor_release(struct gy_house *house)
 	}
 }
 
+/* ---- a handler of the actor that calls into pipelines ---- */
+
+void gy_channel_actor_enter(struct gy_stack *stack)
+{
+	struct gy_channels *channels = gy_channels_of(stack->home);
+
+	if (channels->stack == NULL) {
+		channels->stack = stack;
+		stack->piping = true;
+	}
+}
+
+void gy_channel_actor_returned(struct gy_stack *stack)
+{
+	stack->piping = false;
+	gy_channels_of(stack->home)->stack = NULL;
+}
+
 /* ---- ends ---- */
 
 static bool ends_actor(const struct gy_endpoints *endpoints)
@@ -233,13 +251,17 @@ void gy_channel_actor_leave(struct gy_endpoints *endpoints)
 
 /* ---- the public calls ---- */
 
-struct gyre_channel *gyre_actor_channel(const struct gyre_stack *stack)
+struct gyre_channel *gyre_actor_channel(struct gyre_stack *stack)
 {
-	const struct gy_house_extra *extra = gy_stack_of_const(stack)->house->extra;
+	const struct gy_house_extra *extra = gy_stack_of(stack)->house->extra;
 	struct gyre_channel *channel =
 		extra == NULL || extra->endpoints == NULL ? NULL : extra->endpoints->channel;
 
-	return channel == NULL || gy_channel_is_closed(channel) ? NULL : channel;
+	if (channel == NULL || gy_channel_is_closed(channel)) {
+		return NULL;
+	}
+	gy_channel_actor_enter(gy_stack_of(stack));
+	return channel;
 }
 
 /* NULL for a channel that has no actor of the program. */

@@ -56,6 +56,10 @@ static inline bool gy_channel_bond_is_valid(enum gyre_channel_bond bond)
 	return (unsigned)bond <= GYRE_BOND_PART;
 }
 
+/* The running handler is about to call into pipelines: they run with its stack until it returns, so
+ * that their handlers have one. */
+void gy_channel_actor_enter(struct gy_stack *stack);
+
 /* ---- ends ---- */
 
 /* The handlers of the channel have gone: its actor stops, if it is to. */
@@ -70,5 +74,6 @@ void gy_channel_actor_leave(struct gy_endpoints *endpoints);
 int gy_channel_actor_begin(struct gy_stack *stack, struct gyre_mail *argument);
 void gy_channel_actor_hold(struct gy_house *house);
 void gy_channel_actor_release(struct gy_house *house);
+void gy_channel_actor_returned(struct gy_stack *stack);
 
 #endif

@@ -417,4 +417,5 @@ const struct gy_channel_ops gy_channel_ops = {
 	.begin = gy_channel_actor_begin,
 	.hold = gy_channel_actor_hold,
 	.release = gy_channel_actor_release,
+	.returned = gy_channel_actor_returned,
 };

@@ -204,6 +204,9 @@ void gy_stack_returned(struct gy_stack *stack, int result)
 	bool envelope = stack->owed == GY_OWES_ENVELOPE && gy_envelope_end(stack);
 
 	stack->given = false;
+	if (gy_unlikely(stack->piping)) {
+		stack->home->channel_ops->returned(stack);
+	}
 	if (stack->suspending) {
 		stack->suspending = false;
 		if (gy_likely(result == GY_SUSPENDED)) {

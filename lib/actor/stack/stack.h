@@ -55,6 +55,7 @@ struct gy_stack {
 	bool request : 1;   /* of the peer of a channel: see gyre/exchange.h */
 	bool forwarded : 1; /* the message was; then also dirty */
 	bool caused : 1;    /* @cause is there */
+	bool piping : 1;    /* pipelines of channels run with it: see gy_channel_ops */
 	/* As @marked, of a wait for any of some, which leaves the marks of the others behind. */
 	bool marked_any : 1;
 	bool marked : 1;     /* a promise may have is_awaited set; see await.c */
@@ -171,7 +172,7 @@ static inline void gy_stack_resume(struct gy_stack *stack)
 
 	gy_verify(stack->suspended);
 	if (gy_likely(result == GY_SUSPENDED) && gy_likely(stack->suspending) &&
-	    gy_likely(stack->owed != GY_OWES_ENVELOPE)) {
+	    gy_likely(stack->owed != GY_OWES_ENVELOPE) && gy_likely(!stack->piping)) {
 		stack->suspending = false;
 		return;
 	}

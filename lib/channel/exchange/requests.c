@@ -15,6 +15,7 @@
 
 #include "actor/mail/send.h"
 #include "actor/stack/stack.h"
+#include "channel/channel_actor.h"
 #include "channel/exchange/exchange.h"
 
 enum { MAX_DEFAULT = 1, PENDING_MAX_DEFAULT = 64 };
@@ -329,9 +330,9 @@ void gy_requests_end(struct gy_exchange *exchange)
 	requests->count = 0;
 }
 
-struct gyre_handler_context *gyre_exchange_context(const struct gyre_stack *stack)
+struct gyre_handler_context *gyre_exchange_context(struct gyre_stack *stack)
 {
-	const struct gy_stack *s = gy_stack_of_const(stack);
+	struct gy_stack *s = gy_stack_of(stack);
 	const struct gy_channel_mailbox *mailbox;
 
 	if (s->mail == NULL || s->mail->from.cookie == 0) {
@@ -339,8 +340,10 @@ struct gyre_handler_context *gyre_exchange_context(const struct gyre_stack *stac
 	}
 	mailbox = gy_channel_mailbox_find(s->home, gy_mail_sender(s->mail));
 	/* A request that was forwarded is handled by an actor that the channel is not of. */
-	return mailbox == NULL || mailbox->exchange == NULL ||
-			       mailbox->channel->endpoint.owner->house != s->house
-		       ? NULL
-		       : mailbox->exchange->ctx;
+	if (mailbox == NULL || mailbox->exchange == NULL ||
+	    mailbox->channel->endpoint.owner->house != s->house) {
+		return NULL;
+	}
+	gy_channel_actor_enter(s);
+	return mailbox->exchange->ctx;
 }

@@ -86,6 +86,19 @@ static void write_text(struct gyre_channel *channel, const void *bytes, size_t c
 	expect(gyre_context_write(gyre_channel_tail(channel), buffer) == 0);
 }
 
+static int write_after_a_wait(struct gyre_stack *stack)
+{
+	struct client *client = (struct client *)gyre_state(stack);
+
+	GYRE_BEGIN(stack);
+	write_text(gyre_actor_channel(stack), "1", 1);
+	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &client->future));
+	write_text(gyre_actor_channel(stack), "2", 1);
+	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &client->future));
+	write_text(gyre_actor_channel(stack), "3", 1);
+	GYRE_END(stack);
+}
+
 static int notice(struct gyre_stack *stack)
 {
 	static const char much[OUTPUT_BYTES];
@@ -154,15 +167,29 @@ static void read_order(struct gyre_handler_context *ctx, struct gyre_buffer *dat
 	}
 }
 
+/* Also where the actor has called into the pipeline. */
+static int write_bytes(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	struct gyre_stack *stack = gyre_context_stack(ctx);
+	const void *state = gyre_channel_actor_state(gyre_context_channel(ctx));
+
+	expect(stack != NULL);
+	expect(state == NULL || gyre_state(stack) == state);
+	gyre_buffer_destroy(gyre_buffer_create(stack));
+	return gyre_context_write(ctx, data);
+}
+
 static void removed(struct gyre_handler_context *ctx)
 {
 	(void)ctx;
 	(void)gy_fetch_add(&seen.removed, 1);
 }
 
-static const struct gyre_handler handler = {
-	.name = "orders", .active = active, .read = read_order, .removed = removed
-};
+static const struct gyre_handler handler = { .name = "orders",
+					     .active = active,
+					     .read = read_order,
+					     .write = write_bytes,
+					     .removed = removed };
 
 static int init(struct gyre_channel *channel, void *arg)
 {
@@ -267,6 +294,26 @@ Test(channel_actor, writes_from_its_own_handlers)
 }
 
 /* ---- ends ---- */
+
+Test(channel_actor, gives_its_stack_to_the_pipeline_also_after_a_wait)
+{
+	static const struct gyre_class waiting_class = { .name = "client",
+							 .state_bytes = sizeof(struct client),
+							 .mount = mount,
+							 .behaviour.notice = write_after_a_wait };
+	int fd;
+
+	begin(&waiting_class, GYRE_BOND_BOTH);
+	fd = connect_there();
+	order(fd, WRITE_STATE);
+	for (char digit = '1'; digit <= '3'; digit++) {
+		expect_answer(fd, digit);
+	}
+	order(fd, 0);
+	expect_answer(fd, '2'); /* reads; what the actor does not do has the stack of a read */
+	(void)close(fd);
+	fixture_close();
+}
 
 Test(channel_actor, stops_when_its_channel_has_closed)
 {
